@@ -3,6 +3,8 @@ package unit
 import (
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 )
 
 // Bytes formats a size, 7 wide, in decimal units (1 MB is 10⁶ bytes): "11.2 MB".
@@ -51,4 +53,18 @@ func Limit(bytes int64) string {
 		return fmt.Sprintf("%d KiB", bytes>>10)
 	}
 	return fmt.Sprintf("%d MiB", bytes>>20)
+}
+
+// ParseBytes reads an amount of memory: a number and a unit, "600MB", "1.5 GiB", or a number
+// of bytes alone.
+func ParseBytes(text string) (int64, error) {
+	wrong := fmt.Errorf("%q: must be an amount of memory as 600MB, 1.5GiB or a number of bytes", text)
+	number := strings.TrimRight(text, "KMGTiBb ")
+	factors := map[string]float64{"": 1, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
+	factor, known := factors[strings.ToUpper(strings.TrimSpace(text[len(number):]))]
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil || !known || !(v >= 0 && v*factor <= 1<<60) {
+		return 0, wrong
+	}
+	return int64(v * factor), nil
 }

@@ -55,3 +55,13 @@ func TestSharesWithinIntervals(t *testing.T) {
 		}
 	}
 }
+
+func TestAmountsOfMemoryAreRead(t *testing.T) {
+	for text, want := range map[string]int64{"600MB": 600e6, "1.5 GiB": 3 << 29, "2gb": -1, "2GB": 2e9, "4096": 4096, "7 B": 7, "1kiB": -1, "64KiB": 1 << 16,
+		"": -1, "MB": -1, "-1MB": -1, "NaN": -1, "1e30": -1, "1XB": -1, "1MBMB": -1} {
+		got, err := ParseBytes(text)
+		if (err != nil) != (want < 0) || err == nil && got != want {
+			t.Errorf("%q: %d, %v; want %d", text, got, err, want)
+		}
+	}
+}

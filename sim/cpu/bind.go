@@ -21,6 +21,7 @@ type binder struct {
 	backend *Backend
 	plan    *nn.Plan
 	views   []view
+	state   *state
 
 	current       *nn.Step
 	index         int // of current
@@ -166,6 +167,9 @@ func (b *binder) bindRest(op nn.Op) func() {
 		return b.gradientShare()
 	case nn.ScalerUpdate:
 		return b.scalerUpdate(op.Interval)
+	}
+	if run, ok := b.bindVolume(op); ok {
+		return run
 	}
 	return b.bindDiffraction(op)
 }

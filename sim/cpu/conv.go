@@ -91,9 +91,20 @@ func (b *binder) convGather(stride, pad int, relu bool) func() {
 	if b.tiled(&g) {
 		return b.rectified(relu, small, b.gatherTiles(&g, small, large, w, bias))
 	}
+	if run := b.winograd(&g, relu, small, large, w, bias); run != nil {
+		return run
+	}
 	b.splitGather(&g, &large, &w)
 	if g.single() {
 		return b.rectified(relu, small, b.denseGather(&g, small, large, w, bias))
+	}
+	shape := g.gatherShape()
+	shape.relu = relu
+	switch {
+	case b.direct(&shape):
+		return b.directly(&shape, small, large, w, bias)
+	case b.alone(&shape):
+		return b.spreadTaps(&shape, small, large, w, bias)
 	}
 	if b.patched(&g) && g.hs*g.ws <= patchedPixels {
 		return b.rectified(relu, small, b.gatherPatches(&g, small, large, w, bias))
@@ -141,6 +152,9 @@ func (b *binder) convScatter(stride, pad, outputPad int, relu bool) func() {
 	b.splitScatter(&g, &small, &w)
 	if g.single() {
 		return b.rectified(relu, large, b.denseScatter(&g, large, small, w, bias))
+	}
+	if shape := g.scatterShape(); g.stride == 1 && b.direct(&shape) {
+		return b.directly(&shape, large, small, w, bias)
 	}
 	if b.patched(&g) {
 		return b.scatterPatches(&g, large, small, w, bias, relu)

@@ -42,20 +42,31 @@ type bands struct {
 	segments, weights    []int32
 }
 
+// gatherShape returns the shape of a gather, without its bands.
+func (g *geometry) gatherShape() bands {
+	return bands{n: g.n, in: g.large, inH: g.hl, inW: g.wl, out: g.small, outH: g.hs, outW: g.ws,
+		kh: g.kh, kw: g.kw, stride: g.stride, top: g.pad, left: g.pad,
+		inStride: g.taps(), outStride: g.large * g.taps()}
+}
+
 // gatherBands returns the bands of a gather; ok is false if they do not
 // fit.
 func (g *geometry) gatherBands() (c bands, ok bool) {
-	c = bands{n: g.n, in: g.large, inH: g.hl, inW: g.wl, out: g.small, outH: g.hs, outW: g.ws,
-		kh: g.kh, kw: g.kw, stride: g.stride, top: g.pad, left: g.pad,
-		inStride: g.taps(), outStride: g.large * g.taps()}
+	c = g.gatherShape()
 	return c, c.divide()
 }
 
-// scatterBands returns the bands of a scatter of stride 1.
-func (g *geometry) scatterBands() (c bands, ok bool) {
-	c = bands{n: g.n, in: g.small, inH: g.hs, inW: g.ws, out: g.large, outH: g.hl, outW: g.wl,
+// scatterShape returns the shape of a scatter of stride 1, without its bands.
+func (g *geometry) scatterShape() bands {
+	return bands{n: g.n, in: g.small, inH: g.hs, inW: g.ws, out: g.large, outH: g.hl, outW: g.wl,
 		kh: g.kh, kw: g.kw, stride: 1, top: g.kh - 1 - g.pad, left: g.kw - 1 - g.pad, mirrored: true,
 		inStride: g.large * g.taps(), outStride: g.taps()}
+}
+
+// scatterBands returns the bands of a scatter of stride 1; ok is false if they do not
+// fit.
+func (g *geometry) scatterBands() (c bands, ok bool) {
+	c = g.scatterShape()
 	return c, g.stride == 1 && c.divide()
 }
 

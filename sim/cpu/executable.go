@@ -15,7 +15,8 @@ type executable struct {
 	plan    *nn.Plan
 	pool    *pool.Pool
 	state   *state
-	used    []int // variables that the state keeps for this plan
+	used    []int                 // variables that the state keeps for this plan
+	changed [nn.NumSegments][]int // variables that each segment writes
 	views   []view
 	steps   []func()
 	nanos   []int64
@@ -55,7 +56,7 @@ func (x *executable) load(ctx context.Context, b *Backend) error {
 		return err
 	}
 	x.written = make([]uint32, len(plan.Buffers))
-	bind := &binder{ctx: ctx, backend: b, plan: plan, views: x.views, written: x.written}
+	bind := &binder{ctx: ctx, backend: b, plan: plan, views: x.views, written: x.written, state: x.state}
 	// The first round adds up the scratch that the steps need, the second hands
 	// out pieces of one slab of that size.
 	for range 2 {
@@ -78,8 +79,22 @@ func (x *executable) load(ctx context.Context, b *Backend) error {
 		}
 	}
 	x.shares = bind.shares
+	x.listChanges()
 	x.scratch = bind.most + bind.tables/2 // tables are counted in both rounds
 	return nil
+}
+
+// listChanges lists the variables that each segment writes.
+func (x *executable) listChanges() {
+	for s, steps := range x.plan.Segments {
+		for _, step := range x.plan.Steps[steps[0]:steps[1]] {
+			for _, id := range step.Out {
+				if v := x.plan.Buffers[id].Variable; v >= 0 {
+					x.changed[s] = append(x.changed[s], v)
+				}
+			}
+		}
+	}
 }
 
 // place finds the memory of every buffer.
@@ -140,6 +155,9 @@ func (x *executable) Run(ctx context.Context, s nn.Segment) error {
 		x.nanos[i] = int64(after - before)
 		before = after
 	}
+	for _, v := range x.changed[s] {
+		x.state.changes[v]++
+	}
 	for _, s := range x.shares {
 		if s.step >= first && s.step < end {
 			x.nanos[s.of] -= *s.nanos
@@ -155,7 +173,7 @@ func (x *executable) StepNanos() []int64 { return x.nanos }
 // Write copies src to buffer b, rounding to the buffer's type. It panics if the
 // lengths differ.
 func (x *executable) Write(b nn.BufferID, src []float32) {
-	x.written[b]++
+	x.note(b)
 	buf, v := &x.plan.Buffers[b], &x.views[b]
 	switch buf.DType {
 	case tensor.Complex64:
@@ -174,8 +192,16 @@ func (x *executable) Write(b nn.BufferID, src []float32) {
 
 // Map returns the memory of buffer b, or nil if its type is not float32.
 func (x *executable) Map(b nn.BufferID) []float32 {
-	x.written[b]++
+	x.note(b)
 	return x.views[b].f
+}
+
+// note counts a write to buffer b from outside the plan.
+func (x *executable) note(b nn.BufferID) {
+	x.written[b]++
+	if v := x.plan.Buffers[b].Variable; v >= 0 {
+		x.state.changes[v]++
+	}
 }
 
 // Read copies buffer b to dst. It panics if the lengths differ.

@@ -81,15 +81,8 @@ func (b *binder) upsample() func() {
 	if !ok {
 		return nil
 	}
-	return b.rows(n*h, 4*w, func(lo, hi int) {
-		for row := lo; row < hi; row++ {
-			above := y[2*row*2*w:][:2*w]
-			for j, v := range x[row*w:][:w] {
-				above[2*j], above[2*j+1] = v, v
-			}
-			copy(y[(2*row+1)*2*w:][:2*w], above)
-		}
-	})
+	set := b.backend.set
+	return b.rows(n*h, 4*w, func(lo, hi int) { set.DoubleRows(y[4*lo*w:], x[lo*w:], hi-lo, w) })
 }
 
 // upsampleGrad computes gx[i, j] = Σ gy[2i…2i+1, 2j…2j+1].

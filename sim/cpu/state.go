@@ -18,6 +18,7 @@ type state struct {
 	variables []nn.Variable
 	values    [][]float32
 	users     []int // per gradient: number of loaded plans that store it
+	changes   []int // per variable: how often it was written
 }
 
 // NewState allocates the variables and sets them to their initial values.
@@ -37,7 +38,7 @@ func (b *Backend) NewState(ctx context.Context, variables []nn.Variable) (nn.Sta
 	if err != nil {
 		return nil, err
 	}
-	s := &state{pool: b.pool, variables: slices.Clone(variables), values: make([][]float32, len(variables)), users: make([]int, len(variables))}
+	s := &state{pool: b.pool, variables: slices.Clone(variables), values: make([][]float32, len(variables)), users: make([]int, len(variables)), changes: make([]int, len(variables))}
 	for i, v := range variables {
 		if v.Category != nn.Gradients {
 			s.values[i] = cut[float32](&memory, offsets[i], v.Shape.Elements())
@@ -101,10 +102,12 @@ func (s *state) Write(v int, src []float32) {
 		_ = s.allocate(context.Background(), v) // which never ends
 	}
 	mustCopy(s.variables[v].Name, s.values[v], src)
+	s.changes[v]++
 }
 
 // Zero sets variable v to zeros.
 func (s *state) Zero(ctx context.Context, v int) error {
+	s.changes[v]++
 	return s.over(ctx, len(s.values[v]), func(lo, hi int) { clear(s.values[v][lo:hi]) })
 }
 

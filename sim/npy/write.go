@@ -23,7 +23,7 @@ func (w *Writer) Close() error { return w.zip.Close() }
 
 // Add writes an array with the given shape, row by row and bit for bit. It panics if the shape
 // does not hold the number of values, which is a programming error.
-func Add[T float32 | float64 | uint8](w *Writer, name string, shape []int, values []T) error {
+func Add[T float32 | float64 | uint8 | complex64](w *Writer, name string, shape []int, values []T) error {
 	count := 1
 	for _, n := range shape {
 		count *= n
@@ -46,6 +46,12 @@ func Add[T float32 | float64 | uint8](w *Writer, name string, shape []int, value
 			binary.LittleEndian.PutUint32(number[:], math.Float32bits(v))
 			buffered.Write(number[:4])
 		}
+	case []complex64:
+		for _, v := range values {
+			binary.LittleEndian.PutUint32(number[:], math.Float32bits(real(v)))
+			binary.LittleEndian.PutUint32(number[4:], math.Float32bits(imag(v)))
+			buffered.Write(number[:])
+		}
 	case []float64:
 		for _, v := range values {
 			binary.LittleEndian.PutUint64(number[:], math.Float64bits(v))
@@ -62,6 +68,8 @@ func kindOf(values any) string {
 		return "<f4"
 	case []float64:
 		return "<f8"
+	case []complex64:
+		return "<c8"
 	}
 	return "|u1"
 }

@@ -21,17 +21,18 @@ func TestWrittenArchivesAreRead(t *testing.T) {
 	if err := errors.Join(
 		Add(w, "a.b", []int{2, 2}, []float32{1, nan, float32(math.Inf(-1)), math.SmallestNonzeroFloat32}),
 		Add(w, "one", nil, []float64{math.Pi}),
+		Add(w, "pair", []int{1}, []complex64{complex(nan, -2)}),
 		Add(w, "text", []int{3}, []uint8("abc")),
 		w.Close(),
 	); err != nil {
 		t.Fatal(err)
 	}
 	strict, damaged, err := ReadStrict(t.Context(), file.Bytes(), func(string) error { return nil })
-	if err != nil || len(damaged) != 0 || len(strict) != 3 || strict["one"].Values[0] != math.Pi {
+	if err != nil || len(damaged) != 0 || len(strict) != 4 || strict["one"].Values[0] != math.Pi {
 		t.Fatalf("%v, damaged %v: %v", strict, damaged, err)
 	}
 	entries, err := OpenArchive(bytes.NewReader(file.Bytes()), int64(file.Len()))
-	if err != nil || len(entries) != 3 {
+	if err != nil || len(entries) != 4 {
 		t.Fatalf("%d arrays, %v", len(entries), err)
 	}
 	all := func(Header) error { return nil }
@@ -42,7 +43,10 @@ func TestWrittenArchivesAreRead(t *testing.T) {
 	if want := npytest.Float32s(1, nan, float32(math.Inf(-1)), math.SmallestNonzeroFloat32); !bytes.Equal(data, want) {
 		t.Errorf("the data are %x, want %x", data, want)
 	}
-	if _, text, err := entries[2].Load(t.Context(), all); string(text) != "abc" || err != nil {
+	if h, data, err := entries[2].Load(t.Context(), all); err != nil || h.Type != "<c8" || !bytes.Equal(data, npytest.Float32s(nan, -2)) {
+		t.Errorf("the complex number is %x of %s, %v", data, h.Type, err)
+	}
+	if _, text, err := entries[3].Load(t.Context(), all); string(text) != "abc" || err != nil {
 		t.Errorf("the text is %q, %v", text, err)
 	}
 	refused := errors.New("refused")

@@ -210,7 +210,7 @@ func TestReducedPrecisionIsClose(t *testing.T) {
 		name    string
 		options PlanOptions
 		limit   float64
-	}{{"bf16", PlanOptions{AMP: 1}, 0.05}, {"bf16x3", PlanOptions{Products: nn.BF16x3}, 1e-4}} {
+	}{{"bf16", PlanOptions{AMP: 1}, 0.05}, {"bf16x3", PlanOptions{Products: nn.BF16x3}, 1e-4}, {"winograd", PlanOptions{Products: nn.Winograd}, 1e-5}} {
 		worst := 0.0
 		for i, v := range run(o.options) {
 			worst = max(worst, math.Abs(float64(v-exact[i])))
@@ -218,6 +218,29 @@ func TestReducedPrecisionIsClose(t *testing.T) {
 		if !(worst <= o.limit) || worst == 0 {
 			t.Errorf("%s: off by %g, want above 0 and at most %g", o.name, worst, o.limit)
 		}
+	}
+}
+
+// Transformed weights are kept from run to run, but not after the weights have changed.
+func TestWinogradFollowsTheWeights(t *testing.T) {
+	c := Config{Size: 64, GridSize: 1, FiltersScale: 1, ProbeBig: true}
+	n, plan := inference(t, c, PlanOptions{Batch: 1, Products: nn.Winograd, Heads: true})
+	p := load(t, n, plan, cpu.Options{Threads: 2})
+	p.write(DiffractionInput, sine(c, 1))
+	seen := map[uint32][]float32{}
+	for _, seed := range []uint32{7, 8, 7} {
+		if err := n.SetWeights(p.state, n.Seeded(seed)); err != nil {
+			t.Fatal(err)
+		}
+		p.run(nn.SegmentForward)
+		got := slices.Clone(p.read(AmplitudeOutput))
+		if before, ok := seen[seed]; ok && !slices.Equal(got, before) {
+			t.Errorf("weights %d give another result the second time", seed)
+		}
+		seen[seed] = got
+	}
+	if slices.Equal(seen[7], seen[8]) {
+		t.Error("new weights give the same result")
 	}
 }
 
@@ -280,7 +303,7 @@ func TestReassembleKeepsAConstant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Side != patchSide+2*c.Pad || c.Pad != 8 {
+	if c.Side != PatchSide+2*c.Pad || c.Pad != 8 {
 		t.Errorf("side %d, pad %d", c.Side, c.Pad)
 	}
 	filled := 0
@@ -293,7 +316,7 @@ func TestReassembleKeepsAConstant(t *testing.T) {
 			t.Fatalf("a pixel of %v", z)
 		}
 	}
-	if filled < patchSide*patchSide || filled == len(c.Object) {
+	if filled < PatchSide*PatchSide || filled == len(c.Object) {
 		t.Errorf("%d of %d pixels are filled", filled, len(c.Object))
 	}
 	for _, bad := range []func() (*Canvas, error){

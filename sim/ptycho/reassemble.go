@@ -1,12 +1,13 @@
 package ptycho
 
 import (
+	"errors"
 	"fmt"
 	"math"
 )
 
-// patchSide is M, the side of the central part of a group's object that Reassemble uses.
-const patchSide = 20
+// PatchSide is M, the side of the central part of a group's object that is assembled.
+const PatchSide = 20
 
 // reassembleEpsilon is added to the weight of a pixel that no patch may cover.
 const reassembleEpsilon = 1e-9
@@ -24,42 +25,81 @@ type Canvas struct {
 // weights: the canvas is as large as the farthest one needs. Sums are taken in float64
 // and in the order of the groups.
 func Reassemble(objects []complex64, n int, centres [][2]float64) (*Canvas, error) {
-	switch {
-	case n < patchSide:
-		return nil, fmt.Errorf("reassemble: objects of %d pixels: must have %d or more", n, patchSide)
-	case len(centres) == 0 || len(objects) != len(centres)*n*n:
-		return nil, fmt.Errorf("reassemble: %d numbers for %d objects of %d×%d pixels", len(objects), len(centres), n, n)
+	a, err := NewAssembly(centres)
+	if err == nil {
+		err = a.Add(objects, n)
 	}
-	mean := [2]float64{}
+	if err == nil && a.added < len(centres) {
+		err = fmt.Errorf("reassemble: %d numbers for %d objects of %d×%d pixels", len(objects), len(centres), n, n)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a.Canvas(), nil
+}
+
+// NewAssembly returns the empty canvas of groups with the given centres.
+func NewAssembly(centres [][2]float64) (*Assembly, error) {
+	if len(centres) == 0 {
+		return nil, errors.New("reassemble: there are no objects")
+	}
+	a := &Assembly{centres: centres}
 	for _, p := range centres {
-		mean[0] += p[0] / float64(len(centres))
-		mean[1] += p[1] / float64(len(centres))
+		a.mean[0] += p[0] / float64(len(centres))
+		a.mean[1] += p[1] / float64(len(centres))
 	}
 	farthest := 0.0
 	for _, p := range centres {
 		for axis, v := range p {
-			if d := math.Abs(v - mean[axis]); !(d <= maxSpread) {
+			if d := math.Abs(v - a.mean[axis]); !(d <= maxSpread) {
 				return nil, fmt.Errorf("reassemble: a centre at (%g, %g): must be within %d pixels of the others", p[0], p[1], maxSpread)
 			} else if d > farthest {
 				farthest = d
 			}
 		}
 	}
-	pad := int(math.Ceil(farthest))
-	pad += pad % 2
-	a := assembly{side: patchSide + 2*pad, pad: pad}
+	a.pad = int(math.Ceil(farthest))
+	a.pad += a.pad % 2
+	a.side = PatchSide + 2*a.pad
 	a.sum, a.weight = make([]complex128, a.side*a.side), make([]float64, a.side*a.side)
-	for i, p := range centres {
-		a.add(objects[i*n*n:][:n*n], n, p[0]-mean[0], p[1]-mean[1])
+	return a, nil
+}
+
+// Add adds the objects of the next groups, planes of n×n. Only their central patches
+// matter, so that planes of PatchSide will do. The canvas does not depend on how many
+// are added at a time.
+func (a *Assembly) Add(objects []complex64, n int) error {
+	if n < PatchSide {
+		return fmt.Errorf("reassemble: objects of %d pixels: must have %d or more", n, PatchSide)
 	}
-	return a.canvas(), nil
+	count := len(objects) / (n * n)
+	if len(objects) != count*n*n || a.added+count > len(a.centres) {
+		return fmt.Errorf("reassemble: %d numbers for %d objects of %d×%d pixels", len(objects), len(a.centres)-a.added, n, n)
+	}
+	for i := range count {
+		p := a.centres[a.added]
+		a.add(objects[i*n*n:][:n*n], n, p[0]-a.mean[0], p[1]-a.mean[1])
+		a.added++
+	}
+	return nil
+}
+
+// CentralPatch copies the central patch of an object, a plane of n×n, to dst.
+func CentralPatch(dst, object []complex64, n int) {
+	from := n/2 - PatchSide/2
+	for i := range PatchSide {
+		copy(dst[i*PatchSide:][:PatchSide], object[(from+i)*n+from:])
+	}
 }
 
 // maxSpread bounds the distance of centres from their mean, and so the canvas.
 const maxSpread = 4096
 
-// assembly is a canvas being filled.
-type assembly struct {
+// Assembly is a canvas being filled, in the order of the groups.
+type Assembly struct {
+	centres   [][2]float64
+	mean      [2]float64
+	added     int // groups
 	side, pad int
 	sum       []complex128
 	weight    []float64
@@ -67,7 +107,7 @@ type assembly struct {
 
 // add adds the central patch of an object, translated by (x, y): each of its pixels
 // goes to four pixels of the canvas.
-func (a *assembly) add(object []complex64, n int, x, y float64) {
+func (a *Assembly) add(object []complex64, n int, x, y float64) {
 	down, right := math.Floor(y), math.Floor(x)
 	fy, fx := y-down, x-right
 	for _, r := range []struct {
@@ -86,10 +126,10 @@ func (a *assembly) add(object []complex64, n int, x, y float64) {
 }
 
 // addShifted adds the central patch with its corner at (row, column), times w.
-func (a *assembly) addShifted(object []complex64, n, row, column int, w float64) {
-	from := n/2 - patchSide/2
-	for i := range patchSide {
-		for j := range patchSide {
+func (a *Assembly) addShifted(object []complex64, n, row, column int, w float64) {
+	from := n/2 - PatchSide/2
+	for i := range PatchSide {
+		for j := range PatchSide {
 			at := (row+i)*a.side + column + j
 			a.sum[at] += complex(w, 0) * complex128(object[(from+i)*n+from+j])
 			a.weight[at] += w
@@ -97,7 +137,8 @@ func (a *assembly) addShifted(object []complex64, n, row, column int, w float64)
 	}
 }
 
-func (a *assembly) canvas() *Canvas {
+// Canvas returns the object assembled so far.
+func (a *Assembly) Canvas() *Canvas {
 	c := &Canvas{Side: a.side, Pad: a.pad, Object: make([]complex64, len(a.sum))}
 	for i, s := range a.sum {
 		c.Object[i] = complex64(s / complex(reassembleEpsilon+a.weight[i], 0))

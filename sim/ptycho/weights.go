@@ -99,3 +99,14 @@ func (n *Network) ReadWeights(ctx context.Context, path string) ([]weights.Tenso
 	}
 	return append(bare, weights.Tensor{Name: scaleParameter, Shape: []int{}, Values: []float32{0}}), nil
 }
+
+// ScaleOf returns the factor by which normalised amplitudes are multiplied for a network
+// with these weights, which divides by it.
+func ScaleOf(all []weights.Tensor) float64 {
+	for _, t := range all {
+		if t.Name == scaleParameter && len(t.Values) == 1 {
+			return math.Exp(float64(t.Values[0]))
+		}
+	}
+	return 1
+}

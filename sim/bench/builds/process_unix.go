@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"prismtop/sim/bench/apart"
 )
 
 // process is a program that is run, stopped and continued.
@@ -43,7 +45,7 @@ func check(ctx context.Context, path string) error {
 func start(path string, arguments []string) (*process, error) {
 	p := &process{path: path, cmd: exec.Command(path, arguments...), ended: make(chan error, 1)}
 	p.cmd.Stderr = &p.complaint
-	p.cmd.SysProcAttr = attributes()
+	p.cmd.SysProcAttr = apart.Attributes()
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}

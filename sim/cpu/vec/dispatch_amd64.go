@@ -160,3 +160,17 @@ func (s Set) EveryOther(y []float32, yPitch int, x []float32, xPitch, rows, n in
 		everyOtherAVX2(&y[0], yPitch, &x[0], xPitch, rows, n)
 	}
 }
+
+// DoubleRows repeats each element of rows in a block of 2×2; see doubleRows.
+func (s Set) DoubleRows(y, x []float32, rows, n int) {
+	if s == Go || rows <= 0 || n <= 0 || n%s.TapLanes() != 0 {
+		doubleRows(y, x, rows, n)
+		return
+	}
+	_, _ = y[4*rows*n-1], x[rows*n-1]
+	if s == AVX512 {
+		doubleRowsAVX512(&y[0], &x[0], rows, n/16)
+	} else {
+		doubleRowsAVX2(&y[0], &x[0], rows, n/8)
+	}
+}

@@ -68,3 +68,6 @@ func (Set) NormGrad(gx, x, gy []float32, mean, factor, slope, shift float32) {
 
 // Mask computes y[i] = z[i]·m[i].
 func (Set) Mask(y, z []complex64, m []float32) { mask(y, z, m) }
+
+// DoubleRows repeats each element of rows in a block of 2×2; see doubleRows.
+func (Set) DoubleRows(y, x []float32, rows, n int) { doubleRows(y, x, rows, n) }

@@ -23,6 +23,19 @@ func everyOther(y []float32, yPitch int, x []float32, xPitch, rows, n int) {
 	}
 }
 
+// doubleRows repeats each of n elements of rows in a block of 2×2:
+//
+//	y[2r·2n + i] = y[(2r+1)·2n + i] = x[r·n + ⌊i/2⌋] for i < 2n
+func doubleRows(y, x []float32, rows, n int) {
+	for r := range rows {
+		above := y[4*r*n:][:2*n]
+		for i, v := range x[r*n:][:n] {
+			above[2*i], above[2*i+1] = v, v
+		}
+		copy(y[(4*r+2)*n:][:2*n], above)
+	}
+}
+
 // nonZero reports whether an element is neither 0 nor −0.
 func nonZero(x []float32) bool {
 	any := uint32(0)

@@ -14,6 +14,11 @@ func copyRowsAVX512(y *float32, yPitch int, x *float32, xPitch int, rows int, n 
 //go:noescape
 func everyOtherAVX512(y *float32, yPitch int, x *float32, xPitch int, rows int, n int)
 
+// doubleRowsAVX512 is DoubleRows.
+//
+//go:noescape
+func doubleRowsAVX512(y *float32, x *float32, rows int, vectors int)
+
 // nonZeroAVX512 is NonZero.
 //
 //go:noescape
@@ -28,6 +33,11 @@ func copyRowsAVX2(y *float32, yPitch int, x *float32, xPitch int, rows int, n in
 //
 //go:noescape
 func everyOtherAVX2(y *float32, yPitch int, x *float32, xPitch int, rows int, n int)
+
+// doubleRowsAVX2 is DoubleRows.
+//
+//go:noescape
+func doubleRowsAVX2(y *float32, x *float32, rows int, vectors int)
 
 // nonZeroAVX2 is NonZero.
 //

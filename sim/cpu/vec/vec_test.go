@@ -248,3 +248,17 @@ func TestNonZeroSeesEveryElement(t *testing.T) {
 		}
 	})
 }
+
+func TestDoubledRowsArePlainGos(t *testing.T) {
+	forEach(t, func(t *testing.T, s Set, rng *rand.Rand, n int) {
+		for rows := 1; rows <= 3; rows++ {
+			x, y := guarded(t, rng, rows*n), guarded(t, rng, 4*rows*n)
+			want := slices.Clone(y)
+			doubleRows(want, x, rows, n)
+			s.DoubleRows(y, x, rows, n)
+			if !slices.Equal(y, want) {
+				t.Errorf("%d rows are not the same", rows)
+			}
+		}
+	})
+}

@@ -62,6 +62,9 @@ var convShapes = []convShape{
 	{2, 9, 4, 3, 300, 4, 4, 2, 1, 0},
 	{1, 2, 3, 150, 4, 4, 4, 2, 1, 0},
 	{2, 32, 4, 8, 12, 4, 4, 2, 1, 0}, // large enough for tiles of 32
+	{2, 16, 8, 9, 21, 3, 3, 1, 1, 0}, // whole vectors of pixels and groups of channels
+	{1, 8, 16, 6, 8, 3, 3, 1, 1, 0},  // vectors of two rows
+	{2, 1, 20, 21, 9, 3, 3, 1, 1, 0}, // one channel
 }
 
 func convCases() []testCase {
@@ -77,7 +80,19 @@ func convCases() []testCase {
 			cases = append(cases, c.cases(newSource(uint64(i)), tensor.Float32, nn.BF16x3)...)
 		}
 	}
+	for i, c := range winogradShapes {
+		cases = append(cases, c.cases(newSource(uint64(100+i)), tensor.Float32, nn.Winograd)...)
+	}
 	return cases
+}
+
+// winogradShapes have whole tiles of 4×4 outputs and of channels, or not.
+var winogradShapes = []convShape{
+	{2, 16, 16, 16, 16, 3, 3, 1, 1, 0},
+	{9, 16, 16, 8, 8, 3, 3, 1, 1, 0},
+	{11, 32, 16, 12, 4, 3, 3, 1, 1, 0},
+	{1, 48, 16, 12, 48, 3, 3, 1, 1, 0},
+	{2, 5, 16, 16, 16, 3, 3, 1, 1, 0},
 }
 
 // cases are the six operators on one shape.
@@ -96,6 +111,9 @@ func (c convShape) cases(s source, d tensor.DType, products nn.Products) []testC
 		cases = append(cases, testCase{name(kind), multiplied{op, products}, in, out, []reference{want}})
 	}
 	gathered, scattered, weights := c.sums(small, large, w, products)
+	if products == nn.Winograd {
+		gathered.tolerance *= 16
+	}
 	gatheredBias := gathered.plus(biasSmall.Values, c.hs*c.ws)
 	scatteredBias := scattered.plus(biasLarge.Values, c.hl()*c.wl())
 	if c.outputPad == 0 || c.stride > c.outputPad {
@@ -103,8 +121,13 @@ func (c convShape) cases(s source, d tensor.DType, products nn.Products) []testC
 		add("conv with bias", nn.Conv2D{Stride: c.stride, Pad: c.pad}, []Array{large, w, biasSmall}, smallOut, gatheredBias)
 		add("conv with bias and ReLU", nn.Conv2D{Stride: c.stride, Pad: c.pad, ReLU: true}, []Array{large, w, biasSmall}, smallOut, gatheredBias.rectified())
 		add("conv with ReLU", nn.Conv2D{Stride: c.stride, Pad: c.pad, ReLU: true}, []Array{large, w}, smallOut, gathered.rectified())
+	}
+	if products != nn.Winograd && (c.outputPad == 0 || c.stride > c.outputPad) {
 		add("conv dX", nn.Conv2DGradInput{Stride: c.stride, Pad: c.pad}, []Array{small, w}, largeOut, scattered)
 		add("conv dW", nn.Conv2DGradWeight{Stride: c.stride, Pad: c.pad}, []Array{large, small}, weightOut, weights)
+	}
+	if products == nn.Winograd {
+		return cases // no other operator has it
 	}
 	t := nn.ConvTranspose2D{Stride: c.stride, Pad: c.pad, OutputPad: c.outputPad}
 	add("convT", t, []Array{small, w}, largeOut, scattered)
@@ -151,7 +174,7 @@ func (c convShape) sums(small, large, w Array, products nn.Products) (gathered, 
 
 // product returns x·y, or the sum of the three products of their parts.
 func product(x, y float32, products nn.Products) float64 {
-	if products == nn.Exact {
+	if products != nn.BF16x3 {
 		return float64(x) * float64(y)
 	}
 	high := func(v float32) float32 { return tensor.BF16ToF32(tensor.F32ToBF16(v)) }

@@ -5,7 +5,10 @@ package scan
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 )
 
 // Scan is a scan of len(X) positions.
@@ -41,4 +44,24 @@ func (s *Scan) Normalisation() (float64, error) {
 	}
 	half := float64(s.Size) / 2
 	return math.Sqrt(half * half * float64(len(s.X)) / total), nil
+}
+
+// Sample returns count of the scan's positions, drawn without replacement, in their order.
+// It shares the probe, the object, and all patterns if these are all positions.
+func (s *Scan) Sample(count int, seed uint64) (*Scan, error) {
+	n := len(s.X)
+	switch {
+	case count < 1 || count > n:
+		return nil, fmt.Errorf("%d images of %d positions: must be from 1 to %[2]d", count, n)
+	case count == n:
+		return s, nil
+	}
+	drawn := rand.New(rand.NewPCG(seed, 0x73616d706c65)).Perm(n)[:count]
+	slices.Sort(drawn)
+	part := &Scan{Size: s.Size, Probe: s.Probe, Object: s.Object, Diffraction: make([]float32, 0, count*s.Size*s.Size)}
+	for _, i := range drawn {
+		part.Diffraction = append(part.Diffraction, s.Pattern(i)...)
+		part.X, part.Y = append(part.X, s.X[i]), append(part.Y, s.Y[i])
+	}
+	return part, nil
 }

@@ -220,3 +220,27 @@ func TestImpossibleScansAreRefused(t *testing.T) {
 		t.Error("a dark scan is normalised")
 	}
 }
+
+func TestSamplesKeepTheOrder(t *testing.T) {
+	s := &Scan{Size: 1}
+	for i := range 30 {
+		s.X, s.Y, s.Diffraction = append(s.X, float64(i)), append(s.Y, float64(-i)), append(s.Diffraction, float32(i))
+	}
+	part, err := s.Sample(10, 3)
+	if err != nil || len(part.X) != 10 || !slices.IsSorted(part.X) || len(slices.Compact(slices.Clone(part.X))) != 10 {
+		t.Fatalf("%v, %v", part, err)
+	}
+	for i, x := range part.X {
+		if part.Y[i] != -x || part.Pattern(i)[0] != float32(x) {
+			t.Errorf("position %g has the pattern %g", x, part.Pattern(i)[0])
+		}
+	}
+	if all, err := s.Sample(30, 3); err != nil || all != s {
+		t.Errorf("all positions: %v", err)
+	}
+	for _, bad := range []int{0, 31} {
+		if _, err := s.Sample(bad, 1); err == nil {
+			t.Errorf("%d of 30 positions are drawn", bad)
+		}
+	}
+}

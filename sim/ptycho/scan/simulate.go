@@ -23,8 +23,12 @@ type Options struct {
 // bufferShare is the share of the object's side that positions keep from its edge.
 const bufferShare = 0.35
 
-// maxSide bounds the sides of a simulation, against typing errors.
-const maxSide = 4096
+// maxSide bounds the sides of a simulation, maxPositions the number of patterns, against
+// typing errors.
+const (
+	maxSide      = 4096
+	maxPositions = 1 << 20
+)
 
 func (o Options) check() error {
 	switch {
@@ -32,8 +36,8 @@ func (o Options) check() error {
 		return fmt.Errorf("size = %d: must be even and from 8 to %d", o.Size, maxSide/2)
 	case o.ObjectSize < 2*o.Size || o.ObjectSize > maxSide:
 		return fmt.Errorf("object_size = %d: must be from 2·size, %d, to %d", o.ObjectSize, 2*o.Size, maxSide)
-	case o.Positions < 1 || o.Positions > 1<<20:
-		return fmt.Errorf("positions = %d: must be from 1 to %d", o.Positions, 1<<20)
+	case o.Positions < 1 || o.Positions > maxPositions:
+		return fmt.Errorf("positions = %d: must be from 1 to %d", o.Positions, maxPositions)
 	case !(o.Photons >= 1) || o.Photons > 1e15:
 		return fmt.Errorf("photons = %g: must be from 1 to 1e15", o.Photons)
 	}

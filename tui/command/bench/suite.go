@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"prismtop/profiles"
-	"prismtop/profiles/atomicfile"
 	"prismtop/profiles/export"
 	"prismtop/profiles/export/files"
 	"prismtop/profiles/preset"
@@ -316,26 +315,8 @@ func (p *part) print(w io.Writer, r *suite.Report, asJSON bool) error {
 
 // suiteOutput is the folder of a report.
 type suiteOutput struct {
-	folder  string // empty for none
+	outputFolder
 	exports *files.Exports
-	made    []string // folders that were not there, the innermost first
-}
-
-// mkdir makes a folder unless it is there.
-func (o *suiteOutput) mkdir(path string) error {
-	if _, err := os.Stat(path); err == nil {
-		return nil
-	}
-	if parent := filepath.Dir(path); parent != path {
-		if err := o.mkdir(parent); err != nil {
-			return err
-		}
-	}
-	err := os.Mkdir(path, 0o777)
-	if err == nil {
-		o.made = slices.Insert(o.made, 0, path)
-	}
-	return err
 }
 
 // names lists the files that the command may write, in the folder of its output.
@@ -349,30 +330,14 @@ func (p *part) names() []string {
 	})
 }
 
-// open prepares the folder, which must have none of the files unless they may be replaced.
+// open prepares the folder.
 func (p *part) open(f *suiteFlags) (*suiteOutput, error) {
-	o := &suiteOutput{folder: f.output}
+	o := &suiteOutput{outputFolder: outputFolder{path: f.output}}
 	if f.output == "" {
 		return o, nil
 	}
-	failed := func(err error) error { return fmt.Errorf("flag --output: %s: %w", f.output, cli.Bare(err)) }
-	if !f.force {
-		for _, name := range p.names() {
-			path := filepath.Join(f.output, name)
-			if _, err := os.Lstat(path); err == nil {
-				return nil, fmt.Errorf("flag --output: %s is there already: must be a folder without it, or --force to replace it", path)
-			}
-		}
-	}
-	if err := o.mkdir(f.output); err != nil {
-		return nil, failed(err)
-	}
-	if info, err := os.Stat(f.output); err == nil && !info.IsDir() {
-		return nil, fmt.Errorf("flag --output: %s is a file: must be a folder", f.output)
-	}
-	if err := cli.Writable(f.output); err != nil {
-		o.discard()
-		return nil, fmt.Errorf("flag --output: the folder %s cannot be written: %w", f.output, cli.Bare(err))
+	if err := o.prepare(p.names(), f.force); err != nil {
+		return nil, err
 	}
 	if !p.tapes {
 		return o, nil
@@ -380,7 +345,7 @@ func (p *part) open(f *suiteFlags) (*suiteOutput, error) {
 	folder := filepath.Join(f.output, "profiling")
 	if err := o.mkdir(folder); err != nil {
 		o.discard()
-		return nil, failed(err)
+		return nil, o.failed(err)
 	}
 	var targets []files.Target
 	for _, t := range []string{"chrome=" + filepath.Join(folder, "trace.json"), "tensorboard=" + filepath.Join(folder, "tensorboard")} {
@@ -411,14 +376,12 @@ func (o *suiteOutput) discard() {
 		o.exports.Discard()
 		o.exports = nil
 	}
-	for _, folder := range o.made {
-		_ = os.Remove(folder) // fails unless it is empty
-	}
+	o.removeEmpty()
 }
 
 // write writes the files of what was measured, all or none of them.
 func (o *suiteOutput) write(r *suite.Report, whole bool) error {
-	if o.folder == "" {
+	if o.path == "" {
 		return nil
 	}
 	var err error
@@ -430,12 +393,5 @@ func (o *suiteOutput) write(r *suite.Report, whole bool) error {
 	if broken != nil {
 		return errors.Join(err, broken)
 	}
-	paths := make([]string, len(names))
-	for i, name := range names {
-		paths[i] = filepath.Join(o.folder, name)
-	}
-	if len(paths) == 0 {
-		return err
-	}
-	return errors.Join(err, o.mkdir(filepath.Dir(paths[0])), atomicfile.WriteTogether(paths, data, 0o666))
+	return errors.Join(err, o.outputFolder.write(names, data))
 }

@@ -1,6 +1,8 @@
 package kernels
 
 import (
+	"fmt"
+
 	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -10,7 +12,41 @@ import (
 func (s *set) shuffles() {
 	s.copyRows()
 	s.everyOther()
+	s.doubleRows()
 	s.anyNonZero()
+}
+
+// doubleRows repeats each element in a block of 2×2, for rows of whole vectors.
+func (s *set) doubleRows() {
+	s.function("doubleRows", "y, x *float32, rows, vectors int", "is DoubleRows.")
+	y, x, rows := s.argument("y"), s.argument("x"), s.argument("rows")
+	below, pitch := s.GP64(), s.argument("vectors")
+	s.IMUL3Q(operand.U8(uint8(2*s.bytes())), pitch, pitch)
+	halves := s.vectors(2)
+	for h, v := range halves {
+		s.VMOVUPS(s.words(fmt.Sprintf("twice%d%s", h, s.suffix), func(i int) uint32 { return uint32((h*s.lanes + i) / 2) }, s.lanes), v)
+	}
+	s.Label("row")
+	s.LEAQ(operand.Mem{Base: y, Index: pitch, Scale: 1}, below)
+	vectors := s.argument("vectors")
+	s.Label("vector")
+	v := s.vector()
+	s.VMOVUPS(operand.Mem{Base: x}, v)
+	for h, index := range halves {
+		half := s.vector()
+		s.VPERMPS(v, index, half)
+		s.VMOVUPS(half, operand.Mem{Base: y, Disp: h * s.bytes()})
+		s.VMOVUPS(half, operand.Mem{Base: below, Disp: h * s.bytes()})
+	}
+	s.ADDQ(operand.I32(int32(s.bytes())), x)
+	s.ADDQ(operand.I32(int32(2*s.bytes())), y)
+	s.ADDQ(operand.I32(int32(2*s.bytes())), below)
+	s.DECQ(vectors)
+	s.JNZ(operand.LabelRef("vector"))
+	s.MOVQ(below, y)
+	s.DECQ(rows)
+	s.JNZ(operand.LabelRef("row"))
+	s.end()
 }
 
 // copyRows copies n elements per row.

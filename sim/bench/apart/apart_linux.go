@@ -1,9 +1,9 @@
-package builds
+package apart
 
 import "syscall"
 
-// attributes makes a program the leader of a process group, and has the system kill it should this
+// Attributes makes a program the leader of a process group, and has the system kill it should this
 // program be killed. That depends on the thread that starts it, which Go keeps.
-func attributes() *syscall.SysProcAttr {
+func Attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

@@ -1,0 +1,287 @@
+package cpu
+
+import (
+	"slices"
+
+	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/winograd"
+	"prismtop/sim/nn"
+)
+
+// Direct convolutions of stride 1 keep a tile of output channels and pixels in registers until all
+// input channels and taps are added (vec.TapSum), and store it once, with the bias and
+// the ReLU. The input of a band of rows is copied once, padded with zeros, as for
+// bands; weights are read where they are. Outputs at the end of a row are computed with
+// the last whole vector, which overlaps the one before.
+
+const (
+	// directFloats bounds the copies of a band, so that they stay in the second-level
+	// cache.
+	directFloats = 96 << 10
+	// directRows is the minimum number of rows of a band that is divided for more
+	// threads: rows at its edges are copied twice.
+	directRows = 4
+	// directTerms is the number of products of an output from which a tile pays.
+	directTerms = 64
+)
+
+// direct is a bound direct convolution.
+type direct struct {
+	bands
+	set      vec.Set
+	to, from []float32
+	w, bias  []float32
+	taps     []int64
+	divided  int          // bands of an image
+	parts    int          // of the output channels
+	pixels   []vec.Pixels // of a band of rows rows, and of one row less
+	plane    int          // floats of a copied channel
+}
+
+// direct reports whether a convolution's outputs fill tiles.
+func (b *binder) direct(c *bands) bool {
+	lanes := b.backend.set.TapLanes()
+	fits := c.outW >= lanes || 2*c.outW == lanes && c.outH%2 == 0
+	return b.backend.set != vec.Go && fits && c.stride == 1 && c.out%vec.TapRows == 0 && c.in*c.kh*c.kw >= directTerms &&
+		c.in*c.kh*(c.outW+c.kw-1) <= directFloats
+}
+
+// directly binds a direct convolution. bias may be nil.
+func (b *binder) directly(shape *bands, to, from, w, bias []float32) func() {
+	c := &direct{bands: *shape, set: b.backend.set, to: to, from: from, w: w, bias: bias}
+	threads := b.backend.Threads()
+	c.columns, c.pitch = c.outW, c.outW+c.kw-1
+	most := directFloats/(c.in*c.pitch) - c.kh + 1
+	c.divided = max((c.outH+most-1)/most, min(2*threads/c.n, c.outH/directRows), 1)
+	if 2*c.outW == c.set.TapLanes() {
+		c.divided = 1 // two rows make a vector
+	}
+	c.rows = (c.outH + c.divided - 1) / c.divided
+	groups := c.out / vec.TapRows
+	c.parts = min(max((threads+c.n*c.divided-1)/(c.n*c.divided), 1), groups)
+	c.plane = (c.rows + c.kh - 1) * c.pitch
+	for ky := range c.kh {
+		for kx := range c.kw {
+			c.taps = append(c.taps, int64(ky*c.pitch+kx))
+		}
+	}
+	if c.mirrored {
+		slices.Reverse(c.taps)
+	}
+	c.list(b, c.rows)
+	c.list(b, c.rows-1)
+	work := c.out / c.parts * c.in * c.kh * c.kw * c.rows * c.outW
+	return b.shared(c.n*c.divided*c.parts, c.in*c.plane, work, func(scratch []float32, lo, hi int) {
+		packed := -1
+		for task := lo; task < hi; task++ {
+			band, part := task/c.parts, task%c.parts
+			at := c.at(band)
+			if band != packed {
+				c.copyBand(scratch, at)
+				packed = band
+			}
+			c.compute(scratch, at, part*groups/c.parts, (part+1)*groups/c.parts)
+		}
+	})
+}
+
+// list lists the vectors of a band of rows rows.
+func (c *direct) list(b *binder, rows int) {
+	var from, to []int
+	lanes := c.set.TapLanes()
+	if 2*c.outW == lanes {
+		for row := 0; row < rows; row += 2 {
+			from, to = append(from, row*c.pitch), append(to, row*c.outW)
+		}
+	} else {
+		for row := range rows {
+			for column := 0; column < c.outW; column += lanes {
+				first := min(column, c.outW-lanes)
+				from, to = append(from, row*c.pitch+first), append(to, row*c.outW+first)
+			}
+		}
+	}
+	p := vec.NewPixels(from, to)
+	b.table(int(p.Bytes()), 1)
+	c.pixels = append(c.pixels, *p)
+}
+
+// at returns a band; bands differ by at most a row.
+func (c *direct) at(i int) block {
+	image, band := i/c.divided, i%c.divided
+	first, end := band*c.outH/c.divided, (band+1)*c.outH/c.divided
+	return block{image: image, row: first, rows: end - first, columns: c.outW}
+}
+
+// copyBand copies the input of a band.
+func (c *direct) copyBand(dst []float32, b block) {
+	rows, plane := b.rows+c.kh-1, c.inH*c.inW
+	within, columns := span{b.row - c.top, 1}.within(rows, c.inH), span{-c.left, 1}.within(c.pitch, c.inW)
+	for channel := range c.in {
+		packPlane(c.set, dst[channel*c.plane:][:rows*c.pitch], c.from[(b.image*c.in+channel)*plane:][:plane],
+			within, columns, c.pitch, c.inW)
+	}
+}
+
+// compute computes a band of groups [lo, hi) of output channels.
+func (c *direct) compute(copies []float32, b block, lo, hi int) {
+	plane := c.outH * c.outW
+	sum := vec.TapSum{Pitch: plane, X: copies, Channels: c.in, XStep: c.plane, Taps: c.taps,
+		WRow: c.outStride, WStep: c.inStride, ReLU: c.relu}
+	if 2*c.outW == c.set.TapLanes() {
+		sum.Fold = c.pitch
+	}
+	for group := lo; group < hi; group++ {
+		o := group * vec.TapRows
+		sum.Y = c.to[(b.image*c.out+o)*plane+b.row*c.outW:]
+		sum.W = c.w[o*c.outStride:]
+		if c.bias != nil {
+			sum.Bias = c.bias[o:][:vec.TapRows]
+		}
+		c.set.TapSum(&sum, &c.pixels[c.rows-b.rows])
+	}
+}
+
+// A convolution with one output channel multiplies every input pixel by the weights of
+// all taps, as many output channels of one tap each, and adds the products where they
+// belong:
+//
+//	y[p] = bias + Σ over t of z[t, p + t],  z[t, q] = Σ over c of x[c, q]·w[c, t]
+//
+// Nothing is copied, and a tile of products is as efficient as a direct convolution's.
+type spreadTaps struct {
+	bands
+	set      vec.Set
+	to, from []float32
+	bias     []float32
+	padded   int       // taps, with those of zeros for whole tiles
+	w        []float32 // [padded, in]
+	pixels   []*vec.Pixels
+	offsets  []int64
+}
+
+const (
+	// spreadRows is the number of output rows of a task.
+	spreadRows = 16
+	// spreadTerms is the least number of input channels.
+	spreadTerms = 16
+)
+
+// alone reports whether spreadTaps computes a convolution.
+func (b *binder) alone(c *bands) bool {
+	return b.backend.set != vec.Go && c.out == 1 && c.stride == 1 && c.in >= spreadTerms && c.kh*c.kw <= 2*vec.TapRows &&
+		c.inW >= b.backend.set.TapLanes()
+}
+
+// spreadTaps binds a convolution with one output channel. bias may be nil.
+func (b *binder) spreadTaps(shape *bands, to, from, w, bias []float32) func() {
+	c := &spreadTaps{bands: *shape, set: b.backend.set, to: to, from: from, bias: bias, offsets: []int64{0}}
+	taps := c.kh * c.kw
+	c.padded = (taps + vec.TapRows - 1) / vec.TapRows * vec.TapRows
+	c.w = b.floats(c.padded * c.in)
+	perImage := (c.outH + spreadRows - 1) / spreadRows
+	for band := range perImage {
+		lo, hi := c.inputRows(band)
+		var at []int
+		n, lanes := (hi-lo)*c.inW, c.set.TapLanes()
+		for p := 0; p < n; p += lanes {
+			at = append(at, min(p, n-lanes))
+		}
+		p := vec.NewPixels(at, at)
+		b.table(int(p.Bytes()), 1)
+		c.pixels = append(c.pixels, p)
+	}
+	size := c.padded * (spreadRows + c.kh - 1) * c.inW
+	run := b.shared(c.n*perImage, size, size*c.in, func(scratch []float32, lo, hi int) {
+		for task := lo; task < hi; task++ {
+			c.multiply(scratch, task/perImage, task%perImage)
+			c.gather(scratch, task/perImage, task%perImage)
+		}
+	})
+	return func() {
+		clear(c.w[taps*c.in:])
+		for t := range taps {
+			for channel := range c.in {
+				c.w[t*c.in+channel] = w[channel*c.inStride+t]
+			}
+		}
+		run()
+	}
+}
+
+// inputRows is the range of input rows under the taps of a band.
+func (c *spreadTaps) inputRows(band int) (lo, hi int) {
+	first, end := band*spreadRows-c.top, min((band+1)*spreadRows, c.outH)-c.top+c.kh-1
+	lo = min(max(first, 0), c.inH-1)
+	return lo, max(min(end, c.inH), lo+1)
+}
+
+// multiply computes the products z of the input rows of a band.
+func (c *spreadTaps) multiply(z []float32, image, band int) {
+	lo, hi := c.inputRows(band)
+	n, plane := (hi-lo)*c.inW, c.inH*c.inW
+	sum := vec.TapSum{Pitch: n, X: c.from[image*c.in*plane+lo*c.inW:], Channels: c.in, XStep: plane, Taps: c.offsets,
+		WRow: c.in, WStep: 1}
+	for r := 0; r < c.padded; r += vec.TapRows {
+		sum.Y, sum.W = z[r*n:], c.w[r*c.in:]
+		c.set.TapSum(&sum, c.pixels[band])
+	}
+}
+
+// gather adds up the products of a band of the output.
+func (c *spreadTaps) gather(z []float32, image, band int) {
+	lo, hi := c.inputRows(band)
+	for row := band * spreadRows; row < min((band+1)*spreadRows, c.outH); row++ {
+		y := c.to[(image*c.outH+row)*c.outW:][:c.outW]
+		first := valueOr0(c.bias, 0)
+		for i := range y {
+			y[i] = first
+		}
+		for t := range c.kh * c.kw {
+			from := row - c.top + t/c.kw
+			if from < lo || from >= hi {
+				continue
+			}
+			columns := span{t%c.kw - c.left, 1}.within(c.outW, c.inW)
+			part := y[columns.lo:columns.hi]
+			c.set.Add(part, part, z[(t*(hi-lo)+from-lo)*c.inW+columns.start+columns.lo:][:len(part)])
+		}
+		if c.relu {
+			c.set.ReLU(y, y)
+		}
+	}
+}
+
+// winograd binds a Conv2D whose step asks for Winograd's algorithm, or returns nil if it
+// is not one of those. Weights that are variables are transformed again when they change.
+func (b *binder) winograd(g *geometry, relu bool, y, x, w, bias []float32) func() {
+	square := g.kh == 3 && g.kw == 3 && g.stride == 1 && g.pad == 1
+	if b.current.Products != nn.Winograd || !square || g.n*g.hs*g.ws < winogradPixels || !winograd.Fits(g.large, g.small, g.hs, g.ws) {
+		return nil
+	}
+	c := winograd.New(g.n, g.large, g.small, g.hs, g.ws, relu, b.backend.set, b.backend.Threads())
+	u := make([]float32, c.WeightFloats())
+	b.table(len(u), 4)
+	transform := b.tasks(g.small, g.large*9*winogradCost, func(lo, hi int) { c.Transform(u, w, lo, hi) })
+	multiply := c.Multiplier()
+	run := b.shared(c.Tasks(), c.Scratch(), c.Work(), func(scratch []float32, lo, hi int) {
+		multiply.Run(scratch, y, x, u, bias, lo, hi)
+	})
+	state, variable, seen := b.state, b.buffer(b.current.In[1]).Variable, -1
+	return func() {
+		if variable < 0 || seen != state.changes[variable] {
+			transform()
+			if variable >= 0 {
+				seen = state.changes[variable]
+			}
+		}
+		run()
+	}
+}
+
+// winogradPixels is the number of outputs of a channel from which transformed weights, four
+// times as many as the weights, are reused often enough.
+const winogradPixels = 512
+
+// winogradCost is the time to transform a weight, in multiplications of a kernel.
+const winogradCost = 64

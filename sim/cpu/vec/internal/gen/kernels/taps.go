@@ -1,0 +1,180 @@
+package kernels
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// tapSums are the kernels of TapSum: 24 sums in registers with AVX-512, 12 with AVX2.
+func (s *set) tapSums() {
+	rows := 8
+	if !s.wide {
+		rows = 4
+	}
+	for columns := 3; columns > 0; columns-- {
+		s.tapSum("taps", rows, columns)
+		s.tapSum("folded", rows, columns)
+		s.tapSum("single", rows, columns)
+	}
+}
+
+// tapSum keeps rows times columns vectors of y in registers while the products of
+// all channels and taps are added, and continues with the next tile.
+func (s *set) tapSum(name string, rows, columns int) {
+	what := map[string]string{"taps": "vectors", "folded": "folded vectors", "single": "vectors and one tap at 0"}[name]
+	s.function(fmt.Sprintf("%s%dx%d", name, rows, columns),
+		"y *float32, pitch int, x *float32, at *int64, tiles, channels, xStep int, offsets *int64, taps int, "+
+			"w *float32, wRow, wStep int, bias *float32, relu, fold int",
+		fmt.Sprintf("is TapSum for a number of tiles of %d rows of %d %s.", rows, columns, what))
+	at, offsets := s.argument("at"), s.argument("offsets")
+	wRow, triple := s.byteArgument("wRow"), s.GP64()
+	s.LEAQ(operand.Mem{Base: wRow, Index: wRow, Scale: 2}, triple)
+	sums, xs := s.vectors(rows*columns), s.vectors(columns)
+
+	s.Label("tile")
+	from := make([]reg.GPVirtual, columns)
+	for c := range from {
+		from[c] = s.argument("x")
+		s.ADDQ(operand.Mem{Base: at, Disp: 8 * c}, from[c])
+	}
+	s.tapBias(rows, columns, sums)
+	w, fourth := s.argument("w"), s.GP64()
+	if rows > 4 {
+		s.LEAQ(operand.Mem{Base: w, Index: wRow, Scale: 4}, fourth)
+	}
+	channels := s.argument("channels")
+	s.Label("channel")
+	if name == "single" {
+		s.tapTerm(rows, xs, sums, func(c int) operand.Mem { return operand.Mem{Base: from[c]} }, w, fourth, wRow, triple)
+		wStep, xStep := s.byteArgument("wStep"), s.byteArgument("xStep")
+		s.advance(rows, w, fourth, wStep)
+		for c := range from {
+			s.ADDQ(xStep, from[c])
+		}
+	} else {
+		s.tapLoop(name == "folded", rows, xs, sums, from, w, fourth, wRow, triple, offsets)
+	}
+	s.DECQ(channels)
+	s.JNZ(operand.LabelRef("channel"))
+
+	s.tapStore(rows, columns, sums, at)
+	s.ADDQ(operand.I32(int32(16*columns)), at)
+	s.DECQ(s.address("tiles"))
+	s.JNZ(operand.LabelRef("tile"))
+	s.end()
+}
+
+// advance moves the pointers to weights by a number of bytes.
+func (s *set) advance(rows int, w, fourth reg.GPVirtual, bytes operand.Op) {
+	s.ADDQ(bytes, w)
+	if rows > 4 {
+		s.ADDQ(bytes, fourth)
+	}
+}
+
+// tapTerm adds the products of one channel and tap.
+func (s *set) tapTerm(rows int, xs, sums []reg.VecVirtual, load func(c int) operand.Mem, w, fourth, wRow, triple reg.GPVirtual) {
+	for c, v := range xs {
+		if load != nil {
+			s.VMOVUPS(load(c), v)
+		}
+	}
+	for r := range rows {
+		v := s.vector()
+		s.VBROADCASTSS(rowAddress(r%4, []reg.Register{w, fourth}[r/4], wRow, triple), v)
+		for c, x := range xs {
+			s.VFMADD231PS(x, v, sums[r*len(xs)+c])
+		}
+	}
+}
+
+// tapLoop adds the products of one channel and all taps, and moves to the next channel.
+func (s *set) tapLoop(folded bool, rows int, xs, sums []reg.VecVirtual, from []reg.GPVirtual, w, fourth, wRow, triple, offsets reg.GPVirtual) {
+	tap, offset := s.GP64(), s.GP64()
+	s.XORQ(tap, tap)
+	s.Label("tap")
+	s.MOVQ(operand.Mem{Base: offsets, Index: tap, Scale: 8}, offset)
+	s.tapLoad(xs, from, offset, folded)
+	s.tapTerm(rows, xs, sums, nil, w, fourth, wRow, triple)
+	s.advance(rows, w, fourth, operand.I32(4))
+	s.INCQ(tap)
+	s.CMPQ(tap, s.address("taps"))
+	s.JLT(operand.LabelRef("tap"))
+	xStep, wStep := s.byteArgument("xStep"), s.argument("wStep")
+	for c := range from {
+		s.ADDQ(xStep, from[c])
+	}
+	s.SUBQ(tap, wStep)
+	s.SHLQ(operand.U8(2), wStep)
+	s.advance(rows, w, fourth, wStep)
+}
+
+// tapLoad loads the pixels under a tap.
+func (s *set) tapLoad(xs []reg.VecVirtual, from []reg.GPVirtual, offset reg.GPVirtual, folded bool) {
+	first := func(c int) operand.Mem { return operand.Mem{Base: from[c], Index: offset, Scale: 4} }
+	if !folded {
+		for c, v := range xs {
+			s.VMOVUPS(first(c), v)
+		}
+		return
+	}
+	for c, v := range xs {
+		if s.wide {
+			s.VMOVUPS(first(c), v.AsY())
+		} else {
+			s.VMOVUPS(first(c), v.AsX())
+		}
+	}
+	s.ADDQ(s.address("fold"), offset)
+	for c, v := range xs {
+		if s.wide {
+			s.VINSERTF64X4(operand.U8(1), first(c), v, v)
+		} else {
+			s.VINSERTF128(operand.U8(1), first(c), v, v)
+		}
+	}
+}
+
+// tapBias starts the sums with the bias of their row, or 0.
+func (s *set) tapBias(rows, columns int, sums []reg.VecVirtual) {
+	bias := s.argument("bias")
+	s.TESTQ(bias, bias)
+	s.JZ(operand.LabelRef("unbiased"))
+	for r := range rows {
+		for c := range columns {
+			s.VBROADCASTSS(operand.Mem{Base: bias, Disp: 4 * r}, sums[r*columns+c])
+		}
+	}
+	s.JMP(operand.LabelRef("started"))
+	s.Label("unbiased")
+	for _, v := range sums {
+		s.zero(v)
+	}
+	s.Label("started")
+}
+
+// tapStore stores the sums, after the ReLU if asked for.
+func (s *set) tapStore(rows, columns int, sums []reg.VecVirtual, at reg.Register) {
+	relu := s.argument("relu")
+	s.TESTQ(relu, relu)
+	s.JZ(operand.LabelRef("store"))
+	none := s.vector()
+	s.zero(none)
+	for _, v := range sums {
+		s.VMAXPS(v, none, v) // a NaN stays one
+	}
+	s.Label("store")
+	pitch := s.byteArgument("pitch")
+	for c := range columns {
+		to := s.argument("y")
+		s.ADDQ(operand.Mem{Base: at, Disp: 8 * (columns + c)}, to)
+		for r := range rows {
+			s.VMOVUPS(sums[r*columns+c], operand.Mem{Base: to})
+			if r+1 < rows {
+				s.ADDQ(pitch, to)
+			}
+		}
+	}
+}

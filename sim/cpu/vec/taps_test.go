@@ -1,0 +1,94 @@
+package vec
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+func TestTapSumIsPlainGos(t *testing.T) {
+	for _, s := range Available() {
+		if s == Go {
+			continue
+		}
+		t.Run(s.String(), func(t *testing.T) {
+			for vectors := 1; vectors <= 8; vectors++ {
+				for _, taps := range []int{1, 4, 9} {
+					for channels := 1; channels <= 3; channels++ {
+						for _, fold := range []int{0, 11} {
+							compareTapSums(t, s, vectors, taps, channels, fold)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// compareTapSums compares sums over vectors that partly overlap, folded or not, with
+// and without a bias and a ReLU.
+func compareTapSums(t *testing.T, s Set, vectors, taps, channels, fold int) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(uint64(vectors), uint64(10*taps+channels)))
+	lanes := s.TapLanes()
+	var from, to, offsets = make([]int, vectors), make([]int, vectors), make([]int64, taps)
+	for v := range vectors {
+		from[v], to[v] = v*(lanes+3), v*(lanes-1)
+	}
+	for i := range offsets {
+		offsets[i] = int64(rng.IntN(40))
+	}
+	last := 39 // the last vector ends with the last channel
+	if offsets[0] = int64(last); taps == 1 && channels > 1 {
+		last, offsets[0] = 0, 0
+	}
+	xStep, wStep := vectors*(lanes+3)+29+rng.IntN(3), taps+rng.IntN(3)
+	pitch, wRow := vectors*lanes+rng.IntN(5), channels*wStep+rng.IntN(4)
+	sum := TapSum{
+		Pitch: pitch, Fold: fold, XStep: xStep, Channels: channels, Taps: offsets, WRow: wRow, WStep: wStep,
+		X: guarded(t, rng, (channels-1)*xStep+from[vectors-1]+last+max(lanes, lanes/2+fold)),
+		W: guarded(t, rng, (TapRows-1)*wRow+(channels-1)*wStep+taps),
+	}
+	pixels := NewPixels(from, to)
+	for _, bias := range [][]float32{nil, guarded(t, rng, TapRows)} {
+		for _, relu := range []bool{false, true} {
+			sum.Bias, sum.ReLU = bias, relu
+			sum.Y = guarded(t, rng, (TapRows-1)*pitch+to[vectors-1]+lanes)
+			y := sum.Y
+			want := slices.Clone(y)
+			sum.Y = want
+			sum.sum(pixels, lanes)
+			sum.Y = y
+			s.TapSum(&sum, pixels)
+			same(t, "y", y, want, taps*channels)
+		}
+	}
+}
+
+func BenchmarkTapSum(b *testing.B) {
+	const side, channels = 16, 128
+	for _, s := range Available() {
+		if s == Go {
+			continue
+		}
+		b.Run(s.String(), func(b *testing.B) {
+			pitch := side + 2
+			sum := TapSum{Pitch: side * side, XStep: pitch * pitch, Channels: channels, WRow: 9 * channels, WStep: 9,
+				X: make([]float32, channels*pitch*pitch), W: make([]float32, TapRows*9*channels), Y: make([]float32, TapRows*side*side)}
+			for tap := range 9 {
+				sum.Taps = append(sum.Taps, int64(tap/3*pitch+tap%3))
+			}
+			var from, to []int
+			for row := range side {
+				for column := 0; column < side; column += s.TapLanes() {
+					from, to = append(from, row*pitch+column), append(to, row*side+column)
+				}
+			}
+			pixels := NewPixels(from, to)
+			for b.Loop() {
+				s.TapSum(&sum, pixels)
+			}
+			b.ReportMetric(2*9*channels*TapRows*side*side*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+		})
+	}
+}

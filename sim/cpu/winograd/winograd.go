@@ -1,0 +1,233 @@
+// Package winograd computes 3×3 convolutions of stride 1 and padding 1 by Winograd's
+// F(4×4, 3×3), with a quarter of the multiplications and a rounding error some ten times
+// that of the sum itself (vec.WinogradTaps).
+//
+// Rows of tiles are processed in blocks that stay in the second-level cache: their pixels
+// are transposed to channels-last order and transformed, multiplied with the transformed
+// weights by the micro-kernel of direct convolutions, transformed back, and transposed
+// into the output's planes.
+package winograd
+
+import "prismtop/sim/cpu/vec"
+
+const (
+	side  = 4        // of a tile's output
+	reach = side + 2 // of its input
+	taps  = vec.WinogradTaps
+
+	// square is the side of the blocks that are transposed.
+	square = vec.StripLanes
+
+	// blockFloats bounds the transformed inputs and the products of a block.
+	blockFloats = 448 << 10
+	// blockTiles bounds the tiles of a block.
+	blockTiles = 64
+)
+
+// Convolution is a convolution of n images of in channels to out channels, h×w pixels
+// each, with or without a ReLU.
+type Convolution struct {
+	n, in, out, h, w int
+	relu             bool
+	set              vec.Set
+
+	parts   int // of the output channels, computed as separate tasks
+	across  int // tiles in a row of tiles
+	rows    int // rows of tiles in a block
+	tiles   int // of a block, a multiple of vec.TapRows
+	offsets []int64
+}
+
+// Fits reports whether there are whole tiles, and channels for whole vectors.
+func Fits(in, out, h, w int) bool {
+	return h%side == 0 && w%side == 0 && in%square == 0 && out%square == 0
+}
+
+// New returns a convolution that Fits, divided for a number of threads. Results do not
+// depend on it.
+func New(n, in, out, h, w int, relu bool, set vec.Set, threads int) *Convolution {
+	c := &Convolution{n: n, in: in, out: out, h: h, w: w, relu: relu, set: set, parts: 1, across: w / side, offsets: []int64{0}}
+	all := n * h / side
+	most := min(max(blockFloats/(taps*(in+out)), 1), blockTiles)
+	c.rows = max(min(most/c.across, (all+threads-1)/threads), 1)
+	for c.rows*c.across < vec.TapRows && c.rows < all {
+		c.rows++ // a tile of products has that many rows
+	}
+	c.tiles = (c.rows*c.across + vec.TapRows - 1) / vec.TapRows * vec.TapRows
+	if blocks := c.blocks(); blocks < threads {
+		c.parts = min((threads+blocks-1)/blocks, out/square)
+	}
+	return c
+}
+
+func (c *Convolution) blocks() int { return (c.n*c.h/side + c.rows - 1) / c.rows }
+
+// Tasks is the number of independent tasks.
+func (c *Convolution) Tasks() int { return c.blocks() * c.parts }
+
+// Work is the number of multiplications of a task.
+func (c *Convolution) Work() int { return taps * c.tiles * c.in * c.out / c.parts }
+
+// WeightFloats is the size of the transformed weights.
+func (c *Convolution) WeightFloats() int { return taps * c.in * c.out }
+
+// Scratch is the number of floats that a task needs.
+func (c *Convolution) Scratch() int {
+	return c.paddedFloats() + c.turnedFloats() + taps*c.tiles*(c.in+c.out)
+}
+
+// paddedFloats is the size of a row of tiles' input, channels last, with its padding.
+func (c *Convolution) paddedFloats() int { return reach * (c.w + 2) * c.in }
+
+// turnedFloats is the size of rows of pixels of a row of tiles, channels last.
+func (c *Convolution) turnedFloats() int { return reach * c.w * max(c.in, c.out) }
+
+// Transform transforms the weights [out, in, 3, 3] of output channels [lo, hi) to u, [36,
+// in, out].
+func (c *Convolution) Transform(u, w []float32, lo, hi int) {
+	for in := range c.in {
+		for out := lo; out < hi; out++ {
+			vec.WinogradWeights(u[in*c.out+out:], c.in*c.out, w[(out*c.in+in)*9:][:9])
+		}
+	}
+}
+
+// A Multiplier lists the output channels of each part for the products.
+type Multiplier struct {
+	conv   *Convolution
+	pixels []*vec.Pixels
+	none   []float32 // a bias of zeros
+}
+
+// Multiplier returns the lists, which are shared by all tasks.
+func (c *Convolution) Multiplier() *Multiplier {
+	m := &Multiplier{conv: c, none: make([]float32, c.out)}
+	for part := range c.parts {
+		lo, hi := c.part(part)
+		var at []int
+		for o := lo; o < hi; o += c.set.TapLanes() {
+			at = append(at, o)
+		}
+		m.pixels = append(m.pixels, vec.NewPixels(at, at))
+	}
+	return m
+}
+
+// part returns the output channels of a part.
+func (c *Convolution) part(i int) (lo, hi int) {
+	groups := c.out / square
+	return i * groups / c.parts * square, (i + 1) * groups / c.parts * square
+}
+
+// Run computes tasks [lo, hi) of y [n, out, h, w] from x [n, in, h, w] and transformed
+// weights. bias may be nil.
+func (m *Multiplier) Run(scratch, y, x, u, bias []float32, lo, hi int) {
+	c := m.conv
+	if bias == nil {
+		bias = m.none
+	}
+	padded, scratch := scratch[:c.paddedFloats()], scratch[c.paddedFloats():]
+	turned, scratch := scratch[:c.turnedFloats()], scratch[c.turnedFloats():]
+	v, products := scratch[:taps*c.tiles*c.in], scratch[taps*c.tiles*c.in:]
+	transformed := -1
+	for task := lo; task < hi; task++ {
+		block, part := task/c.parts, task%c.parts
+		first := block * c.rows
+		rows := min(c.rows, c.n*c.h/side-first)
+		if block != transformed {
+			c.input(v, padded, turned, x, first, rows)
+			transformed = block
+		}
+		m.multiply(products, v, u, (rows*c.across+vec.TapRows-1)/vec.TapRows, part)
+		from, to := c.part(part)
+		for row := range rows {
+			c.output(y, turned, products[row*c.across*c.out:], bias, first+row, from, to)
+		}
+	}
+}
+
+// input transforms rows of tiles from first on to v, [36, tiles, in]. Tiles that fill the
+// last group are zeros.
+func (c *Convolution) input(v, padded, turned, x []float32, first, rows int) {
+	step := c.tiles * c.in
+	for row := range rows {
+		c.pad(padded, turned, x, first+row)
+		for tile := range c.across {
+			at := (row*c.across + tile) * c.in
+			c.set.WinogradInput(v[at:], step, padded[tile*side*c.in:], (c.w+2)*c.in, c.in, c.in)
+		}
+	}
+	for k := range taps {
+		clear(v[k*step+rows*c.across*c.in : (k+1)*step])
+	}
+}
+
+// pad copies the pixels under a row of tiles to padded, [6, w + 2, in], with zeros around
+// the image.
+func (c *Convolution) pad(padded, turned, x []float32, row int) {
+	plane, pitch := c.h*c.w, (c.w+2)*c.in
+	perImage := c.h / side
+	image, top := row/perImage, row%perImage*side-1
+	from, to := max(top, 0), min(top+reach, c.h)
+	x = x[image*c.in*plane:][:c.in*plane]
+	clear(padded[:(from-top)*pitch])
+	clear(padded[(to-top)*pitch:])
+	if c.w%square != 0 {
+		c.turn(turned, c.in, x[from*c.w:], plane, c.in, (to-from)*c.w, false)
+	}
+	for r := from; r < to; r++ {
+		line := padded[(r-top)*pitch:][:pitch]
+		clear(line[:c.in])
+		clear(line[pitch-c.in:])
+		line = line[c.in : pitch-c.in]
+		if c.w%square == 0 {
+			c.turn(line, c.in, x[r*c.w:], plane, c.in, c.w, false)
+		} else {
+			copy(line, turned[(r-from)*c.w*c.in:])
+		}
+	}
+}
+
+// turn transposes n pixels of channels: from planes to pixels of pitch floats, or back.
+// The last square overlaps the one before if n is not a multiple of sixteen.
+func (c *Convolution) turn(pixels []float32, pitch int, planes []float32, plane, channels, n int, back bool) {
+	for o := 0; o < channels; o += square {
+		for at := 0; at < n; {
+			squares := max((n-at)/square, 1)
+			first := min(at, n-square)
+			if back {
+				c.set.TransposeSquares(squares, planes, o*plane+first, plane, square, pixels, first*pitch+o, pitch, square*pitch)
+			} else {
+				c.set.TransposeSquares(squares, pixels, first*pitch+o, pitch, square*pitch, planes, o*plane+first, plane, square)
+			}
+			at = first + squares*square
+		}
+	}
+}
+
+// multiply computes products [36, tiles, out] of groups of tiles with the weights of a
+// part of the output channels.
+func (m *Multiplier) multiply(products, v, u []float32, groups, part int) {
+	c := m.conv
+	sum := vec.TapSum{Pitch: c.out, Channels: c.in, XStep: c.out, Taps: c.offsets, WRow: c.in, WStep: 1}
+	for k := range taps {
+		sum.X = u[k*c.in*c.out:][:c.in*c.out]
+		for group := range groups {
+			sum.Y = products[(k*c.tiles+group*vec.TapRows)*c.out:]
+			sum.W = v[(k*c.tiles+group*vec.TapRows)*c.in:]
+			c.set.TapSum(&sum, m.pixels[part])
+		}
+	}
+}
+
+// output transforms the products of a row of tiles back and stores output channels [lo,
+// hi).
+func (c *Convolution) output(y, turned, products, bias []float32, row, lo, hi int) {
+	n, plane := hi-lo, c.h*c.w
+	for tile := range c.across {
+		c.set.WinogradOutput(turned[tile*side*n:], c.w*n, n, products[tile*c.out+lo:], c.tiles*c.out, bias[lo:], c.relu, n)
+	}
+	perImage := c.h / side
+	to := y[(row/perImage*c.out+lo)*plane+row%perImage*side*c.w:]
+	c.turn(turned, n, to, plane, n, side*c.w, true)
+}

@@ -1,0 +1,270 @@
+package sweep
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Bottleneck is a rule of the document that the measurements meet.
+type Bottleneck struct {
+	Name     string `json:"name"` // "compute_bound", "memory_bandwidth"
+	Evidence string `json:"evidence"`
+}
+
+// Recommendation is a way to run, with the numbers that speak for it.
+type Recommendation struct {
+	Preset    string         `json:"preset"`     // of the document
+	BatchSize map[string]int `json:"batch_size"` // by stage: predict, reassembly, preprocessing
+	Text      string         `json:"text"`
+	Evidence  string         `json:"evidence"`
+}
+
+// Claim is a figure of the document beside what was measured.
+type Claim struct {
+	ID       string    `json:"id"` // of docs/coverage.md
+	Of       string    `json:"of"`
+	Claimed  string    `json:"claimed"`
+	Measured *Interval `json:"measured"`
+	Unit     string    `json:"unit"`
+	Verdict  string    `json:"verdict"`
+}
+
+// Alert is a run that was slower than those before it.
+type Alert struct {
+	Began     string  `json:"began"`
+	BatchSize int     `json:"batch_size"`
+	Round     int     `json:"round"`
+	Share     float64 `json:"share"` // of the median of the runs of this batch size
+	Text      string  `json:"text"`
+}
+
+// judge derives what follows from the measurements.
+func (s *Sweep) judge(r *Report) {
+	r.Optimum = s.ratesOf(func(_ *size, t *timed) float64 { return float64(t.Images) / t.Seconds.Predict }).optimum(s.o.Tolerance)
+	if r.Optimum == nil {
+		r.OptimumReason = "nothing was measured"
+	} else {
+		r.Optimum.Sentence = fmt.Sprintf("%s (%.1f images/s)", r.Optimum.Sentence, r.Optimum.ImagesPerS.Median)
+	}
+	r.Stages = s.stages()
+	if r.Curve = r.curve(); r.Curve == nil {
+		r.CurveReason = "fewer than three batch sizes were measured, or the time does not grow with the size"
+	}
+	if r.Memory = s.memoryFit(); r.Memory == nil {
+		r.MemoryReason = "the memory of fewer than two batch sizes is known, or it does not grow"
+	}
+	if r.Edge = s.edge; r.Edge == nil {
+		r.EdgeReason = "the edge was not searched: --memory-limit does"
+		if s.o.Edge {
+			r.EdgeReason = "the sweep ended before the search for the edge"
+		}
+	}
+	r.bottlenecks()
+	r.recommend()
+	r.claims(s)
+	m := Monitor{}
+	for _, t := range s.trials {
+		if e, ok := EntryOf(t); ok && t.Purpose == "sweep" {
+			if a := m.Log(e); a != nil {
+				a.Round = t.Round
+				r.Alerts = append(r.Alerts, *a)
+			}
+		}
+	}
+}
+
+// The document's rules: a plateau of throughput, and memory that grows linearly.
+const (
+	plateau   = 0.05 // gain of throughput for twice the batch, below which it is flat
+	linearity = 0.98 // R² of memory over batch size
+)
+
+// bottlenecks applies the document's rules, which are heuristics: a plateau also comes from
+// the bandwidth of memory, and linear growth says little about it.
+func (r *Report) bottlenecks() {
+	sizes := r.Measured()
+	if n := len(sizes); n >= 3 {
+		last, before := sizes[n-1], sizes[n-2]
+		gain := r.Of(last).ImagesPerS.Median/r.Of(before).ImagesPerS.Median - 1
+		per := math.Expm1(math.Log1p(gain) / math.Log2(float64(last)/float64(before))) // for twice the batch
+		if per < plateau {
+			r.Bottlenecks = append(r.Bottlenecks, Bottleneck{"compute_bound",
+				fmt.Sprintf("heuristic: throughput has a plateau, %+.1f %% for twice the batch from %d to %d", 100*per, before, last)})
+		}
+	}
+	if f := r.Memory; f != nil && f.Sizes >= 3 && f.R2 >= linearity {
+		r.Bottlenecks = append(r.Bottlenecks, Bottleneck{"memory_bandwidth",
+			fmt.Sprintf("weak heuristic of the document: memory grows linearly, %.2f MB a group (R² %.3f); bandwidth itself was not measured", f.BytesPerGroup/1e6, f.R2)})
+	}
+}
+
+// best returns the measured size with the largest value; ok is false if none has one.
+func (r *Report) best(value func(*Batch) (float64, bool)) (best int, ok bool) {
+	most := math.Inf(-1)
+	for _, b := range r.Measured() {
+		if v, has := value(r.Of(b)); has && v > most {
+			best, most, ok = b, v, true
+		}
+	}
+	return best, ok
+}
+
+// recommend gives each of the document's presets its batch sizes.
+func (r *Report) recommend() {
+	if r.Optimum == nil {
+		return
+	}
+	sizes := func(predict int) map[string]int {
+		m := map[string]int{}
+		for _, s := range r.Stages {
+			if s.Optimum != nil {
+				m[s.Name] = s.Optimum.BatchSize
+			}
+		}
+		m["predict"] = predict
+		return m
+	}
+	peak := func(b int) string {
+		if v := r.Of(b); v != nil && v.PeakBytes != nil {
+			return fmt.Sprintf("%.0f MB", float64(*v.PeakBytes)/1e6)
+		}
+		return "an unknown amount of memory"
+	}
+	rate := func(b int) string {
+		v := r.Of(b).ImagesPerS
+		return fmt.Sprintf("%.1f images/s [%.1f, %.1f] of %s", v.Median, v.P10, v.P90, count(v.N, "run"))
+	}
+	add := func(preset string, b int, text, evidence string) {
+		r.Recommendations = append(r.Recommendations, Recommendation{preset, sizes(b), text, evidence})
+	}
+	o := r.Optimum
+	add("speed_optimized", o.BatchSize, fmt.Sprintf("Predict in batches of %d for the most images a second.", o.BatchSize),
+		fmt.Sprintf("%s; %s; %s", o.Sentence, rate(o.BatchSize), peak(o.BatchSize)))
+	if b, ok := r.best(func(v *Batch) (float64, bool) {
+		if v.PeakBytes == nil {
+			return 0, false
+		}
+		return -float64(*v.PeakBytes), true
+	}); ok {
+		add("memory_optimized", b, fmt.Sprintf("Predict in batches of %d for the least memory.", b), fmt.Sprintf("%s, %s; the fastest needs %s", peak(b), rate(b), peak(o.BatchSize)))
+	}
+	if b, ok := r.best(func(v *Batch) (float64, bool) {
+		if v.Efficiency == nil {
+			return 0, false
+		}
+		return *v.Efficiency, true
+	}); ok {
+		add("balanced", b, fmt.Sprintf("Predict in batches of %d for the most images a second and megabyte.", b), fmt.Sprintf("%.4g images/s and MB: %s in %s", *r.Of(b).Efficiency, rate(b), peak(b)))
+	}
+	if b, ok := r.best(func(v *Batch) (float64, bool) { return -v.BatchMS.Median, true }); ok {
+		v := r.Of(b)
+		add("real_time", b, fmt.Sprintf("Predict in batches of %d for the shortest wait for a result.", b),
+			fmt.Sprintf("a batch takes %.2f ms [%.2f, %.2f], %.2f ms an image", v.BatchMS.Median, v.BatchMS.P10, v.BatchMS.P90, v.LatencyMS.Median))
+	}
+	if b, ok := r.best(func(v *Batch) (float64, bool) {
+		if v.ImagesPerJoule == nil {
+			return 0, false
+		}
+		return *v.ImagesPerJoule, true
+	}); ok {
+		add("energy", b, fmt.Sprintf("Predict in batches of %d for the most images a joule.", b), fmt.Sprintf("%.4g images/s and watt, of all processor packages", *r.Of(b).ImagesPerJoule))
+	}
+	if e := r.Edge; e != nil && e.Verified != nil {
+		b := *e.Verified
+		if v := r.Of(e.Target); e.Target < b && v != nil && v.Status == Success {
+			b = e.Target
+		}
+		add("largest", b, fmt.Sprintf("Batches of %d fit in the memory limit, with %.0f %% to spare.", b, 100*r.Configuration.Margin), e.Sentence)
+	}
+}
+
+// unoptimised is the batch size that the document wants to improve on.
+const unoptimised = 32
+
+// claims puts the figures of the document beside what was measured.
+func (r *Report) claims(s *Sweep) {
+	add := func(id, of, claimed, unit string, v *Interval, verdict string) {
+		r.Claims = append(r.Claims, Claim{id, of, claimed, v, unit, verdict})
+	}
+	exact := func(v float64) *Interval { return &Interval{Value: v} }
+	spread := func(v *Spread, factor float64) *Interval {
+		low, high := v.P10*factor, v.P90*factor
+		return &Interval{v.Median * factor, &low, &high}
+	}
+	if o := r.Optimum; o != nil && r.Of(unoptimised) != nil && r.Of(unoptimised).ImagesPerS != nil {
+		v := s.ratesOf(func(_ *size, t *timed) float64 { return float64(t.Images) / t.Seconds.Predict }).slower(unoptimised, o.BatchSize, 1)
+		gain := Interval{Value: 1 + v.Value}
+		verdict := "not reached: batch size 32 is the optimum here"
+		if o.BatchSize != unoptimised {
+			verdict = judged(gain.Value, 2, 5)
+		}
+		if v.Low != nil {
+			low, high := 1+*v.Low, 1+*v.High
+			gain.Low, gain.High = &low, &high
+		}
+		add("S4-3", fmt.Sprintf("throughput at batch size %d over that at 32", o.BatchSize), "2-5x", "x", &gain, verdict)
+	} else {
+		add("S4-3", "throughput at the best batch size over that at 32", "2-5x", "x", nil, "not judged: batch size 32 was not measured")
+	}
+	if o := r.Optimum; o != nil {
+		add("S4-141", "optimal batch size", "64-128 (estimated)", "", exact(float64(o.BatchSize)), judged(float64(o.BatchSize), 64, 128))
+		best := r.Of(o.BatchSize)
+		add("S4-142", "throughput", "800-2000 images/s (forecast, RTX 3090)", "images/s", spread(best.ImagesPerS, 1), "a forecast for another machine, not judged")
+		if best.PeakBytes != nil {
+			add("S4-143", "memory at the optimum", "2-4 GB (forecast, RTX 3090)", "GB", exact(float64(*best.PeakBytes)/1e9), "a forecast for another machine, not judged")
+		}
+		verdict := "met"
+		if best.LatencyMS.P90 >= 5 {
+			verdict = "not met"
+		}
+		add("S4-144", "latency an image at the optimum", "< 5 ms", "ms", spread(best.LatencyMS, 1), verdict)
+	}
+	add("S4-140", "throughput at batch size 32, unoptimised", "~400 images/s (RTX 3090)", "images/s", nil, "the document's figure, contradicted by notebooks of its own project, which give about 6,400")
+	if v, ok := r.saved(); ok {
+		add("S4-116", "memory of memory_optimized below that of batch size 32", "30-50 %", "%", exact(100*v), judged(100*v, 30, 50))
+	} else {
+		add("S4-116", "memory of memory_optimized below that of batch size 32", "30-50 %", "%", nil, "not judged: the memory at batch size 32 is not known")
+	}
+	if c := r.Curve; c != nil {
+		add("S4-117", "largest deviation from t = overhead + group·size", "predictable scaling", "%", exact(100*c.Deviation), c.sentence())
+	}
+	n := len(r.Measured())
+	verdict := "met"
+	if n < 7 {
+		verdict = "not met"
+	}
+	add("S4-122", "batch sizes measured", "7 or more", "", exact(float64(n)), verdict)
+}
+
+// sentence describes the curve.
+func (c *Curve) sentence() string {
+	if c.OverheadMS <= 0 {
+		return fmt.Sprintf("%.3g ms a group, and no overhead of a batch is seen", c.GroupMS)
+	}
+	return fmt.Sprintf("%.3g ms a batch and %.3g ms a group", c.OverheadMS, c.GroupMS)
+}
+
+// saved returns the share of memory that the least size saves of that of batch size 32.
+func (r *Report) saved() (float64, bool) {
+	base := r.Of(unoptimised)
+	for _, v := range r.Recommendations {
+		if v.Preset == "memory_optimized" && base != nil && base.PeakBytes != nil {
+			if least := r.Batches[strconv.Itoa(v.BatchSize["predict"])]; least.PeakBytes != nil {
+				return 1 - float64(*least.PeakBytes)/float64(*base.PeakBytes), true
+			}
+		}
+	}
+	return 0, false
+}
+
+// judged compares a value with a range.
+func judged(v, low, high float64) string {
+	switch {
+	case v < low:
+		return "less than claimed"
+	case v > high:
+		return "more than claimed"
+	}
+	return "as claimed"
+}

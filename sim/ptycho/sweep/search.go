@@ -1,0 +1,213 @@
+package sweep
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"prismtop/profiles/stats"
+)
+
+// search looks for the fastest batch size: doubled sizes up to MostAdaptive, until memory
+// ends or throughput has fallen twice, and sizes between the fastest and its neighbours. It
+// returns those to be measured.
+func (s *Sweep) search(ctx context.Context) (found []int, err error) {
+	const least = 0.8 // of the fastest, below which throughput has fallen
+	rates := map[int]float64{}
+	probe := func(b int) error {
+		s.progress(fmt.Sprintf("search, batch size %d", b))
+		out, err := s.try(ctx, b, "search", -1)
+		if err == nil && out.Status == Success {
+			run := &out.Result.Runs[0]
+			rates[b] = float64(run.Images) / run.Seconds.Predict
+			found = append(found, b)
+		}
+		return err
+	}
+	best, fallen := 0, 0
+	for b := 1; b <= MostAdaptive && fallen < 2; b *= 2 {
+		if err := probe(b); err != nil {
+			return nil, err
+		}
+		switch {
+		case rates[b] == 0:
+			fallen = 2
+		case best == 0 || rates[b] > rates[best]:
+			best, fallen = b, 0
+		case rates[b] < least*rates[best]:
+			fallen++
+		}
+	}
+	for _, b := range []int{best * 3 / 4, best * 3 / 2} {
+		if b > 0 && b <= MostAdaptive && !slices.Contains(found, b) {
+			if err := probe(b); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return found, nil
+}
+
+// Edge is where memory ends.
+type Edge struct {
+	// Predicted is the largest size whose memory, by the line through the measurements, is
+	// within the limit; Target the one within the limit less the margin.
+	Predicted int `json:"predicted"`
+	Target    int `json:"target"`
+	// Verified is the largest size that ran within the limit, Failed the smallest that did
+	// not; null if none was tried.
+	Verified *int `json:"verified"`
+	Failed   *int `json:"failed"`
+	// Sentence says what was found.
+	Sentence string `json:"sentence"`
+}
+
+// mostEdgeTrials bounds the trials of a search for the edge.
+const mostEdgeTrials = 12
+
+// findEdge finds the largest batch size within the memory limit: predicted by a line through
+// the memory of the sizes measured, tried a margin below, and one beyond tried, too. Where
+// the prediction fails, the sizes between are bisected.
+func (s *Sweep) findEdge(ctx context.Context) error {
+	fit := s.memoryFit()
+	if fit == nil {
+		s.edge = &Edge{Sentence: "the edge cannot be predicted: the memory of fewer than two batch sizes is known"}
+		return nil
+	}
+	limit := float64(s.o.Limit)
+	within := func(limit float64) int {
+		return int(min(max(math.Floor((limit-fit.FixedBytes)/fit.BytesPerGroup), 0), MaxBatch))
+	}
+	e := &Edge{Predicted: within(limit), Target: within(limit * (1 - s.o.Margin))}
+	s.edge = e
+	tries := 0
+	try := func(b int) error {
+		if v := s.sizes[b]; v != nil && v.status != "" || tries >= mostEdgeTrials {
+			return nil
+		}
+		tries++
+		s.all = max(s.all, s.done+s.cost(b))
+		s.progress(fmt.Sprintf("edge of memory, batch size %d", b))
+		_, err := s.try(ctx, b, "edge", -1)
+		return err
+	}
+	for _, b := range []int{e.Target, within(limit*(1+s.o.Margin)) + 1} {
+		if b < 1 || b > MaxBatch {
+			continue
+		}
+		if err := try(b); err != nil {
+			return err
+		}
+	}
+	for {
+		e.Verified, e.Failed = s.edges()
+		low, high := 0, MaxBatch+1
+		if e.Verified != nil {
+			low = *e.Verified
+		}
+		if e.Failed != nil {
+			high = *e.Failed
+		}
+		between := (low + high) / 2
+		if e.Failed == nil { // beyond the prediction
+			between = min(2*low, MaxBatch)
+		}
+		settled := e.Verified != nil && e.Failed != nil && float64(high-low) <= max(1, s.o.Margin*float64(low))
+		if settled || high-low <= 1 || between <= low || between >= high || tries >= mostEdgeTrials {
+			break
+		}
+		if err := try(between); err != nil {
+			return err
+		}
+	}
+	e.Sentence = e.sentence(s.o.Limit, s.o.Margin)
+	return nil
+}
+
+// edges returns the largest size below every one that ended for memory, and the smallest of
+// those.
+func (s *Sweep) edges() (verified, failed *int) {
+	for b, v := range s.sizes {
+		if v.status == OutOfMemory && (failed == nil || b < *failed) {
+			failed = &b
+		}
+	}
+	for b, v := range s.sizes {
+		if v.status == Success && (failed == nil || b < *failed) && (verified == nil || b > *verified) {
+			verified = &b
+		}
+	}
+	return verified, failed
+}
+
+func (e *Edge) sentence(limit int64, margin float64) string {
+	text := fmt.Sprintf("Of %s, the line through the measurements predicts batch size %d", megabytes(limit), e.Predicted)
+	if e.Predicted >= MaxBatch {
+		text = fmt.Sprintf("Up to batch size %d, the largest that is tried, the line through the measurements stays below %s", MaxBatch, megabytes(limit))
+	}
+	switch {
+	case e.Verified != nil && e.Failed != nil:
+		text += fmt.Sprintf("; %d ran within it, %d did not", *e.Verified, *e.Failed)
+	case e.Verified != nil:
+		text += fmt.Sprintf("; %d ran within it, and no size failed", *e.Verified)
+	case e.Failed != nil:
+		text += fmt.Sprintf("; %d did not run, and no smaller one was found that does", *e.Failed)
+	}
+	return text + fmt.Sprintf(". A margin of %.0f %% below the limit is batch size %d.", 100*margin, e.Target)
+}
+
+// MemoryFit is a line through the peak memory of processes over batch sizes.
+type MemoryFit struct {
+	FixedBytes    float64 `json:"fixed_bytes"`     // of a process without a batch
+	BytesPerGroup float64 `json:"bytes_per_group"` // of the batch
+	R2            float64 `json:"r2"`              // share of the variance that the line explains
+	Sizes         int     `json:"sizes"`           // batch sizes that it runs through
+}
+
+// memoryFit fits a line by least squares; nil for fewer than two sizes, or memory that does
+// not grow.
+func (s *Sweep) memoryFit() *MemoryFit {
+	var x, y []float64
+	for b, v := range s.sizes {
+		if v.status == Success && len(v.peaks) > 0 {
+			x, y = append(x, float64(b)), append(y, stats.Quantile(slices.Sorted(slices.Values(v.peaks)), 0.5))
+		}
+	}
+	fixed, slope, r2 := line(x, y, nil)
+	if !(slope > 0) {
+		return nil
+	}
+	return &MemoryFit{fixed, slope, r2, len(x)}
+}
+
+// line fits y = fixed + slope·x by least squares with weights, 1 each if they are nil. The
+// slope is NaN for fewer than two different x.
+func line(x, y, weights []float64) (fixed, slope, r2 float64) {
+	var n, sx, sy, sxx, sxy, syy float64
+	for i := range x {
+		w := 1.0
+		if weights != nil {
+			w = weights[i]
+		}
+		n, sx, sy = n+w, sx+w*x[i], sy+w*y[i]
+	}
+	mx, my := sx/n, sy/n
+	for i := range x {
+		w := 1.0
+		if weights != nil {
+			w = weights[i]
+		}
+		dx, dy := x[i]-mx, y[i]-my
+		sxx, sxy, syy = sxx+w*dx*dx, sxy+w*dx*dy, syy+w*dy*dy
+	}
+	if len(x) < 2 || sxx == 0 {
+		return math.NaN(), math.NaN(), math.NaN()
+	}
+	slope = sxy / sxx
+	r2 = 1
+	if syy > 0 {
+		r2 = sxy * sxy / (sxx * syy)
+	}
+	return my - slope*mx, slope, r2
+}

@@ -1,0 +1,106 @@
+package trial
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"hash"
+	"hash/fnv"
+	"math"
+	"math/cmplx"
+
+	"prismtop/sim/ptycho/scan"
+)
+
+// container holds the network's input: the patterns of the groups, normalised.
+type container struct {
+	scan     *scan.Scan
+	groups   []scan.Group
+	channels int
+	patterns []float32 // [groups, channels, N, N]
+	offsets  []float32 // [groups, channels, 2]
+}
+
+// normalise fills the container, a batch of groups at a time. One factor makes the mean
+// square sum of all patterns (N/2)², and is followed by scale.
+func (c *container) normalise(batch int, scale float64) error {
+	plane := c.scan.Size * c.scan.Size
+	c.patterns = make([]float32, len(c.groups)*c.channels*plane)
+	c.offsets = make([]float32, 0, len(c.groups)*c.channels*2)
+	total, at := 0.0, 0
+	c.batches(batch, func(groups []scan.Group) {
+		for _, g := range groups {
+			for _, position := range g.Positions {
+				for _, v := range c.scan.Pattern(position) {
+					total += float64(v) * float64(v)
+				}
+				at += copy(c.patterns[at:], c.scan.Pattern(position))
+			}
+			c.offsets = append(c.offsets, c.scan.Offsets(g)...)
+		}
+	})
+	if !(total > 0) || math.IsInf(total, 0) {
+		return errors.New("normalise: the diffraction is 0 or not finite everywhere")
+	}
+	half := float64(c.scan.Size) / 2
+	factor := float32(math.Sqrt(half*half*float64(len(c.groups)*c.channels)/total) * scale)
+	at = 0
+	c.batches(batch, func(groups []scan.Group) {
+		part := c.patterns[at:][:len(groups)*c.channels*plane]
+		for i := range part {
+			part[i] *= factor
+		}
+		at += len(part)
+	})
+	return nil
+}
+
+// batches calls take with the groups, batch by batch.
+func (c *container) batches(batch int, take func([]scan.Group)) {
+	for from := 0; from < len(c.groups); from += batch {
+		take(c.groups[from:min(from+batch, len(c.groups))])
+	}
+}
+
+// batch fills the network's inputs with a batch of groups from one on, which begins again
+// at the first where the groups end. Inputs that are not mapped are written.
+func (c *container) batch(input, offsets []float32, from, batch int, write func(input, offsets []float32)) {
+	mapped := input != nil && offsets != nil
+	values, pair := len(c.patterns)/len(c.groups), 2*c.channels
+	if !mapped {
+		input, offsets = make([]float32, batch*values), make([]float32, batch*pair)
+	}
+	for i := range batch {
+		g := (from + i) % len(c.groups)
+		copy(input[i*values:][:values], c.patterns[g*values:])
+		copy(offsets[i*pair:][:pair], c.offsets[g*pair:])
+	}
+	if !mapped {
+		write(input, offsets)
+	}
+}
+
+// proof shows which objects were computed: their checksum, and some numbers of each.
+type proof struct {
+	hash    hash.Hash
+	buffer  []byte
+	samples []float64
+}
+
+func newProof() *proof { return &proof{hash: fnv.New128a()} }
+
+// add adds the next group's object, a plane of n×n.
+func (p *proof) add(object []complex64, n int) {
+	p.buffer = p.buffer[:0]
+	modulus := 0.0
+	for _, z := range object {
+		p.buffer = binary.LittleEndian.AppendUint32(p.buffer, math.Float32bits(real(z)))
+		p.buffer = binary.LittleEndian.AppendUint32(p.buffer, math.Float32bits(imag(z)))
+		modulus += cmplx.Abs(complex128(z))
+	}
+	_, _ = p.hash.Write(p.buffer) // a hash takes everything
+	centre := object[n/2*n+n/2]
+	p.samples = append(p.samples, float64(real(centre)), float64(imag(centre)), modulus/float64(len(object)))
+}
+
+func (p *proof) checksum() string { return hex.EncodeToString(p.hash.Sum(nil)) }

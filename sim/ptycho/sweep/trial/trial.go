@@ -1,0 +1,330 @@
+// Package trial is one trial of a sweep over batch sizes: PtychoPINN's inference from file
+// to reconstruction at one batch size, each stage timed apart (spec/ptycho-cyto.md §A2). A
+// trial is a process of its own, so that its memory is its own and its death is one trial's.
+package trial
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"prismtop/profiles/machine"
+	"prismtop/sim/nn"
+	"prismtop/sim/ptycho"
+	"prismtop/sim/ptycho/scan"
+	"prismtop/sim/weights"
+)
+
+// Job is what a trial does, as it is handed to the process.
+type Job struct {
+	Size         int  `json:"size"`
+	GridSize     int  `json:"gridsize"`
+	FiltersScale int  `json:"filters_scale"`
+	ProbeBig     bool `json:"probe_big"`
+
+	Weights string `json:"weights"` // path; empty for seeded weights
+	Data    string `json:"data"`    // path of an NPZ file
+	Images  int    `json:"images"`  // patterns of a run; more than the file has are an error
+	Seed    uint64 `json:"seed"`    // of the groups and of the patterns that are drawn
+
+	Kernels string `json:"kernels"`
+	Threads int    `json:"threads"`
+
+	Batch      int `json:"batch"`      // groups that are predicted at a time
+	Preprocess int `json:"preprocess"` // groups that are normalised at a time; 0 for Batch
+	Reassemble int `json:"reassemble"` // groups that are put on the canvas at a time; 0 for Batch
+
+	Warmup int   `json:"warmup"` // batches that are predicted before the first run
+	Runs   int   `json:"runs"`
+	Limit  int64 `json:"limit"` // bytes of memory that the process may use; 0 for no limit
+}
+
+// Seconds are the stages of a run.
+type Seconds struct {
+	Load       float64 `json:"load"`       // the file, and the patterns drawn from it
+	Group      float64 `json:"group"`      // neighbouring positions
+	Normalise  float64 `json:"normalise"`  // the network's input, Preprocess groups at a time
+	Predict    float64 `json:"predict"`    // input to output, Batch groups at a time
+	Reassemble float64 `json:"reassemble"` // patches on the canvas, Reassemble groups at a time
+}
+
+// Total returns the sum of the stages.
+func (s Seconds) Total() float64 { return s.Load + s.Group + s.Normalise + s.Predict + s.Reassemble }
+
+// Run is one pass from file to reconstruction.
+type Run struct {
+	Seconds Seconds   `json:"seconds"`
+	Batches []float64 `json:"batches"` // seconds of each batch of Predict
+	Images  int       `json:"images"`  // patterns that were predicted: whole batches, which begin again at the first group
+	Groups  int       `json:"groups"`  // of the reconstruction
+	Joules  float64   `json:"joules"`  // of the processors during Predict; 0 if unknown
+
+	// Checksum is that of every bit of the groups' objects. Samples has three numbers of
+	// each: the central pixel, real and imaginary part, and the mean modulus.
+	Checksum string    `json:"checksum"`
+	Samples  []float64 `json:"samples"`
+}
+
+// Result is what a trial measured.
+type Result struct {
+	Runs []Run `json:"runs"`
+
+	Device     string           `json:"device"`
+	Kernels    string           `json:"kernels"`
+	Threads    int              `json:"threads"`
+	Parameters int              `json:"parameters"`
+	Memory     map[string]int64 `json:"memory"` // bytes of the plan by category
+
+	PeakRSS       int64   `json:"peak_rss"` // of the process; 0 if unknown
+	RSSReason     string  `json:"rss_reason,omitempty"`
+	EnergyReason  string  `json:"energy_reason,omitempty"`
+	LoadedSeconds float64 `json:"loaded_seconds"` // until the network was ready
+}
+
+// Run runs a trial on the backend that open returns.
+func (j Job) Run(ctx context.Context, open func(kernels string, threads int) (nn.Backend, error)) (*Result, error) {
+	began := time.Now()
+	backend, err := open(j.Kernels, j.Threads)
+	if err != nil {
+		return nil, err
+	}
+	defer backend.Close()
+	p, err := j.prepare(ctx, backend)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	r := &Result{Device: backend.Device(), Kernels: backend.Kernels(), Threads: backend.Threads(), Parameters: p.network.Parameters(), Memory: p.memory()}
+	r.LoadedSeconds = time.Since(began).Seconds()
+	for range j.Warmup {
+		if err := p.exe.Run(ctx, nn.SegmentForward); err != nil {
+			return nil, err
+		}
+		if err := j.within(); err != nil {
+			return nil, err
+		}
+	}
+	for range j.Runs {
+		run, err := p.run(ctx)
+		if err != nil {
+			return nil, err
+		}
+		r.Runs = append(r.Runs, *run)
+	}
+	_, r.PeakRSS, r.RSSReason = machine.ReadResident()
+	r.EnergyReason = machine.ReadEnergy().Reason
+	return r, nil
+}
+
+// Exceeded begins the error of a trial that used more memory than it may.
+const Exceeded = "out of memory"
+
+// within returns an error if the process has used more memory than it may.
+func (j Job) within() error {
+	_, peak, _ := machine.ReadResident()
+	if j.Limit > 0 && peak > j.Limit {
+		return fmt.Errorf("%s: used %.0f MB, the limit is %.0f MB", Exceeded, float64(peak)/1e6, float64(j.Limit)/1e6)
+	}
+	return nil
+}
+
+// Config returns the configuration of the network.
+func (j Job) Config() ptycho.Config {
+	return ptycho.Config{Size: j.Size, GridSize: j.GridSize, FiltersScale: j.FiltersScale, ProbeBig: j.ProbeBig}
+}
+
+// seed is that of the weights without a file, of spec/ptycho-cyto.md §A1.8.
+const seed = 12345
+
+// pipeline is a network ready to predict.
+type pipeline struct {
+	Job
+	network *ptycho.Network
+	plan    *nn.Plan
+	state   nn.State
+	exe     nn.Executable
+	scale   float64 // of the normalised amplitudes
+	input   nn.BufferID
+	offsets nn.BufferID
+	output  nn.BufferID
+}
+
+// prepare loads the weights and compiles the plan.
+func (j Job) prepare(ctx context.Context, backend nn.Backend) (p *pipeline, err error) {
+	p = &pipeline{Job: j}
+	if p.network, err = ptycho.New(j.Config()); err != nil {
+		return nil, err
+	}
+	var all []weights.Tensor
+	if j.Weights == "" {
+		all = p.network.Seeded(seed)
+	} else if all, err = p.network.ReadWeights(ctx, j.Weights); err != nil {
+		return nil, err
+	}
+	p.scale = ptycho.ScaleOf(all)
+	if p.plan, err = p.network.InferencePlan(ctx, ptycho.PlanOptions{Batch: j.Batch}); err != nil {
+		return nil, err
+	}
+	if resident, _, _ := machine.ReadResident(); j.Limit > 0 && resident+p.plan.ArenaBytes > j.Limit {
+		return nil, fmt.Errorf("%s: %.0f MB are used and the plan needs %.0f MB, the limit is %.0f MB", Exceeded, float64(resident)/1e6, float64(p.plan.ArenaBytes)/1e6, float64(j.Limit)/1e6)
+	}
+	if p.state, err = backend.NewState(ctx, p.network.Model().Variables()); err != nil {
+		return nil, err
+	}
+	if err = p.network.SetWeights(p.state, all); err == nil {
+		p.exe, err = backend.Load(ctx, p.plan, p.state)
+	}
+	if err != nil {
+		p.state.Close()
+		return nil, err
+	}
+	p.input, _ = p.plan.Input(ptycho.DiffractionInput)
+	p.offsets, _ = p.plan.Input(ptycho.OffsetsInput)
+	p.output, _ = p.plan.Output(ptycho.ObjectOutput)
+	return p, nil
+}
+
+func (p *pipeline) close() {
+	p.exe.Close()
+	p.state.Close()
+}
+
+// memory returns the bytes of the plan, by category, and those that the backend adds.
+func (p *pipeline) memory() map[string]int64 {
+	all := map[string]int64{}
+	usage := p.plan.VariableUsage(p.network.Model().Variables())
+	arena := p.plan.ArenaUsage()
+	for c := range nn.NumCategories {
+		if bytes := usage[c] + arena[c]; bytes > 0 {
+			all[c.String()] = bytes
+		}
+	}
+	all[nn.Scratch.String()] += p.exe.ScratchBytes()
+	return all
+}
+
+// run passes once from the file to the reconstruction.
+func (p *pipeline) run(ctx context.Context) (*Run, error) {
+	r := &Run{}
+	clock := time.Now()
+	lap := func(of *float64) {
+		now := time.Now()
+		*of += now.Sub(clock).Seconds()
+		clock = now
+	}
+	s, err := p.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	lap(&r.Seconds.Load)
+	channels := p.Config().Channels()
+	groups, err := s.Groups(channels, p.Images/channels, p.Seed)
+	if err != nil {
+		return nil, err
+	}
+	centres := make([][2]float64, len(groups))
+	for i, g := range groups {
+		centres[i] = [2]float64{g.X, g.Y}
+	}
+	lap(&r.Seconds.Group)
+	n := container{scan: s, groups: groups, channels: channels}
+	if err := n.normalise(cmp.Or(p.Preprocess, p.Batch), p.scale); err != nil {
+		return nil, err
+	}
+	lap(&r.Seconds.Normalise)
+	assembly, err := ptycho.NewAssembly(centres)
+	if err != nil {
+		return nil, err
+	}
+	lap(&r.Seconds.Reassemble)
+	if err := p.predict(ctx, r, &n, assembly); err != nil {
+		return nil, err
+	}
+	clock = time.Now()
+	assembly.Canvas()
+	lap(&r.Seconds.Reassemble)
+	return r, nil
+}
+
+// load reads the file, and draws the patterns of a run.
+func (p *pipeline) load(ctx context.Context) (*scan.Scan, error) {
+	s, err := scan.Read(ctx, p.Data)
+	if err != nil {
+		return nil, err
+	}
+	if s.Size != p.Size {
+		return nil, fmt.Errorf("data %s: has patterns of %d×%d: must be of the network's size, %d×%d", p.Data, s.Size, s.Size, p.Size, p.Size)
+	}
+	if s, err = s.Sample(p.Images, p.Seed); err != nil {
+		return nil, fmt.Errorf("data %s: %w", p.Data, err)
+	}
+	return s, nil
+}
+
+// predict predicts every group in whole batches, and assembles each batch. The last batch
+// begins again at the first group, which is assembled once.
+func (p *pipeline) predict(ctx context.Context, r *Run, c *container, assembly *ptycho.Assembly) error {
+	plane := p.Size * p.Size
+	output := make([]float32, 2*plane*p.Batch)
+	object := make([]complex64, plane)
+	const patch = ptycho.PatchSide * ptycho.PatchSide
+	patches := make([]complex64, 0, cmp.Or(p.Reassemble, p.Batch)*patch)
+	assemble := func() error {
+		began := time.Now()
+		err := assembly.Add(patches, ptycho.PatchSide)
+		patches = patches[:0]
+		r.Seconds.Reassemble += time.Since(began).Seconds()
+		return err
+	}
+	proof := newProof()
+	for from := 0; from < len(c.groups); from += p.Batch {
+		before := machine.ReadEnergy()
+		began := time.Now()
+		c.batch(p.exe.Map(p.input), p.exe.Map(p.offsets), from, p.Batch, func(input, offsets []float32) {
+			p.exe.Write(p.input, input)
+			p.exe.Write(p.offsets, offsets)
+		})
+		if err := p.exe.Run(ctx, nn.SegmentForward); err != nil {
+			return err
+		}
+		p.exe.Read(p.output, output)
+		if from == 0 {
+			if err := p.within(); err != nil {
+				return err
+			}
+		}
+		seconds := time.Since(began).Seconds()
+		r.Seconds.Predict += seconds
+		r.Batches = append(r.Batches, seconds)
+		r.Images += p.Batch * c.channels
+		r.Joules += machine.ReadEnergy().Since(before).Joules
+
+		kept := min(p.Batch, len(c.groups)-from)
+		for i := range kept {
+			for k := range object {
+				object[k] = complex(output[2*(i*plane+k)], output[2*(i*plane+k)+1])
+			}
+			proof.add(object, p.Size)
+			began := time.Now()
+			patches = patches[:len(patches)+patch]
+			ptycho.CentralPatch(patches[len(patches)-patch:], object, p.Size)
+			r.Seconds.Reassemble += time.Since(began).Seconds()
+			if len(patches) == cap(patches) {
+				if err := assemble(); err != nil {
+					return err
+				}
+			}
+		}
+		r.Groups += kept
+	}
+	if err := assemble(); err != nil {
+		return err
+	}
+	if r.Groups != len(c.groups) {
+		return errors.New("predict: groups were left out")
+	}
+	r.Checksum, r.Samples = proof.checksum(), proof.samples
+	return nil
+}

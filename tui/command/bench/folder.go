@@ -1,0 +1,81 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"prismtop/profiles/atomicfile"
+	"prismtop/tui/command/cli"
+)
+
+// outputFolder is the folder of --output.
+type outputFolder struct {
+	path string   // empty for none
+	made []string // folders that were not there, the innermost first
+}
+
+func (o *outputFolder) failed(err error) error {
+	return fmt.Errorf("flag --output: %s: %w", o.path, cli.Bare(err))
+}
+
+// prepare makes the folder, which must have none of the files unless they may be replaced.
+func (o *outputFolder) prepare(names []string, replace bool) error {
+	if !replace {
+		for _, name := range names {
+			path := filepath.Join(o.path, name)
+			if _, err := os.Lstat(path); err == nil {
+				return fmt.Errorf("flag --output: %s is there already: must be a folder without it, or --force to replace it", path)
+			}
+		}
+	}
+	if err := o.mkdir(o.path); err != nil {
+		return o.failed(err)
+	}
+	if info, err := os.Stat(o.path); err == nil && !info.IsDir() {
+		return fmt.Errorf("flag --output: %s is a file: must be a folder", o.path)
+	}
+	if err := cli.Writable(o.path); err != nil {
+		o.removeEmpty()
+		return fmt.Errorf("flag --output: the folder %s cannot be written: %w", o.path, cli.Bare(err))
+	}
+	return nil
+}
+
+// mkdir makes a folder unless it is there.
+func (o *outputFolder) mkdir(path string) error {
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	if parent := filepath.Dir(path); parent != path {
+		if err := o.mkdir(parent); err != nil {
+			return err
+		}
+	}
+	err := os.Mkdir(path, 0o777)
+	if err == nil {
+		o.made = slices.Insert(o.made, 0, path)
+	}
+	return err
+}
+
+// removeEmpty removes the folders that were made for nothing.
+func (o *outputFolder) removeEmpty() {
+	for _, folder := range o.made {
+		_ = os.Remove(folder) // fails unless it is empty
+	}
+}
+
+// write writes files into the folder, all or none of them.
+func (o *outputFolder) write(names []string, data [][]byte) error {
+	paths := make([]string, len(names))
+	for i, name := range names {
+		paths[i] = filepath.Join(o.path, name)
+	}
+	if len(paths) == 0 {
+		return nil
+	}
+	return errors.Join(o.mkdir(filepath.Dir(paths[0])), atomicfile.WriteTogether(paths, data, 0o666))
+}

@@ -1,0 +1,377 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"prismtop/profiles/export"
+	"prismtop/profiles/machine"
+	"prismtop/profiles/unit"
+	"prismtop/sim/cpu"
+	"prismtop/sim/cpu/features"
+	"prismtop/sim/nn"
+	"prismtop/sim/ptycho"
+	"prismtop/sim/ptycho/scan"
+	"prismtop/sim/ptycho/sweep"
+	"prismtop/sim/ptycho/sweep/report"
+	"prismtop/sim/ptycho/sweep/trial"
+	"prismtop/tui/command/cli"
+)
+
+// ptychoFlags are the flags of bench ptycho.
+type ptychoFlags struct {
+	options  sweep.Options
+	engine   cpu.Options
+	scenario string
+	sizes    string
+	limit    string
+	photons  float64
+	data     string
+	output   sweepOutput
+	json     bool
+
+	gpuReason string // why no GPU is used
+}
+
+// scenario is a set of flags for a purpose of the document.
+type scenario struct {
+	name, what string
+	flags      [][2]string
+}
+
+// scenarios are the document's data sets, models and purposes.
+var scenarios = []scenario{
+	{"small", "quick validation: 100 images, s=1, 9 sizes", [][2]string{{"images", "100"}, {"filters-scale", "1"}, {"batch-sizes", "1,2,4,8,16,32,64,128,256"}, {"warmup", "1"}}},
+	{"medium", "standard benchmark: 1000 images", [][2]string{{"images", "1000"}, {"batch-sizes", "1,2,4,8,16,32,64,128,256"}, {"warmup", "3"}}},
+	{"large", "stress test: 5000 images, 10 runs, adaptive", [][2]string{{"images", "5000"}, {"batch-sizes", "1,2,4,8,16,32,64,128,256"}, {"runs", "10"}, {"warmup", "5"}, {"adaptive", "true"}}},
+	{"standard", "the model N=64, gridsize 1", [][2]string{{"size", "64"}, {"gridsize", "1"}}},
+	{"memory_intensive", "the model N=128, gridsize 2", [][2]string{{"size", "128"}, {"gridsize", "2"}, {"batch-sizes", "1,2,4,8,16"}}},
+	{"memory", "the largest batch size: memory_test, with the edge", [][2]string{{"batch-sizes", "memory_test"}, {"runs", "2"}, {"edge", "true"}}},
+	{"latency", "the shortest wait: 1 to 16 at a time", [][2]string{{"batch-sizes", "1,2,3,4,6,8,12,16"}}},
+	{"throughput", "the most images a second: searched", [][2]string{{"batch-sizes", "quick"}, {"adaptive", "true"}}},
+}
+
+// batchSets are the document's sets of batch sizes.
+var batchSets = map[string][]int{
+	"comprehensive": {1, 2, 4, 8, 16, 32, 64, 128, 256, 512},
+	"quick":         {8, 16, 32, 64, 128},
+	"memory_test":   {1, 256, 512, 1024},
+}
+
+// benchPtychoCommand returns the command bench ptycho.
+func benchPtychoCommand() *cobra.Command {
+	f := ptychoFlags{options: sweep.Options{Tolerance: sweep.DefaultTolerance}}
+	cmd := &cobra.Command{
+		Use: "ptycho", Short: "Sweep PtychoPINN's inference over batch sizes: throughput, latency, memory", Args: cli.NoArguments,
+		Long: "Measure PtychoPINN's inference, from file to reconstruction, over batch sizes, and recommend one (docs/ptycho.md).\n" +
+			"Each trial is a process of its own, in balanced rounds by chance; one that ends for memory is reported as the edge.\n" +
+			"Without --data the patterns are simulated. Ctrl+c keeps what was measured.",
+		Example: "prismtop bench ptycho --scenario small\nprismtop bench ptycho --size 64 --filters-scale 2 --batch-sizes 8,32 --json\n" +
+			"prismtop bench ptycho --memory-limit 600MB --output report\nprismtop bench ptycho --adaptive --data scan.npz --weights weights.npz",
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	flags, j := cmd.Flags(), &f.options.Job
+	c := ptycho.DefaultConfig()
+	flags.StringVar(&f.scenario, "scenario", "", "flags for a purpose, which other flags override: "+scenarioNames())
+	flags.IntVar(&j.Size, "size", c.Size, "side N of a pattern in pixels: 64, 128 or 256")
+	flags.IntVar(&j.GridSize, "gridsize", c.GridSize, "groups are of gridsize² neighbouring patterns")
+	flags.IntVar(&j.FiltersScale, "filters-scale", c.FiltersScale, "factor of the numbers of filters")
+	flags.BoolVar(&j.ProbeBig, "probe-big", c.ProbeBig, "the network also draws the border of a patch")
+	flags.StringVar(&j.Weights, "weights", "", "file of weights, NPZ or safetensors; without it those that training left, or else seeded ones")
+	flags.StringVar(&f.data, "data", "", "NPZ file of patterns by PtychoPINN's schema; without it they are simulated")
+	flags.Float64Var(&f.photons, "photons", 1e9, "mean number of photons of a simulated pattern")
+	flags.IntVar(&j.Images, "images", 100, "patterns of a run")
+	flags.StringVar(&f.sizes, "batch-sizes", "1,4,8,16,32,64,128", "batch sizes in groups, or comprehensive, quick or memory_test")
+	flags.IntVar(&j.Preprocess, "preprocessing-batch", 0, "groups that are normalised at a time; 0 for the batch size of the trial, which finds the best")
+	flags.IntVar(&j.Reassemble, "reassembly-batch", 0, "groups that are reassembled at a time; 0 for the batch size of the trial, which finds the best")
+	flags.IntVar(&f.options.Runs, "runs", 5, "runs of each batch size, each in a process of its own")
+	flags.IntVar(&j.Warmup, "warmup", 1, "batches that are predicted before a run, and not counted")
+	flags.StringVar(&f.limit, "memory-limit", "", "memory that a trial may use, as 600MB or 2GiB; the edge is searched, too")
+	flags.Float64Var(&f.options.Margin, "margin", sweep.DefaultMargin, "share of the memory limit that the size recommended by it leaves free")
+	flags.BoolVar(&f.options.Edge, "edge", false, "search the largest batch size for the memory that is available, without a limit")
+	flags.BoolVar(&f.options.Adaptive, "adaptive", false, "search the fastest batch size up to 256, and measure those around it, too")
+	flags.Float64Var(&f.options.Tolerance, "tolerance", sweep.DefaultTolerance, "share of throughput that a smaller batch may cost")
+	flags.Uint64Var(&j.Seed, "seed", 42, "seed of the simulated patterns, of groups, and of the order of trials")
+	cli.EngineFlags(flags, &f.engine)
+	f.output.register(flags)
+	flags.BoolVar(&f.json, "json", false, "the result as one JSON object (docs/schema/ptycho.json)")
+	return cmd
+}
+
+func scenarioNames() string {
+	var names []string
+	for _, s := range scenarios {
+		names = append(names, s.name)
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// apply sets the flags of a scenario that were not given.
+func (f *ptychoFlags) apply(cmd *cobra.Command) error {
+	if f.scenario == "" {
+		return nil
+	}
+	at := slices.IndexFunc(scenarios, func(s scenario) bool { return s.name == f.scenario })
+	if at < 0 {
+		return fmt.Errorf("flag --scenario: %q: must be %s", f.scenario, scenarioNames())
+	}
+	for _, flag := range scenarios[at].flags {
+		if !cmd.Flags().Changed(flag[0]) {
+			if err := cmd.Flags().Lookup(flag[0]).Value.Set(flag[1]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// check checks the flags.
+func (f *ptychoFlags) check() (err error) {
+	o, j := &f.options, &f.options.Job
+	if o.Sizes, err = batchSizes(f.sizes); err != nil {
+		return fmt.Errorf("flag --batch-sizes: %w", err)
+	}
+	if _, err := ptycho.New(j.Config()); err != nil {
+		return fmt.Errorf("flags --size, --gridsize and --filters-scale: %w", err)
+	}
+	channels := j.Config().Channels()
+	within := func(flag string, v, low, high float64) {
+		if err == nil && !(v >= low && v <= high) {
+			err = fmt.Errorf("flag --%s: %g: must be from %g to %g", flag, v, low, high)
+		}
+	}
+	within("images", float64(j.Images), float64(channels), 1e5)
+	within("runs", float64(o.Runs), 1, mostRounds)
+	within("preprocessing-batch", float64(j.Preprocess), 0, sweep.MaxBatch)
+	within("reassembly-batch", float64(j.Reassemble), 0, sweep.MaxBatch)
+	within("warmup", float64(j.Warmup), 0, mostRounds)
+	within("margin", o.Margin, 0, 0.5)
+	within("tolerance", o.Tolerance, 0, 0.5)
+	within("photons", f.photons, 1, 1e15)
+	within("threads", float64(f.engine.Threads), 0, 1024)
+	if err == nil {
+		err = cpu.CheckKernels(f.engine.Kernels)
+	}
+	if err == nil && f.limit != "" {
+		if o.Limit, err = unit.ParseBytes(f.limit); err != nil {
+			err = fmt.Errorf("flag --memory-limit: %w", err)
+		} else if o.Limit < leastLimit {
+			err = fmt.Errorf("flag --memory-limit: %s: must be at least %s", f.limit, unit.Limit(leastLimit))
+		}
+		o.Edge = true
+	}
+	return err
+}
+
+// leastLimit is the memory without which no trial starts.
+const leastLimit = 32 << 20
+
+// batchSizes returns the sizes of a list or of a set by name.
+func batchSizes(text string) (sizes []int, err error) {
+	if set, ok := batchSets[text]; ok {
+		return set, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		b, err := strconv.Atoi(strings.TrimSpace(part))
+		if err != nil || b < 1 || b > sweep.MaxBatch {
+			return nil, fmt.Errorf("%q: must be whole numbers from 1 to %d with commas between them, or comprehensive, quick or memory_test", part, sweep.MaxBatch)
+		}
+		sizes = append(sizes, b)
+	}
+	slices.Sort(sizes)
+	return slices.Compact(sizes), nil
+}
+
+// run sweeps and reports.
+func (f *ptychoFlags) run(cmd *cobra.Command) error {
+	if err := f.apply(cmd); err != nil {
+		return cli.BadUsage(err)
+	}
+	if err := f.check(); err != nil {
+		return cli.BadUsage(err)
+	}
+	if err := f.output.open(cmd); err != nil {
+		return cli.BadUsage(err)
+	}
+	defer f.output.close()
+	r, limit, err := f.sweep(cmd)
+	if r == nil {
+		return err
+	}
+	f.describe(r, limit)
+	if cmd.Context().Err() != nil {
+		err = cli.ErrInterrupted
+	}
+	if len(r.Trials) == 0 {
+		return err
+	}
+	print := report.WriteText
+	if f.json {
+		print = func(w io.Writer, r *sweep.Report) error { return export.WriteObject(w, r) }
+	}
+	return errors.Join(f.output.write(r), print(cmd.OutOrStdout(), r), err)
+}
+
+// sweep runs the trials. The report is nil if they could not begin.
+func (f *ptychoFlags) sweep(cmd *cobra.Command) (r *sweep.Report, limit string, err error) {
+	ctx, o := cmd.Context(), &f.options
+	folder, err := os.MkdirTemp("", "prismtop-ptycho-*")
+	if err != nil {
+		return nil, "", err
+	}
+	defer os.RemoveAll(folder)
+	shown := newProgress(cmd)
+	defer shown.end()
+	if err := f.prepare(ctx, folder, shown); err != nil {
+		if ctx.Err() != nil {
+			return nil, "", cli.ErrInterrupted
+		}
+		return nil, "", err
+	}
+	found, err := cli.Probe(ctx)
+	if err != nil {
+		return nil, "", cli.ErrInterrupted
+	}
+	f.gpuReason, limit = found.Reason, "flag"
+	if o.Limit == 0 {
+		o.Limit, limit = available()
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, "", err
+	}
+	o.Runner, o.Seed = sweep.Process{Program: program, Arguments: []string{"bench", trialName}}, o.Job.Seed
+	o.Job.Kernels, o.Job.Threads = f.engine.Kernels, f.engine.Threads
+	o.Progress = func(what string, done float64, left time.Duration) {
+		text := ""
+		if left > 0 {
+			text = ", " + unit.Estimate(left) + " left"
+		}
+		shown.report("%3.0f %% · %s%s      ", 100*done, what, text)
+	}
+	o.Watch = func(t sweep.Trial) {
+		if t.Status != sweep.Success {
+			shown.end()
+			fmt.Fprintf(cmd.ErrOrStderr(), "batch size %d: %s: %s\n", t.Batch, t.Status, t.Reason)
+		} else if e, ok := sweep.EntryOf(t); ok {
+			if a := f.output.monitor.Log(e); a != nil {
+				shown.end()
+				fmt.Fprintln(cmd.ErrOrStderr(), a.Text)
+			}
+		}
+	}
+	r, err = sweep.Run(ctx, *o)
+	return r, limit, err
+}
+
+// prepare finds weights and data, and simulates what is missing to a file in a folder.
+func (f *ptychoFlags) prepare(ctx context.Context, folder string, shown *progress) error {
+	j := &f.options.Job
+	network, err := ptycho.New(j.Config())
+	if err != nil {
+		return err
+	}
+	if j.Weights == "" {
+		if path, err := ptycho.TrainedPath(j.Config()); err == nil {
+			if _, err := os.Stat(path); err == nil {
+				j.Weights = path
+			}
+		}
+	}
+	if j.Weights != "" {
+		if _, err := network.ReadWeights(ctx, j.Weights); err != nil {
+			return cli.BadUsage(fmt.Errorf("flag --weights: %w", err))
+		}
+	}
+	if j.Data = f.data; j.Data != "" {
+		s, err := scan.Read(ctx, j.Data)
+		switch {
+		case err != nil:
+			return cli.BadUsage(fmt.Errorf("flag --data: %w", err))
+		case s.Size != j.Size:
+			return cli.BadUsage(fmt.Errorf("flag --data: %s has patterns of %d×%d: must be of --size, %d×%d", j.Data, s.Size, s.Size, j.Size, j.Size))
+		case len(s.X) < j.Images:
+			return cli.BadUsage(fmt.Errorf("flag --images: %d: must be at most the %d patterns of %s", j.Images, len(s.X), j.Data))
+		}
+		_, err = s.Groups(j.Config().Channels(), j.Images/j.Config().Channels(), j.Seed)
+		return cli.BadUsage(err)
+	}
+	shown.report("simulating %d patterns      ", j.Images)
+	backend, err := cpu.New(f.engine)
+	if err != nil {
+		return err
+	}
+	defer backend.Close()
+	o := scan.Options{Size: j.Size, ObjectSize: max(256, 5*j.Size/2), Positions: j.Images, Photons: f.photons, Phase: true, Seed: j.Seed}
+	s, err := scan.Simulate(ctx, o, backend)
+	if err != nil {
+		return err
+	}
+	j.Data = filepath.Join(folder, "simulated.npz")
+	return scan.Write(j.Data, s)
+}
+
+// available returns the memory that a trial may use without a limit, and where that comes
+// from: most of what is available, so that no other program is killed for it.
+func available() (bytes int64, source string) {
+	m := machine.ReadMemory()
+	switch {
+	case m.Limit > 0 && (m.Available == 0 || m.Limit < m.Available):
+		return m.Limit / 10 * 9, "90 % of the control group's limit"
+	case m.Available > 0:
+		return m.Available / 10 * 9, "90 % of the available memory"
+	}
+	return 0, "unknown: " + m.Reason
+}
+
+// describe adds what only the command knows.
+func (f *ptychoFlags) describe(r *sweep.Report, limit string) {
+	processor := features.Detect()
+	r.Version, r.Machine.CPU = cli.Version, processor.Model
+	if processor.Model == "" {
+		r.Machine.CPU = processor.Reason
+	}
+	r.Machine.GPUReason, r.Configuration.LimitSource = f.gpuReason, limit
+	if f.data == "" {
+		r.Data.Source = "simulated"
+	}
+}
+
+// trialName is the name of the hidden command that runs a trial.
+const trialName = "ptycho-trial"
+
+// ptychoTrialCommand returns the hidden command that runs one trial of bench ptycho.
+func ptychoTrialCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: trialName, Hidden: true, Args: cli.NoArguments, Short: "Run a trial of bench ptycho, which standard input describes",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var j trial.Job
+			if err := json.NewDecoder(cmd.InOrStdin()).Decode(&j); err != nil {
+				return cli.BadUsage(fmt.Errorf("bench %s: %w", trialName, err))
+			}
+			cli.ThriftyCollector()
+			if err := trial.Restrict(j.Limit); err != nil {
+				return err
+			}
+			result, err := j.Run(cmd.Context(), func(kernels string, threads int) (nn.Backend, error) {
+				return cpu.New(cpu.Options{Kernels: kernels, Threads: threads})
+			})
+			if err != nil {
+				return err
+			}
+			return json.NewEncoder(cmd.OutOrStdout()).Encode(result)
+		},
+	}
+}

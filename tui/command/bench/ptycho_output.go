@@ -1,0 +1,101 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"prismtop/sim/ptycho/sweep"
+	"prismtop/sim/ptycho/sweep/report"
+	"prismtop/tui/command/cli"
+)
+
+// sweepOutput is what bench ptycho writes besides standard output.
+type sweepOutput struct {
+	outputFolder
+	force   bool
+	formats []string
+
+	logFolder string
+	monitor   sweep.Monitor
+	log       *os.File
+}
+
+// monitorLog is the file of --log-dir.
+const monitorLog = "inference_log.jsonl"
+
+func (o *sweepOutput) register(flags *pflag.FlagSet) {
+	flags.StringVar(&o.path, "output", "", "folder for the report, made if it is not there; none is written without")
+	flags.BoolVar(&o.force, "force", false, "replace files of the same names in the folder")
+	flags.StringSliceVar(&o.formats, "formats", slices.Clone(report.Formats), "formats of the report")
+	flags.StringVar(&o.logFolder, "log-dir", "", "folder with a log of every inference, "+monitorLog+", which is appended to")
+}
+
+// open prepares the folders.
+func (o *sweepOutput) open(cmd *cobra.Command) error {
+	for _, f := range o.formats {
+		if !slices.Contains(report.Formats, f) {
+			return fmt.Errorf("flag --formats: %q: must be some of json, csv, md, html, svg and png", f)
+		}
+	}
+	switch {
+	case o.force && o.path == "":
+		return errors.New("flag --force: replaces files of --output, which is missing")
+	case cmd.Flags().Changed("formats") && o.path == "":
+		return errors.New("flag --formats: is of the files of --output, which is missing")
+	}
+	if o.path != "" {
+		if err := o.prepare(report.Names(o.formats), o.force); err != nil {
+			return err
+		}
+	}
+	if err := o.openLog(); err != nil {
+		o.removeEmpty()
+		return fmt.Errorf("flag --log-dir: %s: %w", o.logFolder, cli.Bare(err))
+	}
+	return nil
+}
+
+// openLog opens the log of --log-dir.
+func (o *sweepOutput) openLog() error {
+	if o.logFolder == "" {
+		return nil
+	}
+	if err := os.MkdirAll(o.logFolder, 0o777); err != nil {
+		return err
+	}
+	log, err := os.OpenFile(filepath.Join(o.logFolder, monitorLog), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	if err == nil {
+		o.log, o.monitor.To = log, log
+	}
+	return err
+}
+
+// write writes the report, all of its files or none.
+func (o *sweepOutput) write(r *sweep.Report) error {
+	err := o.monitor.Err()
+	if o.path == "" {
+		return err
+	}
+	names, data, broken := report.Files(r, o.formats)
+	if broken != nil {
+		return errors.Join(err, broken)
+	}
+	if failed := o.outputFolder.write(names, data); failed != nil {
+		err = errors.Join(err, fmt.Errorf("flag --output: %w", failed))
+	}
+	return err
+}
+
+// close closes the log, and removes folders that were made for nothing.
+func (o *sweepOutput) close() {
+	if o.log != nil {
+		_ = o.log.Close() // what was written is in the file
+	}
+	o.removeEmpty()
+}
