@@ -300,6 +300,15 @@ func (r *Run) Quality(ctx context.Context) (profiles.Values, error) {
 	return profiles.NoValues(), nil
 }
 
+// GradientNorm returns the Euclidean norm of all gradients of the newest iteration; known is false where they are
+// not stored. Only the goroutine that calls Next may call it.
+func (r *Run) GradientNorm() (norm float64, known bool) {
+	if t, ok := r.loop.work.(workload.Trained); ok {
+		return t.GradientNorm()
+	}
+	return 0, false
+}
+
 // Picture returns the newest state of one of the schema's pictures, nil if the workload has none.
 // Only the goroutine that calls Next may call it.
 func (r *Run) Picture(id int) *profiles.Picture {

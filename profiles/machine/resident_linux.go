@@ -21,6 +21,14 @@ func ReadResident() (rss, peak int64, reason string) {
 	return rss, peak, reason
 }
 
+// ResetPeak sets the peak of this process's resident memory to what it is now. It returns why it could not.
+func ResetPeak() (reason string) {
+	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0o200); err != nil {
+		return "the peak of resident memory cannot be reset: " + err.Error()
+	}
+	return ""
+}
+
 func missing(rss, peak int64) string {
 	switch {
 	case rss == 0 && peak == 0:

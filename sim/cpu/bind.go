@@ -85,11 +85,11 @@ func (b *binder) bind(op nn.Op) func() {
 	case nn.Conv2D:
 		return b.convGather(op.Stride, op.Pad, op.ReLU)
 	case nn.Conv2DGradInput:
-		return b.convScatter(op.Stride, op.Pad, anyOutputPad)
+		return b.convScatter(op.Stride, op.Pad, anyOutputPad, false)
 	case nn.Conv2DGradWeight:
 		return b.convWeight(op.Stride, op.Pad, true)
 	case nn.ConvTranspose2D:
-		return b.convScatter(op.Stride, op.Pad, op.OutputPad)
+		return b.convScatter(op.Stride, op.Pad, op.OutputPad, op.ReLU)
 	case nn.ConvTranspose2DGradInput:
 		return b.convGather(op.Stride, op.Pad, false)
 	case nn.ConvTranspose2DGradWeight:

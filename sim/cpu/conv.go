@@ -132,8 +132,9 @@ func (b *binder) rectified(relu bool, y []float32, run func()) func() {
 	}
 }
 
-// convScatter binds ConvTranspose2D (x, w, b → y) and Conv2DGradInput (gy, w → gx).
-func (b *binder) convScatter(stride, pad, outputPad int) func() {
+// convScatter binds ConvTranspose2D (x, w, b → y), with a ReLU or without, and
+// Conv2DGradInput (gy, w → gx).
+func (b *binder) convScatter(stride, pad, outputPad int, relu bool) func() {
 	if !b.operands(2, 3, 1) {
 		return nil
 	}
@@ -146,23 +147,24 @@ func (b *binder) convScatter(stride, pad, outputPad int) func() {
 		return nil
 	}
 	if b.tiled(&g) {
-		return b.scatterTiles(&g, large, small, w, bias)
+		return b.rectified(relu, large, b.scatterTiles(&g, large, small, w, bias))
 	}
 	b.splitScatter(&g, &small, &w)
 	if g.single() {
-		return b.denseScatter(&g, large, small, w, bias)
+		return b.rectified(relu, large, b.denseScatter(&g, large, small, w, bias))
 	}
 	if shape := g.scatterShape(); g.stride == 1 && b.direct(&shape) {
 		return b.directly(&shape, large, small, w, bias)
 	}
 	if b.patched(&g) {
-		return b.scatterPatches(&g, large, small, w, bias)
+		return b.scatterPatches(&g, large, small, w, bias, relu)
 	}
 	if c, ok := g.scatterBands(); ok {
+		c.relu = relu
 		return c.runner(b, large, small, w, bias)
 	}
 	c := newLowered(b, scatterLowering(&g))
-	return c.runner(b, large, small, w, bias)
+	return b.rectified(relu, large, c.runner(b, large, small, w, bias))
 }
 
 // convWeight binds the weight gradients: Conv2D's reads x (large) and gy (small),

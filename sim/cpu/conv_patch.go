@@ -54,11 +54,12 @@ type patchScatter struct {
 	terms                 int // small channels added at a time
 	band                  int // rows of the small grid folded together
 	pitch                 int // of the folded rows
+	relu                  bool
 }
 
 // scatterPatches binds the scatter of a patched geometry. bias may be nil.
-func (b *binder) scatterPatches(g *geometry, large, small, w, bias []float32) func() {
-	c := &patchScatter{geometry: *g, set: b.backend.set, pool: b.backend.pool, large: large, small: small, w: w, bias: bias,
+func (b *binder) scatterPatches(g *geometry, large, small, w, bias []float32, relu bool) func() {
+	c := &patchScatter{geometry: *g, relu: relu, set: b.backend.set, pool: b.backend.pool, large: large, small: small, w: w, bias: bias,
 		pixels: g.hs * g.ws, row: g.large * patch, pairs: (g.large + 1) / 2, terms: g.small, pitch: 2*g.ws + 4}
 	c.band = min(max(panelFloats/(2*patch*g.ws), 1), g.hs)
 	if terms := streamFloats / c.row; terms < g.small && c.band == g.hs {
@@ -169,17 +170,18 @@ func (c *patchScatter) fold(products, folded []float32, image, l, first, rows in
 }
 
 // store copies folded rows, starting at row top of channel l, without their first
-// column and without anything beyond the image.
+// column and without anything beyond the image, with the bias and the ReLU.
 func (c *patchScatter) store(image, l int, folded []float32, top, rows int) {
 	plane := c.large[(image*c.geometry.large+l)*c.hl*c.wl:][:c.hl*c.wl]
 	from := max(0, -top)
 	rows = min(top+rows, c.hl) - (top + from)
 	to := plane[(top+from)*c.wl:][:rows*c.wl]
-	c.set.CopyRows(to, c.wl, folded[from*c.pitch+1:], c.pitch, rows, c.wl)
-	if c.bias != nil {
-		for i := range to {
-			to[i] += c.bias[l]
-		}
+	if c.bias == nil && !c.relu {
+		c.set.CopyRows(to, c.wl, folded[from*c.pitch+1:], c.pitch, rows, c.wl)
+		return
+	}
+	for r := range rows {
+		storeBiased(c.set, to[r*c.wl:][:c.wl], folded[(from+r)*c.pitch+1:][:c.wl], valueOr0(c.bias, l), c.relu)
 	}
 }
 

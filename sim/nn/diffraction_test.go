@@ -61,12 +61,25 @@ func TestDiffractionGradientsMatchDifferences(t *testing.T) {
 // A ReLU fused into a convolution computes what it does by itself, and so do the
 // gradients.
 func TestReLUAfterConvolutionIsFused(t *testing.T) {
+	for _, transposed := range []bool{false, true} {
+		checkFusedReLU(t, transposed)
+	}
+}
+
+func checkFusedReLU(t *testing.T, transposed bool) {
+	t.Helper()
 	train := func(apart bool) (*device, []float32) {
 		g := nn.NewGraph(nn.NewModel(nn.ModelOptions{Seed: 5}))
 		g.Layer("net", nn.PhaseForward)
 		x := g.Parameter("x", tensor.Shape{2, 3, 20, 20}, nn.Normal())
 		w := g.Parameter("w", tensor.Shape{4, 3, 3, 3}, nn.Normal())
-		y := g.Conv2D(x, w, g.Parameter("b", tensor.Shape{4}, nn.Normal()), 1, 1)
+		b := g.Parameter("b", tensor.Shape{4}, nn.Normal())
+		y := nn.Value{}
+		if transposed {
+			y = g.ConvTranspose2D(x, g.Parameter("wt", tensor.Shape{3, 4, 4, 4}, nn.Normal()), b, 2, 1, 0)
+		} else {
+			y = g.Conv2D(x, w, b, 1, 1)
+		}
 		if apart {
 			g.Output("before", y)
 		}
@@ -86,15 +99,19 @@ func TestReLUAfterConvolutionIsFused(t *testing.T) {
 		d.exe.Read(id, out)
 		return d, out
 	}
+	first, weight := "net conv+ReLU", "w.grad"
+	if transposed {
+		first, weight = "net convT+ReLU", "wt.grad"
+	}
 	apart, want := train(true)
 	fused, got := train(false)
-	if len(fused.plan.Steps) >= len(apart.plan.Steps) || fused.plan.Steps[0].Name != "net conv+ReLU" {
+	if len(fused.plan.Steps) >= len(apart.plan.Steps) || fused.plan.Steps[0].Name != first {
 		t.Errorf("%d steps, of which the first is %q; apart there are %d", len(fused.plan.Steps), fused.plan.Steps[0].Name, len(apart.plan.Steps))
 	}
 	if !slices.Equal(got, want) || slices.Max(want) <= 0 || slices.Min(want) != 0 {
 		t.Error("the fused result differs")
 	}
-	for _, name := range []string{"x.grad", "w.grad", "b.grad"} {
+	for _, name := range []string{"x.grad", weight, "b.grad"} {
 		if !slices.Equal(fused.read(name), apart.read(name)) {
 			t.Errorf("%s differs", name)
 		}

@@ -47,6 +47,11 @@ func rectified(op operator) operator {
 			op.ReLU = true
 			return op
 		}
+	case ConvTranspose2D:
+		if !op.ReLU {
+			op.ReLU = true
+			return op
+		}
 	}
 	return nil
 }

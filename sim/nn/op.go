@@ -40,9 +40,12 @@ type Conv2DGradWeight struct{ Stride, Pad int }
 //
 //	y[n,o, Stride·i−Pad+ky, Stride·j−Pad+kx] += x[n,c,i,j] · w[c,o,ky,kx]
 //
-// plus b[o]. OutputPad adds rows and columns at the end, as in PyTorch.
-// In: x, w, and b if the layer has a bias. Out: y.
-type ConvTranspose2D struct{ Stride, Pad, OutputPad int }
+// plus b[o]. OutputPad adds rows and columns at the end, as in PyTorch. ReLU is as in
+// Conv2D. In: x, w, and b if the layer has a bias. Out: y.
+type ConvTranspose2D struct {
+	Stride, Pad, OutputPad int
+	ReLU                   bool
+}
 
 // ConvTranspose2DGradInput is ∂L/∂x of ConvTranspose2D. In: gy, w. Out: gx.
 type ConvTranspose2DGradInput struct{ Stride, Pad int }
@@ -206,7 +209,7 @@ type ScalerUpdate struct{ Interval int }
 func (o Conv2D) opName() string                  { return "conv" + joined(o.ReLU) }
 func (Conv2DGradInput) opName() string           { return "conv dX" }
 func (Conv2DGradWeight) opName() string          { return "conv dW" }
-func (ConvTranspose2D) opName() string           { return "convT" }
+func (o ConvTranspose2D) opName() string         { return "convT" + joined(o.ReLU) }
 func (ConvTranspose2DGradInput) opName() string  { return "convT dX" }
 func (ConvTranspose2DGradWeight) opName() string { return "convT dW" }
 func (BiasGrad) opName() string                  { return "bias grad" }

@@ -23,7 +23,7 @@ func (Conv2D) precision() precision { return reduced }
 
 func (o Conv2D) backward(b *backward, t *taped, gy BufferID) error {
 	if o.ReLU {
-		gy = b.emit(t, ActivationGrad{Kind: ReLU}, []BufferID{t.out[0], gy}, b.like(t.out[0]))
+		gy = b.rectified(t, gy)
 	}
 	b.convolution(t, gy, Conv2DGradInput{o.Stride, o.Pad}, ConvAdam{Stride: o.Stride, Pad: o.Pad})
 	return nil
@@ -48,8 +48,16 @@ func (o ConvTranspose2D) infer(in []spec) ([]result, error) {
 func (ConvTranspose2D) precision() precision { return reduced }
 
 func (o ConvTranspose2D) backward(b *backward, t *taped, gy BufferID) error {
+	if o.ReLU {
+		gy = b.rectified(t, gy)
+	}
 	b.convolution(t, gy, ConvTranspose2DGradInput{o.Stride, o.Pad}, ConvAdam{Stride: o.Stride, Pad: o.Pad, Transposed: true})
 	return nil
+}
+
+// rectified emits the gradient before the ReLU of a convolution.
+func (b *backward) rectified(t *taped, gy BufferID) BufferID {
+	return b.emit(t, ActivationGrad{Kind: ReLU}, []BufferID{t.out[0], gy}, b.like(t.out[0]))
 }
 
 // convolution checks the operands of a convolution whose weights have the input

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"prismtop/profiles"
 	"prismtop/sim/cpu"
 	"prismtop/sim/nn"
 	"prismtop/sim/prism"
@@ -201,5 +202,31 @@ func TestMixedPrecisionTakesMoreMemoryForCopiesOfTheWeights(t *testing.T) {
 	}
 	if half.ArenaBytes <= full.ArenaBytes || half.ArenaBytes-copies >= full.ArenaBytes {
 		t.Errorf("the plan takes %d bytes, %d of them copies of weights; %d in float32", half.ArenaBytes, copies, full.ArenaBytes)
+	}
+}
+
+// The norm is that of all stored gradients, without fp16's factor; a fused optimiser stores none.
+func TestGradientNormIsOfUnscaledGradients(t *testing.T) {
+	norms := map[string]float64{}
+	for _, amp := range []string{"off", "bf16x3", "fp16"} {
+		s, object := resolved(t, "", slices.Concat(steadySettings, []string{"amp=" + amp, "size=64", "object_size=32", "iterations=100"})...)
+		r := prepared(t, s, object, 1)
+		var rec profiles.Iteration
+		iterate(t, r, &rec)
+		norm, known := r.GradientNorm()
+		if !known || !(norm > 0) || math.IsInf(norm, 0) {
+			t.Fatalf("%s: %g, %v", amp, norm, known)
+		}
+		norms[amp] = norm
+	}
+	if math.Abs(norms["bf16x3"]/norms["off"]-1) > 1e-2 || math.Abs(norms["fp16"]/norms["off"]-1) > 0.1 {
+		t.Errorf("%v", norms)
+	}
+	s, object := resolved(t, "", slices.Concat(steadySettings, []string{"fused_optimizer=true"})...)
+	r := prepared(t, s, object, 1)
+	var rec profiles.Iteration
+	iterate(t, r, &rec)
+	if norm, known := r.GradientNorm(); known {
+		t.Errorf("a fused optimiser's gradients have the norm %g", norm)
 	}
 }

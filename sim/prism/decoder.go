@@ -36,19 +36,23 @@ type Decoder struct {
 	channels   []int // p: channels after each layer
 	activation *nn.ActivationKind
 	model      *nn.Model
+	frozen     bool // convolutions and latent vector are not trained: no gradients, no moments
+	folded     bool // normalisations are part of the convolutions; only if frozen
 }
 
 // NewDecoder declares the decoder's parameters; their initial values are drawn
 // when the model's variables are first listed. Errors name the field of the
 // configuration.
-func NewDecoder(c DecoderConfig) (*Decoder, error) {
+func NewDecoder(c DecoderConfig) (*Decoder, error) { return declareDecoder(c, false, false) }
+
+func declareDecoder(c DecoderConfig, frozen, folded bool) (*Decoder, error) {
 	if c.ObjectSize == 0 {
 		c.ObjectSize = c.Size
 	}
 	if c.Latent == 0 {
 		c.Latent = c.Size
 	}
-	d := &Decoder{config: c, model: nn.NewModel(nn.ModelOptions{Seed: c.Seed, AMSGrad: c.AMSGrad})}
+	d := &Decoder{config: c, model: nn.NewModel(nn.ModelOptions{Seed: c.Seed, AMSGrad: c.AMSGrad}), frozen: frozen, folded: folded}
 	if err := d.plan(); err != nil {
 		return nil, fmt.Errorf("decoder: %w", err)
 	}
@@ -166,7 +170,7 @@ type OutputOptions struct {
 // the graph's forward segment ends.
 func (d *Decoder) Output(g *nn.Graph, o OutputOptions) nn.Value {
 	b := layerBuilder{decoder: d, graph: g, options: o}
-	x := g.Parameter("latent", tensor.Shape{1, d.config.Latent, 1, 1}, nn.Normal())
+	x := b.variable("latent", tensor.Shape{1, d.config.Latent, 1, 1}, nn.Normal())
 	for i := range d.channels {
 		x = b.layer(i, x)
 	}
@@ -195,23 +199,24 @@ func (b layerBuilder) layer(i int, x nn.Value) nn.Value {
 	d, g := b.decoder, b.graph
 	g.Layer(fmt.Sprintf("layer %d", i+1), nn.PhaseForward)
 	growing := i <= d.upsampling
-	normalized := d.config.BatchNorm && (growing || d.channels[i] > 1)
+	normalized := d.normalized(i)
+	bias := !normalized || d.folded
 	name := fmt.Sprintf("conv%d", i)
 	if growing {
 		stride, pad := 2, 1
 		if i == 0 {
 			stride, pad = 1, 0
 		}
-		x = b.convTranspose(name, x, d.channels[i], stride, pad, !normalized)
+		x = b.convTranspose(name, x, d.channels[i], stride, pad, bias)
 	} else {
 		pad := 1
 		if i == len(d.channels)-1 {
 			pad = 0
 		}
-		x = b.conv(name, x, d.channels[i], pad, !normalized)
+		x = b.conv(name, x, d.channels[i], pad, bias)
 	}
 	b.expose(name, x)
-	if normalized {
+	if normalized && !d.folded {
 		name = fmt.Sprintf("bn%d", i)
 		o := batchNorm
 		o.BatchStatistics = b.options.BatchStatistics
@@ -224,6 +229,19 @@ func (b layerBuilder) layer(i int, x nn.Value) nn.Value {
 	return x
 }
 
+// normalized reports whether a normalisation follows the convolution of layer i.
+func (d *Decoder) normalized(i int) bool {
+	return d.config.BatchNorm && (i <= d.upsampling || d.channels[i] > 1)
+}
+
+// variable declares an array that is trained unless the decoder is frozen.
+func (b layerBuilder) variable(name string, shape tensor.Shape, init nn.Init) nn.Value {
+	if b.decoder.frozen {
+		return b.graph.Statistic(name, shape, init)
+	}
+	return b.graph.Parameter(name, shape, init)
+}
+
 func (b layerBuilder) expose(name string, x nn.Value) {
 	if b.options.Layers {
 		b.graph.Output("act."+name, x)
@@ -234,7 +252,7 @@ func (b layerBuilder) expose(name string, x nn.Value) {
 func (b layerBuilder) convTranspose(name string, x nn.Value, out, stride, pad int, bias bool) nn.Value {
 	const k = 4
 	init := nn.FanInUniform(out * k * k)
-	w := b.graph.Parameter(name+".weight", tensor.Shape{b.channels(x), out, k, k}, init)
+	w := b.variable(name+".weight", tensor.Shape{b.channels(x), out, k, k}, init)
 	return b.graph.ConvTranspose2D(x, w, b.bias(name, out, bias, init), stride, pad, 0)
 }
 
@@ -243,7 +261,7 @@ func (b layerBuilder) conv(name string, x nn.Value, out, pad int, bias bool) nn.
 	const k = 3
 	in := b.channels(x)
 	init := nn.FanInUniform(in * k * k)
-	w := b.graph.Parameter(name+".weight", tensor.Shape{out, in, k, k}, init)
+	w := b.variable(name+".weight", tensor.Shape{out, in, k, k}, init)
 	return b.graph.Conv2D(x, w, b.bias(name, out, bias, init), 1, pad)
 }
 
@@ -251,7 +269,7 @@ func (b layerBuilder) bias(name string, out int, bias bool, init nn.Init) nn.Val
 	if !bias {
 		return nn.Value{}
 	}
-	return b.graph.Parameter(name+".bias", tensor.Shape{out}, init)
+	return b.variable(name+".bias", tensor.Shape{out}, init)
 }
 
 // channels returns the number of channels of x, or 1 after an error that the

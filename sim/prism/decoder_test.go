@@ -183,6 +183,9 @@ func forwardOps(t *testing.T, c DecoderConfig) string {
 		switch o := s.Op.(type) {
 		case nn.ConvTranspose2D:
 			ops = append(ops, fmt.Sprintf("T%d%d%s", o.Stride, o.Pad, bias))
+			if o.ReLU {
+				ops = append(ops, "relu")
+			}
 		case nn.Conv2D:
 			ops = append(ops, fmt.Sprintf("C%d%d%s", o.Stride, o.Pad, bias))
 		case nn.BatchNorm:

@@ -70,7 +70,7 @@ func (r *Reconstruction) Return(context.Context) error {
 		r.lr, r.plateau = r.settings.LearningRate, newPlateau()
 	}
 	copy(r.output, m.output)
-	r.hasOutput, r.done = true, false
+	r.hasOutput, r.done, r.failed = true, false, false
 	copy(r.targetOld, m.targetOld)
 	copy(r.targetNew, m.targetNew)
 	if r.program != nil {

@@ -16,8 +16,8 @@ func (r *Reconstruction) Steps() ([]profiles.Layer, []int64) {
 	return r.program.layers, r.program.exe.StepNanos()
 }
 
-// Forward is the decoder's forward pass alone, with the running statistics, as in
-// inference. It is not safe for concurrent use.
+// Forward is the decoder's forward pass alone, without training. It is not safe for
+// concurrent use.
 type Forward struct {
 	decoder *Decoder
 	plan    *nn.Plan
@@ -26,7 +26,8 @@ type Forward struct {
 	state   nn.State
 }
 
-// NewForward makes the decoder of the settings, with its initial weights.
+// NewForward makes the pass of the decoder of the settings with its initial weights and
+// the running statistics, as in inference.
 func NewForward(ctx context.Context, s *Settings, backend nn.Backend) (*Forward, error) {
 	decoder, err := NewDecoder(decoderConfig(s))
 	if err != nil {
@@ -45,12 +46,25 @@ func NewForward(ctx context.Context, s *Settings, backend nn.Backend) (*Forward,
 	if err != nil {
 		return nil, err
 	}
+	return bindForward(ctx, decoder, plan, state, backend)
+}
+
+// bindForward loads a plan on a state, which is the pass's own from then on.
+func bindForward(ctx context.Context, d *Decoder, plan *nn.Plan, state nn.State, backend nn.Backend) (*Forward, error) {
 	exe, err := backend.Load(ctx, plan, state)
 	if err != nil {
 		state.Close()
 		return nil, err
 	}
-	return &Forward{decoder, plan, layersOf(plan), exe, state}, nil
+	return &Forward{d, plan, layersOf(plan), exe, state}, nil
+}
+
+// Output returns a copy of the newest output, [N, N], row by row.
+func (f *Forward) Output() []float32 {
+	id, _ := f.plan.Output(ReconstructionOutput)
+	x := make([]float32, f.plan.Buffers[id].Shape.Elements())
+	f.exe.Read(id, x)
+	return x
 }
 
 // Parameters returns the number of trainable numbers of the decoder.

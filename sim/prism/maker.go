@@ -113,13 +113,17 @@ func threads(setting int) int {
 	return setting
 }
 
-// Save writes the reconstruction on the object's window to base.png (16 bit) and
-// base.npy, or, with an error, to base.npy alone if it is not finite.
+// Save writes the reconstruction on the object's window, see finalOutput, to base.png
+// (16 bit) and base.npy, or, with an error, to base.npy alone if it is not finite.
 func (r *Reconstruction) Save(ctx context.Context, base string, fresh bool) ([]string, error) {
 	if !r.Reconstructed() {
 		return nil, errors.New("nothing was reconstructed yet")
 	}
-	save, p := picture.SavePair, r.Picture(PictureReconstruction)
+	output, err := r.finalOutput(ctx)
+	if err != nil {
+		return nil, err
+	}
+	save, p := picture.SavePair, r.crop(PictureReconstruction, output)
 	if fresh {
 		save = picture.SaveNewPair
 	}

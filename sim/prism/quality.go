@@ -20,8 +20,13 @@ func (r *Reconstruction) window() optics.Window {
 // Quality compares the newest output with the truth on the object's window
 // (spec/prism.md §6). The only error is that of a context that ends first.
 func (r *Reconstruction) Quality(ctx context.Context) (profiles.Values, error) {
+	return r.QualityOf(ctx, r.Output())
+}
+
+// QualityOf is Quality of another output, [N, N].
+func (r *Reconstruction) QualityOf(ctx context.Context, output []float32) (profiles.Values, error) {
 	v := profiles.NoValues()
-	q, err := r.metrics.Compare(ctx, r.Output(), r.object.Amplitude, r.settings.Size, r.window())
+	q, err := r.metrics.Compare(ctx, output, r.object.Amplitude, r.settings.Size, r.window())
 	if err == nil {
 		v[SeriesPSNR], v[SeriesSSIM], v[SeriesRMSE] = q.PSNR, q.SSIM, q.RMSE
 	}

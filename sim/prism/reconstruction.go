@@ -59,6 +59,7 @@ type Reconstruction struct {
 	stop      float64 // threshold of the samples if it is in force, else 0
 	began     time.Time
 	done      bool
+	failed    bool // an iteration failed or was cut short: no weights to go on from
 
 	disc       []float32 // target of the initialisation
 	current    []float32 // reconstruction at the start of the sample, [N, N]
@@ -70,8 +71,9 @@ type Reconstruction struct {
 	passed     time.Time // start of the newest pass
 	targetOld  []float32 // kept outside a plan; if Map is supported, the plan's own are the newest
 	targetNew  []float32
-	changed    bool  // settings changed since the last iteration
-	marked     *mark // to go back to; nil for none
+	gradients  []float32 // work space of GradientNorm
+	changed    bool      // settings changed since the last iteration
+	marked     *mark     // to go back to; nil for none
 
 	pictureHash string // of the object, for checkpoints; empty until the first
 }
@@ -184,7 +186,7 @@ func (r *Reconstruction) Iterate(ctx context.Context, rec *profiles.Iteration) (
 	} else {
 		out, err = r.train(ctx, rec)
 	}
-	r.changed = false
+	r.changed, r.failed = false, err != nil
 	out.MemoryChanged = !loaded // the next plan's buffers are not known before it is compiled
 	r.countCaches(rec)
 	rec.Retimed = r.retimed() - before
@@ -265,6 +267,29 @@ func (r *Reconstruction) update(ctx context.Context, rec *profiles.Iteration) er
 		}
 	}
 	return nil
+}
+
+// GradientNorm returns the Euclidean norm of all gradients of the newest update, without the factor of the gradient
+// scaler. A fused optimiser stores no gradients of convolutions.
+func (r *Reconstruction) GradientNorm() (norm float64, known bool) {
+	if r.program == nil || r.settings.FusedOptimizer && !r.program.scaled {
+		return 0, false
+	}
+	sum := 0.0
+	for i, v := range r.decoder.Model().Variables() {
+		if v.Category != nn.Gradients {
+			continue
+		}
+		n := v.Shape.Elements()
+		if len(r.gradients) < n {
+			r.gradients = make([]float32, n)
+		}
+		r.state.Read(i, r.gradients[:n])
+		for _, x := range r.gradients[:n] {
+			sum += float64(x) * float64(x)
+		}
+	}
+	return math.Sqrt(sum), true
 }
 
 // evaluate runs the forward pass and the losses, and reads them.

@@ -1,13 +1,16 @@
 package prism
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"prismtop/profiles/settings"
 	"prismtop/sim/checkpoint"
+	"prismtop/sim/nn"
 	"prismtop/sim/weights"
 )
 
@@ -23,15 +26,13 @@ type stateName struct {
 func (d *Decoder) stateNames() []stateName {
 	all := []stateName{{"latent", "input_vec"}}
 	for i, module := 0, 0; i < len(d.channels); i++ {
-		growing := i <= d.upsampling
-		normalized := d.config.BatchNorm && (growing || d.channels[i] > 1)
 		for _, kind := range []string{"weight", "bias"} {
 			all = append(all, stateName{fmt.Sprintf("conv%d.%s", i, kind), fmt.Sprintf("decoder.%d.%s", module, kind)})
 		}
 		for _, kind := range []string{"weight", "bias", "running_mean", "running_var"} {
 			all = append(all, stateName{fmt.Sprintf("bn%d.%s", i, kind), fmt.Sprintf("decoder.%d.main.%s", module+1, kind)})
 		}
-		if module++; growing || normalized {
+		if module++; i <= d.upsampling || d.normalized(i) {
 			module += 2
 		}
 	}
@@ -61,7 +62,7 @@ func countedBatches(name string) bool { return strings.HasSuffix(name, ".num_bat
 func (r *Reconstruction) StartFrom(ctx context.Context, path string) error {
 	read, err := weights.Read(ctx, path, r.decoder.StateDict(), countedBatches)
 	if err != nil {
-		return err
+		return cmp.Or(r.decoder.refuseFolded(ctx, path), err)
 	}
 	for i, n := range r.decoder.stateNames() {
 		v, _ := r.decoder.Model().Index(n.variable)
@@ -71,6 +72,19 @@ func (r *Reconstruction) StartFrom(ctx context.Context, path string) error {
 	return r.load(ctx)
 }
 
+// refuseFolded returns an error if the file has the decoder's weights with its normalisations folded into the
+// convolutions.
+func (d *Decoder) refuseFolded(ctx context.Context, path string) error {
+	folded, err := declareDecoder(d.config, true, true)
+	if err != nil || !d.config.BatchNorm {
+		return nil
+	}
+	if _, err := weights.Read(ctx, path, folded.StateDict(), countedBatches); err != nil {
+		return nil
+	}
+	return fmt.Errorf("weights %s: the normalisations are folded into the convolutions, for inference only: must be weights exported without --fold", path)
+}
+
 // Weights returns the weights of a checkpoint by their names in PyTorch.
 func (m Maker) Weights(v settings.Values, c *checkpoint.Checkpoint) ([]weights.Tensor, error) {
 	s := From(v)
@@ -78,17 +92,80 @@ func (m Maker) Weights(v settings.Values, c *checkpoint.Checkpoint) ([]weights.T
 	if err != nil {
 		return nil, err
 	}
-	values := map[string]checkpoint.Array{}
-	for _, a := range c.Arrays {
-		values[a.Name] = a
+	values, err := trainedOf(d, c)
+	if err != nil {
+		return nil, err
 	}
+	return d.namedTensors(values), nil
+}
+
+// namedTensors returns the weights and statistics by their names in PyTorch.
+func (d *Decoder) namedTensors(values trainedValues) []weights.Tensor {
 	all := d.StateDict()
 	for i, n := range d.stateNames() {
-		a, ok := values[n.variable]
-		if !ok || !slices.Equal(a.Shape, all[i].Shape) || a.Float32 == nil {
-			return nil, fmt.Errorf("the array %s is missing, or not of the shape %v", n.variable, all[i].Shape)
-		}
-		all[i].Values = a.Float32
+		all[i].Values = values[n.variable]
 	}
-	return all, nil
+	return all
+}
+
+// FoldedWeights returns the weights of a checkpoint with the normalisations folded into the convolutions: with the
+// running statistics, or with those of the batch, one picture. The names are those of the same sequence in
+// PyTorch, whose convolutions have a bias and whose normalisations are left out.
+func (m Maker) FoldedWeights(ctx context.Context, v settings.Values, c *checkpoint.Checkpoint, running bool) ([]weights.Tensor, error) {
+	s := From(v)
+	if !s.BatchNorm {
+		return nil, errors.New("the decoder has no normalisations to fold: batch_norm = false")
+	}
+	d, err := NewDecoder(decoderConfig(&s))
+	if err != nil {
+		return nil, err
+	}
+	values, err := trainedOf(d, c)
+	if err != nil {
+		return nil, err
+	}
+	device, err := m.Open(&s)
+	if err != nil {
+		return nil, err
+	}
+	defer device.Backend.Close()
+	form := FoldedTrainingForm
+	if running {
+		form = FoldedEvaluationForm
+	}
+	if err := checkFold(ctx, d, values, form, device.Backend); err != nil {
+		return nil, err
+	}
+	of := runningStatistics
+	if !running {
+		if of, _, err = batchStatistics(ctx, d, values, device.Backend); err != nil {
+			return nil, err
+		}
+	}
+	folded, all, err := d.fold(values, of)
+	if err != nil {
+		return nil, err
+	}
+	return folded.namedTensors(all), nil
+}
+
+// checkFold returns an error if a folded form puts out something else than the unfolded one.
+func checkFold(ctx context.Context, d *Decoder, values trainedValues, form Form, backend nn.Backend) error {
+	var outputs [2][]float32
+	for i, form := range []Form{form, form.Unfolded()} {
+		f, err := newFinal(ctx, d, values, form, backend)
+		if err != nil {
+			return err
+		}
+		err = f.Run(ctx)
+		outputs[i] = f.Output()
+		f.Close()
+		if err != nil {
+			return err
+		}
+	}
+	if apart := Apart(outputs[0], outputs[1]); !(apart <= FoldTolerance) {
+		return fmt.Errorf("the folded decoder puts out something else: %.2g apart, must be %g at most", apart, FoldTolerance)
+	}
+	return nil
 }

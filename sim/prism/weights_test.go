@@ -27,12 +27,22 @@ var decoderSettings = []string{
 	"size=64 object_size=24 channels=16,8,8,6,3,1 init_iterations=3",
 }
 
-// trained returns a reconstruction after some iterations, and the weights of its checkpoint.
+// trained runs a reconstruction for some iterations and returns the weights of its checkpoint.
 func trained(t *testing.T, s prism.Settings, r *prism.Reconstruction) []weights.Tensor {
 	t.Helper()
 	for range 5 {
 		iterate(t, r, new(profiles.Iteration))
 	}
+	tensors, err := prism.Maker{}.Weights(s.Values(), checkpointOf(t, r))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tensors
+}
+
+// checkpointOf writes and reads a checkpoint of a reconstruction.
+func checkpointOf(t *testing.T, r *prism.Reconstruction) *checkpoint.Checkpoint {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "c.npz")
 	state, err := r.Checkpoint(t.Context())
 	if err != nil {
@@ -45,11 +55,7 @@ func trained(t *testing.T, s prism.Settings, r *prism.Reconstruction) []weights.
 	if err != nil {
 		t.Fatal(err)
 	}
-	tensors, err := prism.Maker{}.Weights(s.Values(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tensors
+	return c
 }
 
 // decoded returns the decoder's output from weights of a file, with the running statistics or
@@ -122,6 +128,8 @@ type job struct {
 	Decoder map[string]any `json:"decoder"`
 
 	settings prism.Settings
+	unfolded string // the weights before they were folded; empty for a decoder with its normalisations
+	running  bool   // folded with the running statistics
 }
 
 // jobOf returns a job with a decoder of the settings.
@@ -132,25 +140,45 @@ func jobOf(t *testing.T, s prism.Settings, draw bool, extension string) job {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	return job{draw, filepath.Join(folder, "weights"+extension), filepath.Join(folder, "outputs.npz"), map[string]any{
+	return job{Draw: draw, Weights: filepath.Join(folder, "weights"+extension), Outputs: filepath.Join(folder, "outputs.npz"), Decoder: map[string]any{
 		"size": s.Size, "object_size": s.ObjectSize, "channels": d.Channels(), "batch_norm": s.BatchNorm, "sigmoid": s.OutputActivation == "sigmoid",
-	}, s}
+	}, settings: s}
+}
+
+// foldedJob returns a job with folded weights of a trained reconstruction.
+func foldedJob(t *testing.T, s prism.Settings, r *prism.Reconstruction, unfolded string, running bool) job {
+	t.Helper()
+	maker := prism.Maker{Open: func(*prism.Settings) (prism.Device, error) { return device(t), nil }}
+	folded, err := maker.FoldedWeights(t.Context(), s.Values(), checkpointOf(t, r), running)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := jobOf(t, s, false, ".safetensors")
+	if err := weights.Write(j.Weights, folded); err != nil {
+		t.Fatal(err)
+	}
+	j.Decoder["folded"], j.unfolded, j.running = true, unfolded, running
+	return j
 }
 
 // PyTorch and this program read each other's weights and put out the same, in both formats and
-// with both kinds of statistics.
+// with both kinds of statistics. From folded weights PyTorch puts out what the unfolded ones do.
 func TestPyTorchPutsOutTheSameFromTheSameWeights(t *testing.T) {
 	interpreter := python(t)
 	var jobs []job
 	for _, sets := range decoderSettings {
 		s, object := resolved(t, "", slices.Concat(steadySettings, strings.Fields(sets))...)
-		ours := trained(t, s, prepared(t, s, object, 2))
+		r := prepared(t, s, object, 2)
+		ours := trained(t, s, r)
 		for _, extension := range weights.Extensions {
 			load := jobOf(t, s, false, extension)
 			if err := weights.Write(load.Weights, ours); err != nil {
 				t.Fatal(err)
 			}
 			jobs = append(jobs, load, jobOf(t, s, true, extension))
+			if s.BatchNorm && extension == ".npz" {
+				jobs = append(jobs, foldedJob(t, s, r, load.Weights, true), foldedJob(t, s, r, load.Weights, false))
+			}
 		}
 	}
 	list, err := json.Marshal(jobs)
@@ -163,7 +191,11 @@ func TestPyTorchPutsOutTheSameFromTheSameWeights(t *testing.T) {
 	for _, j := range jobs {
 		g := npytest.OpenGolden(t, filepath.Dir(j.Outputs), filepath.Base(j.Outputs))
 		for name, running := range map[string]bool{"eval": true, "train": false} {
-			want, got := npytest.Read[float32](g, name), decoded(t, j.settings, j.Weights, running)
+			from := j.Weights
+			if j.unfolded != "" {
+				from, running = j.unfolded, j.running
+			}
+			want, got := npytest.Read[float32](g, name), decoded(t, j.settings, from, running)
 			worst, largest := 0.0, 0.0
 			for i := range want {
 				worst = max(worst, math.Abs(float64(got[i]-want[i])))

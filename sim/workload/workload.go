@@ -92,6 +92,13 @@ type Profiler interface {
 	Steps() (steps []profiles.Layer, nanos []int64)
 }
 
+// Trained is a task whose gradients can be read.
+type Trained interface {
+	// GradientNorm returns the Euclidean norm of all gradients of the newest iteration; known is false if they were
+	// not stored. It reads them once.
+	GradientNorm() (norm float64, known bool)
+}
+
 // Saver is a task whose result can be written to files.
 type Saver interface {
 	// Save writes the newest result to files named after base, and returns the paths that
@@ -140,6 +147,13 @@ type Exporter interface {
 	// Weights returns the weights of a checkpoint, by their names in PyTorch, given its
 	// settings.
 	Weights(v settings.Values, c *checkpoint.Checkpoint) ([]weights.Tensor, error)
+}
+
+// Folder is an Exporter that can fold normalisations into the weights before them.
+type Folder interface {
+	// FoldedWeights is Weights without the normalisations, which had the running statistics of training, or those
+	// of the newest batch.
+	FoldedWeights(ctx context.Context, v settings.Values, c *checkpoint.Checkpoint, running bool) ([]weights.Tensor, error)
 }
 
 // Maker makes tasks from settings. It is safe for concurrent use.

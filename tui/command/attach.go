@@ -87,7 +87,7 @@ func (f *runFlags) attach(cmd *cobra.Command, id string, o attach.ClientOptions)
 		return fmt.Errorf("attach: session %s: %w", found.ID, err)
 	}
 	cli.ThriftyCollector()
-	look.Summary = lines.SummaryAs
+	look.Summary, look.Advice = lines.SummaryAs, cli.Quoted()
 	look.Leave = screen.Leave{Text: sessions.Farewell(found.ID), OnHangup: true, Always: true, Greeting: greeting(client, time.Now()), Missed: stalled(client.Away())}
 	ctx, stop := context.WithCancel(context.WithoutCancel(cmd.Context()))
 	defer stop()

@@ -134,10 +134,12 @@ func weightsCommand() *cobra.Command {
 			return cli.BadUsage(errors.New("weights: what to do is missing: must be export"))
 		},
 	}
-	var from, to string
+	var from, to, fold string
 	export := &cobra.Command{
 		Use: "export", Short: "Write the weights of a checkpoint as a state_dict in NPZ or safetensors format", Args: cli.NoArguments,
-		Example: "prismtop weights export --from run.npz --to decoder.safetensors",
+		Long: "Write the weights of a checkpoint as a state_dict in NPZ or safetensors format. With --fold the batch normalisations\n" +
+			"are part of the convolutions, for inference: such a file cannot be trained on (docs/checkpoints.md).",
+		Example: "prismtop weights export --from run.npz --to decoder.safetensors\nprismtop weights export --from run.npz --to folded.safetensors --fold batch",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case from == "":
@@ -148,23 +150,33 @@ func weightsCommand() *cobra.Command {
 			if err := weights.CheckPath(to); err != nil {
 				return cli.BadUsage(fmt.Errorf("flag --to: %w", err))
 			}
+			if fold != "" && fold != foldBatch && fold != foldRunning {
+				return cli.BadUsage(fmt.Errorf("flag --fold: %q: must be %s, for the output of the run, or %s, for PyTorch's eval()", fold, foldBatch, foldRunning))
+			}
 			c := cli.Claims{}
 			if err := c.Read("--from", from); err == nil {
 				if err := c.Write("flag --to", to); err != nil {
 					return cli.BadUsage(err)
 				}
 			}
-			return exportWeights(cmd.Context(), cmd.OutOrStdout(), from, to)
+			return exportWeights(cmd.Context(), cmd.OutOrStdout(), from, to, fold)
 		},
 	}
 	export.Flags().StringVar(&from, "from", "", "checkpoint to take the weights from")
 	export.Flags().StringVar(&to, "to", "", "file to write; its extension, .npz or .safetensors, is its format")
+	export.Flags().StringVar(&fold, "fold", "", "fold the batch normalisations into the convolutions, with the statistics of the batch (the output is the run's) or the running ones (the output is that of PyTorch's eval())")
 	cmd.AddCommand(export)
 	return cmd
 }
 
-// exportWeights writes the weights of a checkpoint to a file.
-func exportWeights(ctx context.Context, w io.Writer, from, to string) error {
+// The values of --fold.
+const (
+	foldBatch   = "batch"
+	foldRunning = "running"
+)
+
+// exportWeights writes the weights of a checkpoint to a file, folded unless fold is empty.
+func exportWeights(ctx context.Context, w io.Writer, from, to, fold string) error {
 	c, err := sim.OpenCheckpoint(ctx, from, checkpointKinds())
 	if err != nil {
 		return err
@@ -174,6 +186,11 @@ func exportWeights(ctx context.Context, w io.Writer, from, to string) error {
 		return fmt.Errorf("checkpoint %s: %s has no weights", from, c.Workload)
 	}
 	tensors, err := maker.Weights(c.Settings, c.Checkpoint)
+	if folder, can := maker.(workload.Folder); fold != "" && !can {
+		err = errors.New("it has no normalisations to fold")
+	} else if fold != "" && err == nil {
+		tensors, err = folder.FoldedWeights(ctx, c.Settings, c.Checkpoint, fold == foldRunning)
+	}
 	if err != nil {
 		return fmt.Errorf("checkpoint %s: %w", from, err)
 	}

@@ -1,11 +1,13 @@
 package command
 
 import (
+	"context"
 	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"prismtop/profiles/unit"
 	"prismtop/sim/cpu"
 	"prismtop/sim/cpu/features"
 	"prismtop/sim/cpu/roof"
@@ -40,6 +42,7 @@ func doctorCommand() *cobra.Command {
 			facts := doctor.Gather(doctor.Options{
 				Roofs:   doctorRoofs(roofs, note),
 				Version: cli.Version, CPU: cpu.Processor(), Kernels: cpu.KernelNames(), Using: backend.Kernels(),
+				Advice:  doctorAdvice(cmd.Context(), backend),
 				Threads: backend.Threads(), GPU: device, Out: os.Stdout, Env: os.Environ(),
 			})
 			if asJSON {
@@ -52,6 +55,26 @@ func doctorCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&calibrate, "calibrate", false, "measure again what this machine can do at most")
 	cli.EngineFlags(cmd.Flags(), &o)
 	return cmd
+}
+
+// doctorAdvice returns what bench amp found on this machine with the kernels and threads in use.
+func doctorAdvice(ctx context.Context, backend *cpu.Backend) (to doctor.Advice) {
+	to.Found = []doctor.Advised{}
+	m := cli.AdviceMachine(backend.Device(), backend.Kernels(), backend.Threads())
+	all, err := cli.Advice(ctx)
+	if err != nil {
+		to.Reason = cli.ErrorLine(err)
+	}
+	for i := range all {
+		if a := &all[i]; a.Machine == m {
+			to.Found = append(to.Found, doctor.Advised{Measured: a.Measured, Version: a.Version, Mode: a.Value, Size: fmt.Sprintf("%d/%d", a.Size, a.ObjectSize),
+				Verdict: string(a.Verdict), Sentence: a.Sentence()})
+		}
+	}
+	if len(to.Found) == 0 && to.Reason == "" {
+		to.Reason = fmt.Sprintf("speed and risk were not measured on this machine with %s on %s: prismtop bench amp", m.Kernels, unit.Plural(m.Threads, "thread", "threads"))
+	}
+	return to
 }
 
 // doctorRoofs converts the roofs for the doctor, with a note on how they were measured.

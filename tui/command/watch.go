@@ -216,7 +216,7 @@ func (f *runFlags) look(flags *pflag.FlagSet, v settings.Values) (o screen.Optio
 	if o, err = f.Look.Options(flags); err != nil {
 		return o, err
 	}
-	o.Settings, o.Origins, o.Summary = v, f.origins, lines.SummaryAs
+	o.Settings, o.Origins, o.Summary, o.Advice = v, f.origins, lines.SummaryAs, cli.Quoted()
 	budget, where := cli.EnvOr(flags, "watch-budget", cli.EnvWatchBudget)
 	if f.watchBudget, err = parseBudget(budget); err != nil {
 		return o, cli.BadUsage(fmt.Errorf("%s: %w", where, err))

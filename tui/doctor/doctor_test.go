@@ -87,6 +87,24 @@ func TestReportOnRoofs(t *testing.T) {
 	}
 }
 
+func TestReportQuotesAdviceWithItsDate(t *testing.T) {
+	o := someOptions()
+	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	o.Advice.Found = []Advised{
+		{Measured: at, Version: "1.0", Mode: "bf16", Size: "512/128", Sentence: "amp = bf16 at 512/128: do not use it."},
+		{Measured: at, Version: "1.0", Mode: "fp16", Size: "512/128", Sentence: "amp = fp16 at 512/128: \x1bdo not use it."},
+	}
+	got := text(t, Gather(o))
+	if !strings.Contains(got, "measured on this machine on 2026-11-22 by prismtop 1.0:\n             amp = bf16 at 512/128: do not use it.\n             amp = fp16 at 512/128: ") ||
+		strings.Contains(got, "\x1b") {
+		t.Errorf("%s", got)
+	}
+	o.Advice = Advice{Reason: "speed and risk were not measured on this machine: prismtop bench amp"}
+	if got := text(t, Gather(o)); !strings.Contains(got, "\n           speed and risk were not measured on this machine: prismtop bench amp\n") {
+		t.Errorf("%s", got)
+	}
+}
+
 func TestReportOnGPU(t *testing.T) {
 	o := someOptions()
 	o.GPU = machine.GPU{Reason: "r", CUDA: "13.0", Driver: "580.1", Devices: []machine.GPUDevice{

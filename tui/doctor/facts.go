@@ -18,6 +18,7 @@ type Options struct {
 	Using   string   // kernels in use
 	Threads int
 	Roofs   Roofs
+	Advice  Advice
 	GPU     machine.GPU
 	Out     *os.File // output on which the screen would be drawn
 	Env     []string // environment, in the form of os.Environ
@@ -48,6 +49,23 @@ type Engine struct {
 	Faster  []machine.Support `json:"faster"` // kernels for this processor's instruction sets: in use, or why not
 	AMP     []Mode            `json:"amp"`
 	Roofs   Roofs             `json:"roofs"`
+	Advice  Advice            `json:"amp_advice"` // what bench amp found on this machine with these kernels and threads
+}
+
+// Advice is what the benchmark of mixed precision found.
+type Advice struct {
+	Found  []Advised `json:"found"`            // newest first
+	Reason string    `json:"reason,omitempty"` // why there is none
+}
+
+// Advised is advice on one mode at one size.
+type Advised struct {
+	Measured time.Time `json:"measured"`
+	Version  string    `json:"version"` // of the program that measured
+	Mode     string    `json:"mode"`
+	Size     string    `json:"size"` // field and window: 512/128
+	Verdict  string    `json:"verdict"`
+	Sentence string    `json:"sentence"`
 }
 
 // Roofs holds the peak performance of the machine with the kernels and threads in use.
@@ -89,7 +107,7 @@ func Gather(o Options) Facts {
 // engine reports for each instruction set that kernels can be written for whether it is in use.
 // Available means here that both the processor and this build support it.
 func engine(o Options) Engine {
-	e := Engine{Kernels: o.Using, Threads: o.Threads, Roofs: o.Roofs, AMP: modes(o.Using)}
+	e := Engine{Kernels: o.Using, Threads: o.Threads, Roofs: o.Roofs, AMP: modes(o.Using), Advice: o.Advice}
 	has := map[string]bool{}
 	for _, k := range o.Kernels {
 		has[k] = true

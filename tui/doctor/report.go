@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"prismtop/profiles/machine"
 	"prismtop/profiles/unit"
@@ -79,6 +80,22 @@ func (p *page) engine(e Engine) {
 			label = "amp"
 		}
 		p.line(label, "%s: %s", m.Name, m.Note)
+	}
+	p.advice(e.Advice)
+}
+
+// advice quotes the benchmark of mixed precision, by the day of the measurement.
+func (p *page) advice(found Advice) {
+	heading := ""
+	for _, a := range found.Found {
+		if h := fmt.Sprintf("measured on this machine on %s by prismtop %s:", a.Measured.Local().Format(time.DateOnly), a.Version); h != heading {
+			heading = h
+			p.line("", "%s", h)
+		}
+		p.line("", "  %s", a.Sentence)
+	}
+	if found.Reason != "" {
+		p.line("", "%s", found.Reason)
 	}
 }
 

@@ -2,9 +2,14 @@ package screen
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/charmbracelet/colorprofile"
+
+	"prismtop/profiles"
 	"prismtop/profiles/alert"
+	"prismtop/profiles/settings"
 	"prismtop/sim/prism"
 )
 
@@ -60,5 +65,42 @@ func TestAdviceIsShownWithItsKeys(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// What was measured here of a mode stands in the list of values in place of its description, and on the page of keys;
+// what was not is said there, and nothing at all of a run that may be another machine's.
+func TestMeasuredAdviceIsQuoted(t *testing.T) {
+	measured := profiles.Caution{When: profiles.When{Setting: "amp", Value: "bf16"}, Text: "measured here 2026-11-22: iterations 41 % longer"}
+	not := profiles.Caution{When: profiles.When{Setting: "amp"}, Text: "not measured here at 512/128 with these settings"}
+	for _, tt := range []struct {
+		said         []profiles.Caution
+		list, page   string
+		absent, also string
+	}{
+		{[]profiles.Caution{measured}, "bf16        measured here 2026-11-22: iterations 41 % longer", "AMP bf16 measured here 2026-11-22", "the range of float32", "nearly float32's accuracy"},
+		{[]profiles.Caution{not}, "bf16        the range of float32", "AMP not measured here at 512/128", "measured here 2026", ""},
+		{nil, "bf16        the range of float32", "", "measured here", ""},
+	} {
+		o := Options{}
+		if tt.said != nil {
+			o.Advice = func(run profiles.RunInfo, v settings.Values) []profiles.Caution {
+				if run.Device != "cpu" || !v.Has("amp") {
+					t.Errorf("asked about %q and %v", run.Device, v)
+				}
+				return tt.said
+			}
+		}
+		m, _ := screen(t, 120, 60, o, colorprofile.ANSI256, whole(t))
+		press(m, ".")
+		list := seen(m)
+		press(m, ".", "?")
+		page := strings.Join(strings.Fields(seen(m)), " ")
+		if !strings.Contains(list, tt.list) || !strings.Contains(list, tt.also) || strings.Contains(list, tt.absent) {
+			t.Errorf("%v: the list is\n%s", tt.said, list)
+		}
+		if tt.page == "" && strings.Contains(page, "measured here") || !strings.Contains(page, tt.page) {
+			t.Errorf("%v: the page is\n%s", tt.said, page)
+		}
 	}
 }

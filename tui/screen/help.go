@@ -111,6 +111,11 @@ func (m *Model) cautionLines() (lines []string) {
 			lines = append(lines, m.nameOf(c.Setting)+" is "+c.Text+".")
 		}
 	}
+	if m.options.Advice != nil {
+		for _, c := range m.options.Advice(m.snap.Run, m.wanted()) {
+			lines = append(lines, strings.TrimSpace(m.nameOf(c.Setting)+" "+c.Value)+" "+c.Text+".")
+		}
+	}
 	return lines
 }
 

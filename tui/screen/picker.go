@@ -149,6 +149,9 @@ func (m *Model) pickerBox() []string {
 
 // valueNote describes a value of a setting on this machine.
 func (m *Model) valueNote(key, value string) string {
+	if text := m.advised(key, value); text != "" {
+		return text
+	}
 	k, _ := m.keys.table.Lookup(key)
 	return strings.Join(append([]string{k.Notes[value]}, m.cautions(key, value)...), ", ")
 }

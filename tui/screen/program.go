@@ -157,6 +157,10 @@ type Options struct {
 	// terminal. If nil, nothing is printed.
 	Summary func(s *profiles.Snapshot, state string, cores, columns int) string
 
+	// Advice returns what was measured of values of settings on this machine, for a run under some settings; an entry
+	// without a value holds for all of them. Nil for runs that may be of other machines.
+	Advice func(run profiles.RunInfo, v settings.Values) []profiles.Caution
+
 	// Leave says how the run goes on without the screen.
 	Leave Leave
 

@@ -139,6 +139,20 @@ func (m *Model) caution(key, value string) string {
 	return text
 }
 
+// advised returns what was measured here of a value of a setting under the settings asked for; of no value, what holds
+// for all.
+func (m *Model) advised(key, value string) string {
+	if m.snap == nil || m.options.Advice == nil {
+		return ""
+	}
+	for _, c := range m.options.Advice(m.snap.Run, m.wanted()) {
+		if c.Setting == key && c.Value == value {
+			return c.Text
+		}
+	}
+	return ""
+}
+
 // cautions returns what limits a requested value of a setting in this run.
 func (m *Model) cautions(key, value string) []string {
 	if m.snap == nil {

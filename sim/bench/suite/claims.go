@@ -2,6 +2,7 @@ package suite
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"prismtop/sim/prism"
@@ -69,6 +70,13 @@ var quantities = map[string]quantity{
 	"effect_fft_cache":         {"ablation in the middle of phase5, PRISM's optimisations", effect("fft_cache", "true")},
 	"effect_mask_cache":        {"ablation in the middle of phase5, PRISM's optimisations", effect("mask_cache", "true")},
 	"effect_amp":               {"bf16, ablation in the middle of phase5, PRISM's optimisations", effect("amp", "bf16")},
+	"amp_512":                  {"bf16 at 512/128, ablation in the middle of the baseline; that of phase5 where no size was measured", ampSpeed(512)},
+	"amp_1024":                 {"bf16 at 1024, ablation in the middle of the baseline", ampSpeed(1024)},
+	"amp_2048":                 {"bf16 at 2048, ablation in the middle of the baseline", ampSpeed(2048)},
+	"amp_ssim":                 {"bf16 at the largest size, the preset's learning rate: worst seed's difference from float32", ampWorst(func(b, m *TrainRun) float64 { return 100 * difference(m.SSIM, b.SSIM) })},
+	"amp_rate":                 {"bf16 at the largest size, the preset's learning rate: worst seed's difference from float32", ampWorst(func(b, m *TrainRun) float64 { return 100 * ratio(m.Rate, b.Rate) })},
+	"amp_loss":                 {"bf16 at the largest size, the preset's learning rate: worst seed's difference from float32", ampWorst(func(b, m *TrainRun) float64 { return 100 * ratio(m.FinalLoss, b.FinalLoss) })},
+	"inference":                {"preset phase5, evaluation mode and the same folded, passes by turns", inferenceSpeedup},
 	"effect_amp_memory":        {"bf16, of the memory of the run in the middle of phase5", ampMemory},
 }
 
@@ -152,6 +160,66 @@ func hitRate(preset string, side int) func(*Report) (Interval, bool) {
 		}
 		return exact(100 * *c.HitRate), true
 	}
+}
+
+// ampSpeed is the speed-up of bf16 at a size.
+func ampSpeed(size int) func(*Report) (Interval, bool) {
+	return func(r *Report) (Interval, bool) {
+		if r.AMP != nil {
+			for i := range r.AMP.Sizes {
+				if z := &r.AMP.Sizes[i]; z.Size == size {
+					for _, m := range z.Modes {
+						if m.Mode == "bf16" {
+							return m.Speedup, true
+						}
+					}
+				}
+			}
+		}
+		if size == 512 {
+			return effect("amp", "bf16")(r)
+		}
+		return Interval{}, false
+	}
+}
+
+// ampWorst is a difference of bf16's trainings from float32's, the largest over the seeds; the interval reaches from
+// the least to the most.
+func ampWorst(of func(base, mode *TrainRun) float64) func(*Report) (Interval, bool) {
+	return func(r *Report) (Interval, bool) {
+		if r.AMP == nil || len(r.AMP.Sizes) == 0 {
+			return Interval{}, false
+		}
+		z := &r.AMP.Sizes[len(r.AMP.Sizes)-1]
+		base, mode := z.training("off", r.AMP.LearningRate), z.training("bf16", r.AMP.LearningRate)
+		if base == nil || mode == nil {
+			return Interval{}, false
+		}
+		var all []float64
+		for i := range mode.Runs {
+			all = append(all, of(&base.Runs[i], &mode.Runs[i]))
+		}
+		low, high := slices.Min(all), slices.Max(all)
+		worst := high
+		if math.Abs(low) > math.Abs(high) {
+			worst = low
+		}
+		if math.IsNaN(worst) || math.IsInf(worst, 0) {
+			return Interval{}, false
+		}
+		return Interval{worst, &low, &high}, true
+	}
+}
+
+func inferenceSpeedup(r *Report) (Interval, bool) {
+	if r.Inference != nil {
+		for _, f := range r.Inference.Folds {
+			if f.Statistics == "running" {
+				return f.Speedup, true
+			}
+		}
+	}
+	return Interval{}, false
 }
 
 func cacheBytes(r *Report) (Interval, bool) {

@@ -37,6 +37,10 @@ var files = []File{
 		of.Comparisons, of.Measurement, of.Effects, of.Checklist = r.Comparisons, r.Measurement, r.Effects, r.Checklist
 	}), hasComparison},
 	{"phase5_comparison_report.txt", func(r *Report, w io.Writer) error { return r.WriteComparison(w) }, hasComparison},
+	{"amp_performance.json", part(func(r, of *Report) { of.AMP = r.AMP }), hasAMP},
+	{"amp_performance.txt", func(r *Report, w io.Writer) error { return r.WriteAMP(w) }, hasAMP},
+	{"inference_performance.json", part(func(r, of *Report) { of.Inference = r.Inference }), hasInference},
+	{"inference_performance.txt", func(r *Report, w io.Writer) error { return r.WriteInference(w) }, hasInference},
 	{filepath.Join("profiling", "cpu_time_summary.txt"), (*Report).writeTop, hasProfile},
 	{filepath.Join("profiling", "detailed_breakdown.txt"), (*Report).writeSteps, hasProfile},
 	{filepath.Join("profiling", "profiling_summary.txt"), (*Report).writeProfile, hasProfile},
@@ -54,6 +58,8 @@ func hasModel(r *Report) bool      { return r.Model != nil }
 func hasBaseline(r *Report) bool   { return r.Baseline != nil }
 func hasOptimized(r *Report) bool  { return r.Optimized != nil }
 func hasComparison(r *Report) bool { return len(r.Comparisons) > 0 }
+func hasAMP(r *Report) bool        { return r.AMP != nil && len(r.AMP.Sizes) > 0 }
+func hasInference(r *Report) bool  { return r.Inference != nil }
 func hasProfile(r *Report) bool    { return r.Profile != nil }
 func always(*Report) bool          { return true }
 
@@ -163,6 +169,14 @@ func (r *Report) WriteMaster(w io.Writer) error {
 	r.comparison(&b)
 	fmt.Fprintln(&b)
 	r.model(&b)
+	if hasInference(r) {
+		b.WriteString("\nInference\n")
+		r.forms(&b)
+	}
+	if hasAMP(r) {
+		b.WriteString("\nMixed precision by image size\n")
+		r.precision(&b)
+	}
 	fmt.Fprintln(&b, "\nclaims.md and report.html have each claim of the documents beside what was measured.")
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -227,7 +241,18 @@ func (r *Report) writeHTML(w io.Writer) error {
 	fmt.Fprintf(&b, "<pre>%s</pre>\n", html.EscapeString(plain.String()))
 	plain.Reset()
 	r.model(&plain)
-	fmt.Fprintf(&b, "<h2>The model</h2>\n<pre>%s</pre>\n</body></html>\n", html.EscapeString(plain.String()))
+	fmt.Fprintf(&b, "<h2>The model</h2>\n<pre>%s</pre>\n", html.EscapeString(plain.String()))
+	if hasInference(r) {
+		plain.Reset()
+		r.forms(&plain)
+		fmt.Fprintf(&b, "<h2>Inference</h2>\n<pre>%s</pre>\n", html.EscapeString(plain.String()))
+	}
+	if hasAMP(r) {
+		plain.Reset()
+		r.precision(&plain)
+		fmt.Fprintf(&b, "<h2>Mixed precision by image size</h2>\n<pre>%s</pre>\n", html.EscapeString(plain.String()))
+	}
+	b.WriteString("</body></html>\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }

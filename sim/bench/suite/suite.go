@@ -56,6 +56,8 @@ type Report struct {
 	Measurement *Measurement `json:"measurement"`
 	Effects     []Effect     `json:"effects"`
 	Profile     *Profile     `json:"profile"`
+	Inference   *Inference   `json:"inference"`
+	AMP         *AMP         `json:"amp"`
 	Checklist   []Criterion  `json:"checklist"`
 	Claims      []Claim      `json:"claims"`
 }
@@ -168,6 +170,7 @@ func (r *Report) judge() {
 	for i := range r.Comparisons {
 		r.Checklist = append(r.Checklist, r.Comparisons[i].checklist()...)
 	}
+	r.judgeAMP()
 	r.Claims = claimsOf(r)
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -54,6 +55,8 @@ func whole(t *testing.T) *suite.Report {
 	s.Compare("standard", suite.Everything, 1)
 	s.Compare("phase5", suite.Documented, 1)
 	s.Cached(1)
+	s.Inference("ten-samples", 1)
+	s.AMP(smallAMP(), 1)
 	r, err := s.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -100,9 +103,36 @@ func TestTheSuiteCountsWhatTheDocumentsDescribe(t *testing.T) {
 			t.Errorf("%+v", v)
 		}
 	}
+	checkInference(t, r.Inference)
+	checkAMP(t, r)
 	checkVerdicts(t, r)
 	checkEntries(t, r)
 	checkFiles(t, r)
+}
+
+// checkInference checks the forms of the trained decoder: the folded ones put out the same, and none has
+// gradients or moments.
+func checkInference(t *testing.T, n *suite.Inference) {
+	t.Helper()
+	if len(n.Forms) != 4 || len(n.Folds) != 2 || n.Iterations != 4 || n.AMP != "off" {
+		t.Fatalf("%+v", n)
+	}
+	for i, f := range n.Forms {
+		if f.MS.N < 24 || f.MS.Median <= 0 || f.MemoryBytes <= 0 || f.MemoryBytes >= n.TrainingMemory || f.PSNR == nil {
+			t.Errorf("%+v, the run takes %d bytes", f, n.TrainingMemory)
+		}
+		if base := n.Forms[i%2]; math.Abs(*f.PSNR-*base.PSNR) > 1e-3 {
+			t.Errorf("%s has a PSNR of %g, %s of %g", f.Name, *f.PSNR, base.Name, *base.PSNR)
+		}
+	}
+	if *n.Forms[0].PSNR == *n.Forms[1].PSNR {
+		t.Error("running statistics are those of the batch")
+	}
+	for _, f := range n.Folds {
+		if !(f.Apart <= f.Tolerance) || f.Speedup.Low == nil {
+			t.Errorf("%+v", f)
+		}
+	}
 }
 
 // checkVerdicts checks the acceptance list: of one pass nothing can hit, of phase5 nearly all do.
@@ -266,5 +296,5 @@ func TestEveryFigureIsComparedOrSaysWhyNot(t *testing.T) {
 }
 
 func TestSchema(t *testing.T) {
-	schematest.Check(t, schematest.Document{Name: "benchmark", Title: "prismtop bench all, performance, baseline, optimized, compare, profile and claims --json, and their files", Value: suite.Report{}})
+	schematest.Check(t, schematest.Document{Name: "benchmark", Title: "prismtop bench all, performance, baseline, optimized, compare, profile, amp, inference and claims --json, and their files", Value: suite.Report{}})
 }

@@ -132,6 +132,10 @@ func (c convShape) cases(s source, d tensor.DType, products nn.Products) []testC
 	t := nn.ConvTranspose2D{Stride: c.stride, Pad: c.pad, OutputPad: c.outputPad}
 	add("convT", t, []Array{small, w}, largeOut, scattered)
 	add("convT with bias", t, []Array{small, w, biasLarge}, largeOut, scatteredBias)
+	rectifying := t
+	rectifying.ReLU = true
+	add("convT with bias and ReLU", rectifying, []Array{small, w, biasLarge}, largeOut, scatteredBias.rectified())
+	add("convT with ReLU", rectifying, []Array{small, w}, largeOut, scattered.rectified())
 	add("convT dX", nn.ConvTranspose2DGradInput{Stride: c.stride, Pad: c.pad}, []Array{large, w}, smallOut, gathered)
 	add("convT dW", nn.ConvTranspose2DGradWeight{Stride: c.stride, Pad: c.pad}, []Array{small, large}, weightOut, weights)
 	return cases

@@ -3,7 +3,8 @@
     decoder.py '[{"draw": false, "weights": "w.npz", "outputs": "out.npz", "decoder": {…}}, …]'
 
 Each job loads the weights, or draws and writes them, an .npz or a .safetensors file, and writes
-what the decoder puts out: "eval", with the running statistics, and "train", with the batch's.
+what the decoder puts out: "eval", with the running statistics, and "train", with the batch's. A "folded"
+decoder has an identity in place of each normalisation, and a bias in every convolution.
 """
 import json
 import struct
@@ -38,7 +39,7 @@ class CropPad(nn.Module):
 
 
 class Decoder(nn.Module):
-    def __init__(self, size, object_size, channels, batch_norm, sigmoid):
+    def __init__(self, size, object_size, channels, batch_norm, sigmoid, folded=False):
         super().__init__()
         self.input_vec = nn.Parameter(torch.randn(1, size, 1, 1))
         ups, side = 0, 4
@@ -49,12 +50,13 @@ class Decoder(nn.Module):
             last = i == len(channels) - 1
             if i <= ups:
                 stride, pad = (1, 0) if i == 0 else (2, 1)
-                modules += [nn.ConvTranspose2d(before, n, 4, stride, pad, bias=not batch_norm), ConditionalBatchNorm(n, batch_norm), nn.ReLU()]
+                modules += [nn.ConvTranspose2d(before, n, 4, stride, pad, bias=folded or not batch_norm),
+                            ConditionalBatchNorm(n, batch_norm and not folded), nn.ReLU()]
             else:
                 normal = batch_norm and n > 1
-                modules.append(nn.Conv2d(before, n, 3, 1, 0 if last else 1, bias=not normal))
+                modules.append(nn.Conv2d(before, n, 3, 1, 0 if last else 1, bias=folded or not normal))
                 if normal:
-                    modules += [ConditionalBatchNorm(n, True), nn.ReLU()]
+                    modules += [ConditionalBatchNorm(n, not folded), nn.ReLU()]
             before = n
         modules += [nn.Sigmoid() if sigmoid else nn.Identity(), CropPad(object_size), CropPad(size)]
         self.decoder = nn.Sequential(*modules)

@@ -36,6 +36,7 @@ type suiteFlags struct {
 	set     string
 	presets []string
 	list    bool
+	amp     *ampFlags // of bench amp
 	history historyFlags
 }
 
@@ -126,6 +127,21 @@ func suiteCommands() []*cobra.Command {
 		text:  func(r *suite.Report, w io.Writer) error { return r.WriteComparison(w) },
 		files: []string{"phase5_comparison"},
 	}, {
+		use: "inference", short: "Prepare a trained decoder for its output alone, and measure what that gives",
+		long: "Train a workload and compare the decoder's forward pass in training mode, in evaluation mode, and with the batch\n" +
+			"normalisations of either folded into the convolutions: outputs, time by turns with intervals, memory. It fails if\n" +
+			"folding changes an output by more than rounding (docs/benchmarks.md).",
+		example: "prismtop bench inference\nprismtop bench inference --preset ten-samples --set amp=bf16 --json",
+		extra: func(cmd *cobra.Command, f *suiteFlags) {
+			f.presets = []string{"phase5"}
+			cmd.Flags().StringVar(&f.presets[0], "preset", "phase5", "workload that trains the decoder")
+		},
+		plan: func(s *suite.Suite, f *suiteFlags, _ func(*profiles.Event)) {
+			s.Inference(f.presets[0], 1)
+		},
+		text:  func(r *suite.Report, w io.Writer) error { return r.WriteInference(w) },
+		files: []string{"inference_"},
+	}, {
 		use: "profile", short: "Profile PRISM's profiling workload: phases, steps, timeline",
 		long: "Run the preset profiling with all optimisations and list what its time went to. With --output the folder gets\n" +
 			"profiling/ with a Chrome trace, scalars for TensorBoard and the lists.",
@@ -166,7 +182,7 @@ func suiteCommands() []*cobra.Command {
 		text: func(r *suite.Report, w io.Writer) error { return r.WriteClaims(w) },
 	}}
 	var commands []*cobra.Command
-	for _, p := range parts {
+	for _, p := range append(parts, ampPart()) {
 		commands = append(commands, p.command())
 	}
 	return commands
@@ -181,6 +197,7 @@ func planClaims(s *suite.Suite, f *suiteFlags) {
 	s.Compare("phase5", suite.Documented, 42*rounds)
 	s.Cached(6)
 	s.Effects("phase5", []string{"measurement_cache", "fft_cache", "mask_cache", "amp"}, 7*rounds)
+	s.Inference("phase5", 14)
 }
 
 func planAll(s *suite.Suite, f *suiteFlags, tape func(*profiles.Event)) {
@@ -188,6 +205,8 @@ func planAll(s *suite.Suite, f *suiteFlags, tape func(*profiles.Event)) {
 	s.Side("standard", suite.Documented, suite.Optimized, 10)
 	s.Profile(tape, 2)
 	planClaims(s, f)
+	amp := suite.DefaultAMP()
+	s.AMP(suite.AMPOptions{Sizes: amp.Sizes, Iterations: amp.Iterations, Seeds: 1}, 80) // at the preset's learning rate
 }
 
 // command returns the command of a part.
@@ -225,6 +244,11 @@ func (f *suiteFlags) check() error {
 	}
 	if err := f.history.check(); err != nil {
 		return err
+	}
+	if f.amp != nil {
+		if err := f.amp.check(f); err != nil {
+			return err
+		}
 	}
 	_, err := f.settings("standard", nil)
 	return err
@@ -283,7 +307,7 @@ func (p *part) run(cmd *cobra.Command, f *suiteFlags) error {
 	if report.Profile == nil {
 		out.discard()
 	}
-	return errors.Join(out.write(report, p.whole), p.print(cmd.OutOrStdout(), report, f.json), f.history.keep(cmd.ErrOrStderr(), report.Entries()), err)
+	return errors.Join(out.write(report, p.whole), p.print(cmd.OutOrStdout(), report, f.json), f.history.keep(cmd.ErrOrStderr(), report.Entries()), f.keepAdvice(report), err)
 }
 
 // print prints the report.

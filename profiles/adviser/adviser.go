@@ -1,0 +1,203 @@
+// Package adviser keeps what a benchmark measured of a setting's values on this machine, and words it as advice:
+// use a value or not, by how much, with what risk. Advice is of one machine, one size and the settings that the
+// measured work depends on, and is quoted for nothing else.
+package adviser
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/machine"
+	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
+)
+
+// Machine is the fingerprint of what computed.
+type Machine struct {
+	CPU        string `json:"cpu"`
+	Processors int    `json:"processors"`
+	Device     string `json:"device"`
+	Kernels    string `json:"kernels"`
+	Threads    int    `json:"threads"`
+}
+
+// Verdict is what advice comes to.
+type Verdict string
+
+// The verdicts.
+const (
+	Use       Verdict = "use it"
+	DoNotUse  Verdict = "do not use it"
+	NoGain    Verdict = "it makes no difference" // to the time, as far as the measurement resolves it
+	Undecided Verdict = "undecided"              // the interval is too wide, or there is none
+)
+
+// same is the change of time within which the whole interval must lie to make no difference.
+const same = 0.03
+
+// Advice is about one value of a setting.
+type Advice struct {
+	Machine    Machine           `json:"machine"`
+	Version    string            `json:"version"`  // of the program
+	Measured   time.Time         `json:"measured"` // when
+	Workload   string            `json:"workload"`
+	Size       int               `json:"size"`
+	ObjectSize int               `json:"object_size"`
+	Settings   map[string]string `json:"settings"` // in force besides, that the time depends on
+
+	Setting string  `json:"setting"` // amp
+	Off     string  `json:"off"`     // what the value is compared with
+	Value   string  `json:"value"`
+	OffMS   float64 `json:"off_ms"` // of an iteration
+	ValueMS float64 `json:"value_ms"`
+
+	// Change is that of an iteration's time, −0.25 for a quarter less, with its 95 % interval, which is null with
+	// too few rounds.
+	Change float64  `json:"change"`
+	Low    *float64 `json:"low"`
+	High   *float64 `json:"high"`
+
+	OffBytes   int64 `json:"off_bytes"` // of the run, by its plan
+	ValueBytes int64 `json:"value_bytes"`
+
+	Verdict    Verdict  `json:"verdict"`
+	Iterations int      `json:"iterations"`       // of the trainings from which the risks follow
+	Risks      []string `json:"risks"`            // what went wrong in them; empty for nothing
+	Memory     string   `json:"memory,omitempty"` // advice where memory is short
+
+	// Foreign is the share of the processors that other programs took meanwhile, 0 to 1; null if unknown.
+	Foreign *float64 `json:"foreign_cpu"`
+}
+
+// Judge derives the verdict: a value is for use if its whole interval saves time and nothing went wrong.
+func (a *Advice) Judge() {
+	switch {
+	case a.Low == nil || a.High == nil:
+		a.Verdict = Undecided
+	case *a.Low > 0 || len(a.Risks) > 0:
+		a.Verdict = DoNotUse
+	case *a.High < 0:
+		a.Verdict = Use
+	case *a.Low >= -same && *a.High <= same:
+		a.Verdict = NoGain
+	default:
+		a.Verdict = Undecided
+	}
+}
+
+// Sentence is the advice in one sentence.
+func (a *Advice) Sentence() string {
+	text := fmt.Sprintf("%s = %s at %d/%d: %s: %s, %s; ", a.Setting, a.Value, a.Size, a.ObjectSize, a.Verdict, a.time(), a.memory())
+	if len(a.Risks) == 0 {
+		text += fmt.Sprintf("no risk found in trainings of %s", unit.Plural(a.Iterations, "iteration", "iterations"))
+	} else {
+		text += "risk: " + strings.Join(a.Risks, ", ")
+	}
+	if a.Memory != "" {
+		text += "; " + a.Memory
+	}
+	if a.Foreign != nil && *a.Foreign > machine.Quiet {
+		text += fmt.Sprintf("; other programs took %.0f %% of the processors meanwhile", 100**a.Foreign)
+	}
+	return text + "."
+}
+
+// Brief is the advice in a few words, with its date.
+func (a *Advice) Brief() string {
+	text := fmt.Sprintf("measured here %s: %s", a.Measured.Local().Format(time.DateOnly), a.time())
+	if n := len(a.Risks); n > 0 {
+		text += ", risky"
+	}
+	return text
+}
+
+// time words the change of an iteration's time.
+func (a *Advice) time() string {
+	word := "longer"
+	if a.Change < 0 {
+		word = "shorter"
+	}
+	text := fmt.Sprintf("iterations %.0f %% %s", 100*math.Abs(a.Change), word)
+	if a.Low != nil && a.High != nil {
+		text += fmt.Sprintf(" [%+.0f, %+.0f]", 100**a.Low, 100**a.High)
+	}
+	return text
+}
+
+func (a *Advice) memory() string {
+	return fmt.Sprintf("memory %+.0f %%", 100*(float64(a.ValueBytes)/float64(a.OffBytes)-1))
+}
+
+// same reports whether two pieces of advice are about the same, so that the newer replaces the older.
+func (a *Advice) same(b *Advice) bool {
+	if a.Machine != b.Machine || a.Workload != b.Workload || a.Size != b.Size || a.ObjectSize != b.ObjectSize || a.Setting != b.Setting || a.Value != b.Value ||
+		len(a.Settings) != len(b.Settings) {
+		return false
+	}
+	for key, v := range a.Settings {
+		if w, ok := b.Settings[key]; !ok || v != w {
+			return false
+		}
+	}
+	return true
+}
+
+// Fits reports whether the advice is about a run of these settings on a machine.
+func (a *Advice) Fits(m Machine, v settings.Values) bool {
+	if a.Machine != m || v.Table() == nil || a.Workload != v.Table().Workload || !v.Has("size") || a.Size != v.Int("size") || a.ObjectSize != v.Int("object_size") {
+		return false
+	}
+	for key, value := range a.Settings {
+		if !v.Has(key) || v.Get(key) != value {
+			return false
+		}
+	}
+	return true
+}
+
+// About returns the advice that fits a run.
+func About(all []Advice, m Machine, v settings.Values) (fitting []Advice) {
+	for i := range all {
+		if all[i].Fits(m, v) {
+			fitting = append(fitting, all[i])
+		}
+	}
+	return fitting
+}
+
+// Quote returns what a screen says about the values of a setting in a run: a few words on each value that was
+// measured, or one that holds for all that nothing was.
+func Quote(all []Advice, m Machine, setting string, v settings.Values) (said []profiles.Caution) {
+	for _, a := range About(all, m, v) {
+		if a.Setting == setting {
+			said = append(said, profiles.Caution{When: profiles.When{Setting: setting, Value: a.Value}, Text: a.Brief()})
+		}
+	}
+	if len(said) == 0 && v.Has(setting) && v.Has("size") && v.Has("object_size") {
+		text := fmt.Sprintf("not measured here at %s/%s with these settings: prismtop bench amp --sizes %[1]s/%[2]s", v.Get("size"), v.Get("object_size"))
+		said = append(said, profiles.Caution{When: profiles.When{Setting: setting}, Text: text})
+	}
+	return said
+}
+
+// Merge adds newer advice to older, in whose place it is where both are about the same, and keeps the newest.
+func Merge(older, newer []Advice) []Advice {
+	all := slices.Clone(newer)
+	for i := range older {
+		if !slices.ContainsFunc(newer, func(n Advice) bool { return n.same(&older[i]) }) {
+			all = append(all, older[i])
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Advice) int {
+		return cmp.Or(b.Measured.Compare(a.Measured), cmp.Compare(a.Size, b.Size))
+	})
+	return all[:min(len(all), most)]
+}
+
+// most bounds the advice that is kept.
+const most = 60

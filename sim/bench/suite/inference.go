@@ -1,0 +1,217 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/settings"
+	"prismtop/profiles/stats"
+	"prismtop/profiles/unit"
+	"prismtop/sim/prism"
+)
+
+// Inference is the decoder after training, prepared for its output alone as PRISM's guide describes it: in
+// float32, not trained any more, its normalisations folded into the convolutions.
+type Inference struct {
+	Preset     string `json:"preset"`
+	Size       int    `json:"size"`
+	ObjectSize int    `json:"object_size"`
+	AMP        string `json:"amp"`        // of the training
+	Iterations int64  `json:"iterations"` // of the training
+	Rounds     int    `json:"rounds"`     // of the forms by turns
+
+	TrainingMemory int64           `json:"training_memory_bytes"` // of the run that trained it
+	Forms          []InferenceForm `json:"forms"`
+	Folds          []Fold          `json:"folds"`
+}
+
+// InferenceForm is one form of the decoder.
+type InferenceForm struct {
+	Name        string   `json:"form"`
+	Statistics  string   `json:"statistics"` // of the normalisations: batch or running
+	Folded      bool     `json:"folded"`
+	MS          Spread   `json:"ms"`           // of forward passes
+	MemoryBytes int64    `json:"memory_bytes"` // weights, activations, work space
+	PSNR        *float64 `json:"psnr_db"`
+	SSIM        *float64 `json:"ssim"`
+}
+
+// Fold compares a folded form with the one that has the same statistics.
+type Fold struct {
+	Statistics string   `json:"statistics"`
+	Speedup    Interval `json:"speedup"` // unfolded over folded time
+	Apart      float64  `json:"apart"`   // largest difference of the outputs, of their largest magnitude
+	Tolerance  float64  `json:"tolerance"`
+	Memory     int64    `json:"memory_difference_bytes"` // folded less unfolded
+}
+
+// The schedule of the forms: in every round a block of each, first to last or last to first by turns.
+const (
+	inferenceRounds = 24
+	inferenceLeast  = 5   // passes of a block
+	inferenceShare  = 200 // of the time of a measurement, for a block
+)
+
+// Inference adds the training of a workload, and the forms of the trained decoder by turns.
+func (s *Suite) Inference(preset string, weight float64) {
+	s.plan = append(s.plan, step{"inference after " + preset, weight, func(ctx context.Context, progress func(float64)) error {
+		return s.inference(ctx, preset, progress)
+	}})
+}
+
+func (s *Suite) inference(ctx context.Context, preset string, progress func(float64)) error {
+	v, err := s.options.Settings(preset, []settings.Assignment{{Key: "seed", Value: "1"}})
+	if err != nil {
+		return err
+	}
+	inputs, err := s.options.Maker.Load(ctx, v)
+	if err != nil {
+		return err
+	}
+	task, err := s.options.Maker.New(ctx, v, inputs)
+	if err != nil {
+		return err
+	}
+	defer task.Close()
+	run := task.(*prism.Reconstruction)
+	s.report.Machine.on(run.Device().Device(), run.Device().Kernels(), run.Device().Threads())
+	n := &Inference{Preset: preset, Size: v.Int("size"), ObjectSize: v.Int("object_size"), AMP: v.Text("amp")}
+	var rec profiles.Iteration
+	for all := float64(expected(v)); ; {
+		rec = profiles.Iteration{}
+		out, err := run.Iterate(ctx, &rec)
+		if err != nil {
+			return err
+		}
+		if n.Iterations++; n.Iterations%16 == 1 {
+			memory := run.Memory()
+			n.TrainingMemory = max(n.TrainingMemory, memory.Total())
+			progress(0.6 * min(1, float64(n.Iterations)/all))
+		}
+		if out.Finished {
+			break
+		}
+	}
+	return s.forms(ctx, run, n, func(part float64) { progress(0.6 + 0.4*part) })
+}
+
+// forms runs the forms of a trained decoder by turns.
+func (s *Suite) forms(ctx context.Context, run *prism.Reconstruction, n *Inference, progress func(float64)) error {
+	var passes [prism.Forms]*prism.Forward
+	var outputs [prism.Forms][]float32
+	for form := range prism.Forms {
+		pass, err := run.Final(ctx, form)
+		if err != nil {
+			return err
+		}
+		defer pass.Close()
+		if err := pass.Run(ctx); err != nil {
+			return err
+		}
+		passes[form], outputs[form] = pass, pass.Output()
+		q, err := run.QualityOf(ctx, outputs[form])
+		if err != nil {
+			return err
+		}
+		memory := pass.Memory()
+		n.Forms = append(n.Forms, InferenceForm{
+			Name: form.String(), Statistics: statisticsOf(form), Folded: form.Folded(), MemoryBytes: memory.Total(),
+			PSNR: finite(q[prism.SeriesPSNR]), SSIM: finite(q[prism.SeriesSSIM]),
+		})
+	}
+	var times [prism.Forms][]float64
+	var ratios [prism.Forms][]float64 // of folded forms, logarithms of unfolded over folded
+	for round := range inferenceRounds + 1 {
+		var medians [prism.Forms]float64
+		for k := range prism.Forms {
+			form := k
+			if round%2 == 1 {
+				form = prism.Forms - 1 - k
+			}
+			block, err := blockOf(ctx, passes[form], s.options.Time/inferenceShare)
+			if err != nil {
+				return err
+			}
+			if medians[form] = spreadOf(block).Median; round > 0 { // the first warms up
+				times[form] = append(times[form], block...)
+			}
+		}
+		if round > 0 {
+			for form := range prism.Forms {
+				if form.Folded() {
+					ratios[form] = append(ratios[form], math.Log(medians[form.Unfolded()]/medians[form]))
+				}
+			}
+		}
+		progress(float64(round+1) / (inferenceRounds + 1))
+	}
+	n.Rounds = inferenceRounds
+	for form := range prism.Forms {
+		n.Forms[form].MS = spreadOf(times[form])
+		if !form.Folded() {
+			continue
+		}
+		fold := Fold{Statistics: statisticsOf(form), Tolerance: prism.FoldTolerance, Apart: prism.Apart(outputs[form], outputs[form.Unfolded()]),
+			Speedup: intervalOf(stats.SignedRank(ratios[form]), math.Exp), Memory: n.Forms[form].MemoryBytes - n.Forms[form.Unfolded()].MemoryBytes}
+		if !(fold.Apart <= fold.Tolerance) {
+			return fmt.Errorf("%v puts out something else than %v: %.2g apart, must be %g at most", form, form.Unfolded(), fold.Apart, fold.Tolerance)
+		}
+		n.Folds = append(n.Folds, fold)
+	}
+	s.report.Inference = n
+	return nil
+}
+
+func statisticsOf(form prism.Form) string {
+	if form == prism.TrainingForm || form == prism.FoldedTrainingForm {
+		return "batch"
+	}
+	return "running"
+}
+
+// blockOf times passes for at least a time, in milliseconds.
+func blockOf(ctx context.Context, pass *prism.Forward, least time.Duration) (ms []float64, err error) {
+	for began := time.Now(); len(ms) < inferenceLeast || time.Since(began) < least; {
+		start := time.Now()
+		if err := pass.Run(ctx); err != nil {
+			return nil, err
+		}
+		ms = append(ms, time.Since(start).Seconds()*1e3)
+	}
+	return ms, nil
+}
+
+// WriteInference writes the forms of the trained decoder.
+func (r *Report) WriteInference(w io.Writer) error {
+	if r.Inference == nil {
+		return nil
+	}
+	var b strings.Builder
+	r.heading(&b, "Inference: the trained decoder's output alone")
+	r.forms(&b)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (r *Report) forms(b *strings.Builder) {
+	n := r.Inference
+	fmt.Fprintf(b, "preset %s, %d/%d, trained for %s with amp = %s, which took %.1f MB; then in float32 without gradients and moments:\n\n", n.Preset, n.Size, n.ObjectSize,
+		unit.Plural(int(n.Iterations), "iteration", "iterations"), n.AMP, float64(n.TrainingMemory)/1e6)
+	lines := []string{"form\tstatistics\tmedian ms\tp10\tp90\tmemory\tPSNR\tSSIM"}
+	for _, f := range n.Forms {
+		lines = append(lines, fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%.2f MB\t%s\t%s", f.Name, f.Statistics, number(f.MS.Median), number(f.MS.P10), number(f.MS.P90),
+			float64(f.MemoryBytes)/1e6, optional(f.PSNR, 2, " dB"), optional(f.SSIM, 4, "")))
+	}
+	table(b, lines...)
+	fmt.Fprintf(b, "\nfolded, by turns in %s:\n", unit.Plural(n.Rounds, "round", "rounds"))
+	for _, f := range n.Folds {
+		fmt.Fprintf(b, "  %s statistics: %s; memory %+.2f MB; outputs %.1g apart, %g allowed\n", f.Statistics, f.Speedup.text("x", 3), float64(f.Memory)/1e6, f.Apart, f.Tolerance)
+	}
+	fmt.Fprintf(b, "The run's picture is training mode's, with the statistics of the batch, one picture; evaluation mode has the averages of\n"+
+		"training and is PyTorch's eval(). --save writes training mode, folded; weights export --fold writes either.\n")
+}

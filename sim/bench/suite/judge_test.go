@@ -1,0 +1,83 @@
+package suite
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"prismtop/profiles/checklist"
+)
+
+// trained returns a training of one run.
+func trainedAs(mode string, rate, final, ssim, norm float64) *Training {
+	spread := Spread{Median: norm, P10: norm, P90: norm, N: 1}
+	return &Training{Mode: mode, LearningRate: 1e-3, Runs: []TrainRun{{Seed: 1, Rate: finite(rate), FinalLoss: finite(final), SSIM: finite(ssim), Gradients: &spread}}}
+}
+
+func verdicts(all []AMPCriterion) (s string) {
+	for _, k := range all {
+		s += map[checklist.Verdict]string{checklist.Pass: "P", checklist.Fail: "F", checklist.Impossible: "-"}[k.Verdict]
+	}
+	return s
+}
+
+// The rules are those of PRISM's guide: 20 % of the rate of convergence, 15 % of the final loss, 2 % of SSIM.
+func TestTheGuidesRulesAreJudged(t *testing.T) {
+	base := trainedAs("off", 0.02, 0.1, 0.5, 10)
+	for want, mode := range map[string]*Training{
+		"PPPPP": trainedAs("bf16", 0.0165, 0.113, 0.481, 19),
+		"FPPPP": trainedAs("bf16", 0.0155, 0.1, 0.5, 10),
+		"PFPPP": trainedAs("bf16", 0.02, 0.0845, 0.5, 10),
+		"PPFPP": trainedAs("bf16", 0.02, 0.1, 0.475, 10),
+		"PPPFP": trainedAs("bf16", 0.02, 0.1, 0.5, 4.9),
+		"FFFPP": trainedAs("bf16", math.NaN(), math.Inf(1), math.NaN(), 10),
+	} {
+		if got := verdicts(judgeMode(base, mode, 100)); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	unstable := trainedAs("fp16", 0.02, 0.1, 0.5, 10)
+	unstable.Runs[0].Skipped = 11
+	if got := verdicts(judgeMode(base, unstable, 100)); got != "PPPPF" {
+		t.Errorf("11 of 100 steps skipped: %s", got)
+	}
+	if got := verdicts(judgeMode(trainedAs("off", 0, 0.1, 0.5, 10), unstable, 1000)); got != "-PPPP" {
+		t.Errorf("float32 does not converge: %s", got)
+	}
+	// What float32 does to itself by rounding is not a mode's fault.
+	mode := judgeMode(base, trainedAs("bf16", 0.02, 0.2, 0.4, 10), 100)
+	excuse(mode, judgeMode(base, trainedAs(Control, 0.02, 0.13, 0.5, 10), 100))
+	if got := verdicts(mode); got != "P-FPP" || !strings.HasSuffix(mode[1].Reason, "+30.0 %") {
+		t.Errorf("%s: %+v", got, mode)
+	}
+}
+
+func TestTheFallOfALossIsItsSlope(t *testing.T) {
+	var losses []float64
+	for i := range 50 {
+		losses = append(losses, 3*math.Exp(-0.02*float64(i)))
+	}
+	if got := fallOf(losses); math.Abs(got-0.02) > 1e-12 {
+		t.Errorf("%g", got)
+	}
+}
+
+func TestMemoryAdviceWhereMemoryIsShort(t *testing.T) {
+	z := &AMPSize{Available: 3_000_000_000, Checkpointing: 1_500_000_000}
+	m := &AMPMode{Mode: "bf16", OffBytes: 2_000_000_000, OnBytes: 2_200_000_000}
+	if got, want := memoryAdvice(z, m), "memory is short: float32 takes 2000 MB of 3000 MB, checkpointing saves 500 MB"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	m.OnBytes, z.Checkpointing = 1_900_000_000, m.OffBytes
+	if got := memoryAdvice(z, m); !strings.HasSuffix(got, ", bf16 saves 100 MB") {
+		t.Error(got)
+	}
+	m.OnBytes = m.OffBytes
+	if got := memoryAdvice(z, m); !strings.Contains(got, "neither bf16 nor checkpointing saves any") {
+		t.Error(got)
+	}
+	z.Available = 5_000_000_000
+	if got := memoryAdvice(z, m); got != "" {
+		t.Errorf("there is enough: %q", got)
+	}
+}
