@@ -30,6 +30,7 @@ var (
 	idLog           = deck.Find("log")
 	idSettings      = deck.Find("settings")
 	idAblation      = deck.Find("ablation")
+	idPhase         = deck.Find("phase")
 )
 
 // screen returns a model of the given size that has received snapshots.
