@@ -11,6 +11,8 @@ import (
 	"prismtop/sim/cpu"
 	"prismtop/sim/curve"
 	"prismtop/sim/prism"
+	"prismtop/sim/ptycho"
+	"prismtop/sim/ptycho/training"
 	"prismtop/sim/workload"
 )
 
@@ -19,12 +21,17 @@ type Workload struct {
 	Presets preset.Shelf
 	Schema  func() profiles.Schema
 	Maker   func(Devices) workload.Maker
+
+	// Saves are the ends of the names of the files that its tasks save; none if they have
+	// nothing to save.
+	Saves []string
 }
 
 // All lists the workloads; the program runs the first unless a preset names another.
 var All = []Workload{
-	{prism.Presets(), prism.Schema, func(d Devices) workload.Maker { return PRISM(d) }},
-	{curve.Presets(), curve.Schema, func(Devices) workload.Maker { return curve.Maker{} }},
+	{prism.Presets(), prism.Schema, func(d Devices) workload.Maker { return PRISM(d) }, []string{".png", ".npy"}},
+	{curve.Presets(), curve.Schema, func(Devices) workload.Maker { return curve.Maker{} }, nil},
+	{training.Presets(), training.Schema, func(d Devices) workload.Maker { return ptychoTraining(d) }, training.Suffixes},
 }
 
 // Presets returns the presets of all workloads.
@@ -43,5 +50,10 @@ func Of(v settings.Values) Workload {
 
 // PRISM makes PRISM's progressive reconstructions.
 func PRISM(d Devices) prism.Maker {
-	return prism.Maker{Open: d.open, Kernels: cpu.CheckKernels, GPUReason: d.gpuReason()}
+	return prism.Maker{Open: d.openPRISM, Kernels: cpu.CheckKernels, GPUReason: d.gpuReason()}
+}
+
+// ptychoTraining makes trainings of PtychoPINN's network.
+func ptychoTraining(d Devices) training.Maker {
+	return training.Maker{Open: d.openTraining, Kernels: cpu.CheckKernels, GPUReason: d.gpuReason(), Leave: ptycho.TrainedPath}
 }

@@ -43,6 +43,7 @@ func Manual(root *cobra.Command, keys []widget.KeySection) (string, error) {
 		"How the screen was left: panes shown and hidden in each preset, mouse, colours, bandwidth; every start shows the preset everything. A file that cannot be read is left as it is, and the screen says why. Without a screen it is neither read nor written.")
 	doc.entry("$XDG_STATE_HOME/prismtop/runs", "A recording of every run (~/.local/state/prismtop/runs without that variable): see prismtop runs, --record, --no-record and --record-limit.")
 	doc.entry("$XDG_STATE_HOME/prismtop/sessions", "The logs of runs that go on without a terminal: see prismtop sessions. Their sockets are in $XDG_RUNTIME_DIR/prismtop.")
+	doc.entry("$XDG_STATE_HOME/prismtop/ptycho", "The weights that prismtop ptycho train leaves for inference, one file per network.")
 	doc.Section("After kill -9")
 	doc.Text("A program that is killed cannot give the terminal back: it stays in the alternate screen, without a cursor and without " +
 		"echo. The command reset, typed blindly, brings it back. " +
