@@ -60,6 +60,7 @@ type adamUpdate struct {
 	lr, step     []float32
 	beta1, beta2 float64
 	eps          float32
+	decay        float32
 	s            vec.AdamScalars
 }
 
@@ -68,7 +69,7 @@ type adamUpdate struct {
 func (b *binder) adamUpdate(op nn.Adam, first, outs int) *adamUpdate {
 	u := &adamUpdate{set: b.backend.set, p: b.out(0), m: b.out(1), v: b.out(2),
 		lr: b.scalar(b.in(first), "lr"), step: b.scalar(b.in(first+1), "the step"),
-		beta1: decimal(op.Beta1), beta2: decimal(op.Beta2), eps: op.Eps}
+		beta1: decimal(op.Beta1), beta2: decimal(op.Beta2), eps: op.Eps, decay: op.Decay}
 	if op.AMSGrad {
 		u.vmax = b.out(3)
 	}
@@ -138,6 +139,9 @@ func (b *binder) adam(op nn.Adam) func() {
 		found = b.scalar(b.in(ins-1), "found")
 	}
 	run := b.each(len(u.p), grain, func(lo, hi int) { u.apply(lo, g[lo:hi]) })
+	if op.Decay != 0 {
+		run = b.decayed(u, g)
+	}
 	return func() {
 		if found != nil && found[0] == 1 {
 			return
@@ -145,6 +149,20 @@ func (b *binder) adam(op nn.Adam) func() {
 		u.begin()
 		run()
 	}
+}
+
+// decayed returns a closure that updates with the gradient g + decay·p.
+func (b *binder) decayed(u *adamUpdate, g []float32) func() {
+	blocks := (len(g) + grain - 1) / grain
+	return b.shared(blocks, grain, grain, func(scratch []float32, lo, hi int) {
+		for block := lo; block < hi; block++ {
+			from, to := block*grain, min((block+1)*grain, len(g))
+			sum := scratch[:to-from]
+			copy(sum, g[from:to])
+			u.set.Axpy(sum, u.p[from:to], u.decay)
+			u.apply(from, sum)
+		}
+	})
 }
 
 // unscale computes g[i] /= scale and sets found to 1 if a quotient is not finite.

@@ -167,6 +167,9 @@ func (b *binder) bindRest(op nn.Op) func() {
 	case nn.ScalerUpdate:
 		return b.scalerUpdate(op.Interval)
 	}
+	if run, ok := b.bindVolume(op); ok {
+		return run
+	}
 	return b.bindDiffraction(op)
 }
 

@@ -24,6 +24,9 @@ func (b *binder) convAdam(op nn.ConvAdam) func() {
 	if op.Update.Scaler {
 		return b.fail("a gradient scaler needs all gradients before the first update")
 	}
+	if op.Update.Decay != 0 {
+		return b.fail("weight decay needs the gradient before the update")
+	}
 	s, l := 0, 1
 	if !op.Transposed {
 		s, l = 1, 0

@@ -28,15 +28,16 @@ type Options struct {
 
 	// FusedOptimizer updates a convolution's weights while their gradient is
 	// computed, without storing it. It has no effect on a plan with a gradient
-	// scaler.
+	// scaler or with weight decay.
 	FusedOptimizer bool
 
-	// Adam's constants; the zero value means DefaultAdam.
+	// Adam's constants; the zero value means DefaultAdam, and zero constants with a
+	// weight decay mean DefaultAdam's.
 	Adam AdamOptions
 }
 
 // AdamOptions are the constants of Adam, see the operator.
-type AdamOptions struct{ Beta1, Beta2, Eps float32 }
+type AdamOptions struct{ Beta1, Beta2, Eps, Decay float32 }
 
 // DefaultAdam has PyTorch's constants (spec/prism.md §5.4).
 var DefaultAdam = AdamOptions{Beta1: 0.9, Beta2: 0.999, Eps: 1e-8}
@@ -56,8 +57,9 @@ const (
 // reaches. A graph of thousands of layers takes long to compile; if ctx ends
 // first, its error is returned.
 func Compile(ctx context.Context, g *Graph, loss Value, o Options) (*Plan, error) {
-	if o.Adam == (AdamOptions{}) {
+	if decay := o.Adam.Decay; o.Adam == (AdamOptions{Decay: decay}) {
 		o.Adam = DefaultAdam
+		o.Adam.Decay = decay
 	}
 	if err := check(g, loss, o); err != nil {
 		return nil, fmt.Errorf("compile: %w", err)
@@ -291,7 +293,7 @@ func stepPhase(n node) Phase {
 	switch n.op.(type) {
 	case FFT, MaskMultiply, ModulusFlip, Measure, Amplitudes, ProbeMultiply, Intensity:
 		return PhaseTelescope
-	case Loss, PoissonLoss, WeightedSum, Element:
+	case Loss, PoissonLoss, SquaredError, DiceBCE, WeightedSum, Element:
 		return PhaseLoss
 	}
 	return n.phase

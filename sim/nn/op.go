@@ -187,11 +187,13 @@ type AdamStep struct{}
 //	p −= lr · (m/(1−β1^k)) / (√(v/(1−β2^k)) + ε)
 //
 // with k the step counter; AMSGrad keeps the running maximum of v in the
-// denominator. Nothing changes when found is 1.
+// denominator. Decay is PyTorch's weight_decay, an L2 penalty: g + Decay·p takes the
+// place of g. Nothing changes when found is 1.
 // In: g, lr (scalar), step (scalar), p, m, v, then vmax with AMSGrad, then
 // found under a gradient scaler. Out: p, m, v, then vmax with AMSGrad (the same buffers).
 type Adam struct {
 	Beta1, Beta2, Eps float32
+	Decay             float32
 	AMSGrad           bool
 	Scaler            bool
 }

@@ -52,7 +52,7 @@ func (c *compiler) beginAdam(s *scaler) (rate, step BufferID) {
 // adam returns the operator with the plan's constants.
 func (c *compiler) adam(scaler bool) Adam {
 	o := c.options.Adam
-	return Adam{Beta1: o.Beta1, Beta2: o.Beta2, Eps: o.Eps, AMSGrad: c.graph.model.amsgrad, Scaler: scaler}
+	return Adam{Beta1: o.Beta1, Beta2: o.Beta2, Eps: o.Eps, Decay: o.Decay, AMSGrad: c.graph.model.amsgrad, Scaler: scaler}
 }
 
 // adamState returns the variables of a parameter that Adam updates: its value and
@@ -106,6 +106,9 @@ func (o Adam) flops(in, _ []spec) int64 {
 	perElement := int64(13) // moments 7, corrections 2, root, sum, quotient and update
 	if o.AMSGrad {
 		perElement++
+	}
+	if o.Decay != 0 {
+		perElement += 2
 	}
 	return perElement * in[0].elements()
 }

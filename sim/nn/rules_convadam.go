@@ -20,7 +20,7 @@ type ConvAdam struct {
 	Stride, Pad int
 	Transposed  bool
 	GradInput   bool
-	Update      Adam // not under a Scaler
+	Update      Adam // neither under a Scaler nor with Decay
 }
 
 // GradientShare does no work: its time is the gradient's share of the preceding
@@ -71,9 +71,9 @@ type updates struct {
 
 // updatesAtOnce emits the step counter's advance before the first gradient, if the optimiser
 // is fused. It cannot be fused under a gradient scaler, which decides whether to take a step
-// only once all gradients are known.
+// only once all gradients are known, nor with weight decay, which changes the gradient.
 func (b *backward) updatesAtOnce(s *scaler) {
-	if !b.c.options.FusedOptimizer || s != nil {
+	if !b.c.options.FusedOptimizer || s != nil || b.c.options.Adam.Decay != 0 {
 		return
 	}
 	rate, step := b.c.beginAdam(nil)

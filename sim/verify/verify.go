@@ -82,7 +82,7 @@ type recogniser func(*checker) error
 // recognise runs every layout's recogniser over the file. A case claims the
 // arrays it uses, so a file may contain several layouts.
 func (c *checker) recognise() {
-	for _, layout := range []recogniser{decoder, ptychography, telescope, adam, groups, window, fermat} {
+	for _, layout := range []recogniser{decoder, ptychography, segmentation, telescope, adam, groups, window, fermat} {
 		if c.backend.ended() {
 			return
 		}

@@ -24,6 +24,11 @@ func outer2x2AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *f
 //go:noescape
 func outer1x2AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
 
+// outer16x1AVX512 is Outer for a number of tiles of 16 rows of 1 vectors.
+//
+//go:noescape
+func outer16x1AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
+
 // outer8x1AVX512 is Outer for a number of tiles of 8 rows of 1 vectors.
 //
 //go:noescape

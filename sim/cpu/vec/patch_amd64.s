@@ -18,13 +18,13 @@ TEXT ·outer8x2AVX512(SB), NOSPLIT, $0-96
 	SHLQ $0x02, SI
 	MOVQ c+0(FP), DI
 	MOVQ tiles+88(FP), R8
-	LEAQ (CX)(CX*2), R10
+	LEAQ (CX)(CX*2), R9
 
 tile:
 	MOVQ   b+48(FP), R12
 	MOVQ   k+72(FP), R13
-	MOVQ   AX, R9
-	LEAQ   (R9)(CX*4), R11
+	MOVQ   AX, R10
+	LEAQ   (R10)(CX*4), R11
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -45,16 +45,16 @@ tile:
 term:
 	VMOVUPS      (R12), Z16
 	VMOVUPS      (R12)(SI*1), Z17
-	VBROADCASTSS (R9), Z18
+	VBROADCASTSS (R10), Z18
 	VFMADD231PS  Z16, Z18, Z0
 	VFMADD231PS  Z17, Z18, Z1
-	VBROADCASTSS (R9)(CX*1), Z18
+	VBROADCASTSS (R10)(CX*1), Z18
 	VFMADD231PS  Z16, Z18, Z2
 	VFMADD231PS  Z17, Z18, Z3
-	VBROADCASTSS (R9)(CX*2), Z18
+	VBROADCASTSS (R10)(CX*2), Z18
 	VFMADD231PS  Z16, Z18, Z4
 	VFMADD231PS  Z17, Z18, Z5
-	VBROADCASTSS (R9)(R10*1), Z18
+	VBROADCASTSS (R10)(R9*1), Z18
 	VFMADD231PS  Z16, Z18, Z6
 	VFMADD231PS  Z17, Z18, Z7
 	VBROADCASTSS (R11), Z18
@@ -66,16 +66,16 @@ term:
 	VBROADCASTSS (R11)(CX*2), Z18
 	VFMADD231PS  Z16, Z18, Z12
 	VFMADD231PS  Z17, Z18, Z13
-	VBROADCASTSS (R11)(R10*1), Z18
+	VBROADCASTSS (R11)(R9*1), Z18
 	VFMADD231PS  Z16, Z18, Z14
 	VFMADD231PS  Z17, Z18, Z15
-	ADDQ         DX, R9
+	ADDQ         DX, R10
 	ADDQ         DX, R11
 	ADDQ         BX, R12
 	DECQ         R13
 	JNZ          term
-	MOVQ         cm+8(FP), R9
-	SHLQ         $0x02, R9
+	MOVQ         cm+8(FP), R10
+	SHLQ         $0x02, R10
 	MOVQ         cv+16(FP), R11
 	SHLQ         $0x02, R11
 	MOVQ         add+80(FP), R12
@@ -84,55 +84,55 @@ term:
 	MOVQ         DI, R12
 	VADDPS       (R12), Z0, Z0
 	VADDPS       (R12)(R11*1), Z1, Z1
-	ADDQ         R9, R12
+	ADDQ         R10, R12
 	VADDPS       (R12), Z2, Z2
 	VADDPS       (R12)(R11*1), Z3, Z3
-	ADDQ         R9, R12
+	ADDQ         R10, R12
 	VADDPS       (R12), Z4, Z4
 	VADDPS       (R12)(R11*1), Z5, Z5
-	ADDQ         R9, R12
+	ADDQ         R10, R12
 	VADDPS       (R12), Z6, Z6
 	VADDPS       (R12)(R11*1), Z7, Z7
-	ADDQ         R9, R12
+	ADDQ         R10, R12
 	VADDPS       (R12), Z8, Z8
 	VADDPS       (R12)(R11*1), Z9, Z9
-	ADDQ         R9, R12
+	ADDQ         R10, R12
 	VADDPS       (R12), Z10, Z10
 	VADDPS       (R12)(R11*1), Z11, Z11
-	ADDQ         R9, R12
+	ADDQ         R10, R12
 	VADDPS       (R12), Z12, Z12
 	VADDPS       (R12)(R11*1), Z13, Z13
-	ADDQ         R9, R12
+	ADDQ         R10, R12
 	VADDPS       (R12), Z14, Z14
 	VADDPS       (R12)(R11*1), Z15, Z15
-	ADDQ         R9, R12
+	ADDQ         R10, R12
 
 store:
 	MOVQ    DI, R12
 	VMOVUPS Z0, (R12)
 	VMOVUPS Z1, (R12)(R11*1)
-	ADDQ    R9, R12
+	ADDQ    R10, R12
 	VMOVUPS Z2, (R12)
 	VMOVUPS Z3, (R12)(R11*1)
-	ADDQ    R9, R12
+	ADDQ    R10, R12
 	VMOVUPS Z4, (R12)
 	VMOVUPS Z5, (R12)(R11*1)
-	ADDQ    R9, R12
+	ADDQ    R10, R12
 	VMOVUPS Z6, (R12)
 	VMOVUPS Z7, (R12)(R11*1)
-	ADDQ    R9, R12
+	ADDQ    R10, R12
 	VMOVUPS Z8, (R12)
 	VMOVUPS Z9, (R12)(R11*1)
-	ADDQ    R9, R12
+	ADDQ    R10, R12
 	VMOVUPS Z10, (R12)
 	VMOVUPS Z11, (R12)(R11*1)
-	ADDQ    R9, R12
+	ADDQ    R10, R12
 	VMOVUPS Z12, (R12)
 	VMOVUPS Z13, (R12)(R11*1)
-	ADDQ    R9, R12
+	ADDQ    R10, R12
 	VMOVUPS Z14, (R12)
 	VMOVUPS Z15, (R12)(R11*1)
-	ADDQ    R9, R12
+	ADDQ    R10, R12
 	MOVQ    R12, DI
 	ADDQ    CX, AX
 	ADDQ    CX, AX
@@ -161,12 +161,12 @@ TEXT ·outer4x2AVX512(SB), NOSPLIT, $0-96
 	SHLQ $0x02, SI
 	MOVQ c+0(FP), DI
 	MOVQ tiles+88(FP), R8
-	LEAQ (CX)(CX*2), R10
+	LEAQ (CX)(CX*2), R9
 
 tile:
 	MOVQ   b+48(FP), R11
 	MOVQ   k+72(FP), R12
-	MOVQ   AX, R9
+	MOVQ   AX, R10
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -179,24 +179,24 @@ tile:
 term:
 	VMOVUPS      (R11), Z8
 	VMOVUPS      (R11)(SI*1), Z9
-	VBROADCASTSS (R9), Z10
+	VBROADCASTSS (R10), Z10
 	VFMADD231PS  Z8, Z10, Z0
 	VFMADD231PS  Z9, Z10, Z1
-	VBROADCASTSS (R9)(CX*1), Z10
+	VBROADCASTSS (R10)(CX*1), Z10
 	VFMADD231PS  Z8, Z10, Z2
 	VFMADD231PS  Z9, Z10, Z3
-	VBROADCASTSS (R9)(CX*2), Z10
+	VBROADCASTSS (R10)(CX*2), Z10
 	VFMADD231PS  Z8, Z10, Z4
 	VFMADD231PS  Z9, Z10, Z5
-	VBROADCASTSS (R9)(R10*1), Z10
+	VBROADCASTSS (R10)(R9*1), Z10
 	VFMADD231PS  Z8, Z10, Z6
 	VFMADD231PS  Z9, Z10, Z7
-	ADDQ         DX, R9
+	ADDQ         DX, R10
 	ADDQ         BX, R11
 	DECQ         R12
 	JNZ          term
-	MOVQ         cm+8(FP), R9
-	SHLQ         $0x02, R9
+	MOVQ         cm+8(FP), R10
+	SHLQ         $0x02, R10
 	MOVQ         cv+16(FP), R11
 	SHLQ         $0x02, R11
 	MOVQ         add+80(FP), R12
@@ -205,31 +205,31 @@ term:
 	MOVQ         DI, R12
 	VADDPS       (R12), Z0, Z0
 	VADDPS       (R12)(R11*1), Z1, Z1
-	ADDQ         R9, R12
+	ADDQ         R10, R12
 	VADDPS       (R12), Z2, Z2
 	VADDPS       (R12)(R11*1), Z3, Z3
-	ADDQ         R9, R12
+	ADDQ         R10, R12
 	VADDPS       (R12), Z4, Z4
 	VADDPS       (R12)(R11*1), Z5, Z5
-	ADDQ         R9, R12
+	ADDQ         R10, R12
 	VADDPS       (R12), Z6, Z6
 	VADDPS       (R12)(R11*1), Z7, Z7
-	ADDQ         R9, R12
+	ADDQ         R10, R12
 
 store:
 	MOVQ    DI, R12
 	VMOVUPS Z0, (R12)
 	VMOVUPS Z1, (R12)(R11*1)
-	ADDQ    R9, R12
+	ADDQ    R10, R12
 	VMOVUPS Z2, (R12)
 	VMOVUPS Z3, (R12)(R11*1)
-	ADDQ    R9, R12
+	ADDQ    R10, R12
 	VMOVUPS Z4, (R12)
 	VMOVUPS Z5, (R12)(R11*1)
-	ADDQ    R9, R12
+	ADDQ    R10, R12
 	VMOVUPS Z6, (R12)
 	VMOVUPS Z7, (R12)(R11*1)
-	ADDQ    R9, R12
+	ADDQ    R10, R12
 	MOVQ    R12, DI
 	ADDQ    CX, AX
 	ADDQ    CX, AX
@@ -364,6 +364,184 @@ store:
 	VZEROUPPER
 	RET
 
+// func outer16x1AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
+// Requires: AVX, AVX512F
+TEXT ·outer16x1AVX512(SB), NOSPLIT, $0-96
+	MOVQ a+24(FP), AX
+	MOVQ am+32(FP), CX
+	SHLQ $0x02, CX
+	MOVQ ak+40(FP), DX
+	SHLQ $0x02, DX
+	MOVQ bk+56(FP), BX
+	SHLQ $0x02, BX
+	MOVQ bv+64(FP), SI
+	SHLQ $0x02, SI
+	MOVQ c+0(FP), SI
+	MOVQ tiles+88(FP), DI
+	LEAQ (CX)(CX*2), R8
+
+tile:
+	MOVQ   b+48(FP), R13
+	MOVQ   k+72(FP), R14
+	MOVQ   AX, R9
+	LEAQ   (R9)(CX*4), R10
+	LEAQ   (R10)(CX*4), R11
+	LEAQ   (R11)(CX*4), R12
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+term:
+	VMOVUPS      (R13), Z16
+	VBROADCASTSS (R9), Z17
+	VFMADD231PS  Z16, Z17, Z0
+	VBROADCASTSS (R9)(CX*1), Z17
+	VFMADD231PS  Z16, Z17, Z1
+	VBROADCASTSS (R9)(CX*2), Z17
+	VFMADD231PS  Z16, Z17, Z2
+	VBROADCASTSS (R9)(R8*1), Z17
+	VFMADD231PS  Z16, Z17, Z3
+	VBROADCASTSS (R10), Z17
+	VFMADD231PS  Z16, Z17, Z4
+	VBROADCASTSS (R10)(CX*1), Z17
+	VFMADD231PS  Z16, Z17, Z5
+	VBROADCASTSS (R10)(CX*2), Z17
+	VFMADD231PS  Z16, Z17, Z6
+	VBROADCASTSS (R10)(R8*1), Z17
+	VFMADD231PS  Z16, Z17, Z7
+	VBROADCASTSS (R11), Z17
+	VFMADD231PS  Z16, Z17, Z8
+	VBROADCASTSS (R11)(CX*1), Z17
+	VFMADD231PS  Z16, Z17, Z9
+	VBROADCASTSS (R11)(CX*2), Z17
+	VFMADD231PS  Z16, Z17, Z10
+	VBROADCASTSS (R11)(R8*1), Z17
+	VFMADD231PS  Z16, Z17, Z11
+	VBROADCASTSS (R12), Z17
+	VFMADD231PS  Z16, Z17, Z12
+	VBROADCASTSS (R12)(CX*1), Z17
+	VFMADD231PS  Z16, Z17, Z13
+	VBROADCASTSS (R12)(CX*2), Z17
+	VFMADD231PS  Z16, Z17, Z14
+	VBROADCASTSS (R12)(R8*1), Z17
+	VFMADD231PS  Z16, Z17, Z15
+	ADDQ         DX, R9
+	ADDQ         DX, R10
+	ADDQ         DX, R11
+	ADDQ         DX, R12
+	ADDQ         BX, R13
+	DECQ         R14
+	JNZ          term
+	MOVQ         cm+8(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         cv+16(FP), R10
+	SHLQ         $0x02, R10
+	MOVQ         add+80(FP), R10
+	TESTQ        R10, R10
+	JZ           store
+	MOVQ         SI, R10
+	VADDPS       (R10), Z0, Z0
+	ADDQ         R9, R10
+	VADDPS       (R10), Z1, Z1
+	ADDQ         R9, R10
+	VADDPS       (R10), Z2, Z2
+	ADDQ         R9, R10
+	VADDPS       (R10), Z3, Z3
+	ADDQ         R9, R10
+	VADDPS       (R10), Z4, Z4
+	ADDQ         R9, R10
+	VADDPS       (R10), Z5, Z5
+	ADDQ         R9, R10
+	VADDPS       (R10), Z6, Z6
+	ADDQ         R9, R10
+	VADDPS       (R10), Z7, Z7
+	ADDQ         R9, R10
+	VADDPS       (R10), Z8, Z8
+	ADDQ         R9, R10
+	VADDPS       (R10), Z9, Z9
+	ADDQ         R9, R10
+	VADDPS       (R10), Z10, Z10
+	ADDQ         R9, R10
+	VADDPS       (R10), Z11, Z11
+	ADDQ         R9, R10
+	VADDPS       (R10), Z12, Z12
+	ADDQ         R9, R10
+	VADDPS       (R10), Z13, Z13
+	ADDQ         R9, R10
+	VADDPS       (R10), Z14, Z14
+	ADDQ         R9, R10
+	VADDPS       (R10), Z15, Z15
+	ADDQ         R9, R10
+
+store:
+	MOVQ    SI, R10
+	VMOVUPS Z0, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z1, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z2, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z3, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z4, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z5, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z6, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z7, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z8, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z9, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z10, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z11, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z12, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z13, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z14, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z15, (R10)
+	ADDQ    R9, R10
+	MOVQ    R10, SI
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	DECQ    DI
+	JNZ     tile
+	VZEROUPPER
+	RET
+
 // func outer8x1AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
 // Requires: AVX, AVX512F
 TEXT ·outer8x1AVX512(SB), NOSPLIT, $0-96
@@ -378,13 +556,13 @@ TEXT ·outer8x1AVX512(SB), NOSPLIT, $0-96
 	SHLQ $0x02, SI
 	MOVQ c+0(FP), SI
 	MOVQ tiles+88(FP), DI
-	LEAQ (CX)(CX*2), R9
+	LEAQ (CX)(CX*2), R8
 
 tile:
 	MOVQ   b+48(FP), R11
 	MOVQ   k+72(FP), R12
-	MOVQ   AX, R8
-	LEAQ   (R8)(CX*4), R10
+	MOVQ   AX, R9
+	LEAQ   (R9)(CX*4), R10
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -396,13 +574,13 @@ tile:
 
 term:
 	VMOVUPS      (R11), Z8
-	VBROADCASTSS (R8), Z9
+	VBROADCASTSS (R9), Z9
 	VFMADD231PS  Z8, Z9, Z0
-	VBROADCASTSS (R8)(CX*1), Z9
+	VBROADCASTSS (R9)(CX*1), Z9
 	VFMADD231PS  Z8, Z9, Z1
-	VBROADCASTSS (R8)(CX*2), Z9
+	VBROADCASTSS (R9)(CX*2), Z9
 	VFMADD231PS  Z8, Z9, Z2
-	VBROADCASTSS (R8)(R9*1), Z9
+	VBROADCASTSS (R9)(R8*1), Z9
 	VFMADD231PS  Z8, Z9, Z3
 	VBROADCASTSS (R10), Z9
 	VFMADD231PS  Z8, Z9, Z4
@@ -410,15 +588,15 @@ term:
 	VFMADD231PS  Z8, Z9, Z5
 	VBROADCASTSS (R10)(CX*2), Z9
 	VFMADD231PS  Z8, Z9, Z6
-	VBROADCASTSS (R10)(R9*1), Z9
+	VBROADCASTSS (R10)(R8*1), Z9
 	VFMADD231PS  Z8, Z9, Z7
-	ADDQ         DX, R8
+	ADDQ         DX, R9
 	ADDQ         DX, R10
 	ADDQ         BX, R11
 	DECQ         R12
 	JNZ          term
-	MOVQ         cm+8(FP), R8
-	SHLQ         $0x02, R8
+	MOVQ         cm+8(FP), R9
+	SHLQ         $0x02, R9
 	MOVQ         cv+16(FP), R10
 	SHLQ         $0x02, R10
 	MOVQ         add+80(FP), R10
@@ -426,40 +604,40 @@ term:
 	JZ           store
 	MOVQ         SI, R10
 	VADDPS       (R10), Z0, Z0
-	ADDQ         R8, R10
+	ADDQ         R9, R10
 	VADDPS       (R10), Z1, Z1
-	ADDQ         R8, R10
+	ADDQ         R9, R10
 	VADDPS       (R10), Z2, Z2
-	ADDQ         R8, R10
+	ADDQ         R9, R10
 	VADDPS       (R10), Z3, Z3
-	ADDQ         R8, R10
+	ADDQ         R9, R10
 	VADDPS       (R10), Z4, Z4
-	ADDQ         R8, R10
+	ADDQ         R9, R10
 	VADDPS       (R10), Z5, Z5
-	ADDQ         R8, R10
+	ADDQ         R9, R10
 	VADDPS       (R10), Z6, Z6
-	ADDQ         R8, R10
+	ADDQ         R9, R10
 	VADDPS       (R10), Z7, Z7
-	ADDQ         R8, R10
+	ADDQ         R9, R10
 
 store:
 	MOVQ    SI, R10
 	VMOVUPS Z0, (R10)
-	ADDQ    R8, R10
+	ADDQ    R9, R10
 	VMOVUPS Z1, (R10)
-	ADDQ    R8, R10
+	ADDQ    R9, R10
 	VMOVUPS Z2, (R10)
-	ADDQ    R8, R10
+	ADDQ    R9, R10
 	VMOVUPS Z3, (R10)
-	ADDQ    R8, R10
+	ADDQ    R9, R10
 	VMOVUPS Z4, (R10)
-	ADDQ    R8, R10
+	ADDQ    R9, R10
 	VMOVUPS Z5, (R10)
-	ADDQ    R8, R10
+	ADDQ    R9, R10
 	VMOVUPS Z6, (R10)
-	ADDQ    R8, R10
+	ADDQ    R9, R10
 	VMOVUPS Z7, (R10)
-	ADDQ    R8, R10
+	ADDQ    R9, R10
 	MOVQ    R10, SI
 	ADDQ    CX, AX
 	ADDQ    CX, AX
@@ -488,12 +666,12 @@ TEXT ·outer4x1AVX512(SB), NOSPLIT, $0-96
 	SHLQ $0x02, SI
 	MOVQ c+0(FP), SI
 	MOVQ tiles+88(FP), DI
-	LEAQ (CX)(CX*2), R9
+	LEAQ (CX)(CX*2), R8
 
 tile:
 	MOVQ   b+48(FP), R10
 	MOVQ   k+72(FP), R11
-	MOVQ   AX, R8
+	MOVQ   AX, R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -501,20 +679,20 @@ tile:
 
 term:
 	VMOVUPS      (R10), Z4
-	VBROADCASTSS (R8), Z5
+	VBROADCASTSS (R9), Z5
 	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS (R8)(CX*1), Z5
+	VBROADCASTSS (R9)(CX*1), Z5
 	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS (R8)(CX*2), Z5
+	VBROADCASTSS (R9)(CX*2), Z5
 	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS (R8)(R9*1), Z5
+	VBROADCASTSS (R9)(R8*1), Z5
 	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DX, R8
+	ADDQ         DX, R9
 	ADDQ         BX, R10
 	DECQ         R11
 	JNZ          term
-	MOVQ         cm+8(FP), R8
-	SHLQ         $0x02, R8
+	MOVQ         cm+8(FP), R9
+	SHLQ         $0x02, R9
 	MOVQ         cv+16(FP), R10
 	SHLQ         $0x02, R10
 	MOVQ         add+80(FP), R10
@@ -522,24 +700,24 @@ term:
 	JZ           store
 	MOVQ         SI, R10
 	VADDPS       (R10), Z0, Z0
-	ADDQ         R8, R10
+	ADDQ         R9, R10
 	VADDPS       (R10), Z1, Z1
-	ADDQ         R8, R10
+	ADDQ         R9, R10
 	VADDPS       (R10), Z2, Z2
-	ADDQ         R8, R10
+	ADDQ         R9, R10
 	VADDPS       (R10), Z3, Z3
-	ADDQ         R8, R10
+	ADDQ         R9, R10
 
 store:
 	MOVQ    SI, R10
 	VMOVUPS Z0, (R10)
-	ADDQ    R8, R10
+	ADDQ    R9, R10
 	VMOVUPS Z1, (R10)
-	ADDQ    R8, R10
+	ADDQ    R9, R10
 	VMOVUPS Z2, (R10)
-	ADDQ    R8, R10
+	ADDQ    R9, R10
 	VMOVUPS Z3, (R10)
-	ADDQ    R8, R10
+	ADDQ    R9, R10
 	MOVQ    R10, SI
 	ADDQ    CX, AX
 	ADDQ    CX, AX
@@ -964,13 +1142,13 @@ TEXT ·outer6x2AVX2(SB), NOSPLIT, $0-96
 	SHLQ $0x02, SI
 	MOVQ c+0(FP), DI
 	MOVQ tiles+88(FP), R8
-	LEAQ (CX)(CX*2), R10
+	LEAQ (CX)(CX*2), R9
 
 tile:
 	MOVQ   b+48(FP), R12
 	MOVQ   k+72(FP), R13
-	MOVQ   AX, R9
-	LEAQ   (R9)(CX*4), R11
+	MOVQ   AX, R10
+	LEAQ   (R10)(CX*4), R11
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -987,16 +1165,16 @@ tile:
 term:
 	VMOVUPS      (R12), Y12
 	VMOVUPS      (R12)(SI*1), Y13
-	VBROADCASTSS (R9), Y14
+	VBROADCASTSS (R10), Y14
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (R9)(CX*1), Y14
+	VBROADCASTSS (R10)(CX*1), Y14
 	VFMADD231PS  Y12, Y14, Y2
 	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS (R9)(CX*2), Y14
+	VBROADCASTSS (R10)(CX*2), Y14
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (R9)(R10*1), Y14
+	VBROADCASTSS (R10)(R9*1), Y14
 	VFMADD231PS  Y12, Y14, Y6
 	VFMADD231PS  Y13, Y14, Y7
 	VBROADCASTSS (R11), Y14
@@ -1005,13 +1183,13 @@ term:
 	VBROADCASTSS (R11)(CX*1), Y14
 	VFMADD231PS  Y12, Y14, Y10
 	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         DX, R9
+	ADDQ         DX, R10
 	ADDQ         DX, R11
 	ADDQ         BX, R12
 	DECQ         R13
 	JNZ          term
-	MOVQ         cm+8(FP), R9
-	SHLQ         $0x02, R9
+	MOVQ         cm+8(FP), R10
+	SHLQ         $0x02, R10
 	MOVQ         cv+16(FP), R11
 	SHLQ         $0x02, R11
 	MOVQ         add+80(FP), R12
@@ -1020,43 +1198,43 @@ term:
 	MOVQ         DI, R12
 	VADDPS       (R12), Y0, Y0
 	VADDPS       (R12)(R11*1), Y1, Y1
-	ADDQ         R9, R12
+	ADDQ         R10, R12
 	VADDPS       (R12), Y2, Y2
 	VADDPS       (R12)(R11*1), Y3, Y3
-	ADDQ         R9, R12
+	ADDQ         R10, R12
 	VADDPS       (R12), Y4, Y4
 	VADDPS       (R12)(R11*1), Y5, Y5
-	ADDQ         R9, R12
+	ADDQ         R10, R12
 	VADDPS       (R12), Y6, Y6
 	VADDPS       (R12)(R11*1), Y7, Y7
-	ADDQ         R9, R12
+	ADDQ         R10, R12
 	VADDPS       (R12), Y8, Y8
 	VADDPS       (R12)(R11*1), Y9, Y9
-	ADDQ         R9, R12
+	ADDQ         R10, R12
 	VADDPS       (R12), Y10, Y10
 	VADDPS       (R12)(R11*1), Y11, Y11
-	ADDQ         R9, R12
+	ADDQ         R10, R12
 
 store:
 	MOVQ    DI, R12
 	VMOVUPS Y0, (R12)
 	VMOVUPS Y1, (R12)(R11*1)
-	ADDQ    R9, R12
+	ADDQ    R10, R12
 	VMOVUPS Y2, (R12)
 	VMOVUPS Y3, (R12)(R11*1)
-	ADDQ    R9, R12
+	ADDQ    R10, R12
 	VMOVUPS Y4, (R12)
 	VMOVUPS Y5, (R12)(R11*1)
-	ADDQ    R9, R12
+	ADDQ    R10, R12
 	VMOVUPS Y6, (R12)
 	VMOVUPS Y7, (R12)(R11*1)
-	ADDQ    R9, R12
+	ADDQ    R10, R12
 	VMOVUPS Y8, (R12)
 	VMOVUPS Y9, (R12)(R11*1)
-	ADDQ    R9, R12
+	ADDQ    R10, R12
 	VMOVUPS Y10, (R12)
 	VMOVUPS Y11, (R12)(R11*1)
-	ADDQ    R9, R12
+	ADDQ    R10, R12
 	MOVQ    R12, DI
 	ADDQ    CX, AX
 	ADDQ    CX, AX
@@ -1083,12 +1261,12 @@ TEXT ·outer4x2AVX2(SB), NOSPLIT, $0-96
 	SHLQ $0x02, SI
 	MOVQ c+0(FP), DI
 	MOVQ tiles+88(FP), R8
-	LEAQ (CX)(CX*2), R10
+	LEAQ (CX)(CX*2), R9
 
 tile:
 	MOVQ   b+48(FP), R11
 	MOVQ   k+72(FP), R12
-	MOVQ   AX, R9
+	MOVQ   AX, R10
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -1101,24 +1279,24 @@ tile:
 term:
 	VMOVUPS      (R11), Y8
 	VMOVUPS      (R11)(SI*1), Y9
-	VBROADCASTSS (R9), Y10
+	VBROADCASTSS (R10), Y10
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS (R9)(CX*1), Y10
+	VBROADCASTSS (R10)(CX*1), Y10
 	VFMADD231PS  Y8, Y10, Y2
 	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS (R9)(CX*2), Y10
+	VBROADCASTSS (R10)(CX*2), Y10
 	VFMADD231PS  Y8, Y10, Y4
 	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS (R9)(R10*1), Y10
+	VBROADCASTSS (R10)(R9*1), Y10
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         DX, R9
+	ADDQ         DX, R10
 	ADDQ         BX, R11
 	DECQ         R12
 	JNZ          term
-	MOVQ         cm+8(FP), R9
-	SHLQ         $0x02, R9
+	MOVQ         cm+8(FP), R10
+	SHLQ         $0x02, R10
 	MOVQ         cv+16(FP), R11
 	SHLQ         $0x02, R11
 	MOVQ         add+80(FP), R12
@@ -1127,31 +1305,31 @@ term:
 	MOVQ         DI, R12
 	VADDPS       (R12), Y0, Y0
 	VADDPS       (R12)(R11*1), Y1, Y1
-	ADDQ         R9, R12
+	ADDQ         R10, R12
 	VADDPS       (R12), Y2, Y2
 	VADDPS       (R12)(R11*1), Y3, Y3
-	ADDQ         R9, R12
+	ADDQ         R10, R12
 	VADDPS       (R12), Y4, Y4
 	VADDPS       (R12)(R11*1), Y5, Y5
-	ADDQ         R9, R12
+	ADDQ         R10, R12
 	VADDPS       (R12), Y6, Y6
 	VADDPS       (R12)(R11*1), Y7, Y7
-	ADDQ         R9, R12
+	ADDQ         R10, R12
 
 store:
 	MOVQ    DI, R12
 	VMOVUPS Y0, (R12)
 	VMOVUPS Y1, (R12)(R11*1)
-	ADDQ    R9, R12
+	ADDQ    R10, R12
 	VMOVUPS Y2, (R12)
 	VMOVUPS Y3, (R12)(R11*1)
-	ADDQ    R9, R12
+	ADDQ    R10, R12
 	VMOVUPS Y4, (R12)
 	VMOVUPS Y5, (R12)(R11*1)
-	ADDQ    R9, R12
+	ADDQ    R10, R12
 	VMOVUPS Y6, (R12)
 	VMOVUPS Y7, (R12)(R11*1)
-	ADDQ    R9, R12
+	ADDQ    R10, R12
 	MOVQ    R12, DI
 	ADDQ    CX, AX
 	ADDQ    CX, AX

@@ -54,6 +54,10 @@ func outerLastAVX512(c []float32, cm, rows int, a []float32, am, ak int, b []flo
 	for m := 0; m < rows; {
 		to, w := &c[m*cm], &a[m*am]
 		switch left := rows - m; {
+		case left >= 16:
+			tiles := left / 16
+			outer16x1AVX512(to, cm, 0, w, am, ak, &b[0], bk, 0, k, sum, tiles)
+			m += 16 * tiles
 		case left >= 8:
 			tiles := left / 8
 			outer8x1AVX512(to, cm, 0, w, am, ak, &b[0], bk, 0, k, sum, tiles)

@@ -16,8 +16,9 @@ func optimiserCases() []testCase {
 		for _, scaler := range []bool{false, true} {
 			for _, found := range []float32{0, 1} {
 				if found == 0 || scaler {
-					cases = append(cases, adamCase(amsgrad, scaler, found, 1, false),
-						adamCase(amsgrad, scaler, found, 37, false), adamCase(amsgrad, scaler, found, 37, true))
+					cases = append(cases, adamCase(amsgrad, scaler, found, 1, false, 0),
+						adamCase(amsgrad, scaler, found, 37, false, 0), adamCase(amsgrad, scaler, found, 37, true, 0),
+						adamCase(amsgrad, scaler, found, 37, false, 0.25))
 				}
 			}
 		}
@@ -28,7 +29,7 @@ func optimiserCases() []testCase {
 // adamCase is one step on random state, with the formula of spec/prism.md §5.4.
 // Outliers are separate cases, since the largest element sets the tolerance of
 // all.
-func adamCase(amsgrad, scaler bool, found, k float32, outliers bool) testCase {
+func adamCase(amsgrad, scaler bool, found, k float32, outliers bool, decay float32) testCase {
 	const n, lr, beta1, beta2, eps = 9001, 1e-3, 0.9, 0.999, 1e-8
 	s := newSource(uint64(k))
 	g, p, m := s.normal(0, n), s.normal(0, n), s.normal(0, n)
@@ -41,8 +42,8 @@ func adamCase(amsgrad, scaler bool, found, k float32, outliers bool) testCase {
 		copy(v.Values[2:], []float32{0, 1e6})
 	}
 	c := testCase{
-		name: fmt.Sprintf("Adam step %v, AMSGrad %v, scaler %v, found %v, outliers %v", k, amsgrad, scaler, found, outliers),
-		op:   nn.Adam{Beta1: beta1, Beta2: beta2, Eps: eps, AMSGrad: amsgrad, Scaler: scaler},
+		name: fmt.Sprintf("Adam step %v, AMSGrad %v, scaler %v, found %v, outliers %v, decay %v", k, amsgrad, scaler, found, outliers, decay),
+		op:   nn.Adam{Beta1: beta1, Beta2: beta2, Eps: eps, Decay: decay, AMSGrad: amsgrad, Scaler: scaler},
 		in:   []Array{g, scalar(lr), scalar(k), p, m, v},
 	}
 	want := [][]float64{floats64(p.Values), floats64(m.Values), floats64(v.Values)}
@@ -70,6 +71,7 @@ func adamReference(op nn.Adam, state [][]float64, g []float64, lr, k float32) []
 		after[i] = slices.Clone(state[i])
 	}
 	for i, x := range g {
+		x += float64(op.Decay) * after[0][i]
 		after[1][i] = beta1*after[1][i] + (1-beta1)*x
 		after[2][i] = beta2*after[2][i] + (1-beta2)*x*x
 		largest := after[2][i]

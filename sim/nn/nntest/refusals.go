@@ -14,7 +14,9 @@ func refusals(t *testing.T, be nn.Backend) {
 	w := s.normal(tensor.Float32, 4, 3, 3, 3)
 	plane := s.normal(tensor.Float32, 5, 40)
 	z := s.normal(tensor.Complex64, 8, 8)
+	cube := s.normal(tensor.Float32, 1, 8, 8, 8, 3)
 	result := func(shape ...int) []Result { return []Result{{Shape: shape}} }
+	norms := []Result{{Shape: cube.Shape}, {Shape: tensor.Shape{1, 3}}, {Shape: tensor.Shape{1, 3}}}
 	for name, c := range map[string]struct {
 		op  nn.Op
 		in  []Array
@@ -42,6 +44,20 @@ func refusals(t *testing.T, be nn.Backend) {
 		"Adam of weights under a scaler": {nn.ConvAdam{Stride: 1, Pad: 1, Update: nn.Adam{Scaler: true}},
 			[]Array{image, s.normal(0, 1, 4, 8, 8), scalar(1), scalar(1), w, w, w},
 			[]Result{{InPlace: true, Input: 4}, {InPlace: true, Input: 5}, {InPlace: true, Input: 6}}},
+		"Adam of weights with decay": {nn.ConvAdam{Stride: 1, Pad: 1, Update: nn.Adam{Decay: 1}},
+			[]Array{image, s.normal(0, 1, 4, 8, 8), scalar(1), scalar(1), w, w, w},
+			[]Result{{InPlace: true, Input: 4}, {InPlace: true, Input: 5}, {InPlace: true, Input: 6}}},
+		"conv of a volume without stride":    {nn.Conv3D{}, []Array{s.normal(0, 4, 3, 3, 3, 3), cube}, result(1, 8, 8, 8, 4)},
+		"conv of a volume of other channels": {nn.Conv3D{Stride: 1}, []Array{s.normal(0, 4, 2, 3, 3, 3), cube}, result(1, 8, 8, 8, 4)},
+		"conv of volumes of other sides":     {nn.Conv3D{Stride: 1}, []Array{s.normal(0, 4, 6, 3, 3, 3), cube, s.normal(0, 1, 8, 8, 7, 3)}, result(1, 8, 8, 8, 4)},
+		"conv of a volume with an even side": {nn.Conv3D{Stride: 1}, []Array{s.normal(0, 4, 3, 2, 2, 2), cube}, result(1, 8, 8, 8, 4)},
+		"gradient of channels that no weight has": {nn.Conv3DGradInput{Stride: 1, First: 1},
+			[]Array{s.normal(0, 1, 8, 8, 8, 4), s.normal(0, 4, 3, 3, 3, 3)}, result(1, 8, 8, 8, 3)},
+		"enlarging by three with two":       {nn.ConvTranspose3D{}, []Array{cube, s.normal(0, 3, 4, 2, 2, 2)}, result(1, 24, 24, 24, 4)},
+		"instance norm of another count":    {nn.InstanceNorm{Eps: 1, Slope: 1}, []Array{cube, s.normal(0, 3), s.normal(0, 4)}, norms},
+		"instance norm with an upward leak": {nn.InstanceNorm{Eps: 1, Slope: 2}, []Array{cube, s.normal(0, 3), s.normal(0, 3)}, norms},
+		"Dice loss of another shape":        {nn.DiceBCE{Smooth: 1}, []Array{cube, image}, []Result{{Shape: tensor.Shape{2}}, {Shape: cube.Shape}, {Shape: tensor.Shape{1, 2}}}},
+		"squared error of another shape":    {nn.SquaredError{}, []Array{cube, image}, result()},
 		"Adam with dX where that is a pass by itself": {nn.ConvAdam{Stride: 1, Pad: 1, GradInput: true},
 			[]Array{image, s.normal(0, 1, 4, 8, 8), scalar(1), scalar(1), w, w, w},
 			[]Result{{InPlace: true, Input: 4}, {InPlace: true, Input: 5}, {InPlace: true, Input: 6}, {Shape: image.Shape}}},

@@ -56,6 +56,7 @@ func Run(t *testing.T, open func(t *testing.T, threads int) nn.Backend) {
 		{"optics", opticsCases},
 		{"pixels", pixelCases},
 		{"diffraction", diffractionCases},
+		{"volumes", volumeCases},
 		{"loss", lossCases},
 		{"optimiser", optimiserCases},
 		{"convolution with optimiser", convAdamCases},

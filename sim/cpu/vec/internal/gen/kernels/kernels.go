@@ -39,6 +39,7 @@ var families = map[string]func(*set){
 	"amx":     (*set).amx,
 	"patch":   (*set).patchKernels,
 	"norm":    (*set).norms,
+	"panel":   (*set).panels,
 	"ssim":    (*set).ssim,
 	"loss":    (*set).losses,
 	"modulus": func(s *set) { s.modulusStrip(false); s.modulusStrip(true) },

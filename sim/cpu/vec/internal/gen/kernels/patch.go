@@ -14,7 +14,7 @@ const patchFloats = 16
 // patchKernels are the products with patches. The kernels that move patches are
 // bound by loads and stores and exist for AVX2 only.
 func (s *set) patchKernels() {
-	shapes := []shape{{8, 2}, {4, 2}, {2, 2}, {1, 2}, {8, 1}, {4, 1}, {2, 1}, {1, 1}}
+	shapes := []shape{{8, 2}, {4, 2}, {2, 2}, {1, 2}, {16, 1}, {8, 1}, {4, 1}, {2, 1}, {1, 1}}
 	if !s.wide {
 		shapes = []shape{{6, 2}, {4, 2}, {2, 2}, {1, 2}}
 	}
@@ -43,16 +43,13 @@ func (s *set) prefetch() {
 	s.RET()
 }
 
-// rowAddress returns the address of row r of rows stride bytes apart; fourth is
-// the address of row 4, triple is three strides.
-func rowAddress(r int, base, stride, triple, fourth reg.Register) operand.Mem {
+// rowAddress returns the address of row r of four rows stride bytes apart; triple is
+// three strides.
+func rowAddress(r int, base, stride, triple reg.Register) operand.Mem {
 	m := operand.Mem{Base: base}
-	if r >= 4 {
-		m.Base = fourth
-	}
-	switch r % 4 {
+	switch r {
 	case 1, 2:
-		m.Index, m.Scale = stride, uint8(r%4)
+		m.Index, m.Scale = stride, uint8(r)
 	case 3:
 		m.Index, m.Scale = triple, 1
 	}
@@ -68,16 +65,20 @@ func (s *set) outer(rows, columns int) {
 	first, am, ak := s.argument("a"), s.byteArgument("am"), s.byteArgument("ak")
 	bk, bv := s.byteArgument("bk"), s.byteArgument("bv")
 	to, tiles := s.argument("c"), s.argument("tiles")
-	a, triple, fourth := s.GP64(), s.GP64(), s.GP64()
+	triple := s.GP64()
 	if rows > 3 {
 		s.LEAQ(operand.Mem{Base: am, Index: am, Scale: 2}, triple)
+	}
+	fours := make([]reg.Register, (rows+3)/4) // addresses of every fourth row
+	for i := range fours {
+		fours[i] = s.GP64()
 	}
 	sums, bs := s.vectors(rows*columns), s.vectors(columns)
 	s.Label("tile")
 	b, k := s.argument("b"), s.argument("k")
-	s.MOVQ(first, a)
-	if rows > 4 {
-		s.LEAQ(operand.Mem{Base: a, Index: am, Scale: 4}, fourth)
+	s.MOVQ(first, fours[0])
+	for i, from := range fours[:len(fours)-1] {
+		s.LEAQ(operand.Mem{Base: from, Index: am, Scale: 4}, fours[i+1])
 	}
 	for _, v := range sums {
 		s.zero(v)
@@ -92,14 +93,13 @@ func (s *set) outer(rows, columns int) {
 	}
 	for r := range rows {
 		w := s.vector()
-		s.VBROADCASTSS(rowAddress(r, a, am, triple, fourth), w)
+		s.VBROADCASTSS(rowAddress(r%4, fours[r/4], am, triple), w)
 		for c, v := range bs {
 			s.VFMADD231PS(v, w, sums[r*columns+c])
 		}
 	}
-	s.ADDQ(ak, a)
-	if rows > 4 {
-		s.ADDQ(ak, fourth)
+	for _, a := range fours {
+		s.ADDQ(ak, a)
 	}
 	s.ADDQ(bk, b)
 	s.DECQ(k)
@@ -164,7 +164,7 @@ func (s *set) inner(rows int) {
 	for at := 0; at < 4*patchFloats; at += s.bytes() {
 		as := s.vectors(rows)
 		for r, v := range as {
-			m := rowAddress(r, a, am, triple, nil)
+			m := rowAddress(r, a, am, triple)
 			m.Disp = at
 			s.VMOVUPS(m, v)
 		}
@@ -207,8 +207,8 @@ func (s *set) patches() {
 	s.Label("patch")
 	for half := range 2 {
 		v := s.YMM()
-		s.VMOVUPS(rowAddress(2*half, x, pitch, triple, nil), v.AsX())
-		s.VINSERTF128(operand.U8(1), rowAddress(2*half+1, x, pitch, triple, nil), v, v)
+		s.VMOVUPS(rowAddress(2*half, x, pitch, triple), v.AsX())
+		s.VINSERTF128(operand.U8(1), rowAddress(2*half+1, x, pitch, triple), v, v)
 		s.VMOVUPS(v, operand.Mem{Base: y, Disp: 32 * half})
 	}
 	s.ADDQ(operand.I32(8), x)

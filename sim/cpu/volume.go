@@ -1,0 +1,362 @@
+package cpu
+
+import (
+	"prismtop/sim/cpu/volume"
+	"prismtop/sim/nn"
+	"prismtop/sim/tensor"
+)
+
+// bindVolume binds the operators of volumes; ok is false for others.
+func (b *binder) bindVolume(op nn.Op) (run func(), ok bool) {
+	switch op := op.(type) {
+	case nn.Conv3D:
+		return b.volumeConv(op), true
+	case nn.Conv3DGradInput:
+		return b.volumeConvGradInput(op), true
+	case nn.Conv3DGradWeight:
+		return b.volumeConvGradWeight(op), true
+	case nn.ConvTranspose3D:
+		return b.enlarge(), true
+	case nn.ConvTranspose3DGradInput:
+		return b.enlargeGradInput(), true
+	case nn.ConvTranspose3DGradWeight:
+		return b.enlargeGradWeight(), true
+	case nn.InstanceNorm:
+		return b.instanceNorm(op), true
+	case nn.InstanceNormGrad:
+		return b.instanceNormGrad(op), true
+	case nn.DiceBCE:
+		return b.diceBCE(op.Smooth), true
+	case nn.DiceBCEGrad:
+		return b.diceBCEGrad(), true
+	case nn.SquaredError:
+		return b.squaredError(), true
+	case nn.SquaredErrorGrad:
+		return b.squaredErrorGrad(), true
+	}
+	return nil, false
+}
+
+// volume checks that a shape is [N, D, H, W, C] with no empty axis, and returns N and
+// the rest.
+func (b *binder) volume(s tensor.Shape) (n int, g volume.Grid) {
+	if len(s) != 5 || min(s[0], s[1], s[2], s[3], s[4]) < 1 {
+		b.fail("shape %v is not a volume [N, D, H, W, C]", s)
+		return 0, g
+	}
+	return s[0], volume.Grid{Sides: volume.Axes(s[1:4]), Channels: s[4]}
+}
+
+// volumeGeometry checks the small and the large grid against the weights. The large
+// grid's volumes have channels of their own. With stride 0, the stride is the kernel's
+// sides; else the padding is half of them.
+func (b *binder) volumeGeometry(small, large, w tensor.Shape, stride int) (g volume.Geometry, ok bool) {
+	g.N, g.Small = b.volume(small)
+	var n int
+	n, g.Large = b.volume(large)
+	k, known := nn.KernelSides(w)
+	if b.err != nil || !known || w.Elements() < 1 {
+		b.fail("weights %v of volumes", w)
+		return g, false
+	}
+	g.Kernel, g.Stride, g.Large.Channels = k, k, w[1]
+	if stride != 0 {
+		g.Stride = volume.Axes{stride, stride, stride}
+	}
+	fits := n == g.N && w[0] == g.Small.Channels && stride >= 0
+	for a, side := range g.Large.Sides {
+		if stride != 0 {
+			g.Pad[a] = k[a] / 2
+			fits = fits && k[a]%2 == 1 && stride > 0 && g.Small.Sides[a] == (side-1)/stride+1
+		} else {
+			fits = fits && side == k[a]*g.Small.Sides[a]
+		}
+	}
+	if !fits {
+		b.fail("volumes %v and %v do not fit weights %v", small, large, w)
+	}
+	return g, b.err == nil
+}
+
+// volumeParts returns the inputs from position first on as parts of the large grid.
+func (b *binder) volumeParts(first, channels int) []volume.Part {
+	var parts []volume.Part
+	at := 0
+	for i := first; i < len(b.current.In); i++ {
+		s := b.inShape(i)
+		if _, g := b.volume(s); b.err == nil {
+			parts = append(parts, volume.Part{X: b.in(i), First: at, Channels: g.Channels})
+			at += g.Channels
+		}
+		if b.err == nil && !s[:4].Equal(b.inShape(first)[:4]) {
+			b.fail("volumes %v and %v differ in more than channels", b.inShape(first), s)
+		}
+	}
+	if at != channels {
+		b.fail("volumes of %d channels for weights of %d", at, channels)
+	}
+	return parts
+}
+
+// mostVolumes bounds the volumes that a convolution reads as one.
+const mostVolumes = 16
+
+// volumeConv binds Conv3D (w, b, x… → y).
+func (b *binder) volumeConv(op nn.Conv3D) func() {
+	first := 1
+	if op.Bias {
+		first = 2
+	}
+	if !b.operands(first+1, first+mostVolumes, 1) {
+		return nil
+	}
+	if op.Stride < 1 {
+		return b.fail("stride %d", op.Stride)
+	}
+	g, ok := b.volumeGeometry(b.outShape(0), b.inShape(first), b.inShape(0), op.Stride)
+	if !ok {
+		return nil
+	}
+	var bias []float32
+	if op.Bias {
+		if bias = b.in(1); len(bias) != g.Small.Channels {
+			return b.fail("bias has %d elements for %d channels", len(bias), g.Small.Channels)
+		}
+	}
+	parts, w, y := b.volumeParts(first, g.Large.Channels), b.in(0), b.out(0)
+	if b.err != nil {
+		return nil
+	}
+	return b.correlate(g.Gather(b.backend.set, y, parts, w, bias))
+}
+
+// volumeConvGradInput binds Conv3DGradInput (gy, w → gx).
+func (b *binder) volumeConvGradInput(op nn.Conv3DGradInput) func() {
+	if !b.operands(2, 2, 1) {
+		return nil
+	}
+	if op.Stride < 1 {
+		return b.fail("stride %d", op.Stride)
+	}
+	g, ok := b.volumeGeometry(b.inShape(0), b.outShape(0), b.inShape(1), op.Stride)
+	if !ok {
+		return nil
+	}
+	channels := b.outShape(0)[4]
+	if op.First < 0 || op.First+channels > g.Large.Channels {
+		return b.fail("channels %d to %d of weights %v", op.First, op.First+channels, b.inShape(1))
+	}
+	gy, w, gx := b.in(0), b.in(1), b.out(0)
+	if b.err != nil {
+		return nil
+	}
+	return b.correlate(g.Scatter(b.backend.set, gx, gy, op.First, channels, w))
+}
+
+// volumeConvGradWeight binds Conv3DGradWeight (gy, x… → gw, gb).
+func (b *binder) volumeConvGradWeight(op nn.Conv3DGradWeight) func() {
+	outs := 1
+	if op.Bias {
+		outs = 2
+	}
+	if !b.operands(2, 1+mostVolumes, outs) {
+		return nil
+	}
+	if op.Stride < 1 {
+		return b.fail("stride %d", op.Stride)
+	}
+	g, ok := b.volumeGeometry(b.inShape(0), b.inShape(1), b.outShape(0), op.Stride)
+	if !ok {
+		return nil
+	}
+	var gb []float32
+	if op.Bias {
+		if gb = b.out(1); len(gb) != g.Small.Channels {
+			return b.fail("the bias's gradient has %d elements for %d channels", len(gb), g.Small.Channels)
+		}
+	}
+	parts, gy, gw := b.volumeParts(1, g.Large.Channels), b.in(0), b.out(0)
+	if b.err != nil {
+		return nil
+	}
+	return b.collect(g.WeightGradient(b.backend.set, gw, gb, gy, parts))
+}
+
+// enlarge binds ConvTranspose3D (x, w → y).
+func (b *binder) enlarge() func() {
+	if !b.operands(2, 2, 1) {
+		return nil
+	}
+	g, ok := b.volumeGeometry(b.inShape(0), b.outShape(0), b.inShape(1), 0)
+	if !ok || b.outShape(0)[4] != g.Large.Channels {
+		return b.fail("%d channels from weights %v", b.outShape(0)[4], b.inShape(1))
+	}
+	x, w, y := b.in(0), b.in(1), b.out(0)
+	return b.correlate(g.Scatter(b.backend.set, y, x, 0, g.Large.Channels, w))
+}
+
+// enlargeGradInput binds ConvTranspose3DGradInput (gy, w → gx).
+func (b *binder) enlargeGradInput() func() {
+	if !b.operands(2, 2, 1) {
+		return nil
+	}
+	g, ok := b.volumeGeometry(b.outShape(0), b.inShape(0), b.inShape(1), 0)
+	if !ok || b.inShape(0)[4] != g.Large.Channels {
+		return b.fail("%d channels of weights %v", b.inShape(0)[4], b.inShape(1))
+	}
+	gy, w, gx := b.in(0), b.in(1), b.out(0)
+	return b.correlate(g.Gather(b.backend.set, gx, []volume.Part{{X: gy, Channels: g.Large.Channels}}, w, nil))
+}
+
+// enlargeGradWeight binds ConvTranspose3DGradWeight (x, gy → gw).
+func (b *binder) enlargeGradWeight() func() {
+	if !b.operands(2, 2, 1) {
+		return nil
+	}
+	g, ok := b.volumeGeometry(b.inShape(0), b.inShape(1), b.outShape(0), 0)
+	if !ok || b.inShape(1)[4] != g.Large.Channels {
+		return b.fail("%d channels of weights %v", b.inShape(1)[4], b.outShape(0))
+	}
+	x, gy, gw := b.in(0), b.in(1), b.out(0)
+	return b.collect(g.WeightGradient(b.backend.set, gw, nil, x, []volume.Part{{X: gy, Channels: g.Large.Channels}}))
+}
+
+// correlate returns the closure that runs a correlation.
+func (b *binder) correlate(c *volume.Correlation) func() {
+	c.SetMatrices(b.floats(c.MatrixFloats()))
+	b.table(c.TableBytes(), 1)
+	arrange := b.rows(c.Rows(), panelColumns, c.Arrange)
+	compute := b.shared(c.Tasks(), c.Scratch(), c.Work(), func(scratch []float32, lo, hi int) {
+		for task := lo; task < hi; task++ {
+			c.Compute(scratch, task)
+		}
+	})
+	return func() {
+		arrange()
+		compute()
+	}
+}
+
+// panelColumns is about the number of weights of a matrix's row, read at a stride.
+const panelColumns = 128
+
+// collect returns the closure that runs the gradient of weights.
+func (b *binder) collect(c *volume.WeightGradient) func() {
+	pool := b.backend.pool
+	c.SetSums(b.floats(c.SumFloats()), b.float64s(c.BiasFloats()))
+	compute := b.shared(c.Tasks(), c.Scratch(), c.Work(), func(scratch []float32, lo, hi int) {
+		for share := lo; share < hi; share++ {
+			c.Compute(scratch, share, pool.Ended)
+		}
+	})
+	add := b.rows(c.Rows(), panelColumns, c.Collect)
+	return func() {
+		compute()
+		add()
+		c.CollectBias()
+	}
+}
+
+// channelsLast checks a volume and vectors for its channels.
+func (b *binder) channelsLast(s tensor.Shape, vectors ...[]float32) (c volume.Channels, ok bool) {
+	n, g := b.volume(s)
+	if b.err != nil {
+		return c, false
+	}
+	for _, v := range vectors {
+		if len(v) != g.Channels {
+			b.fail("a vector of %d elements for the channels of %v", len(v), s)
+		}
+	}
+	return volume.Channels{N: n, Voxels: g.Sides.Product(), C: g.Channels}, b.err == nil
+}
+
+// statistics checks vectors for the channels of every volume.
+func (b *binder) statistics(c volume.Channels, vectors ...[]float32) bool {
+	for _, v := range vectors {
+		if len(v) != c.N*c.C {
+			b.fail("a statistic of %d elements for %d volumes of %d channels", len(v), c.N, c.C)
+		}
+	}
+	return b.err == nil
+}
+
+// instanceNorm binds InstanceNorm (x, gamma, beta, residual → y, mean, inverseStd).
+func (b *binder) instanceNorm(op nn.InstanceNorm) func() {
+	ins := 3
+	if op.Residual {
+		ins = 4
+	}
+	if !b.operands(ins, ins, 3) || !b.sameShape(b.inShape(0), b.outShape(0)) {
+		return nil
+	}
+	o := &volume.Norm{Set: b.backend.set, X: b.in(0), Y: b.out(0), Gamma: b.in(1), Beta: b.in(2),
+		Mean: b.out(1), InverseStd: b.out(2), Eps: decimal(op.Eps), Slope: op.Slope}
+	var ok bool
+	if o.Channels, ok = b.channelsLast(b.inShape(0), o.Gamma, o.Beta); !ok || !b.statistics(o.Channels, o.Mean, o.InverseStd) {
+		return nil
+	}
+	if op.Residual {
+		if !b.sameShape(b.inShape(0), b.inShape(3)) {
+			return nil
+		}
+		o.Residual = b.in(3)
+	}
+	if !(op.Slope > 0) || op.Slope > 1 {
+		return b.fail("a leaky ReLU of slope %g", op.Slope)
+	}
+	o.Sums, o.Factors = b.float64s(o.SumFloats()), b.floats(2*o.N*o.C)
+	measure, apply := b.blocks(o.Channels, o.Measure), b.blocks(o.Channels, o.Apply)
+	pool := b.backend.pool
+	return func() {
+		measure()
+		for image := 0; image < o.N && !pool.Ended(); image++ {
+			o.Finish(image)
+		}
+		apply()
+	}
+}
+
+// blocks returns a closure that runs body for every block of a norm.
+func (b *binder) blocks(c volume.Channels, body func(block int)) func() {
+	return b.rows(c.Blocks(), c.N*c.Voxels*c.C/c.Blocks(), func(lo, hi int) {
+		for block := lo; block < hi; block++ {
+			body(block)
+		}
+	})
+}
+
+// instanceNormGrad binds InstanceNormGrad.
+func (b *binder) instanceNormGrad(op nn.InstanceNormGrad) func() {
+	outs := 3
+	if op.Residual {
+		outs = 4
+	}
+	if !b.operands(6, 6, outs) || !b.sameShape(b.inShape(0), b.inShape(1), b.inShape(2), b.outShape(0)) {
+		return nil
+	}
+	o := &volume.NormGradient{Set: b.backend.set, X: b.in(0), Y: b.in(1), GY: b.in(2), Gamma: b.in(3), Mean: b.in(4), InverseStd: b.in(5),
+		GX: b.out(0), GGamma: b.out(1), GBeta: b.out(2), Slope: op.Slope}
+	var ok bool
+	if o.Channels, ok = b.channelsLast(b.inShape(0), o.Gamma, o.GGamma, o.GBeta); !ok || !b.statistics(o.Channels, o.Mean, o.InverseStd) {
+		return nil
+	}
+	if op.Residual {
+		if !b.sameShape(b.inShape(0), b.outShape(3)) {
+			return nil
+		}
+		o.GResidual = b.out(3)
+	}
+	o.Sums = b.float64s(o.SumFloats())
+	o.Panels()
+	b.table(o.PanelBytes(), 1)
+	measure, apply := b.blocks(o.Channels, o.Measure), b.blocks(o.Channels, o.Apply)
+	pool := b.backend.pool
+	return func() {
+		measure()
+		if !pool.Ended() {
+			o.Finish()
+			apply()
+		}
+	}
+}

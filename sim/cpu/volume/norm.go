@@ -1,0 +1,190 @@
+package volume
+
+import (
+	"math"
+
+	"prismtop/sim/cpu/vec"
+)
+
+const (
+	// blockVoxels is the number of voxels of a task, and flushVoxels that of the partial
+	// sums in float32 that are added in float64.
+	blockVoxels = 2048
+	flushVoxels = 128
+)
+
+// Channels describes the values of a norm: N volumes of Voxels voxels and C channels.
+type Channels struct{ N, Voxels, C int }
+
+// Blocks is the number of tasks.
+func (s Channels) Blocks() int { return s.N * s.perImage() }
+
+func (s Channels) perImage() int { return (s.Voxels + blockVoxels - 1) / blockVoxels }
+
+// SumFloats is the number of float64 sums: two for each block and channel.
+func (s Channels) SumFloats() int { return 2 * s.Blocks() * s.C }
+
+// block returns the image of a block, its first value and its number of voxels.
+func (s Channels) block(i int) (image, at, voxels int) {
+	image = i / s.perImage()
+	first := i % s.perImage() * blockVoxels
+	return image, (image*s.Voxels + first) * s.C, min(blockVoxels, s.Voxels-first)
+}
+
+// flush adds the sums of a panel of n channels from c on to those of a block.
+func (s Channels) flush(total []float64, sums *vec.PanelSums, c, n int) {
+	for i := range n {
+		total[c+i] += float64(sums[0][i])
+		total[s.C+c+i] += float64(sums[1][i])
+	}
+}
+
+// total adds a sum of every block of an image, in order: the first or the second of a
+// channel.
+func (s Channels) total(sums []float64, image, which, c int) float64 {
+	v := 0.0
+	for i := range s.perImage() {
+		v += sums[((image*s.perImage()+i)*2+which)*s.C+c]
+	}
+	return v
+}
+
+// A Norm is an instance normalisation (nn.InstanceNorm) bound to its operands. Sums has
+// SumFloats numbers, Factors two for each image and channel.
+type Norm struct {
+	Channels
+	Set              vec.Set
+	X, Y, Residual   []float32 // Residual may be nil
+	Gamma, Beta      []float32
+	Mean, InverseStd []float32
+	Eps              float64
+	Slope            float32
+	Sums             []float64
+	Factors          []float32
+}
+
+// Measure sums the values of a block and their squares, about the first value of each
+// channel.
+func (o *Norm) Measure(block int) {
+	image, at, voxels := o.block(block)
+	shift := o.X[image*o.Voxels*o.C:][:o.C]
+	total := o.Sums[2*block*o.C:][:2*o.C]
+	clear(total)
+	for c := 0; c < o.C; c += panel {
+		n := min(panel, o.C-c)
+		for row := 0; row < voxels; row += flushVoxels {
+			var sums vec.PanelSums
+			o.Set.PanelMoments(&sums, o.X[at+row*o.C+c:], o.C, min(flushVoxels, voxels-row), shift[c:c+n])
+			o.flush(total, &sums, c, n)
+		}
+	}
+}
+
+// Finish computes the statistics of an image from its blocks.
+func (o *Norm) Finish(image int) {
+	count := float64(o.Voxels)
+	for c := range o.C {
+		offset := o.total(o.Sums, image, 0, c) / count
+		variance := max(o.total(o.Sums, image, 1, c)/count-offset*offset, 0)
+		mean := float64(o.X[image*o.Voxels*o.C+c]) + offset
+		inverse := 1 / math.Sqrt(variance+o.Eps)
+		i := image*o.C + c
+		o.Mean[i], o.InverseStd[i] = float32(mean), float32(inverse)
+		factor := float64(o.Gamma[c]) * inverse
+		o.Factors[2*image*o.C+c] = float32(factor)
+		o.Factors[(2*image+1)*o.C+c] = float32(float64(o.Beta[c]) - mean*factor)
+	}
+}
+
+// Apply normalises a block.
+func (o *Norm) Apply(block int) {
+	image, at, voxels := o.block(block)
+	factor, add := o.Factors[2*image*o.C:][:o.C], o.Factors[(2*image+1)*o.C:][:o.C]
+	for c := 0; c < o.C; c += panel {
+		n := min(panel, o.C-c)
+		var residual []float32
+		if o.Residual != nil {
+			residual = o.Residual[at+c:]
+		}
+		o.Set.PanelNormalise(o.Y[at+c:], o.X[at+c:], residual, o.C, voxels, factor[c:c+n], add[c:c+n], o.Slope)
+	}
+}
+
+// A NormGradient is the gradient of a Norm (nn.InstanceNormGrad) bound to its operands.
+// Sums has SumFloats numbers.
+type NormGradient struct {
+	Channels
+	Set               vec.Set
+	X, Y, GY          []float32
+	Gamma             []float32
+	Mean, InverseStd  []float32
+	GX, GGamma, GBeta []float32
+	GResidual         []float32 // may be nil
+	Slope             float32
+	Sums              []float64
+	gradients         []vec.PanelGradient
+}
+
+// Panels gives the gradient memory for the numbers of every panel.
+func (o *NormGradient) Panels() { o.gradients = make([]vec.PanelGradient, o.N*o.perChannels()) }
+
+// PanelBytes is the size of that memory.
+func (o *NormGradient) PanelBytes() int { return len(o.gradients) * 4 * (4*panel + 1) }
+
+func (o *NormGradient) perChannels() int { return roundedUp(o.C) / panel }
+
+// Measure sums the gradients of a block, and their products with the values.
+func (o *NormGradient) Measure(block int) {
+	image, at, voxels := o.block(block)
+	mean := o.Mean[image*o.C:][:o.C]
+	total := o.Sums[2*block*o.C:][:2*o.C]
+	clear(total)
+	for c := 0; c < o.C; c += panel {
+		n := min(panel, o.C-c)
+		for row := 0; row < voxels; row += flushVoxels {
+			var sums vec.PanelSums
+			from := at + row*o.C + c
+			o.Set.PanelGradSums(&sums, o.X[from:], o.Y[from:], o.GY[from:], o.C, min(flushVoxels, voxels-row), mean[c:c+n], o.Slope)
+			o.flush(total, &sums, c, n)
+		}
+	}
+}
+
+// Finish computes the gradients of gamma and beta, and the numbers of every panel: with x̂
+// the normalised values and m their number,
+//
+//	gx = gamma·inverseStd·(g − Σg/m − x̂·Σ(g·x̂)/m)
+func (o *NormGradient) Finish() {
+	clear(o.GGamma)
+	clear(o.GBeta)
+	for c := range o.C {
+		var ggamma, gbeta float64
+		for image := range o.N {
+			inverse := float64(o.InverseStd[image*o.C+c])
+			total, product := o.total(o.Sums, image, 0, c), o.total(o.Sums, image, 1, c)*inverse
+			ggamma, gbeta = ggamma+product, gbeta+total
+			factor := float64(o.Gamma[c]) * inverse
+			p := &o.gradients[image*o.perChannels()+c/panel]
+			p.Leak = o.Slope
+			p.Mean[c%panel] = o.Mean[image*o.C+c]
+			p.Factor[c%panel] = float32(factor)
+			p.Slope[c%panel] = float32(-factor * product * inverse / float64(o.Voxels))
+			p.Add[c%panel] = float32(-factor * total / float64(o.Voxels))
+		}
+		o.GGamma[c], o.GBeta[c] = float32(ggamma), float32(gbeta)
+	}
+}
+
+// Apply computes gx of a block, and the residual's gradient.
+func (o *NormGradient) Apply(block int) {
+	image, at, voxels := o.block(block)
+	for c := 0; c < o.C; c += panel {
+		n, from := min(panel, o.C-c), at+c
+		var residual []float32
+		if o.GResidual != nil {
+			residual = o.GResidual[from:]
+		}
+		o.Set.PanelGrad(o.GX[from:], residual, o.X[from:], o.Y[from:], o.GY[from:], o.C, voxels, n,
+			&o.gradients[image*o.perChannels()+c/panel])
+	}
+}

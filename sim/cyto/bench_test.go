@@ -1,0 +1,54 @@
+package cyto
+
+import (
+	"slices"
+	"testing"
+
+	"prismtop/sim/cpu"
+	"prismtop/sim/nn"
+)
+
+// BenchmarkTraining and BenchmarkPrediction compute a batch of eight volumes of CytoDL's
+// training patch on two threads. GFLOP/s are the convolutions' multiplications and
+// additions per time of the whole step.
+func BenchmarkTraining(b *testing.B) {
+	measure(b, PlanOptions{Loss: DiceBCE, Train: true}, nn.SegmentForward, nn.SegmentEvaluate, nn.SegmentUpdate)
+}
+
+// See BenchmarkTraining.
+func BenchmarkPrediction(b *testing.B) { measure(b, PlanOptions{}, nn.SegmentForward) }
+
+func measure(b *testing.B, o PlanOptions, segments ...nn.Segment) {
+	o.Batch, o.Sides = 8, [3]int{16, 32, 32}
+	p := load(b, DefaultConfig(3), o, cpu.Options{Threads: 2})
+	image := make([]float32, 8*16*32*32)
+	for i := range image {
+		image[i] = float32(i%97)/48 - 1
+	}
+	p.write(ImageInput, image)
+	if o.Train {
+		p.write(nn.LearningRateInput, []float32{LearningRate})
+	}
+	p.run(segments...)
+	flops := int64(0)
+	for _, s := range p.plan.Steps {
+		switch s.Op.(type) {
+		case nn.Conv3D, nn.Conv3DGradInput, nn.Conv3DGradWeight, nn.ConvTranspose3D, nn.ConvTranspose3DGradInput, nn.ConvTranspose3DGradWeight:
+			flops += s.FLOPs
+		}
+	}
+	least := slices.Clone(p.exe.StepNanos())
+	for b.Loop() {
+		p.run(segments...)
+		for i, n := range p.exe.StepNanos() {
+			least[i] = min(least[i], n)
+		}
+	}
+	b.ReportMetric(float64(p.plan.ArenaBytes+p.exe.ScratchBytes())/1e6, "MB")
+	b.ReportMetric(float64(flops)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+	if testing.Verbose() {
+		for i, s := range p.plan.Steps {
+			b.Logf("%-36s at least %9.3f ms, at most %7.1f GFLOP/s", s.Name, float64(least[i])/1e6, float64(s.FLOPs)/float64(least[i]+1))
+		}
+	}
+}
