@@ -31,11 +31,12 @@ type loop struct {
 	quality  int   // the series of the quality, −1 for none
 	looking  int   // the phase for comparing and picturing, −1 for none
 
-	began   time.Time     // origin of Iteration.Start
-	asked   time.Time     // when the newest change by the user was asked for
-	active  time.Duration // running time before resumed
-	resumed time.Time
-	compare time.Time // time of the last quality measurement
+	began     time.Time     // origin of Iteration.Start
+	asked     time.Time     // when the newest change by the user was asked for
+	active    time.Duration // running time before resumed
+	resumed   time.Time
+	compare   time.Time     // time of the last quality measurement
+	comparing time.Duration // that it took
 
 	results     []profiles.UnitResult // of the units that ended
 	complete    bool                  // the task has nothing left to do
@@ -111,6 +112,7 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 	l.active, l.began = 0, time.Now()
 	l.resumed, l.compare = l.began, l.began
 	l.checkpoints.began()
+	l.comparing = 0
 
 	info := l.work.Info()
 	if device := l.work.Device(); device != nil {
@@ -283,6 +285,9 @@ func (l *loop) iterate(cut context.Context) error {
 		l.endedBy = limit
 		stream.Log("ended by " + limit)
 	}
+	if outcome.Finished && err == nil {
+		l.finish(cut)
+	}
 	if err := l.observeAblation(cut); err != nil {
 		return err
 	}
@@ -300,6 +305,20 @@ func (l *loop) iterate(cut context.Context) error {
 	return nil
 }
 
+// finish has a complete task leave what others need of it.
+func (l *loop) finish(cut context.Context) {
+	f, ok := l.work.(workload.Finisher)
+	if !ok {
+		return
+	}
+	switch said, err := f.Finish(cut); {
+	case err != nil:
+		l.run.stream.Refuse(err.Error())
+	case said != "":
+		l.run.stream.Log(said)
+	}
+}
+
 // look compares the reconstruction with the truth and publishes its picture, if
 // due. Its time counts as metrics; other iterations have none.
 func (l *loop) look(cut context.Context, outcome *workload.Outcome, last, sound bool) (v profiles.Values, has bool) {
@@ -310,8 +329,10 @@ func (l *loop) look(cut context.Context, outcome *workload.Outcome, last, sound 
 	pictured := last || watched && l.run.stream.PictureWanted()
 	if c, ok := l.work.(workload.Comparer); ok && !has && sound && due {
 		var err error
+		began := time.Now()
 		v, err = c.Quality(cut)
 		has = err == nil
+		l.comparing = time.Since(began)
 	}
 	if pictured {
 		l.picture(true)
@@ -330,8 +351,12 @@ func (l *loop) look(cut context.Context, outcome *workload.Outcome, last, sound 
 func (l *loop) compareDue(now time.Time) bool {
 	watched, sparse := l.run.stream.Watched()
 	every := l.run.options.Metrics * time.Duration(sparse)
-	return watched && every > 0 && now.Sub(l.compare) >= every
+	return watched && every > 0 && now.Sub(l.compare) >= max(every, comparisonShare*l.comparing)
 }
+
+// comparisonShare bounds what comparing costs: the time between two comparisons is so many
+// times as long as the last one took.
+const comparisonShare = 10
 
 // readSettings are the settings that the loop itself reads in every iteration.
 type readSettings struct {

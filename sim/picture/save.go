@@ -23,7 +23,7 @@ import (
 // as "min=… max=…", so that value = min + (max − min)·grey/65535. The file is
 // written atomically; an error leaves an existing file unchanged.
 func SavePNG16(path string, pixels []float32, w, h int) error {
-	data, err := encodePNG16(context.Background(), pixels, w, h)
+	data, err := EncodePNG16(context.Background(), pixels, w, h)
 	return save(path, data, err)
 }
 
@@ -62,7 +62,7 @@ func SaveNewPair(ctx context.Context, base string, pixels []float32, w, h int) (
 // saveFiles encodes pixels for the files that can hold them and writes these.
 func saveFiles(ctx context.Context, base string, pixels []float32, w, h int, write func(extensions []string, data [][]byte) ([]string, error)) ([]string, error) {
 	extensions := []string{".png", ".npy"}
-	grey, err := encodePNG16(ctx, pixels, w, h)
+	grey, err := EncodePNG16(ctx, pixels, w, h)
 	var unfit *NotFiniteError
 	if err != nil && !errors.As(err, &unfit) {
 		return nil, fmt.Errorf("saving %s: %w", base, err)
@@ -132,7 +132,9 @@ func checkPixels(pixels []float32, w, h int) error {
 	return nil
 }
 
-func encodePNG16(ctx context.Context, pixels []float32, w, h int) ([]byte, error) {
+// EncodePNG16 returns the file that SavePNG16 writes. The errors are a NotFiniteError, one
+// of the size, and that of ctx if it ends first.
+func EncodePNG16(ctx context.Context, pixels []float32, w, h int) ([]byte, error) {
 	if err := checkPixels(pixels, w, h); err != nil {
 		return nil, err
 	}

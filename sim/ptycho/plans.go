@@ -40,6 +40,9 @@ type PlanOptions struct {
 	AMP      tensor.DType
 	Products nn.Products
 
+	// Checkpointing and FusedOptimizer are those of nn.Options, for training plans.
+	Checkpointing, FusedOptimizer bool
+
 	// Heads names the heads' results as outputs, which keeps their memory.
 	Heads bool
 }
@@ -78,7 +81,9 @@ func (n *Network) TrainingPlan(ctx context.Context, o PlanOptions) (*nn.Plan, er
 	g.Layer("loss", nn.PhaseLoss)
 	loss := g.PoissonLoss(intensity, g.Input(CountsInput, intensity.Shape()), lossEpsilon)
 	g.Output(LossOutput, loss)
-	plan, err := nn.Compile(ctx, g, loss, nn.Options{Train: true, AMP: o.AMP, Products: o.Products})
+	plan, err := nn.Compile(ctx, g, loss, nn.Options{
+		Train: true, AMP: o.AMP, Products: o.Products, Checkpointing: o.Checkpointing, FusedOptimizer: o.FusedOptimizer,
+	})
 	return plan, wrapped("training plan", err)
 }
 

@@ -5,6 +5,7 @@
 package weights
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -56,6 +57,13 @@ func Write(path string, tensors []Tensor) error {
 		write = writeSafetensors
 	}
 	return atomicfile.WriteFrom(path, 0o666, func(w io.Writer) error { return write(w, tensors) })
+}
+
+// EncodeNPZ returns tensors as a file in NPZ format.
+func EncodeNPZ(tensors []Tensor) ([]byte, error) {
+	var b bytes.Buffer
+	err := writeNPZ(&b, tensors)
+	return b.Bytes(), err
 }
 
 func writeNPZ(w io.Writer, tensors []Tensor) error {

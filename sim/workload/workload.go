@@ -19,7 +19,7 @@ import (
 // After that, only the newest complete result can be read and the task closed.
 //
 // A task may implement optional interfaces: Comparer, Imager, Clearer, Profiler, Saver, Keeper,
-// Forker, Checkpointer and Starter.
+// Forker, Checkpointer, Starter and Finisher.
 type Task interface {
 	// Info describes the run for its observers, above all its schema.
 	Info() profiles.RunInfo
@@ -140,6 +140,13 @@ type Starter interface {
 	// StartFrom replaces the weights of a new task by those of a file, and leaves out what
 	// prepares drawn weights.
 	StartFrom(ctx context.Context, path string) error
+}
+
+// Finisher is a task that leaves something for other programs once its work is complete.
+type Finisher interface {
+	// Finish leaves it, after the iteration whose outcome is Finished, and returns a line for
+	// the log; empty for nothing. The run is complete even if that fails.
+	Finish(ctx context.Context) (said string, err error)
 }
 
 // Exporter is a maker whose tasks have weights.

@@ -7,7 +7,9 @@ import (
 	"prismtop/sim/cpu"
 	"prismtop/sim/cpu/host"
 	"prismtop/sim/nn"
+	"prismtop/sim/optics"
 	"prismtop/sim/prism"
+	"prismtop/sim/ptycho/training"
 )
 
 // Devices are the devices besides the processor. The zero value has none.
@@ -26,20 +28,48 @@ func (d Devices) gpuReason() string {
 	return d.GPUReason
 }
 
+// engine is what a workload's settings say of its device.
+type engine struct {
+	device, kernels string
+	threads         int
+	fftCache        bool
+}
+
+// opened is a backend, with a host on the processor.
+type opened struct {
+	nn.Backend
+	optics.Host
+}
+
+// openPRISM starts the device of a reconstruction.
+func (d Devices) openPRISM(s *prism.Settings) (prism.Device, error) {
+	o, err := d.open(engine{s.Device, s.Kernels, s.Threads, s.FFTCache})
+	return prism.Device{Backend: o.Backend, Host: o.Host}, err
+}
+
+// openTraining starts the device of a training.
+func (d Devices) openTraining(s *training.Settings) (training.Device, error) {
+	o, err := d.open(engine{s.Device, s.Kernels, s.Threads, true})
+	if err != nil {
+		return training.Device{}, err
+	}
+	return training.Device{Backend: o.Backend, Metrics: o.Metrics()}, nil
+}
+
 // open starts the device that the settings name, auto being the GPU if there is one.
-func (d Devices) open(s *prism.Settings) (prism.Device, error) {
-	device, err := openCPU(s)
+func (d Devices) open(e engine) (opened, error) {
+	device, err := openCPU(e)
 	switch {
-	case err != nil || s.Device == "cpu" || s.Device == "auto" && d.gpuReason() != "":
+	case err != nil || e.device == "cpu" || e.device == "auto" && d.gpuReason() != "":
 		return device, err
 	case d.gpuReason() != "":
 		device.Backend.Close()
-		return prism.Device{}, errors.New(d.gpuReason())
+		return opened{}, errors.New(d.gpuReason())
 	}
 	gpu, err := d.GPU()
 	if err != nil {
 		device.Backend.Close()
-		return prism.Device{}, err
+		return opened{}, err
 	}
 	device.Backend = beside{gpu, device.Backend}
 	return device, nil
@@ -77,14 +107,14 @@ func (b beside) Close() {
 
 // openCPU starts the CPU backend, and a host that shares its threads and its cache of FFT
 // plans.
-func openCPU(s *prism.Settings) (prism.Device, error) {
-	plans := host.NewPlanCache(s.FFTCache, nil)
-	backend, err := cpu.New(cpu.Options{Threads: s.Threads, Kernels: s.Kernels, FFTPlans: plans})
+func openCPU(e engine) (opened, error) {
+	plans := host.NewPlanCache(e.fftCache, nil)
+	backend, err := cpu.New(cpu.Options{Threads: e.threads, Kernels: e.kernels, FFTPlans: plans})
 	if err != nil {
-		return prism.Device{}, err
+		return opened{}, err
 	}
 	plans.SetKernels(backend.Set())
-	return prism.Device{Backend: backend, Host: host.New(host.Options{
+	return opened{Backend: backend, Host: host.New(host.Options{
 		Kernels: backend.Set(), Plans: plans, Parallel: backend.Parallel(), Attach: backend.Attach,
 	})}, nil
 }

@@ -13,6 +13,7 @@ import (
 	"prismtop/sim/prism"
 	"prismtop/sim/ptycho"
 	"prismtop/sim/ptycho/inference"
+	"prismtop/sim/ptycho/training"
 	"prismtop/sim/workload"
 )
 
@@ -21,13 +22,18 @@ type Workload struct {
 	Presets preset.Shelf
 	Schema  func() profiles.Schema
 	Maker   func(Devices) workload.Maker
+
+	// Saves are the ends of the names of the files that its tasks save; none if they have
+	// nothing to save.
+	Saves []string
 }
 
 // All lists the workloads; the program runs the first unless a preset names another.
 var All = []Workload{
-	{prism.Presets(), prism.Schema, func(d Devices) workload.Maker { return PRISM(d) }},
-	{curve.Presets(), curve.Schema, func(Devices) workload.Maker { return curve.Maker{} }},
-	{inference.Presets(), inference.Schema, func(d Devices) workload.Maker { return Ptycho(d) }},
+	{prism.Presets(), prism.Schema, func(d Devices) workload.Maker { return PRISM(d) }, []string{".png", ".npy"}},
+	{curve.Presets(), curve.Schema, func(Devices) workload.Maker { return curve.Maker{} }, nil},
+	{training.Presets(), training.Schema, func(d Devices) workload.Maker { return ptychoTraining(d) }, training.Suffixes},
+	{inference.Presets(), inference.Schema, func(d Devices) workload.Maker { return Ptycho(d) }, []string{".png", ".npy"}},
 }
 
 // Presets returns the presets of all workloads.
@@ -46,7 +52,12 @@ func Of(v settings.Values) Workload {
 
 // PRISM makes PRISM's progressive reconstructions.
 func PRISM(d Devices) prism.Maker {
-	return prism.Maker{Open: d.open, Kernels: cpu.CheckKernels, GPUReason: d.gpuReason()}
+	return prism.Maker{Open: d.openPRISM, Kernels: cpu.CheckKernels, GPUReason: d.gpuReason()}
+}
+
+// ptychoTraining makes trainings of PtychoPINN's network.
+func ptychoTraining(d Devices) training.Maker {
+	return training.Maker{Open: d.openTraining, Kernels: cpu.CheckKernels, GPUReason: d.gpuReason(), Leave: ptycho.TrainedPath}
 }
 
 // Ptycho makes PtychoPINN's inferences.

@@ -57,6 +57,9 @@ func (k *keepFlags) resolve(ctx context.Context, flags *pflag.FlagSet, f *cli.Se
 		}
 		return v, nil, err
 	}
+	if err := f.Fits(k.resumed.Settings); err != nil {
+		return v, nil, fmt.Errorf("flag --resume: the checkpoint %s is %w", k.resume, err)
+	}
 	f.ReadFlags(flags)
 	v, origins, err = f.Sources.ResolveOver(k.resumed.Settings, "checkpoint "+k.resume)
 	if err == nil {

@@ -48,7 +48,7 @@ func listPresets(w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(w, "%-14s %s\n", name, p.Description); err != nil {
+		if _, err := fmt.Fprintf(w, "%-18s %s\n", name, p.Description); err != nil {
 			return err
 		}
 	}

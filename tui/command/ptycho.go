@@ -9,6 +9,8 @@ import (
 	"prismtop/profiles/preset"
 	"prismtop/profiles/settings"
 	"prismtop/sim/ptycho/inference"
+	"prismtop/sim/ptycho/training"
+	"prismtop/sim/workloads"
 	"prismtop/tui/command/cli"
 )
 
@@ -28,8 +30,9 @@ var ptychoFlags = []ownFlag{
 
 // ptychoCommand returns the command ptycho: a run of PtychoPINN's inference.
 func ptychoCommand() *cobra.Command {
-	shelf := inference.Presets()
-	cmd := commandOf(&runFlags{SettingFlags: cli.SettingFlags{Of: &shelf}, own: ptychoFlags, keep: keepFlags{none: true}})
+	w := workloads.Of(inference.Table.Zero())
+	f := runFlags{SettingFlags: cli.SettingFlags{Of: &w}, own: ptychoFlags, keep: keepFlags{none: true}}
+	cmd := f.command()
 	cmd.Use = "ptycho"
 	cmd.Short = "Run PtychoPINN's inference, and tune its batch size while it runs"
 	cmd.Long = "Reconstruct a simulated ptychographic scan with PtychoPINN's network, batch by batch, and\n" +
@@ -37,12 +40,16 @@ func ptychoCommand() *cobra.Command {
 		"and halve the batch size, and t starts the auto-tuner, which finds the one of the most images a\n" +
 		"second within the memory limit. The weights are those that training left for this network, or\n" +
 		"those of --weights; where there are none they are seeded, and what is drawn is no object."
-	cmd.Example = "prismtop ptycho\nprismtop ptycho --preset ptycho-small --batch-size 4 --tune\nprismtop ptycho --headless --json --tune --memory-limit 256"
+	cmd.Example = "prismtop ptycho\nprismtop ptycho --preset ptycho-small --batch-size 4 --tune\nprismtop ptycho --headless --json --tune --memory-limit 256\nprismtop ptycho train"
+	cmd.AddCommand(trainCommand())
 	return cmd
 }
 
 // tuneFlag is the flag of the workloads' commands that starts the auto-tuner.
 const tuneFlag = "tune"
+
+// tunes reports whether the command's workload has an auto-tuner.
+func (f *runFlags) tunes() bool { return f.Of != nil && f.Has(settings.AutoTune) }
 
 // registerOwn defines the flags of a workload's command.
 func (f *runFlags) registerOwn(flags *pflag.FlagSet) {
@@ -50,7 +57,7 @@ func (f *runFlags) registerOwn(flags *pflag.FlagSet) {
 		flags.Int(o.flag, 0, o.help)
 		flags.Lookup(o.flag).DefValue = ""
 	}
-	if f.Of != nil {
+	if f.tunes() {
 		flags.Bool(tuneFlag, false, "find the batch size of the most images a second; without a screen, the run ends when it is found")
 	}
 }
@@ -62,7 +69,23 @@ func (f *runFlags) readOwn(flags *pflag.FlagSet) {
 			f.More = append(f.More, preset.Flag{Name: o.flag, Key: o.key, Value: flags.Lookup(o.flag).Value.String()})
 		}
 	}
-	if f.Of != nil && flags.Changed(tuneFlag) {
+	if f.tunes() && flags.Changed(tuneFlag) {
 		f.More = append(f.More, preset.Flag{Name: tuneFlag, Key: settings.AutoTune, Value: fmt.Sprint(flags.Lookup(tuneFlag).Value)})
 	}
+}
+
+// trainCommand returns the command ptycho train.
+func trainCommand() *cobra.Command {
+	var f runFlags
+	w := workloads.Of(training.Table.Zero())
+	f.Of = &w
+	cmd := f.command()
+	cmd.Use, cmd.Short = "train", "Train the network on a simulated scan, on the live screen or without one"
+	cmd.Long = "Train PtychoPINN's network to reconstruct a simulated object from its diffraction, without\n" +
+		"showing it the object. Training that completes its epochs leaves the weights where\n" +
+		"inference looks for them: $XDG_STATE_HOME/prismtop/ptycho/weights-N64-s2-g1.npz, named\n" +
+		"after size, filters_scale and gridsize. See docs/ptycho.md."
+	cmd.Example = "prismtop ptycho train\nprismtop ptycho train --preset ptycho-train-small --headless --json\n" +
+		"prismtop ptycho train --set positions=1024 --save lines"
+	return cmd
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
@@ -52,14 +53,17 @@ type runFlags struct {
 }
 
 // runCommand returns the command run.
-func runCommand() *cobra.Command { return commandOf(&runFlags{}) }
+func runCommand() *cobra.Command {
+	var f runFlags
+	cmd := f.command()
+	cmd.Use, cmd.Short = "run", "Run a reconstruction on the live screen, or without one"
+	return cmd
+}
 
-// commandOf returns a command that runs a workload.
-func commandOf(f *runFlags) *cobra.Command {
+// command returns a command without a name that runs what the flags say.
+func (f *runFlags) command() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "run",
-		Short: "Run a reconstruction on the live screen, or without one",
-		Args:  cli.NoArguments,
+		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.child = sessions.IsChild()
 			v, err := f.settings(cmd)
@@ -90,12 +94,20 @@ func commandOf(f *runFlags) *cobra.Command {
 		"what the loss of the terminal does to a run on the screen: detach leaves it going, end ends it; auto detaches in an SSH login")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "run nothing: print the memory and the time that the run would take, from its plan and a second of its iterations; with --json as one object")
 	f.record.register(flags)
-	flags.StringVar(&f.save, "save", "", "path to save the reconstruction to at the end, as .png and .npy, which replace files of that name")
+	flags.StringVar(&f.save, "save", "", f.saveHelp())
 	f.keep.register(flags)
 	flags.StringArrayVar(&f.exports, "export", nil,
 		"write the run to a file while it goes on, as FORMAT=PATH with the format "+files.Names()+" (docs/export.md); may be given again")
 	flags.StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus over HTTP at HOST:PORT, or at PORT for this machine alone")
 	return cmd
+}
+
+// saveHelp describes the flag --save.
+func (f *runFlags) saveHelp() string {
+	if f.Of == nil {
+		return "path to save the reconstruction to at the end, as .png and .npy, which replace files of that name"
+	}
+	return "path to save the result to at the end, with the endings " + strings.Join(f.Of.Saves, ", ") + "; files of these names are replaced"
 }
 
 // settings merges preset, file, environment and flags, and checks the path of --save.
@@ -107,7 +119,7 @@ func (f *runFlags) settings(cmd *cobra.Command) (settings.Values, error) {
 		err = f.record.check(cmd.Flags())
 	}
 	if err == nil && cmd.Flags().Changed("save") {
-		f.save, err = savePath(f.save)
+		f.save, err = savePath(f.save, saveSuffixes(v))
 	}
 	if err == nil {
 		err = f.claim(v)

@@ -12,21 +12,39 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/profiles/visible"
 	"prismtop/sim"
+	"prismtop/sim/workloads"
 	"prismtop/tui/command/cli"
 )
 
-// savePath returns the path for --save without an extension; saving adds the extensions. It
+// saveSuffixes returns the ends of the names of the files that --save writes.
+func saveSuffixes(v settings.Values) []string {
+	if all := workloads.Of(v).Saves; all != nil {
+		return all
+	}
+	return []string{".png", ".npy"} // saving says that there is nothing
+}
+
+// savePath returns the path for --save without an extension; saving adds the suffixes. It
 // returns an error if the path cannot be written, so that a run of hours does not fail at its
 // end.
-func savePath(given string) (string, error) {
+func savePath(given string, suffixes []string) (string, error) {
 	base := given
-	for _, extension := range []string{".png", ".npy"} {
-		if n := len(base) - len(extension); n >= 0 && strings.EqualFold(base[n:], extension) {
+	for _, extension := range suffixes {
+		if n := len(base) - len(extension); strings.HasPrefix(extension, ".") && n >= 0 && strings.EqualFold(base[n:], extension) {
 			base = base[:n]
 			break
 		}
 	}
-	return base, cli.WritableFiles("save", given, base, base+".png", base+".npy")
+	return base, cli.WritableFiles("save", given, base, saved(base, suffixes)...)
+}
+
+// saved returns the paths of the files that --save writes.
+func saved(base string, suffixes []string) []string {
+	all := make([]string, len(suffixes))
+	for i, suffix := range suffixes {
+		all[i] = base + suffix
+	}
+	return all
 }
 
 // write saves the reconstruction. The signal that ended a run does not interrupt saving, which
@@ -65,7 +83,7 @@ func (f *runFlags) claim(v settings.Values) error {
 	}
 	writes := map[string][]string{}
 	if f.save != "" {
-		writes["--save"] = []string{f.save + ".png", f.save + ".npy"}
+		writes["--save"] = saved(f.save, saveSuffixes(v))
 	}
 	if f.keep.path != "" {
 		writes["--checkpoint"] = []string{f.keep.path}

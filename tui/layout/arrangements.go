@@ -52,21 +52,21 @@ const (
 var arranged = []declaration{
 	{
 		name: "everything",
-		panes: []string{"phases", "reconstruction", "caches", "effects", "loss", "iteration time", "k-space", "memory",
+		panes: []string{"phases", "reconstruction", "caches", "effects", "loss", "iteration time", "k-space", "phase", "memory",
 			"quality", "samples", "log"},
-		core: 8,
+		core: 9,
 		plans: []declaredPlan{
-			{from: veryWide, place: stacked(row("phases", "reconstruction", "k-space"), row("iteration time", "loss", "quality"), row("caches", "memory", "samples"),
+			{from: veryWide, place: stacked(row("phases", "reconstruction", "k-space", "phase"), row("iteration time", "loss", "quality"), row("caches", "memory", "samples"),
 				beside(roomy("effects"), one("log"))), whole: true},
-			{from: wide, place: stacked(row("phases", "reconstruction", "k-space"), row("iteration time", "loss", "quality"), row("caches", "memory", "effects"))},
-			{from: wide, place: stacked(row("phases", "reconstruction", "k-space"), row("iteration time", "loss"), row("caches", "memory", "effects"))},
+			{from: wide, place: stacked(row("phases", "reconstruction", "k-space", "phase"), row("iteration time", "loss", "quality"), row("caches", "memory", "effects"))},
+			{from: wide, place: stacked(row("phases", "reconstruction", "k-space", "phase"), row("iteration time", "loss"), row("caches", "memory", "effects"))},
 			{from: 0, place: stacked(
-				beside(column("phases", "loss", "iteration time"), column("reconstruction", "k-space", "memory")),
+				beside(column("phases", "loss", "iteration time"), column("reconstruction", "k-space", "phase", "memory")),
 				row("caches", "effects"))},
 			{from: 0, place: stacked(
-				beside(column("phases", "loss", "iteration time"), column("reconstruction", "k-space", "memory")),
+				beside(column("phases", "loss", "iteration time"), column("reconstruction", "k-space", "phase", "memory")),
 				one("caches"), one("effects"))},
-			{from: wide, place: stacked(row("phases", "reconstruction", "k-space", "loss"), row("caches", "effects", "iteration time", "memory"))},
+			{from: wide, place: stacked(row("phases", "reconstruction", "k-space", "phase", "loss"), row("caches", "effects", "iteration time", "memory"))},
 		},
 	},
 	{
@@ -81,11 +81,11 @@ var arranged = []declaration{
 	},
 	{
 		name:  "quality",
-		panes: []string{"reconstruction", "quality", "loss", "k-space", "samples"},
+		panes: []string{"reconstruction", "quality", "loss", "k-space", "phase", "samples"},
 		plans: []declaredPlan{
-			{from: wide, place: stacked(row("reconstruction", "k-space", "samples"), row("quality", "loss"))},
-			{from: 0, place: beside(column("quality", "loss", "samples"), column("reconstruction", "k-space"))},
-			{from: 0, place: stacked(row("reconstruction", "k-space"), one("quality"), one("loss"), one("samples"))},
+			{from: wide, place: stacked(row("reconstruction", "k-space", "phase", "samples"), row("quality", "loss"))},
+			{from: 0, place: beside(column("quality", "loss", "samples"), column("reconstruction", "k-space", "phase"))},
+			{from: 0, place: stacked(row("reconstruction", "k-space", "phase"), one("quality"), one("loss"), one("samples"))},
 		},
 	},
 	{

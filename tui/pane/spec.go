@@ -79,6 +79,8 @@ type Spec struct {
 	Joins []string
 	// Needs reports whether a run has the pane's data; nil if every run has.
 	Needs func(*profiles.RunInfo) bool
+	// Late panes take no room before a run has described itself.
+	Late bool
 	// New makes the pane.
 	New func(Host) Pane
 }

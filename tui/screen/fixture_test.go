@@ -32,6 +32,7 @@ var (
 	idAblation      = deck.Find("ablation")
 	idThroughput    = deck.Find("throughput")
 	idFootprint     = deck.Find("footprint")
+	idPhase         = deck.Find("phase")
 )
 
 // screen returns a model of the given size that has received snapshots.

@@ -59,7 +59,7 @@ func (m *Model) move(k *settings.Key, how settings.Move) {
 var runKeys = []binding{
 	{Binding: bind("space", "pause or go on", "space"), needs: canPause, short: "pause", rank: 2, run: (*Model).togglePause},
 	{Binding: bind("n", "one iteration", "n"), needs: canPause, short: "step", rank: 7, run: (*Model).step},
-	{Binding: bind("s", "save PNG and NPY", "s"), needs: canSave, short: "save", rank: 6, run: (*Model).save, action: "save"},
+	{Binding: bind("s", "save the result", "s"), needs: canSave, short: "save", rank: 6, run: (*Model).save, action: "save"},
 	{Binding: bind("d", "write a checkpoint", "d"), needs: canCheckpoint, run: (*Model).checkpoint},
 	{Binding: bind("$", "clear the caches", "$"), needs: canClear, run: (*Model).clearCaches, action: "clear caches"},
 	{Binding: bind("r", "export to a file", "r"), needs: canExport, run: does((*Model).openExports)},

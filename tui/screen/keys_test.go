@@ -13,7 +13,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/profiles"
+	"prismtop/profiles/settings"
 	"prismtop/sim/prism"
+	"prismtop/sim/ptycho/training"
 	"prismtop/tui/comparison"
 	"prismtop/tui/layout"
 	"prismtop/tui/page"
@@ -285,16 +287,18 @@ func TestHelpListsEveryBinding(t *testing.T) {
 }
 
 func TestNoKeyIsBoundTwice(t *testing.T) {
-	seen := map[string]string{}
-	for _, b := range allKeys() {
-		if len(b.Keys()) == 0 || b.run == nil || b.Help().Key == "" || b.Help().Desc == "" {
-			t.Errorf("binding %+v is incomplete", b.Help())
-		}
-		for _, k := range b.Keys() {
-			if other, twice := seen[k]; twice {
-				t.Errorf("%s is bound to %q and %q", k, other, b.Help().Desc)
+	for _, table := range []*settings.Table{prism.Table, training.Table} {
+		seen := map[string]string{}
+		for _, b := range keysOf(table) {
+			if len(b.Keys()) == 0 || b.run == nil || b.Help().Key == "" || b.Help().Desc == "" {
+				t.Errorf("%s: binding %+v is incomplete", table.Workload, b.Help())
 			}
-			seen[k] = b.Help().Desc
+			for _, k := range b.Keys() {
+				if other, twice := seen[k]; twice {
+					t.Errorf("%s: %s is bound to %q and %q", table.Workload, k, other, b.Help().Desc)
+				}
+				seen[k] = b.Help().Desc
+			}
 		}
 	}
 }
@@ -405,9 +409,11 @@ type attended struct {
 func (a *attended) Attend() { a.n++ }
 
 // allKeys returns all bindings.
-func allKeys() []binding {
+func allKeys() []binding { return keysOf(prism.Table) }
+
+func keysOf(table *settings.Table) []binding {
 	var all []binding
-	for _, t := range bindingsOf(prism.Table, allAbilities).tables() {
+	for _, t := range bindingsOf(table, allAbilities).tables() {
 		all = append(all, t.keys...)
 	}
 	return all

@@ -129,6 +129,7 @@ func New(s control.Source, o Options) *Model {
 		specs:    o.Panes, deck: pane.NewDeck(o.Panes),
 	}
 	m.keys = bindingsOf(o.Settings.Table(), m.abilities(nil))
+	m.without = m.lacking(&profiles.RunInfo{})
 	for _, s := range m.specs {
 		m.panes = append(m.panes, s.New(host{m}))
 	}

@@ -15,7 +15,7 @@ import (
 
 // Panes are the panes of the screen, in the order of the list of panes.
 var Panes = []pane.Spec{
-	pane.Phases, imaging.Reconstruction, pane.Caches, pane.Loss, pane.Effects, pane.IterationTime, imaging.KSpace, pane.Memory, imaging.Quality, throughput.Pane, throughput.Memory, pane.Units, pane.Log, pane.Settings, ablation.Pane,
+	pane.Phases, imaging.Reconstruction, pane.Caches, pane.Loss, pane.Effects, pane.IterationTime, imaging.KSpace, pane.Memory, imaging.Quality, throughput.Pane, throughput.Memory, pane.Units, pane.Log, pane.Settings, ablation.Pane, imaging.Phase,
 }
 
 // Panes opened by their own keys.
@@ -25,15 +25,17 @@ const (
 	effectsPane  = "effects"
 )
 
-// lacking returns the panes that do not apply to a run; none before the run has described itself.
-func (m *Model) lacking(r *profiles.RunInfo) (none layout.Set) {
-	if r.Schema.Workload == "" {
-		return none
-	}
+// lacking returns the panes that do not apply to a run; only late ones before the run has
+// described itself.
+func (m *Model) lacking(r *profiles.RunInfo) (lacks layout.Set) {
 	for id, s := range m.specs {
-		none[id] = s.Needs != nil && !s.Needs(r)
+		if r.Schema.Workload == "" {
+			lacks[id] = s.Late
+			continue
+		}
+		lacks[id] = s.Needs != nil && !s.Needs(r)
 	}
-	return none
+	return lacks
 }
 
 // paneName returns a pane's name in this run.

@@ -34,8 +34,9 @@ type Graphics struct {
 	flying bool // a transmission is in progress
 }
 
-// PictureSlots is the maximum number of pictures on screen at once.
-const PictureSlots = 3
+// PictureSlots is the maximum number of pictures on screen at once: a picture, its truth and
+// their difference in each of two panes.
+const PictureSlots = 6
 
 // Size is a picture's size in cells.
 type Size struct{ W, H int }

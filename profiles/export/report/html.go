@@ -219,8 +219,8 @@ func dataOf(id string, c *figure.Chart, plot figure.Plot) curveData {
 	return d
 }
 
-// pictures writes the newest pictures of the run. Those of one size share their range of grey, so that
-// they can be compared: that of the first that does not change, or else of the first.
+// pictures writes the newest pictures of the run. One that changes has the range of grey of the next in
+// the schema that does not, if they are of one size, so that they can be compared.
 func (f *facts) pictures(m *markup) {
 	some := false
 	for i := range f.newest.Run.Schema.Pictures {
@@ -229,7 +229,7 @@ func (f *facts) pictures(m *markup) {
 			continue
 		}
 		span := greys(v)
-		for k := range f.newest.Run.Schema.Pictures {
+		for k := i; k < len(f.newest.Run.Schema.Pictures); k++ { // the truth follows what is compared with it
 			if w := f.newest.Pictures[k]; !f.newest.Run.Schema.Pictures[k].Live && drawable(w) && w.Width == v.Width && w.Height == v.Height {
 				span = greys(w)
 				break

@@ -53,6 +53,37 @@ func TestSimulatedPatternsAreTheFarField(t *testing.T) {
 	}
 }
 
+// A curved beam has the modulus of the flat one, and at the edge of its disc the given phase.
+func TestACurvedBeamDiffractsOtherwise(t *testing.T) {
+	const n = 64
+	flat, bent := DefaultProbe(n), curved(DefaultProbe(n), n, 2.5)
+	edge := 0.0
+	for i, v := range flat {
+		if d := cmplx.Abs(complex128(bent[i])) - real(complex128(v)); math.Abs(d) > 1e-6 {
+			t.Fatalf("[%d] has the modulus %v instead of %v", i, cmplx.Abs(complex128(bent[i])), v)
+		}
+		if real(v) > 0.5 { // half of the blurred edge
+			edge = max(edge, cmplx.Phase(complex128(bent[i])))
+		}
+	}
+	if math.Abs(edge-2.5) > 0.25 {
+		t.Errorf("the phase at the edge is %g, want about 2.5", edge)
+	}
+	o := small
+	a, err := Simulate(t.Context(), o, backend(t, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Curvature = 1
+	b, err := Simulate(t.Context(), o, backend(t, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(a.X, b.X) || slices.Equal(a.Diffraction, b.Diffraction) || !slices.Equal(a.Object.Values, b.Object.Values) {
+		t.Error("the curvature changes more or less than the patterns")
+	}
+}
+
 func TestScansAreOfTheirSeed(t *testing.T) {
 	run := func(seed uint64, threads int) *Scan {
 		o := small
@@ -204,6 +235,7 @@ func TestImpossibleScansAreRefused(t *testing.T) {
 		{func(o *Options) { o.ObjectSize = 31 }, "object_size = 31: must be from 2·size, 32"},
 		{func(o *Options) { o.Positions = 0 }, "positions = 0"},
 		{func(o *Options) { o.Photons = math.NaN() }, "photons = NaN"},
+		{func(o *Options) { o.Curvature = 11 }, "probe_curvature = 11: must be from -10 to 10"},
 	} {
 		o := small
 		c.change(&o)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/cmplx"
 	"math/rand/v2"
 
 	"prismtop/sim/nn"
@@ -17,11 +18,16 @@ type Options struct {
 	Positions  int     // number of patterns
 	Photons    float64 // mean number of photons of a pattern
 	Phase      bool    // the object also shifts the phase
+	Curvature  float64 // radians by which the beam's phase rises from its centre to its edge
 	Seed       uint64
 }
 
 // bufferShare is the share of the object's side that positions keep from its edge.
 const bufferShare = 0.35
+
+// maxCurvature bounds the curvature of a beam, whose phase must not change by more than
+// half a turn between two pixels.
+const maxCurvature = 10
 
 // maxSide bounds the sides of a simulation, maxPositions the number of patterns, against
 // typing errors.
@@ -38,6 +44,8 @@ func (o Options) check() error {
 		return fmt.Errorf("object_size = %d: must be from 2·size, %d, to %d", o.ObjectSize, 2*o.Size, maxSide)
 	case o.Positions < 1 || o.Positions > maxPositions:
 		return fmt.Errorf("positions = %d: must be from 1 to %d", o.Positions, maxPositions)
+	case !(math.Abs(o.Curvature) <= maxCurvature):
+		return fmt.Errorf("probe_curvature = %g: must be from -%d to %[2]d", o.Curvature, maxCurvature)
 	case !(o.Photons >= 1) || o.Photons > 1e15:
 		return fmt.Errorf("photons = %g: must be from 1 to 1e15", o.Photons)
 	}
@@ -59,7 +67,7 @@ func Simulate(ctx context.Context, o Options, backend nn.Backend) (*Scan, error)
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("simulate a scan: %w", err)
 	}
-	s := &Scan{Size: o.Size, Probe: DefaultProbe(o.Size), Object: lines(o.ObjectSize, o.Phase, rand.New(rand.NewPCG(o.Seed, objectStream)))}
+	s := &Scan{Size: o.Size, Probe: curved(DefaultProbe(o.Size), o.Size, o.Curvature), Object: lines(o.ObjectSize, o.Phase, rand.New(rand.NewPCG(o.Seed, objectStream)))}
 	s.place(o)
 	if err := s.diffract(ctx, backend); err != nil {
 		return nil, fmt.Errorf("simulate a scan: %w", err)
@@ -109,6 +117,20 @@ func DefaultProbe(n int) []complex64 {
 	probe := make([]complex64, n*n)
 	for i, v := range blurred(disc, n, 1) {
 		probe[i] = complex(float32(v+floor), 0)
+	}
+	return probe
+}
+
+// curved adds a phase to a probe that rises with the square of the distance from its
+// centre, by the given radians at the edge of the default probe's disc.
+func curved(probe []complex64, n int, radians float64) []complex64 {
+	if radians == 0 {
+		return probe
+	}
+	edge := float64(n) / (0.7 * math.Pi * math.Pi) * math.Sqrt(2*math.Ln2)
+	for i, v := range probe {
+		y, x := float64(i/n)-float64(n-1)/2, float64(i%n)-float64(n-1)/2
+		probe[i] = complex64(complex128(v) * cmplx.Rect(1, radians*(y*y+x*x)/(edge*edge)))
 	}
 	return probe
 }

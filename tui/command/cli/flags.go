@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -20,10 +21,9 @@ import (
 // SettingFlags are the flags that set settings, for runs and for commands that show a run's
 // settings.
 type SettingFlags struct {
+	Of      *workloads.Workload // the only one that the command runs, with its own default preset; nil for any
 	Sources preset.Sources
 	More    []preset.Flag // specific to one command
-	// Of is the only workload of the command; nil for all of them.
-	Of      *preset.Shelf
 	maxTime time.Duration
 	origins settings.Origins // of what Resolve returned
 }
@@ -47,9 +47,8 @@ func (f *SettingFlags) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Sources.Preset, "preset", "", "preset to start from (see prismtop presets list)")
 	flags.StringVar(&f.Sources.File, "config", "", "file of settings over the preset's, in TOML")
 	flags.StringArrayVar(&f.Sources.Sets, "set", nil, "one setting as key=value; may be given again (see docs/settings.md)")
-	if f.Of == nil {
+	if f.Has("image") {
 		flags.String("image", "", "picture to reconstruct, a file")
-		flags.Bool("faithful", false, "keep PRISM's defects (see docs/faithful.md)")
 	}
 	flags.String("device", "auto", "where to compute: auto, cpu or cuda")
 	flags.Int("threads", 0, threadsHelp)
@@ -57,6 +56,36 @@ func (f *SettingFlags) Register(flags *pflag.FlagSet) {
 	flags.Uint64("seed", 0, "seed of weights, noise and random patterns")
 	flags.Int64("max-iterations", 0, "end after so many iterations; 0 is no limit")
 	flags.DurationVar(&f.maxTime, "max-time", 0, "end after so much running time, as 90s or 5m")
+	if f.Has("faithful") {
+		flags.Bool("faithful", false, "keep PRISM's defects (see docs/faithful.md)")
+	}
+}
+
+// Has reports whether the command's workload has a setting.
+func (f *SettingFlags) Has(key string) bool {
+	if f.Of == nil {
+		return true
+	}
+	_, known := f.Of.Presets.Table.Lookup(key)
+	return known
+}
+
+// shelves returns the presets of all workloads, those of the command's first.
+func (f *SettingFlags) shelves() preset.Shelves {
+	all := workloads.Presets()
+	if f.Of != nil {
+		own := slices.IndexFunc(all, func(s preset.Shelf) bool { return s.Table == f.Of.Presets.Table })
+		all[0], all[own] = all[own], all[0]
+	}
+	return all
+}
+
+// Fits returns an error if settings are of another workload than the command's.
+func (f *SettingFlags) Fits(v settings.Values) error {
+	if f.Of == nil || v.Table() == f.Of.Presets.Table {
+		return nil
+	}
+	return fmt.Errorf("of the workload %s: must be one of %s", v.Table().Workload, f.Of.Presets.Table.Workload)
 }
 
 // Resolve merges preset, file, environment and flags.
@@ -67,10 +96,7 @@ func (f *SettingFlags) Resolve(ctx context.Context, flags *pflag.FlagSet) (setti
 	if flags.Changed("config") && f.Sources.File == "" {
 		return settings.Values{}, nil, errors.New(`flag --config: "": must be the path of a file`)
 	}
-	f.Sources.Shelves = workloads.Presets()
-	if f.Of != nil {
-		f.Sources.Shelves = preset.Shelves{*f.Of}
-	}
+	f.Sources.Shelves = f.shelves()
 	if flags.Changed("preset") {
 		if _, err := f.Sources.Shelves.Lookup(f.Sources.Preset); err != nil {
 			return settings.Values{}, nil, fmt.Errorf("flag --preset: %w", err)
@@ -85,6 +111,11 @@ func (f *SettingFlags) Resolve(ctx context.Context, flags *pflag.FlagSet) (setti
 	f.Sources.Env, f.Sources.EnvOthers = os.Environ(), OtherEnvironment
 	f.ReadFlags(flags)
 	v, origins, err := preset.Resolve(f.Sources)
+	if err == nil {
+		if err = f.Fits(v); err != nil {
+			err = fmt.Errorf("the preset is %w", err)
+		}
+	}
 	f.origins = origins
 	return v, origins, err
 }

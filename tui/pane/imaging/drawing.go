@@ -1,6 +1,8 @@
 package imaging
 
 import (
+	"slices"
+
 	"prismtop/tui/pane"
 	"prismtop/tui/theme"
 )
@@ -91,7 +93,7 @@ func (p *picture) Press(key string) bool {
 	switch key {
 	case "v":
 		p.view = (p.view + 1) % numPictureViews
-		p.said = "reconstruction pane: " + [numPictureViews]string{
+		p.said = p.of.name + " pane: " + [numPictureViews]string{
 			"side by side, as far as there is room", "the reconstruction", "the truth", "the difference from the truth"}[p.view]
 	case "x":
 		p.recolour()
@@ -145,18 +147,4 @@ func (p *picture) Hints() []pane.Hint {
 }
 
 // Explain describes the pictures.
-func (p *picture) Explain() []string {
-	return []string{
-		"Reconstruction: the newest output of the decoder on the object's window, as amplitude. White is the truth's brightest " +
-			"amplitude, named in the lower edge, so that the scale stands still; without a truth it is the picture's own brightest.",
-		"Truth is the object that the simulated telescope measured. Difference is reconstruction less truth, pixel by pixel: blue where " +
-			"the reconstruction is too dark, orange where it is too bright, up to the number in the lower edge; without colours its magnitude.",
-		"PSNR, peak signal-to-noise ratio, is −10 log10 of the mean squared error, for a data range of 1. SSIM, structural similarity, is the mean " +
-			"over Gaussian windows of 11x11 pixels with σ = 1.5; 1 is equal. RMSE is the root mean square error in percent of the truth's " +
-			"root mean square. All are computed on the object's window by the run, not on what the terminal shows.",
-		"Pictures cost more bytes than the rest of the screen. They change at most three times a second and within a budget of bytes: " +
-			"where it is short, large changes come first and noise stays, until the run pauses or ends; then the whole picture is shown.",
-		"v: side by side, reconstruction, truth, difference. x: grey or viridis; of the difference, signed or magnitude. " +
-			"i: Kitty graphics where the terminal says that it has them, half blocks in 24-bit colours (64 levels) or of 256, braille, characters, off.",
-	}
-}
+func (p *picture) Explain() []string { return append(slices.Clone(p.of.explain), aboutPictures...) }

@@ -34,7 +34,7 @@ func noisyMoon(random *rand.Rand, frame int, noise float32) *profiles.Picture {
 func bytesOf(t *testing.T, profile colorprofile.Profile, w, h, budget int, noise float32) float64 {
 	random := rand.New(rand.NewPCG(7, 8))
 	at := time.Unix(1e9, 0)
-	p := newPicture(func() time.Time { return at }, terminal.NewGraphics())
+	p := newPicture(func() time.Time { return at }, terminal.NewGraphics(), amplitudeSubject)
 	p.SetBudget(budget, false)
 	p.SetTheme(theme.New(profile, true, false))
 	p.SetSize(w, h)
@@ -88,7 +88,7 @@ func TestAPausedRunShowsItsWholePicture(t *testing.T) {
 	for _, budget := range []int{terminal.PictureBudget, terminal.LowPictureBudget} {
 		at := time.Unix(1e9, 0)
 		pane := func() *picture {
-			p := newPicture(func() time.Time { return at }, terminal.NewGraphics())
+			p := newPicture(func() time.Time { return at }, terminal.NewGraphics(), amplitudeSubject)
 			p.SetBudget(budget, false)
 			p.SetTheme(theme.New(colorprofile.ANSI256, true, false))
 			p.SetSize(120, 57)
@@ -130,7 +130,7 @@ func differing(a, b string) int {
 }
 
 func TestAPaneIsRebuiltOnlyWhenItsPictureChanges(t *testing.T) {
-	p := newPicture(tuitest.Host{}.Now, terminal.NewGraphics())
+	p := newPicture(tuitest.Host{}.Now, terminal.NewGraphics(), amplitudeSubject)
 	p.SetTheme(theme.New(colorprofile.ANSI256, true, false))
 	p.SetSize(34, 17)
 	s := tuitest.Running()

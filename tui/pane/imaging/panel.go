@@ -13,14 +13,16 @@ import (
 	"prismtop/tui/theme"
 )
 
-// The panels of the reconstruction's pane; each has its own slot in the terminal.
+// The panels of a pane; each has its own slot in the terminal, from the first of the pane's
+// subject on.
 const (
 	reconstructionPanel = iota
 	truthPanel
 	differencePanel
+	numPanels
 )
 
-var panelNames = [terminal.PictureSlots]string{"reconstruction", "truth", "difference"}
+var panelNames = [numPanels]string{"reconstruction", "truth", "difference"}
 
 // panel is one picture of the pane, as displayed.
 type panel struct {
@@ -72,7 +74,7 @@ func (p *picture) reserve(c *chart.Canvas, at placed, h int) {
 	p.transmit(at.slot, terminal.Size{W: cw, H: ch})
 	for row := range ch {
 		for column := range cw {
-			c.Placeholder(at.x+column, (h-ch)/2+row, column, row, theme.Image(p.graphics.ID(at.slot)))
+			c.Placeholder(at.x+column, (h-ch)/2+row, column, row, theme.Image(p.graphics.ID(p.of.first+at.slot)))
 		}
 	}
 }
@@ -157,7 +159,7 @@ func (p *picture) transmit(slot int, size terminal.Size) {
 	x, y := p.graphics.CellSize()
 	side := p.side()
 	w, h := chart.Fit(img.Width, img.Height, min(side, size.W*x), min(side, size.H*y))
-	fresh := pn.sample(img, from, chart.Form{Way: chart.Values, Colors: colors, W: w, H: h}) || !p.graphics.Holds(slot, size)
+	fresh := pn.sample(img, from, chart.Form{Way: chart.Values, Colors: colors, W: w, H: h}) || !p.graphics.Holds(p.of.first+slot, size)
 	still := p.Snap.State != profiles.Running
 	if !fresh && (!pn.behind || !p.due || !still && !p.pace.Allows(pn.bytes) && !p.pace.Full()) {
 		return
@@ -173,7 +175,7 @@ func (p *picture) transmit(slot int, size terminal.Size) {
 		p.Stale = true
 		return
 	}
-	pn.bytes = p.graphics.Show(slot, data, size)
+	pn.bytes = p.graphics.Show(p.of.first+slot, data, size)
 	p.pace.Spend(pn.bytes)
 }
 
@@ -205,7 +207,7 @@ func encode(r *chart.Raster, colors theme.Map) ([]byte, error) {
 
 // image returns the picture of a panel and its source.
 func (p *picture) image(slot int, way drawing) (chart.Image, source) {
-	shown, truth := p.shown, p.Snap.Picture(truthPicture)
+	shown, truth := p.shown, p.Snap.Picture(p.of.truth)
 	switch slot {
 	case truthPanel:
 		return chart.Image{Width: truth.Width, Height: truth.Height, Pixels: truth.Pixels, White: p.scale.white},

@@ -22,7 +22,7 @@ var Reconstruction = pane.Spec{
 	Name:  "reconstruction",
 	Shape: layout.Shape{Width: layout.Extent{Least: 22, Good: 32, Most: 61, Weight: 3}, Height: layout.Extent{Least: 8, Good: 17, Most: 36, Weight: 4}, Square: true, Pair: true},
 	Needs: func(r *profiles.RunInfo) bool { return r.Schema.PictureNamed(reconstructionPicture) >= 0 },
-	New:   func(h pane.Host) pane.Pane { return newPicture(h.Now, h.Graphics()) },
+	New:   func(h pane.Host) pane.Pane { return newPicture(h.Now, h.Graphics(), amplitudeSubject) },
 }
 
 // Minimum times between two pictures regardless of the budget: the eye sees only a few pictures
@@ -50,6 +50,7 @@ const (
 // picture shows the reconstruction, the truth and their difference.
 type picture struct {
 	pane.Box
+	of       *subject
 	now      func() time.Time
 	graphics *terminal.Graphics
 	pace     terminal.Bucket
@@ -64,12 +65,12 @@ type picture struct {
 	shown  *profiles.Picture
 	at     time.Time
 	due    bool // pictures may change at the next drawing
-	panels [terminal.PictureSlots]panel
+	panels [numPanels]panel
 	scale  amplitudes
 }
 
-func newPicture(now func() time.Time, graphics *terminal.Graphics) *picture {
-	return &picture{Box: pane.Box{Title: "Reconstruction"}, now: now, graphics: graphics, pace: terminal.NewBucket(terminal.PictureBudget, now())}
+func newPicture(now func() time.Time, graphics *terminal.Graphics, of *subject) *picture {
+	return &picture{Box: pane.Box{Title: of.title}, of: of, now: now, graphics: graphics, pace: terminal.NewBucket(terminal.PictureBudget, now())}
 }
 
 // Lines returns the pane as lines.
@@ -93,8 +94,8 @@ func (p *picture) SetSize(w, h int) {
 
 // clear removes all pictures from the terminal.
 func (p *picture) clear() {
-	for slot := range terminal.PictureSlots {
-		p.graphics.Remove(slot)
+	for slot := range numPanels {
+		p.graphics.Remove(p.of.first + slot)
 	}
 }
 
@@ -125,10 +126,10 @@ func (p *picture) Update(s *profiles.Snapshot) {
 		period = lowPicturePeriod
 	}
 	p.due = s.State != profiles.Running || now.Sub(p.at) >= period
-	if p.due && (s.Picture(reconstructionPicture) != p.shown || !p.exact()) {
-		p.shown, p.at, p.Stale = s.Picture(reconstructionPicture), now, true
+	if p.due && (s.Picture(p.of.picture) != p.shown || !p.exact()) {
+		p.shown, p.at, p.Stale = s.Picture(p.of.picture), now, true
 	}
-	if before == nil || before.Picture(truthPicture) != s.Picture(truthPicture) || !sameMetrics(before, s) {
+	if before == nil || before.Picture(p.of.truth) != s.Picture(p.of.truth) || !sameMetrics(before, s) {
 		p.Stale = true
 	}
 }
@@ -145,7 +146,7 @@ func (p *picture) exact() bool {
 
 func (p *picture) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	w, h := c.Size()
-	edge := p.quality(c, s)
+	edge := p.of.foot(p, c, s)
 	if p.shown == nil {
 		p.clear()
 		pane.Message(c, "no picture"+words.Yet(s))
@@ -153,9 +154,9 @@ func (p *picture) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 	}
 	way, _ := p.drawing()
 	placed := p.place(s, w, h-1, way)
-	for slot := range terminal.PictureSlots {
+	for slot := range numPanels {
 		if way != kittyDrawing || !has(placed, slot) {
-			p.graphics.Remove(slot)
+			p.graphics.Remove(p.of.first + slot)
 		}
 	}
 	switch {
@@ -164,7 +165,7 @@ func (p *picture) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 	case len(placed) == 0:
 		pane.Message(c, "no truth to compare with")
 	default:
-		p.scale.measure(p.shown, s.Picture(truthPicture))
+		p.scale.measure(p.shown, s.Picture(p.of.truth), p.of.white)
 		area := c.Sub(0, 0, w, h-1)
 		p.paint(&area, placed, way)
 		if len(placed) > 1 {
@@ -196,13 +197,13 @@ func has(all []placed, slot int) bool {
 // place returns the panels of the view and their columns in w by h cells, none for views that
 // need an unknown truth.
 func (p *picture) place(s *profiles.Snapshot, w, h int, way drawing) []placed {
-	comparable := s.Picture(truthPicture) != nil && s.Picture(truthPicture).Width == p.shown.Width && s.Picture(truthPicture).Height == p.shown.Height
+	comparable := s.Picture(p.of.truth) != nil && s.Picture(p.of.truth).Width == p.shown.Width && s.Picture(p.of.truth).Height == p.shown.Height
 	var slots []int
 	switch p.view {
 	case reconstructionView:
 		slots = []int{reconstructionPanel}
 	case truthView:
-		if s.Picture(truthPicture) != nil {
+		if s.Picture(p.of.truth) != nil {
 			slots = []int{truthPanel}
 		}
 	case differenceView:
@@ -213,7 +214,7 @@ func (p *picture) place(s *profiles.Snapshot, w, h int, way drawing) []placed {
 		slots = []int{reconstructionPanel}
 		whole, _ := p.extent(w, h, way)
 		each := func(n int) int { return (w - n + 1) / n }
-		if s.Picture(truthPicture) != nil && each(2) >= max(whole*2/3, smallestPair) {
+		if s.Picture(p.of.truth) != nil && each(2) >= max(whole*2/3, smallestPair) {
 			slots = append(slots, truthPanel)
 		}
 		if comparable && each(3) >= max(whole/2, 2*smallestPair) {
@@ -263,7 +264,7 @@ func (p *picture) legend(all []placed, way drawing) string {
 		bright = "violet 0, yellow"
 	}
 	if has(all, reconstructionPanel) || has(all, truthPanel) {
-		parts = append(parts, bright+" "+strings.TrimSpace(amplitude(p.scale.white)))
+		parts = append(parts, p.of.ends(p, bright))
 		brief = parts[:1:1]
 	}
 	if has(all, differencePanel) {
@@ -316,18 +317,18 @@ type amplitudes struct {
 	between    [2]*profiles.Picture
 }
 
-// measure determines the scales. White is the maximum of the truth, which is constant, or of the
+// measure determines the scales. White, unless it is given, is the maximum of the truth, which is constant, or of the
 // picture if there is no truth. The end of the difference's scale is a round number; it changes
 // only if it becomes too small or if a smaller one would suffice with a quarter to spare.
-func (a *amplitudes) measure(shown, truth *profiles.Picture) {
+func (a *amplitudes) measure(shown, truth *profiles.Picture, white float32) {
 	of := truth
 	if of == nil {
 		of = shown
 	}
 	if of != a.of {
-		a.of, a.white = of, 0
+		a.of, a.white = of, white
 		for _, v := range of.Pixels {
-			if v > a.white && v < 1e30 {
+			if white == 0 && v > a.white && v < 1e30 {
 				a.white = v
 			}
 		}

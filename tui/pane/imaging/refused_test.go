@@ -29,7 +29,7 @@ func TestPicturesNeedNoColorsToBeRefused(t *testing.T) {
 		host.Drawing.Hear(tea.TerminalVersionMsg{Name: "kitty"}, 0, 0)
 		host.Drawing.Hear(uv.PrimaryDeviceAttributesEvent{62, 22}, 0, 0)
 		host.Drawing.Hear(uv.KittyGraphicsEvent{Options: kitty.Options{ID: host.Drawing.ID(0)}, Payload: []byte("OK")}, 0, 0)
-		p := newPicture(host.Now, host.Graphics())
+		p := newPicture(host.Now, host.Graphics(), amplitudeSubject)
 		p.SetTheme(theme.New(tt.profile, true, tt.ascii))
 		p.SetSize(34, 17)
 		p.Update(tuitest.Running())

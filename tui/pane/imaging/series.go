@@ -11,11 +11,14 @@ import (
 // without its series has nothing to show.
 
 const (
-	rmseSeries = "rmse_percent"
-	seenSeries = "coverage"
+	rmseSeries       = "rmse_percent"
+	seenSeries       = "coverage"
+	phaseErrorSeries = "phase_error_rad"
 
 	reconstructionPicture = "reconstruction"
 	truthPicture          = "truth"
+	phasePicture          = "phase" // radians above −π
+	phaseTruthPicture     = "phase_truth"
 )
 
 // wasCompared reports whether the result was compared with the truth.
@@ -31,7 +34,7 @@ func coveredShare(s *profiles.Snapshot) float64 {
 
 // sameMetrics reports whether two snapshots have the same values of the metrics.
 func sameMetrics(a, b *profiles.Snapshot) bool {
-	for _, name := range []string{words.PSNRSeries, words.SSIMSeries, rmseSeries} {
+	for _, name := range []string{words.PSNRSeries, words.SSIMSeries, rmseSeries, phaseErrorSeries} {
 		if x, y := a.Of(name), b.Of(name); x.Has != y.Has || x.Latest != y.Latest && !(math.IsNaN(x.Latest) && math.IsNaN(y.Latest)) {
 			return false
 		}

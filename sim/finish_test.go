@@ -1,0 +1,97 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/settings"
+	"prismtop/sim/prism"
+	"prismtop/sim/workload"
+	"prismtop/sim/workloads"
+)
+
+// slow makes tasks whose comparisons take some time, and that leave something at their end.
+type slow struct {
+	workload.Maker
+	compares time.Duration
+	leaves   error
+	made     *slowTask
+}
+
+func (m *slow) New(ctx context.Context, v settings.Values, in workload.Inputs) (workload.Task, error) {
+	task, err := m.Maker.New(ctx, v, in)
+	if err != nil {
+		return nil, err
+	}
+	m.made = &slowTask{Reconstruction: task.(*prism.Reconstruction), how: m}
+	return m.made, nil
+}
+
+type slowTask struct {
+	*prism.Reconstruction
+	how      *slow
+	compared time.Duration // in all
+	longest  time.Duration // comparison
+	finished int
+}
+
+func (s *slowTask) Quality(ctx context.Context) (profiles.Values, error) {
+	began := time.Now()
+	time.Sleep(s.how.compares)
+	v, err := s.Reconstruction.Quality(ctx)
+	took := time.Since(began)
+	s.longest, s.compared = max(s.longest, took), s.compared+took
+	return v, err
+}
+
+func (s *slowTask) Finish(context.Context) (string, error) {
+	s.finished++
+	return "left it there", s.how.leaves
+}
+
+// However short the interval is and however long a comparison takes, comparing takes a tenth of
+// the time: all comparisons but the last, which the end of the run demands, and the one before it.
+func TestComparingTakesAShareOfTheTime(t *testing.T) {
+	m := &slow{Maker: workloads.PRISM(workloads.Devices{}), compares: 2 * time.Millisecond}
+	began := time.Now()
+	r, _ := start(t, Options{Maker: m, Metrics: time.Nanosecond,
+		Settings: configured(t, append(small, "iterations=100000", "threshold=0", "init_iterations=0", "max_seconds=0.4")...)})
+	if err := r.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(began)
+	if most := took/10 + 2*m.made.longest; m.made.compared > most {
+		t.Errorf("comparisons took %v of %v", m.made.compared, took)
+	}
+	if m.made.compared < 2*m.compares {
+		t.Errorf("comparisons took %v: there were none in between", m.made.compared)
+	}
+}
+
+// A complete task leaves what others need and says so in the log. If that fails, the run is
+// complete nevertheless; a run that a limit ends leaves nothing.
+func TestACompleteTaskLeavesSomething(t *testing.T) {
+	for _, tt := range []struct {
+		leaves error
+		sets   string
+		times  int
+		log    string
+	}{
+		{nil, "max_iterations=0", 1, "left it there"},
+		{errors.New("no room for it"), "max_iterations=0", 1, "no room for it"},
+		{nil, "max_iterations=3", 0, "ended by max_iterations = 3"},
+	} {
+		m := &slow{Maker: workloads.PRISM(workloads.Devices{}), leaves: tt.leaves}
+		s := finish(t, Options{Maker: m, Settings: configured(t, append(small, "iterations=5", "samples=2", tt.sets)...)})
+		if s.State != profiles.Finished || m.made.finished != tt.times {
+			t.Errorf("%s: %v, finished %d times", tt.sets, s.State, m.made.finished)
+		}
+		if !slices.ContainsFunc(s.Log, func(l profiles.LogLine) bool { return l.Text == tt.log }) {
+			t.Errorf("%s: the log lacks %q: %v", tt.sets, tt.log, s.Log)
+		}
+	}
+}

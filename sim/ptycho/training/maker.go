@@ -1,0 +1,116 @@
+package training
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"prismtop/profiles/settings"
+	"prismtop/sim/checkpoint"
+	"prismtop/sim/ptycho"
+	"prismtop/sim/ptycho/scan"
+	"prismtop/sim/weights"
+	"prismtop/sim/workload"
+)
+
+// Maker makes trainings: it implements the workload "ptycho-training".
+type Maker struct {
+	// Open opens the device of the settings. Closing its backend ends its threads.
+	Open func(s *Settings) (Device, error)
+
+	// Kernels returns an error if this machine does not have the kernels.
+	Kernels func(name string) error
+
+	// GPUReason is the reason why no GPU can be used; empty if Open opens one.
+	GPUReason string
+
+	// Leave returns the file in which a complete training leaves its weights; nil for
+	// none.
+	Leave func(ptycho.Config) (string, error)
+}
+
+// objectName is the name of the simulated object.
+const objectName = "lines"
+
+// Inputs is a simulated scan.
+type Inputs struct{ Scan *scan.Scan }
+
+// Name returns the object's name.
+func (Inputs) Name() string { return objectName }
+
+// Load simulates the scan of the settings.
+func (m Maker) Load(ctx context.Context, v settings.Values) (workload.Inputs, error) {
+	s := From(v)
+	device, err := m.Open(&s)
+	if err != nil {
+		return nil, err
+	}
+	defer device.Backend.Close()
+	simulated, err := scan.Simulate(ctx, s.scan(), device.Backend)
+	if err != nil {
+		return nil, err
+	}
+	return Inputs{simulated}, nil
+}
+
+// SameInputs reports whether two settings simulate the same scan.
+func (m Maker) SameInputs(a, b settings.Values) bool {
+	s, t := From(a), From(b)
+	return s.scan() == t.scan()
+}
+
+// Reads returns false: no file is read.
+func (m Maker) Reads(settings.Values) bool { return false }
+
+// Check returns an error if this machine or this build does not have the device or the
+// kernels.
+func (m Maker) Check(v settings.Values, key string) error {
+	switch {
+	case key == settings.Device && v.Text(key) == "cuda" && m.GPUReason != "":
+		return &settings.KeyError{Key: key, Err: fmt.Errorf("device = cuda: %s: must be auto or cpu here", m.GPUReason)}
+	case key == "kernels":
+		return m.Kernels(v.Text(key))
+	}
+	return nil
+}
+
+// FitsBeside reports whether a training fits into memory in addition to the given number
+// of bytes.
+func (m Maker) FitsBeside(v settings.Values, held int64) bool {
+	s := From(v)
+	return s.fitsBeside(held)
+}
+
+// New prepares a training on its own device, which Close closes too.
+func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (workload.Task, error) {
+	s := From(v)
+	device, err := m.Open(&s)
+	if err != nil {
+		return nil, err
+	}
+	t, err := start(ctx, s, in.(Inputs).Scan, device)
+	if err != nil {
+		device.Backend.Close()
+		return nil, err
+	}
+	t.leave = m.Leave
+	return t, nil
+}
+
+// Weights returns the weights of a checkpoint by their names in files.
+func (m Maker) Weights(v settings.Values, c *checkpoint.Checkpoint) ([]weights.Tensor, error) {
+	s := From(v)
+	network, err := ptycho.New(s.network())
+	if err != nil {
+		return nil, err
+	}
+	all := network.StateDict()
+	for i := range all {
+		at := slices.IndexFunc(c.Arrays, func(a checkpoint.Array) bool { return a.Name == all[i].Name })
+		if at < 0 || !slices.Equal(c.Arrays[at].Shape, all[i].Shape) || c.Arrays[at].Float32 == nil {
+			return nil, fmt.Errorf("the array %s is missing, or not of the shape %v", all[i].Name, all[i].Shape)
+		}
+		all[i].Values = c.Arrays[at].Float32
+	}
+	return all, nil
+}

@@ -1,0 +1,141 @@
+package training
+
+import (
+	"fmt"
+	"math"
+
+	"prismtop/profiles/machine"
+	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
+	"prismtop/sim/ptycho"
+)
+
+// The groups, in the order of Settings.
+const (
+	groupScan      = "The scan"
+	groupNetwork   = "The network"
+	groupTraining  = "The training"
+	groupLimits    = "Limits of the run"
+	groupComputing = "How it is computed"
+)
+
+// Why the settings of a group cannot change during a run.
+const (
+	fixedScan    = "the scan is simulated at the start"
+	fixedNetwork = "other weights would be needed"
+	fixedSplit   = "the groups are divided at the start"
+)
+
+// Table is the single definition of each setting's name, meaning, range and presentation.
+// The fields of Settings hold the values.
+var Table = settings.NewTable("ptycho-training", joined,
+	settings.Integer(groupScan, "size", "pixels", "N, the side of a diffraction pattern", 64, 256).
+		Rule("a power of two", func(v any) bool { n, _ := v.(int64); return n == 64 || n == 128 || n == 256 }).Fixed(fixedScan),
+	settings.Integer(groupScan, "object_size", "pixels", "side of the simulated object, at least twice the size", 128, 4096).Fixed(fixedScan),
+	settings.Integer(groupScan, "positions", "", "number of diffraction patterns, and of groups", 16, 1<<16).Fixed(fixedScan),
+	settings.Number(groupScan, "photons", "", "mean number of photons of a pattern", 1, 1e15).Fixed(fixedScan),
+	settings.Switch(groupScan, "object_phase", "the object also shifts the phase").Fixed(fixedScan),
+	settings.Number(groupScan, "probe_curvature", "radians", "phase of the beam at its edge, above that in its centre; 0 is PtychoPINN's flat beam", -10, 10).Fixed(fixedScan),
+
+	settings.Integer(groupNetwork, "gridsize", "", "side of a group: gridsize² patterns are the channels of one object", 1, 4).Fixed(fixedNetwork),
+	settings.Integer(groupNetwork, "filters_scale", "", "factor of all numbers of filters; 2 is PtychoPINN's default", 1, 8).Fixed(fixedNetwork),
+
+	settings.Integer(groupTraining, "batch", "groups", "groups of a minibatch", 1, 1024).Fixed(fixedSplit),
+	settings.Integer(groupTraining, "epochs", "", "times that all training groups are learned from", 1, 1<<20).Fixed("the run is announced with it"),
+	settings.Number(groupTraining, "test_share", "", "share of the groups that is kept for testing, in whole minibatches and at least one", 0, 0.5).Fixed(fixedSplit),
+	settings.Number(groupTraining, "learning_rate", "", "Adam's step", 0, 1).Above().Live().Touches().Called("lr", 'l').Press(
+		settings.Press{Key: "l", Help: "halve learning rate", Does: settings.MoveBefore, Place: 4}, settings.Press{Key: "L", Help: "double learning rate", Does: settings.MoveNext, Place: 5}),
+	settings.Text(groupTraining, "scheduler", "learning rate over the epochs", "constant", "plateau").Live().Touches().Called("schedule", 'H').
+		Tune(1, "H", settings.MoveNext, "learning rate's schedule").
+		Listed(2, "the learning rate stays", "halves it when the test loss stands still"),
+	settings.Integer(groupTraining, "patience", "epochs", "end after so many epochs without a lower test loss; 0 never", 0, 1<<20).
+		Live().Limit().Called("patience", 'P').Tune(2, "p", settings.MoveWrite, "patience of the early stop").Words("", "never"),
+
+	settings.IterationLimit(groupLimits),
+	settings.UnitLimit(groupLimits, "epoch", "epochs", ""),
+	settings.TimeLimit(groupLimits),
+
+	settings.Switch(groupComputing, "checkpointing", "compute activations again for the backward pass instead of keeping them: less memory, more time").
+		Live().Touches("forward", "backward").Called("checkpoints", 'c').
+		Press(settings.Press{Key: "c", Help: "checkpointing", Does: settings.MoveNext, Place: 2, InFooter: true, Footer: "checkpoints", Rank: 2}).Compared(2, "false", "true"),
+	settings.Switch(groupComputing, "fused_optimizer", "update convolutions' weights as their gradients are computed, which then take no memory").
+		Live().Touches("backward", "optimizer").Called("fused Adam", 'o').
+		Press(settings.Press{Key: "o", Help: "fused optimizer", Does: settings.MoveNext, Place: 3, InFooter: true, Footer: "fused", Rank: 1}).Compared(1, "false", "true").Everything(),
+	settings.Text(groupComputing, "amp", "mixed precision of the convolutions; bf16x3 splits products and keeps nearly float32's accuracy", "off", "bf16", "bf16x3").
+		Live().Called("AMP", 'a').
+		Press(settings.Press{Key: "a", Help: "mixed precision: on, off", Does: settings.MoveToggle, Place: 1, InFooter: true, Footer: "AMP", Rank: 0, Width: 6}).
+		Compared(3, "off", "bf16", "bf16x3").Factor("amp", "bf16").
+		Listed(1, "float32", "the range of float32", "nearly float32's accuracy"),
+	settings.Integer(groupComputing, "threads", "", "worker threads; 0 is one per core", 0, 1024).Live().Called("threads", '+').Press(
+		settings.Press{Key: "-", Also: []string{"_"}, Help: "one thread less", Does: settings.MoveBefore, Place: 7}, settings.Press{Key: "+", Also: []string{"="}, Help: "one thread more", Does: settings.MoveNext, Place: 6}),
+	settings.Text(groupComputing, "kernels", "instruction set of the CPU's kernels; auto is the fastest of avx512, avx2 and go; amx is avx512 with products of bf16 by AMX",
+		"auto", "amx", "avx512", "avx2", "go").Fixed("the weights are laid out for it"),
+	settings.Switch(groupComputing, settings.LayerProfile, "show the layer that takes longest, beside what this machine can do at most").
+		Live().Called("layer profile", 'y').Tune(3, "y", settings.MoveNext, "profile of the layers"),
+	settings.Text(groupComputing, settings.Device, "where it is computed", "auto", "cpu", "cuda").Called("device", 'U').Fixed("the weights are laid out for it"),
+	settings.Integer(groupComputing, "seed", "", "seed of the object, the positions, the photons, the groups, the first weights and the order of the minibatches", 0, settings.MaxInteger).
+		Fixed("the scan and the first weights came from it"),
+)
+
+// joined checks the rules that involve several settings, for this machine's memory.
+func joined(v settings.Values) error { return joinedWith(v, available()) }
+
+// available returns the memory that this process may use, in bytes; 0 if that is unknown.
+func available() int64 {
+	m := machine.ReadMemory()
+	if m.Limit > 0 {
+		return m.Limit
+	}
+	return m.Total
+}
+
+func joinedWith(v settings.Values, memory int64) error {
+	s := From(v)
+	if s.ObjectSize < 2*s.Size {
+		return v.Wrong("object_size", fmt.Sprintf("must be at least twice the size, %d", 2*s.Size))
+	}
+	if near := max(4, s.GridSize*s.GridSize); s.GridSize > 1 && near >= s.Positions {
+		return v.Wrong("positions", fmt.Sprintf("must be at least %d for groups of %d", near+1, s.GridSize*s.GridSize))
+	}
+	if s.batches() < 1 {
+		return v.Wrong("batch", fmt.Sprintf("with %d of %d groups for testing, none is left to learn from: must be smaller", s.testGroups(), s.Positions))
+	}
+	if least := s.leastMemory(); memory > 0 && least > float64(memory) {
+		key := "batch"
+		if s.scanBytes() > least/2 {
+			key = "positions"
+		}
+		return v.Wrong(key, fmt.Sprintf("needs at least %s of memory, this machine has %s: must be smaller", unit.Memory(least), unit.Memory(float64(memory))))
+	}
+	return nil
+}
+
+// scanBytes is the memory of the patterns and of the object, which is drawn on a canvas
+// twice its side, in float64.
+func (s *Settings) scanBytes() float64 {
+	pixels, side := float64(s.Size)*float64(s.Size), float64(s.ObjectSize)
+	return 4*pixels*float64(s.Positions) + 32*side*side
+}
+
+// leastMemory is a lower bound of a run's memory: the scan, and the results of the
+// network's first stage for a minibatch, which the backward pass needs. Checkpointing
+// computes them again.
+func (s *Settings) leastMemory() float64 {
+	first := float64(ptycho.FirstFilters(s.Size)*s.FiltersScale) * float64(s.Size) * float64(s.Size) * float64(s.Batch)
+	planes := 2.0
+	if s.Checkpointing {
+		planes = 1
+	}
+	return s.scanBytes() + 4*planes*first
+}
+
+// fitsBeside reports whether a run of the settings fits into this machine's memory in
+// addition to the given number of bytes.
+func (s *Settings) fitsBeside(held int64) bool {
+	all := available()
+	left := float64(all - held)
+	if free := machine.ReadMemory().Available; free > 0 {
+		left = math.Min(left, float64(free))
+	}
+	return all <= 0 || s.leastMemory() <= left
+}

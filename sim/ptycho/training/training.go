@@ -1,0 +1,270 @@
+package training
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/machine"
+	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
+	"prismtop/sim/nn"
+	"prismtop/sim/optics"
+	"prismtop/sim/ptycho"
+	"prismtop/sim/ptycho/scan"
+	"prismtop/sim/workload"
+)
+
+// errDiverged ends a training whose loss is no longer finite.
+var errDiverged = fmt.Errorf("%w; a lower learning_rate may help", workload.ErrDiverged)
+
+// Device is the device on which a network is trained.
+type Device struct {
+	Backend nn.Backend
+
+	// Metrics compares amplitudes with the truth.
+	Metrics optics.Metrics
+}
+
+// training is a network being trained, a minibatch an iteration.
+type training struct {
+	settings Settings
+	leave    func(ptycho.Config) (string, error) // where complete trainings leave their weights; nil for nowhere
+	device   Device
+	network  *ptycho.Network
+	state    nn.State
+	groups   *groups
+	truth    *ptycho.Truth
+	program  *program // training
+	objects  *program // inference, for the test groups
+
+	epoch, inEpoch int
+	order          []int   // of the epoch's training groups
+	batch          []group // the newest minibatch
+	rate           [1]float32
+	lr             float64
+	plateau        plateau
+	began          time.Time // the epoch
+	done           bool
+	changed        bool // settings changed since the last iteration
+
+	result *result // newest evaluation; nil for none
+	keeps  bool    // weights are copied before each update
+	kept   [][]float32
+	broken bool // the update was cut short: the variables are undefined
+}
+
+// start prepares a training.
+func start(ctx context.Context, s Settings, from *scan.Scan, d Device) (*training, error) {
+	network, err := ptycho.New(s.network())
+	if err != nil {
+		return nil, err
+	}
+	g, err := divide(&s, from)
+	if err != nil {
+		return nil, err
+	}
+	truth, err := ptycho.NewTruth(from.Object, s.Size, g.centres())
+	if err != nil {
+		return nil, &settings.KeyError{Key: "positions", Err: fmt.Errorf("positions = %d: %w", s.Positions, err)}
+	}
+	variables, err := network.Model().InitialVariables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	state, err := d.Backend.NewState(ctx, variables)
+	if err != nil {
+		return nil, err
+	}
+	network.SetScale(state, ptycho.IntensityScale(s.Photons, s.Size))
+	t := &training{
+		settings: s, device: d, network: network, state: state, groups: g, truth: truth,
+		batch: make([]group, s.Batch), lr: s.LearningRate, plateau: newPlateau(), began: time.Now(),
+	}
+	if err := t.load(ctx); err != nil {
+		t.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// load compiles and loads both plans.
+func (t *training) load(ctx context.Context) error {
+	t.unload()
+	o := t.settings.plan()
+	plan, err := t.network.TrainingPlan(ctx, o)
+	if err != nil {
+		return err
+	}
+	if t.program, err = load(ctx, plan, t.device.Backend, t.state); err != nil {
+		return err
+	}
+	t.program.write(ptycho.ProbeInput, t.groups.probe)
+	if plan, err = t.network.InferencePlan(ctx, o); err != nil {
+		return err
+	}
+	t.objects, err = load(ctx, plan, t.device.Backend, t.state)
+	return err
+}
+
+func (t *training) unload() {
+	t.program.close()
+	t.objects.close()
+	t.program, t.objects = nil, nil
+}
+
+// Close frees the memory and the device.
+func (t *training) Close() {
+	t.unload()
+	t.state.Close()
+	t.device.Backend.Close()
+}
+
+// Device returns the device of the training.
+func (t *training) Device() workload.Device { return t.device.Backend }
+
+// Info describes the run.
+func (t *training) Info() profiles.RunInfo {
+	s := &t.settings
+	return profiles.RunInfo{
+		Schema: Schema(), Object: objectName, Parameters: t.network.Parameters(), Seed: s.Seed, Units: s.Epochs,
+		Notes: []string{fmt.Sprintf("%d groups to learn from and %d for testing, each of %s of %d×%[4]d pixels",
+			len(t.groups.train), len(t.groups.test), unit.Plural(s.network().Channels(), "pattern", "patterns"), s.Size)},
+	}
+}
+
+// Iterate learns from one minibatch.
+func (t *training) Iterate(ctx context.Context, rec *profiles.Iteration) (out workload.Outcome, err error) {
+	if t.done {
+		return workload.Outcome{Finished: true}, nil
+	}
+	rec.Kind, rec.Unit, rec.InUnit = KindMinibatch, int32(t.epoch), int32(t.inEpoch)
+	rec.Series = profiles.NoValues()
+	rec.Series[SeriesLearningRate] = t.lr
+	if t.program.fresh || t.changed {
+		rec.Flags |= profiles.Warmup
+	}
+	t.program.fresh, t.changed = false, false
+	if t.result == nil { // the picture that the first weights give
+		if err := t.timed(ctx, rec, t.evaluate); err != nil {
+			return out, err
+		}
+	}
+	if err := t.learn(ctx, rec); err != nil {
+		return out, err
+	}
+	if t.inEpoch++; t.inEpoch == t.settings.batches() {
+		err = t.endEpoch(ctx, rec, &out)
+	}
+	return out, err
+}
+
+// timed counts the time of f to the metrics.
+func (t *training) timed(ctx context.Context, rec *profiles.Iteration, f func(context.Context) error) error {
+	began := time.Now()
+	err := f(ctx)
+	rec.Phases[PhaseMetrics] += int64(time.Since(began))
+	return err
+}
+
+// learn runs the plan on the next minibatch.
+func (t *training) learn(ctx context.Context, rec *profiles.Iteration) error {
+	began := time.Now()
+	if t.order == nil {
+		t.order = t.groups.order(t.settings.Seed, t.epoch)
+	}
+	for i := range t.batch {
+		t.batch[i] = t.groups.train[t.order[t.inEpoch*len(t.batch)+i]]
+	}
+	least := t.program.feed(t.groups, t.batch)
+	t.rate[0] = float32(t.lr)
+	t.program.write(nn.LearningRateInput, t.rate[:])
+	rec.Phases[PhaseLoad] = int64(time.Since(began))
+
+	for _, segment := range []nn.Segment{nn.SegmentForward, nn.SegmentEvaluate} {
+		if err := t.program.run(ctx, segment, &rec.Phases); err != nil {
+			return err
+		}
+	}
+	loss := t.program.loss()
+	rec.Series[SeriesPoisson], rec.Series[SeriesLoss] = loss, loss-least
+	if math.IsNaN(loss) || math.IsInf(loss, 0) {
+		rec.Flags |= profiles.NonFinite
+		t.done = true
+		return errDiverged
+	}
+	t.keepWeights()
+	err := t.program.run(ctx, nn.SegmentUpdate, &rec.Phases)
+	t.broken = err != nil
+	return err
+}
+
+// endEpoch measures the result of an epoch and decides how to go on.
+func (t *training) endEpoch(ctx context.Context, rec *profiles.Iteration, out *workload.Outcome) error {
+	var loss float64
+	err := t.timed(ctx, rec, func(ctx context.Context) (err error) {
+		if err = t.evaluate(ctx); err == nil {
+			loss, err = t.testLoss(ctx)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	out.Measured = t.result.values
+	out.Measured[SeriesTestLoss] = loss
+	rec.Series[SeriesTestLoss] = loss
+	t.epoch++
+	t.lr = t.plateau.step(loss, t.lr, t.settings.Scheduler)
+	t.done = t.epoch == t.settings.Epochs || t.settings.Patience > 0 && t.plateau.stale >= t.settings.Patience
+	out.UnitEnded, out.Finished = true, t.done
+	out.Result = profiles.UnitResult{Unit: rec.Unit, Iterations: int32(t.inEpoch), Values: rec.Series, Elapsed: time.Since(t.began)}
+	t.inEpoch, t.order, t.began = 0, nil, time.Now()
+	return nil
+}
+
+// Apply applies changed settings. Only live ones may differ from the previous ones.
+func (t *training) Apply(ctx context.Context, v settings.Values) error {
+	s, old := From(v), t.settings
+	if s.Threads != old.Threads {
+		t.device.Backend.SetThreads(threads(s.Threads))
+	}
+	if s.LearningRate != old.LearningRate {
+		t.lr, t.plateau.bad = s.LearningRate, 0
+	}
+	t.settings, t.changed = s, true
+	if s.plan() == old.plan() { // one plan serves both
+		return nil
+	}
+	return t.load(ctx)
+}
+
+// threads returns the effective number of threads: 0 means one per processor.
+func threads(setting int) int {
+	if setting == 0 {
+		return machine.Processors()
+	}
+	return setting
+}
+
+// Steps returns the steps of the training plan and their times in the newest iteration.
+func (t *training) Steps() ([]profiles.Layer, []int64) {
+	return t.program.layers, t.program.exe.StepNanos()
+}
+
+// Memory returns the memory of the run by category; the inference plan of the test groups
+// counts as activations.
+func (t *training) Memory() profiles.Memory {
+	variables, own, beside := t.network.Model().Variables(), t.program.plan.ArenaUsage(), t.objects.plan.ArenaUsage()
+	u := t.program.plan.VariableUsage(variables)
+	inputs, scratch := own[nn.Inputs]+beside[nn.Inputs], own[nn.Scratch]+beside[nn.Scratch]
+	return profiles.Memory{Parts: [profiles.MaxMemory]int64{
+		MemoryWeights: u[nn.Weights], MemoryGradients: u[nn.Gradients], MemoryMoments: u[nn.Moments],
+		MemoryActivations: t.program.plan.ArenaBytes + t.objects.plan.ArenaBytes - inputs - scratch,
+		MemoryInputs:      inputs,
+		MemoryScratch:     u[nn.Scratch] + scratch + t.program.exe.ScratchBytes() + t.objects.exe.ScratchBytes(),
+		MemoryScan:        t.groups.bytes(),
+	}}
+}

@@ -1,0 +1,97 @@
+package imaging
+
+import (
+	"math"
+	"strings"
+
+	"prismtop/profiles"
+	"prismtop/profiles/unit"
+	"prismtop/tui/chart"
+	"prismtop/tui/layout"
+	"prismtop/tui/pane"
+	"prismtop/tui/theme"
+	"prismtop/tui/words"
+)
+
+// Phase specifies the pane of the phase of a complex reconstruction, the true phase and their
+// difference.
+var Phase = pane.Spec{
+	Name:  "phase",
+	Shape: layout.Shape{Width: layout.Extent{Least: 22, Good: 32, Most: 61, Weight: 3}, Height: layout.Extent{Least: 8, Good: 17, Most: 36, Weight: 4}, Square: true, Pair: true},
+	Needs: func(r *profiles.RunInfo) bool { return r.Schema.PictureNamed(phasePicture) >= 0 },
+	Late:  true,
+	New:   func(h pane.Host) pane.Pane { return newPicture(h.Now, h.Graphics(), phaseSubject) },
+}
+
+// subject is what a pane of pictures shows.
+type subject struct {
+	name, title    string
+	picture, truth string  // their names in the schema
+	first          int     // slot in the terminal of the first panel
+	white          float32 // the value drawn white; 0 for the truth's largest
+
+	// ends describes the ends of the scale in the lower edge, given the colour of the upper one.
+	ends func(p *picture, bright string) string
+	// foot writes the last row and returns the column after it.
+	foot    func(p *picture, c *chart.Canvas, s *profiles.Snapshot) int
+	explain []string
+}
+
+var amplitudeSubject = &subject{
+	name: "reconstruction", title: "Reconstruction", picture: reconstructionPicture, truth: truthPicture,
+	ends: func(p *picture, bright string) string {
+		return bright + " " + strings.TrimSpace(amplitude(p.scale.white))
+	},
+	foot: (*picture).quality,
+	explain: []string{
+		"Reconstruction: the newest output of the network on the object's window, as amplitude. White is the truth's brightest " +
+			"amplitude, named in the lower edge, so that the scale stands still; without a truth it is the picture's own brightest.",
+		"Truth is the simulated object that was measured. Difference is reconstruction less truth, pixel by pixel: blue where " +
+			"the reconstruction is too dark, orange where it is too bright, up to the number in the lower edge; without colours its magnitude.",
+		"PSNR, peak signal-to-noise ratio, is −10 log10 of the mean squared error, for a data range of 1. SSIM, structural similarity, is the mean " +
+			"over Gaussian windows of 11x11 pixels with σ = 1.5; 1 is equal. RMSE is the root mean square error in percent of the truth's " +
+			"root mean square. All are computed on the object's window by the run, not on what the terminal shows.",
+	},
+}
+
+var phaseSubject = &subject{
+	name: "phase", title: "Phase", picture: phasePicture, truth: phaseTruthPicture, first: numPanels, white: 2 * math.Pi,
+	ends: func(_ *picture, bright string) string {
+		if dark, yellow, both := strings.Cut(bright, " 0, "); both {
+			return dark + " −π, " + yellow + " π"
+		}
+		return "black −π, " + bright + " π"
+	},
+	foot: (*picture).phaseError,
+	explain: []string{
+		"Phase: that of the newest reconstruction, after the constant factor that diffraction cannot show was removed: the one with which " +
+			"the reconstruction comes closest to the truth. Black is −π, white is π. A pixel is drawn on the side of ±π that is closer to its true phase.",
+		"Truth is the phase of the object that was scanned. Difference is reconstruction less truth, pixel by pixel, in radians: blue where " +
+			"the reconstruction lags, orange where it leads, up to the number in the lower edge; without colours its magnitude.",
+		"Phase error is the root mean square difference of the phases, in radians. Where the object is dark its phase is uncertain.",
+	},
+}
+
+// aboutPictures explains what all panes of pictures share.
+var aboutPictures = []string{
+	"Pictures cost more bytes than the rest of the screen. They change at most three times a second and within a budget of bytes: " +
+		"where it is short, large changes come first and noise stays, until the run pauses or ends; then the whole picture is shown.",
+	"v: side by side, reconstruction, truth, difference. x: grey or viridis; of the difference, signed or magnitude. " +
+		"i: Kitty graphics where the terminal says that it has them, half blocks in 24-bit colours (64 levels) or of 256, braille, characters, off.",
+}
+
+// phaseError writes the newest difference of the phases into the last row and returns the column
+// after it.
+func (p *picture) phaseError(c *chart.Canvas, s *profiles.Snapshot) int {
+	w, h := c.Size()
+	v := s.Of(phaseErrorSeries)
+	if !v.Has {
+		text := words.FittingOrLast(w, "phase error: not measured"+words.Yet(s), "not measured"+words.Yet(s))
+		return c.Text(0, h-1, chart.Cut(text, w), theme.Faint)
+	}
+	x := 0
+	if w >= 26 {
+		x = c.Text(0, h-1, "error ", theme.Faint)
+	}
+	return c.Text(x, h-1, strings.TrimSpace(unit.Fixed(v.Latest, 5))+" rad", theme.Strong)
+}
