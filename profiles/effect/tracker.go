@@ -105,10 +105,11 @@ func (e *Tracker) Items(n int) { e.items = int64(max(n, 1)) }
 
 // timed returns the times of an iteration, of an item each.
 func (e *Tracker) timed(it *profiles.Iteration) timed {
-	t := timed{ns: max(it.Total/e.items, 1), phases: it.Phases}
-	if e.items > 1 {
+	items := max(e.items, 1) // 0 before the first announcement
+	t := timed{ns: max(it.Total/items, 1), phases: it.Phases}
+	if items > 1 {
 		for p := range t.phases {
-			t.phases[p] /= e.items
+			t.phases[p] /= items
 		}
 	}
 	return t

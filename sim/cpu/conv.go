@@ -154,6 +154,7 @@ func (b *binder) convScatter(stride, pad, outputPad int, relu bool) func() {
 		return b.rectified(relu, large, b.denseScatter(&g, large, small, w, bias))
 	}
 	if shape := g.scatterShape(); g.stride == 1 && b.direct(&shape) {
+		shape.relu = relu
 		return b.directly(&shape, large, small, w, bias)
 	}
 	if b.patched(&g) {

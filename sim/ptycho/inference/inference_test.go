@@ -2,6 +2,7 @@ package inference
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -121,7 +122,10 @@ func TestADifferentObjectEndsTheRun(t *testing.T) {
 func TestPrecisionsAreComparedWithThemselves(t *testing.T) {
 	v := resolved(t, "batch_size=20")
 	task := start(t, maker(t), v)
-	for _, amp := range []string{"off", "bf16x3", "bf16", "off", "bf16"} {
+	for _, amp := range []string{"off", "bf16x3", winograd, "bf16", "off", "bf16"} {
+		if v = set(t, v, winograd, fmt.Sprint(amp == winograd)); amp == winograd {
+			amp = "off"
+		}
 		v = set(t, v, "amp", amp)
 		if err := task.Apply(t.Context(), v); err != nil {
 			t.Fatal(err)
@@ -131,7 +135,7 @@ func TestPrecisionsAreComparedWithThemselves(t *testing.T) {
 			t.Fatalf("%s: %v", amp, err)
 		}
 	}
-	for _, amp := range []string{"bf16", "bf16x3"} {
+	for _, amp := range []string{"bf16", "bf16x3", winograd} {
 		worst := 0.0
 		for i, z := range task.first[amp].patches {
 			d := z - task.first["off"].patches[i]

@@ -36,6 +36,7 @@ var Table = settings.NewTable("ptycho", validate,
 	settings.Integer(groupScan, "positions", "", "number of diffraction patterns", 16, 1<<16),
 	settings.Number(groupScan, "photons", "", "mean number of photons of a pattern", 1, 1e15),
 	settings.Switch(groupScan, "object_phase", "the object also shifts the phase"),
+	settings.Number(groupScan, "probe_curvature", "radians", "phase of the beam at its edge, above that in its centre; 0 is PtychoPINN's flat beam", -10, 10),
 	settings.Integer(groupScan, settings.Seed, "", "seed of the object, the positions, the photons and the groups", 0, math.MaxInt64),
 
 	settings.Integer(groupComputing, settings.BatchSize, "", "objects that the network computes at a time, at most as many as the scan has", 1, maxBatch).
@@ -55,6 +56,16 @@ var Table = settings.NewTable("ptycho", validate,
 		Press(settings.Press{Key: "a", Help: "mixed precision: on, off", Does: settings.MoveToggle, Place: 4, InFooter: true, Footer: "AMP", Rank: 0, Width: 6}).
 		Compared(1, "off", "bf16", "bf16x3").Factor("amp", "bf16").
 		Listed(1, "float32", "the range of float32", "nearly float32's accuracy"),
+	settings.Switch(groupComputing, winograd, "3×3 convolutions by Winograd's F(4×4, 3×3): a quarter of the multiplications, ten times the rounding error of float32").
+		Live().Touches("predict").Called("Winograd", 'W').
+		Press(settings.Press{Key: "W", Help: "convolutions by Winograd", Does: settings.MoveNext, Place: 8, InFooter: true, Footer: "Winograd", Rank: 3}).
+		Compared(2, "false", "true").Factor("winograd", "true").
+		Idle(func(v settings.Values) string {
+			if v.Text("amp") == "off" {
+				return ""
+			}
+			return "mixed precision computes the convolutions in its own way"
+		}),
 	settings.Integer(groupComputing, settings.Threads, "", "worker threads; 0 is one per core", 0, 1024).Live().Called("threads", '+').Press(
 		settings.Press{Key: "+", Help: "one thread more", Does: settings.MoveNext, Place: 5},
 		settings.Press{Key: "-", Help: "one less", Does: settings.MoveBefore, Place: 6}),
@@ -112,7 +123,7 @@ func config(v settings.Values) ptycho.Config {
 func scanOptions(v settings.Values) scan.Options {
 	return scan.Options{
 		Size: v.Int("size"), ObjectSize: v.Int("object_size"), Positions: v.Int("positions"), Photons: v.Number("photons"),
-		Phase: v.On("object_phase"), Seed: seed(v),
+		Phase: v.On("object_phase"), Curvature: v.Number("probe_curvature"), Seed: seed(v),
 	}
 }
 
@@ -121,13 +132,26 @@ func seed(v settings.Values) uint64 { return uint64(v.Int(settings.Seed)) }
 // planOptions returns the plan of the settings.
 func planOptions(v settings.Values) ptycho.PlanOptions {
 	o := ptycho.PlanOptions{Batch: v.Int(settings.BatchSize)}
-	switch v.Text("amp") {
+	switch precision(v) {
 	case "bf16":
 		o.AMP = tensor.BFloat16
 	case "bf16x3":
 		o.Products = nn.BF16x3
+	case winograd:
+		o.Products = nn.Winograd
 	}
 	return o
+}
+
+// winograd is the precision of Winograd's convolutions.
+const winograd = "winograd"
+
+// precision names how the settings round: by a value of amp, or winograd.
+func precision(v settings.Values) string {
+	if amp := v.Text("amp"); amp != "off" || !v.On(winograd) {
+		return amp
+	}
+	return winograd
 }
 
 // limit returns the bound of the memory in bytes, 0 for none.

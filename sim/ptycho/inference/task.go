@@ -102,8 +102,8 @@ func (t *Task) setWeights(all []weights.Tensor) error {
 
 // expect makes room for the first results under the precision of the settings.
 func (t *Task) expect(v settings.Values) {
-	if amp := v.Text("amp"); t.first[amp] == nil {
-		t.first[amp] = &results{make([]complex64, len(t.groups)*patchPixels), make([]bool, len(t.groups))}
+	if p := precision(v); t.first[p] == nil {
+		t.first[p] = &results{make([]complex64, len(t.groups)*patchPixels), make([]bool, len(t.groups))}
 	}
 }
 
@@ -274,14 +274,15 @@ func (t *Task) cut(object []float32) {
 }
 
 // Tolerances of the same group's results in different batches, relative to a modulus of 1: exact
-// but for the rounding of another order of sums, or of bf16.
-var tolerances = map[string]float64{"off": 1e-5, "bf16": 0.05, "bf16x3": 1e-4}
+// but for the rounding of another order of sums, or of bf16. Winograd's method serves the layers with
+// many outputs in a batch, so that it depends on the batch which are computed by it.
+var tolerances = map[string]float64{"off": 1e-5, "bf16": 0.05, "bf16x3": 1e-4, winograd: 1e-4}
 
 // same compares the patch of a group with its first result under this precision, and keeps the
 // first. The difference is NaN for that. A larger difference than the tolerance is an error.
 func (t *Task) same(group int) (difference float64, err error) {
-	amp := t.v.Text("amp")
-	first := t.first[amp]
+	rounding := precision(t.v)
+	first := t.first[rounding]
 	kept := first.patches[group*patchPixels:][:patchPixels]
 	if !first.known[group] {
 		first.known[group] = true
@@ -294,7 +295,7 @@ func (t *Task) same(group int) (difference float64, err error) {
 			difference = m
 		}
 	}
-	if tolerance := tolerances[amp]; !(difference <= tolerance) {
+	if tolerance := tolerances[rounding]; !(difference <= tolerance) {
 		return difference, fmt.Errorf("the object of group %d in a batch of %d differs from its first result by %.2g: must be at most %g",
 			group, t.programs[0].options.Batch, difference, tolerance)
 	}

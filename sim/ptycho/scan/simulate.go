@@ -25,6 +25,10 @@ type Options struct {
 // bufferShare is the share of the object's side that positions keep from its edge.
 const bufferShare = 0.35
 
+// Defocus is the curvature of the beam of this program's own scans. Under the flat, symmetric default
+// probe an object and its twin, inverted and conjugated, have the same diffraction.
+const Defocus = 3
+
 // maxCurvature bounds the curvature of a beam, whose phase must not change by more than
 // half a turn between two pixels.
 const maxCurvature = 10

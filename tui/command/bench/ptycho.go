@@ -314,7 +314,7 @@ func (f *ptychoFlags) prepare(ctx context.Context, folder string, shown *progres
 		return err
 	}
 	defer backend.Close()
-	o := scan.Options{Size: j.Size, ObjectSize: max(256, 5*j.Size/2), Positions: j.Images, Photons: f.photons, Phase: true, Seed: j.Seed}
+	o := scan.Options{Size: j.Size, ObjectSize: max(256, 5*j.Size/2), Positions: j.Images, Photons: f.photons, Phase: true, Curvature: scan.Defocus, Seed: j.Seed}
 	s, err := scan.Simulate(ctx, o, backend)
 	if err != nil {
 		return err
