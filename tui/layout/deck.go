@@ -150,8 +150,8 @@ func (a *Arrangement) plan(order []Pane, insisted Set, w, h int) node {
 		}
 		var placed Set
 		p.panes(&placed)
-		for _, well := range []bool{true, false} {
-			got, n, all := a.fill(p.node, placed, order, insisted, w, h, well)
+		for _, pack := range []packing{a.deck.goodRows, a.deck.leastRows, a.deck.lowRows} {
+			got, n, all := a.fill(p.node, placed, order, insisted, w, h, pack)
 			if n > most && (!p.whole || n == len(order)) {
 				best, most = got, n
 			}
@@ -170,9 +170,8 @@ func (a *Arrangement) plan(order []Pane, insisted Set, w, h int) node {
 }
 
 // fill returns a plan with as many panes of an order as fit, and their number. Panes without a
-// place in the plan go into rows below, packed at their Good or Least width; all reports that
-// there were none among those tried.
-func (a *Arrangement) fill(p node, placed Set, order []Pane, insisted Set, w, h int, well bool) (filled node, n int, all bool) {
+// place in the plan go into rows below; all reports that there were none among those tried.
+func (a *Arrangement) fill(p node, placed Set, order []Pane, insisted Set, w, h int, pack packing) (filled node, n int, all bool) {
 	var keep Set
 	var beneath []Pane
 	for n, id := range order {
@@ -180,7 +179,7 @@ func (a *Arrangement) fill(p node, placed Set, order []Pane, insisted Set, w, h 
 		if !placed[id] {
 			beneath = append(beneath, id)
 		}
-		next := with(p, &keep, a.deck.rows(beneath, w, well))
+		next := with(p, &keep, pack(beneath, w))
 		if !next.fits(w, h, false) || a.guest(id) && !insisted[id] && !next.fits(w, h, true) {
 			return filled, n, len(beneath) == 0
 		}
@@ -209,25 +208,61 @@ func (a *Arrangement) guest(id Pane) bool { return a.core != nil && !slices.Cont
 // one returns a node for a single pane with its default shape.
 func (d *Deck) one(id Pane) node { return node{pane: id, shape: &d.Panes[id].Shape} }
 
-// rows packs panes side by side: as many per row as fit at their Good width if well, otherwise at
-// their Least width.
-func (d *Deck) rows(ids []Pane, w int, well bool) []node {
+// packing packs panes side by side into rows of w cells.
+type packing func(ids []Pane, w int) []node
+
+// goodRows packs as many panes per row as fit at their Good width.
+func (d *Deck) goodRows(ids []Pane, w int) []node {
+	return d.rows(ids, w, func(e Extent) int { return e.Good })
+}
+
+// leastRows packs as many panes per row as fit at their Least width.
+func (d *Deck) leastRows(ids []Pane, w int) []node {
+	return d.rows(ids, w, func(e Extent) int { return e.Least })
+}
+
+func (d *Deck) rows(ids []Pane, w int, width func(Extent) int) []node {
 	var out, line []node
 	used := 0
 	for _, id := range ids {
 		n := d.one(id)
-		e := n.extent(across, 0)
-		width := e.Least
-		if well {
-			width = e.Good
-		}
-		if len(line) > 0 && used+width > w {
+		needs := width(n.extent(across, 0))
+		if len(line) > 0 && used+needs > w {
 			out, line, used = append(out, node{axis: across, parts: line}), nil, 0
 		}
-		line, used = append(line, n), used+width
+		line, used = append(line, n), used+needs
 	}
 	if len(line) > 0 {
 		out = append(out, node{axis: across, parts: line})
 	}
+	return out
+}
+
+// lowRows packs panes into the rows of the least height: unlike full rows, they never need more of it
+// on a wider screen.
+func (d *Deck) lowRows(ids []Pane, w int) []node {
+	heights, begins := make([]int, len(ids)+1), make([]int, len(ids)+1) // of the rows up to a pane; of the last of them
+	for end := 1; end <= len(ids); end++ {
+		used, high := 0, 0
+		for begin := end - 1; begin >= 0; begin-- {
+			n := d.one(ids[begin])
+			used, high = used+n.extent(across, 0).Least, max(high, n.extent(down, 0).Least)
+			if used > w && begin < end-1 {
+				break
+			}
+			if total := heights[begin] + high; begin == end-1 || total < heights[end] {
+				heights[end], begins[end] = total, begin
+			}
+		}
+	}
+	var out []node
+	for end := len(ids); end > 0; end = begins[end] {
+		var line []node
+		for _, id := range ids[begins[end]:end] {
+			line = append(line, d.one(id))
+		}
+		out = append(out, node{axis: across, parts: line})
+	}
+	slices.Reverse(out)
 	return out
 }
