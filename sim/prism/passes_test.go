@@ -54,7 +54,7 @@ func TestPassesTrainThePatternAgain(t *testing.T) {
 	}
 }
 
-// The measurement cache is cleared whenever so many samples are done, as PRISM's guide advises: with three samples
+// The measurement cache is cleared after every n samples, as PRISM's guide advises: with three samples
 // and three passes, every two of nine samples, what was held by then is measured again. The results are the same.
 func TestTheCacheIsClearedEveryFewSamples(t *testing.T) {
 	sets := append(append([]string(nil), steadySettings...), "passes=3", "threshold=0")

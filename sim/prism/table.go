@@ -109,7 +109,7 @@ var Table = settings.NewTable("prism", joined,
 		Idle(when("pattern", "trainer", "asked once per sample in the trainer pattern")),
 	settings.Integer(groupComputing, "measurement_cache_mb", "MiB", "bound of the measurement cache", 1, 1<<20).
 		Live().Touches("telescope").Called("meas. cache MiB", 'G').Tune(17, "G", settings.MoveWrite, "measurement cache's MiB"),
-	settings.Integer(groupComputing, "clear_cache_every", "samples", "clear the measurement cache whenever so many more samples are done; 0 never", 0, maxCount).
+	settings.Integer(groupComputing, "clear_cache_every", "samples", "clear the measurement cache after every n samples; 0 never", 0, maxCount).
 		Live().Touches("telescope").Called("clear cache", '%').Tune(22, "%", settings.MoveWrite, "clear cache every n samples"),
 	settings.Switch(groupComputing, "fft_cache", "keep FFT plans and their twiddle factors").Live().Touches("telescope", "backward").Called("FFT plans", 'f').
 		Press(settings.Press{Key: "f", Help: "FFT plan cache", Does: settings.MoveNext, Place: 2, InFooter: true, Footer: "FFT", Rank: 2}).Compared(2, "false", "true").Everything().Factor("caches", "true"),
