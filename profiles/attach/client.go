@@ -149,12 +149,23 @@ func (c *Client) Away() Away { return c.hello.Away }
 // Snapshots delivers the newest snapshot; the channel is closed when Run returns.
 func (c *Client) Snapshots() <-chan *profiles.Snapshot { return c.offers }
 
+// leaveLimit bounds how long a client that leaves waits for the session to notice.
+const leaveLimit = 300 * time.Millisecond
+
+// leave ends the connection once the session knows: who attaches next finds the lease free.
+func (c *Client) leave() {
+	if half, ok := c.net.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil && c.net.SetReadDeadline(time.Now().Add(leaveLimit)) == nil {
+		return
+	}
+	_ = c.net.Close()
+}
+
 // Run receives until the session ends or ctx does, and returns how the run ended, as the session
 // says.
 func (c *Client) Run(ctx context.Context) (why string, err error) {
 	defer close(c.offers)
 	defer c.end()
-	stop := context.AfterFunc(ctx, func() { _ = c.net.Close() })
+	stop := context.AfterFunc(ctx, c.leave)
 	defer stop()
 	reporting := make(chan struct{})
 	go func() {

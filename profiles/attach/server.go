@@ -310,6 +310,7 @@ func (c *conn) watch(r io.Reader, hello clientHello, answer serverHello) {
 		_ = c.net.Close() // ends reading
 	}()
 	c.read(r)
+	c.seat.Release() // before the client hears of the end
 	close(gone)
 	_ = c.net.Close() // ends writing
 	<-written
