@@ -238,7 +238,7 @@ func (c *compiler) lower(n node) {
 		rule := n.op.precision()
 		if want := rule.operandType(specs, i, c.options.AMP); want != specs[i].dtype {
 			what := "cast"
-			if rule == reduced && i == 1 {
+			if rule == reduced && i == 1 || rule == reducedAll && i == 0 {
 				what = "weight cast"
 			}
 			in[i] = c.convert(in[i], want, n.layer, what, phase)
