@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"prismtop/profiles/machine"
 	"prismtop/sim/cpu"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
@@ -59,6 +60,9 @@ func measure(b *testing.B, o PlanOptions, segments ...nn.Segment) {
 		}
 	}
 	b.ReportMetric(float64(p.plan.ArenaBytes+p.exe.ScratchBytes())/1e6, "MB")
+	if _, peak, reason := machine.ReadResident(); reason == "" {
+		b.ReportMetric(float64(peak)/1e6, "MB-process-peak")
+	}
 	b.ReportMetric(float64(flops)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 	if testing.Verbose() {
 		for i, s := range p.plan.Steps {
