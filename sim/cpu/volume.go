@@ -85,7 +85,7 @@ func (b *binder) volumeParts(first, channels int) []volume.Part {
 	for i := first; i < len(b.current.In); i++ {
 		s := b.inShape(i)
 		if _, g := b.volume(s); b.err == nil {
-			parts = append(parts, volume.Part{X: b.in(i), First: at, Channels: g.Channels})
+			parts = append(parts, volume.Part{X: b.inValues(i), First: at, Channels: g.Channels})
 			at += g.Channels
 		}
 		if b.err == nil && !s[:4].Equal(b.inShape(first)[:4]) {
@@ -123,7 +123,7 @@ func (b *binder) volumeConv(op nn.Conv3D) func() {
 			return b.fail("bias has %d elements for %d channels", len(bias), g.Small.Channels)
 		}
 	}
-	parts, w, y := b.volumeParts(first, g.Large.Channels), b.in(0), b.out(0)
+	parts, w, y := b.volumeParts(first, g.Large.Channels), b.in(0), b.outValues(0)
 	if b.err != nil {
 		return nil
 	}
@@ -157,7 +157,7 @@ func (b *binder) volumeConvGradInput(op nn.Conv3DGradInput) func() {
 	if op.First < 0 || op.First+channels > g.Large.Channels {
 		return b.fail("channels %d to %d of weights %v", op.First, op.First+channels, b.inShape(1))
 	}
-	gy, w, gx := b.in(0), b.in(1), b.out(0)
+	gy, w, gx := b.inValues(0), b.in(1), b.outValues(0)
 	if b.err != nil {
 		return nil
 	}
@@ -186,11 +186,11 @@ func (b *binder) volumeConvGradWeight(op nn.Conv3DGradWeight) func() {
 			return b.fail("the bias's gradient has %d elements for %d channels", len(gb), g.Small.Channels)
 		}
 	}
-	parts, gy, gw := b.volumeParts(1, g.Large.Channels), b.in(0), b.out(0)
+	parts, gy, gw := b.volumeParts(1, g.Large.Channels), b.inValues(0), b.out(0)
 	if b.err != nil {
 		return nil
 	}
-	return b.collect(g.WeightGradient(b.backend.set, gw, gb, gy, parts))
+	return b.collect(&g, gw, gb, gy, parts)
 }
 
 // enlarge binds ConvTranspose3D (x, w → y).
@@ -202,7 +202,7 @@ func (b *binder) enlarge() func() {
 	if !ok || b.outShape(0)[4] != g.Large.Channels {
 		return b.fail("%d channels from weights %v", b.outShape(0)[4], b.inShape(1))
 	}
-	x, w, y := b.in(0), b.in(1), b.out(0)
+	x, w, y := b.inValues(0), b.in(1), b.outValues(0)
 	return b.correlate(g.Scatter(b.backend.set, y, x, 0, g.Large.Channels, w))
 }
 
@@ -215,7 +215,7 @@ func (b *binder) enlargeGradInput() func() {
 	if !ok || b.inShape(0)[4] != g.Large.Channels {
 		return b.fail("%d channels of weights %v", b.inShape(0)[4], b.inShape(1))
 	}
-	gy, w, gx := b.in(0), b.in(1), b.out(0)
+	gy, w, gx := b.inValues(0), b.in(1), b.outValues(0)
 	return b.correlate(g.Gather(b.backend.set, gx, []volume.Part{{X: gy, Channels: g.Large.Channels}}, w, nil))
 }
 
@@ -228,8 +228,8 @@ func (b *binder) enlargeGradWeight() func() {
 	if !ok || b.inShape(1)[4] != g.Large.Channels {
 		return b.fail("%d channels of weights %v", b.inShape(1)[4], b.outShape(0))
 	}
-	x, gy, gw := b.in(0), b.in(1), b.out(0)
-	return b.collect(g.WeightGradient(b.backend.set, gw, nil, x, []volume.Part{{X: gy, Channels: g.Large.Channels}}))
+	x, gy, gw := b.inValues(0), b.inValues(1), b.out(0)
+	return b.collect(&g, gw, nil, x, []volume.Part{{X: gy, Channels: g.Large.Channels}})
 }
 
 // correlate returns the closure that runs a correlation.
@@ -272,8 +272,18 @@ func (b *binder) correlateTiles(w *volume.Winograd, arrange func()) func() {
 const panelColumns = 128
 
 // collect returns the closure that runs the gradient of weights.
-func (b *binder) collect(c *volume.WeightGradient) func() {
-	c.Winograd(b.tileSide())
+func (b *binder) collect(g *volume.Geometry, gw, gb []float32, small volume.Values, parts []volume.Part) func() {
+	if b.err != nil {
+		return nil
+	}
+	c := g.WeightGradient(b.backend.set, gw, gb, small, parts)
+	if c.Winograd(b.tileSide()); !c.Tiled() {
+		small.F = b.in(0)
+		for i := range parts {
+			parts[i].X.F = b.in(1 + i)
+		}
+		c = g.WeightGradient(b.backend.set, gw, gb, small, parts)
+	}
 	pool := b.backend.pool
 	c.SetSums(b.floats(c.SumFloats()), b.float64s(c.BiasFloats()))
 	compute := b.shared(c.Tasks(), c.Scratch(), c.Work(), func(scratch []float32, lo, hi int) {

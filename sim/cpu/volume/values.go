@@ -13,6 +13,9 @@ type Values struct {
 	Type tensor.DType
 }
 
+// Floats returns values in float32.
+func Floats(x []float32) Values { return Values{F: x} }
+
 // Exist reports whether there are values.
 func (v Values) Exist() bool { return v.F != nil || v.H != nil }
 
@@ -31,6 +34,24 @@ func (v Values) results(scratch []float32, at, n int) []float32 {
 		return v.F[at:][:n]
 	}
 	return scratch[:n]
+}
+
+// store stores results that are not in their place, from at on.
+func (v Values) store(set vec.Set, results []float32, at int) {
+	if v.F != nil {
+		copy(v.F[at:], results)
+		return
+	}
+	v.write(set, results, at)
+}
+
+// copy copies values from at on to dst.
+func (v Values) copy(set vec.Set, dst []float32, at int) {
+	if v.F != nil {
+		copy(dst, v.F[at:])
+		return
+	}
+	set.Widen(v.Type, dst, v.H[at:][:len(dst)])
 }
 
 // write stores results from at on.
