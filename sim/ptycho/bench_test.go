@@ -44,10 +44,10 @@ func benchmarkInference(b *testing.B, o PlanOptions) {
 	}
 }
 
-// BenchmarkMicrobatches runs a batch of 64 of the default network in microbatches.
+// BenchmarkMicrobatches runs a batch of 32 of the default network in microbatches.
 func BenchmarkMicrobatches(b *testing.B) {
-	const batch = 64
-	for _, most := range []int{8, 16, 32, 64} {
+	const batch = 32
+	for _, most := range []int{8, 32} {
 		b.Run(fmt.Sprint(most), func(b *testing.B) {
 			n, err := New(DefaultConfig())
 			if err != nil {
