@@ -3,6 +3,7 @@ package sweep
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -191,8 +192,8 @@ func (s *Sweep) memoryFit() *MemoryFit {
 // fitOf fits a line through the chosen sizes.
 func (s *Sweep) fitOf(chosen func(b int) bool) *MemoryFit {
 	var x, y []float64
-	for b, v := range s.sizes {
-		if v.status == Success && len(v.peaks) > 0 && chosen(b) {
+	for _, b := range slices.Sorted(maps.Keys(s.sizes)) { // so that sums are the same in every run
+		if v := s.sizes[b]; v.status == Success && len(v.peaks) > 0 && chosen(b) {
 			x, y = append(x, float64(b)), append(y, stats.Quantile(slices.Sorted(slices.Values(v.peaks)), 0.5))
 		}
 	}

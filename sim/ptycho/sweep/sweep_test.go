@@ -247,7 +247,7 @@ func TestTheMemoryOfMicrobatchesHasItsLine(t *testing.T) {
 		limit    float64 // MB
 		edge     int
 		smallest int // that the line runs through
-	}{{200, 320, 64}, {103, 30, 1}} {
+	}{{200.05, 320, 64}, {103.5, 30, 1}} {
 		p := &planted{groupMS: overhead, change: func(j trial.Job, r *trial.Result) {
 			r.PeakRSS, r.Microbatch = int64(peak(j.Batch)*1e6), min(j.Batch, 64)
 		}}
