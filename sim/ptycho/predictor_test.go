@@ -39,8 +39,8 @@ func TestBatchesAreDivided(t *testing.T) {
 	}
 }
 
-// A batch takes the activations of a microbatch and its own inputs and objects, whatever its size, and the
-// rest of a batch takes no memory of its own.
+// A batch of any size takes the activations of a microbatch, and its own inputs and objects. The rest of a
+// batch takes no memory of its own.
 func TestBatchesTakeTheMemoryOfAMicrobatch(t *testing.T) {
 	n, err := New(DefaultConfig())
 	if err != nil {

@@ -93,8 +93,8 @@ func (m Maker) withinLimit(v settings.Values, key string) error {
 }
 
 // Footprint is the memory of a run under the settings: weights, scan, results and the plan of the
-// batch size. The kernels' scratch, a megabyte or two for any batch, is only known once a plan is
-// loaded.
+// batch size. The kernels' scratch, and Winograd's transformed weights in it, are only known once a plan
+// is loaded.
 func Footprint(ctx context.Context, v settings.Values) (int64, error) {
 	network, err := ptycho.New(config(v))
 	if err != nil {
