@@ -31,7 +31,7 @@ type Options struct {
 	Runs  int       // of each size: as many trials
 
 	// Limit is the memory that a trial may use, in bytes; 0 for no limit. Edge asks for the
-	// largest size within it, with Margin to spare, 0 to 1.
+	// largest size within it, and one that leaves the share Margin, 0 to 1; it needs a limit.
 	Limit  int64
 	Edge   bool
 	Margin float64
@@ -148,7 +148,7 @@ func (s *Sweep) measure(ctx context.Context) error {
 		}
 		return fmt.Errorf("no batch size could be measured: even %d needs more memory than there is", sizes[0])
 	}
-	if s.o.Edge {
+	if s.o.Edge && s.o.Limit > 0 {
 		return s.findEdge(ctx)
 	}
 	return nil

@@ -226,6 +226,70 @@ func TestTheEdgeOfMemoryIsFound(t *testing.T) {
 	}
 }
 
+// A size that fails for another reason than memory ends the search for the edge instead of being tried for
+// ever.
+func TestTheSearchForTheEdgeEndsAtFailures(t *testing.T) {
+	p := &planted{groupMS: overhead, fixedMB: 40, groupMB: 2, failures: map[int]Outcome{512: {Status: OutOfMemory, Reason: "killed by the system"}}}
+	for b := 33; b < 512; b++ {
+		p.failures[b] = Outcome{Status: Failed, Reason: "the file is gone"}
+	}
+	o := options(p, 1, 8, 32, 512)
+	o.Limit, o.Edge = 240e6, true
+	r, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	for _, v := range r.Trials {
+		if v.Purpose == "edge" {
+			tried++
+		}
+	}
+	if e := r.Edge; *e.Verified != 32 || *e.Failed != 512 || tried != 3 || !strings.Contains(e.Sentence, "; the search ended at 272, which failed: the file is gone") {
+		t.Errorf("%d trials, %+v", tried, e)
+	}
+}
+
+// The recommendation for the largest batch says what was measured to be spare.
+func TestTheLargestBatchSparesWhatWasMeasured(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		limit float64 // MB
+		peak  func(batch int) int64
+		want  string
+	}{
+		{"the margin", 240, nil, "Batches of 94 fit in the memory limit, with 5.0 % to spare."},
+		{"above the line", 240, func(b int) int64 { return int64(40+2*b+b/60*20) * 1e6 }, "Batches of 78 fit in the memory limit, with 10.0 % to spare."},
+		{"hardly anything", 240, func(b int) int64 { return int64(2300+2*b) * 1e5 }, "Batches of 49 fit in the memory limit, with 0.1 % to spare, less than the margin of 5 %."},
+	} {
+		p := &planted{groupMS: overhead, fixedMB: 40, groupMB: 2}
+		if c.peak != nil {
+			p.change = func(j trial.Job, r *trial.Result) { r.PeakRSS = c.peak(j.Batch) }
+		}
+		o := options(p, 1, 8, 32)
+		o.Limit, o.Edge = int64(c.limit*1e6), true
+		r, err := Run(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := r.Recommendations[len(r.Recommendations)-1]
+		if last.Preset != "largest" || last.Text != c.want {
+			t.Errorf("%s: %+v after %v", c.name, last, r.Edge)
+		}
+	}
+}
+
+// Without a limit there is no edge to search.
+func TestAnEdgeNeedsALimit(t *testing.T) {
+	p := &planted{groupMS: overhead, fixedMB: 40, groupMB: 2}
+	o := options(p, 1, 8)
+	o.Edge = true
+	r, err := Run(t.Context(), o)
+	if err != nil || r.Edge != nil || r.EdgeReason != "the edge was not searched: there is no memory limit" || len(r.Trials) != 10 {
+		t.Errorf("%v, %+v: %s, %d trials", err, r.Edge, r.EdgeReason, len(r.Trials))
+	}
+}
+
 func count512(ran []int) (n int) {
 	for _, b := range ran {
 		if b == 512 {
@@ -258,8 +322,11 @@ func TestTheSearchMeasuresAroundTheFastest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if want := []int{5, 8, 12, 16, 24, 32}; !slices.Equal(r.Measured(), want) {
+		t.Errorf("measured %v, want %v", r.Measured(), want)
+	}
 	if want := []int{1, 2, 4, 5, 8, 12, 16, 24, 32, 64, 128}; !slices.Equal(r.Sizes(), want) {
-		t.Errorf("measured %v, want %v", r.Sizes(), want)
+		t.Errorf("tried %v, want %v", r.Sizes(), want)
 	}
 	if n := r.Of(24).ImagesPerS.N; n != 5 {
 		t.Errorf("24 has %d runs", n)
