@@ -82,10 +82,9 @@ func (v rates) optimum(tolerance float64) *Optimum {
 	may := [2]int{o.Fastest, o.Fastest}
 	known := len(sizes) == 1
 	for _, b := range sizes {
-		if b == o.Fastest || slower[b].Low == nil {
-			continue
-		}
-		if known = true; *slower[b].Low <= 0 {
+		low := slower[b].Low // nil for a size that an interrupted sweep measured once
+		known = known || low != nil
+		if low == nil || *low <= 0 {
 			may = [2]int{min(may[0], b), max(may[1], b)}
 		}
 	}

@@ -149,7 +149,7 @@ type Batch struct {
 	PeakBytes       *int64           `json:"peak_bytes"` // of the process, by the system
 	PeakBytesReason string           `json:"peak_bytes_reason,omitempty"`
 
-	Efficiency      *float64 `json:"efficiency"`       // images/s and MB of the process
+	Efficiency      *float64 `json:"efficiency"`       // images/s and MB, 10⁶ bytes, of the process
 	Scaling         *float64 `json:"scaling"`          // throughput over that of the smallest size; null if it failed
 	ImagesPerJoule  *float64 `json:"images_per_joule"` // images/s and watt
 	ImagesJouleNote string   `json:"images_per_joule_reason,omitempty"`
@@ -277,7 +277,7 @@ func (v *size) describe(energyReason string) *Batch {
 		b.PeakBytesReason = "no trial reported its peak"
 	}
 	if b.ImagesPerS != nil && b.PeakBytes != nil {
-		e := b.ImagesPerS.Median / (float64(*b.PeakBytes) / (1 << 20))
+		e := b.ImagesPerS.Median / (float64(*b.PeakBytes) / 1e6)
 		b.Efficiency = &e
 	}
 	if joules > 0 {

@@ -46,9 +46,9 @@ func (p *planted) Run(_ context.Context, j trial.Job) Outcome {
 	r := &trial.Result{Device: "cpu", Parameters: 7, PeakRSS: peak, EnergyReason: "none", Memory: map[string]int64{"weights": 1}}
 	for range j.Runs {
 		batches := (groups + j.Batch - 1) / j.Batch
-		run := trial.Run{Images: batches * j.Batch * channels, Groups: groups, Checksum: "same", Samples: make([]float64, 3*groups)}
+		run := trial.Run{Images: batches * j.Batch * channels, Groups: groups, Checksum: "same", Samples: make([]float32, trial.SamplesPerObject*groups)}
 		for i := range run.Samples {
-			run.Samples[i] = float64(i)
+			run.Samples[i] = float32(i)
 		}
 		factor := math.Exp(p.drift * float64(len(p.ran)))
 		if p.noise > 0 {
@@ -99,7 +99,7 @@ func TestSweepsFindTheOptimumAndTheLines(t *testing.T) {
 	if math.Abs(b.ImagesPerS.Median-1e3/3) > 1e-6 || b.ImagesPerS.N != 5 || b.Images != 5*104 || b.Batches != 13 || math.Abs(b.LatencyMS.Median-3) > 1e-9 || math.Abs(b.BatchMS.Median-24) > 1e-9 {
 		t.Errorf("batch size 8: %+v of %+v", b, b.ImagesPerS)
 	}
-	if math.Abs(*b.Scaling-10.0/3) > 1e-9 || math.Abs(*b.Efficiency-1e3/3/(56e6/(1<<20))) > 1e-9 || *b.PeakBytes != 56e6 {
+	if math.Abs(*b.Scaling-10.0/3) > 1e-9 || math.Abs(*b.Efficiency-1e3/3/56) > 1e-9 || *b.PeakBytes != 56e6 {
 		t.Errorf("scaling %g, efficiency %g, peak %d", *b.Scaling, *b.Efficiency, *b.PeakBytes)
 	}
 	// 100 images at 3 ms, and 6 ms of other stages.
@@ -348,7 +348,8 @@ func TestOutputsMustNotDependOnTheBatchSize(t *testing.T) {
 		p := &planted{groupMS: overhead, change: func(j trial.Job, r *trial.Result) {
 			if j.Batch == 8 {
 				r.Runs[0].Checksum = "another"
-				r.Runs[0].Samples[3] += c.difference * 299
+				last := len(r.Runs[0].Samples) - 1 // the largest
+				r.Runs[0].Samples[last-1] += float32(c.difference * float64(last))
 			}
 		}}
 		r, err := Run(t.Context(), options(p, 1, 8, 64))
@@ -428,6 +429,31 @@ func TestOneRunHasNoInterval(t *testing.T) {
 	r, err := Run(t.Context(), o)
 	if err != nil || r.Optimum.MayBe != nil || r.Optimum.MayBeReason == "" || r.Optimum.BatchSize != 2 {
 		t.Errorf("%v, %+v", err, r.Optimum)
+	}
+}
+
+// A size that was measured once has no interval, and is therefore not shown to be slower.
+func TestSizesWithoutAnIntervalMayBeTheFastest(t *testing.T) {
+	o := rates{8: {0: 100, 1: 101}, 16: {0: 200, 1: 201}, 32: {0: 150}}.optimum(0.05)
+	if o.Fastest != 16 || o.MayBe == nil || *o.MayBe != [2]int{16, 32} || !strings.HasSuffix(o.Sentence, "the fastest lies from 16 to 32 at 95 %") {
+		t.Errorf("%+v", o)
+	}
+}
+
+// The time of trials that failed, or that the end of the sweep cut short, is not that of other programs.
+func TestTheTimeOfEveryTrialIsTheSweepsOwn(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	p := &planted{failures: map[int]Outcome{1: {Status: Failed, CPU: 2}, 2: {Status: Failed, CPU: 3}}, after: func(n int) {
+		if n == 2 {
+			cancel()
+		}
+	}}
+	s := &Sweep{o: options(p, 1, 2), sizes: map[int]*size{}}
+	if _, err := s.try(ctx, 1, "sweep", 0); err != nil || s.own != 2 {
+		t.Errorf("%g s after a failure, %v", s.own, err)
+	}
+	if _, err := s.try(ctx, 2, "sweep", 0); !errors.Is(err, context.Canceled) || s.own != 5 {
+		t.Errorf("%g s after an interruption, %v", s.own, err)
 	}
 }
 

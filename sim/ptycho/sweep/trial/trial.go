@@ -61,10 +61,10 @@ type Run struct {
 	Groups  int       `json:"groups"`  // of the reconstruction
 	Joules  float64   `json:"joules"`  // of the processors during Predict; 0 if unknown
 
-	// Checksum is that of every bit of the groups' objects. Samples has three numbers of
-	// each: the central pixel, real and imaginary part, and the mean modulus.
+	// Checksum is that of every bit of the groups' objects. Samples has SamplesPerObject numbers of
+	// each: the real and the imaginary part of the pixels of a regular grid, and the mean modulus.
 	Checksum string    `json:"checksum"`
-	Samples  []float64 `json:"samples"`
+	Samples  []float32 `json:"samples"`
 }
 
 // Result is what a trial measured.

@@ -56,7 +56,7 @@ func TestTrialsDoTheirImages(t *testing.T) {
 			batches := (groups + batch - 1) / batch
 			for _, run := range r.Runs {
 				sums = append(sums, run.Checksum)
-				if run.Groups != groups || len(run.Batches) != batches || run.Images != batches*batch*gridsize*gridsize || len(run.Samples) != 3*groups {
+				if run.Groups != groups || len(run.Batches) != batches || run.Images != batches*batch*gridsize*gridsize || len(run.Samples) != SamplesPerObject*groups {
 					t.Errorf("batch size %d: %d groups in %d batches, %d images", batch, run.Groups, len(run.Batches), run.Images)
 				}
 				s := run.Seconds
@@ -118,6 +118,32 @@ func TestTrialsKeepTheirLimit(t *testing.T) {
 	j.Limit = 1 << 40
 	if err := j.within(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Objects with the same mean and the same centre are told apart by the pixels of the grid.
+func TestProofsSampleTheWholeObject(t *testing.T) {
+	const n = 64
+	one := make([]complex64, n*n)
+	for i := range one {
+		one[i] = complex(float32(1+i%7), float32(1+i%5))
+	}
+	other := slices.Clone(one)
+	for i := range n / 2 { // each pair of columns, of one half of the object, exchanged
+		for k := 0; k < n; k += 2 {
+			other[i*n+k], other[i*n+k+1] = one[i*n+k+1], one[i*n+k]
+		}
+	}
+	a, b := newProof(), newProof()
+	a.add(one, n)
+	b.add(other, n)
+	if len(a.samples) != SamplesPerObject || slices.Equal(a.samples, b.samples) || a.checksum() == b.checksum() {
+		t.Errorf("%d samples, %v and %v", len(a.samples), a.samples, b.samples)
+	}
+	for _, i := range []int{0, SamplesPerObject/2 - 1, SamplesPerObject - 2} {
+		if a.samples[i] < 1 {
+			t.Errorf("sample %d is of no pixel: %v", i, a.samples)
+		}
 	}
 }
 
