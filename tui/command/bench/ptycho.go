@@ -283,7 +283,8 @@ func (f *ptychoFlags) prepare(ctx context.Context, folder string, shown *progres
 	if err != nil {
 		return err
 	}
-	if j.Weights == "" {
+	given := j.Weights != ""
+	if !given {
 		if path, err := ptycho.TrainedPath(j.Config()); err == nil {
 			if _, err := os.Stat(path); err == nil {
 				j.Weights = path
@@ -291,7 +292,10 @@ func (f *ptychoFlags) prepare(ctx context.Context, folder string, shown *progres
 		}
 	}
 	if j.Weights != "" {
-		if _, err := network.ReadWeights(ctx, j.Weights); err != nil {
+		switch _, err := network.ReadWeights(ctx, j.Weights); {
+		case err != nil && !given:
+			return fmt.Errorf("trained weights: %w; remove the file, or name another with --weights", err)
+		case err != nil:
 			return cli.BadUsage(fmt.Errorf("flag --weights: %w", err))
 		}
 	}
