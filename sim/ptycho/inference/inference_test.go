@@ -233,6 +233,11 @@ func TestWeightsAreNamed(t *testing.T) {
 	if _, err := m.New(t.Context(), v, in); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("a damaged file of weights: %v", err)
 	}
+	without, err := m.WithoutWeights().New(t.Context(), v, in)
+	if err != nil {
+		t.Fatalf("a damaged file that is not to be read: %v", err)
+	}
+	without.Close()
 	write(t, path, config(v))
 	if notes := start(t, m, v).Info().Notes; len(notes) != 1 || notes[0] != "trained weights of "+path {
 		t.Errorf("with a file, the notes are %q", notes)
