@@ -315,6 +315,14 @@ func TestResultsAreComparedWithTheTruth(t *testing.T) {
 	}
 }
 
+// A scan with fewer positions than a group and its neighbours need is refused before it is simulated.
+func TestGroupsNeedPositions(t *testing.T) {
+	_, _, err := preset.Resolve(preset.Sources{Shelves: preset.Shelves{Presets()}, Preset: "ptycho", Sets: []string{"gridsize=4", "positions=16", "batch_size=1"}})
+	if err == nil || !strings.Contains(err.Error(), "positions = 16: must be at least 17 for groups of 16") {
+		t.Errorf("16 positions for groups of 16: %v", err)
+	}
+}
+
 func TestSchemaHoldsItsEntries(t *testing.T) {
 	s := Schema()
 	if err := s.Check(); err != nil {

@@ -119,6 +119,7 @@ func (Maker) FitsBeside(v settings.Values, held int64) bool {
 		left = min(left, m.Available)
 	}
 	need, err := Footprint(context.Background(), v)
+	need = max(need, scanOptions(v).DrawingBytes())
 	return m.Total <= 0 || err == nil && need <= left
 }
 

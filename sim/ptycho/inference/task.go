@@ -70,7 +70,7 @@ func (t *Task) prepare(ctx context.Context, trained func(ptycho.Config) (string,
 	if err := t.setWeights(first); err != nil {
 		return err
 	}
-	if t.groups, err = t.scan.Groups(channels(t.v), groupCount(t.v), seed(t.v)); err != nil {
+	if t.groups, err = t.scan.Groups(ctx, channels(t.v), groupCount(t.v), seed(t.v)); err != nil {
 		return err
 	}
 	for _, g := range t.groups {

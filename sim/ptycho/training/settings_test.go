@@ -63,7 +63,7 @@ func TestImpossibleSettingsAreRefused(t *testing.T) {
 // Settings that need more memory than there is are refused, by the key that needs most.
 func TestMemoryIsBounded(t *testing.T) {
 	v := resolved(t, "")
-	for set, want := range map[string]string{"batch=200": "batch = 200: needs at least", "positions=65536": "positions = 65536: needs at least"} {
+	for set, want := range map[string]string{"batch=200": "batch = 200: needs at least", "positions=65536": "positions = 65536: needs at least", "object_size=4096": "object_size = 4096: needs at least"} {
 		key, value, _ := strings.Cut(set, "=")
 		w, err := v.Set(key, value)
 		if err != nil {

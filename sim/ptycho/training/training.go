@@ -62,7 +62,7 @@ func start(ctx context.Context, s Settings, from *scan.Scan, d Device) (*trainin
 	if err != nil {
 		return nil, err
 	}
-	g, err := divide(&s, from)
+	g, err := divide(ctx, &s, from)
 	if err != nil {
 		return nil, err
 	}

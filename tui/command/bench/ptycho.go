@@ -309,7 +309,7 @@ func (f *ptychoFlags) prepare(ctx context.Context, folder string, shown *progres
 		case len(s.X) < j.Images:
 			return cli.BadUsage(fmt.Errorf("flag --images: %d: must be at most the %d patterns of %s", j.Images, len(s.X), j.Data))
 		}
-		_, err = s.Groups(j.Config().Channels(), j.Images/j.Config().Channels(), j.Seed)
+		_, err = s.Groups(ctx, j.Config().Channels(), j.Images/j.Config().Channels(), j.Seed)
 		return cli.BadUsage(err)
 	}
 	shown.report("simulating %d patterns      ", j.Images)

@@ -220,7 +220,7 @@ func (p *pipeline) run(ctx context.Context) (*Run, error) {
 	}
 	lap(&r.Seconds.Load)
 	channels := p.Config().Channels()
-	groups, err := s.Groups(channels, p.Images/channels, p.Seed)
+	groups, err := s.Groups(ctx, channels, p.Images/channels, p.Seed)
 	if err != nil {
 		return nil, err
 	}

@@ -156,7 +156,7 @@ func TestNormalisingDoesNotDependOnTheBatch(t *testing.T) {
 	}
 	var first []float32
 	for _, batch := range []int{1, 2, 7} {
-		groups, err := s.Groups(1, 5, 1)
+		groups, err := s.Groups(t.Context(), 1, 5, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
