@@ -95,8 +95,7 @@ func (t *Task) setWeights(all []weights.Tensor) error {
 	if err != nil {
 		return err
 	}
-	logarithm := all[len(all)-1].Values[0] // of the scale, the last of StateDict
-	t.scale = factor * math.Exp(float64(logarithm))
+	t.scale = factor * ptycho.ScaleOf(all)
 	return nil
 }
 
@@ -264,13 +263,7 @@ func (t *Task) reassemble(p *program, watch *stopwatch) (out workload.Outcome, d
 
 // cut copies the central patch of an object of the network.
 func (t *Task) cut(object []float32) {
-	n, m := t.scan.Size, ptycho.PatchSide
-	for row := range m {
-		from := 2 * ((n/2-m/2+row)*n + n/2 - m/2)
-		for column := range m {
-			t.patch[row*m+column] = complex(object[from+2*column], object[from+2*column+1])
-		}
-	}
+	ptycho.CentralPatch(t.patch[:], object, t.scan.Size)
 }
 
 // Tolerances of the same group's results in different batches, relative to a modulus of 1: exact

@@ -180,12 +180,7 @@ func (s *Sweep) stages() []Stage {
 	all := []Stage{{Name: "preprocessing", Stage: "normalise", Document: 128}, {Name: "predict", Stage: "predict", Document: 32}, {Name: "reassembly", Stage: "reassemble", Document: 64}}
 	for i := range all {
 		stage := &all[i]
-		of := stageNames[slices.IndexFunc(stageNames, func(n struct {
-			name string
-			of   func(*timed) float64
-		}) bool {
-			return n.name == stage.Stage
-		})].of
+		of := allStages[slices.IndexFunc(allStages, func(n namedStage) bool { return n.name == stage.Stage })].of
 		if fixed := s.fixed(stage.Stage); fixed > 0 {
 			stage.Reason = fmt.Sprintf("fixed at %d", fixed)
 			continue

@@ -230,16 +230,28 @@ func record(t Trial) TrialRecord {
 	return v
 }
 
-// stageNames are the stages in order, with their parts of a run.
-var stageNames = []struct {
+// namedStage is a stage with its part of a run.
+type namedStage struct {
 	name string
 	of   func(*timed) float64
-}{
+}
+
+// allStages are the stages in order.
+var allStages = []namedStage{
 	{"load", func(r *timed) float64 { return r.Seconds.Load }},
 	{"group", func(r *timed) float64 { return r.Seconds.Group }},
 	{"normalise", func(r *timed) float64 { return r.Seconds.Normalise }},
 	{"predict", func(r *timed) float64 { return r.Seconds.Predict }},
 	{"reassemble", func(r *timed) float64 { return r.Seconds.Reassemble }},
+}
+
+// StageNames returns the names of the stages of a run, in order.
+func StageNames() []string {
+	names := make([]string, len(allStages))
+	for i, s := range allStages {
+		names[i] = s.name
+	}
+	return names
 }
 
 // describe summarises the runs of a batch size.
@@ -259,7 +271,7 @@ func (v *size) describe(energyReason string) *Batch {
 		for _, seconds := range r.Batches {
 			image, batch = append(image, 1e3*seconds/perBatch), append(batch, 1e3*seconds)
 		}
-		for _, s := range stageNames {
+		for _, s := range allStages {
 			stages[s.name] = append(stages[s.name], 1e3*s.of(r))
 		}
 		b.Images += r.Images

@@ -309,7 +309,7 @@ func (p *pipeline) predict(ctx context.Context, r *Run, c *container, assembly *
 			proof.add(object, p.Size)
 			began := time.Now()
 			patches = patches[:len(patches)+patch]
-			ptycho.CentralPatch(patches[len(patches)-patch:], object, p.Size)
+			ptycho.CentralPatch(patches[len(patches)-patch:], output[2*i*plane:][:2*plane], p.Size)
 			r.Seconds.Reassemble += time.Since(began).Seconds()
 			if len(patches) == cap(patches) {
 				if err := assemble(); err != nil {
