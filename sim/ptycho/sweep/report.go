@@ -14,6 +14,7 @@ import (
 
 	"prismtop/profiles/machine"
 	"prismtop/profiles/stats"
+	"prismtop/sim/ptycho"
 )
 
 // Schema is the version of the report's form.
@@ -92,6 +93,9 @@ type Data struct {
 // Configuration is how it was measured.
 type Configuration struct {
 	BatchSizes  []int   `json:"batch_sizes"` // asked for
+	AMP         string  `json:"amp"`         // mixed precision: off, bf16 or bf16x3
+	Winograd    bool    `json:"winograd"`    // convolutions by Winograd's method
+	Microbatch  int     `json:"microbatch"`  // most groups computed at a time; 0 for the network's choice
 	Runs        int     `json:"runs"`
 	Warmup      int     `json:"warmup"` // batches before each run
 	Seed        uint64  `json:"seed"`
@@ -145,11 +149,13 @@ type Batch struct {
 	BatchMS            *Spread           `json:"batch_ms"`              // a batch, over batches
 	StagesMS           map[string]Spread `json:"stages_ms"`             // a run, by stage
 
+	Microbatch      int              `json:"microbatch"` // groups whose activations are in memory at a time; 0 if no trial succeeded
 	PlanBytes       map[string]int64 `json:"plan_bytes"` // by the plan's categories
 	PeakBytes       *int64           `json:"peak_bytes"` // of the process, by the system
 	PeakBytesReason string           `json:"peak_bytes_reason,omitempty"`
 
 	Efficiency      *float64 `json:"efficiency"`       // images/s and MB, 10⁶ bytes, of the process
+	Overhead        *float64 `json:"overhead"`         // of measuring: time of prediction with it over that without; null without a run
 	Scaling         *float64 `json:"scaling"`          // throughput over that of the smallest size; null if it failed
 	ImagesPerJoule  *float64 `json:"images_per_joule"` // images/s and watt
 	ImagesJouleNote string   `json:"images_per_joule_reason,omitempty"`
@@ -183,12 +189,13 @@ func (s *Sweep) report(err error) *Report {
 	channels := j.Config().Channels()
 	r := &Report{
 		Schema: Schema, Started: s.began.UTC().Format(time.RFC3339), Seconds: time.Since(s.began).Seconds(), Complete: err == nil,
-		Machine:       Machine{Processors: machine.Processors(), System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(), MemoryBytes: machine.ReadMemory().Total},
-		Model:         Model{j.Size, j.GridSize, channels, j.FiltersScale, j.ProbeBig, cmp.Or(j.Weights, "seeded")},
-		Data:          Data{j.Data, j.Images / channels * channels, j.Images / channels},
-		Configuration: Configuration{slices.Clone(s.o.Sizes), s.o.Runs, j.Warmup, j.Seed, s.o.Adaptive, nil, "", s.o.Margin, s.o.Tolerance},
-		Batches:       map[string]*Batch{}, Bottlenecks: []Bottleneck{}, Recommendations: []Recommendation{}, Alerts: []Alert{}, Trials: []TrialRecord{},
-		Outputs: Outputs{s.same.runs, s.same.runs > 0 && s.same.identical, s.same.largest, allowedDifference},
+		Machine: Machine{Processors: machine.Processors(), System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(), MemoryBytes: machine.ReadMemory().Total},
+		Model:   Model{j.Size, j.GridSize, channels, j.FiltersScale, j.ProbeBig, cmp.Or(j.Weights, "seeded")},
+		Data:    Data{j.Data, j.Images / channels * channels, j.Images / channels},
+		Configuration: Configuration{BatchSizes: slices.Clone(s.o.Sizes), AMP: cmp.Or(j.AMP, string(ptycho.Float32)), Winograd: j.Winograd, Microbatch: j.Microbatch,
+			Runs: s.o.Runs, Warmup: j.Warmup, Seed: j.Seed, Adaptive: s.o.Adaptive, Margin: s.o.Margin, Tolerance: s.o.Tolerance},
+		Batches: map[string]*Batch{}, Bottlenecks: []Bottleneck{}, Recommendations: []Recommendation{}, Alerts: []Alert{}, Trials: []TrialRecord{},
+		Outputs: Outputs{s.same.runs, s.same.runs > 0 && s.same.identical, s.same.largest, s.allowed()},
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -256,10 +263,10 @@ func StageNames() []string {
 
 // describe summarises the runs of a batch size.
 func (v *size) describe(energyReason string) *Batch {
-	b := &Batch{Status: v.status, Reason: v.reason, PlanBytes: map[string]int64{}, StagesMS: map[string]Spread{}}
+	b := &Batch{Status: v.status, Reason: v.reason, Microbatch: v.microbatch, PlanBytes: map[string]int64{}, StagesMS: map[string]Spread{}}
 	maps.Copy(b.PlanBytes, v.memory)
 	var rates, whole, image, batch []float64
-	stages, joules := map[string][]float64{}, 0.0
+	stages, joules, overheads := map[string][]float64{}, 0.0, []float64(nil)
 	for i := range v.runs {
 		r := &v.runs[i]
 		perBatch := float64(r.Images) / float64(len(r.Batches))
@@ -274,11 +281,15 @@ func (v *size) describe(energyReason string) *Batch {
 		for _, s := range allStages {
 			stages[s.name] = append(stages[s.name], 1e3*s.of(r))
 		}
+		overheads = append(overheads, 1+r.Measuring/r.Seconds.Predict)
 		b.Images += r.Images
 		b.Batches = len(r.Batches)
 		joules += r.Joules
 	}
 	b.ImagesPerS, b.PipelineImagesPerS, b.LatencyMS, b.BatchMS = spreadOf(rates), spreadOf(whole), spreadOf(image), spreadOf(batch)
+	if v := spreadOf(overheads); v != nil {
+		b.Overhead = &v.Median
+	}
 	for name, values := range stages {
 		b.StagesMS[name] = *spreadOf(values)
 	}

@@ -3,6 +3,7 @@ package sweep
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -74,14 +75,11 @@ const mostEdgeTrials = 12
 func (s *Sweep) findEdge(ctx context.Context) error {
 	fit := s.memoryFit()
 	if fit == nil {
-		s.edge = &Edge{Sentence: "the edge cannot be predicted: the memory of fewer than two batch sizes is known"}
+		s.edge = &Edge{Sentence: "the edge cannot be predicted: the memory of fewer than two batch sizes is known, or it does not grow"}
 		return nil
 	}
 	limit := float64(s.o.Limit)
-	within := func(limit float64) int {
-		return int(min(max(math.Floor((limit-fit.FixedBytes)/fit.BytesPerGroup), 0), MaxBatch))
-	}
-	e := &Edge{Predicted: within(limit), Target: within(limit * (1 - s.o.Margin))}
+	e := &Edge{Predicted: fit.within(limit), Target: fit.within(limit * (1 - s.o.Margin))}
 	s.edge = e
 	tries, stopped := 0, ""
 	try := func(b int) error {
@@ -94,7 +92,7 @@ func (s *Sweep) findEdge(ctx context.Context) error {
 		_, err := s.try(ctx, b, "edge", -1)
 		return err
 	}
-	for _, b := range []int{e.Target, within(limit*(1+s.o.Margin)) + 1} {
+	for _, b := range []int{e.Target, fit.within(limit*(1+s.o.Margin)) + 1} {
 		if b < 1 || b > MaxBatch {
 			continue
 		}
@@ -163,20 +161,45 @@ func (e *Edge) sentence(limit int64, margin float64, stopped string) string {
 	return text + stopped + fmt.Sprintf(". By the line, a margin of %.0f %% below the limit is batch size %d.", 100*margin, e.Target)
 }
 
-// MemoryFit is a line through the peak memory of processes over batch sizes.
+// MemoryFit is a line through the peak memory of processes over batch sizes. Activations grow with
+// the batch up to a microbatch and not beyond, so it runs through the sizes on one side of that where
+// there are two of them: the side on which the memory limit lies.
 type MemoryFit struct {
 	FixedBytes    float64 `json:"fixed_bytes"`     // of a process without a batch
 	BytesPerGroup float64 `json:"bytes_per_group"` // of the batch
 	R2            float64 `json:"r2"`              // share of the variance that the line explains
 	Sizes         int     `json:"sizes"`           // batch sizes that it runs through
+	Smallest      int     `json:"smallest"`        // of these
+	Largest       int     `json:"largest"`
+}
+
+// within returns the largest batch size whose memory is within a limit, 0 for none.
+func (f *MemoryFit) within(limit float64) int {
+	return int(min(max(math.Floor((limit-f.FixedBytes)/f.BytesPerGroup), 0), MaxBatch))
 }
 
 // memoryFit fits a line by least squares; nil for fewer than two sizes, or memory that does
 // not grow.
 func (s *Sweep) memoryFit() *MemoryFit {
+	microbatch := 0
+	for _, v := range s.sizes {
+		microbatch = max(microbatch, v.microbatch)
+	}
+	beyond := s.fitOf(func(b int) bool { return b >= microbatch })
+	if beyond != nil && (s.o.Limit == 0 || beyond.within(float64(s.o.Limit)) >= microbatch) {
+		return beyond
+	}
+	if below := s.fitOf(func(b int) bool { return b <= microbatch }); below != nil {
+		return below
+	}
+	return s.fitOf(func(int) bool { return true })
+}
+
+// fitOf fits a line through the chosen sizes.
+func (s *Sweep) fitOf(chosen func(b int) bool) *MemoryFit {
 	var x, y []float64
-	for b, v := range s.sizes {
-		if v.status == Success && len(v.peaks) > 0 {
+	for _, b := range slices.Sorted(maps.Keys(s.sizes)) { // so that sums are the same in every run
+		if v := s.sizes[b]; v.status == Success && len(v.peaks) > 0 && chosen(b) {
 			x, y = append(x, float64(b)), append(y, stats.Quantile(slices.Sorted(slices.Values(v.peaks)), 0.5))
 		}
 	}
@@ -184,7 +207,7 @@ func (s *Sweep) memoryFit() *MemoryFit {
 	if !(slope > 0) {
 		return nil
 	}
-	return &MemoryFit{fixed, slope, r2, len(x)}
+	return &MemoryFit{fixed, slope, r2, len(x), int(slices.Min(x)), int(slices.Max(x))}
 }
 
 // line fits y = fixed + slope·x by least squares with weights, 1 each if they are nil. The

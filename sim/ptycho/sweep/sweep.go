@@ -91,6 +91,8 @@ type size struct {
 	runs   []timed
 	peaks  []float64 // bytes, of each trial; without those that are unknown
 	memory map[string]int64
+
+	microbatch int // groups that are computed at a time
 }
 
 // timed is a run of a round.
@@ -243,12 +245,12 @@ func (s *Sweep) try(ctx context.Context, batch int, purpose string, round int) (
 	if s.first == nil {
 		s.first = r
 	}
-	v.memory = r.Memory
+	v.memory, v.microbatch = r.Memory, r.Microbatch
 	if r.PeakRSS > 0 {
 		v.peaks = append(v.peaks, float64(r.PeakRSS))
 	}
 	for _, run := range r.Runs {
-		if err := s.same.add(batch, run); err != nil {
+		if err := s.same.add(batch, run, s.allowed()); err != nil {
 			v.status, v.reason = Failed, err.Error()
 			return t.Outcome, err
 		}

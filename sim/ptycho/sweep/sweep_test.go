@@ -60,6 +60,7 @@ func (p *planted) Run(_ context.Context, j trial.Job) Outcome {
 			run.Seconds.Predict += seconds
 		}
 		run.Seconds.Load, run.Seconds.Normalise, run.Seconds.Reassemble = 0.001, 0.002, 0.003
+		run.Measuring = run.Seconds.Predict / 100
 		r.Runs = append(r.Runs, run)
 	}
 	if p.change != nil {
@@ -101,6 +102,9 @@ func TestSweepsFindTheOptimumAndTheLines(t *testing.T) {
 	}
 	if math.Abs(*b.Scaling-10.0/3) > 1e-9 || math.Abs(*b.Efficiency-1e3/3/56) > 1e-9 || *b.PeakBytes != 56e6 {
 		t.Errorf("scaling %g, efficiency %g, peak %d", *b.Scaling, *b.Efficiency, *b.PeakBytes)
+	}
+	if math.Abs(*b.Overhead-1.01) > 1e-9 {
+		t.Errorf("measuring takes %g of the time", *b.Overhead)
 	}
 	// 100 images at 3 ms, and 6 ms of other stages.
 	if got := b.PipelineImagesPerS.Median; math.Abs(got-100/0.306) > 1e-6 {
@@ -297,6 +301,52 @@ func count512(ran []int) (n int) {
 		}
 	}
 	return n
+}
+
+// Memory grows with the batch up to a microbatch of 64, and little beyond: the line runs on the side of it
+// where the limit lies.
+func TestTheMemoryOfMicrobatchesHasItsLine(t *testing.T) {
+	peak := func(b int) float64 { return 40 + 2*float64(min(b, 64)) + float64(b)/10 }
+	for _, c := range []struct {
+		limit    float64 // MB
+		edge     int
+		smallest int // that the line runs through
+	}{{200.05, 320, 64}, {103.5, 30, 1}} {
+		p := &planted{groupMS: overhead, change: func(j trial.Job, r *trial.Result) {
+			r.PeakRSS, r.Microbatch = int64(peak(j.Batch)*1e6), min(j.Batch, 64)
+		}}
+		o := options(p, 1, 16, 64, 128, 256)
+		o.Limit, o.Edge = int64(c.limit*1e6), true
+		r, err := Run(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, e := r.Memory, r.Edge
+		if e.Predicted != c.edge || e.Verified == nil || float64(*e.Verified) < 0.9*float64(c.edge) || *e.Verified > c.edge {
+			t.Errorf("%g MB: %s", c.limit, e.Sentence)
+		}
+		if f.Smallest != c.smallest {
+			t.Errorf("%g MB: the line runs through %d to %d", c.limit, f.Smallest, f.Largest)
+		}
+	}
+}
+
+// Outputs may differ by the rounding of the precision.
+func TestOutputsMayDifferByThePrecision(t *testing.T) {
+	for amp, wrong := range map[string]bool{"off": true, "bf16x3": true, "bf16": false} {
+		p := &planted{groupMS: overhead, change: func(j trial.Job, r *trial.Result) {
+			if j.Batch == 8 {
+				r.Runs[0].Checksum = "another"
+				last := len(r.Runs[0].Samples) - 1 // the largest
+				r.Runs[0].Samples[last-1] += 1e-3 * float32(last)
+			}
+		}}
+		o := options(p, 1, 8)
+		o.Job.AMP = amp
+		if r, err := Run(t.Context(), o); (err != nil) != wrong || r.Configuration.AMP != amp {
+			t.Errorf("%s: %v, %+v", amp, err, r.Outputs)
+		}
+	}
 }
 
 // A peak above the limit fails a trial that nothing stopped.

@@ -88,11 +88,14 @@ func benchPtychoCommand() *cobra.Command {
 	flags.IntVar(&j.GridSize, "gridsize", c.GridSize, "groups are of gridsize² neighbouring patterns")
 	flags.IntVar(&j.FiltersScale, "filters-scale", c.FiltersScale, "factor of the numbers of filters")
 	flags.BoolVar(&j.ProbeBig, "probe-big", c.ProbeBig, "the network also draws the border of a patch")
+	flags.StringVar(&j.AMP, "amp", string(ptycho.Float32), "mixed precision of the convolutions: "+modeNames())
+	flags.BoolVar(&j.Winograd, "winograd", false, "3×3 convolutions by Winograd's F(4×4, 3×3): a quarter of the multiplications, ten times the rounding error of float32")
 	flags.StringVar(&j.Weights, "weights", "", "file of weights, NPZ or safetensors; without it those that training left, or else seeded ones")
 	flags.StringVar(&f.data, "data", "", "NPZ file of patterns by PtychoPINN's schema; without it they are simulated")
 	flags.Float64Var(&f.photons, "photons", 1e9, "mean number of photons of a simulated pattern")
 	flags.IntVar(&j.Images, "images", 100, "patterns of a run")
 	flags.StringVar(&f.sizes, "batch-sizes", "1,4,8,16,32,64,128", "batch sizes in groups, or comprehensive, quick or memory_test")
+	flags.IntVar(&j.Microbatch, "microbatch", 0, "most groups of a batch whose activations are in memory at a time; 0 for the network's choice, 32 of 64×64")
 	flags.IntVar(&j.Preprocess, "preprocessing-batch", 0, "groups that are normalised at a time; 0 for the batch size of the trial, which finds the best")
 	flags.IntVar(&j.Reassemble, "reassembly-batch", 0, "groups that are reassembled at a time; 0 for the batch size of the trial, which finds the best")
 	flags.IntVar(&f.options.Runs, "runs", 5, "runs of each batch size, each in a process of its own")
@@ -114,6 +117,13 @@ func scenarioNames() string {
 	for _, s := range scenarios {
 		names = append(names, s.name)
 	}
+	return anyOf(names)
+}
+
+func modeNames() string { return anyOf(ptycho.Modes()) }
+
+// anyOf joins two or more alternatives.
+func anyOf(names []string) string {
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
@@ -154,6 +164,7 @@ func (f *ptychoFlags) check() (err error) {
 	}
 	within("images", float64(j.Images), float64(channels), 1e5)
 	within("runs", float64(o.Runs), 1, mostRounds)
+	within("microbatch", float64(j.Microbatch), 0, sweep.MaxBatch)
 	within("preprocessing-batch", float64(j.Preprocess), 0, sweep.MaxBatch)
 	within("reassembly-batch", float64(j.Reassemble), 0, sweep.MaxBatch)
 	within("warmup", float64(j.Warmup), 0, mostRounds)
@@ -161,6 +172,12 @@ func (f *ptychoFlags) check() (err error) {
 	within("tolerance", o.Tolerance, 0, 0.5)
 	within("photons", f.photons, 1, 1e15)
 	within("threads", float64(f.engine.Threads), 0, 1024)
+	if err == nil && !slices.Contains(ptycho.Modes(), j.AMP) {
+		err = fmt.Errorf("flag --amp: %q: must be %s", j.AMP, modeNames())
+	}
+	if err == nil && j.Winograd && j.AMP != string(ptycho.Float32) {
+		err = fmt.Errorf("flag --winograd: mixed precision computes the convolutions in its own way: must be without --amp %s", j.AMP)
+	}
 	if err == nil {
 		err = cpu.CheckKernels(f.engine.Kernels)
 	}

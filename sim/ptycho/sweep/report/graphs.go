@@ -6,6 +6,7 @@ import (
 
 	"prismtop/profiles/export/figure"
 	"prismtop/profiles/unit"
+	"prismtop/sim/ptycho"
 	"prismtop/sim/ptycho/sweep"
 )
 
@@ -103,5 +104,12 @@ const farthest = 0.3
 // model names the network.
 func model(r *sweep.Report) string {
 	m := &r.Model
-	return fmt.Sprintf("N=%d, gridsize %d (%s), s=%d", m.Size, m.GridSize, unit.Plural(m.Channels, "channel", "channels"), m.FiltersScale)
+	text := fmt.Sprintf("N=%d, gridsize %d (%s), s=%d", m.Size, m.GridSize, unit.Plural(m.Channels, "channel", "channels"), m.FiltersScale)
+	switch p := ptycho.PrecisionOf(r.Configuration.AMP, r.Configuration.Winograd); p {
+	case ptycho.Winograd:
+		text += ", Winograd's convolutions"
+	case ptycho.BF16, ptycho.BF16x3:
+		text += ", " + string(p)
+	}
+	return text
 }

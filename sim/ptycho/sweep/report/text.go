@@ -109,7 +109,7 @@ func summary(r *sweep.Report) (lines []string) {
 		lines = append(lines, "Optimum: "+o.Sentence)
 	}
 	if f := r.Memory; f != nil {
-		lines = append(lines, fmt.Sprintf("Memory: %.1f MB and %.3f MB a group (R² %.4f)", f.FixedBytes/1e6, f.BytesPerGroup/1e6, f.R2))
+		lines = append(lines, fmt.Sprintf("Memory: %.1f MB and %.3f MB a group over batch sizes %d to %d (R² %.4f)", f.FixedBytes/1e6, f.BytesPerGroup/1e6, f.Smallest, f.Largest, f.R2))
 	} else {
 		lines = append(lines, "Memory: "+r.MemoryReason)
 	}

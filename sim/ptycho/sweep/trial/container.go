@@ -63,20 +63,13 @@ func (c *container) batches(batch int, take func([]scan.Group)) {
 }
 
 // batch fills the network's inputs with a batch of groups from one on, which begins again
-// at the first where the groups end. Inputs that are not mapped are written.
-func (c *container) batch(input, offsets []float32, from, batch int, write func(input, offsets []float32)) {
-	mapped := input != nil && offsets != nil
+// at the first where the groups end.
+func (c *container) batch(input, offsets []float32, from, batch int) {
 	values, pair := len(c.patterns)/len(c.groups), 2*c.channels
-	if !mapped {
-		input, offsets = make([]float32, batch*values), make([]float32, batch*pair)
-	}
 	for i := range batch {
 		g := (from + i) % len(c.groups)
 		copy(input[i*values:][:values], c.patterns[g*values:])
 		copy(offsets[i*pair:][:pair], c.offsets[g*pair:])
-	}
-	if !mapped {
-		write(input, offsets)
 	}
 }
 

@@ -60,6 +60,9 @@ func TestTrialsDoTheirImages(t *testing.T) {
 					t.Errorf("batch size %d: %d groups in %d batches, %d images", batch, run.Groups, len(run.Batches), run.Images)
 				}
 				s := run.Seconds
+				if !(run.Measuring > 0) {
+					t.Errorf("measuring took %g s", run.Measuring)
+				}
 				if !(s.Load > 0 && s.Group > 0 && s.Normalise > 0 && s.Predict > 0 && s.Reassemble > 0) || s.Total() < s.Load+s.Predict {
 					t.Errorf("stages %+v", s)
 				}
