@@ -122,7 +122,7 @@ func DefaultProbe(n int) []complex64 {
 			disc[i] = 1
 		}
 	}
-	blur, _ := blurred(context.Background(), disc, n, 1, 0, n) // which nothing ends
+	blur, _ := blurred(context.Background(), disc, n, 1, 0, n) // an error would be that of the context, which does not end
 	probe := make([]complex64, n*n)
 	for i, v := range blur {
 		probe[i] = complex(float32(v+floor), 0)
@@ -144,8 +144,8 @@ func curved(probe []complex64, n int, radians float64) []complex64 {
 	return probe
 }
 
-// An object has so many segments of lines, on a canvas canvasShare times its side; mostBlur is the largest
-// standard deviation by which they are blurred.
+// segments is the number of lines of an object, canvasShare the side of the canvas they are drawn on over
+// that of the object, and mostBlur the largest standard deviation by which they are blurred.
 const (
 	segments    = 400
 	canvasShare = 2
@@ -159,7 +159,7 @@ func (o Options) DrawingBytes() int64 {
 	return 8 * (canvasShare*canvasShare*side*side + side*(side+2*blurReach(mostBlur)) + 2*side*side)
 }
 
-// lines draws line segments on a canvas twice the size of the object, blurs them at three
+// lines draws line segments on a canvas larger than the object, blurs them at three
 // widths and keeps the centre; the modulus is at most 1. The phase follows from the
 // modulus.
 func lines(ctx context.Context, side int, phase bool, r *rand.Rand) (*Object, error) {

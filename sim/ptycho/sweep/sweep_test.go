@@ -230,8 +230,8 @@ func TestTheEdgeOfMemoryIsFound(t *testing.T) {
 	}
 }
 
-// A size that fails for another reason than memory ends the search for the edge instead of being tried for
-// ever.
+// A size that fails for another reason than memory ends the search for the edge instead of being tried
+// without end.
 func TestTheSearchForTheEdgeEndsAtFailures(t *testing.T) {
 	p := &planted{groupMS: overhead, fixedMB: 40, groupMB: 2, failures: map[int]Outcome{512: {Status: OutOfMemory, Reason: "killed by the system"}}}
 	for b := 33; b < 512; b++ {
