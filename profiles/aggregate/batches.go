@@ -11,15 +11,16 @@ import (
 	"prismtop/profiles/stats"
 )
 
-// A stretch is neighbouring batches of one size: at least stretchLeast of them that take at least
-// stretchTime, or fewer before a change. Its median is one value, so that an interval does not
-// count the drift within stretches as certainty. A size keeps its newest stretches.
+// A stretch is neighbouring batches of one size. It ends with stretchLeast batches or more that have
+// taken stretchTime, with mostStretch batches, or with a change of settings, after which coldBatches are
+// left out. Its median is one value, so that an interval does not count the drift within stretches as
+// certainty. Each of the mostSizes sizes used last keeps its newest stretches.
 const (
 	stretchLeast = 3
 	stretchTime  = int64(200 * time.Millisecond)
 	mostStretch  = 64
 	stretches    = 24
-	coldBatches  = 1 // after a change, which are left out
+	coldBatches  = 1
 	mostSizes    = 64
 )
 

@@ -25,15 +25,8 @@ func (c *canvas) spreadOut(object *scan.Object, centres [][2]float64) (err error
 	if c.assembly, err = ptycho.NewAssembly(centres); err != nil {
 		return err
 	}
-	empty := c.assembly.Canvas()
-	c.side = empty.Side
-	var x, y float64
-	for _, p := range centres {
-		x += p[0] / float64(len(centres))
-		y += p[1] / float64(len(centres))
-	}
-	corner := float64(empty.Pad + ptycho.PatchSide/2)
-	c.truth = object.Window(y-corner, x-corner, c.side)
+	c.side = c.assembly.Canvas().Side
+	c.truth = c.assembly.Truth(object, 0)
 	return c.mask(centres)
 }
 

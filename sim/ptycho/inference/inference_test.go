@@ -242,6 +242,11 @@ func TestWeightsAreNamed(t *testing.T) {
 	if _, err := m.New(t.Context(), v, in); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("a damaged file of weights: %v", err)
 	}
+	without, err := m.WithoutWeights().New(t.Context(), v, in)
+	if err != nil {
+		t.Fatalf("a damaged file that is not to be read: %v", err)
+	}
+	without.Close()
 	write(t, path, config(v))
 	if info := start(t, m, v).Info(); len(info.Notes) != 1 || info.Notes[0] != "trained weights of "+path || info.Caveat.Text != "" {
 		t.Errorf("with a file, the notes are %q, the caveat %+v", info.Notes, info.Caveat)
@@ -330,6 +335,14 @@ func TestResultsAreComparedWithTheTruth(t *testing.T) {
 	paths, err := task.Save(t.Context(), filepath.Join(t.TempDir(), "x"), true)
 	if err != nil || len(paths) != 2 {
 		t.Errorf("saved %q, %v", paths, err)
+	}
+}
+
+// A scan with fewer positions than a group and its neighbours need is refused before it is simulated.
+func TestGroupsNeedPositions(t *testing.T) {
+	_, _, err := preset.Resolve(preset.Sources{Shelves: preset.Shelves{Presets()}, Preset: "ptycho", Sets: []string{"gridsize=4", "positions=16", "batch_size=1"}})
+	if err == nil || !strings.Contains(err.Error(), "positions = 16: must be at least 17 for groups of 16") {
+		t.Errorf("16 positions for groups of 16: %v", err)
 	}
 }
 

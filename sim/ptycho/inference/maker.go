@@ -32,7 +32,7 @@ type Maker struct {
 	// GPUReason is the reason why no GPU can be used; empty if Open opens one.
 	GPUReason string
 
-	// Trained returns the path of the file that training leaves for a network.
+	// Trained returns the path of the file that training leaves for a network; nil for seeded weights.
 	Trained func(ptycho.Config) (string, error)
 }
 
@@ -119,6 +119,7 @@ func (Maker) FitsBeside(v settings.Values, held int64) bool {
 		left = min(left, m.Available)
 	}
 	need, err := Footprint(context.Background(), v)
+	need = max(need, scanOptions(v).DrawingBytes())
 	return m.Total <= 0 || err == nil && need <= left
 }
 
@@ -139,13 +140,19 @@ func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (
 	return t, nil
 }
 
+// WithoutWeights returns a maker whose tasks do not read trained weights.
+func (m Maker) WithoutWeights() workload.Maker {
+	m.Trained = nil
+	return m
+}
+
 // firstSeed is the seed of the weights of a network that was not trained (§A1.8).
 const firstSeed = 12345
 
 // firstWeights returns the weights of the settings, and notes where they come from.
 func (t *Task) firstWeights(ctx context.Context, trained func(ptycho.Config) (string, error)) ([]weights.Tensor, error) {
 	t.caveat = profiles.Caveat{Text: "seeded weights: no reconstruction", Remedy: trainingOf(t.network.Config()) + " trains them"}
-	if t.v.Text("weights") == "seeded" {
+	if trained == nil || t.v.Text("weights") == "seeded" {
 		t.of = "seeded weights"
 		return t.network.Seeded(firstSeed), nil
 	}

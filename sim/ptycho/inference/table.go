@@ -99,6 +99,9 @@ func validate(v settings.Values) error {
 	if size, object := v.Int("size"), v.Int("object_size"); object < 2*size {
 		return &settings.ValueError{Key: "object_size", Value: v.Get("object_size"), Want: fmt.Sprintf("must be at least twice the size, %d", 2*size)}
 	}
+	if least := scan.LeastPositions(channels(v)); v.Int("positions") < least {
+		return &settings.ValueError{Key: "positions", Value: v.Get("positions"), Want: fmt.Sprintf("must be at least %d for groups of %d", least, channels(v))}
+	}
 	if batch, all := v.Int(settings.BatchSize), groupCount(v); batch > all {
 		return &settings.ValueError{Key: settings.BatchSize, Value: v.Get(settings.BatchSize), Want: fmt.Sprintf("must be at most %d, the objects of this scan", all)}
 	}

@@ -70,7 +70,7 @@ func (t *Task) prepare(ctx context.Context, trained func(ptycho.Config) (string,
 	if err := t.setWeights(first); err != nil {
 		return err
 	}
-	if t.groups, err = t.scan.Groups(channels(t.v), groupCount(t.v), seed(t.v)); err != nil {
+	if t.groups, err = t.scan.Groups(ctx, channels(t.v), groupCount(t.v), seed(t.v)); err != nil {
 		return err
 	}
 	for _, g := range t.groups {
@@ -95,8 +95,7 @@ func (t *Task) setWeights(all []weights.Tensor) error {
 	if err != nil {
 		return err
 	}
-	logarithm := all[len(all)-1].Values[0] // of the scale, the last of StateDict
-	t.scale = factor * math.Exp(float64(logarithm))
+	t.scale = factor * ptycho.ScaleOf(all)
 	return nil
 }
 
@@ -267,13 +266,7 @@ func (t *Task) reassemble(p *program, watch *stopwatch) (out workload.Outcome, d
 
 // cut copies the central patch of an object of the network.
 func (t *Task) cut(object []float32) {
-	n, m := t.scan.Size, ptycho.PatchSide
-	for row := range m {
-		from := 2 * ((n/2-m/2+row)*n + n/2 - m/2)
-		for column := range m {
-			t.patch[row*m+column] = complex(object[from+2*column], object[from+2*column+1])
-		}
-	}
+	ptycho.CentralPatch(t.patch[:], object, t.scan.Size)
 }
 
 // same compares the patch of a group with its first result under this precision, and keeps the

@@ -35,7 +35,7 @@ func (a *agreement) add(batch int, r trial.Run, allowed float64) error {
 	a.identical = false
 	most, difference := 0.0, 0.0
 	for i, v := range a.reference.Samples {
-		most, difference = math.Max(most, math.Abs(v)), math.Max(difference, math.Abs(v-r.Samples[i]))
+		most, difference = math.Max(most, math.Abs(float64(v))), math.Max(difference, math.Abs(float64(v)-float64(r.Samples[i])))
 	}
 	if difference > 0 || math.IsNaN(difference) {
 		difference /= most

@@ -154,7 +154,7 @@ type Batch struct {
 	PeakBytes       *int64           `json:"peak_bytes"` // of the process, by the system
 	PeakBytesReason string           `json:"peak_bytes_reason,omitempty"`
 
-	Efficiency      *float64 `json:"efficiency"`       // images/s and MB of the process
+	Efficiency      *float64 `json:"efficiency"`       // images/s and MB, 10⁶ bytes, of the process
 	Overhead        *float64 `json:"overhead"`         // of measuring: time of prediction with it over that without; null without a run
 	Scaling         *float64 `json:"scaling"`          // throughput over that of the smallest size; null if it failed
 	ImagesPerJoule  *float64 `json:"images_per_joule"` // images/s and watt
@@ -237,16 +237,28 @@ func record(t Trial) TrialRecord {
 	return v
 }
 
-// stageNames are the stages in order, with their parts of a run.
-var stageNames = []struct {
+// namedStage is a stage with its part of a run.
+type namedStage struct {
 	name string
 	of   func(*timed) float64
-}{
+}
+
+// allStages are the stages in order.
+var allStages = []namedStage{
 	{"load", func(r *timed) float64 { return r.Seconds.Load }},
 	{"group", func(r *timed) float64 { return r.Seconds.Group }},
 	{"normalise", func(r *timed) float64 { return r.Seconds.Normalise }},
 	{"predict", func(r *timed) float64 { return r.Seconds.Predict }},
 	{"reassemble", func(r *timed) float64 { return r.Seconds.Reassemble }},
+}
+
+// StageNames returns the names of the stages of a run, in order.
+func StageNames() []string {
+	names := make([]string, len(allStages))
+	for i, s := range allStages {
+		names[i] = s.name
+	}
+	return names
 }
 
 // describe summarises the runs of a batch size.
@@ -266,7 +278,7 @@ func (v *size) describe(energyReason string) *Batch {
 		for _, seconds := range r.Batches {
 			image, batch = append(image, 1e3*seconds/perBatch), append(batch, 1e3*seconds)
 		}
-		for _, s := range stageNames {
+		for _, s := range allStages {
 			stages[s.name] = append(stages[s.name], 1e3*s.of(r))
 		}
 		overheads = append(overheads, 1+r.Measuring/r.Seconds.Predict)
@@ -288,7 +300,7 @@ func (v *size) describe(energyReason string) *Batch {
 		b.PeakBytesReason = "no trial reported its peak"
 	}
 	if b.ImagesPerS != nil && b.PeakBytes != nil {
-		e := b.ImagesPerS.Median / (float64(*b.PeakBytes) / (1 << 20))
+		e := b.ImagesPerS.Median / (float64(*b.PeakBytes) / 1e6)
 		b.Efficiency = &e
 	}
 	if joules > 0 {

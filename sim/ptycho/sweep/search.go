@@ -12,7 +12,7 @@ import (
 
 // search looks for the fastest batch size: doubled sizes up to MostAdaptive, until memory
 // ends or throughput has fallen twice, and sizes between the fastest and its neighbours. It
-// returns those to be measured.
+// returns those to be measured: the fastest doubled size, its neighbours and the sizes between.
 func (s *Sweep) search(ctx context.Context) (found []int, err error) {
 	const least = 0.8 // of the fastest, below which throughput has fallen
 	rates := map[int]float64{}
@@ -22,7 +22,6 @@ func (s *Sweep) search(ctx context.Context) (found []int, err error) {
 		if err == nil && out.Status == Success {
 			run := &out.Result.Runs[0]
 			rates[b] = float64(run.Images) / run.Seconds.Predict
-			found = append(found, b)
 		}
 		return err
 	}
@@ -40,11 +39,14 @@ func (s *Sweep) search(ctx context.Context) (found []int, err error) {
 			fallen++
 		}
 	}
-	for _, b := range []int{best * 3 / 4, best * 3 / 2} {
-		if b > 0 && b <= MostAdaptive && !slices.Contains(found, b) {
+	for _, b := range []int{best / 2, best * 3 / 4, best, best * 3 / 2, best * 2} {
+		if b > 0 && b <= MostAdaptive && s.sizes[b] == nil {
 			if err := probe(b); err != nil {
 				return nil, err
 			}
+		}
+		if rates[b] > 0 && !slices.Contains(found, b) {
+			found = append(found, b)
 		}
 	}
 	return found, nil
@@ -79,7 +81,7 @@ func (s *Sweep) findEdge(ctx context.Context) error {
 	limit := float64(s.o.Limit)
 	e := &Edge{Predicted: fit.within(limit), Target: fit.within(limit * (1 - s.o.Margin))}
 	s.edge = e
-	tries := 0
+	tries, stopped := 0, ""
 	try := func(b int) error {
 		if v := s.sizes[b]; v != nil && v.status != "" || tries >= mostEdgeTrials {
 			return nil
@@ -115,11 +117,15 @@ func (s *Sweep) findEdge(ctx context.Context) error {
 		if settled || high-low <= 1 || between <= low || between >= high || tries >= mostEdgeTrials {
 			break
 		}
+		if v := s.sizes[between]; v != nil && v.status != "" { // it failed for another reason, which says nothing about memory
+			stopped = fmt.Sprintf("; the search ended at %d, which failed: %s", between, v.reason)
+			break
+		}
 		if err := try(between); err != nil {
 			return err
 		}
 	}
-	e.Sentence = e.sentence(s.o.Limit, s.o.Margin)
+	e.Sentence = e.sentence(s.o.Limit, s.o.Margin, stopped)
 	return nil
 }
 
@@ -139,7 +145,7 @@ func (s *Sweep) edges() (verified, failed *int) {
 	return verified, failed
 }
 
-func (e *Edge) sentence(limit int64, margin float64) string {
+func (e *Edge) sentence(limit int64, margin float64, stopped string) string {
 	text := fmt.Sprintf("Of %s, the line through the measurements predicts batch size %d", megabytes(limit), e.Predicted)
 	if e.Predicted >= MaxBatch {
 		text = fmt.Sprintf("Up to batch size %d, the largest that is tried, the line through the measurements stays below %s", MaxBatch, megabytes(limit))
@@ -152,7 +158,7 @@ func (e *Edge) sentence(limit int64, margin float64) string {
 	case e.Failed != nil:
 		text += fmt.Sprintf("; %d did not run, and no smaller one was found that does", *e.Failed)
 	}
-	return text + fmt.Sprintf(". A margin of %.0f %% below the limit is batch size %d.", 100*margin, e.Target)
+	return text + stopped + fmt.Sprintf(". By the line, a margin of %.0f %% below the limit is batch size %d.", 100*margin, e.Target)
 }
 
 // MemoryFit is a line through the peak memory of processes over batch sizes. Activations grow with

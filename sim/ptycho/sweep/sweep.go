@@ -31,7 +31,7 @@ type Options struct {
 	Runs  int       // of each size: as many trials
 
 	// Limit is the memory that a trial may use, in bytes; 0 for no limit. Edge asks for the
-	// largest size within it, with Margin to spare, 0 to 1.
+	// largest size within it, and one that leaves the share Margin, 0 to 1; it needs a limit.
 	Limit  int64
 	Edge   bool
 	Margin float64
@@ -71,7 +71,7 @@ type Outcome struct {
 	Status Status
 	Reason string // why it did not succeed
 	Result *trial.Result
-	CPU    float64 // seconds of processor time that its process took
+	CPU    float64 // seconds of processor time that its process took, however it ended
 }
 
 // Trial is a trial that is over.
@@ -150,7 +150,7 @@ func (s *Sweep) measure(ctx context.Context) error {
 		}
 		return fmt.Errorf("no batch size could be measured: even %d needs more memory than there is", sizes[0])
 	}
-	if s.o.Edge {
+	if s.o.Edge && s.o.Limit > 0 {
 		return s.findEdge(ctx)
 	}
 	return nil
@@ -222,10 +222,10 @@ func (s *Sweep) try(ctx context.Context, batch int, purpose string, round int) (
 		return t.Outcome, err
 	}
 	t.Outcome = s.o.Runner.Run(ctx, j)
+	s.own += t.CPU
 	if err := ctx.Err(); err != nil {
 		return t.Outcome, err
 	}
-	s.own += t.CPU
 	s.check(&t, j)
 	s.done += s.cost(batch)
 	s.trials = append(s.trials, t)
@@ -286,7 +286,7 @@ func proven(r *trial.Result, j trial.Job) error {
 	batches := (groups + j.Batch - 1) / j.Batch
 	for _, run := range r.Runs {
 		switch {
-		case run.Groups != groups || run.Images != batches*j.Batch*channels || len(run.Batches) != batches || len(run.Samples) != 3*groups || run.Checksum == "":
+		case run.Groups != groups || run.Images != batches*j.Batch*channels || len(run.Batches) != batches || len(run.Samples) != trial.SamplesPerObject*groups || run.Checksum == "":
 			return fmt.Errorf("the trial did %d images in %d batches for %d groups: must be %d in %d for %d",
 				run.Images, len(run.Batches), run.Groups, batches*j.Batch*channels, batches, groups)
 		case !(run.Seconds.Predict > 0):

@@ -244,6 +244,9 @@ func (f *ptychoFlags) run(cmd *cobra.Command) error {
 // sweep runs the trials. The report is nil if they could not begin.
 func (f *ptychoFlags) sweep(cmd *cobra.Command) (r *sweep.Report, limit string, err error) {
 	ctx, o := cmd.Context(), &f.options
+	if limit, err = f.bound(machine.ReadMemory()); err != nil {
+		return nil, "", err
+	}
 	folder, err := os.MkdirTemp("", "prismtop-ptycho-*")
 	if err != nil {
 		return nil, "", err
@@ -261,10 +264,7 @@ func (f *ptychoFlags) sweep(cmd *cobra.Command) (r *sweep.Report, limit string, 
 	if err != nil {
 		return nil, "", cli.ErrInterrupted
 	}
-	f.gpuReason, limit = found.Reason, "flag"
-	if o.Limit == 0 {
-		o.Limit, limit = available()
-	}
+	f.gpuReason = found.Reason
 	program, err := os.Executable()
 	if err != nil {
 		return nil, "", err
@@ -300,7 +300,8 @@ func (f *ptychoFlags) prepare(ctx context.Context, folder string, shown *progres
 	if err != nil {
 		return err
 	}
-	if j.Weights == "" {
+	given := j.Weights != ""
+	if !given {
 		if path, err := ptycho.TrainedPath(j.Config()); err == nil {
 			if _, err := os.Stat(path); err == nil {
 				j.Weights = path
@@ -308,7 +309,10 @@ func (f *ptychoFlags) prepare(ctx context.Context, folder string, shown *progres
 		}
 	}
 	if j.Weights != "" {
-		if _, err := network.ReadWeights(ctx, j.Weights); err != nil {
+		switch _, err := network.ReadWeights(ctx, j.Weights); {
+		case err != nil && !given:
+			return fmt.Errorf("trained weights: %w; remove the file, or name another with --weights", err)
+		case err != nil:
 			return cli.BadUsage(fmt.Errorf("flag --weights: %w", err))
 		}
 	}
@@ -322,7 +326,7 @@ func (f *ptychoFlags) prepare(ctx context.Context, folder string, shown *progres
 		case len(s.X) < j.Images:
 			return cli.BadUsage(fmt.Errorf("flag --images: %d: must be at most the %d patterns of %s", j.Images, len(s.X), j.Data))
 		}
-		_, err = s.Groups(j.Config().Channels(), j.Images/j.Config().Channels(), j.Seed)
+		_, err = s.Groups(ctx, j.Config().Channels(), j.Images/j.Config().Channels(), j.Seed)
 		return cli.BadUsage(err)
 	}
 	shown.report("simulating %d patterns      ", j.Images)
@@ -340,10 +344,21 @@ func (f *ptychoFlags) prepare(ctx context.Context, folder string, shown *progres
 	return scan.Write(j.Data, s)
 }
 
+// bound sets the memory limit of the trials, unless a flag does, and returns where it comes from.
+func (f *ptychoFlags) bound(m machine.Memory) (source string, err error) {
+	if f.options.Limit > 0 {
+		return "flag", nil
+	}
+	f.options.Limit, source = available(m)
+	if f.options.Edge && f.options.Limit == 0 {
+		err = cli.BadUsage(fmt.Errorf("flag --edge: the memory that a trial may use is %s: must come with --memory-limit", source))
+	}
+	return source, err
+}
+
 // available returns the memory that a trial may use without a limit, and where that comes
 // from: most of what is available, so that no other program is killed for it.
-func available() (bytes int64, source string) {
-	m := machine.ReadMemory()
+func available(m machine.Memory) (bytes int64, source string) {
 	switch {
 	case m.Limit > 0 && (m.Available == 0 || m.Limit < m.Available):
 		return m.Limit / 10 * 9, "90 % of the control group's limit"

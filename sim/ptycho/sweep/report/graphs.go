@@ -25,7 +25,7 @@ func graphs(r *sweep.Report) []figure.Graph {
 		{ID: "throughput", Title: "Throughput", X: axis, Y: "images/s", Note: "median of runs, p10 to p90; dashed: fitted"},
 		{ID: "memory", Title: "Memory", X: axis, Y: "MB of the process", Note: "peak, median of trials; dashed: fitted line"},
 		{ID: "latency", Title: "Latency distribution", X: axis, Y: "ms an image", Note: "quartiles over batches, whiskers p10 to p90"},
-		{ID: "efficiency", Title: "Efficiency", X: axis, Y: "images/s and MB", Note: "over peak memory; 1 MB is 1024² bytes"},
+		{ID: "efficiency", Title: "Efficiency", X: axis, Y: "images/s and MB", Note: "over peak memory; 1 MB is 10⁶ bytes"},
 		{ID: "scaling", Title: "Scaling", X: axis, Y: "throughput over that of the smallest size", Note: "1 is the smallest batch size"},
 		{ID: "optimal_region", Title: "Optimal Operating Region", X: axis, Y: "images/s", Note: "nothing was measured"},
 	}

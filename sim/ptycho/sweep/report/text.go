@@ -86,7 +86,7 @@ func stageRows(r *sweep.Report) (head []string, all [][]string) {
 		return head, nil
 	}
 	at := r.Of(r.Optimum.BatchSize)
-	for _, name := range []string{"load", "group", "normalise", "predict", "reassemble"} {
+	for _, name := range sweep.StageNames() {
 		row := []string{name, fmt.Sprintf("%.2f", at.StagesMS[name].Median), "–", "–", ""}
 		for _, s := range r.Stages {
 			if s.Stage == name && s.Optimum != nil {

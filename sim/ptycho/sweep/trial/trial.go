@@ -68,10 +68,10 @@ type Run struct {
 	// Measuring is what reading clocks, energy and memory took between the batches, in seconds.
 	Measuring float64 `json:"measuring"`
 
-	// Checksum is that of every bit of the groups' objects. Samples has three numbers of
-	// each: the central pixel, real and imaginary part, and the mean modulus.
+	// Checksum is that of every bit of the groups' objects. Samples has SamplesPerObject numbers of
+	// each: the real and the imaginary part of the pixels of a regular grid, and the mean modulus.
 	Checksum string    `json:"checksum"`
-	Samples  []float64 `json:"samples"`
+	Samples  []float32 `json:"samples"`
 }
 
 // Result is what a trial measured.
@@ -227,7 +227,7 @@ func (p *pipeline) run(ctx context.Context) (*Run, error) {
 	}
 	lap(&r.Seconds.Load)
 	channels := p.Config().Channels()
-	groups, err := s.Groups(channels, p.Images/channels, p.Seed)
+	groups, err := s.Groups(ctx, channels, p.Images/channels, p.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -316,7 +316,7 @@ func (p *pipeline) predict(ctx context.Context, r *Run, c *container, assembly *
 			proof.add(object, p.Size)
 			began := time.Now()
 			patches = patches[:len(patches)+patch]
-			ptycho.CentralPatch(patches[len(patches)-patch:], object, p.Size)
+			ptycho.CentralPatch(patches[len(patches)-patch:], output[2*i*plane:][:2*plane], p.Size)
 			r.Seconds.Reassemble += time.Since(began).Seconds()
 			if len(patches) == cap(patches) {
 				if err := assemble(); err != nil {
