@@ -71,7 +71,7 @@ func TestTabLeadsToEveryPaneOfAZoomedScreen(t *testing.T) {
 		checkFrame(t, m, 80, 24)
 	}
 	for id := range layout.Pane(len(Panes)) {
-		if seen[id] == (id == idSettings || id == idAblation || id == idThroughput || id == idFootprint || id == idPhase) {
+		if seen[id] == (id == idSettings || id == idAblation || id == idThroughput || id == idFootprint || id == idPhase || id == idDiffraction) {
 			t.Errorf("tab leads to %s: %v", deck.Panes[id].Name, seen[id])
 		}
 	}

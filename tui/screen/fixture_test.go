@@ -33,6 +33,7 @@ var (
 	idThroughput    = deck.Find("throughput")
 	idFootprint     = deck.Find("footprint")
 	idPhase         = deck.Find("phase")
+	idDiffraction   = deck.Find("diffraction")
 )
 
 // screen returns a model of the given size that has received snapshots.

@@ -36,7 +36,7 @@ type Graphics struct {
 
 // PictureSlots is the maximum number of pictures on screen at once: a picture, its truth and
 // their difference in each of two panes.
-const PictureSlots = 6
+const PictureSlots = 9
 
 // Size is a picture's size in cells.
 type Size struct{ W, H int }

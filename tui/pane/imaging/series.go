@@ -19,6 +19,7 @@ const (
 	truthPicture          = "truth"
 	phasePicture          = "phase" // radians above −π
 	phaseTruthPicture     = "phase_truth"
+	diffractionPicture    = "diffraction" // ln(1 + amplitude)
 )
 
 // wasCompared reports whether the result was compared with the truth.
