@@ -85,9 +85,9 @@ func (c *Check) basis() (lines []string) {
 	switch {
 	case c.Reference == nil:
 	case c.Spread == nil:
-		lines = append(lines, "sureness   unknown: no build was measured twice on this machine")
+		lines = append(lines, "certainty  unknown: the history has no build that was measured twice on this machine")
 	default:
-		lines = append(lines, fmt.Sprintf("sureness   times of one and the same build differ by ±%s on this machine (standard deviation, %s); the intervals allow for that",
+		lines = append(lines, fmt.Sprintf("certainty  times of one and the same build differ by ±%s on this machine (standard deviation, %s); the intervals allow for that",
 			unit.Share(*c.Spread), unit.Plural(c.Degrees, "degree of freedom", "degrees of freedom")))
 	}
 	if f := c.New.Foreign; f != nil && *f >= 0.01 {

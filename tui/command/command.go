@@ -26,6 +26,9 @@ func Main() int {
 	machine.ShareProcessors()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	// A reader of standard output that goes away ends no run: writing to it is an error like any other. The signal is caught and not
+	// ignored, which programs that are started would inherit.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	root := rootCommand()
 	addCompletion(root)
 	root.SetArgs(os.Args[1:])

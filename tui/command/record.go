@@ -143,19 +143,23 @@ const recordedWithin = 900 * time.Millisecond
 
 // closeRecording ends a recording, and deletes the oldest others if all take too much. The run's log
 // has errors of the time before; only those of the end are printed.
-func (f *recordFlags) closeRecording(w io.Writer, r *recording.Recorder, last *profiles.Snapshot) {
+// An error is returned only if the recording was asked for by its path: it is what the user wanted of the run.
+func (f *recordFlags) closeRecording(w io.Writer, r *recording.Recorder, last *profiles.Snapshot) (failed error) {
 	if r == nil {
-		return
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), recordedWithin)
 	defer cancel()
 	err := r.Close(ctx)
-	if err != nil && (last == nil || last.Recording.Err == "") {
+	switch {
+	case f.file != "" && err != nil:
+		failed = fmt.Errorf("flag --record: %s: not recorded to the end: %w", f.file, err)
+	case err != nil && (last == nil || last.Recording.Err == ""):
 		fmt.Fprintln(w, words.Printed("prismtop: not recorded to the end: "+err.Error()))
 	}
 	folder, unknown := recording.Folder()
 	if err != nil || unknown != nil || filepath.Dir(r.Path()) != folder { // files elsewhere are the user's
-		return
+		return failed
 	}
 	deleted, err := recording.Prune(ctx, folder, f.limit<<20)
 	for _, path := range deleted {
@@ -164,4 +168,5 @@ func (f *recordFlags) closeRecording(w io.Writer, r *recording.Recorder, last *p
 	if err != nil {
 		fmt.Fprintln(w, words.Printed("prismtop: old recordings were not deleted: "+err.Error()))
 	}
+	return nil
 }

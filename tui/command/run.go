@@ -128,7 +128,7 @@ func (f *runFlags) settings(cmd *cobra.Command) (settings.Values, error) {
 }
 
 // run performs a reconstruction, with or without the screen.
-func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
+func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 	cli.ThriftyCollector()
 	screen := f.child == nil && !f.lines && !f.headless && !f.json && term.IsTerminal(os.Stdout.Fd()) && term.IsTerminal(os.Stdin.Fd())
 	if screen && os.Getenv("TERM") == "dumb" {
@@ -203,7 +203,9 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	}
 	show := cli.Live{Run: r, Aggregator: aggregate.New(from, observed)}
 	defer func() { host.Close(show.Aggregator.Last()) }()
-	defer func() { f.record.closeRecording(cmd.ErrOrStderr(), recorder, show.Aggregator.Last()) }()
+	defer func() {
+		failed = errors.Join(failed, f.record.closeRecording(cmd.ErrOrStderr(), recorder, show.Aggregator.Last()))
+	}()
 	handed.follow(o.Stream, show.Aggregator.Last)
 	if screen || f.child != nil {
 		if err := f.serve(host, show, &look, o.Stream, recorder); err != nil {

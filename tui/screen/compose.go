@@ -9,6 +9,7 @@ import (
 	"prismtop/tui/layout"
 	"prismtop/tui/theme"
 	"prismtop/tui/widget"
+	"prismtop/tui/words"
 )
 
 // compose assembles the frame from the header, the panes and the footer. The parts cache their
@@ -90,7 +91,10 @@ func (m *Model) dialog(title, foot string, w, h int, draw func(c *chart.Canvas))
 
 func (m *Model) confirmation() []string {
 	question := "Quit? The run ends here."
-	if m.snap != nil && m.state() == profiles.Running {
+	switch {
+	case m.snap != nil && words.Ended(m.snap.State):
+		question = "Quit? The run is over."
+	case m.snap != nil && m.state() == profiles.Running:
 		question = "Quit? The run stops after this iteration."
 	}
 	w := chart.Width(question)

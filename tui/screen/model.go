@@ -355,7 +355,7 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 		m.wantPaused = nil
 	}
 	if words.Ended(s.State) {
-		m.confirming, m.comparing = false, nil
+		m.comparing = nil // the question whether to quit stays: its answer may be on the way
 	}
 	if len(m.lost()) == 0 {
 		m.restarting = false

@@ -46,8 +46,8 @@ func LoadKeys(path string, roles []string) (Keys, error) {
 	f, info, err := inputfile.Open(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf(`%s does not exist: must have a line for each key, a role (%s) and the public key: echo "%s $(cat ~/.ssh/id_ed25519.pub)" >> %[1]s`,
-			path, strings.Join(roles, ", "), roles[len(roles)-1])
+		return nil, fmt.Errorf(`%s does not exist: must have a line for each key, a role (%s) and the public key: mkdir -p %s && echo "%s $(cat ~/.ssh/id_ed25519.pub)" >> %[1]s`,
+			path, strings.Join(roles, ", "), filepath.Dir(path), roles[len(roles)-1])
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -2,19 +2,26 @@
 package bench
 
 import (
-	"errors"
-
-	"prismtop/tui/command/cli"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"prismtop/tui/command/cli"
 )
 
 // Command returns the command bench.
 func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "bench", Short: "Measure the engine, and what watching it costs", Args: cli.NoArguments,
-		RunE: func(*cobra.Command, []string) error {
-			return cli.BadUsage(errors.New("bench: what to measure is missing: must be all, claims, performance, baseline, optimized, compare, profile, model, peer, scaling, ablation, calibrate, watching, ptycho, compare-builds, history, check or recommend"))
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var names []string
+			for _, c := range cmd.Commands() {
+				if !c.Hidden && c.Name() != "help" {
+					names = append(names, c.Name())
+				}
+			}
+			return cli.BadUsage(fmt.Errorf("bench: what to measure is missing: must be one of %s", strings.Join(names, ", ")))
 		},
 	}
 	cmd.AddCommand(benchModelCommand(), benchPeerCommand(), benchScalingCommand(), benchAblationCommand(), benchCalibrateCommand(), benchWatchingCommand(), compareBuildsCommand(), historyCommand(), checkCommand(), recommendCommand(), burnCommand(),

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"prismtop/profiles/visible"
@@ -43,7 +44,7 @@ func ExitStatus(err error) int {
 }
 
 // ErrorLine formats an error on one line, without terminal control characters. Errors joined by
-// errors.Join follow one another. Interruptions are omitted: whoever caused them knows.
+// errors.Join follow one another. Interruptions and an output that is no longer read are omitted: whoever caused them knows.
 func ErrorLine(err error) string {
 	if usage, ok := err.(*usageError); ok {
 		return ErrorLine(usage.error)
@@ -57,7 +58,7 @@ func ErrorLine(err error) string {
 		}
 		return strings.Join(parts, "; ")
 	}
-	if err == nil || Interrupted(err) {
+	if err == nil || Interrupted(err) || errors.Is(err, ErrNotRead) {
 		return ""
 	}
 	return visible.Text(flat(err))
@@ -128,6 +129,9 @@ const outletLimit = 500 * time.Millisecond
 // ErrGivenUp reports an abandoned write: the program was asked to end.
 var ErrGivenUp = errors.New("the output is not read")
 
+// ErrNotRead reports that who read standard output or standard error has gone, and knows.
+var ErrNotRead = errors.New("the output is no longer read")
+
 // NewOutlet returns the outlet of a file; ended is closed when the program has to end.
 func NewOutlet(ended <-chan struct{}, file *os.File) *Outlet {
 	o := &Outlet{file: file, ended: ended}
@@ -160,6 +164,9 @@ func (o *Outlet) Write(p []byte) (int, error) {
 	data := bytes.Clone(p)
 	go func() {
 		n, err := o.file.Write(data)
+		if errors.Is(err, syscall.EPIPE) {
+			err = ErrNotRead
+		}
 		written <- result{n, err}
 	}()
 	select {

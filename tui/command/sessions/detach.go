@@ -189,7 +189,7 @@ func Named(found []attach.Found, id string) (attach.Found, error) {
 	case id == "" && len(found) == 0:
 		return attach.Found{}, errors.New("no session runs on this machine; prismtop run begins one")
 	case id == "":
-		return attach.Found{}, fmt.Errorf("which session is missing: must be one of %s", ids(matching))
+		return attach.Found{}, fmt.Errorf("several sessions run: name one of %s", ids(matching))
 	case len(matching) > 1:
 		return attach.Found{}, fmt.Errorf("session %q: is the beginning of %s", id, ids(matching))
 	case len(found) == 0:
