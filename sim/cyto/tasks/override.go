@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -100,7 +101,7 @@ func (l *list) override(t *Task, c cell) {
 func (l *list) apply(t *Task, o *Override) error {
 	for _, r := range refused {
 		if slices.Contains(r.names, o.Key) {
-			return fmt.Errorf("%s", r.reason)
+			return errors.New(r.reason)
 		}
 	}
 	r := ruleOf(o.Key)

@@ -33,16 +33,16 @@ type Samples struct {
 // TrainingMetrics are what a training task measures, under the keys of CytoDL's script. What
 // was not reached is left out.
 type TrainingMetrics struct {
-	ModelInitialization *Timer             `json:"model_initialization,omitempty"` // encloses the next four
-	ConfigLoading       *Timer             `json:"config_loading,omitempty"`
-	DataSetup           *Timer             `json:"data_setup,omitempty"`
-	ModelSetup          *Timer             `json:"model_setup,omitempty"`
-	TrainerSetup        *Timer             `json:"trainer_setup,omitempty"`
-	EpochBreakdown      *EpochBreakdown    `json:"epoch_breakdown,omitempty"`
-	FullTraining        *Timer             `json:"full_training,omitempty"`
-	FinalMetrics        map[string]float64 `json:"final_metrics,omitempty"` // "train/loss", "val/loss", …
-	DatasetInfo         *DatasetInfo       `json:"dataset_info,omitempty"`
-	TotalTraining       *Timer             `json:"total_training,omitempty"` // of the whole task
+	ModelInitialization *Timer          `json:"model_initialization,omitempty"` // encloses the next four
+	ConfigLoading       *Timer          `json:"config_loading,omitempty"`
+	DataSetup           *Timer          `json:"data_setup,omitempty"`
+	ModelSetup          *Timer          `json:"model_setup,omitempty"`
+	TrainerSetup        *Timer          `json:"trainer_setup,omitempty"`
+	EpochBreakdown      *EpochBreakdown `json:"epoch_breakdown,omitempty"`
+	FullTraining        *Timer          `json:"full_training,omitempty"`
+	FinalMetrics        FinalMetrics    `json:"final_metrics,omitempty"` // "train/loss", "val/loss", …
+	DatasetInfo         *DatasetInfo    `json:"dataset_info,omitempty"`
+	TotalTraining       *Timer          `json:"total_training,omitempty"` // of the whole task
 
 	// What the document forgot.
 	Samples    *Samples `json:"samples,omitempty"` // trained on
