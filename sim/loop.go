@@ -147,6 +147,14 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 	}
 	l.picture(false)
 	r.stream.Memory(l.work.Memory())
+	l.list()
+}
+
+// list publishes the state of a list of tasks.
+func (l *loop) list() {
+	if t, ok := l.work.(workload.Lister); ok {
+		l.run.stream.Tasks(t.Tasks())
+	}
 }
 
 // unitDone keeps and publishes the result of a unit of work.
@@ -279,6 +287,9 @@ func (l *loop) iterate(cut context.Context) error {
 	}
 	if outcome.MemoryChanged {
 		stream.Memory(l.work.Memory())
+	}
+	if outcome.TasksChanged {
+		l.list()
 	}
 	l.endedBy = ""
 	if limit != "" && !outcome.Finished {

@@ -19,7 +19,7 @@ import (
 // After that, only the newest complete result can be read and the task closed.
 //
 // A task may implement optional interfaces: Comparer, Imager, Clearer, Profiler, Saver, Keeper,
-// Forker, Checkpointer, Starter and Finisher.
+// Forker, Checkpointer, Starter, Lister and Finisher.
 type Task interface {
 	// Info describes the run for its observers, above all its schema.
 	Info() profiles.RunInfo
@@ -50,6 +50,7 @@ type Outcome struct {
 	Measured      profiles.Values     // at its end
 	StageEnded    bool                // a stage is over
 	MemoryChanged bool                // the division of memory changes from here on
+	TasksChanged  bool                // of a Lister
 	Finished      bool
 }
 
@@ -140,6 +141,12 @@ type Starter interface {
 	// StartFrom replaces the weights of a new task by those of a file, and leaves out what
 	// prepares drawn weights.
 	StartFrom(ctx context.Context, path string) error
+}
+
+// Lister is a task that works through a list of tasks.
+type Lister interface {
+	// Tasks returns a copy of the state of the list.
+	Tasks() *profiles.Tasks
 }
 
 // Finisher is a task that leaves something for other programs once its work is complete.

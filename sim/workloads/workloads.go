@@ -10,6 +10,7 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/sim/cpu"
 	"prismtop/sim/curve"
+	"prismtop/sim/cyto/experiment"
 	"prismtop/sim/prism"
 	"prismtop/sim/ptycho"
 	"prismtop/sim/ptycho/inference"
@@ -34,6 +35,7 @@ var All = []Workload{
 	{curve.Presets(), curve.Schema, func(Devices) workload.Maker { return curve.Maker{} }, nil},
 	{training.Presets(), training.Schema, func(d Devices) workload.Maker { return ptychoTraining(d) }, training.Suffixes},
 	{inference.Presets(), inference.Schema, func(d Devices) workload.Maker { return Ptycho(d) }, []string{".png", ".npy"}},
+	{experiment.Presets(), experiment.Schema, func(d Devices) workload.Maker { return Cyto(d) }, experiment.Suffixes},
 }
 
 // Presets returns the presets of all workloads.
@@ -63,4 +65,9 @@ func ptychoTraining(d Devices) training.Maker {
 // Ptycho makes PtychoPINN's inferences.
 func Ptycho(d Devices) inference.Maker {
 	return inference.Maker{Open: d.backend, Kernels: cpu.CheckKernels, GPUReason: d.gpuReason(), Trained: ptycho.TrainedPath}
+}
+
+// Cyto makes trainings of CytoDL's network, and predictions with it.
+func Cyto(d Devices) experiment.Maker {
+	return experiment.Maker{Open: d.backend, Kernels: cpu.CheckKernels, GPUReason: d.gpuReason(), Trained: experiment.TrainedPath}
 }

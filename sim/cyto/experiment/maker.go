@@ -1,0 +1,177 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"prismtop/profiles/settings"
+	"prismtop/sim/checkpoint"
+	"prismtop/sim/cyto"
+	"prismtop/sim/nn"
+	"prismtop/sim/weights"
+	"prismtop/sim/workload"
+)
+
+// Maker makes trainings and predictions: it implements the workload "cyto".
+type Maker struct {
+	// Open opens the device of the settings.
+	Open func(v settings.Values) (nn.Backend, error)
+
+	// Kernels returns an error if this machine does not have the kernels.
+	Kernels func(name string) error
+
+	// GPUReason is the reason why no GPU can be used; empty if Open opens one.
+	GPUReason string
+
+	// Trained returns the path of the file in which a complete training leaves its weights,
+	// and in which a prediction looks for them.
+	Trained func(experiment string, c cyto.Config) (string, error)
+}
+
+// Load draws the synthetic images of the settings, or lists the files that they name.
+func (m Maker) Load(ctx context.Context, v settings.Values) (workload.Inputs, error) {
+	s := From(v)
+	return s.load(ctx)
+}
+
+// SameInputs reports whether two settings name the same images.
+func (Maker) SameInputs(a, b settings.Values) bool {
+	s, t := From(a), From(b)
+	return s.inputs() == t.inputs()
+}
+
+// Reads reports whether the images are read from files.
+func (Maker) Reads(v settings.Values) bool { return v.Text("data") != "" }
+
+// Check returns an error if this machine or this build does not have the device or the
+// kernels.
+func (m Maker) Check(v settings.Values, key string) error {
+	switch {
+	case key == settings.Device && v.Text(key) == "cuda" && m.GPUReason != "":
+		return &settings.KeyError{Key: key, Err: fmt.Errorf("device = cuda: %s: must be auto or cpu here", m.GPUReason)}
+	case key == "kernels":
+		return m.Kernels(v.Text(key))
+	}
+	return nil
+}
+
+// FitsBeside reports whether a run fits into memory in addition to the given number of
+// bytes.
+func (Maker) FitsBeside(v settings.Values, held int64) bool {
+	s := From(v)
+	return s.fitsBeside(held)
+}
+
+// New prepares a training or a prediction on its own device, which Close closes too.
+func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (workload.Task, error) {
+	model, err := m.Model(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	return m.Begin(ctx, v, in.(*Inputs), model)
+}
+
+// Model makes the network of the settings with its first weights, on its own device. Begin
+// takes it over.
+func (m Maker) Model(ctx context.Context, v settings.Values) (*Model, error) {
+	s := From(v)
+	backend, err := m.Open(v)
+	if err != nil {
+		return nil, err
+	}
+	model, err := newModel(ctx, &s, backend)
+	if err != nil {
+		backend.Close()
+		return nil, err
+	}
+	return model, nil
+}
+
+// Begin is New with a model, which it closes on an error.
+func (m Maker) Begin(ctx context.Context, v settings.Values, in *Inputs, model *Model) (workload.Task, error) {
+	s := From(v)
+	if s.Mode == Predict {
+		p, err := startPrediction(ctx, s, in, model, m.Trained)
+		if err != nil {
+			model.Close()
+			return nil, err
+		}
+		return p, nil
+	}
+	t, err := startTraining(ctx, s, in, model)
+	if err != nil {
+		model.Close()
+		return nil, err
+	}
+	t.leave = m.Trained
+	return t, nil
+}
+
+// Model is a network with its variables on a device.
+type Model struct {
+	backend nn.Backend
+	network *cyto.Network
+	state   nn.State
+}
+
+func newModel(ctx context.Context, s *Settings, backend nn.Backend) (*Model, error) {
+	network, err := cyto.New(s.network())
+	if err != nil {
+		return nil, err
+	}
+	variables, err := network.Model().InitialVariables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	state, err := backend.NewState(ctx, variables)
+	if err != nil {
+		return nil, err
+	}
+	return &Model{backend, network, state}, nil
+}
+
+// Close frees the variables and the device.
+func (m *Model) Close() {
+	m.state.Close()
+	m.backend.Close()
+}
+
+// parameters is the number of trainable numbers.
+func (m *Model) parameters() (n int) {
+	for _, p := range m.network.Parameters() {
+		each := 1
+		for _, d := range p.Shape {
+			each *= d
+		}
+		n += each
+	}
+	return n
+}
+
+// startFrom gives the network the weights of a file.
+func (m *Model) startFrom(ctx context.Context, path string) error {
+	read, err := m.network.ReadWeights(ctx, path)
+	if err != nil {
+		return err
+	}
+	return m.network.SetWeights(m.state, read)
+}
+
+// Weights returns the weights of a checkpoint by their names in files.
+func (m Maker) Weights(v settings.Values, c *checkpoint.Checkpoint) ([]weights.Tensor, error) {
+	s := From(v)
+	network, err := cyto.New(s.network())
+	if err != nil {
+		return nil, err
+	}
+	all := network.StateDict()
+	for i := range all {
+		at := slices.IndexFunc(c.Arrays, func(a checkpoint.Array) bool { return a.Name == all[i].Name })
+		if at < 0 || !slices.Equal(c.Arrays[at].Shape, all[i].Shape) || c.Arrays[at].Float32 == nil {
+			return nil, fmt.Errorf("the array %s is missing, or not of the shape %v", all[i].Name, all[i].Shape)
+		}
+		all[i].Values = c.Arrays[at].Float32
+	}
+	return all, nil
+}

@@ -1,0 +1,282 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/machine"
+	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
+	"prismtop/sim/cyto"
+	"prismtop/sim/cyto/loader"
+	"prismtop/sim/nn"
+	"prismtop/sim/workload"
+)
+
+// errDiverged ends a training whose loss is no longer finite.
+var errDiverged = fmt.Errorf("%w; a lower learning_rate may help", workload.ErrDiverged)
+
+// training is a network being trained, a minibatch an iteration.
+type training struct {
+	*Model
+	settings Settings
+	inputs   *Inputs
+	leave    func(experiment string, c cyto.Config) (string, error) // where complete trainings leave their weights; nil for nowhere
+	program  *program
+	train    *loader.Loader
+	validate *loader.Loader
+	heldOut  *heldOut
+
+	epoch, inEpoch int
+	began          time.Time // the epoch
+	done           bool
+	changed        bool // settings changed since the last iteration
+	measured       bool // the held-out volumes were predicted
+	values         profiles.Values
+
+	marked *mark
+	keeps  bool // weights are copied before each update
+	kept   [][]float32
+	broken bool // the update was cut short: the variables are undefined
+}
+
+// startTraining prepares a training. On an error the caller closes the model.
+func startTraining(ctx context.Context, s Settings, in *Inputs, m *Model) (*training, error) {
+	t := &training{Model: m, settings: s, inputs: in, began: time.Now()}
+	err := t.prepare(ctx)
+	if err != nil {
+		t.release()
+		return nil, err
+	}
+	return t, nil
+}
+
+func (t *training) prepare(ctx context.Context) (err error) {
+	background := context.WithoutCancel(ctx)
+	if t.train, err = loader.New(background, t.inputs.train, t.settings.trainingBatches()); err != nil {
+		return err
+	}
+	if t.validate, err = loader.New(background, t.inputs.heldOut, t.settings.validationBatches()); err != nil {
+		return err
+	}
+	if t.heldOut, err = newHeldOut(ctx, &t.settings, t.inputs, t.Model); err != nil {
+		return err
+	}
+	return t.load(ctx)
+}
+
+// load compiles and loads the training plan.
+func (t *training) load(ctx context.Context) error {
+	t.program.close()
+	t.program = nil
+	plan, err := t.network.Plan(ctx, t.settings.trainingPlan())
+	if err != nil {
+		return err
+	}
+	t.program, err = load(ctx, plan, t.Model)
+	return err
+}
+
+// release frees everything but the model.
+func (t *training) release() {
+	t.program.close()
+	for _, l := range []*loader.Loader{t.train, t.validate} {
+		if l != nil {
+			l.Close()
+		}
+	}
+	if t.heldOut != nil {
+		t.heldOut.close()
+	}
+}
+
+// Close frees the memory and the device.
+func (t *training) Close() {
+	t.release()
+	t.Model.Close()
+}
+
+// Device returns the device of the training.
+func (t *training) Device() workload.Device { return t.backend }
+
+// Info describes the run.
+func (t *training) Info() profiles.RunInfo {
+	s := &t.settings
+	return profiles.RunInfo{
+		Schema: schemaOf(s), Object: t.inputs.Name(), Parameters: t.parameters(), Seed: s.Seed, Units: s.Epochs,
+		Notes: []string{fmt.Sprintf("%s to learn from, %s held out; %s of %d patches an epoch", unit.Plural(t.inputs.train.Len(), "image", "images"),
+			unit.Plural(t.inputs.heldOut.Len(), "image", "images"), unit.Plural(t.train.Batches(), "minibatch", "minibatches"), s.Batch)},
+	}
+}
+
+// Iterate learns from one minibatch.
+func (t *training) Iterate(ctx context.Context, rec *profiles.Iteration) (out workload.Outcome, err error) {
+	if t.done {
+		return workload.Outcome{Finished: true}, nil
+	}
+	began := time.Now()
+	rec.Kind, rec.Unit, rec.InUnit = KindMinibatch, int32(t.epoch), int32(t.inEpoch)
+	rec.Series = profiles.NoValues()
+	if t.program.fresh || t.changed {
+		rec.Flags |= profiles.Warmup
+	}
+	t.program.fresh, t.changed = false, false
+	if err := t.learn(ctx, rec, began); err != nil {
+		return out, err
+	}
+	rec.Series[SeriesThroughput] = float64(t.settings.Batch) / time.Since(began).Seconds()
+	if t.inEpoch++; t.inEpoch >= t.train.Batches() && t.marked == nil {
+		err = t.endEpoch(ctx, rec, &out)
+	}
+	return out, err
+}
+
+// learn runs the plan on the next minibatch.
+func (t *training) learn(ctx context.Context, rec *profiles.Iteration, began time.Time) error {
+	batch, err := t.train.Next(ctx)
+	if err != nil {
+		return err
+	}
+	loaded := time.Now()
+	rate := cyto.RateAt(t.settings.LearningRate, t.epoch)
+	t.program.write(t.program.image, batch.Images)
+	t.program.write(t.program.target, batch.Targets)
+	t.program.setRate(rate)
+	rec.Phases[PhaseLoad], rec.Phases[PhaseToDevice] = int64(loaded.Sub(began)), int64(time.Since(loaded))
+	rec.Series[SeriesLoading], rec.Series[SeriesLearningRate] = batch.Worked.Seconds()*1e3, rate
+
+	for _, segment := range []nn.Segment{nn.SegmentForward, nn.SegmentEvaluate} {
+		if err := t.program.run(ctx, segment, &rec.Phases); err != nil {
+			return err
+		}
+	}
+	loss := t.program.lossValue()
+	rec.Series[SeriesLoss] = loss
+	if math.IsNaN(loss) || math.IsInf(loss, 0) {
+		rec.Flags |= profiles.NonFinite
+		t.done = true
+		return errDiverged
+	}
+	t.keepWeights()
+	err = t.program.run(ctx, nn.SegmentUpdate, &rec.Phases)
+	t.broken = err != nil
+	return err
+}
+
+// endEpoch measures the result of an epoch.
+func (t *training) endEpoch(ctx context.Context, rec *profiles.Iteration, out *workload.Outcome) error {
+	began := time.Now()
+	loss, err := t.validationLoss(ctx)
+	if err == nil {
+		err = t.evaluate(ctx)
+	}
+	rec.Phases[PhaseValidate] += int64(time.Since(began))
+	if err != nil {
+		return err
+	}
+	out.Measured = t.values
+	out.Measured[SeriesValLoss], rec.Series[SeriesValLoss] = loss, loss
+	t.epoch++
+	t.done = t.epoch == t.settings.Epochs
+	out.UnitEnded, out.Finished = true, t.done
+	out.Result = profiles.UnitResult{Unit: rec.Unit, Iterations: int32(t.inEpoch), Values: rec.Series, Elapsed: time.Since(t.began)}
+	t.inEpoch, t.began = 0, time.Now()
+	return nil
+}
+
+// validationLoss returns the mean loss of held-out patches, the same in every epoch.
+func (t *training) validationLoss(ctx context.Context) (loss float64, err error) {
+	if err := t.validate.Seek(0, 0); err != nil {
+		return 0, err
+	}
+	n := t.validate.Batches()
+	for range n {
+		batch, err := t.validate.Next(ctx)
+		if err != nil {
+			return 0, err
+		}
+		t.program.write(t.program.image, batch.Images)
+		t.program.write(t.program.target, batch.Targets)
+		for _, segment := range []nn.Segment{nn.SegmentForward, nn.SegmentEvaluate} {
+			if err := t.program.run(ctx, segment, nil); err != nil {
+				return 0, err
+			}
+		}
+		loss += t.program.lossValue()
+	}
+	return loss / float64(n), nil
+}
+
+// evaluate predicts the held-out volumes and compares them with their targets.
+func (t *training) evaluate(ctx context.Context) error {
+	similarity, err := t.heldOut.evaluate(ctx)
+	if err != nil {
+		return err
+	}
+	t.values, t.measured = profiles.NoValues(), true
+	t.values[SeriesSimilarity] = similarity
+	return nil
+}
+
+// Quality predicts the held-out volumes with the newest weights and compares them with
+// their targets.
+func (t *training) Quality(ctx context.Context) (profiles.Values, error) {
+	if err := t.evaluate(ctx); err != nil {
+		return profiles.NoValues(), err
+	}
+	return t.values, nil
+}
+
+// Picture returns a copy of a picture.
+func (t *training) Picture(id int) *profiles.Picture { return t.heldOut.picture(id) }
+
+// Apply applies changed settings. Only live ones may differ from the previous ones.
+func (t *training) Apply(ctx context.Context, v settings.Values) error {
+	s, old := From(v), t.settings
+	if s.Threads != old.Threads {
+		t.backend.SetThreads(threads(s.Threads))
+	}
+	t.settings, t.changed = s, true
+	if s.lane() != old.lane() {
+		if err := t.train.Set(s.lane()); err != nil {
+			return err
+		}
+	}
+	if err := t.heldOut.apply(ctx, &s); err != nil {
+		return err
+	}
+	if s.trainingPlan() == old.trainingPlan() { // one plan serves both
+		return nil
+	}
+	return t.load(ctx)
+}
+
+// threads returns the effective number of threads: 0 means one per processor.
+func threads(setting int) int {
+	if setting == 0 {
+		return machine.Processors()
+	}
+	return setting
+}
+
+// Steps returns the steps of the training plan and their times in the newest iteration.
+func (t *training) Steps() ([]profiles.Layer, []int64) {
+	return t.program.layers, t.program.exe.StepNanos()
+}
+
+// Memory returns the memory of the run by category; the windows of the held-out volumes
+// count as activations.
+func (t *training) Memory() profiles.Memory {
+	plan := t.program.plan
+	u, own := plan.VariableUsage(t.network.Model().Variables()), plan.ArenaUsage()
+	return profiles.Memory{Parts: [profiles.MaxMemory]int64{
+		MemoryWeights: u[nn.Weights], MemoryGradients: u[nn.Gradients], MemoryMoments: u[nn.Moments],
+		MemoryActivations: plan.ArenaBytes - own[nn.Inputs] - own[nn.Scratch] + t.heldOut.bytes(),
+		MemoryInputs:      own[nn.Inputs],
+		MemoryScratch:     u[nn.Scratch] + own[nn.Scratch] + t.program.exe.ScratchBytes(),
+		MemoryImages:      t.heldOut.imageBytes(),
+	}}
+}
