@@ -24,7 +24,7 @@ const mostHeldOut = 16
 
 // newHeldOut loads the volumes and a plan of windows.
 func newHeldOut(ctx context.Context, s *Settings, in *Inputs, m *Model) (*heldOut, error) {
-	h := &heldOut{Model: m, settings: *s, whole: !in.cached}
+	h := &heldOut{Model: m, settings: *s, whole: !in.files && s.CacheImages}
 	var err error
 	if h.pairs, err = in.pairs(ctx, mostHeldOut); err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ type Inputs struct {
 	train   loader.Dataset // nil for a prediction
 	heldOut loader.Dataset // what training is measured on, or what is predicted
 	targets bool           // heldOut has them
-	cached  bool           // images of files stay in memory, up to cacheLimit
+	files   bool           // the images are of files
 }
 
 // Name returns what files of the result are named after.
@@ -31,7 +31,7 @@ const cacheLimit = 1 << 30
 // inputs are the settings that name the images.
 func (s *Settings) inputs() Settings {
 	return Settings{
-		Mode: s.Mode, Experiment: s.Experiment, Axes: s.Axes, Data: s.Data, Zoom: s.Zoom, ImageChannel: s.ImageChannel, TargetChannel: s.TargetChannel,
+		Mode: s.Mode, Experiment: s.Experiment, Axes: s.Axes, Data: s.Data, CacheImages: s.CacheImages, Zoom: s.Zoom, Plane: s.Plane, ImageChannel: s.ImageChannel, TargetChannel: s.TargetChannel,
 		Volumes: s.Volumes, HeldOut: s.HeldOut, Depth: s.Depth, Side: s.Side, Cells: s.Cells, Noise: s.Noise, Seed: s.Seed,
 	}
 }
@@ -68,7 +68,7 @@ func (s *Settings) list() loader.ListOptions {
 // files lists the files of a folder, a list or an image.
 func (s *Settings) files(ctx context.Context) (*Inputs, error) {
 	name := filepath.Base(s.Data)
-	in := &Inputs{name: strings.TrimSuffix(name, filepath.Ext(name)), targets: true, cached: true}
+	in := &Inputs{name: strings.TrimSuffix(name, filepath.Ext(name)), targets: true, files: true}
 	if s.Mode == Train {
 		splits, err := loader.ReadSplits(ctx, s.Data, s.list())
 		switch {
@@ -112,9 +112,9 @@ func (s *Settings) predicted(ctx context.Context) ([]loader.Item, error) {
 }
 
 func (s *Settings) dataset(items []loader.Item) (loader.Dataset, error) {
-	d, err := loader.Files(items, loader.FileOptions{Zoom: s.Zoom, Threshold: s.Experiment == Segmentation})
-	if err != nil {
-		return nil, err
+	d, err := loader.Files(items, loader.FileOptions{Zoom: s.Zoom, Signal: s.Experiment == LabelFree, Planar: s.Axes == 2, Plane: s.Plane})
+	if err != nil || !s.CacheImages {
+		return d, err
 	}
 	return loader.Cached(d, cacheLimit), nil
 }

@@ -267,7 +267,7 @@ func (p *prediction) Memory() profiles.Memory {
 		MemoryWeights: u[nn.Weights], MemoryActivations: plan.ArenaBytes - own[nn.Inputs] - own[nn.Scratch],
 		MemoryInputs: own[nn.Inputs], MemoryScratch: u[nn.Scratch] + own[nn.Scratch] + p.windows.Bytes() - plan.ArenaBytes,
 	}}
-	if !p.inputs.cached {
+	if !p.inputs.files && p.settings.CacheImages {
 		m.Parts[MemoryImages] = int64(p.settings.dataBytes())
 	}
 	return m

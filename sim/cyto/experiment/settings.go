@@ -30,7 +30,9 @@ type Settings struct {
 
 	// The data.
 	Data          string  `setting:"data"`
+	CacheImages   bool    `setting:"cache_images"`
 	Zoom          float64 `setting:"zoom"`
+	Plane         int     `setting:"plane"`
 	ImageChannel  int     `setting:"image_channel"`
 	TargetChannel int     `setting:"target_channel"`
 	Volumes       int     `setting:"volumes"`
@@ -204,7 +206,7 @@ const heldOutSeed = 1 << 32
 // synthetic describes the synthetic volumes to learn from, or the held-out ones.
 func (s *Settings) synthetic(heldOut bool) loader.SyntheticOptions {
 	o := loader.SyntheticOptions{
-		Images: s.Volumes, Signal: s.Experiment == LabelFree,
+		Images: s.Volumes, Signal: s.Experiment == LabelFree, OnDemand: !s.CacheImages,
 		Cells: cyto.CellsOptions{Sides: s.volume(), Cells: s.Cells, Noise: s.Noise, Seed: s.Seed},
 	}
 	if heldOut {

@@ -75,7 +75,17 @@ var Table = settings.NewTable("cyto", joined,
 
 	settings.Text(groupData, "data", "folder with train.csv, valid.csv and test.csv, which list pairs of files; for a prediction also a list, a folder of images or an image").
 		Words("synthetic cells", "").Fixed(fixedData),
+	settings.Switch(groupData, "cache_images", "keep images in memory, instead of drawing or reading them at every access").Fixed(fixedData),
 	settings.Number(groupData, "zoom", "", "factor of all sides of the images of files", 0, 4).Above().Fixed(fixedData).Idle(onlyFiles),
+	settings.Integer(groupData, "plane", "", "Z of the plane that a network of planes takes out of a file, from 0", 0, 1<<16).Fixed(fixedData).Idle(func(v settings.Values) string {
+		if why := onlyFiles(v); why != "" {
+			return why
+		}
+		if v.Int("axes") == 2 {
+			return ""
+		}
+		return "volumes are taken whole"
+	}),
 	settings.Integer(groupData, "image_channel", "", "channel of the network's input in a file, from 0", 0, 255).Fixed(fixedData).Idle(onlyFiles),
 	settings.Integer(groupData, "target_channel", "", "channel of the target in its file, from 0", 0, 255).Fixed(fixedData).Idle(onlyFiles),
 	settings.Integer(groupData, "volumes", "", "synthetic images to learn from", 1, 1<<16).Fixed(fixedData).Idle(func(v settings.Values) string {
