@@ -123,6 +123,15 @@ func (m *Metrics) measures() []measure {
 	return nil
 }
 
+// value returns a measure of the metrics; nil if they do not have it.
+func (m *Metrics) value(name string) *float64 {
+	all := m.measures()
+	if i := slices.IndexFunc(all, func(a measure) bool { return a.name == name }); i >= 0 {
+		return all[i].of(m)
+	}
+	return nil
+}
+
 // Compare compares the tasks of each experiment and kind with its baseline. A speed-up is the centre
 // of the ratios of all rounds that both tasks completed, with the signed-rank interval of
 // their logarithms: rounds in random order favour neither.
@@ -225,10 +234,7 @@ func (g *Group) compare(results []Result, rule Rule) {
 func medianOf(rounds []Round, m measure) *float64 {
 	var values []float64
 	for i := range rounds {
-		if rounds[i].Metrics.measures() == nil {
-			continue
-		}
-		if v := m.of(&rounds[i].Metrics); v != nil && *v > 0 {
+		if v := rounds[i].Metrics.value(m.name); v != nil && *v > 0 {
 			values = append(values, *v)
 		}
 	}
@@ -245,10 +251,10 @@ func (m *Measure) against(base, own []Round, how measure) {
 	var ratios []float64 // logarithms
 	for _, o := range own {
 		i := slices.IndexFunc(base, func(b Round) bool { return b.Round == o.Round })
-		if i < 0 || base[i].Metrics.measures() == nil || o.Metrics.measures() == nil {
+		if i < 0 {
 			continue
 		}
-		a, b := how.of(&base[i].Metrics), how.of(&o.Metrics)
+		a, b := base[i].Metrics.value(how.name), o.Metrics.value(how.name)
 		if a == nil || b == nil || !(*a > 0) || !(*b > 0) {
 			continue
 		}
