@@ -10,6 +10,7 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/sim/cpu"
 	"prismtop/sim/curve"
+	"prismtop/sim/cyto/benchmark"
 	"prismtop/sim/cyto/experiment"
 	"prismtop/sim/prism"
 	"prismtop/sim/ptycho"
@@ -35,6 +36,7 @@ var All = []Workload{
 	{curve.Presets(), curve.Schema, func(Devices) workload.Maker { return curve.Maker{} }, nil},
 	{training.Presets(), training.Schema, func(d Devices) workload.Maker { return ptychoTraining(d) }, training.Suffixes},
 	{inference.Presets(), inference.Schema, func(d Devices) workload.Maker { return Ptycho(d) }, []string{".png", ".npy"}},
+	{benchmark.Presets(), benchmark.Schema, func(d Devices) workload.Maker { return benchmark.Maker{Experiments: Cyto(d)} }, nil},
 	{experiment.Presets(), experiment.Schema, func(d Devices) workload.Maker { return Cyto(d) }, experiment.Suffixes},
 }
 

@@ -175,3 +175,20 @@ func (m Maker) Weights(v settings.Values, c *checkpoint.Checkpoint) ([]weights.T
 	}
 	return all, nil
 }
+
+// Progress counts what a task has processed.
+type Progress struct {
+	Batches, Samples int // patches of training, or images predicted
+	Outputs          int // images predicted
+
+	// Batches of an epoch or pass, as limited, and without the limit.
+	EpochBatches, Available int
+	// Iterations of the whole task.
+	Iterations int
+}
+
+// A Counter counts what it has processed, as trainings and predictions do.
+type Counter interface{ Progress() Progress }
+
+// batches is the number of batches of so many samples.
+func batches(samples, batch int) int { return (samples + batch - 1) / batch }

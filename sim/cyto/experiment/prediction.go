@@ -32,6 +32,8 @@ type prediction struct {
 	pass, inPass int
 	began        time.Time // the pass
 	fresh        bool      // the plan has not run yet, or settings changed
+	batches      int       // so far
+	samples      int       // so far
 	compared     int       // images of the pass that have targets
 	similarity   float64   // sum over them
 	newest       profiles.Values
@@ -164,6 +166,7 @@ func (p *prediction) Iterate(ctx context.Context, rec *profiles.Iteration) (out 
 		compared += took
 	}
 	rec.Phases[PhaseCompare] += int64(compared)
+	p.batches, p.samples = p.batches+1, p.samples+len(batch.Pairs)
 	rec.Series[SeriesThroughput] = float64(len(batch.Pairs)) / (time.Since(began) - compared).Seconds()
 	if p.inPass++; batch.Last {
 		p.endPass(rec, &out)
@@ -230,6 +233,15 @@ func (p *prediction) endPass(rec *profiles.Iteration, out *workload.Outcome) {
 	p.pass++
 	out.Finished = p.pass == p.settings.Passes
 	p.inPass, p.compared, p.similarity, p.began = 0, 0, 0, time.Now()
+}
+
+// Progress counts the images since the prediction began.
+func (p *prediction) Progress() Progress {
+	s := &p.settings
+	return Progress{
+		Batches: p.batches, Samples: p.samples, Outputs: p.samples, EpochBatches: p.images.Batches(),
+		Available: batches(p.inputs.heldOut.Len(), s.Batch), Iterations: s.Passes * p.images.Batches(),
+	}
 }
 
 // Quality returns the similarity of the newest complete pass.

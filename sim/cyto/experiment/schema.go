@@ -68,6 +68,11 @@ func Schema() profiles.Schema {
 	return schemaOf(&Settings{Mode: Train, Experiment: Segmentation})
 }
 
+// SchemaOf describes the records of a mode and an experiment.
+func SchemaOf(mode, experiment string) profiles.Schema {
+	return schemaOf(&Settings{Mode: mode, Experiment: experiment})
+}
+
 // schemaOf describes the records of an experiment.
 func schemaOf(s *Settings) profiles.Schema {
 	schema := profiles.Schema{

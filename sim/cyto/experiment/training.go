@@ -34,6 +34,7 @@ type training struct {
 	began          time.Time // the epoch
 	done           bool
 	changed        bool // settings changed since the last iteration
+	learned        int  // minibatches
 	measured       bool // the held-out volumes were predicted
 	values         profiles.Values
 
@@ -127,6 +128,7 @@ func (t *training) Iterate(ctx context.Context, rec *profiles.Iteration) (out wo
 	if err := t.learn(ctx, rec, began); err != nil {
 		return out, err
 	}
+	t.learned++
 	rec.Series[SeriesThroughput] = float64(t.settings.Batch) / time.Since(began).Seconds()
 	if t.inEpoch++; t.inEpoch >= t.train.Batches() && t.marked == nil {
 		err = t.endEpoch(ctx, rec, &out)
@@ -185,6 +187,15 @@ func (t *training) endEpoch(ctx context.Context, rec *profiles.Iteration, out *w
 	out.Result = profiles.UnitResult{Unit: rec.Unit, Iterations: int32(t.inEpoch), Values: rec.Series, Elapsed: time.Since(t.began)}
 	t.inEpoch, t.began = 0, time.Now()
 	return nil
+}
+
+// Progress counts the minibatches since the training began, or went on.
+func (t *training) Progress() Progress {
+	s := &t.settings
+	return Progress{
+		Batches: t.learned, Samples: t.learned * s.Batch, EpochBatches: t.train.Batches(),
+		Available: batches(t.inputs.train.Len()*s.Patches, s.Batch), Iterations: s.Epochs * t.train.Batches(),
+	}
 }
 
 // validationLoss returns the mean loss of held-out patches, the same in every epoch.
