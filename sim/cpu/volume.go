@@ -130,6 +130,15 @@ func (b *binder) volumeConv(op nn.Conv3D) func() {
 	return b.correlate(g.Gather(b.backend.set, y, parts, w, bias))
 }
 
+// tileSide is the side of the tiles by which Winograd's algorithm computes volumes: 2 with
+// Exact products, whose rounding error is about that of the sums themselves.
+func (b *binder) tileSide() int {
+	if b.current.Products == nn.Winograd {
+		return 4
+	}
+	return 2
+}
+
 // volumeConvGradInput binds Conv3DGradInput (gy, w → gx).
 func (b *binder) volumeConvGradInput(op nn.Conv3DGradInput) func() {
 	if !b.operands(2, 2, 1) {
@@ -226,6 +235,9 @@ func (b *binder) correlate(c *volume.Correlation) func() {
 	c.SetMatrices(b.floats(c.MatrixFloats()))
 	b.table(c.TableBytes(), 1)
 	arrange := b.rows(c.Rows(), panelColumns, c.Arrange)
+	if w := c.Winograd(b.tileSide()); w != nil {
+		return b.correlateTiles(w, arrange)
+	}
 	compute := b.shared(c.Tasks(), c.Scratch(), c.Work(), func(scratch []float32, lo, hi int) {
 		for task := lo; task < hi; task++ {
 			c.Compute(scratch, task)
@@ -237,11 +249,29 @@ func (b *binder) correlate(c *volume.Correlation) func() {
 	}
 }
 
+// correlateTiles returns the closure that runs a correlation by Winograd's algorithm, after
+// its weights are arranged.
+func (b *binder) correlateTiles(w *volume.Winograd, arrange func()) func() {
+	w.SetKernels(b.floats(w.KernelFloats()))
+	transform := b.shared(w.Rows(), w.RowScratch(), winogradCost*panelColumns, w.Transform)
+	compute := b.shared(w.Tasks(), w.Scratch(), w.Work(), func(scratch []float32, lo, hi int) {
+		for task := lo; task < hi; task++ {
+			w.Compute(scratch, task)
+		}
+	})
+	return func() {
+		arrange()
+		transform()
+		compute()
+	}
+}
+
 // panelColumns is about the number of weights of a matrix's row, read at a stride.
 const panelColumns = 128
 
 // collect returns the closure that runs the gradient of weights.
 func (b *binder) collect(c *volume.WeightGradient) func() {
+	c.Winograd(b.tileSide())
 	pool := b.backend.pool
 	c.SetSums(b.floats(c.SumFloats()), b.float64s(c.BiasFloats()))
 	compute := b.shared(c.Tasks(), c.Scratch(), c.Work(), func(scratch []float32, lo, hi int) {
@@ -306,14 +336,29 @@ func (b *binder) instanceNorm(op nn.InstanceNorm) func() {
 		return b.fail("a leaky ReLU of slope %g", op.Slope)
 	}
 	o.Sums, o.Factors = b.float64s(o.SumFloats()), b.floats(2*o.N*o.C)
-	measure, apply := b.blocks(o.Channels, o.Measure), b.blocks(o.Channels, o.Apply)
+	return b.norm(o.Channels, o.Measure, o.Finish, o.Apply)
+}
+
+// norm returns a closure that runs the passes of a norm: over one image after another where
+// that is faster and the images suffice for the threads, or over all images.
+func (b *binder) norm(c volume.Channels, measure func(block int), finish func(image int), apply func(block int)) func() {
 	pool := b.backend.pool
-	return func() {
-		measure()
-		for image := 0; image < o.N && !pool.Ended(); image++ {
-			o.Finish(image)
+	images := b.rows(c.N, c.Voxels*c.C, func(lo, hi int) {
+		for image := lo; image < hi; image++ {
+			c.Image(image, measure, finish, apply)
 		}
-		apply()
+	})
+	measureAll, applyAll := b.blocks(c, measure), b.blocks(c, apply)
+	return func() {
+		if threads := pool.Threads(); c.Near() && (c.N%threads == 0 || c.N >= 4*threads) {
+			images()
+			return
+		}
+		measureAll()
+		for image := 0; image < c.N && !pool.Ended(); image++ {
+			finish(image)
+		}
+		applyAll()
 	}
 }
 
@@ -350,13 +395,12 @@ func (b *binder) instanceNormGrad(op nn.InstanceNormGrad) func() {
 	o.Sums = b.float64s(o.SumFloats())
 	o.Panels()
 	b.table(o.PanelBytes(), 1)
-	measure, apply := b.blocks(o.Channels, o.Measure), b.blocks(o.Channels, o.Apply)
+	run := b.norm(o.Channels, o.Measure, o.Finish, o.Apply)
 	pool := b.backend.pool
 	return func() {
-		measure()
+		run()
 		if !pool.Ended() {
-			o.Finish()
-			apply()
+			o.Collect()
 		}
 	}
 }

@@ -6,17 +6,31 @@ import (
 
 	"prismtop/sim/cpu"
 	"prismtop/sim/nn"
+	"prismtop/sim/tensor"
 )
 
 // BenchmarkTraining and BenchmarkPrediction compute a batch of eight volumes of CytoDL's
-// training patch on two threads. GFLOP/s are the convolutions' multiplications and
-// additions per time of the whole step.
+// training patch on two threads: exactly, by Winograd's F(4×4, 3×3), in bf16, and with less
+// memory. GFLOP/s are the convolutions' multiplications and additions per time of the whole
+// step.
 func BenchmarkTraining(b *testing.B) {
-	measure(b, PlanOptions{Loss: DiceBCE, Train: true}, nn.SegmentForward, nn.SegmentEvaluate, nn.SegmentUpdate)
+	measureAll(b, PlanOptions{Loss: DiceBCE, Train: true}, nn.SegmentForward, nn.SegmentEvaluate, nn.SegmentUpdate)
 }
 
 // See BenchmarkTraining.
-func BenchmarkPrediction(b *testing.B) { measure(b, PlanOptions{}, nn.SegmentForward) }
+func BenchmarkPrediction(b *testing.B) { measureAll(b, PlanOptions{}, nn.SegmentForward) }
+
+func measureAll(b *testing.B, o PlanOptions, segments ...nn.Segment) {
+	b.Run("exact", func(b *testing.B) { measure(b, o, segments...) })
+	winograd, bf16, less := o, o, o
+	winograd.Products = nn.Winograd
+	b.Run("winograd", func(b *testing.B) { measure(b, winograd, segments...) })
+	bf16.AMP = tensor.BFloat16
+	b.Run("bf16", func(b *testing.B) { measure(b, bf16, segments...) })
+	if less.Checkpointing = o.Train; o.Train {
+		b.Run("checkpointing", func(b *testing.B) { measure(b, less, segments...) })
+	}
+}
 
 func measure(b *testing.B, o PlanOptions, segments ...nn.Segment) {
 	o.Batch, o.Sides = 8, [3]int{16, 32, 32}

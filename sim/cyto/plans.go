@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"prismtop/sim/nn"
+	"prismtop/sim/tensor"
 )
 
 // Names of the plans' inputs and outputs, all float32. A training plan also has
@@ -51,7 +52,19 @@ type PlanOptions struct {
 
 	// Checkpointing recomputes activations instead of keeping them (nn.Options).
 	Checkpointing bool
+
+	// AMP is Float32, or BFloat16 to compute convolutions in bfloat16 and store activations
+	// in it, as PyTorch's autocast does (nn.Options).
+	AMP tensor.DType
+
+	// Products is Exact, or Winograd for fewer multiplications (nn.Products).
+	Products nn.Products
+
+	gradientsOnly bool // without Adam
 }
+
+// adam has the constants of CytoDL's optimiser.
+var adam = nn.AdamOptions{Decay: Decay}
 
 // Plan compiles the network for images of a size. Its forward segment ends with the
 // logits, its evaluate segment has the loss, its update segment the training step.
@@ -65,7 +78,7 @@ func (n *Network) Plan(ctx context.Context, o PlanOptions) (*nn.Plan, error) {
 	g.EndForward(logits)
 	g.Output(LogitsOutput, logits)
 	plan, err := nn.Compile(ctx, g, b.loss(o.Loss, logits), nn.Options{Train: o.Train, Checkpointing: o.Checkpointing,
-		Adam: nn.AdamOptions{Decay: Decay}})
+		AMP: o.AMP, Products: o.Products, GradientsOnly: o.gradientsOnly, Adam: adam})
 	if err != nil {
 		return nil, fmt.Errorf("cyto plan: %w", err)
 	}
@@ -80,6 +93,8 @@ func (o PlanOptions) check(c Config) error {
 		return fmt.Errorf("loss %d: must be DiceBCE or MeanSquare", o.Loss)
 	case o.Train && o.Loss == NoLoss:
 		return fmt.Errorf("training needs a loss")
+	case o.AMP != tensor.Float32 && o.AMP != tensor.BFloat16:
+		return fmt.Errorf("mixed precision of %v: must be float32 or bfloat16", o.AMP)
 	}
 	return c.CheckSides(o.Sides)
 }

@@ -40,7 +40,10 @@ func (c *compiler) update(ctx context.Context, loss BufferID) error {
 			return fmt.Errorf("%s: %s %w", t.layer, t.op.opName(), err)
 		}
 	}
-	c.optimize(b.parameters(), scaler, b.fused)
+	parameters := b.parameters()
+	if !c.options.GradientsOnly {
+		c.optimize(parameters, scaler, b.fused)
+	}
 	return nil
 }
 

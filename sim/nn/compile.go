@@ -31,6 +31,10 @@ type Options struct {
 	// scaler or with weight decay.
 	FusedOptimizer bool
 
+	// GradientsOnly ends the update segment with the gradients, in the model's variables,
+	// for a plan of the optimiser alone (CompileOptimizer).
+	GradientsOnly bool
+
 	// Adam's constants; the zero value means DefaultAdam, and zero constants with a
 	// weight decay mean DefaultAdam's.
 	Adam AdamOptions
@@ -41,6 +45,15 @@ type AdamOptions struct{ Beta1, Beta2, Eps, Decay float32 }
 
 // DefaultAdam has PyTorch's constants (spec/prism.md §5.4).
 var DefaultAdam = AdamOptions{Beta1: 0.9, Beta2: 0.999, Eps: 1e-8}
+
+// orDefault replaces missing constants.
+func (o AdamOptions) orDefault() AdamOptions {
+	if decay := o.Decay; o == (AdamOptions{Decay: decay}) {
+		o = DefaultAdam
+		o.Decay = decay
+	}
+	return o
+}
 
 // Names of the outputs of a plan with a gradient scaler.
 const (
@@ -57,10 +70,7 @@ const (
 // reaches. A graph of thousands of layers takes long to compile; if ctx ends
 // first, its error is returned.
 func Compile(ctx context.Context, g *Graph, loss Value, o Options) (*Plan, error) {
-	if decay := o.Adam.Decay; o.Adam == (AdamOptions{Decay: decay}) {
-		o.Adam = DefaultAdam
-		o.Adam.Decay = decay
-	}
+	o.Adam = o.Adam.orDefault()
 	if err := check(g, loss, o); err != nil {
 		return nil, fmt.Errorf("compile: %w", err)
 	}
@@ -73,15 +83,8 @@ func Compile(ctx context.Context, g *Graph, loss Value, o Options) (*Plan, error
 
 // compileRuns makes a plan that recomputes some layers.
 func compileRuns(ctx context.Context, g *Graph, loss Value, o Options, again runs) (*compiler, error) {
-	c := &compiler{
-		graph:   g,
-		nodes:   g.fused(),
-		options: o,
-		plan:    &Plan{inputs: map[string]BufferID{}, outputs: map[string]BufferID{}},
-		buffers: map[int]BufferID{},
-		casts:   map[cast]BufferID{},
-		names:   map[string]int{},
-	}
+	c := newCompiler(g, o)
+	c.nodes = g.fused()
 	err := c.forward(ctx, loss)
 	if err == nil && o.Train {
 		c.dropped = c.checkpoint(again)
@@ -97,6 +100,18 @@ func compileRuns(ctx context.Context, g *Graph, loss Value, o Options, again run
 	return c, nil
 }
 
+// newCompiler returns the compiler of a graph, without its nodes.
+func newCompiler(g *Graph, o Options) *compiler {
+	return &compiler{
+		graph:   g,
+		options: o,
+		plan:    &Plan{inputs: map[string]BufferID{}, outputs: map[string]BufferID{}},
+		buffers: map[int]BufferID{},
+		casts:   map[cast]BufferID{},
+		names:   map[string]int{},
+	}
+}
+
 func check(g *Graph, loss Value, o Options) error {
 	switch {
 	case g.err != nil:
@@ -107,6 +122,8 @@ func check(g *Graph, loss Value, o Options) error {
 		return fmt.Errorf("products of kind %d", o.Products)
 	case o.AMP != tensor.Float32 && o.Products != Exact:
 		return fmt.Errorf("%v products of %v operands", o.Products, o.AMP)
+	case o.GradientsOnly && (o.AMP == tensor.Float16 || o.FusedOptimizer):
+		return errors.New("gradients without an optimiser: not with a gradient scaler, nor with a fused optimiser")
 	case loss.Exists() && loss.graph != g:
 		return errors.New("the loss belongs to another graph")
 	case loss.Exists() && len(loss.Shape()) != 0:
@@ -221,7 +238,7 @@ func (c *compiler) lower(n node) {
 		rule := n.op.precision()
 		if want := rule.operandType(specs, i, c.options.AMP); want != specs[i].dtype {
 			what := "cast"
-			if rule == reduced && i == 1 {
+			if rule == reduced && i == 1 || rule == reducedAll && i == 0 {
 				what = "weight cast"
 			}
 			in[i] = c.convert(in[i], want, n.layer, what, phase)
@@ -347,7 +364,8 @@ func (c *compiler) step(name string, op Op, phase Phase, in, out []BufferID) {
 		s.Op = k.kernel()
 	}
 	switch op.(type) {
-	case Conv2D, Conv2DGradInput, Conv2DGradWeight, ConvTranspose2D, ConvTranspose2DGradInput, ConvTranspose2DGradWeight, ConvAdam:
+	case Conv2D, Conv2DGradInput, Conv2DGradWeight, ConvTranspose2D, ConvTranspose2DGradInput, ConvTranspose2DGradWeight, ConvAdam,
+		Conv3D, Conv3DGradInput, Conv3DGradWeight:
 		s.Products = c.options.Products
 	}
 	s.FLOPs = op.flops(c.specs(in), c.specs(out))

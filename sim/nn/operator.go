@@ -48,10 +48,11 @@ type result struct {
 type precision uint8
 
 const (
-	follow  precision = iota // runs on operands as given
-	reduced                  // its first two operands are converted to 16 bit
-	full                     // 16-bit operands are converted to float32
-	widest                   // operands of several types are converted to float32
+	follow     precision = iota // runs on operands as given
+	reduced                     // its first two operands are converted to 16 bit
+	reducedAll                  // all operands are converted to 16 bit; weights come first
+	full                        // 16-bit operands are converted to float32
+	widest                      // operands of several types are converted to float32
 )
 
 // operandType returns the element type to which operand i of in is converted.
@@ -60,7 +61,7 @@ func (p precision) operandType(in []spec, i int, amp tensor.DType) tensor.DType 
 	switch {
 	case have == tensor.Complex64:
 		return have
-	case p == reduced && i < 2:
+	case p == reduced && i < 2, p == reducedAll:
 		return amp
 	case p == full:
 		return tensor.Float32

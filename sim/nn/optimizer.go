@@ -1,6 +1,9 @@
 package nn
 
 import (
+	"context"
+	"fmt"
+
 	"prismtop/sim/tensor"
 )
 
@@ -94,6 +97,24 @@ func (c *compiler) optimize(all []trained, s *scaler, begun *updates) {
 	if s != nil {
 		emit("", ScalerUpdate{Interval: scalerInterval}, []BufferID{s.found, s.scale, s.good}, []BufferID{s.scale, s.good})
 	}
+}
+
+// CompileOptimizer compiles a plan whose update segment is Adam for every parameter of a
+// model, from the gradients in the model's variables: those that plans with
+// Options.GradientsOnly store, or that the caller wrote. Its only input is
+// LearningRateInput.
+func CompileOptimizer(ctx context.Context, m *Model, o AdamOptions) (*Plan, error) {
+	c := newCompiler(NewGraph(m), Options{Adam: o.orDefault()})
+	var all []trained
+	for _, p := range m.params {
+		all = append(all, trained{parameter: p, value: c.variable(p.value), gradient: c.variable(p.grad)})
+	}
+	c.optimize(all, nil, nil)
+	c.plan.Segments[SegmentUpdate] = [2]int{0, len(c.plan.Steps)}
+	if err := c.plan.planMemory(ctx); err != nil {
+		return nil, fmt.Errorf("compile the optimiser: %w", err)
+	}
+	return c.plan, nil
 }
 
 // The optimiser's operators occur in no graph; the compiler adds them.

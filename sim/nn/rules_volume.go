@@ -55,7 +55,8 @@ type ConvTranspose3DGradWeight struct{}
 //	y = leaky(gamma·(x − mean)/√(variance + Eps) + beta + residual)
 //
 // with leaky(v) = v, or Slope·v below 0; a Slope of 1 leaves v as it is.
-// In: x, gamma, beta (both [C] float32), then a residual of x's shape with Residual.
+// In: x, gamma, beta (both [C] float32), then a residual of x's shape with Residual. y has
+// x's type; the statistics are float32 and computed from x as it is.
 // Out: y, mean [N, C], inverseStd [N, C].
 type InstanceNorm struct {
 	Eps, Slope float32
@@ -212,10 +213,10 @@ func (o Conv3D) infer(in []spec) ([]result, error) {
 	for i := 1; i <= 3; i++ {
 		y[i] = (x[i]-1)/o.Stride + 1
 	}
-	return one(y, tensor.Float32), nil
+	return one(y, in[first].dtype), nil
 }
 
-func (Conv3D) precision() precision { return full }
+func (Conv3D) precision() precision { return reducedAll }
 
 func (o Conv3D) backward(b *backward, t *taped, gy BufferID) error {
 	w, volumes := t.in[0], t.in[o.volumes():]
@@ -256,10 +257,10 @@ func (ConvTranspose3D) infer(in []spec) ([]result, error) {
 	if w[0] != x[4] {
 		return nil, fmt.Errorf("weights %v take %d channels, the volume %v has %d", w, w[0], x, x[4])
 	}
-	return one(tensor.Shape{x[0], k[0] * x[1], k[1] * x[2], k[2] * x[3], w[1]}, tensor.Float32), nil
+	return one(tensor.Shape{x[0], k[0] * x[1], k[1] * x[2], k[2] * x[3], w[1]}, in[0].dtype), nil
 }
 
-func (ConvTranspose3D) precision() precision { return full }
+func (ConvTranspose3D) precision() precision { return reduced }
 
 func (ConvTranspose3D) backward(b *backward, t *taped, gy BufferID) error {
 	x, w := t.in[0], t.in[1]
@@ -294,10 +295,10 @@ func (o InstanceNorm) infer(in []spec) ([]result, error) {
 		return nil, fmt.Errorf("with epsilon %g and slope %g: must be positive, the slope at most 1", o.Eps, o.Slope)
 	}
 	statistic := one(tensor.Shape{x[0], x[4]}, tensor.Float32)
-	return append(append(one(x, tensor.Float32), statistic...), statistic...), nil
+	return append(append(one(x, in[0].dtype), statistic...), statistic...), nil
 }
 
-func (InstanceNorm) precision() precision { return full }
+func (InstanceNorm) precision() precision { return follow }
 
 func (o InstanceNorm) backward(b *backward, t *taped, gy BufferID) error {
 	x, gamma, beta := t.in[0], t.in[1], t.in[2]

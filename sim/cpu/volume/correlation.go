@@ -34,7 +34,8 @@ type Correlation struct {
 	lines     int  // rows of a task
 	copied    Axes // size of the ring
 	starts    []int
-	ring      int // floats of the copies of all parts
+	ring      int       // floats of the copies of all parts
+	square    *Geometry // nil unless of 3×3 in the planes, with a stride of 1
 }
 
 // phase is a regular part of the output.
@@ -121,6 +122,9 @@ const (
 // plan lays out the matrices of weights, whose element for input channel c and tap k
 // of output channel o is w[from + o·wStride + c·inStride + k], and the copies.
 func (c *Correlation) plan(g *Geometry, inStride, from int) {
+	if g.square() {
+		c.square = g
+	}
 	c.low, c.span = Axes{math.MaxInt, math.MaxInt, math.MaxInt}, Axes{}
 	var high Axes
 	for a := range high {

@@ -24,6 +24,26 @@ func (s Channels) perImage() int { return (s.Voxels + blockVoxels - 1) / blockVo
 // SumFloats is the number of float64 sums: two for each block and channel.
 func (s Channels) SumFloats() int { return 2 * s.Blocks() * s.C }
 
+// nearFloats is the size of an image from which the passes of a norm over one image find it
+// in the second-level cache no more.
+const nearFloats = 512 << 10
+
+// Near reports whether passes over one image after another are faster than over all images.
+func (s Channels) Near() bool { return s.Voxels*s.C <= nearFloats }
+
+// Image runs the passes of a norm over an image: measure of every block, finish, and apply,
+// of the blocks measured last first, which are still in the caches.
+func (s Channels) Image(image int, measure func(block int), finish func(image int), apply func(block int)) {
+	first := image * s.perImage()
+	for i := range s.perImage() {
+		measure(first + i)
+	}
+	finish(image)
+	for i := s.perImage() - 1; i >= 0; i-- {
+		apply(first + i)
+	}
+}
+
 // block returns the image of a block, its first value and its number of voxels.
 func (s Channels) block(i int) (image, at, voxels int) {
 	image = i / s.perImage()
@@ -150,26 +170,35 @@ func (o *NormGradient) Measure(block int) {
 	}
 }
 
-// Finish computes the gradients of gamma and beta, and the numbers of every panel: with x̂
-// the normalised values and m their number,
+// sums returns Σg and Σ(g·x̂) of a channel of an image, with x̂ its normalised values.
+func (o *NormGradient) sums(image, c int) (total, product float64) {
+	return o.total(o.Sums, image, 0, c), o.total(o.Sums, image, 1, c) * float64(o.InverseStd[image*o.C+c])
+}
+
+// Finish computes the numbers of an image's panels: with m the number of values,
 //
 //	gx = gamma·inverseStd·(g − Σg/m − x̂·Σ(g·x̂)/m)
-func (o *NormGradient) Finish() {
-	clear(o.GGamma)
-	clear(o.GBeta)
+func (o *NormGradient) Finish(image int) {
+	for c := range o.C {
+		inverse := float64(o.InverseStd[image*o.C+c])
+		total, product := o.sums(image, c)
+		factor := float64(o.Gamma[c]) * inverse
+		p := &o.gradients[image*o.perChannels()+c/panel]
+		p.Leak = o.Slope
+		p.Mean[c%panel] = o.Mean[image*o.C+c]
+		p.Factor[c%panel] = float32(factor)
+		p.Slope[c%panel] = float32(-factor * product * inverse / float64(o.Voxels))
+		p.Add[c%panel] = float32(-factor * total / float64(o.Voxels))
+	}
+}
+
+// Collect computes the gradients of gamma and beta, once all blocks are measured.
+func (o *NormGradient) Collect() {
 	for c := range o.C {
 		var ggamma, gbeta float64
 		for image := range o.N {
-			inverse := float64(o.InverseStd[image*o.C+c])
-			total, product := o.total(o.Sums, image, 0, c), o.total(o.Sums, image, 1, c)*inverse
+			total, product := o.sums(image, c)
 			ggamma, gbeta = ggamma+product, gbeta+total
-			factor := float64(o.Gamma[c]) * inverse
-			p := &o.gradients[image*o.perChannels()+c/panel]
-			p.Leak = o.Slope
-			p.Mean[c%panel] = o.Mean[image*o.C+c]
-			p.Factor[c%panel] = float32(factor)
-			p.Slope[c%panel] = float32(-factor * product * inverse / float64(o.Voxels))
-			p.Add[c%panel] = float32(-factor * total / float64(o.Voxels))
 		}
 		o.GGamma[c], o.GBeta[c] = float32(ggamma), float32(gbeta)
 	}

@@ -33,6 +33,7 @@ type WeightGradient struct {
 	chunk      int // planes multiplied for all taps at a time
 	joined     bool
 	width, all int // of a row of sums; number of rows
+	tiles      *tiling
 }
 
 // WeightGradient returns the gradient of the weights of all parts of the large grid. gb
@@ -72,6 +73,9 @@ func (c *WeightGradient) Work() int {
 
 // Scratch is the number of floats that a share needs.
 func (c *WeightGradient) Scratch() int {
+	if c.tiles != nil {
+		return c.tileScratch()
+	}
 	if c.joined {
 		return (c.Kernel[2] - 1) * min(c.chunk, c.Small.Sides[0]) * c.Small.floats() / c.Small.Sides[0]
 	}
@@ -83,6 +87,10 @@ func (c *WeightGradient) Scratch() int {
 
 // Compute sums a share. ended is asked between pieces of it, and ends it early.
 func (c *WeightGradient) Compute(scratch []float32, share int, ended func() bool) {
+	if c.tiles != nil {
+		c.computeTiles(scratch, share, ended)
+		return
+	}
 	clear(c.sums[share*c.all*c.width:][:c.all*c.width])
 	if c.gb != nil {
 		clear(c.biases[share*c.Small.Channels:][:c.Small.Channels])

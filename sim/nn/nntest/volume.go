@@ -31,13 +31,18 @@ func volumeCases() []testCase {
 		{[3]int{1, 40, 17}, 1, []int{16, 16}, 16, tensor.Shape{3, 3}, 1, false},
 		{[3]int{1, 8, 10}, 2, []int{1}, 16, tensor.Shape{3, 3}, 2, false},
 		{[3]int{20, 3, 5}, 1, []int{16, 32}, 16, tensor.Shape{3, 3, 3}, 1, false},
+		{[3]int{18, 3, 5}, 1, []int{16}, 16, tensor.Shape{3, 3, 3}, 1, false}, // tiles across the borders, two runs of planes
 	} {
 		g := volumeCase{n: c.n, large: c.sides, stride: [3]int{c.stride, c.stride, c.stride}, weight: c.kernel, out: c.out, in: c.in}
 		g.kernel, _ = nn.KernelSides(append(tensor.Shape{1, 1}, c.kernel...))
 		for a, k := range g.kernel {
 			g.pad[a], g.small[a] = k/2, (c.sides[a]-1)/c.stride+1
 		}
-		cases = append(cases, g.convolution(s, c.withBias)...)
+		cases = append(cases, g.convolution(s, c.withBias, tensor.Float32, nn.Exact)...)
+		cases = append(cases, g.convolution(s, c.withBias, tensor.BFloat16, nn.Exact)...)
+		if c.stride == 1 {
+			cases = append(cases, g.convolution(s, c.withBias, tensor.Float32, nn.Winograd)...)
+		}
 	}
 	for _, c := range []struct {
 		sides   [3]int
@@ -57,12 +62,14 @@ func volumeCases() []testCase {
 		for a, k := range g.kernel {
 			g.large[a] = k * c.sides[a]
 		}
-		cases = append(cases, g.transposed(s)...)
+		cases = append(cases, g.transposed(s, tensor.Float32)...)
+		cases = append(cases, g.transposed(s, tensor.BFloat16)...)
 	}
 	for _, shape := range []tensor.Shape{{1, 1, 1, 2, 1}, {2, 3, 4, 5, 3}, {3, 2, 3, 3, 16}, {1, 9, 16, 17, 32}, {2, 1, 6, 5, 21}} {
 		for _, slope := range []float32{1, 0.01} {
 			for _, residual := range []bool{false, true} {
-				cases = append(cases, instanceCases(s, shape, slope, residual)...)
+				cases = append(cases, instanceCases(s, shape, slope, residual, tensor.Float32)...)
+				cases = append(cases, instanceCases(s, shape, slope, residual, tensor.BFloat16)...)
 			}
 		}
 	}
@@ -162,11 +169,18 @@ func part[T any](x []T, channels, first, count int) []T {
 	return y
 }
 
-func (g *volumeCase) convolution(s source, withBias bool) []testCase {
+func (g *volumeCase) convolution(s source, withBias bool, d tensor.DType, how nn.Products) []testCase {
 	g.shapes()
-	x, w, gy := s.normal(tensor.Float32, g.largeShape...), s.normal(tensor.Float32, g.wts...), s.normal(tensor.Float32, g.smallShape...)
-	bias := s.normal(tensor.Float32, g.out)
+	x, w, gy := s.normal(d, g.largeShape...), s.normal(d, g.wts...), s.normal(d, g.smallShape...)
+	bias := s.normal(d, g.out)
 	p := g.products(gy.Values, x.Values, w.Values)
+	sized := func(want, sizes []float64) reference {
+		r := sized(want, sizes)
+		if how == nn.Winograd {
+			r.tolerance *= 16
+		}
+		return r
+	}
 	gb, gbSize := make([]float64, g.out), make([]float64, g.out)
 	for i, v := range gy.Values {
 		gb[i%g.out] += float64(v)
@@ -178,49 +192,50 @@ func (g *volumeCase) convolution(s source, withBias bool) []testCase {
 	var volumes []Array
 	first, channels, stride := 0, g.channels(), g.stride[0]
 	name := func(op string) string {
-		return fmt.Sprintf("%s %v %v, weights %v, stride %d", op, g.largeShape, g.in, g.wts, stride)
+		return fmt.Sprintf("%s %v %v: %v %v, weights %v, stride %d", op, d, how, g.largeShape, g.in, g.wts, stride)
 	}
 	var cases []testCase
 	for _, c := range g.in {
 		shape := append(g.largeShape[:4:4], c)
-		volumes = append(volumes, Array{Shape: shape, Values: part(x.Values, channels, first, c)})
-		cases = append(cases, testCase{name(fmt.Sprintf("conv dX from %d", first)), nn.Conv3DGradInput{Stride: stride, First: first},
-			[]Array{gy, w}, []Result{{Shape: shape}}, []reference{sized(part(p.large, channels, first, c), part(p.largeSize, channels, first, c))}})
+		volumes = append(volumes, Array{Shape: shape, DType: d, Values: part(x.Values, channels, first, c)})
+		cases = append(cases, testCase{name(fmt.Sprintf("conv dX from %d", first)), multiplied{nn.Conv3DGradInput{Stride: stride, First: first}, how},
+			[]Array{gy, w}, []Result{{Shape: shape, DType: d}}, []reference{sized(part(p.large, channels, first, c), part(p.largeSize, channels, first, c))}})
 		first += c
 	}
 	in := []Array{w}
-	gradient := testCase{name("conv dW"), nn.Conv3DGradWeight{Stride: stride, Bias: withBias}, append([]Array{gy}, volumes...),
+	gradient := testCase{name("conv dW"), multiplied{nn.Conv3DGradWeight{Stride: stride, Bias: withBias}, how}, append([]Array{gy}, volumes...),
 		[]Result{{Shape: g.wts}}, []reference{sized(p.weight, p.weightSize)}}
 	if withBias {
 		in = append(in, bias)
 		gradient.out = append(gradient.out, Result{Shape: bias.Shape})
 		gradient.want = append(gradient.want, sized(gb, gbSize))
 	}
-	return append(cases, gradient, testCase{name("conv"), nn.Conv3D{Stride: stride, Bias: withBias}, append(in, volumes...),
-		[]Result{{Shape: g.smallShape}}, []reference{sized(p.small, p.smallSize)}})
+	return append(cases, gradient, testCase{name("conv"), multiplied{nn.Conv3D{Stride: stride, Bias: withBias}, how}, append(in, volumes...),
+		[]Result{{Shape: g.smallShape, DType: d}}, []reference{sized(p.small, p.smallSize)}})
 }
 
-func (g *volumeCase) transposed(s source) []testCase {
+func (g *volumeCase) transposed(s source, d tensor.DType) []testCase {
 	g.shapes()
-	x, w, gy := s.normal(tensor.Float32, g.smallShape...), s.normal(tensor.Float32, g.wts...), s.normal(tensor.Float32, g.largeShape...)
+	x, w, gy := s.normal(d, g.smallShape...), s.normal(d, g.wts...), s.normal(d, g.largeShape...)
 	p := g.products(x.Values, gy.Values, w.Values)
-	name := func(op string) string { return fmt.Sprintf("%s %v, weights %v", op, g.smallShape, g.wts) }
+	name := func(op string) string { return fmt.Sprintf("%s %v: %v, weights %v", op, d, g.smallShape, g.wts) }
 	return []testCase{
-		{name("convT"), nn.ConvTranspose3D{}, []Array{x, w}, []Result{{Shape: g.largeShape}}, []reference{sized(p.large, p.largeSize)}},
-		{name("convT dX"), nn.ConvTranspose3DGradInput{}, []Array{gy, w}, []Result{{Shape: g.smallShape}}, []reference{sized(p.small, p.smallSize)}},
+		{name("convT"), nn.ConvTranspose3D{}, []Array{x, w}, []Result{{Shape: g.largeShape, DType: d}}, []reference{sized(p.large, p.largeSize)}},
+		{name("convT dX"), nn.ConvTranspose3DGradInput{}, []Array{gy, w}, []Result{{Shape: g.smallShape, DType: d}}, []reference{sized(p.small, p.smallSize)}},
 		{name("convT dW"), nn.ConvTranspose3DGradWeight{}, []Array{x, gy}, []Result{{Shape: g.wts}}, []reference{sized(p.weight, p.weightSize)}},
 	}
 }
 
 // instanceCases are an instance norm and its gradient.
-func instanceCases(s source, shape tensor.Shape, slope float32, residual bool) []testCase {
+func instanceCases(s source, shape tensor.Shape, slope float32, residual bool, d tensor.DType) []testCase {
 	const eps = 1e-5
 	n, c := shape[0], shape[4]
-	x, r, gy := s.normal(tensor.Float32, shape...), s.normal(tensor.Float32, shape...), s.normal(tensor.Float32, shape...)
+	x, r, gy := s.normal(d, shape...), s.normal(d, shape...), s.normal(d, shape...)
 	gamma, beta := s.uniform(0.5, 1.5, c), s.normal(tensor.Float32, c)
 	for i := range x.Values {
 		x.Values[i] = 3*x.Values[i] + 1.5
 	}
+	round(d, x.Values)
 	count := float64(len(x.Values) / (n * c))
 	channel := func(i int) int { return i/(len(x.Values)/n)*c + i%c } // of all images
 	sums := func(f func(i int) float64) []float64 {
@@ -265,20 +280,23 @@ func instanceCases(s source, shape tensor.Shape, slope float32, residual bool) [
 		return a
 	}
 	statistic, vector := tensor.Shape{n, c}, tensor.Shape{c}
-	name := fmt.Sprintf("instance norm %v, slope %v, residual %v", shape, slope, residual)
+	name := fmt.Sprintf("instance norm %v: %v, slope %v, residual %v", d, shape, slope, residual)
 	forward := testCase{name, nn.InstanceNorm{Eps: eps, Slope: slope, Residual: residual}, []Array{x, gamma, beta},
-		[]Result{{Shape: shape}, {Shape: statistic}, {Shape: statistic}}, []reference{{y, 5, 2e-6}, {mean, 3, 1e-6}, {inverse, 0, 3e-6}}}
+		[]Result{{Shape: shape, DType: d}, {Shape: statistic}, {Shape: statistic}}, []reference{{y, 5, 2e-6}, {mean, 3, 1e-6}, {inverse, 0, 3e-6}}}
 	// Sums of many values cancel, so that the terms set the scale.
 	scale, largest := 10*math.Sqrt(count), 10.0
 	for _, v := range inverse {
 		largest = max(largest, 10*v)
 	}
+	activation := saved(shape, y)
+	activation.DType = d
+	round(d, activation.Values)
 	backward := testCase{name + " grad", nn.InstanceNormGrad{Slope: slope, Residual: residual},
-		[]Array{x, saved(shape, y), gy, gamma, saved(statistic, mean), saved(statistic, inverse)},
-		[]Result{{Shape: shape}, {Shape: vector}, {Shape: vector}}, []reference{{gx, largest, 1e-6}, {ggamma, scale, 1e-6}, {gbeta, scale, 1e-6}}}
+		[]Array{x, activation, gy, gamma, saved(statistic, mean), saved(statistic, inverse)},
+		[]Result{{Shape: shape, DType: d}, {Shape: vector}, {Shape: vector}}, []reference{{gx, largest, 1e-6}, {ggamma, scale, 1e-6}, {gbeta, scale, 1e-6}}}
 	if residual {
 		forward.in = append(forward.in, r)
-		backward.out, backward.want = append(backward.out, Result{Shape: shape}), append(backward.want, reference{g, 0, 1e-7})
+		backward.out, backward.want = append(backward.out, Result{Shape: shape, DType: d}), append(backward.want, reference{g, 0, 1e-7})
 	}
 	return []testCase{forward, backward}
 }

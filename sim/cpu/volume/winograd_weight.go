@@ -1,0 +1,66 @@
+package volume
+
+import "prismtop/sim/cpu/vec"
+
+// leastTiles is the number of tiles of a unit, in all its planes, from which the gradient of
+// transformed kernels is worth adding to.
+const leastTiles = 32
+
+// Winograd makes the gradient one of transformed kernels where that pays, for kernels of 3×3
+// in the planes with a stride of 1, whole panels of channels and no bias, by tiles of 2×2 or
+// 4×4 voxels of the small grid:
+//
+//	gw[kz] = Gᵀ·(Σ over n, z and tiles of D[z + kz] ⊙ (A·small[z]·Aᵀ))·G
+func (c *WeightGradient) Winograd(side int) {
+	if !c.square() || c.gb != nil || c.width != c.Small.Channels || !whole(c.parts) {
+		return
+	}
+	t := newTiling(c.set, side, c.Small.Sides, c.Kernel[0], c.Large.Channels+c.Small.Channels, tilesFirst)
+	if t.planes*t.tiles >= leastTiles {
+		c.tiles, c.shares = &t, min(weightShares, c.N*t.units())
+	}
+}
+
+// kernelStep is the distance between two points' gradients.
+func (c *WeightGradient) kernelStep() int {
+	return c.Kernel[0]*c.Large.Channels*c.Small.Channels + panel
+}
+
+func (c *WeightGradient) tileScratch() int {
+	t, in, out := c.tiles, c.Large.Channels, c.Small.Channels
+	return t.points()*(c.kernelStep()+t.between(t.depth(), in)+t.between(t.planes, out)) +
+		max(t.copyFloats(in, t.reach), t.copyFloats(out, t.side)) + vec.WinogradScratch
+}
+
+// computeTiles is Compute.
+func (c *WeightGradient) computeTiles(scratch []float32, share int, ended func() bool) {
+	t, in, out, step := c.tiles, c.Large.Channels, c.Small.Channels, c.kernelStep()
+	fromPoint, toPoint := t.between(t.depth(), in), t.between(t.planes, out)
+	kernels, scratch := scratch[:t.points()*step], scratch[t.points()*step:]
+	v, scratch := scratch[:t.points()*fromPoint], scratch[t.points()*fromPoint:]
+	up, scratch := scratch[:t.points()*toPoint], scratch[t.points()*toPoint:]
+	copied := max(t.copyFloats(in, t.reach), t.copyFloats(out, t.side))
+	copies, scratch := scratch[:copied], scratch[copied:]
+	small := Part{X: c.small, Channels: out}
+	clear(kernels)
+	units := c.N * t.units()
+	for i := share * units / c.shares; i < (share+1)*units/c.shares && !ended(); i++ {
+		u := t.unit(i)
+		t.inputs(v, copies, c.parts, in, u, scratch)
+		plane, tile := t.strides(u, t.planes, out)
+		for z := range u.planes {
+			t.transform(vec.WinogradUpstream, up[z*plane:], toPoint, tile, copies, small, u, u.z+z, 0, scratch)
+		}
+		for k := range t.points() {
+			for kz := range t.taps {
+				c.set.Outer(kernels[k*step+kz*in*out:], out, panel, in, out/panel, v[k*fromPoint+kz*u.tiles*in:], 1, in,
+					up[k*toPoint:], out, panel, u.planes*u.tiles, true)
+			}
+		}
+	}
+	sums := c.sums[share*c.all*c.width:][:c.all*c.width]
+	for kz := range t.taps {
+		c.set.Winograd(vec.WinogradGradient, t.side, sums[kz*9*in*out:], 3*in*out, in*out, panel,
+			kernels[kz*in*out:], t.reach*step, step, panel, in*out/panel, scratch)
+	}
+}
