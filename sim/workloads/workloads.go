@@ -36,7 +36,7 @@ var All = []Workload{
 	{curve.Presets(), curve.Schema, func(Devices) workload.Maker { return curve.Maker{} }, nil},
 	{training.Presets(), training.Schema, func(d Devices) workload.Maker { return ptychoTraining(d) }, training.Suffixes},
 	{inference.Presets(), inference.Schema, func(d Devices) workload.Maker { return Ptycho(d) }, []string{".png", ".npy"}},
-	{benchmark.Presets(), benchmark.Schema, func(d Devices) workload.Maker { return benchmark.Maker{Experiments: Cyto(d)} }, nil},
+	{benchmark.Presets(), benchmark.Schema, func(d Devices) workload.Maker { return CytoTasks(d) }, nil},
 	{experiment.Presets(), experiment.Schema, func(d Devices) workload.Maker { return Cyto(d) }, experiment.Suffixes},
 }
 
@@ -73,3 +73,6 @@ func Ptycho(d Devices) inference.Maker {
 func Cyto(d Devices) experiment.Maker {
 	return experiment.Maker{Open: d.backend, Kernels: cpu.CheckKernels, GPUReason: d.gpuReason(), Trained: experiment.TrainedPath}
 }
+
+// CytoTasks makes runs of lists of CytoDL's tasks.
+func CytoTasks(d Devices) benchmark.Maker { return benchmark.Maker{Experiments: Cyto(d)} }
