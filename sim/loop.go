@@ -334,7 +334,7 @@ func (l *loop) finish(cut context.Context) {
 // due. Its time counts as metrics; other iterations have none.
 func (l *loop) look(cut context.Context, outcome *workload.Outcome, last, sound bool) (v profiles.Values, has bool) {
 	start := time.Now()
-	v, has = outcome.Measured, outcome.UnitEnded
+	v, has = outcome.Measured, outcome.UnitEnded || outcome.Measures
 	due := last || outcome.StageEnded || l.compareDue(start)
 	watched, _ := l.run.stream.Watched()
 	pictured := last || watched && l.run.stream.PictureWanted()

@@ -70,10 +70,11 @@ type Spent struct {
 	Blending time.Duration // all else: reading logits, and their weighted means
 }
 
-// NewWindows loads a plan of prediction for batches of windows, on a state of the network.
-// Close frees it.
-func NewWindows(ctx context.Context, n *Network, backend nn.Backend, state nn.State, sides [3]int, batch int) (*Windows, error) {
-	plan, err := n.Plan(ctx, PlanOptions{Batch: batch, Sides: sides})
+// NewWindows loads a plan of prediction for batches of windows, on a state of the network:
+// o.Sides are those of a window, o.Batch is the number of windows computed at a time, and
+// there is no loss. Close frees it.
+func NewWindows(ctx context.Context, n *Network, backend nn.Backend, state nn.State, o PlanOptions) (*Windows, error) {
+	plan, err := n.Plan(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -81,8 +82,8 @@ func NewWindows(ctx context.Context, n *Network, backend nn.Backend, state nn.St
 	if err != nil {
 		return nil, fmt.Errorf("cyto windows: %w", err)
 	}
-	weights := WindowWeights(sides)
-	return &Windows{plan: plan, exe: exe, sides: sides, batch: batch, weights: weights, logits: make([]float32, batch*len(weights))}, nil
+	weights := WindowWeights(o.Sides)
+	return &Windows{plan: plan, exe: exe, sides: o.Sides, batch: o.Batch, weights: weights, logits: make([]float32, o.Batch*len(weights))}, nil
 }
 
 // Close frees the plan's memory.

@@ -47,7 +47,8 @@ type Task interface {
 type Outcome struct {
 	UnitEnded     bool
 	Result        profiles.UnitResult // of the unit that ended
-	Measured      profiles.Values     // at its end
+	Measured      profiles.Values     // at its end, or if Measures is set
+	Measures      bool                // Measured is of an iteration within a unit
 	StageEnded    bool                // a stage is over
 	MemoryChanged bool                // the division of memory changes from here on
 	TasksChanged  bool                // of a Lister

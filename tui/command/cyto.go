@@ -129,4 +129,3 @@ func (t *cytoTasks) after(f *runFlags, cmd *cobra.Command, v settings.Values, er
 	}
 	return fmt.Errorf("%d of %s failed%s", failed, unit.Plural(len(t.results), "task", "tasks"), where)
 }
-

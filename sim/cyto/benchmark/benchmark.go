@@ -109,7 +109,7 @@ type benchmark struct {
 	states   []profiles.TaskState
 	ended    []*trial // the newest of every task
 	stopped  bool     // a task failed, and the others are not run
-	measured bool
+	memory   profiles.Memory
 	pictures [profiles.MaxPictures]*profiles.Picture
 }
 
@@ -140,7 +140,6 @@ func (b *benchmark) cancelled(task int) bool {
 // Iterate prepares a task or runs an iteration of it.
 func (b *benchmark) Iterate(ctx context.Context, rec *profiles.Iteration) (workload.Outcome, error) {
 	rec.Series = profiles.NoValues()
-	b.measured = false
 	if b.trial == nil && !b.begin() {
 		rec.Unit = int32(max(b.next-1, 0))
 		return workload.Outcome{Finished: true, TasksChanged: true}, nil
@@ -155,9 +154,6 @@ func (b *benchmark) Iterate(ctx context.Context, rec *profiles.Iteration) (workl
 	out := u.out
 	out.TasksChanged = out.TasksChanged || ended || began
 	if !ended {
-		if b.measured { // at the end of an epoch, which is no unit here
-			out.UnitEnded = false
-		}
 		return out, nil
 	}
 	return out, b.end(ctx, rec, &out)
@@ -197,8 +193,8 @@ func (b *benchmark) end(ctx context.Context, rec *profiles.Iteration, out *workl
 	if interrupted {
 		return ctx.Err()
 	}
-	out.UnitEnded, out.MemoryChanged = true, true
-	if out.Measured == (profiles.Values{}) {
+	out.UnitEnded = true
+	if !out.Measures {
 		out.Measured = profiles.NoValues()
 	}
 	out.Result = profiles.UnitResult{Unit: rec.Unit, Iterations: int32(u.count), Values: u.newest, Elapsed: time.Since(u.began) - u.idle}
@@ -268,12 +264,12 @@ func (b *benchmark) results() (all []tasks.Result) {
 	return all
 }
 
-// Memory returns the memory of the task under way.
+// Memory returns the memory of the newest task.
 func (b *benchmark) Memory() profiles.Memory {
-	if b.trial == nil || b.trial.work == nil {
-		return profiles.Memory{}
+	if b.trial != nil && b.trial.work != nil {
+		b.memory = b.trial.work.Memory()
 	}
-	return b.trial.work.Memory()
+	return b.memory
 }
 
 // Picture returns a picture of the newest task.

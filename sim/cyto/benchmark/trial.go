@@ -214,7 +214,7 @@ func (u *trial) step() (done bool, err error) {
 	}
 	u.out = workload.Outcome{MemoryChanged: out.MemoryChanged}
 	if ended {
-		u.out.Measured, u.bench.measured = out.Measured, true
+		u.out.Measured, u.out.Measures = out.Measured, true
 		for i, v := range out.Measured {
 			if !math.IsNaN(v) {
 				u.newest[i] = v

@@ -38,7 +38,7 @@ func newHeldOut(ctx context.Context, s *Settings, in *Inputs, m *Model) (*heldOu
 
 func (h *heldOut) load(ctx context.Context) (err error) {
 	h.close()
-	h.windows, err = cyto.NewWindows(ctx, h.network, h.backend, h.state, h.settings.patch(), h.settings.WindowBatch)
+	h.windows, err = cyto.NewWindows(ctx, h.network, h.backend, h.state, h.settings.windows())
 	return err
 }
 
@@ -51,7 +51,7 @@ func (h *heldOut) close() {
 
 // apply follows changed settings.
 func (h *heldOut) apply(ctx context.Context, s *Settings) error {
-	same := s.WindowBatch == h.settings.WindowBatch && s.AMP == h.settings.AMP
+	same := s.windows() == h.settings.windows()
 	h.settings = *s
 	if same {
 		return nil

@@ -60,7 +60,7 @@ func (t *training) read(name string) []float32 {
 }
 
 // Resume puts a new training into the state of a checkpoint of the same settings.
-func (t *training) Resume(_ context.Context, c *checkpoint.Checkpoint) error {
+func (t *training) Resume(ctx context.Context, c *checkpoint.Checkpoint) error {
 	var p position
 	if err := c.Scalars(&p); err != nil {
 		return err
@@ -78,7 +78,15 @@ func (t *training) Resume(_ context.Context, c *checkpoint.Checkpoint) error {
 		}
 	}
 	t.epoch, t.inEpoch, t.began = p.Epoch, p.InEpoch, time.Now().Add(-p.Elapsed)
-	return t.train.Seek(t.epoch, t.inEpoch)
+	return errors.Join(t.adopt(ctx), t.train.Seek(t.epoch, t.inEpoch))
+}
+
+// adopt gives all replicas the variables of the first, which were replaced.
+func (t *training) adopt(ctx context.Context) error {
+	if t.settings.Replicas == 1 {
+		return nil
+	}
+	return t.load(ctx)
 }
 
 // mark is where a training returns to.
@@ -111,7 +119,7 @@ func (t *training) Mark(context.Context) error {
 }
 
 // Return goes back to the mark, bit for bit. The settings stay as they are.
-func (t *training) Return(context.Context) error {
+func (t *training) Return(ctx context.Context) error {
 	m := t.marked
 	if m == nil {
 		return errNoMark
@@ -123,6 +131,9 @@ func (t *training) Return(context.Context) error {
 	}
 	t.epoch, t.inEpoch, t.began, t.values, t.done = m.epoch, m.inEpoch, m.began, m.values, false
 	t.heldOut.shown = m.shown
+	if err := t.adopt(ctx); err != nil {
+		return err
+	}
 	return t.train.Seek(t.epoch, t.inEpoch)
 }
 
@@ -130,7 +141,12 @@ func (t *training) Return(context.Context) error {
 func (t *training) Unmark() { t.marked = nil }
 
 // StartFrom gives a new training the weights of a file.
-func (t *training) StartFrom(ctx context.Context, path string) error { return t.startFrom(ctx, path) }
+func (t *training) StartFrom(ctx context.Context, path string) error {
+	if err := t.startFrom(ctx, path); err != nil {
+		return err
+	}
+	return t.adopt(ctx)
+}
 
 // KeepOutput keeps the weights before each update, in case one is cut short.
 func (t *training) KeepOutput() { t.keeps = true }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 
+	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
 	"prismtop/sim/checkpoint"
 	"prismtop/sim/cyto"
 	"prismtop/sim/nn"
@@ -76,13 +79,17 @@ func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (
 // takes it over.
 func (m Maker) Model(ctx context.Context, v settings.Values) (*Model, error) {
 	s := From(v)
-	backend, err := m.Open(v)
-	if err != nil {
-		return nil, err
+	replicas := 1
+	if s.Mode == Train {
+		replicas = s.Replicas
 	}
-	model, err := newModel(ctx, &s, backend)
+	model := &Model{}
+	err := model.open(m, v, &s, replicas)
+	if err == nil {
+		err = model.prepare(ctx, &s)
+	}
 	if err != nil {
-		backend.Close()
+		model.Close()
 		return nil, err
 	}
 	return model, nil
@@ -113,28 +120,74 @@ type Model struct {
 	backend nn.Backend
 	network *cyto.Network
 	state   nn.State
+	others  []nn.Backend // of further replicas
 }
 
-func newModel(ctx context.Context, s *Settings, backend nn.Backend) (*Model, error) {
-	network, err := cyto.New(s.network())
-	if err != nil {
-		return nil, err
+// open opens a device for each replica, which share the threads of the settings.
+func (m *Model) open(maker Maker, v settings.Values, s *Settings, replicas int) (err error) {
+	if replicas > 1 {
+		if v, err = v.Set(settings.Threads, strconv.Itoa(share(s.Threads, replicas))); err != nil {
+			return err
+		}
 	}
-	variables, err := network.Model().InitialVariables(ctx)
-	if err != nil {
-		return nil, err
+	if m.backend, err = maker.Open(v); err != nil {
+		return err
 	}
-	state, err := backend.NewState(ctx, variables)
-	if err != nil {
-		return nil, err
+	for len(m.others) < replicas-1 {
+		other, err := maker.Open(v)
+		if err != nil {
+			return err
+		}
+		m.others = append(m.others, other)
 	}
-	return &Model{backend, network, state}, nil
+	return nil
+}
+
+// share returns the threads of a replica: 0 means one per processor for all together.
+func share(threads, replicas int) int {
+	if threads == 0 {
+		threads = machine.Processors()
+	}
+	return max(threads/replicas, 1)
+}
+
+// setThreads divides threads among the replicas.
+func (m *Model) setThreads(threads, replicas int) {
+	for _, b := range append([]nn.Backend{m.backend}, m.others...) {
+		b.SetThreads(share(threads, replicas))
+	}
+}
+
+// notes describes replicas.
+func (m *Model) notes() []string {
+	if len(m.others) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d replicas with %s each; their gradients are averaged", 1+len(m.others), unit.Plural(m.backend.Threads(), "thread", "threads"))}
+}
+
+func (m *Model) prepare(ctx context.Context, s *Settings) (err error) {
+	if m.network, err = cyto.New(s.network()); err != nil {
+		return err
+	}
+	variables, err := m.network.Model().InitialVariables(ctx)
+	if err != nil {
+		return err
+	}
+	m.state, err = m.backend.NewState(ctx, variables)
+	return err
 }
 
 // Close frees the variables and the device.
 func (m *Model) Close() {
-	m.state.Close()
-	m.backend.Close()
+	if m.state != nil {
+		m.state.Close()
+	}
+	for _, b := range append([]nn.Backend{m.backend}, m.others...) {
+		if b != nil {
+			b.Close()
+		}
+	}
 }
 
 // parameters is the number of trainable numbers.

@@ -104,7 +104,7 @@ func (p *prediction) load(ctx context.Context) (err error) {
 		p.windows.Close()
 		p.windows = nil
 	}
-	p.windows, err = cyto.NewWindows(ctx, p.network, p.backend, p.state, p.settings.patch(), p.settings.WindowBatch)
+	p.windows, err = cyto.NewWindows(ctx, p.network, p.backend, p.state, p.settings.windows())
 	if err != nil {
 		return err
 	}
@@ -254,7 +254,7 @@ func (p *prediction) Picture(id int) *profiles.Picture { return p.shown.picture(
 func (p *prediction) Apply(ctx context.Context, v settings.Values) error {
 	s, old := From(v), p.settings
 	if s.Threads != old.Threads {
-		p.backend.SetThreads(threads(s.Threads))
+		p.setThreads(s.Threads, 1)
 	}
 	p.settings, p.fresh = s, true
 	if s.lane() != old.lane() {
@@ -262,7 +262,7 @@ func (p *prediction) Apply(ctx context.Context, v settings.Values) error {
 			return err
 		}
 	}
-	if s.WindowBatch == old.WindowBatch && s.AMP == old.AMP {
+	if s.windows() == old.windows() {
 		return nil
 	}
 	return p.load(ctx)

@@ -9,12 +9,11 @@ import (
 	"prismtop/sim/nn"
 )
 
-// program is a training plan loaded on the device.
+// program is a learner of one training plan loaded on the device.
 type program struct {
 	plan   *nn.Plan
 	layers []profiles.Layer // its steps
 	exe    nn.Executable
-	fresh  bool // has not run yet: its first iteration is warm-up
 
 	image, target, rate, loss nn.BufferID
 	number                    [1]float32
@@ -25,7 +24,7 @@ func load(ctx context.Context, plan *nn.Plan, m *Model) (*program, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load plan: %w", err)
 	}
-	p := &program{plan: plan, layers: layersOf(plan), exe: exe, fresh: true}
+	p := &program{plan: plan, layers: layersOf(plan), exe: exe}
 	p.image, _ = plan.Input(cyto.ImageInput)
 	p.target, _ = plan.Input(cyto.TargetInput)
 	p.rate, _ = plan.Input(nn.LearningRateInput)
@@ -42,11 +41,7 @@ func layersOf(plan *nn.Plan) (all []profiles.Layer) {
 	return all
 }
 
-func (p *program) close() {
-	if p != nil {
-		p.exe.Close()
-	}
-}
+func (p *program) close() { p.exe.Close() }
 
 // write sets an input, in the device's own memory where it maps that.
 func (p *program) write(id nn.BufferID, values []float32) {
@@ -57,26 +52,38 @@ func (p *program) write(id nn.BufferID, values []float32) {
 	p.exe.Write(id, values)
 }
 
-// setRate sets the learning rate.
-func (p *program) setRate(rate float64) {
-	p.number[0] = float32(rate)
-	p.write(p.rate, p.number[:])
+func (p *program) feed(images, targets []float32) {
+	p.write(p.image, images)
+	p.write(p.target, targets)
 }
 
-// lossValue reads the loss of the batch.
-func (p *program) lossValue() float64 {
+func (p *program) forward(ctx context.Context, phases *[profiles.MaxPhases]int64) (float64, error) {
+	for _, segment := range []nn.Segment{nn.SegmentForward, nn.SegmentEvaluate} {
+		if err := p.run(ctx, segment, phases); err != nil {
+			return 0, err
+		}
+	}
 	p.exe.Read(p.loss, p.number[:])
-	return float64(p.number[0])
+	return float64(p.number[0]), nil
+}
+
+func (p *program) update(ctx context.Context, rate float64, phases *[profiles.MaxPhases]int64) error {
+	p.number[0] = float32(rate)
+	p.write(p.rate, p.number[:])
+	return p.run(ctx, nn.SegmentUpdate, phases)
 }
 
 // run executes a segment and adds the steps' times to their phases, unless that is nil.
 func (p *program) run(ctx context.Context, s nn.Segment, phases *[profiles.MaxPhases]int64) error {
-	if err := p.exe.Run(ctx, s); err != nil || phases == nil {
-		return err
+	err := p.exe.Run(ctx, s)
+	if err == nil && phases != nil {
+		add(phases, p.plan, p.layers, p.exe.StepNanos(), s)
 	}
-	nanos := p.exe.StepNanos()
-	for i := p.plan.Segments[s][0]; i < p.plan.Segments[s][1]; i++ {
-		phases[p.layers[i].Phase] += nanos[i]
-	}
-	return nil
+	return err
+}
+
+func (p *program) steps() ([]profiles.Layer, []int64) { return p.layers, p.exe.StepNanos() }
+
+func (p *program) memory(m *profiles.Memory, variables []nn.Variable) {
+	addMemory(m, p.plan, p.exe.ScratchBytes(), variables, 1)
 }

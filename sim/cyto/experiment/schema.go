@@ -19,8 +19,8 @@ const (
 
 // The phases of an iteration of prediction, the first three as in training.
 const (
-	PhasePostprocess   profiles.Phase = PhaseForward + 1 + iota // blending, sigmoid, bytes
-	PhaseCompare                                                // with the targets
+	PhasePostprocess profiles.Phase = PhaseForward + 1 + iota // blending, sigmoid, bytes
+	PhaseCompare                                              // with the targets
 	NumPredictionPhases
 )
 
@@ -99,9 +99,9 @@ func schemaOf(s *Settings) profiles.Schema {
 
 // sharedSeries are those of both modes.
 func sharedSeries(s *Settings) []profiles.SeriesInfo {
-	similarity := profiles.SeriesInfo{Name: "dice", Title: "Dice", Unit: "0 to 1", What: "twice the voxels inside both the prediction and the target by the voxels inside each"}
+	similarity := profiles.SeriesInfo{Name: "dice", Title: "Dice", What: "twice the voxels inside both the prediction and the target by the voxels inside each"}
 	if s.Experiment == LabelFree {
-		similarity = profiles.SeriesInfo{Name: "correlation", Title: "correlation", Unit: "−1 to 1", What: "Pearson's, between the predicted signal and the target"}
+		similarity = profiles.SeriesInfo{Name: "correlation", Title: "correlation", What: "Pearson's, between the predicted signal and the target"}
 	}
 	similarity.Better, similarity.Group, similarity.Absent = profiles.MoreIsBetter, profiles.Metrics, "no held-out volume was predicted"
 	return []profiles.SeriesInfo{

@@ -17,6 +17,8 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/sim/cyto"
 	"prismtop/sim/cyto/loader"
+	"prismtop/sim/nn"
+	"prismtop/sim/tensor"
 )
 
 // Settings is every setting of an experiment. The zero value is not usable: start from a
@@ -70,6 +72,7 @@ type Settings struct {
 	Persistent    bool    `setting:"persistent_workers"`
 	Replicas      int     `setting:"replicas"`
 	AMP           string  `setting:"amp"`
+	Winograd      bool    `setting:"winograd"`
 	Checkpointing bool    `setting:"checkpointing"`
 	Threads       int     `setting:"threads"`
 	Kernels       string  `setting:"kernels"`
@@ -173,7 +176,20 @@ func (s *Settings) loss() cyto.Loss {
 
 // trainingPlan returns the options of the training plan.
 func (s *Settings) trainingPlan() cyto.PlanOptions {
-	return cyto.PlanOptions{Batch: s.Batch, Sides: s.patch(), Loss: s.loss(), Train: true, Checkpointing: s.Checkpointing}
+	o := s.windows()
+	o.Batch, o.Loss, o.Train, o.Checkpointing = s.Batch, s.loss(), true, s.Checkpointing
+	return o
+}
+
+// windows returns the options of the plan that predicts windows.
+func (s *Settings) windows() cyto.PlanOptions {
+	o := cyto.PlanOptions{Batch: s.WindowBatch, Sides: s.patch()}
+	if s.AMP == "bf16" {
+		o.AMP = tensor.BFloat16
+	} else if s.Winograd {
+		o.Products = nn.Winograd
+	}
+	return o
 }
 
 // lane returns how the data are loaded beside the loop.

@@ -161,6 +161,16 @@ var Table = settings.NewTable("cyto", joined,
 		Press(settings.Press{Key: "a", Help: "mixed precision: on, off", Does: settings.MoveToggle, Place: 3, InFooter: true, Footer: "AMP", Rank: 0, Width: 4}).
 		Compared(4, "off", "bf16").Factor("amp", "bf16").
 		Listed(1, "float32", "the range of float32 with 8 bits of precision"),
+	settings.Switch(groupComputing, "winograd", "3x3x3 convolutions by Winograd's F(4x4, 3x3): fewer multiplications, more rounding error than float32's").
+		Live().Touches("forward", "backward", "validate").Called("Winograd", 'G').
+		Press(settings.Press{Key: "G", Help: "convolutions by Winograd", Does: settings.MoveNext, Place: 11, InFooter: true, Footer: "Winograd", Rank: 3}).
+		Compared(5, "false", "true").Factor("winograd", "true").
+		Idle(func(v settings.Values) string {
+			if v.Text("amp") == "off" {
+				return ""
+			}
+			return "mixed precision computes the convolutions in its own way"
+		}),
 	settings.Switch(groupComputing, "checkpointing", "compute activations again for the backward pass instead of keeping them: less memory, more time").
 		Live().Touches("forward", "backward").Called("checkpoints", 'c').Idle(onlyTraining).
 		Press(settings.Press{Key: "c", Help: "checkpointing", Does: settings.MoveNext, Place: 2, InFooter: true, Footer: "checkpoints", Rank: 2}).
@@ -200,6 +210,9 @@ func joinedWith(v settings.Values, memory int64) error {
 				return v.Wrong(key, fmt.Sprintf("must be at least %d, the patch", patch[axis]))
 			}
 		}
+	}
+	if s.Mode == Train && s.Batch%s.Replicas != 0 {
+		return v.Wrong("batch", fmt.Sprintf("must be a multiple of the %d replicas", s.Replicas))
 	}
 	if least := s.leastMemory(); memory > 0 && least > float64(memory) {
 		key := "batch"

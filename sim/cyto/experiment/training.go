@@ -7,12 +7,10 @@ import (
 	"time"
 
 	"prismtop/profiles"
-	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
 	"prismtop/sim/cyto"
 	"prismtop/sim/cyto/loader"
-	"prismtop/sim/nn"
 	"prismtop/sim/workload"
 )
 
@@ -25,7 +23,7 @@ type training struct {
 	settings Settings
 	inputs   *Inputs
 	leave    func(experiment string, c cyto.Config) (string, error) // where complete trainings leave their weights; nil for nowhere
-	program  *program
+	learner  learner
 	train    *loader.Loader
 	validate *loader.Loader
 	heldOut  *heldOut
@@ -33,7 +31,7 @@ type training struct {
 	epoch, inEpoch int
 	began          time.Time // the epoch
 	done           bool
-	changed        bool // settings changed since the last iteration
+	fresh          bool // the plan has not run yet, or settings changed since the last iteration
 	learned        int  // minibatches
 	measured       bool // the held-out volumes were predicted
 	values         profiles.Values
@@ -71,19 +69,38 @@ func (t *training) prepare(ctx context.Context) (err error) {
 
 // load compiles and loads the training plan.
 func (t *training) load(ctx context.Context) error {
-	t.program.close()
-	t.program = nil
-	plan, err := t.network.Plan(ctx, t.settings.trainingPlan())
+	t.unload()
+	o := t.settings.trainingPlan()
+	if t.settings.Replicas > 1 {
+		r, err := newReplicas(ctx, o, t.Model)
+		if err == nil {
+			t.learner = r
+		}
+		return err
+	}
+	plan, err := t.network.Plan(ctx, o)
 	if err != nil {
 		return err
 	}
-	t.program, err = load(ctx, plan, t.Model)
+	p, err := load(ctx, plan, t.Model)
+	if err == nil {
+		t.learner = p
+	}
 	return err
+}
+
+// unload frees the plan.
+func (t *training) unload() {
+	if t.learner != nil {
+		t.learner.close()
+		t.learner = nil
+	}
+	t.fresh = true
 }
 
 // release frees everything but the model.
 func (t *training) release() {
-	t.program.close()
+	t.unload()
 	for _, l := range []*loader.Loader{t.train, t.validate} {
 		if l != nil {
 			l.Close()
@@ -108,8 +125,8 @@ func (t *training) Info() profiles.RunInfo {
 	s := &t.settings
 	return profiles.RunInfo{
 		Schema: schemaOf(s), Object: t.inputs.Name(), Parameters: t.parameters(), Seed: s.Seed, Units: s.Epochs,
-		Notes: []string{fmt.Sprintf("%s to learn from, %s held out; %s of %d patches an epoch", unit.Plural(t.inputs.train.Len(), "image", "images"),
-			unit.Plural(t.inputs.heldOut.Len(), "image", "images"), unit.Plural(t.train.Batches(), "minibatch", "minibatches"), s.Batch)},
+		Notes: append(t.notes(), fmt.Sprintf("%s to learn from, %s held out; %s of %d patches an epoch", unit.Plural(t.inputs.train.Len(), "image", "images"),
+			unit.Plural(t.inputs.heldOut.Len(), "image", "images"), unit.Plural(t.train.Batches(), "minibatch", "minibatches"), s.Batch)),
 	}
 }
 
@@ -121,10 +138,10 @@ func (t *training) Iterate(ctx context.Context, rec *profiles.Iteration) (out wo
 	began := time.Now()
 	rec.Kind, rec.Unit, rec.InUnit = KindMinibatch, int32(t.epoch), int32(t.inEpoch)
 	rec.Series = profiles.NoValues()
-	if t.program.fresh || t.changed {
+	if t.fresh {
 		rec.Flags |= profiles.Warmup
+		t.fresh = false
 	}
-	t.program.fresh, t.changed = false, false
 	if err := t.learn(ctx, rec, began); err != nil {
 		return out, err
 	}
@@ -144,18 +161,14 @@ func (t *training) learn(ctx context.Context, rec *profiles.Iteration, began tim
 	}
 	loaded := time.Now()
 	rate := cyto.RateAt(t.settings.LearningRate, t.epoch)
-	t.program.write(t.program.image, batch.Images)
-	t.program.write(t.program.target, batch.Targets)
-	t.program.setRate(rate)
+	t.learner.feed(batch.Images, batch.Targets)
 	rec.Phases[PhaseLoad], rec.Phases[PhaseToDevice] = int64(loaded.Sub(began)), int64(time.Since(loaded))
 	rec.Series[SeriesLoading], rec.Series[SeriesLearningRate] = batch.Worked.Seconds()*1e3, rate
 
-	for _, segment := range []nn.Segment{nn.SegmentForward, nn.SegmentEvaluate} {
-		if err := t.program.run(ctx, segment, &rec.Phases); err != nil {
-			return err
-		}
+	loss, err := t.learner.forward(ctx, &rec.Phases)
+	if err != nil {
+		return err
 	}
-	loss := t.program.lossValue()
 	rec.Series[SeriesLoss] = loss
 	if math.IsNaN(loss) || math.IsInf(loss, 0) {
 		rec.Flags |= profiles.NonFinite
@@ -163,7 +176,7 @@ func (t *training) learn(ctx context.Context, rec *profiles.Iteration, began tim
 		return errDiverged
 	}
 	t.keepWeights()
-	err = t.program.run(ctx, nn.SegmentUpdate, &rec.Phases)
+	err = t.learner.update(ctx, rate, &rec.Phases)
 	t.broken = err != nil
 	return err
 }
@@ -209,14 +222,12 @@ func (t *training) validationLoss(ctx context.Context) (loss float64, err error)
 		if err != nil {
 			return 0, err
 		}
-		t.program.write(t.program.image, batch.Images)
-		t.program.write(t.program.target, batch.Targets)
-		for _, segment := range []nn.Segment{nn.SegmentForward, nn.SegmentEvaluate} {
-			if err := t.program.run(ctx, segment, nil); err != nil {
-				return 0, err
-			}
+		t.learner.feed(batch.Images, batch.Targets)
+		one, err := t.learner.forward(ctx, nil)
+		if err != nil {
+			return 0, err
 		}
-		loss += t.program.lossValue()
+		loss += one
 	}
 	return loss / float64(n), nil
 }
@@ -248,9 +259,9 @@ func (t *training) Picture(id int) *profiles.Picture { return t.heldOut.picture(
 func (t *training) Apply(ctx context.Context, v settings.Values) error {
 	s, old := From(v), t.settings
 	if s.Threads != old.Threads {
-		t.backend.SetThreads(threads(s.Threads))
+		t.setThreads(s.Threads, s.Replicas)
 	}
-	t.settings, t.changed = s, true
+	t.settings, t.fresh = s, true
 	if s.lane() != old.lane() {
 		if err := t.train.Set(s.lane()); err != nil {
 			return err
@@ -265,29 +276,15 @@ func (t *training) Apply(ctx context.Context, v settings.Values) error {
 	return t.load(ctx)
 }
 
-// threads returns the effective number of threads: 0 means one per processor.
-func threads(setting int) int {
-	if setting == 0 {
-		return machine.Processors()
-	}
-	return setting
-}
-
-// Steps returns the steps of the training plan and their times in the newest iteration.
-func (t *training) Steps() ([]profiles.Layer, []int64) {
-	return t.program.layers, t.program.exe.StepNanos()
-}
+// Steps returns the steps of the training plan and their times in the newest iteration; of
+// replicas, those of the first.
+func (t *training) Steps() ([]profiles.Layer, []int64) { return t.learner.steps() }
 
 // Memory returns the memory of the run by category; the windows of the held-out volumes
 // count as activations.
-func (t *training) Memory() profiles.Memory {
-	plan := t.program.plan
-	u, own := plan.VariableUsage(t.network.Model().Variables()), plan.ArenaUsage()
-	return profiles.Memory{Parts: [profiles.MaxMemory]int64{
-		MemoryWeights: u[nn.Weights], MemoryGradients: u[nn.Gradients], MemoryMoments: u[nn.Moments],
-		MemoryActivations: plan.ArenaBytes - own[nn.Inputs] - own[nn.Scratch] + t.heldOut.bytes(),
-		MemoryInputs:      own[nn.Inputs],
-		MemoryScratch:     u[nn.Scratch] + own[nn.Scratch] + t.program.exe.ScratchBytes(),
-		MemoryImages:      t.heldOut.imageBytes(),
-	}}
+func (t *training) Memory() (m profiles.Memory) {
+	t.learner.memory(&m, t.network.Model().Variables())
+	m.Parts[MemoryActivations] += t.heldOut.bytes()
+	m.Parts[MemoryImages] = t.heldOut.imageBytes()
+	return m
 }
