@@ -11,6 +11,9 @@ type Tasks struct {
 	Rounds int
 	// Loss names the series whose curves are compared between tasks; empty for none.
 	Loss string
+	// Cancel is the key of the setting that lists the tasks, by number from 1, that are cancelled; empty
+	// for none.
+	Cancel string
 	// SpeedUps says what the speed-ups compare: "total time against main".
 	SpeedUps string
 }

@@ -319,7 +319,7 @@ func (b *benchmark) Finish(context.Context) (string, error) {
 // Tasks returns the state of the list.
 func (b *benchmark) Tasks() *profiles.Tasks {
 	rule := tasks.Rule(b.values.Text(baselineKey))
-	t := &profiles.Tasks{Rounds: b.values.Int(roundsKey), SpeedUps: "total time, against the first task of an experiment"}
+	t := &profiles.Tasks{Rounds: b.values.Int(roundsKey), Cancel: cancelledKey, SpeedUps: "total time, against the first task of an experiment"}
 	if rule == tasks.FastestTask {
 		t.SpeedUps = "total time, against the fastest task of an experiment"
 	}

@@ -28,7 +28,7 @@ func schemaOf(kind tasks.Kind, list []tasks.Task) profiles.Schema {
 	schema := experiment.SchemaOf(mode, sameExperiment(list))
 	schema.Workload = Table.Workload
 	schema.Unit = profiles.Unit{One: "task", Many: "tasks"}
-	schema.Tips = nil
+	schema.Tips, schema.Tasks = nil, true
 	schema.Kinds = []profiles.KindInfo{KindPreparation: {Name: "preparation", Units: true}}
 	for i := range list {
 		schema.Kinds = append(schema.Kinds, profiles.KindInfo{Name: fmt.Sprintf("task %d, %s", i+1, list[i].Name()), Units: true})
