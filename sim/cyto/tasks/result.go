@@ -187,6 +187,17 @@ type Round struct {
 	Success   bool    `json:"success"`
 	Error     *string `json:"error"`
 	Metrics   Metrics `json:"metrics"`
+
+	// Of a program on a git branch: what it took as a whole, and, if it failed, the end of what it
+	// printed.
+	Process *Process `json:"process,omitempty"`
+	Output  string   `json:"output,omitempty"`
+}
+
+// Process is what a program took.
+type Process struct {
+	Seconds    float64 `json:"seconds"`
+	CPUSeconds float64 `json:"cpu_seconds"`
 }
 
 // Result is what a task left, an entry of a file of results.
@@ -207,8 +218,6 @@ type Result struct {
 	Settings map[string]string `json:"settings,omitempty"` // in force, by key
 	Device   string            `json:"device,omitempty"`   // that really computed
 	Rounds   []Round           `json:"rounds"`
-	// Output is the end of what the program of a git branch printed.
-	Output string `json:"output,omitempty"`
 }
 
 // Stamp writes a time as CytoDL's files do: ISO 8601, local, without a zone.
