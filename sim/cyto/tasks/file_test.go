@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -252,4 +253,39 @@ func TestSummaries(t *testing.T) {
 	if b.String() != want {
 		t.Errorf("got\n%swant\n%s", b.String(), want)
 	}
+}
+
+// What programs on git branches write cannot do harm.
+func FuzzResults(f *testing.F) {
+	f.Add([]byte(`[{"branch":"a","success":true,"task_config":{"x":1},"metrics":{"total_training":{"elapsed_seconds":1}},"rounds":[{"round":1,"success":true}]},{"success":true,"metrics":{"total_inference":{"elapsed_seconds":1e308}}}]`))
+	f.Add([]byte(`{"metrics":{"batch_breakdown":{},"inference_info":{"throughput_samples_per_sec":-1}},"success":true}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		all, err := Decode(data)
+		if err != nil {
+			return
+		}
+		for i := range all {
+			_ = all[i].Metrics.Check(Training, all[i].Success)
+			_ = all[i].Metrics.Check(Inference, all[i].Success)
+		}
+		for _, rule := range []Rule{FirstTask, FastestTask} {
+			c := Compare(all, rule)
+			if _, err := json.Marshal(c); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Write(io.Discard); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := Summary(io.Discard, all); err != nil {
+			t.Fatal(err)
+		}
+		text, err := Encode(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := Decode(text); err != nil || len(again) != len(all) {
+			t.Fatalf("%d of %d results, %v", len(again), len(all), err)
+		}
+	})
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -345,10 +346,18 @@ func TestWorktreesOfKilledProgramsAreRemoved(t *testing.T) {
 	stay := []string{
 		left(mine(os.Getpid(), "4"), true), left("prismtop-cyto-0badcafe-1-5", false), left("prismtop-cyto-x", false), left("somebody-else", true),
 	}
-	if removed[0] == stay[0] {
-		t.Fatal("the process that has ended has this one's number")
+	orphan := exec.Command("sleep", "600")
+	orphan.Dir = filepath.Join(removed[0], "tree-"+filepath.Base(removed[0]))
+	if err := orphan.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if runtime.GOOS != "linux" { // where it is not found
+		_ = orphan.Process.Kill()
 	}
 	open(t, folder, nil)
+	if err := orphan.Wait(); err == nil {
+		t.Error("the program that was left running was not killed")
+	}
 	for _, path := range removed {
 		if _, err := os.Stat(path); err == nil {
 			t.Errorf("%s is left", path)

@@ -91,18 +91,21 @@ func (r *Repository) registered(ctx context.Context, tree string) bool {
 	return false
 }
 
-// prune removes the worktrees and folders of killed programs, and nothing else. What cannot be
-// removed stays.
+// prune removes the worktrees and folders of killed programs, ends what still runs there, and
+// touches nothing else. What cannot be removed stays.
 func (r *Repository) prune(ctx context.Context) {
 	for _, tree := range r.worktrees(ctx) {
 		if folder := filepath.Dir(tree); stale(filepath.Base(folder)) {
+			endIn(folder)
 			_ = r.remove(ctx, place{folder, tree})
 		}
 	}
 	entries, _ := os.ReadDir(r.o.Temporary)
 	for _, e := range entries {
 		if e.IsDir() && stale(e.Name()) {
-			_ = removeAll(filepath.Join(r.o.Temporary, e.Name()))
+			folder := filepath.Join(r.o.Temporary, e.Name())
+			endIn(folder)
+			_ = removeAll(folder)
 		}
 	}
 }
