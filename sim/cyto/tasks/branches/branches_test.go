@@ -3,7 +3,6 @@
 package branches
 
 import (
-	"context"
 	"crypto/sha256"
 	"fmt"
 	"io"
@@ -294,15 +293,13 @@ func TestInterruptedTasksLeaveNothingBehind(t *testing.T) {
 					o.Limit = time.Second
 				}
 			})
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
+			running := r.Start(t.Context(), task("hangs"), 1, 1)
 			if name == "cancel" {
-				go func() {
-					_, _ = os.ReadFile(started) // until the program has begun
-					cancel()
-				}()
+				_, _ = os.ReadFile(started) // until the program has begun
+				running.Cancel()
 			}
-			out := r.Run(ctx, task("hangs"), 1, 1)
+			out := running.Outcome()
+			<-running.Done()
 			if got := value(out.Round.Error); got != want {
 				t.Errorf("%q, want %q", got, want)
 			}
