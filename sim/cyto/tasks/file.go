@@ -29,8 +29,11 @@ func WriteResults(path string, results []Result) error {
 
 // Encode returns the bytes of a file of results.
 func Encode(results []Result) ([]byte, error) {
-	if results == nil {
-		results = []Result{}
+	results = append([]Result{}, results...)
+	for i := range results {
+		if results[i].Rounds == nil { // of a file of CytoDL's
+			results[i].Rounds = []Round{}
+		}
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -151,7 +154,7 @@ func (m *Metrics) total() (seconds float64, ok bool) {
 func (t *Task) Result(rounds []Round) Result {
 	r := Result{
 		Branch: t.Branch, Experiment: t.Experiment, TaskConfig: t.Row, Kind: t.Kind.String(), Variant: t.Variant,
-		Success: len(rounds) > 0, Rounds: slices.Clone(rounds),
+		Success: len(rounds) > 0, Rounds: append([]Round{}, rounds...),
 	}
 	slices.SortStableFunc(r.Rounds, func(a, b Round) int { return a.Round - b.Round })
 	var good []Round
