@@ -3,6 +3,7 @@ package tasks
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -28,8 +29,11 @@ func WriteResults(path string, results []Result) error {
 
 // Encode returns the bytes of a file of results.
 func Encode(results []Result) ([]byte, error) {
-	if results == nil {
-		results = []Result{}
+	results = append([]Result{}, results...)
+	for i := range results {
+		if results[i].Rounds == nil { // of a file of CytoDL's
+			results[i].Rounds = []Round{}
+		}
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -90,6 +94,45 @@ func (m *FinalMetrics) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// Check checks metrics that another program wrote: those of a task that succeeded are of its
+// kind and have its total time, and no time or memory is negative.
+func (m *Metrics) Check(kind Kind, success bool) error {
+	if m.Training != nil && kind == Inference || m.Inference != nil && kind == Training {
+		return fmt.Errorf("metrics: must be those of %s", kind)
+	}
+	name := "total_training"
+	if kind == Inference {
+		name = "total_inference"
+	}
+	if _, has := m.total(); success && !has {
+		return fmt.Errorf("metrics: %s is missing: must have elapsed_seconds", name)
+	}
+	for _, t := range m.timers() {
+		if t.ElapsedSeconds < 0 || t.PeakMemoryMB != nil && *t.PeakMemoryMB < 0 {
+			return errors.New("metrics: a time or memory below 0")
+		}
+	}
+	return nil
+}
+
+// timers returns the timers that were recorded.
+func (m *Metrics) timers() []*Timer {
+	var all []*Timer
+	if t := m.Training; t != nil {
+		all = append(all, t.ModelInitialization, t.ConfigLoading, t.DataSetup, t.ModelSetup, t.TrainerSetup, t.FullTraining, t.TotalTraining)
+		if b := t.EpochBreakdown; b != nil {
+			all = append(all, b.DataLoadingFirstBatch, b.ModelForwardFirstBatch, b.FirstEpoch, b.FirstBatch)
+		}
+	}
+	if t := m.Inference; t != nil {
+		all = append(all, t.ModelInitialization, t.ConfigLoading, t.DataSetup, t.ModelSetup, t.CheckpointLoading, t.TrainerSetup, t.FullPrediction, t.TotalInference)
+		if b := t.BatchBreakdown; b != nil {
+			all = append(all, b.FirstBatchLoading, b.FirstBatchToDevice, b.FirstBatchForward, b.FirstBatchPostprocess, b.FirstBatchProcessing)
+		}
+	}
+	return slices.DeleteFunc(all, func(t *Timer) bool { return t == nil })
+}
+
 // total returns the time of a whole task in seconds; false if it was not measured.
 func (m *Metrics) total() (seconds float64, ok bool) {
 	var t *Timer
@@ -111,7 +154,7 @@ func (m *Metrics) total() (seconds float64, ok bool) {
 func (t *Task) Result(rounds []Round) Result {
 	r := Result{
 		Branch: t.Branch, Experiment: t.Experiment, TaskConfig: t.Row, Kind: t.Kind.String(), Variant: t.Variant,
-		Success: len(rounds) > 0, Rounds: slices.Clone(rounds),
+		Success: len(rounds) > 0, Rounds: append([]Round{}, rounds...),
 	}
 	slices.SortStableFunc(r.Rounds, func(a, b Round) int { return a.Round - b.Round })
 	var good []Round

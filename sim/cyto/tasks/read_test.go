@@ -93,6 +93,21 @@ func TestBothNamesOfTheExperimentsAreRead(t *testing.T) {
 	}
 }
 
+// Three of the faults that stop CytoDL's scripts are in what they pass on of a row
+// (spec/ptycho-cyto.md §B1.6): the name of the experiment with its group, the group
+// "datamodule", which does not exist, and limits without "+". A fourth is the sections _aux,
+// which overrides name. Here each reaches its setting. The adapter's tests have them, too, and
+// the other two.
+func TestTheFaultsOfTheScriptsRows(t *testing.T) {
+	task := trained(t, header+"main,im2im/segmentation,cpu,5,8,\"datamodule.batch_size=2,trainer.limit_train_batches=4,trainer.limit_val_batches=3,data._aux.patch_shape=[8,16,16]\"\n", ReadOptions{})[0]
+	got := values(&task)
+	for key, want := range map[string]string{ExperimentSetting: "segmentation", BatchSetting: "2", LimitTrainSetting: "4", LimitValSetting: "3", PatchSetting: "8x16x16", EpochsSetting: "5"} {
+		if got[key] != want {
+			t.Errorf("%s is %q, want %q", key, got[key], want)
+		}
+	}
+}
+
 // Overrides are split at commas outside quotes and brackets, in one cell or over the rest of
 // the row; each sets a setting.
 func TestOverridesSetSettings(t *testing.T) {

@@ -9,19 +9,15 @@ import (
 // Timer is the time and memory of a section. A megabyte has 2²⁰ bytes, as in PyTorch's
 // reports. Memory that cannot be read is null, with the reason beside it.
 type Timer struct {
-	ElapsedSeconds float64 `json:"elapsed_seconds"`
-	// Of the device: use at the end less that at the begin, and the largest use.
-	MemoryDeltaMB *float64 `json:"memory_delta_mb"`
-	PeakMemoryMB  *float64 `json:"peak_memory_mb"`
-	MemoryReason  string   `json:"memory_reason,omitempty"`
-	// Of the process on the host.
-	HostDeltaMB *float64 `json:"host_memory_delta_mb"`
-	HostPeakMB  *float64 `json:"host_peak_memory_mb"`
-	HostReason  string   `json:"host_memory_reason,omitempty"`
-	// Awaited reports that all work on the device was complete at the begin and the end.
-	Awaited bool `json:"completion_awaited"`
-	// Partial reports that the section ended with an error.
-	Partial bool `json:"partial,omitempty"`
+	ElapsedSeconds float64  `json:"elapsed_seconds"`
+	MemoryDeltaMB  *float64 `json:"memory_delta_mb"`         // of the GPU: use at the end less that at the begin
+	PeakMemoryMB   *float64 `json:"peak_memory_mb"`          // of the GPU: the largest use, inner sections included
+	MemoryReason   string   `json:"memory_reason,omitempty"` // why the two above are null
+	HostDeltaMB    *float64 `json:"host_memory_delta_mb"`    // the same of the process, in resident memory
+	HostPeakMB     *float64 `json:"host_peak_memory_mb"`
+	HostReason     string   `json:"host_memory_reason,omitempty"` // why the two above are null
+	Awaited        bool     `json:"completion_awaited"`           // the device was idle at the begin and at the end
+	Partial        bool     `json:"partial,omitempty"`            // the section ended with an error
 }
 
 // Samples counts what a task really processed.
@@ -45,8 +41,9 @@ type TrainingMetrics struct {
 	TotalTraining       *Timer          `json:"total_training,omitempty"` // of the whole task
 
 	// What the document forgot.
-	Samples    *Samples `json:"samples,omitempty"` // trained on
-	Throughput *float64 `json:"throughput_samples_per_sec,omitempty"`
+
+	Samples    *Samples `json:"samples,omitempty"`                    // trained on
+	Throughput *float64 `json:"throughput_samples_per_sec,omitempty"` // of full_training
 }
 
 // EpochBreakdown is the begin of a training.
@@ -61,12 +58,11 @@ type EpochBreakdown struct {
 
 // DatasetInfo counts batches of an epoch.
 type DatasetInfo struct {
-	NumTrainBatches int `json:"num_train_batches"` // that an epoch has, as limited
-	BatchSize       int `json:"batch_size"`
-	// Batches without the limit.
-	AvailableTrainBatches int `json:"available_train_batches"`
-	LimitTrainBatches     int `json:"limit_train_batches"` // 0 is none
-	LimitValBatches       int `json:"limit_val_batches"`
+	NumTrainBatches       int `json:"num_train_batches"` // as limited
+	BatchSize             int `json:"batch_size"`
+	AvailableTrainBatches int `json:"available_train_batches"` // without the limit
+	LimitTrainBatches     int `json:"limit_train_batches"`     // 0 is none
+	LimitValBatches       int `json:"limit_val_batches"`       // 0 is none
 }
 
 // InferenceMetrics are what an inference task measures, under the keys of CytoDL's script.
@@ -97,12 +93,14 @@ type InferenceInfo struct {
 	NumBatches      int      `json:"num_batches"` // predicted
 	BatchSize       int      `json:"batch_size"`
 	NumOutputs      int      `json:"num_outputs"`
-	AvgTimePerBatch *float64 `json:"avg_time_per_batch"` // seconds
-	Throughput      *float64 `json:"throughput_samples_per_sec"`
+	AvgTimePerBatch *float64 `json:"avg_time_per_batch"`         // seconds
+	Throughput      *float64 `json:"throughput_samples_per_sec"` // of samples_processed in full_prediction
+
 	// What the document forgot.
+
 	SamplesProcessed    int `json:"samples_processed"`
-	AvailableBatches    int `json:"available_batches"` // without the limit
-	LimitPredictBatches int `json:"limit_predict_batches"`
+	AvailableBatches    int `json:"available_batches"`     // without the limit
+	LimitPredictBatches int `json:"limit_predict_batches"` // 0 is none
 }
 
 // SetThroughput derives times per batch and throughput from what was processed.
@@ -187,6 +185,17 @@ type Round struct {
 	Success   bool    `json:"success"`
 	Error     *string `json:"error"`
 	Metrics   Metrics `json:"metrics"`
+
+	// Of a program on a git branch.
+
+	Process *Process `json:"process,omitempty"`
+	Output  string   `json:"output,omitempty"` // the end of what it printed, if it failed
+}
+
+// Process is what a program took.
+type Process struct {
+	Seconds    float64 `json:"seconds"`
+	CPUSeconds float64 `json:"cpu_seconds"`
 }
 
 // Result is what a task left, an entry of a file of results.
@@ -202,13 +211,12 @@ type Result struct {
 	GitInfo    *GitInfo `json:"git_info,omitempty"`
 
 	// What the document forgot.
-	Kind     string            `json:"kind"`
-	Variant  string            `json:"variant,omitempty"`
+
+	Kind     string            `json:"kind"`               // "training" or "inference"
+	Variant  string            `json:"variant,omitempty"`  // empty for a git branch
 	Settings map[string]string `json:"settings,omitempty"` // in force, by key
 	Device   string            `json:"device,omitempty"`   // that really computed
 	Rounds   []Round           `json:"rounds"`
-	// Output is the end of what the program of a git branch printed.
-	Output string `json:"output,omitempty"`
 }
 
 // Stamp writes a time as CytoDL's files do: ISO 8601, local, without a zone.
