@@ -52,6 +52,7 @@ var arrows = []arrow{
 	{from: []string{"sim/nn"}, never: []string{"sim/cpu", "gpu"}, why: "plans know no backend"},
 	{from: []string{"sim/nn", "sim/tensor"}, never: []string{"profiles", "sim/prism", "sim/ptycho", "sim/cyto", "sim/optics"}, why: "the engine knows no record and no workload"},
 	{from: []string{"sim/cyto"}, never: []string{"sim/prism", "sim/ptycho", "sim/optics", "sim/curve", "sim/cpu", "gpu"}, why: "workloads know neither each other nor what computes"},
+	{from: []string{"sim/cyto/stack"}, never: []string{"sim"}, except: []string{"sim/cyto/stack", "sim/npy", "sim/tensor"}, why: "a format knows none of its users"},
 	{from: []string{"sim/ptycho"}, never: []string{"sim/prism", "sim/cyto", "sim/curve", "sim/cpu", "gpu"}, why: "workloads know neither each other nor what computes"},
 	{from: []string{"=sim/ptycho/sweep"}, never: []string{"sim/ptycho/sweep/report", "profiles/export"}, why: "a sweep does not know how it is reported"},
 	{from: []string{"sim/ptycho/sweep/trial"}, never: []string{"sim/ptycho/sweep"}, except: []string{"sim/ptycho/sweep/trial"}, why: "a trial knows no sweep"},
@@ -100,6 +101,7 @@ var owners = map[string]string{
 	"modernc.org/sqlite/lib":          "profiles/recording",
 	"github.com/google/pprof/profile": "profiles/export/steps",
 	"golang.org/x/image/vector":       "profiles/export/figure",
+	"golang.org/x/image/tiff/lzw":     "sim/cyto/stack",
 	"charm.land/ssh":                  "tui/serve",
 	"charm.land/wish/v2":              "tui/serve",
 }
@@ -194,7 +196,7 @@ func list(t *testing.T) []pkg {
 
 func TestImportArrows(t *testing.T) {
 	pkgs := list(t)
-	for _, room := range []string{"sim/ptycho/inference", "sim/nn", "sim/npy", "sim/checkpoint", "sim/weights", "sim/tensor", "sim/cpu/host", "sim/cpu/telescope", "profiles", "profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/watching", "profiles/export", "profiles/export/trace", "profiles/export/table", "profiles/export/tensorboard", "profiles/export/steps", "profiles/export/openmetrics", "profiles/export/files", "profiles/export/exporttest", "profiles/export/digest", "profiles/export/figure", "profiles/export/report", "profiles/export/schematest", "profiles/recording", "profiles/recording/replay", "profiles/compare", "profiles/compare/files", "profiles/checklist", "profiles/recommend", "profiles/history", "profiles/attach", "profiles/unit", "tui/command", "tui/command/cli", "tui/command/bench", "tui/command/runs", "tui/command/sessions", "tui/screen", "tui/pane", "tui/pane/imaging", "tui/pane/ablation", "tui/lines", "tui/words", "tui/control", "tui/notice", "tui/program", "tui/serve", "tui/sessions", "tui/widget", "tui/page", "tui/runs", "tui/comparison", "tui/tuitest", "tui/terminal", "tui/layout", "gpu"} {
+	for _, room := range []string{"sim/ptycho/inference", "sim/cyto/stack", "sim/cyto/loader", "sim/nn", "sim/npy", "sim/checkpoint", "sim/weights", "sim/tensor", "sim/cpu/host", "sim/cpu/telescope", "profiles", "profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/watching", "profiles/export", "profiles/export/trace", "profiles/export/table", "profiles/export/tensorboard", "profiles/export/steps", "profiles/export/openmetrics", "profiles/export/files", "profiles/export/exporttest", "profiles/export/digest", "profiles/export/figure", "profiles/export/report", "profiles/export/schematest", "profiles/recording", "profiles/recording/replay", "profiles/compare", "profiles/compare/files", "profiles/checklist", "profiles/recommend", "profiles/history", "profiles/attach", "profiles/unit", "tui/command", "tui/command/cli", "tui/command/bench", "tui/command/runs", "tui/command/sessions", "tui/screen", "tui/pane", "tui/pane/imaging", "tui/pane/ablation", "tui/lines", "tui/words", "tui/control", "tui/notice", "tui/program", "tui/serve", "tui/sessions", "tui/widget", "tui/page", "tui/runs", "tui/comparison", "tui/tuitest", "tui/terminal", "tui/layout", "gpu"} {
 		if !slices.ContainsFunc(pkgs, func(p pkg) bool { return p.ImportPath == module+"/"+room }) {
 			t.Errorf("go list does not know %s: the arrows would be checked on nothing", room)
 		}
