@@ -125,8 +125,8 @@ func TestPatchesAreBoxesOfBoth(t *testing.T) {
 		t.Errorf("%v allocations per patch", n)
 	}
 	for want, bad := range map[string][]Pair{
-		"patches of no images":                                     nil,
-		"image 1 has sides [3 4 5], its target [3 4 4]":            {{image, NewImage([3]int{3, 4, 4})}},
+		"patches of no images":                                nil,
+		"image 1 has sides [3 4 5], its target [3 4 4]":       {{image, NewImage([3]int{3, 4, 4})}},
 		"image 1 has sides [1 4 5]: must be at least [2 3 2]": {{NewImage([3]int{1, 4, 5}), NewImage([3]int{1, 4, 5})}},
 	} {
 		if _, err := NewSampler(bad, patch, false, 1); err == nil || !strings.Contains(err.Error(), want) {

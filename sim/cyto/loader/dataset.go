@@ -41,12 +41,12 @@ func Synthetic(ctx context.Context, o SyntheticOptions) (Dataset, error) {
 	if o.Images < 1 || o.Images > maxImages {
 		return nil, fmt.Errorf("%d synthetic images: must be 1 to %d", o.Images, maxImages)
 	}
+	if err := o.Cells.Check(); err != nil {
+		return nil, err
+	}
 	d := &synthetic{o: o}
 	if o.OnDemand {
-		empty := o.Cells // reports options out of range now
-		empty.Cells, empty.Sides = min(o.Cells.Cells, 0), [3]int{1, 1, 1}
-		_, _, err := cyto.Cells(ctx, empty)
-		return d, err
+		return d, nil
 	}
 	for i := range o.Images {
 		p, err := d.draw(ctx, i)

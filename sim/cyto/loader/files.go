@@ -105,7 +105,7 @@ func (d *files) prepare(ctx context.Context, path string, v *stack.Volume, chann
 		return cyto.Image{}, fmt.Errorf("%s: %w", path, err)
 	}
 	for i, x := range image.Values {
-		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
+		if math.Float32bits(x)>>23&0xff == 0xff { // faster than math.IsNaN and math.IsInf
 			return cyto.Image{}, fmt.Errorf("%s: voxel %d is %g: must be finite", path, i, x)
 		}
 	}

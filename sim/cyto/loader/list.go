@@ -92,7 +92,7 @@ func ReadSplits(ctx context.Context, path string, o ListOptions) (Splits, error)
 		}
 		return s, err
 	}
-	lists, err := filepath.Glob(filepath.Join(path, "*.csv"))
+	lists, err := listsOf(path)
 	if err != nil {
 		return s, err
 	}
@@ -128,7 +128,7 @@ func Images(ctx context.Context, path string, o ListOptions) ([]Item, error) {
 	case !info.IsDir():
 		return []Item{o.item(path, "")}, nil
 	}
-	lists, err := filepath.Glob(filepath.Join(path, "*.csv"))
+	lists, err := listsOf(path)
 	if err != nil {
 		return nil, err
 	}
@@ -136,13 +136,15 @@ func Images(ctx context.Context, path string, o ListOptions) ([]Item, error) {
 		return Folder(path, "", o)
 	}
 	var items []Item
+	known := make(map[Item]bool)
 	for _, list := range lists {
 		more, err := ReadList(ctx, list, o)
 		if err != nil {
 			return nil, err
 		}
 		for _, item := range more { // an image may be in several lists
-			if !slices.Contains(items, item) {
+			if !known[item] {
+				known[item] = true
 				items = append(items, item)
 			}
 		}
@@ -284,17 +286,25 @@ func Folder(images, targets string, o ListOptions) ([]Item, error) {
 	return items, nil
 }
 
-// imagesOf returns the paths of a folder's images.
+// imagesOf and listsOf return the paths of a folder's images and of its CSV lists.
 func imagesOf(folder string) ([]string, error) {
-	entries, err := os.ReadDir(folder) // sorted by name
+	return filesOf(folder, func(name string) bool { return stem(name) != name })
+}
+
+func listsOf(folder string) ([]string, error) {
+	return filesOf(folder, func(name string) bool { return strings.HasSuffix(name, ".csv") })
+}
+
+// filesOf returns the paths of a folder's files with names of a kind, sorted.
+func filesOf(folder string, is func(name string) bool) ([]string, error) {
+	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return nil, err
 	}
 	var paths []string
 	for _, e := range entries {
-		path := filepath.Join(folder, e.Name())
-		if !e.IsDir() && stem(path) != filepath.Base(path) {
-			paths = append(paths, path)
+		if !e.IsDir() && is(e.Name()) {
+			paths = append(paths, filepath.Join(folder, e.Name()))
 		}
 	}
 	return paths, nil

@@ -56,6 +56,9 @@ const (
 	maxSamples = 1 << 30 // of an epoch
 )
 
+// errWholeAugmented refuses to augment images that are delivered as the dataset has them.
+var errWholeAugmented = errors.New("augmentation of whole images: must be of patches")
+
 // defaultPrefetch is PyTorch's.
 const defaultPrefetch = 2
 
@@ -131,7 +134,7 @@ func (l *Loader) check() error {
 	case o.PatchesPerImage < 1 || o.PatchesPerImage > maxSamples/n:
 		return fmt.Errorf("%d patches of each of %d images: must be positive, and %d in all at most", o.PatchesPerImage, n, maxSamples)
 	case !patches && o.Augment:
-		return errors.New("augmentation of whole images: must be of patches")
+		return errWholeAugmented
 	case o.Last > FillLast:
 		return fmt.Errorf("last batch %d: must be KeepLast, DropLast or FillLast", o.Last)
 	case o.Limit < 0:
@@ -195,6 +198,18 @@ func (l *Loader) Set(lane Lane) error {
 			Targets: make([]float32, 0, l.floats()), Pairs: make([]cyto.Pair, 0, l.o.Batch), Items: make([]int, 0, l.o.Batch)}})
 	}
 	l.ahead = make([]*slot, 0, l.capacity())
+	return nil
+}
+
+// SetAugment switches augmentation, from the next batch on. Batches that workers made
+// ahead are dropped and made again.
+func (l *Loader) SetAugment(on bool) error {
+	if on && l.o.Patch == [3]int{} {
+		return errWholeAugmented
+	}
+	l.stop()
+	l.o.Augment = on
+	l.self = l.newMaker()
 	return nil
 }
 

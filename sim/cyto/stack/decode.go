@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/bits"
 
 	"golang.org/x/image/tiff/lzw"
 )
@@ -16,6 +17,10 @@ import (
 // mostExpansion is more than any of the compressions shrinks: LZW's longest string has
 // fewer bytes for 12 bits, Deflate reaches 1032.
 const mostExpansion = 4096
+
+// little is the order in which rows are decoded. Its methods are inlined, those of a file's
+// order are not.
+var little = binary.LittleEndian
 
 // decoder decodes pages into float32, row by row.
 type decoder struct {
@@ -100,7 +105,7 @@ func (d *decoder) block(p *page, at, count uint64, x, y int, dst [][]float32) er
 		d.undo(p, row)
 		for s, plane := range dst {
 			if plane != nil {
-				convert(plane[(top+r)*p.width+left:][:columns], row[s*p.bits/8:], p.pixelBytes(), p.format, p.bits, d.file.order)
+				convert(plane[(top+r)*p.width+left:][:columns], row[s*p.bits/8:], p.pixelBytes(), p.format, p.bits)
 			}
 		}
 	}
@@ -168,15 +173,20 @@ func (b *packBits) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// undo reverses a row's predictor.
+// undo puts a row's numbers into little-endian order and reverses its predictor.
 func (d *decoder) undo(p *page, row []byte) {
-	order, n := d.file.order, p.together()
-	switch {
-	case p.predictor == predictorFloat:
+	n, size := p.together(), p.bits/8
+	if p.predictor == predictorFloat {
 		for i := n; i < len(row); i++ {
 			row[i] += row[i-n]
 		}
-		d.gather(row, p.bits/8)
+		d.gather(row, size)
+		return
+	}
+	if d.file.order == binary.ByteOrder(binary.BigEndian) {
+		swap(row, size)
+	}
+	switch {
 	case p.predictor != predictorHorizontal:
 	case p.bits == 8:
 		for i := n; i < len(row); i++ {
@@ -184,68 +194,81 @@ func (d *decoder) undo(p *page, row []byte) {
 		}
 	case p.bits == 16:
 		for i := 2 * n; i < len(row); i += 2 {
-			order.PutUint16(row[i:], order.Uint16(row[i:])+order.Uint16(row[i-2*n:]))
+			little.PutUint16(row[i:], little.Uint16(row[i:])+little.Uint16(row[i-2*n:]))
 		}
 	default:
 		for i := 4 * n; i < len(row); i += 4 {
-			order.PutUint32(row[i:], order.Uint32(row[i:])+order.Uint32(row[i-4*n:]))
+			little.PutUint32(row[i:], little.Uint32(row[i:])+little.Uint32(row[i-4*n:]))
 		}
 	}
 }
 
-// gather puts the bytes of a row of floating point numbers together again. The predictor
-// keeps all first bytes, the most significant ones, before all second ones (Adobe
-// Photoshop TIFF Technical Note 3).
+// swap changes the order of the bytes of numbers.
+func swap(row []byte, size int) {
+	switch size {
+	case 2:
+		for i := 0; i < len(row); i += 2 {
+			little.PutUint16(row[i:], bits.ReverseBytes16(little.Uint16(row[i:])))
+		}
+	case 4:
+		for i := 0; i < len(row); i += 4 {
+			little.PutUint32(row[i:], bits.ReverseBytes32(little.Uint32(row[i:])))
+		}
+	case 8:
+		for i := 0; i < len(row); i += 8 {
+			little.PutUint64(row[i:], bits.ReverseBytes64(little.Uint64(row[i:])))
+		}
+	}
+}
+
+// gather puts the bytes of a row of floating point numbers together again. Whatever the
+// order of the file, the predictor keeps all first bytes, the most significant ones,
+// before all second ones (Adobe Photoshop TIFF Technical Note 3).
 func (d *decoder) gather(row []byte, size int) {
 	n := len(row) / size
 	spare := d.spare[:len(row)]
 	copy(spare, row)
-	big := d.file.order == binary.ByteOrder(binary.BigEndian)
-	for i := range n {
-		for b := range size {
-			to := i*size + size - 1 - b
-			if big {
-				to = i*size + b
-			}
-			row[to] = spare[b*n+i]
+	for b := range size {
+		for i, v := range spare[b*n:][:n] {
+			row[i*size+size-1-b] = v
 		}
 	}
 }
 
-// convert converts numbers that are step bytes apart.
-func convert(dst []float32, from []byte, step int, format uint64, bits int, order binary.ByteOrder) {
+// convert converts numbers in little-endian order that are step bytes apart.
+func convert(dst []float32, from []byte, step int, format uint64, width int) {
 	switch {
-	case format == formatFloat && bits == 64:
+	case format == formatFloat && width == 64:
 		for i := range dst {
-			dst[i] = float32(math.Float64frombits(order.Uint64(from[i*step:])))
+			dst[i] = float32(math.Float64frombits(little.Uint64(from[i*step:])))
 		}
 	case format == formatFloat:
 		for i := range dst {
-			dst[i] = math.Float32frombits(order.Uint32(from[i*step:]))
+			dst[i] = math.Float32frombits(little.Uint32(from[i*step:]))
 		}
-	case format == formatSigned && bits == 8:
+	case format == formatSigned && width == 8:
 		for i := range dst {
 			dst[i] = float32(int8(from[i*step]))
 		}
-	case format == formatSigned && bits == 16:
+	case format == formatSigned && width == 16:
 		for i := range dst {
-			dst[i] = float32(int16(order.Uint16(from[i*step:])))
+			dst[i] = float32(int16(little.Uint16(from[i*step:])))
 		}
 	case format == formatSigned:
 		for i := range dst {
-			dst[i] = float32(int32(order.Uint32(from[i*step:])))
+			dst[i] = float32(int32(little.Uint32(from[i*step:])))
 		}
-	case bits == 8:
+	case width == 8:
 		for i := range dst {
 			dst[i] = float32(from[i*step])
 		}
-	case bits == 16:
+	case width == 16:
 		for i := range dst {
-			dst[i] = float32(order.Uint16(from[i*step:]))
+			dst[i] = float32(little.Uint16(from[i*step:]))
 		}
 	default:
 		for i := range dst {
-			dst[i] = float32(order.Uint32(from[i*step:]))
+			dst[i] = float32(little.Uint32(from[i*step:]))
 		}
 	}
 }

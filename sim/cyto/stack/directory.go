@@ -64,7 +64,7 @@ type tiff struct {
 	order  binary.ByteOrder
 	big    bool
 	first  uint64 // offset of the first page's directory
-	read   int64  // bytes read so far
+	read   int64  // bytes read so far, each counted once
 	budget int64  // bytes that directories may still take
 }
 
@@ -97,8 +97,8 @@ func isTIFF(head []byte) bool {
 
 // openTIFF reads the header.
 func openTIFF(r io.ReaderAt, size int64) (*tiff, error) {
-	// Directories that do not overlap take no more than the file.
-	t := &tiff{r: r, size: size, order: binary.LittleEndian, budget: size}
+	// Directories that do not overlap take no more than the file; each is read twice at most.
+	t := &tiff{r: r, size: size, order: binary.LittleEndian, read: 8, budget: 2 * size}
 	head, err := t.bytes(0, 8, nil)
 	if err != nil {
 		return nil, err
@@ -132,7 +132,6 @@ func (t *tiff) bytes(at, n uint64, buf []byte) ([]byte, error) {
 	}
 	buf = buf[:n]
 	got, err := t.r.ReadAt(buf, int64(at))
-	t.read += int64(got)
 	if got == len(buf) {
 		return buf, nil
 	}
@@ -166,56 +165,81 @@ func (t *tiff) number(kind uint16, b []byte) (uint64, bool) {
 	return 0, false
 }
 
-// directory reads the tags of the page at an offset, and the offset of the next page, 0
-// after the last one.
-func (t *tiff) directory(page int, at uint64) (d *directory, next uint64, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("page %d: %w", page, err)
-		}
-	}()
-	countBytes, entryBytes, offsetBytes := uint64(2), uint64(12), uint64(4)
+// shape is the sizes of a directory's parts, in bytes.
+type shape struct{ count, entry, offset uint64 }
+
+func (t *tiff) shape() shape {
 	if t.big {
-		countBytes, entryBytes, offsetBytes = 8, 20, 8
+		return shape{8, 20, 8}
 	}
-	head, err := t.bytes(at, countBytes, nil)
+	return shape{2, 12, 4}
+}
+
+// tags reads the number of tags of a page's directory.
+func (t *tiff) tags(at uint64) (uint64, error) {
+	head, err := t.bytes(at, t.shape().count, nil)
 	if err != nil {
-		return nil, 0, err
+		return 0, err
 	}
 	n := uint64(t.order.Uint16(head))
 	if t.big {
 		n = t.order.Uint64(head)
 	}
 	if n > maxFields {
-		return nil, 0, fmt.Errorf("%d tags: must be %d at most", n, maxFields)
+		return 0, fmt.Errorf("%d tags: must be %d at most", n, maxFields)
 	}
-	if err := t.spend(countBytes + n*entryBytes + offsetBytes); err != nil {
-		return nil, 0, err
+	return n, nil
+}
+
+// offset reads an offset in the size of the file's kind.
+func (t *tiff) offset(b []byte) uint64 {
+	if t.big {
+		return t.order.Uint64(b)
 	}
-	table, err := t.bytes(at+countBytes, n*entryBytes+offsetBytes, nil)
+	return uint64(t.order.Uint32(b))
+}
+
+// next reads where the directory after the one at an offset is, 0 after the last one.
+func (t *tiff) next(at uint64) (uint64, error) {
+	n, err := t.tags(at)
 	if err != nil {
-		return nil, 0, err
+		return 0, err
 	}
-	d = &directory{file: t, page: page, fields: make(map[uint16]field, n)}
-	for ; len(table) > int(offsetBytes); table = table[entryBytes:] {
+	s := t.shape()
+	b, err := t.bytes(at+s.count+n*s.entry, s.offset, nil)
+	if err != nil {
+		return 0, err
+	}
+	t.read += int64(s.count + s.offset)
+	return t.offset(b), nil
+}
+
+// directory reads the tags of the page at an offset. Pages are counted from 1.
+func (t *tiff) directory(page int, at uint64) (*directory, error) {
+	n, err := t.tags(at)
+	s := t.shape()
+	if err == nil {
+		err = t.spend(s.count + n*s.entry)
+	}
+	var table []byte
+	if err == nil {
+		table, err = t.bytes(at+s.count, n*s.entry, nil)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("page %d: %w", page, err)
+	}
+	t.read += int64(len(table))
+	d := &directory{file: t, page: page, fields: make(map[uint16]field, n)}
+	for ; len(table) > 0; table = table[s.entry:] {
 		tag := t.order.Uint16(table)
 		if _, twice := d.fields[tag]; twice {
 			continue // the first one counts, as in libtiff
 		}
-		f := field{kind: t.order.Uint16(table[2:])}
-		if t.big {
-			f.count = t.order.Uint64(table[4:])
-			copy(f.value[:], table[12:20])
-		} else {
-			f.count = uint64(t.order.Uint32(table[4:]))
-			copy(f.value[:], table[8:12])
-		}
+		f := field{kind: t.order.Uint16(table[2:]), count: t.offset(table[4:])}
+		copy(f.value[:], table[4+s.offset:s.entry])
 		d.fields[tag] = f
 	}
-	if t.big {
-		return d, t.order.Uint64(table), nil
-	}
-	return d, uint64(t.order.Uint32(table)), nil
+	return d, nil
 }
 
 // fault is an error about a tag of the page.
@@ -233,11 +257,7 @@ func (d *directory) data(tag uint16) (field, []byte, error) {
 	if size == 0 {
 		return f, nil, d.fault(tag, "field type %d: must be one of TIFF's", f.kind)
 	}
-	inline := uint64(4)
-	if d.file.big {
-		inline = 8
-	}
-	if f.count <= inline/size {
+	if f.count <= d.file.shape().offset/size {
 		return f, f.value[:f.count*size], nil
 	}
 	if f.count > uint64(d.file.size)/size {
@@ -246,14 +266,11 @@ func (d *directory) data(tag uint16) (field, []byte, error) {
 	if err := d.file.spend(f.count * size); err != nil {
 		return f, nil, d.fault(tag, "%w", err)
 	}
-	at := uint64(d.file.order.Uint32(f.value[:]))
-	if d.file.big {
-		at = d.file.order.Uint64(f.value[:])
-	}
-	b, err := d.file.bytes(at, f.count*size, nil)
+	b, err := d.file.bytes(d.file.offset(f.value[:]), f.count*size, nil)
 	if err != nil {
 		return f, nil, d.fault(tag, "%w", err)
 	}
+	d.file.read += int64(len(b))
 	return f, b, nil
 }
 

@@ -40,11 +40,11 @@ func (t *tiff) volume(ctx context.Context, name string, o ReadOptions) (*Volume,
 	if err != nil {
 		return nil, err
 	}
-	first, err := pages[0].layout()
+	first, err := t.page(pages, 0)
 	if err != nil {
 		return nil, err
 	}
-	a, err := arrange(pages, first, name)
+	a, err := t.arrange(ctx, pages, first, name)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (t *tiff) volume(ctx context.Context, name string, o ReadOptions) (*Volume,
 }
 
 // fill decodes the selected planes, every page once.
-func (t *tiff) fill(ctx context.Context, v *Volume, a *arrangement, pages []*directory, first *page, channels, planes []int, time int) error {
+func (t *tiff) fill(ctx context.Context, v *Volume, a *arrangement, pages []uint64, first *page, channels, planes []int, time int) error {
 	type job struct {
 		page int
 		dst  [][]float32
@@ -93,9 +93,12 @@ func (t *tiff) fill(ctx context.Context, v *Volume, a *arrangement, pages []*dir
 	}
 	d := decoder{file: t}
 	for _, j := range jobs {
-		p, err := pages[j.page].layout()
-		if err != nil {
-			return err
+		p := first
+		if j.page != 0 {
+			var err error
+			if p, err = t.page(pages, j.page); err != nil {
+				return err
+			}
 		}
 		if err := p.matches(first); err != nil {
 			return err
@@ -107,9 +110,18 @@ func (t *tiff) fill(ctx context.Context, v *Volume, a *arrangement, pages []*dir
 	return nil
 }
 
-// pages reads the directories of all pages.
-func (t *tiff) pages(ctx context.Context) ([]*directory, error) {
-	var pages []*directory
+// page reads how a page is stored.
+func (t *tiff) page(pages []uint64, index int) (*page, error) {
+	d, err := t.directory(index+1, pages[index])
+	if err != nil {
+		return nil, err
+	}
+	return d.layout()
+}
+
+// pages returns the offsets of the directories of all pages.
+func (t *tiff) pages(ctx context.Context) ([]uint64, error) {
+	var pages []uint64
 	seen := make(map[uint64]bool)
 	for at := t.first; at != 0; {
 		if err := ctx.Err(); err != nil {
@@ -122,11 +134,11 @@ func (t *tiff) pages(ctx context.Context) ([]*directory, error) {
 			return nil, fmt.Errorf("more than %d pages", maxPages)
 		}
 		seen[at] = true
-		d, next, err := t.directory(len(pages)+1, at)
+		pages = append(pages, at)
+		next, err := t.next(at)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("page %d: %w", len(pages), err)
 		}
-		pages = append(pages, d)
 		at = next
 	}
 	if len(pages) == 0 {
@@ -137,7 +149,7 @@ func (t *tiff) pages(ctx context.Context) ([]*directory, error) {
 
 // arrange finds out what the pages are: what OME-XML or ImageJ's description on the first
 // page say, or else the planes of one channel per sample. name is the file's.
-func arrange(pages []*directory, first *page, name string) (*arrangement, error) {
+func (t *tiff) arrange(ctx context.Context, pages []uint64, first *page, name string) (*arrangement, error) {
 	text, err := first.text(tagDescription)
 	if err != nil {
 		return nil, err
@@ -156,14 +168,22 @@ func arrange(pages []*directory, first *page, name string) (*arrangement, error)
 		}
 		return a, err
 	}
-	return arrangePlain(pages, first)
+	return t.arrangePlain(ctx, pages, first)
 }
 
 // arrangePlain takes pages as planes along Z and samples as channels. Thumbnails and masks
 // are skipped.
-func arrangePlain(pages []*directory, first *page) (*arrangement, error) {
+func (t *tiff) arrangePlain(ctx context.Context, pages []uint64, first *page) (*arrangement, error) {
+	defer func(read int64) { t.read = read }(t.read) // directories are read again with their pages
 	var full []int
-	for i, d := range pages {
+	for i, at := range pages {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		d, err := t.directory(i+1, at)
+		if err != nil {
+			return nil, err
+		}
 		kind, err := d.number(tagSubfileType, 0)
 		if err != nil {
 			return nil, err
