@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"prismtop/sim/cpu/volume"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
@@ -82,6 +83,21 @@ func (b *binder) out(i int) []float32 {
 		set.Narrow(buf.DType, v.h[lo:hi], x[lo:hi])
 	}))
 	return x
+}
+
+// inValues and outValues return operands in their own real type, for kernels that convert
+// pieces themselves.
+func (b *binder) inValues(i int) volume.Values { return b.values("input", i, b.current.In[i]) }
+func (b *binder) outValues(i int) volume.Values {
+	return b.values("output", i, b.current.Out[i])
+}
+
+func (b *binder) values(role string, i int, id nn.BufferID) volume.Values {
+	buf := b.buffer(id)
+	if buf.DType == tensor.Complex64 {
+		b.fail("%s %d (%q) is complex64, want real", role, i, buf.Name)
+	}
+	return volume.Values{F: b.views[id].f, H: b.views[id].h, Type: buf.DType}
 }
 
 // inComplex and outComplex return complex64 operands; other types are an error.

@@ -85,7 +85,7 @@ func (b *binder) volumeParts(first, channels int) []volume.Part {
 	for i := first; i < len(b.current.In); i++ {
 		s := b.inShape(i)
 		if _, g := b.volume(s); b.err == nil {
-			parts = append(parts, volume.Part{X: b.in(i), First: at, Channels: g.Channels})
+			parts = append(parts, volume.Part{X: b.inValues(i), First: at, Channels: g.Channels})
 			at += g.Channels
 		}
 		if b.err == nil && !s[:4].Equal(b.inShape(first)[:4]) {
@@ -123,7 +123,7 @@ func (b *binder) volumeConv(op nn.Conv3D) func() {
 			return b.fail("bias has %d elements for %d channels", len(bias), g.Small.Channels)
 		}
 	}
-	parts, w, y := b.volumeParts(first, g.Large.Channels), b.in(0), b.out(0)
+	parts, w, y := b.volumeParts(first, g.Large.Channels), b.in(0), b.outValues(0)
 	if b.err != nil {
 		return nil
 	}
@@ -131,9 +131,11 @@ func (b *binder) volumeConv(op nn.Conv3D) func() {
 }
 
 // tileSide is the side of the tiles by which Winograd's algorithm computes volumes: 2 with
-// Exact products, whose rounding error is about that of the sums themselves.
+// Exact products, whose rounding error is about that of the sums themselves; 4 if its error,
+// ten times as large, was asked for or is far below that of 16-bit operands.
 func (b *binder) tileSide() int {
-	if b.current.Products == nn.Winograd {
+	half := b.buffer(b.current.In[0]).DType != tensor.Float32 // of a convolution's weights or upstream gradient
+	if half || b.current.Products == nn.Winograd {
 		return 4
 	}
 	return 2
@@ -155,7 +157,7 @@ func (b *binder) volumeConvGradInput(op nn.Conv3DGradInput) func() {
 	if op.First < 0 || op.First+channels > g.Large.Channels {
 		return b.fail("channels %d to %d of weights %v", op.First, op.First+channels, b.inShape(1))
 	}
-	gy, w, gx := b.in(0), b.in(1), b.out(0)
+	gy, w, gx := b.inValues(0), b.in(1), b.outValues(0)
 	if b.err != nil {
 		return nil
 	}
@@ -184,11 +186,11 @@ func (b *binder) volumeConvGradWeight(op nn.Conv3DGradWeight) func() {
 			return b.fail("the bias's gradient has %d elements for %d channels", len(gb), g.Small.Channels)
 		}
 	}
-	parts, gy, gw := b.volumeParts(1, g.Large.Channels), b.in(0), b.out(0)
+	parts, gy, gw := b.volumeParts(1, g.Large.Channels), b.inValues(0), b.out(0)
 	if b.err != nil {
 		return nil
 	}
-	return b.collect(g.WeightGradient(b.backend.set, gw, gb, gy, parts))
+	return b.collect(&g, gw, gb, gy, parts)
 }
 
 // enlarge binds ConvTranspose3D (x, w → y).
@@ -200,7 +202,7 @@ func (b *binder) enlarge() func() {
 	if !ok || b.outShape(0)[4] != g.Large.Channels {
 		return b.fail("%d channels from weights %v", b.outShape(0)[4], b.inShape(1))
 	}
-	x, w, y := b.in(0), b.in(1), b.out(0)
+	x, w, y := b.inValues(0), b.in(1), b.outValues(0)
 	return b.correlate(g.Scatter(b.backend.set, y, x, 0, g.Large.Channels, w))
 }
 
@@ -213,7 +215,7 @@ func (b *binder) enlargeGradInput() func() {
 	if !ok || b.inShape(0)[4] != g.Large.Channels {
 		return b.fail("%d channels of weights %v", b.inShape(0)[4], b.inShape(1))
 	}
-	gy, w, gx := b.in(0), b.in(1), b.out(0)
+	gy, w, gx := b.inValues(0), b.in(1), b.outValues(0)
 	return b.correlate(g.Gather(b.backend.set, gx, []volume.Part{{X: gy, Channels: g.Large.Channels}}, w, nil))
 }
 
@@ -226,8 +228,8 @@ func (b *binder) enlargeGradWeight() func() {
 	if !ok || b.inShape(1)[4] != g.Large.Channels {
 		return b.fail("%d channels of weights %v", b.inShape(1)[4], b.outShape(0))
 	}
-	x, gy, gw := b.in(0), b.in(1), b.out(0)
-	return b.collect(g.WeightGradient(b.backend.set, gw, nil, x, []volume.Part{{X: gy, Channels: g.Large.Channels}}))
+	x, gy, gw := b.inValues(0), b.inValues(1), b.out(0)
+	return b.collect(&g, gw, nil, x, []volume.Part{{X: gy, Channels: g.Large.Channels}})
 }
 
 // correlate returns the closure that runs a correlation.
@@ -270,8 +272,18 @@ func (b *binder) correlateTiles(w *volume.Winograd, arrange func()) func() {
 const panelColumns = 128
 
 // collect returns the closure that runs the gradient of weights.
-func (b *binder) collect(c *volume.WeightGradient) func() {
-	c.Winograd(b.tileSide())
+func (b *binder) collect(g *volume.Geometry, gw, gb []float32, small volume.Values, parts []volume.Part) func() {
+	if b.err != nil {
+		return nil
+	}
+	c := g.WeightGradient(b.backend.set, gw, gb, small, parts)
+	if c.Winograd(b.tileSide()); !c.Tiled() {
+		small.F = b.in(0)
+		for i := range parts {
+			parts[i].X.F = b.in(1 + i)
+		}
+		c = g.WeightGradient(b.backend.set, gw, gb, small, parts)
+	}
 	pool := b.backend.pool
 	c.SetSums(b.floats(c.SumFloats()), b.float64s(c.BiasFloats()))
 	compute := b.shared(c.Tasks(), c.Scratch(), c.Work(), func(scratch []float32, lo, hi int) {
@@ -320,7 +332,7 @@ func (b *binder) instanceNorm(op nn.InstanceNorm) func() {
 	if !b.operands(ins, ins, 3) || !b.sameShape(b.inShape(0), b.outShape(0)) {
 		return nil
 	}
-	o := &volume.Norm{Set: b.backend.set, X: b.in(0), Y: b.out(0), Gamma: b.in(1), Beta: b.in(2),
+	o := &volume.Norm{Set: b.backend.set, X: b.inValues(0), Y: b.outValues(0), Gamma: b.in(1), Beta: b.in(2),
 		Mean: b.out(1), InverseStd: b.out(2), Eps: decimal(op.Eps), Slope: op.Slope}
 	var ok bool
 	if o.Channels, ok = b.channelsLast(b.inShape(0), o.Gamma, o.Beta); !ok || !b.statistics(o.Channels, o.Mean, o.InverseStd) {
@@ -330,43 +342,46 @@ func (b *binder) instanceNorm(op nn.InstanceNorm) func() {
 		if !b.sameShape(b.inShape(0), b.inShape(3)) {
 			return nil
 		}
-		o.Residual = b.in(3)
+		o.Residual = b.inValues(3)
 	}
 	if !(op.Slope > 0) || op.Slope > 1 {
 		return b.fail("a leaky ReLU of slope %g", op.Slope)
 	}
 	o.Sums, o.Factors = b.float64s(o.SumFloats()), b.floats(2*o.N*o.C)
-	return b.norm(o.Channels, o.Measure, o.Finish, o.Apply)
+	return b.norm(o.Channels, o)
 }
 
 // norm returns a closure that runs the passes of a norm: over one image after another where
 // that is faster and the images suffice for the threads, or over all images.
-func (b *binder) norm(c volume.Channels, measure func(block int), finish func(image int), apply func(block int)) func() {
+func (b *binder) norm(c volume.Channels, p volume.Passes) func() {
 	pool := b.backend.pool
-	images := b.rows(c.N, c.Voxels*c.C, func(lo, hi int) {
+	images := b.shared(c.N, p.Scratch(), normCost*c.Voxels*c.C, func(scratch []float32, lo, hi int) {
 		for image := lo; image < hi; image++ {
-			c.Image(image, measure, finish, apply)
+			c.Image(scratch, image, p)
 		}
 	})
-	measureAll, applyAll := b.blocks(c, measure), b.blocks(c, apply)
+	measure, apply := b.blocks(c, p.Scratch(), p.Measure), b.blocks(c, p.Scratch(), p.Apply)
 	return func() {
 		if threads := pool.Threads(); c.Near() && (c.N%threads == 0 || c.N >= 4*threads) {
 			images()
 			return
 		}
-		measureAll()
+		measure()
 		for image := 0; image < c.N && !pool.Ended(); image++ {
-			finish(image)
+			p.Finish(image)
 		}
-		applyAll()
+		apply()
 	}
 }
 
+// normCost is the time of a norm for a value, in multiplications of a kernel.
+const normCost = 16
+
 // blocks returns a closure that runs body for every block of a norm.
-func (b *binder) blocks(c volume.Channels, body func(block int)) func() {
-	return b.rows(c.Blocks(), c.N*c.Voxels*c.C/c.Blocks(), func(lo, hi int) {
+func (b *binder) blocks(c volume.Channels, size int, body func(scratch []float32, block int)) func() {
+	return b.shared(c.Blocks(), size, normCost*c.N*c.Voxels*c.C/c.Blocks(), func(scratch []float32, lo, hi int) {
 		for block := lo; block < hi; block++ {
-			body(block)
+			body(scratch, block)
 		}
 	})
 }
@@ -380,8 +395,8 @@ func (b *binder) instanceNormGrad(op nn.InstanceNormGrad) func() {
 	if !b.operands(6, 6, outs) || !b.sameShape(b.inShape(0), b.inShape(1), b.inShape(2), b.outShape(0)) {
 		return nil
 	}
-	o := &volume.NormGradient{Set: b.backend.set, X: b.in(0), Y: b.in(1), GY: b.in(2), Gamma: b.in(3), Mean: b.in(4), InverseStd: b.in(5),
-		GX: b.out(0), GGamma: b.out(1), GBeta: b.out(2), Slope: op.Slope}
+	o := &volume.NormGradient{Set: b.backend.set, X: b.inValues(0), Y: b.inValues(1), GY: b.inValues(2), Gamma: b.in(3), Mean: b.in(4), InverseStd: b.in(5),
+		GX: b.outValues(0), GGamma: b.out(1), GBeta: b.out(2), Slope: op.Slope}
 	var ok bool
 	if o.Channels, ok = b.channelsLast(b.inShape(0), o.Gamma, o.GGamma, o.GBeta); !ok || !b.statistics(o.Channels, o.Mean, o.InverseStd) {
 		return nil
@@ -390,12 +405,12 @@ func (b *binder) instanceNormGrad(op nn.InstanceNormGrad) func() {
 		if !b.sameShape(b.inShape(0), b.outShape(3)) {
 			return nil
 		}
-		o.GResidual = b.out(3)
+		o.GResidual = b.outValues(3)
 	}
 	o.Sums = b.float64s(o.SumFloats())
 	o.Panels()
 	b.table(o.PanelBytes(), 1)
-	run := b.norm(o.Channels, o.Measure, o.Finish, o.Apply)
+	run := b.norm(o.Channels, o)
 	pool := b.backend.pool
 	return func() {
 		run()

@@ -3,7 +3,9 @@ package cyto
 import (
 	"slices"
 	"testing"
+	"time"
 
+	"prismtop/profiles/machine"
 	"prismtop/sim/cpu"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
@@ -52,13 +54,21 @@ func measure(b *testing.B, o PlanOptions, segments ...nn.Segment) {
 		}
 	}
 	least := slices.Clone(p.exe.StepNanos())
+	var times []float64
 	for b.Loop() {
+		begun := time.Now()
 		p.run(segments...)
+		times = append(times, float64(time.Since(begun))/1e6)
 		for i, n := range p.exe.StepNanos() {
 			least[i] = min(least[i], n)
 		}
 	}
 	b.ReportMetric(float64(p.plan.ArenaBytes+p.exe.ScratchBytes())/1e6, "MB")
+	slices.Sort(times)
+	b.ReportMetric(times[len(times)/2], "ms-median")
+	if _, peak, reason := machine.ReadResident(); reason == "" {
+		b.ReportMetric(float64(peak)/1e6, "MB-process-peak")
+	}
 	b.ReportMetric(float64(flops)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 	if testing.Verbose() {
 		for i, s := range p.plan.Steps {

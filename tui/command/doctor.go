@@ -79,7 +79,7 @@ func doctorAdvice(ctx context.Context, backend *cpu.Backend) (to doctor.Advice) 
 
 // doctorRoofs converts the roofs for the doctor, with a note on how they were measured.
 func doctorRoofs(r *roof.Roofs, note string) doctor.Roofs {
-	to := doctor.Roofs{GFLOPS: r.GFLOPS, Measured: r.Measured, Note: note}
+	to := doctor.Roofs{GFLOPS: r.GFLOPS, BF16: r.BF16, Measured: r.Measured, Note: note}
 	for _, l := range r.Levels {
 		to.Levels = append(to.Levels, doctor.Level(l))
 	}

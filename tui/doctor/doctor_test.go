@@ -80,6 +80,16 @@ func TestReportOnRoofs(t *testing.T) {
 			t.Errorf("report lacks %q:\n%s", want, got)
 		}
 	}
+	for bf16, want := range map[float64]string{
+		200: "200 GFLOP/s of bf16 dot products on registers: 0.67 of float32's, so kernels with them would not be faster\n",
+		540: "540 GFLOP/s of bf16 dot products on registers: 1.80 times float32's, which kernels with them could be faster at most; this build has none\n",
+	} {
+		o.Roofs.BF16 = bf16
+		if got := text(t, Gather(o)); !strings.Contains(got, want) {
+			t.Errorf("report lacks %q:\n%s", want, got)
+		}
+	}
+	o.Roofs.BF16 = 0
 	// the note about the measurement is below its figures
 	o.Roofs.Note = "the roofs are not kept: other programs took 60 % of the processors while they were measured"
 	if got := text(t, Gather(o)); !strings.Contains(got, "130 GB/s updated\n           "+o.Roofs.Note+"\n") {

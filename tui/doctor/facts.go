@@ -70,8 +70,9 @@ type Advised struct {
 
 // Roofs holds the peak performance of the machine with the kernels and threads in use.
 type Roofs struct {
-	GFLOPS   float64   `json:"gflops"` // fused multiply-adds on registers, 10⁹ operations per second
-	Levels   []Level   `json:"levels"` // smallest array first
+	GFLOPS   float64   `json:"gflops"`                // fused multiply-adds on registers, 10⁹ operations per second
+	BF16     float64   `json:"bf16_gflops,omitempty"` // dot products of bfloat16 on registers; left out without such an instruction
+	Levels   []Level   `json:"levels"`                // smallest array first
 	Measured time.Time `json:"measured"`
 	Note     string    `json:"note,omitempty"` // conditions of the measurement, or why it was not stored
 }

@@ -71,6 +71,9 @@ func (p *page) engine(e Engine) {
 		}
 		p.line("", "%s: %.0f GB/s read, %.0f GB/s updated", unit.Binary(l.Bytes), l.Read, l.Update)
 	}
+	if e.Roofs.BF16 > 0 {
+		p.line("", "%.0f GFLOP/s of bf16 dot products on registers: %s", e.Roofs.BF16, gain(e.Roofs.BF16/e.Roofs.GFLOPS))
+	}
 	if e.Roofs.Note != "" {
 		p.line("", "%s", e.Roofs.Note)
 	}
@@ -82,6 +85,14 @@ func (p *page) engine(e Engine) {
 		p.line(label, "%s: %s", m.Name, m.Note)
 	}
 	p.advice(e.Advice)
+}
+
+// gain says what kernels with dot products of bfloat16 could gain over those of float32.
+func gain(ratio float64) string {
+	if ratio < 1.2 {
+		return fmt.Sprintf("%.2f of float32's, so kernels with them would not be faster", ratio)
+	}
+	return fmt.Sprintf("%.2f times float32's, which kernels with them could be faster at most; this build has none", ratio)
 }
 
 // advice quotes the benchmark of mixed precision, by the day of the measurement.

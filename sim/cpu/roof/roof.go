@@ -17,8 +17,9 @@ import (
 type Roofs struct {
 	Kernels  string    `json:"kernels"`
 	Threads  int       `json:"threads"`
-	GFLOPS   float64   `json:"gflops"` // 10⁹ additions and multiplications per second, fused
-	Levels   []Level   `json:"levels"` // smallest array first
+	GFLOPS   float64   `json:"gflops"`                // 10⁹ additions and multiplications per second, fused
+	BF16     float64   `json:"bf16_gflops,omitempty"` // the same of dot products of bfloat16; 0 without such an instruction
+	Levels   []Level   `json:"levels"`                // smallest array first
 	Measured time.Time `json:"measured"`
 }
 
@@ -64,6 +65,16 @@ func Measure(ctx context.Context, o Options) (*Roofs, error) {
 		})
 		return int64(chunks) * rounds * o.Set.MultiplyAdds(1)
 	})
+	if one := o.Set.DotProducts(1); one > 0 {
+		r.BF16 = best(ctx, o.Each, func() int64 {
+			p.For(chunks, 1, func(lo, hi int) {
+				for range hi - lo {
+					o.Set.DotProducts(rounds)
+				}
+			})
+			return int64(chunks) * rounds * one
+		})
+	}
 	memory := make([]float32, sizes[len(sizes)-1]/4)
 	for i := range memory {
 		memory[i] = 1 // so that every page is mapped

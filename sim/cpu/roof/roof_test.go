@@ -19,7 +19,10 @@ func TestMeasureFindsPositiveRoofs(t *testing.T) {
 		if err != nil || !r.sound(Key{Kernels: set.String(), Threads: 1}) {
 			t.Errorf("%v: %+v", set, r)
 		}
-		t.Logf("%v: %.0f GFLOP/s, %+v", set, r.GFLOPS, r.Levels)
+		if (r.BF16 > 0) != (set.DotProducts(1) > 0) {
+			t.Errorf("%v: %g GFLOP/s of bf16", set, r.BF16)
+		}
+		t.Logf("%v: %.0f GFLOP/s, %.0f of bf16, %+v", set, r.GFLOPS, r.BF16, r.Levels)
 	}
 }
 

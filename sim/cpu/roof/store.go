@@ -39,7 +39,8 @@ func UserStore() (Store, error) {
 }
 
 func (s Store) path(k Key) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d %q %q %d", k.CPU, k.Logical, k.Version, k.Kernels, k.Threads))
+	const contents = 2 // raised where measurements get more numbers
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %q %d %q %q %d", contents, k.CPU, k.Logical, k.Version, k.Kernels, k.Threads))
 	return filepath.Join(s.Dir, "roofs-"+hex.EncodeToString(sum[:8])+".json")
 }
 
@@ -75,7 +76,7 @@ const maxRate = 1e7
 // sound reports whether a measurement read from a file is a valid one for k.
 func (r *Roofs) sound(k Key) bool {
 	rate := func(v float64) bool { return v > 0 && v < maxRate }
-	if r.Kernels != k.Kernels || r.Threads != k.Threads || !rate(r.GFLOPS) || len(r.Levels) == 0 || r.Measured.IsZero() {
+	if r.Kernels != k.Kernels || r.Threads != k.Threads || !rate(r.GFLOPS) || r.BF16 != 0 && !rate(r.BF16) || len(r.Levels) == 0 || r.Measured.IsZero() {
 		return false
 	}
 	last := int64(0)
@@ -142,7 +143,7 @@ func (s Store) Of(ctx context.Context, k Key, o Options, force bool) (*Roofs, er
 // raise takes over the better rates of another measurement with the same key: other
 // programs can only lower them.
 func (r *Roofs) raise(other *Roofs) {
-	r.GFLOPS = max(r.GFLOPS, other.GFLOPS)
+	r.GFLOPS, r.BF16 = max(r.GFLOPS, other.GFLOPS), max(r.BF16, other.BF16)
 	for i := range r.Levels {
 		l := &r.Levels[i]
 		for _, o := range other.Levels {

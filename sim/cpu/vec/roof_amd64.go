@@ -9,6 +9,11 @@ package vec
 //go:noescape
 func multiplyAddsAVX512(rounds int)
 
+// dotProductsAVX512 is DotProducts.
+//
+//go:noescape
+func dotProductsAVX512(rounds int)
+
 // readAllAVX512 is ReadAll.
 //
 //go:noescape

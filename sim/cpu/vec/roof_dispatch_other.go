@@ -10,6 +10,9 @@ func (Set) MultiplyAdds(rounds int) int64 {
 	return int64(rounds) * 4 * 2
 }
 
+// DotProducts returns 0: there are no products of bfloat16.
+func (Set) DotProducts(int) int64 { return 0 }
+
 // ReadAll reads x once and returns the number of bytes read.
 func (Set) ReadAll(x []float32) int64 {
 	readAll(x)

@@ -20,7 +20,7 @@ func BenchmarkConvolution(b *testing.B) {
 		flops := 2 * float64(g.Small.Sides.Product()*len(w))
 		name := fmt.Sprintf("%dx%d %d to %d", c.side, c.side, c.in, c.out)
 		b.Run("forward "+name, func(b *testing.B) {
-			f := g.Gather(vec.Available()[0], small, []Part{{X: large, Channels: c.in}}, w, nil)
+			f := g.Gather(vec.Available()[0], Floats(small), []Part{{X: Floats(large), Channels: c.in}}, w, nil)
 			f.SetMatrices(make([]float32, f.MatrixFloats()))
 			scratch := make([]float32, f.Scratch())
 			best(b, flops, func() {
@@ -31,7 +31,7 @@ func BenchmarkConvolution(b *testing.B) {
 			})
 		})
 		b.Run("weights "+name, func(b *testing.B) {
-			f := g.WeightGradient(vec.Available()[0], w, nil, small, []Part{{X: large, Channels: c.in}})
+			f := g.WeightGradient(vec.Available()[0], w, nil, Floats(small), []Part{{X: Floats(large), Channels: c.in}})
 			f.SetSums(make([]float32, f.SumFloats()), nil)
 			scratch := make([]float32, f.Scratch())
 			best(b, flops, func() {

@@ -22,7 +22,8 @@ type Correlation struct {
 	spacing  Axes // of a phase's outputs
 	phases   []phase
 	parts    []Part // the inputs
-	y, bias  []float32
+	y        Values
+	bias     []float32
 
 	w         []float32
 	wStride   int     // between output channels
@@ -54,7 +55,7 @@ type phaseAxis struct {
 
 // Gather returns the correlation that computes the small grid y from parts of the large
 // one. bias may be nil.
-func (g *Geometry) Gather(set vec.Set, y []float32, parts []Part, w, bias []float32) *Correlation {
+func (g *Geometry) Gather(set vec.Set, y Values, parts []Part, w, bias []float32) *Correlation {
 	c := &Correlation{set: set, n: g.N, in: g.Large.Sides, out: g.Small.Sides, channels: g.Small.Channels,
 		step: g.Stride, spacing: Axes{1, 1, 1}, parts: parts, y: y, bias: bias, w: w}
 	var p phase
@@ -72,7 +73,7 @@ func (g *Geometry) Gather(set vec.Set, y []float32, parts []Part, w, bias []floa
 
 // Scatter returns the correlation that computes a part y of the large grid, its channels
 // from first on, from the small one.
-func (g *Geometry) Scatter(set vec.Set, y, small []float32, first, channels int, w []float32) *Correlation {
+func (g *Geometry) Scatter(set vec.Set, y, small Values, first, channels int, w []float32) *Correlation {
 	c := &Correlation{set: set, n: g.N, in: g.Small.Sides, out: g.Large.Sides, channels: channels,
 		step: Axes{1, 1, 1}, spacing: g.Stride, y: y, w: w, parts: []Part{{X: small, Channels: g.Small.Channels}}}
 	var axes [3][]phaseAxis
@@ -215,11 +216,14 @@ func (c *Correlation) Work() int {
 // Scratch is the number of floats that a task needs.
 func (c *Correlation) Scratch() int {
 	n := c.ring
-	if c.channels%panel != 0 {
+	if c.aside() {
 		n += c.count[2] * roundedUp(c.channels)
 	}
 	return n
 }
+
+// aside reports whether rows are computed in scratch and then stored.
+func (c *Correlation) aside() bool { return c.channels%panel != 0 || c.y.F == nil }
 
 // across is the number of tasks of an image along the depth or the height.
 func (c *Correlation) across(axis int) int {
@@ -274,7 +278,7 @@ func (c *Correlation) copyPlane(scratch []float32, image, plane, y int) {
 			}
 			clear(row[:from*n])
 			at := ((image*c.in[0]+plane)*c.in[1]+line)*c.in[2] + c.low[2] + from
-			copy(row[from*n:to*n], part.X[at*n:])
+			part.X.copy(c.set, row[from*n:to*n], at*n)
 			clear(row[to*n:])
 		}
 	}
@@ -284,10 +288,10 @@ func (c *Correlation) copyPlane(scratch []float32, image, plane, y int) {
 func (c *Correlation) row(scratch []float32, p *phase, image, m, line, local int) {
 	at := Axes{p.axes[0].start + c.spacing[0]*m, p.axes[1].start + c.spacing[1]*line, p.axes[2].start}
 	width, count := roundedUp(c.channels), p.axes[2].count
-	y := c.y[(((image*c.out[0]+at[0])*c.out[1]+at[1])*c.out[2]+at[2])*c.channels:]
-	sums, pitch := y, c.spacing[2]*c.channels
-	if width != c.channels {
-		sums, pitch = scratch[c.ring:], width
+	place := (((image*c.out[0]+at[0])*c.out[1]+at[1])*c.out[2] + at[2]) * c.channels
+	sums, pitch := scratch[c.ring:], width
+	if !c.aside() {
+		sums, pitch = c.y.F[place:], c.spacing[2]*c.channels
 	}
 	add := c.bias != nil || p.nothing
 	if add {
@@ -313,10 +317,13 @@ func (c *Correlation) row(scratch []float32, p *phase, image, m, line, local int
 			}
 		}
 	}
-	if width == c.channels {
-		return
-	}
-	for i := range count {
-		copy(y[i*c.spacing[2]*c.channels:][:c.channels], sums[i*width:])
+	switch {
+	case !c.aside():
+	case width == c.channels && c.spacing[2] == 1:
+		c.y.store(c.set, sums[:count*width], place)
+	default:
+		for i := range count {
+			c.y.store(c.set, sums[i*width:][:c.channels], place+i*c.spacing[2]*c.channels)
+		}
 	}
 }

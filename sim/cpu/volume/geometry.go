@@ -46,7 +46,7 @@ type Geometry struct {
 
 // Part is a volume whose channels are those from First on of the large grid.
 type Part struct {
-	X               []float32
+	X               Values
 	First, Channels int
 }
 

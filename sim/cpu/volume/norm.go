@@ -31,17 +31,42 @@ const nearFloats = 512 << 10
 // Near reports whether passes over one image after another are faster than over all images.
 func (s Channels) Near() bool { return s.Voxels*s.C <= nearFloats }
 
-// Image runs the passes of a norm over an image: measure of every block, finish, and apply,
-// of the blocks measured last first, which are still in the caches.
-func (s Channels) Image(image int, measure func(block int), finish func(image int), apply func(block int)) {
+// Image runs the passes over an image, Apply over the blocks measured last first, which are
+// still in the caches.
+func (s Channels) Image(scratch []float32, image int, p Passes) {
 	first := image * s.perImage()
 	for i := range s.perImage() {
-		measure(first + i)
+		p.Measure(scratch, first+i)
 	}
-	finish(image)
+	p.Finish(image)
 	for i := s.perImage() - 1; i >= 0; i-- {
-		apply(first + i)
+		p.Apply(scratch, first+i)
 	}
+}
+
+// Passes are those of a Norm or a NormGradient. Measure and Apply need Scratch floats.
+type Passes interface {
+	Measure(scratch []float32, block int)
+	Finish(image int)
+	Apply(scratch []float32, block int)
+	Scratch() int
+}
+
+// pieces calls do with the first value and the number of voxels of the pieces of a block.
+func (s Channels) pieces(block int, do func(at, voxels int)) {
+	_, at, voxels := s.block(block)
+	for row := 0; row < voxels; row += flushVoxels {
+		do(at+row*s.C, min(flushVoxels, voxels-row))
+	}
+}
+
+// scratch divides scratch into pieces of all channels.
+func (s Channels) scratch(all []float32, piece int) []float32 {
+	n := flushVoxels * s.C
+	if len(all) == 0 {
+		return nil
+	}
+	return all[piece*n:][:n]
 }
 
 // block returns the image of a block, its first value and its number of voxels.
@@ -74,7 +99,7 @@ func (s Channels) total(sums []float64, image, which, c int) float64 {
 type Norm struct {
 	Channels
 	Set              vec.Set
-	X, Y, Residual   []float32 // Residual may be nil
+	X, Y, Residual   Values // Residual may be missing
 	Gamma, Beta      []float32
 	Mean, InverseStd []float32
 	Eps              float64
@@ -83,30 +108,40 @@ type Norm struct {
 	Factors          []float32
 }
 
+// Scratch is the number of floats for pieces of 16-bit values.
+func (o *Norm) Scratch() int {
+	if o.X.F != nil && o.Y.F != nil && (o.Residual.F != nil || !o.Residual.Exist()) {
+		return 0
+	}
+	return 3 * flushVoxels * o.C
+}
+
 // Measure sums the values of a block and their squares, about the first value of each
 // channel.
-func (o *Norm) Measure(block int) {
-	image, at, voxels := o.block(block)
-	shift := o.X[image*o.Voxels*o.C:][:o.C]
+func (o *Norm) Measure(scratch []float32, block int) {
+	image, _, _ := o.block(block)
+	shift := o.X.read(o.Set, o.scratch(scratch, 1), image*o.Voxels*o.C, o.C)
 	total := o.Sums[2*block*o.C:][:2*o.C]
 	clear(total)
-	for c := 0; c < o.C; c += panel {
-		n := min(panel, o.C-c)
-		for row := 0; row < voxels; row += flushVoxels {
+	o.pieces(block, func(at, voxels int) {
+		x := o.X.read(o.Set, o.scratch(scratch, 0), at, voxels*o.C)
+		for c := 0; c < o.C; c += panel {
 			var sums vec.PanelSums
-			o.Set.PanelMoments(&sums, o.X[at+row*o.C+c:], o.C, min(flushVoxels, voxels-row), shift[c:c+n])
+			n := min(panel, o.C-c)
+			o.Set.PanelMoments(&sums, x[c:], o.C, voxels, shift[c:c+n])
 			o.flush(total, &sums, c, n)
 		}
-	}
+	})
 }
 
 // Finish computes the statistics of an image from its blocks.
 func (o *Norm) Finish(image int) {
 	count := float64(o.Voxels)
+	var one [1]float32
 	for c := range o.C {
 		offset := o.total(o.Sums, image, 0, c) / count
 		variance := max(o.total(o.Sums, image, 1, c)/count-offset*offset, 0)
-		mean := float64(o.X[image*o.Voxels*o.C+c]) + offset
+		mean := float64(o.X.read(o.Set, one[:], image*o.Voxels*o.C+c, 1)[0]) + offset
 		inverse := 1 / math.Sqrt(variance+o.Eps)
 		i := image*o.C + c
 		o.Mean[i], o.InverseStd[i] = float32(mean), float32(inverse)
@@ -117,32 +152,50 @@ func (o *Norm) Finish(image int) {
 }
 
 // Apply normalises a block.
-func (o *Norm) Apply(block int) {
-	image, at, voxels := o.block(block)
+func (o *Norm) Apply(scratch []float32, block int) {
+	image, _, _ := o.block(block)
 	factor, add := o.Factors[2*image*o.C:][:o.C], o.Factors[(2*image+1)*o.C:][:o.C]
-	for c := 0; c < o.C; c += panel {
-		n := min(panel, o.C-c)
-		var residual []float32
-		if o.Residual != nil {
-			residual = o.Residual[at+c:]
+	o.pieces(block, func(at, voxels int) {
+		size := voxels * o.C
+		x, y := o.X.read(o.Set, o.scratch(scratch, 0), at, size), o.Y.results(o.scratch(scratch, 1), at, size)
+		var all []float32
+		if o.Residual.Exist() {
+			all = o.Residual.read(o.Set, o.scratch(scratch, 2), at, size)
 		}
-		o.Set.PanelNormalise(o.Y[at+c:], o.X[at+c:], residual, o.C, voxels, factor[c:c+n], add[c:c+n], o.Slope)
-	}
+		for c := 0; c < o.C; c += panel {
+			n := min(panel, o.C-c)
+			var residual []float32
+			if all != nil {
+				residual = all[c:]
+			}
+			o.Set.PanelNormalise(y[c:], x[c:], residual, o.C, voxels, factor[c:c+n], add[c:c+n], o.Slope)
+		}
+		o.Y.write(o.Set, y, at)
+	})
 }
 
 // A NormGradient is the gradient of a Norm (nn.InstanceNormGrad) bound to its operands.
 // Sums has SumFloats numbers.
 type NormGradient struct {
 	Channels
-	Set               vec.Set
-	X, Y, GY          []float32
-	Gamma             []float32
-	Mean, InverseStd  []float32
-	GX, GGamma, GBeta []float32
-	GResidual         []float32 // may be nil
-	Slope             float32
-	Sums              []float64
-	gradients         []vec.PanelGradient
+	Set              vec.Set
+	X, Y, GY         Values
+	Gamma            []float32
+	Mean, InverseStd []float32
+	GX               Values
+	GGamma, GBeta    []float32
+	GResidual        Values // may be missing
+	Slope            float32
+	Sums             []float64
+	gradients        []vec.PanelGradient
+}
+
+// Scratch is the number of floats for pieces of 16-bit values.
+func (o *NormGradient) Scratch() int {
+	if o.X.F != nil && o.Y.F != nil && o.GY.F != nil && o.GX.F != nil && (o.GResidual.F != nil || !o.GResidual.Exist()) {
+		return 0
+	}
+	return 5 * flushVoxels * o.C
 }
 
 // Panels gives the gradient memory for the numbers of every panel.
@@ -153,21 +206,27 @@ func (o *NormGradient) PanelBytes() int { return len(o.gradients) * 4 * (4*panel
 
 func (o *NormGradient) perChannels() int { return roundedUp(o.C) / panel }
 
+// operands returns a piece of the values, the activations and the gradients.
+func (o *NormGradient) operands(scratch []float32, at, size int) (x, y, gy []float32) {
+	return o.X.read(o.Set, o.scratch(scratch, 0), at, size), o.Y.read(o.Set, o.scratch(scratch, 1), at, size),
+		o.GY.read(o.Set, o.scratch(scratch, 2), at, size)
+}
+
 // Measure sums the gradients of a block, and their products with the values.
-func (o *NormGradient) Measure(block int) {
-	image, at, voxels := o.block(block)
+func (o *NormGradient) Measure(scratch []float32, block int) {
+	image, _, _ := o.block(block)
 	mean := o.Mean[image*o.C:][:o.C]
 	total := o.Sums[2*block*o.C:][:2*o.C]
 	clear(total)
-	for c := 0; c < o.C; c += panel {
-		n := min(panel, o.C-c)
-		for row := 0; row < voxels; row += flushVoxels {
+	o.pieces(block, func(at, voxels int) {
+		x, y, gy := o.operands(scratch, at, voxels*o.C)
+		for c := 0; c < o.C; c += panel {
 			var sums vec.PanelSums
-			from := at + row*o.C + c
-			o.Set.PanelGradSums(&sums, o.X[from:], o.Y[from:], o.GY[from:], o.C, min(flushVoxels, voxels-row), mean[c:c+n], o.Slope)
+			n := min(panel, o.C-c)
+			o.Set.PanelGradSums(&sums, x[c:], y[c:], gy[c:], o.C, voxels, mean[c:c+n], o.Slope)
 			o.flush(total, &sums, c, n)
 		}
-	}
+	})
 }
 
 // sums returns Σg and Σ(g·x̂) of a channel of an image, with x̂ its normalised values.
@@ -205,15 +264,27 @@ func (o *NormGradient) Collect() {
 }
 
 // Apply computes gx of a block, and the residual's gradient.
-func (o *NormGradient) Apply(block int) {
-	image, at, voxels := o.block(block)
-	for c := 0; c < o.C; c += panel {
-		n, from := min(panel, o.C-c), at+c
-		var residual []float32
-		if o.GResidual != nil {
-			residual = o.GResidual[from:]
+func (o *NormGradient) Apply(scratch []float32, block int) {
+	image, _, _ := o.block(block)
+	o.pieces(block, func(at, voxels int) {
+		size := voxels * o.C
+		x, y, gy := o.operands(scratch, at, size)
+		gx := o.GX.results(o.scratch(scratch, 3), at, size)
+		var all []float32
+		if o.GResidual.Exist() {
+			all = o.GResidual.results(o.scratch(scratch, 4), at, size)
 		}
-		o.Set.PanelGrad(o.GX[from:], residual, o.X[from:], o.Y[from:], o.GY[from:], o.C, voxels, n,
-			&o.gradients[image*o.perChannels()+c/panel])
-	}
+		for c := 0; c < o.C; c += panel {
+			n := min(panel, o.C-c)
+			var residual []float32
+			if all != nil {
+				residual = all[c:]
+			}
+			o.Set.PanelGrad(gx[c:], residual, x[c:], y[c:], gy[c:], o.C, voxels, n, &o.gradients[image*o.perChannels()+c/panel])
+		}
+		o.GX.write(o.Set, gx, at)
+		if all != nil {
+			o.GResidual.write(o.Set, all, at)
+		}
+	})
 }

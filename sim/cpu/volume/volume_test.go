@@ -20,9 +20,11 @@ func TestResultsDoNotDependOnTheDivision(t *testing.T) {
 		w := values(17 * 6 * 27)
 		correlations := map[string]func(y []float32) *Correlation{
 			"gather": func(y []float32) *Correlation {
-				return g.Gather(vec.Available()[0], y, []Part{{large, 0, 6}}, w, nil)
+				return g.Gather(vec.Available()[0], Floats(y), []Part{{Floats(large), 0, 6}}, w, nil)
 			},
-			"scatter": func(y []float32) *Correlation { return g.Scatter(vec.Available()[0], y, small, 0, 6, w) },
+			"scatter": func(y []float32) *Correlation {
+				return g.Scatter(vec.Available()[0], Floats(y), Floats(small), 0, 6, w)
+			},
 		}
 		for name, correlation := range correlations {
 			run := func(planes, lines int) []float32 {
@@ -54,7 +56,7 @@ func TestResultsDoNotDependOnTheDivision(t *testing.T) {
 	g := Geometry{N: 2, Small: Grid{Axes{8, 5, 7}, 16}, Large: Grid{Axes{8, 5, 7}, 3}, Kernel: Axes{3, 3, 3}, Stride: Axes{1, 1, 1}, Pad: Axes{1, 1, 1}}
 	run := func(chunk int, joined bool) []float32 {
 		gw := make([]float32, 16*3*27)
-		c := g.WeightGradient(vec.Available()[0], gw, nil, values(2*g.Small.floats()), []Part{{values(2 * g.Large.floats()), 0, 3}})
+		c := g.WeightGradient(vec.Available()[0], gw, nil, Floats(values(2*g.Small.floats())), []Part{{Floats(values(2 * g.Large.floats())), 0, 3}})
 		c.chunk, c.joined = chunk, joined
 		c.SetSums(make([]float32, c.SumFloats()), nil)
 		scratch := make([]float32, c.Scratch())

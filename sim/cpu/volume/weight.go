@@ -25,7 +25,7 @@ type WeightGradient struct {
 	Geometry
 	set        vec.Set
 	gw, gb     []float32
-	small      []float32
+	small      Values
 	parts      []Part // of the large grid
 	sums       []float32
 	biases     []float64
@@ -38,7 +38,7 @@ type WeightGradient struct {
 
 // WeightGradient returns the gradient of the weights of all parts of the large grid. gb
 // may be nil.
-func (g *Geometry) WeightGradient(set vec.Set, gw, gb, small []float32, parts []Part) *WeightGradient {
+func (g *Geometry) WeightGradient(set vec.Set, gw, gb []float32, small Values, parts []Part) *WeightGradient {
 	c := &WeightGradient{Geometry: *g, set: set, gw: gw, gb: gb, small: small, parts: parts}
 	c.shares = min(weightShares, g.N*g.Small.Sides[0])
 	if g.Small.Sides[0] == 1 {
@@ -114,7 +114,7 @@ func (c *WeightGradient) Compute(scratch []float32, share int, ended func() bool
 func (c *WeightGradient) add(scratch []float32, share, image, lo, hi int) {
 	sums := c.sums[share*c.all*c.width:][:c.all*c.width]
 	row := c.Small.Sides[2] * c.Small.Channels
-	small := c.small[image*c.Small.floats()+lo*row:][:(hi-lo)*row]
+	small := c.small.F[image*c.Small.floats()+lo*row:][:(hi-lo)*row]
 	for kx, at := 0, 0; c.joined && kx < c.Kernel[2]; kx++ {
 		if kx != c.Pad[2] {
 			c.copyEdged(scratch[at:], small, kx-c.Pad[2])
@@ -181,7 +181,7 @@ func (c *WeightGradient) addJoined(sums, small []float32, part Part, image, lo, 
 			continue
 		}
 		x := ((image*sides[0]+z)*sides[1]+from-plane*sides[1]+down)*sides[2] + offset + left
-		c.set.Outer(sums, c.width, panel, part.Channels, c.width/panel, part.X[x*part.Channels:], 1, part.Channels,
+		c.set.Outer(sums, c.width, panel, part.Channels, c.width/panel, part.X.F[x*part.Channels:], 1, part.Channels,
 			small[((from-lo)*sides[2]+left)*c.width:], c.width, panel, (to-from)*sides[2]-left-right, true)
 	}
 }
@@ -199,8 +199,8 @@ func (c *WeightGradient) addTap(sums, scratch []float32, part Part, image, lo, h
 			continue
 		}
 		x := c.Stride[2]*left - c.Pad[2] + k[2]
-		from := part.X[(((image*large[0]+z)*large[1]+y)*large[2]+x)*part.Channels:]
-		row := c.small[((image*sides[0]*sides[1]+i)*sides[2]+left)*channels:]
+		from := part.X.F[(((image*large[0]+z)*large[1]+y)*large[2]+x)*part.Channels:]
+		row := c.small.F[((image*sides[0]*sides[1]+i)*sides[2]+left)*channels:]
 		if c.width != channels {
 			for m := range count {
 				clear(scratch[m*c.width:][:c.width])

@@ -83,8 +83,11 @@ func (w *Winograd) Work() int {
 // Scratch is the number of floats that a task needs.
 func (w *Winograd) Scratch() int {
 	return w.group*w.t.points()*(w.t.between(w.t.depth(), w.channels)+w.t.between(w.t.planes, w.c.channels)) +
-		w.t.copyFloats(w.channels, w.t.reach) + vec.WinogradScratch + w.t.side*w.t.side*panel
+		w.t.copyFloats(w.channels, w.t.reach) + vec.WinogradScratch + w.asideFloats()
 }
+
+// asideFloats is the size of a unit's outputs in one plane.
+func (w *Winograd) asideFloats() int { return w.t.side * w.t.tiles * w.t.side * w.c.channels }
 
 // Compute runs a task.
 func (w *Winograd) Compute(scratch []float32, task int) {
@@ -127,30 +130,26 @@ func (w *Winograd) multiply(m, v []float32, first, n, inputs, products int) {
 	}
 }
 
-// outputs transforms the products of a unit back. Tiles across the plane's border are
-// computed aside.
+// outputs transforms the products of a unit back. Rows of tiles that cross the plane's border
+// and 16-bit outputs are computed aside.
 func (w *Winograd) outputs(m []float32, u unit, scratch []float32) {
 	t, out := &w.t, w.c.channels
 	point := t.between(t.planes, out)
 	plane, tile := t.strides(u, t.planes, out)
-	aside, scratch := scratch[:t.side*t.side*panel], scratch[t.side*t.side*panel:]
-	direct := min(u.tiles, (t.sides[2]-u.x)/t.side)
-	if u.y+t.side > t.sides[1] {
-		direct = 0
-	}
-	pitch := t.sides[2] * out
+	aside, scratch := scratch[:w.asideFloats()], scratch[w.asideFloats():]
+	rows, columns := min(t.side, t.sides[1]-u.y), min(u.tiles*t.side, t.sides[2]-u.x)
+	direct := w.c.y.F != nil && rows == t.side && columns == u.tiles*t.side
 	for z := range u.planes {
-		y := w.c.y[(((u.image*t.sides[0]+u.z+z)*t.sides[1]+u.y)*t.sides[2]+u.x)*out:]
+		first := (((u.image*t.sides[0]+u.z+z)*t.sides[1]+u.y)*t.sides[2] + u.x) * out
+		y, pitch := aside, u.tiles*t.side*out
+		if direct {
+			y, pitch = w.c.y.F[first:], t.sides[2]*out
+		}
 		for c := 0; c < out; c += panel {
-			t.set.Winograd(vec.WinogradProducts, t.side, y[c:], pitch, out, t.side*out, m[z*plane+c:], t.reach*point, point, tile, direct, scratch)
-			for i := direct; i < u.tiles; i++ {
-				t.set.Winograd(vec.WinogradProducts, t.side, aside, t.side*panel, panel, 0, m[z*plane+i*tile+c:], t.reach*point, point, 0, 1, scratch)
-				for r := range min(t.side, t.sides[1]-u.y) {
-					for j := range min(t.side, t.sides[2]-u.x-i*t.side) {
-						copy(y[r*pitch+(i*t.side+j)*out+c:][:panel], aside[(r*t.side+j)*panel:])
-					}
-				}
-			}
+			t.set.Winograd(vec.WinogradProducts, t.side, y[c:], pitch, out, t.side*out, m[z*plane+c:], t.reach*point, point, tile, u.tiles, scratch)
+		}
+		for r := 0; r < rows && !direct; r++ {
+			w.c.y.store(t.set, aside[r*pitch:][:columns*out], first+r*t.sides[2]*out)
 		}
 	}
 }

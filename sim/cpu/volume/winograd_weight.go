@@ -21,6 +21,10 @@ func (c *WeightGradient) Winograd(side int) {
 	}
 }
 
+// Tiled reports whether Winograd had an effect. Other gradients read their operands where
+// they are, which must be float32.
+func (c *WeightGradient) Tiled() bool { return c.tiles != nil }
+
 // kernelStep is the distance between two points' gradients.
 func (c *WeightGradient) kernelStep() int {
 	return c.Kernel[0]*c.Large.Channels*c.Small.Channels + panel

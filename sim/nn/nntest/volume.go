@@ -176,7 +176,7 @@ func (g *volumeCase) convolution(s source, withBias bool, d tensor.DType, how nn
 	p := g.products(gy.Values, x.Values, w.Values)
 	sized := func(want, sizes []float64) reference {
 		r := sized(want, sizes)
-		if how == nn.Winograd {
+		if how == nn.Winograd || d != tensor.Float32 {
 			r.tolerance *= 16
 		}
 		return r
