@@ -13,6 +13,7 @@ import (
 	"prismtop/profiles/unit"
 	"prismtop/sim/cyto/experiment"
 	"prismtop/sim/cyto/tasks"
+	"prismtop/sim/cyto/tasks/branches"
 	"prismtop/sim/workload"
 )
 
@@ -36,7 +37,7 @@ func (m Maker) Load(ctx context.Context, v settings.Values) (workload.Inputs, er
 
 // SameInputs reports whether two settings name the same list, in the same experiments.
 func (Maker) SameInputs(a, b settings.Values) bool {
-	return a.Text(listKey) == b.Text(listKey) && a.Text(kindKey) == b.Text(kindKey)
+	return a.Text(listKey) == b.Text(listKey) && a.Text(kindKey) == b.Text(kindKey) && a.Text(repoKey) == b.Text(repoKey)
 }
 
 // Reads returns true: a list is checked before anything runs.
@@ -75,7 +76,15 @@ func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (
 			b.schedule = append(b.schedule, turn{task, round, position})
 		}
 	}
-	b.schema = schemaOf(kindOf(v), b.list)
+	b.schema = schemaOf(kindOf(v), b.list, list.external)
+	if list.external {
+		b.repository, err = branches.Open(ctx, branches.Options{
+			Folder: v.Text(repoKey), Command: v.Text(commandKey), Fetch: v.On(fetchKey), Limit: time.Duration(v.Number(limitKey) * float64(time.Second)),
+		})
+	}
+	if err != nil {
+		return nil, &settings.KeyError{Key: repoKey, Err: err}
+	}
 	return b, nil
 }
 
@@ -102,6 +111,8 @@ type benchmark struct {
 	schedule []turn
 	schema   profiles.Schema
 	device   device
+
+	repository *branches.Repository // nil without git branches
 
 	next     int    // turn
 	trial    *trial // under way; nil between two
@@ -246,7 +257,7 @@ func (b *benchmark) results() (all []tasks.Result) {
 		}
 		r := b.list[i].Result(b.rounds[i])
 		r.Warning = u.warning
-		if u.err == nil || u.total > 0 {
+		if u.total > 0 {
 			r.Device = fmt.Sprintf("cpu %s ×%d", b.device.kernels, b.device.threads)
 			if n := u.values.Int("replicas"); n > 1 {
 				r.Device += fmt.Sprintf(", %d replicas", n)
@@ -258,7 +269,9 @@ func (b *benchmark) results() (all []tasks.Result) {
 				r.Settings[key] = u.values.Get(key)
 			}
 		}
-		r.GitInfo = program()
+		if r.GitInfo = u.git; u.task.Variant != "" {
+			r.GitInfo = program()
+		}
 		all = append(all, r)
 	}
 	return all
@@ -345,6 +358,9 @@ func (b *benchmark) state(i int) profiles.Task {
 	}
 	s := profiles.Task{Name: task.Branch, About: about, Device: task.Trainer, State: b.states[i],
 		Seconds: nan, Loss: nan, PerSecond: nan, SpeedUp: nan, Low: nan, High: nan}
+	if task.Variant == "" {
+		s.Device += ", git branch"
+	}
 	u := b.ended[i]
 	if b.trial != nil && b.trial.index == i {
 		u = b.trial

@@ -27,8 +27,9 @@ const mostTasks = 255
 
 // Inputs are the tasks of a list.
 type Inputs struct {
-	name string
-	list []tasks.Task
+	name     string
+	list     []tasks.Task
+	external bool // some are of git branches
 }
 
 // Name returns what the list is named after.
@@ -63,7 +64,7 @@ func (m Maker) readList(ctx context.Context, v settings.Values) (Inputs, error) 
 	if err != nil {
 		return in, err
 	}
-	in.list, err = read(from, path, tasks.ReadOptions{Check: func(key, value string) error {
+	in.list, err = read(from, path, tasks.ReadOptions{Repository: v.Text(repoKey) != "", Check: func(key, value string) error {
 		if key == tasks.TrainerSetting {
 			return nil
 		}
@@ -78,6 +79,10 @@ func (m Maker) readList(ctx context.Context, v settings.Values) (Inputs, error) 
 	}
 	for i := range in.list {
 		t := &in.list[i]
+		if t.Variant == "" {
+			in.external = true
+			continue
+		}
 		if _, err := of(base, t); err != nil {
 			return in, fmt.Errorf("%s:%d: %s: %w", path, t.Line, t.Name(), err)
 		}

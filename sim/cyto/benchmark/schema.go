@@ -16,11 +16,19 @@ const KindPreparation profiles.Kind = 0
 func Kind(task int) profiles.Kind { return KindPreparation + 1 + profiles.Kind(task) }
 
 // Schema describes the records of a list of trainings.
-func Schema() profiles.Schema { return schemaOf(tasks.Training, nil) }
+func Schema() profiles.Schema { return schemaOf(tasks.Training, nil, false) }
+
+// external is the phase of programs on git branches, after those of an experiment.
+func external(kind tasks.Kind) profiles.Phase {
+	if kind == tasks.Inference {
+		return experiment.NumPredictionPhases
+	}
+	return experiment.NumTrainingPhases
+}
 
 // schemaOf describes the records of a list: those of its experiments, with a kind of
-// iteration for each task.
-func schemaOf(kind tasks.Kind, list []tasks.Task) profiles.Schema {
+// iteration for each task, and a phase for programs on git branches if there are some.
+func schemaOf(kind tasks.Kind, list []tasks.Task, branches bool) profiles.Schema {
 	mode := experiment.Train
 	if kind == tasks.Inference {
 		mode = experiment.Predict
@@ -32,6 +40,9 @@ func schemaOf(kind tasks.Kind, list []tasks.Task) profiles.Schema {
 	schema.Kinds = []profiles.KindInfo{KindPreparation: {Name: "preparation", Units: true}}
 	for i := range list {
 		schema.Kinds = append(schema.Kinds, profiles.KindInfo{Name: fmt.Sprintf("task %d, %s", i+1, list[i].Name()), Units: true})
+	}
+	if branches {
+		schema.Phases = append(schema.Phases, profiles.PhaseInfo{Name: "external", What: "the program of a task on a git branch, in a process of its own"})
 	}
 	for i := range schema.Pictures {
 		schema.Pictures[i].Live = true

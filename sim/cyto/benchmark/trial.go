@@ -39,6 +39,7 @@ type trial struct {
 	total   int           // iterations of the round, with the preparation
 	count   int           // so far
 	newest  profiles.Values
+	git     *tasks.GitInfo // of a git branch that was found
 
 	// Of the iteration under way.
 	ctx    context.Context
@@ -107,6 +108,9 @@ func (u *trial) wait() error {
 func (u *trial) run() error {
 	if u.cancel {
 		return errCancelled
+	}
+	if u.task.Variant == "" {
+		return u.external()
 	}
 	if u.task.Kind == tasks.Inference {
 		m := &tasks.InferenceMetrics{}
@@ -329,4 +333,43 @@ func (u *trial) infer(m *tasks.InferenceMetrics) error {
 		first.FirstBatchForward, first.FirstBatchPostprocess = recorded(phases[experiment.PhaseForward]), recorded(phases[experiment.PhasePostprocess])
 		return u.finish(done)
 	})
+}
+
+// externalPoll is the longest iteration of a program on a git branch: after it the run can be
+// paused, stopped, or the task cancelled. The program itself goes on meanwhile.
+const externalPoll = 250 * time.Millisecond
+
+// external is the program of a task on a git branch, which runs in a process of its own.
+func (u *trial) external() error {
+	x := u.bench.repository.Start(context.WithoutCancel(u.ctx), u.task, u.round.Round, u.round.Position)
+	phase := external(u.task.Kind)
+	for ended := false; ; {
+		u.rec.Kind = Kind(u.index)
+		began := time.Now()
+		select {
+		case <-x.Done():
+			ended = true
+		case <-u.ctx.Done():
+			x.Cancel()
+			ended = true
+		case <-time.After(externalPoll):
+		}
+		var stopped error
+		u.rec.Phases[phase] = int64(time.Since(began))
+		if !ended {
+			if stopped = u.wait(); stopped == nil {
+				continue
+			}
+			x.Cancel()
+		}
+		out := x.Outcome()
+		u.round, u.git = out.Round, out.Git
+		if stopped != nil {
+			return stopped
+		}
+		if !out.Round.Success && out.Round.Error != nil {
+			return errors.New(*out.Round.Error)
+		}
+		return nil
+	}
 }
