@@ -49,13 +49,13 @@ var Table = settings.NewTable("cyto-tasks", nil,
 	settings.Text(groupTasks, outputKey, "file of results, JSON, written after every round").Words("none", "").Fixed("it is opened at the start"),
 	settings.Integer(groupTasks, roundsKey, "", "times that every task runs, each time in another order", 1, mostRounds).Fixed("the run is announced with it"),
 	settings.Text(groupTasks, baselineKey, "what speed-ups compare with: the first task of an experiment in the list, or the fastest, the rule of CytoDL's script",
-		string(tasks.FirstTask), string(tasks.FastestTask)).Live().Limit().Called("baseline", 'B').
-		Press(settings.Press{Key: "B", Help: "baseline: first task, fastest", Does: settings.MoveNext, Place: 2}).
+		string(tasks.FirstTask), string(tasks.FastestTask)).Live().Limit().Called("baseline", 'F').
+		Press(settings.Press{Key: "F", Help: "baseline: first task, fastest", Does: settings.MoveNext, Place: 2}).
 		Listed(1, "the first of an experiment", "no speed-up is above 1"),
 	settings.Switch(groupTasks, skipKey, "go on with the next task after one that failed").Live().Limit().Called("skip failed", 'k').
 		Press(settings.Press{Key: "k", Help: "go on after failed tasks", Does: settings.MoveNext, Place: 1, InFooter: true, Footer: "skip failed", Rank: 0}),
 	settings.List(groupTasks, cancelledKey, "", "tasks that are not run, by number from 1; one that is running ends", 1, 1000).Live().Limit().Called("cancelled", 'x').Words("none", "").
-		Tune(1, "X", settings.MoveWrite, "cancelled tasks, by number"),
+		Tune(1, "c", settings.MoveWrite, "cancelled tasks, by number"),
 	settings.Switch(groupTasks, fallbackKey, "run tasks for a GPU on the processor where there is none, and say so; otherwise they are not available").Fixed("the devices are opened at the start"),
 	settings.Text(groupTasks, repoKey, "git repository whose branches the tasks name, each run in a worktree and a process of its own; without one branches are variants").
 		Words("none", "").Fixed("the branches were found at the start"),

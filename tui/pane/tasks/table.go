@@ -21,7 +21,7 @@ import (
 // Table specifies the pane of the list.
 var Table = pane.Spec{
 	Name:  "task list",
-	Shape: layout.Shape{Width: layout.Extent{Least: 40, Good: 76, Most: 130, Weight: 5}, Height: layout.Extent{Least: 5, Good: 10, Most: 24, Weight: 3}},
+	Shape: layout.Shape{Width: layout.Extent{Least: 40, Good: 76, Most: 130, Weight: 5}, Height: layout.Extent{Least: 9, Good: 10, Most: 24, Weight: 3}},
 	Needs: listed,
 	Late:  true,
 	New:   func(h pane.Host) pane.Pane { return &table{Box: pane.Box{Title: "Tasks"}, host: h} },
