@@ -43,6 +43,9 @@ type RunInfo struct {
 	Saves       bool  // it has a result that can be written to files
 	Checkpoints bool  // its state can be written to a file, for another run to go on from
 	Resumed     int64 // iterations before the checkpoint from which it goes on; 0 for a new run
+	Needs       int64 // bytes that it comes to hold, by its plans with full caches; 0 if that is not known
+	Most        int64 // iterations at most under the settings of its start; 0 if that is not known
+	Available   int64 // bytes of memory that were available at its start; 0 if that is not known
 
 	Sampling // of k-space; zero if the workload does not sample it
 }

@@ -103,6 +103,7 @@ func (c *Resumed) notes(info *profiles.RunInfo) []string {
 // changes to those requested.
 func (l *loop) resume(ctx context.Context, r *Run, v settings.Values) error {
 	from := r.options.Resume
+	c := r.foreseen(ctx, from.Settings)
 	work, err := r.options.Maker.New(ctx, from.Settings, r.inputs)
 	if err != nil {
 		return err
@@ -119,7 +120,8 @@ func (l *loop) resume(ctx context.Context, r *Run, v settings.Values) error {
 		}
 		return fmt.Errorf("checkpoint %s: %w", from.Path, err)
 	}
-	l.begin(r, candidate{from.Settings, r.inputs, work}, from)
+	c.inputs, c.work = r.inputs, work
+	l.begin(r, c, from)
 	from.Arrays = nil // copied
 	err = l.change(ctx, v, false)
 	if err != nil {

@@ -56,6 +56,8 @@ type candidate struct {
 	settings settings.Values
 	inputs   workload.Inputs
 	work     workload.Task
+
+	needs, available int64 // bytes
 }
 
 // prepare makes the workload of the settings and announces the run.
@@ -71,8 +73,19 @@ func (l *loop) prepare(ctx context.Context, r *Run, v settings.Values) error {
 	return nil
 }
 
+// foreseen returns a candidate of which only the settings and the memory are known.
+func (r *Run) foreseen(ctx context.Context, v settings.Values) candidate {
+	c := candidate{settings: v}
+	if r.options.Needs != nil {
+		c.needs, c.available = r.options.Needs(ctx, v)
+	}
+	return c
+}
+
 // build makes a workload from inputs.
 func (r *Run) build(ctx context.Context, v settings.Values, inputs workload.Inputs) (candidate, error) {
+	c := r.foreseen(ctx, v)
+	c.inputs = inputs
 	work, err := r.options.Maker.New(ctx, v, inputs)
 	if err == nil && r.options.Weights != "" {
 		if err = r.startFrom(ctx, work); err != nil {
@@ -80,7 +93,8 @@ func (r *Run) build(ctx context.Context, v settings.Values, inputs workload.Inpu
 			work = nil
 		}
 	}
-	return candidate{v, inputs, work}, err
+	c.work = work
+	return c, err
 }
 
 // startFrom gives a new task the weights of the run's file.
@@ -118,10 +132,13 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 	if device := l.work.Device(); device != nil {
 		info.Device, info.Kernels = device.Device(), device.Kernels()
 	}
-	info.GPUReason = r.options.GPUReason
+	info.GPUReason, info.Needs, info.Available = r.options.GPUReason, c.needs, c.available
 	_, info.Saves = l.work.(workload.Saver)
 	_, info.Forks = l.work.(workload.Forker)
 	_, info.Checkpoints = l.work.(workload.Checkpointer)
+	if s, ok := r.options.Maker.(workload.Foreseer); ok && r.options.Needs != nil {
+		info.Most, _ = s.Most(c.settings)
+	}
 	info.PriorStarts = l.restarts
 	info.Notes = append(info.Notes, r.options.Notes...)
 	if from != nil {

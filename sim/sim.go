@@ -42,6 +42,10 @@ type Options struct {
 	// nil, and is called by the run's goroutine when settings change.
 	Roofs func(kernels string, threads int) workload.Judge
 
+	// Needs returns the bytes that a run of the settings comes to hold, and those available; 0 for what is not
+	// known. It is called before each start. nil for neither.
+	Needs func(ctx context.Context, v settings.Values) (needs, available int64)
+
 	// Foresee logs how long the run takes at most, as soon as the pace of its iterations is known. A screen
 	// shows the time left, and a line of the log in between could hide an answer there.
 	Foresee bool

@@ -82,6 +82,7 @@ type Aggregator struct {
 type record struct {
 	run      profiles.RunInfo
 	settings settings.Values
+	retuned  bool // a setting was changed since the start
 	next     *settings.Values
 	err      string
 	endedBy  string // the setting that finished the run
@@ -245,6 +246,7 @@ func (a *Aggregator) take(e *profiles.Event) {
 		a.memory.Memory = profiles.Memory{}
 	case *profiles.Changed:
 		a.settings = b.Settings
+		a.retuned = a.retuned || !b.Ablation
 		a.sized(&b.Change)
 		if b.Ablation { // its table has them
 			a.effects.Cut(b.Change)
@@ -410,7 +412,11 @@ func (a *Aggregator) judge(now time.Time) {
 		Longest: a.pace.longestGap(), Usual: a.times.Total.Median, Mean: a.times.Total.Mean,
 		Caches: a.recent.caches(&a.last), Trend: a.watch.trend, RSS: a.memory.RSS,
 		Scale: a.value(profiles.GradientScale), NonFinite: a.nonFinite, Results: a.results,
-		Recording: a.recording,
+		Recording: a.recording, Needs: a.run.Needs, Available: a.run.Available,
+	}
+	rate, known := a.pace.rate(now), false
+	if f.Remaining, known = a.remaining(elapsed, rate); !known && a.run.Most > 0 && !a.retuned && rate > 0 {
+		f.Remaining, f.AtMost = time.Duration(min(float64(a.run.Most-f.Iteration)/rate, math.MaxInt32)*1e9), true
 	}
 	for _, line := range a.alerts.Judge(&f, elapsed, at) {
 		a.log = keepNewest(append(a.log, line), maxLog)
@@ -455,11 +461,22 @@ func (a *Aggregator) snapshot(now time.Time) *profiles.Snapshot {
 			s.Caches[i].Enabled = a.settings.On(c.Setting)
 		}
 	}
-	if a.pace.state == profiles.Running || a.pace.state == profiles.Paused {
-		p := progress{a.run.AllUnits(), a.results, limitsOf(a.settings, &a.run.Schema), s.Elapsed, s.Rate, s.Index}
-		s.ETA, s.ETAKnown = p.remaining()
-	}
+	s.ETA, s.ETAKnown = a.remaining(s.Elapsed, s.Rate)
 	return s
+}
+
+// remaining estimates the running time until the end, after elapsed and at rate iterations per second; ok is false if
+// nothing is known, or the run has ended.
+func (a *Aggregator) remaining(elapsed time.Duration, rate float64) (eta time.Duration, ok bool) {
+	if a.pace.state != profiles.Running && a.pace.state != profiles.Paused {
+		return 0, false
+	}
+	var done int64
+	if a.has {
+		done = a.last.Index + 1
+	}
+	p := progress{a.run.AllUnits(), a.results, limitsOf(a.settings, &a.run.Schema), elapsed, rate, done}
+	return p.remaining()
 }
 
 // followed returns every series so far.

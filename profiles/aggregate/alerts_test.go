@@ -359,3 +359,50 @@ func TestSamplesAtTheirLimitUnderAnotherLossAreNot(t *testing.T) {
 	r.UnitDone(profiles.UnitResult{Unit: 2, Reached: 7e-3, Loss: "l2"})
 	r.raised(r.run(3, 5, nil), "sample-limit", "2 of the last 3 samples", "sample 3 at 0.007, 70.0 times 0.0001")
 }
+
+func TestARunThatNeedsMoreMemoryThanThereIsIsTold(t *testing.T) {
+	for _, c := range []struct {
+		needs, available int64
+		told             bool
+	}{{9e9, 8e9, true}, {8e9, 9e9, false}, {9e9, 0, false}, {0, 8e9, false}} {
+		r := newWatchedRun(t, settingsOf(prism.Settings{Threshold: 1e-3}))
+		info := prismtest.Info(100)
+		info.Needs, info.Available = c.needs, c.available
+		r.Begin(info, settingsOf(prism.Settings{Threshold: 1e-3}))
+		r.State(profiles.Running, "")
+		s := r.run(2, 10, nil)
+		if c.told {
+			r.raised(s, "memory-short", "9.00 GB with full caches", "8.00 GB were available", "smaller caches")
+		} else if alertOf(s, "memory-short") != nil {
+			t.Errorf("needs %d of %d: %+v", c.needs, c.available, s.Alerts)
+		}
+	}
+}
+
+func TestALongRunIsToldWhereNothingBoundsIt(t *testing.T) {
+	limited := func(iterations, seconds string) settings.Values {
+		v := settingsOf(prism.Settings{Threshold: 1e-3})
+		for key, text := range map[string]string{settings.MaxIterations: iterations, settings.MaxSeconds: seconds} {
+			var err error
+			if v, err = v.Set(key, text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return v
+	}
+	// 10 ms an iteration: two hours are 720,000 iterations.
+	r := newWatchedRun(t, limited("1200000", "0"))
+	r.raised(r.run(20, 10, nil), "long-run", "more than 3 hours longer", "--max-time")
+	// Without a limit, before the first units are done, all iterations count that the settings allow.
+	r = newWatchedRun(t, limited("0", "0"))
+	info := prismtest.Info(100)
+	info.Most = 1_200_000
+	r.Begin(info, limited("0", "0"))
+	r.State(profiles.Running, "")
+	r.raised(r.run(20, 10, nil), "long-run", "all iterations that the settings allow take more than 3 hours")
+	for what, v := range map[string]settings.Values{"short": limited("600000", "0"), "bounded": limited("1200000", "10000")} {
+		if s := newWatchedRun(t, v).run(20, 10, nil); alertOf(s, "long-run") != nil {
+			t.Errorf("%s: %+v", what, s.Alerts)
+		}
+	}
+}

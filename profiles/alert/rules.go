@@ -32,6 +32,10 @@ type Facts struct {
 	NonFinite int64   // losses that were not finite, over the run
 	Results   []profiles.UnitResult
 	Recording profiles.RecordingState
+	Needs     int64         // bytes by the plans; 0 if unknown
+	Available int64         // bytes of memory at the start; 0 if unknown
+	Remaining time.Duration // running time until the end at the present pace; 0 if unknown
+	AtMost    bool          // Remaining is an upper bound, as before the first units are done
 
 	quiet          time.Duration // longest running time without the end of an iteration, since the last call
 	skipped, steps int           // of the newest iterations, at most recentSteps
@@ -74,6 +78,8 @@ var runRules = []rule{
 	{"memory-slope", 10 * time.Second, 20 * time.Second, judgeMemory},
 	{"slowdown", 0, 2 * time.Second, judgeSlowdown},
 	{"recording", 0, 0, judgeRecording},
+	{"memory-short", 0, 0, judgeNeeds},
+	{"long-run", 5 * time.Second, 5 * time.Second, judgeLength},
 }
 
 // cacheRules are the rules for every possible cache of a schema.
@@ -108,6 +114,46 @@ func judgeRecording(f *Facts) finding {
 		}
 		return fmt.Sprintf("The recording lacks %d iterations: its disk was too slow.", r.Dropped), recordElsewhere.of()
 	}}
+}
+
+func judgeNeeds(f *Facts) finding {
+	short := f.Available > 0 && f.Needs > f.Available
+	return finding{short, short, "", profiles.Warning, func() (string, profiles.Advice) {
+		size := func(bytes int64) string { return strings.TrimSpace(unit.Bytes(bytes)) }
+		return fmt.Sprintf("The run comes to hold %s with full caches, and %s were available when it began: the system may end it.",
+			size(f.Needs), size(f.Available)), needsLess.of()
+	}}
+}
+
+// A run is long if it takes longRun more; it stays long until longKept are left.
+const (
+	longRun  = 2 * time.Hour
+	longKept = longRun - 10*time.Minute
+)
+
+func judgeLength(f *Facts) finding {
+	unbounded := f.State == profiles.Running && f.Settings.Number(settings.MaxSeconds) <= 0
+	return finding{unbounded && f.Remaining > longRun, unbounded && f.Remaining > longKept, "", profiles.Notice, func() (string, profiles.Advice) {
+		if f.AtMost {
+			return fmt.Sprintf("At this pace, all iterations that the settings allow take more than %s.", hours(f.Remaining)), soonerDone.of()
+		}
+		return fmt.Sprintf("At this pace the run takes more than %s longer.", hours(f.Remaining)), soonerDone.of()
+	}}
+}
+
+// hours returns the highest of some round times that d has reached, so that a sentence changes rarely.
+func hours(d time.Duration) string {
+	for _, h := range []int{24 * 100, 24 * 50, 24 * 20, 24 * 10, 24 * 5, 24 * 2} {
+		if d >= time.Duration(h)*time.Hour {
+			return fmt.Sprintf("%d days", h/24)
+		}
+	}
+	for _, h := range []int{24, 12, 8, 5, 3, 2} {
+		if d >= time.Duration(h)*time.Hour {
+			return fmt.Sprintf("%d hours", h)
+		}
+	}
+	return "an hour and a half"
 }
 
 // A loop stalls if an iteration takes stallFactor times as long as usual, and at

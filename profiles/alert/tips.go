@@ -25,6 +25,8 @@ const (
 	switchOffAndCompare
 	recordAgain
 	recordElsewhere
+	needsLess
+	soonerDone
 )
 
 // tips are formats, with a number or the setting of a cache as arguments.
@@ -43,6 +45,8 @@ var tips = [...]profiles.Advice{
 	switchOffAndCompare: "Switch it off {switch %s} and compare.",
 	recordAgain:         "The run goes on, and what was recorded before can be replayed; the next start of prismtop with --record FILE records elsewhere.",
 	recordElsewhere:     "The run goes on; --record FILE records to another disk, --no-record not at all.",
+	needsLess:           "Save {save} before memory runs out; with a smaller size, smaller caches or checkpointing, a restart {restart} needs less.",
+	soonerDone:          "A start with --max-time, or with fewer iterations, ends sooner; {interrupt|an interrupt} ends this one.",
 }
 
 // of returns the tip with its arguments.
@@ -77,7 +81,7 @@ func Tips(s *profiles.Schema) (all []profiles.Advice) {
 	for _, t := range s.Tips {
 		all = append(all, t.Try)
 	}
-	for _, t := range []tip{otherSettings, lookAtTheMachine, allowMore, saveBeforeTheEnd, endOthers, seeOthersAndHeat, recordAgain, recordElsewhere} {
+	for _, t := range []tip{otherSettings, lookAtTheMachine, allowMore, saveBeforeTheEnd, endOthers, seeOthersAndHeat, recordAgain, recordElsewhere, needsLess, soonerDone} {
 		all = append(all, t.of())
 	}
 	all = append(all, seeHeat.of(0.0))

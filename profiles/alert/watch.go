@@ -29,7 +29,7 @@ type moment struct {
 
 // Watch evaluates the rules repeatedly.
 type Watch struct {
-	each   [19]entry // by rule
+	each   [21]entry // by rule
 	shown  []profiles.Alert
 	pace   throughput
 	mark   moment // start of the current measurement of throughput

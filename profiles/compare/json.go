@@ -131,7 +131,7 @@ func (c *Comparison) JSON(version string, over []OverLimit, undecided string) an
 		out.Kind = &c.Kind
 	}
 	for i := range c.Sides {
-		s := sideJSON{Name: c.Sides[i].Name}
+		s := sideJSON{Name: c.Sides[i].Name, Runs: []runJSON{}}
 		for j := range c.Sides[i].Runs {
 			s.Runs = append(s.Runs, c.Sides[i].Runs[j].json())
 		}

@@ -30,20 +30,29 @@ const (
 	long        = 2 * time.Hour
 )
 
-// needs returns what a run says of its memory at its start; empty if it cannot be foreseen.
-func needs(ctx context.Context, maker workload.Maker, v settings.Values) (note string) {
+// needs foresees a run's memory before it begins; ok is false if that takes too long or is not known, or if the
+// settings cannot be used, of which the run itself says why.
+func needs(ctx context.Context, maker workload.Maker, v settings.Values) (f bench.Foresight, ok bool) {
 	s, ok := maker.(workload.Foreseer)
 	if !ok {
-		return ""
+		return f, false
 	}
 	ctx, cancel := context.WithTimeout(ctx, needsWithin)
 	defer cancel()
 	memory, err := s.Needs(ctx, v)
-	if err != nil { // it takes too long, or the run itself says why
-		return ""
+	return bench.Foresight{Memory: memory, Known: true, Free: machine.ReadMemory()}, err == nil
+}
+
+// needsOf returns a function of the bytes that a start of a run needs and that are available; 0 for what is not known.
+func needsOf(maker workload.Maker) func(context.Context, settings.Values) (needed, available int64) {
+	return func(ctx context.Context, v settings.Values) (needed, available int64) {
+		f, ok := needs(ctx, maker, v)
+		if !ok {
+			return 0, 0
+		}
+		available, _ = bench.Available(f.Free)
+		return f.Memory.Total(), available
 	}
-	f := bench.Foresight{Memory: memory, Known: true, Free: machine.ReadMemory()}
-	return "needs " + memoryText(&f)
 }
 
 // memoryText says what memory a run needs, and what there is.

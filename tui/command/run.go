@@ -158,11 +158,11 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	print := fingerprint(chosen.Name, f.origins, device)
 	maker := workloads.Of(v).Maker(cli.Devices(device))
 	joined, notes := f.record.join(cmd.Context(), f.keep.resumed, print)
-	if note := needs(cmd.Context(), maker, v); note != "" {
-		notes = append(notes, note)
+	if seen, ok := needs(cmd.Context(), maker, v); ok {
+		notes = append(notes, "needs "+memoryText(&seen))
 	}
 	o := sim.Options{
-		Maker: maker, Settings: v, Foresee: !screen && f.child == nil, Stream: stream.New(8192), GPUReason: device.Reason,
+		Maker: maker, Settings: v, Needs: needsOf(maker), Foresee: !screen && f.child == nil, Stream: stream.New(8192), GPUReason: device.Reason,
 		Linger: screen || f.lines || f.child != nil, Metrics: cli.MetricsInterval, Notes: append(chosen.Notes(v), notes...),
 		Roofs: cli.JudgeRoofs, KeepOutput: f.save != "",
 		Checkpoints: sim.Checkpoints{

@@ -10,6 +10,7 @@ import (
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
 	"prismtop/tui/theme"
+	"prismtop/tui/widget"
 	"prismtop/tui/words"
 )
 
@@ -112,14 +113,6 @@ func (m *Model) pressChooser(msg tea.KeyPressMsg) tea.Cmd {
 		return m.interrupt()
 	case "w":
 		m.nextArrangement()
-	case "up", "shift+tab":
-		c.row = (c.row + len(m.panes) - 1) % len(m.panes)
-	case "down", "tab":
-		c.row = (c.row + 1) % len(m.panes)
-	case "home":
-		c.row = 0
-	case "end":
-		c.row = len(m.panes) - 1
 	case "space":
 		m.togglePane(layout.Pane(c.row))
 	case "enter", "z":
@@ -128,6 +121,7 @@ func (m *Model) pressChooser(msg tea.KeyPressMsg) tea.Cmd {
 		m.zoomed = true
 		m.relay()
 	default:
+		c.row, _ = widget.Around(s, c.row, len(m.panes))
 		if i := strings.Index(chooserKeys[:min(len(m.panes), len(chooserKeys))], s); len(s) == 1 && i >= 0 {
 			c.row = i
 			m.togglePane(layout.Pane(i))

@@ -10,6 +10,7 @@ import (
 	"prismtop/tui/chart"
 	"prismtop/tui/control"
 	"prismtop/tui/theme"
+	"prismtop/tui/widget"
 	"prismtop/tui/words"
 )
 
@@ -37,17 +38,10 @@ func (m *Model) pressExporting(msg tea.KeyPressMsg) tea.Cmd {
 		return m.redraw()
 	case "esc", "r", "q", "?":
 		m.exporting = nil
-	case "up", "shift+tab":
-		x.row = (x.row + n - 1) % n
-	case "down", "tab":
-		x.row = (x.row + 1) % n
-	case "home":
-		x.row = 0
-	case "end":
-		x.row = n - 1
 	case "enter", "space":
 		return m.export(x.row)
 	default:
+		x.row, _ = widget.Around(s, x.row, n)
 		if isDigit(s) && int(s[0]-'1') < n {
 			return m.export(int(s[0] - '1'))
 		}

@@ -11,6 +11,7 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
+	"prismtop/tui/widget"
 	"prismtop/tui/words"
 )
 
@@ -74,14 +75,6 @@ func (m *Model) pressPicker(msg tea.KeyPressMsg) tea.Cmd {
 		return m.redraw()
 	case "esc", ".", "q", "?":
 		m.picking = nil
-	case "up", "shift+tab":
-		p.row = (p.row + n - 1) % n
-	case "down", "tab":
-		p.row = (p.row + 1) % n
-	case "home":
-		p.row = 0
-	case "end":
-		p.row = n - 1
 	case "left":
 		m.pickFrom(p.at - 1)
 	case "right":
@@ -89,6 +82,7 @@ func (m *Model) pressPicker(msg tea.KeyPressMsg) tea.Cmd {
 	case "enter", "space":
 		m.pick(p.row)
 	default:
+		p.row, _ = widget.Around(s, p.row, n)
 		if isDigit(s) && int(s[0]-'1') < n {
 			m.pick(int(s[0] - '1'))
 		}

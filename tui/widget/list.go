@@ -33,6 +33,22 @@ func Paged(key string, rows, n int) (by int, ok bool) {
 	return by, ok
 }
 
+// Around returns the row that a key selects in a list of n that is shown whole, from one end on to the other; ok is false for other
+// keys.
+func Around(key string, row, n int) (to int, ok bool) {
+	switch key {
+	case "up", "shift+tab":
+		return (row + n - 1) % n, true
+	case "down", "tab":
+		return (row + 1) % n, true
+	case "home":
+		return 0, true
+	case "end":
+		return n - 1, true
+	}
+	return row, false
+}
+
 // ToTop scrolls to the beginning.
 func (s *Scroll) ToTop() { s.top = 0 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -11,21 +12,10 @@ import (
 // Validate returns why a document is not one of the schema of a name in docs/schema; nil if it is.
 // Fields that the schema does not name are an error here, which it allows: later versions may have more.
 func Validate(name string, document []byte) error {
-	text, err := os.ReadFile(file(name))
-	if err != nil {
-		return err
-	}
-	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		return fmt.Errorf("docs/schema/%s.json: %w", name, err)
-	}
-	closed(schema)
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
-	if err := compiler.AddResource(name+".json", schema); err != nil {
-		return err
-	}
-	compiled, err := compiler.Compile(name + ".json")
+	compiler.UseLoader(siblings{})
+	compiled, err := compiler.Compile(origin + name + ".json")
 	if err != nil {
 		return err
 	}
@@ -34,6 +24,27 @@ func Validate(name string, document []byte) error {
 		return fmt.Errorf("not one JSON value: %w", err)
 	}
 	return compiled.Validate(value)
+}
+
+// origin is where schemas are while they are compiled, so that they can refer to one another by their names.
+const origin = "schema:///"
+
+// siblings loads schemas from docs/schema.
+type siblings struct{}
+
+// Load returns the schema of an address, closed.
+func (siblings) Load(address string) (any, error) {
+	name := strings.TrimSuffix(strings.TrimPrefix(address, origin), ".json")
+	text, err := os.ReadFile(file(name))
+	if err != nil {
+		return nil, err
+	}
+	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("docs/schema/%s.json: %w", name, err)
+	}
+	closed(schema)
+	return schema, nil
 }
 
 // closed forbids in a schema all properties that it does not name.

@@ -41,16 +41,7 @@ func benchAblationCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			shown := newProgress(cmd)
-			table, err := bench.Ablation(cmd.Context(), m.maker, m.settings, o, func(a *profiles.Ablation) {
-				if a.LeftKnown {
-					shown.report("%d of %d %s, %.0f s left", a.Done, a.Groups, a.Unit(), a.Left.Seconds())
-				}
-			})
-			shown.end()
-			if cmd.Context().Err() != nil {
-				err = cli.ErrInterrupted
-			}
+			table, err := m.ablation(cmd, o)
 			if table == nil {
 				return failed(&f, err)
 			}

@@ -2,12 +2,14 @@ package bench
 
 import (
 	"bytes"
+	"encoding/json"
 	"math"
 	"strings"
 	"testing"
 
 	"prismtop/profiles"
 	"prismtop/profiles/compare"
+	"prismtop/profiles/export/schematest"
 	"prismtop/profiles/history"
 	"prismtop/tui/command/cli"
 )
@@ -46,6 +48,13 @@ func TestBuildsByTurnsAreJudged(t *testing.T) {
 		got := judgeTurns(byTurns(c.low, c.high), 0.05)
 		if got.Verdict != c.want || !strings.Contains(got.Reason, c.reason) || got.Comparison == nil {
 			t.Errorf("[%g, %g]: %s, %s", c.low, c.high, got.Verdict, got.Reason)
+		}
+		document, err := json.Marshal(got)
+		if err == nil {
+			err = schematest.Validate("check-old", document)
+		}
+		if err != nil {
+			t.Errorf("[%g, %g]: %v", c.low, c.high, err)
 		}
 		if status := cli.ExitStatus(failure(&history.Check{Verdict: got.Verdict, Reason: got.Reason})); status != c.status {
 			t.Errorf("%s ends with status %d, want %d", got.Verdict, status, c.status)

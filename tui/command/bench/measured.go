@@ -10,7 +10,10 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
+	"prismtop/profiles"
 	"prismtop/profiles/settings"
+	"prismtop/sim/ablation"
+	"prismtop/sim/bench"
 	"prismtop/sim/workload"
 	"prismtop/tui/command/cli"
 )
@@ -57,6 +60,22 @@ func resolve(cmd *cobra.Command, f *cli.SettingFlags, ends string, check func(se
 	}
 	maker, err := cli.OnDevice(cmd.Context(), v)
 	return measured{v, chosen.Name, maker}, cli.BadUsage(f.Sourced(err))
+}
+
+// ablation runs an ablation and shows how far it is. An interrupted one has a table and an error, if it measured
+// anything.
+func (m *measured) ablation(cmd *cobra.Command, o ablation.Options) (*profiles.Ablation, error) {
+	shown := newProgress(cmd)
+	table, err := bench.Ablation(cmd.Context(), m.maker, m.settings, o, func(a *profiles.Ablation) {
+		if a.LeftKnown {
+			shown.report("%d of %d %s, %.0f s left", a.Done, a.Groups, a.Unit(), a.Left.Seconds())
+		}
+	})
+	shown.end()
+	if cmd.Context().Err() != nil {
+		err = cli.ErrInterrupted
+	}
+	return table, err
 }
 
 // failed returns the error of a measurement, with the source of a picture or a device that cannot be

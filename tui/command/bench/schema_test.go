@@ -43,6 +43,11 @@ func TestSchemas(t *testing.T) {
 
 	schematest.Check(t, schematest.Document{Name: "recommend", Title: "prismtop bench recommend --json", Value: recommendJSON{},
 		Special: map[reflect.Type]func(func(reflect.Type) schematest.Schema) schematest.Schema{reflect.TypeFor[settings.Values](): schematest.Settings}})
+	schematest.Check(t, schematest.Document{Name: "check-old", Title: "prismtop bench check --old --json", Value: turnsJSON{},
+		Special: map[reflect.Type]func(func(reflect.Type) schematest.Schema) schematest.Schema{
+			reflect.TypeFor[any](): func(func(reflect.Type) schematest.Schema) schematest.Schema {
+				return schematest.Schema{"$ref": "compare.json"}
+			}}})
 	schematest.Check(t, schematest.Document{Name: "history", Title: "prismtop bench history --json", Value: pastJSON{}})
 
 	tally := bench.Tally{N: 20, Found: 0.05, Equal: 0.9, Covered: 0.95}

@@ -9,6 +9,7 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
+	"prismtop/tui/widget"
 )
 
 // Choice is the list from which an ablation is started: of single settings, which is selected
@@ -51,19 +52,10 @@ func NewChoice(t *settings.Table, remembered []string) *Choice {
 // Press handles a key that selects a row or chooses a factor, and returns what to tell about it;
 // other keys do nothing.
 func (c *Choice) Press(key string) (said string) {
-	n := factorRows + len(c.factors)
-	switch key {
-	case "up", "shift+tab":
-		c.row = (c.row + n - 1) % n
-	case "down", "tab":
-		c.row = (c.row + 1) % n
-	case "home":
-		c.row = 0
-	case "end":
-		c.row = n - 1
-	case "space":
+	if key == "space" {
 		return c.toggle()
 	}
+	c.row, _ = widget.Around(key, c.row, factorRows+len(c.factors))
 	return ""
 }
 
