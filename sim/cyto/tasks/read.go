@@ -51,7 +51,9 @@ const (
 	MaxFile  = 1 << 20
 	maxTasks = 1000
 	maxBatch = 1 << 16
-	maxEpoch = 1 << 20
+	// halfMessage bounds the beginning and the end of a mistake's message, in bytes.
+	halfMessage = 400
+	maxEpoch    = 1 << 20
 )
 
 // ReadOptions are how a list is read.
@@ -121,7 +123,11 @@ func read(r io.Reader, name string, kind Kind, o ReadOptions) ([]Task, error) {
 
 // fault adds a mistake.
 func (l *list) fault(line, column int, name, format string, values ...any) {
-	l.faults = append(l.faults, Fault{l.name, line, column, name, fmt.Sprintf(format, values...)})
+	message := fmt.Sprintf(format, values...)
+	if len(message) > 2*halfMessage { // it quotes a very long cell
+		message = strings.ToValidUTF8(message[:halfMessage], "") + " … " + strings.ToValidUTF8(message[len(message)-halfMessage:], "")
+	}
+	l.faults = append(l.faults, Fault{l.name, line, column, name, message})
 }
 
 // parse reads the records of a list.

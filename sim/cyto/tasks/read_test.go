@@ -266,6 +266,10 @@ func TestAllMistakesAreReportedAtOnce(t *testing.T) {
 			t.Errorf("%v, want at %s", faults[i], at)
 		}
 	}
+	_, err = ReadTraining(strings.NewReader(header+"main,segmentation,"+strings.Repeat("é", 1<<16)+",1,1,\n"), "tasks.csv", ReadOptions{})
+	if text := fmt.Sprint(err); len(text) > 1000 || !strings.HasPrefix(text, `tasks.csv:2:19: column trainer: "éé`) || !strings.HasSuffix(text, "must be gpu, cpu, ddp or ddp_sim") {
+		t.Errorf("%d bytes: %.100s", len(text), text)
+	}
 	_, err = ReadTraining(strings.NewReader(header+strings.Repeat("none,segmentation,cpu,1,1,\n", 30)), "tasks.csv", ReadOptions{})
 	if lines := strings.Split(fmt.Sprint(err), "\n"); len(lines) != mostFaults+1 || lines[mostFaults] != "and 10 more" {
 		t.Errorf("%v", err)

@@ -47,7 +47,7 @@ func modules(t *testing.T) {
 // prediction returns an inference of cyto-dl.
 func prediction(t *testing.T, weights string) *tasks.Task {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "last.ckpt")
+	path := filepath.Join(t.TempDir(), "it's epoch=9.ckpt")
 	if err := os.WriteFile(path, []byte(weights), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -86,6 +86,12 @@ func TestCytoDLTrains(t *testing.T) {
 	if *m.DatasetInfo != (tasks.DatasetInfo{NumTrainBatches: 2, BatchSize: 8, AvailableTrainBatches: 3, LimitTrainBatches: 2, LimitValBatches: 5}) {
 		t.Errorf("%+v", m.DatasetInfo)
 	}
+	for _, name := range []string{"im2im/label_free", "labelfree", "segmentation"} {
+		training.Experiment = name
+		if out := r.Run(t.Context(), training, 1, 1); !out.Round.Success {
+			t.Errorf("%s: %s", name, value(out.Round.Error))
+		}
+	}
 	clean(t, r)
 }
 
@@ -117,7 +123,8 @@ func TestCytoDLPredicts(t *testing.T) {
 func TestCytoDLSaysWhatIsWrong(t *testing.T) {
 	modules(t)
 	r := checkout(t, nil)
-	gpu, unknown, ddp := task("main"), task("main"), task("main")
+	gpu, unknown, ddp, other := task("main"), task("main"), task("main"), task("main")
+	other.Experiment, other.Checkpoint, other.Overrides = "im2im/none", "", nil
 	gpu.Trainer, gpu.Checkpoint, gpu.Overrides = "gpu", "", nil
 	ddp.Trainer, ddp.Checkpoint, ddp.Overrides = "ddp", "", nil
 	unknown.Checkpoint, unknown.Overrides = "", []tasks.Override{{Raw: "no.such.key=1"}}
@@ -129,6 +136,7 @@ func TestCytoDLSaysWhatIsWrong(t *testing.T) {
 	}{
 		{gpu, "the trainer gpu needs a CUDA device, and PyTorch finds none: use cpu"},
 		{ddp, "the trainer ddp runs in several processes"},
+		{other, "the branch has no experiment im2im/none: there is no file configs/experiment/im2im/none.yaml"},
 		{unknown, "ValueError: Could not override 'no.such.key'"},
 		{prediction(t, `{"state_dict": {"bias": 1}}`), "RuntimeError: Error(s) in loading state_dict"},
 		{absent, "Checkpoint not found: "},

@@ -100,15 +100,29 @@ class Clock:
         into[name] = self.end(section)
 
 
-def overrides_of(task):
+def quoted(text):
+    """A value in Hydra's grammar, in which "=" and "," mean something."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def experiment_of(name, configs):
+    """The experiment that a branch has: the documents write label_free, and others no group."""
+    right = name.replace("label_free", "labelfree")
+    for known in (name, right, "im2im/" + right):
+        if os.path.exists(os.path.join(configs, "experiment", known + ".yaml")):
+            return known
+    raise Missing(f"the branch has no experiment {name}: there is no file configs/experiment/{name}.yaml")
+
+
+def overrides_of(task, configs):
     """Hydra's overrides of a task: those of the columns first, those of the row last."""
     new = [
-        f"experiment={task['experiment']}",
+        f"experiment={experiment_of(task['experiment'], configs)}",
         f"trainer={task['trainer']}",
         f"data.batch_size={task['batch_size']}",
-        f"++paths.output_dir={task['folder']}",
-        f"++paths.work_dir={task['folder']}",
-        f"++trainer.default_root_dir={task['folder']}",
+        f"++paths.output_dir={quoted(task['folder'])}",
+        f"++paths.work_dir={quoted(task['folder'])}",
+        f"++trainer.default_root_dir={quoted(task['folder'])}",
         "++trainer.enable_checkpointing=false",
         "++extras.enforce_tags=false",
         "++extras.print_config=false",
@@ -120,9 +134,9 @@ def overrides_of(task):
     if task["kind"] == "training":
         new.append(f"trainer.max_epochs={task['max_epochs']}")
     if task["data_path"]:
-        new.append(f"data.path={task['data_path']}")
+        new.append(f"data.path={quoted(task['data_path'])}")
     if task["checkpoint_path"]:
-        new.append(f"++checkpoint.ckpt_path={task['checkpoint_path']}")
+        new.append(f"++checkpoint.ckpt_path={quoted(task['checkpoint_path'])}")
     return new + [renamed(o) for o in task["overrides"]]
 
 
@@ -155,7 +169,7 @@ def compose(task, configs):
     GlobalHydra.instance().clear()
     name = "train.yaml" if task["kind"] == "training" else "eval.yaml"
     with initialize_config_dir(version_base="1.3", config_dir=configs):
-        cfg = hydra_compose(config_name=name, overrides=overrides_of(task), return_hydra_config=True)
+        cfg = hydra_compose(config_name=name, overrides=overrides_of(task, configs), return_hydra_config=True)
     with open_dict(cfg):
         del cfg["hydra"]
     OmegaConf.resolve(cfg)

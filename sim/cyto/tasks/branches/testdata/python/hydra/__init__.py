@@ -28,6 +28,10 @@ def compose(config_name, overrides, return_hydra_config):
     )
     for override in overrides:
         key, value = override.split("=", 1)
+        if value.startswith("'"):
+            value = value[1:-1].replace("\\'", "'").replace("\\\\", "\\")
+        elif "=" in value:
+            raise ValueError(f"no viable alternative at input '{value}'")
         if key == "experiment":
             if value not in EXPERIMENTS:
                 raise ValueError(f"In '{config_name}': Could not find 'experiment/{value}'")
