@@ -20,7 +20,19 @@ type ListOptions struct {
 	ImageColumn, TargetColumn   string // "raw" and "seg" if empty
 	SplitColumn                 string // "split" if empty; of a list with all parts
 	ImageChannel, TargetChannel int    // of every file
-	ImagesOnly                  bool   // for predictions: targets are not looked for
+	TargetsOptional             bool   // for predictions: a list without the column, and empty cells, have none
+}
+
+// SegmentationList and LabelFreeList are the lists of CytoDL's experiments (§B2): the
+// nuclear dye and the segmentation of another file, and the brightfield and the dye of one
+// file.
+func SegmentationList() ListOptions {
+	return ListOptions{ImageColumn: "raw", TargetColumn: "seg", ImageChannel: 5, TargetChannel: 0}
+}
+
+// See SegmentationList.
+func LabelFreeList() ListOptions {
+	return ListOptions{ImageColumn: "brightfield", TargetColumn: "signal", ImageChannel: 6, TargetChannel: 5}
 }
 
 // The columns of CytoDL's segmentation lists.
@@ -115,10 +127,10 @@ func ReadSplits(ctx context.Context, path string, o ListOptions) (Splits, error)
 }
 
 // Images reads the images to predict: a file, those of a list, of all lists of a folder, or
-// of a folder of images.
+// of a folder of images. Lists may give targets, to measure the prediction by.
 func Images(ctx context.Context, path string, o ListOptions) ([]Item, error) {
 	o = o.withDefaults()
-	o.ImagesOnly = true
+	o.TargetsOptional = true
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
@@ -190,7 +202,8 @@ func readRows(ctx context.Context, path string, o ListOptions) ([]row, error) {
 		return nil, listFault(path, err)
 	}
 	wanted := []string{o.ImageColumn}
-	if !o.ImagesOnly {
+	targets := !o.TargetsOptional || slices.Contains(header, o.TargetColumn)
+	if targets {
 		wanted = append(wanted, o.TargetColumn)
 	}
 	if o.SplitColumn != "" {
@@ -216,7 +229,7 @@ func readRows(ctx context.Context, path string, o ListOptions) ([]row, error) {
 		if image, err = local(path, image); err != nil {
 			return nil, fmt.Errorf("%s:%d: column %s: %w", path, line, o.ImageColumn, err)
 		}
-		if !o.ImagesOnly {
+		if targets && (cell(o.TargetColumn) != "" || !o.TargetsOptional) {
 			if target, err = local(path, cell(o.TargetColumn)); err != nil {
 				return nil, fmt.Errorf("%s:%d: column %s: %w", path, line, o.TargetColumn, err)
 			}
@@ -266,7 +279,7 @@ func Folder(images, targets string, o ListOptions) ([]Item, error) {
 		return nil, fmt.Errorf("%s: no images: must hold files that end in %s", images, strings.Join(endings, ", "))
 	}
 	byName := make(map[string]string)
-	if targets != "" && !o.ImagesOnly {
+	if targets != "" {
 		others, err := imagesOf(targets)
 		if err != nil {
 			return nil, err
@@ -278,7 +291,7 @@ func Folder(images, targets string, o ListOptions) ([]Item, error) {
 	items := make([]Item, len(found))
 	for i, path := range found {
 		target := byName[stem(path)]
-		if target == "" && targets != "" && !o.ImagesOnly {
+		if target == "" && targets != "" && !o.TargetsOptional {
 			return nil, fmt.Errorf("%s: no target in %s: must have the same name", path, targets)
 		}
 		items[i] = o.item(path, target)

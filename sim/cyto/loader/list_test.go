@@ -24,7 +24,7 @@ func TestListsNameTheFilesOfEveryPart(t *testing.T) {
 	list(t, folder, "train.csv", "\ufeff,seg,raw\r\n0,s/1.tif,/data/1.tif\r\n1,\"s/2, b.tif\",2.tif\r\n")
 	list(t, folder, "valid.csv", "raw,seg\n3.tif,4.tif\n")
 	list(t, folder, "notes.csv", "these,are\nnot,parts\n")
-	s, err := ReadSplits(t.Context(), folder, ListOptions{ImageChannel: 5})
+	s, err := ReadSplits(t.Context(), folder, SegmentationList())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,8 +36,7 @@ func TestListsNameTheFilesOfEveryPart(t *testing.T) {
 		t.Errorf("%v and %v, want %v", s.Valid, s.Test, want)
 	}
 	one := list(t, folder, "one", "signal,split,brightfield\na,train,b\nc,test,d\ne,training,f\n")
-	o := ListOptions{ImageColumn: "brightfield", TargetColumn: "signal", ImageChannel: 6, TargetChannel: 5}
-	if s, err = ReadSplits(t.Context(), one, o); err != nil {
+	if s, err = ReadSplits(t.Context(), one, LabelFreeList()); err != nil {
 		t.Fatal(err)
 	}
 	if want := []Item{{in("b"), in("a"), 6, 5}, {in("f"), in("e"), 6, 5}}; !slices.Equal(s.Train, want) || s.Valid != nil || len(s.Test) != 1 {
@@ -99,13 +98,15 @@ func TestImagesToPredict(t *testing.T) {
 	}
 	list(t, lists, "train.csv", "raw\n../raw/a.npy\n../raw/b.ome.tif\n")
 	list(t, lists, "test.csv", "raw\n../raw/b.ome.tif\n")
+	list(t, folder, "targets.csv", "seg,raw\nseg/b.tif,raw/b.ome.tif\n,raw/a.npy\n")
 	for path, want := range map[string][]Item{
-		b:                                   {{Image: b, ImageChannel: 1}},
-		filepath.Join(folder, "raw"):        {{Image: a, ImageChannel: 1}, {Image: b, ImageChannel: 1}},
-		lists:                               {{Image: b, ImageChannel: 1}, {Image: a, ImageChannel: 1}},
-		filepath.Join(lists, "train.csv"):   {{Image: a, ImageChannel: 1}, {Image: b, ImageChannel: 1}},
-		filepath.Join(folder, "nothing"):    nil,
-		filepath.Join(folder, "seg", "b.t"): nil,
+		b:                                    {{Image: b, ImageChannel: 1}},
+		filepath.Join(folder, "raw"):         {{Image: a, ImageChannel: 1}, {Image: b, ImageChannel: 1}},
+		lists:                                {{Image: b, ImageChannel: 1}, {Image: a, ImageChannel: 1}},
+		filepath.Join(lists, "train.csv"):    {{Image: a, ImageChannel: 1}, {Image: b, ImageChannel: 1}},
+		filepath.Join(folder, "targets.csv"): {{Image: b, Target: filepath.Join(folder, "seg", "b.tif"), ImageChannel: 1}, {Image: a, ImageChannel: 1}},
+		filepath.Join(folder, "nothing"):     nil,
+		filepath.Join(folder, "seg", "b.t"):  nil,
 	} {
 		got, err := Images(t.Context(), path, ListOptions{ImageChannel: 1})
 		if !slices.Equal(got, want) || (err == nil) != (want != nil) {
