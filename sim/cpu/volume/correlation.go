@@ -295,10 +295,7 @@ func (c *Correlation) row(scratch []float32, p *phase, image, m, line, local int
 	}
 	add := c.bias != nil || p.nothing
 	if add {
-		for i := range count {
-			clear(sums[i*pitch:][:width])
-			copy(sums[i*pitch:], c.bias)
-		}
+		c.begin(sums, pitch, count)
 	}
 	matrix := p.matrix * width
 	for i := range c.parts {
@@ -321,9 +318,34 @@ func (c *Correlation) row(scratch []float32, p *phase, image, m, line, local int
 	case !c.aside():
 	case width == c.channels && c.spacing[2] == 1:
 		c.y.store(c.set, sums[:count*width], place)
+	case c.channels == 1 && c.y.F != nil:
+		y := c.y.F[place:]
+		for i := range count {
+			y[i*c.spacing[2]] = sums[i*width]
+		}
 	default:
 		for i := range count {
 			c.y.store(c.set, sums[i*width:][:c.channels], place+i*c.spacing[2]*c.channels)
+		}
+	}
+}
+
+// begin sets the sums of a row to the bias.
+func (c *Correlation) begin(sums []float32, pitch, count int) {
+	width := roundedUp(c.channels)
+	if pitch == width {
+		clear(sums[:count*width])
+	}
+	for i := range count {
+		to := sums[i*pitch:][:width]
+		switch {
+		case pitch != width:
+			clear(to)
+			copy(to, c.bias)
+		case len(c.bias) == 1:
+			to[0] = c.bias[0]
+		default:
+			copy(to, c.bias)
 		}
 	}
 }

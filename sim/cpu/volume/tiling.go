@@ -22,6 +22,7 @@ type tiling struct {
 	tiles         int  // of a unit in each plane
 	chunks, parts int  // units along the depth and the width
 	down          int  // rows of tiles
+	group         int  // units of a run, in the same planes
 	order         order
 }
 
@@ -35,7 +36,7 @@ const (
 
 // newTiling returns the tiling of volumes for units of all channels together.
 func newTiling(set vec.Set, side int, sides Axes, taps, channels int, order order) tiling {
-	t := tiling{set: set, side: side, reach: side + 2, sides: sides, taps: taps, order: order}
+	t := tiling{set: set, side: side, reach: side + 2, sides: sides, taps: taps, group: 1, order: order}
 	t.planes = min(sides[0], mostPlanes)
 	t.chunks = (sides[0] + t.planes - 1) / t.planes
 	t.down = (sides[1] + side - 1) / side
@@ -56,10 +57,11 @@ func (t *tiling) depth() int { return t.planes + t.taps - 1 }
 // units is the number of units of an image.
 func (t *tiling) units() int { return t.chunks * t.down * t.parts }
 
-// unit is one of them: its first plane, row and column, its planes, and its tiles across.
+// unit is one of them: its first plane, row and column, its planes, its tiles across, and the
+// tiles of its run in a plane.
 type unit struct {
-	image, z, y, x int
-	planes, tiles  int
+	image, z, y, x     int
+	planes, tiles, run int
 }
 
 // unit returns unit i of all images.
@@ -72,6 +74,7 @@ func (t *tiling) unit(i int) unit {
 	u.planes = min(t.planes, t.sides[0]-u.z)
 	u.tiles = min(t.tiles, (t.sides[2]+t.side-1)/t.side-u.x)
 	u.x *= t.side
+	u.run = u.tiles
 	return u
 }
 
@@ -79,14 +82,14 @@ func (t *tiling) unit(i int) unit {
 // channels channels, in the given number of planes.
 func (t *tiling) strides(u unit, planes, channels int) (plane, tile int) {
 	if t.order == tilesFirst {
-		return u.tiles * channels, channels
+		return u.run * channels, channels
 	}
 	return channels, planes * channels
 }
 
-// between is the distance between two points' values of a unit; it is not a multiple of a
+// between is the distance between two points' values of a run; it is not a multiple of a
 // page, at which they would share a few lines of the first-level cache.
-func (t *tiling) between(planes, channels int) int { return t.tiles*planes*channels + panel }
+func (t *tiling) between(planes, channels int) int { return t.group*t.tiles*planes*channels + panel }
 
 // copyFloats is the size of the copies of copyRows.
 func (t *tiling) copyFloats(channels, reach int) int {

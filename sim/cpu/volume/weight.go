@@ -202,9 +202,13 @@ func (c *WeightGradient) addTap(sums, scratch []float32, part Part, image, lo, h
 		from := part.X.F[(((image*large[0]+z)*large[1]+y)*large[2]+x)*part.Channels:]
 		row := c.small.F[((image*sides[0]*sides[1]+i)*sides[2]+left)*channels:]
 		if c.width != channels {
+			clear(scratch[:count*c.width])
 			for m := range count {
-				clear(scratch[m*c.width:][:c.width])
-				copy(scratch[m*c.width:], row[m*channels:][:channels])
+				if channels == 1 {
+					scratch[m*c.width] = row[m]
+				} else {
+					copy(scratch[m*c.width:], row[m*channels:][:channels])
+				}
 			}
 			row = scratch
 		}

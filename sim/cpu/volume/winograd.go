@@ -2,6 +2,10 @@ package volume
 
 import "prismtop/sim/cpu/vec"
 
+// leastTerms is the number of products added for a transformed output from which tiles of 2×2
+// pay.
+const leastTerms = 32
+
 // A Winograd is a Correlation with kernels of 3×3 in the planes computed by Winograd's
 // F(2×2, 3×3) or F(4×4, 3×3), whose products are added over the kernel's depth:
 //
@@ -23,6 +27,9 @@ func (c *Correlation) Winograd(side int) *Winograd {
 	w := &Winograd{c: c}
 	for i := range c.parts {
 		w.channels += c.parts[i].Channels
+	}
+	if taps := c.square.Kernel[0]; side == 2 && taps*w.channels < leastTerms {
+		return nil
 	}
 	w.t = newTiling(c.set, side, c.out, c.square.Kernel[0], w.channels+c.channels, depthFirst)
 	all := c.n * w.t.units()

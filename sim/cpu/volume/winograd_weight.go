@@ -16,9 +16,28 @@ func (c *WeightGradient) Winograd(side int) {
 		return
 	}
 	t := newTiling(c.set, side, c.Small.Sides, c.Kernel[0], c.Large.Channels+c.Small.Channels, tilesFirst)
-	if t.planes*t.tiles >= leastTiles {
-		c.tiles, c.shares = &t, min(weightShares, c.N*t.units())
+	one := t.points() * t.between(t.depth(), c.Large.Channels+c.Small.Channels)
+	t.group = max(min(unitFloats/one, t.parts*t.down, c.N*t.units()/weightShares), 1)
+	if t.planes*t.tiles*t.group >= leastTiles {
+		c.tiles = &t
+		c.shares = min(weightShares, c.runs())
 	}
+}
+
+// runs is the number of runs of units in the same planes, of all images.
+func (c *WeightGradient) runs() int { return c.N * c.tiles.chunks * c.tiles.runs() }
+
+// runs is the number of runs in the same planes.
+func (t *tiling) runs() int { return (t.parts*t.down + t.group - 1) / t.group }
+
+// run returns the first unit of a run, the number of its units and of their tiles in a plane.
+func (t *tiling) run(i int) (first, units, tiles int) {
+	all, begin := t.parts*t.down, i%t.runs()*t.group
+	first, units = i/t.runs()*all+begin, min(t.group, all-begin)
+	for k := range units {
+		tiles += t.unit(first + k).tiles
+	}
+	return first, units, tiles
 }
 
 // Tiled reports whether Winograd had an effect. Other gradients read their operands where
@@ -47,18 +66,24 @@ func (c *WeightGradient) computeTiles(scratch []float32, share int, ended func()
 	copies, scratch := scratch[:copied], scratch[copied:]
 	small := Part{X: c.small, Channels: out}
 	clear(kernels)
-	units := c.N * t.units()
-	for i := share * units / c.shares; i < (share+1)*units/c.shares && !ended(); i++ {
-		u := t.unit(i)
-		t.inputs(v, copies, c.parts, in, u, scratch)
-		plane, tile := t.strides(u, t.planes, out)
-		for z := range u.planes {
-			t.transform(vec.WinogradUpstream, up[z*plane:], toPoint, tile, copies, small, u, u.z+z, 0, scratch)
+	runs := c.runs()
+	for i := share * runs / c.shares; i < (share+1)*runs/c.shares && !ended(); i++ {
+		first, units, tiles := t.run(i)
+		planes := t.unit(first).planes
+		for k, at := 0, 0; k < units; k++ {
+			u := t.unit(first + k)
+			u.run = tiles
+			t.inputs(v[at*in:], copies, c.parts, in, u, scratch)
+			plane, tile := t.strides(u, t.planes, out)
+			for z := range u.planes {
+				t.transform(vec.WinogradUpstream, up[z*plane+at*out:], toPoint, tile, copies, small, u, u.z+z, 0, scratch)
+			}
+			at += u.tiles
 		}
 		for k := range t.points() {
 			for kz := range t.taps {
-				c.set.Outer(kernels[k*step+kz*in*out:], out, panel, in, out/panel, v[k*fromPoint+kz*u.tiles*in:], 1, in,
-					up[k*toPoint:], out, panel, u.planes*u.tiles, true)
+				c.set.Outer(kernels[k*step+kz*in*out:], out, panel, in, out/panel, v[k*fromPoint+kz*tiles*in:], 1, in,
+					up[k*toPoint:], out, panel, planes*tiles, true)
 			}
 		}
 	}
