@@ -191,6 +191,16 @@ func (b *benchmark) begin() bool {
 	return false
 }
 
+// more reports whether the round of another task is to run.
+func (b *benchmark) more() bool {
+	for _, t := range b.schedule[b.next:] {
+		if !b.stopped && !b.cancelled(t.task) && b.states[t.task] != profiles.TaskUnavailable {
+			return true
+		}
+	}
+	return false
+}
+
 // end records a round that has ended.
 func (b *benchmark) end(ctx context.Context, rec *profiles.Iteration, out *workload.Outcome) error {
 	u := b.trial
@@ -209,7 +219,7 @@ func (b *benchmark) end(ctx context.Context, rec *profiles.Iteration, out *workl
 		out.Measured = profiles.NoValues()
 	}
 	out.Result = profiles.UnitResult{Unit: rec.Unit, Iterations: int32(u.count), Values: u.newest, Elapsed: time.Since(u.began) - u.idle}
-	out.Finished = b.stopped || b.next == len(b.schedule)
+	out.Finished = !b.more()
 	return nil
 }
 

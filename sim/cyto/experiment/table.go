@@ -137,8 +137,7 @@ var Table = settings.NewTable("cyto", joined,
 		Live().Touches("forward", "postprocess", "validate").Called("overlap", 'O').Tune(1, "O", settings.MoveWrite, "overlap of windows"),
 	settings.Integer(groupComputing, "workers", "", "goroutines that load batches beside the loop; 0 loads them on it", 0, 64).
 		Live().Touches("load").Called("workers", 'w').
-		Press(settings.Press{Key: "W", Help: "more loading workers", Does: settings.MoveNext, Place: 1, InFooter: true, Footer: "workers", Rank: 0, Width: 2},
-			settings.Press{Key: "V", Help: "fewer loading workers", Does: settings.MoveBefore, Place: 10}).
+		Press(settings.Press{Key: "W", Help: "loading workers, typed", Does: settings.MoveWrite, Place: 1, InFooter: true, Footer: "workers", Rank: 0, Width: 2}).
 		Compared(1, "0", "4").Factor("workers", "4"),
 	settings.Integer(groupComputing, "prefetch", "batches", "batches that each worker is ahead", 1, 64).Live().Touches("load").Called("prefetch", 'f').
 		Tune(2, "f", settings.MoveWrite, "batches that each worker is ahead").Idle(func(v settings.Values) string {
