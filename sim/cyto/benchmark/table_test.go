@@ -1,6 +1,9 @@
 package benchmark_test
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"prismtop/profiles/preset"
@@ -9,7 +12,8 @@ import (
 	"prismtop/sim/workloads"
 )
 
-// The presets' own lists are valid, and their schemas fit the records.
+// The presets' own lists are valid, their schemas fit the records, and every setting is in the
+// document.
 func TestPresetsRunTheirOwnLists(t *testing.T) {
 	for _, name := range (preset.Shelves{benchmark.Presets()}).Names() {
 		p, err := preset.Shelves{benchmark.Presets()}.Lookup(name)
@@ -30,6 +34,15 @@ func TestPresetsRunTheirOwnLists(t *testing.T) {
 			t.Errorf("%s: %v, %d units, kinds %v", name, err, info.Units, info.Schema.Kinds)
 		}
 		task.Close()
+	}
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "cyto-tasks.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range benchmark.Table.Names() {
+		if !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("docs/cyto-tasks.md does not mention %s", name)
+		}
 	}
 	for _, a := range []settings.Assignment{{Key: "cancelled", Value: "0"}, {Key: "rounds", Value: "0"}, {Key: "baseline", Value: "best"}} {
 		if _, err := benchmark.Table.Zero().With(a); err == nil {
