@@ -68,6 +68,9 @@ type Advice struct {
 	Verdict    Verdict  `json:"verdict"`
 	Iterations int      `json:"iterations"`       // of the trainings from which the risks follow
 	Risks      []string `json:"risks"`            // what went wrong in them; empty for nothing
+	Trainings  int      `json:"trainings"`        // their number: seeds times learning rates; 0 in what older versions kept
+	Criteria   int      `json:"criteria"`         // that were to be judged in them
+	Unjudged   int      `json:"unjudged"`         // of the criteria: those that float32 itself fails
 	Memory     string   `json:"memory,omitempty"` // advice where memory is short
 
 	// Foreign is the share of the processors that other programs took meanwhile, 0 to 1; null if unknown.
@@ -77,9 +80,11 @@ type Advice struct {
 // Judge derives the verdict: a value is for use if its whole interval saves time and nothing went wrong.
 func (a *Advice) Judge() {
 	switch {
+	case len(a.Risks) > 0:
+		a.Verdict = DoNotUse
 	case a.Low == nil || a.High == nil:
 		a.Verdict = Undecided
-	case *a.Low > 0 || len(a.Risks) > 0:
+	case *a.Low > 0:
 		a.Verdict = DoNotUse
 	case *a.High < 0:
 		a.Verdict = Use
@@ -97,6 +102,9 @@ func (a *Advice) Sentence() string {
 		text += fmt.Sprintf("no risk found in trainings of %s", unit.Plural(a.Iterations, "iteration", "iterations"))
 	} else {
 		text += "risk: " + strings.Join(a.Risks, ", ")
+	}
+	if a.Unjudged > 0 {
+		text += fmt.Sprintf("; %d of %s could not be judged, because float32 itself fails there", a.Unjudged, unit.Plural(a.Criteria, "criterion", "criteria"))
 	}
 	if a.Memory != "" {
 		text += "; " + a.Memory
@@ -185,11 +193,22 @@ func Quote(all []Advice, m Machine, setting string, v settings.Values) (said []p
 	return said
 }
 
-// Merge adds newer advice to older, in whose place it is where both are about the same, and keeps the newest.
+// replaces reports whether advice takes the place of older advice: it is about the same, and follows from as many trainings at
+// least, or is of another version.
+func (a *Advice) replaces(older *Advice) bool {
+	return a.same(older) && (a.Trainings >= older.Trainings || a.Version != older.Version)
+}
+
+// Merge adds newer advice to older, whose place it takes unless the older one is better founded, and keeps the newest.
 func Merge(older, newer []Advice) []Advice {
-	all := slices.Clone(newer)
+	all := []Advice{}
+	for i := range newer {
+		if !slices.ContainsFunc(older, func(o Advice) bool { return newer[i].same(&o) && !newer[i].replaces(&o) }) {
+			all = append(all, newer[i])
+		}
+	}
 	for i := range older {
-		if !slices.ContainsFunc(newer, func(n Advice) bool { return n.same(&older[i]) }) {
+		if !slices.ContainsFunc(newer, func(n Advice) bool { return n.replaces(&older[i]) }) {
 			all = append(all, older[i])
 		}
 	}

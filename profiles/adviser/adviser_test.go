@@ -57,6 +57,14 @@ func TestVerdicts(t *testing.T) {
 	if a.Judge(); a.Verdict != adviser.Undecided || strings.Contains(a.Sentence(), "[") {
 		t.Errorf("without an interval: %s", a.Sentence())
 	}
+	a.Risks = []string{"stability 3 not finite"}
+	if a.Judge(); a.Verdict != adviser.DoNotUse {
+		t.Errorf("a risk without an interval: %s", a.Sentence())
+	}
+	a.Risks, a.Criteria, a.Unjudged = nil, 15, 5
+	if text := a.Sentence(); !strings.Contains(text, "5 of 15 criteria could not be judged, because float32 itself fails there") {
+		t.Error(text)
+	}
 }
 
 func TestAdviceIsOneSentence(t *testing.T) {
@@ -133,6 +141,20 @@ func TestNewAdviceReplacesOld(t *testing.T) {
 	}
 	if want := []string{second.Brief(), other.Brief(), kept[2].Brief()}; len(kept) != 3 || !slices.Equal(got, want) || kept[2].Value != "fp16" && kept[1].Value != "fp16" {
 		t.Errorf("%q", got)
+	}
+}
+
+// A measurement with fewer trainings does not replace a better founded one of the same version.
+func TestTheBetterFoundedAdviceIsKept(t *testing.T) {
+	thorough, quick := some("bf16", 0.1, 0.2, "final loss +40 %"), some("bf16", -0.2, -0.1)
+	thorough.Trainings, quick.Trainings, quick.Measured = 9, 1, thorough.Measured.Add(time.Hour)
+	kept := adviser.Merge([]adviser.Advice{thorough}, []adviser.Advice{quick})
+	if len(kept) != 1 || len(kept[0].Risks) != 1 {
+		t.Errorf("%+v", kept)
+	}
+	quick.Version = "another"
+	if kept = adviser.Merge([]adviser.Advice{thorough}, []adviser.Advice{quick}); len(kept) != 1 || kept[0].Trainings != 1 {
+		t.Errorf("of another version: %+v", kept)
 	}
 }
 

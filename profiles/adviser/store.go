@@ -100,7 +100,10 @@ func (s Store) Add(ctx context.Context, newer []Advice) error {
 	}
 	m := newer[0].Machine
 	older, err := s.Load(ctx, m)
-	if err != nil {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled): // the file may be whole
+		return fmt.Errorf("keep the advice: %w", err)
+	case err != nil:
 		older = nil
 	}
 	text, err := json.MarshalIndent(document{schema, m.CPU, m.Processors, Merge(older, newer)}, "", "  ")

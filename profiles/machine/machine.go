@@ -59,3 +59,15 @@ type GPUDevice struct {
 	FreeBytes  int64  `json:"free_bytes,omitempty"`
 	FreeReason string `json:"free_reason,omitempty"` // why FreeBytes is missing
 }
+
+// Usable returns the memory that a new process may use, within the limit of its control group; known is false where the system
+// does not say.
+func (m Memory) Usable() (bytes int64, known bool) {
+	if m.Available <= 0 {
+		return m.Limit, m.Limit > 0
+	}
+	if m.Limit > 0 {
+		return min(m.Available, m.Limit), true
+	}
+	return m.Available, true
+}

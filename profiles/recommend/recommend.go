@@ -110,9 +110,7 @@ func of(row *profiles.AblationRow, a *profiles.Ablation, cautions func(key, valu
 		r.Memory = &memory
 	}
 	r.Requires = requires(a.Base, r.Key, r.Value, cautions)
-	if r.Value == row.On {
-		r.Caution = caution(row, a)
-	}
+	r.Caution = caution(row, a, r.Value == row.On)
 	return r, true
 }
 
@@ -139,19 +137,20 @@ func requires(v settings.Values, key, value string, cautions func(key, value str
 	return strings.Join(parts, "; ")
 }
 
-// caution says what a row does to the quality; empty if its interval holds 0.
-func caution(r *profiles.AblationRow, a *profiles.Ablation) string {
-	if r.QualityGroups == 0 || math.IsNaN(r.Quality) || !(r.QualityHigh < 0 || r.QualityLow > 0) {
+// caution says by how much the quality is worse with the value that is on, or off; empty if it is not, or the interval holds 0.
+func caution(r *profiles.AblationRow, a *profiles.Ablation, on bool) string {
+	change, low, high := r.Quality, r.QualityLow, r.QualityHigh
+	if !on {
+		change, low, high = -change, -high, -low
+	}
+	worse := high < 0 && a.Quality.Better == profiles.MoreIsBetter || low > 0 && a.Quality.Better == profiles.LessIsBetter
+	if r.QualityGroups == 0 || math.IsNaN(change) || !worse {
 		return ""
 	}
-	worse := r.QualityHigh < 0 && a.Quality.Better == profiles.MoreIsBetter || r.QualityLow > 0 && a.Quality.Better == profiles.LessIsBetter
-	if !worse {
-		return ""
-	}
-	return fmt.Sprintf("%s %+.2f over 100 iterations", strings.TrimSpace(a.Quality.Title+" "+a.Quality.Unit), r.Quality)
+	return fmt.Sprintf("%s %+.2f over 100 iterations", strings.TrimSpace(a.Quality.Title+" "+a.Quality.Unit), change)
 }
 
-// Action says what to do: "set amp = bf16", or "keep" for what is in force.
+// Action says what to do: "set amp = bf16", or that a value is in force.
 func (r *Recommendation) Action() string {
 	if r.Done {
 		return r.Key + " = " + r.Value + " is in force"
@@ -161,6 +160,9 @@ func (r *Recommendation) Action() string {
 
 // Gain says what it saves, or costs.
 func (r *Recommendation) Gain() string {
+	if r.Saved.Low < 0 && r.Saved.High > 0 {
+		return "no effect on the time"
+	}
 	if r.Saved.Value < 0 {
 		return "costs " + unit.Share(-r.Saved.Value) + " of the time"
 	}

@@ -88,3 +88,26 @@ func TestOtherJudgements(t *testing.T) {
 		t.Errorf("%v, %q", err, b.String())
 	}
 }
+
+// What is switched off and helps the quality comes with a warning, and what only frees memory saves no time.
+func TestRecommendationsDoNotHideWhatTheyCost(t *testing.T) {
+	a := compared(t, []settings.Assignment{{Key: "cache", Value: "true"}}, row("cache", "false", "true", 0.1, 0.08, 0.12), row("amp", "off", "bf16", -0.005, -0.02, 0.01))
+	a.Rows[0].QualityGroups, a.Rows[0].Quality, a.Rows[0].QualityLow, a.Rows[0].QualityHigh = 8, 0.5, 0.4, 0.6
+	a.Rows[1].OnBytes = 50e6
+	list := List(a, nil)
+	if len(list) != 2 {
+		t.Fatalf("%+v", list)
+	}
+	for _, r := range list {
+		switch r.Key {
+		case "cache":
+			if r.Value != "false" || !strings.Contains(r.Caution, "PSNR dB -0.50") {
+				t.Errorf("%+v", r)
+			}
+		case "amp":
+			if r.Gain() != "no effect on the time" || r.Caution != "" {
+				t.Errorf("%s: %+v", r.Gain(), r)
+			}
+		}
+	}
+}

@@ -78,19 +78,8 @@ const (
 
 // Fits reports whether the memory is there; true if that is not known.
 func (f *Foresight) Fits() bool {
-	available, known := Available(f.Free)
+	available, known := f.Free.Usable()
 	return !f.Known || !known || f.Memory.Total() <= available
-}
-
-// Available returns the memory that a new process may use, within the limit of its control group.
-func Available(m machine.Memory) (bytes int64, known bool) {
-	if m.Available <= 0 {
-		return m.Limit, m.Limit > 0
-	}
-	if m.Limit > 0 {
-		return min(m.Available, m.Limit), true
-	}
-	return m.Available, true
 }
 
 // Pace returns the median time of an iteration, and the 10th and 90th percentile; ok is false if none was

@@ -275,11 +275,11 @@ func (r *Reconstruction) finalOutput(ctx context.Context) ([]float32, error) {
 	return got, nil
 }
 
-// roomForFinal reports whether there is memory for a final pass beside the run: two more copies of the weights,
-// the results of all layers and two planes. Where the system does not say, there is.
+// roomForFinal reports whether there is memory for a final pass beside the run: three more copies of the weights (folded, packed
+// and those of the file), the results of all layers before and after their packing, and two planes. Where the system does not say, there is.
 func (r *Reconstruction) roomForFinal() bool {
-	free := machine.ReadMemory().Available
-	if free <= 0 {
+	free, known := machine.ReadMemory().Usable()
+	if !known {
 		return true
 	}
 	m := r.Memory()

@@ -50,7 +50,7 @@ func needsOf(maker workload.Maker) func(context.Context, settings.Values) (neede
 		if !ok {
 			return 0, 0
 		}
-		available, _ = bench.Available(f.Free)
+		available, _ = f.Free.Usable()
 		return f.Memory.Total(), available
 	}
 }
@@ -58,7 +58,7 @@ func needsOf(maker workload.Maker) func(context.Context, settings.Values) (neede
 // memoryText says what memory a run needs, and what there is.
 func memoryText(f *bench.Foresight) string {
 	size := func(bytes int64) string { return strings.TrimSpace(unit.Bytes(bytes)) }
-	available, known := bench.Available(f.Free)
+	available, known := f.Free.Usable()
 	text := "about " + size(f.Memory.Total()) + " of memory"
 	switch {
 	case !known:
@@ -113,7 +113,7 @@ type foresightJSON struct {
 	Available *int64          `json:"available_bytes"`
 	Most      *int64          `json:"iterations_at_most"`
 	Sooner    bool            `json:"may_end_sooner"`
-	Iteration *foreseenPace   `json:"iteration_ms"` // after the first samples; null if it does not fit
+	Iteration *foreseenPace   `json:"iteration_ms"` // after the first samples; null if it does not fit or is too short
 	Seconds   *float64        `json:"seconds_at_most"`
 	Warnings  []string        `json:"warnings"`
 }
@@ -132,7 +132,7 @@ func describeForesight(f *bench.Foresight, preset string) *foresightJSON {
 		bytes := f.Memory.Total()
 		d.Bytes = &bytes
 	}
-	if available, known := bench.Available(f.Free); known {
+	if available, known := f.Free.Usable(); known {
 		d.Available = &available
 	}
 	if f.Most > 0 {
@@ -169,8 +169,10 @@ func writeForesight(w io.Writer, d *foresightJSON, f *bench.Foresight) error {
 	}
 	median, low, high, measured := f.Pace()
 	switch length, known := f.Length(median); {
-	case !measured:
+	case !measured && !f.Fits():
 		fmt.Fprintf(t, "time\tnot measured: the run does not fit\n")
+	case !measured:
+		fmt.Fprintf(t, "time\tnot measured: the run is too short for it\n")
 	case !known:
 		fmt.Fprintf(t, "time\t%s ms an iteration\n", inMilliseconds(median))
 	default:

@@ -1,7 +1,9 @@
 package suite
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"runtime/debug"
@@ -17,6 +19,7 @@ import (
 	"prismtop/sim/bench"
 	"prismtop/sim/nn"
 	"prismtop/sim/prism"
+	"prismtop/sim/workload"
 )
 
 // AMPOptions are what mixed precision is measured with.
@@ -139,7 +142,7 @@ const gradientEvery = 5
 
 // timed are the settings that the time of an iteration depends on, beside the size and amp.
 var timed = []string{"latent", "channels", "batch_norm", "loss", "normalize_loss", "sample_length", "pattern", "shared_spectrum", "fused_telescope", "pruned_fft",
-	"checkpointing", "fused_optimizer"}
+	"checkpointing", "fused_optimizer", "amsgrad", "noise", "measurement_cache", "fft_cache", "mask_cache"}
 
 // AMP adds the measurement of mixed precision, a step for each size.
 func (s *Suite) AMP(o AMPOptions, weight float64) {
@@ -193,7 +196,8 @@ func (s *Suite) ampAt(ctx context.Context, o AMPOptions, g AMPGeometry, progress
 	}
 	a := s.report.AMP
 	a.LearningRates = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(o.LearningRates), a.LearningRate))))
-	z := &AMPSize{Size: g.Size, ObjectSize: g.ObjectSize, Settings: map[string]string{}, Available: machine.ReadMemory().Available}
+	usable, _ := machine.ReadMemory().Usable()
+	z := &AMPSize{Size: g.Size, ObjectSize: g.ObjectSize, Settings: map[string]string{}, Available: usable}
 	for _, key := range timed {
 		z.Settings[key] = v.Get(key)
 	}
@@ -251,7 +255,8 @@ func (s *Suite) ampMemory(ctx context.Context, z *AMPSize, v settings.Values) er
 			most -= before
 			return &most, run.Memory(), "", nil
 		}
-		return nil, run.Memory(), reason, nil
+		_, _, why := machine.ReadResident()
+		return nil, run.Memory(), cmp.Or(reason, why), nil
 	}
 	off, _, reason, err := peak()
 	if err != nil {
@@ -343,7 +348,10 @@ func (s *Suite) trainRun(ctx context.Context, g AMPGeometry, mode, key string, r
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if err != nil { // it diverged
+		if err != nil && !errors.Is(err, workload.ErrDiverged) {
+			return nil, err
+		}
+		if err != nil {
 			t.Ended, t.NonFinite = i+1, t.NonFinite+1
 			break
 		}
@@ -429,8 +437,11 @@ func (s *Suite) scaler(ctx context.Context, g AMPGeometry, progress func(float64
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		if errors.Is(err, workload.ErrDiverged) {
+			break // the course so far is what there is
+		}
 		if err != nil {
-			break // it diverged; the course so far is what there is
+			return err
 		}
 		c.Iterations++
 		if rec.Flags&profiles.SkippedStep != 0 {

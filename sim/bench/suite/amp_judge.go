@@ -22,6 +22,8 @@ type AMPCriterion struct {
 	Measured     string            `json:"measured"`
 	Verdict      checklist.Verdict `json:"verdict"`
 	Reason       string            `json:"reason"`
+
+	far float64 // the worst: by how much it differs from float32, or how often something went wrong; infinite if it is not finite
 }
 
 // What the guide demands of mixed precision, and where it says "stable", what is taken for it.
@@ -98,6 +100,7 @@ func judgeMode(base, mode *Training, iterations int) []AMPCriterion {
 	if bad > 0 || float64(skipped) > wantedSkipped*float64(iterations*len(mode.Runs)) {
 		stable.Verdict = checklist.Fail
 	}
+	stable.far = float64(bad)*float64(iterations) + float64(skipped)
 	all := []AMPCriterion{rate.criterion(), loss.criterion(), ssim.criterion(), norm.criterion(), stable}
 	for i := range all {
 		all[i].LearningRate = mode.LearningRate
@@ -105,10 +108,10 @@ func judgeMode(base, mode *Training, iterations int) []AMPCriterion {
 	return all
 }
 
-// excuse takes back the failures that float32 shows against itself when it rounds otherwise.
+// excuse takes back the failures that float32 shows against itself when it rounds otherwise, to the same extent or more.
 func excuse(mode, control []AMPCriterion) {
 	for i := range mode {
-		if mode[i].Verdict == checklist.Fail && control[i].Verdict == checklist.Fail {
+		if mode[i].Verdict == checklist.Fail && control[i].Verdict == checklist.Fail && mode[i].far <= control[i].far {
 			mode[i].Verdict, mode[i].Reason = checklist.Impossible, "float32 with other rounding is as unlike itself: "+control[i].Measured
 		}
 	}
@@ -151,6 +154,9 @@ func (j *judged) criterion() AMPCriterion {
 		k.Measured = fmt.Sprintf("%.2fx", math.Exp(worst))
 	default:
 		k.Measured = fmt.Sprintf("%+.4f", worst)
+	}
+	if k.far = math.Abs(worst); math.IsNaN(worst) {
+		k.far = math.Inf(1)
 	}
 	k.Verdict, k.Reason = checklist.Fail, fmt.Sprintf("the worst of %s", unit.Plural(len(j.values), "training", "trainings"))
 	if math.Abs(worst) <= j.limit {
@@ -200,7 +206,11 @@ func (r *Report) adviceOn(z *AMPSize, m *AMPMode) adviser.Advice {
 		low, high := 1 / *m.Speedup.High - 1, 1 / *m.Speedup.Low - 1
 		a.Low, a.High = &low, &high
 	}
+	a.Trainings, a.Criteria = r.AMP.Seeds*len(r.AMP.LearningRates), len(m.Criteria)
 	for _, k := range m.Criteria {
+		if k.Verdict == checklist.Impossible {
+			a.Unjudged++
+		}
 		if k.Verdict == checklist.Fail {
 			a.Risks = append(a.Risks, fmt.Sprintf("%s %s at a learning rate of %s", k.Name, k.Measured, strconv.FormatFloat(k.LearningRate, 'g', -1, 64)))
 		}

@@ -24,8 +24,12 @@ type Criterion struct {
 // checklist judges a comparison by the acceptance list.
 func (c *Comparison) checklist() (all []Criterion) {
 	repeats := checklist.Repeats{N: c.Rounds, Unit: "rounds"}
+	quality := stats.Centre{Value: math.NaN()}
+	if c.PSNR != nil {
+		quality = c.PSNR.centre()
+	}
 	for _, k := range []checklist.Criterion{
-		checklist.Speedup(c.Speedup.centre(), repeats, c.mostSpeedup()), c.hits(), checklist.Quality(c.PSNR.centre(), "optimised less baseline, over the rounds' seeds"),
+		checklist.Speedup(c.Speedup.centre(), repeats, c.mostSpeedup()), c.hits(), checklist.Quality(quality, "optimised less baseline, over the rounds' seeds"),
 		c.memory(), checklist.Reproducible(c.Speedup.centre(), repeats),
 	} {
 		all = append(all, Criterion{c.Preset, c.Set, k.Name, k.Line, k.Wanted, k.Measured, k.Verdict, k.Reason})
@@ -62,9 +66,9 @@ func (c *Comparison) hits() checklist.Criterion {
 	asked := m.Hits + m.Misses
 	bound := checklist.Bound{}
 	if asked > 0 {
-		bound.Most = 1 - float64(r.Samples)/float64(asked)
-		bound.Reason = fmt.Sprintf("because %d measurements at %d different centres hit %.0f %% at most; the same pattern reaches 80 %% in 5 passes (--set passes=5)",
-			asked, r.Samples, 100*math.Max(0, bound.Most))
+		bound.Most = math.Max(0, 1-float64(r.Centres)/float64(asked))
+		bound.Reason = fmt.Sprintf("because %d measurements at %d different centres hit %.0f %% at most; a pattern that measures each centre once reaches 80 %% in 5 passes (--set passes=5)",
+			asked, r.Centres, 100*bound.Most)
 	}
 	return checklist.Hits(m.Hits, m.Misses, bound)
 }

@@ -48,13 +48,13 @@ var quantities = map[string]quantity{
 	"speedup_phase5":          {"preset phase5, runs by turns", compared("phase5", Documented, func(c *Comparison) Interval { return c.Speedup })},
 	"standard_baseline_s":     {"preset standard, baseline: median of the runs, least to most", compared("standard", Documented, func(c *Comparison) Interval { return c.Baseline.interval(1) })},
 	"standard_optimized_s":    {"preset standard, optimised: median of the runs, least to most", compared("standard", Documented, func(c *Comparison) Interval { return c.Optimized.interval(1) })},
-	"standard_baseline_ms":    {"preset standard, baseline: median of the runs, least to most", compared("standard", Documented, func(c *Comparison) Interval { return c.Baseline.interval(10) })},
-	"standard_optimized_ms":   {"preset standard, optimised: median of the runs, least to most", compared("standard", Documented, func(c *Comparison) Interval { return c.Optimized.interval(10) })},
-	"standard_baseline_rate":  {"preset standard, baseline: median of the runs, least to most", compared("standard", Documented, func(c *Comparison) Interval { return c.Baseline.inverse(100) })},
-	"standard_optimized_rate": {"preset standard, optimised: median of the runs, least to most", compared("standard", Documented, func(c *Comparison) Interval { return c.Optimized.inverse(100) })},
+	"standard_baseline_ms":    {"preset standard, baseline: median of the runs, least to most", compared("standard", Documented, func(c *Comparison) Interval { return c.Baseline.interval(1e3 / c.samples()) })},
+	"standard_optimized_ms":   {"preset standard, optimised: median of the runs, least to most", compared("standard", Documented, func(c *Comparison) Interval { return c.Optimized.interval(1e3 / c.samples()) })},
+	"standard_baseline_rate":  {"preset standard, baseline: median of the runs, least to most", compared("standard", Documented, func(c *Comparison) Interval { return c.Baseline.inverse(c.samples()) })},
+	"standard_optimized_rate": {"preset standard, optimised: median of the runs, least to most", compared("standard", Documented, func(c *Comparison) Interval { return c.Optimized.inverse(c.samples()) })},
 	"standard_baseline_hits":  {"preset standard, cleared after every measurement: counted", hitRate("standard", 0)},
 	"standard_optimized_hits": {"preset standard: counted", hitRate("standard", 1)},
-	"psnr_standard":           {"preset standard: optimised less baseline, over the rounds' seeds", compared("standard", Documented, func(c *Comparison) Interval { return c.PSNR })},
+	"psnr_standard":           {"preset standard: optimised less baseline, over the rounds' seeds", psnrOfStandard},
 	"peak_mb":                 {"resident memory of the process, all runs together", peak},
 	"phase5_baseline_s":       {"preset phase5, baseline: median of the runs, least to most", compared("phase5", Documented, func(c *Comparison) Interval { return c.Baseline.interval(1) })},
 	"phase5_optimized_s":      {"preset phase5, optimised: median of the runs, least to most", compared("phase5", Documented, func(c *Comparison) Interval { return c.Optimized.interval(1) })},
@@ -104,6 +104,9 @@ func (s Seconds) inverse(number float64) Interval {
 	return Interval{number / s.Median, &low, &high}
 }
 
+// samples is the number of samples of a run.
+func (c *Comparison) samples() float64 { return float64(c.Results[0][0].Samples) }
+
 func fromModel(get func(*Model) Interval) func(*Report) (Interval, bool) {
 	return func(r *Report) (Interval, bool) {
 		if r.Model == nil {
@@ -140,6 +143,14 @@ func compared(preset string, set Set, get func(*Comparison) Interval) func(*Repo
 		}
 		return Interval{}, false
 	}
+}
+
+func psnrOfStandard(r *Report) (Interval, bool) {
+	c := r.of("standard", Documented)
+	if c == nil || c.PSNR == nil {
+		return Interval{}, false
+	}
+	return *c.PSNR, true
 }
 
 // measurementCache returns the cache of a side's typical run.
@@ -190,7 +201,7 @@ func ampWorst(of func(base, mode *TrainRun) float64) func(*Report) (Interval, bo
 		if r.AMP == nil || len(r.AMP.Sizes) == 0 {
 			return Interval{}, false
 		}
-		z := &r.AMP.Sizes[len(r.AMP.Sizes)-1]
+		z := largest(r.AMP.Sizes)
 		base, mode := z.training("off", r.AMP.LearningRate), z.training("bf16", r.AMP.LearningRate)
 		if base == nil || mode == nil {
 			return Interval{}, false
@@ -209,6 +220,17 @@ func ampWorst(of func(base, mode *TrainRun) float64) func(*Report) (Interval, bo
 		}
 		return Interval{worst, &low, &high}, true
 	}
+}
+
+// largest returns the largest size.
+func largest(sizes []AMPSize) *AMPSize {
+	z := &sizes[0]
+	for i := range sizes {
+		if sizes[i].Size > z.Size {
+			z = &sizes[i]
+		}
+	}
+	return z
 }
 
 func inferenceSpeedup(r *Report) (Interval, bool) {

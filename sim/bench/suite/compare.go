@@ -29,8 +29,8 @@ type Comparison struct {
 	// to 100; both from the rounds' ratios.
 	Speedup Interval `json:"speedup"`
 	Percent Interval `json:"time_saved_percent"`
-	// PSNR is optimised less baseline, over the rounds' seeds.
-	PSNR Interval `json:"psnr_difference_db"`
+	// PSNR is optimised less baseline, over the rounds' seeds; nil if it was not measured in each of them.
+	PSNR *Interval `json:"psnr_difference_db"`
 
 	Results [2][]Result `json:"results"` // of the rounds, baseline first
 
@@ -130,8 +130,9 @@ func (c *Comparison) judge() {
 	centre := stats.SignedRank(ratios)
 	c.Speedup = intervalOf(centre, math.Exp)
 	c.Percent = intervalOf(centre, func(v float64) float64 { return 100 * -math.Expm1(-v) })
-	if len(differences) > 0 {
-		c.PSNR = intervalOf(stats.SignedRank(differences), func(v float64) float64 { return v })
+	if len(differences) == c.Rounds {
+		d := intervalOf(stats.SignedRank(differences), func(v float64) float64 { return v })
+		c.PSNR = &d
 	}
 }
 

@@ -66,7 +66,7 @@ func always(*Report) bool          { return true }
 // part returns a writer of a part of a report as JSON.
 func part(take func(r, of *Report)) func(*Report, io.Writer) error {
 	return func(r *Report, w io.Writer) error {
-		of := &Report{Schema: r.Schema, Version: r.Version, Build: r.Build, Started: r.Started, Seconds: r.Seconds, Complete: r.Complete, Ended: r.Ended, Machine: r.Machine,
+		of := &Report{Schema: r.Schema, Version: r.Version, Build: r.Build, Started: r.Started, Seconds: r.Seconds, Complete: r.Complete, Ended: r.Ended, Changed: r.Changed, Machine: r.Machine,
 			Comparisons: []Comparison{}, Effects: []Effect{}, Checklist: []Criterion{}, Claims: []Claim{}}
 		take(r, of)
 		return export.WriteObject(w, of)

@@ -88,9 +88,12 @@ func (s *Suite) inference(ctx context.Context, preset string, progress func(floa
 		if err != nil {
 			return err
 		}
-		if n.Iterations++; n.Iterations%16 == 1 {
+		n.Iterations++
+		if rec.InUnit == 0 || n.Iterations%16 == 1 || out.Finished {
 			memory := run.Memory()
 			n.TrainingMemory = max(n.TrainingMemory, memory.Total())
+		}
+		if n.Iterations%16 == 1 {
 			progress(0.6 * min(1, float64(n.Iterations)/all))
 		}
 		if out.Finished {

@@ -45,10 +45,48 @@ func TestTheGuidesRulesAreJudged(t *testing.T) {
 		t.Errorf("float32 does not converge: %s", got)
 	}
 	// What float32 does to itself by rounding is not a mode's fault.
-	mode := judgeMode(base, trainedAs("bf16", 0.02, 0.2, 0.4, 10), 100)
+	mode := judgeMode(base, trainedAs("bf16", 0.02, 0.125, 0.4, 10), 100)
 	excuse(mode, judgeMode(base, trainedAs(Control, 0.02, 0.13, 0.5, 10), 100))
 	if got := verdicts(mode); got != "P-FPP" || !strings.HasSuffix(mode[1].Reason, "+30.0 %") {
 		t.Errorf("%s: %+v", got, mode)
+	}
+	// Beyond that it is.
+	for _, final := range []float64{0.2, math.Inf(1)} {
+		mode = judgeMode(base, trainedAs("bf16", 0.02, final, 0.5, 10), 100)
+		excuse(mode, judgeMode(base, trainedAs(Control, 0.02, 0.13, 0.5, 10), 100))
+		if got := verdicts(mode); got != "PFPPP" {
+			t.Errorf("a final loss of %g: %s", final, got)
+		}
+	}
+}
+
+// What was not measured passes no criterion, and each pass over a pattern measures the same centres.
+func TestTheAcceptanceListKnowsWhatItDoesNotKnow(t *testing.T) {
+	run := func(hits, misses int64) Result {
+		return Result{Samples: 300, Centres: 100, Seconds: 1, Phases: map[string]float64{}, RSSReason: "unknown",
+			Caches: map[string]Cache{"measurement": {Enabled: true, Hits: hits, Misses: misses}}}
+	}
+	c := &Comparison{Preset: "standard", Set: Documented, Results: [2][]Result{{run(0, 300)}, {run(200, 100)}}}
+	c.judge()
+	if c.PSNR != nil {
+		t.Errorf("a PSNR of %+v", c.PSNR)
+	}
+	for _, k := range c.checklist() {
+		switch k.Name {
+		case "no quality regression":
+			if k.Verdict != checklist.Fail || k.Reason != "PSNR was not measured" {
+				t.Errorf("%+v", k)
+			}
+		case "cache hit rate":
+			if k.Verdict != checklist.Impossible || !strings.Contains(k.Reason, "300 measurements at 100 different centres hit 67 % at most") {
+				t.Errorf("%+v", k)
+			}
+		}
+	}
+	// Where the pattern allows it, too few hits are a failure.
+	c.Results[1][0].Caches["measurement"] = Cache{Enabled: true, Hits: 600, Misses: 400}
+	if k := c.hits(); k.Verdict != checklist.Fail {
+		t.Errorf("%+v", k)
 	}
 }
 

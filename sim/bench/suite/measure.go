@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"prismtop/profiles"
@@ -42,6 +43,18 @@ const (
 // documented are the settings of the set Documented, besides the cache of measurements.
 var documented = []string{"measurement_cache", "fft_cache", "mask_cache"}
 
+// Fixed returns the settings that the sides of a set decide, and the user cannot.
+func (set Set) Fixed() (keys []string) {
+	for _, side := range []Side{Baseline, Optimized} {
+		for _, a := range set.assignments(side) {
+			if !slices.Contains(keys, a.Key) {
+				keys = append(keys, a.Key)
+			}
+		}
+	}
+	return keys
+}
+
 // assignments returns the settings of a side.
 func (set Set) assignments(side Side) []settings.Assignment {
 	off, on := prism.Table.Everything()
@@ -68,7 +81,8 @@ type Result struct {
 
 	Settings map[string]string `json:"settings"`
 
-	Samples    int   `json:"samples"`
+	Samples    int   `json:"samples"` // of all passes
+	Centres    int   `json:"centres"` // of one pass: at each the object is measured
 	Iterations int64 `json:"iterations"`
 
 	PrepareSeconds float64 `json:"prepare_seconds"` // before the first iteration
@@ -105,9 +119,14 @@ type Cache struct {
 	Bytes   int64    `json:"bytes"`
 }
 
-// measure runs a workload from its first iteration to its last.
+// measure runs a workload from its first iteration to its last, on a side of a set.
 func (s *Suite) measure(ctx context.Context, preset string, set Set, side Side, seed uint64, progress func(float64)) (*Result, error) {
-	sets := append(set.assignments(side), settings.Assignment{Key: "seed", Value: fmt.Sprint(seed)})
+	return s.measureWith(ctx, preset, set, side, seed, set.assignments(side), progress)
+}
+
+// measureWith is measure with the assignments of the caller.
+func (s *Suite) measureWith(ctx context.Context, preset string, set Set, side Side, seed uint64, sets []settings.Assignment, progress func(float64)) (*Result, error) {
+	sets = append(sets, settings.Assignment{Key: "seed", Value: fmt.Sprint(seed)})
 	v, err := s.options.Settings(preset, sets)
 	if err != nil {
 		return nil, err
@@ -126,7 +145,7 @@ func (s *Suite) measure(ctx context.Context, preset string, set Set, side Side, 
 	if err := m.follow(ctx, run); err != nil {
 		return nil, err
 	}
-	r.Samples = info.AllUnits()
+	r.Samples, r.Centres = info.AllUnits(), info.Units
 	r.complete()
 	return r, r.compare(ctx, run)
 }
@@ -165,12 +184,15 @@ func (f *follower) follow(ctx context.Context, run *sim.Run) error {
 			for p, ns := range rec.Phases {
 				phases[p] += ns
 			}
+			// Each sample adds to the caches, and the first one has a plan of its own.
+			if rec.InUnit == 0 || r.Iterations%16 == 1 || over {
+				memory := run.Memory()
+				r.MemoryBytes = max(r.MemoryBytes, memory.Total())
+			}
 			if f.clears {
 				run.ClearCaches()
 			}
 			if r.Iterations%16 == 1 {
-				memory := run.Memory()
-				r.MemoryBytes = max(r.MemoryBytes, memory.Total())
 				f.progress(min(1, float64(r.Iterations)/f.all))
 			}
 		}

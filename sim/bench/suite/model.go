@@ -112,9 +112,9 @@ func (s *Suite) model(ctx context.Context, progress func(float64)) error {
 	return nil
 }
 
-// measureDefault runs a workload with the program's defaults.
+// measureDefault runs a workload with the program's defaults and the user's settings.
 func (s *Suite) measureDefault(ctx context.Context, preset string, progress func(float64)) (*Result, error) {
-	return s.measure(ctx, preset, Everything, Optimized, 1, progress)
+	return s.measureWith(ctx, preset, Everything, Optimized, 1, nil, progress)
 }
 
 // create times the making of the decoder.

@@ -25,7 +25,8 @@ type Options struct {
 
 	Build     history.Build
 	Processor machine.CPU
-	GPUReason string // why no GPU is used
+	GPUReason string   // why no GPU is used
+	Changed   []string // settings of the user that differ from those of the presets, as key=value
 
 	Rounds int           // of each comparison: one run of either side in each
 	Time   time.Duration // of each measurement of iterations
@@ -46,7 +47,8 @@ type Report struct {
 	Started  string        `json:"started"` // RFC 3339
 	Seconds  float64       `json:"seconds"` // of the whole measurement
 	Complete bool          `json:"complete"`
-	Ended    string        `json:"ended,omitempty"` // why it is not complete
+	Ended    string        `json:"ended,omitempty"`  // why it is not complete
+	Changed  []string      `json:"changed_settings"` // from those of the presets, as key=value; with any, the workloads are not the documents'
 	Machine  Machine       `json:"machine"`
 
 	Model       *Model       `json:"model"`
@@ -109,7 +111,7 @@ func New(o Options) *Suite {
 		model = o.Processor.Reason
 	}
 	s.report = &Report{
-		Schema: Schema, Version: o.Build.Version, Build: o.Build, Started: s.began.UTC().Format(time.RFC3339), Comparisons: []Comparison{}, Effects: []Effect{},
+		Schema: Schema, Changed: append([]string{}, o.Changed...), Version: o.Build.Version, Build: o.Build, Started: s.began.UTC().Format(time.RFC3339), Comparisons: []Comparison{}, Effects: []Effect{},
 		Checklist: []Criterion{}, Claims: []Claim{},
 		Machine: Machine{CPU: model, Processors: machine.Processors(), GPUReason: o.GPUReason, System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version()},
 	}

@@ -14,7 +14,7 @@ import (
 	"prismtop/profiles/visible"
 )
 
-// number formats a number with about three significant digits and no exponent.
+// number formats a number with about three significant digits, and with an exponent only below 0.0001.
 func number(v float64) string {
 	a := math.Abs(v)
 	switch {
@@ -53,6 +53,9 @@ func (r *Report) heading(b *strings.Builder, title string) {
 		fmt.Fprintf(b, "other programs took %.1f %% of the processors meanwhile\n", 100**m.ForeignCPU)
 	} else {
 		fmt.Fprintf(b, "other programs' share of the processors is unknown: %s\n", m.ForeignCPUReason)
+	}
+	if len(r.Changed) > 0 {
+		fmt.Fprintf(b, "with %s: not the documents' workloads\n", visible.Text(strings.Join(r.Changed, ", ")))
 	}
 	if !r.Complete {
 		fmt.Fprintf(b, "NOT COMPLETE: %s; what was measured before is here\n", visible.Text(r.Ended))
@@ -197,7 +200,9 @@ func (r *Report) comparisons(b *strings.Builder) {
 			fmt.Sprintf("  time per sample\t%.2f ms\t%.2f ms", base.SampleMS, optimized.SampleMS),
 			fmt.Sprintf("  measurement cache\t%s\t%s", base.Caches["measurement"].text(), optimized.Caches["measurement"].text()),
 			fmt.Sprintf("  PSNR, median\t%s\t%s", optional(medianPSNR(c.Results[0]), 2, " dB"), optional(medianPSNR(c.Results[1]), 2, " dB")))
-		fmt.Fprintf(b, "  PSNR, optimised less baseline from the same seed: %s\n", c.PSNR.text(" dB", 2))
+		if c.PSNR != nil {
+			fmt.Fprintf(b, "  PSNR, optimised less baseline from the same seed: %s\n", c.PSNR.text(" dB", 2))
+		}
 		fmt.Fprintf(b, "  speed-up %s; time saved %s; %+.0f %% faster\n\n", c.Speedup.text("x", 2), c.Percent.text(" %", 1), 100*(c.Speedup.Value-1))
 	}
 	if m := r.Measurement; m != nil {
@@ -291,6 +296,9 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 	fmt.Fprintf(&b, "prismtop %s on %s (%s, %d threads, %s), %s. ", r.Version, visible.Text(m.CPU), orNone(m.Kernels), m.Threads, m.System, r.Started[:10])
 	if m.ForeignCPU != nil {
 		fmt.Fprintf(&b, "Other programs took %.1f %% of the processors meanwhile.", 100**m.ForeignCPU)
+	}
+	if len(r.Changed) > 0 {
+		fmt.Fprintf(&b, " **With %s: not the documents' workloads.**", visible.Text(strings.Join(r.Changed, ", ")))
 	}
 	if !r.Complete {
 		fmt.Fprintf(&b, " **Not complete: %s.**", visible.Text(r.Ended))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,7 +30,7 @@ type ampFlags struct {
 func ampPart() *part {
 	standard := suite.DefaultAMP()
 	return &part{
-		use: "amp", short: "Measure mixed precision by image size, and advise for or against it on this machine",
+		use: "amp", aside: true, short: "Measure mixed precision by image size, and advise for or against it on this machine",
 		long: "Measure what each mode of mixed precision does, by image size: the time of an iteration by turns, memory by the plan\n" +
 			"and resident, and trainings from float32's weights, at several learning rates: convergence, final loss and SSIM, judged\n" +
 			"by the rules of PRISM's guide, gradient norms, skipped steps and the gradient scaler's course (docs/benchmarks.md).\n" +
@@ -73,7 +74,9 @@ func (f *ampFlags) check(of *suiteFlags) error {
 		if err := suite.CheckAMP(of.settings, g); err != nil {
 			return fmt.Errorf("flag --sizes: %s: %w", text, err)
 		}
-		f.sized = append(f.sized, g)
+		if !slices.Contains(f.sized, g) {
+			f.sized = append(f.sized, g)
+		}
 	}
 	switch {
 	case len(f.sizes) == 0:

@@ -84,7 +84,7 @@ func TestThePlotIsOfOneWork(t *testing.T) {
 		t.Errorf("one measurement of each work: %s", text)
 	}
 	var b bytes.Buffer
-	if err := writePast(&b, nil, 2, false, "x"); err != nil || !strings.Contains(b.String(), "2 other entries aside") {
+	if err := writePast(&b, nil, 2, false, "x"); err != nil || !strings.Contains(b.String(), "leave out 2 entries.\n") {
 		t.Errorf("%v, %s", err, b.String())
 	}
 }

@@ -116,7 +116,7 @@ func historyCommand() *cobra.Command {
 	var f pastFlags
 	cmd := &cobra.Command{
 		Use: "history", Short: "Show what benchmarks measured before, as a table and a plot", Args: cli.NoArguments,
-		Long: "Show the results of bench model, performance, baseline, optimized, compare, all and check, each of which appends to\n" +
+		Long: "Show the results of bench model, performance, baseline, optimized, compare, all, claims and check, each of which appends to\n" +
 			"the history: the table of versions of PRISM's baseline-v0.2.0.md, and the time of an iteration over the\n" +
 			"measurements of the work that was measured most. Other machines are left out unless --machine names them.",
 		Example: "prismtop bench history\nprismtop bench history --machine all --work performance --json",
@@ -185,7 +185,7 @@ func writePast(w io.Writer, entries []history.Entry, hidden int, machines bool, 
 	if len(entries) == 0 {
 		fmt.Fprintf(&b, "No measurement is in the history %s", visible.Text(path))
 		if hidden > 0 {
-			fmt.Fprintf(&b, ", %s aside: --machine all shows every machine's", unit.Plural(hidden, "other entry", "other entries"))
+			fmt.Fprintf(&b, "; --machine (this, unless it is given), --preset and --work leave out %s", unit.Plural(hidden, "entry", "entries"))
 		}
 		b.WriteString(".\nprismtop bench performance makes the first.\n")
 		_, err := io.WriteString(w, b.String())
@@ -205,7 +205,7 @@ func writePast(w io.Writer, entries []history.Entry, hidden int, machines bool, 
 		}
 	}
 	if hidden > 0 {
-		fmt.Fprintf(&b, "\n%s more: --machine all shows every machine's\n", unit.Plural(hidden, "entry", "entries"))
+		fmt.Fprintf(&b, "\n%s more: --machine (this, unless it is given), --preset and --work leave them out\n", unit.Plural(hidden, "entry", "entries"))
 	}
 	b.WriteString(plotted(entries, terminal.Columns(w)))
 	_, err := io.WriteString(w, b.String())

@@ -48,6 +48,8 @@ type part struct {
 	extra func(*cobra.Command, *suiteFlags) // flags of its own
 	plan  func(*suite.Suite, *suiteFlags, func(*profiles.Event))
 	text  func(*suite.Report, io.Writer) error
+	sides bool     // it has workloads without and with optimisations, whose settings are fixed
+	aside bool     // its results are none for the history
 	tapes bool     // the profile's files are written
 	files []string // what the names of its files begin with; nil for all
 }
@@ -59,7 +61,6 @@ func (f *suiteFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.output, "output", "", "folder for the files, made if it is not there; none are written without")
 	flags.BoolVar(&f.force, "force", false, "replace files of the same names in the folder")
 	flags.BoolVar(&f.json, "json", false, "the result as one JSON object (docs/benchmarks.md)")
-	f.history.register(flags)
 }
 
 // rounds defines the flags of a comparison.
@@ -79,7 +80,7 @@ func setFlag(cmd *cobra.Command, f *suiteFlags) {
 // suiteCommands returns bench baseline, optimized, compare, profile, all and claims.
 func suiteCommands() []*cobra.Command {
 	side := func(side suite.Side, report func(*suite.Report) *suite.Result, title string) *part {
-		return &part{extra: setFlag,
+		return &part{extra: setFlag, sides: true,
 			plan: func(s *suite.Suite, f *suiteFlags, _ func(*profiles.Event)) {
 				s.Side("standard", suite.Set(f.set), side, 1)
 			},
@@ -110,7 +111,7 @@ func suiteCommands() []*cobra.Command {
 		text:    func(r *suite.Report, w io.Writer) error { return r.WriteModel(w) },
 		files:   []string{"performance_baseline"},
 	}, {
-		use: "compare", short: "Run PRISM's workloads without and with its optimisations, by turns",
+		use: "compare", sides: true, short: "Run PRISM's workloads without and with its optimisations, by turns",
 		long: "Run a workload without and with optimisations by turns, whole runs from the same seeds, and report times,\n" +
 			"speed-up and time saved with 95 % intervals, and PRISM's acceptance list, judged (docs/benchmarks.md).",
 		example: "prismtop bench compare\nprismtop bench compare --preset phase5 --rounds 6\nprismtop bench compare --optimizations all --json",
@@ -127,7 +128,7 @@ func suiteCommands() []*cobra.Command {
 		text:  func(r *suite.Report, w io.Writer) error { return r.WriteComparison(w) },
 		files: []string{"phase5_comparison"},
 	}, {
-		use: "inference", short: "Prepare a trained decoder for its output alone, and measure what that gives",
+		use: "inference", aside: true, short: "Prepare a trained decoder for its output alone, and measure what that gives",
 		long: "Train a workload and compare the decoder's forward pass in training mode, in evaluation mode, and with the batch\n" +
 			"normalisations of either folded into the convolutions: outputs, time by turns with intervals, memory. It fails if\n" +
 			"folding changes an output by more than rounding (docs/benchmarks.md).",
@@ -142,7 +143,7 @@ func suiteCommands() []*cobra.Command {
 		text:  func(r *suite.Report, w io.Writer) error { return r.WriteInference(w) },
 		files: []string{"inference_"},
 	}, {
-		use: "profile", short: "Profile PRISM's profiling workload: phases, steps, timeline",
+		use: "profile", aside: true, short: "Profile PRISM's profiling workload: phases, steps, timeline",
 		long: "Run the preset profiling with all optimisations and list what its time went to. With --output the folder gets\n" +
 			"profiling/ with a Chrome trace, scalars for TensorBoard and the lists.",
 		example: "prismtop bench profile --output reports",
@@ -151,7 +152,7 @@ func suiteCommands() []*cobra.Command {
 		tapes:   true,
 		files:   []string{"profiling"},
 	}, {
-		use: "all", short: "Run PRISM's documented benchmark whole, and put its claims beside the measurements", whole: true, tapes: true,
+		use: "all", short: "Run PRISM's documented benchmark whole, and put its claims beside the measurements", whole: true, sides: true, tapes: true,
 		long: "Measure everything that PRISM's documents describe: the model's baseline, the standard workload without and with\n" +
 			"optimisations, both and the remeasure pattern by turns, one measurement with and without its cache, single\n" +
 			"optimisations, the profile. With --output the files have the documents' names (docs/benchmarks.md). Ctrl+c keeps\n" +
@@ -164,8 +165,8 @@ func suiteCommands() []*cobra.Command {
 		plan: planAll,
 		text: func(r *suite.Report, w io.Writer) error { return r.WriteMaster(w) },
 	}, {
-		use: "claims", short: "Put every figure that PRISM's documents claim beside what is measured here", whole: true,
-		files: []string{"performance_baseline", "phase5_comparison", "phase5_master", "claims", "report", "benchmark"},
+		use: "claims", short: "Put every figure that PRISM's documents claim beside what is measured here", whole: true, sides: true,
+		files: []string{"performance_baseline", "phase5_comparison", "phase5_master", "inference_", "claims", "report", "benchmark"},
 		long: "Measure what bench all does, except for the profile, and print each figure of PRISM's documents with its line, what\n" +
 			"it refers to, what was measured here with its interval, and how the two differ. --list only prints the claims.",
 		example: "prismtop bench claims\nprismtop bench claims --list --json",
@@ -215,6 +216,9 @@ func (p *part) command() *cobra.Command {
 	cmd := &cobra.Command{Use: p.use, Short: p.short, Long: p.long, Example: p.example, Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.run(cmd, f) }}
 	f.register(cmd)
+	if !p.aside {
+		f.history.register(cmd.Flags())
+	}
 	if p.extra != nil {
 		p.extra(cmd, f)
 	}
@@ -254,6 +258,31 @@ func (f *suiteFlags) check() error {
 	return err
 }
 
+// checkSides returns an error for a setting that the sides of a comparison decide.
+func (f *suiteFlags) checkSides() error {
+	fixed := append(suite.Set(f.set).Fixed(), "seed")
+	for _, set := range f.sets {
+		if key, _, _ := strings.Cut(set, "="); slices.Contains(fixed, strings.TrimSpace(key)) {
+			return fmt.Errorf("flag --set: %s: the comparison decides it: off, on, or the same on both sides", strings.TrimSpace(key))
+		}
+	}
+	return nil
+}
+
+// changed returns the settings in which the standard workload differs from its preset, as key=value.
+func (f *suiteFlags) changed(v settings.Values) (all []string) {
+	p, err := workloads.Presets().Lookup("standard")
+	if err != nil {
+		return nil
+	}
+	for _, k := range v.Keys() {
+		if v.Get(k.Name) != p.Settings.Get(k.Name) {
+			all = append(all, k.Name+"="+v.Get(k.Name))
+		}
+	}
+	return all
+}
+
 // settings returns the settings of a workload of PRISM with the environment's, the user's, and sets.
 func (f *suiteFlags) settings(name string, sets []settings.Assignment) (settings.Values, error) {
 	v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: name, Env: os.Environ(), EnvOthers: cli.OtherEnvironment, Sets: f.sets})
@@ -265,7 +294,11 @@ func (f *suiteFlags) settings(name string, sets []settings.Assignment) (settings
 
 // run measures and reports.
 func (p *part) run(cmd *cobra.Command, f *suiteFlags) error {
-	if err := f.check(); err != nil {
+	err := f.check()
+	if err == nil && p.sides {
+		err = f.checkSides()
+	}
+	if err != nil {
 		return cli.BadUsage(err)
 	}
 	ctx := cmd.Context()
@@ -288,7 +321,7 @@ func (p *part) run(cmd *cobra.Command, f *suiteFlags) error {
 	defer out.discard()
 	shown := newProgress(cmd)
 	defer shown.end()
-	s := suite.New(suite.Options{Maker: maker, Settings: f.settings, Build: cli.Build(), Processor: features.Detect(), GPUReason: device.Reason,
+	s := suite.New(suite.Options{Maker: maker, Settings: f.settings, Build: cli.Build(), Processor: features.Detect(), GPUReason: device.Reason, Changed: f.changed(v),
 		Rounds: f.rounds, Time: time.Duration(f.seconds * float64(time.Second)),
 		Progress: func(what string, done float64, left time.Duration) {
 			text := ""
@@ -321,6 +354,7 @@ func (p *part) print(w io.Writer, r *suite.Report, asJSON bool) error {
 // suiteOutput is the folder of a report.
 type suiteOutput struct {
 	outputFolder
+	checked []string // names of files that may be written
 	exports *files.Exports
 }
 
@@ -341,7 +375,8 @@ func (p *part) open(f *suiteFlags) (*suiteOutput, error) {
 	if f.output == "" {
 		return o, nil
 	}
-	if err := o.prepare(p.names(), f.force); err != nil {
+	o.checked = p.names()
+	if err := o.prepare(o.checked, f.force); err != nil {
 		return nil, err
 	}
 	if !p.tapes {
@@ -397,6 +432,11 @@ func (o *suiteOutput) write(r *suite.Report, whole bool) error {
 	names, data, broken := r.Files(whole)
 	if broken != nil {
 		return errors.Join(err, broken)
+	}
+	for _, name := range names { // those of the folder were looked at before anything was measured
+		if !slices.Contains(o.checked, name) {
+			return errors.Join(err, fmt.Errorf("flag --output: %s was not checked before the measurement, and is not written", name))
+		}
 	}
 	return errors.Join(err, o.outputFolder.write(names, data))
 }
