@@ -2,9 +2,9 @@ package tasks
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"prismtop/profiles/visible"
 )
@@ -35,16 +35,19 @@ type Faults []Fault
 // mostFaults bounds the lines of an error.
 const mostFaults = 20
 
-// Error has a line for each mistake, up to twenty.
-func (f Faults) Error() string {
-	var lines []string
+// Error has a line for each mistake, up to twenty, as errors.Join does.
+func (f Faults) Error() string { return errors.Join(f.Unwrap()...).Error() }
+
+// Unwrap returns the mistakes that Error shows.
+func (f Faults) Unwrap() []error {
+	var all []error
 	for _, fault := range f[:min(len(f), mostFaults)] {
-		lines = append(lines, fault.Error())
+		all = append(all, fault)
 	}
 	if more := len(f) - mostFaults; more > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more", more))
+		all = append(all, fmt.Errorf("%s:%d and below: %d more mistakes", visible.Text(f[mostFaults].File), f[mostFaults].Line, more))
 	}
-	return strings.Join(lines, "\n")
+	return all
 }
 
 // sorted returns the mistakes in the order of the file; nil for none.

@@ -427,25 +427,42 @@ func (l *list) overrides(t *Task, cells []cell, at finder) {
 	}
 	c, has := at(overridesColumn)
 	all := []cell{c}
-	if len(cells) > last+1 {
-		more := cells[last+1:]
-		switch {
-		case empty(more):
-		case has && l.columns[last] == overridesColumn:
-			for i := range t.Row {
-				if t.Row[i].Column == overridesColumn {
-					for _, m := range more {
-						t.Row[i].Value += "," + m.value
-					}
-				}
-			}
-			all = append(all, more...)
-		default:
+	if more := cells[min(last+1, len(cells)):]; !empty(more) {
+		if !has || l.columns[last] != overridesColumn {
 			l.fault(more[0].line, more[0].column, "", "%d cells, the header has %d: put a cell with commas in double quotes", len(cells), last+1)
 			return
+		}
+		all = append(all, more...)
+		if rest, whole := l.unquoted(all); whole {
+			all = []cell{rest}
+		}
+		for i := range t.Row {
+			if t.Row[i].Column == overridesColumn {
+				t.Row[i].Value = joined(all)
+			}
 		}
 	}
 	for _, c := range all {
 		l.override(t, c)
 	}
+}
+
+// unquoted returns neighbouring cells as the one that they are if their commas are part of it,
+// with the brackets around them; false if one of them is quoted.
+func (l *list) unquoted(cells []cell) (c cell, whole bool) {
+	if slices.ContainsFunc(cells, func(c cell) bool { return c.quoted }) {
+		return c, false
+	}
+	c = cells[0]
+	c.value = strings.TrimRightFunc(l.lines[c.line-1][c.column-1:], unicode.IsSpace)
+	return c, true
+}
+
+// joined returns cells with the commas between them.
+func joined(cells []cell) string {
+	var all []string
+	for _, c := range cells {
+		all = append(all, c.value)
+	}
+	return strings.Join(all, ",")
 }

@@ -121,19 +121,22 @@ func TestOverridesSetSettings(t *testing.T) {
 		`trainer.limit_val_batches=2,workers=3,`:      "limit_val_batches=2 workers=3",
 		`"data._aux.patch_shape=[8,16,16],seed=7"`:    "patch=8x16x16 seed=7",
 		`"data._aux.patch_shape=[8, 16, 16], seed=7"`: "patch=8x16x16 seed=7",
-		`patch=medium`:                         "patch=16x64x64",
-		`patch=64x64`:                          "patch=64x64",
-		`trainer.precision=16`:                 "amp=bf16",
-		`trainer.precision=32-true`:            "amp=off",
-		`"trainer.precision=""bf16-mixed"""`:   "amp=bf16",
-		`trainer.precision='bf16-mixed'`:       "amp=bf16",
-		`data.persistent_workers=True`:         "persistent_workers=true",
-		`model.optimizer.generator.lr=1e-3`:    "learning_rate=0.001",
-		`model.inference_args.overlap=0.50`:    "overlap=0.5",
-		`model.inference_args.sw_batch_size=4`: "window_batch=4",
-		`spatial_dims=2`:                       "axes=2",
-		`trainer.max_epochs=2,trainer=cpu`:     "epochs=2 trainer=cpu",
-		`augment=no`:                           "augment=false",
+		`patch=[8,16,16],seed=7`:                      "patch=8x16x16 seed=7",
+		`patch=[8, 16, 16] , seed=7`:                  "patch=8x16x16 seed=7",
+		`seed=7,"patch=[8,16,16]"`:                    "patch=8x16x16 seed=7",
+		`patch=medium`:                                "patch=16x64x64",
+		`patch=64x64`:                                 "patch=64x64",
+		`trainer.precision=16`:                        "amp=bf16",
+		`trainer.precision=32-true`:                   "amp=off",
+		`"trainer.precision=""bf16-mixed"""`:          "amp=bf16",
+		`trainer.precision='bf16-mixed'`:              "amp=bf16",
+		`data.persistent_workers=True`:                "persistent_workers=true",
+		`model.optimizer.generator.lr=1e-3`:           "learning_rate=0.001",
+		`model.inference_args.overlap=0.50`:           "overlap=0.5",
+		`model.inference_args.sw_batch_size=4`:        "window_batch=4",
+		`spatial_dims=2`:                              "axes=2",
+		`trainer.max_epochs=2,trainer=cpu`:            "epochs=2 trainer=cpu",
+		`augment=no`:                                  "augment=false",
 	} {
 		task := trained(t, header+"main,segmentation,ddp,5,8,"+cell+"\n", ReadOptions{})[0]
 		got := values(&task)
@@ -214,6 +217,8 @@ func TestMistakesSayWhereAndWhatIsRight(t *testing.T) {
 		{header + "phase-branch-name,segmentation,gpu,5,8,\n", `variant "phase-branch-name": must be main, phase1, phase2, phase3, phase4 or combined`},
 		{header + "main,segmentation,cpu,1,1,custom_override=value\n", `tasks.csv:2:27: column overrides: custom_override: has no counterpart in this engine`},
 		{header + "main,segmentation,cpu,1,1,\"seed=1, batch=x\"\n", `tasks.csv:2:36: column overrides: batch: "x": must be a whole number`},
+		{header + "main,segmentation,cpu,1,1,patch=[1,2,seed=1\n", "tasks.csv:2:33: column overrides: '[' is not closed"},
+		{header + "main,segmentation,cpu,1,1, patch=[8,16] , batch=x\n", `tasks.csv:2:43: column overrides: batch: "x"`},
 		{header + "main,segmentation,cpu,1,1,seed=1,batch=x\n", `tasks.csv:2:34: column overrides: batch: "x"`},
 		{header + "main,segmentation,cpu,1,1,\"seed=1,\nbatch=x\"\n", `tasks.csv:3:1: column overrides: batch: "x"`},
 		{header + "main,segmentation,cpu,1,1,seed\n", `"seed": must be key=value`},
@@ -271,7 +276,7 @@ func TestAllMistakesAreReportedAtOnce(t *testing.T) {
 		t.Errorf("%d bytes: %.100s", len(text), text)
 	}
 	_, err = ReadTraining(strings.NewReader(header+strings.Repeat("none,segmentation,cpu,1,1,\n", 30)), "tasks.csv", ReadOptions{})
-	if lines := strings.Split(fmt.Sprint(err), "\n"); len(lines) != mostFaults+1 || lines[mostFaults] != "and 10 more" {
+	if lines := strings.Split(fmt.Sprint(err), "\n"); len(lines) != mostFaults+1 || lines[mostFaults] != "tasks.csv:22 and below: 10 more mistakes" {
 		t.Errorf("%v", err)
 	}
 }

@@ -86,7 +86,7 @@ func TestCytoDLTrains(t *testing.T) {
 	if *m.DatasetInfo != (tasks.DatasetInfo{NumTrainBatches: 2, BatchSize: 8, AvailableTrainBatches: 3, LimitTrainBatches: 2, LimitValBatches: 5}) {
 		t.Errorf("%+v", m.DatasetInfo)
 	}
-	for _, name := range []string{"im2im/label_free", "labelfree", "segmentation"} {
+	for _, name := range []string{"label_free", "segmentation"} {
 		training.Experiment = name
 		if out := r.Run(t.Context(), training, 1, 1); !out.Round.Success {
 			t.Errorf("%s: %s", name, value(out.Round.Error))

@@ -61,25 +61,40 @@ var scripts = map[string]string{
 	"dirty":   `chmod -R a-w . ; mkdir "$TASK_FOLDER/x"; chmod 500 "$TASK_FOLDER/x"; git -C . branch -a >/dev/null; echo '{"success":true,"metrics":{"total_training":{"elapsed_seconds":1}}}' > "$TASK_OUTPUT"`,
 }
 
+// template is a folder with a repository that has a branch for each script. It is removed by
+// TestMain.
+var template = filepath.Join(os.TempDir(), fmt.Sprintf("branches-test-%d", os.Getpid()))
+
+func TestMain(m *testing.M) {
+	status := m.Run()
+	_ = os.RemoveAll(template)
+	os.Exit(status)
+}
+
 // repository makes a repository with a branch for each script, with changes that are not
 // committed, and hooks that fail the test's comparison if they are run.
 func repository(t *testing.T) string {
 	t.Helper()
 	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
-	folder := filepath.Join(t.TempDir(), "repository")
-	write(t, filepath.Join(folder, "README"), "text\n")
-	gitIn(t, folder, "init", "-q", "-b", "main")
-	gitIn(t, folder, "add", "-A")
-	gitIn(t, folder, "commit", "-q", "-m", "start")
-	start := gitIn(t, folder, "rev-parse", "HEAD")
-	for _, name := range slices.Sorted(maps.Keys(scripts)) {
-		gitIn(t, folder, "checkout", "-q", "-B", name, start)
-		write(t, filepath.Join(folder, "bench.sh"), "#!/bin/sh\n"+scripts[name]+"\n")
-		gitIn(t, folder, "add", "-A")
-		gitIn(t, folder, "commit", "-q", "-m", name)
+	if _, err := os.Stat(template); err != nil {
+		write(t, filepath.Join(template, "README"), "text\n")
+		gitIn(t, template, "init", "-q", "-b", "main")
+		gitIn(t, template, "add", "-A")
+		gitIn(t, template, "commit", "-q", "-m", "start")
+		gitIn(t, template, "tag", "start")
+		for _, name := range slices.Sorted(maps.Keys(scripts)) {
+			gitIn(t, template, "checkout", "-q", "-B", name, "start")
+			write(t, filepath.Join(template, "bench.sh"), "#!/bin/sh\n"+scripts[name]+"\n")
+			gitIn(t, template, "add", "-A")
+			gitIn(t, template, "commit", "-q", "-m", name)
+		}
+		gitIn(t, template, "checkout", "-q", "main")
 	}
-	gitIn(t, folder, "checkout", "-q", "main")
+	folder := filepath.Join(t.TempDir(), "repository")
+	if err := os.CopyFS(folder, os.DirFS(template)); err != nil {
+		t.Fatal(err)
+	}
 	write(t, filepath.Join(folder, "README"), "changed\n")
 	write(t, filepath.Join(folder, "staged"), "new\n")
 	gitIn(t, folder, "add", "staged")

@@ -288,7 +288,7 @@ def train(task, configs, clock, metrics):
             metrics["samples"] = {"processed": counts["samples"], "batches": counts["batches"]}
             metrics["final_metrics"] = {name: number(value) for name, value in trainer.callback_metrics.items()}
     metrics["dataset_info"] = {
-        "num_train_batches": int(trainer.num_training_batches),
+        "num_train_batches": int(number(trainer.num_training_batches) or 0),  # infinite without a length
         "batch_size": task["batch_size"],
         "available_train_batches": length_of(trainer.train_dataloader),
         "limit_train_batches": task["limit_train_batches"],

@@ -128,6 +128,11 @@ func (r *Repository) Resolve(ctx context.Context, branch string) (commit string,
 }
 
 func (r *Repository) resolve(ctx context.Context, branch string) (string, error) {
+	for _, name := range []string{"refs/heads/" + branch, branch} {
+		if commit, err := r.commit(ctx, name); commit != "" || err != nil {
+			return commit, err
+		}
+	}
 	list, err := r.git(ctx, "remote")
 	if err != nil {
 		return "", err
@@ -136,18 +141,21 @@ func (r *Repository) resolve(ctx context.Context, branch string) (string, error)
 	slices.SortStableFunc(remotes, func(a, b string) int { // origin first
 		return cmp.Compare(boolInt(b == "origin"), boolInt(a == "origin"))
 	})
-	names := []string{"refs/heads/" + branch, branch}
 	for _, remote := range remotes {
-		names = append(names, "refs/remotes/"+remote+"/"+branch)
-	}
-	for _, name := range names {
-		if commit, err := r.git(ctx, "rev-parse", "--verify", "--quiet", name+"^{commit}"); err == nil {
-			return commit, nil
-		} else if ctx.Err() != nil {
-			return "", err
+		if commit, err := r.commit(ctx, "refs/remotes/"+remote+"/"+branch); commit != "" || err != nil {
+			return commit, err
 		}
 	}
 	return r.fetch(ctx, branch, remotes)
+}
+
+// commit returns the commit of a name; empty if there is none.
+func (r *Repository) commit(ctx context.Context, name string) (string, error) {
+	commit, err := r.git(ctx, "rev-parse", "--verify", "--quiet", name+"^{commit}")
+	if err != nil {
+		return "", ctx.Err()
+	}
+	return commit, nil
 }
 
 func boolInt(b bool) int {
