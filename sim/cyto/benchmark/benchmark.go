@@ -77,6 +77,11 @@ func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (
 		}
 	}
 	b.schema = schemaOf(kindOf(v), b.list, list.external)
+	if first, err := of(base, &b.list[0]); err == nil { // a git branch may have another network
+		if b.parameters, err = experiment.Parameters(first); err != nil {
+			return nil, err
+		}
+	}
 	if list.external {
 		b.repository, err = branches.Open(ctx, branches.Options{
 			Folder: v.Text(repoKey), Command: v.Text(commandKey), Fetch: v.On(fetchKey), Limit: time.Duration(v.Number(limitKey) * float64(time.Second)),
@@ -110,7 +115,10 @@ type benchmark struct {
 	list     []tasks.Task
 	schedule []turn
 	schema   profiles.Schema
-	device   device
+
+	parameters int // of the first task's network
+
+	device device
 
 	repository *branches.Repository // nil without git branches
 
@@ -127,7 +135,7 @@ type benchmark struct {
 // Info describes the run.
 func (b *benchmark) Info() profiles.RunInfo {
 	return profiles.RunInfo{
-		Schema: b.schema, Object: b.name, Seed: uint64(b.values.Int(settings.Seed)), Units: len(b.schedule),
+		Schema: b.schema, Object: b.name, Parameters: b.parameters, Seed: uint64(b.values.Int(settings.Seed)), Units: len(b.schedule),
 		Notes: []string{fmt.Sprintf("%s in %s: batches a task are limited as CytoDL's scripts do (10 of training, 5 of validation, 10 of prediction), unless it says otherwise",
 			unit.Plural(len(b.list), "task", "tasks"), unit.Plural(b.values.Int(roundsKey), "round", "rounds"))},
 	}

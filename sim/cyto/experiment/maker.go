@@ -191,8 +191,20 @@ func (m *Model) Close() {
 }
 
 // parameters is the number of trainable numbers.
-func (m *Model) parameters() (n int) {
-	for _, p := range m.network.Parameters() {
+func (m *Model) parameters() int { return parametersOf(m.network) }
+
+// Parameters is the number of trainable numbers of the network of some settings.
+func Parameters(v settings.Values) (int, error) {
+	s := From(v)
+	network, err := cyto.New(s.network())
+	if err != nil {
+		return 0, err
+	}
+	return parametersOf(network), nil
+}
+
+func parametersOf(network *cyto.Network) (n int) {
+	for _, p := range network.Parameters() {
 		each := 1
 		for _, d := range p.Shape {
 			each *= d
