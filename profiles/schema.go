@@ -15,7 +15,7 @@ const (
 	MaxSeries   = 10
 	MaxCaches   = 4
 	MaxMemory   = 8
-	MaxPictures = 4
+	MaxPictures = 5
 )
 
 // Schema describes the numbers of a workload. The workload declares it; records,

@@ -37,6 +37,7 @@ type RunInfo struct {
 	Units       int // units of work in one pass
 	Passes      int // number of passes over the units; 0 counts as 1
 	Notes       []string
+	Caveat      Caveat // zero if what it draws is a result
 	Cautions    []Caution
 	PriorStarts int   // restarts of this run so far
 	Forks       bool  // it can go back to where it was, to compare settings from the same point
@@ -49,6 +50,9 @@ type RunInfo struct {
 
 	Sampling // of k-space; zero if the workload does not sample it
 }
+
+// Caveat says why what a run draws is no result, and what makes it one.
+type Caveat struct{ Text, Remedy string }
 
 // Caution says what limits a value of a setting on this machine or under other settings.
 type Caution struct {

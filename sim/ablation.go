@@ -241,7 +241,8 @@ func isEverything(t *settings.Table, before []settings.Assignment) bool {
 	return len(off) > 1 && slices.Equal(off, before)
 }
 
-// stopAblation ends an ablation, if one is under way, and restores the settings.
+// stopAblation ends an ablation, if one is under way, and restores the settings, also if its schedule has
+// just chosen others.
 func (l *loop) stopAblation(cut context.Context, why string) error {
 	return l.leaveAblation(cut, why, "")
 }
@@ -254,12 +255,32 @@ func (l *loop) leaveAblation(cut context.Context, why, besides string) error {
 	}
 	l.ablation = nil
 	last := t.end(why)
-	l.show(last)
-	if chosen, ok := t.chosen(); ok {
-		return l.adopt(cut, t.base, chosen, last)
+	if _, chose := t.chosen(); chose {
+		last.Ended, last.Tuning.Chosen = last.Ended+"; not adopted: "+why, 0
 	}
+	return l.restore(cut, t.base, last, besides)
+}
+
+// restore shows the last table of an ablation and restores the settings.
+func (l *loop) restore(cut context.Context, base settings.Values, last *profiles.Ablation, besides string) error {
+	l.show(last)
 	l.run.stream.Log(last.Name() + " ended: " + last.Ended + "; the settings are as before" + besides)
-	return l.change(cut, t.base, true)
+	return l.change(cut, base, true)
+}
+
+// endAblation ends an ablation, if one is under way, with the settings that its schedule has chosen, or
+// with those of before.
+func (l *loop) endAblation(cut context.Context, why string) error {
+	t := l.ablation
+	if t == nil {
+		return nil
+	}
+	chosen, ok := t.chosen()
+	if !ok {
+		return l.stopAblation(cut, why)
+	}
+	l.ablation = nil
+	return l.adopt(cut, t.base, chosen, t.end(why))
 }
 
 // abandonAblation ends an ablation together with its run. No iteration follows, so the
@@ -284,7 +305,7 @@ func (l *loop) leaveDone(cut context.Context) error {
 	if l.ablation == nil || l.ablation.schedule == nil || !l.ablation.schedule.Done() {
 		return nil
 	}
-	return l.stopAblation(cut, "")
+	return l.endAblation(cut, "")
 }
 
 // switchAblation switches to the settings for the next iteration.

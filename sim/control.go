@@ -67,6 +67,7 @@ func (r *Run) SetMany(sets []settings.Assignment) error {
 	if len(sets) == 0 {
 		return nil
 	}
+	r.asking++
 	r.queue(command{kind: setCommand, settings: next, asked: time.Now()})
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/stream"
 	"prismtop/sim/workloads"
 )
 
@@ -86,4 +87,26 @@ func TestThresholdChangesTheInitialisation(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, a, "the progressive stage", func(s *profiles.Snapshot) bool { return s.InUnits() })
+}
+
+// A change that the loop makes by itself does not overwrite one of the user that waits.
+func TestTheLoopsChangesDoNotOverwriteTheUsers(t *testing.T) {
+	r, err := New(t.Context(), Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, small...), Stream: stream.New(1 << 8)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	own := settings.Assignment{Key: "threads", Value: "2"}
+	if err := r.Set("threads", "1"); err != nil {
+		t.Fatal(err)
+	}
+	if r.want(own) || r.wanted.Get("threads") != "1" {
+		t.Errorf("threads = %s is asked for, want the user's 1", r.wanted.Get("threads"))
+	}
+	if _, _, err := r.Next(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !r.want(own) || r.wanted.Get("threads") != "2" {
+		t.Errorf("once the user's change is in force, threads = %s is asked for, want 2", r.wanted.Get("threads"))
+	}
 }

@@ -86,7 +86,11 @@ func (r *Run) foreseen(ctx context.Context, v settings.Values) candidate {
 func (r *Run) build(ctx context.Context, v settings.Values, inputs workload.Inputs) (candidate, error) {
 	c := r.foreseen(ctx, v)
 	c.inputs = inputs
-	work, err := r.options.Maker.New(ctx, v, inputs)
+	maker := r.options.Maker
+	if m, ok := maker.(workload.Unweighted); ok && r.options.Weights != "" {
+		maker = m.WithoutWeights()
+	}
+	work, err := maker.New(ctx, v, inputs)
 	if err == nil && r.options.Weights != "" {
 		if err = r.startFrom(ctx, work); err != nil {
 			work.Close()
@@ -251,7 +255,7 @@ func (l *loop) end(cut context.Context, err error) error {
 	l.lastLayers()
 	l.endFork(why)
 	if l.checkpoints.wanted(l.run) && unsound == nil { // with the settings of the user in force
-		unsound = l.stopAblation(cut, why)
+		unsound = l.endAblation(cut, why)
 	}
 	l.abandonAblation(why)
 	l.lastCheckpoint(cut, unsound)
@@ -324,7 +328,7 @@ func (l *loop) iterate(cut context.Context) error {
 	l.run.over.Store(last)
 	if last {
 		l.endFork("the run is over")
-		err := l.stopAblation(cut, "the run is over")
+		err := l.endAblation(cut, "the run is over")
 		l.lastCheckpoint(cut, err)
 		return err
 	}
@@ -449,6 +453,7 @@ func (l *loop) carryOut(cut context.Context, c command) (stop bool, err error) {
 	switch c.kind {
 	case setCommand:
 		l.asked = c.asked
+		l.run.answered()
 		return false, l.set(cut, c.settings)
 	case pauseCommand:
 		l.pause(true)

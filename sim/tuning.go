@@ -64,25 +64,41 @@ func (t *trial) chosen() (v settings.Values, ok bool) {
 	return v, false
 }
 
-// adopt puts the settings that a schedule has chosen into force, as a change of its own.
+// adopt puts the settings that a schedule has chosen into force, as a change of its own, unless the user
+// has asked for a change meanwhile: those are then restored to which that change applies.
 func (l *loop) adopt(cut context.Context, base, chosen settings.Values, last *profiles.Ablation) error {
+	if !l.run.want(settings.Assignment{Key: settings.AutoTune, Value: "false"},
+		settings.Assignment{Key: settings.BatchSize, Value: chosen.Get(settings.BatchSize)}) {
+		last.Ended, last.Tuning.Chosen = last.Ended+"; not adopted: the settings were changed meanwhile", 0
+		return l.restore(cut, base, last, "")
+	}
+	l.show(last)
 	l.run.stream.Log(last.Name() + " ended: " + last.Ended)
 	if err := l.change(cut, base, true); err != nil {
 		return err
 	}
 	l.tuned = fmt.Sprintf("the auto-tuner: %s = %s", settings.BatchSize, chosen.Get(settings.BatchSize))
-	l.run.want(settings.Assignment{Key: settings.AutoTune, Value: "false"},
-		settings.Assignment{Key: settings.BatchSize, Value: chosen.Get(settings.BatchSize)})
 	return l.change(cut, chosen, false)
 }
 
-// want changes what is asked of the run, for a change that the loop makes by itself.
-func (r *Run) want(sets ...settings.Assignment) {
+// want changes what is asked of the run, for a change that the loop makes by itself. It changes nothing
+// and returns false if a change by the user waits, which overrules it.
+func (r *Run) want(sets ...settings.Assignment) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if next, err := r.wanted.With(sets...); err == nil {
-		r.wanted = next
+	next, err := r.wanted.With(sets...)
+	if err != nil || r.asking > 0 {
+		return false
 	}
+	r.wanted = next
+	return true
+}
+
+// answered counts a change by the user that is being carried out.
+func (r *Run) answered() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asking--
 }
 
 // stopComparing ends an ablation, or the tuner, which is then off.
@@ -96,7 +112,7 @@ func (l *loop) stopComparing(cut context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.run.want(off)
+	l.run.want(off) // unless a later change says what is to be
 	return l.change(cut, next, false)
 }
 

@@ -189,6 +189,71 @@ func TestTheTunerIsOverruled(t *testing.T) {
 	}
 }
 
+// What the user does between the last iteration of a search and the next one overrules its choice, and what
+// is asked of the run stays what is in force.
+func TestAChangeOverrulesTheChoice(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		do   func(*sim.Run) error
+		size int
+		on   bool   // the tuner begins again
+		said string // in the log; empty for nothing
+	}{
+		{"the batch size", func(r *sim.Run) error { return r.Set(settings.BatchSize, "7") }, 7, false, "; not adopted: batch_size was changed; the settings are as before, but batch_size = 7"},
+		{"another setting", func(r *sim.Run) error { return r.Set("other", "1") }, 2, true, "; not adopted: other was changed; the settings are as before, but other = 1"},
+		{"the tuner", func(r *sim.Run) error { return r.Set(settings.AutoTune, "false") }, 2, false, "; not adopted: auto_tune was changed"},
+		{"stop", func(r *sim.Run) error { r.StopAblation(); return nil }, 2, false, "; not adopted: it was stopped"},
+		{"restart", func(r *sim.Run) error { return r.Restart() }, 2, true, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			events := stream.New(1 << 14)
+			r, err := sim.New(t.Context(), sim.Options{Maker: &batched{}, Settings: batchedValues(t), Stream: events})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			a := aggregate.New(events.Follow(), aggregate.Options{})
+			next := func() *profiles.Snapshot {
+				if _, _, err := r.Next(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				return a.Tick(time.Now())
+			}
+			for s := next(); s.Ablation == nil || s.Ablation.Running; s = next() {
+				if s.Index > 1<<13 {
+					t.Fatal("the search does not end")
+				}
+			}
+			if err := c.do(r); err != nil {
+				t.Fatal(err)
+			}
+			inForce := func(s *profiles.Snapshot) settings.Values {
+				if s.Ablation != nil && s.Ablation.Running {
+					return s.Ablation.Base
+				}
+				return s.Settings
+			}
+			s := next()
+			if v := inForce(s); v.Int(settings.BatchSize) != c.size || v.On(settings.AutoTune) != c.on || s.Ablation.Running != c.on || s.Ablation.Tuning.Chosen != 0 {
+				t.Errorf("the settings are %v, the table %+v", v, s.Ablation)
+			}
+			said := c.said == ""
+			for _, line := range s.Log {
+				said = said || strings.Contains(line.Text, c.said)
+			}
+			if !said {
+				t.Errorf("the log is %v, want %q", s.Log, c.said)
+			}
+			if err := r.Set("other", "5"); err != nil { // with what is asked of the run
+				t.Fatal(err)
+			}
+			if v := inForce(next()); v.Int("other") != 5 || v.Int(settings.BatchSize) != c.size || v.On(settings.AutoTune) != c.on {
+				t.Errorf("after a change of another setting: %v", v)
+			}
+		})
+	}
+}
+
 // A run that was begun to tune ends with it.
 func TestARunEndsWithItsTuner(t *testing.T) {
 	r, err := sim.New(t.Context(), sim.Options{Maker: &batched{}, Settings: batchedValues(t), Stream: stream.New(1 << 14), EndTuned: true})

@@ -104,6 +104,7 @@ type record struct {
 	values               [profiles.MaxSeries]profiles.SeriesView // of the occasionally measured series
 
 	batches batches
+	needs   needs
 	watch   memoryWatch
 	alerts  alert.Watch
 
@@ -247,6 +248,7 @@ func (a *Aggregator) take(e *profiles.Event) {
 		a.memory.Memory = profiles.Memory{}
 	case *profiles.Changed:
 		a.settings = b.Settings
+		a.needs.change()
 		a.retuned = a.retuned || !b.Ablation
 		a.sized(&b.Change)
 		if b.Ablation { // its table has them
@@ -271,6 +273,7 @@ func (a *Aggregator) take(e *profiles.Event) {
 		a.pictures[b.ID] = b
 	case *profiles.Memory:
 		a.memory.Memory = *b
+		a.needs = needs{}
 	case *profiles.LayerTimes:
 		a.layers, a.roofs = b.Layers, b.Roofs
 	case *profiles.Ablation:
@@ -366,7 +369,7 @@ func (a *Aggregator) iteration(it *profiles.Iteration) {
 		a.trends.add(it)
 	}
 	if a.run.Schema.Item.One != "" {
-		a.batches.add(it, begins, a.run.Schema.Items(a.settings), a.memory.Needed(&a.run.Schema))
+		a.batches.add(it, begins, a.run.Schema.Items(a.settings), a.needs.of(&a.memory.Memory, &a.run.Schema))
 	}
 	a.single.add(it)
 	a.iterationTime.binned = true

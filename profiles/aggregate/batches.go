@@ -11,15 +11,16 @@ import (
 	"prismtop/profiles/stats"
 )
 
-// A stretch is neighbouring batches of one size: at least stretchLeast of them that take at least
-// stretchTime, or fewer before a change. Its median is one value, so that an interval does not
-// count the drift within stretches as certainty. A size keeps its newest stretches.
+// A stretch is neighbouring batches of one size. It ends with stretchLeast batches or more that have
+// taken stretchTime, with mostStretch batches, or with a change of settings, after which coldBatches are
+// left out. Its median is one value, so that an interval does not count the drift within stretches as
+// certainty. Each of the mostSizes sizes used last keeps its newest stretches.
 const (
 	stretchLeast = 3
 	stretchTime  = int64(200 * time.Millisecond)
 	mostStretch  = 64
 	stretches    = 24
-	coldBatches  = 1 // after a change, which are left out
+	coldBatches  = 1
 	mostSizes    = 64
 )
 
@@ -33,6 +34,25 @@ type batches struct {
 	of    int // its size
 	dirty bool
 	shown []profiles.BatchView
+}
+
+// needs knows whether the newest memory is that of the settings in force. A run reports its memory
+// before it announces a change, but of several reports between two drains only the newest is left.
+type needs struct {
+	ran bool // there were iterations since the newest memory
+	old bool // it is that of settings before
+}
+
+// change follows a change of settings.
+func (n *needs) change() { n.old = n.old || n.ran }
+
+// of returns the memory that an iteration needs; 0 if the newest is of other settings.
+func (n *needs) of(m *profiles.Memory, s *profiles.Schema) int64 {
+	n.ran = true
+	if n.old {
+		return 0
+	}
+	return m.Needed(s)
 }
 
 // size is what one size took.
@@ -52,7 +72,8 @@ func (a *Aggregator) sized(c *profiles.Change) {
 	a.batches = batches{dirty: true}
 }
 
-// add counts an iteration, which begins a stretch where settings changed.
+// add counts an iteration, which begins a stretch where settings changed. Its memory is 0 where it
+// is not known.
 func (b *batches) add(it *profiles.Iteration, begins bool, items int, bytes int64) {
 	if begins || items != b.of {
 		b.end()
@@ -66,7 +87,10 @@ func (b *batches) add(it *profiles.Iteration, begins bool, items int, bytes int6
 		return
 	}
 	s := b.at(items)
-	s.Bytes, s.used = bytes, it.Index
+	s.used = it.Index
+	if bytes > 0 {
+		s.Bytes = bytes
+	}
 	s.Iterations++
 	b.times, b.sum, b.dirty = append(b.times, it.Total), b.sum+it.Total, true
 	if len(b.times) < mostStretch && (len(b.times) < stretchLeast || b.sum < stretchTime) {

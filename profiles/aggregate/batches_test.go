@@ -7,6 +7,38 @@ import (
 	"prismtop/profiles"
 )
 
+// Where changes follow each other faster than the aggregator takes events, the newest memory is left of
+// several. It counts for the settings that it was measured under, and for no others.
+func TestMemoryIsOfTheSettingsInForce(t *testing.T) {
+	schema := &profiles.Schema{Memory: []profiles.MemoryInfo{{Name: "activations"}}}
+	var n needs
+	m := func(bytes int64) *profiles.Memory {
+		m := &profiles.Memory{}
+		m.Parts[0] = bytes
+		return m
+	}
+	small, large := m(1), m(6)
+	is := func(what string, m *profiles.Memory, want int64) {
+		t.Helper()
+		if got := n.of(m, schema); got != want {
+			t.Errorf("%s: %d bytes, want %d", what, got, want)
+		}
+	}
+	is("at the start", small, 1)
+	n = needs{}
+	n.change()
+	n.change() // of two settings at one boundary
+	is("after its memory and a change", large, 6)
+	is("again", large, 6)
+	n.change() // whose memory was replaced by a newer one
+	is("after a change without memory", large, 0)
+	n.change()
+	is("after another", large, 0)
+	n = needs{}
+	n.change()
+	is("with its memory again", small, 1)
+}
+
 // Stretches of neighbouring batches give one value each, the first batch after a change none.
 func TestBatchesAreCollectedBySize(t *testing.T) {
 	var b batches

@@ -373,9 +373,11 @@ func (c *Client) reportUsed() {
 		case <-c.done:
 			return
 		case <-tick.C:
-			if used := c.used(); !math.IsNaN(used) {
-				_ = c.write(&command{Do: "used", Seconds: used}) // the receiver finds out
+			used := c.used()
+			if math.IsNaN(used) { // not known; the report still says that the screen is there
+				used = 0
 			}
+			_ = c.write(&command{Do: "used", Seconds: used}) // the receiver finds out
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -127,19 +128,30 @@ type Found struct {
 // List lists the sessions that have sockets in the folders, the oldest first. What is left of
 // processes that were killed is removed.
 func List(ctx context.Context, folders []string, version string) (all []Found) {
-	for _, path := range sockets(folders) {
-		f := Found{ID: idOf(path), Path: path}
-		hello, c, err := dial(ctx, path, clientHello{Want: WantInfo, Version: version})
-		if errors.Is(err, errGone) {
-			continue
+	paths := sockets(folders)
+	found := make([]*Found, len(paths))
+	var group sync.WaitGroup
+	for i, path := range paths { // at once, since a stopped process keeps each of them waiting
+		group.Go(func() {
+			hello, c, err := dial(ctx, path, clientHello{Want: WantInfo, Version: version})
+			if errors.Is(err, errGone) {
+				return
+			}
+			if c != nil {
+				_ = c.Close()
+			}
+			f := &Found{ID: idOf(path), Path: path, Info: hello.Info, Err: err}
+			if err != nil {
+				f.Info = Info{ID: f.ID}
+			}
+			found[i] = f
+		})
+	}
+	group.Wait()
+	for _, f := range found {
+		if f != nil {
+			all = append(all, *f)
 		}
-		if c != nil {
-			_ = c.Close()
-		}
-		if f.Info, f.Err = hello.Info, err; err != nil {
-			f.Info = Info{ID: f.ID}
-		}
-		all = append(all, f)
 	}
 	slices.SortStableFunc(all, func(a, b Found) int { return a.Info.Began.Compare(b.Info.Began) })
 	return all

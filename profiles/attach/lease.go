@@ -2,6 +2,7 @@ package attach
 
 import (
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -37,6 +38,7 @@ type Lease struct {
 	holder  *Seat
 	asking  *Seat         // asks the holder for it; nil for none
 	changed chan struct{} // closed when one of them changes
+	noters  map[string]noting
 }
 
 // NewLease returns a lease that no screen has. log gets a line whenever it changes hands.
@@ -66,19 +68,42 @@ type Seat struct {
 	role   Role
 	own    bool         // it is the screen of the run's process, which takes a free lease as a matter of course
 	refuse func(string) // gets why something was not done that has no result
-
-	mu     sync.Mutex
-	noting time.Time // when the newest span of notes began
-	noted  int       // notes in it
 }
 
-// notesAtOnce and noteSpan bound how many notes a seat takes in a time: the run's share for one screen.
+// notesAtOnce and noteSpan bound how many notes one name takes in a time, on all its screens: its share of the run's. mostNoters
+// bounds the names that are kept.
 const (
 	notesAtOnce = 5
 	noteSpan    = 10 * time.Second
+	mostNoters  = 256
 )
 
-var errManyNotes = fmt.Errorf("too many notes: must be at most %d in %v from one screen", notesAtOnce, noteSpan)
+var errManyNotes = fmt.Errorf("too many notes: must be at most %d in %v from one user", notesAtOnce, noteSpan)
+
+// noting is how many notes a name wrote in its newest span.
+type noting struct {
+	began time.Time
+	notes int
+}
+
+// note counts a note of a name, and reports whether there may be one more now.
+func (l *Lease) note(who string, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	maps.DeleteFunc(l.noters, func(_ string, n noting) bool { return now.Sub(n.began) >= noteSpan })
+	n, known := l.noters[who]
+	switch {
+	case !known && len(l.noters) >= mostNoters, n.notes >= notesAtOnce:
+		return false
+	case !known:
+		n.began = now
+	}
+	if n.notes++; l.noters == nil {
+		l.noters = map[string]noting{}
+	}
+	l.noters[who] = n
+	return true
+}
 
 // Seat returns a place at a run for a screen with a role. refuse gets the reason when a request
 // without a result is not carried out.
@@ -311,26 +336,22 @@ func (s *Seat) Annotate(text string) error {
 	if err := s.may(Annotator); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if now := time.Now(); now.Sub(s.noting) >= noteSpan {
-		s.noting, s.noted = now, 0
-	}
-	if s.noted >= notesAtOnce {
+	if !s.Operates() && !s.lease.note(s.who, time.Now()) {
 		return errManyNotes
 	}
-	if err := s.run.Note(s.who, text); err != nil {
-		return err
-	}
-	s.noted++
-	return nil
+	return s.run.Note(s.who, text)
 }
 
 // Stop ends the run.
 func (s *Seat) Stop() { s.do("not stopped", s.run.Stop) }
 
-// Attend reports a user's input, which any screen may.
-func (s *Seat) Attend() { s.run.Attend() }
+// Attend reports the input of an operator's screen, which the run's budget for watching makes way for. Others' input changes
+// nothing of the run, not even that.
+func (s *Seat) Attend() {
+	if s.MayOperate() {
+		s.run.Attend()
+	}
+}
 
 // errUnknown refuses a command that this version does not know.
 type errUnknown string

@@ -130,7 +130,10 @@ func nameOf(who string) string {
 	if who == "" {
 		return "a screen"
 	}
-	return who[:min(len(who), longWho)]
+	if runes := []rune(who); len(runes) > longWho {
+		return string(runes[:longWho])
+	}
+	return who
 }
 
 // OtherVersionError reports a server that speaks another version of the protocol.

@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -181,5 +182,73 @@ func TestAClientCannotClaimTheTimeOfOthers(t *testing.T) {
 	}
 	if used := c.server.ProcessorTime(); used < 0 || used > time.Minute.Seconds() {
 		t.Errorf("%g s are counted", used)
+	}
+}
+
+// The share of notes is a name's, on however many screens, and an operator's notes are not counted.
+func TestNotesAreCountedByName(t *testing.T) {
+	l, now := NewLease(func(string) {}), time.Now()
+	for i := range notesAtOnce + 1 {
+		if got, want := l.note("ann from 10.0.0.7", now), i < notesAtOnce; got != want {
+			t.Errorf("note %d: %v", i+1, got)
+		}
+	}
+	if !l.note("ben from 10.0.0.8", now) || l.note("ann from 10.0.0.7", now.Add(noteSpan-1)) || !l.note("ann from 10.0.0.7", now.Add(noteSpan)) {
+		t.Error("another name, or the same later")
+	}
+	for i := range 2 * mostNoters {
+		l.note(fmt.Sprint(i), now.Add(noteSpan))
+	}
+	if len(l.noters) > mostNoters {
+		t.Errorf("%d names are kept", len(l.noters))
+	}
+}
+
+// The name of a screen is shortened by characters.
+func TestNamesAreShortenedByCharacters(t *testing.T) {
+	if got := nameOf(strings.Repeat("顕", 3*longWho)); got != strings.Repeat("顕", longWho) {
+		t.Errorf("%q", got)
+	}
+}
+
+// Only the input of a screen that may operate the run counts as watching it, and only such a screen keeps a run that is over.
+func TestViewersTakeNoPartInTheRun(t *testing.T) {
+	run := &fakeRun{}
+	l := NewLease(func(string) {})
+	l.Seat(run, "a", Viewer, nil).Attend()
+	l.Seat(run, "a", Annotator, nil).Attend()
+	if got := run.list(); len(got) != 0 {
+		t.Errorf("%q", got)
+	}
+	if l.Seat(run, "a", Operator, nil).Attend(); !slices.Equal(run.list(), []string{"attend"}) {
+		t.Errorf("%q", run.list())
+	}
+	s := serve(t, journalLimit)
+	s.begin()
+	s.attach(t, ClientOptions{Who: "pts/1", Role: Viewer})
+	if s.server.Operable() {
+		t.Error("a viewer keeps the run")
+	}
+	s.attach(t, ClientOptions{Who: "pts/2", Role: Operator})
+	if !s.server.Operable() {
+		t.Error("an operator does not keep it")
+	}
+}
+
+// Where as many screens show a session as can, it says so, and can still be listed and stopped.
+func TestTooManyScreensAreToldSo(t *testing.T) {
+	s := serve(t, journalLimit)
+	s.begin()
+	s.server.mu.Lock()
+	s.server.screens = mostScreens
+	s.server.mu.Unlock()
+	if _, err := Attach(t.Context(), s.server.path, ClientOptions{Who: "pts/65", Table: tableOf}); err == nil || !strings.Contains(err.Error(), "64 screens show the session") {
+		t.Errorf("%v", err)
+	}
+	if found := List(t.Context(), []string{s.folder}, "1.2.3"); len(found) != 1 || found[0].Err != nil {
+		t.Errorf("%+v", found)
+	}
+	if why, err := Stop(t.Context(), s.server.path, "1.2.3"); err != nil || why != "stopped" {
+		t.Errorf("%q, %v", why, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"prismtop/profiles/machine"
@@ -19,8 +20,12 @@ import (
 const (
 	// helloLimit is how long a client may take for its first message.
 	helloLimit = 5 * time.Second
-	// mostClients bounds the connections that are served at a time.
-	mostClients = 64
+	// mostClients bounds the connections that are served at a time, and mostScreens those of them that watch: the others are
+	// for what lists and stops sessions.
+	mostClients = mostScreens + 64
+	mostScreens = 64
+	// silence is how long a screen that is there says nothing at most: it reports its processor time more often.
+	silence = 10 * time.Second
 	// A connection carries out so many commands in a span, and the others wait.
 	mostCommands = 200
 	commandSpan  = time.Second
@@ -55,6 +60,7 @@ type Server struct {
 	closed   bool
 	why      string // how the run ended
 	used     float64
+	screens  int // connections that watch
 
 	ended chan struct{} // closed by Close
 	group sync.WaitGroup
@@ -169,6 +175,19 @@ func (v *Server) Close(why string) {
 	v.group.Wait()
 }
 
+// Operable reports whether a screen that may operate the run shows it, and has not been silent for long: a suspended one is as
+// good as none.
+func (v *Server) Operable() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for c := range v.conns {
+		if c.watches && c.seat.MayOperate() && time.Since(time.Unix(0, c.heard.Load())) < silence {
+			return true
+		}
+	}
+	return false
+}
+
 // ProcessorTime returns the seconds of processor time that screens in other processes have used.
 func (v *Server) ProcessorTime() float64 {
 	v.mu.Lock()
@@ -199,6 +218,8 @@ type conn struct {
 	// Of the goroutine that reads.
 	used     float64 // processor time of the client
 	reported time.Time
+
+	heard atomic.Int64 // when the client last sent anything, Unix nanoseconds
 
 	checks sync.WaitGroup
 	check  chan struct{} // holds an element while a check is under way
@@ -281,8 +302,25 @@ func (c *conn) stop(answer serverHello) {
 // watch serves a screen.
 func (c *conn) watch(r io.Reader, hello clientHello, answer serverHello) {
 	v := c.server
+	v.mu.Lock()
+	room := v.screens < mostScreens
+	if room {
+		v.screens++
+	}
+	v.mu.Unlock()
+	if !room {
+		answer.Error = fmt.Sprintf("%d screens show the session: no more can", mostScreens)
+		c.send(helloFrame, answer)
+		return
+	}
+	defer func() {
+		v.mu.Lock()
+		v.screens--
+		v.mu.Unlock()
+	}()
 	answer.Role = v.session.grant(hello.Role)
 	c.reported = time.Now()
+	c.heard.Store(time.Now().UnixNano())
 	c.seat = v.session.Lease.Seat(v.session.Run, hello.Who, answer.Role, v.refuse)
 	defer c.seat.Release()
 	if !hello.Watch {
@@ -322,6 +360,7 @@ func (c *conn) read(r io.Reader) {
 	n, until := 0, time.Now().Add(commandSpan)
 	for {
 		k, body, err := readFrame(r, largestCommand)
+		c.heard.Store(time.Now().UnixNano())
 		if errors.Is(err, errSize) {
 			c.send(byeFrame, bye{Error: err.Error()})
 		}

@@ -111,7 +111,7 @@ func TestASchemaThatRecordsHaveNoRoomForIsRefused(t *testing.T) {
 		"11 series: must be at most 10":             func(s *profiles.Schema) { s.Series = make([]profiles.SeriesInfo, 11) },
 		"5 caches: must be at most 4":               func(s *profiles.Schema) { s.Caches = make([]profiles.CacheInfo, 5) },
 		"9 categories of memory: must be at most 8": func(s *profiles.Schema) { s.Memory = make([]profiles.MemoryInfo, 9) },
-		"5 pictures: must be at most 4":             func(s *profiles.Schema) { s.Pictures = make([]profiles.PictureInfo, 5) },
+		"6 pictures: must be at most 5":             func(s *profiles.Schema) { s.Pictures = make([]profiles.PictureInfo, 6) },
 		"257 kinds of iterations: must be at most":  func(s *profiles.Schema) { s.Kinds = make([]profiles.KindInfo, 257) },
 		`kind "odd" belongs to stage 7 of `:         func(s *profiles.Schema) { s.Kinds = []profiles.KindInfo{{Name: "odd", Stage: 7}} },
 		`kind "strange" belongs to stage -1 of `:    func(s *profiles.Schema) { s.Kinds = []profiles.KindInfo{{Name: "strange", Stage: -1}} },

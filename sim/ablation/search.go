@@ -8,6 +8,7 @@ type finding uint8
 const (
 	unknown finding = iota
 	equal
+	ahead // faster, perhaps by no more than counts as equal
 	faster
 	slower
 )
@@ -106,13 +107,17 @@ func (s *search) learn(f finding) {
 // apply goes on from a finding about the size at rung.
 func (s *search) apply(f finding) {
 	switch {
-	case f == faster:
+	case f == faster || f == ahead:
 		for i := range s.found { // equal to a slower one
 			if s.found[i] != slower {
 				s.found[i] = unknown
 			}
 		}
-		s.found[s.at] = slower
+		if f == faster {
+			s.found[s.at] = slower
+		} else {
+			s.found[s.at] = unknown
+		}
 		s.at, s.moved, s.flats = s.rung, s.moved || s.stage == goingUp, 0
 	case s.stage == nearBelow && f == equal: // goes on below it
 	case s.stage == goingUp && f == equal:

@@ -215,17 +215,19 @@ func (t *Tuner) judge(r *row) {
 }
 
 // found is what an interval of the logarithm of the candidate's time over the best's says. A smaller
-// size need only be no slower to be preferred, and a larger one has to be faster; without a decision
-// at the last look, the best stays.
+// size need only be slower by FlatWithin at most to be preferred, and a larger one that is faster by no more
+// than that is not; without a decision at the last look, the best stays.
 func (t *Tuner) found(c stats.Centre, last bool) finding {
 	flat, larger := math.Log1p(profiles.FlatWithin), t.candidate > t.search.best()
 	switch {
-	case c.Low > 0:
+	case larger && c.Low > 0, c.Low > flat:
 		return slower
 	case larger && c.Low >= -flat, !larger && c.High >= 0 && c.High <= flat:
 		return equal
-	case c.High < 0:
+	case c.High < -flat:
 		return faster
+	case c.High < 0:
+		return ahead
 	case last && larger:
 		return equal
 	case last:

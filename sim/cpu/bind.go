@@ -39,6 +39,8 @@ type binder struct {
 	gradient    *int64 // time of the last ConvAdam's gradient
 
 	tables int64 // bytes of tables held by closures
+
+	transformed map[int]*transformed // weights by variable, shared with other executables
 }
 
 // step returns the closure that runs a step.

@@ -260,23 +260,38 @@ func (b *binder) winograd(g *geometry, relu bool, y, x, w, bias []float32) func(
 		return nil
 	}
 	c := winograd.New(g.n, g.large, g.small, g.hs, g.ws, relu, b.backend.set, b.backend.Threads())
-	u := make([]float32, c.WeightFloats())
-	b.table(len(u), 4)
-	transform := b.tasks(g.small, g.large*9*winogradCost, func(lo, hi int) { c.Transform(u, w, lo, hi) })
+	variable := b.buffer(b.current.In[1]).Variable
+	u := b.transformedWeights(variable, c.WeightFloats())
+	transform := b.tasks(g.small, g.large*9*winogradCost, func(lo, hi int) { c.Transform(u.values, w, lo, hi) })
 	multiply := c.Multiplier()
 	run := b.shared(c.Tasks(), c.Scratch(), c.Work(), func(scratch []float32, lo, hi int) {
-		multiply.Run(scratch, y, x, u, bias, lo, hi)
+		multiply.Run(scratch, y, x, u.values, bias, lo, hi)
 	})
-	state, variable, seen := b.state, b.buffer(b.current.In[1]).Variable, -1
+	state := b.state
 	return func() {
-		if variable < 0 || seen != state.changes[variable] {
+		if variable < 0 || u.seen != state.changes[variable] {
 			transform()
 			if variable >= 0 {
-				seen = state.changes[variable]
+				u.seen = state.changes[variable]
 			}
 		}
 		run()
 	}
+}
+
+// transformedWeights returns memory for the transformed weights of a variable, or, if it is negative,
+// of the current step. Executables that share their memory have the same.
+func (b *binder) transformedWeights(variable, floats int) *transformed {
+	if u := b.transformed[variable]; u != nil && variable >= 0 {
+		return u
+	}
+	u := &transformed{values: make([]float32, floats), seen: -1}
+	b.table(floats, 4)
+	if variable >= 0 {
+		b.table(floats, 4) // for the second round, which finds them
+		b.transformed[variable] = u
+	}
+	return u
 }
 
 // winogradPixels is the number of outputs of a channel from which transformed weights, four

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -22,8 +23,21 @@ type executable struct {
 	nanos   []int64
 	written []uint32 // writes to each buffer from outside the plan
 	shares  []share
+	memory  memory // shared with executables loaded beside this one
 	scratch int64
 	epoch   time.Time // origin of step times
+}
+
+// memory is what executables of a state can share, of which one runs at a time.
+type memory struct {
+	arena, scratch slab
+	transformed    map[int]*transformed // by variable
+}
+
+// transformed are weights in the form that Winograd's algorithm multiplies.
+type transformed struct {
+	values []float32
+	seen   int // changes of the variable that they follow
 }
 
 // view is a buffer's memory, in the field for its type.
@@ -37,14 +51,35 @@ type view struct {
 // the scratch. It is an error if the state belongs to another backend, a buffer
 // lies outside the arena, an operator has no kernel, or operands do not match.
 func (b *Backend) Load(ctx context.Context, plan *nn.Plan, st nn.State) (nn.Executable, error) {
+	return b.loadIn(ctx, plan, st, memory{transformed: map[int]*transformed{}})
+}
+
+// LoadBeside is Load with the arena, the scratch and the transformed weights of another
+// executable. It is also an error if that one has another state or is closed.
+func (b *Backend) LoadBeside(ctx context.Context, plan *nn.Plan, st nn.State, beside nn.Executable) (nn.Executable, error) {
+	other, ok := beside.(*executable)
+	if !ok || other.state != st || other.steps == nil {
+		return nil, errors.New("cpu backend: load a plan beside another: must be an open executable of this backend and state")
+	}
+	return b.loadIn(ctx, plan, st, other.memory)
+}
+
+// loadIn is Load with memory that is there already.
+func (b *Backend) loadIn(ctx context.Context, plan *nn.Plan, st nn.State, m memory) (nn.Executable, error) {
 	s, ok := st.(*state)
 	if !ok {
 		return nil, fmt.Errorf("cpu backend: load a plan: state is of type %T, want this backend's own", st)
 	}
-	x := &executable{plan: plan, pool: b.pool, state: s, nanos: make([]int64, len(plan.Steps)), epoch: time.Now()}
+	x := &executable{plan: plan, pool: b.pool, state: s, memory: m, nanos: make([]int64, len(plan.Steps)), epoch: time.Now()}
 	if err := x.load(ctx, b); err != nil {
 		x.Close()
 		return nil, err
+	}
+	if size := x.memory.scratch.size; size > m.scratch.size {
+		x.scratch += size
+	}
+	if size := x.memory.arena.size; m.arena.size > 0 && size > m.arena.size {
+		x.scratch += size // beside an executable with a smaller one
 	}
 	return x, nil
 }
@@ -56,14 +91,17 @@ func (x *executable) load(ctx context.Context, b *Backend) error {
 		return err
 	}
 	x.written = make([]uint32, len(plan.Buffers))
-	bind := &binder{ctx: ctx, backend: b, plan: plan, views: x.views, written: x.written, state: x.state}
+	bind := &binder{ctx: ctx, backend: b, plan: plan, views: x.views, written: x.written, state: x.state, transformed: x.memory.transformed}
 	// The first round adds up the scratch that the steps need, the second hands
 	// out pieces of one slab of that size.
 	for range 2 {
-		var err error
-		if bind.memory, err = newSlabWithin(ctx, bind.most); err != nil {
-			return err
+		if bind.most > x.memory.scratch.size {
+			var err error
+			if x.memory.scratch, err = newSlabWithin(ctx, bind.most); err != nil {
+				return err
+			}
 		}
+		bind.memory = x.memory.scratch
 		bind.boxes, bind.shares = map[nn.BufferID]*maskBox{}, nil
 		x.steps = x.steps[:0]
 		for i := range plan.Steps {
@@ -80,7 +118,7 @@ func (x *executable) load(ctx context.Context, b *Backend) error {
 	}
 	x.shares = bind.shares
 	x.listChanges()
-	x.scratch = bind.most + bind.tables/2 // tables are counted in both rounds
+	x.scratch = bind.tables / 2 // tables are counted in both rounds
 	return nil
 }
 
@@ -99,10 +137,13 @@ func (x *executable) listChanges() {
 
 // place finds the memory of every buffer.
 func (x *executable) place(ctx context.Context, s *state) error {
-	arena, err := newSlabWithin(ctx, x.plan.ArenaBytes)
-	if err != nil {
-		return err
+	var err error
+	if size := x.plan.ArenaBytes; size > x.memory.arena.size {
+		if x.memory.arena, err = newSlabWithin(ctx, size); err != nil {
+			return err
+		}
 	}
+	arena := x.memory.arena
 	x.views = make([]view, len(x.plan.Buffers))
 	for i := range x.plan.Buffers {
 		buf := &x.plan.Buffers[i]
@@ -231,5 +272,5 @@ func (x *executable) Close() {
 	for _, v := range x.used {
 		x.state.release(v)
 	}
-	x.views, x.steps, x.used = nil, nil, nil
+	x.views, x.steps, x.used, x.memory = nil, nil, nil, memory{}
 }

@@ -29,6 +29,11 @@ type Backend interface {
 	// arena. It is an error if an operator has no kernel for its operands.
 	Load(ctx context.Context, plan *Plan, state State) (Executable, error)
 
+	// LoadBeside is Load with the memory of an executable of the same state, as far as
+	// that is large enough. Of the two only one runs at a time. A run leaves the other's
+	// buffers undefined, inputs and outputs included. They may be closed in any order.
+	LoadBeside(ctx context.Context, plan *Plan, state State, beside Executable) (Executable, error)
+
 	// Close releases the backend's resources. States and executables must be closed
 	// first. A second Close does nothing.
 	Close()
@@ -70,7 +75,7 @@ type Executable interface {
 	Map(b BufferID) []float32
 
 	// ScratchBytes returns the memory the backend holds in addition to the plan's
-	// arena.
+	// arena; for an executable loaded beside another, what it has of its own.
 	ScratchBytes() int64
 
 	// Close frees the arena.

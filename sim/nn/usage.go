@@ -5,6 +5,14 @@ import "sort"
 // Usage is memory in bytes by category.
 type Usage [NumCategories]int64
 
+// Total returns the memory of all categories.
+func (u Usage) Total() (bytes int64) {
+	for _, b := range u {
+		bytes += b
+	}
+	return bytes
+}
+
 // VariableUsage returns the memory of variables by category, with all gradients
 // stored.
 func VariableUsage(variables []Variable) Usage {

@@ -39,25 +39,58 @@ func benchmarkInference(b *testing.B, o PlanOptions) {
 			}
 			b.ReportMetric(float64(batch*b.N)/b.Elapsed().Seconds(), "images/s")
 			b.ReportMetric(float64(p.plan.ArenaBytes+p.exe.ScratchBytes())/(1<<20), "MiB-activations")
-			logSteps(b, p.plan, best)
+			logSteps(b, p.plan.Steps, best)
+		})
+	}
+}
+
+// BenchmarkMicrobatches runs a batch of 32 of the default network in microbatches.
+func BenchmarkMicrobatches(b *testing.B) {
+	const batch = 32
+	for _, most := range []int{8, 32} {
+		b.Run(fmt.Sprint(most), func(b *testing.B) {
+			n, err := New(DefaultConfig())
+			if err != nil {
+				b.Fatal(err)
+			}
+			plan, err := n.BatchPlan(b.Context(), PlanOptions{Batch: batch, Microbatch: most})
+			if err != nil {
+				b.Fatal(err)
+			}
+			p := loadBatch(b, n, plan, runtime.GOMAXPROCS(0))
+			copy(p.Patterns(), sine(n.config, batch))
+			best := make([]int64, len(p.StepNanos()))
+			for b.Loop() {
+				if err := p.Run(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+				for i, t := range p.StepNanos() {
+					if best[i] == 0 || t < best[i] {
+						best[i] = t
+					}
+				}
+			}
+			b.ReportMetric(float64(batch*b.N)/b.Elapsed().Seconds(), "images/s")
+			b.ReportMetric(float64(p.Usage().Total()+p.ScratchBytes())/(1<<20), "MiB")
+			logSteps(b, plan.Steps(), best)
 		})
 	}
 }
 
 // logSteps logs the shortest time of each step and its rate, the slowest first, and
 // reports their sum: what an iteration takes that nothing disturbs.
-func logSteps(b *testing.B, plan *nn.Plan, nanos []int64) {
+func logSteps(b *testing.B, steps []nn.Step, nanos []int64) {
 	b.Helper()
 	order, total, flops := make([]int, len(nanos)), int64(0), int64(0)
 	for i := range order {
 		order[i] = i
 		total += nanos[i]
-		flops += plan.Steps[i].FLOPs
+		flops += steps[i].FLOPs
 	}
 	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(nanos[j], nanos[i]) })
 	lines := fmt.Sprintf("%.2f ms, %.1f GFLOP/s\n", float64(total)/1e6, float64(flops)/float64(total))
 	for _, i := range order {
-		s := &plan.Steps[i]
+		s := &steps[i]
 		lines += fmt.Sprintf("%8.3f ms %5.1f %% %7.1f GFLOP/s  %s\n",
 			float64(nanos[i])/1e6, 100*float64(nanos[i])/float64(total), float64(s.FLOPs)/float64(max(nanos[i], 1)), s.Name)
 	}

@@ -33,8 +33,12 @@ const (
 
 // PlanOptions are the settings for which a plan is compiled.
 type PlanOptions struct {
-	// Batch is the number of groups that the plan computes at a time, at least 1.
+	// Batch is the number of groups that the plan computes, at least 1.
 	Batch int
+
+	// Microbatch is the most groups that a BatchPlan computes at a time; 0 chooses it by the size of
+	// the patterns.
+	Microbatch int
 
 	// AMP and Products are those of nn.Options.
 	AMP      tensor.DType

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"prismtop/sim/ptycho/scan"
 )
 
 // PatchSide is M, the side of the central part of a group's object that is assembled.
@@ -84,11 +86,15 @@ func (a *Assembly) Add(objects []complex64, n int) error {
 	return nil
 }
 
-// CentralPatch copies the central patch of an object, a plane of n×n, to dst.
-func CentralPatch(dst, object []complex64, n int) {
-	from := n/2 - PatchSide/2
+// CentralPatch copies the central patch of an object to dst: a plane of n×n as networks write it, real
+// and imaginary parts by turns.
+func CentralPatch(dst []complex64, object []float32, n int) {
+	first := n/2 - PatchSide/2
 	for i := range PatchSide {
-		copy(dst[i*PatchSide:][:PatchSide], object[(from+i)*n+from:])
+		row := object[2*((first+i)*n+first):][:2*PatchSide]
+		for k := range PatchSide {
+			dst[i*PatchSide+k] = complex(row[2*k], row[2*k+1])
+		}
 	}
 }
 
@@ -135,6 +141,12 @@ func (a *Assembly) addShifted(object []complex64, n, row, column int, w float64)
 			a.weight[at] += w
 		}
 	}
+}
+
+// Truth returns the pixels of a known object under the canvas without a frame of margin pixels.
+func (a *Assembly) Truth(o *scan.Object, margin int) []complex64 {
+	corner := float64(margin) - float64(a.side)/2
+	return o.Window(a.mean[1]+corner, a.mean[0]+corner, a.side-2*margin)
 }
 
 // Canvas returns the object assembled so far.

@@ -75,7 +75,7 @@ func writeScan(t *testing.T, p *program, c Config, scale, photons float64) (leas
 		t.Fatal(err)
 	}
 	id, _ := p.plan.Input(DiffractionInput)
-	groups, err := s.Groups(c.Channels(), p.plan.Buffers[id].Shape[0], 3)
+	groups, err := s.Groups(t.Context(), c.Channels(), p.plan.Buffers[id].Shape[0], 3)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,23 +29,21 @@ func NewTruth(o *scan.Object, n int, centres [][2]float64) (*Truth, error) {
 	for i := range ones {
 		ones[i] = 1
 	}
-	covered, err := Reassemble(ones, n, centres)
+	a, err := NewAssembly(centres)
+	if err == nil {
+		err = a.Add(ones, n)
+	}
 	if err != nil {
 		return nil, err
 	}
+	covered := a.Canvas()
 	t := &Truth{Side: covered.Side - 2*covered.gap(), canvas: covered.Side}
 	t.margin = (t.canvas - t.Side) / 2
 	if t.Side < leastTruth {
 		return nil, fmt.Errorf("compare with the truth: %d positions leave gaps between their patches: only %d×%[2]d pixels in the middle are covered: must be more positions on the object",
 			len(centres), max(t.Side, 0))
 	}
-	mean := [2]float64{}
-	for _, p := range centres {
-		mean[0] += p[0] / float64(len(centres))
-		mean[1] += p[1] / float64(len(centres))
-	}
-	corner := float64(t.margin) - float64(t.canvas)/2
-	t.Values = o.Window(mean[1]+corner, mean[0]+corner, t.Side)
+	t.Values = a.Truth(o, t.margin)
 	return t, nil
 }
 

@@ -100,9 +100,11 @@ func TestTooFewPositionsAreNotCompared(t *testing.T) {
 func TestTrainedPathIsOfTheNetwork(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", folder)
-	path, err := TrainedPath(Config{Size: 128, GridSize: 2, FiltersScale: 3})
-	if want := folder + "/prismtop/ptycho/weights-N128-s3-g2.npz"; err != nil || path != want {
-		t.Errorf("%s, %v, want %s", path, err, want)
+	for name, big := range map[string]bool{"weights-N128-s3-g2.npz": true, "weights-N128-s3-g2-inner.npz": false} {
+		path, err := TrainedPath(Config{Size: 128, GridSize: 2, FiltersScale: 3, ProbeBig: big})
+		if want := folder + "/prismtop/ptycho/" + name; err != nil || path != want {
+			t.Errorf("%s, %v, want %s", path, err, want)
+		}
 	}
 	t.Setenv("XDG_STATE_HOME", "relative")
 	t.Setenv("HOME", folder)

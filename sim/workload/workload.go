@@ -150,6 +150,12 @@ type Lister interface {
 	Tasks() *profiles.Tasks
 }
 
+// Unweighted is a maker whose tasks begin with weights of files that are found by the settings.
+type Unweighted interface {
+	// WithoutWeights returns a maker whose tasks read none, for those that StartFrom gives others.
+	WithoutWeights() Maker
+}
+
 // Finisher is a task that leaves something for other programs once its work is complete.
 type Finisher interface {
 	// Finish leaves it, after the iteration whose outcome is Finished, and returns a line for

@@ -63,7 +63,7 @@ func cytoTasksCommand(kind tasks.Kind) *cobra.Command {
 		own: []ownFlag{
 			{"config", "tasks", "list of tasks, a CSV file (docs/cyto.md); without one six small tasks, one for each variant"},
 			{"output", "output", "file of results, JSON, written after every round; its folder is created"},
-			{"skip-failed", "skip_failed", "go on with the next task after one that failed"},
+			{"skip-failed", "skip_failed", "run the next task after one that failed"},
 			{"rounds", "rounds", "times that every task runs, in balanced random order; 6 or more give intervals"},
 			{"baseline", "baseline", "what speed-ups compare with: first, the first task of an experiment, or fastest, CytoDL's rule"},
 			{"repo", "repo", "git repository whose branches the list names; each runs in a worktree and a process of its own"},

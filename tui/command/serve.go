@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -96,7 +97,8 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	log := journal(cmd.ErrOrStderr())
+	log, flush := journal(cmd.ErrOrStderr())
+	defer flush()
 	shows := &showing{look: look, shares: newShares()}
 	server, err := serve.New(serve.Options{
 		HostKey: key, Limits: f.limits, Show: shows.show, Log: log,
@@ -143,12 +145,51 @@ func reachable(ip net.IP) string {
 	return ip.String()
 }
 
-// journal returns a log that writes lines with their time to w.
-func journal(w io.Writer) func(string) {
+// A log of a server holds mostWaiting lines for a standard error that is not read, and waits logLimit for it at the end.
+const (
+	mostWaiting = 256
+	logLimit    = time.Second
+)
+
+// journal returns a log that writes lines with their time to w. It never waits: of lines for which there is no room it gives the
+// number only. flush waits for what is left, for a while, and ends it.
+func journal(w io.Writer) (log func(string), flush func()) {
+	waiting, done := make(chan string, mostWaiting), make(chan struct{})
+	var lost atomic.Int64
+	go func() {
+		defer close(done)
+		for line := range waiting {
+			if n := lost.Swap(0); n > 0 {
+				line = fmt.Sprintf("%s %d lines were left out, because standard error was not read\n", time.Now().Format(time.RFC3339), n) + line
+			}
+			_, _ = io.WriteString(w, line)
+		}
+	}()
 	var mu sync.Mutex
-	return func(line string) {
+	over := false
+	log = func(line string) {
 		mu.Lock()
 		defer mu.Unlock()
-		fmt.Fprintf(w, "%s %s\n", time.Now().Format(time.RFC3339), line)
+		if over {
+			return
+		}
+		select {
+		case waiting <- fmt.Sprintf("%s %s\n", time.Now().Format(time.RFC3339), line):
+		default:
+			lost.Add(1)
+		}
 	}
+	flush = func() {
+		mu.Lock()
+		if !over {
+			over = true
+			close(waiting)
+		}
+		mu.Unlock()
+		select {
+		case <-done:
+		case <-time.After(logLimit):
+		}
+	}
+	return log, flush
 }

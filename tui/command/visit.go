@@ -121,8 +121,12 @@ func whoOf(v *serve.Visitor) string {
 	if err != nil {
 		from = v.From
 	}
-	return v.Key.Name + " from " + from
+	name := []rune(v.Key.Name)
+	return string(name[:min(len(name), longestName)]) + " from " + from
 }
+
+// longestName is how much of a key's name is shown, in characters: the address is never cut.
+const longestName = 24
 
 // shares divides the processor time of this process among the screens that it shows: each reports its
 // share to its run, where it is not that of other programs.

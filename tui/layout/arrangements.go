@@ -108,10 +108,10 @@ var arranged = []declaration{
 	},
 	{
 		name:  "throughput",
-		panes: []string{"throughput", "reconstruction", "phases", "effects", "footprint", "quality"},
+		panes: []string{"throughput", "reconstruction", "phases", "effects", "footprint", "quality", "phase", "diffraction"},
 		plans: []declaredPlan{
-			{from: wide, place: stacked(row("throughput", "footprint", "reconstruction"), row("phases", "effects", "quality"))},
-			{from: 0, place: beside(column("throughput", "phases", "quality"), column("reconstruction", "effects", "footprint"))},
+			{from: wide, place: stacked(beside(column("throughput", "footprint"), one("reconstruction"), column("phase", "diffraction")), row("phases", "effects", "quality"))},
+			{from: 0, place: beside(column("throughput", "phases", "quality"), column("reconstruction", "effects", "footprint", "phase", "diffraction"))},
 		},
 	},
 }

@@ -67,6 +67,10 @@ const (
 	holdPeriod   = 10 * time.Millisecond
 )
 
+// settle is longer than what was typed before the end takes to arrive. Bubble Tea's reader, which waits until each key is
+// taken, would otherwise wait for ever, with the model; the end of a process ends it, that of a visitor's screen does not.
+const settle = 80 * time.Millisecond
+
 // AnswersExpected reports whether a query sent at a time, zero for none, may still be answered.
 func AnswersExpected(questioned, now time.Time) bool {
 	return !questioned.IsZero() && now.Sub(questioned) <= answersLimit
@@ -81,7 +85,7 @@ func AnswersExpected(questioned, now time.Time) bool {
 func Run(ctx context.Context, m Model, on terminal.Streams) error {
 	own := on.Output == nil
 	on = on.OrOwn()
-	r := run{model: m}
+	r := run{model: m, remote: on.Remote}
 	reads := true // whether the terminal reads to the end
 	if own {
 		if caught, err := terminal.CatchStray(); err == nil {
@@ -156,7 +160,9 @@ func Run(ctx context.Context, m Model, on terminal.Streams) error {
 type run struct {
 	Stage
 	model   Model
-	leaving time.Time // when the end began to wait for answers
+	remote  bool      // a server shows it to a visitor
+	leaving time.Time // when the end was first asked for
+	hushed  time.Time // when the keyboard stopped handing over what is typed
 
 	outliving Outliving       // nil if the model ends with its terminal
 	lost      <-chan struct{} // closed when the terminal is lost; nil if the model ends with it
@@ -193,18 +199,25 @@ func (r *run) tellLost() {
 	r.outliving.TerminalLost()
 }
 
-// hold keeps Bubble Tea from ending while answers are due. It filters every message before Update.
+// hold keeps Bubble Tea from ending while answers are due, and while what a visitor typed has not arrived. It filters every message before Update.
 func (r *run) hold(msg tea.Msg, quit func()) tea.Msg {
-	if _, ok := msg.(tea.QuitMsg); !ok || !r.model.AnswersDue(time.Now()) {
+	if _, ok := msg.(tea.QuitMsg); !ok {
 		return msg
 	}
 	if r.leaving.IsZero() {
 		r.leaving = time.Now()
 	}
-	if time.Since(r.leaving) > holdLimit {
+	switch {
+	case r.model.AnswersDue(time.Now()) && time.Since(r.leaving) <= holdLimit:
+		time.AfterFunc(holdPeriod, quit)
+		return nil
+	case !r.remote || !r.hushed.IsZero() && time.Since(r.hushed) >= settle:
 		return msg
+	case r.hushed.IsZero():
+		r.hushed = time.Now()
+		r.Console.Hush()
+		time.AfterFunc(settle+time.Millisecond, quit)
 	}
-	time.AfterFunc(holdPeriod, quit)
 	return nil
 }
 

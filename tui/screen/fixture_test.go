@@ -37,6 +37,7 @@ var (
 	idRaw           = deck.Find("raw")
 	idTasks         = deck.Find("task list")
 	idTaskLosses    = deck.Find("task losses")
+	idDiffraction   = deck.Find("diffraction")
 )
 
 // screen returns a model of the given size that has received snapshots.

@@ -3,15 +3,18 @@ package screen
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
 	"prismtop/profiles/settings"
 	"prismtop/sim/ptycho/inference"
+	"prismtop/tui/layout"
 	"prismtop/tui/tuitest"
 )
 
@@ -37,6 +40,7 @@ func inferring(t *testing.T, sets ...string) *profiles.Snapshot {
 	tuitest.Latest(s, s.Run.Schema.SeriesNamed("images_per_s"), 96.4)
 	tuitest.Latest(s, s.Run.Schema.SeriesNamed("psnr_db"), 10.3)
 	tuitest.Latest(s, s.Run.Schema.SeriesNamed("rmse_percent"), 49.5)
+	tuitest.Latest(s, s.Run.Schema.SeriesNamed("phase_error_rad"), 0.412)
 	for p, share := range []float64{0.001, 0, 0.001, 0.993, 0.003, 0.002} {
 		s.Phases[p] = profiles.PhaseView{Spread: profiles.Spread{Median: 330e6 * share, Mean: 330e6 * share, P95: 360e6 * share, N: 40}, Share: share}
 	}
@@ -88,6 +92,35 @@ func tuned(t *testing.T) *profiles.Snapshot {
 	return s
 }
 
+// untrained is inferring with seeded weights, whose pictures are compared with nothing.
+func untrained(t *testing.T) *profiles.Snapshot {
+	s := inferring(t)
+	s.Run.Caveat = profiles.Caveat{Text: "seeded weights: no reconstruction", Remedy: "prismtop ptycho train trains them"}
+	for _, name := range []string{"psnr_db", "rmse_percent", "phase_error_rad"} {
+		s.Series[s.Run.Schema.SeriesNamed(name)] = profiles.SeriesView{Latest: math.NaN()}
+	}
+	return s
+}
+
+// A run of seeded weights says so beside its pictures, and how to train them, at every size.
+func TestSeededWeightsAreNoReconstruction(t *testing.T) {
+	for _, size := range [][2]int{{60, 15}, {80, 24}, {120, 40}, {200, 60}} {
+		s := untrained(t)
+		m, _ := screen(t, size[0], size[1], Options{Settings: s.Settings}, colorprofile.ANSI256, s)
+		for id, want := range map[layout.Pane]string{idPicture: "seeded weights", idPhase: "seeded weights", idQuality: "prismtop ptycho train"} {
+			m.setFocus(id)
+			m.toggleZoom()
+			m.panes[id].Press("v")
+			m.Update(snapshotMsg{s})
+			checkFrame(t, m, size[0], size[1])
+			if text := ansi.Strip(m.View().Content); !strings.Contains(text, want) || strings.Contains(text, "PSNR 10") {
+				t.Errorf("%v: %s does not say %q:\n%s", size, deck.Panes[id].Name, want, text)
+			}
+			m.toggleZoom()
+		}
+	}
+}
+
 func TestGoldenInferences(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -95,7 +128,7 @@ func TestGoldenInferences(t *testing.T) {
 		snap *profiles.Snapshot
 	}{
 		{"ptycho-80x24", 80, 24, inferring(t)}, {"ptycho-120x40", 120, 40, inferring(t)}, {"ptycho-200x60", 200, 60, inferring(t)},
-		{"ptycho-tuned-120x40", 120, 40, tuned(t)},
+		{"ptycho-tuned-120x40", 120, 40, tuned(t)}, {"ptycho-untrained-80x24", 80, 24, untrained(t)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m, _ := screen(t, tt.w, tt.h, Options{Settings: tt.snap.Settings}, colorprofile.ANSI256, tt.snap)

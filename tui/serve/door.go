@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"prismtop/tui/terminal"
 )
 
 // door is the listener of a server. It refuses connections beyond the limits before they cost a
@@ -65,7 +67,7 @@ func (d *door) admit(c net.Conn, now time.Time) (l *link, why string) {
 	case d.waiting >= limits.Startups:
 		return nil, fmt.Sprintf("%d connections have not logged in yet (--startups)", d.waiting)
 	}
-	l = &link{Conn: c, door: d}
+	l = &link{Conn: c, door: d, pace: terminal.NewBucket(linkRate, now)}
 	l.mu.Lock() // against the timer, which reads what is set here
 	l.timer = time.AfterFunc(limits.Handshake, l.tooSlow)
 	l.mu.Unlock()
@@ -133,12 +135,26 @@ type link struct {
 	net.Conn
 	door  *door
 	timer *time.Timer
+	pace  terminal.Bucket // of what is read, by one goroutine
 
 	mu      sync.Mutex
 	begun   bool
 	closed  bool
 	opened  atomic.Int32 // channels asked for
 	visited atomic.Bool  // it has, or had, a session
+}
+
+// linkRate is how many bytes a second a connection sends at most, in whatever messages: what a visitor types is limited further.
+const linkRate = 2 * inputRate
+
+// Read reads the connection, no faster than linkRate.
+func (l *link) Read(p []byte) (int, error) {
+	n, err := l.Conn.Read(p[:min(len(p), linkRate/4)])
+	for l.pace.Fill(time.Now()); !l.pace.Allows(n) && err == nil; l.pace.Fill(time.Now()) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	l.pace.Spend(n)
+	return n, err
 }
 
 // begin ends the time limit of a connection, whose session begins.

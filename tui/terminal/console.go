@@ -134,6 +134,13 @@ func (c *Console) GiveBack() {
 	c.tty.restore()
 }
 
+// Hush drops what is typed from now on.
+func (c *Console) Hush() {
+	if c.keys != nil {
+		c.keys.hush()
+	}
+}
+
 // Suspends reports whether a screen on the terminal can suspend the process: not if other screens are
 // shown by it, too.
 func (c *Console) Suspends() bool { return JobControl && (c == nil || !c.streams.Remote) }

@@ -12,11 +12,12 @@ import (
 // arrive faster than they are handled, it keeps the first, whole ones; answers of the terminal
 // always pass. Only pastes are held back, until they end.
 type gate struct {
-	queue []byte
-	state gateState
-	seq   []byte    // the current key or sequence, up to maxSequence bytes
-	drop  bool      // the current sequence is dropped
-	last  time.Time // time of the last input
+	queue  []byte
+	state  gateState
+	seq    []byte    // the current key or sequence, up to maxSequence bytes
+	drop   bool      // the current sequence is dropped
+	length int       // bytes of the current sequence
+	last   time.Time // time of the last input
 
 	paste pasted
 }
@@ -39,6 +40,7 @@ const (
 	maxAnswers  = 1 << 16 // further input of any kind is dropped
 	maxPaste    = 1 << 12
 	maxSequence = 64
+	maxLength   = 1 << 12 // of a sequence, which is ended and dropped beyond
 )
 
 // sequenceLimit is the longest pause within a sequence; after it, the next byte is a new key.
@@ -63,7 +65,9 @@ func (g *gate) feed(p []byte, now time.Time) (interrupted bool) {
 		switch {
 		case g.state == pasteState:
 			if g.paste.take(b) {
-				g.queue = append(append(g.queue, g.paste.text()...), pasteEnd...)
+				if !g.paste.lost {
+					g.queue = append(append(g.queue, g.paste.text()...), pasteEnd...)
+				}
 				g.state = keyState
 			}
 		case b == ctrlC || g.pass(b, now):
@@ -79,9 +83,9 @@ func (g *gate) feed(p []byte, now time.Time) (interrupted bool) {
 func (g *gate) pass(b byte, now time.Time) (interrupts bool) {
 	switch {
 	case b == escape && g.state != stringState, g.state == keyState && (b < 0x80 || b >= 0xc0):
-		g.seq, g.drop = g.seq[:0], len(g.queue) >= maxQueued
+		g.seq, g.drop, g.length = g.seq[:0], len(g.queue) >= maxQueued, 0
 	case g.state == escapeState && len(g.seq) > 1 && b != '\\': // the string was not terminated
-		g.seq, g.drop = append(g.seq[:0], escape), len(g.queue) >= maxQueued
+		g.seq, g.drop, g.length = append(g.seq[:0], escape), len(g.queue) >= maxQueued, 1
 	}
 	if len(g.seq) < maxSequence {
 		g.seq = append(g.seq, b)
@@ -89,20 +93,24 @@ func (g *gate) pass(b byte, now time.Time) (interrupts bool) {
 	before := g.state
 	g.state = before.next(b)
 	switch {
-	case g.drop && g.answers():
+	case g.drop && len(g.queue) < maxAnswers && g.answers():
 		g.drop = false
 		g.queue = append(g.queue, g.seq...)
 	case !g.drop && len(g.queue) < maxAnswers:
 		g.queue = append(g.queue, b)
 	}
+	if g.length++; g.length == maxLength && !g.drop { // its reader decodes it anew with everything that arrives
+		g.queue, g.drop = append(g.queue, g.state.terminator()...), true
+	}
 	if before != csiState || g.state != keyState {
 		return false
 	}
 	if string(g.seq) == pasteBegin {
-		if g.drop {
+		lost := len(g.queue) >= maxAnswers
+		if g.drop && !lost {
 			g.queue = append(g.queue, pasteBegin...)
 		}
-		g.state, g.paste = pasteState, pasted{bulk: now}
+		g.state, g.paste = pasteState, pasted{bulk: now, lost: lost}
 	}
 	return isCtrlC(g.seq)
 }
@@ -122,6 +130,17 @@ func (s gateState) next(b byte) gateState {
 		return s
 	}
 	return keyState
+}
+
+// terminator returns what ends an unfinished sequence.
+func (s gateState) terminator() string {
+	switch s {
+	case stringState:
+		return "\x1b\\"
+	case csiState:
+		return "~"
+	}
+	return ""
 }
 
 // answers reports whether the current sequence, now that its type is known, is an answer rather
@@ -169,6 +188,7 @@ func isCtrlC(seq []byte) bool {
 
 // pasted is an unfinished bracketed paste.
 type pasted struct {
+	lost    bool // no room was left for it
 	content []byte
 	tail    []byte    // the latest bytes, as many as pasteEnd has
 	bulk    time.Time // when more than a typed key last arrived at once
@@ -251,7 +271,9 @@ func (g *gate) look(now time.Time) (interrupted bool) {
 	if end.IsZero() || now.Before(end) {
 		return false
 	}
-	g.queue = append(g.queue, pasteEnd...)
+	if !g.paste.lost {
+		g.queue = append(g.queue, pasteEnd...)
+	}
 	g.state = keyState
 	return g.paste.ctrlC
 }

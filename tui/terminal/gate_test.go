@@ -92,6 +92,29 @@ func TestOfAFloodWholeKeysPassAndAnswersAll(t *testing.T) {
 	}
 }
 
+// What nobody reads does not pile up, whatever it looks like, and no sequence is so long that decoding it takes a while.
+func TestInputThatIsNotReadIsBounded(t *testing.T) {
+	for _, flood := range []string{"\x1b[?", "\x1b]", "\x1b[200~x\x1b[201~", "\x1b[200~" + strings.Repeat("x", maxPaste-1) + "\x1b[201~", "\x1b[?1;2c"} {
+		g := newTyping()
+		for range 4 * maxAnswers / len(flood) {
+			g.send(flood)
+		}
+		if n := len(g.queue); n > maxAnswers+maxPaste+maxSequence {
+			t.Errorf("%q again and again: %d bytes wait", flood, n)
+		}
+		begun, ended := strings.Count(string(g.queue), pasteBegin), strings.Count(string(g.queue), pasteEnd)
+		if begun != ended {
+			t.Errorf("%q again and again: %d pastes begin and %d end", flood, begun, ended)
+		}
+	}
+	for begin, end := range map[string]string{"\x1b]": "\x1b\\", "\x1b[": "~"} {
+		g := newTyping().send(begin + strings.Repeat("1", 3*maxLength))
+		if got := string(g.queue); len(got) > maxLength+len(end) || !strings.HasSuffix(got, end) {
+			t.Errorf("%q without an end: %d bytes, ended by %q", begin, len(got), got[len(got)-2:])
+		}
+	}
+}
+
 func TestAPasteWithoutAnEndEnds(t *testing.T) {
 	begun := func() *typing { return newTyping().send("\x1b[200~this was pasted") }
 	begun().after(pasteLimit, "q").expect(t, "after silence", "\x1b[200~\x1b[201~q", false)

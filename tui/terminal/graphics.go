@@ -35,8 +35,8 @@ type Graphics struct {
 }
 
 // PictureSlots is the number of pictures that panes may have on screen: a picture, its truth and
-// their difference, in each of four panes.
-const PictureSlots = 12
+// their difference, in each of five panes.
+const PictureSlots = 15
 
 // Size is a picture's size in cells.
 type Size struct{ W, H int }

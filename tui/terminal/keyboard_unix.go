@@ -26,6 +26,7 @@ type keyboard struct {
 	gate  gate
 	timer *time.Timer
 	full  bool  // the pipe holds a byte
+	deaf  bool  // nothing is taken any more
 	err   error // why reading the terminal ended
 	lost  chan struct{}
 }
@@ -81,10 +82,21 @@ func (k *keyboard) stop() {
 	}
 }
 
+// hush drops what waits, and what is typed from now on.
+func (k *keyboard) hush() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.deaf, k.gate.queue = true, k.gate.queue[:0]
+	k.raise()
+}
+
 // take feeds input to the gate.
 func (k *keyboard) take(p []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.deaf {
+		return
+	}
 	k.obey(k.gate.feed(p, time.Now()))
 }
 

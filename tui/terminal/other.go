@@ -53,6 +53,7 @@ func newKeyboard(terminal io.Reader, _ func()) (*keyboard, error) {
 
 func (*keyboard) start() error { return nil }
 func (*keyboard) stop()        {}
+func (*keyboard) hush()        {}
 
 func (*keyboard) ended() <-chan struct{} { return nil }
 

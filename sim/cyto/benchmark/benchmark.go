@@ -319,7 +319,7 @@ func (b *benchmark) Picture(id int) *profiles.Picture {
 func (b *benchmark) Close() {
 	if u := b.trial; u != nil {
 		u.interrupt()
-		_ = b.record() // the folder was checked at the start, and nobody is left to be told
+		_ = b.record() // a run that ends has no place for the error
 	}
 }
 
@@ -338,7 +338,7 @@ func (b *benchmark) Finish(context.Context) (string, error) {
 	if n := counts[profiles.TaskWaiting]; n > 0 {
 		text += fmt.Sprintf(", %d not run", n)
 		if b.stopped {
-			text += " after a failed one; skip_failed goes on"
+			text += " after a failed one: skip_failed runs them"
 		}
 	}
 	if path := b.values.Text(outputKey); path != "" {

@@ -158,7 +158,7 @@ func TestAnInterruptedList(t *testing.T) {
 	}
 }
 
-// Predictions take the weights of their checkpoint, and count what they processed, whatever the
+// Predictions take the weights of their checkpoint, and count what they processed, with any
 // limit of batches.
 func TestAListOfInferences(t *testing.T) {
 	w := work(t, configured(t, "kind=inference", "tasks="+list(t, inferenceHeader,

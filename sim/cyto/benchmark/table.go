@@ -52,8 +52,8 @@ var Table = settings.NewTable("cyto-tasks", nil,
 		string(tasks.FirstTask), string(tasks.FastestTask)).Live().Limit().Called("baseline", 'F').
 		Press(settings.Press{Key: "F", Help: "baseline: first task, fastest", Does: settings.MoveNext, Place: 2}).
 		Listed(1, "the first of an experiment", "no speed-up is above 1"),
-	settings.Switch(groupTasks, skipKey, "go on with the next task after one that failed").Live().Limit().Called("skip failed", 'k').
-		Press(settings.Press{Key: "k", Help: "go on after failed tasks", Does: settings.MoveNext, Place: 1, InFooter: true, Footer: "skip failed", Rank: 0}),
+	settings.Switch(groupTasks, skipKey, "run the next task after one that failed").Live().Limit().Called("skip failed", 'k').
+		Press(settings.Press{Key: "k", Help: "continue after failed tasks", Does: settings.MoveNext, Place: 1, InFooter: true, Footer: "skip failed", Rank: 0}),
 	settings.List(groupTasks, cancelledKey, "", "tasks that are not run, by number from 1; one that is running ends", 1, 1000).Live().Limit().Called("cancelled", 'x').Words("none", "").
 		Tune(1, "c", settings.MoveWrite, "cancelled tasks, by number"),
 	settings.Switch(groupTasks, fallbackKey, "run tasks for a GPU on the processor where there is none, and say so; otherwise they are not available").Fixed("the devices are opened at the start"),

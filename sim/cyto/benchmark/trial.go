@@ -336,7 +336,7 @@ func (u *trial) infer(m *tasks.InferenceMetrics) error {
 }
 
 // externalPoll is the longest iteration of a program on a git branch: after it the run can be
-// paused, stopped, or the task cancelled. The program itself goes on meanwhile.
+// paused, stopped, or the task cancelled. The program itself continues.
 const externalPoll = 250 * time.Millisecond
 
 // external is the program of a task on a git branch, which runs in a process of its own.

@@ -119,7 +119,7 @@ func (s *Settings) dataset(items []loader.Item) (loader.Dataset, error) {
 	return loader.Cached(d, cacheLimit), nil
 }
 
-// pairs returns the held-out images, at most so many.
+// pairs returns the held-out images, bounded in number.
 func (i *Inputs) pairs(ctx context.Context, most int) ([]cyto.Pair, error) {
 	var all []cyto.Pair
 	for k := range min(i.heldOut.Len(), most) {

@@ -255,5 +255,5 @@ type Progress struct {
 // A Counter counts what it has processed, as trainings and predictions do.
 type Counter interface{ Progress() Progress }
 
-// batches is the number of batches of so many samples.
+// batches is the number of batches that hold a number of samples.
 func batches(samples, batch int) int { return (samples + batch - 1) / batch }

@@ -71,6 +71,7 @@ func Run(t *testing.T, open func(t *testing.T, threads int) nn.Backend) {
 	t.Run("loss gradients", func(t *testing.T) { runLossGrads(t, backends) })
 	t.Run("refusals", func(t *testing.T) { refusals(t, backends[0]) })
 	t.Run("device", func(t *testing.T) { checkDevice(t, open) })
+	t.Run("beside", func(t *testing.T) { checkBeside(t, open(t, 2)) })
 }
 
 // run compares the case with its reference on one thread, and the results for other

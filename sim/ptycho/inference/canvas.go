@@ -11,7 +11,8 @@ import (
 	"prismtop/sim/ptycho/scan"
 )
 
-// canvas is the object being assembled, the newest complete one, and the truth on the same pixels.
+// canvas is the object being assembled, the newest complete one, and the truth on the same pixels, 0
+// where no patch lies.
 type canvas struct {
 	assembly *ptycho.Assembly
 	whole    *ptycho.Canvas // nil before the end of the first pass
@@ -24,15 +25,26 @@ func (c *canvas) spreadOut(object *scan.Object, centres [][2]float64) (err error
 	if c.assembly, err = ptycho.NewAssembly(centres); err != nil {
 		return err
 	}
-	empty := c.assembly.Canvas()
-	c.side = empty.Side
-	var x, y float64
-	for _, p := range centres {
-		x += p[0] / float64(len(centres))
-		y += p[1] / float64(len(centres))
+	c.side = c.assembly.Canvas().Side
+	c.truth = c.assembly.Truth(object, 0)
+	return c.mask(centres)
+}
+
+// mask sets the truth to 0 where no patch lies.
+func (c *canvas) mask(centres [][2]float64) error {
+	ones := make([]complex64, len(centres)*patchPixels)
+	for i := range ones {
+		ones[i] = 1
 	}
-	corner := float64(empty.Pad + ptycho.PatchSide/2)
-	c.truth = object.Window(y-corner, x-corner, c.side)
+	covered, err := ptycho.Reassemble(ones, ptycho.PatchSide, centres)
+	if err != nil {
+		return err
+	}
+	for i, z := range covered.Object {
+		if z == 0 {
+			c.truth[i] = 0
+		}
+	}
 	return nil
 }
 
@@ -57,6 +69,19 @@ func (c *canvas) current() []complex64 {
 	return object
 }
 
+// turnTo returns the phase by which an object is turned to come closest to the truth: diffraction does
+// not show a constant one.
+func (c *canvas) turnTo(object []complex64) complex128 {
+	product := complex128(0)
+	for i, z := range object {
+		product += cmplx.Conj(complex128(z)) * complex128(c.truth[i])
+	}
+	if product == 0 {
+		return 1
+	}
+	return product / complex(cmplx.Abs(product), 0)
+}
+
 // scaleTo returns the factor of least squares by which the moduli of an object come closest to the
 // truth's: a network's amplitudes have no scale of their own. It is 0 for an empty object.
 func (c *canvas) scaleTo(object []complex64) float64 {
@@ -74,15 +99,15 @@ func (c *canvas) scaleTo(object []complex64) float64 {
 	return product / square
 }
 
-// compare compares the moduli of the newest complete canvas with the truth's where it is covered:
-// PSNR in dB, relative to the truth's largest modulus, and RMSE in percent of its root mean square.
-// Both are NaN before the first pass is complete.
-func (c *canvas) compare() (psnr, rmse float64) {
+// compare compares the newest complete canvas with the truth where it is covered: the moduli by PSNR
+// in dB, relative to the truth's largest modulus, and RMSE in percent of its root mean square, and the
+// phases by the root mean square of their differences. All are NaN before the first pass is complete.
+func (c *canvas) compare() (psnr, rmse, phase float64) {
 	if c.whole == nil {
-		return math.NaN(), math.NaN()
+		return math.NaN(), math.NaN(), math.NaN()
 	}
-	scale := c.scaleTo(c.whole.Object)
-	squares, energy, peak, n := 0.0, 0.0, 0.0, 0.0
+	scale, turn := c.scaleTo(c.whole.Object), c.turnTo(c.whole.Object)
+	squares, energy, peak, n, turned := 0.0, 0.0, 0.0, 0.0, 0.0
 	for i, z := range c.whole.Object {
 		if z == 0 {
 			continue
@@ -90,8 +115,14 @@ func (c *canvas) compare() (psnr, rmse float64) {
 		want := cmplx.Abs(complex128(c.truth[i]))
 		d := scale*cmplx.Abs(complex128(z)) - want
 		squares, energy, peak, n = squares+d*d, energy+want*want, max(peak, want), n+1
+		turned += math.Pow(c.lead(i, z, turn), 2)
 	}
-	return 10 * math.Log10(peak*peak*n/squares), 100 * math.Sqrt(squares/energy)
+	return 10 * math.Log10(peak*peak*n/squares), 100 * math.Sqrt(squares/energy), math.Sqrt(turned / n)
+}
+
+// lead returns the phase of a turned pixel less that of the truth, in (−π, π].
+func (c *canvas) lead(i int, z complex64, turn complex128) float64 {
+	return cmplx.Phase(complex128(z) * turn * cmplx.Conj(complex128(c.truth[i])))
 }
 
 // Picture returns a picture of the schema.
@@ -100,19 +131,16 @@ func (t *Task) Picture(id int) *profiles.Picture {
 		return t.diffraction()
 	}
 	p := &profiles.Picture{ID: id, Width: t.side, Height: t.side, Pixels: make([]float32, t.side*t.side)}
-	if id == pictureTruth {
-		for i, z := range t.truth {
-			p.Pixels[i] = float32(cmplx.Abs(complex128(z)))
-		}
-		return p
+	object, turn, scale := t.truth, complex128(1), 1.0
+	if id == pictureReconstruction || id == picturePhase {
+		object = t.current()
+		turn, scale = t.turnTo(object), t.scaleTo(object)
 	}
-	object := t.current()
-	scale := t.scaleTo(object)
 	for i, z := range object {
 		switch {
 		case z == 0:
-		case id == picturePhase:
-			p.Pixels[i] = float32(0.5 + cmplx.Phase(complex128(z))/(2*math.Pi))
+		case id == picturePhase || id == picturePhaseTruth:
+			p.Pixels[i] = float32(math.Pi + cmplx.Phase(complex128(t.truth[i])) + t.lead(i, z, turn))
 		default:
 			p.Pixels[i] = float32(scale * cmplx.Abs(complex128(z)))
 		}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"prismtop/profiles"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
@@ -31,7 +32,7 @@ type Maker struct {
 	// GPUReason is the reason why no GPU can be used; empty if Open opens one.
 	GPUReason string
 
-	// Trained returns the path of the file that training leaves for a network.
+	// Trained returns the path of the file that training leaves for a network; nil for seeded weights.
 	Trained func(ptycho.Config) (string, error)
 }
 
@@ -92,19 +93,18 @@ func (m Maker) withinLimit(v settings.Values, key string) error {
 }
 
 // Footprint is the memory of a run under the settings: weights, scan, results and the plan of the
-// batch size. The kernels' scratch, a megabyte or two for any batch, is only known once a plan is
-// loaded.
+// batch size. The kernels' scratch, and Winograd's transformed weights in it, are only known once a plan
+// is loaded.
 func Footprint(ctx context.Context, v settings.Values) (int64, error) {
 	network, err := ptycho.New(config(v))
 	if err != nil {
 		return 0, err
 	}
-	plan, err := network.InferencePlan(ctx, planOptions(v))
+	plan, err := network.BatchPlan(ctx, planOptions(v))
 	if err != nil {
 		return 0, err
 	}
-	u := plan.VariableUsage(network.Model().Variables())
-	return u[nn.Weights] + scanBytes(v) + resultBytes(v) + plan.ArenaBytes, nil
+	return plan.Variables(network)[nn.Weights] + scanBytes(v) + resultBytes(v) + plan.Usage().Total(), nil
 }
 
 // FitsBeside reports whether an inference fits into memory in addition to the given number of
@@ -119,6 +119,7 @@ func (Maker) FitsBeside(v settings.Values, held int64) bool {
 		left = min(left, m.Available)
 	}
 	need, err := Footprint(context.Background(), v)
+	need = max(need, scanOptions(v).DrawingBytes())
 	return m.Total <= 0 || err == nil && need <= left
 }
 
@@ -139,27 +140,53 @@ func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (
 	return t, nil
 }
 
+// WithoutWeights returns a maker whose tasks do not read trained weights.
+func (m Maker) WithoutWeights() workload.Maker {
+	m.Trained = nil
+	return m
+}
+
 // firstSeed is the seed of the weights of a network that was not trained (§A1.8).
 const firstSeed = 12345
 
-// firstWeights returns the weights of the settings, and where they come from.
-func (t *Task) firstWeights(ctx context.Context, trained func(ptycho.Config) (string, error)) ([]weights.Tensor, string, error) {
-	seeded := t.network.Seeded(firstSeed)
-	if t.v.Text("weights") == "seeded" {
-		return seeded, "seeded weights", nil
+// firstWeights returns the weights of the settings, and notes where they come from.
+func (t *Task) firstWeights(ctx context.Context, trained func(ptycho.Config) (string, error)) ([]weights.Tensor, error) {
+	t.caveat = profiles.Caveat{Text: "seeded weights: no reconstruction", Remedy: trainingOf(t.network.Config()) + " trains them"}
+	if trained == nil || t.v.Text("weights") == "seeded" {
+		t.of = "seeded weights"
+		return t.network.Seeded(firstSeed), nil
 	}
 	path, err := trained(t.network.Config())
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	read, err := t.network.ReadWeights(ctx, path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return seeded, "seeded weights: the network is not trained, and what it draws is no object", nil
+		t.of = "seeded weights: the network is not trained, and what it draws is no object; " + t.caveat.Remedy
+		return t.network.Seeded(firstSeed), nil
 	case err != nil:
-		return nil, "", fmt.Errorf("trained weights: %w; weights = seeded goes without them", err)
+		return nil, fmt.Errorf("trained weights: %w; weights = seeded goes without them", err)
 	}
-	return read, "trained weights of " + path, nil
+	t.of, t.caveat = "trained weights of "+path, profiles.Caveat{}
+	return read, nil
+}
+
+// trainingOf returns the command that trains a network.
+func trainingOf(c ptycho.Config) string {
+	command, object := "prismtop ptycho train", 160
+	if 2*c.Size > object {
+		object = 5 * c.Size / 2
+	}
+	for _, s := range []struct {
+		key          string
+		value, usual int
+	}{{"size", c.Size, 64}, {"object_size", object, 160}, {"gridsize", c.GridSize, 1}, {"filters_scale", c.FiltersScale, 2}} {
+		if s.value != s.usual {
+			command += fmt.Sprintf(" --set %s=%d", s.key, s.value)
+		}
+	}
+	return command
 }
 
 // StartFrom replaces the weights by those of a file.
@@ -168,6 +195,6 @@ func (t *Task) StartFrom(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	t.of = ""
+	t.of, t.caveat = "", profiles.Caveat{}
 	return t.setWeights(read)
 }

@@ -12,67 +12,32 @@ import (
 	"prismtop/sim/ptycho"
 )
 
-// program is a loaded plan with what goes in and comes out.
+// program is a loaded plan.
 type program struct {
 	options ptycho.PlanOptions
-	plan    *nn.Plan
-	exe     nn.Executable
+	exe     *ptycho.Predictor
 	layers  []profiles.Layer
-
-	diffraction, offsets, object nn.BufferID
-	staged                       []float32 // the diffraction, if the device does not map it
-	distances                    []float32 // to the device
-	objects                      []float32 // from it: real and imaginary parts of [B, N, N]
 }
 
 // load compiles and loads the plan of some settings.
 func (t *Task) load(ctx context.Context, o ptycho.PlanOptions) (*program, error) {
-	plan, err := t.network.InferencePlan(ctx, o)
+	plan, err := t.network.BatchPlan(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	exe, err := t.device.Load(ctx, plan, t.state)
+	exe, err := plan.Load(ctx, t.device, t.state)
 	if err != nil {
 		return nil, fmt.Errorf("load plan: %w", err)
 	}
-	p := &program{options: o, plan: plan, exe: exe}
-	p.diffraction, _ = plan.Input(ptycho.DiffractionInput)
-	p.offsets, _ = plan.Input(ptycho.OffsetsInput)
-	p.object, _ = plan.Output(ptycho.ObjectOutput)
-	if exe.Map(p.diffraction) == nil {
-		p.staged = make([]float32, plan.Buffers[p.diffraction].Shape.Elements())
-	}
-	p.distances = make([]float32, plan.Buffers[p.offsets].Shape.Elements())
-	p.objects = make([]float32, 2*plan.Buffers[p.object].Shape.Elements())
-	for i := range plan.Steps {
-		s := &plan.Steps[i]
+	p := &program{options: o, exe: exe}
+	for _, s := range plan.Steps() {
 		p.layers = append(p.layers, profiles.Layer{Name: s.Name, Phase: phasePredict, FLOPs: s.FLOPs, Bytes: s.Bytes})
 	}
 	return p, nil
 }
 
-// input returns the slice to fill with the diffraction; deliver hands it over.
-func (p *program) input() []float32 {
-	if p.staged != nil {
-		return p.staged
-	}
-	return p.exe.Map(p.diffraction)
-}
-
-func (p *program) deliver() {
-	if p.staged != nil {
-		p.exe.Write(p.diffraction, p.staged)
-	}
-	p.exe.Write(p.offsets, p.distances)
-}
-
-// own is the memory of what goes in and comes out beside the plan.
-func (p *program) own() int64 {
-	return int64(4 * (len(p.staged) + len(p.distances) + len(p.objects)))
-}
-
 // bytes is the memory of a program.
-func (p *program) bytes() int64 { return p.plan.ArenaBytes + p.exe.ScratchBytes() + p.own() }
+func (p *program) bytes() int64 { return p.exe.Usage().Total() + p.exe.ScratchBytes() }
 
 // Plans that are kept for when the settings change back: at most mostPlans, and if there is no
 // limit, in at most a share of the machine's memory.
@@ -121,9 +86,9 @@ func (t *Task) fits(limit int64) bool {
 // Memory returns the memory of the run.
 func (t *Task) Memory() profiles.Memory {
 	p := t.programs[0]
-	u, own := p.plan.VariableUsage(t.network.Model().Variables()), p.plan.ArenaUsage()
+	u, own := p.exe.Variables(t.network), p.exe.Usage()
 	m := profiles.Memory{Parts: [profiles.MaxMemory]int64{
-		memoryWeights: u[nn.Weights], memoryActivations: p.plan.ArenaBytes - own[nn.Inputs], memoryInputs: own[nn.Inputs] + p.own(),
+		memoryWeights: u[nn.Weights], memoryActivations: own.Total() - own[nn.Inputs], memoryInputs: own[nn.Inputs],
 		memoryScratch: u[nn.Scratch] + p.exe.ScratchBytes(), memoryScan: scanBytes(t.v), memoryResults: t.resultBytes(),
 	}}
 	for _, kept := range t.programs[1:] {

@@ -18,6 +18,7 @@ const (
 	seriesEfficiency        // images a second for each MiB of the memory that it needs
 	seriesPSNR              // of the amplitude, dB
 	seriesRMSE              // of the amplitude, percent of the truth's RMS
+	seriesPhaseError        // root mean square difference of the phases, radians
 	seriesDifference        // largest difference from the first result of the same group
 )
 
@@ -35,9 +36,10 @@ const (
 // The pictures.
 const (
 	pictureReconstruction = iota
-	picturePhase
+	picturePhase          // as picturePhaseTruth in radians above −π, 0 where no patch lies
 	pictureDiffraction
 	pictureTruth
+	picturePhaseTruth
 )
 
 const notCompared = "no pass is complete"
@@ -61,6 +63,7 @@ func Schema() profiles.Schema {
 			seriesEfficiency: {Name: "images_per_s_mib", Title: "efficiency", Unit: "images/s/MiB", Better: profiles.MoreIsBetter, Each: true},
 			seriesPSNR:       {Name: "psnr_db", Title: "PSNR", Unit: "dB", Better: profiles.MoreIsBetter, Group: profiles.Metrics, Absent: notCompared, Infinite: "the reconstruction equals the truth"},
 			seriesRMSE:       {Name: "rmse_percent", Title: "RMSE", Unit: "% of the truth's RMS", Better: profiles.LessIsBetter, Group: profiles.Metrics, Absent: notCompared},
+			seriesPhaseError: {Name: "phase_error_rad", Title: "phase error", Unit: "rad", Better: profiles.LessIsBetter, Group: profiles.Metrics, Absent: notCompared},
 			seriesDifference: {Name: "batch_difference", Title: "difference between batches", Better: profiles.LessIsBetter, Each: true, Absent: "every group is new in the first pass"},
 		},
 		Memory: []profiles.MemoryInfo{
@@ -70,6 +73,7 @@ func Schema() profiles.Schema {
 		Pictures: []profiles.PictureInfo{
 			pictureReconstruction: {Name: "reconstruction", Live: true}, picturePhase: {Name: "phase", Live: true},
 			pictureDiffraction: {Name: "diffraction", Live: true}, pictureTruth: {Name: "truth"},
+			picturePhaseTruth: {Name: "phase_truth"},
 		},
 		Quality: "psnr_db",
 	}

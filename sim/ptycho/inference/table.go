@@ -10,10 +10,8 @@ import (
 	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
 	"prismtop/profiles/settings"
-	"prismtop/sim/nn"
 	"prismtop/sim/ptycho"
 	"prismtop/sim/ptycho/scan"
-	"prismtop/sim/tensor"
 )
 
 const (
@@ -51,7 +49,7 @@ var Table = settings.NewTable("ptycho", validate,
 	settings.Integer(groupComputing, settings.MemoryLimit, "MiB", "bound of the run's memory, of batch sizes and of plans that are kept", 0, 1<<20).
 		Live().Limit().Called("memory limit", 'G').Words("", "no limit").
 		Tune(2, "G", settings.MoveWrite, "memory limit in MiB"),
-	settings.Text(groupComputing, "amp", "mixed precision of the convolutions; bf16x3 splits products and keeps nearly float32's accuracy", "off", "bf16", "bf16x3").
+	settings.Text(groupComputing, "amp", "mixed precision of the convolutions; bf16x3 splits products and keeps nearly float32's accuracy", ptycho.Modes()...).
 		Live().Touches("predict").Called("AMP", 'a').
 		Press(settings.Press{Key: "a", Help: "mixed precision: on, off", Does: settings.MoveToggle, Place: 4, InFooter: true, Footer: "AMP", Rank: 0, Width: 6}).
 		Compared(1, "off", "bf16", "bf16x3").Factor("amp", "bf16").
@@ -101,6 +99,9 @@ func validate(v settings.Values) error {
 	if size, object := v.Int("size"), v.Int("object_size"); object < 2*size {
 		return &settings.ValueError{Key: "object_size", Value: v.Get("object_size"), Want: fmt.Sprintf("must be at least twice the size, %d", 2*size)}
 	}
+	if least := scan.LeastPositions(channels(v)); v.Int("positions") < least {
+		return &settings.ValueError{Key: "positions", Value: v.Get("positions"), Want: fmt.Sprintf("must be at least %d for groups of %d", least, channels(v))}
+	}
 	if batch, all := v.Int(settings.BatchSize), groupCount(v); batch > all {
 		return &settings.ValueError{Key: settings.BatchSize, Value: v.Get(settings.BatchSize), Want: fmt.Sprintf("must be at most %d, the objects of this scan", all)}
 	}
@@ -131,27 +132,15 @@ func seed(v settings.Values) uint64 { return uint64(v.Int(settings.Seed)) }
 
 // planOptions returns the plan of the settings.
 func planOptions(v settings.Values) ptycho.PlanOptions {
-	o := ptycho.PlanOptions{Batch: v.Int(settings.BatchSize)}
-	switch precision(v) {
-	case "bf16":
-		o.AMP = tensor.BFloat16
-	case "bf16x3":
-		o.Products = nn.BF16x3
-	case winograd:
-		o.Products = nn.Winograd
-	}
-	return o
+	return ptycho.PlanOptions{Batch: v.Int(settings.BatchSize)}.With(precision(v))
 }
 
-// winograd is the precision of Winograd's convolutions.
+// winograd is the setting of Winograd's convolutions.
 const winograd = "winograd"
 
-// precision names how the settings round: by a value of amp, or winograd.
-func precision(v settings.Values) string {
-	if amp := v.Text("amp"); amp != "off" || !v.On(winograd) {
-		return amp
-	}
-	return winograd
+// precision returns how the network multiplies.
+func precision(v settings.Values) ptycho.Precision {
+	return ptycho.PrecisionOf(v.Text("amp"), v.On(winograd))
 }
 
 // limit returns the bound of the memory in bytes, 0 for none.

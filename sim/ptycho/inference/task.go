@@ -22,7 +22,8 @@ type Task struct {
 	device  nn.Backend
 	network *ptycho.Network
 	state   nn.State
-	of      string  // where the weights are from; empty if the run has named their file
+	of      string // where the weights are from; empty if the run has named their file
+	caveat  profiles.Caveat
 	scale   float64 // from the scan's amplitudes to the network's input
 
 	programs []*program // the newest used first
@@ -37,8 +38,8 @@ type Task struct {
 	changed bool      // settings changed since the last iteration
 
 	canvas
-	first  map[string]*results // by precision
-	needed int64               // memory of the settings in force
+	first  map[ptycho.Precision]*results
+	needed int64 // memory of the settings in force
 	patch  [patchPixels]complex64
 }
 
@@ -62,22 +63,21 @@ func (t *Task) prepare(ctx context.Context, trained func(ptycho.Config) (string,
 	if t.state, err = t.device.NewState(ctx, variables); err != nil {
 		return err
 	}
-	first, of, err := t.firstWeights(ctx, trained)
+	first, err := t.firstWeights(ctx, trained)
 	if err != nil {
 		return err
 	}
-	t.of = of
 	if err := t.setWeights(first); err != nil {
 		return err
 	}
-	if t.groups, err = t.scan.Groups(channels(t.v), groupCount(t.v), seed(t.v)); err != nil {
+	if t.groups, err = t.scan.Groups(ctx, channels(t.v), groupCount(t.v), seed(t.v)); err != nil {
 		return err
 	}
 	for _, g := range t.groups {
 		t.offsets = append(t.offsets, t.scan.Offsets(g)...)
 		t.centres = append(t.centres, [2]float64{g.X, g.Y})
 	}
-	t.first = map[string]*results{}
+	t.first = map[ptycho.Precision]*results{}
 	t.expect(t.v)
 	if err := t.spreadOut(t.scan.Object, t.centres); err != nil {
 		return err
@@ -95,8 +95,7 @@ func (t *Task) setWeights(all []weights.Tensor) error {
 	if err != nil {
 		return err
 	}
-	logarithm := all[len(all)-1].Values[0] // of the scale, the last of StateDict
-	t.scale = factor * math.Exp(float64(logarithm))
+	t.scale = factor * ptycho.ScaleOf(all)
 	return nil
 }
 
@@ -110,11 +109,16 @@ func (t *Task) expect(v settings.Values) {
 // Info describes the run.
 func (t *Task) Info() profiles.RunInfo {
 	info := profiles.RunInfo{
-		Schema: Schema(), Object: fmt.Sprintf("N=%d C=%d", t.v.Int("size"), channels(t.v)), Parameters: t.network.Parameters(),
+		Schema: Schema(), Caveat: t.caveat, Object: fmt.Sprintf("N=%d C=%d", t.v.Int("size"), channels(t.v)), Parameters: t.network.Parameters(),
 		Seed: seed(t.v), Units: t.v.Int("passes"), Cautions: cautions(t.device.Kernels()),
 	}
 	if t.of != "" {
 		info.Notes = []string{t.of}
+	}
+	if t.caveat.Text != "" {
+		for _, id := range []int{seriesPSNR, seriesRMSE, seriesPhaseError} {
+			info.Schema.Series[id].Absent = t.caveat.Text
+		}
 	}
 	return info
 }
@@ -188,17 +192,15 @@ func (t *Task) Iterate(ctx context.Context, rec *profiles.Iteration) (workload.O
 	watch.spend(phaseLoad)
 	t.distances(p)
 	watch.spend(phaseGroup)
-	in := p.input()
+	in := p.exe.Patterns()
 	factor := float32(t.scale)
 	for i := range in {
 		in[i] *= factor
 	}
-	p.deliver()
 	watch.spend(phaseNormalise)
-	if err := p.exe.Run(ctx, nn.SegmentForward); err != nil {
+	if err := p.exe.Run(ctx); err != nil {
 		return workload.Outcome{}, err
 	}
-	p.exe.Read(p.object, p.objects)
 	watch.spend(phasePredict)
 	t.batches++
 	out, difference, err := t.reassemble(p, &watch)
@@ -216,7 +218,7 @@ func (t *Task) group(i int) int { return (t.next + i) % len(t.groups) }
 
 // gather copies the patterns of a batch to the network's input.
 func (t *Task) gather(p *program) {
-	in, n := p.input(), t.scan.Size*t.scan.Size
+	in, n := p.exe.Patterns(), t.scan.Size*t.scan.Size
 	for i := range p.options.Batch {
 		for c, at := range t.groups[t.group(i)].Positions {
 			copy(in[(i*channels(t.v)+c)*n:][:n], t.scan.Pattern(at))
@@ -228,7 +230,7 @@ func (t *Task) gather(p *program) {
 func (t *Task) distances(p *program) {
 	each := 2 * channels(t.v)
 	for i := range p.options.Batch {
-		copy(p.distances[i*each:][:each], t.offsets[t.group(i)*each:][:each])
+		copy(p.exe.Offsets()[i*each:][:each], t.offsets[t.group(i)*each:][:each])
 	}
 }
 
@@ -236,9 +238,9 @@ func (t *Task) distances(p *program) {
 // difference from the first results of the same groups, NaN if there are none.
 func (t *Task) reassemble(p *program, watch *stopwatch) (out workload.Outcome, difference float64, err error) {
 	difference = math.NaN()
-	plane := 2 * t.scan.Size * t.scan.Size
+	objects, plane := p.exe.Objects(), 2*t.scan.Size*t.scan.Size
 	for i := range p.options.Batch {
-		t.cut(p.objects[i*plane:][:plane])
+		t.cut(objects[i*plane:][:plane])
 		d, err := t.same(t.next)
 		if err != nil {
 			return out, d, err
@@ -264,19 +266,8 @@ func (t *Task) reassemble(p *program, watch *stopwatch) (out workload.Outcome, d
 
 // cut copies the central patch of an object of the network.
 func (t *Task) cut(object []float32) {
-	n, m := t.scan.Size, ptycho.PatchSide
-	for row := range m {
-		from := 2 * ((n/2-m/2+row)*n + n/2 - m/2)
-		for column := range m {
-			t.patch[row*m+column] = complex(object[from+2*column], object[from+2*column+1])
-		}
-	}
+	ptycho.CentralPatch(t.patch[:], object, t.scan.Size)
 }
-
-// Tolerances of the same group's results in different batches, relative to a modulus of 1: exact
-// but for the rounding of another order of sums, or of bf16. Winograd's method serves the layers with
-// many outputs in a batch, so that it depends on the batch which are computed by it.
-var tolerances = map[string]float64{"off": 1e-5, "bf16": 0.05, "bf16x3": 1e-4, winograd: 1e-4}
 
 // same compares the patch of a group with its first result under this precision, and keeps the
 // first. The difference is NaN for that. A larger difference than the tolerance is an error.
@@ -295,7 +286,7 @@ func (t *Task) same(group int) (difference float64, err error) {
 			difference = m
 		}
 	}
-	if tolerance := tolerances[rounding]; !(difference <= tolerance) {
+	if tolerance := rounding.Tolerance(); !(difference <= tolerance) {
 		return difference, fmt.Errorf("the object of group %d in a batch of %d differs from its first result by %.2g: must be at most %g",
 			group, t.programs[0].options.Batch, difference, tolerance)
 	}
@@ -321,6 +312,8 @@ func (t *Task) Quality(context.Context) (profiles.Values, error) { return t.qual
 
 func (t *Task) quality() profiles.Values {
 	v := profiles.NoValues()
-	v[seriesPSNR], v[seriesRMSE] = t.compare()
+	if t.caveat.Text == "" {
+		v[seriesPSNR], v[seriesRMSE], v[seriesPhaseError] = t.compare()
+	}
 	return v
 }

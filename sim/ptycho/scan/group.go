@@ -1,14 +1,22 @@
 package scan
 
 import (
+	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 )
 
 // neighbours is K, the number of nearest positions among which a group is drawn.
 const neighbours = 4
+
+// LeastPositions returns the number of positions that groups of channels positions need.
+func LeastPositions(channels int) int {
+	if channels <= 1 {
+		return 1
+	}
+	return max(neighbours, channels) + 1
+}
 
 // Group is the positions of a group, by index, and their mean.
 type Group struct {
@@ -20,23 +28,30 @@ type Group struct {
 // position of its own. With more, it is drawn from the four positions nearest to one, or
 // the channels nearest if that is more, which does not itself belong to the group. The
 // positions to start from are drawn without replacement.
-func (s *Scan) Groups(channels, count int, seed uint64) ([]Group, error) {
+func (s *Scan) Groups(ctx context.Context, channels, count int, seed uint64) ([]Group, error) {
 	n := len(s.X)
 	if channels < 1 || count < 1 || count > n {
 		return nil, fmt.Errorf("%d groups of %d from %d positions: must be from 1 to %[3]d groups", count, channels, n)
 	}
-	near := max(neighbours, channels)
-	if channels > 1 && near >= n {
-		return nil, fmt.Errorf("groups of %d from %d positions: needs %d positions or more", channels, n, near+1)
+	if least := LeastPositions(channels); n < least {
+		return nil, fmt.Errorf("groups of %d from %d positions: needs %d positions or more", channels, n, least)
 	}
+	near := max(neighbours, channels)
 	r := rand.New(rand.NewPCG(seed, 0x67726f7570))
 	seeds := r.Perm(n)[:count]
 	slices.Sort(seeds)
 	groups := make([]Group, count)
+	var all *cells
+	if channels > 1 {
+		all = newCells(s.X, s.Y)
+	}
 	for i, at := range seeds {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		members := []int{at}
 		if channels > 1 {
-			around := s.nearest(at, near)
+			around := all.nearest(at, near)
 			members = members[:0]
 			for _, k := range r.Perm(near)[:channels] {
 				members = append(members, around[k])
@@ -55,38 +70,6 @@ func (s *Scan) group(members []int) Group {
 		g.Y += s.Y[at] / float64(len(members))
 	}
 	return g
-}
-
-// nearest returns the count positions nearest to one, without it, nearest first and of
-// equal distances the first.
-func (s *Scan) nearest(at, count int) []int {
-	type candidate struct {
-		index    int
-		distance float64
-	}
-	var best []candidate
-	for i := range s.X {
-		if i == at {
-			continue
-		}
-		d := math.Hypot(s.X[i]-s.X[at], s.Y[i]-s.Y[at])
-		if len(best) == count && d >= best[count-1].distance {
-			continue
-		}
-		place, _ := slices.BinarySearchFunc(best, d, func(c candidate, d float64) int {
-			if c.distance <= d {
-				return -1
-			}
-			return 1
-		})
-		best = slices.Insert(best, place, candidate{i, d})
-		best = best[:min(len(best), count)]
-	}
-	all := make([]int, len(best))
-	for i, c := range best {
-		all[i] = c.index
-	}
-	return all
 }
 
 // Offsets returns x and y of the group's mean minus each position's: what a network reads.

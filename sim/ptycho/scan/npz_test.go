@@ -195,7 +195,10 @@ func TestWrongScansAreRefused(t *testing.T) {
 	}
 }
 
-// A file either gives a whole scan or an error.
+// A file either gives a whole scan or an error. Without a bound, minimising a new input stops the search
+// for a minute, in which no executions are counted:
+//
+//	go test ./sim/ptycho/scan -run '^$' -fuzz FuzzRead -fuzztime 60s -fuzzminimizetime 10x
 func FuzzRead(f *testing.F) {
 	whole := valid().file()
 	f.Add(whole)

@@ -1,6 +1,6 @@
 // Package scan is a ptychographic scan: the diffraction amplitudes seen at positions of a
 // probe on an object. Simulate makes one of an object drawn from a seed; Groups and
-// Normalise prepare one for a network (spec/ptycho-cyto.md §A2, §A3.2).
+// Normalisation prepare one for a network (spec/ptycho-cyto.md §A2, §A3.2).
 package scan
 
 import (

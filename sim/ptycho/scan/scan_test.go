@@ -190,7 +190,7 @@ func TestGroupsAreOfNeighbours(t *testing.T) {
 	for i := range 49 {
 		s.X, s.Y = append(s.X, float64(i%7)), append(s.Y, float64(i/7)*1.01)
 	}
-	groups, err := s.Groups(4, 49, 1)
+	groups, err := s.Groups(t.Context(), 4, 49, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,12 +215,12 @@ func TestGroupsAreOfNeighbours(t *testing.T) {
 			t.Errorf("group %d: the offsets add to %v", i, sum)
 		}
 	}
-	single, err := s.Groups(1, 5, 1)
+	single, err := s.Groups(t.Context(), 1, 5, 1)
 	if err != nil || len(single) != 5 || len(single[0].Positions) != 1 {
 		t.Errorf("groups of one: %v, %v", single, err)
 	}
 	for _, bad := range [][2]int{{0, 1}, {1, 0}, {1, 50}, {49, 1}} {
-		if _, err := s.Groups(bad[0], bad[1], 1); err == nil {
+		if _, err := s.Groups(t.Context(), bad[0], bad[1], 1); err == nil {
 			t.Errorf("%d groups of %d are made", bad[1], bad[0])
 		}
 	}
@@ -273,6 +273,108 @@ func TestSamplesKeepTheOrder(t *testing.T) {
 	for _, bad := range []int{0, 31} {
 		if _, err := s.Sample(bad, 1); err == nil {
 			t.Errorf("%d of 30 positions are drawn", bad)
+		}
+	}
+}
+
+// The grid finds the neighbours that a look at all positions finds, also where positions coincide, lie on a
+// line or in clusters.
+func TestNearestPositionsAreThoseOfAll(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for name, place := range map[string]func(i int) (x, y float64){
+		"random":   func(int) (float64, float64) { return 100 * r.Float64(), 60 * r.Float64() },
+		"regular":  func(i int) (float64, float64) { return float64(i % 17), float64(i / 17) },
+		"a line":   func(int) (float64, float64) { return 3, 1e6 * r.Float64() },
+		"a point":  func(int) (float64, float64) { return 3, 4 },
+		"clusters": func(i int) (float64, float64) { return float64(i%3)*1e4 + r.Float64(), float64(i%2)*1e3 + r.Float64() },
+		"pairs":    func(i int) (float64, float64) { return float64(i / 2 % 11), float64(i / 22) },
+	} {
+		s := &Scan{}
+		for i := range 289 {
+			x, y := place(i)
+			s.X, s.Y = append(s.X, x), append(s.Y, y)
+		}
+		c := newCells(s.X, s.Y)
+		for at := range s.X {
+			var all []candidate
+			for i := range s.X {
+				if i != at {
+					all = append(all, candidate{i, math.Hypot(s.X[i]-s.X[at], s.Y[i]-s.Y[at])})
+				}
+			}
+			slices.SortFunc(all, nearer)
+			for _, count := range []int{1, 4, 16} {
+				for k, got := range c.nearest(at, count) {
+					if got != all[k].index {
+						t.Fatalf("%s: neighbour %d of %d among %d is %d, want %d", name, k, at, count, got, all[k].index)
+					}
+				}
+				if n := len(c.nearest(at, count)); n != count {
+					t.Fatalf("%s: %d of %d neighbours", name, n, count)
+				}
+			}
+		}
+	}
+}
+
+// A square of a blurred plane is the plane blurred by the definition, at the edges too.
+func TestBlurredIsAGaussianMean(t *testing.T) {
+	const side, sigma = 24, 2.0
+	r := rand.New(rand.NewPCG(7, 8))
+	plane := make([]float64, side*side)
+	for i := range plane {
+		plane[i] = r.Float64()
+	}
+	reflect := func(i int) int {
+		if i < 0 {
+			return -1 - i
+		}
+		return min(i, 2*side-1-i)
+	}
+	for _, part := range [][2]int{{0, side}, {5, 19}} {
+		got, err := blurred(t.Context(), plane, side, sigma, part[0], part[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		width := part[1] - part[0]
+		for at, v := range got {
+			sum, total := 0.0, 0.0
+			for i := -8; i <= 8; i++ {
+				for k := -8; k <= 8; k++ {
+					w := math.Exp(-float64(i*i+k*k) / (2 * sigma * sigma))
+					sum += w * plane[reflect(part[0]+at/width+i)*side+reflect(part[0]+at%width+k)]
+					total += w
+				}
+			}
+			if math.Abs(v-sum/total) > 1e-12 {
+				t.Fatalf("%v: pixel %d is %g, want %g", part, at, v, sum/total)
+			}
+		}
+	}
+}
+
+// counted is a context that ends when it has been asked some times.
+type counted struct {
+	context.Context
+	left int
+}
+
+func (c *counted) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Drawing and grouping end with their context, in the middle.
+func TestLongLoopsEndWithTheirContext(t *testing.T) {
+	if _, err := lines(&counted{t.Context(), 100}, 64, true, rand.New(rand.NewPCG(1, 2))); !errors.Is(err, context.Canceled) {
+		t.Errorf("drawing: %v", err)
+	}
+	s := &Scan{X: make([]float64, 50), Y: make([]float64, 50)}
+	for _, channels := range []int{1, 4} {
+		if _, err := s.Groups(&counted{t.Context(), 20}, channels, 40, 1); !errors.Is(err, context.Canceled) {
+			t.Errorf("groups of %d: %v", channels, err)
 		}
 	}
 }

@@ -71,7 +71,11 @@ func Simulate(ctx context.Context, o Options, backend nn.Backend) (*Scan, error)
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("simulate a scan: %w", err)
 	}
-	s := &Scan{Size: o.Size, Probe: curved(DefaultProbe(o.Size), o.Size, o.Curvature), Object: lines(o.ObjectSize, o.Phase, rand.New(rand.NewPCG(o.Seed, objectStream)))}
+	object, err := lines(ctx, o.ObjectSize, o.Phase, rand.New(rand.NewPCG(o.Seed, objectStream)))
+	if err != nil {
+		return nil, fmt.Errorf("simulate a scan: %w", err)
+	}
+	s := &Scan{Size: o.Size, Probe: curved(DefaultProbe(o.Size), o.Size, o.Curvature), Object: object}
 	s.place(o)
 	if err := s.diffract(ctx, backend); err != nil {
 		return nil, fmt.Errorf("simulate a scan: %w", err)
@@ -118,8 +122,9 @@ func DefaultProbe(n int) []complex64 {
 			disc[i] = 1
 		}
 	}
+	blur, _ := blurred(context.Background(), disc, n, 1, 0, n) // an error would be that of the context, which does not end
 	probe := make([]complex64, n*n)
-	for i, v := range blurred(disc, n, 1) {
+	for i, v := range blur {
 		probe[i] = complex(float32(v+floor), 0)
 	}
 	return probe
@@ -139,35 +144,48 @@ func curved(probe []complex64, n int, radians float64) []complex64 {
 	return probe
 }
 
-// segments is the number of lines of an object.
-const segments = 400
+// segments is the number of lines of an object, canvasShare the side of the canvas they are drawn on over
+// that of the object, and mostBlur the largest standard deviation by which they are blurred.
+const (
+	segments    = 400
+	canvasShare = 2
+	mostBlur    = 10
+)
 
-// lines draws line segments on a canvas twice the size of the object, blurs them at three
+// DrawingBytes is the memory in which the object is drawn, before there are patterns: the canvas, its rows
+// blurred, the blurred centre and the sum of these.
+func (o Options) DrawingBytes() int64 {
+	side := int64(o.ObjectSize)
+	return 8 * (canvasShare*canvasShare*side*side + side*(side+2*blurReach(mostBlur)) + 2*side*side)
+}
+
+// lines draws line segments on a canvas larger than the object, blurs them at three
 // widths and keeps the centre; the modulus is at most 1. The phase follows from the
 // modulus.
-func lines(side int, phase bool, r *rand.Rand) *Object {
-	canvas := 2 * side
+func lines(ctx context.Context, side int, phase bool, r *rand.Rand) (*Object, error) {
+	canvas := canvasShare * side
 	drawn := make([]float64, canvas*canvas)
 	for range segments {
 		at := func() float64 { return r.Float64() * float64(canvas-1) }
 		drawLine(drawn, canvas, at(), at(), at(), at())
 	}
-	sum := make([]float64, canvas*canvas)
-	for _, part := range []struct{ sigma, weight float64 }{{1, 1}, {5, 2}, {10, 5}} {
-		for i, v := range blurred(drawn, canvas, part.sigma) {
-			sum[i] += part.weight * v
+	modulus := make([]float64, side*side)
+	for _, part := range []struct{ sigma, weight float64 }{{1, 1}, {5, 2}, {mostBlur, 5}} {
+		blur, err := blurred(ctx, drawn, canvas, part.sigma, side/2, side/2+side)
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range blur {
+			modulus[i] += part.weight * v
 		}
 	}
 	o := &Object{Height: side, Width: side, Values: make([]complex64, side*side)}
-	modulus := make([]float64, side*side)
 	largest, total := 0.0, 0.0
-	for i := range modulus {
-		v := sum[(i/side+side/2)*canvas+i%side+side/2]
-		modulus[i] = v
+	for _, v := range modulus {
 		largest, total = max(largest, v), total+v
 	}
 	if largest == 0 {
-		return o
+		return o, nil
 	}
 	mean := total / float64(len(modulus))
 	for i, v := range modulus {
@@ -178,7 +196,7 @@ func lines(side int, phase bool, r *rand.Rand) *Object {
 		sin, cos := math.Sincos(angle)
 		o.Values[i] = complex(float32(v/largest*cos), float32(v/largest*sin))
 	}
-	return o
+	return o, nil
 }
 
 // drawLine adds 1 to the pixels of a line between two points.
@@ -191,10 +209,13 @@ func drawLine(canvas []float64, side int, x0, y0, x1, y1 float64) {
 	}
 }
 
-// blurred is a plane of side×side blurred by a Gaussian of the given standard deviation,
-// cut off at four of them, its edges reflected.
-func blurred(plane []float64, side int, sigma float64) []float64 {
-	reach := int(4*sigma + 0.5)
+// blurReach is the distance in pixels at which a Gaussian of a standard deviation is cut off.
+func blurReach(sigma float64) int64 { return int64(4*sigma + 0.5) }
+
+// blurred is the square from one row and column to others, without these, of a plane of side×side that is
+// blurred by a Gaussian of the given standard deviation, cut off at four of them, its edges reflected.
+func blurred(ctx context.Context, plane []float64, side int, sigma float64, from, to int) ([]float64, error) {
+	reach := int(blurReach(sigma))
 	weights, total := make([]float64, 2*reach+1), 0.0
 	for i := range weights {
 		x := float64(i-reach) / sigma
@@ -211,20 +232,39 @@ func blurred(plane []float64, side int, sigma float64) []float64 {
 		}
 		return i
 	}
-	pass := func(from []float64, step, line int) []float64 {
-		to := make([]float64, len(from))
-		for l := range side {
-			for i := range side {
-				sum := 0.0
-				for k, w := range weights {
-					sum += w * from[l*line+reflected(i+k-reach)*step]
-				}
-				to[l*line+i*step] = sum / total
-			}
+	width := to - from
+	across := make([]float64, (width+2*reach)*width) // blurred along their rows: those that the square needs
+	padded := make([]float64, width+2*reach)
+	for i := range width + 2*reach {
+		if err := ctx.Err(); err != nil {
+			return nil, err
 		}
-		return to
+		row := plane[reflected(from-reach+i)*side:][:side]
+		for k := range padded {
+			padded[k] = row[reflected(from-reach+k)]
+		}
+		accumulate(across[i*width:][:width], weights, total, func(k int) []float64 { return padded[k:] })
 	}
-	return pass(pass(plane, 1, side), side, 1)
+	square := make([]float64, width*width)
+	for i := range width {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		accumulate(square[i*width:][:width], weights, total, func(k int) []float64 { return across[(i+k)*width:] })
+	}
+	return square, nil
+}
+
+// accumulate sets a row, of zeros, to the mean of others by weights, which have a total.
+func accumulate(row, weights []float64, total float64, other func(k int) []float64) {
+	for k, w := range weights {
+		for i, v := range other(k)[:len(row)] {
+			row[i] += w * v
+		}
+	}
+	for i := range row {
+		row[i] /= total
+	}
 }
 
 // batchPatterns is the number of patterns diffracted at a time.

@@ -7,9 +7,11 @@ import (
 	"prismtop/sim/ptycho/sweep/trial"
 )
 
-// allowedDifference bounds the difference of outputs at two batch sizes, relative to the
-// largest output: what rounding in another order may do in float32.
-const allowedDifference = 1e-4
+// allowed bounds the difference of outputs at two batch sizes, relative to the largest output: what
+// rounding in another order may do in float32 or the precision of the sweep.
+func (s *Sweep) allowed() float64 { return max(leastAllowed, s.o.Job.Precision().Tolerance()) }
+
+const leastAllowed = 1e-4
 
 // agreement compares the outputs of all runs.
 type agreement struct {
@@ -20,8 +22,8 @@ type agreement struct {
 	largest   float64 // difference, relative to the largest output
 }
 
-// add compares a run with the first one. An error says that they differ.
-func (a *agreement) add(batch int, r trial.Run) error {
+// add compares a run with the first one. An error says that they differ by more than is allowed.
+func (a *agreement) add(batch int, r trial.Run, allowed float64) error {
 	a.runs++
 	if a.reference == nil {
 		a.reference, a.batch, a.identical = &r, batch, true
@@ -33,7 +35,7 @@ func (a *agreement) add(batch int, r trial.Run) error {
 	a.identical = false
 	most, difference := 0.0, 0.0
 	for i, v := range a.reference.Samples {
-		most, difference = math.Max(most, math.Abs(v)), math.Max(difference, math.Abs(v-r.Samples[i]))
+		most, difference = math.Max(most, math.Abs(float64(v))), math.Max(difference, math.Abs(float64(v)-float64(r.Samples[i])))
 	}
 	if difference > 0 || math.IsNaN(difference) {
 		difference /= most
@@ -42,7 +44,7 @@ func (a *agreement) add(batch int, r trial.Run) error {
 		difference = math.MaxFloat64
 	}
 	a.largest = max(a.largest, difference)
-	if !(difference <= allowedDifference) {
+	if !(difference <= allowed) {
 		return fmt.Errorf("the outputs at batch size %d differ from those at %d by %.2g of the largest: they must not depend on the batch size", batch, a.batch, difference)
 	}
 	return nil

@@ -56,7 +56,9 @@ func (s *Sweep) judge(r *Report) {
 	}
 	if r.Edge = s.edge; r.Edge == nil {
 		r.EdgeReason = "the edge was not searched: --memory-limit does"
-		if s.o.Edge {
+		if s.o.Edge && s.o.Limit <= 0 {
+			r.EdgeReason = "the edge was not searched: there is no memory limit"
+		} else if s.o.Edge {
 			r.EdgeReason = "the sweep ended before the search for the edge"
 		}
 	}
@@ -170,13 +172,38 @@ func (r *Report) recommend() {
 	}); ok {
 		add("energy", b, fmt.Sprintf("Predict in batches of %d for the most images a joule.", b), fmt.Sprintf("%.4g images/s and watt, of all processor packages", *r.Of(b).ImagesPerJoule))
 	}
-	if e := r.Edge; e != nil && e.Verified != nil {
-		b := *e.Verified
-		if v := r.Of(e.Target); e.Target < b && v != nil && v.Status == Success {
-			b = e.Target
-		}
-		add("largest", b, fmt.Sprintf("Batches of %d fit in the memory limit, with %.0f %% to spare.", b, 100*r.Configuration.Margin), e.Sentence)
+	if e := r.Edge; e != nil && e.Verified != nil && r.Configuration.MemoryLimit != nil {
+		b, spare := r.largest()
+		add("largest", b, fmt.Sprintf("Batches of %d fit in the memory limit, %s.", b, spare), e.Sentence)
 	}
+}
+
+// largest returns the largest size that ran with the margin to spare, or where none did, the largest that
+// ran within the limit, and what it spares.
+func (r *Report) largest() (batch int, spare string) {
+	share := func(b int) (float64, bool) {
+		v := r.Of(b)
+		if v.Status != Success || v.PeakBytes == nil {
+			return 0, false
+		}
+		return 1 - float64(*v.PeakBytes)/float64(*r.Configuration.MemoryLimit), true
+	}
+	for _, b := range r.Sizes() {
+		if v, ok := share(b); ok && b <= *r.Edge.Verified && v >= r.Configuration.Margin {
+			batch = b
+		}
+	}
+	if batch == 0 {
+		batch = *r.Edge.Verified
+	}
+	v, ok := share(batch)
+	switch {
+	case !ok:
+		return batch, "how much they spare is not known"
+	case v < r.Configuration.Margin:
+		return batch, fmt.Sprintf("with %.1f %% to spare, less than the margin of %.0f %%", 100*v, 100*r.Configuration.Margin)
+	}
+	return batch, fmt.Sprintf("with %.1f %% to spare", 100*v)
 }
 
 // unoptimised is the batch size that the document wants to improve on.

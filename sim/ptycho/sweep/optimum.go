@@ -82,10 +82,9 @@ func (v rates) optimum(tolerance float64) *Optimum {
 	may := [2]int{o.Fastest, o.Fastest}
 	known := len(sizes) == 1
 	for _, b := range sizes {
-		if b == o.Fastest || slower[b].Low == nil {
-			continue
-		}
-		if known = true; *slower[b].Low <= 0 {
+		low := slower[b].Low // nil for a size that an interrupted sweep measured once
+		known = known || low != nil
+		if low == nil || *low <= 0 {
 			may = [2]int{min(may[0], b), max(may[1], b)}
 		}
 	}
@@ -181,12 +180,7 @@ func (s *Sweep) stages() []Stage {
 	all := []Stage{{Name: "preprocessing", Stage: "normalise", Document: 128}, {Name: "predict", Stage: "predict", Document: 32}, {Name: "reassembly", Stage: "reassemble", Document: 64}}
 	for i := range all {
 		stage := &all[i]
-		of := stageNames[slices.IndexFunc(stageNames, func(n struct {
-			name string
-			of   func(*timed) float64
-		}) bool {
-			return n.name == stage.Stage
-		})].of
+		of := allStages[slices.IndexFunc(allStages, func(n namedStage) bool { return n.name == stage.Stage })].of
 		if fixed := s.fixed(stage.Stage); fixed > 0 {
 			stage.Reason = fmt.Sprintf("fixed at %d", fixed)
 			continue

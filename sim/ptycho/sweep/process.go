@@ -29,8 +29,9 @@ const (
 
 // Run runs a trial. If ctx ends first, the process is killed.
 func (p Process) Run(ctx context.Context, j trial.Job) Outcome {
+	used := 0.0
 	failed := func(format string, values ...any) Outcome {
-		return Outcome{Status: Failed, Reason: fmt.Sprintf(format, values...)}
+		return Outcome{Status: Failed, Reason: fmt.Sprintf(format, values...), CPU: used}
 	}
 	job, err := json.Marshal(j)
 	if err != nil {
@@ -41,7 +42,6 @@ func (p Process) Run(ctx context.Context, j trial.Job) Outcome {
 	out, complaint := apart.Head{Most: maxResult}, apart.Head{Most: maxComplaint}
 	cmd.Stdout, cmd.Stderr = &out, &complaint
 	err = apart.Run(cmd)
-	used := 0.0
 	if s := cmd.ProcessState; s != nil {
 		used = (s.UserTime() + s.SystemTime()).Seconds()
 	}

@@ -103,7 +103,7 @@ func TestProcessesFailWithTheirReasons(t *testing.T) {
 	for role, want := range map[string]string{"failing": "weights w.npz: is no archive", "silent": "the trial printed no result"} {
 		j := options(nil).Job
 		j.Batch, j.Runs = 1, 1
-		if out := process(t, role).Run(t.Context(), j); out.Status != Failed || !strings.HasPrefix(out.Reason, want) {
+		if out := process(t, role).Run(t.Context(), j); out.Status != Failed || !strings.HasPrefix(out.Reason, want) || !(out.CPU > 0) {
 			t.Errorf("%s: %+v", role, out)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"prismtop/profiles/machine"
 	"prismtop/profiles/stats"
+	"prismtop/sim/ptycho"
 )
 
 // Schema is the version of the report's form.
@@ -92,6 +93,9 @@ type Data struct {
 // Configuration is how it was measured.
 type Configuration struct {
 	BatchSizes  []int   `json:"batch_sizes"` // asked for
+	AMP         string  `json:"amp"`         // mixed precision: off, bf16 or bf16x3
+	Winograd    bool    `json:"winograd"`    // convolutions by Winograd's method
+	Microbatch  int     `json:"microbatch"`  // most groups computed at a time; 0 for the network's choice
 	Runs        int     `json:"runs"`
 	Warmup      int     `json:"warmup"` // batches before each run
 	Seed        uint64  `json:"seed"`
@@ -145,11 +149,13 @@ type Batch struct {
 	BatchMS            *Spread           `json:"batch_ms"`              // a batch, over batches
 	StagesMS           map[string]Spread `json:"stages_ms"`             // a run, by stage
 
+	Microbatch      int              `json:"microbatch"` // groups whose activations are in memory at a time; 0 if no trial succeeded
 	PlanBytes       map[string]int64 `json:"plan_bytes"` // by the plan's categories
 	PeakBytes       *int64           `json:"peak_bytes"` // of the process, by the system
 	PeakBytesReason string           `json:"peak_bytes_reason,omitempty"`
 
-	Efficiency      *float64 `json:"efficiency"`       // images/s and MB of the process
+	Efficiency      *float64 `json:"efficiency"`       // images/s and MB, 10⁶ bytes, of the process
+	Overhead        *float64 `json:"overhead"`         // of measuring: time of prediction with it over that without; null without a run
 	Scaling         *float64 `json:"scaling"`          // throughput over that of the smallest size; null if it failed
 	ImagesPerJoule  *float64 `json:"images_per_joule"` // images/s and watt
 	ImagesJouleNote string   `json:"images_per_joule_reason,omitempty"`
@@ -183,12 +189,13 @@ func (s *Sweep) report(err error) *Report {
 	channels := j.Config().Channels()
 	r := &Report{
 		Schema: Schema, Started: s.began.UTC().Format(time.RFC3339), Seconds: time.Since(s.began).Seconds(), Complete: err == nil,
-		Machine:       Machine{Processors: machine.Processors(), System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(), MemoryBytes: machine.ReadMemory().Total},
-		Model:         Model{j.Size, j.GridSize, channels, j.FiltersScale, j.ProbeBig, cmp.Or(j.Weights, "seeded")},
-		Data:          Data{j.Data, j.Images / channels * channels, j.Images / channels},
-		Configuration: Configuration{slices.Clone(s.o.Sizes), s.o.Runs, j.Warmup, j.Seed, s.o.Adaptive, nil, "", s.o.Margin, s.o.Tolerance},
-		Batches:       map[string]*Batch{}, Bottlenecks: []Bottleneck{}, Recommendations: []Recommendation{}, Alerts: []Alert{}, Trials: []TrialRecord{},
-		Outputs: Outputs{s.same.runs, s.same.runs > 0 && s.same.identical, s.same.largest, allowedDifference},
+		Machine: Machine{Processors: machine.Processors(), System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(), MemoryBytes: machine.ReadMemory().Total},
+		Model:   Model{j.Size, j.GridSize, channels, j.FiltersScale, j.ProbeBig, cmp.Or(j.Weights, "seeded")},
+		Data:    Data{j.Data, j.Images / channels * channels, j.Images / channels},
+		Configuration: Configuration{BatchSizes: slices.Clone(s.o.Sizes), AMP: cmp.Or(j.AMP, string(ptycho.Float32)), Winograd: j.Winograd, Microbatch: j.Microbatch,
+			Runs: s.o.Runs, Warmup: j.Warmup, Seed: j.Seed, Adaptive: s.o.Adaptive, Margin: s.o.Margin, Tolerance: s.o.Tolerance},
+		Batches: map[string]*Batch{}, Bottlenecks: []Bottleneck{}, Recommendations: []Recommendation{}, Alerts: []Alert{}, Trials: []TrialRecord{},
+		Outputs: Outputs{s.same.runs, s.same.runs > 0 && s.same.identical, s.same.largest, s.allowed()},
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -230,11 +237,14 @@ func record(t Trial) TrialRecord {
 	return v
 }
 
-// stageNames are the stages in order, with their parts of a run.
-var stageNames = []struct {
+// namedStage is a stage with its part of a run.
+type namedStage struct {
 	name string
 	of   func(*timed) float64
-}{
+}
+
+// allStages are the stages in order.
+var allStages = []namedStage{
 	{"load", func(r *timed) float64 { return r.Seconds.Load }},
 	{"group", func(r *timed) float64 { return r.Seconds.Group }},
 	{"normalise", func(r *timed) float64 { return r.Seconds.Normalise }},
@@ -242,12 +252,21 @@ var stageNames = []struct {
 	{"reassemble", func(r *timed) float64 { return r.Seconds.Reassemble }},
 }
 
+// StageNames returns the names of the stages of a run, in order.
+func StageNames() []string {
+	names := make([]string, len(allStages))
+	for i, s := range allStages {
+		names[i] = s.name
+	}
+	return names
+}
+
 // describe summarises the runs of a batch size.
 func (v *size) describe(energyReason string) *Batch {
-	b := &Batch{Status: v.status, Reason: v.reason, PlanBytes: map[string]int64{}, StagesMS: map[string]Spread{}}
+	b := &Batch{Status: v.status, Reason: v.reason, Microbatch: v.microbatch, PlanBytes: map[string]int64{}, StagesMS: map[string]Spread{}}
 	maps.Copy(b.PlanBytes, v.memory)
 	var rates, whole, image, batch []float64
-	stages, joules := map[string][]float64{}, 0.0
+	stages, joules, overheads := map[string][]float64{}, 0.0, []float64(nil)
 	for i := range v.runs {
 		r := &v.runs[i]
 		perBatch := float64(r.Images) / float64(len(r.Batches))
@@ -259,14 +278,18 @@ func (v *size) describe(energyReason string) *Batch {
 		for _, seconds := range r.Batches {
 			image, batch = append(image, 1e3*seconds/perBatch), append(batch, 1e3*seconds)
 		}
-		for _, s := range stageNames {
+		for _, s := range allStages {
 			stages[s.name] = append(stages[s.name], 1e3*s.of(r))
 		}
+		overheads = append(overheads, 1+r.Measuring/r.Seconds.Predict)
 		b.Images += r.Images
 		b.Batches = len(r.Batches)
 		joules += r.Joules
 	}
 	b.ImagesPerS, b.PipelineImagesPerS, b.LatencyMS, b.BatchMS = spreadOf(rates), spreadOf(whole), spreadOf(image), spreadOf(batch)
+	if v := spreadOf(overheads); v != nil {
+		b.Overhead = &v.Median
+	}
 	for name, values := range stages {
 		b.StagesMS[name] = *spreadOf(values)
 	}
@@ -277,7 +300,7 @@ func (v *size) describe(energyReason string) *Batch {
 		b.PeakBytesReason = "no trial reported its peak"
 	}
 	if b.ImagesPerS != nil && b.PeakBytes != nil {
-		e := b.ImagesPerS.Median / (float64(*b.PeakBytes) / (1 << 20))
+		e := b.ImagesPerS.Median / (float64(*b.PeakBytes) / 1e6)
 		b.Efficiency = &e
 	}
 	if joules > 0 {

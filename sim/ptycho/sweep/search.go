@@ -3,6 +3,7 @@ package sweep
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -11,7 +12,7 @@ import (
 
 // search looks for the fastest batch size: doubled sizes up to MostAdaptive, until memory
 // ends or throughput has fallen twice, and sizes between the fastest and its neighbours. It
-// returns those to be measured.
+// returns those to be measured: the fastest doubled size, its neighbours and the sizes between.
 func (s *Sweep) search(ctx context.Context) (found []int, err error) {
 	const least = 0.8 // of the fastest, below which throughput has fallen
 	rates := map[int]float64{}
@@ -21,7 +22,6 @@ func (s *Sweep) search(ctx context.Context) (found []int, err error) {
 		if err == nil && out.Status == Success {
 			run := &out.Result.Runs[0]
 			rates[b] = float64(run.Images) / run.Seconds.Predict
-			found = append(found, b)
 		}
 		return err
 	}
@@ -39,11 +39,14 @@ func (s *Sweep) search(ctx context.Context) (found []int, err error) {
 			fallen++
 		}
 	}
-	for _, b := range []int{best * 3 / 4, best * 3 / 2} {
-		if b > 0 && b <= MostAdaptive && !slices.Contains(found, b) {
+	for _, b := range []int{best / 2, best * 3 / 4, best, best * 3 / 2, best * 2} {
+		if b > 0 && b <= MostAdaptive && s.sizes[b] == nil {
 			if err := probe(b); err != nil {
 				return nil, err
 			}
+		}
+		if rates[b] > 0 && !slices.Contains(found, b) {
+			found = append(found, b)
 		}
 	}
 	return found, nil
@@ -72,16 +75,13 @@ const mostEdgeTrials = 12
 func (s *Sweep) findEdge(ctx context.Context) error {
 	fit := s.memoryFit()
 	if fit == nil {
-		s.edge = &Edge{Sentence: "the edge cannot be predicted: the memory of fewer than two batch sizes is known"}
+		s.edge = &Edge{Sentence: "the edge cannot be predicted: the memory of fewer than two batch sizes is known, or it does not grow"}
 		return nil
 	}
 	limit := float64(s.o.Limit)
-	within := func(limit float64) int {
-		return int(min(max(math.Floor((limit-fit.FixedBytes)/fit.BytesPerGroup), 0), MaxBatch))
-	}
-	e := &Edge{Predicted: within(limit), Target: within(limit * (1 - s.o.Margin))}
+	e := &Edge{Predicted: fit.within(limit), Target: fit.within(limit * (1 - s.o.Margin))}
 	s.edge = e
-	tries := 0
+	tries, stopped := 0, ""
 	try := func(b int) error {
 		if v := s.sizes[b]; v != nil && v.status != "" || tries >= mostEdgeTrials {
 			return nil
@@ -92,7 +92,7 @@ func (s *Sweep) findEdge(ctx context.Context) error {
 		_, err := s.try(ctx, b, "edge", -1)
 		return err
 	}
-	for _, b := range []int{e.Target, within(limit*(1+s.o.Margin)) + 1} {
+	for _, b := range []int{e.Target, fit.within(limit*(1+s.o.Margin)) + 1} {
 		if b < 1 || b > MaxBatch {
 			continue
 		}
@@ -117,11 +117,15 @@ func (s *Sweep) findEdge(ctx context.Context) error {
 		if settled || high-low <= 1 || between <= low || between >= high || tries >= mostEdgeTrials {
 			break
 		}
+		if v := s.sizes[between]; v != nil && v.status != "" { // it failed for another reason, which says nothing about memory
+			stopped = fmt.Sprintf("; the search ended at %d, which failed: %s", between, v.reason)
+			break
+		}
 		if err := try(between); err != nil {
 			return err
 		}
 	}
-	e.Sentence = e.sentence(s.o.Limit, s.o.Margin)
+	e.Sentence = e.sentence(s.o.Limit, s.o.Margin, stopped)
 	return nil
 }
 
@@ -141,7 +145,7 @@ func (s *Sweep) edges() (verified, failed *int) {
 	return verified, failed
 }
 
-func (e *Edge) sentence(limit int64, margin float64) string {
+func (e *Edge) sentence(limit int64, margin float64, stopped string) string {
 	text := fmt.Sprintf("Of %s, the line through the measurements predicts batch size %d", megabytes(limit), e.Predicted)
 	if e.Predicted >= MaxBatch {
 		text = fmt.Sprintf("Up to batch size %d, the largest that is tried, the line through the measurements stays below %s", MaxBatch, megabytes(limit))
@@ -154,23 +158,48 @@ func (e *Edge) sentence(limit int64, margin float64) string {
 	case e.Failed != nil:
 		text += fmt.Sprintf("; %d did not run, and no smaller one was found that does", *e.Failed)
 	}
-	return text + fmt.Sprintf(". A margin of %.0f %% below the limit is batch size %d.", 100*margin, e.Target)
+	return text + stopped + fmt.Sprintf(". By the line, a margin of %.0f %% below the limit is batch size %d.", 100*margin, e.Target)
 }
 
-// MemoryFit is a line through the peak memory of processes over batch sizes.
+// MemoryFit is a line through the peak memory of processes over batch sizes. Activations grow with
+// the batch up to a microbatch and not beyond, so it runs through the sizes on one side of that where
+// there are two of them: the side on which the memory limit lies.
 type MemoryFit struct {
 	FixedBytes    float64 `json:"fixed_bytes"`     // of a process without a batch
 	BytesPerGroup float64 `json:"bytes_per_group"` // of the batch
 	R2            float64 `json:"r2"`              // share of the variance that the line explains
 	Sizes         int     `json:"sizes"`           // batch sizes that it runs through
+	Smallest      int     `json:"smallest"`        // of these
+	Largest       int     `json:"largest"`
+}
+
+// within returns the largest batch size whose memory is within a limit, 0 for none.
+func (f *MemoryFit) within(limit float64) int {
+	return int(min(max(math.Floor((limit-f.FixedBytes)/f.BytesPerGroup), 0), MaxBatch))
 }
 
 // memoryFit fits a line by least squares; nil for fewer than two sizes, or memory that does
 // not grow.
 func (s *Sweep) memoryFit() *MemoryFit {
+	microbatch := 0
+	for _, v := range s.sizes {
+		microbatch = max(microbatch, v.microbatch)
+	}
+	beyond := s.fitOf(func(b int) bool { return b >= microbatch })
+	if beyond != nil && (s.o.Limit == 0 || beyond.within(float64(s.o.Limit)) >= microbatch) {
+		return beyond
+	}
+	if below := s.fitOf(func(b int) bool { return b <= microbatch }); below != nil {
+		return below
+	}
+	return s.fitOf(func(int) bool { return true })
+}
+
+// fitOf fits a line through the chosen sizes.
+func (s *Sweep) fitOf(chosen func(b int) bool) *MemoryFit {
 	var x, y []float64
-	for b, v := range s.sizes {
-		if v.status == Success && len(v.peaks) > 0 {
+	for _, b := range slices.Sorted(maps.Keys(s.sizes)) { // so that sums are the same in every run
+		if v := s.sizes[b]; v.status == Success && len(v.peaks) > 0 && chosen(b) {
 			x, y = append(x, float64(b)), append(y, stats.Quantile(slices.Sorted(slices.Values(v.peaks)), 0.5))
 		}
 	}
@@ -178,7 +207,7 @@ func (s *Sweep) memoryFit() *MemoryFit {
 	if !(slope > 0) {
 		return nil
 	}
-	return &MemoryFit{fixed, slope, r2, len(x)}
+	return &MemoryFit{fixed, slope, r2, len(x), int(slices.Min(x)), int(slices.Max(x))}
 }
 
 // line fits y = fixed + slope·x by least squares with weights, 1 each if they are nil. The

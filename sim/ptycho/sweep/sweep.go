@@ -31,7 +31,7 @@ type Options struct {
 	Runs  int       // of each size: as many trials
 
 	// Limit is the memory that a trial may use, in bytes; 0 for no limit. Edge asks for the
-	// largest size within it, with Margin to spare, 0 to 1.
+	// largest size within it, and one that leaves the share Margin, 0 to 1; it needs a limit.
 	Limit  int64
 	Edge   bool
 	Margin float64
@@ -71,7 +71,7 @@ type Outcome struct {
 	Status Status
 	Reason string // why it did not succeed
 	Result *trial.Result
-	CPU    float64 // seconds of processor time that its process took
+	CPU    float64 // seconds of processor time that its process took, however it ended
 }
 
 // Trial is a trial that is over.
@@ -91,6 +91,8 @@ type size struct {
 	runs   []timed
 	peaks  []float64 // bytes, of each trial; without those that are unknown
 	memory map[string]int64
+
+	microbatch int // groups that are computed at a time
 }
 
 // timed is a run of a round.
@@ -148,7 +150,7 @@ func (s *Sweep) measure(ctx context.Context) error {
 		}
 		return fmt.Errorf("no batch size could be measured: even %d needs more memory than there is", sizes[0])
 	}
-	if s.o.Edge {
+	if s.o.Edge && s.o.Limit > 0 {
 		return s.findEdge(ctx)
 	}
 	return nil
@@ -220,10 +222,10 @@ func (s *Sweep) try(ctx context.Context, batch int, purpose string, round int) (
 		return t.Outcome, err
 	}
 	t.Outcome = s.o.Runner.Run(ctx, j)
+	s.own += t.CPU
 	if err := ctx.Err(); err != nil {
 		return t.Outcome, err
 	}
-	s.own += t.CPU
 	s.check(&t, j)
 	s.done += s.cost(batch)
 	s.trials = append(s.trials, t)
@@ -243,12 +245,12 @@ func (s *Sweep) try(ctx context.Context, batch int, purpose string, round int) (
 	if s.first == nil {
 		s.first = r
 	}
-	v.memory = r.Memory
+	v.memory, v.microbatch = r.Memory, r.Microbatch
 	if r.PeakRSS > 0 {
 		v.peaks = append(v.peaks, float64(r.PeakRSS))
 	}
 	for _, run := range r.Runs {
-		if err := s.same.add(batch, run); err != nil {
+		if err := s.same.add(batch, run, s.allowed()); err != nil {
 			v.status, v.reason = Failed, err.Error()
 			return t.Outcome, err
 		}
@@ -284,7 +286,7 @@ func proven(r *trial.Result, j trial.Job) error {
 	batches := (groups + j.Batch - 1) / j.Batch
 	for _, run := range r.Runs {
 		switch {
-		case run.Groups != groups || run.Images != batches*j.Batch*channels || len(run.Batches) != batches || len(run.Samples) != 3*groups || run.Checksum == "":
+		case run.Groups != groups || run.Images != batches*j.Batch*channels || len(run.Batches) != batches || len(run.Samples) != trial.SamplesPerObject*groups || run.Checksum == "":
 			return fmt.Errorf("the trial did %d images in %d batches for %d groups: must be %d in %d for %d",
 				run.Images, len(run.Batches), run.Groups, batches*j.Batch*channels, batches, groups)
 		case !(run.Seconds.Predict > 0):

@@ -46,9 +46,9 @@ func (p *planted) Run(_ context.Context, j trial.Job) Outcome {
 	r := &trial.Result{Device: "cpu", Parameters: 7, PeakRSS: peak, EnergyReason: "none", Memory: map[string]int64{"weights": 1}}
 	for range j.Runs {
 		batches := (groups + j.Batch - 1) / j.Batch
-		run := trial.Run{Images: batches * j.Batch * channels, Groups: groups, Checksum: "same", Samples: make([]float64, 3*groups)}
+		run := trial.Run{Images: batches * j.Batch * channels, Groups: groups, Checksum: "same", Samples: make([]float32, trial.SamplesPerObject*groups)}
 		for i := range run.Samples {
-			run.Samples[i] = float64(i)
+			run.Samples[i] = float32(i)
 		}
 		factor := math.Exp(p.drift * float64(len(p.ran)))
 		if p.noise > 0 {
@@ -60,6 +60,7 @@ func (p *planted) Run(_ context.Context, j trial.Job) Outcome {
 			run.Seconds.Predict += seconds
 		}
 		run.Seconds.Load, run.Seconds.Normalise, run.Seconds.Reassemble = 0.001, 0.002, 0.003
+		run.Measuring = run.Seconds.Predict / 100
 		r.Runs = append(r.Runs, run)
 	}
 	if p.change != nil {
@@ -99,8 +100,11 @@ func TestSweepsFindTheOptimumAndTheLines(t *testing.T) {
 	if math.Abs(b.ImagesPerS.Median-1e3/3) > 1e-6 || b.ImagesPerS.N != 5 || b.Images != 5*104 || b.Batches != 13 || math.Abs(b.LatencyMS.Median-3) > 1e-9 || math.Abs(b.BatchMS.Median-24) > 1e-9 {
 		t.Errorf("batch size 8: %+v of %+v", b, b.ImagesPerS)
 	}
-	if math.Abs(*b.Scaling-10.0/3) > 1e-9 || math.Abs(*b.Efficiency-1e3/3/(56e6/(1<<20))) > 1e-9 || *b.PeakBytes != 56e6 {
+	if math.Abs(*b.Scaling-10.0/3) > 1e-9 || math.Abs(*b.Efficiency-1e3/3/56) > 1e-9 || *b.PeakBytes != 56e6 {
 		t.Errorf("scaling %g, efficiency %g, peak %d", *b.Scaling, *b.Efficiency, *b.PeakBytes)
+	}
+	if math.Abs(*b.Overhead-1.01) > 1e-9 {
+		t.Errorf("measuring takes %g of the time", *b.Overhead)
 	}
 	// 100 images at 3 ms, and 6 ms of other stages.
 	if got := b.PipelineImagesPerS.Median; math.Abs(got-100/0.306) > 1e-6 {
@@ -226,6 +230,70 @@ func TestTheEdgeOfMemoryIsFound(t *testing.T) {
 	}
 }
 
+// A size that fails for another reason than memory ends the search for the edge instead of being tried
+// without end.
+func TestTheSearchForTheEdgeEndsAtFailures(t *testing.T) {
+	p := &planted{groupMS: overhead, fixedMB: 40, groupMB: 2, failures: map[int]Outcome{512: {Status: OutOfMemory, Reason: "killed by the system"}}}
+	for b := 33; b < 512; b++ {
+		p.failures[b] = Outcome{Status: Failed, Reason: "the file is gone"}
+	}
+	o := options(p, 1, 8, 32, 512)
+	o.Limit, o.Edge = 240e6, true
+	r, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	for _, v := range r.Trials {
+		if v.Purpose == "edge" {
+			tried++
+		}
+	}
+	if e := r.Edge; *e.Verified != 32 || *e.Failed != 512 || tried != 3 || !strings.Contains(e.Sentence, "; the search ended at 272, which failed: the file is gone") {
+		t.Errorf("%d trials, %+v", tried, e)
+	}
+}
+
+// The recommendation for the largest batch says what was measured to be spare.
+func TestTheLargestBatchSparesWhatWasMeasured(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		limit float64 // MB
+		peak  func(batch int) int64
+		want  string
+	}{
+		{"the margin", 240, nil, "Batches of 94 fit in the memory limit, with 5.0 % to spare."},
+		{"above the line", 240, func(b int) int64 { return int64(40+2*b+b/60*20) * 1e6 }, "Batches of 78 fit in the memory limit, with 10.0 % to spare."},
+		{"hardly anything", 240, func(b int) int64 { return int64(2300+2*b) * 1e5 }, "Batches of 49 fit in the memory limit, with 0.1 % to spare, less than the margin of 5 %."},
+	} {
+		p := &planted{groupMS: overhead, fixedMB: 40, groupMB: 2}
+		if c.peak != nil {
+			p.change = func(j trial.Job, r *trial.Result) { r.PeakRSS = c.peak(j.Batch) }
+		}
+		o := options(p, 1, 8, 32)
+		o.Limit, o.Edge = int64(c.limit*1e6), true
+		r, err := Run(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := r.Recommendations[len(r.Recommendations)-1]
+		if last.Preset != "largest" || last.Text != c.want {
+			t.Errorf("%s: %+v after %v", c.name, last, r.Edge)
+		}
+	}
+}
+
+// Without a limit there is no edge to search.
+func TestAnEdgeNeedsALimit(t *testing.T) {
+	p := &planted{groupMS: overhead, fixedMB: 40, groupMB: 2}
+	o := options(p, 1, 8)
+	o.Edge = true
+	r, err := Run(t.Context(), o)
+	if err != nil || r.Edge != nil || r.EdgeReason != "the edge was not searched: there is no memory limit" || len(r.Trials) != 10 {
+		t.Errorf("%v, %+v: %s, %d trials", err, r.Edge, r.EdgeReason, len(r.Trials))
+	}
+}
+
 func count512(ran []int) (n int) {
 	for _, b := range ran {
 		if b == 512 {
@@ -233,6 +301,52 @@ func count512(ran []int) (n int) {
 		}
 	}
 	return n
+}
+
+// Memory grows with the batch up to a microbatch of 64, and little beyond: the line runs on the side of it
+// where the limit lies.
+func TestTheMemoryOfMicrobatchesHasItsLine(t *testing.T) {
+	peak := func(b int) float64 { return 40 + 2*float64(min(b, 64)) + float64(b)/10 }
+	for _, c := range []struct {
+		limit    float64 // MB
+		edge     int
+		smallest int // that the line runs through
+	}{{200.05, 320, 64}, {103.5, 30, 1}} {
+		p := &planted{groupMS: overhead, change: func(j trial.Job, r *trial.Result) {
+			r.PeakRSS, r.Microbatch = int64(peak(j.Batch)*1e6), min(j.Batch, 64)
+		}}
+		o := options(p, 1, 16, 64, 128, 256)
+		o.Limit, o.Edge = int64(c.limit*1e6), true
+		r, err := Run(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, e := r.Memory, r.Edge
+		if e.Predicted != c.edge || e.Verified == nil || float64(*e.Verified) < 0.9*float64(c.edge) || *e.Verified > c.edge {
+			t.Errorf("%g MB: %s", c.limit, e.Sentence)
+		}
+		if f.Smallest != c.smallest {
+			t.Errorf("%g MB: the line runs through %d to %d", c.limit, f.Smallest, f.Largest)
+		}
+	}
+}
+
+// Outputs may differ by the rounding of the precision.
+func TestOutputsMayDifferByThePrecision(t *testing.T) {
+	for amp, wrong := range map[string]bool{"off": true, "bf16x3": true, "bf16": false} {
+		p := &planted{groupMS: overhead, change: func(j trial.Job, r *trial.Result) {
+			if j.Batch == 8 {
+				r.Runs[0].Checksum = "another"
+				last := len(r.Runs[0].Samples) - 1 // the largest
+				r.Runs[0].Samples[last-1] += 1e-3 * float32(last)
+			}
+		}}
+		o := options(p, 1, 8)
+		o.Job.AMP = amp
+		if r, err := Run(t.Context(), o); (err != nil) != wrong || r.Configuration.AMP != amp {
+			t.Errorf("%s: %v, %+v", amp, err, r.Outputs)
+		}
+	}
 }
 
 // A peak above the limit fails a trial that nothing stopped.
@@ -258,8 +372,11 @@ func TestTheSearchMeasuresAroundTheFastest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if want := []int{5, 8, 12, 16, 24, 32}; !slices.Equal(r.Measured(), want) {
+		t.Errorf("measured %v, want %v", r.Measured(), want)
+	}
 	if want := []int{1, 2, 4, 5, 8, 12, 16, 24, 32, 64, 128}; !slices.Equal(r.Sizes(), want) {
-		t.Errorf("measured %v, want %v", r.Sizes(), want)
+		t.Errorf("tried %v, want %v", r.Sizes(), want)
 	}
 	if n := r.Of(24).ImagesPerS.N; n != 5 {
 		t.Errorf("24 has %d runs", n)
@@ -281,7 +398,8 @@ func TestOutputsMustNotDependOnTheBatchSize(t *testing.T) {
 		p := &planted{groupMS: overhead, change: func(j trial.Job, r *trial.Result) {
 			if j.Batch == 8 {
 				r.Runs[0].Checksum = "another"
-				r.Runs[0].Samples[3] += c.difference * 299
+				last := len(r.Runs[0].Samples) - 1 // the largest
+				r.Runs[0].Samples[last-1] += float32(c.difference * float64(last))
 			}
 		}}
 		r, err := Run(t.Context(), options(p, 1, 8, 64))
@@ -361,6 +479,31 @@ func TestOneRunHasNoInterval(t *testing.T) {
 	r, err := Run(t.Context(), o)
 	if err != nil || r.Optimum.MayBe != nil || r.Optimum.MayBeReason == "" || r.Optimum.BatchSize != 2 {
 		t.Errorf("%v, %+v", err, r.Optimum)
+	}
+}
+
+// A size that was measured once has no interval, and is therefore not shown to be slower.
+func TestSizesWithoutAnIntervalMayBeTheFastest(t *testing.T) {
+	o := rates{8: {0: 100, 1: 101}, 16: {0: 200, 1: 201}, 32: {0: 150}}.optimum(0.05)
+	if o.Fastest != 16 || o.MayBe == nil || *o.MayBe != [2]int{16, 32} || !strings.HasSuffix(o.Sentence, "the fastest lies from 16 to 32 at 95 %") {
+		t.Errorf("%+v", o)
+	}
+}
+
+// The time of trials that failed, or that the end of the sweep cut short, is not that of other programs.
+func TestTheTimeOfEveryTrialIsTheSweepsOwn(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	p := &planted{failures: map[int]Outcome{1: {Status: Failed, CPU: 2}, 2: {Status: Failed, CPU: 3}}, after: func(n int) {
+		if n == 2 {
+			cancel()
+		}
+	}}
+	s := &Sweep{o: options(p, 1, 2), sizes: map[int]*size{}}
+	if _, err := s.try(ctx, 1, "sweep", 0); err != nil || s.own != 2 {
+		t.Errorf("%g s after a failure, %v", s.own, err)
+	}
+	if _, err := s.try(ctx, 2, "sweep", 0); !errors.Is(err, context.Canceled) || s.own != 5 {
+		t.Errorf("%g s after an interruption, %v", s.own, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package training
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -32,12 +33,12 @@ type group struct {
 }
 
 // divide groups a scan. A share of the groups, drawn from the seed, is for testing.
-func divide(s *Settings, from *scan.Scan) (*groups, error) {
+func divide(ctx context.Context, s *Settings, from *scan.Scan) (*groups, error) {
 	normal, err := from.Normalisation()
 	if err != nil {
 		return nil, err
 	}
-	all, err := from.Groups(s.network().Channels(), s.Positions, s.Seed)
+	all, err := from.Groups(ctx, s.network().Channels(), s.Positions, s.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -57,6 +58,9 @@ func divide(s *Settings, from *scan.Scan) (*groups, error) {
 	}
 	g.least = make([]float64, len(from.X))
 	for i := range g.least {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		for _, v := range from.Pattern(i) {
 			g.least[i] += leastLoss(g.count(v))
 		}

@@ -11,10 +11,8 @@ import (
 
 	"prismtop/profiles/preset"
 	"prismtop/profiles/settings"
-	"prismtop/sim/nn"
 	"prismtop/sim/ptycho"
 	"prismtop/sim/ptycho/scan"
-	"prismtop/sim/tensor"
 )
 
 // Settings is every setting of a training. The zero value is not usable: start from a
@@ -89,14 +87,7 @@ func (s *Settings) scan() scan.Options {
 
 // plan returns the options of the training plan.
 func (s *Settings) plan() ptycho.PlanOptions {
-	o := ptycho.PlanOptions{Batch: s.Batch, Checkpointing: s.Checkpointing, FusedOptimizer: s.FusedOptimizer}
-	switch s.AMP {
-	case "bf16":
-		o.AMP = tensor.BFloat16
-	case "bf16x3":
-		o.Products = nn.BF16x3
-	}
-	return o
+	return ptycho.PlanOptions{Batch: s.Batch, Checkpointing: s.Checkpointing, FusedOptimizer: s.FusedOptimizer}.With(ptycho.Precision(s.AMP))
 }
 
 // testGroups is the number of groups that are kept apart from training, of one a

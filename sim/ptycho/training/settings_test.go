@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -62,7 +63,7 @@ func TestImpossibleSettingsAreRefused(t *testing.T) {
 // Settings that need more memory than there is are refused, by the key that needs most.
 func TestMemoryIsBounded(t *testing.T) {
 	v := resolved(t, "")
-	for set, want := range map[string]string{"batch=200": "batch = 200: needs at least", "positions=65536": "positions = 65536: needs at least"} {
+	for set, want := range map[string]string{"batch=200": "batch = 200: needs at least", "positions=65536": "positions = 65536: needs at least", "object_size=4096": "object_size = 4096: needs at least"} {
 		key, value, _ := strings.Cut(set, "=")
 		w, err := v.Set(key, value)
 		if err != nil {
@@ -136,6 +137,25 @@ func TestPlateauHalvesTheLearningRate(t *testing.T) {
 	for range 10 {
 		if constant.step(1, 0.5, "constant") != 0.5 {
 			t.Error("a constant learning rate changes")
+		}
+	}
+}
+
+// A change of the learning rate scales the present one: half of it is less, also after the plateau.
+func TestKeysScaleThePresentLearningRate(t *testing.T) {
+	v := resolved(t, "ptycho-train")
+	s := From(v)
+	r := &training{settings: s, lr: s.LearningRate / 4, plateau: plateau{bad: 1}}
+	for _, c := range []struct{ set, want float64 }{{s.LearningRate / 2, s.LearningRate / 8}, {s.LearningRate, s.LearningRate / 4}, {4 * s.LearningRate, s.LearningRate}} {
+		var err error
+		if v, err = v.Set("learning_rate", strconv.FormatFloat(c.set, 'g', -1, 64)); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Apply(t.Context(), v); err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(r.lr-c.want) > 1e-15 || r.plateau.bad != 0 {
+			t.Errorf("learning_rate = %g makes it %g, want %g", c.set, r.lr, c.want)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
 	"prismtop/sim/ptycho"
+	"prismtop/sim/ptycho/scan"
 )
 
 // The groups, in the order of Settings.
@@ -94,15 +95,18 @@ func joinedWith(v settings.Values, memory int64) error {
 	if s.ObjectSize < 2*s.Size {
 		return v.Wrong("object_size", fmt.Sprintf("must be at least twice the size, %d", 2*s.Size))
 	}
-	if near := max(4, s.GridSize*s.GridSize); s.GridSize > 1 && near >= s.Positions {
-		return v.Wrong("positions", fmt.Sprintf("must be at least %d for groups of %d", near+1, s.GridSize*s.GridSize))
+	if channels := s.network().Channels(); s.Positions < scan.LeastPositions(channels) {
+		return v.Wrong("positions", fmt.Sprintf("must be at least %d for groups of %d", scan.LeastPositions(channels), channels))
 	}
 	if s.batches() < 1 {
 		return v.Wrong("batch", fmt.Sprintf("with %d of %d groups for testing, none is left to learn from: must be smaller", s.testGroups(), s.Positions))
 	}
 	if least := s.leastMemory(); memory > 0 && least > float64(memory) {
 		key := "batch"
-		if s.scanBytes() > least/2 {
+		switch {
+		case float64(s.scan().DrawingBytes()) >= least:
+			key = "object_size"
+		case s.scanBytes() > least/2:
 			key = "positions"
 		}
 		return v.Wrong(key, fmt.Sprintf("needs at least %s of memory, this machine has %s: must be smaller", unit.Memory(least), unit.Memory(float64(memory))))
@@ -110,23 +114,22 @@ func joinedWith(v settings.Values, memory int64) error {
 	return nil
 }
 
-// scanBytes is the memory of the patterns and of the object, which is drawn on a canvas
-// twice its side, in float64.
+// scanBytes is the memory of the patterns and of the object.
 func (s *Settings) scanBytes() float64 {
 	pixels, side := float64(s.Size)*float64(s.Size), float64(s.ObjectSize)
-	return 4*pixels*float64(s.Positions) + 32*side*side
+	return 4*pixels*float64(s.Positions) + 8*side*side
 }
 
-// leastMemory is a lower bound of a run's memory: the scan, and the results of the
-// network's first stage for a minibatch, which the backward pass needs. Checkpointing
-// computes them again.
+// leastMemory is a lower bound of a run's memory: that in which the object is drawn, or
+// later the scan and the results of the network's first stage for a minibatch, which the
+// backward pass needs. Checkpointing computes them again.
 func (s *Settings) leastMemory() float64 {
 	first := float64(ptycho.FirstFilters(s.Size)*s.FiltersScale) * float64(s.Size) * float64(s.Size) * float64(s.Batch)
 	planes := 2.0
 	if s.Checkpointing {
 		planes = 1
 	}
-	return s.scanBytes() + 4*planes*first
+	return max(float64(s.scan().DrawingBytes()), s.scanBytes()+4*planes*first)
 }
 
 // fitsBeside reports whether a run of the settings fits into this machine's memory in

@@ -62,7 +62,7 @@ func start(ctx context.Context, s Settings, from *scan.Scan, d Device) (*trainin
 	if err != nil {
 		return nil, err
 	}
-	g, err := divide(&s, from)
+	g, err := divide(ctx, &s, from)
 	if err != nil {
 		return nil, err
 	}
@@ -231,8 +231,8 @@ func (t *training) Apply(ctx context.Context, v settings.Values) error {
 	if s.Threads != old.Threads {
 		t.device.Backend.SetThreads(threads(s.Threads))
 	}
-	if s.LearningRate != old.LearningRate {
-		t.lr, t.plateau.bad = s.LearningRate, 0
+	if s.LearningRate != old.LearningRate { // half is half of the present one, which the plateau may have lowered
+		t.lr, t.plateau.bad = t.lr*(s.LearningRate/old.LearningRate), 0
 	}
 	t.settings, t.changed = s, true
 	if s.plan() == old.plan() { // one plan serves both

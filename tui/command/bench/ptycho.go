@@ -88,11 +88,14 @@ func benchPtychoCommand() *cobra.Command {
 	flags.IntVar(&j.GridSize, "gridsize", c.GridSize, "groups are of gridsize² neighbouring patterns")
 	flags.IntVar(&j.FiltersScale, "filters-scale", c.FiltersScale, "factor of the numbers of filters")
 	flags.BoolVar(&j.ProbeBig, "probe-big", c.ProbeBig, "the network also draws the border of a patch")
+	flags.StringVar(&j.AMP, "amp", string(ptycho.Float32), "mixed precision of the convolutions: "+modeNames())
+	flags.BoolVar(&j.Winograd, "winograd", false, "3×3 convolutions by Winograd's F(4×4, 3×3): a quarter of the multiplications, ten times the rounding error of float32")
 	flags.StringVar(&j.Weights, "weights", "", "file of weights, NPZ or safetensors; without it those that training left, or else seeded ones")
 	flags.StringVar(&f.data, "data", "", "NPZ file of patterns by PtychoPINN's schema; without it they are simulated")
 	flags.Float64Var(&f.photons, "photons", 1e9, "mean number of photons of a simulated pattern")
 	flags.IntVar(&j.Images, "images", 100, "patterns of a run")
 	flags.StringVar(&f.sizes, "batch-sizes", "1,4,8,16,32,64,128", "batch sizes in groups, or comprehensive, quick or memory_test")
+	flags.IntVar(&j.Microbatch, "microbatch", 0, "most groups of a batch whose activations are in memory at a time; 0 for the network's choice, 32 of 64×64")
 	flags.IntVar(&j.Preprocess, "preprocessing-batch", 0, "groups that are normalised at a time; 0 for the batch size of the trial, which finds the best")
 	flags.IntVar(&j.Reassemble, "reassembly-batch", 0, "groups that are reassembled at a time; 0 for the batch size of the trial, which finds the best")
 	flags.IntVar(&f.options.Runs, "runs", 5, "runs of each batch size, each in a process of its own")
@@ -114,6 +117,13 @@ func scenarioNames() string {
 	for _, s := range scenarios {
 		names = append(names, s.name)
 	}
+	return anyOf(names)
+}
+
+func modeNames() string { return anyOf(ptycho.Modes()) }
+
+// anyOf joins two or more alternatives.
+func anyOf(names []string) string {
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
@@ -154,6 +164,7 @@ func (f *ptychoFlags) check() (err error) {
 	}
 	within("images", float64(j.Images), float64(channels), 1e5)
 	within("runs", float64(o.Runs), 1, mostRounds)
+	within("microbatch", float64(j.Microbatch), 0, sweep.MaxBatch)
 	within("preprocessing-batch", float64(j.Preprocess), 0, sweep.MaxBatch)
 	within("reassembly-batch", float64(j.Reassemble), 0, sweep.MaxBatch)
 	within("warmup", float64(j.Warmup), 0, mostRounds)
@@ -161,6 +172,12 @@ func (f *ptychoFlags) check() (err error) {
 	within("tolerance", o.Tolerance, 0, 0.5)
 	within("photons", f.photons, 1, 1e15)
 	within("threads", float64(f.engine.Threads), 0, 1024)
+	if err == nil && !slices.Contains(ptycho.Modes(), j.AMP) {
+		err = fmt.Errorf("flag --amp: %q: must be %s", j.AMP, modeNames())
+	}
+	if err == nil && j.Winograd && j.AMP != string(ptycho.Float32) {
+		err = fmt.Errorf("flag --winograd: mixed precision computes the convolutions in its own way: must be without --amp %s", j.AMP)
+	}
 	if err == nil {
 		err = cpu.CheckKernels(f.engine.Kernels)
 	}
@@ -227,6 +244,9 @@ func (f *ptychoFlags) run(cmd *cobra.Command) error {
 // sweep runs the trials. The report is nil if they could not begin.
 func (f *ptychoFlags) sweep(cmd *cobra.Command) (r *sweep.Report, limit string, err error) {
 	ctx, o := cmd.Context(), &f.options
+	if limit, err = f.bound(machine.ReadMemory()); err != nil {
+		return nil, "", err
+	}
 	folder, err := os.MkdirTemp("", "prismtop-ptycho-*")
 	if err != nil {
 		return nil, "", err
@@ -244,10 +264,7 @@ func (f *ptychoFlags) sweep(cmd *cobra.Command) (r *sweep.Report, limit string, 
 	if err != nil {
 		return nil, "", cli.ErrInterrupted
 	}
-	f.gpuReason, limit = found.Reason, "flag"
-	if o.Limit == 0 {
-		o.Limit, limit = available()
-	}
+	f.gpuReason = found.Reason
 	program, err := os.Executable()
 	if err != nil {
 		return nil, "", err
@@ -283,7 +300,8 @@ func (f *ptychoFlags) prepare(ctx context.Context, folder string, shown *progres
 	if err != nil {
 		return err
 	}
-	if j.Weights == "" {
+	given := j.Weights != ""
+	if !given {
 		if path, err := ptycho.TrainedPath(j.Config()); err == nil {
 			if _, err := os.Stat(path); err == nil {
 				j.Weights = path
@@ -291,7 +309,10 @@ func (f *ptychoFlags) prepare(ctx context.Context, folder string, shown *progres
 		}
 	}
 	if j.Weights != "" {
-		if _, err := network.ReadWeights(ctx, j.Weights); err != nil {
+		switch _, err := network.ReadWeights(ctx, j.Weights); {
+		case err != nil && !given:
+			return fmt.Errorf("trained weights: %w; remove the file, or name another with --weights", err)
+		case err != nil:
 			return cli.BadUsage(fmt.Errorf("flag --weights: %w", err))
 		}
 	}
@@ -305,7 +326,7 @@ func (f *ptychoFlags) prepare(ctx context.Context, folder string, shown *progres
 		case len(s.X) < j.Images:
 			return cli.BadUsage(fmt.Errorf("flag --images: %d: must be at most the %d patterns of %s", j.Images, len(s.X), j.Data))
 		}
-		_, err = s.Groups(j.Config().Channels(), j.Images/j.Config().Channels(), j.Seed)
+		_, err = s.Groups(ctx, j.Config().Channels(), j.Images/j.Config().Channels(), j.Seed)
 		return cli.BadUsage(err)
 	}
 	shown.report("simulating %d patterns      ", j.Images)
@@ -323,10 +344,21 @@ func (f *ptychoFlags) prepare(ctx context.Context, folder string, shown *progres
 	return scan.Write(j.Data, s)
 }
 
+// bound sets the memory limit of the trials, unless a flag does, and returns where it comes from.
+func (f *ptychoFlags) bound(m machine.Memory) (source string, err error) {
+	if f.options.Limit > 0 {
+		return "flag", nil
+	}
+	f.options.Limit, source = available(m)
+	if f.options.Edge && f.options.Limit == 0 {
+		err = cli.BadUsage(fmt.Errorf("flag --edge: the memory that a trial may use is %s: must come with --memory-limit", source))
+	}
+	return source, err
+}
+
 // available returns the memory that a trial may use without a limit, and where that comes
 // from: most of what is available, so that no other program is killed for it.
-func available() (bytes int64, source string) {
-	m := machine.ReadMemory()
+func available(m machine.Memory) (bytes int64, source string) {
 	switch {
 	case m.Limit > 0 && (m.Available == 0 || m.Limit < m.Available):
 		return m.Limit / 10 * 9, "90 % of the control group's limit"

@@ -48,7 +48,8 @@ func (c *Child) Begun(h *Host) error {
 	h.shut.Store(true)
 	h.Begin()
 	_, err := fmt.Fprintln(c.report, h.ID())
-	return errors.Join(err, c.report.Close(), pruneLogs(h.folder))
+	pruneLogs(h.folder)
+	return errors.Join(err, c.report.Close())
 }
 
 // Begin begins this command line again in a process without a terminal, and returns the ID of its

@@ -212,13 +212,14 @@ func (h *Host) redirect() error {
 		return err
 	}
 	h.shut.Store(true)
-	return pruneLogs(h.folder)
+	pruneLogs(h.folder)
+	return nil
 }
 
 // lookEvery is the time between two looks at whether a run that is over is still watched.
 const lookEvery = 200 * time.Millisecond
 
-// Over waits while a screen shows a run that is over, and reports whether it goes on again.
+// Over waits while a screen that can restart or save it shows a run that is over, and reports whether it goes on again.
 func (h *Host) Over(run cli.Live) (again bool) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -226,7 +227,7 @@ func (h *Host) Over(run cli.Live) (again bool) {
 		if s := run.Aggregator.Last(); s != nil && !words.Ended(s.State) {
 			return true
 		}
-		if h.journal.Watched() == 0 {
+		if v := h.server.Load(); v == nil || !v.Operable() {
 			return false
 		}
 		select {
@@ -259,11 +260,12 @@ const (
 	mostLogs  = 50
 )
 
-// pruneLogs deletes the oldest logs beyond mostLogs.
-func pruneLogs(folder string) error {
+// pruneLogs deletes the oldest logs beyond mostLogs. What cannot be deleted stays: another process may be doing the same, and no
+// run fails for it.
+func pruneLogs(folder string) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		return err
+		return
 	}
 	type file struct {
 		path string
@@ -277,9 +279,8 @@ func pruneLogs(folder string) error {
 	}
 	slices.SortFunc(all, func(a, b file) int { return b.at.Compare(a.at) })
 	for _, f := range all[min(len(all), mostLogs):] {
-		err = errors.Join(err, os.Remove(f.path))
+		_ = os.Remove(f.path)
 	}
-	return err
 }
 
 // Who names the terminal of this process, and where its user is.

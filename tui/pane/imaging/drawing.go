@@ -90,14 +90,14 @@ func (p *picture) coloursImages() string {
 // Press handles v, which switches the view, x, which switches the colours, and i, which switches
 // the way of drawing.
 func (p *picture) Press(key string) bool {
-	switch key {
-	case "v":
+	switch {
+	case key == "v" && p.of.truth != "":
 		p.view = (p.view + 1) % numPictureViews
 		p.said = p.of.name + " pane: " + [numPictureViews]string{
 			"side by side, as far as there is room", "the reconstruction", "the truth", "the difference from the truth"}[p.view]
-	case "x":
+	case key == "x":
 		p.recolour()
-	case "i":
+	case key == "i":
 		p.wanted = (p.wanted + 1) % numDrawings
 		way, refused := p.drawing()
 		p.said = "pictures: " + drawingNames[p.wanted]
@@ -143,8 +143,23 @@ func (p *picture) Tell() string {
 
 // Hints returns the keys of Press.
 func (p *picture) Hints() []pane.Hint {
-	return []pane.Hint{{Key: "v", Does: "truth, difference"}, {Key: "x", Does: "colours"}, {Key: "i", Does: "way of drawing"}}
+	all := []pane.Hint{{Key: "v", Does: "truth, difference"}, {Key: "x", Does: "colours"}, {Key: "i", Does: "way of drawing"}}
+	if p.of.truth == "" {
+		return all[1:]
+	}
+	return all
 }
 
 // Explain describes the pictures.
-func (p *picture) Explain() []string { return append(slices.Clone(p.of.explain), aboutPictures...) }
+func (p *picture) Explain() []string {
+	all := append(slices.Clone(p.of.explain), aboutPictures...)
+	if p.of.truth != "" {
+		all = append(all, aboutViews)
+	}
+	if p.Snap != nil {
+		if c := p.Snap.Run.Caveat; c.Text != "" {
+			all = append([]string{c.Text + "; " + c.Remedy + "."}, all...)
+		}
+	}
+	return all
+}

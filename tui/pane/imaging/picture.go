@@ -284,6 +284,9 @@ func amplitude(v float32) string { return unit.Fixed(float64(v), 5) }
 
 // quality writes the latest metrics into the last row and returns the column after them.
 func (p *picture) quality(c *chart.Canvas, s *profiles.Snapshot) int {
+	if x, ok := p.caveat(c, s); ok {
+		return x
+	}
 	w, h := c.Size()
 	if !wasCompared(s) {
 		text := words.FittingOrLast(w, "quality: not measured"+words.Yet(s), "not measured"+words.Yet(s))
@@ -299,11 +302,15 @@ func (p *picture) quality(c *chart.Canvas, s *profiles.Snapshot) int {
 	}
 	if w < 26 {
 		c.Text(0, h-1, strings.TrimPrefix(unit.PSNR(s.Of(words.PSNRSeries).Latest), " "), theme.Strong)
-		c.TextRight(w, h-1, "SSIM"+unit.SSIM(s.Of(words.SSIMSeries).Latest), theme.Plain)
+		if s.Run.Schema.SeriesNamed(words.SSIMSeries) >= 0 {
+			c.TextRight(w, h-1, "SSIM"+unit.SSIM(s.Of(words.SSIMSeries).Latest), theme.Plain)
+		}
 		return w
 	}
 	put("PSNR", unit.PSNR(s.Of(words.PSNRSeries).Latest))
-	put("SSIM", unit.SSIM(s.Of(words.SSIMSeries).Latest))
+	if s.Run.Schema.SeriesNamed(words.SSIMSeries) >= 0 {
+		put("SSIM", unit.SSIM(s.Of(words.SSIMSeries).Latest))
+	}
 	put("RMSE ", unit.Fixed(s.Of(rmseSeries).Latest, 5)+" %")
 	return x - 2
 }

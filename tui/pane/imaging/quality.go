@@ -120,7 +120,7 @@ func (p *quality) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 	curves = p.See(c, s, curves...)
 	if !all {
 		if !p.chart(c, s, view, curves[view]) {
-			pane.Message(c, "no comparison"+words.Yet(s))
+			pane.Message(c, none(s))
 		}
 		return p.foot(s, p.readout(s, metrics[view:view+1]), metrics[view].Heading(), " · v metric")
 	}
@@ -133,11 +133,19 @@ func (p *quality) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 		part.Text(pane.AxisLabelWidth+1+chart.Width(title)+2, 0, better(m.Better), theme.Faint)
 		plot := part.Sub(0, 1, w, rows-1)
 		if !p.chart(&plot, s, i, curves[i]) {
-			pane.Message(&plot, "no comparison"+words.Yet(s))
+			pane.Message(&plot, none(s))
 		}
 		y += rows
 	}
 	return p.foot(s, p.readout(s, metrics), "", " · v one metric")
+}
+
+// none says why there is no comparison with the truth.
+func none(s *profiles.Snapshot) string {
+	if c := s.Run.Caveat; c.Text != "" {
+		return c.Text + "; " + c.Remedy
+	}
+	return "no comparison" + words.Yet(s)
 }
 
 // foot returns the timeline's footnote, with the key that switches the view.

@@ -22,6 +22,7 @@ const (
 	predictionPicture     = "prediction"
 	targetPicture         = "target"
 	rawPicture            = "raw"
+	diffractionPicture    = "diffraction" // ln(1 + amplitude)
 )
 
 // wasCompared reports whether the result was compared with the truth.

@@ -42,10 +42,19 @@ var (
 	}
 )
 
+// Diffraction specifies the pane of a measured diffraction pattern.
+var Diffraction = pane.Spec{
+	Name:  "diffraction",
+	Shape: layout.Shape{Width: layout.Extent{Least: 22, Good: 32, Most: 61, Weight: 2}, Height: layout.Extent{Least: 8, Good: 17, Most: 36, Weight: 3}, Square: true},
+	Needs: func(r *profiles.RunInfo) bool { return r.Schema.PictureNamed(diffractionPicture) >= 0 },
+	Late:  true,
+	New:   func(h pane.Host) pane.Pane { return newPicture(h.Now, h.Graphics(), diffractionSubject) },
+}
+
 // subject is what a pane of pictures shows.
 type subject struct {
 	name, title    string
-	picture, truth string  // their names in the schema
+	picture, truth string  // their names in the schema; truth is empty for pictures without one
 	first          int     // slot in the terminal of the first panel
 	white          float32 // the value drawn white; 0 for the truth's largest
 
@@ -124,17 +133,50 @@ func (p *picture) similarity(c *chart.Canvas, s *profiles.Snapshot) int {
 	return c.Text(0, h-1, chart.Cut(text, w), theme.Strong)
 }
 
+var diffractionSubject = &subject{
+	name: "diffraction", title: "Diffraction", picture: diffractionPicture, first: 4 * numPanels,
+	ends: func(p *picture, bright string) string {
+		return bright + " " + strings.TrimSpace(amplitude(p.scale.white))
+	},
+	foot: func(_ *picture, c *chart.Canvas, _ *profiles.Snapshot) int {
+		_, h := c.Size()
+		return c.Text(0, h-1, "ln(1 + amplitude)", theme.Faint)
+	},
+	explain: []string{
+		"Diffraction: a pattern that the detector counted, the first one of the next batch. Drawn is the logarithm of one plus the amplitude, as the network gets it, " +
+			"since the direct beam in the centre is far brighter than the rest. White is the pattern's own brightest pixel.",
+	},
+}
+
 // aboutPictures explains what all panes of pictures share.
 var aboutPictures = []string{
 	"Pictures cost more bytes than the rest of the screen. They change at most three times a second and within a budget of bytes: " +
 		"where it is short, large changes come first and noise stays, until the run pauses or ends; then the whole picture is shown.",
-	"v: side by side, reconstruction, truth, difference. x: grey or viridis; of the difference, signed or magnitude. " +
+	"x: grey or viridis; of the difference, signed or magnitude. " +
 		"i: Kitty graphics where the terminal says that it has them, half blocks in 24-bit colours (64 levels) or of 256, braille, characters, off.",
+}
+
+// aboutViews explains the views of pictures with a truth.
+const aboutViews = "v: side by side, reconstruction, truth, difference."
+
+// caveat writes why the picture is no result into the last row, and returns the column after it; ok
+// is false if it is one.
+func (p *picture) caveat(c *chart.Canvas, s *profiles.Snapshot) (x int, ok bool) {
+	text := s.Run.Caveat.Text
+	if text == "" {
+		return 0, false
+	}
+	w, h := c.Size()
+	brief, _, _ := strings.Cut(text, ":")
+	return c.Text(0, h-1, chart.Cut(words.FittingOrLast(w, text, brief), w), theme.Warn), true
 }
 
 // phaseError writes the newest difference of the phases into the last row and returns the column
 // after it.
 func (p *picture) phaseError(c *chart.Canvas, s *profiles.Snapshot) int {
+	if x, ok := p.caveat(c, s); ok {
+		return x
+	}
 	w, h := c.Size()
 	v := s.Of(phaseErrorSeries)
 	if !v.Has {

@@ -115,9 +115,9 @@ func (q quantity) value(b *profiles.BatchView) (at, low, high float64) {
 // text formats a value.
 func (q quantity) text(v float64) string {
 	switch {
-	case q == memory:
+	case q == memory && v > 0:
 		return strings.TrimSpace(unit.Binary(int64(v)))
-	case math.IsNaN(v) || math.IsInf(v, 0):
+	case math.IsNaN(v) || math.IsInf(v, 0) || q == memory:
 		return "–"
 	}
 	return strings.TrimSpace(unit.Fixed(v, 5))

@@ -81,9 +81,13 @@ func Files(r *sweep.Report, formats []string) (names []string, data [][]byte, er
 // WriteCSV writes a row for each batch size. What was not measured is empty.
 func WriteCSV(w io.Writer, r *sweep.Report) error {
 	c := csv.NewWriter(w)
-	_ = c.Write([]string{"batch_size", "status", "runs", "images", "images_per_s_median", "images_per_s_p10", "images_per_s_p90", "images_per_s_mean", "images_per_s_std",
+	head := []string{"batch_size", "status", "runs", "images", "images_per_s_median", "images_per_s_p10", "images_per_s_p90", "images_per_s_mean", "images_per_s_std",
 		"pipeline_images_per_s_median", "latency_ms_median", "latency_ms_p10", "latency_ms_p90", "batch_ms_median",
-		"load_ms", "group_ms", "normalise_ms", "predict_ms", "reassemble_ms", "plan_bytes", "peak_bytes", "efficiency", "scaling", "images_per_joule"}) // Error returns the first error
+	}
+	for _, stage := range sweep.StageNames() {
+		head = append(head, stage+"_ms")
+	}
+	_ = c.Write(append(head, "plan_bytes", "peak_bytes", "efficiency", "scaling", "images_per_joule")) // Error returns the first error
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 8, 64) }
 	optional := func(v *float64) string {
 		if v == nil {
@@ -113,7 +117,7 @@ func WriteCSV(w io.Writer, r *sweep.Report) error {
 		row := []string{strconv.Itoa(size), string(b.Status), runs, strconv.Itoa(b.Images), of(b.ImagesPerS, median), of(b.ImagesPerS, p10), of(b.ImagesPerS, p90),
 			of(b.ImagesPerS, func(s *sweep.Spread) float64 { return s.Mean }), of(b.ImagesPerS, func(s *sweep.Spread) float64 { return s.Std }),
 			of(b.PipelineImagesPerS, median), of(b.LatencyMS, median), of(b.LatencyMS, p10), of(b.LatencyMS, p90), of(b.BatchMS, median)}
-		for _, stage := range []string{"load", "group", "normalise", "predict", "reassemble"} {
+		for _, stage := range sweep.StageNames() {
 			s, ok := b.StagesMS[stage]
 			if !ok {
 				row = append(row, "")

@@ -6,6 +6,7 @@ import (
 
 	"prismtop/profiles/export/figure"
 	"prismtop/profiles/unit"
+	"prismtop/sim/ptycho"
 	"prismtop/sim/ptycho/sweep"
 )
 
@@ -24,7 +25,7 @@ func graphs(r *sweep.Report) []figure.Graph {
 		{ID: "throughput", Title: "Throughput", X: axis, Y: "images/s", Note: "median of runs, p10 to p90; dashed: fitted"},
 		{ID: "memory", Title: "Memory", X: axis, Y: "MB of the process", Note: "peak, median of trials; dashed: fitted line"},
 		{ID: "latency", Title: "Latency distribution", X: axis, Y: "ms an image", Note: "quartiles over batches, whiskers p10 to p90"},
-		{ID: "efficiency", Title: "Efficiency", X: axis, Y: "images/s and MB", Note: "over peak memory; 1 MB is 1024² bytes"},
+		{ID: "efficiency", Title: "Efficiency", X: axis, Y: "images/s and MB", Note: "over peak memory; 1 MB is 10⁶ bytes"},
 		{ID: "scaling", Title: "Scaling", X: axis, Y: "throughput over that of the smallest size", Note: "1 is the smallest batch size"},
 		{ID: "optimal_region", Title: "Optimal Operating Region", X: axis, Y: "images/s", Note: "nothing was measured"},
 	}
@@ -103,5 +104,12 @@ const farthest = 0.3
 // model names the network.
 func model(r *sweep.Report) string {
 	m := &r.Model
-	return fmt.Sprintf("N=%d, gridsize %d (%s), s=%d", m.Size, m.GridSize, unit.Plural(m.Channels, "channel", "channels"), m.FiltersScale)
+	text := fmt.Sprintf("N=%d, gridsize %d (%s), s=%d", m.Size, m.GridSize, unit.Plural(m.Channels, "channel", "channels"), m.FiltersScale)
+	switch p := ptycho.PrecisionOf(r.Configuration.AMP, r.Configuration.Winograd); p {
+	case ptycho.Winograd:
+		text += ", Winograd's convolutions"
+	case ptycho.BF16, ptycho.BF16x3:
+		text += ", " + string(p)
+	}
+	return text
 }

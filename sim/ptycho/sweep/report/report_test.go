@@ -27,7 +27,7 @@ func (machine) Run(_ context.Context, j trial.Job) sweep.Outcome {
 		return sweep.Outcome{Status: sweep.OutOfMemory, Reason: "killed | by <the> system\x1b[2J"}
 	}
 	batches := (j.Images + j.Batch - 1) / j.Batch
-	run := trial.Run{Images: batches * j.Batch, Groups: j.Images, Checksum: "same", Samples: make([]float64, 3*j.Images)}
+	run := trial.Run{Images: batches * j.Batch, Groups: j.Images, Checksum: "same", Samples: make([]float32, trial.SamplesPerObject*j.Images)}
 	for range batches {
 		seconds := (2*float64(j.Batch) + 8) / 1e3
 		run.Batches, run.Seconds.Predict = append(run.Batches, seconds), run.Seconds.Predict+seconds

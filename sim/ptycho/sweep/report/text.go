@@ -86,7 +86,7 @@ func stageRows(r *sweep.Report) (head []string, all [][]string) {
 		return head, nil
 	}
 	at := r.Of(r.Optimum.BatchSize)
-	for _, name := range []string{"load", "group", "normalise", "predict", "reassemble"} {
+	for _, name := range sweep.StageNames() {
 		row := []string{name, fmt.Sprintf("%.2f", at.StagesMS[name].Median), "–", "–", ""}
 		for _, s := range r.Stages {
 			if s.Stage == name && s.Optimum != nil {
@@ -109,7 +109,7 @@ func summary(r *sweep.Report) (lines []string) {
 		lines = append(lines, "Optimum: "+o.Sentence)
 	}
 	if f := r.Memory; f != nil {
-		lines = append(lines, fmt.Sprintf("Memory: %.1f MB and %.3f MB a group (R² %.4f)", f.FixedBytes/1e6, f.BytesPerGroup/1e6, f.R2))
+		lines = append(lines, fmt.Sprintf("Memory: %.1f MB and %.3f MB a group over batch sizes %d to %d (R² %.4f)", f.FixedBytes/1e6, f.BytesPerGroup/1e6, f.Smallest, f.Largest, f.R2))
 	} else {
 		lines = append(lines, "Memory: "+r.MemoryReason)
 	}

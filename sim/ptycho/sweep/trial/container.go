@@ -63,28 +63,21 @@ func (c *container) batches(batch int, take func([]scan.Group)) {
 }
 
 // batch fills the network's inputs with a batch of groups from one on, which begins again
-// at the first where the groups end. Inputs that are not mapped are written.
-func (c *container) batch(input, offsets []float32, from, batch int, write func(input, offsets []float32)) {
-	mapped := input != nil && offsets != nil
+// at the first where the groups end.
+func (c *container) batch(input, offsets []float32, from, batch int) {
 	values, pair := len(c.patterns)/len(c.groups), 2*c.channels
-	if !mapped {
-		input, offsets = make([]float32, batch*values), make([]float32, batch*pair)
-	}
 	for i := range batch {
 		g := (from + i) % len(c.groups)
 		copy(input[i*values:][:values], c.patterns[g*values:])
 		copy(offsets[i*pair:][:pair], c.offsets[g*pair:])
 	}
-	if !mapped {
-		write(input, offsets)
-	}
 }
 
-// proof shows which objects were computed: their checksum, and some numbers of each.
+// proof shows which objects were computed: their checksum, and SamplesPerObject numbers of each.
 type proof struct {
 	hash    hash.Hash
 	buffer  []byte
-	samples []float64
+	samples []float32
 }
 
 func newProof() *proof { return &proof{hash: fnv.New128a()} }
@@ -99,8 +92,19 @@ func (p *proof) add(object []complex64, n int) {
 		modulus += cmplx.Abs(complex128(z))
 	}
 	_, _ = p.hash.Write(p.buffer) // a hash takes everything
-	centre := object[n/2*n+n/2]
-	p.samples = append(p.samples, float64(real(centre)), float64(imag(centre)), modulus/float64(len(object)))
+	for i := range sampleSide {
+		for k := range sampleSide {
+			z := object[(2*i+1)*n/(2*sampleSide)*n+(2*k+1)*n/(2*sampleSide)]
+			p.samples = append(p.samples, real(z), imag(z))
+		}
+	}
+	p.samples = append(p.samples, float32(modulus/float64(len(object))))
 }
+
+// sampleSide is the side of the grid of pixels of an object that are in a proof.
+const sampleSide = 4
+
+// SamplesPerObject is the number of numbers of each object in Run.Samples.
+const SamplesPerObject = 2*sampleSide*sampleSide + 1
 
 func (p *proof) checksum() string { return hex.EncodeToString(p.hash.Sum(nil)) }

@@ -32,7 +32,11 @@ type Job struct {
 	Kernels string `json:"kernels"`
 	Threads int    `json:"threads"`
 
+	AMP      string `json:"amp"`      // mixed precision: off, bf16 or bf16x3
+	Winograd bool   `json:"winograd"` // convolutions by Winograd's method
+
 	Batch      int `json:"batch"`      // groups that are predicted at a time
+	Microbatch int `json:"microbatch"` // most groups whose activations are in memory at a time; 0 for the network's choice
 	Preprocess int `json:"preprocess"` // groups that are normalised at a time; 0 for Batch
 	Reassemble int `json:"reassemble"` // groups that are put on the canvas at a time; 0 for Batch
 
@@ -61,10 +65,13 @@ type Run struct {
 	Groups  int       `json:"groups"`  // of the reconstruction
 	Joules  float64   `json:"joules"`  // of the processors during Predict; 0 if unknown
 
-	// Checksum is that of every bit of the groups' objects. Samples has three numbers of
-	// each: the central pixel, real and imaginary part, and the mean modulus.
+	// Measuring is what reading clocks, energy and memory took between the batches, in seconds.
+	Measuring float64 `json:"measuring"`
+
+	// Checksum is that of every bit of the groups' objects. Samples has SamplesPerObject numbers of
+	// each: the real and the imaginary part of the pixels of a regular grid, and the mean modulus.
 	Checksum string    `json:"checksum"`
-	Samples  []float64 `json:"samples"`
+	Samples  []float32 `json:"samples"`
 }
 
 // Result is what a trial measured.
@@ -75,7 +82,8 @@ type Result struct {
 	Kernels    string           `json:"kernels"`
 	Threads    int              `json:"threads"`
 	Parameters int              `json:"parameters"`
-	Memory     map[string]int64 `json:"memory"` // bytes of the plan by category
+	Memory     map[string]int64 `json:"memory"`     // bytes of the plan by category
+	Microbatch int              `json:"microbatch"` // groups whose activations are in memory at a time
 
 	PeakRSS       int64   `json:"peak_rss"` // of the process; 0 if unknown
 	RSSReason     string  `json:"rss_reason,omitempty"`
@@ -96,10 +104,10 @@ func (j Job) Run(ctx context.Context, open func(kernels string, threads int) (nn
 		return nil, err
 	}
 	defer p.close()
-	r := &Result{Device: backend.Device(), Kernels: backend.Kernels(), Threads: backend.Threads(), Parameters: p.network.Parameters(), Memory: p.memory()}
+	r := &Result{Device: backend.Device(), Kernels: backend.Kernels(), Threads: backend.Threads(), Parameters: p.network.Parameters(), Memory: p.memory(), Microbatch: p.exe.Microbatch()}
 	r.LoadedSeconds = time.Since(began).Seconds()
 	for range j.Warmup {
-		if err := p.exe.Run(ctx, nn.SegmentForward); err != nil {
+		if err := p.exe.Run(ctx); err != nil {
 			return nil, err
 		}
 		if err := j.within(); err != nil {
@@ -135,6 +143,11 @@ func (j Job) Config() ptycho.Config {
 	return ptycho.Config{Size: j.Size, GridSize: j.GridSize, FiltersScale: j.FiltersScale, ProbeBig: j.ProbeBig}
 }
 
+// Precision returns how the network multiplies.
+func (j Job) Precision() ptycho.Precision {
+	return ptycho.PrecisionOf(cmp.Or(j.AMP, string(ptycho.Float32)), j.Winograd)
+}
+
 // seed is that of the weights without a file, of spec/ptycho-cyto.md §A1.8.
 const seed = 12345
 
@@ -142,13 +155,9 @@ const seed = 12345
 type pipeline struct {
 	Job
 	network *ptycho.Network
-	plan    *nn.Plan
 	state   nn.State
-	exe     nn.Executable
+	exe     *ptycho.Predictor
 	scale   float64 // of the normalised amplitudes
-	input   nn.BufferID
-	offsets nn.BufferID
-	output  nn.BufferID
 }
 
 // prepare loads the weights and compiles the plan.
@@ -164,25 +173,24 @@ func (j Job) prepare(ctx context.Context, backend nn.Backend) (p *pipeline, err 
 		return nil, err
 	}
 	p.scale = ptycho.ScaleOf(all)
-	if p.plan, err = p.network.InferencePlan(ctx, ptycho.PlanOptions{Batch: j.Batch}); err != nil {
+	plan, err := p.network.BatchPlan(ctx, ptycho.PlanOptions{Batch: j.Batch, Microbatch: j.Microbatch}.With(j.Precision()))
+	if err != nil {
 		return nil, err
 	}
-	if resident, _, _ := machine.ReadResident(); j.Limit > 0 && resident+p.plan.ArenaBytes > j.Limit {
-		return nil, fmt.Errorf("%s: %.0f MB are used and the plan needs %.0f MB, the limit is %.0f MB", Exceeded, float64(resident)/1e6, float64(p.plan.ArenaBytes)/1e6, float64(j.Limit)/1e6)
+	need := plan.Usage().Total()
+	if resident, _, _ := machine.ReadResident(); j.Limit > 0 && resident+need > j.Limit {
+		return nil, fmt.Errorf("%s: %.0f MB are used and the plan needs %.0f MB, the limit is %.0f MB", Exceeded, float64(resident)/1e6, float64(need)/1e6, float64(j.Limit)/1e6)
 	}
 	if p.state, err = backend.NewState(ctx, p.network.Model().Variables()); err != nil {
 		return nil, err
 	}
 	if err = p.network.SetWeights(p.state, all); err == nil {
-		p.exe, err = backend.Load(ctx, p.plan, p.state)
+		p.exe, err = plan.Load(ctx, backend, p.state)
 	}
 	if err != nil {
 		p.state.Close()
 		return nil, err
 	}
-	p.input, _ = p.plan.Input(ptycho.DiffractionInput)
-	p.offsets, _ = p.plan.Input(ptycho.OffsetsInput)
-	p.output, _ = p.plan.Output(ptycho.ObjectOutput)
 	return p, nil
 }
 
@@ -194,10 +202,9 @@ func (p *pipeline) close() {
 // memory returns the bytes of the plan, by category, and those that the backend adds.
 func (p *pipeline) memory() map[string]int64 {
 	all := map[string]int64{}
-	usage := p.plan.VariableUsage(p.network.Model().Variables())
-	arena := p.plan.ArenaUsage()
+	usage, batch := p.exe.Variables(p.network), p.exe.Usage()
 	for c := range nn.NumCategories {
-		if bytes := usage[c] + arena[c]; bytes > 0 {
+		if bytes := usage[c] + batch[c]; bytes > 0 {
 			all[c.String()] = bytes
 		}
 	}
@@ -220,7 +227,7 @@ func (p *pipeline) run(ctx context.Context) (*Run, error) {
 	}
 	lap(&r.Seconds.Load)
 	channels := p.Config().Channels()
-	groups, err := s.Groups(channels, p.Images/channels, p.Seed)
+	groups, err := s.Groups(ctx, channels, p.Images/channels, p.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -267,7 +274,7 @@ func (p *pipeline) load(ctx context.Context) (*scan.Scan, error) {
 // begins again at the first group, which is assembled once.
 func (p *pipeline) predict(ctx context.Context, r *Run, c *container, assembly *ptycho.Assembly) error {
 	plane := p.Size * p.Size
-	output := make([]float32, 2*plane*p.Batch)
+	output := p.exe.Objects()
 	object := make([]complex64, plane)
 	const patch = ptycho.PatchSide * ptycho.PatchSide
 	patches := make([]complex64, 0, cmp.Or(p.Reassemble, p.Batch)*patch)
@@ -280,26 +287,26 @@ func (p *pipeline) predict(ctx context.Context, r *Run, c *container, assembly *
 	}
 	proof := newProof()
 	for from := 0; from < len(c.groups); from += p.Batch {
+		measuring := time.Now()
 		before := machine.ReadEnergy()
 		began := time.Now()
-		c.batch(p.exe.Map(p.input), p.exe.Map(p.offsets), from, p.Batch, func(input, offsets []float32) {
-			p.exe.Write(p.input, input)
-			p.exe.Write(p.offsets, offsets)
-		})
-		if err := p.exe.Run(ctx, nn.SegmentForward); err != nil {
+		r.Measuring += began.Sub(measuring).Seconds()
+		c.batch(p.exe.Patterns(), p.exe.Offsets(), from, p.Batch)
+		if err := p.exe.Run(ctx); err != nil {
 			return err
 		}
-		p.exe.Read(p.output, output)
+		measuring = time.Now()
+		seconds := measuring.Sub(began).Seconds()
+		r.Seconds.Predict += seconds
+		r.Batches = append(r.Batches, seconds)
+		r.Images += p.Batch * c.channels
+		r.Joules += machine.ReadEnergy().Since(before).Joules
 		if from == 0 {
 			if err := p.within(); err != nil {
 				return err
 			}
 		}
-		seconds := time.Since(began).Seconds()
-		r.Seconds.Predict += seconds
-		r.Batches = append(r.Batches, seconds)
-		r.Images += p.Batch * c.channels
-		r.Joules += machine.ReadEnergy().Since(before).Joules
+		r.Measuring += time.Since(measuring).Seconds()
 
 		kept := min(p.Batch, len(c.groups)-from)
 		for i := range kept {
@@ -309,7 +316,7 @@ func (p *pipeline) predict(ctx context.Context, r *Run, c *container, assembly *
 			proof.add(object, p.Size)
 			began := time.Now()
 			patches = patches[:len(patches)+patch]
-			ptycho.CentralPatch(patches[len(patches)-patch:], object, p.Size)
+			ptycho.CentralPatch(patches[len(patches)-patch:], output[2*i*plane:][:2*plane], p.Size)
 			r.Seconds.Reassemble += time.Since(began).Seconds()
 			if len(patches) == cap(patches) {
 				if err := assemble(); err != nil {

@@ -56,10 +56,13 @@ func TestTrialsDoTheirImages(t *testing.T) {
 			batches := (groups + batch - 1) / batch
 			for _, run := range r.Runs {
 				sums = append(sums, run.Checksum)
-				if run.Groups != groups || len(run.Batches) != batches || run.Images != batches*batch*gridsize*gridsize || len(run.Samples) != 3*groups {
+				if run.Groups != groups || len(run.Batches) != batches || run.Images != batches*batch*gridsize*gridsize || len(run.Samples) != SamplesPerObject*groups {
 					t.Errorf("batch size %d: %d groups in %d batches, %d images", batch, run.Groups, len(run.Batches), run.Images)
 				}
 				s := run.Seconds
+				if !(run.Measuring > 0) {
+					t.Errorf("measuring took %g s", run.Measuring)
+				}
 				if !(s.Load > 0 && s.Group > 0 && s.Normalise > 0 && s.Predict > 0 && s.Reassemble > 0) || s.Total() < s.Load+s.Predict {
 					t.Errorf("stages %+v", s)
 				}
@@ -121,6 +124,32 @@ func TestTrialsKeepTheirLimit(t *testing.T) {
 	}
 }
 
+// Objects with the same mean and the same centre are told apart by the pixels of the grid.
+func TestProofsSampleTheWholeObject(t *testing.T) {
+	const n = 64
+	one := make([]complex64, n*n)
+	for i := range one {
+		one[i] = complex(float32(1+i%7), float32(1+i%5))
+	}
+	other := slices.Clone(one)
+	for i := range n / 2 { // each pair of columns, of one half of the object, exchanged
+		for k := 0; k < n; k += 2 {
+			other[i*n+k], other[i*n+k+1] = one[i*n+k+1], one[i*n+k]
+		}
+	}
+	a, b := newProof(), newProof()
+	a.add(one, n)
+	b.add(other, n)
+	if len(a.samples) != SamplesPerObject || slices.Equal(a.samples, b.samples) || a.checksum() == b.checksum() {
+		t.Errorf("%d samples, %v and %v", len(a.samples), a.samples, b.samples)
+	}
+	for _, i := range []int{0, SamplesPerObject/2 - 1, SamplesPerObject - 2} {
+		if a.samples[i] < 1 {
+			t.Errorf("sample %d is of no pixel: %v", i, a.samples)
+		}
+	}
+}
+
 // The factor of the whole data set does not depend on how many groups are done at a time,
 // and makes the mean square sum of a pattern (N/2)².
 func TestNormalisingDoesNotDependOnTheBatch(t *testing.T) {
@@ -130,7 +159,7 @@ func TestNormalisingDoesNotDependOnTheBatch(t *testing.T) {
 	}
 	var first []float32
 	for _, batch := range []int{1, 2, 7} {
-		groups, err := s.Groups(1, 5, 1)
+		groups, err := s.Groups(t.Context(), 1, 5, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
