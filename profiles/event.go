@@ -15,7 +15,7 @@ type Event struct {
 }
 
 // Body is the content of an Event: *Begin, *Iteration, *Changed, *Next, *StateChange,
-// *Measurement, *UnitResult, *LogEntry, *Note, *Picture, *Memory, *LayerTimes, *Ablation, *Fork,
+// *Measurement, *UnitResult, *LogEntry, *Note, *Picture, *Memory, *LayerTimes, *Ablation, *Fork, *Tasks,
 // *Resident, *Load or *RecordingState. A body does not change after it was sent, except an *Iteration,
 // which is valid only while the event is handled.
 type Body interface{ body() }
@@ -93,6 +93,7 @@ func (*Memory) body()         {}
 func (*LayerTimes) body()     {}
 func (*Ablation) body()       {}
 func (*Fork) body()           {}
+func (*Tasks) body()          {}
 func (*Resident) body()       {}
 func (*Load) body()           {}
 func (*RecordingState) body() {}

@@ -23,6 +23,8 @@ const (
 type Schema struct {
 	Workload string // "prism"
 	Unit     Unit
+	// Tasks is true if the units are rounds of the tasks of a list, whose state the run publishes.
+	Tasks bool
 	// Item names what an iteration processes in batches of the setting batch_size: images. It is
 	// empty if iterations are not batches; effects are then of an iteration, else of an item.
 	Item Unit

@@ -187,6 +187,7 @@ type Snapshot struct {
 	Ablation *Ablation // the newest, running or ended; nil without one
 
 	Results []UnitResult
+	Tasks   *Tasks // the newest state; nil if the run is not of a list of tasks
 
 	Recording RecordingState
 

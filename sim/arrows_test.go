@@ -52,6 +52,10 @@ var arrows = []arrow{
 	{from: []string{"sim/nn"}, never: []string{"sim/cpu", "gpu"}, why: "plans know no backend"},
 	{from: []string{"sim/nn", "sim/tensor"}, never: []string{"profiles", "sim/prism", "sim/ptycho", "sim/cyto", "sim/optics"}, why: "the engine knows no record and no workload"},
 	{from: []string{"sim/cyto"}, never: []string{"sim/prism", "sim/ptycho", "sim/optics", "sim/curve", "sim/cpu", "gpu"}, why: "workloads know neither each other nor what computes"},
+	{from: []string{"sim/cyto/tasks"}, never: []string{"sim", "profiles/stream", "profiles/aggregate", "profiles/recording"}, except: []string{"sim/cyto/tasks", "sim/bench/apart"}, why: "a list of tasks knows neither what computes it nor what watches"},
+	{from: []string{"=sim/cyto/tasks"}, never: []string{"sim/cyto/tasks/branches", "sim/bench/apart"}, why: "a list of tasks starts no program"},
+	{from: []string{"sim/cyto/experiment"}, never: []string{"sim/cyto/tasks", "sim/cyto/benchmark"}, why: "an experiment knows no list that it is in"},
+	{from: []string{"sim/cyto/stack"}, never: []string{"sim"}, except: []string{"sim/cyto/stack", "sim/npy", "sim/tensor"}, why: "a format knows none of its users"},
 	{from: []string{"sim/ptycho"}, never: []string{"sim/prism", "sim/cyto", "sim/curve", "sim/cpu", "gpu"}, why: "workloads know neither each other nor what computes"},
 	{from: []string{"=sim/ptycho/sweep"}, never: []string{"sim/ptycho/sweep/report", "profiles/export"}, why: "a sweep does not know how it is reported"},
 	{from: []string{"sim/ptycho/sweep/trial"}, never: []string{"sim/ptycho/sweep"}, except: []string{"sim/ptycho/sweep/trial"}, why: "a trial knows no sweep"},
@@ -63,10 +67,11 @@ var arrows = []arrow{
 	{from: []string{"sim/optics", "sim/prism"}, never: []string{"sim/cpu", "gpu"}, why: "workloads get what computes from outside"},
 	{from: []string{"tui"}, but: []string{"tui/command", "tui/tuitest"}, never: []string{"sim", "gpu"}, why: "the screen sees snapshots only"},
 	{from: []string{"tui", "sim", "profiles", "gpu"}, but: []string{"tui/tuitest"}, never: []string{"tui/tuitest"}, why: "fixtures are for tests"},
-	{from: []string{"=tui/pane"}, never: []string{"tui/screen", "tui/lines", "tui/pane/imaging", "tui/pane/ablation", "tui/pane/throughput", "tui/control", "tui/notice"}, why: "a pane knows neither the screen that it is on nor what only some workloads have"},
+	{from: []string{"=tui/pane"}, never: []string{"tui/screen", "tui/lines", "tui/pane/imaging", "tui/pane/ablation", "tui/pane/throughput", "tui/pane/tasks", "tui/control", "tui/notice"}, why: "a pane knows neither the screen that it is on nor what only some workloads have"},
 	{from: []string{"tui/pane/imaging", "tui/pane/ablation", "tui/pane/throughput"}, never: []string{"tui/screen", "tui/lines", "tui/control", "tui/notice"}, why: "rooms of panes know panes, not who shows them"},
 	{from: []string{"tui/pane/throughput"}, never: []string{"tui/pane/imaging", "tui/pane/ablation"}, why: "rooms of panes do not know each other"},
-	{from: []string{"tui/pane/imaging"}, never: []string{"tui/pane/ablation", "tui/pane/throughput"}, why: "rooms of panes do not know each other"},
+	{from: []string{"tui/pane/tasks"}, never: []string{"tui/screen", "tui/lines", "tui/control", "tui/notice", "tui/pane/imaging", "tui/pane/ablation", "tui/pane/throughput"}, why: "rooms of panes know panes, neither each other nor who shows them"},
+	{from: []string{"tui/pane/imaging"}, never: []string{"tui/pane/ablation", "tui/pane/throughput", "tui/pane/tasks"}, why: "rooms of panes do not know each other"},
 	{from: []string{"tui/pane/ablation"}, never: []string{"tui/pane/imaging", "tui/pane/throughput"}, why: "rooms of panes do not know each other"},
 	{from: []string{"tui/lines"}, never: []string{"tui/screen", "tui/pane", "tui/layout"}, why: "lines of text need no screen"},
 	{from: []string{"tui"}, but: []string{"tui/command"}, never: []string{"profiles/adviser"}, why: "the screen quotes what it is given"},
@@ -100,6 +105,7 @@ var owners = map[string]string{
 	"modernc.org/sqlite/lib":          "profiles/recording",
 	"github.com/google/pprof/profile": "profiles/export/steps",
 	"golang.org/x/image/vector":       "profiles/export/figure",
+	"golang.org/x/image/tiff/lzw":     "sim/cyto/stack",
 	"charm.land/ssh":                  "tui/serve",
 	"charm.land/wish/v2":              "tui/serve",
 }
@@ -194,7 +200,7 @@ func list(t *testing.T) []pkg {
 
 func TestImportArrows(t *testing.T) {
 	pkgs := list(t)
-	for _, room := range []string{"sim/ptycho/inference", "sim/nn", "sim/npy", "sim/checkpoint", "sim/weights", "sim/tensor", "sim/cpu/host", "sim/cpu/telescope", "profiles", "profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/watching", "profiles/export", "profiles/export/trace", "profiles/export/table", "profiles/export/tensorboard", "profiles/export/steps", "profiles/export/openmetrics", "profiles/export/files", "profiles/export/exporttest", "profiles/export/digest", "profiles/export/figure", "profiles/export/report", "profiles/export/schematest", "profiles/recording", "profiles/recording/replay", "profiles/compare", "profiles/compare/files", "profiles/checklist", "profiles/recommend", "profiles/history", "profiles/attach", "profiles/unit", "tui/command", "tui/command/cli", "tui/command/bench", "tui/command/runs", "tui/command/sessions", "tui/screen", "tui/pane", "tui/pane/imaging", "tui/pane/ablation", "tui/lines", "tui/words", "tui/control", "tui/notice", "tui/program", "tui/serve", "tui/sessions", "tui/widget", "tui/page", "tui/runs", "tui/comparison", "tui/tuitest", "tui/terminal", "tui/layout", "gpu"} {
+	for _, room := range []string{"sim/ptycho/inference", "sim/cyto/tasks", "sim/cyto/tasks/branches", "sim/cyto/stack", "sim/cyto/loader", "sim/cyto/experiment", "sim/cyto/benchmark", "sim/nn", "sim/npy", "sim/checkpoint", "sim/weights", "sim/tensor", "sim/cpu/host", "sim/cpu/telescope", "profiles", "profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/watching", "profiles/export", "profiles/export/trace", "profiles/export/table", "profiles/export/tensorboard", "profiles/export/steps", "profiles/export/openmetrics", "profiles/export/files", "profiles/export/exporttest", "profiles/export/digest", "profiles/export/figure", "profiles/export/report", "profiles/export/schematest", "profiles/recording", "profiles/recording/replay", "profiles/compare", "profiles/compare/files", "profiles/checklist", "profiles/recommend", "profiles/history", "profiles/attach", "profiles/unit", "tui/command", "tui/command/cli", "tui/command/bench", "tui/command/runs", "tui/command/sessions", "tui/screen", "tui/pane", "tui/pane/imaging", "tui/pane/ablation", "tui/pane/tasks", "tui/lines", "tui/words", "tui/control", "tui/notice", "tui/program", "tui/serve", "tui/sessions", "tui/widget", "tui/page", "tui/runs", "tui/comparison", "tui/tuitest", "tui/terminal", "tui/layout", "gpu"} {
 		if !slices.ContainsFunc(pkgs, func(p pkg) bool { return p.ImportPath == module+"/"+room }) {
 			t.Errorf("go list does not know %s: the arrows would be checked on nothing", room)
 		}

@@ -168,6 +168,14 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 	}
 	l.picture(false)
 	r.stream.Memory(l.work.Memory())
+	l.list()
+}
+
+// list publishes the state of a list of tasks.
+func (l *loop) list() {
+	if t, ok := l.work.(workload.Lister); ok {
+		l.run.stream.Tasks(t.Tasks())
+	}
 }
 
 // unitDone keeps and publishes the result of a unit of work.
@@ -301,6 +309,9 @@ func (l *loop) iterate(cut context.Context) error {
 	if outcome.MemoryChanged {
 		stream.Memory(l.work.Memory())
 	}
+	if outcome.TasksChanged {
+		l.list()
+	}
 	l.endedBy = ""
 	if limit != "" && !outcome.Finished {
 		l.endedBy = limit
@@ -344,7 +355,7 @@ func (l *loop) finish(cut context.Context) {
 // due. Its time counts as metrics; other iterations have none.
 func (l *loop) look(cut context.Context, outcome *workload.Outcome, last, sound bool) (v profiles.Values, has bool) {
 	start := time.Now()
-	v, has = outcome.Measured, outcome.UnitEnded
+	v, has = outcome.Measured, outcome.UnitEnded || outcome.Measures
 	due := last || outcome.StageEnded || l.compareDue(start)
 	watched, _ := l.run.stream.Watched()
 	pictured := last || watched && l.run.stream.PictureWanted()

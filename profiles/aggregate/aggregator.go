@@ -115,6 +115,7 @@ type record struct {
 	roofs    *profiles.Roofs
 	effects  effect.Tracker
 	results  []profiles.UnitResult
+	tasks    *profiles.Tasks
 	notes    []profiles.Note
 }
 
@@ -280,6 +281,8 @@ func (a *Aggregator) take(e *profiles.Event) {
 		if b.Replication && len(b.Rows) == 1 {
 			a.effects.Replicate(b.Of, &b.Rows[0])
 		}
+	case *profiles.Tasks:
+		a.tasks = b
 	case *profiles.Fork:
 		a.forking = b.Running
 		a.effects.Forked(b)
@@ -448,8 +451,8 @@ func (a *Aggregator) snapshot(now time.Time) *profiles.Snapshot {
 		Pictures: a.pictures, Layers: a.layers, Roofs: a.roofs, Ablation: a.ablation,
 		Batches: a.batches.views(), Caches: a.recent.caches(&a.last), Memory: a.memory, Load: a.loads.view,
 		Changes: changes, Effects: effects, Notes: slices.Clip(a.notes),
-		Recording: a.recording,
-		Results:   slices.Clip(a.results), Log: slices.Clip(a.log), Alerts: a.alerts.Standing(),
+		Recording: a.recording, Tasks: a.tasks,
+		Results: slices.Clip(a.results), Log: slices.Clip(a.log), Alerts: a.alerts.Standing(),
 		Own:  profiles.OwnCost{Aggregator: a.cost.share(time.Now()), Dropped: a.dropped, Watching: a.watchingCost()},
 		Unit: -1,
 	}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"prismtop/profiles/machine"
 )
 
 // Until Commit nothing is at the path, or the old file is.
@@ -101,15 +103,15 @@ func TestDraftsOfKilledProgramsAreRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept := []string{
-		".b." + host() + fmt.Sprintf("-%d-00.part", gone.Process.Pid),   // of another file
-		".a." + host() + fmt.Sprintf("-%d-00.part", os.Getpid()),        // of a program that runs
-		".a.00000000" + fmt.Sprintf("-%d-00.part", gone.Process.Pid),    // of another machine
-		".a." + host() + fmt.Sprintf("-%d-00.partly", gone.Process.Pid), // no draft
-		".a." + host() + fmt.Sprintf("-%d-00-0.part", gone.Process.Pid), // likewise
-		".a.a." + host() + fmt.Sprintf("-%d-00.part", gone.Process.Pid), // of another file
+		".b." + machine.Host() + fmt.Sprintf("-%d-00.part", gone.Process.Pid),   // of another file
+		".a." + machine.Host() + fmt.Sprintf("-%d-00.part", os.Getpid()),        // of a program that runs
+		".a.00000000" + fmt.Sprintf("-%d-00.part", gone.Process.Pid),            // of another machine
+		".a." + machine.Host() + fmt.Sprintf("-%d-00.partly", gone.Process.Pid), // no draft
+		".a." + machine.Host() + fmt.Sprintf("-%d-00-0.part", gone.Process.Pid), // likewise
+		".a.a." + machine.Host() + fmt.Sprintf("-%d-00.part", gone.Process.Pid), // of another file
 		".a.0123456789ab.part", // of an older version
 	}
-	stale := ".a." + host() + fmt.Sprintf("-%d-00.part", gone.Process.Pid)
+	stale := ".a." + machine.Host() + fmt.Sprintf("-%d-00.part", gone.Process.Pid)
 	for _, name := range append([]string{stale}, kept...) {
 		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
 			t.Fatal(err)

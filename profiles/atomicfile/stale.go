@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
-	"hash/fnv"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -18,7 +17,7 @@ import (
 func draftName(base string) string {
 	var random [6]byte
 	rand.Read(random[:])
-	return fmt.Sprintf("%s%s-%d-%s%s", draftPrefix(base), host(), os.Getpid(), hex.EncodeToString(random[:]), draftSuffix)
+	return fmt.Sprintf("%s%s-%d-%s%s", draftPrefix(base), machine.Host(), os.Getpid(), hex.EncodeToString(random[:]), draftSuffix)
 }
 
 // draftPrefix and draftSuffix are around the part of a draft's name that tells it from others.
@@ -28,14 +27,6 @@ const (
 	draftSuffix = ".part"
 	longestBase = 180
 )
-
-// host returns a short name of this machine.
-func host() string {
-	name, _ := os.Hostname()
-	sum := fnv.New32a()
-	_, _ = sum.Write([]byte(name)) // which does not fail
-	return fmt.Sprintf("%08x", sum.Sum32())
-}
 
 // removeStale removes the drafts of a file that processes of this machine left behind. What cannot be
 // read or removed stays.
@@ -62,7 +53,7 @@ func RemoveStale(folder string, ours func(base string) bool) {
 			continue
 		}
 		parts := strings.Split(rest[dot+1:], "-")
-		if len(parts) != 3 || parts[0] != host() {
+		if len(parts) != 3 || parts[0] != machine.Host() {
 			continue
 		}
 		if pid, err := strconv.Atoi(parts[1]); err == nil && pid > 0 && !machine.Runs(pid) {

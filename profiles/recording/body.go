@@ -32,6 +32,7 @@ var names = map[reflect.Type]string{
 	reflect.TypeFor[profiles.LayerTimes]():     "layers",
 	reflect.TypeFor[profiles.Ablation]():       "ablation",
 	reflect.TypeFor[profiles.Fork]():           "fork",
+	reflect.TypeFor[profiles.Tasks]():          "tasks",
 	reflect.TypeFor[profiles.Resident]():       "resident",
 	reflect.TypeFor[profiles.Load]():           "load",
 	reflect.TypeFor[profiles.RecordingState](): "recording",
@@ -152,6 +153,8 @@ func sensible(b profiles.Body) error {
 	switch b := b.(type) {
 	case *profiles.Begin:
 		return b.Info.Schema.Check()
+	case *profiles.Tasks:
+		return b.Check()
 	case *profiles.LayerTimes:
 		for _, l := range b.Layers {
 			if l.Phase >= profiles.MaxPhases {

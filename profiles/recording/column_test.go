@@ -150,6 +150,7 @@ func TestBodiesAreKept(t *testing.T) {
 		&profiles.Note{Author: "pts/1 from 10.0.0.7", Text: "flat\x00", Iteration: 7, Written: 5},
 		&profiles.Memory{Parts: [profiles.MaxMemory]int64{1, 2}, Caches: 3},
 		&profiles.Ablation{Running: true, Base: base, Rows: []profiles.AblationRow{{Key: "amp", Effect: math.NaN(), Low: math.Inf(-1), High: math.Inf(1)}}},
+		&profiles.Tasks{List: []profiles.Task{{Name: "main", State: profiles.TaskFailed, Why: "no memory", Loss: math.NaN(), SpeedUp: 1.5}, {Name: "phase1"}}, Order: []int{1, 0}, Rounds: 1},
 		&profiles.Fork{Of: 4, Rows: []profiles.ForkRow{{Low: math.Inf(-1), Difference: 1e-300}}},
 		&profiles.Resident{RSS: 1, Peak: 2, Reason: "none", Collectable: 4},
 		&profiles.Load{},

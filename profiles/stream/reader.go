@@ -37,7 +37,7 @@ type placed struct {
 // if the queue is full. A slot without a body is empty.
 type newest struct {
 	memory, layers, ablation, resident profiles.Event
-	recording                          profiles.Event
+	recording, tasks                   profiles.Event
 	pictures                           [profiles.MaxPictures]profiles.Event
 
 	changed, state profiles.Event // for which the queue had no room
@@ -63,6 +63,7 @@ func (n *newest) each(take func(*profiles.Event)) (any bool) {
 		one(&n.pictures[i])
 	}
 	one(&n.ablation)
+	one(&n.tasks)
 	one(&n.changed)
 	one(&n.next)
 	one(&n.resident)
@@ -81,6 +82,8 @@ func (n *newest) slot(b profiles.Body) *profiles.Event {
 		return &n.layers
 	case *profiles.Ablation:
 		return &n.ablation
+	case *profiles.Tasks:
+		return &n.tasks
 	case *profiles.Resident:
 		return &n.resident
 	case *profiles.RecordingState:
@@ -122,8 +125,8 @@ func (r *Reader) put(e profiles.Event) {
 }
 
 // Drain calls take with every event since the last call. Of pictures, memory, layers, an
-// ablation and the settings of the next start it passes only the newest, after all
-// others.
+// ablation, a list of tasks and the settings of the next start it passes only the newest,
+// after all others.
 func (r *Reader) Drain(take func(*profiles.Event)) (any bool) {
 	limit := r.ring.Written()
 	r.mu.Lock()

@@ -85,19 +85,27 @@ const (
 	maxCells  = 1 << 16
 )
 
+// Check returns an error if options are out of range.
+func (o CellsOptions) Check() error {
+	for voxels, i := 1, 0; i < 3; i++ {
+		if o.Sides[i] < 1 || voxels > maxVoxels/o.Sides[i] {
+			return fmt.Errorf("cells: sides of %dx%dx%d: must be positive, and %d voxels at most", o.Sides[0], o.Sides[1], o.Sides[2], maxVoxels)
+		}
+		voxels *= o.Sides[i]
+	}
+	if o.Cells < 0 || o.Cells > maxCells || !(o.Noise >= 0) || math.IsInf(o.Noise, 0) {
+		return fmt.Errorf("cells: %d cells, noise of %g: must be 0 to %d, and finite", o.Cells, o.Noise, maxCells)
+	}
+	return nil
+}
+
 // Cells draws fluorescent nuclei: ellipsoids of random places, sizes, directions and
 // brightness, flatter and more blurred along Z, with a texture of their own, on a dim
 // background, and Gaussian noise. The mask is 1 inside a nucleus. The only errors are
 // options out of range and that of ctx if it ends first.
 func Cells(ctx context.Context, o CellsOptions) (image, mask Image, err error) {
-	for voxels, i := 1, 0; i < 3; i++ {
-		if o.Sides[i] < 1 || voxels > maxVoxels/o.Sides[i] {
-			return image, mask, fmt.Errorf("cells: sides of %dx%dx%d: must be positive, and %d voxels at most", o.Sides[0], o.Sides[1], o.Sides[2], maxVoxels)
-		}
-		voxels *= o.Sides[i]
-	}
-	if o.Cells < 0 || o.Cells > maxCells || !(o.Noise >= 0) || math.IsInf(o.Noise, 0) {
-		return image, mask, fmt.Errorf("cells: %d cells, noise of %g: must be 0 to %d, and finite", o.Cells, o.Noise, maxCells)
+	if err := o.Check(); err != nil {
+		return image, mask, err
 	}
 	image, mask = NewImage(o.Sides), NewImage(o.Sides)
 	r := rand.New(rand.NewPCG(o.Seed, 0x63656c6c73))

@@ -120,14 +120,14 @@ func TestPatchesAreBoxesOfBoth(t *testing.T) {
 	if len(corners) != 2*2*4 {
 		t.Errorf("patches came from %d places of 16", len(corners))
 	}
-	s.augment = true
+	s.cropper.augment = true
 	if n := testing.AllocsPerRun(100, func() { s.Draw(0, x, y) }); n != 0 {
 		t.Errorf("%v allocations per patch", n)
 	}
 	for want, bad := range map[string][]Pair{
-		"patches of no images":                                     nil,
-		"image 1 has sides [3 4 5], its target [3 4 4]":            {{image, NewImage([3]int{3, 4, 4})}},
-		"patches of sides [2 3 2] from image 1 of [1 4 5]: must f": {{NewImage([3]int{1, 4, 5}), NewImage([3]int{1, 4, 5})}},
+		"patches of no images":                                nil,
+		"image 1 has sides [3 4 5], its target [3 4 4]":       {{image, NewImage([3]int{3, 4, 4})}},
+		"image 1 has sides [1 4 5]: must be at least [2 3 2]": {{NewImage([3]int{1, 4, 5}), NewImage([3]int{1, 4, 5})}},
 	} {
 		if _, err := NewSampler(bad, patch, false, 1); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

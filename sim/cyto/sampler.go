@@ -24,11 +24,8 @@ type Pair struct{ Image, Target Image }
 // A Sampler draws patches of pairs for training.
 type Sampler struct {
 	pairs   []Pair
-	patch   [3]int
-	augment bool
+	cropper *Cropper
 	random  *rand.Rand
-
-	points, values []float64 // of a histogram shift
 }
 
 // NewSampler returns a sampler of patches at random places of the pairs, in the order of
@@ -38,22 +35,20 @@ func NewSampler(pairs []Pair, patch [3]int, augment bool, seed uint64) (*Sampler
 	if len(pairs) == 0 {
 		return nil, fmt.Errorf("patches of no images: needs one at least")
 	}
-	for i, p := range pairs {
-		if p.Image.Sides != p.Target.Sides {
-			return nil, fmt.Errorf("image %d has sides %v, its target %v: must be the same", i+1, p.Image.Sides, p.Target.Sides)
+	s := &Sampler{pairs: pairs, cropper: NewCropper(patch, augment), random: rand.New(rand.NewPCG(seed, 0x7061746368))}
+	for i := range pairs {
+		if pairs[i].Target.Values == nil {
+			return nil, fmt.Errorf("image %d has no target", i+1)
 		}
-		for a, side := range patch {
-			if side < 1 || side > p.Image.Sides[a] {
-				return nil, fmt.Errorf("patches of sides %v from image %d of %v: must fit", patch, i+1, p.Image.Sides)
-			}
+		if err := s.cropper.Check(&pairs[i]); err != nil {
+			return nil, fmt.Errorf("image %d %w", i+1, err)
 		}
 	}
-	return &Sampler{pairs: pairs, patch: patch, augment: augment, random: rand.New(rand.NewPCG(seed, 0x7061746368)),
-		points: make([]float64, mostPoints), values: make([]float64, mostPoints)}, nil
+	return s, nil
 }
 
 // Floats is the number of values of a patch.
-func (s *Sampler) Floats() int { return s.patch[0] * s.patch[1] * s.patch[2] }
+func (s *Sampler) Floats() int { return s.cropper.Floats() }
 
 // Epoch returns the pairs of one pass in random order, by index.
 func (s *Sampler) Epoch() []int { return s.random.Perm(len(s.pairs)) }
@@ -61,28 +56,66 @@ func (s *Sampler) Epoch() []int { return s.random.Perm(len(s.pairs)) }
 // Draw copies a patch of a pair and of its target, at one random place, and augments it.
 // It allocates nothing.
 func (s *Sampler) Draw(pair int, image, target []float32) {
-	p := &s.pairs[pair]
+	s.cropper.Draw(s.random, &s.pairs[pair], image, target)
+}
+
+// A Cropper cuts patches of one size out of pairs, and augments them. It belongs to one
+// goroutine.
+type Cropper struct {
+	patch   [3]int
+	augment bool
+
+	points, values []float64 // of a histogram shift
+}
+
+// NewCropper returns a cropper. augment changes images, not targets.
+func NewCropper(patch [3]int, augment bool) *Cropper {
+	return &Cropper{patch: patch, augment: augment, points: make([]float64, mostPoints), values: make([]float64, mostPoints)}
+}
+
+// Floats is the number of values of a patch.
+func (c *Cropper) Floats() int { return c.patch[0] * c.patch[1] * c.patch[2] }
+
+// Check returns an error, to follow the name of the image, if patches do not fit into a
+// pair, or its target, if it has one, has other sides than its image.
+func (c *Cropper) Check(p *Pair) error {
+	if p.Target.Values != nil && p.Image.Sides != p.Target.Sides {
+		return fmt.Errorf("has sides %v, its target %v: must be the same", p.Image.Sides, p.Target.Sides)
+	}
+	for a, side := range c.patch {
+		if side < 1 || side > p.Image.Sides[a] {
+			return fmt.Errorf("has sides %v: must be at least %v, those of a patch", p.Image.Sides, c.patch)
+		}
+	}
+	return nil
+}
+
+// Draw copies a patch of a pair, and of its target if it has one, at one random place,
+// and augments it. It allocates nothing.
+func (c *Cropper) Draw(r *rand.Rand, p *Pair, image, target []float32) {
 	var at [3]int
 	for a := range at {
-		at[a] = s.random.IntN(p.Image.Sides[a] - s.patch[a] + 1)
+		at[a] = r.IntN(p.Image.Sides[a] - c.patch[a] + 1)
 	}
-	crop(image, p.Image, at, s.patch)
-	crop(target, p.Target, at, s.patch)
-	if !s.augment {
+	crop(image, p.Image, at, c.patch)
+	if p.Target.Values != nil {
+		crop(target, p.Target, at, c.patch)
+	}
+	if !c.augment {
 		return
 	}
-	if s.random.Float64() < changeProbability {
-		s.shiftHistogram(image)
+	if r.Float64() < changeProbability {
+		c.shiftHistogram(r, image)
 	}
-	if s.random.Float64() < changeProbability {
+	if r.Float64() < changeProbability {
 		_, deviation := statistics(image)
-		offset := float32(shiftBound * (2*s.random.Float64() - 1) * deviation)
+		offset := float32(shiftBound * (2*r.Float64() - 1) * deviation)
 		for i := range image {
 			image[i] += offset
 		}
 	}
-	if s.random.Float64() < changeProbability {
-		adjustContrast(image, leastGamma+(mostGamma-leastGamma)*s.random.Float64())
+	if r.Float64() < changeProbability {
+		adjustContrast(image, leastGamma+(mostGamma-leastGamma)*r.Float64())
 	}
 }
 
@@ -98,15 +131,15 @@ func crop(dst []float32, from Image, at, sides [3]int) {
 
 // shiftHistogram maps values through a curve of random control points: evenly spaced, each
 // moved between its neighbours.
-func (s *Sampler) shiftHistogram(x []float32) {
-	n := leastPoints + s.random.IntN(mostPoints-leastPoints+1)
-	points, values := s.points[:n], s.values[:n]
+func (c *Cropper) shiftHistogram(r *rand.Rand, x []float32) {
+	n := leastPoints + r.IntN(mostPoints-leastPoints+1)
+	points, values := c.points[:n], c.values[:n]
 	for i := range points {
 		points[i] = float64(i) / float64(n-1)
 	}
 	copy(values, points)
 	for i := 1; i < n-1; i++ {
-		values[i] = values[i-1] + (values[i+1]-values[i-1])*s.random.Float64()
+		values[i] = values[i-1] + (values[i+1]-values[i-1])*r.Float64()
 	}
 	mapThrough(x, values)
 }

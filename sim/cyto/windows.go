@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"time"
 
 	"prismtop/sim/nn"
 )
@@ -59,12 +60,21 @@ type Windows struct {
 	batch   int
 	weights []float32
 	logits  []float32
+	spent   Spent
 }
 
-// NewWindows loads a plan of prediction for batches of windows, on a state of the network.
-// Close frees it.
-func NewWindows(ctx context.Context, n *Network, backend nn.Backend, state nn.State, sides [3]int, batch int) (*Windows, error) {
-	plan, err := n.Plan(ctx, PlanOptions{Batch: batch, Sides: sides})
+// Spent is the time of the parts of a prediction.
+type Spent struct {
+	ToDevice time.Duration // copying windows to the plan's input
+	Forward  time.Duration // the network
+	Blending time.Duration // all else: reading logits, and their weighted means
+}
+
+// NewWindows loads a plan of prediction for batches of windows, on a state of the network:
+// o.Sides are those of a window, o.Batch is the number of windows computed at a time, and
+// there is no loss. Close frees it.
+func NewWindows(ctx context.Context, n *Network, backend nn.Backend, state nn.State, o PlanOptions) (*Windows, error) {
+	plan, err := n.Plan(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -72,12 +82,25 @@ func NewWindows(ctx context.Context, n *Network, backend nn.Backend, state nn.St
 	if err != nil {
 		return nil, fmt.Errorf("cyto windows: %w", err)
 	}
-	weights := WindowWeights(sides)
-	return &Windows{plan: plan, exe: exe, sides: sides, batch: batch, weights: weights, logits: make([]float32, batch*len(weights))}, nil
+	weights := WindowWeights(o.Sides)
+	return &Windows{plan: plan, exe: exe, sides: o.Sides, batch: o.Batch, weights: weights, logits: make([]float32, o.Batch*len(weights))}, nil
 }
 
 // Close frees the plan's memory.
 func (w *Windows) Close() { w.exe.Close() }
+
+// Plan returns the plan of a batch of windows, and StepNanos the time of each of its steps
+// for the newest batch.
+func (w *Windows) Plan() *nn.Plan { return w.plan }
+
+// See Plan.
+func (w *Windows) StepNanos() []int64 { return w.exe.StepNanos() }
+
+// Bytes is the memory of the plan on its device.
+func (w *Windows) Bytes() int64 { return w.plan.ArenaBytes + w.exe.ScratchBytes() }
+
+// Spent returns the time of the parts of the newest prediction.
+func (w *Windows) Spent() Spent { return w.spent }
 
 // Predict returns the logits of an image: the weighted mean of all windows that cover a
 // voxel. An image smaller than a window is surrounded by zeros, as far on both sides, the
@@ -87,6 +110,9 @@ func (w *Windows) Predict(ctx context.Context, image Image, overlap float64) (Im
 	if !(overlap >= 0 && overlap < 1) {
 		return Image{}, fmt.Errorf("windows with an overlap of %g: must be from 0 to below 1", overlap)
 	}
+	w.spent = Spent{}
+	began := time.Now()
+	defer func() { w.spent.Blending = time.Since(began) - w.spent.ToDevice - w.spent.Forward }()
 	padded, margin := image, [3]int{}
 	for a, side := range w.sides {
 		if missing := side - image.Sides[a]; missing > 0 {
@@ -127,6 +153,7 @@ func (w *Windows) Predict(ctx context.Context, image Image, overlap float64) (Im
 // add predicts one batch of windows and adds their logits and weights. A batch that is
 // not full repeats windows, whose logits are ignored.
 func (w *Windows) add(ctx context.Context, image, sum, total Image, places [][3]int) error {
+	began := time.Now()
 	input, _ := w.plan.Input(ImageInput)
 	size := len(w.weights)
 	values := w.exe.Map(input)
@@ -140,9 +167,12 @@ func (w *Windows) add(ctx context.Context, image, sum, total Image, places [][3]
 	if whole {
 		w.exe.Write(input, values)
 	}
+	copied := time.Now()
+	w.spent.ToDevice += copied.Sub(began)
 	if err := w.exe.Run(ctx, nn.SegmentForward); err != nil {
 		return err
 	}
+	w.spent.Forward += time.Since(copied)
 	output, _ := w.plan.Output(LogitsOutput)
 	w.exe.Read(output, w.logits)
 	for i, at := range places {

@@ -60,7 +60,7 @@ func windows(t *testing.T, axes int, sides [3]int, batch int) (*Windows, *progra
 	if err := p.net.SetWeights(state, p.net.Seeded(12345)); err != nil {
 		t.Fatal(err)
 	}
-	w, err := NewWindows(t.Context(), p.net, backend, state, sides, batch)
+	w, err := NewWindows(t.Context(), p.net, backend, state, PlanOptions{Sides: sides, Batch: batch})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func TestTrainingLearnsToSegmentCells(t *testing.T) {
 		p.run(nn.SegmentForward, nn.SegmentEvaluate, nn.SegmentUpdate)
 	}
 	unseen := draw(77)
-	w, err := NewWindows(t.Context(), p.net, p.backend, p.state, patch, batch)
+	w, err := NewWindows(t.Context(), p.net, p.backend, p.state, PlanOptions{Sides: patch, Batch: batch})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,18 +24,33 @@ func (w *Writer) Close() error { return w.zip.Close() }
 // Add writes an array with the given shape, row by row and bit for bit. It panics if the shape
 // does not hold the number of values, which is a programming error.
 func Add[T float32 | float64 | uint8 | complex64](w *Writer, name string, shape []int, values []T) error {
-	count := 1
-	for _, n := range shape {
-		count *= n
-	}
-	if count != len(values) {
-		panic(fmt.Sprintf("npy: %q: %d values for the shape %v", name, len(values), shape))
-	}
+	check(name, shape, len(values))
 	entry, err := w.zip.CreateHeader(&zip.FileHeader{Name: name + extension, Method: zip.Store})
 	if err != nil {
 		return err
 	}
-	buffered := bufio.NewWriterSize(entry, 1<<16)
+	return write(entry, shape, values)
+}
+
+// Write writes an NPY file as Add writes an array, and panics for the same reason.
+func Write[T float32 | float64 | uint8 | complex64](w io.Writer, shape []int, values []T) error {
+	check("array", shape, len(values))
+	return write(w, shape, values)
+}
+
+// check panics if a shape does not hold the number of values.
+func check(name string, shape []int, values int) {
+	count := 1
+	for _, n := range shape {
+		count *= n
+	}
+	if count != values {
+		panic(fmt.Sprintf("npy: %q: %d values for the shape %v", name, values, shape))
+	}
+}
+
+func write[T float32 | float64 | uint8 | complex64](w io.Writer, shape []int, values []T) error {
+	buffered := bufio.NewWriterSize(w, 1<<16)
 	buffered.Write(header(kindOf(values), shape)) // bufio keeps the first error for Flush
 	var number [8]byte
 	switch values := any(values).(type) {

@@ -27,6 +27,10 @@ func TestWrittenArchivesAreRead(t *testing.T) {
 	); err != nil {
 		t.Fatal(err)
 	}
+	var alone bytes.Buffer
+	if err := Write(&alone, []int{3}, []uint8("abc")); err != nil || !bytes.HasSuffix(file.Bytes()[:bytes.Index(file.Bytes(), []byte("abc"))+3], alone.Bytes()) {
+		t.Errorf("an array by itself is %q (%v)", alone.Bytes(), err)
+	}
 	strict, damaged, err := ReadStrict(t.Context(), file.Bytes(), func(string) error { return nil })
 	if err != nil || len(damaged) != 0 || len(strict) != 4 || strict["one"].Values[0] != math.Pi {
 		t.Fatalf("%v, damaged %v: %v", strict, damaged, err)

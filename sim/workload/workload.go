@@ -19,7 +19,7 @@ import (
 // After that, only the newest complete result can be read and the task closed.
 //
 // A task may implement optional interfaces: Comparer, Imager, Clearer, Profiler, Saver, Keeper,
-// Forker, Checkpointer, Starter and Finisher.
+// Forker, Checkpointer, Starter, Lister and Finisher.
 type Task interface {
 	// Info describes the run for its observers, above all its schema.
 	Info() profiles.RunInfo
@@ -47,9 +47,11 @@ type Task interface {
 type Outcome struct {
 	UnitEnded     bool
 	Result        profiles.UnitResult // of the unit that ended
-	Measured      profiles.Values     // at its end
+	Measured      profiles.Values     // at its end, or if Measures is set
+	Measures      bool                // Measured is of an iteration within a unit
 	StageEnded    bool                // a stage is over
 	MemoryChanged bool                // the division of memory changes from here on
+	TasksChanged  bool                // of a Lister
 	Finished      bool
 }
 
@@ -140,6 +142,12 @@ type Starter interface {
 	// StartFrom replaces the weights of a new task by those of a file, and leaves out what
 	// prepares drawn weights.
 	StartFrom(ctx context.Context, path string) error
+}
+
+// Lister is a task that works through a list of tasks.
+type Lister interface {
+	// Tasks returns a copy of the state of the list.
+	Tasks() *profiles.Tasks
 }
 
 // Unweighted is a maker whose tasks begin with weights of files that are found by the settings.

@@ -10,6 +10,8 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/sim/cpu"
 	"prismtop/sim/curve"
+	"prismtop/sim/cyto/benchmark"
+	"prismtop/sim/cyto/experiment"
 	"prismtop/sim/prism"
 	"prismtop/sim/ptycho"
 	"prismtop/sim/ptycho/inference"
@@ -34,6 +36,8 @@ var All = []Workload{
 	{curve.Presets(), curve.Schema, func(Devices) workload.Maker { return curve.Maker{} }, nil},
 	{training.Presets(), training.Schema, func(d Devices) workload.Maker { return ptychoTraining(d) }, training.Suffixes},
 	{inference.Presets(), inference.Schema, func(d Devices) workload.Maker { return Ptycho(d) }, []string{".png", ".npy"}},
+	{benchmark.Presets(), benchmark.Schema, func(d Devices) workload.Maker { return CytoTasks(d) }, nil},
+	{experiment.Presets(), experiment.Schema, func(d Devices) workload.Maker { return Cyto(d) }, experiment.Suffixes},
 }
 
 // Presets returns the presets of all workloads.
@@ -64,3 +68,11 @@ func ptychoTraining(d Devices) training.Maker {
 func Ptycho(d Devices) inference.Maker {
 	return inference.Maker{Open: d.backend, Kernels: cpu.CheckKernels, GPUReason: d.gpuReason(), Trained: ptycho.TrainedPath}
 }
+
+// Cyto makes trainings of CytoDL's network, and predictions with it.
+func Cyto(d Devices) experiment.Maker {
+	return experiment.Maker{Open: d.backend, Kernels: cpu.CheckKernels, GPUReason: d.gpuReason(), Trained: experiment.TrainedPath}
+}
+
+// CytoTasks makes runs of lists of CytoDL's tasks.
+func CytoTasks(d Devices) benchmark.Maker { return benchmark.Maker{Experiments: Cyto(d)} }

@@ -68,7 +68,7 @@ func rootCommand() *cobra.Command {
 		"Without a command it opens the live screen on the default preset; where standard\n" +
 		"output is no terminal it runs without one."
 	root.Example = "prismtop\nprismtop run --preset baseline --image europa.jpg\nprismtop run --headless --json --set amp=bf16 --max-iterations 500"
-	root.AddCommand(runCommand(), ptychoCommand(), presetsCommand(), verifyCommand(), doctorCommand(), bench.Command(), manualCommand(), replayCommand(), exportCommand(), runs.Command(runs.Actions{Replay: replayOnScreen, Export: exportTo}), runs.CompareCommand(), weightsCommand(),
+	root.AddCommand(runCommand(), ptychoCommand(), cytoCommand(), presetsCommand(), verifyCommand(), doctorCommand(), bench.Command(), manualCommand(), replayCommand(), exportCommand(), runs.Command(runs.Actions{Replay: replayOnScreen, Export: exportTo}), runs.CompareCommand(), weightsCommand(),
 		attachCommand(), serveCommand(), sessions.Command(), sessions.StopCommand(), sessions.WakeCommand())
 	root.Version = cli.Version
 	root.SetHelpFunc(page.Help)

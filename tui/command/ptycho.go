@@ -54,8 +54,17 @@ func (f *runFlags) tunes() bool { return f.Of != nil && f.Has(settings.AutoTune)
 // registerOwn defines the flags of a workload's command.
 func (f *runFlags) registerOwn(flags *pflag.FlagSet) {
 	for _, o := range f.own {
-		flags.Int(o.flag, 0, o.help)
-		flags.Lookup(o.flag).DefValue = ""
+		switch k, _ := f.Of.Presets.Table.Lookup(o.key); k.Type {
+		case settings.TypeSwitch:
+			flags.Bool(o.flag, false, o.help)
+		case settings.TypeInteger:
+			flags.Int(o.flag, 0, o.help)
+		default:
+			flags.String(o.flag, "", o.help)
+		}
+		if flags.Lookup(o.flag).NoOptDefVal == "" {
+			flags.Lookup(o.flag).DefValue = ""
+		}
 	}
 	if f.tunes() {
 		flags.Bool(tuneFlag, false, "find the batch size of the most images a second; without a screen, the run ends when it is found")

@@ -22,6 +22,7 @@ import (
 	"prismtop/sim"
 	"prismtop/sim/checkpoint"
 	"prismtop/sim/cpu/features"
+	"prismtop/sim/workload"
 	"prismtop/sim/workloads"
 	"prismtop/tui/command/cli"
 	"prismtop/tui/command/sessions"
@@ -46,7 +47,10 @@ type runFlags struct {
 	record   recordFlags
 	keep     keepFlags
 
-	own         []ownFlag       // of the workload's command
+	own   []ownFlag                                                                 // of the workload's command
+	maker func(workloads.Devices) workload.Maker                                    // of its runs; nil for the workload's
+	after func(f *runFlags, cmd *cobra.Command, v settings.Values, err error) error // is given what a run returned; nil for none
+
 	watchBudget float64         // 0 to 1
 	outlives    bool            // the run goes on when the terminal is lost
 	child       *sessions.Child // what this process is of run --detach; nil if it is not
@@ -75,7 +79,11 @@ func (f *runFlags) command() *cobra.Command {
 			case f.detach && f.child == nil:
 				return f.begin(cmd)
 			}
-			return f.run(cmd, v)
+			err = f.run(cmd, v)
+			if f.after != nil {
+				err = f.after(f, cmd, v, err)
+			}
+			return err
 		},
 	}
 	flags := cmd.Flags()
@@ -156,7 +164,11 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 	defer handed.discard()
 	var recorder *recording.Recorder
 	print := fingerprint(chosen.Name, f.origins, device)
-	maker := workloads.Of(v).Maker(cli.Devices(device))
+	makes := workloads.Of(v).Maker
+	if f.maker != nil {
+		makes = f.maker
+	}
+	maker := makes(cli.Devices(device))
 	joined, notes := f.record.join(cmd.Context(), f.keep.resumed, print)
 	if seen, ok := needs(cmd.Context(), maker, v); ok {
 		notes = append(notes, "needs "+memoryText(&seen))

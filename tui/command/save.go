@@ -69,7 +69,7 @@ func (f *runFlags) write(w io.Writer, r *sim.Run, wasInterrupted bool) error {
 // claim returns an error if two flags name the same file.
 func (f *runFlags) claim(v settings.Values) error {
 	c := cli.Claims{}
-	reads := [][2]string{{"--image", v.Text("image")}, {"--weights", f.keep.weights}}
+	reads := [][2]string{{"--image", v.Text("image")}, {"--weights", f.keep.weights}, {"--config", v.Text("tasks")}}
 	if f.keep.resume != f.keep.path { // a run may go on in its own checkpoint
 		reads = append(reads, [2]string{"--resume", f.keep.resume})
 	}
@@ -91,7 +91,10 @@ func (f *runFlags) claim(v settings.Values) error {
 	if f.record.file != "" {
 		writes["--record"] = cli.RecordingFiles(f.record.file)
 	}
-	for _, flag := range []string{"--save", "--checkpoint", "--record"} {
+	if path := v.Text("output"); path != "" {
+		writes["--output"] = []string{path}
+	}
+	for _, flag := range []string{"--save", "--checkpoint", "--record", "--output"} {
 		if err := c.Write("flag "+flag, writes[flag]...); err != nil {
 			return err
 		}

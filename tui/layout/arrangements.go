@@ -52,21 +52,21 @@ const (
 var arranged = []declaration{
 	{
 		name: "everything",
-		panes: []string{"phases", "reconstruction", "caches", "effects", "loss", "iteration time", "k-space", "phase", "memory",
+		panes: []string{"phases", "reconstruction", "slices", "caches", "effects", "loss", "iteration time", "k-space", "phase", "raw", "memory",
 			"quality", "samples", "log"},
-		core: 9,
+		core: 11,
 		plans: []declaredPlan{
-			{from: veryWide, place: stacked(row("phases", "reconstruction", "k-space", "phase"), row("iteration time", "loss", "quality"), row("caches", "memory", "samples"),
+			{from: veryWide, place: stacked(row("phases", "reconstruction", "slices", "k-space", "phase", "raw"), row("iteration time", "loss", "quality"), row("caches", "memory", "samples"),
 				beside(roomy("effects"), one("log"))), whole: true},
-			{from: wide, place: stacked(row("phases", "reconstruction", "k-space", "phase"), row("iteration time", "loss", "quality"), row("caches", "memory", "effects"))},
-			{from: wide, place: stacked(row("phases", "reconstruction", "k-space", "phase"), row("iteration time", "loss"), row("caches", "memory", "effects"))},
+			{from: wide, place: stacked(row("phases", "reconstruction", "slices", "k-space", "phase", "raw"), row("iteration time", "loss", "quality"), row("caches", "memory", "effects"))},
+			{from: wide, place: stacked(row("phases", "reconstruction", "slices", "k-space", "phase", "raw"), row("iteration time", "loss"), row("caches", "memory", "effects"))},
 			{from: 0, place: stacked(
-				beside(column("phases", "loss", "iteration time"), column("reconstruction", "k-space", "phase", "memory")),
+				beside(column("phases", "loss", "iteration time"), column("reconstruction", "slices", "k-space", "phase", "raw", "memory")),
 				row("caches", "effects"))},
 			{from: 0, place: stacked(
-				beside(column("phases", "loss", "iteration time"), column("reconstruction", "k-space", "phase", "memory")),
+				beside(column("phases", "loss", "iteration time"), column("reconstruction", "slices", "k-space", "phase", "raw", "memory")),
 				one("caches"), one("effects"))},
-			{from: wide, place: stacked(row("phases", "reconstruction", "k-space", "phase", "loss"), row("caches", "effects", "iteration time", "memory"))},
+			{from: wide, place: stacked(row("phases", "reconstruction", "slices", "k-space", "phase", "raw", "loss"), row("caches", "effects", "iteration time", "memory"))},
 		},
 	},
 	{
@@ -81,11 +81,11 @@ var arranged = []declaration{
 	},
 	{
 		name:  "quality",
-		panes: []string{"reconstruction", "quality", "loss", "k-space", "phase", "samples"},
+		panes: []string{"reconstruction", "slices", "quality", "loss", "k-space", "phase", "raw", "samples"},
 		plans: []declaredPlan{
-			{from: wide, place: stacked(row("reconstruction", "k-space", "phase", "samples"), row("quality", "loss"))},
-			{from: 0, place: beside(column("quality", "loss", "samples"), column("reconstruction", "k-space", "phase"))},
-			{from: 0, place: stacked(row("reconstruction", "k-space", "phase"), one("quality"), one("loss"), one("samples"))},
+			{from: wide, place: stacked(row("reconstruction", "slices", "k-space", "phase", "raw", "samples"), row("quality", "loss"))},
+			{from: 0, place: beside(column("quality", "loss", "samples"), column("reconstruction", "slices", "k-space", "phase", "raw"))},
+			{from: 0, place: stacked(row("reconstruction", "slices", "k-space", "phase", "raw"), one("quality"), one("loss"), one("samples"))},
 		},
 	},
 	{
@@ -96,6 +96,14 @@ var arranged = []declaration{
 			{from: wide, place: stacked(beside(roomy("memory"), one("iteration time")), row("caches", "effects"))},
 			{from: 0, place: stacked(roomy("memory"), one("iteration time"), row("caches", "effects"))},
 			{from: 0, place: stacked(roomy("memory"), one("iteration time"), one("caches"), one("effects"))},
+		},
+	},
+	{
+		name:  "task list",
+		panes: []string{"task list", "phases", "task losses", "slices", "iteration time", "raw", "memory"},
+		plans: []declaredPlan{
+			{from: wide, place: stacked(row("task list", "task losses"), row("phases", "slices", "raw"), row("iteration time", "memory"))},
+			{from: 0, place: stacked(one("task list"), beside(column("phases", "task losses", "iteration time"), column("slices", "raw", "memory")))},
 		},
 	},
 	{

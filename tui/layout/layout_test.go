@@ -128,6 +128,14 @@ func TestPanesDropInOrder(t *testing.T) {
 	}
 }
 
+// prism lacks the panes that PRISM's runs have nothing for.
+func prism() (c layout.Choice) {
+	for _, name := range []string{"phase", "slices", "raw", "task list", "task losses"} {
+		c.Without[deck.Find(name)] = true
+	}
+	return c
+}
+
 func TestPanesPerSize(t *testing.T) {
 	for _, tt := range []struct {
 		preset      string
@@ -138,9 +146,7 @@ func TestPanesPerSize(t *testing.T) {
 		{"timing", 60, 15, 2}, {"timing", 80, 24, 4}, {"timing", 120, 40, 4}, {"quality", 80, 24, 5}, {"quality", 120, 40, 5},
 		{"memory", 80, 24, 4}, {"memory", 120, 40, 4},
 	} {
-		var prism layout.Choice // whose runs have no phase
-		prism.Without[deck.Find("phase")] = true
-		l := layout.Arrange(tt.w, tt.h, deck.Arrangement(tt.preset), prism)
+		l := layout.Arrange(tt.w, tt.h, deck.Arrangement(tt.preset), prism())
 		if got := l.Shown(); got != tt.shown {
 			t.Errorf("%s %dx%d shows %d panes, want %d; no room for %v", tt.preset, tt.w, tt.h, got, tt.shown, l.Crowded())
 		}
@@ -167,9 +173,9 @@ func TestChosenPanesComeFirst(t *testing.T) {
 			}
 		}
 	}
-	var hide layout.Choice
+	hide := prism()
 	hide.Hide[deck.Find("reconstruction")] = true
-	before, after := layout.Arrange(120, 40, &deck.Arrangements[0], layout.Choice{}), layout.Arrange(120, 40, &deck.Arrangements[0], hide)
+	before, after := layout.Arrange(120, 40, &deck.Arrangements[0], prism()), layout.Arrange(120, 40, &deck.Arrangements[0], hide)
 	if !after.Panes[deck.Find("reconstruction")].Empty() || after.Panes[deck.Find("phases")].W <= before.Panes[deck.Find("phases")].W {
 		t.Errorf("without the picture the phases are %+v, with it %+v", after.Panes[deck.Find("phases")], before.Panes[deck.Find("phases")])
 	}

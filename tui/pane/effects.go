@@ -1,6 +1,7 @@
 package pane
 
 import (
+	"cmp"
 	"fmt"
 
 	"prismtop/profiles"
@@ -67,7 +68,10 @@ func (p *effects) Picked(s *profiles.Snapshot) *profiles.Effect {
 
 // Explain describes how an effect is measured.
 func (p *effects) Explain() []string {
-	offered := ""
+	offered, quality := "", "PSNR"
+	if p.Snap != nil {
+		quality = cmp.Or(p.Snap.Run.Schema.QualityInfo().Title, "quality")
+	}
 	if p.host.KeyOf("ablate") != "" {
 		offered = " “Press E” and “press A” stand where a replication or an ablation can compare the setting: they switch in balanced blocks, so that others slow both values alike and samples pass under both."
 	}
@@ -87,7 +91,7 @@ func (p *effects) Explain() []string {
 			"Heat is not seen, nor what a host does not tell of its other guests.",
 			100*machine.Quiet),
 		"“Not comparable” means that something else differs between the windows, as the note says: there is no shift to read." + offered,
-		"PSNR … meanwhile is the comparison with the truth at the end of the window after less the last one before the change. Training goes on, so " +
+		quality + " … meanwhile is the comparison with the truth at the end of the window after less the last one before the change. Training goes on, so " +
 			"it rises whatever the setting does; what a setting does to training is the ablation's column dB/100.",
 		"Switching once cannot be told from drift below that. E switches the change back and forth in blocks of 50 ms and 10 iterations at least, in the " +
 			"order off on on off or its mirror as a coin decides, and ends after 9 to 160 such groups: as soon as the interval excludes 0 or lies within 1 % of it. Its 5 % are " +

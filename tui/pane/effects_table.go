@@ -64,12 +64,26 @@ var effectColumns = []effectColumn{
 	{"after", 5, 3, func(e *profiles.Effect) (string, theme.Style) {
 		return strconv.Itoa(e.NAfter), theme.Faint
 	}},
-	{"dB meanwhile", 12, 1, func(e *profiles.Effect) (string, theme.Style) {
+	{qualityTitle, 12, 1, func(e *profiles.Effect) (string, theme.Style) {
 		if !e.HasQuality {
 			return "–", theme.Faint
 		}
 		return drift(e.QualityDrift), theme.Faint
 	}},
+}
+
+// qualityTitle is the title of the column of the quality, where that is in dB.
+const qualityTitle = "dB meanwhile"
+
+// titleOf returns the title of a column in this run.
+func (p *effects) titleOf(title string) string {
+	if title != qualityTitle || p.Snap == nil {
+		return title
+	}
+	if q := p.Snap.Run.Schema.QualityInfo(); q.Name != "" && q.Unit != "dB" {
+		return q.Title + " change"
+	}
+	return title
 }
 
 // timeStyle returns the style of the medians, which is faint where other differences make them
@@ -231,7 +245,7 @@ func (p *effects) titles(c *chart.Canvas, columns []effectColumn, x int) {
 	c.Text(2, 0, "change, newest first", theme.Faint)
 	for _, col := range columns {
 		x += col.width + 2
-		c.TextRight(x, 0, col.title, theme.Faint)
+		c.TextRight(x, 0, chart.Cut(p.titleOf(col.title), col.width), theme.Faint)
 	}
 }
 
@@ -244,14 +258,14 @@ func (p *effects) inWords(c *chart.Canvas, s *profiles.Snapshot, e *profiles.Eff
 	case e.Comparable():
 		text += fmt.Sprintf("an iteration takes %s ms instead of %s, %s (95 %% interval %s to %s %%), from %d iterations before and %d after%s. %s%s",
 			strings.TrimSpace(unit.Milliseconds(e.AfterNS)), strings.TrimSpace(unit.Milliseconds(e.BeforeNS)), strings.TrimSpace(unit.SignedPercent(e.Shift)),
-			unit.Signed(100*e.Low, 1), unit.Signed(100*e.High, 1), e.NBefore, e.NAfter, leftOut(e), drifted(e), reading(e))
+			unit.Signed(100*e.Low, 1), unit.Signed(100*e.High, 1), e.NBefore, e.NAfter, leftOut(e), drifted(e), reading(s, e))
 		if len(e.With) > 0 {
 			text += " The settings took force together: that is their effect together."
 		}
 	case e.Open():
 		text += fmt.Sprintf("%d iterations before, %d after; %d more are needed.", e.NBefore, e.NAfter, e.Needed)
 	case e.Enough:
-		text += fmt.Sprintf("%s, not comparable: %s. %s", words.Medians(e), why, meanwhile(e))
+		text += fmt.Sprintf("%s, not comparable: %s. %s", words.Medians(e), why, meanwhile(s, e))
 		advice = p.compareBy(s, e)
 	default:
 		if e.Ended && e.Needed > 0 {
@@ -312,7 +326,7 @@ func drifted(e *profiles.Effect) string {
 }
 
 // reading describes the meaning of an interval and of a drift in quality.
-func reading(e *profiles.Effect) string {
+func reading(s *profiles.Snapshot, e *profiles.Effect) string {
 	text := "What there may be is hidden in that. "
 	switch e.Verdict() {
 	case profiles.Faster:
@@ -322,15 +336,15 @@ func reading(e *profiles.Effect) string {
 	case profiles.Equal:
 		text = "That is equal within 1 %. "
 	}
-	return text + meanwhile(e)
+	return text + meanwhile(s, e)
 }
 
 // meanwhile describes what the quality did.
-func meanwhile(e *profiles.Effect) string {
+func meanwhile(s *profiles.Snapshot, e *profiles.Effect) string {
 	if !e.HasQuality {
 		return "Quality was not measured on both sides."
 	}
-	return fmt.Sprintf("Training went on meanwhile: PSNR %s dB.", drift(e.QualityDrift))
+	return fmt.Sprintf("Training went on meanwhile: %s %s.", s.Run.Schema.QualityInfo().Title, words.QualityDrift(s, e.QualityDrift))
 }
 
 // drift formats a difference in dB; one that rounds to 0 has no sign.

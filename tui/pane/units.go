@@ -22,7 +22,7 @@ var Units = Spec{
 	Name:   "samples",
 	Shape:  layout.Shape{Width: layout.Extent{Least: 32, Good: 34, Most: 44, Weight: 1}, Height: layout.Extent{Least: 5, Good: 9, Most: 13, Weight: 1}},
 	Called: func(r *profiles.RunInfo) string { return r.Schema.Unit.Many },
-	Needs:  func(r *profiles.RunInfo) bool { return r.Units > 0 },
+	Needs:  func(r *profiles.RunInfo) bool { return r.Units > 0 && !r.Schema.Tasks },
 	New:    func(Host) Pane { return newUnits() },
 }
 

@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"prismtop/profiles"
 	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
@@ -24,16 +25,32 @@ type chooser struct{ row int }
 const chooserKeys = "1234567890abcdefghiklm"
 
 // arrangement returns the current arrangement.
-// If the user has chosen none, runs whose iterations are batches have their own.
+// If the user has chosen none, runs whose iterations are batches and those of a list of tasks have
+// their own.
 func (m *Model) arrangement() *layout.Arrangement {
-	if m.preset == "" && m.batches {
-		return m.deck.Arrangement(batchArrangement)
+	if m.preset == "" && m.own != "" {
+		return m.deck.Arrangement(m.own)
 	}
 	return m.deck.Arrangement(m.preset)
 }
 
-// batchArrangement is the arrangement of runs whose iterations are batches.
-const batchArrangement = "throughput"
+// The arrangements of runs whose iterations are batches, and of those of a list of tasks, each
+// named after a pane.
+const (
+	batchArrangement = "throughput"
+	taskArrangement  = "task list"
+)
+
+// ownArrangement returns the arrangement that a run begins with, "" for the first.
+func ownArrangement(s *profiles.Schema) string {
+	switch {
+	case s.Tasks:
+		return taskArrangement
+	case s.Item.One != "":
+		return batchArrangement
+	}
+	return ""
+}
 
 // nextArrangement switches to the next arrangement of panes, without those named after a pane that
 // does not apply to the run.

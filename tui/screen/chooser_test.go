@@ -71,7 +71,8 @@ func TestTabLeadsToEveryPaneOfAZoomedScreen(t *testing.T) {
 		checkFrame(t, m, 80, 24)
 	}
 	for id := range layout.Pane(len(Panes)) {
-		if seen[id] == (id == idSettings || id == idAblation || id == idThroughput || id == idFootprint || id == idPhase || id == idDiffraction) {
+		if seen[id] == (id == idSettings || id == idAblation || id == idThroughput || id == idFootprint || id == idPhase ||
+			id == idDiffraction || id == idSlices || id == idRaw || id == idTasks || id == idTaskLosses) {
 			t.Errorf("tab leads to %s: %v", deck.Panes[id].Name, seen[id])
 		}
 	}
@@ -124,7 +125,7 @@ func TestPresetsGoRound(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
 	before := m.layout
 	var names []string
-	for range len(deck.Arrangements) - 1 { // without that of batches
+	for range len(deck.Arrangements) - 2 { // without those of batches and of tasks
 		press(m, "w")
 		names = append(names, m.preset)
 		for _, size := range [][2]int{{60, 15}, {80, 24}, {200, 60}, {120, 40}} {

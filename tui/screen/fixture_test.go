@@ -33,6 +33,10 @@ var (
 	idThroughput    = deck.Find("throughput")
 	idFootprint     = deck.Find("footprint")
 	idPhase         = deck.Find("phase")
+	idSlices        = deck.Find("slices")
+	idRaw           = deck.Find("raw")
+	idTasks         = deck.Find("task list")
+	idTaskLosses    = deck.Find("task losses")
 	idDiffraction   = deck.Find("diffraction")
 )
 

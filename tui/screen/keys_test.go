@@ -14,6 +14,8 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
+	"prismtop/sim/cyto/benchmark"
+	"prismtop/sim/cyto/experiment"
 	"prismtop/sim/prism"
 	"prismtop/sim/ptycho/training"
 	"prismtop/tui/comparison"
@@ -287,7 +289,7 @@ func TestHelpListsEveryBinding(t *testing.T) {
 }
 
 func TestNoKeyIsBoundTwice(t *testing.T) {
-	for _, table := range []*settings.Table{prism.Table, training.Table} {
+	for _, table := range []*settings.Table{prism.Table, training.Table, experiment.Table, benchmark.Table} {
 		seen := map[string]string{}
 		for _, b := range keysOf(table) {
 			if len(b.Keys()) == 0 || b.run == nil || b.Help().Key == "" || b.Help().Desc == "" {

@@ -65,7 +65,7 @@ type Model struct {
 	bookmarks  [bookmarkSlots]*bookmark
 	storing    bool               // the next digit stores a bookmark
 	pressed    string             // the key being handled
-	batches    bool               // its iterations are batches
+	own        string             // its arrangement, if the user has chosen none; empty for the first
 	askedAt    *profiles.Ablation // the table when an ablation was asked for
 	ablating   bool               // an ablation was requested and has not been reported yet
 	wantPaused *bool

@@ -9,6 +9,7 @@ import (
 	"prismtop/tui/pane"
 	"prismtop/tui/pane/ablation"
 	"prismtop/tui/pane/imaging"
+	"prismtop/tui/pane/tasks"
 	"prismtop/tui/pane/throughput"
 	"prismtop/tui/terminal"
 )
@@ -16,6 +17,7 @@ import (
 // Panes are the panes of the screen, in the order of the list of panes.
 var Panes = []pane.Spec{
 	pane.Phases, imaging.Reconstruction, pane.Caches, pane.Loss, pane.Effects, pane.IterationTime, imaging.KSpace, pane.Memory, imaging.Quality, throughput.Pane, throughput.Memory, pane.Units, pane.Log, pane.Settings, ablation.Pane, imaging.Phase, imaging.Diffraction,
+	imaging.Slices, imaging.Raw, tasks.Table, tasks.Losses,
 }
 
 // Panes opened by their own keys.
@@ -59,7 +61,7 @@ func (m *Model) choice() layout.Choice {
 // adopt updates the layout if the panes that apply to the run have changed.
 func (m *Model) adopt(r *profiles.RunInfo) {
 	if without := m.lacking(r); without != m.without {
-		m.without, m.batches = without, r.Schema.Item.One != ""
+		m.without, m.own = without, ownArrangement(&r.Schema)
 		m.relay()
 	}
 }

@@ -89,7 +89,7 @@ func TestGoldenSmallPanes(t *testing.T) {
 func TestAnyKeysHoldTheScreen(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	keys := []string{"up", "down", "left", "right", "pgup", "pgdown", "home", "end", "v", "x", "z", "tab", "esc", "?"}
-	snaps := []*profiles.Snapshot{tuitest.Eventful(), tuitest.Running(), tuitest.Preparing(), tuitest.Finished(), tuitest.Failed(), tuitest.Trainer(), {}}
+	snaps := []*profiles.Snapshot{tuitest.Eventful(), tuitest.Running(), tuitest.Preparing(), tuitest.Finished(), tuitest.Failed(), tuitest.Trainer(), tuitest.Tasks(), {}}
 	for range 25 {
 		w, h := layout.MinWidth+random.IntN(200), layout.MinHeight+random.IntN(60)
 		m, _ := screen(t, w, h, Options{ASCII: random.IntN(4) == 0}, colorprofile.Profile(1+random.IntN(5)), snaps[0])

@@ -34,9 +34,9 @@ type Graphics struct {
 	flying bool // a transmission is in progress
 }
 
-// PictureSlots is the maximum number of pictures on screen at once: a picture, its truth and
-// their difference in each of two panes.
-const PictureSlots = 9
+// PictureSlots is the number of pictures that panes may have on screen: a picture, its truth and
+// their difference, in each of five panes.
+const PictureSlots = 15
 
 // Size is a picture's size in cells.
 type Size struct{ W, H int }

@@ -1,6 +1,7 @@
 package words
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -114,16 +115,27 @@ func forked(s *profiles.Snapshot, r *profiles.ForkRow) string {
 	return fmt.Sprintf("%s %s [%s, %s] %s", info.Title, unit.Signed(r.Difference, 2), unit.Signed(r.Low, 2), unit.Signed(r.High, 2), info.Unit)
 }
 
+// QualityDrift formats a difference of the schema's quality with its unit; one that rounds to 0
+// has no sign.
+func QualityDrift(s *profiles.Snapshot, v float64) string {
+	text := "0.00"
+	if math.Abs(v) >= 0.005 {
+		text = unit.Signed(v, 2)
+	}
+	return strings.TrimSpace(text + " " + s.Run.Schema.QualityInfo().Unit)
+}
+
 // Detail returns the numbers behind an effect, only the most important ones if w cells are too
 // few for all. warn is set if the effect has enough iterations but is not comparable.
 func Detail(s *profiles.Snapshot, e *profiles.Effect, w int) (text string, warn bool) {
 	counts := fmt.Sprintf("iterations: %d before, %d after", e.NBefore, e.NAfter)
-	quality := "PSNR " + unit.Signed(e.QualityDrift, 2) + " dB meanwhile"
+	title := cmp.Or(s.Run.Schema.QualityInfo().Title, "quality")
+	quality := title + " " + QualityDrift(s, e.QualityDrift) + " meanwhile"
 	switch {
 	case !e.HasQuality:
-		quality = "PSNR not measured"
+		quality = title + " not measured"
 	case math.Abs(e.QualityDrift) < 0.005:
-		quality = "PSNR unchanged"
+		quality = title + " unchanged"
 	}
 	why, brief := e.Incomparable()
 	if f := e.Fork; f != nil && f.Done > 0 && len(f.Rows) > 0 {

@@ -5,10 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
-	"regexp"
 	"strings"
-	"time"
 
 	"prismtop/profiles/visible"
 	"prismtop/sim/bench/apart"
@@ -39,12 +38,10 @@ func (p Process) Run(ctx context.Context, j trial.Job) Outcome {
 		return failed("the job: %v", err)
 	}
 	cmd := exec.CommandContext(ctx, p.Program, p.Arguments...)
-	cmd.SysProcAttr = apart.Attributes()
-	cmd.WaitDelay = time.Second
 	cmd.Stdin = bytes.NewReader(job)
-	out, complaint := bounded{most: maxResult}, bounded{most: maxComplaint}
+	out, complaint := apart.Head{Most: maxResult}, apart.Head{Most: maxComplaint}
 	cmd.Stdout, cmd.Stderr = &out, &complaint
-	err = cmd.Run()
+	err = apart.Run(cmd)
 	if s := cmd.ProcessState; s != nil {
 		used = (s.UserTime() + s.SystemTime()).Seconds()
 	}
@@ -61,53 +58,21 @@ func (p Process) Run(ctx context.Context, j trial.Job) Outcome {
 	return Outcome{Status: Success, Result: r, CPU: used}
 }
 
-// exhausted are the words of Go's runtime and of systems for memory that ends.
-var exhausted = []string{"out of memory", "cannot allocate memory", "pthread_create failed"}
-
-// crashed matches what Go's runtime prints if one of its own allocations returned nothing: a
-// crash on its system stack, in its own code. Kernels run on other stacks.
-var crashed = regexp.MustCompile(`^SIGSEGV[^\n]*\nPC=\S+ m=\d+ sigcode=\d+ addr=0x0\n\ngoroutine 0 [^\n]*\nruntime\.`)
-
 // outOfMemory reports whether a process ended because there was no more memory.
-func outOfMemory(ended ending, complaint string) (reason string, memory bool) {
-	if killed(ended) {
-		return "killed by the system", true
-	}
+func outOfMemory(ended *os.ProcessState, complaint string) (reason string, memory bool) {
 	if last := lastLine(complaint, nil); strings.HasPrefix(last, trial.Exceeded) {
 		return last, true
 	}
-	for _, words := range exhausted {
-		if strings.Contains(complaint, words) {
-			return "an allocation failed: " + words, true
-		}
-	}
-	if crashed.MatchString(complaint) {
-		return "an allocation of the Go runtime failed", true
-	}
-	return "", false
+	return apart.OutOfMemory(ended, complaint)
 }
 
 // lastLine returns what a process complained about last, without the program's name.
 func lastLine(complaint string, err error) string {
-	lines := strings.Split(strings.TrimSpace(complaint), "\n")
-	if last := strings.TrimPrefix(lines[len(lines)-1], "prismtop: "); last != "" {
+	if last := strings.TrimPrefix(apart.LastLine(complaint), "prismtop: "); last != "" {
 		return visible.Text(last)
 	}
 	if err == nil {
 		return ""
 	}
 	return err.Error()
-}
-
-// bounded keeps the beginning of what is written to it.
-type bounded struct {
-	bytes.Buffer
-	most int
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if room := b.most - b.Len(); room > 0 {
-		b.Buffer.Write(p[:min(room, len(p))])
-	}
-	return len(p), nil
 }

@@ -24,6 +24,7 @@ type SettingFlags struct {
 	Of      *workloads.Workload // the only one that the command runs, with its own default preset; nil for any
 	Sources preset.Sources
 	More    []preset.Flag // specific to one command
+	NoFile  bool          // --config is another flag of the command, no file of settings
 	maxTime time.Duration
 	origins settings.Origins // of what Resolve returned
 }
@@ -45,12 +46,16 @@ const (
 // Register defines the flags.
 func (f *SettingFlags) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Sources.Preset, "preset", "", "preset to start from (see prismtop presets list)")
-	flags.StringVar(&f.Sources.File, "config", "", "file of settings over the preset's, in TOML")
+	if !f.NoFile {
+		flags.StringVar(&f.Sources.File, "config", "", "file of settings over the preset's, in TOML")
+	}
 	flags.StringArrayVar(&f.Sources.Sets, "set", nil, "one setting as key=value; may be given again (see docs/settings.md)")
 	if f.Has("image") {
 		flags.String("image", "", "picture to reconstruct, a file")
 	}
-	flags.String("device", "auto", "where to compute: auto, cpu or cuda")
+	if f.Has("device") {
+		flags.String("device", "auto", "where to compute: auto, cpu or cuda")
+	}
 	flags.Int("threads", 0, threadsHelp)
 	flags.String("kernels", "auto", kernelsHelp)
 	flags.Uint64("seed", 0, "seed of weights, noise and random patterns")
@@ -93,7 +98,7 @@ func (f *SettingFlags) Resolve(ctx context.Context, flags *pflag.FlagSet) (setti
 	if flags.Changed("preset") && f.Sources.Preset == "" {
 		return settings.Values{}, nil, errors.New(`flag --preset: "": must be the name of a preset`)
 	}
-	if flags.Changed("config") && f.Sources.File == "" {
+	if flags.Changed("config") && f.Sources.File == "" && !f.NoFile {
 		return settings.Values{}, nil, errors.New(`flag --config: "": must be the path of a file`)
 	}
 	f.Sources.Shelves = f.shelves()

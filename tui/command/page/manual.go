@@ -44,6 +44,7 @@ func Manual(root *cobra.Command, keys []widget.KeySection) (string, error) {
 	doc.entry("$XDG_STATE_HOME/prismtop/runs", "A recording of every run (~/.local/state/prismtop/runs without that variable): see prismtop runs, --record, --no-record and --record-limit.")
 	doc.entry("$XDG_STATE_HOME/prismtop/sessions", "The logs of runs that go on without a terminal: see prismtop sessions. Their sockets are in $XDG_RUNTIME_DIR/prismtop.")
 	doc.entry("$XDG_STATE_HOME/prismtop/advice-*.json", "What prismtop bench amp found on a machine, which prismtop doctor and the screen quote there.")
+	doc.entry("$XDG_STATE_HOME/prismtop/cyto", "The weights that prismtop cyto leaves for predictions, one file per experiment.")
 	doc.entry("$XDG_STATE_HOME/prismtop/ptycho", "The weights that prismtop ptycho train leaves for inference, one file per network.")
 	doc.Section("After kill -9")
 	doc.Text("A program that is killed cannot give the terminal back: it stays in the alternate screen, without a cursor and without " +

@@ -19,6 +19,9 @@ const (
 	truthPicture          = "truth"
 	phasePicture          = "phase" // radians above −π
 	phaseTruthPicture     = "phase_truth"
+	predictionPicture     = "prediction"
+	targetPicture         = "target"
+	rawPicture            = "raw"
 	diffractionPicture    = "diffraction" // ln(1 + amplitude)
 )
 

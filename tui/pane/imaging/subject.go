@@ -23,6 +23,25 @@ var Phase = pane.Spec{
 	New:   func(h pane.Host) pane.Pane { return newPicture(h.Now, h.Graphics(), phaseSubject) },
 }
 
+// Slices specifies the pane of a plane of a volume that the network predicts, its target and their
+// difference, and Raw that of the image it is predicted from.
+var (
+	Slices = pane.Spec{
+		Name:  "slices",
+		Shape: Reconstruction.Shape,
+		Needs: func(r *profiles.RunInfo) bool { return r.Schema.PictureNamed(predictionPicture) >= 0 },
+		Late:  true,
+		New:   func(h pane.Host) pane.Pane { return newPicture(h.Now, h.Graphics(), slicesSubject) },
+	}
+	Raw = pane.Spec{
+		Name:  "raw",
+		Shape: layout.Shape{Width: layout.Extent{Least: 22, Good: 28, Most: 61, Weight: 2}, Height: layout.Extent{Least: 8, Good: 14, Most: 36, Weight: 4}, Square: true},
+		Needs: func(r *profiles.RunInfo) bool { return r.Schema.PictureNamed(rawPicture) >= 0 },
+		Late:  true,
+		New:   func(h pane.Host) pane.Pane { return newPicture(h.Now, h.Graphics(), rawSubject) },
+	}
+)
+
 // Diffraction specifies the pane of a measured diffraction pattern.
 var Diffraction = pane.Spec{
 	Name:  "diffraction",
@@ -81,8 +100,41 @@ var phaseSubject = &subject{
 	},
 }
 
+var slicesSubject = &subject{
+	name: "prediction", title: "Prediction", picture: predictionPicture, truth: targetPicture, first: 2 * numPanels, white: 1,
+	ends: func(_ *picture, bright string) string { return bright + " 1" },
+	foot: (*picture).similarity,
+	explain: []string{
+		"Prediction: what the newest weights make of a plane of a held-out volume, the one with the most target. Of a segmentation it is the probability of " +
+			"the inside of a cell; a signal is drawn on the target's scale.",
+		"Truth is the target. Difference is prediction less target, voxel by voxel: blue where the prediction is too low, orange where it is too high, up to the " +
+			"number in the lower edge; without colours its magnitude.",
+		"Dice is twice the voxels inside both by the voxels inside each, correlation Pearson's: of whole held-out volumes, not of this plane.",
+	},
+}
+
+var rawSubject = &subject{
+	name: "image", title: "Image", picture: rawPicture, first: 3 * numPanels, white: 1,
+	ends: func(_ *picture, bright string) string { return bright + ": the volume's largest value" },
+	foot: func(*picture, *chart.Canvas, *profiles.Snapshot) int { return 0 },
+	explain: []string{
+		"Image: the same plane of the image that the network predicts from, from the volume's smallest value to its largest.",
+	},
+}
+
+// similarity writes the newest quality into the last row and returns the column after it.
+func (p *picture) similarity(c *chart.Canvas, s *profiles.Snapshot) int {
+	w, h := c.Size()
+	text := words.QualityText(s)
+	if text == "" {
+		text = words.FittingOrLast(w, "quality: not measured"+words.Yet(s), "not measured"+words.Yet(s))
+		return c.Text(0, h-1, chart.Cut(text, w), theme.Faint)
+	}
+	return c.Text(0, h-1, chart.Cut(text, w), theme.Strong)
+}
+
 var diffractionSubject = &subject{
-	name: "diffraction", title: "Diffraction", picture: diffractionPicture, first: 2 * numPanels,
+	name: "diffraction", title: "Diffraction", picture: diffractionPicture, first: 4 * numPanels,
 	ends: func(p *picture, bright string) string {
 		return bright + " " + strings.TrimSpace(amplitude(p.scale.white))
 	},

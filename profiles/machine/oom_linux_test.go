@@ -1,0 +1,23 @@
+package machine
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The count is that of the kernel, where it keeps one, and never shrinks.
+func TestKillsForMemoryAreCounted(t *testing.T) {
+	text, err := os.ReadFile("/proc/vmstat")
+	before, counted := int64(0), false
+	for _, line := range strings.Split(string(text), "\n") {
+		if fields := strings.Fields(line); len(fields) == 2 && fields[0] == "oom_kill" {
+			before, err = strconv.ParseInt(fields[1], 10, 64)
+			counted = err == nil
+		}
+	}
+	if n, ok := OOMKills(); ok != counted || n < before {
+		t.Errorf("%d, %v, want %d or more, %v", n, ok, before, counted)
+	}
+}

@@ -1,0 +1,102 @@
+package experiment
+
+import (
+	"context"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/sim/cyto"
+	"prismtop/sim/nn"
+)
+
+// A learner computes the steps of a training: one plan, or replicas.
+type learner interface {
+	// feed takes a batch. It may keep the slices until update.
+	feed(images, targets []float32)
+	// forward computes the loss of the batch.
+	forward(ctx context.Context, phases *[profiles.MaxPhases]int64) (loss float64, err error)
+	// update makes a step of Adam at a learning rate.
+	update(ctx context.Context, rate float64, phases *[profiles.MaxPhases]int64) error
+	// steps are those of the plan, and their times in the newest step.
+	steps() ([]profiles.Layer, []int64)
+	// memory adds what it holds to the categories of the schema.
+	memory(m *profiles.Memory, variables []nn.Variable)
+	close()
+}
+
+// add adds the times of a segment's steps to their phases.
+func add(phases *[profiles.MaxPhases]int64, plan *nn.Plan, layers []profiles.Layer, nanos []int64, s nn.Segment) {
+	for i := plan.Segments[s][0]; i < plan.Segments[s][1]; i++ {
+		phases[layers[i].Phase] += nanos[i]
+	}
+}
+
+// addMemory adds the memory of a number of plans with their variables.
+func addMemory(m *profiles.Memory, plan *nn.Plan, scratch int64, variables []nn.Variable, plans int64) {
+	u, own := plan.VariableUsage(variables), plan.ArenaUsage()
+	m.Parts[MemoryWeights] += plans * u[nn.Weights]
+	m.Parts[MemoryGradients] += plans * u[nn.Gradients]
+	m.Parts[MemoryMoments] += plans * u[nn.Moments]
+	m.Parts[MemoryActivations] += plans * (plan.ArenaBytes - own[nn.Inputs] - own[nn.Scratch])
+	m.Parts[MemoryInputs] += plans * own[nn.Inputs]
+	m.Parts[MemoryScratch] += plans * (u[nn.Scratch] + own[nn.Scratch] + scratch)
+}
+
+// replicas is a learner of several plans, each with a part of the minibatch.
+type replicas struct {
+	*cyto.Replicas
+	layers          []profiles.Layer
+	images, targets []float32
+}
+
+// newReplicas loads the plans on the backends of a model.
+func newReplicas(ctx context.Context, o cyto.PlanOptions, m *Model) (*replicas, error) {
+	r, err := cyto.NewReplicas(ctx, m.network, append([]nn.Backend{m.backend}, m.others...), m.state, o)
+	if err != nil {
+		return nil, err
+	}
+	return &replicas{Replicas: r, layers: layersOf(r.Plan())}, nil
+}
+
+func (r *replicas) feed(images, targets []float32) { r.images, r.targets = images, targets }
+
+// forward also copies the replicas' parts to their inputs, at the same time. The times of
+// the phases are those of the first replica.
+func (r *replicas) forward(ctx context.Context, phases *[profiles.MaxPhases]int64) (float64, error) {
+	began := time.Now()
+	loss, err := r.Forward(ctx, r.images, r.targets)
+	if err != nil || phases == nil {
+		return loss, err
+	}
+	before := *phases
+	nanos := r.Executable(0).StepNanos()
+	add(phases, r.Plan(), r.layers, nanos, nn.SegmentForward)
+	add(phases, r.Plan(), r.layers, nanos, nn.SegmentEvaluate)
+	steps := int64(0)
+	for i, v := range phases {
+		steps += v - before[i]
+	}
+	phases[PhaseToDevice] += max(int64(time.Since(began))-steps, 0)
+	return loss, nil
+}
+
+// update averages the gradients, which counts as backward.
+func (r *replicas) update(ctx context.Context, rate float64, phases *[profiles.MaxPhases]int64) error {
+	began := time.Now()
+	if err := r.Backward(ctx); err != nil {
+		return err
+	}
+	averaged := time.Now()
+	phases[PhaseBackward] += int64(averaged.Sub(began))
+	err := r.Update(ctx, rate)
+	phases[PhaseOptimizer] += int64(time.Since(averaged))
+	return err
+}
+
+func (r *replicas) steps() ([]profiles.Layer, []int64) { return r.layers, r.Executable(0).StepNanos() }
+
+func (r *replicas) memory(m *profiles.Memory, variables []nn.Variable) {
+	addMemory(m, r.Plan(), r.Executable(0).ScratchBytes(), variables, int64(r.Count()))
+}
+
+func (r *replicas) close() { r.Close() }

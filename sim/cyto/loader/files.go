@@ -1,0 +1,118 @@
+package loader
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"prismtop/sim/cyto"
+	"prismtop/sim/cyto/stack"
+)
+
+// Item is a pair of files. Channels are counted from 0.
+type Item struct {
+	Image, Target               string // paths; no Target for predictions
+	ImageChannel, TargetChannel int
+}
+
+// FileOptions are how files become pairs (§B2).
+type FileOptions struct {
+	Zoom   float64 // of all sides, 1 if 0; CytoDL's experiments have CytoZoom
+	Signal bool    // targets are normalised like images, instead of being masks: 1 from 0.1 on
+
+	// Planar takes one plane along Z out of every file. CytoDL's experiments in two
+	// dimensions have CytoPlane.
+	Planar bool
+	Plane  int // counted from 0
+}
+
+// The constants of CytoDL's experiments (§B2).
+const (
+	CytoZoom  = 0.25
+	CytoPlane = 38
+)
+
+// files reads pairs from files.
+type files struct {
+	items []Item
+	o     FileOptions
+}
+
+// Files is a dataset of files, read at every access; Cached reads each once.
+func Files(items []Item, o FileOptions) (Dataset, error) {
+	if o.Zoom == 0 {
+		o.Zoom = 1
+	}
+	if !(o.Zoom > 0 && o.Zoom <= 1) {
+		return nil, fmt.Errorf("zoom of %g: must be above 0 and at most 1", o.Zoom)
+	}
+	return &files{items, o}, nil
+}
+
+// Len is the number of pairs.
+func (d *files) Len() int { return len(d.items) }
+
+// Name is the path of the image.
+func (d *files) Name(i int) string { return d.items[i].Image }
+
+// Load reads a pair. An image and a target in one file are read together.
+func (d *files) Load(ctx context.Context, i int) (cyto.Pair, int64, error) {
+	item := d.items[i]
+	options := stack.ReadOptions{Channels: []int{item.ImageChannel}}
+	if d.o.Planar {
+		options.Planes = []int{d.o.Plane}
+	}
+	if item.Target == item.Image {
+		options.Channels = append(options.Channels, item.TargetChannel)
+	}
+	source, err := stack.Read(ctx, item.Image, options)
+	if err != nil {
+		return cyto.Pair{}, 0, err
+	}
+	read := source.Bytes
+	var pair cyto.Pair
+	if pair.Image, err = d.prepare(ctx, item.Image, source, 0, true); err != nil {
+		return cyto.Pair{}, read, err
+	}
+	if item.Target == "" {
+		return pair, read, nil
+	}
+	from, channel := source, 1
+	if item.Target != item.Image {
+		options.Channels = []int{item.TargetChannel}
+		if from, err = stack.Read(ctx, item.Target, options); err != nil {
+			return cyto.Pair{}, read, err
+		}
+		read += from.Bytes
+		channel = 0
+	}
+	if pair.Target, err = d.prepare(ctx, item.Target, from, channel, d.o.Signal); err != nil {
+		return cyto.Pair{}, read, err
+	}
+	if pair.Image.Sides != pair.Target.Sides {
+		return cyto.Pair{}, read, fmt.Errorf("%s has sides %v, its target %s %v: must be the same", item.Image, source.Sides[1:], item.Target, from.Sides[1:])
+	}
+	return pair, read, nil
+}
+
+// prepare makes an image of a channel: smaller, and normalised or a mask.
+func (d *files) prepare(ctx context.Context, path string, v *stack.Volume, channel int, normalise bool) (cyto.Image, error) {
+	image, err := cyto.Zoom(ctx, cyto.Image{Sides: [3]int(v.Sides[1:]), Values: v.Channel(channel)}, d.o.Zoom)
+	if err != nil {
+		if ended := ctx.Err(); ended != nil {
+			return cyto.Image{}, ended
+		}
+		return cyto.Image{}, fmt.Errorf("%s: %w", path, err)
+	}
+	for i, x := range image.Values {
+		if math.Float32bits(x)>>23&0xff == 0xff { // faster than math.IsNaN and math.IsInf
+			return cyto.Image{}, fmt.Errorf("%s: voxel %d is %g: must be finite", path, i, x)
+		}
+	}
+	if normalise {
+		cyto.Normalise(image.Values)
+	} else {
+		cyto.Mask(image.Values)
+	}
+	return image, nil
+}

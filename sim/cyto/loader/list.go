@@ -1,0 +1,335 @@
+package loader
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"prismtop/profiles/inputfile"
+)
+
+// ListOptions say what a list of files means.
+type ListOptions struct {
+	ImageColumn, TargetColumn   string // "raw" and "seg" if empty
+	SplitColumn                 string // "split" if empty; of a list with all parts
+	ImageChannel, TargetChannel int    // of every file
+	TargetsOptional             bool   // for predictions: a list without the column, and empty cells, have none
+}
+
+// SegmentationList and LabelFreeList are the lists of CytoDL's experiments (§B2): the
+// nuclear dye and the segmentation of another file, and the brightfield and the dye of one
+// file.
+func SegmentationList() ListOptions {
+	return ListOptions{ImageColumn: "raw", TargetColumn: "seg", ImageChannel: 5, TargetChannel: 0}
+}
+
+// See SegmentationList.
+func LabelFreeList() ListOptions {
+	return ListOptions{ImageColumn: "brightfield", TargetColumn: "signal", ImageChannel: 6, TargetChannel: 5}
+}
+
+// The columns of CytoDL's segmentation lists.
+const (
+	defaultImageColumn  = "raw"
+	defaultTargetColumn = "seg"
+	defaultSplitColumn  = "split"
+)
+
+// maxList bounds a list of files, in bytes.
+const maxList = 1 << 26
+
+// endings are those of files that are read.
+var endings = []string{".ome.tiff", ".ome.tif", ".tiff", ".tif", ".npy"}
+
+// withDefaults fills in the names of columns.
+func (o ListOptions) withDefaults() ListOptions {
+	if o.ImageColumn == "" {
+		o.ImageColumn = defaultImageColumn
+	}
+	if o.TargetColumn == "" {
+		o.TargetColumn = defaultTargetColumn
+	}
+	if o.SplitColumn == "" {
+		o.SplitColumn = defaultSplitColumn
+	}
+	return o
+}
+
+// item makes a pair of two paths.
+func (o ListOptions) item(image, target string) Item {
+	return Item{Image: image, Target: target, ImageChannel: o.ImageChannel, TargetChannel: o.TargetChannel}
+}
+
+// Splits are the parts of a dataset.
+type Splits struct{ Train, Valid, Test []Item }
+
+// part returns the part with a name, nil if there is none. CytoDL's lists have all of these.
+func (s *Splits) part(name string) *[]Item {
+	switch strings.ToLower(name) {
+	case "train", "training":
+		return &s.Train
+	case "valid", "val", "validation":
+		return &s.Valid
+	case "test", "testing":
+		return &s.Test
+	}
+	return nil
+}
+
+// ReadSplits reads the parts of a dataset: the lists of a folder, train.csv, valid.csv and
+// test.csv, of which others may be missing but not the first; or one list with a column
+// that names the part of each row.
+func ReadSplits(ctx context.Context, path string, o ListOptions) (Splits, error) {
+	var s Splits
+	o = o.withDefaults()
+	info, err := os.Stat(path)
+	if err != nil {
+		return s, err
+	}
+	if !info.IsDir() {
+		rows, err := readRows(ctx, path, o)
+		for _, r := range rows {
+			part := s.part(r.split)
+			if part == nil {
+				return Splits{}, fmt.Errorf("%s:%d: column %s: %q: must be train, valid or test", path, r.line, o.SplitColumn, r.split)
+			}
+			*part = append(*part, r.item)
+		}
+		return s, err
+	}
+	lists, err := listsOf(path)
+	if err != nil {
+		return s, err
+	}
+	for _, list := range lists {
+		part := s.part(strings.TrimSuffix(filepath.Base(list), ".csv"))
+		if part == nil {
+			continue // other tables, as CytoDL skips them
+		}
+		if *part != nil {
+			return Splits{}, fmt.Errorf("%s: there is another list of the same part: must be one", list)
+		}
+		if *part, err = ReadList(ctx, list, o); err != nil {
+			return Splits{}, err
+		}
+	}
+	if s.Train == nil {
+		return Splits{}, fmt.Errorf("%s: no train.csv: must list the training images", path)
+	}
+	return s, nil
+}
+
+// Images reads the images to predict: a file, those of a list, of all lists of a folder, or
+// of a folder of images. Lists may give targets, to measure the prediction by.
+func Images(ctx context.Context, path string, o ListOptions) ([]Item, error) {
+	o = o.withDefaults()
+	o.TargetsOptional = true
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.IsDir() && strings.EqualFold(filepath.Ext(path), ".csv"):
+		return ReadList(ctx, path, o)
+	case !info.IsDir():
+		return []Item{o.item(path, "")}, nil
+	}
+	lists, err := listsOf(path)
+	if err != nil {
+		return nil, err
+	}
+	if len(lists) == 0 {
+		return Folder(path, "", o)
+	}
+	var items []Item
+	known := make(map[Item]bool)
+	for _, list := range lists {
+		more, err := ReadList(ctx, list, o)
+		if err != nil {
+			return nil, err
+		}
+		for _, item := range more { // an image may be in several lists
+			if !known[item] {
+				known[item] = true
+				items = append(items, item)
+			}
+		}
+	}
+	return items, nil
+}
+
+// ReadList reads a CSV list of pairs with a header. Relative paths begin at the list's
+// folder. Errors name the list, the line and the column.
+func ReadList(ctx context.Context, path string, o ListOptions) ([]Item, error) {
+	o = o.withDefaults()
+	o.SplitColumn = ""
+	rows, err := readRows(ctx, path, o)
+	items := make([]Item, len(rows))
+	for i, r := range rows {
+		items[i] = r.item
+	}
+	return items, err
+}
+
+// row is a row of a list.
+type row struct {
+	line  int
+	item  Item
+	split string
+}
+
+// readRows reads a list. A SplitColumn must be there unless it has no name.
+func readRows(ctx context.Context, path string, o ListOptions) ([]row, error) {
+	content, err := inputfile.Read(ctx, path, maxList)
+	if err == nil {
+		content, err = inputfile.Text(content)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	r := csv.NewReader(bytes.NewReader(content))
+	header, err := r.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: is empty: must have a header", path)
+	}
+	if err != nil {
+		return nil, listFault(path, err)
+	}
+	wanted := []string{o.ImageColumn}
+	targets := !o.TargetsOptional || slices.Contains(header, o.TargetColumn)
+	if targets {
+		wanted = append(wanted, o.TargetColumn)
+	}
+	if o.SplitColumn != "" {
+		wanted = append(wanted, o.SplitColumn)
+	}
+	for _, column := range wanted {
+		if !slices.Contains(header, column) {
+			return nil, fmt.Errorf("%s:1: no column %q among %q", path, column, header)
+		}
+	}
+	var rows []row
+	for {
+		cells, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, listFault(path, err)
+		}
+		line, _ := r.FieldPos(0)
+		cell := func(column string) string { return cells[slices.Index(header, column)] }
+		image, target := cell(o.ImageColumn), ""
+		if image, err = local(path, image); err != nil {
+			return nil, fmt.Errorf("%s:%d: column %s: %w", path, line, o.ImageColumn, err)
+		}
+		if targets && (cell(o.TargetColumn) != "" || !o.TargetsOptional) {
+			if target, err = local(path, cell(o.TargetColumn)); err != nil {
+				return nil, fmt.Errorf("%s:%d: column %s: %w", path, line, o.TargetColumn, err)
+			}
+		}
+		next := row{line: line, item: o.item(image, target)}
+		if o.SplitColumn != "" {
+			next.split = cell(o.SplitColumn)
+		}
+		rows = append(rows, next)
+	}
+	if len(rows) == 0 {
+		return nil, fmt.Errorf("%s: lists no images", path)
+	}
+	return rows, nil
+}
+
+// listFault names the list and the line of an error in its form.
+func listFault(path string, err error) error {
+	var parse *csv.ParseError
+	if errors.As(err, &parse) {
+		return fmt.Errorf("%s:%d: column %d: %w", path, parse.Line, parse.Column, parse.Err)
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// local returns the path of a cell, which is relative to the folder of its list.
+func local(list, path string) (string, error) {
+	switch {
+	case path == "":
+		return "", errors.New("is empty: must be a path")
+	case strings.Contains(path, "://"):
+		return "", fmt.Errorf("%s: must be a file on this machine", path)
+	case filepath.IsAbs(path):
+		return path, nil
+	}
+	return filepath.Join(filepath.Dir(list), path), nil
+}
+
+// Folder lists the images of a folder, sorted by name. The target of each is the file of
+// the same name in another folder, up to the ending; without one, there are no targets.
+func Folder(images, targets string, o ListOptions) ([]Item, error) {
+	found, err := imagesOf(images)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%s: no images: must hold files that end in %s", images, strings.Join(endings, ", "))
+	}
+	byName := make(map[string]string)
+	if targets != "" {
+		others, err := imagesOf(targets)
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range others {
+			byName[stem(path)] = path
+		}
+	}
+	items := make([]Item, len(found))
+	for i, path := range found {
+		target := byName[stem(path)]
+		if target == "" && targets != "" && !o.TargetsOptional {
+			return nil, fmt.Errorf("%s: no target in %s: must have the same name", path, targets)
+		}
+		items[i] = o.item(path, target)
+	}
+	return items, nil
+}
+
+// imagesOf and listsOf return the paths of a folder's images and of its CSV lists.
+func imagesOf(folder string) ([]string, error) {
+	return filesOf(folder, func(name string) bool { return stem(name) != name })
+}
+
+func listsOf(folder string) ([]string, error) {
+	return filesOf(folder, func(name string) bool { return strings.HasSuffix(name, ".csv") })
+}
+
+// filesOf returns the paths of a folder's files with names of a kind, sorted.
+func filesOf(folder string, is func(name string) bool) ([]string, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, e := range entries {
+		if !e.IsDir() && is(e.Name()) {
+			paths = append(paths, filepath.Join(folder, e.Name()))
+		}
+	}
+	return paths, nil
+}
+
+// stem is a file's name without the ending of an image.
+func stem(path string) string {
+	name := filepath.Base(path)
+	for _, ending := range endings {
+		if len(name) > len(ending) && strings.EqualFold(name[len(name)-len(ending):], ending) {
+			return name[:len(name)-len(ending)]
+		}
+	}
+	return name
+}

@@ -1,0 +1,127 @@
+package loader
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// list writes a list of files.
+func list(t *testing.T, folder, name, text string) string {
+	t.Helper()
+	path := filepath.Join(folder, name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Lists are those that pandas writes: with an index, and in any order of columns.
+func TestListsNameTheFilesOfEveryPart(t *testing.T) {
+	folder := t.TempDir()
+	list(t, folder, "train.csv", "\ufeff,seg,raw\r\n0,s/1.tif,/data/1.tif\r\n1,\"s/2, b.tif\",2.tif\r\n")
+	list(t, folder, "valid.csv", "raw,seg\n3.tif,4.tif\n")
+	list(t, folder, "notes.csv", "these,are\nnot,parts\n")
+	s, err := ReadSplits(t.Context(), folder, SegmentationList())
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := func(path string) string { return filepath.Join(folder, path) }
+	if want := []Item{{"/data/1.tif", in("s/1.tif"), 5, 0}, {in("2.tif"), in("s/2, b.tif"), 5, 0}}; !slices.Equal(s.Train, want) {
+		t.Errorf("%v, want %v", s.Train, want)
+	}
+	if want := []Item{{in("3.tif"), in("4.tif"), 5, 0}}; !slices.Equal(s.Valid, want) || s.Test != nil {
+		t.Errorf("%v and %v, want %v", s.Valid, s.Test, want)
+	}
+	one := list(t, folder, "one", "signal,split,brightfield\na,train,b\nc,test,d\ne,training,f\n")
+	if s, err = ReadSplits(t.Context(), one, LabelFreeList()); err != nil {
+		t.Fatal(err)
+	}
+	if want := []Item{{in("b"), in("a"), 6, 5}, {in("f"), in("e"), 6, 5}}; !slices.Equal(s.Train, want) || s.Valid != nil || len(s.Test) != 1 {
+		t.Errorf("%v, want %v", s, want)
+	}
+}
+
+func TestFaultsOfAListNameLineAndColumn(t *testing.T) {
+	folder := t.TempDir()
+	for text, want := range map[string]string{
+		"":                                   "list.csv: is empty: must have a header",
+		"raw,seg\n":                          "list.csv: lists no images",
+		"raw,mask\na,b\n":                    `list.csv:1: no column "seg" among ["raw" "mask"]`,
+		"raw,seg\na,b\n\nc,\n":               "list.csv:4: column seg: is empty: must be a path",
+		"raw,seg\ns3://bucket/a.tif,b\n":     "list.csv:2: column raw: s3://bucket/a.tif: must be a file on this machine",
+		"raw,seg\na,b\nc\n":                  "list.csv:3: column 1: wrong number of fields",
+		"raw,seg\na,\"b\n":                   `list.csv:2: column 6: extraneous or missing " in quoted-field`,
+		"\xff\xfer\x00a\x00w\x00":            "list.csv: is in UTF-16: must be in UTF-8",
+		"raw,seg\n\"a\nb\",c\n\"d\ne\",\n":   "list.csv:4: column seg: is empty",
+		"raw,seg,split\na,b,c\n":             "",
+		"raw,seg\na,b\n" + "c,d\n" + "e,f\n": "",
+	} {
+		_, err := ReadList(t.Context(), list(t, folder, "list.csv", text), ListOptions{})
+		if (want == "") != (err == nil) || want != "" && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+	if err := os.Remove(filepath.Join(folder, "list.csv")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadSplits(t.Context(), folder, ListOptions{}); err == nil || !strings.Contains(err.Error(), "no train.csv: must list the training images") {
+		t.Error(err)
+	}
+	part := list(t, folder, "part", "raw,seg,split\na,b,train\nc,d,holdout\n")
+	if _, err := ReadSplits(t.Context(), part, ListOptions{}); err == nil || !strings.Contains(err.Error(), `part:3: column split: "holdout": must be train, valid or test`) {
+		t.Error(err)
+	}
+	list(t, folder, "train.csv", "raw,seg\na,b\n")
+	list(t, folder, "training.csv", "raw,seg\na,b\n")
+	if _, err := ReadSplits(t.Context(), folder, ListOptions{}); err == nil || !strings.Contains(err.Error(), "training.csv: there is another list of the same part") {
+		t.Error(err)
+	}
+	if _, err := ReadList(t.Context(), filepath.Join(folder, "none.csv"), ListOptions{}); err == nil || !strings.Contains(err.Error(), "none.csv: no such file") {
+		t.Error(err)
+	}
+}
+
+// Images to predict are given as a file, a list, a folder of lists or a folder of images.
+func TestImagesToPredict(t *testing.T) {
+	folder := t.TempDir()
+	write(t, filepath.Join(folder, "raw", "b.ome.tif"), [3]int{1, 2, 2})
+	write(t, filepath.Join(folder, "raw", "a.npy"), [3]int{1, 2, 2})
+	write(t, filepath.Join(folder, "seg", "b.tif"), [3]int{1, 2, 2})
+	list(t, filepath.Join(folder, "raw"), "notes.txt", "")
+	a, b := filepath.Join(folder, "raw", "a.npy"), filepath.Join(folder, "raw", "b.ome.tif")
+	lists := filepath.Join(folder, "lists")
+	if err := os.Mkdir(lists, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	list(t, lists, "train.csv", "raw\n../raw/a.npy\n../raw/b.ome.tif\n")
+	list(t, lists, "test.csv", "raw\n../raw/b.ome.tif\n")
+	list(t, folder, "targets.csv", "seg,raw\nseg/b.tif,raw/b.ome.tif\n,raw/a.npy\n")
+	for path, want := range map[string][]Item{
+		b:                                    {{Image: b, ImageChannel: 1}},
+		filepath.Join(folder, "raw"):         {{Image: a, ImageChannel: 1}, {Image: b, ImageChannel: 1}},
+		lists:                                {{Image: b, ImageChannel: 1}, {Image: a, ImageChannel: 1}},
+		filepath.Join(lists, "train.csv"):    {{Image: a, ImageChannel: 1}, {Image: b, ImageChannel: 1}},
+		filepath.Join(folder, "targets.csv"): {{Image: b, Target: filepath.Join(folder, "seg", "b.tif"), ImageChannel: 1}, {Image: a, ImageChannel: 1}},
+		filepath.Join(folder, "nothing"):     nil,
+		filepath.Join(folder, "seg", "b.t"):  nil,
+	} {
+		got, err := Images(t.Context(), path, ListOptions{ImageChannel: 1})
+		if !slices.Equal(got, want) || (err == nil) != (want != nil) {
+			t.Errorf("%s: %v (%v), want %v", path, got, err, want)
+		}
+	}
+	if _, err := Folder(filepath.Join(folder, "raw"), filepath.Join(folder, "seg"), ListOptions{}); err == nil || !strings.Contains(err.Error(), "a.npy: no target in") {
+		t.Error(err)
+	}
+	write(t, filepath.Join(folder, "seg", "a.tiff"), [3]int{1, 2, 2})
+	items, err := Folder(filepath.Join(folder, "raw"), filepath.Join(folder, "seg"), ListOptions{})
+	if err != nil || len(items) != 2 || items[0].Target != filepath.Join(folder, "seg", "a.tiff") || items[1].Target != filepath.Join(folder, "seg", "b.tif") {
+		t.Errorf("%v (%v)", items, err)
+	}
+	if _, err := Folder(folder, "", ListOptions{}); err == nil || !strings.Contains(err.Error(), "no images: must hold files that end in .ome.tiff") {
+		t.Error(err)
+	}
+}

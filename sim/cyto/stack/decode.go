@@ -1,0 +1,274 @@
+package stack
+
+import (
+	"bufio"
+	"compress/zlib"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+
+	"golang.org/x/image/tiff/lzw"
+)
+
+// mostExpansion is more than any of the compressions shrinks: LZW's longest string has
+// fewer bytes for 12 bits, Deflate reaches 1032.
+const mostExpansion = 4096
+
+// little is the order in which rows are decoded. Its methods are inlined, those of a file's
+// order are not.
+var little = binary.LittleEndian
+
+// decoder decodes pages into float32, row by row.
+type decoder struct {
+	file   *tiff
+	packed *bufio.Reader
+	zlib   io.ReadCloser
+	row    []byte
+	spare  []byte // of a row whose bytes are put into another order
+}
+
+// decode writes the samples of a page to dst, one plane each; those whose plane is nil are
+// skipped. If ctx ends, its error is returned.
+func (d *decoder) decode(ctx context.Context, p *page, dst [][]float32) error {
+	offsets, counts, err := p.blocks()
+	if err != nil {
+		return err
+	}
+	planes := 1
+	if p.separate {
+		planes = p.samples
+	}
+	across, down := p.across(), p.down()
+	for plane := range planes {
+		wanted := dst
+		if p.separate {
+			wanted = dst[plane : plane+1]
+			if wanted[0] == nil {
+				continue
+			}
+		}
+		for i := range across * down {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			at := plane*across*down + i
+			if err := d.block(p, offsets[at], counts[at], i%across, i/across, wanted); err != nil {
+				if ended := ctx.Err(); ended != nil {
+					return ended
+				}
+				return fmt.Errorf("page %d, %s %d: %w", p.page, p.blockName(), at+1, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (p *page) blockName() string {
+	if p.tiled {
+		return "tile"
+	}
+	return "strip"
+}
+
+// block decodes a strip or tile, column x and row y of the page's blocks.
+func (d *decoder) block(p *page, at, count uint64, x, y int, dst [][]float32) error {
+	size := uint64(d.file.size)
+	if at > size || count > size-at {
+		return fmt.Errorf("%d bytes at %d are outside the file of %d bytes: is it truncated?", count, at, size)
+	}
+	top, left := y*p.blockHeight, x*p.blockWidth
+	rows, columns := min(p.blockHeight, p.height-top), min(p.blockWidth, p.width-left)
+	rowBytes := p.blockWidth * p.pixelBytes()
+	if uint64(cap(d.row)) < uint64(rowBytes) {
+		d.row, d.spare = make([]byte, rowBytes), make([]byte, rowBytes)
+	}
+	row := d.row[:rowBytes]
+	if p.compression == compressionNone {
+		count = min(count, uint64(rows)*uint64(rowBytes))
+	}
+	d.file.read += int64(count)
+	source, err := d.unpacked(p.compression, io.NewSectionReader(d.file.r, int64(at), int64(count)))
+	if err != nil {
+		return err
+	}
+	for r := range rows {
+		if _, err := io.ReadFull(source, row); err != nil {
+			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+				return fmt.Errorf("ends after %d of %d rows: the file is damaged", r, rows)
+			}
+			return err
+		}
+		d.undo(p, row)
+		for s, plane := range dst {
+			if plane != nil {
+				convert(plane[(top+r)*p.width+left:][:columns], row[s*p.bits/8:], p.pixelBytes(), p.format, p.bits)
+			}
+		}
+	}
+	return nil
+}
+
+// unpacked returns a reader of a block's decompressed bytes.
+func (d *decoder) unpacked(compression uint64, r io.Reader) (io.Reader, error) {
+	if d.packed == nil {
+		d.packed = bufio.NewReaderSize(r, 1<<16)
+	} else {
+		d.packed.Reset(r)
+	}
+	switch compression {
+	case compressionLZW:
+		return lzw.NewReader(d.packed, lzw.MSB, 8), nil
+	case compressionPackBits:
+		return &packBits{source: d.packed}, nil
+	case compressionDeflate, compressionOldDeflate:
+		if d.zlib == nil {
+			z, err := zlib.NewReader(d.packed)
+			d.zlib = z
+			return z, err
+		}
+		return d.zlib, d.zlib.(zlib.Resetter).Reset(d.packed, nil)
+	}
+	return d.packed, nil
+}
+
+// packBits reads runs of bytes (TIFF 6.0, section 9).
+type packBits struct {
+	source *bufio.Reader
+	left   int  // bytes of the run
+	repeat bool // of one byte
+	value  byte
+}
+
+// Read reads decompressed bytes.
+func (b *packBits) Read(p []byte) (int, error) {
+	for b.left == 0 {
+		head, err := b.source.ReadByte()
+		if err != nil {
+			return 0, err
+		}
+		switch n := int(int8(head)); {
+		case n >= 0:
+			b.left, b.repeat = n+1, false
+		case n != -128: // which stands for nothing
+			b.left, b.repeat = 1-n, true
+			if b.value, err = b.source.ReadByte(); err != nil {
+				return 0, err
+			}
+		}
+	}
+	n := min(b.left, len(p))
+	if !b.repeat {
+		n, err := b.source.Read(p[:n])
+		b.left -= n
+		return n, err
+	}
+	for i := range p[:n] {
+		p[i] = b.value
+	}
+	b.left -= n
+	return n, nil
+}
+
+// undo puts a row's numbers into little-endian order and reverses its predictor.
+func (d *decoder) undo(p *page, row []byte) {
+	n, size := p.together(), p.bits/8
+	if p.predictor == predictorFloat {
+		for i := n; i < len(row); i++ {
+			row[i] += row[i-n]
+		}
+		d.gather(row, size)
+		return
+	}
+	if d.file.order == binary.ByteOrder(binary.BigEndian) {
+		swap(row, size)
+	}
+	switch {
+	case p.predictor != predictorHorizontal:
+	case p.bits == 8:
+		for i := n; i < len(row); i++ {
+			row[i] += row[i-n]
+		}
+	case p.bits == 16:
+		for i := 2 * n; i < len(row); i += 2 {
+			little.PutUint16(row[i:], little.Uint16(row[i:])+little.Uint16(row[i-2*n:]))
+		}
+	default:
+		for i := 4 * n; i < len(row); i += 4 {
+			little.PutUint32(row[i:], little.Uint32(row[i:])+little.Uint32(row[i-4*n:]))
+		}
+	}
+}
+
+// swap changes the order of the bytes of numbers.
+func swap(row []byte, size int) {
+	switch size {
+	case 2:
+		for i := 0; i < len(row); i += 2 {
+			little.PutUint16(row[i:], bits.ReverseBytes16(little.Uint16(row[i:])))
+		}
+	case 4:
+		for i := 0; i < len(row); i += 4 {
+			little.PutUint32(row[i:], bits.ReverseBytes32(little.Uint32(row[i:])))
+		}
+	case 8:
+		for i := 0; i < len(row); i += 8 {
+			little.PutUint64(row[i:], bits.ReverseBytes64(little.Uint64(row[i:])))
+		}
+	}
+}
+
+// gather puts the bytes of a row of floating point numbers together again. Whatever the
+// order of the file, the predictor keeps all first bytes, the most significant ones,
+// before all second ones (Adobe Photoshop TIFF Technical Note 3).
+func (d *decoder) gather(row []byte, size int) {
+	n := len(row) / size
+	spare := d.spare[:len(row)]
+	copy(spare, row)
+	for b := range size {
+		for i, v := range spare[b*n:][:n] {
+			row[i*size+size-1-b] = v
+		}
+	}
+}
+
+// convert converts numbers in little-endian order that are step bytes apart.
+func convert(dst []float32, from []byte, step int, format uint64, width int) {
+	switch {
+	case format == formatFloat && width == 64:
+		for i := range dst {
+			dst[i] = float32(math.Float64frombits(little.Uint64(from[i*step:])))
+		}
+	case format == formatFloat:
+		for i := range dst {
+			dst[i] = math.Float32frombits(little.Uint32(from[i*step:]))
+		}
+	case format == formatSigned && width == 8:
+		for i := range dst {
+			dst[i] = float32(int8(from[i*step]))
+		}
+	case format == formatSigned && width == 16:
+		for i := range dst {
+			dst[i] = float32(int16(little.Uint16(from[i*step:])))
+		}
+	case format == formatSigned:
+		for i := range dst {
+			dst[i] = float32(int32(little.Uint32(from[i*step:])))
+		}
+	case width == 8:
+		for i := range dst {
+			dst[i] = float32(from[i*step])
+		}
+	case width == 16:
+		for i := range dst {
+			dst[i] = float32(little.Uint16(from[i*step:]))
+		}
+	default:
+		for i := range dst {
+			dst[i] = float32(little.Uint32(from[i*step:]))
+		}
+	}
+}

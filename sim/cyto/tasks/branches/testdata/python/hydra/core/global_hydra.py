@@ -1,0 +1,7 @@
+class GlobalHydra:
+    @staticmethod
+    def instance():
+        return GlobalHydra()
+
+    def clear(self):
+        pass

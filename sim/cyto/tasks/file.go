@@ -1,0 +1,206 @@
+package tasks
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"prismtop/profiles/atomicfile"
+	"prismtop/profiles/visible"
+)
+
+// WriteResults writes a file of results: a list with an entry for each task, in JSON. The
+// folder of the file is created if it does not exist. An error leaves an existing file as it is.
+func WriteResults(path string, results []Result) error {
+	data, err := Encode(results)
+	if err != nil {
+		return fmt.Errorf("results %s: %w", path, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return fmt.Errorf("results %s: %w", path, err)
+	}
+	return atomicfile.Write(path, data, 0o666)
+}
+
+// Encode returns the bytes of a file of results.
+func Encode(results []Result) ([]byte, error) {
+	results = append([]Result{}, results...)
+	for i := range results {
+		if results[i].Rounds == nil { // of a file of CytoDL's
+			results[i].Rounds = []Round{}
+		}
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(results); err != nil {
+		return nil, err
+	}
+	return visible.JSON(b.Bytes()), nil
+}
+
+// Decode reads a file of results, or a single entry as a program on a git branch leaves it.
+func Decode(data []byte) ([]Result, error) {
+	if data = bytes.TrimSpace(data); len(data) > 0 && data[0] == '{' {
+		data = slices.Concat([]byte{'['}, data, []byte{']'})
+	}
+	var all []Result
+	if err := json.Unmarshal(data, &all); err != nil {
+		return nil, fmt.Errorf("must be a list of results as JSON: %w", err)
+	}
+	for i := range all {
+		if all[i].TaskConfig == nil {
+			all[i].TaskConfig = Row{}
+		}
+	}
+	return all, nil
+}
+
+// FinalMetrics are a training's last values, such as "train/loss". What is not finite is null
+// in JSON.
+type FinalMetrics map[string]float64
+
+// MarshalJSON writes null for what JSON has no number for.
+func (m FinalMetrics) MarshalJSON() ([]byte, error) {
+	all := map[string]*float64{}
+	for name, v := range m {
+		all[name] = nil
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			all[name] = &v
+		}
+	}
+	return json.Marshal(all)
+}
+
+// UnmarshalJSON reads null as NaN.
+func (m *FinalMetrics) UnmarshalJSON(data []byte) error {
+	var all map[string]*float64
+	if err := json.Unmarshal(data, &all); err != nil {
+		return err
+	}
+	*m = FinalMetrics{}
+	for name, v := range all {
+		(*m)[name] = math.NaN()
+		if v != nil {
+			(*m)[name] = *v
+		}
+	}
+	return nil
+}
+
+// Check checks metrics that another program wrote: those of a task that succeeded are of its
+// kind and have its total time, and no time or memory is negative.
+func (m *Metrics) Check(kind Kind, success bool) error {
+	if m.Training != nil && kind == Inference || m.Inference != nil && kind == Training {
+		return fmt.Errorf("metrics: must be those of %s", kind)
+	}
+	name := "total_training"
+	if kind == Inference {
+		name = "total_inference"
+	}
+	if _, has := m.total(); success && !has {
+		return fmt.Errorf("metrics: %s is missing: must have elapsed_seconds", name)
+	}
+	for _, t := range m.timers() {
+		if t.ElapsedSeconds < 0 || t.PeakMemoryMB != nil && *t.PeakMemoryMB < 0 {
+			return errors.New("metrics: a time or memory below 0")
+		}
+	}
+	return nil
+}
+
+// timers returns the timers that were recorded.
+func (m *Metrics) timers() []*Timer {
+	var all []*Timer
+	if t := m.Training; t != nil {
+		all = append(all, t.ModelInitialization, t.ConfigLoading, t.DataSetup, t.ModelSetup, t.TrainerSetup, t.FullTraining, t.TotalTraining)
+		if b := t.EpochBreakdown; b != nil {
+			all = append(all, b.DataLoadingFirstBatch, b.ModelForwardFirstBatch, b.FirstEpoch, b.FirstBatch)
+		}
+	}
+	if t := m.Inference; t != nil {
+		all = append(all, t.ModelInitialization, t.ConfigLoading, t.DataSetup, t.ModelSetup, t.CheckpointLoading, t.TrainerSetup, t.FullPrediction, t.TotalInference)
+		if b := t.BatchBreakdown; b != nil {
+			all = append(all, b.FirstBatchLoading, b.FirstBatchToDevice, b.FirstBatchForward, b.FirstBatchPostprocess, b.FirstBatchProcessing)
+		}
+	}
+	return slices.DeleteFunc(all, func(t *Timer) bool { return t == nil })
+}
+
+// total returns the time of a whole task in seconds; false if it was not measured.
+func (m *Metrics) total() (seconds float64, ok bool) {
+	var t *Timer
+	switch {
+	case m.Training != nil:
+		t = m.Training.TotalTraining
+	case m.Inference != nil:
+		t = m.Inference.TotalInference
+	}
+	if t == nil {
+		return 0, false
+	}
+	return t.ElapsedSeconds, true
+}
+
+// Result joins the rounds of a task, in any order. It succeeded if all did. Its metrics are
+// those of the successful round with the median total time, the lower of two; if none
+// succeeded, what the last one left.
+func (t *Task) Result(rounds []Round) Result {
+	r := Result{
+		Branch: t.Branch, Experiment: t.Experiment, TaskConfig: t.Row, Kind: t.Kind.String(), Variant: t.Variant,
+		Success: len(rounds) > 0, Rounds: append([]Round{}, rounds...),
+	}
+	slices.SortStableFunc(r.Rounds, func(a, b Round) int { return a.Round - b.Round })
+	var good []Round
+	for _, round := range r.Rounds {
+		if r.Timestamp == "" {
+			r.Timestamp = round.Timestamp
+		}
+		if round.Success {
+			good = append(good, round)
+			continue
+		}
+		r.Success = false
+		if r.Error == nil && round.Error != nil {
+			text := *round.Error
+			if len(rounds) > 1 {
+				text = fmt.Sprintf("round %d: %s", round.Round, text)
+			}
+			r.Error = &text
+		}
+	}
+	switch {
+	case len(good) > 0:
+		slices.SortStableFunc(good, func(a, b Round) int {
+			x, _ := a.Metrics.total()
+			y, _ := b.Metrics.total()
+			switch {
+			case x < y:
+				return -1
+			case x > y:
+				return 1
+			}
+			return 0
+		})
+		r.Metrics = good[(len(good)-1)/2].Metrics
+	case len(rounds) > 0:
+		r.Metrics = r.Rounds[len(rounds)-1].Metrics
+	default:
+		text := "the task was not run"
+		r.Error = &text
+	}
+	return r
+}
+
+// Failed returns the round of a task that failed, with what it measured so far.
+func Failed(round Round, err error) Round {
+	text := visible.Text(err.Error())
+	round.Success, round.Error = false, &text
+	return round
+}

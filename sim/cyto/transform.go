@@ -1,0 +1,83 @@
+package cyto
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Zoom shrinks all sides of an image to a part of their length, rounded down: a voxel is
+// the mean of the box that it covers, as PyTorch's interpolation "area" has it (§B2). A
+// side of one voxel stays, so that planes remain planes. If ctx ends first, its error is
+// returned.
+func Zoom(ctx context.Context, from Image, factor float64) (Image, error) {
+	if !(factor > 0 && factor <= 1) {
+		return Image{}, fmt.Errorf("zoom of %g: must be above 0 and at most 1", factor)
+	}
+	var sides [3]int
+	for a, side := range from.Sides {
+		sides[a] = side
+		if side > 1 {
+			sides[a] = int(float64(side) * factor)
+		}
+		if sides[a] < 1 {
+			return Image{}, fmt.Errorf("zoom of %g for sides of %dx%dx%d voxels: leaves none", factor, from.Sides[0], from.Sides[1], from.Sides[2])
+		}
+	}
+	if sides == from.Sides {
+		return from, nil
+	}
+	to := NewImage(sides)
+	ys, xs := boxes(from.Sides[1], sides[1]), boxes(from.Sides[2], sides[2])
+	for z, deep := range boxes(from.Sides[0], sides[0]) {
+		for y, high := range ys {
+			if err := ctx.Err(); err != nil {
+				return Image{}, err
+			}
+			for x, wide := range xs {
+				sum := 0.0
+				for i := deep[0]; i < deep[1]; i++ {
+					for j := high[0]; j < high[1]; j++ {
+						for _, v := range from.Values[(i*from.Sides[1]+j)*from.Sides[2]:][wide[0]:wide[1]] {
+							sum += float64(v)
+						}
+					}
+				}
+				n := (deep[1] - deep[0]) * (high[1] - high[0]) * (wide[1] - wide[0])
+				to.Values[(z*sides[1]+y)*sides[2]+x] = float32(sum / float64(n))
+			}
+		}
+	}
+	return to, nil
+}
+
+// boxes returns the first voxel and the end of what each voxel of a shorter side covers.
+// Neighbours share a voxel that lies in both.
+func boxes(from, to int) [][2]int {
+	b := make([][2]int, to)
+	for i := range b {
+		b[i] = [2]int{i * from / to, ((i+1)*from + to - 1) / to}
+	}
+	return b
+}
+
+// Sigmoid changes logits into probabilities, in place.
+func Sigmoid(x []float32) {
+	for i, z := range x {
+		x[i] = float32(1 / (1 + math.Exp(-float64(z))))
+	}
+}
+
+// Rescale maps values to bytes: the least to 0, the largest to 255, those between to the
+// next whole number below, as CytoDL's postprocessing does. Equal values are kept, as far
+// as a byte holds them. Values must be finite.
+func Rescale(dst []uint8, x []float32) {
+	low, high := slices.Min(x), slices.Max(x)
+	for i, v := range x {
+		if high > low {
+			v = (v - low) / (high - low) * math.MaxUint8
+		}
+		dst[i] = uint8(min(max(v, 0), math.MaxUint8))
+	}
+}

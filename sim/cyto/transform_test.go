@@ -1,0 +1,62 @@
+package cyto
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The numbers are those of PyTorch 2.14's interpolate(mode="area") and adaptive_avg_pool3d
+// on the same ramp: a quarter of a side of 8, and 0.3 of 10 and 7, whose boxes overlap.
+func TestZoomIsTheMeanOfBoxes(t *testing.T) {
+	got, err := Zoom(t.Context(), ramp([3]int{4, 8, 8}), 0.25)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []float32{109.5, 113.5, 141.5, 145.5}; got.Sides != [3]int{1, 2, 2} || !slices.Equal(got.Values, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got, err = Zoom(t.Context(), ramp([3]int{1, 10, 7}), 0.3); err != nil {
+		t.Fatal(err)
+	}
+	// Rows 0-3, 3-6 and 6-9 of 10, columns 0-3 and 3-6 of 7.
+	if want := []float32{12, 15, 33, 36, 54, 57}; got.Sides != [3]int{1, 3, 2} || !slices.Equal(got.Values, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	same := ramp([3]int{2, 3, 4})
+	if got, err := Zoom(t.Context(), same, 1); err != nil || !slices.Equal(got.Values, same.Values) {
+		t.Errorf("a zoom of 1 changed the image (%v)", err)
+	}
+	for want, factor := range map[string]float64{"zoom of 0: must be": 0, "zoom of 1.5: must be": 1.5, "zoom of NaN": math.NaN(), "zoom of 0.1 for sides of 2x3x4 voxels: leaves none": 0.1} {
+		if _, err := Zoom(t.Context(), same, factor); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Zoom(ctx, same, 0.5); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v after the context has ended", err)
+	}
+}
+
+func TestPredictionsBecomeBytes(t *testing.T) {
+	got := make([]uint8, 4)
+	Rescale(got, []float32{-1, 0, 0.5, 3})
+	if want := []uint8{0, 63, 95, 255}; !slices.Equal(got, want) { // 63.75 and 95.625, cut
+		t.Errorf("%v, want %v", got, want)
+	}
+	for value, want := range map[float32]uint8{-2: 0, 7.9: 7, 1000: 255} {
+		Rescale(got, []float32{value, value, value, value})
+		if got[0] != want || got[3] != want {
+			t.Errorf("equal values of %v became %v, want %d", value, got, want)
+		}
+	}
+	x := []float32{0, 1, -100, 100}
+	Sigmoid(x)
+	if math.Abs(float64(x[1])-0.73105857863) > 1e-7 || x[0] != 0.5 || x[2] != 0 && x[2] > 1e-40 || x[3] != 1 {
+		t.Errorf("%v", x)
+	}
+}

@@ -1,0 +1,135 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
+	"prismtop/sim/cyto/benchmark"
+	"prismtop/sim/cyto/experiment"
+	"prismtop/sim/cyto/tasks"
+	"prismtop/sim/workload"
+	"prismtop/sim/workloads"
+	"prismtop/tui/command/cli"
+)
+
+// cytoFlags are the settings of an experiment with their own flags.
+var cytoFlags = []ownFlag{
+	{"experiment", "experiment", "segmentation, or labelfree: a signal from another"},
+	{"data", "data", "folder with train.csv, valid.csv and test.csv; for a prediction also a list, a folder of images or an image"},
+	{"batch-size", "batch", "patches of a minibatch, or images of a batch of predictions"},
+	{"epochs", "epochs", "epochs of a training"},
+	{"workers", "workers", "goroutines that load batches beside the loop; 0 loads them on it"},
+}
+
+// cytoCommand returns the command cyto: a run of one of CytoDL's experiments.
+func cytoCommand() *cobra.Command {
+	w := workloads.Of(experiment.Table.Zero())
+	f := runFlags{SettingFlags: cli.SettingFlags{Of: &w}, own: cytoFlags}
+	cmd := f.command()
+	cmd.Use = "cyto"
+	cmd.Short = "Train CytoDL's network to segment cells, or predict with it"
+	cmd.Long = "Train CytoDL's DynUNet on synthetic cells or on your own images, on the live screen or\n" +
+		"without one (docs/cyto.md). A training that completes its epochs leaves its weights in\n" +
+		"$XDG_STATE_HOME/prismtop/cyto, where the preset cyto-predict looks for them; cyto-2d is\n" +
+		"for planes. The commands train and inference run lists of tasks and compare them."
+	cmd.Example = "prismtop cyto\nprismtop cyto --preset cyto-2d\nprismtop cyto --preset cyto-predict --set window_batch=8\n" +
+		"prismtop cyto train --config benchmarks/train_tasks.csv --output results/train_benchmark.json\n" +
+		"prismtop cyto inference --config benchmarks/inference_tasks.csv --output results/inference_benchmark.json --compare"
+	cmd.AddCommand(cytoTasksCommand(tasks.Training), cytoTasksCommand(tasks.Inference))
+	return cmd
+}
+
+// cytoTasks are the flags of a list of tasks, and what its run left.
+type cytoTasks struct {
+	kind    tasks.Kind
+	compare bool
+	ignore  bool
+	results []tasks.Result
+}
+
+// cytoTasksCommand returns the command cyto train or cyto inference.
+func cytoTasksCommand(kind tasks.Kind) *cobra.Command {
+	w := workloads.Of(benchmark.Table.Zero())
+	t := &cytoTasks{kind: kind}
+	f := runFlags{
+		SettingFlags: cli.SettingFlags{Of: &w, NoFile: true, More: []preset.Flag{{Name: "cyto", Key: "kind", Value: kind.String()}}},
+		own: []ownFlag{
+			{"config", "tasks", "list of tasks, a CSV file (docs/cyto.md); without one six small tasks, one for each variant"},
+			{"output", "output", "file of results, JSON, written after every round; its folder is created"},
+			{"skip-failed", "skip_failed", "run the next task after one that failed"},
+			{"rounds", "rounds", "times that every task runs, in balanced random order; 6 or more give intervals"},
+			{"baseline", "baseline", "what speed-ups compare with: first, the first task of an experiment, or fastest, CytoDL's rule"},
+			{"repo", "repo", "git repository whose branches the list names; each runs in a worktree and a process of its own"},
+			{"command", "command", "program that runs a task on a git branch, with {output} and other values; without it cyto-dl itself"},
+			{"fetch", "fetch", "fetch branches that the repository does not have, over the network"},
+			{"task-seconds", "task_seconds", "time that a program of a git branch may take; 0 is no limit"},
+			{"cpu-fallback", "cpu_fallback", "run tasks for a GPU on the processor where there is none, and say so in the results"},
+		},
+		keep:  keepFlags{none: true},
+		maker: t.maker,
+		after: t.after,
+	}
+	cmd := f.command()
+	cmd.Flags().BoolVar(&t.compare, "compare", false, "print the speed-ups of the tasks of each experiment, with intervals where there are enough rounds")
+	cmd.Flags().BoolVar(&t.ignore, "ignore-failed", false, "exit with status 0 although tasks failed")
+	what := "training"
+	cmd.Use = "train"
+	if kind == tasks.Inference {
+		cmd.Use, what = "inference", "inference"
+	}
+	cmd.Short = "Run a list of " + what + " tasks, one after the other, and compare them"
+	cmd.Long = "Run the " + what + " tasks of a CSV list in CytoDL's format (docs/cyto.md), each with the settings of\n" +
+		"its variant, its columns and its overrides, on the live screen or without one. The list is\n" +
+		"checked before anything runs. Without --skip-failed the first task that fails ends the list.\n" +
+		"The results are written as JSON after every round, also of a task that was interrupted; the\n" +
+		"exit status is 1 if a task failed."
+	file := map[tasks.Kind]string{tasks.Training: "train", tasks.Inference: "inference"}[kind]
+	cmd.Example = fmt.Sprintf("prismtop cyto %s\nprismtop cyto %[1]s --config benchmarks/%[2]s_tasks.csv --output results/%[2]s_benchmark.json --skip-failed\n"+
+		"prismtop cyto %[1]s --config tasks.csv --output results.json --rounds 6 --compare --headless", cmd.Use, file)
+	return cmd
+}
+
+// maker makes runs that report their results here.
+func (t *cytoTasks) maker(d workloads.Devices) workload.Maker {
+	m := workloads.CytoTasks(d)
+	m.Report = func(results []tasks.Result) { t.results = results }
+	return m
+}
+
+// after prints what the tasks left, and returns an error if one of them failed.
+func (t *cytoTasks) after(f *runFlags, cmd *cobra.Command, v settings.Values, err error) error {
+	if len(t.results) == 0 {
+		return err
+	}
+	var to io.Writer = cmd.OutOrStdout()
+	if f.json { // standard output has the run's object alone
+		to = cmd.ErrOrStderr()
+	}
+	printed := tasks.Summary(to, t.results)
+	if t.compare && printed == nil {
+		if _, printed = fmt.Fprintln(to); printed == nil {
+			printed = tasks.Compare(t.results, tasks.Rule(v.Text("baseline"))).Write(to)
+		}
+	}
+	failed := 0
+	for i := range t.results {
+		if !t.results[i].Success {
+			failed++
+		}
+	}
+	if err = errors.Join(err, printed); err != nil || failed == 0 || t.ignore {
+		return err
+	}
+	where := ""
+	if path := v.Text("output"); path != "" {
+		where = "; the errors are in " + filepath.Clean(path)
+	}
+	return fmt.Errorf("%d of %s failed%s", failed, unit.Plural(len(t.results), "task", "tasks"), where)
+}
