@@ -285,7 +285,7 @@ func TestServeNeedsSafeFiles(t *testing.T) {
 			t.Errorf("%v: %v, want %q", args, err, want)
 		}
 	}
-	refused("keys does not exist: must have a line for each key, a role (viewer, annotator, operator) and the public key: echo")
+	refused("keys does not exist: must have a line for each key, a role (viewer, annotator, operator) and the public key: mkdir -p")
 	write := func(path, text string, mode os.FileMode) {
 		t.Helper()
 		if err := os.WriteFile(path, []byte(text), mode); err != nil {
