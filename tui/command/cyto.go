@@ -40,8 +40,8 @@ func cytoCommand() *cobra.Command {
 		"$XDG_STATE_HOME/prismtop/cyto, where the preset cyto-predict looks for them; cyto-2d is\n" +
 		"for planes. The commands train and inference run lists of tasks and compare them."
 	cmd.Example = "prismtop cyto\nprismtop cyto --preset cyto-2d\nprismtop cyto --preset cyto-predict --set window_batch=8\n" +
-		"prismtop cyto train --config benchmarks/train_tasks.csv --output results/train_benchmark.json\n" +
-		"prismtop cyto inference --config benchmarks/inference_tasks.csv --output results/inference_benchmark.json --compare"
+		"prismtop cyto train --config docs/cyto/train_tasks.csv --output results/train_benchmark.json\n" +
+		"prismtop cyto inference --config docs/cyto/inference_tasks.csv --output results/inference_benchmark.json --compare"
 	cmd.AddCommand(cytoTasksCommand(tasks.Training), cytoTasksCommand(tasks.Inference))
 	return cmd
 }
@@ -61,7 +61,7 @@ func cytoTasksCommand(kind tasks.Kind) *cobra.Command {
 	f := runFlags{
 		SettingFlags: cli.SettingFlags{Of: &w, NoFile: true, More: []preset.Flag{{Name: "cyto", Key: "kind", Value: kind.String()}}},
 		own: []ownFlag{
-			{"config", "tasks", "list of tasks, a CSV file (docs/cyto.md); without one six small tasks, one for each variant"},
+			{"config", "tasks", "list of tasks, a CSV file (docs/cyto-tasks.md); without one six small tasks, one for each variant"},
 			{"output", "output", "file of results, JSON, written after every round; its folder is created"},
 			{"skip-failed", "skip_failed", "run the next task after one that failed"},
 			{"rounds", "rounds", "times that every task runs, in balanced random order; 6 or more give intervals"},
@@ -85,13 +85,13 @@ func cytoTasksCommand(kind tasks.Kind) *cobra.Command {
 		cmd.Use, what = "inference", "inference"
 	}
 	cmd.Short = "Run a list of " + what + " tasks, one after the other, and compare them"
-	cmd.Long = "Run the " + what + " tasks of a CSV list in CytoDL's format (docs/cyto.md), each with the settings of\n" +
+	cmd.Long = "Run the " + what + " tasks of a CSV list in CytoDL's format (docs/cyto-tasks.md), each with the settings of\n" +
 		"its variant, its columns and its overrides, on the live screen or without one. The list is\n" +
 		"checked before anything runs. Without --skip-failed the first task that fails ends the list.\n" +
 		"The results are written as JSON after every round, also of a task that was interrupted; the\n" +
 		"exit status is 1 if a task failed."
 	file := map[tasks.Kind]string{tasks.Training: "train", tasks.Inference: "inference"}[kind]
-	cmd.Example = fmt.Sprintf("prismtop cyto %s\nprismtop cyto %[1]s --config benchmarks/%[2]s_tasks.csv --output results/%[2]s_benchmark.json --skip-failed\n"+
+	cmd.Example = fmt.Sprintf("prismtop cyto %s\nprismtop cyto %[1]s --config docs/cyto/%[2]s_tasks.csv --output results/%[2]s_benchmark.json --skip-failed\n"+
 		"prismtop cyto %[1]s --config tasks.csv --output results.json --rounds 6 --compare --headless", cmd.Use, file)
 	return cmd
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -32,7 +34,34 @@ func (m Maker) Load(ctx context.Context, v settings.Values) (workload.Inputs, er
 	if err != nil {
 		return nil, err
 	}
+	if err := checkOutput(v.Text(outputKey), v.Text(listKey)); err != nil {
+		return nil, &settings.KeyError{Key: outputKey, Err: err}
+	}
 	return in, nil
+}
+
+// checkOutput makes the folder of the results and returns why they cannot be written there; nothing is wrong without a path.
+func checkOutput(path, list string) error {
+	if path == "" {
+		return nil
+	}
+	if there, err := os.Stat(path); err == nil {
+		if there.IsDir() {
+			return fmt.Errorf("output = %s: is a folder: must be a file", path)
+		}
+		if of, err := os.Stat(list); err == nil && os.SameFile(there, of) {
+			return fmt.Errorf("output = %s: is the list of tasks: must be another file", path)
+		}
+	}
+	folder := filepath.Dir(path)
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return fmt.Errorf("output = %s: %w", path, err)
+	}
+	f, err := os.CreateTemp(folder, ".results-*")
+	if err != nil {
+		return fmt.Errorf("output = %s: the folder cannot be written: %w", path, err)
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
 // SameInputs reports whether two settings name the same list, in the same experiments.
@@ -175,7 +204,8 @@ func (b *benchmark) Iterate(ctx context.Context, rec *profiles.Iteration) (workl
 	if !ended {
 		return out, nil
 	}
-	return out, b.end(ctx, rec, &out)
+	err := b.end(ctx, rec, &out)
+	return out, err
 }
 
 // begin starts the next round of a task that can run; false if there is none.
@@ -241,6 +271,8 @@ func (b *benchmark) record() error {
 	u.close()
 	var unavailable unavailableError
 	switch {
+	case u.err == nil && slices.ContainsFunc(b.rounds[u.index], func(r tasks.Round) bool { return !r.Success }):
+		b.states[u.index] = profiles.TaskFailed // in an earlier round
 	case u.err == nil:
 		b.states[u.index] = profiles.TaskDone
 	case errors.Is(u.err, errCancelled):
@@ -275,6 +307,10 @@ func (b *benchmark) results() (all []tasks.Result) {
 		}
 		r := b.list[i].Result(b.rounds[i])
 		r.Warning = u.warning
+		if r.Success && b.cancelled(i) && len(b.rounds[i]) < b.values.Int(roundsKey) {
+			why := errCancelled.Error()
+			r.Success, r.Error = false, &why
+		}
 		if u.total > 0 {
 			r.Device = fmt.Sprintf("cpu %s ×%d", b.device.kernels, b.device.threads)
 			if n := u.values.Int("replicas"); n > 1 {

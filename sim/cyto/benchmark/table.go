@@ -46,7 +46,7 @@ const mostRounds = 1000
 var Table = settings.NewTable("cyto-tasks", nil,
 	settings.Text(groupTasks, kindKey, "training or inference tasks", tasks.Training.String(), tasks.Inference.String()).Fixed("it decides which columns the list has"),
 	settings.Text(groupTasks, listKey, "list of tasks, a CSV file; empty for the six variants on synthetic cells, small").Words("the six variants", "").Fixed("it is read at the start"),
-	settings.Text(groupTasks, outputKey, "file of results, JSON, written after every round").Words("none", "").Fixed("it is opened at the start"),
+	settings.Text(groupTasks, outputKey, "file of results, JSON, written after every round").Words("none", "").Fixed("its folder is checked at the start"),
 	settings.Integer(groupTasks, roundsKey, "", "times that every task runs, each time in another order", 1, mostRounds).Fixed("the run is announced with it"),
 	settings.Text(groupTasks, baselineKey, "what speed-ups compare with: the first task of an experiment in the list, or the fastest, the rule of CytoDL's script",
 		string(tasks.FirstTask), string(tasks.FastestTask)).Live().Limit().Called("baseline", 'F').

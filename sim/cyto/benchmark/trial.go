@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"iter"
 	"math"
+	"runtime/debug"
 	"time"
 
 	"prismtop/profiles"
@@ -52,6 +53,7 @@ type trial struct {
 
 // newTrial begins a round of a task; position is its place in the order of the round.
 func newTrial(b *benchmark, index, round, position int) *trial {
+	debug.FreeOSMemory() // what earlier tasks left is not this one's
 	now := time.Now()
 	u := &trial{
 		bench: b, task: &b.list[index], index: index, began: now, paused: now, newest: profiles.NoValues(),

@@ -162,7 +162,7 @@ func (o *omePlanes) place(data []omeData, doc *omeXML, name string) error {
 	if len(data) == 0 {
 		data = []omeData{{}}
 	}
-	alone := oneFile(data)
+	alone, placed := oneFile(data), 0
 	for _, d := range data {
 		for what, v := range map[byte]int{'Z': d.FirstZ, 'C': d.FirstC, 'T': d.FirstT} {
 			if v < 0 || v >= o.sizes[what] {
@@ -184,7 +184,11 @@ func (o *omePlanes) place(data []omeData, doc *omeXML, name string) error {
 			other = elsewhere - len(o.others)
 			o.others = append(o.others, u.FileName)
 		}
-		for i := range min(count, planes-start) {
+		count = min(count, planes-start)
+		if placed += count; placed > planes {
+			return fmt.Errorf("TiffData: %d planes and more: must be at most the image's %d", placed, planes)
+		}
+		for i := range count {
 			o.at[start+i] = page + i
 			if other != 0 {
 				o.at[start+i] = other

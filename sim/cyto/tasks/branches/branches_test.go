@@ -444,3 +444,15 @@ func TestCommandsAreWords(t *testing.T) {
 		t.Errorf("%d values, %d placeholders", len(v), len(Placeholders))
 	}
 }
+
+// What runs in a worktree is not told the folder in which this program was started.
+func TestProgramsAreToldTheirOwnFolder(t *testing.T) {
+	for _, name := range []string{"PWD", "OLDPWD", "PROJECT_ROOT", "GIT_DIR"} {
+		t.Setenv(name, "/elsewhere")
+	}
+	for _, entry := range environment() {
+		if strings.HasSuffix(entry, "=/elsewhere") {
+			t.Error(entry)
+		}
+	}
+}

@@ -161,7 +161,7 @@ def compose(task, configs):
 
     from cyto_dl import utils
 
-    os.environ.setdefault("PROJECT_ROOT", os.getcwd())
+    os.environ["PROJECT_ROOT"] = os.getcwd()
     with suppress(ValueError):
         OmegaConf.register_new_resolver("kv_to_dict", utils.kv_to_dict)
     with suppress(ValueError):

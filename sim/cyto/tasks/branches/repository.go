@@ -79,11 +79,12 @@ func Open(ctx context.Context, o Options) (*Repository, error) {
 var located = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
 	"GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_SHALLOW_FILE", "GIT_GRAFT_FILE", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT"}
 
-// environment is this program's, without located.
+// environment is this program's, without located and without what names its own folder: programs such as make
+// believe PWD.
 func environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
-		return slices.Contains(located, name)
+		return name == "PWD" || name == "OLDPWD" || name == "PROJECT_ROOT" || slices.Contains(located, name)
 	})
 }
 

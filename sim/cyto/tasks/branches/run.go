@@ -87,7 +87,7 @@ func (r *Repository) child(ctx context.Context, t *tasks.Task, p place, round *t
 		defer cancel()
 	}
 	cmd := exec.CommandContext(limited, words[0], words[1:]...)
-	cmd.Dir, cmd.Env = p.tree, append(environment(), j.environment()...)
+	cmd.Dir, cmd.Env = p.tree, append(append(environment(), "PWD="+p.tree), j.environment()...)
 	output := apart.Tail{Most: maxOutput}
 	cmd.Stdout, cmd.Stderr = &output, &output
 	kills, counted := machine.OOMKills()
