@@ -42,8 +42,10 @@ func (r *Repository) worktree(ctx context.Context, commit string) (p place, remo
 	return p, func() error { return r.remove(context.WithoutCancel(ctx), p) }, nil
 }
 
-// remove removes a worktree, from the repository and from disk.
+// remove removes a worktree, from the repository and from disk, and ends what still runs there: a program can
+// leave the group that is ended with it.
 func (r *Repository) remove(ctx context.Context, p place) error {
+	endIn(p.folder)
 	ctx, cancel := context.WithTimeout(ctx, cleaning)
 	defer cancel()
 	err := removeAll(p.folder)
