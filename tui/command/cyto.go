@@ -52,6 +52,7 @@ type cytoTasks struct {
 	compare bool
 	ignore  bool
 	results []tasks.Result
+	lost    error // why results were not written
 }
 
 // cytoTasksCommand returns the command cyto train or cyto inference.
@@ -100,12 +101,13 @@ func cytoTasksCommand(kind tasks.Kind) *cobra.Command {
 func (t *cytoTasks) maker(d workloads.Devices) workload.Maker {
 	m := workloads.CytoTasks(d)
 	m.Report = func(results []tasks.Result) { t.results = results }
+	m.Lost = func(err error) { t.lost = errors.Join(t.lost, err) }
 	return m
 }
 
 // after prints what the tasks left, and returns an error if one of them failed.
 func (t *cytoTasks) after(f *runFlags, cmd *cobra.Command, v settings.Values, err error) error {
-	if len(t.results) == 0 {
+	if err = errors.Join(err, t.lost); len(t.results) == 0 {
 		return err
 	}
 	var to io.Writer = cmd.OutOrStdout()

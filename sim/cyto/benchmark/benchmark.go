@@ -26,6 +26,9 @@ type Maker struct {
 
 	// Report, unless it is nil, gets the results so far after every round.
 	Report func([]tasks.Result)
+
+	// Lost, unless it is nil, gets why the results of the task under way at the end of a run were not written.
+	Lost func(error)
 }
 
 // Load reads and checks the list of tasks.
@@ -355,7 +358,9 @@ func (b *benchmark) Picture(id int) *profiles.Picture {
 func (b *benchmark) Close() {
 	if u := b.trial; u != nil {
 		u.interrupt()
-		_ = b.record() // a run that ends has no place for the error
+		if err := b.record(); err != nil && b.maker.Lost != nil {
+			b.maker.Lost(err)
+		}
 	}
 }
 

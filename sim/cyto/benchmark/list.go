@@ -14,6 +14,7 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/sim/cyto/experiment"
 	"prismtop/sim/cyto/tasks"
+	"prismtop/sim/cyto/tasks/branches"
 )
 
 // lists are the lists of tasks that run without a file of the user's.
@@ -64,7 +65,7 @@ func (m Maker) readList(ctx context.Context, v settings.Values) (Inputs, error) 
 	if err != nil {
 		return in, err
 	}
-	in.list, err = read(from, path, tasks.ReadOptions{Repository: v.Text(repoKey) != "", Check: func(key, value string) error {
+	in.list, err = read(from, path, tasks.ReadOptions{Repository: v.Text(repoKey) != "", CheckCommand: branches.CheckCommand, Check: func(key, value string) error {
 		if key == tasks.TrainerSetting {
 			return nil
 		}

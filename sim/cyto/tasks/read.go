@@ -65,6 +65,8 @@ type ReadOptions struct {
 	// Check checks the value of a setting against who runs the tasks, for variants; nil accepts
 	// what this package does.
 	Check func(key, value string) error
+	// CheckCommand checks a cell of the column command; nil accepts any.
+	CheckCommand func(text string) error
 }
 
 // VariantPrefix makes a branch a variant in a list whose branches are those of git.
@@ -300,6 +302,10 @@ func (l *list) task(cells []cell) {
 	if c, _ := at(commandColumn); c.value != "" {
 		if t.Command = c.value; t.Variant != "" {
 			l.fault(c.line, c.column, commandColumn, "a variant runs in this program: must be empty, or the branch one of git, with --repo")
+		} else if l.CheckCommand != nil {
+			if err := l.CheckCommand(c.value); err != nil {
+				l.fault(c.line, c.column, commandColumn, "%v", err)
+			}
 		}
 	}
 	l.overrides(&t, cells, at)

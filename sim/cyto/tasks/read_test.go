@@ -376,3 +376,12 @@ func FuzzTraining(f *testing.F) {
 		}
 	})
 }
+
+// A command that cannot be run is a mistake of the list, with its place.
+func TestCommandsAreCheckedWithTheList(t *testing.T) {
+	text := "branch,experiment,trainer,max_epochs,batch_size,overrides,command\nfast,im2im/segmentation,cpu,1,1,,make 'x\n"
+	_, err := ReadTraining(strings.NewReader(text), "t.csv", ReadOptions{Repository: true, CheckCommand: func(text string) error { return fmt.Errorf("%s: a quote has no end", text) }})
+	if err == nil || !strings.Contains(err.Error(), "t.csv:2:") || !strings.Contains(err.Error(), "make 'x: a quote has no end") {
+		t.Errorf("%v", err)
+	}
+}
