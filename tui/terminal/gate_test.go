@@ -92,7 +92,7 @@ func TestOfAFloodWholeKeysPassAndAnswersAll(t *testing.T) {
 	}
 }
 
-// What nobody reads does not pile up, whatever it looks like, and no sequence is so long that decoding it takes a while.
+// Input of any form that waits to be read is bounded, and no sequence is so long that decoding it takes a while.
 func TestInputThatIsNotReadIsBounded(t *testing.T) {
 	for _, flood := range []string{"\x1b[?", "\x1b]", "\x1b[200~x\x1b[201~", "\x1b[200~" + strings.Repeat("x", maxPaste-1) + "\x1b[201~", "\x1b[?1;2c"} {
 		g := newTyping()

@@ -11,7 +11,7 @@ import (
 	"prismtop/sim/workload"
 )
 
-// Every live setting changes while a training goes on, whose loss stays that of the same weights
+// Every live setting changes during a training, whose loss stays that of the same weights
 // to the rounding of the switch; the pictures are those of the schema.
 func TestSettingsChangeWhileItTrains(t *testing.T) {
 	v := configured(t, append(slices.Clone(small), "epochs=9")...)
@@ -121,7 +121,7 @@ func TestATrainingReturnsToAMark(t *testing.T) {
 	straight := begin(t, v)
 	want := iterate(t, straight, 12)
 	if rest := iterate(t, task, 10); !slices.Equal(rest.bits, want.bits[len(want.bits)-len(rest.bits):]) {
-		t.Error("a training that was marked goes on otherwise than one that was not")
+		t.Error("a training that was marked continues otherwise than one that was not")
 	}
 }
 

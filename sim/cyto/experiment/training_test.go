@@ -132,7 +132,7 @@ func TestATrainingLearnsToSegment(t *testing.T) {
 	}
 	rest := iterate(t, second, 6)
 	if all := append(got.bits, rest.bits...); len(rest.loss) != 6 || !slices.Equal(all, want.bits[:len(all)]) {
-		t.Error("a training with one thread and two workers that goes on from a checkpoint without workers differs")
+		t.Error("a training with one thread and two workers that resumes from a checkpoint without workers differs")
 	}
 
 	said, err := whole.(workload.Finisher).Finish(t.Context())
