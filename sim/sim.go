@@ -42,8 +42,8 @@ type Options struct {
 	// nil, and is called by the run's goroutine when settings change.
 	Roofs func(kernels string, threads int) workload.Judge
 
-	// Needs returns the bytes that a run of the settings comes to hold, and those available; 0 for what is not
-	// known. It is called before each start. nil for neither.
+	// Needs is called before each start and returns the memory in bytes that a run of the settings will hold, and
+	// the memory that is available; either is 0 if unknown. It may be nil.
 	Needs func(ctx context.Context, v settings.Values) (needs, available int64)
 
 	// Foresee logs how long the run takes at most, as soon as the pace of its iterations is known. A screen

@@ -193,20 +193,14 @@ func (r *Recommendation) automatic() string {
 
 // WriteText writes the list with the columns of PRISM's PERFORMANCE_OPTIMIZATION_GUIDE.md, and the checkboxes
 // and priorities of its baseline-v0.2.0.md.
-func WriteText(w io.Writer, list []Recommendation) error { return writeText(w, list, 0, 0) }
-
-// WriteOf is WriteText for what an ablation recommends: it says how many of its rows are undecided.
-func WriteOf(w io.Writer, list []Recommendation, a *profiles.Ablation) error {
-	undecided := 0
+// It also says how many rows of the ablation could not be judged.
+func WriteText(w io.Writer, list []Recommendation, a *profiles.Ablation) error {
+	undecided, rows := 0, len(a.Rows)
 	for i := range a.Rows {
 		if a.Rows[i].Judge() == profiles.Undecided {
 			undecided++
 		}
 	}
-	return writeText(w, list, undecided, len(a.Rows))
-}
-
-func writeText(w io.Writer, list []Recommendation, undecided, rows int) error {
 	if undecided > 0 {
 		if _, err := fmt.Fprintf(w, "%d of %s could not be judged: it takes %d groups of blocks each (--rounds).\n", undecided,
 			unit.Plural(rows, "comparison", "comparisons"), stats.SignedRankLeast); err != nil || undecided == rows {

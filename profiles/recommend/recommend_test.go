@@ -49,7 +49,7 @@ func TestRecommendationsAreOrderedByWhatTheySave(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	var b bytes.Buffer
-	if err := WriteText(&b, list); err != nil {
+	if err := WriteText(&b, list, a); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"[ ]  high", "1.43x [1.39, 1.47]", "−40.0 MB", "no: --set amp=bf16", "[x]  high", "yes, in force"} {
@@ -84,7 +84,12 @@ func TestOtherJudgements(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if err := WriteText(&b, nil); err != nil || !strings.HasPrefix(b.String(), "Nothing to recommend") {
+	if err := WriteText(&b, nil, &profiles.Ablation{}); err != nil || !strings.HasPrefix(b.String(), "Nothing to recommend") {
+		t.Errorf("%v, %q", err, b.String())
+	}
+	b.Reset()
+	undecided := &profiles.Ablation{Rows: []profiles.AblationRow{few}}
+	if err := WriteText(&b, nil, undecided); err != nil || b.String() != "1 of 1 comparison could not be judged: it takes 6 groups of blocks each (--rounds).\n" {
 		t.Errorf("%v, %q", err, b.String())
 	}
 }

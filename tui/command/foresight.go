@@ -43,7 +43,7 @@ func needs(ctx context.Context, maker workload.Maker, v settings.Values) (f benc
 	return bench.Foresight{Memory: memory, Known: true, Free: machine.ReadMemory()}, err == nil
 }
 
-// needsOf returns a function of the bytes that a start of a run needs and that are available; 0 for what is not known.
+// needsOf returns the function for sim.Options.Needs.
 func needsOf(maker workload.Maker) func(context.Context, settings.Values) (needed, available int64) {
 	return func(ctx context.Context, v settings.Values) (needed, available int64) {
 		f, ok := needs(ctx, maker, v)

@@ -17,8 +17,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// numbered is a dataset of images whose voxels have their item's number in front, and
-// tells when items were loaded.
+// numbered is a dataset whose images begin with the number of their item. It counts how often items are
+// loaded.
 type numbered struct {
 	pairs []cyto.Pair
 	loads atomic.Int64

@@ -55,7 +55,7 @@ func recommendCommand() *cobra.Command {
 				}
 				return errors.Join(export.WriteObject(out, &recommendJSON{export.Schema, cli.Version, m.preset, m.settings, table.Ended, list}), err)
 			}
-			written := recommend.WriteOf(out, list, table)
+			written := recommend.WriteText(out, list, table)
 			if table.Ended != "complete" && written == nil {
 				_, written = fmt.Fprintf(out, "the ablation ended early: %s\n", table.Ended)
 			}

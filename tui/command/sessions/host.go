@@ -219,7 +219,8 @@ func (h *Host) redirect() error {
 // lookEvery is the time between two looks at whether a run that is over is still watched.
 const lookEvery = 200 * time.Millisecond
 
-// Over waits while a screen that can restart or save it shows a run that is over, and reports whether it goes on again.
+// Over waits as long as a screen that can restart or save the finished run shows it, and reports whether the run was
+// restarted.
 func (h *Host) Over(run cli.Live) (again bool) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
