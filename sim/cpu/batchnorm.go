@@ -5,6 +5,7 @@ import (
 
 	"prismtop/sim/cpu/pool"
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/volume"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
@@ -14,11 +15,6 @@ import (
 type channelLoop struct{ n, channels, plane int }
 
 func (l channelLoop) count() float64 { return float64(l.n * l.plane) }
-
-// of returns plane i of channel c.
-func (l channelLoop) of(x []float32, i, c int) []float32 {
-	return x[(i*l.channels+c)*l.plane:][:l.plane]
-}
 
 // perChannel checks an image and its per-channel vectors.
 func (b *binder) perChannel(image tensor.Shape, vectors ...[]float32) (l channelLoop, ok bool) {
@@ -35,13 +31,55 @@ func (b *binder) perChannel(image tensor.Shape, vectors ...[]float32) (l channel
 	return l, true
 }
 
-// eachChannel returns a closure that runs body for every channel.
-func (b *binder) eachChannel(l channelLoop, body func(c int)) func() {
-	return b.rows(l.channels, l.n*l.plane, func(lo, hi int) {
+// eachChannel returns a closure that runs body for every channel, with scratch of size floats.
+func (b *binder) eachChannel(l channelLoop, size int, body func(scratch []float32, c int)) func() {
+	if size == 0 {
+		return b.rows(l.channels, l.n*l.plane, func(lo, hi int) {
+			for c := lo; c < hi; c++ {
+				body(nil, c)
+			}
+		})
+	}
+	return b.shared(l.channels, size, l.n*l.plane*worthwhile/grain, func(scratch []float32, lo, hi int) {
 		for c := lo; c < hi; c++ {
-			body(c)
+			body(scratch, c)
 		}
 	})
+}
+
+// pieces are parts of channels' planes: of 16-bit images those that are widened at a time, else
+// those between checks of the context.
+type pieces struct {
+	channelLoop
+	pool *pool.Pool
+	most int // elements of a piece
+	size int // floats of a piece in scratch: 0 unless an image is a 16-bit one
+}
+
+// halfPart is the number of 16-bit elements that are widened at a time.
+const halfPart = 8 << 10
+
+// pieces returns the pieces of images.
+func (b *binder) pieces(l channelLoop, images ...volume.Values) pieces {
+	p := pieces{channelLoop: l, pool: b.backend.pool, most: planePart}
+	for _, v := range images {
+		if v.F == nil {
+			p.size = min(halfPart, l.plane)
+			p.most = p.size
+		}
+	}
+	return p
+}
+
+// each calls do for the pieces of a channel, which begin at an element of the image and have n, until
+// the pool has ended.
+func (p *pieces) each(c int, do func(at, n int)) {
+	for i := range p.n {
+		first := (i*p.channels + c) * p.plane
+		for lo := 0; lo < p.plane && !p.pool.Ended(); lo += p.most {
+			do(first+lo, min(p.most, p.plane-lo))
+		}
+	}
 }
 
 // biasGrad computes gb[c] = Σ gy[n, c, i, j].
@@ -49,24 +87,24 @@ func (b *binder) biasGrad() func() {
 	if !b.operands(1, 1, 1) {
 		return nil
 	}
-	gy, gb, set := b.in(0), b.out(0), b.backend.set
+	gy, gb, set := b.inValues(0), b.out(0), b.backend.set
 	l, ok := b.perChannel(b.inShape(0), gb)
 	if !ok {
 		return nil
 	}
-	return b.eachChannel(l, func(c int) {
+	p := b.pieces(l, gy)
+	return b.eachChannel(l, p.size, func(scratch []float32, c int) {
 		total := 0.0
-		for i := range l.n {
-			part, _ := set.Moments(l.of(gy, i, c), 0)
+		p.each(c, func(at, n int) {
+			part, _ := set.Moments(gy.Read(set, scratch, at, n), 0)
 			total += part
-		}
+		})
 		gb[c] = float32(total)
 	})
 }
 
 // planePart is the number of elements of a channel's plane processed between checks of
-// the context, for element-wise work: the last layer of a large field has a single
-// channel.
+// the context: the last layer of a large field has a single channel.
 const planePart = 1 << 20
 
 // normaliser computes a BatchNorm's results from its statistics.
@@ -86,17 +124,20 @@ func (b *binder) batchNorm(op nn.BatchNorm) func() {
 		return nil
 	}
 	set, normalise := b.backend.set, normaliser(op)
-	x, gamma, beta, runningMean, runningVar, y := b.in(0), b.in(1), b.in(2), b.in(3), b.in(4), b.out(0)
+	x, gamma, beta, runningMean, runningVar, y := b.inValues(0), b.in(1), b.in(2), b.in(3), b.in(4), b.outValues(0)
 	l, ok := b.perChannel(b.inShape(0), gamma, beta, runningMean, runningVar)
 	if !ok || !b.sameShape(b.inShape(0), b.outShape(0)) {
 		return nil
 	}
+	p := b.pieces(l, x, y)
 	if !op.Train {
-		return b.eachChannel(l, func(c int) {
+		return b.eachChannel(l, p.size, func(scratch []float32, c int) {
 			inverse := 1 / math.Sqrt(float64(runningVar[c])+float64(op.Eps))
-			for i := range l.n {
-				normalise(set, l.of(y, i, c), l.of(x, i, c), runningMean[c], float32(inverse*float64(gamma[c])), beta[c])
-			}
+			p.each(c, func(at, n int) {
+				to := y.Results(scratch, at, n)
+				normalise(set, to, x.Read(set, scratch, at, n), runningMean[c], float32(inverse*float64(gamma[c])), beta[c])
+				y.Write(set, to, at)
+			})
 		})
 	}
 	for i := 3; i <= 4; i++ {
@@ -109,8 +150,15 @@ func (b *binder) batchNorm(op nn.BatchNorm) func() {
 		return nil
 	}
 	momentum, pool := decimal(op.Momentum), b.backend.pool
-	return b.eachChannel(l, func(c int) {
-		m, v := moments(set, x, l, c)
+	return b.eachChannel(l, p.size, func(scratch []float32, c int) {
+		shift := x.Read(set, scratch, c*l.plane, 1)[0]
+		var total, square float64
+		p.each(c, func(at, n int) {
+			t, s := set.Moments(x.Read(set, scratch, at, n), shift)
+			total += t
+			square += s
+		})
+		m, v := moments(shift, total, square, l.count())
 		if pool.Ended() { // a single channel of a large field takes long
 			return
 		}
@@ -119,34 +167,24 @@ func (b *binder) batchNorm(op nn.BatchNorm) func() {
 		runningMean[c] = float32((1-momentum)*float64(runningMean[c]) + momentum*m)
 		runningVar[c] = float32((1-momentum)*float64(runningVar[c]) + momentum*unbiased)
 		factor := normFactor(gamma[c], inverseStd[c])
-		for i := range l.n {
-			to, from := l.of(y, i, c), l.of(x, i, c)
-			for lo := 0; lo < len(to) && !pool.Ended(); lo += planePart {
-				hi := min(lo+planePart, len(to))
-				normalise(set, to[lo:hi], from[lo:hi], mean[c], factor, beta[c])
-			}
-		}
+		p.each(c, func(at, n int) {
+			to := y.Results(scratch, at, n)
+			normalise(set, to, x.Read(set, scratch, at, n), mean[c], factor, beta[c])
+			y.Write(set, to, at)
+		})
 	})
+}
+
+// moments returns the mean and biased variance of count values from the sums of their differences
+// from shift, one of them, and of the differences' squares. Squares of float32 are exact in float64.
+func moments(shift float32, total, square, count float64) (mean, variance float64) {
+	offset := total / count
+	return float64(shift) + offset, max(square/count-offset*offset, 0)
 }
 
 // normFactor is gamma·inverseStd. The gradient of a fused ReLU uses the same
 // factor to find which elements the ReLU passed.
 func normFactor(gamma, inverseStd float32) float32 { return gamma * inverseStd }
-
-// moments returns the mean and biased variance of a channel in one pass. Squares
-// of float32 are exact in float64, and are taken about one of the channel's
-// values.
-func moments(set vec.Set, x []float32, l channelLoop, c int) (mean, variance float64) {
-	shift := l.of(x, 0, c)[0]
-	var total, square float64
-	for i := range l.n {
-		t, s := set.Moments(l.of(x, i, c), shift)
-		total += t
-		square += s
-	}
-	offset := total / l.count()
-	return float64(shift) + offset, max(square/l.count()-offset*offset, 0)
-}
 
 // batchNormGrad computes, with x̂ the normalised input and m its number of
 // elements,
@@ -162,45 +200,48 @@ func (b *binder) batchNormGrad(op nn.BatchNormGrad) func() {
 	if !b.operands(ins, ins, 3) {
 		return nil
 	}
-	g := &normGradient{set: b.backend.set, pool: b.backend.pool, relu: op.ReLU,
-		x: b.in(0), gy: b.in(1), gamma: b.in(2), mean: b.in(3), inverseStd: b.in(4),
-		gx: b.out(0), ggamma: b.out(1), gbeta: b.out(2)}
+	g := &normGradient{set: b.backend.set, relu: op.ReLU,
+		x: b.inValues(0), gy: b.inValues(1), gamma: b.in(2), mean: b.in(3), inverseStd: b.in(4),
+		gx: b.outValues(0), ggamma: b.out(1), gbeta: b.out(2)}
 	g.beta = g.gamma // sized correctly; only read with a ReLU
 	if op.ReLU {
 		g.beta = b.in(5)
 	}
-	var ok bool
-	g.channelLoop, ok = b.perChannel(b.inShape(0), g.gamma, g.mean, g.inverseStd, g.beta, g.ggamma, g.gbeta)
+	l, ok := b.perChannel(b.inShape(0), g.gamma, g.mean, g.inverseStd, g.beta, g.ggamma, g.gbeta)
 	if !ok || !b.sameShape(b.inShape(0), b.inShape(1), b.outShape(0)) {
 		return nil
 	}
-	return b.eachChannel(g.channelLoop, g.channel)
+	g.pieces = b.pieces(l, g.x, g.gy, g.gx)
+	return b.eachChannel(l, 2*g.size, g.channel)
 }
 
 // normGradient is a BatchNormGrad bound to its operands.
 type normGradient struct {
-	channelLoop
-	set                                 vec.Set
-	pool                                *pool.Pool
-	relu                                bool
-	x, gy, gamma, beta                  []float32
-	mean, inverseStd, gx, ggamma, gbeta []float32
+	pieces
+	set              vec.Set
+	relu             bool
+	x, gy, gx        volume.Values
+	gamma, beta      []float32
+	mean, inverseStd []float32
+	ggamma, gbeta    []float32
 }
 
 // channel computes the gradients of one channel.
-func (g *normGradient) channel(c int) {
+func (g *normGradient) channel(scratch []float32, c int) {
 	var total, product float64
 	mean, factor := g.mean[c], normFactor(g.gamma[c], g.inverseStd[c])
-	for i := range g.n {
+	upper := scratch[g.size:]
+	g.each(c, func(at, n int) {
 		var t, p float64
+		x, gy := g.x.Read(g.set, scratch, at, n), g.gy.Read(g.set, upper, at, n)
 		if g.relu {
-			t, p = g.set.NormReLUGradSums(g.of(g.x, i, c), g.of(g.gy, i, c), mean, factor, g.beta[c])
+			t, p = g.set.NormReLUGradSums(x, gy, mean, factor, g.beta[c])
 		} else {
-			t, p = g.set.NormGradSums(g.of(g.x, i, c), g.of(g.gy, i, c), mean)
+			t, p = g.set.NormGradSums(x, gy, mean)
 		}
 		total += t
 		product += p
-	}
+	})
 	if g.pool.Ended() {
 		return
 	}
@@ -209,15 +250,14 @@ func (g *normGradient) channel(c int) {
 	g.ggamma[c], g.gbeta[c] = float32(product), float32(total)
 	scale := inverse * float64(g.gamma[c]) / g.count()
 	slope, add := float32(-scale*product*inverse), float32(-scale*total)
-	for i := range g.n {
-		gx, x, gy := g.of(g.gx, i, c), g.of(g.x, i, c), g.of(g.gy, i, c)
-		for lo := 0; lo < len(gx) && !g.pool.Ended(); lo += planePart {
-			hi := min(lo+planePart, len(gx))
-			if g.relu {
-				g.set.NormGradReLU(gx[lo:hi], x[lo:hi], gy[lo:hi], mean, factor, g.beta[c], slope, add)
-			} else {
-				g.set.NormGrad(gx[lo:hi], x[lo:hi], gy[lo:hi], mean, factor, slope, add)
-			}
+	g.each(c, func(at, n int) {
+		x, gy := g.x.Read(g.set, scratch, at, n), g.gy.Read(g.set, upper, at, n)
+		gx := g.gx.Results(scratch, at, n)
+		if g.relu {
+			g.set.NormGradReLU(gx, x, gy, mean, factor, g.beta[c], slope, add)
+		} else {
+			g.set.NormGrad(gx, x, gy, mean, factor, slope, add)
 		}
-	}
+		g.gx.Write(g.set, gx, at)
+	})
 }

@@ -1,6 +1,10 @@
 package cpu
 
-import "prismtop/sim/tensor"
+import (
+	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/volume"
+	"prismtop/sim/tensor"
+)
 
 // The six convolution operators are three loops. Let the small grid be a Conv2D's
 // output or a ConvTranspose2D's input, the large grid the other one. Both weight
@@ -84,6 +88,18 @@ func (b *binder) convGather(stride, pad int, relu bool) func() {
 	if !ok {
 		return nil
 	}
+	if run := b.gatherPairs(&g, relu); run != nil || b.err != nil {
+		return run
+	}
+	if w, ok := b.unrounded(1); ok && g.single() && b.pairs() != vec.NoPairs {
+		large, bias, small := b.in(0), b.bias(g.small), b.out(0)
+		return b.rectified(relu, small, b.denseGather(&g, b.backend.pairs, small, large, w, bias))
+	}
+	if shape := g.gatherShape(); b.halved16(0) && !b.direct(&shape) && !b.alone(&shape) &&
+		!(b.patched(&g) && g.hs*g.ws <= patchedPixels) && shape.divide() {
+		shape.relu = relu
+		return shape.runner(b, b.outValues(0), b.inValues(0), b.in(1), b.bias(g.small))
+	}
 	large, w, bias, small := b.in(0), b.in(1), b.bias(g.small), b.out(0)
 	if b.err != nil {
 		return nil
@@ -96,7 +112,7 @@ func (b *binder) convGather(stride, pad int, relu bool) func() {
 	}
 	b.splitGather(&g, &large, &w)
 	if g.single() {
-		return b.rectified(relu, small, b.denseGather(&g, small, large, w, bias))
+		return b.rectified(relu, small, b.denseGather(&g, b.backend.set, small, large, w, bias))
 	}
 	shape := g.gatherShape()
 	shape.relu = relu
@@ -111,11 +127,17 @@ func (b *binder) convGather(stride, pad int, relu bool) func() {
 	}
 	if c, ok := g.gatherBands(); ok {
 		c.relu = relu
-		return c.runner(b, small, large, w, bias)
+		return c.runner(b, volume.Floats(small), volume.Floats(large), w, bias)
 	}
 	c := newLowered(b, gatherLowering(&g))
 	c.relu = relu
 	return c.runner(b, small, large, w, bias)
+}
+
+// halved16 reports whether input i is a 16-bit one that no kernel splits: kernels that work in bands
+// convert it piece by piece.
+func (b *binder) halved16(i int) bool {
+	return b.buffer(b.current.In[i]).DType.Size() == 2 && !b.split() && b.backend.tiles == vec.NoTiles
 }
 
 // rectified returns a closure that calls run and then computes y = max(0, y), for
@@ -142,6 +164,17 @@ func (b *binder) convScatter(stride, pad, outputPad int, relu bool) func() {
 	if !ok {
 		return nil
 	}
+	if run := b.scatterPairs(&g, relu); run != nil || b.err != nil {
+		return run
+	}
+	if w, ok := b.unrounded(1); ok && g.single() && b.pairs() != vec.NoPairs {
+		small, bias, large := b.in(0), b.bias(g.large), b.out(0)
+		return b.rectified(relu, large, b.denseScatter(&g, b.backend.pairs, large, small, w, bias))
+	}
+	if shape := g.scatterShape(); b.halved16(0) && g.stride == 1 && !b.direct(&shape) && shape.divide() {
+		shape.relu = relu
+		return shape.runner(b, b.outValues(0), b.inValues(0), b.in(1), b.bias(g.large))
+	}
 	small, w, bias, large := b.in(0), b.in(1), b.bias(g.large), b.out(0)
 	if b.err != nil {
 		return nil
@@ -151,7 +184,7 @@ func (b *binder) convScatter(stride, pad, outputPad int, relu bool) func() {
 	}
 	b.splitScatter(&g, &small, &w)
 	if g.single() {
-		return b.rectified(relu, large, b.denseScatter(&g, large, small, w, bias))
+		return b.rectified(relu, large, b.denseScatter(&g, b.backend.set, large, small, w, bias))
 	}
 	if shape := g.scatterShape(); g.stride == 1 && b.direct(&shape) {
 		shape.relu = relu
@@ -162,7 +195,7 @@ func (b *binder) convScatter(stride, pad, outputPad int, relu bool) func() {
 	}
 	if c, ok := g.scatterBands(); ok {
 		c.relu = relu
-		return c.runner(b, large, small, w, bias)
+		return c.runner(b, volume.Floats(large), volume.Floats(small), w, bias)
 	}
 	c := newLowered(b, scatterLowering(&g))
 	return b.rectified(relu, large, c.runner(b, large, small, w, bias))
@@ -182,15 +215,28 @@ func (b *binder) convWeight(stride, pad int, largeFirst bool) func() {
 	if !ok {
 		return nil
 	}
-	small, large, gw := b.in(s), b.in(l), b.out(0)
+	gw := b.out(0)
 	if b.err != nil {
 		return nil
 	}
-	return b.weightGradient(g, gw, small, large)
+	return b.weightGradient(g, gw, s, l)
 }
 
-// weightGradient computes gw with the matching kernel.
-func (b *binder) weightGradient(g geometry, gw, small, large []float32) func() {
+// weightGradient computes gw with the matching kernel, from inputs s, the small grid, and l, the large
+// one.
+func (b *binder) weightGradient(g geometry, gw []float32, s, l int) func() {
+	if b.pairedWeight(&g) {
+		return b.weightPatches(&g, gw, b.newPairWeight(&g, s, l))
+	}
+	if b.halved16(s) && !b.tiled(&g) && !b.patched(&g) {
+		if run := b.weightBands(&g, gw, b.inValues(s), b.inValues(l)); run != nil {
+			return run
+		}
+	}
+	small, large := b.in(s), b.in(l)
+	if b.err != nil {
+		return nil
+	}
 	if b.tiled(&g) {
 		return b.weightTiles(&g, gw, small, large)
 	}
@@ -199,9 +245,9 @@ func (b *binder) weightGradient(g geometry, gw, small, large []float32) func() {
 		return b.denseWeight(&g, gw, small, large)
 	}
 	if b.patched(&g) {
-		return b.weightPatches(&g, gw, small, large)
+		return b.weightPatches(&g, gw, b.newPatchWeight(&g, small, large))
 	}
-	if run := b.weightBands(&g, gw, small, large); run != nil {
+	if run := b.weightBands(&g, gw, volume.Floats(small), volume.Floats(large)); run != nil {
 		return run
 	}
 	return b.lowerWeight(&g, gw, small, large)

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/volume"
 )
 
 // Convolutions over many pixels process the output in bands of rows, wide ones
@@ -127,22 +128,46 @@ func (c *bands) block(i int) block {
 func (c *bands) run(b block) int { return (b.rows-1)*c.pitch + b.columns }
 
 // pack copies the input of a block.
-func (c *bands) pack(set vec.Set, dst, in []float32, b block) {
+func (c *bands) pack(set vec.Set, dst []float32, in volume.Values, b block) {
 	n, plane := b.rows+(c.kh-1)/c.stride, c.inH*c.inW
 	for i := range c.stride {
 		rows := span{b.row*c.stride - c.top + i, c.stride}.within(n, c.inH)
 		for j := range c.stride {
 			columns := span{b.column*c.stride - c.left + j, c.stride}.within(c.pitch, c.inW)
 			for channel := range c.in {
-				packPlane(set, dst[c.plane(channel, i, j):][:n*c.pitch], in[(b.image*c.in+channel)*plane:][:plane],
-					rows, columns, c.pitch, c.inW)
+				packValues(set, dst[c.plane(channel, i, j):][:n*c.pitch], in, (b.image*c.in+channel)*plane,
+					rows, columns, c.pitch, c.inW, plane)
 			}
 		}
 	}
 }
 
+// packValues is packPlane for the plane of inPlane elements from at on.
+func packValues(set vec.Set, dst []float32, in volume.Values, at int, rows, columns overlap, width, inW, inPlane int) {
+	if in.F != nil {
+		packPlane(set, dst, in.F[at:][:inPlane], rows, columns, width, inW)
+		return
+	}
+	clear(dst)
+	n := columns.hi - columns.lo
+	if n <= 0 {
+		return
+	}
+	for t := rows.lo; t < rows.hi; t++ {
+		from := at + (rows.start+rows.step*t)*inW + columns.start + columns.step*columns.lo
+		to := dst[t*width+columns.lo:][:n]
+		if columns.step == 1 {
+			in.Copy(set, to, from)
+			continue
+		}
+		for u := range to {
+			in.Copy(set, to[u:u+1], from+columns.step*u)
+		}
+	}
+}
+
 // runner returns the closure that computes out from in. bias may be nil.
-func (c *bands) runner(b *binder, out, in, w, bias []float32) func() {
+func (c *bands) runner(b *binder, out, in volume.Values, w, bias []float32) func() {
 	b.table(2*len(c.segments), 4)
 	set, one := b.backend.set, c.rows*c.pitch
 	group := min(set.TileRows(), c.out)
@@ -167,14 +192,19 @@ func (c *bands) runner(b *binder, out, in, w, bias []float32) func() {
 }
 
 // store writes a block of output channel o, with the bias and the ReLU.
-func (c *bands) store(set vec.Set, out, sums, bias []float32, b block, o int) {
-	to := out[((b.image*c.out+o)*c.outH+b.row)*c.outW+b.column:]
-	if bias == nil && !c.relu {
-		set.CopyRows(to, c.outW, sums, c.pitch, b.rows, b.columns)
+func (c *bands) store(set vec.Set, out volume.Values, sums, bias []float32, b block, o int) {
+	at, plain := ((b.image*c.out+o)*c.outH+b.row)*c.outW+b.column, bias == nil && !c.relu
+	if plain && out.F != nil {
+		set.CopyRows(out.F[at:], c.outW, sums, c.pitch, b.rows, b.columns)
 		return
 	}
 	for r := range b.rows {
-		storeBiased(set, to[r*c.outW:][:b.columns], sums[r*c.pitch:][:b.columns], valueOr0(bias, o), c.relu)
+		row := sums[r*c.pitch:][:b.columns]
+		to := out.Results(row, at+r*c.outW, b.columns)
+		if !plain {
+			storeBiased(set, to, row, valueOr0(bias, o), c.relu)
+		}
+		out.Write(set, to, at+r*c.outW)
 	}
 }
 
@@ -208,15 +238,16 @@ const (
 // in the columns between its rows.
 type bandWeight struct {
 	bands
-	gw, small, large []float32
-	parts            []float32 // one gradient per share
-	scratch          []float32
-	size, shares     int
-	set              vec.Set
+	gw           []float32
+	small, large volume.Values
+	parts        []float32 // one gradient per share
+	scratch      []float32
+	size, shares int
+	set          vec.Set
 }
 
 // weightBands binds a weight gradient, or returns nil if bands do not fit.
-func (b *binder) weightBands(g *geometry, gw, small, large []float32) func() {
+func (b *binder) weightBands(g *geometry, gw []float32, small, large volume.Values) func() {
 	form, ok := g.gatherBands()
 	if !ok || len(gw) > weightFloats {
 		return nil
@@ -257,8 +288,8 @@ func (d *bandWeight) add(part, scratch []float32, at block) {
 	rows, columns := span{at.row, 1}.within(at.rows, d.outH), span{at.column, 1}.within(d.pitch, d.outW)
 	columns.hi = at.columns
 	for s := range d.out {
-		plane := d.small[(at.image*d.out+s)*d.outH*d.outW:][:d.outH*d.outW]
-		packPlane(set, p[s*one:][:at.rows*d.pitch], plane, rows, columns, d.pitch, d.outW)
+		plane := d.outH * d.outW
+		packValues(set, p[s*one:][:at.rows*d.pitch], d.small, (at.image*d.out+s)*plane, rows, columns, d.pitch, d.outW, plane)
 	}
 	group := set.DotRows()
 	for s := 0; s < d.out; s += group {

@@ -16,11 +16,16 @@ const (
 	rowsPerTask = 4
 )
 
+// vectorProducts multiply a vector with a matrix, as it is or rounded to bfloat16.
+type vectorProducts interface {
+	Combine(y, w []float32, pitch int, x []float32)
+	Products(out, w []float32, pitch int, x []float32)
+}
+
 // denseScatter computes large[n, j] = Σ small[n, s]·w[s, j] + bias[channel of j].
-func (b *binder) denseScatter(g *geometry, large, small, w, bias []float32) func() {
+func (b *binder) denseScatter(g *geometry, set vectorProducts, large, small, w, bias []float32) func() {
 	columns := g.large * g.taps()
 	taps := g.taps()
-	set := b.backend.set
 	body := func(lo, hi int) {
 		for n := range g.n {
 			y := large[n*columns+lo : n*columns+hi]
@@ -38,9 +43,8 @@ func (b *binder) denseScatter(g *geometry, large, small, w, bias []float32) func
 }
 
 // denseGather computes small[n, s] = Σ large[n, j]·w[s, j] + bias[s].
-func (b *binder) denseGather(g *geometry, small, large, w, bias []float32) func() {
+func (b *binder) denseGather(g *geometry, set vectorProducts, small, large, w, bias []float32) func() {
 	columns := g.large * g.taps()
-	set := b.backend.set
 	body := func(lo, hi int) {
 		lo, hi = lo*rowsPerTask, min(hi*rowsPerTask, g.small)
 		for n := range g.n {

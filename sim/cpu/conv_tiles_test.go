@@ -20,6 +20,7 @@ func openTiles(t testing.TB, threads int) *cpu.Backend {
 		t.Skip("plain Go's convolutions are not products with patches, which tiles multiply")
 	}
 	b.UsePlainTiles(0)
+	b.UseNoPairs()
 	return b
 }
 
@@ -68,6 +69,7 @@ func operand(products nn.Products, shape ...int) nntest.Array {
 func TestTilesMultiplyConvolutions(t *testing.T) {
 	plain := open(t, 2)
 	plain.UseNoTiles()
+	plain.UseNoPairs()
 	tiles := map[int]*cpu.Backend{1: openTiles(t, 1), 2: openTiles(t, 2), 3: openTiles(t, 3), 4: openTiles(t, 4)}
 	for _, c := range []struct{ n, small, large, h, w int }{
 		{1, 32, 2, 4, 8}, {2, 64, 6, 8, 12}, {1, 32, 2, 32, 3}, {1, 32, 34, 16, 8}, {1, 32, 4, 2, 272},

@@ -65,6 +65,7 @@ type Backend struct {
 	set      vec.Set
 	tiles    vec.Tiles
 	tileWork int
+	pairs    vec.Pairs
 	pool     *pool.Pool
 	parallel fft.Parallel
 	plans    PlanSource
@@ -93,6 +94,7 @@ func New(o Options) (*Backend, error) {
 		set:      set,
 		tiles:    vec.ChooseTiles(o.Kernels),
 		tileWork: tileWork,
+		pairs:    vec.ChoosePairs(o.Kernels),
 		pool:     p,
 		parallel: func(n int, body func(lo, hi int)) { p.ForPieces(n, 1, max(stripsAtOnce/n, 1), body) },
 		plans:    o.FFTPlans,
@@ -100,7 +102,8 @@ func New(o Options) (*Backend, error) {
 }
 
 // KernelNames returns the kernels of this build that this processor can run, fastest
-// first. AMX, whose speed is not known, comes second; "go" comes last.
+// first. AMX, whose speed is not known, and products of pairs of bfloat16 where they are slow come
+// after the first; "go" comes last.
 func KernelNames() []string {
 	var names []string
 	for _, set := range vec.Available() {
@@ -108,6 +111,13 @@ func KernelNames() []string {
 	}
 	if tiles, _ := vec.DetectTiles(); tiles == vec.AMX {
 		names = slices.Insert(names, 1, vec.AMXName)
+	}
+	switch pairs, faster, _ := vec.DetectPairs(); {
+	case pairs == vec.NoPairs:
+	case faster:
+		names = slices.Insert(names, 0, vec.BF16Name)
+	default:
+		names = slices.Insert(names, 1, vec.BF16Name)
 	}
 	return names
 }
@@ -134,6 +144,9 @@ func (b *Backend) Device() string { return "cpu" }
 func (b *Backend) Kernels() string {
 	if b.tiles == vec.AMX {
 		return vec.AMXName
+	}
+	if b.pairs == vec.BF16 {
+		return vec.BF16Name
 	}
 	return b.set.String()
 }

@@ -92,9 +92,11 @@ func (x *executable) load(ctx context.Context, b *Backend) error {
 	}
 	x.written = make([]uint32, len(plan.Buffers))
 	bind := &binder{ctx: ctx, backend: b, plan: plan, views: x.views, written: x.written, state: x.state, transformed: x.memory.transformed}
+	bind.listCasts()
 	// The first round adds up the scratch that the steps need, the second hands
 	// out pieces of one slab of that size.
-	for range 2 {
+	for round := range 2 {
+		bind.final = round > 0
 		if bind.most > x.memory.scratch.size {
 			var err error
 			if x.memory.scratch, err = newSlabWithin(ctx, bind.most); err != nil {

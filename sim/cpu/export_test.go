@@ -8,3 +8,9 @@ func (b *Backend) UsePlainTiles(work int) { b.tiles, b.tileWork = vec.PlainTiles
 
 // UseNoTiles disables tile products of a backend.
 func (b *Backend) UseNoTiles() { b.tiles = vec.NoTiles }
+
+// UsePlainPairs makes a backend multiply pairs of bfloat16 in plain Go.
+func (b *Backend) UsePlainPairs() { b.tiles, b.pairs = vec.NoTiles, vec.PlainPairs }
+
+// UseNoPairs disables products of pairs.
+func (b *Backend) UseNoPairs() { b.pairs = vec.NoPairs }

@@ -3,6 +3,7 @@ package cpu
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"prismtop/sim/cpu/volume"
 	"prismtop/sim/nn"
@@ -38,10 +39,53 @@ func (b *binder) buffer(id nn.BufferID) *nn.Buffer { return &b.plan.Buffers[id] 
 func (b *binder) inShape(i int) tensor.Shape  { return b.buffer(b.current.In[i]).Shape }
 func (b *binder) outShape(i int) tensor.Shape { return b.buffer(b.current.Out[i]).Shape }
 
+// listCasts lists the variables that the plan rounds to bfloat16 and does not change before the last
+// reader of the result.
+func (b *binder) listCasts() {
+	b.casts, b.read = map[nn.BufferID]nn.BufferID{}, map[nn.BufferID]bool{}
+	for i, s := range b.plan.Steps {
+		if _, ok := s.Op.(nn.Cast); !ok || len(s.In) != 1 || len(s.Out) != 1 {
+			continue
+		}
+		from, to := s.In[0], s.Out[0]
+		if min(from, to) < 0 || int(max(from, to)) >= len(b.plan.Buffers) {
+			continue // step reports it
+		}
+		if b.buffer(from).Variable < 0 || b.buffer(to).DType != tensor.BFloat16 || b.buffer(to).Pinned {
+			continue
+		}
+		written, kept := false, true
+		for _, later := range b.plan.Steps[i+1:] {
+			written = written || slices.Contains(later.Out, from)
+			kept = kept && !(written && slices.Contains(later.In, to))
+		}
+		if kept {
+			b.casts[to] = from
+		}
+	}
+}
+
+// unrounded returns the variable whose values in bfloat16 the i-th input has, for kernels that round
+// as they read. A cast whose result no kernel reads is left out.
+func (b *binder) unrounded(i int) (x []float32, ok bool) {
+	from, ok := b.casts[b.current.In[i]]
+	if !ok {
+		return nil, false
+	}
+	return b.views[from].f, true
+}
+
+// unused reports whether the current step rounds a variable for kernels that all round it themselves.
+func (b *binder) unused() bool {
+	_, listed := b.casts[b.current.Out[0]]
+	return b.final && listed && !b.read[b.current.Out[0]]
+}
+
 // in returns the i-th input as float32, widened into scratch before the kernel if
 // its type is a 16-bit one.
 func (b *binder) in(i int) []float32 {
 	id := b.current.In[i]
+	b.read[id] = true
 	buf, v := b.buffer(id), b.views[id]
 	switch buf.DType {
 	case tensor.Float32:
@@ -87,7 +131,11 @@ func (b *binder) out(i int) []float32 {
 
 // inValues and outValues return operands in their own real type, for kernels that convert
 // pieces themselves.
-func (b *binder) inValues(i int) volume.Values { return b.values("input", i, b.current.In[i]) }
+func (b *binder) inValues(i int) volume.Values {
+	b.read[b.current.In[i]] = true
+	return b.values("input", i, b.current.In[i])
+}
+
 func (b *binder) outValues(i int) volume.Values {
 	return b.values("output", i, b.current.Out[i])
 }

@@ -152,7 +152,9 @@ func Cautions(device, kernels string) []profiles.Caution {
 		all = append(all, profiles.Caution{When: profiles.When{Setting: "amp", Value: mode}, Text: "slower: " + why})
 	}
 	if device == "cpu" && kernels != "amx" {
-		slower("bf16", "emulated without AMX")
+		if kernels != "avx512-bf16" {
+			slower("bf16", "emulated without AMX or AVX512_BF16")
+		}
 		slower("bf16x3", "emulated without AMX")
 	}
 	if device == "cpu" {

@@ -83,7 +83,7 @@ func TestScripts(t *testing.T) {
 
 // lackingKernels returns the kernels that this machine lacks.
 func lackingKernels() []string {
-	return slices.DeleteFunc([]string{"amx", "avx512", "avx2"}, func(name string) bool {
+	return slices.DeleteFunc([]string{"amx", "avx512-bf16", "avx512", "avx2"}, func(name string) bool {
 		return slices.Contains(cpu.KernelNames(), name)
 	})
 }

@@ -90,9 +90,9 @@ func (p *page) engine(e Engine) {
 // gain says what kernels with dot products of bfloat16 could gain over those of float32.
 func gain(ratio float64) string {
 	if ratio < 1.2 {
-		return fmt.Sprintf("%.2f of float32's, so kernels with them would not be faster", ratio)
+		return fmt.Sprintf("%.2f of float32's, so that the kernels avx512-bf16 are no faster", ratio)
 	}
-	return fmt.Sprintf("%.2f times float32's, which kernels with them could be faster at most; this build has none", ratio)
+	return fmt.Sprintf("%.2f times float32's, for the kernels avx512-bf16", ratio)
 }
 
 // advice quotes the benchmark of mixed precision, by the day of the measurement.

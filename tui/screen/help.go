@@ -108,7 +108,7 @@ func (m *Model) cautionLines() (lines []string) {
 	for _, c := range m.snap.Run.Cautions {
 		if c.Value != "" && c.Under == (profiles.When{}) && m.snap.Settings.Has(c.Setting) && !told[c.Setting] {
 			told[c.Setting] = true
-			lines = append(lines, m.nameOf(c.Setting)+" is "+c.Text+".")
+			lines = append(lines, m.nameOf(c.Setting)+" "+c.Value+" is "+c.Text+".")
 		}
 	}
 	if m.options.Advice != nil {

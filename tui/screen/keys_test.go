@@ -453,10 +453,12 @@ func TestFusedOptimizerSaysWhereItCannotBe(t *testing.T) {
 // If AMP costs time, the screen says so in the answer to the key, and in the help beforehand.
 func TestAMPSaysWhereItIsEmulated(t *testing.T) {
 	const slower = "slower: emulated without AMX"
+	const neither = slower + " or AVX512_BF16"
 	for _, tt := range []struct {
 		kernels, device, amp, keys, want, not string
 	}{
-		{"avx512", "cpu", "off", "a", "AMP: off → bf16, " + slower, ""},
+		{"avx512", "cpu", "off", "a", "AMP: off → bf16, " + neither, ""},
+		{"avx512-bf16", "cpu", "off", "a", "AMP: off → bf16", "emulated"},
 		{"avx2", "cpu", "bf16", ". 3", "AMP: bf16 → bf16x3, " + slower, ""},
 		{"amx", "cpu", "bf16", ". 3", "AMP: bf16 → bf16x3", "emulated"},
 		{"amx", "cpu", "bf16x3", ". 4", "AMP: bf16x3 → fp16, slower: emulated on CPUs", ""},
@@ -473,8 +475,10 @@ func TestAMPSaysWhereItIsEmulated(t *testing.T) {
 		}
 		press(m, "?")
 		help := ansi.Strip(m.View().Content)
-		if told := strings.Contains(help, "AMP is slower: emulated without AMX."); told != (tt.kernels != "amx" && tt.device == "cpu") {
-			t.Errorf("%s on %s: the help tells of emulation: %v", tt.kernels, tt.device, told)
+		bf16, split := strings.Contains(help, "AMP bf16 is slower: emulated"), strings.Contains(help, "AMP bf16x3 is slower: emulated")
+		if bf16 != (tt.kernels == "avx512" || tt.kernels == "avx2") ||
+			split != (tt.kernels == "avx512-bf16") {
+			t.Errorf("%s on %s: the help tells of emulation of bf16: %v, of bf16x3: %v", tt.kernels, tt.device, bf16, split)
 		}
 	}
 }

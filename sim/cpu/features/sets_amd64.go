@@ -8,6 +8,7 @@ func sets() []set {
 	x := cpu.X86
 	return []set{
 		{"amx", amx()},
+		{"avx512-bf16", []requirement{{"avx512f", x.HasAVX512F}, {"avx512bw", x.HasAVX512BW}, {"avx512_bf16", x.HasAVX512BF16}}},
 		{"avx512", []requirement{
 			{"avx512f", x.HasAVX512F}, {"avx512dq", x.HasAVX512DQ},
 			{"avx512bw", x.HasAVX512BW}, {"avx512vl", x.HasAVX512VL},

@@ -14,6 +14,16 @@ func tileProductAMX(call *int64)
 //go:noescape
 func pairsAVX512(y *uint16, yPitch int, even *float32, odd *float32, pitch int, rows int, n int)
 
+// pairsBF16 is Pairs.
+//
+//go:noescape
+func pairsBF16(y *uint16, yPitch int, even *float32, odd *float32, pitch int, rows int, n int)
+
+// pairRowsAVX512 is PairRows.
+//
+//go:noescape
+func pairRowsAVX512(y *float32, yPitch int, even *uint16, odd *uint16, pitch int, rows int, n int)
+
 // pairColumnsAVX512 is PairColumns.
 //
 //go:noescape

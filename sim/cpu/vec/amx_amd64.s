@@ -317,6 +317,140 @@ done:
 	VZEROUPPER
 	RET
 
+// func pairsBF16(y *uint16, yPitch int, even *float32, odd *float32, pitch int, rows int, n int)
+// Requires: AVX, AVX512DQ, AVX512F, CMOV
+TEXT ·pairsBF16(SB), NOSPLIT, $0-56
+	MOVQ y+0(FP), AX
+	MOVQ even+16(FP), DX
+	MOVQ odd+24(FP), BX
+	MOVQ n+48(FP), SI
+	MOVQ yPitch+8(FP), DI
+	MOVQ pitch+32(FP), R8
+	SHLQ $0x02, R8
+	MOVQ rows+40(FP), R9
+	SHLQ $0x01, DI
+
+row:
+	MOVQ SI, R10
+	XORQ R11, R11
+
+whole:
+	CMPQ       R10, $0x00000010
+	JLT        rest
+	VMOVUPS    (DX)(R11*1), Z0
+	VMOVUPS    (BX)(R11*1), Z1
+	// VCVTNEPS2BF16 Z0, Y0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0
+	VPMOVZXWD  Y0, Z0
+	// VCVTNEPS2BF16 Z1, Y1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
+	VPMOVZXWD  Y1, Z1
+	VPSLLD     $0x10, Z1, Z1
+	VPORD      Z0, Z1, Z1
+	VMOVUPS    Z1, (AX)(R11*1)
+	ADDQ       $+64, R11
+	SUBQ       $+16, R10
+	JMP        whole
+
+rest:
+	TESTQ      R10, R10
+	JLE        done
+	MOVQ       $0x00000010, CX
+	CMPQ       R10, CX
+	CMOVQLT    R10, CX
+	XORQ       R12, R12
+	TESTQ      CX, CX
+	CMOVQLT    R12, CX
+	MOVL       $0x00000001, R12
+	SHLL       CL, R12
+	DECL       R12
+	KMOVW      R12, K1
+	VMOVUPS.Z  (DX)(R11*1), K1, Z0
+	VMOVUPS.Z  (BX)(R11*1), K1, Z1
+	// VCVTNEPS2BF16 Z0, Y0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0
+	VPMOVZXWD  Y0, Z0
+	// VCVTNEPS2BF16 Z1, Y1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
+	VPMOVZXWD  Y1, Z1
+	VPSLLD     $0x10, Z1, Z1
+	VPORD      Z0, Z1, Z1
+	VMOVUPS    Z1, K1, (AX)(R11*1)
+	ADDQ       $+64, R11
+	SUBQ       $+16, R10
+	JMP        rest
+
+done:
+	ADDQ DI, AX
+	ADDQ R8, DX
+	ADDQ R8, BX
+	DECQ R9
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func pairRowsAVX512(y *float32, yPitch int, even *uint16, odd *uint16, pitch int, rows int, n int)
+// Requires: AVX, AVX512F, CMOV
+TEXT ·pairRowsAVX512(SB), NOSPLIT, $0-56
+	MOVQ y+0(FP), AX
+	MOVQ even+16(FP), DX
+	MOVQ odd+24(FP), BX
+	MOVQ n+48(FP), SI
+	MOVQ yPitch+8(FP), DI
+	SHLQ $0x02, DI
+	MOVQ pitch+32(FP), R8
+	MOVQ rows+40(FP), R9
+	SHLQ $0x01, R8
+
+row:
+	MOVQ SI, CX
+	MOVQ AX, R10
+	MOVQ DX, R11
+	MOVQ BX, R12
+
+vector:
+	CMPQ      CX, $0x00000010
+	JLT       rest
+	VPMOVZXWD (R11), Z0
+	VPMOVZXWD (R12), Z1
+	VPSLLD    $0x10, Z1, Z1
+	VPORD     Z0, Z1, Z1
+	VMOVUPS   Z1, (R10)
+	ADDQ      $+64, R10
+	ADDQ      $+32, R11
+	ADDQ      $+32, R12
+	SUBQ      $0x00000010, CX
+	JMP       vector
+
+rest:
+	TESTQ       CX, CX
+	JZ          next
+	MOVQ        $0x00000010, R13
+	CMPQ        CX, R13
+	CMOVQLT     CX, R13
+	XORQ        CX, CX
+	TESTQ       R13, R13
+	CMOVQLT     CX, R13
+	MOVQ        R13, CX
+	MOVL        $0x00000001, R13
+	SHLL        CL, R13
+	DECL        R13
+	KMOVW       R13, K1
+	VPMOVZXWD.Z (R11), K1, Z0
+	VPMOVZXWD.Z (R12), K1, Z1
+	VPSLLD      $0x10, Z1, Z1
+	VPORD       Z0, Z1, Z1
+	VMOVUPS     Z1, K1, (R10)
+
+next:
+	ADDQ DI, AX
+	ADDQ R8, DX
+	ADDQ R8, BX
+	DECQ R9
+	JNZ  row
+	VZEROUPPER
+	RET
+
 // func pairColumnsAVX512(y *uint16, even *float32, odd *float32, stride int, n int)
 // Requires: AVX, AVX512F, CMOV
 TEXT ·pairColumnsAVX512(SB), NOSPLIT, $0-40

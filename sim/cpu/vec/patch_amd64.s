@@ -1128,6 +1128,1219 @@ term:
 	VZEROUPPER
 	RET
 
+// func outer8x2BF16(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
+// Requires: AVX, AVX512F, AVX512_BF16
+TEXT ·outer8x2BF16(SB), NOSPLIT, $0-96
+	MOVQ a+24(FP), AX
+	MOVQ am+32(FP), CX
+	SHLQ $0x02, CX
+	MOVQ ak+40(FP), DX
+	SHLQ $0x02, DX
+	MOVQ bk+56(FP), BX
+	SHLQ $0x02, BX
+	MOVQ bv+64(FP), SI
+	SHLQ $0x02, SI
+	MOVQ c+0(FP), DI
+	MOVQ tiles+88(FP), R8
+	LEAQ (CX)(CX*2), R9
+
+tile:
+	MOVQ   b+48(FP), R12
+	MOVQ   k+72(FP), R13
+	MOVQ   AX, R10
+	LEAQ   (R10)(CX*4), R11
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+term:
+	VMOVUPS      (R12), Z16
+	VMOVUPS      (R12)(SI*1), Z17
+	VBROADCASTSS (R10), Z18
+	// VDPBF16PS Z16, Z18, Z0
+	BYTE $0x62; BYTE $0xb2; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xc0
+	// VDPBF16PS Z17, Z18, Z1
+	BYTE $0x62; BYTE $0xb2; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xc9
+	VBROADCASTSS (R10)(CX*1), Z18
+	// VDPBF16PS Z16, Z18, Z2
+	BYTE $0x62; BYTE $0xb2; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xd0
+	// VDPBF16PS Z17, Z18, Z3
+	BYTE $0x62; BYTE $0xb2; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xd9
+	VBROADCASTSS (R10)(CX*2), Z18
+	// VDPBF16PS Z16, Z18, Z4
+	BYTE $0x62; BYTE $0xb2; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xe0
+	// VDPBF16PS Z17, Z18, Z5
+	BYTE $0x62; BYTE $0xb2; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xe9
+	VBROADCASTSS (R10)(R9*1), Z18
+	// VDPBF16PS Z16, Z18, Z6
+	BYTE $0x62; BYTE $0xb2; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xf0
+	// VDPBF16PS Z17, Z18, Z7
+	BYTE $0x62; BYTE $0xb2; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xf9
+	VBROADCASTSS (R11), Z18
+	// VDPBF16PS Z16, Z18, Z8
+	BYTE $0x62; BYTE $0x32; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xc0
+	// VDPBF16PS Z17, Z18, Z9
+	BYTE $0x62; BYTE $0x32; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xc9
+	VBROADCASTSS (R11)(CX*1), Z18
+	// VDPBF16PS Z16, Z18, Z10
+	BYTE $0x62; BYTE $0x32; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xd0
+	// VDPBF16PS Z17, Z18, Z11
+	BYTE $0x62; BYTE $0x32; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xd9
+	VBROADCASTSS (R11)(CX*2), Z18
+	// VDPBF16PS Z16, Z18, Z12
+	BYTE $0x62; BYTE $0x32; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xe0
+	// VDPBF16PS Z17, Z18, Z13
+	BYTE $0x62; BYTE $0x32; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xe9
+	VBROADCASTSS (R11)(R9*1), Z18
+	// VDPBF16PS Z16, Z18, Z14
+	BYTE $0x62; BYTE $0x32; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xf0
+	// VDPBF16PS Z17, Z18, Z15
+	BYTE $0x62; BYTE $0x32; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xf9
+	ADDQ         DX, R10
+	ADDQ         DX, R11
+	ADDQ         BX, R12
+	DECQ         R13
+	JNZ          term
+	MOVQ         cm+8(FP), R10
+	SHLQ         $0x02, R10
+	MOVQ         cv+16(FP), R11
+	SHLQ         $0x02, R11
+	MOVQ         add+80(FP), R12
+	TESTQ        R12, R12
+	JZ           store
+	MOVQ         DI, R12
+	VADDPS       (R12), Z0, Z0
+	VADDPS       (R12)(R11*1), Z1, Z1
+	ADDQ         R10, R12
+	VADDPS       (R12), Z2, Z2
+	VADDPS       (R12)(R11*1), Z3, Z3
+	ADDQ         R10, R12
+	VADDPS       (R12), Z4, Z4
+	VADDPS       (R12)(R11*1), Z5, Z5
+	ADDQ         R10, R12
+	VADDPS       (R12), Z6, Z6
+	VADDPS       (R12)(R11*1), Z7, Z7
+	ADDQ         R10, R12
+	VADDPS       (R12), Z8, Z8
+	VADDPS       (R12)(R11*1), Z9, Z9
+	ADDQ         R10, R12
+	VADDPS       (R12), Z10, Z10
+	VADDPS       (R12)(R11*1), Z11, Z11
+	ADDQ         R10, R12
+	VADDPS       (R12), Z12, Z12
+	VADDPS       (R12)(R11*1), Z13, Z13
+	ADDQ         R10, R12
+	VADDPS       (R12), Z14, Z14
+	VADDPS       (R12)(R11*1), Z15, Z15
+	ADDQ         R10, R12
+
+store:
+	MOVQ    DI, R12
+	VMOVUPS Z0, (R12)
+	VMOVUPS Z1, (R12)(R11*1)
+	ADDQ    R10, R12
+	VMOVUPS Z2, (R12)
+	VMOVUPS Z3, (R12)(R11*1)
+	ADDQ    R10, R12
+	VMOVUPS Z4, (R12)
+	VMOVUPS Z5, (R12)(R11*1)
+	ADDQ    R10, R12
+	VMOVUPS Z6, (R12)
+	VMOVUPS Z7, (R12)(R11*1)
+	ADDQ    R10, R12
+	VMOVUPS Z8, (R12)
+	VMOVUPS Z9, (R12)(R11*1)
+	ADDQ    R10, R12
+	VMOVUPS Z10, (R12)
+	VMOVUPS Z11, (R12)(R11*1)
+	ADDQ    R10, R12
+	VMOVUPS Z12, (R12)
+	VMOVUPS Z13, (R12)(R11*1)
+	ADDQ    R10, R12
+	VMOVUPS Z14, (R12)
+	VMOVUPS Z15, (R12)(R11*1)
+	ADDQ    R10, R12
+	MOVQ    R12, DI
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	DECQ    R8
+	JNZ     tile
+	VZEROUPPER
+	RET
+
+// func outer4x2BF16(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
+// Requires: AVX, AVX512F, AVX512_BF16
+TEXT ·outer4x2BF16(SB), NOSPLIT, $0-96
+	MOVQ a+24(FP), AX
+	MOVQ am+32(FP), CX
+	SHLQ $0x02, CX
+	MOVQ ak+40(FP), DX
+	SHLQ $0x02, DX
+	MOVQ bk+56(FP), BX
+	SHLQ $0x02, BX
+	MOVQ bv+64(FP), SI
+	SHLQ $0x02, SI
+	MOVQ c+0(FP), DI
+	MOVQ tiles+88(FP), R8
+	LEAQ (CX)(CX*2), R9
+
+tile:
+	MOVQ   b+48(FP), R11
+	MOVQ   k+72(FP), R12
+	MOVQ   AX, R10
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+term:
+	VMOVUPS      (R11), Z8
+	VMOVUPS      (R11)(SI*1), Z9
+	VBROADCASTSS (R10), Z10
+	// VDPBF16PS Z8, Z10, Z0
+	BYTE $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x48; BYTE $0x52; BYTE $0xc0
+	// VDPBF16PS Z9, Z10, Z1
+	BYTE $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x48; BYTE $0x52; BYTE $0xc9
+	VBROADCASTSS (R10)(CX*1), Z10
+	// VDPBF16PS Z8, Z10, Z2
+	BYTE $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x48; BYTE $0x52; BYTE $0xd0
+	// VDPBF16PS Z9, Z10, Z3
+	BYTE $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x48; BYTE $0x52; BYTE $0xd9
+	VBROADCASTSS (R10)(CX*2), Z10
+	// VDPBF16PS Z8, Z10, Z4
+	BYTE $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x48; BYTE $0x52; BYTE $0xe0
+	// VDPBF16PS Z9, Z10, Z5
+	BYTE $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x48; BYTE $0x52; BYTE $0xe9
+	VBROADCASTSS (R10)(R9*1), Z10
+	// VDPBF16PS Z8, Z10, Z6
+	BYTE $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x48; BYTE $0x52; BYTE $0xf0
+	// VDPBF16PS Z9, Z10, Z7
+	BYTE $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x48; BYTE $0x52; BYTE $0xf9
+	ADDQ         DX, R10
+	ADDQ         BX, R11
+	DECQ         R12
+	JNZ          term
+	MOVQ         cm+8(FP), R10
+	SHLQ         $0x02, R10
+	MOVQ         cv+16(FP), R11
+	SHLQ         $0x02, R11
+	MOVQ         add+80(FP), R12
+	TESTQ        R12, R12
+	JZ           store
+	MOVQ         DI, R12
+	VADDPS       (R12), Z0, Z0
+	VADDPS       (R12)(R11*1), Z1, Z1
+	ADDQ         R10, R12
+	VADDPS       (R12), Z2, Z2
+	VADDPS       (R12)(R11*1), Z3, Z3
+	ADDQ         R10, R12
+	VADDPS       (R12), Z4, Z4
+	VADDPS       (R12)(R11*1), Z5, Z5
+	ADDQ         R10, R12
+	VADDPS       (R12), Z6, Z6
+	VADDPS       (R12)(R11*1), Z7, Z7
+	ADDQ         R10, R12
+
+store:
+	MOVQ    DI, R12
+	VMOVUPS Z0, (R12)
+	VMOVUPS Z1, (R12)(R11*1)
+	ADDQ    R10, R12
+	VMOVUPS Z2, (R12)
+	VMOVUPS Z3, (R12)(R11*1)
+	ADDQ    R10, R12
+	VMOVUPS Z4, (R12)
+	VMOVUPS Z5, (R12)(R11*1)
+	ADDQ    R10, R12
+	VMOVUPS Z6, (R12)
+	VMOVUPS Z7, (R12)(R11*1)
+	ADDQ    R10, R12
+	MOVQ    R12, DI
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	DECQ    R8
+	JNZ     tile
+	VZEROUPPER
+	RET
+
+// func outer2x2BF16(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
+// Requires: AVX, AVX512F, AVX512_BF16
+TEXT ·outer2x2BF16(SB), NOSPLIT, $0-96
+	MOVQ a+24(FP), AX
+	MOVQ am+32(FP), CX
+	SHLQ $0x02, CX
+	MOVQ ak+40(FP), DX
+	SHLQ $0x02, DX
+	MOVQ bk+56(FP), BX
+	SHLQ $0x02, BX
+	MOVQ bv+64(FP), SI
+	SHLQ $0x02, SI
+	MOVQ c+0(FP), DI
+	MOVQ tiles+88(FP), R8
+
+tile:
+	MOVQ   b+48(FP), R10
+	MOVQ   k+72(FP), R11
+	MOVQ   AX, R9
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+term:
+	VMOVUPS      (R10), Z4
+	VMOVUPS      (R10)(SI*1), Z5
+	VBROADCASTSS (R9), Z6
+	// VDPBF16PS Z4, Z6, Z0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x4e; BYTE $0x48; BYTE $0x52; BYTE $0xc4
+	// VDPBF16PS Z5, Z6, Z1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x4e; BYTE $0x48; BYTE $0x52; BYTE $0xcd
+	VBROADCASTSS (R9)(CX*1), Z6
+	// VDPBF16PS Z4, Z6, Z2
+	BYTE $0x62; BYTE $0xf2; BYTE $0x4e; BYTE $0x48; BYTE $0x52; BYTE $0xd4
+	// VDPBF16PS Z5, Z6, Z3
+	BYTE $0x62; BYTE $0xf2; BYTE $0x4e; BYTE $0x48; BYTE $0x52; BYTE $0xdd
+	ADDQ         DX, R9
+	ADDQ         BX, R10
+	DECQ         R11
+	JNZ          term
+	MOVQ         cm+8(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         cv+16(FP), R10
+	SHLQ         $0x02, R10
+	MOVQ         add+80(FP), R11
+	TESTQ        R11, R11
+	JZ           store
+	MOVQ         DI, R11
+	VADDPS       (R11), Z0, Z0
+	VADDPS       (R11)(R10*1), Z1, Z1
+	ADDQ         R9, R11
+	VADDPS       (R11), Z2, Z2
+	VADDPS       (R11)(R10*1), Z3, Z3
+	ADDQ         R9, R11
+
+store:
+	MOVQ    DI, R11
+	VMOVUPS Z0, (R11)
+	VMOVUPS Z1, (R11)(R10*1)
+	ADDQ    R9, R11
+	VMOVUPS Z2, (R11)
+	VMOVUPS Z3, (R11)(R10*1)
+	ADDQ    R9, R11
+	MOVQ    R11, DI
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	DECQ    R8
+	JNZ     tile
+	VZEROUPPER
+	RET
+
+// func outer1x2BF16(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
+// Requires: AVX, AVX512F, AVX512_BF16
+TEXT ·outer1x2BF16(SB), NOSPLIT, $0-96
+	MOVQ a+24(FP), AX
+	MOVQ am+32(FP), CX
+	SHLQ $0x02, CX
+	MOVQ ak+40(FP), DX
+	SHLQ $0x02, DX
+	MOVQ bk+56(FP), BX
+	SHLQ $0x02, BX
+	MOVQ bv+64(FP), SI
+	SHLQ $0x02, SI
+	MOVQ c+0(FP), DI
+	MOVQ tiles+88(FP), R8
+
+tile:
+	MOVQ   b+48(FP), R10
+	MOVQ   k+72(FP), R11
+	MOVQ   AX, R9
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+
+term:
+	VMOVUPS      (R10), Z2
+	VMOVUPS      (R10)(SI*1), Z3
+	VBROADCASTSS (R9), Z4
+	// VDPBF16PS Z2, Z4, Z0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x5e; BYTE $0x48; BYTE $0x52; BYTE $0xc2
+	// VDPBF16PS Z3, Z4, Z1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x5e; BYTE $0x48; BYTE $0x52; BYTE $0xcb
+	ADDQ         DX, R9
+	ADDQ         BX, R10
+	DECQ         R11
+	JNZ          term
+	MOVQ         cm+8(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         cv+16(FP), R10
+	SHLQ         $0x02, R10
+	MOVQ         add+80(FP), R11
+	TESTQ        R11, R11
+	JZ           store
+	MOVQ         DI, R11
+	VADDPS       (R11), Z0, Z0
+	VADDPS       (R11)(R10*1), Z1, Z1
+	ADDQ         R9, R11
+
+store:
+	MOVQ    DI, R11
+	VMOVUPS Z0, (R11)
+	VMOVUPS Z1, (R11)(R10*1)
+	ADDQ    R9, R11
+	MOVQ    R11, DI
+	ADDQ    CX, AX
+	DECQ    R8
+	JNZ     tile
+	VZEROUPPER
+	RET
+
+// func outer16x1BF16(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
+// Requires: AVX, AVX512F, AVX512_BF16
+TEXT ·outer16x1BF16(SB), NOSPLIT, $0-96
+	MOVQ a+24(FP), AX
+	MOVQ am+32(FP), CX
+	SHLQ $0x02, CX
+	MOVQ ak+40(FP), DX
+	SHLQ $0x02, DX
+	MOVQ bk+56(FP), BX
+	SHLQ $0x02, BX
+	MOVQ bv+64(FP), SI
+	SHLQ $0x02, SI
+	MOVQ c+0(FP), SI
+	MOVQ tiles+88(FP), DI
+	LEAQ (CX)(CX*2), R8
+
+tile:
+	MOVQ   b+48(FP), R13
+	MOVQ   k+72(FP), R14
+	MOVQ   AX, R9
+	LEAQ   (R9)(CX*4), R10
+	LEAQ   (R10)(CX*4), R11
+	LEAQ   (R11)(CX*4), R12
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+term:
+	VMOVUPS      (R13), Z16
+	VBROADCASTSS (R9), Z17
+	// VDPBF16PS Z16, Z17, Z0
+	BYTE $0x62; BYTE $0xb2; BYTE $0x76; BYTE $0x40; BYTE $0x52; BYTE $0xc0
+	VBROADCASTSS (R9)(CX*1), Z17
+	// VDPBF16PS Z16, Z17, Z1
+	BYTE $0x62; BYTE $0xb2; BYTE $0x76; BYTE $0x40; BYTE $0x52; BYTE $0xc8
+	VBROADCASTSS (R9)(CX*2), Z17
+	// VDPBF16PS Z16, Z17, Z2
+	BYTE $0x62; BYTE $0xb2; BYTE $0x76; BYTE $0x40; BYTE $0x52; BYTE $0xd0
+	VBROADCASTSS (R9)(R8*1), Z17
+	// VDPBF16PS Z16, Z17, Z3
+	BYTE $0x62; BYTE $0xb2; BYTE $0x76; BYTE $0x40; BYTE $0x52; BYTE $0xd8
+	VBROADCASTSS (R10), Z17
+	// VDPBF16PS Z16, Z17, Z4
+	BYTE $0x62; BYTE $0xb2; BYTE $0x76; BYTE $0x40; BYTE $0x52; BYTE $0xe0
+	VBROADCASTSS (R10)(CX*1), Z17
+	// VDPBF16PS Z16, Z17, Z5
+	BYTE $0x62; BYTE $0xb2; BYTE $0x76; BYTE $0x40; BYTE $0x52; BYTE $0xe8
+	VBROADCASTSS (R10)(CX*2), Z17
+	// VDPBF16PS Z16, Z17, Z6
+	BYTE $0x62; BYTE $0xb2; BYTE $0x76; BYTE $0x40; BYTE $0x52; BYTE $0xf0
+	VBROADCASTSS (R10)(R8*1), Z17
+	// VDPBF16PS Z16, Z17, Z7
+	BYTE $0x62; BYTE $0xb2; BYTE $0x76; BYTE $0x40; BYTE $0x52; BYTE $0xf8
+	VBROADCASTSS (R11), Z17
+	// VDPBF16PS Z16, Z17, Z8
+	BYTE $0x62; BYTE $0x32; BYTE $0x76; BYTE $0x40; BYTE $0x52; BYTE $0xc0
+	VBROADCASTSS (R11)(CX*1), Z17
+	// VDPBF16PS Z16, Z17, Z9
+	BYTE $0x62; BYTE $0x32; BYTE $0x76; BYTE $0x40; BYTE $0x52; BYTE $0xc8
+	VBROADCASTSS (R11)(CX*2), Z17
+	// VDPBF16PS Z16, Z17, Z10
+	BYTE $0x62; BYTE $0x32; BYTE $0x76; BYTE $0x40; BYTE $0x52; BYTE $0xd0
+	VBROADCASTSS (R11)(R8*1), Z17
+	// VDPBF16PS Z16, Z17, Z11
+	BYTE $0x62; BYTE $0x32; BYTE $0x76; BYTE $0x40; BYTE $0x52; BYTE $0xd8
+	VBROADCASTSS (R12), Z17
+	// VDPBF16PS Z16, Z17, Z12
+	BYTE $0x62; BYTE $0x32; BYTE $0x76; BYTE $0x40; BYTE $0x52; BYTE $0xe0
+	VBROADCASTSS (R12)(CX*1), Z17
+	// VDPBF16PS Z16, Z17, Z13
+	BYTE $0x62; BYTE $0x32; BYTE $0x76; BYTE $0x40; BYTE $0x52; BYTE $0xe8
+	VBROADCASTSS (R12)(CX*2), Z17
+	// VDPBF16PS Z16, Z17, Z14
+	BYTE $0x62; BYTE $0x32; BYTE $0x76; BYTE $0x40; BYTE $0x52; BYTE $0xf0
+	VBROADCASTSS (R12)(R8*1), Z17
+	// VDPBF16PS Z16, Z17, Z15
+	BYTE $0x62; BYTE $0x32; BYTE $0x76; BYTE $0x40; BYTE $0x52; BYTE $0xf8
+	ADDQ         DX, R9
+	ADDQ         DX, R10
+	ADDQ         DX, R11
+	ADDQ         DX, R12
+	ADDQ         BX, R13
+	DECQ         R14
+	JNZ          term
+	MOVQ         cm+8(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         cv+16(FP), R10
+	SHLQ         $0x02, R10
+	MOVQ         add+80(FP), R10
+	TESTQ        R10, R10
+	JZ           store
+	MOVQ         SI, R10
+	VADDPS       (R10), Z0, Z0
+	ADDQ         R9, R10
+	VADDPS       (R10), Z1, Z1
+	ADDQ         R9, R10
+	VADDPS       (R10), Z2, Z2
+	ADDQ         R9, R10
+	VADDPS       (R10), Z3, Z3
+	ADDQ         R9, R10
+	VADDPS       (R10), Z4, Z4
+	ADDQ         R9, R10
+	VADDPS       (R10), Z5, Z5
+	ADDQ         R9, R10
+	VADDPS       (R10), Z6, Z6
+	ADDQ         R9, R10
+	VADDPS       (R10), Z7, Z7
+	ADDQ         R9, R10
+	VADDPS       (R10), Z8, Z8
+	ADDQ         R9, R10
+	VADDPS       (R10), Z9, Z9
+	ADDQ         R9, R10
+	VADDPS       (R10), Z10, Z10
+	ADDQ         R9, R10
+	VADDPS       (R10), Z11, Z11
+	ADDQ         R9, R10
+	VADDPS       (R10), Z12, Z12
+	ADDQ         R9, R10
+	VADDPS       (R10), Z13, Z13
+	ADDQ         R9, R10
+	VADDPS       (R10), Z14, Z14
+	ADDQ         R9, R10
+	VADDPS       (R10), Z15, Z15
+	ADDQ         R9, R10
+
+store:
+	MOVQ    SI, R10
+	VMOVUPS Z0, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z1, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z2, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z3, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z4, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z5, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z6, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z7, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z8, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z9, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z10, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z11, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z12, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z13, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z14, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z15, (R10)
+	ADDQ    R9, R10
+	MOVQ    R10, SI
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	DECQ    DI
+	JNZ     tile
+	VZEROUPPER
+	RET
+
+// func outer8x1BF16(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
+// Requires: AVX, AVX512F, AVX512_BF16
+TEXT ·outer8x1BF16(SB), NOSPLIT, $0-96
+	MOVQ a+24(FP), AX
+	MOVQ am+32(FP), CX
+	SHLQ $0x02, CX
+	MOVQ ak+40(FP), DX
+	SHLQ $0x02, DX
+	MOVQ bk+56(FP), BX
+	SHLQ $0x02, BX
+	MOVQ bv+64(FP), SI
+	SHLQ $0x02, SI
+	MOVQ c+0(FP), SI
+	MOVQ tiles+88(FP), DI
+	LEAQ (CX)(CX*2), R8
+
+tile:
+	MOVQ   b+48(FP), R11
+	MOVQ   k+72(FP), R12
+	MOVQ   AX, R9
+	LEAQ   (R9)(CX*4), R10
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+term:
+	VMOVUPS      (R11), Z8
+	VBROADCASTSS (R9), Z9
+	// VDPBF16PS Z8, Z9, Z0
+	BYTE $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xc0
+	VBROADCASTSS (R9)(CX*1), Z9
+	// VDPBF16PS Z8, Z9, Z1
+	BYTE $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xc8
+	VBROADCASTSS (R9)(CX*2), Z9
+	// VDPBF16PS Z8, Z9, Z2
+	BYTE $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xd0
+	VBROADCASTSS (R9)(R8*1), Z9
+	// VDPBF16PS Z8, Z9, Z3
+	BYTE $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xd8
+	VBROADCASTSS (R10), Z9
+	// VDPBF16PS Z8, Z9, Z4
+	BYTE $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xe0
+	VBROADCASTSS (R10)(CX*1), Z9
+	// VDPBF16PS Z8, Z9, Z5
+	BYTE $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xe8
+	VBROADCASTSS (R10)(CX*2), Z9
+	// VDPBF16PS Z8, Z9, Z6
+	BYTE $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xf0
+	VBROADCASTSS (R10)(R8*1), Z9
+	// VDPBF16PS Z8, Z9, Z7
+	BYTE $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xf8
+	ADDQ         DX, R9
+	ADDQ         DX, R10
+	ADDQ         BX, R11
+	DECQ         R12
+	JNZ          term
+	MOVQ         cm+8(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         cv+16(FP), R10
+	SHLQ         $0x02, R10
+	MOVQ         add+80(FP), R10
+	TESTQ        R10, R10
+	JZ           store
+	MOVQ         SI, R10
+	VADDPS       (R10), Z0, Z0
+	ADDQ         R9, R10
+	VADDPS       (R10), Z1, Z1
+	ADDQ         R9, R10
+	VADDPS       (R10), Z2, Z2
+	ADDQ         R9, R10
+	VADDPS       (R10), Z3, Z3
+	ADDQ         R9, R10
+	VADDPS       (R10), Z4, Z4
+	ADDQ         R9, R10
+	VADDPS       (R10), Z5, Z5
+	ADDQ         R9, R10
+	VADDPS       (R10), Z6, Z6
+	ADDQ         R9, R10
+	VADDPS       (R10), Z7, Z7
+	ADDQ         R9, R10
+
+store:
+	MOVQ    SI, R10
+	VMOVUPS Z0, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z1, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z2, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z3, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z4, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z5, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z6, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z7, (R10)
+	ADDQ    R9, R10
+	MOVQ    R10, SI
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	DECQ    DI
+	JNZ     tile
+	VZEROUPPER
+	RET
+
+// func outer4x1BF16(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
+// Requires: AVX, AVX512F, AVX512_BF16
+TEXT ·outer4x1BF16(SB), NOSPLIT, $0-96
+	MOVQ a+24(FP), AX
+	MOVQ am+32(FP), CX
+	SHLQ $0x02, CX
+	MOVQ ak+40(FP), DX
+	SHLQ $0x02, DX
+	MOVQ bk+56(FP), BX
+	SHLQ $0x02, BX
+	MOVQ bv+64(FP), SI
+	SHLQ $0x02, SI
+	MOVQ c+0(FP), SI
+	MOVQ tiles+88(FP), DI
+	LEAQ (CX)(CX*2), R8
+
+tile:
+	MOVQ   b+48(FP), R10
+	MOVQ   k+72(FP), R11
+	MOVQ   AX, R9
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+term:
+	VMOVUPS      (R10), Z4
+	VBROADCASTSS (R9), Z5
+	// VDPBF16PS Z4, Z5, Z0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x56; BYTE $0x48; BYTE $0x52; BYTE $0xc4
+	VBROADCASTSS (R9)(CX*1), Z5
+	// VDPBF16PS Z4, Z5, Z1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x56; BYTE $0x48; BYTE $0x52; BYTE $0xcc
+	VBROADCASTSS (R9)(CX*2), Z5
+	// VDPBF16PS Z4, Z5, Z2
+	BYTE $0x62; BYTE $0xf2; BYTE $0x56; BYTE $0x48; BYTE $0x52; BYTE $0xd4
+	VBROADCASTSS (R9)(R8*1), Z5
+	// VDPBF16PS Z4, Z5, Z3
+	BYTE $0x62; BYTE $0xf2; BYTE $0x56; BYTE $0x48; BYTE $0x52; BYTE $0xdc
+	ADDQ         DX, R9
+	ADDQ         BX, R10
+	DECQ         R11
+	JNZ          term
+	MOVQ         cm+8(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         cv+16(FP), R10
+	SHLQ         $0x02, R10
+	MOVQ         add+80(FP), R10
+	TESTQ        R10, R10
+	JZ           store
+	MOVQ         SI, R10
+	VADDPS       (R10), Z0, Z0
+	ADDQ         R9, R10
+	VADDPS       (R10), Z1, Z1
+	ADDQ         R9, R10
+	VADDPS       (R10), Z2, Z2
+	ADDQ         R9, R10
+	VADDPS       (R10), Z3, Z3
+	ADDQ         R9, R10
+
+store:
+	MOVQ    SI, R10
+	VMOVUPS Z0, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z1, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z2, (R10)
+	ADDQ    R9, R10
+	VMOVUPS Z3, (R10)
+	ADDQ    R9, R10
+	MOVQ    R10, SI
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	DECQ    DI
+	JNZ     tile
+	VZEROUPPER
+	RET
+
+// func outer2x1BF16(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
+// Requires: AVX, AVX512F, AVX512_BF16
+TEXT ·outer2x1BF16(SB), NOSPLIT, $0-96
+	MOVQ a+24(FP), AX
+	MOVQ am+32(FP), CX
+	SHLQ $0x02, CX
+	MOVQ ak+40(FP), DX
+	SHLQ $0x02, DX
+	MOVQ bk+56(FP), BX
+	SHLQ $0x02, BX
+	MOVQ bv+64(FP), SI
+	SHLQ $0x02, SI
+	MOVQ c+0(FP), SI
+	MOVQ tiles+88(FP), DI
+
+tile:
+	MOVQ   b+48(FP), R9
+	MOVQ   k+72(FP), R10
+	MOVQ   AX, R8
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+
+term:
+	VMOVUPS      (R9), Z2
+	VBROADCASTSS (R8), Z3
+	// VDPBF16PS Z2, Z3, Z0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x66; BYTE $0x48; BYTE $0x52; BYTE $0xc2
+	VBROADCASTSS (R8)(CX*1), Z3
+	// VDPBF16PS Z2, Z3, Z1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x66; BYTE $0x48; BYTE $0x52; BYTE $0xca
+	ADDQ         DX, R8
+	ADDQ         BX, R9
+	DECQ         R10
+	JNZ          term
+	MOVQ         cm+8(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         cv+16(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         add+80(FP), R9
+	TESTQ        R9, R9
+	JZ           store
+	MOVQ         SI, R9
+	VADDPS       (R9), Z0, Z0
+	ADDQ         R8, R9
+	VADDPS       (R9), Z1, Z1
+	ADDQ         R8, R9
+
+store:
+	MOVQ    SI, R9
+	VMOVUPS Z0, (R9)
+	ADDQ    R8, R9
+	VMOVUPS Z1, (R9)
+	ADDQ    R8, R9
+	MOVQ    R9, SI
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	DECQ    DI
+	JNZ     tile
+	VZEROUPPER
+	RET
+
+// func outer1x1BF16(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
+// Requires: AVX, AVX512F, AVX512_BF16
+TEXT ·outer1x1BF16(SB), NOSPLIT, $0-96
+	MOVQ a+24(FP), AX
+	MOVQ am+32(FP), CX
+	SHLQ $0x02, CX
+	MOVQ ak+40(FP), DX
+	SHLQ $0x02, DX
+	MOVQ bk+56(FP), BX
+	SHLQ $0x02, BX
+	MOVQ bv+64(FP), SI
+	SHLQ $0x02, SI
+	MOVQ c+0(FP), SI
+	MOVQ tiles+88(FP), DI
+
+tile:
+	MOVQ   b+48(FP), R9
+	MOVQ   k+72(FP), R10
+	MOVQ   AX, R8
+	VPXORD Z0, Z0, Z0
+
+term:
+	VMOVUPS      (R9), Z1
+	VBROADCASTSS (R8), Z2
+	// VDPBF16PS Z1, Z2, Z0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x6e; BYTE $0x48; BYTE $0x52; BYTE $0xc1
+	ADDQ         DX, R8
+	ADDQ         BX, R9
+	DECQ         R10
+	JNZ          term
+	MOVQ         cm+8(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         cv+16(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         add+80(FP), R9
+	TESTQ        R9, R9
+	JZ           store
+	MOVQ         SI, R9
+	VADDPS       (R9), Z0, Z0
+	ADDQ         R8, R9
+
+store:
+	MOVQ    SI, R9
+	VMOVUPS Z0, (R9)
+	ADDQ    R8, R9
+	MOVQ    R9, SI
+	ADDQ    CX, AX
+	DECQ    DI
+	JNZ     tile
+	VZEROUPPER
+	RET
+
+// func inner4BF16(out *float32, pitch int, groups int, a *float32, am int, p *float32, step int, k int)
+// Requires: AVX, AVX512F, AVX512VL, AVX512_BF16, MMX+
+TEXT ·inner4BF16(SB), NOSPLIT, $0-64
+	MOVQ out+0(FP), AX
+	MOVQ pitch+8(FP), CX
+	SHLQ $0x02, CX
+	MOVQ groups+16(FP), DX
+	MOVQ p+40(FP), BX
+	MOVQ am+32(FP), SI
+	SHLQ $0x02, SI
+	MOVQ step+48(FP), DI
+	SHLQ $0x02, DI
+	LEAQ (SI)(SI*2), R8
+	XORQ R9, R9
+	ADDQ SI, R9
+	ADDQ SI, R9
+	ADDQ SI, R9
+	ADDQ SI, R9
+
+group:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	MOVQ   a+24(FP), R10
+	MOVQ   k+56(FP), R12
+	MOVQ   BX, R11
+
+term:
+	VMOVUPS       (R10), Z16
+	VMOVUPS       (R10)(SI*1), Z17
+	VMOVUPS       (R10)(SI*2), Z18
+	VMOVUPS       (R10)(R8*1), Z19
+	VMOVUPS       (R11), Z20
+	// VDPBF16PS Z20, Z16, Z0
+	BYTE $0x62; BYTE $0xb2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xc4
+	// VDPBF16PS Z20, Z17, Z4
+	BYTE $0x62; BYTE $0xb2; BYTE $0x76; BYTE $0x40; BYTE $0x52; BYTE $0xe4
+	// VDPBF16PS Z20, Z18, Z8
+	BYTE $0x62; BYTE $0x32; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xc4
+	// VDPBF16PS Z20, Z19, Z12
+	BYTE $0x62; BYTE $0x32; BYTE $0x66; BYTE $0x40; BYTE $0x52; BYTE $0xe4
+	VMOVUPS       64(R11), Z20
+	// VDPBF16PS Z20, Z16, Z1
+	BYTE $0x62; BYTE $0xb2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xcc
+	// VDPBF16PS Z20, Z17, Z5
+	BYTE $0x62; BYTE $0xb2; BYTE $0x76; BYTE $0x40; BYTE $0x52; BYTE $0xec
+	// VDPBF16PS Z20, Z18, Z9
+	BYTE $0x62; BYTE $0x32; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xcc
+	// VDPBF16PS Z20, Z19, Z13
+	BYTE $0x62; BYTE $0x32; BYTE $0x66; BYTE $0x40; BYTE $0x52; BYTE $0xec
+	VMOVUPS       128(R11), Z20
+	// VDPBF16PS Z20, Z16, Z2
+	BYTE $0x62; BYTE $0xb2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xd4
+	// VDPBF16PS Z20, Z17, Z6
+	BYTE $0x62; BYTE $0xb2; BYTE $0x76; BYTE $0x40; BYTE $0x52; BYTE $0xf4
+	// VDPBF16PS Z20, Z18, Z10
+	BYTE $0x62; BYTE $0x32; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xd4
+	// VDPBF16PS Z20, Z19, Z14
+	BYTE $0x62; BYTE $0x32; BYTE $0x66; BYTE $0x40; BYTE $0x52; BYTE $0xf4
+	VMOVUPS       192(R11), Z20
+	// VDPBF16PS Z20, Z16, Z3
+	BYTE $0x62; BYTE $0xb2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xdc
+	// VDPBF16PS Z20, Z17, Z7
+	BYTE $0x62; BYTE $0xb2; BYTE $0x76; BYTE $0x40; BYTE $0x52; BYTE $0xfc
+	// VDPBF16PS Z20, Z18, Z11
+	BYTE $0x62; BYTE $0x32; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xdc
+	// VDPBF16PS Z20, Z19, Z15
+	BYTE $0x62; BYTE $0x32; BYTE $0x66; BYTE $0x40; BYTE $0x52; BYTE $0xfc
+	PREFETCHT1    (R10)(R9*1)
+	ADDQ          $+64, R10
+	ADDQ          DI, R11
+	DECQ          R12
+	JNZ           term
+	MOVQ          AX, R10
+	VUNPCKLPS     Z1, Z0, Z16
+	VUNPCKHPS     Z1, Z0, Z17
+	VADDPS        Z16, Z17, Z17
+	VUNPCKLPS     Z3, Z2, Z16
+	VUNPCKHPS     Z3, Z2, Z18
+	VADDPS        Z16, Z18, Z18
+	VUNPCKLPD     Z18, Z17, Z16
+	VUNPCKHPD     Z18, Z17, Z17
+	VADDPS        Z16, Z17, Z17
+	VEXTRACTF64X4 $0x01, Z17, Y16
+	VADDPS        Y17, Y16, Y16
+	VEXTRACTF32X4 $0x01, Y16, X17
+	VADDPS        X16, X17, X17
+	VMOVUPS       X17, (R10)
+	ADDQ          CX, R10
+	VUNPCKLPS     Z5, Z4, Z16
+	VUNPCKHPS     Z5, Z4, Z17
+	VADDPS        Z16, Z17, Z17
+	VUNPCKLPS     Z7, Z6, Z16
+	VUNPCKHPS     Z7, Z6, Z18
+	VADDPS        Z16, Z18, Z18
+	VUNPCKLPD     Z18, Z17, Z16
+	VUNPCKHPD     Z18, Z17, Z17
+	VADDPS        Z16, Z17, Z17
+	VEXTRACTF64X4 $0x01, Z17, Y16
+	VADDPS        Y17, Y16, Y16
+	VEXTRACTF32X4 $0x01, Y16, X17
+	VADDPS        X16, X17, X17
+	VMOVUPS       X17, (R10)
+	ADDQ          CX, R10
+	VUNPCKLPS     Z9, Z8, Z16
+	VUNPCKHPS     Z9, Z8, Z17
+	VADDPS        Z16, Z17, Z17
+	VUNPCKLPS     Z11, Z10, Z16
+	VUNPCKHPS     Z11, Z10, Z18
+	VADDPS        Z16, Z18, Z18
+	VUNPCKLPD     Z18, Z17, Z16
+	VUNPCKHPD     Z18, Z17, Z17
+	VADDPS        Z16, Z17, Z17
+	VEXTRACTF64X4 $0x01, Z17, Y16
+	VADDPS        Y17, Y16, Y16
+	VEXTRACTF32X4 $0x01, Y16, X17
+	VADDPS        X16, X17, X17
+	VMOVUPS       X17, (R10)
+	ADDQ          CX, R10
+	VUNPCKLPS     Z13, Z12, Z16
+	VUNPCKHPS     Z13, Z12, Z17
+	VADDPS        Z16, Z17, Z17
+	VUNPCKLPS     Z15, Z14, Z16
+	VUNPCKHPS     Z15, Z14, Z18
+	VADDPS        Z16, Z18, Z18
+	VUNPCKLPD     Z18, Z17, Z16
+	VUNPCKHPD     Z18, Z17, Z17
+	VADDPS        Z16, Z17, Z17
+	VEXTRACTF64X4 $0x01, Z17, Y16
+	VADDPS        Y17, Y16, Y16
+	VEXTRACTF32X4 $0x01, Y16, X17
+	VADDPS        X16, X17, X17
+	VMOVUPS       X17, (R10)
+	ADDQ          CX, R10
+	ADDQ          $+16, AX
+	ADDQ          $+256, BX
+	ADDQ          SI, R9
+	DECQ          DX
+	JNZ           group
+	VZEROUPPER
+	RET
+
+// func inner2BF16(out *float32, pitch int, groups int, a *float32, am int, p *float32, step int, k int)
+// Requires: AVX, AVX512F, AVX512VL, AVX512_BF16, MMX+
+TEXT ·inner2BF16(SB), NOSPLIT, $0-64
+	MOVQ out+0(FP), AX
+	MOVQ pitch+8(FP), CX
+	SHLQ $0x02, CX
+	MOVQ groups+16(FP), DX
+	MOVQ p+40(FP), BX
+	MOVQ am+32(FP), SI
+	SHLQ $0x02, SI
+	MOVQ step+48(FP), DI
+	SHLQ $0x02, DI
+	XORQ R8, R8
+	ADDQ SI, R8
+	ADDQ SI, R8
+
+group:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	MOVQ   a+24(FP), R9
+	MOVQ   k+56(FP), R11
+	MOVQ   BX, R10
+
+term:
+	VMOVUPS       (R9), Z8
+	VMOVUPS       (R9)(SI*1), Z9
+	VMOVUPS       (R10), Z10
+	// VDPBF16PS Z10, Z8, Z0
+	BYTE $0x62; BYTE $0xd2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xc2
+	// VDPBF16PS Z10, Z9, Z4
+	BYTE $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xe2
+	VMOVUPS       64(R10), Z10
+	// VDPBF16PS Z10, Z8, Z1
+	BYTE $0x62; BYTE $0xd2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xca
+	// VDPBF16PS Z10, Z9, Z5
+	BYTE $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xea
+	VMOVUPS       128(R10), Z10
+	// VDPBF16PS Z10, Z8, Z2
+	BYTE $0x62; BYTE $0xd2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xd2
+	// VDPBF16PS Z10, Z9, Z6
+	BYTE $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xf2
+	VMOVUPS       192(R10), Z10
+	// VDPBF16PS Z10, Z8, Z3
+	BYTE $0x62; BYTE $0xd2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xda
+	// VDPBF16PS Z10, Z9, Z7
+	BYTE $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xfa
+	PREFETCHT1    (R9)(R8*1)
+	ADDQ          $+64, R9
+	ADDQ          DI, R10
+	DECQ          R11
+	JNZ           term
+	MOVQ          AX, R9
+	VUNPCKLPS     Z1, Z0, Z8
+	VUNPCKHPS     Z1, Z0, Z9
+	VADDPS        Z8, Z9, Z9
+	VUNPCKLPS     Z3, Z2, Z8
+	VUNPCKHPS     Z3, Z2, Z10
+	VADDPS        Z8, Z10, Z10
+	VUNPCKLPD     Z10, Z9, Z8
+	VUNPCKHPD     Z10, Z9, Z9
+	VADDPS        Z8, Z9, Z9
+	VEXTRACTF64X4 $0x01, Z9, Y8
+	VADDPS        Y9, Y8, Y8
+	VEXTRACTF32X4 $0x01, Y8, X9
+	VADDPS        X8, X9, X9
+	VMOVUPS       X9, (R9)
+	ADDQ          CX, R9
+	VUNPCKLPS     Z5, Z4, Z8
+	VUNPCKHPS     Z5, Z4, Z9
+	VADDPS        Z8, Z9, Z9
+	VUNPCKLPS     Z7, Z6, Z8
+	VUNPCKHPS     Z7, Z6, Z10
+	VADDPS        Z8, Z10, Z10
+	VUNPCKLPD     Z10, Z9, Z8
+	VUNPCKHPD     Z10, Z9, Z9
+	VADDPS        Z8, Z9, Z9
+	VEXTRACTF64X4 $0x01, Z9, Y8
+	VADDPS        Y9, Y8, Y8
+	VEXTRACTF32X4 $0x01, Y8, X9
+	VADDPS        X8, X9, X9
+	VMOVUPS       X9, (R9)
+	ADDQ          CX, R9
+	ADDQ          $+16, AX
+	ADDQ          $+256, BX
+	ADDQ          SI, R8
+	DECQ          DX
+	JNZ           group
+	VZEROUPPER
+	RET
+
+// func inner1BF16(out *float32, pitch int, groups int, a *float32, am int, p *float32, step int, k int)
+// Requires: AVX, AVX512F, AVX512VL, AVX512_BF16, MMX+
+TEXT ·inner1BF16(SB), NOSPLIT, $0-64
+	MOVQ out+0(FP), AX
+	MOVQ pitch+8(FP), CX
+	SHLQ $0x02, CX
+	MOVQ groups+16(FP), DX
+	MOVQ p+40(FP), BX
+	MOVQ am+32(FP), SI
+	SHLQ $0x02, SI
+	MOVQ step+48(FP), DI
+	SHLQ $0x02, DI
+	XORQ R8, R8
+	ADDQ SI, R8
+
+group:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ   a+24(FP), R9
+	MOVQ   k+56(FP), R11
+	MOVQ   BX, R10
+
+term:
+	VMOVUPS       (R9), Z4
+	VMOVUPS       (R10), Z5
+	// VDPBF16PS Z5, Z4, Z0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x5e; BYTE $0x48; BYTE $0x52; BYTE $0xc5
+	VMOVUPS       64(R10), Z5
+	// VDPBF16PS Z5, Z4, Z1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x5e; BYTE $0x48; BYTE $0x52; BYTE $0xcd
+	VMOVUPS       128(R10), Z5
+	// VDPBF16PS Z5, Z4, Z2
+	BYTE $0x62; BYTE $0xf2; BYTE $0x5e; BYTE $0x48; BYTE $0x52; BYTE $0xd5
+	VMOVUPS       192(R10), Z5
+	// VDPBF16PS Z5, Z4, Z3
+	BYTE $0x62; BYTE $0xf2; BYTE $0x5e; BYTE $0x48; BYTE $0x52; BYTE $0xdd
+	PREFETCHT1    (R9)(R8*1)
+	ADDQ          $+64, R9
+	ADDQ          DI, R10
+	DECQ          R11
+	JNZ           term
+	MOVQ          AX, R9
+	VUNPCKLPS     Z1, Z0, Z4
+	VUNPCKHPS     Z1, Z0, Z5
+	VADDPS        Z4, Z5, Z5
+	VUNPCKLPS     Z3, Z2, Z4
+	VUNPCKHPS     Z3, Z2, Z6
+	VADDPS        Z4, Z6, Z6
+	VUNPCKLPD     Z6, Z5, Z4
+	VUNPCKHPD     Z6, Z5, Z5
+	VADDPS        Z4, Z5, Z5
+	VEXTRACTF64X4 $0x01, Z5, Y4
+	VADDPS        Y5, Y4, Y4
+	VEXTRACTF32X4 $0x01, Y4, X5
+	VADDPS        X4, X5, X5
+	VMOVUPS       X5, (R9)
+	ADDQ          CX, R9
+	ADDQ          $+16, AX
+	ADDQ          $+256, BX
+	ADDQ          SI, R8
+	DECQ          DX
+	JNZ           group
+	VZEROUPPER
+	RET
+
 // func outer6x2AVX2(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
 // Requires: AVX, FMA3
 TEXT ·outer6x2AVX2(SB), NOSPLIT, $0-96

@@ -8,71 +8,58 @@ func (s Set) Outer(c []float32, cm, cv, rows, panels int, a []float32, am, ak in
 		outer(c, cm, cv, rows, panels, a, am, ak, b, bk, bv, k, add)
 		return
 	}
-	_ = c[(rows-1)*cm+(panels-1)*cv+PatchFloats-1]
-	_, _ = a[(rows-1)*am+(k-1)*ak], b[(k-1)*bk+(panels-1)*bv+PatchFloats-1]
-	sum := 0
-	if add {
-		sum = 1
-	}
+	checkOuter(c, cm, cv, rows, panels, a, am, ak, b, bk, bv, k)
 	if s == AVX2 {
+		sum := 0
+		if add {
+			sum = 1
+		}
 		for v := range panels {
 			outerAVX2(c[v*cv:], cm, rows, a, am, ak, b[v*bv:], bk, k, sum)
 		}
 		return
 	}
-	v := 0
-	for ; v+1 < panels; v += 2 {
-		from := &b[v*bv]
-		for m := 0; m < rows; {
-			to, w := &c[m*cm+v*cv], &a[m*am]
-			switch left := rows - m; {
-			case left >= 8:
-				tiles := left / 8
-				outer8x2AVX512(to, cm, cv, w, am, ak, from, bk, bv, k, sum, tiles)
-				m += 8 * tiles
-			case left >= 4:
-				tiles := left / 4
-				outer4x2AVX512(to, cm, cv, w, am, ak, from, bk, bv, k, sum, tiles)
-				m += 4 * tiles
-			case left >= 2:
-				tiles := left / 2
-				outer2x2AVX512(to, cm, cv, w, am, ak, from, bk, bv, k, sum, tiles)
-				m += 2 * tiles
-			default:
-				outer1x2AVX512(to, cm, cv, w, am, ak, from, bk, bv, k, sum, 1)
-				m++
-			}
-		}
-	}
-	if v < panels {
-		outerLastAVX512(c[v*cv:], cm, rows, a, am, ak, b[v*bv:], bk, k, sum)
-	}
+	outerPanels(&outerSet, c, cm, cv, rows, panels, a, am, ak, b, bk, bv, k, add)
 }
 
-// outerLastAVX512 is Outer for one panel.
-func outerLastAVX512(c []float32, cm, rows int, a []float32, am, ak int, b []float32, bk, k, sum int) {
-	for m := 0; m < rows; {
-		to, w := &c[m*cm], &a[m*am]
-		switch left := rows - m; {
-		case left >= 16:
-			tiles := left / 16
-			outer16x1AVX512(to, cm, 0, w, am, ak, &b[0], bk, 0, k, sum, tiles)
-			m += 16 * tiles
-		case left >= 8:
-			tiles := left / 8
-			outer8x1AVX512(to, cm, 0, w, am, ak, &b[0], bk, 0, k, sum, tiles)
-			m += 8 * tiles
-		case left >= 4:
-			tiles := left / 4
-			outer4x1AVX512(to, cm, 0, w, am, ak, &b[0], bk, 0, k, sum, tiles)
-			m += 4 * tiles
-		case left >= 2:
-			tiles := left / 2
-			outer2x1AVX512(to, cm, 0, w, am, ak, &b[0], bk, 0, k, sum, tiles)
-			m += 2 * tiles
-		default:
-			outer1x1AVX512(to, cm, 0, w, am, ak, &b[0], bk, 0, k, sum, 1)
-			m++
+// checkOuter panics if an element lies outside its slice.
+func checkOuter(c []float32, cm, cv, rows, panels int, a []float32, am, ak int, b []float32, bk, bv, k int) {
+	_ = c[(rows-1)*cm+(panels-1)*cv+PatchFloats-1]
+	_, _ = a[(rows-1)*am+(k-1)*ak], b[(k-1)*bk+(panels-1)*bv+PatchFloats-1]
+}
+
+// outerTile is a kernel for tiles of a number of rows.
+type outerTile struct {
+	rows int
+	run  func(c *float32, cm, cv int, a *float32, am, ak int, b *float32, bk, bv int, k, add, tiles int)
+}
+
+// outerKernels are kernels for two panels and for one, most rows first and one row last.
+type outerKernels struct{ two, one []outerTile }
+
+// outerSet are Outer's kernels with AVX-512.
+var outerSet = outerKernels{
+	two: []outerTile{{8, outer8x2AVX512}, {4, outer4x2AVX512}, {2, outer2x2AVX512}, {1, outer1x2AVX512}},
+	one: []outerTile{{16, outer16x1AVX512}, {8, outer8x1AVX512}, {4, outer4x1AVX512}, {2, outer2x1AVX512}, {1, outer1x1AVX512}},
+}
+
+// outerPanels is Outer with panels of one vector.
+func outerPanels(kernels *outerKernels, c []float32, cm, cv, rows, panels int, a []float32, am, ak int, b []float32, bk, bv, k int, add bool) {
+	sum := 0
+	if add {
+		sum = 1
+	}
+	for v := 0; v < panels; v += 2 {
+		tiles := kernels.two
+		if v+1 == panels {
+			tiles = kernels.one
+		}
+		m := 0
+		for _, t := range tiles {
+			if n := (rows - m) / t.rows; n > 0 {
+				t.run(&c[m*cm+v*cv], cm, cv, &a[m*am], am, ak, &b[v*bv], bk, bv, k, sum, n)
+				m += n * t.rows
+			}
 		}
 	}
 }
@@ -108,27 +95,34 @@ func (s Set) Inner(out []float32, pitch, rows, n int, a []float32, am int, g []f
 		inner(out, pitch, rows, n, a, am, g, step, k)
 		return
 	}
+	checkInner(out, pitch, rows, n, a, am, g, step, k)
+	innerRows(innerKernels[s], out, pitch, rows, n, a, am, g, step, k)
+}
+
+// checkInner panics if an element lies outside its slice.
+func checkInner(out []float32, pitch, rows, n int, a []float32, am int, g []float32, step, k int) {
 	_, _ = out[(rows-1)*pitch+n-1], a[(rows-1)*am+PatchFloats*k-1]
 	_ = g[(k-1)*step+PatchFloats*n-1]
-	groups, gs := n/4, &g[0]
-	for m := 0; m < rows; {
-		to, w, left := &out[m*pitch], &a[m*am], rows-m
-		switch {
-		case s == AVX512 && left >= 4:
-			inner4AVX512(to, pitch, groups, w, am, gs, step, k)
-			m += 4
-		case s == AVX512 && left >= 2:
-			inner2AVX512(to, pitch, groups, w, am, gs, step, k)
-			m += 2
-		case s == AVX512:
-			inner1AVX512(to, pitch, groups, w, am, gs, step, k)
-			m++
-		case left >= 2:
-			inner2AVX2(to, pitch, groups, w, am, gs, step, k)
-			m += 2
-		default:
-			inner1AVX2(to, pitch, groups, w, am, gs, step, k)
-			m++
+}
+
+// innerTile is a kernel for a number of rows.
+type innerTile struct {
+	rows int
+	run  func(out *float32, pitch, groups int, a *float32, am int, p *float32, step, k int)
+}
+
+// innerKernels are Inner's kernels, most rows first and one row last.
+var innerKernels = [...][]innerTile{
+	AVX2:   {{2, inner2AVX2}, {1, inner1AVX2}},
+	AVX512: {{4, inner4AVX512}, {2, inner2AVX512}, {1, inner1AVX512}},
+}
+
+// innerRows is Inner with kernels.
+func innerRows(kernels []innerTile, out []float32, pitch, rows, n int, a []float32, am int, g []float32, step, k int) {
+	m := 0
+	for _, t := range kernels {
+		for ; rows-m >= t.rows; m += t.rows {
+			t.run(&out[m*pitch], pitch, n/4, &a[m*am], am, &g[0], step, k)
 		}
 	}
 }

@@ -4,22 +4,22 @@
 
 package vec
 
-// multiplyAddsAVX512 is MultiplyAdds.
+// multiplyAddsAVX512 runs multiply-adds on registers.
 //
 //go:noescape
 func multiplyAddsAVX512(rounds int)
 
-// dotProductsAVX512 is DotProducts.
+// multiplyAddsBF16 runs multiply-adds on registers.
 //
 //go:noescape
-func dotProductsAVX512(rounds int)
+func multiplyAddsBF16(rounds int)
 
 // readAllAVX512 is ReadAll.
 //
 //go:noescape
 func readAllAVX512(x *float32, groups int)
 
-// multiplyAddsAVX2 is MultiplyAdds.
+// multiplyAddsAVX2 runs multiply-adds on registers.
 //
 //go:noescape
 func multiplyAddsAVX2(rounds int)

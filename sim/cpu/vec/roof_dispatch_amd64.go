@@ -30,7 +30,7 @@ func (s Set) DotProducts(rounds int) int64 {
 		return 0
 	}
 	rounds = max(rounds, 1)
-	dotProductsAVX512(rounds)
+	multiplyAddsBF16(rounds)
 	return int64(rounds) * 24 * 2 * 32
 }
 

@@ -84,8 +84,17 @@ func (p *Pixels) each(do func(from, to int)) {
 	}
 }
 
-// sum is TapSum in plain Go, for vectors of the given number of lanes.
-func (s *TapSum) sum(p *Pixels, lanes int) {
+// TapLanes is the number of pixels of a vector.
+func (Pairs) TapLanes() int { return 16 }
+
+// empty reports whether nothing is added.
+func (s *TapSum) empty(p *Pixels) bool {
+	return len(p.tiles) == 0 || s.Channels <= 0 || len(s.Taps) == 0
+}
+
+// sum is TapSum in plain Go, for vectors of the given number of lanes. axpy adds the multiple of a
+// row.
+func (s *TapSum) sum(p *Pixels, lanes int, axpy func(y, x []float32, a float32)) {
 	p.each(func(from, to int) {
 		for r := range TapRows {
 			y := s.Y[r*s.Pitch+to:][:lanes]

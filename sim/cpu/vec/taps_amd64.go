@@ -49,6 +49,51 @@ func folded8x1AVX512(y *float32, pitch int, x *float32, at *int64, tiles int, ch
 //go:noescape
 func single8x1AVX512(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
 
+// taps8x3BF16 is TapSum for a number of tiles of 8 rows of 3 vectors.
+//
+//go:noescape
+func taps8x3BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+
+// folded8x3BF16 is TapSum for a number of tiles of 8 rows of 3 folded vectors.
+//
+//go:noescape
+func folded8x3BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+
+// single8x3BF16 is TapSum for a number of tiles of 8 rows of 3 vectors and one tap at 0.
+//
+//go:noescape
+func single8x3BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+
+// taps8x2BF16 is TapSum for a number of tiles of 8 rows of 2 vectors.
+//
+//go:noescape
+func taps8x2BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+
+// folded8x2BF16 is TapSum for a number of tiles of 8 rows of 2 folded vectors.
+//
+//go:noescape
+func folded8x2BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+
+// single8x2BF16 is TapSum for a number of tiles of 8 rows of 2 vectors and one tap at 0.
+//
+//go:noescape
+func single8x2BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+
+// taps8x1BF16 is TapSum for a number of tiles of 8 rows of 1 vectors.
+//
+//go:noescape
+func taps8x1BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+
+// folded8x1BF16 is TapSum for a number of tiles of 8 rows of 1 folded vectors.
+//
+//go:noescape
+func folded8x1BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+
+// single8x1BF16 is TapSum for a number of tiles of 8 rows of 1 vectors and one tap at 0.
+//
+//go:noescape
+func single8x1BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+
 // taps4x3AVX2 is TapSum for a number of tiles of 4 rows of 3 vectors.
 //
 //go:noescape

@@ -5,44 +5,74 @@ package vec
 // TapLanes is the number of pixels of a vector.
 func (s Set) TapLanes() int { return [...]int{Go: 16, AVX2: 8, AVX512: 16}[s] }
 
-// tapKernels are the kernels for tiles of one, two and three vectors.
-var tapKernels = [...][tapColumns]func(y *float32, pitch int, x *float32, at *int64, tiles, channels, xStep int,
-	offsets *int64, taps int, w *float32, wRow, wStep int, bias *float32, relu, fold int){
-	AVX2:   {taps4x1AVX2, taps4x2AVX2, taps4x3AVX2},
-	AVX512: {taps8x1AVX512, taps8x2AVX512, taps8x3AVX512},
+// tapKernel computes tiles of a number of vectors.
+type tapKernel func(y *float32, pitch int, x *float32, at *int64, tiles, channels, xStep int,
+	offsets *int64, taps int, w *float32, wRow, wStep int, bias *float32, relu, fold int)
+
+// tapKernels are kernels for tiles of one, two and three vectors.
+type tapKernels struct {
+	rows   int // of a tile
+	any    [tapColumns]tapKernel
+	folded [tapColumns]tapKernel // for folded vectors
+	single [tapColumns]tapKernel // for one tap at 0: a product of matrices
 }
 
-// foldedKernels are those for folded vectors.
-var foldedKernels = [...][tapColumns]func(y *float32, pitch int, x *float32, at *int64, tiles, channels, xStep int,
-	offsets *int64, taps int, w *float32, wRow, wStep int, bias *float32, relu, fold int){
-	AVX2:   {folded4x1AVX2, folded4x2AVX2, folded4x3AVX2},
-	AVX512: {folded8x1AVX512, folded8x2AVX512, folded8x3AVX512},
+var tapSets = [...]tapKernels{
+	AVX2: {
+		TapRows / 2,
+		[tapColumns]tapKernel{taps4x1AVX2, taps4x2AVX2, taps4x3AVX2},
+		[tapColumns]tapKernel{folded4x1AVX2, folded4x2AVX2, folded4x3AVX2},
+		[tapColumns]tapKernel{single4x1AVX2, single4x2AVX2, single4x3AVX2},
+	},
+	AVX512: {
+		TapRows,
+		[tapColumns]tapKernel{taps8x1AVX512, taps8x2AVX512, taps8x3AVX512},
+		[tapColumns]tapKernel{folded8x1AVX512, folded8x2AVX512, folded8x3AVX512},
+		[tapColumns]tapKernel{single8x1AVX512, single8x2AVX512, single8x3AVX512},
+	},
 }
 
-// singleKernels are those for one tap at 0: a product of matrices.
-var singleKernels = [...][tapColumns]func(y *float32, pitch int, x *float32, at *int64, tiles, channels, xStep int,
-	offsets *int64, taps int, w *float32, wRow, wStep int, bias *float32, relu, fold int){
-	AVX2:   {single4x1AVX2, single4x2AVX2, single4x3AVX2},
-	AVX512: {single8x1AVX512, single8x2AVX512, single8x3AVX512},
+var tapPairs = tapKernels{
+	TapRows,
+	[tapColumns]tapKernel{taps8x1BF16, taps8x2BF16, taps8x3BF16},
+	[tapColumns]tapKernel{folded8x1BF16, folded8x2BF16, folded8x3BF16},
+	[tapColumns]tapKernel{single8x1BF16, single8x2BF16, single8x3BF16},
 }
 
 // TapSum computes a TapSum for vectors of pixels.
 func (s Set) TapSum(t *TapSum, p *Pixels) {
-	if s == Go || len(p.tiles) == 0 || t.Channels <= 0 || len(t.Taps) == 0 {
-		t.sum(p, s.TapLanes())
+	if s == Go || t.empty(p) {
+		t.sum(p, s.TapLanes(), axpy)
 		return
 	}
-	t.check(p, s.TapLanes())
-	rows := TapRows
-	if s == AVX2 {
-		rows = TapRows / 2
+	t.run(p, s.TapLanes(), &tapSets[s])
+}
+
+// TapSum computes a TapSum of pairs, in x and w, for vectors of pixels.
+func (pairs Pairs) TapSum(t *TapSum, p *Pixels) {
+	if pairs != BF16 || t.empty(p) {
+		t.sum(p, pairs.TapLanes(), axpyPairs)
+		return
 	}
+	t.run(p, pairs.TapLanes(), &tapPairs)
+}
+
+// run computes the sums with kernels for vectors of the given number of lanes.
+func (t *TapSum) run(p *Pixels, lanes int, kernels *tapKernels) {
+	t.check(p, lanes)
 	taps, relu := len(t.Taps), 0
 	if t.ReLU {
 		relu = 1
 	}
+	of := &kernels.any
+	switch {
+	case t.Fold != 0:
+		of = &kernels.folded
+	case taps == 1 && t.Taps[0] == 0:
+		of = &kernels.single
+	}
 	x, offsets := &t.X[0], &t.Taps[0]
-	for r := 0; r < TapRows; r += rows {
+	for r := 0; r < TapRows; r += kernels.rows {
 		y, w := &t.Y[r*t.Pitch], &t.W[r*t.WRow]
 		var bias *float32
 		if t.Bias != nil {
@@ -54,14 +84,7 @@ func (s Set) TapSum(t *TapSum, p *Pixels) {
 			if n == 0 {
 				continue
 			}
-			kernel := tapKernels[s][columns-1]
-			switch {
-			case t.Fold != 0:
-				kernel = foldedKernels[s][columns-1]
-			case taps == 1 && t.Taps[0] == 0:
-				kernel = singleKernels[s][columns-1]
-			}
-			kernel(y, t.Pitch, x, &tiles[0], n, t.Channels, t.XStep, offsets, taps, w, t.WRow, t.WStep, bias, relu, t.Fold)
+			of[columns-1](y, t.Pitch, x, &tiles[0], n, t.Channels, t.XStep, offsets, taps, w, t.WRow, t.WStep, bias, relu, t.Fold)
 			tiles = tiles[2*columns*n:]
 		}
 	}

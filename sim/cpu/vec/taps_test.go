@@ -16,7 +16,8 @@ func TestTapSumIsPlainGos(t *testing.T) {
 				for _, taps := range []int{1, 4, 9} {
 					for channels := 1; channels <= 3; channels++ {
 						for _, fold := range []int{0, 11} {
-							compareTapSums(t, s, vectors, taps, channels, fold)
+							compareTapSums(t, s, guarded, vectors, taps, channels, fold,
+								func(sum *TapSum, p *Pixels) { sum.sum(p, s.TapLanes(), axpy) })
 						}
 					}
 				}
@@ -26,8 +27,11 @@ func TestTapSumIsPlainGos(t *testing.T) {
 }
 
 // compareTapSums compares sums over vectors that partly overlap, folded or not, with
-// and without a bias and a ReLU.
-func compareTapSums(t *testing.T, s Set, vectors, taps, channels, fold int) {
+// and without a bias and a ReLU. factors makes the operands that are multiplied.
+func compareTapSums(t *testing.T, s interface {
+	TapLanes() int
+	TapSum(*TapSum, *Pixels)
+}, factors func(*testing.T, *rand.Rand, int) []float32, vectors, taps, channels, fold int, plain func(*TapSum, *Pixels)) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(vectors), uint64(10*taps+channels)))
 	lanes := s.TapLanes()
@@ -46,8 +50,8 @@ func compareTapSums(t *testing.T, s Set, vectors, taps, channels, fold int) {
 	pitch, wRow := vectors*lanes+rng.IntN(5), channels*wStep+rng.IntN(4)
 	sum := TapSum{
 		Pitch: pitch, Fold: fold, XStep: xStep, Channels: channels, Taps: offsets, WRow: wRow, WStep: wStep,
-		X: guarded(t, rng, (channels-1)*xStep+from[vectors-1]+last+max(lanes, lanes/2+fold)),
-		W: guarded(t, rng, (TapRows-1)*wRow+(channels-1)*wStep+taps),
+		X: factors(t, rng, (channels-1)*xStep+from[vectors-1]+last+max(lanes, lanes/2+fold)),
+		W: factors(t, rng, (TapRows-1)*wRow+(channels-1)*wStep+taps),
 	}
 	pixels := NewPixels(from, to)
 	for _, bias := range [][]float32{nil, guarded(t, rng, TapRows)} {
@@ -57,10 +61,10 @@ func compareTapSums(t *testing.T, s Set, vectors, taps, channels, fold int) {
 			y := sum.Y
 			want := slices.Clone(y)
 			sum.Y = want
-			sum.sum(pixels, lanes)
+			plain(&sum, pixels)
 			sum.Y = y
 			s.TapSum(&sum, pixels)
-			same(t, "y", y, want, taps*channels)
+			same(t, "y", y, want, 2*taps*channels)
 		}
 	}
 }

@@ -49,12 +49,18 @@ func Available() []Set {
 	return append(sets, Go)
 }
 
-// Choose finds an available set by its name; "auto" or "" is the fastest, and "amx"
-// is AVX512, whose kernels do everything that tiles do not. An unknown name, or a
+// Choose finds an available set by its name; "auto" or "" is the fastest. "amx" and "avx512-bf16" are
+// AVX512, whose kernels do everything that tiles and products of pairs do not. An unknown name, or a
 // set that this build or processor lacks, is an error.
 func Choose(name string) (Set, error) {
 	if name == AMXName {
 		if _, err := DetectTiles(); err != nil {
+			return Go, &UnavailableError{name, err.Error(), listed(Available())}
+		}
+		return AVX512, nil
+	}
+	if name == BF16Name {
+		if _, _, err := DetectPairs(); err != nil {
 			return Go, &UnavailableError{name, err.Error(), listed(Available())}
 		}
 		return AVX512, nil
@@ -70,7 +76,7 @@ func choose(name string, available []Set) (Set, error) {
 	i := slices.Index(names[:], name)
 	switch {
 	case i < 0:
-		return Go, fmt.Errorf("kernels %q: must be auto, %s, %s", name, strings.Join(names[:], ", "), AMXName)
+		return Go, fmt.Errorf("kernels %q: must be auto, %s, %s, %s", name, strings.Join(names[:], ", "), BF16Name, AMXName)
 	case !slices.Contains(built, Set(i)):
 		return Go, fmt.Errorf("kernels %q are not in this build, which has %s", name, listed(available))
 	case !slices.Contains(available, Set(i)):

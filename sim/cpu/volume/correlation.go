@@ -278,7 +278,7 @@ func (c *Correlation) copyPlane(scratch []float32, image, plane, y int) {
 			}
 			clear(row[:from*n])
 			at := ((image*c.in[0]+plane)*c.in[1]+line)*c.in[2] + c.low[2] + from
-			part.X.copy(c.set, row[from*n:to*n], at*n)
+			part.X.Copy(c.set, row[from*n:to*n], at*n)
 			clear(row[to*n:])
 		}
 	}
@@ -317,7 +317,7 @@ func (c *Correlation) row(scratch []float32, p *phase, image, m, line, local int
 	switch {
 	case !c.aside():
 	case width == c.channels && c.spacing[2] == 1:
-		c.y.store(c.set, sums[:count*width], place)
+		c.y.Store(c.set, sums[:count*width], place)
 	case c.channels == 1 && c.y.F != nil:
 		y := c.y.F[place:]
 		for i := range count {
@@ -325,7 +325,7 @@ func (c *Correlation) row(scratch []float32, p *phase, image, m, line, local int
 		}
 	default:
 		for i := range count {
-			c.y.store(c.set, sums[i*width:][:c.channels], place+i*c.spacing[2]*c.channels)
+			c.y.Store(c.set, sums[i*width:][:c.channels], place+i*c.spacing[2]*c.channels)
 		}
 	}
 }

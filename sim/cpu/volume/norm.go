@@ -120,11 +120,11 @@ func (o *Norm) Scratch() int {
 // channel.
 func (o *Norm) Measure(scratch []float32, block int) {
 	image, _, _ := o.block(block)
-	shift := o.X.read(o.Set, o.scratch(scratch, 1), image*o.Voxels*o.C, o.C)
+	shift := o.X.Read(o.Set, o.scratch(scratch, 1), image*o.Voxels*o.C, o.C)
 	total := o.Sums[2*block*o.C:][:2*o.C]
 	clear(total)
 	o.pieces(block, func(at, voxels int) {
-		x := o.X.read(o.Set, o.scratch(scratch, 0), at, voxels*o.C)
+		x := o.X.Read(o.Set, o.scratch(scratch, 0), at, voxels*o.C)
 		for c := 0; c < o.C; c += panel {
 			var sums vec.PanelSums
 			n := min(panel, o.C-c)
@@ -141,7 +141,7 @@ func (o *Norm) Finish(image int) {
 	for c := range o.C {
 		offset := o.total(o.Sums, image, 0, c) / count
 		variance := max(o.total(o.Sums, image, 1, c)/count-offset*offset, 0)
-		mean := float64(o.X.read(o.Set, one[:], image*o.Voxels*o.C+c, 1)[0]) + offset
+		mean := float64(o.X.Read(o.Set, one[:], image*o.Voxels*o.C+c, 1)[0]) + offset
 		inverse := 1 / math.Sqrt(variance+o.Eps)
 		i := image*o.C + c
 		o.Mean[i], o.InverseStd[i] = float32(mean), float32(inverse)
@@ -157,10 +157,10 @@ func (o *Norm) Apply(scratch []float32, block int) {
 	factor, add := o.Factors[2*image*o.C:][:o.C], o.Factors[(2*image+1)*o.C:][:o.C]
 	o.pieces(block, func(at, voxels int) {
 		size := voxels * o.C
-		x, y := o.X.read(o.Set, o.scratch(scratch, 0), at, size), o.Y.results(o.scratch(scratch, 1), at, size)
+		x, y := o.X.Read(o.Set, o.scratch(scratch, 0), at, size), o.Y.Results(o.scratch(scratch, 1), at, size)
 		var all []float32
 		if o.Residual.Exist() {
-			all = o.Residual.read(o.Set, o.scratch(scratch, 2), at, size)
+			all = o.Residual.Read(o.Set, o.scratch(scratch, 2), at, size)
 		}
 		for c := 0; c < o.C; c += panel {
 			n := min(panel, o.C-c)
@@ -170,7 +170,7 @@ func (o *Norm) Apply(scratch []float32, block int) {
 			}
 			o.Set.PanelNormalise(y[c:], x[c:], residual, o.C, voxels, factor[c:c+n], add[c:c+n], o.Slope)
 		}
-		o.Y.write(o.Set, y, at)
+		o.Y.Write(o.Set, y, at)
 	})
 }
 
@@ -208,8 +208,8 @@ func (o *NormGradient) perChannels() int { return roundedUp(o.C) / panel }
 
 // operands returns a piece of the values, the activations and the gradients.
 func (o *NormGradient) operands(scratch []float32, at, size int) (x, y, gy []float32) {
-	return o.X.read(o.Set, o.scratch(scratch, 0), at, size), o.Y.read(o.Set, o.scratch(scratch, 1), at, size),
-		o.GY.read(o.Set, o.scratch(scratch, 2), at, size)
+	return o.X.Read(o.Set, o.scratch(scratch, 0), at, size), o.Y.Read(o.Set, o.scratch(scratch, 1), at, size),
+		o.GY.Read(o.Set, o.scratch(scratch, 2), at, size)
 }
 
 // Measure sums the gradients of a block, and their products with the values.
@@ -269,10 +269,10 @@ func (o *NormGradient) Apply(scratch []float32, block int) {
 	o.pieces(block, func(at, voxels int) {
 		size := voxels * o.C
 		x, y, gy := o.operands(scratch, at, size)
-		gx := o.GX.results(o.scratch(scratch, 3), at, size)
+		gx := o.GX.Results(o.scratch(scratch, 3), at, size)
 		var all []float32
 		if o.GResidual.Exist() {
-			all = o.GResidual.results(o.scratch(scratch, 4), at, size)
+			all = o.GResidual.Results(o.scratch(scratch, 4), at, size)
 		}
 		for c := 0; c < o.C; c += panel {
 			n := min(panel, o.C-c)
@@ -282,9 +282,9 @@ func (o *NormGradient) Apply(scratch []float32, block int) {
 			}
 			o.Set.PanelGrad(gx[c:], residual, x[c:], y[c:], gy[c:], o.C, voxels, n, &o.gradients[image*o.perChannels()+c/panel])
 		}
-		o.GX.write(o.Set, gx, at)
+		o.GX.Write(o.Set, gx, at)
 		if all != nil {
-			o.GResidual.write(o.Set, all, at)
+			o.GResidual.Write(o.Set, all, at)
 		}
 	})
 }

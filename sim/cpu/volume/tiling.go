@@ -111,7 +111,7 @@ func (t *tiling) copyRows(dst []float32, part Part, u unit, plane, reach, margin
 		}
 		clear(row[:from*n])
 		at := ((u.image*t.sides[0]+plane)*t.sides[1]+line)*t.sides[2] + first + from
-		part.X.copy(t.set, row[from*n:to*n], at*n)
+		part.X.Copy(t.set, row[from*n:to*n], at*n)
 		clear(row[to*n:])
 	}
 }

@@ -19,8 +19,8 @@ func Floats(x []float32) Values { return Values{F: x} }
 // Exist reports whether there are values.
 func (v Values) Exist() bool { return v.F != nil || v.H != nil }
 
-// read returns n values from at on as float32, in scratch unless they are.
-func (v Values) read(set vec.Set, scratch []float32, at, n int) []float32 {
+// Read returns n values from at on as float32, in scratch unless they are.
+func (v Values) Read(set vec.Set, scratch []float32, at, n int) []float32 {
 	if v.F != nil {
 		return v.F[at:][:n]
 	}
@@ -28,25 +28,25 @@ func (v Values) read(set vec.Set, scratch []float32, at, n int) []float32 {
 	return scratch[:n]
 }
 
-// results returns the place for n results from at on: the values, or scratch for write.
-func (v Values) results(scratch []float32, at, n int) []float32 {
+// Results returns the place for n results from at on: the values, or scratch for Write.
+func (v Values) Results(scratch []float32, at, n int) []float32 {
 	if v.F != nil {
 		return v.F[at:][:n]
 	}
 	return scratch[:n]
 }
 
-// store stores results that are not in their place, from at on.
-func (v Values) store(set vec.Set, results []float32, at int) {
+// Store stores results that are not in their place, from at on.
+func (v Values) Store(set vec.Set, results []float32, at int) {
 	if v.F != nil {
 		copy(v.F[at:], results)
 		return
 	}
-	v.write(set, results, at)
+	v.Write(set, results, at)
 }
 
-// copy copies values from at on to dst.
-func (v Values) copy(set vec.Set, dst []float32, at int) {
+// Copy copies values from at on to dst.
+func (v Values) Copy(set vec.Set, dst []float32, at int) {
 	if v.F != nil {
 		copy(dst, v.F[at:])
 		return
@@ -54,8 +54,8 @@ func (v Values) copy(set vec.Set, dst []float32, at int) {
 	set.Widen(v.Type, dst, v.H[at:][:len(dst)])
 }
 
-// write stores results from at on.
-func (v Values) write(set vec.Set, results []float32, at int) {
+// Write stores results from at on.
+func (v Values) Write(set vec.Set, results []float32, at int) {
 	if v.F == nil {
 		set.Narrow(v.Type, v.H[at:][:len(results)], results)
 	}

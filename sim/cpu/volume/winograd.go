@@ -156,7 +156,7 @@ func (w *Winograd) outputs(m []float32, u unit, scratch []float32) {
 			t.set.Winograd(vec.WinogradProducts, t.side, y[c:], pitch, out, t.side*out, m[z*plane+c:], t.reach*point, point, tile, u.tiles, scratch)
 		}
 		for r := 0; r < rows && !direct; r++ {
-			w.c.y.store(t.set, aside[r*pitch:][:columns*out], first+r*t.sides[2]*out)
+			w.c.y.Store(t.set, aside[r*pitch:][:columns*out], first+r*t.sides[2]*out)
 		}
 	}
 }

@@ -125,11 +125,14 @@ func (t *Task) Info() profiles.RunInfo {
 
 // cautions says which precisions are slow with some kernels.
 func cautions(kernels string) (all []profiles.Caution) {
-	if kernels == "amx" {
-		return nil
+	slower := func(mode, why string) {
+		all = append(all, profiles.Caution{When: profiles.When{Setting: "amp", Value: mode}, Text: "slower: emulated without " + why})
 	}
-	for _, mode := range []string{"bf16", "bf16x3"} {
-		all = append(all, profiles.Caution{When: profiles.When{Setting: "amp", Value: mode}, Text: "slower: emulated without AMX"})
+	if kernels != "amx" && kernels != "avx512-bf16" {
+		slower("bf16", "AMX or AVX512_BF16")
+	}
+	if kernels != "amx" {
+		slower("bf16x3", "AMX")
 	}
 	return all
 }

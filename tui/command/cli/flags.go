@@ -40,7 +40,7 @@ const Baseline = "baseline"
 
 const (
 	threadsHelp = "threads of the kernels; 0 is one per processor"
-	kernelsHelp = "instruction set of the kernels: auto, amx, avx512, avx2 or go"
+	kernelsHelp = "instruction set of the kernels: auto, avx512-bf16, amx, avx512, avx2 or go"
 )
 
 // Register defines the flags.

@@ -13,6 +13,9 @@ func (s *set) dense() {
 	s.combine(8)
 	s.combine(1)
 	s.products()
+	if s.wide && !s.ofPairs {
+		s.pairsOf().dense()
+	}
 }
 
 // matrixRows addresses rows of a matrix, pitch bytes apart, at a common offset.
@@ -29,6 +32,16 @@ func (s *set) matrixRows(first, pitch, offset reg.GPVirtual, rows int) []operand
 		at[r] = operand.Mem{Base: row, Index: offset, Scale: 1}
 	}
 	return at
+}
+
+// rounded rounds a vector to bfloat16 in kernels that multiply such values in float32.
+func (s *set) rounded(v reg.VecVirtual) reg.VecVirtual {
+	if !s.ofPairs {
+		return v
+	}
+	w := s.converted(v)
+	s.VPSLLD(operand.U8(16), w, w)
+	return w
 }
 
 // combine adds weighted rows of a matrix to a row.
@@ -48,7 +61,7 @@ func (s *set) combine(rows int) {
 		for r, f := range factors {
 			row := s.vector()
 			s.load(at[r], row, masked)
-			s.VFMADD231PS(row, f, sum)
+			s.VFMADD231PS(s.rounded(row), f, sum)
 		}
 		s.store(sum, s.at(y, offset, 0), masked)
 	})
@@ -75,7 +88,7 @@ func (s *set) products() {
 		for r, sum := range sums {
 			row := s.vector()
 			s.load(at[r], row, masked)
-			s.VFMADD231PS(row, factor, sum)
+			s.VFMADD231PS(s.rounded(row), factor, sum)
 		}
 	})
 	s.VMOVUPS(s.four(sums), operand.Mem{Base: out})

@@ -73,7 +73,7 @@ func Files() (map[string][]byte, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", family, err)
 			}
-			files[family+"_amd64"+suffix] = text
+			files[family+"_amd64"+suffix] = encodePairs(text)
 		}
 	}
 	return files, nil
@@ -88,6 +88,7 @@ type set struct {
 	suffix  string
 	lanes   int
 	wide    bool // AVX-512
+	ofPairs bool // whose elements are pairs of bfloat16
 	tiles   []shape
 	dotRows []int
 
@@ -103,6 +104,23 @@ func avx512(c *build.Context) *set {
 func avx2(c *build.Context) *set {
 	return &set{Context: c, suffix: "AVX2", lanes: 8,
 		tiles: []shape{{4, 3}, {2, 4}, {1, 8}}, dotRows: []int{2, 1}}
+}
+
+// pairsOf returns the set for kernels whose factors are pairs of bfloat16, multiplied and added
+// by VDPBF16PS.
+func (s *set) pairsOf() *set {
+	p := *s
+	p.suffix, p.ofPairs = "BF16", true
+	return &p
+}
+
+// multiplyAdd adds products to a sum: of the lanes, or of both elements of each lane's pairs.
+func (s *set) multiplyAdd(a, b, sum reg.VecVirtual) {
+	if s.ofPairs {
+		s.dotProduct(a, b, sum)
+	} else {
+		s.VFMADD231PS(a, b, sum)
+	}
 }
 
 // bytes is the size of a vector.

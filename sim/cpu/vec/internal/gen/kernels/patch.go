@@ -24,10 +24,13 @@ func (s *set) patchKernels() {
 	for _, rows := range s.dotRows {
 		s.inner(rows)
 	}
-	if !s.wide {
+	switch {
+	case !s.wide:
 		s.patches()
 		s.fold()
 		s.prefetch()
+	case !s.ofPairs:
+		s.pairsOf().patchKernels()
 	}
 }
 
@@ -95,7 +98,7 @@ func (s *set) outer(rows, columns int) {
 		w := s.vector()
 		s.VBROADCASTSS(rowAddress(r%4, fours[r/4], am, triple), w)
 		for c, v := range bs {
-			s.VFMADD231PS(v, w, sums[r*columns+c])
+			s.multiplyAdd(v, w, sums[r*columns+c])
 		}
 	}
 	for _, a := range fours {
@@ -172,7 +175,7 @@ func (s *set) inner(rows int) {
 			v := s.vector()
 			s.VMOVUPS(operand.Mem{Base: g, Disp: 4*patchFloats*i + at}, v)
 			for r, w := range as {
-				s.VFMADD231PS(v, w, sums[r*dotColumns+i])
+				s.multiplyAdd(v, w, sums[r*dotColumns+i])
 			}
 		}
 	}

@@ -18,6 +18,9 @@ func (s *set) tapSums() {
 		s.tapSum("folded", rows, columns)
 		s.tapSum("single", rows, columns)
 	}
+	if s.wide && !s.ofPairs {
+		s.pairsOf().tapSums()
+	}
 }
 
 // tapSum keeps rows times columns vectors of y in registers while the products of
@@ -85,7 +88,7 @@ func (s *set) tapTerm(rows int, xs, sums []reg.VecVirtual, load func(c int) oper
 		v := s.vector()
 		s.VBROADCASTSS(rowAddress(r%4, []reg.Register{w, fourth}[r/4], wRow, triple), v)
 		for c, x := range xs {
-			s.VFMADD231PS(x, v, sums[r*len(xs)+c])
+			s.multiplyAdd(x, v, sums[r*len(xs)+c])
 		}
 	}
 }

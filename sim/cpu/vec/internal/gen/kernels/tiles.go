@@ -31,6 +31,8 @@ func (s *set) amx() {
 	}
 	s.tileProduct()
 	s.pairs()
+	s.pairsOf().pairs()
+	s.pairRows()
 	s.pairColumns()
 }
 
@@ -132,6 +134,12 @@ func (s *set) eachSum(do func(tile int, at reg.Physical)) {
 
 // pair packs two vectors as bfloat16: even in the lower halves, odd in the upper.
 func (s *set) pair(r bf16Rounding, even, odd reg.VecVirtual) reg.VecVirtual {
+	if s.ofPairs {
+		e, o := s.converted(even), s.converted(odd)
+		s.VPSLLD(operand.U8(16), o, o)
+		s.VPORD(e, o, o)
+		return o
+	}
 	e, o := s.round(r, even), s.round(r, odd)
 	s.VPSRLD(operand.U8(16), e, e)
 	s.VPORD(e, o, o)
@@ -144,7 +152,11 @@ func (s *set) pairs() {
 	y, even, odd, n := s.argument("y"), s.argument("even"), s.argument("odd"), s.argument("n")
 	yPitch, pitch, rows := s.argument("yPitch"), s.byteArgument("pitch"), s.argument("rows")
 	s.SHLQ(operand.U8(1), yPitch)
-	left, offset, r := s.GP64(), s.GP64(), s.bf16Rounding()
+	left, offset := s.GP64(), s.GP64()
+	var r bf16Rounding
+	if !s.ofPairs {
+		r = s.bf16Rounding()
+	}
 	s.Label("row")
 	s.MOVQ(n, left)
 	s.elements(left, offset, 1, func(i int, masked bool) {
@@ -153,6 +165,54 @@ func (s *set) pairs() {
 		s.load(s.at(odd, offset, i), v, masked)
 		s.store(s.pair(r, u, v), s.at(y, offset, i), masked)
 	})
+	s.ADDQ(yPitch, y)
+	s.ADDQ(pitch, even)
+	s.ADDQ(pitch, odd)
+	s.DECQ(rows)
+	s.JNZ(operand.LabelRef("row"))
+	s.end()
+}
+
+// pairRows interleaves rows of two matrices of 16-bit elements.
+func (s *set) pairRows() {
+	s.function("pairRows", "y *float32, yPitch int, even, odd *uint16, pitch, rows, n int", "is PairRows.")
+	y, even, odd, n := s.argument("y"), s.argument("even"), s.argument("odd"), s.argument("n")
+	yPitch, pitch, rows := s.byteArgument("yPitch"), s.argument("pitch"), s.argument("rows")
+	s.SHLQ(operand.U8(1), pitch)
+	at, first, second, left := s.GP64(), s.GP64(), s.GP64(), s.GP64()
+	body := func(masked bool) {
+		e, o := s.vector(), s.vector()
+		if masked {
+			s.VPMOVZXWD_Z(operand.Mem{Base: first}, s.mask, e)
+			s.VPMOVZXWD_Z(operand.Mem{Base: second}, s.mask, o)
+		} else {
+			s.VPMOVZXWD(operand.Mem{Base: first}, e)
+			s.VPMOVZXWD(operand.Mem{Base: second}, o)
+		}
+		s.VPSLLD(operand.U8(16), o, o)
+		s.VPORD(e, o, o)
+		s.store(o, operand.Mem{Base: at}, masked)
+	}
+	s.Label("row")
+	s.MOVQ(n, left)
+	s.MOVQ(y, at)
+	s.MOVQ(even, first)
+	s.MOVQ(odd, second)
+	s.Label("vector")
+	s.CMPQ(left, operand.U32(16))
+	s.JLT(operand.LabelRef("rest"))
+	body(false)
+	s.ADDQ(operand.I32(64), at)
+	s.ADDQ(operand.I32(32), first)
+	s.ADDQ(operand.I32(32), second)
+	s.SUBQ(operand.U32(16), left)
+	s.JMP(operand.LabelRef("vector"))
+	s.Label("rest")
+	s.TESTQ(left, left)
+	s.JZ(operand.LabelRef("next"))
+	s.partial(left)
+	body(true)
+	s.Label("next")
 	s.ADDQ(yPitch, y)
 	s.ADDQ(pitch, even)
 	s.ADDQ(pitch, odd)

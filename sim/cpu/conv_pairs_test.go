@@ -1,0 +1,99 @@
+package cpu_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"prismtop/sim/cpu"
+	"prismtop/sim/nn"
+	"prismtop/sim/nn/nntest"
+	"prismtop/sim/tensor"
+)
+
+// openPairs makes a backend that multiplies pairs of bfloat16 in plain Go.
+func openPairs(t testing.TB, threads int) *cpu.Backend {
+	b := open(t, threads)
+	if b.Set().String() == "go" {
+		t.Skip("plain Go's convolutions are not products with patches")
+	}
+	b.UsePlainPairs()
+	return b
+}
+
+func TestConformanceThroughPairs(t *testing.T) {
+	nntest.Run(t, func(t *testing.T, threads int) nn.Backend { return openPairs(t, threads) })
+}
+
+// Pairs add in another order, and so round otherwise, which shows that they were used; more than
+// rounding shows that they were used wrongly. One to four threads give the same bits, and the
+// processor's own products, where it has them, the same numbers.
+func TestPairsMultiplyConvolutions(t *testing.T) {
+	plain := open(t, 2)
+	plain.UseNoTiles()
+	plain.UseNoPairs()
+	pairs := map[int]*cpu.Backend{1: openPairs(t, 1), 2: openPairs(t, 2), 3: openPairs(t, 3), 4: openPairs(t, 4)}
+	native := nativePairs(t)
+	for _, c := range []struct{ n, small, large, h, w int }{
+		{1, 32, 2, 4, 4}, {2, 64, 6, 8, 4}, {1, 16, 5, 8, 8}, {2, 64, 4, 4, 8}, {1, 32, 34, 16, 16}, {1, 8, 4, 2, 40},
+		{1, 24, 3, 6, 22}, {1, 8, 2, 64, 64},
+	} {
+		small, large := tensor.Shape{c.n, c.small, c.h, c.w}, tensor.Shape{c.n, c.large, 2 * c.h, 2 * c.w}
+		x, g, w := operand(nn.Exact, small...), operand(nn.Exact, large...), operand(nn.Exact, c.small, c.large, 4, 4)
+		for _, o := range []struct {
+			op  nn.Op
+			in  []nntest.Array
+			out tensor.Shape
+		}{
+			{nn.ConvTranspose2D{Stride: 2, Pad: 1}, []nntest.Array{x, w, random(tensor.Float32, c.large)}, large},
+			{nn.ConvTranspose2D{Stride: 2, Pad: 1, ReLU: true}, []nntest.Array{x, w}, large},
+			{nn.ConvTranspose2DGradInput{Stride: 2, Pad: 1}, []nntest.Array{g, w}, small},
+			{nn.ConvTranspose2DGradWeight{Stride: 2, Pad: 1}, []nntest.Array{x, g}, w.Shape},
+			{nn.Conv2D{Stride: 2, Pad: 1, ReLU: true}, []nntest.Array{g, w, random(tensor.Float32, c.small)}, small},
+		} {
+			t.Run(fmt.Sprintf("%+v/%T", c, o.op), func(t *testing.T) {
+				want := applied(t, plain, o.op, nn.Exact, o.in, o.out)
+				got := applied(t, pairs[1], o.op, nn.Exact, o.in, o.out)
+				check(t, "plain Go's pairs", got, want)
+				if slices.Equal(got, want) {
+					t.Error("pairs were not used")
+				}
+				for threads := 2; threads <= 4; threads++ {
+					if !slices.Equal(applied(t, pairs[threads], o.op, nn.Exact, o.in, o.out), got) {
+						t.Errorf("%d threads give other bits", threads)
+					}
+				}
+				if native != nil {
+					check(t, "the processor's pairs", applied(t, native, o.op, nn.Exact, o.in, o.out), want)
+				}
+			})
+		}
+	}
+}
+
+// nativePairs makes a backend with the processor's products of pairs, or returns nil.
+func nativePairs(t *testing.T) *cpu.Backend {
+	if cpu.CheckKernels("avx512-bf16") != nil {
+		return nil
+	}
+	b, err := cpu.New(cpu.Options{Threads: 2, Kernels: "avx512-bf16"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	return b
+}
+
+// check compares results within the rounding of their sums.
+func check(t *testing.T, what string, got, want []float32) {
+	t.Helper()
+	var off, size float64
+	for i, v := range want {
+		off = max(off, math.Abs(float64(got[i])-float64(v)))
+		size = max(size, math.Abs(float64(v)))
+	}
+	if !(off <= 4e-6*size) {
+		t.Errorf("%s: off by %.2g of %.2g", what, off, size)
+	}
+}

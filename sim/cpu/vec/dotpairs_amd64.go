@@ -1,0 +1,89 @@
+//go:build !noasm
+
+package vec
+
+import "unsafe"
+
+// Outer is Set's Outer for pairs in a and b.
+func (p Pairs) Outer(c []float32, cm, cv, rows, panels int, a []float32, am, ak int, b []float32, bk, bv, k int, add bool) {
+	if p != BF16 || rows <= 0 || panels <= 0 || k <= 0 {
+		outerPairs(c, cm, cv, rows, panels, a, am, ak, b, bk, bv, k, add)
+		return
+	}
+	checkOuter(c, cm, cv, rows, panels, a, am, ak, b, bk, bv, k)
+	outerPanels(&outerPairKernels, c, cm, cv, rows, panels, a, am, ak, b, bk, bv, k, add)
+}
+
+// outerPairKernels are Outer's kernels for pairs.
+var outerPairKernels = outerKernels{
+	two: []outerTile{{8, outer8x2BF16}, {4, outer4x2BF16}, {2, outer2x2BF16}, {1, outer1x2BF16}},
+	one: []outerTile{{16, outer16x1BF16}, {8, outer8x1BF16}, {4, outer4x1BF16}, {2, outer2x1BF16}, {1, outer1x1BF16}},
+}
+
+// Inner is Set's Inner for pairs in a and g.
+func (p Pairs) Inner(out []float32, pitch, rows, n int, a []float32, am int, g []float32, step, k int) {
+	if p != BF16 || rows <= 0 || n <= 0 || k <= 0 {
+		innerPairs(out, pitch, rows, n, a, am, g, step, k)
+		return
+	}
+	checkInner(out, pitch, rows, n, a, am, g, step, k)
+	innerRows(innerPairKernels, out, pitch, rows, n, a, am, g, step, k)
+}
+
+var innerPairKernels = []innerTile{{4, inner4BF16}, {2, inner2BF16}, {1, inner1BF16}}
+
+// Combine is Set's Combine with w rounded to bfloat16.
+func (p Pairs) Combine(y, w []float32, pitch int, x []float32) {
+	n, rows := len(y), len(x)
+	if p != BF16 || n == 0 || rows == 0 {
+		combine(y, rounded(w), pitch, x)
+		return
+	}
+	_ = w[(rows-1)*pitch+n-1]
+	r := 0
+	for ; r+7 < rows; r += 8 {
+		combine8BF16(&y[0], n, &w[r*pitch], pitch, &x[r])
+	}
+	for ; r < rows; r++ {
+		combine1BF16(&y[0], n, &w[r*pitch], pitch, &x[r])
+	}
+}
+
+// Products is Set's Products with w rounded to bfloat16.
+func (p Pairs) Products(out, w []float32, pitch int, x []float32) {
+	n, rows := len(x), len(out)
+	if p != BF16 || n == 0 || rows == 0 {
+		products(out, rounded(w), pitch, x)
+		return
+	}
+	_ = w[(rows-1)*pitch+n-1]
+	r := 0
+	for ; r+3 < rows; r += 4 {
+		productsBF16(&out[r], &w[r*pitch], pitch, &x[0], n)
+	}
+	for ; r < rows; r++ { // the kernel's four rows are the same row
+		var sums [4]float32
+		productsBF16(&sums[0], &w[r*pitch], 0, &x[0], n)
+		out[r] = sums[0]
+	}
+}
+
+// PairRows interleaves rows of two matrices of bfloat16; see pairRows.
+func (s Set) PairRows(y []float32, yPitch int, even, odd []uint16, pitch, rows, n int) {
+	if s != AVX512 || rows <= 0 || n <= 0 {
+		pairRows(y, yPitch, even, odd, pitch, rows, n)
+		return
+	}
+	_, _, _ = y[(rows-1)*yPitch+n-1], even[(rows-1)*pitch+n-1], odd[(rows-1)*pitch+n-1]
+	pairRowsAVX512(&y[0], yPitch, &even[0], &odd[0], pitch, rows, n)
+}
+
+// Round interleaves rows of two matrices, rounded to bfloat16; see roundPairs.
+func (p Pairs) Round(y []float32, yPitch int, even, odd []float32, pitch, rows, n int) {
+	if p != BF16 || rows <= 0 || n <= 0 {
+		roundPairs(y, yPitch, even, odd, pitch, rows, n)
+		return
+	}
+	_, _, _ = y[(rows-1)*yPitch+n-1], even[(rows-1)*pitch+n-1], odd[(rows-1)*pitch+n-1]
+	pairsBF16((*uint16)(unsafe.Pointer(&y[0])), 2*yPitch, &even[0], &odd[0], pitch, rows, n)
+}

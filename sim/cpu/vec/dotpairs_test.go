@@ -1,0 +1,135 @@
+package vec
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"prismtop/sim/tensor"
+)
+
+// pairKernels are the implementations to compare with plain Go; the test is skipped if there is none.
+func pairKernels(t *testing.T) Pairs {
+	pairs, _, err := DetectPairs()
+	if err != nil {
+		t.Skip("no products of pairs: ", err)
+	}
+	return pairs
+}
+
+// guardedPairs returns n random pairs between words that a kernel must not touch.
+func guardedPairs(t *testing.T, rng *rand.Rand, n int) []float32 {
+	x := guarded(t, rng, n)
+	for i := range x {
+		x[i] = pair(tensor.F32ToBF16(2*rng.Float32()-1), tensor.F32ToBF16(2*rng.Float32()-1))
+	}
+	return x
+}
+
+func TestTapSumOfPairsIsPlainGos(t *testing.T) {
+	pairs := pairKernels(t)
+	for vectors := 1; vectors <= 8; vectors++ {
+		for _, taps := range []int{1, 4, 9} {
+			for channels := 1; channels <= 3; channels++ {
+				for _, fold := range []int{0, 11} {
+					compareTapSums(t, pairs, guardedPairs, vectors, taps, channels, fold,
+						func(s *TapSum, p *Pixels) { s.sum(p, pairs.TapLanes(), axpyPairs) })
+				}
+			}
+		}
+	}
+}
+
+func TestOuterOfPairsIsPlainGos(t *testing.T) {
+	pairs, rng := pairKernels(t), rand.New(rand.NewPCG(7, 1))
+	for _, k := range []int{1, 2, 5, 33} {
+		for rows := 1; rows <= 17; rows++ {
+			for panels := 1; panels <= 3; panels++ {
+				for _, add := range []bool{false, true} {
+					am, ak := k+2, 1
+					if rows%2 == 0 {
+						am, ak = 1, rows+3
+					}
+					bv, cv := PatchFloats*k+5, PatchFloats+rng.IntN(2)
+					bk, cm := PatchFloats, panels*cv+3
+					c := guarded(t, rng, (rows-1)*cm+(panels-1)*cv+PatchFloats)
+					a, b := guardedPairs(t, rng, (rows-1)*am+(k-1)*ak+1), guardedPairs(t, rng, (panels-1)*bv+(k-1)*bk+PatchFloats)
+					want := slices.Clone(c)
+					outerPairs(want, cm, cv, rows, panels, a, am, ak, b, bk, bv, k, add)
+					pairs.Outer(c, cm, cv, rows, panels, a, am, ak, b, bk, bv, k, add)
+					same(t, fmt.Sprintf("%d terms, %d rows, %d panels, add %v: c", k, rows, panels, add), c, want, 2*k)
+				}
+			}
+		}
+	}
+}
+
+func TestInnerOfPairsIsPlainGos(t *testing.T) {
+	pairs, rng := pairKernels(t), rand.New(rand.NewPCG(7, 2))
+	for _, k := range []int{1, 3, 8} {
+		for rows := 1; rows <= 7; rows++ {
+			for n := 4; n <= 12; n += 4 {
+				pitch, am, step := n+1, PatchFloats*k+3, PatchFloats*n+7
+				out, a := guarded(t, rng, (rows-1)*pitch+n), guardedPairs(t, rng, (rows-1)*am+PatchFloats*k)
+				g := guardedPairs(t, rng, (k-1)*step+PatchFloats*n)
+				want := slices.Clone(out)
+				innerPairs(want, pitch, rows, n, a, am, g, step, k)
+				pairs.Inner(out, pitch, rows, n, a, am, g, step, k)
+				same(t, fmt.Sprintf("%d terms, %d rows, %d patches: out", k, rows, n), out, want, 2*PatchFloats*k)
+			}
+		}
+	}
+}
+
+// Rows are paired as they are, and rounded as tensor.F32ToBF16 does.
+func TestPairsOfRows(t *testing.T) {
+	native, _, _ := DetectPairs()
+	for _, pairs := range []Pairs{PlainPairs, native} {
+		forEach(t, func(t *testing.T, s Set, rng *rand.Rand, n int) {
+			rows, pitch, yPitch := 1+n%3, n+rng.IntN(5), n+rng.IntN(4)
+			even, odd := guarded(t, rng, (rows-1)*pitch+n), guarded(t, rng, (rows-1)*pitch+n)
+			got, want := guarded(t, rng, (rows-1)*yPitch+n), make([]float32, (rows-1)*yPitch+n)
+			copy(want, got)
+			pairs.Round(got, yPitch, even, odd, pitch, rows, n)
+			for r := range rows {
+				for i := range n {
+					want[r*yPitch+i] = pair(tensor.F32ToBF16(even[r*pitch+i]), tensor.F32ToBF16(odd[r*pitch+i]))
+				}
+			}
+			sameBits(t, "rounded", got, want)
+			narrow := func(x []float32) []uint16 {
+				h := make([]uint16, len(x))
+				tensor.Narrow(tensor.BFloat16, h, x)
+				return h
+			}
+			again := guarded(t, rng, (rows-1)*yPitch+n)
+			copy(again, got)
+			for r := range rows {
+				clear(again[r*yPitch:][:n])
+			}
+			s.PairRows(again, yPitch, narrow(even), narrow(odd), pitch, rows, n)
+			sameBits(t, "paired", again, want)
+		})
+	}
+}
+
+// sameBits compares pairs, whose firsts are the least bits of a float32.
+func sameBits(t *testing.T, what string, got, want []float32) {
+	t.Helper()
+	for i := range want {
+		if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
+			t.Fatalf("%s[%d] = %#x, want %#x", what, i, math.Float32bits(got[i]), math.Float32bits(want[i]))
+		}
+	}
+}
+
+func TestDetectedPairsAgree(t *testing.T) {
+	if !pairsAgree(PlainPairs) {
+		t.Error("plain Go disagrees with itself")
+	}
+	if _, faster, err := DetectPairs(); err != nil && faster {
+		t.Error("missing products are faster")
+	}
+}

@@ -1,0 +1,73 @@
+package kernels
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// Neither Go's assembler nor avo knows the instructions of AVX512_BF16. A kernel uses
+// instructions with the same operands in their place, which no kernel uses otherwise, so that avo
+// allocates the registers; encodePairs writes those that were meant.
+
+// dotProduct adds the products of pairs in a and b to the sum.
+func (s *set) dotProduct(a, b, sum reg.VecVirtual) { s.VPDPWSSD(a, b, sum) }
+
+// converted returns the lanes of v, rounded to bfloat16, in the lower halves of lanes.
+func (s *set) converted(v reg.VecVirtual) reg.VecVirtual {
+	half, whole := s.YMM(), s.vector()
+	s.VCVTUQQ2PS(v, half)
+	s.VPMOVZXWD(half, whole)
+	return whole
+}
+
+var (
+	products     = regexp.MustCompile(`(?m)^\tVPDPWSSD +Z(\d+), Z(\d+), Z(\d+)$`)
+	conversions  = regexp.MustCompile(`(?m)^\tVCVTUQQ2PS +Z(\d+), Y(\d+)$`)
+	requirements = regexp.MustCompile(`(?m)^(// Requires: .*)AVX512VNNI`)
+)
+
+// encodePairs replaces the placeholders in the text of an assembly file.
+func encodePairs(text []byte) []byte {
+	text = requirements.ReplaceAll(text, []byte("${1}AVX512_BF16"))
+	text = encode(text, products, "VDPBF16PS Z%d, Z%d, Z%d", func(z []int) []byte { return vdpbf16ps(z[2], z[1], z[0]) })
+	return encode(text, conversions, "VCVTNEPS2BF16 Z%d, Y%d", func(z []int) []byte { return vcvtneps2bf16(z[1], z[0]) })
+}
+
+// encode writes lines that match as a comment and BYTE directives. code gets their registers' numbers.
+func encode(text []byte, lines *regexp.Regexp, format string, code func(registers []int) []byte) []byte {
+	return lines.ReplaceAllFunc(text, func(line []byte) []byte {
+		var numbers []int
+		var words []any
+		for _, digits := range lines.FindSubmatch(line)[1:] {
+			n, _ := strconv.Atoi(string(digits))
+			numbers, words = append(numbers, n), append(words, n)
+		}
+		out := fmt.Appendf(nil, "\t// "+format+"\n\t", words...)
+		for i, b := range code(numbers) {
+			if i > 0 {
+				out = append(out, "; "...)
+			}
+			out = fmt.Appendf(out, "BYTE $%#02x", b)
+		}
+		return out
+	})
+}
+
+// vdpbf16ps adds products of pairs of registers a and b to a sum, vcvtneps2bf16 rounds to nearest
+// even.
+func vdpbf16ps(sum, a, b int) []byte    { return evex(0x52, sum, a, b) }
+func vcvtneps2bf16(to, from int) []byte { return evex(0x72, to, 0, from) }
+
+// evex encodes an instruction on registers: a prefix of four bytes for the map 0F38, vectors of 512
+// bits and the mandatory prefix F3, the opcode, and ModRM. source is 0 without a second source.
+func evex(opcode byte, to, source, from int) []byte {
+	inverted := func(number, bit, at int) byte { return byte(^number>>bit&1) << at }
+	return []byte{0x62,
+		inverted(to, 3, 7) | inverted(from, 4, 6) | inverted(from, 3, 5) | inverted(to, 4, 4) | 2,
+		byte(^source&15<<3) | 4 | prefixF3,
+		2<<5 | inverted(source, 4, 3),
+		opcode, 0xc0 | byte(to&7<<3) | byte(from&7)}
+}
