@@ -44,7 +44,8 @@ type binder struct {
 	read  map[nn.BufferID]bool        // those of these buffers that a kernel reads
 	final bool                        // the second round, which knows what the first read
 
-	transformed map[int]*transformed // weights by variable, shared with other executables
+	transformed map[weightForm]*transformed // shared with other executables
+	passed      map[reading]bool            // casts of variables that a step does not read, since it reads the variable
 }
 
 // step returns the closure that runs a step.

@@ -88,8 +88,10 @@ func (b *binder) convGather(stride, pad int, relu bool) func() {
 	if !ok {
 		return nil
 	}
-	if run := b.gatherPairs(&g, relu); run != nil || b.err != nil {
-		return run
+	for _, bind := range []func(*geometry, bool) func(){b.gatherPairs, b.directPairs, b.spreadPairs} {
+		if run := bind(&g, relu); run != nil || b.err != nil {
+			return run
+		}
 	}
 	if w, ok := b.unrounded(1); ok && g.single() && b.pairs() != vec.NoPairs {
 		large, bias, small := b.in(0), b.bias(g.small), b.out(0)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/volume"
 	"prismtop/sim/cpu/winograd"
 	"prismtop/sim/nn"
 )
@@ -36,6 +37,7 @@ type direct struct {
 	parts    int          // of the output channels
 	pixels   []vec.Pixels // of a band of rows rows, and of one row less
 	plane    int          // floats of a copied channel
+	lanes    int          // of a vector
 }
 
 // direct reports whether a convolution's outputs fill tiles.
@@ -48,28 +50,9 @@ func (b *binder) direct(c *bands) bool {
 
 // directly binds a direct convolution. bias may be nil.
 func (b *binder) directly(shape *bands, to, from, w, bias []float32) func() {
-	c := &direct{bands: *shape, set: b.backend.set, to: to, from: from, w: w, bias: bias}
-	threads := b.backend.Threads()
-	c.columns, c.pitch = c.outW, c.outW+c.kw-1
-	most := directFloats/(c.in*c.pitch) - c.kh + 1
-	c.divided = max((c.outH+most-1)/most, min(2*threads/c.n, c.outH/directRows), 1)
-	if 2*c.outW == c.set.TapLanes() {
-		c.divided = 1 // two rows make a vector
-	}
-	c.rows = (c.outH + c.divided - 1) / c.divided
+	c := &direct{bands: *shape, set: b.backend.set, lanes: b.backend.set.TapLanes(), to: to, from: from, w: w, bias: bias}
+	c.arrange(b)
 	groups := c.out / vec.TapRows
-	c.parts = min(max((threads+c.n*c.divided-1)/(c.n*c.divided), 1), groups)
-	c.plane = (c.rows + c.kh - 1) * c.pitch
-	for ky := range c.kh {
-		for kx := range c.kw {
-			c.taps = append(c.taps, int64(ky*c.pitch+kx))
-		}
-	}
-	if c.mirrored {
-		slices.Reverse(c.taps)
-	}
-	c.list(b, c.rows)
-	c.list(b, c.rows-1)
 	work := c.out / c.parts * c.in * c.kh * c.kw * c.rows * c.outW
 	return b.shared(c.n*c.divided*c.parts, c.in*c.plane, work, func(scratch []float32, lo, hi int) {
 		packed := -1
@@ -85,18 +68,41 @@ func (b *binder) directly(shape *bands, to, from, w, bias []float32) func() {
 	})
 }
 
+// arrange chooses the bands and lists their vectors and taps.
+func (c *direct) arrange(b *binder) {
+	threads := b.backend.Threads()
+	c.columns, c.pitch = c.outW, c.outW+c.kw-1
+	most := directFloats/(c.in*c.pitch) - c.kh + 1
+	c.divided = max((c.outH+most-1)/most, min(2*threads/c.n, c.outH/directRows), 1)
+	if 2*c.outW == c.lanes {
+		c.divided = 1 // two rows make a vector
+	}
+	c.rows = (c.outH + c.divided - 1) / c.divided
+	c.parts = min(max((threads+c.n*c.divided-1)/(c.n*c.divided), 1), c.out/vec.TapRows)
+	c.plane = (c.rows + c.kh - 1) * c.pitch
+	for ky := range c.kh {
+		for kx := range c.kw {
+			c.taps = append(c.taps, int64(ky*c.pitch+kx))
+		}
+	}
+	if c.mirrored {
+		slices.Reverse(c.taps)
+	}
+	c.list(b, c.rows)
+	c.list(b, c.rows-1)
+}
+
 // list lists the vectors of a band of rows rows.
 func (c *direct) list(b *binder, rows int) {
 	var from, to []int
-	lanes := c.set.TapLanes()
-	if 2*c.outW == lanes {
+	if 2*c.outW == c.lanes {
 		for row := 0; row < rows; row += 2 {
 			from, to = append(from, row*c.pitch), append(to, row*c.outW)
 		}
 	} else {
 		for row := range rows {
-			for column := 0; column < c.outW; column += lanes {
-				first := min(column, c.outW-lanes)
+			for column := 0; column < c.outW; column += c.lanes {
+				first := min(column, c.outW-c.lanes)
 				from, to = append(from, row*c.pitch+first), append(to, row*c.outW+first)
 			}
 		}
@@ -125,12 +131,7 @@ func (c *direct) copyBand(dst []float32, b block) {
 
 // compute computes a band of groups [lo, hi) of output channels.
 func (c *direct) compute(copies []float32, b block, lo, hi int) {
-	plane := c.outH * c.outW
-	sum := vec.TapSum{Pitch: plane, X: copies, Channels: c.in, XStep: c.plane, Taps: c.taps,
-		WRow: c.outStride, WStep: c.inStride, ReLU: c.relu}
-	if 2*c.outW == c.set.TapLanes() {
-		sum.Fold = c.pitch
-	}
+	plane, sum := c.outH*c.outW, c.sum(copies)
 	for group := lo; group < hi; group++ {
 		o := group * vec.TapRows
 		sum.Y = c.to[(b.image*c.out+o)*plane+b.row*c.outW:]
@@ -142,6 +143,16 @@ func (c *direct) compute(copies []float32, b block, lo, hi int) {
 	}
 }
 
+// sum is that of a group, without its operands.
+func (c *direct) sum(copies []float32) vec.TapSum {
+	sum := vec.TapSum{Pitch: c.outH * c.outW, X: copies, Channels: c.in, XStep: c.plane, Taps: c.taps,
+		WRow: c.outStride, WStep: c.inStride, ReLU: c.relu}
+	if 2*c.outW == c.lanes {
+		sum.Fold = c.pitch
+	}
+	return sum
+}
+
 // A convolution with one output channel multiplies every input pixel by the weights of
 // all taps, as many output channels of one tap each, and adds the products where they
 // belong:
@@ -151,13 +162,15 @@ func (c *direct) compute(copies []float32, b block, lo, hi int) {
 // Nothing is copied, and a tile of products is as efficient as a direct convolution's.
 type spreadTaps struct {
 	bands
-	set      vec.Set
-	to, from []float32
-	bias     []float32
-	padded   int       // taps, with those of zeros for whole tiles
-	w        []float32 // [padded, in]
-	pixels   []*vec.Pixels
-	offsets  []int64
+	set     vec.Set
+	to      volume.Values
+	from    []float32
+	bias    []float32
+	padded  int       // taps, with those of zeros for whole tiles
+	w       []float32 // [padded, in]
+	pixels  []*vec.Pixels
+	offsets []int64
+	lanes   int // of a vector
 }
 
 const (
@@ -169,33 +182,24 @@ const (
 
 // alone reports whether spreadTaps computes a convolution.
 func (b *binder) alone(c *bands) bool {
-	return b.backend.set != vec.Go && c.out == 1 && c.stride == 1 && c.in >= spreadTerms && c.kh*c.kw <= 2*vec.TapRows &&
-		c.inW >= b.backend.set.TapLanes()
+	return b.backend.set != vec.Go && c.spreads(b.backend.set.TapLanes())
+}
+
+// spreads reports whether spreadTaps computes a convolution on vectors of the given number of lanes.
+func (c *bands) spreads(lanes int) bool {
+	return c.out == 1 && c.stride == 1 && c.in >= spreadTerms && c.kh*c.kw <= 2*vec.TapRows && c.inW >= lanes
 }
 
 // spreadTaps binds a convolution with one output channel. bias may be nil.
 func (b *binder) spreadTaps(shape *bands, to, from, w, bias []float32) func() {
-	c := &spreadTaps{bands: *shape, set: b.backend.set, to: to, from: from, bias: bias, offsets: []int64{0}}
-	taps := c.kh * c.kw
-	c.padded = (taps + vec.TapRows - 1) / vec.TapRows * vec.TapRows
-	c.w = b.floats(c.padded * c.in)
-	perImage := (c.outH + spreadRows - 1) / spreadRows
-	for band := range perImage {
-		lo, hi := c.inputRows(band)
-		var at []int
-		n, lanes := (hi-lo)*c.inW, c.set.TapLanes()
-		for p := 0; p < n; p += lanes {
-			at = append(at, min(p, n-lanes))
-		}
-		p := vec.NewPixels(at, at)
-		b.table(int(p.Bytes()), 1)
-		c.pixels = append(c.pixels, p)
-	}
-	size := c.padded * (spreadRows + c.kh - 1) * c.inW
-	run := b.shared(c.n*perImage, size, size*c.in, func(scratch []float32, lo, hi int) {
+	c := &spreadTaps{bands: *shape, set: b.backend.set, lanes: b.backend.set.TapLanes(), to: volume.Floats(to), from: from, bias: bias}
+	c.arrange(b)
+	taps, perImage := c.kh*c.kw, len(c.pixels)
+	size := c.products()
+	run := b.shared(c.n*perImage, size+c.outW, size*c.in, func(scratch []float32, lo, hi int) {
 		for task := lo; task < hi; task++ {
 			c.multiply(scratch, task/perImage, task%perImage)
-			c.gather(scratch, task/perImage, task%perImage)
+			c.gather(scratch, scratch[size:], task/perImage, task%perImage)
 		}
 	})
 	return func() {
@@ -208,6 +212,28 @@ func (b *binder) spreadTaps(shape *bands, to, from, w, bias []float32) func() {
 		run()
 	}
 }
+
+// arrange makes room for the weights and lists the vectors of the bands.
+func (c *spreadTaps) arrange(b *binder) {
+	c.offsets = []int64{0}
+	c.padded = (c.kh*c.kw + vec.TapRows - 1) / vec.TapRows * vec.TapRows
+	c.w = b.floats(c.padded * c.in)
+	perImage := (c.outH + spreadRows - 1) / spreadRows
+	for band := range perImage {
+		lo, hi := c.inputRows(band)
+		var at []int
+		n := (hi - lo) * c.inW
+		for p := 0; p < n; p += c.lanes {
+			at = append(at, min(p, n-c.lanes))
+		}
+		p := vec.NewPixels(at, at)
+		b.table(int(p.Bytes()), 1)
+		c.pixels = append(c.pixels, p)
+	}
+}
+
+// products is the number of floats of a band's products.
+func (c *spreadTaps) products() int { return c.padded * (spreadRows + c.kh - 1) * c.inW }
 
 // inputRows is the range of input rows under the taps of a band.
 func (c *spreadTaps) inputRows(band int) (lo, hi int) {
@@ -228,11 +254,12 @@ func (c *spreadTaps) multiply(z []float32, image, band int) {
 	}
 }
 
-// gather adds up the products of a band of the output.
-func (c *spreadTaps) gather(z []float32, image, band int) {
+// gather adds up the products of a band of the output. one is a row.
+func (c *spreadTaps) gather(z, one []float32, image, band int) {
 	lo, hi := c.inputRows(band)
 	for row := band * spreadRows; row < min((band+1)*spreadRows, c.outH); row++ {
-		y := c.to[(image*c.outH+row)*c.outW:][:c.outW]
+		at := (image*c.outH + row) * c.outW
+		y := c.to.Results(one, at, c.outW)
 		first := valueOr0(c.bias, 0)
 		for i := range y {
 			y[i] = first
@@ -249,6 +276,7 @@ func (c *spreadTaps) gather(z []float32, image, band int) {
 		if c.relu {
 			c.set.ReLU(y, y)
 		}
+		c.to.Write(c.set, y, at)
 	}
 }
 
@@ -261,7 +289,7 @@ func (b *binder) winograd(g *geometry, relu bool, y, x, w, bias []float32) func(
 	}
 	c := winograd.New(g.n, g.large, g.small, g.hs, g.ws, relu, b.backend.set, b.backend.Threads())
 	variable := b.buffer(b.current.In[1]).Variable
-	u := b.transformedWeights(variable, c.WeightFloats())
+	u := b.transformedWeights(weightForm{variable, winogradForm}, c.WeightFloats())
 	transform := b.tasks(g.small, g.large*9*winogradCost, func(lo, hi int) { c.Transform(u.values, w, lo, hi) })
 	multiply := c.Multiplier()
 	run := b.shared(c.Tasks(), c.Scratch(), c.Work(), func(scratch []float32, lo, hi int) {
@@ -279,17 +307,17 @@ func (b *binder) winograd(g *geometry, relu bool, y, x, w, bias []float32) func(
 	}
 }
 
-// transformedWeights returns memory for the transformed weights of a variable, or, if it is negative,
-// of the current step. Executables that share their memory have the same.
-func (b *binder) transformedWeights(variable, floats int) *transformed {
-	if u := b.transformed[variable]; u != nil && variable >= 0 {
+// transformedWeights returns memory for a form of a variable's weights, or, if the variable is negative,
+// of the current step's. Executables that share their memory have the same.
+func (b *binder) transformedWeights(of weightForm, floats int) *transformed {
+	if u := b.transformed[of]; u != nil && of.variable >= 0 {
 		return u
 	}
 	u := &transformed{values: make([]float32, floats), seen: -1}
 	b.table(floats, 4)
-	if variable >= 0 {
+	if of.variable >= 0 {
 		b.table(floats, 4) // for the second round, which finds them
-		b.transformed[variable] = u
+		b.transformed[of] = u
 	}
 	return u
 }

@@ -5,6 +5,7 @@ import (
 
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/cpu/volume"
+	"prismtop/sim/tensor"
 )
 
 // Convolutions of bfloat16 on processors that multiply pairs of them (vec.Pairs). What is added up is
@@ -294,4 +295,217 @@ func (c *pairWeight) products(gw []float32, s, rows, l int) {
 	n := band.halfRows() * c.ws
 	c.pairs.Outer(gw, c.row, patch, rows, min(2, c.geometry.large-l), c.small[s*n:], n, 1,
 		band.dst[l*n*patch:], patch, n*patch, n, band.image > 0 || band.first > 0)
+}
+
+// directPairs is a direct convolution of pairs of neighbouring input channels; if their number is odd, the last one
+// is paired with zeros.
+type directPairs struct {
+	direct   // in is the number of pairs
+	pairs    vec.Pairs
+	channels int // of the input
+	input    []uint16
+	zeros    []uint16 // a plane, if the number of channels is odd
+	output   volume.Values
+}
+
+// directPairs binds a direct convolution with products of pairs, or returns nil if it is not one of those.
+func (b *binder) directPairs(g *geometry, relu bool) func() {
+	c := &directPairs{direct: direct{bands: g.gatherShape(), set: b.backend.set}, pairs: b.pairs(), channels: g.large}
+	c.lanes = c.pairs.TapLanes()
+	rows, fits := (g.large+1)/2, c.outW >= c.lanes || 2*c.outW == c.lanes && c.outH%2 == 0
+	if c.pairs == vec.NoPairs || !b.bfloatOut() || !fits || c.stride != 1 || c.out%vec.TapRows != 0 ||
+		rows*c.kh*(c.outW+c.kw-1) > directFloats {
+		return nil
+	}
+	c.in, c.relu, c.input, c.output, c.bias = rows, relu, b.half(0), b.outValues(0), b.bias(c.out)
+	c.inStride, c.outStride = g.taps(), rows*g.taps()
+	if c.channels%2 != 0 {
+		c.zeros = make([]uint16, c.inH*c.inW)
+		b.table(len(c.zeros), 2)
+	}
+	if b.err != nil {
+		return nil
+	}
+	var pack func()
+	c.w, pack = b.weightPairs(c.out, c.channels, g.taps())
+	c.arrange(b)
+	work := c.out / c.parts * c.in * c.kh * c.kw * c.rows * c.outW
+	run := b.shared(c.n*c.divided*c.parts, c.in*c.plane, work, func(scratch []float32, lo, hi int) {
+		packed, groups := -1, c.out/vec.TapRows
+		for task := lo; task < hi; task++ {
+			band, part := task/c.parts, task%c.parts
+			at := c.at(band)
+			if band != packed {
+				c.copyBand(scratch, at)
+				packed = band
+			}
+			c.compute(scratch, at, part*groups/c.parts, (part+1)*groups/c.parts)
+		}
+	})
+	return func() {
+		pack()
+		run()
+	}
+}
+
+// copyBand copies the pairs of a band's input.
+func (c *directPairs) copyBand(dst []float32, at block) {
+	rows, plane := at.rows+c.kh-1, c.inH*c.inW
+	within, columns := span{at.row - c.top, 1}.within(rows, c.inH), span{-c.left, 1}.within(c.pitch, c.inW)
+	from := (within.start+within.lo)*c.inW + columns.start + columns.lo
+	for pair := range c.in {
+		x := c.input[(at.image*c.channels+2*pair)*plane:]
+		other := c.zeros
+		if 2*pair+1 < c.channels {
+			other = x[plane:]
+		}
+		to := dst[pair*c.plane:][:rows*c.pitch]
+		border(to, within, columns, c.pitch)
+		c.set.PairRows(to[within.lo*c.pitch+columns.lo:], c.pitch, x[from:], other[from:], c.inW, within.hi-within.lo, columns.hi-columns.lo)
+	}
+}
+
+// border clears what lies outside the rows and columns of a plane.
+func border(plane []float32, rows, columns overlap, pitch int) {
+	clear(plane[:rows.lo*pitch])
+	clear(plane[rows.hi*pitch:])
+	for at := rows.lo * pitch; at < rows.hi*pitch; at += pitch {
+		row := plane[at : at+pitch]
+		for i := range columns.lo {
+			row[i] = 0
+		}
+		for i := columns.hi; i < pitch; i++ {
+			row[i] = 0
+		}
+	}
+}
+
+// compute computes a band of groups [lo, hi) of output channels.
+func (c *directPairs) compute(copies []float32, at block, lo, hi int) {
+	sum := c.sum(copies)
+	plane := c.outH * c.outW
+	for group := lo; group < hi; group++ {
+		o := group * vec.TapRows
+		first := (at.image*c.out+o)*plane + at.row*c.outW
+		if c.output.H != nil {
+			sum.Half = c.output.H[first:]
+		} else {
+			sum.Y = c.output.F[first:]
+		}
+		sum.W = c.w[o*c.outStride:]
+		if c.bias != nil {
+			sum.Bias = c.bias[o:][:vec.TapRows]
+		}
+		c.pairs.TapSum(&sum, &c.pixels[c.rows-at.rows])
+	}
+}
+
+// spreadPairs is a spreadTaps of pairs of neighbouring input channels, whose number is even.
+type spreadPairs struct {
+	spreadTaps // in is the number of pairs
+	pairs      vec.Pairs
+	input      []uint16
+}
+
+// spreadPairs binds a convolution with one output channel with products of pairs, or returns nil if it is not one of
+// those.
+func (b *binder) spreadPairs(g *geometry, relu bool) func() {
+	c := &spreadPairs{spreadTaps: spreadTaps{bands: g.gatherShape(), set: b.backend.set}, pairs: b.pairs()}
+	c.lanes = c.pairs.TapLanes()
+	if c.pairs == vec.NoPairs || !b.bfloatOut() || !c.spreads(c.lanes) || c.in%2 != 0 {
+		return nil
+	}
+	taps := g.taps()
+	c.in, c.relu, c.input, c.to, c.bias = c.in/2, relu, b.half(0), b.outValues(0), b.bias(1)
+	if b.err != nil {
+		return nil
+	}
+	w, pack := b.weightPairs(1, 2*c.in, taps)
+	c.arrange(b)
+	perImage, size := len(c.pixels), c.products()
+	copies := c.in * (spreadRows + c.kh - 1) * c.inW
+	run := b.shared(c.n*perImage, size+c.outW+copies, size*c.in, func(scratch []float32, lo, hi int) {
+		for task := lo; task < hi; task++ {
+			c.multiply(scratch, scratch[size+c.outW:], task/perImage, task%perImage)
+			c.gather(scratch, scratch[size:], task/perImage, task%perImage)
+		}
+	})
+	return func() {
+		pack()
+		clear(c.w[taps*c.in:])
+		for t := range taps {
+			for pair := range c.in {
+				c.w[t*c.in+pair] = w[pair*taps+t]
+			}
+		}
+		run()
+	}
+}
+
+// multiply computes the products z of the input rows of a band, from copies of their pairs.
+func (c *spreadPairs) multiply(z, copies []float32, image, band int) {
+	lo, hi := c.inputRows(band)
+	n, plane := (hi-lo)*c.inW, c.inH*c.inW
+	x := c.input[image*2*c.in*plane+lo*c.inW:]
+	c.set.PairRows(copies, n, x, x[plane:], 2*plane, c.in, n)
+	sum := vec.TapSum{Pitch: n, X: copies, Channels: c.in, XStep: n, Taps: c.offsets, WRow: c.in, WStep: 1}
+	for r := 0; r < c.padded; r += vec.TapRows {
+		sum.Y, sum.W = z[r*n:], c.w[r*c.in:]
+		c.pairs.TapSum(&sum, c.pixels[band])
+	}
+}
+
+// weightPairs returns the current step's weights [out, in, taps] as pairs of input channels, [out, ⌈in/2⌉, taps], and a
+// function that packs them if they may have changed. Those that are a cast of a variable are packed from the variable, when it
+// has changed.
+func (b *binder) weightPairs(out, in, taps int) (pairs []float32, pack func()) {
+	whole, rows, products, set := in/2, (in+1)/2, b.pairs(), b.backend.set
+	size := rows * taps
+	if variable, from := b.castVariable(1); variable >= 0 {
+		b.pass(1)
+		u, w, zeros := b.transformedWeights(weightForm{variable, pairForm}, out*size), b.views[from].f, make([]float32, taps)
+		run := b.rows(out, in*taps, func(lo, hi int) {
+			for o := lo; o < hi; o++ {
+				x, y := w[o*in*taps:][:in*taps], u.values[o*size:][:size]
+				if whole > 0 {
+					products.Round(y, taps, x, x[taps:], 2*taps, whole, taps)
+				}
+				if whole < rows {
+					products.Round(y[whole*taps:], taps, x[2*whole*taps:], zeros, taps, 1, taps)
+				}
+			}
+		})
+		state := b.state
+		return u.values, func() {
+			if u.seen != state.changes[variable] {
+				run()
+				u.seen = state.changes[variable]
+			}
+		}
+	}
+	pairs, w, zeros := b.floats(out*size), b.half(1), make([]uint16, taps)
+	return pairs, b.rows(out, in*taps, func(lo, hi int) {
+		for o := lo; o < hi; o++ {
+			x, y := w[o*in*taps:][:in*taps], pairs[o*size:][:size]
+			if whole > 0 {
+				set.PairRows(y, taps, x, x[taps:], 2*taps, whole, taps)
+			}
+			if whole < rows {
+				set.PairRows(y[whole*taps:], taps, x[2*whole*taps:], zeros, taps, 1, taps)
+			}
+		}
+	})
+}
+
+// bfloatOut reports whether the step's first result is float32 or bfloat16.
+func (b *binder) bfloatOut() bool {
+	d := b.buffer(b.current.Out[0]).DType
+	return d == tensor.Float32 || d == tensor.BFloat16
+}
+
+// bfloats returns the first input and output, if both are bfloat16.
+func (b *binder) bfloats() (x, y []uint16, ok bool) {
+	in, out := b.current.In[0], b.current.Out[0]
+	ok = b.buffer(in).DType == tensor.BFloat16 && b.buffer(out).DType == tensor.BFloat16
+	return b.views[in].h, b.views[out].h, ok
 }

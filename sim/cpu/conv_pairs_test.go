@@ -30,11 +30,7 @@ func TestConformanceThroughPairs(t *testing.T) {
 // rounding shows that they were used wrongly. One to four threads give the same bits, and the
 // processor's own products, where it has them, the same numbers.
 func TestPairsMultiplyConvolutions(t *testing.T) {
-	plain := open(t, 2)
-	plain.UseNoTiles()
-	plain.UseNoPairs()
-	pairs := map[int]*cpu.Backend{1: openPairs(t, 1), 2: openPairs(t, 2), 3: openPairs(t, 3), 4: openPairs(t, 4)}
-	native := nativePairs(t)
+	compare := comparison(t)
 	for _, c := range []struct{ n, small, large, h, w int }{
 		{1, 32, 2, 4, 4}, {2, 64, 6, 8, 4}, {1, 16, 5, 8, 8}, {2, 64, 4, 4, 8}, {1, 32, 34, 16, 16}, {1, 8, 4, 2, 40},
 		{1, 24, 3, 6, 22}, {1, 8, 2, 64, 64},
@@ -52,22 +48,49 @@ func TestPairsMultiplyConvolutions(t *testing.T) {
 			{nn.ConvTranspose2DGradWeight{Stride: 2, Pad: 1}, []nntest.Array{x, g}, w.Shape},
 			{nn.Conv2D{Stride: 2, Pad: 1, ReLU: true}, []nntest.Array{g, w, random(tensor.Float32, c.small)}, small},
 		} {
-			t.Run(fmt.Sprintf("%+v/%T", c, o.op), func(t *testing.T) {
-				want := applied(t, plain, o.op, nn.Exact, o.in, o.out)
-				got := applied(t, pairs[1], o.op, nn.Exact, o.in, o.out)
-				check(t, "plain Go's pairs", got, want)
-				if slices.Equal(got, want) {
-					t.Error("pairs were not used")
-				}
-				for threads := 2; threads <= 4; threads++ {
-					if !slices.Equal(applied(t, pairs[threads], o.op, nn.Exact, o.in, o.out), got) {
-						t.Errorf("%d threads give other bits", threads)
-					}
-				}
-				if native != nil {
-					check(t, "the processor's pairs", applied(t, native, o.op, nn.Exact, o.in, o.out), want)
-				}
-			})
+			t.Run(fmt.Sprintf("%+v/%T", c, o.op), func(t *testing.T) { compare(t, o.op, o.in, o.out) })
+		}
+	}
+}
+
+// Convolutions of stride 1 with several or one output channel, and an even or odd number of input channels.
+func TestPairsMultiplyDirectConvolutions(t *testing.T) {
+	compare := comparison(t)
+	for _, c := range []struct{ n, in, out, h, w int }{
+		{2, 6, 8, 6, 8}, {1, 5, 16, 4, 8}, {1, 64, 16, 20, 21}, {3, 3, 24, 33, 16}, {1, 1, 8, 17, 64}, {1, 130, 8, 48, 48},
+		{2, 16, 1, 21, 18}, {1, 34, 1, 64, 32},
+	} {
+		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
+			x, w := operand(nn.Exact, c.n, c.in, c.h, c.w), operand(nn.Exact, c.out, c.in, 3, 3)
+			out := tensor.Shape{c.n, c.out, c.h, c.w}
+			compare(t, nn.Conv2D{Stride: 1, Pad: 1, ReLU: true}, []nntest.Array{x, w, random(tensor.Float32, c.out)}, out)
+			compare(t, nn.Conv2D{Stride: 1, Pad: 1}, []nntest.Array{x, w}, out)
+		})
+	}
+}
+
+// comparison returns a function that compares an operator's results by pairs with those of float32.
+func comparison(t *testing.T) func(t *testing.T, op nn.Op, in []nntest.Array, out tensor.Shape) {
+	plain := open(t, 2)
+	plain.UseNoTiles()
+	plain.UseNoPairs()
+	pairs := map[int]*cpu.Backend{1: openPairs(t, 1), 2: openPairs(t, 2), 3: openPairs(t, 3), 4: openPairs(t, 4)}
+	native := nativePairs(t)
+	return func(t *testing.T, op nn.Op, in []nntest.Array, out tensor.Shape) {
+		t.Helper()
+		want := applied(t, plain, op, nn.Exact, in, out)
+		got := applied(t, pairs[1], op, nn.Exact, in, out)
+		check(t, "plain Go's pairs", got, want)
+		if slices.Equal(got, want) && in[0].Shape[1] > 1 {
+			t.Error("pairs were not used")
+		}
+		for threads := 2; threads <= 4; threads++ {
+			if !slices.Equal(applied(t, pairs[threads], op, nn.Exact, in, out), got) {
+				t.Errorf("%d threads give other bits", threads)
+			}
+		}
+		if native != nil {
+			check(t, "the processor's pairs", applied(t, native, op, nn.Exact, in, out), want)
 		}
 	}
 }

@@ -219,8 +219,25 @@ func (b *binder) activation(kind nn.ActivationKind) func() {
 	if !ok {
 		return b.fail("no activation of kind %d", kind)
 	}
-	x, y, set := b.in(0), b.out(0), b.backend.set
-	return b.each(len(x), grain, func(lo, hi int) { f.forward(set, y[lo:hi], x[lo:hi]) })
+	set := b.backend.set
+	return b.unary(func(y, x []float32) { f.forward(set, y, x) })
+}
+
+// unary returns a closure that computes y = f(x). Results and operands of 16 bit are converted in pieces.
+func (b *binder) unary(f func(y, x []float32)) func() {
+	x, y, n, set := b.inValues(0), b.outValues(0), b.inShape(0).Elements(), b.backend.set
+	if x.F != nil && y.F != nil {
+		return b.each(n, grain, func(lo, hi int) { f(y.F[lo:hi], x.F[lo:hi]) })
+	}
+	piece := min(grain/2, n)
+	return b.shared((n+piece-1)/piece, 2*piece, piece, func(scratch []float32, lo, hi int) {
+		for at := lo * piece; at < min(hi*piece, n); at += piece {
+			count := min(piece, n-at)
+			to := y.Results(scratch[piece:], at, count)
+			f(to, x.Read(set, scratch, at, count))
+			y.Write(set, to, at)
+		}
+	})
 }
 
 func (b *binder) activationGrad(kind nn.ActivationKind) func() {

@@ -31,10 +31,24 @@ type executable struct {
 // memory is what executables of a state can share, of which one runs at a time.
 type memory struct {
 	arena, scratch slab
-	transformed    map[int]*transformed // by variable
+	transformed    map[weightForm]*transformed
 }
 
-// transformed are weights in the form that Winograd's algorithm multiplies.
+// weightForm is a form of a variable's weights.
+type weightForm struct {
+	variable int
+	form     form
+}
+
+// form is a form of weights in which kernels multiply them.
+type form uint8
+
+const (
+	winogradForm form = iota // transformed for Winograd's algorithm
+	pairForm                 // pairs of neighbouring input channels in bfloat16
+)
+
+// transformed are weights in one of their forms.
 type transformed struct {
 	values []float32
 	seen   int // changes of the variable that they follow
@@ -51,7 +65,7 @@ type view struct {
 // the scratch. It is an error if the state belongs to another backend, a buffer
 // lies outside the arena, an operator has no kernel, or operands do not match.
 func (b *Backend) Load(ctx context.Context, plan *nn.Plan, st nn.State) (nn.Executable, error) {
-	return b.loadIn(ctx, plan, st, memory{transformed: map[int]*transformed{}})
+	return b.loadIn(ctx, plan, st, memory{transformed: map[weightForm]*transformed{}})
 }
 
 // LoadBeside is Load with the arena, the scratch and the transformed weights of another
@@ -91,7 +105,8 @@ func (x *executable) load(ctx context.Context, b *Backend) error {
 		return err
 	}
 	x.written = make([]uint32, len(plan.Buffers))
-	bind := &binder{ctx: ctx, backend: b, plan: plan, views: x.views, written: x.written, state: x.state, transformed: x.memory.transformed}
+	bind := &binder{ctx: ctx, backend: b, plan: plan, views: x.views, written: x.written, state: x.state,
+		transformed: x.memory.transformed, passed: map[reading]bool{}}
 	bind.listCasts()
 	// The first round adds up the scratch that the steps need, the second hands
 	// out pieces of one slab of that size.

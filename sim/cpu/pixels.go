@@ -24,11 +24,20 @@ func (b *binder) maxPool() func() {
 	if !b.operands(1, 1, 1) {
 		return nil
 	}
-	x, y := b.in(0), b.out(0)
 	n, h, w, ok := b.halved(b.inShape(0), b.outShape(0))
 	if !ok {
 		return nil
 	}
+	if x, y, ok := b.bfloats(); ok {
+		set := b.backend.set
+		return b.rows(n*h, 2*w, func(lo, hi int) {
+			for row := lo; row < hi; row++ {
+				above := x[4*row*w:][:4*w]
+				set.LargestPairs(y[row*w:][:w], above[:2*w], above[2*w:])
+			}
+		})
+	}
+	x, y := b.in(0), b.out(0)
 	return b.rows(n*h, 4*w, func(lo, hi int) {
 		for row := lo; row < hi; row++ {
 			largestRow(y[row*w:][:w], x[2*row*2*w:][:2*w], x[(2*row+1)*2*w:][:2*w])
@@ -76,12 +85,19 @@ func (b *binder) upsample() func() {
 	if !b.operands(1, 1, 1) {
 		return nil
 	}
-	x, y := b.in(0), b.out(0)
 	n, h, w, ok := b.halved(b.outShape(0), b.inShape(0))
 	if !ok {
 		return nil
 	}
 	set := b.backend.set
+	if x, y, ok := b.bfloats(); ok {
+		pairs := asPairs(y) // of an element and its repetition
+		return b.rows(n*h, 2*w, func(lo, hi int) {
+			set.PairRows(pairs[2*lo*w:], 2*w, x[lo*w:], x[lo*w:], w, hi-lo, w)
+			set.PairRows(pairs[(2*lo+1)*w:], 2*w, x[lo*w:], x[lo*w:], w, hi-lo, w)
+		})
+	}
+	x, y := b.in(0), b.out(0)
 	return b.rows(n*h, 4*w, func(lo, hi int) { set.DoubleRows(y[4*lo*w:], x[lo*w:], hi-lo, w) })
 }
 
@@ -170,15 +186,23 @@ func (b *binder) divide(op nn.Split) func() {
 	if !fits {
 		return b.fail("%d channels of %v do not make %v and %v", op.Channels, s, first, rest)
 	}
-	x, a, z, plane := b.in(0), b.out(0), b.out(1), s[2]*s[3]
-	one, other := first[1]*plane, rest[1]*plane
-	return b.rows(s[0], 2*s[1]*plane, func(lo, hi int) {
+	plane := s[2] * s[3]
+	one, other, floats := first[1]*plane, rest[1]*plane, 2*s[1]*plane
+	if x, a, ok := b.bfloats(); ok && b.views[b.current.Out[1]].h != nil {
+		return b.rows(s[0], floats, divider(a, b.views[b.current.Out[1]].h, x, one, other))
+	}
+	return b.rows(s[0], floats, divider(b.out(0), b.out(1), b.in(0), one, other))
+}
+
+// divider returns the body of a loop over images that are divided into one and other elements.
+func divider[T float32 | uint16](a, z, x []T, one, other int) func(lo, hi int) {
+	return func(lo, hi int) {
 		for n := lo; n < hi; n++ {
 			from := x[n*(one+other):]
 			copy(a[n*one:][:one], from)
 			copy(z[n*other:][:other], from[one:])
 		}
-	})
+	}
 }
 
 // swish computes y = x·σ(x).

@@ -221,26 +221,28 @@ func TestReducedPrecisionIsClose(t *testing.T) {
 	}
 }
 
-// Transformed weights are kept from run to run, but not after the weights have changed.
-func TestWinogradFollowsTheWeights(t *testing.T) {
+// Weights in a form for products are kept from run to run, but not after the weights have changed.
+func TestInferenceFollowsTheWeights(t *testing.T) {
 	c := Config{Size: 64, GridSize: 1, FiltersScale: 1, ProbeBig: true}
-	n, plan := inference(t, c, PlanOptions{Batch: 1, Products: nn.Winograd, Heads: true})
-	p := load(t, n, plan, cpu.Options{Threads: 2})
-	p.write(DiffractionInput, sine(c, 1))
-	seen := map[uint32][]float32{}
-	for _, seed := range []uint32{7, 8, 7} {
-		if err := n.SetWeights(p.state, n.Seeded(seed)); err != nil {
-			t.Fatal(err)
+	for _, precision := range []Precision{BF16, Winograd} {
+		n, plan := inference(t, c, PlanOptions{Batch: 1, Heads: true}.With(precision))
+		p := load(t, n, plan, cpu.Options{Threads: 2})
+		p.write(DiffractionInput, sine(c, 1))
+		seen := map[uint32][]float32{}
+		for _, seed := range []uint32{7, 8, 7} {
+			if err := n.SetWeights(p.state, n.Seeded(seed)); err != nil {
+				t.Fatal(err)
+			}
+			p.run(nn.SegmentForward)
+			got := slices.Clone(p.read(AmplitudeOutput))
+			if before, ok := seen[seed]; ok && !slices.Equal(got, before) {
+				t.Errorf("%s: weights %d give another result the second time", precision, seed)
+			}
+			seen[seed] = got
 		}
-		p.run(nn.SegmentForward)
-		got := slices.Clone(p.read(AmplitudeOutput))
-		if before, ok := seen[seed]; ok && !slices.Equal(got, before) {
-			t.Errorf("weights %d give another result the second time", seed)
+		if slices.Equal(seen[7], seen[8]) {
+			t.Errorf("%s: new weights give the same result", precision)
 		}
-		seen[seed] = got
-	}
-	if slices.Equal(seen[7], seen[8]) {
-		t.Error("new weights give the same result")
 	}
 }
 

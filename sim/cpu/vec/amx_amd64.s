@@ -451,6 +451,78 @@ next:
 	VZEROUPPER
 	RET
 
+// func largestPairsAVX512(y *uint16, above *float32, below *float32, n int)
+// Requires: AVX, AVX512F, CMOV
+TEXT ·largestPairsAVX512(SB), NOSPLIT, $0-32
+	MOVQ         y+0(FP), AX
+	MOVQ         above+8(FP), DX
+	MOVQ         below+16(FP), BX
+	MOVQ         n+24(FP), SI
+	MOVL         $0xffff0000, CX
+	VPBROADCASTD CX, Z0
+	MOVL         $0x7fc00000, CX
+	VPBROADCASTD CX, Z1
+	XORQ         DI, DI
+
+whole:
+	CMPQ    SI, $0x00000010
+	JLT     rest
+	VMOVUPS (DX)(DI*1), Z2
+	VPSLLD  $0x10, Z2, Z3
+	VPANDD  Z0, Z2, Z2
+	VCMPPS  $0x03, Z3, Z2, K1
+	VMAXPS  Z3, Z2, Z3
+	VMOVUPS (BX)(DI*1), Z2
+	VPSLLD  $0x10, Z2, Z4
+	VPANDD  Z0, Z2, Z2
+	VCMPPS  $0x03, Z4, Z2, K2
+	VMAXPS  Z4, Z2, Z4
+	VMAXPS  Z4, Z3, Z3
+	KORW    K2, K1, K1
+	VPORD   Z1, Z3, K1, Z3
+	VPSRLD  $0x10, Z3, Z3
+	VPMOVDW Z3, (AX)
+	ADDQ    $+32, AX
+	ADDQ    $+64, DI
+	SUBQ    $+16, SI
+	JMP     whole
+
+rest:
+	TESTQ     SI, SI
+	JLE       done
+	MOVQ      $0x00000010, CX
+	CMPQ      SI, CX
+	CMOVQLT   SI, CX
+	XORQ      R8, R8
+	TESTQ     CX, CX
+	CMOVQLT   R8, CX
+	MOVL      $0x00000001, R8
+	SHLL      CL, R8
+	DECL      R8
+	KMOVW     R8, K1
+	VMOVUPS.Z (DX)(DI*1), K1, Z2
+	VPSLLD    $0x10, Z2, Z3
+	VPANDD    Z0, Z2, Z2
+	VCMPPS    $0x03, Z3, Z2, K2
+	VMAXPS    Z3, Z2, Z3
+	VMOVUPS.Z (BX)(DI*1), K1, Z2
+	VPSLLD    $0x10, Z2, Z4
+	VPANDD    Z0, Z2, Z2
+	VCMPPS    $0x03, Z4, Z2, K3
+	VMAXPS    Z4, Z2, Z4
+	VMAXPS    Z4, Z3, Z3
+	KORW      K3, K2, K2
+	VPORD     Z1, Z3, K2, Z3
+	VPSRLD    $0x10, Z3, Z3
+	VPMOVDW   Z3, K1, (AX)
+	ADDQ      $+64, DI
+	SUBQ      $+16, SI
+	JMP       rest
+
+done:
+	VZEROUPPER
+	RET
+
 // func pairColumnsAVX512(y *uint16, even *float32, odd *float32, stride int, n int)
 // Requires: AVX, AVX512F, CMOV
 TEXT ·pairColumnsAVX512(SB), NOSPLIT, $0-40

@@ -114,6 +114,17 @@ func rounded(x []float32) []float32 {
 	return y
 }
 
+// largestPairs computes the largest of four bfloat16:
+//
+//	y[i] = max(above[2i], above[2i+1], below[2i], below[2i+1])
+func largestPairs(y, above, below []uint16) {
+	above, below = above[:2*len(y)], below[:2*len(y)]
+	for i := range y {
+		y[i] = tensor.F32ToBF16(max(tensor.BF16ToF32(above[2*i]), tensor.BF16ToF32(above[2*i+1]),
+			tensor.BF16ToF32(below[2*i]), tensor.BF16ToF32(below[2*i+1])))
+	}
+}
+
 // ChoosePairs returns the implementation of products of pairs for a name accepted by Choose: with
 // "auto" or "", BF16 where it is faster.
 func ChoosePairs(name string) Pairs {

@@ -87,3 +87,16 @@ func (p Pairs) Round(y []float32, yPitch int, even, odd []float32, pitch, rows, 
 	_, _, _ = y[(rows-1)*yPitch+n-1], even[(rows-1)*pitch+n-1], odd[(rows-1)*pitch+n-1]
 	pairsBF16((*uint16)(unsafe.Pointer(&y[0])), 2*yPitch, &even[0], &odd[0], pitch, rows, n)
 }
+
+// LargestPairs computes the largest of four bfloat16; see largestPairs.
+func (s Set) LargestPairs(y, above, below []uint16) {
+	n := len(y)
+	if s != AVX512 || n == 0 {
+		largestPairs(y, above, below)
+		return
+	}
+	_, _ = above[2*n-1], below[2*n-1]
+	largestPairsAVX512(&y[0], pairAt(above), pairAt(below), n)
+}
+
+func pairAt(x []uint16) *float32 { return (*float32)(unsafe.Pointer(&x[0])) }

@@ -3,7 +3,7 @@
 package vec
 
 // TapSum computes a TapSum of pairs, in x and w, for vectors of pixels.
-func (p Pairs) TapSum(t *TapSum, pixels *Pixels) { t.sum(pixels, p.TapLanes(), axpyPairs) }
+func (p Pairs) TapSum(t *TapSum, pixels *Pixels) { t.sum(pixels, p.TapLanes(), true) }
 
 // Outer is Set's Outer for pairs in a and b.
 func (Pairs) Outer(c []float32, cm, cv, rows, panels int, a []float32, am, ak int, b []float32, bk, bv, k int, add bool) {
@@ -30,3 +30,6 @@ func (Set) PairRows(y []float32, yPitch int, even, odd []uint16, pitch, rows, n 
 func (Pairs) Round(y []float32, yPitch int, even, odd []float32, pitch, rows, n int) {
 	roundPairs(y, yPitch, even, odd, pitch, rows, n)
 }
+
+// LargestPairs computes the largest of four bfloat16; see largestPairs.
+func (Set) LargestPairs(y, above, below []uint16) { largestPairs(y, above, below) }

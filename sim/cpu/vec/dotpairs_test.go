@@ -35,7 +35,7 @@ func TestTapSumOfPairsIsPlainGos(t *testing.T) {
 			for channels := 1; channels <= 3; channels++ {
 				for _, fold := range []int{0, 11} {
 					compareTapSums(t, pairs, guardedPairs, vectors, taps, channels, fold,
-						func(s *TapSum, p *Pixels) { s.sum(p, pairs.TapLanes(), axpyPairs) })
+						func(s *TapSum, p *Pixels) { s.sum(p, pairs.TapLanes(), true) })
 				}
 			}
 		}
@@ -113,6 +113,25 @@ func TestPairsOfRows(t *testing.T) {
 			sameBits(t, "paired", again, want)
 		})
 	}
+}
+
+func TestLargestPairsArePlainGos(t *testing.T) {
+	forEach(t, func(t *testing.T, s Set, rng *rand.Rand, n int) {
+		rows := make([]uint16, 4*n)
+		tensor.Narrow(tensor.BFloat16, rows, awkward(rng, 4*n))
+		got, want := make([]uint16, n+1), make([]uint16, n)
+		got[n] = 0xdead
+		s.LargestPairs(got[:n:n], rows[:2*n], rows[2*n:])
+		largestPairs(want, rows[:2*n], rows[2*n:])
+		for i, v := range want {
+			if got, want := tensor.BF16ToF32(got[i]), tensor.BF16ToF32(v); got != want && (got == got || want == want) {
+				t.Fatalf("the largest of %x is %v, plain Go has %v", rows[2*i:2*i+2], got, want)
+			}
+		}
+		if got[n] != 0xdead {
+			t.Fatal("wrote beyond the end")
+		}
+	})
 }
 
 // sameBits compares pairs, whose firsts are the least bits of a float32.

@@ -1,5 +1,7 @@
 package vec
 
+import "prismtop/sim/tensor"
+
 // TapRows is the number of output channels that a TapSum computes at a time.
 const TapRows = 8
 
@@ -13,6 +15,7 @@ const TapRows = 8
 // elements. Vectors may overlap.
 type TapSum struct {
 	Y     []float32
+	Half  []uint16 // takes the results of pairs, rounded to bfloat16, in place of Y if it is not nil
 	Pitch int
 
 	X        []float32
@@ -92,12 +95,15 @@ func (s *TapSum) empty(p *Pixels) bool {
 	return len(p.tiles) == 0 || s.Channels <= 0 || len(s.Taps) == 0
 }
 
-// sum is TapSum in plain Go, for vectors of the given number of lanes. axpy adds the multiple of a
-// row.
-func (s *TapSum) sum(p *Pixels, lanes int, axpy func(y, x []float32, a float32)) {
+// sum is TapSum in plain Go, for vectors of the given number of lanes, of pairs or not.
+func (s *TapSum) sum(p *Pixels, lanes int, ofPairs bool) {
+	var row [PatchFloats]float32
 	p.each(func(from, to int) {
 		for r := range TapRows {
-			y := s.Y[r*s.Pitch+to:][:lanes]
+			y := row[:lanes]
+			if s.Half == nil {
+				y = s.Y[r*s.Pitch+to:][:lanes]
+			}
 			first := float32(0)
 			if s.Bias != nil {
 				first = s.Bias[r]
@@ -110,11 +116,11 @@ func (s *TapSum) sum(p *Pixels, lanes int, axpy func(y, x []float32, a float32))
 				for t, tap := range s.Taps {
 					x := s.X[from+c*s.XStep+int(tap):]
 					if s.Fold == 0 {
-						axpy(y, x[:lanes], w[t])
+						addMultiple(y, x[:lanes], w[t], ofPairs)
 						continue
 					}
-					axpy(y[:lanes/2], x[:lanes/2], w[t])
-					axpy(y[lanes/2:], x[s.Fold:][:lanes/2], w[t])
+					addMultiple(y[:lanes/2], x[:lanes/2], w[t], ofPairs)
+					addMultiple(y[lanes/2:], x[s.Fold:][:lanes/2], w[t], ofPairs)
 				}
 			}
 			for i, v := range y {
@@ -122,6 +128,18 @@ func (s *TapSum) sum(p *Pixels, lanes int, axpy func(y, x []float32, a float32))
 					y[i] = max(v, 0)
 				}
 			}
+			if s.Half != nil {
+				tensor.Narrow(tensor.BFloat16, s.Half[r*s.Pitch+to:][:lanes], y)
+			}
 		}
 	})
+}
+
+// addMultiple is axpy or axpyPairs.
+func addMultiple(y, x []float32, a float32, ofPairs bool) {
+	if ofPairs {
+		axpyPairs(y, x, a)
+	} else {
+		axpy(y, x, a)
+	}
 }

@@ -138,7 +138,7 @@ tap:
 	DECQ         R11
 	JNZ          channel
 	MOVQ         relu+104(FP), SI
-	TESTQ        SI, SI
+	TESTQ        $0x00000001, SI
 	JZ           store
 	VPXORD       Z28, Z28, Z28
 	VMAXPS       Z0, Z28, Z0
@@ -169,8 +169,8 @@ tap:
 store:
 	MOVQ    pitch+8(FP), SI
 	SHLQ    $0x02, SI
-	MOVQ    y+0(FP), DI
-	ADDQ    24(AX), DI
+	MOVQ    24(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Z0, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z3, (DI)
@@ -186,8 +186,8 @@ store:
 	VMOVUPS Z18, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z21, (DI)
-	MOVQ    y+0(FP), DI
-	ADDQ    32(AX), DI
+	MOVQ    32(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Z1, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z4, (DI)
@@ -203,8 +203,8 @@ store:
 	VMOVUPS Z19, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z22, (DI)
-	MOVQ    y+0(FP), DI
-	ADDQ    40(AX), DI
+	MOVQ    40(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Z2, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z5, (DI)
@@ -364,7 +364,7 @@ tap:
 	DECQ         R11
 	JNZ          channel
 	MOVQ         relu+104(FP), SI
-	TESTQ        SI, SI
+	TESTQ        $0x00000001, SI
 	JZ           store
 	VPXORD       Z28, Z28, Z28
 	VMAXPS       Z0, Z28, Z0
@@ -395,8 +395,8 @@ tap:
 store:
 	MOVQ    pitch+8(FP), SI
 	SHLQ    $0x02, SI
-	MOVQ    y+0(FP), DI
-	ADDQ    24(AX), DI
+	MOVQ    24(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Z0, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z3, (DI)
@@ -412,8 +412,8 @@ store:
 	VMOVUPS Z18, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z21, (DI)
-	MOVQ    y+0(FP), DI
-	ADDQ    32(AX), DI
+	MOVQ    32(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Z1, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z4, (DI)
@@ -429,8 +429,8 @@ store:
 	VMOVUPS Z19, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z22, (DI)
-	MOVQ    y+0(FP), DI
-	ADDQ    40(AX), DI
+	MOVQ    40(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Z2, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z5, (DI)
@@ -576,7 +576,7 @@ channel:
 	DECQ         R10
 	JNZ          channel
 	MOVQ         relu+104(FP), BX
-	TESTQ        BX, BX
+	TESTQ        $0x00000001, BX
 	JZ           store
 	VPXORD       Z28, Z28, Z28
 	VMAXPS       Z0, Z28, Z0
@@ -607,8 +607,8 @@ channel:
 store:
 	MOVQ    pitch+8(FP), BX
 	SHLQ    $0x02, BX
-	MOVQ    y+0(FP), SI
-	ADDQ    24(AX), SI
+	MOVQ    24(AX), SI
+	ADDQ    y+0(FP), SI
 	VMOVUPS Z0, (SI)
 	ADDQ    BX, SI
 	VMOVUPS Z3, (SI)
@@ -624,8 +624,8 @@ store:
 	VMOVUPS Z18, (SI)
 	ADDQ    BX, SI
 	VMOVUPS Z21, (SI)
-	MOVQ    y+0(FP), SI
-	ADDQ    32(AX), SI
+	MOVQ    32(AX), SI
+	ADDQ    y+0(FP), SI
 	VMOVUPS Z1, (SI)
 	ADDQ    BX, SI
 	VMOVUPS Z4, (SI)
@@ -641,8 +641,8 @@ store:
 	VMOVUPS Z19, (SI)
 	ADDQ    BX, SI
 	VMOVUPS Z22, (SI)
-	MOVQ    y+0(FP), SI
-	ADDQ    40(AX), SI
+	MOVQ    40(AX), SI
+	ADDQ    y+0(FP), SI
 	VMOVUPS Z2, (SI)
 	ADDQ    BX, SI
 	VMOVUPS Z5, (SI)
@@ -770,7 +770,7 @@ tap:
 	DECQ         R10
 	JNZ          channel
 	MOVQ         relu+104(FP), SI
-	TESTQ        SI, SI
+	TESTQ        $0x00000001, SI
 	JZ           store
 	VPXORD       Z19, Z19, Z19
 	VMAXPS       Z0, Z19, Z0
@@ -793,8 +793,8 @@ tap:
 store:
 	MOVQ    pitch+8(FP), SI
 	SHLQ    $0x02, SI
-	MOVQ    y+0(FP), DI
-	ADDQ    16(AX), DI
+	MOVQ    16(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Z0, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z2, (DI)
@@ -810,8 +810,8 @@ store:
 	VMOVUPS Z12, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z14, (DI)
-	MOVQ    y+0(FP), DI
-	ADDQ    24(AX), DI
+	MOVQ    24(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Z1, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z3, (DI)
@@ -942,7 +942,7 @@ tap:
 	DECQ         R10
 	JNZ          channel
 	MOVQ         relu+104(FP), SI
-	TESTQ        SI, SI
+	TESTQ        $0x00000001, SI
 	JZ           store
 	VPXORD       Z19, Z19, Z19
 	VMAXPS       Z0, Z19, Z0
@@ -965,8 +965,8 @@ tap:
 store:
 	MOVQ    pitch+8(FP), SI
 	SHLQ    $0x02, SI
-	MOVQ    y+0(FP), DI
-	ADDQ    16(AX), DI
+	MOVQ    16(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Z0, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z2, (DI)
@@ -982,8 +982,8 @@ store:
 	VMOVUPS Z12, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z14, (DI)
-	MOVQ    y+0(FP), DI
-	ADDQ    24(AX), DI
+	MOVQ    24(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Z1, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z3, (DI)
@@ -1101,7 +1101,7 @@ channel:
 	DECQ         R9
 	JNZ          channel
 	MOVQ         relu+104(FP), BX
-	TESTQ        BX, BX
+	TESTQ        $0x00000001, BX
 	JZ           store
 	VPXORD       Z19, Z19, Z19
 	VMAXPS       Z0, Z19, Z0
@@ -1124,8 +1124,8 @@ channel:
 store:
 	MOVQ    pitch+8(FP), BX
 	SHLQ    $0x02, BX
-	MOVQ    y+0(FP), SI
-	ADDQ    16(AX), SI
+	MOVQ    16(AX), SI
+	ADDQ    y+0(FP), SI
 	VMOVUPS Z0, (SI)
 	ADDQ    BX, SI
 	VMOVUPS Z2, (SI)
@@ -1141,8 +1141,8 @@ store:
 	VMOVUPS Z12, (SI)
 	ADDQ    BX, SI
 	VMOVUPS Z14, (SI)
-	MOVQ    y+0(FP), SI
-	ADDQ    24(AX), SI
+	MOVQ    24(AX), SI
+	ADDQ    y+0(FP), SI
 	VMOVUPS Z1, (SI)
 	ADDQ    BX, SI
 	VMOVUPS Z3, (SI)
@@ -1242,7 +1242,7 @@ tap:
 	DECQ         R9
 	JNZ          channel
 	MOVQ         relu+104(FP), SI
-	TESTQ        SI, SI
+	TESTQ        $0x00000001, SI
 	JZ           store
 	VPXORD       Z10, Z10, Z10
 	VMAXPS       Z0, Z10, Z0
@@ -1257,8 +1257,8 @@ tap:
 store:
 	MOVQ    pitch+8(FP), SI
 	SHLQ    $0x02, SI
-	MOVQ    y+0(FP), DI
-	ADDQ    8(AX), DI
+	MOVQ    8(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Z0, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z1, (DI)
@@ -1360,7 +1360,7 @@ tap:
 	DECQ         R9
 	JNZ          channel
 	MOVQ         relu+104(FP), SI
-	TESTQ        SI, SI
+	TESTQ        $0x00000001, SI
 	JZ           store
 	VPXORD       Z10, Z10, Z10
 	VMAXPS       Z0, Z10, Z0
@@ -1375,8 +1375,8 @@ tap:
 store:
 	MOVQ    pitch+8(FP), SI
 	SHLQ    $0x02, SI
-	MOVQ    y+0(FP), DI
-	ADDQ    8(AX), DI
+	MOVQ    8(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Z0, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z1, (DI)
@@ -1466,7 +1466,7 @@ channel:
 	DECQ         R8
 	JNZ          channel
 	MOVQ         relu+104(FP), BX
-	TESTQ        BX, BX
+	TESTQ        $0x00000001, BX
 	JZ           store
 	VPXORD       Z10, Z10, Z10
 	VMAXPS       Z0, Z10, Z0
@@ -1481,8 +1481,8 @@ channel:
 store:
 	MOVQ    pitch+8(FP), BX
 	SHLQ    $0x02, BX
-	MOVQ    y+0(FP), SI
-	ADDQ    8(AX), SI
+	MOVQ    8(AX), SI
+	ADDQ    y+0(FP), SI
 	VMOVUPS Z0, (SI)
 	ADDQ    BX, SI
 	VMOVUPS Z1, (SI)
@@ -1505,7 +1505,7 @@ store:
 	RET
 
 // func taps8x3BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
-// Requires: AVX, AVX512F, AVX512_BF16
+// Requires: AVX, AVX512DQ, AVX512F, AVX512_BF16
 TEXT ·taps8x3BF16(SB), NOSPLIT, $0-120
 	MOVQ at+24(FP), AX
 	MOVQ offsets+56(FP), CX
@@ -1662,7 +1662,7 @@ tap:
 	DECQ         R11
 	JNZ          channel
 	MOVQ         relu+104(FP), SI
-	TESTQ        SI, SI
+	TESTQ        $0x00000001, SI
 	JZ           store
 	VPXORD       Z28, Z28, Z28
 	VMAXPS       Z0, Z28, Z0
@@ -1691,10 +1691,12 @@ tap:
 	VMAXPS       Z23, Z28, Z23
 
 store:
+	TESTQ   $0x00000002, SI
+	JNZ     halves
 	MOVQ    pitch+8(FP), SI
 	SHLQ    $0x02, SI
-	MOVQ    y+0(FP), DI
-	ADDQ    24(AX), DI
+	MOVQ    24(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Z0, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z3, (DI)
@@ -1710,8 +1712,8 @@ store:
 	VMOVUPS Z18, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z21, (DI)
-	MOVQ    y+0(FP), DI
-	ADDQ    32(AX), DI
+	MOVQ    32(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Z1, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z4, (DI)
@@ -1727,8 +1729,8 @@ store:
 	VMOVUPS Z19, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z22, (DI)
-	MOVQ    y+0(FP), DI
-	ADDQ    40(AX), DI
+	MOVQ    40(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Z2, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z5, (DI)
@@ -1744,14 +1746,123 @@ store:
 	VMOVUPS Z20, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z23, (DI)
-	ADDQ    $+48, AX
-	DECQ    tiles+32(FP)
-	JNZ     tile
+	JMP     stored
+
+halves:
+	MOVQ       pitch+8(FP), SI
+	SHLQ       $0x01, SI
+	MOVQ       24(AX), DI
+	SHRQ       $0x01, DI
+	ADDQ       y+0(FP), DI
+	// VCVTNEPS2BF16 Z0, Y0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0
+	VMOVUPS    Y0, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z3, Y3
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xdb
+	VMOVUPS    Y3, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z6, Y6
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6
+	VMOVUPS    Y6, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z9, Y9
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
+	VMOVUPS    Y9, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z12, Y12
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xe4
+	VMOVUPS    Y12, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z15, Y15
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff
+	VMOVUPS    Y15, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z18, Y18
+	BYTE $0x62; BYTE $0xa2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd2
+	VMOVUPS    Y18, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z21, Y21
+	BYTE $0x62; BYTE $0xa2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xed
+	VMOVUPS    Y21, (DI)
+	MOVQ       32(AX), DI
+	SHRQ       $0x01, DI
+	ADDQ       y+0(FP), DI
+	// VCVTNEPS2BF16 Z1, Y1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
+	VMOVUPS    Y1, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z4, Y4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xe4
+	VMOVUPS    Y4, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z7, Y7
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff
+	VMOVUPS    Y7, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z10, Y10
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd2
+	VMOVUPS    Y10, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z13, Y13
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xed
+	VMOVUPS    Y13, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z16, Y16
+	BYTE $0x62; BYTE $0xa2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0
+	VMOVUPS    Y16, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z19, Y19
+	BYTE $0x62; BYTE $0xa2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xdb
+	VMOVUPS    Y19, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z22, Y22
+	BYTE $0x62; BYTE $0xa2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6
+	VMOVUPS    Y22, (DI)
+	MOVQ       40(AX), DI
+	SHRQ       $0x01, DI
+	ADDQ       y+0(FP), DI
+	// VCVTNEPS2BF16 Z2, Y2
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd2
+	VMOVUPS    Y2, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z5, Y5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xed
+	VMOVUPS    Y5, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z8, Y8
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0
+	VMOVUPS    Y8, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z11, Y11
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xdb
+	VMOVUPS    Y11, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z14, Y14
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6
+	VMOVUPS    Y14, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z17, Y17
+	BYTE $0x62; BYTE $0xa2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
+	VMOVUPS    Y17, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z20, Y20
+	BYTE $0x62; BYTE $0xa2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xe4
+	VMOVUPS    Y20, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z23, Y23
+	BYTE $0x62; BYTE $0xa2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff
+	VMOVUPS    Y23, (DI)
+
+stored:
+	ADDQ $+48, AX
+	DECQ tiles+32(FP)
+	JNZ  tile
 	VZEROUPPER
 	RET
 
 // func folded8x3BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
-// Requires: AVX, AVX512F, AVX512_BF16
+// Requires: AVX, AVX512DQ, AVX512F, AVX512_BF16
 TEXT ·folded8x3BF16(SB), NOSPLIT, $0-120
 	MOVQ at+24(FP), AX
 	MOVQ offsets+56(FP), CX
@@ -1912,7 +2023,7 @@ tap:
 	DECQ         R11
 	JNZ          channel
 	MOVQ         relu+104(FP), SI
-	TESTQ        SI, SI
+	TESTQ        $0x00000001, SI
 	JZ           store
 	VPXORD       Z28, Z28, Z28
 	VMAXPS       Z0, Z28, Z0
@@ -1941,10 +2052,12 @@ tap:
 	VMAXPS       Z23, Z28, Z23
 
 store:
+	TESTQ   $0x00000002, SI
+	JNZ     halves
 	MOVQ    pitch+8(FP), SI
 	SHLQ    $0x02, SI
-	MOVQ    y+0(FP), DI
-	ADDQ    24(AX), DI
+	MOVQ    24(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Z0, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z3, (DI)
@@ -1960,8 +2073,8 @@ store:
 	VMOVUPS Z18, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z21, (DI)
-	MOVQ    y+0(FP), DI
-	ADDQ    32(AX), DI
+	MOVQ    32(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Z1, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z4, (DI)
@@ -1977,8 +2090,8 @@ store:
 	VMOVUPS Z19, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z22, (DI)
-	MOVQ    y+0(FP), DI
-	ADDQ    40(AX), DI
+	MOVQ    40(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Z2, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z5, (DI)
@@ -1994,14 +2107,123 @@ store:
 	VMOVUPS Z20, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z23, (DI)
-	ADDQ    $+48, AX
-	DECQ    tiles+32(FP)
-	JNZ     tile
+	JMP     stored
+
+halves:
+	MOVQ       pitch+8(FP), SI
+	SHLQ       $0x01, SI
+	MOVQ       24(AX), DI
+	SHRQ       $0x01, DI
+	ADDQ       y+0(FP), DI
+	// VCVTNEPS2BF16 Z0, Y0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0
+	VMOVUPS    Y0, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z3, Y3
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xdb
+	VMOVUPS    Y3, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z6, Y6
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6
+	VMOVUPS    Y6, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z9, Y9
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
+	VMOVUPS    Y9, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z12, Y12
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xe4
+	VMOVUPS    Y12, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z15, Y15
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff
+	VMOVUPS    Y15, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z18, Y18
+	BYTE $0x62; BYTE $0xa2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd2
+	VMOVUPS    Y18, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z21, Y21
+	BYTE $0x62; BYTE $0xa2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xed
+	VMOVUPS    Y21, (DI)
+	MOVQ       32(AX), DI
+	SHRQ       $0x01, DI
+	ADDQ       y+0(FP), DI
+	// VCVTNEPS2BF16 Z1, Y1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
+	VMOVUPS    Y1, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z4, Y4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xe4
+	VMOVUPS    Y4, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z7, Y7
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff
+	VMOVUPS    Y7, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z10, Y10
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd2
+	VMOVUPS    Y10, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z13, Y13
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xed
+	VMOVUPS    Y13, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z16, Y16
+	BYTE $0x62; BYTE $0xa2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0
+	VMOVUPS    Y16, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z19, Y19
+	BYTE $0x62; BYTE $0xa2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xdb
+	VMOVUPS    Y19, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z22, Y22
+	BYTE $0x62; BYTE $0xa2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6
+	VMOVUPS    Y22, (DI)
+	MOVQ       40(AX), DI
+	SHRQ       $0x01, DI
+	ADDQ       y+0(FP), DI
+	// VCVTNEPS2BF16 Z2, Y2
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd2
+	VMOVUPS    Y2, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z5, Y5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xed
+	VMOVUPS    Y5, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z8, Y8
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0
+	VMOVUPS    Y8, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z11, Y11
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xdb
+	VMOVUPS    Y11, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z14, Y14
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6
+	VMOVUPS    Y14, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z17, Y17
+	BYTE $0x62; BYTE $0xa2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
+	VMOVUPS    Y17, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z20, Y20
+	BYTE $0x62; BYTE $0xa2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xe4
+	VMOVUPS    Y20, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z23, Y23
+	BYTE $0x62; BYTE $0xa2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff
+	VMOVUPS    Y23, (DI)
+
+stored:
+	ADDQ $+48, AX
+	DECQ tiles+32(FP)
+	JNZ  tile
 	VZEROUPPER
 	RET
 
 // func single8x3BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
-// Requires: AVX, AVX512F, AVX512_BF16
+// Requires: AVX, AVX512DQ, AVX512F, AVX512_BF16
 TEXT ·single8x3BF16(SB), NOSPLIT, $0-120
 	MOVQ at+24(FP), AX
 	MOVQ offsets+56(FP), CX
@@ -2148,7 +2370,7 @@ channel:
 	DECQ         R10
 	JNZ          channel
 	MOVQ         relu+104(FP), BX
-	TESTQ        BX, BX
+	TESTQ        $0x00000001, BX
 	JZ           store
 	VPXORD       Z28, Z28, Z28
 	VMAXPS       Z0, Z28, Z0
@@ -2177,10 +2399,12 @@ channel:
 	VMAXPS       Z23, Z28, Z23
 
 store:
+	TESTQ   $0x00000002, BX
+	JNZ     halves
 	MOVQ    pitch+8(FP), BX
 	SHLQ    $0x02, BX
-	MOVQ    y+0(FP), SI
-	ADDQ    24(AX), SI
+	MOVQ    24(AX), SI
+	ADDQ    y+0(FP), SI
 	VMOVUPS Z0, (SI)
 	ADDQ    BX, SI
 	VMOVUPS Z3, (SI)
@@ -2196,8 +2420,8 @@ store:
 	VMOVUPS Z18, (SI)
 	ADDQ    BX, SI
 	VMOVUPS Z21, (SI)
-	MOVQ    y+0(FP), SI
-	ADDQ    32(AX), SI
+	MOVQ    32(AX), SI
+	ADDQ    y+0(FP), SI
 	VMOVUPS Z1, (SI)
 	ADDQ    BX, SI
 	VMOVUPS Z4, (SI)
@@ -2213,8 +2437,8 @@ store:
 	VMOVUPS Z19, (SI)
 	ADDQ    BX, SI
 	VMOVUPS Z22, (SI)
-	MOVQ    y+0(FP), SI
-	ADDQ    40(AX), SI
+	MOVQ    40(AX), SI
+	ADDQ    y+0(FP), SI
 	VMOVUPS Z2, (SI)
 	ADDQ    BX, SI
 	VMOVUPS Z5, (SI)
@@ -2230,14 +2454,123 @@ store:
 	VMOVUPS Z20, (SI)
 	ADDQ    BX, SI
 	VMOVUPS Z23, (SI)
-	ADDQ    $+48, AX
-	DECQ    tiles+32(FP)
-	JNZ     tile
+	JMP     stored
+
+halves:
+	MOVQ       pitch+8(FP), BX
+	SHLQ       $0x01, BX
+	MOVQ       24(AX), SI
+	SHRQ       $0x01, SI
+	ADDQ       y+0(FP), SI
+	// VCVTNEPS2BF16 Z0, Y0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0
+	VMOVUPS    Y0, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z3, Y3
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xdb
+	VMOVUPS    Y3, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z6, Y6
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6
+	VMOVUPS    Y6, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z9, Y9
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
+	VMOVUPS    Y9, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z12, Y12
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xe4
+	VMOVUPS    Y12, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z15, Y15
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff
+	VMOVUPS    Y15, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z18, Y18
+	BYTE $0x62; BYTE $0xa2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd2
+	VMOVUPS    Y18, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z21, Y21
+	BYTE $0x62; BYTE $0xa2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xed
+	VMOVUPS    Y21, (SI)
+	MOVQ       32(AX), SI
+	SHRQ       $0x01, SI
+	ADDQ       y+0(FP), SI
+	// VCVTNEPS2BF16 Z1, Y1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
+	VMOVUPS    Y1, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z4, Y4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xe4
+	VMOVUPS    Y4, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z7, Y7
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff
+	VMOVUPS    Y7, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z10, Y10
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd2
+	VMOVUPS    Y10, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z13, Y13
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xed
+	VMOVUPS    Y13, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z16, Y16
+	BYTE $0x62; BYTE $0xa2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0
+	VMOVUPS    Y16, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z19, Y19
+	BYTE $0x62; BYTE $0xa2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xdb
+	VMOVUPS    Y19, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z22, Y22
+	BYTE $0x62; BYTE $0xa2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6
+	VMOVUPS    Y22, (SI)
+	MOVQ       40(AX), SI
+	SHRQ       $0x01, SI
+	ADDQ       y+0(FP), SI
+	// VCVTNEPS2BF16 Z2, Y2
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd2
+	VMOVUPS    Y2, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z5, Y5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xed
+	VMOVUPS    Y5, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z8, Y8
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0
+	VMOVUPS    Y8, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z11, Y11
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xdb
+	VMOVUPS    Y11, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z14, Y14
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6
+	VMOVUPS    Y14, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z17, Y17
+	BYTE $0x62; BYTE $0xa2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
+	VMOVUPS    Y17, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z20, Y20
+	BYTE $0x62; BYTE $0xa2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xe4
+	VMOVUPS    Y20, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z23, Y23
+	BYTE $0x62; BYTE $0xa2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff
+	VMOVUPS    Y23, (SI)
+
+stored:
+	ADDQ $+48, AX
+	DECQ tiles+32(FP)
+	JNZ  tile
 	VZEROUPPER
 	RET
 
 // func taps8x2BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
-// Requires: AVX, AVX512F, AVX512_BF16
+// Requires: AVX, AVX512DQ, AVX512F, AVX512_BF16
 TEXT ·taps8x2BF16(SB), NOSPLIT, $0-120
 	MOVQ at+24(FP), AX
 	MOVQ offsets+56(FP), CX
@@ -2358,7 +2691,7 @@ tap:
 	DECQ         R10
 	JNZ          channel
 	MOVQ         relu+104(FP), SI
-	TESTQ        SI, SI
+	TESTQ        $0x00000001, SI
 	JZ           store
 	VPXORD       Z19, Z19, Z19
 	VMAXPS       Z0, Z19, Z0
@@ -2379,10 +2712,12 @@ tap:
 	VMAXPS       Z15, Z19, Z15
 
 store:
+	TESTQ   $0x00000002, SI
+	JNZ     halves
 	MOVQ    pitch+8(FP), SI
 	SHLQ    $0x02, SI
-	MOVQ    y+0(FP), DI
-	ADDQ    16(AX), DI
+	MOVQ    16(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Z0, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z2, (DI)
@@ -2398,8 +2733,8 @@ store:
 	VMOVUPS Z12, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z14, (DI)
-	MOVQ    y+0(FP), DI
-	ADDQ    24(AX), DI
+	MOVQ    24(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Z1, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z3, (DI)
@@ -2415,14 +2750,89 @@ store:
 	VMOVUPS Z13, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z15, (DI)
-	ADDQ    $+32, AX
-	DECQ    tiles+32(FP)
-	JNZ     tile
+	JMP     stored
+
+halves:
+	MOVQ       pitch+8(FP), SI
+	SHLQ       $0x01, SI
+	MOVQ       16(AX), DI
+	SHRQ       $0x01, DI
+	ADDQ       y+0(FP), DI
+	// VCVTNEPS2BF16 Z0, Y0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0
+	VMOVUPS    Y0, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z2, Y2
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd2
+	VMOVUPS    Y2, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z4, Y4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xe4
+	VMOVUPS    Y4, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z6, Y6
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6
+	VMOVUPS    Y6, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z8, Y8
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0
+	VMOVUPS    Y8, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z10, Y10
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd2
+	VMOVUPS    Y10, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z12, Y12
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xe4
+	VMOVUPS    Y12, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z14, Y14
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6
+	VMOVUPS    Y14, (DI)
+	MOVQ       24(AX), DI
+	SHRQ       $0x01, DI
+	ADDQ       y+0(FP), DI
+	// VCVTNEPS2BF16 Z1, Y1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
+	VMOVUPS    Y1, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z3, Y3
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xdb
+	VMOVUPS    Y3, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z5, Y5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xed
+	VMOVUPS    Y5, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z7, Y7
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff
+	VMOVUPS    Y7, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z9, Y9
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
+	VMOVUPS    Y9, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z11, Y11
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xdb
+	VMOVUPS    Y11, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z13, Y13
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xed
+	VMOVUPS    Y13, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z15, Y15
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff
+	VMOVUPS    Y15, (DI)
+
+stored:
+	ADDQ $+32, AX
+	DECQ tiles+32(FP)
+	JNZ  tile
 	VZEROUPPER
 	RET
 
 // func folded8x2BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
-// Requires: AVX, AVX512F, AVX512_BF16
+// Requires: AVX, AVX512DQ, AVX512F, AVX512_BF16
 TEXT ·folded8x2BF16(SB), NOSPLIT, $0-120
 	MOVQ at+24(FP), AX
 	MOVQ offsets+56(FP), CX
@@ -2546,7 +2956,7 @@ tap:
 	DECQ         R10
 	JNZ          channel
 	MOVQ         relu+104(FP), SI
-	TESTQ        SI, SI
+	TESTQ        $0x00000001, SI
 	JZ           store
 	VPXORD       Z19, Z19, Z19
 	VMAXPS       Z0, Z19, Z0
@@ -2567,10 +2977,12 @@ tap:
 	VMAXPS       Z15, Z19, Z15
 
 store:
+	TESTQ   $0x00000002, SI
+	JNZ     halves
 	MOVQ    pitch+8(FP), SI
 	SHLQ    $0x02, SI
-	MOVQ    y+0(FP), DI
-	ADDQ    16(AX), DI
+	MOVQ    16(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Z0, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z2, (DI)
@@ -2586,8 +2998,8 @@ store:
 	VMOVUPS Z12, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z14, (DI)
-	MOVQ    y+0(FP), DI
-	ADDQ    24(AX), DI
+	MOVQ    24(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Z1, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z3, (DI)
@@ -2603,14 +3015,89 @@ store:
 	VMOVUPS Z13, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z15, (DI)
-	ADDQ    $+32, AX
-	DECQ    tiles+32(FP)
-	JNZ     tile
+	JMP     stored
+
+halves:
+	MOVQ       pitch+8(FP), SI
+	SHLQ       $0x01, SI
+	MOVQ       16(AX), DI
+	SHRQ       $0x01, DI
+	ADDQ       y+0(FP), DI
+	// VCVTNEPS2BF16 Z0, Y0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0
+	VMOVUPS    Y0, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z2, Y2
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd2
+	VMOVUPS    Y2, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z4, Y4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xe4
+	VMOVUPS    Y4, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z6, Y6
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6
+	VMOVUPS    Y6, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z8, Y8
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0
+	VMOVUPS    Y8, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z10, Y10
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd2
+	VMOVUPS    Y10, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z12, Y12
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xe4
+	VMOVUPS    Y12, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z14, Y14
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6
+	VMOVUPS    Y14, (DI)
+	MOVQ       24(AX), DI
+	SHRQ       $0x01, DI
+	ADDQ       y+0(FP), DI
+	// VCVTNEPS2BF16 Z1, Y1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
+	VMOVUPS    Y1, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z3, Y3
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xdb
+	VMOVUPS    Y3, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z5, Y5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xed
+	VMOVUPS    Y5, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z7, Y7
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff
+	VMOVUPS    Y7, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z9, Y9
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
+	VMOVUPS    Y9, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z11, Y11
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xdb
+	VMOVUPS    Y11, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z13, Y13
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xed
+	VMOVUPS    Y13, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z15, Y15
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff
+	VMOVUPS    Y15, (DI)
+
+stored:
+	ADDQ $+32, AX
+	DECQ tiles+32(FP)
+	JNZ  tile
 	VZEROUPPER
 	RET
 
 // func single8x2BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
-// Requires: AVX, AVX512F, AVX512_BF16
+// Requires: AVX, AVX512DQ, AVX512F, AVX512_BF16
 TEXT ·single8x2BF16(SB), NOSPLIT, $0-120
 	MOVQ at+24(FP), AX
 	MOVQ offsets+56(FP), CX
@@ -2721,7 +3208,7 @@ channel:
 	DECQ         R9
 	JNZ          channel
 	MOVQ         relu+104(FP), BX
-	TESTQ        BX, BX
+	TESTQ        $0x00000001, BX
 	JZ           store
 	VPXORD       Z19, Z19, Z19
 	VMAXPS       Z0, Z19, Z0
@@ -2742,10 +3229,12 @@ channel:
 	VMAXPS       Z15, Z19, Z15
 
 store:
+	TESTQ   $0x00000002, BX
+	JNZ     halves
 	MOVQ    pitch+8(FP), BX
 	SHLQ    $0x02, BX
-	MOVQ    y+0(FP), SI
-	ADDQ    16(AX), SI
+	MOVQ    16(AX), SI
+	ADDQ    y+0(FP), SI
 	VMOVUPS Z0, (SI)
 	ADDQ    BX, SI
 	VMOVUPS Z2, (SI)
@@ -2761,8 +3250,8 @@ store:
 	VMOVUPS Z12, (SI)
 	ADDQ    BX, SI
 	VMOVUPS Z14, (SI)
-	MOVQ    y+0(FP), SI
-	ADDQ    24(AX), SI
+	MOVQ    24(AX), SI
+	ADDQ    y+0(FP), SI
 	VMOVUPS Z1, (SI)
 	ADDQ    BX, SI
 	VMOVUPS Z3, (SI)
@@ -2778,14 +3267,89 @@ store:
 	VMOVUPS Z13, (SI)
 	ADDQ    BX, SI
 	VMOVUPS Z15, (SI)
-	ADDQ    $+32, AX
-	DECQ    tiles+32(FP)
-	JNZ     tile
+	JMP     stored
+
+halves:
+	MOVQ       pitch+8(FP), BX
+	SHLQ       $0x01, BX
+	MOVQ       16(AX), SI
+	SHRQ       $0x01, SI
+	ADDQ       y+0(FP), SI
+	// VCVTNEPS2BF16 Z0, Y0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0
+	VMOVUPS    Y0, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z2, Y2
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd2
+	VMOVUPS    Y2, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z4, Y4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xe4
+	VMOVUPS    Y4, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z6, Y6
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6
+	VMOVUPS    Y6, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z8, Y8
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0
+	VMOVUPS    Y8, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z10, Y10
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd2
+	VMOVUPS    Y10, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z12, Y12
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xe4
+	VMOVUPS    Y12, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z14, Y14
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6
+	VMOVUPS    Y14, (SI)
+	MOVQ       24(AX), SI
+	SHRQ       $0x01, SI
+	ADDQ       y+0(FP), SI
+	// VCVTNEPS2BF16 Z1, Y1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
+	VMOVUPS    Y1, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z3, Y3
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xdb
+	VMOVUPS    Y3, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z5, Y5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xed
+	VMOVUPS    Y5, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z7, Y7
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff
+	VMOVUPS    Y7, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z9, Y9
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
+	VMOVUPS    Y9, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z11, Y11
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xdb
+	VMOVUPS    Y11, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z13, Y13
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xed
+	VMOVUPS    Y13, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z15, Y15
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff
+	VMOVUPS    Y15, (SI)
+
+stored:
+	ADDQ $+32, AX
+	DECQ tiles+32(FP)
+	JNZ  tile
 	VZEROUPPER
 	RET
 
 // func taps8x1BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
-// Requires: AVX, AVX512F, AVX512_BF16
+// Requires: AVX, AVX512DQ, AVX512F, AVX512_BF16
 TEXT ·taps8x1BF16(SB), NOSPLIT, $0-120
 	MOVQ at+24(FP), AX
 	MOVQ offsets+56(FP), CX
@@ -2870,7 +3434,7 @@ tap:
 	DECQ         R9
 	JNZ          channel
 	MOVQ         relu+104(FP), SI
-	TESTQ        SI, SI
+	TESTQ        $0x00000001, SI
 	JZ           store
 	VPXORD       Z10, Z10, Z10
 	VMAXPS       Z0, Z10, Z0
@@ -2883,10 +3447,12 @@ tap:
 	VMAXPS       Z7, Z10, Z7
 
 store:
+	TESTQ   $0x00000002, SI
+	JNZ     halves
 	MOVQ    pitch+8(FP), SI
 	SHLQ    $0x02, SI
-	MOVQ    y+0(FP), DI
-	ADDQ    8(AX), DI
+	MOVQ    8(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Z0, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z1, (DI)
@@ -2902,14 +3468,55 @@ store:
 	VMOVUPS Z6, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z7, (DI)
-	ADDQ    $+16, AX
-	DECQ    tiles+32(FP)
-	JNZ     tile
+	JMP     stored
+
+halves:
+	MOVQ       pitch+8(FP), SI
+	SHLQ       $0x01, SI
+	MOVQ       8(AX), DI
+	SHRQ       $0x01, DI
+	ADDQ       y+0(FP), DI
+	// VCVTNEPS2BF16 Z0, Y0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0
+	VMOVUPS    Y0, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z1, Y1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
+	VMOVUPS    Y1, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z2, Y2
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd2
+	VMOVUPS    Y2, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z3, Y3
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xdb
+	VMOVUPS    Y3, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z4, Y4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xe4
+	VMOVUPS    Y4, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z5, Y5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xed
+	VMOVUPS    Y5, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z6, Y6
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6
+	VMOVUPS    Y6, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z7, Y7
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff
+	VMOVUPS    Y7, (DI)
+
+stored:
+	ADDQ $+16, AX
+	DECQ tiles+32(FP)
+	JNZ  tile
 	VZEROUPPER
 	RET
 
 // func folded8x1BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
-// Requires: AVX, AVX512F, AVX512_BF16
+// Requires: AVX, AVX512DQ, AVX512F, AVX512_BF16
 TEXT ·folded8x1BF16(SB), NOSPLIT, $0-120
 	MOVQ at+24(FP), AX
 	MOVQ offsets+56(FP), CX
@@ -2996,7 +3603,7 @@ tap:
 	DECQ         R9
 	JNZ          channel
 	MOVQ         relu+104(FP), SI
-	TESTQ        SI, SI
+	TESTQ        $0x00000001, SI
 	JZ           store
 	VPXORD       Z10, Z10, Z10
 	VMAXPS       Z0, Z10, Z0
@@ -3009,10 +3616,12 @@ tap:
 	VMAXPS       Z7, Z10, Z7
 
 store:
+	TESTQ   $0x00000002, SI
+	JNZ     halves
 	MOVQ    pitch+8(FP), SI
 	SHLQ    $0x02, SI
-	MOVQ    y+0(FP), DI
-	ADDQ    8(AX), DI
+	MOVQ    8(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Z0, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z1, (DI)
@@ -3028,14 +3637,55 @@ store:
 	VMOVUPS Z6, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z7, (DI)
-	ADDQ    $+16, AX
-	DECQ    tiles+32(FP)
-	JNZ     tile
+	JMP     stored
+
+halves:
+	MOVQ       pitch+8(FP), SI
+	SHLQ       $0x01, SI
+	MOVQ       8(AX), DI
+	SHRQ       $0x01, DI
+	ADDQ       y+0(FP), DI
+	// VCVTNEPS2BF16 Z0, Y0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0
+	VMOVUPS    Y0, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z1, Y1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
+	VMOVUPS    Y1, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z2, Y2
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd2
+	VMOVUPS    Y2, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z3, Y3
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xdb
+	VMOVUPS    Y3, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z4, Y4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xe4
+	VMOVUPS    Y4, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z5, Y5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xed
+	VMOVUPS    Y5, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z6, Y6
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6
+	VMOVUPS    Y6, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z7, Y7
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff
+	VMOVUPS    Y7, (DI)
+
+stored:
+	ADDQ $+16, AX
+	DECQ tiles+32(FP)
+	JNZ  tile
 	VZEROUPPER
 	RET
 
 // func single8x1BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
-// Requires: AVX, AVX512F, AVX512_BF16
+// Requires: AVX, AVX512DQ, AVX512F, AVX512_BF16
 TEXT ·single8x1BF16(SB), NOSPLIT, $0-120
 	MOVQ at+24(FP), AX
 	MOVQ offsets+56(FP), CX
@@ -3110,7 +3760,7 @@ channel:
 	DECQ         R8
 	JNZ          channel
 	MOVQ         relu+104(FP), BX
-	TESTQ        BX, BX
+	TESTQ        $0x00000001, BX
 	JZ           store
 	VPXORD       Z10, Z10, Z10
 	VMAXPS       Z0, Z10, Z0
@@ -3123,10 +3773,12 @@ channel:
 	VMAXPS       Z7, Z10, Z7
 
 store:
+	TESTQ   $0x00000002, BX
+	JNZ     halves
 	MOVQ    pitch+8(FP), BX
 	SHLQ    $0x02, BX
-	MOVQ    y+0(FP), SI
-	ADDQ    8(AX), SI
+	MOVQ    8(AX), SI
+	ADDQ    y+0(FP), SI
 	VMOVUPS Z0, (SI)
 	ADDQ    BX, SI
 	VMOVUPS Z1, (SI)
@@ -3142,9 +3794,50 @@ store:
 	VMOVUPS Z6, (SI)
 	ADDQ    BX, SI
 	VMOVUPS Z7, (SI)
-	ADDQ    $+16, AX
-	DECQ    tiles+32(FP)
-	JNZ     tile
+	JMP     stored
+
+halves:
+	MOVQ       pitch+8(FP), BX
+	SHLQ       $0x01, BX
+	MOVQ       8(AX), SI
+	SHRQ       $0x01, SI
+	ADDQ       y+0(FP), SI
+	// VCVTNEPS2BF16 Z0, Y0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0
+	VMOVUPS    Y0, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z1, Y1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
+	VMOVUPS    Y1, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z2, Y2
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd2
+	VMOVUPS    Y2, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z3, Y3
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xdb
+	VMOVUPS    Y3, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z4, Y4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xe4
+	VMOVUPS    Y4, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z5, Y5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xed
+	VMOVUPS    Y5, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z6, Y6
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6
+	VMOVUPS    Y6, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z7, Y7
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff
+	VMOVUPS    Y7, (SI)
+
+stored:
+	ADDQ $+16, AX
+	DECQ tiles+32(FP)
+	JNZ  tile
 	VZEROUPPER
 	RET
 
@@ -3239,7 +3932,7 @@ tap:
 	DECQ         R10
 	JNZ          channel
 	MOVQ         relu+104(FP), SI
-	TESTQ        SI, SI
+	TESTQ        $0x00000001, SI
 	JZ           store
 	VXORPS       Y12, Y12, Y12
 	VMAXPS       Y0, Y12, Y0
@@ -3258,8 +3951,8 @@ tap:
 store:
 	MOVQ    pitch+8(FP), SI
 	SHLQ    $0x02, SI
-	MOVQ    y+0(FP), DI
-	ADDQ    24(AX), DI
+	MOVQ    24(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Y0, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Y3, (DI)
@@ -3267,8 +3960,8 @@ store:
 	VMOVUPS Y6, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Y9, (DI)
-	MOVQ    y+0(FP), DI
-	ADDQ    32(AX), DI
+	MOVQ    32(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Y1, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Y4, (DI)
@@ -3276,8 +3969,8 @@ store:
 	VMOVUPS Y7, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Y10, (DI)
-	MOVQ    y+0(FP), DI
-	ADDQ    40(AX), DI
+	MOVQ    40(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Y2, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Y5, (DI)
@@ -3386,7 +4079,7 @@ tap:
 	DECQ         R10
 	JNZ          channel
 	MOVQ         relu+104(FP), SI
-	TESTQ        SI, SI
+	TESTQ        $0x00000001, SI
 	JZ           store
 	VXORPS       Y15, Y15, Y15
 	VMAXPS       Y0, Y15, Y0
@@ -3405,8 +4098,8 @@ tap:
 store:
 	MOVQ    pitch+8(FP), SI
 	SHLQ    $0x02, SI
-	MOVQ    y+0(FP), DI
-	ADDQ    24(AX), DI
+	MOVQ    24(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Y0, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Y3, (DI)
@@ -3414,8 +4107,8 @@ store:
 	VMOVUPS Y6, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Y9, (DI)
-	MOVQ    y+0(FP), DI
-	ADDQ    32(AX), DI
+	MOVQ    32(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Y1, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Y4, (DI)
@@ -3423,8 +4116,8 @@ store:
 	VMOVUPS Y7, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Y10, (DI)
-	MOVQ    y+0(FP), DI
-	ADDQ    40(AX), DI
+	MOVQ    40(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Y2, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Y5, (DI)
@@ -3520,7 +4213,7 @@ channel:
 	DECQ         R9
 	JNZ          channel
 	MOVQ         relu+104(FP), BX
-	TESTQ        BX, BX
+	TESTQ        $0x00000001, BX
 	JZ           store
 	VXORPS       Y12, Y12, Y12
 	VMAXPS       Y0, Y12, Y0
@@ -3539,8 +4232,8 @@ channel:
 store:
 	MOVQ    pitch+8(FP), BX
 	SHLQ    $0x02, BX
-	MOVQ    y+0(FP), SI
-	ADDQ    24(AX), SI
+	MOVQ    24(AX), SI
+	ADDQ    y+0(FP), SI
 	VMOVUPS Y0, (SI)
 	ADDQ    BX, SI
 	VMOVUPS Y3, (SI)
@@ -3548,8 +4241,8 @@ store:
 	VMOVUPS Y6, (SI)
 	ADDQ    BX, SI
 	VMOVUPS Y9, (SI)
-	MOVQ    y+0(FP), SI
-	ADDQ    32(AX), SI
+	MOVQ    32(AX), SI
+	ADDQ    y+0(FP), SI
 	VMOVUPS Y1, (SI)
 	ADDQ    BX, SI
 	VMOVUPS Y4, (SI)
@@ -3557,8 +4250,8 @@ store:
 	VMOVUPS Y7, (SI)
 	ADDQ    BX, SI
 	VMOVUPS Y10, (SI)
-	MOVQ    y+0(FP), SI
-	ADDQ    40(AX), SI
+	MOVQ    40(AX), SI
+	ADDQ    y+0(FP), SI
 	VMOVUPS Y2, (SI)
 	ADDQ    BX, SI
 	VMOVUPS Y5, (SI)
@@ -3647,7 +4340,7 @@ tap:
 	DECQ         R9
 	JNZ          channel
 	MOVQ         relu+104(FP), SI
-	TESTQ        SI, SI
+	TESTQ        $0x00000001, SI
 	JZ           store
 	VXORPS       Y8, Y8, Y8
 	VMAXPS       Y0, Y8, Y0
@@ -3662,8 +4355,8 @@ tap:
 store:
 	MOVQ    pitch+8(FP), SI
 	SHLQ    $0x02, SI
-	MOVQ    y+0(FP), DI
-	ADDQ    16(AX), DI
+	MOVQ    16(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Y0, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Y2, (DI)
@@ -3671,8 +4364,8 @@ store:
 	VMOVUPS Y4, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Y6, (DI)
-	MOVQ    y+0(FP), DI
-	ADDQ    24(AX), DI
+	MOVQ    24(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Y1, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Y3, (DI)
@@ -3764,7 +4457,7 @@ tap:
 	DECQ         R9
 	JNZ          channel
 	MOVQ         relu+104(FP), SI
-	TESTQ        SI, SI
+	TESTQ        $0x00000001, SI
 	JZ           store
 	VXORPS       Y10, Y10, Y10
 	VMAXPS       Y0, Y10, Y0
@@ -3779,8 +4472,8 @@ tap:
 store:
 	MOVQ    pitch+8(FP), SI
 	SHLQ    $0x02, SI
-	MOVQ    y+0(FP), DI
-	ADDQ    16(AX), DI
+	MOVQ    16(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Y0, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Y2, (DI)
@@ -3788,8 +4481,8 @@ store:
 	VMOVUPS Y4, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Y6, (DI)
-	MOVQ    y+0(FP), DI
-	ADDQ    24(AX), DI
+	MOVQ    24(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Y1, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Y3, (DI)
@@ -3869,7 +4562,7 @@ channel:
 	DECQ         R8
 	JNZ          channel
 	MOVQ         relu+104(FP), BX
-	TESTQ        BX, BX
+	TESTQ        $0x00000001, BX
 	JZ           store
 	VXORPS       Y8, Y8, Y8
 	VMAXPS       Y0, Y8, Y0
@@ -3884,8 +4577,8 @@ channel:
 store:
 	MOVQ    pitch+8(FP), BX
 	SHLQ    $0x02, BX
-	MOVQ    y+0(FP), SI
-	ADDQ    16(AX), SI
+	MOVQ    16(AX), SI
+	ADDQ    y+0(FP), SI
 	VMOVUPS Y0, (SI)
 	ADDQ    BX, SI
 	VMOVUPS Y2, (SI)
@@ -3893,8 +4586,8 @@ store:
 	VMOVUPS Y4, (SI)
 	ADDQ    BX, SI
 	VMOVUPS Y6, (SI)
-	MOVQ    y+0(FP), SI
-	ADDQ    24(AX), SI
+	MOVQ    24(AX), SI
+	ADDQ    y+0(FP), SI
 	VMOVUPS Y1, (SI)
 	ADDQ    BX, SI
 	VMOVUPS Y3, (SI)
@@ -3967,7 +4660,7 @@ tap:
 	DECQ         R8
 	JNZ          channel
 	MOVQ         relu+104(FP), SI
-	TESTQ        SI, SI
+	TESTQ        $0x00000001, SI
 	JZ           store
 	VXORPS       Y4, Y4, Y4
 	VMAXPS       Y0, Y4, Y0
@@ -3978,8 +4671,8 @@ tap:
 store:
 	MOVQ    pitch+8(FP), SI
 	SHLQ    $0x02, SI
-	MOVQ    y+0(FP), DI
-	ADDQ    8(AX), DI
+	MOVQ    8(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Y0, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Y1, (DI)
@@ -4054,7 +4747,7 @@ tap:
 	DECQ         R8
 	JNZ          channel
 	MOVQ         relu+104(FP), SI
-	TESTQ        SI, SI
+	TESTQ        $0x00000001, SI
 	JZ           store
 	VXORPS       Y5, Y5, Y5
 	VMAXPS       Y0, Y5, Y0
@@ -4065,8 +4758,8 @@ tap:
 store:
 	MOVQ    pitch+8(FP), SI
 	SHLQ    $0x02, SI
-	MOVQ    y+0(FP), DI
-	ADDQ    8(AX), DI
+	MOVQ    8(AX), DI
+	ADDQ    y+0(FP), DI
 	VMOVUPS Y0, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Y1, (DI)
@@ -4130,7 +4823,7 @@ channel:
 	DECQ         DI
 	JNZ          channel
 	MOVQ         relu+104(FP), BX
-	TESTQ        BX, BX
+	TESTQ        $0x00000001, BX
 	JZ           store
 	VXORPS       Y4, Y4, Y4
 	VMAXPS       Y0, Y4, Y0
@@ -4141,8 +4834,8 @@ channel:
 store:
 	MOVQ    pitch+8(FP), BX
 	SHLQ    $0x02, BX
-	MOVQ    y+0(FP), SI
-	ADDQ    8(AX), SI
+	MOVQ    8(AX), SI
+	ADDQ    y+0(FP), SI
 	VMOVUPS Y0, (SI)
 	ADDQ    BX, SI
 	VMOVUPS Y1, (SI)

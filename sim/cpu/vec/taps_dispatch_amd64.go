@@ -2,6 +2,8 @@
 
 package vec
 
+import "unsafe"
+
 // TapLanes is the number of pixels of a vector.
 func (s Set) TapLanes() int { return [...]int{Go: 16, AVX2: 8, AVX512: 16}[s] }
 
@@ -41,8 +43,11 @@ var tapPairs = tapKernels{
 
 // TapSum computes a TapSum for vectors of pixels.
 func (s Set) TapSum(t *TapSum, p *Pixels) {
+	if t.Half != nil {
+		panic("vec: sums of float32 are not rounded")
+	}
 	if s == Go || t.empty(p) {
-		t.sum(p, s.TapLanes(), axpy)
+		t.sum(p, s.TapLanes(), false)
 		return
 	}
 	t.run(p, s.TapLanes(), &tapSets[s])
@@ -51,7 +56,7 @@ func (s Set) TapSum(t *TapSum, p *Pixels) {
 // TapSum computes a TapSum of pairs, in x and w, for vectors of pixels.
 func (pairs Pairs) TapSum(t *TapSum, p *Pixels) {
 	if pairs != BF16 || t.empty(p) {
-		t.sum(p, pairs.TapLanes(), axpyPairs)
+		t.sum(p, pairs.TapLanes(), true)
 		return
 	}
 	t.run(p, pairs.TapLanes(), &tapPairs)
@@ -64,6 +69,9 @@ func (t *TapSum) run(p *Pixels, lanes int, kernels *tapKernels) {
 	if t.ReLU {
 		relu = 1
 	}
+	if t.Half != nil {
+		relu |= 2
+	}
 	of := &kernels.any
 	switch {
 	case t.Fold != 0:
@@ -73,7 +81,7 @@ func (t *TapSum) run(p *Pixels, lanes int, kernels *tapKernels) {
 	}
 	x, offsets := &t.X[0], &t.Taps[0]
 	for r := 0; r < TapRows; r += kernels.rows {
-		y, w := &t.Y[r*t.Pitch], &t.W[r*t.WRow]
+		y, w := t.results(r*t.Pitch), &t.W[r*t.WRow]
 		var bias *float32
 		if t.Bias != nil {
 			bias = &t.Bias[:TapRows][r]
@@ -90,6 +98,14 @@ func (t *TapSum) run(p *Pixels, lanes int, kernels *tapKernels) {
 	}
 }
 
+// results is the address of a result.
+func (t *TapSum) results(at int) *float32 {
+	if t.Half != nil {
+		return (*float32)(unsafe.Pointer(&t.Half[at]))
+	}
+	return &t.Y[at]
+}
+
 // check panics if a vector or a weight lies outside its slice.
 func (t *TapSum) check(p *Pixels, lanes int) {
 	first, last := t.Taps[0], t.Taps[0]
@@ -101,6 +117,10 @@ func (t *TapSum) check(p *Pixels, lanes int) {
 		x += t.Fold - lanes/2
 	}
 	_, _ = t.X[p.lastX+int(last)+x], t.X[p.firstAll+int(first)]
-	_, _ = t.Y[p.lastY+(TapRows-1)*t.Pitch+lanes-1], t.Y[p.firstAll]
+	if t.Half != nil {
+		_, _ = t.Half[p.lastY+(TapRows-1)*t.Pitch+lanes-1], t.Half[p.firstAll]
+	} else {
+		_, _ = t.Y[p.lastY+(TapRows-1)*t.Pitch+lanes-1], t.Y[p.firstAll]
+	}
 	_ = t.W[(TapRows-1)*t.WRow+(t.Channels-1)*t.WStep+len(t.Taps)-1]
 }

@@ -6,4 +6,4 @@ package vec
 func (Set) TapLanes() int { return 16 }
 
 // TapSum computes a TapSum for vectors of pixels.
-func (s Set) TapSum(t *TapSum, p *Pixels) { t.sum(p, s.TapLanes(), axpy) }
+func (s Set) TapSum(t *TapSum, p *Pixels) { t.sum(p, s.TapLanes(), false) }

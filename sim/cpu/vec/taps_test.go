@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"prismtop/sim/tensor"
 )
 
 func TestTapSumIsPlainGos(t *testing.T) {
@@ -17,7 +19,7 @@ func TestTapSumIsPlainGos(t *testing.T) {
 					for channels := 1; channels <= 3; channels++ {
 						for _, fold := range []int{0, 11} {
 							compareTapSums(t, s, guarded, vectors, taps, channels, fold,
-								func(sum *TapSum, p *Pixels) { sum.sum(p, s.TapLanes(), axpy) })
+								func(sum *TapSum, p *Pixels) { sum.sum(p, s.TapLanes(), false) })
 						}
 					}
 				}
@@ -65,17 +67,55 @@ func compareTapSums(t *testing.T, s interface {
 			sum.Y = y
 			s.TapSum(&sum, pixels)
 			same(t, "y", y, want, 2*taps*channels)
+			if _, ok := s.(Pairs); ok {
+				sameRounded(t, s, sum, pixels)
+			}
 		}
+	}
+}
+
+// sameRounded compares results in bfloat16 with those in float32, rounded.
+func sameRounded(t *testing.T, s interface{ TapSum(*TapSum, *Pixels) }, sum TapSum, pixels *Pixels) {
+	t.Helper()
+	n := len(sum.Y)
+	half, want := make([]uint16, n+1), make([]uint16, n)
+	for i := range half {
+		half[i] = 0xdead
+	}
+	sum.Half = half[:n:n]
+	s.TapSum(&sum, pixels)
+	tensor.Narrow(tensor.BFloat16, want, sum.Y)
+	for row := range TapRows {
+		pixels.each(func(_, to int) {
+			for i := row*sum.Pitch + to; i < row*sum.Pitch+to+16; i++ {
+				if half[i] != want[i] {
+					t.Fatalf("rounded y[%d] = %#x, want %#x", i, half[i], want[i])
+				}
+			}
+		})
+	}
+	if half[n] != 0xdead {
+		t.Fatal("wrote beyond the end")
 	}
 }
 
 func BenchmarkTapSum(b *testing.B) {
 	const side, channels = 16, 128
+	type kernels interface {
+		TapLanes() int
+		TapSum(*TapSum, *Pixels)
+	}
+	sets, products := map[string]kernels{}, map[string]float64{}
 	for _, s := range Available() {
-		if s == Go {
-			continue
+		if s != Go {
+			sets[s.String()], products[s.String()] = s, 1
 		}
-		b.Run(s.String(), func(b *testing.B) {
+	}
+	if pairs, _, err := DetectPairs(); err == nil {
+		sets[BF16Name], products[BF16Name] = pairs, 2
+	}
+	for name, s := range sets {
+		b.Run(name, func(b *testing.B) {
 			pitch := side + 2
 			sum := TapSum{Pitch: side * side, XStep: pitch * pitch, Channels: channels, WRow: 9 * channels, WStep: 9,
 				X: make([]float32, channels*pitch*pitch), W: make([]float32, TapRows*9*channels), Y: make([]float32, TapRows*side*side)}
@@ -92,7 +132,7 @@ func BenchmarkTapSum(b *testing.B) {
 			for b.Loop() {
 				s.TapSum(&sum, pixels)
 			}
-			b.ReportMetric(2*9*channels*TapRows*side*side*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+			b.ReportMetric(products[name]*2*9*channels*TapRows*side*side*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 		})
 	}
 }

@@ -53,6 +53,9 @@ func (s *set) or(a, b, to reg.VecVirtual) {
 	}
 }
 
+// unordered is the comparison that holds if an operand is NaN.
+const unordered = 3
+
 // round rounds v to bfloat16 values, ties to even; a NaN becomes a quiet one.
 func (s *set) round(r bf16Rounding, v reg.VecVirtual) reg.VecVirtual {
 	to, quiet := s.vector(), s.vector()
@@ -60,7 +63,6 @@ func (s *set) round(r bf16Rounding, v reg.VecVirtual) reg.VecVirtual {
 	s.and(r.one, to, to)
 	s.VPADDD(r.half, to, to)
 	s.VPADDD(v, to, to)
-	const unordered = 3
 	if s.wide {
 		k := s.K()
 		s.VCMPPS(operand.U8(unordered), v, v, k)

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 
+	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
@@ -28,6 +29,38 @@ var (
 	conversions  = regexp.MustCompile(`(?m)^\tVCVTUQQ2PS +Z(\d+), Y(\d+)$`)
 	requirements = regexp.MustCompile(`(?m)^(// Requires: .*)AVX512VNNI`)
 )
+
+// largestPairs is the largest of the four numbers of two pairs.
+func (s *set) largestPairs() {
+	s.function("largestPairs", "y *uint16, above, below *float32, n int", "is LargestPairs.")
+	y, above, below, n := s.argument("y"), s.argument("above"), s.argument("below"), s.argument("n")
+	high, quiet, offset := s.word(0xffff0000), s.word(0x7fc00000), s.GP64()
+	largest := func(row reg.GPVirtual, masked bool) (v reg.VecVirtual, nan reg.Register) {
+		second := s.vector()
+		v, nan = s.vector(), s.K()
+		s.load(s.at(row, offset, 0), second, masked)
+		s.VPSLLD(operand.U8(16), second, v)
+		s.VPANDD(high, second, second)
+		s.VCMPPS(operand.U8(unordered), v, second, nan)
+		s.VMAXPS(v, second, v)
+		return v, nan
+	}
+	s.elements(n, offset, 1, func(_ int, masked bool) {
+		v, nan := largest(above, masked)
+		u, other := largest(below, masked)
+		s.VMAXPS(u, v, v)
+		s.KORW(other, nan, nan)
+		s.VPORD(quiet, v, nan, v)
+		s.VPSRLD(operand.U8(16), v, v)
+		if masked {
+			s.VPMOVDW(v, s.mask, operand.Mem{Base: y})
+		} else {
+			s.VPMOVDW(v, operand.Mem{Base: y})
+			s.ADDQ(operand.I32(32), y)
+		}
+	})
+	s.end()
+}
 
 // encodePairs replaces the placeholders in the text of an assembly file.
 func encodePairs(text []byte) []byte {

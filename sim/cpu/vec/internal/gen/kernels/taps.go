@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"fmt"
+	"math/bits"
 
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -158,10 +159,11 @@ func (s *set) tapBias(rows, columns int, sums []reg.VecVirtual) {
 	s.Label("started")
 }
 
-// tapStore stores the sums, after the ReLU if asked for.
+// tapStore stores the sums, after the ReLU if bit 0 of the argument asks for it. Those of pairs are
+// rounded to bfloat16 if bit 1 does.
 func (s *set) tapStore(rows, columns int, sums []reg.VecVirtual, at reg.Register) {
 	relu := s.argument("relu")
-	s.TESTQ(relu, relu)
+	s.TESTQ(operand.U32(1), relu)
 	s.JZ(operand.LabelRef("store"))
 	none := s.vector()
 	s.zero(none)
@@ -169,12 +171,36 @@ func (s *set) tapStore(rows, columns int, sums []reg.VecVirtual, at reg.Register
 		s.VMAXPS(v, none, v) // a NaN stays one
 	}
 	s.Label("store")
-	pitch := s.byteArgument("pitch")
+	if s.ofPairs {
+		s.TESTQ(operand.U32(2), relu)
+		s.JNZ(operand.LabelRef("halves"))
+	}
+	s.tapRows(rows, columns, at, 4, func(i int, to operand.Mem) { s.VMOVUPS(sums[i], to) })
+	if s.ofPairs {
+		s.JMP(operand.LabelRef("stored"))
+		s.Label("halves")
+		s.tapRows(rows, columns, at, 2, func(i int, to operand.Mem) {
+			half := sums[i].AsY()
+			s.VCVTUQQ2PS(sums[i], half)
+			s.VMOVUPS(half, to)
+		})
+		s.Label("stored")
+	}
+}
+
+// tapRows stores the vectors of a tile, whose elements have a number of bytes.
+func (s *set) tapRows(rows, columns int, at reg.Register, bytes int, store func(i int, to operand.Mem)) {
+	pitch := s.argument("pitch")
+	s.SHLQ(operand.U8(bits.TrailingZeros(uint(bytes))), pitch)
 	for c := range columns {
-		to := s.argument("y")
-		s.ADDQ(operand.Mem{Base: at, Disp: 8 * (columns + c)}, to)
+		to := s.GP64()
+		s.MOVQ(operand.Mem{Base: at, Disp: 8 * (columns + c)}, to)
+		if bytes == 2 {
+			s.SHRQ(operand.U8(1), to) // positions are those of float32
+		}
+		s.ADDQ(s.address("y"), to)
 		for r := range rows {
-			s.VMOVUPS(sums[r*columns+c], operand.Mem{Base: to})
+			store(r*columns+c, operand.Mem{Base: to})
 			if r+1 < rows {
 				s.ADDQ(pitch, to)
 			}

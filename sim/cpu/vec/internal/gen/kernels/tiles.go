@@ -33,6 +33,7 @@ func (s *set) amx() {
 	s.pairs()
 	s.pairsOf().pairs()
 	s.pairRows()
+	s.largestPairs()
 	s.pairColumns()
 }
 
