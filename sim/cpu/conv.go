@@ -88,7 +88,7 @@ func (b *binder) convGather(stride, pad int, relu bool) func() {
 	if !ok {
 		return nil
 	}
-	for _, bind := range []func(*geometry, bool) func(){b.gatherPairs, b.directPairs, b.spreadPairs} {
+	for _, bind := range []func(*geometry, bool) func(){b.gatherPairs, b.winogradPairs, b.directPairs, b.spreadPairs} {
 		if run := bind(&g, relu); run != nil || b.err != nil {
 			return run
 		}

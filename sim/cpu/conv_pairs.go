@@ -5,6 +5,7 @@ import (
 
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/cpu/volume"
+	"prismtop/sim/cpu/winograd"
 	"prismtop/sim/tensor"
 )
 
@@ -397,6 +398,36 @@ func (c *directPairs) compute(copies []float32, at block, lo, hi int) {
 			sum.Bias = c.bias[o:][:vec.TapRows]
 		}
 		c.pairs.TapSum(&sum, &c.pixels[c.rows-at.rows])
+	}
+}
+
+// winogradPairs binds a convolution of 3×3 with products of pairs by Winograd's algorithm, or returns nil if it is not one
+// of those: its weights must be a variable that the plan does not change, which are transformed when it changes.
+func (b *binder) winogradPairs(g *geometry, relu bool) func() {
+	pairs, square := b.pairs(), g.kh == 3 && g.kw == 3 && g.stride == 1 && g.pad == 1
+	if pairs == vec.NoPairs || !square || !winograd.PairsFit(g.large, g.small, g.hs, g.ws) || b.outValues(0).Type != tensor.BFloat16 {
+		return nil
+	}
+	variable, from := b.castVariable(1)
+	if variable < 0 {
+		return nil
+	}
+	b.pass(1)
+	c := winograd.NewPairs(g.n, g.large, g.small, g.hs, g.ws, relu, pairs, b.backend.Threads())
+	b.table(c.Bytes(), 1)
+	y, x, bias, w := b.outValues(0).H, b.half(0), b.bias(g.small), b.views[from].f
+	u := b.transformedWeights(weightForm{variable, winogradPairForm}, c.WeightFloats())
+	transform := b.tasks(g.small, g.large*16*winogradCost, func(lo, hi int) { c.Transform(u.values, w, lo, hi) })
+	run := b.shared(c.Tasks(), c.Scratch(), c.Work(), func(scratch []float32, lo, hi int) {
+		c.Run(scratch, y, x, u.values, bias, lo, hi)
+	})
+	state := b.state
+	return func() {
+		if u.seen != state.changes[variable] {
+			transform()
+			u.seen = state.changes[variable]
+		}
+		run()
 	}
 }
 

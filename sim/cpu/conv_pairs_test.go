@@ -120,3 +120,82 @@ func check(t *testing.T, what string, got, want []float32) {
 		t.Errorf("%s: off by %.2g of %.2g", what, off, size)
 	}
 }
+
+// Weights that a plan does not change are transformed for Winograd's algorithm, whose results are those of float32 but for
+// the rounding to bfloat16, with the same bits for any number of threads.
+func TestPairsMultiplyByWinograd(t *testing.T) {
+	plain := open(t, 2)
+	plain.UseNoTiles()
+	plain.UseNoPairs()
+	for _, c := range []struct{ n, in, out, h, w int }{{2, 16, 24, 4, 16}, {1, 18, 16, 10, 32}, {1, 32, 16, 6, 64}, {3, 64, 16, 16, 16}} {
+		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
+			m := nn.NewModel(nn.ModelOptions{Seed: 3})
+			g := nn.NewGraph(m)
+			shape := tensor.Shape{c.n, c.in, c.h, c.w}
+			x := g.Input("x", shape)
+			weight := g.Parameter("w", tensor.Shape{c.out, c.in, 3, 3}, nn.FanInUniform(9*c.in))
+			g.Output("y", g.Activation(g.Conv2D(x, weight, g.Parameter("b", tensor.Shape{c.out}, nn.FanInUniform(4)), 1, 1), nn.ReLU))
+			plan, err := nn.Compile(t.Context(), g, nn.Value{}, nn.Options{AMP: tensor.BFloat16})
+			if err != nil {
+				t.Fatal(err)
+			}
+			input := operand(nn.Exact, shape...).Values
+			want := output(t, plain, m, plan, input)
+			got := output(t, openPairs(t, 1), m, plan, input)
+			near(t, "plain Go", got, want)
+			if slices.Equal(got, want) {
+				t.Error("the algorithm was not used")
+			}
+			for threads := 2; threads <= 4; threads++ {
+				if !slices.Equal(output(t, openPairs(t, threads), m, plan, input), got) {
+					t.Errorf("%d threads give other bits", threads)
+				}
+			}
+			if native := nativePairs(t); native != nil {
+				near(t, "the processor", output(t, native, m, plan, input), want)
+			}
+		})
+	}
+}
+
+// output runs a plan twice and returns its output y.
+func output(t *testing.T, be *cpu.Backend, m *nn.Model, plan *nn.Plan, x []float32) []float32 {
+	t.Helper()
+	variables, err := m.InitialVariables(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := be.NewState(t.Context(), variables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer state.Close()
+	exe, err := be.Load(t.Context(), plan, state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer exe.Close()
+	in, _ := plan.Input("x")
+	out, _ := plan.Output("y")
+	y := make([]float32, plan.Buffers[out].Shape.Elements())
+	for range 2 {
+		exe.Write(in, x)
+		if err := exe.Run(t.Context(), nn.SegmentForward); err != nil {
+			t.Fatal(err)
+		}
+		exe.Read(out, y)
+	}
+	return y
+}
+
+// near compares results within some roundings to bfloat16 of the largest.
+func near(t *testing.T, what string, got, want []float32) {
+	t.Helper()
+	off, size := 0.0, 0.0
+	for i, v := range want {
+		off, size = max(off, math.Abs(float64(got[i]-v))), max(size, math.Abs(float64(v)))
+	}
+	if !(off <= 0x1p-7*size) || size == 0 {
+		t.Errorf("%s: off by %.2g of %.2g", what, off, size)
+	}
+}

@@ -44,8 +44,9 @@ type weightForm struct {
 type form uint8
 
 const (
-	winogradForm form = iota // transformed for Winograd's algorithm
-	pairForm                 // pairs of neighbouring input channels in bfloat16
+	winogradForm     form = iota // transformed for Winograd's algorithm
+	winogradPairForm             // the same, in pairs of bfloat16
+	pairForm                     // pairs of neighbouring input channels in bfloat16
 )
 
 // transformed are weights in one of their forms.

@@ -27,6 +27,7 @@ func (s *set) converted(v reg.VecVirtual) reg.VecVirtual {
 var (
 	products     = regexp.MustCompile(`(?m)^\tVPDPWSSD +Z(\d+), Z(\d+), Z(\d+)$`)
 	conversions  = regexp.MustCompile(`(?m)^\tVCVTUQQ2PS +Z(\d+), Y(\d+)$`)
+	narrowings   = regexp.MustCompile(`(?m)^\tVPMADDWD +Z(\d+), Z(\d+), Z(\d+)$`)
 	requirements = regexp.MustCompile(`(?m)^(// Requires: .*)AVX512VNNI`)
 )
 
@@ -66,6 +67,7 @@ func (s *set) largestPairs() {
 func encodePairs(text []byte) []byte {
 	text = requirements.ReplaceAll(text, []byte("${1}AVX512_BF16"))
 	text = encode(text, products, "VDPBF16PS Z%d, Z%d, Z%d", func(z []int) []byte { return vdpbf16ps(z[2], z[1], z[0]) })
+	text = encode(text, narrowings, "VCVTNE2PS2BF16 Z%d, Z%d, Z%d", func(z []int) []byte { return vcvtne2ps2bf16(z[2], z[0], z[1]) })
 	return encode(text, conversions, "VCVTNEPS2BF16 Z%d, Y%d", func(z []int) []byte { return vcvtneps2bf16(z[1], z[0]) })
 }
 
@@ -89,18 +91,19 @@ func encode(text []byte, lines *regexp.Regexp, format string, code func(register
 	})
 }
 
-// vdpbf16ps adds products of pairs of registers a and b to a sum, vcvtneps2bf16 rounds to nearest
-// even.
-func vdpbf16ps(sum, a, b int) []byte    { return evex(0x52, sum, a, b) }
-func vcvtneps2bf16(to, from int) []byte { return evex(0x72, to, 0, from) }
+// vdpbf16ps adds products of pairs of registers a and b to a sum. vcvtneps2bf16 rounds to nearest even, and
+// vcvtne2ps2bf16 two registers to the lower and the upper half of one.
+func vdpbf16ps(sum, a, b int) []byte             { return evex(0x52, prefixF3, sum, a, b) }
+func vcvtneps2bf16(to, from int) []byte          { return evex(0x72, prefixF3, to, 0, from) }
+func vcvtne2ps2bf16(to, lower, upper int) []byte { return evex(0x72, prefixF2, to, upper, lower) }
 
 // evex encodes an instruction on registers: a prefix of four bytes for the map 0F38, vectors of 512
-// bits and the mandatory prefix F3, the opcode, and ModRM. source is 0 without a second source.
-func evex(opcode byte, to, source, from int) []byte {
+// bits and the mandatory prefix, the opcode, and ModRM. source is 0 without a second source.
+func evex(opcode, prefix byte, to, source, from int) []byte {
 	inverted := func(number, bit, at int) byte { return byte(^number>>bit&1) << at }
 	return []byte{0x62,
 		inverted(to, 3, 7) | inverted(from, 4, 6) | inverted(from, 3, 5) | inverted(to, 4, 4) | 2,
-		byte(^source&15<<3) | 4 | prefixF3,
+		byte(^source&15<<3) | 4 | prefix,
 		2<<5 | inverted(source, 4, 3),
 		opcode, 0xc0 | byte(to&7<<3) | byte(from&7)}
 }

@@ -1,0 +1,111 @@
+package vec
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"prismtop/sim/tensor"
+)
+
+// guardedHalves returns n random numbers in bfloat16 between words that a kernel must not touch.
+func guardedHalves(t *testing.T, rng *rand.Rand, n int) []uint16 {
+	const margin = 40
+	x := make([]uint16, n+2*margin)
+	for i := range x {
+		x[i] = 0x7fc1 // NaN
+		if i >= margin && i < n+margin {
+			x[i] = tensor.F32ToBF16(2*rng.Float32() - 1)
+		}
+	}
+	t.Cleanup(func() {
+		for i, v := range x {
+			if (i < margin || i >= n+margin) && v != 0x7fc1 {
+				t.Errorf("wrote element %d of %d", i-margin, n)
+			}
+		}
+	})
+	return x[margin:][:n:n]
+}
+
+func TestPairTilesArePlainGos(t *testing.T) {
+	pairs := pairKernels(t)
+	for _, c := range []struct{ h, w, first, n, pairs int }{{4, 16, 0, 1, 1}, {6, 32, 1, 2, 3}, {8, 48, 2, 3, 2}, {2, 64, 0, 2, 4}} {
+		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(uint64(c.w), 1))
+			if !PairTilesFit(c.h, c.w) || PairTilesCount(c.h, c.w) < c.first+c.n {
+				t.Fatal("no such tiles")
+			}
+			tiles, plane := NewPairTiles(c.h, c.w, c.first, c.n, false), c.h*c.w
+			x := guardedHalves(t, rng, 2*c.pairs*plane)
+			size := PairTilesPositions * c.pairs * c.n * PatchFloats
+			got, want := guarded(t, rng, size), make([]float32, size)
+			pairTilesIn(want, x, x[plane:], 2*plane, tiles, c.pairs)
+			pairs.PairTilesIn(got, x, x[plane:], 2*plane, tiles, c.pairs)
+			sameBits(t, "v", got, want)
+
+			u := guardedPairs(t, rng, PairTilesPositions*c.pairs*PairTilesRows)
+			size = PairTilesPositions * PairTilesRows * c.n * PatchFloats
+			m, product := guarded(t, rng, size), make([]float32, size)
+			pairTilesMultiply(product, want, u, c.pairs, c.n)
+			pairs.PairTilesMultiply(m, want, u, c.pairs, c.n)
+			same(t, "m", m, product, 8*c.pairs)
+
+			bias := guarded(t, rng, PairTilesRows)
+			for _, relu := range []bool{false, true} {
+				for _, pooled := range []bool{false, true} {
+					tiles, plane := NewPairTiles(c.h, c.w, c.first, c.n, pooled), plane
+					if pooled {
+						plane /= 4
+					}
+					y, want := guardedHalves(t, rng, PairTilesRows*plane), make([]uint16, PairTilesRows*plane)
+					copy(want, y)
+					pairTilesOut(want, plane, product, tiles, bias, relu, pooled)
+					pairs.PairTilesOut(y, plane, product, tiles, bias, relu, pooled)
+					for i, v := range want {
+						if y[i] != v {
+							t.Fatalf("ReLU %v, pooled %v: y[%d] = %v, want %v", relu, pooled, i, tensor.BF16ToF32(y[i]), tensor.BF16ToF32(v))
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// Transformed, multiplied and transformed back, a channel is convolved with a kernel: exactly, with small whole numbers.
+func TestPairTilesConvolve(t *testing.T) {
+	const h, w = 4, 32
+	rng := rand.New(rand.NewPCG(3, 3))
+	x, zeros, y := make([]uint16, h*w), make([]uint16, h*w), make([]uint16, PairTilesRows*h*w)
+	for i := range x {
+		x[i] = tensor.F32ToBF16(float32(rng.IntN(5) - 2))
+	}
+	g, u := make([]float32, 9), make([]float32, PairTilesPositions*PairTilesRows)
+	for i := range g {
+		g[i] = float32(4 * (rng.IntN(5) - 2))
+	}
+	for k, v := range PairTilesWeights(g) {
+		u[k*PairTilesRows+3] = RoundPair(v, 0)
+	}
+	tiles := NewPairTiles(h, w, 0, PairTilesCount(h, w), false)
+	n := tiles.Vectors() * PatchFloats
+	v, m := make([]float32, PairTilesPositions*n), make([]float32, PairTilesPositions*PairTilesRows*n)
+	pairTilesIn(v, x, zeros, h*w, tiles, 1)
+	pairTilesMultiply(m, v, u, 1, tiles.Vectors())
+	pairTilesOut(y, h*w, m, tiles, make([]float32, PairTilesRows), false, false)
+	for i := range h {
+		for j := range w {
+			want := 0.0
+			for k, v := range g {
+				if r, c := i+k/3-1, j+k%3-1; r >= 0 && r < h && c >= 0 && c < w {
+					want += float64(v) * float64(tensor.BF16ToF32(x[r*w+c]))
+				}
+			}
+			if got := tensor.BF16ToF32(y[3*h*w+i*w+j]); math.Abs(float64(got)-want) > math.Abs(want)/256 {
+				t.Fatalf("y[%d, %d] = %v, want %v", i, j, got, want)
+			}
+		}
+	}
+}

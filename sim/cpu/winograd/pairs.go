@@ -1,0 +1,114 @@
+package winograd
+
+import "prismtop/sim/cpu/vec"
+
+// Pairs is a convolution in bfloat16 of n images of in channels to out channels, h×w pixels each, by F(2×2, 3×3): 16
+// products of a tile instead of 36. Transforms are computed in float32, transformed inputs and weights are rounded to
+// bfloat16 and multiplied as pairs of neighbouring channels.
+//
+// Some tiles of all input channels are transformed at a time and stay in the second-level cache; their products with
+// eight output channels stay in the first.
+type Pairs struct {
+	n, in, out, h, w int
+	relu             bool
+	set              vec.Pairs
+
+	pairs int // of input channels
+	parts int // of the output channels, computed as separate tasks
+	lists []*vec.PairTiles
+	none  []float32 // a bias of zeros
+}
+
+const (
+	// leastChannels is the number of channels from which products take longer than the transforms.
+	leastChannels = 16
+
+	products = vec.PairTilesPositions
+	group    = vec.PairTilesRows
+)
+
+// PairsFit reports whether Pairs computes a convolution.
+func PairsFit(in, out, h, w int) bool {
+	return vec.PairTilesFit(h, w) && in%2 == 0 && in >= leastChannels && out >= leastChannels && out%group == 0
+}
+
+// NewPairs returns a convolution that PairsFit, divided for a number of threads. Results do not depend on it.
+func NewPairs(n, in, out, h, w int, relu bool, set vec.Pairs, threads int) *Pairs {
+	c := &Pairs{n: n, in: in, out: out, h: h, w: w, relu: relu, set: set, pairs: in / 2, none: make([]float32, out)}
+	all := vec.PairTilesCount(h, w)
+	for first := 0; first < all; {
+		vectors := min(vec.PairTilesAtOnce, all-first)
+		if all-first == vec.PairTilesAtOnce+1 {
+			vectors = 2 // and two more: one is slow
+		}
+		c.lists = append(c.lists, vec.NewPairTiles(h, w, first, vectors, false))
+		first += vectors
+	}
+	blocks := n * len(c.lists)
+	c.parts = min((threads+blocks-1)/blocks, out/group)
+	return c
+}
+
+// Tasks is the number of independent tasks.
+func (c *Pairs) Tasks() int { return c.n * len(c.lists) * c.parts }
+
+// Work is the number of products of pairs of a task.
+func (c *Pairs) Work() int {
+	return products * vec.PairTilesAtOnce * vec.PatchFloats * c.pairs * c.out / c.parts
+}
+
+// Bytes is the size of the tables.
+func (c *Pairs) Bytes() int {
+	size := 4 * len(c.none)
+	for _, l := range c.lists {
+		size += int(l.Bytes())
+	}
+	return size
+}
+
+// WeightFloats is the size of the transformed weights.
+func (c *Pairs) WeightFloats() int { return products * c.pairs * c.out }
+
+// inputFloats is the size of a block's transformed inputs.
+func (c *Pairs) inputFloats() int { return products * c.pairs * vec.PairTilesAtOnce * vec.PatchFloats }
+
+// Scratch is the number of floats that a task needs.
+func (c *Pairs) Scratch() int {
+	return c.inputFloats() + products*group*vec.PairTilesAtOnce*vec.PatchFloats
+}
+
+// Transform transforms the weights [out, in, 3, 3] of output channels [lo, hi) to u, [out/8, 16, pairs, 8].
+func (c *Pairs) Transform(u, w []float32, lo, hi int) {
+	for o := lo; o < hi; o++ {
+		at := o/group*products*c.pairs*group + o%group
+		for i := range c.pairs {
+			g := w[(o*c.in+2*i)*9:][:18]
+			first, second := vec.PairTilesWeights(g[:9]), vec.PairTilesWeights(g[9:])
+			for k := range products {
+				u[at+(k*c.pairs+i)*group] = vec.RoundPair(first[k], second[k])
+			}
+		}
+	}
+}
+
+// Run computes tasks [lo, hi) of y [n, out, h, w] from x [n, in, h, w] and transformed weights. bias may be nil.
+func (c *Pairs) Run(scratch []float32, y, x []uint16, u, bias []float32, lo, hi int) {
+	if bias == nil {
+		bias = c.none
+	}
+	plane, groups, transformed := c.h*c.w, c.out/group, -1
+	for task := lo; task < hi; task++ {
+		block, part := task/c.parts, task%c.parts
+		image, tiles := block/len(c.lists), c.lists[block%len(c.lists)]
+		if block != transformed {
+			channels := x[image*c.in*plane:][:c.in*plane]
+			c.set.PairTilesIn(scratch, channels, channels[plane:], 2*plane, tiles, c.pairs)
+			transformed = block
+		}
+		m := scratch[c.inputFloats():]
+		for g := part * groups / c.parts; g < (part+1)*groups/c.parts; g++ {
+			c.set.PairTilesMultiply(m, scratch, u[g*products*c.pairs*group:], c.pairs, tiles.Vectors())
+			c.set.PairTilesOut(y[(image*c.out+g*group)*plane:], plane, m, tiles, bias[g*group:], c.relu, false)
+		}
+	}
+}
