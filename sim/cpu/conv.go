@@ -1,6 +1,10 @@
 package cpu
 
-import "prismtop/sim/tensor"
+import (
+	"prismtop/sim/cpu/square"
+	"prismtop/sim/nn"
+	"prismtop/sim/tensor"
+)
 
 // The six convolution operators are three loops. Let the small grid be a Conv2D's
 // output or a ConvTranspose2D's input, the large grid the other one. Both weight
@@ -74,13 +78,16 @@ func (b *binder) bias(channels int) []float32 {
 	return x
 }
 
-// convGather binds Conv2D (x, w, b → y), with a ReLU or without, and
-// ConvTranspose2DGradInput (gy, w → gx).
-func (b *binder) convGather(stride, pad int, relu bool) func() {
+// convGather binds Conv2D (x, w, b → y) and ConvTranspose2DGradInput (gy, w → gx).
+func (b *binder) convGather(op nn.Conv2D) func() {
 	if !b.operands(2, 3, 1) {
 		return nil
 	}
-	g, ok := b.convGeometry(b.outShape(0), b.inShape(0), b.inShape(1), stride, pad, anyOutputPad)
+	largeShape, smallShape, ok := b.resized(op)
+	if !ok {
+		return nil
+	}
+	g, ok := b.convGeometry(smallShape, largeShape, b.inShape(1), op.Stride, op.Pad, anyOutputPad)
 	if !ok {
 		return nil
 	}
@@ -88,6 +95,14 @@ func (b *binder) convGather(stride, pad int, relu bool) func() {
 	if b.err != nil {
 		return nil
 	}
+	if run := b.resizedGather(&g, op, small, large, w, bias); run != nil {
+		return run
+	}
+	return b.gather(g, op.ReLU, small, large, w, bias)
+}
+
+// gather binds a gather with the matching kernel. bias may be nil.
+func (b *binder) gather(g geometry, relu bool, small, large, w, bias []float32) func() {
 	if b.tiled(&g) {
 		return b.rectified(relu, small, b.gatherTiles(&g, small, large, w, bias))
 	}
@@ -100,11 +115,14 @@ func (b *binder) convGather(stride, pad int, relu bool) func() {
 	}
 	shape := g.gatherShape()
 	shape.relu = relu
+	if run := b.square(&shape, square.Options{ReLU: relu}, small, large, w, bias); run != nil {
+		return run
+	}
 	switch {
 	case b.direct(&shape):
 		return b.directly(&shape, small, large, w, bias)
 	case b.alone(&shape):
-		return b.spreadTaps(&shape, small, large, w, bias)
+		return b.spreadTaps(&shape, false, small, large, w, bias)
 	}
 	if b.patched(&g) && g.hs*g.ws <= patchedPixels {
 		return b.rectified(relu, small, b.gatherPatches(&g, small, large, w, bias))
@@ -153,9 +171,15 @@ func (b *binder) convScatter(stride, pad, outputPad int, relu bool) func() {
 	if g.single() {
 		return b.rectified(relu, large, b.denseScatter(&g, large, small, w, bias))
 	}
-	if shape := g.scatterShape(); g.stride == 1 && b.direct(&shape) {
+	if g.stride == 1 {
+		shape := g.scatterShape()
 		shape.relu = relu
-		return b.directly(&shape, large, small, w, bias)
+		if run := b.square(&shape, square.Options{ReLU: relu}, large, small, w, bias); run != nil {
+			return run
+		}
+		if b.direct(&shape) {
+			return b.directly(&shape, large, small, w, bias)
+		}
 	}
 	if b.patched(&g) {
 		return b.scatterPatches(&g, large, small, w, bias, relu)

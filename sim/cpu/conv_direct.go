@@ -3,9 +3,11 @@ package cpu
 import (
 	"slices"
 
+	"prismtop/sim/cpu/square"
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/cpu/winograd"
 	"prismtop/sim/nn"
+	"prismtop/sim/tensor"
 )
 
 // Direct convolutions of stride 1 keep a tile of output channels and pixels in registers until all
@@ -142,18 +144,103 @@ func (c *direct) compute(copies []float32, b block, lo, hi int) {
 	}
 }
 
+// square binds a convolution of float32 that package square has kernels for, or returns nil. With
+// few input channels it pays if there are many output channels. Weights that are converted at every
+// run would also have to be packed at every run, which does not pay.
+func (b *binder) square(shape *bands, o square.Options, to, from, w, bias []float32) func() {
+	centred := shape.kh == 3 && shape.kw == 3 && shape.stride == 1 && shape.top == 1 && shape.left == 1
+	pays := shape.in*shape.kh*shape.kw >= directTerms || shape.out >= 4*vec.SquareRows
+	if !centred || !pays || !square.Fits(b.backend.set, shape.in, shape.out, shape.outH, shape.outW, o) {
+		return nil
+	}
+	weights := b.buffer(b.current.In[1])
+	if b.split() || weights.DType != tensor.Float32 {
+		return nil
+	}
+	c := square.New(shape.n, shape.in, shape.out, shape.outH, shape.outW, o, b.backend.set, b.backend.Threads())
+	b.table(c.TableBytes(), 1)
+	kind := packedForm
+	if o.Up {
+		kind = phasesForm
+	} else if shape.mirrored {
+		kind = mirroredForm
+	}
+	layout := square.Weights{Out: shape.outStride, In: shape.inStride, Mirrored: shape.mirrored}
+	u := b.transformedWeights(form{weights.Variable, kind}, c.WeightFloats())
+	pack := b.tasks(c.Groups(), c.WeightFloats()/c.Groups(), func(lo, hi int) { c.Pack(u.values, w, layout, lo, hi) })
+	run := b.shared(c.Tasks(), c.Scratch(), c.Work(), func(scratch []float32, lo, hi int) {
+		c.Run(scratch, to, from, u.values, bias, lo, hi)
+	})
+	return b.following(weights.Variable, u, pack, run)
+}
+
+// resized returns the shapes between which a Conv2D computes: those of its operands, but of the
+// repeated image and before the pooling.
+func (b *binder) resized(op nn.Conv2D) (large, small tensor.Shape, ok bool) {
+	large, small = b.inShape(0), b.outShape(0)
+	if op.Up && b.image(large) {
+		large = tensor.Shape{large[0], large[1], 2 * large[2], 2 * large[3]}
+	}
+	if op.Pool && b.image(small) {
+		small = tensor.Shape{small[0], small[1], 2 * small[2], 2 * small[3]}
+	}
+	return large, small, b.err == nil
+}
+
+// resizedGather binds a Conv2D with Up or Pool, or returns nil if it has neither. If no kernel
+// does both, the repeated image or the unpooled one is scratch.
+func (b *binder) resizedGather(g *geometry, op nn.Conv2D, small, large, w, bias []float32) func() {
+	if !op.Up && !op.Pool {
+		return nil
+	}
+	shape := g.gatherShape()
+	shape.relu = op.ReLU
+	if !b.tiled(g) && !b.split() {
+		if run := b.square(&shape, square.Options{ReLU: op.ReLU, Up: op.Up, Pool: op.Pool}, small, large, w, bias); run != nil {
+			return run
+		}
+		halved := shape
+		halved.inH, halved.inW, halved.outH, halved.outW = shape.inH/2, shape.inW/2, shape.outH/2, shape.outW/2
+		same := shape.kh == 3 && shape.kw == 3 && shape.top == 1 && shape.left == 1
+		if op.Up && !op.Pool && same && b.alone(&halved) {
+			return b.spreadTaps(&halved, true, small, large, w, bias)
+		}
+	}
+	set, x, y := b.backend.set, large, small
+	before, after := func() {}, func() {}
+	if op.Up {
+		rows, columns := g.n*g.large*g.hl/2, g.wl/2
+		x = b.floats(4 * rows * columns)
+		before = b.rows(rows, 4*columns, func(lo, hi int) { set.DoubleRows(x[4*lo*columns:], large[lo*columns:], hi-lo, columns) })
+	}
+	if op.Pool {
+		rows, columns := g.n*g.small*g.hs/2, g.ws/2
+		y = b.floats(4 * rows * columns)
+		after = b.rows(rows, 4*columns, func(lo, hi int) { set.MaxPool(small[lo*columns:], y[4*lo*columns:], hi-lo, columns) })
+	}
+	run := b.gather(*g, op.ReLU, y, x, w, bias)
+	return func() {
+		before()
+		run()
+		after()
+	}
+}
+
 // A convolution with one output channel multiplies every input pixel by the weights of
 // all taps, as many output channels of one tap each, and adds the products where they
 // belong:
 //
 //	y[p] = bias + Σ over t of z[t, p + t],  z[t, q] = Σ over c of x[c, q]·w[c, t]
 //
-// Nothing is copied, and a tile of products is as efficient as a direct convolution's.
+// Nothing is copied, and a tile of products is as efficient as a direct convolution's. If the
+// image is repeated first, the products are those of its pixels with the taps of the four phases
+// of the output (square.PhaseTap).
 type spreadTaps struct {
 	bands
 	set      vec.Set
 	to, from []float32
 	bias     []float32
+	up       bool      // to an output of twice as many rows and columns
 	padded   int       // taps, with those of zeros for whole tiles
 	w        []float32 // [padded, in]
 	pixels   []*vec.Pixels
@@ -165,6 +252,9 @@ const (
 	spreadRows = 16
 	// spreadTerms is the least number of input channels.
 	spreadTerms = 16
+
+	phases    = 4 // of the output of a repeated image
+	phaseTaps = 4 // of each
 )
 
 // alone reports whether spreadTaps computes a convolution.
@@ -173,10 +263,14 @@ func (b *binder) alone(c *bands) bool {
 		c.inW >= b.backend.set.TapLanes()
 }
 
-// spreadTaps binds a convolution with one output channel. bias may be nil.
-func (b *binder) spreadTaps(shape *bands, to, from, w, bias []float32) func() {
-	c := &spreadTaps{bands: *shape, set: b.backend.set, to: to, from: from, bias: bias, offsets: []int64{0}}
+// spreadTaps binds a convolution with one output channel; up, of a repeated image. bias may be
+// nil.
+func (b *binder) spreadTaps(shape *bands, up bool, to, from, w, bias []float32) func() {
+	c := &spreadTaps{bands: *shape, set: b.backend.set, to: to, from: from, bias: bias, up: up, offsets: []int64{0}}
 	taps := c.kh * c.kw
+	if up {
+		taps = phases * phaseTaps
+	}
 	c.padded = (taps + vec.TapRows - 1) / vec.TapRows * vec.TapRows
 	c.w = b.floats(c.padded * c.in)
 	perImage := (c.outH + spreadRows - 1) / spreadRows
@@ -192,20 +286,37 @@ func (b *binder) spreadTaps(shape *bands, to, from, w, bias []float32) func() {
 		c.pixels = append(c.pixels, p)
 	}
 	size := c.padded * (spreadRows + c.kh - 1) * c.inW
-	run := b.shared(c.n*perImage, size, size*c.in, func(scratch []float32, lo, hi int) {
+	run := b.shared(c.n*perImage, size+2*c.inW, size*c.in, func(scratch []float32, lo, hi int) {
 		for task := lo; task < hi; task++ {
 			c.multiply(scratch, task/perImage, task%perImage)
-			c.gather(scratch, task/perImage, task%perImage)
+			if up {
+				c.gatherPhases(scratch[:size], scratch[size:], task/perImage, task%perImage)
+			} else {
+				c.gather(scratch, task/perImage, task%perImage)
+			}
 		}
 	})
 	return func() {
-		clear(c.w[taps*c.in:])
-		for t := range taps {
-			for channel := range c.in {
-				c.w[t*c.in+channel] = w[channel*c.inStride+t]
+		c.turn(w)
+		run()
+	}
+}
+
+// turn sorts the weights by taps.
+func (c *spreadTaps) turn(w []float32) {
+	clear(c.w)
+	for t := range c.kh * c.kw {
+		for channel := range c.in {
+			v := w[channel*c.inStride+t]
+			if !c.up {
+				c.w[t*c.in+channel] = v
+				continue
+			}
+			for phase := range phases {
+				tap := 2*square.PhaseTap(phase/2, t/c.kw) + square.PhaseTap(phase%2, t%c.kw)
+				c.w[(phase*phaseTaps+tap)*c.in+channel] += v
 			}
 		}
-		run()
 	}
 }
 
@@ -252,26 +363,61 @@ func (c *spreadTaps) gather(z []float32, image, band int) {
 	}
 }
 
+// gatherPhases adds up the products of a band of the input for twice as many rows of the output.
+// beside has room for the even and the odd pixels of one.
+func (c *spreadTaps) gatherPhases(z, beside []float32, image, band int) {
+	lo, hi := c.inputRows(band)
+	width := 2 * c.outW
+	for i := 2 * band * spreadRows; i < 2*min((band+1)*spreadRows, c.outH); i++ {
+		for column := range 2 {
+			y := beside[column*c.outW:][:c.outW]
+			first := valueOr0(c.bias, 0)
+			for j := range y {
+				y[j] = first
+			}
+			for t := range phaseTaps {
+				from := i/2 - 1 + i%2 + t/2
+				if from < lo || from >= hi {
+					continue
+				}
+				columns := span{column - 1 + t%2, 1}.within(c.outW, c.inW)
+				part := y[columns.lo:columns.hi]
+				row := ((2*(i%2)+column)*phaseTaps+t)*(hi-lo) + from - lo
+				c.set.Add(part, part, z[row*c.inW+columns.start+columns.lo:][:len(part)])
+			}
+			if c.relu {
+				c.set.ReLU(y, y)
+			}
+		}
+		c.set.InterleaveRows(c.to[(2*image*c.outH+i)*width:], width, beside, beside[c.outW:], 1, c.outW)
+	}
+}
+
 // winograd binds a Conv2D whose step asks for Winograd's algorithm, or returns nil if it
 // is not one of those. Weights that are variables are transformed again when they change.
 func (b *binder) winograd(g *geometry, relu bool, y, x, w, bias []float32) func() {
-	square := g.kh == 3 && g.kw == 3 && g.stride == 1 && g.pad == 1
-	if b.current.Products != nn.Winograd || !square || g.n*g.hs*g.ws < winogradPixels || !winograd.Fits(g.large, g.small, g.hs, g.ws) {
+	fits := g.kh == 3 && g.kw == 3 && g.stride == 1 && g.pad == 1
+	if b.current.Products != nn.Winograd || !fits || g.n*g.hs*g.ws < winogradPixels || !winograd.Fits(g.large, g.small, g.hs, g.ws) {
 		return nil
 	}
 	c := winograd.New(g.n, g.large, g.small, g.hs, g.ws, relu, b.backend.set, b.backend.Threads())
 	variable := b.buffer(b.current.In[1]).Variable
-	u := b.transformedWeights(variable, c.WeightFloats())
+	u := b.transformedWeights(form{variable, winogradForm}, c.WeightFloats())
 	transform := b.tasks(g.small, g.large*9*winogradCost, func(lo, hi int) { c.Transform(u.values, w, lo, hi) })
 	multiply := c.Multiplier()
 	run := b.shared(c.Tasks(), c.Scratch(), c.Work(), func(scratch []float32, lo, hi int) {
 		multiply.Run(scratch, y, x, u.values, bias, lo, hi)
 	})
-	state := b.state
+	return b.following(variable, u, transform, run)
+}
+
+// following returns a closure that calls run, after transform if the weights have changed.
+func (b *binder) following(variable int, u *transformed, transform, run func()) func() {
+	state, pool := b.state, b.backend.pool
 	return func() {
 		if variable < 0 || u.seen != state.changes[variable] {
 			transform()
-			if variable >= 0 {
+			if variable >= 0 && !pool.Ended() {
 				u.seen = state.changes[variable]
 			}
 		}
@@ -279,18 +425,19 @@ func (b *binder) winograd(g *geometry, relu bool, y, x, w, bias []float32) func(
 	}
 }
 
-// transformedWeights returns memory for the transformed weights of a variable, or, if it is negative,
-// of the current step. Executables that share their memory have the same.
-func (b *binder) transformedWeights(variable, floats int) *transformed {
-	if u := b.transformed[variable]; u != nil && variable >= 0 {
+// transformedWeights returns memory for the weights of a variable in another form, or, if the
+// variable is negative, of the current step. Executables that share their memory have the same.
+func (b *binder) transformedWeights(f form, floats int) *transformed {
+	if f.variable < 0 {
+		return &transformed{values: b.floats(floats)}
+	}
+	if u := b.transformed[f]; u != nil {
 		return u
 	}
 	u := &transformed{values: make([]float32, floats), seen: -1}
 	b.table(floats, 4)
-	if variable >= 0 {
-		b.table(floats, 4) // for the second round, which finds them
-		b.transformed[variable] = u
-	}
+	b.table(floats, 4) // for the second round, which finds them
+	b.transformed[f] = u
 	return u
 }
 

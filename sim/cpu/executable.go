@@ -31,10 +31,26 @@ type executable struct {
 // memory is what executables of a state can share, of which one runs at a time.
 type memory struct {
 	arena, scratch slab
-	transformed    map[int]*transformed // by variable
+	transformed    map[form]*transformed
 }
 
-// transformed are weights in the form that Winograd's algorithm multiplies.
+// form is a variable in one of the forms in which convolutions multiply it.
+type form struct {
+	variable int
+	kind     formKind
+}
+
+// formKind is a form of weights.
+type formKind uint8
+
+const (
+	winogradForm formKind = iota // for Winograd's algorithm
+	packedForm                   // square.Convolution's for Conv2D
+	mirroredForm                 // the same for gradients
+	phasesForm                   // for up-sampled images
+)
+
+// transformed are weights in another form.
 type transformed struct {
 	values []float32
 	seen   int // changes of the variable that they follow
@@ -51,7 +67,7 @@ type view struct {
 // the scratch. It is an error if the state belongs to another backend, a buffer
 // lies outside the arena, an operator has no kernel, or operands do not match.
 func (b *Backend) Load(ctx context.Context, plan *nn.Plan, st nn.State) (nn.Executable, error) {
-	return b.loadIn(ctx, plan, st, memory{transformed: map[int]*transformed{}})
+	return b.loadIn(ctx, plan, st, memory{transformed: map[form]*transformed{}})
 }
 
 // LoadBeside is Load with the arena, the scratch and the transformed weights of another

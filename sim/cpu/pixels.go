@@ -29,19 +29,8 @@ func (b *binder) maxPool() func() {
 	if !ok {
 		return nil
 	}
-	return b.rows(n*h, 4*w, func(lo, hi int) {
-		for row := lo; row < hi; row++ {
-			largestRow(y[row*w:][:w], x[2*row*2*w:][:2*w], x[(2*row+1)*2*w:][:2*w])
-		}
-	})
-}
-
-// largestRow computes y[j] from the rows above and below.
-func largestRow(y, above, below []float32) {
-	above, below = above[:2*len(y)], below[:2*len(y)]
-	for j := range y {
-		y[j] = max(above[2*j], above[2*j+1], below[2*j], below[2*j+1])
-	}
+	set := b.backend.set
+	return b.rows(n*h, 4*w, func(lo, hi int) { set.MaxPool(y[lo*w:], x[4*lo*w:], hi-lo, w) })
 }
 
 // maxPoolGrad passes gy to the first of the largest values of each block.

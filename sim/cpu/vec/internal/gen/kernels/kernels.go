@@ -33,6 +33,7 @@ var families = map[string]func(*set){
 	"adam":         (*set).adams,
 	"roof":         (*set).roofs,
 	"taps":         (*set).tapSums,
+	"square":       (*set).squares,
 	"winograd":     (*set).winograd,
 	"winogradtile": (*set).winogradTiles,
 	"dense":        (*set).dense,
