@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"prismtop/sim/cpu/vec"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
@@ -175,12 +176,8 @@ func (b *binder) swish() func() {
 	if !b.operands(1, 1, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
 		return nil
 	}
-	x, y := b.in(0), b.out(0)
-	return b.each(len(x), grain, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			y[i] = float32(float64(x[i]) * logistic(x[i]))
-		}
-	})
+	x, y, set := b.in(0), b.out(0), b.backend.set
+	return b.each(len(x), grain, func(lo, hi int) { set.Swish(y[lo:hi], x[lo:hi]) })
 }
 
 // swishGrad computes gx = gy·(s + x·s·(1−s)) with s = σ(x).
@@ -191,7 +188,7 @@ func (b *binder) swishGrad() func() {
 	x, gy, gx := b.in(0), b.in(1), b.out(0)
 	return b.each(len(x), grain, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			s := logistic(x[i])
+			s := vec.Logistic(x[i])
 			gx[i] = float32(float64(gy[i]) * (s + float64(x[i])*s*(1-s)))
 		}
 	})

@@ -34,6 +34,7 @@ var families = map[string]func(*set){
 	"roof":         (*set).roofs,
 	"taps":         (*set).tapSums,
 	"square":       (*set).squares,
+	"functions":    (*set).functions,
 	"winograd":     (*set).winograd,
 	"winogradtile": (*set).winogradTiles,
 	"dense":        (*set).dense,
