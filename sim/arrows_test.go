@@ -63,7 +63,7 @@ var arrows = []arrow{
 	{from: []string{"sim/prism", "sim/optics"}, never: []string{"sim/ptycho", "sim/cyto"}, why: "workloads do not know each other"},
 	{from: []string{"sim/curve"}, never: []string{"sim/prism", "sim/ptycho", "sim/cyto", "sim/cpu", "gpu"}, why: "workloads know neither each other nor what computes"},
 	{from: []string{"sim/cpu"}, never: []string{"sim/prism", "sim/ptycho", "sim/cyto", "sim/curve"}, why: "a backend knows no workload"},
-	{from: []string{"sim/cpu/telescope", "sim/cpu/volume", "sim/cpu/fft", "sim/cpu/vec", "sim/cpu/winograd"}, never: []string{"sim/nn", "sim/optics", "profiles"}, except: []string{"profiles/machine"}, why: "kernels know neither plans nor the instrument"},
+	{from: []string{"sim/cpu/telescope", "sim/cpu/volume", "sim/cpu/fft", "sim/cpu/vec", "sim/cpu/winograd", "sim/cpu/square"}, never: []string{"sim/nn", "sim/optics", "profiles"}, except: []string{"profiles/machine"}, why: "kernels know neither plans nor the instrument"},
 	{from: []string{"sim/optics", "sim/prism"}, never: []string{"sim/cpu", "gpu"}, why: "workloads get what computes from outside"},
 	{from: []string{"tui"}, but: []string{"tui/command", "tui/tuitest"}, never: []string{"sim", "gpu"}, why: "the screen sees snapshots only"},
 	{from: []string{"tui", "sim", "profiles", "gpu"}, but: []string{"tui/tuitest"}, never: []string{"tui/tuitest"}, why: "fixtures are for tests"},

@@ -44,8 +44,7 @@ type binder struct {
 	read  map[nn.BufferID]bool        // those of these buffers that a kernel reads
 	final bool                        // the second round, which knows what the first read
 
-	transformed map[weightForm]*transformed // shared with other executables
-	passed      map[reading]bool            // casts of variables that a step does not read, since it reads the variable
+	transformed map[form]*transformed // weights, shared with other executables
 }
 
 // step returns the closure that runs a step.
@@ -90,7 +89,7 @@ func (b *binder) step(s *nn.Step) (run func(), err error) {
 func (b *binder) bind(op nn.Op) func() {
 	switch op := op.(type) {
 	case nn.Conv2D:
-		return b.convGather(op.Stride, op.Pad, op.ReLU)
+		return b.convGather(op)
 	case nn.Conv2DGradInput:
 		return b.convScatter(op.Stride, op.Pad, anyOutputPad, false)
 	case nn.Conv2DGradWeight:
@@ -98,7 +97,7 @@ func (b *binder) bind(op nn.Op) func() {
 	case nn.ConvTranspose2D:
 		return b.convScatter(op.Stride, op.Pad, op.OutputPad, op.ReLU)
 	case nn.ConvTranspose2DGradInput:
-		return b.convGather(op.Stride, op.Pad, false)
+		return b.convGather(nn.Conv2D{Stride: op.Stride, Pad: op.Pad})
 	case nn.ConvTranspose2DGradWeight:
 		return b.convWeight(op.Stride, op.Pad, false)
 	case nn.BiasGrad:

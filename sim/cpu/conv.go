@@ -1,8 +1,10 @@
 package cpu
 
 import (
+	"prismtop/sim/cpu/square"
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/cpu/volume"
+	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
 
@@ -78,34 +80,39 @@ func (b *binder) bias(channels int) []float32 {
 	return x
 }
 
-// convGather binds Conv2D (x, w, b → y), with a ReLU or without, and
-// ConvTranspose2DGradInput (gy, w → gx).
-func (b *binder) convGather(stride, pad int, relu bool) func() {
+// convGather binds Conv2D (x, w, b → y) and ConvTranspose2DGradInput (gy, w → gx).
+func (b *binder) convGather(op nn.Conv2D) func() {
 	if !b.operands(2, 3, 1) {
 		return nil
 	}
-	g, ok := b.convGeometry(b.outShape(0), b.inShape(0), b.inShape(1), stride, pad, anyOutputPad)
+	largeShape, smallShape, ok := b.resized(op)
 	if !ok {
 		return nil
 	}
-	for _, bind := range []func(*geometry, bool) func(){b.gatherPairs, b.winogradPairs, b.directPairs, b.spreadPairs} {
-		if run := bind(&g, relu); run != nil || b.err != nil {
-			return run
-		}
+	g, ok := b.convGeometry(smallShape, largeShape, b.inShape(1), op.Stride, op.Pad, anyOutputPad)
+	if !ok {
+		return nil
 	}
-	if w, ok := b.unrounded(1); ok && g.single() && b.pairs() != vec.NoPairs {
-		large, bias, small := b.in(0), b.bias(g.small), b.out(0)
-		return b.rectified(relu, small, b.denseGather(&g, b.backend.pairs, small, large, w, bias))
+	if run := b.convPairs(&g, op); run != nil || b.err != nil {
+		return run
 	}
-	if shape := g.gatherShape(); b.halved16(0) && !b.direct(&shape) && !b.alone(&shape) &&
+	if shape := g.gatherShape(); b.halved16(0) && !op.Up && !op.Pool && !b.direct(&shape) && !b.alone(&shape) &&
 		!(b.patched(&g) && g.hs*g.ws <= patchedPixels) && shape.divide() {
-		shape.relu = relu
+		shape.relu = op.ReLU
 		return shape.runner(b, b.outValues(0), b.inValues(0), b.in(1), b.bias(g.small))
 	}
 	large, w, bias, small := b.in(0), b.in(1), b.bias(g.small), b.out(0)
 	if b.err != nil {
 		return nil
 	}
+	if run := b.resizedGather(&g, op, small, large, w, bias); run != nil {
+		return run
+	}
+	return b.gather(g, op.ReLU, small, large, w, bias)
+}
+
+// gather binds a gather with the matching kernel. bias may be nil.
+func (b *binder) gather(g geometry, relu bool, small, large, w, bias []float32) func() {
 	if b.tiled(&g) {
 		return b.rectified(relu, small, b.gatherTiles(&g, small, large, w, bias))
 	}
@@ -118,11 +125,14 @@ func (b *binder) convGather(stride, pad int, relu bool) func() {
 	}
 	shape := g.gatherShape()
 	shape.relu = relu
+	if run := b.square(&shape, square.Options{ReLU: relu}, small, large, w, bias); run != nil {
+		return run
+	}
 	switch {
 	case b.direct(&shape):
 		return b.directly(&shape, small, large, w, bias)
 	case b.alone(&shape):
-		return b.spreadTaps(&shape, small, large, w, bias)
+		return b.spreadTaps(&shape, false, small, large, w, bias)
 	}
 	if b.patched(&g) && g.hs*g.ws <= patchedPixels {
 		return b.rectified(relu, small, b.gatherPatches(&g, small, large, w, bias))
@@ -188,9 +198,15 @@ func (b *binder) convScatter(stride, pad, outputPad int, relu bool) func() {
 	if g.single() {
 		return b.rectified(relu, large, b.denseScatter(&g, b.backend.set, large, small, w, bias))
 	}
-	if shape := g.scatterShape(); g.stride == 1 && b.direct(&shape) {
+	if g.stride == 1 {
+		shape := g.scatterShape()
 		shape.relu = relu
-		return b.directly(&shape, large, small, w, bias)
+		if run := b.square(&shape, square.Options{ReLU: relu}, large, small, w, bias); run != nil {
+			return run
+		}
+		if b.direct(&shape) {
+			return b.directly(&shape, large, small, w, bias)
+		}
 	}
 	if b.patched(&g) {
 		return b.scatterPatches(&g, large, small, w, bias, relu)

@@ -3,10 +3,12 @@ package cpu
 import (
 	"slices"
 
+	"prismtop/sim/cpu/square"
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/cpu/volume"
 	"prismtop/sim/cpu/winograd"
 	"prismtop/sim/nn"
+	"prismtop/sim/tensor"
 )
 
 // Direct convolutions of stride 1 keep a tile of output channels and pixels in registers until all
@@ -153,13 +155,97 @@ func (c *direct) sum(copies []float32) vec.TapSum {
 	return sum
 }
 
+// square binds a convolution of float32 that package square has kernels for, or returns nil. With
+// few input channels it pays if there are many output channels. Weights that are converted at every
+// run would also have to be packed at every run, which does not pay.
+func (b *binder) square(shape *bands, o square.Options, to, from, w, bias []float32) func() {
+	centred := shape.kh == 3 && shape.kw == 3 && shape.stride == 1 && shape.top == 1 && shape.left == 1
+	pays := shape.in*shape.kh*shape.kw >= directTerms || shape.out >= 4*vec.SquareRows
+	if !centred || !pays || !square.Fits(b.backend.set, shape.in, shape.out, shape.outH, shape.outW, o) {
+		return nil
+	}
+	weights := b.buffer(b.current.In[1])
+	if b.split() || weights.DType != tensor.Float32 {
+		return nil
+	}
+	c := square.New(shape.n, shape.in, shape.out, shape.outH, shape.outW, o, b.backend.set, b.backend.Threads())
+	b.table(c.TableBytes(), 1)
+	kind := packedForm
+	if o.Up {
+		kind = phasesForm
+	} else if shape.mirrored {
+		kind = mirroredForm
+	}
+	layout := square.Weights{Out: shape.outStride, In: shape.inStride, Mirrored: shape.mirrored}
+	u := b.transformedWeights(form{weights.Variable, kind}, c.WeightFloats())
+	pack := b.tasks(c.Groups(), c.WeightFloats()/c.Groups(), func(lo, hi int) { c.Pack(u.values, w, layout, lo, hi) })
+	run := b.shared(c.Tasks(), c.Scratch(), c.Work(), func(scratch []float32, lo, hi int) {
+		c.Run(scratch, to, from, u.values, bias, lo, hi)
+	})
+	return b.following(weights.Variable, u, pack, run)
+}
+
+// resized returns the shapes between which a Conv2D computes: those of its operands, but of the
+// repeated image and before the pooling.
+func (b *binder) resized(op nn.Conv2D) (large, small tensor.Shape, ok bool) {
+	large, small = b.inShape(0), b.outShape(0)
+	if op.Up && b.image(large) {
+		large = tensor.Shape{large[0], large[1], 2 * large[2], 2 * large[3]}
+	}
+	if op.Pool && b.image(small) {
+		small = tensor.Shape{small[0], small[1], 2 * small[2], 2 * small[3]}
+	}
+	return large, small, b.err == nil
+}
+
+// resizedGather binds a Conv2D with Up or Pool, or returns nil if it has neither. If no kernel
+// does both, the repeated image or the unpooled one is scratch.
+func (b *binder) resizedGather(g *geometry, op nn.Conv2D, small, large, w, bias []float32) func() {
+	if !op.Up && !op.Pool {
+		return nil
+	}
+	shape := g.gatherShape()
+	shape.relu = op.ReLU
+	if !b.tiled(g) && !b.split() {
+		if run := b.square(&shape, square.Options{ReLU: op.ReLU, Up: op.Up, Pool: op.Pool}, small, large, w, bias); run != nil {
+			return run
+		}
+		halved := shape
+		halved.inH, halved.inW, halved.outH, halved.outW = shape.inH/2, shape.inW/2, shape.outH/2, shape.outW/2
+		same := shape.kh == 3 && shape.kw == 3 && shape.top == 1 && shape.left == 1
+		if op.Up && !op.Pool && same && b.alone(&halved) {
+			return b.spreadTaps(&halved, true, small, large, w, bias)
+		}
+	}
+	set, x, y := b.backend.set, large, small
+	before, after := func() {}, func() {}
+	if op.Up {
+		rows, columns := g.n*g.large*g.hl/2, g.wl/2
+		x = b.floats(4 * rows * columns)
+		before = b.rows(rows, 4*columns, func(lo, hi int) { set.DoubleRows(x[4*lo*columns:], large[lo*columns:], hi-lo, columns) })
+	}
+	if op.Pool {
+		rows, columns := g.n*g.small*g.hs/2, g.ws/2
+		y = b.floats(4 * rows * columns)
+		after = b.rows(rows, 4*columns, func(lo, hi int) { set.MaxPool(small[lo*columns:], y[4*lo*columns:], hi-lo, columns) })
+	}
+	run := b.gather(*g, op.ReLU, y, x, w, bias)
+	return func() {
+		before()
+		run()
+		after()
+	}
+}
+
 // A convolution with one output channel multiplies every input pixel by the weights of
 // all taps, as many output channels of one tap each, and adds the products where they
 // belong:
 //
 //	y[p] = bias + Σ over t of z[t, p + t],  z[t, q] = Σ over c of x[c, q]·w[c, t]
 //
-// Nothing is copied, and a tile of products is as efficient as a direct convolution's.
+// Nothing is copied, and a tile of products is as efficient as a direct convolution's. If the
+// image is repeated first, the products are those of its pixels with the taps of the four phases
+// of the output (square.PhaseTap).
 type spreadTaps struct {
 	bands
 	set     vec.Set
@@ -170,7 +256,8 @@ type spreadTaps struct {
 	w       []float32 // [padded, in]
 	pixels  []*vec.Pixels
 	offsets []int64
-	lanes   int // of a vector
+	lanes   int  // of a vector
+	up      bool // to an output of twice as many rows and columns
 }
 
 const (
@@ -178,6 +265,9 @@ const (
 	spreadRows = 16
 	// spreadTerms is the least number of input channels.
 	spreadTerms = 16
+
+	phases    = 4 // of the output of a repeated image
+	phaseTaps = 4 // of each
 )
 
 // alone reports whether spreadTaps computes a convolution.
@@ -190,33 +280,50 @@ func (c *bands) spreads(lanes int) bool {
 	return c.out == 1 && c.stride == 1 && c.in >= spreadTerms && c.kh*c.kw <= 2*vec.TapRows && c.inW >= lanes
 }
 
-// spreadTaps binds a convolution with one output channel. bias may be nil.
-func (b *binder) spreadTaps(shape *bands, to, from, w, bias []float32) func() {
-	c := &spreadTaps{bands: *shape, set: b.backend.set, lanes: b.backend.set.TapLanes(), to: volume.Floats(to), from: from, bias: bias}
+// spreadTaps binds a convolution with one output channel; up, of a repeated image. bias may be
+// nil.
+func (b *binder) spreadTaps(shape *bands, up bool, to, from, w, bias []float32) func() {
+	c := &spreadTaps{bands: *shape, set: b.backend.set, lanes: b.backend.set.TapLanes(), up: up, to: volume.Floats(to), from: from, bias: bias}
 	c.arrange(b)
-	taps, perImage := c.kh*c.kw, len(c.pixels)
-	size := c.products()
-	run := b.shared(c.n*perImage, size+c.outW, size*c.in, func(scratch []float32, lo, hi int) {
+	perImage, size := len(c.pixels), c.products()
+	run := b.shared(c.n*perImage, size+c.rowFloats(), size*c.in, func(scratch []float32, lo, hi int) {
 		for task := lo; task < hi; task++ {
 			c.multiply(scratch, task/perImage, task%perImage)
-			c.gather(scratch, scratch[size:], task/perImage, task%perImage)
+			c.gather(scratch[:size], scratch[size:], task/perImage, task%perImage)
 		}
 	})
 	return func() {
-		clear(c.w[taps*c.in:])
-		for t := range taps {
-			for channel := range c.in {
-				c.w[t*c.in+channel] = w[channel*c.inStride+t]
+		c.turn(w)
+		run()
+	}
+}
+
+// turn sorts the weights by taps.
+func (c *spreadTaps) turn(w []float32) {
+	clear(c.w)
+	for t := range c.kh * c.kw {
+		for channel := range c.in {
+			v := w[channel*c.inStride+t]
+			if !c.up {
+				c.w[t*c.in+channel] = v
+				continue
+			}
+			for phase := range phases {
+				tap := 2*square.PhaseTap(phase/2, t/c.kw) + square.PhaseTap(phase%2, t%c.kw)
+				c.w[(phase*phaseTaps+tap)*c.in+channel] += v
 			}
 		}
-		run()
 	}
 }
 
 // arrange makes room for the weights and lists the vectors of the bands.
 func (c *spreadTaps) arrange(b *binder) {
 	c.offsets = []int64{0}
-	c.padded = (c.kh*c.kw + vec.TapRows - 1) / vec.TapRows * vec.TapRows
+	taps := c.kh * c.kw
+	if c.up {
+		taps = phases * phaseTaps
+	}
+	c.padded = (taps + vec.TapRows - 1) / vec.TapRows * vec.TapRows
 	c.w = b.floats(c.padded * c.in)
 	perImage := (c.outH + spreadRows - 1) / spreadRows
 	for band := range perImage {
@@ -234,6 +341,9 @@ func (c *spreadTaps) arrange(b *binder) {
 
 // products is the number of floats of a band's products.
 func (c *spreadTaps) products() int { return c.padded * (spreadRows + c.kh - 1) * c.inW }
+
+// rowFloats is the size of a row of the output, and of its even and odd pixels.
+func (c *spreadTaps) rowFloats() int { return 4 * c.outW }
 
 // inputRows is the range of input rows under the taps of a band.
 func (c *spreadTaps) inputRows(band int) (lo, hi int) {
@@ -254,8 +364,12 @@ func (c *spreadTaps) multiply(z []float32, image, band int) {
 	}
 }
 
-// gather adds up the products of a band of the output. one is a row.
+// gather adds up the products of a band of the output. one has rowFloats.
 func (c *spreadTaps) gather(z, one []float32, image, band int) {
+	if c.up {
+		c.gatherPhases(z, one, image, band)
+		return
+	}
 	lo, hi := c.inputRows(band)
 	for row := band * spreadRows; row < min((band+1)*spreadRows, c.outH); row++ {
 		at := (image*c.outH + row) * c.outW
@@ -280,26 +394,65 @@ func (c *spreadTaps) gather(z, one []float32, image, band int) {
 	}
 }
 
+// gatherPhases adds up the products of a band of the input for twice as many rows of the output.
+// one has rowFloats.
+func (c *spreadTaps) gatherPhases(z, one []float32, image, band int) {
+	lo, hi := c.inputRows(band)
+	width := 2 * c.outW
+	one, beside := one[:width], one[width:]
+	for i := 2 * band * spreadRows; i < 2*min((band+1)*spreadRows, c.outH); i++ {
+		for column := range 2 {
+			y := beside[column*c.outW:][:c.outW]
+			first := valueOr0(c.bias, 0)
+			for j := range y {
+				y[j] = first
+			}
+			for t := range phaseTaps {
+				from := i/2 - 1 + i%2 + t/2
+				if from < lo || from >= hi {
+					continue
+				}
+				columns := span{column - 1 + t%2, 1}.within(c.outW, c.inW)
+				part := y[columns.lo:columns.hi]
+				row := ((2*(i%2)+column)*phaseTaps+t)*(hi-lo) + from - lo
+				c.set.Add(part, part, z[row*c.inW+columns.start+columns.lo:][:len(part)])
+			}
+			if c.relu {
+				c.set.ReLU(y, y)
+			}
+		}
+		at := (2*image*c.outH + i) * width
+		y := c.to.Results(one, at, width)
+		c.set.InterleaveRows(y, width, beside, beside[c.outW:], 1, c.outW)
+		c.to.Write(c.set, y, at)
+	}
+}
+
 // winograd binds a Conv2D whose step asks for Winograd's algorithm, or returns nil if it
 // is not one of those. Weights that are variables are transformed again when they change.
 func (b *binder) winograd(g *geometry, relu bool, y, x, w, bias []float32) func() {
-	square := g.kh == 3 && g.kw == 3 && g.stride == 1 && g.pad == 1
-	if b.current.Products != nn.Winograd || !square || g.n*g.hs*g.ws < winogradPixels || !winograd.Fits(g.large, g.small, g.hs, g.ws) {
+	fits := g.kh == 3 && g.kw == 3 && g.stride == 1 && g.pad == 1
+	if b.current.Products != nn.Winograd || !fits || g.n*g.hs*g.ws < winogradPixels || !winograd.Fits(g.large, g.small, g.hs, g.ws) {
 		return nil
 	}
 	c := winograd.New(g.n, g.large, g.small, g.hs, g.ws, relu, b.backend.set, b.backend.Threads())
 	variable := b.buffer(b.current.In[1]).Variable
-	u := b.transformedWeights(weightForm{variable, winogradForm}, c.WeightFloats())
+	u := b.transformedWeights(form{variable, winogradForm}, c.WeightFloats())
 	transform := b.tasks(g.small, g.large*9*winogradCost, func(lo, hi int) { c.Transform(u.values, w, lo, hi) })
 	multiply := c.Multiplier()
 	run := b.shared(c.Tasks(), c.Scratch(), c.Work(), func(scratch []float32, lo, hi int) {
 		multiply.Run(scratch, y, x, u.values, bias, lo, hi)
 	})
-	state := b.state
+	return b.following(variable, u, transform, run)
+}
+
+// following returns a closure that calls run, after transform if the weights have changed.
+func (b *binder) following(variable int, u *transformed, transform, run func()) func() {
+	state, pool := b.state, b.backend.pool
 	return func() {
 		if variable < 0 || u.seen != state.changes[variable] {
 			transform()
-			if variable >= 0 {
+			if variable >= 0 && !pool.Ended() {
 				u.seen = state.changes[variable]
 			}
 		}
@@ -307,18 +460,19 @@ func (b *binder) winograd(g *geometry, relu bool, y, x, w, bias []float32) func(
 	}
 }
 
-// transformedWeights returns memory for a form of a variable's weights, or, if the variable is negative,
-// of the current step's. Executables that share their memory have the same.
-func (b *binder) transformedWeights(of weightForm, floats int) *transformed {
-	if u := b.transformed[of]; u != nil && of.variable >= 0 {
+// transformedWeights returns memory for the weights of a variable in another form, or, if the
+// variable is negative, of the current step. Executables that share their memory have the same.
+func (b *binder) transformedWeights(f form, floats int) *transformed {
+	if f.variable < 0 {
+		return &transformed{values: b.floats(floats)}
+	}
+	if u := b.transformed[f]; u != nil {
 		return u
 	}
 	u := &transformed{values: make([]float32, floats), seen: -1}
 	b.table(floats, 4)
-	if of.variable >= 0 {
-		b.table(floats, 4) // for the second round, which finds them
-		b.transformed[of] = u
-	}
+	b.table(floats, 4) // for the second round, which finds them
+	b.transformed[f] = u
 	return u
 }
 

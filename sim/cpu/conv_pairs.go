@@ -6,6 +6,7 @@ import (
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/cpu/volume"
 	"prismtop/sim/cpu/winograd"
+	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
 
@@ -33,6 +34,56 @@ func (b *binder) half(i int) []uint16 {
 // asPairs returns neighbouring 16-bit numbers as pairs.
 func asPairs(x []uint16) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(&x[0])), len(x)/2)
+}
+
+// convPairs binds a gather with products of pairs, or returns nil if there is no kernel for it.
+func (b *binder) convPairs(g *geometry, op nn.Conv2D) func() {
+	pairs := b.pairs()
+	if pairs == vec.NoPairs || !b.bfloatOut() {
+		return nil
+	}
+	if !op.Up && !op.Pool {
+		if run := b.gatherPairs(g, op.ReLU); run != nil || b.err != nil {
+			return run
+		}
+		if w, ok := b.unrounded(1); ok && g.single() {
+			large, bias, small := b.in(0), b.bias(g.small), b.out(0)
+			return b.rectified(op.ReLU, small, b.denseGather(g, b.backend.pairs, small, large, w, bias))
+		}
+	}
+	for _, bind := range []func(*geometry, nn.Conv2D) func(){b.winogradPairs, b.spreadPairs, b.directPairs} {
+		if run := bind(g, op); run != nil || b.err != nil {
+			return run
+		}
+	}
+	return nil
+}
+
+// repeated returns the first input of a Conv2D with Up as if each pixel were repeated, in scratch, and the function that
+// repeats them.
+func (b *binder) repeated(g *geometry) (x []uint16, repeat func()) {
+	x = b.halves(g.n * g.large * g.hl * g.wl)
+	return x, b.doubled(x, b.half(0), g.n*g.large*g.hl/2, g.wl/2)
+}
+
+// doubled returns a closure that repeats each pixel of rows of x of width w in a block of 2×2 of y.
+func (b *binder) doubled(y, x []uint16, rows, w int) func() {
+	pairs, set := asPairs(y), b.backend.set // of an element and its repetition
+	return b.rows(rows, 2*w, func(lo, hi int) {
+		set.PairRows(pairs[2*lo*w:], 2*w, x[lo*w:], x[lo*w:], w, hi-lo, w)
+		set.PairRows(pairs[(2*lo+1)*w:], 2*w, x[lo*w:], x[lo*w:], w, hi-lo, w)
+	})
+}
+
+// pooled returns a closure that computes the largest of each block of 2×2 pixels of x for rows of y of width w.
+func (b *binder) pooled(y, x []uint16, rows, w int) func() {
+	set := b.backend.set
+	return b.rows(rows, 2*w, func(lo, hi int) {
+		for row := lo; row < hi; row++ {
+			above := x[4*row*w:][:4*w]
+			set.LargestPairs(y[row*w:][:w], above[:2*w], above[2*w:])
+		}
+	})
 }
 
 // pairGather computes the small grid of a patched geometry. Between two zeros, a row of the large grid is
@@ -309,26 +360,38 @@ type directPairs struct {
 	output   volume.Values
 }
 
-// directPairs binds a direct convolution with products of pairs, or returns nil if it is not one of those.
-func (b *binder) directPairs(g *geometry, relu bool) func() {
+// directPairs binds a direct convolution with products of pairs, or returns nil if it is not one of those. A repeated or an
+// unpooled image is scratch.
+func (b *binder) directPairs(g *geometry, op nn.Conv2D) func() {
 	c := &directPairs{direct: direct{bands: g.gatherShape(), set: b.backend.set}, pairs: b.pairs(), channels: g.large}
 	c.lanes = c.pairs.TapLanes()
 	rows, fits := (g.large+1)/2, c.outW >= c.lanes || 2*c.outW == c.lanes && c.outH%2 == 0
-	if c.pairs == vec.NoPairs || !b.bfloatOut() || !fits || c.stride != 1 || c.out%vec.TapRows != 0 ||
-		rows*c.kh*(c.outW+c.kw-1) > directFloats {
+	if !fits || c.stride != 1 || c.out%vec.TapRows != 0 || rows*c.kh*(c.outW+c.kw-1) > directFloats ||
+		op.Pool && b.outValues(0).H == nil {
 		return nil
 	}
-	c.in, c.relu, c.input, c.output, c.bias = rows, relu, b.half(0), b.outValues(0), b.bias(c.out)
+	c.in, c.relu, c.output, c.bias = rows, op.ReLU, b.outValues(0), b.bias(c.out)
 	c.inStride, c.outStride = g.taps(), rows*g.taps()
 	if c.channels%2 != 0 {
 		c.zeros = make([]uint16, c.inH*c.inW)
 		b.table(len(c.zeros), 2)
 	}
+	before, after := func() {}, func() {}
+	if op.Up {
+		c.input, before = b.repeated(g)
+	} else {
+		c.input = b.half(0)
+	}
+	if op.Pool {
+		y := c.output.H
+		c.output.H = b.halves(g.n * g.small * g.hs * g.ws)
+		after = b.pooled(y, c.output.H, g.n*g.small*g.hs/2, g.ws/2)
+	}
+	w, pack := b.weightPairs(c.out, c.channels, g.taps())
 	if b.err != nil {
 		return nil
 	}
-	var pack func()
-	c.w, pack = b.weightPairs(c.out, c.channels, g.taps())
+	c.w = w
 	c.arrange(b)
 	work := c.out / c.parts * c.in * c.kh * c.kw * c.rows * c.outW
 	run := b.shared(c.n*c.divided*c.parts, c.in*c.plane, work, func(scratch []float32, lo, hi int) {
@@ -344,8 +407,10 @@ func (b *binder) directPairs(g *geometry, relu bool) func() {
 		}
 	})
 	return func() {
+		before()
 		pack()
 		run()
+		after()
 	}
 }
 
@@ -402,72 +467,87 @@ func (c *directPairs) compute(copies []float32, at block, lo, hi int) {
 }
 
 // winogradPairs binds a convolution of 3×3 with products of pairs by Winograd's algorithm, or returns nil if it is not one
-// of those: its weights must be a variable that the plan does not change, which are transformed when it changes.
-func (b *binder) winogradPairs(g *geometry, relu bool) func() {
-	pairs, square := b.pairs(), g.kh == 3 && g.kw == 3 && g.stride == 1 && g.pad == 1
-	if pairs == vec.NoPairs || !square || !winograd.PairsFit(g.large, g.small, g.hs, g.ws) || b.outValues(0).Type != tensor.BFloat16 {
+// of those: its weights must be a variable that the plan does not change, which are transformed when it changes. A repeated
+// image is scratch.
+func (b *binder) winogradPairs(g *geometry, op nn.Conv2D) func() {
+	square := g.kh == 3 && g.kw == 3 && g.stride == 1 && g.pad == 1
+	if !square || !winograd.PairsFit(g.large, g.small, g.hs, g.ws) || b.outValues(0).H == nil {
 		return nil
 	}
-	variable, from := b.castVariable(1)
+	variable := b.constant(1)
 	if variable < 0 {
 		return nil
 	}
-	b.pass(1)
-	c := winograd.NewPairs(g.n, g.large, g.small, g.hs, g.ws, relu, pairs, b.backend.Threads())
+	c := winograd.NewPairs(g.n, g.large, g.small, g.hs, g.ws, op.ReLU, op.Pool, b.pairs(), b.backend.Threads())
 	b.table(c.Bytes(), 1)
-	y, x, bias, w := b.outValues(0).H, b.half(0), b.bias(g.small), b.views[from].f
-	u := b.transformedWeights(weightForm{variable, winogradPairForm}, c.WeightFloats())
+	w, _ := b.unrounded(1)
+	y, bias := b.outValues(0).H, b.bias(g.small)
+	u := b.transformedWeights(form{variable, winogradPairForm}, c.WeightFloats())
 	transform := b.tasks(g.small, g.large*16*winogradCost, func(lo, hi int) { c.Transform(u.values, w, lo, hi) })
-	run := b.shared(c.Tasks(), c.Scratch(), c.Work(), func(scratch []float32, lo, hi int) {
+	var x []uint16
+	before := func() {}
+	if op.Up {
+		x, before = b.repeated(g)
+	} else {
+		x = b.half(0)
+	}
+	run := b.following(variable, u, transform, b.shared(c.Tasks(), c.Scratch(), c.Work(), func(scratch []float32, lo, hi int) {
 		c.Run(scratch, y, x, u.values, bias, lo, hi)
-	})
-	state := b.state
+	}))
 	return func() {
-		if u.seen != state.changes[variable] {
-			transform()
-			u.seen = state.changes[variable]
-		}
+		before()
 		run()
 	}
 }
 
 // spreadPairs is a spreadTaps of pairs of neighbouring input channels, whose number is even.
 type spreadPairs struct {
-	spreadTaps // in is the number of pairs
+	spreadTaps // of in/2 pairs
 	pairs      vec.Pairs
 	input      []uint16
+	packed     []float32 // [padded, in/2] pairs
 }
 
 // spreadPairs binds a convolution with one output channel with products of pairs, or returns nil if it is not one of
 // those.
-func (b *binder) spreadPairs(g *geometry, relu bool) func() {
-	c := &spreadPairs{spreadTaps: spreadTaps{bands: g.gatherShape(), set: b.backend.set}, pairs: b.pairs()}
+func (b *binder) spreadPairs(g *geometry, op nn.Conv2D) func() {
+	shape := g.gatherShape()
+	if op.Up {
+		shape.inH, shape.inW, shape.outH, shape.outW = shape.inH/2, shape.inW/2, shape.outH/2, shape.outW/2
+		if shape.kh != 3 || shape.kw != 3 || shape.top != 1 {
+			return nil
+		}
+	}
+	c := &spreadPairs{spreadTaps: spreadTaps{bands: shape, set: b.backend.set, up: op.Up}, pairs: b.pairs()}
 	c.lanes = c.pairs.TapLanes()
-	if c.pairs == vec.NoPairs || !b.bfloatOut() || !c.spreads(c.lanes) || c.in%2 != 0 {
+	if !c.spreads(c.lanes) || c.in%2 != 0 || op.Pool {
 		return nil
 	}
-	taps := g.taps()
-	c.in, c.relu, c.input, c.to, c.bias = c.in/2, relu, b.half(0), b.outValues(0), b.bias(1)
+	w, ok := b.unrounded(1)
+	switch {
+	case !ok && op.Up:
+		return nil // sums of rounded weights would be rounded again
+	case !ok:
+		w = b.in(1)
+	}
+	c.relu, c.input, c.to, c.bias = op.ReLU, b.half(0), b.outValues(0), b.bias(1)
 	if b.err != nil {
 		return nil
 	}
-	w, pack := b.weightPairs(1, 2*c.in, taps)
 	c.arrange(b)
+	c.packed = b.floats(len(c.w) / 2)
 	perImage, size := len(c.pixels), c.products()
-	copies := c.in * (spreadRows + c.kh - 1) * c.inW
-	run := b.shared(c.n*perImage, size+c.outW+copies, size*c.in, func(scratch []float32, lo, hi int) {
+	copies := c.in / 2 * (spreadRows + c.kh - 1) * c.inW
+	run := b.shared(c.n*perImage, size+c.rowFloats()+copies, size*c.in/2, func(scratch []float32, lo, hi int) {
 		for task := lo; task < hi; task++ {
-			c.multiply(scratch, scratch[size+c.outW:], task/perImage, task%perImage)
-			c.gather(scratch, scratch[size:], task/perImage, task%perImage)
+			c.multiply(scratch, scratch[size+c.rowFloats():], task/perImage, task%perImage)
+			c.gather(scratch[:size], scratch[size:], task/perImage, task%perImage)
 		}
 	})
 	return func() {
-		pack()
-		clear(c.w[taps*c.in:])
-		for t := range taps {
-			for pair := range c.in {
-				c.w[t*c.in+pair] = w[pair*taps+t]
-			}
+		c.turn(w)
+		for i := range c.packed {
+			c.packed[i] = vec.RoundPair(c.w[2*i], c.w[2*i+1])
 		}
 		run()
 	}
@@ -476,26 +556,26 @@ func (b *binder) spreadPairs(g *geometry, relu bool) func() {
 // multiply computes the products z of the input rows of a band, from copies of their pairs.
 func (c *spreadPairs) multiply(z, copies []float32, image, band int) {
 	lo, hi := c.inputRows(band)
-	n, plane := (hi-lo)*c.inW, c.inH*c.inW
-	x := c.input[image*2*c.in*plane+lo*c.inW:]
-	c.set.PairRows(copies, n, x, x[plane:], 2*plane, c.in, n)
-	sum := vec.TapSum{Pitch: n, X: copies, Channels: c.in, XStep: n, Taps: c.offsets, WRow: c.in, WStep: 1}
+	n, plane, pairs := (hi-lo)*c.inW, c.inH*c.inW, c.in/2
+	x := c.input[image*c.in*plane+lo*c.inW:]
+	c.set.PairRows(copies, n, x, x[plane:], 2*plane, pairs, n)
+	sum := vec.TapSum{Pitch: n, X: copies, Channels: pairs, XStep: n, Taps: c.offsets, WRow: pairs, WStep: 1}
 	for r := 0; r < c.padded; r += vec.TapRows {
-		sum.Y, sum.W = z[r*n:], c.w[r*c.in:]
+		sum.Y, sum.W = z[r*n:], c.packed[r*pairs:]
 		c.pairs.TapSum(&sum, c.pixels[band])
 	}
 }
 
 // weightPairs returns the current step's weights [out, in, taps] as pairs of input channels, [out, ⌈in/2⌉, taps], and a
-// function that packs them if they may have changed. Those that are a cast of a variable are packed from the variable, when it
-// has changed.
+// function that packs them if they may have changed. Those of a variable that the plan does not change are packed from the
+// variable, when it has changed.
 func (b *binder) weightPairs(out, in, taps int) (pairs []float32, pack func()) {
 	whole, rows, products, set := in/2, (in+1)/2, b.pairs(), b.backend.set
 	size := rows * taps
-	if variable, from := b.castVariable(1); variable >= 0 {
-		b.pass(1)
-		u, w, zeros := b.transformedWeights(weightForm{variable, pairForm}, out*size), b.views[from].f, make([]float32, taps)
-		run := b.rows(out, in*taps, func(lo, hi int) {
+	if variable := b.constant(1); variable >= 0 {
+		w, _ := b.unrounded(1)
+		u, zeros := b.transformedWeights(form{variable, pairForm}, out*size), make([]float32, taps)
+		return u.values, b.following(variable, u, b.rows(out, in*taps, func(lo, hi int) {
 			for o := lo; o < hi; o++ {
 				x, y := w[o*in*taps:][:in*taps], u.values[o*size:][:size]
 				if whole > 0 {
@@ -505,14 +585,7 @@ func (b *binder) weightPairs(out, in, taps int) (pairs []float32, pack func()) {
 					products.Round(y[whole*taps:], taps, x[2*whole*taps:], zeros, taps, 1, taps)
 				}
 			}
-		})
-		state := b.state
-		return u.values, func() {
-			if u.seen != state.changes[variable] {
-				run()
-				u.seen = state.changes[variable]
-			}
-		}
+		}), func() {})
 	}
 	pairs, w, zeros := b.floats(out*size), b.half(1), make([]uint16, taps)
 	return pairs, b.rows(out, in*taps, func(lo, hi int) {
@@ -537,6 +610,8 @@ func (b *binder) bfloatOut() bool {
 // bfloats returns the first input and output, if both are bfloat16.
 func (b *binder) bfloats() (x, y []uint16, ok bool) {
 	in, out := b.current.In[0], b.current.Out[0]
-	ok = b.buffer(in).DType == tensor.BFloat16 && b.buffer(out).DType == tensor.BFloat16
-	return b.views[in].h, b.views[out].h, ok
+	if b.buffer(in).DType != tensor.BFloat16 || b.buffer(out).DType != tensor.BFloat16 {
+		return nil, nil, false
+	}
+	return b.half(0), b.views[out].h, true
 }

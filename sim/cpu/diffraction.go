@@ -62,13 +62,8 @@ func (b *binder) polar() func() {
 	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.inShape(1), b.outShape(0)) {
 		return nil
 	}
-	a, phase, z := b.in(0), b.in(1), b.outComplex(0)
-	return b.each(len(a), grain/4, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			sin, cos := math.Sincos(float64(phase[i]))
-			z[i] = complex(float32(float64(a[i])*cos), float32(float64(a[i])*sin))
-		}
-	})
+	a, phase, z, set := b.in(0), b.in(1), b.outComplex(0), b.backend.set
+	return b.each(len(a), grain/4, func(lo, hi int) { set.Polar(z[lo:hi], a[lo:hi], phase[lo:hi]) })
 }
 
 // polarGrad computes ga = Re gz·cos φ + Im gz·sin φ and gφ = a·(Im gz·cos φ −
@@ -223,20 +218,33 @@ func (b *binder) divideByCoverage(op nn.DivideByCoverage) func() {
 	}
 	z, y := b.inComplex(0), b.outComplex(0)
 	p := patches{groups: s[0], channels: offsets[1], canvas: side, offsets: b.in(1)}
-	return b.rows(p.groups*side, 4*p.channels*side, func(lo, hi int) {
+	return b.shared(p.groups*side, side, 4*p.channels*side, func(scratch []float32, lo, hi int) {
+		total := scratch[:side]
 		for row := lo; row < hi; row++ {
-			group, i := row/side, row%side
-			for j := range side {
-				total := op.Epsilon
-				for c := range p.channels {
-					dx, dy := p.offset(group, c)
-					total += cover(i, side, op.Support, shiftOf(-dy)) * cover(j, side, op.Support, shiftOf(-dx))
-				}
-				at := row*side + j
-				y[at] = complex(real(z[at])/total, imag(z[at])/total)
+			for j := range total {
+				total[j] = op.Epsilon
+			}
+			for c := range p.channels {
+				p.addCover(total, row/side, c, row%side, op.Support)
+			}
+			for j, v := range z[row*side:][:side] {
+				y[row*side+j] = complex(real(v)/total[j], imag(v)/total[j])
 			}
 		}
 	})
+}
+
+// addCover adds the coverage of row i of a group's canvas by channel c, whose central support
+// covers.
+func (p *patches) addCover(total []float32, group, c, i, support int) {
+	x, y := p.offset(group, c)
+	row, column := cover(i, p.canvas, support, shiftOf(-y)), shiftOf(-x)
+	if row == 0 {
+		return
+	}
+	for j := range total {
+		total[j] += row * cover(j, p.canvas, support, column)
+	}
 }
 
 // cover is the value at i of the translated indicator of the central support of side

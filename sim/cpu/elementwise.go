@@ -205,10 +205,10 @@ var activations = map[nn.ActivationKind]struct {
 }{
 	nn.ReLU:         {vec.Set.ReLU, vec.Set.ReLUGrad},
 	nn.LeakyReLU:    {leakyReLU, leakyReLUGrad},
-	nn.Sigmoid:      {sigmoid, sigmoidGrad},
+	nn.Sigmoid:      {vec.Set.Sigmoid, sigmoidGrad},
 	nn.HardSigmoid:  {hardSigmoid, hardSigmoidGrad},
 	nn.ScaleSigmoid: {scaleSigmoid, scaleSigmoidGrad},
-	nn.Tanh:         {tanh, tanhGrad},
+	nn.Tanh:         {vec.Set.Tanh, tanhGrad},
 }
 
 func (b *binder) activation(kind nn.ActivationKind) func() {
@@ -271,14 +271,6 @@ func leakyReLUGrad(_ vec.Set, gx, y, gy []float32) {
 	}
 }
 
-func logistic(x float32) float64 { return 1 / (1 + math.Exp(-float64(x))) }
-
-func sigmoid(_ vec.Set, y, x []float32) {
-	for i, v := range x[:len(y)] {
-		y[i] = float32(logistic(v))
-	}
-}
-
 func sigmoidGrad(_ vec.Set, gx, y, gy []float32) {
 	y, gy = y[:len(gx)], gy[:len(gx)]
 	for i, s := range y {
@@ -304,7 +296,7 @@ func hardSigmoidGrad(_ vec.Set, gx, y, gy []float32) {
 
 func scaleSigmoid(_ vec.Set, y, x []float32) {
 	for i, v := range x[:len(y)] {
-		y[i] = float32(logistic(v)*sigmoidGain - sigmoidDrop)
+		y[i] = float32(vec.Logistic(v)*sigmoidGain - sigmoidDrop)
 	}
 }
 
@@ -313,12 +305,6 @@ func scaleSigmoidGrad(_ vec.Set, gx, y, gy []float32) {
 	for i, v := range y {
 		s := (v + sigmoidDrop) * (1 / sigmoidGain)
 		gx[i] = gy[i] * sigmoidGain * s * (1 - s)
-	}
-}
-
-func tanh(_ vec.Set, y, x []float32) {
-	for i, v := range x[:len(y)] {
-		y[i] = float32(math.Tanh(float64(v)))
 	}
 }
 

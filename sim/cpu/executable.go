@@ -31,25 +31,28 @@ type executable struct {
 // memory is what executables of a state can share, of which one runs at a time.
 type memory struct {
 	arena, scratch slab
-	transformed    map[weightForm]*transformed
+	transformed    map[form]*transformed
 }
 
-// weightForm is a form of a variable's weights.
-type weightForm struct {
+// form is a variable in one of the forms in which convolutions multiply it.
+type form struct {
 	variable int
-	form     form
+	kind     formKind
 }
 
-// form is a form of weights in which kernels multiply them.
-type form uint8
+// formKind is a form of weights.
+type formKind uint8
 
 const (
-	winogradForm     form = iota // transformed for Winograd's algorithm
-	winogradPairForm             // the same, in pairs of bfloat16
-	pairForm                     // pairs of neighbouring input channels in bfloat16
+	winogradForm     formKind = iota // for Winograd's algorithm
+	packedForm                       // square.Convolution's for Conv2D
+	mirroredForm                     // the same for gradients
+	phasesForm                       // for up-sampled images
+	pairForm                         // pairs of neighbouring input channels in bfloat16
+	winogradPairForm                 // for Winograd's algorithm on such pairs
 )
 
-// transformed are weights in one of their forms.
+// transformed are weights in another form.
 type transformed struct {
 	values []float32
 	seen   int // changes of the variable that they follow
@@ -66,7 +69,7 @@ type view struct {
 // the scratch. It is an error if the state belongs to another backend, a buffer
 // lies outside the arena, an operator has no kernel, or operands do not match.
 func (b *Backend) Load(ctx context.Context, plan *nn.Plan, st nn.State) (nn.Executable, error) {
-	return b.loadIn(ctx, plan, st, memory{transformed: map[weightForm]*transformed{}})
+	return b.loadIn(ctx, plan, st, memory{transformed: map[form]*transformed{}})
 }
 
 // LoadBeside is Load with the arena, the scratch and the transformed weights of another
@@ -107,7 +110,7 @@ func (x *executable) load(ctx context.Context, b *Backend) error {
 	}
 	x.written = make([]uint32, len(plan.Buffers))
 	bind := &binder{ctx: ctx, backend: b, plan: plan, views: x.views, written: x.written, state: x.state,
-		transformed: x.memory.transformed, passed: map[reading]bool{}}
+		transformed: x.memory.transformed}
 	bind.listCasts()
 	// The first round adds up the scratch that the steps need, the second hands
 	// out pieces of one slab of that size.

@@ -148,52 +148,22 @@ func (b *binder) values(role string, i int, id nn.BufferID) volume.Values {
 	return volume.Values{F: b.views[id].f, H: b.views[id].h, Type: buf.DType}
 }
 
-// reading is an operand of a step.
-type reading struct {
-	buffer nn.BufferID
-	step   int
-}
-
-// castVariable returns the variable whose values in a 16-bit type are the i-th input, and its buffer, if the plan
-// does not change it; else a negative number.
-func (b *binder) castVariable(i int) (variable int, from nn.BufferID) {
-	id := b.current.In[i]
-	variable = -1
-	for s := range b.plan.Steps {
-		step := &b.plan.Steps[s]
-		if _, cast := step.Op.(nn.Cast); cast && step.Out[0] == id {
-			from = step.In[0]
-			variable = b.buffer(from).Variable
-		}
+// constant returns the variable whose values in bfloat16 the i-th input has, if the plan does not change it; else a negative
+// number.
+func (b *binder) constant(i int) (variable int) {
+	from, ok := b.casts[b.current.In[i]]
+	if !ok {
+		return -1
 	}
-	if variable < 0 {
-		return -1, 0
-	}
-	for s := range b.plan.Steps {
-		for _, out := range b.plan.Steps[s].Out {
-			if b.buffer(out).Variable == variable {
-				return -1, 0
+	variable = b.buffer(from).Variable
+	for _, s := range b.plan.Steps {
+		for _, id := range s.Out {
+			if b.buffer(id).Variable == variable {
+				return -1
 			}
 		}
 	}
-	return variable, from
-}
-
-// pass notes that the current step does not read its i-th input.
-func (b *binder) pass(i int) { b.passed[reading{b.current.In[i], b.index}] = true }
-
-// unread reports whether all steps that have a buffer as an operand do without it, which is known in the second
-// round only.
-func (b *binder) unread(id nn.BufferID) bool {
-	some := false
-	for s := range b.plan.Steps {
-		if slices.Contains(b.plan.Steps[s].In, id) {
-			if some = b.passed[reading{id, s}]; !some {
-				return false
-			}
-		}
-	}
-	return some && !b.buffer(id).Pinned
+	return variable
 }
 
 // inComplex and outComplex return complex64 operands; other types are an error.

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"prismtop/sim/cpu/vec"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
@@ -28,29 +29,12 @@ func (b *binder) maxPool() func() {
 	if !ok {
 		return nil
 	}
+	set := b.backend.set
 	if x, y, ok := b.bfloats(); ok {
-		set := b.backend.set
-		return b.rows(n*h, 2*w, func(lo, hi int) {
-			for row := lo; row < hi; row++ {
-				above := x[4*row*w:][:4*w]
-				set.LargestPairs(y[row*w:][:w], above[:2*w], above[2*w:])
-			}
-		})
+		return b.pooled(y, x, n*h, w)
 	}
 	x, y := b.in(0), b.out(0)
-	return b.rows(n*h, 4*w, func(lo, hi int) {
-		for row := lo; row < hi; row++ {
-			largestRow(y[row*w:][:w], x[2*row*2*w:][:2*w], x[(2*row+1)*2*w:][:2*w])
-		}
-	})
-}
-
-// largestRow computes y[j] from the rows above and below.
-func largestRow(y, above, below []float32) {
-	above, below = above[:2*len(y)], below[:2*len(y)]
-	for j := range y {
-		y[j] = max(above[2*j], above[2*j+1], below[2*j], below[2*j+1])
-	}
+	return b.rows(n*h, 4*w, func(lo, hi int) { set.MaxPool(y[lo*w:], x[4*lo*w:], hi-lo, w) })
 }
 
 // maxPoolGrad passes gy to the first of the largest values of each block.
@@ -91,11 +75,7 @@ func (b *binder) upsample() func() {
 	}
 	set := b.backend.set
 	if x, y, ok := b.bfloats(); ok {
-		pairs := asPairs(y) // of an element and its repetition
-		return b.rows(n*h, 2*w, func(lo, hi int) {
-			set.PairRows(pairs[2*lo*w:], 2*w, x[lo*w:], x[lo*w:], w, hi-lo, w)
-			set.PairRows(pairs[(2*lo+1)*w:], 2*w, x[lo*w:], x[lo*w:], w, hi-lo, w)
-		})
+		return b.doubled(y, x, n*h, w)
 	}
 	x, y := b.in(0), b.out(0)
 	return b.rows(n*h, 4*w, func(lo, hi int) { set.DoubleRows(y[4*lo*w:], x[lo*w:], hi-lo, w) })
@@ -210,12 +190,8 @@ func (b *binder) swish() func() {
 	if !b.operands(1, 1, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
 		return nil
 	}
-	x, y := b.in(0), b.out(0)
-	return b.each(len(x), grain, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			y[i] = float32(float64(x[i]) * logistic(x[i]))
-		}
-	})
+	x, y, set := b.in(0), b.out(0), b.backend.set
+	return b.each(len(x), grain, func(lo, hi int) { set.Swish(y[lo:hi], x[lo:hi]) })
 }
 
 // swishGrad computes gx = gy·(s + x·s·(1−s)) with s = σ(x).
@@ -226,7 +202,7 @@ func (b *binder) swishGrad() func() {
 	x, gy, gx := b.in(0), b.in(1), b.out(0)
 	return b.each(len(x), grain, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			s := logistic(x[i])
+			s := vec.Logistic(x[i])
 			gx[i] = float32(float64(gy[i]) * (s + float64(x[i])*s*(1-s)))
 		}
 	})

@@ -84,7 +84,7 @@ func Compile(ctx context.Context, g *Graph, loss Value, o Options) (*Plan, error
 // compileRuns makes a plan that recomputes some layers.
 func compileRuns(ctx context.Context, g *Graph, loss Value, o Options, again runs) (*compiler, error) {
 	c := newCompiler(g, o)
-	c.nodes = g.fused()
+	c.nodes = g.fused(!o.Train && o.AMP != tensor.Float16 && o.Products == Exact)
 	err := c.forward(ctx, loss)
 	if err == nil && o.Train {
 		c.dropped = c.checkpoint(again)

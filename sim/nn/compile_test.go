@@ -2,6 +2,7 @@ package nn_test
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -413,5 +414,47 @@ func TestReLUJoinsTheNormalisationThatNobodyElseReads(t *testing.T) {
 	}
 	if got, want := normalised(t, true), []string{"stem BN", "stem activation", "stem activation grad", "stem BN grad"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("with an output between: steps %q, want %q", got, want)
+	}
+}
+
+// resized compiles a convolution between an upsampling and a max-pooling, and another after an
+// upsampling with two readers, and returns the names of the steps.
+func resized(t *testing.T, o nn.Options) []string {
+	t.Helper()
+	g := nn.NewGraph(nn.NewModel(nn.ModelOptions{}))
+	x := g.Input("x", tensor.Shape{1, 2, 4, 4})
+	w := g.Parameter("w", tensor.Shape{2, 2, 3, 3}, nn.FanInUniform(18))
+	x = g.MaxPool(g.Activation(g.Conv2D(x, w, nn.Value{}, 1, 1), nn.ReLU))
+	x = g.Conv2D(g.Upsample(x), w, nn.Value{}, 1, 1)
+	x = g.Upsample(x)
+	x = g.Add(x, g.Conv2D(x, w, nn.Value{}, 1, 1))
+	g.Output("y", x)
+	p, err := nn.Compile(t.Context(), g, g.PoissonLoss(x, g.Input("target", x.Shape()), 1), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, s := range p.Steps[:p.Segments[nn.SegmentForward][1]] {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+func TestConvolutionsTakeResizingInWithoutTraining(t *testing.T) {
+	apart := []string{"conv+ReLU", "max-pool", "upsample", "conv", "upsample 2", "conv 2", "add", "Poisson loss"}
+	for _, c := range []struct {
+		o    nn.Options
+		want []string
+	}{
+		{nn.Options{}, []string{"conv+ReLU+max-pool", "upsample+conv", "upsample", "conv", "add", "Poisson loss"}},
+		{nn.Options{AMP: tensor.BFloat16}, []string{"cast", "weight cast", "conv+ReLU+max-pool", "upsample+conv", "upsample", "conv", "add", "cast 2", "Poisson loss"}},
+		{nn.Options{AMP: tensor.Float16}, slices.Concat([]string{"cast", "weight cast"}, apart[:7], []string{"cast 2"}, apart[7:])},
+		{nn.Options{Train: true}, apart},
+		{nn.Options{Products: nn.Winograd}, apart},
+		{nn.Options{Products: nn.BF16x3}, apart},
+	} {
+		if got := resized(t, c.o); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%+v: steps %q, want %q", c.o, got, c.want)
+		}
 	}
 }

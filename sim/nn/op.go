@@ -23,11 +23,13 @@ type Op interface {
 //	y[n,o,i,j] = b[o] + Σ x[n,c, i·Stride−Pad+ky, j·Stride−Pad+kx] · w[o,c,ky,kx]
 //
 // With ReLU, y = max(0, that): the compiler fuses a ReLU into the convolution before it
-// if the value between them has no other reader.
+// if the value between them has no other reader. In the same way it fuses, in plans without
+// training, an Upsample of x (Up) and a MaxPool of y (Pool).
 // In: x, w, and b if the layer has a bias. Out: y.
 type Conv2D struct {
 	Stride, Pad int
 	ReLU        bool
+	Up, Pool    bool
 }
 
 // Conv2DGradInput is ∂L/∂x of Conv2D. In: gy, w. Out: gx.
@@ -206,7 +208,7 @@ type Adam struct {
 // In: found, scale, good. Out: scale, good (the same buffers).
 type ScalerUpdate struct{ Interval int }
 
-func (o Conv2D) opName() string                  { return "conv" + joined(o.ReLU) }
+func (o Conv2D) opName() string                  { return o.name() }
 func (Conv2DGradInput) opName() string           { return "conv dX" }
 func (Conv2DGradWeight) opName() string          { return "conv dW" }
 func (o ConvTranspose2D) opName() string         { return "convT" + joined(o.ReLU) }

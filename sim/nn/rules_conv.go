@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"errors"
 	"fmt"
 
 	"prismtop/sim/tensor"
@@ -11,17 +12,39 @@ func (o Conv2D) infer(in []spec) ([]result, error) {
 		return nil, err
 	}
 	x, w := in[0].shape, in[1].shape
+	if o.Up {
+		x = tensor.Shape{x[0], x[1], 2 * x[2], 2 * x[3]}
+	}
 	h := (x[2]+2*o.Pad-w[2])/o.Stride + 1
 	v := (x[3]+2*o.Pad-w[3])/o.Stride + 1
 	if x[2]+2*o.Pad < w[2] || x[3]+2*o.Pad < w[3] {
 		return nil, fmt.Errorf("kernel %v is larger than the padded image %v", w, x)
 	}
-	return one(tensor.Shape{x[0], w[0], h, v}, in[0].dtype), nil
+	y := one(tensor.Shape{x[0], w[0], h, v}, in[0].dtype)
+	if o.Pool {
+		return MaxPool{}.infer([]spec{y[0].spec})
+	}
+	return y, nil
+}
+
+// name returns the operator's name with what is fused into it.
+func (o Conv2D) name() string {
+	name := "conv" + joined(o.ReLU)
+	if o.Up {
+		name = "upsample+" + name
+	}
+	if o.Pool {
+		name += "+max-pool"
+	}
+	return name
 }
 
 func (Conv2D) precision() precision { return reduced }
 
 func (o Conv2D) backward(b *backward, t *taped, gy BufferID) error {
+	if o.Up || o.Pool {
+		return errors.New("has no gradient with an upsample or a max-pool fused into it")
+	}
 	if o.ReLU {
 		gy = b.rectified(t, gy)
 	}
@@ -106,7 +129,17 @@ func (b *backward) convolution(t *taped, gy BufferID, gradInput Op, o ConvAdam) 
 	}
 }
 
-func (Conv2D) flops(in, out []spec) int64 { return kernelFLOPs(out[0], in[1]) + biasFLOPs(in, out) }
+// flops counts the products of the definition: with Up, also those of equal pixels, whose
+// weights can be added first.
+func (o Conv2D) flops(in, out []spec) int64 {
+	all := kernelFLOPs(out[0], in[1]) + biasFLOPs(in, out)
+	if o.Pool {
+		all += out[0].elements()
+		all *= 4
+	}
+	return all
+}
+
 func (ConvTranspose2D) flops(in, out []spec) int64 {
 	return kernelFLOPs(in[0], in[1]) + biasFLOPs(in, out)
 }

@@ -151,21 +151,23 @@ func (b *builder) object() nn.Value {
 func (b *builder) head(name string, x nn.Value, activation func(*nn.Graph, nn.Value) nn.Value) nn.Value {
 	g, c := b.graph, b.network.config
 	for i, filters := range stages[c.Size].decoder {
+		if i > 0 {
+			x = g.Upsample(x)
+		}
 		layer := fmt.Sprintf("%s decoder %d", name, i+1)
 		x = b.pair(layer, fmt.Sprintf("%s.stages.%d", name, i), x, filters*c.FiltersScale)
-		x = g.Upsample(x)
 	}
 	layer := name + " output"
 	g.Layer(layer, nn.PhaseForward)
-	inner, outer := g.Split(x, channels(x)-outerChannels)
-	inner = activation(g, b.conv(layer, name+".inner", inner, c.Channels()))
+	inner, outer := g.Split(x, channels(x)-outerChannels) // before the last upsampling, which each part may fuse
+	inner = activation(g, b.conv(layer, name+".inner", g.Upsample(inner), c.Channels()))
 	quarter := c.Size / 4
 	if !c.ProbeBig {
 		return g.Place(inner, quarter, quarter, c.Size, c.Size)
 	}
 	layer = name + " border"
 	filters := c.FiltersScale * 2048 / c.Size
-	outer = g.Activation(b.conv(layer, name+".outer_a", outer, filters), nn.ReLU)
+	outer = g.Activation(b.conv(layer, name+".outer_a", g.Upsample(outer), filters), nn.ReLU)
 	outer = g.Activation(b.conv(layer, name+".outer_b", outer, filters), nn.ReLU)
 	outer = g.Swish(b.conv(layer, name+".outer_c", g.Upsample(outer), c.Channels()))
 	return g.Inset(outer, inner, quarter, quarter)

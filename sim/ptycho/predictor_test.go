@@ -52,7 +52,7 @@ func TestBatchesTakeTheMemoryOfAMicrobatch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := int64(c.activations*(2*plane+pattern+object+offsets) + c.staged*pattern + c.batch*(object+offsets))
+		want := int64(c.activations*(plane+plane/4+pattern+object+offsets) + c.staged*pattern + c.batch*(object+offsets))
 		if got := plan.Usage().Total(); got < want || got > want+1024 {
 			t.Errorf("a batch of %d takes %d bytes, want %d", c.batch, got, want)
 		}

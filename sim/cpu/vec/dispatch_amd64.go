@@ -174,3 +174,23 @@ func (s Set) DoubleRows(y, x []float32, rows, n int) {
 		doubleRowsAVX2(&y[0], &x[0], rows, n/8)
 	}
 }
+
+// MaxPool keeps the largest of each 2×2 elements; see maxPool.
+func (s Set) MaxPool(y, x []float32, rows, n int) {
+	if s != AVX512 || rows <= 0 || n <= 0 || n%8 != 0 {
+		maxPool(y, x, rows, n)
+		return
+	}
+	_, _ = y[rows*n-1], x[4*rows*n-1]
+	maxPoolAVX512(&y[0], &x[0], rows, n/8)
+}
+
+// InterleaveRows puts the elements of two rows beside each other; see interleaveRows.
+func (s Set) InterleaveRows(y []float32, yPitch int, even, odd []float32, rows, n int) {
+	if s != AVX512 || rows <= 0 || n <= 0 || n%8 != 0 {
+		interleaveRows(y, yPitch, even, odd, rows, n)
+		return
+	}
+	_, _, _ = y[(rows-1)*yPitch+2*n-1], even[rows*n-1], odd[rows*n-1]
+	interleaveRowsAVX512(&y[0], yPitch, &even[0], &odd[0], rows, n/8)
+}

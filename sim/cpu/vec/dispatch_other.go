@@ -71,3 +71,11 @@ func (Set) Mask(y, z []complex64, m []float32) { mask(y, z, m) }
 
 // DoubleRows repeats each element of rows in a block of 2×2; see doubleRows.
 func (Set) DoubleRows(y, x []float32, rows, n int) { doubleRows(y, x, rows, n) }
+
+// MaxPool keeps the largest of each 2×2 elements; see maxPool.
+func (Set) MaxPool(y, x []float32, rows, n int) { maxPool(y, x, rows, n) }
+
+// InterleaveRows puts the elements of two rows beside each other; see interleaveRows.
+func (Set) InterleaveRows(y []float32, yPitch int, even, odd []float32, rows, n int) {
+	interleaveRows(y, yPitch, even, odd, rows, n)
+}

@@ -36,6 +36,30 @@ func doubleRows(y, x []float32, rows, n int) {
 	}
 }
 
+// maxPool keeps the largest of each 2×2 elements, n per row; a NaN is larger than any number:
+//
+//	y[r·n + i] = max(x[2r·2n + 2i], x[2r·2n + 2i+1], x[(2r+1)·2n + 2i], x[(2r+1)·2n + 2i+1])
+func maxPool(y, x []float32, rows, n int) {
+	for r := range rows {
+		to, above, below := y[r*n:][:n], x[4*r*n:][:2*n], x[(4*r+2)*n:][:2*n]
+		for i := range to {
+			to[i] = max(above[2*i], above[2*i+1], below[2*i], below[2*i+1])
+		}
+	}
+}
+
+// interleaveRows puts n elements of rows of even and odd beside each other:
+//
+//	y[r·yPitch + 2i] = even[r·n + i], y[r·yPitch + 2i+1] = odd[r·n + i]
+func interleaveRows(y []float32, yPitch int, even, odd []float32, rows, n int) {
+	for r := range rows {
+		to := y[r*yPitch:][:2*n]
+		for i := range n {
+			to[2*i], to[2*i+1] = even[r*n+i], odd[r*n+i]
+		}
+	}
+}
+
 // nonZero reports whether an element is neither 0 nor −0.
 func nonZero(x []float32) bool {
 	any := uint32(0)

@@ -24,6 +24,16 @@ func doubleRowsAVX512(y *float32, x *float32, rows int, vectors int)
 //go:noescape
 func nonZeroAVX512(x *float32, n int) (found uint32)
 
+// maxPoolAVX512 is MaxPool.
+//
+//go:noescape
+func maxPoolAVX512(y *float32, x *float32, rows int, groups int)
+
+// interleaveRowsAVX512 is InterleaveRows.
+//
+//go:noescape
+func interleaveRowsAVX512(y *float32, yPitch int, even *float32, odd *float32, rows int, groups int)
+
 // copyRowsAVX2 is CopyRows.
 //
 //go:noescape

@@ -274,6 +274,110 @@ done:
 	VZEROUPPER
 	RET
 
+// func maxPoolAVX512(y *float32, x *float32, rows int, groups int)
+// Requires: AVX, AVX512F
+TEXT ·maxPoolAVX512(SB), NOSPLIT, $0-32
+	MOVQ    y+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    rows+16(FP), DX
+	MOVQ    groups+24(FP), SI
+	SHLQ    $0x06, SI
+	VMOVUPS poolEven<>+0(SB), Z0
+
+row:
+	LEAQ (CX)(SI*1), BX
+	MOVQ groups+24(FP), DI
+
+group:
+	VMOVUPS   (CX), Z1
+	VMOVUPS   (BX), Z2
+	VMAXPS    Z1, Z2, Z3
+	VMAXPS    Z2, Z1, Z1
+	VPORD     Z3, Z1, Z3
+	VPERMILPS $0xb1, Z3, Z1
+	VMAXPS    Z3, Z1, Z2
+	VMAXPS    Z1, Z3, Z1
+	VPORD     Z2, Z1, Z2
+	VPERMPS   Z2, Z0, Z2
+	VMOVUPS   Y2, (AX)
+	ADDQ      $+64, CX
+	ADDQ      $+64, BX
+	ADDQ      $+32, AX
+	DECQ      DI
+	JNZ       group
+	MOVQ      BX, CX
+	DECQ      DX
+	JNZ       row
+	VZEROUPPER
+	RET
+
+DATA poolEven<>+0(SB)/4, $0x00000000
+DATA poolEven<>+4(SB)/4, $0x00000002
+DATA poolEven<>+8(SB)/4, $0x00000004
+DATA poolEven<>+12(SB)/4, $0x00000006
+DATA poolEven<>+16(SB)/4, $0x00000008
+DATA poolEven<>+20(SB)/4, $0x0000000a
+DATA poolEven<>+24(SB)/4, $0x0000000c
+DATA poolEven<>+28(SB)/4, $0x0000000e
+DATA poolEven<>+32(SB)/4, $0x00000000
+DATA poolEven<>+36(SB)/4, $0x00000002
+DATA poolEven<>+40(SB)/4, $0x00000004
+DATA poolEven<>+44(SB)/4, $0x00000006
+DATA poolEven<>+48(SB)/4, $0x00000008
+DATA poolEven<>+52(SB)/4, $0x0000000a
+DATA poolEven<>+56(SB)/4, $0x0000000c
+DATA poolEven<>+60(SB)/4, $0x0000000e
+GLOBL poolEven<>(SB), RODATA|NOPTR, $64
+
+// func interleaveRowsAVX512(y *float32, yPitch int, even *float32, odd *float32, rows int, groups int)
+// Requires: AVX, AVX512F
+TEXT ·interleaveRowsAVX512(SB), NOSPLIT, $0-48
+	MOVQ    y+0(FP), AX
+	MOVQ    yPitch+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    even+16(FP), DX
+	MOVQ    odd+24(FP), BX
+	MOVQ    rows+32(FP), SI
+	VMOVUPS interleaved<>+0(SB), Z0
+
+row:
+	MOVQ AX, DI
+	MOVQ groups+40(FP), R8
+
+group:
+	VMOVUPS   (DX), Y1
+	VMOVUPS   (BX), Y2
+	VPERMT2PS Z2, Z0, Z1
+	VMOVUPS   Z1, (DI)
+	ADDQ      $+32, DX
+	ADDQ      $+32, BX
+	ADDQ      $+64, DI
+	DECQ      R8
+	JNZ       group
+	ADDQ      CX, AX
+	DECQ      SI
+	JNZ       row
+	VZEROUPPER
+	RET
+
+DATA interleaved<>+0(SB)/4, $0x00000000
+DATA interleaved<>+4(SB)/4, $0x00000010
+DATA interleaved<>+8(SB)/4, $0x00000001
+DATA interleaved<>+12(SB)/4, $0x00000011
+DATA interleaved<>+16(SB)/4, $0x00000002
+DATA interleaved<>+20(SB)/4, $0x00000012
+DATA interleaved<>+24(SB)/4, $0x00000003
+DATA interleaved<>+28(SB)/4, $0x00000013
+DATA interleaved<>+32(SB)/4, $0x00000004
+DATA interleaved<>+36(SB)/4, $0x00000014
+DATA interleaved<>+40(SB)/4, $0x00000005
+DATA interleaved<>+44(SB)/4, $0x00000015
+DATA interleaved<>+48(SB)/4, $0x00000006
+DATA interleaved<>+52(SB)/4, $0x00000016
+DATA interleaved<>+56(SB)/4, $0x00000007
+DATA interleaved<>+60(SB)/4, $0x00000017
+GLOBL interleaved<>(SB), RODATA|NOPTR, $64
+
 // func copyRowsAVX2(y *float32, yPitch int, x *float32, xPitch int, rows int, n int)
 // Requires: AVX, CMOV
 TEXT ·copyRowsAVX2(SB), NOSPLIT, $0-48

@@ -262,3 +262,38 @@ func TestDoubledRowsArePlainGos(t *testing.T) {
 		}
 	})
 }
+
+func TestMaxPoolIsPlainGos(t *testing.T) {
+	forEach(t, func(t *testing.T, s Set, rng *rand.Rand, n int) {
+		for rows := 1; rows <= 3; rows++ {
+			y, x := guarded(t, rng, rows*n), guarded(t, rng, 4*rows*n)
+			for i := range 4 {
+				x[rng.IntN(len(x))] = float32(math.NaN())
+				x[i*n/2] = x[i*n/2+1]
+			}
+			want := slices.Clone(y)
+			maxPool(want, x, rows, n)
+			s.MaxPool(y, x, rows, n)
+			for i, v := range want {
+				if y[i] != v && (y[i] == y[i] || v == v) {
+					t.Fatalf("%d rows: y[%d] = %v, plain Go has %v", rows, i, y[i], v)
+				}
+			}
+		}
+	})
+}
+
+func TestInterleaveRowsIsPlainGos(t *testing.T) {
+	forEach(t, func(t *testing.T, s Set, rng *rand.Rand, n int) {
+		for rows := 1; rows <= 3; rows++ {
+			pitch := 2*n + rng.IntN(5)
+			y, even, odd := guarded(t, rng, (rows-1)*pitch+2*n), guarded(t, rng, rows*n), guarded(t, rng, rows*n)
+			want := slices.Clone(y)
+			interleaveRows(want, pitch, even, odd, rows, n)
+			s.InterleaveRows(y, pitch, even, odd, rows, n)
+			if !slices.Equal(y, want) {
+				t.Errorf("%d rows are not the same", rows)
+			}
+		}
+	})
+}

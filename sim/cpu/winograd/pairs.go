@@ -10,7 +10,7 @@ import "prismtop/sim/cpu/vec"
 // eight output channels stay in the first.
 type Pairs struct {
 	n, in, out, h, w int
-	relu             bool
+	relu, pool       bool
 	set              vec.Pairs
 
 	pairs int // of input channels
@@ -32,16 +32,17 @@ func PairsFit(in, out, h, w int) bool {
 	return vec.PairTilesFit(h, w) && in%2 == 0 && in >= leastChannels && out >= leastChannels && out%group == 0
 }
 
-// NewPairs returns a convolution that PairsFit, divided for a number of threads. Results do not depend on it.
-func NewPairs(n, in, out, h, w int, relu bool, set vec.Pairs, threads int) *Pairs {
-	c := &Pairs{n: n, in: in, out: out, h: h, w: w, relu: relu, set: set, pairs: in / 2, none: make([]float32, out)}
+// NewPairs returns a convolution that PairsFit, divided for a number of threads. Results do not depend on it. With pool, y
+// has half as many rows and columns, the largest of 2×2 pixels.
+func NewPairs(n, in, out, h, w int, relu, pool bool, set vec.Pairs, threads int) *Pairs {
+	c := &Pairs{n: n, in: in, out: out, h: h, w: w, relu: relu, pool: pool, set: set, pairs: in / 2, none: make([]float32, out)}
 	all := vec.PairTilesCount(h, w)
 	for first := 0; first < all; {
 		vectors := min(vec.PairTilesAtOnce, all-first)
 		if all-first == vec.PairTilesAtOnce+1 {
 			vectors = 2 // and two more: one is slow
 		}
-		c.lists = append(c.lists, vec.NewPairTiles(h, w, first, vectors, false))
+		c.lists = append(c.lists, vec.NewPairTiles(h, w, first, vectors, pool))
 		first += vectors
 	}
 	blocks := n * len(c.lists)
@@ -97,6 +98,10 @@ func (c *Pairs) Run(scratch []float32, y, x []uint16, u, bias []float32, lo, hi 
 		bias = c.none
 	}
 	plane, groups, transformed := c.h*c.w, c.out/group, -1
+	to := plane
+	if c.pool {
+		to /= 4
+	}
 	for task := lo; task < hi; task++ {
 		block, part := task/c.parts, task%c.parts
 		image, tiles := block/len(c.lists), c.lists[block%len(c.lists)]
@@ -108,7 +113,7 @@ func (c *Pairs) Run(scratch []float32, y, x []uint16, u, bias []float32, lo, hi 
 		m := scratch[c.inputFloats():]
 		for g := part * groups / c.parts; g < (part+1)*groups/c.parts; g++ {
 			c.set.PairTilesMultiply(m, scratch, u[g*products*c.pairs*group:], c.pairs, tiles.Vectors())
-			c.set.PairTilesOut(y[(image*c.out+g*group)*plane:], plane, m, tiles, bias[g*group:], c.relu, false)
+			c.set.PairTilesOut(y[(image*c.out+g*group)*to:], to, m, tiles, bias[g*group:], c.relu, c.pool)
 		}
 	}
 }

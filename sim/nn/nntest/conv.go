@@ -61,10 +61,53 @@ var convShapes = []convShape{
 	{1, 3, 1, 8, 7, 4, 4, 2, 1, 0},
 	{2, 9, 4, 3, 300, 4, 4, 2, 1, 0},
 	{1, 2, 3, 150, 4, 4, 4, 2, 1, 0},
-	{2, 32, 4, 8, 12, 4, 4, 2, 1, 0}, // large enough for tiles of 32
-	{2, 16, 8, 9, 21, 3, 3, 1, 1, 0}, // whole vectors of pixels and groups of channels
-	{1, 8, 16, 6, 8, 3, 3, 1, 1, 0},  // vectors of two rows
-	{2, 1, 20, 21, 9, 3, 3, 1, 1, 0}, // one channel
+	{2, 32, 4, 8, 12, 4, 4, 2, 1, 0},  // large enough for tiles of 32
+	{2, 16, 8, 9, 21, 3, 3, 1, 1, 0},  // whole vectors of pixels and groups of channels
+	{1, 8, 16, 6, 8, 3, 3, 1, 1, 0},   // vectors of two rows
+	{2, 1, 20, 21, 9, 3, 3, 1, 1, 0},  // one channel
+	{2, 16, 8, 13, 24, 3, 3, 1, 1, 0}, // groups of channels both ways, and enough pixels to pack weights
+	{5, 8, 16, 8, 8, 3, 3, 1, 1, 0},   // halves of images in a vector
+	{1, 40, 1, 21, 37, 3, 3, 1, 1, 0},
+}
+
+// resizedShapes are convolutions of 3×3 taps with an upsampling or a max-pooling: the images, the
+// channels of input and output, and the sides of the convolution's result.
+var resizedShapes = [][5]int{
+	{2, 16, 16, 16, 16}, {1, 8, 24, 8, 32}, {1, 4, 32, 32, 64}, {5, 8, 8, 8, 8}, {1, 5, 3, 6, 10}, {2, 20, 1, 48, 40}, {1, 16, 8, 20, 36},
+}
+
+// resizedCases are convolutions with an upsampling or a max-pooling.
+func resizedCases() []testCase {
+	var cases []testCase
+	for i, r := range resizedShapes {
+		for _, d := range []tensor.DType{tensor.Float32, tensor.BFloat16} {
+			s, h, w := newSource(uint64(200+i)), r[3], r[4]
+			c := convShape{r[0], r[2], r[1], h, w, 3, 3, 1, 1, 0}
+			x, k, bias := s.normal(d, r[0], r[1], h/2, w/2), s.normal(d, r[2], r[1], 3, 3), s.normal(tensor.Float32, r[2])
+			repeated := Array{Shape: tensor.Shape{r[0], r[1], h, w}, DType: d, Values: make([]float32, 4*len(x.Values))}
+			for at := range repeated.Values {
+				repeated.Values[at] = x.Values[at/w/2*(w/2)+at%w/2]
+			}
+			want, _, _ := c.sums(Array{Values: make([]float32, r[0]*r[2]*h*w)}, repeated, k, nn.Exact)
+			want = want.plus(bias.Values, h*w).rectified()
+			pooled := reference{want: make([]float64, len(want.want)/4), scale: want.scale, tolerance: want.tolerance}
+			for at, v := range want.want {
+				to := &pooled.want[at/w/2*(w/2)+at%w/2]
+				*to = max(*to, v)
+			}
+			name := func(what string) string { return fmt.Sprintf("conv %s %v: %v", what, d, c) }
+			whole := []Result{{Shape: tensor.Shape{r[0], r[2], h, w}, DType: d}}
+			half := []Result{{Shape: tensor.Shape{r[0], r[2], h / 2, w / 2}, DType: d}}
+			up, pool := nn.Conv2D{Stride: 1, Pad: 1, ReLU: true, Up: true}, nn.Conv2D{Stride: 1, Pad: 1, ReLU: true, Pool: true}
+			both := up
+			both.Pool = true
+			cases = append(cases,
+				testCase{name("after upsampling"), up, []Array{x, k, bias}, whole, []reference{want}},
+				testCase{name("before pooling"), pool, []Array{repeated, k, bias}, half, []reference{pooled}},
+				testCase{name("between both"), both, []Array{x, k, bias}, half, []reference{pooled}})
+		}
+	}
+	return cases
 }
 
 func convCases() []testCase {
@@ -83,7 +126,7 @@ func convCases() []testCase {
 	for i, c := range winogradShapes {
 		cases = append(cases, c.cases(newSource(uint64(100+i)), tensor.Float32, nn.Winograd)...)
 	}
-	return cases
+	return append(cases, resizedCases()...)
 }
 
 // winogradShapes have whole tiles of 4×4 outputs and of channels, or not.

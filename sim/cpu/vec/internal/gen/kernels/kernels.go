@@ -33,6 +33,8 @@ var families = map[string]func(*set){
 	"adam":          (*set).adams,
 	"roof":          (*set).roofs,
 	"taps":          (*set).tapSums,
+	"square":        (*set).squares,
+	"functions":     (*set).functions,
 	"winograd":      (*set).winograd,
 	"winogradtile":  (*set).winogradTiles,
 	"winogradpairs": (*set).winogradPairs,

@@ -14,6 +14,76 @@ func (s *set) shuffles() {
 	s.everyOther()
 	s.doubleRows()
 	s.anyNonZero()
+	if s.wide {
+		s.maxPool()
+		s.interleaveRows()
+	}
+}
+
+// maxPool keeps the largest of each 2×2 elements, eight columns at a time. Of a number and a NaN
+// either maximum has the NaN, and so has the union of their bits; two equal numbers are their
+// union but for the sign of zeros.
+func (s *set) maxPool() {
+	s.function("maxPool", "y, x *float32, rows, groups int", "is MaxPool.")
+	y, x, rows := s.argument("y"), s.argument("x"), s.argument("rows")
+	below, pitch := s.GP64(), s.argument("groups")
+	s.SHLQ(operand.U8(6), pitch)
+	even := s.vector()
+	s.VMOVUPS(s.words("poolEven", func(i int) uint32 { return uint32(2 * i % s.lanes) }, s.lanes), even)
+	larger := func(a, b reg.VecVirtual) reg.VecVirtual {
+		v, w := s.vector(), s.vector()
+		s.VMAXPS(a, b, v)
+		s.VMAXPS(b, a, w)
+		s.VPORD(v, w, v)
+		return v
+	}
+	s.Label("row")
+	s.LEAQ(operand.Mem{Base: x, Index: pitch, Scale: 1}, below)
+	groups := s.argument("groups")
+	s.Label("group")
+	a, b, beside := s.vector(), s.vector(), s.vector()
+	s.VMOVUPS(operand.Mem{Base: x}, a)
+	s.VMOVUPS(operand.Mem{Base: below}, b)
+	v := larger(a, b)
+	s.VPERMILPS(operand.U8(0xb1), v, beside)
+	v = larger(v, beside)
+	s.VPERMPS(v, even, v)
+	s.VMOVUPS(v.AsY(), operand.Mem{Base: y})
+	s.ADDQ(operand.I32(64), x)
+	s.ADDQ(operand.I32(64), below)
+	s.ADDQ(operand.I32(32), y)
+	s.DECQ(groups)
+	s.JNZ(operand.LabelRef("group"))
+	s.MOVQ(below, x)
+	s.DECQ(rows)
+	s.JNZ(operand.LabelRef("row"))
+	s.end()
+}
+
+// interleaveRows puts the elements of two rows beside each other, eight of each at a time.
+func (s *set) interleaveRows() {
+	s.function("interleaveRows", "y *float32, yPitch int, even, odd *float32, rows, groups int", "is InterleaveRows.")
+	y, yPitch, even, odd, rows := s.argument("y"), s.byteArgument("yPitch"), s.argument("even"), s.argument("odd"), s.argument("rows")
+	order, to := s.vector(), s.GP64()
+	s.VMOVUPS(s.words("interleaved", func(i int) uint32 { return uint32(i%2*s.lanes + i/2) }, s.lanes), order)
+	s.Label("row")
+	s.MOVQ(y, to)
+	groups := s.argument("groups")
+	s.Label("group")
+	a, b := s.vector(), s.vector()
+	s.VMOVUPS(operand.Mem{Base: even}, a.AsY())
+	s.VMOVUPS(operand.Mem{Base: odd}, b.AsY())
+	s.VPERMT2PS(b, order, a)
+	s.VMOVUPS(a, operand.Mem{Base: to})
+	s.ADDQ(operand.I32(32), even)
+	s.ADDQ(operand.I32(32), odd)
+	s.ADDQ(operand.I32(64), to)
+	s.DECQ(groups)
+	s.JNZ(operand.LabelRef("group"))
+	s.ADDQ(yPitch, y)
+	s.DECQ(rows)
+	s.JNZ(operand.LabelRef("row"))
+	s.end()
 }
 
 // doubleRows repeats each element in a block of 2×2, for rows of whole vectors.

@@ -1,0 +1,214 @@
+// Package square computes 3×3 convolutions of stride 1 and padding 1 as they are written: each
+// output is the sum of all its products (vec.SquareSum). A max-pooling after the convolution, or
+// a doubling of the image before it, is part of the computation.
+//
+// The input of a band of rows is copied once, padded with zeros, so that the copies stay in the
+// second-level cache while all groups of output channels are computed from them. Weights are
+// packed in the order in which they are read.
+package square
+
+import "prismtop/sim/cpu/vec"
+
+const (
+	side = 3 // of the kernel
+	taps = side * side
+
+	// copiedFloats bounds the copies of a band.
+	copiedFloats = 96 << 10
+	// leastRows is the number of rows that each thread gets at least if a band is divided for
+	// more threads: rows at its edges are copied twice.
+	leastRows = 4
+	// halfLanes is the number of columns of images whose halves make a vector.
+	halfLanes = vec.SquareLanes / 2
+)
+
+// Options are what a convolution computes beside its sums.
+type Options struct {
+	ReLU bool // y = max(0, y)
+	Up   bool // x has half as many rows and columns, each of which is repeated
+	Pool bool // y has half as many rows and columns, the largest of 2×2 pixels
+}
+
+// Convolution is a convolution of n images of in to out channels.
+type Convolution struct {
+	Options
+	n, in, out int
+	h, w       int // of the sums: with Up, of a quarter of them
+	set        vec.Set
+
+	divided int // bands of an image
+	parts   int // of the output channels, computed as separate tasks
+	rows    int // of a band; others have one unit less
+	pitch   int // of the copies' rows
+	plane   int // floats of a copied channel
+	tiles   map[int]*vec.SquareTiles
+}
+
+// Fits reports whether there are kernels for a convolution to out channels of h×w pixels, before
+// the pooling.
+func Fits(set vec.Set, in, out, h, w int, o Options) bool {
+	if o.Up || o.Pool {
+		if h%2 != 0 || w%2 != 0 || o.Up && o.Pool {
+			return false
+		}
+	}
+	if o.Up {
+		h, w = h/2, w/2
+	}
+	columns := w >= vec.SquareLanes || w == halfLanes && h%2 == 0 && h >= 4
+	return set == vec.AVX512 && columns && h >= 2 && out%vec.SquareRows == 0 && 6*in*(w+side-1) <= copiedFloats
+}
+
+// New returns a convolution that Fits, divided for a number of threads. Results do not depend on
+// it.
+func New(n, in, out, h, w int, o Options, set vec.Set, threads int) *Convolution {
+	if o.Up {
+		h, w = h/2, w/2
+	}
+	c := &Convolution{Options: o, n: n, in: in, out: out, h: h, w: w, set: set, pitch: w + side - 1}
+	units := h / c.unit()
+	most := (copiedFloats/(in*c.pitch) - side + 1) / c.unit()
+	c.divided = max((units+most-1)/most, min(2*threads/n, h/leastRows), 1)
+	if c.folded() {
+		c.divided = 1
+	}
+	c.rows = (units + c.divided - 1) / c.divided * c.unit()
+	c.parts = min(max((threads+n*c.divided-1)/(n*c.divided), 1), out/vec.SquareRows)
+	c.plane = (c.rows + side - 1) * c.pitch
+	c.tiles = map[int]*vec.SquareTiles{c.rows: c.list(c.rows)}
+	if rows := c.rows - c.unit(); rows > 0 && units%c.divided != 0 {
+		c.tiles[rows] = c.list(rows)
+	}
+	return c
+}
+
+// unit is the number of rows in multiples of which bands are cut.
+func (c *Convolution) unit() int {
+	if c.Pool || c.h%2 == 0 {
+		return 2
+	}
+	return 1
+}
+
+// folded reports whether a tile's row is a row of the upper half of an image and one of the
+// lower half.
+func (c *Convolution) folded() bool { return c.w == halfLanes }
+
+// list lists the tiles of a band.
+func (c *Convolution) list(rows int) *vec.SquareTiles {
+	if c.folded() {
+		return vec.NewSquareTiles([]int{0}, []int{0}, rows/2, c.pitch, c.w)
+	}
+	var at []int
+	for column := 0; column < c.w; column += vec.SquareLanes {
+		at = append(at, min(column, c.w-vec.SquareLanes))
+	}
+	return vec.NewSquareTiles(at, at, rows, c.pitch, c.w)
+}
+
+// TableBytes is the size of the lists of tiles.
+func (c *Convolution) TableBytes() (all int) {
+	for _, t := range c.tiles {
+		all += int(t.Bytes())
+	}
+	return all
+}
+
+// Tasks is the number of independent tasks.
+func (c *Convolution) Tasks() int { return c.n * c.divided * c.parts }
+
+// Work is the number of multiplications of a task.
+func (c *Convolution) Work() int { return c.rows * c.w * c.WeightFloats() / c.parts }
+
+// Scratch is the number of floats that a task needs.
+func (c *Convolution) Scratch() int { return c.in*c.plane + c.between() }
+
+// between is the number of sums that are pooled or put side by side before they are stored.
+func (c *Convolution) between() int {
+	switch {
+	case c.Pool:
+		return vec.SquareRows * c.rows * c.w
+	case c.Up:
+		return 2 * vec.SquareRows * c.rows * c.w
+	}
+	return 0
+}
+
+// Run computes tasks [lo, hi) of y from x and packed weights. bias may be nil.
+func (c *Convolution) Run(scratch, y, x, packed, bias []float32, lo, hi int) {
+	copies, between := scratch[:c.in*c.plane], scratch[c.in*c.plane:c.Scratch()]
+	groups, copied := c.out/vec.SquareRows, -1
+	for task := lo; task < hi; task++ {
+		band, part := task/c.parts, task%c.parts
+		b := c.band(band)
+		if band != copied {
+			c.copy(copies, x, b)
+			copied = band
+		}
+		for group := part * groups / c.parts; group < (part+1)*groups/c.parts; group++ {
+			switch {
+			case c.Up:
+				c.doubled(y, copies, between, packed, bias, b, group)
+			case c.Pool:
+				c.pooled(y, copies, between, packed, bias, b, group)
+			default:
+				plane := c.h * c.w
+				q := c.sum(copies, packed, bias, group)
+				q.Y, q.Pitch = y[(b.image*c.out+group*vec.SquareRows)*plane+b.row*c.w:], plane
+				c.set.SquareSum(&q, c.tiles[b.rows])
+			}
+		}
+	}
+}
+
+// band is a range of rows of an image.
+type band struct{ image, row, rows int }
+
+// band returns a band; bands differ by at most a unit.
+func (c *Convolution) band(i int) band {
+	image, i := i/c.divided, i%c.divided
+	units := c.h / c.unit()
+	first, end := i*units/c.divided*c.unit(), (i+1)*units/c.divided*c.unit()
+	return band{image: image, row: first, rows: end - first}
+}
+
+// copy copies the input of a band.
+func (c *Convolution) copy(copies, x []float32, b band) {
+	first, end := max(b.row-1, 0), min(b.row+b.rows+1, c.h)
+	above, rows := first-(b.row-1), b.rows+side-1
+	for channel := range c.in {
+		to := copies[channel*c.plane:][:rows*c.pitch]
+		clear(to[:above*c.pitch])
+		clear(to[(above+end-first)*c.pitch:])
+		to = to[above*c.pitch:][:(end-first)*c.pitch]
+		for at := 0; at < len(to); at += c.pitch {
+			to[at], to[at+c.pitch-1] = 0, 0
+		}
+		c.set.CopyRows(to[1:], c.pitch, x[(b.image*c.in+channel)*c.h*c.w+first*c.w:], c.w, end-first, c.w)
+	}
+}
+
+// sum returns the sums of a group of output channels without their place in the output. Rows of
+// y have w columns.
+func (c *Convolution) sum(copies, packed, bias []float32, group int) vec.SquareSum {
+	q := vec.SquareSum{Side: side, YRow: c.w, X: copies, Channels: c.in, XStep: c.plane, XRow: c.pitch,
+		W: packed[group*vec.SquareRows*c.in*taps:], ReLU: c.ReLU}
+	if c.folded() {
+		q.Fold, q.YFold = c.h/2*c.pitch, c.h/2*c.w
+	}
+	if bias != nil {
+		q.Bias = bias[group*vec.SquareRows:][:vec.SquareRows]
+	}
+	return q
+}
+
+// pooled computes a band of a group and pools it.
+func (c *Convolution) pooled(y, copies, sums, packed, bias []float32, b band, group int) {
+	q := c.sum(copies, packed, bias, group)
+	q.Y, q.Pitch = sums, b.rows*c.w
+	c.set.SquareSum(&q, c.tiles[b.rows])
+	for o := range vec.SquareRows {
+		at := ((b.image*c.out+group*vec.SquareRows+o)*c.h/2 + b.row/2) * c.w / 2
+		c.set.MaxPool(y[at:], sums[o*q.Pitch:], b.rows/2, c.w/2)
+	}
+}

@@ -1,0 +1,124 @@
+package kernels
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// squares are the kernels of SquareSum, with AVX-512 only: 24 or 16 sums in registers.
+func (s *set) squares() {
+	if !s.wide {
+		return
+	}
+	for _, side := range []int{3, 2} {
+		for rows := 3; rows > 1; rows-- {
+			s.square(side, rows, false)
+			s.square(side, rows, true)
+		}
+	}
+}
+
+// square keeps rows vectors of eight output channels in registers while the products of all
+// channels and taps are added, and continues with the next tile. Rows of x under several rows of
+// the tile are loaded once.
+func (s *set) square(side, rows int, folded bool) {
+	const outputs = 8
+	name, what := "square", "rows"
+	if folded {
+		name, what = "foldedSquare", "folded rows"
+	}
+	s.function(fmt.Sprintf("%s%dx%d", name, side, rows),
+		"y *float32, pitch, yRow int, x *float32, at *int64, tiles, channels, xStep, xRow int, w, bias *float32, relu, fold, yFold int",
+		fmt.Sprintf("is SquareSum for a number of tiles of %d %s and %d×%[3]d taps.", rows, what, side))
+	at, xRow := s.argument("at"), s.argument("xRow")
+	sums := s.vectors(rows * outputs)
+	under := rows + side - 1
+
+	s.Label("tile")
+	from := make([]reg.GPVirtual, under)
+	for i := range from {
+		from[i] = s.GP64()
+		if i == 0 {
+			s.MOVQ(s.address("x"), from[i])
+			s.ADDQ(operand.Mem{Base: at}, from[i])
+		} else {
+			s.LEAQ(operand.Mem{Base: from[i-1], Index: xRow, Scale: 1}, from[i])
+		}
+	}
+	s.tapBias(outputs, rows, sums)
+	w, channels := s.argument("w"), s.argument("channels")
+	fold := s.argument("fold")
+
+	s.Label("channel")
+	xs := s.vectors(under)
+	for kx := range side {
+		for i, v := range xs {
+			m := operand.Mem{Base: from[i], Disp: 4 * kx}
+			if !folded {
+				s.VMOVUPS(m, v)
+				continue
+			}
+			s.VMOVUPS(m, v.AsY())
+			m.Index, m.Scale = fold, 1
+			s.VINSERTF64X4(operand.U8(1), m, v, v)
+		}
+		for ky := range side {
+			for o := range outputs {
+				v := s.vector()
+				s.VBROADCASTSS(operand.Mem{Base: w, Disp: 4 * (outputs*(side*ky+kx) + o)}, v)
+				for i := range rows {
+					s.VFMADD231PS(xs[i+ky], v, sums[o*rows+i])
+				}
+			}
+		}
+	}
+	for _, p := range from {
+		s.ADDQ(s.address("xStep"), p)
+	}
+	s.ADDQ(operand.I32(4*outputs*side*side), w)
+	s.DECQ(channels)
+	s.JNZ(operand.LabelRef("channel"))
+
+	s.squareStore(outputs, rows, sums, at, folded)
+	s.ADDQ(operand.I32(16), at)
+	s.DECQ(s.address("tiles"))
+	s.JNZ(operand.LabelRef("tile"))
+	s.end()
+}
+
+// squareStore stores the sums, after the ReLU if asked for.
+func (s *set) squareStore(outputs, rows int, sums []reg.VecVirtual, at reg.Register, folded bool) {
+	relu := s.argument("relu")
+	s.TESTQ(relu, relu)
+	s.JZ(operand.LabelRef("store"))
+	none := s.vector()
+	s.zero(none)
+	for _, v := range sums {
+		s.VMAXPS(v, none, v) // a NaN stays one
+	}
+	s.Label("store")
+	pitch, yRow, yFold, line := s.argument("pitch"), s.argument("yRow"), s.argument("yFold"), s.GP64()
+	s.MOVQ(s.address("y"), line)
+	s.ADDQ(operand.Mem{Base: at, Disp: 8}, line)
+	for i := range rows {
+		to := s.GP64()
+		s.MOVQ(line, to)
+		for o := range outputs {
+			v := sums[o*rows+i]
+			if folded {
+				s.VMOVUPS(v.AsY(), operand.Mem{Base: to})
+				s.VEXTRACTF64X4(operand.U8(1), v, operand.Mem{Base: to, Index: yFold, Scale: 1})
+			} else {
+				s.VMOVUPS(v, operand.Mem{Base: to})
+			}
+			if o+1 < outputs {
+				s.ADDQ(pitch, to)
+			}
+		}
+		if i+1 < rows {
+			s.ADDQ(yRow, line)
+		}
+	}
+}
