@@ -18,6 +18,8 @@ const (
 	// leastRows is the number of rows that each thread gets at least if a band is divided for
 	// more threads: rows at its edges are copied twice.
 	leastRows = 4
+	// aheadFloats is how far ahead the input is fetched into cache while it is copied.
+	aheadFloats = 2 << 10
 	// halfLanes is the number of columns of images of which two, or the halves of one, make a
 	// vector.
 	halfLanes = vec.SquareLanes / 2
@@ -203,15 +205,13 @@ func (b band) area(c *Convolution) area {
 func (c *Convolution) copy(copies, x []float32, b band, image int) {
 	first, end := max(b.row-1, 0), min(b.row+b.rows+1, c.h)
 	above, rows := first-(b.row-1), b.rows+side-1
+	plane, n := c.h*c.w, (end-first)*c.w
+	ahead := (aheadFloats + n - 1) / n * plane
 	for channel := range c.in {
 		to := copies[channel*c.plane:][:rows*c.pitch]
 		clear(to[:above*c.pitch])
 		clear(to[(above+end-first)*c.pitch:])
-		to = to[above*c.pitch:][:(end-first)*c.pitch]
-		for at := 0; at < len(to); at += c.pitch {
-			to[at], to[at+c.pitch-1] = 0, 0
-		}
-		c.set.CopyRows(to[1:], c.pitch, x[(image*c.in+channel)*c.h*c.w+first*c.w:], c.w, end-first, c.w)
+		c.set.PadRows(to[above*c.pitch:], x[(image*c.in+channel)*plane+first*c.w:], end-first, c.w, ahead)
 	}
 }
 
