@@ -18,7 +18,10 @@ const (
 	// leastRows is the number of rows that each thread gets at least if a band is divided for
 	// more threads: rows at its edges are copied twice.
 	leastRows = 4
-	// halfLanes is the number of columns of images whose halves make a vector.
+	// aheadFloats is how far ahead the input is fetched into cache while it is copied.
+	aheadFloats = 2 << 10
+	// halfLanes is the number of columns of images of which two, or the halves of one, make a
+	// vector.
 	halfLanes = vec.SquareLanes / 2
 )
 
@@ -36,12 +39,19 @@ type Convolution struct {
 	h, w       int // of the sums: with Up, of a quarter of them
 	set        vec.Set
 
+	images  int // computed at a time
 	divided int // bands of an image
 	parts   int // of the output channels, computed as separate tasks
 	rows    int // of a band; others have one unit less
 	pitch   int // of the copies' rows
 	plane   int // floats of a copied channel
-	tiles   map[int]*vec.SquareTiles
+	tiles   map[area]*vec.SquareTiles
+}
+
+// area is a kind of band: its rows, and whether it is at the upper or the lower edge.
+type area struct {
+	rows        int
+	top, bottom bool
 }
 
 // Fits reports whether there are kernels for a convolution to out channels of h×w pixels, before
@@ -55,7 +65,7 @@ func Fits(set vec.Set, in, out, h, w int, o Options) bool {
 	if o.Up {
 		h, w = h/2, w/2
 	}
-	columns := w >= vec.SquareLanes || w == halfLanes && h%2 == 0 && h >= 4
+	columns := w >= vec.SquareLanes || w == halfLanes && h%2 == 0 && h >= 4 && h <= 4*halfLanes
 	return set == vec.AVX512 && columns && h >= 2 && out%vec.SquareRows == 0 && 6*in*(w+side-1) <= copiedFloats
 }
 
@@ -65,19 +75,24 @@ func New(n, in, out, h, w int, o Options, set vec.Set, threads int) *Convolution
 	if o.Up {
 		h, w = h/2, w/2
 	}
-	c := &Convolution{Options: o, n: n, in: in, out: out, h: h, w: w, set: set, pitch: w + side - 1}
-	units := h / c.unit()
+	c := &Convolution{Options: o, n: n, in: in, out: out, h: h, w: w, images: 1, set: set, pitch: w + side - 1}
+	if c.folded() && n%2 == 0 {
+		c.images = 2
+	}
+	units, all := h/c.unit(), n/c.images
 	most := (copiedFloats/(in*c.pitch) - side + 1) / c.unit()
-	c.divided = max((units+most-1)/most, min(2*threads/n, h/leastRows), 1)
+	c.divided = max((units+most-1)/most, min(2*threads/all, h/leastRows), 1)
 	if c.folded() {
 		c.divided = 1
 	}
 	c.rows = (units + c.divided - 1) / c.divided * c.unit()
-	c.parts = min(max((threads+n*c.divided-1)/(n*c.divided), 1), out/vec.SquareRows)
+	c.parts = min(max((threads+all*c.divided-1)/(all*c.divided), 1), out/vec.SquareRows)
 	c.plane = (c.rows + side - 1) * c.pitch
-	c.tiles = map[int]*vec.SquareTiles{c.rows: c.list(c.rows)}
-	if rows := c.rows - c.unit(); rows > 0 && units%c.divided != 0 {
-		c.tiles[rows] = c.list(rows)
+	c.tiles = map[area]*vec.SquareTiles{}
+	for i := range c.divided {
+		if a := c.band(i).area(c); c.tiles[a] == nil {
+			c.tiles[a] = c.list(a)
+		}
 	}
 	return c
 }
@@ -90,20 +105,24 @@ func (c *Convolution) unit() int {
 	return 1
 }
 
-// folded reports whether a tile's row is a row of the upper half of an image and one of the
-// lower half.
+// folded reports whether a tile's row is one of each of two images, or of each half of an image.
 func (c *Convolution) folded() bool { return c.w == halfLanes }
 
-// list lists the tiles of a band.
-func (c *Convolution) list(rows int) *vec.SquareTiles {
-	if c.folded() {
-		return vec.NewSquareTiles([]int{0}, []int{0}, rows/2, c.pitch, c.w)
+// list lists the tiles of an area.
+func (c *Convolution) list(a area) *vec.SquareTiles {
+	v := vec.SquareArea{Rows: a.rows, XRow: c.pitch, YRow: c.w, Top: a.top && !c.Up, Bottom: a.bottom && !c.Up}
+	switch {
+	case !c.folded():
+		for column := 0; column < c.w; column += vec.SquareLanes {
+			v.From = append(v.From, min(column, c.w-vec.SquareLanes))
+		}
+	case c.images == 2:
+		v.From = []int{0}
+	default:
+		v.From, v.Rows, v.Top, v.Bottom = []int{0}, a.rows/2, false, false
 	}
-	var at []int
-	for column := 0; column < c.w; column += vec.SquareLanes {
-		at = append(at, min(column, c.w-vec.SquareLanes))
-	}
-	return vec.NewSquareTiles(at, at, rows, c.pitch, c.w)
+	v.To = v.From
+	return vec.NewSquareTiles(v)
 }
 
 // TableBytes is the size of the lists of tiles.
@@ -115,15 +134,16 @@ func (c *Convolution) TableBytes() (all int) {
 }
 
 // Tasks is the number of independent tasks.
-func (c *Convolution) Tasks() int { return c.n * c.divided * c.parts }
+func (c *Convolution) Tasks() int { return c.n / c.images * c.divided * c.parts }
 
 // Work is the number of multiplications of a task.
-func (c *Convolution) Work() int { return c.rows * c.w * c.WeightFloats() / c.parts }
+func (c *Convolution) Work() int { return c.images * c.rows * c.w * c.WeightFloats() / c.parts }
 
 // Scratch is the number of floats that a task needs.
-func (c *Convolution) Scratch() int { return c.in*c.plane + c.between() }
+func (c *Convolution) Scratch() int { return c.images * (c.in*c.plane + c.between()) }
 
-// between is the number of sums that are pooled or put side by side before they are stored.
+// between is the number of an image's sums that are pooled or put side by side before they are
+// stored.
 func (c *Convolution) between() int {
 	switch {
 	case c.Pool:
@@ -136,14 +156,17 @@ func (c *Convolution) between() int {
 
 // Run computes tasks [lo, hi) of y from x and packed weights. bias may be nil.
 func (c *Convolution) Run(scratch, y, x, packed, bias []float32, lo, hi int) {
-	copies, between := scratch[:c.in*c.plane], scratch[c.in*c.plane:c.Scratch()]
+	scratch = scratch[:c.Scratch()]
+	copies, between := scratch[:c.images*c.in*c.plane], scratch[c.images*c.in*c.plane:]
 	groups, copied := c.out/vec.SquareRows, -1
 	for task := lo; task < hi; task++ {
-		band, part := task/c.parts, task%c.parts
-		b := c.band(band)
-		if band != copied {
-			c.copy(copies, x, b)
-			copied = band
+		part, i := task%c.parts, task/c.parts
+		b := c.band(i)
+		if i != copied {
+			for image := range c.images {
+				c.copy(copies[image*c.in*c.plane:], x, b, b.image+image)
+			}
+			copied = i
 		}
 		for group := part * groups / c.parts; group < (part+1)*groups/c.parts; group++ {
 			switch {
@@ -155,36 +178,40 @@ func (c *Convolution) Run(scratch, y, x, packed, bias []float32, lo, hi int) {
 				plane := c.h * c.w
 				q := c.sum(copies, packed, bias, group)
 				q.Y, q.Pitch = y[(b.image*c.out+group*vec.SquareRows)*plane+b.row*c.w:], plane
-				c.set.SquareSum(&q, c.tiles[b.rows])
+				c.fold(&q, c.out*plane)
+				c.set.SquareSum(&q, c.tiles[b.area(c)])
 			}
 		}
 	}
 }
 
-// band is a range of rows of an image.
+// band is a range of rows of an image, or of the same rows of two images.
 type band struct{ image, row, rows int }
 
 // band returns a band; bands differ by at most a unit.
 func (c *Convolution) band(i int) band {
-	image, i := i/c.divided, i%c.divided
+	image, i := i/c.divided*c.images, i%c.divided
 	units := c.h / c.unit()
 	first, end := i*units/c.divided*c.unit(), (i+1)*units/c.divided*c.unit()
 	return band{image: image, row: first, rows: end - first}
 }
 
-// copy copies the input of a band.
-func (c *Convolution) copy(copies, x []float32, b band) {
+// area returns the kind of a band.
+func (b band) area(c *Convolution) area {
+	return area{rows: b.rows, top: b.row == 0, bottom: b.row+b.rows == c.h}
+}
+
+// copy copies the input of an image's band.
+func (c *Convolution) copy(copies, x []float32, b band, image int) {
 	first, end := max(b.row-1, 0), min(b.row+b.rows+1, c.h)
 	above, rows := first-(b.row-1), b.rows+side-1
+	plane, n := c.h*c.w, (end-first)*c.w
+	ahead := (aheadFloats + n - 1) / n * plane
 	for channel := range c.in {
 		to := copies[channel*c.plane:][:rows*c.pitch]
 		clear(to[:above*c.pitch])
 		clear(to[(above+end-first)*c.pitch:])
-		to = to[above*c.pitch:][:(end-first)*c.pitch]
-		for at := 0; at < len(to); at += c.pitch {
-			to[at], to[at+c.pitch-1] = 0, 0
-		}
-		c.set.CopyRows(to[1:], c.pitch, x[(b.image*c.in+channel)*c.h*c.w+first*c.w:], c.w, end-first, c.w)
+		c.set.PadRows(to[above*c.pitch:], x[(image*c.in+channel)*plane+first*c.w:], end-first, c.w, ahead)
 	}
 }
 
@@ -193,22 +220,32 @@ func (c *Convolution) copy(copies, x []float32, b band) {
 func (c *Convolution) sum(copies, packed, bias []float32, group int) vec.SquareSum {
 	q := vec.SquareSum{Side: side, YRow: c.w, X: copies, Channels: c.in, XStep: c.plane, XRow: c.pitch,
 		W: packed[group*vec.SquareRows*c.in*taps:], ReLU: c.ReLU}
-	if c.folded() {
-		q.Fold, q.YFold = c.h/2*c.pitch, c.h/2*c.w
-	}
 	if bias != nil {
 		q.Bias = bias[group*vec.SquareRows:][:vec.SquareRows]
 	}
 	return q
 }
 
+// fold sets the distances between the parts of a folded tile, of which images are next apart in y.
+func (c *Convolution) fold(q *vec.SquareSum, next int) {
+	switch {
+	case c.images == 2:
+		q.Fold, q.YFold = c.in*c.plane, next
+	case c.folded():
+		q.Fold, q.YFold = c.h/2*c.pitch, c.h/2*c.w
+	}
+}
+
 // pooled computes a band of a group and pools it.
 func (c *Convolution) pooled(y, copies, sums, packed, bias []float32, b band, group int) {
 	q := c.sum(copies, packed, bias, group)
 	q.Y, q.Pitch = sums, b.rows*c.w
-	c.set.SquareSum(&q, c.tiles[b.rows])
-	for o := range vec.SquareRows {
-		at := ((b.image*c.out+group*vec.SquareRows+o)*c.h/2 + b.row/2) * c.w / 2
-		c.set.MaxPool(y[at:], sums[o*q.Pitch:], b.rows/2, c.w/2)
+	c.fold(&q, c.between())
+	c.set.SquareSum(&q, c.tiles[b.area(c)])
+	for image := range c.images {
+		for o := range vec.SquareRows {
+			at := (((b.image+image)*c.out+group*vec.SquareRows+o)*c.h/2 + b.row/2) * c.w / 2
+			c.set.MaxPool(y[at:], sums[image*c.between()+o*q.Pitch:], b.rows/2, c.w/2)
+		}
 	}
 }

@@ -35,18 +35,22 @@ func (c *Convolution) doubled(y, copies, sums, packed, bias []float32, b band, g
 	q := c.sum(copies, packed, bias, group)
 	q.Side, q.Pitch = phaseSide, b.rows*c.w
 	n, plane := vec.SquareRows*q.Pitch, 4*c.h*c.w
+	c.fold(&q, c.between())
 	for phase := range phases {
 		row, column := phase/2, phase%2
 		q.X = copies[row*c.pitch+column:]
 		q.W = packed[(group*phases+phase)*c.in*phaseTaps*vec.SquareRows:]
 		q.Y = sums[column*n:]
-		c.set.SquareSum(&q, c.tiles[b.rows])
+		c.set.SquareSum(&q, c.tiles[b.area(c)])
 		if column == 0 {
 			continue
 		}
-		for o := range vec.SquareRows {
-			to := y[(b.image*c.out+group*vec.SquareRows+o)*plane+(2*b.row+row)*2*c.w:]
-			c.set.InterleaveRows(to, 4*c.w, sums[o*q.Pitch:], sums[n+o*q.Pitch:], b.rows, c.w)
+		for image := range c.images {
+			for o := range vec.SquareRows {
+				to := y[((b.image+image)*c.out+group*vec.SquareRows+o)*plane+(2*b.row+row)*2*c.w:]
+				from := sums[image*c.between()+o*q.Pitch:]
+				c.set.InterleaveRows(to, 4*c.w, from, from[n:], b.rows, c.w)
+			}
 		}
 	}
 }

@@ -194,3 +194,14 @@ func (s Set) InterleaveRows(y []float32, yPitch int, even, odd []float32, rows, 
 	_, _, _ = y[(rows-1)*yPitch+2*n-1], even[rows*n-1], odd[rows*n-1]
 	interleaveRowsAVX512(&y[0], yPitch, &even[0], &odd[0], rows, n/8)
 }
+
+// PadRows copies rows between zeros; see padRows. It fetches the elements that are ahead of x by a
+// number of elements, for a later call.
+func (s Set) PadRows(y, x []float32, rows, n, ahead int) {
+	if s != AVX512 || rows <= 0 || n <= 0 || n%8 != 0 {
+		padRows(y, x, rows, n)
+		return
+	}
+	_, _ = y[rows*(n+2)-1], x[rows*n-1]
+	padRowsAVX512(&y[0], &x[0], rows, n/8, ahead)
+}

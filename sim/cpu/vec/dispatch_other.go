@@ -79,3 +79,7 @@ func (Set) MaxPool(y, x []float32, rows, n int) { maxPool(y, x, rows, n) }
 func (Set) InterleaveRows(y []float32, yPitch int, even, odd []float32, rows, n int) {
 	interleaveRows(y, yPitch, even, odd, rows, n)
 }
+
+// PadRows copies rows between zeros; see padRows. It fetches the elements that are ahead of x by a
+// number of elements, for a later call.
+func (Set) PadRows(y, x []float32, rows, n, _ int) { padRows(y, x, rows, n) }

@@ -60,6 +60,17 @@ func interleaveRows(y []float32, yPitch int, even, odd []float32, rows, n int) {
 	}
 }
 
+// padRows copies rows of n elements between zeros:
+//
+//	y[r·(n+2)] = y[r·(n+2) + n+1] = 0, y[r·(n+2) + 1+i] = x[r·n + i]
+func padRows(y, x []float32, rows, n int) {
+	for r := range rows {
+		to := y[r*(n+2):][:n+2]
+		to[0], to[n+1] = 0, 0
+		copy(to[1:], x[r*n:][:n])
+	}
+}
+
 // nonZero reports whether an element is neither 0 nor −0.
 func nonZero(x []float32) bool {
 	any := uint32(0)

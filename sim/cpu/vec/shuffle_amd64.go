@@ -34,6 +34,11 @@ func maxPoolAVX512(y *float32, x *float32, rows int, groups int)
 //go:noescape
 func interleaveRowsAVX512(y *float32, yPitch int, even *float32, odd *float32, rows int, groups int)
 
+// padRowsAVX512 is PadRows.
+//
+//go:noescape
+func padRowsAVX512(y *float32, x *float32, rows int, eights int, ahead int)
+
 // copyRowsAVX2 is CopyRows.
 //
 //go:noescape

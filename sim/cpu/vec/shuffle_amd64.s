@@ -378,6 +378,49 @@ DATA interleaved<>+56(SB)/4, $0x00000007
 DATA interleaved<>+60(SB)/4, $0x00000017
 GLOBL interleaved<>(SB), RODATA|NOPTR, $64
 
+// func padRowsAVX512(y *float32, x *float32, rows int, eights int, ahead int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·padRowsAVX512(SB), NOSPLIT, $0-40
+	MOVQ y+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ ahead+32(FP), BX
+	SHLQ $0x02, BX
+	XORL SI, SI
+
+row:
+	MOVL SI, (AX)
+	ADDQ $+4, AX
+	MOVQ eights+24(FP), DI
+
+sixteen:
+	CMPQ       DI, $0x02
+	JLT        rest
+	VMOVUPS    (CX), Z0
+	VMOVUPS    Z0, (AX)
+	PREFETCHT0 (CX)(BX*1)
+	ADDQ       $+64, CX
+	ADDQ       $+64, AX
+	SUBQ       $+2, DI
+	JMP        sixteen
+
+rest:
+	TESTQ      DI, DI
+	JZ         end
+	VMOVUPS    (CX), Y0
+	VMOVUPS    Y0, (AX)
+	PREFETCHT0 (CX)(BX*1)
+	ADDQ       $+32, CX
+	ADDQ       $+32, AX
+
+end:
+	MOVL SI, (AX)
+	ADDQ $+4, AX
+	DECQ DX
+	JNZ  row
+	VZEROUPPER
+	RET
+
 // func copyRowsAVX2(y *float32, yPitch int, x *float32, xPitch int, rows int, n int)
 // Requires: AVX, CMOV
 TEXT ·copyRowsAVX2(SB), NOSPLIT, $0-48

@@ -35,77 +35,115 @@ const (
 	SquareLanes = 16
 )
 
-// SquareTiles is a list of tiles of three rows, then of two.
+// edge is the row of x under a tile that is outside the image: it counts as zeros and is not
+// read.
+type edge uint8
+
+const (
+	inside edge = iota
+	top         // the first row
+	bottom      // the last row
+)
+
+// SquareTiles is a list of tiles of two or three rows.
 type SquareTiles struct {
 	at           []int64 // for every tile its position in x, then that in y, in bytes
-	high         int     // tiles of three rows
-	xs, ys       []int   // positions, in elements
-	heights      []int
-	lastX, lastY int // of the last row of any tile
+	runs         []squareRun
+	lastX, lastY int // of the last row of any tile, in elements
 }
 
-// NewSquareTiles lists tiles that cover columns of SquareLanes pixels and at least two rows, by
-// the positions in x and y of their first rows; xRow and yRow are the distances between rows.
-func NewSquareTiles(from, to []int, rows, xRow, yRow int) *SquareTiles {
+// squareRun is a number of consecutive tiles of a kind.
+type squareRun struct {
+	tiles, height int
+	edge          edge
+}
+
+// SquareArea is what a list of tiles covers: columns of SquareLanes pixels and at least two rows,
+// by their positions in x and y. The rows above and below are outside the image with Top and
+// Bottom; a single tile may read the lower one, zeros.
+type SquareArea struct {
+	From, To    []int
+	Rows        int
+	XRow, YRow  int // between rows
+	Top, Bottom bool
+}
+
+// NewSquareTiles lists the tiles that cover an area.
+func NewSquareTiles(a SquareArea) *SquareTiles {
 	t := &SquareTiles{}
-	high := rows / 3
-	for (rows-3*high)%2 != 0 {
+	high := a.Rows / 3
+	for (a.Rows-3*high)%2 != 0 {
 		high--
 	}
-	for row := 0; row < rows; {
-		height := 3
-		if row == 3*high {
-			t.high, high = len(t.xs), -1 // the rest is of two rows
+	for row := 0; row < a.Rows; {
+		run := squareRun{tiles: len(a.From), height: 2}
+		if row < 3*high {
+			run.height = 3
 		}
-		if high < 0 {
-			height = 2
+		switch {
+		case a.Top && row == 0:
+			run.edge = top
+		case a.Bottom && row+run.height == a.Rows:
+			run.edge = bottom
 		}
-		for i := range from {
-			x, y := from[i]+row*xRow, to[i]+row*yRow
-			t.xs, t.ys, t.heights = append(t.xs, x), append(t.ys, y), append(t.heights, height)
+		for i := range a.From {
+			x, y := a.From[i]+row*a.XRow, a.To[i]+row*a.YRow
 			t.at = append(t.at, 4*int64(x), 4*int64(y))
-			t.lastX, t.lastY = max(t.lastX, x+(height-1)*xRow), max(t.lastY, y+(height-1)*yRow)
+			t.lastX, t.lastY = max(t.lastX, x+(run.height-1)*a.XRow), max(t.lastY, y+(run.height-1)*a.YRow)
 		}
-		row += height
-	}
-	if high >= 0 {
-		t.high = len(t.xs)
+		if n := len(t.runs); n > 0 && t.runs[n-1].height == run.height && t.runs[n-1].edge == run.edge {
+			t.runs[n-1].tiles += run.tiles
+		} else {
+			t.runs = append(t.runs, run)
+		}
+		row += run.height
 	}
 	return t
 }
 
 // Bytes is the size of the list.
-func (t *SquareTiles) Bytes() int64 { return 8*int64(len(t.at)) + 24*int64(len(t.xs)) }
+func (t *SquareTiles) Bytes() int64 { return 8*int64(len(t.at)) + 24*int64(len(t.runs)) }
 
 // sum is SquareSum in plain Go.
 func (s *SquareSum) sum(t *SquareTiles) {
-	for tile, height := range t.heights {
-		for i := range height {
-			from, to := t.xs[tile]+i*s.XRow, t.ys[tile]+i*s.YRow
-			if s.Fold == 0 {
-				s.row(from, to, SquareLanes)
-				continue
+	at := t.at
+	for _, run := range t.runs {
+		for range run.tiles {
+			for i := range run.height {
+				from, to := int(at[0]/4)+i*s.XRow, int(at[1]/4)+i*s.YRow
+				first, end := 0, s.Side
+				if run.edge == top && i == 0 {
+					first = 1
+				}
+				if run.edge == bottom && i == run.height-1 {
+					end--
+				}
+				if s.Fold == 0 {
+					s.row(from, to, SquareLanes, first, end)
+					continue
+				}
+				s.row(from, to, SquareLanes/2, first, end)
+				s.row(from+s.Fold, to+s.YFold, SquareLanes/2, first, end)
 			}
-			s.row(from, to, SquareLanes/2)
-			s.row(from+s.Fold, to+s.YFold, SquareLanes/2)
+			at = at[2:]
 		}
 	}
 }
 
-// row computes n columns of a row.
-func (s *SquareSum) row(from, to, n int) {
+// row computes n columns of a row from rows [first, end) of taps.
+func (s *SquareSum) row(from, to, n, first, end int) {
 	for o := range SquareRows {
 		y := s.Y[o*s.Pitch+to:][:n]
-		first := float32(0)
+		start := float32(0)
 		if s.Bias != nil {
-			first = s.Bias[o]
+			start = s.Bias[o]
 		}
 		for j := range y {
-			y[j] = first
+			y[j] = start
 		}
 		for c := range s.Channels {
 			for kx := range s.Side {
-				for ky := range s.Side {
+				for ky := first; ky < end; ky++ {
 					axpy(y, s.X[from+c*s.XStep+ky*s.XRow+kx:][:n], s.W[((c*s.Side+ky)*s.Side+kx)*SquareRows+o])
 				}
 			}
@@ -121,6 +159,13 @@ func (s *SquareSum) row(from, to, n int) {
 // check panics if a tile or a weight lies outside its slice.
 func (s *SquareSum) check(t *SquareTiles) {
 	lanes := SquareLanes
+	if s.Side == 2 {
+		for _, run := range t.runs {
+			if run.edge != inside {
+				panic("vec: 2×2 taps at an edge")
+			}
+		}
+	}
 	if s.Fold != 0 {
 		lanes /= 2
 	}

@@ -9,35 +9,75 @@ package vec
 //go:noescape
 func square3x3AVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
 
-// foldedSquare3x3AVX512 is SquareSum for a number of tiles of 3 folded rows and 3×3 taps.
+// square3x3TopAVX512 is SquareSum for a number of tiles of 3 rows and 3×3 taps at the upper edge.
 //
 //go:noescape
-func foldedSquare3x3AVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
+func square3x3TopAVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
 
-// square3x2AVX512 is SquareSum for a number of tiles of 2 rows and 3×3 taps.
+// square3x3BottomAVX512 is SquareSum for a number of tiles of 3 rows and 3×3 taps at the lower edge.
 //
 //go:noescape
-func square3x2AVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
-
-// foldedSquare3x2AVX512 is SquareSum for a number of tiles of 2 folded rows and 3×3 taps.
-//
-//go:noescape
-func foldedSquare3x2AVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
+func square3x3BottomAVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
 
 // square2x3AVX512 is SquareSum for a number of tiles of 3 rows and 2×2 taps.
 //
 //go:noescape
 func square2x3AVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
 
+// foldedSquare3x3AVX512 is SquareSum for a number of tiles of 3 folded rows and 3×3 taps.
+//
+//go:noescape
+func foldedSquare3x3AVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
+
+// foldedSquare3x3TopAVX512 is SquareSum for a number of tiles of 3 folded rows and 3×3 taps at the upper edge.
+//
+//go:noescape
+func foldedSquare3x3TopAVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
+
+// foldedSquare3x3BottomAVX512 is SquareSum for a number of tiles of 3 folded rows and 3×3 taps at the lower edge.
+//
+//go:noescape
+func foldedSquare3x3BottomAVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
+
 // foldedSquare2x3AVX512 is SquareSum for a number of tiles of 3 folded rows and 2×2 taps.
 //
 //go:noescape
 func foldedSquare2x3AVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
 
+// square3x2AVX512 is SquareSum for a number of tiles of 2 rows and 3×3 taps.
+//
+//go:noescape
+func square3x2AVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
+
+// square3x2TopAVX512 is SquareSum for a number of tiles of 2 rows and 3×3 taps at the upper edge.
+//
+//go:noescape
+func square3x2TopAVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
+
+// square3x2BottomAVX512 is SquareSum for a number of tiles of 2 rows and 3×3 taps at the lower edge.
+//
+//go:noescape
+func square3x2BottomAVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
+
 // square2x2AVX512 is SquareSum for a number of tiles of 2 rows and 2×2 taps.
 //
 //go:noescape
 func square2x2AVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
+
+// foldedSquare3x2AVX512 is SquareSum for a number of tiles of 2 folded rows and 3×3 taps.
+//
+//go:noescape
+func foldedSquare3x2AVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
+
+// foldedSquare3x2TopAVX512 is SquareSum for a number of tiles of 2 folded rows and 3×3 taps at the upper edge.
+//
+//go:noescape
+func foldedSquare3x2TopAVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
+
+// foldedSquare3x2BottomAVX512 is SquareSum for a number of tiles of 2 folded rows and 3×3 taps at the lower edge.
+//
+//go:noescape
+func foldedSquare3x2BottomAVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
 
 // foldedSquare2x2AVX512 is SquareSum for a number of tiles of 2 folded rows and 2×2 taps.
 //

@@ -2,11 +2,16 @@
 
 package vec
 
-// squareKernels are the kernels by side, height and whether tiles are folded.
-var squareKernels = [4][4][2]func(y *float32, pitch, yRow int, x *float32, at *int64, tiles, channels, xStep, xRow int,
+// squareKernels are the kernels by side, height, whether tiles are folded, and edge.
+var squareKernels = [4][4][2][3]func(y *float32, pitch, yRow int, x *float32, at *int64, tiles, channels, xStep, xRow int,
 	w, bias *float32, relu, fold, yFold int){
-	2: {2: {square2x2AVX512, foldedSquare2x2AVX512}, 3: {square2x3AVX512, foldedSquare2x3AVX512}},
-	3: {2: {square3x2AVX512, foldedSquare3x2AVX512}, 3: {square3x3AVX512, foldedSquare3x3AVX512}},
+	2: {2: {{square2x2AVX512}, {foldedSquare2x2AVX512}}, 3: {{square2x3AVX512}, {foldedSquare2x3AVX512}}},
+	3: {
+		2: {{square3x2AVX512, square3x2TopAVX512, square3x2BottomAVX512},
+			{foldedSquare3x2AVX512, foldedSquare3x2TopAVX512, foldedSquare3x2BottomAVX512}},
+		3: {{square3x3AVX512, square3x3TopAVX512, square3x3BottomAVX512},
+			{foldedSquare3x3AVX512, foldedSquare3x3TopAVX512, foldedSquare3x3BottomAVX512}},
+	},
 }
 
 // SquareSum computes a SquareSum for tiles.
@@ -28,16 +33,9 @@ func (s Set) SquareSum(q *SquareSum, t *SquareTiles) {
 		folded = 1
 	}
 	at := t.at
-	for height := 3; height > 1; height-- {
-		n := t.high
-		if height == 2 {
-			n = len(t.xs) - t.high
-		}
-		if n == 0 {
-			continue
-		}
-		squareKernels[q.Side][height][folded](&q.Y[0], 4*q.Pitch, 4*q.YRow, &q.X[0], &at[0], n, q.Channels, 4*q.XStep, 4*q.XRow,
-			&q.W[0], bias, relu, 4*q.Fold, 4*q.YFold)
-		at = at[2*n:]
+	for _, run := range t.runs {
+		squareKernels[q.Side][run.height][folded][run.edge](&q.Y[0], 4*q.Pitch, 4*q.YRow, &q.X[0], &at[0], run.tiles,
+			q.Channels, 4*q.XStep, 4*q.XRow, &q.W[0], bias, relu, 4*q.Fold, 4*q.YFold)
+		at = at[2*run.tiles:]
 	}
 }

@@ -14,7 +14,16 @@ func TestSquareSumIsPlainGos(t *testing.T) {
 				for _, folded := range []bool{false, true} {
 					t.Run(fmt.Sprintf("%v/%d taps/%d rows/folded %v", s, side, rows, folded), func(t *testing.T) {
 						for channels := 1; channels <= 3; channels++ {
-							compareSquareSums(t, s, side, rows, channels, folded)
+							a := SquareArea{From: []int{1, 8}, To: []int{0, 7}, Rows: rows, XRow: 28, YRow: 25}
+							compareSquareSums(t, s, side, channels, folded, a)
+							if side == 3 {
+								a.Top = true
+								compareSquareSums(t, s, side, channels, folded, a)
+								a.Bottom = rows > 3
+								compareSquareSums(t, s, side, channels, folded, a)
+								a.Top, a.Bottom = false, true
+								compareSquareSums(t, s, side, channels, folded, a)
+							}
 						}
 					})
 				}
@@ -25,38 +34,30 @@ func TestSquareSumIsPlainGos(t *testing.T) {
 
 // compareSquareSums compares sums over two columns of tiles, which overlap, with and without a
 // bias and a ReLU.
-func compareSquareSums(t *testing.T, s Set, side, rows, channels int, folded bool) {
+func compareSquareSums(t *testing.T, s Set, side, channels int, folded bool, a SquareArea) {
 	t.Helper()
-	rng := rand.New(rand.NewPCG(uint64(10*side+rows), uint64(channels)))
-	xRow, yRow, lanes := 27+rng.IntN(3), 23+rng.IntN(3), SquareLanes
-	xStep, pitch := (rows+side)*xRow+rng.IntN(4), rows*yRow+rng.IntN(4)
-	q := SquareSum{Side: side, YRow: yRow, Channels: channels, XRow: xRow, XStep: xStep, Pitch: pitch}
+	rng := rand.New(rand.NewPCG(uint64(10*side+a.Rows), uint64(channels)))
+	rows, lanes := a.Rows, SquareLanes
+	xStep, pitch := (rows+side)*a.XRow+rng.IntN(4), rows*a.YRow+rng.IntN(4)
+	q := SquareSum{Side: side, YRow: a.YRow, Channels: channels, XRow: a.XRow, XStep: xStep, Pitch: pitch}
 	if folded {
 		q.Fold, q.YFold, lanes = xStep*channels+5, pitch*SquareRows+3, SquareLanes/2
 	}
-	from, to := []int{1, 8}, []int{0, 7}
-	q.X = guarded(t, rng, q.Fold+8+(channels-1)*xStep+(rows+side-2)*xRow+side-1+lanes)
+	q.X = guarded(t, rng, q.Fold+8+(channels-1)*xStep+(rows+side-2)*a.XRow+side-1+lanes)
 	q.W = guarded(t, rng, channels*side*side*SquareRows)
-	tiles := NewSquareTiles(from, to, rows, xRow, yRow)
+	tiles := NewSquareTiles(a)
 	for _, bias := range [][]float32{nil, guarded(t, rng, SquareRows)} {
 		for _, relu := range []bool{false, true} {
 			q.Bias, q.ReLU = bias, relu
-			q.Y = guarded(t, rng, q.YFold+7+(SquareRows-1)*pitch+(rows-1)*yRow+lanes)
+			q.Y = guarded(t, rng, q.YFold+7+(SquareRows-1)*pitch+(rows-1)*a.YRow+lanes)
 			y := q.Y
 			want := slices.Clone(y)
-			for o := range SquareRows {
-				for part := range 2 {
-					for i := range rows {
-						for _, first := range to {
-							for j := range lanes {
-								if part == 1 && !folded {
-									continue
-								}
-								at := o*pitch + part*q.YFold + first + i*yRow + j
-								want[at] = squareAt(&q, o, 1+part*q.Fold+first+i*xRow+j)
-							}
-						}
-					}
+			for at := range SquareRows * rows * len(a.To) * lanes {
+				o, i, column := at/(rows*len(a.To)*lanes), at/(len(a.To)*lanes)%rows, a.To[at/lanes%len(a.To)]+at%lanes
+				to, from := o*pitch+i*a.YRow+column, 1+i*a.XRow+column
+				want[to] = squareAt(&q, &a, o, i, from)
+				if folded {
+					want[q.YFold+to] = squareAt(&q, &a, o, i, q.Fold+from)
 				}
 			}
 			s.SquareSum(&q, tiles)
@@ -65,14 +66,17 @@ func compareSquareSums(t *testing.T, s Set, side, rows, channels int, folded boo
 	}
 }
 
-// squareAt is the sum for output channel o at a position in x.
-func squareAt(q *SquareSum, o, at int) float32 {
+// squareAt is the sum for output channel o at a position in x, in row i.
+func squareAt(q *SquareSum, a *SquareArea, o, i, at int) float32 {
 	v := 0.0
 	if q.Bias != nil {
 		v = float64(q.Bias[o])
 	}
 	for c := range q.Channels {
 		for ky := range q.Side {
+			if a.Top && i+ky == 0 || a.Bottom && i+ky == a.Rows+1 {
+				continue
+			}
 			for kx := range q.Side {
 				v += float64(q.X[at+c*q.XStep+ky*q.XRow+kx]) * float64(q.W[((c*q.Side+ky)*q.Side+kx)*SquareRows+o])
 			}
@@ -95,7 +99,7 @@ func BenchmarkSquareSum(b *testing.B) {
 			for column := 0; column < side; column += SquareLanes {
 				from, to = append(from, column), append(to, column)
 			}
-			tiles := NewSquareTiles(from, to, rows, pitch, side)
+			tiles := NewSquareTiles(SquareArea{From: from, To: to, Rows: rows, XRow: pitch, YRow: side})
 			set := Available()[0]
 			for b.Loop() {
 				set.SquareSum(&q, tiles)

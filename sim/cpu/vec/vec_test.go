@@ -297,3 +297,17 @@ func TestInterleaveRowsIsPlainGos(t *testing.T) {
 		}
 	})
 }
+
+func TestPadRowsIsPlainGos(t *testing.T) {
+	forEach(t, func(t *testing.T, s Set, rng *rand.Rand, n int) {
+		for rows := 1; rows <= 3; rows++ {
+			y, x := guarded(t, rng, rows*(n+2)), guarded(t, rng, rows*n)
+			want := slices.Clone(y)
+			padRows(want, x, rows, n)
+			s.PadRows(y, x, rows, n, 1000)
+			if !slices.Equal(y, want) {
+				t.Errorf("%d rows are not the same", rows)
+			}
+		}
+	})
+}

@@ -17,7 +17,45 @@ func (s *set) shuffles() {
 	if s.wide {
 		s.maxPool()
 		s.interleaveRows()
+		s.padRows()
 	}
+}
+
+// padRows copies rows of eights of elements between zeros, and fetches what comes later.
+func (s *set) padRows() {
+	s.function("padRows", "y, x *float32, rows, eights, ahead int", "is PadRows.")
+	y, x, rows, ahead := s.argument("y"), s.argument("x"), s.argument("rows"), s.byteArgument("ahead")
+	zero := s.GP32()
+	s.XORL(zero, zero)
+	s.Label("row")
+	s.MOVL(zero, operand.Mem{Base: y})
+	s.ADDQ(operand.I32(4), y)
+	n := s.argument("eights")
+	s.Label("sixteen")
+	s.CMPQ(n, operand.U8(2))
+	s.JLT(operand.LabelRef("rest"))
+	v := s.vector()
+	s.VMOVUPS(operand.Mem{Base: x}, v)
+	s.VMOVUPS(v, operand.Mem{Base: y})
+	s.PREFETCHT0(operand.Mem{Base: x, Index: ahead, Scale: 1})
+	s.ADDQ(operand.I32(64), x)
+	s.ADDQ(operand.I32(64), y)
+	s.SUBQ(operand.I32(2), n)
+	s.JMP(operand.LabelRef("sixteen"))
+	s.Label("rest")
+	s.TESTQ(n, n)
+	s.JZ(operand.LabelRef("end"))
+	s.VMOVUPS(operand.Mem{Base: x}, v.AsY())
+	s.VMOVUPS(v.AsY(), operand.Mem{Base: y})
+	s.PREFETCHT0(operand.Mem{Base: x, Index: ahead, Scale: 1})
+	s.ADDQ(operand.I32(32), x)
+	s.ADDQ(operand.I32(32), y)
+	s.Label("end")
+	s.MOVL(zero, operand.Mem{Base: y})
+	s.ADDQ(operand.I32(4), y)
+	s.DECQ(rows)
+	s.JNZ(operand.LabelRef("row"))
+	s.end()
 }
 
 // maxPool keeps the largest of each 2×2 elements, eight columns at a time. Of a number and a NaN

@@ -7,34 +7,47 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
+// edge is the row of x under a tile that is outside the image, and zero.
+type edge int
+
+const (
+	inside edge = iota
+	top         // the first
+	bottom      // the last
+)
+
 // squares are the kernels of SquareSum, with AVX-512 only: 24 or 16 sums in registers.
 func (s *set) squares() {
 	if !s.wide {
 		return
 	}
-	for _, side := range []int{3, 2} {
-		for rows := 3; rows > 1; rows-- {
-			s.square(side, rows, false)
-			s.square(side, rows, true)
+	for rows := 3; rows > 1; rows-- {
+		for _, folded := range []bool{false, true} {
+			for e := inside; e <= bottom; e++ {
+				s.square(3, rows, folded, e)
+			}
+			s.square(2, rows, folded, inside)
 		}
 	}
 }
 
 // square keeps rows vectors of eight output channels in registers while the products of all
 // channels and taps are added, and continues with the next tile. Rows of x under several rows of
-// the tile are loaded once.
-func (s *set) square(side, rows int, folded bool) {
+// the tile are loaded once; a row at an edge is left out.
+func (s *set) square(side, rows int, folded bool, e edge) {
 	const outputs = 8
 	name, what := "square", "rows"
 	if folded {
 		name, what = "foldedSquare", "folded rows"
 	}
-	s.function(fmt.Sprintf("%s%dx%d", name, side, rows),
+	s.function(fmt.Sprintf("%s%dx%d%s", name, side, rows, [...]string{"", "Top", "Bottom"}[e]),
 		"y *float32, pitch, yRow int, x *float32, at *int64, tiles, channels, xStep, xRow int, w, bias *float32, relu, fold, yFold int",
-		fmt.Sprintf("is SquareSum for a number of tiles of %d %s and %d×%[3]d taps.", rows, what, side))
+		fmt.Sprintf("is SquareSum for a number of tiles of %d %s and %d×%[3]d taps%s.", rows, what, side,
+			[...]string{"", " at the upper edge", " at the lower edge"}[e]))
 	at, xRow := s.argument("at"), s.argument("xRow")
 	sums := s.vectors(rows * outputs)
 	under := rows + side - 1
+	outside := [...]int{-1, 0, under - 1}[e]
 
 	s.Label("tile")
 	from := make([]reg.GPVirtual, under)
@@ -56,6 +69,9 @@ func (s *set) square(side, rows int, folded bool) {
 	for kx := range side {
 		for i, v := range xs {
 			m := operand.Mem{Base: from[i], Disp: 4 * kx}
+			if i == outside {
+				continue
+			}
 			if !folded {
 				s.VMOVUPS(m, v)
 				continue
@@ -69,7 +85,9 @@ func (s *set) square(side, rows int, folded bool) {
 				v := s.vector()
 				s.VBROADCASTSS(operand.Mem{Base: w, Disp: 4 * (outputs*(side*ky+kx) + o)}, v)
 				for i := range rows {
-					s.VFMADD231PS(xs[i+ky], v, sums[o*rows+i])
+					if i+ky != outside {
+						s.VFMADD231PS(xs[i+ky], v, sums[o*rows+i])
+					}
 				}
 			}
 		}
