@@ -91,9 +91,9 @@ func (b *binder) convGather(stride, pad int, relu bool) func() {
 	if run := b.gatherPairs(&g, relu); run != nil || b.err != nil {
 		return run
 	}
-	if w, ok := b.unrounded(1); ok && g.single() && b.pairs() != vec.NoPairs {
+	if g.single() && !b.split() {
 		large, bias, small := b.in(0), b.bias(g.small), b.out(0)
-		return b.rectified(relu, small, b.denseGather(&g, b.backend.pairs, small, large, w, bias))
+		return b.rectified(relu, small, b.denseGather(&g, small, large, b.matrixInput(1), bias))
 	}
 	if shape := g.gatherShape(); b.halved16(0) && !b.direct(&shape) && !b.alone(&shape) &&
 		!(b.patched(&g) && g.hs*g.ws <= patchedPixels) && shape.divide() {
@@ -112,7 +112,7 @@ func (b *binder) convGather(stride, pad int, relu bool) func() {
 	}
 	b.splitGather(&g, &large, &w)
 	if g.single() {
-		return b.rectified(relu, small, b.denseGather(&g, b.backend.set, small, large, w, bias))
+		return b.rectified(relu, small, b.denseGather(&g, small, large, matrix{f: w}, bias))
 	}
 	shape := g.gatherShape()
 	shape.relu = relu
@@ -167,9 +167,9 @@ func (b *binder) convScatter(stride, pad, outputPad int, relu bool) func() {
 	if run := b.scatterPairs(&g, relu); run != nil || b.err != nil {
 		return run
 	}
-	if w, ok := b.unrounded(1); ok && g.single() && b.pairs() != vec.NoPairs {
+	if g.single() && !b.split() {
 		small, bias, large := b.in(0), b.bias(g.large), b.out(0)
-		return b.rectified(relu, large, b.denseScatter(&g, b.backend.pairs, large, small, w, bias))
+		return b.rectified(relu, large, b.denseScatter(&g, large, small, b.matrixInput(1), bias))
 	}
 	if shape := g.scatterShape(); b.halved16(0) && g.stride == 1 && !b.direct(&shape) && shape.divide() {
 		shape.relu = relu
@@ -184,7 +184,7 @@ func (b *binder) convScatter(stride, pad, outputPad int, relu bool) func() {
 	}
 	b.splitScatter(&g, &small, &w)
 	if g.single() {
-		return b.rectified(relu, large, b.denseScatter(&g, b.backend.set, large, small, w, bias))
+		return b.rectified(relu, large, b.denseScatter(&g, large, small, matrix{f: w}, bias))
 	}
 	if shape := g.scatterShape(); g.stride == 1 && b.direct(&shape) {
 		shape.relu = relu

@@ -24,7 +24,7 @@ func (b *binder) pairs() vec.Pairs {
 // half returns the i-th input, a 16-bit one, as it is.
 func (b *binder) half(i int) []uint16 {
 	id := b.current.In[i]
-	b.read[id] = true
+	b.reads(id)
 	return b.views[id].h
 }
 

@@ -105,15 +105,6 @@ func roundPairs(y []float32, yPitch int, even, odd []float32, pitch, rows, n int
 	}
 }
 
-// rounded returns values rounded to bfloat16.
-func rounded(x []float32) []float32 {
-	y := make([]float32, len(x))
-	for i, v := range x {
-		y[i] = tensor.BF16ToF32(tensor.F32ToBF16(v))
-	}
-	return y
-}
-
 // ChoosePairs returns the implementation of products of pairs for a name accepted by Choose: with
 // "auto" or "", BF16 where it is faster.
 func ChoosePairs(name string) Pairs {
