@@ -622,6 +622,7 @@ whole:
 	VMOVUPS     Z10, (AX)(R8*1)
 	MOVQ        R8, CX
 	SHRQ        $0x01, CX
+	PREFETCHT0  1024(R9)(CX*1)
 	// VCVTNEPS2BF16 Z10, Y7
 	BYTE $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xfa
 	VMOVUPS     Y7, (R9)(CX*1)
@@ -719,6 +720,7 @@ whole:
 	VMOVUPS     Z11, (AX)(R8*1)
 	MOVQ        R8, CX
 	SHRQ        $0x01, CX
+	PREFETCHT0  1024(R9)(CX*1)
 	// VCVTNEPS2BF16 Z11, Y8
 	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc3
 	VMOVUPS     Y8, (R9)(CX*1)

@@ -144,7 +144,7 @@ done:
 	RET
 
 // func productsAVX512(out *float32, w *float32, pitch int, x *float32, n int)
-// Requires: AVX, AVX512F, AVX512VL, CMOV
+// Requires: AVX, AVX512F, AVX512VL, CMOV, MMX+
 TEXT ·productsAVX512(SB), NOSPLIT, $0-40
 	MOVQ   out+0(FP), AX
 	MOVQ   w+8(FP), SI
@@ -156,6 +156,8 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-40
 	LEAQ   (DI)(CX*1), R8
 	LEAQ   (R8)(CX*1), R9
 	LEAQ   (R9)(CX*1), R10
+	LEAQ   (CX)(CX*1), CX
+	LEAQ   (SI)(CX*2), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -165,6 +167,10 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-40
 whole:
 	CMPQ        BX, $0x00000010
 	JLT         rest
+	PREFETCHT1  (CX)(SI*4)
+	PREFETCHT1  64(CX)(SI*4)
+	PREFETCHT1  128(CX)(SI*4)
+	PREFETCHT1  192(CX)(SI*4)
 	VMOVUPS     (DX)(SI*1), Z4
 	VMOVUPS     (DI)(SI*1), Z5
 	VFMADD231PS Z5, Z4, Z0
@@ -388,18 +394,20 @@ done:
 	RET
 
 // func productsHalvesAVX512(out *float32, w *uint16, pitch int, x *float32, n int)
-// Requires: AVX, AVX512F, AVX512VL, CMOV
+// Requires: AVX, AVX512F, AVX512VL, CMOV, MMX+
 TEXT ·productsHalvesAVX512(SB), NOSPLIT, $0-40
 	MOVQ   out+0(FP), AX
-	MOVQ   w+8(FP), SI
-	MOVQ   pitch+16(FP), CX
+	MOVQ   w+8(FP), CX
+	MOVQ   pitch+16(FP), SI
 	MOVQ   x+24(FP), DX
 	MOVQ   n+32(FP), BX
-	SHLQ   $0x01, CX
-	MOVQ   SI, DI
-	LEAQ   (DI)(CX*1), R8
-	LEAQ   (R8)(CX*1), R9
-	LEAQ   (R9)(CX*1), R10
+	SHLQ   $0x01, SI
+	MOVQ   CX, DI
+	LEAQ   (DI)(SI*1), R8
+	LEAQ   (R8)(SI*1), R9
+	LEAQ   (R9)(SI*1), R10
+	LEAQ   (SI)(SI*1), R11
+	LEAQ   (CX)(R11*2), R11
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -411,6 +419,8 @@ whole:
 	JLT         rest
 	MOVQ        SI, CX
 	SHRQ        $0x01, CX
+	PREFETCHT1  (R11)(CX*4)
+	PREFETCHT1  64(R11)(CX*4)
 	VMOVUPS     (DX)(SI*1), Z4
 	VPMOVZXWD   (DI)(CX*1), Z5
 	VPSLLD      $0x10, Z5, Z5
@@ -635,7 +645,7 @@ done:
 	RET
 
 // func productsAVX2(out *float32, w *float32, pitch int, x *float32, n int)
-// Requires: AVX, CMOV, FMA3
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·productsAVX2(SB), NOSPLIT, $0-40
 	MOVQ   out+0(FP), AX
 	MOVQ   w+8(FP), CX
@@ -643,54 +653,59 @@ TEXT ·productsAVX2(SB), NOSPLIT, $0-40
 	MOVQ   x+24(FP), BX
 	MOVQ   n+32(FP), SI
 	SHLQ   $0x02, DX
-	LEAQ   (CX)(DX*1), DI
+	MOVQ   CX, DI
 	LEAQ   (DI)(DX*1), R8
 	LEAQ   (R8)(DX*1), R9
+	LEAQ   (R9)(DX*1), R10
+	LEAQ   (DX)(DX*1), DX
+	LEAQ   (CX)(DX*2), DX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	XORQ   DX, DX
+	XORQ   CX, CX
 
 whole:
 	CMPQ        SI, $0x00000008
 	JLT         rest
-	VMOVUPS     (BX)(DX*1), Y4
-	VMOVUPS     (CX)(DX*1), Y5
+	PREFETCHT1  (DX)(CX*4)
+	PREFETCHT1  64(DX)(CX*4)
+	VMOVUPS     (BX)(CX*1), Y4
+	VMOVUPS     (DI)(CX*1), Y5
 	VFMADD231PS Y5, Y4, Y0
-	VMOVUPS     (DI)(DX*1), Y5
+	VMOVUPS     (R8)(CX*1), Y5
 	VFMADD231PS Y5, Y4, Y1
-	VMOVUPS     (R8)(DX*1), Y5
+	VMOVUPS     (R9)(CX*1), Y5
 	VFMADD231PS Y5, Y4, Y2
-	VMOVUPS     (R9)(DX*1), Y5
+	VMOVUPS     (R10)(CX*1), Y5
 	VFMADD231PS Y5, Y4, Y3
-	ADDQ        $+32, DX
+	ADDQ        $+32, CX
 	SUBQ        $+8, SI
 	JMP         whole
 
 rest:
 	TESTQ       SI, SI
 	JLE         done
-	MOVQ        $0x00000008, R10
-	CMPQ        SI, R10
-	CMOVQLT     SI, R10
+	MOVQ        $0x00000008, DX
+	CMPQ        SI, DX
+	CMOVQLT     SI, DX
 	XORQ        R11, R11
-	TESTQ       R10, R10
-	CMOVQLT     R11, R10
+	TESTQ       DX, DX
+	CMOVQLT     R11, DX
 	LEAQ        masks<>+32(SB), R11
-	SHLQ        $0x02, R10
-	SUBQ        R10, R11
+	SHLQ        $0x02, DX
+	SUBQ        DX, R11
 	VMOVUPS     (R11), Y4
-	VMASKMOVPS  (BX)(DX*1), Y4, Y5
-	VMASKMOVPS  (CX)(DX*1), Y4, Y6
+	VMASKMOVPS  (BX)(CX*1), Y4, Y5
+	VMASKMOVPS  (DI)(CX*1), Y4, Y6
 	VFMADD231PS Y6, Y5, Y0
-	VMASKMOVPS  (DI)(DX*1), Y4, Y6
+	VMASKMOVPS  (R8)(CX*1), Y4, Y6
 	VFMADD231PS Y6, Y5, Y1
-	VMASKMOVPS  (R8)(DX*1), Y4, Y6
+	VMASKMOVPS  (R9)(CX*1), Y4, Y6
 	VFMADD231PS Y6, Y5, Y2
-	VMASKMOVPS  (R9)(DX*1), Y4, Y4
+	VMASKMOVPS  (R10)(CX*1), Y4, Y4
 	VFMADD231PS Y4, Y5, Y3
-	ADDQ        $+32, DX
+	ADDQ        $+32, CX
 	SUBQ        $+8, SI
 	JMP         rest
 

@@ -102,7 +102,7 @@ func (s *set) combine(rows int, halves bool) {
 // at a time: their sums fill one 16-byte store.
 const productRows = 4
 
-// products multiplies four rows of a matrix with a row.
+// products multiplies four rows of a matrix with a row, and prefetches as many bytes behind them.
 func (s *set) products(halves bool) {
 	suffix, argument, shift := matrix(halves)
 	s.function("products"+suffix, "out *float32, "+argument+", pitch int, x *float32, n int", "is Products"+suffix+" for four rows.")
@@ -111,12 +111,18 @@ func (s *set) products(halves bool) {
 	offset := s.GP64()
 	in, update := s.rowOffset(offset, halves)
 	at := s.matrixRows(w, pitch, in, productRows)
+	ahead := s.GP64() // the next rows
+	s.LEAQ(operand.Mem{Base: pitch, Index: pitch, Scale: 1}, ahead)
+	s.LEAQ(operand.Mem{Base: w, Index: ahead, Scale: 2}, ahead)
 	sums := s.vectors(productRows)
 	for _, v := range sums {
 		s.zero(v)
 	}
 	s.elements(n, offset, 1, func(_ int, masked bool) {
 		update()
+		for line := 0; !masked && line < productRows*s.bytes()>>(2-shift); line += 64 {
+			s.PREFETCHT1(operand.Mem{Base: ahead, Index: in, Scale: 4, Disp: line})
+		}
 		factor := s.vector()
 		s.load(s.at(x, offset, 0), factor, masked)
 		for r, sum := range sums {

@@ -26,6 +26,9 @@ func (s *set) storeRounded(v reg.VecVirtual, row, offset reg.GPVirtual, masked b
 		s.VPMOVDW(s.converted(v), s.mask, m)
 		return
 	}
+	ahead := m
+	ahead.Disp = aheadOfMoments / 2
+	s.PREFETCHT0(ahead)
 	half := s.YMM()
 	s.VCVTUQQ2PS(v, half)
 	s.VMOVUPS(half, m)
