@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"prismtop/sim/cpu/pool"
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
@@ -63,6 +64,10 @@ type adamUpdate struct {
 	eps          float32
 	decay        float32
 	s            vec.AdamScalars
+
+	pool   *pool.Pool
+	copied *copied // the parameters' copy in bfloat16; nil if the plan reads none
+	pairs  vec.Pairs
 }
 
 // adamUpdate binds an Adam update of the step's first outs outputs. The learning rate and
@@ -70,7 +75,8 @@ type adamUpdate struct {
 func (b *binder) adamUpdate(op nn.Adam, first, outs int) *adamUpdate {
 	u := &adamUpdate{set: b.backend.set, p: b.out(0), m: b.out(1), v: b.out(2),
 		lr: b.scalar(b.in(first), "lr"), step: b.scalar(b.in(first+1), "the step"),
-		beta1: decimal(op.Beta1), beta2: decimal(op.Beta2), eps: op.Eps, decay: op.Decay}
+		beta1: decimal(op.Beta1), beta2: decimal(op.Beta2), eps: op.Eps, decay: op.Decay,
+		pool: b.backend.pool, pairs: b.backend.pairs, copied: b.copied[b.buffer(b.current.Out[0]).Variable]}
 	if op.AMSGrad {
 		u.vmax = b.out(3)
 	}
@@ -82,6 +88,9 @@ func (b *binder) adamUpdate(op nn.Adam, first, outs int) *adamUpdate {
 
 // begin computes the constants of the next step.
 func (u *adamUpdate) begin() {
+	if u.copied != nil {
+		u.copied.seen, u.copied.fresh = -1, false
+	}
 	k := float64(u.step[0])
 	u.s = vec.AdamScalars{
 		Beta1: float32(u.beta1), Rate1: float32(1 - u.beta1),
@@ -92,12 +101,30 @@ func (u *adamUpdate) begin() {
 	}
 }
 
+// end is called when all elements are updated.
+func (u *adamUpdate) end() {
+	if u.copied != nil {
+		u.copied.fresh = !u.pool.Ended()
+	}
+}
+
+// round copies updated elements.
+func (u *adamUpdate) round(lo, hi int) {
+	if u.copied != nil {
+		u.set.Narrow(tensor.BFloat16, u.copied.values[lo:hi], u.p[lo:hi])
+	}
+}
+
 // apply updates elements from lo on with their gradient.
 func (u *adamUpdate) apply(lo int, g []float32) {
 	hi := lo + len(g)
-	if u.vmax != nil {
+	switch {
+	case u.vmax != nil:
 		u.set.AMSGrad(u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], u.vmax[lo:hi], g, &u.s)
-	} else {
+		u.round(lo, hi)
+	case u.copied != nil:
+		u.pairs.Adam(u.copied.values[lo:hi], u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], g, &u.s)
+	default:
 		u.set.Adam(u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], g, &u.s)
 	}
 }
@@ -105,9 +132,13 @@ func (u *adamUpdate) apply(lo int, g []float32) {
 // applyOuter updates elements from lo on with the gradient factor·x.
 func (u *adamUpdate) applyOuter(lo int, x []float32, factor float32) {
 	hi := lo + len(x)
-	if u.vmax != nil {
+	switch {
+	case u.vmax != nil:
 		u.set.AMSGradOuter(u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], u.vmax[lo:hi], x, factor, &u.s)
-	} else {
+		u.round(lo, hi)
+	case u.copied != nil:
+		u.pairs.AdamOuter(u.copied.values[lo:hi], u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], x, factor, &u.s)
+	default:
 		u.set.AdamOuter(u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], x, factor, &u.s)
 	}
 }
@@ -121,6 +152,7 @@ func (u *adamUpdate) applyOuterProducts(lo int, out, x, factors []float32) {
 	} else {
 		u.set.AdamOuterProducts(out, u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], x, factors, &u.s)
 	}
+	u.round(lo, hi)
 }
 
 func (b *binder) adam(op nn.Adam) func() {
@@ -149,6 +181,7 @@ func (b *binder) adam(op nn.Adam) func() {
 		}
 		u.begin()
 		run()
+		u.end()
 	}
 }
 
@@ -289,6 +322,7 @@ func (b *binder) convAdam(op nn.ConvAdam) func() {
 		*nanos = int64(time.Since(epoch) - start)
 		u.begin()
 		update()
+		u.end()
 	}
 }
 
@@ -321,6 +355,7 @@ func (b *binder) outerAdam(g *geometry, u *adamUpdate, gx, small, large []float3
 	return func() {
 		u.begin()
 		run()
+		u.end()
 	}
 }
 
@@ -375,6 +410,7 @@ func (b *binder) patchesAdam(g *geometry, u *adamUpdate, p patchProducts) func()
 		r.used.Store(0)
 		u.begin()
 		update()
+		u.end()
 		took := float64(time.Since(r.epoch) - filled)
 		computed, used := float64(r.computed.Load()), float64(r.used.Load())
 		*nanos = int64(filled - start)

@@ -40,9 +40,9 @@ type binder struct {
 
 	tables int64 // bytes of tables held by closures
 
-	casts map[nn.BufferID]nn.BufferID // variables by buffers that are their values in bfloat16
-	read  map[nn.BufferID]bool        // those of these buffers that a kernel reads
-	final bool                        // the second round, which knows what the first read
+	casts  map[nn.BufferID]nn.BufferID // variables by buffers that are their values in bfloat16
+	copied map[int]*copied             // by variable, for those of these buffers that a kernel reads
+	final  bool                        // the second round, which knows what the first read
 
 	transformed map[form]*transformed // weights, shared with other executables
 }

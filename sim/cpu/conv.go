@@ -96,6 +96,10 @@ func (b *binder) convGather(op nn.Conv2D) func() {
 	if run := b.convPairs(&g, op); run != nil || b.err != nil {
 		return run
 	}
+	if g.single() && !b.split() && !op.Up && !op.Pool {
+		large, bias, small := b.in(0), b.bias(g.small), b.out(0)
+		return b.rectified(op.ReLU, small, b.denseGather(&g, small, large, b.matrixInput(1), bias))
+	}
 	if shape := g.gatherShape(); b.halved16(0) && !op.Up && !op.Pool && !b.direct(&shape) && !b.alone(&shape) &&
 		!(b.patched(&g) && g.hs*g.ws <= patchedPixels) && shape.divide() {
 		shape.relu = op.ReLU
@@ -121,7 +125,7 @@ func (b *binder) gather(g geometry, relu bool, small, large, w, bias []float32) 
 	}
 	b.splitGather(&g, &large, &w)
 	if g.single() {
-		return b.rectified(relu, small, b.denseGather(&g, b.backend.set, small, large, w, bias))
+		return b.rectified(relu, small, b.denseGather(&g, small, large, matrix{f: w}, bias))
 	}
 	shape := g.gatherShape()
 	shape.relu = relu
@@ -179,9 +183,9 @@ func (b *binder) convScatter(stride, pad, outputPad int, relu bool) func() {
 	if run := b.scatterPairs(&g, relu); run != nil || b.err != nil {
 		return run
 	}
-	if w, ok := b.unrounded(1); ok && g.single() && b.pairs() != vec.NoPairs {
+	if g.single() && !b.split() {
 		small, bias, large := b.in(0), b.bias(g.large), b.out(0)
-		return b.rectified(relu, large, b.denseScatter(&g, b.backend.pairs, large, small, w, bias))
+		return b.rectified(relu, large, b.denseScatter(&g, large, small, b.matrixInput(1), bias))
 	}
 	if shape := g.scatterShape(); b.halved16(0) && g.stride == 1 && !b.direct(&shape) && shape.divide() {
 		shape.relu = relu
@@ -196,7 +200,7 @@ func (b *binder) convScatter(stride, pad, outputPad int, relu bool) func() {
 	}
 	b.splitScatter(&g, &small, &w)
 	if g.single() {
-		return b.rectified(relu, large, b.denseScatter(&g, b.backend.set, large, small, w, bias))
+		return b.rectified(relu, large, b.denseScatter(&g, large, small, matrix{f: w}, bias))
 	}
 	if g.stride == 1 {
 		shape := g.scatterShape()

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/tensor"
 )
 
 // Convolutions between one pixel and a whole image are matrix products: w is a
@@ -16,16 +17,43 @@ const (
 	rowsPerTask = 4
 )
 
-// vectorProducts multiply a vector with a matrix, as it is or rounded to bfloat16.
-type vectorProducts interface {
-	Combine(y, w []float32, pitch int, x []float32)
-	Products(out, w []float32, pitch int, x []float32)
+// matrix is w of a dense product: float32, or bfloat16 as it is.
+type matrix struct {
+	f []float32
+	h []uint16
+}
+
+// combine is vec.Set's Combine for the columns from lo on.
+func (w *matrix) combine(set vec.Set, y []float32, lo, pitch int, x []float32) {
+	if w.h != nil {
+		set.CombineHalves(y, w.h[lo:], pitch, x)
+		return
+	}
+	set.Combine(y, w.f[lo:], pitch, x)
+}
+
+// products is vec.Set's Products for the rows from element lo on.
+func (w *matrix) products(set vec.Set, out []float32, lo, pitch int, x []float32) {
+	if w.h != nil {
+		set.ProductsHalves(out, w.h[lo:], pitch, x)
+		return
+	}
+	set.Products(out, w.f[lo:], pitch, x)
+}
+
+// matrixInput returns the i-th input as a matrix.
+func (b *binder) matrixInput(i int) matrix {
+	if b.backend.set == vec.AVX512 && b.buffer(b.current.In[i]).DType == tensor.BFloat16 && !b.split() {
+		return matrix{h: b.half(i)}
+	}
+	return matrix{f: b.in(i)}
 }
 
 // denseScatter computes large[n, j] = Σ small[n, s]·w[s, j] + bias[channel of j].
-func (b *binder) denseScatter(g *geometry, set vectorProducts, large, small, w, bias []float32) func() {
+func (b *binder) denseScatter(g *geometry, large, small []float32, w matrix, bias []float32) func() {
 	columns := g.large * g.taps()
 	taps := g.taps()
+	set := b.backend.set
 	body := func(lo, hi int) {
 		for n := range g.n {
 			y := large[n*columns+lo : n*columns+hi]
@@ -35,7 +63,7 @@ func (b *binder) denseScatter(g *geometry, set vectorProducts, large, small, w, 
 					y[j] = bias[(lo+j)/taps]
 				}
 			}
-			set.Combine(y, w[lo:], columns, small[n*g.small:][:g.small])
+			w.combine(set, y, lo, columns, small[n*g.small:][:g.small])
 		}
 	}
 	pool := b.backend.pool
@@ -43,13 +71,14 @@ func (b *binder) denseScatter(g *geometry, set vectorProducts, large, small, w, 
 }
 
 // denseGather computes small[n, s] = Σ large[n, j]·w[s, j] + bias[s].
-func (b *binder) denseGather(g *geometry, set vectorProducts, small, large, w, bias []float32) func() {
+func (b *binder) denseGather(g *geometry, small, large []float32, w matrix, bias []float32) func() {
 	columns := g.large * g.taps()
+	set := b.backend.set
 	body := func(lo, hi int) {
 		lo, hi = lo*rowsPerTask, min(hi*rowsPerTask, g.small)
 		for n := range g.n {
 			y := small[n*g.small+lo : n*g.small+hi]
-			set.Products(y, w[lo*columns:], columns, large[n*columns:][:columns])
+			w.products(set, y, lo*columns, columns, large[n*columns:][:columns])
 			for s := range y {
 				if bias != nil {
 					y[s] += bias[lo+s]

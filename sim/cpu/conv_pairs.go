@@ -27,7 +27,7 @@ func (b *binder) pairs() vec.Pairs {
 // half returns the i-th input, a 16-bit one, as it is.
 func (b *binder) half(i int) []uint16 {
 	id := b.current.In[i]
-	b.read[id] = true
+	b.reads(id)
 	return b.views[id].h
 }
 
@@ -45,10 +45,6 @@ func (b *binder) convPairs(g *geometry, op nn.Conv2D) func() {
 	if !op.Up && !op.Pool {
 		if run := b.gatherPairs(g, op.ReLU); run != nil || b.err != nil {
 			return run
-		}
-		if w, ok := b.unrounded(1); ok && g.single() {
-			large, bias, small := b.in(0), b.bias(g.small), b.out(0)
-			return b.rectified(op.ReLU, small, b.denseGather(g, b.backend.pairs, small, large, w, bias))
 		}
 	}
 	for _, bind := range []func(*geometry, nn.Conv2D) func(){b.winogradPairs, b.spreadPairs, b.directPairs} {

@@ -190,15 +190,17 @@ func (c *patchScatter) stream(scratch []float32, image, lo, hi int) {
 // fetch prefetches one pair's share of the weights of the next terms, for pairs
 // [lo, hi).
 func (c *patchScatter) fetch(lo, hi, first, pair int) {
+	w, row, rows := c.w, c.row, 1 // of a term
+	two := 2 * patch
 	if c.pairs != vec.NoPairs {
-		return
+		w, row, rows = asPairs(c.halves), c.row/2, 2
+		two = patch
 	}
-	const two = 2 * patch
-	width := min(hi*two, c.row) - lo*two
-	for at, end := (pair-lo)*c.terms*two, (pair+1-lo)*c.terms*two; at < end; {
+	width := min(hi*two, row) - lo*two
+	for at, end := (pair-lo)*c.terms*rows*two, (pair+1-lo)*c.terms*rows*two; at < end; {
 		n := min(end-at, width-at%width)
-		if s := first + at/width; s < c.geometry.small {
-			c.set.Prefetch(c.w[s*c.row+lo*two+at%width:][:n])
+		if s := first*rows + at/width; s < c.geometry.small*rows {
+			c.set.Prefetch(w[s*row+lo*two+at%width:][:n])
 		}
 		at += n
 	}

@@ -67,12 +67,13 @@ func (b *binder) cast() func() {
 	if !b.operands(1, 1, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
 		return nil
 	}
+	if run := b.castVariable(); run != nil {
+		return run
+	}
 	from, to := b.buffer(b.current.In[0]).DType, b.buffer(b.current.Out[0]).DType
 	source, target := b.views[b.current.In[0]], b.views[b.current.Out[0]]
 	n, set := b.inShape(0).Elements(), b.backend.set
 	switch {
-	case b.unused():
-		return func() {} // its readers round as they read
 	case from == tensor.Float32 && to.Size() == 2:
 		return b.each(n, grain, func(lo, hi int) { set.Narrow(to, target.h[lo:hi], source.f[lo:hi]) })
 	case from.Size() == 2 && to == tensor.Float32:

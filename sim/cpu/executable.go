@@ -196,6 +196,20 @@ func (x *executable) place(ctx context.Context, s *state) error {
 	return nil
 }
 
+// countChanges counts the changes of the variables that a segment writes. If it ran whole, copies
+// written with them have followed.
+func (x *executable) countChanges(s nn.Segment, whole bool) {
+	for _, v := range x.changed[s] {
+		x.state.changes[v]++
+		if c := x.state.copies[v]; c != nil {
+			if c.fresh && whole {
+				c.seen = x.state.changes[v]
+			}
+			c.fresh = false
+		}
+	}
+}
+
 // Run executes the steps of one segment and times each. When ctx ends, the loops of
 // the current step are cut short and the remaining steps are skipped.
 func (x *executable) Run(ctx context.Context, s nn.Segment) error {
@@ -211,15 +225,14 @@ func (x *executable) Run(ctx context.Context, s nn.Segment) error {
 	for i := first; i < end; i++ {
 		x.steps[i]()
 		if err := ctx.Err(); err != nil {
+			x.countChanges(s, false)
 			return err
 		}
 		after := time.Since(x.epoch)
 		x.nanos[i] = int64(after - before)
 		before = after
 	}
-	for _, v := range x.changed[s] {
-		x.state.changes[v]++
-	}
+	x.countChanges(s, true)
 	for _, s := range x.shares {
 		if s.step >= first && s.step < end {
 			x.nanos[s.of] -= *s.nanos

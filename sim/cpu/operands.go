@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"prismtop/sim/cpu/vec"
 	"prismtop/sim/cpu/volume"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
@@ -42,7 +43,7 @@ func (b *binder) outShape(i int) tensor.Shape { return b.buffer(b.current.Out[i]
 // listCasts lists the variables that the plan rounds to bfloat16 and does not change before the last
 // reader of the result.
 func (b *binder) listCasts() {
-	b.casts, b.read = map[nn.BufferID]nn.BufferID{}, map[nn.BufferID]bool{}
+	b.casts, b.copied = map[nn.BufferID]nn.BufferID{}, map[int]*copied{}
 	for i, s := range b.plan.Steps {
 		if _, ok := s.Op.(nn.Cast); !ok || len(s.In) != 1 || len(s.Out) != 1 {
 			continue
@@ -65,8 +66,8 @@ func (b *binder) listCasts() {
 	}
 }
 
-// unrounded returns the variable whose values in bfloat16 the i-th input has, for kernels that round
-// as they read. A cast whose result no kernel reads is left out.
+// unrounded returns the variable whose values in bfloat16 the i-th input has, for kernels that keep
+// them in another form. A cast whose result no kernel reads is left out.
 func (b *binder) unrounded(i int) (x []float32, ok bool) {
 	from, ok := b.casts[b.current.In[i]]
 	if !ok {
@@ -75,17 +76,54 @@ func (b *binder) unrounded(i int) (x []float32, ok bool) {
 	return b.views[from].f, true
 }
 
-// unused reports whether the current step rounds a variable for kernels that all round it themselves.
-func (b *binder) unused() bool {
-	_, listed := b.casts[b.current.Out[0]]
-	return b.final && listed && !b.read[b.current.Out[0]]
+// reads is called for every buffer that a kernel reads. The values of a variable in bfloat16 are read
+// from the state's copy.
+func (b *binder) reads(id nn.BufferID) {
+	from, ok := b.casts[id]
+	if !ok || b.backend.pairs == vec.NoPairs {
+		return
+	}
+	v := b.buffer(from).Variable
+	c, made := b.state.copy(v)
+	if made {
+		b.tables += 2 * 2 * int64(len(c.values)) // which counts twice
+	}
+	b.copied[v], b.views[id].h = c, c.values
+}
+
+// castVariable returns the closure of the current step if it rounds a variable that is kept in
+// bfloat16, or that no kernel reads; nil otherwise. Before the second round it is not known.
+func (b *binder) castVariable() func() {
+	from, ok := b.casts[b.current.Out[0]]
+	if !ok || !b.final {
+		return nil
+	}
+	v := b.buffer(from).Variable
+	c := b.copied[v]
+	switch {
+	case c == nil && b.backend.pairs == vec.NoPairs:
+		return nil
+	case c == nil:
+		return func() {}
+	}
+	x, set, state := b.views[from].f, b.backend.set, b.state
+	round := b.each(len(x), grain, func(lo, hi int) { set.Narrow(tensor.BFloat16, c.values[lo:hi], x[lo:hi]) })
+	pool := b.backend.pool
+	return func() {
+		if c.seen != state.changes[v] {
+			c.seen = -1
+			if round(); !pool.Ended() {
+				c.seen = state.changes[v]
+			}
+		}
+	}
 }
 
 // in returns the i-th input as float32, widened into scratch before the kernel if
 // its type is a 16-bit one.
 func (b *binder) in(i int) []float32 {
 	id := b.current.In[i]
-	b.read[id] = true
+	b.reads(id)
 	buf, v := b.buffer(id), b.views[id]
 	switch buf.DType {
 	case tensor.Float32:
@@ -132,7 +170,7 @@ func (b *binder) out(i int) []float32 {
 // inValues and outValues return operands in their own real type, for kernels that convert
 // pieces themselves.
 func (b *binder) inValues(i int) volume.Values {
-	b.read[b.current.In[i]] = true
+	b.reads(b.current.In[i])
 	return b.values("input", i, b.current.In[i])
 }
 

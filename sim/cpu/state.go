@@ -19,6 +19,26 @@ type state struct {
 	values    [][]float32
 	users     []int // per gradient: number of loaded plans that store it
 	changes   []int // per variable: how often it was written
+	copies    []*copied
+}
+
+// copied are a variable's values in bfloat16. Plans that read them share them, and their optimiser
+// writes them with the variable, while it is in the cache.
+type copied struct {
+	values []uint16
+	seen   int  // changes of the variable that they follow; -1 while they are written
+	fresh  bool // written with the variable in the current segment
+}
+
+// copy returns the copy of variable v, and whether it was made now.
+func (s *state) copy(v int) (c *copied, made bool) {
+	if s.copies[v] != nil {
+		return s.copies[v], false
+	}
+	n := s.variables[v].Shape.Elements()
+	memory := newSlab(2 * int64(n))
+	s.copies[v] = &copied{values: cut[uint16](&memory, 0, n), seen: -1}
+	return s.copies[v], true
 }
 
 // NewState allocates the variables and sets them to their initial values.
@@ -38,7 +58,8 @@ func (b *Backend) NewState(ctx context.Context, variables []nn.Variable) (nn.Sta
 	if err != nil {
 		return nil, err
 	}
-	s := &state{pool: b.pool, variables: slices.Clone(variables), values: make([][]float32, len(variables)), users: make([]int, len(variables)), changes: make([]int, len(variables))}
+	s := &state{pool: b.pool, variables: slices.Clone(variables), values: make([][]float32, len(variables)), users: make([]int, len(variables)), changes: make([]int, len(variables)),
+		copies: make([]*copied, len(variables))}
 	for i, v := range variables {
 		if v.Category != nn.Gradients {
 			s.values[i] = cut[float32](&memory, offsets[i], v.Shape.Elements())
@@ -119,7 +140,7 @@ func (s *state) over(ctx context.Context, n int, body func(lo, hi int)) error {
 }
 
 // Close drops the memory.
-func (s *state) Close() { s.values = nil }
+func (s *state) Close() { s.values, s.copies = nil, nil }
 
 func mustCopy(name string, dst, src []float32) {
 	if len(dst) != len(src) {

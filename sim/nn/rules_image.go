@@ -81,7 +81,9 @@ func (o place) infer(in []spec) ([]result, error) {
 	return one(y, in[0].dtype), nil
 }
 
-func (place) precision() precision { return follow }
+// Padding is a copy, and what is cut out of it or follows it is float32: a conversion before it is of
+// fewer elements.
+func (place) precision() precision { return full }
 
 func (o place) backward(b *backward, t *taped, gy BufferID) error {
 	b.give(t.in[0], b.emit(t, Place{Top: -o.Top, Left: -o.Left}, []BufferID{gy}, b.like(t.in[0])))

@@ -34,6 +34,16 @@ func adamOuterDotAVX512(p *float32, m *float32, v *float32, grad *float32, n int
 //go:noescape
 func amsgradOuterDotAVX512(p *float32, m *float32, v *float32, largest *float32, grad *float32, n int, c *float32, factor float32, out *float32)
 
+// adamBF16 is Adam that also rounds the new values to a copy.
+//
+//go:noescape
+func adamBF16(p *float32, m *float32, v *float32, grad *float32, n int, c *float32, copy *uint16)
+
+// adamOuterBF16 is AdamOuter that also rounds the new values to a copy.
+//
+//go:noescape
+func adamOuterBF16(p *float32, m *float32, v *float32, grad *float32, n int, c *float32, factor float32, copy *uint16)
+
 // adamAVX2 is Adam.
 //
 //go:noescape

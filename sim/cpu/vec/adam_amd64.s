@@ -578,6 +578,201 @@ done:
 	VZEROUPPER
 	RET
 
+// func adamBF16(p *float32, m *float32, v *float32, grad *float32, n int, c *float32, copy *uint16)
+// Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
+TEXT ·adamBF16(SB), NOSPLIT, $0-56
+	MOVQ         p+0(FP), AX
+	MOVQ         m+8(FP), DX
+	MOVQ         v+16(FP), BX
+	MOVQ         grad+24(FP), SI
+	MOVQ         n+32(FP), DI
+	MOVQ         c+40(FP), CX
+	MOVQ         copy+48(FP), R9
+	VBROADCASTSS (CX), Z0
+	VBROADCASTSS 4(CX), Z1
+	VBROADCASTSS 8(CX), Z2
+	VBROADCASTSS 12(CX), Z3
+	VBROADCASTSS 16(CX), Z4
+	VBROADCASTSS 20(CX), Z5
+	VBROADCASTSS 24(CX), Z6
+	XORQ         R8, R8
+
+whole:
+	CMPQ        DI, $0x00000010
+	JLT         rest
+	PREFETCHT0  2048(AX)(R8*1)
+	PREFETCHT0  2048(DX)(R8*1)
+	PREFETCHT0  2048(BX)(R8*1)
+	VMOVUPS     (SI)(R8*1), Z7
+	VMOVUPS     (DX)(R8*1), Z8
+	VMOVUPS     (BX)(R8*1), Z9
+	VMULPS      Z0, Z8, Z8
+	VFMADD231PS Z7, Z2, Z8
+	VMULPS      Z3, Z7, Z10
+	VMULPS      Z1, Z9, Z9
+	VFMADD231PS Z7, Z10, Z9
+	VMOVUPS     Z8, (DX)(R8*1)
+	VMOVUPS     Z9, (BX)(R8*1)
+	VSQRTPS     Z9, Z9
+	VFMADD213PS Z6, Z5, Z9
+	VMULPS      Z4, Z8, Z8
+	VDIVPS      Z9, Z8, Z8
+	VMOVUPS     (AX)(R8*1), Z10
+	VSUBPS      Z8, Z10, Z10
+	VMOVUPS     Z10, (AX)(R8*1)
+	MOVQ        R8, CX
+	SHRQ        $0x01, CX
+	PREFETCHT0  1024(R9)(CX*1)
+	// VCVTNEPS2BF16 Z10, Y7
+	BYTE $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xfa
+	VMOVUPS     Y7, (R9)(CX*1)
+	ADDQ        $+64, R8
+	SUBQ        $+16, DI
+	JMP         whole
+
+rest:
+	TESTQ       DI, DI
+	JLE         done
+	MOVQ        $0x00000010, CX
+	CMPQ        DI, CX
+	CMOVQLT     DI, CX
+	XORQ        R10, R10
+	TESTQ       CX, CX
+	CMOVQLT     R10, CX
+	MOVL        $0x00000001, R10
+	SHLL        CL, R10
+	DECL        R10
+	KMOVW       R10, K1
+	VMOVUPS.Z   (SI)(R8*1), K1, Z7
+	VMOVUPS.Z   (DX)(R8*1), K1, Z8
+	VMOVUPS.Z   (BX)(R8*1), K1, Z9
+	VMULPS      Z0, Z8, Z8
+	VFMADD231PS Z7, Z2, Z8
+	VMULPS      Z3, Z7, Z10
+	VMULPS      Z1, Z9, Z9
+	VFMADD231PS Z7, Z10, Z9
+	VMOVUPS     Z8, K1, (DX)(R8*1)
+	VMOVUPS     Z9, K1, (BX)(R8*1)
+	VSQRTPS     Z9, Z9
+	VFMADD213PS Z6, Z5, Z9
+	VMULPS      Z4, Z8, Z8
+	VDIVPS      Z9, Z8, Z8
+	VMOVUPS.Z   (AX)(R8*1), K1, Z10
+	VSUBPS      Z8, Z10, Z10
+	VMOVUPS     Z10, K1, (AX)(R8*1)
+	MOVQ        R8, CX
+	SHRQ        $0x01, CX
+	// VCVTNEPS2BF16 Z10, Y7
+	BYTE $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xfa
+	VPMOVZXWD   Y7, Z7
+	VPMOVDW     Z7, K1, (R9)(CX*1)
+	ADDQ        $+64, R8
+	SUBQ        $+16, DI
+	JMP         rest
+
+done:
+	VZEROUPPER
+	RET
+
+// func adamOuterBF16(p *float32, m *float32, v *float32, grad *float32, n int, c *float32, factor float32, copy *uint16)
+// Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
+TEXT ·adamOuterBF16(SB), NOSPLIT, $0-64
+	MOVQ         p+0(FP), AX
+	MOVQ         m+8(FP), DX
+	MOVQ         v+16(FP), BX
+	MOVQ         grad+24(FP), SI
+	MOVQ         n+32(FP), DI
+	MOVQ         c+40(FP), CX
+	MOVQ         copy+56(FP), R9
+	VBROADCASTSS (CX), Z0
+	VBROADCASTSS 4(CX), Z1
+	VBROADCASTSS 8(CX), Z2
+	VBROADCASTSS 12(CX), Z3
+	VBROADCASTSS 16(CX), Z4
+	VBROADCASTSS 20(CX), Z5
+	VBROADCASTSS 24(CX), Z6
+	VBROADCASTSS factor+48(FP), Z7
+	XORQ         R8, R8
+
+whole:
+	CMPQ        DI, $0x00000010
+	JLT         rest
+	PREFETCHT0  2048(AX)(R8*1)
+	PREFETCHT0  2048(DX)(R8*1)
+	PREFETCHT0  2048(BX)(R8*1)
+	VMOVUPS     (SI)(R8*1), Z8
+	VMULPS      Z7, Z8, Z8
+	VMOVUPS     (DX)(R8*1), Z9
+	VMOVUPS     (BX)(R8*1), Z10
+	VMULPS      Z0, Z9, Z9
+	VFMADD231PS Z8, Z2, Z9
+	VMULPS      Z3, Z8, Z11
+	VMULPS      Z1, Z10, Z10
+	VFMADD231PS Z8, Z11, Z10
+	VMOVUPS     Z9, (DX)(R8*1)
+	VMOVUPS     Z10, (BX)(R8*1)
+	VSQRTPS     Z10, Z10
+	VFMADD213PS Z6, Z5, Z10
+	VMULPS      Z4, Z9, Z9
+	VDIVPS      Z10, Z9, Z9
+	VMOVUPS     (AX)(R8*1), Z11
+	VSUBPS      Z9, Z11, Z11
+	VMOVUPS     Z11, (AX)(R8*1)
+	MOVQ        R8, CX
+	SHRQ        $0x01, CX
+	PREFETCHT0  1024(R9)(CX*1)
+	// VCVTNEPS2BF16 Z11, Y8
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc3
+	VMOVUPS     Y8, (R9)(CX*1)
+	ADDQ        $+64, R8
+	SUBQ        $+16, DI
+	JMP         whole
+
+rest:
+	TESTQ       DI, DI
+	JLE         done
+	MOVQ        $0x00000010, CX
+	CMPQ        DI, CX
+	CMOVQLT     DI, CX
+	XORQ        R10, R10
+	TESTQ       CX, CX
+	CMOVQLT     R10, CX
+	MOVL        $0x00000001, R10
+	SHLL        CL, R10
+	DECL        R10
+	KMOVW       R10, K1
+	VMOVUPS.Z   (SI)(R8*1), K1, Z8
+	VMULPS      Z7, Z8, Z8
+	VMOVUPS.Z   (DX)(R8*1), K1, Z9
+	VMOVUPS.Z   (BX)(R8*1), K1, Z10
+	VMULPS      Z0, Z9, Z9
+	VFMADD231PS Z8, Z2, Z9
+	VMULPS      Z3, Z8, Z11
+	VMULPS      Z1, Z10, Z10
+	VFMADD231PS Z8, Z11, Z10
+	VMOVUPS     Z9, K1, (DX)(R8*1)
+	VMOVUPS     Z10, K1, (BX)(R8*1)
+	VSQRTPS     Z10, Z10
+	VFMADD213PS Z6, Z5, Z10
+	VMULPS      Z4, Z9, Z9
+	VDIVPS      Z10, Z9, Z9
+	VMOVUPS.Z   (AX)(R8*1), K1, Z11
+	VSUBPS      Z9, Z11, Z11
+	VMOVUPS     Z11, K1, (AX)(R8*1)
+	MOVQ        R8, CX
+	SHRQ        $0x01, CX
+	// VCVTNEPS2BF16 Z11, Y8
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc3
+	VPMOVZXWD   Y8, Z8
+	VPMOVDW     Z8, K1, (R9)(CX*1)
+	ADDQ        $+64, R8
+	SUBQ        $+16, DI
+	JMP         rest
+
+done:
+	VZEROUPPER
+	RET
+
 // func adamAVX2(p *float32, m *float32, v *float32, grad *float32, n int, c *float32)
 // Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·adamAVX2(SB), NOSPLIT, $0-48

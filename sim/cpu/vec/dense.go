@@ -1,6 +1,10 @@
 package vec
 
-import "math"
+import (
+	"math"
+
+	"prismtop/sim/tensor"
+)
 
 // Products of a vector and a matrix that is read once from memory.
 
@@ -37,6 +41,24 @@ func products(out, w []float32, pitch int, x []float32) {
 	}
 	for ; r < len(out); r++ {
 		out[r] = dot(x, w[r*pitch:][:n])
+	}
+}
+
+// combineHalves is combine with a matrix of bfloat16.
+func combineHalves(y []float32, w []uint16, pitch int, x []float32) {
+	row := make([]float32, len(y))
+	for r := range x {
+		tensor.Widen(tensor.BFloat16, row, w[r*pitch:][:len(row)])
+		axpy(y, row, x[r])
+	}
+}
+
+// productsHalves is products with a matrix of bfloat16.
+func productsHalves(out []float32, w []uint16, pitch int, x []float32) {
+	row := make([]float32, len(x))
+	for r := range out {
+		tensor.Widen(tensor.BFloat16, row, w[r*pitch:][:len(row)])
+		out[r] = dot(x, row)
 	}
 }
 

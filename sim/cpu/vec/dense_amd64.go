@@ -19,20 +19,20 @@ func combine1AVX512(y *float32, n int, w *float32, pitch int, x *float32)
 //go:noescape
 func productsAVX512(out *float32, w *float32, pitch int, x *float32, n int)
 
-// combine8BF16 is Combine, rows of the matrix at a time: 8.
+// combineHalves8AVX512 is CombineHalves, rows of the matrix at a time: 8.
 //
 //go:noescape
-func combine8BF16(y *float32, n int, w *float32, pitch int, x *float32)
+func combineHalves8AVX512(y *float32, n int, w *uint16, pitch int, x *float32)
 
-// combine1BF16 is Combine, rows of the matrix at a time: 1.
+// combineHalves1AVX512 is CombineHalves, rows of the matrix at a time: 1.
 //
 //go:noescape
-func combine1BF16(y *float32, n int, w *float32, pitch int, x *float32)
+func combineHalves1AVX512(y *float32, n int, w *uint16, pitch int, x *float32)
 
-// productsBF16 is Products for four rows.
+// productsHalvesAVX512 is ProductsHalves for four rows.
 //
 //go:noescape
-func productsBF16(out *float32, w *float32, pitch int, x *float32, n int)
+func productsHalvesAVX512(out *float32, w *uint16, pitch int, x *float32, n int)
 
 // combine8AVX2 is Combine, rows of the matrix at a time: 8.
 //

@@ -11,8 +11,8 @@ TEXT ·combine8AVX512(SB), NOSPLIT, $0-40
 	MOVQ         n+8(FP), DX
 	MOVQ         w+16(FP), SI
 	MOVQ         pitch+24(FP), BX
-	SHLQ         $0x02, BX
 	MOVQ         x+32(FP), CX
+	SHLQ         $0x02, BX
 	LEAQ         (SI)(BX*1), DI
 	LEAQ         (DI)(BX*1), R8
 	LEAQ         (R8)(BX*1), R9
@@ -100,9 +100,9 @@ TEXT ·combine1AVX512(SB), NOSPLIT, $0-40
 	MOVQ         y+0(FP), AX
 	MOVQ         n+8(FP), DX
 	MOVQ         w+16(FP), BX
-	MOVQ         pitch+24(FP), CX
-	SHLQ         $0x02, CX
+	MOVQ         pitch+24(FP), SI
 	MOVQ         x+32(FP), CX
+	SHLQ         $0x02, SI
 	MOVQ         BX, SI
 	VBROADCASTSS (CX), Z0
 	XORQ         BX, BX
@@ -144,18 +144,20 @@ done:
 	RET
 
 // func productsAVX512(out *float32, w *float32, pitch int, x *float32, n int)
-// Requires: AVX, AVX512F, AVX512VL, CMOV
+// Requires: AVX, AVX512F, AVX512VL, CMOV, MMX+
 TEXT ·productsAVX512(SB), NOSPLIT, $0-40
 	MOVQ   out+0(FP), AX
 	MOVQ   w+8(FP), SI
 	MOVQ   pitch+16(FP), CX
-	SHLQ   $0x02, CX
 	MOVQ   x+24(FP), DX
 	MOVQ   n+32(FP), BX
+	SHLQ   $0x02, CX
 	MOVQ   SI, DI
 	LEAQ   (DI)(CX*1), R8
 	LEAQ   (R8)(CX*1), R9
 	LEAQ   (R9)(CX*1), R10
+	LEAQ   (CX)(CX*1), CX
+	LEAQ   (SI)(CX*2), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -165,6 +167,10 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-40
 whole:
 	CMPQ        BX, $0x00000010
 	JLT         rest
+	PREFETCHT1  (CX)(SI*4)
+	PREFETCHT1  64(CX)(SI*4)
+	PREFETCHT1  128(CX)(SI*4)
+	PREFETCHT1  192(CX)(SI*4)
 	VMOVUPS     (DX)(SI*1), Z4
 	VMOVUPS     (DI)(SI*1), Z5
 	VFMADD231PS Z5, Z4, Z0
@@ -222,15 +228,15 @@ done:
 	VZEROUPPER
 	RET
 
-// func combine8BF16(y *float32, n int, w *float32, pitch int, x *float32)
-// Requires: AVX, AVX512DQ, AVX512F, CMOV
-TEXT ·combine8BF16(SB), NOSPLIT, $0-40
+// func combineHalves8AVX512(y *float32, n int, w *uint16, pitch int, x *float32)
+// Requires: AVX, AVX512F, CMOV
+TEXT ·combineHalves8AVX512(SB), NOSPLIT, $0-40
 	MOVQ         y+0(FP), AX
 	MOVQ         n+8(FP), DX
 	MOVQ         w+16(FP), SI
 	MOVQ         pitch+24(FP), BX
-	SHLQ         $0x02, BX
 	MOVQ         x+32(FP), CX
+	SHLQ         $0x01, BX
 	LEAQ         (SI)(BX*1), DI
 	LEAQ         (DI)(BX*1), R8
 	LEAQ         (R8)(BX*1), R9
@@ -251,53 +257,31 @@ TEXT ·combine8BF16(SB), NOSPLIT, $0-40
 whole:
 	CMPQ        DX, $0x00000010
 	JLT         rest
+	MOVQ        BX, CX
+	SHRQ        $0x01, CX
 	VMOVUPS     (AX)(BX*1), Z8
-	VMOVUPS     (SI)(BX*1), Z9
-	// VCVTNEPS2BF16 Z9, Y9
-	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
-	VPMOVZXWD   Y9, Z9
+	VPMOVZXWD   (SI)(CX*1), Z9
 	VPSLLD      $0x10, Z9, Z9
 	VFMADD231PS Z9, Z0, Z8
-	VMOVUPS     (DI)(BX*1), Z9
-	// VCVTNEPS2BF16 Z9, Y9
-	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
-	VPMOVZXWD   Y9, Z9
+	VPMOVZXWD   (DI)(CX*1), Z9
 	VPSLLD      $0x10, Z9, Z9
 	VFMADD231PS Z9, Z1, Z8
-	VMOVUPS     (R8)(BX*1), Z9
-	// VCVTNEPS2BF16 Z9, Y9
-	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
-	VPMOVZXWD   Y9, Z9
+	VPMOVZXWD   (R8)(CX*1), Z9
 	VPSLLD      $0x10, Z9, Z9
 	VFMADD231PS Z9, Z2, Z8
-	VMOVUPS     (R9)(BX*1), Z9
-	// VCVTNEPS2BF16 Z9, Y9
-	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
-	VPMOVZXWD   Y9, Z9
+	VPMOVZXWD   (R9)(CX*1), Z9
 	VPSLLD      $0x10, Z9, Z9
 	VFMADD231PS Z9, Z3, Z8
-	VMOVUPS     (R10)(BX*1), Z9
-	// VCVTNEPS2BF16 Z9, Y9
-	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
-	VPMOVZXWD   Y9, Z9
+	VPMOVZXWD   (R10)(CX*1), Z9
 	VPSLLD      $0x10, Z9, Z9
 	VFMADD231PS Z9, Z4, Z8
-	VMOVUPS     (R11)(BX*1), Z9
-	// VCVTNEPS2BF16 Z9, Y9
-	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
-	VPMOVZXWD   Y9, Z9
+	VPMOVZXWD   (R11)(CX*1), Z9
 	VPSLLD      $0x10, Z9, Z9
 	VFMADD231PS Z9, Z5, Z8
-	VMOVUPS     (R12)(BX*1), Z9
-	// VCVTNEPS2BF16 Z9, Y9
-	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
-	VPMOVZXWD   Y9, Z9
+	VPMOVZXWD   (R12)(CX*1), Z9
 	VPSLLD      $0x10, Z9, Z9
 	VFMADD231PS Z9, Z6, Z8
-	VMOVUPS     (R13)(BX*1), Z9
-	// VCVTNEPS2BF16 Z9, Y9
-	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
-	VPMOVZXWD   Y9, Z9
+	VPMOVZXWD   (R13)(CX*1), Z9
 	VPSLLD      $0x10, Z9, Z9
 	VFMADD231PS Z9, Z7, Z8
 	VMOVUPS     Z8, (AX)(BX*1)
@@ -318,53 +302,31 @@ rest:
 	SHLL        CL, R14
 	DECL        R14
 	KMOVW       R14, K1
+	MOVQ        BX, CX
+	SHRQ        $0x01, CX
 	VMOVUPS.Z   (AX)(BX*1), K1, Z8
-	VMOVUPS.Z   (SI)(BX*1), K1, Z9
-	// VCVTNEPS2BF16 Z9, Y9
-	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
-	VPMOVZXWD   Y9, Z9
+	VPMOVZXWD.Z (SI)(CX*1), K1, Z9
 	VPSLLD      $0x10, Z9, Z9
 	VFMADD231PS Z9, Z0, Z8
-	VMOVUPS.Z   (DI)(BX*1), K1, Z9
-	// VCVTNEPS2BF16 Z9, Y9
-	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
-	VPMOVZXWD   Y9, Z9
+	VPMOVZXWD.Z (DI)(CX*1), K1, Z9
 	VPSLLD      $0x10, Z9, Z9
 	VFMADD231PS Z9, Z1, Z8
-	VMOVUPS.Z   (R8)(BX*1), K1, Z9
-	// VCVTNEPS2BF16 Z9, Y9
-	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
-	VPMOVZXWD   Y9, Z9
+	VPMOVZXWD.Z (R8)(CX*1), K1, Z9
 	VPSLLD      $0x10, Z9, Z9
 	VFMADD231PS Z9, Z2, Z8
-	VMOVUPS.Z   (R9)(BX*1), K1, Z9
-	// VCVTNEPS2BF16 Z9, Y9
-	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
-	VPMOVZXWD   Y9, Z9
+	VPMOVZXWD.Z (R9)(CX*1), K1, Z9
 	VPSLLD      $0x10, Z9, Z9
 	VFMADD231PS Z9, Z3, Z8
-	VMOVUPS.Z   (R10)(BX*1), K1, Z9
-	// VCVTNEPS2BF16 Z9, Y9
-	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
-	VPMOVZXWD   Y9, Z9
+	VPMOVZXWD.Z (R10)(CX*1), K1, Z9
 	VPSLLD      $0x10, Z9, Z9
 	VFMADD231PS Z9, Z4, Z8
-	VMOVUPS.Z   (R11)(BX*1), K1, Z9
-	// VCVTNEPS2BF16 Z9, Y9
-	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
-	VPMOVZXWD   Y9, Z9
+	VPMOVZXWD.Z (R11)(CX*1), K1, Z9
 	VPSLLD      $0x10, Z9, Z9
 	VFMADD231PS Z9, Z5, Z8
-	VMOVUPS.Z   (R12)(BX*1), K1, Z9
-	// VCVTNEPS2BF16 Z9, Y9
-	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
-	VPMOVZXWD   Y9, Z9
+	VPMOVZXWD.Z (R12)(CX*1), K1, Z9
 	VPSLLD      $0x10, Z9, Z9
 	VFMADD231PS Z9, Z6, Z8
-	VMOVUPS.Z   (R13)(BX*1), K1, Z9
-	// VCVTNEPS2BF16 Z9, Y9
-	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
-	VPMOVZXWD   Y9, Z9
+	VPMOVZXWD.Z (R13)(CX*1), K1, Z9
 	VPSLLD      $0x10, Z9, Z9
 	VFMADD231PS Z9, Z7, Z8
 	VMOVUPS     Z8, K1, (AX)(BX*1)
@@ -376,15 +338,15 @@ done:
 	VZEROUPPER
 	RET
 
-// func combine1BF16(y *float32, n int, w *float32, pitch int, x *float32)
-// Requires: AVX, AVX512DQ, AVX512F, CMOV
-TEXT ·combine1BF16(SB), NOSPLIT, $0-40
+// func combineHalves1AVX512(y *float32, n int, w *uint16, pitch int, x *float32)
+// Requires: AVX, AVX512F, CMOV
+TEXT ·combineHalves1AVX512(SB), NOSPLIT, $0-40
 	MOVQ         y+0(FP), AX
 	MOVQ         n+8(FP), DX
 	MOVQ         w+16(FP), BX
-	MOVQ         pitch+24(FP), CX
-	SHLQ         $0x02, CX
+	MOVQ         pitch+24(FP), SI
 	MOVQ         x+32(FP), CX
+	SHLQ         $0x01, SI
 	MOVQ         BX, SI
 	VBROADCASTSS (CX), Z0
 	XORQ         BX, BX
@@ -392,11 +354,10 @@ TEXT ·combine1BF16(SB), NOSPLIT, $0-40
 whole:
 	CMPQ        DX, $0x00000010
 	JLT         rest
+	MOVQ        BX, CX
+	SHRQ        $0x01, CX
 	VMOVUPS     (AX)(BX*1), Z1
-	VMOVUPS     (SI)(BX*1), Z2
-	// VCVTNEPS2BF16 Z2, Y2
-	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd2
-	VPMOVZXWD   Y2, Z2
+	VPMOVZXWD   (SI)(CX*1), Z2
 	VPSLLD      $0x10, Z2, Z2
 	VFMADD231PS Z2, Z0, Z1
 	VMOVUPS     Z1, (AX)(BX*1)
@@ -417,11 +378,10 @@ rest:
 	SHLL        CL, DI
 	DECL        DI
 	KMOVW       DI, K1
+	MOVQ        BX, CX
+	SHRQ        $0x01, CX
 	VMOVUPS.Z   (AX)(BX*1), K1, Z1
-	VMOVUPS.Z   (SI)(BX*1), K1, Z2
-	// VCVTNEPS2BF16 Z2, Y2
-	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd2
-	VPMOVZXWD   Y2, Z2
+	VPMOVZXWD.Z (SI)(CX*1), K1, Z2
 	VPSLLD      $0x10, Z2, Z2
 	VFMADD231PS Z2, Z0, Z1
 	VMOVUPS     Z1, K1, (AX)(BX*1)
@@ -433,19 +393,21 @@ done:
 	VZEROUPPER
 	RET
 
-// func productsBF16(out *float32, w *float32, pitch int, x *float32, n int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV
-TEXT ·productsBF16(SB), NOSPLIT, $0-40
+// func productsHalvesAVX512(out *float32, w *uint16, pitch int, x *float32, n int)
+// Requires: AVX, AVX512F, AVX512VL, CMOV, MMX+
+TEXT ·productsHalvesAVX512(SB), NOSPLIT, $0-40
 	MOVQ   out+0(FP), AX
-	MOVQ   w+8(FP), SI
-	MOVQ   pitch+16(FP), CX
-	SHLQ   $0x02, CX
+	MOVQ   w+8(FP), CX
+	MOVQ   pitch+16(FP), SI
 	MOVQ   x+24(FP), DX
 	MOVQ   n+32(FP), BX
-	MOVQ   SI, DI
-	LEAQ   (DI)(CX*1), R8
-	LEAQ   (R8)(CX*1), R9
-	LEAQ   (R9)(CX*1), R10
+	SHLQ   $0x01, SI
+	MOVQ   CX, DI
+	LEAQ   (DI)(SI*1), R8
+	LEAQ   (R8)(SI*1), R9
+	LEAQ   (R9)(SI*1), R10
+	LEAQ   (SI)(SI*1), R11
+	LEAQ   (CX)(R11*2), R11
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -455,29 +417,21 @@ TEXT ·productsBF16(SB), NOSPLIT, $0-40
 whole:
 	CMPQ        BX, $0x00000010
 	JLT         rest
+	MOVQ        SI, CX
+	SHRQ        $0x01, CX
+	PREFETCHT1  (R11)(CX*4)
+	PREFETCHT1  64(R11)(CX*4)
 	VMOVUPS     (DX)(SI*1), Z4
-	VMOVUPS     (DI)(SI*1), Z5
-	// VCVTNEPS2BF16 Z5, Y5
-	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xed
-	VPMOVZXWD   Y5, Z5
+	VPMOVZXWD   (DI)(CX*1), Z5
 	VPSLLD      $0x10, Z5, Z5
 	VFMADD231PS Z5, Z4, Z0
-	VMOVUPS     (R8)(SI*1), Z5
-	// VCVTNEPS2BF16 Z5, Y5
-	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xed
-	VPMOVZXWD   Y5, Z5
+	VPMOVZXWD   (R8)(CX*1), Z5
 	VPSLLD      $0x10, Z5, Z5
 	VFMADD231PS Z5, Z4, Z1
-	VMOVUPS     (R9)(SI*1), Z5
-	// VCVTNEPS2BF16 Z5, Y5
-	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xed
-	VPMOVZXWD   Y5, Z5
+	VPMOVZXWD   (R9)(CX*1), Z5
 	VPSLLD      $0x10, Z5, Z5
 	VFMADD231PS Z5, Z4, Z2
-	VMOVUPS     (R10)(SI*1), Z5
-	// VCVTNEPS2BF16 Z5, Y5
-	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xed
-	VPMOVZXWD   Y5, Z5
+	VPMOVZXWD   (R10)(CX*1), Z5
 	VPSLLD      $0x10, Z5, Z5
 	VFMADD231PS Z5, Z4, Z3
 	ADDQ        $+64, SI
@@ -497,29 +451,19 @@ rest:
 	SHLL        CL, R11
 	DECL        R11
 	KMOVW       R11, K1
+	MOVQ        SI, CX
+	SHRQ        $0x01, CX
 	VMOVUPS.Z   (DX)(SI*1), K1, Z4
-	VMOVUPS.Z   (DI)(SI*1), K1, Z5
-	// VCVTNEPS2BF16 Z5, Y5
-	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xed
-	VPMOVZXWD   Y5, Z5
+	VPMOVZXWD.Z (DI)(CX*1), K1, Z5
 	VPSLLD      $0x10, Z5, Z5
 	VFMADD231PS Z5, Z4, Z0
-	VMOVUPS.Z   (R8)(SI*1), K1, Z5
-	// VCVTNEPS2BF16 Z5, Y5
-	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xed
-	VPMOVZXWD   Y5, Z5
+	VPMOVZXWD.Z (R8)(CX*1), K1, Z5
 	VPSLLD      $0x10, Z5, Z5
 	VFMADD231PS Z5, Z4, Z1
-	VMOVUPS.Z   (R9)(SI*1), K1, Z5
-	// VCVTNEPS2BF16 Z5, Y5
-	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xed
-	VPMOVZXWD   Y5, Z5
+	VPMOVZXWD.Z (R9)(CX*1), K1, Z5
 	VPSLLD      $0x10, Z5, Z5
 	VFMADD231PS Z5, Z4, Z2
-	VMOVUPS.Z   (R10)(SI*1), K1, Z5
-	// VCVTNEPS2BF16 Z5, Y5
-	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xed
-	VPMOVZXWD   Y5, Z5
+	VPMOVZXWD.Z (R10)(CX*1), K1, Z5
 	VPSLLD      $0x10, Z5, Z5
 	VFMADD231PS Z5, Z4, Z3
 	ADDQ        $+64, SI
@@ -551,8 +495,8 @@ TEXT ·combine8AVX2(SB), NOSPLIT, $0-40
 	MOVQ         n+8(FP), CX
 	MOVQ         w+16(FP), DX
 	MOVQ         pitch+24(FP), BX
-	SHLQ         $0x02, BX
 	MOVQ         x+32(FP), SI
+	SHLQ         $0x02, BX
 	LEAQ         (DX)(BX*1), DI
 	LEAQ         (DI)(BX*1), R8
 	LEAQ         (R8)(BX*1), R9
@@ -659,9 +603,9 @@ TEXT ·combine1AVX2(SB), NOSPLIT, $0-40
 	MOVQ         n+8(FP), CX
 	MOVQ         w+16(FP), DX
 	MOVQ         pitch+24(FP), BX
+	MOVQ         x+32(FP), SI
 	SHLQ         $0x02, BX
-	MOVQ         x+32(FP), BX
-	VBROADCASTSS (BX), Y0
+	VBROADCASTSS (SI), Y0
 	XORQ         BX, BX
 
 whole:
@@ -701,62 +645,67 @@ done:
 	RET
 
 // func productsAVX2(out *float32, w *float32, pitch int, x *float32, n int)
-// Requires: AVX, CMOV, FMA3
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·productsAVX2(SB), NOSPLIT, $0-40
 	MOVQ   out+0(FP), AX
 	MOVQ   w+8(FP), CX
 	MOVQ   pitch+16(FP), DX
-	SHLQ   $0x02, DX
 	MOVQ   x+24(FP), BX
 	MOVQ   n+32(FP), SI
-	LEAQ   (CX)(DX*1), DI
+	SHLQ   $0x02, DX
+	MOVQ   CX, DI
 	LEAQ   (DI)(DX*1), R8
 	LEAQ   (R8)(DX*1), R9
+	LEAQ   (R9)(DX*1), R10
+	LEAQ   (DX)(DX*1), DX
+	LEAQ   (CX)(DX*2), DX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	XORQ   DX, DX
+	XORQ   CX, CX
 
 whole:
 	CMPQ        SI, $0x00000008
 	JLT         rest
-	VMOVUPS     (BX)(DX*1), Y4
-	VMOVUPS     (CX)(DX*1), Y5
+	PREFETCHT1  (DX)(CX*4)
+	PREFETCHT1  64(DX)(CX*4)
+	VMOVUPS     (BX)(CX*1), Y4
+	VMOVUPS     (DI)(CX*1), Y5
 	VFMADD231PS Y5, Y4, Y0
-	VMOVUPS     (DI)(DX*1), Y5
+	VMOVUPS     (R8)(CX*1), Y5
 	VFMADD231PS Y5, Y4, Y1
-	VMOVUPS     (R8)(DX*1), Y5
+	VMOVUPS     (R9)(CX*1), Y5
 	VFMADD231PS Y5, Y4, Y2
-	VMOVUPS     (R9)(DX*1), Y5
+	VMOVUPS     (R10)(CX*1), Y5
 	VFMADD231PS Y5, Y4, Y3
-	ADDQ        $+32, DX
+	ADDQ        $+32, CX
 	SUBQ        $+8, SI
 	JMP         whole
 
 rest:
 	TESTQ       SI, SI
 	JLE         done
-	MOVQ        $0x00000008, R10
-	CMPQ        SI, R10
-	CMOVQLT     SI, R10
+	MOVQ        $0x00000008, DX
+	CMPQ        SI, DX
+	CMOVQLT     SI, DX
 	XORQ        R11, R11
-	TESTQ       R10, R10
-	CMOVQLT     R11, R10
+	TESTQ       DX, DX
+	CMOVQLT     R11, DX
 	LEAQ        masks<>+32(SB), R11
-	SHLQ        $0x02, R10
-	SUBQ        R10, R11
+	SHLQ        $0x02, DX
+	SUBQ        DX, R11
 	VMOVUPS     (R11), Y4
-	VMASKMOVPS  (BX)(DX*1), Y4, Y5
-	VMASKMOVPS  (CX)(DX*1), Y4, Y6
+	VMASKMOVPS  (BX)(CX*1), Y4, Y5
+	VMASKMOVPS  (DI)(CX*1), Y4, Y6
 	VFMADD231PS Y6, Y5, Y0
-	VMASKMOVPS  (DI)(DX*1), Y4, Y6
+	VMASKMOVPS  (R8)(CX*1), Y4, Y6
 	VFMADD231PS Y6, Y5, Y1
-	VMASKMOVPS  (R8)(DX*1), Y4, Y6
+	VMASKMOVPS  (R9)(CX*1), Y4, Y6
 	VFMADD231PS Y6, Y5, Y2
-	VMASKMOVPS  (R9)(DX*1), Y4, Y4
+	VMASKMOVPS  (R10)(CX*1), Y4, Y4
 	VFMADD231PS Y4, Y5, Y3
-	ADDQ        $+32, DX
+	ADDQ        $+32, CX
 	SUBQ        $+8, SI
 	JMP         rest
 

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"prismtop/sim/tensor"
 )
 
 func TestMatrixProductsArePlainGos(t *testing.T) {
@@ -21,6 +23,16 @@ func TestMatrixProductsArePlainGos(t *testing.T) {
 			products(wantSums, w, pitch, y)
 			s.Products(x, w, pitch, y)
 			same(t, fmt.Sprintf("%d rows multiplied: out", rows), x, wantSums, n*rows)
+
+			halves := make([]uint16, len(w))
+			tensor.Narrow(tensor.BFloat16, halves, w)
+			copy(want, y)
+			combineHalves(want, halves, pitch, wantSums)
+			s.CombineHalves(y, halves, pitch, wantSums)
+			same(t, fmt.Sprintf("%d rows of bfloat16 combined: y", rows), y, want, n*rows*rows)
+			productsHalves(wantSums, halves, pitch, y)
+			s.ProductsHalves(x, halves, pitch, y)
+			same(t, fmt.Sprintf("%d rows of bfloat16 multiplied: out", rows), x, wantSums, n*n*rows*rows)
 		}
 	})
 }

@@ -105,15 +105,6 @@ func roundPairs(y []float32, yPitch int, even, odd []float32, pitch, rows, n int
 	}
 }
 
-// rounded returns values rounded to bfloat16.
-func rounded(x []float32) []float32 {
-	y := make([]float32, len(x))
-	for i, v := range x {
-		y[i] = tensor.BF16ToF32(tensor.F32ToBF16(v))
-	}
-	return y
-}
-
 // largestPairs computes the largest of four bfloat16:
 //
 //	y[i] = max(above[2i], above[2i+1], below[2i], below[2i+1])

@@ -2,7 +2,11 @@
 
 package vec
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"prismtop/sim/tensor"
+)
 
 // Outer is Set's Outer for pairs in a and b.
 func (p Pairs) Outer(c []float32, cm, cv, rows, panels int, a []float32, am, ak int, b []float32, bk, bv, k int, add bool) {
@@ -31,42 +35,6 @@ func (p Pairs) Inner(out []float32, pitch, rows, n int, a []float32, am int, g [
 }
 
 var innerPairKernels = []innerTile{{4, inner4BF16}, {2, inner2BF16}, {1, inner1BF16}}
-
-// Combine is Set's Combine with w rounded to bfloat16.
-func (p Pairs) Combine(y, w []float32, pitch int, x []float32) {
-	n, rows := len(y), len(x)
-	if p != BF16 || n == 0 || rows == 0 {
-		combine(y, rounded(w), pitch, x)
-		return
-	}
-	_ = w[(rows-1)*pitch+n-1]
-	r := 0
-	for ; r+7 < rows; r += 8 {
-		combine8BF16(&y[0], n, &w[r*pitch], pitch, &x[r])
-	}
-	for ; r < rows; r++ {
-		combine1BF16(&y[0], n, &w[r*pitch], pitch, &x[r])
-	}
-}
-
-// Products is Set's Products with w rounded to bfloat16.
-func (p Pairs) Products(out, w []float32, pitch int, x []float32) {
-	n, rows := len(x), len(out)
-	if p != BF16 || n == 0 || rows == 0 {
-		products(out, rounded(w), pitch, x)
-		return
-	}
-	_ = w[(rows-1)*pitch+n-1]
-	r := 0
-	for ; r+3 < rows; r += 4 {
-		productsBF16(&out[r], &w[r*pitch], pitch, &x[0], n)
-	}
-	for ; r < rows; r++ { // the kernel's four rows are the same row
-		var sums [4]float32
-		productsBF16(&sums[0], &w[r*pitch], 0, &x[0], n)
-		out[r] = sums[0]
-	}
-}
 
 // PairRows interleaves rows of two matrices of bfloat16; see pairRows.
 func (s Set) PairRows(y []float32, yPitch int, even, odd []uint16, pitch, rows, n int) {
@@ -100,3 +68,27 @@ func (s Set) LargestPairs(y, above, below []uint16) {
 }
 
 func pairAt(x []uint16) *float32 { return (*float32)(unsafe.Pointer(&x[0])) }
+
+// Adam is Set's Adam, with the new values rounded to bfloat16 in rounded.
+func (pairs Pairs) Adam(rounded []uint16, p, m, v, g []float32, c *AdamScalars) {
+	n := len(p)
+	if pairs != BF16 || n == 0 {
+		adam(p, m, v, g, c)
+		tensor.Narrow(tensor.BFloat16, rounded[:n], p)
+		return
+	}
+	rounded, m, v, g = rounded[:n], m[:n], v[:n], g[:n]
+	adamBF16(&p[0], &m[0], &v[0], &g[0], n, &c.Beta1, &rounded[0])
+}
+
+// AdamOuter is Set's AdamOuter, with the new values rounded to bfloat16 in rounded.
+func (pairs Pairs) AdamOuter(rounded []uint16, p, m, v, x []float32, factor float32, c *AdamScalars) {
+	n := len(p)
+	if pairs != BF16 || n == 0 {
+		adamOuter(p, m, v, x, factor, c)
+		tensor.Narrow(tensor.BFloat16, rounded[:n], p)
+		return
+	}
+	rounded, m, v, x = rounded[:n], m[:n], v[:n], x[:n]
+	adamOuterBF16(&p[0], &m[0], &v[0], &x[0], n, &c.Beta1, factor, &rounded[0])
+}

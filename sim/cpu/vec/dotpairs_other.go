@@ -2,6 +2,8 @@
 
 package vec
 
+import "prismtop/sim/tensor"
+
 // TapSum computes a TapSum of pairs, in x and w, for vectors of pixels.
 func (p Pairs) TapSum(t *TapSum, pixels *Pixels) { t.sum(pixels, p.TapLanes(), true) }
 
@@ -15,12 +17,6 @@ func (Pairs) Inner(out []float32, pitch, rows, n int, a []float32, am int, g []f
 	innerPairs(out, pitch, rows, n, a, am, g, step, k)
 }
 
-// Combine is Set's Combine with w rounded to bfloat16.
-func (Pairs) Combine(y, w []float32, pitch int, x []float32) { combine(y, rounded(w), pitch, x) }
-
-// Products is Set's Products with w rounded to bfloat16.
-func (Pairs) Products(out, w []float32, pitch int, x []float32) { products(out, rounded(w), pitch, x) }
-
 // PairRows interleaves rows of two matrices of bfloat16; see pairRows.
 func (Set) PairRows(y []float32, yPitch int, even, odd []uint16, pitch, rows, n int) {
 	pairRows(y, yPitch, even, odd, pitch, rows, n)
@@ -33,3 +29,15 @@ func (Pairs) Round(y []float32, yPitch int, even, odd []float32, pitch, rows, n 
 
 // LargestPairs computes the largest of four bfloat16; see largestPairs.
 func (Set) LargestPairs(y, above, below []uint16) { largestPairs(y, above, below) }
+
+// Adam is Set's Adam, with the new values rounded to bfloat16 in rounded.
+func (Pairs) Adam(rounded []uint16, p, m, v, g []float32, c *AdamScalars) {
+	adam(p, m, v, g, c)
+	tensor.Narrow(tensor.BFloat16, rounded[:len(p)], p)
+}
+
+// AdamOuter is Set's AdamOuter, with the new values rounded to bfloat16 in rounded.
+func (Pairs) AdamOuter(rounded []uint16, p, m, v, x []float32, factor float32, c *AdamScalars) {
+	adamOuter(p, m, v, x, factor, c)
+	tensor.Narrow(tensor.BFloat16, rounded[:len(p)], p)
+}

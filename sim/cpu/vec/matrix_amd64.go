@@ -42,6 +42,42 @@ func (s Set) Products(out, w []float32, pitch int, x []float32) {
 	}
 }
 
+// CombineHalves is Combine with a matrix of bfloat16.
+func (s Set) CombineHalves(y []float32, w []uint16, pitch int, x []float32) {
+	n, rows := len(y), len(x)
+	if s != AVX512 || n == 0 || rows == 0 {
+		combineHalves(y, w, pitch, x)
+		return
+	}
+	_ = w[(rows-1)*pitch+n-1]
+	r := 0
+	for ; r+7 < rows; r += 8 {
+		combineHalves8AVX512(&y[0], n, &w[r*pitch], pitch, &x[r])
+	}
+	for ; r < rows; r++ {
+		combineHalves1AVX512(&y[0], n, &w[r*pitch], pitch, &x[r])
+	}
+}
+
+// ProductsHalves is Products with a matrix of bfloat16.
+func (s Set) ProductsHalves(out []float32, w []uint16, pitch int, x []float32) {
+	n, rows := len(x), len(out)
+	if s != AVX512 || n == 0 || rows == 0 {
+		productsHalves(out, w, pitch, x)
+		return
+	}
+	_ = w[(rows-1)*pitch+n-1]
+	r := 0
+	for ; r+3 < rows; r += 4 {
+		productsHalvesAVX512(&out[r], &w[r*pitch], pitch, &x[0], n)
+	}
+	for ; r < rows; r++ { // the kernel's four rows are the same row
+		var sums [4]float32
+		productsHalvesAVX512(&sums[0], &w[r*pitch], 0, &x[0], n)
+		out[r] = sums[0]
+	}
+}
+
 func (s Set) products4(out *[4]float32, w []float32, pitch int, x []float32) {
 	if s == AVX512 {
 		productsAVX512(&out[0], &w[0], pitch, &x[0], len(x))

@@ -28,3 +28,11 @@ func (Set) AdamOuterProducts(out, p, m, v, x, factors []float32, c *AdamScalars)
 func (Set) AMSGradOuterProducts(out, p, m, v, largest, x, factors []float32, c *AdamScalars) {
 	amsgradOuterProducts(out, p, m, v, largest, x, factors, c)
 }
+
+// CombineHalves is Combine with a matrix of bfloat16.
+func (Set) CombineHalves(y []float32, w []uint16, pitch int, x []float32) { combineHalves(y, w, pitch, x) }
+
+// ProductsHalves is Products with a matrix of bfloat16.
+func (Set) ProductsHalves(out []float32, w []uint16, pitch int, x []float32) {
+	productsHalves(out, w, pitch, x)
+}

@@ -28,6 +28,10 @@ func (s *set) adams() {
 		s.adam(false, g)
 		s.adam(true, g)
 	}
+	if s.wide {
+		s.pairsOf().adam(false, stored)
+		s.pairsOf().adam(false, outer)
+	}
 }
 
 // adam is the optimiser's update, with exact square root and division: memory is
@@ -45,6 +49,10 @@ func (s *set) adam(amsgrad bool, from gradient) {
 	if from.dot {
 		scalars += ", out *float32"
 	}
+	if s.ofPairs {
+		scalars += ", copy *uint16"
+		doc += " that also rounds the new values to a copy"
+	}
 	s.function(name, pointers+scalars, doc+".")
 	p, m, v, g := s.argument("p"), s.argument("m"), s.argument("v"), s.argument("grad")
 	arrays := []reg.GPVirtual{p, m, v}
@@ -54,6 +62,10 @@ func (s *set) adam(amsgrad bool, from gradient) {
 		arrays = append(arrays, largest)
 	}
 	n, constants, offset := s.argument("n"), s.argument("c"), s.GP64()
+	var rounded reg.GPVirtual
+	if s.ofPairs {
+		rounded = s.argument("copy")
+	}
 	c := s.vectors(7) // in the order of AdamScalars
 	for i := range c {
 		s.VBROADCASTSS(operand.Mem{Base: constants, Disp: 4 * i}, c[i])
@@ -104,6 +116,9 @@ func (s *set) adam(amsgrad bool, from gradient) {
 		s.load(s.at(p, offset, i), t, masked)
 		s.VSUBPS(mi, t, t)
 		s.store(t, s.at(p, offset, i), masked)
+		if s.ofPairs {
+			s.storeRounded(t, rounded, offset, masked)
+		}
 	})
 	if from.dot { // with the additions of the products of four rows
 		s.VMOVSS(s.four([]reg.VecVirtual{sum, sum, sum, sum}), operand.Mem{Base: s.argument("out")})

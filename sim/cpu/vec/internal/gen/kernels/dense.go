@@ -10,12 +10,22 @@ import (
 // dense writes the products of a vector and a matrix that is read once from
 // memory, eight or four rows side by side.
 func (s *set) dense() {
-	s.combine(8)
-	s.combine(1)
-	s.products()
-	if s.wide && !s.ofPairs {
-		s.pairsOf().dense()
+	for _, halves := range []bool{false, true} {
+		if halves && !s.wide {
+			break
+		}
+		s.combine(8, halves)
+		s.combine(1, halves)
+		s.products(halves)
 	}
+}
+
+// matrix returns how a kernel names a matrix and the size of its elements as a shift.
+func matrix(halves bool) (suffix, argument string, shift uint8) {
+	if halves {
+		return "Halves", "w *uint16", 1
+	}
+	return "", "w *float32", 2
 }
 
 // matrixRows addresses rows of a matrix, pitch bytes apart, at a common offset.
@@ -34,34 +44,54 @@ func (s *set) matrixRows(first, pitch, offset reg.GPVirtual, rows int) []operand
 	return at
 }
 
-// rounded rounds a vector to bfloat16 in kernels that multiply such values in float32.
-func (s *set) rounded(v reg.VecVirtual) reg.VecVirtual {
-	if !s.ofPairs {
-		return v
+// loadRow loads a vector of a matrix, bfloat16 if halves.
+func (s *set) loadRow(m operand.Mem, v reg.VecVirtual, halves, masked bool) {
+	switch {
+	case !halves:
+		s.load(m, v, masked)
+		return
+	case masked:
+		s.VPMOVZXWD_Z(m, s.mask, v)
+	default:
+		s.VPMOVZXWD(m, v)
 	}
-	w := s.converted(v)
-	s.VPSLLD(operand.U8(16), w, w)
-	return w
+	s.VPSLLD(operand.U8(16), v, v)
+}
+
+// rowOffset returns the offset in the matrix for one in the vectors: half of it if halves.
+func (s *set) rowOffset(offset reg.GPVirtual, halves bool) (in reg.GPVirtual, update func()) {
+	if !halves {
+		return offset, func() {}
+	}
+	in = s.GP64()
+	return in, func() {
+		s.MOVQ(offset, in)
+		s.SHRQ(operand.U8(1), in)
+	}
 }
 
 // combine adds weighted rows of a matrix to a row.
-func (s *set) combine(rows int) {
-	s.function(fmt.Sprintf("combine%d", rows), "y *float32, n int, w *float32, pitch int, x *float32",
-		fmt.Sprintf("is Combine, rows of the matrix at a time: %d.", rows))
-	y, n, w, pitch, x := s.argument("y"), s.argument("n"), s.argument("w"), s.byteArgument("pitch"), s.argument("x")
+func (s *set) combine(rows int, halves bool) {
+	suffix, argument, shift := matrix(halves)
+	s.function(fmt.Sprintf("combine%s%d", suffix, rows), "y *float32, n int, "+argument+", pitch int, x *float32",
+		fmt.Sprintf("is Combine%s, rows of the matrix at a time: %d.", suffix, rows))
+	y, n, w, pitch, x := s.argument("y"), s.argument("n"), s.argument("w"), s.argument("pitch"), s.argument("x")
+	s.SHLQ(operand.U8(shift), pitch)
 	offset := s.GP64()
-	at := s.matrixRows(w, pitch, offset, rows)
+	in, update := s.rowOffset(offset, halves)
+	at := s.matrixRows(w, pitch, in, rows)
 	factors := s.vectors(rows)
 	for r, f := range factors {
 		s.VBROADCASTSS(operand.Mem{Base: x, Disp: 4 * r}, f)
 	}
 	s.elements(n, offset, 1, func(_ int, masked bool) {
+		update()
 		sum := s.vector()
 		s.load(s.at(y, offset, 0), sum, masked)
 		for r, f := range factors {
 			row := s.vector()
-			s.load(at[r], row, masked)
-			s.VFMADD231PS(s.rounded(row), f, sum)
+			s.loadRow(at[r], row, halves, masked)
+			s.VFMADD231PS(row, f, sum)
 		}
 		s.store(sum, s.at(y, offset, 0), masked)
 	})
@@ -72,23 +102,33 @@ func (s *set) combine(rows int) {
 // at a time: their sums fill one 16-byte store.
 const productRows = 4
 
-// products multiplies four rows of a matrix with a row.
-func (s *set) products() {
-	s.function("products", "out *float32, w *float32, pitch int, x *float32, n int", "is Products for four rows.")
-	out, w, pitch, x, n := s.argument("out"), s.argument("w"), s.byteArgument("pitch"), s.argument("x"), s.argument("n")
+// products multiplies four rows of a matrix with a row, and prefetches as many bytes behind them.
+func (s *set) products(halves bool) {
+	suffix, argument, shift := matrix(halves)
+	s.function("products"+suffix, "out *float32, "+argument+", pitch int, x *float32, n int", "is Products"+suffix+" for four rows.")
+	out, w, pitch, x, n := s.argument("out"), s.argument("w"), s.argument("pitch"), s.argument("x"), s.argument("n")
+	s.SHLQ(operand.U8(shift), pitch)
 	offset := s.GP64()
-	at := s.matrixRows(w, pitch, offset, productRows)
+	in, update := s.rowOffset(offset, halves)
+	at := s.matrixRows(w, pitch, in, productRows)
+	ahead := s.GP64() // the next rows
+	s.LEAQ(operand.Mem{Base: pitch, Index: pitch, Scale: 1}, ahead)
+	s.LEAQ(operand.Mem{Base: w, Index: ahead, Scale: 2}, ahead)
 	sums := s.vectors(productRows)
 	for _, v := range sums {
 		s.zero(v)
 	}
 	s.elements(n, offset, 1, func(_ int, masked bool) {
+		update()
+		for line := 0; !masked && line < productRows*s.bytes()>>(2-shift); line += 64 {
+			s.PREFETCHT1(operand.Mem{Base: ahead, Index: in, Scale: 4, Disp: line})
+		}
 		factor := s.vector()
 		s.load(s.at(x, offset, 0), factor, masked)
 		for r, sum := range sums {
 			row := s.vector()
-			s.load(at[r], row, masked)
-			s.VFMADD231PS(s.rounded(row), factor, sum)
+			s.loadRow(at[r], row, halves, masked)
+			s.VFMADD231PS(row, factor, sum)
 		}
 	})
 	s.VMOVUPS(s.four(sums), operand.Mem{Base: out})

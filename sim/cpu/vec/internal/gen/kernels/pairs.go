@@ -16,6 +16,24 @@ import (
 // dotProduct adds the products of pairs in a and b to the sum.
 func (s *set) dotProduct(a, b, sum reg.VecVirtual) { s.VPDPWSSD(a, b, sum) }
 
+// storeRounded stores the lanes of v, rounded to bfloat16, at half a byte offset.
+func (s *set) storeRounded(v reg.VecVirtual, row, offset reg.GPVirtual, masked bool) {
+	at := s.GP64()
+	s.MOVQ(offset, at)
+	s.SHRQ(operand.U8(1), at)
+	m := operand.Mem{Base: row, Index: at, Scale: 1}
+	if masked {
+		s.VPMOVDW(s.converted(v), s.mask, m)
+		return
+	}
+	ahead := m
+	ahead.Disp = aheadOfMoments / 2
+	s.PREFETCHT0(ahead)
+	half := s.YMM()
+	s.VCVTUQQ2PS(v, half)
+	s.VMOVUPS(half, m)
+}
+
 // converted returns the lanes of v, rounded to bfloat16, in the lower halves of lanes.
 func (s *set) converted(v reg.VecVirtual) reg.VecVirtual {
 	half, whole := s.YMM(), s.vector()
