@@ -96,6 +96,17 @@ func pairRows(y []float32, yPitch int, even, odd []uint16, pitch, rows, n int) {
 	}
 }
 
+// pairTaps interleaves the 4×4 taps of kernels of two rows of weights in an order:
+//
+//	y[16·k + i] = (even[16·k + order[i]], odd[16·k + order[i]])
+func pairTaps(y []float32, even, odd []uint16, order *[PatchFloats]uint32) {
+	for k := 0; k+PatchFloats <= len(y); k += PatchFloats {
+		for i, tap := range order {
+			y[k+i] = pair(even[k+int(tap)], odd[k+int(tap)])
+		}
+	}
+}
+
 // roundPairs is pairRows for float32, which is rounded to bfloat16.
 func roundPairs(y []float32, yPitch int, even, odd []float32, pitch, rows, n int) {
 	for r := range rows {

@@ -46,6 +46,17 @@ func (s Set) PairRows(y []float32, yPitch int, even, odd []uint16, pitch, rows, 
 	pairRowsAVX512(&y[0], yPitch, &even[0], &odd[0], pitch, rows, n)
 }
 
+// PairTaps interleaves kernels of 4×4 taps; see pairTaps.
+func (s Set) PairTaps(y []float32, even, odd []uint16, order *[PatchFloats]uint32) {
+	kernels := len(y) / PatchFloats
+	if s != AVX512 || kernels == 0 {
+		pairTaps(y, even, odd, order)
+		return
+	}
+	_, _ = even[PatchFloats*kernels-1], odd[PatchFloats*kernels-1]
+	pairTapsAVX512(&y[0], &even[0], &odd[0], &order[0], kernels)
+}
+
 // Round interleaves rows of two matrices, rounded to bfloat16; see roundPairs.
 func (p Pairs) Round(y []float32, yPitch int, even, odd []float32, pitch, rows, n int) {
 	if p != BF16 || rows <= 0 || n <= 0 {

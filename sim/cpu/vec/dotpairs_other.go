@@ -22,6 +22,11 @@ func (Set) PairRows(y []float32, yPitch int, even, odd []uint16, pitch, rows, n 
 	pairRows(y, yPitch, even, odd, pitch, rows, n)
 }
 
+// PairTaps interleaves kernels of 4×4 taps; see pairTaps.
+func (Set) PairTaps(y []float32, even, odd []uint16, order *[PatchFloats]uint32) {
+	pairTaps(y, even, odd, order)
+}
+
 // Round interleaves rows of two matrices, rounded to bfloat16; see roundPairs.
 func (Pairs) Round(y []float32, yPitch int, even, odd []float32, pitch, rows, n int) {
 	roundPairs(y, yPitch, even, odd, pitch, rows, n)
