@@ -55,11 +55,17 @@ func (s Set) Dots(out []float32, pitch, rows int, p []float32, stride, n int, x 
 		dots(out, pitch, rows, p, stride, n, x, segments)
 		return
 	}
+	dotRuns(s.dotGroups, out, pitch, rows, p, stride, n, x, segments)
+}
+
+// dotRuns computes Dots with a function for numbers of segments divisible by four.
+func dotRuns(groups func(out []float32, pitch, rows int, p []float32, stride, n int, x []float32, segments []int32),
+	out []float32, pitch, rows int, p []float32, stride, n int, x []float32, segments []int32) {
 	k := len(segments)
 	_, _ = out[(rows-1)*pitch+k-1], p[(rows-1)*stride+n-1]
 	whole := k &^ 3
 	if whole > 0 {
-		s.dotGroups(out, pitch, rows, p, stride, n, x, segments[:whole])
+		groups(out, pitch, rows, p, stride, n, x, segments[:whole])
 	}
 	if whole == k {
 		return
@@ -71,7 +77,7 @@ func (s Set) Dots(out []float32, pitch, rows int, p []float32, stride, n int, x 
 	}
 	for r := range rows {
 		var sums [4]float32
-		s.dotGroups(sums[:], 4, 1, p[r*stride:], stride, n, x, last[:])
+		groups(sums[:], 4, 1, p[r*stride:], stride, n, x, last[:])
 		for i := range k - whole {
 			out[r*pitch+whole+i] += sums[i]
 		}

@@ -85,6 +85,19 @@ func innerPairs(out []float32, pitch, rows, n int, a []float32, am int, g []floa
 	}
 }
 
+// dotsPairs is dots for pairs in a and x.
+func dotsPairs(out []float32, pitch, rows int, a []float32, stride, n int, x []float32, segments []int32) {
+	for r := range rows {
+		for k, s := range segments {
+			total, run := float32(0), x[s:][:n]
+			for i, v := range a[r*stride:][:n] {
+				total = pairProduct(total, v, run[i])
+			}
+			out[r*pitch+k] += total
+		}
+	}
+}
+
 // pairRows interleaves n elements of rows of two matrices of bfloat16:
 //
 //	y[r·yPitch + i] = (even[r·pitch + i], odd[r·pitch + i])

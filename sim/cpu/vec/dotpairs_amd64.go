@@ -36,6 +36,34 @@ func (p Pairs) Inner(out []float32, pitch, rows, n int, a []float32, am int, g [
 
 var innerPairKernels = []innerTile{{4, inner4BF16}, {2, inner2BF16}, {1, inner1BF16}}
 
+// Dots is Set's Dots for pairs in a and x.
+func (p Pairs) Dots(out []float32, pitch, rows int, a []float32, stride, n int, x []float32, segments []int32) {
+	if p != BF16 || rows <= 0 || n <= 0 || len(segments) == 0 {
+		dotsPairs(out, pitch, rows, a, stride, n, x, segments)
+		return
+	}
+	dotRuns(dotPairGroups, out, pitch, rows, a, stride, n, x, segments)
+}
+
+// dotPairGroups is Dots for pairs and a number of segments divisible by four.
+func dotPairGroups(out []float32, pitch, rows int, a []float32, stride, n int, x []float32, segments []int32) {
+	groups, xs, ss := len(segments)/4, &x[0], &segments[0]
+	for r := 0; r < rows; {
+		to, from, left := &out[r*pitch], &a[r*stride], rows-r
+		switch {
+		case left >= 4:
+			dots4BF16(to, pitch, from, stride, xs, ss, groups, n)
+			r += 4
+		case left >= 2:
+			dots2BF16(to, pitch, from, stride, xs, ss, groups, n)
+			r += 2
+		default:
+			dots1BF16(to, pitch, from, stride, xs, ss, groups, n)
+			r++
+		}
+	}
+}
+
 // PairRows interleaves rows of two matrices of bfloat16; see pairRows.
 func (s Set) PairRows(y []float32, yPitch int, even, odd []uint16, pitch, rows, n int) {
 	if s != AVX512 || rows <= 0 || n <= 0 {
