@@ -72,6 +72,37 @@ func TestPairsMultiplyDirectConvolutions(t *testing.T) {
 	}
 }
 
+// Convolutions of stride 1 and both of their gradients between a few channels, even or odd in number.
+func TestPairsMultiplyConvolutionsOfFewChannels(t *testing.T) {
+	compare := comparison(t)
+	for _, c := range []struct{ n, in, out, h, w, k, pad int }{
+		{1, 8, 4, 128, 128, 3, 1}, {1, 4, 2, 128, 128, 3, 1}, {1, 2, 1, 128, 128, 3, 1}, {2, 3, 7, 33, 24, 3, 1},
+		{1, 2, 5, 9, 18, 5, 2}, {3, 12, 11, 17, 34, 1, 0}, {1, 8, 16, 12, 8, 3, 1}, {2, 5, 3, 20, 22, 3, 0}, {1, 2, 300, 40, 16, 3, 1},
+	} {
+		x, w := operand(nn.Exact, c.n, c.in, c.h, c.w), operand(nn.Exact, c.out, c.in, c.k, c.k)
+		h, width := c.h+2*c.pad-c.k+1, c.w+2*c.pad-c.k+1
+		gy := operand(nn.Exact, c.n, c.out, h, width)
+		bias := random(tensor.Float32, c.out)
+		for _, o := range []struct {
+			op  nn.Op
+			in  []nntest.Array
+			out tensor.Shape
+		}{
+			{nn.Conv2D{Stride: 1, Pad: c.pad}, []nntest.Array{x, w}, gy.Shape},
+			{nn.Conv2D{Stride: 1, Pad: c.pad, ReLU: true}, []nntest.Array{x, w, bias}, gy.Shape},
+			{nn.Conv2DGradInput{Stride: 1, Pad: c.pad}, []nntest.Array{gy, w}, x.Shape},
+			{nn.ConvTranspose2D{Stride: 1, Pad: c.pad, ReLU: true}, []nntest.Array{gy, w, random(tensor.Float32, c.in)}, x.Shape},
+			{nn.Conv2DGradWeight{Stride: 1, Pad: c.pad}, []nntest.Array{x, gy}, w.Shape},
+			{nn.ConvTranspose2DGradWeight{Stride: 1, Pad: c.pad}, []nntest.Array{gy, x}, w.Shape},
+		} {
+			if slices.Equal(o.out, w.Shape) && width != c.w {
+				continue // float32's
+			}
+			t.Run(fmt.Sprintf("%+v/%T", c, o.op), func(t *testing.T) { compare(t, o.op, o.in, o.out, o.in[0].Shape[1] > 1) })
+		}
+	}
+}
+
 // comparison returns a function that compares an operator's results by pairs with those of float32. They
 // differ if pairs are used, and are the same but for their rounding if they are bfloat16.
 func comparison(t *testing.T) func(t *testing.T, op nn.Op, in []nntest.Array, out tensor.Shape, used bool) {

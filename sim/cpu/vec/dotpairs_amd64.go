@@ -42,26 +42,7 @@ func (p Pairs) Dots(out []float32, pitch, rows int, a []float32, stride, n int, 
 		dotsPairs(out, pitch, rows, a, stride, n, x, segments)
 		return
 	}
-	dotRuns(dotPairGroups, out, pitch, rows, a, stride, n, x, segments)
-}
-
-// dotPairGroups is Dots for pairs and a number of segments divisible by four.
-func dotPairGroups(out []float32, pitch, rows int, a []float32, stride, n int, x []float32, segments []int32) {
-	groups, xs, ss := len(segments)/4, &x[0], &segments[0]
-	for r := 0; r < rows; {
-		to, from, left := &out[r*pitch], &a[r*stride], rows-r
-		switch {
-		case left >= 4:
-			dots4BF16(to, pitch, from, stride, xs, ss, groups, n)
-			r += 4
-		case left >= 2:
-			dots2BF16(to, pitch, from, stride, xs, ss, groups, n)
-			r += 2
-		default:
-			dots1BF16(to, pitch, from, stride, xs, ss, groups, n)
-			r++
-		}
-	}
+	AVX512.dotRuns(true, out, pitch, rows, a, stride, n, x, segments)
 }
 
 // PairRows interleaves rows of two matrices of bfloat16; see pairRows.
