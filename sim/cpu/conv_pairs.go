@@ -5,7 +5,6 @@ import (
 
 	"prismtop/sim/cpu/pairconv"
 	"prismtop/sim/cpu/vec"
-	"prismtop/sim/cpu/volume"
 	"prismtop/sim/cpu/winograd"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
