@@ -65,6 +65,10 @@ func exportRecording(cmd *cobra.Command, path string, texts []string) error {
 			return cli.BadUsage(fmt.Errorf("export: %w", err))
 		}
 	}
+	defer named.Release()
+	if err := named.Hold(); err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
 	paths, err := writeRecording(cmd.Context(), r, targets)
 	for _, path := range paths {
 		fmt.Fprintln(cmd.OutOrStdout(), visible.Text(path))
@@ -122,6 +126,10 @@ func exportTo(ctx context.Context, path, text string) ([]string, error) {
 		err = named.Write(text, target.Files()...)
 	}
 	if err != nil {
+		return nil, err
+	}
+	defer named.Release()
+	if err := named.Hold(); err != nil {
 		return nil, err
 	}
 	return writeRecording(ctx, r, []files.Target{target})

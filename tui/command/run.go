@@ -46,6 +46,7 @@ type runFlags struct {
 	dryRun   bool
 	record   recordFlags
 	keep     keepFlags
+	claims   cli.Claims // the files that the flags name
 
 	own   []ownFlag                                                                 // of the workload's command
 	maker func(workloads.Devices) workload.Maker                                    // of its runs; nil for the workload's
@@ -151,6 +152,10 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 	if err != nil {
 		return cli.BadUsage(err)
 	}
+	defer f.claims.Release()
+	if err := f.claims.Hold(); err != nil {
+		return err
+	}
 	device, err := cli.Probe(cmd.Context())
 	if err != nil {
 		return err
@@ -203,6 +208,9 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 		return cli.BadUsage(f.sourced(err))
 	}
 	defer r.Close()
+	if err := f.claims.Hold(); err != nil { // in folders that were made meanwhile
+		return err
+	}
 	recorder = f.record.recorder(o.Stream, v, print, joined)
 	if recorder != nil {
 		observed.Tape = recorder

@@ -66,9 +66,10 @@ func (f *runFlags) write(w io.Writer, r *sim.Run, wasInterrupted bool) error {
 	return err
 }
 
-// claim returns an error if two flags name the same file.
+// claim notes the files that flags name, and returns an error if two of them name the same.
 func (f *runFlags) claim(v settings.Values) error {
 	c := cli.Claims{}
+	f.claims = c
 	reads := [][2]string{{"--image", v.Text("image")}, {"--weights", f.keep.weights}, {"--config", v.Text("tasks")}}
 	if f.keep.resume != f.keep.path { // a run may go on in its own checkpoint
 		reads = append(reads, [2]string{"--resume", f.keep.resume})

@@ -4,16 +4,27 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"prismtop/profiles/atomicfile"
 )
 
 // Claims are the files that flags name, by their resolved paths: none may be written twice, nor over
 // one that is read.
-type Claims map[string]string
+type Claims map[string]claim
+
+// claim is what a flag names.
+type claim struct {
+	by    string // the flag
+	path  string // as given
+	write bool
+	lock  *atomicfile.Lock // nil while it is not held
+}
 
 // Read notes files that are read for the thing named by.
 func (c Claims) Read(by string, paths ...string) error {
@@ -22,7 +33,7 @@ func (c Claims) Read(by string, paths ...string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		c[at] = by
+		c[at] = claim{by: by, path: path}
 	}
 	return nil
 }
@@ -36,11 +47,52 @@ func (c Claims) Write(by string, paths ...string) error {
 			return fmt.Errorf("%s: %s: %w", by, path, err)
 		}
 		if other, taken := c[at]; taken {
-			return fmt.Errorf("%s: %s is the file of %s: must be another", by, path, other)
+			return fmt.Errorf("%s: %s is the file of %s: must be another", by, path, strings.TrimPrefix(other.by, "flag "))
 		}
-		c[at] = strings.TrimPrefix(by, "flag ")
+		c[at] = claim{by: by, path: path, write: true}
 	}
 	return nil
+}
+
+// Hold keeps other processes from writing the files noted by Write until Release, or until this
+// process ends. The error names the file and the process that writes it. Files in folders that do
+// not exist yet are left out; another call holds them, too.
+func (c Claims) Hold() error {
+	for _, at := range slices.Sorted(maps.Keys(c)) {
+		of := c[at]
+		if !of.write || of.lock != nil {
+			continue
+		}
+		var err error
+		if of.lock, err = atomicfile.LockPath(of.path, thisProcess()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s: %w", of.by, err)
+		}
+		c[at] = of
+	}
+	return nil
+}
+
+// Release ends Hold.
+func (c Claims) Release() {
+	for at, of := range c {
+		if of.lock != nil {
+			of.lock.Release()
+			of.lock = nil
+			c[at] = of
+		}
+	}
+}
+
+// longestLine bounds the command line in the name of a process, in bytes.
+const longestLine = 200
+
+// thisProcess names this process to the user of another one.
+func thisProcess() string {
+	line := strings.Join(append([]string{filepath.Base(os.Args[0])}, os.Args[1:]...), " ")
+	if len(line) > longestLine {
+		line = strings.ToValidUTF8(line[:longestLine], "") + "…"
+	}
+	return fmt.Sprintf("process %d, begun at %s: %s", os.Getpid(), time.Now().Format("15:04:05 on 2006-01-02"), line)
 }
 
 // resolved returns the absolute path of the file that a path stands for, through links.

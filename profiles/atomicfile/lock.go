@@ -1,0 +1,88 @@
+package atomicfile
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Lock is the right to write the file at a path, which one process at a time has. Writing does not
+// ask for it: whoever writes a file more than once, or at the end of long work, locks it first.
+//
+// It is an advisory lock of the operating system on a hidden file beside the path, so that the end
+// of the process releases it, whatever ended it. A process that was killed leaves the hidden file,
+// which the next one takes over and removes.
+type Lock struct{ file *os.File }
+
+// LockedError reports that another process has the lock of a path.
+type LockedError struct {
+	Path  string
+	Owner string // as that process named itself; empty if that could not be read
+}
+
+// Error names the file and the process.
+func (e *LockedError) Error() string {
+	return e.Path + " is being written by " + cmp.Or(e.Owner, "another process")
+}
+
+// longestOwner bounds what is read from a lock's file.
+const longestOwner = 1 << 10
+
+// LockPath locks the file that path leads to; owner names this process to those that ask for it, too.
+// The folder of path must exist. A LockedError names the process that has the lock. Where the system or
+// the file system has no locks, everybody gets one.
+func LockPath(path, owner string) (*Lock, error) {
+	target, err := Target(path)
+	if err != nil {
+		return nil, &fs.PathError{Op: "lock", Path: path, Err: bare(err)}
+	}
+	folder, base := filepath.Split(target)
+	name := filepath.Join(cmp.Or(folder, "."), draftPrefix(base)+"lock")
+	for {
+		f, err := openLock(name)
+		if err != nil {
+			return nil, &fs.PathError{Op: "lock", Path: path, Err: bare(err)}
+		}
+		switch err := tryLock(f); {
+		case errors.Is(err, errLocked):
+			has, _ := io.ReadAll(io.LimitReader(f, longestOwner))
+			_ = f.Close()
+			return nil, &LockedError{path, string(has)}
+		case err != nil: // there are no locks here
+			_ = os.Remove(name)
+			_ = f.Close()
+			return &Lock{}, nil
+		}
+		if !sameFile(f, name) { // the process that had it has just removed it
+			_ = f.Close()
+			continue
+		}
+		if f.Truncate(0) == nil { // fails if another user's process left it
+			_, _ = f.WriteAt([]byte(owner), 0)
+		}
+		return &Lock{f}, nil
+	}
+}
+
+// sameFile reports whether an open file is the one that has a name.
+func sameFile(f *os.File, name string) bool {
+	open, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := os.Lstat(name)
+	return err == nil && os.SameFile(open, named)
+}
+
+// Release gives the lock back.
+func (l *Lock) Release() {
+	if l.file == nil {
+		return
+	}
+	_ = os.Remove(l.file.Name()) // before the lock is free, or it would be the next one's
+	_ = l.file.Close()
+	l.file = nil
+}

@@ -1,0 +1,105 @@
+//go:build unix
+
+package command
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Two runs at a time never write the same file: the second says at its start which run has it, and
+// nothing of the first is lost. A run that was killed leaves the file to the next.
+func TestTwoRunsDoNotWriteTheSameFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	short := "run --headless --no-record --max-iterations 3 " + tiny
+	first := exec.Command("prismtop", strings.Fields("run --headless --record first.sqlite "+unended+" --checkpoint c.npz --export csv=e.csv --save s")...)
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer first.Process.Kill()
+	locks := []string{".c.npz.lock", ".e.csv.lock", ".e.changes.csv.lock", ".s.png.lock", ".s.npy.lock"}
+	for _, name := range locks {
+		awaitFile(t, name)
+	}
+	for args, flag := range map[string]string{
+		"--checkpoint ./c.npz":       "flag --checkpoint: ./c.npz",
+		"--export csv=e.csv":         `flag --export: "csv=e.csv": e.changes.csv`,
+		"--export md=e.changes.csv":  `flag --export: "md=e.changes.csv": e.changes.csv`,
+		"--save s":                   "flag --save: s.npy",
+		"--json --checkpoint c.npz":  "flag --checkpoint: c.npz",
+		"--lines --checkpoint c.npz": "flag --checkpoint: c.npz",
+	} {
+		status, text := ended(t, exec.Command("prismtop", strings.Fields(strings.Replace(short, "--headless", "", 1)+" "+args)...))
+		want := fmt.Sprintf("%s is being written by process %d, begun at ", flag, first.Process.Pid)
+		if status != 1 || !strings.Contains(text, want) || !strings.Contains(text, "prismtop run --headless") {
+			t.Errorf("%s: status %d, %q; want 1, and %q", args, status, text, want)
+		}
+	}
+	if status, text := ended(t, exec.Command("prismtop", "export", "first.sqlite", "csv=e.csv")); status != 1 || !strings.Contains(text, "e.changes.csv is being written by") {
+		t.Errorf("export: status %d, %q", status, text)
+	}
+	if err := first.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if status, _ := ended(t, first); status != 130 {
+		t.Errorf("the first run ended with %d", status)
+	}
+	for _, name := range []string{"c.npz", "e.csv", "e.changes.csv", "s.npy"} {
+		if _, err := os.Stat(name); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, name := range locks {
+		if _, err := os.Lstat(name); err == nil {
+			t.Errorf("%s is left behind", name)
+		}
+	}
+
+	killed := exec.Command("prismtop", strings.Fields("run --headless --no-record "+unended+" --checkpoint k.npz")...)
+	if err := killed.Start(); err != nil {
+		t.Fatal(err)
+	}
+	awaitFile(t, ".k.npz.lock")
+	_ = killed.Process.Signal(syscall.SIGKILL)
+	_ = killed.Wait()
+	if status, text := ended(t, exec.Command("prismtop", strings.Fields(short+" --checkpoint k.npz")...)); status != 0 {
+		t.Errorf("after a killed run: status %d, %s", status, text)
+	}
+}
+
+// awaitFile waits for a file with contents.
+func awaitFile(t *testing.T, name string) {
+	t.Helper()
+	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if info, err := os.Stat(name); err == nil && info.Size() > 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain for %s", name)
+		}
+	}
+}
+
+// ended returns how a command ended, which it runs unless it was started, and what it printed as errors.
+func ended(t *testing.T, cmd *exec.Cmd) (status int, text string) {
+	t.Helper()
+	var printed strings.Builder
+	var err error
+	if cmd.Process == nil {
+		cmd.Stderr = &printed
+		err = cmd.Run()
+	} else {
+		err = cmd.Wait()
+	}
+	var failed *exec.ExitError
+	if err != nil && !errors.As(err, &failed) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), printed.String()
+}
