@@ -210,7 +210,7 @@ func (l *loop) requestedCheckpoint(cut context.Context) {
 	case l.ablation != nil:
 		l.noCheckpoint("the settings are those of a comparison, which must end first")
 		return
-	case l.failure != nil:
+	case errors.Is(l.failure, workload.ErrDiverged):
 		l.noCheckpoint(errDivergedState.Error())
 		return
 	}
@@ -233,7 +233,7 @@ func (l *loop) lastCheckpoint(cut context.Context, unsound error) {
 	_ = c.wait() // the log has what was wrong with the one before
 	var err error
 	switch {
-	case l.failure != nil:
+	case errors.Is(l.failure, workload.ErrDiverged):
 		err = errDivergedState
 	case unsound != nil && cut.Err() != nil:
 		err = errors.New("the run was cut short within an iteration")

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -72,26 +73,37 @@ func TestComparingTakesAShareOfTheTime(t *testing.T) {
 	}
 }
 
-// A complete task leaves what others need and says so in the log. If that fails, the run is
-// complete nevertheless; a run that a limit ends leaves nothing.
+// A complete task leaves what others need and says so in the log. If that fails, the run has failed,
+// with a checkpoint of its complete state; a run that a limit ends leaves nothing.
 func TestACompleteTaskLeavesSomething(t *testing.T) {
+	full := errors.New("no room for it")
 	for _, tt := range []struct {
 		leaves error
 		sets   string
 		times  int
+		state  profiles.State
 		log    string
 	}{
-		{nil, "max_iterations=0", 1, "left it there"},
-		{errors.New("no room for it"), "max_iterations=0", 1, "no room for it"},
-		{nil, "max_iterations=3", 0, "ended by max_iterations = 3"},
+		{nil, "max_iterations=0", 1, profiles.Finished, "left it there"},
+		{full, "max_iterations=0", 1, profiles.Failed, ""},
+		{full, "max_iterations=3", 0, profiles.Finished, "ended by max_iterations = 3"},
 	} {
 		m := &slow{Maker: workloads.PRISM(workloads.Devices{}), leaves: tt.leaves}
-		s := finish(t, Options{Maker: m, Settings: configured(t, append(small, "iterations=5", "samples=2", tt.sets)...)})
-		if s.State != profiles.Finished || m.made.finished != tt.times {
-			t.Errorf("%s: %v, finished %d times", tt.sets, s.State, m.made.finished)
+		path := filepath.Join(t.TempDir(), "c.npz")
+		r, a := start(t, Options{Maker: m, Settings: configured(t, append(small, "iterations=5", "samples=2", tt.sets)...), Checkpoints: Checkpoints{Path: path}})
+		err := r.Wait()
+		s := a.Tick(time.Now())
+		if s.State != tt.state || m.made.finished != tt.times || (s.State == profiles.Failed) != errors.Is(err, full) {
+			t.Errorf("%s: %v, finished %d times, %v", tt.sets, s.State, m.made.finished, err)
 		}
-		if !slices.ContainsFunc(s.Log, func(l profiles.LogLine) bool { return l.Text == tt.log }) {
+		if s.State == profiles.Failed && s.Err != full.Error() {
+			t.Errorf("%s: the reason is %q", tt.sets, s.Err)
+		}
+		if tt.log != "" && !slices.ContainsFunc(s.Log, func(l profiles.LogLine) bool { return l.Text == tt.log }) {
 			t.Errorf("%s: the log lacks %q: %v", tt.sets, tt.log, s.Log)
+		}
+		if written, missing := r.LastCheckpoint(); missing != nil || written.Path != path || written.Finished != (tt.times > 0) {
+			t.Errorf("%s: checkpoint %+v, %v", tt.sets, written, missing)
 		}
 	}
 }

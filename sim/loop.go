@@ -23,7 +23,7 @@ type loop struct {
 	paused   bool
 	finished bool             // finished until a restart
 	next     *settings.Values // of the restart; nil for the user's own
-	failure  error            // the reason, if the reconstruction diverged
+	failure  error            // why the reconstruction diverged, or left nothing although it is complete
 	endedBy  string           // the limit reached by the last iteration; empty for none
 	restarts int
 	changes  uint32
@@ -233,7 +233,7 @@ func (l *loop) iterateUntilDone(ctx, cut context.Context) error {
 	}
 }
 
-// announceEnd publishes that the reconstruction is complete or has diverged.
+// announceEnd publishes that the reconstruction is complete or has failed.
 func (l *loop) announceEnd() {
 	if l.failure != nil {
 		l.run.stream.State(profiles.Failed, l.failure.Error())
@@ -318,7 +318,7 @@ func (l *loop) iterate(cut context.Context) error {
 		stream.Log("ended by " + limit)
 	}
 	if outcome.Finished && err == nil {
-		l.finish(cut)
+		err = l.finish(cut)
 	}
 	if err := l.observeAblation(cut); err != nil {
 		return err
@@ -338,17 +338,16 @@ func (l *loop) iterate(cut context.Context) error {
 }
 
 // finish has a complete task leave what others need of it.
-func (l *loop) finish(cut context.Context) {
+func (l *loop) finish(cut context.Context) error {
 	f, ok := l.work.(workload.Finisher)
 	if !ok {
-		return
+		return nil
 	}
-	switch said, err := f.Finish(cut); {
-	case err != nil:
-		l.run.stream.Refuse(err.Error())
-	case said != "":
+	said, err := f.Finish(cut)
+	if err == nil && said != "" {
 		l.run.stream.Log(said)
 	}
+	return err
 }
 
 // look compares the reconstruction with the truth and publishes its picture, if

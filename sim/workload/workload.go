@@ -159,7 +159,8 @@ type Unweighted interface {
 // Finisher is a task that leaves something for other programs once its work is complete.
 type Finisher interface {
 	// Finish leaves it, after the iteration whose outcome is Finished, and returns a line for
-	// the log; empty for nothing. The run is complete even if that fails.
+	// the log; empty for nothing. An error fails the run, which can still be saved and has its
+	// checkpoint: it is complete.
 	Finish(ctx context.Context) (said string, err error)
 }
 
