@@ -13,6 +13,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -261,4 +262,18 @@ func floats(k kind, data []byte) []float32 {
 		values[i] = k.read(data[i*k.size:])
 	}
 	return values
+}
+
+// Folder returns the folder in which trainings of a workload leave their weights: prismtop/NAME in
+// $XDG_STATE_HOME, which is ~/.local/state unless set.
+func Folder(name string) (string, error) {
+	state := os.Getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(state) { // as the standard wants relative ones to be ignored
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("no folder for trained weights: %w; set XDG_STATE_HOME", err)
+		}
+		state = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(state, "prismtop", name), nil
 }

@@ -4,16 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"prismtop/profiles"
-	"prismtop/profiles/atomicfile"
 	"prismtop/sim/checkpoint"
 	"prismtop/sim/cyto"
+	"prismtop/sim/learning"
 	"prismtop/sim/nn"
 	"prismtop/sim/picture"
 	"prismtop/sim/weights"
@@ -27,36 +24,18 @@ type position struct {
 	Elapsed time.Duration `json:"elapsed_ns"` // of the epoch
 }
 
-// arrays lists the arrays of a checkpoint without their numbers: the model's variables
-// but the gradients, which every iteration computes again.
-func (t *training) arrays() []checkpoint.Array {
-	var all []checkpoint.Array
-	for _, v := range t.network.Model().Variables() {
-		if v.Category != nn.Gradients {
-			all = append(all, checkpoint.Array{Name: v.Name, Shape: slices.Clone([]int(v.Shape))})
-		}
-	}
-	return all
+// variables returns those of the network.
+func (m *Model) variables() learning.Variables {
+	return learning.Variables{Model: m.network.Model(), State: m.state}
 }
 
 // Checkpoint returns the state of the training between two iterations.
 func (t *training) Checkpoint(ctx context.Context) (*checkpoint.State, error) {
-	s := &checkpoint.State{Arrays: t.arrays(), Scalars: position{t.epoch, t.inEpoch, time.Since(t.began)}}
-	for i := range s.Arrays {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		s.Arrays[i].Float32 = t.read(s.Arrays[i].Name)
+	arrays, err := t.variables().Copy(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return s, nil
-}
-
-// read returns a copy of a variable.
-func (t *training) read(name string) []float32 {
-	v, _ := t.network.Model().Index(name)
-	values := make([]float32, t.network.Model().Variables()[v].Shape.Elements())
-	t.state.Read(v, values)
-	return values
+	return &checkpoint.State{Arrays: arrays, Scalars: position{t.epoch, t.inEpoch, time.Since(t.began)}}, nil
 }
 
 // Resume puts a new training into the state of a checkpoint of the same settings.
@@ -68,14 +47,8 @@ func (t *training) Resume(ctx context.Context, c *checkpoint.Checkpoint) error {
 	if p.Epoch < 0 || p.Epoch >= t.settings.Epochs || p.InEpoch < 0 || p.InEpoch >= t.train.Batches() || p.Elapsed < 0 {
 		return errors.New("the task's state is one that no run has")
 	}
-	arrays, err := c.Take(t.arrays())
-	if err != nil {
+	if err := t.variables().Restore(c); err != nil {
 		return err
-	}
-	for i, v := range t.network.Model().Variables() {
-		if a, ok := arrays[v.Name]; ok {
-			t.state.Write(i, a.Float32)
-		}
 	}
 	t.epoch, t.inEpoch, t.began = p.Epoch, p.InEpoch, time.Now().Add(-p.Elapsed)
 	return errors.Join(t.adopt(ctx), t.train.Seek(t.epoch, t.inEpoch))
@@ -110,7 +83,7 @@ func (t *training) Mark(context.Context) error {
 	for _, v := range t.network.Model().Variables() {
 		var values []float32
 		if v.Category != nn.Gradients {
-			values = t.read(v.Name)
+			values = t.variables().Read(v.Name)
 		}
 		m.variables = append(m.variables, values)
 	}
@@ -149,62 +122,20 @@ func (t *training) StartFrom(ctx context.Context, path string) error {
 }
 
 // KeepOutput keeps the weights before each update, in case one is cut short.
-func (t *training) KeepOutput() { t.keeps = true }
-
-// keepWeights copies the weights if they are to be kept.
-func (t *training) keepWeights() {
-	if !t.keeps {
-		return
-	}
-	all := t.network.StateDict()
-	if t.kept == nil {
-		t.kept = make([][]float32, len(all))
-		for i := range all {
-			t.kept[i] = t.read(all[i].Name)
-		}
-		return
-	}
-	for i := range all {
-		v, _ := t.network.Model().Index(all[i].Name)
-		t.state.Read(v, t.kept[i])
-	}
-}
-
-// errCutShort refuses weights that an update left half changed.
-var errCutShort = errors.New("the last update was cut short, and with it the weights")
-
-// weights returns the newest complete weights by their names in files.
-func (t *training) weights() ([]weights.Tensor, error) {
-	switch {
-	case !t.broken:
-		return t.network.Weights(t.state), nil
-	case t.kept == nil:
-		return nil, errCutShort
-	}
-	all := t.network.StateDict()
-	for i := range all {
-		all[i].Values = t.kept[i]
-	}
-	return all, nil
-}
+func (t *training) KeepOutput() { t.keeper.KeepOutput() }
 
 // Suffixes are the ends of the names of the files that Save writes: the weights of a
 // training or the image of a prediction, and a plane of a held-out volume.
-var Suffixes = []string{weightsSuffix, planeSuffix}
-
-const (
-	weightsSuffix = ".npz"
-	planeSuffix   = ".png"
-)
+var Suffixes = []string{".npz", ".png"}
 
 // Save writes the weights to base.npz, and the newest prediction of a held-out plane to
 // base.png: both or neither.
 func (t *training) Save(ctx context.Context, base string, fresh bool) ([]string, error) {
-	return saving(base, func() ([]string, error) {
+	return learning.Saving(base, func() ([]string, error) {
 		if !t.measured {
 			return nil, errors.New("no held-out volume was predicted yet")
 		}
-		all, err := t.weights()
+		all, err := t.keeper.Newest(t.variables(), t.network)
 		if err != nil {
 			return nil, err
 		}
@@ -216,36 +147,13 @@ func (t *training) Save(ctx context.Context, base string, fresh bool) ([]string,
 	})
 }
 
-// saving adds to an error the path that could not be written.
-func saving(base string, save func() ([]string, error)) ([]string, error) {
-	paths, err := save()
-	if err == nil {
-		return paths, nil
-	}
-	at := base
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		at, err = path.Path, path.Err
-	}
-	return nil, fmt.Errorf("saving %s: %w", at, err)
-}
-
 // writeBeside writes data and a picture to files with the Suffixes.
 func writeBeside(ctx context.Context, base string, fresh bool, data []byte, p *profiles.Picture) ([]string, error) {
 	plane, err := picture.EncodePNG16(ctx, p.Pixels, p.Width, p.Height)
 	if err != nil {
 		return nil, err
 	}
-	named := func(base string) []string { return []string{base + weightsSuffix, base + planeSuffix} }
-	if !fresh {
-		return named(base), atomicfile.WriteTogether(named(base), [][]byte{data, plane}, 0o666)
-	}
-	return atomicfile.WriteNew(func(n int) []string {
-		if n == 1 {
-			return named(base)
-		}
-		return named(fmt.Sprintf("%s-%d", base, n))
-	}, [][]byte{data, plane}, 0o666)
+	return learning.WriteNamed(base, fresh, Suffixes, [][]byte{data, plane})
 }
 
 // Finish leaves the weights of a complete training where predictions look for them.
@@ -254,29 +162,19 @@ func (t *training) Finish(context.Context) (string, error) {
 		return "", nil
 	}
 	path, err := t.leave(t.settings.Experiment, t.network.Config())
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(path), 0o700)
-	}
-	if err == nil {
-		err = weights.Write(path, t.network.Weights(t.state))
-	}
 	if err != nil {
-		return "", fmt.Errorf("the weights are not kept for predictions: %w", err)
+		return "", err
 	}
-	return "weights for predictions in " + path, nil
+	return learning.Leave("predictions", path, t.network.Weights(t.state))
 }
 
 // TrainedPath returns the file of the weights that a training leaves for an experiment:
 // prismtop/cyto/weights-segmentation-3d.npz in $XDG_STATE_HOME, which is ~/.local/state
 // unless set.
 func TrainedPath(experiment string, c cyto.Config) (string, error) {
-	state := os.Getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(state) { // as the standard wants relative ones to be ignored
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", fmt.Errorf("no folder for trained weights: %w; set XDG_STATE_HOME", err)
-		}
-		state = filepath.Join(home, ".local", "state")
+	folder, err := weights.Folder("cyto")
+	if err != nil {
+		return "", err
 	}
-	return filepath.Join(state, "prismtop", "cyto", fmt.Sprintf("weights-%s-%dd.npz", experiment, c.Axes)), nil
+	return filepath.Join(folder, fmt.Sprintf("weights-%s-%dd.npz", experiment, c.Axes)), nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/sim/cyto"
+	"prismtop/sim/learning"
 	"prismtop/sim/nn"
 )
 
@@ -22,13 +23,6 @@ type learner interface {
 	// memory adds what it holds to the categories of the schema.
 	memory(m *profiles.Memory, variables []nn.Variable)
 	close()
-}
-
-// add adds the times of a segment's steps to their phases.
-func add(phases *[profiles.MaxPhases]int64, plan *nn.Plan, layers []profiles.Layer, nanos []int64, s nn.Segment) {
-	for i := plan.Segments[s][0]; i < plan.Segments[s][1]; i++ {
-		phases[layers[i].Phase] += nanos[i]
-	}
 }
 
 // addMemory adds the memory of a number of plans with their variables.
@@ -55,7 +49,7 @@ func newReplicas(ctx context.Context, o cyto.PlanOptions, m *Model) (*replicas, 
 	if err != nil {
 		return nil, err
 	}
-	return &replicas{Replicas: r, layers: layersOf(r.Plan())}, nil
+	return &replicas{Replicas: r, layers: learning.LayersOf(r.Plan(), &recordedPhases)}, nil
 }
 
 func (r *replicas) feed(images, targets []float32) { r.images, r.targets = images, targets }
@@ -70,8 +64,8 @@ func (r *replicas) forward(ctx context.Context, phases *[profiles.MaxPhases]int6
 	}
 	before := *phases
 	nanos := r.Executable(0).StepNanos()
-	add(phases, r.Plan(), r.layers, nanos, nn.SegmentForward)
-	add(phases, r.Plan(), r.layers, nanos, nn.SegmentEvaluate)
+	learning.AddTimes(phases, r.Plan(), r.layers, nanos, nn.SegmentForward)
+	learning.AddTimes(phases, r.Plan(), r.layers, nanos, nn.SegmentEvaluate)
 	steps := int64(0)
 	for i, v := range phases {
 		steps += v - before[i]

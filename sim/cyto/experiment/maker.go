@@ -3,7 +3,6 @@ package experiment
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"prismtop/profiles/machine"
@@ -11,6 +10,7 @@ import (
 	"prismtop/profiles/unit"
 	"prismtop/sim/checkpoint"
 	"prismtop/sim/cyto"
+	"prismtop/sim/learning"
 	"prismtop/sim/nn"
 	"prismtop/sim/weights"
 	"prismtop/sim/workload"
@@ -230,15 +230,7 @@ func (m Maker) Weights(v settings.Values, c *checkpoint.Checkpoint) ([]weights.T
 	if err != nil {
 		return nil, err
 	}
-	all := network.StateDict()
-	for i := range all {
-		at := slices.IndexFunc(c.Arrays, func(a checkpoint.Array) bool { return a.Name == all[i].Name })
-		if at < 0 || !slices.Equal(c.Arrays[at].Shape, all[i].Shape) || c.Arrays[at].Float32 == nil {
-			return nil, fmt.Errorf("the array %s is missing, or not of the shape %v", all[i].Name, all[i].Shape)
-		}
-		all[i].Values = c.Arrays[at].Float32
-	}
-	return all, nil
+	return learning.WeightsOf(c, network.StateDict())
 }
 
 // Progress counts what a task has processed.

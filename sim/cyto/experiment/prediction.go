@@ -14,6 +14,7 @@ import (
 	"prismtop/profiles/unit"
 	"prismtop/sim/cyto"
 	"prismtop/sim/cyto/loader"
+	"prismtop/sim/learning"
 	"prismtop/sim/nn"
 	"prismtop/sim/npy"
 	"prismtop/sim/workload"
@@ -108,7 +109,7 @@ func (p *prediction) load(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	p.layers, p.fresh = layersOf(p.windows.Plan()), true
+	p.layers, p.fresh = learning.LayersOf(p.windows.Plan(), &recordedPhases), true
 	return nil
 }
 
@@ -288,7 +289,7 @@ func (p *prediction) Memory() profiles.Memory {
 // Save writes the image of the newest batch's first prediction to base.npz, as the array
 // prediction of bytes, and the shown plane to base.png: both or neither.
 func (p *prediction) Save(ctx context.Context, base string, fresh bool) ([]string, error) {
-	return saving(base, func() ([]string, error) {
+	return learning.Saving(base, func() ([]string, error) {
 		if len(p.predicted.Values) == 0 {
 			return nil, errors.New("nothing was predicted yet")
 		}

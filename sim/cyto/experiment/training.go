@@ -11,6 +11,7 @@ import (
 	"prismtop/profiles/unit"
 	"prismtop/sim/cyto"
 	"prismtop/sim/cyto/loader"
+	"prismtop/sim/learning"
 	"prismtop/sim/workload"
 )
 
@@ -37,9 +38,7 @@ type training struct {
 	values         profiles.Values
 
 	marked *mark
-	keeps  bool // weights are copied before each update
-	kept   [][]float32
-	broken bool // the update was cut short: the variables are undefined
+	keeper learning.Keeper
 }
 
 // startTraining prepares a training. On an error the caller closes the model.
@@ -175,10 +174,8 @@ func (t *training) learn(ctx context.Context, rec *profiles.Iteration, began tim
 		t.done = true
 		return errDiverged
 	}
-	t.keepWeights()
-	err = t.learner.update(ctx, rate, &rec.Phases)
-	t.broken = err != nil
-	return err
+	t.keeper.Keep(t.variables(), t.network)
+	return t.keeper.Updated(t.learner.update(ctx, rate, &rec.Phases))
 }
 
 // endEpoch measures the result of an epoch.

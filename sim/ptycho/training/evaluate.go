@@ -26,10 +26,10 @@ func (t *training) evaluate(ctx context.Context) error {
 	objects := make([]complex64, 0, len(t.groups.test)*size*size)
 	for at := 0; at < len(t.groups.test); at += n {
 		t.objects.feed(t.groups, t.groups.test[at:][:n])
-		if err := t.objects.run(ctx, nn.SegmentForward, nil); err != nil {
+		if err := t.objects.Run(ctx, nn.SegmentForward, nil); err != nil {
 			return err
 		}
-		t.objects.exe.Read(id, parts)
+		t.objects.Exe.Read(id, parts)
 		for i := 0; i < len(parts); i += 2 {
 			objects = append(objects, complex(parts[i], parts[i+1]))
 		}
@@ -60,11 +60,11 @@ func (t *training) testLoss(ctx context.Context) (loss float64, err error) {
 	for at := 0; at < len(t.groups.test); at += n {
 		least := t.program.feed(t.groups, t.groups.test[at:][:n])
 		for _, segment := range []nn.Segment{nn.SegmentForward, nn.SegmentEvaluate} {
-			if err := t.program.run(ctx, segment, nil); err != nil {
+			if err := t.program.Run(ctx, segment, nil); err != nil {
 				return 0, err
 			}
 		}
-		loss += t.program.loss() - least
+		loss += t.program.Scalar(ptycho.LossOutput) - least
 		count++
 	}
 	return loss / count, nil

@@ -3,10 +3,10 @@ package training
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"prismtop/profiles/settings"
 	"prismtop/sim/checkpoint"
+	"prismtop/sim/learning"
 	"prismtop/sim/ptycho"
 	"prismtop/sim/ptycho/scan"
 	"prismtop/sim/weights"
@@ -104,13 +104,5 @@ func (m Maker) Weights(v settings.Values, c *checkpoint.Checkpoint) ([]weights.T
 	if err != nil {
 		return nil, err
 	}
-	all := network.StateDict()
-	for i := range all {
-		at := slices.IndexFunc(c.Arrays, func(a checkpoint.Array) bool { return a.Name == all[i].Name })
-		if at < 0 || !slices.Equal(c.Arrays[at].Shape, all[i].Shape) || c.Arrays[at].Float32 == nil {
-			return nil, fmt.Errorf("the array %s is missing, or not of the shape %v", all[i].Name, all[i].Shape)
-		}
-		all[i].Values = c.Arrays[at].Float32
-	}
-	return all, nil
+	return learning.WeightsOf(c, network.StateDict())
 }

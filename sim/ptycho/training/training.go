@@ -10,6 +10,7 @@ import (
 	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
+	"prismtop/sim/learning"
 	"prismtop/sim/nn"
 	"prismtop/sim/optics"
 	"prismtop/sim/ptycho"
@@ -51,9 +52,7 @@ type training struct {
 	changed        bool // settings changed since the last iteration
 
 	result *result // newest evaluation; nil for none
-	keeps  bool    // weights are copied before each update
-	kept   [][]float32
-	broken bool // the update was cut short: the variables are undefined
+	keeper learning.Keeper
 }
 
 // start prepares a training.
@@ -184,21 +183,19 @@ func (t *training) learn(ctx context.Context, rec *profiles.Iteration) error {
 	rec.Phases[PhaseLoad] = int64(time.Since(began))
 
 	for _, segment := range []nn.Segment{nn.SegmentForward, nn.SegmentEvaluate} {
-		if err := t.program.run(ctx, segment, &rec.Phases); err != nil {
+		if err := t.program.Run(ctx, segment, &rec.Phases); err != nil {
 			return err
 		}
 	}
-	loss := t.program.loss()
+	loss := t.program.Scalar(ptycho.LossOutput)
 	rec.Series[SeriesPoisson], rec.Series[SeriesLoss] = loss, loss-least
 	if math.IsNaN(loss) || math.IsInf(loss, 0) {
 		rec.Flags |= profiles.NonFinite
 		t.done = true
 		return errDiverged
 	}
-	t.keepWeights()
-	err := t.program.run(ctx, nn.SegmentUpdate, &rec.Phases)
-	t.broken = err != nil
-	return err
+	t.keeper.Keep(t.variables(), t.network)
+	return t.keeper.Updated(t.program.Run(ctx, nn.SegmentUpdate, &rec.Phases))
 }
 
 // endEpoch measures the result of an epoch and decides how to go on.
@@ -251,20 +248,20 @@ func threads(setting int) int {
 
 // Steps returns the steps of the training plan and their times in the newest iteration.
 func (t *training) Steps() ([]profiles.Layer, []int64) {
-	return t.program.layers, t.program.exe.StepNanos()
+	return t.program.Steps()
 }
 
 // Memory returns the memory of the run by category; the inference plan of the test groups
 // counts as activations.
 func (t *training) Memory() profiles.Memory {
-	variables, own, beside := t.network.Model().Variables(), t.program.plan.ArenaUsage(), t.objects.plan.ArenaUsage()
-	u := t.program.plan.VariableUsage(variables)
+	variables, own, beside := t.network.Model().Variables(), t.program.Plan.ArenaUsage(), t.objects.Plan.ArenaUsage()
+	u := t.program.Plan.VariableUsage(variables)
 	inputs, scratch := own[nn.Inputs]+beside[nn.Inputs], own[nn.Scratch]+beside[nn.Scratch]
 	return profiles.Memory{Parts: [profiles.MaxMemory]int64{
 		MemoryWeights: u[nn.Weights], MemoryGradients: u[nn.Gradients], MemoryMoments: u[nn.Moments],
-		MemoryActivations: t.program.plan.ArenaBytes + t.objects.plan.ArenaBytes - inputs - scratch,
+		MemoryActivations: t.program.Plan.ArenaBytes + t.objects.Plan.ArenaBytes - inputs - scratch,
 		MemoryInputs:      inputs,
-		MemoryScratch:     u[nn.Scratch] + scratch + t.program.exe.ScratchBytes() + t.objects.exe.ScratchBytes(),
+		MemoryScratch:     u[nn.Scratch] + scratch + t.program.Exe.ScratchBytes() + t.objects.Exe.ScratchBytes(),
 		MemoryScan:        t.groups.bytes(),
 	}}
 }
