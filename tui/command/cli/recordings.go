@@ -26,15 +26,15 @@ func TableOf(workload string) *settings.Table {
 }
 
 // RecordingNamed returns the path of a recording: the given one, or that of the file of this name in the
-// user's folder, or of the run that the user gave this name. Where there is none, it returns what was
-// given: whoever opens it says so.
+// user's folder, or of the run that the user gave this name. Where there is none, the error says where
+// names are listed, and is fs.ErrNotExist.
 func RecordingNamed(ctx context.Context, given string) (string, error) {
 	if _, err := os.Lstat(given); !errors.Is(err, fs.ErrNotExist) {
 		return given, nil
 	}
 	folder, err := recording.Folder()
 	if err != nil {
-		return given, nil
+		return "", &notRecorded{given}
 	}
 	if !strings.ContainsRune(given, filepath.Separator) {
 		for _, name := range []string{given, given + ".sqlite"} {
@@ -57,12 +57,23 @@ func RecordingNamed(ctx context.Context, given string) (string, error) {
 	}
 	switch len(paths) {
 	case 0:
-		return given, nil
+		return "", &notRecorded{given}
 	case 1:
 		return paths[0], nil
 	}
 	return "", fmt.Errorf("the name %q is that of %d runs: %s; say which by one of these", given, len(paths), strings.Join(files, ", "))
 }
+
+// notRecorded is an error about a recording that is not there.
+type notRecorded struct{ given string }
+
+// Error says where names are listed.
+func (e *notRecorded) Error() string {
+	return visible.Text(e.given) + ": no such file, and no run that prismtop runs lists"
+}
+
+// Unwrap returns fs.ErrNotExist.
+func (e *notRecorded) Unwrap() error { return fs.ErrNotExist }
 
 // RecordingFiles lists the file of a recording, and those that SQLite keeps beside it.
 func RecordingFiles(path string) []string { return []string{path, path + "-wal", path + "-shm"} }

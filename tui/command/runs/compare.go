@@ -42,7 +42,10 @@ func CompareCommand() *cobra.Command {
 			}
 			sides, err := ParseSides(cmd.Context(), args)
 			if err != nil {
-				return cli.BadUsage(fmt.Errorf("compare: %w", err))
+				if err = fmt.Errorf("compare: %w", err); errors.Is(err, fs.ErrNotExist) {
+					return err
+				}
+				return cli.BadUsage(err)
 			}
 			options, err := look.Options(cmd.Flags())
 			if err != nil {
