@@ -5,6 +5,7 @@ package workload
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"prismtop/profiles"
@@ -224,4 +225,23 @@ type Foreseer interface {
 	Needs(ctx context.Context, v settings.Values) (profiles.Memory, error)
 	// Most returns the iterations of a task at most, and whether it may end sooner.
 	Most(v settings.Values) (iterations int64, sooner bool)
+}
+
+// LackingError reports a device that settings ask for and this machine or this build does not have.
+// The settings are valid elsewhere.
+type LackingError struct{ Err error }
+
+// Error says what is lacking and what would be right.
+func (e *LackingError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *LackingError) Unwrap() error { return e.Err }
+
+// CheckDevice returns a LackingError about the setting of the device if that is a GPU and none can be
+// used for the reason given, empty if one can.
+func CheckDevice(v settings.Values, reason string) error {
+	if v.Text(settings.Device) != "cuda" || reason == "" {
+		return nil
+	}
+	return &settings.KeyError{Key: settings.Device, Err: &LackingError{fmt.Errorf("device = cuda: %s: must be auto or cpu here", reason)}}
 }

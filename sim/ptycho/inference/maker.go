@@ -67,8 +67,8 @@ func (Maker) Reads(settings.Values) bool { return false }
 func (m Maker) Check(v settings.Values, key string) error {
 	switch key {
 	case settings.Device:
-		if v.Text(key) == "cuda" && m.GPUReason != "" {
-			return &settings.KeyError{Key: key, Err: fmt.Errorf("device = cuda: %s: must be auto or cpu here", m.GPUReason)}
+		if err := workload.CheckDevice(v, m.GPUReason); err != nil {
+			return err
 		}
 		return m.withinLimit(v, settings.BatchSize)
 	case "kernels":

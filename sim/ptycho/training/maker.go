@@ -2,7 +2,6 @@ package training
 
 import (
 	"context"
-	"fmt"
 
 	"prismtop/profiles/settings"
 	"prismtop/sim/checkpoint"
@@ -65,10 +64,10 @@ func (m Maker) Reads(settings.Values) bool { return false }
 // Check returns an error if this machine or this build does not have the device or the
 // kernels.
 func (m Maker) Check(v settings.Values, key string) error {
-	switch {
-	case key == settings.Device && v.Text(key) == "cuda" && m.GPUReason != "":
-		return &settings.KeyError{Key: key, Err: fmt.Errorf("device = cuda: %s: must be auto or cpu here", m.GPUReason)}
-	case key == "kernels":
+	switch key {
+	case settings.Device:
+		return workload.CheckDevice(v, m.GPUReason)
+	case "kernels":
 		return m.Kernels(v.Text(key))
 	}
 	return nil

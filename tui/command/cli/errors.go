@@ -11,13 +11,14 @@ import (
 
 	"prismtop/profiles/visible"
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/workload"
 )
 
 // The exit statuses.
 const (
 	StatusDone        = 0
-	StatusFailed      = 1
-	StatusUsage       = 2
+	StatusFailed      = 1 // also if this machine lacks what was asked for
+	StatusUsage       = 2 // a command line, setting or input that is right on no machine
 	StatusUndecided   = 3 // of a comparison that cannot tell what was asked
 	StatusElsewhere   = 4 // of a check whose reference is of another machine
 	StatusInterrupted = 130
@@ -104,11 +105,12 @@ func Elsewhere(err error) error { return &elsewhereError{err} }
 // Undecided marks an error that is neither a yes nor a no.
 func Undecided(err error) error { return &undecidedError{err} }
 
-// BadUsage marks an error in the command line or the settings. Kernels missing on this machine
-// are not such an error: the command line is valid elsewhere.
+// BadUsage marks an error in the command line or the settings. Kernels and devices missing on this
+// machine are not such an error: the command line is valid elsewhere.
 func BadUsage(err error) error {
-	var lacking *vec.UnavailableError
-	if err == nil || errors.As(err, &lacking) {
+	var kernels *vec.UnavailableError
+	var device *workload.LackingError
+	if err == nil || errors.As(err, &kernels) || errors.As(err, &device) {
 		return err
 	}
 	return &usageError{err}

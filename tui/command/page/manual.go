@@ -61,9 +61,10 @@ func Manual(root *cobra.Command, keys []widget.KeySection) (string, error) {
 	doc.entry("SIGTSTP", "Ctrl+z: stops at the end of an iteration and gives the terminal to the shell; fg goes on.")
 	doc.Section("Exit status")
 	doc.entry("0", "Done.")
-	doc.entry("1", "Failed.")
-	doc.entry("2", "The command line or a setting cannot be right, or a signal made the program print its goroutines.")
+	doc.entry("1", "Failed, or this machine lacks what was asked for: kernels, a device, memory.")
+	doc.entry("2", "The command line or a setting is right on no machine, or a signal made the program print its goroutines.")
 	doc.entry("3", "A comparison cannot tell what --fail-over asks.")
+	doc.entry("4", "bench check has only a reference of another machine.")
 	doc.entry("130", "Interrupted.")
 	doc.entry("131, 152", "Ended by SIGQUIT or SIGXCPU; see Signals.")
 	text := strings.ReplaceAll(doc.String(), "--", `\-\-`) // hyphens that can be copied
