@@ -174,6 +174,41 @@ func TestARunIsLeftGoingAndAttachedTo(t *testing.T) {
 	wholeRecording(t)
 }
 
+// The shell brings a run that was left going back to its screen, as often as it is left, and the run ends from there.
+func TestAShellBringsARunBack(t *testing.T) {
+	inFolder(t)
+	x := ptytest.Open(t, 120, 40)
+	s := startOn(t, x, "set -m; prismtop run "+unended+"; echo left once; read; fg; echo left twice; read; fg; echo status $?; jobs")
+	x.See("sample  1/40")
+	var before attach.Info
+	for _, said := range []string{"left once", "left twice"} {
+		x.Press("D")
+		x.See(said)
+		x.Restored()
+		ptytest.Eventually(t, "the run without a terminal", func() bool { return only(t).Log != "" })
+		now := only(t)
+		if now.Screens != 0 || now.Operator != "" || before.Process != 0 && now.Process != before.Process {
+			t.Errorf("%s: %+v, before %+v", said, now, before)
+		}
+		before = now
+		goesOn(t, before)
+		x.Press("enter")
+		x.See("sample  1/40", "Reconstruction")
+	}
+	ptytest.Eventually(t, "the screen", func() bool { return only(t).Operator != "" && only(t).Log == "" })
+	x.Press("a")
+	x.See("AMP off→bf16")
+	x.Press("q")
+	x.See("D leaves it going")
+	x.Press("y")
+	x.See("prismtop: moon", "status 0")
+	if got := s.end(30 * time.Second); got != 0 {
+		t.Errorf("status %d", got)
+	}
+	x.Restored()
+	wholeRecording(t)
+}
+
 // Where no shell waits for the terminal, D says so and the screen stays.
 func TestDWithoutAShell(t *testing.T) {
 	inFolder(t)

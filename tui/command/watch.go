@@ -60,13 +60,11 @@ func (f *runFlags) watch(ctx context.Context, out io.Writer, show exportable, lo
 	var last *profiles.Snapshot
 	switch {
 	case f.child != nil:
-		last = goOn(ctx, show.Live, look, host)
+		last, _ = goOn(ctx, show.Live, look, host, false)
 	case f.lines:
 		last, err = lines.Watch(ctx, os.Stdin, out, inText{show}, inLines(look), lineInterval)
 	default:
-		if err = onScreen(ctx, show, look, host); leftGoing(err) {
-			last, err = goOn(ctx, show.Live, look, host), nil
-		}
+		last, err = onScreens(ctx, show, look, host)
 	}
 	if errors.Is(err, errRunEnded) {
 		err = nil
@@ -115,6 +113,25 @@ func (inText) MayAnnotate() bool { return true }
 // Annotate writes a note.
 func (t inText) Annotate(text string) error { return t.Note(sessions.Who(), text) }
 
+// onScreens shows the run until its screen ends, again whenever the shell brings the process back to the
+// foreground. last is the newest snapshot of a run that ended without a screen.
+func onScreens(ctx context.Context, show exportable, look screen.Options, host *sessions.Host) (last *profiles.Snapshot, err error) {
+	for {
+		if err = onScreen(ctx, show, look, host); !leftGoing(err) {
+			return nil, err
+		}
+		last, back := goOn(ctx, show.Live, look, host, errors.Is(err, control.ErrDetached))
+		if back == nil {
+			return last, nil
+		}
+		if err := host.Return(back); err != nil {
+			return last, err
+		}
+		defer back.Close()
+		look.Input, look.Leave.Greeting = back, ""
+	}
+}
+
 // onScreen shows the run until its screen ends. If the run goes on without it, this process no
 // longer has a terminal.
 func onScreen(ctx context.Context, show exportable, look screen.Options, host *sessions.Host) error {
@@ -145,12 +162,25 @@ func leftGoing(err error) bool {
 const logInterval = time.Minute
 
 // goOn waits for the end of a run without a screen, and while an attached screen shows one that is
-// over.
-func goOn(ctx context.Context, show cli.Live, look screen.Options, host *sessions.Host) (last *profiles.Snapshot) {
+// over. If the screen was left for a shell, it also returns when that brings the process back, with the
+// terminal.
+func goOn(ctx context.Context, show cli.Live, look screen.Options, host *sessions.Host, left bool) (last *profiles.Snapshot, back *os.File) {
+	aside, stop := context.WithCancel(ctx)
+	returned := make(chan struct{})
+	go func() {
+		defer close(returned)
+		if left {
+			if back = terminal.AwaitReturn(aside.Done()); back != nil {
+				stop()
+			}
+		}
+	}()
 	for {
-		last = lines.PlainNotifying(ctx, os.Stderr, show, inLines(look), logInterval)
-		if ctx.Err() != nil || !host.Over(show) {
-			return last
+		last = lines.PlainNotifying(aside, os.Stderr, show, inLines(look), logInterval)
+		if aside.Err() != nil || !host.Over(aside, show) {
+			stop()
+			<-returned
+			return last, back
 		}
 	}
 }

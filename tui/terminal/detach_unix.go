@@ -65,5 +65,45 @@ func Wake(group int) error {
 	return unix.Kill(-group, unix.SIGCONT)
 }
 
+// controlling names the terminal whose shell has job control over the process.
+const controlling = "/dev/tty"
+
+// AwaitReturn waits until a shell brings the process, to which Redirect left nothing of its terminal,
+// to the foreground again, as fg does, and returns the terminal. It returns nil once done is closed or
+// the process has no terminal any more. Nothing of the terminal is open meanwhile, so that it can be closed.
+func AwaitReturn(done <-chan struct{}) *os.File {
+	tick := time.NewTicker(foregroundPeriod)
+	defer tick.Stop()
+	for {
+		// A file of package os would be one that does not block, which standard output must not be.
+		fd, err := unix.Open(controlling, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil:
+			return nil
+		}
+		front, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
+		if err == nil && front == unix.Getpgrp() {
+			return os.NewFile(uintptr(fd), controlling)
+		}
+		_ = unix.Close(fd)
+		if err != nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-done:
+			return nil
+		}
+	}
+}
+
+// Return undoes Redirect with a terminal.
+func Return(to *os.File) error {
+	fd := int(to.Fd())
+	return errors.Join(dup2(fd, 0), dup2(fd, 1), dup2(fd, 2))
+}
+
 // Group returns the process group.
 func Group() int { return unix.Getpgrp() }

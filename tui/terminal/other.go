@@ -107,3 +107,9 @@ func Wake(int) error { return errors.ErrUnsupported }
 
 // Group returns 0: there are no groups of processes.
 func Group() int { return 0 }
+
+// AwaitReturn returns nil: there is no job control.
+func AwaitReturn(<-chan struct{}) *os.File { return nil }
+
+// Return fails: there is no job control.
+func Return(*os.File) error { return errors.ErrUnsupported }

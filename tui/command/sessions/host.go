@@ -3,6 +3,7 @@
 package sessions
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -196,6 +197,12 @@ func (h *Host) Shut() {
 	}
 }
 
+// Return gives this process, which Shut has left without one, a terminal again.
+func (h *Host) Return(to *os.File) error {
+	h.shut.Store(false)
+	return terminal.Return(to)
+}
+
 func (h *Host) redirect() error {
 	if h.log == "" {
 		return errors.New("there is no folder for the log of the session")
@@ -219,9 +226,9 @@ func (h *Host) redirect() error {
 // lookEvery is the time between two looks at whether a run that is over is still watched.
 const lookEvery = 200 * time.Millisecond
 
-// Over waits as long as a screen that can restart or save the finished run shows it, and reports whether the run was
-// restarted.
-func (h *Host) Over(run cli.Live) (again bool) {
+// Over waits as long as a screen that can restart or save the finished run shows it, at most until ctx is done, and
+// reports whether the run was restarted.
+func (h *Host) Over(ctx context.Context, run cli.Live) (again bool) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
@@ -233,6 +240,8 @@ func (h *Host) Over(run cli.Live) (again bool) {
 		}
 		select {
 		case <-run.Done():
+			return false
+		case <-ctx.Done():
 			return false
 		case <-tick.C:
 		}
@@ -284,8 +293,8 @@ func pruneLogs(folder string) {
 	}
 }
 
-// Who names the terminal of this process, and where its user is.
-func Who() string {
+// Who names the terminal that this process began on, and where its user is.
+var Who = sync.OnceValue(func() string {
 	name, err := os.Readlink("/proc/self/fd/0")
 	if err != nil || !strings.HasPrefix(name, "/dev/") || name == os.DevNull {
 		name = fmt.Sprintf("process %d", os.Getpid())
@@ -295,4 +304,4 @@ func Who() string {
 		name += " from " + from
 	}
 	return name
-}
+})
