@@ -42,11 +42,11 @@ func (l *loop) foretell() {
 	if !l.run.options.Foresee || !l.pace.take(&l.rec) {
 		return
 	}
-	s, ok := l.run.options.Maker.(workload.Foreseer)
+	b, ok := l.run.options.Maker.(workload.Bounded)
 	if !ok {
 		return
 	}
-	most, sooner := s.Most(l.settings)
+	most, sooner := b.Most(l.settings)
 	if most <= l.index {
 		return
 	}
@@ -60,7 +60,7 @@ func (l *loop) foretell() {
 	case seconds > paceLong.Seconds():
 		text += ": takes up to " + estimate(seconds) + "; max_seconds bounds it"
 	case sooner:
-		text += ": up to " + estimate(seconds) + " more, less if samples converge"
+		text += ": up to " + estimate(seconds) + " more, less if it converges"
 	default:
 		text += ": " + estimate(seconds) + " more"
 	}

@@ -140,8 +140,8 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 	_, info.Saves = l.work.(workload.Saver)
 	_, info.Forks = l.work.(workload.Forker)
 	_, info.Checkpoints = l.work.(workload.Checkpointer)
-	if s, ok := r.options.Maker.(workload.Foreseer); ok && r.options.Needs != nil {
-		info.Most, _ = s.Most(c.settings)
+	if b, ok := r.options.Maker.(workload.Bounded); ok && r.options.Needs != nil {
+		info.Most, _ = b.Most(c.settings)
 	}
 	info.PriorStarts = l.restarts
 	info.Notes = append(info.Notes, r.options.Notes...)

@@ -18,11 +18,11 @@ import (
 // Foresight is what a run would take, before it begins.
 type Foresight struct {
 	Settings settings.Values
-	// Memory is that of the plan with full caches, without what kernels work in; Known is false for a
-	// workload that does not foresee it.
-	Memory profiles.Memory
-	Known  bool
-	Free   machine.Memory
+	// Memory is that of the plan with full caches, without what kernels work in, if it is Known; for a workload
+	// that does not foresee it, it is what the measured iterations Held.
+	Memory      profiles.Memory
+	Known, Held bool
+	Free        machine.Memory
 
 	Most   int64 // iterations at most; 0 if the workload does not foresee them
 	Sooner bool  // units of work may end sooner
@@ -31,31 +31,38 @@ type Foresight struct {
 	Times []float64        // nanoseconds of an iteration after the first samples, sorted; none if it was not measured
 }
 
-// Foresee foresees a run: its memory from the plan, and its time from a short measurement, which is left out if
-// the memory does not fit.
-func Foresee(ctx context.Context, maker workload.Maker, v settings.Values, length time.Duration) (*Foresight, error) {
+// Foresee foresees a run as far as its maker knows it: its memory from the plan, and its iterations. Measure adds the rest.
+func Foresee(ctx context.Context, maker workload.Maker, v settings.Values) (*Foresight, error) {
 	f := &Foresight{Settings: v, Free: machine.ReadMemory()}
+	if b, ok := maker.(workload.Bounded); ok {
+		f.Most, f.Sooner = b.Most(v)
+	}
 	if s, ok := maker.(workload.Foreseer); ok {
 		var err error
 		if f.Memory, err = s.Needs(ctx, v); err != nil {
 			return nil, err
 		}
 		f.Known = true
-		f.Most, f.Sooner = s.Most(v)
 	}
+	return f, nil
+}
+
+// Measure adds the time of iterations from a short measurement, which is left out if the memory does not fit, and
+// the memory that they held if it is not known.
+func (f *Foresight) Measure(ctx context.Context, maker workload.Maker, length time.Duration) error {
 	if !f.Fits() {
-		return f, nil
+		return nil
 	}
-	run, err := advanced(ctx, sim.Options{Maker: maker, Settings: v, Stream: stream.New(2)}, early)
+	run, err := advanced(ctx, sim.Options{Maker: maker, Settings: f.Settings, Stream: stream.New(2)}, early)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer run.Close()
 	f.Run = run.Info()
 	for n, began := 0, time.Now(); n < warmup+foreseen || time.Since(began) < length; n++ {
 		it, over, err := run.Next(ctx)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if it != nil && n >= warmup {
 			f.Times = append(f.Times, float64(it.Total))
@@ -65,7 +72,10 @@ func Foresee(ctx context.Context, maker workload.Maker, v settings.Values, lengt
 		}
 	}
 	slices.Sort(f.Times)
-	return f, nil
+	if !f.Known {
+		f.Memory, f.Held = run.Memory(), true
+	}
+	return nil
 }
 
 // A run is measured after at most early samples; warmup iterations are not counted, and foreseen of them are,

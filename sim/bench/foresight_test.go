@@ -7,6 +7,8 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
+	"prismtop/profiles/stream"
+	"prismtop/sim"
 	"prismtop/sim/workloads"
 )
 
@@ -17,7 +19,10 @@ func TestARunIsForeseen(t *testing.T) {
 		t.Fatal(err)
 	}
 	maker := workloads.PRISM(workloads.Devices{})
-	f, err := Foresee(t.Context(), maker, v, time.Millisecond)
+	f, err := Foresee(t.Context(), maker, v)
+	if err == nil {
+		err = f.Measure(t.Context(), maker, time.Millisecond)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,6 +36,63 @@ func TestARunIsForeseen(t *testing.T) {
 	f.Settings, err = v.Set("max_seconds", "1.5")
 	if length, ok := f.Length(2 * time.Millisecond); err != nil || !ok || length != 1500*time.Millisecond {
 		t.Errorf("max_seconds leaves %v, %v", length, err)
+	}
+}
+
+// Of a workload that does not foresee its memory, what the measured iterations held is known.
+func TestMemoryIsMeasuredWhereItIsNotForeseen(t *testing.T) {
+	v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: "curve"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	maker := workloads.Of(v).Maker(workloads.Devices{})
+	f, err := Foresee(t.Context(), maker, v)
+	if err != nil || f.Known || f.Held || f.Most != 1e6 {
+		t.Fatalf("%+v, %v", f, err)
+	}
+	if err := f.Measure(t.Context(), maker, time.Millisecond); err != nil || f.Known || !f.Held || f.Memory.Total() <= 0 || len(f.Times) < foreseen {
+		t.Errorf("measured: %+v, %v", f, err)
+	}
+}
+
+// A run that does not converge has the iterations that were foreseen for it.
+func TestIterationsAreThoseForeseen(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir()) // for the weights
+	for _, c := range []struct {
+		preset string
+		sets   []string
+		most   int64
+	}{
+		{"ptycho-small", []string{"positions=20", "batch_size=8", "passes=3"}, 8},
+		{"ptycho-small", []string{"positions=20", "batch_size=8", "max_passes=2"}, 5},
+		{"ptycho-train-small", []string{"filters_scale=1", "object_size=128", "positions=32", "batch=8", "test_share=0.25", "epochs=2", "patience=0"}, 6},
+		{"cyto-2d", []string{"volumes=3", "held_out=1", "patches_per_image=3", "batch=2", "side=64", "patch=16x16", "epochs=2"}, 10},
+		{"cyto-2d", []string{"volumes=3", "held_out=1", "patches_per_image=3", "batch=2", "side=64", "patch=16x16", "epochs=2", "limit_train_batches=4", "max_iterations=7"}, 7},
+		{"cyto-2d", []string{"mode=predict", "held_out=3", "batch=2", "side=64", "patch=16x16", "weights=seeded", "passes=2"}, 4},
+	} {
+		v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: c.preset, Sets: c.sets})
+		if err != nil {
+			t.Fatal(err)
+		}
+		maker := workloads.Of(v).Maker(workloads.Devices{})
+		f, err := Foresee(t.Context(), maker, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := sim.New(t.Context(), sim.Options{Maker: maker, Settings: v, Stream: stream.New(2)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := int64(0)
+		for over := false; !over; n++ {
+			if _, over, err = r.Next(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.Close()
+		if f.Most != c.most || n != c.most || f.Sooner {
+			t.Errorf("%s %v: %d iterations foreseen, sooner %v, and %d ran; want %d", c.preset, c.sets, f.Most, f.Sooner, n, c.most)
+		}
 	}
 }
 

@@ -92,6 +92,11 @@ func (Maker) Check(settings.Values, string) error { return nil }
 // FitsBeside returns true: a fit takes two megabytes.
 func (Maker) FitsBeside(settings.Values, int64) bool { return true }
 
+// Most returns the iterations of a fit.
+func (Maker) Most(v settings.Values) (iterations int64, sooner bool) {
+	return workload.IterationsWithin(v, allEpochs*perEpoch), false
+}
+
 // New prepares a fit.
 func (Maker) New(_ context.Context, v settings.Values, in workload.Inputs) (workload.Task, error) {
 	terms := v.Int("degree") + 1

@@ -6,22 +6,16 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
 	"prismtop/sim/nn"
+	"prismtop/sim/workload"
 )
 
 // Most returns the iterations of a reconstruction in which every sample ends at its limit, and whether samples
 // may end sooner.
 func (m Maker) Most(v settings.Values) (iterations int64, sooner bool) {
 	s := From(v)
-	samples := int64(s.Samples) * int64(s.Passes)
-	if most := int64(v.Int(settings.MaxUnits("samples"))); most > 0 {
-		samples = min(samples, most)
-	}
-	each := float64(s.Iterations) * float64(s.Cycles)
-	most := float64(s.InitIterations)*float64(s.InitCycles) + float64(samples)*each
-	if limit := v.Int(settings.MaxIterations); limit > 0 {
-		most = min(most, float64(limit))
-	}
-	return int64(min(most, 1<<62)), s.ThresholdInForce() > 0 || s.InitIterations > 0
+	samples := workload.UnitsWithin(v, int64(s.Samples)*int64(s.Passes), "samples")
+	most := float64(s.InitIterations)*float64(s.InitCycles) + float64(samples)*float64(s.Iterations)*float64(s.Cycles)
+	return workload.IterationsWithin(v, most), s.ThresholdInForce() > 0 || s.InitIterations > 0
 }
 
 // Needs returns the memory that a reconstruction comes to hold, by category, from the plans of its settings

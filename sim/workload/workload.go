@@ -219,12 +219,33 @@ type Judge interface {
 	Roofs() *profiles.Roofs
 }
 
-// Foreseer is a maker that knows what a task would take before it makes one.
+// Foreseer is a maker that knows what memory a task would take before it makes one.
 type Foreseer interface {
 	// Needs returns the memory that a task comes to hold, by category; nothing of it is allocated.
 	Needs(ctx context.Context, v settings.Values) (profiles.Memory, error)
-	// Most returns the iterations of a task at most, and whether it may end sooner.
+}
+
+// Bounded is a maker that knows how long a task would be before it makes one.
+type Bounded interface {
+	// Most returns the iterations of a task at most, 0 if that depends on its inputs, and whether it may end sooner
+	// because it converges.
 	Most(v settings.Values) (iterations int64, sooner bool)
+}
+
+// UnitsWithin returns a number of units of work, of the given name, within the limit of the settings.
+func UnitsWithin(v settings.Values, units int64, many string) int64 {
+	if key := settings.MaxUnits(many); v.Has(key) && v.Int(key) > 0 {
+		return min(units, int64(v.Int(key)))
+	}
+	return units
+}
+
+// IterationsWithin returns a number of iterations within the limit of the settings, at most 2⁶².
+func IterationsWithin(v settings.Values, most float64) int64 {
+	if limit := v.Int(settings.MaxIterations); limit > 0 {
+		most = min(most, float64(limit))
+	}
+	return int64(min(most, 1<<62))
 }
 
 // LackingError reports a device that settings ask for and this machine or this build does not have.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,6 +19,8 @@ import (
 	"prismtop/sim/workload"
 	"prismtop/sim/workloads"
 	"prismtop/tui/command/cli"
+	"prismtop/tui/terminal"
+	"prismtop/tui/words"
 )
 
 // measuredFor is how long iterations are measured before a run; long is what is warned about. The note on memory
@@ -57,9 +58,12 @@ func needsOf(maker workload.Maker) func(context.Context, settings.Values) (neede
 
 // memoryText says what memory a run needs, and what there is.
 func memoryText(f *bench.Foresight) string {
-	size := func(bytes int64) string { return strings.TrimSpace(unit.Bytes(bytes)) }
+	held := ""
+	if f.Held {
+		held = ", held after the first iterations"
+	}
+	text := "about " + size(f.Memory.Total()) + " of memory" + held
 	available, known := f.Free.Usable()
-	text := "about " + size(f.Memory.Total()) + " of memory"
 	switch {
 	case !known:
 		return text
@@ -68,6 +72,8 @@ func memoryText(f *bench.Foresight) string {
 	}
 	return text + fmt.Sprintf("; %s are available", size(available))
 }
+
+func size(bytes int64) string { return strings.TrimSpace(unit.Bytes(bytes)) }
 
 // smaller advises on what needs less memory.
 const smaller = "a smaller size or measurement_cache_mb, or checkpointing, needs less"
@@ -83,7 +89,14 @@ func (f *runFlags) foresee(cmd *cobra.Command, v settings.Values) error {
 		return cli.BadUsage(err)
 	}
 	cli.ThriftyCollector()
-	seen, err := bench.Foresee(cmd.Context(), workloads.Of(v).Maker(cli.Devices(device)), v, measuredFor)
+	maker, out := workloads.Of(v).Maker(cli.Devices(device)), cmd.OutOrStdout()
+	seen, err := bench.Foresee(cmd.Context(), maker, v)
+	if err == nil && !f.json { // what is known at once, before the measurement takes seconds
+		err = writePlanned(out, chosen.Name, seen)
+	}
+	if err == nil {
+		err = seen.Measure(cmd.Context(), maker, measuredFor)
+	}
 	switch {
 	case cmd.Context().Err() != nil:
 		return cli.ErrInterrupted
@@ -92,9 +105,9 @@ func (f *runFlags) foresee(cmd *cobra.Command, v settings.Values) error {
 	}
 	d := describeForesight(seen, chosen.Name)
 	if f.json {
-		err = export.WriteObject(cmd.OutOrStdout(), d)
+		err = export.WriteObject(out, d)
 	} else {
-		err = writeForesight(cmd.OutOrStdout(), d, seen)
+		err = writeMeasured(out, d, seen)
 	}
 	if err == nil && !seen.Fits() {
 		err = errors.New("run --dry-run: the run does not fit into memory: it needs " + memoryText(seen))
@@ -107,15 +120,15 @@ type foresightJSON struct {
 	Schema    int             `json:"schema"`
 	Version   string          `json:"version"`
 	Preset    string          `json:"preset"`
-	Settings  settings.Values `json:"settings"`
 	Fits      bool            `json:"fits"`
-	Bytes     *int64          `json:"memory_bytes"` // of the plan with full caches; null if the workload does not foresee it
+	Bytes     *int64          `json:"memory_bytes"` // of the plan with full caches; held after the measured iterations if the workload does not foresee it
 	Available *int64          `json:"available_bytes"`
+	Seconds   *float64        `json:"seconds_at_most"`
 	Most      *int64          `json:"iterations_at_most"`
 	Sooner    bool            `json:"may_end_sooner"`
 	Iteration *foreseenPace   `json:"iteration_ms"` // after the first samples; null if it does not fit or is too short
-	Seconds   *float64        `json:"seconds_at_most"`
 	Warnings  []string        `json:"warnings"`
+	Settings  settings.Values `json:"settings"`
 }
 
 type foreseenPace struct {
@@ -128,7 +141,7 @@ type foreseenPace struct {
 // describeForesight returns a foresight as it is printed.
 func describeForesight(f *bench.Foresight, preset string) *foresightJSON {
 	d := &foresightJSON{Schema: export.Schema, Version: cli.Version, Preset: preset, Settings: f.Settings, Fits: f.Fits(), Sooner: f.Sooner, Warnings: []string{}}
-	if f.Known {
+	if f.Known || f.Held {
 		bytes := f.Memory.Total()
 		d.Bytes = &bytes
 	}
@@ -154,40 +167,77 @@ func describeForesight(f *bench.Foresight, preset string) *foresightJSON {
 	return d
 }
 
-// writeForesight prints a foresight.
-func writeForesight(w io.Writer, d *foresightJSON, f *bench.Foresight) error {
-	var b strings.Builder
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "run\tpreset %s", visible.Text(d.Preset))
-	if d.Most != nil {
-		fmt.Fprintf(t, ", at most %d iterations", *d.Most)
+// writePlanned prints what a foresight knows before the measurement.
+func writePlanned(w io.Writer, preset string, f *bench.Foresight) error {
+	run := "preset " + visible.Text(preset)
+	if f.Most > 0 {
+		run += fmt.Sprintf(", at most %d iterations", f.Most)
 	}
-	fmt.Fprintln(t)
-	if d.Bytes != nil {
-		fmt.Fprintf(t, "memory\t%s\n", memoryText(f))
-		fmt.Fprintf(t, "\t%s\n", categories(f))
+	rows := [][2]string{{"run", run}}
+	if f.Known {
+		rows = append(rows, memoryRows(f)...)
 	}
-	median, low, high, measured := f.Pace()
-	switch length, known := f.Length(median); {
-	case !measured && !f.Fits():
-		fmt.Fprintf(t, "time\tnot measured: the run does not fit\n")
-	case !measured:
-		fmt.Fprintf(t, "time\tnot measured: the run is too short for it\n")
-	case !known:
-		fmt.Fprintf(t, "time\t%s ms an iteration\n", inMilliseconds(median))
-	default:
-		sooner := ""
-		if d.Sooner {
-			sooner = "; sooner where samples converge before their limit"
-		}
-		if limit := f.Settings.Number(settings.MaxSeconds); limit > 0 && length.Seconds() >= limit {
-			sooner += ", and --max-time ends it then"
-		}
-		fmt.Fprintf(t, "time\tat most %s, at %s ms an iteration [%s, %s] after the first samples%s\n", unit.Estimate(length), inMilliseconds(median), inMilliseconds(low), inMilliseconds(high), sooner)
+	return writeRows(w, rows)
+}
+
+// memoryRows are the memory and its parts.
+func memoryRows(f *bench.Foresight) [][2]string {
+	return [][2]string{{"memory", memoryText(f)}, {"", categories(f)}}
+}
+
+// writeMeasured prints the rest of a foresight.
+func writeMeasured(w io.Writer, d *foresightJSON, f *bench.Foresight) error {
+	var rows [][2]string
+	if f.Held {
+		rows = memoryRows(f)
 	}
-	_ = t.Flush() // writes to memory do not fail
+	rows = append(rows, [2]string{"time", timeText(d, f)})
 	for _, warning := range d.Warnings {
-		fmt.Fprintln(&b, "warning: "+visible.Text(warning))
+		rows = append(rows, [2]string{"warning", visible.Text(warning)})
+	}
+	return writeRows(w, rows)
+}
+
+// timeText says what time a run takes.
+func timeText(d *foresightJSON, f *bench.Foresight) string {
+	median, low, high, measured := f.Pace()
+	length, known := f.Length(median)
+	switch {
+	case !measured && !f.Fits():
+		return "not measured: the run does not fit"
+	case !measured:
+		return "not measured: the run is too short for it"
+	case !known:
+		return fmt.Sprintf("%s ms an iteration [%s, %s]", inMilliseconds(median), inMilliseconds(low), inMilliseconds(high))
+	}
+	sooner := ""
+	if d.Sooner {
+		sooner = "; less where it converges before its limits"
+	}
+	if limit := f.Settings.Number(settings.MaxSeconds); limit > 0 && length.Seconds() >= limit {
+		sooner += ", and --max-time ends it then"
+	}
+	return fmt.Sprintf("at most %s, at %s ms an iteration [%s, %s] after the first ones%s", unit.Estimate(length), inMilliseconds(median), inMilliseconds(low), inMilliseconds(high), sooner)
+}
+
+// rowLabel is the width of the labels of rows.
+const rowLabel = 9
+
+// writeRows prints labels with texts beside them, wrapped at the width of a terminal.
+func writeRows(w io.Writer, rows [][2]string) error {
+	var b strings.Builder
+	columns := terminal.Columns(w)
+	for _, r := range rows {
+		wrapped := []string{r[1]}
+		if columns > 2*rowLabel {
+			wrapped = words.Wrap(r[1], columns-rowLabel)
+		}
+		for i, text := range wrapped {
+			if i > 0 {
+				r[0] = ""
+			}
+			fmt.Fprintf(&b, "%-*s%s\n", rowLabel, r[0], text)
+		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -198,14 +248,18 @@ func categories(f *bench.Foresight) string {
 	parts := []string{}
 	add := func(name string, bytes int64) {
 		if bytes > 0 {
-			parts = append(parts, name+" "+strings.TrimSpace(unit.Bytes(bytes)))
+			parts = append(parts, name+" "+size(bytes))
 		}
 	}
 	schema := workloads.Of(f.Settings).Schema()
 	for i := range schema.Memory {
 		add(schema.Memory[i].Name, f.Memory.Parts[i])
 	}
-	add("caches when full", f.Memory.Caches)
+	caches := "caches when full"
+	if f.Held {
+		caches = "caches"
+	}
+	add(caches, f.Memory.Caches)
 	return strings.Join(parts, ", ")
 }
 

@@ -66,6 +66,25 @@ func (Maker) FitsBeside(v settings.Values, held int64) bool {
 	return s.fitsBeside(held)
 }
 
+// Most returns the minibatches of all epochs, or the batches of all passes, of synthetic images; how many images of
+// the user's there are is not in the settings.
+func (Maker) Most(v settings.Values) (iterations int64, sooner bool) {
+	s := From(v)
+	if s.Data != "" {
+		return 0, false
+	}
+	units, many := s.Epochs, "epochs"
+	each, limit := batches(s.Volumes*s.Patches, s.Batch), s.TrainLimit
+	if s.Mode == Predict {
+		units, many = s.Passes, "passes"
+		each, limit = batches(s.HeldOut, s.Batch), s.PredictLimit
+	}
+	if limit > 0 {
+		each = min(each, limit)
+	}
+	return workload.IterationsWithin(v, float64(workload.UnitsWithin(v, int64(units), many))*float64(each)), false
+}
+
 // New prepares a training or a prediction on its own device, which Close closes too.
 func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (workload.Task, error) {
 	model, err := m.Model(ctx, v)

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
@@ -121,6 +122,14 @@ func (Maker) FitsBeside(v settings.Values, held int64) bool {
 	need, err := Footprint(context.Background(), v)
 	need = max(need, scanOptions(v).DrawingBytes())
 	return m.Total <= 0 || err == nil && need <= left
+}
+
+// Most returns the batches of all passes, at the batch size of the settings: one that reaches the end of a pass
+// continues with the next.
+func (m Maker) Most(v settings.Values) (iterations int64, sooner bool) {
+	passes := workload.UnitsWithin(v, int64(v.Int("passes")), "passes")
+	objects := float64(passes) * float64(groupCount(v))
+	return workload.IterationsWithin(v, math.Ceil(objects/float64(v.Int(settings.BatchSize)))), false
 }
 
 // New prepares an inference on its own device, which Close closes too.

@@ -80,6 +80,13 @@ func (m Maker) FitsBeside(v settings.Values, held int64) bool {
 	return s.fitsBeside(held)
 }
 
+// Most returns the minibatches of all epochs, and whether the test loss may end them sooner.
+func (m Maker) Most(v settings.Values) (iterations int64, sooner bool) {
+	s := From(v)
+	epochs := workload.UnitsWithin(v, int64(s.Epochs), "epochs")
+	return workload.IterationsWithin(v, float64(epochs)*float64(s.batches())), s.Patience > 0
+}
+
 // New prepares a training on its own device, which Close closes too.
 func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (workload.Task, error) {
 	s := From(v)
