@@ -11,6 +11,8 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	tuiwords "prismtop/tui/words"
 )
 
 // Maximum width of the help, and its width if standard output is not a terminal.
@@ -52,7 +54,7 @@ func (p *helpPage) command(cmd *cobra.Command) {
 	if cmd.Example != "" {
 		p.title("Examples")
 		for example := range strings.Lines(cmd.Example) {
-			p.paragraph(2, strings.TrimSpace(example))
+			p.example(strings.TrimSpace(example))
 		}
 	}
 	if cmd.HasAvailableSubCommands() {
@@ -139,8 +141,28 @@ func (p *helpPage) title(text string) { p.text.WriteString("\n" + p.styled("\x1b
 // paragraph wraps text between an indent and the width.
 func (p *helpPage) paragraph(indent int, text string) {
 	margin := strings.Repeat(" ", indent)
-	for line := range strings.Lines(p.wrapped(strings.Join(strings.Fields(text), " "), indent)) {
-		p.text.WriteString(margin + strings.TrimRight(line, " \n") + "\n")
+	for _, line := range p.wrapped(text, indent) {
+		p.text.WriteString(margin + line + "\n")
+	}
+}
+
+// example writes a command line as it can be typed: one that is too long goes on after a backslash.
+func (p *helpPage) example(text string) {
+	const indent, hanging, backslash = 2, 6, 2
+	text = glued(text, func(flag, word string) bool { return strings.HasPrefix(flag, "--") && !strings.HasPrefix(word, "-") })
+	lines := p.wrapped(text, indent)
+	if len(lines) > 1 {
+		lines = p.wrapped(text, hanging+backslash)
+	}
+	for i, line := range lines {
+		margin := hanging
+		if i == 0 {
+			margin = indent
+		}
+		if i < len(lines)-1 {
+			line += " \\"
+		}
+		p.text.WriteString(strings.Repeat(" ", margin) + line + "\n")
 	}
 }
 
@@ -158,15 +180,49 @@ func (p *helpPage) list(entries [][2]string) {
 			p.text.WriteByte('\n')
 			space = column
 		}
-		for line := range strings.Lines(p.wrapped(e[1], column)) {
-			p.text.WriteString(strings.Repeat(" ", space) + strings.TrimRight(line, " \n") + "\n")
+		for _, line := range p.wrapped(e[1], column) {
+			p.text.WriteString(strings.Repeat(" ", space) + line + "\n")
 			space = column
 		}
 	}
 }
 
-func (p *helpPage) wrapped(text string, indent int) string {
-	return ansi.Wrap(text, max(p.width-indent, 1), " ") + "\n"
+// bound stands for a space at which lines are not broken; a private character, of one cell.
+const bound = "\ue000"
+
+// wrapped breaks text at spaces between the indent and the width.
+func (p *helpPage) wrapped(text string, indent int) []string {
+	lines := tuiwords.Wrap(glued(text, belong), max(p.width-indent, 1))
+	for i := range lines {
+		lines[i] = strings.ReplaceAll(lines[i], bound, " ")
+	}
+	return lines
+}
+
+// glued binds words that stay on one line: those of which together returns true.
+func glued(text string, together func(before, word string) bool) string {
+	var b strings.Builder
+	before := ""
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i > 0 && together(before, word):
+			b.WriteString(bound)
+		case i > 0:
+			b.WriteByte(' ')
+		}
+		b.WriteString(word)
+		before = word
+	}
+	return b.String()
+}
+
+// belong reports whether a word of a sentence is the value of the one before it, as in --resume FILE and (default 1m).
+func belong(before, word string) bool {
+	if before == "(default" {
+		return true
+	}
+	flag := strings.HasPrefix(before, "--") && !strings.ContainsAny(before, ",.;:)=")
+	return flag && !strings.HasPrefix(word, "-") && (strings.ToUpper(word) == word || strings.ContainsAny(word, "=./"))
 }
 
 func (p *helpPage) styled(style, text string) string {
