@@ -3,6 +3,7 @@ package lines
 import (
 	"bytes"
 	"context"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -130,6 +131,33 @@ func TestSummaryTellsEffectsOnce(t *testing.T) {
 	s.Effects = []profiles.Effect{e}
 	if got, want := summary(s, "finished", 2), "threads 2→3: +54.5 [+45.9, +95.8] %,"; !strings.Contains(got, want) {
 		t.Errorf("the summary lacks %q:\n%s", want, got)
+	}
+}
+
+// What a replication decided is in the summary, whatever the first switch showed; one that decided nothing is not.
+func TestSummaryTellsReplications(t *testing.T) {
+	s := tuitest.Running()
+	replica := profiles.AblationRow{Key: "amp", Off: "off", On: "bf16", OffNS: 0.25e6, OnNS: 0.32e6, Effect: 0.24, Low: 0.181, High: 0.293, Groups: 9, Sequential: true}
+	change := profiles.Change{Key: "amp", Before: "off", After: "bf16"}
+	confounded := profiles.Effect{Change: change, Enough: true, Shift: 0.5, Low: math.NaN(), High: math.NaN(), Confounded: "others took 50 % of the processors"}
+	few := profiles.Effect{Change: change, NAfter: 3, Closed: true}
+	undecided := replica
+	undecided.Low, undecided.High = math.Inf(-1), math.Inf(1)
+	for _, c := range []struct {
+		effect  profiles.Effect
+		replica *profiles.AblationRow
+		want    string
+	}{
+		{confounded, nil, "AMP off→bf16: not comparable: others took 50 %"},
+		{confounded, &undecided, "AMP off→bf16: not comparable: others took 50 %"},
+		{confounded, &replica, "AMP off→bf16, switched back and forth: +24.0 [+18.1, +29.3] %, 0.25 → 0.32 ms"},
+		{few, &replica, "AMP off→bf16, switched back and forth: +24.0 [+18.1, +29.3] %, 0.25 → 0.32 ms"},
+	} {
+		c.effect.Replica = c.replica
+		s.Effects = []profiles.Effect{c.effect}
+		if got := summary(s, "finished", 2); !strings.Contains(got, c.want) {
+			t.Errorf("the summary lacks %q:\n%s", c.want, got)
+		}
 	}
 }
 

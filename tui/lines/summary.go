@@ -233,10 +233,16 @@ func summariseEffects(line func(string, ...any), s *profiles.Snapshot, cores int
 		e := &all[i]
 		what := fmt.Sprintf("at %-9d %s", e.Iteration, words.ChangedIn(s.Settings.Table(), e, cores, summaryChange))
 		why, _ := e.Incomparable()
+		shift := e.Shift
+		if words.Replicated(e) {
+			shift = e.Replica.Effect
+			what += ", switched back and forth"
+		}
+		low, high, known := words.Interval(e)
 		switch {
-		case e.Comparable():
+		case known:
 			text, _ := words.Detail(s, e, 40)
-			line("  %s: %s [%s, %s] %%, %s", what, unit.Signed(100*e.Shift, 1), unit.Signed(100*e.Low, 1), unit.Signed(100*e.High, 1), text)
+			line("  %s: %s [%s, %s] %%, %s", what, unit.Signed(100*shift, 1), unit.Signed(100*low, 1), unit.Signed(100*high, 1), text)
 		case e.Open():
 			line("  %s: too few iterations to tell", what)
 		default:
