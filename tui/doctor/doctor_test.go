@@ -91,7 +91,7 @@ func TestReportOnRoofs(t *testing.T) {
 	}
 	o.Roofs.BF16 = 0
 	// the note about the measurement is below its figures
-	o.Roofs.Note = "the roofs are not kept: other programs took 60 % of the processors while they were measured"
+	o.Roofs.Note = "the roofs are doubtful and not kept: other programs took 60 % of the processors while they were measured"
 	if got := text(t, Gather(o)); !strings.Contains(got, "130 GB/s updated\n           "+o.Roofs.Note+"\n") {
 		t.Errorf("report lacks the note on the roofs:\n%s", got)
 	}

@@ -5,6 +5,7 @@ package roof
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"prismtop/profiles/machine"
@@ -21,6 +22,10 @@ type Roofs struct {
 	BF16     float64   `json:"bf16_gflops,omitempty"` // the same of dot products of bfloat16; 0 without such an instruction
 	Levels   []Level   `json:"levels"`                // smallest array first
 	Measured time.Time `json:"measured"`
+
+	// Share is the part of their processors' time, 0 to 1, that the threads had while the limit was
+	// measured that had least of it; 0 if it is not known. Below enoughTime the limit is doubtful.
+	Share float64 `json:"-"`
 }
 
 // Level is the bandwidth for an array of a certain size, shared by the threads,
@@ -41,23 +46,37 @@ type Options struct {
 	Threads int
 	// Each is the time spent measuring each limit.
 	Each time.Duration
-	// Load reads the processor time used by programs; nil means from the operating
-	// system.
+	// Load reads the processor time used by programs, this one among them; nil means from the
+	// operating system.
 	Load func() machine.Load
 }
+
+// load reads the processor time.
+func (o *Options) load() machine.Load {
+	if o.Load == nil {
+		return machine.ReadLoad()
+	}
+	return o.Load()
+}
+
+// enoughTime is the share of their processors' time that threads have when nothing takes it. What is
+// missing to 1 is the error of the system's count, a tick of some milliseconds a thread.
+const enoughTime = 0.9
 
 // rounds per call of MultiplyAdds: tens of microseconds.
 const rounds = 1 << 14
 
 // Measure measures the roofs. The best of many repetitions counts, since other
-// programs can only slow it down. The only error is that of ctx if it ends first.
+// programs can only slow it down. A limit is measured again, a few times, where the threads did
+// not have their processors. The only error is that of ctx if it ends first.
 func Measure(ctx context.Context, o Options) (*Roofs, error) {
 	p := pool.New(o.Threads)
 	defer p.Close()
 	defer p.Attach(p.Attach(ctx))
+	m := measurement{ctx: ctx, o: o, pool: p, share: math.Inf(1)}
 	r := &Roofs{Kernels: o.Set.String(), Threads: p.Threads(), Measured: time.Now()}
 	chunks := 4 * p.Threads()
-	r.GFLOPS = best(ctx, o.Each, func() int64 {
+	r.GFLOPS = m.limit(func() int64 {
 		p.For(chunks, 1, func(lo, hi int) {
 			for range hi - lo {
 				o.Set.MultiplyAdds(rounds)
@@ -66,7 +85,7 @@ func Measure(ctx context.Context, o Options) (*Roofs, error) {
 		return int64(chunks) * rounds * o.Set.MultiplyAdds(1)
 	})
 	if one := o.Set.DotProducts(1); one > 0 {
-		r.BF16 = best(ctx, o.Each, func() int64 {
+		r.BF16 = m.limit(func() int64 {
 			p.For(chunks, 1, func(lo, hi int) {
 				for range hi - lo {
 					o.Set.DotProducts(rounds)
@@ -80,26 +99,72 @@ func Measure(ctx context.Context, o Options) (*Roofs, error) {
 		memory[i] = 1 // so that every page is mapped
 	}
 	for _, size := range sizes {
-		r.Levels = append(r.Levels, measureLevel(ctx, p, o, memory[:size/4]))
+		r.Levels = append(r.Levels, m.level(memory[:size/4]))
+	}
+	if !math.IsInf(m.share, 1) {
+		r.Share = min(m.share, 1)
 	}
 	return r, ctx.Err()
+}
+
+// measurement is a measurement of roofs under way.
+type measurement struct {
+	ctx   context.Context
+	o     Options
+	pool  *pool.Pool
+	share float64 // Roofs.Share so far; infinite before the first that is known
 }
 
 // piece is the number of floats read per call: few calls, but many pieces.
 const piece = 16 << 10
 
-func measureLevel(ctx context.Context, p *pool.Pool, o Options, x []float32) Level {
+// level measures the bandwidth for an array.
+func (m *measurement) level(x []float32) Level {
 	pieces := len(x) / piece
 	over := func(body func(part []float32)) func() int64 {
 		return func() int64 {
-			p.For(pieces, 1, func(lo, hi int) { body(x[lo*piece : hi*piece]) })
+			m.pool.For(pieces, 1, func(lo, hi int) { body(x[lo*piece : hi*piece]) })
 			return 4 * int64(pieces*piece)
 		}
 	}
 	l := Level{Bytes: 4 * int64(len(x))}
-	l.Read = best(ctx, o.Each, over(func(part []float32) { o.Set.ReadAll(part) }))
-	l.Update = 2 * best(ctx, o.Each, over(func(part []float32) { o.Set.Scale(part, part, 1) }))
+	l.Read = m.limit(over(func(part []float32) { m.o.Set.ReadAll(part) }))
+	l.Update = 2 * m.limit(over(func(part []float32) { m.o.Set.Scale(part, part, 1) }))
 	return l
+}
+
+// A limit is measured at most attempts times. Where the threads do not have their processors, they
+// may have them a moment later; once one limit is doubtful, the others are measured once.
+const attempts = 5
+
+// limit returns the largest amount per nanosecond of once, and notes the threads' share of their processors.
+func (m *measurement) limit(once func() int64) (most float64) {
+	had := 0.0
+	for i := 0; i < attempts && (i == 0 || m.share >= enoughTime) && m.ctx.Err() == nil; i++ {
+		before, began := m.o.load(), time.Now()
+		most = max(most, best(m.ctx, m.o.Each, once))
+		share, known := shareOf(m.o.load().Since(before), time.Since(began), m.pool.Threads())
+		if !known {
+			return most
+		}
+		if had = max(had, share); had >= enoughTime {
+			break
+		}
+	}
+	m.share = min(m.share, had)
+	return most
+}
+
+// countable is the time below which the system's count of processor time is too coarse.
+const countable = 20 * time.Millisecond
+
+// shareOf returns the part of their processors' time that threads had in a period; known is false if it is
+// too short, or if the system does not count.
+func shareOf(used machine.Load, passed time.Duration, threads int) (share float64, known bool) {
+	if used.Reason != "" || passed < countable {
+		return 0, false
+	}
+	return used.Own / (passed.Seconds() * float64(min(threads, machine.Processors()))), true
 }
 
 // best returns the largest amount per nanosecond over repetitions within a time,

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"prismtop/profiles/machine"
+	"prismtop/sim/cpu/pool"
 	"prismtop/sim/cpu/vec"
 )
 
@@ -119,5 +120,84 @@ func TestWhatWasMeasuredBesideOthersIsNotKept(t *testing.T) {
 	o.Load = load(0.01)
 	if r, err = s.Of(t.Context(), k, o, true); err != nil || r.GFLOPS >= 1e6 {
 		t.Errorf("measured again in a calm moment: %+v, %v; want the new ones", r, err)
+	}
+}
+
+// counted simulates processors whose time this program has a share of, as a function of the number of the reading. The shares in
+// tests are far from what decides, since the test itself may lose its processor between two readings of the clock.
+func counted(share func(reading int) float64) func() machine.Load {
+	var now machine.Load
+	last, n := time.Now(), 0
+	return func() machine.Load {
+		passed := time.Since(last).Seconds()
+		last = last.Add(time.Duration(passed * 1e9))
+		now.Add(machine.Load{Own: share(n) * passed, Busy: share(n) * passed, Passed: passed})
+		n++
+		return now
+	}
+}
+
+// A limit is measured again where a thread lost its processor, and is doubtful if it never has it.
+func TestALimitIsMeasuredAgainWithoutAProcessor(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		share func(int) float64
+		reads int // of the first limit
+		doubt bool
+	}{
+		{"quiet", func(int) float64 { return 3 }, 2, false},
+		{"lost once", func(n int) float64 { return []float64{0, 0.1, 0, 3}[min(n, 3)] }, 4, false},
+		{"lost all the time", func(int) float64 { return 0.1 }, 2 * attempts, true},
+	} {
+		p := pool.New(1)
+		defer p.Close()
+		readings := 0
+		read := counted(c.share)
+		m := measurement{ctx: t.Context(), pool: p, share: math.Inf(1), o: Options{Each: countable, Load: func() machine.Load { readings++; return read() }}}
+		if most := m.limit(func() int64 { return 1 }); most <= 0 || readings != c.reads || (m.share < enoughTime) != c.doubt {
+			t.Errorf("%s: at most %g, %d readings, a share of %g; want %d", c.name, most, readings, m.share, c.reads)
+		}
+		if readings = 0; c.doubt {
+			if m.limit(func() int64 { return 1 }); readings != 2 {
+				t.Errorf("%s: the next limit was measured with %d readings", c.name, readings)
+			}
+		}
+	}
+}
+
+// What was measured without all processors is said to be doubtful, and does not replace a better measurement.
+func TestWhatWasMeasuredWithoutProcessorsIsNotKept(t *testing.T) {
+	s := Store{Dir: t.TempDir()}
+	k := Key{CPU: "x", Logical: 2, Version: "1", Kernels: "go", Threads: 1}
+	o := Options{Set: vec.Go, Threads: 1, Each: countable, Load: counted(func(int) float64 { return 0.1 })}
+	r, err := s.Of(t.Context(), k, o, false)
+	if r == nil || err == nil || !strings.Contains(err.Error(), "the roofs are doubtful and not kept: the threads had only ") || s.Load(t.Context(), k) != nil {
+		t.Fatalf("%+v, %v, kept %+v", r, err, s.Load(t.Context(), k))
+	}
+	better := *r
+	better.GFLOPS *= 1e3
+	if err := s.Save(k, &better); err != nil {
+		t.Fatal(err)
+	}
+	if r, err = s.Of(t.Context(), k, o, true); err != nil || r.GFLOPS != better.GFLOPS {
+		t.Errorf("measured again: %+v, %v; want the better of both", r, err)
+	}
+}
+
+// The share is that of processors that are there, and is not known where it is not counted.
+func TestTheShareOfProcessors(t *testing.T) {
+	if share, known := shareOf(machine.Load{Own: 0.06}, 60*time.Millisecond, 1); !known || math.Abs(share-1) > 1e-9 {
+		t.Errorf("one thread: %g, %v", share, known)
+	}
+	if share, known := shareOf(machine.Load{Own: 0.06 * float64(machine.Processors())}, 60*time.Millisecond, 64*machine.Processors()); !known || math.Abs(share-1) > 1e-9 {
+		t.Errorf("more threads than processors: %g, %v", share, known)
+	}
+	for _, unknown := range []machine.Load{{Own: 1, Reason: "not counted here"}} {
+		if share, known := shareOf(unknown, time.Second, 1); known {
+			t.Errorf("not counted: %g", share)
+		}
+	}
+	if share, known := shareOf(machine.Load{Own: 1}, time.Millisecond, 1); known {
+		t.Errorf("too short: %g", share)
 	}
 }

@@ -111,9 +111,9 @@ func (s Store) Save(k Key, r *Roofs) error {
 const each = 60 * time.Millisecond
 
 // Of returns the stored measurement, or a new one, which is stored unless other
-// programs were computing at the same time; force measures again, and keeps the best of
-// both if others were computing. It may return a valid measurement with an error that
-// says why it was not stored; if ctx ends first it returns no measurement and the error
+// programs were computing at the same time or the threads did not have their processors; force
+// measures again, and keeps the best of both in these cases. It may return a valid measurement with
+// an error that says why it was not stored; if ctx ends first it returns no measurement and the error
 // of ctx.
 func (s Store) Of(ctx context.Context, k Key, o Options, force bool) (*Roofs, error) {
 	kept := s.Load(ctx, k)
@@ -123,18 +123,21 @@ func (s Store) Of(ctx context.Context, k Key, o Options, force bool) (*Roofs, er
 	if o.Each == 0 {
 		o.Each = each
 	}
-	if o.Load == nil {
-		o.Load = machine.ReadLoad
-	}
-	before := o.Load()
+	before := o.load()
 	r, err := Measure(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	if foreign := o.Load().Since(before).Foreign(); foreign > machine.Quiet { // 0 if unknown
-		if kept == nil {
-			return r, fmt.Errorf("the roofs are not kept: other programs took %.0f %% of the processors while they were measured", 100*foreign)
-		}
+	doubt := ""
+	if foreign := o.load().Since(before).Foreign(); foreign > machine.Quiet { // 0 if unknown
+		doubt = fmt.Sprintf("other programs took %.0f %% of the processors", 100*foreign)
+	} else if r.Share > 0 && r.Share < enoughTime {
+		doubt = fmt.Sprintf("the threads had only %.0f %% of their processors' time", 100*r.Share)
+	}
+	switch {
+	case doubt != "" && kept == nil:
+		return r, fmt.Errorf("the roofs are doubtful and not kept: %s while they were measured", doubt)
+	case doubt != "":
 		r.raise(kept)
 	}
 	return r, s.Save(k, r)
