@@ -34,10 +34,10 @@ type benchFlags struct {
 func benchModelCommand() *cobra.Command {
 	var f benchFlags
 	cmd := &cobra.Command{
-		Use: "model", Short: "Measure iterations of the trainer's loop, or the decoder's forward pass", Args: cli.NoArguments,
-		Long: "Measure iterations of the progressive phase: the trainer's own loop, on the real object, in the\n" +
-			"middle of the pattern, where the accumulated mask has its usual size. Warm-up is left out, and\n" +
-			"half seconds in which other programs took the processor are measured again.\n" +
+		Use: "model", Short: "Measure iterations of the training, or the decoder's forward pass", Args: cli.NoArguments,
+		Long: "Measure iterations of the training as a run has them: on the real object, halfway through the\n" +
+			"samples, where as much of k-space was measured as is usual. Warm-up is left out, and half\n" +
+			"seconds in which other programs took the processor are measured again.\n" +
 			"Settings start from the preset baseline; --max-time (10s) or --max-iterations ends the measurement.",
 		Example: "prismtop bench model --size 512 --object 128 --json\nprismtop bench model --forward --threads 1\n" +
 			"prismtop bench model --layers --loss l1+ssim --set shared_spectrum=false",
