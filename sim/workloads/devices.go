@@ -79,7 +79,11 @@ func (d Devices) open(e engine) (opened, error) {
 func (d Devices) backend(v settings.Values) (nn.Backend, error) {
 	switch device := v.Text(settings.Device); {
 	case device == "cpu" || device == "auto" && d.gpuReason() != "":
-		return cpu.New(cpu.Options{Threads: v.Int(settings.Threads), Kernels: v.Text("kernels")})
+		backend, err := cpu.New(cpu.Options{Threads: v.Int(settings.Threads), Kernels: v.Text("kernels")})
+		if err != nil {
+			return nil, err // a nil *cpu.Backend would be an nn.Backend that is not nil
+		}
+		return backend, nil
 	case d.gpuReason() != "":
 		return nil, errors.New(d.gpuReason())
 	}
