@@ -144,7 +144,7 @@ func TestSameSeedGivesTheSameBits(t *testing.T) {
 }
 
 func TestSettingsChangeBetweenIterations(t *testing.T) {
-	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(small, "samples=60", "threshold=0")...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(small, "samples=60", "iterations=100000", "threshold=0")...), Linger: true})
 	for i, change := range [][2]string{
 		{"amp", "bf16"}, {"amp", "bf16x3"}, {"amp", "fp16"}, {"amp", "off"}, {"pattern", "remeasure"}, {"measurement_cache", "false"},
 		{"fft_cache", "false"}, {"mask_cache", "false"}, {"threads", "1"}, {"learning_rate", "0.001"}, {"shared_spectrum", "false"},
