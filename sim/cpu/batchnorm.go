@@ -107,12 +107,33 @@ func (b *binder) biasGrad() func() {
 // the context: the last layer of a large field has a single channel.
 const planePart = 1 << 20
 
-// normaliser computes a BatchNorm's results from its statistics.
-func normaliser(op nn.BatchNorm) func(set vec.Set, y, x []float32, mean, factor, shift float32) {
-	if op.ReLU {
-		return vec.Set.NormaliseReLU
+// normaliser returns a function that computes n of a BatchNorm's results from at on.
+func (b *binder) normaliser(relu bool, y, x volume.Values) func(scratch []float32, at, n int, mean, factor, shift float32) {
+	set, pairs := b.backend.set, b.backend.pairs
+	if relu && b.paired(x, y) {
+		return func(_ []float32, at, n int, mean, factor, shift float32) {
+			pairs.NormaliseReLU(y.H[at:][:n], x.H[at:][:n], mean, factor, shift)
+		}
 	}
-	return vec.Set.Normalise
+	normalise := vec.Set.Normalise
+	if relu {
+		normalise = vec.Set.NormaliseReLU
+	}
+	return func(scratch []float32, at, n int, mean, factor, shift float32) {
+		to := y.Results(scratch, at, n)
+		normalise(set, to, x.Read(set, scratch, at, n), mean, factor, shift)
+		y.Write(set, to, at)
+	}
+}
+
+// paired reports whether images are bfloat16 that kernels of pairs convert as they compute.
+func (b *binder) paired(images ...volume.Values) bool {
+	for _, v := range images {
+		if v.H == nil || v.Type != tensor.BFloat16 {
+			return false
+		}
+	}
+	return b.backend.pairs != vec.NoPairs
 }
 
 func (b *binder) batchNorm(op nn.BatchNorm) func() {
@@ -123,20 +144,18 @@ func (b *binder) batchNorm(op nn.BatchNorm) func() {
 	if !b.operands(5, 5, outs) {
 		return nil
 	}
-	set, normalise := b.backend.set, normaliser(op)
+	set, pairs := b.backend.set, b.backend.pairs
 	x, gamma, beta, runningMean, runningVar, y := b.inValues(0), b.in(1), b.in(2), b.in(3), b.in(4), b.outValues(0)
 	l, ok := b.perChannel(b.inShape(0), gamma, beta, runningMean, runningVar)
 	if !ok || !b.sameShape(b.inShape(0), b.outShape(0)) {
 		return nil
 	}
-	p := b.pieces(l, x, y)
+	p, normalise, paired := b.pieces(l, x, y), b.normaliser(op.ReLU, y, x), b.paired(x)
 	if !op.Train {
 		return b.eachChannel(l, p.size, func(scratch []float32, c int) {
 			inverse := 1 / math.Sqrt(float64(runningVar[c])+float64(op.Eps))
 			p.each(c, func(at, n int) {
-				to := y.Results(scratch, at, n)
-				normalise(set, to, x.Read(set, scratch, at, n), runningMean[c], float32(inverse*float64(gamma[c])), beta[c])
-				y.Write(set, to, at)
+				normalise(scratch, at, n, runningMean[c], float32(inverse*float64(gamma[c])), beta[c])
 			})
 		})
 	}
@@ -154,7 +173,12 @@ func (b *binder) batchNorm(op nn.BatchNorm) func() {
 		shift := x.Read(set, scratch, c*l.plane, 1)[0]
 		var total, square float64
 		p.each(c, func(at, n int) {
-			t, s := set.Moments(x.Read(set, scratch, at, n), shift)
+			var t, s float64
+			if paired {
+				t, s = pairs.Moments(x.H[at:][:n], shift)
+			} else {
+				t, s = set.Moments(x.Read(set, scratch, at, n), shift)
+			}
 			total += t
 			square += s
 		})
@@ -168,9 +192,7 @@ func (b *binder) batchNorm(op nn.BatchNorm) func() {
 		runningVar[c] = float32((1-momentum)*float64(runningVar[c]) + momentum*unbiased)
 		factor := normFactor(gamma[c], inverseStd[c])
 		p.each(c, func(at, n int) {
-			to := y.Results(scratch, at, n)
-			normalise(set, to, x.Read(set, scratch, at, n), mean[c], factor, beta[c])
-			y.Write(set, to, at)
+			normalise(scratch, at, n, mean[c], factor, beta[c])
 		})
 	})
 }
@@ -211,7 +233,7 @@ func (b *binder) batchNormGrad(op nn.BatchNormGrad) func() {
 	if !ok || !b.sameShape(b.inShape(0), b.inShape(1), b.outShape(0)) {
 		return nil
 	}
-	g.pieces = b.pieces(l, g.x, g.gy, g.gx)
+	g.pieces, g.pairs, g.paired = b.pieces(l, g.x, g.gy, g.gx), b.backend.pairs, op.ReLU && b.paired(g.x, g.gy, g.gx)
 	return b.eachChannel(l, 2*g.size, g.channel)
 }
 
@@ -220,6 +242,8 @@ type normGradient struct {
 	pieces
 	set              vec.Set
 	relu             bool
+	pairs            vec.Pairs
+	paired           bool // with a ReLU and images of bfloat16, by kernels of pairs
 	x, gy, gx        volume.Values
 	gamma, beta      []float32
 	mean, inverseStd []float32
@@ -229,16 +253,9 @@ type normGradient struct {
 // channel computes the gradients of one channel.
 func (g *normGradient) channel(scratch []float32, c int) {
 	var total, product float64
-	mean, factor := g.mean[c], normFactor(g.gamma[c], g.inverseStd[c])
-	upper := scratch[g.size:]
+	factor := normFactor(g.gamma[c], g.inverseStd[c])
 	g.each(c, func(at, n int) {
-		var t, p float64
-		x, gy := g.x.Read(g.set, scratch, at, n), g.gy.Read(g.set, upper, at, n)
-		if g.relu {
-			t, p = g.set.NormReLUGradSums(x, gy, mean, factor, g.beta[c])
-		} else {
-			t, p = g.set.NormGradSums(x, gy, mean)
-		}
+		t, p := g.sums(scratch, at, n, c, factor)
 		total += t
 		product += p
 	})
@@ -251,13 +268,34 @@ func (g *normGradient) channel(scratch []float32, c int) {
 	scale := inverse * float64(g.gamma[c]) / g.count()
 	slope, add := float32(-scale*product*inverse), float32(-scale*total)
 	g.each(c, func(at, n int) {
-		x, gy := g.x.Read(g.set, scratch, at, n), g.gy.Read(g.set, upper, at, n)
-		gx := g.gx.Results(scratch, at, n)
-		if g.relu {
-			g.set.NormGradReLU(gx, x, gy, mean, factor, g.beta[c], slope, add)
-		} else {
-			g.set.NormGrad(gx, x, gy, mean, factor, slope, add)
-		}
-		g.gx.Write(g.set, gx, at)
+		g.gradient(scratch, at, n, c, factor, slope, add)
 	})
+}
+
+// sums adds up n gradients and their products with the differences from the mean.
+func (g *normGradient) sums(scratch []float32, at, n, c int, factor float32) (total, product float64) {
+	if g.paired {
+		return g.pairs.NormReLUGradSums(g.x.H[at:][:n], g.gy.H[at:][:n], g.mean[c], factor, g.beta[c])
+	}
+	x, gy := g.x.Read(g.set, scratch, at, n), g.gy.Read(g.set, scratch[g.size:], at, n)
+	if g.relu {
+		return g.set.NormReLUGradSums(x, gy, g.mean[c], factor, g.beta[c])
+	}
+	return g.set.NormGradSums(x, gy, g.mean[c])
+}
+
+// gradient computes n elements of gx.
+func (g *normGradient) gradient(scratch []float32, at, n, c int, factor, slope, add float32) {
+	if g.paired {
+		g.pairs.NormGradReLU(g.gx.H[at:][:n], g.x.H[at:][:n], g.gy.H[at:][:n], g.mean[c], factor, g.beta[c], slope, add)
+		return
+	}
+	x, gy := g.x.Read(g.set, scratch, at, n), g.gy.Read(g.set, scratch[g.size:], at, n)
+	gx := g.gx.Results(scratch, at, n)
+	if g.relu {
+		g.set.NormGradReLU(gx, x, gy, g.mean[c], factor, g.beta[c], slope, add)
+	} else {
+		g.set.NormGrad(gx, x, gy, g.mean[c], factor, slope, add)
+	}
+	g.gx.Write(g.set, gx, at)
 }

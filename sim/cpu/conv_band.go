@@ -461,9 +461,9 @@ func (c *directPairs) compute(copies []float32, at block, lo, hi int) {
 	}
 }
 
-// pairBandWeight is a weight gradient of stride 1 whose grids have the same width, from pairs of neighbouring columns. A
-// band of one grid, with the more channels, is read where it is; that of the other is copied once for each column of
-// the taps, shifted so that both grids' pairs match.
+// pairBandWeight is a weight gradient of stride 1 from pairs of neighbouring columns. A band of one grid, if both have an
+// even width that with more channels, is read where it is; that of the other is copied once for each column of the taps,
+// shifted so that both grids' pairs match.
 type pairBandWeight struct {
 	bands     // in is the copied grid, out the other; rows is the number of rows of a band
 	set       vec.Set
@@ -479,13 +479,16 @@ type pairBandWeight struct {
 
 // weightPairBands binds a weight gradient with products of pairs, or returns nil if it is not one of those.
 func (b *binder) weightPairBands(g *geometry, gw []float32, small, large int) func() {
-	if b.pairs() == vec.NoPairs || g.stride != 1 || g.wl != g.ws || g.ws%2 != 0 || len(gw) > weightFloats {
+	if b.pairs() == vec.NoPairs || g.stride != 1 || len(gw) > weightFloats {
 		return nil
 	}
 	c := &pairBandWeight{bands: g.gatherShape(), set: b.backend.set, pairs: b.pairs(), gw: gw}
 	other, copied := small, large
-	if g.small < g.large {
+	if g.small < g.large && g.wl%2 == 0 || g.ws%2 != 0 {
 		c.bands, other, copied = g.scatterShape(), large, small
+	}
+	if c.outW%2 != 0 {
+		return nil
 	}
 	c.rows = min(packedFloats/(c.in*c.kw*c.outW/2)-c.kh+1, c.outH, max(bandRows, (c.outH+weightShares-1)/weightShares))
 	if c.rows < 1 {
@@ -541,26 +544,34 @@ func (c *pairBandWeight) add(part, copies []float32, at block) {
 	c.pairs.Dots(part, row, c.out, c.grid[at.image*c.out*pitch+at.row*c.outW/2:], pitch, n, copies, c.runs)
 }
 
-// shift copies rows of a plane from row first on and shifts them by a number of columns, with zeros outside of it.
+// shift copies rows of a plane from row first on, as wide as the other grid's and shifted by a number of columns, with
+// zeros outside of the plane.
 func (c *pairBandWeight) shift(y, x []uint16, first, columns int) {
-	rows, w := len(y)/c.inW, c.inW
-	within := span{first, 1}.within(rows, c.inH)
-	lo, hi := within.lo*w, within.hi*w
-	clear(y[:lo])
-	clear(y[hi:])
-	y, x = y[lo:hi], x[(first+within.lo)*w:][:hi-lo]
-	if columns < 0 {
+	w := c.outW
+	rows, across := span{first, 1}.within(len(y)/w, c.inH), span{columns, 1}.within(w, c.inW)
+	clear(y[:rows.lo*w])
+	clear(y[rows.hi*w:])
+	if rows.lo == rows.hi {
+		return
+	}
+	y, x = y[rows.lo*w:rows.hi*w], x[(first+rows.lo)*c.inW:(first+rows.hi)*c.inW]
+	together := c.inW == w
+	switch {
+	case together && columns < 0:
 		copy(y[min(-columns, len(y)):], x)
-	} else {
+	case together:
 		copy(y, x[min(columns, len(x)):])
 	}
-	from, to := max(w-columns, 0), w
-	if columns < 0 {
-		from, to = 0, min(-columns, w)
-	}
-	for at := 0; at < len(y); at += w {
-		for i := from; i < to; i++ {
-			y[at+i] = 0
+	for row := range rows.hi - rows.lo {
+		to := y[row*w:][:w]
+		if !together && across.lo < across.hi {
+			copy(to[across.lo:across.hi], x[row*c.inW+columns+across.lo:])
+		}
+		for i := range across.lo {
+			to[i] = 0
+		}
+		for i := across.hi; i < w; i++ {
+			to[i] = 0
 		}
 	}
 }

@@ -29,6 +29,26 @@ func normaliseReLUAVX512(y *float32, x *float32, n int, mean float32, factor flo
 //go:noescape
 func normGradReLUAVX512(gx *float32, x *float32, gy *float32, n int, mean float32, factor float32, shift float32, slope float32, add float32)
 
+// momentsBF16 is Moments, a sum in each lane.
+//
+//go:noescape
+func momentsBF16(sums *float64, x *uint16, n int, shift float32)
+
+// normReLUGradSumsBF16 is NormReLUGradSums, a sum in each lane.
+//
+//go:noescape
+func normReLUGradSumsBF16(sums *float64, x *uint16, gy *uint16, n int, mean float32, factor float32, shift float32)
+
+// normaliseReLUBF16 is NormaliseReLU.
+//
+//go:noescape
+func normaliseReLUBF16(y *uint16, x *uint16, n int, mean float32, factor float32, shift float32)
+
+// normGradReLUBF16 is NormGradReLU.
+//
+//go:noescape
+func normGradReLUBF16(gx *uint16, x *uint16, gy *uint16, n int, mean float32, factor float32, shift float32, slope float32, add float32)
+
 // momentsAVX2 is Moments, a sum in each lane.
 //
 //go:noescape

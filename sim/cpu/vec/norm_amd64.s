@@ -382,6 +382,403 @@ done:
 	VZEROUPPER
 	RET
 
+// func momentsBF16(sums *float64, x *uint16, n int, shift float32)
+// Requires: AVX, AVX512F, CMOV
+TEXT ·momentsBF16(SB), NOSPLIT, $0-28
+	MOVQ         x+8(FP), AX
+	MOVQ         n+16(FP), DX
+	VBROADCASTSS shift+24(FP), Z0
+	VCVTPS2PD    Y0, Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z6, Z6, Z6
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z7, Z7, Z7
+	VPXORD       Z4, Z4, Z4
+	VPXORD       Z8, Z8, Z8
+	VPXORD       Z5, Z5, Z5
+	VPXORD       Z9, Z9, Z9
+	XORQ         BX, BX
+
+whole:
+	CMPQ          DX, $0x00000020
+	JLT           rest
+	MOVQ          BX, CX
+	SHRQ          $0x01, CX
+	VPMOVZXWD     (AX)(CX*1), Z10
+	VPSLLD        $0x10, Z10, Z10
+	VEXTRACTF64X4 $0x01, Z10, Y11
+	VCVTPS2PD     Y10, Z10
+	VCVTPS2PD     Y11, Z11
+	VSUBPD        Z1, Z10, Z10
+	VADDPD        Z10, Z2, Z2
+	VFMADD231PD   Z10, Z10, Z6
+	VSUBPD        Z1, Z11, Z11
+	VADDPD        Z11, Z3, Z3
+	VFMADD231PD   Z11, Z11, Z7
+	MOVQ          BX, CX
+	SHRQ          $0x01, CX
+	VPMOVZXWD     32(AX)(CX*1), Z10
+	VPSLLD        $0x10, Z10, Z10
+	VEXTRACTF64X4 $0x01, Z10, Y11
+	VCVTPS2PD     Y10, Z10
+	VCVTPS2PD     Y11, Z11
+	VSUBPD        Z1, Z10, Z10
+	VADDPD        Z10, Z4, Z4
+	VFMADD231PD   Z10, Z10, Z8
+	VSUBPD        Z1, Z11, Z11
+	VADDPD        Z11, Z5, Z5
+	VFMADD231PD   Z11, Z11, Z9
+	ADDQ          $+128, BX
+	SUBQ          $+32, DX
+	JMP           whole
+
+rest:
+	TESTQ         DX, DX
+	JLE           done
+	MOVQ          $0x00000010, CX
+	CMPQ          DX, CX
+	CMOVQLT       DX, CX
+	XORQ          SI, SI
+	TESTQ         CX, CX
+	CMOVQLT       SI, CX
+	MOVL          $0x00000001, SI
+	SHLL          CL, SI
+	DECL          SI
+	KMOVW         SI, K1
+	MOVQ          BX, CX
+	SHRQ          $0x01, CX
+	VPMOVZXWD.Z   (AX)(CX*1), K1, Z10
+	VPSLLD        $0x10, Z10, Z10
+	VMOVAPS       Z0, Z11
+	VMOVAPS       Z10, K1, Z11
+	VEXTRACTF64X4 $0x01, Z11, Y10
+	VCVTPS2PD     Y11, Z11
+	VCVTPS2PD     Y10, Z10
+	VSUBPD        Z1, Z11, Z11
+	VADDPD        Z11, Z2, Z2
+	VFMADD231PD   Z11, Z11, Z6
+	VSUBPD        Z1, Z10, Z10
+	VADDPD        Z10, Z3, Z3
+	VFMADD231PD   Z10, Z10, Z7
+	ADDQ          $+64, BX
+	SUBQ          $+16, DX
+	JMP           rest
+
+done:
+	MOVQ    sums+0(FP), AX
+	VADDPD  Z4, Z2, Z2
+	VADDPD  Z5, Z3, Z3
+	VADDPD  Z3, Z2, Z2
+	VMOVUPD Z2, (AX)
+	VADDPD  Z8, Z6, Z6
+	VADDPD  Z9, Z7, Z7
+	VADDPD  Z7, Z6, Z6
+	VMOVUPD Z6, 64(AX)
+	VZEROUPPER
+	RET
+
+// func normReLUGradSumsBF16(sums *float64, x *uint16, gy *uint16, n int, mean float32, factor float32, shift float32)
+// Requires: AVX, AVX512F, CMOV
+TEXT ·normReLUGradSumsBF16(SB), NOSPLIT, $0-44
+	MOVQ         x+8(FP), AX
+	MOVQ         gy+16(FP), DX
+	MOVQ         n+24(FP), BX
+	VBROADCASTSS mean+32(FP), Z0
+	VBROADCASTSS factor+36(FP), Z2
+	VBROADCASTSS shift+40(FP), Z3
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z4, Z4, Z4
+	VPXORD       Z6, Z6, Z6
+	VPXORD       Z5, Z5, Z5
+	VPXORD       Z7, Z7, Z7
+	XORQ         SI, SI
+
+whole:
+	CMPQ          BX, $0x00000010
+	JLT           rest
+	MOVQ          SI, CX
+	SHRQ          $0x01, CX
+	VPMOVZXWD     (AX)(CX*1), Z8
+	VPSLLD        $0x10, Z8, Z8
+	MOVQ          SI, CX
+	SHRQ          $0x01, CX
+	VPMOVZXWD     (DX)(CX*1), Z9
+	VPSLLD        $0x10, Z9, Z9
+	VSUBPS        Z0, Z8, Z8
+	VMOVAPS       Z8, Z10
+	VFMADD213PS   Z3, Z2, Z10
+	VCMPPS        $0x16, Z1, Z10, K1
+	VMOVAPS.Z     Z9, K1, Z9
+	VMULPS        Z9, Z8, Z8
+	VEXTRACTF64X4 $0x01, Z9, Y10
+	VCVTPS2PD     Y9, Z9
+	VCVTPS2PD     Y10, Z10
+	VADDPD        Z9, Z4, Z4
+	VADDPD        Z10, Z5, Z5
+	VEXTRACTF64X4 $0x01, Z8, Y9
+	VCVTPS2PD     Y8, Z8
+	VCVTPS2PD     Y9, Z9
+	VADDPD        Z8, Z6, Z6
+	VADDPD        Z9, Z7, Z7
+	ADDQ          $+64, SI
+	SUBQ          $+16, BX
+	JMP           whole
+
+rest:
+	TESTQ         BX, BX
+	JLE           done
+	MOVQ          $0x00000010, CX
+	CMPQ          BX, CX
+	CMOVQLT       BX, CX
+	XORQ          DI, DI
+	TESTQ         CX, CX
+	CMOVQLT       DI, CX
+	MOVL          $0x00000001, DI
+	SHLL          CL, DI
+	DECL          DI
+	KMOVW         DI, K1
+	MOVQ          SI, CX
+	SHRQ          $0x01, CX
+	VPMOVZXWD.Z   (AX)(CX*1), K1, Z8
+	VPSLLD        $0x10, Z8, Z8
+	MOVQ          SI, CX
+	SHRQ          $0x01, CX
+	VPMOVZXWD.Z   (DX)(CX*1), K1, Z9
+	VPSLLD        $0x10, Z9, Z9
+	VSUBPS        Z0, Z8, Z8
+	VMOVAPS       Z8, Z10
+	VFMADD213PS   Z3, Z2, Z10
+	VCMPPS        $0x16, Z1, Z10, K1
+	VMOVAPS.Z     Z9, K1, Z9
+	VMULPS        Z9, Z8, Z8
+	VEXTRACTF64X4 $0x01, Z9, Y10
+	VCVTPS2PD     Y9, Z9
+	VCVTPS2PD     Y10, Z10
+	VADDPD        Z9, Z4, Z4
+	VADDPD        Z10, Z5, Z5
+	VEXTRACTF64X4 $0x01, Z8, Y9
+	VCVTPS2PD     Y8, Z8
+	VCVTPS2PD     Y9, Z9
+	VADDPD        Z8, Z6, Z6
+	VADDPD        Z9, Z7, Z7
+	ADDQ          $+64, SI
+	SUBQ          $+16, BX
+	JMP           rest
+
+done:
+	MOVQ    sums+0(FP), AX
+	VADDPD  Z5, Z4, Z4
+	VMOVUPD Z4, (AX)
+	VADDPD  Z7, Z6, Z6
+	VMOVUPD Z6, 64(AX)
+	VZEROUPPER
+	RET
+
+// func normaliseReLUBF16(y *uint16, x *uint16, n int, mean float32, factor float32, shift float32)
+// Requires: AVX, AVX512DQ, AVX512F, CMOV
+TEXT ·normaliseReLUBF16(SB), NOSPLIT, $0-36
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), DX
+	MOVQ         n+16(FP), BX
+	VBROADCASTSS mean+24(FP), Z0
+	VBROADCASTSS factor+28(FP), Z1
+	VBROADCASTSS shift+32(FP), Z2
+	VPXORD       Z3, Z3, Z3
+	XORQ         SI, SI
+
+whole:
+	CMPQ        BX, $0x00000040
+	JLT         rest
+	MOVQ        SI, CX
+	SHRQ        $0x01, CX
+	VPMOVZXWD   (DX)(CX*1), Z4
+	VPSLLD      $0x10, Z4, Z4
+	VSUBPS      Z0, Z4, Z4
+	VFMADD213PS Z2, Z1, Z4
+	VMAXPS      Z4, Z3, Z4
+	// VCVTNEPS2BF16 Z4, Y4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xe4
+	MOVQ        SI, CX
+	SHRQ        $0x01, CX
+	VMOVUPS     Y4, (AX)(CX*1)
+	MOVQ        SI, CX
+	SHRQ        $0x01, CX
+	VPMOVZXWD   32(DX)(CX*1), Z4
+	VPSLLD      $0x10, Z4, Z4
+	VSUBPS      Z0, Z4, Z4
+	VFMADD213PS Z2, Z1, Z4
+	VMAXPS      Z4, Z3, Z4
+	// VCVTNEPS2BF16 Z4, Y4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xe4
+	MOVQ        SI, CX
+	SHRQ        $0x01, CX
+	VMOVUPS     Y4, 32(AX)(CX*1)
+	MOVQ        SI, CX
+	SHRQ        $0x01, CX
+	VPMOVZXWD   64(DX)(CX*1), Z4
+	VPSLLD      $0x10, Z4, Z4
+	VSUBPS      Z0, Z4, Z4
+	VFMADD213PS Z2, Z1, Z4
+	VMAXPS      Z4, Z3, Z4
+	// VCVTNEPS2BF16 Z4, Y4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xe4
+	MOVQ        SI, CX
+	SHRQ        $0x01, CX
+	VMOVUPS     Y4, 64(AX)(CX*1)
+	MOVQ        SI, CX
+	SHRQ        $0x01, CX
+	VPMOVZXWD   96(DX)(CX*1), Z4
+	VPSLLD      $0x10, Z4, Z4
+	VSUBPS      Z0, Z4, Z4
+	VFMADD213PS Z2, Z1, Z4
+	VMAXPS      Z4, Z3, Z4
+	// VCVTNEPS2BF16 Z4, Y4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xe4
+	MOVQ        SI, CX
+	SHRQ        $0x01, CX
+	VMOVUPS     Y4, 96(AX)(CX*1)
+	ADDQ        $+256, SI
+	SUBQ        $+64, BX
+	JMP         whole
+
+rest:
+	TESTQ       BX, BX
+	JLE         done
+	MOVQ        $0x00000010, CX
+	CMPQ        BX, CX
+	CMOVQLT     BX, CX
+	XORQ        DI, DI
+	TESTQ       CX, CX
+	CMOVQLT     DI, CX
+	MOVL        $0x00000001, DI
+	SHLL        CL, DI
+	DECL        DI
+	KMOVW       DI, K1
+	MOVQ        SI, CX
+	SHRQ        $0x01, CX
+	VPMOVZXWD.Z (DX)(CX*1), K1, Z4
+	VPSLLD      $0x10, Z4, Z4
+	VSUBPS      Z0, Z4, Z4
+	VFMADD213PS Z2, Z1, Z4
+	VMAXPS      Z4, Z3, Z4
+	// VCVTNEPS2BF16 Z4, Y4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xe4
+	VPMOVZXWD   Y4, Z4
+	MOVQ        SI, CX
+	SHRQ        $0x01, CX
+	VPMOVDW     Z4, K1, (AX)(CX*1)
+	ADDQ        $+64, SI
+	SUBQ        $+16, BX
+	JMP         rest
+
+done:
+	VZEROUPPER
+	RET
+
+// func normGradReLUBF16(gx *uint16, x *uint16, gy *uint16, n int, mean float32, factor float32, shift float32, slope float32, add float32)
+// Requires: AVX, AVX512DQ, AVX512F, CMOV
+TEXT ·normGradReLUBF16(SB), NOSPLIT, $0-52
+	MOVQ         gx+0(FP), AX
+	MOVQ         x+8(FP), DX
+	MOVQ         gy+16(FP), BX
+	MOVQ         n+24(FP), SI
+	VBROADCASTSS mean+32(FP), Z0
+	VBROADCASTSS factor+36(FP), Z1
+	VBROADCASTSS shift+40(FP), Z2
+	VBROADCASTSS slope+44(FP), Z3
+	VBROADCASTSS add+48(FP), Z4
+	VPXORD       Z5, Z5, Z5
+	XORQ         DI, DI
+
+whole:
+	CMPQ        SI, $0x00000020
+	JLT         rest
+	MOVQ        DI, CX
+	SHRQ        $0x01, CX
+	VPMOVZXWD   (DX)(CX*1), Z6
+	VPSLLD      $0x10, Z6, Z6
+	MOVQ        DI, CX
+	SHRQ        $0x01, CX
+	VPMOVZXWD   (BX)(CX*1), Z7
+	VPSLLD      $0x10, Z7, Z7
+	VSUBPS      Z0, Z6, Z6
+	VMOVAPS     Z6, Z8
+	VFMADD213PS Z2, Z1, Z8
+	VCMPPS      $0x16, Z5, Z8, K1
+	VMOVAPS.Z   Z7, K1, Z7
+	VFMADD213PS Z4, Z3, Z6
+	VFMADD231PS Z7, Z1, Z6
+	// VCVTNEPS2BF16 Z6, Y6
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6
+	MOVQ        DI, CX
+	SHRQ        $0x01, CX
+	VMOVUPS     Y6, (AX)(CX*1)
+	MOVQ        DI, CX
+	SHRQ        $0x01, CX
+	VPMOVZXWD   32(DX)(CX*1), Z6
+	VPSLLD      $0x10, Z6, Z6
+	MOVQ        DI, CX
+	SHRQ        $0x01, CX
+	VPMOVZXWD   32(BX)(CX*1), Z7
+	VPSLLD      $0x10, Z7, Z7
+	VSUBPS      Z0, Z6, Z6
+	VMOVAPS     Z6, Z8
+	VFMADD213PS Z2, Z1, Z8
+	VCMPPS      $0x16, Z5, Z8, K1
+	VMOVAPS.Z   Z7, K1, Z7
+	VFMADD213PS Z4, Z3, Z6
+	VFMADD231PS Z7, Z1, Z6
+	// VCVTNEPS2BF16 Z6, Y6
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6
+	MOVQ        DI, CX
+	SHRQ        $0x01, CX
+	VMOVUPS     Y6, 32(AX)(CX*1)
+	ADDQ        $+128, DI
+	SUBQ        $+32, SI
+	JMP         whole
+
+rest:
+	TESTQ       SI, SI
+	JLE         done
+	MOVQ        $0x00000010, CX
+	CMPQ        SI, CX
+	CMOVQLT     SI, CX
+	XORQ        R8, R8
+	TESTQ       CX, CX
+	CMOVQLT     R8, CX
+	MOVL        $0x00000001, R8
+	SHLL        CL, R8
+	DECL        R8
+	KMOVW       R8, K1
+	MOVQ        DI, CX
+	SHRQ        $0x01, CX
+	VPMOVZXWD.Z (DX)(CX*1), K1, Z6
+	VPSLLD      $0x10, Z6, Z6
+	MOVQ        DI, CX
+	SHRQ        $0x01, CX
+	VPMOVZXWD.Z (BX)(CX*1), K1, Z7
+	VPSLLD      $0x10, Z7, Z7
+	VSUBPS      Z0, Z6, Z6
+	VMOVAPS     Z6, Z8
+	VFMADD213PS Z2, Z1, Z8
+	VCMPPS      $0x16, Z5, Z8, K2
+	VMOVAPS.Z   Z7, K2, Z7
+	VFMADD213PS Z4, Z3, Z6
+	VFMADD231PS Z7, Z1, Z6
+	// VCVTNEPS2BF16 Z6, Y6
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6
+	VPMOVZXWD   Y6, Z6
+	MOVQ        DI, CX
+	SHRQ        $0x01, CX
+	VPMOVDW     Z6, K1, (AX)(CX*1)
+	ADDQ        $+64, DI
+	SUBQ        $+16, SI
+	JMP         rest
+
+done:
+	VZEROUPPER
+	RET
+
 // func momentsAVX2(sums *float64, x *float32, n int, shift float32)
 // Requires: AVX, CMOV, FMA3
 TEXT ·momentsAVX2(SB), NOSPLIT, $0-28

@@ -13,6 +13,57 @@ func (s *set) norms() {
 	s.normGradSums(true)
 	s.normaliseReLU()
 	s.normGradReLU()
+	if s.wide && !s.ofPairs {
+		pairs := s.pairsOf()
+		pairs.moments()
+		pairs.normGradSums(true)
+		pairs.normaliseReLU()
+		pairs.normGradReLU()
+	}
+}
+
+// element is the type of an image's elements, which are bfloat16 in kernels of pairs.
+func (s *set) element() string {
+	if s.ofPairs {
+		return "*uint16"
+	}
+	return "*float32"
+}
+
+// halfAt is vector i of a row of bfloat16 at an offset in bytes of float32.
+func (s *set) halfAt(row, offset reg.GPVirtual, i int) operand.Mem {
+	at := s.GP64()
+	s.MOVQ(offset, at)
+	s.SHRQ(operand.U8(1), at)
+	return operand.Mem{Base: row, Index: at, Scale: 1, Disp: i * s.bytes() / 2}
+}
+
+// loadElements loads vector i of an image's row, in float32.
+func (s *set) loadElements(row, offset reg.GPVirtual, i int, v reg.VecVirtual, masked bool) {
+	if !s.ofPairs {
+		s.load(s.at(row, offset, i), v, masked)
+		return
+	}
+	if masked {
+		s.VPMOVZXWD_Z(s.halfAt(row, offset, i), s.mask, v)
+	} else {
+		s.VPMOVZXWD(s.halfAt(row, offset, i), v)
+	}
+	s.VPSLLD(operand.U8(16), v, v)
+}
+
+// storeElements stores vector i of an image's row.
+func (s *set) storeElements(v reg.VecVirtual, row, offset reg.GPVirtual, i int, masked bool) {
+	switch {
+	case !s.ofPairs:
+		s.store(v, s.at(row, offset, i), masked)
+	case masked:
+		s.VPMOVDW(s.converted(v), s.mask, s.halfAt(row, offset, i))
+	default:
+		half := s.YMM()
+		s.VCVTUQQ2PS(v, half)
+		s.VMOVUPS(half, s.halfAt(row, offset, i))
+	}
 }
 
 // widened converts both halves of a vector to float64.
@@ -44,7 +95,7 @@ func (s *set) collect(v []reg.VecVirtual, to operand.Mem) {
 
 // moments is Σ x − shift and Σ (x − shift)².
 func (s *set) moments() {
-	s.function("moments", "sums *float64, x *float32, n int, shift float32", "is Moments, a sum in each lane.")
+	s.function("moments", "sums *float64, x "+s.element()+", n int, shift float32", "is Moments, a sum in each lane.")
 	x, n, offset := s.argument("x"), s.argument("n"), s.GP64()
 	shift := s.factor("shift")
 	shift64 := s.vector()
@@ -61,7 +112,17 @@ func (s *set) moments() {
 	}
 	s.elements(n, offset, unroll, func(i int, masked bool) {
 		var halves [2]reg.VecVirtual
-		if masked { // unused lanes hold the shift, which contributes nothing
+		if s.ofPairs {
+			v := s.vector()
+			s.loadElements(x, offset, i, v, masked)
+			if masked {
+				rest := s.vector()
+				s.VMOVAPS(shift, rest)
+				s.Context.VMOVAPS(v, s.mask, rest)
+				v = rest
+			}
+			halves = s.widened(v)
+		} else if masked { // unused lanes hold the shift, which contributes nothing
 			v := s.vector()
 			if s.wide {
 				s.VMOVAPS(shift, v)
@@ -110,7 +171,7 @@ func (s *set) normGradSums(relu bool) {
 	if relu {
 		name, scalars, doc = "normReLUGradSums", "mean, factor, shift float32", "is NormReLUGradSums, a sum in each lane."
 	}
-	s.function(name, "sums *float64, x, gy *float32, n int, "+scalars, doc)
+	s.function(name, "sums *float64, x, gy "+s.element()+", n int, "+scalars, doc)
 	x, gy, n, offset := s.argument("x"), s.argument("gy"), s.argument("n"), s.GP64()
 	mean, zero := s.factor("mean"), s.vector()
 	var factor, shift reg.VecVirtual
@@ -125,8 +186,8 @@ func (s *set) normGradSums(relu bool) {
 	}
 	s.elements(n, offset, 1, func(i int, masked bool) {
 		u, v := s.vector(), s.vector()
-		s.load(s.at(x, offset, i), u, masked)
-		s.load(s.at(gy, offset, i), v, masked)
+		s.loadElements(x, offset, i, u, masked)
+		s.loadElements(gy, offset, i, v, masked)
 		s.VSUBPS(mean, u, u)
 		if relu {
 			y := s.vector()
@@ -150,17 +211,17 @@ func (s *set) normGradSums(relu bool) {
 
 // normaliseReLU is y = max((x − mean)·factor + shift, 0).
 func (s *set) normaliseReLU() {
-	s.function("normaliseReLU", "y, x *float32, n int, mean, factor, shift float32", "is NormaliseReLU.")
+	s.function("normaliseReLU", "y, x "+s.element()+", n int, mean, factor, shift float32", "is NormaliseReLU.")
 	y, x, n, offset := s.argument("y"), s.argument("x"), s.argument("n"), s.GP64()
 	mean, factor, shift, zero := s.factor("mean"), s.factor("factor"), s.factor("shift"), s.vector()
 	s.zero(zero)
 	s.elements(n, offset, 4, func(i int, masked bool) {
 		v := s.vector()
-		s.load(s.at(x, offset, i), v, masked)
+		s.loadElements(x, offset, i, v, masked)
 		s.VSUBPS(mean, v, v)
 		s.VFMADD213PS(shift, factor, v)
 		s.VMAXPS(v, zero, v) // if x is NaN the result is the second source, x
-		s.store(v, s.at(y, offset, i), masked)
+		s.storeElements(v, y, offset, i, masked)
 	})
 	s.end()
 }
@@ -168,7 +229,7 @@ func (s *set) normaliseReLU() {
 // normGradReLU is gx = factor·gy + slope·(x − mean) + add, with gy = 0 where the
 // fused ReLU gave 0.
 func (s *set) normGradReLU() {
-	s.function("normGradReLU", "gx, x, gy *float32, n int, mean, factor, shift, slope, add float32", "is NormGradReLU.")
+	s.function("normGradReLU", "gx, x, gy "+s.element()+", n int, mean, factor, shift, slope, add float32", "is NormGradReLU.")
 	gx, x, gy := s.argument("gx"), s.argument("x"), s.argument("gy")
 	n, offset := s.argument("n"), s.GP64()
 	mean, factor, shift := s.factor("mean"), s.factor("factor"), s.factor("shift")
@@ -176,15 +237,15 @@ func (s *set) normGradReLU() {
 	s.zero(zero)
 	s.elements(n, offset, 2, func(i int, masked bool) {
 		u, v, y := s.vector(), s.vector(), s.vector()
-		s.load(s.at(x, offset, i), u, masked)
-		s.load(s.at(gy, offset, i), v, masked)
+		s.loadElements(x, offset, i, u, masked)
+		s.loadElements(gy, offset, i, v, masked)
 		s.VSUBPS(mean, u, u)
 		s.VMOVAPS(u, y)
 		s.VFMADD213PS(shift, factor, y)
 		s.passed(y, v, zero)
 		s.VFMADD213PS(add, slope, u)
 		s.VFMADD231PS(v, factor, u)
-		s.store(u, s.at(gx, offset, i), masked)
+		s.storeElements(u, gx, offset, i, masked)
 	})
 	s.end()
 }
