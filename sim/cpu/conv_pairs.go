@@ -467,7 +467,7 @@ func (c *directPairs) compute(copies []float32, at block, lo, hi int) {
 // image is scratch.
 func (b *binder) winogradPairs(g *geometry, op nn.Conv2D) func() {
 	square := g.kh == 3 && g.kw == 3 && g.stride == 1 && g.pad == 1
-	if !square || !winograd.PairsFit(g.large, g.small, g.hs, g.ws) || b.outValues(0).H == nil {
+	if !square || !winograd.PairsFit(g.large, g.small, g.hs, g.ws, op.Pool) || b.outValues(0).H == nil {
 		return nil
 	}
 	variable := b.constant(1)
