@@ -115,3 +115,28 @@ func TestPairTilesConvolve(t *testing.T) {
 		}
 	}
 }
+
+// Times of a vector of tiles: of a pair of input channels, of the products of a pair with eight output channels, and of
+// eight output channels.
+func BenchmarkPairTiles(b *testing.B) {
+	set, _, err := DetectPairs()
+	if err != nil {
+		b.Skip("no products of pairs: ", err)
+	}
+	const h, w, pairs, vectors, plane = 32, 32, 64, 3, 32 * 32
+	tiles := NewPairTiles(h, w, 3, vectors, 0, 0, false)
+	x, y := make([]uint16, 2*pairs*plane), make([]uint16, PairTilesRows*plane)
+	v, u := make([]float32, PairTilesPositions*pairs*vectors*PatchFloats), make([]float32, PairTilesPositions*pairs*PairTilesRows)
+	m, bias := make([]float32, PairTilesPositions*PairTilesRows*vectors*PatchFloats), make([]float32, PairTilesRows)
+	each := func(name string, n int, run func()) {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				run()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/vector")
+		})
+	}
+	each("in", pairs*vectors, func() { set.PairTilesIn(v, x, x[plane:], 2*plane, tiles, pairs) })
+	each("multiply", pairs*vectors, func() { set.PairTilesMultiply(m, v, u, pairs, vectors) })
+	each("out", vectors, func() { set.PairTilesOut(y, plane, m, tiles, bias, true, false) })
+}
