@@ -183,6 +183,9 @@ func (b *binder) convScatter(stride, pad, outputPad int, relu bool) func() {
 	if run := b.scatterPairs(&g, relu); run != nil || b.err != nil {
 		return run
 	}
+	if run := b.directScatter(&g, relu); run != nil || b.err != nil {
+		return run
+	}
 	if g.single() && !b.split() {
 		small, bias, large := b.in(0), b.bias(g.large), b.out(0)
 		return b.rectified(relu, large, b.denseScatter(&g, large, small, b.matrixInput(1), bias))
@@ -249,6 +252,9 @@ func (b *binder) convWeight(stride, pad int, largeFirst bool) func() {
 func (b *binder) weightGradient(g geometry, gw []float32, s, l int) func() {
 	if b.pairedWeight(&g) {
 		return b.weightPatches(&g, gw, b.newPairWeight(&g, s, l))
+	}
+	if run := b.weightPairBands(&g, gw, s, l); run != nil {
+		return run
 	}
 	if b.halved16(s) && !b.tiled(&g) && !b.patched(&g) {
 		if run := b.weightBands(&g, gw, b.inValues(s), b.inValues(l)); run != nil {

@@ -3,6 +3,7 @@ package cpu
 import (
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/cpu/volume"
+	"prismtop/sim/nn"
 )
 
 // Convolutions over many pixels process the output in bands of rows, wide ones
@@ -294,5 +295,284 @@ func (d *bandWeight) add(part, scratch []float32, at block) {
 	group := set.DotRows()
 	for s := 0; s < d.out; s += group {
 		set.Dots(part[s*d.outStride:], d.outStride, min(group, d.out-s), p[s*one:], one, n, copies, d.segments)
+	}
+}
+
+// directPairs is a direct convolution of pairs of neighbouring input channels; if their number is odd, the last one
+// is paired with zeros.
+type directPairs struct {
+	direct   // in is the number of pairs
+	pairs    vec.Pairs
+	channels int // of the input
+	input    []uint16
+	zeros    []uint16 // a plane, if the number of channels is odd
+	output   volume.Values
+}
+
+// directPairs binds a gather with products of pairs as a direct convolution, or returns nil if it is not one of those. A
+// repeated or an unpooled image is scratch.
+func (b *binder) directPairs(g *geometry, op nn.Conv2D) func() {
+	if op.Pool && b.outValues(0).H == nil {
+		return nil
+	}
+	c := b.newDirectPairs(g.gatherShape(), op.ReLU)
+	if c == nil {
+		return nil
+	}
+	c.outStride = c.in * g.taps()
+	before, after := func() {}, func() {}
+	if op.Up {
+		c.input, before = b.repeated(g)
+	}
+	if op.Pool {
+		y := c.output.H
+		c.output.H = b.halves(g.n * g.small * g.hs * g.ws)
+		after = b.pooled(y, c.output.H, g.n*g.small*g.hs/2, g.ws/2)
+	}
+	w, pack := b.weightPairs(c.out, c.channels, g.taps())
+	run := c.bind(b, w)
+	return func() {
+		before()
+		pack()
+		run()
+		after()
+	}
+}
+
+// directScatter binds a scatter of stride 1 with products of pairs, or returns nil if it is not one of those.
+func (b *binder) directScatter(g *geometry, relu bool) func() {
+	if b.pairs() == vec.NoPairs || !b.bfloatOut() || g.stride != 1 {
+		return nil
+	}
+	c := b.newDirectPairs(g.scatterShape(), relu)
+	if c == nil {
+		return nil
+	}
+	taps := g.taps()
+	c.inStride, c.outStride = taps, c.in*taps
+	set, whole, row := b.backend.set, g.small/2, g.large*taps
+	pairs, w, zeros := b.floats(g.large*c.outStride), b.half(1), make([]uint16, row)
+	b.table(row, 2)
+	pack := b.rows(c.in, row, func(lo, hi int) {
+		for pair := lo; pair < hi; pair++ {
+			x, other := w[2*pair*row:], zeros
+			if pair < whole {
+				other = x[row:]
+			}
+			set.PairRows(pairs[pair*taps:], c.outStride, x, other, taps, g.large, taps)
+		}
+	})
+	run := c.bind(b, pairs)
+	return func() {
+		pack()
+		run()
+	}
+}
+
+// newDirectPairs returns a direct convolution of pairs without its weights, or nil if there is none for a shape.
+func (b *binder) newDirectPairs(shape bands, relu bool) *directPairs {
+	c := &directPairs{direct: direct{bands: shape, set: b.backend.set}, pairs: b.pairs(), channels: shape.in}
+	c.lanes = c.pairs.TapLanes()
+	folds := 2*c.outW == c.lanes && c.outH%2 == 0 && c.out%vec.TapRows == 0
+	c.in = (c.channels + 1) / 2
+	if c.outW < c.lanes && !folds || c.stride != 1 || c.in*c.kh*(c.outW+c.kw-1) > directFloats {
+		return nil
+	}
+	c.relu, c.input, c.output, c.bias = relu, b.half(0), b.outValues(0), b.bias(c.out)
+	if c.channels%2 != 0 {
+		c.zeros = make([]uint16, c.inH*c.inW)
+		b.table(len(c.zeros), 2)
+	}
+	if b.err != nil {
+		return nil
+	}
+	return c
+}
+
+// bind returns the closure that computes with weights w, [out, in, taps].
+func (c *directPairs) bind(b *binder, w []float32) func() {
+	c.w = w
+	c.arrange(b)
+	groups := c.groups()
+	work := c.out * c.in * c.kh * c.kw * c.rows * c.outW / c.parts
+	return b.shared(c.n*c.divided*c.parts, c.in*c.plane, work, func(scratch []float32, lo, hi int) {
+		packed := -1
+		for task := lo; task < hi; task++ {
+			band, part := task/c.parts, task%c.parts
+			at := c.at(band)
+			if band != packed {
+				c.copyBand(scratch, at)
+				packed = band
+			}
+			c.compute(scratch, at, part*groups/c.parts, (part+1)*groups/c.parts)
+		}
+	})
+}
+
+// copyBand copies the pairs of a band's input.
+func (c *directPairs) copyBand(dst []float32, at block) {
+	rows, plane := at.rows+c.kh-1, c.inH*c.inW
+	within, columns := span{at.row - c.top, 1}.within(rows, c.inH), span{-c.left, 1}.within(c.pitch, c.inW)
+	from := (within.start+within.lo)*c.inW + columns.start + columns.lo
+	for pair := range c.in {
+		x := c.input[(at.image*c.channels+2*pair)*plane:]
+		other := c.zeros
+		if 2*pair+1 < c.channels {
+			other = x[plane:]
+		}
+		to := dst[pair*c.plane:][:rows*c.pitch]
+		border(to, within, columns, c.pitch)
+		c.set.PairRows(to[within.lo*c.pitch+columns.lo:], c.pitch, x[from:], other[from:], c.inW, within.hi-within.lo, columns.hi-columns.lo)
+	}
+}
+
+// border clears what lies outside the rows and columns of a plane.
+func border(plane []float32, rows, columns overlap, pitch int) {
+	clear(plane[:rows.lo*pitch])
+	clear(plane[rows.hi*pitch:])
+	for at := rows.lo * pitch; at < rows.hi*pitch; at += pitch {
+		row := plane[at : at+pitch]
+		for i := range columns.lo {
+			row[i] = 0
+		}
+		for i := columns.hi; i < pitch; i++ {
+			row[i] = 0
+		}
+	}
+}
+
+// compute computes a band of groups [lo, hi) of output channels.
+func (c *directPairs) compute(copies []float32, at block, lo, hi int) {
+	sum := c.sum(copies)
+	plane := c.outH * c.outW
+	for group := lo; group < hi; group++ {
+		o := group * vec.TapRows
+		first := (at.image*c.out+o)*plane + at.row*c.outW
+		if c.output.H != nil {
+			sum.Half = c.output.H[first:]
+		} else {
+			sum.Y = c.output.F[first:]
+		}
+		sum.Rows, sum.W = min(vec.TapRows, c.out-o), c.w[o*c.outStride:]
+		if c.bias != nil {
+			sum.Bias = c.bias[o:][:sum.Rows]
+		}
+		c.pairs.TapSum(&sum, &c.pixels[c.rows-at.rows])
+	}
+}
+
+// pairBandWeight is a weight gradient of stride 1 whose grids have the same width, from pairs of neighbouring columns. A
+// band of one grid, with the more channels, is read where it is; that of the other is copied once for each column of
+// the taps, shifted so that both grids' pairs match.
+type pairBandWeight struct {
+	bands     // in is the copied grid, out the other; rows is the number of rows of a band
+	set       vec.Set
+	pairs     vec.Pairs
+	gw        []float32
+	grid      []float32 // pairs of the other grid
+	input     []uint16
+	runs      []int32   // the copies' places for all channels and taps, and the last one again: whole groups of four
+	parts     []float32 // one gradient per share, [out, runs]
+	shares    int
+	copyPitch int // pairs of a channel's copy
+}
+
+// weightPairBands binds a weight gradient with products of pairs, or returns nil if it is not one of those.
+func (b *binder) weightPairBands(g *geometry, gw []float32, small, large int) func() {
+	if b.pairs() == vec.NoPairs || g.stride != 1 || g.wl != g.ws || g.ws%2 != 0 || len(gw) > weightFloats {
+		return nil
+	}
+	c := &pairBandWeight{bands: g.gatherShape(), set: b.backend.set, pairs: b.pairs(), gw: gw}
+	other, copied := small, large
+	if g.small < g.large {
+		c.bands, other, copied = g.scatterShape(), large, small
+	}
+	c.rows = min(packedFloats/(c.in*c.kw*c.outW/2)-c.kh+1, c.outH, max(bandRows, (c.outH+weightShares-1)/weightShares))
+	if c.rows < 1 {
+		return nil
+	}
+	c.columns = c.outW
+	c.copyPitch = (c.rows + c.kh - 1) * c.outW / 2
+	c.grid, c.input = asPairs(b.half(other)), b.half(copied)
+	for channel := range c.in {
+		for k := range g.taps() {
+			if c.mirrored {
+				k = g.taps() - 1 - k
+			}
+			c.runs = append(c.runs, int32((channel*c.kw+k%c.kw)*c.copyPitch+k/c.kw*c.outW/2))
+		}
+	}
+	for len(c.runs)%4 != 0 {
+		c.runs = append(c.runs, c.runs[len(c.runs)-1])
+	}
+	b.table(len(c.runs), 4)
+	sums := c.out * len(c.runs)
+	c.shares = min(weightShares, c.count())
+	c.parts = b.floats(c.shares * sums)
+	places, pool, size := &places{}, b.backend.pool, c.in*c.kw*c.copyPitch
+	scratch := b.floats(c.shares * size)
+	compute := b.each(c.shares, 1, func(lo, hi int) {
+		place := places.take()
+		defer places.give(place)
+		for share := lo; share < hi; share++ {
+			part := c.parts[share*sums:][:sums]
+			clear(part)
+			for i := share * c.count() / c.shares; i < (share+1)*c.count()/c.shares && !pool.Ended(); i++ {
+				c.add(part, scratch[place*size:][:size], c.block(i))
+			}
+		}
+	})
+	return func() {
+		compute()
+		c.collect()
+	}
+}
+
+// add adds a band's products to a gradient.
+func (c *pairBandWeight) add(part, copies []float32, at block) {
+	plane, rows := c.inH*c.inW, at.rows+c.kh-1
+	for channel := range c.in {
+		x := c.input[(at.image*c.in+channel)*plane:][:plane]
+		for column := range c.kw {
+			c.shift(asHalves(copies[(channel*c.kw+column)*c.copyPitch:][:rows*c.outW/2]), x, at.row-c.top, column-c.left)
+		}
+	}
+	n, pitch, row := at.rows*c.outW/2, c.outH*c.outW/2, len(c.runs)
+	c.pairs.Dots(part, row, c.out, c.grid[at.image*c.out*pitch+at.row*c.outW/2:], pitch, n, copies, c.runs)
+}
+
+// shift copies rows of a plane from row first on and shifts them by a number of columns, with zeros outside of it.
+func (c *pairBandWeight) shift(y, x []uint16, first, columns int) {
+	rows, w := len(y)/c.inW, c.inW
+	within := span{first, 1}.within(rows, c.inH)
+	lo, hi := within.lo*w, within.hi*w
+	clear(y[:lo])
+	clear(y[hi:])
+	y, x = y[lo:hi], x[(first+within.lo)*w:][:hi-lo]
+	if columns < 0 {
+		copy(y[min(-columns, len(y)):], x)
+	} else {
+		copy(y, x[min(columns, len(x)):])
+	}
+	from, to := max(w-columns, 0), w
+	if columns < 0 {
+		from, to = 0, min(-columns, w)
+	}
+	for at := 0; at < len(y); at += w {
+		for i := from; i < to; i++ {
+			y[at+i] = 0
+		}
+	}
+}
+
+// collect adds the shares' gradients.
+func (c *pairBandWeight) collect() {
+	row, taps := len(c.runs), c.kh*c.kw
+	sums := c.parts[:c.out*row]
+	for share := 1; share < c.shares; share++ {
+		c.set.Add(sums, sums, c.parts[share*len(sums):])
+	}
+	for i := range c.out * c.in {
+		copy(c.gw[i/c.in*c.outStride+i%c.in*c.inStride:][:taps], sums[i/c.in*row+i%c.in*taps:])
 	}
 }

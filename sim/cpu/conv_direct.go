@@ -70,6 +70,9 @@ func (b *binder) directly(shape *bands, to, from, w, bias []float32) func() {
 	})
 }
 
+// groups is the number of groups of output channels.
+func (c *direct) groups() int { return (c.out + vec.TapRows - 1) / vec.TapRows }
+
 // arrange chooses the bands and lists their vectors and taps.
 func (c *direct) arrange(b *binder) {
 	threads := b.backend.Threads()
@@ -80,7 +83,7 @@ func (c *direct) arrange(b *binder) {
 		c.divided = 1 // two rows make a vector
 	}
 	c.rows = (c.outH + c.divided - 1) / c.divided
-	c.parts = min(max((threads+c.n*c.divided-1)/(c.n*c.divided), 1), c.out/vec.TapRows)
+	c.parts = min(max((threads+c.n*c.divided-1)/(c.n*c.divided), 1), c.groups())
 	c.plane = (c.rows + c.kh - 1) * c.pitch
 	for ky := range c.kh {
 		for kx := range c.kw {

@@ -3,8 +3,8 @@ package cpu
 import (
 	"unsafe"
 
+	"prismtop/sim/cpu/pairconv"
 	"prismtop/sim/cpu/vec"
-	"prismtop/sim/cpu/volume"
 	"prismtop/sim/cpu/winograd"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
@@ -62,172 +62,39 @@ func (b *binder) repeated(g *geometry) (x []uint16, repeat func()) {
 	return x, b.doubled(x, b.half(0), g.n*g.large*g.hl/2, g.wl/2)
 }
 
-// pairGather computes the small grid of a patched geometry. Between two zeros, a row of the large grid is
-// one of pairs: the first two taps of a kernel's row meet pair q for output q, the last two pair
-// q + 1. Weights are pairs as they lie.
-type pairGather struct {
-	geometry
-	set     vec.Set
-	pairs   vec.Pairs
-	small   volume.Values
-	large   []uint16
-	w, bias []float32
-	relu    bool
-	divided int // bands of an image
-	parts   int // of the small grid's channels
-	rows    int // of the small grid, in a band
-	pitch   int // pairs in a copied row
-	plane   int // floats of a copied channel
-	taps    []int64
-	fold    int
-	pixels  *vec.Pixels
-}
-
-const (
-	// pairTaps is the number of pairs of a patch.
-	pairTaps = patch / 2
-	// narrow is the width of a small grid of which four rows make a vector.
-	narrow = 4
-)
-
-// gatherPairs binds a gather with products of pairs, or returns nil if it is not one of those.
+// gatherPairs binds a gather of a patched geometry with products of pairs, or returns nil if it is not one of those.
 func (b *binder) gatherPairs(g *geometry, relu bool) func() {
-	pairs := b.pairs()
-	lanes := pairs.TapLanes()
-	fits := g.ws >= lanes || 2*g.ws == lanes && g.hs%2 == 0 || g.ws == narrow && g.hs%4 == 0
-	if pairs == vec.NoPairs || !b.patched(g) || !fits || g.small%vec.TapRows != 0 ||
-		g.large*4*(g.ws+1)*4 > directFloats {
+	shape := pairconv.Shape{N: g.n, Small: g.small, Large: g.large, Height: g.hs, Width: g.ws}
+	if b.pairs() == vec.NoPairs || !b.patched(g) || !pairconv.GatherFits(shape) {
 		return nil
 	}
-	c := &pairGather{geometry: *g, set: b.backend.set, pairs: pairs, relu: relu,
-		small: b.outValues(0), large: b.half(0), w: asPairs(b.half(1)), bias: b.bias(g.small), pitch: g.ws + 1}
-	if b.err != nil {
+	c := pairconv.NewGather(shape, b.backend.set, b.pairs(), b.backend.Threads())
+	c.Small, c.Large, c.Weights, c.Bias, c.ReLU = b.outValues(0), b.half(0), b.half(1), b.bias(g.small), relu
+	b.table(c.TableBytes(), 1)
+	return b.shared(c.Tasks(), c.Scratch(), c.Work(), c.Run)
+}
+
+// scatterPairs binds a scatter of a patched geometry with products of pairs, or returns nil if it is not one of those.
+func (b *binder) scatterPairs(g *geometry, relu bool) func() {
+	shape := pairconv.Shape{N: g.n, Small: g.small, Large: g.large, Height: g.hs, Width: g.ws}
+	if b.pairs() == vec.NoPairs || !b.patched(g) || !pairconv.ScatterFits(shape) || !b.bfloatOut() {
 		return nil
 	}
-	c.divide(b.backend.Threads())
-	c.list(b)
-	groups := g.small / vec.TapRows
-	sums := vec.TapRows * c.rows * c.ws
-	copies := g.large * c.plane
-	work := groups / c.parts * sums * g.large * patch
-	return b.shared(g.n*c.divided*c.parts, copies+sums+c.channel(), work, func(scratch []float32, lo, hi int) {
-		packed := -1
-		for task := lo; task < hi; task++ {
-			band, part := task/c.parts, task%c.parts
-			if band != packed {
-				c.copyBand(scratch, scratch[copies+sums:], band/c.divided, band%c.divided*c.rows)
-				packed = band
-			}
-			for group := part * groups / c.parts; group < (part+1)*groups/c.parts; group++ {
-				c.compute(scratch, scratch[copies:][:sums], band/c.divided, band%c.divided*c.rows, group*vec.TapRows)
-			}
-		}
-	})
-}
-
-// divide chooses bands of as many rows each, and parts of the channels, for the threads.
-func (c *pairGather) divide(threads int) {
-	unit := 1 // rows of a vector
-	if c.ws < c.pairs.TapLanes() {
-		unit = c.pairs.TapLanes() / c.ws
+	c := pairconv.NewScatter(shape, b.backend.set, b.pairs(), b.backend.Threads())
+	c.Large, c.Small, c.Weights, c.Bias, c.ReLU = b.outValues(0), b.half(0), b.half(1), b.bias(g.large), relu
+	b.table(c.TableBytes(), 1)
+	n := c.PackedFloats()
+	if n > 0 {
+		c.Packed = b.floats(n)
 	}
-	wanted := max(min(2*threads/c.n, c.hs/max(directRows, unit)), 1)
-	for c.divided = 1; c.divided < c.hs/unit; c.divided++ {
-		c.rows = c.hs / c.divided
-		if c.hs%c.divided == 0 && c.rows%unit == 0 && c.divided >= wanted && c.geometry.large*c.channel() <= directFloats {
-			break
-		}
+	run := b.shared(c.Tasks(), c.Scratch(), c.Work(), c.Run)
+	if n == 0 {
+		return run
 	}
-	c.rows = c.hs / c.divided
-	groups := c.geometry.small / vec.TapRows
-	c.parts = min(max((threads+c.n*c.divided-1)/(c.n*c.divided), 1), groups)
-}
-
-// channel is the number of floats of a channel's rows of pairs in a band.
-func (c *pairGather) channel() int { return (2*c.rows + 2) * c.pitch }
-
-// list lists a band's vectors.
-func (c *pairGather) list(b *binder) {
-	var from, to []int
-	lanes := c.pairs.TapLanes()
-	c.plane = c.channel()
-	switch {
-	case c.ws == narrow: // the taps' pairs of all pixels, one tap after the other
-		c.plane = pairTaps * c.rows * c.ws
-		for p := 0; p < c.rows*c.ws; p += lanes {
-			from, to = append(from, p), append(to, p)
-		}
-	case c.ws < lanes:
-		c.fold = 2 * c.pitch
-		for row := 0; row < c.rows; row += 2 {
-			from, to = append(from, 2*row*c.pitch), append(to, row*c.ws)
-		}
-	default:
-		for row := range c.rows {
-			for column := 0; column < c.ws; column += lanes {
-				first := min(column, c.ws-lanes)
-				from, to = append(from, 2*row*c.pitch+first), append(to, row*c.ws+first)
-			}
-		}
-	}
-	c.taps = []int64{0}
-	if c.ws != narrow {
-		c.taps = c.taps[:0]
-		for k := range pairTaps {
-			c.taps = append(c.taps, int64(k/2*c.pitch+k%2))
-		}
-	}
-	c.pixels = vec.NewPixels(from, to)
-	b.table(int(c.pixels.Bytes()), 1)
-}
-
-// copyBand copies the rows of the large grid under a band that begins at row first.
-func (c *pairGather) copyBand(dst, one []float32, image, first int) {
-	for l := range c.geometry.large {
-		plane := c.large[(image*c.geometry.large+l)*c.hl*c.wl:][:c.hl*c.wl]
-		if c.ws != narrow {
-			c.copyRows(dst[l*c.plane:], plane, first)
-			continue
-		}
-		c.copyRows(one, plane, first)
-		for k := range pairTaps {
-			to := dst[l*c.plane+k*c.rows*narrow:]
-			for row := range c.rows {
-				*(*[narrow]float32)(to[row*narrow:]) = *(*[narrow]float32)(one[(2*row+k/2)*c.pitch+k%2:])
-			}
-		}
-	}
-}
-
-// copyRows copies a channel's rows, each between two zeros.
-func (c *pairGather) copyRows(dst []float32, plane []uint16, first int) {
-	for r := range 2*c.rows + 2 {
-		row, from := dst[r*c.pitch:][:c.pitch], 2*first-1+r
-		if from < 0 || from >= c.hl {
-			clear(row)
-			continue
-		}
-		halves := asHalves(row)
-		halves[0], halves[c.wl+1] = 0, 0
-		copy(halves[1:], plane[from*c.wl:][:c.wl])
-	}
-}
-
-// compute computes the channels from o on of a band.
-func (c *pairGather) compute(copies, sums []float32, image, first, o int) {
-	n := c.rows * c.ws
-	at := (image*c.geometry.small+o)*c.hs*c.ws + first*c.ws
-	sum := vec.TapSum{Y: sums, Pitch: n, X: copies, Channels: c.geometry.large, XStep: c.plane, Taps: c.taps,
-		W: c.w[o*c.geometry.large*pairTaps:], WRow: c.geometry.large * pairTaps, WStep: pairTaps, ReLU: c.relu, Fold: c.fold}
-	if c.ws == narrow {
-		sum.Channels, sum.XStep, sum.WStep = c.geometry.large*pairTaps, n, 1
-	}
-	if c.bias != nil {
-		sum.Bias = c.bias[o:][:vec.TapRows]
-	}
-	c.pairs.TapSum(&sum, c.pixels)
-	for r := range vec.TapRows {
-		c.small.Store(c.set, sums[r*n:][:n], at+r*c.hs*c.ws)
+	pack := b.rows(g.small/2, g.large*patch, c.Pack)
+	return func() {
+		pack()
+		run()
 	}
 }
 
@@ -323,123 +190,6 @@ func (c *pairWeight) products(gw []float32, s, rows, l int) {
 	n := band.halfRows() * c.ws
 	c.pairs.Outer(gw, c.row, patch, rows, min(2, c.geometry.large-l), c.small[s*n:], n, 1,
 		band.dst[l*n*patch:], patch, n*patch, n, band.image > 0 || band.first > 0)
-}
-
-// directPairs is a direct convolution of pairs of neighbouring input channels; if their number is odd, the last one
-// is paired with zeros.
-type directPairs struct {
-	direct   // in is the number of pairs
-	pairs    vec.Pairs
-	channels int // of the input
-	input    []uint16
-	zeros    []uint16 // a plane, if the number of channels is odd
-	output   volume.Values
-}
-
-// directPairs binds a direct convolution with products of pairs, or returns nil if it is not one of those. A repeated or an
-// unpooled image is scratch.
-func (b *binder) directPairs(g *geometry, op nn.Conv2D) func() {
-	c := &directPairs{direct: direct{bands: g.gatherShape(), set: b.backend.set}, pairs: b.pairs(), channels: g.large}
-	c.lanes = c.pairs.TapLanes()
-	rows, fits := (g.large+1)/2, c.outW >= c.lanes || 2*c.outW == c.lanes && c.outH%2 == 0
-	if !fits || c.stride != 1 || c.out%vec.TapRows != 0 || rows*c.kh*(c.outW+c.kw-1) > directFloats ||
-		op.Pool && b.outValues(0).H == nil {
-		return nil
-	}
-	c.in, c.relu, c.output, c.bias = rows, op.ReLU, b.outValues(0), b.bias(c.out)
-	c.inStride, c.outStride = g.taps(), rows*g.taps()
-	if c.channels%2 != 0 {
-		c.zeros = make([]uint16, c.inH*c.inW)
-		b.table(len(c.zeros), 2)
-	}
-	before, after := func() {}, func() {}
-	if op.Up {
-		c.input, before = b.repeated(g)
-	} else {
-		c.input = b.half(0)
-	}
-	if op.Pool {
-		y := c.output.H
-		c.output.H = b.halves(g.n * g.small * g.hs * g.ws)
-		after = b.pooled(y, c.output.H, g.n*g.small*g.hs/2, g.ws/2)
-	}
-	w, pack := b.weightPairs(c.out, c.channels, g.taps())
-	if b.err != nil {
-		return nil
-	}
-	c.w = w
-	c.arrange(b)
-	work := c.out / c.parts * c.in * c.kh * c.kw * c.rows * c.outW
-	run := b.shared(c.n*c.divided*c.parts, c.in*c.plane, work, func(scratch []float32, lo, hi int) {
-		packed, groups := -1, c.out/vec.TapRows
-		for task := lo; task < hi; task++ {
-			band, part := task/c.parts, task%c.parts
-			at := c.at(band)
-			if band != packed {
-				c.copyBand(scratch, at)
-				packed = band
-			}
-			c.compute(scratch, at, part*groups/c.parts, (part+1)*groups/c.parts)
-		}
-	})
-	return func() {
-		before()
-		pack()
-		run()
-		after()
-	}
-}
-
-// copyBand copies the pairs of a band's input.
-func (c *directPairs) copyBand(dst []float32, at block) {
-	rows, plane := at.rows+c.kh-1, c.inH*c.inW
-	within, columns := span{at.row - c.top, 1}.within(rows, c.inH), span{-c.left, 1}.within(c.pitch, c.inW)
-	from := (within.start+within.lo)*c.inW + columns.start + columns.lo
-	for pair := range c.in {
-		x := c.input[(at.image*c.channels+2*pair)*plane:]
-		other := c.zeros
-		if 2*pair+1 < c.channels {
-			other = x[plane:]
-		}
-		to := dst[pair*c.plane:][:rows*c.pitch]
-		border(to, within, columns, c.pitch)
-		c.set.PairRows(to[within.lo*c.pitch+columns.lo:], c.pitch, x[from:], other[from:], c.inW, within.hi-within.lo, columns.hi-columns.lo)
-	}
-}
-
-// border clears what lies outside the rows and columns of a plane.
-func border(plane []float32, rows, columns overlap, pitch int) {
-	clear(plane[:rows.lo*pitch])
-	clear(plane[rows.hi*pitch:])
-	for at := rows.lo * pitch; at < rows.hi*pitch; at += pitch {
-		row := plane[at : at+pitch]
-		for i := range columns.lo {
-			row[i] = 0
-		}
-		for i := columns.hi; i < pitch; i++ {
-			row[i] = 0
-		}
-	}
-}
-
-// compute computes a band of groups [lo, hi) of output channels.
-func (c *directPairs) compute(copies []float32, at block, lo, hi int) {
-	sum := c.sum(copies)
-	plane := c.outH * c.outW
-	for group := lo; group < hi; group++ {
-		o := group * vec.TapRows
-		first := (at.image*c.out+o)*plane + at.row*c.outW
-		if c.output.H != nil {
-			sum.Half = c.output.H[first:]
-		} else {
-			sum.Y = c.output.F[first:]
-		}
-		sum.W = c.w[o*c.outStride:]
-		if c.bias != nil {
-			sum.Bias = c.bias[o:][:vec.TapRows]
-		}
-		c.pairs.TapSum(&sum, &c.pixels[c.rows-at.rows])
-	}
 }
 
 // winogradPairs binds a convolution of 3×3 with products of pairs by Winograd's algorithm, or returns nil if it is not one

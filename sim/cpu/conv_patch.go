@@ -3,7 +3,6 @@ package cpu
 import (
 	"prismtop/sim/cpu/pool"
 	"prismtop/sim/cpu/vec"
-	"prismtop/sim/cpu/volume"
 )
 
 // The decoder's transposed convolutions, 4×4 taps of stride 2 and padding 1, are
@@ -47,63 +46,35 @@ func (b *binder) patched(g *geometry) bool {
 // patchScatter computes large from small and w, two channels of large at a time.
 type patchScatter struct {
 	geometry
-	set            vec.Set
-	pool           *pool.Pool
-	large          volume.Values
-	small, w, bias []float32
-	pairs          vec.Pairs // whether small and the products are of pairs
-	halves         []uint16  // the weights of pairs
-	pixels, row    int       // of the small grid; floats of w's rows
-	panelPairs     int       // pairs of large channels
-	terms          int       // small channels, or pairs of them, added at a time
-	band           int       // rows of the small grid folded together
-	pitch          int       // of the folded rows
-	relu           bool
+	set                   vec.Set
+	pool                  *pool.Pool
+	large, small, w, bias []float32
+	pixels, row           int // of the small grid; floats of w's rows
+	pairs                 int // of large channels
+	terms                 int // small channels added at a time
+	band                  int // rows of the small grid folded together
+	pitch                 int // of the folded rows
+	relu                  bool
 }
 
 // scatterPatches binds the scatter of a patched geometry. bias may be nil.
 func (b *binder) scatterPatches(g *geometry, large, small, w, bias []float32, relu bool) func() {
-	return b.bindScatter(&patchScatter{geometry: *g, relu: relu, large: volume.Floats(large), small: small, w: w, bias: bias})
-}
-
-// scatterPairs binds a scatter with products of pairs, or returns nil if it is not one of those.
-func (b *binder) scatterPairs(g *geometry, relu bool) func() {
-	pairs := b.pairs()
-	if pairs == vec.NoPairs || !b.patched(g) || g.small%2 != 0 {
-		return nil
-	}
-	c := &patchScatter{geometry: *g, relu: relu, large: b.outValues(0), bias: b.bias(g.large), pairs: pairs, halves: b.half(1)}
-	if b.err != nil {
-		return nil
-	}
-	pixels, set, small := g.hs*g.ws, b.backend.set, b.half(0)
-	c.geometry.small = g.small / 2
-	c.small = b.floats(len(small) / 2)
-	b.before = append(b.before, b.rows(g.n*g.small/2, pixels, func(lo, hi int) {
-		x := small[2*lo*pixels:]
-		set.PairRows(c.small[lo*pixels:], pixels, x, x[pixels:], 2*pixels, hi-lo, pixels)
-	}))
-	return b.bindScatter(c)
-}
-
-func (b *binder) bindScatter(c *patchScatter) func() {
-	g := &c.geometry
-	c.set, c.pool = b.backend.set, b.backend.pool
-	c.pixels, c.row, c.panelPairs, c.terms, c.pitch = g.hs*g.ws, g.large*patch, (g.large+1)/2, g.small, 2*g.ws+4
+	c := &patchScatter{geometry: *g, relu: relu, set: b.backend.set, pool: b.backend.pool, large: large, small: small, w: w, bias: bias,
+		pixels: g.hs * g.ws, row: g.large * patch, pairs: (g.large + 1) / 2, terms: g.small, pitch: 2*g.ws + 4}
 	c.band = min(max(panelFloats/(2*patch*g.ws), 1), g.hs)
 	if terms := streamFloats / c.row; terms < g.small && c.band == g.hs {
 		c.terms = max(terms, 1)
-		shares := min(c.panelPairs, maxShares)
-		size := c.working() + (c.panelPairs+shares-1)/shares*c.panels()
-		return b.spread(c.panelPairs, size, 2*g.n*g.small*patch*c.pixels, func(scratch []float32, lo, hi int) {
+		shares := min(c.pairs, maxShares)
+		size := c.working() + (c.pairs+shares-1)/shares*c.panels()
+		return b.spread(c.pairs, size, 2*g.n*g.small*patch*c.pixels, func(scratch []float32, lo, hi int) {
 			for image := range c.n {
 				c.stream(scratch, image, lo, hi)
 			}
 		})
 	}
-	return b.shared(g.n*c.panelPairs, c.working()+c.panels(), 2*g.small*patch*c.pixels, func(scratch []float32, lo, hi int) {
+	return b.shared(g.n*c.pairs, c.working()+c.panels(), 2*g.small*patch*c.pixels, func(scratch []float32, lo, hi int) {
 		for task := lo; task < hi; task++ {
-			c.compute(scratch, task/c.panelPairs, task%c.panelPairs*2)
+			c.compute(scratch, task/c.pairs, task%c.pairs*2)
 		}
 	})
 }
@@ -118,26 +89,12 @@ func (c *patchScatter) working() int { return c.terms*2*patch + 2*(c.band+1)*c.p
 // weights returns the weights of channels l and l+1 for the small channels from
 // first on, and their row pitch. Weights used often are copied.
 func (c *patchScatter) weights(strip []float32, l, first, terms int) ([]float32, int) {
-	if c.pairs != vec.NoPairs {
-		w := c.halves[2*first*c.row+l*patch:]
-		c.set.PairRows(strip, 2*patch, w, w[c.row:], 2*c.row, terms, min(2, c.geometry.large-l)*patch)
-		return strip, 2 * patch
-	}
 	w := c.w[first*c.row+l*patch:]
 	if c.pixels < reusedPixels {
 		return w, c.row
 	}
 	c.set.CopyRows(strip, 2*patch, w, c.row, terms, min(2, c.geometry.large-l)*patch)
 	return strip, 2 * patch
-}
-
-// outer multiplies as the operands are.
-func (c *patchScatter) outer(y []float32, cm, cv, rows, panels int, a []float32, am, ak int, b []float32, bk, bv, k int, add bool) {
-	if c.pairs != vec.NoPairs {
-		c.pairs.Outer(y, cm, cv, rows, panels, a, am, ak, b, bk, bv, k, add)
-		return
-	}
-	c.set.Outer(y, cm, cv, rows, panels, a, am, ak, b, bk, bv, k, add)
 }
 
 // compute computes channels l and l+1 of an image of the large grid.
@@ -152,7 +109,7 @@ func (c *patchScatter) compute(scratch []float32, image, l int) {
 	small := c.small[image*c.geometry.small*c.pixels:]
 	for first := 0; first < c.hs && !c.pool.Ended(); first += c.band {
 		rows := min(c.band, c.hs-first)
-		c.outer(products[row:], patch, one, rows*c.ws, channels, small[first*c.ws:], 1, c.pixels,
+		c.set.Outer(products[row:], patch, one, rows*c.ws, channels, small[first*c.ws:], 1, c.pixels,
 			w, rowsOf, patch, c.terms, false)
 		for v := range channels {
 			p := products[v*one:][:one]
@@ -177,7 +134,7 @@ func (c *patchScatter) stream(scratch []float32, image, lo, hi int) {
 		for pair := lo; pair < hi; pair++ {
 			c.fetch(lo, hi, first+terms, pair)
 			w, rowsOf := c.weights(scratch, 2*pair, first, terms)
-			c.outer(products[(pair-lo)*panels+row:], patch, one, c.pixels, min(2, c.geometry.large-2*pair),
+			c.set.Outer(products[(pair-lo)*panels+row:], patch, one, c.pixels, min(2, c.geometry.large-2*pair),
 				small[first*c.pixels:], 1, c.pixels, w, rowsOf, patch, terms, first > 0)
 		}
 	}
@@ -190,17 +147,12 @@ func (c *patchScatter) stream(scratch []float32, image, lo, hi int) {
 // fetch prefetches one pair's share of the weights of the next terms, for pairs
 // [lo, hi).
 func (c *patchScatter) fetch(lo, hi, first, pair int) {
-	w, row, rows := c.w, c.row, 1 // of a term
-	two := 2 * patch
-	if c.pairs != vec.NoPairs {
-		w, row, rows = asPairs(c.halves), c.row/2, 2
-		two = patch
-	}
-	width := min(hi*two, row) - lo*two
-	for at, end := (pair-lo)*c.terms*rows*two, (pair+1-lo)*c.terms*rows*two; at < end; {
+	const two = 2 * patch
+	width := min(hi*two, c.row) - lo*two
+	for at, end := (pair-lo)*c.terms*two, (pair+1-lo)*c.terms*two; at < end; {
 		n := min(end-at, width-at%width)
-		if s := first*rows + at/width; s < c.geometry.small*rows {
-			c.set.Prefetch(w[s*row+lo*two+at%width:][:n])
+		if s := first + at/width; s < c.geometry.small {
+			c.set.Prefetch(c.w[s*c.row+lo*two+at%width:][:n])
 		}
 		at += n
 	}
@@ -220,19 +172,16 @@ func (c *patchScatter) fold(products, folded []float32, image, l, first, rows in
 // store copies folded rows, starting at row top of channel l, without their first
 // column and without anything beyond the image, with the bias and the ReLU.
 func (c *patchScatter) store(image, l int, folded []float32, top, rows int) {
+	plane := c.large[(image*c.geometry.large+l)*c.hl*c.wl:][:c.hl*c.wl]
 	from := max(0, -top)
 	rows = min(top+rows, c.hl) - (top + from)
-	at, biased := ((image*c.geometry.large+l)*c.hl+top+from)*c.wl, c.bias != nil || c.relu
-	if !biased && c.large.F != nil {
-		c.set.CopyRows(c.large.F[at:], c.wl, folded[from*c.pitch+1:], c.pitch, rows, c.wl)
+	to := plane[(top+from)*c.wl:][:rows*c.wl]
+	if c.bias == nil && !c.relu {
+		c.set.CopyRows(to, c.wl, folded[from*c.pitch+1:], c.pitch, rows, c.wl)
 		return
 	}
 	for r := range rows {
-		row := folded[(from+r)*c.pitch+1:][:c.wl]
-		if biased {
-			storeBiased(c.set, row, row, valueOr0(c.bias, l), c.relu)
-		}
-		c.large.Store(c.set, row, at+r*c.wl)
+		storeBiased(c.set, to[r*c.wl:][:c.wl], folded[(from+r)*c.pitch+1:][:c.wl], valueOr0(c.bias, l), c.relu)
 	}
 }
 

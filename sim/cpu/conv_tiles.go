@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"prismtop/sim/cpu/vec"
-	"prismtop/sim/cpu/volume"
 	"prismtop/sim/tensor"
 )
 
@@ -96,8 +95,8 @@ type tileScatter struct {
 func (b *binder) scatterTiles(g *geometry, large, small, w, bias []float32) func() {
 	pixels, set := g.hs*g.ws, b.backend.set
 	c := &tileScatter{tiles: b.backend.tiles, weights: b.tileParts(w),
-		patchScatter: patchScatter{geometry: *g, set: set, pool: b.backend.pool, large: volume.Floats(large), bias: bias,
-			pixels: pixels, row: g.large * patch, panelPairs: g.large / 2, pitch: 2*g.ws + 4}}
+		patchScatter: patchScatter{geometry: *g, set: set, pool: b.backend.pool, large: large, bias: bias,
+			pixels: pixels, row: g.large * patch, pairs: g.large / 2, pitch: 2*g.ws + 4}}
 	c.band = tileRows(g, panelFloats/(2*patch*g.ws))
 	parts := b.tileParts(small)
 	rows := g.n * pixels
@@ -110,9 +109,9 @@ func (b *binder) scatterTiles(g *geometry, large, small, w, bias []float32) func
 		}
 	})
 	size := c.panels() + len(parts)*c.packed()/2 + 2*(c.band+1)*c.pitch
-	multiply := b.shared(g.n*c.panelPairs, size, 2*g.small*patch*pixels, func(scratch []float32, lo, hi int) {
+	multiply := b.shared(g.n*c.pairs, size, 2*g.small*patch*pixels, func(scratch []float32, lo, hi int) {
 		for task := lo; task < hi; task++ {
-			c.compute(scratch, task/c.panelPairs, task%c.panelPairs*2)
+			c.compute(scratch, task/c.pairs, task%c.pairs*2)
 		}
 	})
 	return func() {

@@ -31,7 +31,12 @@ func TestConformanceThroughTiles(t *testing.T) {
 // applied is the result of a convolution.
 func applied(t *testing.T, be *cpu.Backend, op nn.Op, products nn.Products, in []nntest.Array, out tensor.Shape) []float32 {
 	t.Helper()
-	s, err := nntest.NewProductStep(be, op, products, in, []nntest.Result{{Shape: out}})
+	return appliedAs(t, be, op, products, in, nntest.Result{Shape: out})
+}
+
+func appliedAs(t *testing.T, be *cpu.Backend, op nn.Op, products nn.Products, in []nntest.Array, out nntest.Result) []float32 {
+	t.Helper()
+	s, err := nntest.NewProductStep(be, op, products, in, []nntest.Result{out})
 	if err != nil {
 		t.Fatal(err)
 	}

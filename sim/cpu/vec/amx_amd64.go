@@ -24,6 +24,11 @@ func pairsBF16(y *uint16, yPitch int, even *float32, odd *float32, pitch int, ro
 //go:noescape
 func pairRowsAVX512(y *float32, yPitch int, even *uint16, odd *uint16, pitch int, rows int, n int)
 
+// pairTapsAVX512 is PairTaps.
+//
+//go:noescape
+func pairTapsAVX512(y *float32, even *uint16, odd *uint16, order *uint32, kernels int)
+
 // largestPairsAVX512 is LargestPairs.
 //
 //go:noescape

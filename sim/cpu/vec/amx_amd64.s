@@ -451,6 +451,31 @@ next:
 	VZEROUPPER
 	RET
 
+// func pairTapsAVX512(y *float32, even *uint16, odd *uint16, order *uint32, kernels int)
+// Requires: AVX, AVX512F
+TEXT ·pairTapsAVX512(SB), NOSPLIT, $0-40
+	MOVQ    y+0(FP), AX
+	MOVQ    even+8(FP), CX
+	MOVQ    odd+16(FP), DX
+	MOVQ    kernels+32(FP), BX
+	MOVQ    order+24(FP), SI
+	VMOVUPS (SI), Z0
+
+kernel:
+	VPMOVZXWD (CX), Z1
+	VPMOVZXWD (DX), Z2
+	VPSLLD    $0x10, Z2, Z2
+	VPORD     Z1, Z2, Z2
+	VPERMD    Z2, Z0, Z2
+	VMOVUPS   Z2, (AX)
+	ADDQ      $+64, AX
+	ADDQ      $+32, CX
+	ADDQ      $+32, DX
+	DECQ      BX
+	JNZ       kernel
+	VZEROUPPER
+	RET
+
 // func largestPairsAVX512(y *uint16, above *float32, below *float32, n int)
 // Requires: AVX, AVX512F, CMOV
 TEXT ·largestPairsAVX512(SB), NOSPLIT, $0-32

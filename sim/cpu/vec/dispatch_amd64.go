@@ -55,11 +55,16 @@ func (s Set) Dots(out []float32, pitch, rows int, p []float32, stride, n int, x 
 		dots(out, pitch, rows, p, stride, n, x, segments)
 		return
 	}
+	s.dotRuns(false, out, pitch, rows, p, stride, n, x, segments)
+}
+
+// dotRuns is Dots, of pairs or not.
+func (s Set) dotRuns(ofPairs bool, out []float32, pitch, rows int, p []float32, stride, n int, x []float32, segments []int32) {
 	k := len(segments)
 	_, _ = out[(rows-1)*pitch+k-1], p[(rows-1)*stride+n-1]
 	whole := k &^ 3
 	if whole > 0 {
-		s.dotGroups(out, pitch, rows, p, stride, n, x, segments[:whole])
+		s.dotGroups(ofPairs, out, pitch, rows, p, stride, n, x, segments[:whole])
 	}
 	if whole == k {
 		return
@@ -71,19 +76,28 @@ func (s Set) Dots(out []float32, pitch, rows int, p []float32, stride, n int, x 
 	}
 	for r := range rows {
 		var sums [4]float32
-		s.dotGroups(sums[:], 4, 1, p[r*stride:], stride, n, x, last[:])
+		s.dotGroups(ofPairs, sums[:], 4, 1, p[r*stride:], stride, n, x, last[:])
 		for i := range k - whole {
 			out[r*pitch+whole+i] += sums[i]
 		}
 	}
 }
 
-// dotGroups is Dots for a number of segments divisible by four.
-func (s Set) dotGroups(out []float32, pitch, rows int, p []float32, stride, n int, x []float32, segments []int32) {
+// dotGroups is dotRuns for a number of segments divisible by four.
+func (s Set) dotGroups(ofPairs bool, out []float32, pitch, rows int, p []float32, stride, n int, x []float32, segments []int32) {
 	groups, xs, ss := len(segments)/4, &x[0], &segments[0]
 	for r := 0; r < rows; {
 		to, from, left := &out[r*pitch], &p[r*stride], rows-r
 		switch {
+		case ofPairs && left >= 4:
+			dots4BF16(to, pitch, from, stride, xs, ss, groups, n)
+			r += 4
+		case ofPairs && left >= 2:
+			dots2BF16(to, pitch, from, stride, xs, ss, groups, n)
+			r += 2
+		case ofPairs:
+			dots1BF16(to, pitch, from, stride, xs, ss, groups, n)
+			r++
 		case s == AVX512 && left >= 4:
 			dots4AVX512(to, pitch, from, stride, xs, ss, groups, n)
 			r += 4

@@ -85,6 +85,19 @@ func innerPairs(out []float32, pitch, rows, n int, a []float32, am int, g []floa
 	}
 }
 
+// dotsPairs is dots for pairs in a and x.
+func dotsPairs(out []float32, pitch, rows int, a []float32, stride, n int, x []float32, segments []int32) {
+	for r := range rows {
+		for k, s := range segments {
+			total, run := float32(0), x[s:][:n]
+			for i, v := range a[r*stride:][:n] {
+				total = pairProduct(total, v, run[i])
+			}
+			out[r*pitch+k] += total
+		}
+	}
+}
+
 // pairRows interleaves n elements of rows of two matrices of bfloat16:
 //
 //	y[r·yPitch + i] = (even[r·pitch + i], odd[r·pitch + i])
@@ -92,6 +105,17 @@ func pairRows(y []float32, yPitch int, even, odd []uint16, pitch, rows, n int) {
 	for r := range rows {
 		for i := range n {
 			y[r*yPitch+i] = pair(even[r*pitch+i], odd[r*pitch+i])
+		}
+	}
+}
+
+// pairTaps interleaves the 4×4 taps of kernels of two rows of weights in an order:
+//
+//	y[16·k + i] = (even[16·k + order[i]], odd[16·k + order[i]])
+func pairTaps(y []float32, even, odd []uint16, order *[PatchFloats]uint32) {
+	for k := 0; k+PatchFloats <= len(y); k += PatchFloats {
+		for i, tap := range order {
+			y[k+i] = pair(even[k+int(tap)], odd[k+int(tap)])
 		}
 	}
 }

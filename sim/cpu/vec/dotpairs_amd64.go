@@ -36,6 +36,15 @@ func (p Pairs) Inner(out []float32, pitch, rows, n int, a []float32, am int, g [
 
 var innerPairKernels = []innerTile{{4, inner4BF16}, {2, inner2BF16}, {1, inner1BF16}}
 
+// Dots is Set's Dots for pairs in a and x.
+func (p Pairs) Dots(out []float32, pitch, rows int, a []float32, stride, n int, x []float32, segments []int32) {
+	if p != BF16 || rows <= 0 || n <= 0 || len(segments) == 0 {
+		dotsPairs(out, pitch, rows, a, stride, n, x, segments)
+		return
+	}
+	AVX512.dotRuns(true, out, pitch, rows, a, stride, n, x, segments)
+}
+
 // PairRows interleaves rows of two matrices of bfloat16; see pairRows.
 func (s Set) PairRows(y []float32, yPitch int, even, odd []uint16, pitch, rows, n int) {
 	if s != AVX512 || rows <= 0 || n <= 0 {
@@ -44,6 +53,17 @@ func (s Set) PairRows(y []float32, yPitch int, even, odd []uint16, pitch, rows, 
 	}
 	_, _, _ = y[(rows-1)*yPitch+n-1], even[(rows-1)*pitch+n-1], odd[(rows-1)*pitch+n-1]
 	pairRowsAVX512(&y[0], yPitch, &even[0], &odd[0], pitch, rows, n)
+}
+
+// PairTaps interleaves kernels of 4×4 taps; see pairTaps.
+func (s Set) PairTaps(y []float32, even, odd []uint16, order *[PatchFloats]uint32) {
+	kernels := len(y) / PatchFloats
+	if s != AVX512 || kernels == 0 {
+		pairTaps(y, even, odd, order)
+		return
+	}
+	_, _ = even[PatchFloats*kernels-1], odd[PatchFloats*kernels-1]
+	pairTapsAVX512(&y[0], &even[0], &odd[0], &order[0], kernels)
 }
 
 // Round interleaves rows of two matrices, rounded to bfloat16; see roundPairs.

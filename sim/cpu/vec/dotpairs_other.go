@@ -17,9 +17,19 @@ func (Pairs) Inner(out []float32, pitch, rows, n int, a []float32, am int, g []f
 	innerPairs(out, pitch, rows, n, a, am, g, step, k)
 }
 
+// Dots is Set's Dots for pairs in a and x.
+func (Pairs) Dots(out []float32, pitch, rows int, a []float32, stride, n int, x []float32, segments []int32) {
+	dotsPairs(out, pitch, rows, a, stride, n, x, segments)
+}
+
 // PairRows interleaves rows of two matrices of bfloat16; see pairRows.
 func (Set) PairRows(y []float32, yPitch int, even, odd []uint16, pitch, rows, n int) {
 	pairRows(y, yPitch, even, odd, pitch, rows, n)
+}
+
+// PairTaps interleaves kernels of 4×4 taps; see pairTaps.
+func (Set) PairTaps(y []float32, even, odd []uint16, order *[PatchFloats]uint32) {
+	pairTaps(y, even, odd, order)
 }
 
 // Round interleaves rows of two matrices, rounded to bfloat16; see roundPairs.

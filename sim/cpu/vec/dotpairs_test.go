@@ -34,9 +34,44 @@ func TestTapSumOfPairsIsPlainGos(t *testing.T) {
 		for _, taps := range []int{1, 4, 9} {
 			for channels := 1; channels <= 3; channels++ {
 				for _, fold := range []int{0, 11} {
-					compareTapSums(t, pairs, guardedPairs, vectors, taps, channels, fold,
+					compareTapSums(t, pairs, guardedPairs, vectors, taps, channels, fold, TapRows,
 						func(s *TapSum, p *Pixels) { s.sum(p, pairs.TapLanes(), true) })
 				}
+			}
+		}
+	}
+}
+
+func TestTapSumOfFewRowsIsPlainGos(t *testing.T) {
+	pairs := pairKernels(t)
+	for rows := 1; rows < TapRows; rows++ {
+		for vectors := 1; vectors <= 5; vectors++ {
+			for _, taps := range []int{1, 9} {
+				for channels := 1; channels <= 2; channels++ {
+					compareTapSums(t, pairs, guardedPairs, vectors, taps, channels, 0, rows,
+						func(s *TapSum, p *Pixels) { s.sum(p, pairs.TapLanes(), true) })
+				}
+			}
+		}
+	}
+}
+
+func TestDotsOfPairsArePlainGos(t *testing.T) {
+	pairs, rng := pairKernels(t), rand.New(rand.NewPCG(7, 3))
+	for _, n := range lengths {
+		for rows := 1; rows <= 6; rows++ {
+			for k := 1; k <= 9; k++ {
+				pitch, stride := k+2, n+3
+				out, a := guarded(t, rng, (rows-1)*pitch+k), guardedPairs(t, rng, (rows-1)*stride+n)
+				x, segments := guardedPairs(t, rng, n+20), make([]int32, k)
+				for i := range segments {
+					segments[i] = int32(rng.IntN(21))
+				}
+				segments[k-1] = 20 // the last run ends with x
+				want := slices.Clone(out)
+				dotsPairs(want, pitch, rows, a, stride, n, x, segments)
+				pairs.Dots(out, pitch, rows, a, stride, n, x, segments)
+				same(t, fmt.Sprintf("%d pairs, %d rows, %d runs: out", n, rows, k), out, want, 2*n)
 			}
 		}
 	}

@@ -9,15 +9,30 @@ package vec
 //go:noescape
 func dots4AVX512(out *float32, pitch int, p *float32, stride int, x *float32, segments *int32, groups int, n int)
 
+// dots4BF16 is Dots for 4 rows and groups of four segments.
+//
+//go:noescape
+func dots4BF16(out *float32, pitch int, p *float32, stride int, x *float32, segments *int32, groups int, n int)
+
 // dots2AVX512 is Dots for 2 rows and groups of four segments.
 //
 //go:noescape
 func dots2AVX512(out *float32, pitch int, p *float32, stride int, x *float32, segments *int32, groups int, n int)
 
+// dots2BF16 is Dots for 2 rows and groups of four segments.
+//
+//go:noescape
+func dots2BF16(out *float32, pitch int, p *float32, stride int, x *float32, segments *int32, groups int, n int)
+
 // dots1AVX512 is Dots for 1 rows and groups of four segments.
 //
 //go:noescape
 func dots1AVX512(out *float32, pitch int, p *float32, stride int, x *float32, segments *int32, groups int, n int)
+
+// dots1BF16 is Dots for 1 rows and groups of four segments.
+//
+//go:noescape
+func dots1BF16(out *float32, pitch int, p *float32, stride int, x *float32, segments *int32, groups int, n int)
 
 // dots2AVX2 is Dots for 2 rows and groups of four segments.
 //

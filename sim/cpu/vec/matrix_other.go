@@ -30,7 +30,9 @@ func (Set) AMSGradOuterProducts(out, p, m, v, largest, x, factors []float32, c *
 }
 
 // CombineHalves is Combine with a matrix of bfloat16.
-func (Set) CombineHalves(y []float32, w []uint16, pitch int, x []float32) { combineHalves(y, w, pitch, x) }
+func (Set) CombineHalves(y []float32, w []uint16, pitch int, x []float32) {
+	combineHalves(y, w, pitch, x)
+}
 
 // ProductsHalves is Products with a matrix of bfloat16.
 func (Set) ProductsHalves(out []float32, w []uint16, pitch int, x []float32) {

@@ -6,7 +6,7 @@ import "prismtop/sim/tensor"
 const TapRows = 8
 
 // TapSum is a convolution of a padded copy of an image, by a list of taps: any
-// kernel of any number of dimensions. For each of TapRows output channels r and
+// kernel of any number of dimensions. For each of Rows output channels r and
 // each vector of pixels v it computes
 //
 //	y[r·Pitch + To[v] + i] = bias[r] + Σ over c and t of x[From[v] + c·XStep + Taps[t] + i] · w[r·WRow + c·WStep + t]
@@ -17,6 +17,7 @@ type TapSum struct {
 	Y     []float32
 	Half  []uint16 // takes the results of pairs, rounded to bfloat16, in place of Y if it is not nil
 	Pitch int
+	Rows  int // output channels, 1 to TapRows; 0 means TapRows. Fewer than TapRows need pairs, and no Fold
 
 	X        []float32
 	Channels int
@@ -74,6 +75,14 @@ func NewPixels(from, to []int) *Pixels {
 // Bytes is the size of the list.
 func (p *Pixels) Bytes() int64 { return 8 * int64(len(p.tiles)) }
 
+// rows is the number of output channels.
+func (s *TapSum) rows() int {
+	if s.Rows == 0 {
+		return TapRows
+	}
+	return s.Rows
+}
+
 // each calls do with the positions of each vector, in elements.
 func (p *Pixels) each(do func(from, to int)) {
 	tiles := p.tiles
@@ -99,7 +108,7 @@ func (s *TapSum) empty(p *Pixels) bool {
 func (s *TapSum) sum(p *Pixels, lanes int, ofPairs bool) {
 	var row [PatchFloats]float32
 	p.each(func(from, to int) {
-		for r := range TapRows {
+		for r := range s.rows() {
 			y := row[:lanes]
 			if s.Half == nil {
 				y = s.Y[r*s.Pitch+to:][:lanes]

@@ -94,6 +94,51 @@ func folded8x1BF16(y *float32, pitch int, x *float32, at *int64, tiles int, chan
 //go:noescape
 func single8x1BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
 
+// taps4x3BF16 is TapSum for a number of tiles of 4 rows of 3 vectors.
+//
+//go:noescape
+func taps4x3BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+
+// taps4x2BF16 is TapSum for a number of tiles of 4 rows of 2 vectors.
+//
+//go:noescape
+func taps4x2BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+
+// taps4x1BF16 is TapSum for a number of tiles of 4 rows of 1 vectors.
+//
+//go:noescape
+func taps4x1BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+
+// taps2x3BF16 is TapSum for a number of tiles of 2 rows of 3 vectors.
+//
+//go:noescape
+func taps2x3BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+
+// taps2x2BF16 is TapSum for a number of tiles of 2 rows of 2 vectors.
+//
+//go:noescape
+func taps2x2BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+
+// taps2x1BF16 is TapSum for a number of tiles of 2 rows of 1 vectors.
+//
+//go:noescape
+func taps2x1BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+
+// taps1x3BF16 is TapSum for a number of tiles of 1 rows of 3 vectors.
+//
+//go:noescape
+func taps1x3BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+
+// taps1x2BF16 is TapSum for a number of tiles of 1 rows of 2 vectors.
+//
+//go:noescape
+func taps1x2BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+
+// taps1x1BF16 is TapSum for a number of tiles of 1 rows of 1 vectors.
+//
+//go:noescape
+func taps1x1BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+
 // taps4x3AVX2 is TapSum for a number of tiles of 4 rows of 3 vectors.
 //
 //go:noescape

@@ -3841,6 +3841,1164 @@ stored:
 	VZEROUPPER
 	RET
 
+// func taps4x3BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512_BF16
+TEXT ·taps4x3BF16(SB), NOSPLIT, $0-120
+	MOVQ at+24(FP), AX
+	MOVQ offsets+56(FP), CX
+	MOVQ wRow+80(FP), DX
+	SHLQ $0x02, DX
+	LEAQ (DX)(DX*2), BX
+
+tile:
+	MOVQ         x+16(FP), SI
+	ADDQ         (AX), SI
+	MOVQ         x+16(FP), DI
+	ADDQ         8(AX), DI
+	MOVQ         x+16(FP), R8
+	ADDQ         16(AX), R8
+	MOVQ         bias+96(FP), R9
+	TESTQ        R9, R9
+	JZ           unbiased
+	VBROADCASTSS (R9), Z0
+	VBROADCASTSS (R9), Z1
+	VBROADCASTSS (R9), Z2
+	VBROADCASTSS 4(R9), Z3
+	VBROADCASTSS 4(R9), Z4
+	VBROADCASTSS 4(R9), Z5
+	VBROADCASTSS 8(R9), Z6
+	VBROADCASTSS 8(R9), Z7
+	VBROADCASTSS 8(R9), Z8
+	VBROADCASTSS 12(R9), Z9
+	VBROADCASTSS 12(R9), Z10
+	VBROADCASTSS 12(R9), Z11
+	JMP          started
+
+unbiased:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+started:
+	MOVQ w+72(FP), R9
+	MOVQ channels+40(FP), R10
+
+channel:
+	XORQ R11, R11
+
+tap:
+	MOVQ         (CX)(R11*8), R12
+	VMOVUPS      (SI)(R12*4), Z12
+	VMOVUPS      (DI)(R12*4), Z13
+	VMOVUPS      (R8)(R12*4), Z14
+	VBROADCASTSS (R9), Z15
+	// VDPBF16PS Z12, Z15, Z0
+	BYTE $0x62; BYTE $0xd2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xc4
+	// VDPBF16PS Z13, Z15, Z1
+	BYTE $0x62; BYTE $0xd2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xcd
+	// VDPBF16PS Z14, Z15, Z2
+	BYTE $0x62; BYTE $0xd2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xd6
+	VBROADCASTSS (R9)(DX*1), Z15
+	// VDPBF16PS Z12, Z15, Z3
+	BYTE $0x62; BYTE $0xd2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xdc
+	// VDPBF16PS Z13, Z15, Z4
+	BYTE $0x62; BYTE $0xd2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xe5
+	// VDPBF16PS Z14, Z15, Z5
+	BYTE $0x62; BYTE $0xd2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xee
+	VBROADCASTSS (R9)(DX*2), Z15
+	// VDPBF16PS Z12, Z15, Z6
+	BYTE $0x62; BYTE $0xd2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xf4
+	// VDPBF16PS Z13, Z15, Z7
+	BYTE $0x62; BYTE $0xd2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xfd
+	// VDPBF16PS Z14, Z15, Z8
+	BYTE $0x62; BYTE $0x52; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xc6
+	VBROADCASTSS (R9)(BX*1), Z15
+	// VDPBF16PS Z12, Z15, Z9
+	BYTE $0x62; BYTE $0x52; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xcc
+	// VDPBF16PS Z13, Z15, Z10
+	BYTE $0x62; BYTE $0x52; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xd5
+	// VDPBF16PS Z14, Z15, Z11
+	BYTE $0x62; BYTE $0x52; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xde
+	ADDQ         $+4, R9
+	INCQ         R11
+	CMPQ         R11, taps+64(FP)
+	JLT          tap
+	MOVQ         xStep+48(FP), R12
+	SHLQ         $0x02, R12
+	MOVQ         wStep+88(FP), R13
+	ADDQ         R12, SI
+	ADDQ         R12, DI
+	ADDQ         R12, R8
+	SUBQ         R11, R13
+	SHLQ         $0x02, R13
+	ADDQ         R13, R9
+	DECQ         R10
+	JNZ          channel
+	MOVQ         relu+104(FP), SI
+	TESTQ        $0x00000001, SI
+	JZ           store
+	VPXORD       Z16, Z16, Z16
+	VMAXPS       Z0, Z16, Z0
+	VMAXPS       Z1, Z16, Z1
+	VMAXPS       Z2, Z16, Z2
+	VMAXPS       Z3, Z16, Z3
+	VMAXPS       Z4, Z16, Z4
+	VMAXPS       Z5, Z16, Z5
+	VMAXPS       Z6, Z16, Z6
+	VMAXPS       Z7, Z16, Z7
+	VMAXPS       Z8, Z16, Z8
+	VMAXPS       Z9, Z16, Z9
+	VMAXPS       Z10, Z16, Z10
+	VMAXPS       Z11, Z16, Z11
+
+store:
+	TESTQ   $0x00000002, SI
+	JNZ     halves
+	MOVQ    pitch+8(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    24(AX), DI
+	ADDQ    y+0(FP), DI
+	VMOVUPS Z0, (DI)
+	ADDQ    SI, DI
+	VMOVUPS Z3, (DI)
+	ADDQ    SI, DI
+	VMOVUPS Z6, (DI)
+	ADDQ    SI, DI
+	VMOVUPS Z9, (DI)
+	MOVQ    32(AX), DI
+	ADDQ    y+0(FP), DI
+	VMOVUPS Z1, (DI)
+	ADDQ    SI, DI
+	VMOVUPS Z4, (DI)
+	ADDQ    SI, DI
+	VMOVUPS Z7, (DI)
+	ADDQ    SI, DI
+	VMOVUPS Z10, (DI)
+	MOVQ    40(AX), DI
+	ADDQ    y+0(FP), DI
+	VMOVUPS Z2, (DI)
+	ADDQ    SI, DI
+	VMOVUPS Z5, (DI)
+	ADDQ    SI, DI
+	VMOVUPS Z8, (DI)
+	ADDQ    SI, DI
+	VMOVUPS Z11, (DI)
+	JMP     stored
+
+halves:
+	MOVQ       pitch+8(FP), SI
+	SHLQ       $0x01, SI
+	MOVQ       24(AX), DI
+	SHRQ       $0x01, DI
+	ADDQ       y+0(FP), DI
+	// VCVTNEPS2BF16 Z0, Y0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0
+	VMOVUPS    Y0, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z3, Y3
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xdb
+	VMOVUPS    Y3, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z6, Y6
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6
+	VMOVUPS    Y6, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z9, Y9
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
+	VMOVUPS    Y9, (DI)
+	MOVQ       32(AX), DI
+	SHRQ       $0x01, DI
+	ADDQ       y+0(FP), DI
+	// VCVTNEPS2BF16 Z1, Y1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
+	VMOVUPS    Y1, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z4, Y4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xe4
+	VMOVUPS    Y4, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z7, Y7
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff
+	VMOVUPS    Y7, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z10, Y10
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd2
+	VMOVUPS    Y10, (DI)
+	MOVQ       40(AX), DI
+	SHRQ       $0x01, DI
+	ADDQ       y+0(FP), DI
+	// VCVTNEPS2BF16 Z2, Y2
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd2
+	VMOVUPS    Y2, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z5, Y5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xed
+	VMOVUPS    Y5, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z8, Y8
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0
+	VMOVUPS    Y8, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z11, Y11
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xdb
+	VMOVUPS    Y11, (DI)
+
+stored:
+	ADDQ $+48, AX
+	DECQ tiles+32(FP)
+	JNZ  tile
+	VZEROUPPER
+	RET
+
+// func taps4x2BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512_BF16
+TEXT ·taps4x2BF16(SB), NOSPLIT, $0-120
+	MOVQ at+24(FP), AX
+	MOVQ offsets+56(FP), CX
+	MOVQ wRow+80(FP), DX
+	SHLQ $0x02, DX
+	LEAQ (DX)(DX*2), BX
+
+tile:
+	MOVQ         x+16(FP), SI
+	ADDQ         (AX), SI
+	MOVQ         x+16(FP), DI
+	ADDQ         8(AX), DI
+	MOVQ         bias+96(FP), R8
+	TESTQ        R8, R8
+	JZ           unbiased
+	VBROADCASTSS (R8), Z0
+	VBROADCASTSS (R8), Z1
+	VBROADCASTSS 4(R8), Z2
+	VBROADCASTSS 4(R8), Z3
+	VBROADCASTSS 8(R8), Z4
+	VBROADCASTSS 8(R8), Z5
+	VBROADCASTSS 12(R8), Z6
+	VBROADCASTSS 12(R8), Z7
+	JMP          started
+
+unbiased:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+started:
+	MOVQ w+72(FP), R8
+	MOVQ channels+40(FP), R9
+
+channel:
+	XORQ R10, R10
+
+tap:
+	MOVQ         (CX)(R10*8), R11
+	VMOVUPS      (SI)(R11*4), Z8
+	VMOVUPS      (DI)(R11*4), Z9
+	VBROADCASTSS (R8), Z10
+	// VDPBF16PS Z8, Z10, Z0
+	BYTE $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x48; BYTE $0x52; BYTE $0xc0
+	// VDPBF16PS Z9, Z10, Z1
+	BYTE $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x48; BYTE $0x52; BYTE $0xc9
+	VBROADCASTSS (R8)(DX*1), Z10
+	// VDPBF16PS Z8, Z10, Z2
+	BYTE $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x48; BYTE $0x52; BYTE $0xd0
+	// VDPBF16PS Z9, Z10, Z3
+	BYTE $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x48; BYTE $0x52; BYTE $0xd9
+	VBROADCASTSS (R8)(DX*2), Z10
+	// VDPBF16PS Z8, Z10, Z4
+	BYTE $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x48; BYTE $0x52; BYTE $0xe0
+	// VDPBF16PS Z9, Z10, Z5
+	BYTE $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x48; BYTE $0x52; BYTE $0xe9
+	VBROADCASTSS (R8)(BX*1), Z10
+	// VDPBF16PS Z8, Z10, Z6
+	BYTE $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x48; BYTE $0x52; BYTE $0xf0
+	// VDPBF16PS Z9, Z10, Z7
+	BYTE $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x48; BYTE $0x52; BYTE $0xf9
+	ADDQ         $+4, R8
+	INCQ         R10
+	CMPQ         R10, taps+64(FP)
+	JLT          tap
+	MOVQ         xStep+48(FP), R11
+	SHLQ         $0x02, R11
+	MOVQ         wStep+88(FP), R12
+	ADDQ         R11, SI
+	ADDQ         R11, DI
+	SUBQ         R10, R12
+	SHLQ         $0x02, R12
+	ADDQ         R12, R8
+	DECQ         R9
+	JNZ          channel
+	MOVQ         relu+104(FP), SI
+	TESTQ        $0x00000001, SI
+	JZ           store
+	VPXORD       Z11, Z11, Z11
+	VMAXPS       Z0, Z11, Z0
+	VMAXPS       Z1, Z11, Z1
+	VMAXPS       Z2, Z11, Z2
+	VMAXPS       Z3, Z11, Z3
+	VMAXPS       Z4, Z11, Z4
+	VMAXPS       Z5, Z11, Z5
+	VMAXPS       Z6, Z11, Z6
+	VMAXPS       Z7, Z11, Z7
+
+store:
+	TESTQ   $0x00000002, SI
+	JNZ     halves
+	MOVQ    pitch+8(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    16(AX), DI
+	ADDQ    y+0(FP), DI
+	VMOVUPS Z0, (DI)
+	ADDQ    SI, DI
+	VMOVUPS Z2, (DI)
+	ADDQ    SI, DI
+	VMOVUPS Z4, (DI)
+	ADDQ    SI, DI
+	VMOVUPS Z6, (DI)
+	MOVQ    24(AX), DI
+	ADDQ    y+0(FP), DI
+	VMOVUPS Z1, (DI)
+	ADDQ    SI, DI
+	VMOVUPS Z3, (DI)
+	ADDQ    SI, DI
+	VMOVUPS Z5, (DI)
+	ADDQ    SI, DI
+	VMOVUPS Z7, (DI)
+	JMP     stored
+
+halves:
+	MOVQ       pitch+8(FP), SI
+	SHLQ       $0x01, SI
+	MOVQ       16(AX), DI
+	SHRQ       $0x01, DI
+	ADDQ       y+0(FP), DI
+	// VCVTNEPS2BF16 Z0, Y0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0
+	VMOVUPS    Y0, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z2, Y2
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd2
+	VMOVUPS    Y2, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z4, Y4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xe4
+	VMOVUPS    Y4, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z6, Y6
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xf6
+	VMOVUPS    Y6, (DI)
+	MOVQ       24(AX), DI
+	SHRQ       $0x01, DI
+	ADDQ       y+0(FP), DI
+	// VCVTNEPS2BF16 Z1, Y1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
+	VMOVUPS    Y1, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z3, Y3
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xdb
+	VMOVUPS    Y3, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z5, Y5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xed
+	VMOVUPS    Y5, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z7, Y7
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xff
+	VMOVUPS    Y7, (DI)
+
+stored:
+	ADDQ $+32, AX
+	DECQ tiles+32(FP)
+	JNZ  tile
+	VZEROUPPER
+	RET
+
+// func taps4x1BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512_BF16
+TEXT ·taps4x1BF16(SB), NOSPLIT, $0-120
+	MOVQ at+24(FP), AX
+	MOVQ offsets+56(FP), CX
+	MOVQ wRow+80(FP), DX
+	SHLQ $0x02, DX
+	LEAQ (DX)(DX*2), BX
+
+tile:
+	MOVQ         x+16(FP), SI
+	ADDQ         (AX), SI
+	MOVQ         bias+96(FP), DI
+	TESTQ        DI, DI
+	JZ           unbiased
+	VBROADCASTSS (DI), Z0
+	VBROADCASTSS 4(DI), Z1
+	VBROADCASTSS 8(DI), Z2
+	VBROADCASTSS 12(DI), Z3
+	JMP          started
+
+unbiased:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+started:
+	MOVQ w+72(FP), DI
+	MOVQ channels+40(FP), R8
+
+channel:
+	XORQ R9, R9
+
+tap:
+	MOVQ         (CX)(R9*8), R10
+	VMOVUPS      (SI)(R10*4), Z4
+	VBROADCASTSS (DI), Z5
+	// VDPBF16PS Z4, Z5, Z0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x56; BYTE $0x48; BYTE $0x52; BYTE $0xc4
+	VBROADCASTSS (DI)(DX*1), Z5
+	// VDPBF16PS Z4, Z5, Z1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x56; BYTE $0x48; BYTE $0x52; BYTE $0xcc
+	VBROADCASTSS (DI)(DX*2), Z5
+	// VDPBF16PS Z4, Z5, Z2
+	BYTE $0x62; BYTE $0xf2; BYTE $0x56; BYTE $0x48; BYTE $0x52; BYTE $0xd4
+	VBROADCASTSS (DI)(BX*1), Z5
+	// VDPBF16PS Z4, Z5, Z3
+	BYTE $0x62; BYTE $0xf2; BYTE $0x56; BYTE $0x48; BYTE $0x52; BYTE $0xdc
+	ADDQ         $+4, DI
+	INCQ         R9
+	CMPQ         R9, taps+64(FP)
+	JLT          tap
+	MOVQ         xStep+48(FP), R10
+	SHLQ         $0x02, R10
+	MOVQ         wStep+88(FP), R11
+	ADDQ         R10, SI
+	SUBQ         R9, R11
+	SHLQ         $0x02, R11
+	ADDQ         R11, DI
+	DECQ         R8
+	JNZ          channel
+	MOVQ         relu+104(FP), SI
+	TESTQ        $0x00000001, SI
+	JZ           store
+	VPXORD       Z6, Z6, Z6
+	VMAXPS       Z0, Z6, Z0
+	VMAXPS       Z1, Z6, Z1
+	VMAXPS       Z2, Z6, Z2
+	VMAXPS       Z3, Z6, Z3
+
+store:
+	TESTQ   $0x00000002, SI
+	JNZ     halves
+	MOVQ    pitch+8(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    8(AX), DI
+	ADDQ    y+0(FP), DI
+	VMOVUPS Z0, (DI)
+	ADDQ    SI, DI
+	VMOVUPS Z1, (DI)
+	ADDQ    SI, DI
+	VMOVUPS Z2, (DI)
+	ADDQ    SI, DI
+	VMOVUPS Z3, (DI)
+	JMP     stored
+
+halves:
+	MOVQ       pitch+8(FP), SI
+	SHLQ       $0x01, SI
+	MOVQ       8(AX), DI
+	SHRQ       $0x01, DI
+	ADDQ       y+0(FP), DI
+	// VCVTNEPS2BF16 Z0, Y0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0
+	VMOVUPS    Y0, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z1, Y1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
+	VMOVUPS    Y1, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z2, Y2
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd2
+	VMOVUPS    Y2, (DI)
+	ADDQ       SI, DI
+	// VCVTNEPS2BF16 Z3, Y3
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xdb
+	VMOVUPS    Y3, (DI)
+
+stored:
+	ADDQ $+16, AX
+	DECQ tiles+32(FP)
+	JNZ  tile
+	VZEROUPPER
+	RET
+
+// func taps2x3BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512_BF16
+TEXT ·taps2x3BF16(SB), NOSPLIT, $0-120
+	MOVQ at+24(FP), AX
+	MOVQ offsets+56(FP), CX
+	MOVQ wRow+80(FP), DX
+	SHLQ $0x02, DX
+	LEAQ (DX)(DX*2), BX
+
+tile:
+	MOVQ         x+16(FP), BX
+	ADDQ         (AX), BX
+	MOVQ         x+16(FP), SI
+	ADDQ         8(AX), SI
+	MOVQ         x+16(FP), DI
+	ADDQ         16(AX), DI
+	MOVQ         bias+96(FP), R8
+	TESTQ        R8, R8
+	JZ           unbiased
+	VBROADCASTSS (R8), Z0
+	VBROADCASTSS (R8), Z1
+	VBROADCASTSS (R8), Z2
+	VBROADCASTSS 4(R8), Z3
+	VBROADCASTSS 4(R8), Z4
+	VBROADCASTSS 4(R8), Z5
+	JMP          started
+
+unbiased:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+
+started:
+	MOVQ w+72(FP), R8
+	MOVQ channels+40(FP), R9
+
+channel:
+	XORQ R10, R10
+
+tap:
+	MOVQ         (CX)(R10*8), R11
+	VMOVUPS      (BX)(R11*4), Z6
+	VMOVUPS      (SI)(R11*4), Z7
+	VMOVUPS      (DI)(R11*4), Z8
+	VBROADCASTSS (R8), Z9
+	// VDPBF16PS Z6, Z9, Z0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xc6
+	// VDPBF16PS Z7, Z9, Z1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xcf
+	// VDPBF16PS Z8, Z9, Z2
+	BYTE $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xd0
+	VBROADCASTSS (R8)(DX*1), Z9
+	// VDPBF16PS Z6, Z9, Z3
+	BYTE $0x62; BYTE $0xf2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xde
+	// VDPBF16PS Z7, Z9, Z4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xe7
+	// VDPBF16PS Z8, Z9, Z5
+	BYTE $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xe8
+	ADDQ         $+4, R8
+	INCQ         R10
+	CMPQ         R10, taps+64(FP)
+	JLT          tap
+	MOVQ         xStep+48(FP), R11
+	SHLQ         $0x02, R11
+	MOVQ         wStep+88(FP), R12
+	ADDQ         R11, BX
+	ADDQ         R11, SI
+	ADDQ         R11, DI
+	SUBQ         R10, R12
+	SHLQ         $0x02, R12
+	ADDQ         R12, R8
+	DECQ         R9
+	JNZ          channel
+	MOVQ         relu+104(FP), BX
+	TESTQ        $0x00000001, BX
+	JZ           store
+	VPXORD       Z10, Z10, Z10
+	VMAXPS       Z0, Z10, Z0
+	VMAXPS       Z1, Z10, Z1
+	VMAXPS       Z2, Z10, Z2
+	VMAXPS       Z3, Z10, Z3
+	VMAXPS       Z4, Z10, Z4
+	VMAXPS       Z5, Z10, Z5
+
+store:
+	TESTQ   $0x00000002, BX
+	JNZ     halves
+	MOVQ    pitch+8(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    24(AX), SI
+	ADDQ    y+0(FP), SI
+	VMOVUPS Z0, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z3, (SI)
+	MOVQ    32(AX), SI
+	ADDQ    y+0(FP), SI
+	VMOVUPS Z1, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z4, (SI)
+	MOVQ    40(AX), SI
+	ADDQ    y+0(FP), SI
+	VMOVUPS Z2, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z5, (SI)
+	JMP     stored
+
+halves:
+	MOVQ       pitch+8(FP), BX
+	SHLQ       $0x01, BX
+	MOVQ       24(AX), SI
+	SHRQ       $0x01, SI
+	ADDQ       y+0(FP), SI
+	// VCVTNEPS2BF16 Z0, Y0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0
+	VMOVUPS    Y0, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z3, Y3
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xdb
+	VMOVUPS    Y3, (SI)
+	MOVQ       32(AX), SI
+	SHRQ       $0x01, SI
+	ADDQ       y+0(FP), SI
+	// VCVTNEPS2BF16 Z1, Y1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
+	VMOVUPS    Y1, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z4, Y4
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xe4
+	VMOVUPS    Y4, (SI)
+	MOVQ       40(AX), SI
+	SHRQ       $0x01, SI
+	ADDQ       y+0(FP), SI
+	// VCVTNEPS2BF16 Z2, Y2
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd2
+	VMOVUPS    Y2, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z5, Y5
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xed
+	VMOVUPS    Y5, (SI)
+
+stored:
+	ADDQ $+48, AX
+	DECQ tiles+32(FP)
+	JNZ  tile
+	VZEROUPPER
+	RET
+
+// func taps2x2BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512_BF16
+TEXT ·taps2x2BF16(SB), NOSPLIT, $0-120
+	MOVQ at+24(FP), AX
+	MOVQ offsets+56(FP), CX
+	MOVQ wRow+80(FP), DX
+	SHLQ $0x02, DX
+	LEAQ (DX)(DX*2), BX
+
+tile:
+	MOVQ         x+16(FP), BX
+	ADDQ         (AX), BX
+	MOVQ         x+16(FP), SI
+	ADDQ         8(AX), SI
+	MOVQ         bias+96(FP), DI
+	TESTQ        DI, DI
+	JZ           unbiased
+	VBROADCASTSS (DI), Z0
+	VBROADCASTSS (DI), Z1
+	VBROADCASTSS 4(DI), Z2
+	VBROADCASTSS 4(DI), Z3
+	JMP          started
+
+unbiased:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+started:
+	MOVQ w+72(FP), DI
+	MOVQ channels+40(FP), R8
+
+channel:
+	XORQ R9, R9
+
+tap:
+	MOVQ         (CX)(R9*8), R10
+	VMOVUPS      (BX)(R10*4), Z4
+	VMOVUPS      (SI)(R10*4), Z5
+	VBROADCASTSS (DI), Z6
+	// VDPBF16PS Z4, Z6, Z0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x4e; BYTE $0x48; BYTE $0x52; BYTE $0xc4
+	// VDPBF16PS Z5, Z6, Z1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x4e; BYTE $0x48; BYTE $0x52; BYTE $0xcd
+	VBROADCASTSS (DI)(DX*1), Z6
+	// VDPBF16PS Z4, Z6, Z2
+	BYTE $0x62; BYTE $0xf2; BYTE $0x4e; BYTE $0x48; BYTE $0x52; BYTE $0xd4
+	// VDPBF16PS Z5, Z6, Z3
+	BYTE $0x62; BYTE $0xf2; BYTE $0x4e; BYTE $0x48; BYTE $0x52; BYTE $0xdd
+	ADDQ         $+4, DI
+	INCQ         R9
+	CMPQ         R9, taps+64(FP)
+	JLT          tap
+	MOVQ         xStep+48(FP), R10
+	SHLQ         $0x02, R10
+	MOVQ         wStep+88(FP), R11
+	ADDQ         R10, BX
+	ADDQ         R10, SI
+	SUBQ         R9, R11
+	SHLQ         $0x02, R11
+	ADDQ         R11, DI
+	DECQ         R8
+	JNZ          channel
+	MOVQ         relu+104(FP), BX
+	TESTQ        $0x00000001, BX
+	JZ           store
+	VPXORD       Z7, Z7, Z7
+	VMAXPS       Z0, Z7, Z0
+	VMAXPS       Z1, Z7, Z1
+	VMAXPS       Z2, Z7, Z2
+	VMAXPS       Z3, Z7, Z3
+
+store:
+	TESTQ   $0x00000002, BX
+	JNZ     halves
+	MOVQ    pitch+8(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    16(AX), SI
+	ADDQ    y+0(FP), SI
+	VMOVUPS Z0, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z2, (SI)
+	MOVQ    24(AX), SI
+	ADDQ    y+0(FP), SI
+	VMOVUPS Z1, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z3, (SI)
+	JMP     stored
+
+halves:
+	MOVQ       pitch+8(FP), BX
+	SHLQ       $0x01, BX
+	MOVQ       16(AX), SI
+	SHRQ       $0x01, SI
+	ADDQ       y+0(FP), SI
+	// VCVTNEPS2BF16 Z0, Y0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0
+	VMOVUPS    Y0, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z2, Y2
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd2
+	VMOVUPS    Y2, (SI)
+	MOVQ       24(AX), SI
+	SHRQ       $0x01, SI
+	ADDQ       y+0(FP), SI
+	// VCVTNEPS2BF16 Z1, Y1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
+	VMOVUPS    Y1, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z3, Y3
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xdb
+	VMOVUPS    Y3, (SI)
+
+stored:
+	ADDQ $+32, AX
+	DECQ tiles+32(FP)
+	JNZ  tile
+	VZEROUPPER
+	RET
+
+// func taps2x1BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512_BF16
+TEXT ·taps2x1BF16(SB), NOSPLIT, $0-120
+	MOVQ at+24(FP), AX
+	MOVQ offsets+56(FP), CX
+	MOVQ wRow+80(FP), DX
+	SHLQ $0x02, DX
+	LEAQ (DX)(DX*2), BX
+
+tile:
+	MOVQ         x+16(FP), BX
+	ADDQ         (AX), BX
+	MOVQ         bias+96(FP), SI
+	TESTQ        SI, SI
+	JZ           unbiased
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z1
+	JMP          started
+
+unbiased:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+
+started:
+	MOVQ w+72(FP), SI
+	MOVQ channels+40(FP), DI
+
+channel:
+	XORQ R8, R8
+
+tap:
+	MOVQ         (CX)(R8*8), R9
+	VMOVUPS      (BX)(R9*4), Z2
+	VBROADCASTSS (SI), Z3
+	// VDPBF16PS Z2, Z3, Z0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x66; BYTE $0x48; BYTE $0x52; BYTE $0xc2
+	VBROADCASTSS (SI)(DX*1), Z3
+	// VDPBF16PS Z2, Z3, Z1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x66; BYTE $0x48; BYTE $0x52; BYTE $0xca
+	ADDQ         $+4, SI
+	INCQ         R8
+	CMPQ         R8, taps+64(FP)
+	JLT          tap
+	MOVQ         xStep+48(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         wStep+88(FP), R10
+	ADDQ         R9, BX
+	SUBQ         R8, R10
+	SHLQ         $0x02, R10
+	ADDQ         R10, SI
+	DECQ         DI
+	JNZ          channel
+	MOVQ         relu+104(FP), BX
+	TESTQ        $0x00000001, BX
+	JZ           store
+	VPXORD       Z4, Z4, Z4
+	VMAXPS       Z0, Z4, Z0
+	VMAXPS       Z1, Z4, Z1
+
+store:
+	TESTQ   $0x00000002, BX
+	JNZ     halves
+	MOVQ    pitch+8(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    8(AX), SI
+	ADDQ    y+0(FP), SI
+	VMOVUPS Z0, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z1, (SI)
+	JMP     stored
+
+halves:
+	MOVQ       pitch+8(FP), BX
+	SHLQ       $0x01, BX
+	MOVQ       8(AX), SI
+	SHRQ       $0x01, SI
+	ADDQ       y+0(FP), SI
+	// VCVTNEPS2BF16 Z0, Y0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0
+	VMOVUPS    Y0, (SI)
+	ADDQ       BX, SI
+	// VCVTNEPS2BF16 Z1, Y1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
+	VMOVUPS    Y1, (SI)
+
+stored:
+	ADDQ $+16, AX
+	DECQ tiles+32(FP)
+	JNZ  tile
+	VZEROUPPER
+	RET
+
+// func taps1x3BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512_BF16
+TEXT ·taps1x3BF16(SB), NOSPLIT, $0-120
+	MOVQ at+24(FP), AX
+	MOVQ offsets+56(FP), CX
+	MOVQ wRow+80(FP), DX
+	SHLQ $0x02, DX
+	LEAQ (DX)(DX*2), DX
+
+tile:
+	MOVQ         x+16(FP), DX
+	ADDQ         (AX), DX
+	MOVQ         x+16(FP), BX
+	ADDQ         8(AX), BX
+	MOVQ         x+16(FP), SI
+	ADDQ         16(AX), SI
+	MOVQ         bias+96(FP), DI
+	TESTQ        DI, DI
+	JZ           unbiased
+	VBROADCASTSS (DI), Z0
+	VBROADCASTSS (DI), Z1
+	VBROADCASTSS (DI), Z2
+	JMP          started
+
+unbiased:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+
+started:
+	MOVQ w+72(FP), DI
+	MOVQ channels+40(FP), R8
+
+channel:
+	XORQ R9, R9
+
+tap:
+	MOVQ         (CX)(R9*8), R10
+	VMOVUPS      (DX)(R10*4), Z3
+	VMOVUPS      (BX)(R10*4), Z4
+	VMOVUPS      (SI)(R10*4), Z5
+	VBROADCASTSS (DI), Z6
+	// VDPBF16PS Z3, Z6, Z0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x4e; BYTE $0x48; BYTE $0x52; BYTE $0xc3
+	// VDPBF16PS Z4, Z6, Z1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x4e; BYTE $0x48; BYTE $0x52; BYTE $0xcc
+	// VDPBF16PS Z5, Z6, Z2
+	BYTE $0x62; BYTE $0xf2; BYTE $0x4e; BYTE $0x48; BYTE $0x52; BYTE $0xd5
+	ADDQ         $+4, DI
+	INCQ         R9
+	CMPQ         R9, taps+64(FP)
+	JLT          tap
+	MOVQ         xStep+48(FP), R10
+	SHLQ         $0x02, R10
+	MOVQ         wStep+88(FP), R11
+	ADDQ         R10, DX
+	ADDQ         R10, BX
+	ADDQ         R10, SI
+	SUBQ         R9, R11
+	SHLQ         $0x02, R11
+	ADDQ         R11, DI
+	DECQ         R8
+	JNZ          channel
+	MOVQ         relu+104(FP), DX
+	TESTQ        $0x00000001, DX
+	JZ           store
+	VPXORD       Z7, Z7, Z7
+	VMAXPS       Z0, Z7, Z0
+	VMAXPS       Z1, Z7, Z1
+	VMAXPS       Z2, Z7, Z2
+
+store:
+	TESTQ   $0x00000002, DX
+	JNZ     halves
+	MOVQ    pitch+8(FP), DX
+	SHLQ    $0x02, DX
+	MOVQ    24(AX), DX
+	ADDQ    y+0(FP), DX
+	VMOVUPS Z0, (DX)
+	MOVQ    32(AX), DX
+	ADDQ    y+0(FP), DX
+	VMOVUPS Z1, (DX)
+	MOVQ    40(AX), DX
+	ADDQ    y+0(FP), DX
+	VMOVUPS Z2, (DX)
+	JMP     stored
+
+halves:
+	MOVQ       pitch+8(FP), DX
+	SHLQ       $0x01, DX
+	MOVQ       24(AX), DX
+	SHRQ       $0x01, DX
+	ADDQ       y+0(FP), DX
+	// VCVTNEPS2BF16 Z0, Y0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0
+	VMOVUPS    Y0, (DX)
+	MOVQ       32(AX), DX
+	SHRQ       $0x01, DX
+	ADDQ       y+0(FP), DX
+	// VCVTNEPS2BF16 Z1, Y1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
+	VMOVUPS    Y1, (DX)
+	MOVQ       40(AX), DX
+	SHRQ       $0x01, DX
+	ADDQ       y+0(FP), DX
+	// VCVTNEPS2BF16 Z2, Y2
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd2
+	VMOVUPS    Y2, (DX)
+
+stored:
+	ADDQ $+48, AX
+	DECQ tiles+32(FP)
+	JNZ  tile
+	VZEROUPPER
+	RET
+
+// func taps1x2BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512_BF16
+TEXT ·taps1x2BF16(SB), NOSPLIT, $0-120
+	MOVQ at+24(FP), AX
+	MOVQ offsets+56(FP), CX
+	MOVQ wRow+80(FP), DX
+	SHLQ $0x02, DX
+	LEAQ (DX)(DX*2), DX
+
+tile:
+	MOVQ         x+16(FP), DX
+	ADDQ         (AX), DX
+	MOVQ         x+16(FP), BX
+	ADDQ         8(AX), BX
+	MOVQ         bias+96(FP), SI
+	TESTQ        SI, SI
+	JZ           unbiased
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS (SI), Z1
+	JMP          started
+
+unbiased:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+
+started:
+	MOVQ w+72(FP), SI
+	MOVQ channels+40(FP), DI
+
+channel:
+	XORQ R8, R8
+
+tap:
+	MOVQ         (CX)(R8*8), R9
+	VMOVUPS      (DX)(R9*4), Z2
+	VMOVUPS      (BX)(R9*4), Z3
+	VBROADCASTSS (SI), Z4
+	// VDPBF16PS Z2, Z4, Z0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x5e; BYTE $0x48; BYTE $0x52; BYTE $0xc2
+	// VDPBF16PS Z3, Z4, Z1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x5e; BYTE $0x48; BYTE $0x52; BYTE $0xcb
+	ADDQ         $+4, SI
+	INCQ         R8
+	CMPQ         R8, taps+64(FP)
+	JLT          tap
+	MOVQ         xStep+48(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         wStep+88(FP), R10
+	ADDQ         R9, DX
+	ADDQ         R9, BX
+	SUBQ         R8, R10
+	SHLQ         $0x02, R10
+	ADDQ         R10, SI
+	DECQ         DI
+	JNZ          channel
+	MOVQ         relu+104(FP), DX
+	TESTQ        $0x00000001, DX
+	JZ           store
+	VPXORD       Z5, Z5, Z5
+	VMAXPS       Z0, Z5, Z0
+	VMAXPS       Z1, Z5, Z1
+
+store:
+	TESTQ   $0x00000002, DX
+	JNZ     halves
+	MOVQ    pitch+8(FP), DX
+	SHLQ    $0x02, DX
+	MOVQ    16(AX), DX
+	ADDQ    y+0(FP), DX
+	VMOVUPS Z0, (DX)
+	MOVQ    24(AX), DX
+	ADDQ    y+0(FP), DX
+	VMOVUPS Z1, (DX)
+	JMP     stored
+
+halves:
+	MOVQ       pitch+8(FP), DX
+	SHLQ       $0x01, DX
+	MOVQ       16(AX), DX
+	SHRQ       $0x01, DX
+	ADDQ       y+0(FP), DX
+	// VCVTNEPS2BF16 Z0, Y0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0
+	VMOVUPS    Y0, (DX)
+	MOVQ       24(AX), DX
+	SHRQ       $0x01, DX
+	ADDQ       y+0(FP), DX
+	// VCVTNEPS2BF16 Z1, Y1
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9
+	VMOVUPS    Y1, (DX)
+
+stored:
+	ADDQ $+32, AX
+	DECQ tiles+32(FP)
+	JNZ  tile
+	VZEROUPPER
+	RET
+
+// func taps1x1BF16(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512_BF16
+TEXT ·taps1x1BF16(SB), NOSPLIT, $0-120
+	MOVQ at+24(FP), AX
+	MOVQ offsets+56(FP), CX
+	MOVQ wRow+80(FP), DX
+	SHLQ $0x02, DX
+	LEAQ (DX)(DX*2), DX
+
+tile:
+	MOVQ         x+16(FP), DX
+	ADDQ         (AX), DX
+	MOVQ         bias+96(FP), BX
+	TESTQ        BX, BX
+	JZ           unbiased
+	VBROADCASTSS (BX), Z0
+	JMP          started
+
+unbiased:
+	VPXORD Z0, Z0, Z0
+
+started:
+	MOVQ w+72(FP), BX
+	MOVQ channels+40(FP), SI
+
+channel:
+	XORQ DI, DI
+
+tap:
+	MOVQ         (CX)(DI*8), R8
+	VMOVUPS      (DX)(R8*4), Z1
+	VBROADCASTSS (BX), Z2
+	// VDPBF16PS Z1, Z2, Z0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x6e; BYTE $0x48; BYTE $0x52; BYTE $0xc1
+	ADDQ         $+4, BX
+	INCQ         DI
+	CMPQ         DI, taps+64(FP)
+	JLT          tap
+	MOVQ         xStep+48(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         wStep+88(FP), R9
+	ADDQ         R8, DX
+	SUBQ         DI, R9
+	SHLQ         $0x02, R9
+	ADDQ         R9, BX
+	DECQ         SI
+	JNZ          channel
+	MOVQ         relu+104(FP), DX
+	TESTQ        $0x00000001, DX
+	JZ           store
+	VPXORD       Z3, Z3, Z3
+	VMAXPS       Z0, Z3, Z0
+
+store:
+	TESTQ   $0x00000002, DX
+	JNZ     halves
+	MOVQ    pitch+8(FP), DX
+	SHLQ    $0x02, DX
+	MOVQ    8(AX), DX
+	ADDQ    y+0(FP), DX
+	VMOVUPS Z0, (DX)
+	JMP     stored
+
+halves:
+	MOVQ       pitch+8(FP), DX
+	SHLQ       $0x01, DX
+	MOVQ       8(AX), DX
+	SHRQ       $0x01, DX
+	ADDQ       y+0(FP), DX
+	// VCVTNEPS2BF16 Z0, Y0
+	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0
+	VMOVUPS    Y0, (DX)
+
+stored:
+	ADDQ $+16, AX
+	DECQ tiles+32(FP)
+	JNZ  tile
+	VZEROUPPER
+	RET
+
 // func taps4x3AVX2(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
 // Requires: AVX, FMA3
 TEXT ·taps4x3AVX2(SB), NOSPLIT, $0-120

@@ -17,34 +17,42 @@ type tapKernels struct {
 	any    [tapColumns]tapKernel
 	folded [tapColumns]tapKernel // for folded vectors
 	single [tapColumns]tapKernel // for one tap at 0: a product of matrices
+	fewer  *tapKernels           // for fewer rows
 }
 
 var tapSets = [...]tapKernels{
 	AVX2: {
-		TapRows / 2,
-		[tapColumns]tapKernel{taps4x1AVX2, taps4x2AVX2, taps4x3AVX2},
-		[tapColumns]tapKernel{folded4x1AVX2, folded4x2AVX2, folded4x3AVX2},
-		[tapColumns]tapKernel{single4x1AVX2, single4x2AVX2, single4x3AVX2},
+		rows:   TapRows / 2,
+		any:    [tapColumns]tapKernel{taps4x1AVX2, taps4x2AVX2, taps4x3AVX2},
+		folded: [tapColumns]tapKernel{folded4x1AVX2, folded4x2AVX2, folded4x3AVX2},
+		single: [tapColumns]tapKernel{single4x1AVX2, single4x2AVX2, single4x3AVX2},
 	},
 	AVX512: {
-		TapRows,
-		[tapColumns]tapKernel{taps8x1AVX512, taps8x2AVX512, taps8x3AVX512},
-		[tapColumns]tapKernel{folded8x1AVX512, folded8x2AVX512, folded8x3AVX512},
-		[tapColumns]tapKernel{single8x1AVX512, single8x2AVX512, single8x3AVX512},
+		rows:   TapRows,
+		any:    [tapColumns]tapKernel{taps8x1AVX512, taps8x2AVX512, taps8x3AVX512},
+		folded: [tapColumns]tapKernel{folded8x1AVX512, folded8x2AVX512, folded8x3AVX512},
+		single: [tapColumns]tapKernel{single8x1AVX512, single8x2AVX512, single8x3AVX512},
 	},
 }
 
 var tapPairs = tapKernels{
-	TapRows,
-	[tapColumns]tapKernel{taps8x1BF16, taps8x2BF16, taps8x3BF16},
-	[tapColumns]tapKernel{folded8x1BF16, folded8x2BF16, folded8x3BF16},
-	[tapColumns]tapKernel{single8x1BF16, single8x2BF16, single8x3BF16},
+	rows:   TapRows,
+	any:    [tapColumns]tapKernel{taps8x1BF16, taps8x2BF16, taps8x3BF16},
+	folded: [tapColumns]tapKernel{folded8x1BF16, folded8x2BF16, folded8x3BF16},
+	single: [tapColumns]tapKernel{single8x1BF16, single8x2BF16, single8x3BF16},
+	fewer: &tapKernels{
+		rows: 4, any: [tapColumns]tapKernel{taps4x1BF16, taps4x2BF16, taps4x3BF16},
+		fewer: &tapKernels{
+			rows: 2, any: [tapColumns]tapKernel{taps2x1BF16, taps2x2BF16, taps2x3BF16},
+			fewer: &tapKernels{rows: 1, any: [tapColumns]tapKernel{taps1x1BF16, taps1x2BF16, taps1x3BF16}},
+		},
+	},
 }
 
 // TapSum computes a TapSum for vectors of pixels.
 func (s Set) TapSum(t *TapSum, p *Pixels) {
-	if t.Half != nil {
-		panic("vec: sums of float32 are not rounded")
+	if t.Half != nil || t.rows() != TapRows {
+		panic("vec: sums of float32 have TapRows rows and are not rounded")
 	}
 	if s == Go || t.empty(p) {
 		t.sum(p, s.TapLanes(), false)
@@ -72,19 +80,17 @@ func (t *TapSum) run(p *Pixels, lanes int, kernels *tapKernels) {
 	if t.Half != nil {
 		relu |= 2
 	}
-	of := &kernels.any
-	switch {
-	case t.Fold != 0:
-		of = &kernels.folded
-	case taps == 1 && t.Taps[0] == 0:
-		of = &kernels.single
-	}
 	x, offsets := &t.X[0], &t.Taps[0]
-	for r := 0; r < TapRows; r += kernels.rows {
+	rows := t.rows()
+	for r := 0; r < rows; r += kernels.rows {
+		for kernels.rows > rows-r {
+			kernels = kernels.fewer
+		}
+		of := kernels.of(t)
 		y, w := t.results(r*t.Pitch), &t.W[r*t.WRow]
 		var bias *float32
 		if t.Bias != nil {
-			bias = &t.Bias[:TapRows][r]
+			bias = &t.Bias[:rows][r]
 		}
 		tiles := p.tiles
 		for columns := tapColumns; columns > 0; columns-- {
@@ -96,6 +102,19 @@ func (t *TapSum) run(p *Pixels, lanes int, kernels *tapKernels) {
 			tiles = tiles[2*columns*n:]
 		}
 	}
+}
+
+// of returns the kernels for a sum.
+func (k *tapKernels) of(t *TapSum) *[tapColumns]tapKernel {
+	switch {
+	case k.single[0] == nil:
+		return &k.any
+	case t.Fold != 0:
+		return &k.folded
+	case len(t.Taps) == 1 && t.Taps[0] == 0:
+		return &k.single
+	}
+	return &k.any
 }
 
 // results is the address of a result.
@@ -117,10 +136,14 @@ func (t *TapSum) check(p *Pixels, lanes int) {
 		x += t.Fold - lanes/2
 	}
 	_, _ = t.X[p.lastX+int(last)+x], t.X[p.firstAll+int(first)]
-	if t.Half != nil {
-		_, _ = t.Half[p.lastY+(TapRows-1)*t.Pitch+lanes-1], t.Half[p.firstAll]
-	} else {
-		_, _ = t.Y[p.lastY+(TapRows-1)*t.Pitch+lanes-1], t.Y[p.firstAll]
+	rows := t.rows()
+	if rows < TapRows && t.Fold != 0 {
+		panic("vec: folded vectors need TapRows rows")
 	}
-	_ = t.W[(TapRows-1)*t.WRow+(t.Channels-1)*t.WStep+len(t.Taps)-1]
+	if t.Half != nil {
+		_, _ = t.Half[p.lastY+(rows-1)*t.Pitch+lanes-1], t.Half[p.firstAll]
+	} else {
+		_, _ = t.Y[p.lastY+(rows-1)*t.Pitch+lanes-1], t.Y[p.firstAll]
+	}
+	_ = t.W[(rows-1)*t.WRow+(t.Channels-1)*t.WStep+len(t.Taps)-1]
 }

@@ -18,7 +18,7 @@ func TestTapSumIsPlainGos(t *testing.T) {
 				for _, taps := range []int{1, 4, 9} {
 					for channels := 1; channels <= 3; channels++ {
 						for _, fold := range []int{0, 11} {
-							compareTapSums(t, s, guarded, vectors, taps, channels, fold,
+							compareTapSums(t, s, guarded, vectors, taps, channels, fold, TapRows,
 								func(sum *TapSum, p *Pixels) { sum.sum(p, s.TapLanes(), false) })
 						}
 					}
@@ -33,7 +33,7 @@ func TestTapSumIsPlainGos(t *testing.T) {
 func compareTapSums(t *testing.T, s interface {
 	TapLanes() int
 	TapSum(*TapSum, *Pixels)
-}, factors func(*testing.T, *rand.Rand, int) []float32, vectors, taps, channels, fold int, plain func(*TapSum, *Pixels)) {
+}, factors func(*testing.T, *rand.Rand, int) []float32, vectors, taps, channels, fold, rows int, plain func(*TapSum, *Pixels)) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(vectors), uint64(10*taps+channels)))
 	lanes := s.TapLanes()
@@ -51,15 +51,15 @@ func compareTapSums(t *testing.T, s interface {
 	xStep, wStep := vectors*(lanes+3)+29+rng.IntN(3), taps+rng.IntN(3)
 	pitch, wRow := vectors*lanes+rng.IntN(5), channels*wStep+rng.IntN(4)
 	sum := TapSum{
-		Pitch: pitch, Fold: fold, XStep: xStep, Channels: channels, Taps: offsets, WRow: wRow, WStep: wStep,
+		Pitch: pitch, Rows: rows, Fold: fold, XStep: xStep, Channels: channels, Taps: offsets, WRow: wRow, WStep: wStep,
 		X: factors(t, rng, (channels-1)*xStep+from[vectors-1]+last+max(lanes, lanes/2+fold)),
-		W: factors(t, rng, (TapRows-1)*wRow+(channels-1)*wStep+taps),
+		W: factors(t, rng, (rows-1)*wRow+(channels-1)*wStep+taps),
 	}
 	pixels := NewPixels(from, to)
-	for _, bias := range [][]float32{nil, guarded(t, rng, TapRows)} {
+	for _, bias := range [][]float32{nil, guarded(t, rng, rows)} {
 		for _, relu := range []bool{false, true} {
 			sum.Bias, sum.ReLU = bias, relu
-			sum.Y = guarded(t, rng, (TapRows-1)*pitch+to[vectors-1]+lanes)
+			sum.Y = guarded(t, rng, (rows-1)*pitch+to[vectors-1]+lanes)
 			y := sum.Y
 			want := slices.Clone(y)
 			sum.Y = want
@@ -85,7 +85,7 @@ func sameRounded(t *testing.T, s interface{ TapSum(*TapSum, *Pixels) }, sum TapS
 	sum.Half = half[:n:n]
 	s.TapSum(&sum, pixels)
 	tensor.Narrow(tensor.BFloat16, want, sum.Y)
-	for row := range TapRows {
+	for row := range sum.rows() {
 		pixels.each(func(_, to int) {
 			for i := row*sum.Pitch + to; i < row*sum.Pitch+to+16; i++ {
 				if half[i] != want[i] {

@@ -53,7 +53,7 @@ func (s *set) dots(rows int) {
 			x := s.vector()
 			s.load(operand.Mem{Base: xs[i], Index: offset, Scale: 1}, x, masked)
 			for r := range ps {
-				s.VFMADD231PS(x, ps[r], sums[r*dotColumns+i])
+				s.multiplyAdd(x, ps[r], sums[r*dotColumns+i])
 			}
 		}
 		s.ADDQ(operand.I32(int32(s.bytes())), row)

@@ -28,6 +28,9 @@ var families = map[string]func(*set){
 	"dots": func(s *set) {
 		for _, rows := range s.dotRows {
 			s.dots(rows)
+			if s.wide {
+				s.pairsOf().dots(rows)
+			}
 		}
 	},
 	"adam":          (*set).adams,

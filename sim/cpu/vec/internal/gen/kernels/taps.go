@@ -20,7 +20,13 @@ func (s *set) tapSums() {
 		s.tapSum("single", rows, columns)
 	}
 	if s.wide && !s.ofPairs {
-		s.pairsOf().tapSums()
+		pairs := s.pairsOf()
+		pairs.tapSums()
+		for rows := 4; rows > 0; rows /= 2 {
+			for columns := 3; columns > 0; columns-- {
+				pairs.tapSum("taps", rows, columns)
+			}
+		}
 	}
 }
 

@@ -33,6 +33,7 @@ func (s *set) amx() {
 	s.pairs()
 	s.pairsOf().pairs()
 	s.pairRows()
+	s.pairTaps()
 	s.largestPairs()
 	s.pairColumns()
 }
@@ -219,6 +220,28 @@ func (s *set) pairRows() {
 	s.ADDQ(pitch, odd)
 	s.DECQ(rows)
 	s.JNZ(operand.LabelRef("row"))
+	s.end()
+}
+
+// pairTaps interleaves kernels of sixteen taps in an order.
+func (s *set) pairTaps() {
+	s.function("pairTaps", "y *float32, even, odd *uint16, order *uint32, kernels int", "is PairTaps.")
+	y, even, odd, kernels := s.argument("y"), s.argument("even"), s.argument("odd"), s.argument("kernels")
+	order := s.vector()
+	s.VMOVUPS(operand.Mem{Base: s.argument("order")}, order)
+	s.Label("kernel")
+	e, o := s.vector(), s.vector()
+	s.VPMOVZXWD(operand.Mem{Base: even}, e)
+	s.VPMOVZXWD(operand.Mem{Base: odd}, o)
+	s.VPSLLD(operand.U8(16), o, o)
+	s.VPORD(e, o, o)
+	s.VPERMD(o, order, o)
+	s.VMOVUPS(o, operand.Mem{Base: y})
+	s.ADDQ(operand.I32(64), y)
+	s.ADDQ(operand.I32(32), even)
+	s.ADDQ(operand.I32(32), odd)
+	s.DECQ(kernels)
+	s.JNZ(operand.LabelRef("kernel"))
 	s.end()
 }
 

@@ -1,0 +1,153 @@
+// Package pairconv computes PRISM's transposed convolutions, and their input gradients, from pairs of
+// bfloat16 (vec.Pairs): 4×4 taps, stride 2 and padding 1, so that the large grid has twice the sides
+// of the small one. Weights are [small, large, 4, 4].
+//
+// Both directions are direct convolutions of padded copies of the input (vec.TapSum), whose sums are
+// float32 and rounded as they are stored.
+package pairconv
+
+import "prismtop/sim/cpu/vec"
+
+// Shape is that of a convolution.
+type Shape struct {
+	N             int // images
+	Small, Large  int // channels
+	Height, Width int // of the small grid
+}
+
+const (
+	// taps is the number of a kernel's taps.
+	taps = 16
+	// narrow is the width of a small grid of which four rows make a vector.
+	narrow = 4
+	// copyFloats bounds the copies of a band, so that they stay in the second-level cache.
+	copyFloats = 96 << 10
+	// leastRows is the least number of rows of a band that is divided for more threads: rows at
+	// its edges are copied twice.
+	leastRows = 4
+)
+
+// unit returns the number of rows of the small grid that fill whole vectors; 0 if none do.
+func (s Shape) unit() int {
+	lanes := vec.BF16.TapLanes()
+	switch {
+	case s.Width >= lanes:
+		return 1
+	case 2*s.Width == lanes && s.Height%2 == 0:
+		return 2
+	case s.Width == narrow && s.Height%4 == 0:
+		return 4
+	}
+	return 0
+}
+
+// bands divides the small grid into bands of rows, and what is copied for them: rows of the input that
+// lie pitch elements apart, stride of them for each row of the small grid and two more.
+type bands struct {
+	Shape
+	channels      int // of the input's copies
+	stride, pitch int
+	high, wide    int // rows and columns of the input under the taps of an output pixel
+	divided       int // bands of an image
+	rows          int // of a band
+	parts         int // of the output's channels
+	groups        int // of them, TapRows each
+	plane         int // elements of a copied channel
+	fold          int
+	pixels        *vec.Pixels
+}
+
+// arrange chooses the bands and lists their vectors.
+func (b *bands) arrange(threads int) {
+	unit := b.unit()
+	wanted := max(min(2*threads/b.N, b.Height/max(leastRows, unit)), 1)
+	for b.divided = 1; b.divided < b.Height/unit; b.divided++ {
+		b.rows = b.Height / b.divided
+		if b.Height%b.divided == 0 && b.rows%unit == 0 && b.divided >= wanted && b.channels*b.channel() <= copyFloats {
+			break
+		}
+	}
+	b.rows = b.Height / b.divided
+	b.parts = min(max((threads+b.N*b.divided-1)/(b.N*b.divided), 1), b.groups)
+	b.plane = b.channel()
+	if b.Width == narrow {
+		b.plane = b.high * b.wide * b.rows * narrow
+	}
+	b.list()
+}
+
+// channel is the number of elements of the rows copied for a band.
+func (b *bands) channel() int { return (b.stride*b.rows + 2) * b.pitch }
+
+// list lists the vectors of a band.
+func (b *bands) list() {
+	var from, to []int
+	lanes := vec.BF16.TapLanes()
+	switch {
+	case b.Width == narrow: // one plane for each tap
+		for p := 0; p < b.rows*narrow; p += lanes {
+			from, to = append(from, p), append(to, p)
+		}
+	case b.Width < lanes:
+		b.fold = b.stride * b.pitch
+		for row := 0; row < b.rows; row += 2 {
+			from, to = append(from, row*b.stride*b.pitch), append(to, row*b.Width)
+		}
+	default:
+		for row := range b.rows {
+			for column := 0; column < b.Width; column += lanes {
+				first := min(column, b.Width-lanes)
+				from, to = append(from, row*b.stride*b.pitch+first), append(to, row*b.Width+first)
+			}
+		}
+	}
+	b.pixels = vec.NewPixels(from, to)
+}
+
+// offset is that of a tap at a row and a column of the input under an output pixel.
+func (b *bands) offset(row, column int) int64 {
+	if b.Width == narrow {
+		return int64((row*b.wide + column) * b.rows * narrow)
+	}
+	return int64(row*b.pitch + column)
+}
+
+// spread makes the planes of taps of a narrow grid from the rows of a channel.
+func (b *bands) spread(dst, rows []float32) {
+	for y := range b.high {
+		for x := range b.wide {
+			to := dst[b.offset(y, x):]
+			for row := range b.rows {
+				*(*[narrow]float32)(to[row*narrow:]) = *(*[narrow]float32)(rows[(row*b.stride+y)*b.pitch+x:])
+			}
+		}
+	}
+}
+
+// Tasks is the number of tasks of a convolution.
+func (b *bands) Tasks() int { return b.N * b.divided * b.parts }
+
+// Work is the number of multiplications of a task.
+func (b *bands) Work() int {
+	return b.groups * vec.TapRows / b.parts * b.channels * taps * b.rows * b.Width
+}
+
+// TableBytes is the size of the tables.
+func (b *bands) TableBytes() int { return int(b.pixels.Bytes()) }
+
+// each goes through tasks [lo, hi): it copies a band's input where the band before was another one,
+// and computes the groups of the task's part.
+func (b *bands) each(lo, hi int, copyBand func(image, first int), compute func(image, first, group int)) {
+	packed := -1
+	for task := lo; task < hi; task++ {
+		band, part := task/b.parts, task%b.parts
+		image, first := band/b.divided, band%b.divided*b.rows
+		if band != packed {
+			copyBand(image, first)
+			packed = band
+		}
+		for group := part * b.groups / b.parts; group < (part+1)*b.groups/b.parts; group++ {
+			compute(image, first, group)
+		}
+	}
+}

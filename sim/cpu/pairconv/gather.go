@@ -1,0 +1,105 @@
+package pairconv
+
+import (
+	"unsafe"
+
+	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/volume"
+)
+
+// Gather computes the small grid from the large one:
+//
+//	small[s, i, j] = bias[s] + Σ over l, ky and kx of large[l, 2i−1+ky, 2j−1+kx] · w[s, l, ky, kx]
+//
+// Between two zeros, a row of the large grid is one of pairs: the first two taps of a kernel's row meet
+// pair j for output j, the last two pair j + 1. Weights are pairs as they lie.
+type Gather struct {
+	bands
+	set     vec.Set
+	product vec.Pairs
+	taps    []int64
+
+	Small   volume.Values
+	Large   []uint16
+	Weights []uint16
+	Bias    []float32 // nil for none
+	ReLU    bool
+}
+
+// GatherFits reports whether a Gather computes a convolution.
+func GatherFits(s Shape) bool {
+	return s.unit() > 0 && s.Small%vec.TapRows == 0 && s.Large*(2*s.unit()+2)*(s.Width+1) <= copyFloats
+}
+
+// NewGather arranges a convolution that fits. Its operands are to be set.
+func NewGather(s Shape, set vec.Set, product vec.Pairs, threads int) *Gather {
+	g := &Gather{set: set, product: product, bands: bands{Shape: s, channels: s.Large, groups: s.Small / vec.TapRows,
+		stride: 2, pitch: s.Width + 1, high: 4, wide: 2}}
+	g.arrange(threads)
+	for k := range taps / 2 {
+		g.taps = append(g.taps, g.offset(k/2, k%2))
+	}
+	return g
+}
+
+// Scratch is the number of floats that a thread needs.
+func (g *Gather) Scratch() int {
+	return g.channels*g.plane + g.channel() + vec.TapRows*g.rows*g.Width
+}
+
+// Run runs tasks [lo, hi).
+func (g *Gather) Run(scratch []float32, lo, hi int) {
+	copies, scratch := scratch[:g.channels*g.plane], scratch[g.channels*g.plane:]
+	one, sums := scratch[:g.channel()], scratch[g.channel():]
+	g.each(lo, hi,
+		func(image, first int) { g.copyBand(copies, one, image, first) },
+		func(image, first, group int) { g.compute(copies, sums, image, first, group*vec.TapRows) })
+}
+
+// copyBand copies the rows of the large grid under a band that begins at row first of the small one.
+func (g *Gather) copyBand(dst, one []float32, image, first int) {
+	plane := 4 * g.Height * g.Width
+	for l := range g.bands.Large {
+		from, to := g.Large[(image*g.bands.Large+l)*plane:][:plane], dst[l*g.plane:]
+		if g.Width == narrow {
+			to = one
+		}
+		width := 2 * g.Width
+		for r := range 2*g.rows + 2 {
+			row, at := halves(to[r*g.pitch:][:g.pitch]), 2*first-1+r
+			if at < 0 || at >= 2*g.Height {
+				clear(row)
+				continue
+			}
+			row[0], row[width+1] = 0, 0
+			copy(row[1:], from[at*width:][:width])
+		}
+		if g.Width == narrow {
+			g.spread(dst[l*g.plane:], one)
+		}
+	}
+}
+
+// compute computes the channels from s on of a band.
+func (g *Gather) compute(copies, sums []float32, image, first, s int) {
+	n, row := g.rows*g.Width, g.bands.Large*taps/2
+	sum := vec.TapSum{Y: sums, Pitch: n, X: copies, Channels: g.bands.Large, XStep: g.plane, Taps: g.taps,
+		W: pairsOf(g.Weights[2*s*row:]), WRow: row, WStep: taps / 2, ReLU: g.ReLU, Fold: g.fold}
+	if g.Bias != nil {
+		sum.Bias = g.Bias[s:][:vec.TapRows]
+	}
+	g.product.TapSum(&sum, g.pixels)
+	at := (image*g.bands.Small+s)*g.Height*g.Width + first*g.Width
+	for r := range vec.TapRows {
+		g.Small.Store(g.set, sums[r*n:][:n], at+r*g.Height*g.Width)
+	}
+}
+
+// halves and pairsOf return the same memory as halves of pairs and as pairs of halves.
+func halves(x []float32) []uint16 {
+	return unsafe.Slice((*uint16)(unsafe.Pointer(&x[0])), 2*len(x))
+}
+
+func pairsOf(x []uint16) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(&x[0])), len(x)/2)
+}
