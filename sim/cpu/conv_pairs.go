@@ -62,26 +62,6 @@ func (b *binder) repeated(g *geometry) (x []uint16, repeat func()) {
 	return x, b.doubled(x, b.half(0), g.n*g.large*g.hl/2, g.wl/2)
 }
 
-// doubled returns a closure that repeats each pixel of rows of x of width w in a block of 2×2 of y.
-func (b *binder) doubled(y, x []uint16, rows, w int) func() {
-	pairs, set := asPairs(y), b.backend.set // of an element and its repetition
-	return b.rows(rows, 2*w, func(lo, hi int) {
-		set.PairRows(pairs[2*lo*w:], 2*w, x[lo*w:], x[lo*w:], w, hi-lo, w)
-		set.PairRows(pairs[(2*lo+1)*w:], 2*w, x[lo*w:], x[lo*w:], w, hi-lo, w)
-	})
-}
-
-// pooled returns a closure that computes the largest of each block of 2×2 pixels of x for rows of y of width w.
-func (b *binder) pooled(y, x []uint16, rows, w int) func() {
-	set := b.backend.set
-	return b.rows(rows, 2*w, func(lo, hi int) {
-		for row := lo; row < hi; row++ {
-			above := x[4*row*w:][:4*w]
-			set.LargestPairs(y[row*w:][:w], above[:2*w], above[2*w:])
-		}
-	})
-}
-
 // gatherPairs binds a gather of a patched geometry with products of pairs, or returns nil if it is not one of those.
 func (b *binder) gatherPairs(g *geometry, relu bool) func() {
 	shape := pairconv.Shape{N: g.n, Small: g.small, Large: g.large, Height: g.hs, Width: g.ws}
@@ -217,7 +197,7 @@ func (c *pairWeight) products(gw []float32, s, rows, l int) {
 // image is scratch.
 func (b *binder) winogradPairs(g *geometry, op nn.Conv2D) func() {
 	square := g.kh == 3 && g.kw == 3 && g.stride == 1 && g.pad == 1
-	if !square || !winograd.PairsFit(g.large, g.small, g.hs, g.ws) || b.outValues(0).H == nil {
+	if !square || !winograd.PairsFit(g.large, g.small, g.hs, g.ws, op.Pool) || b.outValues(0).H == nil {
 		return nil
 	}
 	variable := b.constant(1)
@@ -351,13 +331,4 @@ func (b *binder) weightPairs(out, in, taps int) (pairs []float32, pack func()) {
 func (b *binder) bfloatOut() bool {
 	d := b.buffer(b.current.Out[0]).DType
 	return d == tensor.Float32 || d == tensor.BFloat16
-}
-
-// bfloats returns the first input and output, if both are bfloat16.
-func (b *binder) bfloats() (x, y []uint16, ok bool) {
-	in, out := b.current.In[0], b.current.Out[0]
-	if b.buffer(in).DType != tensor.BFloat16 || b.buffer(out).DType != tensor.BFloat16 {
-		return nil, nil, false
-	}
-	return b.half(0), b.views[out].h, true
 }

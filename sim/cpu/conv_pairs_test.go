@@ -172,7 +172,7 @@ func TestPairsMultiplyByWinograd(t *testing.T) {
 	plain := open(t, 2)
 	plain.UseNoTiles()
 	plain.UseNoPairs()
-	for _, c := range []struct{ n, in, out, h, w int }{{2, 16, 24, 4, 16}, {1, 18, 16, 10, 32}, {1, 32, 16, 6, 64}, {3, 64, 16, 16, 16}} {
+	for _, c := range []struct{ n, in, out, h, w int }{{2, 16, 24, 4, 16}, {1, 18, 16, 10, 32}, {1, 32, 16, 6, 64}, {3, 64, 16, 16, 16}, {3, 16, 16, 8, 8}} {
 		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
 			m := nn.NewModel(nn.ModelOptions{Seed: 3})
 			g := nn.NewGraph(m)

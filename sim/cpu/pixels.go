@@ -207,3 +207,32 @@ func (b *binder) swishGrad() func() {
 		}
 	})
 }
+
+// bfloats returns the first input and output, if both are bfloat16.
+func (b *binder) bfloats() (x, y []uint16, ok bool) {
+	in, out := b.current.In[0], b.current.Out[0]
+	if b.buffer(in).DType != tensor.BFloat16 || b.buffer(out).DType != tensor.BFloat16 {
+		return nil, nil, false
+	}
+	return b.half(0), b.views[out].h, true
+}
+
+// doubled returns a closure that repeats each pixel of rows of x of width w in a block of 2×2 of y.
+func (b *binder) doubled(y, x []uint16, rows, w int) func() {
+	pairs, set := asPairs(y), b.backend.set // of an element and its repetition
+	return b.rows(rows, 2*w, func(lo, hi int) {
+		set.PairRows(pairs[2*lo*w:], 2*w, x[lo*w:], x[lo*w:], w, hi-lo, w)
+		set.PairRows(pairs[(2*lo+1)*w:], 2*w, x[lo*w:], x[lo*w:], w, hi-lo, w)
+	})
+}
+
+// pooled returns a closure that computes the largest of each block of 2×2 pixels of x for rows of y of width w.
+func (b *binder) pooled(y, x []uint16, rows, w int) func() {
+	set := b.backend.set
+	return b.rows(rows, 2*w, func(lo, hi int) {
+		for row := lo; row < hi; row++ {
+			above := x[4*row*w:][:4*w]
+			set.LargestPairs(y[row*w:][:w], above[:2*w], above[2*w:])
+		}
+	})
+}

@@ -46,35 +46,40 @@ func benchmarkInference(b *testing.B, o PlanOptions) {
 
 // BenchmarkMicrobatches runs a batch of 32 of the default network in microbatches.
 func BenchmarkMicrobatches(b *testing.B) {
-	const batch = 32
-	for _, most := range []int{8, 32} {
-		b.Run(fmt.Sprint(most), func(b *testing.B) {
-			n, err := New(DefaultConfig())
-			if err != nil {
-				b.Fatal(err)
-			}
-			plan, err := n.BatchPlan(b.Context(), PlanOptions{Batch: batch, Microbatch: most})
-			if err != nil {
-				b.Fatal(err)
-			}
-			p := loadBatch(b, n, plan, runtime.GOMAXPROCS(0))
-			copy(p.Patterns(), sine(n.config, batch))
-			best := make([]int64, len(p.StepNanos()))
-			for b.Loop() {
-				if err := p.Run(b.Context()); err != nil {
-					b.Fatal(err)
-				}
-				for i, t := range p.StepNanos() {
-					if best[i] == 0 || t < best[i] {
-						best[i] = t
-					}
-				}
-			}
-			b.ReportMetric(float64(batch*b.N)/b.Elapsed().Seconds(), "images/s")
-			b.ReportMetric(float64(p.Usage().Total()+p.ScratchBytes())/(1<<20), "MiB")
-			logSteps(b, plan.Steps(), best)
-		})
+	for _, p := range []Precision{Float32, BF16} {
+		for _, most := range []int{4, 8, 16, 32} {
+			b.Run(fmt.Sprintf("%s %d", p, most), func(b *testing.B) {
+				benchmarkMicrobatches(b, PlanOptions{Batch: 32, Microbatch: most}.With(p))
+			})
+		}
 	}
+}
+
+func benchmarkMicrobatches(b *testing.B, o PlanOptions) {
+	n, err := New(DefaultConfig())
+	if err != nil {
+		b.Fatal(err)
+	}
+	plan, err := n.BatchPlan(b.Context(), o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	p := loadBatch(b, n, plan, runtime.GOMAXPROCS(0))
+	copy(p.Patterns(), sine(n.config, o.Batch))
+	best := make([]int64, len(p.StepNanos()))
+	for b.Loop() {
+		if err := p.Run(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		for i, t := range p.StepNanos() {
+			if best[i] == 0 || t < best[i] {
+				best[i] = t
+			}
+		}
+	}
+	b.ReportMetric(float64(o.Batch*b.N)/b.Elapsed().Seconds(), "images/s")
+	b.ReportMetric(float64(p.Usage().Total()+p.ScratchBytes())/(1<<20), "MiB")
+	logSteps(b, plan.Steps(), best)
 }
 
 // logSteps logs the shortest time of each step and its rate, the slowest first, and

@@ -6,13 +6,14 @@ import "prismtop/sim/tensor"
 // products of transformed inputs and weights instead of 36. Matrices are those of winogradMatrices. Lanes are tiles, so
 // that neighbouring columns of an image in bfloat16 are the halves of a lane.
 
-// PairTiles is a list of vectors of sixteen tiles of an image: two runs of eight tiles in a row of tiles, of sixteen
-// columns.
+// PairTiles is a list of vectors of sixteen tiles of an image: runs of neighbours in a row of tiles, two of eight tiles or
+// four of four.
 type PairTiles struct {
-	// entries has for each vector the positions of both runs in an input plane and in an output plane, in bytes, and
-	// for each row of the tiles' inputs the columns that lie in the image: sixteen bits for the columns from −1 on, for
-	// both runs, and for those from 1 on.
+	// entries has for each vector the positions of its runs in an input plane and in an output plane, in bytes, and
+	// for each row of the tiles' inputs the columns that lie in the image: a bit for each column of every run from −1
+	// on, and of every run from 1 on.
 	entries         []int64
+	runs            int // of a vector
 	width           int // of an input plane
 	lastIn, lastOut int // elements of the planes
 }
@@ -24,43 +25,54 @@ const (
 	PairTilesRows = 8
 	// PairTilesPositions is the number of products of a tile.
 	PairTilesPositions = 16
-
-	pairTileWords = 8
-	runColumns    = 16
 )
 
-// PairTilesFit reports whether vectors of tiles cover images of h×w pixels.
-func PairTilesFit(h, w int) bool { return h%2 == 0 && w%runColumns == 0 && h/2*(w/runColumns)%2 == 0 }
+// tilesRuns returns the number of runs of a vector, and their columns, for images of a width.
+func tilesRuns(w int) (runs, columns int) {
+	if w%16 == 0 {
+		return 2, 16
+	}
+	return 4, 8
+}
+
+// PairTilesFit reports whether vectors of tiles cover images of h×w pixels. Those of fewer columns than sixteen are not
+// pooled.
+func PairTilesFit(h, w int, pooled bool) bool {
+	runs, columns := tilesRuns(w)
+	return h > 0 && w > 0 && h%2 == 0 && w%columns == 0 && h/2*(w/columns)%runs == 0 && !(pooled && runs > 2)
+}
 
 // PairTilesCount is the number of vectors of an image.
-func PairTilesCount(h, w int) int { return h / 2 * (w / runColumns) / 2 }
+func PairTilesCount(h, w int) int { return h * w / (4 * PatchFloats) }
 
-// NewPairTiles lists n vectors of an image of h×w pixels from the given one on. With pooled, an output plane has a
-// pixel for each tile.
-func NewPairTiles(h, w, first, n int, pooled bool) *PairTiles {
-	p, across, outTile := &PairTiles{width: w}, w/runColumns, w+runColumns-1
+// NewPairTiles lists n vectors of images of h×w pixels from the given one on; in and out are the distances between images,
+// in elements. With pooled, an output plane has a pixel for each tile.
+func NewPairTiles(h, w, first, n, in, out int, pooled bool) *PairTiles {
+	runs, columns := tilesRuns(w)
+	p, across, outTile := &PairTiles{width: w, runs: runs}, w/columns, w+columns-1
 	if pooled {
-		outTile = runColumns/2 - 1
+		outTile = columns/2 - 1
 	}
 	for v := first; v < first+n; v++ {
-		e := make([]int64, pairTileWords)
-		for run := range 2 {
-			row, column := (2*v+run)/across*2, (2*v+run)%across*runColumns
-			in, out := row*w+column, row*w+column
+		e := make([]int64, p.words())
+		for run := range runs {
+			image, at := v/PairTilesCount(h, w), runs*(v%PairTilesCount(h, w))+run
+			row, column := at/across*2, at%across*columns
+			from, to := image*in+row*w+column, image*out+row*w+column
 			if pooled {
-				out = row/2*w/2 + column/2
+				to = image*out + row/2*w/2 + column/2
 			}
-			p.lastIn, p.lastOut = max(p.lastIn, in+w+runColumns-1), max(p.lastOut, out+outTile)
-			e[run], e[2+run] = 2*int64(in), 2*int64(out)
+			p.lastIn, p.lastOut = max(p.lastIn, from+w+columns-1), max(p.lastOut, to+outTile)
+			e[run], e[runs+run] = 2*int64(from), 2*int64(to)
 			for r := range 4 {
 				for side := range 2 {
 					mask := int64(0)
-					for i := range runColumns {
+					for i := range columns {
 						if x, y := column+2*side-1+i, row-1+r; x >= 0 && x < w && y >= 0 && y < h {
 							mask |= 1 << i
 						}
 					}
-					e[4+r] |= mask << (32*side + 16*run)
+					e[2*runs+r] |= mask << (32*side + columns*run)
 				}
 			}
 		}
@@ -69,8 +81,11 @@ func NewPairTiles(h, w, first, n int, pooled bool) *PairTiles {
 	return p
 }
 
+// words is the number of words of an entry.
+func (p *PairTiles) words() int { return 2*p.runs + 4 }
+
 // Vectors is the number of vectors.
-func (p *PairTiles) Vectors() int { return len(p.entries) / pairTileWords }
+func (p *PairTiles) Vectors() int { return len(p.entries) / p.words() }
 
 // Bytes is the size of the list.
 func (p *PairTiles) Bytes() int64 { return 8 * int64(len(p.entries)) }
@@ -102,12 +117,13 @@ func RoundPair(first, second float32) float32 {
 
 // tile returns the transformed tile of a lane.
 func (p *PairTiles) tile(plane []uint16, vector, lane int) (t [PairTilesPositions]float32) {
-	e, run := p.entries[vector*pairTileWords:], lane/8
+	tiles := PatchFloats / p.runs // of a run
+	e, run := p.entries[vector*p.words():], lane/tiles
 	var d [4][4]float32
 	for r := range 4 {
 		for c := range 4 {
-			i := lane%8*2 + c%2
-			if e[4+r]>>(32*(c/2)+16*run+i)&1 != 0 {
+			i := lane%tiles*2 + c%2
+			if e[2*p.runs+r]>>(32*(c/2)+2*tiles*run+i)&1 != 0 {
 				d[r][c] = tensor.BF16ToF32(plane[int(e[run]/2)+(r-1)*p.width+c/2*2-1+i])
 			}
 		}
@@ -146,7 +162,7 @@ func pairTilesMultiply(m, v, u []float32, pairs, vectors int) {
 // pairTilesOut computes Aᵀ·m·A and the bias of eight channels, with relu the larger of that and 0, rounds it and stores
 // it in planes; with pooled, the largest of each tile.
 func pairTilesOut(y []uint16, plane int, m []float32, p *PairTiles, bias []float32, relu, pooled bool) {
-	n := p.Vectors() * PatchFloats
+	n, tiles := p.Vectors()*PatchFloats, PatchFloats/p.runs
 	for o := range PairTilesRows {
 		for at := range n {
 			t := backTile(m[o*n+at:], PairTilesRows*n, bias[o])
@@ -155,14 +171,14 @@ func pairTilesOut(y []uint16, plane int, m []float32, p *PairTiles, bias []float
 					t[i] = max(v, 0)
 				}
 			}
-			e, lane := p.entries[at/PatchFloats*pairTileWords:], at%PatchFloats
-			to := o*plane + int(e[2+lane/8]/2)
+			e, lane := p.entries[at/PatchFloats*p.words():], at%PatchFloats
+			to := o*plane + int(e[p.runs+lane/tiles]/2)
 			if pooled {
-				y[to+lane%8] = tensor.F32ToBF16(max(t[0], t[1], t[2], t[3]))
+				y[to+lane%tiles] = tensor.F32ToBF16(max(t[0], t[1], t[2], t[3]))
 				continue
 			}
 			for i, v := range t {
-				y[to+i/2*p.width+lane%8*2+i%2] = tensor.F32ToBF16(v)
+				y[to+i/2*p.width+lane%tiles*2+i%2] = tensor.F32ToBF16(v)
 			}
 		}
 	}

@@ -4,32 +4,42 @@
 
 package vec
 
-// pairTilesInBF16 transforms the inputs of tiles; see WinogradPairsIn.
+// pairTilesIn2BF16 transforms the inputs of tiles; see pairTilesIn.
 //
 //go:noescape
-func pairTilesInBF16(v *float32, kStep int, first *uint16, second *uint16, planes int, row int, list *int64, vectors int, pairs int)
+func pairTilesIn2BF16(v *float32, kStep int, first *uint16, second *uint16, planes int, row int, list *int64, vectors int, pairs int)
 
-// pairTilesMultiply3BF16 multiplies 3 vectors of tiles; see WinogradPairsMultiply.
+// pairTilesIn4BF16 transforms the inputs of tiles; see pairTilesIn.
+//
+//go:noescape
+func pairTilesIn4BF16(v *float32, kStep int, first *uint16, second *uint16, planes int, row int, list *int64, vectors int, pairs int)
+
+// pairTilesMultiply3BF16 multiplies 3 vectors of tiles; see pairTilesMultiply.
 //
 //go:noescape
 func pairTilesMultiply3BF16(m *float32, v *float32, u *float32, pairs int, positions int)
 
-// pairTilesMultiply2BF16 multiplies 2 vectors of tiles; see WinogradPairsMultiply.
+// pairTilesMultiply2BF16 multiplies 2 vectors of tiles; see pairTilesMultiply.
 //
 //go:noescape
 func pairTilesMultiply2BF16(m *float32, v *float32, u *float32, pairs int, positions int)
 
-// pairTilesMultiply1BF16 multiplies 1 vectors of tiles; see WinogradPairsMultiply.
+// pairTilesMultiply1BF16 multiplies 1 vectors of tiles; see pairTilesMultiply.
 //
 //go:noescape
 func pairTilesMultiply1BF16(m *float32, v *float32, u *float32, pairs int, positions int)
 
-// pairTilesOutBF16 transforms the products of tiles; see WinogradPairsOut.
+// pairTilesOut2BF16 transforms the products of tiles; see pairTilesOut.
 //
 //go:noescape
-func pairTilesOutBF16(y *uint16, plane int, row int, m *float32, list *int64, vectors int, bias *float32, relu int)
+func pairTilesOut2BF16(y *uint16, plane int, row int, m *float32, list *int64, vectors int, bias *float32, relu int)
 
-// pairTilesPoolBF16 transforms the products of tiles; see WinogradPairsOut.
+// pairTilesPool2BF16 transforms the products of tiles; see pairTilesOut.
 //
 //go:noescape
-func pairTilesPoolBF16(y *uint16, plane int, row int, m *float32, list *int64, vectors int, bias *float32, relu int)
+func pairTilesPool2BF16(y *uint16, plane int, row int, m *float32, list *int64, vectors int, bias *float32, relu int)
+
+// pairTilesOut4BF16 transforms the products of tiles; see pairTilesOut.
+//
+//go:noescape
+func pairTilesOut4BF16(y *uint16, plane int, row int, m *float32, list *int64, vectors int, bias *float32, relu int)

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func pairTilesInBF16(v *float32, kStep int, first *uint16, second *uint16, planes int, row int, list *int64, vectors int, pairs int)
+// func pairTilesIn2BF16(v *float32, kStep int, first *uint16, second *uint16, planes int, row int, list *int64, vectors int, pairs int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL
-TEXT ·pairTilesInBF16(SB), NOSPLIT, $0-72
+TEXT ·pairTilesIn2BF16(SB), NOSPLIT, $0-72
 	MOVQ         v+0(FP), AX
 	MOVQ         first+16(FP), CX
 	MOVQ         second+24(FP), DX
@@ -19,7 +19,7 @@ TEXT ·pairTilesInBF16(SB), NOSPLIT, $0-72
 	LEAQ         (R8)(R8*2), R9
 	MOVL         $0xffff0000, R10
 	VPBROADCASTD R10, Z0
-	VMOVUPS      insideOut<>+0(SB), Z1
+	VMOVUPS      insideOut2<>+0(SB), Z1
 
 pair:
 	MOVQ vectors+56(FP), R10
@@ -310,23 +310,439 @@ vector:
 	VZEROUPPER
 	RET
 
-DATA insideOut<>+0(SB)/4, $0x00100000
-DATA insideOut<>+4(SB)/4, $0x00110001
-DATA insideOut<>+8(SB)/4, $0x00120002
-DATA insideOut<>+12(SB)/4, $0x00130003
-DATA insideOut<>+16(SB)/4, $0x00140004
-DATA insideOut<>+20(SB)/4, $0x00150005
-DATA insideOut<>+24(SB)/4, $0x00160006
-DATA insideOut<>+28(SB)/4, $0x00170007
-DATA insideOut<>+32(SB)/4, $0x00180008
-DATA insideOut<>+36(SB)/4, $0x00190009
-DATA insideOut<>+40(SB)/4, $0x001a000a
-DATA insideOut<>+44(SB)/4, $0x001b000b
-DATA insideOut<>+48(SB)/4, $0x001c000c
-DATA insideOut<>+52(SB)/4, $0x001d000d
-DATA insideOut<>+56(SB)/4, $0x001e000e
-DATA insideOut<>+60(SB)/4, $0x001f000f
-GLOBL insideOut<>(SB), RODATA|NOPTR, $64
+DATA insideOut2<>+0(SB)/4, $0x00100000
+DATA insideOut2<>+4(SB)/4, $0x00110001
+DATA insideOut2<>+8(SB)/4, $0x00120002
+DATA insideOut2<>+12(SB)/4, $0x00130003
+DATA insideOut2<>+16(SB)/4, $0x00140004
+DATA insideOut2<>+20(SB)/4, $0x00150005
+DATA insideOut2<>+24(SB)/4, $0x00160006
+DATA insideOut2<>+28(SB)/4, $0x00170007
+DATA insideOut2<>+32(SB)/4, $0x00180008
+DATA insideOut2<>+36(SB)/4, $0x00190009
+DATA insideOut2<>+40(SB)/4, $0x001a000a
+DATA insideOut2<>+44(SB)/4, $0x001b000b
+DATA insideOut2<>+48(SB)/4, $0x001c000c
+DATA insideOut2<>+52(SB)/4, $0x001d000d
+DATA insideOut2<>+56(SB)/4, $0x001e000e
+DATA insideOut2<>+60(SB)/4, $0x001f000f
+GLOBL insideOut2<>(SB), RODATA|NOPTR, $64
+
+// func pairTilesIn4BF16(v *float32, kStep int, first *uint16, second *uint16, planes int, row int, list *int64, vectors int, pairs int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VL
+TEXT ·pairTilesIn4BF16(SB), NOSPLIT, $0-72
+	MOVQ         v+0(FP), AX
+	MOVQ         first+16(FP), CX
+	MOVQ         second+24(FP), DX
+	MOVQ         list+48(FP), BX
+	MOVQ         kStep+8(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         row+40(FP), R8
+	SHLQ         $0x01, R8
+	LEAQ         (SI)(SI*2), DI
+	LEAQ         (R8)(R8*2), R9
+	MOVL         $0xffff0000, R10
+	VPBROADCASTD R10, Z0
+	VMOVUPS      insideOut4<>+0(SB), Z1
+
+pair:
+	MOVQ vectors+56(FP), R10
+
+vector:
+	MOVQ         (BX), R11
+	ADDQ         CX, R11
+	SUBQ         R8, R11
+	MOVQ         (BX), R12
+	ADDQ         DX, R12
+	SUBQ         R8, R12
+	KMOVB        64(BX), K1
+	VMOVDQU16.Z  -2(R11), K1, X2
+	VMOVDQU16.Z  -2(R12), K1, X3
+	KMOVB        68(BX), K1
+	VMOVDQU16.Z  2(R11), K1, X4
+	VMOVDQU16.Z  2(R12), K1, X5
+	KMOVB        72(BX), K1
+	VMOVDQU16.Z  -2(R11)(R8*1), K1, X6
+	VMOVDQU16.Z  -2(R12)(R8*1), K1, X7
+	KMOVB        76(BX), K1
+	VMOVDQU16.Z  2(R11)(R8*1), K1, X8
+	VMOVDQU16.Z  2(R12)(R8*1), K1, X9
+	KMOVB        80(BX), K1
+	VMOVDQU16.Z  -2(R11)(R8*2), K1, X10
+	VMOVDQU16.Z  -2(R12)(R8*2), K1, X11
+	KMOVB        84(BX), K1
+	VMOVDQU16.Z  2(R11)(R8*2), K1, X12
+	VMOVDQU16.Z  2(R12)(R8*2), K1, X13
+	KMOVB        88(BX), K1
+	VMOVDQU16.Z  -2(R11)(R9*1), K1, X14
+	VMOVDQU16.Z  -2(R12)(R9*1), K1, X15
+	KMOVB        92(BX), K1
+	VMOVDQU16.Z  2(R11)(R9*1), K1, X16
+	VMOVDQU16.Z  2(R12)(R9*1), K1, X17
+	MOVQ         8(BX), R11
+	ADDQ         CX, R11
+	SUBQ         R8, R11
+	MOVQ         8(BX), R12
+	ADDQ         DX, R12
+	SUBQ         R8, R12
+	KMOVB        65(BX), K1
+	VMOVDQU16.Z  -2(R11), K1, X18
+	VINSERTI32X4 $0x01, X18, Z2, Z2
+	VMOVDQU16.Z  -2(R12), K1, X18
+	VINSERTI32X4 $0x01, X18, Z3, Z3
+	KMOVB        69(BX), K1
+	VMOVDQU16.Z  2(R11), K1, X18
+	VINSERTI32X4 $0x01, X18, Z4, Z4
+	VMOVDQU16.Z  2(R12), K1, X18
+	VINSERTI32X4 $0x01, X18, Z5, Z5
+	KMOVB        73(BX), K1
+	VMOVDQU16.Z  -2(R11)(R8*1), K1, X18
+	VINSERTI32X4 $0x01, X18, Z6, Z6
+	VMOVDQU16.Z  -2(R12)(R8*1), K1, X18
+	VINSERTI32X4 $0x01, X18, Z7, Z7
+	KMOVB        77(BX), K1
+	VMOVDQU16.Z  2(R11)(R8*1), K1, X18
+	VINSERTI32X4 $0x01, X18, Z8, Z8
+	VMOVDQU16.Z  2(R12)(R8*1), K1, X18
+	VINSERTI32X4 $0x01, X18, Z9, Z9
+	KMOVB        81(BX), K1
+	VMOVDQU16.Z  -2(R11)(R8*2), K1, X18
+	VINSERTI32X4 $0x01, X18, Z10, Z10
+	VMOVDQU16.Z  -2(R12)(R8*2), K1, X18
+	VINSERTI32X4 $0x01, X18, Z11, Z11
+	KMOVB        85(BX), K1
+	VMOVDQU16.Z  2(R11)(R8*2), K1, X18
+	VINSERTI32X4 $0x01, X18, Z12, Z12
+	VMOVDQU16.Z  2(R12)(R8*2), K1, X18
+	VINSERTI32X4 $0x01, X18, Z13, Z13
+	KMOVB        89(BX), K1
+	VMOVDQU16.Z  -2(R11)(R9*1), K1, X18
+	VINSERTI32X4 $0x01, X18, Z14, Z14
+	VMOVDQU16.Z  -2(R12)(R9*1), K1, X18
+	VINSERTI32X4 $0x01, X18, Z15, Z15
+	KMOVB        93(BX), K1
+	VMOVDQU16.Z  2(R11)(R9*1), K1, X18
+	VINSERTI32X4 $0x01, X18, Z16, Z16
+	VMOVDQU16.Z  2(R12)(R9*1), K1, X18
+	VINSERTI32X4 $0x01, X18, Z17, Z17
+	MOVQ         16(BX), R11
+	ADDQ         CX, R11
+	SUBQ         R8, R11
+	MOVQ         16(BX), R12
+	ADDQ         DX, R12
+	SUBQ         R8, R12
+	KMOVB        66(BX), K1
+	VMOVDQU16.Z  -2(R11), K1, X18
+	VINSERTI32X4 $0x02, X18, Z2, Z2
+	VMOVDQU16.Z  -2(R12), K1, X18
+	VINSERTI32X4 $0x02, X18, Z3, Z3
+	KMOVB        70(BX), K1
+	VMOVDQU16.Z  2(R11), K1, X18
+	VINSERTI32X4 $0x02, X18, Z4, Z4
+	VMOVDQU16.Z  2(R12), K1, X18
+	VINSERTI32X4 $0x02, X18, Z5, Z5
+	KMOVB        74(BX), K1
+	VMOVDQU16.Z  -2(R11)(R8*1), K1, X18
+	VINSERTI32X4 $0x02, X18, Z6, Z6
+	VMOVDQU16.Z  -2(R12)(R8*1), K1, X18
+	VINSERTI32X4 $0x02, X18, Z7, Z7
+	KMOVB        78(BX), K1
+	VMOVDQU16.Z  2(R11)(R8*1), K1, X18
+	VINSERTI32X4 $0x02, X18, Z8, Z8
+	VMOVDQU16.Z  2(R12)(R8*1), K1, X18
+	VINSERTI32X4 $0x02, X18, Z9, Z9
+	KMOVB        82(BX), K1
+	VMOVDQU16.Z  -2(R11)(R8*2), K1, X18
+	VINSERTI32X4 $0x02, X18, Z10, Z10
+	VMOVDQU16.Z  -2(R12)(R8*2), K1, X18
+	VINSERTI32X4 $0x02, X18, Z11, Z11
+	KMOVB        86(BX), K1
+	VMOVDQU16.Z  2(R11)(R8*2), K1, X18
+	VINSERTI32X4 $0x02, X18, Z12, Z12
+	VMOVDQU16.Z  2(R12)(R8*2), K1, X18
+	VINSERTI32X4 $0x02, X18, Z13, Z13
+	KMOVB        90(BX), K1
+	VMOVDQU16.Z  -2(R11)(R9*1), K1, X18
+	VINSERTI32X4 $0x02, X18, Z14, Z14
+	VMOVDQU16.Z  -2(R12)(R9*1), K1, X18
+	VINSERTI32X4 $0x02, X18, Z15, Z15
+	KMOVB        94(BX), K1
+	VMOVDQU16.Z  2(R11)(R9*1), K1, X18
+	VINSERTI32X4 $0x02, X18, Z16, Z16
+	VMOVDQU16.Z  2(R12)(R9*1), K1, X18
+	VINSERTI32X4 $0x02, X18, Z17, Z17
+	MOVQ         24(BX), R11
+	ADDQ         CX, R11
+	SUBQ         R8, R11
+	MOVQ         24(BX), R12
+	ADDQ         DX, R12
+	SUBQ         R8, R12
+	KMOVB        67(BX), K1
+	VMOVDQU16.Z  -2(R11), K1, X18
+	VINSERTI32X4 $0x03, X18, Z2, Z2
+	VMOVDQU16.Z  -2(R12), K1, X18
+	VINSERTI32X4 $0x03, X18, Z3, Z3
+	KMOVB        71(BX), K1
+	VMOVDQU16.Z  2(R11), K1, X18
+	VINSERTI32X4 $0x03, X18, Z4, Z4
+	VMOVDQU16.Z  2(R12), K1, X18
+	VINSERTI32X4 $0x03, X18, Z5, Z5
+	KMOVB        75(BX), K1
+	VMOVDQU16.Z  -2(R11)(R8*1), K1, X18
+	VINSERTI32X4 $0x03, X18, Z6, Z6
+	VMOVDQU16.Z  -2(R12)(R8*1), K1, X18
+	VINSERTI32X4 $0x03, X18, Z7, Z7
+	KMOVB        79(BX), K1
+	VMOVDQU16.Z  2(R11)(R8*1), K1, X18
+	VINSERTI32X4 $0x03, X18, Z8, Z8
+	VMOVDQU16.Z  2(R12)(R8*1), K1, X18
+	VINSERTI32X4 $0x03, X18, Z9, Z9
+	KMOVB        83(BX), K1
+	VMOVDQU16.Z  -2(R11)(R8*2), K1, X18
+	VINSERTI32X4 $0x03, X18, Z10, Z10
+	VMOVDQU16.Z  -2(R12)(R8*2), K1, X18
+	VINSERTI32X4 $0x03, X18, Z11, Z11
+	KMOVB        87(BX), K1
+	VMOVDQU16.Z  2(R11)(R8*2), K1, X18
+	VINSERTI32X4 $0x03, X18, Z12, Z12
+	VMOVDQU16.Z  2(R12)(R8*2), K1, X18
+	VINSERTI32X4 $0x03, X18, Z13, Z13
+	KMOVB        91(BX), K1
+	VMOVDQU16.Z  -2(R11)(R9*1), K1, X18
+	VINSERTI32X4 $0x03, X18, Z14, Z14
+	VMOVDQU16.Z  -2(R12)(R9*1), K1, X18
+	VINSERTI32X4 $0x03, X18, Z15, Z15
+	KMOVB        95(BX), K1
+	VMOVDQU16.Z  2(R11)(R9*1), K1, X18
+	VINSERTI32X4 $0x03, X18, Z16, Z16
+	VMOVDQU16.Z  2(R12)(R9*1), K1, X18
+	VINSERTI32X4 $0x03, X18, Z17, Z17
+	MOVQ         AX, R11
+	VPSLLD       $0x10, Z2, Z18
+	VPSLLD       $0x10, Z10, Z19
+	VSUBPS       Z19, Z18, Z18
+	VPANDD       Z0, Z2, Z19
+	VPANDD       Z0, Z10, Z20
+	VSUBPS       Z20, Z19, Z19
+	VPSLLD       $0x10, Z4, Z20
+	VPSLLD       $0x10, Z12, Z21
+	VSUBPS       Z21, Z20, Z20
+	VPANDD       Z0, Z4, Z21
+	VPANDD       Z0, Z12, Z22
+	VSUBPS       Z22, Z21, Z21
+	VSUBPS       Z20, Z18, Z18
+	VADDPS       Z20, Z19, Z22
+	VSUBPS       Z19, Z20, Z20
+	VSUBPS       Z21, Z19, Z19
+	VPSLLD       $0x10, Z3, Z21
+	VPSLLD       $0x10, Z11, Z23
+	VSUBPS       Z23, Z21, Z21
+	VPANDD       Z0, Z3, Z23
+	VPANDD       Z0, Z11, Z24
+	VSUBPS       Z24, Z23, Z23
+	VPSLLD       $0x10, Z5, Z24
+	VPSLLD       $0x10, Z13, Z25
+	VSUBPS       Z25, Z24, Z24
+	VPANDD       Z0, Z5, Z25
+	VPANDD       Z0, Z13, Z26
+	VSUBPS       Z26, Z25, Z25
+	VSUBPS       Z24, Z21, Z21
+	VADDPS       Z24, Z23, Z26
+	VSUBPS       Z23, Z24, Z24
+	VSUBPS       Z25, Z23, Z23
+	// VCVTNE2PS2BF16 Z18, Z21, Z18
+	BYTE $0x62; BYTE $0xa2; BYTE $0x57; BYTE $0x40; BYTE $0x72; BYTE $0xd2
+	VPERMW       Z18, Z1, Z18
+	VMOVUPS      Z18, (R11)
+	// VCVTNE2PS2BF16 Z22, Z26, Z18
+	BYTE $0x62; BYTE $0xa2; BYTE $0x2f; BYTE $0x40; BYTE $0x72; BYTE $0xd6
+	VPERMW       Z18, Z1, Z18
+	VMOVUPS      Z18, (R11)(SI*1)
+	// VCVTNE2PS2BF16 Z20, Z24, Z18
+	BYTE $0x62; BYTE $0xa2; BYTE $0x3f; BYTE $0x40; BYTE $0x72; BYTE $0xd4
+	VPERMW       Z18, Z1, Z18
+	VMOVUPS      Z18, (R11)(SI*2)
+	// VCVTNE2PS2BF16 Z19, Z23, Z18
+	BYTE $0x62; BYTE $0xa2; BYTE $0x47; BYTE $0x40; BYTE $0x72; BYTE $0xd3
+	VPERMW       Z18, Z1, Z18
+	VMOVUPS      Z18, (R11)(DI*1)
+	LEAQ         (R11)(SI*4), R11
+	VPSLLD       $0x10, Z6, Z18
+	VPSLLD       $0x10, Z10, Z19
+	VADDPS       Z19, Z18, Z18
+	VPANDD       Z0, Z6, Z19
+	VPANDD       Z0, Z10, Z20
+	VADDPS       Z20, Z19, Z19
+	VPSLLD       $0x10, Z8, Z20
+	VPSLLD       $0x10, Z12, Z21
+	VADDPS       Z21, Z20, Z20
+	VPANDD       Z0, Z8, Z21
+	VPANDD       Z0, Z12, Z22
+	VADDPS       Z22, Z21, Z21
+	VSUBPS       Z20, Z18, Z18
+	VADDPS       Z20, Z19, Z22
+	VSUBPS       Z19, Z20, Z20
+	VSUBPS       Z21, Z19, Z19
+	VPSLLD       $0x10, Z7, Z21
+	VPSLLD       $0x10, Z11, Z23
+	VADDPS       Z23, Z21, Z21
+	VPANDD       Z0, Z7, Z23
+	VPANDD       Z0, Z11, Z24
+	VADDPS       Z24, Z23, Z23
+	VPSLLD       $0x10, Z9, Z24
+	VPSLLD       $0x10, Z13, Z25
+	VADDPS       Z25, Z24, Z24
+	VPANDD       Z0, Z9, Z25
+	VPANDD       Z0, Z13, Z26
+	VADDPS       Z26, Z25, Z25
+	VSUBPS       Z24, Z21, Z21
+	VADDPS       Z24, Z23, Z26
+	VSUBPS       Z23, Z24, Z24
+	VSUBPS       Z25, Z23, Z23
+	// VCVTNE2PS2BF16 Z18, Z21, Z18
+	BYTE $0x62; BYTE $0xa2; BYTE $0x57; BYTE $0x40; BYTE $0x72; BYTE $0xd2
+	VPERMW       Z18, Z1, Z18
+	VMOVUPS      Z18, (R11)
+	// VCVTNE2PS2BF16 Z22, Z26, Z18
+	BYTE $0x62; BYTE $0xa2; BYTE $0x2f; BYTE $0x40; BYTE $0x72; BYTE $0xd6
+	VPERMW       Z18, Z1, Z18
+	VMOVUPS      Z18, (R11)(SI*1)
+	// VCVTNE2PS2BF16 Z20, Z24, Z18
+	BYTE $0x62; BYTE $0xa2; BYTE $0x3f; BYTE $0x40; BYTE $0x72; BYTE $0xd4
+	VPERMW       Z18, Z1, Z18
+	VMOVUPS      Z18, (R11)(SI*2)
+	// VCVTNE2PS2BF16 Z19, Z23, Z18
+	BYTE $0x62; BYTE $0xa2; BYTE $0x47; BYTE $0x40; BYTE $0x72; BYTE $0xd3
+	VPERMW       Z18, Z1, Z18
+	VMOVUPS      Z18, (R11)(DI*1)
+	LEAQ         (R11)(SI*4), R11
+	VPSLLD       $0x10, Z10, Z18
+	VPSLLD       $0x10, Z6, Z19
+	VSUBPS       Z19, Z18, Z18
+	VPANDD       Z0, Z10, Z19
+	VPANDD       Z0, Z6, Z20
+	VSUBPS       Z20, Z19, Z19
+	VPSLLD       $0x10, Z12, Z20
+	VPSLLD       $0x10, Z8, Z21
+	VSUBPS       Z21, Z20, Z20
+	VPANDD       Z0, Z12, Z21
+	VPANDD       Z0, Z8, Z22
+	VSUBPS       Z22, Z21, Z21
+	VSUBPS       Z20, Z18, Z18
+	VADDPS       Z20, Z19, Z22
+	VSUBPS       Z19, Z20, Z20
+	VSUBPS       Z21, Z19, Z19
+	VPSLLD       $0x10, Z11, Z21
+	VPSLLD       $0x10, Z7, Z23
+	VSUBPS       Z23, Z21, Z21
+	VPANDD       Z0, Z11, Z23
+	VPANDD       Z0, Z7, Z24
+	VSUBPS       Z24, Z23, Z23
+	VPSLLD       $0x10, Z13, Z24
+	VPSLLD       $0x10, Z9, Z25
+	VSUBPS       Z25, Z24, Z24
+	VPANDD       Z0, Z13, Z25
+	VPANDD       Z0, Z9, Z26
+	VSUBPS       Z26, Z25, Z25
+	VSUBPS       Z24, Z21, Z21
+	VADDPS       Z24, Z23, Z26
+	VSUBPS       Z23, Z24, Z24
+	VSUBPS       Z25, Z23, Z23
+	// VCVTNE2PS2BF16 Z18, Z21, Z18
+	BYTE $0x62; BYTE $0xa2; BYTE $0x57; BYTE $0x40; BYTE $0x72; BYTE $0xd2
+	VPERMW       Z18, Z1, Z18
+	VMOVUPS      Z18, (R11)
+	// VCVTNE2PS2BF16 Z22, Z26, Z18
+	BYTE $0x62; BYTE $0xa2; BYTE $0x2f; BYTE $0x40; BYTE $0x72; BYTE $0xd6
+	VPERMW       Z18, Z1, Z18
+	VMOVUPS      Z18, (R11)(SI*1)
+	// VCVTNE2PS2BF16 Z20, Z24, Z18
+	BYTE $0x62; BYTE $0xa2; BYTE $0x3f; BYTE $0x40; BYTE $0x72; BYTE $0xd4
+	VPERMW       Z18, Z1, Z18
+	VMOVUPS      Z18, (R11)(SI*2)
+	// VCVTNE2PS2BF16 Z19, Z23, Z18
+	BYTE $0x62; BYTE $0xa2; BYTE $0x47; BYTE $0x40; BYTE $0x72; BYTE $0xd3
+	VPERMW       Z18, Z1, Z18
+	VMOVUPS      Z18, (R11)(DI*1)
+	LEAQ         (R11)(SI*4), R11
+	VPSLLD       $0x10, Z6, Z18
+	VPSLLD       $0x10, Z14, Z19
+	VSUBPS       Z19, Z18, Z18
+	VPANDD       Z0, Z6, Z19
+	VPANDD       Z0, Z14, Z20
+	VSUBPS       Z20, Z19, Z19
+	VPSLLD       $0x10, Z8, Z20
+	VPSLLD       $0x10, Z16, Z21
+	VSUBPS       Z21, Z20, Z20
+	VPANDD       Z0, Z8, Z21
+	VPANDD       Z0, Z16, Z22
+	VSUBPS       Z22, Z21, Z21
+	VSUBPS       Z20, Z18, Z18
+	VADDPS       Z20, Z19, Z22
+	VSUBPS       Z19, Z20, Z20
+	VSUBPS       Z21, Z19, Z19
+	VPSLLD       $0x10, Z7, Z21
+	VPSLLD       $0x10, Z15, Z23
+	VSUBPS       Z23, Z21, Z21
+	VPANDD       Z0, Z7, Z23
+	VPANDD       Z0, Z15, Z24
+	VSUBPS       Z24, Z23, Z23
+	VPSLLD       $0x10, Z9, Z24
+	VPSLLD       $0x10, Z17, Z25
+	VSUBPS       Z25, Z24, Z24
+	VPANDD       Z0, Z9, Z25
+	VPANDD       Z0, Z17, Z26
+	VSUBPS       Z26, Z25, Z25
+	VSUBPS       Z24, Z21, Z21
+	VADDPS       Z24, Z23, Z26
+	VSUBPS       Z23, Z24, Z24
+	VSUBPS       Z25, Z23, Z23
+	// VCVTNE2PS2BF16 Z18, Z21, Z18
+	BYTE $0x62; BYTE $0xa2; BYTE $0x57; BYTE $0x40; BYTE $0x72; BYTE $0xd2
+	VPERMW       Z18, Z1, Z18
+	VMOVUPS      Z18, (R11)
+	// VCVTNE2PS2BF16 Z22, Z26, Z18
+	BYTE $0x62; BYTE $0xa2; BYTE $0x2f; BYTE $0x40; BYTE $0x72; BYTE $0xd6
+	VPERMW       Z18, Z1, Z18
+	VMOVUPS      Z18, (R11)(SI*1)
+	// VCVTNE2PS2BF16 Z20, Z24, Z18
+	BYTE $0x62; BYTE $0xa2; BYTE $0x3f; BYTE $0x40; BYTE $0x72; BYTE $0xd4
+	VPERMW       Z18, Z1, Z18
+	VMOVUPS      Z18, (R11)(SI*2)
+	// VCVTNE2PS2BF16 Z19, Z23, Z18
+	BYTE $0x62; BYTE $0xa2; BYTE $0x47; BYTE $0x40; BYTE $0x72; BYTE $0xd3
+	VPERMW       Z18, Z1, Z18
+	VMOVUPS      Z18, (R11)(DI*1)
+	ADDQ         $+64, AX
+	ADDQ         $+96, BX
+	DECQ         R10
+	JNZ          vector
+	MOVQ         list+48(FP), BX
+	MOVQ         planes+32(FP), R10
+	LEAQ         (CX)(R10*2), CX
+	LEAQ         (DX)(R10*2), DX
+	DECQ         pairs+64(FP)
+	JNZ          pair
+	VZEROUPPER
+	RET
+
+DATA insideOut4<>+0(SB)/4, $0x00100000
+DATA insideOut4<>+4(SB)/4, $0x00110001
+DATA insideOut4<>+8(SB)/4, $0x00120002
+DATA insideOut4<>+12(SB)/4, $0x00130003
+DATA insideOut4<>+16(SB)/4, $0x00140004
+DATA insideOut4<>+20(SB)/4, $0x00150005
+DATA insideOut4<>+24(SB)/4, $0x00160006
+DATA insideOut4<>+28(SB)/4, $0x00170007
+DATA insideOut4<>+32(SB)/4, $0x00180008
+DATA insideOut4<>+36(SB)/4, $0x00190009
+DATA insideOut4<>+40(SB)/4, $0x001a000a
+DATA insideOut4<>+44(SB)/4, $0x001b000b
+DATA insideOut4<>+48(SB)/4, $0x001c000c
+DATA insideOut4<>+52(SB)/4, $0x001d000d
+DATA insideOut4<>+56(SB)/4, $0x001e000e
+DATA insideOut4<>+60(SB)/4, $0x001f000f
+GLOBL insideOut4<>(SB), RODATA|NOPTR, $64
 
 // func pairTilesMultiply3BF16(m *float32, v *float32, u *float32, pairs int, positions int)
 // Requires: AVX, AVX512F, AVX512_BF16
@@ -616,9 +1032,9 @@ pair:
 	VZEROUPPER
 	RET
 
-// func pairTilesOutBF16(y *uint16, plane int, row int, m *float32, list *int64, vectors int, bias *float32, relu int)
+// func pairTilesOut2BF16(y *uint16, plane int, row int, m *float32, list *int64, vectors int, bias *float32, relu int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL
-TEXT ·pairTilesOutBF16(SB), NOSPLIT, $0-64
+TEXT ·pairTilesOut2BF16(SB), NOSPLIT, $0-64
 	MOVQ         y+0(FP), AX
 	MOVQ         row+16(FP), CX
 	MOVQ         m+24(FP), DX
@@ -629,7 +1045,7 @@ TEXT ·pairTilesOutBF16(SB), NOSPLIT, $0-64
 	MOVQ         SI, DI
 	SHLQ         $0x02, DI
 	LEAQ         (DI)(DI*2), R8
-	VMOVUPS      besideEachOther<>+0(SB), Z2
+	VMOVUPS      besideEachOther2<>+0(SB), Z2
 	MOVQ         relu+56(FP), R9
 	VPXORD       Z1, Z1, Z1
 	TESTQ        R9, R9
@@ -719,27 +1135,27 @@ vector:
 	VZEROUPPER
 	RET
 
-DATA besideEachOther<>+0(SB)/4, $0x00100000
-DATA besideEachOther<>+4(SB)/4, $0x00110001
-DATA besideEachOther<>+8(SB)/4, $0x00120002
-DATA besideEachOther<>+12(SB)/4, $0x00130003
-DATA besideEachOther<>+16(SB)/4, $0x00140004
-DATA besideEachOther<>+20(SB)/4, $0x00150005
-DATA besideEachOther<>+24(SB)/4, $0x00160006
-DATA besideEachOther<>+28(SB)/4, $0x00170007
-DATA besideEachOther<>+32(SB)/4, $0x00180008
-DATA besideEachOther<>+36(SB)/4, $0x00190009
-DATA besideEachOther<>+40(SB)/4, $0x001a000a
-DATA besideEachOther<>+44(SB)/4, $0x001b000b
-DATA besideEachOther<>+48(SB)/4, $0x001c000c
-DATA besideEachOther<>+52(SB)/4, $0x001d000d
-DATA besideEachOther<>+56(SB)/4, $0x001e000e
-DATA besideEachOther<>+60(SB)/4, $0x001f000f
-GLOBL besideEachOther<>(SB), RODATA|NOPTR, $64
+DATA besideEachOther2<>+0(SB)/4, $0x00100000
+DATA besideEachOther2<>+4(SB)/4, $0x00110001
+DATA besideEachOther2<>+8(SB)/4, $0x00120002
+DATA besideEachOther2<>+12(SB)/4, $0x00130003
+DATA besideEachOther2<>+16(SB)/4, $0x00140004
+DATA besideEachOther2<>+20(SB)/4, $0x00150005
+DATA besideEachOther2<>+24(SB)/4, $0x00160006
+DATA besideEachOther2<>+28(SB)/4, $0x00170007
+DATA besideEachOther2<>+32(SB)/4, $0x00180008
+DATA besideEachOther2<>+36(SB)/4, $0x00190009
+DATA besideEachOther2<>+40(SB)/4, $0x001a000a
+DATA besideEachOther2<>+44(SB)/4, $0x001b000b
+DATA besideEachOther2<>+48(SB)/4, $0x001c000c
+DATA besideEachOther2<>+52(SB)/4, $0x001d000d
+DATA besideEachOther2<>+56(SB)/4, $0x001e000e
+DATA besideEachOther2<>+60(SB)/4, $0x001f000f
+GLOBL besideEachOther2<>(SB), RODATA|NOPTR, $64
 
-// func pairTilesPoolBF16(y *uint16, plane int, row int, m *float32, list *int64, vectors int, bias *float32, relu int)
+// func pairTilesPool2BF16(y *uint16, plane int, row int, m *float32, list *int64, vectors int, bias *float32, relu int)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VL
-TEXT ·pairTilesPoolBF16(SB), NOSPLIT, $0-64
+TEXT ·pairTilesPool2BF16(SB), NOSPLIT, $0-64
 	MOVQ         y+0(FP), AX
 	MOVQ         row+16(FP), CX
 	MOVQ         m+24(FP), DX
@@ -834,3 +1250,136 @@ vector:
 	JNZ           channel
 	VZEROUPPER
 	RET
+
+// func pairTilesOut4BF16(y *uint16, plane int, row int, m *float32, list *int64, vectors int, bias *float32, relu int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL
+TEXT ·pairTilesOut4BF16(SB), NOSPLIT, $0-64
+	MOVQ         y+0(FP), AX
+	MOVQ         row+16(FP), CX
+	MOVQ         m+24(FP), DX
+	MOVQ         list+32(FP), BX
+	SHLQ         $0x01, CX
+	MOVQ         vectors+40(FP), SI
+	SHLQ         $0x09, SI
+	MOVQ         SI, DI
+	SHLQ         $0x02, DI
+	LEAQ         (DI)(DI*2), R8
+	VMOVUPS      besideEachOther4<>+0(SB), Z2
+	MOVQ         relu+56(FP), R9
+	VPXORD       Z1, Z1, Z1
+	TESTQ        R9, R9
+	JNZ          rectified
+	MOVL         $0x00800000, R9
+	VPBROADCASTD R9, Z0
+	VPSUBD       Z0, Z1, Z1
+
+rectified:
+	MOVQ bias+48(FP), R10
+	MOVQ $0x00000008, R9
+
+channel:
+	VBROADCASTSS (R10), Z0
+	ADDQ         $+4, R10
+	MOVQ         vectors+40(FP), R11
+
+vector:
+	MOVQ          DX, R12
+	VMOVUPS       (R12)(DI*1), Z3
+	VMOVUPS       (R12)(DI*2), Z4
+	VADDPS        Z3, Z4, Z5
+	VSUBPS        Z4, Z3, Z3
+	VADDPS        (R12), Z5, Z5
+	VSUBPS        (R12)(R8*1), Z3, Z3
+	ADDQ          SI, R12
+	VMOVUPS       (R12)(DI*1), Z4
+	VMOVUPS       (R12)(DI*2), Z6
+	VADDPS        Z0, Z4, Z4
+	VADDPS        Z4, Z6, Z7
+	VSUBPS        Z6, Z4, Z4
+	VADDPS        (R12), Z7, Z7
+	VSUBPS        (R12)(R8*1), Z4, Z4
+	ADDQ          SI, R12
+	VMOVUPS       (R12)(DI*1), Z6
+	VMOVUPS       (R12)(DI*2), Z8
+	VADDPS        Z6, Z8, Z9
+	VSUBPS        Z8, Z6, Z6
+	VADDPS        (R12), Z9, Z9
+	VSUBPS        (R12)(R8*1), Z6, Z6
+	ADDQ          SI, R12
+	VMOVUPS       (R12)(DI*1), Z8
+	VMOVUPS       (R12)(DI*2), Z10
+	VADDPS        Z8, Z10, Z11
+	VSUBPS        Z10, Z8, Z8
+	VADDPS        (R12), Z11, Z11
+	VSUBPS        (R12)(R8*1), Z8, Z8
+	VADDPS        Z9, Z7, Z10
+	VSUBPS        Z9, Z7, Z7
+	VADDPS        Z5, Z10, Z10
+	VSUBPS        Z11, Z7, Z7
+	VADDPS        Z6, Z4, Z5
+	VSUBPS        Z6, Z4, Z4
+	VADDPS        Z3, Z5, Z5
+	VSUBPS        Z8, Z4, Z4
+	VMAXPS        Z10, Z1, Z10
+	VMAXPS        Z7, Z1, Z7
+	// VCVTNE2PS2BF16 Z10, Z7, Z3
+	BYTE $0x62; BYTE $0xd2; BYTE $0x47; BYTE $0x48; BYTE $0x72; BYTE $0xda
+	VPERMW        Z3, Z2, Z3
+	MOVQ          32(BX), R12
+	ADDQ          AX, R12
+	VMOVDQU16     X3, (R12)
+	MOVQ          40(BX), R12
+	ADDQ          AX, R12
+	VEXTRACTI32X4 $0x01, Z3, (R12)
+	MOVQ          48(BX), R12
+	ADDQ          AX, R12
+	VEXTRACTI32X4 $0x02, Z3, (R12)
+	MOVQ          56(BX), R12
+	ADDQ          AX, R12
+	VEXTRACTI32X4 $0x03, Z3, (R12)
+	VMAXPS        Z5, Z1, Z5
+	VMAXPS        Z4, Z1, Z4
+	// VCVTNE2PS2BF16 Z5, Z4, Z3
+	BYTE $0x62; BYTE $0xf2; BYTE $0x5f; BYTE $0x48; BYTE $0x72; BYTE $0xdd
+	VPERMW        Z3, Z2, Z3
+	MOVQ          32(BX), R12
+	ADDQ          AX, R12
+	VMOVDQU16     X3, (R12)(CX*1)
+	MOVQ          40(BX), R12
+	ADDQ          AX, R12
+	VEXTRACTI32X4 $0x01, Z3, (R12)(CX*1)
+	MOVQ          48(BX), R12
+	ADDQ          AX, R12
+	VEXTRACTI32X4 $0x02, Z3, (R12)(CX*1)
+	MOVQ          56(BX), R12
+	ADDQ          AX, R12
+	VEXTRACTI32X4 $0x03, Z3, (R12)(CX*1)
+	ADDQ          $+64, DX
+	ADDQ          $+96, BX
+	DECQ          R11
+	JNZ           vector
+	MOVQ          list+32(FP), BX
+	MOVQ          plane+8(FP), R11
+	LEAQ          (AX)(R11*2), AX
+	DECQ          R9
+	JNZ           channel
+	VZEROUPPER
+	RET
+
+DATA besideEachOther4<>+0(SB)/4, $0x00100000
+DATA besideEachOther4<>+4(SB)/4, $0x00110001
+DATA besideEachOther4<>+8(SB)/4, $0x00120002
+DATA besideEachOther4<>+12(SB)/4, $0x00130003
+DATA besideEachOther4<>+16(SB)/4, $0x00140004
+DATA besideEachOther4<>+20(SB)/4, $0x00150005
+DATA besideEachOther4<>+24(SB)/4, $0x00160006
+DATA besideEachOther4<>+28(SB)/4, $0x00170007
+DATA besideEachOther4<>+32(SB)/4, $0x00180008
+DATA besideEachOther4<>+36(SB)/4, $0x00190009
+DATA besideEachOther4<>+40(SB)/4, $0x001a000a
+DATA besideEachOther4<>+44(SB)/4, $0x001b000b
+DATA besideEachOther4<>+48(SB)/4, $0x001c000c
+DATA besideEachOther4<>+52(SB)/4, $0x001d000d
+DATA besideEachOther4<>+56(SB)/4, $0x001e000e
+DATA besideEachOther4<>+60(SB)/4, $0x001f000f
+GLOBL besideEachOther4<>(SB), RODATA|NOPTR, $64

@@ -12,7 +12,11 @@ func (pairs Pairs) PairTilesIn(v []float32, first, second []uint16, planes int, 
 	_ = v[PairTilesPositions*step-1]
 	checkPairTiles(first, planes, n, p.lastIn)
 	checkPairTiles(second, planes, n, p.lastIn)
-	pairTilesInBF16(&v[0], step, &first[0], &second[0], planes, p.width, &p.entries[0], p.Vectors(), n)
+	kernel := pairTilesIn2BF16
+	if p.runs == 4 {
+		kernel = pairTilesIn4BF16
+	}
+	kernel(&v[0], step, &first[0], &second[0], planes, p.width, &p.entries[0], p.Vectors(), n)
 }
 
 // PairTilesMultiply multiplies transformed inputs and weights; see pairTilesMultiply.
@@ -38,11 +42,15 @@ func (pairs Pairs) PairTilesOut(y []uint16, plane int, m []float32, p *PairTiles
 	if relu {
 		rectify = 1
 	}
-	if pooled {
+	if pooled { // of two runs
 		checkPairTiles(y, plane, PairTilesRows, p.lastOut)
-		pairTilesPoolBF16(&y[0], plane, p.width, &m[0], &p.entries[0], p.Vectors(), &bias[0], rectify)
+		pairTilesPool2BF16(&y[0], plane, p.width, &m[0], &p.entries[0], p.Vectors(), &bias[0], rectify)
 		return
 	}
 	checkPairTiles(y, plane, PairTilesRows, p.lastOut)
-	pairTilesOutBF16(&y[0], plane, p.width, &m[0], &p.entries[0], p.Vectors(), &bias[0], rectify)
+	kernel := pairTilesOut2BF16
+	if p.runs == 4 {
+		kernel = pairTilesOut4BF16
+	}
+	kernel(&y[0], plane, p.width, &m[0], &p.entries[0], p.Vectors(), &bias[0], rectify)
 }

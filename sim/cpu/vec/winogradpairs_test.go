@@ -31,14 +31,15 @@ func guardedHalves(t *testing.T, rng *rand.Rand, n int) []uint16 {
 
 func TestPairTilesArePlainGos(t *testing.T) {
 	pairs := pairKernels(t)
-	for _, c := range []struct{ h, w, first, n, pairs int }{{4, 16, 0, 1, 1}, {6, 32, 1, 2, 3}, {8, 48, 2, 3, 2}, {2, 64, 0, 2, 4}} {
+	for _, c := range []struct{ h, w, first, n, pairs int }{{4, 16, 0, 1, 1}, {6, 32, 1, 2, 3}, {8, 48, 2, 3, 2}, {2, 64, 0, 2, 4}, {8, 8, 0, 1, 3}, {8, 8, 0, 2, 2}, {4, 16, 0, 2, 1}, {16, 8, 1, 1, 1}, {8, 24, 0, 3, 2}} {
 		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(uint64(c.w), 1))
-			if !PairTilesFit(c.h, c.w) || PairTilesCount(c.h, c.w) < c.first+c.n {
+			if !PairTilesFit(c.h, c.w, false) || 2*PairTilesCount(c.h, c.w) < c.first+c.n {
 				t.Fatal("no such tiles")
 			}
-			tiles, plane := NewPairTiles(c.h, c.w, c.first, c.n, false), c.h*c.w
-			x := guardedHalves(t, rng, 2*c.pairs*plane)
+			plane := c.h * c.w
+			tiles := NewPairTiles(c.h, c.w, c.first, c.n, 2*c.pairs*plane, PairTilesRows*plane, false)
+			x := guardedHalves(t, rng, 2*2*c.pairs*plane)
 			size := PairTilesPositions * c.pairs * c.n * PatchFloats
 			got, want := guarded(t, rng, size), make([]float32, size)
 			pairTilesIn(want, x, x[plane:], 2*plane, tiles, c.pairs)
@@ -55,11 +56,16 @@ func TestPairTilesArePlainGos(t *testing.T) {
 			bias := guarded(t, rng, PairTilesRows)
 			for _, relu := range []bool{false, true} {
 				for _, pooled := range []bool{false, true} {
-					tiles, plane := NewPairTiles(c.h, c.w, c.first, c.n, pooled), plane
+					if !PairTilesFit(c.h, c.w, pooled) {
+						continue
+					}
+					plane := plane
 					if pooled {
 						plane /= 4
 					}
-					y, want := guardedHalves(t, rng, PairTilesRows*plane), make([]uint16, PairTilesRows*plane)
+					tiles := NewPairTiles(c.h, c.w, c.first, c.n, 2*c.pairs*plane, PairTilesRows*plane, pooled)
+					y := guardedHalves(t, rng, 2*PairTilesRows*plane)
+					want := make([]uint16, len(y))
 					copy(want, y)
 					pairTilesOut(want, plane, product, tiles, bias, relu, pooled)
 					pairs.PairTilesOut(y, plane, product, tiles, bias, relu, pooled)
@@ -89,7 +95,7 @@ func TestPairTilesConvolve(t *testing.T) {
 	for k, v := range PairTilesWeights(g) {
 		u[k*PairTilesRows+3] = RoundPair(v, 0)
 	}
-	tiles := NewPairTiles(h, w, 0, PairTilesCount(h, w), false)
+	tiles := NewPairTiles(h, w, 0, PairTilesCount(h, w), 0, 0, false)
 	n := tiles.Vectors() * PatchFloats
 	v, m := make([]float32, PairTilesPositions*n), make([]float32, PairTilesPositions*PairTilesRows*n)
 	pairTilesIn(v, x, zeros, h*w, tiles, 1)
@@ -108,4 +114,29 @@ func TestPairTilesConvolve(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Times of a vector of tiles: of a pair of input channels, of the products of a pair with eight output channels, and of
+// eight output channels.
+func BenchmarkPairTiles(b *testing.B) {
+	set, _, err := DetectPairs()
+	if err != nil {
+		b.Skip("no products of pairs: ", err)
+	}
+	const h, w, pairs, vectors, plane = 32, 32, 64, 3, 32 * 32
+	tiles := NewPairTiles(h, w, 3, vectors, 0, 0, false)
+	x, y := make([]uint16, 2*pairs*plane), make([]uint16, PairTilesRows*plane)
+	v, u := make([]float32, PairTilesPositions*pairs*vectors*PatchFloats), make([]float32, PairTilesPositions*pairs*PairTilesRows)
+	m, bias := make([]float32, PairTilesPositions*PairTilesRows*vectors*PatchFloats), make([]float32, PairTilesRows)
+	each := func(name string, n int, run func()) {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				run()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/vector")
+		})
+	}
+	each("in", pairs*vectors, func() { set.PairTilesIn(v, x, x[plane:], 2*plane, tiles, pairs) })
+	each("multiply", pairs*vectors, func() { set.PairTilesMultiply(m, v, u, pairs, vectors) })
+	each("out", vectors, func() { set.PairTilesOut(y, plane, m, tiles, bias, true, false) })
 }

@@ -13,10 +13,12 @@ type Pairs struct {
 	relu, pool       bool
 	set              vec.Pairs
 
-	pairs int // of input channels
-	parts int // of the output channels, computed as separate tasks
-	lists []*vec.PairTiles
-	none  []float32 // a bias of zeros
+	pairs  int // of input channels
+	parts  int // of the output channels, computed as separate tasks
+	images int // computed at a time: two if they are small
+	lists  []*vec.PairTiles
+	single *vec.PairTiles // of the last image, if it is alone
+	none   []float32      // a bias of zeros
 }
 
 const (
@@ -28,30 +30,54 @@ const (
 )
 
 // PairsFit reports whether Pairs computes a convolution.
-func PairsFit(in, out, h, w int) bool {
-	return vec.PairTilesFit(h, w) && in%2 == 0 && in >= leastChannels && out >= leastChannels && out%group == 0
+func PairsFit(in, out, h, w int, pool bool) bool {
+	return vec.PairTilesFit(h, w, pool) && in%2 == 0 && in >= leastChannels && out >= leastChannels && out%group == 0
 }
 
 // NewPairs returns a convolution that PairsFit, divided for a number of threads. Results do not depend on it. With pool, y
 // has half as many rows and columns, the largest of 2×2 pixels.
 func NewPairs(n, in, out, h, w int, relu, pool bool, set vec.Pairs, threads int) *Pairs {
 	c := &Pairs{n: n, in: in, out: out, h: h, w: w, relu: relu, pool: pool, set: set, pairs: in / 2, none: make([]float32, out)}
-	all := vec.PairTilesCount(h, w)
+	c.images = 1
+	if vec.PairTilesCount(h, w) == 1 {
+		c.images = min(n, 2)
+	}
+	c.list()
+	blocks := c.blocks()
+	c.parts = min((threads+blocks-1)/blocks, out/group)
+	return c
+}
+
+// list lists the vectors of tiles.
+func (c *Pairs) list() {
+	in, out := c.in*c.h*c.w, c.out*c.planeOut()
+	all := c.images * vec.PairTilesCount(c.h, c.w)
 	for first := 0; first < all; {
 		vectors := min(vec.PairTilesAtOnce, all-first)
 		if all-first == vec.PairTilesAtOnce+1 {
 			vectors = 2 // and two more: one is slow
 		}
-		c.lists = append(c.lists, vec.NewPairTiles(h, w, first, vectors, pool))
+		c.lists = append(c.lists, vec.NewPairTiles(c.h, c.w, first, vectors, in, out, c.pool))
 		first += vectors
 	}
-	blocks := n * len(c.lists)
-	c.parts = min((threads+blocks-1)/blocks, out/group)
-	return c
+	if c.n%c.images != 0 {
+		c.single = vec.NewPairTiles(c.h, c.w, 0, 1, in, out, c.pool)
+	}
 }
 
+// planeOut is the size of an output plane.
+func (c *Pairs) planeOut() int {
+	if c.pool {
+		return c.h * c.w / 4
+	}
+	return c.h * c.w
+}
+
+// blocks is the number of lists of tiles of all images.
+func (c *Pairs) blocks() int { return (c.n + c.images - 1) / c.images * len(c.lists) }
+
 // Tasks is the number of independent tasks.
-func (c *Pairs) Tasks() int { return c.n * len(c.lists) * c.parts }
+func (c *Pairs) Tasks() int { return c.blocks() * c.parts }
 
 // Work is the number of products of pairs of a task.
 func (c *Pairs) Work() int {
@@ -97,16 +123,15 @@ func (c *Pairs) Run(scratch []float32, y, x []uint16, u, bias []float32, lo, hi 
 	if bias == nil {
 		bias = c.none
 	}
-	plane, groups, transformed := c.h*c.w, c.out/group, -1
-	to := plane
-	if c.pool {
-		to /= 4
-	}
+	plane, to, groups, transformed := c.h*c.w, c.planeOut(), c.out/group, -1
 	for task := lo; task < hi; task++ {
 		block, part := task/c.parts, task%c.parts
-		image, tiles := block/len(c.lists), c.lists[block%len(c.lists)]
+		image, tiles := block/len(c.lists)*c.images, c.lists[block%len(c.lists)]
+		if image+c.images > c.n {
+			tiles = c.single
+		}
 		if block != transformed {
-			channels := x[image*c.in*plane:][:c.in*plane]
+			channels := x[image*c.in*plane:]
 			c.set.PairTilesIn(scratch, channels, channels[plane:], 2*plane, tiles, c.pairs)
 			transformed = block
 		}

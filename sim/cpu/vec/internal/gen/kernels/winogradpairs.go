@@ -7,13 +7,16 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The fields of an entry of a list of tiles, in bytes; see package vec's PairTiles.
-const (
-	tileIn    = 0 // positions of both runs in an input plane
-	tileOut   = 16
-	tileMasks = 32
-	tileEntry = 64
-)
+// tileRuns is the number of runs of a vector of tiles, 2 or 4. An entry of a list of tiles has their positions in an input
+// plane and in an output plane, and masks for each row; see package vec's PairTiles.
+type tileRuns int
+
+func (r tileRuns) in(run int) int  { return 8 * run }
+func (r tileRuns) out(run int) int { return 8 * (int(r) + run) }
+func (r tileRuns) mask(row, side, run int) int {
+	return 16*int(r) + 8*row + 4*side + 4/int(r)*run
+}
+func (r tileRuns) bytes() int32 { return 8 * (2*int32(r) + 4) }
 
 // winogradPairs are the kernels of Winograd's F(2×2, 3×3) on pairs of bfloat16.
 func (s *set) winogradPairs() {
@@ -21,12 +24,14 @@ func (s *set) winogradPairs() {
 		return
 	}
 	p := s.pairsOf()
-	p.pairTilesIn()
+	p.pairTilesIn(2)
+	p.pairTilesIn(4)
 	for columns := 3; columns > 0; columns-- {
 		p.pairTilesMultiply(columns)
 	}
-	p.pairTilesOut(false)
-	p.pairTilesOut(true)
+	p.pairTilesOut(2, false)
+	p.pairTilesOut(2, true)
+	p.pairTilesOut(4, false)
 }
 
 // interleaving is the order of 16-bit lanes in which those of the upper half follow those of the lower one by one.
@@ -45,20 +50,20 @@ func (s *set) together(first, second, order reg.VecVirtual) reg.VecVirtual {
 }
 
 // pairTilesIn transforms a list of vectors of tiles of pairs of planes.
-func (s *set) pairTilesIn() {
-	s.function("pairTilesIn", "v *float32, kStep int, first, second *uint16, planes int, row int, list *int64, vectors, pairs int",
-		"transforms the inputs of tiles; see WinogradPairsIn.")
+func (s *set) pairTilesIn(runs tileRuns) {
+	s.function(fmt.Sprintf("pairTilesIn%d", runs), "v *float32, kStep int, first, second *uint16, planes int, row int, list *int64, vectors, pairs int",
+		"transforms the inputs of tiles; see pairTilesIn.")
 	to, first, second, list := s.argument("v"), s.argument("first"), s.argument("second"), s.argument("list")
 	step, triple, row, thrice := s.byteArgument("kStep"), s.GP64(), s.argument("row"), s.GP64()
 	s.SHLQ(operand.U8(1), row)
 	s.LEAQ(operand.Mem{Base: step, Index: step, Scale: 2}, triple)
 	s.LEAQ(operand.Mem{Base: row, Index: row, Scale: 2}, thrice)
-	high, order := s.word(0xffff0000), s.interleaving("insideOut")
+	high, order := s.word(0xffff0000), s.interleaving(fmt.Sprintf("insideOut%d", runs))
 
 	s.Label("pair")
 	left := s.argument("vectors")
 	s.Label("vector")
-	raw := s.tileLoads(list, first, second, row, thrice)
+	raw := s.tileLoads(runs, list, first, second, row, thrice)
 	at := s.GP64()
 	s.MOVQ(to, at)
 	for i, from := range [4]struct {
@@ -105,7 +110,7 @@ func (s *set) pairTilesIn() {
 		}
 	}
 	s.ADDQ(operand.I32(64), to)
-	s.ADDQ(operand.I32(tileEntry), list)
+	s.ADDQ(operand.I32(runs.bytes()), list)
 	s.DECQ(left)
 	s.JNZ(operand.LabelRef("vector"))
 	s.MOVQ(s.address("list"), list)
@@ -130,19 +135,24 @@ func (s *set) pairTileLine(d [4]reg.VecVirtual) (t [4]reg.VecVirtual) {
 }
 
 // tileLoads reads the pairs of columns −1 and 0, and of columns 1 and 2, of four rows of sixteen tiles in two planes.
-func (s *set) tileLoads(list, first, second, row, thrice reg.GPVirtual) (raw [2][4][2]reg.VecVirtual) {
-	for run := range 2 {
+func (s *set) tileLoads(runs tileRuns, list, first, second, row, thrice reg.GPVirtual) (raw [2][4][2]reg.VecVirtual) {
+	for run := range int(runs) {
 		var from [2]reg.GPVirtual
 		for channel, plane := range []reg.GPVirtual{first, second} {
 			from[channel] = s.GP64()
-			s.MOVQ(operand.Mem{Base: list, Disp: tileIn + 8*run}, from[channel])
+			s.MOVQ(operand.Mem{Base: list, Disp: runs.in(run)}, from[channel])
 			s.ADDQ(plane, from[channel])
 			s.SUBQ(row, from[channel])
 		}
 		for r := range 4 {
 			for side := range 2 {
 				k := s.K()
-				s.KMOVW(operand.Mem{Base: list, Disp: tileMasks + 8*r + 4*side + 2*run}, k)
+				mask := operand.Mem{Base: list, Disp: runs.mask(r, side, run)}
+				if runs == 2 {
+					s.KMOVW(mask, k)
+				} else {
+					s.KMOVB(mask, k)
+				}
 				for channel := range raw {
 					m := operand.Mem{Base: from[channel], Disp: 4*side - 2}
 					switch r {
@@ -153,13 +163,22 @@ func (s *set) tileLoads(list, first, second, row, thrice reg.GPVirtual) (raw [2]
 					}
 					if run == 0 {
 						raw[channel][r][side] = s.vector()
-						s.VMOVDQU16_Z(m, k, raw[channel][r][side].AsY())
-						continue
 					}
 					v := raw[channel][r][side]
-					other := s.YMM()
-					s.VMOVDQU16_Z(m, k, other)
-					s.VINSERTI64X4(operand.U8(1), other, v, v)
+					switch {
+					case run == 0 && runs == 2:
+						s.VMOVDQU16_Z(m, k, v.AsY())
+					case run == 0:
+						s.VMOVDQU16_Z(m, k, v.AsX())
+					case runs == 2:
+						other := s.YMM()
+						s.VMOVDQU16_Z(m, k, other)
+						s.VINSERTI64X4(operand.U8(1), other, v, v)
+					default:
+						other := s.XMM()
+						s.VMOVDQU16_Z(m, k, other)
+						s.VINSERTI32X4(operand.U8(uint8(run)), other, v, v)
+					}
 				}
 			}
 		}
@@ -171,7 +190,7 @@ func (s *set) tileLoads(list, first, second, row, thrice reg.GPVirtual) (raw [2]
 func (s *set) pairTilesMultiply(columns int) {
 	const outputs = 8
 	s.function(fmt.Sprintf("pairTilesMultiply%d", columns), "m, v, u *float32, pairs, positions int",
-		fmt.Sprintf("multiplies %d vectors of tiles; see WinogradPairsMultiply.", columns))
+		fmt.Sprintf("multiplies %d vectors of tiles; see pairTilesMultiply.", columns))
 	m, v, u, positions := s.argument("m"), s.argument("v"), s.argument("u"), s.argument("positions")
 	sums := s.vectors(outputs * columns)
 	s.Label("position")
@@ -205,13 +224,13 @@ func (s *set) pairTilesMultiply(columns int) {
 }
 
 // pairTilesOut transforms the products of eight channels back and stores them, or the largest of each tile.
-func (s *set) pairTilesOut(pooled bool) {
+func (s *set) pairTilesOut(runs tileRuns, pooled bool) {
 	name := "pairTilesOut"
 	if pooled {
 		name = "pairTilesPool"
 	}
-	s.function(name, "y *uint16, plane, row int, m *float32, list *int64, vectors int, bias *float32, relu int",
-		"transforms the products of tiles; see WinogradPairsOut.")
+	s.function(fmt.Sprintf("%s%d", name, runs), "y *uint16, plane, row int, m *float32, list *int64, vectors int, bias *float32, relu int",
+		"transforms the products of tiles; see pairTilesOut.")
 	y, row, m, list := s.argument("y"), s.argument("row"), s.argument("m"), s.argument("list")
 	s.SHLQ(operand.U8(1), row)
 	step, four, twelve := s.argument("vectors"), s.GP64(), s.GP64()
@@ -221,7 +240,7 @@ func (s *set) pairTilesOut(pooled bool) {
 	s.LEAQ(operand.Mem{Base: four, Index: four, Scale: 2}, twelve)
 	bias, least, order := s.vector(), s.vector(), reg.VecVirtual(nil)
 	if !pooled {
-		order = s.interleaving("besideEachOther")
+		order = s.interleaving(fmt.Sprintf("besideEachOther%d", runs))
 	}
 	// The smallest value is 0 with a ReLU.
 	relu := s.argument("relu")
@@ -267,31 +286,36 @@ func (s *set) pairTilesOut(pooled bool) {
 		results[i] = [2]reg.VecVirtual{sum, difference}
 	}
 	if pooled {
-		s.storePooled(results, least, y, list)
+		s.storePooled(runs, results, least, y, list)
 	} else {
 		for i, pair := range results {
 			for _, v := range pair {
 				s.VMAXPS(v, least, v) // a NaN stays one
 			}
 			v := s.together(pair[0], pair[1], order)
-			for run := range 2 {
+			for run := range int(runs) {
 				to := s.GP64()
-				s.MOVQ(operand.Mem{Base: list, Disp: tileOut + 8*run}, to)
+				s.MOVQ(operand.Mem{Base: list, Disp: runs.out(run)}, to)
 				s.ADDQ(y, to)
 				at := operand.Mem{Base: to}
 				if i == 1 {
 					at.Index, at.Scale = row, 1
 				}
-				if run == 0 {
+				switch {
+				case run == 0 && runs == 2:
 					s.VMOVDQU16(v.AsY(), at)
-				} else {
+				case run == 0:
+					s.VMOVDQU16(v.AsX(), at)
+				case runs == 2:
 					s.VEXTRACTI64X4(operand.U8(1), v, at)
+				default:
+					s.VEXTRACTI32X4(operand.U8(uint8(run)), v, at)
 				}
 			}
 		}
 	}
 	s.ADDQ(operand.I32(64), m)
-	s.ADDQ(operand.I32(tileEntry), list)
+	s.ADDQ(operand.I32(runs.bytes()), list)
 	s.DECQ(left)
 	s.JNZ(operand.LabelRef("vector"))
 	s.MOVQ(s.address("list"), list)
@@ -303,7 +327,7 @@ func (s *set) pairTilesOut(pooled bool) {
 }
 
 // storePooled stores the largest result of each tile.
-func (s *set) storePooled(results [2][2]reg.VecVirtual, least reg.VecVirtual, y, list reg.GPVirtual) {
+func (s *set) storePooled(runs tileRuns, results [2][2]reg.VecVirtual, least reg.VecVirtual, y, list reg.GPVirtual) {
 	nan, other := s.K(), s.K()
 	s.VCMPPS(operand.U8(unordered), results[0][0], results[0][1], nan)
 	s.VCMPPS(operand.U8(unordered), results[1][0], results[1][1], other)
@@ -316,9 +340,9 @@ func (s *set) storePooled(results [2][2]reg.VecVirtual, least reg.VecVirtual, y,
 	s.VPORD(s.word(0x7fc00000), v, nan, v)
 	half := s.YMM()
 	s.VCVTUQQ2PS(v, half)
-	for run := range 2 {
+	for run := range int(runs) {
 		to := s.GP64()
-		s.MOVQ(operand.Mem{Base: list, Disp: tileOut + 8*run}, to)
+		s.MOVQ(operand.Mem{Base: list, Disp: runs.out(run)}, to)
 		s.ADDQ(y, to)
 		if run == 0 {
 			s.VMOVDQU16(half.AsX(), operand.Mem{Base: to})
