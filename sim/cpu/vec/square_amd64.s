@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func square3x3AVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·square3x3AVX512(SB), NOSPLIT, $0-112
 	MOVQ at+32(FP), AX
 	MOVQ xRow+64(FP), CX
@@ -78,6 +78,11 @@ started:
 	MOVQ fold+96(FP), R11
 
 channel:
+	PREFETCHT0   2304(R9)
+	PREFETCHT0   2368(R9)
+	PREFETCHT0   2432(R9)
+	PREFETCHT0   2496(R9)
+	PREFETCHT0   2560(R9)
 	VMOVUPS      (DX), Z24
 	VMOVUPS      (BX), Z25
 	VMOVUPS      (SI), Z26
@@ -481,7 +486,7 @@ store:
 	RET
 
 // func square3x3TopAVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·square3x3TopAVX512(SB), NOSPLIT, $0-112
 	MOVQ at+32(FP), AX
 	MOVQ xRow+64(FP), CX
@@ -554,6 +559,11 @@ started:
 	MOVQ fold+96(FP), R11
 
 channel:
+	PREFETCHT0   2304(R9)
+	PREFETCHT0   2368(R9)
+	PREFETCHT0   2432(R9)
+	PREFETCHT0   2496(R9)
+	PREFETCHT0   2560(R9)
 	VMOVUPS      (BX), Z24
 	VMOVUPS      (SI), Z25
 	VMOVUPS      (DI), Z26
@@ -930,7 +940,7 @@ store:
 	RET
 
 // func square3x3BottomAVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·square3x3BottomAVX512(SB), NOSPLIT, $0-112
 	MOVQ at+32(FP), AX
 	MOVQ xRow+64(FP), CX
@@ -1003,6 +1013,11 @@ started:
 	MOVQ fold+96(FP), R11
 
 channel:
+	PREFETCHT0   2304(R9)
+	PREFETCHT0   2368(R9)
+	PREFETCHT0   2432(R9)
+	PREFETCHT0   2496(R9)
+	PREFETCHT0   2560(R9)
 	VMOVUPS      (DX), Z24
 	VMOVUPS      (BX), Z25
 	VMOVUPS      (SI), Z26
@@ -1379,7 +1394,7 @@ store:
 	RET
 
 // func square2x3AVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·square2x3AVX512(SB), NOSPLIT, $0-112
 	MOVQ at+32(FP), AX
 	MOVQ xRow+64(FP), CX
@@ -1451,6 +1466,8 @@ started:
 	MOVQ fold+96(FP), R10
 
 channel:
+	PREFETCHT0   1024(R8)
+	PREFETCHT0   1088(R8)
 	VMOVUPS      (DX), Z24
 	VMOVUPS      (BX), Z25
 	VMOVUPS      (SI), Z26
@@ -1686,7 +1703,7 @@ store:
 	RET
 
 // func foldedSquare3x3AVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·foldedSquare3x3AVX512(SB), NOSPLIT, $0-112
 	MOVQ at+32(FP), AX
 	MOVQ xRow+64(FP), CX
@@ -1759,6 +1776,11 @@ started:
 	MOVQ fold+96(FP), R11
 
 channel:
+	PREFETCHT0   2304(R9)
+	PREFETCHT0   2368(R9)
+	PREFETCHT0   2432(R9)
+	PREFETCHT0   2496(R9)
+	PREFETCHT0   2560(R9)
 	VMOVUPS      (DX), Y24
 	VINSERTF64X4 $0x01, (DX)(R11*1), Z24, Z24
 	VMOVUPS      (BX), Y25
@@ -2201,7 +2223,7 @@ store:
 	RET
 
 // func foldedSquare3x3TopAVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·foldedSquare3x3TopAVX512(SB), NOSPLIT, $0-112
 	MOVQ at+32(FP), AX
 	MOVQ xRow+64(FP), CX
@@ -2274,6 +2296,11 @@ started:
 	MOVQ fold+96(FP), R11
 
 channel:
+	PREFETCHT0   2304(R9)
+	PREFETCHT0   2368(R9)
+	PREFETCHT0   2432(R9)
+	PREFETCHT0   2496(R9)
+	PREFETCHT0   2560(R9)
 	VMOVUPS      (BX), Y24
 	VINSERTF64X4 $0x01, (BX)(R11*1), Z24, Z24
 	VMOVUPS      (SI), Y25
@@ -2686,7 +2713,7 @@ store:
 	RET
 
 // func foldedSquare3x3BottomAVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·foldedSquare3x3BottomAVX512(SB), NOSPLIT, $0-112
 	MOVQ at+32(FP), AX
 	MOVQ xRow+64(FP), CX
@@ -2759,6 +2786,11 @@ started:
 	MOVQ fold+96(FP), R11
 
 channel:
+	PREFETCHT0   2304(R9)
+	PREFETCHT0   2368(R9)
+	PREFETCHT0   2432(R9)
+	PREFETCHT0   2496(R9)
+	PREFETCHT0   2560(R9)
 	VMOVUPS      (DX), Y24
 	VINSERTF64X4 $0x01, (DX)(R11*1), Z24, Z24
 	VMOVUPS      (BX), Y25
@@ -3171,7 +3203,7 @@ store:
 	RET
 
 // func foldedSquare2x3AVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·foldedSquare2x3AVX512(SB), NOSPLIT, $0-112
 	MOVQ at+32(FP), AX
 	MOVQ xRow+64(FP), CX
@@ -3243,6 +3275,8 @@ started:
 	MOVQ fold+96(FP), R10
 
 channel:
+	PREFETCHT0   1024(R8)
+	PREFETCHT0   1088(R8)
 	VMOVUPS      (DX), Y24
 	VINSERTF64X4 $0x01, (DX)(R10*1), Z24, Z24
 	VMOVUPS      (BX), Y25
@@ -3510,7 +3544,7 @@ store:
 	RET
 
 // func square3x2AVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·square3x2AVX512(SB), NOSPLIT, $0-112
 	MOVQ at+32(FP), AX
 	MOVQ xRow+64(FP), CX
@@ -3566,6 +3600,11 @@ started:
 	MOVQ fold+96(FP), R10
 
 channel:
+	PREFETCHT0   2304(R8)
+	PREFETCHT0   2368(R8)
+	PREFETCHT0   2432(R8)
+	PREFETCHT0   2496(R8)
+	PREFETCHT0   2560(R8)
 	VMOVUPS      (DX), Z16
 	VMOVUPS      (BX), Z17
 	VMOVUPS      (SI), Z18
@@ -3868,7 +3907,7 @@ store:
 	RET
 
 // func square3x2TopAVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·square3x2TopAVX512(SB), NOSPLIT, $0-112
 	MOVQ at+32(FP), AX
 	MOVQ xRow+64(FP), CX
@@ -3924,6 +3963,11 @@ started:
 	MOVQ fold+96(FP), R10
 
 channel:
+	PREFETCHT0   2304(R8)
+	PREFETCHT0   2368(R8)
+	PREFETCHT0   2432(R8)
+	PREFETCHT0   2496(R8)
+	PREFETCHT0   2560(R8)
 	VMOVUPS      (BX), Z16
 	VMOVUPS      (SI), Z17
 	VMOVUPS      (DI), Z18
@@ -4199,7 +4243,7 @@ store:
 	RET
 
 // func square3x2BottomAVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·square3x2BottomAVX512(SB), NOSPLIT, $0-112
 	MOVQ at+32(FP), AX
 	MOVQ xRow+64(FP), CX
@@ -4255,6 +4299,11 @@ started:
 	MOVQ fold+96(FP), R10
 
 channel:
+	PREFETCHT0   2304(R8)
+	PREFETCHT0   2368(R8)
+	PREFETCHT0   2432(R8)
+	PREFETCHT0   2496(R8)
+	PREFETCHT0   2560(R8)
 	VMOVUPS      (DX), Z16
 	VMOVUPS      (BX), Z17
 	VMOVUPS      (SI), Z18
@@ -4530,7 +4579,7 @@ store:
 	RET
 
 // func square2x2AVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·square2x2AVX512(SB), NOSPLIT, $0-112
 	MOVQ at+32(FP), AX
 	MOVQ xRow+64(FP), CX
@@ -4585,6 +4634,8 @@ started:
 	MOVQ fold+96(FP), R9
 
 channel:
+	PREFETCHT0   1024(DI)
+	PREFETCHT0   1088(DI)
 	VMOVUPS      (DX), Z16
 	VMOVUPS      (BX), Z17
 	VMOVUPS      (SI), Z18
@@ -4760,7 +4811,7 @@ store:
 	RET
 
 // func foldedSquare3x2AVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·foldedSquare3x2AVX512(SB), NOSPLIT, $0-112
 	MOVQ at+32(FP), AX
 	MOVQ xRow+64(FP), CX
@@ -4816,6 +4867,11 @@ started:
 	MOVQ fold+96(FP), R10
 
 channel:
+	PREFETCHT0   2304(R8)
+	PREFETCHT0   2368(R8)
+	PREFETCHT0   2432(R8)
+	PREFETCHT0   2496(R8)
+	PREFETCHT0   2560(R8)
 	VMOVUPS      (DX), Y16
 	VINSERTF64X4 $0x01, (DX)(R10*1), Z16, Z16
 	VMOVUPS      (BX), Y17
@@ -5146,7 +5202,7 @@ store:
 	RET
 
 // func foldedSquare3x2TopAVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·foldedSquare3x2TopAVX512(SB), NOSPLIT, $0-112
 	MOVQ at+32(FP), AX
 	MOVQ xRow+64(FP), CX
@@ -5202,6 +5258,11 @@ started:
 	MOVQ fold+96(FP), R10
 
 channel:
+	PREFETCHT0   2304(R8)
+	PREFETCHT0   2368(R8)
+	PREFETCHT0   2432(R8)
+	PREFETCHT0   2496(R8)
+	PREFETCHT0   2560(R8)
 	VMOVUPS      (BX), Y16
 	VINSERTF64X4 $0x01, (BX)(R10*1), Z16, Z16
 	VMOVUPS      (SI), Y17
@@ -5502,7 +5563,7 @@ store:
 	RET
 
 // func foldedSquare3x2BottomAVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·foldedSquare3x2BottomAVX512(SB), NOSPLIT, $0-112
 	MOVQ at+32(FP), AX
 	MOVQ xRow+64(FP), CX
@@ -5558,6 +5619,11 @@ started:
 	MOVQ fold+96(FP), R10
 
 channel:
+	PREFETCHT0   2304(R8)
+	PREFETCHT0   2368(R8)
+	PREFETCHT0   2432(R8)
+	PREFETCHT0   2496(R8)
+	PREFETCHT0   2560(R8)
 	VMOVUPS      (DX), Y16
 	VINSERTF64X4 $0x01, (DX)(R10*1), Z16, Z16
 	VMOVUPS      (BX), Y17
@@ -5858,7 +5924,7 @@ store:
 	RET
 
 // func foldedSquare2x2AVX512(y *float32, pitch int, yRow int, x *float32, at *int64, tiles int, channels int, xStep int, xRow int, w *float32, bias *float32, relu int, fold int, yFold int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·foldedSquare2x2AVX512(SB), NOSPLIT, $0-112
 	MOVQ at+32(FP), AX
 	MOVQ xRow+64(FP), CX
@@ -5913,6 +5979,8 @@ started:
 	MOVQ fold+96(FP), R9
 
 channel:
+	PREFETCHT0   1024(DI)
+	PREFETCHT0   1088(DI)
 	VMOVUPS      (DX), Y16
 	VINSERTF64X4 $0x01, (DX)(R9*1), Z16, Z16
 	VMOVUPS      (BX), Y17

@@ -16,6 +16,10 @@ const (
 	bottom      // the last
 )
 
+// squareAhead is the number of channels whose weights are fetched before they are used: those of a
+// small image are read from beyond the second-level cache, with few tiles to each.
+const squareAhead = 8
+
 // squares are the kernels of SquareSum, with AVX-512 only: 24 or 16 sums in registers.
 func (s *set) squares() {
 	if !s.wide {
@@ -66,6 +70,10 @@ func (s *set) square(side, rows int, folded bool, e edge) {
 
 	s.Label("channel")
 	xs := s.vectors(under)
+	weights := 4 * outputs * side * side
+	for at := 0; at < weights; at += 64 {
+		s.PREFETCHT0(operand.Mem{Base: w, Disp: squareAhead*weights + at})
+	}
 	for kx := range side {
 		for i, v := range xs {
 			m := operand.Mem{Base: from[i], Disp: 4 * kx}
@@ -95,7 +103,7 @@ func (s *set) square(side, rows int, folded bool, e edge) {
 	for _, p := range from {
 		s.ADDQ(s.address("xStep"), p)
 	}
-	s.ADDQ(operand.I32(4*outputs*side*side), w)
+	s.ADDQ(operand.I32(int32(weights)), w)
 	s.DECQ(channels)
 	s.JNZ(operand.LabelRef("channel"))
 
