@@ -184,7 +184,7 @@ func TestMemoryStaysWithinTheLimit(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "batch_size = 20: a batch of 20 needs") || !strings.Contains(err.Error(), "memory_limit_mb = 17 allows") {
 		t.Errorf("the error of a large batch is %v", err)
 	}
-	if err := m.Check(set(t, v, settings.MemoryLimit, "5"), settings.MemoryLimit); err == nil {
+	if err := m.Check(set(t, v, settings.MemoryLimit, "3"), settings.MemoryLimit); err == nil {
 		t.Error("a limit below the memory of the run is accepted")
 	}
 	if _, err := v.Set(settings.BatchSize, "21"); err != nil {
