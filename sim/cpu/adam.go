@@ -270,7 +270,8 @@ func (b *binder) convAdam(op nn.ConvAdam) func() {
 	if op.GradInput {
 		results++
 	}
-	if !b.operands(4+outs, 4+outs, results) || !b.inPlace([]int{4, 5, 6, 7}[:outs]...) {
+	rounded := 4 + outs // the input of rounded weights
+	if !b.operands(4+outs, 4+outs+results-outs, results) || !b.inPlace([]int{4, 5, 6, 7}[:outs]...) {
 		return nil
 	}
 	if op.Update.Scaler {
@@ -290,7 +291,11 @@ func (b *binder) convAdam(op nn.ConvAdam) func() {
 	u := b.adamUpdate(op.Update, 2, outs)
 	outer := g.single() && g.n == 1 && !b.split()
 	var gx []float32
+	var w matrix
 	if op.GradInput {
+		if len(b.current.In) > rounded {
+			w = b.matrixInput(rounded)
+		}
 		if !outer || !op.Transposed {
 			return b.fail("the image's gradient comes with the update where that is of an outer product only")
 		}
@@ -304,7 +309,7 @@ func (b *binder) convAdam(op nn.ConvAdam) func() {
 	b.gradient = new(int64)
 	switch {
 	case outer:
-		return b.outerAdam(&g, u, gx, b.in(s), b.in(l))
+		return b.outerAdam(&g, u, gx, w, b.in(s), b.in(l))
 	case b.pairedWeight(&g) && g.n == 1:
 		if c := b.newPairWeight(&g, s, l); c.band == g.hs {
 			return b.patchesAdam(&g, u, c)
@@ -338,8 +343,8 @@ func (b *binder) gradientShare() func() {
 
 // outerAdam updates weights between one pixel and an image: the gradient of row s is
 // small[s]·large. Unless gx is nil, gx[s] = Σ large[j]·w[s, j] with the weights before the
-// update, summed in denseGather's order.
-func (b *binder) outerAdam(g *geometry, u *adamUpdate, gx, small, large []float32) func() {
+// update, summed in denseGather's order, or with rounded ones unless they are empty.
+func (b *binder) outerAdam(g *geometry, u *adamUpdate, gx []float32, rounded matrix, small, large []float32) func() {
 	columns := g.large * g.taps()
 	run := b.rows(g.small, columns, func(lo, hi int) {
 		for s := lo; s < hi; s++ {
@@ -349,7 +354,14 @@ func (b *binder) outerAdam(g *geometry, u *adamUpdate, gx, small, large []float3
 	if gx != nil {
 		run = b.rows((g.small+rowsPerTask-1)/rowsPerTask, rowsPerTask*columns, func(lo, hi int) {
 			lo, hi = lo*rowsPerTask, min(hi*rowsPerTask, g.small)
-			u.applyOuterProducts(lo*columns, gx[lo:hi], large, small[lo:hi])
+			if rounded.f == nil && rounded.h == nil {
+				u.applyOuterProducts(lo*columns, gx[lo:hi], large, small[lo:hi])
+				return
+			}
+			rounded.products(u.set, gx[lo:hi], lo*columns, columns, large) // whose copy the update overwrites
+			for s := lo; s < hi; s++ {
+				u.applyOuter(s*columns, large, small[s])
+			}
 		})
 	}
 	return func() {

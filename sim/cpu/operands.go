@@ -41,7 +41,7 @@ func (b *binder) inShape(i int) tensor.Shape  { return b.buffer(b.current.In[i])
 func (b *binder) outShape(i int) tensor.Shape { return b.buffer(b.current.Out[i]).Shape }
 
 // listCasts lists the variables that the plan rounds to bfloat16 and does not change before the last
-// reader of the result.
+// reader of the result has read it.
 func (b *binder) listCasts() {
 	b.casts, b.copied = map[nn.BufferID]nn.BufferID{}, map[int]*copied{}
 	for i, s := range b.plan.Steps {
@@ -57,8 +57,11 @@ func (b *binder) listCasts() {
 		}
 		written, kept := false, true
 		for _, later := range b.plan.Steps[i+1:] {
-			written = written || slices.Contains(later.Out, from)
+			if _, rowByRow := later.Op.(nn.ConvAdam); !rowByRow {
+				written = written || slices.Contains(later.Out, from)
+			}
 			kept = kept && !(written && slices.Contains(later.In, to))
+			written = written || slices.Contains(later.Out, from)
 		}
 		if kept {
 			b.casts[to] = from

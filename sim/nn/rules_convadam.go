@@ -14,7 +14,8 @@ import (
 // With GradInput, if the gradient is Outer, the step also computes the image's gradient from
 // the weights before their update: one multiplication and one addition per loaded weight,
 // which are not timed separately either. In: x, gy, lr (scalar), step (scalar), p, m, v, then
-// vmax with AMSGrad. Out: p, m, v, then vmax with AMSGrad (the same buffers), then gx with
+// vmax with AMSGrad, then with GradInput the weights in bfloat16 if the image's gradient is to be
+// computed from these. Out: p, m, v, then vmax with AMSGrad (the same buffers), then gx with
 // GradInput.
 type ConvAdam struct {
 	Stride, Pad int
@@ -116,8 +117,8 @@ func (b *backward) gradInputAtOnce(t *taped, gy BufferID, o ConvAdam) bool {
 	if b.fused == nil || !b.wants(x) || !b.wants(w) || !o.Outer(b.shape(x)) || b.c.options.Products != Exact {
 		return false
 	}
-	if _, value, ok := b.weight(w); !ok || value != w {
-		return false // the image's gradient uses rounded weights
+	if _, value, ok := b.weight(w); !ok || value != w && b.spec(w).dtype != tensor.BFloat16 {
+		return false
 	}
 	if !slices.Equal(b.shape(gy)[2:], b.shape(w)[2:]) {
 		return false // with output padding
@@ -139,6 +140,9 @@ func (b *backward) convAdam(t *taped, gy BufferID, o ConvAdam) bool {
 	in := append([]BufferID{t.in[0], gy, b.fused.rate, b.fused.step}, out...)
 	name := c.name(t.layer, o.opName())
 	if o.GradInput {
+		if w := t.in[1]; w != value {
+			in = append(in, w)
+		}
 		x := t.in[0]
 		s := b.like(x)
 		gx := c.allocate(Buffer{Name: name, Shape: s.shape, DType: s.dtype, Category: Gradients, Variable: -1})

@@ -23,16 +23,19 @@ func convAdamCases() []testCase {
 			add := func(d tensor.DType, products nn.Products, k float32) {
 				op := nn.ConvAdam{Stride: c.stride, Pad: c.pad, Transposed: transposed,
 					Update: nn.Adam{Beta1: 0.9, Beta2: 0.999, Eps: 1e-2, AMSGrad: (i+int(k))%2 == 1}}
-				cases = append(cases, c.convAdam(newSource(uint64(i)), op, d, products, k))
+				cases = append(cases, c.convAdam(newSource(uint64(i)), op, d, products, k, false))
 				if c.outer() && transposed && products == nn.Exact {
 					op.GradInput = true
-					cases = append(cases, c.convAdam(newSource(uint64(i)), op, d, products, k))
+					cases = append(cases, c.convAdam(newSource(uint64(i)), op, d, products, k, false))
+					if d == tensor.BFloat16 {
+						cases = append(cases, c.convAdam(newSource(uint64(i)), op, d, products, k, true))
+					}
 				}
 			}
 			add(tensor.Float32, nn.Exact, 1)
 			add(tensor.Float32, nn.Exact, 37)
 			add(tensor.Float32, nn.BF16x3, 2)
-			if i%3 == 0 {
+			if i%3 == 0 || c.outer() {
 				add(tensor.BFloat16, nn.Exact, 38)
 			}
 		}
@@ -47,8 +50,9 @@ func (c convShape) outer() bool {
 
 // convAdam is one update on random images and weights, with zero moments in the first step.
 // The tolerance is the effect of the rounding of the gradient's sum, computed with the
-// formula itself, plus the rounding of the update.
-func (c convShape) convAdam(s source, op nn.ConvAdam, d tensor.DType, products nn.Products, k float32) testCase {
+// formula itself, plus the rounding of the update. If rounded, the image's gradient is computed from
+// weights in bfloat16.
+func (c convShape) convAdam(s source, op nn.ConvAdam, d tensor.DType, products nn.Products, k float32, rounded bool) testCase {
 	const lr = 1e-3
 	small, large := s.normal(d, c.n, c.small, c.hs, c.ws), s.normal(d, c.n, c.large, c.hl(), c.wl())
 	shape := []int{c.small, c.large, c.kh, c.kw}
@@ -66,12 +70,20 @@ func (c convShape) convAdam(s source, op nn.ConvAdam, d tensor.DType, products n
 		x, gy = small, large
 	}
 	t := testCase{
-		name: fmt.Sprintf("transposed %v, with dX %v, step %v, AMSGrad %v, %v %v: %v",
-			op.Transposed, op.GradInput, k, op.Update.AMSGrad, d, products, c),
+		name: fmt.Sprintf("transposed %v, with dX %v, rounded %v, step %v, AMSGrad %v, %v %v: %v",
+			op.Transposed, op.GradInput, rounded, k, op.Update.AMSGrad, d, products, c),
 		op: multiplied{op, products},
 		in: append([]Array{x, gy, scalar(lr), scalar(k)}, state...),
 	}
 	gathered, _, gradient := c.sums(small, large, state[0], products)
+	if rounded {
+		w := Array{Shape: state[0].Shape, DType: tensor.BFloat16}
+		for _, v := range state[0].Values {
+			w.Values = append(w.Values, tensor.BF16ToF32(tensor.F32ToBF16(v)))
+		}
+		gathered, _, _ = c.sums(small, large, w, products)
+		t.in = append(t.in, w)
+	}
 	var before [][]float64
 	for _, a := range state {
 		before = append(before, floats64(a.Values))
