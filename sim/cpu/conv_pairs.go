@@ -68,7 +68,7 @@ func (b *binder) gatherPairs(g *geometry, relu bool) func() {
 	if b.pairs() == vec.NoPairs || !b.patched(g) || !pairconv.GatherFits(shape) {
 		return nil
 	}
-	c := pairconv.NewGather(shape, b.backend.set, b.pairs(), b.backend.Threads())
+	c := pairconv.NewGather(shape, b.pairs(), b.backend.Threads())
 	c.Small, c.Large, c.Weights, c.Bias, c.ReLU = b.outValues(0), b.half(0), b.half(1), b.bias(g.small), relu
 	b.table(c.TableBytes(), 1)
 	return b.shared(c.Tasks(), c.Scratch(), c.Work(), c.Run)
@@ -158,7 +158,7 @@ func (b *binder) pairedWeight(g *geometry) bool {
 // newPairWeight binds the parts of a weight gradient whose operands are inputs small and large of the step.
 func (b *binder) newPairWeight(g *geometry, small, large int) *pairWeight {
 	c := &pairWeight{geometry: *g, set: b.backend.set, pairs: b.pairs(), smallGrid: b.half(small), row: g.large * patch}
-	c.band = min(max(2*patchBand(g)&^1, 2), g.hs)
+	c.band = min(max(4*patchBand(g)&^1, 2), g.hs)
 	half := c.band / 2 * g.ws
 	c.source = &pairPatches{
 		patchSource: patchSource{geometry: *g, set: c.set, dst: b.floats(c.row * half)},

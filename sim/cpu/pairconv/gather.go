@@ -15,7 +15,6 @@ import (
 // pair j for output j, the last two pair j + 1. Weights are pairs as they lie.
 type Gather struct {
 	bands
-	set     vec.Set
 	product vec.Pairs
 	taps    []int64
 
@@ -32,8 +31,8 @@ func GatherFits(s Shape) bool {
 }
 
 // NewGather arranges a convolution that fits. Its operands are to be set.
-func NewGather(s Shape, set vec.Set, product vec.Pairs, threads int) *Gather {
-	g := &Gather{set: set, product: product, bands: bands{Shape: s, channels: s.Large, groups: s.Small / vec.TapRows,
+func NewGather(s Shape, product vec.Pairs, threads int) *Gather {
+	g := &Gather{product: product, bands: bands{Shape: s, channels: s.Large, groups: s.Small / vec.TapRows,
 		stride: 2, pitch: s.Width + 1, high: 4, wide: 2}}
 	g.arrange(threads)
 	for k := range taps / 2 {
@@ -44,16 +43,15 @@ func NewGather(s Shape, set vec.Set, product vec.Pairs, threads int) *Gather {
 
 // Scratch is the number of floats that a thread needs.
 func (g *Gather) Scratch() int {
-	return g.channels*g.plane + g.channel() + vec.TapRows*g.rows*g.Width
+	return g.channels*g.plane + g.channel()
 }
 
 // Run runs tasks [lo, hi).
 func (g *Gather) Run(scratch []float32, lo, hi int) {
-	copies, scratch := scratch[:g.channels*g.plane], scratch[g.channels*g.plane:]
-	one, sums := scratch[:g.channel()], scratch[g.channel():]
+	copies, one := scratch[:g.channels*g.plane], scratch[g.channels*g.plane:]
 	g.each(lo, hi,
 		func(image, first int) { g.copyBand(copies, one, image, first) },
-		func(image, first, group int) { g.compute(copies, sums, image, first, group*vec.TapRows) })
+		func(image, first, group int) { g.compute(copies, image, first, group*vec.TapRows) })
 }
 
 // copyBand copies the rows of the large grid under a band that begins at row first of the small one.
@@ -81,18 +79,20 @@ func (g *Gather) copyBand(dst, one []float32, image, first int) {
 }
 
 // compute computes the channels from s on of a band.
-func (g *Gather) compute(copies, sums []float32, image, first, s int) {
-	n, row := g.rows*g.Width, g.bands.Large*taps/2
-	sum := vec.TapSum{Y: sums, Pitch: n, X: copies, Channels: g.bands.Large, XStep: g.plane, Taps: g.taps,
+func (g *Gather) compute(copies []float32, image, first, s int) {
+	row, plane := g.bands.Large*taps/2, g.Height*g.Width
+	at := (image*g.bands.Small+s)*plane + first*g.Width
+	sum := vec.TapSum{Pitch: plane, X: copies, Channels: g.bands.Large, XStep: g.plane, Taps: g.taps,
 		W: pairsOf(g.Weights[2*s*row:]), WRow: row, WStep: taps / 2, ReLU: g.ReLU, Fold: g.fold}
 	if g.Bias != nil {
 		sum.Bias = g.Bias[s:][:vec.TapRows]
 	}
-	g.product.TapSum(&sum, g.pixels)
-	at := (image*g.bands.Small+s)*g.Height*g.Width + first*g.Width
-	for r := range vec.TapRows {
-		g.Small.Store(g.set, sums[r*n:][:n], at+r*g.Height*g.Width)
+	if g.Small.F != nil {
+		sum.Y = g.Small.F[at:]
+	} else {
+		sum.Half = g.Small.H[at:]
 	}
+	g.product.TapSum(&sum, g.pixels)
 }
 
 // halves and pairsOf return the same memory as halves of pairs and as pairs of halves.

@@ -61,13 +61,17 @@ func NewScatter(s Shape, set vec.Set, product vec.Pairs, threads int) *Scatter {
 }
 
 // PackedFloats is the number of pairs of weights that Pack makes before the tasks run: none where each is
-// used by a single task, which then makes its own, in the cache.
+// used by a single task, or where they are few. The tasks then make their own, in the cache.
 func (c *Scatter) PackedFloats() int {
-	if c.N*c.divided == 1 {
-		return 0
+	if n := c.channels * c.bands.Large * taps; c.N*c.divided > 1 && n > fewWeights {
+		return n
 	}
-	return c.channels * c.bands.Large * taps
+	return 0
 }
+
+// fewWeights is the number of pairs of weights up to which several tasks make the same ones rather than wait
+// for each other.
+const fewWeights = 16 << 10
 
 // group is the number of pairs of weights of a group of channels.
 func (c *Scatter) group() int { return c.channels * vec.TapRows * taps }
@@ -127,6 +131,10 @@ func (c *Scatter) weights(packed []float32, l int) (w []float32, step int) {
 	const size = vec.TapRows * taps
 	for s := range c.channels {
 		from := c.Weights[2*s*row+l*taps:]
+		if ahead := l + vec.TapRows; ahead < c.bands.Large { // the next group's, a page apart
+			c.set.Prefetch(pairsOf(from[size:][:size]))
+			c.set.Prefetch(pairsOf(from[row+size:][:size]))
+		}
 		c.set.PairTaps(packed[s*size:][:size], from[:size], from[row:][:size], &phaseOrder)
 	}
 	return packed, size

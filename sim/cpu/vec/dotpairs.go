@@ -69,22 +69,6 @@ func outerPairs(c []float32, cm, cv, rows, panels int, a []float32, am, ak int, 
 	}
 }
 
-// innerPairs is inner for pairs in a and g.
-func innerPairs(out []float32, pitch, rows, n int, a []float32, am int, g []float32, step, k int) {
-	for m := range rows {
-		for p := range n {
-			total := float32(0)
-			for t := range k {
-				x, y := a[m*am+PatchFloats*t:][:PatchFloats], g[t*step+PatchFloats*p:]
-				for i, v := range x {
-					total = pairProduct(total, v, y[i])
-				}
-			}
-			out[m*pitch+p] = total
-		}
-	}
-}
-
 // dotsPairs is dots for pairs in a and x.
 func dotsPairs(out []float32, pitch, rows int, a []float32, stride, n int, x []float32, segments []int32) {
 	for r := range rows {

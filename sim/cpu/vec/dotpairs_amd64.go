@@ -24,18 +24,6 @@ var outerPairKernels = outerKernels{
 	one: []outerTile{{16, outer16x1BF16}, {8, outer8x1BF16}, {4, outer4x1BF16}, {2, outer2x1BF16}, {1, outer1x1BF16}},
 }
 
-// Inner is Set's Inner for pairs in a and g.
-func (p Pairs) Inner(out []float32, pitch, rows, n int, a []float32, am int, g []float32, step, k int) {
-	if p != BF16 || rows <= 0 || n <= 0 || k <= 0 {
-		innerPairs(out, pitch, rows, n, a, am, g, step, k)
-		return
-	}
-	checkInner(out, pitch, rows, n, a, am, g, step, k)
-	innerRows(innerPairKernels, out, pitch, rows, n, a, am, g, step, k)
-}
-
-var innerPairKernels = []innerTile{{4, inner4BF16}, {2, inner2BF16}, {1, inner1BF16}}
-
 // Dots is Set's Dots for pairs in a and x.
 func (p Pairs) Dots(out []float32, pitch, rows int, a []float32, stride, n int, x []float32, segments []int32) {
 	if p != BF16 || rows <= 0 || n <= 0 || len(segments) == 0 {

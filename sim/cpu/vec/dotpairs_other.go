@@ -12,11 +12,6 @@ func (Pairs) Outer(c []float32, cm, cv, rows, panels int, a []float32, am, ak in
 	outerPairs(c, cm, cv, rows, panels, a, am, ak, b, bk, bv, k, add)
 }
 
-// Inner is Set's Inner for pairs in a and g.
-func (Pairs) Inner(out []float32, pitch, rows, n int, a []float32, am int, g []float32, step, k int) {
-	innerPairs(out, pitch, rows, n, a, am, g, step, k)
-}
-
 // Dots is Set's Dots for pairs in a and x.
 func (Pairs) Dots(out []float32, pitch, rows int, a []float32, stride, n int, x []float32, segments []int32) {
 	dotsPairs(out, pitch, rows, a, stride, n, x, segments)

@@ -101,23 +101,6 @@ func TestOuterOfPairsIsPlainGos(t *testing.T) {
 	}
 }
 
-func TestInnerOfPairsIsPlainGos(t *testing.T) {
-	pairs, rng := pairKernels(t), rand.New(rand.NewPCG(7, 2))
-	for _, k := range []int{1, 3, 8} {
-		for rows := 1; rows <= 7; rows++ {
-			for n := 4; n <= 12; n += 4 {
-				pitch, am, step := n+1, PatchFloats*k+3, PatchFloats*n+7
-				out, a := guarded(t, rng, (rows-1)*pitch+n), guardedPairs(t, rng, (rows-1)*am+PatchFloats*k)
-				g := guardedPairs(t, rng, (k-1)*step+PatchFloats*n)
-				want := slices.Clone(out)
-				innerPairs(want, pitch, rows, n, a, am, g, step, k)
-				pairs.Inner(out, pitch, rows, n, a, am, g, step, k)
-				same(t, fmt.Sprintf("%d terms, %d rows, %d patches: out", k, rows, n), out, want, 2*PatchFloats*k)
-			}
-		}
-	}
-}
-
 // Rows are paired as they are, and rounded as tensor.F32ToBF16 does.
 func TestPairsOfRows(t *testing.T) {
 	native, _, _ := DetectPairs()

@@ -109,21 +109,6 @@ func outer2x1BF16(c *float32, cm int, cv int, a *float32, am int, ak int, b *flo
 //go:noescape
 func outer1x1BF16(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
 
-// inner4BF16 is Inner for 4 rows and groups of four patches.
-//
-//go:noescape
-func inner4BF16(out *float32, pitch int, groups int, a *float32, am int, p *float32, step int, k int)
-
-// inner2BF16 is Inner for 2 rows and groups of four patches.
-//
-//go:noescape
-func inner2BF16(out *float32, pitch int, groups int, a *float32, am int, p *float32, step int, k int)
-
-// inner1BF16 is Inner for 1 rows and groups of four patches.
-//
-//go:noescape
-func inner1BF16(out *float32, pitch int, groups int, a *float32, am int, p *float32, step int, k int)
-
 // outer6x2AVX2 is Outer for a number of tiles of 6 rows of 2 vectors.
 //
 //go:noescape

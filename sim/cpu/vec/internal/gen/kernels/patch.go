@@ -21,17 +21,19 @@ func (s *set) patchKernels() {
 	for _, t := range shapes {
 		s.outer(t.rows, t.columns)
 	}
+	if s.ofPairs {
+		return
+	}
 	for _, rows := range s.dotRows {
 		s.inner(rows)
 	}
-	switch {
-	case !s.wide:
-		s.patches()
-		s.fold()
-		s.prefetch()
-	case !s.ofPairs:
+	if s.wide {
 		s.pairsOf().patchKernels()
+		return
 	}
+	s.patches()
+	s.fold()
+	s.prefetch()
 }
 
 // prefetch prefetches the lines of a row into the second-level cache.
@@ -175,7 +177,7 @@ func (s *set) inner(rows int) {
 			v := s.vector()
 			s.VMOVUPS(operand.Mem{Base: g, Disp: 4*patchFloats*i + at}, v)
 			for r, w := range as {
-				s.multiplyAdd(v, w, sums[r*dotColumns+i])
+				s.VFMADD231PS(v, w, sums[r*dotColumns+i])
 			}
 		}
 	}
