@@ -153,7 +153,7 @@ func Cautions(device, kernels string) []profiles.Caution {
 	}
 	if device == "cpu" && kernels != "amx" {
 		if kernels != "avx512-bf16" {
-			slower("bf16", "emulated without AMX or AVX512_BF16")
+			slower("bf16", "emulated by these kernels")
 		}
 		slower("bf16x3", "emulated without AMX")
 	}

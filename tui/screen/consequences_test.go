@@ -53,12 +53,12 @@ func TestTheAnswerOfAMPFits(t *testing.T) {
 		snap *profiles.Snapshot
 		want string
 	}{
-		{tuitest.Trainer(), "AMP: off → bf16, slower: emulated without AMX; . lists the modes"},
+		{tuitest.Trainer(), "AMP: off → bf16, slower: emulated by these kernels; . lists the modes"},
 		{func() *profiles.Snapshot {
 			s := early("fft_cache", "true", "false", 12, 0)
 			tuitest.Set(s, "amp", "off")
 			return s
-		}(), "AMP: off → bf16, slower: emulated without AMX; FFT plans had 12 of 20"},
+		}(), "AMP: off → bf16, slower: emulated by these kernels; FFT plans had 12 of 20"},
 	} {
 		m, _ := screen(t, 80, 24, Options{}, colorprofile.ANSI256, tt.snap)
 		press(m, "a")

@@ -56,7 +56,7 @@ const (
 	noteIdentical  = "16x is the ratio of identical measurements, answered from the cache or not; it is no speed-up of training."
 	noteOnePass    = "Where every sample is measured once, at its own centre, nothing can hit."
 	notePercent    = "16.04x is 1504 % faster; 1553 % would be 16.53x."
-	noteAMP        = "The document's is of CUDA GPUs with tensor cores; bf16 is emulated where a processor lacks AMX."
+	noteAMP        = "The document's is of CUDA GPUs with tensor cores; bf16 is emulated where a processor has neither AMX nor fast products of bf16."
 	noteThirds     = "The document's last two thirds are the rest of the iteration divided by two, not measured."
 	absentGPU      = "it takes this GPU; none was used"
 	absentSSIM     = "metrics run on the device that computes, here too: there is no transfer to save"

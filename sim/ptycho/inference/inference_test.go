@@ -154,9 +154,9 @@ func TestPrecisionsAreComparedWithThemselves(t *testing.T) {
 // A batch beyond the limit is refused by name, plans are kept within it, and the footprint is the
 // memory of the run but for the kernels' scratch.
 func TestMemoryStaysWithinTheLimit(t *testing.T) {
-	m, v := maker(t), resolved(t, "memory_limit_mb=20")
+	m, v := maker(t), resolved(t, "memory_limit_mb=17")
 	task := start(t, m, v)
-	for _, batch := range []string{"10", "2", "3", "4"} {
+	for _, batch := range []string{"8", "3", "2", "1"} {
 		v = set(t, v, settings.BatchSize, batch)
 		if err := m.Check(v, settings.BatchSize); err != nil {
 			t.Fatal(err)
@@ -181,10 +181,10 @@ func TestMemoryStaysWithinTheLimit(t *testing.T) {
 		t.Errorf("%d plans are kept", len(task.programs)-1)
 	}
 	err := m.Check(set(t, v, settings.BatchSize, "20"), settings.BatchSize)
-	if err == nil || !strings.Contains(err.Error(), "batch_size = 20: a batch of 20 needs") || !strings.Contains(err.Error(), "memory_limit_mb = 20 allows") {
+	if err == nil || !strings.Contains(err.Error(), "batch_size = 20: a batch of 20 needs") || !strings.Contains(err.Error(), "memory_limit_mb = 17 allows") {
 		t.Errorf("the error of a large batch is %v", err)
 	}
-	if err := m.Check(set(t, v, settings.MemoryLimit, "5"), settings.MemoryLimit); err == nil {
+	if err := m.Check(set(t, v, settings.MemoryLimit, "3"), settings.MemoryLimit); err == nil {
 		t.Error("a limit below the memory of the run is accepted")
 	}
 	if _, err := v.Set(settings.BatchSize, "21"); err != nil {

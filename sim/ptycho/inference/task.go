@@ -126,13 +126,13 @@ func (t *Task) Info() profiles.RunInfo {
 // cautions says which precisions are slow with some kernels.
 func cautions(kernels string) (all []profiles.Caution) {
 	slower := func(mode, why string) {
-		all = append(all, profiles.Caution{When: profiles.When{Setting: "amp", Value: mode}, Text: "slower: emulated without " + why})
+		all = append(all, profiles.Caution{When: profiles.When{Setting: "amp", Value: mode}, Text: "slower: emulated " + why})
 	}
 	if kernels != "amx" && kernels != "avx512-bf16" {
-		slower("bf16", "AMX or AVX512_BF16")
+		slower("bf16", "by these kernels")
 	}
 	if kernels != "amx" {
-		slower("bf16x3", "AMX")
+		slower("bf16x3", "without AMX")
 	}
 	return all
 }
