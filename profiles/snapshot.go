@@ -30,7 +30,7 @@ type RunInfo struct {
 	Schema      Schema
 	Object      string // its input: "moon", or a file's name
 	Device      string // "cpu"
-	Kernels     string // "go", "avx2", "avx512", "amx"
+	Kernels     string // "go", "avx2", "avx512", "avx512-bf16", "amx"
 	GPUReason   string // why no GPU is used; empty if one is
 	Parameters  int    // trainable numbers of the model
 	Seed        uint64

@@ -317,7 +317,7 @@ func (l *loop) iterate(cut context.Context) error {
 		l.endedBy = limit
 		stream.Log("ended by " + limit)
 	}
-	if outcome.Finished && err == nil {
+	if outcome.Finished && err == nil && !l.run.options.Trial {
 		err = l.finish(cut)
 	}
 	if err := l.observeAblation(cut); err != nil {

@@ -50,6 +50,9 @@ type Options struct {
 	// shows the time left, and a line of the log in between could hide an answer there.
 	Foresee bool
 
+	// Trial means that the run is only measured: a task that is complete leaves nothing for others.
+	Trial bool
+
 	// Notes are the first lines of the log.
 	Notes []string
 

@@ -169,6 +169,9 @@ func TestSkippedStepsAreTold(t *testing.T) {
 		}
 	})
 	r.raised(s, "amp-overflow", "of the last 200 optimizer steps", "scale 1024", "bf16")
+	r.it.Series[prism.SeriesGradientScale] = 0 // halved at each of many skipped steps
+	s = r.run(3, 5, func(it *profiles.Iteration) { it.Flags = profiles.SkippedStep })
+	r.raised(s, "amp-overflow", "scale 0")
 	s = r.run(6, 5, nil)
 	r.gone(s, "amp-overflow", "optimizer steps were skipped")
 }

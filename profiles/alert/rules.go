@@ -4,6 +4,7 @@ package alert
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -188,7 +189,7 @@ func atLeast(d time.Duration) time.Duration {
 
 // Of the newest recentSteps iterations, overflowRaise skipped ones raise the alert
 // and overflowKeep keep it: a scale that grows occasionally skips one step each
-// time, which is by design.
+// time, which is by design. The scale does not count: if every step is skipped, it is halved until it is 0.
 const (
 	recentSteps   = 200
 	overflowRaise = 6
@@ -196,9 +197,12 @@ const (
 )
 
 func judgeOverflow(f *Facts) finding {
-	scaled := f.Scale > 0
+	scaled, format := !math.IsNaN(f.Scale), "%.0f"
+	if f.Scale < 1 {
+		format = "%.3g"
+	}
 	return finding{scaled && f.skipped >= overflowRaise, scaled && f.skipped >= overflowKeep, "", profiles.Warning, func() (string, profiles.Advice) {
-		return fmt.Sprintf("%d of the last %d optimizer steps were skipped: gradients overflow at scale %.0f.", f.skipped, f.steps, f.Scale),
+		return fmt.Sprintf("%d of the last %d optimizer steps were skipped: gradients overflow at scale "+format+".", f.skipped, f.steps, f.Scale),
 			f.tipFor(overflow, otherSettings)
 	}}
 }

@@ -43,6 +43,9 @@ func LockPath(path, owner string) (*Lock, error) {
 	name := filepath.Join(cmp.Or(folder, "."), draftPrefix(base)+"lock")
 	for {
 		f, err := openLock(name)
+		if errors.Is(err, errors.ErrUnsupported) {
+			return &Lock{}, nil
+		}
 		if err != nil {
 			return nil, &fs.PathError{Op: "lock", Path: path, Err: bare(err)}
 		}
@@ -51,6 +54,9 @@ func LockPath(path, owner string) (*Lock, error) {
 			has, _ := io.ReadAll(io.LimitReader(f, longestOwner))
 			_ = f.Close()
 			return nil, &LockedError{path, string(has)}
+		case errors.Is(err, errReadOnly): // of another user, on a file system that locks only what it may write
+			_ = f.Close()
+			return &Lock{}, nil
 		case err != nil: // there are no locks here
 			_ = os.Remove(name)
 			_ = f.Close()

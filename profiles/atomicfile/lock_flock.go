@@ -10,8 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errLocked reports a lock that another process has.
-var errLocked error = unix.EWOULDBLOCK
+// errLocked reports a lock that another process has, errReadOnly a file that can only be read where that
+// is not enough.
+var errLocked, errReadOnly error = unix.EWOULDBLOCK, unix.EBADF
 
 // openLock opens the file of a lock. One of another user can perhaps only be read, which is enough
 // to lock it. A symbolic link is rejected, or a lock would empty the file it leads to.

@@ -53,7 +53,7 @@ func (f *Foresight) Measure(ctx context.Context, maker workload.Maker, length ti
 	if !f.Fits() {
 		return nil
 	}
-	run, err := advanced(ctx, sim.Options{Maker: maker, Settings: f.Settings, Stream: stream.New(2)}, early)
+	run, err := advanced(ctx, sim.Options{Maker: maker, Settings: f.Settings, Stream: stream.New(2), Trial: true}, early)
 	if err != nil {
 		return err
 	}

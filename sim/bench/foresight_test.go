@@ -1,6 +1,8 @@
 package bench
 
 import (
+	"io/fs"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -93,6 +95,34 @@ func TestIterationsAreThoseForeseen(t *testing.T) {
 		if f.Most != c.most || n != c.most || f.Sooner {
 			t.Errorf("%s %v: %d iterations foreseen, sooner %v, and %d ran; want %d", c.preset, c.sets, f.Most, f.Sooner, n, c.most)
 		}
+	}
+}
+
+// A training that is over within its measurement leaves no weights in place of those of earlier work.
+func TestAMeasurementLeavesNothing(t *testing.T) {
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
+	v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: "ptycho-train-small", Sets: []string{
+		"filters_scale=1", "object_size=128", "positions=32", "batch=8", "test_share=0.25", "epochs=2", "patience=0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	maker := workloads.Of(v).Maker(workloads.Devices{})
+	f, err := Foresee(t.Context(), maker, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Measure(t.Context(), maker, time.Minute); err != nil { // until it is over
+		t.Fatal(err)
+	}
+	err = filepath.WalkDir(state, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			t.Errorf("left %s", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

@@ -310,10 +310,8 @@ func (b *binder) convAdam(op nn.ConvAdam) func() {
 	switch {
 	case outer:
 		return b.outerAdam(&g, u, gx, w, b.in(s), b.in(l))
-	case b.pairedWeight(&g) && g.n == 1:
-		if c := b.newPairWeight(&g, s, l); c.band == g.hs {
-			return b.patchesAdam(&g, u, c)
-		}
+	case b.pairedWeight(&g) && g.n == 1 && pairBand(&g) == g.hs:
+		return b.patchesAdam(&g, u, b.newPairWeight(&g, s, l))
 	case !b.tiled(&g) && b.patched(&g) && g.n == 1 && g.hs <= patchBand(&g) && !b.split():
 		return b.patchesAdam(&g, u, b.newPatchWeight(&g, b.in(s), b.in(l)))
 	}

@@ -155,10 +155,13 @@ func (b *binder) pairedWeight(g *geometry) bool {
 	return b.pairs() != vec.NoPairs && b.patched(g) && g.hs%2 == 0
 }
 
+// pairBand is the number of rows of the small grid whose pairs of patches a weight gradient holds at a time.
+func pairBand(g *geometry) int { return min(max(4*patchBand(g)&^1, 2), g.hs) }
+
 // newPairWeight binds the parts of a weight gradient whose operands are inputs small and large of the step.
 func (b *binder) newPairWeight(g *geometry, small, large int) *pairWeight {
 	c := &pairWeight{geometry: *g, set: b.backend.set, pairs: b.pairs(), smallGrid: b.half(small), row: g.large * patch}
-	c.band = min(max(4*patchBand(g)&^1, 2), g.hs)
+	c.band = pairBand(g)
 	half := c.band / 2 * g.ws
 	c.source = &pairPatches{
 		patchSource: patchSource{geometry: *g, set: c.set, dst: b.floats(c.row * half)},

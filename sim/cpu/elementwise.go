@@ -70,6 +70,7 @@ func (b *binder) cast() func() {
 	if run := b.castVariable(); run != nil {
 		return run
 	}
+	b.reads(b.current.In[0])
 	from, to := b.buffer(b.current.In[0]).DType, b.buffer(b.current.Out[0]).DType
 	source, target := b.views[b.current.In[0]], b.views[b.current.Out[0]]
 	n, set := b.inShape(0).Elements(), b.backend.set

@@ -17,6 +17,7 @@ type executable struct {
 	pool    *pool.Pool
 	state   *state
 	used    []int                 // variables that the state keeps for this plan
+	copied  []int                 // variables of which this plan reads a copy
 	changed [nn.NumSegments][]int // variables that each segment writes
 	views   []view
 	steps   []func()
@@ -138,6 +139,10 @@ func (x *executable) load(ctx context.Context, b *Backend) error {
 		}
 	}
 	x.shares = bind.shares
+	for v, c := range bind.copied {
+		c.users++
+		x.copied = append(x.copied, v)
+	}
 	x.listChanges()
 	x.scratch = bind.tables / 2 // tables are counted in both rounds
 	return nil
@@ -306,5 +311,8 @@ func (x *executable) Close() {
 	for _, v := range x.used {
 		x.state.release(v)
 	}
-	x.views, x.steps, x.used, x.memory = nil, nil, nil, memory{}
+	for _, v := range x.copied {
+		x.state.leaveCopy(v)
+	}
+	x.views, x.steps, x.used, x.copied, x.memory = nil, nil, nil, nil, memory{}
 }

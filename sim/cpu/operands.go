@@ -41,7 +41,7 @@ func (b *binder) inShape(i int) tensor.Shape  { return b.buffer(b.current.In[i])
 func (b *binder) outShape(i int) tensor.Shape { return b.buffer(b.current.Out[i]).Shape }
 
 // listCasts lists the variables that the plan rounds to bfloat16 and does not change before the last
-// reader of the result has read it.
+// reader of the result has read it. Nothing else changes them between the plan's segments.
 func (b *binder) listCasts() {
 	b.casts, b.copied = map[nn.BufferID]nn.BufferID{}, map[int]*copied{}
 	for i, s := range b.plan.Steps {
@@ -70,7 +70,7 @@ func (b *binder) listCasts() {
 }
 
 // unrounded returns the variable whose values in bfloat16 the i-th input has, for kernels that keep
-// them in another form. A cast whose result no kernel reads is left out.
+// them in another form.
 func (b *binder) unrounded(i int) (x []float32, ok bool) {
 	from, ok := b.casts[b.current.In[i]]
 	if !ok {
@@ -87,9 +87,15 @@ func (b *binder) reads(id nn.BufferID) {
 		return
 	}
 	v := b.buffer(from).Variable
-	c, made := b.state.copy(v)
-	if made {
-		b.tables += 2 * 2 * int64(len(c.values)) // which counts twice
+	c := b.state.copies[v]
+	if c == nil {
+		n := b.buffer(id).Shape.Elements()
+		memory := b.slab(2 * int64(n))
+		c = &copied{values: cut[uint16](&memory, 0, n), seen: -1}
+		b.state.copies[v] = c
+	}
+	if b.copied[v] == nil && c.users == 0 {
+		b.tables += 2 * 2 * int64(len(c.values)) // tables are counted in both rounds
 	}
 	b.copied[v], b.views[id].h = c, c.values
 }

@@ -22,23 +22,23 @@ type state struct {
 	copies    []*copied
 }
 
-// copied are a variable's values in bfloat16. Plans that read them share them, and their optimiser
-// writes them with the variable, while it is in the cache.
+// copied are a variable's values in bfloat16, beside the buffers that plans have for them. Plans that
+// read them share them, and their optimiser writes them with the variable, while it is in the cache.
 type copied struct {
 	values []uint16
 	seen   int  // changes of the variable that they follow; -1 while they are written
 	fresh  bool // written with the variable in the current segment
+	users  int  // loaded plans that read them
 }
 
-// copy returns the copy of variable v, and whether it was made now.
-func (s *state) copy(v int) (c *copied, made bool) {
-	if s.copies[v] != nil {
-		return s.copies[v], false
+// leaveCopy drops the copy of variable v if no other plan reads it.
+func (s *state) leaveCopy(v int) {
+	if s.copies == nil || s.copies[v] == nil {
+		return
 	}
-	n := s.variables[v].Shape.Elements()
-	memory := newSlab(2 * int64(n))
-	s.copies[v] = &copied{values: cut[uint16](&memory, 0, n), seen: -1}
-	return s.copies[v], true
+	if s.copies[v].users--; s.copies[v].users == 0 {
+		s.copies[v] = nil
+	}
 }
 
 // NewState allocates the variables and sets them to their initial values.

@@ -98,7 +98,8 @@ type Step struct {
 type Products uint8
 
 const (
-	// Exact multiplies the operands as they are.
+	// Exact multiplies the operands as they are. Backends may compute operands of 16 bits by other sums of
+	// products, rounded to 16 bits where they are multiplied, if their error stays about as large.
 	Exact Products = iota
 
 	// BF16x3 splits each float32 operand into high = bf16(x) and low = bf16(x −

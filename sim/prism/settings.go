@@ -78,7 +78,7 @@ type Settings struct {
 	FusedOptimizer     bool   `setting:"fused_optimizer"` // Adam takes gradients as they are computed
 	AMP                string `setting:"amp"`             // off, bf16, bf16x3, fp16
 	Threads            int    `setting:"threads"`         // 0 means one per core
-	Kernels            string `setting:"kernels"`         // auto, amx, avx512, avx2, go
+	Kernels            string `setting:"kernels"`         // auto, avx512-bf16, amx, avx512, avx2, go
 	LayerProfile       bool   `setting:"layer_profile"`   // publish the time of every layer
 	Device             string `setting:"device"`          // auto, cpu, cuda
 	Seed               uint64 `setting:"seed"`

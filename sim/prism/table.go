@@ -141,7 +141,7 @@ var Table = settings.NewTable("prism", joined,
 		Listed(1, "float32", "the range of float32", "nearly float32's accuracy", "with a gradient scaler"),
 	settings.Integer(groupComputing, "threads", "", "worker threads; 0 is one per core", 0, 1024).Live().Called("threads", '+').Press(
 		settings.Press{Key: "-", Also: []string{"_"}, Help: "one thread less", Does: settings.MoveBefore, Place: 11}, settings.Press{Key: "+", Also: []string{"="}, Help: "one thread more", Does: settings.MoveNext, Place: 10}),
-	settings.Text(groupComputing, "kernels", "instruction set of the CPU's kernels; auto is the fastest of avx512, avx2 and go; avx512-bf16 is avx512 with products of bf16 by AVX512_BF16, which auto takes where they are fast; amx has them by AMX", "auto", "avx512-bf16", "amx", "avx512", "avx2", "go").Fixed("the weights are laid out for it"),
+	settings.Text(groupComputing, "kernels", "instruction set of the CPU's kernels; auto is the fastest but amx; avx512-bf16 and amx are avx512 with products of bf16 by AVX512_BF16 or by AMX", "auto", "avx512-bf16", "amx", "avx512", "avx2", "go").Fixed("the weights are laid out for it"),
 	settings.Switch(groupComputing, "layer_profile", "show the layer that takes longest, beside what this machine can do at most").
 		Live().Called("layer profile", 'y').Tune(21, "y", settings.MoveNext, "profile of the layers"),
 	settings.Text(groupComputing, "device", "where it is computed",

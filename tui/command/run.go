@@ -196,8 +196,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 	if screen || f.lines || f.child != nil {
 		open = sim.Open // opens at once
 	}
-	r, err := open(cmd.Context(), o)
-	if err != nil {
+	notBegun := func(err error) error {
 		if joined != nil {
 			err = errors.Join(err, joined.Leave(context.WithoutCancel(cmd.Context())))
 		}
@@ -207,9 +206,13 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 		}
 		return cli.BadUsage(f.sourced(err))
 	}
+	r, err := open(cmd.Context(), o)
+	if err != nil {
+		return notBegun(err)
+	}
 	defer r.Close()
 	if err := f.claims.Hold(); err != nil { // in folders that were made meanwhile
-		return err
+		return notBegun(err)
 	}
 	recorder = f.record.recorder(o.Stream, v, print, joined)
 	if recorder != nil {

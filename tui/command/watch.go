@@ -116,8 +116,13 @@ func (t inText) Annotate(text string) error { return t.Note(sessions.Who(), text
 // onScreens shows the run until its screen ends, again whenever the shell brings the process back to the
 // foreground. last is the newest snapshot of a run that ended without a screen.
 func onScreens(ctx context.Context, show exportable, look screen.Options, host *sessions.Host) (last *profiles.Snapshot, err error) {
+	var returned *os.File // the terminal that the shell gave back
 	for {
-		if err = onScreen(ctx, show, look, host); !leftGoing(err) {
+		err = onScreen(ctx, show, look, host)
+		if returned != nil {
+			_ = returned.Close()
+		}
+		if !leftGoing(err) {
 			return nil, err
 		}
 		last, back := goOn(ctx, show.Live, look, host, errors.Is(err, control.ErrDetached))
@@ -125,9 +130,10 @@ func onScreens(ctx context.Context, show exportable, look screen.Options, host *
 			return last, nil
 		}
 		if err := host.Return(back); err != nil {
+			_ = back.Close()
 			return last, err
 		}
-		defer back.Close()
+		returned = back
 		look.Input, look.Leave.Greeting = back, ""
 	}
 }

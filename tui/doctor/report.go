@@ -89,10 +89,13 @@ func (p *page) engine(e Engine) {
 
 // gain says what kernels with dot products of bfloat16 could gain over those of float32.
 func gain(ratio float64) string {
-	if ratio < 1.2 {
-		return fmt.Sprintf("%.2f of float32's, so that the kernels avx512-bf16 are no faster", ratio)
+	switch {
+	case ratio < 1.2:
+		return fmt.Sprintf("%.2f of float32's, so avx512-bf16 gains nothing", ratio)
+	case ratio < 1.5: // less than what auto asks for
+		return fmt.Sprintf("%.2f times float32's, too little for auto to take avx512-bf16", ratio)
 	}
-	return fmt.Sprintf("%.2f times float32's, for the kernels avx512-bf16", ratio)
+	return fmt.Sprintf("%.2f times float32's, for which auto takes avx512-bf16", ratio)
 }
 
 // advice quotes the benchmark of mixed precision, by the day of the measurement.

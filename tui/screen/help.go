@@ -101,13 +101,10 @@ func (m *Model) keyColumns() (columns [][]widget.Line, width int) {
 	})
 }
 
-// cautionLines returns a line for each setting of which some value has its price on this machine:
-// the first one's. The list of values has them all.
+// cautionLines returns a line for each value of a setting that has its price on this machine.
 func (m *Model) cautionLines() (lines []string) {
-	told := map[string]bool{}
 	for _, c := range m.snap.Run.Cautions {
-		if c.Value != "" && c.Under == (profiles.When{}) && m.snap.Settings.Has(c.Setting) && !told[c.Setting] {
-			told[c.Setting] = true
+		if c.Value != "" && c.Under == (profiles.When{}) && m.snap.Settings.Has(c.Setting) {
 			lines = append(lines, m.nameOf(c.Setting)+" "+c.Value+" is "+c.Text+".")
 		}
 	}

@@ -121,7 +121,7 @@ func (s Set) LargestPairs(y, above, below []uint16) {
 
 func pairAt(x []uint16) *float32 { return (*float32)(unsafe.Pointer(&x[0])) }
 
-// Adam is Set's Adam, with the new values rounded to bfloat16 in rounded.
+// Adam is Set's Adam, with the new values rounded to bfloat16 in rounded, subnormal ones to zero.
 func (pairs Pairs) Adam(rounded []uint16, p, m, v, g []float32, c *AdamScalars) {
 	n := len(p)
 	if pairs != BF16 || n == 0 {

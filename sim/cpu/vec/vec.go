@@ -78,7 +78,7 @@ func choose(name string, available []Set) (Set, error) {
 	case i < 0:
 		return Go, fmt.Errorf("kernels %q: must be auto, %s, %s, %s", name, strings.Join(names[:], ", "), BF16Name, AMXName)
 	case !slices.Contains(built, Set(i)):
-		return Go, fmt.Errorf("kernels %q are not in this build, which has %s", name, listed(available))
+		return Go, &UnavailableError{name, "they are not in this build", listed(available)}
 	case !slices.Contains(available, Set(i)):
 		return Go, &UnavailableError{name, lacking(name), listed(available)}
 	}

@@ -176,7 +176,7 @@ var Table = settings.NewTable("cyto", joined,
 		Compared(2, "false", "true").Factor("checkpointing", "true"),
 	settings.Integer(groupComputing, settings.Threads, "", "worker threads; 0 is one per core", 0, 1024).Live().Called("threads", '+').Press(
 		settings.Press{Key: "-", Also: []string{"_"}, Help: "one thread less", Does: settings.MoveBefore, Place: 9}, settings.Press{Key: "+", Also: []string{"="}, Help: "one thread more", Does: settings.MoveNext, Place: 8}),
-	settings.Text(groupComputing, "kernels", "instruction set of the CPU's kernels; auto is the fastest of avx512, avx2 and go; avx512-bf16 is avx512 with products of bf16 by AVX512_BF16, which auto takes where they are fast; amx has them by AMX",
+	settings.Text(groupComputing, "kernels", "instruction set of the CPU's kernels; auto is the fastest but amx; avx512-bf16 and amx are avx512 with products of bf16 by AVX512_BF16 or by AMX",
 		"auto", "avx512-bf16", "amx", "avx512", "avx2", "go").Fixed("the weights are laid out for it"),
 	settings.Switch(groupComputing, settings.LayerProfile, "show the layer that takes longest, beside what this machine can do at most").
 		Live().Called("layer profile", 'y').Tune(4, "y", settings.MoveNext, "profile of the layers"),

@@ -67,7 +67,7 @@ var Table = settings.NewTable("ptycho", validate,
 	settings.Integer(groupComputing, settings.Threads, "", "worker threads; 0 is one per core", 0, 1024).Live().Called("threads", '+').Press(
 		settings.Press{Key: "+", Help: "one thread more", Does: settings.MoveNext, Place: 5},
 		settings.Press{Key: "-", Help: "one less", Does: settings.MoveBefore, Place: 6}),
-	settings.Text(groupComputing, "kernels", "instruction set of the CPU's kernels; auto is the fastest of avx512, avx2 and go; avx512-bf16 is avx512 with products of bf16 by AVX512_BF16, which auto takes where they are fast; amx has them by AMX",
+	settings.Text(groupComputing, "kernels", "instruction set of the CPU's kernels; auto is the fastest but amx; avx512-bf16 and amx are avx512 with products of bf16 by AVX512_BF16 or by AMX",
 		"auto", "avx512-bf16", "amx", "avx512", "avx2", "go").Fixed("the weights are laid out for it"),
 	settings.Text(groupComputing, settings.Device, "where it is computed", "auto", "cpu", "cuda").Called("device", 'U').Fixed("the weights are laid out for it"),
 	settings.Switch(groupComputing, settings.LayerProfile, "show the time of every layer").Live().Touches().Called("layers", 'l').
