@@ -129,7 +129,8 @@ func (p *picture) Update(s *profiles.Snapshot) {
 	if p.due && (s.Picture(p.of.picture) != p.shown || !p.exact()) {
 		p.shown, p.at, p.Stale = s.Picture(p.of.picture), now, true
 	}
-	if before == nil || before.Picture(p.of.truth) != s.Picture(p.of.truth) || !sameMetrics(before, s) {
+	if before == nil || before.Picture(p.of.truth) != s.Picture(p.of.truth) || !sameMetrics(before, s) ||
+		words.Ended(before.State) != words.Ended(s.State) { // what is missing will not come
 		p.Stale = true
 	}
 }
