@@ -146,7 +146,7 @@ func (p *helpPage) paragraph(indent int, text string) {
 	}
 }
 
-// example writes a command line as it can be typed: one that is too long goes on after a backslash.
+// example writes a command line as it can be typed: a long one is broken at spaces, each line but the last ending in a backslash.
 func (p *helpPage) example(text string) {
 	const indent, hanging, backslash = 2, 6, 2
 	text = glued(text, func(flag, word string) bool { return strings.HasPrefix(flag, "--") && !strings.HasPrefix(word, "-") })
