@@ -496,7 +496,7 @@ func (b *binder) weightPairBands(g *geometry, gw []float32, small, large int) fu
 	}
 	c.columns = c.outW
 	c.copyPitch = (c.rows + c.kh - 1) * c.outW / 2
-	c.grid, c.input = asPairs(b.half(other)), b.half(copied)
+	c.grid, c.input = vec.PairsOf(b.half(other)), b.half(copied)
 	for channel := range c.in {
 		for k := range g.taps() {
 			if c.mirrored {

@@ -1,8 +1,6 @@
 package cpu
 
 import (
-	"unsafe"
-
 	"prismtop/sim/cpu/pairconv"
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/cpu/winograd"
@@ -29,11 +27,6 @@ func (b *binder) half(i int) []uint16 {
 	id := b.current.In[i]
 	b.reads(id)
 	return b.views[id].h
-}
-
-// asPairs returns neighbouring 16-bit numbers as pairs.
-func asPairs(x []uint16) []float32 {
-	return unsafe.Slice((*float32)(unsafe.Pointer(&x[0])), len(x)/2)
 }
 
 // convPairs binds a gather with products of pairs, or returns nil if there is no kernel for it.

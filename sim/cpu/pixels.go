@@ -219,7 +219,7 @@ func (b *binder) bfloats() (x, y []uint16, ok bool) {
 
 // doubled returns a closure that repeats each pixel of rows of x of width w in a block of 2×2 of y.
 func (b *binder) doubled(y, x []uint16, rows, w int) func() {
-	pairs, set := asPairs(y), b.backend.set // of an element and its repetition
+	pairs, set := vec.PairsOf(y), b.backend.set // of an element and its repetition
 	return b.rows(rows, 2*w, func(lo, hi int) {
 		set.PairRows(pairs[2*lo*w:], 2*w, x[lo*w:], x[lo*w:], w, hi-lo, w)
 		set.PairRows(pairs[(2*lo+1)*w:], 2*w, x[lo*w:], x[lo*w:], w, hi-lo, w)

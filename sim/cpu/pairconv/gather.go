@@ -83,7 +83,7 @@ func (g *Gather) compute(copies []float32, image, first, s int) {
 	row, plane := g.bands.Large*taps/2, g.Height*g.Width
 	at := (image*g.bands.Small+s)*plane + first*g.Width
 	sum := vec.TapSum{Pitch: plane, X: copies, Channels: g.bands.Large, XStep: g.plane, Taps: g.taps,
-		W: pairsOf(g.Weights[2*s*row:]), WRow: row, WStep: taps / 2, ReLU: g.ReLU, Fold: g.fold}
+		W: vec.PairsOf(g.Weights[2*s*row:]), WRow: row, WStep: taps / 2, ReLU: g.ReLU, Fold: g.fold}
 	if g.Bias != nil {
 		sum.Bias = g.Bias[s:][:vec.TapRows]
 	}
@@ -95,11 +95,7 @@ func (g *Gather) compute(copies []float32, image, first, s int) {
 	g.product.TapSum(&sum, g.pixels)
 }
 
-// halves and pairsOf return the same memory as halves of pairs and as pairs of halves.
+// halves returns the memory of pairs as 16-bit numbers.
 func halves(x []float32) []uint16 {
 	return unsafe.Slice((*uint16)(unsafe.Pointer(&x[0])), 2*len(x))
-}
-
-func pairsOf(x []uint16) []float32 {
-	return unsafe.Slice((*float32)(unsafe.Pointer(&x[0])), len(x)/2)
 }

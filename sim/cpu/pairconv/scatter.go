@@ -132,8 +132,8 @@ func (c *Scatter) weights(packed []float32, l int) (w []float32, step int) {
 	for s := range c.channels {
 		from := c.Weights[2*s*row+l*taps:]
 		if ahead := l + vec.TapRows; ahead < c.bands.Large { // the next group's, a page apart
-			c.set.Prefetch(pairsOf(from[size:][:size]))
-			c.set.Prefetch(pairsOf(from[row+size:][:size]))
+			c.set.Prefetch(vec.PairsOf(from[size:][:size]))
+			c.set.Prefetch(vec.PairsOf(from[row+size:][:size]))
 		}
 		c.set.PairTaps(packed[s*size:][:size], from[:size], from[row:][:size], &phaseOrder)
 	}
@@ -167,7 +167,7 @@ func (c *Scatter) compute(copies, sums, packed []float32, image, first, l int) {
 func (c *Scatter) store(at int, even, odd []float32) {
 	width := 2 * c.Width
 	if c.Large.F == nil {
-		to := pairsOf(c.Large.H[at:][:(2*c.rows-1)*width])
+		to := vec.PairsOf(c.Large.H[at:][:(2*c.rows-1)*width])
 		c.product.Round(to, width, even, odd, c.Width, c.rows, c.Width)
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"sync"
 	"time"
+	"unsafe"
 
 	"prismtop/sim/tensor"
 )
@@ -37,6 +38,11 @@ func pair(first, second uint16) float32 {
 func unpair(x float32) (first, second float32) {
 	bits := math.Float32bits(x)
 	return tensor.BF16ToF32(uint16(bits)), tensor.BF16ToF32(uint16(bits >> 16))
+}
+
+// PairsOf returns the memory of neighbouring 16-bit numbers, even in number and at least two, as pairs.
+func PairsOf(x []uint16) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(&x[0])), len(x)/2)
 }
 
 // pairProduct adds the products of two pairs to a sum, the seconds' first. Hardware counts
