@@ -3,14 +3,27 @@ package nntest
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
 
-// threads are the numbers of threads with which a backend is tested.
+// threads is the largest number of threads with which a backend is tested.
 const threads = 4
+
+// Options restrict the suite for backends that have only some operators, or none of the host's threads.
+type Options struct {
+	// Threads is the largest number of threads of the backends to open; 0 is 4.
+	Threads int
+
+	// Families are the families of operators to test; empty is all of them.
+	Families []string
+
+	// Allocates allows kernels to allocate memory of the host.
+	Allocates bool
+}
 
 // A testCase is one operator on given operands, with the expected results.
 type testCase struct {
@@ -39,8 +52,14 @@ type reference struct {
 // Run checks every operator on backends made by open for a number of threads.
 // open is called with 1 to 4, and ends the test if it cannot make a backend. A
 // backend without threads may ignore the number.
-func Run(t *testing.T, open func(t *testing.T, threads int) nn.Backend) {
-	backends := make([]nn.Backend, threads)
+func Run(t *testing.T, open func(t *testing.T, threads int) nn.Backend) { Options{}.Run(t, open) }
+
+// Run is Run within the options.
+func (o Options) Run(t *testing.T, open func(t *testing.T, threads int) nn.Backend) {
+	if o.Threads == 0 {
+		o.Threads = threads
+	}
+	backends := make([]nn.Backend, o.Threads)
 	for i := range backends {
 		backends[i] = open(t, i+1)
 	}
@@ -62,9 +81,12 @@ func Run(t *testing.T, open func(t *testing.T, threads int) nn.Backend) {
 		{"convolution with optimiser", convAdamCases},
 	}
 	for _, f := range families {
+		if len(o.Families) > 0 && !slices.Contains(o.Families, f.name) {
+			continue
+		}
 		t.Run(f.name, func(t *testing.T) {
 			for i, c := range f.cases() {
-				t.Run(fmt.Sprintf("%d %s", i, c.name), func(t *testing.T) { c.run(t, backends) })
+				t.Run(fmt.Sprintf("%d %s", i, c.name), func(t *testing.T) { c.run(t, backends, o.Allocates) })
 			}
 		})
 	}
@@ -77,7 +99,7 @@ func Run(t *testing.T, open func(t *testing.T, threads int) nn.Backend) {
 // run compares the case with its reference on one thread, and the results for other
 // numbers of threads with that, bit by bit. Each step runs twice, because a kernel
 // may leave state behind, and must then allocate nothing.
-func (c *testCase) run(t *testing.T, backends []nn.Backend) {
+func (c *testCase) run(t *testing.T, backends []nn.Backend, allocates bool) {
 	m, ok := c.op.(multiplied)
 	if !ok {
 		m.Op = c.op
@@ -107,6 +129,9 @@ func (c *testCase) run(t *testing.T, backends []nn.Backend) {
 		}
 		// The runtime may allocate once, when a worker first waits; a kernel would allocate
 		// each time.
+		if allocates {
+			continue
+		}
 		if n := testing.AllocsPerRun(3, func() { err = s.Exec.Run(t.Context(), nn.SegmentForward) }); n != 0 || err != nil {
 			t.Errorf("%d threads: %v allocations per run, error %v", i+1, n, err)
 		}

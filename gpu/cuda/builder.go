@@ -1,0 +1,154 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+
+	"prismtop/gpu/driver"
+	"prismtop/sim/nn"
+	"prismtop/sim/tensor"
+)
+
+// launch is a kernel launch of an executable.
+type launch struct {
+	kernel      *kernel
+	grid, block driver.Dim
+	shared      int // dynamic shared memory, bytes
+	parameter   []byte
+	step        int // of the plan
+}
+
+// builder lowers the steps of a plan to launches. The lowering of an operator is a method that checks the operands,
+// takes their addresses and calls launch. Every plan is lowered twice: the first time to learn how much workspace and
+// private memory its steps need, with addresses that do not matter.
+type builder struct {
+	backend *Backend
+	plan    *nn.Plan
+	at      []driver.Pointer // of the plan's buffers
+
+	index    int // of the current step
+	step     *nn.Step
+	launches []launch
+	adams    []update // that are launched together at the end of the segment
+
+	workspace, private            driver.Pointer
+	workspaceBytes, workspaceMost int64 // of the current step; of any step
+	privateBytes                  int64
+	constants                     []constant
+}
+
+// constant is data that Load copies to private memory.
+type constant struct {
+	at   driver.Pointer
+	data []byte
+}
+
+// errOperands is an error of a step whose operands do not fit its operator; compiled plans have none.
+var errOperands = errors.New("operands do not fit the operator")
+
+// operandError explains operands that do not fit.
+func operandError(format string, values ...any) error {
+	return fmt.Errorf("%w: %s", errOperands, fmt.Sprintf(format, values...))
+}
+
+// operand is a buffer of the current step.
+type operand struct {
+	at    driver.Pointer
+	shape tensor.Shape
+	dtype tensor.DType
+}
+
+// n returns the number of elements.
+func (o operand) n() int64 { return int64(o.shape.Elements()) }
+
+// kind returns the element type as kernels number it.
+func (o operand) kind() int32 { return int32(o.dtype) }
+
+// real reports whether the elements are real numbers.
+func (o operand) real() bool { return o.dtype != tensor.Complex64 }
+
+// operands returns the current step's operands and results if it has so many of each.
+func (b *builder) operands(in, out int) (x, y []operand, err error) {
+	if len(b.step.In) != in || len(b.step.Out) != out {
+		return nil, nil, operandError("%d operands and %d results, not %d and %d", len(b.step.In), len(b.step.Out), in, out)
+	}
+	return b.ins(), b.outs(), nil
+}
+
+// ins and outs return the operands and the results of the current step.
+func (b *builder) ins() []operand  { return b.each(b.step.In) }
+func (b *builder) outs() []operand { return b.each(b.step.Out) }
+
+func (b *builder) each(ids []nn.BufferID) []operand {
+	all := make([]operand, len(ids))
+	for i, id := range ids {
+		buffer := &b.plan.Buffers[id]
+		all[i] = operand{b.at[id], buffer.Shape, buffer.DType}
+	}
+	return all
+}
+
+// inPlace reports whether result o of the current step is its operand i.
+func (b *builder) inPlace(o, i int) bool { return b.step.Out[o] == b.step.In[i] }
+
+// scratch returns memory that only the current step uses. Its contents are undefined.
+func (b *builder) scratch(bytes int64) driver.Pointer {
+	at := b.workspace + driver.Pointer(b.workspaceBytes)
+	b.workspaceBytes += roundUp(bytes)
+	b.workspaceMost = max(b.workspaceMost, b.workspaceBytes)
+	return at
+}
+
+// keep returns memory that belongs to the executable. Its contents are undefined.
+func (b *builder) keep(bytes int64) driver.Pointer {
+	at := b.private + driver.Pointer(b.privateBytes)
+	b.privateBytes += roundUp(bytes)
+	return at
+}
+
+// table returns the address of constant data on the device, which Load copies there.
+func (b *builder) table(data []byte) driver.Pointer {
+	at := b.keep(int64(len(data)))
+	b.constants = append(b.constants, constant{at, data})
+	return at
+}
+
+// launch adds a launch of a kernel to the current step; parameter is its parameter (see parameter).
+func (b *builder) launch(name string, grid, block driver.Dim, shared int, parameter []byte) error {
+	k, err := b.backend.kernel(name, shared)
+	if err != nil {
+		return err
+	}
+	if grid[0] == 0 || grid[1] == 0 || grid[2] == 0 {
+		return nil
+	}
+	b.launches = append(b.launches, launch{k, grid, block, shared, append([]byte(nil), parameter...), b.index})
+	return nil
+}
+
+// blocks is the number of threads of a block of kernels that loop over elements.
+const blockThreads = 256
+
+// over launches a kernel of blockThreads threads that loops over n elements.
+func (b *builder) over(name string, n int64, parameter []byte) error {
+	blocks := (n + blockThreads - 1) / blockThreads
+	return b.launch(name, driver.X(int(min(blocks, int64(16*b.backend.multi)))), driver.X(blockThreads), 0, parameter)
+}
+
+// lowerAll lowers every step.
+func (b *builder) lowerAll() error {
+	for s := range nn.NumSegments {
+		first, end := b.plan.Segments[s][0], b.plan.Segments[s][1]
+		for i := first; i < end; i++ {
+			b.index, b.step, b.workspaceBytes = i, &b.plan.Steps[i], 0
+			if err := b.lower(); err != nil {
+				return fmt.Errorf("step %d %q (%T): %w", i, b.step.Name, b.step.Op, err)
+			}
+		}
+		b.workspaceBytes = 0
+		if err := b.flushUpdates(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,206 @@
+package cuda
+
+import (
+	"fmt"
+	"unsafe"
+
+	"prismtop/gpu/driver"
+)
+
+// alignment of buffers on the device, in bytes.
+const alignment = 256
+
+// Footprint is what the backend holds, in bytes.
+type Footprint struct {
+	Total     int64 // of the device
+	Allocated int64 // by the backend on the device
+	Pinned    int64 // page-locked memory of the host
+
+	freeAtOpen int64
+}
+
+// Footprint returns what the backend holds, and the device's free memory now.
+func (b *Backend) Footprint() (f Footprint, free int64, err error) {
+	if err := b.enter(); err != nil {
+		return Footprint{}, 0, err
+	}
+	defer b.leave()
+	free, _, err = b.driver.MemGetInfo()
+	return b.counts, free, b.check("the device's memory", err)
+}
+
+// MemoryError reports that the device has too little memory.
+type MemoryError struct {
+	Device      string
+	For         string
+	Asked, Free int64 // bytes
+	Err         error
+}
+
+// Error names what was asked for and what is free.
+func (e *MemoryError) Error() string {
+	return fmt.Sprintf("%s has too little memory for %s: %.1f MiB asked for, %.1f MiB free", e.Device, e.For,
+		float64(e.Asked)/(1<<20), float64(e.Free)/(1<<20))
+}
+
+// Unwrap returns the driver's error.
+func (e *MemoryError) Unwrap() error { return e.Err }
+
+// allocate returns memory on the device for a purpose.
+func (b *Backend) allocate(bytes int64, purpose string) (driver.Pointer, error) {
+	p, err := b.driver.MemAlloc(bytes)
+	if driver.As(err) == driver.OutOfMemory {
+		free, _, _ := b.driver.MemGetInfo() // the allocation's error matters more
+		return 0, &MemoryError{Device: b.name, For: purpose, Asked: bytes, Free: free, Err: err}
+	}
+	if err != nil {
+		return 0, b.check("memory for "+purpose, err)
+	}
+	b.counts.Allocated += bytes
+	return p, nil
+}
+
+// free frees memory; 0 is ignored.
+func (b *Backend) free(p driver.Pointer, bytes int64) {
+	if p == 0 {
+		return
+	}
+	b.counts.Allocated -= bytes
+	if b.dead == nil {
+		_ = b.check("freeing memory", b.driver.MemFree(p)) // a sticky error is kept by check
+	}
+}
+
+// slab is memory on the device.
+type slab struct {
+	at    driver.Pointer
+	bytes int64
+	users int
+}
+
+// roundUp rounds up to the alignment.
+func roundUp(n int64) int64 { return (n + alignment - 1) / alignment * alignment }
+
+// stagingBytes is the size of one slot of page-locked memory.
+const stagingBytes = 1 << 20
+
+// stagingSlots is the number of slots: copies in flight before the host waits.
+const stagingSlots = 4
+
+// staging is a ring of page-locked memory through which arrays pass between host and device.
+type staging struct {
+	slots [stagingSlots]struct {
+		memory []byte
+		event  driver.Event
+		busy   bool
+	}
+	next int
+}
+
+// slot returns the memory of the next slot, once the device no longer uses it.
+func (s *staging) slot(b *Backend) (i int, err error) {
+	i = s.next
+	s.next = (s.next + 1) % stagingSlots
+	slot := &s.slots[i]
+	if slot.memory == nil {
+		if slot.memory, err = b.driver.MemHostAlloc(stagingBytes); err != nil {
+			return 0, b.check("page-locked memory", err)
+		}
+		b.counts.Pinned += stagingBytes
+		if slot.event, err = b.driver.EventCreate(false); err != nil {
+			return 0, b.check("an event", err)
+		}
+	}
+	if slot.busy {
+		slot.busy = false
+		if err := b.driver.EventSynchronize(slot.event); err != nil {
+			return 0, b.check("a copy", err)
+		}
+	}
+	return i, nil
+}
+
+// close frees the ring.
+func (s *staging) close(b *Backend) {
+	for i := range s.slots {
+		if slot := &s.slots[i]; slot.memory != nil {
+			_ = b.driver.MemHostFree(slot.memory)
+			_ = b.driver.EventDestroy(slot.event)
+			*slot = struct {
+				memory []byte
+				event  driver.Event
+				busy   bool
+			}{}
+		}
+	}
+}
+
+// upload enqueues a copy of src to the device. src may change once it returns.
+func (b *Backend) upload(dst driver.Pointer, src []byte) error {
+	for len(src) > 0 {
+		i, err := b.staging.slot(b)
+		if err != nil {
+			return err
+		}
+		slot := &b.staging.slots[i]
+		n := copy(slot.memory, src)
+		if err := b.driver.MemcpyHtoDAsync(dst, slot.memory[:n], b.stream); err != nil {
+			return b.check("a copy to the device", err)
+		}
+		if err := b.driver.EventRecord(slot.event, b.stream); err != nil {
+			return b.check("a copy to the device", err)
+		}
+		slot.busy = true
+		src, dst = src[n:], dst+driver.Pointer(n)
+	}
+	return nil
+}
+
+// download copies from the device once everything enqueued before is done, and waits for that.
+func (b *Backend) download(dst []byte, src driver.Pointer) error {
+	type part struct {
+		slot int
+		to   []byte
+	}
+	var parts [stagingSlots]part
+	for len(dst) > 0 {
+		n := 0
+		for n < stagingSlots && len(dst) > 0 {
+			i, err := b.staging.slot(b)
+			if err != nil {
+				return err
+			}
+			slot, size := &b.staging.slots[i], min(len(dst), stagingBytes)
+			if err := b.driver.MemcpyDtoHAsync(slot.memory[:size], src, b.stream); err != nil {
+				return b.check("a copy from the device", err)
+			}
+			if err := b.driver.EventRecord(slot.event, b.stream); err != nil {
+				return b.check("a copy from the device", err)
+			}
+			parts[n] = part{i, dst[:size]}
+			dst, src = dst[size:], src+driver.Pointer(size)
+			n++
+		}
+		for _, p := range parts[:n] {
+			slot := &b.staging.slots[p.slot]
+			if err := b.driver.EventSynchronize(slot.event); err != nil {
+				return b.check("a copy from the device", err)
+			}
+			copy(p.to, slot.memory)
+		}
+	}
+	return nil
+}
+
+// bytesOf returns the memory of a slice of numbers.
+func bytesOf[T float32 | uint16 | uint64 | int32](x []T) []byte {
+	if len(x) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(&x[0])), len(x)*int(unsafe.Sizeof(x[0])))
+}
+
+// parameter returns the memory of a kernel's parameter, a struct without Go pointers.
+func parameter[P any](p *P) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(p)), unsafe.Sizeof(*p))
+}

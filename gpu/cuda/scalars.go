@@ -1,0 +1,117 @@
+package cuda
+
+import (
+	"context"
+	"math"
+	"sync/atomic"
+	"unsafe"
+
+	"prismtop/gpu/driver"
+	"prismtop/sim/nn"
+	"prismtop/sim/tensor"
+)
+
+// gatherP is GatherP of elementwise.cu.
+type gatherP struct {
+	From [maxScalars]driver.Pointer
+	To   driver.Pointer
+	N    int32
+}
+
+// maxScalars is the number of scalars that one kernel gathers.
+const maxScalars = 16
+
+// scalars are the plan's scalar outputs, such as losses. The last kernel of a segment that writes one copies all to
+// page-locked memory, where the host reads them without a copy of its own.
+type scalars struct {
+	ids    []nn.BufferID
+	stale  []bool // written by the host since
+	memory []byte
+	kernel *kernel
+	p      gatherP
+	of     *segment // the newest run that gathered
+}
+
+// find lists the scalar outputs of the plan.
+func (c *scalars) find(x *executable) error {
+	b := x.backend
+	for i := range x.plan.Buffers {
+		buffer := &x.plan.Buffers[i]
+		named := buffer.Pinned && buffer.Category != nn.Inputs
+		if named && buffer.DType == tensor.Float32 && buffer.Shape.Elements() == 1 && len(c.ids) < maxScalars {
+			c.p.From[len(c.ids)] = x.at[i]
+			c.ids = append(c.ids, nn.BufferID(i))
+		}
+	}
+	if len(c.ids) == 0 {
+		return nil
+	}
+	var err error
+	if c.memory, err = b.driver.MemHostAlloc(4 * maxScalars); err != nil {
+		return b.check("page-locked memory", err)
+	}
+	b.counts.Pinned += 4 * maxScalars
+	c.stale = make([]bool, len(c.ids))
+	c.p.N = int32(len(c.ids))
+	if c.p.To, err = b.driver.MemHostDevicePointer(c.memory); err != nil {
+		return b.check("page-locked memory", err)
+	}
+	c.kernel, err = b.kernel("gather", 0)
+	return err
+}
+
+// writtenIn reports whether a step of [first, end) writes a scalar.
+func (c *scalars) writtenIn(x *executable, first, end int) bool {
+	for _, step := range x.plan.Steps[first:end] {
+		for _, id := range step.Out {
+			for _, s := range c.ids {
+				if x.at[id] == x.at[s] {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// gather enqueues the copy.
+func (c *scalars) gather(b *Backend) error {
+	clear(c.stale)
+	return b.driver.LaunchKernel(c.kernel.function, driver.X(1), driver.X(32), 0, b.stream, parameter(&c.p))
+}
+
+// forget notes that the host wrote a buffer.
+func (c *scalars) forget(id nn.BufferID) {
+	for i, s := range c.ids {
+		if s == id {
+			c.stale[i] = true
+		}
+	}
+}
+
+// read reads a scalar that was gathered, once its segment has ended; known is false for other buffers.
+func (c *scalars) read(x *executable, id nn.BufferID, dst []float32) (known bool, err error) {
+	if c.of == nil {
+		return false, nil
+	}
+	for i, s := range c.ids {
+		if s == id && !c.stale[i] {
+			if err := c.of.wait(context.Background(), x.backend); err != nil {
+				return true, err
+			}
+			word := (*uint32)(unsafe.Pointer(&c.memory[4*i]))
+			dst[0] = math.Float32frombits(atomic.LoadUint32(word))
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// close frees the memory.
+func (c *scalars) close(b *Backend) {
+	if c.memory != nil && b.dead == nil {
+		_ = b.driver.MemHostFree(c.memory)
+		b.counts.Pinned -= 4 * maxScalars
+	}
+	*c = scalars{}
+}

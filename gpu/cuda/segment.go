@@ -1,0 +1,298 @@
+package cuda
+
+import (
+	"context"
+	"runtime"
+	"time"
+
+	"prismtop/gpu/driver"
+)
+
+// segment is a segment of an executable: its launches in groups of one phase, and the graph of them.
+type segment struct {
+	launches []launch
+	groups   []group
+	graph    driver.GraphExec
+	eager    bool // the graph could not be captured
+	gathers  bool // it writes scalars for the host
+
+	marks   []driver.Event // before each group, and after the last
+	done    driver.Event   // after the last run
+	running bool           // done has not been seen
+	timed   bool           // marks were recorded by the last run
+	read    bool           // and their times read
+	steps   []driver.Event // before and after each launch, for Detail
+	detail  bool           // the last run recorded steps
+}
+
+// group is consecutive launches of one phase.
+type group struct {
+	first, end int // in launches
+	step       int // the first step
+}
+
+// split divides the launches among the segments and captures these.
+func (x *executable) split() error {
+	b := x.backend
+	for s := range x.segments {
+		seg := &x.segments[s]
+		first, end := x.plan.Segments[s][0], x.plan.Segments[s][1]
+		for _, l := range x.launches {
+			if l.step >= first && l.step < end {
+				seg.launches = append(seg.launches, l)
+			}
+		}
+		for i, l := range seg.launches {
+			last := len(seg.groups) - 1
+			if last >= 0 && x.plan.Steps[l.step].Phase == x.plan.Steps[seg.groups[last].step].Phase {
+				seg.groups[last].end = i + 1
+				continue
+			}
+			seg.groups = append(seg.groups, group{i, i + 1, l.step})
+		}
+		seg.gathers = x.scalars.writtenIn(x, first, end)
+		if len(seg.launches) == 0 {
+			continue
+		}
+		for range len(seg.groups) + 1 {
+			e, err := b.driver.EventCreate(true)
+			if err != nil {
+				return b.check("an event", err)
+			}
+			seg.marks = append(seg.marks, e)
+		}
+		var err error
+		if seg.done, err = b.driver.EventCreate(false); err != nil {
+			return b.check("an event", err)
+		}
+		if err := seg.capture(x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// capture records the launches as a graph. A driver that cannot leaves the segment eager.
+func (s *segment) capture(x *executable) error {
+	b := x.backend
+	if b.options.Eager {
+		s.eager = true
+		return nil
+	}
+	err := b.driver.StreamBeginCapture(b.stream)
+	if err == nil {
+		err = s.enqueue(x, b.driver.EventRecordExternal)
+		var graph driver.Graph
+		var ended error
+		if graph, ended = b.driver.StreamEndCapture(b.stream); err == nil {
+			err = ended
+		}
+		if err == nil {
+			s.graph, err = b.driver.GraphInstantiate(graph)
+		}
+		if graph != 0 {
+			_ = b.driver.GraphDestroy(graph) // the executable graph does not need it
+		}
+		if err == nil {
+			err = b.driver.GraphUpload(s.graph, b.stream)
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	if driver.As(err).Class() == driver.Sticky || driver.As(err) == driver.OutOfMemory {
+		return b.check("capturing a graph", err)
+	}
+	s.eager = true
+	b.Notes = append(b.Notes, "the GPU's kernels are enqueued one by one, since no graph could be captured: "+err.Error())
+	return nil
+}
+
+// enqueue enqueues the launches, with marks between the groups.
+func (s *segment) enqueue(x *executable, record func(driver.Event, driver.Stream) error) error {
+	b := x.backend
+	for g, group := range s.groups {
+		if err := record(s.marks[g], b.stream); err != nil {
+			return err
+		}
+		for i := group.first; i < group.end; i++ {
+			if err := s.launch(b, &s.launches[i]); err != nil {
+				return err
+			}
+		}
+	}
+	if s.gathers {
+		if err := x.scalars.gather(b); err != nil {
+			return err
+		}
+	}
+	return record(s.marks[len(s.groups)], b.stream)
+}
+
+// launch enqueues one kernel.
+func (s *segment) launch(b *Backend, l *launch) error {
+	err := b.driver.LaunchKernel(l.kernel.function, l.grid, l.block, l.shared, b.stream, l.parameter)
+	if err == nil && b.options.Synchronous {
+		err = b.driver.StreamSynchronize(b.stream)
+	}
+	if err != nil {
+		return b.check("kernel "+l.kernel.name, err)
+	}
+	return nil
+}
+
+// run enqueues the segment.
+func (s *segment) run(ctx context.Context, x *executable) error {
+	if len(s.launches) == 0 {
+		return nil
+	}
+	b := x.backend
+	if err := s.wait(ctx, b); err != nil {
+		return err
+	}
+	if err := s.readTimes(x); err != nil { // before the next run overwrites them
+		return err
+	}
+	s.timed, s.read, s.detail = true, false, false
+	var err error
+	switch {
+	case x.detailed:
+		s.timed, s.detail = false, true
+		err = s.enqueueDetailed(x)
+	case s.eager:
+		err = s.enqueue(x, b.driver.EventRecord)
+	default:
+		err = b.driver.GraphLaunch(s.graph, b.stream)
+	}
+	if err == nil {
+		err = b.driver.EventRecord(s.done, b.stream)
+	}
+	if err != nil {
+		return b.check("a segment of the plan", err)
+	}
+	s.running = true
+	if s.gathers {
+		x.scalars.of = s
+	}
+	return nil
+}
+
+// enqueueDetailed enqueues the launches with an event before and after each.
+func (s *segment) enqueueDetailed(x *executable) error {
+	b := x.backend
+	for len(s.steps) < 2*len(s.launches) {
+		e, err := b.driver.EventCreate(true)
+		if err != nil {
+			return err
+		}
+		s.steps = append(s.steps, e)
+	}
+	for i := range s.launches {
+		if err := b.driver.EventRecord(s.steps[2*i], b.stream); err != nil {
+			return err
+		}
+		if err := s.launch(b, &s.launches[i]); err != nil {
+			return err
+		}
+		if err := b.driver.EventRecord(s.steps[2*i+1], b.stream); err != nil {
+			return err
+		}
+	}
+	if s.gathers {
+		return x.scalars.gather(b)
+	}
+	return nil
+}
+
+// spin is how long wait asks without a pause: longer than a segment of small pictures takes.
+const spin = 2 * time.Millisecond
+
+// pause is the time between two questions after that.
+const pause = 50 * time.Microsecond
+
+// wait waits until the last run has ended.
+func (s *segment) wait(ctx context.Context, b *Backend) error {
+	if !s.running {
+		return nil
+	}
+	var began time.Time
+	for {
+		done, err := b.driver.EventQuery(s.done)
+		if err != nil {
+			return b.check("a segment of the plan", err)
+		}
+		if done {
+			s.running = false
+			return nil
+		}
+		switch {
+		case began.IsZero():
+			began = time.Now()
+		case time.Since(began) > spin:
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			time.Sleep(pause)
+		default:
+			runtime.Gosched()
+		}
+	}
+}
+
+// readTimes reads the times of the last run, if it has ended.
+func (s *segment) readTimes(x *executable) error {
+	b := x.backend
+	if s.read || !s.timed && !s.detail {
+		return nil
+	}
+	if s.running {
+		done, err := b.driver.EventQuery(s.done)
+		if err != nil || !done {
+			return b.check("a segment of the plan", err)
+		}
+		s.running = false
+	}
+	s.read = true
+	for _, l := range s.launches {
+		x.nanos[l.step] = 0
+	}
+	if s.detail {
+		for i, l := range s.launches {
+			if err := s.elapsed(b, s.steps[2*i], s.steps[2*i+1], &x.nanos[l.step]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for g, group := range s.groups {
+		if err := s.elapsed(b, s.marks[g], s.marks[g+1], &x.nanos[group.step]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// elapsed adds the time between two events.
+func (s *segment) elapsed(b *Backend, from, to driver.Event, nanos *int64) error {
+	ms, err := b.driver.EventElapsed(from, to)
+	if err != nil {
+		return b.check("the time of a phase", err)
+	}
+	*nanos += int64(float64(ms) * 1e6)
+	return nil
+}
+
+// close frees the graph and the events.
+func (s *segment) close(b *Backend) {
+	if b.dead == nil {
+		if s.graph != 0 {
+			_ = b.driver.GraphExecDestroy(s.graph)
+		}
+		for _, e := range append(append([]driver.Event{s.done}, s.marks...), s.steps...) {
+			if e != 0 {
+				_ = b.driver.EventDestroy(e)
+			}
+		}
+	}
+	*s = segment{}
+}

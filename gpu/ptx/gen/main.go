@@ -1,0 +1,79 @@
+// Command gen compiles the kernels of package ptx with clang-19, and writes their PTX and the sums of sources and
+// results. It is run by go generate in the package's folder.
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("gen: ")
+	sources, err := filepath.Glob("*.cu")
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, target := range []string{"sm_75", "sm_80"} {
+		if err := os.MkdirAll(target, 0o755); err != nil {
+			log.Fatal(err)
+		}
+		stale, err := filepath.Glob(target + "/*.ptx")
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, source := range sources {
+			result := filepath.Join(target, strings.TrimSuffix(source, ".cu")+".ptx")
+			if err := compile(source, target, result); err != nil {
+				log.Fatal(err)
+			}
+			stale = slices.DeleteFunc(stale, func(s string) bool { return s == result })
+		}
+		for _, s := range stale {
+			if err := os.Remove(s); err != nil {
+				log.Fatal(err)
+			}
+		}
+	}
+	if err := writeSums(); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// compile writes the PTX of a source for a target.
+func compile(source, target, result string) error {
+	command := exec.Command("clang-19", "-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch="+target,
+		"-nocudainc", "-nocudalib", "-std=c++17", "-Wall", "-Werror", "-O3", "-ffp-contract=fast", "-S", "-o", "-", source)
+	command.Stderr = os.Stderr
+	text, err := command.Output()
+	if err != nil {
+		return fmt.Errorf("%s for %s: %w", source, target, err)
+	}
+	return os.WriteFile(result, text, 0o644)
+}
+
+// writeSums writes the SHA-256 sums of the sources and of the PTX.
+func writeSums() error {
+	var sums bytes.Buffer
+	for _, pattern := range []string{"*.h", "*.cu", "sm_*/*.ptx"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(text), filepath.ToSlash(name))
+		}
+	}
+	return os.WriteFile("SHA256SUMS", sums.Bytes(), 0o644)
+}

@@ -1,0 +1,76 @@
+// Package ptx holds the CUDA backend's kernels: their sources (*.cu, dev.h) and the PTX that clang-19 compiles them to,
+// which the driver compiles for its device when it loads them. Running the program needs neither clang nor a toolkit.
+//
+// Every kernel has one parameter, a struct by value, which package cuda fills in. There is a set of PTX for devices of
+// compute capability 7.5, and one for 8.0 and later, whose kernels also multiply bfloat16 and TF32 by matrix
+// instructions.
+package ptx
+
+import (
+	"embed"
+	"fmt"
+	"path"
+	"strings"
+)
+
+//go:generate go run ./gen
+
+//go:embed sm_75/*.ptx sm_80/*.ptx
+var files embed.FS
+
+// Set is the kernels compiled for devices of a compute capability and later ones.
+type Set struct {
+	Name       string // "sm_80"
+	Capability int    // 10·major + minor
+}
+
+// sets are ordered from the newest.
+var sets = []Set{{"sm_80", 80}, {"sm_75", 75}}
+
+// For returns the newest set that a device of a compute capability, 10·major + minor, can run.
+func For(capability int) (Set, error) {
+	for _, s := range sets {
+		if capability >= s.Capability {
+			return s, nil
+		}
+	}
+	return Set{}, fmt.Errorf("compute capability %d.%d: the kernels need 7.5 or later", capability/10, capability%10)
+}
+
+// Sets lists every set, the newest first.
+func Sets() []Set { return append([]Set(nil), sets...) }
+
+// Module is the PTX of one source file.
+type Module struct {
+	Name string // of the source without its ending: "elementwise"
+	Text []byte // ends in a NUL byte, as the driver expects
+}
+
+// Modules lists the modules of the set by name.
+func (s Set) Modules() ([]Module, error) {
+	entries, err := files.ReadDir(s.Name)
+	if err != nil {
+		return nil, err
+	}
+	modules := make([]Module, len(entries))
+	for i, e := range entries {
+		text, err := files.ReadFile(path.Join(s.Name, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		modules[i] = Module{strings.TrimSuffix(e.Name(), ".ptx"), append(text, 0)}
+	}
+	return modules, nil
+}
+
+// Kernels lists the kernels of a module.
+func (m Module) Kernels() []string {
+	var names []string
+	for line := range strings.Lines(string(m.Text)) {
+		if rest, ok := strings.CutPrefix(line, ".visible .entry "); ok {
+			name, _, _ := strings.Cut(rest, "(")
+			names = append(names, strings.TrimSpace(name))
+		}
+	}
+	return names
+}
