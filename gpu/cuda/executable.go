@@ -79,7 +79,7 @@ func (x *executable) load(arena *slab) error {
 	for final := range 2 {
 		build := builder{backend: b, plan: x.plan, at: x.at}
 		if final == 1 {
-			x.private.bytes = sizes.privateBytes + sizes.workspaceMost
+			x.private.bytes = sizes.privateBytes + sizes.work[0].most + sizes.work[1].most
 			if x.private.bytes > 0 {
 				var err error
 				if x.private.at, err = b.allocate(x.private.bytes, "the kernels' work space"); err != nil {
@@ -87,7 +87,9 @@ func (x *executable) load(arena *slab) error {
 					return err
 				}
 			}
-			build.private, build.workspace = x.private.at, x.private.at+driver.Pointer(sizes.privateBytes)
+			build.private = x.private.at
+			build.work[0].at = build.private + driver.Pointer(sizes.privateBytes)
+			build.work[1].at = build.work[0].at + driver.Pointer(sizes.work[0].most)
 		}
 		if err := build.lowerAll(); err != nil {
 			return err

@@ -42,6 +42,7 @@ func (x *executable) split() error {
 				seg.launches = append(seg.launches, l)
 			}
 		}
+		x.order(seg.launches)
 		for i, l := range seg.launches {
 			last := len(seg.groups) - 1
 			if last >= 0 && x.plan.Steps[l.step].Phase == x.plan.Steps[seg.groups[last].step].Phase {
@@ -111,15 +112,27 @@ func (s *segment) capture(x *executable) error {
 // enqueue enqueues the launches, with marks between the groups.
 func (s *segment) enqueue(x *executable, record func(driver.Event, driver.Stream) error) error {
 	b := x.backend
+	lanes := lanes{b: b}
 	for g, group := range s.groups {
+		if err := lanes.join(); err != nil {
+			return err
+		}
 		if err := record(s.marks[g], b.stream); err != nil {
 			return err
 		}
 		for i := group.first; i < group.end; i++ {
-			if err := s.launch(b, &s.launches[i]); err != nil {
+			l := &s.launches[i]
+			stream, err := lanes.of(l)
+			if err != nil {
+				return err
+			}
+			if err := s.launch(b, l, stream); err != nil {
 				return err
 			}
 		}
+	}
+	if err := lanes.join(); err != nil {
+		return err
 	}
 	if s.gathers {
 		if err := x.scalars.gather(b); err != nil {
@@ -130,10 +143,10 @@ func (s *segment) enqueue(x *executable, record func(driver.Event, driver.Stream
 }
 
 // launch enqueues one kernel.
-func (s *segment) launch(b *Backend, l *launch) error {
-	err := b.driver.LaunchKernel(l.kernel.function, l.grid, l.block, l.shared, b.stream, l.parameter)
+func (s *segment) launch(b *Backend, l *launch, stream driver.Stream) error {
+	err := b.driver.LaunchKernel(l.kernel.function, l.grid, l.block, l.shared, stream, l.parameter)
 	if err == nil && b.options.Synchronous {
-		err = b.driver.StreamSynchronize(b.stream)
+		err = b.driver.StreamSynchronize(stream)
 	}
 	if err != nil {
 		return b.check("kernel "+l.kernel.name, err)
@@ -191,7 +204,7 @@ func (s *segment) enqueueDetailed(x *executable) error {
 		if err := b.driver.EventRecord(s.steps[2*i], b.stream); err != nil {
 			return err
 		}
-		if err := s.launch(b, &s.launches[i]); err != nil {
+		if err := s.launch(b, &s.launches[i], b.stream); err != nil {
 			return err
 		}
 		if err := b.driver.EventRecord(s.steps[2*i+1], b.stream); err != nil {
