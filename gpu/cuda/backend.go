@@ -38,6 +38,7 @@ type Backend struct {
 	context driver.Context
 	stream  driver.Stream
 	second  driver.Stream // see lanes
+	copies  driver.Stream // see executable.after
 	fork    driver.Event  // likewise
 	joined  driver.Event
 	set     ptx.Set
@@ -127,7 +128,7 @@ func (b *Backend) open() error {
 		return err
 	}
 	b.counts.Total, b.counts.freeAtOpen = total, free
-	for _, s := range []*driver.Stream{&b.stream, &b.second} {
+	for _, s := range []*driver.Stream{&b.stream, &b.second, &b.copies} {
 		if *s, err = d.StreamCreate(); err != nil {
 			return err
 		}
@@ -298,7 +299,7 @@ func (b *Backend) Close() {
 					_ = b.driver.EventDestroy(e)
 				}
 			}
-			for _, s := range []driver.Stream{b.stream, b.second} {
+			for _, s := range []driver.Stream{b.stream, b.second, b.copies} {
 				if s != 0 {
 					_ = b.driver.StreamDestroy(s)
 				}

@@ -252,18 +252,35 @@ func (x *executable) Read(id nn.BufferID, dst []float32) {
 		b.remember(err)
 		return
 	}
+	stream, err := x.after(id)
+	if err != nil {
+		b.remember(err)
+		return
+	}
 	if buffer.DType == tensor.Float32 || buffer.DType == tensor.Complex64 {
-		b.remember(b.download(bytesOf(dst), x.at[id]))
+		b.remember(b.download(bytesOf(dst), x.at[id], stream))
 		return
 	}
 	if len(x.wide) < n {
 		x.wide = make([]uint16, n)
 	}
-	if err := b.download(bytesOf(x.wide[:n]), x.at[id]); err != nil {
+	if err := b.download(bytesOf(x.wide[:n]), x.at[id], stream); err != nil {
 		b.remember(err)
 		return
 	}
 	tensor.Widen(buffer.DType, dst, x.wide[:n])
+}
+
+// after returns a stream on which a named output can be copied. Its segment's end is all that the copy waits for, so that
+// a picture of the forward pass is read while the update computes.
+func (x *executable) after(id nn.BufferID) (driver.Stream, error) {
+	b := x.backend
+	for s := range x.segments {
+		if seg := &x.segments[s]; seg.outputs[id] {
+			return b.copies, b.check("a copy from the device", b.driver.StreamWaitEvent(b.copies, seg.done))
+		}
+	}
+	return b.stream, nil
 }
 
 func mustMatch(buffer *nn.Buffer, have, want int) {

@@ -2,10 +2,12 @@ package cuda
 
 import (
 	"context"
+	"maps"
 	"runtime"
 	"time"
 
 	"prismtop/gpu/driver"
+	"prismtop/sim/nn"
 )
 
 // segment is a segment of an executable: its launches in groups of one phase, and the graph of them.
@@ -13,8 +15,9 @@ type segment struct {
 	launches []launch
 	groups   []group
 	graph    driver.GraphExec
-	eager    bool // the graph could not be captured
-	gathers  bool // it writes scalars for the host
+	eager    bool                 // the graph could not be captured
+	gathers  bool                 // it writes scalars for the host
+	outputs  map[nn.BufferID]bool // that only this segment writes
 
 	marks   []driver.Event // before each group, and after the last
 	done    driver.Event   // after the last run
@@ -43,6 +46,7 @@ func (x *executable) split() error {
 			}
 		}
 		x.order(seg.launches)
+		seg.outputs = x.outputsOf(nn.Segment(s))
 		for i, l := range seg.launches {
 			last := len(seg.groups) - 1
 			if last >= 0 && x.plan.Steps[l.step].Phase == x.plan.Steps[seg.groups[last].step].Phase {
@@ -71,6 +75,24 @@ func (x *executable) split() error {
 		}
 	}
 	return nil
+}
+
+// outputsOf lists the plan's outputs in the arena that a segment writes and no other.
+func (x *executable) outputsOf(of nn.Segment) map[nn.BufferID]bool {
+	outputs, others := map[nn.BufferID]bool{}, map[nn.BufferID]bool{}
+	for s := range nn.NumSegments {
+		for _, step := range x.plan.Steps[x.plan.Segments[s][0]:x.plan.Segments[s][1]] {
+			for _, id := range step.Out {
+				if buffer := &x.plan.Buffers[id]; s != of {
+					others[id] = true
+				} else if buffer.Pinned && buffer.Variable < 0 {
+					outputs[id] = true
+				}
+			}
+		}
+	}
+	maps.DeleteFunc(outputs, func(id nn.BufferID, _ bool) bool { return others[id] })
+	return outputs
 }
 
 // capture records the launches as a graph. A driver that cannot leaves the segment eager.
