@@ -31,6 +31,7 @@ type builder struct {
 	index    int // of the current step
 	step     *nn.Step
 	launches []launch
+	program  program  // of scalar steps, launched before the next step that is none
 	adams    []update // that are launched together at the end of the segment, and wait for the second lane
 
 	aside        bool // the current step's launches go to the second lane
@@ -132,6 +133,9 @@ func (b *builder) table(data []byte) driver.Pointer {
 
 // launch adds a launch of a kernel to the current step; parameter is its parameter (see parameter).
 func (b *builder) launch(name string, grid, block driver.Dim, shared int, parameter []byte) error {
+	if err := b.flushProgram(); err != nil {
+		return err
+	}
 	k, err := b.backend.kernel(name, shared)
 	if err != nil {
 		return err
@@ -164,6 +168,9 @@ func (b *builder) lowerAll() error {
 			}
 		}
 		b.begin(b.index)
+		if err := b.flushProgram(); err != nil {
+			return err
+		}
 		if err := b.flushUpdates(); err != nil {
 			return err
 		}
