@@ -15,7 +15,7 @@ type launch struct {
 	grid, block driver.Dim
 	shared      int // dynamic shared memory, bytes
 	parameter   []byte
-	step        int  // of the plan
+	first, step int  // steps of the plan that it computes; its time is that of the second
 	aside       bool // on the second lane
 	joins       bool // waits for the second lane
 }
@@ -144,7 +144,7 @@ func (b *builder) launch(name string, grid, block driver.Dim, shared int, parame
 		return nil
 	}
 	b.launches = append(b.launches, launch{kernel: k, grid: grid, block: block, shared: shared,
-		parameter: append([]byte(nil), parameter...), step: b.index, aside: b.aside})
+		parameter: append([]byte(nil), parameter...), first: b.index, step: b.index, aside: b.aside})
 	return nil
 }
 

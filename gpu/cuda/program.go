@@ -55,8 +55,8 @@ type programP struct {
 
 // program collects consecutive steps on scalars and short vectors, which one kernel computes.
 type program struct {
-	p    programP
-	step int // the newest
+	p           programP
+	first, step int // the oldest and the newest
 }
 
 // scalarStep adds the current step to the program if it is one on scalars and short vectors; ok is false for others.
@@ -182,6 +182,9 @@ func (b *builder) room(instructions, arrays int) error {
 			return err
 		}
 	}
+	if program.p.Length == 0 {
+		program.first = b.index
+	}
 	program.step = b.index
 	return nil
 }
@@ -214,5 +217,9 @@ func (b *builder) flushProgram() error {
 	b.index, b.aside = program.step, false
 	err := b.launch("program", driver.X(1), driver.X(programLanes), 0, parameter(&program.p))
 	b.index, b.aside = index, aside
-	return err
+	if err != nil {
+		return err
+	}
+	b.launches[len(b.launches)-1].first = program.first
+	return nil
 }
