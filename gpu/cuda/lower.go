@@ -17,6 +17,25 @@ func (b *builder) lower() error {
 	switch op := b.step.Op.(type) {
 	case nn.Fill:
 		return b.fill(op)
+
+	case nn.Conv2D:
+		return b.conv2D(op)
+	case nn.Conv2DGradInput:
+		return b.scatterStep(op.Stride, op.Pad, anyOutputPad, false)
+	case nn.Conv2DGradWeight:
+		return b.weightStep(op.Stride, op.Pad, false)
+	case nn.ConvTranspose2D:
+		return b.scatterStep(op.Stride, op.Pad, op.OutputPad, op.ReLU)
+	case nn.ConvTranspose2DGradInput:
+		return b.gatherStep(op.Stride, op.Pad, false)
+	case nn.ConvTranspose2DGradWeight:
+		return b.weightStep(op.Stride, op.Pad, true)
+	case nn.BiasGrad:
+		return b.biasGrad()
+	case nn.ConvAdam:
+		return b.convAdam(op)
+	case nn.GradientShare:
+		return nil
 	}
 	return ErrNoKernel
 }
