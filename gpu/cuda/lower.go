@@ -11,6 +11,9 @@ var ErrNoKernel = fmt.Errorf("the GPU's backend has no kernel for the operator")
 
 // lower adds the launches of the current step.
 func (b *builder) lower() error {
+	if scalar, err := b.scalarStep(); scalar {
+		return err
+	}
 	switch op := b.step.Op.(type) {
 	case nn.Fill:
 		return b.fill(op)
@@ -37,6 +40,25 @@ func (b *builder) lower() error {
 		return b.loss(op)
 	case nn.LossGrad:
 		return b.lossGrad(op)
+
+	case nn.Conv2D:
+		return b.conv2D(op)
+	case nn.Conv2DGradInput:
+		return b.scatterStep(op.Stride, op.Pad, anyOutputPad, false)
+	case nn.Conv2DGradWeight:
+		return b.weightStep(op.Stride, op.Pad, false)
+	case nn.ConvTranspose2D:
+		return b.scatterStep(op.Stride, op.Pad, op.OutputPad, op.ReLU)
+	case nn.ConvTranspose2DGradInput:
+		return b.gatherStep(op.Stride, op.Pad, false)
+	case nn.ConvTranspose2DGradWeight:
+		return b.weightStep(op.Stride, op.Pad, true)
+	case nn.BiasGrad:
+		return b.biasGrad()
+	case nn.ConvAdam:
+		return b.convAdam(op)
+	case nn.GradientShare:
+		return nil
 	}
 	return ErrNoKernel
 }
