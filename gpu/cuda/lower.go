@@ -18,6 +18,29 @@ func (b *builder) lower() error {
 	case nn.Fill:
 		return b.fill(op)
 
+	case nn.FFT:
+		return b.fft(op)
+	case nn.MaskMultiply:
+		return b.maskMultiply()
+	case nn.ModulusFlip:
+		return b.modulusFlip()
+	case nn.ModulusFlipGrad:
+		return b.modulusFlipGrad()
+	case nn.Measure:
+		return b.measure(op)
+	case nn.MeasureGrad:
+		return b.measureGrad(op)
+	case nn.MeasureShare:
+		return nil // no work
+	case nn.Amplitudes:
+		return b.amplitudes(op)
+	case nn.AmplitudesGrad:
+		return b.amplitudesGrad(op)
+	case nn.Loss:
+		return b.loss(op)
+	case nn.LossGrad:
+		return b.lossGrad(op)
+
 	case nn.Conv2D:
 		return b.conv2D(op)
 	case nn.Conv2DGradInput:
