@@ -62,6 +62,7 @@ type assembly struct {
 	instructions []instruction
 	constants    map[constant]register
 	specials     map[string]register
+	shared       map[string]symbol // variables of the module in shared memory that the kernel uses
 	line         int
 	words        []string // of the current opcode that no one has asked for yet
 	args         []operand
@@ -240,7 +241,17 @@ func (f *assembly) address(name string, offset uint64) constant {
 		f.fail("unknown name %s", name)
 	}
 	switch x.kind {
-	case inShared, inLocal, inParam:
+	case inShared:
+		if x.value < 0 { // a variable of the module: each kernel that uses it has its own
+			if y, ok := f.shared[name]; ok {
+				x = y
+			} else {
+				x = f.share(x)
+				f.shared[name] = x
+			}
+		}
+		return constant{value: uint64(x.value) + offset}
+	case inLocal, inParam:
 		return constant{value: uint64(x.value) + offset}
 	case inDynamicShared:
 		return constant{value: offset, dynamic: true}
@@ -249,6 +260,19 @@ func (f *assembly) address(name string, offset uint64) constant {
 	}
 	f.fail("%s is not a variable", name)
 	return constant{}
+}
+
+// sharedGap is the guard gap between variables in shared memory, in bytes.
+const sharedGap = 256
+
+// share places a variable in the kernel's shared memory.
+func (f *assembly) share(x symbol) symbol {
+	k := f.kernel
+	k.SharedBytes = align(k.SharedBytes, x.align) + x.size
+	x.value = int64(align(k.sharedExtent, max(x.align, 16)))
+	k.sharedVariables = append(k.sharedVariables, extent{int(x.value), x.size})
+	k.sharedExtent = int(x.value) + x.size + sharedGap
+	return x
 }
 
 // scope returns the scope of the current instruction.

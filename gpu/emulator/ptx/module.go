@@ -125,8 +125,9 @@ func (s *scope) find(name string) (symbol, bool) {
 type symbol struct {
 	kind     symbolKind
 	register register // of inRegister
-	value    int64    // an address in its space, or the number of an instruction
+	value    int64    // an address in its space, −1 before it has one; or the number of an instruction
 	size     int
+	align    int
 }
 
 type symbolKind uint8

@@ -307,9 +307,6 @@ func (p *parser) initialiser(d declaration, data []byte, at *int) {
 	*at += d.element.size
 }
 
-// sharedGap is the guard gap between variables in shared memory, in bytes.
-const sharedGap = 256
-
 // sharedVariable reads a variable in shared memory: of a kernel, or of the module if f is nil.
 func (p *parser) sharedVariable(s *scope, f *assembly) {
 	d := p.declare()
@@ -318,15 +315,10 @@ func (p *parser) sharedVariable(s *scope, f *assembly) {
 		s.names[d.name] = symbol{kind: inDynamicShared}
 		return
 	}
-	if f == nil {
-		p.fail("shared variable %s outside of a kernel is not supported", d.name)
+	s.names[d.name] = symbol{kind: inShared, value: -1, size: d.bytes(), align: d.align}
+	if f != nil {
+		s.names[d.name] = f.share(s.names[d.name])
 	}
-	k := f.kernel
-	k.SharedBytes = align(k.SharedBytes, d.align) + d.bytes()
-	offset := align(k.sharedExtent, max(d.align, 16))
-	k.sharedVariables = append(k.sharedVariables, extent{offset, d.bytes()})
-	s.names[d.name] = symbol{kind: inShared, value: int64(offset), size: d.bytes()}
-	k.sharedExtent = offset + d.bytes() + sharedGap
 }
 
 // align rounds up to a multiple of a, a power of two.
@@ -340,7 +332,7 @@ func align(n, a int) int {
 // entry reads a kernel.
 func (p *parser) entry() {
 	k := &Kernel{Name: p.word()}
-	f := &assembly{kernel: k, constants: map[constant]register{}, specials: map[string]register{}}
+	f := &assembly{kernel: k, constants: map[constant]register{}, shared: map[string]symbol{}, specials: map[string]register{}}
 	s := &scope{outer: p.global, names: map[string]symbol{}}
 	if p.accept("(") && !p.accept(")") {
 		for {
