@@ -30,6 +30,7 @@ type builder struct {
 	step     *nn.Step
 	launches []launch
 	adams    []update // that are launched together at the end of the segment
+	batches
 
 	workspace, private            driver.Pointer
 	workspaceBytes, workspaceMost int64 // of the current step; of any step
@@ -113,8 +114,12 @@ func (b *builder) table(data []byte) driver.Pointer {
 	return at
 }
 
-// launch adds a launch of a kernel to the current step; parameter is its parameter (see parameter).
+// launch adds a launch of a kernel to the current step, after those that were collected; parameter is its parameter (see
+// parameter).
 func (b *builder) launch(name string, grid, block driver.Dim, shared int, parameter []byte) error {
+	if err := b.flushBatches(); err != nil {
+		return err
+	}
 	k, err := b.backend.kernel(name, shared)
 	if err != nil {
 		return err
@@ -137,6 +142,7 @@ func (b *builder) over(name string, n int64, parameter []byte) error {
 
 // lowerAll lowers every step.
 func (b *builder) lowerAll() error {
+	b.done = map[int]bool{}
 	for s := range nn.NumSegments {
 		first, end := b.plan.Segments[s][0], b.plan.Segments[s][1]
 		for i := first; i < end; i++ {
