@@ -2,18 +2,6 @@
 
 package gpu
 
-import (
-	"fmt"
-	"runtime"
-)
+import "prismtop/gpu/library"
 
-// errAbsent is the reason why this build never looks for a driver.
-func errAbsent() error {
-	if runtime.GOOS == "linux" {
-		return fmt.Errorf("this build was made without GPU support (build tag nogpu)")
-	}
-	return fmt.Errorf("CUDA is looked for on Linux only, this is %s", runtime.GOOS)
-}
-
-func openDriver() (driver, error)   { return nil, errAbsent() }
-func openMonitor() (monitor, error) { return nil, errAbsent() }
+func openMonitor() (monitor, error) { return nil, library.Absent() }

@@ -5,6 +5,8 @@ package gpu
 import (
 	"errors"
 	"strings"
+
+	"prismtop/gpu/library"
 )
 
 // nvmlMemory is nvmlMemory_t in bytes: total, free, used.
@@ -24,17 +26,17 @@ func openMonitor() (monitor, error) {
 }
 
 func openMonitorFrom(paths ...string) (monitor, error) {
-	l, err := openLibrary(paths...)
+	l, err := library.Open(paths...)
 	if err != nil {
 		return nil, err
 	}
 	n := &nvml{}
-	err = l.bindAll([]binding{
-		{"nvmlInit_v2", &n.init},
-		{"nvmlShutdown", &n.shutdown},
-		{"nvmlSystemGetDriverVersion", &n.driverVersion},
-		{"nvmlDeviceGetHandleByUUID", &n.handleByUUID},
-		{"nvmlDeviceGetMemoryInfo", &n.memoryInfo},
+	err = l.BindAll([]library.Binding{
+		{Symbol: "nvmlInit_v2", Func: &n.init},
+		{Symbol: "nvmlShutdown", Func: &n.shutdown},
+		{Symbol: "nvmlSystemGetDriverVersion", Func: &n.driverVersion},
+		{Symbol: "nvmlDeviceGetHandleByUUID", Func: &n.handleByUUID},
+		{Symbol: "nvmlDeviceGetMemoryInfo", Func: &n.memoryInfo},
 	})
 	if err != nil {
 		return nil, err
@@ -50,7 +52,7 @@ func (n *nvml) DriverVersion() string {
 	if n.driverVersion(&buffer[0], uint32(len(buffer)-1)) != 0 {
 		return ""
 	}
-	return text(buffer)
+	return library.Text(buffer)
 }
 
 // Free tries the whole device first, then a partition: CUDA returns the UUID of

@@ -6,24 +6,14 @@ package gpu
 import (
 	"fmt"
 
+	"prismtop/gpu/driver"
+	"prismtop/gpu/driver/installed"
 	"prismtop/profiles/machine"
 )
 
 // noBackend is the reason on a machine with a working device: the program
 // computes on the CPU whatever the driver says.
 const noBackend = "this build has no CUDA backend; it computes on the CPU"
-
-// driver is the part of the CUDA driver API used by the probe. Results are
-// CUresult codes, 0 for success (see cudaError).
-type driver interface {
-	Init() int32
-	Version() (int32, int32)   // API version as 1000·major + 10·minor
-	Count() (int32, int32)     // number of devices
-	Name(device int32) string  // empty if unknown
-	Memory(device int32) int64 // total bytes, 0 if unknown
-	Capability(device int32) [2]int32
-	UUID(device int32) string // "GPU-…", empty if unknown
-}
 
 // monitor is the part of NVML used by the probe.
 type monitor interface {
@@ -37,24 +27,24 @@ type monitor interface {
 // Probe queries the machine's CUDA driver. It may take seconds while the driver
 // starts, so programs with a screen should call it on a separate goroutine. It
 // creates no CUDA context and uses no memory on the device.
-func Probe() machine.GPU { return probe(openDriver, openMonitor) }
+func Probe() machine.GPU { return probe(installed.Open, openMonitor) }
 
-func probe(openDriver func() (driver, error), openMonitor func() (monitor, error)) machine.GPU {
+func probe(openDriver func() (driver.Driver, error), openMonitor func() (monitor, error)) machine.GPU {
 	d, err := openDriver()
 	if err != nil {
 		return machine.GPU{Reason: "no CUDA device: " + err.Error()}
 	}
 	status := machine.GPU{}
-	if version, code := d.Version(); code == 0 {
+	if version, err := d.Version(); err == nil {
 		status.CUDA = fmt.Sprintf("%d.%d", version/1000, version%1000/10)
 	}
-	if code := d.Init(); code != 0 {
-		status.Reason = "no CUDA device: cuInit: " + cudaError(code)
+	if err := d.Init(); err != nil {
+		status.Reason = "no CUDA device: " + err.Error()
 		return status
 	}
-	count, code := d.Count()
-	if code != 0 {
-		status.Reason = "no CUDA device: cuDeviceGetCount: " + cudaError(code)
+	count, err := d.DeviceCount()
+	if err != nil {
+		status.Reason = "no CUDA device: " + err.Error()
 		return status
 	}
 	if count <= 0 {
@@ -62,23 +52,29 @@ func probe(openDriver func() (driver, error), openMonitor func() (monitor, error
 		return status
 	}
 	status.Reason = noBackend
-	status.Devices = devices(d, count)
+	for i := range count {
+		status.Devices = append(status.Devices, describe(d, i))
+	}
 	readMonitor(&status, openMonitor)
 	return status
 }
 
-func devices(d driver, count int32) []machine.GPUDevice {
-	list := make([]machine.GPUDevice, 0, count)
-	for i := range count {
-		capability := d.Capability(i)
-		list = append(list, machine.GPUDevice{
-			Name:       d.Name(i),
-			Capability: fmt.Sprintf("%d.%d", capability[0], capability[1]),
-			UUID:       d.UUID(i),
-			TotalBytes: d.Memory(i),
-		})
+// describe returns what the driver says of a device; what it does not say stays empty.
+func describe(d driver.Driver, ordinal int) machine.GPUDevice {
+	device, err := d.DeviceGet(ordinal)
+	if err != nil {
+		return machine.GPUDevice{Capability: "0.0"}
 	}
-	return list
+	described := machine.GPUDevice{}
+	described.Name, _ = d.DeviceName(device)
+	described.TotalBytes, _ = d.DeviceTotalMem(device)
+	major, _ := d.DeviceAttribute(driver.ComputeCapabilityMajor, device)
+	minor, _ := d.DeviceAttribute(driver.ComputeCapabilityMinor, device)
+	described.Capability = fmt.Sprintf("%d.%d", major, minor)
+	if u, err := d.DeviceUUID(device); err == nil {
+		described.UUID = fmt.Sprintf("GPU-%x-%x-%x-%x-%x", u[0:4], u[4:6], u[6:8], u[8:10], u[10:16])
+	}
+	return described
 }
 
 // readMonitor adds the data from NVML: the driver's version and free memory,

@@ -4,26 +4,51 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"prismtop/gpu/driver"
 )
 
-// fakeDriver answers like a driver with the given codes and devices.
+// fakeDriver answers like a driver with the given results and devices; calls that the probe must not make panic.
 type fakeDriver struct {
-	init, countCode int32
-	devices         []string
-	uuids           bool
+	driver.Driver
+	init, count driver.Result
+	devices     []string
+	uuids       bool
 }
 
-func (f fakeDriver) Init() int32               { return f.init }
-func (f fakeDriver) Version() (int32, int32)   { return 13010, 0 }
-func (f fakeDriver) Count() (int32, int32)     { return int32(len(f.devices)), f.countCode }
-func (f fakeDriver) Name(i int32) string       { return f.devices[i] }
-func (f fakeDriver) Memory(int32) int64        { return 1 << 30 }
-func (f fakeDriver) Capability(int32) [2]int32 { return [2]int32{9, 0} }
-func (f fakeDriver) UUID(i int32) string {
-	if !f.uuids {
-		return ""
+func failure(call string, r driver.Result) error {
+	if r == 0 {
+		return nil
 	}
-	return "GPU-" + f.devices[i]
+	return &driver.Error{Call: call, Result: r}
+}
+
+func (f fakeDriver) Init() error           { return failure("cuInit", f.init) }
+func (f fakeDriver) Version() (int, error) { return 13010, nil }
+func (f fakeDriver) DeviceCount() (int, error) {
+	return len(f.devices), failure("cuDeviceGetCount", f.count)
+}
+
+func (f fakeDriver) DeviceGet(ordinal int) (driver.Device, error) {
+	return driver.Device(100 + ordinal), nil
+}
+func (f fakeDriver) DeviceName(d driver.Device) (string, error)  { return f.devices[d-100], nil }
+func (f fakeDriver) DeviceTotalMem(driver.Device) (int64, error) { return 1 << 30, nil }
+func (f fakeDriver) DeviceUUID(d driver.Device) (u [16]byte, err error) {
+	if !f.uuids {
+		return u, driver.ErrMissing
+	}
+	u[15] = byte(d)
+	return u, nil
+}
+func (f fakeDriver) DeviceAttribute(a driver.Attribute, _ driver.Device) (int, error) {
+	switch a {
+	case driver.ComputeCapabilityMajor:
+		return 9, nil
+	case driver.ComputeCapabilityMinor:
+		return 0, nil
+	}
+	return 0, driver.ErrMissing
 }
 
 type fakeMonitor struct{ closed *bool }
@@ -31,7 +56,7 @@ type fakeMonitor struct{ closed *bool }
 func (fakeMonitor) DriverVersion() string { return "580.1" }
 func (f fakeMonitor) Close()              { *f.closed = true }
 func (fakeMonitor) Free(uuid string) (int64, error) {
-	if uuid == "GPU-lost" {
+	if strings.HasSuffix(uuid, "65") {
 		return 0, errors.New(nvmlError(15))
 	}
 	return 1 << 29, nil
@@ -48,12 +73,12 @@ func TestProbeSaysWhyThereIsNoDevice(t *testing.T) {
 		{"no device", fakeDriver{init: 100}, nil, "no CUDA device: cuInit: the driver finds no device (100)"},
 		{"mismatch", fakeDriver{init: 803}, nil, "reboot or reload the module (803)"},
 		{"unlisted code", fakeDriver{init: 77}, nil, "cuInit: CUDA error 77"},
-		{"count fails", fakeDriver{countCode: 3}, nil, "cuDeviceGetCount: the driver is not initialised (3)"},
+		{"count fails", fakeDriver{count: 3}, nil, "cuDeviceGetCount: the driver is not initialised (3)"},
 		{"count zero", fakeDriver{}, nil, "no CUDA device: the driver lists none"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			status := probe(func() (driver, error) { return test.driver, test.open },
+			status := probe(func() (driver.Driver, error) { return test.driver, test.open },
 				func() (monitor, error) { t.Fatal("NVML asked without a device"); return nil, nil })
 			if status.Usable || !strings.HasSuffix(status.Reason, test.want) || status.Devices != nil {
 				t.Errorf("probe = %+v, want reason ending in %q", status, test.want)
@@ -64,7 +89,7 @@ func TestProbeSaysWhyThereIsNoDevice(t *testing.T) {
 
 func TestProbeListsDevices(t *testing.T) {
 	closed := false
-	status := probe(func() (driver, error) { return fakeDriver{devices: []string{"a", "lost"}, uuids: true}, nil },
+	status := probe(func() (driver.Driver, error) { return fakeDriver{devices: []string{"a", "lost"}, uuids: true}, nil },
 		func() (monitor, error) { return fakeMonitor{&closed}, nil })
 	if status.Reason != noBackend || status.CUDA != "13.1" || status.Driver != "580.1" || len(status.Devices) != 2 {
 		t.Fatalf("probe = %+v", status)
@@ -82,7 +107,7 @@ func TestProbeListsDevices(t *testing.T) {
 }
 
 func TestProbeWithoutMonitorSaysWhyFreeMemoryIsMissing(t *testing.T) {
-	status := probe(func() (driver, error) { return fakeDriver{devices: []string{"a"}}, nil },
+	status := probe(func() (driver.Driver, error) { return fakeDriver{devices: []string{"a"}}, nil },
 		func() (monitor, error) { return nil, errors.New("libnvidia-ml.so.1 not found") })
 	if got := status.Devices[0].FreeReason; got != "libnvidia-ml.so.1 not found" {
 		t.Errorf("free reason = %q", got)

@@ -37,6 +37,10 @@ type Backend struct {
 	device  driver.Device
 	context driver.Context
 	stream  driver.Stream
+	second  driver.Stream // see lanes
+	copies  driver.Stream // see executable.after
+	fork    driver.Event  // likewise
+	joined  driver.Event
 	set     ptx.Set
 	name    string
 	multi   int // multiprocessors
@@ -124,8 +128,15 @@ func (b *Backend) open() error {
 		return err
 	}
 	b.counts.Total, b.counts.freeAtOpen = total, free
-	if b.stream, err = d.StreamCreate(); err != nil {
-		return err
+	for _, s := range []*driver.Stream{&b.stream, &b.second, &b.copies} {
+		if *s, err = d.StreamCreate(); err != nil {
+			return err
+		}
+	}
+	for _, e := range []*driver.Event{&b.fork, &b.joined} {
+		if *e, err = d.EventCreate(false); err != nil {
+			return err
+		}
 	}
 	return b.selfTest()
 }
@@ -283,8 +294,15 @@ func (b *Backend) Close() {
 			for _, m := range b.modules {
 				_ = b.driver.ModuleUnload(m) // nothing is left to be done about a failure
 			}
-			if b.stream != 0 {
-				_ = b.driver.StreamDestroy(b.stream)
+			for _, e := range []driver.Event{b.fork, b.joined} {
+				if e != 0 {
+					_ = b.driver.EventDestroy(e)
+				}
+			}
+			for _, s := range []driver.Stream{b.stream, b.second, b.copies} {
+				if s != 0 {
+					_ = b.driver.StreamDestroy(s)
+				}
 			}
 			_ = b.driver.ContextSetCurrent(0)
 			b.leave()

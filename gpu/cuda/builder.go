@@ -15,7 +15,9 @@ type launch struct {
 	grid, block driver.Dim
 	shared      int // dynamic shared memory, bytes
 	parameter   []byte
-	step        int // of the plan
+	first, step int  // steps of the plan that it computes; its time is that of the second
+	aside       bool // on the second lane
+	joins       bool // waits for the second lane
 }
 
 // builder lowers the steps of a plan to launches. The lowering of an operator is a method that checks the operands,
@@ -29,13 +31,22 @@ type builder struct {
 	index    int // of the current step
 	step     *nn.Step
 	launches []launch
-	adams    []update // that are launched together at the end of the segment
-	batches
+	program  program      // of scalar steps, launched before the next step that is none
+	unscaled unscaled     // gradients, launched before the next step that is no Unscale
+	adams    []update     // that are launched together at the end of the segment, and wait for the second lane
+	done     map[int]bool // steps that an earlier launch computes
 
-	workspace, private            driver.Pointer
-	workspaceBytes, workspaceMost int64 // of the current step; of any step
-	privateBytes                  int64
-	constants                     []constant
+	aside        bool // the current step's launches go to the second lane
+	work         [2]workspace
+	private      driver.Pointer
+	privateBytes int64
+	constants    []constant
+}
+
+// workspace is the memory of one lane that its steps use one after the other.
+type workspace struct {
+	at         driver.Pointer
+	used, most int64 // by the current step; by any step
 }
 
 // constant is data that Load copies to private memory.
@@ -92,11 +103,19 @@ func (b *builder) each(ids []nn.BufferID) []operand {
 // inPlace reports whether result o of the current step is its operand i.
 func (b *builder) inPlace(o, i int) bool { return b.step.Out[o] == b.step.In[i] }
 
+// detach sends the current step's launches to the second lane: nothing before the end of the segment waits for them but
+// steps that use their results or overwrite their operands. It must be called before scratch and launch.
+func (b *builder) detach() { b.aside = true }
+
 // scratch returns memory that only the current step uses. Its contents are undefined.
 func (b *builder) scratch(bytes int64) driver.Pointer {
-	at := b.workspace + driver.Pointer(b.workspaceBytes)
-	b.workspaceBytes += roundUp(bytes)
-	b.workspaceMost = max(b.workspaceMost, b.workspaceBytes)
+	w := &b.work[0]
+	if b.aside {
+		w = &b.work[1]
+	}
+	at := w.at + driver.Pointer(w.used)
+	w.used += roundUp(bytes)
+	w.most = max(w.most, w.used)
 	return at
 }
 
@@ -117,7 +136,10 @@ func (b *builder) table(data []byte) driver.Pointer {
 // launch adds a launch of a kernel to the current step, after those that were collected; parameter is its parameter (see
 // parameter).
 func (b *builder) launch(name string, grid, block driver.Dim, shared int, parameter []byte) error {
-	if err := b.flushBatches(); err != nil {
+	if err := b.flushProgram(); err != nil {
+		return err
+	}
+	if err := b.flushUnscaled(); err != nil {
 		return err
 	}
 	k, err := b.backend.kernel(name, shared)
@@ -127,11 +149,12 @@ func (b *builder) launch(name string, grid, block driver.Dim, shared int, parame
 	if grid[0] == 0 || grid[1] == 0 || grid[2] == 0 {
 		return nil
 	}
-	b.launches = append(b.launches, launch{k, grid, block, shared, append([]byte(nil), parameter...), b.index})
+	b.launches = append(b.launches, launch{kernel: k, grid: grid, block: block, shared: shared,
+		parameter: append([]byte(nil), parameter...), first: b.index, step: b.index, aside: b.aside})
 	return nil
 }
 
-// blocks is the number of threads of a block of kernels that loop over elements.
+// blockThreads is the number of threads of a block of kernels that loop over elements.
 const blockThreads = 256
 
 // over launches a kernel of blockThreads threads that loops over n elements.
@@ -146,15 +169,23 @@ func (b *builder) lowerAll() error {
 	for s := range nn.NumSegments {
 		first, end := b.plan.Segments[s][0], b.plan.Segments[s][1]
 		for i := first; i < end; i++ {
-			b.index, b.step, b.workspaceBytes = i, &b.plan.Steps[i], 0
+			b.begin(i)
 			if err := b.lower(); err != nil {
 				return fmt.Errorf("step %d %q (%T): %w", i, b.step.Name, b.step.Op, err)
 			}
 		}
-		b.workspaceBytes = 0
+		b.begin(b.index)
 		if err := b.flushUpdates(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// begin makes a step the current one.
+func (b *builder) begin(step int) {
+	b.index, b.aside, b.work[0].used, b.work[1].used = step, false, 0, 0
+	if step < len(b.plan.Steps) {
+		b.step = &b.plan.Steps[step]
+	}
 }

@@ -24,9 +24,6 @@ func (b *builder) fill(op nn.Fill) error {
 	if !y[0].real() {
 		return operandError("complex values")
 	}
-	if y[0].short() {
-		return b.scalar(scalarStep{Op: scalarFill, Y: y[0].at, N: int32(y[0].n()), Value: op.Value})
-	}
 	p := fillP{y[0].at, y[0].n(), y[0].kind(), op.Value}
 	return b.over("fill", p.N, parameter(&p))
 }
@@ -146,9 +143,6 @@ func (b *builder) add() error {
 			return operandError("%v %v to %v %v", o.dtype, o.shape, y[0].dtype, y[0].shape)
 		}
 	}
-	if len(x) == 2 && x[0].short() && x[1].short() && y[0].short() {
-		return b.scalar(scalarStep{Op: scalarAdd, X: x[0].at, Z: x[1].at, Y: y[0].at, N: int32(y[0].n())})
-	}
 	if len(x) > sumTerms && y[0].dtype.Size() == 2 {
 		return operandError("a sum of %d operands of 16 bits", len(x)) // its parts would be rounded
 	}
@@ -171,9 +165,6 @@ func (b *builder) add() error {
 	}
 	return b.over("sum", p.N, parameter(&p))
 }
-
-// short reports whether an operand is one that the program of scalar steps computes.
-func (o operand) short() bool { return o.dtype == tensor.Float32 && o.n() <= 8 }
 
 // indexed reports whether a kernel can count the elements in 32 bits.
 func (o operand) indexed() bool { return o.n() <= math.MaxInt32/4 }

@@ -79,7 +79,7 @@ func (x *executable) load(arena *slab) error {
 	for final := range 2 {
 		build := builder{backend: b, plan: x.plan, at: x.at}
 		if final == 1 {
-			x.private.bytes = sizes.privateBytes + sizes.workspaceMost
+			x.private.bytes = sizes.privateBytes + sizes.work[0].most + sizes.work[1].most
 			if x.private.bytes > 0 {
 				var err error
 				if x.private.at, err = b.allocate(x.private.bytes, "the kernels' work space"); err != nil {
@@ -87,7 +87,9 @@ func (x *executable) load(arena *slab) error {
 					return err
 				}
 			}
-			build.private, build.workspace = x.private.at, x.private.at+driver.Pointer(sizes.privateBytes)
+			build.private = x.private.at
+			build.work[0].at = build.private + driver.Pointer(sizes.privateBytes)
+			build.work[1].at = build.work[0].at + driver.Pointer(sizes.work[0].most)
 		}
 		if err := build.lowerAll(); err != nil {
 			return err
@@ -226,6 +228,9 @@ func (x *executable) Write(id nn.BufferID, src []float32) {
 		data = bytesOf(x.wide[:n])
 	}
 	x.scalars.forget(id)
+	for s := range x.segments {
+		delete(x.segments[s].outputs, id)
+	}
 	if b.enter() != nil {
 		return
 	}
@@ -250,18 +255,35 @@ func (x *executable) Read(id nn.BufferID, dst []float32) {
 		b.remember(err)
 		return
 	}
+	stream, err := x.after(id)
+	if err != nil {
+		b.remember(err)
+		return
+	}
 	if buffer.DType == tensor.Float32 || buffer.DType == tensor.Complex64 {
-		b.remember(b.download(bytesOf(dst), x.at[id]))
+		b.remember(b.download(bytesOf(dst), x.at[id], stream))
 		return
 	}
 	if len(x.wide) < n {
 		x.wide = make([]uint16, n)
 	}
-	if err := b.download(bytesOf(x.wide[:n]), x.at[id]); err != nil {
+	if err := b.download(bytesOf(x.wide[:n]), x.at[id], stream); err != nil {
 		b.remember(err)
 		return
 	}
 	tensor.Widen(buffer.DType, dst, x.wide[:n])
+}
+
+// after returns a stream on which a named output can be copied. Its segment's end is all that the copy waits for, so that
+// a picture of the forward pass is read while the update computes.
+func (x *executable) after(id nn.BufferID) (driver.Stream, error) {
+	b := x.backend
+	for s := range x.segments {
+		if seg := &x.segments[s]; seg.outputs[id] {
+			return b.copies, b.check("a copy from the device", b.driver.StreamWaitEvent(b.copies, seg.done))
+		}
+	}
+	return b.stream, nil
 }
 
 func mustMatch(buffer *nn.Buffer, have, want int) {

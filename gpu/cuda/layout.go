@@ -44,6 +44,7 @@ func (b *builder) move() error {
 	p := placeP{X: x[0].at, H: int32(h), W: int32(w), XType: x[0].kind()}
 	at := placed{EndRow: int32(h), EndColumn: int32(w)}
 	var results int32
+	last := b.index
 	for i, places := b.index, false; ; i++ {
 		step := &b.plan.Steps[i]
 		from, to := b.each(step.In)[0], b.each(step.Out)[0]
@@ -59,7 +60,7 @@ func (b *builder) move() error {
 		at = at.within(place, int32(h), int32(w))
 		at.Y, at.YType, at.N, at.Vectors = to.at, to.kind(), int32(to.n()), flag(w%4 == 0)
 		p.To[results] = at
-		p.Count = results + 1
+		p.Count, last = results+1, i
 		if i > b.index {
 			b.done[i] = true
 		}
@@ -78,7 +79,7 @@ func (b *builder) move() error {
 	for _, t := range p.To[:p.Count] {
 		n += (int64(t.N) + 3) / 4
 	}
-	return b.launch("place", driver.X(int((n+blockThreads-1)/blockThreads)), driver.X(blockThreads), 0, parameter(&p))
+	return b.launchFor(b.index, last, false, "place", int((n+blockThreads-1)/blockThreads), parameter(&p))
 }
 
 // within moves what is placed by another placement, into planes of h×w.

@@ -17,20 +17,61 @@ func (b *builder) lower() error {
 	if err := b.settle(); err != nil {
 		return err
 	}
+	if scalar, err := b.scalarStep(); scalar {
+		return err
+	}
+	for _, family := range []func() (known bool, err error){b.lowerElements, b.lowerLayout, b.lowerOptimizer} {
+		if known, err := family(); known {
+			return err
+		}
+	}
 	switch op := b.step.Op.(type) {
 	case nn.BatchNorm:
 		return b.batchNorm(op)
 	case nn.BatchNormGrad:
 		return b.batchNormGrad(op)
-	}
-	if known, err := b.lowerElements(); known {
-		return err
-	}
-	if known, err := b.lowerLayout(); known {
-		return err
-	}
-	if known, err := b.lowerOptimizer(); known {
-		return err
+
+	case nn.FFT:
+		return b.fft(op)
+	case nn.MaskMultiply:
+		return b.maskMultiply()
+	case nn.ModulusFlip:
+		return b.modulusFlip()
+	case nn.ModulusFlipGrad:
+		return b.modulusFlipGrad()
+	case nn.Measure:
+		return b.measure(op)
+	case nn.MeasureGrad:
+		return b.measureGrad(op)
+	case nn.MeasureShare:
+		return nil // no work
+	case nn.Amplitudes:
+		return b.amplitudes(op)
+	case nn.AmplitudesGrad:
+		return b.amplitudesGrad(op)
+	case nn.Loss:
+		return b.loss(op)
+	case nn.LossGrad:
+		return b.lossGrad(op)
+
+	case nn.Conv2D:
+		return b.conv2D(op)
+	case nn.Conv2DGradInput:
+		return b.scatterStep(op.Stride, op.Pad, anyOutputPad, false)
+	case nn.Conv2DGradWeight:
+		return b.weightStep(op.Stride, op.Pad, false)
+	case nn.ConvTranspose2D:
+		return b.scatterStep(op.Stride, op.Pad, op.OutputPad, op.ReLU)
+	case nn.ConvTranspose2DGradInput:
+		return b.gatherStep(op.Stride, op.Pad, false)
+	case nn.ConvTranspose2DGradWeight:
+		return b.weightStep(op.Stride, op.Pad, true)
+	case nn.BiasGrad:
+		return b.biasGrad()
+	case nn.ConvAdam:
+		return b.convAdam(op)
+	case nn.GradientShare:
+		return nil
 	}
 	return ErrNoKernel
 }
@@ -86,22 +127,10 @@ func (b *builder) lowerLayout() (known bool, err error) {
 // lowerOptimizer lowers the optimiser and operators on scalars.
 func (b *builder) lowerOptimizer() (known bool, err error) {
 	switch op := b.step.Op.(type) {
-	case nn.WeightedSum:
-		return true, b.weightedSum(op)
-	case nn.Seed:
-		return true, b.seed(op)
-	case nn.Element:
-		return true, b.element(op)
-	case nn.ElementGrad:
-		return true, b.elementGrad(op)
 	case nn.Unscale:
 		return true, b.unscaleGradient()
-	case nn.AdamStep:
-		return true, b.adamStep()
 	case nn.Adam:
 		return true, b.adam(op)
-	case nn.ScalerUpdate:
-		return true, b.scalerUpdate(op)
 	}
 	return false, nil
 }

@@ -156,8 +156,8 @@ func (b *Backend) upload(dst driver.Pointer, src []byte) error {
 	return nil
 }
 
-// download copies from the device once everything enqueued before is done, and waits for that.
-func (b *Backend) download(dst []byte, src driver.Pointer) error {
+// download copies from the device once everything enqueued on a stream before is done, and waits for that.
+func (b *Backend) download(dst []byte, src driver.Pointer, stream driver.Stream) error {
 	type part struct {
 		slot int
 		to   []byte
@@ -171,10 +171,10 @@ func (b *Backend) download(dst []byte, src driver.Pointer) error {
 				return err
 			}
 			slot, size := &b.staging.slots[i], min(len(dst), stagingBytes)
-			if err := b.driver.MemcpyDtoHAsync(slot.memory[:size], src, b.stream); err != nil {
+			if err := b.driver.MemcpyDtoHAsync(slot.memory[:size], src, stream); err != nil {
 				return b.check("a copy from the device", err)
 			}
-			if err := b.driver.EventRecord(slot.event, b.stream); err != nil {
+			if err := b.driver.EventRecord(slot.event, stream); err != nil {
 				return b.check("a copy from the device", err)
 			}
 			parts[n] = part{i, dst[:size]}

@@ -3,6 +3,7 @@ package cuda
 import (
 	"slices"
 	"strconv"
+	"unsafe"
 
 	"prismtop/gpu/driver"
 	"prismtop/sim/nn"
@@ -48,8 +49,10 @@ func (b *builder) update(op nn.Adam, gradient driver.Pointer, scalars, state []o
 	if len(state) != want[0] || len(scalars) != want[1] {
 		return operandError("%d arrays and %d scalars to update", len(state), len(scalars))
 	}
-	if err := isScalar(scalars...); err != nil {
-		return err
+	for _, o := range scalars {
+		if !b.scalar(o) {
+			return operandError("%v %v is not a scalar", o.dtype, o.shape)
+		}
 	}
 	for _, o := range state {
 		if o.dtype != tensor.Float32 || !o.shape.Equal(state[0].shape) {
@@ -91,18 +94,17 @@ func (b *builder) adam(op nn.Adam) error {
 
 // flushUpdates launches the collected steps and updates.
 func (b *builder) flushUpdates() error {
-	if err := b.flushBatches(); err != nil {
+	if err := b.flushProgram(); err != nil {
 		return err
 	}
-	index := b.index
-	defer func() { b.index = index }()
+	if err := b.flushUnscaled(); err != nil {
+		return err
+	}
 	for all := b.adams; len(all) > 0; {
 		n := 1
 		for n < len(all) && all[n].alike(&all[0]) {
 			n++
 		}
-		// The launch's time is the optimiser's: that of an Adam step.
-		b.index = all[0].index
 		if err := b.launchUpdates(all[:n]); err != nil {
 			return err
 		}
@@ -129,13 +131,13 @@ func (b *builder) launchUpdates(all []update) error {
 	p := adamP{Updates: b.table(structs(arrays)), Rate: u.rate, Step: u.step, Found: u.found, Beta1: beta1, Beta2: beta2,
 		Beta1f: float32(beta1), Rate1: float32(1 - beta1), Beta2f: float32(beta2), Rate2: float32(1 - beta2),
 		Eps: u.op.Eps, Decay: u.op.Decay}
-	var count int
-	p.Chunks, count = b.chunks(sizes)
+	var blocks int
+	p.Chunks, blocks = b.chunks(sizes)
 	name := "adamUpdate"
 	if u.op.AMSGrad {
 		name = "adamUpdateMost"
 	}
-	return b.launch(name, driver.X(count), driver.X(blockThreads), 0, parameter(&p))
+	return b.launchFor(u.index, u.index, true, name, blocks, parameter(&p))
 }
 
 // settle launches the collected updates before a step that reads what they write, or writes what they read.
@@ -178,35 +180,6 @@ func decimal(x float32) float64 {
 	return v
 }
 
-func (b *builder) adamStep() error {
-	x, y := b.ins(), b.outs()
-	if len(x) < 1 || len(x) > 2 || len(y) != 1 || !b.inPlace(0, 0) {
-		return operandError("%d operands and %d results, or not in place", len(x), len(y))
-	}
-	if err := isScalar(x...); err != nil {
-		return err
-	}
-	s := scalarStep{Op: scalarCount, Y: y[0].at}
-	if len(x) == 2 {
-		s.Z = x[1].at
-	}
-	return b.scalar(s)
-}
-
-func (b *builder) scalerUpdate(op nn.ScalerUpdate) error {
-	x, _, err := b.operands(3, 2)
-	if err != nil {
-		return err
-	}
-	if !b.inPlace(0, 1) || !b.inPlace(1, 2) {
-		return operandError("the scaler is not updated in place")
-	}
-	if err := isScalar(x...); err != nil {
-		return err
-	}
-	return b.scalar(scalarStep{Op: scalarScaler, X: x[0].at, Y: x[1].at, Z: x[2].at, Value: float32(op.Interval)})
-}
-
 // gradientP is Gradient of optimizer.cu.
 type gradientP struct {
 	G driver.Pointer
@@ -216,7 +189,14 @@ type gradientP struct {
 // unscaleP is UnscaleP of optimizer.cu.
 type unscaleP struct{ Gradients, Chunks, Scale, Found driver.Pointer }
 
-// unscaleGradient adds a gradient to those that one launch divides by the scale.
+// unscaled collects gradients that one launch divides by the gradient scaler's scale.
+type unscaled struct {
+	p           unscaleP
+	arrays      []gradientP
+	first, last int // steps
+}
+
+// unscaleGradient collects a gradient.
 func (b *builder) unscaleGradient() error {
 	x, _, err := b.operands(3, 2)
 	if err != nil {
@@ -225,18 +205,55 @@ func (b *builder) unscaleGradient() error {
 	if !b.inPlace(0, 0) || !b.inPlace(1, 2) || x[0].dtype != tensor.Float32 {
 		return operandError("the gradient is not float32 and updated in place")
 	}
-	if err := isScalar(x[1:]...); err != nil {
+	if !b.scalar(x[1]) || !b.scalar(x[2]) {
+		return operandError("the scale and found must be scalars")
+	}
+	if err := b.flushProgram(); err != nil {
 		return err
 	}
-	with := unscaleP{Scale: x[1].at, Found: x[2].at}
-	if len(b.gradients) == 0 || with != b.unscale {
-		if err := b.flushBatches(); err != nil {
+	u, with := &b.unscaled, unscaleP{Scale: x[1].at, Found: x[2].at}
+	if len(u.arrays) > 0 && with != u.p {
+		if err := b.flushUnscaled(); err != nil {
 			return err
 		}
-		b.unscale, b.first = with, b.index
 	}
-	b.gradients = append(b.gradients, gradientP{x[0].at, x[0].n()})
+	if len(u.arrays) == 0 {
+		u.p, u.first = with, b.index
+	}
+	u.arrays, u.last = append(u.arrays, gradientP{x[0].at, x[0].n()}), b.index
 	return nil
+}
+
+// flushUnscaled launches what was collected.
+func (b *builder) flushUnscaled() error {
+	u := b.unscaled
+	if len(u.arrays) == 0 {
+		return nil
+	}
+	b.unscaled = unscaled{}
+	sizes := make([]int64, len(u.arrays))
+	for i, g := range u.arrays {
+		sizes[i] = g.N
+	}
+	var blocks int
+	u.p.Gradients = b.table(structs(u.arrays))
+	u.p.Chunks, blocks = b.chunks(sizes)
+	return b.launchFor(u.first, u.last, false, "unscale", blocks, parameter(&u.p))
+}
+
+// launchFor launches a kernel of blockThreads threads for steps that may lie before the current one. joins makes it wait
+// for the second lane, whatever these steps read and write.
+func (b *builder) launchFor(first, last int, joins bool, name string, blocks int, parameter []byte) error {
+	index, aside := b.index, b.aside
+	b.index, b.aside = last, false
+	before := len(b.launches)
+	err := b.launch(name, driver.X(blocks), driver.X(blockThreads), 0, parameter)
+	b.index, b.aside = index, aside
+	if err == nil && len(b.launches) > before {
+		l := &b.launches[len(b.launches)-1]
+		l.first, l.joins = first, joins
+	}
+	return err
 }
 
 // conversionP is Conversion of optimizer.cu.
@@ -272,10 +289,10 @@ func (b *builder) convertWeights(x, y operand) (done bool, err error) {
 		b.done[i] = true
 	}
 	var p convertP
-	var count int
+	var blocks int
 	p.Arrays = b.table(structs(arrays))
-	p.Chunks, count = b.chunks(sizes)
-	return true, b.launch("convert", driver.X(count), driver.X(blockThreads), 0, parameter(&p))
+	p.Chunks, blocks = b.chunks(sizes)
+	return true, b.launchFor(b.index, b.index, true, "convert", blocks, parameter(&p))
 }
 
 // weightCast reports whether a step converts a variable to 16 bits.
@@ -299,4 +316,29 @@ func (b *builder) movable(i int) bool {
 		}
 	}
 	return true
+}
+
+// chunk is Chunk of optimizer.cu: part of one of the arrays that a launch has.
+type chunk struct{ Array, N int32 }
+
+// chunkSize is CHUNK of optimizer.cu.
+const chunkSize = 2048
+
+// chunks returns a table of the chunks of arrays of these sizes, and their number.
+func (b *builder) chunks(sizes []int64) (driver.Pointer, int) {
+	var all []chunk
+	for i, n := range sizes {
+		for k := range (n + chunkSize - 1) / chunkSize {
+			all = append(all, chunk{int32(i), int32(k)})
+		}
+	}
+	return b.table(structs(all)), len(all)
+}
+
+// structs returns the memory of a slice of structs without Go pointers.
+func structs[T any](x []T) []byte {
+	if len(x) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(&x[0])), len(x)*int(unsafe.Sizeof(x[0])))
 }

@@ -2,10 +2,12 @@ package cuda
 
 import (
 	"context"
+	"maps"
 	"runtime"
 	"time"
 
 	"prismtop/gpu/driver"
+	"prismtop/sim/nn"
 )
 
 // segment is a segment of an executable: its launches in groups of one phase, and the graph of them.
@@ -13,8 +15,9 @@ type segment struct {
 	launches []launch
 	groups   []group
 	graph    driver.GraphExec
-	eager    bool // the graph could not be captured
-	gathers  bool // it writes scalars for the host
+	eager    bool                 // the graph could not be captured
+	gathers  bool                 // it writes scalars for the host
+	outputs  map[nn.BufferID]bool // that only this segment writes
 
 	marks   []driver.Event // before each group, and after the last
 	done    driver.Event   // after the last run
@@ -42,6 +45,8 @@ func (x *executable) split() error {
 				seg.launches = append(seg.launches, l)
 			}
 		}
+		x.order(seg.launches)
+		seg.outputs = x.outputsOf(nn.Segment(s))
 		for i, l := range seg.launches {
 			last := len(seg.groups) - 1
 			if last >= 0 && x.plan.Steps[l.step].Phase == x.plan.Steps[seg.groups[last].step].Phase {
@@ -70,6 +75,24 @@ func (x *executable) split() error {
 		}
 	}
 	return nil
+}
+
+// outputsOf lists the plan's outputs in the arena that a segment writes and no other.
+func (x *executable) outputsOf(of nn.Segment) map[nn.BufferID]bool {
+	outputs, others := map[nn.BufferID]bool{}, map[nn.BufferID]bool{}
+	for s := range nn.NumSegments {
+		for _, step := range x.plan.Steps[x.plan.Segments[s][0]:x.plan.Segments[s][1]] {
+			for _, id := range step.Out {
+				if buffer := &x.plan.Buffers[id]; s != of {
+					others[id] = true
+				} else if buffer.Pinned && buffer.Variable < 0 {
+					outputs[id] = true
+				}
+			}
+		}
+	}
+	maps.DeleteFunc(outputs, func(id nn.BufferID, _ bool) bool { return others[id] })
+	return outputs
 }
 
 // capture records the launches as a graph. A driver that cannot leaves the segment eager.
@@ -111,15 +134,27 @@ func (s *segment) capture(x *executable) error {
 // enqueue enqueues the launches, with marks between the groups.
 func (s *segment) enqueue(x *executable, record func(driver.Event, driver.Stream) error) error {
 	b := x.backend
+	lanes := lanes{b: b}
 	for g, group := range s.groups {
+		if err := lanes.join(); err != nil {
+			return err
+		}
 		if err := record(s.marks[g], b.stream); err != nil {
 			return err
 		}
 		for i := group.first; i < group.end; i++ {
-			if err := s.launch(b, &s.launches[i]); err != nil {
+			l := &s.launches[i]
+			stream, err := lanes.of(l)
+			if err != nil {
+				return err
+			}
+			if err := s.launch(b, l, stream); err != nil {
 				return err
 			}
 		}
+	}
+	if err := lanes.join(); err != nil {
+		return err
 	}
 	if s.gathers {
 		if err := x.scalars.gather(b); err != nil {
@@ -130,10 +165,10 @@ func (s *segment) enqueue(x *executable, record func(driver.Event, driver.Stream
 }
 
 // launch enqueues one kernel.
-func (s *segment) launch(b *Backend, l *launch) error {
-	err := b.driver.LaunchKernel(l.kernel.function, l.grid, l.block, l.shared, b.stream, l.parameter)
+func (s *segment) launch(b *Backend, l *launch, stream driver.Stream) error {
+	err := b.driver.LaunchKernel(l.kernel.function, l.grid, l.block, l.shared, stream, l.parameter)
 	if err == nil && b.options.Synchronous {
-		err = b.driver.StreamSynchronize(b.stream)
+		err = b.driver.StreamSynchronize(stream)
 	}
 	if err != nil {
 		return b.check("kernel "+l.kernel.name, err)
@@ -191,7 +226,7 @@ func (s *segment) enqueueDetailed(x *executable) error {
 		if err := b.driver.EventRecord(s.steps[2*i], b.stream); err != nil {
 			return err
 		}
-		if err := s.launch(b, &s.launches[i]); err != nil {
+		if err := s.launch(b, &s.launches[i], b.stream); err != nil {
 			return err
 		}
 		if err := b.driver.EventRecord(s.steps[2*i+1], b.stream); err != nil {

@@ -115,7 +115,7 @@ func (s *state) Read(v int, dst []float32) {
 		return
 	}
 	defer b.leave()
-	b.remember(b.download(bytesOf(dst), s.at(v)))
+	b.remember(b.download(bytesOf(dst), s.at(v), b.stream))
 }
 
 // Write copies src to variable v. It panics if src has another length. A gradient that was written is kept.

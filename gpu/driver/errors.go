@@ -13,14 +13,19 @@ type Result int32
 
 // Results that callers treat specially.
 const (
+	InvalidValue       Result = 1
 	OutOfMemory        Result = 2
 	NotInitialized     Result = 3
 	NoDevice           Result = 100
+	InvalidContext     Result = 201
 	InvalidPTX         Result = 218
 	UnsupportedPTX     Result = 222
+	NotFound           Result = 500
+	NotReady           Result = 600
 	IllegalAddress     Result = 700
 	SystemMismatch     Result = 803
 	CaptureUnsupported Result = 900
+	Unknown            Result = 999
 )
 
 // Error is a failed call.

@@ -1,6 +1,5 @@
 // Kernels over many arrays in one launch, for which a table in device memory lists the arrays and the chunk of one that
-// each block has: Adam, the division by the gradient scaler's scale, and the conversion of weights. And programs of
-// scalar steps.
+// each block has: Adam, the division by the gradient scaler's scale, and the conversion of weights.
 #include "vector.h"
 
 // Chunk n of an array holds its elements from n·CHUNK on.
@@ -151,66 +150,4 @@ KERNEL BOUNDS(256) convert(ConvertP p) {
 #pragma unroll 1
 		for (i64 end = least(i + 4, n); i < end; i++) *global<u16>((void *)(y + i)) = to16(*global<float>(x + i), to);
 	}
-}
-
-// Steps on scalars and short vectors, which one thread executes one after the other.
-enum {
-	FILL,       // y[i] = value, for n elements
-	COPY,       // y[0] = x[0]
-	SCALE,      // y[0] = value·x[0]
-	ADD,        // y[i] = x[i] + z[i], for n elements
-	ONE,        // y[i] = 0, but y[index] = x[0], for n elements
-	WEIGH,      // y[0] = Σ of n terms (Term) at x
-	STEP,       // y[0] += 1 unless z[0] is 1; z may be 0
-	SCALER,     // the gradient scaler: x is found, y the scale, z the count of good steps, value the interval
-};
-struct Scalar { void *x, *y, *z; i32 op, n, index; float value; };
-struct Term { const float *x; double weight; };
-struct ScalarsP { Scalar steps[16]; i32 count; };
-
-DEVICE void scalarStep(const Scalar &s) {
-	GLOBAL float *x = global<float>(s.x), *y = global<float>(s.y), *z = global<float>(s.z);
-	switch (s.op) {
-	case FILL:
-	case ADD:
-	case ONE:
-#pragma unroll 1
-		for (i32 i = 0; i < s.n; i++) y[i] = s.op == FILL ? s.value : s.op == ADD ? x[i] + z[i] : i == s.index ? x[0] : 0;
-		break;
-	case COPY:
-		y[0] = x[0];
-		break;
-	case SCALE:
-		y[0] = s.value * x[0];
-		break;
-	case WEIGH: {
-		const GLOBAL Term *terms = global<Term>((const void *)s.x);
-		double sum = 0;
-#pragma unroll 1
-		for (i32 i = 0; i < s.n; i++) sum += terms[i].weight * (double)*global<float>(terms[i].x);
-		y[0] = (float)sum;
-		break;
-	}
-	case STEP:
-		if (!s.z || z[0] != 1) y[0] += 1;
-		break;
-	case SCALER:
-		if (x[0] == 1) {
-			y[0] *= 0.5f;
-			z[0] = 0;
-			break;
-		}
-		float good = z[0] + 1;
-		if (good >= s.value) {
-			good = 0;
-			float larger = 2 * y[0];
-			if (finite(larger)) y[0] = larger;
-		}
-		z[0] = good;
-	}
-}
-KERNEL BOUNDS(32) scalars(ScalarsP p) {
-	if (tx()) return;
-#pragma unroll 1
-	for (i32 i = 0; i < p.count; i++) scalarStep(p.steps[i]);
 }

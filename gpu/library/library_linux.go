@@ -1,6 +1,6 @@
 //go:build linux && !nogpu
 
-package gpu
+package library
 
 import (
 	"fmt"
@@ -12,15 +12,14 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// library is a shared library opened at run time.
-type library struct {
+// Library is an open shared library. It is never closed.
+type Library struct {
 	name   string
 	handle uintptr
 }
 
-// openLibrary opens the first path that loads. A missing library and one that
-// fails to load give different errors.
-func openLibrary(paths ...string) (library, error) {
+// Open opens the first path that loads. A missing library and one that fails to load give different errors.
+func Open(paths ...string) (Library, error) {
 	// dlerror reports only failures of the calling thread, so it must be called
 	// on the thread of dlopen.
 	runtime.LockOSThread()
@@ -29,7 +28,7 @@ func openLibrary(paths ...string) (library, error) {
 	for _, path := range paths {
 		handle, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
 		if err == nil {
-			return library{path, handle}, nil
+			return Library{path, handle}, nil
 		}
 		if absent(path, err.Error()) || broken != nil {
 			continue
@@ -41,9 +40,9 @@ func openLibrary(paths ...string) (library, error) {
 		broken = fmt.Errorf("%s does not load: %w", path, err)
 	}
 	if broken != nil {
-		return library{}, broken
+		return Library{}, broken
 	}
-	return library{}, fmt.Errorf("%s not found", paths[0])
+	return Library{}, fmt.Errorf("%s not found", paths[0])
 }
 
 // absent reports whether a library did not load because it does not exist.
@@ -58,34 +57,41 @@ func absent(path, reason string) bool {
 	return os.IsNotExist(err)
 }
 
-// bind binds the function variable at fn to a symbol. purego's own registration
-// panics on a missing symbol; bind returns an error instead.
-func (l library) bind(symbol string, fn any) error {
+// Name is the path that was opened.
+func (l Library) Name() string { return l.name }
+
+// Address returns the address of a symbol, 0 if the library lacks it.
+func (l Library) Address(symbol string) uintptr {
 	address, err := purego.Dlsym(l.handle, symbol)
 	if err != nil {
+		return 0
+	}
+	return address
+}
+
+// Bind binds the function variable at fn to a symbol. purego's own registration
+// panics on a missing symbol; Bind returns an error instead.
+func (l Library) Bind(symbol string, fn any) error {
+	address := l.Address(symbol)
+	if address == 0 {
 		return fmt.Errorf("%s has no %s", l.name, symbol)
 	}
 	purego.RegisterFunc(fn, address)
 	return nil
 }
 
-// bindAll binds every symbol of the table; the first missing one is an error.
-func (l library) bindAll(symbols []binding) error {
+// BindAll binds every symbol of the table; the first missing one is an error.
+func (l Library) BindAll(symbols []Binding) error {
 	for _, s := range symbols {
-		if err := l.bind(s.symbol, s.fn); err != nil {
+		if err := l.Bind(s.Symbol, s.Func); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-type binding struct {
-	symbol string
-	fn     any // pointer to a func variable of the symbol's C type
-}
-
-// text returns the string in a NUL-terminated buffer.
-func text(buffer []byte) string {
-	s, _, _ := strings.Cut(string(buffer), "\x00")
-	return s
+// Binding is a symbol and the variable for it.
+type Binding struct {
+	Symbol string
+	Func   any // pointer to a func variable of the symbol's C type
 }
