@@ -143,13 +143,14 @@ KERNEL BOUNDS(512) measure_loss(MeasureLossP p) {
 // The losses and their gradients' factors; see loss_total. Grid: masks.
 struct MeasureTotalP { const float *sums; float *losses, *factors; double elements; i32 blocks, normalize, squares; };
 KERNEL BOUNDS(256) measure_total(MeasureTotalP p) {
+	SHARED static double scratch[2][256];
 	double sum = 0, norm = 0;
 	for (int i = (int)tx(); i < p.blocks; i += 256) {
 		const float *from = p.sums + 2 * (bx() * p.blocks + i);
 		sum += from[0];
 		norm += from[1];
 	}
-	blockTotals(sum, norm);
+	blockTotals(sum, norm, scratch);
 	if (tx() == 0) lossTotal(p.losses + bx(), p.factors + bx(), sum, norm, p.elements, p.normalize, p.squares);
 }
 
