@@ -35,6 +35,7 @@ require (
 	golang.org/x/image v0.47.0
 	golang.org/x/sys v0.49.0
 	gonum.org/v1/gonum v0.17.0
+	gorgonia.org/cu v0.9.6
 	modernc.org/sqlite v1.60.1
 )
 
@@ -64,6 +65,7 @@ require (
 	github.com/muesli/mango-pflag v0.1.0 // indirect
 	github.com/ncruces/go-strftime v1.0.0 // indirect
 	github.com/pires/go-proxyproto v0.12.0 // indirect
+	github.com/pkg/errors v0.9.1 // indirect
 	github.com/pmezard/go-difflib v1.0.1-0.20181226105442-5d4384ee4fb2 // indirect
 	github.com/prometheus/client_model v0.6.1 // indirect
 	github.com/prometheus/common v0.62.0 // indirect
@@ -79,4 +81,16 @@ require (
 	modernc.org/libc v1.77.1 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
+)
+
+// gorgonia.org/cu requires what only its generators and its other packages need.
+exclude (
+	github.com/cloudflare/cfssl v0.0.0-20190808011637-b1ec8c586c2a
+	github.com/cznic/cc v0.0.0-20181122101902-d673e9b70d4d
+	github.com/gonum/blas v0.0.0-20181208220705-f22b278b28ac
+	github.com/gorgonia/bindgen v0.0.0-20210223094355-432cd89e7765
+	gorgonia.org/gorgonia v0.9.17
+	gorgonia.org/tensor v0.9.20
+	modernc.org/cc v1.0.1
+	modernc.org/xc v1.0.0
 )

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"prismtop/gpu/driver"
-	"prismtop/gpu/driver/libcuda"
+	"prismtop/gpu/driver/installed"
 	"prismtop/profiles/machine"
 )
 
@@ -23,7 +23,7 @@ type monitor interface {
 // Probe queries the machine's CUDA driver. It may take seconds while the driver
 // starts, so programs with a screen should call it on a separate goroutine. It
 // creates no CUDA context and uses no memory on the device.
-func Probe() machine.GPU { return probe(libcuda.Open, openMonitor) }
+func Probe() machine.GPU { return probe(installed.Open, openMonitor) }
 
 func probe(openDriver func() (driver.Driver, error), openMonitor func() (monitor, error)) machine.GPU {
 	d, err := openDriver()

@@ -96,6 +96,7 @@ var arrows = []arrow{
 	{from: []string{"sim/learning"}, never: []string{"sim/prism", "sim/ptycho", "sim/cyto", "sim/curve", "sim/optics", "sim/cpu", "sim/workloads"}, why: "what trainings share knows no network and no backend"},
 	{from: []string{"sim/weights"}, never: []string{"sim"}, except: []string{"sim/weights", "sim/npy", "sim/tensor"}, why: "a format knows none of its users"},
 	{from: []string{"gpu"}, never: []string{"sim", "tui"}, except: []string{"sim/nn", "sim/tensor"}, why: "a backend knows plans only"},
+	{from: []string{"gpu/driver", "gpu/library"}, never: []string{"sim", "profiles"}, why: "a driver knows neither plans nor records"},
 }
 
 // owners names the one package of the program that may import a library: the owner

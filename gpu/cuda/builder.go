@@ -15,7 +15,7 @@ type launch struct {
 	grid, block driver.Dim
 	shared      int // dynamic shared memory, bytes
 	parameter   []byte
-	step        int  // of the plan
+	first, step int  // steps of the plan that it computes; its time is that of the second
 	aside       bool // on the second lane
 	joins       bool // waits for the second lane
 }
@@ -31,6 +31,7 @@ type builder struct {
 	index    int // of the current step
 	step     *nn.Step
 	launches []launch
+	program  program  // of scalar steps, launched before the next step that is none
 	adams    []update // that are launched together at the end of the segment, and wait for the second lane
 
 	aside        bool // the current step's launches go to the second lane
@@ -132,6 +133,9 @@ func (b *builder) table(data []byte) driver.Pointer {
 
 // launch adds a launch of a kernel to the current step; parameter is its parameter (see parameter).
 func (b *builder) launch(name string, grid, block driver.Dim, shared int, parameter []byte) error {
+	if err := b.flushProgram(); err != nil {
+		return err
+	}
 	k, err := b.backend.kernel(name, shared)
 	if err != nil {
 		return err
@@ -140,7 +144,7 @@ func (b *builder) launch(name string, grid, block driver.Dim, shared int, parame
 		return nil
 	}
 	b.launches = append(b.launches, launch{kernel: k, grid: grid, block: block, shared: shared,
-		parameter: append([]byte(nil), parameter...), step: b.index, aside: b.aside})
+		parameter: append([]byte(nil), parameter...), first: b.index, step: b.index, aside: b.aside})
 	return nil
 }
 
@@ -164,6 +168,9 @@ func (b *builder) lowerAll() error {
 			}
 		}
 		b.begin(b.index)
+		if err := b.flushProgram(); err != nil {
+			return err
+		}
 		if err := b.flushUpdates(); err != nil {
 			return err
 		}

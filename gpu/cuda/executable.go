@@ -228,6 +228,9 @@ func (x *executable) Write(id nn.BufferID, src []float32) {
 		data = bytesOf(x.wide[:n])
 	}
 	x.scalars.forget(id)
+	for s := range x.segments {
+		delete(x.segments[s].outputs, id)
+	}
 	if b.enter() != nil {
 		return
 	}

@@ -76,8 +76,10 @@ func (x *executable) order(launches []launch) {
 	var reads, writes []extent
 	for i := range launches {
 		l := &launches[i]
-		step := &x.plan.Steps[l.step]
-		in, out := x.extents(step.In), x.extents(step.Out)
+		var in, out []extent
+		for _, step := range x.plan.Steps[l.first : l.step+1] {
+			in, out = append(in, x.extents(step.In)...), append(out, x.extents(step.Out)...)
+		}
 		if l.aside {
 			reads, writes = append(reads, in...), append(writes, out...)
 			continue

@@ -25,6 +25,7 @@ const (
 	IllegalAddress     Result = 700
 	SystemMismatch     Result = 803
 	CaptureUnsupported Result = 900
+	Unknown            Result = 999
 )
 
 // Error is a failed call.

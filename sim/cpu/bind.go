@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/bits"
 	"sync/atomic"
@@ -64,6 +65,9 @@ func (b *binder) step(s *nn.Step) (run func(), err error) {
 		if id < 0 || int(id) >= len(b.views) {
 			return nil, fmt.Errorf("no buffer %d", id)
 		}
+	}
+	if s.Products == nn.TF32 {
+		return nil, errors.New("TF32 products: only a GPU multiplies so; use exact ones")
 	}
 	kernel := b.bind(s.Op)
 	b.most = max(b.most, b.used)

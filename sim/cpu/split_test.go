@@ -2,6 +2,7 @@ package cpu_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"prismtop/sim/cpu"
@@ -53,6 +54,21 @@ func TestSplitProductsAreNearFloat32(t *testing.T) {
 			if off := rms(apply(nn.BF16x3), apply(nn.Exact)); !(off < 8e-6 && off > 1e-6) {
 				t.Errorf("%T: off by %.2g of its size", c.op, off)
 			}
+		}
+	})
+}
+
+// Products of TF32 are an error when a plan is loaded, not other results.
+func TestTF32IsRefused(t *testing.T) {
+	forEachKernels(t, func(t *testing.T, be *cpu.Backend) {
+		x, w := random(tensor.Float32, 1, 2, 8, 8), random(tensor.Float32, 3, 2, 3, 3)
+		s, err := nntest.NewProductStep(be, nn.Conv2D{Stride: 1, Pad: 1}, nn.TF32, []nntest.Array{x, w}, []nntest.Result{{Shape: tensor.Shape{1, 3, 8, 8}}})
+		if err == nil {
+			s.Close()
+			t.Fatal("loaded")
+		}
+		if !strings.Contains(err.Error(), "TF32") {
+			t.Errorf("%v: must name TF32", err)
 		}
 	})
 }

@@ -118,7 +118,7 @@ func check(g *Graph, loss Value, o Options) error {
 		return g.err
 	case o.AMP == tensor.Complex64:
 		return errors.New("mixed precision in complex64")
-	case o.Products > Winograd:
+	case o.Products > TF32:
 		return fmt.Errorf("products of kind %d", o.Products)
 	case o.AMP != tensor.Float32 && o.Products != Exact:
 		return fmt.Errorf("%v products of %v operands", o.Products, o.AMP)

@@ -219,6 +219,7 @@ func TestCompileRefuses(t *testing.T) {
 		{"image as loss", x, nn.Options{}, "not a scalar"},
 		{"complex precision", loss, nn.Options{AMP: tensor.Complex64}, "complex64"},
 		{"split products of 16 bit", loss, nn.Options{AMP: tensor.Float16, Products: nn.BF16x3}, "bf16x3 products of fp16"},
+		{"TF32 products of 16 bit", loss, nn.Options{AMP: tensor.BFloat16, Products: nn.TF32}, "tf32 products of bf16"},
 		{"products of no kind", loss, nn.Options{Products: 7}, "products of kind 7"},
 	} {
 		if _, err := nn.Compile(t.Context(), g, c.loss, c.options); err == nil || !strings.Contains(err.Error(), c.want) {

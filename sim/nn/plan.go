@@ -112,10 +112,14 @@ const (
 	// F(4×4, 3×3) on backends that have it: a quarter of the multiplications, with ten
 	// times the rounding error of Exact. Everything else is Exact.
 	Winograd
+
+	// TF32 rounds float32 operands to the 10 bits of mantissa of TensorFloat-32 and adds their products in float32, as
+	// NVIDIA's matrix instructions do. Backends without these refuse it.
+	TF32
 )
 
 // String returns the name of the setting for these products.
-func (p Products) String() string { return [...]string{"exact", "bf16x3", "winograd"}[p] }
+func (p Products) String() string { return [...]string{"exact", "bf16x3", "winograd", "tf32"}[p] }
 
 // Category is the purpose of a buffer; memory is reported by category.
 type Category uint8

@@ -13,29 +13,61 @@ import (
 	"prismtop/gpu/library"
 )
 
-// hot holds the addresses of the functions that a loop calls, and this file all calls of them. purego.SyscallN is a
-// third to a quarter of the price of a function bound by RegisterFunc and allocates nothing.
+// hot holds the addresses of the functions that a loop calls, and this file all calls of them. purego.SyscallN takes a
+// third of the time of a function bound by RegisterFunc and, given a slice, allocates nothing.
 //
-// SyscallN takes addresses as uintptr, which the garbage collector does not update. Where a variable lives on the stack
-// of its goroutine, and that stack grows between the conversion and the call, the driver would read or write the old
-// stack. go vet and the race detector do not notice. SyscallN is marked //go:uintptrescapes, by which the compiler moves
-// to the heap, where nothing moves, every variable whose address is converted within the argument list of the call, and
-// there only. Hence the rules of this file:
-//
-//   - uintptr(unsafe.Pointer(…)) stands in the argument list of purego.SyscallN and nowhere else;
-//   - no function but purego.SyscallN takes an address as uintptr;
-//   - an address that the driver reads from memory, as the kernel's parameter, is stored in a heap object as a pointer.
+// SyscallN takes addresses as uintptr, which Go does not update. A variable on the stack of its goroutine moves when
+// that stack grows, and an address converted before then leads the driver to the old stack, without a word from go vet
+// or the race detector. Variables on the heap do not move. Hence the rule of this file: the only addresses given to the
+// driver are those that address and kernel store in a slot as a pointer. A slot is on the heap, so the compiler puts
+// there whatever a slot points to; for the time of the call, the pointer also keeps it from the collector.
 type hot struct {
 	setCurrent, synchronize                                          uintptr
 	streamSynchronize, streamQuery, streamWaitEvent                  uintptr
 	eventRecord, eventRecordWithFlags, eventQuery, eventSynchronize  uintptr
 	memcpyHtoDAsync, memcpyDtoHAsync, memcpyDtoDAsync, memsetD8Async uintptr
 	launchKernel, graphLaunch                                        uintptr
-	launches                                                         sync.Pool // of *launch
+
+	slots sync.Pool // of *slot
 }
 
-// launch is the array of pointers to parameters that cuLaunchKernel reads.
-type launch struct{ parameters [1]unsafe.Pointer }
+// slot has the arguments of one call: the list of SyscallN, and the one pointer that a call may need.
+type slot struct {
+	arguments [11]uintptr
+	pointer   unsafe.Pointer
+}
+
+// call calls a function with numbers and handles. It must not be given an address.
+func (h *hot) call(fn uintptr, arguments ...uintptr) driver.Result {
+	s := h.slots.Get().(*slot)
+	r, _, _ := purego.SyscallN(fn, s.arguments[:copy(s.arguments[:], arguments)]...)
+	h.slots.Put(s)
+	return driver.Result(r)
+}
+
+// address is call with the address of memory as argument i, for which arguments hold a 0.
+func (h *hot) address(i int, memory []byte, fn uintptr, arguments ...uintptr) driver.Result {
+	s := h.slots.Get().(*slot)
+	n := copy(s.arguments[:], arguments)
+	s.pointer = unsafe.Pointer(unsafe.SliceData(memory))
+	s.arguments[i] = uintptr(s.pointer)
+	r, _, _ := purego.SyscallN(fn, s.arguments[:n]...)
+	s.pointer = nil
+	h.slots.Put(s)
+	return driver.Result(r)
+}
+
+// kernel is call with, as argument i, the array that cuLaunchKernel expects: pointers to parameters, of which there is one.
+func (h *hot) kernel(i int, parameter []byte, fn uintptr, arguments ...uintptr) driver.Result {
+	s := h.slots.Get().(*slot)
+	n := copy(s.arguments[:], arguments)
+	s.pointer = unsafe.Pointer(unsafe.SliceData(parameter))
+	s.arguments[i] = uintptr(unsafe.Pointer(&s.pointer))
+	r, _, _ := purego.SyscallN(fn, s.arguments[:n]...)
+	s.pointer = nil
+	h.slots.Put(s)
+	return driver.Result(r)
+}
 
 // eventRecordExternal is CU_EVENT_RECORD_EXTERNAL.
 const eventRecordExternal = 1
@@ -65,99 +97,80 @@ func (h *hot) bind(l library.Library) error {
 	}
 	h.eventRecordWithFlags = l.Address("cuEventRecordWithFlags")
 	h.graphLaunch = l.Address("cuGraphLaunch")
-	h.launches.New = func() any { return new(launch) }
+	h.slots.New = func() any { return new(slot) }
 	return nil
 }
 
 func (d *cuda) ContextSetCurrent(c driver.Context) error {
-	r, _, _ := purego.SyscallN(d.hot.setCurrent, uintptr(c))
-	return check("cuCtxSetCurrent", driver.Result(r))
+	return check("cuCtxSetCurrent", d.hot.call(d.hot.setCurrent, uintptr(c)))
 }
 
 func (d *cuda) ContextSynchronize() error {
-	r, _, _ := purego.SyscallN(d.hot.synchronize)
-	return check("cuCtxSynchronize", driver.Result(r))
+	return check("cuCtxSynchronize", d.hot.call(d.hot.synchronize))
 }
 
 func (d *cuda) StreamSynchronize(s driver.Stream) error {
-	r, _, _ := purego.SyscallN(d.hot.streamSynchronize, uintptr(s))
-	return check("cuStreamSynchronize", driver.Result(r))
+	return check("cuStreamSynchronize", d.hot.call(d.hot.streamSynchronize, uintptr(s)))
 }
 
 func (d *cuda) StreamQuery(s driver.Stream) (bool, error) {
-	r, _, _ := purego.SyscallN(d.hot.streamQuery, uintptr(s))
-	return done("cuStreamQuery", driver.Result(r))
+	return done("cuStreamQuery", d.hot.call(d.hot.streamQuery, uintptr(s)))
 }
 
 func (d *cuda) StreamWaitEvent(s driver.Stream, e driver.Event) error {
-	r, _, _ := purego.SyscallN(d.hot.streamWaitEvent, uintptr(s), uintptr(e), 0)
-	return check("cuStreamWaitEvent", driver.Result(r))
+	return check("cuStreamWaitEvent", d.hot.call(d.hot.streamWaitEvent, uintptr(s), uintptr(e), 0))
 }
 
 func (d *cuda) EventRecord(e driver.Event, s driver.Stream) error {
-	r, _, _ := purego.SyscallN(d.hot.eventRecord, uintptr(e), uintptr(s))
-	return check("cuEventRecord", driver.Result(r))
+	return check("cuEventRecord", d.hot.call(d.hot.eventRecord, uintptr(e), uintptr(s)))
 }
 
 func (d *cuda) EventRecordExternal(e driver.Event, s driver.Stream) error {
 	if d.hot.eventRecordWithFlags == 0 {
 		return missing("cuEventRecordWithFlags")
 	}
-	r, _, _ := purego.SyscallN(d.hot.eventRecordWithFlags, uintptr(e), uintptr(s), eventRecordExternal)
-	return check("cuEventRecordWithFlags", driver.Result(r))
+	return check("cuEventRecordWithFlags", d.hot.call(d.hot.eventRecordWithFlags, uintptr(e), uintptr(s), eventRecordExternal))
 }
 
 func (d *cuda) EventQuery(e driver.Event) (bool, error) {
-	r, _, _ := purego.SyscallN(d.hot.eventQuery, uintptr(e))
-	return done("cuEventQuery", driver.Result(r))
+	return done("cuEventQuery", d.hot.call(d.hot.eventQuery, uintptr(e)))
 }
 
 func (d *cuda) EventSynchronize(e driver.Event) error {
-	r, _, _ := purego.SyscallN(d.hot.eventSynchronize, uintptr(e))
-	return check("cuEventSynchronize", driver.Result(r))
+	return check("cuEventSynchronize", d.hot.call(d.hot.eventSynchronize, uintptr(e)))
 }
 
 func (d *cuda) MemcpyHtoDAsync(dst driver.Pointer, src []byte, s driver.Stream) error {
-	r, _, _ := purego.SyscallN(d.hot.memcpyHtoDAsync, uintptr(dst), uintptr(unsafe.Pointer(unsafe.SliceData(src))), uintptr(len(src)), uintptr(s))
-	return check("cuMemcpyHtoDAsync", driver.Result(r))
+	return check("cuMemcpyHtoDAsync", d.hot.address(1, src, d.hot.memcpyHtoDAsync, uintptr(dst), 0, uintptr(len(src)), uintptr(s)))
 }
 
 func (d *cuda) MemcpyDtoHAsync(dst []byte, src driver.Pointer, s driver.Stream) error {
-	r, _, _ := purego.SyscallN(d.hot.memcpyDtoHAsync, uintptr(unsafe.Pointer(unsafe.SliceData(dst))), uintptr(src), uintptr(len(dst)), uintptr(s))
-	return check("cuMemcpyDtoHAsync", driver.Result(r))
+	return check("cuMemcpyDtoHAsync", d.hot.address(0, dst, d.hot.memcpyDtoHAsync, 0, uintptr(src), uintptr(len(dst)), uintptr(s)))
 }
 
 func (d *cuda) MemcpyDtoDAsync(dst, src driver.Pointer, bytes int64, s driver.Stream) error {
-	r, _, _ := purego.SyscallN(d.hot.memcpyDtoDAsync, uintptr(dst), uintptr(src), uintptr(bytes), uintptr(s))
-	return check("cuMemcpyDtoDAsync", driver.Result(r))
+	return check("cuMemcpyDtoDAsync", d.hot.call(d.hot.memcpyDtoDAsync, uintptr(dst), uintptr(src), uintptr(bytes), uintptr(s)))
 }
 
 func (d *cuda) MemsetD8Async(dst driver.Pointer, value byte, bytes int64, s driver.Stream) error {
-	r, _, _ := purego.SyscallN(d.hot.memsetD8Async, uintptr(dst), uintptr(value), uintptr(bytes), uintptr(s))
-	return check("cuMemsetD8Async", driver.Result(r))
+	return check("cuMemsetD8Async", d.hot.call(d.hot.memsetD8Async, uintptr(dst), uintptr(value), uintptr(bytes), uintptr(s)))
 }
 
 func (d *cuda) LaunchKernel(f driver.Function, grid, block driver.Dim, shared int, s driver.Stream, parameter []byte) error {
 	if len(parameter) == 0 {
 		return &driver.Error{Call: "cuLaunchKernel", Result: driver.InvalidValue, Detail: "no parameter"}
 	}
-	l := d.hot.launches.Get().(*launch)
-	l.parameters[0] = unsafe.Pointer(unsafe.SliceData(parameter)) // l is on the heap, hence parameter is
-	r, _, _ := purego.SyscallN(d.hot.launchKernel, uintptr(f),
+	return check("cuLaunchKernel", d.hot.kernel(9, parameter, d.hot.launchKernel, uintptr(f),
 		uintptr(grid[0]), uintptr(grid[1]), uintptr(grid[2]),
 		uintptr(block[0]), uintptr(block[1]), uintptr(block[2]),
-		uintptr(uint32(shared)), uintptr(s), uintptr(unsafe.Pointer(&l.parameters)), 0)
-	l.parameters[0] = nil
-	d.hot.launches.Put(l)
-	return check("cuLaunchKernel", driver.Result(r))
+		uintptr(shared), uintptr(s), 0, 0))
 }
 
 func (d *cuda) GraphLaunch(x driver.GraphExec, s driver.Stream) error {
 	if d.hot.graphLaunch == 0 {
 		return missing("cuGraphLaunch")
 	}
-	r, _, _ := purego.SyscallN(d.hot.graphLaunch, uintptr(x), uintptr(s))
-	return check("cuGraphLaunch", driver.Result(r))
+	return check("cuGraphLaunch", d.hot.call(d.hot.graphLaunch, uintptr(x), uintptr(s)))
 }
 
 // done is check for queries, where "not ready" is an answer.

@@ -29,6 +29,7 @@ typedef struct { char kind; char name[64]; unsigned parameter; int shared; } fun
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static char lines[1 << 16], plan[256];
 static size_t used;
+static const void *seen;
 static int planned, initialised, retained, dead, now, ids, context;
 static block *blocks;
 static _Thread_local void *current;
@@ -143,6 +144,8 @@ void mock_log(char *text, size_t bytes) { /* returns the calls since the last ti
 	lines[0] = 0;
 	pthread_mutex_unlock(&mutex);
 }
+void *mock_echo(void *p) { return p; }
+const void *mock_seen(void) { return seen; } /* the host address of the last asynchronous copy or launch */
 int mock_live(void) { /* the number of blocks of memory */
 	int n = 0;
 	pthread_mutex_lock(&mutex);
@@ -312,12 +315,14 @@ int cuMemcpyDtoH_v2(void *to, address from, size_t bytes) {
 }
 int cuMemcpyHtoDAsync_v2(address to, const void *from, size_t bytes, stream *s) {
 	ENTER(CONTEXT, " %s %zu s%d", locked_pages(from, bytes), bytes, id(s));
+	seen = from;
 	if (!range(to, bytes)) return INVALID_VALUE;
 	memcpy(range(to, bytes), from, bytes);
 	return enqueue(s);
 }
 int cuMemcpyDtoHAsync_v2(void *to, address from, size_t bytes, stream *s) {
 	ENTER(CONTEXT, " %s %zu s%d", locked_pages(to, bytes), bytes, id(s));
+	seen = to;
 	if (!range(from, bytes)) return INVALID_VALUE;
 	memcpy(to, range(from, bytes), bytes);
 	return enqueue(s);
@@ -425,6 +430,7 @@ int cuLaunchKernel(function *f, unsigned gx, unsigned gy, unsigned gz, unsigned 
 	ENTER(CONTEXT, " %s %u,%u,%u %u,%u,%u %u s%d %s", is(f, 'f') ? f->name : "?", gx, gy, gz, bx, by, bz, shared, id(s), bytes);
 	if (!is(f, 'f')) return INVALID_HANDLE;
 	if (extra) return INVALID_VALUE;
+	seen = parameters[0];
 	return enqueue(s);
 }
 

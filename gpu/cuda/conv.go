@@ -1,0 +1,217 @@
+package cuda
+
+import (
+	"prismtop/gpu/driver"
+	"prismtop/sim/nn"
+	"prismtop/sim/tensor"
+)
+
+// The convolutions and their gradients are three sums. Let the small grid be a Conv2D's output or a ConvTranspose2D's
+// input, the large grid the other one. The weights are w[s][l][ky][kx], with s a channel of the small grid and l one of
+// the large, and every product is
+//
+//	small[s, i] · large[l, stride·i − pad + k] · w[s][l][k]
+//
+// gather computes small from large and w, scatter large from small and w, weights w from small and large.
+
+// convGeometry is ConvG of conv.h: both grids and the kernel between them.
+type convGeometry struct {
+	Images, Small, Large                int32 // images; channels of the grids
+	HS, WS, HL, WL, KH, KW, Stride, Pad int32
+}
+
+// anyOutputPad is for operators that do not state the transposed convolution's output padding; the shapes do.
+const anyOutputPad = -1
+
+// geometryOf checks the shapes of the small and large images and of the weights against each other.
+func geometryOf(small, large, w tensor.Shape, stride, pad, outputPad int) (convGeometry, error) {
+	for _, s := range []tensor.Shape{small, large, w} {
+		if len(s) != 4 || s.Elements() < 1 || s.Elements() >= 1<<31 {
+			return convGeometry{}, operandError("%v is not an array of images", s)
+		}
+	}
+	if stride < 1 || pad < 0 {
+		return convGeometry{}, operandError("stride %d, padding %d", stride, pad)
+	}
+	if large[0] != small[0] || w[0] != small[1] || w[1] != large[1] {
+		return convGeometry{}, operandError("images %v and %v do not fit weights %v", small, large, w)
+	}
+	for axis := 2; axis < 4; axis++ {
+		extra := large[axis] + 2*pad - w[axis] - (small[axis]-1)*stride
+		if extra < 0 || extra >= stride || outputPad != anyOutputPad && extra != outputPad {
+			return convGeometry{}, operandError("images %v and %v do not fit weights %v with stride %d and padding %d", small, large, w, stride, pad)
+		}
+	}
+	return convGeometry{int32(small[0]), int32(small[1]), int32(large[1]), int32(small[2]), int32(small[3]),
+		int32(large[2]), int32(large[3]), int32(w[2]), int32(w[3]), int32(stride), int32(pad)}, nil
+}
+
+// taps is the number of weights between two channels.
+func (g *convGeometry) taps() int32 { return g.KH * g.KW }
+
+// pixels is the number of pixels of a channel of the small grid in all images.
+func (g *convGeometry) pixels() int64 { return int64(g.Images) * int64(g.HS) * int64(g.WS) }
+
+// weights is the number of weights.
+func (g *convGeometry) weights() int64 {
+	return int64(g.Small) * int64(g.Large) * int64(g.taps())
+}
+
+// single reports whether the small grid is one pixel and the kernel covers the large grid exactly: a product of a vector
+// and a matrix (PRISM's first layer, 1×1 → 4×4).
+func (g *convGeometry) single() bool {
+	return g.Images == 1 && g.HS == 1 && g.WS == 1 && g.Pad == 0 && g.HL == g.KH && g.WL == g.KW
+}
+
+// convolution is a gather, a scatter or a sum of weights: x and w are the operands that are multiplied, the small and the
+// large grid for weights.
+type convolution struct {
+	geometry convGeometry
+	x, w     operand
+	bias     *operand
+	y        operand
+	relu     bool
+	products nn.Products
+}
+
+// real checks that no operand is complex.
+func (c *convolution) real() error {
+	if !c.x.real() || !c.w.real() || !c.y.real() {
+		return operandError("%v times %v to %v", c.x.dtype, c.w.dtype, c.y.dtype)
+	}
+	if c.bias != nil && !c.bias.real() {
+		return operandError("bias of %v", c.bias.dtype)
+	}
+	return nil
+}
+
+// convolution returns the operands of the current step, a gather or a scatter: x, w and perhaps a bias.
+func (b *builder) convolution(stride, pad, outputPad int, scatter, relu bool) (c convolution, err error) {
+	x, y := b.ins(), b.outs()
+	if len(x) < 2 || len(x) > 3 || len(y) != 1 {
+		return c, operandError("%d operands and %d results", len(x), len(y))
+	}
+	c = convolution{x: x[0], w: x[1], y: y[0], relu: relu, products: b.step.Products}
+	small, large := y[0], x[0]
+	if scatter {
+		small, large = x[0], y[0]
+	}
+	if c.geometry, err = geometryOf(small.shape, large.shape, x[1].shape, stride, pad, outputPad); err != nil {
+		return c, err
+	}
+	if len(x) == 3 {
+		c.bias = &x[2]
+		if channels := int64(y[0].shape[1]); c.bias.n() != channels {
+			return c, operandError("bias has %d elements for %d channels", c.bias.n(), channels)
+		}
+	}
+	return c, c.real()
+}
+
+// conv2D lowers a Conv2D.
+func (b *builder) conv2D(op nn.Conv2D) error {
+	if op.Up || op.Pool {
+		return ErrNoKernel
+	}
+	return b.gatherStep(op.Stride, op.Pad, op.ReLU)
+}
+
+// gatherStep lowers the current step, a gather.
+func (b *builder) gatherStep(stride, pad int, relu bool) error {
+	c, err := b.convolution(stride, pad, anyOutputPad, false, relu)
+	if err != nil {
+		return err
+	}
+	return b.gather(&c)
+}
+
+// scatterStep lowers the current step, a scatter.
+func (b *builder) scatterStep(stride, pad, outputPad int, relu bool) error {
+	c, err := b.convolution(stride, pad, outputPad, true, relu)
+	if err != nil {
+		return err
+	}
+	return b.scatter(&c)
+}
+
+// weightStep lowers the current step, the gradient of the weights of a Conv2D, or of a ConvTranspose2D.
+func (b *builder) weightStep(stride, pad int, transposed bool) error {
+	x, y, err := b.operands(2, 1)
+	if err != nil {
+		return err
+	}
+	c, err := weightGradient(x[0], x[1], y[0], stride, pad, transposed)
+	if err != nil {
+		return err
+	}
+	c.products = b.step.Products
+	return b.weights(&c)
+}
+
+// weightGradient returns the sum that is the gradient y of the weights of a convolution of x whose result has the
+// gradient gy.
+func weightGradient(x, gy, y operand, stride, pad int, transposed bool) (c convolution, err error) {
+	small, large := gy, x
+	if transposed {
+		small, large = x, gy
+	}
+	c = convolution{x: small, w: large, y: y}
+	if c.geometry, err = geometryOf(small.shape, large.shape, y.shape, stride, pad, anyOutputPad); err != nil {
+		return c, err
+	}
+	if y.dtype != tensor.Float32 {
+		return c, operandError("gradient of %v", y.dtype)
+	}
+	return c, c.real()
+}
+
+// convAnyP is ConvAnyP of conv.cu.
+type convAnyP struct {
+	X, W, Bias, Y                                  driver.Pointer
+	Geometry                                       convGeometry
+	Count                                          int32
+	Type, WType, OutType, BiasType, Products, ReLU int32
+}
+
+// anyConvolution launches the kernel that computes a sum of any geometry; elements of the result are computed by the given number
+// of threads each.
+func (b *builder) anyConvolution(kernel string, c *convolution, threads int64) error {
+	p := convAnyP{X: c.x.at, W: c.w.at, Y: c.y.at, Count: int32(c.y.n()), Geometry: c.geometry,
+		Type: c.x.kind(), WType: c.w.kind(), OutType: c.y.kind(), Products: int32(c.products)}
+	if c.bias != nil {
+		p.Bias, p.BiasType = c.bias.at, c.bias.kind()
+	}
+	if c.relu {
+		p.ReLU = 1
+	}
+	return b.over(kernel, c.y.n()*threads, parameter(&p))
+}
+
+// gather adds the launches of a gather.
+func (b *builder) gather(c *convolution) error { return b.anyConvolution("conv_gather_any", c, 1) }
+
+// scatter adds the launches of a scatter.
+func (b *builder) scatter(c *convolution) error { return b.anyConvolution("conv_scatter_any", c, 1) }
+
+// weights adds the launches of a sum of weights.
+func (b *builder) weights(c *convolution) error { return b.anyConvolution("conv_weights_any", c, 32) }
+
+// convBiasGradP is ConvBiasGradP of conv.cu.
+type convBiasGradP struct {
+	X, Sum                        driver.Pointer
+	Images, Channels, Plane, Type int32
+}
+
+// biasGrad lowers a BiasGrad.
+func (b *builder) biasGrad() error {
+	x, y, err := b.operands(1, 1)
+	if err != nil {
+		return err
+	}
+	if s := x[0].shape; len(s) != 4 || !x[0].real() || y[0].n() != int64(s[1]) || y[0].dtype != tensor.Float32 {
+		return operandError("gradient %v %v of biases %v %v", y[0].shape, y[0].dtype, s, x[0].dtype)
+	}
+	s := x[0].shape
+	p := convBiasGradP{x[0].at, y[0].at, int32(s[0]), int32(s[1]), int32(s[2] * s[3]), x[0].kind()}
+	return b.launch("conv_bias_grad", driver.X(s[1]), driver.X(512), 0, parameter(&p))
+}

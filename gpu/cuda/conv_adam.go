@@ -1,0 +1,80 @@
+package cuda
+
+import (
+	"prismtop/sim/nn"
+	"prismtop/sim/tensor"
+)
+
+// convAdam lowers a ConvAdam: the gradient of the weights goes to private memory, from which the updates at the end of
+// the segment take it.
+func (b *builder) convAdam(op nn.ConvAdam) error {
+	x, y := b.ins(), b.outs()
+	state := 3
+	if op.Update.AMSGrad {
+		state++
+	}
+	results := state
+	if op.GradInput {
+		results++
+	}
+	if len(x) < 4+state || len(y) != results {
+		return operandError("%d operands and %d results", len(x), len(y))
+	}
+	if op.Update.Scaler || op.Update.Decay != 0 {
+		return operandError("a fused update under a gradient scaler or with weight decay")
+	}
+	variables := x[4 : 4+state]
+	for i, v := range variables {
+		if !b.inPlace(i, 4+i) || v.dtype != tensor.Float32 || !v.shape.Equal(variables[0].shape) {
+			return operandError("result %d is not operand %d in place", i, 4+i)
+		}
+	}
+	for _, scalar := range x[2:4] {
+		if scalar.n() != 1 || scalar.dtype != tensor.Float32 {
+			return operandError("%v %v is not a scalar", scalar.dtype, scalar.shape)
+		}
+	}
+	c, err := weightGradient(x[0], x[1], variables[0], op.Stride, op.Pad, op.Transposed)
+	if err != nil {
+		return err
+	}
+	c.products = b.step.Products
+	if op.GradInput {
+		if err := b.imageGradient(op, &c, x, y[state]); err != nil {
+			return err
+		}
+	} else if len(x) != 4+state {
+		return operandError("%d operands", len(x))
+	}
+	c.y.at = b.keep(4 * c.geometry.weights())
+	u := update{Gradient: c.y.at, Value: variables[0].at, Moment: variables[1].at, Second: variables[2].at, N: c.y.n()}
+	if op.Update.AMSGrad {
+		u.Most = variables[3].at
+	}
+	b.adams = append(b.adams, u)
+	return b.weights(&c)
+}
+
+// imageGradient adds the gradient of the image of a ConvAdam, from the weights before their update or from their copy in
+// bfloat16.
+func (b *builder) imageGradient(op nn.ConvAdam, c *convolution, x []operand, gx operand) error {
+	if !op.Outer(x[0].shape) || !c.geometry.single() {
+		return operandError("the gradient of the image is not computed with that of weights %v of images %v", c.y.shape, x[0].shape)
+	}
+	state := len(b.step.Out) - 1
+	w := c.y
+	switch len(x) {
+	case 4 + state:
+	case 5 + state:
+		if w = x[4+state]; w.dtype != tensor.BFloat16 {
+			return operandError("copied weights of %v", w.dtype)
+		}
+	default:
+		return operandError("%d operands", len(x))
+	}
+	if !gx.shape.Equal(x[0].shape) || !w.shape.Equal(c.y.shape) || !gx.real() {
+		return operandError("gradient %v of images %v and weights %v", gx.shape, x[0].shape, w.shape)
+	}
+	g := convolution{geometry: c.geometry, x: x[1], w: w, y: gx, products: c.products}
+	return b.gather(&g)
+}

@@ -1,0 +1,255 @@
+package cuda
+
+import (
+	"math"
+
+	"prismtop/gpu/driver"
+	"prismtop/sim/nn"
+	"prismtop/sim/tensor"
+)
+
+// fftP is FftP of fft.cu.
+type fftP struct {
+	X, Y, Twiddles                                     driver.Pointer
+	Log, Shift, Lines, Width, RealIn, RealOut, Inverse int32
+	Scale                                              float32
+}
+
+// dftP is DftP of fft.cu.
+type dftP struct {
+	X, Y, Twiddles                                 driver.Pointer
+	Plane                                          int64
+	N, Stride, Per, Step, RealIn, RealOut, Inverse int32
+	Scale                                          float32
+}
+
+const (
+	leastFFT   = 16   // the shortest line of fft.h
+	mostFFT    = 4096 // the longest
+	mostDFT    = 6144 // the longest line of fft_any, in shared memory
+	complex64s = 8    // bytes of a complex number
+)
+
+// fast reports whether lines of n elements have a fast transform.
+func fast(n int) bool { return n >= leastFFT && n <= mostFFT && n&(n-1) == 0 }
+
+// twiddles returns a table of e^(−2πi·k/n), k = 0 … n−1.
+func (b *builder) twiddles(n int) driver.Pointer {
+	w := make([]float32, 2*n)
+	for k := range n {
+		sin, cos := math.Sincos(2 * math.Pi * float64(k) / float64(n))
+		switch { // multiples of a quarter turn are exact
+		case 2*k%n == 0:
+			sin = 0
+		case 4*k%n == 0:
+			cos = 0
+		}
+		w[2*k], w[2*k+1] = float32(cos), float32(-sin)
+	}
+	return b.table(bytesOf(w))
+}
+
+// lines is how kernels of lines of 2^log elements divide them over blocks; see fft.h.
+type lines struct {
+	log   int
+	rows  int // of a block
+	shift int // log₂ of the columns of a block
+}
+
+func linesOf(n int) lines {
+	l := lines{rows: max(1, 32*8/n), shift: 2}
+	for 1<<l.log < n {
+		l.log++
+	}
+	for ; n<<l.shift > mostFFT; l.shift-- {
+	}
+	for ; n<<l.shift < 32*8; l.shift++ {
+	}
+	return l
+}
+
+// rowBlock and columnBlock return the threads and the shared memory of a block.
+func (l lines) rowBlock() (threads driver.Dim, shared int) {
+	n := 1 << l.log
+	return driver.X(l.rows * n / 8), l.rows * (n + n/16) * complex64s
+}
+
+func (l lines) columnBlock() (threads driver.Dim, shared int) {
+	n := 1 << l.log
+	return driver.X(n / 8 << l.shift), (n + n/8) << l.shift * complex64s
+}
+
+// groups is the number of blocks for so many columns.
+func (l lines) groups(columns int) int { return (columns + 1<<l.shift - 1) >> l.shift }
+
+// planes checks that an operand consists of planes that are not empty.
+func planes(o operand) (count, h, w int, err error) {
+	if len(o.shape) < 2 || o.n() == 0 {
+		return 0, 0, 0, operandError("shape %v has no planes", o.shape)
+	}
+	h, w = o.shape.Plane()
+	return o.shape.Elements() / (h * w), h, w, nil
+}
+
+// mustBe checks the element type of operands.
+func mustBe(d tensor.DType, all ...operand) error {
+	for _, o := range all {
+		if o.dtype != d {
+			return operandError("an operand of %v, want %v", o.dtype, d)
+		}
+	}
+	return nil
+}
+
+// fft is the centred transform: rows first, then columns.
+func (b *builder) fft(op nn.FFT) error {
+	x, y, err := b.operands(1, 1)
+	if err != nil {
+		return err
+	}
+	count, h, w, err := planes(x[0])
+	switch {
+	case err != nil:
+		return err
+	case !x[0].shape.Equal(y[0].shape):
+		return operandError("from %v to %v", x[0].shape, y[0].shape)
+	case x[0].real() && y[0].real():
+		return operandError("FFT from real to real")
+	}
+	for _, o := range []operand{x[0], y[0]} {
+		if o.real() && o.dtype != tensor.Float32 {
+			return operandError("an FFT of %v", o.dtype)
+		}
+	}
+	between := y[0]
+	if y[0].real() {
+		between = operand{b.scratch(x[0].n() * complex64s), y[0].shape, tensor.Complex64}
+	}
+	if err := b.along(x[0], between, count, h, w, false, op.Inverse); err != nil {
+		return err
+	}
+	return b.along(between, y[0], count, h, w, true, op.Inverse)
+}
+
+// along transforms the rows or the columns of planes of h×w.
+func (b *builder) along(x, y operand, count, h, w int, columns, inverse bool) error {
+	n := w
+	if columns {
+		n = h
+	}
+	flags := [3]int32{truth(x.real()), truth(y.real()), truth(inverse)}
+	scale := float32(1 / math.Sqrt(float64(n)))
+	if !fast(n) {
+		if n > mostDFT {
+			return operandError("FFT of lines of %d", n)
+		}
+		p := dftP{X: x.at, Y: y.at, Twiddles: b.twiddles(n), Plane: int64(h * w), N: int32(n), Stride: 1, Per: int32(h), Step: int32(w),
+			RealIn: flags[0], RealOut: flags[1], Inverse: flags[2], Scale: scale}
+		blocks := count * h
+		if columns {
+			p.Stride, p.Per, p.Step, blocks = int32(w), int32(w), 1, count*w
+		}
+		return b.launch("fft_any", driver.X(blocks), driver.X(128), n*complex64s, parameter(&p))
+	}
+	l := linesOf(n)
+	p := fftP{X: x.at, Y: y.at, Twiddles: b.twiddles(n), Log: int32(l.log), Shift: int32(l.shift), Lines: int32(count * h), Width: int32(w),
+		RealIn: flags[0], RealOut: flags[1], Inverse: flags[2], Scale: scale}
+	if columns {
+		threads, shared := l.columnBlock()
+		return b.launch("fft_columns", driver.XY(l.groups(w), count), threads, shared, parameter(&p))
+	}
+	threads, shared := l.rowBlock()
+	return b.launch("fft_rows", driver.X((count*h+l.rows-1)/l.rows), threads, shared, parameter(&p))
+}
+
+// truth is 1 for true.
+func truth(v bool) int32 {
+	if v {
+		return 1
+	}
+	return 0
+}
+
+// maskP is MaskP of fft.cu.
+type maskP struct {
+	Z, Mask, Y driver.Pointer
+	N, Plane   int64
+}
+
+func (b *builder) maskMultiply() error {
+	x, y, err := b.operands(2, 1)
+	if err != nil {
+		return err
+	}
+	_, h, w, err := planes(x[0])
+	switch {
+	case err != nil:
+		return err
+	case !x[0].shape.Equal(y[0].shape) || x[1].n() != int64(h*w):
+		return operandError("mask %v for planes of %v, to %v", x[1].shape, x[0].shape, y[0].shape)
+	}
+	if err := mustBe(tensor.Complex64, x[0], y[0]); err != nil {
+		return err
+	}
+	if err := mustBe(tensor.Float32, x[1]); err != nil {
+		return err
+	}
+	p := maskP{x[0].at, x[1].at, y[0].at, x[0].n(), int64(h * w)}
+	return b.over("mask_multiply", p.N, parameter(&p))
+}
+
+// modulusP is ModulusP of fft.cu.
+type modulusP struct {
+	Z, Y     driver.Pointer
+	N, Plane int64
+}
+
+func (b *builder) modulusFlip() error {
+	x, y, err := b.operands(1, 1)
+	if err != nil {
+		return err
+	}
+	_, h, w, err := planes(x[0])
+	switch {
+	case err != nil:
+		return err
+	case !x[0].shape.Equal(y[0].shape):
+		return operandError("from %v to %v", x[0].shape, y[0].shape)
+	}
+	if err := mustBe(tensor.Complex64, x[0]); err != nil {
+		return err
+	}
+	if err := mustBe(tensor.Float32, y[0]); err != nil {
+		return err
+	}
+	p := modulusP{x[0].at, y[0].at, x[0].n(), int64(h * w)}
+	return b.over("modulus_flip", p.N, parameter(&p))
+}
+
+// modulusGradP is ModulusGradP of fft.cu.
+type modulusGradP struct {
+	Z, GY, GZ driver.Pointer
+	N, Plane  int64
+}
+
+func (b *builder) modulusFlipGrad() error {
+	x, y, err := b.operands(2, 1)
+	if err != nil {
+		return err
+	}
+	_, h, w, err := planes(x[0])
+	switch {
+	case err != nil:
+		return err
+	case !x[0].shape.Equal(x[1].shape) || !x[0].shape.Equal(y[0].shape):
+		return operandError("%v and %v to %v", x[0].shape, x[1].shape, y[0].shape)
+	}
+	if err := mustBe(tensor.Complex64, x[0], y[0]); err != nil {
+		return err
+	}
+	if err := mustBe(tensor.Float32, x[1]); err != nil {
+		return err
+	}
+	p := modulusGradP{x[0].at, x[1].at, y[0].at, x[0].n(), int64(h * w)}
+	return b.over("modulus_flip_grad", p.N, parameter(&p))
+}

@@ -1,0 +1,109 @@
+package cuda
+
+import (
+	"prismtop/gpu/driver"
+	"prismtop/sim/nn"
+	"prismtop/sim/tensor"
+)
+
+// lossSumsP is LossSumsP of loss.cu, and so on below.
+type lossSumsP struct {
+	P, T, Sums driver.Pointer
+	N          int64
+	Squares    int32
+	_          int32
+}
+
+type lossTotalP struct {
+	Sums, Loss, Factor         driver.Pointer
+	Elements                   float64
+	Blocks, Normalize, Squares int32
+	_                          int32
+}
+
+type lossGradP struct {
+	P, T, Factor, Upstream, GP driver.Pointer
+	N                          int64
+	Squares                    int32
+	_                          int32
+}
+
+// lossBlocks is the largest number of blocks that sum a loss: the same on every device, so that results are, too.
+const lossBlocks = 256
+
+// lossPlanes checks a prediction and a target: one plane each, large enough for the loss.
+func lossPlanes(kind nn.LossKind, p, t operand) (h, w int, err error) {
+	count, h, w, err := planes(p)
+	switch {
+	case err != nil:
+		return 0, 0, err
+	case count != 1 || !p.shape.Equal(t.shape):
+		return 0, 0, operandError("a loss of %v against %v", p.shape, t.shape)
+	case kind > nn.MSSSIM:
+		return 0, 0, operandError("no loss of kind %d", kind)
+	case kind == nn.SSIM && min(h, w) <= ssimPad:
+		return 0, 0, operandError("SSIM of planes of %d×%d", h, w)
+	case kind == nn.MSSSIM && nn.MSSSIMScales(h, w) == 0:
+		return 0, 0, operandError("MS-SSIM of planes of %d×%d", h, w)
+	}
+	return h, w, mustBe(tensor.Float32, p, t)
+}
+
+// loss computes a loss between two planes.
+func (b *builder) loss(op nn.Loss) error {
+	x, y, err := b.operands(2, 2)
+	if err != nil {
+		return err
+	}
+	h, w, err := lossPlanes(op.Kind, x[0], x[1])
+	if err != nil {
+		return err
+	}
+	if y[0].n() != 1 || y[1].n() != int64(nn.LossSaved(op.Kind, h, w)) {
+		return operandError("a loss of %v that saves %v", y[0].shape, y[1].shape)
+	}
+	if err := mustBe(tensor.Float32, y...); err != nil {
+		return err
+	}
+	switch op.Kind {
+	case nn.SSIM:
+		return b.ssimLoss(x[0].at, x[1].at, y[0].at, y[1].at, h, w)
+	case nn.MSSSIM:
+		return b.msssimLoss(x[0].at, x[1].at, y[0].at, y[1].at, h, w)
+	}
+	n := x[0].n()
+	blocks := int(min((n+blockThreads-1)/blockThreads, lossBlocks))
+	sums := lossSumsP{P: x[0].at, T: x[1].at, Sums: b.scratch(int64(blocks) * 8), N: n, Squares: truth(op.Kind == nn.L2)}
+	if err := b.launch("loss_sums", driver.X(blocks), driver.X(blockThreads), 0, parameter(&sums)); err != nil {
+		return err
+	}
+	total := lossTotalP{Sums: sums.Sums, Loss: y[0].at, Factor: y[1].at, Elements: float64(n), Blocks: int32(blocks),
+		Normalize: truth(op.Normalize), Squares: sums.Squares}
+	return b.launch("loss_total", driver.X(1), driver.X(blockThreads), 0, parameter(&total))
+}
+
+// lossGrad computes upstream·∂loss/∂prediction.
+func (b *builder) lossGrad(op nn.LossGrad) error {
+	x, y, err := b.operands(4, 1)
+	if err != nil {
+		return err
+	}
+	h, w, err := lossPlanes(op.Kind, x[0], x[1])
+	if err != nil {
+		return err
+	}
+	if x[2].n() != int64(nn.LossSaved(op.Kind, h, w)) || x[3].n() != 1 || !x[0].shape.Equal(y[0].shape) {
+		return operandError("the gradient %v of a loss from %v and %v", y[0].shape, x[2].shape, x[3].shape)
+	}
+	if err := mustBe(tensor.Float32, x[2], x[3], y[0]); err != nil {
+		return err
+	}
+	switch op.Kind {
+	case nn.SSIM:
+		return b.ssimGrad(x[0].at, x[1].at, x[2].at, x[3].at, y[0].at, h, w)
+	case nn.MSSSIM:
+		return b.msssimGrad(x[0].at, x[1].at, x[2].at, x[3].at, y[0].at, h, w)
+	}
+	p := lossGradP{P: x[0].at, T: x[1].at, Factor: x[2].at, Upstream: x[3].at, GP: y[0].at, N: x[0].n(), Squares: truth(op.Kind == nn.L2)}
+	return b.over("loss_grad", p.N, parameter(&p))
+}

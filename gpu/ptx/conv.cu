@@ -1,0 +1,98 @@
+// Convolutions of any kernel, stride and padding: a thread for each element of the result, or a warp.
+#include "conv.h"
+
+struct ConvAnyP {
+	const void *x, *w, *bias;
+	void *y;
+	ConvG g;
+	u32 count; // elements of y, below 2³¹
+	i32 type, wType, outType, biasType, products, relu;
+};
+
+// y[n,s,i,j] = Σ x[n,l, i·stride−pad+ky, j·stride−pad+kx] · w[s,l,ky,kx] + bias[s].
+KERNEL BOUNDS(256) conv_gather_any(ConvAnyP p) {
+	ConvG g = p.g;
+	for (u32 at = bx() * 256 + tx(); at < p.count; at += gdx() * 256) {
+		int j = (int)(at % g.ws), i = (int)(at / (u32)g.ws % g.hs);
+		u32 channel = at / ((u32)g.ws * g.hs);
+		int s = (int)(channel % g.cs), n = (int)(channel / g.cs);
+		int row = i * g.stride - g.pad, column = j * g.stride - g.pad;
+		float sum = 0;
+		for (int l = 0; l < g.cl; l++) {
+			i64 x = ((i64)n * g.cl + l) * g.hl, w = ((i64)s * g.cl + l) * g.kh;
+			for (int ky = 0; ky < g.kh; ky++) {
+				int r = row + ky;
+				if (r < 0 || r >= g.hl) continue;
+				for (int kx = 0; kx < g.kw; kx++) {
+					int c = column + kx;
+					if (c < 0 || c >= g.wl) continue;
+					sum = multiply(load(p.x, (x + r) * g.wl + c, p.type), load(p.w, (w + ky) * g.kw + kx, p.wType), sum, p.products);
+				}
+			}
+		}
+		if (p.bias) sum += load(p.bias, s, p.biasType);
+		store(p.y, at, p.outType, p.relu && sum < 0 ? 0.f : sum);
+	}
+}
+
+// y[n,l,r,c] = Σ x[n,s,i,j] · w[s,l,ky,kx] + bias[l], over stride·i − pad + ky = r and stride·j − pad + kx = c.
+KERNEL BOUNDS(256) conv_scatter_any(ConvAnyP p) {
+	ConvG g = p.g;
+	for (u32 at = bx() * 256 + tx(); at < p.count; at += gdx() * 256) {
+		int c = (int)(at % g.wl), r = (int)(at / (u32)g.wl % g.hl);
+		u32 channel = at / ((u32)g.wl * g.hl);
+		int l = (int)(channel % g.cl), n = (int)(channel / g.cl);
+		int row = (r + g.pad) / g.stride, column = (c + g.pad) / g.stride;
+		int firstY = (r + g.pad) % g.stride, firstX = (c + g.pad) % g.stride;
+		float sum = 0;
+		for (int s = 0; s < g.cs; s++) {
+			i64 x = ((i64)n * g.cs + s) * g.hs, w = ((i64)s * g.cl + l) * g.kh;
+			for (int ky = firstY, i = row; ky < g.kh && i >= 0; ky += g.stride, i--) {
+				if (i >= g.hs) continue;
+				for (int kx = firstX, j = column; kx < g.kw && j >= 0; kx += g.stride, j--) {
+					if (j >= g.ws) continue;
+					sum = multiply(load(p.x, (x + i) * g.ws + j, p.type), load(p.w, (w + ky) * g.kw + kx, p.wType), sum, p.products);
+				}
+			}
+		}
+		if (p.bias) sum += load(p.bias, l, p.biasType);
+		store(p.y, at, p.outType, p.relu && sum < 0 ? 0.f : sum);
+	}
+}
+
+// y[s,l,ky,kx] = Σ x[n,s,i,j] · w[n,l, i·stride−pad+ky, j·stride−pad+kx]: x is the small grid and w the large one. Each
+// sum is that of a warp.
+KERNEL BOUNDS(256) conv_weights_any(ConvAnyP p) {
+	ConvG g = p.g;
+	for (u32 at = bx() * 8 + (tx() >> 5); at < p.count; at += gdx() * 8) {
+		int kx = (int)(at % g.kw), ky = (int)(at / (u32)g.kw % g.kh);
+		u32 pair = at / ((u32)g.kw * g.kh);
+		int l = (int)(pair % g.cl), s = (int)(pair / g.cl);
+		i64 plane = (i64)g.hs * g.ws;
+		float sum = 0;
+		for (int n = 0; n < g.n; n++) {
+			i64 small = ((i64)n * g.cs + s) * plane, large = ((i64)n * g.cl + l) * g.hl;
+			for (int pixel = (int)lane(); pixel < plane; pixel += 32) {
+				int i = pixel / g.ws, r = i * g.stride - g.pad + ky, c = (pixel - i * g.ws) * g.stride - g.pad + kx;
+				if (r < 0 || r >= g.hl || c < 0 || c >= g.wl) continue;
+				sum = multiply(load(p.x, small + pixel, p.type), load(p.w, (large + r) * g.wl + c, p.wType), sum, p.products);
+			}
+		}
+		sum = warpSum(sum);
+		if (lane() == 0) store(p.y, at, p.outType, sum);
+	}
+}
+
+// sum[c] = Σ x[n,c,…]: a block for each channel.
+struct ConvBiasGradP { const void *x; float *sum; i32 n, channels, plane, type; };
+KERNEL BOUNDS(512) conv_bias_grad(ConvBiasGradP p) {
+	SHARED float scratch[32];
+	int c = (int)bx();
+	float sum = 0;
+	for (int n = 0; n < p.n; n++) {
+		i64 at = ((i64)n * p.channels + c) * p.plane;
+		for (int i = (int)tx(); i < p.plane; i += 512) sum += load(p.x, at + i, p.type);
+	}
+	sum = blockSum(sum, scratch);
+	if (tx() == 0) p.sum[c] = sum;
+}

@@ -1,0 +1,121 @@
+// Transforms of lines of 2^log complex numbers, 16 to 4096, by Stockham's algorithm: eight numbers in the registers of
+// each thread, exchanged through shared memory between passes of radix 8. Before and after a transform thread t of a
+// line has elements t + m·N/8 in v[m]. All are forward; an inverse one swaps real and imaginary parts before and after.
+#pragma once
+#include "dev.h"
+
+// Real and imaginary part.
+typedef float F2 __attribute__((ext_vector_type(2)));
+
+DEVICE F2 times(F2 a, F2 b) { return F2{a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x}; }
+DEVICE F2 swapped(F2 a) { return F2{a.y, a.x}; }
+DEVICE F2 constant(const F2 *p) {
+	F2 r;
+	asm("ld.global.nc.v2.f32 {%0, %1}, [%2];" : "=f"(r.x), "=f"(r.y) : "l"(p));
+	return r;
+}
+
+extern SHARED F2 space[]; // of the lines of a block
+
+// Line is a thread's place in its line and the line's in shared memory, where elements are 2^shift apart, padded after
+// every 2^pad of them against bank conflicts.
+struct Line {
+	F2 *at;
+	const F2 *twiddles; // e^(−2πi·k/N), k = 0 … N−1
+	int log, t, shift, pad;
+
+	DEVICE F2 &slot(int i) const { return at[(i + (i >> pad)) << shift]; }
+	DEVICE int threads() const { return 1 << (log - 3); }
+};
+
+// The block's threads hold rows one after the other; thread / (N/8) is the row's number in the block.
+DEVICE Line lineOfRow(const F2 *twiddles, int log) {
+	int t = (int)tx() & ((1 << (log - 3)) - 1), row = (int)tx() >> (log - 3), n = 1 << log;
+	return Line{space + row * (n + (n >> 4)), twiddles, log, t, 0, 4};
+}
+// The block's threads hold 2^shift columns side by side; thread mod 2^shift is the column's number in the block.
+DEVICE Line lineOfColumn(const F2 *twiddles, int log, int shift) {
+	int c = (int)tx() & ((1 << shift) - 1), t = (int)tx() >> shift;
+	return Line{space + c, twiddles, log, t, shift, 3};
+}
+
+DEVICE void radix2(F2 &a, F2 &b) {
+	F2 s = a + b;
+	b = a - b;
+	a = s;
+}
+DEVICE void radix4(F2 &a, F2 &b, F2 &c, F2 &d) {
+	radix2(a, c);
+	radix2(b, d);
+	d = F2{d.y, -d.x};
+	radix2(a, b);
+	radix2(c, d);
+	F2 s = b;
+	b = c;
+	c = s;
+}
+DEVICE void radix8(F2 (&v)[8]) {
+	const float half = 0.70710678118654752f; // √½
+	radix4(v[0], v[2], v[4], v[6]);
+	radix4(v[1], v[3], v[5], v[7]);
+	v[3] = F2{v[3].x + v[3].y, v[3].y - v[3].x} * half;
+	v[5] = F2{v[5].y, -v[5].x};
+	v[7] = F2{v[7].y - v[7].x, -v[7].x - v[7].y} * half;
+	F2 a[4] = {v[0], v[2], v[4], v[6]}, b[4] = {v[1], v[3], v[5], v[7]};
+	for (int k = 0; k < 4; k++) {
+		v[k] = a[k] + b[k];
+		v[k + 4] = a[k] - b[k];
+	}
+}
+
+// fft transforms the lines of a block. All its threads take part; before shared memory is used again they must sync.
+DEVICE void fft(F2 (&v)[8], const Line &l) {
+	int s = l.log % 3, n = l.threads();
+	if (s == 0) {
+		s = 3;
+		radix8(v);
+		for (int r = 0; r < 8; r++) l.slot(8 * l.t + r) = v[r];
+	} else if (s == 1) {
+		for (int q = 0; q < 4; q++) {
+			radix2(v[q], v[q + 4]);
+			for (int r = 0; r < 2; r++) l.slot(2 * (l.t + q * n) + r) = v[q + 4 * r];
+		}
+	} else {
+		for (int q = 0; q < 2; q++) {
+			radix4(v[q], v[q + 2], v[q + 4], v[q + 6]);
+			for (int r = 0; r < 4; r++) l.slot(4 * (l.t + q * n) + r) = v[q + 2 * r];
+		}
+	}
+	for (;;) {
+		int k = l.t & ((1 << s) - 1);
+		F2 w[8];
+		for (int r = 1; r < 8; r++) w[r] = constant(l.twiddles + ((k << (l.log - s - 3)) * r));
+		sync();
+		for (int m = 0; m < 8; m++) v[m] = l.slot(l.t + m * n);
+		for (int r = 1; r < 8; r++) v[r] = times(v[r], w[r]);
+		radix8(v);
+		if (s + 3 >= l.log) return;
+		sync();
+		for (int r = 0; r < 8; r++) l.slot(((l.t >> s) << (s + 3)) + k + (r << s)) = v[r];
+		s += 3;
+	}
+}
+
+DEVICE float squareRoot(float x) {
+	float r;
+	asm("sqrt.rn.f32 %0, %1;" : "=f"(r) : "f"(x));
+	return r;
+}
+// |z|, and in direction z/|z|, 0 for 0, where squares may overflow or underflow.
+DEVICE float modulus(F2 z, F2 &direction) {
+	float back = 1, s = z.x * z.x + z.y * z.y;
+	if (!(s > 1e-30f && s < 1e30f)) {
+		float up = s < 1 ? 0x1p100f : 0x1p-100f;
+		back = s < 1 ? 0x1p-100f : 0x1p100f;
+		z *= up;
+		s = z.x * z.x + z.y * z.y;
+	}
+	float m = squareRoot(s);
+	direction = s == 0 ? F2{0, 0} : z * (1 / m);
+	return m * back;
+}
