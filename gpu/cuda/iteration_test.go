@@ -184,6 +184,12 @@ func l1(t testing.TB) prism.LossSpec {
 	return spec
 }
 
+// On the emulated device, too, without races and reads of memory that was never written.
+func TestTrainingFollowsTheProcessor(t *testing.T) {
+	c := prism.DecoderConfig{Size: 32, ObjectSize: 16, BatchNorm: true, Seed: 3}
+	follows(t, func() nn.Backend { return emulated(t) }, c, 3)
+}
+
 // On a GPU, training follows the processor's loss curve, in every mode, and repeats bit for bit.
 func TestGPUTrainingFollowsTheProcessor(t *testing.T) {
 	b := realGPU(t, cuda.Options{})
