@@ -11,6 +11,7 @@ import (
 	"prismtop/gpu/driver/libcuda"
 	"prismtop/sim/cpu"
 	"prismtop/sim/nn"
+	"prismtop/sim/nn/nntest"
 	"prismtop/sim/prism"
 	"prismtop/sim/tensor"
 )
@@ -254,4 +255,12 @@ func BenchmarkGPUSteps(b *testing.B) {
 			}
 		})
 	}
+}
+
+// families are those of PRISM's operators.
+var families = []string{"convolution", "normalisation", "activation", "layout", "elementwise", "optics", "loss", "optimiser", "convolution with optimiser"}
+
+// On a GPU, every operator of PRISM's plans conforms.
+func TestGPUConforms(t *testing.T) {
+	nntest.Options{Threads: 1, Families: families, Allocates: true}.Run(t, func(t *testing.T, _ int) nn.Backend { return realGPU(t, cuda.Options{}) })
 }
