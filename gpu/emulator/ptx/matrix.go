@@ -59,7 +59,7 @@ func buildMMA(f *assembly, _ *instruction, o *op) {
 	depth := map[string]int{"m16n8k4": 4, "m16n8k8": 8, "m16n8k16": 16}[f.one("m16n8k4", "m16n8k8", "m16n8k16")]
 	d, a, b, c := f.dtype(), f.dtype(), f.dtype(), f.dtype()
 	halves := a.size == 2
-	if a != b || c != d || depth == 0 || halves == (depth == 4) || !halves && (a.name != "tf32" || depth == 16) ||
+	if a != b || c != d || depth == 0 || halves && depth == 4 || !halves && (a.name != "tf32" || depth == 16) ||
 		d.name != "f32" && (d.name != "f16" || a.name != "f16") {
 		f.fail("this form is not supported")
 	}
@@ -98,7 +98,7 @@ func (t *mma) open(v uint32) (float32, float32) {
 func (t *mma) run(w *warp, _ *op) {
 	var a [16][16]float32 // row, k
 	var b [8][16]float32  // column, k
-	pair := 4 * (4 / t.a.size) / 2
+	pair := 16 / t.a.size
 	// Register i of A holds row g + 8·(i mod 2) from k = pair·(i/2) on, two neighbours if they are halves.
 	for i, r := range t.A {
 		v := &w.narrow[r.slot]
