@@ -7,11 +7,11 @@ KERNEL BOUNDS(256) fill(FillP p) {
 	for (i64 i = bx() * 256 + tx(); i < p.n; i += (i64)gdx() * 256) store(p.y, i, p.type, p.value);
 }
 
-// to[i] = *from[i]: scalars for the host, which reads them without a copy of its own.
+// to[i] = *from[i] where there is one: scalars for the host, which reads them without a copy of its own.
 struct GatherP { const float *from[16]; float *to; i32 n; };
 KERNEL BOUNDS(32) gather(GatherP p) {
 	int i = (int)tx();
-	if (i < p.n) p.to[i] = *p.from[i];
+	if (i < p.n && p.from[i]) p.to[i] = *p.from[i];
 }
 
 // e^x for x up to 88, with an error below one unit in the last place: 2^n·e^r with |r| ≤ ln 2 / 2 and e^r = 1 + r +

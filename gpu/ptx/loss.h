@@ -3,8 +3,7 @@
 #include "dev.h"
 
 // Sums a and b over a block of 256 threads, in a fixed order, in thread 0.
-DEVICE void blockTotals(double &a, double &b) {
-	SHARED static double scratch[2][256];
+DEVICE void blockTotals(double &a, double &b, double (&scratch)[2][256]) {
 	sync();
 	scratch[0][tx()] = a;
 	scratch[1][tx()] = b;

@@ -43,8 +43,7 @@ struct MeasureColumnsP {
 
 // masked loads the elements of the mask in a thread's column, and reports whether the block's columns have any that is
 // not 0.
-DEVICE bool masked(float (&mask)[8], const float *from, const Line &l, int column) {
-	SHARED static float scratch[32];
+DEVICE bool masked(float (&mask)[8], const float *from, const Line &l, int column, float (&scratch)[32]) {
 	float any = 0;
 	for (int m = 0; m < 8; m++) {
 		mask[m] = from[((l.t + m * l.threads()) << l.log) + column];
@@ -59,6 +58,7 @@ template <int N> DEVICE const float *chosen(const float *const (&from)[N], int i
 	return p;
 }
 KERNEL BOUNDS(512) measure_columns(MeasureColumnsP p) {
+	SHARED static float scratch[32];
 	Line l = lineOfColumn(p.twiddles, p.log, p.shift);
 	int column = (int)(bx() << p.shift) + ((int)tx() & ((1 << p.shift) - 1)), k = p.first + (int)by(), n = l.threads();
 	const F2 *from = p.rows + k * p.spectrum + column;
@@ -69,7 +69,7 @@ KERNEL BOUNDS(512) measure_columns(MeasureColumnsP p) {
 		if (row >= p.top && row < p.bottom) v[m] = from[(row - p.top) << p.log];
 	}
 	float mask[8];
-	bool use = masked(mask, chosen(p.masks, (int)by()), l, column) || p.all;
+	bool use = masked(mask, chosen(p.masks, (int)by()), l, column, scratch) || p.all;
 	if (tx() == 0) p.used[k * gdx() + bx()] = use;
 	if (!use) return;
 #pragma unroll 1
@@ -143,13 +143,14 @@ KERNEL BOUNDS(512) measure_loss(MeasureLossP p) {
 // The losses and their gradients' factors; see loss_total. Grid: masks.
 struct MeasureTotalP { const float *sums; float *losses, *factors; double elements; i32 blocks, normalize, squares; };
 KERNEL BOUNDS(256) measure_total(MeasureTotalP p) {
+	SHARED static double scratch[2][256];
 	double sum = 0, norm = 0;
 	for (int i = (int)tx(); i < p.blocks; i += 256) {
 		const float *from = p.sums + 2 * (bx() * p.blocks + i);
 		sum += from[0];
 		norm += from[1];
 	}
-	blockTotals(sum, norm);
+	blockTotals(sum, norm, scratch);
 	if (tx() == 0) lossTotal(p.losses + bx(), p.factors + bx(), sum, norm, p.elements, p.normalize, p.squares);
 }
 
@@ -161,10 +162,11 @@ struct MeasureBackP {
 	i64 field; i32 log, shift, top, bottom, first, all; float scale;
 };
 KERNEL BOUNDS(512) measure_back_columns(MeasureBackP p) {
+	SHARED static float scratch[32];
 	Line l = lineOfColumn(p.twiddles, p.log, p.shift);
 	int column = (int)(bx() << p.shift) + ((int)tx() & ((1 << p.shift) - 1)), k = p.first + (int)by(), n = l.threads();
 	float mask[8];
-	bool use = masked(mask, chosen(p.masks, (int)by()), l, column) || p.all;
+	bool use = masked(mask, chosen(p.masks, (int)by()), l, column, scratch) || p.all;
 	if (tx() == 0) p.used[k * gdx() + bx()] = use;
 	if (!use) return;
 	float weight = p.weights[0];

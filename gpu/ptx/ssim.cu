@@ -214,6 +214,7 @@ struct SsimTotalP {
 	const float *sums; float *loss, *factors; double weights[SCALES], pixels[SCALES]; i32 tiles[SCALES + 1], count;
 };
 KERNEL BOUNDS(256) ssim_total(SsimTotalP p) {
+	SHARED static double scratch[2][256];
 	double means[SCALES], log = 0, lack = 0;
 #pragma unroll
 	for (int i = 0; i < SCALES; i++) {
@@ -221,7 +222,7 @@ KERNEL BOUNDS(256) ssim_total(SsimTotalP p) {
 		if (i >= p.count) continue;
 		double sum = 0, none = 0;
 		for (int k = p.tiles[i] + (int)tx(); k < p.tiles[i + 1]; k += 256) sum += p.sums[k];
-		blockTotals(sum, none);
+		blockTotals(sum, none, scratch);
 		lack = sum / (2 * p.pixels[i]);
 		means[i] = 1 - lack;
 		if (p.factors) log += p.weights[i] * logarithm(means[i] < 1e-10 ? 1e-10 : means[i] > 1 ? 1 : means[i]);
