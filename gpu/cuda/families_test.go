@@ -35,7 +35,7 @@ func conforms(t *testing.T, families ...string) {
 	}
 }
 
-func TestNormalisation(t *testing.T) { conforms(t, "normalisation") }
+func TestNormalisation(t *testing.T) { conforms(t, "normalisation", "refusals") }
 func TestElements(t *testing.T)      { conforms(t, "activation", "elementwise") }
 func TestLayout(t *testing.T)        { conforms(t, "layout", "pixels") }
 func TestOptimiser(t *testing.T)     { conforms(t, "optimiser") }

@@ -139,7 +139,7 @@ KERNEL BOUNDS(256) place(PlaceP p) {
 	F4 v;
 #pragma unroll
 	for (int k = 0; k < 4; k++) {
-		bool inside = i >= t.firstRow && i < t.endRow && j >= t.firstColumn && j < t.endColumn;
+		bool inside = first + k < (u32)t.n && i >= t.firstRow && i < t.endRow && j >= t.firstColumn && j < t.endColumn;
 		v[k] = inside ? load(p.x, (plane * p.h + (u32)(i - t.top)) * p.w + (u32)(j - t.left), p.xType) : 0;
 		if (!t.vectors && first + k < (u32)t.n) store(t.y, first + k, t.yType, v[k]);
 		if (++j < t.w) continue;

@@ -121,7 +121,7 @@ DEVICE void normalise(const NormP &p, float *v, const u32 *at, Moments s, u32 c,
 }
 
 // Normalises channel bx.
-KERNEL BOUNDS(1024) normChannel(NormP p) {
+KERNEL BOUNDS(1024) norm_channel(NormP p) {
 	SHARED float scratch[64];
 	u32 at[UNITS];
 	float v[HELD];
@@ -131,7 +131,7 @@ KERNEL BOUNDS(1024) normChannel(NormP p) {
 }
 
 // The same for planes of any size, which are read three times.
-KERNEL BOUNDS(1024) normAny(NormP p) {
+KERNEL BOUNDS(1024) norm_any(NormP p) {
 	SHARED float scratch[64];
 	u32 c = bx(), count = p.image.count;
 	float sum = 0, squares = 0;
@@ -154,7 +154,7 @@ KERNEL BOUNDS(1024) normAny(NormP p) {
 }
 
 // The moments of part bx of channel by, tile by tile.
-KERNEL BOUNDS(256) normParts(NormP p) {
+KERNEL BOUNDS(256) norm_parts(NormP p) {
 	SHARED float scratch[64];
 	u32 first = bx() * p.part, end = least(first + p.part, (u32)p.image.count);
 	Moments all = {0, 0};
@@ -191,7 +191,7 @@ DEVICE Moments mergeParts(const NormP &p, u32 c, float *scratch) {
 }
 
 // Normalises tile bx of channel by.
-KERNEL BOUNDS(256) normApply(NormP p) {
+KERNEL BOUNDS(256) norm_apply(NormP p) {
 	SHARED float scratch[64];
 	u32 at[UNITS], first = bx() * TILE;
 	float v[HELD];
@@ -221,8 +221,8 @@ template <int V> DEVICE void normRunning(const NormP &p) {
 		}
 	}
 }
-KERNEL BOUNDS(256) normRunning1(NormP p) { normRunning<1>(p); }
-KERNEL BOUNDS(256) normRunning4(NormP p) { normRunning<4>(p); }
+KERNEL BOUNDS(256) norm_running1(NormP p) { normRunning<1>(p); }
+KERNEL BOUNDS(256) norm_running4(NormP p) { normRunning<4>(p); }
 
 // The gradient of BatchNorm in training. The sums of part i of channel c are at parts[c·count + i].
 struct Sums { float gradient, product; }; // Σ gy and Σ gy·(x − mean)
@@ -323,7 +323,7 @@ DEVICE void gradient(const NormGradP &p, float *d, const float *g, const u32 *at
 }
 
 // The gradient of channel bx.
-KERNEL BOUNDS(1024) normGradChannel(NormGradP p) {
+KERNEL BOUNDS(1024) norm_grad_channel(NormGradP p) {
 	SHARED Exact scratch[64];
 	u32 at[UNITS];
 	float d[HELD], g[HELD];
@@ -335,7 +335,7 @@ KERNEL BOUNDS(1024) normGradChannel(NormGradP p) {
 }
 
 // The same for planes of any size, which are read twice.
-KERNEL BOUNDS(1024) normGradAny(NormGradP p) {
+KERNEL BOUNDS(1024) norm_grad_any(NormGradP p) {
 	SHARED Exact scratch[64];
 	u32 c = bx(), count = p.image.count;
 	float mean = p.mean[c], factor = p.gamma[c] * p.inverse[c], beta = p.beta ? p.beta[c] : 0;
@@ -357,7 +357,7 @@ KERNEL BOUNDS(1024) normGradAny(NormGradP p) {
 }
 
 // The sums of part bx of channel by.
-KERNEL BOUNDS(256) normGradParts(NormGradP p) {
+KERNEL BOUNDS(256) norm_grad_parts(NormGradP p) {
 	SHARED Exact scratch[64];
 	u32 first = bx() * p.part, end = least(first + p.part, (u32)p.image.count);
 	ExactSums all = {{0, 0}, {0, 0}};
@@ -374,7 +374,7 @@ KERNEL BOUNDS(256) normGradParts(NormGradP p) {
 }
 
 // The gradients of tile bx of channel by.
-KERNEL BOUNDS(256) normGradApply(NormGradP p) {
+KERNEL BOUNDS(256) norm_grad_apply(NormGradP p) {
 	SHARED Exact scratch[64];
 	u32 at[UNITS], first = bx() * TILE;
 	float d[HELD], g[HELD];
