@@ -258,7 +258,8 @@ func BenchmarkGPUSteps(b *testing.B) {
 }
 
 // families are those of PRISM's operators.
-var families = []string{"convolution", "normalisation", "activation", "layout", "elementwise", "optics", "loss", "optimiser", "convolution with optimiser"}
+var families = []string{"convolution", "normalisation", "activation", "layout", "elementwise", "optics", "loss", "optimiser", "convolution with optimiser",
+	"loss gradients", "refusals", "device", "beside"}
 
 // On a GPU, every operator of PRISM's plans conforms.
 func TestGPUConforms(t *testing.T) {

@@ -136,9 +136,9 @@ func (b *builder) launchUpdates(all []update) error {
 		Eps: u.op.Eps, Decay: u.op.Decay}
 	var blocks int
 	p.Chunks, blocks = b.chunks(sizes)
-	name := "adamUpdate"
+	name := "adam_update"
 	if u.op.AMSGrad {
-		name = "adamUpdateMost"
+		name = "adam_most"
 	}
 	return b.launchFor(u.index, u.index, true, name, blocks, parameter(&p))
 }

@@ -91,8 +91,8 @@ template <bool MOST> DEVICE void adam(const AdamP &p) {
 		if (MOST) *global<F4>((void *)(most + i)) = l[k];
 	}
 }
-KERNEL BOUNDS(256) adamUpdate(AdamP p) { adam<false>(p); }
-KERNEL BOUNDS(256) adamUpdateMost(AdamP p) { adam<true>(p); }
+KERNEL BOUNDS(256) adam_update(AdamP p) { adam<false>(p); }
+KERNEL BOUNDS(256) adam_most(AdamP p) { adam<true>(p); }
 
 // g /= scale, and found = 1 if a quotient is not finite.
 struct Gradient { float *g; i64 n; };
