@@ -110,7 +110,7 @@ func (b *builder) telescope(op nn.MeasureFrame, object operand, masks []operand)
 		t.left, t.right = op.Left/strip*strip, (op.Right+strip-1)/strip*strip
 	}
 	t.used = b.scratch(4 * int64(len(masks)*t.lines.groups(w)))
-	t.twiddles = b.twiddles(w)
+	t.twiddles = b.twiddles(t.lines)
 	return t, nil
 }
 

@@ -21,20 +21,30 @@ extern SHARED F2 space[]; // of the lines of a block
 // every 2^pad of them against bank conflicts.
 struct Line {
 	F2 *at;
-	const F2 *twiddles; // e^(−2πi·k/N), k = 0 … N−1
+	// The number (r << s) + k is e^(−2πi·k·r/2^(s+3)), for 0 < r < 8, k < 2^s and each pass, which begins with its
+	// numbers in runs of 2^s: so a warp's loads are contiguous.
+	const F2 *twiddles;
 	int log, t, shift, pad;
 
-	DEVICE F2 &slot(int i) const { return at[(i + (i >> pad)) << shift]; }
 	DEVICE int threads() const { return 1 << (log - 3); }
+	// The place of element i. That of a sum whose terms have no bits in common is the sum of their places.
+	DEVICE int place(int i) const { return (i + (i >> pad)) << shift; }
 };
+
+// Fetches the twiddles into the cache before they are needed.
+DEVICE void fetch(const F2 *twiddles, int log) {
+	if ((int)tx() < 1 << (log - 4)) asm volatile("prefetch.global.L1 [%0];" : : "l"(twiddles + 16 * tx()));
+}
 
 // The block's threads hold rows one after the other; thread / (N/8) is the row's number in the block.
 DEVICE Line lineOfRow(const F2 *twiddles, int log) {
+	fetch(twiddles, log);
 	int t = (int)tx() & ((1 << (log - 3)) - 1), row = (int)tx() >> (log - 3), n = 1 << log;
 	return Line{space + row * (n + (n >> 4)), twiddles, log, t, 0, 4};
 }
 // The block's threads hold 2^shift columns side by side; thread mod 2^shift is the column's number in the block.
 DEVICE Line lineOfColumn(const F2 *twiddles, int log, int shift) {
+	fetch(twiddles, log);
 	int c = (int)tx() & ((1 << shift) - 1), t = (int)tx() >> shift;
 	return Line{space + c, twiddles, log, t, shift, 3};
 }
@@ -74,48 +84,62 @@ DEVICE void fft(F2 (&v)[8], const Line &l) {
 	if (s == 0) {
 		s = 3;
 		radix8(v);
-		for (int r = 0; r < 8; r++) l.slot(8 * l.t + r) = v[r];
+		F2 *to = l.at + l.place(8 * l.t);
+		for (int r = 0; r < 8; r++) to[r << l.shift] = v[r];
 	} else if (s == 1) {
+		F2 *to = l.at + l.place(2 * l.t);
 		for (int q = 0; q < 4; q++) {
 			radix2(v[q], v[q + 4]);
-			for (int r = 0; r < 2; r++) l.slot(2 * (l.t + q * n) + r) = v[q + 4 * r];
+			for (int r = 0; r < 2; r++) to[l.place(2 * q * n) + (r << l.shift)] = v[q + 4 * r];
 		}
 	} else {
+		F2 *to = l.at + l.place(4 * l.t);
 		for (int q = 0; q < 2; q++) {
 			radix4(v[q], v[q + 2], v[q + 4], v[q + 6]);
-			for (int r = 0; r < 4; r++) l.slot(4 * (l.t + q * n) + r) = v[q + 2 * r];
+			for (int r = 0; r < 4; r++) to[l.place(4 * q * n) + (r << l.shift)] = v[q + 2 * r];
 		}
 	}
+	const F2 *from = l.at + l.place(l.t);
 	for (;;) {
 		int k = l.t & ((1 << s) - 1);
+		const F2 *twiddles = l.twiddles + k;
 		F2 w[8];
-		for (int r = 1; r < 8; r++) w[r] = constant(l.twiddles + ((k << (l.log - s - 3)) * r));
+		for (int r = 1; r < 8; r++) w[r] = constant(twiddles + (r << s));
 		sync();
-		for (int m = 0; m < 8; m++) v[m] = l.slot(l.t + m * n);
+		for (int m = 0; m < 8; m++) v[m] = from[l.place(m * n)];
 		for (int r = 1; r < 8; r++) v[r] = times(v[r], w[r]);
 		radix8(v);
 		if (s + 3 >= l.log) return;
 		sync();
-		for (int r = 0; r < 8; r++) l.slot(((l.t >> s) << (s + 3)) + k + (r << s)) = v[r];
+		F2 *to = l.at + l.place(((l.t >> s) << (s + 3)) + k);
+		for (int r = 0; r < 8; r++) to[l.place(r << s)] = v[r];
 		s += 3;
 	}
 }
 
-DEVICE float squareRoot(float x) {
-	float r;
-	asm("sqrt.rn.f32 %0, %1;" : "=f"(r) : "f"(x));
+// √s, and 1/√s in inverse, of a normal s: an approximation and a step of Newton's method.
+DEVICE float squareRoot(float s, float &inverse) {
+	float y;
+	asm("rsqrt.approx.f32 %0, %1;" : "=f"(y) : "f"(s));
+	float r = s * y;
+	r += 0.5f * y * (s - r * r);
+	inverse = y + 0.5f * y * (1 - r * y);
 	return r;
 }
 // |z|, and in direction z/|z|, 0 for 0, where squares may overflow or underflow.
 DEVICE float modulus(F2 z, F2 &direction) {
-	float back = 1, s = z.x * z.x + z.y * z.y;
+	float back = 1, inverse, s = z.x * z.x + z.y * z.y;
 	if (!(s > 1e-30f && s < 1e30f)) {
+		if (s == 0 && z.x == 0 && z.y == 0) {
+			direction = F2{0, 0};
+			return 0;
+		}
 		float up = s < 1 ? 0x1p100f : 0x1p-100f;
 		back = s < 1 ? 0x1p-100f : 0x1p100f;
 		z *= up;
 		s = z.x * z.x + z.y * z.y;
 	}
-	float m = squareRoot(s);
-	direction = s == 0 ? F2{0, 0} : z * (1 / m);
+	float m = squareRoot(s, inverse);
+	direction = z * inverse;
 	return m * back;
 }

@@ -21,7 +21,7 @@ KERNEL BOUNDS(256) loss_sums(LossSumsP p) {
 // The loss and its gradient's factor.
 struct LossTotalP { const float *sums; float *loss, *factor; double elements; i32 blocks, normalize, squares; };
 KERNEL BOUNDS(256) loss_total(LossTotalP p) {
-	SHARED static double scratch[2][256];
+	SHARED static double scratch[2][8];
 	double sum = 0, norm = 0;
 	for (int i = (int)tx(); i < p.blocks; i += 256) {
 		sum += p.sums[2 * i];

@@ -41,15 +41,26 @@ struct MeasureColumnsP {
 	i64 spectrum, field; i32 log, shift, top, bottom, first, all; float scale;
 };
 
+// The lanes of a warp whose bit is set.
+DEVICE u32 ballot(u32 bit) {
+	u32 r;
+	asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, -1; }" : "=r"(r) : "r"(bit));
+	return r;
+}
+
 // masked loads the elements of the mask in a thread's column, and reports whether the block's columns have any that is
 // not 0.
-DEVICE bool masked(float (&mask)[8], const float *from, const Line &l, int column, float (&scratch)[32]) {
-	float any = 0;
+DEVICE bool masked(float (&mask)[8], const float *from, const Line &l, int column, u32 (&scratch)[32]) {
+	u32 any = 0;
 	for (int m = 0; m < 8; m++) {
 		mask[m] = from[((l.t + m * l.threads()) << l.log) + column];
-		if (mask[m] != 0) any = 1;
+		any |= mask[m] != 0;
 	}
-	return blockSum(any, scratch) > 0;
+	any = ballot(any);
+	if (lane() == 0) scratch[tx() >> 5] = any;
+	sync();
+	for (u32 w = 0; w < bdx() >> 5; w++) any |= scratch[w];
+	return any != 0;
 }
 template <int N> DEVICE const float *chosen(const float *const (&from)[N], int i) {
 	const float *p = from[0];
@@ -58,7 +69,7 @@ template <int N> DEVICE const float *chosen(const float *const (&from)[N], int i
 	return p;
 }
 KERNEL BOUNDS(512) measure_columns(MeasureColumnsP p) {
-	SHARED static float scratch[32];
+	SHARED static u32 scratch[32];
 	Line l = lineOfColumn(p.twiddles, p.log, p.shift);
 	int column = (int)(bx() << p.shift) + ((int)tx() & ((1 << p.shift) - 1)), k = p.first + (int)by(), n = l.threads();
 	const F2 *from = p.rows + k * p.spectrum + column;
@@ -143,7 +154,7 @@ KERNEL BOUNDS(512) measure_loss(MeasureLossP p) {
 // The losses and their gradients' factors; see loss_total. Grid: masks.
 struct MeasureTotalP { const float *sums; float *losses, *factors; double elements; i32 blocks, normalize, squares; };
 KERNEL BOUNDS(256) measure_total(MeasureTotalP p) {
-	SHARED static double scratch[2][256];
+	SHARED static double scratch[2][8];
 	double sum = 0, norm = 0;
 	for (int i = (int)tx(); i < p.blocks; i += 256) {
 		const float *from = p.sums + 2 * (bx() * p.blocks + i);
@@ -162,7 +173,7 @@ struct MeasureBackP {
 	i64 field; i32 log, shift, top, bottom, first, all; float scale;
 };
 KERNEL BOUNDS(512) measure_back_columns(MeasureBackP p) {
-	SHARED static float scratch[32];
+	SHARED static u32 scratch[32];
 	Line l = lineOfColumn(p.twiddles, p.log, p.shift);
 	int column = (int)(bx() << p.shift) + ((int)tx() & ((1 << p.shift) - 1)), k = p.first + (int)by(), n = l.threads();
 	float mask[8];
