@@ -11,7 +11,7 @@ DEVICE F2 times(F2 a, F2 b) { return F2{a.x * b.x - a.y * b.y, a.x * b.y + a.y *
 DEVICE F2 swapped(F2 a) { return F2{a.y, a.x}; }
 DEVICE F2 constant(const F2 *p) {
 	F2 r;
-	asm("ld.global.nc.v2.f32 {%0, %1}, [%2];" : "=f"(r.x), "=f"(r.y) : "l"(p));
+	asm volatile("ld.global.v2.f32 {%0, %1}, [%2];" : "=f"(r.x), "=f"(r.y) : "l"(p));
 	return r;
 }
 
@@ -78,68 +78,68 @@ DEVICE void radix8(F2 (&v)[8]) {
 	}
 }
 
-// fft transforms the lines of a block. All its threads take part; before shared memory is used again they must sync.
-DEVICE void fft(F2 (&v)[8], const Line &l) {
-	int s = l.log % 3, n = l.threads();
-	if (s == 0) {
-		s = 3;
+// The first pass, of radix 2, 4 or 8, such that those after it are of radix 8. Returns the logarithm of the radix.
+DEVICE int firstPass(F2 (&v)[8], const Line &l) {
+	int n = l.threads();
+	if (l.log % 3 == 0) {
 		radix8(v);
 		F2 *to = l.at + l.place(8 * l.t);
 		for (int r = 0; r < 8; r++) to[r << l.shift] = v[r];
-	} else if (s == 1) {
+		return 3;
+	}
+	if (l.log % 3 == 1) {
 		F2 *to = l.at + l.place(2 * l.t);
 		for (int q = 0; q < 4; q++) {
 			radix2(v[q], v[q + 4]);
 			for (int r = 0; r < 2; r++) to[l.place(2 * q * n) + (r << l.shift)] = v[q + 4 * r];
 		}
-	} else {
-		F2 *to = l.at + l.place(4 * l.t);
-		for (int q = 0; q < 2; q++) {
-			radix4(v[q], v[q + 2], v[q + 4], v[q + 6]);
-			for (int r = 0; r < 4; r++) to[l.place(4 * q * n) + (r << l.shift)] = v[q + 2 * r];
-		}
+		return 1;
 	}
-	const F2 *from = l.at + l.place(l.t);
-	for (;;) {
-		int k = l.t & ((1 << s) - 1);
-		const F2 *twiddles = l.twiddles + k;
-		F2 w[8];
-		for (int r = 1; r < 8; r++) w[r] = constant(twiddles + (r << s));
-		sync();
-		for (int m = 0; m < 8; m++) v[m] = from[l.place(m * n)];
-		for (int r = 1; r < 8; r++) v[r] = times(v[r], w[r]);
-		radix8(v);
-		if (s + 3 >= l.log) return;
-		sync();
-		F2 *to = l.at + l.place(((l.t >> s) << (s + 3)) + k);
-		for (int r = 0; r < 8; r++) to[l.place(r << s)] = v[r];
-		s += 3;
+	F2 *to = l.at + l.place(4 * l.t);
+	for (int q = 0; q < 2; q++) {
+		radix4(v[q], v[q + 2], v[q + 4], v[q + 6]);
+		for (int r = 0; r < 4; r++) to[l.place(4 * q * n) + (r << l.shift)] = v[q + 2 * r];
+	}
+	return 2;
+}
+// A pass of radix 8 after lines of 2^s numbers were transformed.
+DEVICE void laterPass(F2 (&v)[8], const Line &l, int s) {
+	int k = l.t & ((1 << s) - 1), n = l.threads();
+	const F2 *twiddles = l.twiddles + k, *from = l.at + l.place(l.t);
+	F2 w[8];
+	for (int r = 1; r < 8; r++) w[r] = constant(twiddles + (r << s));
+	sync();
+	for (int m = 0; m < 8; m++) v[m] = from[l.place(m * n)];
+	for (int r = 1; r < 8; r++) v[r] = times(v[r], w[r]);
+	radix8(v);
+	if (s + 3 == l.log) return;
+	sync();
+	F2 *to = l.at + l.place(((l.t >> s) << (s + 3)) + k);
+	for (int r = 0; r < 8; r++) to[l.place(r << s)] = v[r];
+}
+// fft transforms the lines of a block. All its threads take part; before shared memory is used again they must sync. LOG
+// is log, or 0 if that is not known when compiling.
+template <int LOG = 0> DEVICE void fft(F2 (&v)[8], const Line &l) {
+	int s = firstPass(v, l);
+	if constexpr (LOG) {
+#pragma unroll
+		for (int i = 0; i < (LOG - 1) / 3; i++) laterPass(v, l, s + 3 * i);
+	} else {
+#pragma unroll 1
+		for (; s < l.log; s += 3) laterPass(v, l, s);
 	}
 }
 
-// √s, and 1/√s in inverse, of a normal s: an approximation and a step of Newton's method.
-DEVICE float squareRoot(float s, float &inverse) {
-	float y;
-	asm("rsqrt.approx.f32 %0, %1;" : "=f"(y) : "f"(s));
-	float r = s * y;
-	r += 0.5f * y * (s - r * r);
-	inverse = y + 0.5f * y * (1 - r * y);
-	return r;
-}
-// |z|, and in direction z/|z|, 0 for 0, where squares may overflow or underflow.
+// |z|, and in direction z/|z|, 0 for 0, where squares may overflow or underflow: z is scaled by 2^±100 then. 2^−126 added to
+// a scaled square changes no modulus, as 2^−63·2^−100 is 0, but keeps 1/√0 finite.
 DEVICE float modulus(F2 z, F2 &direction) {
-	float back = 1, inverse, s = z.x * z.x + z.y * z.y;
-	if (!(s > 1e-30f && s < 1e30f)) {
-		if (s == 0 && z.x == 0 && z.y == 0) {
-			direction = F2{0, 0};
-			return 0;
-		}
-		float up = s < 1 ? 0x1p100f : 0x1p-100f;
-		back = s < 1 ? 0x1p-100f : 0x1p100f;
-		z *= up;
-		s = z.x * z.x + z.y * z.y;
-	}
-	float m = squareRoot(s, inverse);
-	direction = z * inverse;
-	return m * back;
+	float s = z.x * z.x + z.y * z.y, y, up = s > 1e-30f ? s < 1e30f ? 1.f : 0x1p-100f : 0x1p100f;
+	z *= up;
+	s = z.x * z.x + (z.y * z.y + 0x1p-126f);
+	asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(s));
+	float r = s * y; // a step of Newton's method for √s and for 1/√s
+	r += 0.5f * y * (s - r * r);
+	y += 0.5f * y * (1 - r * y);
+	direction = z * y;
+	return r * bits(0x7f000000 - bits(up));
 }

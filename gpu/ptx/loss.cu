@@ -31,6 +31,20 @@ KERNEL BOUNDS(256) loss_total(LossTotalP p) {
 	if (tx() == 0) lossTotal(p.loss, p.factor, sum, norm, p.elements, p.normalize, p.squares);
 }
 
+// The losses of the telescope's measurements and their gradients' factors. Grid: masks.
+struct MeasureTotalP { const float *sums; float *losses, *factors; double elements; i32 blocks, normalize, squares; };
+KERNEL BOUNDS(256) measure_total(MeasureTotalP p) {
+	SHARED static double scratch[2][8];
+	double sum = 0, norm = 0;
+	for (int i = (int)tx(); i < p.blocks; i += 256) {
+		const float *from = p.sums + 2 * (bx() * p.blocks + i);
+		sum += from[0];
+		norm += from[1];
+	}
+	blockTotals(sum, norm, scratch);
+	if (tx() == 0) lossTotal(p.losses + bx(), p.factors + bx(), sum, norm, p.elements, p.normalize, p.squares);
+}
+
 // gp = factor·upstream·(p−t), or its sign.
 struct LossGradP { const float *p, *t, *factor, *upstream; float *gp; i64 n; i32 squares; };
 KERNEL BOUNDS(256) loss_grad(LossGradP p) {
