@@ -1,5 +1,5 @@
-// Package gpu finds the CUDA driver and describes its devices, or the precise
-// reason why there are none. libcuda and NVML are opened at run time: a machine
+// Package gpu finds the CUDA driver, describes its devices, or the precise
+// reason why there are none, and opens their backend. libcuda and NVML are opened at run time: a machine
 // without them runs the same binary, and nothing here uses cgo.
 package gpu
 
@@ -10,10 +10,6 @@ import (
 	"prismtop/gpu/driver/installed"
 	"prismtop/profiles/machine"
 )
-
-// noBackend is the reason on a machine with a working device: the program
-// computes on the CPU whatever the driver says.
-const noBackend = "this build has no CUDA backend; it computes on the CPU"
 
 // monitor is the part of NVML used by the probe.
 type monitor interface {
@@ -35,7 +31,8 @@ func probe(openDriver func() (driver.Driver, error), openMonitor func() (monitor
 		return machine.GPU{Reason: "no CUDA device: " + err.Error()}
 	}
 	status := machine.GPU{}
-	if version, err := d.Version(); err == nil {
+	version, err := d.Version()
+	if err == nil {
 		status.CUDA = fmt.Sprintf("%d.%d", version/1000, version%1000/10)
 	}
 	if err := d.Init(); err != nil {
@@ -51,10 +48,10 @@ func probe(openDriver func() (driver.Driver, error), openMonitor func() (monitor
 		status.Reason = "no CUDA device: the driver lists none"
 		return status
 	}
-	status.Reason = noBackend
 	for i := range count {
 		status.Devices = append(status.Devices, describe(d, i))
 	}
+	judge(&status, version)
 	readMonitor(&status, openMonitor)
 	return status
 }

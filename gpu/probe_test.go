@@ -2,10 +2,12 @@ package gpu
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"prismtop/gpu/driver"
+	"prismtop/profiles/machine"
 )
 
 // fakeDriver answers like a driver with the given results and devices; calls that the probe must not make panic.
@@ -91,7 +93,7 @@ func TestProbeListsDevices(t *testing.T) {
 	closed := false
 	status := probe(func() (driver.Driver, error) { return fakeDriver{devices: []string{"a", "lost"}, uuids: true}, nil },
 		func() (monitor, error) { return fakeMonitor{&closed}, nil })
-	if status.Reason != noBackend || status.CUDA != "13.1" || status.Driver != "580.1" || len(status.Devices) != 2 {
+	if status.Reason != "" || !status.Usable || status.CUDA != "13.1" || status.Driver != "580.1" || len(status.Devices) != 2 {
 		t.Fatalf("probe = %+v", status)
 	}
 	a, lost := status.Devices[0], status.Devices[1]
@@ -118,7 +120,7 @@ func TestProbeWithoutMonitorSaysWhyFreeMemoryIsMissing(t *testing.T) {
 // come back with a reason and must not crash.
 func TestProbeOnThisMachine(t *testing.T) {
 	status := Probe()
-	if status.Usable || status.Reason == "" {
+	if status.Usable == (status.Reason != "") {
 		t.Errorf("Probe() = %+v", status)
 	}
 	for _, d := range status.Devices {
@@ -127,4 +129,46 @@ func TestProbeOnThisMachine(t *testing.T) {
 		}
 	}
 	t.Logf("%+v", status)
+}
+
+func TestAGPUIsUsableByItsCapabilityAndItsDriver(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		version  int
+		devices  []string // capabilities
+		device   string   // the setting
+		ordinal  int
+		reason   string
+		unusable bool // as a whole
+	}{
+		{name: "new enough", version: 11000, devices: []string{"7.5"}, device: "auto"},
+		{name: "an old driver", version: 10020, devices: []string{"8.0"}, device: "cuda", reason: "the driver is too old for the kernels: it has CUDA 10.2, they need 11.0", unusable: true},
+		{name: "an old card", version: 12000, devices: []string{"6.1"}, device: "auto", reason: "card 0: compute capability 6.1: the kernels need 7.5 or later", unusable: true},
+		{name: "the second of two", version: 12000, devices: []string{"6.1", "9.0"}, device: "cuda", ordinal: 1},
+		{name: "the old one of two", version: 12000, devices: []string{"6.1", "9.0"}, device: "cuda:0", reason: "card 0: compute capability 6.1: the kernels need 7.5 or later"},
+		{name: "by its number", version: 12000, devices: []string{"8.0", "9.0"}, device: "cuda:1", ordinal: 1},
+		{name: "one that is not there", version: 12000, devices: []string{"8.0"}, device: "cuda:1", reason: "no such GPU: the driver lists 1, the first being cuda:0"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			found := machine.GPU{CUDA: fmt.Sprintf("%d.%d", tt.version/1000, tt.version%1000/10)}
+			for i, capability := range tt.devices {
+				found.Devices = append(found.Devices, machine.GPUDevice{Name: fmt.Sprintf("card %d", i), Capability: capability})
+			}
+			judge(&found, tt.version)
+			if found.Usable == tt.unusable || found.Usable == (found.Reason != "") {
+				t.Errorf("judged %+v", found)
+			}
+			ordinal, reason := Ordinal(found, tt.device)
+			if ordinal != tt.ordinal || reason != tt.reason {
+				t.Errorf("device %s is %d, %q; want %d, %q", tt.device, ordinal, reason, tt.ordinal, tt.reason)
+			}
+		})
+	}
+}
+
+func TestNoGPUHasItsReason(t *testing.T) {
+	_, reason := Ordinal(machine.GPU{Reason: "no CUDA device: none"}, "cuda:1")
+	if reason != "no CUDA device: none" {
+		t.Errorf("reason = %q", reason)
+	}
 }

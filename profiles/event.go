@@ -14,7 +14,7 @@ type Event struct {
 	Body Body
 }
 
-// Body is the content of an Event: *Begin, *Iteration, *Changed, *Next, *StateChange,
+// Body is the content of an Event: *Begin, *Iteration, *Changed, *Moved, *Next, *StateChange,
 // *Measurement, *UnitResult, *LogEntry, *Note, *Picture, *Memory, *LayerTimes, *Ablation, *Fork, *Tasks,
 // *Resident, *Load or *RecordingState. A body does not change after it was sent, except an *Iteration,
 // which is valid only while the event is handled.
@@ -32,6 +32,13 @@ type Begin struct {
 type Changed struct {
 	Change
 	Settings settings.Values
+}
+
+// Moved reports that the run moved to another device.
+type Moved struct {
+	Device, Kernels, Card string // as in a RunInfo
+	Cautions              []Caution
+	Failed                string // why it left the device before, if that failed; else empty
 }
 
 // Next holds the settings for a restart, if they were changed. It is valid until the
@@ -82,6 +89,7 @@ type RecordingState struct {
 func (*Begin) body()          {}
 func (*Iteration) body()      {}
 func (*Changed) body()        {}
+func (*Moved) body()          {}
 func (*Next) body()           {}
 func (*StateChange) body()    {}
 func (*Measurement) body()    {}

@@ -29,9 +29,11 @@ func (s State) String() string {
 type RunInfo struct {
 	Schema      Schema
 	Object      string // its input: "moon", or a file's name
-	Device      string // "cpu"
+	Device      string // "cpu", "cuda": that of the start, or to which the run moved since (Moved)
 	Kernels     string // "go", "avx2", "avx512", "avx512-bf16", "amx"
-	GPUReason   string // why no GPU is used; empty if one is
+	Card        string // model of the GPU in use; empty for none
+	GPUReason   string // why no GPU can be used; empty if one can
+	Failed      string // the failure of a device after which the run moved to this one; empty for none
 	Parameters  int    // trainable numbers of the model
 	Seed        uint64
 	Units       int // units of work in one pass
@@ -49,6 +51,11 @@ type RunInfo struct {
 	Available   int64 // bytes of memory that were available at its start; 0 if that is not known
 
 	Sampling // of k-space; zero if the workload does not sample it
+}
+
+// Move takes over the device of a run that moved.
+func (r *RunInfo) Move(m *Moved) {
+	r.Device, r.Kernels, r.Card, r.Cautions, r.Failed = m.Device, m.Kernels, m.Card, m.Cautions, m.Failed
 }
 
 // Caveat says why what a run draws is no result, and what makes it one.

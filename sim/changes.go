@@ -2,11 +2,14 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
+	"prismtop/sim/workload"
 )
 
 // This file changes the settings of a run between two iterations.
@@ -66,6 +69,10 @@ func (l *loop) change(cut context.Context, next settings.Values, ablating bool) 
 	l.settings = next
 	l.read()
 	if err := l.work.Apply(cut, next); err != nil {
+		var refused *workload.RefusedError
+		if errors.As(err, &refused) && cut.Err() == nil {
+			return l.refuse(cut, before, changes, err, ablating)
+		}
 		return fmt.Errorf("%s = %s: %w", changes[0].Key, changes[0].After, err)
 	}
 	l.run.stream.Memory(l.work.Memory())
@@ -75,7 +82,102 @@ func (l *loop) change(cut context.Context, next settings.Values, ablating bool) 
 		l.run.stream.Layers(nil, nil)
 	}
 	l.announce(changes)
+	l.moved("")
 	l.announceSuspended(before)
+	return nil
+}
+
+// refuse returns to the settings before changes that the task refused.
+func (l *loop) refuse(cut context.Context, before settings.Values, changes []profiles.Change, why error, ablating bool) error {
+	l.settings = before
+	l.read()
+	c := &changes[0]
+	text := fmt.Sprintf("%s stays %s: %v", c.Key, c.Before, why)
+	if ablating {
+		return l.stopAblation(cut, text)
+	}
+	sets := make([]settings.Assignment, len(changes))
+	for i := range changes {
+		sets[i] = settings.Assignment{Key: changes[i].Key, Value: changes[i].Before}
+	}
+	l.run.insist(sets)
+	l.run.stream.Refuse(text)
+	return nil
+}
+
+// insist changes what is asked of the run to what is possible.
+func (r *Run) insist(sets []settings.Assignment) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if next, err := r.wanted.With(sets...); err == nil {
+		r.wanted = next.Settled()
+	}
+}
+
+// cardOf returns the model of a GPU; empty for other devices.
+func cardOf(d workload.Device) string {
+	if c, ok := d.(interface{ Card() string }); ok {
+		return c.Card()
+	}
+	return ""
+}
+
+// moved publishes the device of the task if it is another one than before, which failed as described, or did not if
+// that is empty.
+func (l *loop) moved(failed string) {
+	device := l.work.Device()
+	if device == nil {
+		return
+	}
+	m := profiles.Moved{Device: device.Device(), Kernels: device.Kernels(), Card: cardOf(device), Failed: failed}
+	if m.Device == l.info.Device && m.Kernels == l.info.Kernels && m.Card == l.info.Card && failed == "" {
+		return
+	}
+	m.Cautions = l.work.Info().Cautions
+	l.info.Move(&m)
+	l.run.stream.Moved(m)
+	if t, ok := l.work.(workload.Remarker); ok {
+		for _, text := range t.Remarks() {
+			l.run.stream.Log(text)
+		}
+	}
+}
+
+// mend lets a run go on after an error of its device, on another one. It returns other errors.
+func (l *loop) mend(cut context.Context, err error) error {
+	task, ok := l.work.(workload.Recoverer)
+	if err == nil || !ok || cut.Err() != nil || errors.Is(err, workload.ErrDiverged) {
+		return err
+	}
+	sets, ok := task.Fallback(err)
+	if !ok {
+		return err
+	}
+	l.endFork("the device failed")
+	l.abandonAblation("the device failed")
+	next, wrong := l.settings.With(sets...)
+	if wrong != nil {
+		return err
+	}
+	changes := l.changesTo(next, false)
+	lost, wrong := task.Recover(cut, next)
+	if wrong != nil {
+		return errors.Join(err, wrong)
+	}
+	l.index = max(l.index, l.recorded)
+	for i := range changes {
+		changes[i].Iteration = l.index
+	}
+	l.settings = next
+	l.read()
+	l.run.insist(sets)
+	l.run.stream.Memory(l.work.Memory())
+	l.judgeLayers()
+	l.run.stream.Layers(nil, nil)
+	l.announce(changes)
+	text := fmt.Sprintf("%v: the run goes on on the CPU from the newest copy of its weights; %s lost", err, unit.Plural(int(lost), "iteration is", "iterations are"))
+	l.moved(text)
+	l.run.stream.Refuse(text)
 	return nil
 }
 

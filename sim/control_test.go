@@ -38,7 +38,7 @@ func TestSetManyChangesAllAtOneBoundary(t *testing.T) {
 }
 
 func TestSetManyChangesNothingWhereOneIsRefused(t *testing.T) {
-	r, _ := start(t, Options{Maker: workloads.PRISM(workloads.Devices{GPUReason: "no CUDA device: none"}), Settings: configured(t, append(small, "samples=60", "threshold=0")...), GPUReason: "no CUDA device: none"})
+	r, _ := start(t, Options{Maker: workloads.PRISM(workloads.NoGPU("no CUDA device: none")), Settings: configured(t, append(small, "samples=60", "threshold=0")...), GPUReason: func() string { return "no CUDA device: none" }})
 	before := r.wanted
 	for want, wrong := range map[string][]settings.Assignment{
 		"amp = \"int8\": must be one of off": {{Key: "threads", Value: "1"}, {Key: "amp", Value: "int8"}},

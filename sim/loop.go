@@ -28,6 +28,7 @@ type loop struct {
 	restarts int
 	changes  uint32
 	index    int64 // of the next iteration
+	recorded int64 // iterations that were published
 	quality  int   // the series of the quality, −1 for none
 	looking  int   // the phase for comparing and picturing, −1 for none
 
@@ -124,7 +125,7 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 	l.run, l.settings, l.work = r, c.settings, c.work
 	r.inputs = c.inputs
 	r.begun(c.settings)
-	l.changes, l.index, l.finished, l.failure, l.next = 0, 0, false, nil, nil
+	l.changes, l.index, l.recorded, l.finished, l.failure, l.next = 0, 0, 0, false, nil, nil
 	l.results, l.complete, l.pace, l.tuned = nil, false, pace{}, ""
 	r.over.Store(false)
 	l.active, l.began = 0, time.Now()
@@ -134,9 +135,12 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 
 	info := l.work.Info()
 	if device := l.work.Device(); device != nil {
-		info.Device, info.Kernels = device.Device(), device.Kernels()
+		info.Device, info.Kernels, info.Card = device.Device(), device.Kernels(), cardOf(device)
 	}
-	info.GPUReason, info.Needs, info.Available = r.options.GPUReason, c.needs, c.available
+	info.Needs, info.Available = c.needs, c.available
+	if r.options.GPUReason != nil {
+		info.GPUReason = r.options.GPUReason()
+	}
 	_, info.Saves = l.work.(workload.Saver)
 	_, info.Forks = l.work.(workload.Forker)
 	_, info.Checkpoints = l.work.(workload.Checkpointer)
@@ -215,13 +219,14 @@ func (l *loop) iterateUntilDone(ctx, cut context.Context) error {
 	stream := l.run.stream
 	stream.State(profiles.Running, "")
 	for {
-		if stop, err := l.obey(ctx, cut); stop || err != nil {
+		stop, err := l.obey(ctx, cut)
+		if err = l.mend(cut, err); stop || err != nil {
 			return l.end(cut, err)
 		}
 		if l.paused || l.finished {
 			continue
 		}
-		if err := l.iterate(cut); err != nil {
+		if err := l.mend(cut, l.iterate(cut)); err != nil {
 			return l.end(cut, err)
 		}
 		if l.finished {
@@ -296,6 +301,7 @@ func (l *loop) iterate(cut context.Context) error {
 	measured, hasMeasured := l.look(cut, &outcome, last, err == nil)
 	rec.Total = int64(time.Since(start)) - rec.Retimed
 	stream.Iteration(rec)
+	l.recorded = l.index + 1
 	if last {
 		l.lastLayers()
 	}

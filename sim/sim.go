@@ -34,8 +34,9 @@ type Options struct {
 	// If the name is taken, -2, -3, … is appended.
 	SaveTo string
 
-	// GPUReason is the reason why no GPU can be used; empty if one can.
-	GPUReason string
+	// GPUReason returns the reason why no GPU can be used; empty if one can. It may wait for the driver, and is called
+	// by the goroutine that prepares the run. nil stands for an empty reason.
+	GPUReason func() string
 
 	// Roofs returns the machine's peak rates for kernels on a number of threads,
 	// nil if they were not measured. The layers are judged by them. Roofs may be
@@ -277,7 +278,7 @@ func (r *Run) Next(ctx context.Context) (rec *profiles.Iteration, done bool, err
 	if stop, err := r.loop.obey(ctx, ctx); stop || err != nil {
 		return nil, true, errors.Join(err, ctx.Err())
 	}
-	if err := r.loop.iterate(ctx); err != nil {
+	if err := r.loop.mend(ctx, r.loop.iterate(ctx)); err != nil {
 		return nil, true, err
 	}
 	return &r.loop.rec, r.loop.finished, r.loop.failure

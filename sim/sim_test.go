@@ -171,7 +171,7 @@ func TestSettingsChangeBetweenIterations(t *testing.T) {
 }
 
 func TestSettingsThatCannotChangeAreRefused(t *testing.T) {
-	r, _ := start(t, Options{Maker: workloads.PRISM(workloads.Devices{GPUReason: "no CUDA device: none"}), Settings: configured(t, append(small, "samples=60", "threshold=0")...), GPUReason: "no CUDA device: none"})
+	r, _ := start(t, Options{Maker: workloads.PRISM(workloads.NoGPU("no CUDA device: none")), Settings: configured(t, append(small, "samples=60", "threshold=0")...), GPUReason: func() string { return "no CUDA device: none" }})
 	for change, want := range map[[2]string]string{
 		{"size", "16"}:          "object_size",
 		{"amp", "int8"}:         "amp",

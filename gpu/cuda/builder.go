@@ -32,8 +32,11 @@ type builder struct {
 	index    int // of the current step
 	step     *nn.Step
 	launches []launch
-	program  program  // of scalar steps, launched before the next step that is none
-	adams    []update // that are launched together at the end of the segment, and wait for the second lane
+	program  program      // of scalar steps, launched before the next step that is none
+	unscaled unscaled     // gradients, launched before the next step that is no Unscale
+	sums     []partSum    // that are launched together before the updates, on the second lane
+	adams    []update     // that are launched together at the end of the segment, and wait for the second lane
+	done     map[int]bool // steps that an earlier launch computes
 
 	aside        bool // the current step's launches go to the second lane
 	work         [2]workspace
@@ -137,9 +140,13 @@ func (b *builder) table(data []byte) driver.Pointer {
 	return at
 }
 
-// launch adds a launch of a kernel to the current step; parameter is its parameter (see parameter).
+// launch adds a launch of a kernel to the current step, after those that were collected; parameter is its parameter (see
+// parameter).
 func (b *builder) launch(name string, grid, block driver.Dim, shared int, parameter []byte) error {
 	if err := b.flushProgram(); err != nil {
+		return err
+	}
+	if err := b.flushUnscaled(); err != nil {
 		return err
 	}
 	k, err := b.backend.kernel(name, shared)
@@ -165,6 +172,7 @@ func (b *builder) over(name string, n int64, parameter []byte) error {
 
 // lowerAll lowers every step.
 func (b *builder) lowerAll() error {
+	b.done = map[int]bool{}
 	for s := range nn.NumSegments {
 		first, end := b.plan.Segments[s][0], b.plan.Segments[s][1]
 		for i := first; i < end; i++ {
@@ -174,9 +182,6 @@ func (b *builder) lowerAll() error {
 			}
 		}
 		b.begin(b.index)
-		if err := b.flushProgram(); err != nil {
-			return err
-		}
 		if err := b.flushUpdates(); err != nil {
 			return err
 		}

@@ -29,16 +29,12 @@ func (b *builder) convAdam(op nn.ConvAdam) error {
 			return operandError("result %d is not operand %d in place", i, 4+i)
 		}
 	}
-	for _, scalar := range x[2:4] {
-		if scalar.n() != 1 || scalar.dtype != tensor.Float32 {
-			return operandError("%v %v is not a scalar", scalar.dtype, scalar.shape)
-		}
-	}
 	c, err := weightGradient(x[0], x[1], variables[0], op.Stride, op.Pad, op.Transposed)
 	if err != nil {
 		return err
 	}
 	c.products = b.step.Products
+	b.detach()
 	if op.GradInput {
 		if err := b.imageGradient(op, &c, x, y[state]); err != nil {
 			return err
@@ -47,12 +43,10 @@ func (b *builder) convAdam(op nn.ConvAdam) error {
 		return operandError("%d operands", len(x))
 	}
 	c.y.at = b.keep(4 * c.geometry.weights())
-	u := update{Gradient: c.y.at, Value: variables[0].at, Moment: variables[1].at, Second: variables[2].at, N: c.y.n()}
-	if op.Update.AMSGrad {
-		u.Most = variables[3].at
+	if err := b.update(op.Update, c.y.at, x[2:4], variables); err != nil {
+		return err
 	}
-	b.adams = append(b.adams, u)
-	return b.weights(&c)
+	return b.weights(&c, true)
 }
 
 // imageGradient adds the gradient of the image of a ConvAdam, from the weights before their update or from their copy in

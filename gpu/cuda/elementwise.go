@@ -1,8 +1,11 @@
 package cuda
 
 import (
+	"math"
+
 	"prismtop/gpu/driver"
 	"prismtop/sim/nn"
+	"prismtop/sim/tensor"
 )
 
 // fillP is FillP of elementwise.cu.
@@ -24,3 +27,144 @@ func (b *builder) fill(op nn.Fill) error {
 	p := fillP{y[0].at, y[0].n(), y[0].kind(), op.Value}
 	return b.over("fill", p.N, parameter(&p))
 }
+
+// unaryP is UnaryP of elementwise.cu.
+type unaryP struct {
+	X, Y             driver.Pointer
+	N                int64
+	Op, XType, YType int32
+	Factor           float32
+}
+
+// Functions of elementwise.cu after those of nn.ActivationKind.
+const (
+	unarySwish = int32(nn.Tanh) + 1 + iota
+	unaryScale
+	unaryCopy
+)
+
+// alike checks that operands are real and have one shape.
+func alike(first operand, others ...operand) error {
+	for _, o := range append(others, first) {
+		if !o.real() || !o.shape.Equal(first.shape) {
+			return operandError("%v %v and %v %v", first.dtype, first.shape, o.dtype, o.shape)
+		}
+	}
+	return nil
+}
+
+// unary applies a function to each element.
+func (b *builder) unary(op int32, factor float32) error {
+	x, y, err := b.operands(1, 1)
+	if err != nil {
+		return err
+	}
+	if err := alike(x[0], y[0]); err != nil {
+		return err
+	}
+	p := unaryP{x[0].at, y[0].at, x[0].n(), op, x[0].kind(), y[0].kind(), factor}
+	return b.over("unary", (p.N+3)/4, parameter(&p))
+}
+
+func (b *builder) activation(op nn.Activation) error {
+	if op.Kind > nn.Tanh {
+		return operandError("no activation of kind %d", op.Kind)
+	}
+	return b.unary(int32(op.Kind), 0)
+}
+
+// scale multiplies real values, or both parts of complex ones.
+func (b *builder) scale(op nn.Scale) error {
+	x, y, err := b.operands(1, 1)
+	if err != nil {
+		return err
+	}
+	if x[0].real() {
+		return b.unary(unaryScale, op.Factor)
+	}
+	if y[0].real() || !x[0].shape.Equal(y[0].shape) {
+		return operandError("%v %v and %v %v", x[0].dtype, x[0].shape, y[0].dtype, y[0].shape)
+	}
+	p := unaryP{x[0].at, y[0].at, 2 * x[0].n(), unaryScale, int32(tensor.Float32), int32(tensor.Float32), op.Factor}
+	return b.over("unary", (p.N+3)/4, parameter(&p))
+}
+
+// slopeP is SlopeP of elementwise.cu.
+type slopeP struct {
+	Y, GY, GX                 driver.Pointer
+	N                         int64
+	Op, YType, GYType, GXType int32
+}
+
+// slopes computes the gradient of a function from its result or its operand, in[0].
+func (b *builder) slopes(op int32) error {
+	in, out, err := b.operands(2, 1)
+	if err != nil {
+		return err
+	}
+	if err := alike(in[0], in[1], out[0]); err != nil {
+		return err
+	}
+	p := slopeP{in[0].at, in[1].at, out[0].at, in[0].n(), op, in[0].kind(), in[1].kind(), out[0].kind()}
+	return b.over("slopes", p.N, parameter(&p))
+}
+
+func (b *builder) activationGrad(op nn.ActivationGrad) error {
+	if op.Kind > nn.Tanh {
+		return operandError("no activation of kind %d", op.Kind)
+	}
+	return b.slopes(int32(op.Kind))
+}
+
+// sumTerms is the number of operands that one launch adds.
+const sumTerms = 8
+
+// sumP is SumP of elementwise.cu.
+type sumP struct {
+	X            [sumTerms]driver.Pointer
+	Y            driver.Pointer
+	N            int64
+	Types        [sumTerms]int32
+	Count, YType int32
+}
+
+// add sums real values, or both parts of complex ones.
+func (b *builder) add() error {
+	x, y := b.ins(), b.outs()
+	if len(x) < 2 || len(y) != 1 {
+		return operandError("%d operands and %d results", len(x), len(y))
+	}
+	parts := int64(1)
+	if !y[0].real() {
+		parts = 2
+	}
+	for _, o := range x {
+		if o.real() != y[0].real() || !o.shape.Equal(y[0].shape) {
+			return operandError("%v %v to %v %v", o.dtype, o.shape, y[0].dtype, y[0].shape)
+		}
+	}
+	if len(x) > sumTerms && y[0].dtype.Size() == 2 {
+		return operandError("a sum of %d operands of 16 bits", len(x)) // its parts would be rounded
+	}
+	kind := func(o operand) int32 {
+		if !o.real() {
+			return int32(tensor.Float32)
+		}
+		return o.kind()
+	}
+	p := sumP{Y: y[0].at, N: parts * y[0].n(), YType: kind(y[0])}
+	for i, o := range x {
+		if p.Count == sumTerms {
+			if err := b.over("sum", p.N, parameter(&p)); err != nil {
+				return err
+			}
+			p.X[0], p.Types[0], p.Count = p.Y, p.YType, 1
+		}
+		p.X[p.Count], p.Types[p.Count] = o.at, kind(x[i])
+		p.Count++
+	}
+	return b.over("sum", p.N, parameter(&p))
+}
+
+// indexed reports whether a kernel can count the elements in 32 bits.
+func (o operand) indexed() bool { return o.n() <= math.MaxInt32/4 }

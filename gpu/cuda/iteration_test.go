@@ -11,6 +11,7 @@ import (
 	"prismtop/gpu/driver/libcuda"
 	"prismtop/sim/cpu"
 	"prismtop/sim/nn"
+	"prismtop/sim/nn/nntest"
 	"prismtop/sim/prism"
 	"prismtop/sim/tensor"
 )
@@ -184,6 +185,12 @@ func l1(t testing.TB) prism.LossSpec {
 	return spec
 }
 
+// On the emulated device, too, without races and reads of memory that was never written.
+func TestTrainingFollowsTheProcessor(t *testing.T) {
+	c := prism.DecoderConfig{Size: 32, ObjectSize: 16, BatchNorm: true, Seed: 3}
+	follows(t, func() nn.Backend { return emulated(t) }, c, 3)
+}
+
 // On a GPU, training follows the processor's loss curve, in every mode, and repeats bit for bit.
 func TestGPUTrainingFollowsTheProcessor(t *testing.T) {
 	b := realGPU(t, cuda.Options{})
@@ -248,4 +255,12 @@ func BenchmarkGPUSteps(b *testing.B) {
 			}
 		})
 	}
+}
+
+// families are those of PRISM's operators.
+var families = []string{"convolution", "normalisation", "activation", "layout", "elementwise", "optics", "loss", "optimiser", "convolution with optimiser"}
+
+// On a GPU, every operator of PRISM's plans conforms.
+func TestGPUConforms(t *testing.T) {
+	nntest.Options{Threads: 1, Families: families, Allocates: true}.Run(t, func(t *testing.T, _ int) nn.Backend { return realGPU(t, cuda.Options{}) })
 }

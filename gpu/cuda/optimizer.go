@@ -1,12 +1,347 @@
 package cuda
 
-import "prismtop/gpu/driver"
+import (
+	"slices"
+	"strconv"
+	"unsafe"
+
+	"prismtop/gpu/driver"
+	"prismtop/sim/nn"
+	"prismtop/sim/tensor"
+)
 
 // update is one parameter array that Adam updates at the end of a segment.
 type update struct {
+	Gradient, Value, Moment, Second, Most driver.Pointer // Most is 0 without AMSGrad
+	N                                     int64
+
+	op                nn.Adam
+	rate, step, found driver.Pointer // found is 0 without a gradient scaler
+	index             int            // of the plan's step
+}
+
+// updateP is Update of optimizer.cu.
+type updateP struct {
 	Gradient, Value, Moment, Second, Most driver.Pointer
 	N                                     int64
 }
 
-// flushUpdates launches the collected updates.
-func (b *builder) flushUpdates() error { return nil }
+// adamP is AdamP of optimizer.cu.
+type adamP struct {
+	Updates, Chunks              driver.Pointer
+	Rate, Step, Found            driver.Pointer
+	Beta1, Beta2                 float64
+	Beta1f, Rate1, Beta2f, Rate2 float32
+	Eps, Decay                   float32
+}
+
+// update collects an Adam update with a gradient that stays where it is until the end of the segment. scalars are the
+// learning rate, the step counter and with a gradient scaler found; state is p, m, v and with AMSGrad vmax, which the
+// current step must have in place.
+func (b *builder) update(op nn.Adam, gradient driver.Pointer, scalars, state []operand) error {
+	want := []int{3, 2}
+	if op.AMSGrad {
+		want[0]++
+	}
+	if op.Scaler {
+		want[1]++
+	}
+	if len(state) != want[0] || len(scalars) != want[1] {
+		return operandError("%d arrays and %d scalars to update", len(state), len(scalars))
+	}
+	for _, o := range scalars {
+		if !b.scalar(o) {
+			return operandError("%v %v is not a scalar", o.dtype, o.shape)
+		}
+	}
+	for _, o := range state {
+		if o.dtype != tensor.Float32 || !o.shape.Equal(state[0].shape) {
+			return operandError("%v %v to update %v", o.dtype, o.shape, state[0].shape)
+		}
+	}
+	u := update{Gradient: gradient, Value: state[0].at, Moment: state[1].at, Second: state[2].at, N: state[0].n(),
+		op: op, rate: scalars[0].at, step: scalars[1].at, index: b.index}
+	if op.AMSGrad {
+		u.Most = state[3].at
+	}
+	if op.Scaler {
+		u.found = scalars[2].at
+	}
+	b.adams = append(b.adams, u)
+	return nil
+}
+
+func (b *builder) adam(op nn.Adam) error {
+	outs := 3
+	if op.AMSGrad {
+		outs++
+	}
+	ins := 3 + outs + int(flag(op.Scaler))
+	in, out, err := b.operands(ins, outs)
+	if err != nil {
+		return err
+	}
+	for i := range outs {
+		if !b.inPlace(i, 3+i) {
+			return operandError("result %d is not updated in place", i)
+		}
+	}
+	if in[0].dtype != tensor.Float32 || !in[0].shape.Equal(out[0].shape) {
+		return operandError("%v %v for the gradient of %v", in[0].dtype, in[0].shape, out[0].shape)
+	}
+	return b.update(op, in[0].at, slices.Concat(in[1:3], in[3+outs:]), out)
+}
+
+// flushUpdates launches the collected steps and updates.
+func (b *builder) flushUpdates() error {
+	if err := b.flushProgram(); err != nil {
+		return err
+	}
+	if err := b.flushUnscaled(); err != nil {
+		return err
+	}
+	if err := b.flushSums(); err != nil {
+		return err
+	}
+	for all := b.adams; len(all) > 0; {
+		n := 1
+		for n < len(all) && all[n].alike(&all[0]) {
+			n++
+		}
+		if err := b.launchUpdates(all[:n]); err != nil {
+			return err
+		}
+		all = all[n:]
+	}
+	b.adams = nil
+	return nil
+}
+
+// alike reports whether updates can share a launch.
+func (u *update) alike(v *update) bool {
+	return u.op == v.op && u.rate == v.rate && u.step == v.step && u.found == v.found
+}
+
+// launchUpdates launches updates that are alike.
+func (b *builder) launchUpdates(all []update) error {
+	arrays, sizes := make([]updateP, len(all)), make([]int64, len(all))
+	for i, u := range all {
+		arrays[i] = updateP{u.Gradient, u.Value, u.Moment, u.Second, u.Most, u.N}
+		sizes[i] = u.N
+	}
+	u := all[0]
+	beta1, beta2 := decimal(u.op.Beta1), decimal(u.op.Beta2)
+	p := adamP{Updates: b.table(structs(arrays)), Rate: u.rate, Step: u.step, Found: u.found, Beta1: beta1, Beta2: beta2,
+		Beta1f: float32(beta1), Rate1: float32(1 - beta1), Beta2f: float32(beta2), Rate2: float32(1 - beta2),
+		Eps: u.op.Eps, Decay: u.op.Decay}
+	var blocks int
+	p.Chunks, blocks = b.chunks(sizes)
+	name := "adamUpdate"
+	if u.op.AMSGrad {
+		name = "adamUpdateMost"
+	}
+	return b.launchFor(u.index, u.index, true, name, blocks, parameter(&p))
+}
+
+// settle launches the collected updates before a step that reads what they write, or writes what they read.
+func (b *builder) settle() error {
+	for i := range b.adams {
+		u := &b.adams[i]
+		array := func(at driver.Pointer, n int64) operand { return operand{at, tensor.Shape{int(n)}, tensor.Float32} }
+		written := []operand{array(u.Value, u.N), array(u.Moment, u.N), array(u.Second, u.N)}
+		if u.Most != 0 {
+			written = append(written, array(u.Most, u.N))
+		}
+		read := append(written, array(u.Gradient, u.N), array(u.rate, 1), array(u.step, 1))
+		if u.found != 0 {
+			read = append(read, array(u.found, 1))
+		}
+		if anyOverlap(b.ins(), written) || anyOverlap(b.outs(), read) {
+			return b.flushUpdates()
+		}
+	}
+	return nil
+}
+
+// anyOverlap reports whether operands of two lists share memory.
+func anyOverlap(x, y []operand) bool {
+	for _, o := range x {
+		if slices.ContainsFunc(y, o.overlaps) {
+			return true
+		}
+	}
+	return false
+}
+
+// decimal recovers the decimal value of a float32 constant: 0.999, not 0.99900001. Without it the bias corrections 1−β^k
+// lose five digits.
+func decimal(x float32) float64 {
+	v, err := strconv.ParseFloat(strconv.FormatFloat(float64(x), 'g', -1, 32), 64)
+	if err != nil {
+		return float64(x)
+	}
+	return v
+}
+
+// gradientP is Gradient of optimizer.cu.
+type gradientP struct {
+	G driver.Pointer
+	N int64
+}
+
+// unscaleP is UnscaleP of optimizer.cu.
+type unscaleP struct{ Gradients, Chunks, Scale, Found driver.Pointer }
+
+// unscaled collects gradients that one launch divides by the gradient scaler's scale.
+type unscaled struct {
+	p           unscaleP
+	arrays      []gradientP
+	first, last int // steps
+}
+
+// unscaleGradient collects a gradient.
+func (b *builder) unscaleGradient() error {
+	x, _, err := b.operands(3, 2)
+	if err != nil {
+		return err
+	}
+	if !b.inPlace(0, 0) || !b.inPlace(1, 2) || x[0].dtype != tensor.Float32 {
+		return operandError("the gradient is not float32 and updated in place")
+	}
+	if !b.scalar(x[1]) || !b.scalar(x[2]) {
+		return operandError("the scale and found must be scalars")
+	}
+	if err := b.flushProgram(); err != nil {
+		return err
+	}
+	u, with := &b.unscaled, unscaleP{Scale: x[1].at, Found: x[2].at}
+	if len(u.arrays) > 0 && with != u.p {
+		if err := b.flushUnscaled(); err != nil {
+			return err
+		}
+	}
+	if len(u.arrays) == 0 {
+		u.p, u.first = with, b.index
+	}
+	u.arrays, u.last = append(u.arrays, gradientP{x[0].at, x[0].n()}), b.index
+	return nil
+}
+
+// flushUnscaled launches what was collected.
+func (b *builder) flushUnscaled() error {
+	u := b.unscaled
+	if len(u.arrays) == 0 {
+		return nil
+	}
+	b.unscaled = unscaled{}
+	sizes := make([]int64, len(u.arrays))
+	for i, g := range u.arrays {
+		sizes[i] = g.N
+	}
+	var blocks int
+	u.p.Gradients = b.table(structs(u.arrays))
+	u.p.Chunks, blocks = b.chunks(sizes)
+	return b.launchFor(u.first, u.last, false, "unscale", blocks, parameter(&u.p))
+}
+
+// launchFor launches a kernel of blockThreads threads for steps that may lie before the current one. joins makes it wait
+// for the second lane, whatever these steps read and write.
+func (b *builder) launchFor(first, last int, joins bool, name string, blocks int, parameter []byte) error {
+	index, aside := b.index, b.aside
+	b.index, b.aside = last, false
+	before := len(b.launches)
+	err := b.launch(name, driver.X(blocks), driver.X(blockThreads), 0, parameter)
+	b.index, b.aside = index, aside
+	if err == nil && len(b.launches) > before {
+		l := &b.launches[len(b.launches)-1]
+		l.first, l.joins = first, joins
+	}
+	return err
+}
+
+// conversionP is Conversion of optimizer.cu.
+type conversionP struct {
+	X, Y         driver.Pointer
+	N            int64
+	XType, YType int32
+}
+
+// convertP is ConvertP of optimizer.cu.
+type convertP struct{ Arrays, Chunks driver.Pointer }
+
+// convertWeights lowers a Cast of a variable together with those that follow in the segment, and reports whether it did:
+// weights do not change before the end of a segment, and a result can be written early if nothing uses its memory until
+// its own step.
+func (b *builder) convertWeights(x, y operand) (done bool, err error) {
+	if !b.weightCast(b.index) {
+		return false, nil
+	}
+	if !x.shape.Equal(y.shape) {
+		return false, operandError("%v to %v", x.shape, y.shape)
+	}
+	arrays, sizes := []conversionP{{x.at, y.at, x.n(), x.kind(), y.kind()}}, []int64{x.n()}
+	for i := b.index + 1; i < b.segmentEnd() && len(b.adams) == 0; i++ {
+		if !b.weightCast(i) || !b.movable(i) {
+			continue
+		}
+		from, to := b.each(b.plan.Steps[i].In)[0], b.each(b.plan.Steps[i].Out)[0]
+		if !from.shape.Equal(to.shape) {
+			continue
+		}
+		arrays, sizes = append(arrays, conversionP{from.at, to.at, from.n(), from.kind(), to.kind()}), append(sizes, from.n())
+		b.done[i] = true
+	}
+	var p convertP
+	var blocks int
+	p.Arrays = b.table(structs(arrays))
+	p.Chunks, blocks = b.chunks(sizes)
+	return true, b.launchFor(b.index, b.index, true, "convert", blocks, parameter(&p))
+}
+
+// weightCast reports whether a step converts a variable to 16 bits.
+func (b *builder) weightCast(i int) bool {
+	s := &b.plan.Steps[i]
+	if _, ok := s.Op.(nn.Cast); !ok || len(s.In) != 1 || len(s.Out) != 1 {
+		return false
+	}
+	x, y := &b.plan.Buffers[s.In[0]], &b.plan.Buffers[s.Out[0]]
+	return x.Variable >= 0 && x.DType == tensor.Float32 && y.DType.Size() == 2
+}
+
+// movable reports whether step i can run before those from the current one on.
+func (b *builder) movable(i int) bool {
+	s := &b.plan.Steps[i]
+	from, to := b.each(s.In), b.each(s.Out)
+	for k := b.index; k < i; k++ {
+		between := &b.plan.Steps[k]
+		if anyOverlap(b.each(between.Out), from) || anyOverlap(b.each(between.Out), to) || anyOverlap(b.each(between.In), to) {
+			return false
+		}
+	}
+	return true
+}
+
+// chunk is Chunk of optimizer.cu: part of one of the arrays that a launch has.
+type chunk struct{ Array, N int32 }
+
+// chunkSize is CHUNK of optimizer.cu.
+const chunkSize = 2048
+
+// chunks returns a table of the chunks of arrays of these sizes, and their number.
+func (b *builder) chunks(sizes []int64) (driver.Pointer, int) {
+	var all []chunk
+	for i, n := range sizes {
+		for k := range (n + chunkSize - 1) / chunkSize {
+			all = append(all, chunk{int32(i), int32(k)})
+		}
+	}
+	return b.table(structs(all)), len(all)
+}
+
+// structs returns the memory of a slice of structs without Go pointers.
+func structs[T any](x []T) []byte {
+	if len(x) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(&x[0])), len(x)*int(unsafe.Sizeof(x[0])))
+}

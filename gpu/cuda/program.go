@@ -23,6 +23,7 @@ const (
 	constantly
 	scaled
 	count
+	rescale
 )
 
 // instruction is Instruction of program.cu.
@@ -91,6 +92,16 @@ func (b *builder) scalarStep() (ok bool, err error) {
 			return true, operandError("the step must be a scalar that is counted in place")
 		}
 		return b.instruct(instruction{Op: count}, true)
+	case nn.ScalerUpdate:
+		if in != 3 || out != 2 || !b.inPlace(0, 1) || !b.inPlace(1, 2) || !b.scalar(b.ins()[0]) || !b.scalar(b.ins()[1]) || !b.scalar(b.ins()[2]) {
+			return true, operandError("found, the scale and the count must be scalars, and the last two updated in place")
+		}
+		return true, b.rescale(op.Interval)
+	case nn.Fill:
+		if out != 1 || in != 0 || !b.short(b.outs()[0]) {
+			return false, nil
+		}
+		return b.instruct(instruction{Op: constantly, Value: op.Value}, false)
 	case nn.Add:
 		x, y := b.ins(), b.outs()
 		if len(y) != 1 || len(x) < 2 || !b.short(y[0]) {
@@ -171,10 +182,25 @@ func (b *builder) instruct(c instruction, inPlace bool) (bool, error) {
 	return true, nil
 }
 
+// rescale adds the instruction of a gradient scaler.
+func (b *builder) rescale(interval int) error {
+	if err := b.room(1, 3); err != nil {
+		return err
+	}
+	x, program := b.ins(), &b.program.p
+	program.Code[program.Length] = instruction{Op: rescale, From: b.array(x[0], loads), To: b.array(x[1], loads|stores),
+		Index: b.array(x[2], loads|stores), Value: float32(interval), Unless: -1}
+	program.Length++
+	return nil
+}
+
 // room makes room for instructions and arrays, and notes the step.
 func (b *builder) room(instructions, arrays int) error {
 	if instructions > programLength || arrays > programArrays {
 		return operandError("%d terms: at most %d", instructions, min(programLength, programArrays-1))
+	}
+	if err := b.flushUnscaled(); err != nil {
+		return err
 	}
 	program := &b.program
 	if int(program.p.Length)+instructions > programLength || int(program.p.Count)+arrays > programArrays {

@@ -25,11 +25,10 @@ const maxScalars = 16
 // page-locked memory, where the host reads them without a copy of its own.
 type scalars struct {
 	ids    []nn.BufferID
-	stale  []bool // written by the host since
+	of     []*segment // whose newest run gathered each; nil if none did, or the host wrote it since
 	memory []byte
 	kernel *kernel
-	p      gatherP
-	of     *segment // the newest run that gathered
+	to     driver.Pointer // the memory on the device
 }
 
 // find lists the scalar outputs of the plan.
@@ -39,7 +38,6 @@ func (c *scalars) find(x *executable) error {
 		buffer := &x.plan.Buffers[i]
 		named := buffer.Pinned && buffer.Category != nn.Inputs
 		if named && buffer.DType == tensor.Float32 && buffer.Shape.Elements() == 1 && len(c.ids) < maxScalars {
-			c.p.From[len(c.ids)] = x.at[i]
 			c.ids = append(c.ids, nn.BufferID(i))
 		}
 	}
@@ -51,52 +49,57 @@ func (c *scalars) find(x *executable) error {
 		return b.check("page-locked memory", err)
 	}
 	b.counts.Pinned += 4 * maxScalars
-	c.stale = make([]bool, len(c.ids))
-	c.p.N = int32(len(c.ids))
-	if c.p.To, err = b.driver.MemHostDevicePointer(c.memory); err != nil {
+	c.of = make([]*segment, len(c.ids))
+	if c.to, err = b.driver.MemHostDevicePointer(c.memory); err != nil {
 		return b.check("page-locked memory", err)
 	}
 	c.kernel, err = b.kernel("gather", 0)
 	return err
 }
 
-// writtenIn reports whether a step of [first, end) writes a scalar.
-func (c *scalars) writtenIn(x *executable, first, end int) bool {
+// writtenIn lists the addresses of the scalars that steps of [first, end) write; any is false if there are none.
+func (c *scalars) writtenIn(x *executable, first, end int) (from [maxScalars]driver.Pointer, any bool) {
 	for _, step := range x.plan.Steps[first:end] {
 		for _, id := range step.Out {
-			for _, s := range c.ids {
+			for i, s := range c.ids {
 				if x.at[id] == x.at[s] {
-					return true
+					from[i], any = x.at[s], true
 				}
 			}
 		}
 	}
-	return false
+	return from, any
 }
 
-// gather enqueues the copy.
-func (c *scalars) gather(b *Backend) error {
-	clear(c.stale)
-	return b.driver.LaunchKernel(c.kernel.function, driver.X(1), driver.X(32), 0, b.stream, parameter(&c.p))
+// gather enqueues the copy of the scalars that a segment writes.
+func (c *scalars) gather(b *Backend, s *segment) error {
+	p := gatherP{From: s.scalars, To: c.to, N: int32(len(c.ids))}
+	return b.driver.LaunchKernel(c.kernel.function, driver.X(1), driver.X(32), 0, b.stream, parameter(&p))
+}
+
+// gathered notes that a segment was enqueued.
+func (c *scalars) gathered(s *segment) {
+	for i := range c.ids {
+		if s.scalars[i] != 0 {
+			c.of[i] = s
+		}
+	}
 }
 
 // forget notes that the host wrote a buffer.
 func (c *scalars) forget(id nn.BufferID) {
 	for i, s := range c.ids {
 		if s == id {
-			c.stale[i] = true
+			c.of[i] = nil
 		}
 	}
 }
 
 // read reads a scalar that was gathered, once its segment has ended; known is false for other buffers.
 func (c *scalars) read(x *executable, id nn.BufferID, dst []float32) (known bool, err error) {
-	if c.of == nil {
-		return false, nil
-	}
 	for i, s := range c.ids {
-		if s == id && !c.stale[i] {
-			if err := c.of.wait(context.Background(), x.backend); err != nil {
+		if s == id && c.of[i] != nil {
+			if err := c.of[i].wait(context.Background(), x.backend); err != nil {
 				return true, err
 			}
 			word := (*uint32)(unsafe.Pointer(&c.memory[4*i]))

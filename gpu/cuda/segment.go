@@ -15,8 +15,9 @@ type segment struct {
 	launches []launch
 	groups   []group
 	graph    driver.GraphExec
-	eager    bool                 // the graph could not be captured
-	gathers  bool                 // it writes scalars for the host
+	eager    bool // the graph could not be captured
+	gathers  bool // it writes scalars for the host:
+	scalars  [maxScalars]driver.Pointer
 	outputs  map[nn.BufferID]bool // that only this segment writes
 
 	marks   []driver.Event // before each group, and after the last
@@ -55,7 +56,7 @@ func (x *executable) split() error {
 			}
 			seg.groups = append(seg.groups, group{i, i + 1, l.step})
 		}
-		seg.gathers = x.scalars.writtenIn(x, first, end)
+		seg.scalars, seg.gathers = x.scalars.writtenIn(x, first, end)
 		if len(seg.launches) == 0 {
 			continue
 		}
@@ -157,7 +158,7 @@ func (s *segment) enqueue(x *executable, record func(driver.Event, driver.Stream
 		return err
 	}
 	if s.gathers {
-		if err := x.scalars.gather(b); err != nil {
+		if err := x.scalars.gather(b, s); err != nil {
 			return err
 		}
 	}
@@ -206,9 +207,7 @@ func (s *segment) run(ctx context.Context, x *executable) error {
 		return b.check("a segment of the plan", err)
 	}
 	s.running = true
-	if s.gathers {
-		x.scalars.of = s
-	}
+	x.scalars.gathered(s)
 	return nil
 }
 
@@ -234,7 +233,7 @@ func (s *segment) enqueueDetailed(x *executable) error {
 		}
 	}
 	if s.gathers {
-		return x.scalars.gather(b)
+		return x.scalars.gather(b, s)
 	}
 	return nil
 }

@@ -256,6 +256,8 @@ func (a *Aggregator) take(e *profiles.Event) {
 			break
 		}
 		a.effects.Change(b.Change)
+	case *profiles.Moved:
+		a.run.Move(b)
 	case *profiles.Next:
 		a.next = &b.Settings
 	case *profiles.StateChange:
@@ -418,7 +420,7 @@ func (a *Aggregator) judge(now time.Time) {
 		Longest: a.pace.longestGap(), Usual: a.times.Total.Median, Mean: a.times.Total.Mean,
 		Caches: a.recent.caches(&a.last), Trend: a.watch.trend, RSS: a.memory.RSS,
 		Scale: a.value(profiles.GradientScale), NonFinite: a.nonFinite, Results: a.results,
-		Recording: a.recording, Needs: a.run.Needs, Available: a.run.Available,
+		Recording: a.recording, Failed: a.run.Failed, Needs: a.run.Needs, Available: a.run.Available,
 	}
 	rate, known := a.pace.rate(now), false
 	if f.Remaining, known = a.remaining(elapsed, rate); !known && a.run.Most > 0 && !a.retuned && rate > 0 {

@@ -33,6 +33,7 @@ type Facts struct {
 	NonFinite int64   // losses that were not finite, over the run
 	Results   []profiles.UnitResult
 	Recording profiles.RecordingState
+	Failed    string        // the failure of the device before; empty for none
 	Needs     int64         // bytes by the plans; 0 if unknown
 	Available int64         // bytes of memory at the start; 0 if unknown
 	Remaining time.Duration // running time until the end at the present pace; 0 if unknown
@@ -81,6 +82,7 @@ var runRules = []rule{
 	{"recording", 0, 0, judgeRecording},
 	{"memory-short", 0, 0, judgeNeeds},
 	{"long-run", 5 * time.Second, 5 * time.Second, judgeLength},
+	{"device-failed", 0, 0, judgeDevice},
 }
 
 // cacheRules are the rules for every possible cache of a schema.
@@ -346,4 +348,10 @@ func costly(id profiles.CacheID) func(f *Facts) finding {
 			return what, switchOffAndCompare.of(info.Setting)
 		}}
 	}
+}
+
+// judgeDevice finds a device that failed while the run computed on it.
+func judgeDevice(f *Facts) finding {
+	failed := f.Failed != ""
+	return finding{failed, failed, "", profiles.Warning, func() (string, profiles.Advice) { return f.Failed + ".", checkDevice.of() }}
 }

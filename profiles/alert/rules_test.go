@@ -92,7 +92,7 @@ func TestRulesHaveNamesOfTheirOwn(t *testing.T) {
 
 // The IDs of alerts are in files and in the manual: they stay as they are.
 func TestAlertsKeepTheirNames(t *testing.T) {
-	want := []string{"not-finite", "stall", "amp-overflow", "sample-limit", "memory-slope", "slowdown", "recording", "memory-short", "long-run",
+	want := []string{"not-finite", "stall", "amp-overflow", "sample-limit", "memory-slope", "slowdown", "recording", "memory-short", "long-run", "device-failed",
 		"measurement-cache-thrash", "fft-cache-thrash", "mask-cache-thrash", "measurement-cache-cost", "fft-cache-cost", "mask-cache-cost"}
 	if got := alertIDs(prism.Schema()); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)

@@ -27,6 +27,7 @@ const (
 	recordElsewhere
 	needsLess
 	soonerDone
+	checkDevice
 )
 
 // tips are formats, with a number or the setting of a cache as arguments.
@@ -47,6 +48,7 @@ var tips = [...]profiles.Advice{
 	recordElsewhere:     "The run goes on; --record FILE records to another disk, --no-record not at all.",
 	needsLess:           "Save {save} before memory runs out; with a smaller size, smaller caches or checkpointing, a restart {restart} needs less.",
 	soonerDone:          "A start with --max-time, or with fewer iterations, ends sooner; {interrupt|an interrupt} ends this one.",
+	checkDevice:         "prismtop doctor --gpu, by a new process, checks the GPU; this process cannot use it again.",
 }
 
 // of returns the tip with its arguments.
@@ -81,7 +83,7 @@ func Tips(s *profiles.Schema) (all []profiles.Advice) {
 	for _, t := range s.Tips {
 		all = append(all, t.Try)
 	}
-	for _, t := range []tip{otherSettings, lookAtTheMachine, allowMore, saveBeforeTheEnd, endOthers, seeOthersAndHeat, recordAgain, recordElsewhere, needsLess, soonerDone} {
+	for _, t := range []tip{otherSettings, lookAtTheMachine, allowMore, saveBeforeTheEnd, endOthers, seeOthersAndHeat, recordAgain, recordElsewhere, needsLess, soonerDone, checkDevice} {
 		all = append(all, t.of())
 	}
 	all = append(all, seeHeat.of(0.0))

@@ -64,7 +64,7 @@ func describeMachine(s *profiles.Snapshot, from Source) Machine {
 	m.Device, m.DeviceReason = text(s.Run.Device, notBegun)
 	m.Kernels, m.KernelsReason = text(s.Run.Kernels, notBegun)
 	m.CPU, m.CPUReason = text(from.CPU.Model, orElse(from.CPU.Reason, "the processor's model was not read"))
-	m.GPU, m.GPUReason = text(from.GPU, orElse(s.Run.GPUReason, "no GPU was used"))
+	m.GPU, m.GPUReason = text(orElse(from.GPU, s.Run.Card), orElse(s.Run.GPUReason, "no GPU was used"))
 	threads := cmp.Or(from.Threads, s.Settings.Int(settings.Threads), from.Processors)
 	if threads > 0 {
 		m.Threads = &threads

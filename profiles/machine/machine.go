@@ -41,9 +41,9 @@ type Memory struct {
 
 // GPU describes the CUDA driver and its devices.
 type GPU struct {
-	// Usable is true if this build can compute on the device.
+	// Usable is true if this build can compute on one of the devices.
 	Usable bool `json:"usable"`
-	// Reason is why the GPU is not used; it is empty only if Usable.
+	// Reason is why none can be used; it is empty only if Usable.
 	Reason  string      `json:"reason,omitempty"`
 	Driver  string      `json:"driver,omitempty"` // version of the kernel driver, "580.65.06"
 	CUDA    string      `json:"cuda,omitempty"`   // newest CUDA version supported by the driver, "13.0"
@@ -58,6 +58,7 @@ type GPUDevice struct {
 	TotalBytes int64  `json:"total_bytes"`
 	FreeBytes  int64  `json:"free_bytes,omitempty"`
 	FreeReason string `json:"free_reason,omitempty"` // why FreeBytes is missing
+	Reason     string `json:"reason,omitempty"`      // why this build cannot compute on it; empty if it can
 }
 
 // Usable returns the memory that a new process may use, within the limit of its control group; known is false where the system

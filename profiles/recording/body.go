@@ -21,6 +21,7 @@ import (
 var names = map[reflect.Type]string{
 	reflect.TypeFor[profiles.Begin]():          "begin",
 	reflect.TypeFor[profiles.Changed]():        "changed",
+	reflect.TypeFor[profiles.Moved]():          "moved",
 	reflect.TypeFor[profiles.Next]():           "next",
 	reflect.TypeFor[profiles.StateChange]():    "state",
 	reflect.TypeFor[profiles.Measurement]():    "measurement",

@@ -142,6 +142,7 @@ func TestBodiesAreKept(t *testing.T) {
 	all := []profiles.Body{
 		&profiles.Begin{Info: info, Settings: base},
 		&profiles.Changed{Change: profiles.Change{Key: "amp", Before: "off", After: "bf16", Iteration: 7, At: 5, Asked: 4, Controls: 3}, Settings: changed},
+		&profiles.Moved{Device: "cuda", Kernels: "sm_80", Card: "Test GPU", Cautions: []profiles.Caution{{When: profiles.When{Setting: "amp", Value: "bf16"}, Text: "slower"}}, Failed: "lost"},
 		&profiles.Next{Settings: base},
 		&profiles.StateChange{State: profiles.Failed, Why: "it \"diverged\"\n", Ran: 3},
 		&profiles.Measurement{Iteration: 1 << 60, Unit: -1, Values: values},

@@ -111,6 +111,9 @@ func createFile(o *Options, began time.Time) (*file, error) {
 // describe writes who records, when and where.
 func (f *file) describe(ctx context.Context) error {
 	p := &f.options.Fingerprint
+	if f.options.GPU != nil {
+		p.GPU = f.options.GPU()
+	}
 	gpu := ""
 	if len(p.GPU.Devices) > 0 {
 		gpu = p.GPU.Devices[0].Name

@@ -33,6 +33,8 @@ type Options struct {
 	Reserved    bool    // it exists and is empty: NewPath made it
 	Joined      *Joined // the recording to go on with, in place of a new file; nil for none
 	Fingerprint Fingerprint
+	// GPU returns Fingerprint.GPU once the driver was asked, on the recorder's goroutine; nil if it is there.
+	GPU func() machine.GPU
 	// Limit is the largest size of the file in bytes; 0 means none.
 	Limit int64
 	// Report is called with the state of the recording whenever that changes. It must not wait.

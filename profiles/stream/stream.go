@@ -128,6 +128,12 @@ func (s *Stream) know(e *profiles.Event) {
 			begin.Settings = b.Settings
 			k.begin = &profiles.Event{At: k.begin.At, Body: &begin}
 		}
+	case *profiles.Moved:
+		if k.begin != nil {
+			begin := *k.begin.Body.(*profiles.Begin)
+			begin.Info.Move(b)
+			k.begin = &profiles.Event{At: k.begin.At, Body: &begin}
+		}
 	case *profiles.StateChange:
 		if k.state != nil && k.state.Body.(*profiles.StateChange).State == profiles.Running {
 			k.ran += max(0, e.At.Sub(k.state.At))
@@ -172,6 +178,9 @@ func (s *Stream) Iteration(it *profiles.Iteration) {
 func (s *Stream) Change(c profiles.Change, after settings.Values) {
 	s.put(&profiles.Changed{Change: c, Settings: after})
 }
+
+// Moved records that the run moved to another device. It comes after the change of settings that it belongs to.
+func (s *Stream) Moved(m profiles.Moved) { s.put(&m) }
 
 // Next records the settings for a restart, if they were changed; the newest ones are
 // valid until Begin.

@@ -1,6 +1,9 @@
 package nn
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // A Backend runs plans on a device. Long operations return early with the context's
 // error once the context is done.
@@ -80,4 +83,42 @@ type Executable interface {
 
 	// Close frees the arena.
 	Close()
+}
+
+// Detailer is an executable of a device that computes beside the host. Run returns before the steps are done, Read
+// waits for what it reads, and StepNanos is of the newest run of each segment that has ended. The time of consecutive
+// steps of a phase is that of the first of them, unless steps are timed one by one, which takes longer.
+type Detailer interface {
+	// Detail switches the timing of every step on or off, from the next Run on.
+	Detail(on bool)
+
+	// Settle waits until every segment that was run has ended.
+	Settle(ctx context.Context) error
+}
+
+// Fallible is a backend whose device can fail. State.Read, State.Write, Executable.Read and Executable.Write return no
+// error: after one, Read leaves its destination alone.
+type Fallible interface {
+	// Failure returns the error of an operation that could not return it, or that of a device that is lost; nil for
+	// none.
+	Failure() error
+
+	// Remarks returns what a user should know of the backend, such as why it is slower than it could be.
+	Remarks() []string
+}
+
+// Lost reports whether an error means that a device is lost: nothing on it can be read any more.
+func Lost(err error) bool {
+	var lost interface{ Lost() }
+	return errors.As(err, &lost)
+}
+
+// Short reports whether an error means that a device has too little memory, with the bytes asked for and free.
+func Short(err error) (asked, free int64, short bool) {
+	var memory interface{ Short() (asked, free int64) }
+	if errors.As(err, &memory) {
+		asked, free = memory.Short()
+		return asked, free, true
+	}
+	return 0, 0, false
 }

@@ -55,45 +55,61 @@ func (p *position) measured() int {
 
 // Checkpoint returns the state of the reconstruction between two iterations.
 func (r *Reconstruction) Checkpoint(ctx context.Context) (*checkpoint.State, error) {
+	sum, err := r.pictureSum(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, arrays, err := r.copyState(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	p.Picture = sum
+	return &checkpoint.State{Scalars: p, Arrays: arrays}, nil
+}
+
+// copyState copies the state of the reconstruction between two iterations, without the picture's hash, to the memory of
+// an older copy as far as that fits.
+func (r *Reconstruction) copyState(ctx context.Context, old []checkpoint.Array) (position, []checkpoint.Array, error) {
 	p := position{
 		Initial: r.initial, Sample: r.sample, InSample: r.inSample, LearningRate: checkpoint.Number(r.lr),
 		PlateauBest: checkpoint.Number(r.plateau.best), PlateauBad: r.plateau.bad, Elapsed: time.Since(r.began),
 		Current: r.hasCurrent, Whole: r.whole,
 	}
-	var err error
-	if p.Picture, err = r.pictureSum(ctx); err != nil {
-		return nil, err
-	}
 	if r.system.options.Noise != nil {
 		source := r.system.options.Noise.State()
 		state, err := source.MarshalBinary()
 		if err != nil {
-			return nil, err
+			return p, nil, err
 		}
 		p.Noise = hex.EncodeToString(state)
 	}
 	r.keepTargets()
-	s := &checkpoint.State{Scalars: p, Arrays: r.arrays(&p)}
-	for i := range s.Arrays {
+	arrays := r.arrays(&p)
+	for i := range arrays {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return p, nil, err
 		}
-		switch a := &s.Arrays[i]; a.Name {
+		a := &arrays[i]
+		if k := slices.IndexFunc(old, func(o checkpoint.Array) bool { return o.Name == a.Name && slices.Equal(o.Shape, a.Shape) }); k >= 0 {
+			a.Float32 = old[k].Float32
+		} else {
+			a.Float32 = make([]float32, elements(a.Shape))
+		}
+		switch a.Name {
 		case currentArray:
-			a.Float32 = slices.Clone(r.current)
+			copy(a.Float32, r.current)
 		case outputArray:
-			a.Float32 = slices.Clone(r.Output())
+			copy(a.Float32, r.Output())
 		case targetOldArray:
-			a.Float32 = slices.Clone(r.targetOld)
+			copy(a.Float32, r.targetOld)
 		case targetNewArray:
-			a.Float32 = slices.Clone(r.targetNew)
+			copy(a.Float32, r.targetNew)
 		default:
 			v, _ := r.decoder.Model().Index(a.Name)
-			a.Float32 = make([]float32, elements(a.Shape))
 			r.state.Read(v, a.Float32)
 		}
 	}
-	return s, nil
+	return p, arrays, failure(r.device.Backend)
 }
 
 // keepTargets copies the targets of a sample from the plan, if that holds the newest.
@@ -158,6 +174,14 @@ func (r *Reconstruction) Resume(ctx context.Context, c *checkpoint.Checkpoint) e
 	if err != nil {
 		return err
 	}
+	if err := r.restore(ctx, &p, arrays); err != nil {
+		return err
+	}
+	return r.load(ctx)
+}
+
+// restore puts the reconstruction into a state, given its arrays by their names. The next plan is not loaded.
+func (r *Reconstruction) restore(ctx context.Context, p *position, arrays map[string]checkpoint.Array) error {
 	if p.Noise != "" {
 		var source rand.PCG
 		state, err := hex.DecodeString(p.Noise)
@@ -179,9 +203,12 @@ func (r *Reconstruction) Resume(ctx context.Context, c *checkpoint.Checkpoint) e
 	copy(r.targetOld, arrays[targetOldArray].Float32)
 	copy(r.targetNew, arrays[targetNewArray].Float32)
 	r.hasCurrent, r.whole, r.hasOutput = p.Current, p.Whole, p.Whole
-	for i := range p.measured() {
-		if err := r.system.AddMask(ctx, r.samples[i%len(r.samples)]); err != nil {
-			return err
+	if r.system.Samples() != p.measured() {
+		r.system.clearMasks()
+		for i := range p.measured() {
+			if err := r.system.AddMask(ctx, r.samples[i%len(r.samples)]); err != nil {
+				return err
+			}
 		}
 	}
 	r.initial, r.sample, r.inSample, r.lr = p.Initial, p.Sample, p.InSample, float64(p.LearningRate)
@@ -189,7 +216,7 @@ func (r *Reconstruction) Resume(ctx context.Context, c *checkpoint.Checkpoint) e
 	if r.program != nil {
 		r.program.fed = false
 	}
-	return r.load(ctx)
+	return failure(r.device.Backend)
 }
 
 // checkPosition returns an error if a position is impossible or of another picture.

@@ -256,11 +256,14 @@ func (r *Reconstruction) finalOutput(ctx context.Context) ([]float32, error) {
 		return r.Output(), nil
 	}
 	values := r.trained()
-	batch, want, err := batchStatistics(ctx, r.decoder, values, r.device.Backend)
+	batch, want, err := batchStatistics(ctx, r.decoder, values, r.device.processor())
 	if err != nil {
 		return nil, err
 	}
-	f, err := newFolded(ctx, r.decoder, values, batch, r.device.Backend)
+	if err := failure(r.device.Backend); err != nil {
+		return nil, err // the values were not read
+	}
+	f, err := newFolded(ctx, r.decoder, values, batch, r.device.processor())
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ var errNoMark = errors.New("a reconstruction can only be forked within a sample"
 
 // Mark saves the state of the reconstruction for Return. It works only within a sample; no sample
 // ends until Unmark.
-func (r *Reconstruction) Mark(context.Context) error {
+func (r *Reconstruction) Mark(ctx context.Context) error {
 	if r.initial || r.inSample == 0 || r.done || r.program == nil {
 		return errNoMark
 	}
@@ -48,6 +48,14 @@ func (r *Reconstruction) Mark(context.Context) error {
 			r.state.Read(i, values)
 		}
 		m.variables = append(m.variables, values)
+	}
+	if err := failure(r.device.Backend); err != nil {
+		return err
+	}
+	if r.device.Open != nil { // the settings to be compared may move it to a device that fails
+		if err := r.keepNow(ctx); err != nil {
+			return err
+		}
 	}
 	r.marked = m
 	return nil

@@ -8,12 +8,13 @@ import (
 )
 
 // Steps returns the steps of the current plan and the nanoseconds each took in
-// its last run; both are empty between two plans. The slices are reused.
+// its last run; both are empty between two plans, and where the newest iteration did not
+// time every step. The slices are reused.
 func (r *Reconstruction) Steps() ([]profiles.Layer, []int64) {
 	if r.program == nil {
 		return nil, nil
 	}
-	return r.program.layers, r.program.exe.StepNanos()
+	return r.program.steps()
 }
 
 // Forward is the decoder's forward pass alone, without training. It is not safe for

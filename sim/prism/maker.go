@@ -22,8 +22,9 @@ type Maker struct {
 	// Kernels returns an error if this machine does not have the kernels.
 	Kernels func(name string) error
 
-	// GPUReason is the reason why no GPU can be used; empty if Open opens one.
-	GPUReason string
+	// GPUReason returns the reason why the GPU of a value of the setting device cannot be used, empty if Open opens it.
+	// It may wait for the driver.
+	GPUReason func(device string) string
 }
 
 // Load draws or reads the picture named by the settings.
@@ -72,11 +73,32 @@ func (m Maker) Reads(v settings.Values) bool { return v.Text("image") != "" }
 func (m Maker) Check(v settings.Values, key string) error {
 	switch key {
 	case settings.Device:
-		return workload.CheckDevice(v, m.GPUReason)
+		if device := v.Text(key); device != "cpu" && device != "auto" {
+			if err := workload.CheckDevice(v, m.GPUReason(device)); err != nil {
+				return err
+			}
+		}
+		return m.checkAMP(v)
+	case "amp":
+		return m.checkAMP(v)
 	case "kernels":
 		return m.Kernels(v.Text(key))
 	}
 	return nil
+}
+
+// checkAMP returns an error about a mode of mixed precision that the device does not have.
+func (m Maker) checkAMP(v settings.Values) error {
+	if v.Text("amp") != "tf32" {
+		return nil
+	}
+	device := v.Text(settings.Device)
+	if device != "cpu" && (device != "auto" || m.GPUReason(device) == "") {
+		return nil
+	}
+	return &settings.KeyError{Key: "amp", Err: &workload.LackingError{
+		Err: errors.New("amp = tf32: only a GPU multiplies in TF32: must be off, bf16, bf16x3 or fp16 on the CPU"),
+	}}
 }
 
 // FitsBeside reports whether a reconstruction fits into memory in addition to the
@@ -86,7 +108,8 @@ func (m Maker) FitsBeside(v settings.Values, held int64) bool {
 	return s.FitsBeside(held)
 }
 
-// New prepares a reconstruction on its own device, which Close closes too.
+// New prepares a reconstruction on its own device, which Close closes too. Where the setting device is auto and the GPU
+// fails, it is on the processor, with a note.
 func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (workload.Task, error) {
 	s := From(v)
 	device, err := m.Open(&s)
@@ -94,8 +117,20 @@ func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (
 		return nil, err
 	}
 	r, err := New(ctx, s, in.(Inputs).Object, device)
+	if err != nil && device.beside() && ctx.Err() == nil {
+		if s.Device != "auto" {
+			device.Close()
+			if _, _, short := nn.Short(err); short {
+				err = fmt.Errorf("%w, device = cpu none of it", advised(err))
+			}
+			return nil, &settings.KeyError{Key: settings.Device, Err: &workload.LackingError{Err: fmt.Errorf("device = %s: %w", s.Device, err)}}
+		}
+		device.leave()
+		device.Backend, device.Note = device.Processor, "computed on the CPU: "+advised(err).Error()
+		r, err = New(ctx, s, in.(Inputs).Object, device)
+	}
 	if err != nil {
-		device.Backend.Close()
+		device.Close()
 		return nil, err
 	}
 	r.owned = true

@@ -178,6 +178,12 @@ func (s *MeasurementSystem) AddMask(ctx context.Context, centres []optics.Point)
 	return nil
 }
 
+// clearMasks forgets the samples added by AddMask.
+func (s *MeasurementSystem) clearMasks() {
+	clear(s.cumulative)
+	s.columns, s.samples, s.coverage = [2]int{}, 0, 0
+}
+
 // measureTruth writes the noiseless measurement of the truth, from the cache if
 // possible.
 func (s *MeasurementSystem) measureTruth(ctx context.Context, dst []float32, centres []optics.Point) error {

@@ -33,7 +33,19 @@ type program struct {
 	scaled                           bool // has a gradient scaler
 
 	number [1]float32 // for copying a scalar to or from the device
+
+	detailer nn.Detailer // of a device that computes beside the host; else nil
+	runs     int64       // iterations so far
+	detailed bool        // the newest iteration timed every step
+	ran      [nn.NumSegments]bool
 }
+
+// detailEvery is the number of iterations from one that times every step to the next, on a device where that takes
+// longer than an iteration; the first of them is detailFirst.
+const (
+	detailEvery = 50
+	detailFirst = 10
+)
 
 func loadProgram(ctx context.Context, kind programKind, d *Decoder, o PlanOptions, backend nn.Backend, state nn.State) (*program, error) {
 	compile := map[programKind]func(context.Context, PlanOptions) (*nn.Plan, error){
@@ -55,25 +67,58 @@ func loadProgram(ctx context.Context, kind programKind, d *Decoder, o PlanOption
 	p.lossOld, p.hasLossOld = plan.Output(LossOldOutput)
 	p.scale, p.scaled = plan.Output(nn.GradientScaleOutput)
 	p.overflow, _ = plan.Output(nn.OverflowOutput)
+	p.detailer, _ = exe.(nn.Detailer)
 	return p, nil
 }
 
 func (p *program) close() { p.exe.Close() }
 
-// run executes a segment and, unless phases is nil, adds the steps' times to their
-// phases.
-func (p *program) run(ctx context.Context, s nn.Segment, phases *[profiles.MaxPhases]int64) error {
-	if err := p.exe.Run(ctx, s); err != nil {
-		return err
+// begin begins an iteration. With detail, some time every step; it returns whether this one does.
+func (p *program) begin(detail bool) (detailed bool) {
+	p.ran = [nn.NumSegments]bool{}
+	p.detailed = p.detailer == nil
+	if p.detailer != nil {
+		p.detailed = detail && p.runs%detailEvery == detailFirst
+		p.detailer.Detail(p.detailed)
+		detailed = p.detailed
 	}
-	if phases == nil {
-		return nil
+	p.runs++
+	return detailed
+}
+
+// run executes a segment.
+func (p *program) run(ctx context.Context, s nn.Segment) error {
+	err := p.exe.Run(ctx, s)
+	p.ran[s] = err == nil
+	return err
+}
+
+// account adds the times of the steps of the iteration's segments to their phases. On a device that computes beside the
+// host, those of a segment that has not ended are of the iteration before.
+func (p *program) account(ctx context.Context, phases *[profiles.MaxPhases]int64) error {
+	if p.detailer != nil && p.detailed {
+		if err := p.detailer.Settle(ctx); err != nil {
+			return err
+		}
 	}
 	nanos := p.exe.StepNanos()
-	for i := p.plan.Segments[s][0]; i < p.plan.Segments[s][1]; i++ {
-		phases[RecordedPhase(p.plan.Steps[i].Phase)] += nanos[i]
+	for s, ran := range p.ran {
+		if !ran {
+			continue
+		}
+		for i := p.plan.Segments[s][0]; i < p.plan.Segments[s][1]; i++ {
+			phases[RecordedPhase(p.plan.Steps[i].Phase)] += nanos[i]
+		}
 	}
 	return nil
+}
+
+// steps returns the steps of the plan and the time of each in the newest iteration; none if they were not timed.
+func (p *program) steps() ([]profiles.Layer, []int64) {
+	if !p.detailed {
+		return nil, nil
+	}
+	return p.layers, p.exe.StepNanos()
 }
 
 // write sets an input of the plan; it does nothing if the plan has no such input.
@@ -127,3 +172,15 @@ func (p *program) scalar(id nn.BufferID) float64 {
 func (p *program) memory(variables []nn.Variable) profiles.Memory {
 	return memoryOf(p.plan, variables, p.exe.ScratchBytes())
 }
+
+// recordedPhases maps the phases of a plan's steps to the phases of a record.
+var recordedPhases = [nn.NumPhases]profiles.Phase{
+	nn.PhaseForward:   PhaseForward,
+	nn.PhaseTelescope: PhaseTelescope,
+	nn.PhaseLoss:      PhaseLoss,
+	nn.PhaseBackward:  PhaseBackward,
+	nn.PhaseOptimizer: PhaseOptimizer,
+}
+
+// RecordedPhase returns the phase of a record to which a step's time counts.
+func RecordedPhase(p nn.Phase) profiles.Phase { return recordedPhases[p] }

@@ -2,6 +2,7 @@ package prism
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -19,15 +20,6 @@ import (
 // ErrDiverged ends a reconstruction whose loss is no longer finite. PRISM aborts
 // the whole run in this case (spec/prism.md §5.3).
 var ErrDiverged = fmt.Errorf("%w; a lower learning_rate may help", workload.ErrDiverged)
-
-// Device is the device on which a reconstruction is computed.
-type Device struct {
-	Backend nn.Backend
-
-	// Host computes everything outside the plans. It shares its FFT plans with the
-	// backend.
-	Host optics.Host
-}
 
 // Reconstruction is PRISM's progressive reconstruction (spec/prism.md §5), one
 // iteration at a time. It is not safe for concurrent use.
@@ -76,6 +68,7 @@ type Reconstruction struct {
 	marked     *mark     // to go back to; nil for none
 
 	pictureHash string // of the object, for checkpoints; empty until the first
+	kept        kept   // to go on from if the device fails
 }
 
 // New prepares a reconstruction of an object. Errors name the setting.
@@ -162,7 +155,7 @@ func (r *Reconstruction) Close() {
 	r.unload()
 	r.state.Close()
 	if r.owned {
-		r.device.Backend.Close()
+		r.device.Close()
 	}
 }
 
@@ -175,6 +168,9 @@ func (r *Reconstruction) Iterate(ctx context.Context, rec *profiles.Iteration) (
 	}
 	loaded := r.program != nil
 	if err := r.load(ctx); err != nil {
+		return workload.Outcome{}, err
+	}
+	if err := r.keepState(ctx, rec); err != nil {
 		return workload.Outcome{}, err
 	}
 	r.describe(rec)
@@ -190,6 +186,9 @@ func (r *Reconstruction) Iterate(ctx context.Context, rec *profiles.Iteration) (
 	out.MemoryChanged = !loaded // the next plan's buffers are not known before it is compiled
 	r.countCaches(rec)
 	rec.Retimed = r.retimed() - before
+	if r.marked == nil && err == nil {
+		r.kept.since++
+	}
 	return out, err
 }
 
@@ -205,7 +204,8 @@ func (r *Reconstruction) describe(rec *profiles.Iteration) {
 	rec.Kind = r.kind(int(rec.Unit))
 	rec.Series[SeriesLearningRate], rec.Series[SeriesGradientScale] = r.lr, 0
 	rec.Series[SeriesLossOld] = math.NaN()
-	if r.program.fresh || r.changed {
+	detailed := r.program.begin(r.settings.LayerProfile && rec.Flags&profiles.Unwatched == 0)
+	if r.program.fresh || r.changed || detailed {
 		rec.Flags |= profiles.Warmup
 	}
 	r.program.fresh = false
@@ -224,13 +224,7 @@ func (r *Reconstruction) kind(sample int) profiles.Kind {
 
 // load compiles and loads the plan for the next iteration.
 func (r *Reconstruction) load(ctx context.Context) error {
-	kind := initialisationProgram
-	if !r.initial {
-		kind = progressiveProgram
-		if r.system.Samples() == 0 {
-			kind = firstSampleProgram
-		}
-	}
+	kind := r.nextProgram()
 	if r.program != nil && r.program.kind == kind {
 		return nil
 	}
@@ -247,6 +241,17 @@ func (r *Reconstruction) load(ctx context.Context) error {
 	return nil
 }
 
+// nextProgram returns the kind of plan of the next iteration.
+func (r *Reconstruction) nextProgram() programKind {
+	switch {
+	case r.initial:
+		return initialisationProgram
+	case r.system.Samples() == 0:
+		return firstSampleProgram
+	}
+	return progressiveProgram
+}
+
 func (r *Reconstruction) unload() {
 	if r.program != nil {
 		r.program.close()
@@ -257,7 +262,7 @@ func (r *Reconstruction) unload() {
 // update runs the backward pass and Adam at the current learning rate.
 func (r *Reconstruction) update(ctx context.Context, rec *profiles.Iteration) error {
 	r.program.writeScalar(nn.LearningRateInput, r.lr)
-	if err := r.program.run(ctx, nn.SegmentUpdate, &rec.Phases); err != nil {
+	if err := r.program.run(ctx, nn.SegmentUpdate); err != nil {
 		return err
 	}
 	if r.program.scaled {
@@ -266,7 +271,7 @@ func (r *Reconstruction) update(ctx context.Context, rec *profiles.Iteration) er
 			rec.Flags |= profiles.SkippedStep
 		}
 	}
-	return nil
+	return r.program.account(ctx, &rec.Phases)
 }
 
 // GradientNorm returns the Euclidean norm of all gradients of the newest update, without the factor of the gradient
@@ -294,10 +299,10 @@ func (r *Reconstruction) GradientNorm() (norm float64, known bool) {
 
 // evaluate runs the forward pass and the losses, and reads them.
 func (r *Reconstruction) evaluate(ctx context.Context, rec *profiles.Iteration) error {
-	if err := r.pass(ctx, &rec.Phases); err != nil {
+	if err := r.pass(ctx); err != nil {
 		return err
 	}
-	if err := r.program.run(ctx, nn.SegmentEvaluate, &rec.Phases); err != nil {
+	if err := r.program.run(ctx, nn.SegmentEvaluate); err != nil {
 		return err
 	}
 	start := time.Now()
@@ -305,10 +310,18 @@ func (r *Reconstruction) evaluate(ctx context.Context, rec *profiles.Iteration) 
 	if r.program.hasLossOld {
 		rec.Series[SeriesLossOld] = r.program.scalar(r.program.lossOld)
 	}
-	rec.Phases[PhaseLoss] += int64(time.Since(start))
+	if err := failure(r.device.Backend); err != nil {
+		return err // the losses were not read
+	}
+	if r.program.detailer == nil { // else it is the time of the steps, which the host waits for
+		rec.Phases[PhaseLoss] += int64(time.Since(start))
+	}
 	if !finite(rec.Series[SeriesLossNew]) || (r.program.hasLossOld && !finite(rec.Series[SeriesLossOld])) {
 		rec.Flags |= profiles.NonFinite
 		r.done = true
+		if err := r.program.account(ctx, &rec.Phases); err != nil {
+			return err
+		}
 		return ErrDiverged
 	}
 	return nil
@@ -318,13 +331,13 @@ func (r *Reconstruction) evaluate(ctx context.Context, rec *profiles.Iteration) 
 // as the reconstruction from which the next sample's old target is measured.
 func (r *Reconstruction) reconstruct(ctx context.Context, stepped bool) error {
 	if stepped {
-		if err := r.pass(ctx, nil); err != nil {
+		if err := r.pass(ctx); err != nil {
 			return err
 		}
 	}
 	copy(r.current, r.Output())
 	r.hasCurrent = true
-	return nil
+	return failure(r.device.Backend)
 }
 
 // quickPass is the duration up to which an iteration is not cut short: stopping a run
@@ -335,14 +348,14 @@ const quickPass = 50 * time.Millisecond
 // that may take long, the previous output is copied.
 func (r *Reconstruction) KeepOutput() { r.keep = true }
 
-// pass runs the forward pass and adds its times to phases, unless nil.
-func (r *Reconstruction) pass(ctx context.Context, phases *[profiles.MaxPhases]int64) error {
+// pass runs the forward pass.
+func (r *Reconstruction) pass(ctx context.Context) error {
 	now := time.Now()
 	if r.keep && now.Sub(r.passed) > quickPass {
 		r.Output()
 	}
 	r.passed = now
-	if err := r.program.run(ctx, nn.SegmentForward, phases); err != nil {
+	if err := r.program.run(ctx, nn.SegmentForward); err != nil {
 		r.spoil()
 		return err
 	}
@@ -374,7 +387,7 @@ func (r *Reconstruction) Output() []float32 {
 }
 
 // Apply applies changed settings. Only live settings may differ from the previous
-// ones.
+// ones. After a workload.RefusedError the reconstruction goes on under the previous ones.
 func (r *Reconstruction) Apply(ctx context.Context, v settings.Values) error {
 	s, old := From(v), r.settings
 	options, err := planOptions(&s, len(r.samples[0]))
@@ -385,10 +398,42 @@ func (r *Reconstruction) Apply(ctx context.Context, v settings.Values) error {
 	if err != nil {
 		return err
 	}
-	if s.Threads != old.Threads {
-		r.device.Backend.SetThreads(threads(s.Threads))
+	moved, err := r.move(ctx, &s, options)
+	if err != nil {
+		return err
 	}
-	r.settings, r.stop = s, s.ThresholdInForce()
+	rate, best := r.lr, r.plateau
+	r.adopt(&s)
+	if moved || reflect.DeepEqual(options, before) { // one plan serves both
+		return nil
+	}
+	r.Output() // the newest output and the targets outlive the plan that holds them
+	r.keepTargets()
+	if err := failure(r.device.Backend); err != nil {
+		return err
+	}
+	r.unload()
+	if err := r.load(ctx); err != nil {
+		if ctx.Err() != nil || nn.Lost(err) {
+			return err
+		}
+		r.adopt(&old)
+		r.lr, r.plateau = rate, best
+		if again := r.load(ctx); again != nil {
+			return errors.Join(err, again)
+		}
+		return &workload.RefusedError{Err: advised(err)}
+	}
+	return nil
+}
+
+// adopt changes what depends on settings and is no plan.
+func (r *Reconstruction) adopt(s *Settings) {
+	old := r.settings
+	if s.Threads != old.Threads {
+		r.device.setThreads(threads(s.Threads))
+	}
+	r.settings, r.stop = *s, s.ThresholdInForce()
 	r.changed = true
 	if s.LearningRate != old.LearningRate {
 		r.lr, r.plateau = s.LearningRate, newPlateau()
@@ -400,18 +445,11 @@ func (r *Reconstruction) Apply(ctx context.Context, v settings.Values) error {
 		r.threshold = r.initialThreshold()
 	}
 	r.switchCaches()
-	r.system.SetTransforms(transforms(&s))
-	if s.Threads != old.Threads || transforms(&s) != transforms(&old) {
+	r.system.SetTransforms(transforms(s))
+	if s.Threads != old.Threads || transforms(s) != transforms(&old) {
 		r.system.Cache().Reprice()
 		r.masks.Reprice()
 	}
-	if reflect.DeepEqual(options, before) { // one plan serves both
-		return nil
-	}
-	r.Output() // the newest output and the targets outlive the plan that holds them
-	r.keepTargets()
-	r.unload()
-	return r.load(ctx)
 }
 
 func (r *Reconstruction) switchCaches() {
@@ -463,6 +501,7 @@ func (r *Reconstruction) Info() profiles.RunInfo {
 	if s.FusedOptimizer && s.AMP == "fp16" {
 		info.Notes = append(info.Notes, "the optimiser is not fused under fp16, which checks all gradients first")
 	}
+	info.Notes = append(info.Notes, r.Remarks()...)
 	if d := r.Device(); d != nil {
 		info.Cautions = Cautions(d.Device(), d.Kernels())
 	}

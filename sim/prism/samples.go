@@ -61,6 +61,9 @@ func (r *Reconstruction) initialise(ctx context.Context, rec *profiles.Iteration
 	r.inSample++
 	if rec.Series[SeriesLossNew] < r.threshold {
 		rec.Flags |= profiles.Converged
+		if err := r.program.account(ctx, &rec.Phases); err != nil {
+			return workload.Outcome{}, err
+		}
 		return r.endInitialisation(ctx, rec, false)
 	}
 	if err := r.update(ctx, rec); err != nil {
@@ -170,6 +173,9 @@ func (r *Reconstruction) train(ctx context.Context, rec *profiles.Iteration) (wo
 	th := r.stop
 	if r.marked == nil && rec.Series[SeriesLossNew] < th && (r.system.Samples() == 0 || rec.Series[SeriesLossOld] < th) {
 		rec.Flags |= profiles.Converged
+		if err := r.program.account(ctx, &rec.Phases); err != nil {
+			return workload.Outcome{}, err
+		}
 		return r.endSample(ctx, rec, true)
 	}
 	if err := r.update(ctx, rec); err != nil {

@@ -134,18 +134,19 @@ var Table = settings.NewTable("prism", joined,
 		Live().Touches("backward", "optimizer").Called("fused Adam", 'o').
 		Press(settings.Press{Key: "o", Help: "fused optimizer", Does: settings.MoveNext, Place: 7, InFooter: true, Footer: "fused", Rank: 8}).Compared(7, "false", "true").Everything().
 		Idle(when("amp", "fp16", "fp16 checks all gradients first")),
-	settings.Text(groupComputing, "amp", "mixed precision; bf16x3 splits products and keeps float32's accuracy", "off", "bf16", "bf16x3", "fp16").
+	settings.Text(groupComputing, "amp", "mixed precision; bf16x3 splits products and keeps float32's accuracy; tf32 needs a GPU", "off", "bf16", "bf16x3", "fp16", "tf32").
 		Live().Called("AMP", 'a').
 		Press(settings.Press{Key: "a", Help: "mixed precision: on, off", Does: settings.MoveToggle, Place: 4, InFooter: true, Footer: "AMP", Rank: 0, Width: 6}).
 		Compared(9, "off", "bf16", "bf16x3", "fp16").Factor("amp", "bf16").
-		Listed(1, "float32", "the range of float32", "nearly float32's accuracy", "with a gradient scaler"),
+		Listed(1, "float32", "the range of float32", "nearly float32's accuracy", "with a gradient scaler", "products of 10 bits, on a GPU alone"),
 	settings.Integer(groupComputing, "threads", "", "worker threads; 0 is one per core", 0, 1024).Live().Called("threads", '+').Press(
 		settings.Press{Key: "-", Also: []string{"_"}, Help: "one thread less", Does: settings.MoveBefore, Place: 11}, settings.Press{Key: "+", Also: []string{"="}, Help: "one thread more", Does: settings.MoveNext, Place: 10}),
 	settings.Text(groupComputing, "kernels", "instruction set of the CPU's kernels; auto is the fastest but amx; avx512-bf16 and amx are avx512 with products of bf16 by AVX512_BF16 or by AMX", "auto", "avx512-bf16", "amx", "avx512", "avx2", "go").Fixed("the weights are laid out for it"),
 	settings.Switch(groupComputing, "layer_profile", "show the layer that takes longest, beside what this machine can do at most").
 		Live().Called("layer profile", 'y').Tune(21, "y", settings.MoveNext, "profile of the layers"),
-	settings.Text(groupComputing, "device", "where it is computed",
-		"auto", "cpu", "cuda").Called("device", 'U').Fixed("the weights are laid out for it"),
+	settings.Text(groupComputing, "device", "where it is computed; auto is the GPU if there is one, cuda:1 the second GPU",
+		"auto", "cpu", "cuda", "cuda:1", "cuda:2", "cuda:3", "cuda:4", "cuda:5", "cuda:6", "cuda:7").
+		Live().Called("device", 'U').Tune(23, "U", settings.MoveToggle, "device: CPU, GPU"),
 	settings.Integer(groupComputing, "seed", "", "seed of weights, noise and random sampling", 0, settings.MaxInteger).Fixed("the first weights and the noise came from it"),
 	settings.Switch(groupComputing, "faithful", "keep PRISM's defects, which docs/faithful.md lists").Fixed("it takes part in the preparation"),
 )

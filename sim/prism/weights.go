@@ -128,17 +128,17 @@ func (m Maker) FoldedWeights(ctx context.Context, v settings.Values, c *checkpoi
 	if err != nil {
 		return nil, err
 	}
-	defer device.Backend.Close()
+	defer device.Close()
 	form := FoldedTrainingForm
 	if running {
 		form = FoldedEvaluationForm
 	}
-	if err := checkFold(ctx, d, values, form, device.Backend); err != nil {
+	if err := checkFold(ctx, d, values, form, device.processor()); err != nil {
 		return nil, err
 	}
 	of := runningStatistics
 	if !running {
-		if of, _, err = batchStatistics(ctx, d, values, device.Backend); err != nil {
+		if of, _, err = batchStatistics(ctx, d, values, device.processor()); err != nil {
 			return nil, err
 		}
 	}

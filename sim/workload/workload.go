@@ -20,7 +20,7 @@ import (
 // After that, only the newest complete result can be read and the task closed.
 //
 // A task may implement optional interfaces: Comparer, Imager, Clearer, Profiler, Saver, Keeper,
-// Forker, Checkpointer, Starter, Lister and Finisher.
+// Forker, Checkpointer, Starter, Lister, Finisher and Recoverer.
 type Task interface {
 	// Info describes the run for its observers, above all its schema.
 	Info() profiles.RunInfo
@@ -34,7 +34,7 @@ type Task interface {
 	Iterate(ctx context.Context, rec *profiles.Iteration) (Outcome, error)
 
 	// Apply applies changed settings. Only live ones differ from the previous
-	// settings.
+	// settings. After a RefusedError the task goes on under the previous ones.
 	Apply(ctx context.Context, v settings.Values) error
 
 	// Memory returns the memory of the run, by category of the schema.
@@ -165,6 +165,33 @@ type Finisher interface {
 	Finish(ctx context.Context) (said string, err error)
 }
 
+// Recoverer is a task whose device can fail while it runs.
+type Recoverer interface {
+	// Fallback returns the settings that must change for the task to go on after an error of one of its methods; ok is
+	// false if it cannot go on.
+	Fallback(err error) (sets []settings.Assignment, ok bool)
+
+	// Recover goes on from the newest state that is known to be good, under settings with those of Fallback, and
+	// returns the number of iterations that are lost.
+	Recover(ctx context.Context, v settings.Values) (lost int64, err error)
+}
+
+// Remarker is a task whose device has something that a user should know.
+type Remarker interface {
+	// Remarks returns lines for the log, after Apply moved the task to another device. Those of the first device are
+	// among the notes of Info.
+	Remarks() []string
+}
+
+// RefusedError is an error of Apply that changed nothing.
+type RefusedError struct{ Err error }
+
+// Error says why.
+func (e *RefusedError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *RefusedError) Unwrap() error { return e.Err }
+
 // Exporter is a maker whose tasks have weights.
 type Exporter interface {
 	// Weights returns the weights of a checkpoint, by their names in PyTorch, given its
@@ -261,8 +288,9 @@ func (e *LackingError) Unwrap() error { return e.Err }
 // CheckDevice returns a LackingError about the setting of the device if that is a GPU and none can be
 // used for the reason given, empty if one can.
 func CheckDevice(v settings.Values, reason string) error {
-	if v.Text(settings.Device) != "cuda" || reason == "" {
+	device := v.Text(settings.Device)
+	if device == "cpu" || device == "auto" || device == "" || reason == "" {
 		return nil
 	}
-	return &settings.KeyError{Key: settings.Device, Err: &LackingError{fmt.Errorf("device = cuda: %s: must be auto or cpu here", reason)}}
+	return &settings.KeyError{Key: settings.Device, Err: &LackingError{fmt.Errorf("device = %s: %s: must be auto or cpu here", device, reason)}}
 }

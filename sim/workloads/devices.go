@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"errors"
+	"fmt"
 
 	"prismtop/profiles/settings"
 	"prismtop/sim/cpu"
@@ -10,115 +11,119 @@ import (
 	"prismtop/sim/optics"
 	"prismtop/sim/prism"
 	"prismtop/sim/ptycho/training"
+	"prismtop/sim/workload"
 )
 
 // Devices are the devices besides the processor. The zero value has none.
 type Devices struct {
-	// GPU opens the backend of the GPU; nil if this build has none.
-	GPU func() (nn.Backend, error)
-	// GPUReason is the reason why no GPU can be used; empty if GPU can open one.
-	GPUReason string
+	// GPU opens the backend of the GPU of a value of the setting device, auto being the first; nil if this build has
+	// none.
+	GPU func(device string) (nn.Backend, error)
+
+	// GPUReason returns the reason why that GPU cannot be used, empty if GPU opens it. It may wait for the driver. nil
+	// stands for an empty reason.
+	GPUReason func(device string) string
 }
 
-// gpuReason returns why no GPU can be used, "" if one can.
-func (d Devices) gpuReason() string {
-	if d.GPU == nil && d.GPUReason == "" {
+// NoGPU are devices without a GPU, for a reason.
+func NoGPU(reason string) Devices {
+	return Devices{GPUReason: func(string) string { return reason }}
+}
+
+// gpuReason returns why a GPU cannot be used, "" if it can.
+func (d Devices) gpuReason(device string) string {
+	if d.GPUReason != nil {
+		if reason := d.GPUReason(device); reason != "" {
+			return reason
+		}
+	}
+	if d.GPU == nil {
 		return "this program has no backend for GPUs"
 	}
-	return d.GPUReason
+	return ""
 }
 
-// engine is what a workload's settings say of its device.
-type engine struct {
-	device, kernels string
-	threads         int
-	fftCache        bool
-}
-
-// opened is a backend, with a host on the processor.
-type opened struct {
-	nn.Backend
-	optics.Host
-}
+// noKernels is why workloads other than PRISM are not computed on a GPU.
+const noKernels = "this workload's operators have no CUDA kernels"
 
 // openPRISM starts the device of a reconstruction.
 func (d Devices) openPRISM(s *prism.Settings) (prism.Device, error) {
-	o, err := d.open(engine{s.Device, s.Kernels, s.Threads, s.FFTCache})
-	return prism.Device{Backend: o.Backend, Host: o.Host}, err
-}
-
-// openTraining starts the device of a training.
-func (d Devices) openTraining(s *training.Settings) (training.Device, error) {
-	o, err := d.open(engine{s.Device, s.Kernels, s.Threads, true})
+	processor, measures, err := openCPU(s.Kernels, s.Threads, s.FFTCache)
 	if err != nil {
-		return training.Device{}, err
+		return prism.Device{}, err
 	}
-	return training.Device{Backend: o.Backend, Metrics: o.Metrics()}, nil
-}
-
-// open starts the device that the settings name, auto being the GPU if there is one.
-func (d Devices) open(e engine) (opened, error) {
-	device, err := openCPU(e)
-	switch {
-	case err != nil || e.device == "cpu" || e.device == "auto" && d.gpuReason() != "":
-		return device, err
-	case d.gpuReason() != "":
-		device.Backend.Close()
-		return opened{}, errors.New(d.gpuReason())
+	device := prism.Device{Processor: processor, Host: measures, Resolve: d.resolve, Open: func(device string) (nn.Backend, string, error) {
+		return d.open(device, processor)
+	}}
+	if device.Backend, device.Note, err = device.Open(s.Device); err != nil {
+		processor.Close()
+		return prism.Device{}, &settings.KeyError{Key: settings.Device, Err: &workload.LackingError{Err: fmt.Errorf("device = %s: %w", s.Device, err)}}
 	}
-	gpu, err := d.GPU()
-	if err != nil {
-		device.Backend.Close()
-		return opened{}, err
-	}
-	device.Backend = beside{gpu, device.Backend}
 	return device, nil
 }
 
-// backend starts the backend that the settings of a workload without a host name.
-func (d Devices) backend(v settings.Values) (nn.Backend, error) {
-	switch device := v.Text(settings.Device); {
-	case device == "cpu" || device == "auto" && d.gpuReason() != "":
-		backend, err := cpu.New(cpu.Options{Threads: v.Int(settings.Threads), Kernels: v.Text("kernels")})
-		if err != nil {
-			return nil, err // a nil *cpu.Backend would be an nn.Backend that is not nil
-		}
-		return backend, nil
-	case d.gpuReason() != "":
-		return nil, errors.New(d.gpuReason())
+// resolve returns the device that a value of the setting stands for.
+func (d Devices) resolve(device string) string {
+	switch {
+	case device != "auto":
+		return device
+	case d.gpuReason(device) == "":
+		return "cuda"
 	}
-	return d.GPU()
+	return "cpu"
 }
 
-// beside is a backend that computes the plans beside the processor, on which the host
-// measures and compares.
-type beside struct {
-	nn.Backend
-	processor nn.Backend
+// open returns the processor's backend, or opens that of a GPU. Under auto the note says why a GPU that seemed usable is
+// not used.
+func (d Devices) open(device string, processor nn.Backend) (b nn.Backend, note string, err error) {
+	if device == "cpu" {
+		return processor, "", nil
+	}
+	reason := d.gpuReason(device)
+	switch {
+	case reason != "" && device == "auto":
+		return processor, "", nil // the run's description has the reason
+	case reason != "":
+		return nil, "", errors.New(reason)
+	}
+	gpu, err := d.GPU(device)
+	switch {
+	case err == nil:
+		return gpu, "", nil
+	case device == "auto":
+		return processor, "computed on the CPU: " + err.Error(), nil
+	}
+	return nil, "", err
 }
 
-// SetThreads sets the threads of both.
-func (b beside) SetThreads(n int) {
-	b.Backend.SetThreads(n)
-	b.processor.SetThreads(n)
+// openTraining starts the device of a training.
+func openTraining(s *training.Settings) (training.Device, error) {
+	processor, measures, err := openCPU(s.Kernels, s.Threads, true)
+	if err != nil {
+		return training.Device{}, err
+	}
+	return training.Device{Backend: processor, Metrics: measures.Metrics()}, nil
 }
 
-// Close closes both.
-func (b beside) Close() {
-	b.Backend.Close()
-	b.processor.Close()
+// openProcessor starts the backend of a workload without a host, which no GPU computes.
+func openProcessor(v settings.Values) (nn.Backend, error) {
+	backend, err := cpu.New(cpu.Options{Threads: v.Int(settings.Threads), Kernels: v.Text("kernels")})
+	if err != nil {
+		return nil, err // a nil *cpu.Backend would be an nn.Backend that is not nil
+	}
+	return backend, nil
 }
 
 // openCPU starts the CPU backend, and a host that shares its threads and its cache of FFT
 // plans.
-func openCPU(e engine) (opened, error) {
-	plans := host.NewPlanCache(e.fftCache, nil)
-	backend, err := cpu.New(cpu.Options{Threads: e.threads, Kernels: e.kernels, FFTPlans: plans})
+func openCPU(kernels string, threads int, fftCache bool) (nn.Backend, optics.Host, error) {
+	plans := host.NewPlanCache(fftCache, nil)
+	backend, err := cpu.New(cpu.Options{Threads: threads, Kernels: kernels, FFTPlans: plans})
 	if err != nil {
-		return opened{}, err
+		return nil, nil, err
 	}
 	plans.SetKernels(backend.Set())
-	return opened{Backend: backend, Host: host.New(host.Options{
+	return backend, host.New(host.Options{
 		Kernels: backend.Set(), Plans: plans, Parallel: backend.Parallel(), Attach: backend.Attach,
-	})}, nil
+	}), nil
 }

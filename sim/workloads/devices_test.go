@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,7 +25,9 @@ func (b borrowed) Close()         { *b.open--; b.Backend.Close() }
 // A run computes on the device that its settings name, and closes it.
 func TestSettingsChooseTheDevice(t *testing.T) {
 	open := 0
-	lend := func() (nn.Backend, error) {
+	var asked []string
+	lend := func(device string) (nn.Backend, error) {
+		asked = append(asked, device)
 		b, err := cpu.New(cpu.Options{Threads: 1})
 		if err != nil {
 			return nil, err
@@ -32,18 +35,20 @@ func TestSettingsChooseTheDevice(t *testing.T) {
 		open++
 		return borrowed{b, &open}, nil
 	}
-	gpu, none := Devices{GPU: lend}, Devices{GPUReason: "no CUDA device: none"}
-	broken := Devices{GPU: func() (nn.Backend, error) { return nil, errors.New("out of memory") }}
+	gpu, none := Devices{GPU: lend}, NoGPU("no CUDA device: none")
+	broken := Devices{GPU: func(string) (nn.Backend, error) { return nil, errors.New("out of memory") }}
 	for _, tt := range []struct {
 		setting      string
 		devices      Devices
 		want, refuse string
 	}{
 		{"cuda", gpu, "cuda", ""}, {"auto", gpu, "cuda", ""}, {"cpu", gpu, "cpu", ""},
+		{"cuda:1", gpu, "cuda", ""}, {"auto", broken, "cpu", ""},
 		{"auto", none, "cpu", ""}, {"auto", Devices{}, "cpu", ""},
 		{"cuda", none, "", "device = cuda: no CUDA device: none"},
 		{"cuda", Devices{}, "", "device = cuda: this program has no backend for GPUs"},
-		{"cuda", broken, "", "out of memory"},
+		{"cuda:1", none, "", "device = cuda:1: no CUDA device: none"},
+		{"cuda", broken, "", "device = cuda: out of memory"},
 	} {
 		v, _, err := preset.Resolve(preset.Sources{Shelves: Presets(), Preset: "baseline", Sets: []string{
 			"device=" + tt.setting, "size=32", "object_size=16", "radius=4", "samples=2", "iterations=2", "cycles=1", "init_iterations=2", "init_cycles=1", "threads=1",
@@ -72,6 +77,30 @@ func TestSettingsChooseTheDevice(t *testing.T) {
 		r.Close()
 		if open != 0 {
 			t.Errorf("%s: %d backends are still open", tt.setting, open)
+		}
+	}
+	if want := []string{"cuda", "auto", "cuda:1"}; !slices.Equal(asked, want) {
+		t.Errorf("opened %q, want %q", asked, want)
+	}
+}
+
+// The other workloads are computed on the processor, and say why.
+func TestOnlyPRISMUsesAGPU(t *testing.T) {
+	d := Devices{GPU: func(string) (nn.Backend, error) { return nil, errors.New("opened for a workload without kernels") }}
+	for _, w := range All[1:] {
+		v := w.Presets.Table.Zero()
+		if w.NoGPU == "" {
+			t.Errorf("%s: no reason", w.Presets.Table.Workload)
+		}
+		if _, has := w.Presets.Table.Lookup("device"); !has {
+			continue
+		}
+		v, err := v.Set("device", "cuda")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Maker(d).Check(v, "device"); err == nil || !strings.Contains(err.Error(), "device = cuda: "+w.NoGPU) {
+			t.Errorf("%s: device = cuda: %v", w.Presets.Table.Workload, err)
 		}
 	}
 }

@@ -28,16 +28,19 @@ type Workload struct {
 	// Saves are the ends of the names of the files that its tasks save; none if they have
 	// nothing to save.
 	Saves []string
+
+	// NoGPU is the reason why no GPU computes it; empty if one can.
+	NoGPU string
 }
 
 // All lists the workloads; the program runs the first unless a preset names another.
 var All = []Workload{
-	{prism.Presets(), prism.Schema, func(d Devices) workload.Maker { return PRISM(d) }, []string{".png", ".npy"}},
-	{curve.Presets(), curve.Schema, func(Devices) workload.Maker { return curve.Maker{} }, nil},
-	{training.Presets(), training.Schema, func(d Devices) workload.Maker { return ptychoTraining(d) }, training.Suffixes},
-	{inference.Presets(), inference.Schema, func(d Devices) workload.Maker { return Ptycho(d) }, []string{".png", ".npy"}},
-	{benchmark.Presets(), benchmark.Schema, func(d Devices) workload.Maker { return CytoTasks(d) }, nil},
-	{experiment.Presets(), experiment.Schema, func(d Devices) workload.Maker { return Cyto(d) }, experiment.Suffixes},
+	{prism.Presets(), prism.Schema, func(d Devices) workload.Maker { return PRISM(d) }, []string{".png", ".npy"}, ""},
+	{curve.Presets(), curve.Schema, func(Devices) workload.Maker { return curve.Maker{} }, nil, "this workload computes on no device"},
+	{training.Presets(), training.Schema, func(Devices) workload.Maker { return ptychoTraining() }, training.Suffixes, noKernels},
+	{inference.Presets(), inference.Schema, func(Devices) workload.Maker { return Ptycho() }, []string{".png", ".npy"}, noKernels},
+	{benchmark.Presets(), benchmark.Schema, func(Devices) workload.Maker { return CytoTasks() }, nil, noKernels},
+	{experiment.Presets(), experiment.Schema, func(Devices) workload.Maker { return Cyto() }, experiment.Suffixes, noKernels},
 }
 
 // Presets returns the presets of all workloads.
@@ -56,23 +59,23 @@ func Of(v settings.Values) Workload {
 
 // PRISM makes PRISM's progressive reconstructions.
 func PRISM(d Devices) prism.Maker {
-	return prism.Maker{Open: d.openPRISM, Kernels: cpu.CheckKernels, GPUReason: d.gpuReason()}
+	return prism.Maker{Open: d.openPRISM, Kernels: cpu.CheckKernels, GPUReason: d.gpuReason}
 }
 
 // ptychoTraining makes trainings of PtychoPINN's network.
-func ptychoTraining(d Devices) training.Maker {
-	return training.Maker{Open: d.openTraining, Kernels: cpu.CheckKernels, GPUReason: d.gpuReason(), Leave: ptycho.TrainedPath}
+func ptychoTraining() training.Maker {
+	return training.Maker{Open: openTraining, Kernels: cpu.CheckKernels, GPUReason: noKernels, Leave: ptycho.TrainedPath}
 }
 
 // Ptycho makes PtychoPINN's inferences.
-func Ptycho(d Devices) inference.Maker {
-	return inference.Maker{Open: d.backend, Kernels: cpu.CheckKernels, GPUReason: d.gpuReason(), Trained: ptycho.TrainedPath}
+func Ptycho() inference.Maker {
+	return inference.Maker{Open: openProcessor, Kernels: cpu.CheckKernels, GPUReason: noKernels, Trained: ptycho.TrainedPath}
 }
 
 // Cyto makes trainings of CytoDL's network, and predictions with it.
-func Cyto(d Devices) experiment.Maker {
-	return experiment.Maker{Open: d.backend, Kernels: cpu.CheckKernels, GPUReason: d.gpuReason(), Trained: experiment.TrainedPath}
+func Cyto() experiment.Maker {
+	return experiment.Maker{Open: openProcessor, Kernels: cpu.CheckKernels, GPUReason: noKernels, Trained: experiment.TrainedPath}
 }
 
 // CytoTasks makes runs of lists of CytoDL's tasks.
-func CytoTasks(d Devices) benchmark.Maker { return benchmark.Maker{Experiments: Cyto(d)} }
+func CytoTasks() benchmark.Maker { return benchmark.Maker{Experiments: Cyto()} }

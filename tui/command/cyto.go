@@ -98,8 +98,8 @@ func cytoTasksCommand(kind tasks.Kind) *cobra.Command {
 }
 
 // maker makes runs that report their results here.
-func (t *cytoTasks) maker(d workloads.Devices) workload.Maker {
-	m := workloads.CytoTasks(d)
+func (t *cytoTasks) maker(workloads.Devices) workload.Maker {
+	m := workloads.CytoTasks()
 	m.Report = func(results []tasks.Result) { t.results = results }
 	m.Lost = func(err error) { t.lost = errors.Join(t.lost, err) }
 	return m

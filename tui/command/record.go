@@ -83,11 +83,11 @@ func (f *recordFlags) join(ctx context.Context, from *sim.Resumed, print recordi
 
 // recorder starts to record a run, in the recording that it joins if there is one, unless that is not
 // wanted or impossible: then the run goes on without, and its log has the reason.
-func (f *recordFlags) recorder(events *stream.Stream, v settings.Values, print recording.Fingerprint, joined *recording.Joined) *recording.Recorder {
+func (f *recordFlags) recorder(events *stream.Stream, v settings.Values, print recording.Fingerprint, gpu *cli.GPU, joined *recording.Joined) *recording.Recorder {
 	if f.off {
 		return nil
 	}
-	o := recording.Options{Path: f.file, Joined: joined, Fingerprint: print, Limit: f.limit << 20, Report: func(s profiles.RecordingState) {
+	o := recording.Options{Path: f.file, Joined: joined, Fingerprint: print, GPU: gpu.Found, Limit: f.limit << 20, Report: func(s profiles.RecordingState) {
 		events.Recording(s)
 		if s.Err != "" {
 			events.Refuse("not recorded: " + s.Err)
@@ -132,9 +132,9 @@ func subject(v settings.Values) string {
 }
 
 // fingerprint describes what a run is made with.
-func fingerprint(presetName string, origins settings.Origins, gpu machine.GPU) recording.Fingerprint {
+func fingerprint(presetName string, origins settings.Origins) recording.Fingerprint {
 	return recording.Fingerprint{
-		Version: cli.Version, Preset: presetName, Origins: origins, CPU: features.Detect(), GPU: gpu, Threads: machine.Processors(),
+		Version: cli.Version, Preset: presetName, Origins: origins, CPU: features.Detect(), Threads: machine.Processors(),
 	}
 }
 

@@ -156,10 +156,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 	if err := f.claims.Hold(); err != nil {
 		return err
 	}
-	device, err := cli.Probe(cmd.Context())
-	if err != nil {
-		return err
-	}
+	gpu := cli.FindGPU() // beside the first frame
 	handed, err := f.handOn(export.Source{
 		Version: cli.Version, Preset: chosen.Name, CPU: features.Detect(), Processors: machine.Processors(), Origins: f.origins,
 	}, cmd.Flags().Changed("metrics"))
@@ -168,18 +165,18 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 	}
 	defer handed.discard()
 	var recorder *recording.Recorder
-	print := fingerprint(chosen.Name, f.origins, device)
+	print := fingerprint(chosen.Name, f.origins)
 	makes := workloads.Of(v).Maker
 	if f.maker != nil {
 		makes = f.maker
 	}
-	maker := makes(cli.Devices(device))
+	maker := makes(gpu.Devices())
 	joined, notes := f.record.join(cmd.Context(), f.keep.resumed, print)
 	if seen, ok := needs(cmd.Context(), maker, v); ok {
 		notes = append(notes, "needs "+memoryText(&seen))
 	}
 	o := sim.Options{
-		Maker: maker, Settings: v, Needs: needsOf(maker), Foresee: !screen && f.child == nil, Stream: stream.New(8192), GPUReason: device.Reason,
+		Maker: maker, Settings: v, Needs: needsOf(maker), Foresee: !screen && f.child == nil, Stream: stream.New(8192), GPUReason: func() string { return gpu.Reason(workloads.Of(v)) },
 		Linger: screen || f.lines || f.child != nil, Metrics: cli.MetricsInterval, Notes: append(chosen.Notes(v), notes...),
 		Roofs: cli.JudgeRoofs, KeepOutput: f.save != "",
 		Checkpoints: sim.Checkpoints{
@@ -214,7 +211,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 	if err := f.claims.Hold(); err != nil { // in folders that were made meanwhile
 		return notBegun(err)
 	}
-	recorder = f.record.recorder(o.Stream, v, print, joined)
+	recorder = f.record.recorder(o.Stream, v, print, gpu, joined)
 	if recorder != nil {
 		observed.Tape = recorder
 	}

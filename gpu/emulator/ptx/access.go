@@ -102,7 +102,7 @@ func (w *warp) reachGlobal(o *op, l int, address uint64, n int, write bool) unsa
 		}
 	}
 	p := unsafe.Pointer(&a.Data[at])
-	if b.races != nil && !b.races.access(w, o, l, address, n, write, false) {
+	if b.races != nil && !b.races.access(w, o, l, globalSpace, address, n, write) {
 		return nil
 	}
 	return p
@@ -139,7 +139,7 @@ func (w *warp) reachShared(o *op, l int, address uint64, n int, write bool) unsa
 			}
 		}
 	}
-	if b.races != nil && !b.races.access(w, o, l, sharedWindow+address, n, write, false) {
+	if b.races != nil && !b.races.access(w, o, l, sharedSpace, address, n, write) {
 		return nil
 	}
 	return unsafe.Pointer(&b.shared[address])
@@ -178,7 +178,10 @@ func mark(shadow unsafe.Pointer, n int) {
 
 // buildAccess reads what loads and stores share: modifiers, space, vector and type, and the address operand.
 func (f *assembly) buildAccess(o *op, address operand) dtype {
-	for f.take("nc", "volatile", "relaxed", "acquire", "release", "weak", "cta", "gpu", "sys", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "L1", "L2") {
+	if f.one("volatile", "relaxed", "acquire", "release") != "" {
+		o.strong = true
+	}
+	for f.take("nc", "weak", "cta", "gpu", "sys", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "L1", "L2") {
 	}
 	for i := 0; i < len(f.words); i++ { // hints for the caches
 		if w := f.words[i]; len(w) > 4 && (w[:4] == "L1::" || w[:4] == "L2::") {
@@ -283,23 +286,10 @@ func runLoad(w *warp, o *op) {
 			return
 		}
 		for i, r := range o.list {
-			e := unsafe.Add(p, i*int(o.size))
-			var v uint64
-			switch o.size {
-			case 1:
-				if v = uint64(*(*uint8)(e)); o.signed {
-					v = uint64(int64(int8(v)))
-				}
-			case 2:
-				if v = uint64(*(*uint16)(e)); o.signed {
-					v = uint64(int64(int16(v)))
-				}
-			case 4:
-				if v = uint64(*(*uint32)(e)); o.signed {
-					v = uint64(int64(int32(v)))
-				}
-			case 8:
-				v = *(*uint64)(e)
+			v := loadElement(unsafe.Add(p, i*int(o.size)), int(o.size))
+			if o.signed {
+				shift := 64 - 8*o.size
+				v = uint64(int64(v<<shift) >> shift)
 			}
 			if r.bank == wide {
 				w.wide[r.slot][l] = v
@@ -311,27 +301,52 @@ func runLoad(w *warp, o *op) {
 }
 
 func runStore(w *warp, o *op) {
-	n := int(o.size) * int(o.vector)
+	size := int(o.size)
+	n := size * int(o.vector)
 	for m := w.active; m != 0; m &= m - 1 {
 		l := bits.TrailingZeros32(m)
 		p := w.reach(o, l, o.space, w.addressOf(o, l), n, true)
 		if p == nil {
 			return
 		}
-		for i, r := range o.list {
-			e := unsafe.Add(p, i*int(o.size))
-			v := w.get(r.bank, r.slot, l)
-			switch o.size {
-			case 1:
-				*(*uint8)(e) = uint8(v)
-			case 2:
-				*(*uint16)(e) = uint16(v)
-			case 4:
-				*(*uint32)(e) = uint32(v)
-			case 8:
-				*(*uint64)(e) = v
+		if w.block.races != nil && w.block.races.doubt != nil {
+			same := true
+			for i, r := range o.list {
+				same = same && loadElement(unsafe.Add(p, i*size), size) == w.get(r.bank, r.slot, l)&(1<<(8*size)-1)
+			}
+			if !w.block.races.settle(w, o, l, w.addressOf(o, l), same) {
+				return
 			}
 		}
+		for i, r := range o.list {
+			storeElement(unsafe.Add(p, i*size), size, w.get(r.bank, r.slot, l))
+		}
+	}
+}
+
+// loadElement reads a number of 1, 2, 4 or 8 bytes.
+func loadElement(p unsafe.Pointer, size int) uint64 {
+	switch size {
+	case 1:
+		return uint64(*(*uint8)(p))
+	case 2:
+		return uint64(*(*uint16)(p))
+	case 4:
+		return uint64(*(*uint32)(p))
+	}
+	return *(*uint64)(p)
+}
+
+func storeElement(p unsafe.Pointer, size int, v uint64) {
+	switch size {
+	case 1:
+		*(*uint8)(p) = uint8(v)
+	case 2:
+		*(*uint16)(p) = uint16(v)
+	case 4:
+		*(*uint32)(p) = uint32(v)
+	default:
+		*(*uint64)(p) = v
 	}
 }
 

@@ -21,6 +21,7 @@ type op struct {
 	vector     uint8 // elements of an access
 	space      space
 	signed     bool
+	strong     bool       // an access that takes part in synchronisation: no race
 	list       []register // of vectors, by role
 	value      uint64     // the offset of an address, or a modifier
 }

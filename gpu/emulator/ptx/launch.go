@@ -134,7 +134,6 @@ type block struct {
 	live      []*memory.Allocation
 	cache     []*memory.Allocation // by op: the allocation it accessed last
 	expected  [barriers]int        // threads that a barrier waits for, 0 for all
-	epoch     uint32               // barriers so far
 	races     *races
 	steps     uint64
 	budget    uint64
@@ -193,10 +192,10 @@ func (b *block) run(n int64) *Fault {
 	g := b.launch.Grid
 	b.at = [3]uint32{uint32(n % int64(g[0])), uint32(n / int64(g[0]) % int64(g[1])), uint32(n / int64(g[0]) / int64(g[1]))}
 	copy(b.states, b.clean)
-	b.steps, b.epoch = 0, 0
+	b.steps = 0
 	clear(b.expected[:])
 	if b.races != nil {
-		b.races.reset()
+		b.races.advance()
 	}
 	for _, w := range b.warps {
 		w.begin()
@@ -314,7 +313,9 @@ func (b *block) release() bool {
 		}
 	}
 	if released {
-		b.epoch++
+		if b.races != nil {
+			b.races.advance()
+		}
 	}
 	return released
 }

@@ -97,7 +97,7 @@ func TestAListIsCheckedFirst(t *testing.T) {
 func TestCancelledTasks(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	var results []tasks.Result
-	maker := benchmark.Maker{Experiments: workloads.Cyto(workloads.Devices{}), Report: func(r []tasks.Result) { results = r }}
+	maker := benchmark.Maker{Experiments: workloads.Cyto(), Report: func(r []tasks.Result) { results = r }}
 	v := configured(t, "tasks="+list(t, trainingHeader, "main,im2im/segmentation,cpu,9,2,"+tiny, "phase3,im2im/segmentation,cpu,1,2,"+tiny, "main,im2im/labelfree,cpu,1,2,"+tiny))
 	r, err := sim.New(t.Context(), sim.Options{Maker: maker, Settings: v, Stream: stream.New(1 << 10)})
 	if err != nil {

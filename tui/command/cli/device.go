@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"prismtop/gpu"
@@ -11,26 +12,75 @@ import (
 	"prismtop/sim/cpu/features"
 	"prismtop/sim/cpu/roof"
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/nn"
 	"prismtop/sim/prism"
 	"prismtop/sim/workload"
 	"prismtop/sim/workloads"
 )
+
+// GPU is the search for GPUs, which goes on beside its caller: the driver may take seconds to answer.
+type GPU struct {
+	found machine.GPU
+	done  chan struct{}
+}
+
+// FindGPU starts the search.
+func FindGPU() *GPU {
+	g := &GPU{done: make(chan struct{})}
+	go func() {
+		defer close(g.done)
+		g.found = gpu.Probe()
+	}()
+	return g
+}
+
+// Found waits for the driver and returns what it says.
+func (g *GPU) Found() machine.GPU {
+	<-g.done
+	return g.found
+}
+
+// Reason waits for the driver, and returns why no GPU can compute a workload; empty if one can.
+func (g *GPU) Reason(w workloads.Workload) string {
+	if found := g.Found(); !found.Usable {
+		return found.Reason
+	}
+	return w.NoGPU
+}
+
+// Devices returns the devices that workloads can use: the processor, and the GPUs that are found.
+func (g *GPU) Devices() workloads.Devices { return devices(g.Found) }
+
+// Devices returns the devices that workloads can use, given the GPUs that were found.
+func Devices(found machine.GPU) workloads.Devices {
+	return devices(func() machine.GPU { return found })
+}
+
+func devices(found func() machine.GPU) workloads.Devices {
+	return workloads.Devices{
+		GPUReason: func(device string) string {
+			_, reason := gpu.Ordinal(found(), device)
+			return reason
+		},
+		GPU: func(device string) (nn.Backend, error) {
+			ordinal, reason := gpu.Ordinal(found(), device)
+			if reason != "" {
+				return nil, errors.New(reason)
+			}
+			return gpu.Open(ordinal)
+		},
+	}
+}
 
 // Probe queries the CUDA driver, which may take seconds to answer.
 func Probe(ctx context.Context) (machine.GPU, error) {
 	return await.Result(ctx, func() (machine.GPU, error) { return gpu.Probe(), nil })
 }
 
-// Devices returns the devices that workloads can use: the processor, and a GPU if this program
-// had a backend for it.
-func Devices(found machine.GPU) workloads.Devices {
-	return workloads.Devices{GPUReason: found.Reason}
-}
-
 // OnDevice returns the maker of the settings' workload on the device they name, or an error if
 // that device is missing. It only looks for a GPU if they ask for one.
 func OnDevice(ctx context.Context, v settings.Values) (workload.Maker, error) {
-	if v.Text(settings.Device) != "cuda" {
+	if device := v.Text(settings.Device); device == "" || device == "cpu" || device == "auto" {
 		return workloads.Of(v).Maker(workloads.Devices{}), nil
 	}
 	device, err := Probe(ctx)

@@ -54,7 +54,7 @@ func (f *SettingFlags) Register(flags *pflag.FlagSet) {
 		flags.String("image", "", "picture to reconstruct, a file")
 	}
 	if f.Has("device") {
-		flags.String("device", "auto", "where to compute: auto, cpu or cuda")
+		flags.String("device", "auto", "where to compute: auto, cpu, cuda, or cuda:1 for the second GPU")
 	}
 	flags.Int("threads", 0, threadsHelp)
 	flags.String("kernels", "auto", kernelsHelp)

@@ -1,0 +1,37 @@
+package cuda
+
+import (
+	"context"
+	"slices"
+)
+
+// Failure returns the sticky error, or that of an operation that returns none, once.
+func (b *Backend) Failure() error {
+	if b.dead != nil {
+		return b.dead
+	}
+	err := b.pending
+	b.pending = nil
+	return err
+}
+
+// Remarks returns what a user should know.
+func (b *Backend) Remarks() []string { return slices.Clone(b.Notes) }
+
+// Short marks the error for package nn: it returns the bytes asked for and free.
+func (e *MemoryError) Short() (asked, free int64) { return e.Asked, e.Free }
+
+// Settle waits until every segment that was run has ended.
+func (x *executable) Settle(ctx context.Context) error {
+	b := x.backend
+	if err := b.enter(); err != nil {
+		return err
+	}
+	defer b.leave()
+	for s := range x.segments {
+		if err := x.segments[s].wait(ctx, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,345 @@
+package cuda
+
+import (
+	"prismtop/gpu/driver"
+	"prismtop/sim/nn"
+	"prismtop/sim/tensor"
+)
+
+// placed is Placed of elementwise.cu: a result of a placement.
+type placed struct {
+	Y                                        driver.Pointer
+	H, W, Top, Left                          int32
+	FirstRow, EndRow, FirstColumn, EndColumn int32
+	YType, Vectors, N, Pad                   int32
+}
+
+// placeP is PlaceP of elementwise.cu.
+type placeP struct {
+	X                  driver.Pointer
+	H, W, XType, Count int32
+	To                 [2]placed
+}
+
+// move lowers a Place or a Cast. Places and casts that follow, each of the result before, belong to the same launch, as
+// far as its results are at most two: a result that nothing else reads is not stored.
+func (b *builder) move() error {
+	x, y, err := b.operands(1, 1)
+	if err != nil {
+		return err
+	}
+	if _, ok := b.step.Op.(nn.Place); !ok {
+		if done, err := b.convertWeights(x[0], y[0]); done || err != nil {
+			return err
+		}
+	}
+	s := x[0].shape
+	if len(s) < 2 || !x[0].real() || !x[0].indexed() {
+		if _, ok := b.step.Op.(nn.Cast); !ok {
+			return operandError("%v %v has no planes", x[0].dtype, s)
+		}
+		return b.unary(unaryCopy, 0)
+	}
+	h, w := s.Plane()
+	p := placeP{X: x[0].at, H: int32(h), W: int32(w), XType: x[0].kind()}
+	at := placed{EndRow: int32(h), EndColumn: int32(w)}
+	var results int32
+	last := b.index
+	for i, places := b.index, false; ; i++ {
+		step := &b.plan.Steps[i]
+		from, to := b.each(step.In)[0], b.each(step.Out)[0]
+		place, isPlace := step.Op.(nn.Place)
+		if err := fits(place, isPlace, from, to); err != nil {
+			if i > b.index {
+				break
+			}
+			return err
+		}
+		places = places || isPlace
+		h, w := to.shape.Plane()
+		at = at.within(place, int32(h), int32(w))
+		at.Y, at.YType, at.N, at.Vectors = to.at, to.kind(), int32(to.n()), flag(w%4 == 0)
+		p.To[results] = at
+		p.Count, last = results+1, i
+		if i > b.index {
+			b.done[i] = true
+		}
+		next := b.continues(i, x[0], to)
+		if next && (b.readLater(i+1, step.Out[0]) || b.plan.Buffers[step.Out[0]].Pinned) {
+			results++
+		}
+		if !next || results == int32(len(p.To)) {
+			if !places {
+				return b.unary(unaryCopy, 0)
+			}
+			break
+		}
+	}
+	n := int64(0)
+	for _, t := range p.To[:p.Count] {
+		n += (int64(t.N) + 3) / 4
+	}
+	return b.launchFor(b.index, last, false, "place", int((n+blockThreads-1)/blockThreads), parameter(&p))
+}
+
+// within moves what is placed by another placement, into planes of h×w.
+func (t placed) within(op nn.Place, h, w int32) placed {
+	top, left := int32(op.Top), int32(op.Left)
+	return placed{H: h, W: w, Top: t.Top + top, Left: t.Left + left,
+		FirstRow: max(t.FirstRow+top, 0), EndRow: min(t.EndRow+top, h),
+		FirstColumn: max(t.FirstColumn+left, 0), EndColumn: min(t.EndColumn+left, w)}
+}
+
+// fits checks the operands of a Place, or of a Cast.
+func fits(op nn.Place, isPlace bool, x, y operand) error {
+	a, z := x.shape, y.shape
+	ok := x.real() && y.real() && y.indexed() && len(a) == len(z) && len(a) >= 2 && x.n() > 0 && y.n() > 0
+	if ok && isPlace {
+		ok = a[:len(a)-2].Equal(z[:len(z)-2])
+		const most = 1 << 30
+		ok = ok && max(op.Top, op.Left) <= most && min(op.Top, op.Left) >= -most
+	} else if ok {
+		ok = a.Equal(z)
+	}
+	if !ok {
+		return operandError("%v %v to %v %v", x.dtype, a, y.dtype, z)
+	}
+	return nil
+}
+
+// continues reports whether the step after step i can take part in a launch that reads x and whose newest result is y:
+// it moves y, to a type that holds what y's does, and does not write where x is.
+func (b *builder) continues(i int, x, y operand) bool {
+	if i+1 >= b.segmentEnd() {
+		return false
+	}
+	step, next := &b.plan.Steps[i], &b.plan.Steps[i+1]
+	switch next.Op.(type) {
+	case nn.Place, nn.Cast:
+	default:
+		return false
+	}
+	if len(next.In) != 1 || len(next.Out) != 1 || next.In[0] != step.Out[0] || next.Phase != step.Phase {
+		return false
+	}
+	to := b.each(next.Out)[0]
+	exact := y.dtype == to.dtype || y.dtype == tensor.Float32 || y.dtype == x.dtype
+	return exact && !x.overlaps(to) && !y.overlaps(to) && !x.overlaps(y)
+}
+
+// segmentEnd returns the end of the current step's segment.
+func (b *builder) segmentEnd() int {
+	for _, s := range b.plan.Segments {
+		if b.index >= s[0] && b.index < s[1] {
+			return s[1]
+		}
+	}
+	return b.index + 1
+}
+
+// readLater reports whether a step other than step i reads a buffer.
+func (b *builder) readLater(i int, id nn.BufferID) bool {
+	for k := range b.plan.Steps {
+		if k == i {
+			continue
+		}
+		for _, in := range b.plan.Steps[k].In {
+			if in == id {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// bytes returns the size of the operand.
+func (o operand) bytes() int64 { return o.n() * o.dtype.Size() }
+
+// overlaps reports whether operands share memory.
+func (o operand) overlaps(p operand) bool {
+	return o.at < p.at+driver.Pointer(p.bytes()) && p.at < o.at+driver.Pointer(o.bytes())
+}
+
+// blocksP is BlocksP of elementwise.cu.
+type blocksP struct {
+	X, Y                                    driver.Pointer
+	Size, XStride, YStride, N, XType, YType int32
+}
+
+// channelBlocks copies channels of images: those from first on of x to those from second on of y, as many as the one
+// that has fewer.
+func (b *builder) channelBlocks(x, y operand, first, second int) error {
+	s, t := x.shape, y.shape
+	for _, o := range []operand{x, y} {
+		if len(o.shape) != 4 || o.n() < 1 || !o.real() || !o.indexed() {
+			return operandError("%v %v is not an image", o.dtype, o.shape)
+		}
+	}
+	count := min(s[1], t[1])
+	if s[0] != t[0] || s[2] != t[2] || s[3] != t[3] || first < 0 || second < 0 || first+count > s[1] || second+count > t[1] {
+		return operandError("%d channels from %d of %v to %d of %v", count, first, s, second, t)
+	}
+	plane := s[2] * s[3]
+	p := blocksP{X: x.at + driver.Pointer(int64(first*plane)*x.dtype.Size()), Y: y.at + driver.Pointer(int64(second*plane)*y.dtype.Size()),
+		Size: int32(count * plane), XStride: int32(s[1] * plane), YStride: int32(t[1] * plane), N: int32(s[0]), XType: x.kind(), YType: y.kind()}
+	return b.over("blocks", int64(s[0]*count*plane), parameter(&p))
+}
+
+func (b *builder) concat() error {
+	x, y := b.ins(), b.outs()
+	if len(x) < 2 || len(y) != 1 || len(y[0].shape) != 4 {
+		return operandError("%d operands and %d results", len(x), len(y))
+	}
+	at := 0
+	for _, o := range x {
+		if len(o.shape) != 4 || o.shape[1] > y[0].shape[1] {
+			return operandError("%v to %v", o.shape, y[0].shape)
+		}
+		at += o.shape[1]
+	}
+	if at != y[0].shape[1] {
+		return operandError("%d channels to %v", at, y[0].shape)
+	}
+	at = 0
+	for _, o := range x {
+		if err := b.channelBlocks(o, y[0], 0, at); err != nil {
+			return err
+		}
+		at += o.shape[1]
+	}
+	return nil
+}
+
+func (b *builder) pickChannels(op nn.Channels) error {
+	x, y, err := b.operands(1, 1)
+	if err != nil {
+		return err
+	}
+	if len(x[0].shape) == 4 && len(y[0].shape) == 4 && y[0].shape[1] > x[0].shape[1] {
+		return operandError("%v of %v", y[0].shape, x[0].shape)
+	}
+	return b.channelBlocks(x[0], y[0], op.From, 0)
+}
+
+func (b *builder) splitChannels(op nn.Split) error {
+	x, y, err := b.operands(1, 2)
+	if err != nil {
+		return err
+	}
+	s, first, rest := x[0].shape, y[0].shape, y[1].shape
+	if len(s) != 4 || len(first) != 4 || len(rest) != 4 || first[1] != op.Channels || first[1]+rest[1] != s[1] {
+		return operandError("%d channels of %v to %v and %v", op.Channels, s, first, rest)
+	}
+	if err := b.channelBlocks(x[0], y[0], 0, 0); err != nil {
+		return err
+	}
+	return b.channelBlocks(x[0], y[1], op.Channels, 0)
+}
+
+// insetP is InsetP of elementwise.cu.
+type insetP struct {
+	Outer, Inner, Y                                                 driver.Pointer
+	N, H, W, Top, Left, InnerH, InnerW, OuterType, InnerType, YType int32
+}
+
+// inset replaces a rectangle of h×w of outer by inner, or by zeros if that has no address.
+func (b *builder) inset(outer, inner, y operand, top, left, h, w int) error {
+	if err := alike(outer, y); err != nil {
+		return err
+	}
+	if len(y.shape) < 2 || !y.indexed() || y.n() < 1 || !inner.real() {
+		return operandError("%v into %v", inner.shape, y.shape)
+	}
+	outH, outW := y.shape.Plane()
+	if top < 0 || left < 0 || h < 1 || w < 1 || top+h > outH || left+w > outW {
+		return operandError("%dx%d at (%d, %d) into %v", h, w, top, left, y.shape)
+	}
+	p := insetP{outer.at, inner.at, y.at, int32(y.n()), int32(outH), int32(outW), int32(top), int32(left), int32(h), int32(w),
+		outer.kind(), inner.kind(), y.kind()}
+	return b.over("inset", y.n(), parameter(&p))
+}
+
+func (b *builder) insetPlanes(op nn.Inset) error {
+	in, out, err := b.operands(2, 1)
+	if err != nil {
+		return err
+	}
+	a, z := in[0].shape, in[1].shape
+	if len(a) < 2 || len(z) != len(a) || !a[:len(a)-2].Equal(z[:len(z)-2]) {
+		return operandError("%v into %v", z, a)
+	}
+	h, w := z.Plane()
+	return b.inset(in[0], in[1], out[0], op.Top, op.Left, h, w)
+}
+
+func (b *builder) insetGrad(op nn.InsetGrad) error {
+	in, out, err := b.operands(1, 1)
+	if err != nil {
+		return err
+	}
+	return b.inset(in[0], operand{}, out[0], op.Top, op.Left, op.Height, op.Width)
+}
+
+// halvesP is HalvesP of elementwise.cu.
+type halvesP struct {
+	X, GY, Y                       driver.Pointer
+	N, W, Op, XType, GYType, YType int32
+}
+
+// Operators of elementwise.cu's halves.
+const (
+	halvesPool = iota
+	halvesPoolGrad
+	halvesRepeat
+	halvesRepeatGrad
+)
+
+// halves lowers an operator between large images and ones of half their sides; gy, if there is one, is small.
+func (b *builder) halves(op int32, x, y, large, small operand, gy operand) error {
+	s, t := large.shape, small.shape
+	for _, o := range []operand{x, y, gy} {
+		if !o.real() {
+			return operandError("complex values")
+		}
+	}
+	if len(s) != 4 || len(t) != 4 || s[0] != t[0] || s[1] != t[1] || s[2] != 2*t[2] || s[3] != 2*t[3] || small.n() < 1 || !large.indexed() {
+		return operandError("sides of %v are not twice those of %v", s, t)
+	}
+	p := halvesP{x.at, gy.at, y.at, int32(small.n()), int32(t[3]), op, x.kind(), gy.kind(), y.kind()}
+	return b.over("halves", small.n(), parameter(&p))
+}
+
+func (b *builder) maxPool() error {
+	x, y, err := b.operands(1, 1)
+	if err != nil {
+		return err
+	}
+	return b.halves(halvesPool, x[0], y[0], x[0], y[0], operand{})
+}
+
+func (b *builder) maxPoolGrad() error {
+	in, out, err := b.operands(2, 1)
+	if err != nil {
+		return err
+	}
+	if err := alike(in[0], out[0]); err != nil {
+		return err
+	}
+	return b.halves(halvesPoolGrad, in[0], out[0], in[0], in[1], in[1])
+}
+
+func (b *builder) upsample() error {
+	x, y, err := b.operands(1, 1)
+	if err != nil {
+		return err
+	}
+	return b.halves(halvesRepeat, x[0], y[0], y[0], x[0], operand{})
+}
+
+func (b *builder) upsampleGrad() error {
+	x, y, err := b.operands(1, 1)
+	if err != nil {
+		return err
+	}
+	return b.halves(halvesRepeatGrad, x[0], y[0], x[0], y[0], operand{})
+}

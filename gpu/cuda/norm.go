@@ -1,0 +1,166 @@
+package cuda
+
+import (
+	"math"
+
+	"prismtop/gpu/driver"
+	"prismtop/sim/nn"
+	"prismtop/sim/tensor"
+)
+
+// imageP is ImageP of norm.cu: images [N, C, plane]. Count is N·plane.
+type imageP struct{ Images, Channels, Plane, Count int32 }
+
+// normP is NormP of norm.cu.
+type normP struct {
+	X, Y, Gamma, Beta                      driver.Pointer
+	RunningMean, RunningVar, Mean, Inverse driver.Pointer
+	Parts                                  driver.Pointer
+	Image                                  imageP
+	Part, PartCount                        int32
+	XType, YType, ReLU                     int32
+	Eps, Momentum, Unbiased                float32
+}
+
+// normGradP is NormGradP of norm.cu.
+type normGradP struct {
+	X, GY, GX                  driver.Pointer
+	Gamma, Beta, Mean, Inverse driver.Pointer
+	GGamma, GBeta              driver.Pointer
+	Parts                      driver.Pointer
+	Image                      imageP
+	Part, PartCount            int32
+	XType, GYType, GXType      int32
+}
+
+// The values of a channel that a thread holds in registers, and those of a block of blockThreads.
+const (
+	normHeld = 16
+	normTile = normHeld * blockThreads
+)
+
+// normWhole is the number of values of a channel that one block normalises.
+const normWhole = normHeld * 1024
+
+// normParts is the largest number of parts of a channel, whose sums every block of it adds up.
+const normParts = 1024
+
+// channels describes images whose channels have vectors of values, all float32.
+func (b *builder) channels(x operand, vectors ...operand) (imageP, error) {
+	s := x.shape
+	if len(s) != 4 || min(s[0], s[1], s[2], s[3]) < 1 || x.n() > math.MaxInt32 || !x.real() {
+		return imageP{}, operandError("%v %v is not an image [N, C, H, W]", x.dtype, s)
+	}
+	for _, v := range vectors {
+		if v.dtype != tensor.Float32 || len(v.shape) != 1 || v.shape[0] != s[1] {
+			return imageP{}, operandError("%v %v for the channels of %v", v.dtype, v.shape, s)
+		}
+	}
+	plane := s[2] * s[3]
+	return imageP{int32(s[0]), int32(s[1]), int32(plane), int32(s[0] * plane)}, nil
+}
+
+func (b *builder) batchNorm(op nn.BatchNorm) error {
+	outs := 1
+	if op.Train {
+		outs = 5
+	}
+	in, out, err := b.operands(5, outs)
+	if err != nil {
+		return err
+	}
+	m, err := b.channels(in[0], append(in[1:5:5], out[1:]...)...)
+	if err != nil {
+		return err
+	}
+	if !out[0].real() || !out[0].shape.Equal(in[0].shape) {
+		return operandError("%v %v to %v %v", in[0].dtype, in[0].shape, out[0].dtype, out[0].shape)
+	}
+	count := float64(m.Count)
+	p := normP{X: in[0].at, Y: out[0].at, Gamma: in[1].at, Beta: in[2].at, RunningMean: in[3].at, RunningVar: in[4].at,
+		Image: m, XType: in[0].kind(), YType: out[0].kind(), ReLU: flag(op.ReLU), Eps: op.Eps, Momentum: op.Momentum,
+		Unbiased: float32(count / max(count-1, 1))}
+	if !op.Train {
+		if m.Plane%4 == 0 {
+			return b.over("normRunning4", in[0].n()/4, parameter(&p))
+		}
+		return b.over("normRunning1", in[0].n(), parameter(&p))
+	}
+	if !b.inPlace(3, 3) || !b.inPlace(4, 4) {
+		return operandError("running statistics are not updated in place")
+	}
+	p.Mean, p.Inverse = out[1].at, out[2].at
+	return b.perChannel(m, 8, normKernels{"normAny", "normChannel", "normParts", "normApply"}, func(parts driver.Pointer, part, count int32) []byte {
+		p.Parts, p.Part, p.PartCount = parts, part, count
+		return parameter(&p)
+	})
+}
+
+func (b *builder) batchNormGrad(op nn.BatchNormGrad) error {
+	ins := 5
+	if op.ReLU {
+		ins = 6
+	}
+	in, out, err := b.operands(ins, 3)
+	if err != nil {
+		return err
+	}
+	m, err := b.channels(in[0], append(in[2:ins:ins], out[1:]...)...)
+	if err != nil {
+		return err
+	}
+	for _, o := range []operand{in[1], out[0]} {
+		if !o.real() || !o.shape.Equal(in[0].shape) {
+			return operandError("%v %v for the gradient of %v", o.dtype, o.shape, in[0].shape)
+		}
+	}
+	p := normGradP{X: in[0].at, GY: in[1].at, GX: out[0].at, Gamma: in[2].at, Mean: in[3].at, Inverse: in[4].at,
+		GGamma: out[1].at, GBeta: out[2].at, Image: m, XType: in[0].kind(), GYType: in[1].kind(), GXType: out[0].kind()}
+	if op.ReLU {
+		p.Beta = in[5].at
+	}
+	return b.perChannel(m, 8, normKernels{"normGradAny", "normGradChannel", "normGradParts", "normGradApply"}, func(parts driver.Pointer, part, count int32) []byte {
+		p.Parts, p.Part, p.PartCount = parts, part, count
+		return parameter(&p)
+	})
+}
+
+// normKernels are the kernels of a normalisation: for planes of any size, for a channel that fits a block, for the sums
+// of parts of a channel, and for the results from these sums.
+type normKernels struct{ any, whole, parts, apply string }
+
+// perChannel launches the kernels that fit the image. size is the size of a part's sums in bytes; with returns the
+// parameter for parts of so many values.
+func (b *builder) perChannel(m imageP, size int64, k normKernels, with func(parts driver.Pointer, part, count int32) []byte) error {
+	channels := int(m.Channels)
+	switch {
+	case m.Plane%4 != 0:
+		threads := min(1024, up(int(m.Count), 32))
+		return b.launch(k.any, driver.X(channels), driver.X(threads), 0, with(0, 0, 0))
+	case m.Count <= normWhole:
+		threads := min(1024, up(int(m.Count)/4, 32))
+		return b.launch(k.whole, driver.X(channels), driver.X(threads), 0, with(0, 0, 0))
+	}
+	if channels > math.MaxUint16 {
+		return operandError("%d channels of %d values", channels, m.Count)
+	}
+	tiles := (int(m.Count) + normTile - 1) / normTile
+	part := (tiles + normParts - 1) / normParts * normTile
+	count := (int(m.Count) + part - 1) / part
+	p := with(b.scratch(size*int64(count*channels)), int32(part), int32(count))
+	if err := b.launch(k.parts, driver.XY(count, channels), driver.X(blockThreads), 0, p); err != nil {
+		return err
+	}
+	return b.launch(k.apply, driver.XY(tiles, channels), driver.X(blockThreads), 0, p)
+}
+
+// up rounds n up to a multiple of m.
+func up(n, m int) int { return (n + m - 1) / m * m }
+
+// flag is a bool as kernels have it.
+func flag(b bool) int32 {
+	if b {
+		return 1
+	}
+	return 0
+}

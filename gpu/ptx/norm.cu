@@ -1,0 +1,367 @@
+// Batch normalisation: statistics of each channel over images and pixels, the normalised values and their gradient. A
+// channel of up to 16,384 values is one block, which keeps them in registers between the statistics and the results. A
+// larger one is divided into parts of whole tiles: a first launch sums the parts, and every block of the second adds up
+// the sums of its channel before it computes results.
+#include "vector.h"
+
+// Images [N, C, plane]. count is N·plane.
+struct ImageP { i32 images, channels, plane, count; };
+
+// A thread holds 16 values of a channel, as units of 4 consecutive ones at these offsets.
+enum { UNITS = 4, HELD = 4 * UNITS, TILE = HELD * 256, NOWHERE = -1 };
+
+// The offset of value e of channel c.
+DEVICE u32 offsetOf(const ImageP &m, u32 c, u32 e) {
+	if (m.images == 1) return c * m.plane + e;
+	u32 image = e / (u32)m.plane;
+	return (image * m.channels + c) * m.plane + (e - image * m.plane);
+}
+
+// The offsets of this thread's units among the values first to end of channel c.
+DEVICE void unitsOf(u32 *at, const ImageP &m, u32 c, u32 first, u32 end) {
+#pragma unroll
+	for (int k = 0; k < UNITS; k++) {
+		u32 e = first + 4 * (k * bdx() + tx());
+		at[k] = e < end ? offsetOf(m, c, e) : (u32)NOWHERE;
+	}
+}
+
+// Reads the units, 0 for those that are nowhere.
+template <int T> DEVICE void readAs(float *v, const void *x, const u32 *at) {
+	U2 raw[UNITS];
+#pragma unroll
+	for (int k = 0; k < UNITS; k++) {
+		F4 u = {0, 0, 0, 0};
+		raw[k] = U2{0, 0};
+		if (at[k] != (u32)NOWHERE) {
+			if constexpr (T == F32) u = *(const F4 *)((const float *)x + at[k]);
+			else raw[k] = *(const U2 *)((const u16 *)x + at[k]);
+		}
+#pragma unroll
+		for (int j = 0; j < 4; j++) v[4 * k + j] = u[j];
+	}
+	if constexpr (T != F32) {
+#pragma unroll
+		for (int k = 0; k < UNITS; k++) {
+			F4 u = widen(raw[k], T);
+#pragma unroll
+			for (int j = 0; j < 4; j++) v[4 * k + j] = u[j];
+		}
+	}
+}
+DEVICE void read(float *v, const void *x, int dtype, const u32 *at) {
+	if (dtype == F32) readAs<F32>(v, x, at);
+	else if (dtype == BF16) readAs<BF16>(v, x, at);
+	else readAs<FP16>(v, x, at);
+}
+
+template <int T> DEVICE void writeAs(const float *v, void *y, const u32 *at) {
+#pragma unroll
+	for (int k = 0; k < UNITS; k++)
+		if (at[k] != (u32)NOWHERE) store4(y, at[k], T, F4{v[4 * k], v[4 * k + 1], v[4 * k + 2], v[4 * k + 3]});
+}
+DEVICE void write(const float *v, void *y, int dtype, const u32 *at) {
+	if (dtype == F32) writeAs<F32>(v, y, at);
+	else if (dtype == BF16) writeAs<BF16>(v, y, at);
+	else writeAs<FP16>(v, y, at);
+}
+
+// The mean of count values, of which this thread holds some, and the sum of their squared differences from it.
+struct Moments { float mean, squares; };
+DEVICE Moments momentsOf(const float *v, const u32 *at, u32 count, float *scratch) {
+	float quarters[4] = {0, 0, 0, 0}, squares = 0;
+#pragma unroll
+	for (int i = 0; i < HELD; i++) quarters[i % 4] += v[i];
+	float mean = totalOf(quarters[0] + quarters[1] + (quarters[2] + quarters[3]), scratch) / (float)count;
+#pragma unroll
+	for (int i = 0; i < HELD; i++) {
+		float d = at[i / 4] != (u32)NOWHERE ? v[i] - mean : 0;
+		squares = __builtin_fmaf(d, d, squares);
+	}
+	return Moments{mean, totalOf(squares, scratch + 32)};
+}
+
+// BatchNorm. Part i of channel c has the values from i·part on; its moments are at parts[c·count + i].
+struct NormP {
+	const void *x;
+	void *y;
+	const float *gamma, *beta;
+	float *runningMean, *runningVar, *mean, *inverse;
+	Moments *parts;
+	ImageP image;
+	i32 part, partCount;
+	i32 xType, yType, relu;
+	float eps, momentum, unbiased; // unbiased is count/(count−1)
+};
+
+DEVICE float normalised(float x, float mean, float factor, float beta) { return __builtin_fmaf(x - mean, factor, beta); }
+
+// Writes what the channel's moments give, and returns its inverse standard deviation.
+DEVICE float inverseOf(const NormP &p, Moments s, u32 c, bool writes) {
+	float variance = s.squares / (float)p.image.count;
+	float inverse = 1 / __builtin_sqrtf(variance + p.eps);
+	if (writes) {
+		p.mean[c] = s.mean;
+		p.inverse[c] = inverse;
+		p.runningMean[c] = (1 - p.momentum) * p.runningMean[c] + p.momentum * s.mean;
+		p.runningVar[c] = (1 - p.momentum) * p.runningVar[c] + p.momentum * (variance * p.unbiased);
+	}
+	return inverse;
+}
+
+// Normalises this thread's values.
+DEVICE void normalise(const NormP &p, float *v, const u32 *at, Moments s, u32 c, bool writes) {
+	float factor = p.gamma[c] * inverseOf(p, s, c, writes), beta = p.beta[c];
+#pragma unroll
+	for (int i = 0; i < HELD; i++) {
+		v[i] = normalised(v[i], s.mean, factor, beta);
+		if (p.relu) v[i] = v[i] > 0 ? v[i] : 0;
+	}
+	write(v, p.y, p.yType, at);
+}
+
+// Normalises channel bx.
+KERNEL BOUNDS(1024) normChannel(NormP p) {
+	SHARED float scratch[64];
+	u32 at[UNITS];
+	float v[HELD];
+	unitsOf(at, p.image, bx(), 0, p.image.count);
+	read(v, p.x, p.xType, at);
+	normalise(p, v, at, momentsOf(v, at, p.image.count, scratch), bx(), tx() == 0);
+}
+
+// The same for planes of any size, which are read three times.
+KERNEL BOUNDS(1024) normAny(NormP p) {
+	SHARED float scratch[64];
+	u32 c = bx(), count = p.image.count;
+	float sum = 0, squares = 0;
+#pragma unroll 1
+	for (u32 e = tx(); e < count; e += bdx()) sum += load(p.x, offsetOf(p.image, c, e), p.xType);
+	float mean = totalOf(sum, scratch) / (float)count;
+#pragma unroll 1
+	for (u32 e = tx(); e < count; e += bdx()) {
+		float d = load(p.x, offsetOf(p.image, c, e), p.xType) - mean;
+		squares = __builtin_fmaf(d, d, squares);
+	}
+	Moments s = {mean, totalOf(squares, scratch + 32)};
+	float factor = p.gamma[c] * inverseOf(p, s, c, tx() == 0), beta = p.beta[c];
+#pragma unroll 1
+	for (u32 e = tx(); e < count; e += bdx()) {
+		u32 at = offsetOf(p.image, c, e);
+		float y = normalised(load(p.x, at, p.xType), mean, factor, beta);
+		store(p.y, at, p.yType, p.relu && !(y > 0) ? 0 : y);
+	}
+}
+
+// The moments of part bx of channel by, tile by tile.
+KERNEL BOUNDS(256) normParts(NormP p) {
+	SHARED float scratch[64];
+	u32 first = bx() * p.part, end = least(first + p.part, (u32)p.image.count);
+	Moments all = {0, 0};
+#pragma unroll 1
+	for (u32 from = first; from < end; from += TILE) {
+		u32 at[UNITS], to = least(from + TILE, end);
+		float v[HELD];
+		unitsOf(at, p.image, by(), from, to);
+		read(v, p.x, p.xType, at);
+		Moments s = momentsOf(v, at, to - from, scratch);
+		float before = (float)(from - first), n = (float)(to - from), difference = s.mean - all.mean;
+		all.mean += difference * (n / (before + n));
+		all.squares += s.squares + difference * difference * (before * n / (before + n));
+	}
+	if (tx() == 0) p.parts[by() * p.partCount + bx()] = all;
+}
+
+// The number of values of part i of a channel.
+DEVICE float partSize(const NormP &p, u32 i) { return (float)least(p.part, p.image.count - (i32)i * p.part); }
+
+// The moments of channel c from those of its parts, in every thread.
+DEVICE Moments mergeParts(const NormP &p, u32 c, float *scratch) {
+	const Moments *parts = p.parts + c * p.partCount;
+	float count = (float)p.image.count, sum = 0, squares = 0;
+#pragma unroll 1
+	for (u32 i = tx(); i < (u32)p.partCount; i += bdx()) sum += parts[i].mean * (partSize(p, i) / count);
+	float mean = totalOf(sum, scratch);
+#pragma unroll 1
+	for (u32 i = tx(); i < (u32)p.partCount; i += bdx()) {
+		float d = parts[i].mean - mean;
+		squares += __builtin_fmaf(d * d, partSize(p, i), parts[i].squares);
+	}
+	return Moments{mean, totalOf(squares, scratch + 32)};
+}
+
+// Normalises tile bx of channel by.
+KERNEL BOUNDS(256) normApply(NormP p) {
+	SHARED float scratch[64];
+	u32 at[UNITS], first = bx() * TILE;
+	float v[HELD];
+	unitsOf(at, p.image, by(), first, p.image.count);
+	read(v, p.x, p.xType, at);
+	normalise(p, v, at, mergeParts(p, by(), scratch), by(), first == 0 && tx() == 0);
+}
+
+// BatchNorm with the running statistics. Units of V values are counted over the whole image.
+template <int V> DEVICE void normRunning(const NormP &p) {
+	u32 plane = (u32)p.image.plane / V, units = plane * (u32)p.image.channels * (u32)p.image.images;
+	for (u32 u = bx() * 256 + tx(); u < units; u += gdx() * 256) {
+		u32 c = u / plane % (u32)p.image.channels;
+		float factor = p.gamma[c] * (1 / __builtin_sqrtf(p.runningVar[c] + p.eps)), mean = p.runningMean[c], beta = p.beta[c];
+		if constexpr (V == 4) {
+			F4 v = load4(p.x, 4 * (i64)u, p.xType);
+#pragma unroll
+			for (int j = 0; j < 4; j++) {
+				v[j] = normalised(v[j], mean, factor, beta);
+				if (p.relu) v[j] = v[j] > 0 ? v[j] : 0;
+			}
+			store4(p.y, 4 * (i64)u, p.yType, v);
+		} else {
+			float v = normalised(load(p.x, u, p.xType), mean, factor, beta);
+			if (p.relu) v = v > 0 ? v : 0;
+			store(p.y, u, p.yType, v);
+		}
+	}
+}
+KERNEL BOUNDS(256) normRunning1(NormP p) { normRunning<1>(p); }
+KERNEL BOUNDS(256) normRunning4(NormP p) { normRunning<4>(p); }
+
+// The gradient of BatchNorm in training. The sums of part i of channel c are at parts[c·count + i].
+struct Sums { float gradient, product; }; // Σ gy and Σ gy·(x − mean)
+struct NormGradP {
+	const void *x, *gy;
+	void *gx;
+	const float *gamma, *beta, *mean, *inverse; // beta is 0 without a ReLU
+	float *ggamma, *gbeta;
+	Sums *parts;
+	ImageP image;
+	i32 part, partCount;
+	i32 xType, gyType, gxType;
+};
+
+// The gradient, or 0 where the ReLU gave 0; d is x − mean.
+DEVICE float passed(const NormGradP &p, float d, float g, float factor, float beta) {
+	return !p.beta || __builtin_fmaf(d, factor, beta) > 0 ? g : 0;
+}
+
+// Reads this thread's values: d = x − mean, and g = gy or 0 where the ReLU gave 0.
+DEVICE void readGradient(const NormGradP &p, float *d, float *g, const u32 *at, u32 c) {
+	read(d, p.x, p.xType, at);
+	read(g, p.gy, p.gyType, at);
+	float mean = p.mean[c], factor = p.gamma[c] * p.inverse[c], beta = p.beta ? p.beta[c] : 0;
+#pragma unroll
+	for (int i = 0; i < HELD; i++) {
+		d[i] -= mean;
+		g[i] = passed(p, d[i], g[i], factor, beta);
+	}
+}
+
+// The sums of the block's values; those beyond the end have g = 0.
+DEVICE Sums sumsOf(const float *d, const float *g) {
+	Sums s = {0, 0};
+#pragma unroll
+	for (int i = 0; i < HELD; i++) {
+		s.gradient += g[i];
+		s.product = __builtin_fmaf(g[i], d[i], s.product);
+	}
+	return s;
+}
+DEVICE Sums totalOf(Sums s, float *scratch) {
+	s.gradient = warpSum(s.gradient);
+	s.product = warpSum(s.product);
+	u32 warps = bdx() >> 5;
+	if (warps == 1) return s;
+	if (lane() == 0) {
+		scratch[tx() >> 5] = s.gradient;
+		scratch[32 + (tx() >> 5)] = s.product;
+	}
+	sync();
+	return Sums{warpSum(lane() < warps ? scratch[lane()] : 0), warpSum(lane() < warps ? scratch[32 + lane()] : 0)};
+}
+
+// The channel's gradient is gy·factor + (x − mean)·slope + add.
+struct Line { float factor, slope, add; };
+DEVICE Line lineOf(const NormGradP &p, Sums s, u32 c, bool writes) {
+	float inverse = p.inverse[c], product = s.product * inverse;
+	if (writes) {
+		p.ggamma[c] = product;
+		p.gbeta[c] = s.gradient;
+	}
+	float factor = inverse * p.gamma[c], scale = factor / (float)p.image.count;
+	return Line{factor, -scale * product * inverse, -scale * s.gradient};
+}
+DEVICE float along(Line l, float d, float g) { return __builtin_fmaf(g, l.factor, __builtin_fmaf(d, l.slope, l.add)); }
+
+// Writes the gradients of this thread's values.
+DEVICE void gradient(const NormGradP &p, float *d, const float *g, const u32 *at, Sums s, u32 c, bool writes) {
+	Line l = lineOf(p, s, c, writes);
+#pragma unroll
+	for (int i = 0; i < HELD; i++) d[i] = along(l, d[i], g[i]);
+	write(d, p.gx, p.gxType, at);
+}
+
+// The gradient of channel bx.
+KERNEL BOUNDS(1024) normGradChannel(NormGradP p) {
+	SHARED float scratch[64];
+	u32 at[UNITS];
+	float d[HELD], g[HELD];
+	unitsOf(at, p.image, bx(), 0, p.image.count);
+	readGradient(p, d, g, at, bx());
+	gradient(p, d, g, at, totalOf(sumsOf(d, g), scratch), bx(), tx() == 0);
+}
+
+// The same for planes of any size, which are read twice.
+KERNEL BOUNDS(1024) normGradAny(NormGradP p) {
+	SHARED float scratch[64];
+	u32 c = bx(), count = p.image.count;
+	float mean = p.mean[c], factor = p.gamma[c] * p.inverse[c], beta = p.beta ? p.beta[c] : 0;
+	Sums s = {0, 0};
+#pragma unroll 1
+	for (u32 e = tx(); e < count; e += bdx()) {
+		u32 at = offsetOf(p.image, c, e);
+		float d = load(p.x, at, p.xType) - mean, g = passed(p, d, load(p.gy, at, p.gyType), factor, beta);
+		s.gradient += g;
+		s.product = __builtin_fmaf(g, d, s.product);
+	}
+	Line l = lineOf(p, totalOf(s, scratch), c, tx() == 0);
+#pragma unroll 1
+	for (u32 e = tx(); e < count; e += bdx()) {
+		u32 at = offsetOf(p.image, c, e);
+		float d = load(p.x, at, p.xType) - mean, g = passed(p, d, load(p.gy, at, p.gyType), factor, beta);
+		store(p.gx, at, p.gxType, along(l, d, g));
+	}
+}
+
+// The sums of part bx of channel by.
+KERNEL BOUNDS(256) normGradParts(NormGradP p) {
+	SHARED float scratch[64];
+	u32 first = bx() * p.part, end = least(first + p.part, (u32)p.image.count);
+	Sums all = {0, 0};
+#pragma unroll 1
+	for (u32 from = first; from < end; from += TILE) {
+		u32 at[UNITS];
+		float d[HELD], g[HELD];
+		unitsOf(at, p.image, by(), from, end);
+		readGradient(p, d, g, at, by());
+		Sums s = sumsOf(d, g);
+		all.gradient += s.gradient;
+		all.product += s.product;
+	}
+	all = totalOf(all, scratch);
+	if (tx() == 0) p.parts[by() * p.partCount + bx()] = all;
+}
+
+// The gradients of tile bx of channel by.
+KERNEL BOUNDS(256) normGradApply(NormGradP p) {
+	SHARED float scratch[64];
+	u32 at[UNITS], first = bx() * TILE;
+	float d[HELD], g[HELD];
+	unitsOf(at, p.image, by(), first, p.image.count);
+	readGradient(p, d, g, at, by());
+	Sums s = {0, 0};
+	const Sums *parts = p.parts + by() * p.partCount;
+#pragma unroll 1
+	for (u32 i = tx(); i < (u32)p.partCount; i += 256) {
+		s.gradient += parts[i].gradient;
+		s.product += parts[i].product;
+	}
+	gradient(p, d, g, at, totalOf(s, scratch), by(), first == 0 && tx() == 0);
+}

@@ -1,0 +1,153 @@
+// Kernels over many arrays in one launch, for which a table in device memory lists the arrays and the chunk of one that
+// each block has: Adam, the division by the gradient scaler's scale, and the conversion of weights.
+#include "vector.h"
+
+// Chunk n of an array holds its elements from n·CHUNK on.
+enum { CHUNK = 2048 };
+struct Chunk { i32 array, n; };
+
+// An array that Adam updates: value, moments, and the largest second moment with AMSGrad.
+struct Update {
+	const float *gradient;
+	float *value, *moment, *second, *most;
+	i64 n;
+};
+struct AdamP {
+	const Update *updates;
+	const Chunk *chunks;
+	const float *rate, *step, *found; // found is 0 without a gradient scaler
+	double beta1, beta2;
+	float beta1f, rate1, beta2f, rate2; // rounded: β1, 1−β1, β2, 1−β2
+	float eps, decay;
+};
+
+// Chunks of vectors that a thread holds.
+enum { VECTORS = CHUNK / 4 / 256 };
+
+// b to the power of a whole number.
+DEVICE double power(double b, u32 k) {
+	double r = 1;
+#pragma unroll 1
+	for (; k; k >>= 1, b *= b)
+		if (k & 1) r *= b;
+	return r;
+}
+
+// What depends on the step: lr/(1−β1^k) and 1/√(1−β2^k).
+struct Corrections { float size, root; };
+
+// One element; g is its gradient.
+DEVICE void adamElement(const AdamP &p, const Corrections &c, float g, float &value, float &moment, float &second, float *most) {
+	g = __builtin_fmaf(p.decay, value, g);
+	moment = __builtin_fmaf(p.beta1f, moment, p.rate1 * g);
+	second = __builtin_fmaf(p.beta2f, second, p.rate2 * g * g);
+	float largest = second;
+	if (most) *most = largest = *most > second ? *most : second;
+	value -= c.size * moment / (__builtin_sqrtf(largest) * c.root + p.eps);
+}
+
+template <bool MOST> DEVICE void adam(const AdamP &p) {
+	SHARED float corrections[2];
+	Chunk chunk = p.chunks[bx()];
+	const GLOBAL Update *u = global<Update>(p.updates) + chunk.array;
+	i64 n = u->n, first = (i64)chunk.n * CHUNK + 4 * tx();
+	const float *gradient = u->gradient;
+	float *value = u->value, *moment = u->moment, *second = u->second, *most = u->most;
+	F4 g[VECTORS], w[VECTORS], m[VECTORS], s[VECTORS], l[VECTORS];
+#pragma unroll
+	for (int k = 0; k < VECTORS; k++) {
+		i64 i = first + 1024 * k;
+		if (i + 4 > n) continue;
+		g[k] = *global<F4>((const void *)(gradient + i));
+		w[k] = *global<F4>((const void *)(value + i));
+		m[k] = *global<F4>((const void *)(moment + i));
+		s[k] = *global<F4>((const void *)(second + i));
+		if (MOST) l[k] = *global<F4>((const void *)(most + i));
+	}
+	if (p.found && *p.found == 1) return;
+	if (tx() == 0) corrections[0] = (float)((double)*p.rate / (1 - power(p.beta1, (u32)*p.step)));
+	if (tx() == 32) corrections[1] = 1 / __builtin_sqrtf((float)(1 - power(p.beta2, (u32)*p.step)));
+	sync();
+	Corrections c = {corrections[0], corrections[1]};
+#pragma unroll
+	for (int k = 0; k < VECTORS; k++) {
+		i64 i = first + 1024 * k;
+		if (i + 4 > n) {
+#pragma unroll 1
+			for (; i < n && i < first + 1024 * k + 4; i++) // the last, incomplete vector
+				adamElement(p, c, *global<float>(gradient + i), *(float *)(value + i), moment[i], second[i], MOST ? most + i : 0);
+			continue;
+		}
+#pragma unroll
+		for (int j = 0; j < 4; j++) {
+			float wj = w[k][j], mj = m[k][j], sj = s[k][j], lj = MOST ? l[k][j] : 0;
+			adamElement(p, c, g[k][j], wj, mj, sj, MOST ? &lj : 0);
+			w[k][j] = wj, m[k][j] = mj, s[k][j] = sj;
+			if (MOST) l[k][j] = lj;
+		}
+		*global<F4>((void *)(value + i)) = w[k];
+		*global<F4>((void *)(moment + i)) = m[k];
+		*global<F4>((void *)(second + i)) = s[k];
+		if (MOST) *global<F4>((void *)(most + i)) = l[k];
+	}
+}
+KERNEL BOUNDS(256) adamUpdate(AdamP p) { adam<false>(p); }
+KERNEL BOUNDS(256) adamUpdateMost(AdamP p) { adam<true>(p); }
+
+// g /= scale, and found = 1 if a quotient is not finite.
+struct Gradient { float *g; i64 n; };
+struct UnscaleP {
+	const Gradient *gradients;
+	const Chunk *chunks;
+	const float *scale;
+	float *found;
+};
+DEVICE bool finite(float x) { return (bits(x) & 0x7f800000) != 0x7f800000; }
+KERNEL BOUNDS(256) unscale(UnscaleP p) {
+	Chunk chunk = p.chunks[bx()];
+	const GLOBAL Gradient *of = global<Gradient>(p.gradients) + chunk.array;
+	GLOBAL float *g = global<float>((void *)of->g);
+	i64 n = of->n;
+	float inverse = 1 / *p.scale;
+	bool good = true;
+#pragma unroll
+	for (int k = 0; k < VECTORS; k++) {
+		i64 i = (i64)chunk.n * CHUNK + 4 * tx() + 1024 * k;
+		if (i + 4 <= n) {
+			F4 v = *(GLOBAL F4 *)(g + i) * inverse;
+			good = good && finite(v.x) && finite(v.y) && finite(v.z) && finite(v.w);
+			*(GLOBAL F4 *)(g + i) = v;
+			continue;
+		}
+		for (i64 end = least(i + 4, n); i < end; i++) good = finite(g[i] *= inverse) && good;
+	}
+	if (!good) *p.found = 1;
+}
+
+// y = x in another element type.
+struct Conversion { const void *x; void *y; i64 n; i32 xType, yType; };
+struct ConvertP { const Conversion *arrays; const Chunk *chunks; };
+KERNEL BOUNDS(256) convert(ConvertP p) {
+	Chunk chunk = p.chunks[bx()];
+	const GLOBAL Conversion *c = global<Conversion>(p.arrays) + chunk.array;
+	const float *x = (const float *)c->x;
+	u16 *y = (u16 *)c->y;
+	i64 n = c->n;
+	int to = c->yType;
+	F4 v[VECTORS];
+#pragma unroll
+	for (int k = 0; k < VECTORS; k++) {
+		i64 i = (i64)chunk.n * CHUNK + 4 * tx() + 1024 * k;
+		if (i + 4 <= n) v[k] = *global<F4>((const void *)(x + i));
+	}
+#pragma unroll
+	for (int k = 0; k < VECTORS; k++) {
+		i64 i = (i64)chunk.n * CHUNK + 4 * tx() + 1024 * k;
+		if (i + 4 <= n) {
+			*global<U2>((void *)(y + i)) = narrow(v[k], to);
+			continue;
+		}
+#pragma unroll 1
+		for (i64 end = least(i + 4, n); i < end; i++) *global<u16>((void *)(y + i)) = to16(*global<float>(x + i), to);
+	}
+}

@@ -1,0 +1,254 @@
+package prism
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/settings"
+	"prismtop/sim/checkpoint"
+	"prismtop/sim/nn"
+	"prismtop/sim/optics"
+	"prismtop/sim/workload"
+)
+
+// This file moves a reconstruction from one device to another, and goes on after one has failed.
+
+// Device is the device on which a reconstruction is computed.
+type Device struct {
+	// Backend computes the plans.
+	Backend nn.Backend
+
+	// Host computes everything outside the plans. It shares its FFT plans with the processor's backend.
+	Host optics.Host
+
+	// Processor is the backend of the processor; nil if Backend is the only one.
+	Processor nn.Backend
+
+	// Open returns the backend of a value of the setting device: Processor, or one that it opens on a GPU. note says
+	// why it is not the one that the value prefers; empty if it is. Open is nil if Backend is the only one.
+	Open func(device string) (backend nn.Backend, note string, err error)
+
+	// Resolve returns the device that a value of the setting stands for, "cpu", "cuda" or "cuda:1".
+	Resolve func(device string) string
+
+	// Note is that of Open for Backend.
+	Note string
+}
+
+// Close closes the backends.
+func (d *Device) Close() {
+	d.leave()
+	if p := d.processor(); p != nil {
+		p.Close()
+	}
+}
+
+// leave closes the backend unless it is the processor's.
+func (d *Device) leave() {
+	if d.beside() {
+		d.Backend.Close()
+	}
+}
+
+// beside reports whether the plans are computed beside the processor.
+func (d *Device) beside() bool { return d.Processor != nil && d.Backend != d.Processor }
+
+// processor returns the backend of the processor, or the only one.
+func (d *Device) processor() nn.Backend {
+	if d.Processor != nil {
+		return d.Processor
+	}
+	return d.Backend
+}
+
+// setThreads sets the number of threads of the host's part, too.
+func (d *Device) setThreads(n int) {
+	d.Backend.SetThreads(n)
+	if d.beside() {
+		d.Processor.SetThreads(n)
+	}
+}
+
+// failure returns the error that a backend could not return; nil for none.
+func failure(b nn.Backend) error {
+	if f, ok := b.(nn.Fallible); ok {
+		return f.Failure()
+	}
+	return nil
+}
+
+// Remarks returns what a user should know of the device in use.
+func (r *Reconstruction) Remarks() []string {
+	var all []string
+	if r.device.Note != "" {
+		all = append(all, r.device.Note)
+	}
+	if f, ok := r.device.Backend.(nn.Fallible); ok {
+		all = append(all, f.Remarks()...)
+	}
+	return all
+}
+
+// advised adds to an error about a device's memory what would need less.
+func advised(err error) error {
+	if _, _, short := nn.Short(err); !short {
+		return err
+	}
+	return fmt.Errorf("%w; a smaller size or object_size needs less", err)
+}
+
+// move moves the reconstruction to the device of new settings, with the plan of o; false if it is there. After an
+// error it is where it was.
+func (r *Reconstruction) move(ctx context.Context, s *Settings, o PlanOptions) (moved bool, err error) {
+	d := &r.device
+	if s.Device == r.settings.Device || d.Open == nil || d.Resolve(s.Device) == d.Resolve(r.settings.Device) && d.Note == "" {
+		return false, nil
+	}
+	backend, note, err := d.Open(s.Device)
+	if err != nil {
+		return false, &workload.RefusedError{Err: err}
+	}
+	if backend == d.Backend {
+		d.Note = note
+		return false, nil
+	}
+	state, program, err := r.carryTo(ctx, backend, o)
+	if err != nil {
+		if backend != d.Processor {
+			backend.Close()
+		}
+		if ctx.Err() != nil || failure(d.Backend) != nil {
+			return false, err
+		}
+		return false, &workload.RefusedError{Err: advised(err)}
+	}
+	r.unload()
+	r.state.Close()
+	d.leave()
+	d.Backend, d.Note = backend, note
+	r.state, r.program = state, program
+	if r.marked == nil {
+		r.kept = kept{}
+	}
+	return true, nil
+}
+
+// carryTo makes a copy of the variables on another backend, with the program of the next iteration.
+func (r *Reconstruction) carryTo(ctx context.Context, backend nn.Backend, o PlanOptions) (state nn.State, p *program, err error) {
+	r.Output() // the newest output and the targets outlive the plan that holds them
+	r.keepTargets()
+	variables := r.decoder.Model().Variables()
+	if state, err = backend.NewState(ctx, variables); err != nil {
+		return nil, nil, err
+	}
+	var values []float32
+	for i, v := range variables {
+		if v.Category == nn.Gradients {
+			continue
+		}
+		n := v.Shape.Elements()
+		if len(values) < n {
+			values = make([]float32, n)
+		}
+		r.state.Read(i, values[:n])
+		if err = failure(r.device.Backend); err != nil {
+			break
+		}
+		state.Write(i, values[:n])
+		if err = errors.Join(failure(backend), ctx.Err()); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		p, err = loadProgram(ctx, r.nextProgram(), r.decoder, o, backend, state)
+	}
+	if err != nil {
+		state.Close()
+		return nil, nil, err
+	}
+	return state, p, nil
+}
+
+// kept is the newest state that is known to be good, of a reconstruction whose device can fail.
+type kept struct {
+	has      bool
+	at       time.Time
+	took     time.Duration
+	since    int64 // iterations since
+	position position
+	arrays   []checkpoint.Array
+	spare    []checkpoint.Array // the copy before, whose memory the next one uses
+}
+
+// keepingShare bounds what keeping costs: the time between two copies is so many times as long as the last one took.
+const keepingShare = 100
+
+// keepWithin is the longest time of iterations between two copies, unless keepingShare wants a longer one.
+const keepWithin = 2 * time.Second
+
+// keepState copies the state at the start of a sample, and every few seconds, from a device that can fail. The
+// iteration that does is not compared with others.
+func (r *Reconstruction) keepState(ctx context.Context, rec *profiles.Iteration) error {
+	if !r.device.beside() {
+		return nil
+	}
+	k := &r.kept
+	if r.marked != nil && k.has {
+		return nil
+	}
+	if past := time.Since(k.at); k.has && (past < keepingShare*k.took || r.inSample > 0 && past < keepWithin) {
+		return nil
+	}
+	rec.Flags |= profiles.Warmup
+	return r.keepNow(ctx)
+}
+
+// keepNow copies the state.
+func (r *Reconstruction) keepNow(ctx context.Context) error {
+	start, k := time.Now(), &r.kept
+	p, arrays, err := r.copyState(ctx, k.spare)
+	if err != nil {
+		return err
+	}
+	*k = kept{has: true, at: time.Now(), position: p, arrays: arrays, spare: k.arrays}
+	k.took = k.at.Sub(start)
+	return nil
+}
+
+// Fallback returns the settings with which the reconstruction goes on after its device failed: those of the processor.
+func (r *Reconstruction) Fallback(err error) (sets []settings.Assignment, ok bool) {
+	if !r.device.beside() || !r.kept.has || errors.Is(err, ErrDiverged) {
+		return nil, false
+	}
+	sets = []settings.Assignment{{Key: settings.Device, Value: "cpu"}}
+	if r.settings.AMP == "tf32" {
+		sets = append(sets, settings.Assignment{Key: "amp", Value: "off"})
+	}
+	return sets, true
+}
+
+// Recover goes on from the kept state on the processor.
+func (r *Reconstruction) Recover(ctx context.Context, v settings.Values) (lost int64, err error) {
+	s, k := From(v), r.kept
+	state, err := newState(ctx, r.decoder, r.device.Processor)
+	if err != nil {
+		return 0, err
+	}
+	r.unload()
+	r.state.Close()
+	r.device.leave()
+	r.device.Backend, r.device.Note, r.state, r.kept = r.device.Processor, "", state, kept{}
+	r.adopt(&s)
+	arrays := map[string]checkpoint.Array{}
+	for _, a := range k.arrays {
+		arrays[a.Name] = a
+	}
+	if err := r.restore(ctx, &k.position, arrays); err != nil {
+		return 0, err
+	}
+	r.done, r.failed, r.marked = false, false, nil
+	return k.since, r.load(ctx)
+}
