@@ -96,13 +96,15 @@ template <int LOG> DEVICE void measureColumns(const MeasureColumnsP &p, u32 (&sc
 	bool use = masked<LOG>(mask, chosen(p.masks, (int)by()), l, column, scratch) || p.all;
 	if (tx() == 0) p.used[k * gdx() + bx()] = use;
 	if (!use) return;
+	int pass = p.log >> 8; // 0, which the compiler must not know
 #pragma unroll 1
-	for (int pass = 0;; pass++) {
+	do {
 		fft<LOG>(v, l);
-		if (pass == 1) break;
-		for (int m = 0; m < 8; m++) v[m] *= mask[m] * p.scale;
-		sync();
-	}
+		if (pass == 0) {
+			for (int m = 0; m < 8; m++) v[m] *= mask[m] * p.scale;
+			sync();
+		}
+	} while (++pass < 2);
 	F2 *to = p.fields + k * p.field + ((i64)l.t << log) + column;
 	for (int m = 0; m < 8; m++) to[(i64)(m * n) << log] = v[m];
 }
@@ -134,20 +136,22 @@ template <int LOG> DEVICE void measureLoss(const MeasureLossP &p, float (&scratc
 		if (use >> m & 1) v[m] = field[m * n];
 	}
 	float sum = 0, norm = 0;
+	int pass = p.log >> 8; // 0, which the compiler must not know
 #pragma unroll 1
-	for (int pass = 0;; pass++) {
+	do {
 		fft<LOG>(v, l);
-		if (pass == 1) break;
+		if (pass == 0) {
 #pragma unroll
-		for (int m = 0; m < 8; m++) {
-			F2 z;
-			float d = modulus(v[m], z) - t[m], weight = p.squares ? d : sign(d);
-			sum += d * weight;
-			norm += t[m] * (p.squares ? t[m] : sign(t[m]));
-			v[m] = swapped(z) * weight;
+			for (int m = 0; m < 8; m++) {
+				F2 z;
+				float d = modulus(v[m], z) - t[m], weight = p.squares ? d : sign(d);
+				sum += d * weight;
+				norm += t[m] * (p.squares ? t[m] : sign(t[m]));
+				v[m] = swapped(z) * weight;
+			}
+			sync();
 		}
-		sync();
-	}
+	} while (++pass < 2);
 	for (int m = 0; m < 8; m++)
 		if (use >> m & 1) field[m * n] = v[m];
 	sum = blockSum(sum, scratch);
@@ -179,13 +183,15 @@ template <int LOG> DEVICE void measureBackColumns(const MeasureBackP &p, u32 (&s
 	const F2 *from = p.fields + k * p.field + ((i64)l.t << log) + column;
 	F2 v[8];
 	for (int m = 0; m < 8; m++) v[m] = from[(i64)(m * n) << log];
+	int pass = p.log >> 8; // 0, which the compiler must not know
 #pragma unroll 1
-	for (int pass = 0;; pass++) {
+	do {
 		fft<LOG>(v, l);
-		if (pass == 1) break;
-		for (int m = 0; m < 8; m++) v[m] *= mask[m] * weight;
-		sync();
-	}
+		if (pass == 0) {
+			for (int m = 0; m < 8; m++) v[m] *= mask[m] * weight;
+			sync();
+		}
+	} while (++pass < 2);
 	F2 *to = p.rows + (((i64)k * (p.bottom - p.top) + (l.t - p.top)) << log) + column;
 	for (int m = 0; m < 8; m++) {
 		int row = l.t + m * n;
