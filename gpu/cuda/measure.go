@@ -314,7 +314,7 @@ func (b *builder) amplitudes(op nn.Amplitudes) error {
 		for i := range n {
 			p.First[i], p.Last[i] = int32(first[v+i]), int32(first[v+i+1])
 		}
-		if err := b.launch("amplitude_rows", t.rowGrid(n), threads, shared, parameter(&p)); err != nil {
+		if err := b.launch(t.kernel("amplitude_rows"), t.rowGrid(n), threads, shared, parameter(&p)); err != nil {
 			return err
 		}
 	}
@@ -357,7 +357,7 @@ func (b *builder) amplitudesGrad(op nn.AmplitudesGrad) error {
 	for k := 0; k < count; k += masksAtOnce {
 		p := amplitudeBackP{Directions: x[0].at, Fields: fields, Twiddles: t.twiddles, Direction: t.field, Log: int32(t.lines.log), First: int32(k)}
 		n := t.chunk(&p.Planes, gradients, k)
-		if err := b.launch("amplitude_back_rows", t.rowGrid(n), threads, shared, parameter(&p)); err != nil {
+		if err := b.launch(t.kernel("amplitude_back_rows"), t.rowGrid(n), threads, shared, parameter(&p)); err != nil {
 			return err
 		}
 	}
