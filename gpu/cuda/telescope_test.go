@@ -16,7 +16,9 @@ import (
 )
 
 // emulated returns a backend on an emulated device that finds races and reads of memory that was never written.
-func emulated(t testing.TB) *cuda.Backend { return emulatedWith(t, ptx.Checks{Uninitialised: true, Races: true}) }
+func emulated(t testing.TB) *cuda.Backend {
+	return emulatedWith(t, ptx.Checks{Uninitialised: true, Races: true})
+}
 
 func emulatedWith(t testing.TB, c ptx.Checks) *cuda.Backend {
 	t.Helper()
