@@ -33,6 +33,7 @@ type builder struct {
 	launches []launch
 	program  program      // of scalar steps, launched before the next step that is none
 	unscaled unscaled     // gradients, launched before the next step that is no Unscale
+	sums     []partSum    // that are launched together before the updates, on the second lane
 	adams    []update     // that are launched together at the end of the segment, and wait for the second lane
 	done     map[int]bool // steps that an earlier launch computes
 

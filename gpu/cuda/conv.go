@@ -145,7 +145,8 @@ func (b *builder) weightStep(stride, pad int, transposed bool) error {
 		return err
 	}
 	c.products = b.step.Products
-	return b.weights(&c)
+	b.detach()
+	return b.weights(&c, false)
 }
 
 // weightGradient returns the sum that is the gradient y of the weights of a convolution of x whose result has the
@@ -188,13 +189,28 @@ func (b *builder) anyConvolution(kernel string, c *convolution, threads int64) e
 }
 
 // gather adds the launches of a gather.
-func (b *builder) gather(c *convolution) error { return b.anyConvolution("conv_gather_any", c, 1) }
+func (b *builder) gather(c *convolution) error {
+	if done, err := b.byTiles(gathers, c, false); done || err != nil {
+		return err
+	}
+	return b.anyConvolution("conv_gather_any", c, 1)
+}
 
 // scatter adds the launches of a scatter.
-func (b *builder) scatter(c *convolution) error { return b.anyConvolution("conv_scatter_any", c, 1) }
+func (b *builder) scatter(c *convolution) error {
+	if done, err := b.byTiles(scatters, c, false); done || err != nil {
+		return err
+	}
+	return b.anyConvolution("conv_scatter_any", c, 1)
+}
 
-// weights adds the launches of a sum of weights.
-func (b *builder) weights(c *convolution) error { return b.anyConvolution("conv_weights_any", c, 32) }
+// weights adds the launches of a sum of weights. If it is deferred, the result is there at the end of the segment.
+func (b *builder) weights(c *convolution, deferred bool) error {
+	if done, err := b.byTiles(weighs, c, deferred); done || err != nil {
+		return err
+	}
+	return b.anyConvolution("conv_weights_any", c, 32)
+}
 
 // convBiasGradP is ConvBiasGradP of conv.cu.
 type convBiasGradP struct {
@@ -212,6 +228,7 @@ func (b *builder) biasGrad() error {
 		return operandError("gradient %v %v of biases %v %v", y[0].shape, y[0].dtype, s, x[0].dtype)
 	}
 	s := x[0].shape
+	b.detach()
 	p := convBiasGradP{x[0].at, y[0].at, int32(s[0]), int32(s[1]), int32(s[2] * s[3]), x[0].kind()}
 	return b.launch("conv_bias_grad", driver.X(s[1]), driver.X(512), 0, parameter(&p))
 }

@@ -34,6 +34,7 @@ func (b *builder) convAdam(op nn.ConvAdam) error {
 		return err
 	}
 	c.products = b.step.Products
+	b.detach()
 	if op.GradInput {
 		if err := b.imageGradient(op, &c, x, y[state]); err != nil {
 			return err
@@ -45,7 +46,7 @@ func (b *builder) convAdam(op nn.ConvAdam) error {
 	if err := b.update(op.Update, c.y.at, x[2:4], variables); err != nil {
 		return err
 	}
-	return b.weights(&c)
+	return b.weights(&c, true)
 }
 
 // imageGradient adds the gradient of the image of a ConvAdam, from the weights before their update or from their copy in

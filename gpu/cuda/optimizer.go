@@ -100,6 +100,9 @@ func (b *builder) flushUpdates() error {
 	if err := b.flushUnscaled(); err != nil {
 		return err
 	}
+	if err := b.flushSums(); err != nil {
+		return err
+	}
 	for all := b.adams; len(all) > 0; {
 		n := 1
 		for n < len(all) && all[n].alike(&all[0]) {

@@ -96,3 +96,35 @@ KERNEL BOUNDS(512) conv_bias_grad(ConvBiasGradP p) {
 	sum = blockSum(sum, scratch);
 	if (tx() == 0) p.sum[c] = sum;
 }
+
+// y[i] = Σ partial[part, i] + bias[i's channel], in the order of the parts.
+struct ConvFinishP {
+	const float *partial;
+	const void *bias;
+	void *y;
+	i32 total, parts, plane, channels, outType, biasType, relu;
+};
+KERNEL BOUNDS(128) conv_finish(ConvFinishP p) {
+	u32 at = bx() * 128 + tx();
+	if (at >= p.total) return;
+	const float *from = p.partial + at;
+	float sum = 0;
+#pragma unroll 8
+	for (int part = 0; part < p.parts; part++) sum += from[(i64)part * p.total];
+	if (p.bias) sum += load(p.bias, at / (u32)p.plane % (u32)p.channels, p.biasType);
+	store(p.y, at, p.outType, p.relu && sum < 0 ? 0.f : sum);
+}
+
+// The sums of the parts of several arrays: a row of blocks for each.
+struct ConvSum { const float *partial; float *sum; i32 total, parts; };
+struct ConvSumsP { const ConvSum *each; };
+KERNEL BOUNDS(128) conv_sums(ConvSumsP p) {
+	ConvSum s = p.each[by()];
+	for (u32 at = bx() * 128 + tx(); at < s.total; at += gdx() * 128) {
+		const float *from = s.partial + at;
+		float sum = 0;
+#pragma unroll 8
+		for (int part = 0; part < s.parts; part++) sum += from[(i64)part * s.total];
+		s.sum[at] = sum;
+	}
+}

@@ -45,3 +45,10 @@ struct Store2 {
 	}
 	static DEVICE u16 narrow(float v, int type) { return to16(v, type); }
 };
+
+// Four numbers from an address that is a multiple of 16 bytes.
+struct __attribute__((aligned(16))) Four { float v[4]; };
+DEVICE void load4(float *to, const float *from) {
+	Four f = *(const Four *)from;
+	for (int i = 0; i < 4; i++) to[i] = f.v[i];
+}

@@ -49,7 +49,11 @@ func main() {
 
 // compile writes the PTX of a source for a target.
 func compile(source, target, result string) error {
-	command := exec.Command("clang-19", "-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch="+target,
+	version := "+ptx65" // has the matrix instructions of both targets' devices
+	if target == "sm_80" {
+		version = "+ptx70"
+	}
+	command := exec.Command("clang-19", "-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch="+target, "--cuda-feature="+version,
 		"-nocudainc", "-nocudalib", "-std=c++17", "-Wall", "-Werror", "-O3", "-ffp-contract=fast", "-S", "-o", "-", source)
 	command.Stderr = os.Stderr
 	text, err := command.Output()
