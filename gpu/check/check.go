@@ -156,6 +156,10 @@ func (m *measurement) compile() error {
 		if err := m.ctx.Err(); err != nil {
 			return err
 		}
+		names := module.Kernels()
+		if len(names) == 0 { // none for this capability
+			continue
+		}
 		comment := fmt.Sprintf("\n// %d\n\x00", time.Now().UnixNano())
 		text := append(slices.Clone(module.Text[:len(module.Text)-1]), comment...)
 		began := time.Now()
@@ -165,7 +169,6 @@ func (m *measurement) compile() error {
 		}
 		took := time.Since(began)
 		m.modules = append(m.modules, loaded)
-		names := module.Kernels()
 		m.report.Modules = append(m.report.Modules, Module{module.Name, len(names), milliseconds(took)})
 		if module.Name != "roofs" {
 			continue
