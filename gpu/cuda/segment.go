@@ -19,10 +19,10 @@ type segment struct {
 	gathers  bool                 // it writes scalars for the host:
 	scalars  [maxScalars]driver.Pointer
 
-	instances  [2]instance
-	next   int            // the instance of the next run
-	steps  []driver.Event // before and after each launch, for Detail
-	detail bool           // steps were recorded, and not read
+	instances [2]instance
+	next      int            // the instance of the next run
+	steps     []driver.Event // before and after each launch, for Detail
+	detail    bool           // steps were recorded, and not read
 }
 
 // instance is one of the two graphs of a segment.
