@@ -75,13 +75,13 @@ func (l *loop) change(cut context.Context, next settings.Values, ablating bool) 
 		}
 		return fmt.Errorf("%s = %s: %w", changes[0].Key, changes[0].After, err)
 	}
-	l.run.stream.Memory(l.work.Memory())
 	l.list()
 	l.judgeLayers()
 	if before.On(settings.LayerProfile) != l.reads.layers {
 		l.run.stream.Layers(nil, nil)
 	}
 	l.announce(changes)
+	l.run.stream.Memory(l.memory()) // after the changes that it is the result of
 	l.moved("")
 	l.announceSuspended(before)
 	return nil

@@ -1,0 +1,117 @@
+package machine
+
+import "math"
+
+// Sensors is a reading of the machine's GPUs and of the energy counters of its processors.
+type Sensors struct {
+	GPUs   []GPUSensors
+	Reason string // why no GPU was read; empty if one was
+	// Processors is the energy of all processor packages since the first reading, in joules.
+	Processors Gauge
+	// Process is the id of this process, as it sees itself.
+	Process uint32
+}
+
+// Gauge is a number that may be missing. The zero Gauge is one that was not read.
+type Gauge struct {
+	Value  float64
+	Known  bool
+	Reason string // why it is missing; empty if Known
+}
+
+// Reading returns a known number.
+func Reading(v float64) Gauge { return Gauge{Value: v, Known: true} }
+
+// Missing returns a number that is missing for a reason.
+func Missing(reason string) Gauge { return Gauge{Reason: reason} }
+
+// GPUSensors is what a GPU's driver reports of it. Every number may be missing for a reason of its own. Shares are 0
+// to 1, amounts of memory bytes, clocks MHz, traffic bytes a second.
+type GPUSensors struct {
+	Name string // "NVIDIA H100 80GB HBM3"
+	UUID string // "GPU-…"; empty if the driver does not give it
+
+	// MemoryUsed is memory in use by all programs. Where the driver gives MemoryReserved, which it keeps for itself,
+	// that is not part of it.
+	MemoryUsed, MemoryTotal, MemoryReserved Gauge
+	// Processes are those that compute on the GPU, largest first; ProcessesReason is why they are missing.
+	Processes       []GPUProcess
+	ProcessesReason string
+
+	Utilisation       Gauge // share of the time in which a kernel ran
+	MemoryUtilisation Gauge // share of the time in which memory was read or written
+	Power, PowerLimit Gauge // watts
+	Energy            Gauge // joules since the driver was loaded
+	Temperature       Gauge // °C
+	Fan               Gauge // share of its largest speed
+
+	GraphicsClock, MaxGraphicsClock Gauge
+	SMClock, MaxSMClock             Gauge
+	MemoryClock, MaxMemoryClock     Gauge
+	// Throttle are the reasons for the present clocks, in words: "idle", "power limit". It is empty if nothing holds
+	// them down; ThrottleReason is why it is not known.
+	Throttle       []string
+	ThrottleReason string
+
+	Received, Sent            Gauge // by the GPU over PCIe
+	LinkGeneration, LinkWidth Gauge
+}
+
+// GPUProcess is a process that computes on a GPU. Its id may be one of another process namespace: the host's, seen
+// from a container.
+type GPUProcess struct {
+	ID    uint32
+	Bytes Gauge
+}
+
+// Listed returns the sum of the memory of all listed processes.
+func (g *GPUSensors) Listed() (bytes float64, known bool) {
+	if g.ProcessesReason != "" {
+		return 0, false
+	}
+	for _, p := range g.Processes {
+		if !p.Bytes.Known {
+			return 0, false
+		}
+		bytes += p.Bytes.Value
+	}
+	return bytes, true
+}
+
+// Others returns the memory that other processes hold on the GPU, given what this run's backend has allocated there,
+// 0 for nothing. An id alone does not identify a process, because those of a container are not the host's: the
+// process of this id must also hold what the run does, or else be the only one that does.
+func (g *GPUSensors) Others(process uint32, own int64) Gauge {
+	sum, known := g.Listed()
+	switch {
+	case g.ProcessesReason != "":
+		return Missing(g.ProcessesReason)
+	case !known:
+		return Missing("the driver does not give the memory of each process")
+	case own <= 0:
+		return Reading(sum)
+	case len(g.Processes) == 0:
+		return Missing("the driver lists no process here, not even this one: a container hides them")
+	}
+	var like []float64
+	for _, p := range g.Processes {
+		held := p.Bytes.Value
+		if p.ID == process && held >= 0.98*float64(own) {
+			return Reading(sum - held)
+		}
+		if math.Abs(held-float64(own)) <= max(processApart*float64(own), processLeast) {
+			like = append(like, held)
+		}
+	}
+	if len(like) == 1 {
+		return Reading(sum - like[0])
+	}
+	return Missing("this process is not to be told from those listed: a container's ids are not the host's")
+}
+
+// A process of another id is taken for this one if it holds what this one has allocated, within processApart or
+// processLeast bytes: the driver also counts what it allocates for kernels and graphs.
+const (
+	processApart = 0.02
+	processLeast = 64 << 20
+)
