@@ -25,9 +25,10 @@ type counter struct{ joules, wraps float64 }
 const powercap = "/sys/class/powercap"
 
 // ReadEnergy reads the energy counters of all processor packages.
-func ReadEnergy() Energy { return readEnergy(powercap) }
+func ReadEnergy() Energy { return ReadEnergyIn(powercap) }
 
-func readEnergy(folder string) Energy {
+// ReadEnergyIn is ReadEnergy for counters in another folder.
+func ReadEnergyIn(folder string) Energy {
 	if runtime.GOOS != "linux" {
 		return Energy{Reason: "the energy of processors is read on Linux only"}
 	}

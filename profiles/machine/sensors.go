@@ -57,6 +57,15 @@ type GPUSensors struct {
 	LinkGeneration, LinkWidth Gauge
 }
 
+// Gauges returns all numbers of a GPU but those of its processes.
+func (g *GPUSensors) Gauges() []*Gauge {
+	return []*Gauge{
+		&g.MemoryUsed, &g.MemoryTotal, &g.MemoryReserved, &g.Utilisation, &g.MemoryUtilisation, &g.Power, &g.PowerLimit, &g.Energy,
+		&g.Temperature, &g.Fan, &g.GraphicsClock, &g.MaxGraphicsClock, &g.SMClock, &g.MaxSMClock, &g.MemoryClock, &g.MaxMemoryClock,
+		&g.Received, &g.Sent, &g.LinkGeneration, &g.LinkWidth,
+	}
+}
+
 // GPUProcess is a process that computes on a GPU. Its id may be one of another process namespace: the host's, seen
 // from a container.
 type GPUProcess struct {
