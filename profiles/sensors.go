@@ -106,10 +106,7 @@ func (s *Snapshot) Ledger() (l Ledger, ok bool) {
 	if l.GPU >= 0 {
 		g := &s.Sensors.GPUs[l.GPU]
 		reserved, others = g.MemoryReserved, g.Others(s.Sensors.Process, d.Total())
-		l.Used, l.Total = g.MemoryUsed, g.MemoryTotal
-		if l.Used.Known && reserved.Known {
-			l.Used.Value += reserved.Value
-		}
+		l.Used, l.Total = g.InUse(), g.MemoryTotal
 	}
 	l.Entries = append(l.Entries, LedgerEntry{Name: "driver", Bytes: reserved}, LedgerEntry{Name: "other processes", Bytes: others})
 	rest := machine.Missing(l.Used.Reason)

@@ -171,10 +171,10 @@ func (l *loop) mend(cut context.Context, err error) error {
 	l.settings = next
 	l.read()
 	l.run.insist(sets)
-	l.run.stream.Memory(l.work.Memory())
 	l.judgeLayers()
 	l.run.stream.Layers(nil, nil)
 	l.announce(changes)
+	l.run.stream.Memory(l.memory())
 	text := fmt.Sprintf("%v: the run goes on on the CPU from the newest copy of its weights; %s lost", err, unit.Plural(int(lost), "iteration is", "iterations are"))
 	l.moved(text)
 	l.run.stream.Refuse(text)

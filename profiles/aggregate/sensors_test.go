@@ -14,11 +14,18 @@ import (
 // sensed is a rig whose GPU takes 300 W and whose processors cannot be read. Readings are a second apart, and 40 ms old.
 func sensed(change func(*machine.Sensors)) *rig {
 	r := newRig()
-	began := r.now
+	r.a = New(r.a.source, Options{Load: r.readLoad, Sensors: everySecond(&r.now, change)})
+	r.start()
+	return r
+}
+
+// everySecond returns the sensors of such a machine by a clock.
+func everySecond(now *time.Time, change func(*machine.Sensors)) func() (*machine.Sensors, time.Time) {
+	began := *now
 	var taken time.Time
 	var s *machine.Sensors
-	r.a = New(r.a.source, Options{Load: r.readLoad, Sensors: func() (*machine.Sensors, time.Time) {
-		if at := r.now.Add(-40 * time.Millisecond); s == nil || at.Sub(taken) >= time.Second {
+	return func() (*machine.Sensors, time.Time) {
+		if at := now.Add(-40 * time.Millisecond); s == nil || at.Sub(taken) >= time.Second {
 			taken = at
 			s = &machine.Sensors{Processors: machine.Missing("no RAPL on this machine"), GPUs: []machine.GPUSensors{{
 				Name: "A", Energy: machine.Reading(5000 + 300*at.Sub(began).Seconds())}}}
@@ -27,9 +34,7 @@ func sensed(change func(*machine.Sensors)) *rig {
 			}
 		}
 		return s, taken
-	}})
-	r.start()
-	return r
+	}
 }
 
 // seconds lets iterations of 1 ms run, with a tick every 100 ms.

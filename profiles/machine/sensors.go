@@ -73,6 +73,15 @@ type GPUProcess struct {
 	Bytes Gauge
 }
 
+// InUse returns the memory that is not free: what is used, and what the driver reserves where it says so.
+func (g *GPUSensors) InUse() Gauge {
+	used := g.MemoryUsed
+	if used.Known {
+		used.Value += g.MemoryReserved.Value
+	}
+	return used
+}
+
 // Listed returns the sum of the memory of all listed processes.
 func (g *GPUSensors) Listed() (bytes float64, known bool) {
 	if g.ProcessesReason != "" {
