@@ -226,7 +226,8 @@ type DeviceMemory struct {
 	Weights, Gradients, Moments, Activations, Inputs, Workspace int64
 	// Caches are the entries of the schema's caches that are on the device.
 	Caches [MaxCaches]int64
-	// Context is what the driver took of the device's memory when the context and its kernels were made.
+	// Context is what the driver took of the device's memory when the context and its kernels were made; 0 if that
+	// was not measured.
 	Context int64
 	// Pinned is page-locked memory of the host for copies: not part of the device's memory.
 	Pinned int64

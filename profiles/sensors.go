@@ -94,7 +94,6 @@ func (s *Snapshot) Ledger() (l Ledger, ok bool) {
 	if spare := d.Spare(); spare != 0 {
 		own("other plans", spare)
 	}
-	own("CUDA context", d.Context)
 
 	l.GPU = s.Sensors.GPUOf(d.Device)
 	reason := s.Sensors.Reason
@@ -108,6 +107,7 @@ func (s *Snapshot) Ledger() (l Ledger, ok bool) {
 		reserved, others = g.MemoryReserved, g.Others(s.Sensors.Process, d.Total())
 		l.Used, l.Total = g.InUse(), g.MemoryTotal
 	}
+	l.Entries = append(l.Entries, LedgerEntry{"CUDA context", s.context(l.GPU), true})
 	l.Entries = append(l.Entries, LedgerEntry{Name: "driver", Bytes: reserved}, LedgerEntry{Name: "other processes", Bytes: others})
 	rest := machine.Missing(l.Used.Reason)
 	if l.Used.Known {
@@ -118,4 +118,21 @@ func (s *Snapshot) Ledger() (l Ledger, ok bool) {
 	}
 	l.Entries = append(l.Entries, LedgerEntry{Name: Unexplained, Bytes: rest})
 	return l, true
+}
+
+// context returns the size of the run's context on a GPU, −1 for an unknown one: as the backend measured it, else what the
+// driver counts for this process beyond what the backend allocated.
+func (s *Snapshot) context(gpu int) machine.Gauge {
+	d := &s.Memory.Device
+	if d.Context > 0 {
+		return machine.Reading(float64(d.Context))
+	}
+	if gpu < 0 {
+		return machine.Missing("not measured")
+	}
+	own := s.Sensors.GPUs[gpu].Own(s.Sensors.Process, d.Allocated)
+	if own.Known {
+		own.Value = max(0, own.Value-float64(d.Allocated))
+	}
+	return own
 }

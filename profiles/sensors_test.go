@@ -27,6 +27,7 @@ func TestTheLedgerAddsUpToWhatTheDriverReports(t *testing.T) {
 		"no reserved memory": func(s *Snapshot) { s.Sensors.GPUs[1].MemoryReserved = machine.Missing("no symbol") },
 		"no processes":       func(s *Snapshot) { s.Sensors.GPUs[1].ProcessesReason = "not supported" },
 		"host ids":           func(s *Snapshot) { s.Sensors.Process = 3 },
+		"no context":         func(s *Snapshot) { s.Memory.Device.Context = 0 },
 		"counted too much":   func(s *Snapshot) { s.Memory.Device.Context = 8 * gib },
 	} {
 		s := onGPU()
@@ -56,9 +57,28 @@ func TestTheLedgerAddsUpToWhatTheDriverReports(t *testing.T) {
 			t.Errorf("%s: %g GiB, want %g", name, found[name], want)
 		}
 	}
+	s := onGPU()
+	s.Memory.Device.Context = 0
+	if e := entry(s, "CUDA context"); e.Bytes.Value != gib/2 { // 3 GiB listed, 2.5 allocated
+		t.Errorf("a context that was not measured: %+v", e)
+	}
+	s.Sensors.Process = 3
+	if e := entry(s, "CUDA context"); e.Bytes.Known || e.Bytes.Reason == "" {
+		t.Errorf("a context that was not measured, of a process that is not listed: %+v", e)
+	}
 	if _, shown := found["masks cache"]; shown {
 		t.Error("a cache with nothing on the device has an entry")
 	}
+}
+
+func entry(s *Snapshot, name string) LedgerEntry {
+	l, _ := s.Ledger()
+	for _, e := range l.Entries {
+		if e.Name == name {
+			return e
+		}
+	}
+	return LedgerEntry{}
 }
 
 // Without a monitor the run's own entries are there, and the reason stands at the others.

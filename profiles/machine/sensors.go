@@ -96,35 +96,52 @@ func (g *GPUSensors) Listed() (bytes float64, known bool) {
 	return bytes, true
 }
 
+// Own returns what the driver counts for this process, given what the run's backend has allocated on the GPU, in bytes.
+// An id alone does not identify a process, because those of a container are not the host's: the process of this id must
+// also hold what the run does, or else be the only one that does.
+func (g *GPUSensors) Own(process uint32, held int64) Gauge {
+	if held <= 0 {
+		return Reading(0)
+	}
+	var like []float64
+	for _, p := range g.Processes {
+		listed := p.Bytes.Value
+		if !p.Bytes.Known {
+			continue
+		}
+		if p.ID == process && listed >= (1-processApart)*float64(held) {
+			return p.Bytes
+		}
+		if math.Abs(listed-float64(held)) <= max(processApart*float64(held), processLeast) {
+			like = append(like, listed)
+		}
+	}
+	switch {
+	case g.ProcessesReason != "":
+		return Missing(g.ProcessesReason)
+	case len(g.Processes) == 0:
+		return Missing("the driver lists no process here, not even this one: a container hides them")
+	case len(like) == 1:
+		return Reading(like[0])
+	}
+	return Missing("this process is not to be told from those listed: a container's ids are not the host's")
+}
+
 // Others returns the memory that other processes hold on the GPU, given what this run's backend has allocated there,
-// 0 for nothing. An id alone does not identify a process, because those of a container are not the host's: the
-// process of this id must also hold what the run does, or else be the only one that does.
-func (g *GPUSensors) Others(process uint32, own int64) Gauge {
+// 0 for nothing.
+func (g *GPUSensors) Others(process uint32, held int64) Gauge {
 	sum, known := g.Listed()
 	switch {
 	case g.ProcessesReason != "":
 		return Missing(g.ProcessesReason)
 	case !known:
 		return Missing("the driver does not give the memory of each process")
-	case own <= 0:
-		return Reading(sum)
-	case len(g.Processes) == 0:
-		return Missing("the driver lists no process here, not even this one: a container hides them")
 	}
-	var like []float64
-	for _, p := range g.Processes {
-		held := p.Bytes.Value
-		if p.ID == process && held >= 0.98*float64(own) {
-			return Reading(sum - held)
-		}
-		if math.Abs(held-float64(own)) <= max(processApart*float64(own), processLeast) {
-			like = append(like, held)
-		}
+	own := g.Own(process, held)
+	if own.Known {
+		own.Value = sum - own.Value
 	}
-	if len(like) == 1 {
-		return Reading(sum - like[0])
-	}
-	return Missing("this process is not to be told from those listed: a container's ids are not the host's")
+	return own
 }
 
 // A process of another id is taken for this one if it holds what this one has allocated, within processApart or

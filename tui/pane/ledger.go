@@ -181,12 +181,13 @@ func (p *memory) process(c *chart.Canvas, y int, s *profiles.Snapshot) (told boo
 	return told
 }
 
-// cardLines describes the memory of the machine's GPUs in a run on the processor: a line for each, or the reason why
-// there is none.
-func cardLines(s *profiles.Snapshot) []string {
+// cardLines describes the memory of the machine's GPUs in a run on the processor, in w cells: a line for each, or the
+// reason why there is none.
+func cardLines(s *profiles.Snapshot, w int) []string {
 	var lines []string
 	for i := range s.Sensors.GPUs {
-		lines = append(lines, gpuName(i)+"  "+words.CardMemory(&s.Sensors.GPUs[i], 0))
+		name := gpuName(i) + "  "
+		lines = append(lines, name+words.CardMemory(&s.Sensors.GPUs[i], 0, w-chart.Width(name)))
 	}
 	if lines == nil {
 		return []string{"GPU  n/a: " + gpuReason(s)}

@@ -158,7 +158,7 @@ func (p *memory) bars(c *chart.Canvas, s *profiles.Snapshot) (told bool) {
 	}
 	w, h := c.Size()
 	m := s.Memory
-	cards := cardLines(s)
+	cards := cardLines(s, w)
 	if len(cards) > 2 && h < 12 {
 		cards = append(cards[:1], fmt.Sprintf("and %d more GPUs", len(cards)-1))
 	}

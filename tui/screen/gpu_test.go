@@ -80,7 +80,7 @@ func TestThePaneOfGPUsComesWithTheFirstReading(t *testing.T) {
 	if m.layout.Panes[idGPU].Empty() {
 		t.Error("the pane does not come with the first reading")
 	}
-	if frame := frameOf(m); !strings.Contains(frame, "not used by this run") || !strings.Contains(frame, "667 MiB of 79.6 GiB used, 0 by") {
+	if frame := frameOf(m); !strings.Contains(frame, "not used by this run") || !strings.Contains(frame, "0.65 of 79.6 GiB, 0 by this run") {
 		t.Errorf("a run on the processor:\n%s", frame)
 	}
 }

@@ -1,7 +1,6 @@
 package words
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -154,19 +153,19 @@ func MemoryChange(e *profiles.Effect) string {
 	return unit.SignedBinary(e.MemoryChange)
 }
 
-// CardMemory describes a GPU's memory and the part of it that this run holds: "1.2 of 79.6 GiB used, 0 by this run".
-func CardMemory(g *machine.GPUSensors, own int64) string {
+// CardMemory describes, in w cells if possible, a GPU's memory and the part of it that this run holds: "1.23 of 79.6 GiB
+// used, 0 by this run".
+func CardMemory(g *machine.GPUSensors, own int64, w int) string {
 	used := g.InUse()
 	if !used.Known {
 		return "n/a: " + missing(used)
 	}
-	text := binary(used.Value) + " used"
+	text, by := binary(used.Value), "0"
 	if g.MemoryTotal.Known {
-		text = binary(used.Value) + " of " + binary(g.MemoryTotal.Value) + " used"
+		text = three(used.Value/(1<<30)) + " of " + three(g.MemoryTotal.Value/(1<<30)) + " GiB"
 	}
-	by := "0"
 	if own > 0 {
 		by = unit.Binary(own)
 	}
-	return fmt.Sprintf("%s, %s by this run", text, by)
+	return FittingOrLast(w, text+" used, "+by+" by this run", text+", "+by+" by this run", text+", own "+by, text)
 }

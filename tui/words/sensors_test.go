@@ -64,7 +64,13 @@ func TestEverySensorIsNamedOnce(t *testing.T) {
 			t.Errorf("with a value: %+v", s)
 		}
 	}
-	if text := CardMemory(&machine.GPUSensors{MemoryUsed: machine.Missing("lost")}, 0); text != "n/a: lost" {
+	if text := CardMemory(&machine.GPUSensors{MemoryUsed: machine.Missing("lost")}, 0, 80); text != "n/a: lost" {
 		t.Errorf("%q", text)
+	}
+	card := machine.GPUSensors{MemoryUsed: machine.Reading(1 << 30), MemoryTotal: machine.Reading(80 << 30)}
+	for w, want := range map[int]string{80: "1.00 of 80.0 GiB used, 0 by this run", 31: "1.00 of 80.0 GiB, 0 by this run", 25: "1.00 of 80.0 GiB, own 0", 5: "1.00 of 80.0 GiB"} {
+		if got := CardMemory(&card, 0, w); got != want {
+			t.Errorf("in %d cells: %q, want %q", w, got, want)
+		}
 	}
 }
