@@ -7,7 +7,7 @@ import (
 
 	"prismtop/gpu/cuda"
 	"prismtop/gpu/driver"
-	"prismtop/gpu/driver/libcuda"
+	"prismtop/gpu/driver/installed"
 	"prismtop/gpu/ptx"
 	"prismtop/profiles/machine"
 	"prismtop/sim/nn"
@@ -19,7 +19,7 @@ const leastCUDA = 11000
 
 // Open opens the backend of a device by its ordinal. It creates the device's context, which takes some tenths of a
 // second.
-func Open(ordinal int) (nn.Backend, error) { return openWith(libcuda.Open, ordinal) }
+func Open(ordinal int) (nn.Backend, error) { return openWith(installed.Open, ordinal) }
 
 func openWith(open func() (driver.Driver, error), ordinal int) (nn.Backend, error) {
 	d, err := open()

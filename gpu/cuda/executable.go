@@ -280,7 +280,7 @@ func (x *executable) after(id nn.BufferID) (driver.Stream, error) {
 	b := x.backend
 	for s := range x.segments {
 		if seg := &x.segments[s]; seg.outputs[id] {
-			return b.copies, b.check("a copy from the device", b.driver.StreamWaitEvent(b.copies, seg.done))
+			return b.copies, b.check("a copy from the device", b.driver.StreamWaitEvent(b.copies, seg.newest().done))
 		}
 	}
 	return b.stream, nil

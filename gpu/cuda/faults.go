@@ -29,7 +29,7 @@ func (x *executable) Settle(ctx context.Context) error {
 	}
 	defer b.leave()
 	for s := range x.segments {
-		if err := x.segments[s].wait(ctx, b); err != nil {
+		if err := x.segments[s].newest().wait(ctx, b); err != nil {
 			return err
 		}
 	}

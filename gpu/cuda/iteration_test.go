@@ -153,7 +153,7 @@ func follows(t *testing.T, open func() nn.Backend, c prism.DecoderConfig, iterat
 				t.Fatal(err)
 			}
 			defer host.Close()
-			want := newTraining(t, host, c, fused(prism.PlanOptions{Loss: mode.o.Loss}))
+			want := newTraining(t, host, c, mode.o)
 			first, again := newTraining(t, open(), c, mode.o), newTraining(t, open(), c, mode.o)
 			for i := range iterations {
 				w, g, g2 := want.iterate(), first.iterate(), again.iterate()

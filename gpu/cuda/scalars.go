@@ -99,7 +99,7 @@ func (c *scalars) forget(id nn.BufferID) {
 func (c *scalars) read(x *executable, id nn.BufferID, dst []float32) (known bool, err error) {
 	for i, s := range c.ids {
 		if s == id && c.of[i] != nil {
-			if err := c.of[i].wait(context.Background(), x.backend); err != nil {
+			if err := c.of[i].newest().wait(context.Background(), x.backend); err != nil {
 				return true, err
 			}
 			word := (*uint32)(unsafe.Pointer(&c.memory[4*i]))

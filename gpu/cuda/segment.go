@@ -3,30 +3,35 @@ package cuda
 import (
 	"context"
 	"maps"
-	"runtime"
 	"time"
 
 	"prismtop/gpu/driver"
 	"prismtop/sim/nn"
 )
 
-// segment is a segment of an executable: its launches in groups of one phase, and the graph of them.
+// segment is a segment of an executable: its launches in groups of one phase, and the graphs of them. There are two
+// graphs with events of their own, used by turns, so that the times of one run are read while the next computes.
 type segment struct {
 	launches []launch
 	groups   []group
-	graph    driver.GraphExec
-	eager    bool // the graph could not be captured
-	gathers  bool // it writes scalars for the host:
-	scalars  [maxScalars]driver.Pointer
+	eager    bool                 // no graph could be captured
 	outputs  map[nn.BufferID]bool // that only this segment writes
+	gathers  bool                 // it writes scalars for the host:
+	scalars  [maxScalars]driver.Pointer
 
+	turns  [2]turn
+	next   int            // the turn of the next run
+	steps  []driver.Event // before and after each launch, for Detail
+	detail bool           // steps were recorded, and not read
+}
+
+// turn is one of the two graphs of a segment.
+type turn struct {
+	graph   driver.GraphExec
 	marks   []driver.Event // before each group, and after the last
 	done    driver.Event   // after the last run
 	running bool           // done has not been seen
-	timed   bool           // marks were recorded by the last run
-	read    bool           // and their times read
-	steps   []driver.Event // before and after each launch, for Detail
-	detail  bool           // the last run recorded steps
+	unread  bool           // marks were recorded, and not read
 }
 
 // group is consecutive launches of one phase.
@@ -37,7 +42,6 @@ type group struct {
 
 // split divides the launches among the segments and captures these.
 func (x *executable) split() error {
-	b := x.backend
 	for s := range x.segments {
 		seg := &x.segments[s]
 		first, end := x.plan.Segments[s][0], x.plan.Segments[s][1]
@@ -60,22 +64,30 @@ func (x *executable) split() error {
 		if len(seg.launches) == 0 {
 			continue
 		}
-		for range len(seg.groups) + 1 {
-			e, err := b.driver.EventCreate(true)
-			if err != nil {
-				return b.check("an event", err)
+		for i := range seg.turns {
+			if err := seg.turns[i].prepare(x, seg); err != nil {
+				return err
 			}
-			seg.marks = append(seg.marks, e)
-		}
-		var err error
-		if seg.done, err = b.driver.EventCreate(false); err != nil {
-			return b.check("an event", err)
-		}
-		if err := seg.capture(x); err != nil {
-			return err
 		}
 	}
 	return nil
+}
+
+// prepare makes a turn's events and captures its graph.
+func (t *turn) prepare(x *executable, s *segment) error {
+	b := x.backend
+	for range len(s.groups) + 1 {
+		e, err := b.driver.EventCreate(true)
+		if err != nil {
+			return b.check("an event", err)
+		}
+		t.marks = append(t.marks, e)
+	}
+	var err error
+	if t.done, err = b.driver.EventCreate(false); err != nil {
+		return b.check("an event", err)
+	}
+	return t.capture(x, s)
 }
 
 // outputsOf lists the plan's outputs in the arena that a segment writes and no other.
@@ -97,28 +109,28 @@ func (x *executable) outputsOf(of nn.Segment) map[nn.BufferID]bool {
 }
 
 // capture records the launches as a graph. A driver that cannot leaves the segment eager.
-func (s *segment) capture(x *executable) error {
+func (t *turn) capture(x *executable, s *segment) error {
 	b := x.backend
-	if b.options.Eager {
+	if b.options.Eager || s.eager {
 		s.eager = true
 		return nil
 	}
 	err := b.driver.StreamBeginCapture(b.stream)
 	if err == nil {
-		err = s.enqueue(x, b.driver.EventRecordExternal)
+		err = s.enqueue(x, t, b.driver.EventRecordExternal)
 		var graph driver.Graph
 		var ended error
 		if graph, ended = b.driver.StreamEndCapture(b.stream); err == nil {
 			err = ended
 		}
 		if err == nil {
-			s.graph, err = b.driver.GraphInstantiate(graph)
+			t.graph, err = b.driver.GraphInstantiate(graph)
 		}
 		if graph != 0 {
 			_ = b.driver.GraphDestroy(graph) // the executable graph does not need it
 		}
 		if err == nil {
-			err = b.driver.GraphUpload(s.graph, b.stream)
+			err = b.driver.GraphUpload(t.graph, b.stream)
 		}
 	}
 	if err == nil {
@@ -132,15 +144,15 @@ func (s *segment) capture(x *executable) error {
 	return nil
 }
 
-// enqueue enqueues the launches, with marks between the groups.
-func (s *segment) enqueue(x *executable, record func(driver.Event, driver.Stream) error) error {
+// enqueue enqueues the launches, with a turn's marks between the groups.
+func (s *segment) enqueue(x *executable, t *turn, record func(driver.Event, driver.Stream) error) error {
 	b := x.backend
 	lanes := lanes{b: b}
 	for g, group := range s.groups {
 		if err := lanes.join(); err != nil {
 			return err
 		}
-		if err := record(s.marks[g], b.stream); err != nil {
+		if err := record(t.marks[g], b.stream); err != nil {
 			return err
 		}
 		for i := group.first; i < group.end; i++ {
@@ -162,7 +174,7 @@ func (s *segment) enqueue(x *executable, record func(driver.Event, driver.Stream
 			return err
 		}
 	}
-	return record(s.marks[len(s.groups)], b.stream)
+	return record(t.marks[len(s.groups)], b.stream)
 }
 
 // launch enqueues one kernel.
@@ -182,34 +194,36 @@ func (s *segment) run(ctx context.Context, x *executable) error {
 	if len(s.launches) == 0 {
 		return nil
 	}
-	b := x.backend
-	if err := s.wait(ctx, b); err != nil {
+	b, t := x.backend, &s.turns[s.next]
+	if err := t.wait(ctx, b); err != nil { // the host is at most two runs ahead
 		return err
 	}
-	if err := s.readTimes(x); err != nil { // before the next run overwrites them
+	if err := s.readTurn(x, t); err != nil { // before the next run overwrites them
 		return err
 	}
-	s.timed, s.read, s.detail = true, false, false
 	var err error
 	switch {
 	case x.detailed:
-		s.timed, s.detail = false, true
 		err = s.enqueueDetailed(x)
 	case s.eager:
-		err = s.enqueue(x, b.driver.EventRecord)
+		err = s.enqueue(x, t, b.driver.EventRecord)
 	default:
-		err = b.driver.GraphLaunch(s.graph, b.stream)
+		err = b.driver.GraphLaunch(t.graph, b.stream)
 	}
 	if err == nil {
-		err = b.driver.EventRecord(s.done, b.stream)
+		err = b.driver.EventRecord(t.done, b.stream)
 	}
 	if err != nil {
 		return b.check("a segment of the plan", err)
 	}
-	s.running = true
+	t.running, t.unread, s.detail = true, !x.detailed, x.detailed
+	s.next = 1 - s.next
 	x.scalars.gathered(s)
 	return nil
 }
+
+// newest returns the turn of the newest run.
+func (s *segment) newest() *turn { return &s.turns[1-s.next] }
 
 // enqueueDetailed enqueues the launches with an event before and after each.
 func (s *segment) enqueueDetailed(x *executable) error {
@@ -244,22 +258,18 @@ const spin = 2 * time.Millisecond
 // pause is the time between two questions after that.
 const pause = 50 * time.Microsecond
 
-// wait waits until the last run has ended.
-func (s *segment) wait(ctx context.Context, b *Backend) error {
-	if !s.running {
-		return nil
-	}
+// wait waits until the turn's run has ended. The goroutine is locked to its thread, which makes giving it up costly: for a
+// short time it only asks.
+func (t *turn) wait(ctx context.Context, b *Backend) error {
 	var began time.Time
-	for {
-		done, err := b.driver.EventQuery(s.done)
+	for t.running {
+		done, err := b.driver.EventQuery(t.done)
 		if err != nil {
 			return b.check("a segment of the plan", err)
 		}
-		if done {
-			s.running = false
-			return nil
-		}
 		switch {
+		case done:
+			t.running = false
 		case began.IsZero():
 			began = time.Now()
 		case time.Since(began) > spin:
@@ -267,43 +277,69 @@ func (s *segment) wait(ctx context.Context, b *Backend) error {
 				return err
 			}
 			time.Sleep(pause)
-		default:
-			runtime.Gosched()
 		}
 	}
+	return nil
 }
 
-// readTimes reads the times of the last run, if it has ended.
+// ended reports whether the turn's run has ended.
+func (t *turn) ended(b *Backend) (bool, error) {
+	if !t.running {
+		return true, nil
+	}
+	done, err := b.driver.EventQuery(t.done)
+	t.running = err == nil && !done
+	return done, b.check("a segment of the plan", err)
+}
+
+// readTimes reads the times of the newest run that has ended.
 func (s *segment) readTimes(x *executable) error {
+	if len(s.launches) == 0 {
+		return nil
+	}
 	b := x.backend
-	if s.read || !s.timed && !s.detail {
-		return nil
-	}
-	if s.running {
-		done, err := b.driver.EventQuery(s.done)
+	for _, t := range []*turn{&s.turns[s.next], s.newest()} { // the older first
+		done, err := t.ended(b)
 		if err != nil || !done {
-			return b.check("a segment of the plan", err)
+			return err
 		}
-		s.running = false
-	}
-	s.read = true
-	for _, l := range s.launches {
-		x.nanos[l.step] = 0
-	}
-	if s.detail {
-		for i, l := range s.launches {
-			if err := s.elapsed(b, s.steps[2*i], s.steps[2*i+1], &x.nanos[l.step]); err != nil {
-				return err
-			}
+		if err := s.readTurn(x, t); err != nil {
+			return err
 		}
+	}
+	if !s.detail {
 		return nil
 	}
-	for g, group := range s.groups {
-		if err := s.elapsed(b, s.marks[g], s.marks[g+1], &x.nanos[group.step]); err != nil {
+	s.detail = false
+	s.clear(x)
+	for i, l := range s.launches {
+		if err := s.elapsed(b, s.steps[2*i], s.steps[2*i+1], &x.nanos[l.step]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// readTurn reads the times of a turn's run, which has ended.
+func (s *segment) readTurn(x *executable, t *turn) error {
+	if !t.unread {
+		return nil
+	}
+	t.unread = false
+	s.clear(x)
+	for g, group := range s.groups {
+		if err := s.elapsed(x.backend, t.marks[g], t.marks[g+1], &x.nanos[group.step]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clear forgets the times of the segment's steps.
+func (s *segment) clear(x *executable) {
+	for _, l := range s.launches {
+		x.nanos[l.step] = 0
+	}
 }
 
 // elapsed adds the time between two events.
@@ -316,13 +352,17 @@ func (s *segment) elapsed(b *Backend, from, to driver.Event, nanos *int64) error
 	return nil
 }
 
-// close frees the graph and the events.
+// close frees the graphs and the events.
 func (s *segment) close(b *Backend) {
 	if b.dead == nil {
-		if s.graph != 0 {
-			_ = b.driver.GraphExecDestroy(s.graph)
+		events := s.steps
+		for _, t := range s.turns {
+			if t.graph != 0 {
+				_ = b.driver.GraphExecDestroy(t.graph)
+			}
+			events = append(append(events, t.marks...), t.done)
 		}
-		for _, e := range append(append([]driver.Event{s.done}, s.marks...), s.steps...) {
+		for _, e := range events {
 			if e != 0 {
 				_ = b.driver.EventDestroy(e)
 			}

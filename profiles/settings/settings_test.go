@@ -205,7 +205,7 @@ func TestSetRefusesBadValuesAndChangesNothing(t *testing.T) {
 		{"samples", "0", "samples = 0: must be a whole number from 1 to 2147483647"},
 		{"samples", "2.5", `samples = "2.5": must be a whole number from 1 to 2147483647`},
 		{"seed", "-1", "seed = -1: must be a whole number from 0 to 9223372036854775807"},
-		{"amp", "fp8", `amp = "fp8": must be one of off, bf16, bf16x3, fp16`},
+		{"amp", "fp8", `amp = "fp8": must be one of off, bf16, bf16x3, fp16, tf32`},
 		{"fft_cache", "yes please", `fft_cache = "yes please": must be true or false`},
 		{"channels", "8;1", `channels = "8;1": must be a list of whole numbers from 1 to 32768`},
 		{"channels", "8,0,1", "channels = [8, 0, 1]: must be a list of whole numbers from 1 to 32768"},

@@ -92,7 +92,7 @@ func planOptions(s *Settings, apertures int) (PlanOptions, error) {
 	}
 	amp, ok := ampModes[s.AMP]
 	if !ok {
-		return PlanOptions{}, fmt.Errorf("amp = %q: must be off, bf16, bf16x3 or fp16", s.AMP)
+		return PlanOptions{}, fmt.Errorf("amp = %q: must be off, bf16, bf16x3, fp16 or tf32", s.AMP)
 	}
 	return PlanOptions{AMP: amp.stored, Products: amp.products, Loss: loss, Apertures: apertures, SharedSpectrum: s.SharedSpectrum,
 		Fused: s.FusedTelescope, Pruned: s.PrunedFFT, Checkpointing: s.Checkpointing, FusedOptimizer: s.FusedOptimizer}, nil
@@ -108,4 +108,5 @@ var ampModes = map[string]struct {
 	"bf16":   {tensor.BFloat16, nn.Exact},
 	"bf16x3": {tensor.Float32, nn.BF16x3},
 	"fp16":   {tensor.Float16, nn.Exact},
+	"tf32":   {tensor.Float32, nn.TF32},
 }

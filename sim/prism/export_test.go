@@ -1,5 +1,7 @@
 package prism
 
+import "prismtop/sim/nn"
+
 // QuickPass is how far passes lie apart before an output is kept.
 const QuickPass = quickPass
 
@@ -13,3 +15,6 @@ func (d *Decoder) Variables() (names []string) {
 	}
 	return names
 }
+
+// PlanSteps returns the steps of the plan in use.
+func PlanSteps(r *Reconstruction) []nn.Step { return r.program.plan.Steps }

@@ -259,19 +259,31 @@ func (r *Reconstruction) unload() {
 	}
 }
 
-// update runs the backward pass and Adam at the current learning rate.
+// update runs the backward pass and Adam at the current learning rate. Where Run does not wait, the gradient scale and
+// whether the step was skipped are of the update before.
 func (r *Reconstruction) update(ctx context.Context, rec *profiles.Iteration) error {
 	r.program.writeScalar(nn.LearningRateInput, r.lr)
+	if r.program.detailer != nil && r.program.runs > 1 {
+		r.readScale(rec)
+	}
 	if err := r.program.run(ctx, nn.SegmentUpdate); err != nil {
 		return err
 	}
-	if r.program.scaled {
-		rec.Series[SeriesGradientScale] = r.program.scalar(r.program.scale)
-		if r.program.scalar(r.program.overflow) != 0 {
-			rec.Flags |= profiles.SkippedStep
-		}
+	if r.program.detailer == nil {
+		r.readScale(rec)
 	}
 	return r.program.account(ctx, &rec.Phases)
+}
+
+// readScale reads what the gradient scaler did, if there is one.
+func (r *Reconstruction) readScale(rec *profiles.Iteration) {
+	if !r.program.scaled {
+		return
+	}
+	rec.Series[SeriesGradientScale] = r.program.scalar(r.program.scale)
+	if r.program.scalar(r.program.overflow) != 0 {
+		rec.Flags |= profiles.SkippedStep
+	}
 }
 
 // GradientNorm returns the Euclidean norm of all gradients of the newest update, without the factor of the gradient

@@ -52,6 +52,7 @@ func TestAdviceIsShownWithItsKeys(t *testing.T) {
 		"The run goes on; --record FILE records to another disk, --no-record not at all.",
 		"Save (s) before memory runs out; with a smaller size, smaller caches or checkpointing, a restart (R) needs less.",
 		"A start with --max-time, or with fewer iterations, ends sooner; ctrl+c ends this one.",
+		"prismtop doctor --gpu, by a new process, checks the GPU; this process cannot use it again.",
 		"No setting changed just before, and other programs took 0 % of the processors only: see whether the processor is throttled by heat.",
 		"Give it more than 0 MiB (G), or switch it off (m).",
 		"Switch it off (m).", "Switch it off (m) and compare.",

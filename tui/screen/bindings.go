@@ -35,7 +35,7 @@ func bindingsOf(t *settings.Table, can abilities) *bindings {
 	b.picks = listedSettings(t)
 	b.settings = pressesOf(t, func(p settings.Press) bool { return !p.Tuning })
 	b.tuning = slices.Concat(possible(tuningKeys(t, b.picks), can), pressesOf(t, func(p settings.Press) bool { return p.Tuning }))
-	if _, ok := t.Lookup(settings.Device); ok {
+	if k, ok := t.Lookup(settings.Device); ok && len(k.Presses) == 0 {
 		b.tuning = append(b.tuning, binding{Binding: bind("U", "device", "U"), run: does((*Model).otherDevice)})
 	}
 	b.footer = withPairs(t, b.settings)

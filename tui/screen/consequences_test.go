@@ -29,7 +29,7 @@ func TestAKeyThatCutsAnEffectShortSaysSo(t *testing.T) {
 		{"a threshold", "l", "lr: 1.0e-03 → 5.0e-04; AMP's effect had 19 of 20", early("amp", "off", "bf16", 19, 0)},
 		{"enough that wait", "f", "FFT plans: on → off", early("amp", "off", "bf16", 8, 12)},
 		{"a limit", "T", "threshold: 0.005 → 0.01", early("amp", "off", "bf16", 8, 4)},
-		{"the next run's", "U", "device:", early("amp", "off", "bf16", 8, 4)},
+		{"the device", "U", "device:  → cuda; AMP's effect had 12 of 20", early("amp", "off", "bf16", 8, 4)},
 		{"undo", "f u", "undone: FFT plans off → on; AMP's effect had 12 of 20", early("amp", "off", "bf16", 8, 4)},
 	} {
 		m, _ := screen(t, 200, 60, Options{}, colorprofile.ANSI256, tt.snap)

@@ -46,6 +46,8 @@ func (m *Model) move(k *settings.Key, how settings.Move) {
 	switch {
 	case how == settings.MoveWrite:
 		m.editSetting(k.Name)
+	case k.Name == settings.Device:
+		m.otherDevice()
 	case how == settings.MoveToggle && len(k.Allowed) > 1:
 		m.toggle(k)
 	case k.Name == "learning_rate":

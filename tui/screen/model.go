@@ -60,6 +60,7 @@ type Model struct {
 	history    history
 	mine       map[string]bool   // settings changed in this session
 	lastUsed   map[string]string // last values of choices, other than their first
+	lastGPU    string            // last value of the setting device that was a GPU, empty for none
 	reading    string            // the picture being read for a restart; empty for none
 	pending    tea.Cmd           // runs after the current message
 	bookmarks  [bookmarkSlots]*bookmark

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -84,15 +85,28 @@ func (m *Model) value(key string) (value string, pending bool) {
 }
 
 // set requests a setting and reports the change or the error.
-func (m *Model) set(key, value string) {
+func (m *Model) set(key, value string) { m.setFirst(key, value) }
+
+// setFirst is set with the first of the values that this machine accepts.
+func (m *Model) setFirst(key string, values ...string) {
 	if m.snap == nil {
 		m.say("the run has not begun yet")
 		return
 	}
 	before, _ := m.value(key)
 	all, cut := m.wanted(), m.cutShort(key)
-	if err := m.ask(settings.Assignment{Key: key, Value: value}); err != nil {
-		m.complain(fmt.Sprintf("%s stays %s: %v", m.nameOf(key), m.textOf(key, before), err))
+	value := ""
+	var refused error
+	for _, value = range values {
+		err := m.ask(settings.Assignment{Key: key, Value: value})
+		if err == nil {
+			refused = nil
+			break
+		}
+		refused = cmp.Or(refused, err)
+	}
+	if refused != nil {
+		m.complain(fmt.Sprintf("%s stays %s: %v", m.nameOf(key), m.textOf(key, before), refused))
 		return
 	}
 	m.sayChange(m.changeText(key, before, value)+m.caution(key, value)+m.suspensions(all)+m.when(key), cut)
@@ -167,16 +181,13 @@ func (m *Model) flip(key string) {
 	m.set(key, strconv.FormatBool(value != "true"))
 }
 
-// cycle switches to the next of the given values.
+// cycle switches to the next of the given values that this machine has.
 func (m *Model) cycle(key string, values ...string) {
 	value, _ := m.value(key)
-	for i, v := range values {
-		if v == value {
-			m.set(key, values[(i+1)%len(values)])
-			return
-		}
+	if i := slices.Index(values, value); i >= 0 {
+		values = slices.Concat(values[i+1:], values[:i])
 	}
-	m.set(key, values[0])
+	m.setFirst(key, values...)
 }
 
 // scaleRate multiplies the learning rate.

@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -360,13 +361,24 @@ func (m *Model) editSetting(key string) {
 	e.Edit(key)
 }
 
-// otherDevice requests the other device.
+// otherDevice requests the processor, or the GPU used last.
 func (m *Model) otherDevice() {
-	device := "cuda"
-	if m.asked("device") == "cuda" {
-		device = "cpu"
+	if m.snap == nil {
+		m.say(errNotBegun.Error())
+		return
 	}
-	m.set("device", device)
+	now := m.asked(settings.Device)
+	chosen := strings.HasPrefix(now, "cuda")
+	onGPU := chosen || now != "cpu" && m.snap.Run.Device != "cpu"
+	if !onGPU {
+		m.set(settings.Device, cmp.Or(m.lastGPU, "cuda"))
+		return
+	}
+	m.lastGPU = ""
+	if chosen {
+		m.lastGPU = now
+	}
+	m.set(settings.Device, "cpu")
 }
 
 func parseNumber(text string) float64 {

@@ -43,7 +43,7 @@ func TestFailedTasks(t *testing.T) {
 	if w.err != nil || !slices.Equal(states(w.newest), []profiles.TaskState{done, unavailable, waiting, waiting, waiting}) || len(w.results) != 2 {
 		t.Errorf("%v, %v, %d results", w.err, states(w.newest), len(w.results))
 	}
-	if why := w.newest.List[1].Why; !strings.Contains(why, "trainer gpu is not available: no CUDA device: none") {
+	if why := w.newest.List[1].Why; !strings.Contains(why, "trainer gpu is not available: this workload's operators have no CUDA kernels") {
 		t.Errorf("why: %s", why)
 	}
 	if !strings.Contains(w.log, "1 of 5 tasks done, 1 unavailable, 3 not run after a failed one") {

@@ -1,0 +1,85 @@
+package screen
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+
+	"prismtop/profiles"
+	"prismtop/profiles/settings"
+	"prismtop/tui/tuitest"
+)
+
+// lacking is a run on a machine that lacks some values of settings.
+type lacking struct {
+	*tuitest.Recorder
+	values []string
+	asked  []string
+}
+
+// onMachine is a screen of a run on a machine that lacks some values.
+func onMachine(t *testing.T, s *profiles.Snapshot, lacks ...string) (*Model, *lacking) {
+	t.Helper()
+	run := &lacking{Recorder: tuitest.NewRecorder(), values: lacks}
+	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
+	m.powers.Setter = run
+	return m, run
+}
+
+func (r *lacking) SetMany(sets []settings.Assignment) error {
+	r.asked = append(r.asked, sets[0].Value)
+	if slices.Contains(r.values, sets[0].Value) {
+		return errors.New(sets[0].Key + " = " + sets[0].Value + ": not here")
+	}
+	return nil
+}
+
+// on is a snapshot of a run with a setting device, computed on a device.
+func on(setting, device string) *profiles.Snapshot {
+	s := tuitest.Trainer()
+	tuitest.Set(s, "device", setting)
+	s.Run.Device = device
+	return s
+}
+
+func TestOneKeySwitchesBetweenTheProcessorAndTheGPU(t *testing.T) {
+	for _, tt := range []struct{ setting, device, want string }{
+		{"auto", "cpu", "cuda"}, {"cpu", "cpu", "cuda"}, {"auto", "cuda", "cpu"}, {"cuda", "cuda", "cpu"}, {"cuda:1", "cuda", "cpu"},
+	} {
+		m, run := onMachine(t, on(tt.setting, tt.device))
+		if press(m, "U"); !slices.Equal(run.asked, []string{tt.want}) {
+			t.Errorf("device = %s on %s: U asked for %q, want %s", tt.setting, tt.device, run.asked, tt.want)
+		}
+	}
+}
+
+func TestTheKeyComesBackToTheSameGPU(t *testing.T) {
+	m, run := onMachine(t, on("cuda:1", "cuda"))
+	if press(m, "U", "U"); !slices.Equal(run.asked, []string{"cpu", "cuda:1"}) {
+		t.Errorf("asked for %q", run.asked)
+	}
+}
+
+func TestAMissingGPUIsRefusedWithItsReason(t *testing.T) {
+	m, _ := onMachine(t, on("auto", "cpu"), "cuda")
+	if press(m, "U"); m.status.text != "device stays auto: device = cuda: not here" || !m.status.bad {
+		t.Errorf("the screen says %q", m.status.text)
+	}
+}
+
+// Going through the values of a setting leaves out those that the machine lacks.
+func TestACycleLeavesOutWhatTheMachineLacks(t *testing.T) {
+	s := on("auto", "cpu")
+	tuitest.Set(s, "amp", "fp16")
+	m, run := onMachine(t, s, "tf32")
+	if m.nudge("amp", true); !slices.Equal(run.asked, []string{"tf32", "off"}) || !strings.HasPrefix(m.status.text, "AMP: fp16 → off") {
+		t.Errorf("asked for %q, the screen says %q", run.asked, m.status.text)
+	}
+	m, _ = onMachine(t, s, "off", "bf16", "bf16x3", "tf32")
+	if m.nudge("amp", true); m.status.text != "AMP stays fp16: amp = tf32: not here" {
+		t.Errorf("with nothing else: %q", m.status.text)
+	}
+}
