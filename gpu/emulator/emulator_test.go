@@ -16,7 +16,7 @@ import (
 var checked = ptx.Checks{Uninitialised: true, Races: true}
 
 // open starts an emulated driver with a current context for the test's thread.
-func open(t *testing.T, o Options) *Driver {
+func open(t testing.TB, o Options) *Driver {
 	t.Helper()
 	runtime.LockOSThread()
 	d := New(o)
@@ -28,7 +28,7 @@ func open(t *testing.T, o Options) *Driver {
 	return d
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +36,7 @@ func must(t *testing.T, err error) {
 }
 
 // upload copies a slice to new device memory.
-func upload[T any](t *testing.T, d *Driver, x []T) driver.Pointer {
+func upload[T any](t testing.TB, d *Driver, x []T) driver.Pointer {
 	t.Helper()
 	p, err := d.MemAlloc(int64(len(x)) * int64(unsafe.Sizeof(x[0])))
 	must(t, err)
@@ -49,7 +49,7 @@ func rawBytes[T any](x []T) []byte {
 }
 
 // blank allocates device memory for n elements.
-func blank[T any](t *testing.T, d *Driver, n int) driver.Pointer {
+func blank[T any](t testing.TB, d *Driver, n int) driver.Pointer {
 	t.Helper()
 	var zero T
 	p, err := d.MemAlloc(int64(n) * int64(unsafe.Sizeof(zero)))
@@ -57,14 +57,14 @@ func blank[T any](t *testing.T, d *Driver, n int) driver.Pointer {
 	return p
 }
 
-func download[T any](t *testing.T, d *Driver, p driver.Pointer, n int) []T {
+func download[T any](t testing.TB, d *Driver, p driver.Pointer, n int) []T {
 	t.Helper()
 	x := make([]T, n)
 	must(t, d.MemcpyDtoH(rawBytes(x), p))
 	return x
 }
 
-func loadFile(t *testing.T, d *Driver, name string) driver.Module {
+func loadFile(t testing.TB, d *Driver, name string) driver.Module {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + name)
 	must(t, err)
@@ -73,7 +73,7 @@ func loadFile(t *testing.T, d *Driver, name string) driver.Module {
 	return m
 }
 
-func kernel(t *testing.T, d *Driver, m driver.Module, name string) driver.Function {
+func kernel(t testing.TB, d *Driver, m driver.Module, name string) driver.Function {
 	t.Helper()
 	f, err := d.ModuleGetFunction(m, name)
 	must(t, err)
@@ -81,7 +81,7 @@ func kernel(t *testing.T, d *Driver, m driver.Module, name string) driver.Functi
 }
 
 // pack lays out parameters as a struct in C.
-func pack(t *testing.T, fields ...any) []byte {
+func pack(t testing.TB, fields ...any) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	for _, f := range fields {

@@ -357,7 +357,7 @@ func buildAddress(f *assembly, _ *instruction, o *op) {
 	f.space(o)
 	t := f.dtype()
 	if t.size != 8 {
-		f.fail("cvta.%s is not supported", t.name)
+		f.fail("this form is not supported")
 	}
 	o.d, o.a, o.save = f.destination(0, t), f.source(1, t), wide
 	window := map[space]uint64{sharedSpace: sharedWindow, localSpace: localWindow, paramSpace: paramWindow}[o.space]
@@ -421,7 +421,7 @@ type asyncCopies struct {
 // buildAsync makes cp.async, its commit and its waits.
 func buildAsync(f *assembly, _ *instruction, o *op) {
 	if !f.take("async") {
-		f.fail("only cp.async is supported")
+		f.fail("this form is not supported")
 	}
 	o.kind = masks
 	switch {
@@ -444,7 +444,7 @@ func buildAsync(f *assembly, _ *instruction, o *op) {
 		f.arguments(1)
 		keep := f.args[0]
 		if keep.kind != integerOperand || keep.value > 64 {
-			f.fail("cp.async.wait_group needs a number")
+			f.fail("the operand is not a number")
 		}
 		o.run = func(w *warp, _ *op) {
 			for l := range w.lanes() {
@@ -462,11 +462,11 @@ func (f *assembly) buildAsyncCopy(o *op) {
 	for f.take("L2::64B", "L2::128B", "L2::256B") {
 	}
 	if !f.take("shared", "shared::cta") || !f.take("global") || len(f.args) < 3 || len(f.args) > 4 {
-		f.fail("cp.async does not have this form")
+		f.fail("this form is not supported")
 	}
 	n := int(f.args[2].value)
 	if f.args[2].kind != integerOperand || n != 16 && (n != 4 && n != 8 || cached == "cg") {
-		f.fail("cp.async.%s of %d bytes", cached, n)
+		f.fail("%d bytes are not supported", n)
 	}
 	var from op
 	f.addressOperand(o, f.args[0])

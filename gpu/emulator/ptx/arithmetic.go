@@ -58,14 +58,14 @@ func buildArithmetic(f *assembly, in *instruction, o *op) {
 		if o.run = fastArithmetic[key+"."+t.name]; o.run == nil {
 			g := integerFunction(key, t)
 			if g == nil {
-				f.fail("instruction %s.%s is not supported", key, t.name)
+				f.fail("the instruction is not supported")
 			}
 			o.run = lift(d, []dtype{t, t, c}[:n], g)
 		}
 		return
 	}
 	if half != "" || t.class == untyped {
-		f.fail("instruction %s.%s is not supported", name, t.name)
+		f.fail("the instruction is not supported")
 	}
 	f.buildFloat(name, t, o)
 }
@@ -164,10 +164,10 @@ func (f *assembly) buildFloat(name string, t dtype, o *op) {
 	}
 	g := floatFunction(name, t.size == 8, nan)
 	if g == nil || mode != toNearest && (t.size == 8 || name == "div" || name == "sqrt" || name == "rcp") {
-		f.fail("instruction %s.%s is not supported", name, t.name)
+		f.fail("the instruction is not supported")
 	}
 	if (name == "ex2" || name == "lg2" || name == "sin" || name == "cos" || name == "tanh" || name == "rsqrt") && (!approximate || rounded) {
-		f.fail("%s without .approx", name)
+		f.fail("the function is only supported as .approx")
 	}
 	flush = flush && t.size == 4 && t.class == float
 	element := t
@@ -183,7 +183,7 @@ func (f *assembly) buildFloat(name string, t dtype, o *op) {
 		if sat {
 			r = saturate(r)
 		}
-		if relu && (r < 0) {
+		if relu && !(r > 0) && !math.IsNaN(r) {
 			r = 0
 		}
 		v := element.encode(r, mode)
@@ -259,7 +259,7 @@ func buildTest(f *assembly, _ *instruction, o *op) {
 	property := f.one("finite", "infinite", "number", "notanumber", "normal", "subnormal")
 	t := f.dtype()
 	if t.class != float {
-		f.fail("testp.%s is not supported", t.name)
+		f.fail("the type is not supported")
 	}
 	least := math.Ldexp(1, -126)
 	if t.size == 8 {
@@ -281,7 +281,7 @@ func buildTest(f *assembly, _ *instruction, o *op) {
 		return x != 0 && math.Abs(x) < least
 	}
 	if property == "" {
-		f.fail("testp without a property")
+		f.fail("the property is not supported")
 	}
 	o.kind, o.d, o.a = masks, f.destination(0, dtypes["pred"]), f.source(1, t)
 	from := t.bank()

@@ -183,7 +183,7 @@ func buildSet(f *assembly, _ *instruction, o *op) {
 	d := f.dtype()
 	t := f.dtype()
 	if join != "" || d.size != 4 {
-		f.fail("set does not have this form")
+		f.fail("this form is not supported")
 	}
 	f.arguments(3)
 	o.d, o.a, o.b = f.destination(0, d), f.source(1, t), f.source(2, t)
@@ -212,7 +212,7 @@ func buildSelect(f *assembly, _ *instruction, o *op) {
 	case narrow:
 		o.run = selectLanes[uint32]
 	default:
-		f.fail("selp.pred")
+		f.fail("the type is not supported")
 	}
 }
 
@@ -223,7 +223,7 @@ func buildSlct(f *assembly, _ *instruction, o *op) {
 	t := f.dtype()
 	c := f.dtype()
 	if c.size != 4 {
-		f.fail("slct by .%s", c.name)
+		f.fail("the type is not supported")
 	}
 	o.d, o.a, o.b, o.c, o.save = f.destination(0, t), f.source(1, t), f.source(2, t), f.source(3, c), t.bank()
 	isFloat := c.class == float

@@ -65,6 +65,7 @@ type assembly struct {
 	specials     map[string]register
 	shared       map[string]symbol // variables of the module in shared memory that the kernel uses
 	line         int
+	name         string   // of the current opcode
 	words        []string // of the current opcode that no one has asked for yet
 	args         []operand
 }
@@ -80,7 +81,7 @@ func (f *assembly) fresh(b bank) register {
 }
 
 func (f *assembly) fail(format string, args ...any) {
-	panic(parseError{f.line, fmt.Sprintf(format, args...)})
+	panic(parseError{f.line, f.name + ": " + fmt.Sprintf(format, args...)})
 }
 
 // finish assembles the instructions.
@@ -90,7 +91,7 @@ func (f *assembly) finish() {
 	k.code = make([]op, 0, len(f.instructions)+1)
 	for i := range f.instructions {
 		in := &f.instructions[i]
-		f.line, f.words, f.args = in.line, in.opcode[1:], in.args
+		f.line, f.words, f.args = in.line, slices.Clone(in.opcode[1:]), in.args
 		o := op{guard: -1, line: int32(in.line), index: int32(i)}
 		if in.guarded {
 			o.guard = in.guard.slot
@@ -98,21 +99,20 @@ func (f *assembly) finish() {
 				o.invert = ^uint32(0)
 			}
 		}
-		name := strings.Join(in.opcode, ".")
+		f.name = strings.Join(in.opcode, ".")
 		build, ok := builders[in.opcode[0]]
 		if !ok {
-			f.fail("instruction %s is not supported", name)
+			f.fail("the instruction is not supported")
 		}
-		f.words = slices.Clone(f.words)
 		build(f, in, &o)
 		if len(f.words) > 0 {
-			f.fail("instruction %s is not supported: .%s", name, f.words[0])
+			f.fail("the modifier .%s is not supported", f.words[0])
 		}
 		k.code = append(k.code, o)
-		k.lines = append(k.lines, name)
+		k.opcodes = append(k.opcodes, f.name)
 	}
 	k.code = append(k.code, op{kind: exits, guard: -1, line: int32(f.line), index: int32(len(k.code))})
-	k.lines = append(k.lines, "ret")
+	k.opcodes = append(k.opcodes, "ret")
 	for key, r := range f.constants {
 		key.register = r
 		k.constants = append(k.constants, key)

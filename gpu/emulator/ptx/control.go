@@ -12,7 +12,7 @@ func buildBranch(f *assembly, in *instruction, o *op) {
 		x, ok = in.scope.find(target.name)
 	}
 	if !ok || x.kind != atLabel {
-		f.fail("bra to an unknown label %s", target.name)
+		f.fail("unknown label %s", target.name)
 	}
 	o.kind, o.target = jumps, int32(x.value)
 }
@@ -53,12 +53,12 @@ func (w *warp) memberMask(o *op, slot int32) uint32 {
 func buildShuffle(f *assembly, _ *instruction, o *op) {
 	f.arguments(5)
 	if !f.take("sync") {
-		f.fail("shfl without .sync")
+		f.fail("only .sync is supported")
 	}
 	mode := f.one("up", "down", "bfly", "idx")
 	t := f.dtype()
 	if t.size != 4 || mode == "" {
-		f.fail("shfl does not have this form")
+		f.fail("this form is not supported")
 	}
 	u := dtypes["b32"]
 	d, p := f.args[0], operand{kind: sinkOperand}
@@ -118,13 +118,13 @@ func buildShuffle(f *assembly, _ *instruction, o *op) {
 func buildVote(f *assembly, _ *instruction, o *op) {
 	f.arguments(3)
 	if !f.take("sync") {
-		f.fail("vote without .sync")
+		f.fail("only .sync is supported")
 	}
 	mode := f.one("all", "any", "uni", "ballot")
 	t := f.dtype()
 	d := t
 	if mode == "" || (mode == "ballot") != (t.name == "b32") {
-		f.fail("vote does not have this form")
+		f.fail("this form is not supported")
 	}
 	p := f.args[1]
 	var invert uint32
@@ -163,7 +163,7 @@ func buildActiveMask(f *assembly, _ *instruction, o *op) {
 	t := f.dtype()
 	o.kind, o.d = masks, f.destination(0, t)
 	if t.size != 4 {
-		f.fail("activemask.%s", t.name)
+		f.fail("the type is not supported")
 	}
 	o.run = func(w *warp, o *op) {
 		for l := range w.lanes() {
@@ -181,7 +181,7 @@ func buildBarrier(f *assembly, in *instruction, o *op) {
 	if f.take("warp") {
 		f.arguments(1)
 		if !f.take("sync") {
-			f.fail("bar.warp without .sync")
+			f.fail("only .sync is supported")
 		}
 		o.kind = gathers
 		o.list = []register{{narrow, f.source(0, u)}}
@@ -191,7 +191,7 @@ func buildBarrier(f *assembly, in *instruction, o *op) {
 	f.take("cta")
 	f.take("aligned")
 	if !f.take("sync") || len(f.args) < 1 || len(f.args) > 2 {
-		f.fail("a barrier of this form")
+		f.fail("this form is not supported")
 	}
 	if f.args[0].kind != integerOperand || f.args[0].value >= barriers {
 		f.fail("the number of the barrier must be a constant below %d", barriers)

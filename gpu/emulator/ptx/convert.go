@@ -171,7 +171,7 @@ func buildConvert(f *assembly, in *instruction, o *op) {
 	}
 	sourceFloat, targetFloat := s.class == float || s.class == brain, d.class == float || d.class == brain
 	if d.class == packed || s.class == packed || d.size == 0 || s.size == 0 {
-		f.fail("cvt%s is not supported", name)
+		f.fail("the conversion is not supported")
 	}
 	finish := func(x float64) float64 {
 		if sat {
@@ -202,13 +202,13 @@ func buildConvert(f *assembly, in *instruction, o *op) {
 			break
 		}
 		if d.size < s.size && !hasMode {
-			f.fail("cvt%s needs a rounding", name)
+			f.fail("the conversion needs a rounding")
 		}
 		g = func(v, _, _ uint64) uint64 { return d.encode(finish(open(v)), mode) }
 	case sourceFloat:
 		r, ok := integral[toWhole]
 		if !ok {
-			f.fail("cvt%s needs a rounding", name)
+			f.fail("the conversion needs a rounding")
 		}
 		g = func(v, _, _ uint64) uint64 { return d.clamp(whole(open(v), r)) }
 	case targetFloat:
@@ -320,13 +320,13 @@ func convertWhole(s, d dtype, sat bool) func(a, b, c uint64) uint64 {
 func (f *assembly) buildConvertPair(d, s dtype, mode rounding, relu bool, o *op) {
 	f.arguments(3)
 	if s.name != "f32" {
-		f.fail("cvt.%s.%s is not supported", d.name, s.name)
+		f.fail("the conversion is not supported")
 	}
 	o.d, o.a, o.b = f.destination(0, d), f.source(1, s), f.source(2, s)
 	e := dtypes[d.name[:len(d.name)-2]]
 	half := func(v uint64) uint64 {
 		x := s.decode(v)
-		if relu && x < 0 {
+		if relu && !(x > 0) && !math.IsNaN(x) {
 			x = 0
 		}
 		return e.encode(x, mode)

@@ -48,7 +48,7 @@ func (w *warp) fail(kind FaultKind, o *op, l int, format string, args ...any) {
 	}
 	b := w.block
 	w.fault = &Fault{
-		Kind: kind, Kernel: b.launch.Kernel.Name, Line: int(o.line), Instruction: b.launch.Kernel.lines[o.index],
+		Kind: kind, Kernel: b.launch.Kernel.Name, Line: int(o.line), Instruction: b.launch.Kernel.opcodes[o.index],
 		Block: b.at, Thread: b.thread(w.first + l), Detail: fmt.Sprintf(format, args...),
 	}
 }

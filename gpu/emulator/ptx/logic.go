@@ -14,7 +14,7 @@ func buildLogic(f *assembly, in *instruction, o *op) {
 	}
 	f.arguments(n + 1)
 	if t.class != untyped && t.class != boolean {
-		f.fail("%s.%s is not supported", name, t.name)
+		f.fail("the instruction is not supported")
 	}
 	o.d, o.a, o.save = f.destination(0, t), f.source(1, t), t.bank()
 	if n == 2 {
@@ -86,7 +86,7 @@ func buildFunnel(f *assembly, _ *instruction, o *op) {
 	direction, mode := f.one("l", "r"), f.one("wrap", "clamp")
 	t := f.dtype()
 	if t.size != 4 || direction == "" || mode == "" {
-		f.fail("shf without its modifiers")
+		f.fail("this form is not supported")
 	}
 	o.d, o.a, o.b, o.c = f.destination(0, t), f.source(1, t), f.source(2, t), f.source(3, t)
 	u := dtypes["u32"]
@@ -144,7 +144,7 @@ func buildBits(f *assembly, in *instruction, o *op) {
 	mode := ""
 	if name == "prmt" {
 		if mode = f.one("f4e", "b4e", "rc8", "ecl", "ecr", "rc16"); mode != "" {
-			f.fail("prmt.%s is not supported", mode)
+			f.fail("the mode is not supported")
 		}
 	}
 	t := f.dtype()
@@ -189,7 +189,7 @@ func buildBits(f *assembly, in *instruction, o *op) {
 		return
 	}
 	if t.size < 4 || len(f.args) != len(sources)+1 {
-		f.fail("%s does not have this form", name)
+		f.fail("this form is not supported")
 	}
 	o.d, o.save = f.destination(0, d), d.bank()
 	for i, s := range sources {

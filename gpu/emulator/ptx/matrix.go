@@ -9,7 +9,7 @@ import (
 func buildLdmatrix(f *assembly, _ *instruction, o *op) {
 	f.arguments(2)
 	if !f.take("sync") || !f.take("aligned") || !f.take("m8n8") {
-		f.fail("ldmatrix does not have this form")
+		f.fail("this form is not supported")
 	}
 	n := map[string]int{"x1": 1, "x2": 2, "x4": 4}[f.one("x1", "x2", "x4")]
 	transposed := f.take("trans")
@@ -18,7 +18,7 @@ func buildLdmatrix(f *assembly, _ *instruction, o *op) {
 		o.space = sharedSpace
 	}
 	if t := f.dtype(); n == 0 || t.name != "b16" || o.space != sharedSpace {
-		f.fail("ldmatrix does not have this form")
+		f.fail("this form is not supported")
 	}
 	f.addressOperand(o, f.args[1])
 	registers := f.vector(0, n, dtypes["b32"], true)
@@ -54,14 +54,14 @@ func buildLdmatrix(f *assembly, _ *instruction, o *op) {
 func buildMMA(f *assembly, _ *instruction, o *op) {
 	f.arguments(4)
 	if !f.take("sync") || !f.take("aligned") || !f.take("row") || !f.take("col") {
-		f.fail("mma does not have this form")
+		f.fail("this form is not supported")
 	}
 	depth := map[string]int{"m16n8k4": 4, "m16n8k8": 8, "m16n8k16": 16}[f.one("m16n8k4", "m16n8k8", "m16n8k16")]
 	d, a, b, c := f.dtype(), f.dtype(), f.dtype(), f.dtype()
 	halves := a.size == 2
-	if a != b || c != d || depth == 0 || halves == (depth == 4) || !halves && (a.name != "tf32" || depth == 16) ||
+	if a != b || c != d || depth == 0 || halves && depth == 4 || !halves && (a.name != "tf32" || depth == 16) ||
 		d.name != "f32" && (d.name != "f16" || a.name != "f16") {
-		f.fail("mma does not have this form")
+		f.fail("this form is not supported")
 	}
 	u, perWord := dtypes["b32"], 1
 	if halves {
@@ -98,7 +98,7 @@ func (t *mma) open(v uint32) (float32, float32) {
 func (t *mma) run(w *warp, _ *op) {
 	var a [16][16]float32 // row, k
 	var b [8][16]float32  // column, k
-	pair := 4 * (4 / t.a.size) / 2
+	pair := 16 / t.a.size
 	// Register i of A holds row g + 8·(i mod 2) from k = pair·(i/2) on, two neighbours if they are halves.
 	for i, r := range t.A {
 		v := &w.narrow[r.slot]

@@ -43,7 +43,7 @@ type Kernel struct {
 	counts          [3]int // registers by bank
 	constants       []constant
 	specials        []special
-	lines           []string
+	opcodes         []string
 }
 
 // constant is a register that holds a constant: an immediate operand or an address.
