@@ -20,8 +20,9 @@ type Options struct {
 	Roofs   Roofs
 	Advice  Advice
 	GPU     machine.GPU
-	Out     *os.File // output on which the screen would be drawn
-	Env     []string // environment, in the form of os.Environ
+	Check   *GPUCheck // nil unless it was asked for
+	Out     *os.File  // output on which the screen would be drawn
+	Env     []string  // environment, in the form of os.Environ
 }
 
 // Facts holds everything that the doctor found.
@@ -32,6 +33,7 @@ type Facts struct {
 	Engine   Engine         `json:"engine"`
 	Memory   machine.Memory `json:"memory"`
 	GPU      machine.GPU    `json:"gpu"`
+	GPUCheck *GPUCheck      `json:"gpu_check,omitempty"` // of doctor --gpu
 	Terminal Terminal       `json:"terminal"`
 }
 
@@ -101,6 +103,7 @@ func Gather(o Options) Facts {
 		Engine:   engine(o),
 		Memory:   machine.ReadMemory(),
 		GPU:      o.GPU,
+		GPUCheck: o.Check,
 		Terminal: terminal(o.Out, o.Env),
 	}
 }
