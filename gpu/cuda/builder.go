@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -129,6 +130,11 @@ func (b *builder) keep(bytes int64) driver.Pointer {
 
 // table returns the address of constant data on the device, which Load copies there.
 func (b *builder) table(data []byte) driver.Pointer {
+	for _, c := range b.constants {
+		if bytes.Equal(c.data, data) {
+			return c.at
+		}
+	}
 	at := b.keep(int64(len(data)))
 	b.constants = append(b.constants, constant{at, data})
 	return at

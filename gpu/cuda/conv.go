@@ -72,6 +72,7 @@ type convolution struct {
 	y        operand
 	relu     bool
 	products nn.Products
+	up, pool bool // gather: x enlarged, y reduced by a factor of two
 }
 
 // real checks that no operand is complex.
@@ -85,18 +86,24 @@ func (c *convolution) real() error {
 	return nil
 }
 
-// convolution returns the operands of the current step, a gather or a scatter: x, w and perhaps a bias.
-func (b *builder) convolution(stride, pad, outputPad int, scatter, relu bool) (c convolution, err error) {
+// convolution returns the operands of the current step, a gather described by op, or a scatter: x, w and perhaps a bias.
+func (b *builder) convolution(op nn.Conv2D, outputPad int, scatter bool) (c convolution, err error) {
 	x, y := b.ins(), b.outs()
 	if len(x) < 2 || len(x) > 3 || len(y) != 1 {
 		return c, operandError("%d operands and %d results", len(x), len(y))
 	}
-	c = convolution{x: x[0], w: x[1], y: y[0], relu: relu, products: b.step.Products}
-	small, large := y[0], x[0]
+	c = convolution{x: x[0], w: x[1], y: y[0], relu: op.ReLU, products: b.step.Products, up: op.Up, pool: op.Pool}
+	small, large := y[0].shape, x[0].shape
 	if scatter {
-		small, large = x[0], y[0]
+		small, large = x[0].shape, y[0].shape
 	}
-	if c.geometry, err = geometryOf(small.shape, large.shape, x[1].shape, stride, pad, outputPad); err != nil {
+	if op.Pool {
+		small = doubled(small)
+	}
+	if op.Up {
+		large = doubled(large)
+	}
+	if c.geometry, err = geometryOf(small, large, x[1].shape, op.Stride, op.Pad, outputPad); err != nil {
 		return c, err
 	}
 	if len(x) == 3 {
@@ -108,17 +115,29 @@ func (b *builder) convolution(stride, pad, outputPad int, scatter, relu bool) (c
 	return c, c.real()
 }
 
+// doubled is the shape of images of twice the sides.
+func doubled(s tensor.Shape) tensor.Shape {
+	if len(s) != 4 {
+		return s // refused by geometryOf
+	}
+	return tensor.Shape{s[0], s[1], 2 * s[2], 2 * s[3]}
+}
+
 // conv2D lowers a Conv2D.
 func (b *builder) conv2D(op nn.Conv2D) error {
-	if op.Up || op.Pool {
-		return ErrNoKernel
+	if !op.Up && !op.Pool {
+		return b.gatherStep(op.Stride, op.Pad, op.ReLU)
 	}
-	return b.gatherStep(op.Stride, op.Pad, op.ReLU)
+	c, err := b.convolution(op, anyOutputPad, false)
+	if err != nil {
+		return err
+	}
+	return b.anyConvolution("conv_gather_any", &c, 1)
 }
 
 // gatherStep lowers the current step, a gather.
 func (b *builder) gatherStep(stride, pad int, relu bool) error {
-	c, err := b.convolution(stride, pad, anyOutputPad, false, relu)
+	c, err := b.convolution(nn.Conv2D{Stride: stride, Pad: pad, ReLU: relu}, anyOutputPad, false)
 	if err != nil {
 		return err
 	}
@@ -127,7 +146,7 @@ func (b *builder) gatherStep(stride, pad int, relu bool) error {
 
 // scatterStep lowers the current step, a scatter.
 func (b *builder) scatterStep(stride, pad, outputPad int, relu bool) error {
-	c, err := b.convolution(stride, pad, outputPad, true, relu)
+	c, err := b.convolution(nn.Conv2D{Stride: stride, Pad: pad, ReLU: relu}, outputPad, true)
 	if err != nil {
 		return err
 	}
@@ -168,10 +187,10 @@ func weightGradient(x, gy, y operand, stride, pad int, transposed bool) (c convo
 
 // convAnyP is ConvAnyP of conv.cu.
 type convAnyP struct {
-	X, W, Bias, Y                                  driver.Pointer
-	Geometry                                       convGeometry
-	Count                                          int32
-	Type, WType, OutType, BiasType, Products, ReLU int32
+	X, W, Bias, Y                                            driver.Pointer
+	Geometry                                                 convGeometry
+	Count                                                    int32
+	Type, WType, OutType, BiasType, Products, ReLU, Up, Pool int32
 }
 
 // anyConvolution launches the kernel that computes a sum of any geometry; elements of the result are computed by the given number
@@ -182,14 +201,15 @@ func (b *builder) anyConvolution(kernel string, c *convolution, threads int64) e
 	if c.bias != nil {
 		p.Bias, p.BiasType = c.bias.at, c.bias.kind()
 	}
-	if c.relu {
-		p.ReLU = 1
-	}
+	p.ReLU, p.Up, p.Pool = flag(c.relu), flag(c.up), flag(c.pool)
 	return b.over(kernel, c.y.n()*threads, parameter(&p))
 }
 
 // gather adds the launches of a gather.
 func (b *builder) gather(c *convolution) error {
+	if done, err := b.dense(gathers, c); done || err != nil {
+		return err
+	}
 	if done, err := b.byTiles(gathers, c, false); done || err != nil {
 		return err
 	}
@@ -198,6 +218,9 @@ func (b *builder) gather(c *convolution) error {
 
 // scatter adds the launches of a scatter.
 func (b *builder) scatter(c *convolution) error {
+	if done, err := b.dense(scatters, c); done || err != nil {
+		return err
+	}
 	if done, err := b.byTiles(scatters, c, false); done || err != nil {
 		return err
 	}
@@ -206,6 +229,9 @@ func (b *builder) scatter(c *convolution) error {
 
 // weights adds the launches of a sum of weights. If it is deferred, the result is there at the end of the segment.
 func (b *builder) weights(c *convolution, deferred bool) error {
+	if done, err := b.dense(weighs, c); done || err != nil {
+		return err
+	}
 	if done, err := b.byTiles(weighs, c, deferred); done || err != nil {
 		return err
 	}

@@ -34,14 +34,24 @@ func (b *builder) convAdam(op nn.ConvAdam) error {
 		return err
 	}
 	c.products = b.step.Products
-	b.detach()
-	if op.GradInput {
-		if err := b.imageGradient(op, &c, x, y[state]); err != nil {
-			return err
-		}
-	} else if len(x) != 4+state {
+	if !op.GradInput && len(x) != 4+state {
 		return operandError("%d operands", len(x))
 	}
+	if op.GradInput {
+		w, err := b.imageWeights(op, &c, x, y[state])
+		if err != nil {
+			return err
+		}
+		if done, err := b.outerAdam(op.Update, &c, x[0], x[1], w, y[state], x[2:4], variables); done || err != nil {
+			return err
+		}
+		b.detach()
+		g := convolution{geometry: c.geometry, x: x[1], w: w, y: y[state], products: c.products}
+		if err := b.gather(&g); err != nil {
+			return err
+		}
+	}
+	b.detach()
 	c.y.at = b.keep(4 * c.geometry.weights())
 	if err := b.update(op.Update, c.y.at, x[2:4], variables); err != nil {
 		return err
@@ -49,26 +59,25 @@ func (b *builder) convAdam(op nn.ConvAdam) error {
 	return b.weights(&c, true)
 }
 
-// imageGradient adds the gradient of the image of a ConvAdam, from the weights before their update or from their copy in
-// bfloat16.
-func (b *builder) imageGradient(op nn.ConvAdam, c *convolution, x []operand, gx operand) error {
+// imageWeights returns the weights from which a ConvAdam computes the gradient gx of its image: those before their update
+// or their copy in bfloat16.
+func (b *builder) imageWeights(op nn.ConvAdam, c *convolution, x []operand, gx operand) (w operand, err error) {
 	if !op.Outer(x[0].shape) || !c.geometry.single() {
-		return operandError("the gradient of the image is not computed with that of weights %v of images %v", c.y.shape, x[0].shape)
+		return w, operandError("the gradient of the image is not computed with that of weights %v of images %v", c.y.shape, x[0].shape)
 	}
 	state := len(b.step.Out) - 1
-	w := c.y
+	w = c.y
 	switch len(x) {
 	case 4 + state:
 	case 5 + state:
 		if w = x[4+state]; w.dtype != tensor.BFloat16 {
-			return operandError("copied weights of %v", w.dtype)
+			return w, operandError("copied weights of %v", w.dtype)
 		}
 	default:
-		return operandError("%d operands", len(x))
+		return w, operandError("%d operands", len(x))
 	}
 	if !gx.shape.Equal(x[0].shape) || !w.shape.Equal(c.y.shape) || !gx.real() {
-		return operandError("gradient %v of images %v and weights %v", gx.shape, x[0].shape, w.shape)
+		return w, operandError("gradient %v of images %v and weights %v", gx.shape, x[0].shape, w.shape)
 	}
-	g := convolution{geometry: c.geometry, x: x[1], w: w, y: gx, products: c.products}
-	return b.gather(&g)
+	return w, nil
 }

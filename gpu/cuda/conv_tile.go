@@ -123,12 +123,9 @@ func (b *builder) byTiles(s convSum, c *convolution, deferred bool) (done bool, 
 	}
 	total := c.y.n()
 	p := convTileP{X: c.x.at, W: c.w.at, Y: c.y.at, Geometry: *g, M: int32(m.m), N: int32(m.n), K: int32(m.k),
-		Depth: int32(t.depth), Parts: int32(t.parts), Total: int32(total), Type: c.x.kind(), OutType: c.y.kind(), Products: int32(c.products)}
+		Depth: int32(t.depth), Parts: int32(t.parts), Total: int32(total), Type: c.x.kind(), OutType: c.y.kind(), ReLU: flag(c.relu), Products: int32(c.products)}
 	if c.bias != nil {
 		p.Bias, p.BiasType = c.bias.at, c.bias.kind()
-	}
-	if c.relu {
-		p.ReLU = 1
 	}
 	if t.parts > 1 {
 		p.Partial = b.partial(t.parts*total, deferred)
@@ -187,13 +184,11 @@ func (b *builder) finish(c *convolution, partial driver.Pointer, parts int64, de
 		b.sums = append(b.sums, partSum{partial, c.y.at, int32(c.y.n()), int32(parts)})
 		return nil
 	}
-	p := convFinishP{Partial: partial, Y: c.y.at, Total: int32(c.y.n()), Parts: int32(parts), Plane: 1, Channels: 1, OutType: c.y.kind()}
+	p := convFinishP{Partial: partial, Y: c.y.at, Total: int32(c.y.n()), Parts: int32(parts), Plane: 1, Channels: 1,
+		OutType: c.y.kind(), ReLU: flag(c.relu)}
 	if c.bias != nil {
 		s := c.y.shape
 		p.Bias, p.BiasType, p.Plane, p.Channels = c.bias.at, c.bias.kind(), int32(s[2]*s[3]), int32(s[1])
-	}
-	if c.relu {
-		p.ReLU = 1
 	}
 	return b.launch("conv_finish", driver.X(int(quotientUp(c.y.n(), 128))), driver.X(128), 0, parameter(&p))
 }

@@ -33,18 +33,36 @@ const (
 // fast reports whether lines of n elements have a fast transform.
 func fast(n int) bool { return n >= leastFFT && n <= mostFFT && n&(n-1) == 0 }
 
-// twiddles returns a table of e^(−2πi·k/n), k = 0 … n−1.
-func (b *builder) twiddles(n int) driver.Pointer {
+// rootOfUnity writes e^(−2πi·k/n) to a table's entry.
+func rootOfUnity(to []float32, k, n int) {
+	sin, cos := math.Sincos(2 * math.Pi * float64(k) / float64(n))
+	switch { // multiples of a quarter turn are exact
+	case 2*k%n == 0:
+		sin = 0
+	case 4*k%n == 0:
+		cos = 0
+	}
+	to[0], to[1] = float32(cos), float32(-sin)
+}
+
+// rootsOfUnity returns a table of e^(−2πi·k/n), k = 0 … n−1.
+func (b *builder) rootsOfUnity(n int) driver.Pointer {
 	w := make([]float32, 2*n)
 	for k := range n {
-		sin, cos := math.Sincos(2 * math.Pi * float64(k) / float64(n))
-		switch { // multiples of a quarter turn are exact
-		case 2*k%n == 0:
-			sin = 0
-		case 4*k%n == 0:
-			cos = 0
+		rootOfUnity(w[2*k:], k, n)
+	}
+	return b.table(bytesOf(w))
+}
+
+// twiddles returns the table of a fast transform; see Line of fft.h.
+func (b *builder) twiddles(l lines) driver.Pointer {
+	w := make([]float32, 2<<l.log)
+	for s := (l.log-1)%3 + 1; s < l.log; s += 3 {
+		for r := 1; r < 8; r++ {
+			for k := range 1 << s {
+				rootOfUnity(w[2*(r<<s+k):], k*r, 8<<s)
+			}
 		}
-		w[2*k], w[2*k+1] = float32(cos), float32(-sin)
 	}
 	return b.table(bytesOf(w))
 }
@@ -143,7 +161,7 @@ func (b *builder) along(x, y operand, count, h, w int, columns, inverse bool) er
 		if n > mostDFT {
 			return operandError("FFT of lines of %d", n)
 		}
-		p := dftP{X: x.at, Y: y.at, Twiddles: b.twiddles(n), Plane: int64(h * w), N: int32(n), Stride: 1, Per: int32(h), Step: int32(w),
+		p := dftP{X: x.at, Y: y.at, Twiddles: b.rootsOfUnity(n), Plane: int64(h * w), N: int32(n), Stride: 1, Per: int32(h), Step: int32(w),
 			RealIn: flags[0], RealOut: flags[1], Inverse: flags[2], Scale: scale}
 		blocks := count * h
 		if columns {
@@ -152,7 +170,7 @@ func (b *builder) along(x, y operand, count, h, w int, columns, inverse bool) er
 		return b.launch("fft_any", driver.X(blocks), driver.X(128), n*complex64s, parameter(&p))
 	}
 	l := linesOf(n)
-	p := fftP{X: x.at, Y: y.at, Twiddles: b.twiddles(n), Log: int32(l.log), Shift: int32(l.shift), Lines: int32(count * h), Width: int32(w),
+	p := fftP{X: x.at, Y: y.at, Twiddles: b.twiddles(l), Log: int32(l.log), Shift: int32(l.shift), Lines: int32(count * h), Width: int32(w),
 		RealIn: flags[0], RealOut: flags[1], Inverse: flags[2], Scale: scale}
 	if columns {
 		threads, shared := l.columnBlock()

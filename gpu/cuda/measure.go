@@ -1,15 +1,17 @@
 package cuda
 
 import (
+	"fmt"
+
 	"prismtop/gpu/driver"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
 
-// masksAtOnce is MASKS of measure.cu: the masks or views of one launch.
+// masksAtOnce is MASKS of measure.h: the masks or views of one launch.
 const masksAtOnce = 8
 
-// measureRowsP is MeasureRowsP of measure.cu, and so on below.
+// measureRowsP is MeasureRowsP of measure.h, and so on below.
 type measureRowsP struct {
 	X, Rows, Twiddles             driver.Pointer
 	Log, Top, Bottom, Left, Right int32
@@ -17,19 +19,19 @@ type measureRowsP struct {
 }
 
 type measureColumnsP struct {
-	Rows, Fields, Used, Twiddles        driver.Pointer
-	Masks                               [masksAtOnce]driver.Pointer
-	Spectrum, Field                     int64
-	Log, Shift, Top, Bottom, First, All int32
-	Scale                               float32
-	_                                   int32
+	Rows, Fields, Used, Twiddles driver.Pointer
+	Masks                        [masksAtOnce]driver.Pointer
+	Spectrum, Field              int64
+	Log, Top, Bottom, First, All int32
+	Scale                        float32
 }
 
 type measureLossP struct {
 	Fields, Used, Sums, Twiddles driver.Pointer
 	Targets                      [masksAtOnce]driver.Pointer
 	Field                        int64
-	Log, Shift, First, Squares   int32
+	Log, First, Squares          int32
+	_                            int32
 }
 
 type measureTotalP struct {
@@ -40,20 +42,18 @@ type measureTotalP struct {
 }
 
 type measureBackP struct {
-	Fields, Rows, Used, Twiddles        driver.Pointer
-	Masks                               [masksAtOnce]driver.Pointer
-	Weights                             [masksAtOnce]float32
-	Factors, Upstream                   driver.Pointer
-	Field                               int64
-	Log, Shift, Top, Bottom, First, All int32
-	Scale                               float32
-	_                                   int32
+	Fields, Rows, Used, Twiddles driver.Pointer
+	Masks                        [masksAtOnce]driver.Pointer
+	Weights                      [masksAtOnce]float32
+	Factors, Upstream            driver.Pointer
+	Field                        int64
+	Log, Top, Bottom, First, All int32
+	Scale                        float32
 }
 
 type measureBackRowsP struct {
-	Rows, Used, GX, Twiddles                    driver.Pointer
-	Log, Shift, Top, Bottom, Left, Right, Masks int32
-	_                                           int32
+	Rows, Used, GX, Twiddles             driver.Pointer
+	Log, Top, Bottom, Left, Right, Masks int32
 }
 
 type amplitudeRowsP struct {
@@ -61,7 +61,8 @@ type amplitudeRowsP struct {
 	Planes                 [masksAtOnce]driver.Pointer
 	First, Last            [masksAtOnce]int32
 	Field                  int64
-	Log, Shift             int32
+	Log                    int32
+	_                      int32
 }
 
 type amplitudeBackP struct {
@@ -110,8 +111,17 @@ func (b *builder) telescope(op nn.MeasureFrame, object operand, masks []operand)
 		t.left, t.right = op.Left/strip*strip, (op.Right+strip-1)/strip*strip
 	}
 	t.used = b.scratch(4 * int64(len(masks)*t.lines.groups(w)))
-	t.twiddles = b.twiddles(w)
+	t.twiddles = b.twiddles(t.lines)
 	return t, nil
+}
+
+// kernel returns the name of the kernel for planes of n×n: of those for any side, or for this one.
+func (t *telescope) kernel(name string) string {
+	switch t.n {
+	case 256, 512, 1024:
+		return fmt.Sprintf("%s_%d", name, t.n)
+	}
+	return name
 }
 
 // fields computes the columns of the masked fields.
@@ -126,16 +136,16 @@ func (t *telescope) fields(x, fields driver.Pointer) error {
 	p := measureRowsP{X: x, Rows: spectrumRows, Twiddles: t.twiddles, Log: log, Top: int32(t.top), Bottom: int32(t.bottom),
 		Left: int32(t.left), Right: int32(t.right)}
 	threads, shared := t.lines.rowBlock()
-	if err := t.launch("measure_rows", driver.XY((rows+t.lines.rows-1)/t.lines.rows, spectra), threads, shared, parameter(&p)); err != nil {
+	if err := t.launch(t.kernel("measure_rows"), driver.XY((rows+t.lines.rows-1)/t.lines.rows, spectra), threads, shared, parameter(&p)); err != nil {
 		return err
 	}
 	threads, shared = t.lines.columnBlock()
 	for first := 0; first < len(t.masks); first += masksAtOnce {
 		p := measureColumnsP{Rows: spectrumRows, Fields: fields, Used: t.used, Twiddles: t.twiddles, Spectrum: spectrum, Field: t.field,
-			Log: log, Shift: int32(t.lines.shift), Top: int32(t.top), Bottom: int32(t.bottom), First: int32(first), All: truth(!t.op.Pruned),
+			Log: log, Top: int32(t.top), Bottom: int32(t.bottom), First: int32(first), All: truth(!t.op.Pruned),
 			Scale: t.scale()}
 		n := t.chunk(&p.Masks, t.masks, first)
-		if err := t.launch("measure_columns", driver.XY(t.lines.groups(t.n), n), threads, shared, parameter(&p)); err != nil {
+		if err := t.launch(t.kernel("measure_columns"), driver.XY(t.lines.groups(t.n), n), threads, shared, parameter(&p)); err != nil {
 			return err
 		}
 	}
@@ -160,23 +170,23 @@ func (t *telescope) rowGrid(y int) driver.Dim { return driver.XY(t.n/t.lines.row
 // back computes the gradient gx from the fields. Their weights are factors·upstream, or weights.
 func (t *telescope) back(fields, gx driver.Pointer, field int64, factors, upstream driver.Pointer, weights []float32) error {
 	rows := t.scratch(int64(len(t.masks)*(t.bottom-t.top)*t.n) * complex64s)
-	log, shift := int32(t.lines.log), int32(t.lines.shift)
+	log := int32(t.lines.log)
 	threads, shared := t.lines.columnBlock()
 	for first := 0; first < len(t.masks); first += masksAtOnce {
 		p := measureBackP{Fields: fields, Rows: rows, Used: t.used, Twiddles: t.twiddles, Factors: factors, Upstream: upstream, Field: field,
-			Log: log, Shift: shift, Top: int32(t.top), Bottom: int32(t.bottom), First: int32(first), All: truth(!t.op.Pruned), Scale: t.scale()}
+			Log: log, Top: int32(t.top), Bottom: int32(t.bottom), First: int32(first), All: truth(!t.op.Pruned), Scale: t.scale()}
 		n := t.chunk(&p.Masks, t.masks, first)
 		if weights != nil {
 			copy(p.Weights[:], weights[first:])
 		}
-		if err := t.launch("measure_back_columns", driver.XY(t.lines.groups(t.n), n), threads, shared, parameter(&p)); err != nil {
+		if err := t.launch(t.kernel("measure_back_columns"), driver.XY(t.lines.groups(t.n), n), threads, shared, parameter(&p)); err != nil {
 			return err
 		}
 	}
-	p := measureBackRowsP{Rows: rows, Used: t.used, GX: gx, Twiddles: t.twiddles, Log: log, Shift: shift, Top: int32(t.top), Bottom: int32(t.bottom),
+	p := measureBackRowsP{Rows: rows, Used: t.used, GX: gx, Twiddles: t.twiddles, Log: log, Top: int32(t.top), Bottom: int32(t.bottom),
 		Left: int32(t.left), Right: int32(t.right), Masks: int32(len(t.masks))}
 	threads, shared = t.lines.rowBlock()
-	return t.launch("measure_back_rows", t.rowGrid(1), threads, shared, parameter(&p))
+	return t.launch(t.kernel("measure_back_rows"), t.rowGrid(1), threads, shared, parameter(&p))
 }
 
 // measure is the telescope with its losses. The fields are the rows that measure_loss leaves, of n×n each.
@@ -219,9 +229,9 @@ func (b *builder) measure(op nn.Measure) error {
 	threads, shared := t.lines.rowBlock()
 	for first := 0; first < count; first += masksAtOnce {
 		p := measureLossP{Fields: y[2].at, Used: t.used, Sums: sums, Twiddles: t.twiddles, Field: t.field,
-			Log: int32(t.lines.log), Shift: int32(t.lines.shift), First: int32(first), Squares: truth(op.Kind == nn.L2)}
+			Log: int32(t.lines.log), First: int32(first), Squares: truth(op.Kind == nn.L2)}
 		n := t.chunk(&p.Targets, targets, first)
-		if err := b.launch("measure_loss", t.rowGrid(n), threads, shared, parameter(&p)); err != nil {
+		if err := b.launch(t.kernel("measure_loss"), t.rowGrid(n), threads, shared, parameter(&p)); err != nil {
 			return err
 		}
 	}
@@ -299,12 +309,12 @@ func (b *builder) amplitudes(op nn.Amplitudes) error {
 	}
 	threads, shared := t.lines.rowBlock()
 	for v := 0; v < views; v += masksAtOnce {
-		p := amplitudeRowsP{Fields: y[views].at, Used: t.used, Twiddles: t.twiddles, Field: t.field, Log: int32(t.lines.log), Shift: int32(t.lines.shift)}
+		p := amplitudeRowsP{Fields: y[views].at, Used: t.used, Twiddles: t.twiddles, Field: t.field, Log: int32(t.lines.log)}
 		n := t.chunk(&p.Planes, y[:views], v)
 		for i := range n {
 			p.First[i], p.Last[i] = int32(first[v+i]), int32(first[v+i+1])
 		}
-		if err := b.launch("amplitude_rows", t.rowGrid(n), threads, shared, parameter(&p)); err != nil {
+		if err := b.launch(t.kernel("amplitude_rows"), t.rowGrid(n), threads, shared, parameter(&p)); err != nil {
 			return err
 		}
 	}
@@ -347,7 +357,7 @@ func (b *builder) amplitudesGrad(op nn.AmplitudesGrad) error {
 	for k := 0; k < count; k += masksAtOnce {
 		p := amplitudeBackP{Directions: x[0].at, Fields: fields, Twiddles: t.twiddles, Direction: t.field, Log: int32(t.lines.log), First: int32(k)}
 		n := t.chunk(&p.Planes, gradients, k)
-		if err := b.launch("amplitude_back_rows", t.rowGrid(n), threads, shared, parameter(&p)); err != nil {
+		if err := b.launch(t.kernel("amplitude_back_rows"), t.rowGrid(n), threads, shared, parameter(&p)); err != nil {
 			return err
 		}
 	}

@@ -82,15 +82,15 @@ func (b *builder) batchNorm(op nn.BatchNorm) error {
 		Unbiased: float32(count / max(count-1, 1))}
 	if !op.Train {
 		if m.Plane%4 == 0 {
-			return b.over("normRunning4", in[0].n()/4, parameter(&p))
+			return b.over("norm_running4", in[0].n()/4, parameter(&p))
 		}
-		return b.over("normRunning1", in[0].n(), parameter(&p))
+		return b.over("norm_running1", in[0].n(), parameter(&p))
 	}
 	if !b.inPlace(3, 3) || !b.inPlace(4, 4) {
 		return operandError("running statistics are not updated in place")
 	}
 	p.Mean, p.Inverse = out[1].at, out[2].at
-	return b.perChannel(m, 8, normKernels{"normAny", "normChannel", "normParts", "normApply"}, func(parts driver.Pointer, part, count int32) []byte {
+	return b.perChannel(m, 8, normKernels{"norm_any", "norm_channel", "norm_parts", "norm_apply"}, func(parts driver.Pointer, part, count int32) []byte {
 		p.Parts, p.Part, p.PartCount = parts, part, count
 		return parameter(&p)
 	})
@@ -119,7 +119,7 @@ func (b *builder) batchNormGrad(op nn.BatchNormGrad) error {
 	if op.ReLU {
 		p.Beta = in[5].at
 	}
-	return b.perChannel(m, 8, normKernels{"normGradAny", "normGradChannel", "normGradParts", "normGradApply"}, func(parts driver.Pointer, part, count int32) []byte {
+	return b.perChannel(m, 8, normKernels{"norm_grad_any", "norm_grad_channel", "norm_grad_parts", "norm_grad_apply"}, func(parts driver.Pointer, part, count int32) []byte {
 		p.Parts, p.Part, p.PartCount = parts, part, count
 		return parameter(&p)
 	})

@@ -26,7 +26,7 @@ type updateP struct {
 	N                                     int64
 }
 
-// adamP is AdamP of optimizer.cu.
+// adamP is AdamP of adam.h.
 type adamP struct {
 	Updates, Chunks              driver.Pointer
 	Rate, Step, Found            driver.Pointer
@@ -130,17 +130,23 @@ func (b *builder) launchUpdates(all []update) error {
 		sizes[i] = u.N
 	}
 	u := all[0]
-	beta1, beta2 := decimal(u.op.Beta1), decimal(u.op.Beta2)
-	p := adamP{Updates: b.table(structs(arrays)), Rate: u.rate, Step: u.step, Found: u.found, Beta1: beta1, Beta2: beta2,
-		Beta1f: float32(beta1), Rate1: float32(1 - beta1), Beta2f: float32(beta2), Rate2: float32(1 - beta2),
-		Eps: u.op.Eps, Decay: u.op.Decay}
+	p := adamParameter(u.op, u.rate, u.step, u.found)
+	p.Updates = b.table(structs(arrays))
 	var blocks int
 	p.Chunks, blocks = b.chunks(sizes)
-	name := "adamUpdate"
+	name := "adam_update"
 	if u.op.AMSGrad {
-		name = "adamUpdateMost"
+		name = "adam_most"
 	}
 	return b.launchFor(u.index, u.index, true, name, blocks, parameter(&p))
+}
+
+// adamParameter returns what the kernels need besides the arrays.
+func adamParameter(op nn.Adam, rate, step, found driver.Pointer) adamP {
+	beta1, beta2 := decimal(op.Beta1), decimal(op.Beta2)
+	return adamP{Rate: rate, Step: step, Found: found, Beta1: beta1, Beta2: beta2,
+		Beta1f: float32(beta1), Rate1: float32(1 - beta1), Beta2f: float32(beta2), Rate2: float32(1 - beta2),
+		Eps: op.Eps, Decay: op.Decay}
 }
 
 // settle launches the collected updates before a step that reads what they write, or writes what they read.

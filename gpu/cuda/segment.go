@@ -19,14 +19,14 @@ type segment struct {
 	gathers  bool                 // it writes scalars for the host:
 	scalars  [maxScalars]driver.Pointer
 
-	turns  [2]turn
-	next   int            // the turn of the next run
-	steps  []driver.Event // before and after each launch, for Detail
-	detail bool           // steps were recorded, and not read
+	instances [2]instance
+	next      int            // the instance of the next run
+	steps     []driver.Event // before and after each launch, for Detail
+	detail    bool           // steps were recorded, and not read
 }
 
-// turn is one of the two graphs of a segment.
-type turn struct {
+// instance is one of the two graphs of a segment.
+type instance struct {
 	graph   driver.GraphExec
 	marks   []driver.Event // before each group, and after the last
 	done    driver.Event   // after the last run
@@ -34,7 +34,7 @@ type turn struct {
 	unread  bool           // marks were recorded, and not read
 }
 
-// group is consecutive launches of one phase.
+// group is consecutive launches of one phase, with those of the second lane that run beside them.
 type group struct {
 	first, end int // in launches
 	step       int // the first step
@@ -54,7 +54,7 @@ func (x *executable) split() error {
 		seg.outputs = x.outputsOf(nn.Segment(s))
 		for i, l := range seg.launches {
 			last := len(seg.groups) - 1
-			if last >= 0 && x.plan.Steps[l.step].Phase == x.plan.Steps[seg.groups[last].step].Phase {
+			if last >= 0 && (l.aside || x.plan.Steps[l.step].Phase == x.plan.Steps[seg.groups[last].step].Phase) {
 				seg.groups[last].end = i + 1
 				continue
 			}
@@ -64,8 +64,8 @@ func (x *executable) split() error {
 		if len(seg.launches) == 0 {
 			continue
 		}
-		for i := range seg.turns {
-			if err := seg.turns[i].prepare(x, seg); err != nil {
+		for i := range seg.instances {
+			if err := seg.instances[i].prepare(x, seg); err != nil {
 				return err
 			}
 		}
@@ -73,8 +73,8 @@ func (x *executable) split() error {
 	return nil
 }
 
-// prepare makes a turn's events and captures its graph.
-func (t *turn) prepare(x *executable, s *segment) error {
+// prepare makes an instance's events and captures its graph.
+func (t *instance) prepare(x *executable, s *segment) error {
 	b := x.backend
 	for range len(s.groups) + 1 {
 		e, err := b.driver.EventCreate(true)
@@ -109,7 +109,7 @@ func (x *executable) outputsOf(of nn.Segment) map[nn.BufferID]bool {
 }
 
 // capture records the launches as a graph. A driver that cannot leaves the segment eager.
-func (t *turn) capture(x *executable, s *segment) error {
+func (t *instance) capture(x *executable, s *segment) error {
 	b := x.backend
 	if b.options.Eager || s.eager {
 		s.eager = true
@@ -144,8 +144,8 @@ func (t *turn) capture(x *executable, s *segment) error {
 	return nil
 }
 
-// enqueue enqueues the launches, with a turn's marks between the groups.
-func (s *segment) enqueue(x *executable, t *turn, record func(driver.Event, driver.Stream) error) error {
+// enqueue enqueues the launches, with an instance's marks between the groups.
+func (s *segment) enqueue(x *executable, t *instance, record func(driver.Event, driver.Stream) error) error {
 	b := x.backend
 	lanes := lanes{b: b}
 	for g, group := range s.groups {
@@ -194,11 +194,11 @@ func (s *segment) run(ctx context.Context, x *executable) error {
 	if len(s.launches) == 0 {
 		return nil
 	}
-	b, t := x.backend, &s.turns[s.next]
+	b, t := x.backend, &s.instances[s.next]
 	if err := t.wait(ctx, b); err != nil { // the host is at most two runs ahead
 		return err
 	}
-	if err := s.readTurn(x, t); err != nil { // before the next run overwrites them
+	if err := s.readInstance(x, t); err != nil { // before the next run overwrites them
 		return err
 	}
 	var err error
@@ -222,8 +222,8 @@ func (s *segment) run(ctx context.Context, x *executable) error {
 	return nil
 }
 
-// newest returns the turn of the newest run.
-func (s *segment) newest() *turn { return &s.turns[1-s.next] }
+// newest returns the instance of the newest run.
+func (s *segment) newest() *instance { return &s.instances[1-s.next] }
 
 // enqueueDetailed enqueues the launches with an event before and after each.
 func (s *segment) enqueueDetailed(x *executable) error {
@@ -258,9 +258,9 @@ const spin = 2 * time.Millisecond
 // pause is the time between two questions after that.
 const pause = 50 * time.Microsecond
 
-// wait waits until the turn's run has ended. The goroutine is locked to its thread, which makes giving it up costly: for a
+// wait waits until the instance's run has ended. The goroutine is locked to its thread, which makes giving it up costly: for a
 // short time it only asks.
-func (t *turn) wait(ctx context.Context, b *Backend) error {
+func (t *instance) wait(ctx context.Context, b *Backend) error {
 	var began time.Time
 	for t.running {
 		done, err := b.driver.EventQuery(t.done)
@@ -282,8 +282,8 @@ func (t *turn) wait(ctx context.Context, b *Backend) error {
 	return nil
 }
 
-// ended reports whether the turn's run has ended.
-func (t *turn) ended(b *Backend) (bool, error) {
+// ended reports whether the instance's run has ended.
+func (t *instance) ended(b *Backend) (bool, error) {
 	if !t.running {
 		return true, nil
 	}
@@ -298,12 +298,12 @@ func (s *segment) readTimes(x *executable) error {
 		return nil
 	}
 	b := x.backend
-	for _, t := range []*turn{&s.turns[s.next], s.newest()} { // the older first
+	for _, t := range []*instance{&s.instances[s.next], s.newest()} { // the older first
 		done, err := t.ended(b)
 		if err != nil || !done {
 			return err
 		}
-		if err := s.readTurn(x, t); err != nil {
+		if err := s.readInstance(x, t); err != nil {
 			return err
 		}
 	}
@@ -320,8 +320,8 @@ func (s *segment) readTimes(x *executable) error {
 	return nil
 }
 
-// readTurn reads the times of a turn's run, which has ended.
-func (s *segment) readTurn(x *executable, t *turn) error {
+// readInstance reads the times of an instance's run, which has ended.
+func (s *segment) readInstance(x *executable, t *instance) error {
 	if !t.unread {
 		return nil
 	}
@@ -356,7 +356,7 @@ func (s *segment) elapsed(b *Backend, from, to driver.Event, nanos *int64) error
 func (s *segment) close(b *Backend) {
 	if b.dead == nil {
 		events := s.steps
-		for _, t := range s.turns {
+		for _, t := range s.instances {
 			if t.graph != 0 {
 				_ = b.driver.GraphExecDestroy(t.graph)
 			}

@@ -17,8 +17,12 @@ import (
 
 // emulated returns a backend on an emulated device that finds races and reads of memory that was never written.
 func emulated(t testing.TB) *cuda.Backend {
+	return emulatedWith(t, ptx.Checks{Uninitialised: true, Races: true})
+}
+
+func emulatedWith(t testing.TB, c ptx.Checks) *cuda.Backend {
 	t.Helper()
-	b, err := cuda.Open(emulator.New(emulator.Options{Checks: ptx.Checks{Uninitialised: true, Races: true}}), cuda.Options{})
+	b, err := cuda.Open(emulator.New(emulator.Options{Checks: c}), cuda.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,10 +198,22 @@ func TestTransformsFollowTheProcessor(t *testing.T) {
 	}
 }
 
-// The sides of PRISM's telescope. Far from the object the field is nearly 0, and its direction, which the gradient has, that
-// of rounding errors.
+// The sides of PRISM's telescope, which have kernels of their own. Far from the object the field is nearly 0, and its
+// direction, which the gradient has, that of rounding errors.
 func TestTelescopeFollowsTheProcessorAtFullSize(t *testing.T) {
-	c := telescopeCase{512, 2, nn.MeasureFrame{Shared: true, Pruned: true, Top: 192, Bottom: 320, Left: 192, Right: 320}, 40}
+	processor := onProcessor(t)
 	op := nn.Measure{Kind: nn.L1, Normalize: true}
-	near(t, 1e-4, []string{"loss", "factor", "gradient"}, c.measured(t, emulated(t), op), c.measured(t, onProcessor(t), op))
+	for _, n := range []int{256, 512, 1024} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			gpu := emulatedWith(t, ptx.Checks{Uninitialised: true, Races: n == 256}) // races take time
+			frame := nn.MeasureFrame{Shared: true, Pruned: true, Top: n * 3 / 8, Bottom: n * 5 / 8, Left: n * 3 / 8, Right: n * 5 / 8}
+			c := telescopeCase{n, 2, frame, float64(n) / 13}
+			got, want := c.measured(t, gpu, op), c.measured(t, processor, op)
+			near(t, rounding, []string{"loss", "factor"}, got, want)
+			near(t, 2e-4, []string{"gradient"}, got[2:], want[2:])
+			got, want = c.amplitudes(t, gpu), c.amplitudes(t, processor)
+			near(t, rounding, []string{"old", "new"}, got, want)
+			near(t, 2e-4, []string{"gradient"}, got[2:], want[2:])
+		})
+	}
 }

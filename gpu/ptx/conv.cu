@@ -6,32 +6,38 @@ struct ConvAnyP {
 	void *y;
 	ConvG g;
 	u32 count; // elements of y, below 2³¹
-	i32 type, wType, outType, biasType, products, relu;
+	i32 type, wType, outType, biasType, products, relu, up, pool;
 };
 
-// y[n,s,i,j] = Σ x[n,l, i·stride−pad+ky, j·stride−pad+kx] · w[s,l,ky,kx] + bias[s].
+// y[n,s,i,j] = Σ x[n,l, i·stride−pad+ky, j·stride−pad+kx] · w[s,l,ky,kx] + bias[s]. With up, x is half as large and has
+// each pixel twice in each direction; with pool, y is half as large, of the largest of four.
 KERNEL BOUNDS(256) conv_gather_any(ConvAnyP p) {
 	ConvG g = p.g;
+	int hs = g.hs >> p.pool, ws = g.ws >> p.pool, hl = g.hl >> p.up, wl = g.wl >> p.up;
 	for (u32 at = bx() * 256 + tx(); at < p.count; at += gdx() * 256) {
-		int j = (int)(at % g.ws), i = (int)(at / (u32)g.ws % g.hs);
-		u32 channel = at / ((u32)g.ws * g.hs);
+		int j = (int)(at % ws), i = (int)(at / (u32)ws % hs);
+		u32 channel = at / ((u32)ws * hs);
 		int s = (int)(channel % g.cs), n = (int)(channel / g.cs);
-		int row = i * g.stride - g.pad, column = j * g.stride - g.pad;
-		float sum = 0;
-		for (int l = 0; l < g.cl; l++) {
-			i64 x = ((i64)n * g.cl + l) * g.hl, w = ((i64)s * g.cl + l) * g.kh;
-			for (int ky = 0; ky < g.kh; ky++) {
-				int r = row + ky;
-				if (r < 0 || r >= g.hl) continue;
-				for (int kx = 0; kx < g.kw; kx++) {
-					int c = column + kx;
-					if (c < 0 || c >= g.wl) continue;
-					sum = multiply(load(p.x, (x + r) * g.wl + c, p.type), load(p.w, (w + ky) * g.kw + kx, p.wType), sum, p.products);
+		float most = 0;
+		for (int q = 0; q < 1 << 2 * p.pool; q++) {
+			int row = ((i << p.pool) + (q >> 1)) * g.stride - g.pad, column = ((j << p.pool) + (q & 1)) * g.stride - g.pad;
+			float sum = 0;
+			for (int l = 0; l < g.cl; l++) {
+				i64 x = ((i64)n * g.cl + l) * hl, w = ((i64)s * g.cl + l) * g.kh;
+				for (int ky = 0; ky < g.kh; ky++) {
+					int r = row + ky;
+					if (r < 0 || r >= g.hl) continue;
+					for (int kx = 0; kx < g.kw; kx++) {
+						int c = column + kx;
+						if (c < 0 || c >= g.wl) continue;
+						sum = multiply(load(p.x, (x + (r >> p.up)) * wl + (c >> p.up), p.type), load(p.w, (w + ky) * g.kw + kx, p.wType), sum, p.products);
+					}
 				}
 			}
+			most = q == 0 || sum > most ? sum : most;
 		}
-		if (p.bias) sum += load(p.bias, s, p.biasType);
-		store(p.y, at, p.outType, p.relu && sum < 0 ? 0.f : sum);
+		if (p.bias) most += load(p.bias, s, p.biasType);
+		store(p.y, at, p.outType, p.relu && most < 0 ? 0.f : most);
 	}
 }
 

@@ -93,7 +93,7 @@ template <class Tile_> struct Rounded : Fragments<Tile_> {
 		*low = to16(v.x - from16(x, BF16), BF16) | (u32)to16(v.y - from16(y, BF16), BF16) << 16;
 	}
 	DEVICE void multiply(const float *s, int m, int n, int group, int kind) {
-#pragma unroll
+#pragma unroll 1
 		for (int q = 0; q < BK / 8 / T::KG; q++) {
 			int k = (q * T::KG + group) * 8;
 			if (kind == TF32) {

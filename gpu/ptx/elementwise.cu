@@ -88,13 +88,12 @@ DEVICE float slope(int op, float y, float g) {
 	case LEAKY: return y > 0 ? g : 0.2f * g;
 	case SIGMOID: return g * y * (1 - y);
 	case HARD: return y > 0 && y < 1 ? g / 6 : 0;
-	case SCALED:
-		y = (y + 0.01f) / 1.02f;
-		return g * 1.02f * y * (1 - y);
+	case SCALED: return g * (y + 0.01f) * (1.01f - y) / 1.02f;
 	case TANH: return g * (1 - y * y);
 	}
-	float s = logistic(y); // Swish
-	return g * __builtin_fmaf(y * s, 1 - s, s);
+	float u = exponential(y < 0 ? y : -y), most = 1 / (1 + u), least = u * most; // Swish
+	float s = y < 0 ? least : most, rest = y < 0 ? most : least;                 // σ(y) and 1 − σ(y)
+	return g * __builtin_fmaf(y * s, rest, s);
 }
 
 // gx[i] = gy[i]·f′, from y or x as slope needs it.
@@ -140,7 +139,7 @@ KERNEL BOUNDS(256) place(PlaceP p) {
 	F4 v;
 #pragma unroll
 	for (int k = 0; k < 4; k++) {
-		bool inside = i >= t.firstRow && i < t.endRow && j >= t.firstColumn && j < t.endColumn;
+		bool inside = first + k < (u32)t.n && i >= t.firstRow && i < t.endRow && j >= t.firstColumn && j < t.endColumn;
 		v[k] = inside ? load(p.x, (plane * p.h + (u32)(i - t.top)) * p.w + (u32)(j - t.left), p.xType) : 0;
 		if (!t.vectors && first + k < (u32)t.n) store(t.y, first + k, t.yType, v[k]);
 		if (++j < t.w) continue;

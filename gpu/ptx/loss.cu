@@ -21,7 +21,7 @@ KERNEL BOUNDS(256) loss_sums(LossSumsP p) {
 // The loss and its gradient's factor.
 struct LossTotalP { const float *sums; float *loss, *factor; double elements; i32 blocks, normalize, squares; };
 KERNEL BOUNDS(256) loss_total(LossTotalP p) {
-	SHARED static double scratch[2][256];
+	SHARED static double scratch[2][8];
 	double sum = 0, norm = 0;
 	for (int i = (int)tx(); i < p.blocks; i += 256) {
 		sum += p.sums[2 * i];
@@ -29,6 +29,20 @@ KERNEL BOUNDS(256) loss_total(LossTotalP p) {
 	}
 	blockTotals(sum, norm, scratch);
 	if (tx() == 0) lossTotal(p.loss, p.factor, sum, norm, p.elements, p.normalize, p.squares);
+}
+
+// The losses of the telescope's measurements and their gradients' factors. Grid: masks.
+struct MeasureTotalP { const float *sums; float *losses, *factors; double elements; i32 blocks, normalize, squares; };
+KERNEL BOUNDS(256) measure_total(MeasureTotalP p) {
+	SHARED static double scratch[2][8];
+	double sum = 0, norm = 0;
+	for (int i = (int)tx(); i < p.blocks; i += 256) {
+		const float *from = p.sums + 2 * (bx() * p.blocks + i);
+		sum += from[0];
+		norm += from[1];
+	}
+	blockTotals(sum, norm, scratch);
+	if (tx() == 0) lossTotal(p.losses + bx(), p.factors + bx(), sum, norm, p.elements, p.normalize, p.squares);
 }
 
 // gp = factor·upstream·(p−t), or its sign.

@@ -2,16 +2,28 @@
 #pragma once
 #include "dev.h"
 
-// Sums a and b over a block of 256 threads, in a fixed order, in thread 0.
-DEVICE void blockTotals(double &a, double &b, double (&scratch)[2][256]) {
+DEVICE double shuffleXor(double v, int mask) {
+	u64 b = __builtin_bit_cast(u64, v);
+	u32 low = bits(shuffleXor(bits((u32)b), mask)), high = bits(shuffleXor(bits((u32)(b >> 32)), mask));
+	return __builtin_bit_cast(double, (u64)high << 32 | low);
+}
+
+// Sums a and b over a block of 256 threads, in a fixed order, in every thread.
+DEVICE void blockTotals(double &a, double &b, double (&scratch)[2][8]) {
+	for (int d = 16; d; d >>= 1) {
+		a += shuffleXor(a, d);
+		b += shuffleXor(b, d);
+	}
 	sync();
-	scratch[0][tx()] = a;
-	scratch[1][tx()] = b;
-	for (u32 n = 128; n; n >>= 1) {
-		sync();
-		if (tx() >= n) continue;
-		a = scratch[0][tx()] += scratch[0][tx() + n];
-		b = scratch[1][tx()] += scratch[1][tx() + n];
+	if (lane() == 0) {
+		scratch[0][tx() >> 5] = a;
+		scratch[1][tx() >> 5] = b;
+	}
+	sync();
+	a = b = 0;
+	for (int w = 0; w < 8; w++) {
+		a += scratch[0][w];
+		b += scratch[1][w];
 	}
 }
 

@@ -121,7 +121,7 @@ DEVICE void normalise(const NormP &p, float *v, const u32 *at, Moments s, u32 c,
 }
 
 // Normalises channel bx.
-KERNEL BOUNDS(1024) normChannel(NormP p) {
+KERNEL BOUNDS(1024) norm_channel(NormP p) {
 	SHARED float scratch[64];
 	u32 at[UNITS];
 	float v[HELD];
@@ -131,7 +131,7 @@ KERNEL BOUNDS(1024) normChannel(NormP p) {
 }
 
 // The same for planes of any size, which are read three times.
-KERNEL BOUNDS(1024) normAny(NormP p) {
+KERNEL BOUNDS(1024) norm_any(NormP p) {
 	SHARED float scratch[64];
 	u32 c = bx(), count = p.image.count;
 	float sum = 0, squares = 0;
@@ -154,7 +154,7 @@ KERNEL BOUNDS(1024) normAny(NormP p) {
 }
 
 // The moments of part bx of channel by, tile by tile.
-KERNEL BOUNDS(256) normParts(NormP p) {
+KERNEL BOUNDS(256) norm_parts(NormP p) {
 	SHARED float scratch[64];
 	u32 first = bx() * p.part, end = least(first + p.part, (u32)p.image.count);
 	Moments all = {0, 0};
@@ -191,7 +191,7 @@ DEVICE Moments mergeParts(const NormP &p, u32 c, float *scratch) {
 }
 
 // Normalises tile bx of channel by.
-KERNEL BOUNDS(256) normApply(NormP p) {
+KERNEL BOUNDS(256) norm_apply(NormP p) {
 	SHARED float scratch[64];
 	u32 at[UNITS], first = bx() * TILE;
 	float v[HELD];
@@ -221,8 +221,8 @@ template <int V> DEVICE void normRunning(const NormP &p) {
 		}
 	}
 }
-KERNEL BOUNDS(256) normRunning1(NormP p) { normRunning<1>(p); }
-KERNEL BOUNDS(256) normRunning4(NormP p) { normRunning<4>(p); }
+KERNEL BOUNDS(256) norm_running1(NormP p) { normRunning<1>(p); }
+KERNEL BOUNDS(256) norm_running4(NormP p) { normRunning<4>(p); }
 
 // The gradient of BatchNorm in training. The sums of part i of channel c are at parts[c·count + i].
 struct Sums { float gradient, product; }; // Σ gy and Σ gy·(x − mean)
@@ -254,27 +254,51 @@ DEVICE void readGradient(const NormGradP &p, float *d, float *g, const u32 *at, 
 	}
 }
 
-// The sums of the block's values; those beyond the end have g = 0.
-DEVICE Sums sumsOf(const float *d, const float *g) {
-	Sums s = {0, 0};
+// A sum whose rounding errors are kept: sum + rest.
+struct Exact { float sum, rest; };
+DEVICE void add(Exact &s, float x) {
+	float y = x + s.rest, t = s.sum + y;
+	s.rest = y - (t - s.sum);
+	s.sum = t;
+}
+DEVICE Exact plus(Exact a, Exact b) {
+	float t = a.sum + b.sum, z = t - a.sum;
+	return Exact{t, (a.sum - (t - z)) + (b.sum - z) + (a.rest + b.rest)};
+}
+DEVICE Exact across(Exact s, int mask) { return Exact{shuffleXor(s.sum, mask), shuffleXor(s.rest, mask)}; }
+
+// The sums of this thread's values.
+struct ExactSums { Exact gradient, product; };
+DEVICE void addTo(ExactSums &s, const float *d, const float *g) {
 #pragma unroll
 	for (int i = 0; i < HELD; i++) {
-		s.gradient += g[i];
-		s.product = __builtin_fmaf(g[i], d[i], s.product);
+		add(s.gradient, g[i]);
+		add(s.product, g[i] * d[i]);
 	}
-	return s;
 }
-DEVICE Sums totalOf(Sums s, float *scratch) {
-	s.gradient = warpSum(s.gradient);
-	s.product = warpSum(s.product);
+
+// The sums over a warp: that of the gradients in the first half, that of the products in the second.
+DEVICE Exact halvesOf(ExactSums s) {
+	bool second = lane() & 16;
+	Exact keep = second ? s.product : s.gradient, give = second ? s.gradient : s.product;
+	Exact all = plus(keep, across(give, 16));
+	for (int i = 8; i; i >>= 1) all = plus(all, across(all, i));
+	return all;
+}
+
+// The sums over the block, in every thread.
+DEVICE Sums totalOf(ExactSums s, Exact *scratch) {
+	Exact all = halvesOf(s);
 	u32 warps = bdx() >> 5;
-	if (warps == 1) return s;
-	if (lane() == 0) {
-		scratch[tx() >> 5] = s.gradient;
-		scratch[32 + (tx() >> 5)] = s.product;
+	if (warps > 1) {
+		if ((lane() & 15) == 0) scratch[(tx() >> 5) + 2 * (lane() & 16)] = all;
+		sync();
+		ExactSums warp = {{0, 0}, {0, 0}};
+		if (lane() < warps) warp = {scratch[lane()], scratch[32 + lane()]};
+		all = halvesOf(warp);
 	}
-	sync();
-	return Sums{warpSum(lane() < warps ? scratch[lane()] : 0), warpSum(lane() < warps ? scratch[32 + lane()] : 0)};
+	float mine = all.sum + all.rest, other = shuffleXor(mine, 16);
+	return lane() & 16 ? Sums{other, mine} : Sums{mine, other};
 }
 
 // The channel's gradient is gy·factor + (x − mean)·slope + add.
@@ -299,27 +323,29 @@ DEVICE void gradient(const NormGradP &p, float *d, const float *g, const u32 *at
 }
 
 // The gradient of channel bx.
-KERNEL BOUNDS(1024) normGradChannel(NormGradP p) {
-	SHARED float scratch[64];
+KERNEL BOUNDS(1024) norm_grad_channel(NormGradP p) {
+	SHARED Exact scratch[64];
 	u32 at[UNITS];
 	float d[HELD], g[HELD];
 	unitsOf(at, p.image, bx(), 0, p.image.count);
 	readGradient(p, d, g, at, bx());
-	gradient(p, d, g, at, totalOf(sumsOf(d, g), scratch), bx(), tx() == 0);
+	ExactSums s = {{0, 0}, {0, 0}};
+	addTo(s, d, g);
+	gradient(p, d, g, at, totalOf(s, scratch), bx(), tx() == 0);
 }
 
 // The same for planes of any size, which are read twice.
-KERNEL BOUNDS(1024) normGradAny(NormGradP p) {
-	SHARED float scratch[64];
+KERNEL BOUNDS(1024) norm_grad_any(NormGradP p) {
+	SHARED Exact scratch[64];
 	u32 c = bx(), count = p.image.count;
 	float mean = p.mean[c], factor = p.gamma[c] * p.inverse[c], beta = p.beta ? p.beta[c] : 0;
-	Sums s = {0, 0};
+	ExactSums s = {{0, 0}, {0, 0}};
 #pragma unroll 1
 	for (u32 e = tx(); e < count; e += bdx()) {
 		u32 at = offsetOf(p.image, c, e);
 		float d = load(p.x, at, p.xType) - mean, g = passed(p, d, load(p.gy, at, p.gyType), factor, beta);
-		s.gradient += g;
-		s.product = __builtin_fmaf(g, d, s.product);
+		add(s.gradient, g);
+		add(s.product, g * d);
 	}
 	Line l = lineOf(p, totalOf(s, scratch), c, tx() == 0);
 #pragma unroll 1
@@ -331,37 +357,35 @@ KERNEL BOUNDS(1024) normGradAny(NormGradP p) {
 }
 
 // The sums of part bx of channel by.
-KERNEL BOUNDS(256) normGradParts(NormGradP p) {
-	SHARED float scratch[64];
+KERNEL BOUNDS(256) norm_grad_parts(NormGradP p) {
+	SHARED Exact scratch[64];
 	u32 first = bx() * p.part, end = least(first + p.part, (u32)p.image.count);
-	Sums all = {0, 0};
+	ExactSums all = {{0, 0}, {0, 0}};
 #pragma unroll 1
 	for (u32 from = first; from < end; from += TILE) {
 		u32 at[UNITS];
 		float d[HELD], g[HELD];
 		unitsOf(at, p.image, by(), from, end);
 		readGradient(p, d, g, at, by());
-		Sums s = sumsOf(d, g);
-		all.gradient += s.gradient;
-		all.product += s.product;
+		addTo(all, d, g);
 	}
-	all = totalOf(all, scratch);
-	if (tx() == 0) p.parts[by() * p.partCount + bx()] = all;
+	Sums total = totalOf(all, scratch);
+	if (tx() == 0) p.parts[by() * p.partCount + bx()] = total;
 }
 
 // The gradients of tile bx of channel by.
-KERNEL BOUNDS(256) normGradApply(NormGradP p) {
-	SHARED float scratch[64];
+KERNEL BOUNDS(256) norm_grad_apply(NormGradP p) {
+	SHARED Exact scratch[64];
 	u32 at[UNITS], first = bx() * TILE;
 	float d[HELD], g[HELD];
 	unitsOf(at, p.image, by(), first, p.image.count);
 	readGradient(p, d, g, at, by());
-	Sums s = {0, 0};
+	ExactSums s = {{0, 0}, {0, 0}};
 	const Sums *parts = p.parts + by() * p.partCount;
 #pragma unroll 1
 	for (u32 i = tx(); i < (u32)p.partCount; i += 256) {
-		s.gradient += parts[i].gradient;
-		s.product += parts[i].product;
+		add(s.gradient, parts[i].gradient);
+		add(s.product, parts[i].product);
 	}
 	gradient(p, d, g, at, totalOf(s, scratch), by(), first == 0 && tx() == 0);
 }

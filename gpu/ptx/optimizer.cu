@@ -1,6 +1,6 @@
 // Kernels over many arrays in one launch, for which a table in device memory lists the arrays and the chunk of one that
 // each block has: Adam, the division by the gradient scaler's scale, and the conversion of weights.
-#include "vector.h"
+#include "adam.h"
 
 // Chunk n of an array holds its elements from n·CHUNK on.
 enum { CHUNK = 2048 };
@@ -12,39 +12,8 @@ struct Update {
 	float *value, *moment, *second, *most;
 	i64 n;
 };
-struct AdamP {
-	const Update *updates;
-	const Chunk *chunks;
-	const float *rate, *step, *found; // found is 0 without a gradient scaler
-	double beta1, beta2;
-	float beta1f, rate1, beta2f, rate2; // rounded: β1, 1−β1, β2, 1−β2
-	float eps, decay;
-};
-
 // Chunks of vectors that a thread holds.
 enum { VECTORS = CHUNK / 4 / 256 };
-
-// b to the power of a whole number.
-DEVICE double power(double b, u32 k) {
-	double r = 1;
-#pragma unroll 1
-	for (; k; k >>= 1, b *= b)
-		if (k & 1) r *= b;
-	return r;
-}
-
-// What depends on the step: lr/(1−β1^k) and 1/√(1−β2^k).
-struct Corrections { float size, root; };
-
-// One element; g is its gradient.
-DEVICE void adamElement(const AdamP &p, const Corrections &c, float g, float &value, float &moment, float &second, float *most) {
-	g = __builtin_fmaf(p.decay, value, g);
-	moment = __builtin_fmaf(p.beta1f, moment, p.rate1 * g);
-	second = __builtin_fmaf(p.beta2f, second, p.rate2 * g * g);
-	float largest = second;
-	if (most) *most = largest = *most > second ? *most : second;
-	value -= c.size * moment / (__builtin_sqrtf(largest) * c.root + p.eps);
-}
 
 template <bool MOST> DEVICE void adam(const AdamP &p) {
 	SHARED float corrections[2];
@@ -65,10 +34,7 @@ template <bool MOST> DEVICE void adam(const AdamP &p) {
 		if (MOST) l[k] = *global<F4>((const void *)(most + i));
 	}
 	if (p.found && *p.found == 1) return;
-	if (tx() == 0) corrections[0] = (float)((double)*p.rate / (1 - power(p.beta1, (u32)*p.step)));
-	if (tx() == 32) corrections[1] = 1 / __builtin_sqrtf((float)(1 - power(p.beta2, (u32)*p.step)));
-	sync();
-	Corrections c = {corrections[0], corrections[1]};
+	Corrections c = correct(p, corrections);
 #pragma unroll
 	for (int k = 0; k < VECTORS; k++) {
 		i64 i = first + 1024 * k;
@@ -91,8 +57,8 @@ template <bool MOST> DEVICE void adam(const AdamP &p) {
 		if (MOST) *global<F4>((void *)(most + i)) = l[k];
 	}
 }
-KERNEL BOUNDS(256) adamUpdate(AdamP p) { adam<false>(p); }
-KERNEL BOUNDS(256) adamUpdateMost(AdamP p) { adam<true>(p); }
+KERNEL BOUNDS(256) adam_update(AdamP p) { adam<false>(p); }
+KERNEL BOUNDS(256) adam_most(AdamP p) { adam<true>(p); }
 
 // g /= scale, and found = 1 if a quotient is not finite.
 struct Gradient { float *g; i64 n; };

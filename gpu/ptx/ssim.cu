@@ -214,7 +214,7 @@ struct SsimTotalP {
 	const float *sums; float *loss, *factors; double weights[SCALES], pixels[SCALES]; i32 tiles[SCALES + 1], count;
 };
 KERNEL BOUNDS(256) ssim_total(SsimTotalP p) {
-	SHARED static double scratch[2][256];
+	SHARED static double scratch[2][8];
 	double means[SCALES], log = 0, lack = 0;
 #pragma unroll
 	for (int i = 0; i < SCALES; i++) {

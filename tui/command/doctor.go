@@ -53,12 +53,16 @@ func doctorCommand() *cobra.Command {
 					return err
 				}
 			}
+			sensors, err := cli.ReadSensors(cmd.Context())
+			if err != nil {
+				return err
+			}
 			facts := doctor.Gather(doctor.Options{
 				Check:   check,
 				Roofs:   doctorRoofs(roofs, note),
 				Version: cli.Version, CPU: cpu.Processor(), Kernels: cpu.KernelNames(), Using: backend.Kernels(),
 				Advice:  doctorAdvice(cmd.Context(), backend),
-				Threads: backend.Threads(), GPU: device, Out: os.Stdout, Env: os.Environ(),
+				Threads: backend.Threads(), GPU: device, Sensors: sensors, Out: os.Stdout, Env: os.Environ(),
 			})
 			write := facts.WriteText
 			if asJSON {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"prismtop/profiles/machine"
+	"prismtop/tui/words"
 )
 
 // Options holds the facts that only the caller knows.
@@ -21,8 +22,9 @@ type Options struct {
 	Advice  Advice
 	GPU     machine.GPU
 	Check   *GPUCheck // nil unless it was asked for
-	Out     *os.File  // output on which the screen would be drawn
-	Env     []string  // environment, in the form of os.Environ
+	Sensors machine.Sensors
+	Out     *os.File // output on which the screen would be drawn
+	Env     []string // environment, in the form of os.Environ
 }
 
 // Facts holds everything that the doctor found.
@@ -34,7 +36,29 @@ type Facts struct {
 	Memory   machine.Memory `json:"memory"`
 	GPU      machine.GPU    `json:"gpu"`
 	GPUCheck *GPUCheck      `json:"gpu_check,omitempty"` // of doctor --gpu
+	Sensors  Sensors        `json:"sensors"`
 	Terminal Terminal       `json:"terminal"`
+}
+
+// Sensors holds what the GPUs' sensors and the counters of energy show.
+type Sensors struct {
+	GPUs         []GPUSensors `json:"gpus"`
+	Reason       string       `json:"reason,omitempty"`        // why there are none
+	EnergyReason string       `json:"energy_reason,omitempty"` // why the processors' energy cannot be read
+}
+
+// GPUSensors holds what one GPU shows.
+type GPUSensors struct {
+	Name    string   `json:"name"`
+	UUID    string   `json:"uuid,omitempty"`
+	Sensors []Sensor `json:"sensors"`
+}
+
+// Sensor is one sensor, as a text with its unit.
+type Sensor struct {
+	Name   string `json:"name"`
+	Value  string `json:"value,omitempty"`
+	Reason string `json:"reason,omitempty"` // why the value, or a part of it, is missing
 }
 
 // Program describes the build of the program.
@@ -104,8 +128,22 @@ func Gather(o Options) Facts {
 		Memory:   machine.ReadMemory(),
 		GPU:      o.GPU,
 		GPUCheck: o.Check,
+		Sensors:  sensors(&o.Sensors),
 		Terminal: terminal(o.Out, o.Env),
 	}
+}
+
+// sensors lists what was read.
+func sensors(s *machine.Sensors) Sensors {
+	to := Sensors{GPUs: []GPUSensors{}, Reason: s.Reason, EnergyReason: s.Processors.Reason}
+	for i := range s.GPUs {
+		g := GPUSensors{Name: s.GPUs[i].Name, UUID: s.GPUs[i].UUID}
+		for _, sensor := range words.Sensors(&s.GPUs[i]) {
+			g.Sensors = append(g.Sensors, Sensor{sensor.Name, sensor.Text, sensor.Reason})
+		}
+		to.GPUs = append(to.GPUs, g)
+	}
+	return to
 }
 
 // engine reports for each instruction set that kernels can be written for whether it is in use.

@@ -18,7 +18,8 @@ type Options struct {
 	// Threads is the largest number of threads of the backends to open; 0 is 4.
 	Threads int
 
-	// Families are the families of operators to test; empty is all of them.
+	// Families are the families of operators to test, and the parts "loss gradients", "refusals", "device" and "beside";
+	// empty is all of them.
 	Families []string
 
 	// Allocates allows kernels to allocate memory of the host.
@@ -80,20 +81,22 @@ func (o Options) Run(t *testing.T, open func(t *testing.T, threads int) nn.Backe
 		{"optimiser", optimiserCases},
 		{"convolution with optimiser", convAdamCases},
 	}
-	for _, f := range families {
-		if len(o.Families) > 0 && !slices.Contains(o.Families, f.name) {
-			continue
+	run := func(family string, test func(t *testing.T)) {
+		if len(o.Families) == 0 || slices.Contains(o.Families, family) {
+			t.Run(family, test)
 		}
-		t.Run(f.name, func(t *testing.T) {
+	}
+	for _, f := range families {
+		run(f.name, func(t *testing.T) {
 			for i, c := range f.cases() {
 				t.Run(fmt.Sprintf("%d %s", i, c.name), func(t *testing.T) { c.run(t, backends, o.Allocates) })
 			}
 		})
 	}
-	t.Run("loss gradients", func(t *testing.T) { runLossGrads(t, backends) })
-	t.Run("refusals", func(t *testing.T) { refusals(t, backends[0]) })
-	t.Run("device", func(t *testing.T) { checkDevice(t, open) })
-	t.Run("beside", func(t *testing.T) { checkBeside(t, open(t, 2)) })
+	run("loss gradients", func(t *testing.T) { runLossGrads(t, backends) })
+	run("refusals", func(t *testing.T) { refusals(t, backends[0]) })
+	run("device", func(t *testing.T) { checkDevice(t, open) })
+	run("beside", func(t *testing.T) { checkBeside(t, open(t, 2)) })
 }
 
 // run compares the case with its reference on one thread, and the results for other

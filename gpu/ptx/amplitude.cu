@@ -1,0 +1,3 @@
+#include "amplitude.h"
+
+AMPLITUDE(0, , BOUNDS(512))

@@ -1,0 +1,3 @@
+#include "amplitude.h"
+
+AMPLITUDE(8, _256, BOUNDS(32))

@@ -1,0 +1,3 @@
+#include "amplitude.h"
+
+AMPLITUDE(9, _512, BOUNDS(64))
