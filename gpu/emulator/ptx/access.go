@@ -279,10 +279,14 @@ func buildStore(f *assembly, _ *instruction, o *op) {
 
 func runLoad(w *warp, o *op) {
 	n := int(o.size) * int(o.vector)
+	near := w.near(o, n, false)
 	for m := w.active; m != 0; m &= m - 1 {
 		l := bits.TrailingZeros32(m)
-		p := w.reach(o, l, o.space, w.addressOf(o, l), n, false)
-		if p == nil {
+		address := w.addressOf(o, l)
+		var p unsafe.Pointer
+		if at := address - near.base; at < near.bytes && address&uint64(n-1) == 0 && isWritten(unsafe.Add(near.states, at), n) {
+			p = unsafe.Add(near.data, at)
+		} else if p = w.reach(o, l, o.space, address, n, false); p == nil {
 			return
 		}
 		for i, r := range o.list {
@@ -303,10 +307,14 @@ func runLoad(w *warp, o *op) {
 func runStore(w *warp, o *op) {
 	size := int(o.size)
 	n := size * int(o.vector)
+	near := w.near(o, n, true)
 	for m := w.active; m != 0; m &= m - 1 {
 		l := bits.TrailingZeros32(m)
-		p := w.reach(o, l, o.space, w.addressOf(o, l), n, true)
-		if p == nil {
+		address := w.addressOf(o, l)
+		var p unsafe.Pointer
+		if at := address - near.base; at < near.bytes && address&uint64(n-1) == 0 && isWritten(unsafe.Add(near.states, at), n) {
+			p = unsafe.Add(near.data, at)
+		} else if p = w.reach(o, l, o.space, address, n, true); p == nil {
 			return
 		}
 		if w.block.races != nil && w.block.races.doubt != nil {
@@ -314,7 +322,7 @@ func runStore(w *warp, o *op) {
 			for i, r := range o.list {
 				same = same && loadElement(unsafe.Add(p, i*size), size) == w.get(r.bank, r.slot, l)&(1<<(8*size)-1)
 			}
-			if !w.block.races.settle(w, o, l, w.addressOf(o, l), same) {
+			if !w.block.races.settle(w, o, l, address, same) {
 				return
 			}
 		}
@@ -322,6 +330,31 @@ func runStore(w *warp, o *op) {
 			storeElement(unsafe.Add(p, i*size), size, w.get(r.bank, r.slot, l))
 		}
 	}
+}
+
+// region is memory that an op may access without further checks where all bytes have the state written.
+type region struct {
+	base, bytes  uint64 // bytes is the size less that of an access plus 1, 0 for none
+	data, states unsafe.Pointer
+}
+
+// near returns the region that an op accesses most likely: shared memory, or the allocation that it accessed last.
+func (w *warp) near(o *op, n int, write bool) region {
+	b := w.block
+	if b.races != nil && !o.strong {
+		return region{}
+	}
+	if o.space == sharedSpace {
+		if len(b.shared) < n {
+			return region{}
+		}
+		return region{0, uint64(len(b.shared) - n + 1), unsafe.Pointer(&b.shared[0]), unsafe.Pointer(&b.states[0])}
+	}
+	a := b.cache[o.index]
+	if a == nil || a.Written == nil || a.Size < uint64(n) || o.space != globalSpace && o.space != generic || write && a.ReadOnly {
+		return region{}
+	}
+	return region{a.Base, a.Size - uint64(n) + 1, unsafe.Pointer(&a.Data[0]), unsafe.Pointer(&a.Written[0])}
 }
 
 // loadElement reads a number of 1, 2, 4 or 8 bytes.
