@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"prismtop/gpu/driver"
 	"prismtop/sim/nn"
@@ -77,7 +78,7 @@ func (x *executable) load(arena *slab) error {
 	}
 	var sizes builder
 	for final := range 2 {
-		build := builder{backend: b, plan: x.plan, at: x.at}
+		build := builder{backend: b, plan: x.plan, at: slices.Clone(x.at)} // which lowering may change
 		if final == 1 {
 			x.private.bytes = sizes.privateBytes + sizes.work[0].most + sizes.work[1].most
 			if x.private.bytes > 0 {
@@ -101,7 +102,7 @@ func (x *executable) load(arena *slab) error {
 			return err
 		}
 	}
-	x.launches = sizes.launches
+	x.launches, x.at = sizes.launches, sizes.at
 	if err := x.scalars.find(x); err != nil {
 		return err
 	}

@@ -108,7 +108,7 @@ func fits(op nn.Place, isPlace bool, x, y operand) error {
 }
 
 // continues reports whether the step after step i can take part in a launch that reads x and whose newest result is y:
-// it moves y, to a type that holds what y's does, and does not write where x is.
+// it moves y, to a type that holds what y's does. Its result gets memory of its own if the plan has put it where x is.
 func (b *builder) continues(i int, x, y operand) bool {
 	if i+1 >= b.segmentEnd() {
 		return false
@@ -124,7 +124,20 @@ func (b *builder) continues(i int, x, y operand) bool {
 	}
 	to := b.each(next.Out)[0]
 	exact := y.dtype == to.dtype || y.dtype == tensor.Float32 || y.dtype == x.dtype
-	return exact && !x.overlaps(to) && !y.overlaps(to) && !x.overlaps(y)
+	return exact && (!x.overlaps(to) || b.displace(next.Out[0]))
+}
+
+// mostDisplaced is the size of results in bytes for which a launch saved is worth memory of their own.
+const mostDisplaced = 1 << 20
+
+// displace moves a result of a later step from the arena to private memory, if that is worth it.
+func (b *builder) displace(id nn.BufferID) bool {
+	buffer := &b.plan.Buffers[id]
+	if buffer.Variable >= 0 || buffer.Pinned || buffer.Bytes() > mostDisplaced {
+		return false
+	}
+	b.at[id] = b.keep(buffer.Bytes())
+	return true
 }
 
 // segmentEnd returns the end of the current step's segment.

@@ -34,7 +34,7 @@ type instance struct {
 	unread  bool           // marks were recorded, and not read
 }
 
-// group is consecutive launches of one phase.
+// group is consecutive launches of one phase, with those of the second lane that run beside them.
 type group struct {
 	first, end int // in launches
 	step       int // the first step
@@ -54,7 +54,7 @@ func (x *executable) split() error {
 		seg.outputs = x.outputsOf(nn.Segment(s))
 		for i, l := range seg.launches {
 			last := len(seg.groups) - 1
-			if last >= 0 && x.plan.Steps[l.step].Phase == x.plan.Steps[seg.groups[last].step].Phase {
+			if last >= 0 && (l.aside || x.plan.Steps[l.step].Phase == x.plan.Steps[seg.groups[last].step].Phase) {
 				seg.groups[last].end = i + 1
 				continue
 			}
