@@ -237,7 +237,7 @@ func (f *assembly) addressOperand(o *op, x operand) {
 			f.fail("a predicate as address")
 		}
 	default:
-		o.a = f.constant(wide, f.address(x.list[0].name, 0))
+		o.a = f.constant(wide, f.address(x.list[0].name, x.list[0].value))
 	}
 }
 

@@ -230,7 +230,7 @@ func (f *assembly) read(o operand, t dtype) int32 {
 		}
 		return r.slot
 	case symbolOperand:
-		return f.constant(b, f.address(o.name, 0))
+		return f.constant(b, f.address(o.name, o.value))
 	}
 	f.fail("unexpected operand")
 	return 0

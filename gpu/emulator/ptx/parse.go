@@ -558,6 +558,9 @@ func (p *parser) operand(s *scope) operand {
 		o = operand{kind: specialOperand, name: name}
 	default:
 		o = operand{kind: symbolOperand, name: name}
+		if p.accept("+") {
+			o.value = uint64(p.integer())
+		}
 	}
 	if p.accept("|") {
 		second := p.operand(s)
