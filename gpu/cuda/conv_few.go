@@ -12,13 +12,14 @@ type convFewP struct {
 	X, W, Bias, Y, Partial          driver.Pointer
 	Images, In, Out, HX, WX, HY, WY int32
 	Pad, Flipped, Rows              int32
-	Type, OutType, BiasType, ReLU   int32
+	Type, BiasType, ReLU            int32
 }
 
 // Limits of the kernels for few channels.
 const (
 	fewOut     = 8    // channels of a result
 	fewIn      = 64   // channels of an operand, MOST_IN of conv_few.cu
+	fewDown    = 16   // channels of each, of a gather of 4×4 taps, MOST_DOWN of conv_few.cu
 	fewPixels  = 2048 // below, tiles have more blocks
 	fewThreads = 128  // of a block
 )
@@ -38,7 +39,12 @@ func chooseFew(s convSum, g *convGeometry, multi int) (k fewKernel, ok bool) {
 	if s == scatters {
 		in, out, hy, wy = g.Small, g.Large, g.HL, g.WL
 	}
-	if in > fewIn || out > fewOut || int64(g.Images)*int64(hy)*int64(wy) < fewPixels || g.Images > 65535 {
+	fours := g.KH == 4 && g.KW == 4 && g.Stride == 2
+	most, into := int32(fewIn), int32(fewOut)
+	if fours && s == gathers {
+		most, into = fewDown, fewDown
+	}
+	if in > most || out > into || int64(g.Images)*int64(hy)*int64(wy) < fewPixels || g.Images > 65535 {
 		return k, false
 	}
 	across := quotientUp(int64(wy), fewThreads)
@@ -66,9 +72,17 @@ func chooseFew(s convSum, g *convGeometry, multi int) (k fewKernel, ok bool) {
 		}
 		k.grid = driver.XYZ(int(across*quotientUp(int64(hy), int64(k.high))), int(quotientUp(int64(out), int64(k.out))), int(g.Images))
 		return k, true
-	case s == scatters && g.KH == 4 && g.KW == 4 && g.Stride == 2 && g.Pad == 1 && hy == 2*g.HS && wy == 2*g.WS:
+	case fours && s == scatters && g.Pad == 1 && hy == 2*g.HS && wy == 2*g.WS:
 		k = fewKernel{name: "conv_few4", out: 2}
 		blocks := quotientUp(int64(g.HS)*int64(g.WS), fewThreads)
+		if out > 4 && blocks*int64(g.Images) >= int64(2*multi) {
+			k.out = 8
+		}
+		k.grid = driver.XYZ(int(blocks), int(quotientUp(int64(out), int64(k.out))), int(g.Images))
+		return k, true
+	case fours && s == gathers:
+		k = fewKernel{name: "conv_few_down4", out: 4}
+		blocks := quotientUp(int64(hy)*int64(wy), fewThreads)
 		if out > 4 && blocks*int64(g.Images) >= int64(2*multi) {
 			k.out = 8
 		}
@@ -82,11 +96,11 @@ func chooseFew(s convSum, g *convGeometry, multi int) (k fewKernel, ok bool) {
 func (b *builder) few(s convSum, c *convolution, deferred bool) (done bool, err error) {
 	g := &c.geometry
 	k, ok := chooseFew(s, g, b.backend.multi)
-	if !ok || c.x.dtype != c.w.dtype || c.products == nn.BF16x3 {
+	if !ok || c.x.dtype != c.w.dtype || s != weighs && c.y.dtype != c.x.dtype || c.products == nn.BF16x3 {
 		return false, nil
 	}
 	p := convFewP{X: c.x.at, W: c.w.at, Y: c.y.at, Images: g.Images, In: g.Large, Out: g.Small, HX: g.HL, WX: g.WL, HY: g.HS, WY: g.WS,
-		Pad: g.Pad, Rows: k.high, Type: c.x.kind(), OutType: c.y.kind(), ReLU: flag(c.relu)}
+		Pad: g.Pad, Rows: k.high, Type: c.x.kind(), ReLU: flag(c.relu)}
 	if c.bias != nil {
 		p.Bias, p.BiasType = c.bias.at, c.bias.kind()
 	}

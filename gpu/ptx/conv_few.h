@@ -1,5 +1,6 @@
 // Convolutions of many pixels and few channels: every thread computes all channels of some pixels, with the weights in
 // shared memory.
+#pragma once
 #include "conv.h"
 
 struct ConvFewP {
@@ -11,10 +12,10 @@ struct ConvFewP {
 	i32 pad;     // of x: y[i,j] uses x from [i−pad, j−pad] on
 	i32 flipped; // the weights are w[in][out] with their taps from the last to the first, not w[out][in]
 	i32 rows;    // of conv_few_weights: rows of a block
-	i32 type, outType, biasType, relu;
+	i32 type, biasType, relu; // type is that of x, w and y, but of the sums of weights
 };
 
-enum { MOST_IN = 64 };
+enum { MOST_IN = 64, MOST_DOWN = 16 };
 
 // y[o,i,j] = bias[o] + Σ x[c, i−pad+ky, j−pad+kx] · w[o,c,ky,kx] of 3×3 taps, stride 1: a thread has PX pixels of a column
 // and OUT channels.
@@ -80,15 +81,13 @@ template <class Store, int OUT, int PX> DEVICE void few3(const ConvFewP &p) {
 		for (int q = 0; q < PX; q++) {
 			if (i + q >= p.hy) continue;
 			float v = sum[q][o] + bias;
-			store(p.y, at + (i64)q * p.wy, p.outType, p.relu && v < 0 ? 0.f : v);
+			((T *)p.y)[at + (i64)q * p.wy] = Store::narrow(p.relu && v < 0 ? 0.f : v, p.type);
 		}
 	}
 }
 #define FEW3(SIZE, OUT) \
 	KERNEL BOUNDS(128) conv_few3_##SIZE##_##OUT##_1(ConvFewP p) { few3<Store##SIZE, OUT, 1>(p); } \
 	KERNEL BOUNDS(128) conv_few3_##SIZE##_##OUT##_4(ConvFewP p) { few3<Store##SIZE, OUT, 4>(p); }
-FEW3(4, 1) FEW3(4, 2) FEW3(4, 4) FEW3(4, 8)
-FEW3(2, 1) FEW3(2, 2) FEW3(2, 4) FEW3(2, 8)
 
 // Partial sums of w[s,l,ky,kx] = Σ y[s,i,j] · x[l, i−pad+ky, j−pad+kx], of 3×3 taps, stride 1, with x the large grid and y
 // the small one, of p.out channels: a block has some rows of 128 columns, one channel of x and SMALL of y.
@@ -149,8 +148,6 @@ template <class Store, int SMALL> DEVICE void fewWeights3(const ConvFewP &p) {
 }
 #define FEW_WEIGHTS3(SIZE, SMALL) \
 	KERNEL BOUNDS(128) conv_few_weights3_##SIZE##_##SMALL(ConvFewP p) { fewWeights3<Store##SIZE, SMALL>(p); }
-FEW_WEIGHTS3(4, 1) FEW_WEIGHTS3(4, 2) FEW_WEIGHTS3(4, 4)
-FEW_WEIGHTS3(2, 1) FEW_WEIGHTS3(2, 2) FEW_WEIGHTS3(2, 4)
 
 // y[o,r,c] = bias[o] + Σ x[s,i,j] · w[s,o,ky,kx] over 2i−1+ky = r and 2j−1+kx = c, of 4×4 taps, with y of twice the sides
 // of x: a thread has the four pixels [2i..2i+1, 2j..2j+1] of OUT channels.
@@ -209,12 +206,70 @@ template <class Store, int OUT> DEVICE void few4(const ConvFewP &p) {
 #pragma unroll
 		for (int q = 0; q < 4; q++) {
 			float v = sum[o][q >> 1][q & 1] + bias;
-			store(p.y, ((i64)(image * p.out + channel + o) * p.hy + 2 * i + (q >> 1)) * p.wy + 2 * j + (q & 1), p.outType,
-				p.relu && v < 0 ? 0.f : v);
+			i64 at = ((i64)(image * p.out + channel + o) * p.hy + 2 * i + (q >> 1)) * p.wy + 2 * j + (q & 1);
+			((T *)p.y)[at] = Store::narrow(p.relu && v < 0 ? 0.f : v, p.type);
 		}
 	}
 }
 #define FEW4(SIZE, OUT) \
 	KERNEL BOUNDS(128) conv_few4_##SIZE##_##OUT(ConvFewP p) { few4<Store##SIZE, OUT>(p); }
-FEW4(4, 2) FEW4(4, 8)
-FEW4(2, 2) FEW4(2, 8)
+
+// y[o,i,j] = bias[o] + Σ x[c, 2i−pad+ky, 2j−pad+kx] · w[o,c,ky,kx] of 4×4 taps: a thread has a pixel of OUT channels.
+template <class Store, int OUT> DEVICE void fewDown4(const ConvFewP &p) {
+	typedef typename Store::T T;
+	SHARED __attribute__((aligned(16))) float weights[MOST_DOWN * 16 * OUT];
+	int channel = (int)by() * OUT, image = (int)bz();
+	int pixel = (int)bx() * 128 + (int)tx(), i = pixel / p.wy, j = pixel - i * p.wy;
+	int row = 2 * i - p.pad, column = 2 * j - p.pad;
+	bool rows[4], columns[4];
+#pragma unroll
+	for (int d = 0; d < 4; d++) rows[d] = (u32)(row + d) < (u32)p.hx, columns[d] = (u32)(column + d) < (u32)p.wx;
+	const T *x = (const T *)p.x + ((i64)image * p.in * p.hx + row) * p.wx + column;
+	T next[16];
+	auto fetch = [&](int c) __attribute__((always_inline)) {
+		const T *from = x + (i64)c * p.hx * p.wx;
+#pragma unroll
+		for (int t = 0; t < 16; t++) next[t] = rows[t / 4] && columns[t % 4] ? from[t / 4 * p.wx + t % 4] : (T)0;
+	};
+	fetch(0);
+	const T *w = (const T *)p.w;
+	for (int e = (int)tx(); e < p.in * 16 * OUT; e += 128) {
+		int o = channel + e % OUT, t = e / OUT % 16, c = e / OUT / 16;
+		weights[e] = o < p.out ? Store::widen(w[(o * p.in + c) * 16 + t], p.type) : 0;
+	}
+	sync();
+	if (i >= p.hy) return;
+	float sum[OUT];
+#pragma unroll
+	for (int o = 0; o < OUT; o++) sum[o] = 0;
+#pragma unroll 1
+	for (int c = 0; c < p.in; c++) {
+		float v[16];
+#pragma unroll
+		for (int t = 0; t < 16; t++) v[t] = Store::widen(next[t], p.type);
+		if (c + 1 < p.in) fetch(c + 1); // while this channel is multiplied
+#pragma unroll
+		for (int t = 0; t < 16; t++)
+#pragma unroll
+			for (int o = 0; o < OUT; o += 4) {
+				float k[4];
+				load4(k, weights + (c * 16 + t) * OUT + o);
+#pragma unroll
+				for (int q = 0; q < 4; q++) sum[o + q] += v[t] * k[q];
+			}
+	}
+#pragma unroll
+	for (int o = 0; o < OUT; o++) {
+		if (channel + o >= p.out) continue;
+		float v = sum[o] + (p.bias ? load(p.bias, channel + o, p.biasType) : 0);
+		((T *)p.y)[(i64)(image * p.out + channel + o) * p.hy * p.wy + pixel] = Store::narrow(p.relu && v < 0 ? 0.f : v, p.type);
+	}
+}
+
+// The kernels for numbers of SIZE bytes.
+#define FEW_KERNELS(SIZE) \
+	FEW3(SIZE, 1) FEW3(SIZE, 2) FEW3(SIZE, 4) FEW3(SIZE, 8) \
+	FEW_WEIGHTS3(SIZE, 1) FEW_WEIGHTS3(SIZE, 2) FEW_WEIGHTS3(SIZE, 4) \
+	FEW4(SIZE, 2) FEW4(SIZE, 8) \
+	KERNEL BOUNDS(128) conv_few_down4_##SIZE##_4(ConvFewP p) { fewDown4<Store##SIZE, 4>(p); } \
+	KERNEL BOUNDS(128) conv_few_down4_##SIZE##_8(ConvFewP p) { fewDown4<Store##SIZE, 8>(p); }
