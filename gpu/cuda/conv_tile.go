@@ -190,7 +190,7 @@ func (b *builder) finish(c *convolution, partial driver.Pointer, parts int64, de
 		s := c.y.shape
 		p.Bias, p.BiasType, p.Plane, p.Channels = c.bias.at, c.bias.kind(), int32(s[2]*s[3]), int32(s[1])
 	}
-	return b.launch("conv_finish", driver.X(int(quotientUp(c.y.n(), 128))), driver.X(128), 0, parameter(&p))
+	return b.launch("conv_finish", driver.X(int(quotientUp(c.y.n(), 32))), driver.X(128), 0, parameter(&p))
 }
 
 // convSumsP is ConvSumsP of conv.cu.
@@ -209,5 +209,5 @@ func (b *builder) flushSums() error {
 	p := convSumsP{b.table(structs(all))}
 	defer func(aside bool) { b.aside = aside }(b.aside)
 	b.aside = true
-	return b.launch("conv_sums", driver.XY(int(quotientUp(int64(most), 128)), len(all)), driver.X(128), 0, parameter(&p))
+	return b.launch("conv_sums", driver.XY(int(quotientUp(int64(most), 32)), len(all)), driver.X(128), 0, parameter(&p))
 }
