@@ -318,6 +318,30 @@ func TestCaptureAcrossStreams(t *testing.T) {
 	expect(t, d.StreamBeginCapture(0), driver.CaptureUnsupported, "default stream")
 }
 
+// Only the thread that began a capture may end it.
+func TestCaptureEndsOnItsThread(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("threads are told apart on Linux only")
+	}
+	s := newSaxpy(t, Options{})
+	must(t, s.d.StreamBeginCapture(s.stream))
+	c, err := s.d.PrimaryContextRetain(0)
+	must(t, err)
+	errs := make(chan error)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		if err := s.d.ContextSetCurrent(c); err != nil {
+			errs <- err
+			return
+		}
+		_, err := s.d.StreamEndCapture(s.stream)
+		errs <- err
+	}()
+	expect(t, <-errs, 908, "another thread")
+	_, err = s.d.StreamEndCapture(s.stream)
+	expect(t, err, 901, "")
+}
+
 // With deferred work a program that does not wait sees old values.
 func TestDeferredWork(t *testing.T) {
 	s := newSaxpy(t, Options{Deferred: true})

@@ -351,6 +351,9 @@ func (w *warp) others() string {
 	if gone := ^w.live &^ w.absent; gone != 0 {
 		text = fmt.Sprintf("%#x exited", gone)
 	}
+	if w.absent != 0 {
+		text = fmt.Sprintf("the block has no threads for %#x%s", w.absent, prefixed(text))
+	}
 	code := w.block.launch.Kernel.code
 	for m := w.waiting | w.arrived; m != 0; m &= m - 1 {
 		l := bits.TrailingZeros32(m)
@@ -369,6 +372,7 @@ func (w *warp) others() string {
 	return text
 }
 
+// prefixed returns a text after a comma, nothing for none.
 func prefixed(text string) string {
 	if text == "" {
 		return ""

@@ -197,11 +197,16 @@ func TestConvergenceFaults(t *testing.T) {
 		{"a source outside of the mask", "setp.gt.u32 %p0, %tid, 15; @%p0 exit; shfl.sync.bfly.b32 %r1, %tid, 16, 31, 0xffff;", "does not take part", ptx.Divergence},
 		{"masks that differ", "setp.gt.u32 %p0, %tid, 15; selp.u32 %r2, 0xffffffff, 0xfffffffe, %p0; shfl.sync.idx.b32 %r1, %tid, 1, 31, %r2;", "mask", ptx.Divergence},
 		{"a barrier in a branch", "setp.gt.u32 %p0, %tid, 15; @%p0 bra B; bar.sync 0; bra C; B: bar.sync 0; C:", "waits at line", ptx.Divergence},
+		{"a matrix product of a partial warp", "mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%r0, %r1}, {%r2, %r3}, {%r4}, {%r0, %r1};", "no threads for 0xfff00000", ptx.Divergence},
 		{"a barrier of too many threads", "bar.sync 1, 64;", "32 at line", ptx.Deadlock},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := runThreads(t, "", test.body, 32)
+			threads := 32
+			if strings.HasPrefix(test.body, "mma") {
+				threads = 20
+			}
+			_, err := runThreads(t, "", test.body, threads)
 			f := new(ptx.Fault)
 			if !errors.As(err, &f) || f.Kind != test.kind || !strings.Contains(f.Detail, test.detail) {
 				t.Fatalf("got %v", err)
