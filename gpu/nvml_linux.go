@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"prismtop/gpu/library"
+	sensors "prismtop/gpu/monitor"
 )
 
 // nvmlMemory is nvmlMemory_t in bytes: total, free, used.
@@ -42,7 +43,7 @@ func openMonitorFrom(paths ...string) (monitor, error) {
 		return nil, err
 	}
 	if code := n.init(); code != 0 {
-		return nil, errors.New(nvmlError(code))
+		return nil, errors.New(sensors.Describe(code))
 	}
 	return n, nil
 }
@@ -61,11 +62,11 @@ func (n *nvml) Free(uuid string) (int64, error) {
 	var device uintptr
 	code := n.handleByUUID(uuid, &device)
 	if code != 0 && n.handleByUUID("MIG-"+strings.TrimPrefix(uuid, "GPU-"), &device) != 0 {
-		return 0, errors.New(nvmlError(code))
+		return 0, errors.New(sensors.Describe(code))
 	}
 	var memory nvmlMemory
 	if code := n.memoryInfo(device, &memory); code != 0 {
-		return 0, errors.New(nvmlError(code))
+		return 0, errors.New(sensors.Describe(code))
 	}
 	return int64(memory.free), nil
 }

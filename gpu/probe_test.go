@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"prismtop/gpu/driver"
+	sensors "prismtop/gpu/monitor"
 	"prismtop/profiles/machine"
 )
 
@@ -59,7 +60,7 @@ func (fakeMonitor) DriverVersion() string { return "580.1" }
 func (f fakeMonitor) Close()              { *f.closed = true }
 func (fakeMonitor) Free(uuid string) (int64, error) {
 	if strings.HasSuffix(uuid, "65") {
-		return 0, errors.New(nvmlError(15))
+		return 0, errors.New(sensors.Describe(15))
 	}
 	return 1 << 29, nil
 }

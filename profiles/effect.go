@@ -46,6 +46,11 @@ type Effect struct {
 	// before-window; HasQuality is false if none was measured on one side.
 	QualityDrift float64
 	HasQuality   bool
+	// MemoryChange is what the run holds at the end of the after-window minus what it held before the change, in
+	// bytes: the sums of its plans' buffers and of its caches, not what the operating system counts. HasMemory is
+	// false until the run has reported its memory after the change.
+	MemoryChange int64
+	HasMemory    bool
 	// Replica is what switching the change back and forth has shown; nil where that was not
 	// asked for. It never changes: a newer Effect has a newer one.
 	Replica *AblationRow

@@ -16,7 +16,7 @@ type Event struct {
 
 // Body is the content of an Event: *Begin, *Iteration, *Changed, *Moved, *Next, *StateChange,
 // *Measurement, *UnitResult, *LogEntry, *Note, *Picture, *Memory, *LayerTimes, *Ablation, *Fork, *Tasks,
-// *Resident, *Load or *RecordingState. A body does not change after it was sent, except an *Iteration,
+// *Resident, *Sensors, *Load or *RecordingState. A body does not change after it was sent, except an *Iteration,
 // which is valid only while the event is handled.
 type Body interface{ body() }
 
@@ -76,6 +76,12 @@ type Resident struct {
 	Collectable int64  // part of RSS that the garbage collector may return or reuse
 }
 
+// Sensors is a reading of the GPUs and of the counters of energy, taken Age before it was sent.
+type Sensors struct {
+	machine.Sensors
+	Age time.Duration
+}
+
 // Load is a reading of the machine's counters of processor time.
 type Load struct{ machine.Load }
 
@@ -103,6 +109,7 @@ func (*Ablation) body()       {}
 func (*Fork) body()           {}
 func (*Tasks) body()          {}
 func (*Resident) body()       {}
+func (*Sensors) body()        {}
 func (*Load) body()           {}
 func (*RecordingState) body() {}
 
@@ -134,7 +141,7 @@ type Thinner interface {
 // Reporter is a Source in the process of the run. It accepts readings of the machine,
 // which then arrive as events at all observers of the run.
 type Reporter interface {
-	// Report sends a reading, a *Resident or a *Load, taken at a time.
+	// Report sends a reading, a *Resident, a *Sensors or a *Load, taken at a time.
 	Report(at time.Time, reading Body)
 	// Reports reports whether Report sends anything: one Reporter per process is
 	// enough.

@@ -185,6 +185,8 @@ type Snapshot struct {
 	Caches [MaxCaches]CacheView
 	Memory MemoryView
 	Load   LoadView
+	// Sensors are the machine's GPUs and counters of energy, whether the run computes on a GPU or not.
+	Sensors SensorsView
 
 	Changes []Change // of settings, merged per boundary from the first value to the last; newest last
 	Effects []Effect // one per boundary at which settings other than limits changed; newest last

@@ -75,13 +75,13 @@ func (l *loop) change(cut context.Context, next settings.Values, ablating bool) 
 		}
 		return fmt.Errorf("%s = %s: %w", changes[0].Key, changes[0].After, err)
 	}
-	l.run.stream.Memory(l.work.Memory())
 	l.list()
 	l.judgeLayers()
 	if before.On(settings.LayerProfile) != l.reads.layers {
 		l.run.stream.Layers(nil, nil)
 	}
 	l.announce(changes)
+	l.run.stream.Memory(l.memory()) // after the changes that it is the result of
 	l.moved("")
 	l.announceSuspended(before)
 	return nil
@@ -171,10 +171,10 @@ func (l *loop) mend(cut context.Context, err error) error {
 	l.settings = next
 	l.read()
 	l.run.insist(sets)
-	l.run.stream.Memory(l.work.Memory())
 	l.judgeLayers()
 	l.run.stream.Layers(nil, nil)
 	l.announce(changes)
+	l.run.stream.Memory(l.memory())
 	text := fmt.Sprintf("%v: the run goes on on the CPU from the newest copy of its weights; %s lost", err, unit.Plural(int(lost), "iteration is", "iterations are"))
 	l.moved(text)
 	l.run.stream.Refuse(text)

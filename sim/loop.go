@@ -171,8 +171,17 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 		}
 	}
 	l.picture(false)
-	r.stream.Memory(l.work.Memory())
+	r.stream.Memory(l.memory())
 	l.list()
+}
+
+// memory returns the memory of the run, with what its device holds if that has memory of its own.
+func (l *loop) memory() profiles.Memory {
+	m := l.work.Memory()
+	if d, ok := l.work.Device().(workload.DeviceHolder); ok && m.Device == (profiles.DeviceMemory{}) {
+		m.Device = d.DeviceMemory()
+	}
+	return m
 }
 
 // list publishes the state of a list of tasks.
@@ -313,7 +322,7 @@ func (l *loop) iterate(cut context.Context) error {
 		l.unitDone(outcome.Result)
 	}
 	if outcome.MemoryChanged {
-		stream.Memory(l.work.Memory())
+		stream.Memory(l.memory())
 	}
 	if outcome.TasksChanged {
 		l.list()

@@ -298,7 +298,7 @@ func (r *Run) Info() profiles.RunInfo { return r.loop.info }
 
 // Memory returns the memory held by the run. Only the goroutine that calls Next
 // may call it.
-func (r *Run) Memory() profiles.Memory { return r.loop.work.Memory() }
+func (r *Run) Memory() profiles.Memory { return r.loop.memory() }
 
 // Quality compares the newest result with the truth; NaN where the workload cannot. Only the
 // goroutine that calls Next may call it.
@@ -344,7 +344,7 @@ func (l *loop) clearCaches() {
 	}
 	held := l.work.Memory().Caches
 	c.ClearCaches()
-	now := l.work.Memory()
+	now := l.memory()
 	l.run.stream.Log("measurement cache cleared, which held " + strings.TrimSpace(unit.Bytes(max(0, held-now.Caches))))
 	l.run.stream.Memory(now)
 }

@@ -33,8 +33,8 @@ const (
 // fast reports whether lines of n elements have a fast transform.
 func fast(n int) bool { return n >= leastFFT && n <= mostFFT && n&(n-1) == 0 }
 
-// turn writes e^(−2πi·k/n) to a table's entry.
-func turn(to []float32, k, n int) {
+// rootOfUnity writes e^(−2πi·k/n) to a table's entry.
+func rootOfUnity(to []float32, k, n int) {
 	sin, cos := math.Sincos(2 * math.Pi * float64(k) / float64(n))
 	switch { // multiples of a quarter turn are exact
 	case 2*k%n == 0:
@@ -45,11 +45,11 @@ func turn(to []float32, k, n int) {
 	to[0], to[1] = float32(cos), float32(-sin)
 }
 
-// turns returns a table of e^(−2πi·k/n), k = 0 … n−1.
-func (b *builder) turns(n int) driver.Pointer {
+// rootsOfUnity returns a table of e^(−2πi·k/n), k = 0 … n−1.
+func (b *builder) rootsOfUnity(n int) driver.Pointer {
 	w := make([]float32, 2*n)
 	for k := range n {
-		turn(w[2*k:], k, n)
+		rootOfUnity(w[2*k:], k, n)
 	}
 	return b.table(bytesOf(w))
 }
@@ -60,7 +60,7 @@ func (b *builder) twiddles(l lines) driver.Pointer {
 	for s := (l.log-1)%3 + 1; s < l.log; s += 3 {
 		for r := 1; r < 8; r++ {
 			for k := range 1 << s {
-				turn(w[2*(r<<s+k):], k*r, 8<<s)
+				rootOfUnity(w[2*(r<<s+k):], k*r, 8<<s)
 			}
 		}
 	}
@@ -161,7 +161,7 @@ func (b *builder) along(x, y operand, count, h, w int, columns, inverse bool) er
 		if n > mostDFT {
 			return operandError("FFT of lines of %d", n)
 		}
-		p := dftP{X: x.at, Y: y.at, Twiddles: b.turns(n), Plane: int64(h * w), N: int32(n), Stride: 1, Per: int32(h), Step: int32(w),
+		p := dftP{X: x.at, Y: y.at, Twiddles: b.rootsOfUnity(n), Plane: int64(h * w), N: int32(n), Stride: 1, Per: int32(h), Step: int32(w),
 			RealIn: flags[0], RealOut: flags[1], Inverse: flags[2], Scale: scale}
 		blocks := count * h
 		if columns {

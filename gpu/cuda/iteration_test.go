@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -122,14 +123,14 @@ func (r *training) weights() map[string][]float32 {
 	return all
 }
 
-// modes are the ways to train, with how far the loss may be from that of the processor in float32.
+// modes are the ways to train, with how far the first loss may be from that of the processor in the same mode.
 var modes = []struct {
 	name string
 	o    prism.PlanOptions
 	off  float64
 }{
-	{"fp32", prism.PlanOptions{}, 1e-3},
-	{"fp32 fused", fused(prism.PlanOptions{}), 1e-3},
+	{"fp32", prism.PlanOptions{}, 1e-4},
+	{"fp32 fused", fused(prism.PlanOptions{}), 1e-4},
 	{"bf16x3", fused(prism.PlanOptions{Products: nn.BF16x3}), 1e-3},
 	{"bf16", fused(prism.PlanOptions{AMP: tensor.BFloat16}), 0.05},
 	{"fp16", fused(prism.PlanOptions{AMP: tensor.Float16}), 0.05},
@@ -142,6 +143,10 @@ func fused(o prism.PlanOptions) prism.PlanOptions {
 
 // small is a decoder that trains in a moment.
 var small = prism.DecoderConfig{Size: 64, ObjectSize: 32, BatchNorm: true, Seed: 3}
+
+// drift is how far later losses may be from those of the processor: the first steps of Adam move every weight by the
+// learning rate, in the direction of its gradient's sign, which rounding decides for those that are nearly zero.
+const drift = 0.03
 
 // follows checks that a device's training follows the processor's.
 func follows(t *testing.T, open func() nn.Backend, c prism.DecoderConfig, iterations int) {
@@ -160,7 +165,11 @@ func follows(t *testing.T, open func() nn.Backend, c prism.DecoderConfig, iterat
 				if g != g2 {
 					t.Fatalf("iteration %d: the loss is %v and, again, %v", i, g, g2)
 				}
-				if off := math.Abs(float64(g-w)) / float64(w); !(off <= mode.off) {
+				limit := mode.off
+				if i > 0 {
+					limit = max(limit, drift)
+				}
+				if off := math.Abs(float64(g-w)) / float64(w); !(off <= limit) {
 					t.Fatalf("iteration %d: loss %v, on the processor %v: off by %.2g", i, g, w, off)
 				}
 			}
@@ -232,16 +241,16 @@ func BenchmarkGPUIteration(b *testing.B) {
 	}
 }
 
-// BenchmarkGPUSteps reports the time of every step of an iteration at 512/128, timed one by one.
-func BenchmarkGPUSteps(b *testing.B) {
-	gpu := realGPU(b, cuda.Options{})
+// On a GPU, every step that computes something has a time of its own when asked for. With -v the times are printed.
+func TestGPUStepsAreTimed(t *testing.T) {
+	gpu := realGPU(t, cuda.Options{})
 	for _, mode := range modes {
-		b.Run(mode.name, func(b *testing.B) {
-			mode.o.Loss = l1(b)
-			r := newTraining(b, gpu, prism.DecoderConfig{Size: 512, ObjectSize: 128, BatchNorm: true, Seed: 1}, mode.o)
+		t.Run(mode.name, func(t *testing.T) {
+			mode.o.Loss = l1(t)
+			r := newTraining(t, gpu, prism.DecoderConfig{Size: 512, ObjectSize: 128, BatchNorm: true, Seed: 1}, mode.o)
 			r.exe.(interface{ Detail(bool) }).Detail(true)
 			least := make([]int64, len(r.plan.Steps))
-			for i := 0; b.Loop(); i++ {
+			for i := range 30 {
 				r.iterate()
 				r.state.Read(0, make([]float32, r.model.Variables()[0].Shape.Elements()))
 				for s, nanos := range r.exe.StepNanos() {
@@ -251,7 +260,11 @@ func BenchmarkGPUSteps(b *testing.B) {
 				}
 			}
 			for s, nanos := range least {
-				b.Logf("%8.1f µs  %v  %s", float64(nanos)/1e3, r.plan.Steps[s].Phase, r.plan.Steps[s].Name)
+				step := &r.plan.Steps[s]
+				if nanos == 0 && step.Bytes > 1<<20 && step.Phase != nn.PhaseOptimizer && !strings.Contains(step.Name, "weight cast") {
+					t.Errorf("%s has no time", step.Name)
+				}
+				t.Logf("%8.1f µs  %v  %s", float64(nanos)/1e3, step.Phase, step.Name)
 			}
 		})
 	}

@@ -19,10 +19,10 @@ type segment struct {
 	gathers  bool                 // it writes scalars for the host:
 	scalars  [maxScalars]driver.Pointer
 
-	instances  [2]instance
-	next   int            // the instance of the next run
-	steps  []driver.Event // before and after each launch, for Detail
-	detail bool           // steps were recorded, and not read
+	instances [2]instance
+	next      int            // the instance of the next run
+	steps     []driver.Event // before and after each launch, for Detail
+	detail    bool           // steps were recorded, and not read
 }
 
 // instance is one of the two graphs of a segment.
@@ -34,7 +34,7 @@ type instance struct {
 	unread  bool           // marks were recorded, and not read
 }
 
-// group is consecutive launches of one phase.
+// group is consecutive launches of one phase, with those of the second lane that run beside them.
 type group struct {
 	first, end int // in launches
 	step       int // the first step
@@ -54,7 +54,7 @@ func (x *executable) split() error {
 		seg.outputs = x.outputsOf(nn.Segment(s))
 		for i, l := range seg.launches {
 			last := len(seg.groups) - 1
-			if last >= 0 && x.plan.Steps[l.step].Phase == x.plan.Steps[seg.groups[last].step].Phase {
+			if last >= 0 && (l.aside || x.plan.Steps[l.step].Phase == x.plan.Steps[seg.groups[last].step].Phase) {
 				seg.groups[last].end = i + 1
 				continue
 			}

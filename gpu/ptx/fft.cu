@@ -59,12 +59,12 @@ KERNEL BOUNDS(128) fft_any(DftP p) {
 	}
 	sync();
 	for (int u = (int)tx(); u < p.n; u += 128) {
-		int by = (u - p.n / 2 + p.n) % p.n;                             // turns per element
-		int turn = (int)((i64)by * (p.n - p.n / 2) % p.n);              // of element 0
+		int step = (u - p.n / 2 + p.n) % p.n;                 // n-ths of a turn from one element to the next
+		int turn = (int)((i64)step * (p.n - p.n / 2) % p.n);  // of element 0
 		F2 sum = F2{0, 0};
 		for (int i = 0; i < p.n; i++) {
-			sum += times(space[i], constant(p.twiddles + turn));
-			turn += by;
+			sum += times(space[i], tabled(p.twiddles + turn));
+			turn += step;
 			if (turn >= p.n) turn -= p.n;
 		}
 		if (p.inverse) sum = swapped(sum);

@@ -9,7 +9,8 @@ typedef float F2 __attribute__((ext_vector_type(2)));
 
 DEVICE F2 times(F2 a, F2 b) { return F2{a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x}; }
 DEVICE F2 swapped(F2 a) { return F2{a.y, a.x}; }
-DEVICE F2 constant(const F2 *p) {
+// Loads from a table, each time anew: held over a loop of transforms, the twiddles of all passes take too many registers.
+DEVICE F2 tabled(const F2 *p) {
 	F2 r;
 	asm volatile("ld.global.v2.f32 {%0, %1}, [%2];" : "=f"(r.x), "=f"(r.y) : "l"(p));
 	return r;
@@ -107,7 +108,7 @@ DEVICE void laterPass(F2 (&v)[8], const Line &l, int s) {
 	int k = l.t & ((1 << s) - 1), n = l.threads();
 	const F2 *twiddles = l.twiddles + k, *from = l.at + l.place(l.t);
 	F2 w[8];
-	for (int r = 1; r < 8; r++) w[r] = constant(twiddles + (r << s));
+	for (int r = 1; r < 8; r++) w[r] = tabled(twiddles + (r << s));
 	sync();
 	for (int m = 0; m < 8; m++) v[m] = from[l.place(m * n)];
 	for (int r = 1; r < 8; r++) v[r] = times(v[r], w[r]);

@@ -32,6 +32,10 @@ type Options struct {
 	// Load reads the processor time used by programs; nil reads this machine's.
 	Load func() machine.Load
 
+	// Sensors returns the newest reading of the GPUs and of the counters of energy, and when it was taken; nil
+	// before the first. It must not wait. A nil function reads none.
+	Sensors func() (*machine.Sensors, time.Time)
+
 	// Tape records what the aggregator consumes; nil for none.
 	Tape Tape
 }
@@ -69,6 +73,7 @@ type Aggregator struct {
 
 	asked    time.Time // when a picture was last requested
 	memory   profiles.MemoryView
+	sensors  machine.Sensors
 	readings readings
 	loads    loads
 	cost     cost
@@ -103,10 +108,11 @@ type record struct {
 	series               [profiles.MaxSeries]series
 	values               [profiles.MaxSeries]profiles.SeriesView // of the occasionally measured series
 
-	batches batches
-	needs   needs
-	watch   memoryWatch
-	alerts  alert.Watch
+	batches  batches
+	needs    needs
+	watch    memoryWatch
+	energies energies
+	alerts   alert.Watch
 
 	skipped, nonFinite int64
 
@@ -132,7 +138,7 @@ func New(source profiles.Source, options Options) *Aggregator {
 		inputs:   make(chan struct{}, 1),
 		holds:    make(chan hold),
 		over:     make(chan struct{}),
-		readings: readings{load: options.Load, resident: machine.ReadResident, collectable: machine.ReadCollectable},
+		readings: readings{load: options.Load, resident: machine.ReadResident, collectable: machine.ReadCollectable, sensors: options.Sensors},
 		record:   record{stage: new([profiles.MaxPhases + 1]histogram)},
 	}
 	a.asker, _ = source.(profiles.Asker)
@@ -276,6 +282,7 @@ func (a *Aggregator) take(e *profiles.Event) {
 	case *profiles.Memory:
 		a.memory.Memory = *b
 		a.needs = needs{}
+		a.effects.Holds(b.Held(&a.run.Schema)-b.Caches+cacheBytes(&a.last), true)
 	case *profiles.LayerTimes:
 		a.layers, a.roofs = b.Layers, b.Roofs
 	case *profiles.Ablation:
@@ -290,6 +297,8 @@ func (a *Aggregator) take(e *profiles.Event) {
 		a.effects.Forked(b)
 	case *profiles.Resident:
 		a.takeResident(b, e.At)
+	case *profiles.Sensors:
+		a.takeSensors(b, e.At)
 	case *profiles.RecordingState:
 		a.recording = *b
 	case *profiles.Load:
@@ -320,6 +329,7 @@ func (a *Aggregator) compare(it *profiles.Iteration) {
 // enter handles a new state.
 func (a *Aggregator) enter(b *profiles.StateChange, at time.Time) {
 	a.pace.enter(b.State, at)
+	a.energies.cut()
 	if b.Ran > 0 {
 		a.pace.running = b.Ran
 	}
@@ -351,11 +361,13 @@ func (a *Aggregator) iteration(it *profiles.Iteration) {
 		clear(a.stage[:])
 	}
 	begins := a.effects.Iteration(it)
+	a.effects.Holds(a.memory.Held(&a.run.Schema)-a.memory.Caches+cacheBytes(it), false)
 	for _, line := range a.effects.Told() {
 		a.log = keepNewest(append(a.log, line), maxLog)
 	}
 	if begins {
 		a.recent.reset()
+		a.energies.cut()
 		a.watch.begin(time.Duration(a.pace.clock))
 	}
 	a.alerts.Iteration(it, begins)
@@ -452,6 +464,7 @@ func (a *Aggregator) snapshot(now time.Time) *profiles.Snapshot {
 		SkippedSteps: a.skipped, NonFinite: a.nonFinite,
 		Pictures: a.pictures, Layers: a.layers, Roofs: a.roofs, Ablation: a.ablation,
 		Batches: a.batches.views(), Caches: a.recent.caches(&a.last), Memory: a.memory, Load: a.loads.view,
+		Sensors: profiles.SensorsView{Sensors: a.sensors, Energy: a.energies.views},
 		Changes: changes, Effects: effects, Notes: slices.Clip(a.notes),
 		Recording: a.recording, Tasks: a.tasks,
 		Results: slices.Clip(a.results), Log: slices.Clip(a.log), Alerts: a.alerts.Standing(),

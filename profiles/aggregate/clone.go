@@ -13,7 +13,7 @@ func (a *Aggregator) Clone(source profiles.Source) *Aggregator {
 	c := New(source, a.options)
 	c.record = a.record.clone()
 	c.log, c.ablation, c.recording = slices.Clip(a.log), a.ablation, a.recording
-	c.asked, c.memory, c.cost, c.dropped, c.ablatingSince = a.asked, a.memory, a.cost, a.dropped, a.ablatingSince
+	c.asked, c.memory, c.sensors, c.cost, c.dropped, c.ablatingSince = a.asked, a.memory, a.sensors, a.cost, a.dropped, a.ablatingSince
 	c.readings.memoryAt, c.readings.memoryIn = a.readings.memoryAt, a.readings.memoryIn
 	c.loads = loads{slices.Clone(a.loads.marks), a.loads.view}
 	c.newest.Store(a.newest.Load())
@@ -31,7 +31,7 @@ func (r *record) clone() record {
 	for i := range c.series {
 		c.series[i] = r.series[i].clone()
 	}
-	c.watch = r.watch.clone()
+	c.watch, c.energies = r.watch.clone(), r.energies.clone()
 	c.alerts, c.effects = r.alerts.Clone(), r.effects.Clone()
 	c.results, c.notes = slices.Clip(r.results), slices.Clip(r.notes)
 	return c

@@ -19,6 +19,10 @@ type readings struct {
 
 	memoryAt time.Time // of the newest reading, in that state
 	memoryIn profiles.State
+
+	sensors   func() (*machine.Sensors, time.Time) // nil for none
+	sensorsAt time.Time                            // when the newest reading that was sent was taken
+	sensorsIn profiles.State
 }
 
 // readMachine takes the readings that are due and reports whether there were any; moved
@@ -38,7 +42,7 @@ func (a *Aggregator) readMachine(now time.Time, moved bool) (any bool) {
 		a.report.Report(now, b)
 		any = true
 	}
-	return any
+	return a.readSensors(now) || any
 }
 
 // takeResident handles a reading of the process's memory.

@@ -122,7 +122,7 @@ func newRecorded(capacity int) *recorded {
 	r.loadAt = r.now
 	r.tape = &tape{Reader: r.Follow()}
 	r.beside = &tape{Reader: r.Follow()}
-	r.a = New(r.tape, Options{Load: r.readLoad, Pictures: time.Second})
+	r.a = New(r.tape, Options{Load: r.readLoad, Pictures: time.Second, Sensors: everySecond(&r.now, nil)})
 	return r
 }
 

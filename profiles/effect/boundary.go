@@ -20,6 +20,7 @@ type boundary struct {
 	settings  []profiles.Change // one for each setting, from its first value to its last
 	count     int               // of changes
 	quality   float64           // the newest value when the first change was made, NaN for none
+	held      memory            // likewise
 }
 
 // add adds a change. Repeated changes of a setting are merged.

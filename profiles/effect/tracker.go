@@ -21,6 +21,7 @@ type effect struct {
 	profiles.Effect
 	from, to *segment // the compared segments; from is nil if nothing can be compared, both once settled
 	old      float64  // quality: the last before the change, NaN for none
+	held     memory   // before the change
 	switched bool     // an ablation switched settings at the same boundary
 	closed   bool     // nothing more is added to the windows, but some iterations may not count yet
 	judged   basis    // of the last comparison
@@ -52,6 +53,9 @@ type quality struct {
 	has       bool
 }
 
+// memory is what the run holds, in bytes, and how often it has reported its plans' memory.
+type memory struct{ bytes, reports int64 }
+
 // valueOr returns the value, NaN for none.
 func (q quality) valueOr() float64 {
 	if !q.has {
@@ -72,6 +76,7 @@ type Tracker struct {
 	cuts    []int64 // future iterations at which an ablation switches
 	quality int     // index of the quality series, −1 for none
 	newest  quality // the newest
+	held    memory
 	history history
 	names   []string // of the phases
 	items   int64    // of an iteration
@@ -124,7 +129,7 @@ func (e *Tracker) Change(c profiles.Change) {
 		return
 	}
 	if n := len(e.waiting); n == 0 || e.waiting[n-1].iteration != c.Iteration {
-		e.waiting = append(e.waiting, boundary{iteration: c.Iteration, at: c.At, quality: e.newest.valueOr()})
+		e.waiting = append(e.waiting, boundary{iteration: c.Iteration, at: c.At, quality: e.newest.valueOr(), held: e.held})
 	}
 	e.waiting[len(e.waiting)-1].add(c)
 	e.waiting = e.waiting[max(0, len(e.waiting)-maxChanges):]
@@ -242,7 +247,7 @@ func (e *Tracker) begin(kind profiles.Kind) (from *segment) {
 // takeForce adds the effect of the changes at a boundary, where the current segment begins. If an
 // ablation switched there too, the change is not the only difference.
 func (e *Tracker) takeForce(b *boundary, from *segment, switched bool) {
-	f := effect{Effect: b.effect(), from: from, to: e.current, old: b.quality, switched: switched}
+	f := effect{Effect: b.effect(), from: from, to: e.current, old: b.quality, held: b.held, switched: switched}
 	if switched {
 		f.from = nil
 	}
@@ -314,6 +319,24 @@ func (e *Tracker) drift(f *effect) {
 	}
 	f.QualityDrift, f.HasQuality = drift, true
 	e.dirty = true
+}
+
+// Holds adds what the run holds, in bytes, after an iteration or, if reported is true, by a report of its plans, which
+// follows every change.
+func (e *Tracker) Holds(bytes int64, reported bool) {
+	e.held.bytes = bytes
+	if reported {
+		e.held.reports++
+	}
+	for i := e.open; i < len(e.all); i++ {
+		f := &e.all[i]
+		if f.closed || f.held.reports == 0 || f.held.reports == e.held.reports || f.HasMemory && f.to.whole() {
+			continue
+		}
+		if change := bytes - f.held.bytes; change != f.MemoryChange || !f.HasMemory {
+			f.MemoryChange, f.HasMemory, e.dirty = change, true, true
+		}
+	}
 }
 
 // judge updates the effects that are not settled.

@@ -171,6 +171,12 @@ func describeMemory(s *profiles.Snapshot) Values {
 		reason = orElse(m.Reason, "the operating system was not asked")
 	}
 	add("rss_peak", m.PeakRSS, reason)
+	if l, ok := s.Ledger(); ok {
+		add("gpu_allocated", m.Device.Allocated, "")
+		add("gpu_context", m.Device.Context, "")
+		add("pinned", m.Device.Pinned, "")
+		add("gpu_in_use", int64(l.Used.Value), l.Used.Reason)
+	}
 	return v
 }
 

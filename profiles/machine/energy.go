@@ -13,40 +13,47 @@ import (
 
 // Energy is what the processors have consumed since some moment.
 type Energy struct {
-	Joules float64
-	wraps  float64 // joules at which the counters begin again at 0; 0 for never
-	Reason string  // why it cannot be read; empty if it was
+	Joules   float64 // of all packages
+	packages []counter
+	Reason   string // why it cannot be read; empty if it was
 }
+
+// counter is the energy of one package in joules, which begins again at 0 after wraps; 0 for never.
+type counter struct{ joules, wraps float64 }
 
 // powercap is the folder of Linux's energy counters (RAPL), one for each processor package.
 const powercap = "/sys/class/powercap"
 
 // ReadEnergy reads the energy counters of all processor packages.
-func ReadEnergy() Energy { return readEnergy(powercap) }
+func ReadEnergy() Energy { return ReadEnergyIn(powercap) }
 
-func readEnergy(folder string) Energy {
+// ReadEnergyIn is ReadEnergy for counters in another folder.
+func ReadEnergyIn(folder string) Energy {
 	if runtime.GOOS != "linux" {
 		return Energy{Reason: "the energy of processors is read on Linux only"}
 	}
 	packages, _ := filepath.Glob(filepath.Join(folder, "intel-rapl:*")) // the pattern is valid
 	var e Energy
-	counted := 0
 	for _, p := range packages {
 		if strings.Count(filepath.Base(p), ":") != 1 { // a part of a package
 			continue
 		}
-		joules, err := microjoules(filepath.Join(p, "energy_uj"))
-		if err != nil {
-			return Energy{Reason: "energy counters: " + err.Error()}
+		if name, err := os.ReadFile(filepath.Join(p, "name")); err == nil && strings.TrimSpace(string(name)) == "psys" {
+			continue // the whole platform, which holds the packages
+		}
+		var c counter
+		var err error
+		if c.joules, err = microjoules(filepath.Join(p, "energy_uj")); err != nil {
+			return Energy{Reason: "RAPL: " + err.Error()}
 		}
 		if most, err := microjoules(filepath.Join(p, "max_energy_range_uj")); err == nil {
-			e.wraps = max(e.wraps, most)
+			c.wraps = most
 		}
-		e.Joules += joules
-		counted++
+		e.Joules += c.joules
+		e.packages = append(e.packages, c)
 	}
-	if counted == 0 {
-		return Energy{Reason: "this machine shows no energy counters in " + folder}
+	if len(e.packages) == 0 {
+		return Energy{Reason: "no RAPL on this machine: no energy counters in " + folder}
 	}
 	return e
 }
@@ -54,7 +61,7 @@ func readEnergy(folder string) Energy {
 func microjoules(path string) (float64, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrPermission) {
-		return 0, errors.New("may be read by root only")
+		return 0, errors.New("no permission: the energy counters may be read by root only")
 	}
 	if err != nil {
 		return 0, err
@@ -68,9 +75,16 @@ func (e Energy) Since(before Energy) Energy {
 	if reason := cmp.Or(before.Reason, e.Reason); reason != "" {
 		return Energy{Reason: reason}
 	}
-	d := e.Joules - before.Joules
-	if d < 0 {
-		d += e.wraps
+	if len(e.packages) != len(before.packages) {
+		return Energy{Reason: "RAPL: the packages changed between the readings"}
 	}
-	return Energy{Joules: max(d, 0)}
+	sum := 0.0
+	for i, now := range e.packages {
+		d := now.joules - before.packages[i].joules
+		if d < 0 {
+			d += now.wraps
+		}
+		sum += max(d, 0)
+	}
+	return Energy{Joules: sum}
 }

@@ -35,6 +35,7 @@ var names = map[reflect.Type]string{
 	reflect.TypeFor[profiles.Fork]():           "fork",
 	reflect.TypeFor[profiles.Tasks]():          "tasks",
 	reflect.TypeFor[profiles.Resident]():       "resident",
+	reflect.TypeFor[profiles.Sensors]():        "sensors",
 	reflect.TypeFor[profiles.Load]():           "load",
 	reflect.TypeFor[profiles.RecordingState](): "recording",
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"prismtop/profiles"
+	"prismtop/profiles/machine"
 	"prismtop/profiles/profilestest"
 	"prismtop/profiles/settings"
 	"prismtop/sim/prism"
@@ -149,11 +150,13 @@ func TestBodiesAreKept(t *testing.T) {
 		&profiles.UnitResult{Unit: 3, Values: values, Reached: math.NaN(), Loss: "l1"},
 		&profiles.LogEntry{Text: "a\x00b", Refused: true},
 		&profiles.Note{Author: "pts/1 from 10.0.0.7", Text: "flat\x00", Iteration: 7, Written: 5},
-		&profiles.Memory{Parts: [profiles.MaxMemory]int64{1, 2}, Caches: 3},
+		&profiles.Memory{Parts: [profiles.MaxMemory]int64{1, 2}, Caches: 3, Device: profiles.DeviceMemory{Device: "GPU-1", Weights: 4, Caches: [profiles.MaxCaches]int64{1: 5}}},
 		&profiles.Ablation{Running: true, Base: base, Rows: []profiles.AblationRow{{Key: "amp", Effect: math.NaN(), Low: math.Inf(-1), High: math.Inf(1)}}},
 		&profiles.Tasks{List: []profiles.Task{{Name: "main", State: profiles.TaskFailed, Why: "no memory", Loss: math.NaN(), SpeedUp: 1.5}, {Name: "phase1"}}, Order: []int{1, 0}, Rounds: 1},
 		&profiles.Fork{Of: 4, Rows: []profiles.ForkRow{{Low: math.Inf(-1), Difference: 1e-300}}},
 		&profiles.Resident{RSS: 1, Peak: 2, Reason: "none", Collectable: 4},
+		&profiles.Sensors{Age: 5, Sensors: machine.Sensors{Process: 7, Processors: machine.Missing("no permission"), GPUs: []machine.GPUSensors{{
+			UUID: "GPU-1", Temperature: machine.Reading(0), Throttle: []string{"idle"}, Processes: []machine.GPUProcess{{ID: 9, Bytes: machine.Reading(1 << 50)}}}}}},
 		&profiles.Load{},
 		&profiles.RecordingState{Path: "x", Err: "full", Dropped: 3},
 	}

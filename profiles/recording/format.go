@@ -56,7 +56,7 @@ CREATE TABLE log (at REAL NOT NULL, text TEXT NOT NULL, refused INTEGER);
 CREATE TABLE alerts (
 	start INTEGER, id TEXT, severity TEXT, iteration INTEGER, what TEXT, try TEXT, raised REAL, cleared REAL
 );
-` + notesTable + `CREATE TABLE readings (
+` + notesTable + sensorsTable + `CREATE TABLE readings (
 	at REAL NOT NULL, iteration INTEGER, rss INTEGER, peak_rss INTEGER, caches INTEGER, others REAL, own REAL, lost INTEGER
 );
 CREATE TABLE memory (start INTEGER, at REAL, part TEXT, bytes INTEGER);
@@ -74,6 +74,13 @@ CREATE TABLE blocks (
 
 // notesTable makes the table of notes, which files of the first programs lack.
 const notesTable = `CREATE TABLE IF NOT EXISTS notes (start INTEGER, iteration INTEGER, author TEXT, text TEXT NOT NULL, written REAL, at REAL NOT NULL);
+`
+
+// sensorsTable makes the table of the sensors of GPUs and of the processors' energy, which came later than notes.
+const sensorsTable = `CREATE TABLE IF NOT EXISTS sensors (
+	at REAL NOT NULL, gpu INTEGER, name TEXT, memory_used INTEGER, memory_reserved INTEGER, memory_total INTEGER, utilisation REAL,
+	watts REAL, joules REAL, celsius REAL, sm_mhz REAL, memory_mhz REAL, throttle TEXT, received REAL, sent REAL
+);
 `
 
 // begins makes the table of which salvage.go restores the starts of the run. Recordings had none at first.

@@ -25,6 +25,7 @@ const (
 	insertAlert
 	clearAlert
 	insertReading
+	insertSensors
 	insertMemory
 	insertPicture
 	insertLayerList
@@ -54,6 +55,7 @@ var statements = [numStatements]string{
 	insertAlert:       into("alerts", 8),
 	clearAlert:        "UPDATE alerts SET cleared = ? WHERE rowid = ?",
 	insertReading:     into("readings", 8),
+	insertSensors:     into("sensors", 15),
 	insertMemory:      into("memory", 4),
 	insertPicture:     into("pictures", 11),
 	insertLayerList:   into("layer_lists", 2),

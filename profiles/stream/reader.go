@@ -36,9 +36,9 @@ type placed struct {
 // newest holds events of which only the newest matters, and those that must not be lost
 // if the queue is full. A slot without a body is empty.
 type newest struct {
-	memory, layers, ablation, resident profiles.Event
-	recording, tasks                   profiles.Event
-	pictures                           [profiles.MaxPictures]profiles.Event
+	memory, layers, ablation, resident, sensors profiles.Event
+	recording, tasks                            profiles.Event
+	pictures                                    [profiles.MaxPictures]profiles.Event
 
 	changed, state profiles.Event // for which the queue had no room
 	next           profiles.Event
@@ -46,7 +46,7 @@ type newest struct {
 
 // lasting returns the events that outlive a restart.
 func (n *newest) lasting() newest {
-	return newest{ablation: n.ablation, resident: n.resident, recording: n.recording}
+	return newest{ablation: n.ablation, resident: n.resident, sensors: n.sensors, recording: n.recording}
 }
 
 // each calls take with the events, in a fixed order.
@@ -67,6 +67,7 @@ func (n *newest) each(take func(*profiles.Event)) (any bool) {
 	one(&n.changed)
 	one(&n.next)
 	one(&n.resident)
+	one(&n.sensors)
 	one(&n.recording)
 	one(&n.state)
 	return any
@@ -86,6 +87,8 @@ func (n *newest) slot(b profiles.Body) *profiles.Event {
 		return &n.tasks
 	case *profiles.Resident:
 		return &n.resident
+	case *profiles.Sensors:
+		return &n.sensors
 	case *profiles.RecordingState:
 		return &n.recording
 	case *profiles.Next:

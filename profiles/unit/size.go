@@ -34,7 +34,21 @@ func Binary(bytes int64) string {
 	for value >= unit && i < len(names)-1 {
 		value, i = value/unit, i+1
 	}
+	if value >= 999.5 { // three digits would be a power of ten
+		return fmt.Sprintf("%.0f %s", value, names[i])
+	}
 	return fmt.Sprintf("%.3g %s", value, names[i])
+}
+
+// SignedBinary formats a difference of sizes like Binary, with its sign and a true minus: "+1.2 GiB". 0 has none.
+func SignedBinary(bytes int64) string {
+	switch {
+	case bytes > 0:
+		return "+" + Binary(bytes)
+	case bytes < 0:
+		return "−" + Binary(-max(bytes, -math.MaxInt64))
+	}
+	return Binary(0)
 }
 
 // Memory formats an amount of memory, which may be very large: "512 MiB", "1.5

@@ -68,6 +68,13 @@ type Device interface {
 	SetThreads(n int) // between two iterations
 }
 
+// DeviceHolder is a Device with memory of its own, such as a GPU.
+type DeviceHolder interface {
+	// DeviceMemory returns the memory that is held on the device. It is called between two iterations, and must not
+	// wait for the device. A Task that knows more, such as which cache holds what, returns it in Memory.
+	DeviceMemory() profiles.DeviceMemory
+}
+
 // Comparer is a task whose result can be compared with the truth.
 type Comparer interface {
 	// Quality returns the occasionally measured series for the newest result.

@@ -39,11 +39,15 @@ func doctorCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			sensors, err := cli.ReadSensors(cmd.Context())
+			if err != nil {
+				return err
+			}
 			facts := doctor.Gather(doctor.Options{
 				Roofs:   doctorRoofs(roofs, note),
 				Version: cli.Version, CPU: cpu.Processor(), Kernels: cpu.KernelNames(), Using: backend.Kernels(),
 				Advice:  doctorAdvice(cmd.Context(), backend),
-				Threads: backend.Threads(), GPU: device, Out: os.Stdout, Env: os.Environ(),
+				Threads: backend.Threads(), GPU: device, Sensors: sensors, Out: os.Stdout, Env: os.Environ(),
 			})
 			if asJSON {
 				return facts.WriteJSON(cmd.OutOrStdout())

@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
+	"prismtop/gpu/monitor"
 	"prismtop/profiles"
 	"prismtop/profiles/aggregate"
 	"prismtop/profiles/export"
@@ -185,9 +186,11 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 		},
 		Resume: f.keep.resumed, Weights: f.keep.weights, EndTuned: !screen && !f.lines && f.child == nil && v.On(settings.AutoTune),
 	}
-	observed := aggregate.Options{}
+	sensors := monitor.New()
+	defer sensors.Close()
+	observed := cli.Observing(sensors)
 	if screen || f.child != nil {
-		observed = cli.OnScreen(f.watchBudget)
+		observed = cli.OnScreen(f.watchBudget, sensors)
 	}
 	open := sim.New
 	if screen || f.lines || f.child != nil {

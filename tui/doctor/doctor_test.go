@@ -129,6 +129,31 @@ func TestReportOnGPU(t *testing.T) {
 	}
 }
 
+func TestReportHasEverySensorOrItsReason(t *testing.T) {
+	o := someOptions()
+	o.Sensors = machine.Sensors{Reason: "libnvidia-ml.so.1 not found", Processors: machine.Missing("no RAPL on this machine")}
+	got := text(t, Gather(o))
+	for _, want := range []string{"of GPUs: none, libnvidia-ml.so.1 not found", "energy of the processors: n/a, no RAPL on this machine"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("report lacks %q:\n%s", want, got)
+		}
+	}
+	g := machine.GPUSensors{Name: "A", MemoryUsed: machine.Reading(624 << 20), MemoryTotal: machine.Reading(81559 << 20), Power: machine.Reading(73.25), Energy: machine.Reading(5073.25),
+		PowerLimit: machine.Missing("NVML: no permission (4)"), Temperature: machine.Missing("NVML: not supported on this device (3)"), Throttle: []string{"idle"}, Sent: machine.Reading(8.5e5),
+		Processes: []machine.GPUProcess{{ID: 1, Bytes: machine.Reading(1 << 20)}}}
+	o.Sensors = machine.Sensors{GPUs: []machine.GPUSensors{g}, Processors: machine.Reading(0)}
+	got = text(t, Gather(o))
+	for _, want := range []string{"GPU 0, A", "memory: 624 MiB of 79.6 GiB", "power: 73.2 W (the rest n/a, NVML: no permission (4))", "temperature: n/a, NVML: not supported on this device (3)",
+		"held down by: idle", "PCIe sent: 850 KB/s", "fan: n/a, not read", "processes: 1, 1 MiB", "energy: 5.07 kJ since the driver was loaded", "energy of the processors: counted by RAPL"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("report lacks %q:\n%s", want, got)
+		}
+	}
+	if n := strings.Count(got, ": "); n < 17 {
+		t.Errorf("%d sensors:\n%s", n, got)
+	}
+}
+
 func TestTerminal(t *testing.T) {
 	tests := []struct {
 		name string

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"prismtop/profiles/machine"
+	"prismtop/tui/words"
 )
 
 // Options holds the facts that only the caller knows.
@@ -20,6 +21,7 @@ type Options struct {
 	Roofs   Roofs
 	Advice  Advice
 	GPU     machine.GPU
+	Sensors machine.Sensors
 	Out     *os.File // output on which the screen would be drawn
 	Env     []string // environment, in the form of os.Environ
 }
@@ -32,7 +34,29 @@ type Facts struct {
 	Engine   Engine         `json:"engine"`
 	Memory   machine.Memory `json:"memory"`
 	GPU      machine.GPU    `json:"gpu"`
+	Sensors  Sensors        `json:"sensors"`
 	Terminal Terminal       `json:"terminal"`
+}
+
+// Sensors holds what the GPUs' sensors and the counters of energy show.
+type Sensors struct {
+	GPUs         []GPUSensors `json:"gpus"`
+	Reason       string       `json:"reason,omitempty"`        // why there are none
+	EnergyReason string       `json:"energy_reason,omitempty"` // why the processors' energy cannot be read
+}
+
+// GPUSensors holds what one GPU shows.
+type GPUSensors struct {
+	Name    string   `json:"name"`
+	UUID    string   `json:"uuid,omitempty"`
+	Sensors []Sensor `json:"sensors"`
+}
+
+// Sensor is one sensor, as a text with its unit.
+type Sensor struct {
+	Name   string `json:"name"`
+	Value  string `json:"value,omitempty"`
+	Reason string `json:"reason,omitempty"` // why the value, or a part of it, is missing
 }
 
 // Program describes the build of the program.
@@ -101,8 +125,22 @@ func Gather(o Options) Facts {
 		Engine:   engine(o),
 		Memory:   machine.ReadMemory(),
 		GPU:      o.GPU,
+		Sensors:  sensors(&o.Sensors),
 		Terminal: terminal(o.Out, o.Env),
 	}
+}
+
+// sensors lists what was read.
+func sensors(s *machine.Sensors) Sensors {
+	to := Sensors{GPUs: []GPUSensors{}, Reason: s.Reason, EnergyReason: s.Processors.Reason}
+	for i := range s.GPUs {
+		g := GPUSensors{Name: s.GPUs[i].Name, UUID: s.GPUs[i].UUID}
+		for _, sensor := range words.Sensors(&s.GPUs[i]) {
+			g.Sensors = append(g.Sensors, Sensor{sensor.Name, sensor.Text, sensor.Reason})
+		}
+		to.GPUs = append(to.GPUs, g)
+	}
+	return to
 }
 
 // engine reports for each instruction set that kernels can be written for whether it is in use.

@@ -30,6 +30,7 @@ func (f Facts) WriteText(w io.Writer) error {
 	p.engine(f.Engine)
 	p.memory(f.Memory)
 	p.gpu(f.GPU)
+	p.sensors(f.Sensors)
 	p.terminal(f.Terminal)
 	_, err := io.WriteString(w, p.String())
 	return err
@@ -149,6 +150,35 @@ func (p *page) gpu(g machine.GPU) {
 			free = "free memory unknown: " + d.FreeReason
 		}
 		p.line("", "%s · compute capability %s · %s · %s", d.Name, d.Capability, unit.Binary(d.TotalBytes), free)
+	}
+}
+
+// sensors writes a line for each sensor, or for the reason why there are none.
+func (p *page) sensors(s Sensors) {
+	if len(s.GPUs) == 0 {
+		p.line("sensors", "of GPUs: none, %s", s.Reason)
+	}
+	for i, g := range s.GPUs {
+		label := ""
+		if i == 0 {
+			label = "sensors"
+		}
+		p.line(label, "GPU %d, %s", i, g.Name)
+		for _, sensor := range g.Sensors {
+			switch {
+			case sensor.Value == "":
+				p.line("", "  %s: n/a, %s", sensor.Name, sensor.Reason)
+			case sensor.Reason != "":
+				p.line("", "  %s: %s (the rest n/a, %s)", sensor.Name, sensor.Value, sensor.Reason)
+			default:
+				p.line("", "  %s: %s", sensor.Name, sensor.Value)
+			}
+		}
+	}
+	if s.EnergyReason != "" {
+		p.line("", "energy of the processors: n/a, %s", s.EnergyReason)
+	} else {
+		p.line("", "energy of the processors: counted by RAPL")
 	}
 }
 

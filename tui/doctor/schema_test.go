@@ -14,6 +14,7 @@ func TestSchema(t *testing.T) {
 	here := someOptions(os.Environ()...)
 	withGPU := someOptions()
 	withGPU.GPU = machine.GPU{Usable: true, CUDA: "13.0", Driver: "580.1", Devices: []machine.GPUDevice{{Name: "A", Capability: "9.0", FreeReason: "no NVML"}}}
+	withGPU.Sensors = machine.Sensors{GPUs: []machine.GPUSensors{{Name: "A", UUID: "GPU-1", Power: machine.Reading(73), Temperature: machine.Missing("lost")}}}
 	withGPU.Advice.Found = []Advised{{Mode: "bf16"}}
 	withGPU.Roofs = Roofs{GFLOPS: 300, BF16: 200, Levels: []Level{{Bytes: 2 << 20, Read: 100, Update: 130}}}
 	for name, o := range map[string]Options{"here": here, "with a GPU": withGPU, "nothing": {}} {

@@ -53,10 +53,10 @@ var arranged = []declaration{
 	{
 		name: "everything",
 		panes: []string{"phases", "reconstruction", "slices", "caches", "effects", "loss", "iteration time", "k-space", "phase", "raw", "memory",
-			"quality", "samples", "log"},
+			"gpu", "quality", "samples", "log"},
 		core: 11,
 		plans: []declaredPlan{
-			{from: veryWide, place: stacked(row("phases", "reconstruction", "slices", "k-space", "phase", "raw"), row("iteration time", "loss", "quality"), row("caches", "memory", "samples"),
+			{from: veryWide, place: stacked(row("phases", "reconstruction", "slices", "k-space", "phase", "raw"), row("iteration time", "loss", "quality"), row("caches", "memory", "gpu", "samples"),
 				beside(roomy("effects"), one("log"))), whole: true},
 			{from: wide, place: stacked(row("phases", "reconstruction", "slices", "k-space", "phase", "raw"), row("iteration time", "loss", "quality"), row("caches", "memory", "effects"))},
 			{from: wide, place: stacked(row("phases", "reconstruction", "slices", "k-space", "phase", "raw"), row("iteration time", "loss"), row("caches", "memory", "effects"))},
@@ -71,7 +71,7 @@ var arranged = []declaration{
 	},
 	{
 		name:  "timing",
-		panes: []string{"phases", "effects", "iteration time", "caches"},
+		panes: []string{"phases", "effects", "iteration time", "caches", "gpu"},
 		plans: []declaredPlan{
 			{from: veryWide, place: stacked(beside(roomy("phases"), one("iteration time")), beside(one("caches"), roomy("effects")))},
 			{from: wide, place: stacked(beside(roomy("phases"), one("iteration time")), row("caches", "effects"))},
@@ -90,17 +90,17 @@ var arranged = []declaration{
 	},
 	{
 		name:  "memory",
-		panes: []string{"memory", "caches", "effects", "iteration time"},
+		panes: []string{"memory", "gpu", "caches", "effects", "iteration time"},
 		plans: []declaredPlan{
-			{from: veryWide, place: stacked(beside(roomy("memory"), one("iteration time")), beside(one("caches"), roomy("effects")))},
-			{from: wide, place: stacked(beside(roomy("memory"), one("iteration time")), row("caches", "effects"))},
-			{from: 0, place: stacked(roomy("memory"), one("iteration time"), row("caches", "effects"))},
-			{from: 0, place: stacked(roomy("memory"), one("iteration time"), one("caches"), one("effects"))},
+			{from: veryWide, place: stacked(beside(roomy("memory"), column("gpu", "iteration time")), beside(one("caches"), roomy("effects")))},
+			{from: wide, place: stacked(beside(roomy("memory"), column("gpu", "iteration time")), row("caches", "effects"))},
+			{from: 0, place: stacked(beside(roomy("memory"), one("gpu")), one("iteration time"), row("caches", "effects"))},
+			{from: 0, place: stacked(roomy("memory"), one("gpu"), one("iteration time"), one("caches"), one("effects"))},
 		},
 	},
 	{
 		name:  "task list",
-		panes: []string{"task list", "phases", "task losses", "slices", "iteration time", "raw", "memory"},
+		panes: []string{"task list", "phases", "task losses", "slices", "iteration time", "raw", "memory", "gpu"},
 		plans: []declaredPlan{
 			{from: wide, place: stacked(row("task list", "task losses"), row("phases", "slices", "raw"), row("iteration time", "memory"))},
 			{from: 0, place: stacked(one("task list"), beside(column("phases", "task losses", "iteration time"), column("slices", "raw", "memory")))},
@@ -108,7 +108,7 @@ var arranged = []declaration{
 	},
 	{
 		name:  "throughput",
-		panes: []string{"throughput", "reconstruction", "phases", "effects", "footprint", "quality", "phase", "diffraction"},
+		panes: []string{"throughput", "reconstruction", "phases", "effects", "footprint", "quality", "phase", "diffraction", "gpu"},
 		plans: []declaredPlan{
 			{from: wide, place: stacked(beside(column("throughput", "footprint"), one("reconstruction"), column("phase", "diffraction")), row("phases", "effects", "quality"))},
 			{from: 0, place: beside(column("throughput", "phases", "quality"), column("reconstruction", "effects", "footprint", "phase", "diffraction"))},

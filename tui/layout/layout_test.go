@@ -130,7 +130,7 @@ func TestPanesDropInOrder(t *testing.T) {
 
 // prism lacks the panes that PRISM's runs have nothing for.
 func prism() (c layout.Choice) {
-	for _, name := range []string{"phase", "slices", "raw", "task list", "task losses"} {
+	for _, name := range []string{"phase", "slices", "raw", "task list", "task losses", "gpu"} {
 		c.Without[deck.Find(name)] = true
 	}
 	return c

@@ -91,8 +91,10 @@ func (p *effects) Explain() []string {
 			"Heat is not seen, nor what a host does not tell of its other guests.",
 			100*machine.Quiet),
 		"“Not comparable” means that something else differs between the windows, as the note says: there is no shift to read." + offered,
-		quality + " … meanwhile is the comparison with the truth at the end of the window after less the last one before the change. Training goes on, so " +
+		quality + " … change, or meanwhile, is the comparison with the truth at the end of the window after less the last one before the change. Training goes on, so " +
 			"it rises whatever the setting does; what a setting does to training is the ablation's column dB/100.",
+		"Memory is what the run holds up to the end of the window after, less what it held before the change: the sums of the plans' buffers and of the caches, and on a GPU what the backend and " +
+			"the driver's context take there. It is exact, also where the times are not comparable, and leaves out what is kept for a setting that is not in force.",
 		"Switching once cannot be told from drift below that. E switches the change back and forth in blocks of 50 ms and 10 iterations at least, in the " +
 			"order off on on off or its mirror as a coin decides, and ends after 9 to 160 such groups: as soon as the interval excludes 0 or lies within 1 % of it. Its 5 % are " +
 			"divided among eleven looks, so that it holds however often it was looked at. Q compares the result on equal terms: from the same weights, moments and " +

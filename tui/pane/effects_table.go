@@ -40,11 +40,11 @@ type effectColumn struct {
 }
 
 var effectColumns = []effectColumn{
-	{"iteration", 9, 4, func(e *profiles.Effect) (string, theme.Style) { return strconv.Itoa(int(e.Iteration)), theme.Faint }},
-	{"ms before", 9, 2, func(e *profiles.Effect) (string, theme.Style) {
+	{"iteration", 9, 5, func(e *profiles.Effect) (string, theme.Style) { return strconv.Itoa(int(e.Iteration)), theme.Faint }},
+	{"ms before", 9, 3, func(e *profiles.Effect) (string, theme.Style) {
 		return measured(e, unit.Milliseconds(e.BeforeNS)), timeStyle(e)
 	}},
-	{"after", 6, 2, func(e *profiles.Effect) (string, theme.Style) {
+	{"after", 6, 3, func(e *profiles.Effect) (string, theme.Style) {
 		return measured(e, unit.Milliseconds(e.AfterNS)), timeStyle(e)
 	}},
 	{timeTitle, 14, 0, nil}, // plus the interval's room if the effect is not comparable
@@ -58,13 +58,23 @@ var effectColumns = []effectColumn{
 		}
 		return "", theme.Plain
 	}},
-	{"n before", 8, 3, func(e *profiles.Effect) (string, theme.Style) {
+	{"n before", 8, 4, func(e *profiles.Effect) (string, theme.Style) {
 		return strconv.Itoa(e.NBefore), theme.Faint
 	}},
-	{"after", 5, 3, func(e *profiles.Effect) (string, theme.Style) {
+	{"after", 5, 4, func(e *profiles.Effect) (string, theme.Style) {
 		return strconv.Itoa(e.NAfter), theme.Faint
 	}},
-	{qualityTitle, 12, 1, func(e *profiles.Effect) (string, theme.Style) {
+	{"memory", 9, 1, func(e *profiles.Effect) (string, theme.Style) {
+		switch text := words.MemoryChange(e); {
+		case text == "":
+			return "–", theme.Faint
+		case e.MemoryChange == 0:
+			return "same", theme.Faint
+		default:
+			return text, theme.Plain
+		}
+	}},
+	{qualityTitle, 9, 2, func(e *profiles.Effect) (string, theme.Style) {
 		if !e.HasQuality {
 			return "–", theme.Faint
 		}
@@ -73,7 +83,7 @@ var effectColumns = []effectColumn{
 }
 
 // qualityTitle is the title of the column of the quality, where that is in dB.
-const qualityTitle = "dB meanwhile"
+const qualityTitle = "dB change"
 
 // titleOf returns the title of a column in this run.
 func (p *effects) titleOf(title string) string {
@@ -81,7 +91,7 @@ func (p *effects) titleOf(title string) string {
 		return title
 	}
 	if q := p.Snap.Run.Schema.QualityInfo(); q.Name != "" && q.Unit != "dB" {
-		return q.Title + " change"
+		return words.FittingOrLast(chart.Width(qualityTitle), q.Title+" change", q.Title)
 	}
 	return title
 }
@@ -110,9 +120,9 @@ const (
 	effectName   = 40 // maximum for the change where columns follow
 	effectLeast  = 20 // minimum for the change
 	effectNamed  = 22 // room for the change below which several settings are only named
-	effectRanks  = 4
+	effectRanks  = 5
 
-	effectForestLeast = 34
+	effectForestLeast = 28
 )
 
 // effectLayout returns the columns of a table of w cells, the width for the change before them,
@@ -242,7 +252,7 @@ func (p *effects) cell(s *profiles.Snapshot, e *profiles.Effect, col *effectColu
 }
 
 func (p *effects) titles(c *chart.Canvas, columns []effectColumn, x int) {
-	c.Text(2, 0, "change, newest first", theme.Faint)
+	c.Text(2, 0, words.Fitting(x-2, "change, newest first", "newest first"), theme.Faint)
 	for _, col := range columns {
 		x += col.width + 2
 		c.TextRight(x, 0, chart.Cut(p.titleOf(col.title), col.width), theme.Faint)
@@ -274,7 +284,7 @@ func (p *effects) inWords(c *chart.Canvas, s *profiles.Snapshot, e *profiles.Eff
 		text += fmt.Sprintf("not comparable: %s; 20 are needed on each side.", why)
 		advice = p.compareBy(s, e)
 	}
-	text += words.Examined(s, e)
+	text += words.Examined(s, e) + remembered(e)
 	if reason := p.Snap.Load.Reason; reason != "" {
 		text += " What other programs took is not known: " + reason + "."
 	}
@@ -307,6 +317,19 @@ func (p *effects) compareBy(s *profiles.Snapshot, e *profiles.Effect) string {
 		return "Change it back, let it run, and change it again."
 	}
 	return "Change it again and leave it for longer."
+}
+
+// remembered describes what a change did to the run's memory.
+func remembered(e *profiles.Effect) string {
+	switch {
+	case !e.HasMemory:
+		return ""
+	case e.MemoryChange == 0:
+		return " The run holds as much memory as before."
+	case e.MemoryChange > 0:
+		return " The run holds " + unit.Binary(e.MemoryChange) + " more memory."
+	}
+	return " The run holds " + unit.Binary(-e.MemoryChange) + " less memory."
 }
 
 // leftOut reports the iterations left out because other programs disturbed them.

@@ -1,6 +1,7 @@
 package pane
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -64,6 +65,10 @@ func (p *memory) Explain() []string {
 		"Mixed precision halves what lies between the layers, but the plan also holds 16-bit copies of all weights from the forward to the backward pass " +
 			"(with the activations here, beside the float32 weights that Adam needs), and kernels without 16-bit arithmetic widen what they read in scratch. " +
 			"With one picture at a time the weights are more than what lies between the layers, so that it takes more memory, not half.",
+		"On a GPU the rows are a ledger of its memory that adds up to what the driver reports as used. Weights to workspace are what the backend allocated, workspace being its scratch; other plans are what it keeps for " +
+			"other settings and what alignment takes; CUDA context is what the device lost when the context and the kernels were made. Driver is what NVML calls reserved, other processes what it lists of them: in a " +
+			"container, where it may list ids of the host or nothing, this process is found by what it holds or not at all. Unexplained is the rest: what the driver allocates without being asked, and whatever is n/a; " +
+			"it is negative where rows count something twice.",
 		"Host is the process' resident memory as the operating system counts it (RSS), read once a second, with its peak. It holds the program, the Go " +
 			"runtime and the pictures as well, so it is more than the sum.",
 		"The slope is of RSS over the newest readings under the same settings, up to 16 minutes: the median of the slopes of all pairs of " +
@@ -125,9 +130,13 @@ func (p *memory) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	w, h := c.Size()
 	switch {
 	case p.both():
-		bars := c.Sub(0, 0, w, memoryBarsHeight)
+		above := memoryBarsHeight
+		if l, ok := s.Ledger(); ok {
+			above = min(len(l.Entries)+2, h-memoryBothHeight+memoryBarsHeight)
+		}
+		bars := c.Sub(0, 0, w, above)
 		p.bars(&bars, s)
-		rest := c.Sub(0, memoryBarsHeight+1, w, h-memoryBarsHeight-1)
+		rest := c.Sub(0, above+1, w, h-above-1)
 		return p.history(&rest, s)
 	case p.over:
 		return p.history(c, s)
@@ -144,11 +153,17 @@ func (p *memory) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 
 // bars draws the current memory, and reports whether there was room for the slope.
 func (p *memory) bars(c *chart.Canvas, s *profiles.Snapshot) (told bool) {
+	if l, ok := s.Ledger(); ok {
+		return p.ledger(c, s, &l)
+	}
 	w, h := c.Size()
 	m := s.Memory
-	gpu := "n/a: " + gpuReason(s)
-	foot := 2
-	if chart.Width(gpu) > w-gpuColumn && h >= 6 {
+	cards := cardLines(s, w)
+	if len(cards) > 2 && h < 12 {
+		cards = append(cards[:1], fmt.Sprintf("and %d more GPUs", len(cards)-1))
+	}
+	foot := 1 + len(cards)
+	if len(cards) == 1 && chart.Width(cards[0]) > w && h >= 6 {
 		foot = 3
 	}
 	rows := memoryRows(&s.Run.Schema, m, h-foot)
@@ -186,12 +201,17 @@ func (p *memory) bars(c *chart.Canvas, s *profiles.Snapshot) (told bool) {
 	default:
 		c.Text(gpuColumn, y, "not read"+words.Yet(s), theme.Faint)
 	}
-	c.Text(0, y+1, "GPU", theme.Plain)
-	WriteWrapped(c, gpuColumn, y+1, h-y-1, gpu, theme.Faint)
+	for i, card := range cards {
+		name, text, _ := strings.Cut(card, "  ")
+		x := c.Text(0, y+1+i, name, theme.Plain)
+		if text != "" {
+			WriteWrapped(c, x+2, y+1+i, h-y-len(cards)+i, text, theme.Faint)
+		}
+	}
 	return told
 }
 
-// gpuColumn is the column of the reason why a value cannot be read.
+// gpuColumn is the column of the reason why a value of the host cannot be read.
 const gpuColumn = 5
 
 // gpuReason explains why no GPU memory is shown.

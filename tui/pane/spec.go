@@ -79,6 +79,9 @@ type Spec struct {
 	Joins []string
 	// Needs reports whether a run has the pane's data; nil if every run has.
 	Needs func(*profiles.RunInfo) bool
+	// Lacks reports whether the pane has nothing to show so far, though the run might have, and why; nil if that
+	// cannot be.
+	Lacks func(*profiles.Snapshot) (lacks bool, why string)
 	// Late panes take no room before a run has described itself.
 	Late bool
 	// New makes the pane.

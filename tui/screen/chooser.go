@@ -78,6 +78,10 @@ func (m *Model) nextArrangement() {
 func (m *Model) togglePane(id layout.Pane) {
 	a := m.arrangement()
 	if m.without[id] {
+		if why := m.whyLacking(id); m.specs[id].Lacks != nil {
+			m.say(m.paneName(id) + ": " + why)
+			return
+		}
 		m.say("nothing for " + m.paneName(id) + " in this run")
 		return
 	}
@@ -164,7 +168,10 @@ func (m *Model) chooserBox() []string {
 			case whole.Wanted[id]:
 				lamp, style, note = "◌", theme.Warn, "hidden: no room"
 			case m.without[id]:
-				note = "nothing for it in this run"
+				note = m.whyLacking(id)
+				if m.specs[id].Lacks != nil {
+					note = chart.Cut(note, w-8-chart.Width(m.paneName(id)))
+				}
 			case whole.Put[id]:
 				note = "hidden"
 			default:

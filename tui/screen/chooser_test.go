@@ -24,12 +24,12 @@ func TestPanesAreShownAndHiddenByKey(t *testing.T) {
 			t.Errorf("the list lacks %q:\n%s", want, frame)
 		}
 	}
-	press(m, "2", "9") // not m: keys go to the list
+	press(m, "2", "9") // not p: keys go to the list
 	if !m.layout.Panes[idPicture].Empty() || m.layout.Panes[idQuality].Empty() {
 		t.Errorf("picture %+v, quality %+v", m.layout.Panes[idPicture], m.layout.Panes[idQuality])
 	}
 	m.Update(tea.KeyPressMsg{Code: tea.KeyDown})
-	press(m, "m")
+	press(m, "p")
 	if r.Called() != nil {
 		t.Errorf("keys went to the run: %q", r.Called())
 	}
@@ -72,7 +72,7 @@ func TestTabLeadsToEveryPaneOfAZoomedScreen(t *testing.T) {
 	}
 	for id := range layout.Pane(len(Panes)) {
 		if seen[id] == (id == idSettings || id == idAblation || id == idThroughput || id == idFootprint || id == idPhase ||
-			id == idDiffraction || id == idSlices || id == idRaw || id == idTasks || id == idTaskLosses) {
+			id == idDiffraction || id == idSlices || id == idRaw || id == idTasks || id == idTaskLosses || id == idGPU) {
 			t.Errorf("tab leads to %s: %v", deck.Panes[id].Name, seen[id])
 		}
 	}

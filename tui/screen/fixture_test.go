@@ -38,6 +38,7 @@ var (
 	idTasks         = deck.Find("task list")
 	idTaskLosses    = deck.Find("task losses")
 	idDiffraction   = deck.Find("diffraction")
+	idGPU           = deck.Find("gpu")
 )
 
 // screen returns a model of the given size that has received snapshots.

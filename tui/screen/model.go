@@ -130,7 +130,7 @@ func New(s control.Source, o Options) *Model {
 		specs:    o.Panes, deck: pane.NewDeck(o.Panes),
 	}
 	m.keys = bindingsOf(o.Settings.Table(), m.abilities(nil))
-	m.without = m.lacking(&profiles.RunInfo{})
+	m.without = m.lacking(&profiles.Snapshot{})
 	for _, s := range m.specs {
 		m.panes = append(m.panes, s.New(host{m}))
 	}
@@ -344,7 +344,7 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 		}
 	}
 	m.snap = s
-	m.adopt(&s.Run)
+	m.adopt(s)
 	m.notify(missed)
 	m.sayWhoAsks()
 	shown := m.withPrinted(s)

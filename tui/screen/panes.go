@@ -17,7 +17,7 @@ import (
 // Panes are the panes of the screen, in the order of the list of panes.
 var Panes = []pane.Spec{
 	pane.Phases, imaging.Reconstruction, pane.Caches, pane.Loss, pane.Effects, pane.IterationTime, imaging.KSpace, pane.Memory, imaging.Quality, throughput.Pane, throughput.Memory, pane.Units, pane.Log, pane.Settings, ablation.Pane, imaging.Phase, imaging.Diffraction,
-	imaging.Slices, imaging.Raw, tasks.Table, tasks.Losses,
+	imaging.Slices, imaging.Raw, tasks.Table, tasks.Losses, pane.GPU,
 }
 
 // Panes opened by their own keys.
@@ -27,10 +27,16 @@ const (
 	effectsPane  = "effects"
 )
 
-// lacking returns the panes that do not apply to a run; only late ones before the run has
+// lacking returns the panes that do not apply to a run, or have nothing to show of it; only late ones before the run has
 // described itself.
-func (m *Model) lacking(r *profiles.RunInfo) (lacks layout.Set) {
+func (m *Model) lacking(snap *profiles.Snapshot) (lacks layout.Set) {
+	r := &snap.Run
 	for id, s := range m.specs {
+		if s.Lacks != nil {
+			if lacks[id], _ = s.Lacks(snap); lacks[id] {
+				continue
+			}
+		}
 		if r.Schema.Workload == "" {
 			lacks[id] = s.Late
 			continue
@@ -38,6 +44,16 @@ func (m *Model) lacking(r *profiles.RunInfo) (lacks layout.Set) {
 		lacks[id] = s.Needs != nil && !s.Needs(r)
 	}
 	return lacks
+}
+
+// whyLacking says why a pane has nothing to show.
+func (m *Model) whyLacking(id layout.Pane) string {
+	if s := &m.specs[id]; s.Lacks != nil && m.snap != nil {
+		if lacks, why := s.Lacks(m.snap); lacks && why != "" {
+			return why
+		}
+	}
+	return "nothing for it in this run"
 }
 
 // paneName returns a pane's name in this run.
@@ -59,9 +75,9 @@ func (m *Model) choice() layout.Choice {
 }
 
 // adopt updates the layout if the panes that apply to the run have changed.
-func (m *Model) adopt(r *profiles.RunInfo) {
-	if without := m.lacking(r); without != m.without {
-		m.without, m.own = without, ownArrangement(&r.Schema)
+func (m *Model) adopt(s *profiles.Snapshot) {
+	if without := m.lacking(s); without != m.without {
+		m.without, m.own = without, ownArrangement(&s.Run.Schema)
 		m.relay()
 	}
 }

@@ -88,7 +88,7 @@ func TestALargeScreenShowsAllOfEffects(t *testing.T) {
 		m.relay()
 		m.Update(snapshotMsg{tuitest.Eventful()})
 		frame := frameOf(m)
-		for _, want := range []string{"change, newest first", "ms before   after", "95 % interval", "n before  after", "dB meanwhile", "after against before", "−50 % ─"} {
+		for _, want := range []string{"newest first", "ms before   after", "95 % interval", "n before  after", "memory", "dB change", "after against before", "−50 % ─"} {
 			if !strings.Contains(frame, want) {
 				t.Errorf("in %s effects lack %q:\n%s", name, want, frame)
 			}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"prismtop/profiles"
@@ -146,17 +147,36 @@ func Detail(s *profiles.Snapshot, e *profiles.Effect, w int) (text string, warn 
 		r := e.Replica
 		times := fmt.Sprintf("%s → %s ms", strings.TrimSpace(unit.Milliseconds(r.OffNS)), strings.TrimSpace(unit.Milliseconds(r.OnNS)))
 		n := fmt.Sprintf("%d groups", r.Groups)
-		return FittingParts(w, []string{times, n, quality}, []string{times, n}, []string{times}), false
+		return detail(w, e, []string{times}, []string{times, n}, []string{times, n, quality}), false
 	case e.Comparable():
 		times := fmt.Sprintf("%s → %s ms", strings.TrimSpace(unit.Milliseconds(e.BeforeNS)), strings.TrimSpace(unit.Milliseconds(e.AfterNS)))
 		n := fmt.Sprintf("n %d", e.NAfter)
-		return FittingParts(w, []string{times, quality, n}, []string{times, quality}, []string{times}), false
+		return detail(w, e, []string{times}, []string{times, quality}, []string{times, quality, n}), false
 	case e.Open(), Ended(s.State) && !e.Enough:
-		return counts, false
+		return detail(w, e, []string{counts}), false
 	case e.Enough:
-		return FittingParts(w, []string{why, Medians(e), quality}, []string{why, Medians(e)}, []string{why}, []string{brief}), true
+		return detail(w, e, []string{brief}, []string{why}, []string{why, Medians(e)}, []string{why, Medians(e), quality}), true
 	case e.Needed <= 0:
-		return FittingParts(w, []string{counts, again}, []string{fmt.Sprintf("%d before", e.NBefore), again}, []string{again}), false
+		return detail(w, e, []string{again}, []string{fmt.Sprintf("%d before", e.NBefore), again}, []string{counts, again}), false
 	}
-	return counts, false
+	return detail(w, e, []string{counts}), false
+}
+
+// detail returns the longest of the choices, which are shortest first, that fits into w cells together with the change
+// of the memory after its first part; without that if it is nothing or there is no room.
+func detail(w int, e *profiles.Effect, choices ...[]string) string {
+	var all [][]string
+	memory := MemoryChange(e)
+	for _, parts := range slices.Backward(choices) {
+		if memory != "" {
+			all = append(all, append([]string{parts[0], memory}, parts[1:]...))
+		}
+		if memory == "" || e.MemoryChange == 0 {
+			all = append(all, parts)
+		}
+	}
+	for _, parts := range slices.Backward(choices) { // no room for the memory
+		all = append(all, parts)
+	}
+	return FittingParts(w, all...)
 }

@@ -25,6 +25,8 @@ type Bin struct {
 
 	// Memory in bytes, the largest readings; 0 for none.
 	Resident, Parameters, Buffers, Caches int64
+	// GPU is what is in use on the run's GPU, by any program; 0 for none.
+	GPU int64
 }
 
 // Values sums up the finite values of a series.
@@ -66,7 +68,10 @@ func (v *Values) join(w *Values) {
 type counters [profiles.MaxCaches]struct{ hits, lookups int64 }
 
 // memory is the newest readings of it.
-type memory struct{ resident, parameters, buffers int64 }
+type memory struct {
+	resident, parameters, buffers, gpu int64
+	device                             string // the run's GPU
+}
 
 // iteration adds an iteration.
 func (d *Digest) iteration(it *profiles.Iteration) {
@@ -119,7 +124,7 @@ func (d *Digest) remember() {
 	if n := len(d.Bins); n > 0 {
 		b := &d.Bins[n-1]
 		b.Resident, b.Parameters = max(b.Resident, d.memory.resident), max(b.Parameters, d.memory.parameters)
-		b.Buffers = max(b.Buffers, d.memory.buffers)
+		b.Buffers, b.GPU = max(b.Buffers, d.memory.buffers), max(b.GPU, d.memory.gpu)
 	}
 }
 
@@ -180,7 +185,7 @@ func (b *Bin) join(c *Bin) {
 		b.Lookups[i] += c.Lookups[i]
 	}
 	b.Resident, b.Parameters = max(b.Resident, c.Resident), max(b.Parameters, c.Parameters)
-	b.Buffers, b.Caches = max(b.Buffers, c.Buffers), max(b.Caches, c.Caches)
+	b.Buffers, b.Caches, b.GPU = max(b.Buffers, c.Buffers), max(b.Caches, c.Caches), max(b.GPU, c.GPU)
 }
 
 // Median returns the median time of an iteration in nanoseconds, accurate to 1 %; NaN if none was timed.

@@ -68,10 +68,17 @@ func (d *Digest) Take(e *profiles.Event) {
 		d.State, d.Why = b.State, b.Why
 	case *profiles.Memory:
 		d.memory.parameters, d.memory.buffers = b.Sums(&d.Info.Schema)
+		d.memory.device = b.Device.Device
 		d.remember()
 	case *profiles.Resident:
 		d.memory.resident = b.RSS
 		d.remember()
+	case *profiles.Sensors:
+		view := profiles.SensorsView{Sensors: b.Sensors}
+		if at := view.GPUOf(d.memory.device); at >= 0 {
+			d.memory.gpu = int64(b.GPUs[at].InUse().Value)
+			d.remember()
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/export/digest"
 	"prismtop/profiles/export/exporttest"
+	"prismtop/profiles/machine"
 )
 
 // However long a run is, it is summed up in a bounded number of bins, and nothing is counted twice or
@@ -98,5 +99,25 @@ func TestADigestWithoutSnapshotsHasWhatEventsSay(t *testing.T) {
 	exporttest.Story{Iterations: 50}.Tell(d.Take)
 	if s := d.Snapshot(); s.Index != 50 || s.State != profiles.Finished || s.Series[2].Latest < 20 {
 		t.Errorf("%s at %d with %g dB", s.State, s.Index, s.Series[2].Latest)
+	}
+}
+
+// Of several GPUs the digest keeps the memory of the run's.
+func TestTheMemoryOfTheRunsGPUIsKept(t *testing.T) {
+	var d digest.Digest
+	events := exporttest.Events()
+	d.Take(&events[0])
+	sensors := &profiles.Event{Body: &profiles.Sensors{Sensors: machine.Sensors{GPUs: []machine.GPUSensors{
+		{UUID: "GPU-a", MemoryUsed: machine.Reading(10)}, {UUID: "GPU-b", MemoryUsed: machine.Reading(300), MemoryReserved: machine.Reading(20)}}}}}
+	it := &profiles.Event{Body: &profiles.Iteration{Total: 1}}
+	d.Take(sensors)
+	d.Take(it)
+	if d.Bins[0].GPU != 0 {
+		t.Errorf("a run on the processor has %d bytes on a GPU", d.Bins[0].GPU)
+	}
+	d.Take(&profiles.Event{Body: &profiles.Memory{Device: profiles.DeviceMemory{Device: "GPU-b"}}})
+	d.Take(sensors)
+	if d.Bins[0].GPU != 320 {
+		t.Errorf("%d bytes, want 320", d.Bins[0].GPU)
 	}
 }

@@ -159,6 +159,7 @@ func memoryUse(d *digest.Digest) Chart {
 		}
 	}
 	add("process", func(b *digest.Bin) int64 { return b.Resident })
+	add("GPU", func(b *digest.Bin) int64 { return b.GPU })
 	add("parameters", func(b *digest.Bin) int64 { return b.Parameters })
 	add("buffers", func(b *digest.Bin) int64 { return b.Buffers })
 	add("caches", func(b *digest.Bin) int64 { return b.Caches })

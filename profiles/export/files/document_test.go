@@ -12,6 +12,7 @@ import (
 	"prismtop/profiles/export/exporttest"
 	"prismtop/profiles/export/openmetrics"
 	"prismtop/profiles/export/table"
+	"prismtop/profiles/machine"
 )
 
 // docs/export.md describes every format, column and metric.
@@ -42,6 +43,9 @@ func TestTheDocumentNamesEverything(t *testing.T) {
 	snapshot := &profiles.Snapshot{Run: profiles.RunInfo{Schema: schema}}
 	snapshot.Load.Known = true
 	snapshot.Memory.RSS, snapshot.Memory.PeakRSS = 1, 1
+	snapshot.Memory.Device.Device = "GPU-1"
+	snapshot.Sensors.GPUs = make([]machine.GPUSensors, 1)
+	snapshot.Sensors.Energy = []profiles.EnergyView{{Run: machine.Reading(1)}}
 	metrics := openmetrics.New("", func() *profiles.Snapshot { return snapshot }).Text()
 	for _, family := range regexp.MustCompile(`(?m)^# TYPE (\S+) (\S+)$`).FindAllStringSubmatch(string(metrics), -1) {
 		name := family[1] + map[string]string{"counter": "_total", "info": "_info"}[family[2]]

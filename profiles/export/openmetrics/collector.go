@@ -79,6 +79,7 @@ func (c *Collector) Text() []byte {
 		writeRun(t, s)
 		writeCaches(t, s)
 		writeMemory(t, s)
+		writeSensors(t, s)
 		writeSeries(t, s)
 	}
 	return append(t.out, "# EOF\n"...)

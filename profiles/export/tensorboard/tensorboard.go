@@ -7,11 +7,13 @@ import (
 	"bufio"
 	"io"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
 
 	"prismtop/profiles"
+	"prismtop/profiles/machine"
 )
 
 // interval is the least time between two events of the values that every iteration has, in
@@ -27,6 +29,8 @@ const (
 	tagHitRate       = "Cache/HitRate"         // of the schema's first cache; others follow with their names
 	tagSize          = "Cache/Size"            // entries
 	tagResident      = "Memory/RSS_GB"         // of the process, in units of 2³⁰ bytes
+	tagGPUMemory     = "Memory/GPU"            // and the number of the GPU: what is in use there by any program
+	tagGPU           = "GPU"                   // and its number
 	gigabyte         = float64(1 << 30)
 )
 
@@ -71,6 +75,30 @@ func (w *Writer) Take(e *profiles.Event) {
 			w.event.scalar(tagResident, float64(b.RSS)/gigabyte)
 			w.put()
 		}
+	case *profiles.Sensors:
+		if w.opened {
+			w.event.begin(e.At, w.step())
+			for i := range b.GPUs {
+				w.sensors(&b.GPUs[i], strconv.Itoa(i))
+			}
+			w.put()
+		}
+	}
+}
+
+// sensors writes the sensors of a GPU.
+func (w *Writer) sensors(g *machine.GPUSensors, gpu string) {
+	if used := g.InUse(); used.Known {
+		w.event.scalar(tagGPUMemory+gpu+"_GB", used.Value/gigabyte)
+	}
+	if g.Utilisation.Known {
+		w.event.scalar(tagGPU+gpu+"/Utilization", g.Utilisation.Value)
+	}
+	if g.Power.Known {
+		w.event.scalar(tagGPU+gpu+"/Power_W", g.Power.Value)
+	}
+	if g.Temperature.Known {
+		w.event.scalar(tagGPU+gpu+"/Temperature_C", g.Temperature.Value)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/export/exporttest"
+	"prismtop/profiles/machine"
 )
 
 // scalar is a value as a reader finds it.
@@ -252,5 +253,20 @@ func TestEventsAllocateNothing(t *testing.T) {
 		w.Take(&e)
 	}); n != 0 {
 		t.Errorf("%g allocations for an iteration", n)
+	}
+}
+
+func TestSensorsOfGPUsAreScalars(t *testing.T) {
+	events := append(exporttest.Events()[:4:4], profiles.Event{At: exporttest.Began, Body: &profiles.Sensors{Sensors: machine.Sensors{GPUs: []machine.GPUSensors{
+		{MemoryUsed: machine.Reading(3 << 30), MemoryReserved: machine.Reading(1 << 30), Utilisation: machine.Reading(0.5)}, {Power: machine.Reading(73.25)},
+	}}}})
+	all := written(t, events)
+	for tag, want := range map[string]float32{"Memory/GPU0_GB": 4, "GPU0/Utilization": 0.5, "GPU1/Power_W": 73.25} {
+		if got := points(all, tag); len(got) != 1 || got[0].value != want {
+			t.Errorf("%s: %v, want %g", tag, got, want)
+		}
+	}
+	if got := points(all, "GPU0/Power_W"); len(got) > 0 {
+		t.Errorf("a sensor that is missing: %v", got)
 	}
 }

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"fmt"
 	"math"
 
 	"prismtop/profiles"
@@ -65,6 +66,24 @@ func (w *Writer) memory(m *profiles.Memory, at int64) {
 func (w *Writer) resident(r *profiles.Resident, at int64) {
 	if r.Reason == "" {
 		w.value("process memory bytes", at, float64(r.RSS))
+	}
+}
+
+// sensors writes the sensors of the GPUs.
+func (w *Writer) sensors(s *machine.Sensors, at int64) {
+	at = max(at, 0)
+	for i := range s.GPUs {
+		g := &s.GPUs[i]
+		for _, c := range []struct {
+			name  string
+			gauge machine.Gauge
+		}{
+			{"memory in use bytes", g.InUse()}, {"utilisation", g.Utilisation}, {"watts", g.Power}, {"°C", g.Temperature}, {"SM MHz", g.SMClock},
+		} {
+			if c.gauge.Known {
+				w.value(fmt.Sprintf("GPU %d %s", i, c.name), at, c.gauge.Value)
+			}
+		}
 	}
 }
 

@@ -99,6 +99,8 @@ func (w *Writer) Take(e *profiles.Event) {
 		w.memory(b, at)
 	case *profiles.Resident:
 		w.resident(b, at)
+	case *profiles.Sensors:
+		w.sensors(&b.Sensors, at-int64(b.Age))
 	case *profiles.Load:
 		w.others(&b.Load, at)
 	case *profiles.Ablation:

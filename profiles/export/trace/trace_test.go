@@ -13,6 +13,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/export/exporttest"
+	"prismtop/profiles/machine"
 )
 
 // event is an event of the format.
@@ -276,5 +277,23 @@ func TestIterationsAllocateNothing(t *testing.T) {
 		w.Take(&e)
 	}); n != 0 {
 		t.Errorf("%g allocations for an iteration", n)
+	}
+}
+
+func TestATraceHasTheSensorsOfGPUs(t *testing.T) {
+	events := exporttest.Events()[:3]
+	events = append(events, profiles.Event{At: exporttest.Began.Add(3 * time.Second), Body: &profiles.Sensors{Age: time.Second, Sensors: machine.Sensors{GPUs: []machine.GPUSensors{
+		{MemoryUsed: machine.Reading(200), MemoryReserved: machine.Reading(50), Power: machine.Missing("not supported"), Temperature: machine.Reading(41)},
+		{Power: machine.Reading(300)},
+	}}}})
+	d, _ := written(t, events, 0)
+	for name, want := range map[string]float64{"GPU 0 memory in use bytes": 250, "GPU 0 °C": 41, "GPU 1 watts": 300} {
+		found := d.named("C", name)
+		if len(found) != 1 || found[0].Args["value"] != want || !near(found[0].Ts, 2e6) {
+			t.Errorf("%s: %+v, want %g after 2 s", name, found, want)
+		}
+	}
+	if found := d.named("C", "GPU 0 watts"); len(found) > 0 {
+		t.Errorf("a sensor that is missing: %+v", found)
 	}
 }

@@ -21,6 +21,8 @@ import (
 
 // run is a run on a clock of its own, which is recorded while an aggregator follows it.
 type run struct {
+	sensors *machine.Sensors // the newest
+	sensed  time.Time
 	*stream.Stream
 	recorder *recording.Recorder
 	a        *aggregate.Aggregator
@@ -43,7 +45,7 @@ func newRun(t testing.TB, o recording.Options) *run {
 	r.Stream = stream.WithClock(8192, func() time.Time { return r.now })
 	r.loadAt = r.now
 	r.recorder = recording.New(o)
-	r.a = aggregate.New(r.Follow(), aggregate.Options{Load: r.readLoad, Pictures: time.Second, Tape: r.recorder})
+	r.a = aggregate.New(r.Follow(), aggregate.Options{Load: r.readLoad, Pictures: time.Second, Tape: r.recorder, Sensors: r.readSensors})
 	return r
 }
 
@@ -52,6 +54,22 @@ func (r *run) readLoad() machine.Load {
 	r.load.Add(machine.Load{Busy: passed, Own: passed * (0.9 + 0.1*r.noise.Float64()), Passed: passed})
 	r.loadAt = r.now
 	return r.load
+}
+
+// readSensors reads a GPU of which a number is missing, once a second.
+func (r *run) readSensors() (*machine.Sensors, time.Time) {
+	if r.sensors == nil || r.now.Sub(r.sensed) >= time.Second {
+		joules := 5000.0
+		if r.sensors != nil {
+			joules = r.sensors.GPUs[0].Energy.Value + 300*r.now.Sub(r.sensed).Seconds()
+		}
+		r.sensed = r.now
+		r.sensors = &machine.Sensors{Process: 7, Processors: machine.Missing("no permission"), GPUs: []machine.GPUSensors{{
+			Name: "A", UUID: "GPU-1", Energy: machine.Reading(joules), MemoryUsed: machine.Reading(1 << 40), Utilisation: machine.Reading(0),
+			Fan: machine.Missing("not supported"), Throttle: []string{"idle"}, Processes: []machine.GPUProcess{{ID: 7, Bytes: machine.Missing("hidden")}},
+		}}}
+	}
+	return r.sensors, r.sensed
 }
 
 func (r *run) tick() {

@@ -159,7 +159,7 @@ func screensByBlocks(b testing.TB, w *watchingBench, chosen string, screens int,
 	}
 	defer run.Close()
 	host := sessions.NewHost(events)
-	live := cli.Live{Run: run, Aggregator: aggregate.New(host.Source(events.Follow()), host.Observe(cli.OnScreen(0)))}
+	live := cli.Live{Run: run, Aggregator: aggregate.New(host.Source(events.Follow()), host.Observe(cli.OnScreen(0, nil)))}
 	if err := host.Serve(live, ""); err != nil {
 		b.Fatal(err)
 	}

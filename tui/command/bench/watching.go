@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"prismtop/gpu/monitor"
 	"prismtop/profiles"
 	"prismtop/profiles/aggregate"
 	"prismtop/profiles/export"
@@ -133,7 +134,9 @@ func (w *watchingBench) run(ctx context.Context) (*watchingResult, error) {
 		return nil, err
 	}
 	defer run.Close()
-	w.show = cli.Live{Run: run, Aggregator: aggregate.New(events.Follow(), cli.OnScreen(0))}
+	sensors := monitor.New()
+	defer sensors.Close()
+	w.show = cli.Live{Run: run, Aggregator: aggregate.New(events.Follow(), cli.OnScreen(0, sensors))}
 	w.records = events.Follow()
 	w.result = watchingResult{Settings: w.Settings, Run: run.Info(), Threads: run.Threads(), Rounds: w.Rounds, Block: w.Block}
 	aggregating, stop := context.WithCancel(context.Background())

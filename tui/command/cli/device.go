@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"prismtop/gpu"
+	"prismtop/gpu/monitor"
 	"prismtop/profiles/await"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
@@ -75,6 +76,11 @@ func devices(found func() machine.GPU) workloads.Devices {
 // Probe queries the CUDA driver, which may take seconds to answer.
 func Probe(ctx context.Context) (machine.GPU, error) {
 	return await.Result(ctx, func() (machine.GPU, error) { return gpu.Probe(), nil })
+}
+
+// ReadSensors reads the sensors of the GPUs once, which may take seconds while the driver starts.
+func ReadSensors(ctx context.Context) (machine.Sensors, error) {
+	return await.Result(ctx, func() (machine.Sensors, error) { return monitor.Read(), nil })
 }
 
 // OnDevice returns the maker of the settings' workload on the device they name, or an error if

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"prismtop/gpu/monitor"
 	"prismtop/profiles"
 	"prismtop/profiles/aggregate"
 	"prismtop/profiles/watching"
@@ -14,12 +15,22 @@ import (
 // MetricsInterval is the interval at which a run is compared with the truth.
 const MetricsInterval = 500 * time.Millisecond
 
-// OnScreen are the options of an aggregator whose snapshots are shown on a screen.
-func OnScreen(budget float64) aggregate.Options {
-	return aggregate.Options{
-		Pictures: 300 * time.Millisecond,
-		Watching: watching.New(watching.Options{Budget: budget, Seed: rand.Uint64()}),
+// OnScreen are the options of an aggregator whose snapshots are shown on a screen, with the sensors of a monitor, nil
+// for none.
+func OnScreen(budget float64, sensors *monitor.Monitor) aggregate.Options {
+	o := Observing(sensors)
+	o.Pictures = 300 * time.Millisecond
+	o.Watching = watching.New(watching.Options{Budget: budget, Seed: rand.Uint64()})
+	return o
+}
+
+// Observing are the options of an aggregator that reads the sensors of a monitor, nil for none. The monitor starts with
+// the first tick.
+func Observing(sensors *monitor.Monitor) aggregate.Options {
+	if sensors == nil {
+		return aggregate.Options{}
 	}
+	return aggregate.Options{Sensors: sensors.Newest}
 }
 
 // Live is a run as the screen sees it.

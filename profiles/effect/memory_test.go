@@ -1,0 +1,53 @@
+package effect
+
+import "testing"
+
+// What a change does to memory is known once the run has reported it after the change, and what is held long after it
+// is not its work.
+func TestAnEffectHasItsMemory(t *testing.T) {
+	tr := newTrial(4)
+	tr.effects.Holds(100, true)
+	tr.iterate(60)
+	tr.effects.Holds(110, false) // a cache fills
+	tr.change("amp")
+	tr.iterate(10)
+	tr.effects.Holds(115, false)
+	if e := tr.last(); e.HasMemory {
+		t.Errorf("before the report: %+v", e)
+	}
+	tr.effects.Holds(70, true)
+	if e := tr.last(); !e.HasMemory || e.MemoryChange != -40 {
+		t.Errorf("after the report: %v %d, want −40", e.HasMemory, e.MemoryChange)
+	}
+	tr.iterate(10)
+	tr.effects.Holds(80, false)
+	if e := tr.last(); e.MemoryChange != -30 {
+		t.Errorf("within the window: %d, want −30", e.MemoryChange)
+	}
+	tr.iterate(Warmup + Window)
+	tr.effects.Holds(500, false)
+	if e := tr.last(); e.MemoryChange != -30 {
+		t.Errorf("after the window: %d, want −30", e.MemoryChange)
+	}
+	tr.change("fft_cache")
+	tr.effects.Holds(510, true) // belongs to the second change
+	tr.iterate(30)
+	tr.effects.Holds(520, false)
+	all := tr.view()
+	if all[0].MemoryChange != -30 || all[1].MemoryChange != 20 {
+		t.Errorf("%d and %d, want −30 and 20", all[0].MemoryChange, all[1].MemoryChange)
+	}
+}
+
+// A run whose memory was never reported, such as that of an old recording, has none.
+func TestAnEffectWithoutReportsHasNoMemory(t *testing.T) {
+	tr := newTrial(5)
+	tr.effects.Holds(100, false)
+	tr.iterate(30)
+	tr.change("amp")
+	tr.iterate(30)
+	tr.effects.Holds(200, false)
+	if e := tr.last(); e.HasMemory {
+		t.Errorf("%+v", e)
+	}
+}

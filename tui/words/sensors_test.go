@@ -1,0 +1,76 @@
+package words
+
+import (
+	"testing"
+
+	"prismtop/profiles"
+	"prismtop/profiles/machine"
+)
+
+func TestEnergiesReadWell(t *testing.T) {
+	for v, want := range map[float64]string{0: "0.00 µJ", 2.5e-6: "2.50 µJ", 0.0396: "39.6 mJ", 0.9994: "999 mJ", 1: "1.00 J", 41_900: "41.9 kJ", 5e6: "5.00 MJ"} {
+		if got := Joules(v); got != want {
+			t.Errorf("%g: %q, want %q", v, got, want)
+		}
+	}
+}
+
+func TestTheMemoryOfAChangeReadsWell(t *testing.T) {
+	for _, c := range []struct {
+		e    profiles.Effect
+		want string
+	}{
+		{profiles.Effect{}, ""}, {profiles.Effect{HasMemory: true}, "same memory"}, {profiles.Effect{HasMemory: true, MemoryChange: 1229 << 20}, "+1.2 GiB"},
+		{profiles.Effect{HasMemory: true, MemoryChange: -12 << 10}, "−12 KiB"},
+	} {
+		if got := MemoryChange(&c.e); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.e, got, c.want)
+		}
+	}
+}
+
+// The memory stands beside the times as long as there is room for both.
+func TestTheMemoryStandsBesideTheTimes(t *testing.T) {
+	s := &profiles.Snapshot{}
+	e := &profiles.Effect{Enough: true, BeforeNS: 7e6, AfterNS: 5.4e6, NAfter: 40, HasMemory: true, MemoryChange: -4_410_000}
+	for w, want := range map[int]string{
+		80: "7.00 → 5.40 ms · −4.21 MiB · quality not measured · n 40", 50: "7.00 → 5.40 ms · −4.21 MiB · quality not measured", 37: "7.00 → 5.40 ms · −4.21 MiB", 20: "7.00 → 5.40 ms",
+	} {
+		if got, _ := Detail(s, e, w); got != want {
+			t.Errorf("in %d cells: %q, want %q", w, got, want)
+		}
+	}
+	e.MemoryChange = 0
+	if got, _ := Detail(s, e, 37); got != "7.00 → 5.40 ms · quality not measured" {
+		t.Errorf("without a change: %q", got)
+	}
+}
+
+// Every sensor has a text, a reason, or both.
+func TestEverySensorIsNamedOnce(t *testing.T) {
+	var g machine.GPUSensors
+	names := map[string]bool{}
+	for _, s := range Sensors(&g) {
+		if names[s.Name] || s.Text == "" && s.Reason == "" {
+			t.Errorf("%+v", s)
+		}
+		names[s.Name] = true
+	}
+	for i, f := range g.Gauges() {
+		*f = machine.Reading(float64(i))
+	}
+	for _, s := range Sensors(&g) {
+		if s.Text == "" || s.Reason != "" {
+			t.Errorf("with a value: %+v", s)
+		}
+	}
+	if text := CardMemory(&machine.GPUSensors{MemoryUsed: machine.Missing("lost")}, 0, 80); text != "n/a: lost" {
+		t.Errorf("%q", text)
+	}
+	card := machine.GPUSensors{MemoryUsed: machine.Reading(1 << 30), MemoryTotal: machine.Reading(80 << 30)}
+	for w, want := range map[int]string{80: "1.00 of 80.0 GiB used, 0 by this run", 31: "1.00 of 80.0 GiB, 0 by this run", 25: "1.00 of 80.0 GiB, own 0", 5: "1.00 of 80.0 GiB"} {
+		if got := CardMemory(&card, 0, w); got != want {
+			t.Errorf("in %d cells: %q, want %q", w, got, want)
+		}
+	}
+}
