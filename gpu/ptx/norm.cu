@@ -55,6 +55,10 @@ DEVICE void read(float *v, const void *x, int dtype, const u32 *at) {
 	else readAs<FP16>(v, x, at);
 }
 
+// Values that a convolution left as sums over parts of its products, each like the image. They are
+// rounded to the image's type, and stored there if keep is set.
+struct PartsP { const float *sums; i32 count, total, keep, pad; };
+
 template <int T> DEVICE void writeAs(const float *v, void *y, const u32 *at) {
 #pragma unroll
 	for (int k = 0; k < UNITS; k++)
@@ -64,6 +68,23 @@ DEVICE void write(const float *v, void *y, int dtype, const u32 *at) {
 	if (dtype == F32) writeAs<F32>(v, y, at);
 	else if (dtype == BF16) writeAs<BF16>(v, y, at);
 	else writeAs<FP16>(v, y, at);
+}
+
+// Reads the units of image x from what a convolution left.
+DEVICE void finish(const PartsP &parts, float *v, const void *x, int dtype, const u32 *at) {
+#pragma unroll
+	for (int k = 0; k < UNITS; k++) {
+		F4 u = {0, 0, 0, 0};
+		if (at[k] != (u32)NOWHERE) {
+			const float *from = parts.sums + at[k];
+#pragma unroll 8
+			for (int q = 0; q < parts.count; q++) u += *(const F4 *)(from + (i64)q * parts.total);
+			if (dtype != F32) u = widen(narrow(u, dtype), dtype);
+		}
+#pragma unroll
+		for (int j = 0; j < 4; j++) v[4 * k + j] = u[j];
+	}
+	if (parts.keep) write(v, (void *)x, dtype, at);
 }
 
 // The mean of count values, of which this thread holds some, and the sum of their squared differences from it.
@@ -88,6 +109,7 @@ struct NormP {
 	const float *gamma, *beta;
 	float *runningMean, *runningVar, *mean, *inverse;
 	Moments *parts;
+	PartsP unfinished; // x, of norm_finish
 	ImageP image;
 	i32 part, partCount;
 	i32 xType, yType, relu;
@@ -139,6 +161,17 @@ KERNEL BOUNDS(1024) norm_channel(NormP p) {
 	Before b = before(p, bx(), tx() == 0);
 	unitsOf(at, p.image, bx(), 0, p.image.count);
 	read(v, p.x, p.xType, at);
+	normalise(p, b, v, at, momentsOf(v, at, p.image.count, scratch), bx(), tx() == 0);
+}
+
+// The same for a channel of up to TILE values that a convolution left in parts.
+KERNEL BOUNDS(256, 2) norm_finish(NormP p) {
+	SHARED float scratch[64];
+	u32 at[UNITS];
+	float v[HELD];
+	Before b = before(p, bx(), tx() == 0);
+	unitsOf(at, p.image, bx(), 0, p.image.count);
+	finish(p.unfinished, v, p.x, p.xType, at);
 	normalise(p, b, v, at, momentsOf(v, at, p.image.count, scratch), bx(), tx() == 0);
 }
 
@@ -247,6 +280,7 @@ struct NormGradP {
 	const float *gamma, *beta, *mean, *inverse; // beta is 0 without a ReLU
 	float *ggamma, *gbeta;
 	Sums *parts;
+	PartsP unfinished; // gy, of norm_grad_finish
 	ImageP image;
 	i32 part, partCount;
 	i32 xType, gyType, gxType;
@@ -261,15 +295,20 @@ DEVICE float passed(const NormGradP &p, const Saved &s, float d, float g) {
 	return !p.beta || __builtin_fmaf(d, s.gamma * s.inverse, s.beta) > 0 ? g : 0;
 }
 
-// Reads this thread's values: d = x − mean, and g = gy or 0 where the ReLU gave 0.
-DEVICE void readGradient(const NormGradP &p, const Saved &s, float *d, float *g, const u32 *at) {
-	read(d, p.x, p.xType, at);
-	read(g, p.gy, p.gyType, at);
+// Turns x and gy into d = x − mean, and g = gy or 0 where the ReLU gave 0.
+DEVICE void readied(const NormGradP &p, const Saved &s, float *d, float *g) {
 #pragma unroll
 	for (int i = 0; i < HELD; i++) {
 		d[i] -= s.mean;
 		g[i] = passed(p, s, d[i], g[i]);
 	}
+}
+
+// Reads this thread's values so.
+DEVICE void readGradient(const NormGradP &p, const Saved &s, float *d, float *g, const u32 *at) {
+	read(d, p.x, p.xType, at);
+	read(g, p.gy, p.gyType, at);
+	readied(p, s, d, g);
 }
 
 // A sum whose rounding errors are kept: sum + rest.
@@ -347,6 +386,21 @@ KERNEL BOUNDS(1024) norm_grad_channel(NormGradP p) {
 	Saved c = saved(p, bx());
 	unitsOf(at, p.image, bx(), 0, p.image.count);
 	readGradient(p, c, d, g, at);
+	ExactSums s = {{0, 0}, {0, 0}};
+	addTo(s, d, g);
+	gradient(p, lineOf(p, c, totalOf(s, scratch), bx(), tx() == 0), d, g, at);
+}
+
+// The same for a channel of up to TILE values whose gradient a convolution left in parts.
+KERNEL BOUNDS(256, 2) norm_grad_finish(NormGradP p) {
+	SHARED Exact scratch[64];
+	u32 at[UNITS];
+	float d[HELD], g[HELD];
+	Saved c = saved(p, bx());
+	unitsOf(at, p.image, bx(), 0, p.image.count);
+	read(d, p.x, p.xType, at);
+	finish(p.unfinished, g, p.gy, p.gyType, at);
+	readied(p, c, d, g);
 	ExactSums s = {{0, 0}, {0, 0}};
 	addTo(s, d, g);
 	gradient(p, lineOf(p, c, totalOf(s, scratch), bx(), tx() == 0), d, g, at);
