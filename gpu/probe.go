@@ -69,7 +69,7 @@ func describe(d driver.Driver, ordinal int) machine.GPUDevice {
 	minor, _ := d.DeviceAttribute(driver.ComputeCapabilityMinor, device)
 	described.Capability = fmt.Sprintf("%d.%d", major, minor)
 	if u, err := d.DeviceUUID(device); err == nil {
-		described.UUID = fmt.Sprintf("GPU-%x-%x-%x-%x-%x", u[0:4], u[4:6], u[6:8], u[8:10], u[10:16])
+		described.UUID = driver.UUID(u)
 	}
 	return described
 }

@@ -107,8 +107,12 @@ func TestARunOnAGPUFollowsTheProcessors(t *testing.T) {
 		if far := apart(got, want); !(far < 0.02) {
 			t.Errorf("%v: the losses are %.3g apart: %v, want %v", sets, far, got, want)
 		}
-		if text, s := logged(a); s.Run.Device != "cuda" || s.Run.Failed != "" {
+		text, s := logged(a)
+		if s.Run.Device != "cuda" || s.Run.Failed != "" {
 			t.Errorf("%v: on %q: %s", sets, s.Run.Device, text)
+		}
+		if m := s.Memory.Device; !strings.HasPrefix(m.Device, "GPU-") || m.Weights <= 0 || m.Allocated < m.Weights+m.Moments+m.Activations || m.Spare() < 0 {
+			t.Errorf("%v: memory of the device: %+v", sets, m)
 		}
 	}
 }

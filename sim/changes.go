@@ -69,8 +69,7 @@ func (l *loop) change(cut context.Context, next settings.Values, ablating bool) 
 	l.settings = next
 	l.read()
 	if err := l.work.Apply(cut, next); err != nil {
-		var refused *workload.RefusedError
-		if errors.As(err, &refused) && cut.Err() == nil {
+		if refusedBy(err) && cut.Err() == nil {
 			return l.refuse(cut, before, changes, err, ablating)
 		}
 		return fmt.Errorf("%s = %s: %w", changes[0].Key, changes[0].After, err)
@@ -85,6 +84,12 @@ func (l *loop) change(cut context.Context, next settings.Values, ablating bool) 
 	l.moved("")
 	l.announceSuspended(before)
 	return nil
+}
+
+// refusedBy reports whether a task refused settings and goes on under those before.
+func refusedBy(err error) bool {
+	var refused *workload.RefusedError
+	return errors.As(err, &refused)
 }
 
 // refuse returns to the settings before changes that the task refused.

@@ -103,8 +103,12 @@ func (c *Resumed) notes(info *profiles.RunInfo) []string {
 // changes to those requested.
 func (l *loop) resume(ctx context.Context, r *Run, v settings.Values) error {
 	from := r.options.Resume
-	c := r.foreseen(ctx, from.Settings)
-	work, err := r.options.Maker.New(ctx, from.Settings, r.inputs)
+	begin, err := r.resumedOn(from.Settings, v)
+	if err != nil {
+		return err
+	}
+	c := r.foreseen(ctx, begin)
+	work, err := r.options.Maker.New(ctx, begin, r.inputs)
 	if err != nil {
 		return err
 	}
@@ -128,6 +132,20 @@ func (l *loop) resume(ctx context.Context, r *Run, v settings.Values) error {
 		l.close()
 	}
 	return err
+}
+
+// resumedOn returns the settings of a checkpoint on the device of those requested, on which a run goes on; all of these
+// where the device does not have what the checkpoint's ask of it.
+func (r *Run) resumedOn(from, v settings.Values) (settings.Values, error) {
+	k, ok := from.Lookup(settings.Device)
+	if !ok || !k.Live {
+		return from, nil
+	}
+	begin, err := from.Set(settings.Device, v.Text(settings.Device))
+	if err == nil && r.options.Maker.Check(begin, settings.Device) != nil {
+		begin = v
+	}
+	return begin, err
 }
 
 // Written is the newest checkpoint of a run.

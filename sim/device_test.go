@@ -355,3 +355,66 @@ func TestTF32NeedsAGPU(t *testing.T) {
 		t.Errorf("back to the CPU: error %v", err)
 	}
 }
+
+// A checkpoint of a run on a GPU goes on without one, from the same weights, if the device is named.
+func TestACheckpointGoesOnOnAnotherDevice(t *testing.T) {
+	want := reference(t, 30)
+	d, _ := gpus(nil)
+	w, err := stepping(t, d, "device=cuda")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.next(13)
+	path := checkpointed(t, w.Run)
+	for _, tt := range []struct {
+		device  string
+		devices workloads.Devices
+		refuse  string
+	}{
+		{"cpu", workloads.NoGPU("no CUDA device: none"), ""}, {"auto", workloads.NoGPU("no CUDA device: none"), ""}, {"cuda:1", d, ""},
+		{"cuda", workloads.NoGPU("no CUDA device: none"), "device = cuda: no CUDA device: none: must be auto or cpu here"},
+	} {
+		c := reopened(t, path)
+		v, err := c.Settings.Set("device", tt.device)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := New(t.Context(), Options{Maker: workloads.PRISM(tt.devices), Settings: v, Resume: c, Stream: stream.New(1 << 10)})
+		if tt.refuse != "" {
+			if err == nil || err.Error() != tt.refuse {
+				t.Errorf("%s: error %v", tt.device, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(tt.device, err)
+		}
+		got, _ := (&watched{t: t, Run: r}).next(17)
+		if !slices.Equal(got, want[13:]) {
+			t.Errorf("%s: the losses are not those that follow", tt.device)
+		}
+		r.Close()
+	}
+}
+
+// A fork whose other setting the device refuses ends, and the run goes on.
+func TestAForkThatTheDeviceRefusesEnds(t *testing.T) {
+	want := reference(t, 30)
+	d, _ := gpus(planted("open", 2, errDriver))
+	w, err := stepping(t, d, "device=cuda")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.set("device", "cpu")
+	got, _ := w.next(7)
+	if err := w.Fork([]settings.Assignment{{Key: "device", Value: "cuda"}}, w.loop.index); err != nil {
+		t.Fatal(err)
+	}
+	more, _ := w.next(13)
+	if got = append(got, more...); !slices.Equal(got, want[:len(got)]) {
+		t.Error("the run did not go on as before")
+	}
+	if s := w.snapshot(); s.Run.Device != "cpu" || s.Run.Failed != "" || !strings.Contains(logged(s), "fork of device ended: opening the GPU") {
+		t.Errorf("on %q, log: %s", s.Run.Device, logged(s))
+	}
+}

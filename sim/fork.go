@@ -138,7 +138,7 @@ func (l *loop) forkHere(cut context.Context) (err error) {
 	defer task.Unmark()
 	pair, whole, err := l.arms(cut, f, task)
 	diverged := errors.Is(err, workload.ErrDiverged)
-	if err != nil && !diverged { // leave the run at the mark
+	if err != nil && !diverged && !refusedBy(err) { // leave the run at the mark
 		_ = task.Return(context.WithoutCancel(cut))
 		return err
 	}
@@ -149,6 +149,9 @@ func (l *loop) forkHere(cut context.Context) (err error) {
 		return err
 	}
 	switch {
+	case refusedBy(err):
+		l.endFork(err.Error())
+		return nil
 	case diverged:
 		l.endFork(err.Error())
 		return nil

@@ -59,7 +59,7 @@ func TestWhatFailsIsNamed(t *testing.T) {
 		want  string
 	}{
 		{emulator.Fault{Call: "cuInit", Result: 803}, "the context: cuInit: "},
-		{emulator.Fault{Call: "cuModuleLoadData", N: 1, Result: 222}, "compiling the kernels: conv: "},
+		{emulator.Fault{Call: "cuModuleLoadData", N: 1, Result: 222}, "compiling the kernels: "},
 		{emulator.Fault{Kernel: "roof_nothing", N: 1, Result: 719}, "launches: "},
 		{emulator.Fault{Kernel: "roof_fma", N: 1, Result: 700}, "roofs: fp32: "},
 		{emulator.Fault{Call: "cuMemAlloc", N: 1, Result: 2}, "roofs: "},

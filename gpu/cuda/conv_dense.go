@@ -3,7 +3,6 @@ package cuda
 import (
 	"prismtop/gpu/driver"
 	"prismtop/sim/nn"
-	"prismtop/sim/tensor"
 )
 
 // convDenseP is ConvDenseP of conv_dense.cu.
@@ -25,10 +24,7 @@ func (b *builder) dense(s convSum, c *convolution) (done bool, err error) {
 	if c.bias != nil {
 		p.Bias, p.BiasType = c.bias.at, c.bias.kind()
 	}
-	size := "4"
-	if c.x.dtype != tensor.Float32 {
-		size = "2"
-	}
+	size := storage(c.x)
 	switch s {
 	case gathers:
 		return true, b.launch("conv_column"+size, driver.X(int(p.Rows)), driver.X(256), 0, parameter(&p))

@@ -3,6 +3,9 @@ package cuda
 import (
 	"context"
 	"slices"
+
+	"prismtop/gpu/driver"
+	"prismtop/profiles"
 )
 
 // Failure returns the sticky error, or that of an operation that returns none, once.
@@ -17,6 +20,15 @@ func (b *Backend) Failure() error {
 
 // Remarks returns what a user should know.
 func (b *Backend) Remarks() []string { return slices.Clone(b.Notes) }
+
+// DeviceMemory returns what the backend has allocated, without its division.
+func (b *Backend) DeviceMemory() profiles.DeviceMemory {
+	m := profiles.DeviceMemory{Device: b.name, Allocated: b.counts.Allocated, Pinned: b.counts.Pinned}
+	if u, err := b.driver.DeviceUUID(b.device); err == nil {
+		m.Device = driver.UUID(u)
+	}
+	return m
+}
 
 // Short marks the error for package nn: it returns the bytes asked for and free.
 func (e *MemoryError) Short() (asked, free int64) { return e.Asked, e.Free }

@@ -8,6 +8,8 @@
 // context. An error is a *Error unless the library lacks the function, which is ErrMissing.
 package driver
 
+import "fmt"
+
 // Handles of the driver's objects; 0 is none.
 type (
 	Device    int32
@@ -30,6 +32,11 @@ type Dim [3]uint32
 func X(x int) Dim         { return Dim{uint32(x), 1, 1} }
 func XY(x, y int) Dim     { return Dim{uint32(x), uint32(y), 1} }
 func XYZ(x, y, z int) Dim { return Dim{uint32(x), uint32(y), uint32(z)} }
+
+// UUID returns a device's identifier as NVML names it: "GPU-…".
+func UUID(u [16]byte) string {
+	return fmt.Sprintf("GPU-%x-%x-%x-%x-%x", u[0:4], u[4:6], u[6:8], u[8:10], u[10:16])
+}
 
 // Driver is the CUDA driver.
 type Driver interface {

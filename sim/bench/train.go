@@ -97,9 +97,12 @@ func (m *measurement) iterate(run *sim.Run, r *row) error {
 		return fmt.Errorf("bench: %w", err)
 	}
 	r.total, r.phases = rec.Total, rec.Phases
-	if len(r.steps) > 0 {
-		_, nanos := run.Steps()
-		copy(r.steps, nanos)
+	steps, nanos := run.Steps() // none where this iteration did not time every step
+	if m.steps == 0 && m.report.Warmup > 0 {
+		m.describe(steps)
+	}
+	if r.steps = r.steps[:0]; len(nanos) == m.steps {
+		r.steps = append(r.steps, nanos...)
 	}
 	m.report.Kind, m.report.Series, m.report.Caches = rec.Kind, rec.Series, rec.Caches
 	return nil
@@ -123,7 +126,7 @@ func (m *measurement) forward(maker prism.Maker) error {
 	if err != nil {
 		return err
 	}
-	defer device.Backend.Close()
+	defer device.Close()
 	m.report.Threads = device.Backend.Threads()
 	pass, err := prism.NewForward(m.ctx, s, device.Backend)
 	if err != nil {
@@ -143,7 +146,9 @@ func (m *measurement) forward(maker prism.Maker) error {
 	}
 	m.report.Warmup = m.report.Options.Warmup
 	steps, _ := pass.Steps()
-	m.describe(steps)
+	if !pass.Beside() { // else phases are timed, not every step
+		m.describe(steps)
+	}
 	m.report.Memory = pass.Memory()
 	return m.run(func(r *row) error {
 		start := time.Now()

@@ -172,6 +172,21 @@ func (r *Reconstruction) carryTo(ctx context.Context, backend nn.Backend, o Plan
 	return state, p, nil
 }
 
+// memory returns what is held on a device with memory of its own, given the memory of the plan and the variables.
+func (d *Device) memory(planned *profiles.Memory) profiles.DeviceMemory {
+	holder, ok := d.Backend.(workload.DeviceHolder)
+	if !ok {
+		return profiles.DeviceMemory{}
+	}
+	m, parts := holder.DeviceMemory(), &planned.Parts
+	if m.Weights > 0 { // the backend knows the division
+		return m
+	}
+	m.Weights, m.Gradients, m.Moments = parts[MemoryWeights], parts[MemoryGradients], parts[MemoryMoments]
+	m.Activations, m.Inputs, m.Workspace = parts[MemoryActivations], parts[MemoryInputs], parts[MemoryScratch]
+	return m
+}
+
 // kept is the newest state that is known to be good, of a reconstruction whose device can fail.
 type kept struct {
 	has      bool
@@ -181,6 +196,16 @@ type kept struct {
 	position position
 	arrays   []checkpoint.Array
 	spare    []checkpoint.Array // the copy before, whose memory the next one uses
+}
+
+// bytes returns the memory of the copies.
+func (k *kept) bytes() (sum int64) {
+	for _, arrays := range [][]checkpoint.Array{k.arrays, k.spare} {
+		for i := range arrays {
+			sum += 4 * int64(len(arrays[i].Float32))
+		}
+	}
+	return sum
 }
 
 // keepingShare bounds what keeping costs: the time between two copies is so many times as long as the last one took.

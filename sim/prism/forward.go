@@ -71,8 +71,20 @@ func (f *Forward) Output() []float32 {
 // Parameters returns the number of trainable numbers of the decoder.
 func (f *Forward) Parameters() int { return f.decoder.Parameters() }
 
-// Run computes the output once.
-func (f *Forward) Run(ctx context.Context) error { return f.exe.Run(ctx, nn.SegmentForward) }
+// Run computes the output once, and waits for it.
+func (f *Forward) Run(ctx context.Context) error {
+	err := f.exe.Run(ctx, nn.SegmentForward)
+	if d, ok := f.exe.(nn.Detailer); ok && err == nil {
+		err = d.Settle(ctx)
+	}
+	return err
+}
+
+// Beside reports whether the device computes beside the host: the time of a phase is then that of its first step.
+func (f *Forward) Beside() bool {
+	_, beside := f.exe.(nn.Detailer)
+	return beside
+}
 
 // Steps returns the plan's steps and their times, see Reconstruction.Steps.
 func (f *Forward) Steps() ([]profiles.Layer, []int64) { return f.layers, f.exe.StepNanos() }

@@ -493,6 +493,8 @@ func (r *Reconstruction) Memory() profiles.Memory {
 		r.planned = r.program.memory(r.decoder.Model().Variables())
 	}
 	m := r.planned
+	m.Device = r.device.memory(&r.planned)
+	m.Parts[MemoryScratch] += r.kept.bytes()
 	m.Parts[MemoryScratch] += r.system.Bytes() + 4*int64(len(r.current)+len(r.output)+len(r.targetOld)+len(r.targetNew)+len(r.disc))
 	for _, c := range []profiles.CacheCounters{
 		r.system.Cache().Counters(), r.device.Host.Plans().Counters(), r.masks.Counters(),

@@ -160,5 +160,9 @@ func Cautions(device, kernels string) []profiles.Caution {
 	if device == "cpu" {
 		slower("fp16", "emulated on CPUs")
 	}
+	if device == "cuda" && kernels == "sm_75" {
+		slower("bf16", "without matrix instructions before compute capability 8.0")
+		all = append(all, profiles.Caution{When: profiles.When{Setting: "amp", Value: "tf32"}, Text: "computed as float32 before compute capability 8.0"})
+	}
 	return all
 }

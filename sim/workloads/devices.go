@@ -43,8 +43,8 @@ func (d Devices) gpuReason(device string) string {
 	return ""
 }
 
-// noKernels is why workloads other than PRISM are not computed on a GPU.
-const noKernels = "this workload's operators have no CUDA kernels"
+// NoKernels is why workloads other than PRISM are not computed on a GPU.
+const NoKernels = "this workload's operators have no CUDA kernels"
 
 // openPRISM starts the device of a reconstruction.
 func (d Devices) openPRISM(s *prism.Settings) (prism.Device, error) {

@@ -2,11 +2,14 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
+	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
+	"prismtop/gpu/driver/installed"
 	"prismtop/profiles/unit"
 	"prismtop/sim/cpu"
 	"prismtop/sim/cpu/features"
@@ -17,7 +20,8 @@ import (
 
 // doctorCommand returns the command doctor.
 func doctorCommand() *cobra.Command {
-	var asJSON, calibrate bool
+	var asJSON, calibrate, checkGPU bool
+	var card string
 	var o cpu.Options
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Tell what this machine, its terminal and its GPU can do, and why not more", Args: cli.NoArguments,
@@ -39,23 +43,40 @@ func doctorCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			var check *doctor.GPUCheck
+			if checkGPU {
+				c := gpuCheck{driver: installed.Open, found: device, device: card, reference: backend, sizes: gpuSizes, iterations: gpuIterations}
+				if term.IsTerminal(os.Stderr.Fd()) {
+					c.progress = func(what string) { fmt.Fprintln(cmd.ErrOrStderr(), "prismtop: checking the GPU: "+what) }
+				}
+				if check, err = c.run(cmd.Context()); err != nil {
+					return err
+				}
+			}
 			sensors, err := cli.ReadSensors(cmd.Context())
 			if err != nil {
 				return err
 			}
 			facts := doctor.Gather(doctor.Options{
+				Check:   check,
 				Roofs:   doctorRoofs(roofs, note),
 				Version: cli.Version, CPU: cpu.Processor(), Kernels: cpu.KernelNames(), Using: backend.Kernels(),
 				Advice:  doctorAdvice(cmd.Context(), backend),
 				Threads: backend.Threads(), GPU: device, Sensors: sensors, Out: os.Stdout, Env: os.Environ(),
 			})
+			write := facts.WriteText
 			if asJSON {
-				return facts.WriteJSON(cmd.OutOrStdout())
+				write = facts.WriteJSON
 			}
-			return facts.WriteText(cmd.OutOrStdout())
+			if err := write(cmd.OutOrStdout()); err != nil || check == nil || check.OK {
+				return err
+			}
+			return errors.New("doctor --gpu: " + check.Reason)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	cmd.Flags().BoolVar(&checkGPU, "gpu", false, "compare the GPU's kernels with the processor's, and measure the GPU (docs/gpu.md)")
+	cmd.Flags().StringVar(&card, "device", "cuda", "the GPU of --gpu: cuda, or cuda:1 for the second")
 	cmd.Flags().BoolVar(&calibrate, "calibrate", false, "measure again what this machine can do at most")
 	cli.EngineFlags(cmd.Flags(), &o)
 	return cmd

@@ -157,7 +157,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 	if err := f.claims.Hold(); err != nil {
 		return err
 	}
-	gpu := cli.FindGPU() // beside the first frame
+	gpu := cli.FindGPU(cmd.Context()) // beside the first frame
 	handed, err := f.handOn(export.Source{
 		Version: cli.Version, Preset: chosen.Name, CPU: features.Detect(), Processors: machine.Processors(), Origins: f.origins,
 	}, cmd.Flags().Changed("metrics"))

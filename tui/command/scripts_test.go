@@ -9,10 +9,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"prismtop/gpu"
 	"prismtop/profiles/export/schematest"
 	"prismtop/sim/cpu"
 )
@@ -47,9 +49,10 @@ var concurrentScripts = []string{"checkpoint", "compare", "export", "replay", "r
 
 // TestScripts runs testdata/script, with one subject per file. In addition to testscript's
 // commands there are status, oneline and json, the file good.png and, if this machine
-// lacks kernels, the condition lacking and one of their names as $LACKING.
+// lacks kernels, the condition lacking and one of their names as $LACKING. The condition gpu holds
+// where a GPU can be used, nogpu in a build without support for them.
 func TestScripts(t *testing.T) {
-	lacking := lackingKernels()
+	lacking, found := lackingKernels(), sync.OnceValue(gpu.Probe)
 	files, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
 	if err != nil {
 		t.Fatal(err)
@@ -70,10 +73,15 @@ func TestScripts(t *testing.T) {
 			return pictures(e.WorkDir)
 		},
 		Condition: func(name string) (bool, error) {
-			if name != "lacking" {
-				return false, fmt.Errorf("condition %q: unknown", name)
+			switch name {
+			case "lacking":
+				return len(lacking) > 0, nil
+			case "gpu":
+				return found().Usable, nil
+			case "nogpu":
+				return strings.Contains(found().Reason, "build tag nogpu"), nil
 			}
-			return len(lacking) > 0, nil
+			return false, fmt.Errorf("condition %q: unknown", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": status, "oneline": oneLine, "json": isJSON,

@@ -21,6 +21,7 @@ type Options struct {
 	Roofs   Roofs
 	Advice  Advice
 	GPU     machine.GPU
+	Check   *GPUCheck // nil unless it was asked for
 	Sensors machine.Sensors
 	Out     *os.File // output on which the screen would be drawn
 	Env     []string // environment, in the form of os.Environ
@@ -34,6 +35,7 @@ type Facts struct {
 	Engine   Engine         `json:"engine"`
 	Memory   machine.Memory `json:"memory"`
 	GPU      machine.GPU    `json:"gpu"`
+	GPUCheck *GPUCheck      `json:"gpu_check,omitempty"` // of doctor --gpu
 	Sensors  Sensors        `json:"sensors"`
 	Terminal Terminal       `json:"terminal"`
 }
@@ -125,6 +127,7 @@ func Gather(o Options) Facts {
 		Engine:   engine(o),
 		Memory:   machine.ReadMemory(),
 		GPU:      o.GPU,
+		GPUCheck: o.Check,
 		Sensors:  sensors(&o.Sensors),
 		Terminal: terminal(o.Out, o.Env),
 	}

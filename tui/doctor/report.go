@@ -30,6 +30,7 @@ func (f Facts) WriteText(w io.Writer) error {
 	p.engine(f.Engine)
 	p.memory(f.Memory)
 	p.gpu(f.GPU)
+	p.gpuCheck(f.GPUCheck)
 	p.sensors(f.Sensors)
 	p.terminal(f.Terminal)
 	_, err := io.WriteString(w, p.String())
@@ -133,7 +134,7 @@ func (p *page) memory(m machine.Memory) {
 
 func (p *page) gpu(g machine.GPU) {
 	if g.Usable {
-		p.line("gpu", "in use")
+		p.line("gpu", "usable by device = auto and cuda")
 	} else {
 		p.line("gpu", "not used: %s", g.Reason)
 	}
@@ -150,6 +151,9 @@ func (p *page) gpu(g machine.GPU) {
 			free = "free memory unknown: " + d.FreeReason
 		}
 		p.line("", "%s · compute capability %s · %s · %s", d.Name, d.Capability, unit.Binary(d.TotalBytes), free)
+		if g.Usable && d.Reason != "" {
+			p.line("", "  not used: %s", d.Reason)
+		}
 	}
 }
 

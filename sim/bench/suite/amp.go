@@ -245,7 +245,7 @@ func (s *Suite) ampMemory(ctx context.Context, z *AMPSize, v settings.Values) er
 		}
 		defer run.Close()
 		info := run.Info()
-		s.report.Machine.on(info.Device, info.Kernels, run.Threads())
+		s.report.Machine.on(&info, run.Threads())
 		for range 3 {
 			if _, _, err := run.Next(ctx); err != nil {
 				return nil, profiles.Memory{}, "", err

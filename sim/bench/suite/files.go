@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"bytes"
 	"fmt"
 	"html"
@@ -151,7 +152,7 @@ func (r *Report) writeProfile(w io.Writer) error {
 		"tensorboard/: scalars; tensorboard --logdir tensorboard, then http://localhost:6006\n"+
 		"cpu_time_summary.txt: phases, and the %d steps that take longest\n"+
 		"detailed_breakdown.txt: every step\n"+
-		"cuda_memory_summary.txt: not written: %s\n\nmemory of the run at the end:\n", topSteps, r.Machine.GPUReason)
+		"cuda_memory_summary.txt: not written: %s\n\nmemory of the run at the end:\n", topSteps, cmp.Or(r.Machine.GPUReason, "the steps on a GPU allocate nothing, and a plan's memory is below"))
 	var lines []string
 	for _, name := range sortedKeys(r.Profile.MemoryBytes) {
 		lines = append(lines, fmt.Sprintf("  %s\t%.2f MB", name, float64(r.Profile.MemoryBytes[name])/1e6))

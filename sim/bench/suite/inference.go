@@ -79,7 +79,7 @@ func (s *Suite) inference(ctx context.Context, preset string, progress func(floa
 	}
 	defer task.Close()
 	run := task.(*prism.Reconstruction)
-	s.report.Machine.on(run.Device().Device(), run.Device().Kernels(), run.Device().Threads())
+	s.report.Machine.on(&profiles.RunInfo{Device: run.Device().Device(), Kernels: run.Device().Kernels()}, run.Device().Threads())
 	n := &Inference{Preset: preset, Size: v.Int("size"), ObjectSize: v.Int("object_size"), AMP: v.Text("amp")}
 	var rec profiles.Iteration
 	for all := float64(expected(v)); ; {

@@ -140,7 +140,7 @@ func (s *Suite) measureWith(ctx context.Context, preset string, set Set, side Si
 	defer run.Close()
 	r.PrepareSeconds = time.Since(start).Seconds()
 	info := run.Info()
-	s.report.Machine.on(info.Device, info.Kernels, run.Threads())
+	s.report.Machine.on(&info, run.Threads())
 	m := follower{result: r, schema: &info.Schema, clears: set == Documented && side == Baseline, all: float64(expected(v)), progress: progress}
 	if err := m.follow(ctx, run); err != nil {
 		return nil, err

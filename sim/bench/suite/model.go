@@ -93,7 +93,7 @@ func (s *Suite) model(ctx context.Context, progress func(float64)) error {
 	if err != nil {
 		return err
 	}
-	s.report.Machine.on(iteration.Run.Device, iteration.Run.Kernels, iteration.Threads)
+	s.report.Machine.on(&iteration.Run, iteration.Threads)
 	m.IterationMS = spreadOf(millisecondsOf(iteration.Total))
 	m.IterationsPerS = 1e3 / m.IterationMS.Median
 	m.IterationMemory = memoryOf(&iteration.Run.Schema, iteration.Memory)

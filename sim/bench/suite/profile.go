@@ -55,7 +55,7 @@ func (s *Suite) profile(ctx context.Context, tape func(*profiles.Event), progres
 	}
 	defer run.Close()
 	info := run.Info()
-	s.report.Machine.on(info.Device, info.Kernels, run.Threads())
+	s.report.Machine.on(&info, run.Threads())
 	p := &Profile{Preset: "profiling"}
 	phases, parts := make([]ProfilePart, len(info.Schema.Phases)), map[string]*ProfilePart{}
 	for i, info := range info.Schema.Phases {

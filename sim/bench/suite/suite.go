@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"time"
 
+	"prismtop/profiles"
 	"prismtop/profiles/history"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
@@ -177,6 +178,9 @@ func (r *Report) judge() {
 }
 
 // on notes the device of a run.
-func (m *Machine) on(device, kernels string, threads int) {
-	m.Device, m.Kernels, m.Threads = device, kernels, threads
+func (m *Machine) on(run *profiles.RunInfo, threads int) {
+	m.Device, m.Kernels, m.Threads = run.Device, run.Kernels, threads
+	if run.Card != "" {
+		m.GPU, m.GPUReason = &run.Card, ""
+	}
 }

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,6 +27,7 @@ import (
 	"prismtop/sim/ptycho/sweep"
 	"prismtop/sim/ptycho/sweep/report"
 	"prismtop/sim/ptycho/sweep/trial"
+	"prismtop/sim/workloads"
 	"prismtop/tui/command/cli"
 )
 
@@ -264,7 +266,7 @@ func (f *ptychoFlags) sweep(cmd *cobra.Command) (r *sweep.Report, limit string, 
 	if err != nil {
 		return nil, "", cli.ErrInterrupted
 	}
-	f.gpuReason = found.Reason
+	f.gpuReason = cmp.Or(found.Reason, workloads.NoKernels)
 	program, err := os.Executable()
 	if err != nil {
 		return nil, "", err

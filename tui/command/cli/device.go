@@ -25,12 +25,15 @@ type GPU struct {
 	done  chan struct{}
 }
 
-// FindGPU starts the search.
-func FindGPU() *GPU {
+// FindGPU starts the search. The end of ctx ends it, with no GPU found.
+func FindGPU(ctx context.Context) *GPU {
 	g := &GPU{done: make(chan struct{})}
 	go func() {
 		defer close(g.done)
-		g.found = gpu.Probe()
+		var err error
+		if g.found, err = Probe(ctx); err != nil {
+			g.found.Reason = "the search for a GPU was interrupted"
+		}
 	}()
 	return g
 }
@@ -84,16 +87,18 @@ func ReadSensors(ctx context.Context) (machine.Sensors, error) {
 }
 
 // OnDevice returns the maker of the settings' workload on the device they name, or an error if
-// that device is missing. It only looks for a GPU if they ask for one.
+// that device is missing. It does not look for a GPU if they ask for the processor.
 func OnDevice(ctx context.Context, v settings.Values) (workload.Maker, error) {
-	if device := v.Text(settings.Device); device == "" || device == "cpu" || device == "auto" {
-		return workloads.Of(v).Maker(workloads.Devices{}), nil
+	w := workloads.Of(v)
+	if v.Text(settings.Device) == "cpu" || w.NoGPU != "" {
+		maker := w.Maker(workloads.NoGPU(w.NoGPU))
+		return maker, maker.Check(v, settings.Device)
 	}
 	device, err := Probe(ctx)
 	if err != nil {
 		return nil, err
 	}
-	maker := workloads.Of(v).Maker(Devices(device))
+	maker := w.Maker(Devices(device))
 	return maker, maker.Check(v, settings.Device)
 }
 
