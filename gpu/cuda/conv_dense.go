@@ -25,6 +25,9 @@ func (b *builder) dense(s convSum, c *convolution) (done bool, err error) {
 		p.Bias, p.BiasType = c.bias.at, c.bias.kind()
 	}
 	size := storage(c.x)
+	if c.products == nn.BF16x3 {
+		size += "_split"
+	}
 	switch s {
 	case gathers:
 		return true, b.launch("conv_column"+size, driver.X(int(p.Rows)), driver.X(256), 0, parameter(&p))
