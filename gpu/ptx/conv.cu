@@ -11,7 +11,7 @@ struct ConvAnyP {
 
 // y[n,s,i,j] = Σ x[n,l, i·stride−pad+ky, j·stride−pad+kx] · w[s,l,ky,kx] + bias[s]. With up, x is half as large and has
 // each pixel twice in each direction; with pool, y is half as large, of the largest of four.
-KERNEL BOUNDS(256) conv_gather_any(ConvAnyP p) {
+KERNEL BOUNDS(256, 4) conv_gather_any(ConvAnyP p) {
 	ConvG g = p.g;
 	int hs = g.hs >> p.pool, ws = g.ws >> p.pool, hl = g.hl >> p.up, wl = g.wl >> p.up;
 	for (u32 at = bx() * 256 + tx(); at < p.count; at += gdx() * 256) {
