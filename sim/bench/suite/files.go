@@ -1,8 +1,8 @@
 package suite
 
 import (
-	"cmp"
 	"bytes"
+	"cmp"
 	"fmt"
 	"html"
 	"io"
