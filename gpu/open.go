@@ -26,11 +26,22 @@ func openWith(open func() (driver.Driver, error), ordinal int) (nn.Backend, erro
 	if err != nil {
 		return nil, err
 	}
-	b, err := cuda.Open(d, cuda.Options{Ordinal: ordinal})
+	b, err := cuda.Open(d, cuda.Options{Ordinal: ordinal, Free: freeMemory})
 	if err != nil {
 		return nil, err // a nil *cuda.Backend would be an nn.Backend that is not nil
 	}
 	return b, nil
+}
+
+// freeMemory reads a device's free memory through NVML, which needs no context.
+func freeMemory(uuid string) (bytes int64, known bool) {
+	m, err := openMonitor()
+	if err != nil {
+		return 0, false
+	}
+	defer m.Close()
+	bytes, err = m.Free(uuid)
+	return bytes, err == nil
 }
 
 // Ordinal returns the device that a value of the setting device stands for: the first usable one for auto and cuda, that

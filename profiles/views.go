@@ -125,6 +125,7 @@ type MemoryHistory struct {
 	Parameters Curve // categories of the model's parameters
 	Buffers    Curve // the other categories
 	Caches     Curve
+	GPU        Curve // in use on the run's GPU, by any program; empty for a run on the processor
 }
 
 // MemoryTrend is the growth rate of the process while nothing else changes, from

@@ -27,6 +27,10 @@ type Options struct {
 
 	// Synchronous waits after every kernel, so that an error names the kernel that caused it. It implies Eager.
 	Synchronous bool
+
+	// Free reads the free memory of the device of that UUID without a context, in bytes; nil or false if it cannot. It
+	// measures what the context takes.
+	Free func(uuid string) (bytes int64, known bool)
 }
 
 // Backend is a CUDA device. Its methods, and those of its states and executables, may be called by one goroutine at a
@@ -43,7 +47,8 @@ type Backend struct {
 	joined  driver.Event
 	set     ptx.Set
 	name    string
-	multi   int // multiprocessors
+	uuid    string // "GPU-…", empty if unknown
+	multi   int    // multiprocessors
 
 	// Notes are things that a user should know, such as a driver without graphs.
 	Notes []string
@@ -54,7 +59,7 @@ type Backend struct {
 	kernels map[string]*kernel
 
 	staging staging
-	counts  Footprint
+	counts  footprint
 	dead    error // the sticky error after which every call fails
 	pending error // of a method that returns none, for the next Run
 
@@ -116,6 +121,10 @@ func (b *Backend) open() error {
 			b.owner[k] = m.Name
 		}
 	}
+	if u, err := d.DeviceUUID(device); err == nil {
+		b.uuid = driver.UUID(u)
+	}
+	before, known := b.freeOutside()
 	if b.context, err = d.PrimaryContextRetain(device); err != nil {
 		return err
 	}
@@ -123,11 +132,6 @@ func (b *Backend) open() error {
 		return err
 	}
 	defer b.leave()
-	free, total, err := d.MemGetInfo()
-	if err != nil {
-		return err
-	}
-	b.counts.Total, b.counts.freeAtOpen = total, free
 	for _, s := range []*driver.Stream{&b.stream, &b.second, &b.copies} {
 		if *s, err = d.StreamCreate(); err != nil {
 			return err
@@ -138,7 +142,18 @@ func (b *Backend) open() error {
 			return err
 		}
 	}
-	return b.selfTest()
+	if after, still := b.freeOutside(); known && still {
+		b.counts.context = before - after
+	}
+	return b.measured(b.selfTest)
+}
+
+// freeOutside returns the device's free memory as somebody without a context reads it.
+func (b *Backend) freeOutside() (bytes int64, known bool) {
+	if b.options.Free == nil || b.uuid == "" {
+		return 0, false
+	}
+	return b.options.Free(b.uuid)
 }
 
 // selfTest runs a kernel, so that a device that cannot is found before anything depends on it.

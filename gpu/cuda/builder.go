@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"prismtop/gpu/driver"
 	"prismtop/sim/nn"
@@ -37,6 +38,8 @@ type builder struct {
 	sums     []partSum    // that are launched together before the updates, on the second lane
 	adams    []update     // that are launched together at the end of the segment, and wait for the second lane
 	done     map[int]bool // steps that an earlier launch computes
+
+	unfinished *unfinished // launched before the next launch on the first lane, or one that has its result
 
 	aside        bool // the current step's launches go to the second lane
 	work         [2]workspace
@@ -143,6 +146,11 @@ func (b *builder) table(data []byte) driver.Pointer {
 // launch adds a launch of a kernel to the current step, after those that were collected; parameter is its parameter (see
 // parameter).
 func (b *builder) launch(name string, grid, block driver.Dim, shared int, parameter []byte) error {
+	if left := b.unfinished; left != nil && (!b.aside || anyOverlap(slices.Concat(b.ins(), b.outs()), []operand{left.y})) {
+		if err := b.flushFinish(); err != nil {
+			return err
+		}
+	}
 	if err := b.flushProgram(); err != nil {
 		return err
 	}
@@ -182,6 +190,9 @@ func (b *builder) lowerAll() error {
 			}
 		}
 		b.begin(b.index)
+		if err := b.flushFinish(); err != nil {
+			return err
+		}
 		if err := b.flushUpdates(); err != nil {
 			return err
 		}

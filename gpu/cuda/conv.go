@@ -210,6 +210,9 @@ func (b *builder) gather(c *convolution) error {
 	if done, err := b.dense(gathers, c); done || err != nil {
 		return err
 	}
+	if done, err := b.few(gathers, c, false); done || err != nil {
+		return err
+	}
 	if done, err := b.byTiles(gathers, c, false); done || err != nil {
 		return err
 	}
@@ -219,6 +222,9 @@ func (b *builder) gather(c *convolution) error {
 // scatter adds the launches of a scatter.
 func (b *builder) scatter(c *convolution) error {
 	if done, err := b.dense(scatters, c); done || err != nil {
+		return err
+	}
+	if done, err := b.few(scatters, c, false); done || err != nil {
 		return err
 	}
 	if done, err := b.byTiles(scatters, c, false); done || err != nil {
@@ -232,6 +238,9 @@ func (b *builder) weights(c *convolution, deferred bool) error {
 	if done, err := b.dense(weighs, c); done || err != nil {
 		return err
 	}
+	if done, err := b.few(weighs, c, deferred); done || err != nil {
+		return err
+	}
 	if done, err := b.byTiles(weighs, c, deferred); done || err != nil {
 		return err
 	}
@@ -240,9 +249,12 @@ func (b *builder) weights(c *convolution, deferred bool) error {
 
 // convBiasGradP is ConvBiasGradP of conv.cu.
 type convBiasGradP struct {
-	X, Sum                        driver.Pointer
-	Images, Channels, Plane, Type int32
+	X, Sum                              driver.Pointer
+	Images, Channels, Plane, Part, Type int32
 }
+
+// biasPart is the number of pixels of a channel that a block adds in a BiasGrad.
+const biasPart = 4096
 
 // biasGrad lowers a BiasGrad.
 func (b *builder) biasGrad() error {
@@ -250,11 +262,27 @@ func (b *builder) biasGrad() error {
 	if err != nil {
 		return err
 	}
-	if s := x[0].shape; len(s) != 4 || !x[0].real() || y[0].n() != int64(s[1]) || y[0].dtype != tensor.Float32 {
+	s := x[0].shape
+	if len(s) != 4 || !x[0].real() || y[0].n() != int64(s[1]) || y[0].dtype != tensor.Float32 {
 		return operandError("gradient %v %v of biases %v %v", y[0].shape, y[0].dtype, s, x[0].dtype)
 	}
-	s := x[0].shape
 	b.detach()
-	p := convBiasGradP{x[0].at, y[0].at, int32(s[0]), int32(s[1]), int32(s[2] * s[3]), x[0].kind()}
-	return b.launch("conv_bias_grad", driver.X(s[1]), driver.X(512), 0, parameter(&p))
+	p := convBiasGradP{x[0].at, y[0].at, int32(s[0]), int32(s[1]), int32(s[2] * s[3]), biasPart, x[0].kind()}
+	parts := quotientUp(int64(p.Plane), biasPart)
+	if parts > 1 {
+		p.Sum = b.scratch(4 * parts * y[0].n())
+	}
+	kernel := "conv_bias_grad" + storage(x[0])
+	if err := b.launch(kernel, driver.XY(s[1], int(parts)), driver.X(256), 0, parameter(&p)); err != nil || parts == 1 {
+		return err
+	}
+	return b.finish(&convolution{y: y[0]}, p.Sum, parts, false)
+}
+
+// storage is the part of a kernel's name for the size of its numbers.
+func storage(o operand) string {
+	if o.dtype == tensor.Float32 {
+		return "4"
+	}
+	return "2"
 }

@@ -3,7 +3,6 @@ package cuda
 import (
 	"prismtop/gpu/driver"
 	"prismtop/sim/nn"
-	"prismtop/sim/tensor"
 )
 
 // convDenseP is ConvDenseP of conv_dense.cu.
@@ -25,9 +24,9 @@ func (b *builder) dense(s convSum, c *convolution) (done bool, err error) {
 	if c.bias != nil {
 		p.Bias, p.BiasType = c.bias.at, c.bias.kind()
 	}
-	size := "4"
-	if c.x.dtype != tensor.Float32 {
-		size = "2"
+	size := storage(c.x)
+	if c.products == nn.BF16x3 {
+		size += "_split"
 	}
 	switch s {
 	case gathers:

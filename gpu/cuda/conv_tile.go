@@ -190,7 +190,49 @@ func (b *builder) finish(c *convolution, partial driver.Pointer, parts int64, de
 		s := c.y.shape
 		p.Bias, p.BiasType, p.Plane, p.Channels = c.bias.at, c.bias.kind(), int32(s[2]*s[3]), int32(s[1])
 	}
-	return b.launch("conv_finish", driver.X(int(quotientUp(c.y.n(), 128))), driver.X(128), 0, parameter(&p))
+	left := unfinished{p: p, y: c.y, step: b.index}
+	if c.bias == nil && !c.relu && !b.aside && parts <= mostLeft {
+		b.unfinished = &left // the next step may add the parts
+		return nil
+	}
+	return b.finishNow(&left)
+}
+
+// mostLeft is the number of parts up to which their sum is left to the next step, which gives each element one thread.
+const mostLeft = 24
+
+// unfinished is a convolution on the first lane whose parts are not added yet.
+type unfinished struct {
+	p    convFinishP
+	y    operand
+	step int
+}
+
+// flushFinish launches the sums that a convolution left to the next step.
+func (b *builder) flushFinish() error {
+	left := b.unfinished
+	if left == nil {
+		return nil
+	}
+	b.unfinished = nil
+	index, aside := b.index, b.aside
+	b.index, b.aside = left.step, false
+	defer func() { b.index, b.aside = index, aside }()
+	return b.finishNow(left)
+}
+
+func (b *builder) finishNow(left *unfinished) error {
+	return b.launch("conv_finish", driver.X(int(quotientUp(left.y.n(), 32))), driver.X(128), 0, parameter(&left.p))
+}
+
+// takeParts returns the parts of an operand of the current step that a convolution left to it, if it did.
+func (b *builder) takeParts(x operand) (partsP, bool) {
+	left := b.unfinished
+	if left == nil || left.y.at != x.at || left.y.n() != x.n() || left.y.dtype != x.dtype {
+		return partsP{}, false
+	}
+	b.unfinished = nil
+	return partsP{Sums: left.p.Partial, Count: left.p.Parts, Total: left.p.Total, Keep: 1}, true
 }
 
 // convSumsP is ConvSumsP of conv.cu.
@@ -209,5 +251,5 @@ func (b *builder) flushSums() error {
 	p := convSumsP{b.table(structs(all))}
 	defer func(aside bool) { b.aside = aside }(b.aside)
 	b.aside = true
-	return b.launch("conv_sums", driver.XY(int(quotientUp(int64(most), 128)), len(all)), driver.X(128), 0, parameter(&p))
+	return b.launch("conv_sums", driver.XY(int(quotientUp(int64(most), 32)), len(all)), driver.X(128), 0, parameter(&p))
 }

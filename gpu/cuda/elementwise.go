@@ -117,7 +117,7 @@ func (b *builder) activationGrad(op nn.ActivationGrad) error {
 }
 
 // sumTerms is the number of operands that one launch adds.
-const sumTerms = 8
+const sumTerms = 32
 
 // sumP is SumP of elementwise.cu.
 type sumP struct {

@@ -60,7 +60,7 @@ func (b *Backend) load(ctx context.Context, plan *nn.Plan, st nn.State, arena *s
 	}
 	defer b.leave()
 	x := &executable{backend: b, plan: plan, state: s, nanos: make([]int64, len(plan.Steps))}
-	if err := x.load(arena); err != nil {
+	if err := b.measured(func() error { return x.load(arena) }); err != nil {
 		x.close()
 		return nil, err
 	}
@@ -307,6 +307,8 @@ func (x *executable) Close() {
 	if x.backend.enter() == nil {
 		defer x.backend.leave()
 		x.backend.remember(x.backend.synchronize())
+		x.backend.remember(x.backend.measured(func() error { x.close(); return nil }))
+		return
 	}
 	x.close()
 }

@@ -94,3 +94,61 @@ func alikeTo(t *testing.T, what string, got, want [][]float32) {
 		}
 	}
 }
+
+// Sums of more operands than one launch takes.
+func TestLongSums(t *testing.T) {
+	device := emulatedAs(t, 80)
+	for _, terms := range []int{9, 32, 33, 70} {
+		const n = 77
+		var in []nntest.Array
+		want := make([]float32, n)
+		for k := range terms {
+			x := nntest.Array{Shape: tensor.Shape{n}, Values: make([]float32, n)}
+			for i := range x.Values {
+				x.Values[i] = float32(k*i - 40)
+				want[i] += x.Values[i]
+			}
+			in = append(in, x)
+		}
+		got := nntest.Apply(t, device, nn.Add{}, in, nntest.Result{Shape: tensor.Shape{n}})
+		alikeTo(t, "sum", got, [][]float32{want})
+	}
+}
+
+// Updates wait for the end of a segment only as far as no later step reads what they write or writes what they read.
+func TestUpdatesAreNotLate(t *testing.T) {
+	vector := tensor.Shape{300}
+	arena := func(name string, shape tensor.Shape, offset int64) nn.Buffer {
+		return nn.Buffer{Name: name, Shape: shape, Variable: -1, Offset: offset}
+	}
+	variables := []nn.Variable{{Name: "g", Shape: vector}, {Name: "p", Shape: vector}, {Name: "m", Shape: vector}, {Name: "q", Shape: vector}, {Name: "n", Shape: vector}, {Name: "lr"}, {Name: "step"}}
+	var buffers []nn.Buffer
+	for i, v := range variables {
+		buffers = append(buffers, nn.Buffer{Name: v.Name, Shape: v.Shape, Variable: i})
+	}
+	id := func(b nn.Buffer) nn.BufferID {
+		buffers = append(buffers, b)
+		return nn.BufferID(len(buffers) - 1)
+	}
+	v, w, a, x, y, z := id(arena("v", vector, 0)), id(arena("w", vector, 1280)), id(arena("a", vector, 2560)), id(arena("x", vector, 2560)),
+		id(arena("y", vector, 3840)), id(arena("z", vector, 5120))
+	adam := func(gradient, p, m, v nn.BufferID) nn.Step {
+		return nn.Step{Name: "Adam", Op: nn.Adam{Beta1: 0.9, Beta2: 0.999, Eps: 1e-8}, In: []nn.BufferID{gradient, 5, 6, p, m, v}, Out: []nn.BufferID{p, m, v}}
+	}
+	plan := handmade(buffers,
+		step(nn.Fill{Value: 1e-3}, v), step(nn.Fill{Value: 2e-3}, w), step(nn.Fill{Value: 4}, 6), step(nn.Fill{Value: 0.1}, 5),
+		step(nn.Scale{Factor: 3}, a, 0), // a gradient, whose memory x takes
+		adam(a, 1, 2, v), adam(0, 3, 4, w),
+		step(nn.Activation{Kind: nn.Tanh}, x, 0),
+		step(nn.Scale{Factor: 2}, y, 1), // reads a parameter
+		step(nn.AdamStep{}, 6, 6),       // changes the count
+		adam(x, 1, 2, v),                // updates the same again
+		step(nn.Scale{Factor: 2}, z, 1))
+	host, err := cpu.New(cpu.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer host.Close()
+	want := []nn.BufferID{1, 2, 3, 4, v, w, x, y, z, 6}
+	alikeTo(t, "update", results(t, emulatedAs(t, 80), plan, variables, want...), results(t, host, plan, variables, want...))
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"prismtop/gpu/driver"
 	"prismtop/profiles"
 )
 
@@ -23,9 +22,12 @@ func (b *Backend) Remarks() []string { return slices.Clone(b.Notes) }
 
 // DeviceMemory returns what the backend has allocated, without its division.
 func (b *Backend) DeviceMemory() profiles.DeviceMemory {
-	m := profiles.DeviceMemory{Device: b.name, Allocated: b.counts.Allocated, Pinned: b.counts.Pinned}
-	if u, err := b.driver.DeviceUUID(b.device); err == nil {
-		m.Device = driver.UUID(u)
+	m := profiles.DeviceMemory{Device: b.name, Allocated: b.counts.allocated, Pinned: b.counts.pinned}
+	if b.uuid != "" {
+		m.Device = b.uuid
+	}
+	if b.counts.context > 0 {
+		m.Context = b.counts.context + b.counts.driver
 	}
 	return m
 }

@@ -132,6 +132,7 @@ var modes = []struct {
 	{"fp32", prism.PlanOptions{}, 1e-4},
 	{"fp32 fused", fused(prism.PlanOptions{}), 1e-4},
 	{"bf16x3", fused(prism.PlanOptions{Products: nn.BF16x3}), 1e-3},
+	{"tf32", fused(prism.PlanOptions{Products: nn.TF32}), 0.02},
 	{"bf16", fused(prism.PlanOptions{AMP: tensor.BFloat16}), 0.05},
 	{"fp16", fused(prism.PlanOptions{AMP: tensor.Float16}), 0.05},
 }
@@ -158,7 +159,11 @@ func follows(t *testing.T, open func() nn.Backend, c prism.DecoderConfig, iterat
 				t.Fatal(err)
 			}
 			defer host.Close()
-			want := newTraining(t, host, c, mode.o)
+			exact := mode.o
+			if exact.Products == nn.TF32 { // which no processor has
+				exact.Products = nn.Exact
+			}
+			want := newTraining(t, host, c, exact)
 			first, again := newTraining(t, open(), c, mode.o), newTraining(t, open(), c, mode.o)
 			for i := range iterations {
 				w, g, g2 := want.iterate(), first.iterate(), again.iterate()

@@ -93,7 +93,7 @@ func TestCopiesShareALaunch(t *testing.T) {
 		launches  int
 	}{
 		{"two crops into the memory of the first's operand", handmade(
-			[]nn.Buffer{plane("x", 20, f, 0), plane("y", 13, f, 2048), plane("z", 9, f, 64)},
+			[]nn.Buffer{plane("x", 20, f, 0), plane("y", 13, f, 2048), plane("z", 9, f, 640)},
 			step(nn.Place{Top: -3, Left: -4}, 1, 0), step(nn.Place{Top: -2, Left: -1}, 2, 1)), nil, []nn.BufferID{2}, "place", 1},
 		{"a conversion and two frames, the first of which is read again", handmade(
 			[]nn.Buffer{plane("x", 6, h, 0), plane("c", 6, f, 128), plane("y", 9, f, 512), plane("z", 16, f, 1024), plane("s", 9, f, 4096)},

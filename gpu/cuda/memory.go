@@ -10,23 +10,31 @@ import (
 // alignment of buffers on the device, in bytes.
 const alignment = 256
 
-// Footprint is what the backend holds, in bytes.
-type Footprint struct {
-	Total     int64 // of the device
-	Allocated int64 // by the backend on the device
-	Pinned    int64 // page-locked memory of the host
-
-	freeAtOpen int64
+// footprint is what the backend holds, in bytes.
+type footprint struct {
+	allocated int64 // on the device
+	pinned    int64 // page-locked memory of the host
+	context   int64 // what the driver took on the device for the context; 0 if that was not measured
+	driver    int64 // likewise for kernels and graphs
 }
 
-// Footprint returns what the backend holds, and the device's free memory now.
-func (b *Backend) Footprint() (f Footprint, free int64, err error) {
-	if err := b.enter(); err != nil {
-		return Footprint{}, 0, err
+// measured calls do, and counts what the driver took of the device's free memory beside what do allocated, or gave back
+// beside what it freed: kernels, graphs, and what allocations are rounded up by.
+func (b *Backend) measured(do func() error) error {
+	before, _, err := b.driver.MemGetInfo()
+	if err != nil {
+		return b.check("the device's memory", err)
 	}
-	defer b.leave()
-	free, _, err = b.driver.MemGetInfo()
-	return b.counts, free, b.check("the device's memory", err)
+	allocated := b.counts.allocated
+	if err := do(); err != nil {
+		return err
+	}
+	after, _, err := b.driver.MemGetInfo()
+	if err != nil {
+		return b.check("the device's memory", err)
+	}
+	b.counts.driver += before - after - (b.counts.allocated - allocated)
+	return nil
 }
 
 // MemoryError reports that the device has too little memory.
@@ -56,7 +64,7 @@ func (b *Backend) allocate(bytes int64, purpose string) (driver.Pointer, error) 
 	if err != nil {
 		return 0, b.check("memory for "+purpose, err)
 	}
-	b.counts.Allocated += bytes
+	b.counts.allocated += bytes
 	return p, nil
 }
 
@@ -65,7 +73,7 @@ func (b *Backend) free(p driver.Pointer, bytes int64) {
 	if p == 0 {
 		return
 	}
-	b.counts.Allocated -= bytes
+	b.counts.allocated -= bytes
 	if b.dead == nil {
 		_ = b.check("freeing memory", b.driver.MemFree(p)) // a sticky error is kept by check
 	}
@@ -106,7 +114,7 @@ func (s *staging) slot(b *Backend) (i int, err error) {
 		if slot.memory, err = b.driver.MemHostAlloc(stagingBytes); err != nil {
 			return 0, b.check("page-locked memory", err)
 		}
-		b.counts.Pinned += stagingBytes
+		b.counts.pinned += stagingBytes
 		if slot.event, err = b.driver.EventCreate(false); err != nil {
 			return 0, b.check("an event", err)
 		}

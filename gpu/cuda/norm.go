@@ -11,11 +11,18 @@ import (
 // imageP is ImageP of norm.cu: images [N, C, plane]. Count is N·plane.
 type imageP struct{ Images, Channels, Plane, Count int32 }
 
+// partsP is PartsP of norm.cu.
+type partsP struct {
+	Sums                    driver.Pointer
+	Count, Total, Keep, Pad int32
+}
+
 // normP is NormP of norm.cu.
 type normP struct {
 	X, Y, Gamma, Beta                      driver.Pointer
 	RunningMean, RunningVar, Mean, Inverse driver.Pointer
 	Parts                                  driver.Pointer
+	Unfinished                             partsP
 	Image                                  imageP
 	Part, PartCount                        int32
 	XType, YType, ReLU                     int32
@@ -28,6 +35,7 @@ type normGradP struct {
 	Gamma, Beta, Mean, Inverse driver.Pointer
 	GGamma, GBeta              driver.Pointer
 	Parts                      driver.Pointer
+	Unfinished                 partsP
 	Image                      imageP
 	Part, PartCount            int32
 	XType, GYType, GXType      int32
@@ -90,6 +98,12 @@ func (b *builder) batchNorm(op nn.BatchNorm) error {
 		return operandError("running statistics are not updated in place")
 	}
 	p.Mean, p.Inverse = out[1].at, out[2].at
+	if m.Plane%4 == 0 && m.Count <= normTile {
+		if parts, ok := b.takeParts(in[0]); ok {
+			p.Unfinished = parts
+			return b.launch("norm_finish", driver.X(int(m.Channels)), driver.X(min(blockThreads, up(int(m.Count)/4, 32))), 0, parameter(&p))
+		}
+	}
 	return b.perChannel(m, 8, normKernels{"norm_any", "norm_channel", "norm_parts", "norm_apply"}, func(parts driver.Pointer, part, count int32) []byte {
 		p.Parts, p.Part, p.PartCount = parts, part, count
 		return parameter(&p)
@@ -118,6 +132,14 @@ func (b *builder) batchNormGrad(op nn.BatchNormGrad) error {
 		GGamma: out[1].at, GBeta: out[2].at, Image: m, XType: in[0].kind(), GYType: in[1].kind(), GXType: out[0].kind()}
 	if op.ReLU {
 		p.Beta = in[5].at
+	}
+	if m.Plane%4 == 0 && m.Count <= normTile {
+		if parts, ok := b.takeParts(in[1]); ok {
+			gy := b.step.In[1]
+			parts.Keep = flag(b.plan.Buffers[gy].Pinned || b.plan.Buffers[gy].Variable >= 0 || b.readLater(b.index, gy))
+			p.Unfinished = parts
+			return b.launch("norm_grad_finish", driver.X(int(m.Channels)), driver.X(min(blockThreads, up(int(m.Count)/4, 32))), 0, parameter(&p))
+		}
 	}
 	return b.perChannel(m, 8, normKernels{"norm_grad_any", "norm_grad_channel", "norm_grad_parts", "norm_grad_apply"}, func(parts driver.Pointer, part, count int32) []byte {
 		p.Parts, p.Part, p.PartCount = parts, part, count

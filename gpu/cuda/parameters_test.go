@@ -15,10 +15,10 @@ var parameters = map[string]any{
 	"adam_most": adamP{}, "adam_update": adamP{}, "unscale": unscaleP{}, "convert": convertP{}, "program": programP{},
 	"gather": gatherP{}, "fill": fillP{}, "unary": unaryP{}, "slopes": slopeP{}, "sum": sumP{},
 	"place": placeP{}, "blocks": blocksP{}, "inset": insetP{}, "halves": halvesP{},
-	"norm_any": normP{}, "norm_apply": normP{}, "norm_channel": normP{}, "norm_parts": normP{}, "norm_running*": normP{},
+	"norm_any": normP{}, "norm_apply": normP{}, "norm_channel": normP{}, "norm_finish": normP{}, "norm_parts": normP{}, "norm_running*": normP{},
 	"norm_grad_*": normGradP{},
 
-	"conv_gather_any": convAnyP{}, "conv_scatter_any": convAnyP{}, "conv_weights_any": convAnyP{}, "conv_bias_grad": convBiasGradP{},
+	"conv_gather_any": convAnyP{}, "conv_scatter_any": convAnyP{}, "conv_weights_any": convAnyP{}, "conv_bias_grad*": convBiasGradP{}, "conv_few*": convFewP{},
 	"conv_f32_*": convTileP{}, "conv_half_*": convTileP{}, "conv_rounded_*": convTileP{}, "conv_wide16_*": convTileP{},
 	"conv_row*": convDenseP{}, "conv_column*": convDenseP{}, "conv_outer": convDenseP{}, "conv_outer_adam*": convOuterAdamP{},
 	"conv_finish": convFinishP{}, "conv_sums": convSumsP{},

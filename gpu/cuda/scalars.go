@@ -48,7 +48,7 @@ func (c *scalars) find(x *executable) error {
 	if c.memory, err = b.driver.MemHostAlloc(4 * maxScalars); err != nil {
 		return b.check("page-locked memory", err)
 	}
-	b.counts.Pinned += 4 * maxScalars
+	b.counts.pinned += 4 * maxScalars
 	c.of = make([]*segment, len(c.ids))
 	if c.to, err = b.driver.MemHostDevicePointer(c.memory); err != nil {
 		return b.check("page-locked memory", err)
@@ -114,7 +114,7 @@ func (c *scalars) read(x *executable, id nn.BufferID, dst []float32) (known bool
 func (c *scalars) close(b *Backend) {
 	if c.memory != nil && b.dead == nil {
 		_ = b.driver.MemHostFree(c.memory)
-		b.counts.Pinned -= 4 * maxScalars
+		b.counts.pinned -= 4 * maxScalars
 	}
 	*c = scalars{}
 }

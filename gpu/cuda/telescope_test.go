@@ -30,10 +30,7 @@ func emulatedWith(t testing.TB, c ptx.Checks) *cuda.Backend {
 	return b
 }
 
-func TestOpticsConform(t *testing.T) {
-	nntest.Options{Threads: 1, Families: []string{"optics", "loss"}, Allocates: true}.Run(t,
-		func(t *testing.T, _ int) nn.Backend { return emulated(t) })
-}
+func TestOptics(t *testing.T) { conforms(t, "optics", "loss") }
 
 // onProcessor returns a backend to compare with.
 func onProcessor(t testing.TB) nn.Backend {

@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"prismtop/gpu/driver"
@@ -141,7 +142,7 @@ func (d *Driver) Close() error {
 		}
 	}
 	for _, x := range d.handles {
-		switch x := x.(type) {
+		switch x.(type) {
 		case *module:
 			left = append(left, "a module")
 		case *stream:
@@ -152,12 +153,11 @@ func (d *Driver) Close() error {
 			left = append(left, "a graph")
 		case *graphExec:
 			left = append(left, "an instantiated graph")
-		case *function, *context:
-			_ = x
 		}
 	}
 	if len(left) == 0 {
 		return nil
 	}
+	slices.Sort(left)
 	return fmt.Errorf("emulator: not freed: %s", strings.Join(left, "; "))
 }

@@ -58,6 +58,7 @@ type Driver struct {
 	faults   []*Fault
 	launches []Launched
 	steps    uint64
+	pool     ptx.Pool
 	hosts    map[*byte]*memory.Allocation
 }
 

@@ -197,7 +197,7 @@ func (d *Driver) LaunchKernel(x driver.Function, grid, block driver.Dim, shared 
 		}
 		launch := ptx.Launch{
 			Kernel: f.kernel, Module: f.module.loaded, Memory: c.memory, Grid: grid, Block: block, Shared: shared,
-			Param: slices.Clone(parameter), Checks: d.options.Checks, Workers: d.options.Workers, Steps: d.options.Steps,
+			Param: slices.Clone(parameter), Checks: d.options.Checks, Workers: d.options.Workers, Steps: d.options.Steps, Pool: &d.pool,
 		}
 		if err := launch.Check(); err != nil {
 			return nil, fail(call, 1, "%v", err)

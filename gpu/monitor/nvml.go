@@ -49,25 +49,26 @@ const notAvailable = ^uint64(0)
 
 // The structs of NVML, in its layout on 64-bit machines.
 type (
-	// nvmlMemory is nvmlMemory_t, in bytes; used holds what the driver has reserved.
-	nvmlMemory struct{ total, free, used uint64 }
+	// nvmlMemory is nvmlMemory_t, in bytes: total, free, used, which holds what the driver has reserved.
+	nvmlMemory struct{ total, _, used uint64 }
 
-	// nvmlMemory2 is nvmlMemory_v2_t, in bytes; used does not hold reserved.
+	// nvmlMemory2 is nvmlMemory_v2_t, in bytes: total, reserved, free, used, which does not hold reserved.
 	nvmlMemory2 struct {
-		version                     uint32
-		_                           uint32
-		total, reserved, free, used uint64
+		version                  uint32
+		_                        uint32
+		total, reserved, _, used uint64
 	}
 
 	// nvmlUtilization is nvmlUtilization_t, in percent of the driver's last sample period.
 	nvmlUtilization struct{ gpu, memory uint32 }
 
-	// nvmlProcess is nvmlProcessInfo_t of the second and the third version of the call.
+	// nvmlProcess is nvmlProcessInfo_t of the second and the third version of the call; the ids of a partition's
+	// instances follow.
 	nvmlProcess struct {
-		pid                              uint32
-		_                                uint32
-		usedGPUMemory                    uint64
-		gpuInstanceID, computeInstanceID uint32
+		pid           uint32
+		_             uint32
+		usedGPUMemory uint64
+		_, _          uint32
 	}
 )
 

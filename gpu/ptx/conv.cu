@@ -89,21 +89,45 @@ KERNEL BOUNDS(256) conv_weights_any(ConvAnyP p) {
 	}
 }
 
-// sum[c] = Σ x[n,c,…]: a block for each channel.
-struct ConvBiasGradP { const void *x; float *sum; i32 n, channels, plane, type; };
-KERNEL BOUNDS(512) conv_bias_grad(ConvBiasGradP p) {
+// sum[part, c] = Σ x[n,c,…] over part of the pixels: a block for each channel and part.
+struct ConvBiasGradP { const void *x; float *sum; i32 n, channels, plane, part, type; };
+template <class Store> DEVICE void biasGrad(const ConvBiasGradP &p) {
+	enum { HELD = 8 };
 	SHARED float scratch[32];
-	int c = (int)bx();
+	int c = (int)bx(), first = (int)by() * p.part, end = first + p.part < p.plane ? first + p.part : p.plane;
+	const typename Store::T *x = (const typename Store::T *)p.x;
 	float sum = 0;
 	for (int n = 0; n < p.n; n++) {
 		i64 at = ((i64)n * p.channels + c) * p.plane;
-		for (int i = (int)tx(); i < p.plane; i += 512) sum += load(p.x, at + i, p.type);
+		for (int i = first + (int)tx(); i < end; i += 256 * HELD) {
+			typename Store::T v[HELD];
+#pragma unroll
+			for (int q = 0; q < HELD; q++) v[q] = i + 256 * q < end ? x[at + i + 256 * q] : (typename Store::T)0;
+#pragma unroll
+			for (int q = 0; q < HELD; q++) sum += Store::widen(v[q], p.type);
+		}
 	}
 	sum = blockSum(sum, scratch);
-	if (tx() == 0) p.sum[c] = sum;
+	if (tx() == 0) p.sum[by() * p.channels + c] = sum;
+}
+KERNEL BOUNDS(256) conv_bias_grad4(ConvBiasGradP p) { biasGrad<Store4>(p); }
+KERNEL BOUNDS(256) conv_bias_grad2(ConvBiasGradP p) { biasGrad<Store2>(p); }
+
+// Σ partial[part, at] for 32 neighbours of a block of 128 threads, in the first warp: four groups of parts, each in order.
+DEVICE float sumParts(const float *partial, u32 at, u32 total, int parts, float (*memory)[32]) {
+	int group = (int)tx() >> 5;
+	float sum = 0;
+	if (at < total) {
+		const float *from = partial + at;
+#pragma unroll 8
+		for (int part = group; part < parts; part += 4) sum += from[(i64)part * total];
+	}
+	memory[group][lane()] = sum;
+	sync();
+	return memory[0][lane()] + memory[1][lane()] + memory[2][lane()] + memory[3][lane()];
 }
 
-// y[i] = Σ partial[part, i] + bias[i's channel], in the order of the parts.
+// y[i] = Σ partial[part, i] + bias[i's channel].
 struct ConvFinishP {
 	const float *partial;
 	const void *bias;
@@ -111,12 +135,10 @@ struct ConvFinishP {
 	i32 total, parts, plane, channels, outType, biasType, relu;
 };
 KERNEL BOUNDS(128) conv_finish(ConvFinishP p) {
-	u32 at = bx() * 128 + tx();
-	if (at >= p.total) return;
-	const float *from = p.partial + at;
-	float sum = 0;
-#pragma unroll 8
-	for (int part = 0; part < p.parts; part++) sum += from[(i64)part * p.total];
+	SHARED float memory[4][32];
+	u32 at = bx() * 32 + lane();
+	float sum = sumParts(p.partial, at, p.total, p.parts, memory);
+	if (tx() >= 32 || at >= p.total) return;
 	if (p.bias) sum += load(p.bias, at / (u32)p.plane % (u32)p.channels, p.biasType);
 	store(p.y, at, p.outType, p.relu && sum < 0 ? 0.f : sum);
 }
@@ -125,12 +147,10 @@ KERNEL BOUNDS(128) conv_finish(ConvFinishP p) {
 struct ConvSum { const float *partial; float *sum; i32 total, parts; };
 struct ConvSumsP { const ConvSum *each; };
 KERNEL BOUNDS(128) conv_sums(ConvSumsP p) {
+	SHARED float memory[4][32];
 	ConvSum s = p.each[by()];
-	for (u32 at = bx() * 128 + tx(); at < s.total; at += gdx() * 128) {
-		const float *from = s.partial + at;
-		float sum = 0;
-#pragma unroll 8
-		for (int part = 0; part < s.parts; part++) sum += from[(i64)part * s.total];
-		s.sum[at] = sum;
-	}
+	u32 at = bx() * 32 + lane();
+	if (bx() * 32 >= s.total) return;
+	float sum = sumParts(s.partial, at, s.total, s.parts, memory);
+	if (tx() < 32 && at < s.total) s.sum[at] = sum;
 }

@@ -14,7 +14,7 @@ struct ConvDenseP {
 template <class T> struct __attribute__((aligned(16))) Vector { T v[16 / sizeof(T)]; };
 
 // y[c] = Σ x[r]·w[r,c] + bias[c's channel]: a block has 32 columns, 16 bytes of a row in each thread.
-template <class Store> DEVICE void denseRow(const ConvDenseP &p) {
+template <class Store, int PRODUCTS> DEVICE void denseRow(const ConvDenseP &p) {
 	typedef typename Store::T T;
 	enum { N = 16 / sizeof(T), ACROSS = 32 / N, DOWN = 512 / ACROSS, HELD = 4 };
 	SHARED float parts[16][32];
@@ -35,7 +35,7 @@ template <class Store> DEVICE void denseRow(const ConvDenseP &p) {
 #pragma unroll
 			for (int q = 0; q < HELD; q++)
 #pragma unroll
-				for (int i = 0; i < N; i++) sum[i] = multiply(Store::widen(xs[q], p.type), Store::widen(v[q].v[i], p.type), sum[i], p.products);
+				for (int i = 0; i < N; i++) sum[i] = multiply(Store::widen(xs[q], p.type), Store::widen(v[q].v[i], p.type), sum[i], PRODUCTS);
 		}
 	}
 #pragma unroll
@@ -52,11 +52,12 @@ template <class Store> DEVICE void denseRow(const ConvDenseP &p) {
 	if (p.bias) v += load(p.bias, c / p.taps, p.biasType);
 	store(p.y, c, p.outType, p.relu && v < 0 ? 0.f : v);
 }
-KERNEL BOUNDS(512) conv_row4(ConvDenseP p) { denseRow<Store4>(p); }
-KERNEL BOUNDS(512) conv_row2(ConvDenseP p) { denseRow<Store2>(p); }
+KERNEL BOUNDS(512) conv_row4(ConvDenseP p) { denseRow<Store4, EXACT>(p); }
+KERNEL BOUNDS(512) conv_row4_split(ConvDenseP p) { denseRow<Store4, BF16X3>(p); }
+KERNEL BOUNDS(512) conv_row2(ConvDenseP p) { denseRow<Store2, EXACT>(p); }
 
 // y[r] = Σ w[r,c]·x[c] + bias[r]: a block for each row.
-template <class Store> DEVICE void denseColumn(const ConvDenseP &p) {
+template <class Store, int PRODUCTS> DEVICE void denseColumn(const ConvDenseP &p) {
 	typedef typename Store::T T;
 	enum { N = 16 / sizeof(T), HELD = 4 };
 	SHARED float scratch[32];
@@ -74,15 +75,16 @@ template <class Store> DEVICE void denseColumn(const ConvDenseP &p) {
 #pragma unroll
 		for (int q = 0; q < HELD; q++)
 #pragma unroll
-			for (int i = 0; i < N; i++) sum = multiply(Store::widen(a[q].v[i], p.type), Store::widen(b[q].v[i], p.type), sum, p.products);
+			for (int i = 0; i < N; i++) sum = multiply(Store::widen(a[q].v[i], p.type), Store::widen(b[q].v[i], p.type), sum, PRODUCTS);
 	}
 	sum = blockSum(sum, scratch);
 	if (tx() != 0) return;
 	if (p.bias) sum += load(p.bias, r, p.biasType);
 	store(p.y, r, p.outType, p.relu && sum < 0 ? 0.f : sum);
 }
-KERNEL BOUNDS(256) conv_column4(ConvDenseP p) { denseColumn<Store4>(p); }
-KERNEL BOUNDS(256) conv_column2(ConvDenseP p) { denseColumn<Store2>(p); }
+KERNEL BOUNDS(256) conv_column4(ConvDenseP p) { denseColumn<Store4, EXACT>(p); }
+KERNEL BOUNDS(256) conv_column4_split(ConvDenseP p) { denseColumn<Store4, BF16X3>(p); }
+KERNEL BOUNDS(256) conv_column2(ConvDenseP p) { denseColumn<Store2, EXACT>(p); }
 
 // y[r,c] = x[r]·w[c], four columns in each thread.
 KERNEL BOUNDS(256) conv_outer(ConvDenseP p) {

@@ -88,9 +88,9 @@ template <class Tile_> struct Rounded : Fragments<Tile_> {
 		return *(const Two *)(s + (row + ((int)lane() >> 2)) * PITCH + k + 2 * ((int)lane() & 3));
 	}
 	static DEVICE void parts(u32 *high, u32 *low, Two v) {
-		u16 x = to16(v.x, BF16), y = to16(v.y, BF16);
-		*high = x | (u32)y << 16;
-		*low = to16(v.x - from16(x, BF16), BF16) | (u32)to16(v.y - from16(y, BF16), BF16) << 16;
+		float x = nearBF16(v.x), y = nearBF16(v.y);
+		*high = bits(x) >> 16 | bits(y);
+		*low = bits(nearBF16(v.x - x)) >> 16 | bits(nearBF16(v.y - y));
 	}
 	DEVICE void multiply(const float *s, int m, int n, int group, int kind) {
 #pragma unroll 1

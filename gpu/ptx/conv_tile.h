@@ -211,10 +211,7 @@ typedef Tile<64, 64, 2, 2, 2, 4, 32> Large;
 	CONV_MEDIUM(NAME, E, MODE, MODENAME, KS) \
 	KERNEL CONV_BOUNDS NAME##_##MODENAME##KS##_16x16(ConvTileP p) { convTile<E<Small>, MODE, KS>(p); } \
 	KERNEL CONV_BOUNDS NAME##_##MODENAME##KS##_64x64(ConvTileP p) { convTile<E<Large>, MODE, KS>(p); }
-#define CONV_KERNELS(EACH, NAME, E) \
-	EACH(NAME, E, GATHER, gather, 3) \
-	EACH(NAME, E, GATHER, gather, 4) \
-	EACH(NAME, E, SCATTER, scatter, 3) \
-	EACH(NAME, E, SCATTER, scatter, 4) \
-	EACH(NAME, E, WEIGHTS, weights, 3) \
-	EACH(NAME, E, WEIGHTS, weights, 4)
+#define CONV_KERNELS(EACH, NAME, E, KS) \
+	EACH(NAME, E, GATHER, gather, KS) \
+	EACH(NAME, E, SCATTER, scatter, KS) \
+	EACH(NAME, E, WEIGHTS, weights, KS)

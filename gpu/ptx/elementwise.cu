@@ -104,7 +104,7 @@ KERNEL BOUNDS(256) slopes(SlopeP p) {
 }
 
 // y[i] = Σ x[j][i]. A sum of more operands continues from y.
-struct SumP { const void *x[8]; void *y; i64 n; i32 types[8]; i32 count, yType; };
+struct SumP { const void *x[32]; void *y; i64 n; i32 types[32]; i32 count, yType; };
 KERNEL BOUNDS(256) sum(SumP p) {
 	for (i64 i = bx() * 256 + tx(); i < p.n; i += (i64)gdx() * 256) {
 		float s = load(p.x[0], i, p.types[0]);

@@ -55,6 +55,10 @@ DEVICE void read(float *v, const void *x, int dtype, const u32 *at) {
 	else readAs<FP16>(v, x, at);
 }
 
+// Values that a convolution left as sums over parts of its products, each like the image. They are
+// rounded to the image's type, and stored there if keep is set.
+struct PartsP { const float *sums; i32 count, total, keep, pad; };
+
 template <int T> DEVICE void writeAs(const float *v, void *y, const u32 *at) {
 #pragma unroll
 	for (int k = 0; k < UNITS; k++)
@@ -64,6 +68,23 @@ DEVICE void write(const float *v, void *y, int dtype, const u32 *at) {
 	if (dtype == F32) writeAs<F32>(v, y, at);
 	else if (dtype == BF16) writeAs<BF16>(v, y, at);
 	else writeAs<FP16>(v, y, at);
+}
+
+// Reads the units of image x from what a convolution left.
+DEVICE void finish(const PartsP &parts, float *v, const void *x, int dtype, const u32 *at) {
+#pragma unroll
+	for (int k = 0; k < UNITS; k++) {
+		F4 u = {0, 0, 0, 0};
+		if (at[k] != (u32)NOWHERE) {
+			const float *from = parts.sums + at[k];
+#pragma unroll 8
+			for (int q = 0; q < parts.count; q++) u += *(const F4 *)(from + (i64)q * parts.total);
+			if (dtype != F32) u = widen(narrow(u, dtype), dtype);
+		}
+#pragma unroll
+		for (int j = 0; j < 4; j++) v[4 * k + j] = u[j];
+	}
+	if (parts.keep) write(v, (void *)x, dtype, at);
 }
 
 // The mean of count values, of which this thread holds some, and the sum of their squared differences from it.
@@ -88,6 +109,7 @@ struct NormP {
 	const float *gamma, *beta;
 	float *runningMean, *runningVar, *mean, *inverse;
 	Moments *parts;
+	PartsP unfinished; // x, of norm_finish
 	ImageP image;
 	i32 part, partCount;
 	i32 xType, yType, relu;
@@ -96,25 +118,36 @@ struct NormP {
 
 DEVICE float normalised(float x, float mean, float factor, float beta) { return __builtin_fmaf(x - mean, factor, beta); }
 
+// What a channel has before the step. It is read before the values, so that nothing waits for it after the statistics.
+struct Before { float gamma, beta, runningMean, runningVar; };
+DEVICE Before before(const NormP &p, u32 c, bool writes) {
+	Before b = {p.gamma[c], p.beta[c], 0, 0};
+	if (writes) {
+		b.runningMean = p.runningMean[c];
+		b.runningVar = p.runningVar[c];
+	}
+	return b;
+}
+
 // Writes what the channel's moments give, and returns its inverse standard deviation.
-DEVICE float inverseOf(const NormP &p, Moments s, u32 c, bool writes) {
+DEVICE float inverseOf(const NormP &p, Before b, Moments s, u32 c, bool writes) {
 	float variance = s.squares / (float)p.image.count;
 	float inverse = 1 / __builtin_sqrtf(variance + p.eps);
 	if (writes) {
 		p.mean[c] = s.mean;
 		p.inverse[c] = inverse;
-		p.runningMean[c] = (1 - p.momentum) * p.runningMean[c] + p.momentum * s.mean;
-		p.runningVar[c] = (1 - p.momentum) * p.runningVar[c] + p.momentum * (variance * p.unbiased);
+		p.runningMean[c] = (1 - p.momentum) * b.runningMean + p.momentum * s.mean;
+		p.runningVar[c] = (1 - p.momentum) * b.runningVar + p.momentum * (variance * p.unbiased);
 	}
 	return inverse;
 }
 
 // Normalises this thread's values.
-DEVICE void normalise(const NormP &p, float *v, const u32 *at, Moments s, u32 c, bool writes) {
-	float factor = p.gamma[c] * inverseOf(p, s, c, writes), beta = p.beta[c];
+DEVICE void normalise(const NormP &p, Before b, float *v, const u32 *at, Moments s, u32 c, bool writes) {
+	float factor = b.gamma * inverseOf(p, b, s, c, writes);
 #pragma unroll
 	for (int i = 0; i < HELD; i++) {
-		v[i] = normalised(v[i], s.mean, factor, beta);
+		v[i] = normalised(v[i], s.mean, factor, b.beta);
 		if (p.relu) v[i] = v[i] > 0 ? v[i] : 0;
 	}
 	write(v, p.y, p.yType, at);
@@ -125,9 +158,21 @@ KERNEL BOUNDS(1024) norm_channel(NormP p) {
 	SHARED float scratch[64];
 	u32 at[UNITS];
 	float v[HELD];
+	Before b = before(p, bx(), tx() == 0);
 	unitsOf(at, p.image, bx(), 0, p.image.count);
 	read(v, p.x, p.xType, at);
-	normalise(p, v, at, momentsOf(v, at, p.image.count, scratch), bx(), tx() == 0);
+	normalise(p, b, v, at, momentsOf(v, at, p.image.count, scratch), bx(), tx() == 0);
+}
+
+// The same for a channel of up to TILE values that a convolution left in parts.
+KERNEL BOUNDS(256, 2) norm_finish(NormP p) {
+	SHARED float scratch[64];
+	u32 at[UNITS];
+	float v[HELD];
+	Before b = before(p, bx(), tx() == 0);
+	unitsOf(at, p.image, bx(), 0, p.image.count);
+	finish(p.unfinished, v, p.x, p.xType, at);
+	normalise(p, b, v, at, momentsOf(v, at, p.image.count, scratch), bx(), tx() == 0);
 }
 
 // The same for planes of any size, which are read three times.
@@ -144,11 +189,12 @@ KERNEL BOUNDS(1024) norm_any(NormP p) {
 		squares = __builtin_fmaf(d, d, squares);
 	}
 	Moments s = {mean, totalOf(squares, scratch + 32)};
-	float factor = p.gamma[c] * inverseOf(p, s, c, tx() == 0), beta = p.beta[c];
+	Before b = before(p, c, tx() == 0);
+	float factor = b.gamma * inverseOf(p, b, s, c, tx() == 0);
 #pragma unroll 1
 	for (u32 e = tx(); e < count; e += bdx()) {
 		u32 at = offsetOf(p.image, c, e);
-		float y = normalised(load(p.x, at, p.xType), mean, factor, beta);
+		float y = normalised(load(p.x, at, p.xType), mean, factor, b.beta);
 		store(p.y, at, p.yType, p.relu && !(y > 0) ? 0 : y);
 	}
 }
@@ -195,9 +241,11 @@ KERNEL BOUNDS(256) norm_apply(NormP p) {
 	SHARED float scratch[64];
 	u32 at[UNITS], first = bx() * TILE;
 	float v[HELD];
+	bool writes = first == 0 && tx() == 0;
+	Before b = before(p, by(), writes);
 	unitsOf(at, p.image, by(), first, p.image.count);
 	read(v, p.x, p.xType, at);
-	normalise(p, v, at, mergeParts(p, by(), scratch), by(), first == 0 && tx() == 0);
+	normalise(p, b, v, at, mergeParts(p, by(), scratch), by(), writes);
 }
 
 // BatchNorm with the running statistics. Units of V values are counted over the whole image.
@@ -232,26 +280,35 @@ struct NormGradP {
 	const float *gamma, *beta, *mean, *inverse; // beta is 0 without a ReLU
 	float *ggamma, *gbeta;
 	Sums *parts;
+	PartsP unfinished; // gy, of norm_grad_finish
 	ImageP image;
 	i32 part, partCount;
 	i32 xType, gyType, gxType;
 };
 
+// What the forward step saved of a channel. It is read before the values, as above.
+struct Saved { float mean, inverse, gamma, beta; };
+DEVICE Saved saved(const NormGradP &p, u32 c) { return Saved{p.mean[c], p.inverse[c], p.gamma[c], p.beta ? p.beta[c] : 0}; }
+
 // The gradient, or 0 where the ReLU gave 0; d is x − mean.
-DEVICE float passed(const NormGradP &p, float d, float g, float factor, float beta) {
-	return !p.beta || __builtin_fmaf(d, factor, beta) > 0 ? g : 0;
+DEVICE float passed(const NormGradP &p, const Saved &s, float d, float g) {
+	return !p.beta || __builtin_fmaf(d, s.gamma * s.inverse, s.beta) > 0 ? g : 0;
 }
 
-// Reads this thread's values: d = x − mean, and g = gy or 0 where the ReLU gave 0.
-DEVICE void readGradient(const NormGradP &p, float *d, float *g, const u32 *at, u32 c) {
-	read(d, p.x, p.xType, at);
-	read(g, p.gy, p.gyType, at);
-	float mean = p.mean[c], factor = p.gamma[c] * p.inverse[c], beta = p.beta ? p.beta[c] : 0;
+// Turns x and gy into d = x − mean, and g = gy or 0 where the ReLU gave 0.
+DEVICE void readied(const NormGradP &p, const Saved &s, float *d, float *g) {
 #pragma unroll
 	for (int i = 0; i < HELD; i++) {
-		d[i] -= mean;
-		g[i] = passed(p, d[i], g[i], factor, beta);
+		d[i] -= s.mean;
+		g[i] = passed(p, s, d[i], g[i]);
 	}
+}
+
+// Reads this thread's values so.
+DEVICE void readGradient(const NormGradP &p, const Saved &s, float *d, float *g, const u32 *at) {
+	read(d, p.x, p.xType, at);
+	read(g, p.gy, p.gyType, at);
+	readied(p, s, d, g);
 }
 
 // A sum whose rounding errors are kept: sum + rest.
@@ -303,20 +360,19 @@ DEVICE Sums totalOf(ExactSums s, Exact *scratch) {
 
 // The channel's gradient is gy·factor + (x − mean)·slope + add.
 struct Line { float factor, slope, add; };
-DEVICE Line lineOf(const NormGradP &p, Sums s, u32 c, bool writes) {
-	float inverse = p.inverse[c], product = s.product * inverse;
+DEVICE Line lineOf(const NormGradP &p, const Saved &c, Sums s, u32 channel, bool writes) {
+	float product = s.product * c.inverse;
 	if (writes) {
-		p.ggamma[c] = product;
-		p.gbeta[c] = s.gradient;
+		p.ggamma[channel] = product;
+		p.gbeta[channel] = s.gradient;
 	}
-	float factor = inverse * p.gamma[c], scale = factor / (float)p.image.count;
-	return Line{factor, -scale * product * inverse, -scale * s.gradient};
+	float factor = c.inverse * c.gamma, scale = factor / (float)p.image.count;
+	return Line{factor, -scale * product * c.inverse, -scale * s.gradient};
 }
 DEVICE float along(Line l, float d, float g) { return __builtin_fmaf(g, l.factor, __builtin_fmaf(d, l.slope, l.add)); }
 
 // Writes the gradients of this thread's values.
-DEVICE void gradient(const NormGradP &p, float *d, const float *g, const u32 *at, Sums s, u32 c, bool writes) {
-	Line l = lineOf(p, s, c, writes);
+DEVICE void gradient(const NormGradP &p, Line l, float *d, const float *g, const u32 *at) {
 #pragma unroll
 	for (int i = 0; i < HELD; i++) d[i] = along(l, d[i], g[i]);
 	write(d, p.gx, p.gxType, at);
@@ -327,31 +383,47 @@ KERNEL BOUNDS(1024) norm_grad_channel(NormGradP p) {
 	SHARED Exact scratch[64];
 	u32 at[UNITS];
 	float d[HELD], g[HELD];
+	Saved c = saved(p, bx());
 	unitsOf(at, p.image, bx(), 0, p.image.count);
-	readGradient(p, d, g, at, bx());
+	readGradient(p, c, d, g, at);
 	ExactSums s = {{0, 0}, {0, 0}};
 	addTo(s, d, g);
-	gradient(p, d, g, at, totalOf(s, scratch), bx(), tx() == 0);
+	gradient(p, lineOf(p, c, totalOf(s, scratch), bx(), tx() == 0), d, g, at);
+}
+
+// The same for a channel of up to TILE values whose gradient a convolution left in parts.
+KERNEL BOUNDS(256, 2) norm_grad_finish(NormGradP p) {
+	SHARED Exact scratch[64];
+	u32 at[UNITS];
+	float d[HELD], g[HELD];
+	Saved c = saved(p, bx());
+	unitsOf(at, p.image, bx(), 0, p.image.count);
+	read(d, p.x, p.xType, at);
+	finish(p.unfinished, g, p.gy, p.gyType, at);
+	readied(p, c, d, g);
+	ExactSums s = {{0, 0}, {0, 0}};
+	addTo(s, d, g);
+	gradient(p, lineOf(p, c, totalOf(s, scratch), bx(), tx() == 0), d, g, at);
 }
 
 // The same for planes of any size, which are read twice.
 KERNEL BOUNDS(1024) norm_grad_any(NormGradP p) {
 	SHARED Exact scratch[64];
-	u32 c = bx(), count = p.image.count;
-	float mean = p.mean[c], factor = p.gamma[c] * p.inverse[c], beta = p.beta ? p.beta[c] : 0;
+	u32 count = p.image.count;
+	Saved c = saved(p, bx());
 	ExactSums s = {{0, 0}, {0, 0}};
 #pragma unroll 1
 	for (u32 e = tx(); e < count; e += bdx()) {
-		u32 at = offsetOf(p.image, c, e);
-		float d = load(p.x, at, p.xType) - mean, g = passed(p, d, load(p.gy, at, p.gyType), factor, beta);
+		u32 at = offsetOf(p.image, bx(), e);
+		float d = load(p.x, at, p.xType) - c.mean, g = passed(p, c, d, load(p.gy, at, p.gyType));
 		add(s.gradient, g);
 		add(s.product, g * d);
 	}
-	Line l = lineOf(p, totalOf(s, scratch), c, tx() == 0);
+	Line l = lineOf(p, c, totalOf(s, scratch), bx(), tx() == 0);
 #pragma unroll 1
 	for (u32 e = tx(); e < count; e += bdx()) {
-		u32 at = offsetOf(p.image, c, e);
-		float d = load(p.x, at, p.xType) - mean, g = passed(p, d, load(p.gy, at, p.gyType), factor, beta);
+		u32 at = offsetOf(p.image, bx(), e);
+		float d = load(p.x, at, p.xType) - c.mean, g = passed(p, c, d, load(p.gy, at, p.gyType));
 		store(p.gx, at, p.gxType, along(l, d, g));
 	}
 }
@@ -360,13 +432,14 @@ KERNEL BOUNDS(1024) norm_grad_any(NormGradP p) {
 KERNEL BOUNDS(256) norm_grad_parts(NormGradP p) {
 	SHARED Exact scratch[64];
 	u32 first = bx() * p.part, end = least(first + p.part, (u32)p.image.count);
+	Saved c = saved(p, by());
 	ExactSums all = {{0, 0}, {0, 0}};
 #pragma unroll 1
 	for (u32 from = first; from < end; from += TILE) {
 		u32 at[UNITS];
 		float d[HELD], g[HELD];
 		unitsOf(at, p.image, by(), from, end);
-		readGradient(p, d, g, at, by());
+		readGradient(p, c, d, g, at);
 		addTo(all, d, g);
 	}
 	Sums total = totalOf(all, scratch);
@@ -378,8 +451,9 @@ KERNEL BOUNDS(256) norm_grad_apply(NormGradP p) {
 	SHARED Exact scratch[64];
 	u32 at[UNITS], first = bx() * TILE;
 	float d[HELD], g[HELD];
+	Saved c = saved(p, by());
 	unitsOf(at, p.image, by(), first, p.image.count);
-	readGradient(p, d, g, at, by());
+	readGradient(p, c, d, g, at);
 	ExactSums s = {{0, 0}, {0, 0}};
 	const Sums *parts = p.parts + by() * p.partCount;
 #pragma unroll 1
@@ -387,5 +461,5 @@ KERNEL BOUNDS(256) norm_grad_apply(NormGradP p) {
 		add(s.gradient, parts[i].gradient);
 		add(s.product, parts[i].product);
 	}
-	gradient(p, d, g, at, totalOf(s, scratch), by(), first == 0 && tx() == 0);
+	gradient(p, lineOf(p, c, totalOf(s, scratch), by(), first == 0 && tx() == 0), d, g, at);
 }

@@ -16,9 +16,18 @@ template <class T> DEVICE T least(T a, T b) { return a < b ? a : b; }
 DEVICE F4 widen(U2 x, int dtype) {
 	return F4{from16((u16)x.x, dtype), from16((u16)(x.x >> 16), dtype), from16((u16)x.y, dtype), from16((u16)(x.y >> 16), dtype)};
 }
-DEVICE U2 narrow(F4 x, int dtype) {
-	return U2{(u32)to16(x.x, dtype) | (u32)to16(x.y, dtype) << 16, (u32)to16(x.z, dtype) | (u32)to16(x.w, dtype) << 16};
+// Two numbers rounded to the nearest, the first in the lower half.
+DEVICE u32 pairOf(float x, float y, int dtype) {
+#if __CUDA_ARCH__ >= 800
+	u32 r;
+	if (dtype == BF16) asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(y), "f"(x));
+	else asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(y), "f"(x));
+	return r;
+#else
+	return (u32)to16(x, dtype) | (u32)to16(y, dtype) << 16;
+#endif
 }
+DEVICE U2 narrow(F4 x, int dtype) { return U2{pairOf(x.x, x.y, dtype), pairOf(x.z, x.w, dtype)}; }
 
 // Elements i to i+3, with i a multiple of 4.
 DEVICE F4 load4(const void *p, i64 i, int dtype) {

@@ -48,6 +48,7 @@ func (s *series) clone() series {
 func (w *memoryWatch) clone() memoryWatch {
 	c := *w
 	c.rss, c.parameters, c.buffers, c.caches = w.rss.clone(), w.parameters.clone(), w.buffers.clone(), w.caches.clone()
+	c.gpu = w.gpu.clone()
 	c.readings = slices.Clone(w.readings)
 	return c
 }

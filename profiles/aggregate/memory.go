@@ -18,7 +18,7 @@ const (
 
 // memoryWatch keeps the history and the trend of memory. Its size is bounded.
 type memoryWatch struct {
-	rss, parameters, buffers, caches series
+	rss, parameters, buffers, caches, gpu series
 
 	calm     time.Duration // readings before this running time are ignored
 	readings []reading
@@ -117,5 +117,5 @@ func (w *memoryWatch) fit() {
 
 // history returns the curves so far.
 func (w *memoryWatch) history() profiles.MemoryHistory {
-	return profiles.MemoryHistory{RSS: w.rss.curve(), Parameters: w.parameters.curve(), Buffers: w.buffers.curve(), Caches: w.caches.curve()}
+	return profiles.MemoryHistory{RSS: w.rss.curve(), Parameters: w.parameters.curve(), Buffers: w.buffers.curve(), Caches: w.caches.curve(), GPU: w.gpu.curve()}
 }

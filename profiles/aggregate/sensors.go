@@ -118,6 +118,12 @@ func (a *Aggregator) readSensors(now time.Time) (any bool) {
 func (a *Aggregator) takeSensors(b *profiles.Sensors, at time.Time) {
 	at = at.Add(-b.Age)
 	a.sensors = b.Sensors
+	view := profiles.SensorsView{Sensors: b.Sensors}
+	if gpu := view.GPUOf(a.memory.Device.Device); gpu >= 0 && a.has && a.pace.state == profiles.Running {
+		if used := b.GPUs[gpu].InUse(); used.Known {
+			a.watch.gpu.add(a.last.Index, used.Value)
+		}
+	}
 	a.energies.take(&b.Sensors, at, a.iterationsAt(at), a.has && a.pace.state == profiles.Running)
 }
 

@@ -116,3 +116,22 @@ func TestSensorsAreReadUntilTheEnd(t *testing.T) {
 		t.Error("the sensors are read after the end")
 	}
 }
+
+// The memory of the run's GPU is a curve; that of another GPU is none.
+func TestTheMemoryOfTheRunsGPUIsFollowed(t *testing.T) {
+	r := sensed(func(s *machine.Sensors) {
+		s.GPUs[0].UUID, s.GPUs[0].MemoryUsed, s.GPUs[0].MemoryReserved = "GPU-1", machine.Reading(300), machine.Reading(20)
+	})
+	if s := r.seconds(3); len(s.Memory.History.GPU) > 0 {
+		t.Errorf("on the processor: %v", s.Memory.History.GPU)
+	}
+	r.Memory(profiles.Memory{Device: profiles.DeviceMemory{Device: "GPU-1", Allocated: 200}})
+	s := r.seconds(3)
+	curve := s.Memory.History.GPU
+	if n := len(curve); n == 0 || curve[n-1].Mean != 320 {
+		t.Errorf("on the GPU: %v", curve)
+	}
+	if l, ok := s.Ledger(); !ok || l.Used.Value != 320 {
+		t.Errorf("the ledger: %+v", l)
+	}
+}

@@ -68,7 +68,7 @@ func (p *memory) Explain() []string {
 		"On a GPU the rows are a ledger of its memory that adds up to what the driver reports as used. Weights to workspace are what the backend allocated, workspace being its scratch; other plans are what it keeps for " +
 			"other settings and what alignment takes; CUDA context is what the device lost when the context and the kernels were made. Driver is what NVML calls reserved, other processes what it lists of them: in a " +
 			"container, where it may list ids of the host or nothing, this process is found by what it holds or not at all. Unexplained is the rest: what the driver allocates without being asked, and whatever is n/a; " +
-			"it is negative where rows count something twice.",
+			"it is negative where rows count something twice. Over the run, GPU is what is in use there by any program.",
 		"Host is the process' resident memory as the operating system counts it (RSS), read once a second, with its peak. It holds the program, the Go " +
 			"runtime and the pictures as well, so it is more than the sum.",
 		"The slope is of RSS over the newest readings under the same settings, up to 16 minutes: the median of the slopes of all pairs of " +

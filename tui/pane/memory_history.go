@@ -25,6 +25,7 @@ var memorySeries = []struct {
 	{"parameters", theme.Phase4, func(h profiles.MemoryHistory) profiles.Curve { return h.Parameters }},
 	{"buffers", theme.Phase2, func(h profiles.MemoryHistory) profiles.Curve { return h.Buffers }},
 	{"caches", theme.Phase3, func(h profiles.MemoryHistory) profiles.Curve { return h.Caches }},
+	{"GPU", theme.Phase5, func(h profiles.MemoryHistory) profiles.Curve { return h.GPU }},
 }
 
 // history draws the curves, with their legend above and the slope below.
@@ -81,9 +82,15 @@ func (p *memory) history(c *chart.Canvas, s *profiles.Snapshot) (string, theme.S
 func (p *memory) names(c *chart.Canvas, schema *profiles.Schema, m profiles.MemoryView) {
 	w, _ := c.Size()
 	parameters, buffers := m.Sums(schema)
-	now := []int64{m.RSS, parameters, buffers, m.Caches}
+	now := []int64{m.RSS, parameters, buffers, m.Caches, 0}
+	if n := len(m.History.GPU); n > 0 {
+		now[len(now)-1] = int64(m.History.GPU[n-1].Mean)
+	}
 	x := 0
 	for i, series := range memorySeries {
+		if series.name == "GPU" && len(m.History.GPU) == 0 {
+			continue
+		}
 		text := series.name
 		if full := text + " " + strings.TrimSpace(unit.Bytes(now[i])); w >= 76 {
 			text = full

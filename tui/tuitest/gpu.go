@@ -79,6 +79,14 @@ func OnGPU() *profiles.Snapshot {
 		Device: mockUUID, Allocated: 696 * mib, Weights: 11 * mib, Gradients: 11 * mib, Moments: 22 * mib, Activations: 410 * mib, Inputs: 16 * mib, Workspace: 184 * mib,
 		Context: 498 * mib, Pinned: 8 * mib,
 	}
+	s.Memory.History, s.Memory.Trend = Eventful().Memory.History, Eventful().Memory.Trend
+	s.Memory.History.GPU = Curve(len(s.Memory.History.RSS), 20, func(i int) (low, mean, high float64) {
+		used := float64(1889 * mib)
+		if i > 60 {
+			used += float64(60 * mib)
+		}
+		return used, used, used
+	})
 	s.Effects[1].MemoryChange, s.Effects[1].HasMemory = 1<<30+205*mib, true
 	s.Effects[0].MemoryChange, s.Effects[0].HasMemory = 20<<20, true
 	return s

@@ -1,7 +1,6 @@
 package ptx
 
 import (
-	"encoding/binary"
 	"math/bits"
 	"unsafe"
 
@@ -238,7 +237,7 @@ func (f *assembly) addressOperand(o *op, x operand) {
 			f.fail("a predicate as address")
 		}
 	default:
-		o.a = f.constant(wide, f.address(x.list[0].name, 0))
+		o.a = f.constant(wide, f.address(x.list[0].name, x.list[0].value))
 	}
 }
 
@@ -279,10 +278,14 @@ func buildStore(f *assembly, _ *instruction, o *op) {
 
 func runLoad(w *warp, o *op) {
 	n := int(o.size) * int(o.vector)
+	near := w.near(o, n, false)
 	for m := w.active; m != 0; m &= m - 1 {
 		l := bits.TrailingZeros32(m)
-		p := w.reach(o, l, o.space, w.addressOf(o, l), n, false)
-		if p == nil {
+		address := w.addressOf(o, l)
+		var p unsafe.Pointer
+		if at := address - near.base; at < near.bytes && address&uint64(n-1) == 0 && isWritten(unsafe.Add(near.states, at), n) {
+			p = unsafe.Add(near.data, at)
+		} else if p = w.reach(o, l, o.space, address, n, false); p == nil {
 			return
 		}
 		for i, r := range o.list {
@@ -303,10 +306,14 @@ func runLoad(w *warp, o *op) {
 func runStore(w *warp, o *op) {
 	size := int(o.size)
 	n := size * int(o.vector)
+	near := w.near(o, n, true)
 	for m := w.active; m != 0; m &= m - 1 {
 		l := bits.TrailingZeros32(m)
-		p := w.reach(o, l, o.space, w.addressOf(o, l), n, true)
-		if p == nil {
+		address := w.addressOf(o, l)
+		var p unsafe.Pointer
+		if at := address - near.base; at < near.bytes && address&uint64(n-1) == 0 && isWritten(unsafe.Add(near.states, at), n) {
+			p = unsafe.Add(near.data, at)
+		} else if p = w.reach(o, l, o.space, address, n, true); p == nil {
 			return
 		}
 		if w.block.races != nil && w.block.races.doubt != nil {
@@ -314,7 +321,7 @@ func runStore(w *warp, o *op) {
 			for i, r := range o.list {
 				same = same && loadElement(unsafe.Add(p, i*size), size) == w.get(r.bank, r.slot, l)&(1<<(8*size)-1)
 			}
-			if !w.block.races.settle(w, o, l, w.addressOf(o, l), same) {
+			if !w.block.races.settle(w, o, l, address, same) {
 				return
 			}
 		}
@@ -322,6 +329,31 @@ func runStore(w *warp, o *op) {
 			storeElement(unsafe.Add(p, i*size), size, w.get(r.bank, r.slot, l))
 		}
 	}
+}
+
+// region is memory that an op may access without further checks where all bytes have the state written.
+type region struct {
+	base, bytes  uint64 // bytes is the size less that of an access plus 1, 0 for none
+	data, states unsafe.Pointer
+}
+
+// near returns the region that an op accesses most likely: shared memory, or the allocation that it accessed last.
+func (w *warp) near(o *op, n int, write bool) region {
+	b := w.block
+	if b.races != nil && !o.strong {
+		return region{}
+	}
+	if o.space == sharedSpace {
+		if len(b.shared) < n {
+			return region{}
+		}
+		return region{0, uint64(len(b.shared) - n + 1), unsafe.Pointer(&b.shared[0]), unsafe.Pointer(&b.states[0])}
+	}
+	a := b.cache[o.index]
+	if a == nil || a.Written == nil || a.Size < uint64(n) || o.space != globalSpace && o.space != generic || write && a.ReadOnly {
+		return region{}
+	}
+	return region{a.Base, a.Size - uint64(n) + 1, unsafe.Pointer(&a.Data[0]), unsafe.Pointer(&a.Written[0])}
 }
 
 // loadElement reads a number of 1, 2, 4 or 8 bytes.
@@ -402,119 +434,4 @@ func buildNothing(f *assembly, _ *instruction, o *op) {
 	f.words = nil
 	o.kind = masks
 	o.run = func(*warp, *op) {}
-}
-
-// asyncCopy is a cp.async that was issued and not waited for.
-type asyncCopy struct {
-	op               *op
-	target           uint64 // in shared memory
-	source           uint64 // in global memory
-	bytes, fromBytes int    // the rest is filled with zeros
-}
-
-// asyncCopies are those of a lane: the open group and the committed ones by ascending age.
-type asyncCopies struct {
-	open   []asyncCopy
-	groups [][]asyncCopy
-}
-
-// buildAsync makes cp.async, its commit and its waits.
-func buildAsync(f *assembly, _ *instruction, o *op) {
-	if !f.take("async") {
-		f.fail("this form is not supported")
-	}
-	o.kind = masks
-	switch {
-	case f.take("commit_group"):
-		o.run = func(w *warp, _ *op) {
-			for l := range w.lanes() {
-				c := &w.async[l]
-				c.groups, c.open = append(c.groups, c.open), nil
-			}
-		}
-	case f.take("wait_all"):
-		o.run = func(w *warp, _ *op) {
-			for l := range w.lanes() {
-				c := &w.async[l]
-				c.groups, c.open = append(c.groups, c.open), nil
-				w.complete(l, 0)
-			}
-		}
-	case f.take("wait_group"):
-		f.arguments(1)
-		keep := f.args[0]
-		if keep.kind != integerOperand || keep.value > 64 {
-			f.fail("the operand is not a number")
-		}
-		o.run = func(w *warp, _ *op) {
-			for l := range w.lanes() {
-				w.complete(l, int(keep.value))
-			}
-		}
-	default:
-		f.buildAsyncCopy(o)
-	}
-}
-
-// buildAsyncCopy makes cp.async.ca.shared.global [to], [from], bytes{, bytes to read}.
-func (f *assembly) buildAsyncCopy(o *op) {
-	cached := f.one("ca", "cg")
-	for f.take("L2::64B", "L2::128B", "L2::256B") {
-	}
-	if !f.take("shared", "shared::cta") || !f.take("global") || len(f.args) < 3 || len(f.args) > 4 {
-		f.fail("this form is not supported")
-	}
-	n := int(f.args[2].value)
-	if f.args[2].kind != integerOperand || n != 16 && (n != 4 && n != 8 || cached == "cg") {
-		f.fail("%d bytes are not supported", n)
-	}
-	var from op
-	f.addressOperand(o, f.args[0])
-	f.addressOperand(&from, f.args[1])
-	size := f.constant(narrow, constant{value: uint64(n)})
-	if len(f.args) == 4 {
-		size = f.source(3, dtypes["u32"])
-	}
-	o.run = func(w *warp, o *op) {
-		for l := range w.lanes() {
-			target, source := w.addressOf(o, l), w.addressOf(&from, l)
-			if target-sharedWindow < windowBytes {
-				target -= sharedWindow
-			}
-			if target&uint64(n-1) != 0 || source&uint64(n-1) != 0 {
-				w.fail(Misaligned, o, l, "%d bytes from %#x to %d of shared memory", n, source, target)
-				return
-			}
-			if w.reachShared(o, l, target, n, true) == nil {
-				return
-			}
-			for i := range n {
-				w.block.states[target+uint64(i)] = pending
-			}
-			w.async[l].open = append(w.async[l].open, asyncCopy{o, target, source, n, min(n, int(w.narrow[size][l]))})
-		}
-	}
-}
-
-// complete does the committed copies of a lane but the last so many groups.
-func (w *warp) complete(l, keep int) {
-	c := &w.async[l]
-	for len(c.groups) > keep {
-		for _, x := range c.groups[0] {
-			var data [16]byte
-			for i := 0; i < x.fromBytes; i += 4 {
-				p := w.reachGlobal(x.op, l, x.source+uint64(i), 4, false)
-				if p == nil {
-					return
-				}
-				binary.NativeEndian.PutUint32(data[i:], *(*uint32)(p))
-			}
-			p := w.reachShared(x.op, l, x.target, x.bytes, true)
-			if p == nil {
-				return
-			}
-			copy(unsafe.Slice((*byte)(p), x.bytes), data[:])
-		}
-		c.groups = c.groups[1:]
-	}
 }

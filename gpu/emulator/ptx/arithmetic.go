@@ -13,6 +13,8 @@ var fastArithmetic = map[string]runner{
 	"mad.lo.s32": madLanes[uint32], "mad.lo.u32": madLanes[uint32], "mad.lo.s64": madLanes[uint64], "mad.lo.u64": madLanes[uint64],
 	"mul.wide.s32": mulWideLanes[int32, int64], "mul.wide.u32": mulWideLanes[uint32, uint64],
 	"mad.wide.s32": madWideLanes[int32, int64], "mad.wide.u32": madWideLanes[uint32, uint64],
+	"div.u32": quotientLanes, "rem.u32": remainderLanes, "min.s32": minLanes[int32], "min.u32": minLanes[uint32],
+	"max.s32": maxLanes[int32], "max.u32": maxLanes[uint32], "abs.f32": abs32Lanes,
 	"neg.s32": negLanes[int32], "neg.s64": negLanes[int64],
 	"add.f32": addLanes[float32], "sub.f32": subLanes[float32], "mul.f32": mulLanes[float32],
 	"div.f32": divLanes[float32], "neg.f32": negLanes[float32], "fma.f32": fma32Lanes,

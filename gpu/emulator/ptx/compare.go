@@ -72,6 +72,14 @@ func (f *assembly) evaluator(r relation, t dtype) func(w *warp, o *op) uint32 {
 			}
 			return compareLanes(r.comparison, &a, &b)
 		}
+	case t.size == 2:
+		return func(w *warp, o *op) uint32 {
+			var a, b [32]uint32
+			for l := range 32 {
+				a[l], b[l] = w.narrow[o.a][l]&0xffff, w.narrow[o.b][l]&0xffff
+			}
+			return compareLanes(r.comparison, &a, &b)
+		}
 	case t.size == 8 && isSigned:
 		return compareWhole[int64](r.comparison)
 	case t.size == 8:

@@ -113,6 +113,7 @@ func (f *assembly) finish() {
 	}
 	k.code = append(k.code, op{kind: exits, guard: -1, line: int32(f.line), index: int32(len(k.code))})
 	k.opcodes = append(k.opcodes, "ret")
+	k.Registers = f.liveness() + 2
 	for key, r := range f.constants {
 		key.register = r
 		k.constants = append(k.constants, key)
@@ -229,7 +230,7 @@ func (f *assembly) read(o operand, t dtype) int32 {
 		}
 		return r.slot
 	case symbolOperand:
-		return f.constant(b, f.address(o.name, 0))
+		return f.constant(b, f.address(o.name, o.value))
 	}
 	f.fail("unexpected operand")
 	return 0

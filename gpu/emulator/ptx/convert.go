@@ -83,7 +83,7 @@ func (f *assembly) buildJoin(t dtype, o *op) {
 		for l := range 32 {
 			var v uint64
 			for i, r := range o.list {
-				v |= w.get(r.bank, r.slot, l) << (8 * e.size * i)
+				v |= e.cut(w.get(r.bank, r.slot, l)) << (8 * e.size * i)
 			}
 			w.set(o.save, o.d, l, v)
 		}
@@ -95,6 +95,7 @@ var fastConversions = map[string]runner{
 	"s64.s32": castLanes[int32, int64], "u64.u32": castLanes[uint32, uint64], "u32.u64": castLanes[uint64, uint32],
 	"s64.u32": castLanes[uint32, uint64], "s32.s64": castLanes[int64, int32], "s32.u64": castLanes[uint64, uint32],
 	"u32.s64": castLanes[int64, int32], "u64.s32": castLanes[int32, int64],
+	"u16.u32": low16Lanes, "u32.u16": low16Lanes, "s32.s16": sign16Lanes, "u16.u16": low16Lanes,
 	"f32.f16": halfToFloatLanes, "rn.f16.f32": floatToHalfLanes, "rn.bf16.f32": floatToBrainLanes,
 }
 

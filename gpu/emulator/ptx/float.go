@@ -19,13 +19,13 @@ func fma32(a, b, c float32) float32 {
 // right (Boldo and Melquiond, Emulation of a FMA and correctly rounded sums, 2008).
 func sumOdd(a, b float64) float64 {
 	s := a + b
-	if math.IsInf(s, 0) || math.IsNaN(s) {
-		return s
-	}
 	t := s - a
 	e := (a - (s - t)) + (b - t)
+	if e == 0 || e != e { // NaN: the sum is infinite or NaN
+		return s
+	}
 	bits := math.Float64bits(s)
-	if e == 0 || bits&1 != 0 {
+	if bits&1 != 0 {
 		return s
 	}
 	if (e > 0) == (s > 0) {

@@ -51,18 +51,58 @@ func (w *warp) setBits(slot int32, bits uint32) {
 // lift makes a runner from a function of up to three values. Sources are extended to 64 bits as their types say, the
 // result is cut to its type.
 func lift(d dtype, sources []dtype, f func(a, b, c uint64) uint64) runner {
-	to := d.bank()
 	var t [3]dtype
 	copy(t[:], sources)
 	n := len(sources)
-	return func(w *warp, o *op) {
-		slots := [3]int32{o.a, o.b, o.c}
-		for l := range 32 {
-			var x [3]uint64
-			for i := range n {
-				x[i] = t[i].extend(w.get(t[i].bank(), slots[i], l))
+	banks := [3]bank{t[0].bank(), t[1].bank(), t[2].bank()}
+	allNarrow := d.bank() == narrow
+	for i := range n {
+		allNarrow = allNarrow && banks[i] == narrow
+	}
+	if !allNarrow {
+		return func(w *warp, o *op) {
+			slots := [3]int32{o.a, o.b, o.c}
+			for l := range 32 {
+				var x [3]uint64
+				for i := range n {
+					x[i] = t[i].extend(w.get(banks[i], slots[i], l))
+				}
+				w.set(d.bank(), o.d, l, d.cut(f(x[0], x[1], x[2])))
 			}
-			w.set(to, o.d, l, d.cut(f(x[0], x[1], x[2])))
+		}
+	}
+	var shift [3]int // a 64-bit shift left and right extends a value
+	for i := range n {
+		shift[i] = 64 - 8*t[i].size
+	}
+	mask := uint32(d.cut(^uint64(0)))
+	extend := func(i int, v uint32) uint64 {
+		x := uint64(v) << shift[i]
+		if t[i].class == signed {
+			return uint64(int64(x) >> shift[i])
+		}
+		return x >> shift[i]
+	}
+	switch n {
+	case 1:
+		return func(w *warp, o *op) {
+			d, a := lanesOf[uint32](w, o.d), lanesOf[uint32](w, o.a)
+			for l := range d {
+				d[l] = uint32(f(extend(0, a[l]), 0, 0)) & mask
+			}
+		}
+	case 2:
+		return func(w *warp, o *op) {
+			d, a, b := lanesOf[uint32](w, o.d), lanesOf[uint32](w, o.a), lanesOf[uint32](w, o.b)
+			for l := range d {
+				d[l] = uint32(f(extend(0, a[l]), extend(1, b[l]), 0)) & mask
+			}
+		}
+	}
+	return func(w *warp, o *op) {
+		d, a, b, c := lanesOf[uint32](w, o.d), lanesOf[uint32](w, o.a), lanesOf[uint32](w, o.b), lanesOf[uint32](w, o.c)
+		for l := range d {
+			d[l] = uint32(f(extend(0, a[l]), extend(1, b[l]), extend(2, c[l]))) & mask
 		}
 	}
 }
@@ -100,6 +140,66 @@ func divLanes[T float32 | float64](w *warp, o *op) {
 	d, a, b := lanesOf[T](w, o.d), lanesOf[T](w, o.a), lanesOf[T](w, o.b)
 	for i := range d {
 		d[i] = a[i] / b[i]
+	}
+}
+
+// quotientLanes divides whole numbers without a sign; division by zero gives all ones, as hardware does.
+func quotientLanes(w *warp, o *op) {
+	d, a, b := lanesOf[uint32](w, o.d), lanesOf[uint32](w, o.a), lanesOf[uint32](w, o.b)
+	for i := range d {
+		if b[i] == 0 {
+			d[i] = ^uint32(0)
+		} else {
+			d[i] = a[i] / b[i]
+		}
+	}
+}
+
+func remainderLanes(w *warp, o *op) {
+	d, a, b := lanesOf[uint32](w, o.d), lanesOf[uint32](w, o.a), lanesOf[uint32](w, o.b)
+	for i := range d {
+		if b[i] == 0 {
+			d[i] = a[i]
+		} else {
+			d[i] = a[i] % b[i]
+		}
+	}
+}
+
+func minLanes[T uint32 | int32](w *warp, o *op) {
+	d, a, b := lanesOf[T](w, o.d), lanesOf[T](w, o.a), lanesOf[T](w, o.b)
+	for i := range d {
+		d[i] = min(a[i], b[i])
+	}
+}
+
+func maxLanes[T uint32 | int32](w *warp, o *op) {
+	d, a, b := lanesOf[T](w, o.d), lanesOf[T](w, o.a), lanesOf[T](w, o.b)
+	for i := range d {
+		d[i] = max(a[i], b[i])
+	}
+}
+
+// low16Lanes keeps the lower 16 bits.
+func low16Lanes(w *warp, o *op) {
+	d, a := lanesOf[uint32](w, o.d), lanesOf[uint32](w, o.a)
+	for i := range d {
+		d[i] = a[i] & 0xffff
+	}
+}
+
+// sign16Lanes extends numbers of 16 bits with their sign.
+func sign16Lanes(w *warp, o *op) {
+	d, a := lanesOf[int32](w, o.d), lanesOf[int32](w, o.a)
+	for i := range d {
+		d[i] = int32(int16(a[i]))
+	}
+}
+
+func abs32Lanes(w *warp, o *op) {
+	d, a := lanesOf[uint32](w, o.d), lanesOf[uint32](w, o.a)
+	for i := range d {
+		d[i] = a[i] &^ (1 << 31)
 	}
 }
 

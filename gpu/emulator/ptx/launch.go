@@ -31,6 +31,7 @@ type Launch struct {
 	Workers int           // goroutines that run blocks; 0 means one per processor
 	Steps   uint64        // thread instructions of a block after which it ends with Timeout; 0 means 10^10
 	Clock   func() uint64 // nanoseconds, for %globaltimer; nil means the host's clock
+	Pool    *Pool         // nil for none
 
 	values []uint64 // of the kernel's constants
 }
@@ -66,6 +67,7 @@ func (x *Launch) Run() (steps uint64, err error) {
 		wait.Go(func() {
 			b := newBlock(x)
 			defer func() {
+				x.Pool.put(b)
 				mu.Lock()
 				steps += b.total
 				mu.Unlock()
@@ -157,11 +159,12 @@ func newBlock(x *Launch) *block {
 	}
 	b.cache = make([]*memory.Allocation, len(k.code))
 	if x.Checks.Races {
-		b.races = newRaces(b)
+		b.races = x.Pool.races()
+		b.races.attach(b)
 	}
 	for first := 0; first < b.threads; first += 32 {
-		w := &warp{block: b, first: first, narrow: make([][32]uint32, k.counts[narrow]), wide: make([][32]uint64, k.counts[wide]),
-			predicates: make([]uint32, k.counts[predicate]), local: make([]byte, 32*k.LocalBytes)}
+		w := x.Pool.warp(k)
+		w.block, w.first, w.absent = b, first, 0
 		if n := b.threads - first; n < 32 {
 			w.absent = ^uint32(0) << n
 		}
@@ -226,6 +229,7 @@ func (w *warp) begin() {
 	clear(w.narrow)
 	clear(w.wide)
 	clear(w.predicates)
+	clear(w.local)
 	w.pc, w.async = [32]int32{}, [32]asyncCopies{}
 	w.live, w.waiting, w.arrived, w.epoch, w.fault = ^w.absent, 0, 0, 0, nil
 	for i, c := range k.constants {
@@ -347,6 +351,9 @@ func (w *warp) others() string {
 	if gone := ^w.live &^ w.absent; gone != 0 {
 		text = fmt.Sprintf("%#x exited", gone)
 	}
+	if w.absent != 0 {
+		text = fmt.Sprintf("the block has no threads for %#x%s", w.absent, prefixed(text))
+	}
 	code := w.block.launch.Kernel.code
 	for m := w.waiting | w.arrived; m != 0; m &= m - 1 {
 		l := bits.TrailingZeros32(m)
@@ -365,6 +372,7 @@ func (w *warp) others() string {
 	return text
 }
 
+// prefixed returns a text after a comma, nothing for none.
 func prefixed(text string) string {
 	if text == "" {
 		return ""

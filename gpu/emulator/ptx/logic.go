@@ -198,21 +198,25 @@ func buildBits(f *assembly, in *instruction, o *op) {
 	o.run = lift(d, sources, g)
 }
 
-// extract returns n bits of a from a position on, extended with their sign if asked.
+// extract returns n bits of a from a position on, extended with their sign if asked. Bits beyond the width are 0, or the
+// sign.
 func extract(a, at, n uint64, width int, isSigned bool) uint64 {
-	var r uint64
-	var sign uint64
-	if isSigned && n > 0 {
-		sign = a >> min(at+n-1, uint64(width-1)) & 1
+	if n == 0 {
+		return 0
 	}
-	for i := range uint64(width) {
-		bit := sign
-		if i < n && at+i < uint64(width) {
-			bit = a >> (at + i) & 1
+	end := uint64(width)
+	if isSigned { // a has its sign extended to 64 bits
+		shift := 64 - min(at+n, end)
+		if at >= end {
+			at = end - 1
+			shift = 64 - end
 		}
-		r |= bit << i
+		return uint64(int64(a<<shift) >> (shift + at))
 	}
-	return r
+	if at >= end {
+		return 0
+	}
+	return a << (64 - min(at+n, end)) >> (64 - min(at+n, end)) >> at
 }
 
 // permute chooses four bytes of the eight of a and b by the nibbles of c; the top bit of a nibble spreads the sign.

@@ -146,7 +146,7 @@ const (
 type operand struct {
 	kind   operandKind
 	reg    register
-	value  uint64 // of numbers; the offset of addresses
+	value  uint64 // of numbers; the offset of addresses and symbols
 	name   string // of symbols and special registers
 	list   []operand
 	negate bool // a predicate with !

@@ -433,7 +433,7 @@ func (p *parser) directive(f *assembly, s *scope) {
 }
 
 // maxRegisters bounds the registers of a kernel, so that text cannot ask for any amount of memory.
-const maxRegisters = 1 << 20
+const maxRegisters = 1 << 16
 
 // registers reads names of registers: %r<10> or a list.
 func (p *parser) registers(f *assembly, s *scope) {
@@ -558,6 +558,9 @@ func (p *parser) operand(s *scope) operand {
 		o = operand{kind: specialOperand, name: name}
 	default:
 		o = operand{kind: symbolOperand, name: name}
+		if p.accept("+") {
+			o.value = uint64(p.integer())
+		}
 	}
 	if p.accept("|") {
 		second := p.operand(s)

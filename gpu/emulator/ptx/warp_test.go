@@ -148,6 +148,8 @@ func TestWarpInstructions(t *testing.T) {
 		}},
 		{"vectors", ".global .align 16 .b8 g[16] = {1, 0, 0, 0, 2, 0, 0, 0, 3};", `ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [g]; add.u32 %r1, %r1, %r2; add.u32 %r1, %r1, %r3;
 			ld.global.v2.u32 {_, %r2}, [g+4]; shl.b32 %r2, %r2, 8; or.b32 %r1, %r1, %r2;`, 32, nil},
+		{"an address with an offset", ".const .align 4 .u32 c[3] = {5, 0x10, 7};", "mov.u64 %l0, c+4; cvta.const.u64 %l0, %l0; ld.u32 %r1, [%l0+-4]; ld.u32 %r2, [%l0+4]; add.u32 %r1, %r1, %r2;", 32,
+			func(int) uint32 { return 12 }},
 		{"constants", ".const .align 4 .u32 c[3] = {5, 0x10, 7};\n.const .align 4 .f32 pi = 0f40490FDB;", "ld.const.u32 %r1, [c+8]; ld.const.f32 %f0, [pi]; cvt.rzi.u32.f32 %r2, %f0; add.u32 %r1, %r1, %r2;", 32,
 			func(int) uint32 { return 10 }},
 		{"a generic address of shared memory", ".shared .align 8 .b8 s[256];", `mov.u64 %l0, s; cvta.shared.u64 %l1, %l0; mad.wide.u32 %l1, %tid, 4, %l1; st.u32 [%l1], %r0;
@@ -195,11 +197,16 @@ func TestConvergenceFaults(t *testing.T) {
 		{"a source outside of the mask", "setp.gt.u32 %p0, %tid, 15; @%p0 exit; shfl.sync.bfly.b32 %r1, %tid, 16, 31, 0xffff;", "does not take part", ptx.Divergence},
 		{"masks that differ", "setp.gt.u32 %p0, %tid, 15; selp.u32 %r2, 0xffffffff, 0xfffffffe, %p0; shfl.sync.idx.b32 %r1, %tid, 1, 31, %r2;", "mask", ptx.Divergence},
 		{"a barrier in a branch", "setp.gt.u32 %p0, %tid, 15; @%p0 bra B; bar.sync 0; bra C; B: bar.sync 0; C:", "waits at line", ptx.Divergence},
+		{"a matrix product of a partial warp", "mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%r0, %r1}, {%r2, %r3}, {%r4}, {%r0, %r1};", "no threads for 0xfff00000", ptx.Divergence},
 		{"a barrier of too many threads", "bar.sync 1, 64;", "32 at line", ptx.Deadlock},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := runThreads(t, "", test.body, 32)
+			threads := 32
+			if strings.HasPrefix(test.body, "mma") {
+				threads = 20
+			}
+			_, err := runThreads(t, "", test.body, threads)
 			f := new(ptx.Fault)
 			if !errors.As(err, &f) || f.Kind != test.kind || !strings.Contains(f.Detail, test.detail) {
 				t.Fatalf("got %v", err)

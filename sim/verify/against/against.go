@@ -83,6 +83,8 @@ type Training struct {
 	Iterations int     `json:"iterations"`
 	Worst      float64 `json:"worst"` // largest relative difference of a loss; -1 if an iteration failed
 	Limit      float64 `json:"limit"`
+	First      float64 `json:"first"` // difference of the first loss, which no update has changed yet
+	FirstLimit float64 `json:"first_limit"`
 	Repeats    bool    `json:"repeats"` // a second training had the same bits
 	OK         bool    `json:"ok"`
 	Error      string  `json:"error,omitempty"`

@@ -1,4 +1,0 @@
-// Convolutions of fp16 by matrix instructions, and of bf16 where there are any for it.
-#include "conv_matrix.h"
-
-CONV_KERNELS(CONV_TILES, conv_half, Half)

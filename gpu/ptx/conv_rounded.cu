@@ -1,6 +1,0 @@
-// Convolutions of float32 by matrix instructions for TF32 and bf16.
-#include "conv_matrix.h"
-
-#if __CUDA_ARCH__ >= 800
-CONV_KERNELS(CONV_TILES, conv_rounded, Rounded)
-#endif
