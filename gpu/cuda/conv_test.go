@@ -47,6 +47,14 @@ func normal(d tensor.DType, seed uint64, shape ...int) nntest.Array {
 	return x
 }
 
+// The suite of every backend, without most of its cases: the emulator needs minutes for all of them.
+func TestConvolutionsConform(t *testing.T) {
+	for _, capability := range []int{75, 80} {
+		o := nntest.Options{Threads: 1, Families: []string{"convolution", "convolution with optimiser"}, Every: 23, Allocates: true}
+		o.Run(t, func(t *testing.T, _ int) nn.Backend { return emulatedAs(t, capability) })
+	}
+}
+
 // layers are the kinds of layer of PRISM's decoder, smaller: channels of the small and of the large grid, its rows and
 // columns, and the operator.
 var layers = []struct {

@@ -19,6 +19,7 @@ KERNEL BOUNDS(256) conv_gather_any(ConvAnyP p) {
 		u32 channel = at / ((u32)ws * hs);
 		int s = (int)(channel % g.cs), n = (int)(channel / g.cs);
 		float most = 0;
+#pragma unroll 1
 		for (int q = 0; q < 1 << 2 * p.pool; q++) {
 			int row = ((i << p.pool) + (q >> 1)) * g.stride - g.pad, column = ((j << p.pool) + (q & 1)) * g.stride - g.pad;
 			float sum = 0;

@@ -13,7 +13,6 @@ type parser struct {
 	at     int
 	module *Module
 	global *scope
-	kernel *assembly
 }
 
 // parseError is an error at a line.

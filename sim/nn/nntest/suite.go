@@ -22,6 +22,9 @@ type Options struct {
 	// empty is all of them.
 	Families []string
 
+	// Every, if above 1, leaves out all but each Every-th case of a family, for backends that are slow.
+	Every int
+
 	// Allocates allows kernels to allocate memory of the host.
 	Allocates bool
 }
@@ -89,6 +92,9 @@ func (o Options) Run(t *testing.T, open func(t *testing.T, threads int) nn.Backe
 	for _, f := range families {
 		run(f.name, func(t *testing.T) {
 			for i, c := range f.cases() {
+				if o.Every > 1 && i%o.Every != 0 {
+					continue
+				}
 				t.Run(fmt.Sprintf("%d %s", i, c.name), func(t *testing.T) { c.run(t, backends, o.Allocates) })
 			}
 		})
