@@ -56,6 +56,24 @@ func start(t *testing.T, d workloads.Devices, sets ...string) (*sim.Run, *aggreg
 	return r, aggregate.New(events.Follow(), aggregate.Options{}), nil
 }
 
+// noGPUs are the devices of a machine without GPUs.
+var noGPUs workloads.Devices
+
+// onReal are devices whose GPU is one of the machine's.
+func onReal(ordinal int) workloads.Devices {
+	return workloads.Devices{GPU: func(string) (nn.Backend, error) { return gpu.Open(ordinal) }}
+}
+
+// begun is start for a run that begins without an error.
+func begun(t *testing.T, d workloads.Devices, sets ...string) *sim.Run {
+	t.Helper()
+	r, _, err := start(t, d, sets...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 // losses runs to the end and returns the losses.
 func losses(t *testing.T, r *sim.Run) (all []float64) {
 	t.Helper()

@@ -66,7 +66,7 @@ func TestAGPUThatIsNotWellIsReportedWithTheReason(t *testing.T) {
 		o    emulator.Options
 		want []string
 	}{
-		{"a kernel that overruns", emulator.Options{Faults: []emulator.Fault{{Kernel: "adamUpdate", N: 1, Result: 700}}}, []string{"not compared: ", "(700)", "NOT well: "}},
+		{"a kernel that overruns", emulator.Options{Faults: []emulator.Fault{{Call: "cuGraphLaunch", N: 20, Result: 700}}}, []string{"not compared: ", "(700)", "NOT well: "}},
 		{"kernels that do not compile", emulator.Options{Faults: []emulator.Fault{{Call: "cuModuleLoadData", Result: 222}}}, []string{"not measured: compiling the kernels: ", "not compared: ", "(222)"}},
 		{"too little memory for the roofs", emulator.Options{Faults: []emulator.Fault{{Call: "cuMemAlloc", N: 1, Result: 2}}}, []string{"not measured: roofs: ", "(2)", "operators, compared with", "NOT well: not measured"}},
 		{"no graphs", emulator.Options{Faults: []emulator.Fault{{Call: "cuStreamBeginCapture", Result: 900}}}, []string{"no graph could be captured", "all is well"}},
