@@ -164,6 +164,9 @@ func (m *Model) headerText(f headerField, w int) (string, theme.Style) {
 	case objectField:
 		return objectText(s, w), theme.Strong
 	case deviceField:
+		if s.Run.Device != "" && s.Run.Device != "cpu" { // the threads compute only what surrounds the plans
+			return s.Run.Device + " " + s.Run.Kernels, theme.Faint
+		}
 		if s.Run.Device != "" {
 			return fmt.Sprintf("%s %s ×%d", s.Run.Device, s.Run.Kernels, m.threadsOf(s)), theme.Faint
 		}
