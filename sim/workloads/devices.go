@@ -3,6 +3,7 @@ package workloads
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"prismtop/profiles/settings"
 	"prismtop/sim/cpu"
@@ -23,6 +24,9 @@ type Devices struct {
 	// GPUReason returns the reason why that GPU cannot be used, empty if GPU opens it. It may wait for the driver. nil
 	// stands for an empty reason.
 	GPUReason func(device string) string
+
+	// Ordinal returns the number of that GPU in the driver's list. nil stands for that in the value, or 0.
+	Ordinal func(device string) int
 }
 
 // NoGPU are devices without a GPU, for a reason.
@@ -62,15 +66,18 @@ func (d Devices) openPRISM(s *prism.Settings) (prism.Device, error) {
 	return device, nil
 }
 
-// resolve returns the device that a value of the setting stands for.
+// resolve returns the device that a value of the setting stands for: "cpu", "cuda:0".
 func (d Devices) resolve(device string) string {
-	switch {
-	case device != "auto":
-		return device
-	case d.gpuReason(device) == "":
-		return "cuda"
+	if device == "cpu" || device == "auto" && d.gpuReason(device) != "" {
+		return "cpu"
 	}
-	return "cpu"
+	if d.Ordinal != nil {
+		return fmt.Sprintf("cuda:%d", d.Ordinal(device))
+	}
+	if _, number, numbered := strings.Cut(device, ":"); numbered {
+		return "cuda:" + number
+	}
+	return "cuda:0"
 }
 
 // open returns the processor's backend, or opens that of a GPU. Under auto the note says why a GPU that seemed usable is

@@ -73,6 +73,10 @@ func devices(found func() machine.GPU) workloads.Devices {
 			}
 			return gpu.Open(ordinal)
 		},
+		Ordinal: func(device string) int {
+			ordinal, _ := gpu.Ordinal(found(), device)
+			return ordinal
+		},
 	}
 }
 
