@@ -12,13 +12,13 @@ import (
 // restart starts again from the seed's initial weights. If that is impossible, the run
 // continues unchanged.
 func (l *loop) restart(cut context.Context) error {
-	before, held := l.base(), l.work.Memory()
+	before := l.base()
 	v := before
 	if l.next != nil {
 		v = *l.next
 	}
 	l.endFork("the run was restarted")
-	c, err := l.another(cut, v, l.run.options.Maker.FitsBeside(v, held.Total()))
+	c, err := l.another(cut, v, l.fitsBeside(v))
 	if err != nil || c.work == nil {
 		return err
 	}
@@ -36,6 +36,16 @@ func (l *loop) restart(cut context.Context) error {
 		l.pause(true)
 	}
 	return nil
+}
+
+// fitsBeside reports whether memory can hold the task of a restart in addition to the current one. On a GPU the current
+// one makes room: the memory that it holds there is not the host's.
+func (l *loop) fitsBeside(v settings.Values) bool {
+	if d := l.work.Device(); d != nil && d.Device() != "cpu" {
+		return false
+	}
+	held := l.work.Memory()
+	return l.run.options.Maker.FitsBeside(v, held.Total())
 }
 
 // another makes the workload of a restart while the current one still exists. If that
