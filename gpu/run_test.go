@@ -231,7 +231,7 @@ func TestFaultsWhileRunning(t *testing.T) {
 			got := losses(t, r)
 			text, s := logged(a)
 			if s.Run.Device != "cpu" || s.Settings.Text(settings.Device) != "cpu" || !strings.Contains(s.Run.Failed, tt.says) ||
-				!strings.Contains(s.Run.Failed, "goes on on the CPU") || !strings.Contains(text, s.Run.Failed) {
+				!strings.Contains(s.Run.Failed, "continuing on the CPU") || !strings.Contains(text, s.Run.Failed) {
 				t.Fatalf("on %q after %q: %s", s.Run.Device, s.Run.Failed, text)
 			}
 			if len(got) < len(want) || !(apart(got[len(got)-1:], want[len(want)-1:]) < 0.05) {

@@ -148,13 +148,13 @@ func (l *loop) moved(failed string) {
 	}
 }
 
-// mend lets a run go on after an error of its device, on another one. It returns other errors.
+// mend lets a run continue on another device after an error of its own. It returns other errors.
 func (l *loop) mend(cut context.Context, err error) error {
 	task, ok := l.work.(workload.Recoverer)
 	if err == nil || !ok || cut.Err() != nil || errors.Is(err, workload.ErrDiverged) {
 		return err
 	}
-	sets, ok := task.Fallback(err)
+	sets, ok := task.Fallback(err, l.base())
 	if !ok {
 		return err
 	}
@@ -180,7 +180,7 @@ func (l *loop) mend(cut context.Context, err error) error {
 	l.run.stream.Layers(nil, nil)
 	l.announce(changes)
 	l.run.stream.Memory(l.memory())
-	text := fmt.Sprintf("%v: the run goes on on the CPU from the newest copy of its weights; %s lost", err, unit.Plural(int(lost), "iteration is", "iterations are"))
+	text := fmt.Sprintf("%v: continuing on the CPU from the newest copy of the weights; %s lost", err, unit.Plural(int(lost), "iteration", "iterations"))
 	l.moved(text)
 	l.run.stream.Refuse(text)
 	return nil
@@ -223,10 +223,28 @@ func (l *loop) changesTo(next settings.Values, ablating bool) []profiles.Change 
 	return changes
 }
 
+// meant returns a change of the device with the devices that auto stands for, unless they are equal.
+func (l *loop) meant(c profiles.Change) profiles.Change {
+	before, after, now := c.Before, c.After, l.work.Device()
+	if before == "auto" && l.info.Device != "" {
+		before = l.info.Device
+	}
+	if after == "auto" && now != nil {
+		after = now.Device()
+	}
+	if before != after {
+		c.Before, c.After = before, after
+	}
+	return c
+}
+
 // announce publishes changes that led to the current settings.
 func (l *loop) announce(changes []profiles.Change) {
 	for _, c := range changes {
 		l.changes++
+		if c.Key == settings.Device {
+			c = l.meant(c)
+		}
 		l.run.stream.Change(c, l.settings)
 	}
 }

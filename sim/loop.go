@@ -207,6 +207,9 @@ func (l *loop) picture(live bool) {
 	for id, info := range l.info.Schema.Pictures {
 		if info.Live == live {
 			p := imager.Picture(id)
+			if p == nil {
+				continue
+			}
 			if p.ID = id; live {
 				p.Iteration = l.index
 			}
@@ -307,7 +310,10 @@ func (l *loop) iterate(cut context.Context) error {
 	l.profileLayers(rec)
 	limit := l.limit(time.Now(), &outcome)
 	last := err != nil || outcome.Finished || limit != ""
-	measured, hasMeasured := l.look(cut, &outcome, last, err == nil)
+	measured, hasMeasured, failed := l.look(cut, &outcome, last, err == nil)
+	if failed != nil {
+		return fmt.Errorf("iteration %d: %w", l.index, failed)
+	}
 	rec.Total = int64(time.Since(start)) - rec.Retimed
 	stream.Iteration(rec)
 	l.recorded = l.index + 1
@@ -366,18 +372,19 @@ func (l *loop) finish(cut context.Context) error {
 }
 
 // look compares the reconstruction with the truth and publishes its picture, if
-// due. Its time counts as metrics; other iterations have none.
-func (l *loop) look(cut context.Context, outcome *workload.Outcome, last, sound bool) (v profiles.Values, has bool) {
+// due. Its time counts as metrics; other iterations have none. The error is that of the device.
+func (l *loop) look(cut context.Context, outcome *workload.Outcome, last, sound bool) (v profiles.Values, has bool, err error) {
 	start := time.Now()
 	v, has = outcome.Measured, outcome.UnitEnded || outcome.Measures
 	due := last || outcome.StageEnded || l.compareDue(start)
 	watched, _ := l.run.stream.Watched()
 	pictured := last || watched && l.run.stream.PictureWanted()
 	if c, ok := l.work.(workload.Comparer); ok && !has && sound && due {
-		var err error
 		began := time.Now()
 		v, err = c.Quality(cut)
-		has = err == nil
+		if has = err == nil; !has && cut.Err() == nil {
+			return v, false, err
+		}
 		l.comparing = time.Since(began)
 	}
 	if pictured {
@@ -391,7 +398,7 @@ func (l *loop) look(cut context.Context, outcome *workload.Outcome, last, sound 
 	if (pictured || due) && l.looking >= 0 {
 		l.rec.Phases[l.looking] += int64(now.Sub(start))
 	}
-	return v, has
+	return v, has, nil
 }
 
 func (l *loop) compareDue(now time.Time) bool {

@@ -99,7 +99,11 @@ func (r *Reconstruction) copyState(ctx context.Context, old []checkpoint.Array) 
 		case currentArray:
 			copy(a.Float32, r.current)
 		case outputArray:
-			copy(a.Float32, r.Output())
+			output, err := r.newest()
+			if err != nil {
+				return p, nil, err
+			}
+			copy(a.Float32, output)
 		case targetOldArray:
 			copy(a.Float32, r.targetOld)
 		case targetNewArray:
@@ -109,7 +113,7 @@ func (r *Reconstruction) copyState(ctx context.Context, old []checkpoint.Array) 
 			r.state.Read(v, a.Float32)
 		}
 	}
-	return p, arrays, failure(r.device.Backend)
+	return p, arrays, r.failure()
 }
 
 // keepTargets copies the targets of a sample from the plan, if that holds the newest.
@@ -216,7 +220,7 @@ func (r *Reconstruction) restore(ctx context.Context, p *position, arrays map[st
 	if r.program != nil {
 		r.program.fed = false
 	}
-	return failure(r.device.Backend)
+	return r.failure()
 }
 
 // checkPosition returns an error if a position is impossible or of another picture.

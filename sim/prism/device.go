@@ -31,7 +31,8 @@ type Device struct {
 	// why it is not the one that the value prefers; empty if it is. Open is nil if Backend is the only one.
 	Open func(device string) (backend nn.Backend, note string, err error)
 
-	// Resolve returns the device that a value of the setting stands for, "cpu", "cuda" or "cuda:1".
+	// Resolve returns the device that a value of the setting stands for: "cpu", "cuda:0", "cuda:1". It may wait for the
+	// driver.
 	Resolve func(device string) string
 
 	// Note is that of Open for Backend.
@@ -80,6 +81,19 @@ func failure(b nn.Backend) error {
 	return nil
 }
 
+// failure returns the error of an operation of the device that could not return it, once unless the device is lost; nil
+// for none.
+func (r *Reconstruction) failure() error {
+	err := r.unreported
+	if r.unreported = nil; err == nil {
+		err = failure(r.device.Backend)
+	}
+	return err
+}
+
+// report leaves an error for the next call of failure.
+func (r *Reconstruction) report(err error) { r.unreported = err }
+
 // Remarks returns what a user should know of the device in use.
 func (r *Reconstruction) Remarks() []string {
 	var all []string
@@ -115,31 +129,42 @@ func (r *Reconstruction) move(ctx context.Context, s *Settings, o PlanOptions) (
 		d.Note = note
 		return false, nil
 	}
-	state, program, err := r.carryTo(ctx, backend, o)
+	if backend != d.Processor && r.marked == nil { // the new device may fail before its state is copied
+		err = r.keepNow(ctx)
+	}
+	var state nn.State
+	var program *program
+	if err == nil {
+		state, program, err = r.carryTo(ctx, backend, o)
+	}
 	if err != nil {
+		r.dropKept()
 		if backend != d.Processor {
 			backend.Close()
 		}
-		if ctx.Err() != nil || failure(d.Backend) != nil {
+		if ctx.Err() != nil {
+			return false, err
+		}
+		if r.failure() != nil {
 			return false, err
 		}
 		return false, &workload.RefusedError{Err: advised(err)}
 	}
+	r.settleScaler()
 	r.unload()
 	r.state.Close()
 	d.leave()
 	d.Backend, d.Note = backend, note
 	r.state, r.program = state, program
-	if r.marked == nil {
-		r.kept = kept{}
-	}
+	r.dropKept()
 	return true, nil
 }
 
 // carryTo makes a copy of the variables on another backend, with the program of the next iteration.
 func (r *Reconstruction) carryTo(ctx context.Context, backend nn.Backend, o PlanOptions) (state nn.State, p *program, err error) {
-	r.Output() // the newest output and the targets outlive the plan that holds them
-	r.keepTargets()
+	if err := r.outlive(); err != nil {
+		return nil, nil, err
+	}
 	variables := r.decoder.Model().Variables()
 	if state, err = backend.NewState(ctx, variables); err != nil {
 		return nil, nil, err
@@ -154,7 +179,7 @@ func (r *Reconstruction) carryTo(ctx context.Context, backend nn.Backend, o Plan
 			values = make([]float32, n)
 		}
 		r.state.Read(i, values[:n])
-		if err = failure(r.device.Backend); err != nil {
+		if err = r.failure(); err != nil {
 			break
 		}
 		state.Write(i, values[:n])
@@ -208,14 +233,14 @@ func (k *kept) bytes() (sum int64) {
 	return sum
 }
 
-// keepingShare bounds what keeping costs: the time between two copies is so many times as long as the last one took.
+// keepingShare bounds what keeping costs: the time between two copies is at least keepingShare times that of a copy.
 const keepingShare = 100
 
-// keepWithin is the longest time of iterations between two copies, unless keepingShare wants a longer one.
+// keepWithin is the time between two copies within a sample, unless keepingShare requires more.
 const keepWithin = 2 * time.Second
 
-// keepState copies the state at the start of a sample, and every few seconds, from a device that can fail. The
-// iteration that does is not compared with others.
+// keepState copies the state at the start of a sample, and every few seconds, from a device that can fail. An iteration
+// that does is not compared with others.
 func (r *Reconstruction) keepState(ctx context.Context, rec *profiles.Iteration) error {
 	if !r.device.beside() {
 		return nil
@@ -243,19 +268,26 @@ func (r *Reconstruction) keepNow(ctx context.Context) error {
 	return nil
 }
 
-// Fallback returns the settings with which the reconstruction goes on after its device failed: those of the processor.
-func (r *Reconstruction) Fallback(err error) (sets []settings.Assignment, ok bool) {
+// dropKept frees the copies of the state, unless the device can fail or a mark depends on them.
+func (r *Reconstruction) dropKept() {
+	if !r.device.beside() && r.marked == nil {
+		r.kept = kept{}
+	}
+}
+
+// Fallback returns the settings that must change for the reconstruction to continue on the processor.
+func (r *Reconstruction) Fallback(err error, v settings.Values) (sets []settings.Assignment, ok bool) {
 	if !r.device.beside() || !r.kept.has || errors.Is(err, ErrDiverged) {
 		return nil, false
 	}
 	sets = []settings.Assignment{{Key: settings.Device, Value: "cpu"}}
-	if r.settings.AMP == "tf32" {
+	if v.Text("amp") == "tf32" {
 		sets = append(sets, settings.Assignment{Key: "amp", Value: "off"})
 	}
 	return sets, true
 }
 
-// Recover goes on from the kept state on the processor.
+// Recover continues from the kept state on the processor.
 func (r *Reconstruction) Recover(ctx context.Context, v settings.Values) (lost int64, err error) {
 	s, k := From(v), r.kept
 	state, err := newState(ctx, r.decoder, r.device.Processor)
@@ -266,6 +298,8 @@ func (r *Reconstruction) Recover(ctx context.Context, v settings.Values) (lost i
 	r.state.Close()
 	r.device.leave()
 	r.device.Backend, r.device.Note, r.state, r.kept = r.device.Processor, "", state, kept{}
+	r.report(nil)
+	r.skipped = 0
 	r.adopt(&s)
 	arrays := map[string]checkpoint.Array{}
 	for _, a := range k.arrays {

@@ -2,7 +2,9 @@ package prism_test
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"prismtop/profiles"
@@ -140,6 +142,205 @@ func TestAGPUIsProfiledWhileItIsWatched(t *testing.T) {
 			if steps, _ := r.Steps(); len(steps) > 0 {
 				t.Fatalf("%s: steps were timed one by one", name)
 			}
+		}
+	}
+}
+
+// besides is a reconstruction on a device that can fail.
+func besides(t *testing.T, sets ...string) (*prism.Reconstruction, *beside.Backend) {
+	t.Helper()
+	s, object := resolved(t, "", slices.Concat(steadySettings, sets)...)
+	device, backend := movable(t, &s)
+	device.Backend = backend
+	r, err := prism.New(t.Context(), s, object, device)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	return r, backend
+}
+
+// movable is a processor with a GPU beside it, which is open.
+func movable(t *testing.T, s *prism.Settings) (prism.Device, *beside.Backend) {
+	t.Helper()
+	plans := host.NewPlanCache(s.FFTCache, nil)
+	processor, err := cpu.New(cpu.Options{Threads: 1, FFTPlans: plans})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(processor.Close)
+	backend := &beside.Backend{Backend: processor}
+	return prism.Device{Backend: processor, Processor: processor, Host: host.New(host.Options{
+		Kernels: processor.Set(), Plans: plans, Parallel: processor.Parallel(), Attach: processor.Attach,
+	})}, backend
+}
+
+// What could not be read is not passed off as the newest.
+func TestFailedReadsAreReported(t *testing.T) {
+	broken := errors.New("cuMemcpyDtoH: an unknown error (999)")
+	r, gpu := besides(t, "iterations=200")
+	fail := func(operation string) error {
+		if operation == "read" {
+			return broken
+		}
+		return nil
+	}
+	rec := new(profiles.Iteration)
+	iterate(t, r, rec)
+	gpu.Fault = fail
+	if _, err := r.Quality(t.Context()); !errors.Is(err, broken) {
+		t.Errorf("quality: error %v", err)
+	}
+	if _, err := r.Final(t.Context(), prism.TrainingForm); !errors.Is(err, broken) {
+		t.Errorf("final pass: error %v", err)
+	}
+	for name, unread := range map[string]func() bool{
+		"picture":       func() bool { return r.Picture(prism.PictureReconstruction) == nil },
+		"gradient norm": func() bool { _, known := r.GradientNorm(); return !known },
+		"output":        func() bool { r.Output(); return true },
+	} {
+		gpu.Fault = fail
+		if !unread() {
+			t.Errorf("the %s was not read, and is there", name)
+		}
+		gpu.Fault = nil
+		if _, err := r.Iterate(t.Context(), rec); !errors.Is(err, broken) {
+			t.Errorf("%s: the next iteration's error is %v", name, err)
+		}
+	}
+	gpu.Fault = nil
+	iterate(t, r, rec)
+	was := slices.Clone(r.Output())
+	iterate(t, r, rec)
+	gpu.Fault = fail
+	if got := r.Output(); !slices.Equal(got, was) {
+		t.Error("an output that could not be read replaced the one before")
+	}
+	gpu.Fault = nil
+	if _, err := r.Checkpoint(t.Context()); !errors.Is(err, broken) {
+		t.Errorf("checkpoint: error %v", err)
+	}
+	if got := r.Output(); slices.Equal(got, was) {
+		t.Error("the output is not read again")
+	}
+}
+
+// The end of the run cuts a kernel short that never ends, and an older output can be read.
+func TestTheEndOfARunDoesNotWaitForAKernel(t *testing.T) {
+	r, gpu := besides(t, "iterations=200")
+	rec := new(profiles.Iteration)
+	for range 3 {
+		iterate(t, r, rec)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	gpu.Hang = cancel
+	if _, err := r.Iterate(ctx, rec); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	gpu.Fault = func(operation string) error {
+		if operation == "read" {
+			t.Error("the device is read")
+		}
+		return nil
+	}
+	if r.Output() == nil {
+		t.Error("no output")
+	}
+}
+
+// On a GPU no skipped step is lost, and the scale is known from the first iteration of a plan on.
+func TestSkippedStepsOnAGPU(t *testing.T) {
+	run := func(asGPU bool) (skipped int) {
+		r := onNumbered(t, asGPU, "amp=fp16", "iterations=4", "cycles=1", "init_iterations=5", "samples=3", "threshold=0")
+		for n := 0; ; n++ {
+			scale := float32(1 << 10)
+			if slices.Contains([]int{0, 3, 4, 7, 8, 10, 12, 16}, n) { // the last of the phase and of each sample are 4, 8, 12, 16
+				scale = 1 << 40
+			}
+			prism.SetScale(r, scale)
+			rec := new(profiles.Iteration)
+			out, err := r.Iterate(t.Context(), rec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rec.Flags&profiles.SkippedStep != 0 {
+				skipped++
+			}
+			if rec.Series[prism.SeriesGradientScale] <= 0 {
+				t.Errorf("on a GPU %v: the scale of iteration %d is %g", asGPU, n, rec.Series[prism.SeriesGradientScale])
+			}
+			if out.Finished {
+				return skipped
+			}
+		}
+	}
+	want, got := run(false), run(true)
+	if want != 8 || got != want {
+		t.Errorf("%d steps are recorded as skipped on a GPU, %d on the CPU, want 8", got, want)
+	}
+}
+
+// A mark keeps further copies only where a device may fail, and leaves none behind.
+func TestAMarkKeepsCopiesWhereADeviceMayFail(t *testing.T) {
+	for _, usable := range []string{"cpu", "cuda:0"} {
+		s, object := resolved(t, "", slices.Concat(steadySettings, []string{"iterations=200"})...)
+		device, gpu := movable(t, &s)
+		device.Resolve = func(string) string { return usable }
+		device.Open = func(string) (nn.Backend, string, error) { return gpu, "", nil }
+		r, err := prism.New(t.Context(), s, object, device)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec := new(profiles.Iteration)
+		for range 2 {
+			iterate(t, r, rec)
+		}
+		for rec.Kind == prism.KindInitialisation || rec.InUnit == 0 {
+			iterate(t, r, rec)
+		}
+		before := r.Memory()
+		if err := r.Mark(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if m := r.Memory(); (m.Total() > before.Total()) != (usable != "cpu") {
+			t.Errorf("auto = %s: marked, the run holds %d bytes, before %d", usable, m.Total(), before.Total())
+		}
+		r.Unmark()
+		if m := r.Memory(); m.Total() != before.Total() {
+			t.Errorf("auto = %s: after the mark the run holds %d bytes, before %d", usable, m.Total(), before.Total())
+		}
+		r.Close()
+	}
+}
+
+// Errors that are not the device's do not name it.
+func TestOnlyErrorsOfTheDeviceNameIt(t *testing.T) {
+	s, object := resolved(t, "", slices.Concat(steadySettings, []string{"device=cuda"})...)
+	for name, wanted := range map[string]bool{"device": true, "decoder": false} {
+		m := prism.Maker{Open: func(s *prism.Settings) (prism.Device, error) {
+			device, gpu := movable(t, s)
+			gpu.Fault = func(operation string) error {
+				if name == "device" && operation == "load" {
+					return &beside.MemoryError{}
+				}
+				return nil
+			}
+			device.Backend = gpu
+			return device, nil
+		}}
+		v := s.Values()
+		if name == "decoder" {
+			var err error
+			if v, err = v.Set("channels", "3,5"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := m.New(t.Context(), v, prism.Inputs{Object: object})
+		if err == nil || strings.HasPrefix(err.Error(), "device = cuda: ") != wanted {
+			t.Errorf("%s: error %v", name, err)
+		}
+		if wanted && !strings.HasSuffix(err.Error(), "a smaller size or object_size needs less; device = cpu uses no GPU memory") {
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 }

@@ -18,3 +18,9 @@ func (d *Decoder) Variables() (names []string) {
 
 // PlanSteps returns the steps of the plan in use.
 func PlanSteps(r *Reconstruction) []nn.Step { return r.program.plan.Steps }
+
+// SetScale changes the factor of the gradient scaler.
+func SetScale(r *Reconstruction, scale float32) {
+	v, _ := r.decoder.Model().Index(nn.ScaleVariable)
+	r.state.Write(v, []float32{scale})
+}

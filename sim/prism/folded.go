@@ -167,7 +167,11 @@ func batchStatistics(ctx context.Context, d *Decoder, values trainedValues, back
 			return nil, nil, err
 		}
 	}
-	return func(_ trainedValues, layer int) ([]float64, []float64) { return means[layer], variances[layer] }, f.Output(), nil
+	output := f.Output()
+	if err := failure(backend); err != nil {
+		return nil, nil, err
+	}
+	return func(_ trainedValues, layer int) ([]float64, []float64) { return means[layer], variances[layer] }, output, nil
 }
 
 // moments returns the mean and the biased variance.
@@ -212,7 +216,7 @@ func (d *Decoder) fold(values trainedValues, of statistics) (*Decoder, trainedVa
 }
 
 // trained copies the weights and running statistics of the reconstruction.
-func (r *Reconstruction) trained() trainedValues {
+func (r *Reconstruction) trained() (trainedValues, error) {
 	values := trainedValues{}
 	for i, v := range r.decoder.Model().Variables() {
 		if v.Category == nn.Weights {
@@ -221,7 +225,7 @@ func (r *Reconstruction) trained() trainedValues {
 			values[v.Name] = x
 		}
 	}
-	return values
+	return values, r.failure()
 }
 
 // trainedOf takes them from a checkpoint.
@@ -244,7 +248,11 @@ func (r *Reconstruction) Final(ctx context.Context, form Form) (*Forward, error)
 	if r.failed {
 		return nil, errors.New("the newest iteration failed: there are no sound weights")
 	}
-	return newFinal(ctx, r.decoder, r.trained(), form, r.device.Backend)
+	values, err := r.trained()
+	if err != nil {
+		return nil, err
+	}
+	return newFinal(ctx, r.decoder, values, form, r.device.Backend)
 }
 
 // finalOutput returns what is saved: the output of the newest weights in float32, computed by the folded decoder
@@ -252,16 +260,19 @@ func (r *Reconstruction) Final(ctx context.Context, form Form) (*Forward, error)
 // is training mode's own. After an iteration that failed or was cut short, and where memory is short, it is the
 // newest output of the run.
 func (r *Reconstruction) finalOutput(ctx context.Context) ([]float32, error) {
-	if r.failed || !r.roomForFinal() {
+	if r.failed {
 		return r.Output(), nil
 	}
-	values := r.trained()
-	batch, want, err := batchStatistics(ctx, r.decoder, values, r.device.processor())
+	if !r.roomForFinal() {
+		return r.newest()
+	}
+	values, err := r.trained()
 	if err != nil {
 		return nil, err
 	}
-	if err := failure(r.device.Backend); err != nil {
-		return nil, err // the values were not read
+	batch, want, err := batchStatistics(ctx, r.decoder, values, r.device.processor())
+	if err != nil {
+		return nil, err
 	}
 	f, err := newFolded(ctx, r.decoder, values, batch, r.device.processor())
 	if err != nil {

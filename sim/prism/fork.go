@@ -23,6 +23,7 @@ type mark struct {
 	targetOld []float32
 	targetNew []float32
 	noise     rand.PCG
+	skipped   int
 }
 
 // errNoMark reports that no mark can be set, or that there is none to return to.
@@ -35,11 +36,14 @@ func (r *Reconstruction) Mark(ctx context.Context) error {
 		return errNoMark
 	}
 	variables := r.decoder.Model().Variables()
-	r.keepTargets()
+	if err := r.outlive(); err != nil {
+		return err
+	}
+	r.settleScaler()
 	m := &mark{
 		targetOld: slices.Clone(r.targetOld), targetNew: slices.Clone(r.targetNew),
 		settings: r.settings, inSample: r.inSample, lr: r.lr, plateau: r.plateau, began: r.began,
-		output: slices.Clone(r.Output()), noise: r.system.options.Noise.State(),
+		output: slices.Clone(r.output), noise: r.system.options.Noise.State(), skipped: r.skipped,
 	}
 	for i, v := range variables {
 		values := []float32(nil)
@@ -49,10 +53,10 @@ func (r *Reconstruction) Mark(ctx context.Context) error {
 		}
 		m.variables = append(m.variables, values)
 	}
-	if err := failure(r.device.Backend); err != nil {
+	if err := r.failure(); err != nil {
 		return err
 	}
-	if r.device.Open != nil { // the settings to be compared may move it to a device that fails
+	if r.device.beside() || r.device.Open != nil && r.device.Resolve("auto") != "cpu" { // the device, or that of a setting to be compared, may fail
 		if err := r.keepNow(ctx); err != nil {
 			return err
 		}
@@ -82,11 +86,15 @@ func (r *Reconstruction) Return(context.Context) error {
 	copy(r.targetOld, m.targetOld)
 	copy(r.targetNew, m.targetNew)
 	if r.program != nil {
-		r.program.fed = false
+		r.program.fed, r.program.unread = false, false
 	}
+	r.skipped = m.skipped
 	r.system.options.Noise.SetState(m.noise)
-	return nil
+	return r.failure()
 }
 
 // Unmark discards the mark, so that samples can end again.
-func (r *Reconstruction) Unmark() { r.marked = nil }
+func (r *Reconstruction) Unmark() {
+	r.marked = nil
+	r.dropKept()
+}

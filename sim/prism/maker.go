@@ -117,11 +117,12 @@ func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (
 		return nil, err
 	}
 	r, err := New(ctx, s, in.(Inputs).Object, device)
-	if err != nil && device.beside() && ctx.Err() == nil {
+	var failed *deviceError
+	if err != nil && device.beside() && ctx.Err() == nil && (errors.As(err, &failed) || nn.Lost(err)) {
 		if s.Device != "auto" {
 			device.Close()
 			if _, _, short := nn.Short(err); short {
-				err = fmt.Errorf("%w, device = cpu none of it", advised(err))
+				err = fmt.Errorf("%w; device = cpu uses no GPU memory", advised(err))
 			}
 			return nil, &settings.KeyError{Key: settings.Device, Err: &workload.LackingError{Err: fmt.Errorf("device = %s: %w", s.Device, err)}}
 		}
@@ -136,6 +137,12 @@ func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (
 	r.owned = true
 	return r, nil
 }
+
+// deviceError is an error of a backend: too little memory, a missing kernel, a driver's or a device's failure.
+type deviceError struct{ error }
+
+// Unwrap returns the backend's error.
+func (e *deviceError) Unwrap() error { return e.error }
 
 // Device returns the device of the reconstruction.
 func (r *Reconstruction) Device() workload.Device { return r.device.Backend }

@@ -31,6 +31,7 @@ type program struct {
 	hasLossOld                       bool
 	scale, overflow                  nn.BufferID
 	scaled                           bool // has a gradient scaler
+	unread                           bool // the scaler of the newest update was not read yet
 
 	number [1]float32 // for copying a scalar to or from the device
 
@@ -59,7 +60,7 @@ func loadProgram(ctx context.Context, kind programKind, d *Decoder, o PlanOption
 	}
 	exe, err := backend.Load(ctx, plan, state)
 	if err != nil {
-		return nil, fmt.Errorf("load plan: %w", err)
+		return nil, &deviceError{fmt.Errorf("load plan: %w", err)}
 	}
 	p := &program{kind: kind, plan: plan, layers: layersOf(plan), exe: exe, fresh: true}
 	p.reconstruction, _ = plan.Output(ReconstructionOutput)

@@ -18,12 +18,16 @@ func (r *Reconstruction) window() optics.Window {
 }
 
 // Quality compares the newest output with the truth on the object's window
-// (spec/prism.md §6). The only error is that of a context that ends first.
+// (spec/prism.md §6). The only errors are that of a context that ends first and that of the device.
 func (r *Reconstruction) Quality(ctx context.Context) (profiles.Values, error) {
-	return r.QualityOf(ctx, r.Output())
+	output, err := r.newest()
+	if err != nil {
+		return profiles.NoValues(), err
+	}
+	return r.QualityOf(ctx, output)
 }
 
-// QualityOf is Quality of another output, [N, N].
+// QualityOf is Quality of another output, [N, N]. The only error is that of a context that ends first.
 func (r *Reconstruction) QualityOf(ctx context.Context, output []float32) (profiles.Values, error) {
 	v := profiles.NoValues()
 	q, err := r.metrics.Compare(ctx, output, r.object.Amplitude, r.settings.Size, r.window())
@@ -34,12 +38,17 @@ func (r *Reconstruction) QualityOf(ctx context.Context, output []float32) (profi
 }
 
 // Picture returns a copy of the newest output, or of the object, on the object's
-// window.
+// window. It is nil if the device failed: the next operation returns the error.
 func (r *Reconstruction) Picture(id int) *profiles.Picture {
 	if id == PictureTruth {
 		return r.crop(id, r.object.Amplitude)
 	}
-	return r.crop(id, r.Output())
+	output, err := r.newest()
+	if err != nil {
+		r.report(err)
+		return nil
+	}
+	return r.crop(id, output)
 }
 
 func (r *Reconstruction) crop(id int, plane []float32) *profiles.Picture {

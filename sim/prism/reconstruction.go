@@ -58,6 +58,7 @@ type Reconstruction struct {
 	hasCurrent bool
 	output     []float32 // newest output of the decoder, [N, N]
 	hasOutput  bool
+	held       bool      // output has that of the pass before the newest
 	whole      bool      // an output of a complete forward pass exists
 	keep       bool      // outputs kept in case a pass is cut short
 	passed     time.Time // start of the newest pass
@@ -68,7 +69,9 @@ type Reconstruction struct {
 	marked     *mark     // to go back to; nil for none
 
 	pictureHash string // of the object, for checkpoints; empty until the first
-	kept        kept   // to go on from if the device fails
+	kept        kept   // to continue from if the device fails
+	unreported  error  // of an operation of the device that could not return it
+	skipped     int    // updates that the gradient scaler skipped and no record shows yet
 }
 
 // New prepares a reconstruction of an object. Errors name the setting.
@@ -147,7 +150,11 @@ func newState(ctx context.Context, d *Decoder, backend nn.Backend) (nn.State, er
 	if err != nil {
 		return nil, err
 	}
-	return backend.NewState(ctx, variables)
+	state, err := backend.NewState(ctx, variables)
+	if err != nil {
+		return nil, &deviceError{err}
+	}
+	return state, nil
 }
 
 // Close frees the memory on the device.
@@ -182,6 +189,7 @@ func (r *Reconstruction) Iterate(ctx context.Context, rec *profiles.Iteration) (
 	} else {
 		out, err = r.train(ctx, rec)
 	}
+	r.recordSkipped(rec)
 	r.changed, r.failed = false, err != nil
 	out.MemoryChanged = !loaded // the next plan's buffers are not known before it is compiled
 	r.countCaches(rec)
@@ -259,35 +267,55 @@ func (r *Reconstruction) unload() {
 	}
 }
 
-// update runs the backward pass and Adam at the current learning rate. Where Run does not wait, the gradient scale and
-// whether the step was skipped are of the update before.
+// update runs the backward pass and Adam at the current learning rate. Where Run does not wait, the gradient scale is
+// that before the update, and a skipped step is in the record of a later iteration.
 func (r *Reconstruction) update(ctx context.Context, rec *profiles.Iteration) error {
-	r.program.writeScalar(nn.LearningRateInput, r.lr)
-	if r.program.detailer != nil && r.program.runs > 1 {
-		r.readScale(rec)
+	p := r.program
+	p.writeScalar(nn.LearningRateInput, r.lr)
+	if p.detailer != nil && p.scaled {
+		r.settleScaler()
+		rec.Series[SeriesGradientScale] = p.scalar(p.scale)
+		if err := r.failure(); err != nil {
+			return err
+		}
 	}
-	if err := r.program.run(ctx, nn.SegmentUpdate); err != nil {
+	if err := p.run(ctx, nn.SegmentUpdate); err != nil {
 		return err
 	}
-	if r.program.detailer == nil {
-		r.readScale(rec)
+	if p.unread = p.scaled; p.scaled && p.detailer == nil {
+		r.settleScaler()
+		rec.Series[SeriesGradientScale] = p.scalar(p.scale)
 	}
-	return r.program.account(ctx, &rec.Phases)
+	return p.account(ctx, &rec.Phases)
 }
 
-// readScale reads what the gradient scaler did, if there is one.
-func (r *Reconstruction) readScale(rec *profiles.Iteration) {
-	if !r.program.scaled {
+// settleScaler counts the newest update if its step was skipped and it was not counted yet.
+func (r *Reconstruction) settleScaler() {
+	p := r.program
+	if p == nil || !p.unread {
 		return
 	}
-	rec.Series[SeriesGradientScale] = r.program.scalar(r.program.scale)
-	if r.program.scalar(r.program.overflow) != 0 {
+	p.unread = false
+	overflow := p.scalar(p.overflow)
+	if err := r.failure(); err != nil {
+		r.report(err)
+	} else if overflow != 0 {
+		r.skipped++
+	}
+}
+
+// recordSkipped shows a skipped step in a record, which has room for one. Where the last two steps of a run are skipped on
+// a GPU, one remains.
+func (r *Reconstruction) recordSkipped(rec *profiles.Iteration) {
+	if r.skipped > 0 {
+		r.skipped--
 		rec.Flags |= profiles.SkippedStep
 	}
 }
 
 // GradientNorm returns the Euclidean norm of all gradients of the newest update, without the factor of the gradient
-// scaler. A fused optimiser stores no gradients of convolutions.
+// scaler. A fused optimiser stores no gradients of convolutions. If the device fails, the norm is unknown and the next
+// operation returns the error.
 func (r *Reconstruction) GradientNorm() (norm float64, known bool) {
 	if r.program == nil || r.settings.FusedOptimizer && !r.program.scaled {
 		return 0, false
@@ -306,6 +334,10 @@ func (r *Reconstruction) GradientNorm() (norm float64, known bool) {
 			sum += float64(x) * float64(x)
 		}
 	}
+	if err := r.failure(); err != nil {
+		r.report(err)
+		return 0, false
+	}
 	return math.Sqrt(sum), true
 }
 
@@ -318,11 +350,17 @@ func (r *Reconstruction) evaluate(ctx context.Context, rec *profiles.Iteration) 
 		return err
 	}
 	start := time.Now()
+	if r.program.detailer != nil { // the losses are read without ctx
+		if err := r.program.detailer.Settle(ctx); err != nil {
+			r.spoil()
+			return err
+		}
+	}
 	rec.Series[SeriesLossNew] = r.program.scalar(r.program.lossNew)
 	if r.program.hasLossOld {
 		rec.Series[SeriesLossOld] = r.program.scalar(r.program.lossOld)
 	}
-	if err := failure(r.device.Backend); err != nil {
+	if err := r.failure(); err != nil {
 		return err // the losses were not read
 	}
 	if r.program.detailer == nil { // else it is the time of the steps, which the host waits for
@@ -347,9 +385,14 @@ func (r *Reconstruction) reconstruct(ctx context.Context, stepped bool) error {
 			return err
 		}
 	}
-	copy(r.current, r.Output())
+	output, err := r.newest()
+	if err != nil {
+		return err
+	}
+	copy(r.current, output)
 	r.hasCurrent = true
-	return failure(r.device.Backend)
+	r.settleScaler() // the plan may be unloaded
+	return r.failure()
 }
 
 // quickPass is the duration up to which an iteration is not cut short: stopping a run
@@ -371,14 +414,14 @@ func (r *Reconstruction) pass(ctx context.Context) error {
 		r.spoil()
 		return err
 	}
-	r.hasOutput, r.whole = false, true
+	r.held, r.hasOutput, r.whole = r.hasOutput, false, true
 	return nil
 }
 
 // spoil marks the device's output as lost. The copy of an earlier one remains, or
 // else the reconstruction at the start of the current sample.
 func (r *Reconstruction) spoil() {
-	if r.hasOutput {
+	if r.hasOutput = r.hasOutput || r.held; r.hasOutput {
 		return
 	}
 	copy(r.output, r.current)
@@ -389,13 +432,31 @@ func (r *Reconstruction) spoil() {
 func (r *Reconstruction) Reconstructed() bool { return r.whole }
 
 // Output returns the decoder's newest output, [N, N], row by row; the slice is
-// reused.
+// reused. If the device fails it is an older one, and the next operation returns the error.
 func (r *Reconstruction) Output() []float32 {
-	if !r.hasOutput && r.program != nil {
-		r.program.exe.Read(r.program.reconstruction, r.output)
-		r.hasOutput = true
+	if _, err := r.newest(); err != nil {
+		r.report(err)
 	}
 	return r.output
+}
+
+// newest is Output with the error of a device that fails.
+func (r *Reconstruction) newest() ([]float32, error) {
+	if !r.hasOutput && r.program != nil {
+		r.program.exe.Read(r.program.reconstruction, r.output)
+		if err := r.failure(); err != nil {
+			return nil, err
+		}
+		r.hasOutput = true
+	}
+	return r.output, nil
+}
+
+// outlive copies from the plan what outlives it: the newest output and the targets.
+func (r *Reconstruction) outlive() error {
+	r.keepTargets()
+	_, err := r.newest()
+	return err
 }
 
 // Apply applies changed settings. Only live settings may differ from the previous
@@ -419,11 +480,10 @@ func (r *Reconstruction) Apply(ctx context.Context, v settings.Values) error {
 	if moved || reflect.DeepEqual(options, before) { // one plan serves both
 		return nil
 	}
-	r.Output() // the newest output and the targets outlive the plan that holds them
-	r.keepTargets()
-	if err := failure(r.device.Backend); err != nil {
+	if err := r.outlive(); err != nil {
 		return err
 	}
+	r.settleScaler()
 	r.unload()
 	if err := r.load(ctx); err != nil {
 		if ctx.Err() != nil || nn.Lost(err) {

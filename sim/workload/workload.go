@@ -83,7 +83,8 @@ type Comparer interface {
 
 // Imager is a task with pictures.
 type Imager interface {
-	// Picture returns a copy of the newest state of one of the schema's pictures.
+	// Picture returns a copy of the newest state of one of the schema's pictures; nil if the device failed, whose error
+	// the next operation returns.
 	Picture(id int) *profiles.Picture
 }
 
@@ -174,12 +175,12 @@ type Finisher interface {
 
 // Recoverer is a task whose device can fail while it runs.
 type Recoverer interface {
-	// Fallback returns the settings that must change for the task to go on after an error of one of its methods; ok is
-	// false if it cannot go on.
-	Fallback(err error) (sets []settings.Assignment, ok bool)
+	// Fallback returns which of the settings v must change for the task to continue under them after an error of one of
+	// its methods; ok is false if it cannot continue.
+	Fallback(err error, v settings.Values) (sets []settings.Assignment, ok bool)
 
-	// Recover goes on from the newest state that is known to be good, under settings with those of Fallback, and
-	// returns the number of iterations that are lost.
+	// Recover continues from the newest state that is known to be good, under settings with those of Fallback, and
+	// returns the number of lost iterations.
 	Recover(ctx context.Context, v settings.Values) (lost int64, err error)
 }
 

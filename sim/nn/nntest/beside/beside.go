@@ -5,6 +5,7 @@ package beside
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"prismtop/sim/nn"
 )
@@ -19,6 +20,9 @@ type Backend struct {
 
 	// Notes are those of Remarks.
 	Notes []string
+
+	// Hang is called by Settle, which then waits for the end of its context, like a kernel that never ends. nil for none.
+	Hang func()
 
 	// Closed counts the calls of Close.
 	Closed int
@@ -99,7 +103,7 @@ func (b *Backend) NewState(ctx context.Context, variables []nn.Variable) (nn.Sta
 	return &state{s, b}, nil
 }
 
-// Load loads a plan that can fail.
+// Load loads a plan that can fail. It computes TF32 products as exact ones.
 func (b *Backend) Load(ctx context.Context, plan *nn.Plan, st nn.State) (nn.Executable, error) {
 	s, ok := st.(*state)
 	if !ok {
@@ -108,7 +112,14 @@ func (b *Backend) Load(ctx context.Context, plan *nn.Plan, st nn.State) (nn.Exec
 	if err := b.try("load"); err != nil {
 		return nil, err
 	}
-	exe, err := b.Backend.Load(ctx, plan, s.State)
+	computed := *plan
+	computed.Steps = slices.Clone(plan.Steps)
+	for i := range computed.Steps {
+		if computed.Steps[i].Products == nn.TF32 {
+			computed.Steps[i].Products = nn.Exact
+		}
+	}
+	exe, err := b.Backend.Load(ctx, &computed, s.State)
 	if err != nil {
 		return nil, err
 	}
@@ -169,10 +180,19 @@ func (x *executable) settle() {
 	copy(x.nanos[update[0]:update[1]], x.late[update[0]:update[1]])
 }
 
-func (x *executable) Settle(context.Context) error { x.settle(); return x.backend.Failure() }
-func (x *executable) Detail(on bool)               { x.detailed = on }
-func (x *executable) StepNanos() []int64           { return x.nanos }
-func (x *executable) Map(nn.BufferID) []float32    { return nil }
+func (x *executable) Settle(ctx context.Context) error {
+	if x.backend.Hang != nil {
+		x.backend.Hang()
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	x.settle()
+	return x.backend.Failure()
+}
+
+func (x *executable) Detail(on bool)            { x.detailed = on }
+func (x *executable) StepNanos() []int64        { return x.nanos }
+func (x *executable) Map(nn.BufferID) []float32 { return nil }
 
 func (x *executable) Read(id nn.BufferID, dst []float32) {
 	if err := x.backend.try("read"); err != nil {
