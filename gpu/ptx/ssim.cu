@@ -182,8 +182,9 @@ KERNEL BOUNDS(256) ssim_pool(SsimPoolP p) {
 	}
 }
 
-// log x of a normal positive x: twice the series of artanh((m−1)/(m+1)) for a mantissa m of √½ to √2.
+// log x of a normal positive x, or of a NaN: twice the series of artanh((m−1)/(m+1)) for a mantissa m of √½ to √2.
 DEVICE double logarithm(double x) {
+	if (x != x) return x;
 	const double ln2 = 0.693147180559945309;
 	u64 b = __builtin_bit_cast(u64, x);
 	int e = (int)(b >> 52) - 1023;
@@ -197,7 +198,7 @@ DEVICE double logarithm(double x) {
 	for (int k = 10; k >= 0; k--) sum = sum * q + 1.0 / (2 * k + 1);
 	return e * ln2 + 2 * z * sum;
 }
-// exp x of an x from −100 to 0: the series of the part of x below ½·ln 2.
+// exp x of an x from −100 to 0, or of a NaN: the series of the part of x below ½·ln 2.
 DEVICE double exponential(double x) {
 	const double ln2 = 0.693147180559945309;
 	int n = (int)(x / ln2 - 0.5);
@@ -215,7 +216,7 @@ struct SsimTotalP {
 };
 KERNEL BOUNDS(256) ssim_total(SsimTotalP p) {
 	SHARED static double scratch[2][8];
-	double means[SCALES], log = 0, lack = 0;
+	double means[SCALES], exponent = 0, lack = 0;
 #pragma unroll
 	for (int i = 0; i < SCALES; i++) {
 		means[i] = 0;
@@ -225,14 +226,14 @@ KERNEL BOUNDS(256) ssim_total(SsimTotalP p) {
 		blockTotals(sum, none, scratch);
 		lack = sum / (2 * p.pixels[i]);
 		means[i] = 1 - lack;
-		if (p.factors) log += p.weights[i] * logarithm(means[i] < 1e-10 ? 1e-10 : means[i] > 1 ? 1 : means[i]);
+		if (p.factors) exponent += p.weights[i] * logarithm(means[i] < 1e-10 ? 1e-10 : means[i] > 1 ? 1 : means[i]);
 	}
 	if (tx() != 0) return;
 	if (!p.factors) {
 		*p.loss = (float)(lack / 2);
 		return;
 	}
-	double product = exponential(log);
+	double product = exponential(exponent);
 	*p.loss = (float)((1 - product) / 2);
 #pragma unroll
 	for (int i = 0; i < SCALES; i++) {
