@@ -189,7 +189,7 @@ func (m *measurement) memory() (err error) {
 	return err
 }
 
-// close frees everything; what fails on the way is of no more use to anybody.
+// close frees everything; errors are ignored.
 func (m *measurement) close() {
 	if m.context == 0 {
 		return
