@@ -21,8 +21,8 @@ type placeP struct {
 	To                 [2]placed
 }
 
-// move lowers a Place or a Cast. Places and casts that follow, each of the result before, belong to the same launch, as
-// far as its results are at most two: a result that nothing else reads is not stored.
+// move lowers a Place or a Cast. Places and casts that follow, each of the result before, join the launch, up to two
+// results per launch: a result that nothing else reads is not stored.
 func (b *builder) move() error {
 	x, y, err := b.operands(1, 1)
 	if err != nil {
