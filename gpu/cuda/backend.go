@@ -157,7 +157,7 @@ func (b *Backend) freeOutside() (bytes int64, known bool) {
 	return b.options.Free(b.uuid)
 }
 
-// selfTest runs a kernel, so that a device that cannot is found before anything depends on it.
+// selfTest runs a kernel, so that a device that fails to is found before anything depends on it.
 func (b *Backend) selfTest() error {
 	p, err := b.allocate(256, "a test of the device")
 	if err != nil {

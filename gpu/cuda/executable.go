@@ -288,7 +288,7 @@ func (x *executable) Read(id nn.BufferID, dst []float32) {
 	tensor.Widen(buffer.DType, dst, x.wide[:n])
 }
 
-// after returns a stream on which a named output can be copied. Its segment's end is all that the copy waits for, so that
+// after returns a stream on which a named output can be copied. The copy waits only for the end of the output's segment:
 // a picture of the forward pass is read while the update computes.
 func (x *executable) after(id nn.BufferID) (driver.Stream, error) {
 	b := x.backend

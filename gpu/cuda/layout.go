@@ -82,7 +82,7 @@ func (b *builder) move() error {
 	return b.launchFor(b.index, last, false, "place", int((n+blockThreads-1)/blockThreads), parameter(&p))
 }
 
-// within moves what is placed by another placement, into planes of h×w.
+// within composes a placement with a following one, into planes of h×w.
 func (t placed) within(op nn.Place, h, w int32) placed {
 	top, left := int32(op.Top), int32(op.Left)
 	return placed{H: h, W: w, Top: t.Top + top, Left: t.Left + left,

@@ -69,7 +69,7 @@ type MemoryError struct {
 	Err         error
 }
 
-// Error names what was asked for, as far as it is known, and what is free.
+// Error names the bytes asked for, if known, and the free ones.
 func (e *MemoryError) Error() string {
 	asked := ""
 	if e.Asked > 0 {

@@ -10,7 +10,7 @@ import (
 )
 
 // segment is a segment of an executable: its launches in groups of one phase, and the graphs of them. There are two
-// graphs with events of their own, used by turns, so that the times of one run are read while the next computes.
+// graphs with events of their own, used alternately, so that the times of one run are read while the next computes.
 type segment struct {
 	launches []launch
 	groups   []group

@@ -106,9 +106,9 @@ KERNEL BOUNDS(256) ssim_maps(SsimMapsP p) {
 	if (tx() == 0) p.sums[bx()] = sum;
 }
 
-// The gradient at a scale, factor·(Aᵀmean + p·Aᵀsquare + t·Aᵀproduct); at the first that of all, those of the coarser ones
-// spread over the pixels that were pooled. factor is upstream·constant, times
-// factors[scale] if there are factors. Grid: tiles from first on.
+// The gradient at a scale, factor·(Aᵀmean + p·Aᵀsquare + t·Aᵀproduct). The first scale also adds the gradients of the
+// coarser ones, spread over the pixels that were pooled. factor is upstream·constant, times factors[scale] if there are
+// factors. Grid: tiles from first on.
 struct SsimGradP { Scale scales[SCALES]; const float *factors, *upstream; float constant; float window[PAD + 1]; i32 count, first; };
 KERNEL BOUNDS(256) ssim_grad(SsimGradP p) {
 	SHARED static float maps[3][REACH][SPAN], rows[3][REACH][WIDE];
@@ -210,7 +210,7 @@ DEVICE double exponential(double x) {
 }
 
 // The loss: (1 − SSIM)/2 of one scale without factors, else (1 − Π meanᵢ^weightᵢ)/2 and the factors ∂loss/∂(one pixel of
-// scale i's map). tiles[i] to before tiles[i+1] are those of scale i. One block.
+// scale i's map). Scale i has the tiles tiles[i] to tiles[i+1] − 1. One block.
 struct SsimTotalP {
 	const float *sums; float *loss, *factors; double weights[SCALES], pixels[SCALES]; i32 tiles[SCALES + 1], count;
 };
