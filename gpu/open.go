@@ -69,7 +69,7 @@ func Ordinal(found machine.GPU, device string) (ordinal int, reason string) {
 	return n, ""
 }
 
-// judge finds out which of the devices the kernels run on, as far as that is known without a context.
+// judge marks the devices that can run the kernels, from what is known without a context.
 func judge(status *machine.GPU, version int) {
 	if version < leastCUDA {
 		status.Reason = fmt.Sprintf("the driver is too old for the kernels: it has CUDA %s, they need %d.%d", status.CUDA, leastCUDA/1000, leastCUDA%1000/10)

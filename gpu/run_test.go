@@ -215,7 +215,7 @@ func TestFaultsWhileRunning(t *testing.T) {
 		{"an overrun in a kernel", emulator.Fault{Kernel: "gather", N: 9, Result: 700}, "(700)"},
 		{"an overrun in the first iteration", emulator.Fault{Kernel: "gather", N: 1, Result: 700}, "(700)"},
 		{"a kernel that fails", emulator.Fault{Kernel: "gather", N: 12, Result: 719}, "(719)"},
-		{"memory", emulator.Fault{Call: "cuGraphLaunch", N: 20, Result: 2}, "out of memory (2)"},
+		{"memory", emulator.Fault{Call: "cuGraphLaunch", N: 20, Result: 2}, "has too little memory for a segment of the plan: "},
 		{"an unknown error", emulator.Fault{Call: "cuGraphLaunch", N: 20, Result: 999}, "(999)"},
 		{"a copy", emulator.Fault{Call: "cuMemcpyDtoHAsync", N: 40, Result: 700}, "(700)"},
 		{"the events", emulator.Fault{Call: "cuEventQuery", N: 30, Result: 700}, "(700)"},

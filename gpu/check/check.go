@@ -21,11 +21,11 @@ type Options struct {
 	// Scale divides the work of the measurements, for devices that are emulated; 0 is 1.
 	Scale int
 
-	// Progress is called with what is measured next; nil for none.
+	// Progress is called with the name of the next measurement; nil for none.
 	Progress func(what string)
 }
 
-// Report is what was measured of a device.
+// Report has the measurements of a device.
 type Report struct {
 	Name       string   `json:"name"`
 	Capability string   `json:"capability"` // "9.0"
@@ -182,14 +182,14 @@ func (m *measurement) compile() error {
 	return nil
 }
 
-// memory reads what is left beside the kernels.
+// memory reads the free memory with all kernels loaded.
 func (m *measurement) memory() (err error) {
 	m.freeBuffers()
 	m.report.Memory.Free, m.report.Memory.Total, err = m.MemGetInfo()
 	return err
 }
 
-// close frees everything; what fails on the way is of no more use to anybody.
+// close frees everything; errors are ignored.
 func (m *measurement) close() {
 	if m.context == 0 {
 		return

@@ -71,10 +71,27 @@ func TestWhatFailsIsNamed(t *testing.T) {
 	}
 }
 
+// ungraphed is a driver whose library lacks the functions for graphs.
+type ungraphed struct{ driver.Driver }
+
+func (ungraphed) StreamBeginCapture(driver.Stream) error { return driver.ErrMissing }
+
 func TestADriverWithoutGraphsIsMeasured(t *testing.T) {
-	r, err := Run(t.Context(), emulator.New(emulator.Options{Faults: []emulator.Fault{{Call: "cuStreamBeginCapture", Result: 900}}}), Options{Scale: 1000})
-	if err != nil || r.Launch.Graph != 0 || r.Launch.Eager <= 0 {
-		t.Errorf("%+v, %v", r, err)
+	refusing := func(result driver.Result) driver.Driver {
+		return emulator.New(emulator.Options{Faults: []emulator.Fault{{Call: "cuStreamBeginCapture", Result: result}}})
+	}
+	for _, d := range []driver.Driver{refusing(900), refusing(801), ungraphed{emulator.New(emulator.Options{})}} {
+		r, err := Run(t.Context(), d, Options{Scale: 1000})
+		if err != nil || r.Launch.Graph != 0 || r.Launch.Eager <= 0 {
+			t.Errorf("%+v, %v", r, err)
+		}
+	}
+}
+
+func TestAFullDeviceIsOutOfMemory(t *testing.T) {
+	d := emulator.New(emulator.Options{Devices: []emulator.DeviceOptions{{Memory: 1 << 20}}})
+	if _, err := Run(t.Context(), d, Options{Scale: 1000}); err == nil || !strings.HasPrefix(err.Error(), "roofs: out of memory: ") {
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -33,8 +33,8 @@ func (m *measurement) launches() error {
 		return err
 	}
 	graph, err := m.capture(enqueue)
-	if driver.As(err).Class() == driver.Capture {
-		return nil // the driver has no graphs
+	if driver.NoGraphs(err) {
+		return nil
 	}
 	if err != nil {
 		return err
@@ -90,6 +90,9 @@ func (m *measurement) roofs() error {
 		return err
 	}
 	m.bytes = min(copied, free/4) / int64(m.options.Scale) &^ 4095
+	if m.bytes == 0 {
+		return fmt.Errorf("out of memory: %.1f MiB are free", float64(free)/(1<<20))
+	}
 	for i := range m.buffers {
 		if m.buffers[i], err = m.MemAlloc(m.bytes); err != nil {
 			return fmt.Errorf("%d bytes: %w", m.bytes, err)

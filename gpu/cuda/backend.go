@@ -62,6 +62,7 @@ type Backend struct {
 	counts  footprint
 	dead    error // the sticky error after which every call fails
 	pending error // of a method that returns none, for the next Run
+	eager   bool  // Notes says that no graph could be captured
 
 	closing sync.Once
 }
@@ -148,7 +149,7 @@ func (b *Backend) open() error {
 	return b.measured(b.selfTest)
 }
 
-// freeOutside returns the device's free memory as somebody without a context reads it.
+// freeOutside returns the device's free memory, read without a context.
 func (b *Backend) freeOutside() (bytes int64, known bool) {
 	if b.options.Free == nil || b.uuid == "" {
 		return 0, false
@@ -156,7 +157,7 @@ func (b *Backend) freeOutside() (bytes int64, known bool) {
 	return b.options.Free(b.uuid)
 }
 
-// selfTest runs a kernel, so that a device that cannot is found before anything depends on it.
+// selfTest runs a kernel, so that a device that fails to is found before anything depends on it.
 func (b *Backend) selfTest() error {
 	p, err := b.allocate(256, "a test of the device")
 	if err != nil {
@@ -204,14 +205,20 @@ func (b *Backend) enter() error {
 func (b *Backend) leave() { runtime.UnlockOSThread() }
 
 // check explains an error of the driver. After a sticky one the device's memory is lost, and every later call fails
-// with the same error.
+// with the same error. Too little memory is a *MemoryError.
 func (b *Backend) check(what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if driver.As(err).Class() == driver.Sticky && b.dead == nil {
+	if b.dead != nil {
+		return b.dead
+	}
+	switch driver.As(err).Class() {
+	case driver.Sticky:
 		b.dead = &LostError{Device: b.name, During: what, Err: err}
 		return b.dead
+	case driver.Memory:
+		return b.short(what, 0, err)
 	}
 	return fmt.Errorf("%s: %s: %w", b.name, what, err)
 }
@@ -225,7 +232,7 @@ type LostError struct {
 
 // Error names the device and what it was doing.
 func (e *LostError) Error() string {
-	return fmt.Sprintf("%s is lost to this process, during %s: %v", e.Device, e.During, e.Err)
+	return fmt.Sprintf("%s failed during %s and cannot be used by this process any more: %v", e.Device, e.During, e.Err)
 }
 
 // Unwrap returns the driver's error.
@@ -234,7 +241,7 @@ func (e *LostError) Unwrap() error { return e.Err }
 // Lost marks the error for package nn.
 func (*LostError) Lost() {}
 
-// kernel returns a kernel that may use so many bytes of dynamic shared memory, loading its module if needed.
+// kernel returns a kernel that may use the given dynamic shared memory in bytes, loading its module if needed.
 func (b *Backend) kernel(name string, shared int) (*kernel, error) {
 	k := b.kernels[name]
 	if k == nil {
@@ -307,7 +314,7 @@ func (b *Backend) Close() {
 		if b.dead == nil && b.enter() == nil {
 			b.staging.close(b)
 			for _, m := range b.modules {
-				_ = b.driver.ModuleUnload(m) // nothing is left to be done about a failure
+				_ = b.driver.ModuleUnload(m) // errors are ignored here: nothing depends on the device any more
 			}
 			for _, e := range []driver.Event{b.fork, b.joined} {
 				if e != 0 {

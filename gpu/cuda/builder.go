@@ -84,7 +84,7 @@ func (o operand) kind() int32 { return int32(o.dtype) }
 // real reports whether the elements are real numbers.
 func (o operand) real() bool { return o.dtype != tensor.Complex64 }
 
-// operands returns the current step's operands and results if it has so many of each.
+// operands returns the current step's operands and results, of which it must have in and out.
 func (b *builder) operands(in, out int) (x, y []operand, err error) {
 	if len(b.step.In) != in || len(b.step.Out) != out {
 		return nil, nil, operandError("%d operands and %d results, not %d and %d", len(b.step.In), len(b.step.Out), in, out)

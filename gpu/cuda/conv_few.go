@@ -32,7 +32,7 @@ type fewKernel struct {
 	high int32 // pixels of a column in a thread; rows of a block for weights
 }
 
-// chooseFew returns the kernel for few channels that computes a sum on a device of so many multiprocessors, false if
+// chooseFew returns the kernel for few channels that computes a sum on a device of multi multiprocessors, false if
 // there is none or tiles are faster.
 func chooseFew(s convSum, g *convGeometry, multi int) (k fewKernel, ok bool) {
 	in, out, hy, wy := g.Large, g.Small, g.HS, g.WS

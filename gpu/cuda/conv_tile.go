@@ -68,7 +68,7 @@ const (
 	blockSpread   = 2    // blocks that a multiprocessor runs at once
 )
 
-// chooseTile returns the tile and the division of k with the smallest estimated time on a device of so many
+// chooseTile returns the tile and the division of k with the smallest estimated time on a device of multi
 // multiprocessors.
 func chooseTile(m matrices, candidates []tile, multi int) tile {
 	var best tile

@@ -60,8 +60,17 @@ func (b *Backend) load(ctx context.Context, plan *nn.Plan, st nn.State, arena *s
 	}
 	defer b.leave()
 	x := &executable{backend: b, plan: plan, state: s, nanos: make([]int64, len(plan.Steps))}
-	if err := b.measured(func() error { return x.load(arena) }); err != nil {
-		x.close()
+	err := b.measured(func() error {
+		err := x.load(arena)
+		if err != nil {
+			x.close()
+		}
+		return err
+	})
+	if err != nil {
+		if !x.closed {
+			x.close()
+		}
 		return nil, err
 	}
 	return x, nil
@@ -199,11 +208,13 @@ func (x *executable) Run(ctx context.Context, s nn.Segment) error {
 // one (Detail), the time of consecutive steps of one phase is that of the first of them.
 func (x *executable) StepNanos() []int64 {
 	b := x.backend
-	if b.enter() == nil {
-		defer b.leave()
-		for s := range x.segments {
-			b.remember(x.segments[s].readTimes(x))
-		}
+	if err := b.enter(); err != nil {
+		b.remember(err)
+		return x.nanos
+	}
+	defer b.leave()
+	for s := range x.segments {
+		b.remember(x.segments[s].readTimes(x))
 	}
 	return x.nanos
 }
@@ -232,7 +243,8 @@ func (x *executable) Write(id nn.BufferID, src []float32) {
 	for s := range x.segments {
 		delete(x.segments[s].outputs, id)
 	}
-	if b.enter() != nil {
+	if err := b.enter(); err != nil {
+		b.remember(err)
 		return
 	}
 	defer b.leave()
@@ -248,7 +260,8 @@ func (x *executable) Read(id nn.BufferID, dst []float32) {
 		n *= 2
 	}
 	mustMatch(buffer, len(dst), n)
-	if b.enter() != nil {
+	if err := b.enter(); err != nil {
+		b.remember(err)
 		return
 	}
 	defer b.leave()
@@ -275,7 +288,7 @@ func (x *executable) Read(id nn.BufferID, dst []float32) {
 	tensor.Widen(buffer.DType, dst, x.wide[:n])
 }
 
-// after returns a stream on which a named output can be copied. Its segment's end is all that the copy waits for, so that
+// after returns a stream on which a named output can be copied. The copy waits only for the end of the output's segment:
 // a picture of the forward pass is read while the update computes.
 func (x *executable) after(id nn.BufferID) (driver.Stream, error) {
 	b := x.backend
@@ -304,13 +317,15 @@ func (x *executable) Close() {
 	if x.closed {
 		return
 	}
-	if x.backend.enter() == nil {
-		defer x.backend.leave()
-		x.backend.remember(x.backend.synchronize())
-		x.backend.remember(x.backend.measured(func() error { x.close(); return nil }))
+	b := x.backend
+	if err := b.enter(); err != nil {
+		b.remember(err)
+		x.close()
 		return
 	}
-	x.close()
+	defer b.leave()
+	b.remember(b.synchronize())
+	b.remember(b.released(x.close))
 }
 
 func (x *executable) close() {

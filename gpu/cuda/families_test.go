@@ -115,7 +115,7 @@ func TestLongSums(t *testing.T) {
 	}
 }
 
-// Updates wait for the end of a segment only as far as no later step reads what they write or writes what they read.
+// Updates are delayed to the end of a segment unless a later step reads what they write or writes what they read.
 func TestUpdatesAreNotLate(t *testing.T) {
 	vector := tensor.Shape{300}
 	arena := func(name string, shape tensor.Shape, offset int64) nn.Buffer {

@@ -97,7 +97,7 @@ func (l lines) columnBlock() (threads driver.Dim, shared int) {
 	return driver.X(n / 8 << l.shift), (n + n/8) << l.shift * complex64s
 }
 
-// groups is the number of blocks for so many columns.
+// groups is the number of blocks for the columns.
 func (l lines) groups(columns int) int { return (columns + 1<<l.shift - 1) >> l.shift }
 
 // planes checks that an operand consists of planes that are not empty.

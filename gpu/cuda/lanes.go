@@ -9,7 +9,7 @@ import (
 // the second while the first goes on with the gradients that the next layer needs.
 type lanes struct {
 	b      *Backend
-	forked bool // the second lane knows everything that the first was given
+	forked bool // the second lane waits for everything enqueued on the first
 	busy   bool // the second lane has work that the first has not waited for
 }
 

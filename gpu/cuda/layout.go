@@ -21,8 +21,8 @@ type placeP struct {
 	To                 [2]placed
 }
 
-// move lowers a Place or a Cast. Places and casts that follow, each of the result before, belong to the same launch, as
-// far as its results are at most two: a result that nothing else reads is not stored.
+// move lowers a Place or a Cast. Places and casts that follow, each of the result before, join the launch, up to two
+// results per launch: a result that nothing else reads is not stored.
 func (b *builder) move() error {
 	x, y, err := b.operands(1, 1)
 	if err != nil {
@@ -82,7 +82,7 @@ func (b *builder) move() error {
 	return b.launchFor(b.index, last, false, "place", int((n+blockThreads-1)/blockThreads), parameter(&p))
 }
 
-// within moves what is placed by another placement, into planes of h×w.
+// within composes a placement with a following one, into planes of h×w.
 func (t placed) within(op nn.Place, h, w int32) placed {
 	top, left := int32(op.Top), int32(op.Left)
 	return placed{H: h, W: w, Top: t.Top + top, Left: t.Left + left,

@@ -28,7 +28,7 @@ type lossGradP struct {
 	_                          int32
 }
 
-// lossBlocks is the largest number of blocks that sum a loss: the same on every device, so that results are, too.
+// lossBlocks is the largest number of blocks that sum a loss: the same on every device, for equal results.
 const lossBlocks = 256
 
 // lossPlanes checks a prediction and a target: one plane each, large enough for the loss.

@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
 	"unsafe"
 
@@ -18,48 +19,83 @@ type footprint struct {
 	driver    int64 // likewise for kernels and graphs
 }
 
-// measured calls do, and counts what the driver took of the device's free memory beside what do allocated, or gave back
-// beside what it freed: kernels, graphs, and what allocations are rounded up by.
-func (b *Backend) measured(do func() error) error {
-	before, _, err := b.driver.MemGetInfo()
+// unaccounted returns the memory in use on the device that allocate has not counted, that of other processes included.
+func (b *Backend) unaccounted() (int64, error) {
+	free, total, err := b.driver.MemGetInfo()
 	if err != nil {
-		return b.check("the device's memory", err)
+		return 0, b.check("the device's memory", err)
 	}
-	allocated := b.counts.allocated
-	if err := do(); err != nil {
+	return total - free - b.counts.allocated, nil
+}
+
+// measured calls do, and adds the change of free memory that allocate and free do not account for: kernels, graphs, and
+// what allocations are rounded up by. If other processes freed more than that, nothing is added.
+func (b *Backend) measured(do func() error) error {
+	before, err := b.unaccounted()
+	if err != nil {
 		return err
 	}
-	after, _, err := b.driver.MemGetInfo()
-	if err != nil {
-		return b.check("the device's memory", err)
+	failed := do()
+	after, err := b.unaccounted()
+	if err == nil {
+		b.counts.driver += max(after-before, 0)
 	}
-	b.counts.driver += before - after - (b.counts.allocated - allocated)
-	return nil
+	if failed != nil {
+		return failed
+	}
+	return err
+}
+
+// released calls do, which frees memory, and subtracts the change that free does not account for. It calls do even if
+// the memory cannot be measured.
+func (b *Backend) released(do func()) error {
+	before, err := b.unaccounted()
+	do()
+	if err != nil {
+		return err
+	}
+	after, err := b.unaccounted()
+	if err == nil {
+		b.counts.driver = max(b.counts.driver+min(after-before, 0), 0)
+	}
+	return err
 }
 
 // MemoryError reports that the device has too little memory.
 type MemoryError struct {
 	Device      string
 	For         string
-	Asked, Free int64 // bytes
+	Asked, Free int64 // bytes; Asked is 0 if the driver asked for its own use
 	Err         error
 }
 
-// Error names what was asked for and what is free.
+// Error names the bytes asked for, if known, and the free ones.
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("%s has too little memory for %s: %.1f MiB asked for, %.1f MiB free", e.Device, e.For,
-		float64(e.Asked)/(1<<20), float64(e.Free)/(1<<20))
+	asked := ""
+	if e.Asked > 0 {
+		asked = fmt.Sprintf("%.1f MiB asked for, ", float64(e.Asked)/(1<<20))
+	}
+	return fmt.Sprintf("%s has too little memory for %s: %s%.1f MiB free", e.Device, e.For, asked, float64(e.Free)/(1<<20))
 }
 
 // Unwrap returns the driver's error.
 func (e *MemoryError) Unwrap() error { return e.Err }
 
+// short returns the *MemoryError of an error: err itself if it has one. asked is in bytes, 0 if unknown.
+func (b *Backend) short(purpose string, asked int64, err error) error {
+	var found *MemoryError
+	if errors.As(err, &found) {
+		return err
+	}
+	free, _, _ := b.driver.MemGetInfo() // err matters more
+	return &MemoryError{Device: b.name, For: purpose, Asked: asked, Free: free, Err: err}
+}
+
 // allocate returns memory on the device for a purpose.
 func (b *Backend) allocate(bytes int64, purpose string) (driver.Pointer, error) {
 	p, err := b.driver.MemAlloc(bytes)
 	if driver.As(err) == driver.OutOfMemory {
-		free, _, _ := b.driver.MemGetInfo() // the allocation's error matters more
-		return 0, &MemoryError{Device: b.name, For: purpose, Asked: bytes, Free: free, Err: err}
+		return 0, b.short(purpose, bytes, err)
 	}
 	if err != nil {
 		return 0, b.check("memory for "+purpose, err)
@@ -111,19 +147,22 @@ func (s *staging) slot(b *Backend) (i int, err error) {
 	s.next = (s.next + 1) % stagingSlots
 	slot := &s.slots[i]
 	if slot.memory == nil {
-		if slot.memory, err = b.driver.MemHostAlloc(stagingBytes); err != nil {
-			return 0, b.check("page-locked memory", err)
+		memory, err := b.driver.MemHostAlloc(stagingBytes)
+		if err != nil {
+			return 0, b.check("copies between host and device", err)
 		}
-		b.counts.pinned += stagingBytes
 		if slot.event, err = b.driver.EventCreate(false); err != nil {
+			_ = b.driver.MemHostFree(memory) // the event's error matters more
 			return 0, b.check("an event", err)
 		}
+		slot.memory = memory
+		b.counts.pinned += stagingBytes
 	}
 	if slot.busy {
-		slot.busy = false
 		if err := b.driver.EventSynchronize(slot.event); err != nil {
 			return 0, b.check("a copy", err)
 		}
+		slot.busy = false
 	}
 	return i, nil
 }
@@ -185,6 +224,7 @@ func (b *Backend) download(dst []byte, src driver.Pointer, stream driver.Stream)
 			if err := b.driver.EventRecord(slot.event, stream); err != nil {
 				return b.check("a copy from the device", err)
 			}
+			slot.busy = true
 			parts[n] = part{i, dst[:size]}
 			dst, src = dst[size:], src+driver.Pointer(size)
 			n++
@@ -194,6 +234,7 @@ func (b *Backend) download(dst []byte, src driver.Pointer, stream driver.Stream)
 			if err := b.driver.EventSynchronize(slot.event); err != nil {
 				return b.check("a copy from the device", err)
 			}
+			slot.busy = false
 			copy(p.to, slot.memory)
 		}
 	}

@@ -152,7 +152,7 @@ func (b *builder) batchNormGrad(op nn.BatchNormGrad) error {
 type normKernels struct{ any, whole, parts, apply string }
 
 // perChannel launches the kernels that fit the image. size is the size of a part's sums in bytes; with returns the
-// parameter for parts of so many values.
+// parameter for count parts of part values.
 func (b *builder) perChannel(m imageP, size int64, k normKernels, with func(parts driver.Pointer, part, count int32) []byte) error {
 	channels := int(m.Channels)
 	switch {

@@ -46,12 +46,12 @@ func (c *scalars) find(x *executable) error {
 	}
 	var err error
 	if c.memory, err = b.driver.MemHostAlloc(4 * maxScalars); err != nil {
-		return b.check("page-locked memory", err)
+		return b.check("the losses on the host", err)
 	}
 	b.counts.pinned += 4 * maxScalars
 	c.of = make([]*segment, len(c.ids))
 	if c.to, err = b.driver.MemHostDevicePointer(c.memory); err != nil {
-		return b.check("page-locked memory", err)
+		return b.check("the losses on the host", err)
 	}
 	c.kernel, err = b.kernel("gather", 0)
 	return err

@@ -10,7 +10,7 @@ import (
 )
 
 // segment is a segment of an executable: its launches in groups of one phase, and the graphs of them. There are two
-// graphs with events of their own, used by turns, so that the times of one run are read while the next computes.
+// graphs with events of their own, used alternately, so that the times of one run are read while the next computes.
 type segment struct {
 	launches []launch
 	groups   []group
@@ -108,7 +108,7 @@ func (x *executable) outputsOf(of nn.Segment) map[nn.BufferID]bool {
 	return outputs
 }
 
-// capture records the launches as a graph. A driver that cannot leaves the segment eager.
+// capture records the launches as a graph. Without graphs in the driver the segment is eager.
 func (t *instance) capture(x *executable, s *segment) error {
 	b := x.backend
 	if b.options.Eager || s.eager {
@@ -136,11 +136,14 @@ func (t *instance) capture(x *executable, s *segment) error {
 	if err == nil {
 		return nil
 	}
-	if driver.As(err).Class() == driver.Sticky || driver.As(err) == driver.OutOfMemory {
+	if !driver.NoGraphs(err) {
 		return b.check("capturing a graph", err)
 	}
 	s.eager = true
-	b.Notes = append(b.Notes, "the GPU's kernels are enqueued one by one, since no graph could be captured: "+err.Error())
+	if !b.eager {
+		b.eager = true
+		b.Notes = append(b.Notes, "the GPU's kernels are enqueued one by one, since no graph could be captured: "+err.Error())
+	}
 	return nil
 }
 
@@ -252,14 +255,13 @@ func (s *segment) enqueueDetailed(x *executable) error {
 	return nil
 }
 
-// spin is how long wait asks without a pause: longer than a segment of small pictures takes.
+// spin is how long wait polls without a pause: longer than a segment of small pictures takes.
 const spin = 2 * time.Millisecond
 
-// pause is the time between two questions after that.
+// pause is the time between polls after that.
 const pause = 50 * time.Microsecond
 
-// wait waits until the instance's run has ended. The goroutine is locked to its thread, which makes giving it up costly: for a
-// short time it only asks.
+// wait waits until the instance's run has ended. Yielding a locked thread is slow, so wait polls first.
 func (t *instance) wait(ctx context.Context, b *Backend) error {
 	var began time.Time
 	for t.running {

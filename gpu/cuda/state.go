@@ -111,7 +111,8 @@ func (s *state) Read(v int, dst []float32) {
 		clear(dst)
 		return
 	}
-	if b.enter() != nil {
+	if err := b.enter(); err != nil {
+		b.remember(err)
 		return
 	}
 	defer b.leave()
@@ -122,7 +123,8 @@ func (s *state) Read(v int, dst []float32) {
 func (s *state) Write(v int, src []float32) {
 	s.must(v, src)
 	b := s.backend
-	if b.enter() != nil {
+	if err := b.enter(); err != nil {
+		b.remember(err)
 		return
 	}
 	defer b.leave()
@@ -164,7 +166,9 @@ func (s *state) Close() {
 	}
 	s.closed = true
 	b := s.backend
-	if b.enter() == nil {
+	if err := b.enter(); err != nil {
+		b.remember(err)
+	} else {
 		defer b.leave()
 	}
 	b.free(s.values.at, s.values.bytes)

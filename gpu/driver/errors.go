@@ -23,6 +23,7 @@ const (
 	NotFound           Result = 500
 	NotReady           Result = 600
 	IllegalAddress     Result = 700
+	NotSupported       Result = 801
 	SystemMismatch     Result = 803
 	CaptureUnsupported Result = 900
 	Unknown            Result = 999
@@ -77,10 +78,17 @@ func (r Result) Class() Class {
 		return TooOld
 	case r >= 900 && r <= 908:
 		return Capture
-	case r == 214 || r == 700 || r == 702 || r >= 714 && r <= 719 || r == 999:
+	case r == 4 || r == 214 || r == 700 || r == 702 || r == 709 || r == 710 || r >= 714 && r <= 719 || r == 999:
 		return Sticky
 	}
 	return Other
+}
+
+// NoGraphs reports whether an error means that a driver cannot capture or run graphs, while the same work can be enqueued
+// step by step: its class is Capture, the library lacks the function, or the device does not support it.
+func NoGraphs(err error) bool {
+	r := As(err)
+	return r.Class() == Capture || r == NotSupported || errors.Is(err, ErrMissing)
 }
 
 // String explains the result, with its number.
@@ -96,6 +104,7 @@ var results = map[Result]string{
 	1:   "invalid value",
 	2:   "out of memory",
 	3:   "the driver is not initialised",
+	4:   "the driver has shut down",
 	34:  "the library is a stub without a driver behind it",
 	46:  "the device is in use by another process exclusively, or unavailable",
 	100: "the driver finds no device",
@@ -113,10 +122,13 @@ var results = map[Result]string{
 	700: "a kernel accessed memory that it must not",
 	701: "a kernel needs more resources than the device has",
 	702: "a kernel ran for too long",
+	709: "the context was destroyed",
+	710: "an assertion of a kernel failed",
 	715: "a kernel executed an illegal instruction",
 	716: "a kernel accessed a misaligned address",
 	717: "a kernel accessed an invalid address space",
 	719: "a kernel failed",
+	801: "not supported",
 	802: "the system is not ready (the fabric manager may not be running)",
 	803: "the driver library and the kernel module have different versions: reboot or reload the module",
 	804: "forward compatibility is not supported on this hardware",

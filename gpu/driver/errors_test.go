@@ -33,13 +33,27 @@ func TestClasses(t *testing.T) {
 		Absent:  {3, 34, 46, 100, 101},
 		TooOld:  {209, 218, 221, 222, 802, 803, 804},
 		Capture: {900, 901, 906, 908},
-		Sticky:  {214, 700, 702, 715, 716, 717, 719, 999},
-		Other:   {0, 1, 201, 400, 500, 600, 701, 899, 909},
+		Sticky:  {4, 214, 700, 702, 709, 710, 715, 716, 717, 719, 999},
+		Other:   {0, 1, 201, 400, 500, 600, 701, 801, 899, 909},
 	} {
 		for _, r := range results {
 			if got := r.Class(); got != class {
 				t.Errorf("%v is of class %d, want %d", r, got, class)
 			}
+		}
+	}
+}
+
+func TestErrorsOfADriverWithoutGraphs(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		want bool
+	}{
+		{&Error{Result: CaptureUnsupported}, true}, {&Error{Result: NotSupported}, true}, {fmt.Errorf("cuGraphLaunch: %w", ErrMissing), true},
+		{&Error{Result: OutOfMemory}, false}, {&Error{Result: InvalidValue}, false}, {errors.New("another"), false}, {nil, false},
+	} {
+		if got := NoGraphs(test.err); got != test.want {
+			t.Errorf("%v: %v, want %v", test.err, got, test.want)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func TestOpenTellsAbsentFromBroken(t *testing.T) {
 }
 
 // Where goroutines compete for the processors, one that returns from the dynamic linker
-// may go on another thread, which knows of no failure.
+// may go on another thread, which has no record of the failure.
 func TestTheReasonIsThereOnABusyMachine(t *testing.T) {
 	broken := filepath.Join(t.TempDir(), "libbroken.so.1")
 	if err := os.WriteFile(broken, []byte("not a library, though long enough to be read as one"), 0o644); err != nil {

@@ -135,7 +135,7 @@ func TestAMissingSensorHidesNoOther(t *testing.T) {
 		got.ThrottleReason != "NVML: not supported on this device (3)" || got.Power != all.Power {
 		t.Errorf("%+v", got)
 	}
-	// Without the newer call, what is used holds what is reserved.
+	// Without the newer call, the used memory includes the reserved.
 	got = readIn(t, lib, "NVML_FAULT=GetMemoryInfo_v2:3").GPUs[0]
 	if got.MemoryReserved.Known || got.MemoryUsed.Value != all.MemoryUsed.Value+all.MemoryReserved.Value || got.MemoryTotal != all.MemoryTotal {
 		t.Errorf("used %+v, reserved %+v", got.MemoryUsed, got.MemoryReserved)

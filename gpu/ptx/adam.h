@@ -29,7 +29,7 @@ DEVICE void adamElement(const AdamP &p, const Corrections &c, float g, float &va
 	moment = __builtin_fmaf(p.beta1f, moment, p.rate1 * g);
 	second = __builtin_fmaf(p.beta2f, second, p.rate2 * g * g);
 	float largest = second;
-	if (most) *most = largest = *most > second ? *most : second;
+	if (most) *most = largest = exceeds(second, *most) ? second : *most;
 	value -= c.size * moment / (__builtin_sqrtf(largest) * c.root + p.eps);
 }
 

@@ -35,7 +35,7 @@ KERNEL BOUNDS(256, 4) conv_gather_any(ConvAnyP p) {
 					}
 				}
 			}
-			most = q == 0 || sum > most ? sum : most;
+			most = q == 0 || exceeds(sum, most) ? sum : most;
 		}
 		if (p.bias) most += load(p.bias, s, p.biasType);
 		store(p.y, at, p.outType, p.relu && most < 0 ? 0.f : most);

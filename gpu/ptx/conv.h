@@ -15,12 +15,15 @@ struct ConvG { i32 n, cs, cl, hs, ws, hl, wl, kh, kw, stride, pad; };
 // The kinds of products, as nn.Products.
 enum { EXACT, BF16X3, WINOGRAD, TF32 };
 
-// The nearest bf16, and the nearest number with the 10 bits of mantissa of TF32, halves away from 0.
+// The nearest bf16, and the nearest number with the 10 bits of mantissa of TF32, halves away from 0. A NaN stays one.
 DEVICE float nearBF16(float x) {
 	u32 b = bits(x), near = (b + 0x7fff + (b >> 16 & 1)) & 0xffff0000;
 	return bits((b & 0x7fffffff) > 0x7f800000 ? b | 0x400000 : near);
 }
-DEVICE float nearTF32(float x) { return bits((bits(x) + 0x1000) & 0xffffe000); }
+DEVICE float nearTF32(float x) {
+	u32 b = bits(x);
+	return bits((b & 0x7fffffff) > 0x7f800000 ? b | 0x400000 : (b + 0x1000) & 0xffffe000);
+}
 
 // a·b + c by the products of the parts of a and b.
 DEVICE float split(float a, float b, float c) {

@@ -30,6 +30,8 @@ enum { F32, BF16, FP16, C64 };
 
 DEVICE float bits(u32 x) { return __builtin_bit_cast(float, x); }
 DEVICE u32 bits(float x) { return __builtin_bit_cast(u32, x); }
+// Whether x is larger than y; a NaN is larger than any number.
+DEVICE bool exceeds(float x, float y) { return x > y || (x != x && y == y); }
 DEVICE float from16(u16 x, int dtype) {
 	float r;
 	if (dtype == BF16) return bits((u32)x << 16);

@@ -51,7 +51,7 @@ enum { RELU, LEAKY, SIGMOID, HARD, SCALED, TANH, SWISH, SCALE, COPY };
 DEVICE float apply(int op, float x, float factor) {
 	float y;
 	switch (op) {
-	case RELU: return x > 0 ? x : 0;
+	case RELU: return x < 0 ? 0 : x; // a NaN stays one
 	case LEAKY: return x < 0 ? 0.2f * x : x;
 	case SIGMOID: return logistic(x);
 	case HARD:
@@ -84,8 +84,8 @@ KERNEL BOUNDS(256) unary(UnaryP p) {
 // The gradient of a function: of an activation from its result y, of Swish from its operand.
 DEVICE float slope(int op, float y, float g) {
 	switch (op) {
-	case RELU: return y > 0 ? g : 0;
-	case LEAKY: return y > 0 ? g : 0.2f * g;
+	case RELU: return y <= 0 ? 0 : g;
+	case LEAKY: return y <= 0 ? 0.2f * g : g;
 	case SIGMOID: return g * y * (1 - y);
 	case HARD: return y > 0 && y < 1 ? g / 6 : 0;
 	case SCALED: return g * (y + 0.01f) * (1.01f - y) / 1.02f;
@@ -204,9 +204,9 @@ KERNEL BOUNDS(256) halves(HalvesP p) {
 		}
 		int largest = 0; // the first of equal ones
 		float most = a;
-		if (b > most) most = b, largest = 1;
-		if (c > most) most = c, largest = 2;
-		if (d > most) most = d, largest = 3;
+		if (exceeds(b, most)) most = b, largest = 1;
+		if (exceeds(c, most)) most = c, largest = 2;
+		if (exceeds(d, most)) most = d, largest = 3;
 		if (p.op == POOL) {
 			store(p.y, e, p.yType, most);
 			continue;

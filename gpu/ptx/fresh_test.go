@@ -25,8 +25,7 @@ func files(t *testing.T) []string {
 	return all
 }
 
-// The sums that the generator wrote are those of the files: nobody changed a source without generating, or a result by
-// hand.
+// The committed sums match the files: no source was changed without go generate, and no result by hand.
 func TestSumsMatchTheFiles(t *testing.T) {
 	var sums bytes.Buffer
 	for _, name := range files(t) {

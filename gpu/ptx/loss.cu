@@ -51,7 +51,7 @@ KERNEL BOUNDS(256) loss_grad(LossGradP p) {
 	float factor = *p.factor * *p.upstream;
 	for (i64 i = bx() * 256 + tx(); i < p.n; i += (i64)gdx() * 256) {
 		float d = p.p[i] - p.t[i];
-		if (!p.squares) d = d > 0 ? 1 : d < 0 ? -1 : 0;
+		if (!p.squares) d = d > 0 ? 1 : d < 0 ? -1 : d;
 		p.gp[i] = factor * d;
 	}
 }

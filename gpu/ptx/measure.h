@@ -109,7 +109,8 @@ template <int LOG> DEVICE void measureColumns(const MeasureColumnsP &p, u32 (&sc
 	for (int m = 0; m < 8; m++) to[(i64)(m * n) << log] = v[m];
 }
 
-DEVICE float sign(float x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
+// The sign of x, x itself for a zero or a NaN.
+DEVICE float sign(float x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
 
 // The rows of the fields compared with the targets: for each block Σ|d| and Σ|t| or Σd² and Σt², d = |z| − t, and in
 // place the rows of sgn(d)·z/|z| or d·z/|z| transformed back. Grid: rows, masks.

@@ -148,7 +148,7 @@ DEVICE void normalise(const NormP &p, Before b, float *v, const u32 *at, Moments
 #pragma unroll
 	for (int i = 0; i < HELD; i++) {
 		v[i] = normalised(v[i], s.mean, factor, b.beta);
-		if (p.relu) v[i] = v[i] > 0 ? v[i] : 0;
+		if (p.relu) v[i] = v[i] < 0 ? 0 : v[i]; // a NaN stays one
 	}
 	write(v, p.y, p.yType, at);
 }
@@ -195,7 +195,7 @@ KERNEL BOUNDS(1024) norm_any(NormP p) {
 	for (u32 e = tx(); e < count; e += bdx()) {
 		u32 at = offsetOf(p.image, c, e);
 		float y = normalised(load(p.x, at, p.xType), mean, factor, b.beta);
-		store(p.y, at, p.yType, p.relu && !(y > 0) ? 0 : y);
+		store(p.y, at, p.yType, p.relu && y < 0 ? 0 : y);
 	}
 }
 
@@ -259,12 +259,12 @@ template <int V> DEVICE void normRunning(const NormP &p) {
 #pragma unroll
 			for (int j = 0; j < 4; j++) {
 				v[j] = normalised(v[j], mean, factor, beta);
-				if (p.relu) v[j] = v[j] > 0 ? v[j] : 0;
+				if (p.relu) v[j] = v[j] < 0 ? 0 : v[j];
 			}
 			store4(p.y, 4 * (i64)u, p.yType, v);
 		} else {
 			float v = normalised(load(p.x, u, p.xType), mean, factor, beta);
-			if (p.relu) v = v > 0 ? v : 0;
+			if (p.relu) v = v < 0 ? 0 : v;
 			store(p.y, u, p.yType, v);
 		}
 	}
@@ -292,7 +292,7 @@ DEVICE Saved saved(const NormGradP &p, u32 c) { return Saved{p.mean[c], p.invers
 
 // The gradient, or 0 where the ReLU gave 0; d is x − mean.
 DEVICE float passed(const NormGradP &p, const Saved &s, float d, float g) {
-	return !p.beta || __builtin_fmaf(d, s.gamma * s.inverse, s.beta) > 0 ? g : 0;
+	return p.beta && __builtin_fmaf(d, s.gamma * s.inverse, s.beta) <= 0 ? 0 : g;
 }
 
 // Turns x and gy into d = x − mean, and g = gy or 0 where the ReLU gave 0.

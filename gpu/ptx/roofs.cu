@@ -1,7 +1,7 @@
 #include "dev.h"
 
 // What a device can do at most, for comparison with the kernels of plans: copies, multiplications on the registers of
-// threads, and those of matrix instructions. y receives results that nobody reads, so that none are left out.
+// threads, and those of matrix instructions. y receives results that are never read, so that the compiler keeps them.
 struct RoofP {
 	float *y;
 	const float *x;

@@ -106,9 +106,9 @@ KERNEL BOUNDS(256) ssim_maps(SsimMapsP p) {
 	if (tx() == 0) p.sums[bx()] = sum;
 }
 
-// The gradient at a scale, factor·(Aᵀmean + p·Aᵀsquare + t·Aᵀproduct); at the first that of all, those of the coarser ones
-// spread over the pixels that were pooled. factor is upstream·constant, times
-// factors[scale] if there are factors. Grid: tiles from first on.
+// The gradient at a scale, factor·(Aᵀmean + p·Aᵀsquare + t·Aᵀproduct). The first scale also adds the gradients of the
+// coarser ones, spread over the pixels that were pooled. factor is upstream·constant, times factors[scale] if there are
+// factors. Grid: tiles from first on.
 struct SsimGradP { Scale scales[SCALES]; const float *factors, *upstream; float constant; float window[PAD + 1]; i32 count, first; };
 KERNEL BOUNDS(256) ssim_grad(SsimGradP p) {
 	SHARED static float maps[3][REACH][SPAN], rows[3][REACH][WIDE];
@@ -182,8 +182,9 @@ KERNEL BOUNDS(256) ssim_pool(SsimPoolP p) {
 	}
 }
 
-// log x of a normal positive x: twice the series of artanh((m−1)/(m+1)) for a mantissa m of √½ to √2.
+// log x of a normal positive x, or of a NaN: twice the series of artanh((m−1)/(m+1)) for a mantissa m of √½ to √2.
 DEVICE double logarithm(double x) {
+	if (x != x) return x;
 	const double ln2 = 0.693147180559945309;
 	u64 b = __builtin_bit_cast(u64, x);
 	int e = (int)(b >> 52) - 1023;
@@ -197,7 +198,7 @@ DEVICE double logarithm(double x) {
 	for (int k = 10; k >= 0; k--) sum = sum * q + 1.0 / (2 * k + 1);
 	return e * ln2 + 2 * z * sum;
 }
-// exp x of an x from −100 to 0: the series of the part of x below ½·ln 2.
+// exp x of an x from −100 to 0, or of a NaN: the series of the part of x below ½·ln 2.
 DEVICE double exponential(double x) {
 	const double ln2 = 0.693147180559945309;
 	int n = (int)(x / ln2 - 0.5);
@@ -209,13 +210,13 @@ DEVICE double exponential(double x) {
 }
 
 // The loss: (1 − SSIM)/2 of one scale without factors, else (1 − Π meanᵢ^weightᵢ)/2 and the factors ∂loss/∂(one pixel of
-// scale i's map). tiles[i] to before tiles[i+1] are those of scale i. One block.
+// scale i's map). Scale i has the tiles tiles[i] to tiles[i+1] − 1. One block.
 struct SsimTotalP {
 	const float *sums; float *loss, *factors; double weights[SCALES], pixels[SCALES]; i32 tiles[SCALES + 1], count;
 };
 KERNEL BOUNDS(256) ssim_total(SsimTotalP p) {
 	SHARED static double scratch[2][8];
-	double means[SCALES], log = 0, lack = 0;
+	double means[SCALES], exponent = 0, lack = 0;
 #pragma unroll
 	for (int i = 0; i < SCALES; i++) {
 		means[i] = 0;
@@ -225,14 +226,14 @@ KERNEL BOUNDS(256) ssim_total(SsimTotalP p) {
 		blockTotals(sum, none, scratch);
 		lack = sum / (2 * p.pixels[i]);
 		means[i] = 1 - lack;
-		if (p.factors) log += p.weights[i] * logarithm(means[i] < 1e-10 ? 1e-10 : means[i] > 1 ? 1 : means[i]);
+		if (p.factors) exponent += p.weights[i] * logarithm(means[i] < 1e-10 ? 1e-10 : means[i] > 1 ? 1 : means[i]);
 	}
 	if (tx() != 0) return;
 	if (!p.factors) {
 		*p.loss = (float)(lack / 2);
 		return;
 	}
-	double product = exponential(log);
+	double product = exponential(exponent);
 	*p.loss = (float)((1 - product) / 2);
 #pragma unroll
 	for (int i = 0; i < SCALES; i++) {

@@ -17,10 +17,10 @@ import (
 // third of the time of a function bound by RegisterFunc and, given a slice, allocates nothing.
 //
 // SyscallN takes addresses as uintptr, which Go does not update. A variable on the stack of its goroutine moves when
-// that stack grows, and an address converted before then leads the driver to the old stack, without a word from go vet
-// or the race detector. Variables on the heap do not move. Hence the rule of this file: the only addresses given to the
+// that stack grows, and an address converted before then leads the driver to the old stack; go vet and the race detector
+// do not report it. Variables on the heap do not move. Hence the rule of this file: the only addresses given to the
 // driver are those that address and kernel store in a slot as a pointer. A slot is on the heap, so the compiler puts
-// there whatever a slot points to; for the time of the call, the pointer also keeps it from the collector.
+// whatever it points to there too; during the call, the pointer also keeps that memory from the collector.
 type hot struct {
 	setCurrent, synchronize                                          uintptr
 	streamSynchronize, streamQuery, streamWaitEvent                  uintptr

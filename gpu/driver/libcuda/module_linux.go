@@ -31,9 +31,9 @@ func (d *cuda) ModuleLoadData(ptx []byte) (driver.Module, error) {
 	}
 	var m driver.Module
 	text := make([]byte, 16<<10)
-	log := &jitLog{&text[0], uintptr(len(text))}
+	compiled := &jitLog{&text[0], uintptr(len(text))}
 	options := []int32{jitErrorLogBuffer, jitErrorLogBufferBytes}
-	r := d.cuModuleLoadDataEx(&m, &ptx[0], uint32(len(options)), &options[0], log)
+	r := d.cuModuleLoadDataEx(&m, &ptx[0], uint32(len(options)), &options[0], compiled)
 	runtime.KeepAlive(text)
 	if r != 0 {
 		return 0, &driver.Error{Call: call, Result: r, Detail: strings.TrimSpace(library.Text(text))}

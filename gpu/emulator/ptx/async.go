@@ -97,7 +97,7 @@ func (f *assembly) buildAsyncCopy(o *op) {
 	}
 }
 
-// complete does the committed copies of a lane but the last so many groups.
+// complete does the committed copies of a lane but the last keep groups.
 func (w *warp) complete(l, keep int) {
 	c := &w.async[l]
 	for len(c.groups) > keep {

@@ -93,7 +93,7 @@ func (x *Launch) Run() (steps uint64, err error) {
 	return steps, nil
 }
 
-// Check reports what is wrong with a launch before it runs, and computes the values of the constants.
+// Check validates a launch before it runs, and computes the values of the constants.
 func (x *Launch) Check() error {
 	k := x.Kernel
 	threads := uint64(x.Block[0]) * uint64(x.Block[1]) * uint64(x.Block[2])

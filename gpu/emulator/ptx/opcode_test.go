@@ -110,7 +110,7 @@ func floats(bits func(float64) uint64, more ...float64) []uint64 {
 	return out
 }
 
-// triples returns all pairs of a list, with a third operand by turns.
+// triples returns all pairs of a list, with a third operand that cycles through the list.
 func triples(list []uint64) [][3]uint64 {
 	var out [][3]uint64
 	for i, a := range list {

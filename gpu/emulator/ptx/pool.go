@@ -38,7 +38,7 @@ func (p *Pool) races() *races {
 	return newRaces()
 }
 
-// warp returns a warp with the registers and the local memory of a kernel, whose values are those of an earlier one.
+// warp returns a warp with the registers and the local memory of a kernel, with values left from an earlier one.
 func (p *Pool) warp(k *Kernel) *warp {
 	var w *warp
 	if p != nil {

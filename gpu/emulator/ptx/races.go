@@ -16,7 +16,7 @@ type races struct {
 	doubt  *access      // the earlier write of a pair to global memory, which is no race if it wrote the same value
 }
 
-// raceWord is what is known of four bytes in an epoch.
+// raceWord records the accesses to four bytes in an epoch.
 type raceWord struct {
 	key   uint64
 	epoch uint32
