@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
@@ -26,6 +28,9 @@ func doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Tell what this machine, its terminal and its GPU can do, and why not more", Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkCard(card, checkGPU, cmd.Flags().Changed("device")); err != nil {
+				return cli.BadUsage(fmt.Errorf("doctor: %w", err))
+			}
 			backend, err := cpu.New(o)
 			if err != nil {
 				return cli.BadUsage(fmt.Errorf("doctor: %w", err))
@@ -80,6 +85,18 @@ func doctorCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&calibrate, "calibrate", false, "measure again what this machine can do at most")
 	cli.EngineFlags(cmd.Flags(), &o)
 	return cmd
+}
+
+// checkCard checks the flag that names the GPU to check.
+func checkCard(card string, check, named bool) error {
+	if named && !check {
+		return errors.New("--device names the GPU that --gpu checks: add --gpu")
+	}
+	number, more := strings.CutPrefix(card, "cuda:")
+	if n, err := strconv.Atoi(number); card == "cuda" || more && err == nil && n >= 1 {
+		return nil
+	}
+	return fmt.Errorf("--device %s: must be cuda, or cuda:1 for the second GPU and so on", card)
 }
 
 // doctorAdvice returns what bench amp found on this machine with the kernels and threads in use.

@@ -59,7 +59,7 @@ const (
 	noteAMP        = "The document's is of CUDA GPUs with tensor cores; bf16 is emulated where a processor has neither AMX nor fast products of bf16."
 	noteThirds     = "The document's last two thirds are the rest of the iteration divided by two, not measured."
 	absentGPU      = "it takes this GPU; none was used"
-	absentSSIM     = "metrics run on the device that computes, here too: there is no transfer to save"
+	absentSSIM     = "metrics run on the processor, in a run on a GPU, too"
 	absentExternal = "it is of another program"
 	absentVersion  = "version 0.1.0 was never measured, as the same document says"
 )
