@@ -86,7 +86,7 @@ func (l *loop) change(cut context.Context, next settings.Values, ablating bool) 
 	return nil
 }
 
-// refusedBy reports whether a task refused settings and goes on under those before.
+// refusedBy reports whether a task refused settings and keeps its previous ones.
 func refusedBy(err error) bool {
 	var refused *workload.RefusedError
 	return errors.As(err, &refused)

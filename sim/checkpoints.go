@@ -134,8 +134,8 @@ func (l *loop) resume(ctx context.Context, r *Run, v settings.Values) error {
 	return err
 }
 
-// resumedOn returns the settings of a checkpoint on the device of those requested, on which a run goes on; all of these
-// where the device does not have what the checkpoint's ask of it.
+// resumedOn returns the settings with which a checkpoint is resumed: its own on the requested device, or the requested
+// ones if that device does not support its own.
 func (r *Run) resumedOn(from, v settings.Values) (settings.Values, error) {
 	k, ok := from.Lookup(settings.Device)
 	if !ok || !k.Live {

@@ -356,7 +356,7 @@ func TestTF32NeedsAGPU(t *testing.T) {
 	}
 }
 
-// A checkpoint of a run on a GPU goes on without one, from the same weights, if the device is named.
+// A checkpoint of a run on a GPU resumes on the CPU from the same weights if --device names it.
 func TestACheckpointGoesOnOnAnotherDevice(t *testing.T) {
 	want := reference(t, 30)
 	d, _ := gpus(nil)
@@ -397,7 +397,7 @@ func TestACheckpointGoesOnOnAnotherDevice(t *testing.T) {
 	}
 }
 
-// A fork whose other setting the device refuses ends, and the run goes on.
+// A fork ends if the device refuses its other setting, and the run continues.
 func TestAForkThatTheDeviceRefusesEnds(t *testing.T) {
 	want := reference(t, 30)
 	d, _ := gpus(planted("open", 2, errDriver))

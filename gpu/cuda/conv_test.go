@@ -15,8 +15,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// emulatedDevice returns a backend on an emulated device of a compute capability, 10·major + minor, and so many
-// multiprocessors, on which the choice of kernels depends.
+// emulatedDevice returns a backend on an emulated device with the given compute capability, 10·major + minor, and number
+// of multiprocessors. The choice of kernels depends on both.
 func emulatedDevice(t testing.TB, capability, multi int) *cuda.Backend {
 	t.Helper()
 	b, err := cuda.Open(emulator.New(emulator.Options{

@@ -6,7 +6,7 @@ import (
 )
 
 // lanes enqueues launches on two streams: what nothing in the segment waits for, such as gradients of weights, runs on
-// the second while the first goes on with the gradients that the next layer needs.
+// the second while the first computes the gradients that the next layer needs.
 type lanes struct {
 	b      *Backend
 	forked bool // the second lane waits for everything enqueued on the first
