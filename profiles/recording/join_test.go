@@ -128,7 +128,7 @@ func TestTheTimeBetweenIsNotRecorded(t *testing.T) {
 // A recording that the run cannot go on with says why, and is left as it is.
 func TestARecordingThatCannotBeJoinedSaysWhy(t *testing.T) {
 	path, cut := recordedRun(t, 3000), filepath.Join(t.TempDir(), "cut")
-	stopped := begin(New(Options{Path: cut, Limit: 1, every: time.Millisecond}))
+	stopped := begin(New(Options{Path: cut, Limit: 1, Every: time.Millisecond}))
 	for ended := false; !ended; {
 		stopped.tick(10)
 		select {

@@ -39,9 +39,10 @@ type Options struct {
 	Limit int64
 	// Report is called with the state of the recording whenever that changes. It must not wait.
 	Report func(profiles.RecordingState)
+	// Every is the time between two writes; 0 means a quarter of a second.
+	Every time.Duration
 
-	every    time.Duration // flushEvery unless set
-	mostPage int           // of the file; 0 means no limit
+	mostPage int // of the file; 0 means no limit
 }
 
 // Fingerprint is what a run was made with, beyond what it describes itself.
@@ -99,8 +100,8 @@ type entry struct {
 // New returns a recorder of a run that begins now. It makes the file in the background: errors arrive
 // through Options.Report.
 func New(o Options) *Recorder {
-	if o.every == 0 {
-		o.every = flushEvery
+	if o.Every == 0 {
+		o.Every = flushEvery
 	}
 	if o.Report == nil {
 		o.Report = func(profiles.RecordingState) {}
@@ -264,7 +265,7 @@ func (r *Recorder) record(state *profiles.RecordingState) (err error) {
 
 // follow writes batches until the recorder is closed. The error is why it stops before.
 func (r *Recorder) follow(f *file, state *profiles.RecordingState) error {
-	timer := time.NewTicker(r.options.every)
+	timer := time.NewTicker(r.options.Every)
 	defer timer.Stop()
 	for last := false; !last; {
 		var asked chan struct{}

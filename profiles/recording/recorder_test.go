@@ -330,7 +330,7 @@ func readAll(ctx context.Context, path string) error {
 // A damaged block costs its own ticks only.
 func TestADamagedBlockIsLeftOut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.sqlite")
-	writing := begin(New(Options{Path: path, every: time.Millisecond}))
+	writing := begin(New(Options{Path: path, Every: time.Millisecond}))
 	for range 3 { // blocks
 		for range sealIterations / 128 {
 			writing.tick(128)
@@ -406,7 +406,7 @@ func TestARecordingThatCannotBeWrittenSaysWhy(t *testing.T) {
 		"its limit":             {Options{Path: filepath.Join(folder, "limit"), Limit: 1}, "has reached its limit of size"},
 	} {
 		var seen reported
-		c.o.Report, c.o.every = seen.add, time.Millisecond
+		c.o.Report, c.o.Every = seen.add, time.Millisecond
 		r := begin(New(c.o))
 		for ended := false; !ended; {
 			r.tick(100)

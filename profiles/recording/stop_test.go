@@ -33,7 +33,7 @@ func (t *taped) forceful() {
 func TestTheLimitIsThatOfTheFile(t *testing.T) {
 	const limit = 1 << 20
 	path := filepath.Join(t.TempDir(), "limit")
-	r := begin(New(Options{Path: path, Limit: limit, every: time.Millisecond}))
+	r := begin(New(Options{Path: path, Limit: limit, Every: time.Millisecond}))
 	r.forceful()
 	if err := r.Close(t.Context()); !errors.Is(err, errLimit) {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func TestAFileThatIsDeletedOrMovedIsNoticed(t *testing.T) {
 		folder, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "moved")
 		path := filepath.Join(folder, "run")
 		var seen reported
-		r := begin(New(Options{Path: path, Report: seen.add, every: time.Millisecond}))
+		r := begin(New(Options{Path: path, Report: seen.add, Every: time.Millisecond}))
 		r.tick(100)
 		for s, err := statusOf(t.Context(), path); err != nil || s.Iterations == 0; s, err = statusOf(t.Context(), path) {
 			if t.Context().Err() != nil {
