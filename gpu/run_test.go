@@ -241,6 +241,38 @@ func TestFaultsWhileRunning(t *testing.T) {
 	}
 }
 
+// What is kept for a setting's other value is not part of what the run holds: that depends on the setting alone.
+func TestMemoryThatIsKeptIsNoEffect(t *testing.T) {
+	d, _ := emulated(emulator.Options{})
+	r, a, err := start(t, d, "device=cuda", "init_iterations=9") // of one plan
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := map[string]int64{}
+	for i, value := range []string{"off", "bf16", "off", "bf16", "off"} {
+		if err := r.Set("amp", value); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := r.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		m := a.Tick(time.Now()).Memory
+		m.Parts, m.Caches = [profiles.MaxMemory]int64{}, 0 // the device's only
+		schema, run := prism.Schema(), m.Device
+		m.Device.Context = 0
+		now := run.Allocated - run.Spare() + m.Held(&schema)
+		if was, ok := held[value]; ok && now != was {
+			t.Errorf("%s: %d bytes are held at change %d, %d before", value, now, i, was)
+		}
+		if held[value] = now; (run.Kept > 0) != (i > 0) || now != run.Allocated-run.Kept {
+			t.Errorf("%s: %d bytes are kept at change %d, and %d of %d held", value, run.Kept, i, now, run.Allocated)
+		}
+	}
+	if held["off"] == held["bf16"] {
+		t.Errorf("either value takes %d bytes", held["off"])
+	}
+}
+
 // A change during the run that the GPU cannot take leaves the run as it was.
 func TestFaultsOfAChange(t *testing.T) {
 	for _, tt := range []struct {
@@ -265,6 +297,10 @@ func TestFaultsOfAChange(t *testing.T) {
 				}
 			}
 			driver.Inject(tt.fault)
+			if tt.from == "cuda" { // too large without the plans that are kept, too
+				tt.fault.N++
+				driver.Inject(tt.fault)
+			}
 			if err := r.Set(tt.key, tt.value); err != nil {
 				t.Fatal(err)
 			}

@@ -224,6 +224,8 @@ type DeviceMemory struct {
 	// contents: what remains of it is held for other plans, or lost to alignment.
 	Allocated                                                   int64
 	Weights, Gradients, Moments, Activations, Inputs, Workspace int64
+	// Kept is the part of Allocated, outside the categories, that is kept only for other settings.
+	Kept int64
 	// Caches are the entries of the schema's caches that are on the device.
 	Caches [MaxCaches]int64
 	// Context is what the driver took of the device's memory when the context and its kernels were made; 0 if that
@@ -272,7 +274,7 @@ func (m *Memory) Needed(s *Schema) int64 {
 func (m *Memory) Held(s *Schema) int64 {
 	held := m.Needed(s)
 	if m.Device.Used() {
-		held += m.Device.Context + max(0, m.Device.Spare())
+		held += m.Device.Context + max(0, m.Device.Spare()-m.Device.Kept)
 	}
 	return held
 }

@@ -59,6 +59,7 @@ type Backend struct {
 	kernels map[string]*kernel
 
 	staging staging
+	kept    []*executable // the oldest first
 	counts  footprint
 	dead    error // the sticky error after which every call fails
 	pending error // of a method that returns none, for the next Run
@@ -312,6 +313,7 @@ func (b *Backend) Close() {
 			return
 		}
 		if b.dead == nil && b.enter() == nil {
+			b.dropKept(nil)
 			b.staging.close(b)
 			for _, m := range b.modules {
 				_ = b.driver.ModuleUnload(m) // errors are ignored here: nothing depends on the device any more

@@ -59,6 +59,25 @@ func (b *Backend) load(ctx context.Context, plan *nn.Plan, st nn.State, arena *s
 		return nil, err
 	}
 	defer b.leave()
+	x, err := b.again(plan, s, arena)
+	if err != nil {
+		return nil, err
+	}
+	if x != nil {
+		return x, nil
+	}
+	x, err = b.capture(plan, s, arena)
+	if _, _, short := nn.Short(err); short && b.dropKept(nil) {
+		x, err = b.capture(plan, s, arena)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// capture makes an executable of a plan.
+func (b *Backend) capture(plan *nn.Plan, s *state, arena *slab) (*executable, error) {
 	x := &executable{backend: b, plan: plan, state: s, nanos: make([]int64, len(plan.Steps))}
 	err := b.measured(func() error {
 		err := x.load(arena)
@@ -67,13 +86,10 @@ func (b *Backend) load(ctx context.Context, plan *nn.Plan, st nn.State, arena *s
 		}
 		return err
 	})
-	if err != nil {
-		if !x.closed {
-			x.close()
-		}
-		return nil, err
+	if err != nil && !x.closed {
+		x.close()
 	}
-	return x, nil
+	return x, err
 }
 
 // load finds the buffers' memory, lowers the steps and captures the graphs.
@@ -123,19 +139,21 @@ func (x *executable) findArena(arena *slab) error {
 	need := roundUp(x.plan.ArenaBytes)
 	if arena.at == 0 || arena.bytes < need {
 		shared := arena.at != 0
-		arena = &slab{}
-		if need > 0 {
+		if arena = x.backend.idle(x.state, need); arena == nil {
+			arena = &slab{}
+		}
+		if need > 0 && arena.at == 0 {
 			at, err := x.backend.allocate(need, "the results of the layers")
 			if err != nil {
 				return err
 			}
-			*arena = slab{at: at, bytes: need}
+			arena.at, arena.bytes = at, need
 		}
 		if shared {
 			x.own = need
 		}
 	}
-	arena.users++
+	arena.use(need)
 	x.arena = arena
 	return nil
 }
@@ -312,7 +330,7 @@ func (x *executable) Map(nn.BufferID) []float32 { return nil }
 // ScratchBytes returns the memory of the kernels' work space and tables.
 func (x *executable) ScratchBytes() int64 { return x.private.bytes + x.own }
 
-// Close frees the arena.
+// Close ends the use of the executable, which the backend keeps for an equal plan.
 func (x *executable) Close() {
 	if x.closed {
 		return
@@ -324,8 +342,12 @@ func (x *executable) Close() {
 		return
 	}
 	defer b.leave()
-	b.remember(b.synchronize())
-	b.remember(b.released(x.close))
+	if err := b.synchronize(); err != nil {
+		b.remember(err)
+		b.remember(b.released(x.close))
+		return
+	}
+	b.keep(x)
 }
 
 func (x *executable) close() {
@@ -337,10 +359,8 @@ func (x *executable) close() {
 	x.scalars.close(b)
 	b.free(x.private.at, x.private.bytes)
 	if x.arena != nil {
-		if x.arena.users--; x.arena.users == 0 {
-			b.free(x.arena.at, x.arena.bytes)
-			*x.arena = slab{}
-		}
+		x.arena.leave()
+		x.arena.release(b)
 	}
 	if x.stores {
 		x.state.leaveGradients()

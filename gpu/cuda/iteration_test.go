@@ -63,13 +63,18 @@ func newTraining(t testing.TB, b nn.Backend, c prism.DecoderConfig, o prism.Plan
 		t.Fatal(err)
 	}
 	t.Cleanup(r.exe.Close)
+	feed(r, c)
+	return r
+}
+
+// feed writes the inputs.
+func feed(r *training, c prism.DecoderConfig) {
 	n := c.Size
 	r.write(prism.MaskOldInput, disc(n, 0, 0, float64(n)/8))
 	r.write(prism.MaskNewInput(0, 1), disc(n, float64(n)/16, float64(n)/12, float64(n)/16))
 	r.write(prism.TargetOldInput, disc(n, 1, 0, float64(c.ObjectSize)/3))
 	r.write(prism.TargetNewInput, disc(n, 0, 2, float64(c.ObjectSize)/4))
 	r.write(nn.LearningRateInput, []float32{1e-3})
-	return r
 }
 
 // disc is a plane of zeros with a circle of ones, its centre in pixels from the middle.

@@ -35,10 +35,11 @@ func (b *Backend) measured(do func() error) error {
 	if err != nil {
 		return err
 	}
+	was := b.counts.driver
 	failed := do()
 	after, err := b.unaccounted()
-	if err == nil {
-		b.counts.driver += max(after-before, 0)
+	if err == nil { // do may have called released
+		b.counts.driver += max(after-before-(b.counts.driver-was), 0)
 	}
 	if failed != nil {
 		return failed
@@ -94,6 +95,9 @@ func (b *Backend) short(purpose string, asked int64, err error) error {
 // allocate returns memory on the device for a purpose.
 func (b *Backend) allocate(bytes int64, purpose string) (driver.Pointer, error) {
 	p, err := b.driver.MemAlloc(bytes)
+	if driver.As(err) == driver.OutOfMemory && b.dropKept(nil) {
+		p, err = b.driver.MemAlloc(bytes)
+	}
 	if driver.As(err) == driver.OutOfMemory {
 		return 0, b.short(purpose, bytes, err)
 	}
@@ -115,11 +119,34 @@ func (b *Backend) free(p driver.Pointer, bytes int64) {
 	}
 }
 
-// slab is memory on the device.
+// slab is memory on the device that several executables share.
 type slab struct {
-	at    driver.Pointer
-	bytes int64
-	users int
+	at      driver.Pointer
+	bytes   int64
+	need    int64 // of the users, bytes
+	users   int   // open executables
+	keepers int   // kept ones
+}
+
+// use adds a user that needs some of the bytes.
+func (s *slab) use(need int64) {
+	s.users++
+	s.need = max(s.need, need)
+}
+
+// leave ends use.
+func (s *slab) leave() {
+	if s.users--; s.users == 0 {
+		s.need = 0
+	}
+}
+
+// release frees the memory that has neither users nor keepers.
+func (s *slab) release(b *Backend) {
+	if s.users == 0 && s.keepers == 0 {
+		b.free(s.at, s.bytes)
+		*s = slab{}
+	}
 }
 
 // roundUp rounds up to the alignment.

@@ -71,7 +71,7 @@ func (s *state) at(v int) driver.Pointer {
 	if s.variables[v].Category == nn.Gradients {
 		of = &s.gradients
 	}
-	if of.at == 0 {
+	if of.at == 0 || of == &s.gradients && of.users == 0 {
 		return 0
 	}
 	return of.at + driver.Pointer(s.offsets[v])
@@ -79,27 +79,28 @@ func (s *state) at(v int) driver.Pointer {
 
 // useGradients allocates the gradients, as zeros, for a plan that stores some.
 func (s *state) useGradients() error {
-	if s.gradients.at == 0 && s.size > 0 {
-		at, err := s.backend.allocate(s.size, "the gradients")
+	b, g := s.backend, &s.gradients
+	if g.at == 0 && s.size > 0 {
+		at, err := b.allocate(s.size, "the gradients")
 		if err != nil {
 			return err
 		}
-		if err := s.backend.check("clearing the gradients", s.backend.driver.MemsetD8Async(at, 0, s.size, s.backend.stream)); err != nil {
-			s.backend.free(at, s.size)
+		g.at, g.bytes = at, s.size
+	}
+	if g.users == 0 && g.at != 0 {
+		if err := b.check("clearing the gradients", b.driver.MemsetD8Async(g.at, 0, s.size, b.stream)); err != nil {
+			g.release(b)
 			return err
 		}
-		s.gradients = slab{at: at, bytes: s.size}
 	}
-	s.gradients.users++
+	g.use(s.size)
 	return nil
 }
 
 // leaveGradients ends useGradients.
 func (s *state) leaveGradients() {
-	if s.gradients.users--; s.gradients.users == 0 && s.gradients.at != 0 {
-		s.backend.free(s.gradients.at, s.gradients.bytes)
-		s.gradients = slab{}
-	}
+	s.gradients.leave()
+	s.gradients.release(s.backend)
 }
 
 // Read copies variable v to dst. It panics if dst has another length. After the device is lost dst is left alone: the
@@ -171,6 +172,7 @@ func (s *state) Close() {
 	} else {
 		defer b.leave()
 	}
+	b.dropKept(s)
 	b.free(s.values.at, s.values.bytes)
 	b.free(s.gradients.at, s.gradients.bytes)
 	s.values, s.gradients = slab{}, slab{}
