@@ -44,7 +44,7 @@ func (r *recorded) put(at int64, b profiles.Body) {
 	r.Event(&profiles.Event{At: r.began.Add(time.Duration(at)), Body: b})
 }
 
-// run records iterations, with a tick after every hundred.
+// run records iterations, with a tick after every hundred, and writes before more wait than a recorder takes.
 func (r *recorded) run(iterations int64) {
 	for end := r.next + iterations; r.next < end; r.next++ {
 		it := profiles.Iteration{Index: r.next, Start: r.next * 1e6, Total: 900_000, Series: profiles.NoValues()}
@@ -52,6 +52,9 @@ func (r *recorded) run(iterations int64) {
 		r.put(0, &it)
 		if r.next%100 == 99 {
 			r.Tick(r.began.Add(time.Duration(it.Start)+time.Millisecond), &profiles.Snapshot{Index: r.next + 1, State: profiles.Running})
+		}
+		if r.next%10_000 == 9_999 {
+			r.Flush(context.Background())
 		}
 	}
 }
@@ -89,11 +92,8 @@ func TestARecordingIsComparedWhileItGrows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.sqlite")
 	r := record(path)
 	r.run(20_000)
-	for { // until the batch was written, which is not closed
-		if s, err := Read(context.Background(), Recording{Path: path, Name: "run"}, tables); err == nil && s != nil {
-			break
-		}
-		time.Sleep(time.Millisecond)
+	if s, err := Read(context.Background(), Recording{Path: path, Name: "run"}, tables); err != nil || s == nil {
+		t.Fatalf("%v, %v", s, err)
 	}
 	r.change()
 	r.run(10_000)
