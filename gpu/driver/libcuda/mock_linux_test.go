@@ -3,14 +3,13 @@
 package libcuda
 
 import (
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 
 	"prismtop/gpu/driver"
 	"prismtop/gpu/library"
+	"prismtop/gpu/library/librarytest"
 )
 
 const ptx = ".version 7.0\n.target sm_75\n.visible .entry fill(\n\t.param .align 8 .b8 fill_param_0[16]\n)\n{ ret; }\n\x00"
@@ -24,28 +23,14 @@ type mock struct {
 	seen func() uintptr
 }
 
-// build compiles the library of testdata without some of its functions, or skips where there is no C compiler.
+// build compiles the library of testdata without some of its functions.
 func build(t testing.TB, without ...string) string {
 	t.Helper()
-	var compiler []string
-	if out, err := exec.Command("go", "env", "CC").Output(); err == nil {
-		compiler = strings.Fields(string(out))
-	}
-	if len(compiler) == 0 {
-		compiler = []string{"cc"}
-	}
-	if _, err := exec.LookPath(compiler[0]); err != nil {
-		t.Skip("no C compiler to build the library that stands in for the driver:", err)
-	}
-	path := filepath.Join(t.TempDir(), "libcuda.so.1")
-	arguments := append(compiler[1:], "-shared", "-fPIC", "-pthread", "-o", path, "testdata/libcuda.c")
+	var flags []string
 	for _, symbol := range without {
-		arguments = append(arguments, "-D"+symbol+"=without_"+symbol)
+		flags = append(flags, librarytest.Without(symbol))
 	}
-	if out, err := exec.Command(compiler[0], arguments...).CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", compiler[0], err, out)
-	}
-	return path
+	return librarytest.Build(t, "testdata/libcuda.c", flags...)
 }
 
 func open(t testing.TB, path string) mock {
