@@ -8,6 +8,7 @@ import (
 	"prismtop/gpu/cuda"
 	"prismtop/gpu/driver"
 	"prismtop/gpu/driver/installed"
+	"prismtop/gpu/nvml"
 	"prismtop/gpu/ptx"
 	"prismtop/profiles/machine"
 	"prismtop/sim/nn"
@@ -35,12 +36,11 @@ func openWith(open func() (driver.Driver, error), ordinal int) (nn.Backend, erro
 
 // freeMemory reads a device's free memory through NVML, which needs no context.
 func freeMemory(uuid string) (bytes int64, known bool) {
-	m, err := openMonitor()
+	l, err := nvml.Open()
 	if err != nil {
 		return 0, false
 	}
-	defer m.Close()
-	bytes, err = m.Free(uuid)
+	bytes, err = l.FreeMemory(uuid)
 	return bytes, err == nil
 }
 

@@ -8,16 +8,24 @@ import (
 
 	"prismtop/gpu/driver"
 	"prismtop/gpu/driver/installed"
+	"prismtop/gpu/nvml"
 	"prismtop/profiles/machine"
 )
 
 // monitor is the part of NVML used by the probe.
 type monitor interface {
-	// DriverVersion returns the kernel driver's version, or "".
-	DriverVersion() string
-	// Free returns the free memory of the device with that UUID, in bytes.
-	Free(uuid string) (int64, error)
-	Close()
+	// DriverVersion returns the kernel driver's version.
+	DriverVersion() (string, error)
+	// FreeMemory returns the free memory of the device with that UUID, in bytes.
+	FreeMemory(uuid string) (int64, error)
+}
+
+func openMonitor() (monitor, error) {
+	l, err := nvml.Open()
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
 }
 
 // Probe queries the machine's CUDA driver. It may take seconds while the driver
@@ -85,15 +93,14 @@ func readMonitor(status *machine.GPU, open func() (monitor, error)) {
 		}
 		return
 	}
-	defer m.Close()
-	status.Driver = m.DriverVersion()
+	status.Driver, _ = m.DriverVersion()
 	for i := range status.Devices {
 		device := &status.Devices[i]
 		if device.UUID == "" {
 			device.FreeReason = "the driver gives the device no UUID to ask NVML by"
 			continue
 		}
-		free, err := m.Free(device.UUID)
+		free, err := m.FreeMemory(device.UUID)
 		if err != nil {
 			device.FreeReason = err.Error()
 			continue

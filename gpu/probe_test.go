@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"prismtop/gpu/driver"
-	sensors "prismtop/gpu/monitor"
+	"prismtop/gpu/nvml"
 	"prismtop/profiles/machine"
 )
 
@@ -54,13 +54,12 @@ func (f fakeDriver) DeviceAttribute(a driver.Attribute, _ driver.Device) (int, e
 	return 0, driver.ErrMissing
 }
 
-type fakeMonitor struct{ closed *bool }
+type fakeMonitor struct{}
 
-func (fakeMonitor) DriverVersion() string { return "580.1" }
-func (f fakeMonitor) Close()              { *f.closed = true }
-func (fakeMonitor) Free(uuid string) (int64, error) {
+func (fakeMonitor) DriverVersion() (string, error) { return "580.1", nil }
+func (fakeMonitor) FreeMemory(uuid string) (int64, error) {
 	if strings.HasSuffix(uuid, "65") {
-		return 0, errors.New(sensors.Describe(15))
+		return 0, nvml.Error(15)
 	}
 	return 1 << 29, nil
 }
@@ -91,9 +90,8 @@ func TestProbeSaysWhyThereIsNoDevice(t *testing.T) {
 }
 
 func TestProbeListsDevices(t *testing.T) {
-	closed := false
 	status := probe(func() (driver.Driver, error) { return fakeDriver{devices: []string{"a", "lost"}, uuids: true}, nil },
-		func() (monitor, error) { return fakeMonitor{&closed}, nil })
+		func() (monitor, error) { return fakeMonitor{}, nil })
 	if status.Reason != "" || !status.Usable || status.CUDA != "13.1" || status.Driver != "580.1" || len(status.Devices) != 2 {
 		t.Fatalf("probe = %+v", status)
 	}
@@ -103,9 +101,6 @@ func TestProbeListsDevices(t *testing.T) {
 	}
 	if lost.FreeBytes != 0 || !strings.Contains(lost.FreeReason, "fallen off the bus") {
 		t.Errorf("lost device = %+v", lost)
-	}
-	if !closed {
-		t.Error("NVML was not closed")
 	}
 }
 

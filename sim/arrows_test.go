@@ -68,7 +68,7 @@ var arrows = []arrow{
 	{from: []string{"tui"}, but: []string{"tui/command", "tui/tuitest"}, never: []string{"sim", "gpu"}, why: "the screen sees snapshots only"},
 	{from: []string{"tui", "sim", "profiles", "gpu"}, but: []string{"sim/nn/nntest"}, never: []string{"sim/nn/nntest"}, why: "fixtures are for tests"},
 	{from: []string{"tui", "sim", "profiles", "gpu"}, but: []string{"gpu/emulator"}, never: []string{"gpu/emulator"}, why: "an emulated GPU is for tests"},
-	{from: []string{"gpu/driver", "gpu/ptx", "gpu/library", "gpu/check"}, never: []string{"sim", "gpu/cuda"}, why: "the driver knows no plans"},
+	{from: []string{"gpu/driver", "gpu/ptx", "gpu/library", "gpu/nvml", "gpu/check"}, never: []string{"sim", "gpu/cuda"}, why: "the driver knows no plans"},
 	{from: []string{"tui", "sim", "profiles", "gpu"}, but: []string{"tui/tuitest"}, never: []string{"tui/tuitest"}, why: "fixtures are for tests"},
 	{from: []string{"tui", "sim", "profiles", "gpu"}, but: []string{"gpu/library/librarytest"}, never: []string{"gpu/library/librarytest"}, why: "fixtures are for tests"},
 	{from: []string{"=tui/pane"}, never: []string{"tui/screen", "tui/lines", "tui/pane/imaging", "tui/pane/ablation", "tui/pane/throughput", "tui/pane/tasks", "tui/control", "tui/notice"}, why: "a pane knows neither the screen that it is on nor what only some workloads have"},
@@ -100,7 +100,7 @@ var arrows = []arrow{
 	{from: []string{"sim/learning"}, never: []string{"sim/prism", "sim/ptycho", "sim/cyto", "sim/curve", "sim/optics", "sim/cpu", "sim/workloads"}, why: "what trainings share knows no network and no backend"},
 	{from: []string{"sim/weights"}, never: []string{"sim"}, except: []string{"sim/weights", "sim/npy", "sim/tensor"}, why: "a format knows none of its users"},
 	{from: []string{"gpu"}, never: []string{"sim", "tui"}, except: []string{"sim/nn", "sim/tensor"}, why: "a backend knows plans only"},
-	{from: []string{"gpu/driver", "gpu/library"}, never: []string{"sim", "profiles"}, why: "a driver knows neither plans nor records"},
+	{from: []string{"gpu/driver", "gpu/library", "gpu/nvml"}, never: []string{"sim", "profiles"}, why: "a driver knows neither plans nor records"},
 }
 
 // owners names the one package of the program that may import a library: the owner
@@ -206,7 +206,7 @@ func list(t *testing.T) []pkg {
 
 func TestImportArrows(t *testing.T) {
 	pkgs := list(t)
-	for _, room := range []string{"sim/ptycho/inference", "sim/cyto/tasks", "sim/cyto/tasks/branches", "sim/cyto/stack", "sim/cyto/loader", "sim/cyto/experiment", "sim/cyto/benchmark", "sim/nn", "sim/npy", "sim/checkpoint", "sim/weights", "sim/learning", "sim/tensor", "sim/cpu/host", "sim/cpu/telescope", "profiles", "profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/watching", "profiles/export", "profiles/export/trace", "profiles/export/table", "profiles/export/tensorboard", "profiles/export/steps", "profiles/export/openmetrics", "profiles/export/files", "profiles/export/exporttest", "profiles/export/digest", "profiles/export/figure", "profiles/export/report", "profiles/export/schematest", "profiles/recording", "profiles/recording/replay", "profiles/compare", "profiles/compare/files", "profiles/checklist", "profiles/recommend", "profiles/history", "profiles/attach", "profiles/unit", "tui/command", "tui/command/cli", "tui/command/bench", "tui/command/runs", "tui/command/sessions", "tui/screen", "tui/pane", "tui/pane/imaging", "tui/pane/ablation", "tui/pane/tasks", "tui/lines", "tui/words", "tui/control", "tui/notice", "tui/program", "tui/serve", "tui/sessions", "tui/widget", "tui/page", "tui/runs", "tui/comparison", "tui/tuitest", "tui/terminal", "tui/layout", "gpu", "gpu/emulator", "gpu/library/librarytest"} {
+	for _, room := range []string{"sim/ptycho/inference", "sim/cyto/tasks", "sim/cyto/tasks/branches", "sim/cyto/stack", "sim/cyto/loader", "sim/cyto/experiment", "sim/cyto/benchmark", "sim/nn", "sim/npy", "sim/checkpoint", "sim/weights", "sim/learning", "sim/tensor", "sim/cpu/host", "sim/cpu/telescope", "profiles", "profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/watching", "profiles/export", "profiles/export/trace", "profiles/export/table", "profiles/export/tensorboard", "profiles/export/steps", "profiles/export/openmetrics", "profiles/export/files", "profiles/export/exporttest", "profiles/export/digest", "profiles/export/figure", "profiles/export/report", "profiles/export/schematest", "profiles/recording", "profiles/recording/replay", "profiles/compare", "profiles/compare/files", "profiles/checklist", "profiles/recommend", "profiles/history", "profiles/attach", "profiles/unit", "tui/command", "tui/command/cli", "tui/command/bench", "tui/command/runs", "tui/command/sessions", "tui/screen", "tui/pane", "tui/pane/imaging", "tui/pane/ablation", "tui/pane/tasks", "tui/lines", "tui/words", "tui/control", "tui/notice", "tui/program", "tui/serve", "tui/sessions", "tui/widget", "tui/page", "tui/runs", "tui/comparison", "tui/tuitest", "tui/terminal", "tui/layout", "gpu", "gpu/emulator", "gpu/nvml", "gpu/library/librarytest"} {
 		if !slices.ContainsFunc(pkgs, func(p pkg) bool { return p.ImportPath == module+"/"+room }) {
 			t.Errorf("go list does not know %s: the arrows would be checked on nothing", room)
 		}

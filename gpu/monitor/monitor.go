@@ -1,6 +1,5 @@
-// Package monitor reads the sensors of the machine's GPUs through NVML, the driver's monitoring library, which is
-// opened at run time, and the counters of the processors' energy. It knows no run: it works the same whether one
-// computes on a GPU or not.
+// Package monitor reads the sensors of the machine's GPUs through NVML, the driver's monitoring library, and the counters
+// of the processors' energy. It knows no run: it works the same whether one computes on a GPU or not.
 package monitor
 
 import (
@@ -21,8 +20,7 @@ type source interface {
 	// Energies reads the counters of energy, one for each GPU.
 	Energies() []machine.Gauge
 	// GPUs reads everything else. It may take some tens of milliseconds for each GPU.
-	GPUs() []machine.GPUSensors
-	Close()
+	GPUs() ([]machine.GPUSensors, error)
 }
 
 // Monitor reads the sensors once a second, on a goroutine of its own that the first call of Newest starts.
@@ -72,9 +70,6 @@ func (m *Monitor) Close() {
 // Read takes one reading. It may take seconds while the driver starts.
 func Read() machine.Sensors {
 	s, err := openNVML()
-	if err == nil {
-		defer s.Close()
-	}
 	e := machine.ReadEnergy()
 	return read(s, err, joules(e.Since(e)), time.Now).Sensors
 }
@@ -83,9 +78,6 @@ func Read() machine.Sensors {
 func (m *Monitor) run() {
 	defer close(m.over)
 	s, err := m.open()
-	if err == nil {
-		defer s.Close()
-	}
 	ticks, stop := m.tick()
 	defer stop()
 	before, sum := m.energy(), 0.0
@@ -125,7 +117,11 @@ func read(s source, err error, processors machine.Gauge, now func() time.Time) *
 	}
 	energies := s.Energies()
 	r.taken = now()
-	r.GPUs = s.GPUs()
+	if r.GPUs, err = s.GPUs(); err != nil {
+		r.Reason = err.Error()
+	} else if len(r.GPUs) == 0 {
+		r.Reason = "NVML lists no GPU"
+	}
 	for i := range r.GPUs {
 		if i < len(energies) {
 			r.GPUs[i].Energy = energies[i]
@@ -133,9 +129,6 @@ func read(s source, err error, processors machine.Gauge, now func() time.Time) *
 		slices.SortStableFunc(r.GPUs[i].Processes, func(a, b machine.GPUProcess) int {
 			return int(max(-1, min(1, b.Bytes.Value-a.Bytes.Value)))
 		})
-	}
-	if len(r.GPUs) == 0 {
-		r.Reason = "NVML lists no GPU"
 	}
 	return r
 }

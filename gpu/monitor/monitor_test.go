@@ -5,51 +5,22 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"testing"
 	"time"
-	"unsafe"
 
 	"prismtop/profiles/machine"
 )
 
-func TestStructsHaveTheirPublishedSizes(t *testing.T) {
-	for name, size := range map[string][2]uintptr{
-		"nvmlMemory_t": {unsafe.Sizeof(nvmlMemory{}), 24}, "nvmlMemory_v2_t": {unsafe.Sizeof(nvmlMemory2{}), 40},
-		"nvmlUtilization_t": {unsafe.Sizeof(nvmlUtilization{}), 8}, "nvmlProcessInfo_t": {unsafe.Sizeof(nvmlProcess{}), 24},
-		"used of nvmlProcessInfo_t": {unsafe.Offsetof(nvmlProcess{}.usedGPUMemory), 8}, "reserved of nvmlMemory_v2_t": {unsafe.Offsetof(nvmlMemory2{}.reserved), 16},
-	} {
-		if size[0] != size[1] {
-			t.Errorf("%s: %d bytes, want %d", name, size[0], size[1])
-		}
-	}
-	if memory2Version != 2<<24|unsafe.Sizeof(nvmlMemory2{}) {
-		t.Errorf("version %#x", memory2Version)
-	}
-}
-
-func TestReasonsForClocksInWords(t *testing.T) {
-	for mask, want := range map[uint64][]string{
-		0: nil, 1: {"idle"}, 0x4 | 0x20: {"power limit", "temperature"}, 0x80: {"power brake"}, 1 << 40: {"reason 0x10000000000"},
-	} {
-		if got := throttleWords(mask); !slices.Equal(got, want) {
-			t.Errorf("%#x: %q, want %q", mask, got, want)
-		}
-	}
-}
-
 // fake is a library of one GPU that counts its calls.
-type fake struct {
-	joules float64
-	closed chan struct{}
-}
+type fake struct{ joules float64 }
 
 func (f *fake) Energies() []machine.Gauge {
 	f.joules += 70
 	return []machine.Gauge{machine.Reading(f.joules)}
 }
-func (f *fake) GPUs() []machine.GPUSensors { return []machine.GPUSensors{{Name: "fake"}} }
-func (f *fake) Close()                     { close(f.closed) }
+func (f *fake) GPUs() ([]machine.GPUSensors, error) {
+	return []machine.GPUSensors{{Name: "fake"}}, nil
+}
 
 // driven returns a monitor whose clock is a channel.
 func driven(open func() (source, error), energy func() machine.Energy) (*Monitor, chan time.Time) {
@@ -70,7 +41,7 @@ func after(m *Monitor, before *machine.Sensors) *machine.Sensors {
 }
 
 func TestTheMonitorReadsAtEveryTick(t *testing.T) {
-	f := &fake{closed: make(chan struct{})}
+	f := &fake{}
 	m, ticks := driven(func() (source, error) { return f, nil }, func() machine.Energy { return machine.Energy{Reason: "no RAPL"} })
 	if s, at := m.Newest(); s != nil && at.IsZero() {
 		t.Errorf("%+v without a time", s)
@@ -87,7 +58,6 @@ func TestTheMonitorReadsAtEveryTick(t *testing.T) {
 	m.Close()
 	m.Close()
 	<-m.over
-	<-f.closed
 }
 
 // The processors' energy is counted from the first reading, beyond the end of their counters.

@@ -7,28 +7,20 @@ import (
 	"math"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"prismtop/gpu/library/librarytest"
+	"prismtop/gpu/nvml"
 	"prismtop/profiles/machine"
 )
 
-// build compiles the library of testdata, or skips where there is no C compiler.
+// build compiles NVML's stand-in.
 func build(t *testing.T, flags ...string) string {
 	t.Helper()
-	cc, err := exec.LookPath("cc")
-	if err != nil {
-		t.Skip("no C compiler to build the library that stands in for NVML:", err)
-	}
-	path := filepath.Join(t.TempDir(), "libnvidia-ml.so.1")
-	args := append(flags, "-shared", "-fPIC", "-o", path, "testdata/libnvidia-ml.c")
-	if out, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
-		t.Fatalf("cc: %v\n%s", err, out)
-	}
-	return path
+	return librarytest.Build(t, "../nvml/testdata/libnvidia-ml.c", flags...)
 }
 
 // libraryVariable names the library that a process of this test reads instead of running tests: the library sees the
@@ -37,12 +29,9 @@ const libraryVariable = "NVML_LIBRARY"
 
 func TestMain(m *testing.M) {
 	if path := os.Getenv(libraryVariable); path != "" {
-		s, err := openNVMLFrom(path)
-		if err := json.NewEncoder(os.Stdout).Encode(read(s, err, machine.Missing("not read"), time.Now).Sensors); err != nil {
+		l, err := nvml.OpenFrom(path)
+		if err := json.NewEncoder(os.Stdout).Encode(read(sensors{l}, err, machine.Missing("not read"), time.Now).Sensors); err != nil {
 			panic(err)
-		}
-		if s != nil {
-			s.Close()
 		}
 		return
 	}
@@ -174,14 +163,23 @@ func TestProcessesOfAContainer(t *testing.T) {
 }
 
 func TestOldAndPoorLibraries(t *testing.T) {
-	old := readIn(t, build(t, "-DOLD")).GPUs[0]
+	older := []string{
+		librarytest.Renamed("nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2"),
+		librarytest.Renamed("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"),
+		librarytest.Without("nvmlDeviceGetMemoryInfo_v2"),
+	}
+	old := readIn(t, build(t, older...)).GPUs[0]
 	if !slices.Equal(old.Throttle, []string{"idle"}) || len(old.Processes) != 2 || !old.MemoryUsed.Known || !strings.HasSuffix(old.MemoryReserved.Reason, "has no nvmlDeviceGetMemoryInfo_v2") {
 		t.Errorf("%+v", old)
 	}
-	poor := readIn(t, build(t, "-DOLD", "-DLACK_MEMORY", "-DLACK_ENERGY", "-DLACK_PCIE")).GPUs[0]
-	for name, f := range map[string]machine.Gauge{"nvmlDeviceGetMemoryInfo": poor.MemoryUsed, "nvmlDeviceGetTotalEnergyConsumption": poor.Energy, "nvmlDeviceGetPcieThroughput": poor.Sent} {
-		if f.Known || !strings.HasSuffix(f.Reason, "has no "+name) {
-			t.Errorf("%s: %+v", name, f)
+	lacking := []string{"nvmlDeviceGetMemoryInfo", "nvmlDeviceGetTotalEnergyConsumption", "nvmlDeviceGetPcieThroughput"}
+	for _, symbol := range lacking {
+		older = append(older, librarytest.Without(symbol))
+	}
+	poor := readIn(t, build(t, older...)).GPUs[0]
+	for i, f := range []machine.Gauge{poor.MemoryUsed, poor.Energy, poor.Sent} {
+		if f.Known || !strings.HasSuffix(f.Reason, "has no "+lacking[i]) {
+			t.Errorf("%s: %+v", lacking[i], f)
 		}
 	}
 	if poor.Power.Value != 73.25 {
@@ -196,7 +194,7 @@ func TestWithoutALibraryOrADriverThereIsAReason(t *testing.T) {
 	lib := build(t)
 	for env, want := range map[string]string{
 		"NVML_INIT=9": "NVML: the driver is not loaded (9)", "NVML_INIT=18": "NVML: the driver library and the kernel module have different versions (18)",
-		"NVML_FAULT=GetCount:999": "NVML lists no GPU",
+		"NVML_FAULT=GetCount:999": "NVML: unknown error (999)",
 	} {
 		if s := readIn(t, lib, env); s.Reason != want {
 			t.Errorf("%s: %q, want %q", env, s.Reason, want)

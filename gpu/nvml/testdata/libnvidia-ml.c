@@ -3,8 +3,7 @@
      NVML_INIT=n            nvmlInit_v2 returns n
      NVML_FAULT=name:n,…    the function of that name returns n, without its prefix nvml or nvmlDevice
      NVML_HOST_PIDS=1       processes have the ids of another namespace
-     NVML_PROCESSES=n       number of further processes
-   Compiled with -DLACK_name for a library without a function, and -DOLD for one with older names alone. */
+     NVML_PROCESSES=n       number of further processes */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +21,7 @@ _Static_assert(sizeof(utilization_t) == 8, "utilization");
 _Static_assert(sizeof(process_t) == 24, "process");
 
 static int gpus[2];
+static const char *uuids[] = {"GPU-00010203-0405-0607-0809-0a0b0c0d0e0f", "MIG-10111213-1415-1617-1819-1a1b1c1d1e1f"};
 static int initialised;
 
 #define MIB 1048576ull
@@ -47,29 +47,34 @@ int nvmlInit_v2(void) {
 	initialised++;
 	return 0;
 }
-int nvmlShutdown(void) { initialised--; return 0; }
+int mock_initialised(void) { return initialised; }
+int nvmlSystemGetDriverVersion(char *text, unsigned n) { FAULT("SystemGetDriverVersion"); snprintf(text, n, "550.90.07"); return 0; }
 int nvmlDeviceGetCount_v2(unsigned *n) { FAULT("GetCount"); *n = 2; return 0; }
 int nvmlDeviceGetHandleByIndex_v2(unsigned i, void **d) { FAULT("GetHandleByIndex"); if (i > 1) return 2; *d = &gpus[i]; return 0; }
+int nvmlDeviceGetHandleByUUID(const char *uuid, void **d) {
+	FAULT("GetHandleByUUID");
+	for (int i = 0; i < 2; i++) {
+		if (strcmp(uuid, uuids[i]) == 0) {
+			*d = &gpus[i];
+			return 0;
+		}
+	}
+	return 6;
+}
 int nvmlDeviceGetName(void *d, char *text, unsigned n) {
 	FAULT("GetName");
 	snprintf(text, n, "%s", SECOND(d) ? "NVIDIA A100 MIG 1g.5gb" : "NVIDIA H100 80GB HBM3");
 	return 0;
 }
-int nvmlDeviceGetUUID(void *d, char *text, unsigned n) {
-	FAULT("GetUUID");
-	snprintf(text, n, "%s", SECOND(d) ? "MIG-10111213-1415-1617-1819-1a1b1c1d1e1f" : "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f");
-	return 0;
-}
-#ifndef LACK_MEMORY
+int nvmlDeviceGetUUID(void *d, char *text, unsigned n) { FAULT("GetUUID"); snprintf(text, n, "%s", uuids[SECOND(d)]); return 0; }
 int nvmlDeviceGetMemoryInfo(void *d, memory_t *m) {
 	FAULT("GetMemoryInfo");
+	if (d != &gpus[0] && d != &gpus[1]) return 2;
 	m->total = SECOND(d) ? 4864 * MIB : 81559 * MIB;
 	m->used = SECOND(d) ? 13 * MIB : 1189 * MIB;
 	m->free = m->total - m->used;
 	return 0;
 }
-#endif
-#ifndef OLD
 int nvmlDeviceGetMemoryInfo_v2(void *d, memory_v2_t *m) {
 	FAULT("GetMemoryInfo_v2");
 	if (m->version != (2u << 24 | sizeof *m)) return 25;
@@ -79,14 +84,8 @@ int nvmlDeviceGetMemoryInfo_v2(void *d, memory_v2_t *m) {
 	m->free = m->total - m->used - m->reserved;
 	return 0;
 }
-#endif
 
-#ifdef OLD
-#define PROCESSES nvmlDeviceGetComputeRunningProcesses_v2
-#else
-#define PROCESSES nvmlDeviceGetComputeRunningProcesses_v3
-#endif
-int PROCESSES(void *d, unsigned *count, process_t *infos) {
+int nvmlDeviceGetComputeRunningProcesses_v3(void *d, unsigned *count, process_t *infos) {
 	FAULT("GetComputeRunningProcesses");
 	const char *more = getenv("NVML_PROCESSES");
 	unsigned n = SECOND(d) ? 1 : 2 + (more ? atoi(more) : 0), room = *count;
@@ -105,9 +104,7 @@ int PROCESSES(void *d, unsigned *count, process_t *infos) {
 int nvmlDeviceGetUtilizationRates(void *d, utilization_t *u) { FAULT("GetUtilizationRates"); WHOLE(d); u->gpu = 37; u->memory = 12; return 0; }
 int nvmlDeviceGetPowerUsage(void *d, unsigned *mw) { FAULT("GetPowerUsage"); WHOLE(d); *mw = 73250; return 0; }
 int nvmlDeviceGetEnforcedPowerLimit(void *d, unsigned *mw) { FAULT("GetEnforcedPowerLimit"); WHOLE(d); *mw = 700000; return 0; }
-#ifndef LACK_ENERGY
 int nvmlDeviceGetTotalEnergyConsumption(void *d, uint64_t *mj) { static uint64_t now = 5000000; FAULT("GetTotalEnergyConsumption"); WHOLE(d); *mj = now += 73250; return 0; }
-#endif
 int nvmlDeviceGetTemperature(void *d, int sensor, unsigned *c) { FAULT("GetTemperature"); WHOLE(d); if (sensor != 0) return 2; *c = 41; return 0; }
 int nvmlDeviceGetFanSpeed(void *d, unsigned *percent) { FAULT("GetFanSpeed"); (void)percent; return 3; } /* cooled passively */
 int nvmlDeviceGetClockInfo(void *d, int kind, unsigned *mhz) {
@@ -126,14 +123,7 @@ int nvmlDeviceGetMaxClockInfo(void *d, int kind, unsigned *mhz) {
 	*mhz = most[kind];
 	return 0;
 }
-#ifdef OLD
-#define REASONS nvmlDeviceGetCurrentClocksThrottleReasons
-#else
-#define REASONS nvmlDeviceGetCurrentClocksEventReasons
-#endif
-int REASONS(void *d, uint64_t *mask) { FAULT("GetCurrentClocksEventReasons"); WHOLE(d); *mask = 1; return 0; }
-#ifndef LACK_PCIE
+int nvmlDeviceGetCurrentClocksEventReasons(void *d, uint64_t *mask) { FAULT("GetCurrentClocksEventReasons"); WHOLE(d); *mask = 1; return 0; }
 int nvmlDeviceGetPcieThroughput(void *d, int counter, unsigned *kbs) { FAULT("GetPcieThroughput"); WHOLE(d); if (counter > 1) return 2; *kbs = counter ? 2500 : 850; return 0; }
-#endif
 int nvmlDeviceGetCurrPcieLinkGeneration(void *d, unsigned *g) { FAULT("GetCurrPcieLinkGeneration"); WHOLE(d); *g = 5; return 0; }
 int nvmlDeviceGetCurrPcieLinkWidth(void *d, unsigned *w) { FAULT("GetCurrPcieLinkWidth"); WHOLE(d); *w = 16; return 0; }
