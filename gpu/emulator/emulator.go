@@ -175,6 +175,16 @@ func (d *Driver) handle(x any) uintptr {
 	return d.next
 }
 
+// object begins a call on an object of the current context; the caller releases the lock.
+func object[T interface{ owner() *context }](d *Driver, call string, h uintptr) (T, error) {
+	c, err := d.with(call)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return lookup[T](d, c, call, h)
+}
+
 // lookup returns the object of a handle, which must have the type and belong to the context.
 func lookup[T interface{ owner() *context }](d *Driver, c *context, call string, h uintptr) (T, error) {
 	x, ok := d.handles[h].(T)

@@ -98,6 +98,15 @@ func (d *Driver) unsafe(call string) error {
 	return nil
 }
 
+// uncaptured begins a call that a thread must not make while it captures; the caller releases the lock.
+func (d *Driver) uncaptured(call string) (*context, error) {
+	c, err := d.with(call)
+	if err == nil {
+		err = d.unsafe(call)
+	}
+	return c, err
+}
+
 // forbidden returns the error of a call that waits for the whole context while any of its streams is captured.
 func (d *Driver) forbidden(call string, c *context) error {
 	found := false
@@ -116,12 +125,8 @@ func (d *Driver) forbidden(call string, c *context) error {
 // StreamBeginCapture starts recording a stream as a graph.
 func (d *Driver) StreamBeginCapture(x driver.Stream) error {
 	const call = "cuStreamBeginCapture"
-	c, err := d.with(call)
+	s, err := d.on(call, x)
 	defer d.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	s, err := d.stream(c, call, x)
 	if err != nil {
 		return err
 	}
@@ -139,12 +144,8 @@ func (d *Driver) StreamBeginCapture(x driver.Stream) error {
 // StreamEndCapture ends the recording and returns the graph.
 func (d *Driver) StreamEndCapture(x driver.Stream) (driver.Graph, error) {
 	const call = "cuStreamEndCapture"
-	c, err := d.with(call)
+	s, err := d.on(call, x)
 	defer d.mu.Unlock()
-	if err != nil {
-		return 0, err
-	}
-	s, err := d.stream(c, call, x)
 	if err != nil {
 		return 0, err
 	}
@@ -169,7 +170,7 @@ func (d *Driver) StreamEndCapture(x driver.Stream) (driver.Graph, error) {
 	case joined < len(k.nodes):
 		return 0, fail(call, 904, "%d of %d nodes on other streams were not joined", len(k.nodes)-joined, len(k.nodes))
 	}
-	return driver.Graph(d.handle(&graph{c, k.nodes})), nil
+	return driver.Graph(d.handle(&graph{s.context, k.nodes})), nil
 }
 
 // reached counts the nodes from which a path leads to one of the given ones.
@@ -186,16 +187,6 @@ func (c *capture) reached(from []int) int {
 		}
 	}
 	return n
-}
-
-// object begins a call on an object of the current context; the caller releases the lock.
-func object[T interface{ owner() *context }](d *Driver, call string, h uintptr) (T, error) {
-	c, err := d.with(call)
-	if err != nil {
-		var none T
-		return none, err
-	}
-	return lookup[T](d, c, call, h)
 }
 
 // GraphDestroy frees a graph; what was instantiated from it stays.

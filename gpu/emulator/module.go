@@ -28,12 +28,9 @@ func (f *function) owner() *context { return f.module.context }
 // ModuleLoadData parses PTX text. Text that the emulator cannot execute fails with the line and the instruction.
 func (d *Driver) ModuleLoadData(text []byte) (driver.Module, error) {
 	const call = "cuModuleLoadData"
-	c, err := d.with(call)
+	c, err := d.uncaptured(call)
 	defer d.mu.Unlock()
 	if err != nil {
-		return 0, err
-	}
-	if err := d.unsafe(call); err != nil {
 		return 0, err
 	}
 	if len(text) == 0 || text[len(text)-1] != 0 {
@@ -61,12 +58,9 @@ func (d *Driver) ModuleLoadData(text []byte) (driver.Module, error) {
 // ModuleUnload frees a module with its functions and variables.
 func (d *Driver) ModuleUnload(x driver.Module) error {
 	const call = "cuModuleUnload"
-	c, err := d.with(call)
+	c, err := d.uncaptured(call)
 	defer d.mu.Unlock()
 	if err != nil {
-		return err
-	}
-	if err := d.unsafe(call); err != nil {
 		return err
 	}
 	m, err := lookup[*module](d, c, call, uintptr(x))
@@ -89,12 +83,8 @@ func (d *Driver) ModuleUnload(x driver.Module) error {
 // ModuleGetFunction returns a kernel by its name.
 func (d *Driver) ModuleGetFunction(x driver.Module, name string) (driver.Function, error) {
 	const call = "cuModuleGetFunction"
-	c, err := d.with(call)
+	m, err := object[*module](d, call, uintptr(x))
 	defer d.mu.Unlock()
-	if err != nil {
-		return 0, err
-	}
-	m, err := lookup[*module](d, c, call, uintptr(x))
 	if err != nil {
 		return 0, err
 	}
@@ -102,8 +92,7 @@ func (d *Driver) ModuleGetFunction(x driver.Module, name string) (driver.Functio
 	if !ok {
 		return 0, fail(call, 500, "kernel %s", name)
 	}
-	v := c.device
-	limit, _ := v.attribute(driver.MaxSharedPerBlock)
+	limit, _ := m.context.device.attribute(driver.MaxSharedPerBlock)
 	return driver.Function(d.handle(&function{m, k, limit - k.SharedBytes})), nil
 }
 
@@ -121,12 +110,8 @@ func (f *function) registers() int { return min(max(f.kernel.Registers, 16), 255
 // FunctionAttribute returns an attribute of a function. The number of registers is an estimate from the text.
 func (d *Driver) FunctionAttribute(a driver.FunctionAttribute, x driver.Function) (int, error) {
 	const call = "cuFuncGetAttribute"
-	c, err := d.with(call)
+	f, err := object[*function](d, call, uintptr(x))
 	defer d.mu.Unlock()
-	if err != nil {
-		return 0, err
-	}
-	f, err := lookup[*function](d, c, call, uintptr(x))
 	if err != nil {
 		return 0, err
 	}
@@ -148,16 +133,12 @@ func (d *Driver) FunctionAttribute(a driver.FunctionAttribute, x driver.Function
 // FunctionSetAttribute changes the limit of dynamic shared memory, the only attribute that can be changed.
 func (d *Driver) FunctionSetAttribute(x driver.Function, a driver.FunctionAttribute, value int) error {
 	const call = "cuFuncSetAttribute"
-	c, err := d.with(call)
+	f, err := object[*function](d, call, uintptr(x))
 	defer d.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	f, err := lookup[*function](d, c, call, uintptr(x))
-	if err != nil {
-		return err
-	}
-	limit, _ := c.device.attribute(driver.MaxSharedPerBlockOptin)
+	limit, _ := f.module.context.device.attribute(driver.MaxSharedPerBlockOptin)
 	if a != driver.FunctionMaxDynamicShared || value < 0 || value+f.kernel.SharedBytes > limit {
 		return fail(call, 1, "attribute %d = %d", a, value)
 	}
@@ -168,12 +149,8 @@ func (d *Driver) FunctionSetAttribute(x driver.Function, a driver.FunctionAttrib
 // OccupancyBlocks returns how many blocks fit on a multiprocessor by threads, shared memory and estimated registers.
 func (d *Driver) OccupancyBlocks(x driver.Function, threads, shared int) (int, error) {
 	const call = "cuOccupancyMaxActiveBlocksPerMultiprocessor"
-	c, err := d.with(call)
+	f, err := object[*function](d, call, uintptr(x))
 	defer d.mu.Unlock()
-	if err != nil {
-		return 0, err
-	}
-	f, err := lookup[*function](d, c, call, uintptr(x))
 	if err != nil {
 		return 0, err
 	}
@@ -183,7 +160,7 @@ func (d *Driver) OccupancyBlocks(x driver.Function, threads, shared int) (int, e
 	if threads > f.maxThreads() {
 		return 0, nil
 	}
-	get := func(a driver.Attribute) int { n, _ := c.device.attribute(a); return n }
+	get := func(a driver.Attribute) int { n, _ := f.module.context.device.attribute(a); return n }
 	warps := (threads + 31) / 32
 	registers := warps * ((f.registers()*32 + 255) / 256 * 256)
 	bytes := f.kernel.SharedBytes + shared + get(driver.SharedReservedPerBlock)

@@ -35,18 +35,23 @@ func (d *Driver) stream(c *context, call string, s driver.Stream) (*stream, erro
 	return lookup[*stream](d, c, call, uintptr(s))
 }
 
+// on begins a call on a stream of the current context; the caller releases the lock.
+func (d *Driver) on(call string, s driver.Stream) (*stream, error) {
+	c, err := d.with(call)
+	if err != nil {
+		return nil, err
+	}
+	return d.stream(c, call, s)
+}
+
 // enqueue adds to a stream, or to the graph that captures it, the node that make returns.
 func (d *Driver) enqueue(call string, x driver.Stream, make func(c *context) (*node, error)) error {
-	c, err := d.with(call)
+	s, err := d.on(call, x)
 	defer d.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	s, err := d.stream(c, call, x)
-	if err != nil {
-		return err
-	}
-	n, err := make(c)
+	n, err := make(s.context)
 	if err != nil {
 		return err
 	}
@@ -120,12 +125,8 @@ func (d *Driver) StreamCreate() (driver.Stream, error) {
 // StreamDestroy frees a stream; its queued work is still done.
 func (d *Driver) StreamDestroy(x driver.Stream) error {
 	const call = "cuStreamDestroy"
-	c, err := d.with(call)
+	s, err := object[*stream](d, call, uintptr(x))
 	defer d.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	s, err := lookup[*stream](d, c, call, uintptr(x))
 	if err != nil {
 		return err
 	}
@@ -133,7 +134,7 @@ func (d *Driver) StreamDestroy(x driver.Stream) error {
 		s.capture.invalidate()
 	}
 	d.drain(s, s.issued)
-	delete(c.streams, x)
+	delete(s.context.streams, x)
 	delete(d.handles, uintptr(x))
 	return nil
 }
@@ -141,43 +142,39 @@ func (d *Driver) StreamDestroy(x driver.Stream) error {
 // StreamSynchronize waits for the work of a stream.
 func (d *Driver) StreamSynchronize(x driver.Stream) error {
 	const call = "cuStreamSynchronize"
-	c, s, err := d.waitable(call, x)
+	s, err := d.waitable(call, x)
 	defer d.mu.Unlock()
 	if err != nil {
 		return err
 	}
 	d.drain(s, s.issued)
-	return c.state(call)
+	return s.context.state(call)
 }
 
 // waitable begins a call that waits for a stream, which must not be captured.
-func (d *Driver) waitable(call string, x driver.Stream) (*context, *stream, error) {
-	c, err := d.with(call)
+func (d *Driver) waitable(call string, x driver.Stream) (*stream, error) {
+	s, err := d.on(call, x)
 	if err != nil {
-		return nil, nil, err
-	}
-	s, err := d.stream(c, call, x)
-	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if s.capture != nil {
 		s.capture.invalidate()
-		return nil, nil, fail(call, driver.CaptureUnsupported, "the stream is being captured")
+		return nil, fail(call, driver.CaptureUnsupported, "the stream is being captured")
 	}
-	return c, s, nil
+	return s, nil
 }
 
 // StreamQuery reports whether the work of a stream is done. With deferred work each query does one piece.
 func (d *Driver) StreamQuery(x driver.Stream) (bool, error) {
 	const call = "cuStreamQuery"
-	c, s, err := d.waitable(call, x)
+	s, err := d.waitable(call, x)
 	defer d.mu.Unlock()
 	if err != nil {
 		return false, err
 	}
 	idle := len(s.queue) == 0
 	d.drain(s, s.done+1)
-	return idle, c.state(call)
+	return idle, s.context.state(call)
 }
 
 // LaunchKernel enqueues a kernel. What the kernel does wrong is an error of later calls.
@@ -259,12 +256,9 @@ func (d *Driver) EventCreate(timed bool) (driver.Event, error) {
 // EventDestroy frees an event.
 func (d *Driver) EventDestroy(x driver.Event) error {
 	const call = "cuEventDestroy"
-	c, err := d.with(call)
+	_, err := object[*event](d, call, uintptr(x))
 	defer d.mu.Unlock()
 	if err != nil {
-		return err
-	}
-	if _, err := lookup[*event](d, c, call, uintptr(x)); err != nil {
 		return err
 	}
 	delete(d.handles, uintptr(x))
@@ -282,16 +276,12 @@ func (d *Driver) EventRecordExternal(x driver.Event, s driver.Stream) error {
 }
 
 func (d *Driver) record(call string, x driver.Event, y driver.Stream, external bool) error {
-	c, err := d.with(call)
+	e, err := object[*event](d, call, uintptr(x))
 	defer d.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	e, err := lookup[*event](d, c, call, uintptr(x))
-	if err != nil {
-		return err
-	}
-	s, err := d.stream(c, call, y)
+	s, err := d.stream(e.context, call, y)
 	if err != nil {
 		return err
 	}
@@ -313,26 +303,22 @@ func (d *Driver) record(call string, x driver.Event, y driver.Stream, external b
 }
 
 // usable begins a call on an event that must not belong to a capture.
-func (d *Driver) usable(call string, x driver.Event) (*context, *event, error) {
-	c, err := d.with(call)
+func (d *Driver) usable(call string, x driver.Event) (*event, error) {
+	e, err := object[*event](d, call, uintptr(x))
 	if err != nil {
-		return nil, nil, err
-	}
-	e, err := lookup[*event](d, c, call, uintptr(x))
-	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if e.capture != nil {
 		e.capture.invalidate()
-		return nil, nil, fail(call, 907, "the event was recorded in a capture")
+		return nil, fail(call, 907, "the event was recorded in a capture")
 	}
-	return c, e, nil
+	return e, nil
 }
 
 // EventQuery reports whether the work before the event is done; an event never recorded is.
 func (d *Driver) EventQuery(x driver.Event) (bool, error) {
 	const call = "cuEventQuery"
-	c, e, err := d.usable(call, x)
+	e, err := d.usable(call, x)
 	defer d.mu.Unlock()
 	if err != nil {
 		return false, err
@@ -342,13 +328,13 @@ func (d *Driver) EventQuery(x driver.Event) (bool, error) {
 	}
 	done := e.stream.done >= e.position
 	d.drain(e.stream, min(e.stream.done+1, e.position))
-	return done, c.state(call)
+	return done, e.context.state(call)
 }
 
 // EventSynchronize waits for the work before the event.
 func (d *Driver) EventSynchronize(x driver.Event) error {
 	const call = "cuEventSynchronize"
-	c, e, err := d.usable(call, x)
+	e, err := d.usable(call, x)
 	defer d.mu.Unlock()
 	if err != nil {
 		return err
@@ -356,13 +342,13 @@ func (d *Driver) EventSynchronize(x driver.Event) error {
 	if e.stream != nil {
 		d.drain(e.stream, e.position)
 	}
-	return c.state(call)
+	return e.context.state(call)
 }
 
 // EventElapsed returns the milliseconds of the host's clock between two events.
 func (d *Driver) EventElapsed(x, y driver.Event) (float32, error) {
 	const call = "cuEventElapsedTime"
-	_, start, err := d.usable(call, x)
+	start, err := d.usable(call, x)
 	defer d.mu.Unlock()
 	if err != nil {
 		return 0, err
@@ -382,16 +368,12 @@ func (d *Driver) EventElapsed(x, y driver.Event) (float32, error) {
 // StreamWaitEvent makes a stream wait for an event.
 func (d *Driver) StreamWaitEvent(x driver.Stream, y driver.Event) error {
 	const call = "cuStreamWaitEvent"
-	c, err := d.with(call)
+	s, err := d.on(call, x)
 	defer d.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	s, err := d.stream(c, call, x)
-	if err != nil {
-		return err
-	}
-	e, err := lookup[*event](d, c, call, uintptr(y))
+	e, err := lookup[*event](d, s.context, call, uintptr(y))
 	if err != nil {
 		return err
 	}

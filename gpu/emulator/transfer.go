@@ -10,12 +10,9 @@ import (
 // MemAlloc allocates device memory whose bytes count as never written.
 func (d *Driver) MemAlloc(bytes int64) (driver.Pointer, error) {
 	const call = "cuMemAlloc"
-	c, err := d.with(call)
+	c, err := d.uncaptured(call)
 	defer d.mu.Unlock()
 	if err != nil {
-		return 0, err
-	}
-	if err := d.unsafe(call); err != nil {
 		return 0, err
 	}
 	if bytes <= 0 {
@@ -34,12 +31,9 @@ func (d *Driver) MemAlloc(bytes int64) (driver.Pointer, error) {
 // MemFree frees device memory after all work in the context is done.
 func (d *Driver) MemFree(p driver.Pointer) error {
 	const call = "cuMemFree"
-	c, err := d.with(call)
+	c, err := d.uncaptured(call)
 	defer d.mu.Unlock()
 	if err != nil {
-		return err
-	}
-	if err := d.unsafe(call); err != nil {
 		return err
 	}
 	if err := d.drainAll(call, c); err != nil {
@@ -57,12 +51,9 @@ func (d *Driver) MemFree(p driver.Pointer) error {
 // MemHostAlloc allocates memory of the host that kernels can address.
 func (d *Driver) MemHostAlloc(bytes int) ([]byte, error) {
 	const call = "cuMemHostAlloc"
-	c, err := d.with(call)
+	c, err := d.uncaptured(call)
 	defer d.mu.Unlock()
 	if err != nil {
-		return nil, err
-	}
-	if err := d.unsafe(call); err != nil {
 		return nil, err
 	}
 	if bytes <= 0 {
@@ -98,12 +89,9 @@ func (d *Driver) locked(data []byte) bool {
 // MemHostFree frees page-locked memory.
 func (d *Driver) MemHostFree(data []byte) error {
 	const call = "cuMemFreeHost"
-	c, err := d.with(call)
+	c, err := d.uncaptured(call)
 	defer d.mu.Unlock()
 	if err != nil {
-		return err
-	}
-	if err := d.unsafe(call); err != nil {
 		return err
 	}
 	a, err := d.host(call, data)
@@ -135,11 +123,26 @@ func (d *Driver) MemHostDevicePointer(data []byte) (driver.Pointer, error) {
 	return driver.Pointer(a.Base), nil
 }
 
+// The roles of memory in a copy.
+const (
+	source      = "source"
+	destination = "destination"
+)
+
+// span finds the memory that a call reads or writes.
+func (c *context) span(call, role string, p driver.Pointer, bytes int64) (*memory.Allocation, uint64, error) {
+	a, at, err := c.memory.Range(uint64(p), bytes)
+	if err != nil {
+		return nil, 0, fail(call, 1, "%s: %v", role, err)
+	}
+	return a, at, nil
+}
+
 // store writes host bytes to device memory.
 func (c *context) store(call string, dst driver.Pointer, src []byte) error {
-	a, at, err := c.memory.Range(uint64(dst), int64(len(src)))
+	a, at, err := c.span(call, destination, dst, int64(len(src)))
 	if err != nil {
-		return fail(call, 1, "destination: %v", err)
+		return err
 	}
 	copy(a.Data[at:], src)
 	a.Mark(at, uint64(len(src)))
@@ -148,11 +151,45 @@ func (c *context) store(call string, dst driver.Pointer, src []byte) error {
 
 // fetch reads device memory.
 func (c *context) fetch(call string, dst []byte, src driver.Pointer) error {
-	a, at, err := c.memory.Range(uint64(src), int64(len(dst)))
+	a, at, err := c.span(call, source, src, int64(len(dst)))
 	if err != nil {
-		return fail(call, 1, "source: %v", err)
+		return err
 	}
 	copy(dst, a.Data[at:])
+	return nil
+}
+
+// move copies device memory. Bytes that were never written stay so.
+func (c *context) move(call string, dst, src driver.Pointer, bytes int64) error {
+	from, i, err := c.span(call, source, src, bytes)
+	if err != nil {
+		return err
+	}
+	to, j, err := c.span(call, destination, dst, bytes)
+	if err != nil {
+		return err
+	}
+	n := uint64(bytes)
+	copy(to.Data[j:j+n], from.Data[i:i+n])
+	if from.Written != nil && to.Written != nil {
+		copy(to.Written[j:j+n], from.Written[i:i+n])
+	} else {
+		to.Mark(j, n)
+	}
+	return nil
+}
+
+// set sets bytes of device memory.
+func (c *context) set(call string, dst driver.Pointer, value byte, bytes int64) error {
+	a, at, err := c.span(call, destination, dst, bytes)
+	if err != nil {
+		return err
+	}
+	data := a.Data[at : at+uint64(bytes)]
+	for i := range data {
+		data[i] = value
+	}
+	a.Mark(at, uint64(bytes))
 	return nil
 }
 
@@ -191,8 +228,8 @@ func (d *Driver) MemcpyHtoDAsync(dst driver.Pointer, src []byte, s driver.Stream
 		if len(src) > 0 && !d.locked(src) {
 			return nil, fail(call, 1, "the host memory is not page-locked")
 		}
-		if _, _, err := c.memory.Range(uint64(dst), int64(len(src))); err != nil {
-			return nil, fail(call, 1, "destination: %v", err)
+		if _, _, err := c.span(call, destination, dst, int64(len(src))); err != nil {
+			return nil, err
 		}
 		return &node{run: func() error { return c.store(call, dst, src) }}, nil
 	})
@@ -205,8 +242,8 @@ func (d *Driver) MemcpyDtoHAsync(dst []byte, src driver.Pointer, s driver.Stream
 		if len(dst) > 0 && !d.locked(dst) {
 			return nil, fail(call, 1, "the host memory is not page-locked")
 		}
-		if _, _, err := c.memory.Range(uint64(src), int64(len(dst))); err != nil {
-			return nil, fail(call, 1, "source: %v", err)
+		if _, _, err := c.span(call, source, src, int64(len(dst))); err != nil {
+			return nil, err
 		}
 		return &node{run: func() error { return c.fetch(call, dst, src) }}, nil
 	})
@@ -216,31 +253,13 @@ func (d *Driver) MemcpyDtoHAsync(dst []byte, src driver.Pointer, s driver.Stream
 func (d *Driver) MemcpyDtoDAsync(dst, src driver.Pointer, bytes int64, s driver.Stream) error {
 	const call = "cuMemcpyDtoDAsync"
 	return d.enqueue(call, s, func(c *context) (*node, error) {
-		move := func() error {
-			from, i, err := c.memory.Range(uint64(src), bytes)
-			if err != nil {
-				return fail(call, 1, "source: %v", err)
-			}
-			to, j, err := c.memory.Range(uint64(dst), bytes)
-			if err != nil {
-				return fail(call, 1, "destination: %v", err)
-			}
-			n := uint64(bytes)
-			copy(to.Data[j:j+n], from.Data[i:i+n])
-			if from.Written != nil && to.Written != nil {
-				copy(to.Written[j:j+n], from.Written[i:i+n])
-			} else {
-				to.Mark(j, n)
-			}
-			return nil
+		if _, _, err := c.span(call, source, src, bytes); err != nil {
+			return nil, err
 		}
-		if _, _, err := c.memory.Range(uint64(src), bytes); err != nil {
-			return nil, fail(call, 1, "source: %v", err)
+		if _, _, err := c.span(call, destination, dst, bytes); err != nil {
+			return nil, err
 		}
-		if _, _, err := c.memory.Range(uint64(dst), bytes); err != nil {
-			return nil, fail(call, 1, "destination: %v", err)
-		}
-		return &node{run: move}, nil
+		return &node{run: func() error { return c.move(call, dst, src, bytes) }}, nil
 	})
 }
 
@@ -248,21 +267,9 @@ func (d *Driver) MemcpyDtoDAsync(dst, src driver.Pointer, bytes int64, s driver.
 func (d *Driver) MemsetD8Async(dst driver.Pointer, value byte, bytes int64, s driver.Stream) error {
 	const call = "cuMemsetD8Async"
 	return d.enqueue(call, s, func(c *context) (*node, error) {
-		set := func() error {
-			a, at, err := c.memory.Range(uint64(dst), bytes)
-			if err != nil {
-				return fail(call, 1, "destination: %v", err)
-			}
-			data := a.Data[at : at+uint64(bytes)]
-			for i := range data {
-				data[i] = value
-			}
-			a.Mark(at, uint64(bytes))
-			return nil
+		if _, _, err := c.span(call, destination, dst, bytes); err != nil {
+			return nil, err
 		}
-		if _, _, err := c.memory.Range(uint64(dst), bytes); err != nil {
-			return nil, fail(call, 1, "destination: %v", err)
-		}
-		return &node{run: set}, nil
+		return &node{run: func() error { return c.set(call, dst, value, bytes) }}, nil
 	})
 }
