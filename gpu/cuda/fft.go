@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"errors"
 	"math"
 
 	"prismtop/gpu/driver"
@@ -119,34 +120,46 @@ func mustBe(d tensor.DType, all ...operand) error {
 	return nil
 }
 
+// onPlanes returns the operands and the result of the current step, whose first operand and result are planes of one
+// shape, and the elements of a plane.
+func (b *builder) onPlanes(operands int) (x []operand, y operand, plane int64, err error) {
+	x, all, err := b.operands(operands, 1)
+	if err != nil {
+		return nil, operand{}, 0, err
+	}
+	y = all[0]
+	_, h, w, err := planes(x[0])
+	if err == nil && !x[0].shape.Equal(y.shape) {
+		err = operandError("from %v to %v", x[0].shape, y.shape)
+	}
+	return x, y, int64(h * w), err
+}
+
 // fft is the centred transform: rows first, then columns.
 func (b *builder) fft(op nn.FFT) error {
-	x, y, err := b.operands(1, 1)
+	operands, y, plane, err := b.onPlanes(1)
 	if err != nil {
 		return err
 	}
-	count, h, w, err := planes(x[0])
-	switch {
-	case err != nil:
-		return err
-	case !x[0].shape.Equal(y[0].shape):
-		return operandError("from %v to %v", x[0].shape, y[0].shape)
-	case x[0].real() && y[0].real():
+	x := operands[0]
+	if x.real() && y.real() {
 		return operandError("FFT from real to real")
 	}
-	for _, o := range []operand{x[0], y[0]} {
+	for _, o := range []operand{x, y} {
 		if o.real() && o.dtype != tensor.Float32 {
 			return operandError("an FFT of %v", o.dtype)
 		}
 	}
-	between := y[0]
-	if y[0].real() {
-		between = operand{b.scratch(x[0].n() * complex64s), y[0].shape, tensor.Complex64}
+	between := y
+	if y.real() {
+		between = operand{b.scratch(x.n() * complex64s), y.shape, tensor.Complex64}
 	}
-	if err := b.along(x[0], between, count, h, w, false, op.Inverse); err != nil {
+	h, w := x.shape.Plane()
+	count := int(x.n() / plane)
+	if err := b.along(x, between, count, h, w, false, op.Inverse); err != nil {
 		return err
 	}
-	return b.along(between, y[0], count, h, w, true, op.Inverse)
+	return b.along(between, y, count, h, w, true, op.Inverse)
 }
 
 // along transforms the rows or the columns of planes of h×w.
@@ -195,24 +208,17 @@ type maskP struct {
 }
 
 func (b *builder) maskMultiply() error {
-	x, y, err := b.operands(2, 1)
+	x, y, plane, err := b.onPlanes(2)
 	if err != nil {
 		return err
 	}
-	_, h, w, err := planes(x[0])
-	switch {
-	case err != nil:
-		return err
-	case !x[0].shape.Equal(y[0].shape) || x[1].n() != int64(h*w):
-		return operandError("mask %v for planes of %v, to %v", x[1].shape, x[0].shape, y[0].shape)
+	if x[1].n() != plane {
+		return operandError("mask %v for planes of %v", x[1].shape, x[0].shape)
 	}
-	if err := mustBe(tensor.Complex64, x[0], y[0]); err != nil {
+	if err := errors.Join(mustBe(tensor.Complex64, x[0], y), mustBe(tensor.Float32, x[1])); err != nil {
 		return err
 	}
-	if err := mustBe(tensor.Float32, x[1]); err != nil {
-		return err
-	}
-	p := maskP{x[0].at, x[1].at, y[0].at, x[0].n(), int64(h * w)}
+	p := maskP{x[0].at, x[1].at, y.at, x[0].n(), plane}
 	return b.over("mask_multiply", p.N, parameter(&p))
 }
 
@@ -223,24 +229,14 @@ type modulusP struct {
 }
 
 func (b *builder) modulusFlip() error {
-	x, y, err := b.operands(1, 1)
+	x, y, plane, err := b.onPlanes(1)
 	if err != nil {
 		return err
 	}
-	_, h, w, err := planes(x[0])
-	switch {
-	case err != nil:
-		return err
-	case !x[0].shape.Equal(y[0].shape):
-		return operandError("from %v to %v", x[0].shape, y[0].shape)
-	}
-	if err := mustBe(tensor.Complex64, x[0]); err != nil {
+	if err := errors.Join(mustBe(tensor.Complex64, x[0]), mustBe(tensor.Float32, y)); err != nil {
 		return err
 	}
-	if err := mustBe(tensor.Float32, y[0]); err != nil {
-		return err
-	}
-	p := modulusP{x[0].at, y[0].at, x[0].n(), int64(h * w)}
+	p := modulusP{x[0].at, y.at, x[0].n(), plane}
 	return b.over("modulus_flip", p.N, parameter(&p))
 }
 
@@ -251,23 +247,16 @@ type modulusGradP struct {
 }
 
 func (b *builder) modulusFlipGrad() error {
-	x, y, err := b.operands(2, 1)
+	x, y, plane, err := b.onPlanes(2)
 	if err != nil {
 		return err
 	}
-	_, h, w, err := planes(x[0])
-	switch {
-	case err != nil:
-		return err
-	case !x[0].shape.Equal(x[1].shape) || !x[0].shape.Equal(y[0].shape):
-		return operandError("%v and %v to %v", x[0].shape, x[1].shape, y[0].shape)
+	if !x[0].shape.Equal(x[1].shape) {
+		return operandError("a gradient of %v for %v", x[1].shape, x[0].shape)
 	}
-	if err := mustBe(tensor.Complex64, x[0], y[0]); err != nil {
+	if err := errors.Join(mustBe(tensor.Complex64, x[0], y), mustBe(tensor.Float32, x[1])); err != nil {
 		return err
 	}
-	if err := mustBe(tensor.Float32, x[1]); err != nil {
-		return err
-	}
-	p := modulusGradP{x[0].at, x[1].at, y[0].at, x[0].n(), int64(h * w)}
+	p := modulusGradP{x[0].at, x[1].at, y.at, x[0].n(), plane}
 	return b.over("modulus_flip_grad", p.N, parameter(&p))
 }
