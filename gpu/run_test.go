@@ -259,12 +259,12 @@ func TestMemoryThatIsKeptIsNoEffect(t *testing.T) {
 		m := a.Tick(time.Now()).Memory
 		m.Parts, m.Caches = [profiles.MaxMemory]int64{}, 0 // the device's only
 		schema, run := prism.Schema(), m.Device
-		m.Device.Context = 0
-		now := run.Allocated - run.Spare() + m.Held(&schema)
+		now := run.Allocated - run.Spare() + m.Held(&schema) // with an unknown context
 		if was, ok := held[value]; ok && now != was {
 			t.Errorf("%s: %d bytes are held at change %d, %d before", value, now, i, was)
 		}
-		if held[value] = now; (run.Kept > 0) != (i > 0) || now != run.Allocated-run.Kept {
+		if held[value] = now; (run.Kept > 0) != (i > 1) || // the arena of off is too small for bf16
+			now != run.Allocated-run.Kept {
 			t.Errorf("%s: %d bytes are kept at change %d, and %d of %d held", value, run.Kept, i, now, run.Allocated)
 		}
 	}

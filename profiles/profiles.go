@@ -224,7 +224,7 @@ type DeviceMemory struct {
 	// contents: what remains of it is held for other plans, or lost to alignment.
 	Allocated                                                   int64
 	Weights, Gradients, Moments, Activations, Inputs, Workspace int64
-	// Kept is the part of Allocated, outside the categories, that is kept only for other settings.
+	// Kept is the part of Allocated, outside the categories, and of Context that is kept only for other settings.
 	Kept int64
 	// Caches are the entries of the schema's caches that are on the device.
 	Caches [MaxCaches]int64
@@ -274,7 +274,7 @@ func (m *Memory) Needed(s *Schema) int64 {
 func (m *Memory) Held(s *Schema) int64 {
 	held := m.Needed(s)
 	if m.Device.Used() {
-		held += m.Device.Context + max(0, m.Device.Spare()-m.Device.Kept)
+		held += m.Device.Context + max(0, m.Device.Spare()) - m.Device.Kept
 	}
 	return held
 }

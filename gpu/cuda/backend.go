@@ -60,6 +60,7 @@ type Backend struct {
 
 	staging staging
 	kept    []*executable // the oldest first
+	dropped int           // of them, so far
 	counts  footprint
 	dead    error // the sticky error after which every call fails
 	pending error // of a method that returns none, for the next Run
@@ -301,7 +302,7 @@ func (b *Backend) SetThreads(int) {}
 // Card returns the device's name.
 func (b *Backend) Card() string { return b.name }
 
-// synchronize waits for everything that was enqueued.
+// synchronize waits for everything that was enqueued on the first lane.
 func (b *Backend) synchronize() error {
 	return b.check("the work on the device", b.driver.StreamSynchronize(b.stream))
 }
@@ -313,7 +314,7 @@ func (b *Backend) Close() {
 			return
 		}
 		if b.dead == nil && b.enter() == nil {
-			b.dropKept(nil)
+			b.forget(nil, func(*executable) bool { return true })
 			b.staging.close(b)
 			for _, m := range b.modules {
 				_ = b.driver.ModuleUnload(m) // errors are ignored here: nothing depends on the device any more

@@ -19,6 +19,7 @@ type executable struct {
 	stores   bool // gradients
 	arena    *slab
 	own      int64 // bytes of the arena that only this executable needed
+	graphs   int64 // bytes that the driver took to capture the segments
 	at       []driver.Pointer
 	private  slab
 	launches []launch
@@ -66,14 +67,20 @@ func (b *Backend) load(ctx context.Context, plan *nn.Plan, st nn.State, arena *s
 	if x != nil {
 		return x, nil
 	}
-	x, err = b.capture(plan, s, arena)
-	if _, _, short := nn.Short(err); short && b.dropKept(nil) {
-		x, err = b.capture(plan, s, arena)
+	for {
+		dropped := b.dropped
+		err = b.freeing(func() (err error) {
+			x, err = b.capture(plan, s, arena)
+			return err
+		})
+		_, _, short := nn.Short(err)
+		switch {
+		case err == nil:
+			return x, nil
+		case !short || b.dropped == dropped: // else the new executable may have held what is free now
+			return nil, err
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	return x, nil
 }
 
 // capture makes an executable of a plan.
@@ -131,7 +138,16 @@ func (x *executable) load(arena *slab) error {
 	if err := x.scalars.find(x); err != nil {
 		return err
 	}
-	return x.split()
+	before, err := b.unaccounted()
+	if err == nil {
+		err = x.split()
+	}
+	if err != nil {
+		return err
+	}
+	after, err := b.unaccounted()
+	x.graphs = max(after-before, 0)
+	return err
 }
 
 // findArena allocates an arena, unless the other executable's is large enough.
@@ -342,8 +358,8 @@ func (x *executable) Close() {
 		return
 	}
 	defer b.leave()
-	if err := b.synchronize(); err != nil {
-		b.remember(err)
+	err := errors.Join(b.synchronize(), b.check("the work on the device", b.driver.StreamSynchronize(b.second)))
+	if b.remember(err); err != nil || x.state.closed {
 		b.remember(b.released(x.close))
 		return
 	}

@@ -4,18 +4,21 @@ import (
 	"reflect"
 	"slices"
 
+	"prismtop/gpu/driver"
 	"prismtop/sim/nn"
 )
 
 // A closed executable is kept with its graphs for a plan that equals its own: a setting that is switched back and forth
-// captures the graphs of both modes once. Meanwhile its arena serves others. What is kept is freed with its state, where
-// the device runs short of memory, and the oldest where there is too much.
+// captures the graphs of both modes once, or twice where the second needs a larger arena. What is kept shares one arena,
+// which serves others meanwhile. It is freed with its state, where the device runs short of memory, and the oldest where
+// there is too much.
 
 // mostKept is the number of executables that a backend keeps.
 const mostKept = 8
 
 // keep keeps the contents of an executable whose runs have ended, and leaves it closed.
 func (b *Backend) keep(x *executable) {
+	b.forget(x.state, func(k *executable) bool { return reflect.DeepEqual(k.plan, x.plan) }) // it was in use when x was loaded
 	k := new(executable)
 	*k = *x
 	*x = executable{backend: b, plan: x.plan, state: x.state, nanos: x.nanos, closed: true}
@@ -77,6 +80,7 @@ func (b *Backend) wake(k *executable) error {
 // drop frees a kept executable.
 func (b *Backend) drop(k *executable) {
 	b.kept = slices.DeleteFunc(b.kept, func(other *executable) bool { return other == k })
+	b.dropped++
 	k.arena.use(0)
 	k.arena.keepers--
 	if k.stores {
@@ -86,32 +90,45 @@ func (b *Backend) drop(k *executable) {
 	b.remember(b.released(k.close))
 }
 
-// dropKept frees the kept executables of a state, or all for nil. It reports whether there were any.
-func (b *Backend) dropKept(of *state) (any bool) {
+// forget frees the kept executables of a state, or of all for nil, of which something is true.
+func (b *Backend) forget(of *state, what func(*executable) bool) {
 	for _, k := range slices.Clone(b.kept) {
-		if of == nil || k.state == of {
+		if (of == nil || k.state == of) && what(k) {
 			b.drop(k)
-			any = true
 		}
 	}
-	return any
+}
+
+// freeing calls do, once more with the memory of all kept executables if the device had too little.
+func (b *Backend) freeing(do func() error) error {
+	err := do()
+	if len(b.kept) == 0 || driver.As(err).Class() != driver.Memory {
+		return err
+	}
+	b.forget(nil, func(*executable) bool { return true })
+	return do()
 }
 
 // idle returns an arena of at least the given bytes that only kept executables of a state hold; nil if there is none.
+// Those whose arena is too small are freed: they are captured again in the larger one.
 func (b *Backend) idle(s *state, bytes int64) *slab {
 	for _, k := range b.kept {
 		if k.state == s && k.arena.users == 0 && k.arena.bytes >= bytes {
 			return k.arena
 		}
 	}
+	b.forget(s, func(k *executable) bool { return k.arena.users == 0 })
 	return nil
 }
 
-// keptBytes returns the memory on the device that only kept executables need, without their graphs.
+// keptBytes returns the memory on the device that only kept executables need.
 func (b *Backend) keptBytes() (bytes int64) {
 	var slabs []*slab
 	for _, k := range b.kept {
 		bytes += k.private.bytes
+		if b.counts.context > 0 { // else the driver's part is not known
+			bytes += k.graphs
+		}
 		slabs = append(slabs, k.arena)
 		if k.stores {
 			slabs = append(slabs, &k.state.gradients)

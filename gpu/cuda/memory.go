@@ -94,10 +94,11 @@ func (b *Backend) short(purpose string, asked int64, err error) error {
 
 // allocate returns memory on the device for a purpose.
 func (b *Backend) allocate(bytes int64, purpose string) (driver.Pointer, error) {
-	p, err := b.driver.MemAlloc(bytes)
-	if driver.As(err) == driver.OutOfMemory && b.dropKept(nil) {
+	var p driver.Pointer
+	err := b.freeing(func() (err error) {
 		p, err = b.driver.MemAlloc(bytes)
-	}
+		return err
+	})
 	if driver.As(err) == driver.OutOfMemory {
 		return 0, b.short(purpose, bytes, err)
 	}
@@ -174,7 +175,11 @@ func (s *staging) slot(b *Backend) (i int, err error) {
 	s.next = (s.next + 1) % stagingSlots
 	slot := &s.slots[i]
 	if slot.memory == nil {
-		memory, err := b.driver.MemHostAlloc(stagingBytes)
+		var memory []byte
+		err := b.freeing(func() (err error) {
+			memory, err = b.driver.MemHostAlloc(stagingBytes)
+			return err
+		})
 		if err != nil {
 			return 0, b.check("copies between host and device", err)
 		}

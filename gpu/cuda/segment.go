@@ -211,7 +211,7 @@ func (s *segment) run(ctx context.Context, x *executable) error {
 	case s.eager:
 		err = s.enqueue(x, t, b.driver.EventRecord)
 	default:
-		err = b.driver.GraphLaunch(t.graph, b.stream)
+		err = b.freeing(func() error { return b.driver.GraphLaunch(t.graph, b.stream) })
 	}
 	if err == nil {
 		err = b.driver.EventRecord(t.done, b.stream)

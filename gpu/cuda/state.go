@@ -172,7 +172,7 @@ func (s *state) Close() {
 	} else {
 		defer b.leave()
 	}
-	b.dropKept(s)
+	b.forget(s, func(*executable) bool { return true })
 	b.free(s.values.at, s.values.bytes)
 	b.free(s.gradients.at, s.gradients.bytes)
 	s.values, s.gradients = slab{}, slab{}
