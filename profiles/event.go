@@ -39,6 +39,7 @@ type Moved struct {
 	Device, Kernels, Card string // as in a RunInfo
 	Cautions              []Caution
 	Failed                string // why it left the device before, if that failed; else empty
+	Again                 int    // units that ended and, after the failure, are trained again
 }
 
 // Next holds the settings for a restart, if they were changed. It is valid until the

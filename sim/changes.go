@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"prismtop/profiles"
@@ -72,6 +73,8 @@ func (l *loop) change(cut context.Context, next settings.Values, ablating bool) 
 		if refusedBy(err) && cut.Err() == nil {
 			return l.refuse(cut, before, changes, err, ablating)
 		}
+		l.settings = before // the change is made again if the run continues
+		l.read()
 		return fmt.Errorf("%s = %s: %w", changes[0].Key, changes[0].After, err)
 	}
 	l.list()
@@ -81,7 +84,7 @@ func (l *loop) change(cut context.Context, next settings.Values, ablating bool) 
 	}
 	l.announce(changes)
 	l.run.stream.Memory(l.memory()) // after the changes that it is the result of
-	l.moved("")
+	l.moved("", 0)
 	l.announceSuspended(before)
 	return nil
 }
@@ -117,6 +120,12 @@ func (r *Run) insist(sets []settings.Assignment) {
 	if next, err := r.wanted.With(sets...); err == nil {
 		r.wanted = next.Settled()
 	}
+	for i := range r.commands {
+		c := &r.commands[i]
+		if next, err := c.settings.With(sets...); c.kind == setCommand && err == nil {
+			c.settings = next.Settled()
+		}
+	}
 }
 
 // cardOf returns the model of a GPU; empty for other devices.
@@ -127,14 +136,14 @@ func cardOf(d workload.Device) string {
 	return ""
 }
 
-// moved publishes the device of the task if it is another one than before, which failed as described, or did not if
-// that is empty.
-func (l *loop) moved(failed string) {
+// moved publishes the device of the task if it is another one than before, which failed as described, with the number of
+// units that are trained again for it, or did not if that is empty.
+func (l *loop) moved(failed string, again int) {
 	device := l.work.Device()
 	if device == nil {
 		return
 	}
-	m := profiles.Moved{Device: device.Device(), Kernels: device.Kernels(), Card: cardOf(device), Failed: failed}
+	m := profiles.Moved{Device: device.Device(), Kernels: device.Kernels(), Card: cardOf(device), Failed: failed, Again: again}
 	if m.Device == l.info.Device && m.Kernels == l.info.Kernels && m.Card == l.info.Card && failed == "" {
 		return
 	}
@@ -165,10 +174,12 @@ func (l *loop) mend(cut context.Context, err error) error {
 		return err
 	}
 	changes := l.changesTo(next, false)
-	lost, wrong := task.Recover(cut, next)
+	from, wrong := task.Recover(cut, next)
 	if wrong != nil {
 		return errors.Join(err, wrong)
 	}
+	ended := len(l.results)
+	l.results = slices.DeleteFunc(l.results, func(u profiles.UnitResult) bool { return u.Unit >= from.Unit })
 	l.index = max(l.index, l.recorded)
 	for i := range changes {
 		changes[i].Iteration = l.index
@@ -180,8 +191,8 @@ func (l *loop) mend(cut context.Context, err error) error {
 	l.run.stream.Layers(nil, nil)
 	l.announce(changes)
 	l.run.stream.Memory(l.memory())
-	text := fmt.Sprintf("%v: continuing on the CPU from the newest copy of the weights; %s lost", err, unit.Plural(int(lost), "iteration", "iterations"))
-	l.moved(text)
+	text := fmt.Sprintf("%v: continuing on the CPU from the newest copy of the weights; %s lost", err, unit.Plural(int(from.Lost), "iteration", "iterations"))
+	l.moved(text, ended-len(l.results))
 	l.run.stream.Refuse(text)
 	return nil
 }

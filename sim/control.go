@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -254,14 +255,27 @@ func (r *Run) queue(c command) {
 	}
 }
 
-// take returns and removes the queued commands.
-func (r *Run) take() []command {
+// take returns and removes the oldest of the queued commands; ok is false if there is none.
+func (r *Run) take() (c command, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c := r.commands
+	if len(r.commands) > 0 {
+		c, ok = r.commands[0], true
+		r.commands = slices.Delete(r.commands, 0, 1)
+	}
+	r.pending.Store(len(r.commands) > 0)
+	return c, ok
+}
+
+// again queues a change of settings that failed with the device, before all others: a run that continues makes it then.
+func (r *Run) again(c command) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asking++
+	newer := r.commands
 	r.commands = nil
-	r.pending.Store(false)
-	return c
+	r.queue(c)
+	r.commands = append(r.commands, newer...)
 }
 
 func (r *Run) ended() bool {

@@ -181,3 +181,99 @@ func TestAChangeFromAutoNamesTheDevice(t *testing.T) {
 		r.Close()
 	}
 }
+
+// What was asked for behind a change in which the device failed is carried out on the CPU, and so is the change.
+func TestCommandsBehindAChangeThatFails(t *testing.T) {
+	loads := 0
+	d, _ := gpus(func(operation string) error {
+		if operation == "load" {
+			if loads++; loads == 2 {
+				return &beside.LostError{During: operation}
+			}
+		}
+		return nil
+	})
+	w, err := stepping(t, d, "device=cuda")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.next(2)
+	w.set("amp", "bf16")
+	w.set("learning_rate", "0.0025")
+	if err := w.Note("", "seen"); err != nil {
+		t.Fatal(err)
+	}
+	w.next(2)
+	s := w.snapshot()
+	if v := s.Settings; s.Run.Device != "cpu" || v.Text("amp") != "bf16" || v.Number("learning_rate") != 0.0025 || v.Text("device") != "cpu" || len(s.Notes) != 1 {
+		t.Errorf("on %q, with amp %s, learning rate %g, device %s, and %d notes: %s", s.Run.Device, v.Text("amp"), v.Number("learning_rate"), v.Text("device"), len(s.Notes), logged(s))
+	}
+	var changed []string
+	for _, c := range s.Changes {
+		changed = append(changed, c.Key)
+	}
+	if want := []string{"device", "amp", "learning_rate"}; !slices.Equal(changed, want) {
+		t.Errorf("the changes are of %q, want %q", changed, want)
+	}
+	if n := len(s.Settings.Differing(w.wanted)); n > 0 || w.asking != 0 {
+		t.Errorf("%d settings are not as asked for, and %d changes wait", n, w.asking)
+	}
+}
+
+// A change that is refused does not return with those behind it.
+func TestCommandsBehindARefusedChange(t *testing.T) {
+	d, _ := gpus(planted("load", 2, &beside.MemoryError{}))
+	w, err := stepping(t, d, "device=cuda")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.next(2)
+	w.set("amp", "bf16")
+	w.set("learning_rate", "0.0025")
+	w.next(1)
+	s := w.snapshot()
+	if v := s.Settings; s.Run.Device != "cuda" || v.Text("amp") != "off" || v.Number("learning_rate") != 0.0025 || len(v.Differing(w.wanted)) > 0 {
+		t.Errorf("on %q, with amp %s and learning rate %g: %s", s.Run.Device, v.Text("amp"), v.Number("learning_rate"), logged(s))
+	}
+}
+
+// Units that are trained again after a failure count once.
+func TestUnitsThatAreTrainedAgainCountOnce(t *testing.T) {
+	var fail bool
+	reads := 0
+	d, _ := gpus(func(operation string) error {
+		switch {
+		case fail:
+			return &beside.LostError{During: operation}
+		case operation == "read" && reads < 100: // copying the state takes so long that it is not done again
+			reads++
+			time.Sleep(10 * time.Millisecond)
+		}
+		return nil
+	})
+	w, err := stepping(t, d, "device=cuda", "init_iterations=0", "iterations=2", "cycles=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	units := func() (all []int32) {
+		for _, r := range w.snapshot().Results {
+			all = append(all, r.Unit)
+		}
+		return all
+	}
+	w.next(11)
+	if done := units(); !slices.Equal(done, []int32{0, 1, 2, 3, 4}) {
+		t.Fatalf("units %d ended", done)
+	}
+	fail = true
+	w.next(1)
+	if s := w.snapshot(); s.Run.Device != "cpu" || len(s.Results) != len(w.loop.results) || len(s.Results) >= 5 {
+		t.Fatalf("on %q, %d units have ended, the loop has %d", s.Run.Device, len(s.Results), len(w.loop.results))
+	}
+	for len(units()) < 7 {
+		w.next(1)
+	}
+	if done := units(); !slices.Equal(done, []int32{0, 1, 2, 3, 4, 5, 6}) || len(w.loop.results) != 7 {
+		t.Errorf("units %d ended, the loop has %d", done, len(w.loop.results))
+	}
+}

@@ -462,12 +462,19 @@ func (l *loop) obey(ctx, cut context.Context) (stop bool, err error) {
 	if !l.run.pending.Load() {
 		return false, nil
 	}
-	for _, c := range l.run.take() {
-		if stop, err := l.carryOut(cut, c); stop || err != nil {
+	for {
+		c, ok := l.run.take()
+		if !ok {
+			return false, nil
+		}
+		stop, err = l.carryOut(cut, c)
+		if err != nil && c.kind == setCommand {
+			l.run.again(c)
+		}
+		if stop || err != nil {
 			return stop, err
 		}
 	}
-	return false, nil
 }
 
 func (l *loop) carryOut(cut context.Context, c command) (stop bool, err error) {

@@ -119,9 +119,13 @@ func TestNotesOfARunAreBounded(t *testing.T) {
 	if err := r.Note("", "a"); err == nil || !strings.Contains(err.Error(), "at most 20") {
 		t.Errorf("one note too many: %v", err)
 	}
-	for _, c := range r.take() {
-		if len(c.note.Author) > 64 {
+	taken := 0
+	for c, ok := r.take(); ok; c, ok = r.take() {
+		if taken++; len(c.note.Author) > 64 {
 			t.Errorf("an author of %d bytes", len(c.note.Author))
 		}
+	}
+	if taken != notesAtOnce {
+		t.Errorf("%d notes were queued, want %d", taken, notesAtOnce)
 	}
 }

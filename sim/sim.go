@@ -275,7 +275,8 @@ func (r *Run) Next(ctx context.Context) (rec *profiles.Iteration, done bool, err
 	if r.loop.finished {
 		return nil, true, nil
 	}
-	if stop, err := r.loop.obey(ctx, ctx); stop || err != nil {
+	stop, err := r.loop.obey(ctx, ctx)
+	if err = r.loop.mend(ctx, err); stop || err != nil {
 		return nil, true, errors.Join(err, ctx.Err())
 	}
 	if err := r.loop.mend(ctx, r.loop.iterate(ctx)); err != nil {

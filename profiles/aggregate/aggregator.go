@@ -264,6 +264,7 @@ func (a *Aggregator) take(e *profiles.Event) {
 		a.effects.Change(b.Change)
 	case *profiles.Moved:
 		a.run.Move(b)
+		a.results = slices.Clip(a.results[:max(0, len(a.results)-b.Again)])
 	case *profiles.Next:
 		a.next = &b.Settings
 	case *profiles.StateChange:

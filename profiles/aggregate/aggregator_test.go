@@ -318,6 +318,9 @@ func TestPublishedSnapshotsAreNotWrittenAgain(t *testing.T) {
 		r.iterate(100)
 		r.Measure(prismtest.Compared(r.it.Index-1, float64(round)))
 		r.UnitDone(profiles.UnitResult{Unit: int32(round)})
+		if round%7 == 6 {
+			r.Moved(profiles.Moved{Failed: "lost", Again: 2})
+		}
 		for range 5 {
 			r.Log("line")
 		}

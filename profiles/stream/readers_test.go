@@ -197,6 +197,25 @@ func TestALateReaderBeginsWithHowTheRunStands(t *testing.T) {
 	}
 }
 
+// Units that are trained again after a failure have ended once, for every reader.
+func TestUnitsThatAreTrainedAgainEndOnce(t *testing.T) {
+	s := New(64)
+	early := aggregate.New(source{Source: s.Follow()}, aggregate.Options{})
+	s.Begin(prismtest.Info(9), settingsOf(prism.Settings{}))
+	s.State(profiles.Running, "")
+	for unit := range int32(5) {
+		s.UnitDone(profiles.UnitResult{Unit: unit})
+	}
+	s.Moved(profiles.Moved{Device: "cpu", Failed: "lost", Again: 3})
+	late := aggregate.New(source{Source: s.Follow()}, aggregate.Options{})
+	s.UnitDone(profiles.UnitResult{Unit: 2, Iterations: 7})
+	for name, a := range map[string]*aggregate.Aggregator{"early": early, "late": late} {
+		if r := a.Tick(time.Now()).Results; len(r) != 3 || r[1].Unit != 1 || r[2].Unit != 2 || r[2].Iterations != 7 {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
+
 // The settings that a late reader begins with are not those of a reader before it.
 func TestALateReadersBeginIsItsOwn(t *testing.T) {
 	s := New(16)

@@ -134,6 +134,7 @@ func (s *Stream) know(e *profiles.Event) {
 			begin.Info.Move(b)
 			k.begin = &profiles.Event{At: k.begin.At, Body: &begin}
 		}
+		k.results = k.results[:max(0, len(k.results)-b.Again)]
 	case *profiles.StateChange:
 		if k.state != nil && k.state.Body.(*profiles.StateChange).State == profiles.Running {
 			k.ran += max(0, e.At.Sub(k.state.At))

@@ -288,11 +288,11 @@ func (r *Reconstruction) Fallback(err error, v settings.Values) (sets []settings
 }
 
 // Recover continues from the kept state on the processor.
-func (r *Reconstruction) Recover(ctx context.Context, v settings.Values) (lost int64, err error) {
+func (r *Reconstruction) Recover(ctx context.Context, v settings.Values) (from workload.Recovered, err error) {
 	s, k := From(v), r.kept
 	state, err := newState(ctx, r.decoder, r.device.Processor)
 	if err != nil {
-		return 0, err
+		return from, err
 	}
 	r.unload()
 	r.state.Close()
@@ -306,8 +306,9 @@ func (r *Reconstruction) Recover(ctx context.Context, v settings.Values) (lost i
 		arrays[a.Name] = a
 	}
 	if err := r.restore(ctx, &k.position, arrays); err != nil {
-		return 0, err
+		return from, err
 	}
 	r.done, r.failed, r.marked = false, false, nil
-	return k.since, r.load(ctx)
+	from = workload.Recovered{Lost: k.since, Unit: int32(max(0, r.sample))}
+	return from, r.load(ctx)
 }

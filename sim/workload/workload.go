@@ -179,9 +179,14 @@ type Recoverer interface {
 	// its methods; ok is false if it cannot continue.
 	Fallback(err error, v settings.Values) (sets []settings.Assignment, ok bool)
 
-	// Recover continues from the newest state that is known to be good, under settings with those of Fallback, and
-	// returns the number of lost iterations.
-	Recover(ctx context.Context, v settings.Values) (lost int64, err error)
+	// Recover continues from the newest state that is known to be good, under settings with those of Fallback.
+	Recover(ctx context.Context, v settings.Values) (Recovered, error)
+}
+
+// Recovered is where a task continues after its device failed.
+type Recovered struct {
+	Lost int64 // iterations
+	Unit int32 // of the next iteration: it and those after it are trained again
 }
 
 // Remarker is a task whose device has something that a user should know.
