@@ -3,6 +3,7 @@
 package preset
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -75,6 +76,27 @@ func (all Shelves) Lookup(name string) (Preset, error) {
 		return p, nil
 	}
 	return Preset{}, unknownPreset(name, all.Names())
+}
+
+// explained returns an error about a setting that only other workloads have as one that names the workload; any other
+// error as it is.
+func (all Shelves) explained(table *settings.Table, err error) error {
+	var unknown *settings.UnknownKeyError
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	elsewhere, show := false, ""
+	for i := range all {
+		if all[i].Table == table {
+			show = all[i].Default
+		} else if _, known := all[i].Table.Lookup(unknown.Key); known {
+			elsewhere = true
+		}
+	}
+	if !elsewhere {
+		return err
+	}
+	return fmt.Errorf("the workload %s has no setting %q: see prismtop presets show %s", table.Workload, unknown.Key, show)
 }
 
 func unknownPreset(name string, names []string) error {

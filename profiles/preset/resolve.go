@@ -142,7 +142,7 @@ func (src Sources) choose() (Preset, document, error) {
 	p, err := src.lookup(file)
 	if err == nil && src.File != "" {
 		if err = file.bind(p.Settings.Table(), "preset"); err != nil {
-			err = fmt.Errorf("file %s: %w", src.File, err)
+			err = fmt.Errorf("file %s: %w", src.File, src.Shelves.explained(p.Settings.Table(), err))
 		}
 	}
 	return p, file, err
@@ -252,7 +252,7 @@ func (src Sources) applySets(v settings.Values, origins settings.Origins) (setti
 		key = strings.TrimSpace(key)
 		var err error
 		if v, err = v.Set(key, value); err != nil {
-			return v, fmt.Errorf("flag --set: %w", err)
+			return v, fmt.Errorf("flag --set: %w", src.Shelves.explained(v.Table(), err))
 		}
 		origins[key] = "flag --set"
 	}
@@ -264,7 +264,7 @@ func (src Sources) applyFlags(v settings.Values, origins settings.Origins) (sett
 		origin := "flag --" + flag.Name
 		var err error
 		if v, err = v.Set(flag.Key, flag.Value); err != nil {
-			return v, fmt.Errorf("%s: %w", origin, err)
+			return v, fmt.Errorf("%s: %w", origin, src.Shelves.explained(v.Table(), err))
 		}
 		origins[flag.Key] = origin
 	}

@@ -26,6 +26,7 @@ type Key struct {
 	Unit    string   // "pixels", "dB"; empty for pure numbers
 	Type    Type     //
 	Allowed []string // the allowed values of a text; empty means any text
+	Only    string   // why other values are not allowed; empty without a special reason
 	Min     float64  // smallest value of integers, numbers and entries of lists
 	Max     float64  // largest value; +Inf if unbounded
 	Above   bool     // Min itself is excluded
@@ -119,6 +120,8 @@ func (k *Key) Idle(v Values) string {
 // Wants describes the valid values, to follow "must be".
 func (k *Key) Wants() string {
 	switch {
+	case len(k.Allowed) > 0 && k.Only != "":
+		return "one of " + strings.Join(k.Allowed, ", ") + ": " + k.Only
 	case len(k.Allowed) > 0:
 		return "one of " + strings.Join(k.Allowed, ", ")
 	case k.Type == TypeText:

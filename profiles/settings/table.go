@@ -139,6 +139,9 @@ func (e Entry) Rule(text string, holds func(value any) bool) Entry {
 	return e
 }
 
+// Only says why a text has no more allowed values, if there is a special reason.
+func (e Entry) Only(why string) Entry { e.key.Only = why; return e }
+
 // Words sets the words for an empty value and for 0.
 func (e Entry) Words(empty, zero string) Entry { e.key.Empty, e.key.Zero = empty, zero; return e }
 

@@ -298,6 +298,9 @@ func (e *LackingError) Error() string { return e.Err.Error() }
 // Unwrap returns the reason.
 func (e *LackingError) Unwrap() error { return e.Err }
 
+// NoKernels is why a workload whose operators the CPU alone has kernels for is not computed on a GPU.
+const NoKernels = "this workload's operators have no CUDA kernels"
+
 // CheckDevice returns a LackingError about the setting of the device if that is a GPU and none can be
 // used for the reason given, empty if one can.
 func CheckDevice(v settings.Values, reason string) error {

@@ -47,9 +47,6 @@ func (d Devices) gpuReason(device string) string {
 	return ""
 }
 
-// NoKernels is why workloads other than PRISM are not computed on a GPU.
-const NoKernels = "this workload's operators have no CUDA kernels"
-
 // openPRISM starts the device of a reconstruction.
 func (d Devices) openPRISM(s *prism.Settings) (prism.Device, error) {
 	processor, measures, err := openCPU(s.Kernels, s.Threads, s.FFTCache)

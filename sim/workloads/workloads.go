@@ -37,10 +37,10 @@ type Workload struct {
 var All = []Workload{
 	{prism.Presets(), prism.Schema, func(d Devices) workload.Maker { return PRISM(d) }, []string{".png", ".npy"}, ""},
 	{curve.Presets(), curve.Schema, func(Devices) workload.Maker { return curve.Maker{} }, nil, "this workload computes on no device"},
-	{training.Presets(), training.Schema, func(Devices) workload.Maker { return ptychoTraining() }, training.Suffixes, NoKernels},
-	{inference.Presets(), inference.Schema, func(Devices) workload.Maker { return Ptycho() }, []string{".png", ".npy"}, NoKernels},
-	{benchmark.Presets(), benchmark.Schema, func(Devices) workload.Maker { return CytoTasks() }, nil, NoKernels},
-	{experiment.Presets(), experiment.Schema, func(Devices) workload.Maker { return Cyto() }, experiment.Suffixes, NoKernels},
+	{training.Presets(), training.Schema, func(Devices) workload.Maker { return ptychoTraining() }, training.Suffixes, workload.NoKernels},
+	{inference.Presets(), inference.Schema, func(Devices) workload.Maker { return Ptycho() }, []string{".png", ".npy"}, workload.NoKernels},
+	{benchmark.Presets(), benchmark.Schema, func(Devices) workload.Maker { return CytoTasks() }, nil, workload.NoKernels},
+	{experiment.Presets(), experiment.Schema, func(Devices) workload.Maker { return Cyto() }, experiment.Suffixes, workload.NoKernels},
 }
 
 // Presets returns the presets of all workloads.
@@ -64,17 +64,17 @@ func PRISM(d Devices) prism.Maker {
 
 // ptychoTraining makes trainings of PtychoPINN's network.
 func ptychoTraining() training.Maker {
-	return training.Maker{Open: openTraining, Kernels: cpu.CheckKernels, GPUReason: NoKernels, Leave: ptycho.TrainedPath}
+	return training.Maker{Open: openTraining, Kernels: cpu.CheckKernels, Leave: ptycho.TrainedPath}
 }
 
 // Ptycho makes PtychoPINN's inferences.
 func Ptycho() inference.Maker {
-	return inference.Maker{Open: openProcessor, Kernels: cpu.CheckKernels, GPUReason: NoKernels, Trained: ptycho.TrainedPath}
+	return inference.Maker{Open: openProcessor, Kernels: cpu.CheckKernels, Trained: ptycho.TrainedPath}
 }
 
 // Cyto makes trainings of CytoDL's network, and predictions with it.
 func Cyto() experiment.Maker {
-	return experiment.Maker{Open: openProcessor, Kernels: cpu.CheckKernels, GPUReason: NoKernels, Trained: experiment.TrainedPath}
+	return experiment.Maker{Open: openProcessor, Kernels: cpu.CheckKernels, Trained: experiment.TrainedPath}
 }
 
 // CytoTasks makes runs of lists of CytoDL's tasks.

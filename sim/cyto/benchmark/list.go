@@ -15,6 +15,7 @@ import (
 	"prismtop/sim/cyto/experiment"
 	"prismtop/sim/cyto/tasks"
 	"prismtop/sim/cyto/tasks/branches"
+	"prismtop/sim/workload"
 )
 
 // lists are the lists of tasks that run without a file of the user's.
@@ -114,7 +115,7 @@ func experiments(v settings.Values) (settings.Values, error) {
 	return p.Settings.With(more...)
 }
 
-// of returns the settings of a task; those of its trainer come from onDevice.
+// of returns the settings of a task; those of its trainer come from onProcessor.
 func of(base settings.Values, t *tasks.Task) (settings.Values, error) {
 	v := base
 	for _, s := range t.Settings() {
@@ -144,30 +145,22 @@ func (e unavailableError) Error() string { return e.reason }
 // simulated is the number of replicas of the trainer ddp_sim, and of ddp without GPUs.
 const simulated = "2"
 
-// onDevice returns the settings of a task on the device of its trainer, and a warning if
-// that is another one than the trainer names.
-func (m Maker) onDevice(v settings.Values, trainer string, fallback bool) (on settings.Values, warning string, err error) {
-	device, replicas := "cpu", "1"
+// onProcessor returns the settings of a task on the processor, and a warning if its trainer names a GPU.
+func onProcessor(v settings.Values, trainer string, fallback bool) (on settings.Values, warning string, err error) {
+	replicas := "1"
 	switch trainer {
 	case tasks.DDPSim:
 		replicas = simulated
 	case tasks.GPU, tasks.DDP:
-		reason := m.Experiments.GPUReason
-		switch {
-		case reason == "" && trainer == tasks.GPU:
-			device = "cuda"
-		case reason == "":
-			return v, "", unavailableError{"trainer ddp: this program trains on one GPU: must be gpu, or ddp_sim for two replicas on the processor"}
-		case !fallback:
-			return v, "", unavailableError{fmt.Sprintf("trainer %s is not available: %s; its time would not be that of a processor: trainer cpu, or --cpu-fallback, which is labelled", trainer, reason)}
-		default:
-			warning = fmt.Sprintf("trainer %s is not available: %s; computed on the processor", trainer, reason)
-			if trainer == tasks.DDP {
-				replicas = simulated
-			}
+		if !fallback {
+			return v, "", unavailableError{fmt.Sprintf("trainer %s is not available: %s; its time would not be that of a processor: trainer cpu, or --cpu-fallback, which is labelled", trainer, workload.NoKernels)}
+		}
+		warning = fmt.Sprintf("trainer %s is not available: %s; computed on the processor", trainer, workload.NoKernels)
+		if trainer == tasks.DDP {
+			replicas = simulated
 		}
 	}
-	on, err = v.With(settings.Assignment{Key: settings.Device, Value: device}, settings.Assignment{Key: "replicas", Value: replicas})
+	on, err = v.With(settings.Assignment{Key: settings.Device, Value: "cpu"}, settings.Assignment{Key: "replicas", Value: replicas})
 	if err == nil {
 		err = on.Validate()
 	}

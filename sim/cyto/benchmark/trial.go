@@ -177,7 +177,7 @@ func (u *trial) configure() (err error) {
 	if u.values, err = of(base, u.task); err != nil {
 		return err
 	}
-	u.values, u.warning, err = u.bench.maker.onDevice(u.values, u.task.Trainer, u.bench.values.On(fallbackKey))
+	u.values, u.warning, err = onProcessor(u.values, u.task.Trainer, u.bench.values.On(fallbackKey))
 	return err
 }
 

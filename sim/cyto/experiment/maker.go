@@ -24,9 +24,6 @@ type Maker struct {
 	// Kernels returns an error if this machine does not have the kernels.
 	Kernels func(name string) error
 
-	// GPUReason is the reason why no GPU can be used; empty if Open opens one.
-	GPUReason string
-
 	// Trained returns the path of the file in which a complete training leaves its weights,
 	// and in which a prediction looks for them.
 	Trained func(experiment string, c cyto.Config) (string, error)
@@ -47,13 +44,9 @@ func (Maker) SameInputs(a, b settings.Values) bool {
 // Reads reports whether the images are read from files.
 func (Maker) Reads(v settings.Values) bool { return v.Text("data") != "" }
 
-// Check returns an error if this machine or this build does not have the device or the
-// kernels.
+// Check returns an error if this machine does not have the kernels.
 func (m Maker) Check(v settings.Values, key string) error {
-	switch key {
-	case settings.Device:
-		return workload.CheckDevice(v, m.GPUReason)
-	case "kernels":
+	if key == "kernels" {
 		return m.Kernels(v.Text(key))
 	}
 	return nil

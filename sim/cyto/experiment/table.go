@@ -8,6 +8,7 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
 	"prismtop/sim/cyto"
+	"prismtop/sim/workload"
 )
 
 // The groups, in the order of Settings.
@@ -180,7 +181,8 @@ var Table = settings.NewTable("cyto", joined,
 		"auto", "avx512-bf16", "amx", "avx512", "avx2", "go").Fixed("the weights are laid out for it"),
 	settings.Switch(groupComputing, settings.LayerProfile, "show the layer that takes longest, beside what this machine can do at most").
 		Live().Called("layer profile", 'y').Tune(4, "y", settings.MoveNext, "profile of the layers"),
-	settings.Text(groupComputing, settings.Device, "where it is computed", "auto", "cpu", "cuda").Called("device", 'U').Fixed("the weights are laid out for it"),
+	settings.Text(groupComputing, settings.Device, "where it is computed; auto is the CPU", "auto", "cpu").Only(workload.NoKernels).
+		Called("device", 'U').Fixed("the weights are laid out for it"),
 	settings.Integer(groupComputing, settings.Seed, "", "seed of the first weights, the synthetic cells, the patches and the order of the images", 0, settings.MaxInteger).
 		Fixed("the first weights and the data came from it"),
 )

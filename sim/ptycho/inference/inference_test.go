@@ -39,7 +39,7 @@ func maker(t testing.TB) Maker {
 		Open: func(v settings.Values) (nn.Backend, error) {
 			return cpu.New(cpu.Options{Threads: v.Int(settings.Threads), Kernels: v.Text("kernels")})
 		},
-		Kernels: cpu.CheckKernels, GPUReason: "none",
+		Kernels: cpu.CheckKernels,
 		Trained: func(ptycho.Config) (string, error) { return filepath.Join(folder, "weights.npz"), nil },
 	}
 }

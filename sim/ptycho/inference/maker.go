@@ -30,9 +30,6 @@ type Maker struct {
 	// Kernels returns an error if this machine does not have the kernels.
 	Kernels func(name string) error
 
-	// GPUReason is the reason why no GPU can be used; empty if Open opens one.
-	GPUReason string
-
 	// Trained returns the path of the file that training leaves for a network; nil for seeded weights.
 	Trained func(ptycho.Config) (string, error)
 }
@@ -63,14 +60,10 @@ func (Maker) SameInputs(a, b settings.Values) bool { return scanOptions(a) == sc
 // Reads returns false: the scan is simulated.
 func (Maker) Reads(settings.Values) bool { return false }
 
-// Check returns an error if this machine or this build does not have the device or the kernels, or
-// if a batch needs more memory than the limit.
+// Check returns an error if this machine does not have the kernels, or if a batch needs more memory than the limit.
 func (m Maker) Check(v settings.Values, key string) error {
 	switch key {
 	case settings.Device:
-		if err := workload.CheckDevice(v, m.GPUReason); err != nil {
-			return err
-		}
 		return m.withinLimit(v, settings.BatchSize)
 	case "kernels":
 		return m.Kernels(v.Text(key))

@@ -12,6 +12,7 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/sim/ptycho"
 	"prismtop/sim/ptycho/scan"
+	"prismtop/sim/workload"
 )
 
 const (
@@ -69,7 +70,8 @@ var Table = settings.NewTable("ptycho", validate,
 		settings.Press{Key: "-", Help: "one less", Does: settings.MoveBefore, Place: 6}),
 	settings.Text(groupComputing, "kernels", "instruction set of the CPU's kernels; auto is the fastest but amx; avx512-bf16 and amx are avx512 with products of bf16 by AVX512_BF16 or by AMX",
 		"auto", "avx512-bf16", "amx", "avx512", "avx2", "go").Fixed("the weights are laid out for it"),
-	settings.Text(groupComputing, settings.Device, "where it is computed", "auto", "cpu", "cuda").Called("device", 'U').Fixed("the weights are laid out for it"),
+	settings.Text(groupComputing, settings.Device, "where it is computed; auto is the CPU", "auto", "cpu").Only(workload.NoKernels).
+		Called("device", 'U').Fixed("the weights are laid out for it"),
 	settings.Switch(groupComputing, settings.LayerProfile, "show the time of every layer").Live().Touches().Called("layers", 'l').
 		Press(settings.Press{Key: "l", Help: "layer profile", Does: settings.MoveNext, Place: 7, InFooter: true, Footer: "layers", Rank: 5}),
 

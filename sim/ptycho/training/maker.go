@@ -20,9 +20,6 @@ type Maker struct {
 	// Kernels returns an error if this machine does not have the kernels.
 	Kernels func(name string) error
 
-	// GPUReason is the reason why no GPU can be used; empty if Open opens one.
-	GPUReason string
-
 	// Leave returns the file in which a complete training leaves its weights; nil for
 	// none.
 	Leave func(ptycho.Config) (string, error)
@@ -61,13 +58,9 @@ func (m Maker) SameInputs(a, b settings.Values) bool {
 // Reads returns false: no file is read.
 func (m Maker) Reads(settings.Values) bool { return false }
 
-// Check returns an error if this machine or this build does not have the device or the
-// kernels.
+// Check returns an error if this machine does not have the kernels.
 func (m Maker) Check(v settings.Values, key string) error {
-	switch key {
-	case settings.Device:
-		return workload.CheckDevice(v, m.GPUReason)
-	case "kernels":
+	if key == "kernels" {
 		return m.Kernels(v.Text(key))
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"prismtop/profiles/unit"
 	"prismtop/sim/ptycho"
 	"prismtop/sim/ptycho/scan"
+	"prismtop/sim/workload"
 )
 
 // The groups, in the order of Settings.
@@ -73,7 +74,8 @@ var Table = settings.NewTable("ptycho-training", joined,
 		"auto", "avx512-bf16", "amx", "avx512", "avx2", "go").Fixed("the weights are laid out for it"),
 	settings.Switch(groupComputing, settings.LayerProfile, "show the layer that takes longest, beside what this machine can do at most").
 		Live().Called("layer profile", 'y').Tune(3, "y", settings.MoveNext, "profile of the layers"),
-	settings.Text(groupComputing, settings.Device, "where it is computed", "auto", "cpu", "cuda").Called("device", 'U').Fixed("the weights are laid out for it"),
+	settings.Text(groupComputing, settings.Device, "where it is computed; auto is the CPU", "auto", "cpu").Only(workload.NoKernels).
+		Called("device", 'U').Fixed("the weights are laid out for it"),
 	settings.Integer(groupComputing, "seed", "", "seed of the object, the positions, the photons, the groups, the first weights and the order of the minibatches", 0, settings.MaxInteger).
 		Fixed("the scan and the first weights came from it"),
 )

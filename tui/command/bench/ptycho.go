@@ -27,7 +27,7 @@ import (
 	"prismtop/sim/ptycho/sweep"
 	"prismtop/sim/ptycho/sweep/report"
 	"prismtop/sim/ptycho/sweep/trial"
-	"prismtop/sim/workloads"
+	"prismtop/sim/workload"
 	"prismtop/tui/command/cli"
 )
 
@@ -266,7 +266,7 @@ func (f *ptychoFlags) sweep(cmd *cobra.Command) (r *sweep.Report, limit string, 
 	if err != nil {
 		return nil, "", cli.ErrInterrupted
 	}
-	f.gpuReason = cmp.Or(found.Reason, workloads.NoKernels)
+	f.gpuReason = cmp.Or(found.Reason, workload.NoKernels)
 	program, err := os.Executable()
 	if err != nil {
 		return nil, "", err

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -54,7 +55,7 @@ func (f *SettingFlags) Register(flags *pflag.FlagSet) {
 		flags.String("image", "", "picture to reconstruct, a file")
 	}
 	if f.Has("device") {
-		flags.String("device", "auto", "where to compute: auto, cpu, cuda, or cuda:1 for the second GPU")
+		flags.String("device", "auto", f.deviceHelp())
 	}
 	flags.Int("threads", 0, threadsHelp)
 	flags.String("kernels", "auto", kernelsHelp)
@@ -73,6 +74,15 @@ func (f *SettingFlags) Has(key string) bool {
 	}
 	_, known := f.Of.Presets.Table.Lookup(key)
 	return known
+}
+
+// deviceHelp describes the flag --device.
+func (f *SettingFlags) deviceHelp() string {
+	if f.Of != nil && f.Of.NoGPU != "" {
+		key, _ := f.Of.Presets.Table.Lookup(settings.Device)
+		return "where to compute: " + strings.Join(key.Allowed, " or ") + "; " + f.Of.NoGPU
+	}
+	return "where to compute: auto, cpu, cuda, or cuda:1 for the second GPU"
 }
 
 // shelves returns the presets of all workloads, those of the command's first.
