@@ -32,7 +32,16 @@ type Foresight struct {
 }
 
 // Foresee foresees a run as far as its maker knows it: its memory from the plan, and its iterations. Measure adds the rest.
+// A device or kernels that this machine lacks are an error.
 func Foresee(ctx context.Context, maker workload.Maker, v settings.Values) (*Foresight, error) {
+	for _, key := range []string{settings.Device, "kernels"} {
+		if !v.Has(key) {
+			continue
+		}
+		if err := maker.Check(v, key); err != nil {
+			return nil, err
+		}
+	}
 	f := &Foresight{Settings: v, Free: machine.ReadMemory()}
 	if b, ok := maker.(workload.Bounded); ok {
 		f.Most, f.Sooner = b.Most(v)
