@@ -16,6 +16,7 @@ import (
 	"prismtop/profiles/compare"
 	"prismtop/profiles/export"
 	"prismtop/profiles/history"
+	"prismtop/profiles/preset"
 	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
 	"prismtop/sim/bench/builds"
@@ -168,14 +169,14 @@ func (f *checkFlags) entries(cmd *cobra.Command) ([]history.Entry, error) {
 // measure measures the model.
 func (f *checkFlags) measure(cmd *cobra.Command) (*history.Entry, error) {
 	p := suiteFlags{sets: f.sets}
-	v, err := p.settings("standard", nil)
+	v, origins, err := p.resolve("standard")
 	if err != nil {
 		return nil, cli.BadUsage(err)
 	}
 	ctx := cmd.Context()
 	maker, _, err := cli.OfPRISM(ctx, v)
 	if err != nil {
-		return nil, cli.BadUsage(err)
+		return nil, cli.BadUsage(preset.From(origins, err))
 	}
 	shown := newProgress(cmd)
 	defer shown.end()

@@ -28,13 +28,13 @@ func benchScalingCommand() *cobra.Command {
 			if len(sizes) == 0 || len(threads) == 0 || !(seconds > 0) {
 				return cli.BadUsage(errors.New("bench scaling: --sizes and --threads must not be empty, --seconds above 0"))
 			}
-			v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: cli.Baseline, Env: os.Environ(), EnvOthers: cli.OtherEnvironment, Sets: sets})
+			v, origins, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: cli.Baseline, Env: os.Environ(), EnvOthers: cli.OtherEnvironment, Sets: sets})
 			if err != nil {
 				return cli.BadUsage(err)
 			}
 			maker, s, err := cli.OfPRISM(cmd.Context(), v)
 			if err != nil {
-				return cli.BadUsage(err)
+				return cli.BadUsage(preset.From(origins, err))
 			}
 			o := bench.Options{
 				Maker: maker, Settings: s, Warmup: 5, Time: time.Duration(seconds * float64(time.Second)), MaxForeign: machine.Quiet,

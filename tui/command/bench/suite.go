@@ -249,13 +249,13 @@ func (f *suiteFlags) check() error {
 	if err := f.history.check(); err != nil {
 		return err
 	}
-	if f.amp != nil {
-		if err := f.amp.check(f); err != nil {
-			return err
-		}
+	if _, err := f.settings("standard", nil); err != nil {
+		return err
 	}
-	_, err := f.settings("standard", nil)
-	return err
+	if f.amp != nil { // after the settings, whose errors are not those of a size
+		return f.amp.check(f)
+	}
+	return nil
 }
 
 // checkSides returns an error for a setting that the sides of a comparison decide.
@@ -285,11 +285,16 @@ func (f *suiteFlags) changed(v settings.Values) (all []string) {
 
 // settings returns the settings of a workload of PRISM with the environment's, the user's, and sets.
 func (f *suiteFlags) settings(name string, sets []settings.Assignment) (settings.Values, error) {
-	v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: name, Env: os.Environ(), EnvOthers: cli.OtherEnvironment, Sets: f.sets})
+	v, _, err := f.resolve(name)
 	if err != nil {
 		return v, err
 	}
 	return v.With(sets...)
+}
+
+// resolve is settings without sets, and with the origin of each value.
+func (f *suiteFlags) resolve(name string) (settings.Values, settings.Origins, error) {
+	return preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: name, Env: os.Environ(), EnvOthers: cli.OtherEnvironment, Sets: f.sets})
 }
 
 // run measures and reports.
@@ -302,13 +307,13 @@ func (p *part) run(cmd *cobra.Command, f *suiteFlags) error {
 		return cli.BadUsage(err)
 	}
 	ctx := cmd.Context()
-	v, err := f.settings("standard", nil)
+	v, origins, err := f.resolve("standard")
 	if err != nil {
 		return cli.BadUsage(err)
 	}
 	maker, _, err := cli.OfPRISM(ctx, v)
 	if err != nil {
-		return cli.BadUsage(err)
+		return cli.BadUsage(preset.From(origins, err))
 	}
 	device, err := cli.Probe(ctx)
 	if err != nil {
