@@ -65,8 +65,36 @@ func TestTheKeyComesBackToTheSameGPU(t *testing.T) {
 
 func TestAMissingGPUIsRefusedWithItsReason(t *testing.T) {
 	m, _ := onMachine(t, on("auto", "cpu"), "cuda")
-	if press(m, "U"); m.status.text != "device stays auto: device = cuda: not here" || !m.status.bad {
+	if press(m, "U"); m.status.text != "device stays auto: not here" || !m.status.bad {
 		t.Errorf("the screen says %q", m.status.text)
+	}
+}
+
+// The reason of a refusal can be read on a narrow screen: without what would be right, or else in the log.
+func TestARefusalCanBeReadOnANarrowScreen(t *testing.T) {
+	const brief, long = "no CUDA device: libcuda.so.1 not found", "NVIDIA GeForce GTX 1080 Ti: compute capability 6.1: the kernels need 7.5 or later"
+	for _, tt := range []struct {
+		w            int
+		reason, want string
+		logged       bool
+	}{
+		{120, brief, "device stays auto: " + brief + ": must be auto or cpu here", false},
+		{80, brief, "device stays auto: " + brief, false},
+		{60, brief, "device stays auto: " + brief, false},
+		{120, long, "device stays auto: " + long, false},
+		{80, long, "device stays auto: NVIDIA GeForce GTX 1080 Ti: compute capability 6.1: … (log)", true},
+	} {
+		m, r := screen(t, tt.w, 24, Options{}, colorprofile.ANSI256, on("auto", "cpu"))
+		r.Refuse = errors.New("device = cuda: " + tt.reason + ": must be auto or cpu here")
+		press(m, "U")
+		if got := strings.TrimSpace(lastLine(m)); !strings.HasPrefix(got, tt.want) {
+			t.Errorf("at %d columns: %q, want %q", tt.w, got, tt.want)
+		}
+		lines := m.withPrinted(m.snap).Log
+		logged := len(lines) > 0 && lines[len(lines)-1].Text == "device stays auto: "+tt.reason+": must be auto or cpu here"
+		if logged != tt.logged {
+			t.Errorf("at %d columns: %q is in the log: %v", tt.w, tt.reason, logged)
+		}
 	}
 }
 

@@ -106,7 +106,11 @@ func (m *Model) setFirst(key string, values ...string) {
 		refused = cmp.Or(refused, err)
 	}
 	if refused != nil {
-		m.complain(fmt.Sprintf("%s stays %s: %v", m.nameOf(key), m.textOf(key, before), refused))
+		reason := refused.Error()
+		if len(values) == 1 { // which the user has just asked for
+			reason = strings.TrimPrefix(reason, key+" = "+value+": ")
+		}
+		m.refuse(m.nameOf(key)+" stays "+m.textOf(key, before), reason)
 		return
 	}
 	m.sayChange(m.changeText(key, before, value)+m.caution(key, value)+m.suspensions(all)+m.when(key), cut)

@@ -8,6 +8,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
+	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 	"prismtop/tui/words"
 )
@@ -44,6 +45,25 @@ func (m *Model) complain(s string) {
 	m.status = status{text: visible.Text(s), bad: true, until: m.now().Add(statusLife)}
 }
 
+// inLog marks a refusal that is cut: the log has all of it.
+const inLog = " (log)"
+
+// refuse shows that something stays as it is, and the reason. On a narrow screen it omits what would be right; a reason
+// that is still too long is cut, and goes to the log whole.
+func (m *Model) refuse(what, reason string) {
+	m.complain(what + ": " + reason)
+	least := m.status.text
+	if i := strings.LastIndex(reason, ": must be "); i > 0 {
+		least = visible.Text(what + ": " + reason[:i])
+		m.status.brief = append(m.status.brief, least)
+	}
+	if room := m.layout.Footer.W - 2; chart.Width(least) > room {
+		m.addLine(profiles.LogLine{Text: m.status.text, Refused: true})
+		m.showLines()
+		m.status.brief = append(m.status.brief, chart.Cut(least, room-len(inLog))+inLog)
+	}
+}
+
 // news shows news of the run, which the log also keeps. It does not replace an error or a recent
 // answer, unless that answer announced more: then the news becomes the answer.
 func (m *Model) news(text string) {
@@ -65,10 +85,11 @@ func (s *status) expire(now time.Time) {
 
 // statusLine returns the current status, in a version that fits in w cells if there is one.
 func (m *Model) statusLine(w int) (string, theme.Style) {
+	style := theme.Warn
 	if m.status.bad {
-		return m.status.text, theme.Bad
+		style = theme.Bad
 	}
-	return words.FittingOrLast(w, append([]string{m.status.text}, m.status.brief...)...), theme.Warn
+	return words.FittingOrLast(w, append([]string{m.status.text}, m.status.brief...)...), style
 }
 
 // changedNext returns the settings changed since the run ended, with their values for the next.
