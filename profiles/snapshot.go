@@ -32,7 +32,7 @@ type RunInfo struct {
 	Device      string // "cpu", "cuda": that of the start, or to which the run moved since (Moved)
 	Kernels     string // "go", "avx2", "avx512", "avx512-bf16", "amx"
 	Card        string // model of the GPU in use; empty for none
-	GPUReason   string // why no GPU can be used; empty if one can
+	GPUReason   string // why no GPU can be used, or why auto did not use one; empty without a reason
 	Failed      string // the failure of a device after which the run moved to this one; empty for none
 	Parameters  int    // trainable numbers of the model
 	Seed        uint64

@@ -303,6 +303,9 @@ func TestADeviceThatFailsAtTheStart(t *testing.T) {
 		if s := w.snapshot(); s.Run.Device != "cpu" || !strings.Contains(logged(s), "computed on the CPU: ") || !strings.Contains(logged(s), tt.says) {
 			t.Errorf("%s: device = auto: run on %q, log: %s", tt.operation, s.Run.Device, logged(s))
 		}
+		if reason := w.snapshot().Run.GPUReason; !strings.Contains(reason, tt.says) || strings.Contains(reason, "computed on") {
+			t.Errorf("%s: device = auto: the reason for the CPU is %q, want %q", tt.operation, reason, tt.says)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -139,7 +140,7 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 	}
 	info.Needs, info.Available = c.needs, c.available
 	if r.options.GPUReason != nil {
-		info.GPUReason = r.options.GPUReason()
+		info.GPUReason = cmp.Or(r.options.GPUReason(), info.GPUReason)
 	}
 	_, info.Saves = l.work.(workload.Saver)
 	_, info.Forks = l.work.(workload.Forker)

@@ -98,7 +98,7 @@ func (r *Reconstruction) report(err error) { r.unreported = err }
 func (r *Reconstruction) Remarks() []string {
 	var all []string
 	if r.device.Note != "" {
-		all = append(all, r.device.Note)
+		all = append(all, "computed on the CPU: "+r.device.Note)
 	}
 	if f, ok := r.device.Backend.(nn.Fallible); ok {
 		all = append(all, f.Remarks()...)

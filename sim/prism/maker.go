@@ -127,7 +127,7 @@ func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (
 			return nil, &settings.KeyError{Key: settings.Device, Err: &workload.LackingError{Err: fmt.Errorf("device = %s: %w", s.Device, err)}}
 		}
 		device.leave()
-		device.Backend, device.Note = device.Processor, "computed on the CPU: "+advised(err).Error()
+		device.Backend, device.Note = device.Processor, advised(err).Error()
 		r, err = New(ctx, s, in.(Inputs).Object, device)
 	}
 	if err != nil {

@@ -575,7 +575,7 @@ func (r *Reconstruction) Info() profiles.RunInfo {
 	if s.FusedOptimizer && s.AMP == "fp16" {
 		info.Notes = append(info.Notes, "the optimiser is not fused under fp16, which checks all gradients first")
 	}
-	info.Notes = append(info.Notes, r.Remarks()...)
+	info.Notes, info.GPUReason = append(info.Notes, r.Remarks()...), r.device.Note
 	if d := r.Device(); d != nil {
 		info.Cautions = Cautions(d.Device(), d.Kernels())
 	}

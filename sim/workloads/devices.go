@@ -95,7 +95,7 @@ func (d Devices) open(device string, processor nn.Backend) (b nn.Backend, note s
 	case err == nil:
 		return gpu, "", nil
 	case device == "auto":
-		return processor, "computed on the CPU: " + err.Error(), nil
+		return processor, err.Error(), nil
 	}
 	return nil, "", err
 }

@@ -112,6 +112,22 @@ func TestSummarySaysWhatWasNotMeasuredAndWhy(t *testing.T) {
 	}
 }
 
+// The summary says why a run that was left the choice has not used a GPU, and nothing where the user chose.
+func TestSummarySaysWhyNoGPUWasUsed(t *testing.T) {
+	const line = "  device       auto is the CPU: libcuda.so.1 not found\n"
+	for _, tt := range []struct {
+		setting, device string
+		want            bool
+	}{{"auto", "cpu", true}, {"cpu", "cpu", false}, {"auto", "cuda", false}, {"cuda", "cuda", false}} {
+		s := tuitest.Finished()
+		tuitest.Set(s, "device", tt.setting)
+		s.Run.Device = tt.device
+		if got := Summary(s); strings.Contains(got, line) != tt.want || strings.Contains(got, "auto is") != tt.want {
+			t.Errorf("device = %s on %s:\n%s", tt.setting, tt.device, got)
+		}
+	}
+}
+
 // Counts of one use the singular, and the times state what they leave out.
 func TestSummaryCountsInWords(t *testing.T) {
 	s := tuitest.Finished()

@@ -104,6 +104,9 @@ func summary(s *profiles.Snapshot, state string, cores int) string {
 	if s.Err != "" {
 		line("  error        %s", words.FirstLine(s.Err))
 	}
+	if reason := words.OnCPU(s); reason != "" {
+		line("  device       auto is the CPU: %s", reason)
+	}
 	reached := ""
 	if ends := words.CountEnds(s); ends != (words.UnitEnds{}) {
 		reached = fmt.Sprintf(", %d converged", ends.Converged)

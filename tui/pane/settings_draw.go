@@ -1,6 +1,7 @@
 package pane
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -119,8 +120,16 @@ func (p *settingsView) row(c *chart.Canvas, y, w, i int, s *profiles.Snapshot) {
 	if p.host.Tunable() {
 		cell(c, settingKeyX, y, settingEffectX-settingKeyX-1, words.KeysOf(k), theme.Key)
 	}
+	onCPU := ""
+	if k.Name == settings.Device {
+		onCPU = words.OnCPU(s)
+	}
 	if k.Live {
 		effect, style := p.effectOf(s, k.Name)
+		if effect == "" && onCPU != "" {
+			cell(c, settingEffectX, y, w-settingEffectX, onCPU, theme.Faint)
+			return
+		}
 		cell(c, settingEffectX, y, settingHelpX-settingEffectX-1, effect, style)
 		if w-settingHelpX >= settingHelpLeast {
 			brief, _, _ := strings.Cut(k.Help, ";") // the full text is below the list
@@ -128,11 +137,7 @@ func (p *settingsView) row(c *chart.Canvas, y, w, i int, s *profiles.Snapshot) {
 		}
 		return
 	}
-	if k.Name == "device" && s.Run.GPUReason != "" {
-		cell(c, settingEffectX, y, w-settingEffectX, "no GPU: "+s.Run.GPUReason, theme.Faint)
-		return
-	}
-	cell(c, settingEffectX, y, w-settingEffectX, k.Help, theme.Faint)
+	cell(c, settingEffectX, y, w-settingEffectX, cmp.Or(onCPU, k.Help), theme.Faint)
 }
 
 // cell writes text into width cells, shortened if it is longer.
@@ -215,10 +220,14 @@ func (p *settingsView) about(k *settings.Key, s *profiles.Snapshot) string {
 			starts = " (R)"
 		}
 		return fmt.Sprintf("next run: %s %s%s · %s", k.Name, p.text(k, wish), starts, wants)
-	case !k.Live:
-		return wants + " · from " + p.origin(k, s) + " · " + k.Fixed
+	case k.Name == settings.Device && words.OnCPU(s) != "":
+		wants = "auto is the CPU: " + words.OnCPU(s) + " · " + wants
 	}
-	return wants + " · from " + p.origin(k, s)
+	text := wants + " · from " + p.origin(k, s)
+	if !k.Live {
+		text += " · " + k.Fixed
+	}
+	return text
 }
 
 // newestLosses formats the losses of the latest iteration.

@@ -98,6 +98,36 @@ func TestARefusalCanBeReadOnANarrowScreen(t *testing.T) {
 	}
 }
 
+// The settings pane and the help say why auto is the CPU, and nothing where the user chose it.
+func TestTheScreenSaysWhyAutoIsTheCPU(t *testing.T) {
+	for _, w := range []int{80, 120} {
+		for _, setting := range []string{"auto", "cpu"} {
+			s := on(setting, "cpu")
+			s.Run.GPUReason = "no CUDA device: libcuda.so.1 not found"
+			m, _ := screen(t, w, 40, Options{}, colorprofile.ANSI256, s)
+			press(m, ",")
+			settingsIn(m).Select("layer_profile") // the row above
+			m.Update(downKey)
+			if frame := seen(m); strings.Contains(frame, "auto is the CPU: "+s.Run.GPUReason) != (setting == "auto") {
+				t.Errorf("%d columns, device = %s:\n%s", w, setting, frame)
+			}
+			if m.Update(upKey); settingsIn(m).Selected() != "layer_profile" {
+				t.Fatalf("%s is selected", settingsIn(m).Selected())
+			}
+			if frame := seen(m); strings.Contains(frame, "no CUDA device: libcuda.") != (setting == "auto") {
+				t.Errorf("%d columns, device = %s, not selected:\n%s", w, setting, frame)
+			}
+			help := ""
+			for _, line := range m.noteLines(70) {
+				help += line.Text + " "
+			}
+			if strings.Contains(help, "The device auto is the CPU: "+s.Run.GPUReason+".") != (setting == "auto") {
+				t.Errorf("%d columns, device = %s: %s", w, setting, help)
+			}
+		}
+	}
+}
+
 // Going through the values of a setting leaves out those that the machine lacks.
 func TestACycleLeavesOutWhatTheMachineLacks(t *testing.T) {
 	s := on("auto", "cpu")

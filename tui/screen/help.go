@@ -125,6 +125,9 @@ func (m *Model) noteLines(w int) []widget.Line {
 	var notes []string
 	if m.snap != nil {
 		notes = append(notes, m.cautionLines()...)
+		if reason := words.OnCPU(m.snap); reason != "" {
+			notes = append(notes, "The device auto is the CPU: "+reason+".")
+		}
 	}
 	if names := m.paneNames(m.layout.Crowded()); names != "" && !m.zoomed {
 		notes = append(notes, "Too small for: "+names+".")
