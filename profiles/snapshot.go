@@ -66,20 +66,38 @@ type Caution struct {
 	When       // this value of this setting; any value if Value is empty
 	Under When // and another setting has this value, or any if its Value is empty; always if zero
 	Text  string
+
+	// Unavailable is true of a value that the run refuses for this reason.
+	Unavailable bool
 }
 
 // CautionsAbout returns what limits a value of a setting under the others.
 func (r *RunInfo) CautionsAbout(key, value string, v settings.Values) (all []string) {
-	for _, c := range r.Cautions {
-		under := c.Under.Holds(v)
-		if c.Under.Setting != "" && c.Under.Value == "" {
-			under = v.Get(c.Under.Setting) != ""
-		}
-		if c.Setting == key && (c.Value == "" || c.Value == value) && under {
+	for i := range r.Cautions {
+		if c := &r.Cautions[i]; c.about(key, value, v) {
 			all = append(all, c.Text)
 		}
 	}
 	return all
+}
+
+// Unavailable returns why the run refuses a value of a setting under the others; "" if it is not known to.
+func (r *RunInfo) Unavailable(key, value string, v settings.Values) string {
+	for i := range r.Cautions {
+		if c := &r.Cautions[i]; c.Unavailable && c.about(key, value, v) {
+			return c.Text
+		}
+	}
+	return ""
+}
+
+// about reports whether a caution holds for a value of a setting under the others.
+func (c *Caution) about(key, value string, v settings.Values) bool {
+	under := c.Under.Holds(v)
+	if c.Under.Setting != "" && c.Under.Value == "" {
+		under = v.Get(c.Under.Setting) != ""
+	}
+	return c.Setting == key && (c.Value == "" || c.Value == value) && under
 }
 
 // Sampling is the pattern in which a telescope samples k-space, a sample for each unit

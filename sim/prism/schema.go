@@ -1,6 +1,9 @@
 package prism
 
-import "prismtop/profiles"
+import (
+	"prismtop/profiles"
+	"prismtop/profiles/settings"
+)
 
 // The phases of an iteration, in the order of the schema.
 const (
@@ -159,6 +162,10 @@ func Cautions(device, kernels string) []profiles.Caution {
 	}
 	if device == "cpu" {
 		slower("fp16", "emulated on CPUs")
+		for _, given := range []string{"auto", "cpu"} { // cuda, asked for the next run, has it
+			all = append(all, profiles.Caution{When: profiles.When{Setting: "amp", Value: "tf32"}, Under: profiles.When{Setting: settings.Device, Value: given},
+				Text: "not available on a CPU", Unavailable: true})
+		}
 	}
 	if device == "cuda" && kernels == "sm_75" {
 		slower("bf16", "without matrix instructions before compute capability 8.0")

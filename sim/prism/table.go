@@ -138,7 +138,7 @@ var Table = settings.NewTable("prism", joined,
 		Live().Called("AMP", 'a').
 		Press(settings.Press{Key: "a", Help: "mixed precision: on, off", Does: settings.MoveToggle, Place: 4, InFooter: true, Footer: "AMP", Rank: 0, Width: 6}).
 		Compared(9, "off", "bf16", "bf16x3", "fp16").Factor("amp", "bf16").
-		Listed(1, "float32", "the range of float32", "nearly float32's accuracy", "with a gradient scaler", "10-bit products, GPU only"),
+		Listed(1, "float32", "the range of float32", "nearly float32's accuracy", "with a gradient scaler", "10-bit products"),
 	settings.Integer(groupComputing, "threads", "", "worker threads; 0 is one per core", 0, 1024).Live().Called("threads", '+').Press(
 		settings.Press{Key: "-", Also: []string{"_"}, Help: "one thread less", Does: settings.MoveBefore, Place: 11}, settings.Press{Key: "+", Also: []string{"="}, Help: "one thread more", Does: settings.MoveNext, Place: 10}),
 	settings.Text(groupComputing, "kernels", "instruction set of the CPU's kernels; auto is the fastest but amx; avx512-bf16 and amx are avx512 with products of bf16 by AVX512_BF16 or by AMX", "auto", "avx512-bf16", "amx", "avx512", "avx2", "go").Fixed("the weights are laid out for it"),

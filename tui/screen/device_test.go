@@ -10,6 +10,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
+	"prismtop/sim/prism"
 	"prismtop/tui/tuitest"
 )
 
@@ -124,6 +125,42 @@ func TestTheScreenSaysWhyAutoIsTheCPU(t *testing.T) {
 			if strings.Contains(help, "The device auto is the CPU: "+s.Run.GPUReason+".") != (setting == "auto") {
 				t.Errorf("%d columns, device = %s: %s", w, setting, help)
 			}
+		}
+	}
+}
+
+// The lists of values mark those that this machine lacks, with the reason, unless the next run may have them.
+func TestTheListsMarkWhatTheMachineLacks(t *testing.T) {
+	const noGPU, noTF32 = "no CUDA device: libcuda.so.1 not found", "not available on a CPU"
+	for _, tt := range []struct {
+		setting, device, reason, list string
+		want                          []string
+	}{
+		{"auto", "cpu", noGPU, "amp", []string{"5 – tf32        " + noTF32, "4 ○ fp16 "}},
+		{"cpu", "cpu", "", "amp", []string{"5 – tf32        " + noTF32}},
+		{"auto", "cuda", "", "amp", []string{"5 ○ tf32        10-bit products "}},
+		{"cuda", "cpu", "", "amp", []string{"5 ○ tf32        10-bit products "}}, // asked for the next run
+		{"auto", "cpu", noGPU, "device", []string{"1 ● auto ", "2 ○ cpu ", "3 – cuda        " + noGPU, "4 – cuda:1      " + noGPU}},
+		{"cpu", "cpu", "", "device", []string{"1 ○ auto ", "2 ● cpu ", "3 ○ cuda "}},
+	} {
+		s := on(tt.setting, tt.device)
+		s.Run.GPUReason, s.Run.Cautions = tt.reason, prism.Cautions(tt.device, "avx512")
+		m, _ := screen(t, 80, 24, Options{}, colorprofile.ANSI256, s)
+		press(m, ",")
+		settingsIn(m).Select(tt.list)
+		press(m, "enter")
+		checkFrame(t, m, 80, 24)
+		for _, want := range tt.want {
+			if frame := seen(m); !strings.Contains(frame, want) {
+				t.Errorf("device = %s on %s: the list of %s lacks %q:\n%s", tt.setting, tt.device, tt.list, want, frame)
+			}
+		}
+		help := ""
+		for _, line := range m.noteLines(70) {
+			help += line.Text + " "
+		}
+		if lacks := tt.device == "cpu" && tt.setting != "cuda"; strings.Count(help, "AMP tf32 is "+noTF32+".") != map[bool]int{true: 1}[lacks] {
+			t.Errorf("device = %s on %s: %s", tt.setting, tt.device, help)
 		}
 	}
 }

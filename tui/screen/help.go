@@ -104,7 +104,8 @@ func (m *Model) keyColumns() (columns [][]widget.Line, width int) {
 // cautionLines returns a line for each value of a setting that has its price on this machine.
 func (m *Model) cautionLines() (lines []string) {
 	for _, c := range m.snap.Run.Cautions {
-		if c.Value != "" && c.Under == (profiles.When{}) && m.snap.Settings.Has(c.Setting) {
+		under := c.Under == (profiles.When{}) || c.Unavailable && c.Under.Holds(m.wanted())
+		if c.Value != "" && under && m.snap.Settings.Has(c.Setting) {
 			lines = append(lines, m.nameOf(c.Setting)+" "+c.Value+" is "+c.Text+".")
 		}
 	}

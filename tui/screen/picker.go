@@ -130,19 +130,33 @@ func (m *Model) pickerBox() []string {
 				c.Text(0, y, "▸", theme.Key)
 			}
 			c.Text(2, y, strconv.Itoa(i+1), theme.Key)
-			lamp, style := "○", theme.Faint
-			if v == m.asked(key) {
+			lamp, style, name := "○", theme.Faint, theme.Plain
+			switch {
+			case v == m.asked(key):
 				lamp, style = "●", theme.Good
+			case m.unavailable(key, v) != "":
+				lamp, name = "–", theme.Faint
 			}
 			c.Text(4, y, lamp, style)
-			c.Text(6, y, v, theme.Plain)
+			c.Text(6, y, v, name)
 			c.Text(18, y, chart.Cut(m.valueNote(key, v), max(w-18, 0)), theme.Faint)
 		}
 	})
 }
 
+// unavailable returns why the run refuses a value of a setting; "" if it is not known to.
+func (m *Model) unavailable(key, value string) string {
+	if key == settings.Device && strings.HasPrefix(value, "cuda") {
+		return m.snap.Run.GPUReason
+	}
+	return m.snap.Run.Unavailable(key, value, m.wanted())
+}
+
 // valueNote describes a value of a setting on this machine.
 func (m *Model) valueNote(key, value string) string {
+	if reason := m.unavailable(key, value); reason != "" {
+		return reason
+	}
 	if text := m.advised(key, value); text != "" {
 		return text
 	}

@@ -26,7 +26,14 @@ func TestTheListOfValuesReachesEveryValue(t *testing.T) {
 				m.Update(rightKey)
 			}
 			checkFrame(t, m, 60, 15)
-			if frame := seen(m); !strings.Contains(frame, strconv.Itoa(i+1)+" ○ "+value) && !strings.Contains(frame, strconv.Itoa(i+1)+" ● "+value) {
+			lamp := "○"
+			switch {
+			case value == s.Settings.Get(key):
+				lamp = "●"
+			case s.Run.Unavailable(key, value, s.Settings) != "":
+				lamp = "–"
+			}
+			if frame := seen(m); !strings.Contains(frame, strconv.Itoa(i+1)+" "+lamp+" "+value) {
 				t.Errorf("the list lacks %q:\n%s", value, frame)
 			}
 			press(m, strconv.Itoa(i+1))
