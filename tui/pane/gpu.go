@@ -72,14 +72,14 @@ func (p *gpus) Hints() []Hint {
 // Explain describes the sensors.
 func (p *gpus) Explain() []string {
 	return []string{
-		"The numbers are those of NVML, the driver's monitoring library, read once a second beside the run. They are of the whole GPU, whatever program uses it. Each that the " +
-			"driver does not give has its reason in prismtop doctor.",
-		"Used is the share of the time, of the driver's last period of a sixth of a second to one second, in which any kernel ran: a kernel on one of its processors makes it 100 %. " +
-			"Traffic is the share in which its memory was read or written.",
-		"Held down by gives the driver's reasons why the clocks are not higher: idle, power limit, temperature, hardware slowdown. PCIe is a sample of 20 ms each way, from the GPU's side.",
-		"Energy per iteration is the difference of the counter of energy, over the iterations under the same settings of the last minute at most; it needs 5 s. It holds what the " +
-			"device takes when it idles, and what other programs had it do. A GPU's counter is NVML's, the processors' is RAPL's, of all packages, without the main memory of " +
-			"some machines. Where a counter cannot be read, the reason stands there.",
+		"All readings come from NVML, the driver's monitoring library, once a second. They cover the whole GPU, other programs included. prismtop doctor gives the reason for each " +
+			"reading that is missing.",
+		"Util is the utilisation: the share of time in which at least one kernel was running, over the driver's last sampling period of 1/6 to 1 s. A kernel that keeps a single " +
+			"multiprocessor busy counts as 100 %. Memory is the memory in use, the driver's own included. Traffic is the share of time in which the memory was being read or written.",
+		"Held by lists the driver's reasons for lower clocks: idle, power limit, temperature, hardware slowdown. PCIe is sampled for 20 ms in each direction, as seen from the GPU.",
+		"Energy per iteration is the increase of the energy counter divided by the number of iterations, over at most the last minute under the same settings; it needs 5 s. It includes " +
+			"idle power and the work of other programs. The GPU's counter is NVML's. The processors' counter is RAPL's, summed over all packages; on some machines it leaves out main memory. " +
+			"If a counter cannot be read, the reason is shown instead.",
 	}
 }
 
@@ -143,7 +143,7 @@ var gpuColumns = []struct {
 	width int
 	cell  func(g *machine.GPUSensors) string
 }{
-	{"used", 5, func(g *machine.GPUSensors) string { return gpuShare(g.Utilisation) }},
+	{"util", 5, func(g *machine.GPUSensors) string { return gpuShare(g.Utilisation) }},
 	{"memory", 8, func(g *machine.GPUSensors) string { return gpuBytes(g.InUse()) }},
 	{"W", 4, func(g *machine.GPUSensors) string { return gpuWhole(g.Power) }},
 	{"°C", 3, func(g *machine.GPUSensors) string { return gpuWhole(g.Temperature) }},
@@ -231,7 +231,7 @@ func gpuLines(s *profiles.Snapshot, at, w int) []gpuLine {
 	}
 	used := g.InUse()
 	return []gpuLine{
-		barLine("used", gpuShare(g.Utilisation), g.Utilisation, "", g.Utilisation),
+		barLine("util", gpuShare(g.Utilisation), g.Utilisation, "", g.Utilisation),
 		barLine("memory", gpuBytes(used), used, " of "+gpuBytes(g.MemoryTotal), ratio(used, g.MemoryTotal)),
 		barLine("power", gpuWhole(g.Power)+" W", g.Power, " of "+gpuWhole(g.PowerLimit)+" W", ratio(g.Power, g.PowerLimit)),
 		energy, gpuClocks(g, w), held, textLine("heat", heat(g), g.Temperature), gpuTraffic(g, w),

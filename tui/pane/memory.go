@@ -65,10 +65,10 @@ func (p *memory) Explain() []string {
 		"Mixed precision halves what lies between the layers, but the plan also holds 16-bit copies of all weights from the forward to the backward pass " +
 			"(with the activations here, beside the float32 weights that Adam needs), and kernels without 16-bit arithmetic widen what they read in scratch. " +
 			"With one picture at a time the weights are more than what lies between the layers, so that it takes more memory, not half.",
-		"On a GPU the rows are a ledger of its memory that adds up to what the driver reports as used. Weights to workspace are what the backend allocated, workspace being its scratch; other plans are what it keeps for " +
-			"other settings and what alignment takes; CUDA context is what the device lost when the context and the kernels were made. Driver is what NVML calls reserved, other processes what it lists of them: in a " +
-			"container, where it may list ids of the host or nothing, this process is found by what it holds or not at all. Unexplained is the rest: what the driver allocates without being asked, and whatever is n/a; " +
-			"it is negative where rows count something twice. Over the run, GPU is what is in use there by any program.",
+		"On a GPU the rows are a ledger that adds up to the memory in use, as the driver reports it. Weights to workspace are allocated by the backend; workspace is its scratch memory, and other plans are buffers kept " +
+			"for other settings, with what alignment takes. CUDA context is the memory taken by the context, the kernels and the graphs. Driver is the memory that the driver reserves for itself. Other processes are those that " +
+			"NVML lists; in a container it may list the host's process ids or none, and this process is then recognised by the memory it holds, or not at all. Unexplained is the rest: other allocations of the driver, and rows that are n/a; " +
+			"it is negative where rows overlap. Over the run, GPU is the memory in use by all programs.",
 		"Host is the process' resident memory as the operating system counts it (RSS), read once a second, with its peak. It holds the program, the Go " +
 			"runtime and the pictures as well, so it is more than the sum.",
 		"The slope is of RSS over the newest readings under the same settings, up to 16 minutes: the median of the slopes of all pairs of " +
