@@ -60,9 +60,9 @@ type Roof struct {
 
 // Memory is the device's memory in bytes.
 type Memory struct {
-	Total int64 `json:"total_bytes"`
-	Free  int64 `json:"free_bytes"` // beside the context, with all kernels loaded
-	L2    int64 `json:"l2_bytes"`   // cache
+	Total int64 `json:"total_bytes"` // without the memory that the driver reserves
+	Free  int64 `json:"free_bytes"`  // beside the context, with all kernels loaded
+	L2    int64 `json:"l2_bytes"`    // cache
 }
 
 // Run measures a device. The error names what failed.

@@ -55,7 +55,7 @@ type GPUDevice struct {
 	Name       string `json:"name"`
 	Capability string `json:"capability"` // compute capability, "9.0"
 	UUID       string `json:"uuid,omitempty"`
-	TotalBytes int64  `json:"total_bytes"`
+	TotalBytes int64  `json:"total_bytes"` // without the memory that the driver reserves
 	FreeBytes  int64  `json:"free_bytes,omitempty"`
 	FreeReason string `json:"free_reason,omitempty"` // why FreeBytes is missing
 	Reason     string `json:"reason,omitempty"`      // why this build cannot compute on it; empty if it can

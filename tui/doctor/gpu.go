@@ -21,8 +21,8 @@ type GPUCheck struct {
 	EagerLaunch  float64      `json:"eager_launch_us,omitempty"` // of a kernel enqueued by itself
 	GraphLaunch  float64      `json:"graph_launch_us,omitempty"` // of one in a graph; left out without graphs
 	Roofs        []GPURoof    `json:"roofs"`
-	TotalBytes   int64        `json:"total_bytes,omitempty"`
-	FreeBytes    int64        `json:"free_bytes,omitempty"` // beside the context and the kernels
+	TotalBytes   int64        `json:"total_bytes,omitempty"` // without the memory that the driver reserves
+	FreeBytes    int64        `json:"free_bytes,omitempty"`  // beside the context and the kernels
 	L2Bytes      int64        `json:"l2_bytes,omitempty"`
 	Operators    []GPUCompare `json:"operators"`
 	Trainings    []GPUCompare `json:"trainings"`
@@ -123,7 +123,7 @@ func (p *page) gpuMeasured(c *GPUCheck) {
 			p.line("", "       %s", parts)
 		}
 	}
-	p.line("", "memory: %s in all, %s free beside the kernels, L2 cache %s", unit.Binary(c.TotalBytes), unit.Binary(c.FreeBytes), unit.Binary(c.L2Bytes))
+	p.line("", "memory: %s for programs, %s free beside the kernels, L2 cache %s", unit.Binary(c.TotalBytes), unit.Binary(c.FreeBytes), unit.Binary(c.L2Bytes))
 }
 
 // compared writes one comparison.

@@ -150,7 +150,7 @@ func (p *page) gpu(g machine.GPU) {
 		if d.FreeReason != "" {
 			free = "free memory unknown: " + d.FreeReason
 		}
-		p.line("", "%s · compute capability %s · %s · %s", d.Name, d.Capability, unit.Binary(d.TotalBytes), free)
+		p.line("", "%s · compute capability %s · %s for programs · %s", d.Name, d.Capability, unit.Binary(d.TotalBytes), free)
 		if g.Usable && d.Reason != "" {
 			p.line("", "  not used: %s", d.Reason)
 		}

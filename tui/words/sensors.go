@@ -18,12 +18,14 @@ type Sensor struct {
 
 // Sensors lists every sensor of a GPU, each with its value or the reason why it has none.
 func Sensors(g *machine.GPUSensors) []Sensor {
-	reserved := plain("memory reserved", g.MemoryReserved, binary)
-	reserved.Text = suffixed(reserved.Text, " by the driver")
+	memory := of("memory", g.InUse(), g.MemoryTotal, binary, "")
+	memory.Text = suffixed(memory.Text, " used")
+	driver := plain("driver", g.MemoryReserved, binary) // named as in the ledger
+	driver.Text = suffixed(driver.Text, " of the memory used")
 	energy := plain("energy", g.Energy, Joules)
 	energy.Text = suffixed(energy.Text, " since the driver was loaded")
 	return []Sensor{
-		of("memory", g.MemoryUsed, g.MemoryTotal, binary, ""), reserved, processes(g),
+		memory, driver, processes(g),
 		plain("utilisation", g.Utilisation, percent), plain("memory traffic", g.MemoryUtilisation, percent),
 		of("power", g.Power, g.PowerLimit, three, " W"), energy, plain("temperature", g.Temperature, celsius), plain("fan", g.Fan, percent),
 		of("graphics clock", g.GraphicsClock, g.MaxGraphicsClock, whole, " MHz"), of("SM clock", g.SMClock, g.MaxSMClock, whole, " MHz"),

@@ -5,6 +5,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
+	"prismtop/profiles/unit"
 )
 
 func TestEnergiesReadWell(t *testing.T) {
@@ -43,6 +44,35 @@ func TestTheMemoryStandsBesideTheTimes(t *testing.T) {
 	e.MemoryChange = 0
 	if got, _ := Detail(s, e, 37); got != "7.00 → 5.40 ms · quality not measured" {
 		t.Errorf("without a change: %q", got)
+	}
+}
+
+// The list of sensors counts a GPU's memory as the ledger of the memory pane does: by the same names, the driver's part
+// included in what is used.
+func TestSensorsCountMemoryAsTheLedgerDoes(t *testing.T) {
+	g := machine.GPUSensors{UUID: "GPU-a", MemoryUsed: machine.Reading(1324 << 20), MemoryReserved: machine.Reading(565 << 20), MemoryTotal: machine.Reading(81559 << 20)}
+	s := &profiles.Snapshot{}
+	s.Memory.Device, s.Sensors.GPUs = profiles.DeviceMemory{Device: "GPU-a", Allocated: 1 << 30}, []machine.GPUSensors{g}
+	l, ok := s.Ledger()
+	if !ok {
+		t.Fatal("no ledger")
+	}
+	want := map[string]string{"memory": unit.Binary(int64(l.Used.Value)) + " of " + unit.Binary(int64(l.Total.Value)) + " used"}
+	for _, e := range l.Entries {
+		if e.Name == "driver" {
+			want["driver"] = unit.Binary(int64(e.Bytes.Value)) + " of the memory used"
+		}
+	}
+	found := 0
+	for _, sensor := range Sensors(&g) {
+		if text, ok := want[sensor.Name]; ok {
+			if found++; sensor.Text != text {
+				t.Errorf("%s: %q, want %q", sensor.Name, sensor.Text, text)
+			}
+		}
+	}
+	if found != 2 {
+		t.Errorf("%d of memory and driver are listed", found)
 	}
 }
 
