@@ -44,12 +44,16 @@ func (g *GPU) Found() machine.GPU {
 	return g.found
 }
 
-// Reason waits for the driver, and returns why no GPU can compute a workload; empty if one can.
+// Reason returns why no GPU can compute a workload; empty if one can. It waits for the driver unless the reason is the
+// workload's.
 func (g *GPU) Reason(w workloads.Workload) string {
+	if w.NoGPU != "" {
+		return w.NoGPU
+	}
 	if found := g.Found(); !found.Usable {
 		return found.Reason
 	}
-	return w.NoGPU
+	return ""
 }
 
 // Devices returns the devices that workloads can use: the processor, and the GPUs that are found.
