@@ -27,7 +27,7 @@ func (b *Backend) DeviceMemory() profiles.DeviceMemory {
 		m.Device = b.uuid
 	}
 	if b.counts.context > 0 {
-		m.Context = b.counts.context + b.counts.driver
+		m.Context = b.counts.context + b.counts.kernels
 	}
 	return m
 }

@@ -16,7 +16,7 @@ type footprint struct {
 	allocated int64 // on the device
 	pinned    int64 // page-locked memory of the host
 	context   int64 // what the driver took on the device for the context; 0 if that was not measured
-	driver    int64 // likewise for kernels and graphs
+	kernels   int64 // likewise for kernels and graphs; what the driver reserves for itself is in neither
 }
 
 // unaccounted returns the memory in use on the device that allocate has not counted, that of other processes included.
@@ -35,11 +35,11 @@ func (b *Backend) measured(do func() error) error {
 	if err != nil {
 		return err
 	}
-	was := b.counts.driver
+	was := b.counts.kernels
 	failed := do()
 	after, err := b.unaccounted()
 	if err == nil { // do may have called released
-		b.counts.driver += max(after-before-(b.counts.driver-was), 0)
+		b.counts.kernels += max(after-before-(b.counts.kernels-was), 0)
 	}
 	if failed != nil {
 		return failed
@@ -57,7 +57,7 @@ func (b *Backend) released(do func()) error {
 	}
 	after, err := b.unaccounted()
 	if err == nil {
-		b.counts.driver = max(b.counts.driver+min(after-before, 0), 0)
+		b.counts.kernels = max(b.counts.kernels+min(after-before, 0), 0)
 	}
 	return err
 }
