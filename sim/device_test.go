@@ -421,3 +421,38 @@ func TestAForkThatTheDeviceRefusesEnds(t *testing.T) {
 		t.Errorf("on %q, log: %s", s.Run.Device, logged(s))
 	}
 }
+
+// A field that the GPU cannot transform is computed on the CPU, or refused where the GPU was asked for.
+func TestAFieldTooLargeForTheDevice(t *testing.T) {
+	const says = "the GPU transforms lines of at most 8 pixels"
+	d, opened := gpus(nil)
+	open := d.GPU
+	d.GPU = func(device string) (nn.Backend, error) {
+		b, err := open(device)
+		if b, ok := b.(*beside.Backend); ok {
+			b.Longest = 8
+		}
+		return b, err
+	}
+	w, err := stepping(t, d, "device=auto")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.next(2)
+	if s := w.snapshot(); s.Run.Device != "cpu" || !strings.Contains(strings.Join(s.Run.Notes, "; "), says) {
+		t.Errorf("on %q, with the notes %q", s.Run.Device, s.Run.Notes)
+	}
+	w.set("device", "cuda")
+	w.next(1)
+	if s := w.snapshot(); s.Run.Device != "cpu" || s.Settings.Text("device") != "auto" || !strings.Contains(logged(s), says) {
+		t.Errorf("on %q, device = %s: %s", s.Run.Device, s.Settings.Text("device"), logged(s))
+	}
+	if _, err := stepping(t, d, "device=cuda"); err == nil || !strings.Contains(err.Error(), says) {
+		t.Errorf("error %v, want %q", err, says)
+	}
+	for i, b := range *opened {
+		if b.Closed != 1 {
+			t.Errorf("backend %d was closed %d times", i, b.Closed)
+		}
+	}
+}

@@ -31,6 +31,9 @@ const (
 	complex64s = 8    // bytes of a complex number
 )
 
+// LongestTransform returns the most numbers of a line of an FFT: those that fit the shared memory of a block.
+func (b *Backend) LongestTransform() int { return mostDFT }
+
 // fast reports whether lines of n elements have a fast transform.
 func fast(n int) bool { return n >= leastFFT && n <= mostFFT && n&(n-1) == 0 }
 

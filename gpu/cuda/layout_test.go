@@ -142,3 +142,13 @@ func TestCopiesShareALaunch(t *testing.T) {
 		})
 	}
 }
+
+// Short arrays of different lengths at one address are written in the order of the steps.
+func TestScalarsThatShareMemory(t *testing.T) {
+	p := handmade([]nn.Buffer{{Name: "s", Shape: tensor.Shape{1}, Variable: -1}, {Name: "v", Shape: tensor.Shape{2}, Variable: -1}},
+		step(nn.Fill{Value: 1}, 0), step(nn.Fill{Value: 2}, 1), step(nn.Fill{Value: 3}, 0))
+	got := results(t, emulated(t), p, nil, 0, 1)
+	if got[0][0] != 3 || got[1][0] != 3 || got[1][1] != 2 {
+		t.Errorf("%v, want [3] and [3 2]", got)
+	}
+}

@@ -1,6 +1,8 @@
 package cuda
 
 import (
+	"slices"
+
 	"prismtop/gpu/driver"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
@@ -203,7 +205,7 @@ func (b *builder) room(instructions, arrays int) error {
 		return err
 	}
 	program := &b.program
-	if int(program.p.Length)+instructions > programLength || int(program.p.Count)+arrays > programArrays {
+	if int(program.p.Length)+instructions > programLength || int(program.p.Count)+arrays > programArrays || b.aliased() {
 		if err := b.flushProgram(); err != nil {
 			return err
 		}
@@ -213,6 +215,21 @@ func (b *builder) room(instructions, arrays int) error {
 	}
 	program.step = b.index
 	return nil
+}
+
+// aliased reports whether an operand shares memory with an array of the program without being that array: the program
+// keeps them apart until its end.
+func (b *builder) aliased() bool {
+	for _, x := range slices.Concat(b.ins(), b.outs()) {
+		for i := range b.program.p.Count {
+			a := &b.program.p.Arrays[i]
+			apart := x.at >= a.At+driver.Pointer(4*a.N) || a.At >= x.at+driver.Pointer(4*x.n())
+			if !apart && (a.At != x.at || int64(a.N) != x.n()) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // array returns the index of an operand's array in the program. It is loaded only if nothing of the program wrote it

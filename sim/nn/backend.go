@@ -107,6 +107,12 @@ type Fallible interface {
 	Remarks() []string
 }
 
+// Bounded is a backend that cannot transform every line.
+type Bounded interface {
+	// LongestTransform returns the most numbers of a line of an FFT.
+	LongestTransform() int
+}
+
 // Lost reports whether an error means that a device is lost: nothing on it can be read any more.
 func Lost(err error) bool {
 	var lost interface{ Lost() }

@@ -91,6 +91,14 @@ func (r *Reconstruction) failure() error {
 	return err
 }
 
+// admits returns an error if a backend cannot compute the field of the settings.
+func admits(b nn.Backend, s *Settings) error {
+	if of, ok := b.(nn.Bounded); ok && s.Size > of.LongestTransform() {
+		return &deviceError{fmt.Errorf("size = %d: the GPU transforms lines of at most %d pixels", s.Size, of.LongestTransform())}
+	}
+	return nil
+}
+
 // report leaves an error for the next call of failure.
 func (r *Reconstruction) report(err error) { r.unreported = err }
 
@@ -134,6 +142,9 @@ func (r *Reconstruction) move(ctx context.Context, s *Settings, o PlanOptions) (
 	}
 	var state nn.State
 	var program *program
+	if err == nil {
+		err = admits(backend, s)
+	}
 	if err == nil {
 		state, program, err = r.carryTo(ctx, backend, o)
 	}

@@ -76,6 +76,9 @@ type Reconstruction struct {
 
 // New prepares a reconstruction of an object. Errors name the setting.
 func New(ctx context.Context, s Settings, object *picture.Object, device Device) (*Reconstruction, error) {
+	if err := admits(device.Backend, &s); err != nil {
+		return nil, err
+	}
 	decoder, err := NewDecoder(decoderConfig(&s))
 	if err != nil {
 		return nil, err

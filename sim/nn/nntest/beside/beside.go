@@ -3,8 +3,10 @@
 package beside
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"prismtop/sim/nn"
@@ -23,6 +25,9 @@ type Backend struct {
 
 	// Hang is called by Settle, which then waits for the end of its context, like a kernel that never ends. nil for none.
 	Hang func()
+
+	// Longest is the longest line that it transforms; 0 for any.
+	Longest int
 
 	// Closed counts the calls of Close.
 	Closed int
@@ -56,6 +61,9 @@ func (b *Backend) Kernels() string { return "sm_80" }
 
 // Card returns the model.
 func (b *Backend) Card() string { return "Test GPU" }
+
+// LongestTransform returns Longest.
+func (b *Backend) LongestTransform() int { return cmp.Or(b.Longest, math.MaxInt) }
 
 // Remarks returns Notes.
 func (b *Backend) Remarks() []string { return b.Notes }
