@@ -202,7 +202,7 @@ var errLost = errors.New("the connection ended: the process of the run was kille
 
 // receive handles the frames of the server until the connection ends.
 func (c *Client) receive() error {
-	s := show{client: c}
+	s := show{client: c, offered: time.Now()} // or the first snapshot would be of a moment long before the present
 	for {
 		k, body, err := readFrame(c.r, largestData)
 		if errors.Is(err, errSize) {
