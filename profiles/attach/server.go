@@ -331,14 +331,11 @@ func (c *conn) watch(r io.Reader, hello clientHello, answer serverHello) {
 	answer.Away = v.session.Journal.Enter()
 	defer v.session.Journal.Leave()
 	answer.Moments, answer.Info = v.session.Journal.moments(), v.info()
-	if !c.send(helloFrame, answer) {
-		return
-	}
 	v.mu.Lock()
-	c.watches = !v.closed
+	c.watches = !v.closed // before the client knows that it does
 	watches := c.watches
 	v.mu.Unlock()
-	if !watches {
+	if !watches || !c.send(helloFrame, answer) {
 		return
 	}
 	gone, written := make(chan struct{}), make(chan struct{})
