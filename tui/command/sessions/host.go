@@ -203,6 +203,9 @@ func (h *Host) Return(to *os.File) error {
 	return terminal.Return(to)
 }
 
+// Detached reports whether this process has no terminal.
+func (h *Host) Detached() bool { return h.shut.Load() }
+
 func (h *Host) redirect() error {
 	if h.log == "" {
 		return errors.New("there is no folder for the log of the session")
