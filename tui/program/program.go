@@ -199,8 +199,12 @@ func (r *run) tellLost() {
 	r.outliving.TerminalLost()
 }
 
-// hold keeps Bubble Tea from ending while answers are due, and while what a visitor typed has not arrived. It filters every message before Update.
+// hold keeps Bubble Tea from ending while answers are due, and while what a visitor typed has not arrived, and
+// brings sizes up to date. It filters every message before Update.
 func (r *run) hold(msg tea.Msg, quit func()) tea.Msg {
+	if size, ok := msg.(tea.WindowSizeMsg); ok {
+		return r.Console.Newest(size)
+	}
 	if _, ok := msg.(tea.QuitMsg); !ok {
 		return msg
 	}
