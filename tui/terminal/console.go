@@ -137,12 +137,19 @@ func (c *Console) GiveBack() {
 	c.tty.restore()
 }
 
-// Hush drops what is typed from now on.
+// Hush drops what is typed from now on. The last key of a hushed keyboard follows what was typed before.
 func (c *Console) Hush() {
 	if c.keys != nil {
 		c.keys.hush()
 	}
 }
+
+// lastKey is what a hushed keyboard hands over last: the end of a sequence and of a paste that were cut off, and F35, which no
+// keyboard has.
+const lastKey = cutOff + "\x1b[201~" + "\x1b[57398u"
+
+// IsLastKey reports whether a key is the last of a hushed keyboard.
+func IsLastKey(k tea.KeyPressMsg) bool { return k.Code == tea.KeyF35 && k.Mod == 0 }
 
 // Suspends reports whether a screen on the terminal can suspend the process: not if other screens are
 // shown by it, too.
