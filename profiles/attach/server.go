@@ -29,8 +29,9 @@ const (
 	// A connection carries out so many commands in a span, and the others wait.
 	mostCommands = 200
 	commandSpan  = time.Second
-	// byeLimit is how long the end of a session waits for screens to take what is left.
-	byeLimit = time.Second
+	// byeLimit is how long the end of a session waits for a screen to take a frame, and byesLimit for it to take all that is left.
+	byeLimit  = time.Second
+	byesLimit = 10 * time.Second
 	// lookEvery is the time between two looks at whether the socket still has its name.
 	lookEvery = 2 * time.Second
 )
@@ -63,6 +64,7 @@ type Server struct {
 	screens  int // connections that watch
 
 	ended chan struct{} // closed by Close
+	until time.Time     // for screens to take what is left; read it after ended
 	group sync.WaitGroup
 }
 
@@ -161,7 +163,7 @@ func (v *Server) Close(why string) {
 		v.mu.Unlock()
 		return
 	}
-	v.closed, v.why = true, why
+	v.closed, v.why, v.until = true, why, time.Now().Add(byesLimit)
 	_ = v.listener.Close()
 	_ = os.Remove(v.path)
 	for c := range v.conns {
@@ -477,6 +479,19 @@ func (c *conn) send(k kind, v any) bool {
 func (c *conn) put(f []byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	select {
+	case <-c.server.ended:
+		_ = c.net.SetWriteDeadline(earlier(time.Now().Add(byeLimit), c.server.until))
+	default:
+	}
 	_, err := c.net.Write(f)
 	return err == nil
+}
+
+// earlier returns the earlier of two times.
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
