@@ -29,7 +29,7 @@ const (
 	// A connection carries out so many commands in a span, and the others wait.
 	mostCommands = 200
 	commandSpan  = time.Second
-	// byeLimit is how long the end of a session waits for a screen to take a frame, and byesLimit for it to take all that is left.
+	// byeLimit is how long the end of a session waits for a screen to take anything, and byesLimit for it to take all that is left.
 	byeLimit  = time.Second
 	byesLimit = 10 * time.Second
 	// lookEvery is the time between two looks at whether the socket still has its name.
@@ -475,17 +475,25 @@ func (c *conn) send(k kind, v any) bool {
 	return err == nil && c.put(f)
 }
 
-// put writes a frame and reports whether it was taken.
+// put writes a frame and reports whether it was taken. At the end of a session, the client must take something of it within byeLimit,
+// again and again.
 func (c *conn) put(f []byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	select {
-	case <-c.server.ended:
-		_ = c.net.SetWriteDeadline(earlier(time.Now().Add(byeLimit), c.server.until))
-	default:
+	for {
+		select {
+		case <-c.server.ended:
+			_ = c.net.SetWriteDeadline(earlier(time.Now().Add(byeLimit), c.server.until))
+		default:
+		}
+		n, err := c.net.Write(f)
+		if err == nil {
+			return true
+		}
+		if f = f[n:]; n == 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			return false
+		}
 	}
-	_, err := c.net.Write(f)
-	return err == nil
 }
 
 // earlier returns the earlier of two times.

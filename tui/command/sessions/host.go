@@ -3,6 +3,7 @@
 package sessions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -258,11 +259,8 @@ func (h *Host) Close(last *profiles.Snapshot) {
 		return
 	}
 	why := "stopped"
-	if last != nil && words.Ended(last.State) {
-		why = last.State.String()
-		if last.EndedBy != "" {
-			why += " by " + last.EndedBy
-		}
+	if last != nil {
+		why = cmp.Or(attach.Ending(last), why)
 	}
 	h.server.Load().Close(why)
 }
