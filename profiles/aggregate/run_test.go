@@ -18,14 +18,19 @@ import (
 // thinned is a source that reports when its run is thinned.
 type thinned struct {
 	*stream.Reader
-	dark chan bool
+	stream   *stream.Stream
+	thinning chan thinning
 }
+
+// thinning is a request of Thin, and whether the run was watched once it was in force.
+type thinning struct{ dark, watched bool }
 
 // Thin passes the request on and reports it.
 func (s thinned) Thin(dark bool, sparse int) {
 	s.Reader.Thin(dark, sparse)
+	watched, _ := s.stream.Watched()
 	select {
-	case s.dark <- dark:
+	case s.thinning <- thinning{dark, watched}:
 	default: // nobody wants to know
 	}
 }
@@ -57,10 +62,10 @@ func endless(t *testing.T, s *stream.Stream) {
 }
 
 // measuredRun starts an aggregator of an endless run that measures the cost of watching.
-func measuredRun(t *testing.T) (a *Aggregator, s *stream.Stream, dark chan bool) {
-	s = stream.New(8192)
-	dark = make(chan bool, 64)
-	a = New(thinned{s.Follow(), dark}, Options{Watching: watching.New(watching.Options{})})
+func measuredRun(t *testing.T) (a *Aggregator, requests chan thinning) {
+	s := stream.New(8192)
+	requests = make(chan thinning, 64)
+	a = New(thinned{s.Follow(), s, requests}, Options{Watching: watching.New(watching.Options{})})
 	ctx, cancel := context.WithCancel(context.Background())
 	go a.Run(ctx, 0)
 	endless(t, s)
@@ -69,7 +74,7 @@ func measuredRun(t *testing.T) (a *Aggregator, s *stream.Stream, dark chan bool)
 		for range a.Snapshots() {
 		}
 	})
-	return a, s, dark
+	return a, requests
 }
 
 // taken discards snapshots.
@@ -82,17 +87,20 @@ func taken(a *Aggregator) {
 
 // A running run is unwatched now and then; a user's input ends that with a snapshot at once.
 func TestInputEndsADarkBlock(t *testing.T) {
-	a, s, dark := measuredRun(t)
-	if !<-dark {
+	a, requests := measuredRun(t)
+	switch r := <-requests; {
+	case !r.dark:
 		t.Fatal("watching went on without having stopped")
-	}
-	if watched, _ := s.Watched(); watched {
+	case r.watched:
 		t.Error("the run is watched in a dark block")
 	}
 	taken(a)
 	a.Attend()
-	if <-dark {
+	switch r := <-requests; {
+	case r.dark:
 		t.Fatal("another block")
+	case !r.watched:
+		t.Error("the run is not watched after a dark block")
 	}
 	if s := <-a.Snapshots(); s == nil || !s.Own.Watching.Measured {
 		t.Errorf("%+v", s)
@@ -101,17 +109,23 @@ func TestInputEndsADarkBlock(t *testing.T) {
 
 // Watching can be suspended, which is in force at once, and again after the end.
 func TestWatchingIsHeld(t *testing.T) {
-	a, s, _ := measuredRun(t)
+	a, requests := measuredRun(t)
+	newest := func() (r thinning) {
+		for len(requests) > 0 {
+			r = <-requests
+		}
+		return r
+	}
 	for range 3 {
 		a.Hold(true)
-		if watched, _ := s.Watched(); watched {
-			t.Error("the run is watched while that is suspended")
+		if r := newest(); !r.dark || r.watched {
+			t.Errorf("while watching is suspended: %+v", r)
 		}
 		before := a.Last()
 		a.Attend()
 		a.Hold(false)
-		if watched, _ := s.Watched(); !watched {
-			t.Error("the run is not watched afterwards")
+		if r := <-requests; r.dark || !r.watched {
+			t.Errorf("afterwards: %+v", r)
 		}
 		for a.Last() == before {
 			time.Sleep(time.Millisecond)

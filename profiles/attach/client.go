@@ -50,6 +50,7 @@ type Client struct {
 	waiting  map[int64]chan error
 	err      error // why the connection ended; read it after done
 	why      string
+	over     string // how the run ended, as the newest snapshot says; empty if it goes on
 	attended time.Time
 }
 
@@ -178,6 +179,9 @@ func (c *Client) Run(ctx context.Context) (why string, err error) {
 		err = nil
 	}
 	c.mu.Lock()
+	if errors.Is(err, errLost) && c.over != "" { // the screen was too slow for the farewell
+		c.why, err = c.over, nil
+	}
 	c.err = err
 	why = c.why
 	c.mu.Unlock()
@@ -202,7 +206,7 @@ var errLost = errors.New("the connection ended: the process of the run was kille
 
 // receive handles the frames of the server until the connection ends.
 func (c *Client) receive() error {
-	s := show{client: c}
+	s := show{client: c, offered: time.Now()} // or the first snapshot would be of a moment long before the present
 	for {
 		k, body, err := readFrame(c.r, largestData)
 		if errors.Is(err, errSize) {
@@ -345,12 +349,28 @@ func (s *show) tick(m *recording.Moment) {
 // offer replaces a snapshot that nobody has read. Receive is the only sender.
 func (s *show) offer(snapshot *profiles.Snapshot) {
 	s.offered = time.Now()
+	s.client.mu.Lock()
+	s.client.over = Ending(snapshot)
+	s.client.mu.Unlock()
 	offers := s.client.offers
 	select {
 	case <-offers:
 	default:
 	}
 	offers <- snapshot
+}
+
+// Ending returns how the run of a snapshot ended, empty if it goes on.
+func Ending(s *profiles.Snapshot) string {
+	switch s.State {
+	case profiles.Finished, profiles.Stopped, profiles.Failed:
+	default:
+		return ""
+	}
+	if s.EndedBy != "" {
+		return s.State.String() + " by " + s.EndedBy
+	}
+	return s.State.String()
 }
 
 // usedByProcess returns the seconds of processor time that this process has used; NaN if they cannot be

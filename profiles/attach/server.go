@@ -29,8 +29,9 @@ const (
 	// A connection carries out so many commands in a span, and the others wait.
 	mostCommands = 200
 	commandSpan  = time.Second
-	// byeLimit is how long the end of a session waits for screens to take what is left.
-	byeLimit = time.Second
+	// byeLimit is how long the end of a session waits for a screen to take anything, and byesLimit for it to take all that is left.
+	byeLimit  = time.Second
+	byesLimit = 10 * time.Second
 	// lookEvery is the time between two looks at whether the socket still has its name.
 	lookEvery = 2 * time.Second
 )
@@ -63,6 +64,7 @@ type Server struct {
 	screens  int // connections that watch
 
 	ended chan struct{} // closed by Close
+	until time.Time     // for screens to take what is left; read it after ended
 	group sync.WaitGroup
 }
 
@@ -161,7 +163,7 @@ func (v *Server) Close(why string) {
 		v.mu.Unlock()
 		return
 	}
-	v.closed, v.why = true, why
+	v.closed, v.why, v.until = true, why, time.Now().Add(byesLimit)
 	_ = v.listener.Close()
 	_ = os.Remove(v.path)
 	for c := range v.conns {
@@ -331,14 +333,11 @@ func (c *conn) watch(r io.Reader, hello clientHello, answer serverHello) {
 	answer.Away = v.session.Journal.Enter()
 	defer v.session.Journal.Leave()
 	answer.Moments, answer.Info = v.session.Journal.moments(), v.info()
-	if !c.send(helloFrame, answer) {
-		return
-	}
 	v.mu.Lock()
-	c.watches = !v.closed
+	c.watches = !v.closed // before the client knows that it does
 	watches := c.watches
 	v.mu.Unlock()
-	if !watches {
+	if !watches || !c.send(helloFrame, answer) {
 		return
 	}
 	gone, written := make(chan struct{}), make(chan struct{})
@@ -476,10 +475,31 @@ func (c *conn) send(k kind, v any) bool {
 	return err == nil && c.put(f)
 }
 
-// put writes a frame and reports whether it was taken.
+// put writes a frame and reports whether it was taken. At the end of a session, the client must take something of it within byeLimit,
+// again and again.
 func (c *conn) put(f []byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, err := c.net.Write(f)
-	return err == nil
+	for {
+		select {
+		case <-c.server.ended:
+			_ = c.net.SetWriteDeadline(earlier(time.Now().Add(byeLimit), c.server.until))
+		default:
+		}
+		n, err := c.net.Write(f)
+		if err == nil {
+			return true
+		}
+		if f = f[n:]; n == 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			return false
+		}
+	}
+}
+
+// earlier returns the earlier of two times.
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }

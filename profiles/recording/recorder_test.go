@@ -77,12 +77,22 @@ func (t *taped) flushed() {
 	}
 }
 
-// recordForever records a thousand iterations a second, and prints how many there were at each tick.
+// recordForever records a thousand iterations a second, and prints how many of them are in the file, whenever it knows.
 func recordForever(path string) {
 	t := begin(New(Options{Path: path}))
+	ticked := make(chan int64, 1)
+	go func() {
+		for index := range ticked {
+			t.Flush(context.Background())
+			fmt.Println(index)
+		}
+	}()
 	for range time.Tick(100 * time.Millisecond) {
 		t.tick(100)
-		fmt.Println(time.Now().UnixNano(), t.it.Index)
+		select {
+		case ticked <- t.it.Index:
+		default: // it is still writing
+		}
 	}
 }
 
@@ -116,8 +126,8 @@ func read(t *testing.T, path string) (indices []int64, last time.Time) {
 	return indices, last
 }
 
-// A run that is killed leaves a recording that lacks nothing older than half a second.
-func TestAKilledRunIsRecordedUpToHalfASecondBefore(t *testing.T) {
+// A run that is killed at any moment leaves a recording with everything that was written.
+func TestAKilledRunIsRecordedUpToItsLastWrite(t *testing.T) {
 	tries := 50
 	if testing.Short() {
 		tries = 5
@@ -132,13 +142,10 @@ func TestAKilledRunIsRecordedUpToHalfASecondBefore(t *testing.T) {
 			defer parallel.Done()
 			defer func() { <-slots }()
 			path := filepath.Join(folder, fmt.Sprintf("%d.sqlite", try))
-			killed, ticks, err := killAtRandom(path)
+			written, err := killAtRandom(path)
 			if err != nil {
 				t.Errorf("try %d: %v", try, err)
 				return
-			}
-			if len(ticks) < 8 {
-				return // killed before anything had to be there
 			}
 			indices, _ := read(t, path)
 			for i, index := range indices {
@@ -147,14 +154,8 @@ func TestAKilledRunIsRecordedUpToHalfASecondBefore(t *testing.T) {
 					return
 				}
 			}
-			var must int64
-			for _, tick := range ticks {
-				if killed.Sub(time.Unix(0, tick[0])) > 500*time.Millisecond {
-					must = tick[1]
-				}
-			}
-			if int64(len(indices)) < must {
-				t.Errorf("try %d: %d iterations of %d half a second before the end", try, len(indices), must)
+			if int64(len(indices)) < written {
+				t.Errorf("try %d: %d iterations of %d that were written", try, len(indices), written)
 			}
 			status, err := statusOf(context.Background(), path)
 			if err != nil || status.State != Killed || status.Iterations == 0 {
@@ -165,9 +166,8 @@ func TestAKilledRunIsRecordedUpToHalfASecondBefore(t *testing.T) {
 	parallel.Wait()
 }
 
-// killAtRandom records in a process that it kills, and returns when, and the ticks that the process
-// told of: their times and the iterations so far.
-func killAtRandom(path string) (killed time.Time, ticks [][2]int64, err error) {
+// killAtRandom records in a process that it kills, and returns how many iterations that process had written.
+func killAtRandom(path string) (written int64, err error) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), childFile+"="+path)
 	out, err := cmd.StdoutPipe()
@@ -175,27 +175,26 @@ func killAtRandom(path string) (killed time.Time, ticks [][2]int64, err error) {
 		err = cmd.Start()
 	}
 	if err != nil {
-		return killed, nil, err
+		return 0, err
 	}
-	after := 8 + rand.IntN(20) // ticks
+	after := 8 + rand.IntN(20) // lines
+	n := 0
 	for lines := bufio.NewScanner(out); lines.Scan(); {
-		at, index, _ := strings.Cut(lines.Text(), " ")
-		ns, wrong := strconv.ParseInt(at, 10, 64)
-		n, also := strconv.ParseInt(index, 10, 64)
-		if err := errors.Join(wrong, also); err != nil {
-			return killed, nil, err
+		if written, err = strconv.ParseInt(lines.Text(), 10, 64); err != nil {
+			return 0, err
 		}
-		ticks = append(ticks, [2]int64{ns, n})
-		if len(ticks) == after {
+		if n++; n == after {
 			time.Sleep(rand.N(100 * time.Millisecond)) // anywhere between two ticks
-			killed = time.Now()
 			if err := cmd.Process.Kill(); err != nil {
-				return killed, nil, err
+				return 0, err
 			}
 		}
 	}
 	_ = cmd.Wait() // it was killed
-	return killed, ticks, nil
+	if n < after {
+		return 0, fmt.Errorf("it ended by itself after %d lines", n)
+	}
+	return written, nil
 }
 
 // recordedRun makes a recording of so many iterations and returns its path.

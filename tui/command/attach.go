@@ -113,6 +113,8 @@ func (f *runFlags) attach(cmd *cobra.Command, id string, o attach.ClientOptions)
 	case err = <-ended:
 	case <-time.After(endLimit):
 		return nil
+	case <-cmd.Context().Done():
+		return cli.ErrInterrupted
 	}
 	if err != nil {
 		return fmt.Errorf("session %s: %w", found.ID, err)
@@ -139,8 +141,8 @@ func exportsAttached(path string) *exporter {
 	})
 }
 
-// endLimit is how long an attached screen waits for the end of a run that was told to end.
-const endLimit = 2 * time.Second
+// endLimit is how long an attached screen waits for the end of a run that was told to end, to say how it ended.
+const endLimit = 10 * time.Second
 
 // missed lists what happened while no screen showed a run.
 func missed(a attach.Away, i attach.Info) string {

@@ -138,17 +138,21 @@ func fingerprint(presetName string, origins settings.Origins) recording.Fingerpr
 	}
 }
 
-// recordedWithin is how long the end of the program waits for the end of the recording.
-const recordedWithin = 900 * time.Millisecond
+// How long the end of the program waits for the end of the recording: with a terminal, where a user waits for the prompt, and
+// without one.
+const (
+	recordedWithin   = 900 * time.Millisecond
+	recordedDetached = 10 * time.Second
+)
 
-// closeRecording ends a recording, and deletes the oldest others if all take too much. The run's log
+// closeRecording ends a recording within a time, and deletes the oldest others if all take too much. The run's log
 // has errors of the time before; only those of the end are printed.
 // An error is returned only if the recording was asked for by its path: it is what the user wanted of the run.
-func (f *recordFlags) closeRecording(w io.Writer, r *recording.Recorder, last *profiles.Snapshot) (failed error) {
+func (f *recordFlags) closeRecording(w io.Writer, r *recording.Recorder, last *profiles.Snapshot, within time.Duration) (failed error) {
 	if r == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), recordedWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	err := r.Close(ctx)
 	switch {

@@ -227,7 +227,11 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 	show := cli.Live{Run: r, Aggregator: aggregate.New(from, observed)}
 	defer func() { host.Close(show.Aggregator.Last()) }()
 	defer func() {
-		failed = errors.Join(failed, f.record.closeRecording(cmd.ErrOrStderr(), recorder, show.Aggregator.Last()))
+		within := recordedWithin
+		if host.Detached() {
+			within = recordedDetached
+		}
+		failed = errors.Join(failed, f.record.closeRecording(cmd.ErrOrStderr(), recorder, show.Aggregator.Last(), within))
 	}()
 	handed.follow(o.Stream, show.Aggregator.Last)
 	if screen || f.child != nil {

@@ -101,6 +101,11 @@ func wholeRecording(t *testing.T) {
 	}
 	if err != nil || len(runs.Runs) != 1 || runs.Runs[0].State != "ended" || runs.Runs[0].Error != "" {
 		t.Errorf("recordings: %+v, %v", runs, err)
+		logs, _ := filepath.Glob(filepath.Join(os.Getenv("XDG_STATE_HOME"), "prismtop", "sessions", "*.log")) // the pattern is right
+		for _, path := range logs {
+			text, err := os.ReadFile(path)
+			t.Logf("%s: %v\n%s", filepath.Base(path), err, text)
+		}
 		return
 	}
 	if _, err := program("replay", runs.Runs[0].Path, "--json"); err != nil {

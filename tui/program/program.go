@@ -53,10 +53,11 @@ type Stage struct {
 // not wait for it: see terminal.Output.
 const framesPerSecond = 50
 
-// Time limits for leaving: of Bubble Tea's orderly end, and of its forced end.
+// Time limits for leaving: of Bubble Tea's orderly end, and of its forced end. No shell waits for the end of a visitor's screen.
 const (
-	leaveLimit = 800 * time.Millisecond
-	killLimit  = 300 * time.Millisecond
+	leaveLimit       = 800 * time.Millisecond
+	leaveLimitRemote = 5 * time.Second
+	killLimit        = 300 * time.Millisecond
 )
 
 // answersLimit is how long answers are expected after a query, and holdLimit how long they may delay
@@ -67,9 +68,13 @@ const (
 	holdPeriod   = 10 * time.Millisecond
 )
 
-// settle is longer than what was typed before the end takes to arrive. Bubble Tea's reader, which waits until each key is
-// taken, would otherwise wait for ever, with the model; the end of a process ends it, that of a visitor's screen does not.
-const settle = 80 * time.Millisecond
+// Bubble Tea's reader waits until each key is taken. If keys were left at the end, it would wait for ever, together with the
+// model: the end of a process ends it, that of a visitor's screen does not. The end of a visitor's screen therefore waits for the
+// last key of the hushed keyboard, at most for settleLimit, and for settleLost if the terminal is lost, which sends no last key.
+const (
+	settleLimit = 4 * time.Second
+	settleLost  = 80 * time.Millisecond
+)
 
 // AnswersExpected reports whether a query sent at a time, zero for none, may still be answered.
 func AnswersExpected(questioned, now time.Time) bool {
@@ -162,7 +167,7 @@ type run struct {
 	model   Model
 	remote  bool      // a server shows it to a visitor
 	leaving time.Time // when the end was first asked for
-	hushed  time.Time // when the keyboard stopped handing over what is typed
+	settled time.Time // until then, the last key is expected; zero while the keyboard is not hushed
 
 	outliving Outliving       // nil if the model ends with its terminal
 	lost      <-chan struct{} // closed when the terminal is lost; nil if the model ends with it
@@ -199,11 +204,28 @@ func (r *run) tellLost() {
 	r.outliving.TerminalLost()
 }
 
-// hold keeps Bubble Tea from ending while answers are due, and while what a visitor typed has not arrived. It filters every message before Update.
+// hold keeps Bubble Tea from ending while answers are due, and while what a visitor typed has not arrived, and
+// brings sizes up to date. It filters every message before Update.
 func (r *run) hold(msg tea.Msg, quit func()) tea.Msg {
-	if _, ok := msg.(tea.QuitMsg); !ok {
-		return msg
+	switch msg := msg.(type) {
+	case tea.QuitMsg:
+		return r.leave(msg, quit)
+	case tea.WindowSizeMsg:
+		return r.Console.Newest(msg)
+	case tea.KeyPressMsg:
+		switch {
+		case r.settled.IsZero():
+		case terminal.IsLastKey(msg):
+			return tea.QuitMsg{}
+		default: // typed behind the key that leaves
+			return nil
+		}
 	}
+	return msg
+}
+
+// leave returns the message that ends Bubble Tea, or nil if it comes later.
+func (r *run) leave(msg tea.Msg, quit func()) tea.Msg {
 	if r.leaving.IsZero() {
 		r.leaving = time.Now()
 	}
@@ -211,12 +233,18 @@ func (r *run) hold(msg tea.Msg, quit func()) tea.Msg {
 	case r.model.AnswersDue(time.Now()) && time.Since(r.leaving) <= holdLimit:
 		time.AfterFunc(holdPeriod, quit)
 		return nil
-	case !r.remote || !r.hushed.IsZero() && time.Since(r.hushed) >= settle:
+	case !r.remote || !r.settled.IsZero() && !time.Now().Before(r.settled):
 		return msg
-	case r.hushed.IsZero():
-		r.hushed = time.Now()
+	case r.settled.IsZero():
+		limit := settleLimit
+		select {
+		case <-r.Console.Lost():
+			limit = settleLost
+		default:
+		}
+		r.settled = time.Now().Add(limit)
 		r.Console.Hush()
-		time.AfterFunc(settle+time.Millisecond, quit)
+		time.AfterFunc(limit+time.Millisecond, quit)
 	}
 	return nil
 }
@@ -237,10 +265,14 @@ func (r *run) await(ctx context.Context, ended <-chan error, quit, kill func()) 
 		go quit()
 	case <-r.model.Left():
 	}
+	limit := leaveLimit
+	if r.remote {
+		limit = leaveLimitRemote
+	}
 	select {
 	case err := <-ended:
 		return err
-	case <-time.After(leaveLimit):
+	case <-time.After(limit):
 		kill()
 	}
 	select {

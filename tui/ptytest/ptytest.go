@@ -27,7 +27,7 @@ import (
 	"prismtop/tui/screenshot"
 )
 
-// patience is the maximum wait for a text on screen.
+// patience is the maximum wait for a text on screen, or another condition.
 const patience = 60 * time.Second
 
 // Durations used by Idle.

@@ -411,7 +411,7 @@ func (m *Model) tellNews(s *profiles.Snapshot) {
 		return
 	}
 	if len(texts) > 0 {
-		m.news(strings.Join(texts, " · "))
+		m.news(texts...)
 	}
 }
 

@@ -20,16 +20,33 @@ type status struct {
 	bad   bool
 	news  bool // about the run, not an answer to the user
 	until time.Time
+
+	awaits time.Time // until then, news may be the outcome that was announced; kept when the text expires
+	heard  []string  // the lines of news that make up text and may be the outcome
 }
 
-// How long a status is shown, and how long of that news does not replace an answer.
+// How long a status is shown, how long of that news does not replace an answer, and how long after an
+// announcement its outcome is expected.
 const (
-	statusLife = 5 * time.Second
-	answerLife = 2 * time.Second
+	statusLife  = 5 * time.Second
+	answerLife  = 2 * time.Second
+	outcomeLife = 30 * time.Second
 )
 
+// mostHeard bounds the lines of news that are shown as an outcome, and pageLife is how long those are shown that fit
+// in the footer together: all lines have their turn before they expire.
+const (
+	mostHeard = 4
+	pageLife  = statusLife / mostHeard
+)
+
+// say shows an answer. One that ends in "…" announces an outcome, which is news.
 func (m *Model) say(s string) {
-	m.status = status{text: visible.Text(s), until: m.now().Add(statusLife)}
+	now := m.now()
+	m.status = status{text: visible.Text(s), until: now.Add(statusLife)}
+	if strings.HasSuffix(s, "…") {
+		m.status.awaits = now.Add(outcomeLife)
+	}
 }
 
 // sayOne shows the longest version of an answer that fits in the footer; texts are ordered from
@@ -65,29 +82,66 @@ func (m *Model) refuse(what, reason string) {
 }
 
 // news shows news of the run, which the log also keeps. It does not replace an error or a recent
-// answer, unless that answer announced more: then the news becomes the answer.
-func (m *Model) news(text string) {
-	left := m.status.until.Sub(m.now())
-	unread := m.status.text != "" && !m.status.news && left > statusLife-answerLife
-	awaited := strings.HasSuffix(m.status.text, "…")
-	if m.status.bad || unread && !awaited {
+// answer, unless that answer announced an outcome: then the news is shown as the answer.
+func (m *Model) news(lines ...string) {
+	now := m.now()
+	if now.Before(m.status.awaits) {
+		m.sayOutcome(lines)
 		return
 	}
-	m.say(text)
-	m.status.news = !awaited
+	unread := m.status.text != "" && !m.status.news && m.status.until.Sub(now) > statusLife-answerLife
+	if m.status.bad || unread {
+		return
+	}
+	m.status = status{text: visible.Text(strings.Join(lines, separator)), news: true, until: now.Add(statusLife)}
 }
 
+// sayOutcome shows lines of news as the outcome that was announced. They may be about something else, and
+// the outcome may come later, so later lines are added to those on screen.
+func (m *Model) sayOutcome(lines []string) {
+	awaits, heard := m.status.awaits, m.status.heard
+	for _, line := range lines {
+		heard = append(heard[:len(heard):len(heard)], visible.Text(line))
+	}
+	heard = heard[max(0, len(heard)-mostHeard):]
+	m.say(strings.Join(heard, separator))
+	m.status.awaits, m.status.heard = awaits, heard
+}
+
+// separator stands between lines of news.
+const separator = " · "
+
+// page returns the lines of an outcome that are shown now in w cells: all, or by turns those that fit.
+func (m *Model) page(w int) string {
+	var pages []string
+	for i, line := range m.status.heard {
+		if i > 0 {
+			if last := pages[len(pages)-1] + separator + line; chart.Width(last) <= w {
+				pages[len(pages)-1] = last
+				continue
+			}
+		}
+		pages = append(pages, line)
+	}
+	shown := statusLife - m.status.until.Sub(m.now())
+	return pages[max(0, int(shown/pageLife))%len(pages)]
+}
+
+// expire removes a text that was shown long enough. Its outcome is still awaited.
 func (s *status) expire(now time.Time) {
 	if now.After(s.until) {
-		*s = status{}
+		*s = status{awaits: s.awaits}
 	}
 }
 
 // statusLine returns the current status, in a version that fits in w cells if there is one.
 func (m *Model) statusLine(w int) (string, theme.Style) {
 	style := theme.Warn
-	if m.status.bad {
+	switch {
+	case m.status.bad:
 		style = theme.Bad
+	case len(m.status.heard) > 0:
+		return m.page(w), style
 	}
 	return words.FittingOrLast(w, append([]string{m.status.text}, m.status.brief...)...), style
 }

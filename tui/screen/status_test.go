@@ -65,3 +65,67 @@ func TestNewsDoNotReplaceAFreshAnswer(t *testing.T) {
 		t.Errorf("over a refusal: %q", got)
 	}
 }
+
+// The outcome of a request may come with news of something else, in one snapshot or in a later one, and after the
+// announcement has expired.
+func TestAnOutcomeAmongOtherNews(t *testing.T) {
+	const other, outcome = "slowdown: cleared after 4 s", "pts/2 asks to operate the run, which pts/1 does"
+	long := strings.Repeat(other+", ", 4)
+	for name, snapshots := range map[string][][]string{
+		"in one snapshot":       {{other, outcome}},
+		"in a later one":        {{other}, {outcome}},
+		"before the other":      {{outcome}, {other}},
+		"behind what is long":   {{long, outcome}},
+		"before what is long":   {{outcome, long}},
+		"before it, later":      {{outcome}, {long}},
+		"behind many lines":     {{other}, {other}, {other}, {other}, {other, outcome}},
+		"behind many at a time": {{other, other, other, other, other, outcome}},
+	} {
+		for _, wait := range []time.Duration{0, statusLife + time.Second, outcomeLife - time.Second} {
+			at := time.Unix(1e9, 0)
+			m, _ := screen(t, 120, 40, Options{Now: func() time.Time { return at }}, colorprofile.ANSI256, tuitest.Running())
+			m.say("asked to operate the run, and I takes it at once …")
+			at = at.Add(wait)
+			m.Update(secondMsg{})
+			for _, lines := range snapshots {
+				m.Update(snapshotMsg{withLog(m.snap, lines...)})
+			}
+			shown := false
+			for range mostHeard {
+				shown = shown || strings.Contains(footerOf(m), outcome)
+				at = at.Add(pageLife)
+				m.Update(snapshotMsg{withLog(m.snap)})
+			}
+			if !shown {
+				t.Errorf("%s, after %v: the footer lacks the outcome:\n%s", name, wait, footerOf(m))
+			}
+		}
+	}
+}
+
+// withLog returns a snapshot with more lines in its log.
+func withLog(s *profiles.Snapshot, lines ...string) *profiles.Snapshot {
+	now := *s
+	now.Log = s.Log[:len(s.Log):len(s.Log)]
+	for _, text := range lines {
+		now.Log = append(now.Log, profiles.LogLine{At: time.Hour + time.Duration(len(now.Log)), Text: text})
+	}
+	return &now
+}
+
+// News is an outcome for a limited time, and not once another key was answered.
+func TestAnOutcomeIsAwaitedForALimitedTime(t *testing.T) {
+	for name, then := range map[string]func(m *Model, at *time.Time){
+		"later":          func(_ *Model, at *time.Time) { *at = at.Add(outcomeLife) },
+		"another answer": func(m *Model, at *time.Time) { m.say("mixed precision: bf16"); *at = at.Add(answerLife) },
+	} {
+		at := time.Unix(1e9, 0)
+		m, _ := screen(t, 120, 40, Options{Now: func() time.Time { return at }}, colorprofile.ANSI256, tuitest.Running())
+		m.say("saving …")
+		then(m, &at)
+		m.Update(snapshotMsg{withLog(m.snap, "sample 4 over")})
+		if m.status.text != "sample 4 over" || !m.status.news {
+			t.Errorf("%s: %+v", name, m.status)
+		}
+	}
+}

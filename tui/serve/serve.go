@@ -53,8 +53,9 @@ type Server struct {
 	ssh     *ssh.Server
 	flood   flood
 
-	running context.Context
-	stop    context.CancelCauseFunc
+	running  context.Context
+	stop     context.CancelCauseFunc
+	farewell time.Duration // for the client to leave; farewellLimit but in tests
 
 	mu     sync.Mutex
 	door   *door
@@ -80,7 +81,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, keys: keys, visits: map[*visit]struct{}{}, flood: flood{to: o.Log}}
+	s := &Server{options: o, keys: keys, visits: map[*visit]struct{}{}, flood: flood{to: o.Log}, farewell: farewellLimit}
 	s.running, s.stop = context.WithCancelCause(context.Background())
 	s.ssh, err = wish.NewServer(
 		func(srv *ssh.Server) error { srv.AddHostKey(o.HostKey); return nil },
@@ -125,8 +126,9 @@ func (s *Server) Serve(l net.Listener) error {
 	return err
 }
 
-// closeLimit is how long Close waits for sessions to end in order.
-const closeLimit = 4 * time.Second
+// closeLimit is how long Close waits for sessions to end in order. Each has its own limits; this one is for a machine that is
+// too busy to meet them.
+const closeLimit = 4 * farewellLimit
 
 // Close ends the server: nobody can log in any more, users are told, and their screens are closed.
 func (s *Server) Close() {

@@ -84,9 +84,9 @@ type idleError struct{ limit time.Duration }
 // Error names the limit.
 func (e idleError) Error() string { return fmt.Sprintf("no input for %v", e.limit) }
 
-// farewellLimit is how long the end of a session waits for its terminal to take the last words, and the
-// client to leave.
-const farewellLimit = 2 * time.Second
+// farewellLimit is how long the end of a session waits for its terminal to take the last words and the
+// client to leave. A client whose connection is closed earlier reports a failure in place of the exit status.
+const farewellLimit = 5 * time.Second
 
 // visited serves a session whose shell was asked for.
 func (s *Server) visited(session ssh.Session) {
@@ -97,9 +97,15 @@ func (s *Server) visited(session ssh.Session) {
 	}
 	defer s.group.Done()
 	status := 1
+	limit := sync.OnceFunc(func() { time.AfterFunc(s.farewell, func() { _ = v.link.Close() }) })
+	say := func(text string) {
+		limit() // ends a write that waits
+		_, _ = fmt.Fprintf(session, "\r\nprismtop: %s\r\n", visible.Text(text))
+	}
 	defer func() {
-		time.AfterFunc(farewellLimit, func() { _ = v.link.Close() })
+		limit()
 		_ = session.Exit(status)
+		<-ctx.Done() // the client has left, or is cut off
 	}()
 	who := &Visitor{From: session.RemoteAddr().String(), visit: v}
 	public := session.PublicKey()
@@ -116,7 +122,7 @@ func (s *Server) visited(session ssh.Session) {
 	v.fingerprint, v.role, v.end = who.Key.Fingerprint, who.Key.Role, end
 	if why := s.enter(v); why != "" {
 		who.Log("refused: " + why)
-		say(session, why)
+		say(why)
 		return
 	}
 	defer s.leave(v)
@@ -151,7 +157,7 @@ func (s *Server) visited(session ssh.Session) {
 	default:
 		who.Log("ended" + length + how + ": " + err.Error())
 		if !errors.Is(err, errLost) && !errors.Is(err, errStalled) {
-			say(session, "the session has ended: "+err.Error())
+			say("the session has ended: " + err.Error())
 		}
 	}
 }
@@ -166,41 +172,26 @@ func (s *Server) show(ctx context.Context, who *Visitor) (how string, err error)
 	return s.options.Show(ctx, who)
 }
 
-// say prints a line on the terminal of a session whose screen has ended. The end of the connection, which
-// follows, ends a write that waits.
-func say(w io.Writer, text string) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_, _ = fmt.Fprintf(w, "\r\nprismtop: %s\r\n", visible.Text(text))
-	}()
-	select {
-	case <-done:
-	case <-time.After(farewellLimit):
-	}
-}
-
 // sizePeriod is the least time between two sizes that a screen is laid out for.
 const sizePeriod = 50 * time.Millisecond
 
-// relay passes sizes on to the screen that is shown, if there is one, and remembers them for the next.
+// relay passes the newest size on to the screen that is shown, or to the next one if there is none.
 func (v *visit) relay(ctx context.Context) {
+	var size [2]int
+	var seen chan<- [2]int // nil once the screen has the newest size
 	for {
 		select {
-		case size := <-v.sizes:
+		case size = <-v.sizes:
 			v.mu.Lock()
 			v.shown = size
 			v.mu.Unlock()
-			select {
-			case v.seen <- size:
-			case <-time.After(time.Second): // no screen is shown
-			case <-ctx.Done():
-				return
-			}
+			seen = v.seen
+		case seen <- size:
+			seen = nil
+			time.Sleep(sizePeriod)
 		case <-ctx.Done():
 			return
 		}
-		time.Sleep(sizePeriod)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -53,11 +54,13 @@ func (s Streams) OrOwn() Streams {
 // output. In tests, either may be something other than a terminal.
 type Console struct {
 	streams Streams
-	input   io.Reader // for Bubble Tea
-	tty     *tty      // nil if the input is not a terminal of this machine
-	keys    *keyboard // nil if tty is, unless the terminal is elsewhere
-	output  *os.File  // nil if the output is not a terminal
-	fresh   *os.File  // output reopened with its own file description, or nil
+	input   io.Reader              // for Bubble Tea
+	tty     *tty                   // nil if the input is not a terminal of this machine
+	keys    *keyboard              // nil if tty is, unless the terminal is elsewhere
+	output  *os.File               // nil if the output is not a terminal
+	fresh   *os.File               // output reopened with its own file description, or nil
+	began   [2]int                 // the size of the output with which the screen began
+	newest  atomic.Pointer[[2]int] // the newest of streams.Sizes; nil for none
 	resized chan os.Signal
 	done    <-chan struct{} // closed when the screen's program ends
 }
@@ -134,12 +137,19 @@ func (c *Console) GiveBack() {
 	c.tty.restore()
 }
 
-// Hush drops what is typed from now on.
+// Hush drops what is typed from now on. The last key of a hushed keyboard follows what was typed before.
 func (c *Console) Hush() {
 	if c.keys != nil {
 		c.keys.hush()
 	}
 }
+
+// lastKey is what a hushed keyboard hands over last: the end of a sequence and of a paste that were cut off, and F35, which no
+// keyboard has.
+const lastKey = cutOff + "\x1b[201~" + "\x1b[57398u"
+
+// IsLastKey reports whether a key is the last of a hushed keyboard.
+func IsLastKey(k tea.KeyPressMsg) bool { return k.Code == tea.KeyF35 && k.Mod == 0 }
 
 // Suspends reports whether a screen on the terminal can suspend the process: not if other screens are
 // shown by it, too.
@@ -188,7 +198,8 @@ func (c *Console) Options(out *Output) []tea.ProgramOption {
 	}
 	switch size := c.streams.Size; {
 	case c.output != nil:
-		options = append(options, tea.WithWindowSize(screenSize(c.output.Fd())))
+		c.began[0], c.began[1] = screenSize(c.output.Fd())
+		options = append(options, tea.WithWindowSize(c.began[0], c.began[1]))
 	case size[0] > 0:
 		options = append(options, tea.WithWindowSize(size[0], size[1]))
 	}
@@ -211,6 +222,9 @@ func (c *Console) WatchSize(send func(tea.Msg)) {
 	}
 	onResize(c.resized)
 	defer signal.Stop(c.resized)
+	if width, height := screenSize(c.output.Fd()); c.began != [2]int{width, height} { // before signals were caught
+		send(tea.WindowSizeMsg{Width: width, Height: height})
+	}
 	for {
 		select {
 		case <-c.resized:
@@ -230,11 +244,22 @@ func (c *Console) watchSizes(send func(tea.Msg)) {
 			if !ok {
 				return
 			}
+			c.newest.Store(&size)
 			send(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
 		case <-c.done:
 			return
 		}
 	}
+}
+
+// Newest returns the newest size of the terminal. Bubble Tea may deliver the first size after a newer one.
+func (c *Console) Newest(size tea.WindowSizeMsg) tea.WindowSizeMsg {
+	if c.output != nil {
+		size.Width, size.Height = screenSize(c.output.Fd())
+	} else if newest := c.newest.Load(); newest != nil {
+		size.Width, size.Height = newest[0], newest[1]
+	}
+	return size
 }
 
 // NormalScreen undoes the modes that Bubble Tea may have set, for ends at which it does not do

@@ -82,11 +82,11 @@ func (k *keyboard) stop() {
 	}
 }
 
-// hush drops what waits, and what is typed from now on.
+// hush drops what waits, and what is typed from now on, and leaves the last key.
 func (k *keyboard) hush() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.deaf, k.gate.queue = true, k.gate.queue[:0]
+	k.deaf, k.gate.queue = true, append(k.gate.queue[:0], lastKey...)
 	k.raise()
 }
 
@@ -104,6 +104,9 @@ func (k *keyboard) take(p []byte) {
 func (k *keyboard) look() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.deaf {
+		return
+	}
 	k.obey(k.gate.look(time.Now()))
 }
 

@@ -3,6 +3,7 @@
 package sessions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -203,6 +204,9 @@ func (h *Host) Return(to *os.File) error {
 	return terminal.Return(to)
 }
 
+// Detached reports whether this process has no terminal.
+func (h *Host) Detached() bool { return h.shut.Load() }
+
 func (h *Host) redirect() error {
 	if h.log == "" {
 		return errors.New("there is no folder for the log of the session")
@@ -255,11 +259,8 @@ func (h *Host) Close(last *profiles.Snapshot) {
 		return
 	}
 	why := "stopped"
-	if last != nil && words.Ended(last.State) {
-		why = last.State.String()
-		if last.EndedBy != "" {
-			why += " by " + last.EndedBy
-		}
+	if last != nil {
+		why = cmp.Or(attach.Ending(last), why)
 	}
 	h.server.Load().Close(why)
 }
