@@ -29,6 +29,16 @@ func normaliseReLUAVX512(y *float32, x *float32, n int, mean float32, factor flo
 //go:noescape
 func normGradReLUAVX512(gx *float32, x *float32, gy *float32, n int, mean float32, factor float32, shift float32, slope float32, add float32)
 
+// normaliseAVX512 is Normalise.
+//
+//go:noescape
+func normaliseAVX512(y *float32, x *float32, n int, mean float32, factor float32, shift float32)
+
+// normGradAVX512 is NormGrad.
+//
+//go:noescape
+func normGradAVX512(gx *float32, x *float32, gy *float32, n int, mean float32, factor float32, slope float32, shift float32)
+
 // momentsBF16 is Moments, a sum in each lane.
 //
 //go:noescape
@@ -73,3 +83,13 @@ func normaliseReLUAVX2(y *float32, x *float32, n int, mean float32, factor float
 //
 //go:noescape
 func normGradReLUAVX2(gx *float32, x *float32, gy *float32, n int, mean float32, factor float32, shift float32, slope float32, add float32)
+
+// normaliseAVX2 is Normalise.
+//
+//go:noescape
+func normaliseAVX2(y *float32, x *float32, n int, mean float32, factor float32, shift float32)
+
+// normGradAVX2 is NormGrad.
+//
+//go:noescape
+func normGradAVX2(gx *float32, x *float32, gy *float32, n int, mean float32, factor float32, slope float32, shift float32)

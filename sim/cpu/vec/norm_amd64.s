@@ -382,6 +382,124 @@ done:
 	VZEROUPPER
 	RET
 
+// func normaliseAVX512(y *float32, x *float32, n int, mean float32, factor float32, shift float32)
+// Requires: AVX, AVX512F, CMOV
+TEXT ·normaliseAVX512(SB), NOSPLIT, $0-36
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), DX
+	MOVQ         n+16(FP), BX
+	VBROADCASTSS mean+24(FP), Z0
+	VBROADCASTSS factor+28(FP), Z1
+	VBROADCASTSS shift+32(FP), Z2
+	XORQ         SI, SI
+
+whole:
+	CMPQ        BX, $0x00000040
+	JLT         rest
+	VMOVUPS     (DX)(SI*1), Z3
+	VSUBPS      Z0, Z3, Z3
+	VFMADD213PS Z2, Z1, Z3
+	VMOVUPS     Z3, (AX)(SI*1)
+	VMOVUPS     64(DX)(SI*1), Z3
+	VSUBPS      Z0, Z3, Z3
+	VFMADD213PS Z2, Z1, Z3
+	VMOVUPS     Z3, 64(AX)(SI*1)
+	VMOVUPS     128(DX)(SI*1), Z3
+	VSUBPS      Z0, Z3, Z3
+	VFMADD213PS Z2, Z1, Z3
+	VMOVUPS     Z3, 128(AX)(SI*1)
+	VMOVUPS     192(DX)(SI*1), Z3
+	VSUBPS      Z0, Z3, Z3
+	VFMADD213PS Z2, Z1, Z3
+	VMOVUPS     Z3, 192(AX)(SI*1)
+	ADDQ        $+256, SI
+	SUBQ        $+64, BX
+	JMP         whole
+
+rest:
+	TESTQ       BX, BX
+	JLE         done
+	MOVQ        $0x00000010, CX
+	CMPQ        BX, CX
+	CMOVQLT     BX, CX
+	XORQ        DI, DI
+	TESTQ       CX, CX
+	CMOVQLT     DI, CX
+	MOVL        $0x00000001, DI
+	SHLL        CL, DI
+	DECL        DI
+	KMOVW       DI, K1
+	VMOVUPS.Z   (DX)(SI*1), K1, Z3
+	VSUBPS      Z0, Z3, Z3
+	VFMADD213PS Z2, Z1, Z3
+	VMOVUPS     Z3, K1, (AX)(SI*1)
+	ADDQ        $+64, SI
+	SUBQ        $+16, BX
+	JMP         rest
+
+done:
+	VZEROUPPER
+	RET
+
+// func normGradAVX512(gx *float32, x *float32, gy *float32, n int, mean float32, factor float32, slope float32, shift float32)
+// Requires: AVX, AVX512F, CMOV
+TEXT ·normGradAVX512(SB), NOSPLIT, $0-48
+	MOVQ         gx+0(FP), AX
+	MOVQ         x+8(FP), DX
+	MOVQ         gy+16(FP), BX
+	MOVQ         n+24(FP), SI
+	VBROADCASTSS mean+32(FP), Z0
+	VBROADCASTSS factor+36(FP), Z1
+	VBROADCASTSS slope+40(FP), Z2
+	VBROADCASTSS shift+44(FP), Z3
+	XORQ         DI, DI
+
+whole:
+	CMPQ        SI, $0x00000020
+	JLT         rest
+	VMOVUPS     (DX)(DI*1), Z4
+	VMOVUPS     (BX)(DI*1), Z5
+	VSUBPS      Z0, Z4, Z4
+	VFMADD213PS Z3, Z2, Z4
+	VFMADD231PS Z5, Z1, Z4
+	VMOVUPS     Z4, (AX)(DI*1)
+	VMOVUPS     64(DX)(DI*1), Z4
+	VMOVUPS     64(BX)(DI*1), Z5
+	VSUBPS      Z0, Z4, Z4
+	VFMADD213PS Z3, Z2, Z4
+	VFMADD231PS Z5, Z1, Z4
+	VMOVUPS     Z4, 64(AX)(DI*1)
+	ADDQ        $+128, DI
+	SUBQ        $+32, SI
+	JMP         whole
+
+rest:
+	TESTQ       SI, SI
+	JLE         done
+	MOVQ        $0x00000010, CX
+	CMPQ        SI, CX
+	CMOVQLT     SI, CX
+	XORQ        R8, R8
+	TESTQ       CX, CX
+	CMOVQLT     R8, CX
+	MOVL        $0x00000001, R8
+	SHLL        CL, R8
+	DECL        R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (DX)(DI*1), K1, Z4
+	VMOVUPS.Z   (BX)(DI*1), K1, Z5
+	VSUBPS      Z0, Z4, Z4
+	VFMADD213PS Z3, Z2, Z4
+	VFMADD231PS Z5, Z1, Z4
+	VMOVUPS     Z4, K1, (AX)(DI*1)
+	ADDQ        $+64, DI
+	SUBQ        $+16, SI
+	JMP         rest
+
+done:
+	VZEROUPPER
+	RET
+
 // func momentsBF16(sums *float64, x *uint16, n int, shift float32)
 // Requires: AVX, AVX512F, CMOV
 TEXT ·momentsBF16(SB), NOSPLIT, $0-28
@@ -1167,6 +1285,124 @@ rest:
 	VFMADD213PS Y4, Y3, Y7
 	VFMADD231PS Y8, Y1, Y7
 	VMASKMOVPS  Y7, Y6, (AX)(SI*1)
+	ADDQ        $+32, SI
+	SUBQ        $+8, BX
+	JMP         rest
+
+done:
+	VZEROUPPER
+	RET
+
+// func normaliseAVX2(y *float32, x *float32, n int, mean float32, factor float32, shift float32)
+// Requires: AVX, CMOV, FMA3
+TEXT ·normaliseAVX2(SB), NOSPLIT, $0-36
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VBROADCASTSS mean+24(FP), Y0
+	VBROADCASTSS factor+28(FP), Y1
+	VBROADCASTSS shift+32(FP), Y2
+	XORQ         BX, BX
+
+whole:
+	CMPQ        DX, $0x00000020
+	JLT         rest
+	VMOVUPS     (CX)(BX*1), Y3
+	VSUBPS      Y0, Y3, Y3
+	VFMADD213PS Y2, Y1, Y3
+	VMOVUPS     Y3, (AX)(BX*1)
+	VMOVUPS     32(CX)(BX*1), Y3
+	VSUBPS      Y0, Y3, Y3
+	VFMADD213PS Y2, Y1, Y3
+	VMOVUPS     Y3, 32(AX)(BX*1)
+	VMOVUPS     64(CX)(BX*1), Y3
+	VSUBPS      Y0, Y3, Y3
+	VFMADD213PS Y2, Y1, Y3
+	VMOVUPS     Y3, 64(AX)(BX*1)
+	VMOVUPS     96(CX)(BX*1), Y3
+	VSUBPS      Y0, Y3, Y3
+	VFMADD213PS Y2, Y1, Y3
+	VMOVUPS     Y3, 96(AX)(BX*1)
+	ADDQ        $+128, BX
+	SUBQ        $+32, DX
+	JMP         whole
+
+rest:
+	TESTQ       DX, DX
+	JLE         done
+	MOVQ        $0x00000008, SI
+	CMPQ        DX, SI
+	CMOVQLT     DX, SI
+	XORQ        DI, DI
+	TESTQ       SI, SI
+	CMOVQLT     DI, SI
+	LEAQ        masks<>+32(SB), DI
+	SHLQ        $0x02, SI
+	SUBQ        SI, DI
+	VMOVUPS     (DI), Y3
+	VMASKMOVPS  (CX)(BX*1), Y3, Y4
+	VSUBPS      Y0, Y4, Y4
+	VFMADD213PS Y2, Y1, Y4
+	VMASKMOVPS  Y4, Y3, (AX)(BX*1)
+	ADDQ        $+32, BX
+	SUBQ        $+8, DX
+	JMP         rest
+
+done:
+	VZEROUPPER
+	RET
+
+// func normGradAVX2(gx *float32, x *float32, gy *float32, n int, mean float32, factor float32, slope float32, shift float32)
+// Requires: AVX, CMOV, FMA3
+TEXT ·normGradAVX2(SB), NOSPLIT, $0-48
+	MOVQ         gx+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         gy+16(FP), DX
+	MOVQ         n+24(FP), BX
+	VBROADCASTSS mean+32(FP), Y0
+	VBROADCASTSS factor+36(FP), Y1
+	VBROADCASTSS slope+40(FP), Y2
+	VBROADCASTSS shift+44(FP), Y3
+	XORQ         SI, SI
+
+whole:
+	CMPQ        BX, $0x00000010
+	JLT         rest
+	VMOVUPS     (CX)(SI*1), Y4
+	VMOVUPS     (DX)(SI*1), Y5
+	VSUBPS      Y0, Y4, Y4
+	VFMADD213PS Y3, Y2, Y4
+	VFMADD231PS Y5, Y1, Y4
+	VMOVUPS     Y4, (AX)(SI*1)
+	VMOVUPS     32(CX)(SI*1), Y4
+	VMOVUPS     32(DX)(SI*1), Y5
+	VSUBPS      Y0, Y4, Y4
+	VFMADD213PS Y3, Y2, Y4
+	VFMADD231PS Y5, Y1, Y4
+	VMOVUPS     Y4, 32(AX)(SI*1)
+	ADDQ        $+64, SI
+	SUBQ        $+16, BX
+	JMP         whole
+
+rest:
+	TESTQ       BX, BX
+	JLE         done
+	MOVQ        $0x00000008, DI
+	CMPQ        BX, DI
+	CMOVQLT     BX, DI
+	XORQ        R8, R8
+	TESTQ       DI, DI
+	CMOVQLT     R8, DI
+	LEAQ        masks<>+32(SB), R8
+	SHLQ        $0x02, DI
+	SUBQ        DI, R8
+	VMOVUPS     (R8), Y4
+	VMASKMOVPS  (CX)(SI*1), Y4, Y5
+	VMASKMOVPS  (DX)(SI*1), Y4, Y6
+	VSUBPS      Y0, Y5, Y5
+	VFMADD213PS Y3, Y2, Y5
+	VFMADD231PS Y6, Y1, Y5
+	VMASKMOVPS  Y5, Y4, (AX)(SI*1)
 	ADDQ        $+32, SI
 	SUBQ        $+8, BX
 	JMP         rest

@@ -29,16 +29,6 @@ func reluAVX512(y *float32, x *float32, n int)
 //go:noescape
 func reluGradAVX512(gx *float32, y *float32, gy *float32, n int)
 
-// normaliseAVX512 is Normalise.
-//
-//go:noescape
-func normaliseAVX512(y *float32, x *float32, n int, mean float32, factor float32, shift float32)
-
-// normGradAVX512 is NormGrad.
-//
-//go:noescape
-func normGradAVX512(gx *float32, x *float32, gy *float32, n int, mean float32, factor float32, slope float32, shift float32)
-
 // maskAVX512 is Mask for whole vectors.
 //
 //go:noescape
@@ -68,16 +58,6 @@ func reluAVX2(y *float32, x *float32, n int)
 //
 //go:noescape
 func reluGradAVX2(gx *float32, y *float32, gy *float32, n int)
-
-// normaliseAVX2 is Normalise.
-//
-//go:noescape
-func normaliseAVX2(y *float32, x *float32, n int, mean float32, factor float32, shift float32)
-
-// normGradAVX2 is NormGrad.
-//
-//go:noescape
-func normGradAVX2(gx *float32, x *float32, gy *float32, n int, mean float32, factor float32, slope float32, shift float32)
 
 // maskAVX2 is Mask for whole vectors.
 //
