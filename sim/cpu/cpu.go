@@ -26,6 +26,7 @@ import (
 	"prismtop/sim/cpu/fft"
 	"prismtop/sim/cpu/pool"
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/choice"
 	"prismtop/sim/nn"
 )
 
@@ -73,7 +74,7 @@ type Backend struct {
 
 // CheckKernels returns the error that New would return for a kernel name.
 func CheckKernels(name string) error {
-	_, err := vec.Choose(name)
+	_, err := choice.Set(name)
 	return err
 }
 
@@ -85,16 +86,16 @@ func New(o Options) (*Backend, error) {
 	if o.Threads == 0 {
 		o.Threads = machine.Processors()
 	}
-	set, err := vec.Choose(o.Kernels)
+	set, err := choice.Set(o.Kernels)
 	if err != nil {
 		return nil, fmt.Errorf("cpu backend: %w", err)
 	}
 	p := pool.New(o.Threads)
 	return &Backend{
 		set:      set,
-		tiles:    vec.ChooseTiles(o.Kernels),
+		tiles:    choice.Tiles(o.Kernels),
 		tileWork: tileWork,
-		pairs:    vec.ChoosePairs(o.Kernels),
+		pairs:    choice.Pairs(o.Kernels),
 		pool:     p,
 		parallel: func(n int, body func(lo, hi int)) { p.ForPieces(n, 1, max(stripsAtOnce/n, 1), body) },
 		plans:    o.FFTPlans,
@@ -110,14 +111,14 @@ func KernelNames() []string {
 		names = append(names, set.String())
 	}
 	if tiles, _ := vec.DetectTiles(); tiles == vec.AMX {
-		names = slices.Insert(names, 1, vec.AMXName)
+		names = slices.Insert(names, 1, choice.AMXName)
 	}
-	switch pairs, faster, _ := vec.DetectPairs(); {
+	switch pairs, faster, _ := choice.DetectPairs(); {
 	case pairs == vec.NoPairs:
 	case faster:
-		names = slices.Insert(names, 0, vec.BF16Name)
+		names = slices.Insert(names, 0, choice.BF16Name)
 	default:
-		names = slices.Insert(names, 1, vec.BF16Name)
+		names = slices.Insert(names, 1, choice.BF16Name)
 	}
 	return names
 }
@@ -127,7 +128,7 @@ func KernelNames() []string {
 func Processor() machine.CPU {
 	processor := features.Detect()
 	for i, s := range processor.Sets {
-		if _, err := vec.DetectTiles(); err != nil && s.Name == vec.AMXName && s.Available {
+		if _, err := vec.DetectTiles(); err != nil && s.Name == choice.AMXName && s.Available {
 			processor.Sets[i] = machine.Support{Name: s.Name, Reason: "the processor offers it, but " + err.Error()}
 		}
 	}
@@ -143,10 +144,10 @@ func (b *Backend) Device() string { return "cpu" }
 // Kernels returns the name of the kernels in use, one of KernelNames.
 func (b *Backend) Kernels() string {
 	if b.tiles == vec.AMX {
-		return vec.AMXName
+		return choice.AMXName
 	}
 	if b.pairs == vec.BF16 {
-		return vec.BF16Name
+		return choice.BF16Name
 	}
 	return b.set.String()
 }

@@ -3,6 +3,7 @@ package vec
 import (
 	"math"
 
+	"prismtop/sim/cpu/vec/internal/plain"
 	"prismtop/sim/tensor"
 )
 
@@ -26,7 +27,7 @@ func combine(y, w []float32, pitch int, x []float32) {
 		}
 	}
 	for ; r < len(x); r++ {
-		axpy(y, w[r*pitch:][:len(y)], x[r])
+		plain.Axpy(y, w[r*pitch:][:len(y)], x[r])
 	}
 }
 
@@ -37,10 +38,10 @@ func products(out, w []float32, pitch int, x []float32) {
 	clear(out)
 	r, n := 0, len(x)
 	for ; r+3 < len(out); r += 4 {
-		dot1x4(x, w[r*pitch:][:n], w[(r+1)*pitch:][:n], w[(r+2)*pitch:][:n], w[(r+3)*pitch:][:n], (*[4]float32)(out[r:]))
+		plain.DotFour(x, w[r*pitch:][:n], w[(r+1)*pitch:][:n], w[(r+2)*pitch:][:n], w[(r+3)*pitch:][:n], (*[4]float32)(out[r:]))
 	}
 	for ; r < len(out); r++ {
-		out[r] = dot(x, w[r*pitch:][:n])
+		out[r] = plain.Dot(x, w[r*pitch:][:n])
 	}
 }
 
@@ -49,7 +50,7 @@ func combineHalves(y []float32, w []uint16, pitch int, x []float32) {
 	row := make([]float32, len(y))
 	for r := range x {
 		tensor.Widen(tensor.BFloat16, row, w[r*pitch:][:len(row)])
-		axpy(y, row, x[r])
+		plain.Axpy(y, row, x[r])
 	}
 }
 
@@ -58,7 +59,7 @@ func productsHalves(out []float32, w []uint16, pitch int, x []float32) {
 	row := make([]float32, len(x))
 	for r := range out {
 		tensor.Widen(tensor.BFloat16, row, w[r*pitch:][:len(row)])
-		out[r] = dot(x, row)
+		out[r] = plain.Dot(x, row)
 	}
 }
 

@@ -2,6 +2,8 @@
 
 package vec
 
+import "prismtop/sim/cpu/vec/internal/plain"
+
 var built = []Set{Go}
 
 // TileRows is the maximum number of rows that one tile keeps in registers.
@@ -35,7 +37,7 @@ func (Set) Scale(y, x []float32, w float32) { scale(y, x, w) }
 func (Set) Add(y, a, b []float32) { add(y, a, b) }
 
 // Axpy computes y[i] += w·x[i].
-func (Set) Axpy(y, x []float32, w float32) { axpy(y, x, w) }
+func (Set) Axpy(y, x []float32, w float32) { plain.Axpy(y, x, w) }
 
 // CopyRows copies elements of rows; see copyRows.
 func (Set) CopyRows(y []float32, yPitch int, x []float32, xPitch, rows, n int) {

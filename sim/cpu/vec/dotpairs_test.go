@@ -12,18 +12,25 @@ import (
 
 // pairKernels are the implementations to compare with plain Go; the test is skipped if there is none.
 func pairKernels(t *testing.T) Pairs {
-	pairs, _, err := DetectPairs()
-	if err != nil {
+	if err := RequirePairs(); err != nil {
 		t.Skip("no products of pairs: ", err)
 	}
-	return pairs
+	return BF16
+}
+
+// pairSets are the implementations of pairs that the processor has.
+func pairSets() []Pairs {
+	if RequirePairs() != nil {
+		return []Pairs{PlainPairs}
+	}
+	return []Pairs{PlainPairs, BF16}
 }
 
 // guardedPairs returns n random pairs between words that a kernel must not touch.
 func guardedPairs(t *testing.T, rng *rand.Rand, n int) []float32 {
 	x := guarded(t, rng, n)
 	for i := range x {
-		x[i] = pair(tensor.F32ToBF16(2*rng.Float32()-1), tensor.F32ToBF16(2*rng.Float32()-1))
+		x[i] = Pair(tensor.F32ToBF16(2*rng.Float32()-1), tensor.F32ToBF16(2*rng.Float32()-1))
 	}
 	return x
 }
@@ -103,8 +110,7 @@ func TestOuterOfPairsIsPlainGos(t *testing.T) {
 
 // Rows are paired as they are, and rounded as tensor.F32ToBF16 does.
 func TestPairsOfRows(t *testing.T) {
-	native, _, _ := DetectPairs()
-	for _, pairs := range []Pairs{PlainPairs, native} {
+	for _, pairs := range pairSets() {
 		forEach(t, func(t *testing.T, s Set, rng *rand.Rand, n int) {
 			rows, pitch, yPitch := 1+n%3, n+rng.IntN(5), n+rng.IntN(4)
 			even, odd := guarded(t, rng, (rows-1)*pitch+n), guarded(t, rng, (rows-1)*pitch+n)
@@ -113,7 +119,7 @@ func TestPairsOfRows(t *testing.T) {
 			pairs.Round(got, yPitch, even, odd, pitch, rows, n)
 			for r := range rows {
 				for i := range n {
-					want[r*yPitch+i] = pair(tensor.F32ToBF16(even[r*pitch+i]), tensor.F32ToBF16(odd[r*pitch+i]))
+					want[r*yPitch+i] = Pair(tensor.F32ToBF16(even[r*pitch+i]), tensor.F32ToBF16(odd[r*pitch+i]))
 				}
 			}
 			sameBits(t, "rounded", got, want)
@@ -196,9 +202,8 @@ func TestNormalisationOfHalvesIsPlainGos(t *testing.T) {
 
 // The update is Set's, and the copy has its rounded results.
 func TestAdamRoundsACopy(t *testing.T) {
-	native, _, _ := DetectPairs()
 	c := AdamScalars{Beta1: 0.9, Beta2: 0.999, Rate1: 0.1, Rate2: 0.001, Size: 0.01, Root: 1.5, Eps: 1e-3}
-	for _, pairs := range []Pairs{PlainPairs, native} {
+	for _, pairs := range pairSets() {
 		set := Go
 		if pairs == BF16 {
 			set = AVX512
@@ -242,14 +247,5 @@ func sameBits(t *testing.T, what string, got, want []float32) {
 		if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
 			t.Fatalf("%s[%d] = %#x, want %#x", what, i, math.Float32bits(got[i]), math.Float32bits(want[i]))
 		}
-	}
-}
-
-func TestDetectedPairsAgree(t *testing.T) {
-	if !pairsAgree(PlainPairs) {
-		t.Error("plain Go disagrees with itself")
-	}
-	if _, faster, err := DetectPairs(); err != nil && faster {
-		t.Error("missing products are faster")
 	}
 }

@@ -1,5 +1,7 @@
 package vec
 
+import "prismtop/sim/cpu/vec/internal/plain"
+
 // dots multiplies rows of p with runs of x, n elements each:
 //
 //	out[r·pitch + k] += Σ over i of p[r·stride + i] · x[segments[k] + i]
@@ -29,8 +31,8 @@ func dots2(out0, out1, p0, p1, x []float32, segments []int32) {
 	}
 	for ; k < len(segments); k++ {
 		run := x[segments[k]:][:n]
-		out0[k] += dot(p0, run)
-		out1[k] += dot(p1, run)
+		out0[k] += plain.Dot(p0, run)
+		out1[k] += plain.Dot(p1, run)
 	}
 }
 
@@ -38,10 +40,10 @@ func dots1(out, p, x []float32, segments []int32) {
 	k, n := 0, len(p)
 	for ; k+3 < len(segments); k += 4 {
 		s := segments[k : k+4 : k+4]
-		dot1x4(p, x[s[0]:][:n], x[s[1]:][:n], x[s[2]:][:n], x[s[3]:][:n], (*[4]float32)(out[k:]))
+		plain.DotFour(p, x[s[0]:][:n], x[s[1]:][:n], x[s[2]:][:n], x[s[3]:][:n], (*[4]float32)(out[k:]))
 	}
 	for ; k < len(segments); k++ {
-		out[k] += dot(p, x[segments[k]:][:n])
+		out[k] += plain.Dot(p, x[segments[k]:][:n])
 	}
 }
 
@@ -64,36 +66,4 @@ func dot2x3(p0, p1, x0, x1, x2 []float32, r *[6]float32) {
 		b2 += v * x
 	}
 	r[0], r[1], r[2], r[3], r[4], r[5] = a0, a1, a2, b0, b1, b2
-}
-
-// dot1x4 multiplies one row with four: r[k] += Σ p[i]·xk[i].
-func dot1x4(p, x0, x1, x2, x3 []float32, r *[4]float32) {
-	n := len(p)
-	x0, x1, x2, x3 = x0[:n], x1[:n], x2[:n], x3[:n]
-	var a0, a1, a2, a3 float32
-	for i, u := range p {
-		a0 += u * x0[i]
-		a1 += u * x1[i]
-		a2 += u * x2[i]
-		a3 += u * x3[i]
-	}
-	r[0] += a0
-	r[1] += a1
-	r[2] += a2
-	r[3] += a3
-}
-
-// dot computes Σ p[i]·x[i].
-func dot(p, x []float32) float32 {
-	x = x[:len(p)]
-	var a, b float32
-	i := 0
-	for ; i+1 < len(p); i += 2 {
-		a += p[i] * x[i]
-		b += p[i+1] * x[i+1]
-	}
-	if i < len(p) {
-		a += p[i] * x[i]
-	}
-	return a + b
 }

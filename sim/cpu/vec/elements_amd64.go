@@ -2,6 +2,8 @@
 
 package vec
 
+import "prismtop/sim/cpu/vec/internal/plain"
+
 // Scale computes y[i] = w·x[i].
 func (s Set) Scale(y, x []float32, w float32) {
 	n := len(y)
@@ -36,7 +38,7 @@ func (s Set) Add(y, a, b []float32) {
 func (s Set) Axpy(y, x []float32, w float32) {
 	n := len(y)
 	if s == Go || n == 0 {
-		axpy(y, x, w)
+		plain.Axpy(y, x, w)
 		return
 	}
 	x = x[:n]

@@ -1,5 +1,7 @@
 package vec
 
+import "prismtop/sim/cpu/vec/internal/plain"
+
 // A patch is the part of the large grid under the 4×4 taps of a transposed
 // convolution of stride 2 at one pixel of the small grid: PatchFloats numbers in
 // the order of the weights. Products with patches are matrix products, and
@@ -20,7 +22,7 @@ func outer(c []float32, cm, cv, rows, panels int, a []float32, am, ak int, b []f
 				clear(y)
 			}
 			for t := range k {
-				axpy(y, b[t*bk+v*bv:][:PatchFloats], a[m*am+t*ak])
+				plain.Axpy(y, b[t*bk+v*bv:][:PatchFloats], a[m*am+t*ak])
 			}
 		}
 	}
@@ -35,7 +37,7 @@ func inner(out []float32, pitch, rows, n int, a []float32, am int, g []float32, 
 		for p := range n {
 			total := float32(0)
 			for t := range k {
-				total += dot(a[m*am+PatchFloats*t:][:PatchFloats], g[t*step+PatchFloats*p:][:PatchFloats])
+				total += plain.Dot(a[m*am+PatchFloats*t:][:PatchFloats], g[t*step+PatchFloats*p:][:PatchFloats])
 			}
 			out[m*pitch+p] = total
 		}

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"prismtop/sim/cpu/vec/internal/plain"
 )
 
 func TestOuterIsPlainGos(t *testing.T) {
@@ -85,9 +87,9 @@ func TestFoldIsTheAdjointOfPatches(t *testing.T) {
 	taken, folded := make([]float32, len(inside)), make([]float32, len(x))
 	patches(taken, x, pitch, n, rows)
 	fold(folded, pitch, p, n, rows+1)
-	total := dot(taken, inside)
+	total := plain.Dot(taken, inside)
 	for r := range 2*rows + 2 {
-		total -= dot(x[r*pitch:][:2*n+2], folded[r*pitch:][:2*n+2])
+		total -= plain.Dot(x[r*pitch:][:2*n+2], folded[r*pitch:][:2*n+2])
 	}
 	if total != 0 {
 		t.Errorf("the totals differ by %v", total)

@@ -20,14 +20,6 @@ func add(y, a, b []float32) {
 	}
 }
 
-// axpy adds one row to another: y[i] += w·x[i].
-func axpy(y, x []float32, w float32) {
-	x = x[:len(y)]
-	for i := range y {
-		y[i] += w * x[i]
-	}
-}
-
 // relu is max(x, 0); a NaN stays one.
 func relu(y, x []float32) {
 	x = x[:len(y)]

@@ -1,5 +1,7 @@
 package vec
 
+import "prismtop/sim/cpu/vec/internal/plain"
+
 // SquareSum is a convolution by Side×Side taps, 3 or 2, of a padded copy of an image. For each
 // of SquareRows output channels o, and for rows i and SquareLanes columns j of each tile, it
 // computes
@@ -144,7 +146,7 @@ func (s *SquareSum) row(from, to, n, first, end int) {
 		for c := range s.Channels {
 			for kx := range s.Side {
 				for ky := first; ky < end; ky++ {
-					axpy(y, s.X[from+c*s.XStep+ky*s.XRow+kx:][:n], s.W[((c*s.Side+ky)*s.Side+kx)*SquareRows+o])
+					plain.Axpy(y, s.X[from+c*s.XStep+ky*s.XRow+kx:][:n], s.W[((c*s.Side+ky)*s.Side+kx)*SquareRows+o])
 				}
 			}
 		}

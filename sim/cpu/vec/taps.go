@@ -1,6 +1,9 @@
 package vec
 
-import "prismtop/sim/tensor"
+import (
+	"prismtop/sim/cpu/vec/internal/plain"
+	"prismtop/sim/tensor"
+)
 
 // TapRows is the number of output channels that a TapSum computes at a time.
 const TapRows = 8
@@ -147,8 +150,8 @@ func (s *TapSum) sum(p *Pixels, lanes int, ofPairs bool) {
 // addMultiple is axpy or axpyPairs.
 func addMultiple(y, x []float32, a float32, ofPairs bool) {
 	if ofPairs {
-		axpyPairs(y, x, a)
+		plain.AxpyPairs(y, x, a)
 	} else {
-		axpy(y, x, a)
+		plain.Axpy(y, x, a)
 	}
 }

@@ -111,8 +111,8 @@ func BenchmarkTapSum(b *testing.B) {
 			sets[s.String()], products[s.String()] = s, 1
 		}
 	}
-	if pairs, _, err := DetectPairs(); err == nil {
-		sets[BF16Name], products[BF16Name] = pairs, 2
+	if RequirePairs() == nil {
+		sets["bf16"], products["bf16"] = BF16, 2
 	}
 	for name, s := range sets {
 		b.Run(name, func(b *testing.B) {

@@ -1,5 +1,7 @@
 package vec
 
+import "prismtop/sim/cpu/vec/internal/plain"
+
 // tile adds k weighted runs of x to each of rows rows of y, n elements each:
 //
 //	y[r·pitch + i] += Σ over k of w[r·stride + weights[k]] · x[segments[k] + i]
@@ -27,8 +29,8 @@ func tile2(y0, y1, x []float32, segments, weights []int32, w0, w1 []float32) {
 	}
 	for i, s := range segments {
 		run := x[s:][:n]
-		axpy(y0, run, w0[weights[i]])
-		axpy(y1, run, w1[weights[i]])
+		plain.Axpy(y0, run, w0[weights[i]])
+		plain.Axpy(y1, run, w1[weights[i]])
 	}
 }
 
@@ -40,7 +42,7 @@ func tile1(y, x []float32, segments, weights []int32, w []float32) {
 		segments, weights = segments[4:], weights[4:]
 	}
 	for i, s := range segments {
-		axpy(y, x[s:][:n], w[weights[i]])
+		plain.Axpy(y, x[s:][:n], w[weights[i]])
 	}
 }
 

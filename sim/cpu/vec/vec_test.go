@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 	"unsafe"
 )
@@ -186,29 +185,6 @@ func TestLengthsAreChecked(t *testing.T) {
 			}()
 			s.Add(make([]float32, 4), make([]float32, 3), make([]float32, 4))
 		}()
-	}
-}
-
-func TestSetsAreChosenByName(t *testing.T) {
-	sets := Available()
-	if got, err := Choose("auto"); err != nil || got != sets[0] {
-		t.Errorf("auto is %v, %v", got, err)
-	}
-	for i, name := range names {
-		got, err := Choose(name)
-		if want := slices.Contains(sets, Set(i)); want != (err == nil) || want && got != Set(i) {
-			t.Errorf("%s: %v, %v; available are %v", name, got, err, sets)
-		}
-	}
-	if _, err := Choose("mmx"); err == nil {
-		t.Error("mmx was accepted")
-	}
-	if !slices.Contains(built, AVX512) {
-		return
-	}
-	_, err := choose("avx512", []Set{AVX2, Go})
-	if err == nil || !strings.Contains(err.Error(), "this machine runs auto, avx2, go") {
-		t.Errorf("avx512 where the processor has AVX2: %v", err)
 	}
 }
 

@@ -1,6 +1,9 @@
 package vec
 
-import "prismtop/sim/tensor"
+import (
+	"prismtop/sim/cpu/vec/internal/plain"
+	"prismtop/sim/tensor"
+)
 
 // Winograd's F(2×2, 3×3) on pairs of bfloat16: a tile of 2×2 outputs of a 3×3 convolution with padding 1 takes sixteen
 // products of transformed inputs and weights instead of 36. Matrices are those of winogradMatrices. Lanes are tiles, so
@@ -112,7 +115,7 @@ func pairTilesIn(v []float32, first, second []uint16, planes int, p *PairTiles, 
 
 // RoundPair rounds numbers to a pair.
 func RoundPair(first, second float32) float32 {
-	return pair(tensor.F32ToBF16(first), tensor.F32ToBF16(second))
+	return Pair(tensor.F32ToBF16(first), tensor.F32ToBF16(second))
 }
 
 // tile returns the transformed tile of a lane.
@@ -153,7 +156,7 @@ func pairTilesMultiply(m, v, u []float32, pairs, vectors int) {
 			y := m[(k*PairTilesRows+o)*n:][:n]
 			clear(y)
 			for pair := k * pairs; pair < (k+1)*pairs; pair++ {
-				axpyPairs(y, v[pair*n:][:n], u[pair*PairTilesRows+o])
+				plain.AxpyPairs(y, v[pair*n:][:n], u[pair*PairTilesRows+o])
 			}
 		}
 	}

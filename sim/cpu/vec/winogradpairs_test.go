@@ -119,8 +119,8 @@ func TestPairTilesConvolve(t *testing.T) {
 // Times of a vector of tiles: of a pair of input channels, of the products of a pair with eight output channels, and of
 // eight output channels.
 func BenchmarkPairTiles(b *testing.B) {
-	set, _, err := DetectPairs()
-	if err != nil {
+	set := BF16
+	if err := RequirePairs(); err != nil {
 		b.Skip("no products of pairs: ", err)
 	}
 	const h, w, pairs, vectors, plane = 32, 32, 64, 3, 32 * 32

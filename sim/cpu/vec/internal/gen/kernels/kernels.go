@@ -8,8 +8,12 @@ package kernels
 
 import (
 	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
 
 	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/ir"
 	"github.com/mmcloughlin/avo/pass"
 	"github.com/mmcloughlin/avo/printer"
 
@@ -26,29 +30,46 @@ import (
 	"prismtop/sim/cpu/vec/internal/gen/kernels/winograd"
 )
 
-// rooms are the families of kernels by room; each family is a file.
-var rooms = []map[string]func(*asm.Set){
-	adam.Families,
-	conv.Families,
-	elements.Families,
-	fourier.Families,
-	half.Families,
-	loss.Families,
-	matrix.Families,
-	norm.Families,
-	roof.Families,
-	winograd.Families,
+// room is a package of kernels.
+type room struct {
+	dir      string                    // below vec's
+	families map[string]func(*asm.Set) // each is an assembly file
 }
 
-// Files returns the text of every generated file by its name.
+// rooms are the packages of kernels.
+var rooms = []room{
+	{".", adam.Families},
+	{".", conv.Families},
+	{".", elements.Families},
+	{".", fourier.Families},
+	{".", half.Families},
+	{".", loss.Families},
+	{".", matrix.Families},
+	{".", norm.Families},
+	{".", roof.Families},
+	{".", winograd.Families},
+}
+
+// pkg is the name of the room's package.
+func (r *room) pkg() string {
+	if r.dir == "." {
+		return "vec"
+	}
+	return r.dir
+}
+
+// Files returns the text of every generated file by its path: an assembly file for each family, and one of
+// declarations for each room.
 func Files() (map[string][]byte, error) {
 	files := map[string][]byte{}
-	for _, families := range rooms {
-		for family, kernels := range families {
+	for _, r := range rooms {
+		config := printer.Config{Name: "internal/gen", Pkg: r.pkg()}
+		stubs := ir.NewFile()
+		for _, family := range slices.Sorted(maps.Keys(r.families)) {
 			c := build.NewContext()
 			c.ConstraintExpr("!noasm")
 			for _, s := range asm.Sets(c) {
-				kernels(s)
+				r.families[family](s)
 			}
 			f, err := c.Result()
 			if err != nil {
@@ -57,17 +78,29 @@ func Files() (map[string][]byte, error) {
 			if err := pass.Compile.Execute(f); err != nil {
 				return nil, fmt.Errorf("%s: %w", family, err)
 			}
-			config := printer.Config{Name: "internal/gen", Pkg: "vec"}
-			for suffix, p := range map[string]printer.Printer{
-				".s": printer.NewGoAsm(config), ".go": printer.NewStubs(config),
-			} {
-				text, err := p.Print(f)
-				if err != nil {
+			text, err := printer.NewGoAsm(config).Print(f)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", family, err)
+			}
+			files[filepath.Join(r.dir, family+"_amd64.s")] = asm.Encode(text)
+			stubs.Constraints = f.Constraints
+			for _, fn := range f.Functions() {
+				stubs.AddSection(fn)
+			}
+			if r.dir == "." {
+				if files[family+"_amd64.go"], err = printer.NewStubs(config).Print(f); err != nil {
 					return nil, fmt.Errorf("%s: %w", family, err)
 				}
-				files[family+"_amd64"+suffix] = asm.Encode(text)
 			}
 		}
+		if r.dir == "." {
+			continue
+		}
+		text, err := printer.NewStubs(config).Print(stubs)
+		if err != nil {
+			return nil, fmt.Errorf("declarations of %s: %w", r.pkg(), err)
+		}
+		files[filepath.Join(r.dir, "stubs_amd64.go")] = text
 	}
 	return files, nil
 }

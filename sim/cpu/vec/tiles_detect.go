@@ -7,9 +7,6 @@ import (
 	"prismtop/sim/cpu/features"
 )
 
-// AMXName is the users' name for the AVX-512 kernels combined with AMX products.
-const AMXName = "amx"
-
 // DetectTiles returns AMX if the processor and the operating system offer it and
 // its products agree with plain Go's, else NoTiles and the reason.
 func DetectTiles() (Tiles, error) { return detectTiles() }
@@ -29,16 +26,6 @@ var detectTiles = sync.OnceValues(func() (Tiles, error) {
 	}
 	return AMX, nil
 })
-
-// ChooseTiles returns the tiles for a name accepted by Choose: AMX, if available,
-// for its own name only. "auto" leaves it out until it is known to pay off.
-func ChooseTiles(name string) Tiles {
-	if name != AMXName {
-		return NoTiles
-	}
-	tiles, _ := DetectTiles()
-	return tiles
-}
 
 // agrees multiplies small whole numbers, whose sums are exact in any order, in a
 // layout whose distances all differ, and compares with plain Go bit by bit.
