@@ -43,7 +43,7 @@ var rooms = []room{
 	{".", elements.Families},
 	{".", fourier.Families},
 	{".", half.Families},
-	{".", loss.Families},
+	{"loss", loss.Families},
 	{".", matrix.Families},
 	{".", norm.Families},
 	{".", roof.Families},

@@ -2,7 +2,47 @@
 
 //go:build !noasm
 
-package vec
+package loss
+
+// absoluteSumsAVX512 is AbsoluteSums for the lanes of a vector.
+//
+//go:noescape
+func absoluteSumsAVX512(p *float32, t *float32, n int, differences *float32, targets *float32)
+
+// squareSumsAVX512 is SquareSums for the lanes of a vector.
+//
+//go:noescape
+func squareSumsAVX512(p *float32, t *float32, n int, differences *float32, targets *float32)
+
+// signsAVX512 is Signs.
+//
+//go:noescape
+func signsAVX512(gp *float32, p *float32, t *float32, n int, f float32)
+
+// differencesAVX512 is Differences.
+//
+//go:noescape
+func differencesAVX512(gp *float32, p *float32, t *float32, n int, f float32)
+
+// absoluteSumsAVX2 is AbsoluteSums for the lanes of a vector.
+//
+//go:noescape
+func absoluteSumsAVX2(p *float32, t *float32, n int, differences *float32, targets *float32)
+
+// squareSumsAVX2 is SquareSums for the lanes of a vector.
+//
+//go:noescape
+func squareSumsAVX2(p *float32, t *float32, n int, differences *float32, targets *float32)
+
+// signsAVX2 is Signs.
+//
+//go:noescape
+func signsAVX2(gp *float32, p *float32, t *float32, n int, f float32)
+
+// differencesAVX2 is Differences.
+//
+//go:noescape
+func differencesAVX2(gp *float32, p *float32, t *float32, n int, f float32)
 
 // ssimProductsAVX512 is SSIMProducts.
 //

@@ -1,6 +1,10 @@
-package vec
+package loss
 
-import "testing"
+import (
+	"testing"
+
+	"prismtop/sim/cpu/vec"
+)
 
 // BenchmarkSSIM times the kernels of one tile, or of as many columns, in cache.
 func BenchmarkSSIM(b *testing.B) {
@@ -14,12 +18,12 @@ func BenchmarkSSIM(b *testing.B) {
 		rows[i] = int32(i * TileSide)
 	}
 	var sums [TileSide]float32
-	for _, s := range Available() {
+	for _, s := range vec.Available() {
 		for name, run := range map[string]func(){
-			"products":     func() { s.SSIMProducts(y, x, x[step:], &rows) },
-			"blur turn":    func() { s.BlurTurn(y, TileSide*TileSide, x, step, 4, &testWindow) },
-			"score":        func() { s.SSIMScore(y, step, x, step, TileSide, &testWindow, &sums) },
-			"blur combine": func() { s.BlurCombine(y, TileSide, x, x, x, step, &testWindow, 1) },
+			"products":     func() { SSIMProducts(s, y, x, x[step:], &rows) },
+			"blur turn":    func() { BlurTurn(s, y, TileSide*TileSide, x, step, 4, &testWindow) },
+			"score":        func() { SSIMScore(s, y, step, x, step, TileSide, &testWindow, &sums) },
+			"blur combine": func() { BlurCombine(s, y, TileSide, x, x, x, step, &testWindow, 1) },
 		} {
 			b.Run(s.String()+"/"+name, func(b *testing.B) {
 				for b.Loop() {

@@ -1,4 +1,5 @@
-package vec
+// Package loss holds the kernels of losses: of single pixels, and of SSIM.
+package loss
 
 import "math"
 
