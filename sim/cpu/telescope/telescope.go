@@ -11,6 +11,7 @@ package telescope
 import (
 	"prismtop/sim/cpu/fft"
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/dft"
 )
 
 // Frame is a field of N×N and the window outside which the object is zero: rows Top to
@@ -38,11 +39,11 @@ func NewSpace(object, column, line, a, b, scratch, amplitudes []float32) *Space 
 }
 
 // Strips returns the number of strips in a range of rows or columns.
-func Strips(r [2]int) int { return (r[1] - r[0]) / vec.StripLanes }
+func Strips(r [2]int) int { return (r[1] - r[0]) / dft.StripLanes }
 
 // WholeStrips returns the smallest range of whole strips that contains r.
 func WholeStrips(r [2]int) [2]int {
-	return [2]int{r[0] / vec.StripLanes * vec.StripLanes, (r[1] + vec.StripLanes - 1) / vec.StripLanes * vec.StripLanes}
+	return [2]int{r[0] / dft.StripLanes * dft.StripLanes, (r[1] + dft.StripLanes - 1) / dft.StripLanes * dft.StripLanes}
 }
 
 // Union returns the smallest range that contains both; empty ranges are ignored.
@@ -63,10 +64,10 @@ func Widen(set vec.Set, columns [2]int, row []float32) [2]int {
 		return columns
 	}
 	for columns[0] > 0 && set.NonZero(row[:columns[0]]) {
-		columns[0] -= vec.StripLanes
+		columns[0] -= dft.StripLanes
 	}
 	for columns[1] < len(row) && set.NonZero(row[columns[1]:]) {
-		columns[1] += vec.StripLanes
+		columns[1] += dft.StripLanes
 	}
 	return columns
 }
@@ -88,8 +89,8 @@ func (f *Frame) ObjectRows(w *Space, to []float32, run int, columns [2]int, obje
 	l := f.Lines.Layout()
 	for at := f.Left; at < f.Right; {
 		next := min(f.Right, (at/64+1)*64)
-		f.Set.TransposeSquares((next-at)/vec.StripLanes, w.Object, l.Row(at), vec.StripRow, vec.StripLanes*vec.StripRow,
-			object, row*f.N+at, f.N, vec.StripLanes)
+		dft.TransposeSquares(f.Set, (next-at)/dft.StripLanes, w.Object, l.Row(at), dft.StripRow, dft.StripLanes*dft.StripRow,
+			object, row*f.N+at, f.N, dft.StripLanes)
 		at = next
 	}
 	f.Transform(w.A, w.Object, w.Scratch)
@@ -101,7 +102,7 @@ func (f *Frame) ObjectRows(w *Space, to []float32, run int, columns [2]int, obje
 func (f *Frame) Mask(to, from, mask []float32, pitch int, factor float32) {
 	l := f.Lines.Layout()
 	for i := 0; i < f.N; i += 64 {
-		f.Set.MaskStrip(min(64, f.N-i), to[l.Row(i):], vec.StripRow, from[l.Row(i):], vec.StripRow, mask[i*pitch:], pitch, factor)
+		dft.MaskStrip(f.Set, min(64, f.N-i), to[l.Row(i):], dft.StripRow, from[l.Row(i):], dft.StripRow, mask[i*pitch:], pitch, factor)
 	}
 }
 
@@ -109,7 +110,7 @@ func (f *Frame) Mask(to, from, mask []float32, pitch int, factor float32) {
 func (f *Frame) MaskAdd(to, from, mask []float32, pitch int, factor float32) {
 	l := f.Lines.Layout()
 	for i := 0; i < f.N; i += 64 {
-		f.Set.MaskStripAdd(min(64, f.N-i), to[l.Row(i):], vec.StripRow, from[l.Row(i):], vec.StripRow, mask[i*pitch:], pitch, factor)
+		dft.MaskStripAdd(f.Set, min(64, f.N-i), to[l.Row(i):], dft.StripRow, from[l.Row(i):], dft.StripRow, mask[i*pitch:], pitch, factor)
 	}
 }
 
@@ -135,20 +136,20 @@ func (f *Frame) ImageRows(w *Space, to, field []float32, run int, columns [2]int
 func (f *Frame) Amplitudes(w *Space, z []float32, add bool) {
 	l := f.Lines.Layout()
 	for i := 0; i < f.N; i += 64 {
-		f.Set.ModulusStrip(add, min(64, f.N-i), z[l.Row(i):], w.Amplitudes[i*vec.StripLanes:])
+		dft.ModulusStrip(f.Set, add, min(64, f.N-i), z[l.Row(i):], w.Amplitudes[i*dft.StripLanes:])
 	}
 }
 
 // Flip writes the space's amplitudes, of the strip of the image's rows from row on, to
 // the plane, flipped as the telescope does.
 func (f *Frame) Flip(plane []float32, w *Space, row int) {
-	f.Set.TransposeSquares(f.N/vec.StripLanes, plane, (f.N-1-row)*f.N, -f.N, vec.StripLanes,
-		w.Amplitudes, (f.N-1)*vec.StripLanes, -vec.StripLanes, -vec.StripLanes*vec.StripLanes)
+	dft.TransposeSquares(f.Set, f.N/dft.StripLanes, plane, (f.N-1-row)*f.N, -f.N, dft.StripLanes,
+		w.Amplitudes, (f.N-1)*dft.StripLanes, -dft.StripLanes, -dft.StripLanes*dft.StripLanes)
 }
 
 // Unflip is the inverse of Flip: it reads the strip of the image's rows from row on, of
 // a plane flipped by the telescope, into the space's amplitudes.
 func (f *Frame) Unflip(w *Space, plane []float32, row int) {
-	f.Set.TransposeSquares(f.N/vec.StripLanes, w.Amplitudes, (f.N-1)*vec.StripLanes, -vec.StripLanes, -vec.StripLanes*vec.StripLanes,
-		plane, (f.N-1-row)*f.N, -f.N, vec.StripLanes)
+	dft.TransposeSquares(f.Set, f.N/dft.StripLanes, w.Amplitudes, (f.N-1)*dft.StripLanes, -dft.StripLanes, -dft.StripLanes*dft.StripLanes,
+		plane, (f.N-1-row)*f.N, -f.N, dft.StripLanes)
 }

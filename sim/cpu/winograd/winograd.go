@@ -8,7 +8,10 @@
 // into the output's planes.
 package winograd
 
-import "prismtop/sim/cpu/vec"
+import (
+	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/dft"
+)
 
 const (
 	side  = 4        // of a tile's output
@@ -16,7 +19,7 @@ const (
 	taps  = vec.WinogradTaps
 
 	// square is the side of the blocks that are transposed.
-	square = vec.StripLanes
+	square = dft.StripLanes
 
 	// blockFloats bounds the transformed inputs and the products of a block.
 	blockFloats = 448 << 10
@@ -196,9 +199,9 @@ func (c *Convolution) turn(pixels []float32, pitch int, planes []float32, plane,
 			squares := max((n-at)/square, 1)
 			first := min(at, n-square)
 			if back {
-				c.set.TransposeSquares(squares, planes, o*plane+first, plane, square, pixels, first*pitch+o, pitch, square*pitch)
+				dft.TransposeSquares(c.set, squares, planes, o*plane+first, plane, square, pixels, first*pitch+o, pitch, square*pitch)
 			} else {
-				c.set.TransposeSquares(squares, pixels, first*pitch+o, pitch, square*pitch, planes, o*plane+first, plane, square)
+				dft.TransposeSquares(c.set, squares, pixels, first*pitch+o, pitch, square*pitch, planes, o*plane+first, plane, square)
 			}
 			at = first + squares*square
 		}

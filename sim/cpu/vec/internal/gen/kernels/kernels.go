@@ -20,8 +20,8 @@ import (
 	"prismtop/sim/cpu/vec/internal/gen/kernels/adam"
 	"prismtop/sim/cpu/vec/internal/gen/kernels/asm"
 	"prismtop/sim/cpu/vec/internal/gen/kernels/conv"
+	"prismtop/sim/cpu/vec/internal/gen/kernels/dft"
 	"prismtop/sim/cpu/vec/internal/gen/kernels/elements"
-	"prismtop/sim/cpu/vec/internal/gen/kernels/fourier"
 	"prismtop/sim/cpu/vec/internal/gen/kernels/half"
 	"prismtop/sim/cpu/vec/internal/gen/kernels/loss"
 	"prismtop/sim/cpu/vec/internal/gen/kernels/matrix"
@@ -41,7 +41,7 @@ var rooms = []room{
 	{".", adam.Families},
 	{".", conv.Families},
 	{".", elements.Families},
-	{".", fourier.Families},
+	{"dft", dft.Families},
 	{".", half.Families},
 	{"loss", loss.Families},
 	{".", matrix.Families},

@@ -1,5 +1,5 @@
-// Package fourier writes the kernels of Fourier transforms, and those of amplitudes between them.
-package fourier
+// Package dft writes the kernels of Fourier transforms, and those of amplitudes between them.
+package dft
 
 import (
 	"github.com/mmcloughlin/avo/operand"

@@ -1,4 +1,6 @@
-package vec
+// Package dft holds the kernels of Fourier transforms: their passes over strips of sixteen lines side by side, and what
+// is done with strips between two transforms, with masks, amplitudes and their losses.
+package dft
 
 import "math"
 

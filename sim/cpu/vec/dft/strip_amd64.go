@@ -1,11 +1,13 @@
 //go:build !noasm
 
-package vec
+package dft
+
+import "prismtop/sim/cpu/vec"
 
 // Pass runs one pass of a Fourier transform over a strip and writes from out[at] on;
 // see pass. Without twiddles the radix is 8.
-func (s Set) Pass(radix int, out []float32, at int, in []float32, b *Butterflies, twiddles []float32) {
-	if s == Go || b.Groups <= 0 {
+func Pass(s vec.Set, radix int, out []float32, at int, in []float32, b *Butterflies, twiddles []float32) {
+	if s == vec.Go || b.Groups <= 0 {
 		pass(radix, out, at, in, b, twiddles)
 		return
 	}
@@ -13,7 +15,7 @@ func (s Set) Pass(radix int, out []float32, at int, in []float32, b *Butterflies
 	_, _ = in[last*b.InStep+(radix-1)*b.InStride+StripRow-1], out[at+last*b.OutStep+StripRow-1]
 	x, y := &in[0], &out[at]
 	if twiddles == nil {
-		if s == AVX512 {
+		if s == vec.AVX512 {
 			pass8LastAVX512(n, x, b.InStep, b.InStride, y, b.OutStep, b.OutStride, b.Half, nil)
 		} else {
 			pass8LastAVX2(n, x, b.InStep, b.InStride, y, b.OutStep, b.OutStride, b.Half, nil)
@@ -22,11 +24,11 @@ func (s Set) Pass(radix int, out []float32, at int, in []float32, b *Butterflies
 	}
 	w := &twiddles[:2*(radix-1)*n][0]
 	switch {
-	case s == AVX512 && radix == 8:
+	case s == vec.AVX512 && radix == 8:
 		pass8AVX512(n, x, b.InStep, b.InStride, y, b.OutStep, b.OutStride, b.Half, w)
-	case s == AVX512 && radix == 4:
+	case s == vec.AVX512 && radix == 4:
 		pass4AVX512(n, x, b.InStep, b.InStride, y, b.OutStep, b.OutStride, b.Half, w)
-	case s == AVX512:
+	case s == vec.AVX512:
 		pass2AVX512(n, x, b.InStep, b.InStride, y, b.OutStep, b.OutStride, b.Half, w)
 	case radix == 8:
 		pass8AVX2(n, x, b.InStep, b.InStride, y, b.OutStep, b.OutStride, b.Half, w)
@@ -38,8 +40,8 @@ func (s Set) Pass(radix int, out []float32, at int, in []float32, b *Butterflies
 }
 
 // TransposeSquares transposes squares of floats; see transposeSquares.
-func (s Set) TransposeSquares(squares int, dst []float32, to, dstPitch, dstStep int, src []float32, from, srcPitch, srcStep int) {
-	if s == Go || squares <= 0 {
+func TransposeSquares(s vec.Set, squares int, dst []float32, to, dstPitch, dstStep int, src []float32, from, srcPitch, srcStep int) {
+	if s == vec.Go || squares <= 0 {
 		transposeSquares(squares, dst, to, dstPitch, dstStep, src, from, srcPitch, srcStep)
 		return
 	}
@@ -48,7 +50,7 @@ func (s Set) TransposeSquares(squares int, dst []float32, to, dstPitch, dstStep 
 		_ = dst[to+corner[0]*dstStep+corner[1]*dstPitch:][:StripLanes]
 		_ = src[from+corner[0]*srcStep+corner[1]*srcPitch:][:StripLanes]
 	}
-	if s == AVX512 {
+	if s == vec.AVX512 {
 		transposeSquaresAVX512(squares, &src[from], srcPitch, srcStep, &dst[to], dstPitch, dstStep)
 	} else {
 		transposeSquaresAVX2(squares, &src[from], srcPitch, srcStep, &dst[to], dstPitch, dstStep)
@@ -57,13 +59,13 @@ func (s Set) TransposeSquares(squares int, dst []float32, to, dstPitch, dstStep 
 
 // SplitRows splits rows of complex values into real and imaginary parts; see
 // splitRows.
-func (s Set) SplitRows(rows int, dst []float32, re, im, dstPitch int, src []complex64, srcPitch int) {
-	if s == Go || rows <= 0 {
+func SplitRows(s vec.Set, rows int, dst []float32, re, im, dstPitch int, src []complex64, srcPitch int) {
+	if s == vec.Go || rows <= 0 {
 		splitRows(rows, dst, re, im, dstPitch, src, srcPitch)
 		return
 	}
 	_, _ = dst[max(re, im)+(rows-1)*dstPitch+StripLanes-1], src[(rows-1)*srcPitch+StripLanes-1]
-	if s == AVX512 {
+	if s == vec.AVX512 {
 		splitRowsAVX512(rows, &src[0], 2*srcPitch, &dst[re], &dst[im], dstPitch)
 	} else {
 		splitRowsAVX2(rows, &src[0], 2*srcPitch, &dst[re], &dst[im], dstPitch)
@@ -71,13 +73,13 @@ func (s Set) SplitRows(rows int, dst []float32, re, im, dstPitch int, src []comp
 }
 
 // JoinRows is the inverse of SplitRows, times a factor; see joinRows.
-func (s Set) JoinRows(rows int, dst []complex64, dstPitch int, src []float32, re, im, srcPitch int, factor float32) {
-	if s == Go || rows <= 0 {
+func JoinRows(s vec.Set, rows int, dst []complex64, dstPitch int, src []float32, re, im, srcPitch int, factor float32) {
+	if s == vec.Go || rows <= 0 {
 		joinRows(rows, dst, dstPitch, src, re, im, srcPitch, factor)
 		return
 	}
 	_, _ = src[max(re, im)+(rows-1)*srcPitch+StripLanes-1], dst[(rows-1)*dstPitch+StripLanes-1]
-	if s == AVX512 {
+	if s == vec.AVX512 {
 		joinRowsAVX512(rows, &dst[0], 2*dstPitch, &src[re], &src[im], srcPitch, factor)
 	} else {
 		joinRowsAVX2(rows, &dst[0], 2*dstPitch, &src[re], &src[im], srcPitch, factor)
@@ -85,13 +87,13 @@ func (s Set) JoinRows(rows int, dst []complex64, dstPitch int, src []float32, re
 }
 
 // MaskStrip multiplies rows of lanes with a mask and a factor; see maskStrip.
-func (s Set) MaskStrip(rows int, dst []float32, dstStep int, src []float32, srcStep int, mask []float32, maskStep int, factor float32) {
-	if s == Go || rows <= 0 {
+func MaskStrip(s vec.Set, rows int, dst []float32, dstStep int, src []float32, srcStep int, mask []float32, maskStep int, factor float32) {
+	if s == vec.Go || rows <= 0 {
 		maskStrip(rows, dst, dstStep, src, srcStep, mask, maskStep, factor)
 		return
 	}
 	_, _, _ = dst[(rows-1)*dstStep+StripRow-1], src[(rows-1)*srcStep+StripRow-1], mask[(rows-1)*maskStep+StripLanes-1]
-	if s == AVX512 {
+	if s == vec.AVX512 {
 		maskStripAVX512(rows, &dst[0], dstStep, &src[0], srcStep, &mask[0], maskStep, factor)
 	} else {
 		maskStripAVX2(rows, &dst[0], dstStep, &src[0], srcStep, &mask[0], maskStep, factor)
@@ -99,13 +101,13 @@ func (s Set) MaskStrip(rows int, dst []float32, dstStep int, src []float32, srcS
 }
 
 // MaskStripAdd is MaskStrip, but adds to dst.
-func (s Set) MaskStripAdd(rows int, dst []float32, dstStep int, src []float32, srcStep int, mask []float32, maskStep int, factor float32) {
-	if s == Go || rows <= 0 {
+func MaskStripAdd(s vec.Set, rows int, dst []float32, dstStep int, src []float32, srcStep int, mask []float32, maskStep int, factor float32) {
+	if s == vec.Go || rows <= 0 {
 		maskStripAdd(rows, dst, dstStep, src, srcStep, mask, maskStep, factor)
 		return
 	}
 	_, _, _ = dst[(rows-1)*dstStep+StripRow-1], src[(rows-1)*srcStep+StripRow-1], mask[(rows-1)*maskStep+StripLanes-1]
-	if s == AVX512 {
+	if s == vec.AVX512 {
 		maskStripAddAVX512(rows, &dst[0], dstStep, &src[0], srcStep, &mask[0], maskStep, factor)
 	} else {
 		maskStripAddAVX2(rows, &dst[0], dstStep, &src[0], srcStep, &mask[0], maskStep, factor)
@@ -114,16 +116,16 @@ func (s Set) MaskStripAdd(rows int, dst []float32, dstStep int, src []float32, s
 
 // LossStrip compares amplitudes with a target and replaces them by the loss's
 // gradient; see lossStrip.
-func (s Set) LossStrip(absolute bool, rows int, z, target []float32, sums *[StripRow]float32) {
-	if s == Go || rows <= 0 {
+func LossStrip(s vec.Set, absolute bool, rows int, z, target []float32, sums *[StripRow]float32) {
+	if s == vec.Go || rows <= 0 {
 		lossStrip(absolute, rows, z, target, sums)
 		return
 	}
 	x, t := &z[:rows*StripRow][0], &target[:rows*StripLanes][0]
 	switch {
-	case s == AVX512 && absolute:
+	case s == vec.AVX512 && absolute:
 		lossStripL1AVX512(rows, x, t, &sums[0])
-	case s == AVX512:
+	case s == vec.AVX512:
 		lossStripL2AVX512(rows, x, t, &sums[0])
 	case absolute:
 		lossStripL1AVX2(rows, x, t, &sums[0])

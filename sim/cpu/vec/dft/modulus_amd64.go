@@ -1,19 +1,21 @@
 //go:build !noasm
 
-package vec
+package dft
+
+import "prismtop/sim/cpu/vec"
 
 // ModulusStrip computes amplitudes and directions of complex rows; see
 // modulusStrip.
-func (s Set) ModulusStrip(add bool, rows int, z, amplitude []float32) {
-	if s == Go || rows <= 0 {
+func ModulusStrip(s vec.Set, add bool, rows int, z, amplitude []float32) {
+	if s == vec.Go || rows <= 0 {
 		modulusStrip(add, rows, z, amplitude)
 		return
 	}
 	x, y := &z[:rows*StripRow][0], &amplitude[:rows*StripLanes][0]
 	switch {
-	case s == AVX512 && add:
+	case s == vec.AVX512 && add:
 		modulusStripAddAVX512(rows, x, y)
-	case s == AVX512:
+	case s == vec.AVX512:
 		modulusStripAVX512(rows, x, y)
 	case add:
 		modulusStripAddAVX2(rows, x, y)

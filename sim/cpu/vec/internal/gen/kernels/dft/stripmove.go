@@ -1,4 +1,4 @@
-package fourier
+package dft
 
 import (
 	"github.com/mmcloughlin/avo/operand"

@@ -2,7 +2,27 @@
 
 //go:build !noasm
 
-package vec
+package dft
+
+// modulusStripAVX512 is ModulusStrip.
+//
+//go:noescape
+func modulusStripAVX512(rows int, z *float32, amplitude *float32)
+
+// modulusStripAddAVX512 is ModulusStrip that adds.
+//
+//go:noescape
+func modulusStripAddAVX512(rows int, z *float32, amplitude *float32)
+
+// modulusStripAVX2 is ModulusStrip.
+//
+//go:noescape
+func modulusStripAVX2(rows int, z *float32, amplitude *float32)
+
+// modulusStripAddAVX2 is ModulusStrip that adds.
+//
+//go:noescape
+func modulusStripAddAVX2(rows int, z *float32, amplitude *float32)
 
 // pass2AVX512 is Pass of radix 2.
 //
