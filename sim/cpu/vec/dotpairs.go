@@ -13,6 +13,11 @@ func Pair(first, second uint16) float32 {
 	return math.Float32frombits(uint32(first) | uint32(second)<<16)
 }
 
+// RoundPair rounds numbers to a pair.
+func RoundPair(first, second float32) float32 {
+	return Pair(tensor.F32ToBF16(first), tensor.F32ToBF16(second))
+}
+
 // PairsOf returns the memory of neighbouring 16-bit numbers, even in number and at least two, as pairs.
 func PairsOf(x []uint16) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(&x[0])), len(x)/2)

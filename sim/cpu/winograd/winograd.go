@@ -1,6 +1,6 @@
 // Package winograd computes 3×3 convolutions of stride 1 and padding 1 by Winograd's
 // F(4×4, 3×3), with a quarter of the multiplications and a rounding error some ten times
-// that of the sum itself (vec.WinogradTaps).
+// that of the sum itself.
 //
 // Rows of tiles are processed in blocks that stay in the second-level cache: their pixels
 // are transposed to channels-last order and transformed, multiplied with the transformed
@@ -11,12 +11,13 @@ package winograd
 import (
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/cpu/vec/dft"
+	"prismtop/sim/cpu/vec/winograd"
 )
 
 const (
 	side  = 4        // of a tile's output
 	reach = side + 2 // of its input
-	taps  = vec.WinogradTaps
+	taps  = winograd.Taps
 
 	// square is the side of the blocks that are transposed.
 	square = dft.StripLanes
@@ -90,7 +91,7 @@ func (c *Convolution) turnedFloats() int { return reach * c.w * max(c.in, c.out)
 func (c *Convolution) Transform(u, w []float32, lo, hi int) {
 	for in := range c.in {
 		for out := lo; out < hi; out++ {
-			vec.WinogradWeights(u[in*c.out+out:], c.in*c.out, w[(out*c.in+in)*9:][:9])
+			winograd.Weights(u[in*c.out+out:], c.in*c.out, w[(out*c.in+in)*9:][:9])
 		}
 	}
 }
@@ -157,7 +158,7 @@ func (c *Convolution) input(v, padded, turned, x []float32, first, rows int) {
 		c.pad(padded, turned, x, first+row)
 		for tile := range c.across {
 			at := (row*c.across + tile) * c.in
-			c.set.WinogradInput(v[at:], step, padded[tile*side*c.in:], (c.w+2)*c.in, c.in, c.in)
+			winograd.Input(c.set, v[at:], step, padded[tile*side*c.in:], (c.w+2)*c.in, c.in, c.in)
 		}
 	}
 	for k := range taps {
@@ -228,7 +229,7 @@ func (m *Multiplier) multiply(products, v, u []float32, groups, part int) {
 func (c *Convolution) output(y, turned, products, bias []float32, row, lo, hi int) {
 	n, plane := hi-lo, c.h*c.w
 	for tile := range c.across {
-		c.set.WinogradOutput(turned[tile*side*n:], c.w*n, n, products[tile*c.out+lo:], c.tiles*c.out, bias[lo:], c.relu, n)
+		winograd.Output(c.set, turned[tile*side*n:], c.w*n, n, products[tile*c.out+lo:], c.tiles*c.out, bias[lo:], c.relu, n)
 	}
 	perImage := c.h / side
 	to := y[(row/perImage*c.out+lo)*plane+row%perImage*side*c.w:]

@@ -47,7 +47,7 @@ var rooms = []room{
 	{".", matrix.Families},
 	{".", norm.Families},
 	{".", roof.Families},
-	{".", winograd.Families},
+	{"winograd", winograd.Families},
 }
 
 // pkg is the name of the room's package.

@@ -5,9 +5,9 @@ import "prismtop/sim/cpu/vec/internal/gen/kernels/asm"
 
 // Families are the kernels of each assembly file.
 var Families = map[string]func(*asm.Set){
-	"winograd":      kernels((*set).winograd),
-	"winogradtile":  kernels((*set).winogradTiles),
-	"winogradpairs": kernels((*set).winogradPairs),
+	"winograd": kernels((*set).winograd),
+	"stages":   kernels((*set).winogradTiles),
+	"pairs":    kernels((*set).winogradPairs),
 }
 
 // set is an instruction set with the kernels of this package.

@@ -1,14 +1,16 @@
 //go:build !noasm
 
-package vec
+package winograd
+
+import "prismtop/sim/cpu/vec"
 
 // PairTilesIn transforms the inputs of tiles; see pairTilesIn.
-func (pairs Pairs) PairTilesIn(v []float32, first, second []uint16, planes int, p *PairTiles, n int) {
-	if pairs != BF16 || n <= 0 {
+func PairTilesIn(pairs vec.Pairs, v []float32, first, second []uint16, planes int, p *PairTiles, n int) {
+	if pairs != vec.BF16 || n <= 0 {
 		pairTilesIn(v, first, second, planes, p, n)
 		return
 	}
-	step := n * p.Vectors() * PatchFloats
+	step := n * p.Vectors() * Lanes
 	_ = v[PairTilesPositions*step-1]
 	checkPairTiles(first, planes, n, p.lastIn)
 	checkPairTiles(second, planes, n, p.lastIn)
@@ -20,24 +22,24 @@ func (pairs Pairs) PairTilesIn(v []float32, first, second []uint16, planes int, 
 }
 
 // PairTilesMultiply multiplies transformed inputs and weights; see pairTilesMultiply.
-func (pairs Pairs) PairTilesMultiply(m, v, u []float32, n, vectors int) {
-	if pairs != BF16 || n <= 0 {
+func PairTilesMultiply(pairs vec.Pairs, m, v, u []float32, n, vectors int) {
+	if pairs != vec.BF16 || n <= 0 {
 		pairTilesMultiply(m, v, u, n, vectors)
 		return
 	}
 	const positions = PairTilesPositions
-	_, _, _ = m[positions*PairTilesRows*vectors*PatchFloats-1], v[positions*n*vectors*PatchFloats-1], u[positions*n*PairTilesRows-1]
+	_, _, _ = m[positions*PairTilesRows*vectors*Lanes-1], v[positions*n*vectors*Lanes-1], u[positions*n*PairTilesRows-1]
 	kernel := [...]func(m, v, u *float32, pairs, positions int){pairTilesMultiply1BF16, pairTilesMultiply2BF16, pairTilesMultiply3BF16}[vectors-1]
 	kernel(&m[0], &v[0], &u[0], n, positions)
 }
 
 // PairTilesOut transforms products back and stores them; see pairTilesOut.
-func (pairs Pairs) PairTilesOut(y []uint16, plane int, m []float32, p *PairTiles, bias []float32, relu, pooled bool) {
-	if pairs != BF16 {
+func PairTilesOut(pairs vec.Pairs, y []uint16, plane int, m []float32, p *PairTiles, bias []float32, relu, pooled bool) {
+	if pairs != vec.BF16 {
 		pairTilesOut(y, plane, m, p, bias, relu, pooled)
 		return
 	}
-	_, _ = m[PairTilesPositions*PairTilesRows*p.Vectors()*PatchFloats-1], bias[PairTilesRows-1]
+	_, _ = m[PairTilesPositions*PairTilesRows*p.Vectors()*Lanes-1], bias[PairTilesRows-1]
 	rectify := 0
 	if relu {
 		rectify = 1

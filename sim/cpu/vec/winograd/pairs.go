@@ -1,12 +1,13 @@
-package vec
+package winograd
 
 import (
+	"prismtop/sim/cpu/vec"
 	"prismtop/sim/cpu/vec/internal/plain"
 	"prismtop/sim/tensor"
 )
 
 // Winograd's F(2×2, 3×3) on pairs of bfloat16: a tile of 2×2 outputs of a 3×3 convolution with padding 1 takes sixteen
-// products of transformed inputs and weights instead of 36. Matrices are those of winogradMatrices. Lanes are tiles, so
+// products of transformed inputs and weights instead of 36. Matrices are those of matrices. Lanes are tiles, so
 // that neighbouring columns of an image in bfloat16 are the halves of a lane.
 
 // PairTiles is a list of vectors of sixteen tiles of an image: runs of neighbours in a row of tiles, two of eight tiles or
@@ -46,7 +47,7 @@ func PairTilesFit(h, w int, pooled bool) bool {
 }
 
 // PairTilesCount is the number of vectors of an image.
-func PairTilesCount(h, w int) int { return h * w / (4 * PatchFloats) }
+func PairTilesCount(h, w int) int { return h * w / (4 * Lanes) }
 
 // NewPairTiles lists n vectors of images of h×w pixels from the given one on; in and out are the distances between images,
 // in elements. With pooled, an output plane has a pixel for each tile.
@@ -101,26 +102,21 @@ func (p *PairTiles) Bytes() int64 { return 8 * int64(len(p.entries)) }
 func pairTilesIn(v []float32, first, second []uint16, planes int, p *PairTiles, pairs int) {
 	vectors := p.Vectors()
 	for pair := range pairs {
-		for at := range vectors * PatchFloats {
+		for at := range vectors * Lanes {
 			var tile [2][PairTilesPositions]float32
 			for i, plane := range [2][]uint16{first[pair*planes:], second[pair*planes:]} {
-				tile[i] = p.tile(plane, at/PatchFloats, at%PatchFloats)
+				tile[i] = p.tile(plane, at/Lanes, at%Lanes)
 			}
 			for k := range PairTilesPositions {
-				v[(k*pairs+pair)*vectors*PatchFloats+at] = RoundPair(tile[0][k], tile[1][k])
+				v[(k*pairs+pair)*vectors*Lanes+at] = vec.RoundPair(tile[0][k], tile[1][k])
 			}
 		}
 	}
 }
 
-// RoundPair rounds numbers to a pair.
-func RoundPair(first, second float32) float32 {
-	return Pair(tensor.F32ToBF16(first), tensor.F32ToBF16(second))
-}
-
 // tile returns the transformed tile of a lane.
 func (p *PairTiles) tile(plane []uint16, vector, lane int) (t [PairTilesPositions]float32) {
-	tiles := PatchFloats / p.runs // of a run
+	tiles := Lanes / p.runs // of a run
 	e, run := p.entries[vector*p.words():], lane/tiles
 	var d [4][4]float32
 	for r := range 4 {
@@ -150,7 +146,7 @@ func (p *PairTiles) tile(plane []uint16, vector, lane int) (t [PairTilesPosition
 //
 //	m[(k·8 + o)·16·vectors + i] = Σ over pairs of v[(k·pairs + pair)·16·vectors + i] · u[(k·pairs + pair)·8 + o]
 func pairTilesMultiply(m, v, u []float32, pairs, vectors int) {
-	n := vectors * PatchFloats
+	n := vectors * Lanes
 	for k := range PairTilesPositions {
 		for o := range PairTilesRows {
 			y := m[(k*PairTilesRows+o)*n:][:n]
@@ -165,7 +161,7 @@ func pairTilesMultiply(m, v, u []float32, pairs, vectors int) {
 // pairTilesOut computes Aᵀ·m·A and the bias of eight channels, with relu the larger of that and 0, rounds it and stores
 // it in planes; with pooled, the largest of each tile.
 func pairTilesOut(y []uint16, plane int, m []float32, p *PairTiles, bias []float32, relu, pooled bool) {
-	n, tiles := p.Vectors()*PatchFloats, PatchFloats/p.runs
+	n, tiles := p.Vectors()*Lanes, Lanes/p.runs
 	for o := range PairTilesRows {
 		for at := range n {
 			t := backTile(m[o*n+at:], PairTilesRows*n, bias[o])
@@ -174,7 +170,7 @@ func pairTilesOut(y []uint16, plane int, m []float32, p *PairTiles, bias []float
 					t[i] = max(v, 0)
 				}
 			}
-			e, lane := p.entries[at/PatchFloats*p.words():], at%PatchFloats
+			e, lane := p.entries[at/Lanes*p.words():], at%Lanes
 			to := o*plane + int(e[p.runs+lane/tiles]/2)
 			if pooled {
 				y[to+lane%tiles] = tensor.F32ToBF16(max(t[0], t[1], t[2], t[3]))

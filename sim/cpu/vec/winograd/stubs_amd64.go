@@ -2,7 +2,47 @@
 
 //go:build !noasm
 
-package vec
+package winograd
+
+// pairTilesIn2BF16 transforms the inputs of tiles; see pairTilesIn.
+//
+//go:noescape
+func pairTilesIn2BF16(v *float32, kStep int, first *uint16, second *uint16, planes int, row int, list *int64, vectors int, pairs int)
+
+// pairTilesIn4BF16 transforms the inputs of tiles; see pairTilesIn.
+//
+//go:noescape
+func pairTilesIn4BF16(v *float32, kStep int, first *uint16, second *uint16, planes int, row int, list *int64, vectors int, pairs int)
+
+// pairTilesMultiply3BF16 multiplies 3 vectors of tiles; see pairTilesMultiply.
+//
+//go:noescape
+func pairTilesMultiply3BF16(m *float32, v *float32, u *float32, pairs int, positions int)
+
+// pairTilesMultiply2BF16 multiplies 2 vectors of tiles; see pairTilesMultiply.
+//
+//go:noescape
+func pairTilesMultiply2BF16(m *float32, v *float32, u *float32, pairs int, positions int)
+
+// pairTilesMultiply1BF16 multiplies 1 vectors of tiles; see pairTilesMultiply.
+//
+//go:noescape
+func pairTilesMultiply1BF16(m *float32, v *float32, u *float32, pairs int, positions int)
+
+// pairTilesOut2BF16 transforms the products of tiles; see pairTilesOut.
+//
+//go:noescape
+func pairTilesOut2BF16(y *uint16, plane int, row int, m *float32, list *int64, vectors int, bias *float32, relu int)
+
+// pairTilesPool2BF16 transforms the products of tiles; see pairTilesOut.
+//
+//go:noescape
+func pairTilesPool2BF16(y *uint16, plane int, row int, m *float32, list *int64, vectors int, bias *float32, relu int)
+
+// pairTilesOut4BF16 transforms the products of tiles; see pairTilesOut.
+//
+//go:noescape
+func pairTilesOut4BF16(y *uint16, plane int, row int, m *float32, list *int64, vectors int, bias *float32, relu int)
 
 // winogradTile2AVX512 is Winograd for tiles of 2×2 outputs.
 //
@@ -103,3 +143,23 @@ func winogradUpstream4AVX2(y *float32, yRow int, yPixel int, yStep int, x *float
 //
 //go:noescape
 func winogradGradient4AVX2(y *float32, yRow int, yPixel int, yStep int, x *float32, xRow int, xPixel int, xStep int, n int, scratch *float32)
+
+// winogradInputAVX512 is WinogradInput.
+//
+//go:noescape
+func winogradInputAVX512(v *float32, step int, x *float32, row int, pixel int, vectors int, scratch *float32)
+
+// winogradOutputAVX512 is WinogradOutput; results are at least floor.
+//
+//go:noescape
+func winogradOutputAVX512(y *float32, row int, pixel int, m *float32, step int, bias *float32, floor float32, vectors int, scratch *float32)
+
+// winogradInputAVX2 is WinogradInput.
+//
+//go:noescape
+func winogradInputAVX2(v *float32, step int, x *float32, row int, pixel int, vectors int, scratch *float32)
+
+// winogradOutputAVX2 is WinogradOutput; results are at least floor.
+//
+//go:noescape
+func winogradOutputAVX2(y *float32, row int, pixel int, m *float32, step int, bias *float32, floor float32, vectors int, scratch *float32)

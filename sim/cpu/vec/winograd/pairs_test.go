@@ -1,4 +1,4 @@
-package vec
+package winograd
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/internal/vectest"
 	"prismtop/sim/tensor"
 )
 
@@ -30,7 +32,7 @@ func guardedHalves(t *testing.T, rng *rand.Rand, n int) []uint16 {
 }
 
 func TestPairTilesArePlainGos(t *testing.T) {
-	pairs := pairKernels(t)
+	pairs := vectest.Pairs(t)
 	for _, c := range []struct{ h, w, first, n, pairs int }{{4, 16, 0, 1, 1}, {6, 32, 1, 2, 3}, {8, 48, 2, 3, 2}, {2, 64, 0, 2, 4}, {8, 8, 0, 1, 3}, {8, 8, 0, 2, 2}, {4, 16, 0, 2, 1}, {16, 8, 1, 1, 1}, {8, 24, 0, 3, 2}} {
 		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(uint64(c.w), 1))
@@ -40,20 +42,20 @@ func TestPairTilesArePlainGos(t *testing.T) {
 			plane := c.h * c.w
 			tiles := NewPairTiles(c.h, c.w, c.first, c.n, 2*c.pairs*plane, PairTilesRows*plane, false)
 			x := guardedHalves(t, rng, 2*2*c.pairs*plane)
-			size := PairTilesPositions * c.pairs * c.n * PatchFloats
-			got, want := guarded(t, rng, size), make([]float32, size)
+			size := PairTilesPositions * c.pairs * c.n * Lanes
+			got, want := vectest.Guarded(t, rng, size), make([]float32, size)
 			pairTilesIn(want, x, x[plane:], 2*plane, tiles, c.pairs)
-			pairs.PairTilesIn(got, x, x[plane:], 2*plane, tiles, c.pairs)
-			sameBits(t, "v", got, want)
+			PairTilesIn(pairs, got, x, x[plane:], 2*plane, tiles, c.pairs)
+			vectest.SameBits(t, "v", got, want)
 
-			u := guardedPairs(t, rng, PairTilesPositions*c.pairs*PairTilesRows)
-			size = PairTilesPositions * PairTilesRows * c.n * PatchFloats
-			m, product := guarded(t, rng, size), make([]float32, size)
+			u := vectest.GuardedPairs(t, rng, PairTilesPositions*c.pairs*PairTilesRows)
+			size = PairTilesPositions * PairTilesRows * c.n * Lanes
+			m, product := vectest.Guarded(t, rng, size), make([]float32, size)
 			pairTilesMultiply(product, want, u, c.pairs, c.n)
-			pairs.PairTilesMultiply(m, want, u, c.pairs, c.n)
-			same(t, "m", m, product, 8*c.pairs)
+			PairTilesMultiply(pairs, m, want, u, c.pairs, c.n)
+			vectest.Same(t, "m", m, product, 8*c.pairs)
 
-			bias := guarded(t, rng, PairTilesRows)
+			bias := vectest.Guarded(t, rng, PairTilesRows)
 			for _, relu := range []bool{false, true} {
 				for _, pooled := range []bool{false, true} {
 					if !PairTilesFit(c.h, c.w, pooled) {
@@ -68,7 +70,7 @@ func TestPairTilesArePlainGos(t *testing.T) {
 					want := make([]uint16, len(y))
 					copy(want, y)
 					pairTilesOut(want, plane, product, tiles, bias, relu, pooled)
-					pairs.PairTilesOut(y, plane, product, tiles, bias, relu, pooled)
+					PairTilesOut(pairs, y, plane, product, tiles, bias, relu, pooled)
 					for i, v := range want {
 						if y[i] != v {
 							t.Fatalf("ReLU %v, pooled %v: y[%d] = %v, want %v", relu, pooled, i, tensor.BF16ToF32(y[i]), tensor.BF16ToF32(v))
@@ -93,10 +95,10 @@ func TestPairTilesConvolve(t *testing.T) {
 		g[i] = float32(4 * (rng.IntN(5) - 2))
 	}
 	for k, v := range PairTilesWeights(g) {
-		u[k*PairTilesRows+3] = RoundPair(v, 0)
+		u[k*PairTilesRows+3] = vec.RoundPair(v, 0)
 	}
 	tiles := NewPairTiles(h, w, 0, PairTilesCount(h, w), 0, 0, false)
-	n := tiles.Vectors() * PatchFloats
+	n := tiles.Vectors() * Lanes
 	v, m := make([]float32, PairTilesPositions*n), make([]float32, PairTilesPositions*PairTilesRows*n)
 	pairTilesIn(v, x, zeros, h*w, tiles, 1)
 	pairTilesMultiply(m, v, u, 1, tiles.Vectors())
@@ -119,15 +121,15 @@ func TestPairTilesConvolve(t *testing.T) {
 // Times of a vector of tiles: of a pair of input channels, of the products of a pair with eight output channels, and of
 // eight output channels.
 func BenchmarkPairTiles(b *testing.B) {
-	set := BF16
-	if err := RequirePairs(); err != nil {
+	set := vec.BF16
+	if err := vec.RequirePairs(); err != nil {
 		b.Skip("no products of pairs: ", err)
 	}
 	const h, w, pairs, vectors, plane = 32, 32, 64, 3, 32 * 32
 	tiles := NewPairTiles(h, w, 3, vectors, 0, 0, false)
 	x, y := make([]uint16, 2*pairs*plane), make([]uint16, PairTilesRows*plane)
-	v, u := make([]float32, PairTilesPositions*pairs*vectors*PatchFloats), make([]float32, PairTilesPositions*pairs*PairTilesRows)
-	m, bias := make([]float32, PairTilesPositions*PairTilesRows*vectors*PatchFloats), make([]float32, PairTilesRows)
+	v, u := make([]float32, PairTilesPositions*pairs*vectors*Lanes), make([]float32, PairTilesPositions*pairs*PairTilesRows)
+	m, bias := make([]float32, PairTilesPositions*PairTilesRows*vectors*Lanes), make([]float32, PairTilesRows)
 	each := func(name string, n int, run func()) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
@@ -136,7 +138,7 @@ func BenchmarkPairTiles(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/vector")
 		})
 	}
-	each("in", pairs*vectors, func() { set.PairTilesIn(v, x, x[plane:], 2*plane, tiles, pairs) })
-	each("multiply", pairs*vectors, func() { set.PairTilesMultiply(m, v, u, pairs, vectors) })
-	each("out", vectors, func() { set.PairTilesOut(y, plane, m, tiles, bias, true, false) })
+	each("in", pairs*vectors, func() { PairTilesIn(set, v, x, x[plane:], 2*plane, tiles, pairs) })
+	each("multiply", pairs*vectors, func() { PairTilesMultiply(set, m, v, u, pairs, vectors) })
+	each("out", vectors, func() { PairTilesOut(set, y, plane, m, tiles, bias, true, false) })
 }

@@ -1,4 +1,4 @@
-package vec
+package winograd
 
 import (
 	"fmt"
@@ -6,27 +6,30 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/internal/vectest"
 )
 
 func TestWinogradTransformsArePlainGos(t *testing.T) {
-	for _, s := range Available() {
+	for _, s := range vec.Available() {
 		for _, n := range []int{16, 32, 80} {
 			t.Run(fmt.Sprintf("%v/%d", s, n), func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(3, uint64(n)))
 				step, pixel := n+rng.IntN(20), n+rng.IntN(9)
 				row := 6*pixel + rng.IntN(7)
-				x, v := guarded(t, rng, 5*row+5*pixel+n), guarded(t, rng, (WinogradTaps-1)*step+n)
+				x, v := vectest.Guarded(t, rng, 5*row+5*pixel+n), vectest.Guarded(t, rng, (Taps-1)*step+n)
 				want := slices.Clone(v)
-				winogradInput(want, step, x, row, pixel, n)
-				s.WinogradInput(v, step, x, row, pixel, n)
-				same(t, "input", v, want, 100)
-				bias, v := guarded(t, rng, n), guarded(t, rng, (WinogradTaps-1)*step+n)
+				transformInput(want, step, x, row, pixel, n)
+				Input(s, v, step, x, row, pixel, n)
+				vectest.Same(t, "input", v, want, 100)
+				bias, v := vectest.Guarded(t, rng, n), vectest.Guarded(t, rng, (Taps-1)*step+n)
 				for _, relu := range []bool{false, true} {
-					y := guarded(t, rng, 3*row+3*pixel+n)
+					y := vectest.Guarded(t, rng, 3*row+3*pixel+n)
 					want := slices.Clone(y)
-					winogradOutput(want, row, pixel, v, step, bias, relu, n)
-					s.WinogradOutput(y, row, pixel, v, step, bias, relu, n)
-					same(t, "output", y, want, 1000)
+					transformOutput(want, row, pixel, v, step, bias, relu, n)
+					Output(s, y, row, pixel, v, step, bias, relu, n)
+					vectest.Same(t, "output", y, want, 1000)
 				}
 			})
 		}
@@ -45,15 +48,15 @@ func TestWinogradIsAConvolution(t *testing.T) {
 	for i := range g {
 		g[i] = 2*rng.Float32() - 1
 	}
-	var u [WinogradTaps]float32
-	WinogradWeights(u[:], 1, g[:])
-	winogradInput(v, n, x, 6*n, n, n)
+	var u [Taps]float32
+	Weights(u[:], 1, g[:])
+	transformInput(v, n, x, 6*n, n, n)
 	for k := range u {
 		for c := range n {
 			v[k*n+c] *= u[k]
 		}
 	}
-	winogradOutput(y, 4*n, n, v, n, make([]float32, n), false, n)
+	transformOutput(y, 4*n, n, v, n, make([]float32, n), false, n)
 	for i := range 4 {
 		for j := range 4 {
 			for c := range n {
