@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/norm"
 	"prismtop/sim/cpu/volume"
 	"prismtop/sim/nn"
 )
@@ -212,9 +213,9 @@ func (c *bands) store(set vec.Set, out volume.Values, sums, bias []float32, b bl
 // storeBiased computes out = y + bias, or max(0, y + bias) with a ReLU.
 func storeBiased(set vec.Set, out, y []float32, bias float32, relu bool) {
 	if relu {
-		set.NormaliseReLU(out, y, 0, 1, bias)
+		norm.NormaliseReLU(set, out, y, 0, 1, bias)
 	} else {
-		set.Normalise(out, y, 0, 1, bias)
+		norm.Normalise(set, out, y, 0, 1, bias)
 	}
 }
 

@@ -58,16 +58,6 @@ func (Set) ReLU(y, x []float32) { relu(y, x) }
 // ReLUGrad computes gx[i] = gy[i] where y[i] > 0, else 0.
 func (Set) ReLUGrad(gx, y, gy []float32) { reluGrad(gx, y, gy) }
 
-// Normalise computes y[i] = (x[i] − mean)·factor + shift.
-func (Set) Normalise(y, x []float32, mean, factor, shift float32) {
-	normalise(y, x, mean, factor, shift)
-}
-
-// NormGrad computes gx[i] = factor·gy[i] + slope·(x[i] − mean) + shift.
-func (Set) NormGrad(gx, x, gy []float32, mean, factor, slope, shift float32) {
-	normGrad(gx, x, gy, mean, factor, slope, shift)
-}
-
 // Mask computes y[i] = z[i]·m[i].
 func (Set) Mask(y, z []complex64, m []float32) { mask(y, z, m) }
 

@@ -64,50 +64,6 @@ func (p Pairs) Round(y []float32, yPitch int, even, odd []float32, pitch, rows, 
 	pairsBF16((*uint16)(unsafe.Pointer(&y[0])), 2*yPitch, &even[0], &odd[0], pitch, rows, n)
 }
 
-// Moments is Set's Moments of bfloat16.
-func (p Pairs) Moments(x []uint16, shift float32) (total, square float64) {
-	if p != BF16 || len(x) == 0 {
-		return momentsHalf(x, shift)
-	}
-	var lanes [16]float64
-	momentsBF16(&lanes[0], &x[0], len(x), shift)
-	return AVX512.pair(&lanes)
-}
-
-// NormReLUGradSums is Set's NormReLUGradSums of bfloat16.
-func (p Pairs) NormReLUGradSums(x, gy []uint16, mean, factor, shift float32) (total, product float64) {
-	n := len(x)
-	if p != BF16 || n == 0 {
-		return normReLUGradSumsHalf(x, gy, mean, factor, shift)
-	}
-	gy = gy[:n]
-	var lanes [16]float64
-	normReLUGradSumsBF16(&lanes[0], &x[0], &gy[0], n, mean, factor, shift)
-	return AVX512.pair(&lanes)
-}
-
-// NormaliseReLU is Set's NormaliseReLU of bfloat16.
-func (p Pairs) NormaliseReLU(y, x []uint16, mean, factor, shift float32) {
-	n := len(y)
-	if p != BF16 || n == 0 {
-		normaliseReLUHalf(y, x, mean, factor, shift)
-		return
-	}
-	x = x[:n]
-	normaliseReLUBF16(&y[0], &x[0], n, mean, factor, shift)
-}
-
-// NormGradReLU is Set's NormGradReLU of bfloat16.
-func (p Pairs) NormGradReLU(gx, x, gy []uint16, mean, factor, shift, slope, add float32) {
-	n := len(gx)
-	if p != BF16 || n == 0 {
-		normGradReLUHalf(gx, x, gy, mean, factor, shift, slope, add)
-		return
-	}
-	x, gy = x[:n], gy[:n]
-	normGradReLUBF16(&gx[0], &x[0], &gy[0], n, mean, factor, shift, slope, add)
-}
-
 // LargestPairs computes the largest of four bfloat16; see largestPairs.
 func (s Set) LargestPairs(y, above, below []uint16) {
 	n := len(y)

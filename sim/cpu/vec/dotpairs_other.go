@@ -32,24 +32,6 @@ func (Pairs) Round(y []float32, yPitch int, even, odd []float32, pitch, rows, n 
 	roundPairs(y, yPitch, even, odd, pitch, rows, n)
 }
 
-// Moments is Set's Moments of bfloat16.
-func (Pairs) Moments(x []uint16, shift float32) (total, square float64) { return momentsHalf(x, shift) }
-
-// NormReLUGradSums is Set's NormReLUGradSums of bfloat16.
-func (Pairs) NormReLUGradSums(x, gy []uint16, mean, factor, shift float32) (total, product float64) {
-	return normReLUGradSumsHalf(x, gy, mean, factor, shift)
-}
-
-// NormaliseReLU is Set's NormaliseReLU of bfloat16.
-func (Pairs) NormaliseReLU(y, x []uint16, mean, factor, shift float32) {
-	normaliseReLUHalf(y, x, mean, factor, shift)
-}
-
-// NormGradReLU is Set's NormGradReLU of bfloat16.
-func (Pairs) NormGradReLU(gx, x, gy []uint16, mean, factor, shift, slope, add float32) {
-	normGradReLUHalf(gx, x, gy, mean, factor, shift, slope, add)
-}
-
 // LargestPairs computes the largest of four bfloat16; see largestPairs.
 func (Set) LargestPairs(y, above, below []uint16) { largestPairs(y, above, below) }
 

@@ -158,48 +158,6 @@ func TestLargestPairsArePlainGos(t *testing.T) {
 	})
 }
 
-// Normalisation of bfloat16 has float32's sums and its results, rounded.
-func TestNormalisationOfHalvesIsPlainGos(t *testing.T) {
-	pairs := pairKernels(t)
-	for _, n := range append([]int{halfPiece + 1}, lengths...) {
-		rng := rand.New(rand.NewPCG(7, uint64(n)))
-		halves := func() []uint16 {
-			all := make([]uint16, n+1)
-			tensor.Narrow(tensor.BFloat16, all, guarded(t, rng, n+1))
-			return all
-		}
-		x, gy, got, want := halves()[:n:n], halves()[:n:n], halves(), make([]uint16, n)
-		next := got[n]
-		total, square := pairs.Moments(x, 0.25)
-		wantTotal, wantSquare := PlainPairs.Moments(x, 0.25)
-		near(t, "total", total, wantTotal, float64(n)*0x1p-50)
-		near(t, "square", square, wantSquare, float64(n)*0x1p-50)
-		total, square = pairs.NormReLUGradSums(x, gy, 0.25, -1.5, 0.125)
-		wantTotal, wantSquare = PlainPairs.NormReLUGradSums(x, gy, 0.25, -1.5, 0.125)
-		near(t, "gradient", total, wantTotal, float64(n)*0x1p-50)
-		near(t, "product", square, wantSquare, float64(n)*0x1p-23)
-		compare := func(what string, run func(p Pairs, y []uint16)) {
-			run(pairs, got[:n:n])
-			run(PlainPairs, want)
-			for i, v := range want {
-				if g, w := tensor.BF16ToF32(got[i]), tensor.BF16ToF32(v); math.Abs(float64(g-w)) > 0x1p-7*math.Abs(float64(w))+0x1p-20 {
-					t.Fatalf("%d elements: %s[%d] = %v, plain Go has %v", n, what, i, g, w)
-				}
-			}
-			if got[n] != next {
-				t.Fatalf("%d elements: wrote beyond the end", n)
-			}
-		}
-		compare("y", func(p Pairs, y []uint16) { p.NormaliseReLU(y, x, 0.25, -1.5, 0.125) })
-		compare("gx", func(p Pairs, gx []uint16) { p.NormGradReLU(gx, x, gy, 0.25, -1.5, 0.125, 0.5, -0.75) })
-		x[n/2] = 0x7fc1
-		pairs.NormaliseReLU(got[:n:n], x, 0, 1, 0)
-		if v := tensor.BF16ToF32(got[n/2]); v == v {
-			t.Error("a NaN became", v)
-		}
-	}
-}
-
 // The update is Set's, and the copy has its rounded results.
 func TestAdamRoundsACopy(t *testing.T) {
 	c := AdamScalars{Beta1: 0.9, Beta2: 0.999, Rate1: 0.1, Rate2: 0.001, Size: 0.01, Root: 1.5, Eps: 1e-3}

@@ -79,36 +79,6 @@ func (s Set) ReLUGrad(gx, y, gy []float32) {
 	}
 }
 
-// Normalise computes y[i] = (x[i] − mean)·factor + shift.
-func (s Set) Normalise(y, x []float32, mean, factor, shift float32) {
-	n := len(y)
-	if s == Go || n == 0 {
-		normalise(y, x, mean, factor, shift)
-		return
-	}
-	x = x[:n]
-	if s == AVX512 {
-		normaliseAVX512(&y[0], &x[0], n, mean, factor, shift)
-	} else {
-		normaliseAVX2(&y[0], &x[0], n, mean, factor, shift)
-	}
-}
-
-// NormGrad computes gx[i] = factor·gy[i] + slope·(x[i] − mean) + shift.
-func (s Set) NormGrad(gx, x, gy []float32, mean, factor, slope, shift float32) {
-	n := len(gx)
-	if s == Go || n == 0 {
-		normGrad(gx, x, gy, mean, factor, slope, shift)
-		return
-	}
-	x, gy = x[:n], gy[:n]
-	if s == AVX512 {
-		normGradAVX512(&gx[0], &x[0], &gy[0], n, mean, factor, slope, shift)
-	} else {
-		normGradAVX2(&gx[0], &x[0], &gy[0], n, mean, factor, slope, shift)
-	}
-}
-
 // Mask computes y[i] = z[i]·m[i].
 func (s Set) Mask(y, z []complex64, m []float32) {
 	n := len(y)

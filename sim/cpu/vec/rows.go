@@ -38,22 +38,6 @@ func reluGrad(gx, y, gy []float32) {
 	}
 }
 
-// normalise computes y[i] = (x[i] − mean)·factor + shift.
-func normalise(y, x []float32, mean, factor, shift float32) {
-	x = x[:len(y)]
-	for i := range y {
-		y[i] = (x[i]-mean)*factor + shift
-	}
-}
-
-// normGrad computes gx[i] = factor·gy[i] + slope·(x[i] − mean) + shift.
-func normGrad(gx, x, gy []float32, mean, factor, slope, shift float32) {
-	x, gy = x[:len(gx)], gy[:len(gx)]
-	for i := range gx {
-		gx[i] = factor*gy[i] + slope*(x[i]-mean) + shift
-	}
-}
-
 // mask computes y[i] = z[i]·m[i].
 func mask(y, z []complex64, m []float32) {
 	z, m = z[:len(y)], m[:len(y)]

@@ -136,8 +136,6 @@ func TestRowsArePlainGos(t *testing.T) {
 			"relu":  func(s Set, y []float32) { s.ReLU(y, x) },
 
 			"relu gradient": func(s Set, y []float32) { s.ReLUGrad(y, x, z) },
-			"normalise":     func(s Set, y []float32) { s.Normalise(y, x, 0.3, 0.7, -0.2) },
-			"norm gradient": func(s Set, y []float32) { s.NormGrad(y, x, z, 0.3, 0.7, -0.2, 0.1) },
 		} {
 			got := guarded(t, rng, n)
 			want := slices.Clone(got)

@@ -45,7 +45,7 @@ var rooms = []room{
 	{".", half.Families},
 	{"loss", loss.Families},
 	{".", matrix.Families},
-	{".", norm.Families},
+	{"norm", norm.Families},
 	{".", roof.Families},
 	{"winograd", winograd.Families},
 }

@@ -171,9 +171,9 @@ func (s *set) passed(y, gradient, zero reg.VecVirtual) {
 // normGradSums computes Σ gy and Σ gy·(x − mean), restricted to the gy that a
 // fused ReLU passed, if there is one.
 func (s *set) normGradSums(relu bool) {
-	name, scalars, doc := "normGradSums", "mean float32", "is NormGradSums, a sum in each lane."
+	name, scalars, doc := "normGradSums", "mean float32", "is GradSums, a sum in each lane."
 	if relu {
-		name, scalars, doc = "normReLUGradSums", "mean, factor, shift float32", "is NormReLUGradSums, a sum in each lane."
+		name, scalars, doc = "normReLUGradSums", "mean, factor, shift float32", "is GradSumsReLU, a sum in each lane."
 	}
 	s.Kernel(name, "sums *float64, x, gy "+s.element()+", n int, "+scalars, doc)
 	x, gy, n, offset := s.Argument("x"), s.Argument("gy"), s.Argument("n"), s.GP64()
@@ -233,7 +233,7 @@ func (s *set) normaliseReLU() {
 // normGradReLU is gx = factor·gy + slope·(x − mean) + add, with gy = 0 where the
 // fused ReLU gave 0.
 func (s *set) normGradReLU() {
-	s.Kernel("normGradReLU", "gx, x, gy "+s.element()+", n int, mean, factor, shift, slope, add float32", "is NormGradReLU.")
+	s.Kernel("normGradReLU", "gx, x, gy "+s.element()+", n int, mean, factor, shift, slope, add float32", "is GradReLU.")
 	gx, x, gy := s.Argument("gx"), s.Argument("x"), s.Argument("gy")
 	n, offset := s.Argument("n"), s.GP64()
 	mean, factor, shift := s.Factor("mean"), s.Factor("factor"), s.Factor("shift")
@@ -271,7 +271,7 @@ func (s *set) normalise() {
 
 // normGrad is gx = factor·gy + slope·(x − mean) + shift.
 func (s *set) normGrad() {
-	s.Kernel("normGrad", "gx, x, gy *float32, n int, mean, factor, slope, shift float32", "is NormGrad.")
+	s.Kernel("normGrad", "gx, x, gy *float32, n int, mean, factor, slope, shift float32", "is Grad.")
 	gx, x, gy := s.Argument("gx"), s.Argument("x"), s.Argument("gy")
 	n, offset := s.Argument("n"), s.GP64()
 	mean, factor, slope, shift := s.Factor("mean"), s.Factor("factor"), s.Factor("slope"), s.Factor("shift")

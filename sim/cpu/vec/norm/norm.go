@@ -1,4 +1,5 @@
-package vec
+// Package norm holds the passes of batch normalisation, and those of instance normalisation on panels of channels.
+package norm
 
 // Passes of batch normalisation. Every slice has at least the length of the first.
 
@@ -13,9 +14,9 @@ func moments(x []float32, shift float32) (total, square float64) {
 	return total, square
 }
 
-// normGradSums computes Σ gy[i] and Σ gy[i]·(x[i] − mean), summed in float64, in
+// gradSums computes Σ gy[i] and Σ gy[i]·(x[i] − mean), summed in float64, in
 // two interleaved parts.
-func normGradSums(x, gy []float32, mean float32) (total, product float64) {
+func gradSums(x, gy []float32, mean float32) (total, product float64) {
 	gy = gy[:len(x)]
 	var t0, t1, p0, p1 float64
 	i := 0
@@ -34,9 +35,9 @@ func normGradSums(x, gy []float32, mean float32) (total, product float64) {
 	return t0 + t1, p0 + p1
 }
 
-// normReLUGradSums is normGradSums with gy[i] = 0 where (x[i] − mean)·factor +
+// gradSumsReLU is gradSums with gy[i] = 0 where (x[i] − mean)·factor +
 // shift ≤ 0.
-func normReLUGradSums(x, gy []float32, mean, factor, shift float32) (total, product float64) {
+func gradSumsReLU(x, gy []float32, mean, factor, shift float32) (total, product float64) {
 	gy = gy[:len(x)]
 	for i, v := range x {
 		if d := v - mean; !(d*factor+shift <= 0) {
@@ -55,9 +56,9 @@ func normaliseReLU(y, x []float32, mean, factor, shift float32) {
 	}
 }
 
-// normGradReLU computes gx[i] = factor·gy[i] + slope·(x[i] − mean) + add, with gy[i] =
+// gradReLU computes gx[i] = factor·gy[i] + slope·(x[i] − mean) + add, with gy[i] =
 // 0 where (x[i] − mean)·factor + shift ≤ 0.
-func normGradReLU(gx, x, gy []float32, mean, factor, shift, slope, add float32) {
+func gradReLU(gx, x, gy []float32, mean, factor, shift, slope, add float32) {
 	x, gy = x[:len(gx)], gy[:len(gx)]
 	for i := range gx {
 		d, g := x[i]-mean, gy[i]
@@ -65,5 +66,21 @@ func normGradReLU(gx, x, gy []float32, mean, factor, shift, slope, add float32) 
 			g = 0
 		}
 		gx[i] = factor*g + slope*d + add
+	}
+}
+
+// normalise computes y[i] = (x[i] − mean)·factor + shift.
+func normalise(y, x []float32, mean, factor, shift float32) {
+	x = x[:len(y)]
+	for i := range y {
+		y[i] = (x[i]-mean)*factor + shift
+	}
+}
+
+// grad computes gx[i] = factor·gy[i] + slope·(x[i] − mean) + shift.
+func grad(gx, x, gy []float32, mean, factor, slope, shift float32) {
+	x, gy = x[:len(gx)], gy[:len(gx)]
+	for i := range gx {
+		gx[i] = factor*gy[i] + slope*(x[i]-mean) + shift
 	}
 }

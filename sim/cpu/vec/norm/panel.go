@@ -1,10 +1,13 @@
-package vec
+package norm
 
 // Passes of instance normalisation on panels: rows of sixteen channels, or fewer in the
 // last panel, pitch floats apart. Per-channel numbers have the panel's channels.
 
+// PanelChannels is the number of channels of a panel.
+const PanelChannels = 16
+
 // PanelSums are two sums for each channel.
-type PanelSums [2][PatchFloats]float32
+type PanelSums [2][PanelChannels]float32
 
 // panelMoments adds, for every channel c,
 //
@@ -60,7 +63,7 @@ func panelGradSums(sums *PanelSums, x, y, gy []float32, pitch, rows int, mean []
 
 // PanelGradient has the numbers of a panel's gradient, for each of its channels.
 type PanelGradient struct {
-	Mean, Factor, Slope, Add [PatchFloats]float32
+	Mean, Factor, Slope, Add [PanelChannels]float32
 	Leak                     float32 // slope of the leaky ReLU
 }
 

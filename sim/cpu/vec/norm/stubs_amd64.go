@@ -2,19 +2,19 @@
 
 //go:build !noasm
 
-package vec
+package norm
 
 // momentsAVX512 is Moments, a sum in each lane.
 //
 //go:noescape
 func momentsAVX512(sums *float64, x *float32, n int, shift float32)
 
-// normGradSumsAVX512 is NormGradSums, a sum in each lane.
+// normGradSumsAVX512 is GradSums, a sum in each lane.
 //
 //go:noescape
 func normGradSumsAVX512(sums *float64, x *float32, gy *float32, n int, mean float32)
 
-// normReLUGradSumsAVX512 is NormReLUGradSums, a sum in each lane.
+// normReLUGradSumsAVX512 is GradSumsReLU, a sum in each lane.
 //
 //go:noescape
 func normReLUGradSumsAVX512(sums *float64, x *float32, gy *float32, n int, mean float32, factor float32, shift float32)
@@ -24,7 +24,7 @@ func normReLUGradSumsAVX512(sums *float64, x *float32, gy *float32, n int, mean 
 //go:noescape
 func normaliseReLUAVX512(y *float32, x *float32, n int, mean float32, factor float32, shift float32)
 
-// normGradReLUAVX512 is NormGradReLU.
+// normGradReLUAVX512 is GradReLU.
 //
 //go:noescape
 func normGradReLUAVX512(gx *float32, x *float32, gy *float32, n int, mean float32, factor float32, shift float32, slope float32, add float32)
@@ -34,7 +34,7 @@ func normGradReLUAVX512(gx *float32, x *float32, gy *float32, n int, mean float3
 //go:noescape
 func normaliseAVX512(y *float32, x *float32, n int, mean float32, factor float32, shift float32)
 
-// normGradAVX512 is NormGrad.
+// normGradAVX512 is Grad.
 //
 //go:noescape
 func normGradAVX512(gx *float32, x *float32, gy *float32, n int, mean float32, factor float32, slope float32, shift float32)
@@ -44,7 +44,7 @@ func normGradAVX512(gx *float32, x *float32, gy *float32, n int, mean float32, f
 //go:noescape
 func momentsBF16(sums *float64, x *uint16, n int, shift float32)
 
-// normReLUGradSumsBF16 is NormReLUGradSums, a sum in each lane.
+// normReLUGradSumsBF16 is GradSumsReLU, a sum in each lane.
 //
 //go:noescape
 func normReLUGradSumsBF16(sums *float64, x *uint16, gy *uint16, n int, mean float32, factor float32, shift float32)
@@ -54,7 +54,7 @@ func normReLUGradSumsBF16(sums *float64, x *uint16, gy *uint16, n int, mean floa
 //go:noescape
 func normaliseReLUBF16(y *uint16, x *uint16, n int, mean float32, factor float32, shift float32)
 
-// normGradReLUBF16 is NormGradReLU.
+// normGradReLUBF16 is GradReLU.
 //
 //go:noescape
 func normGradReLUBF16(gx *uint16, x *uint16, gy *uint16, n int, mean float32, factor float32, shift float32, slope float32, add float32)
@@ -64,12 +64,12 @@ func normGradReLUBF16(gx *uint16, x *uint16, gy *uint16, n int, mean float32, fa
 //go:noescape
 func momentsAVX2(sums *float64, x *float32, n int, shift float32)
 
-// normGradSumsAVX2 is NormGradSums, a sum in each lane.
+// normGradSumsAVX2 is GradSums, a sum in each lane.
 //
 //go:noescape
 func normGradSumsAVX2(sums *float64, x *float32, gy *float32, n int, mean float32)
 
-// normReLUGradSumsAVX2 is NormReLUGradSums, a sum in each lane.
+// normReLUGradSumsAVX2 is GradSumsReLU, a sum in each lane.
 //
 //go:noescape
 func normReLUGradSumsAVX2(sums *float64, x *float32, gy *float32, n int, mean float32, factor float32, shift float32)
@@ -79,7 +79,7 @@ func normReLUGradSumsAVX2(sums *float64, x *float32, gy *float32, n int, mean fl
 //go:noescape
 func normaliseReLUAVX2(y *float32, x *float32, n int, mean float32, factor float32, shift float32)
 
-// normGradReLUAVX2 is NormGradReLU.
+// normGradReLUAVX2 is GradReLU.
 //
 //go:noescape
 func normGradReLUAVX2(gx *float32, x *float32, gy *float32, n int, mean float32, factor float32, shift float32, slope float32, add float32)
@@ -89,7 +89,67 @@ func normGradReLUAVX2(gx *float32, x *float32, gy *float32, n int, mean float32,
 //go:noescape
 func normaliseAVX2(y *float32, x *float32, n int, mean float32, factor float32, shift float32)
 
-// normGradAVX2 is NormGrad.
+// normGradAVX2 is Grad.
 //
 //go:noescape
 func normGradAVX2(gx *float32, x *float32, gy *float32, n int, mean float32, factor float32, slope float32, shift float32)
+
+// panelMomentsAVX512 is PanelMoments.
+//
+//go:noescape
+func panelMomentsAVX512(sums *float32, x *float32, pitch int, rows int, shift *float32)
+
+// panelNormaliseAVX512 is PanelNormalise.
+//
+//go:noescape
+func panelNormaliseAVX512(y *float32, x *float32, pitch int, rows int, factor *float32, add *float32, slope float32)
+
+// panelNormaliseAddAVX512 is PanelNormalise.
+//
+//go:noescape
+func panelNormaliseAddAVX512(y *float32, x *float32, residual *float32, pitch int, rows int, factor *float32, add *float32, slope float32)
+
+// panelGradSumsAVX512 is PanelGradSums.
+//
+//go:noescape
+func panelGradSumsAVX512(sums *float32, x *float32, y *float32, gy *float32, pitch int, rows int, mean *float32, slope float32)
+
+// panelGradAVX512 is PanelGrad.
+//
+//go:noescape
+func panelGradAVX512(gx *float32, x *float32, y *float32, gy *float32, pitch int, rows int, p *float32, leak float32)
+
+// panelGradAddAVX512 is PanelGrad.
+//
+//go:noescape
+func panelGradAddAVX512(gx *float32, residual *float32, x *float32, y *float32, gy *float32, pitch int, rows int, p *float32, leak float32)
+
+// panelMomentsAVX2 is PanelMoments.
+//
+//go:noescape
+func panelMomentsAVX2(sums *float32, x *float32, pitch int, rows int, shift *float32)
+
+// panelNormaliseAVX2 is PanelNormalise.
+//
+//go:noescape
+func panelNormaliseAVX2(y *float32, x *float32, pitch int, rows int, factor *float32, add *float32, slope float32)
+
+// panelNormaliseAddAVX2 is PanelNormalise.
+//
+//go:noescape
+func panelNormaliseAddAVX2(y *float32, x *float32, residual *float32, pitch int, rows int, factor *float32, add *float32, slope float32)
+
+// panelGradSumsAVX2 is PanelGradSums.
+//
+//go:noescape
+func panelGradSumsAVX2(sums *float32, x *float32, y *float32, gy *float32, pitch int, rows int, mean *float32, slope float32)
+
+// panelGradAVX2 is PanelGrad.
+//
+//go:noescape
+func panelGradAVX2(gx *float32, x *float32, y *float32, gy *float32, pitch int, rows int, p *float32, leak float32)
+
+// panelGradAddAVX2 is PanelGrad.
+//
+//go:noescape
+func panelGradAddAVX2(gx *float32, residual *float32, x *float32, y *float32, gy *float32, pitch int, rows int, p *float32, leak float32)
