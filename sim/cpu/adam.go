@@ -8,6 +8,7 @@ import (
 
 	"prismtop/sim/cpu/pool"
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/elements"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
@@ -193,7 +194,7 @@ func (b *binder) decayed(u *adamUpdate, g []float32) func() {
 			from, to := block*grain, min((block+1)*grain, len(g))
 			sum := scratch[:to-from]
 			copy(sum, g[from:to])
-			u.set.Axpy(sum, u.p[from:to], u.decay)
+			elements.Axpy(u.set, sum, u.p[from:to], u.decay)
 			u.apply(from, sum)
 		}
 	})

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"prismtop/sim/cpu/vec/dft"
+	"prismtop/sim/cpu/vec/elements"
 	"prismtop/sim/nn"
 )
 
@@ -76,7 +77,7 @@ func (m *amplitudes) viewRows(lo, hi int) {
 			m.Amplitudes(w, z, k > v.first)
 		}
 		if v.last-v.first > 1 {
-			m.Set.Scale(w.Amplitudes, w.Amplitudes, 1/float32(v.last-v.first))
+			elements.Scale(m.Set, w.Amplitudes, w.Amplitudes, 1/float32(v.last-v.first))
 		}
 		m.Flip(v.plane, w, row)
 	}

@@ -3,6 +3,7 @@ package cpu
 import (
 	"prismtop/sim/cpu/square"
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/elements"
 	"prismtop/sim/cpu/volume"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
@@ -163,7 +164,7 @@ func (b *binder) rectified(relu bool, y []float32, run func()) func() {
 		return run
 	}
 	set := b.backend.set
-	rectify := b.each(len(y), grain, func(lo, hi int) { set.ReLU(y[lo:hi], y[lo:hi]) })
+	rectify := b.each(len(y), grain, func(lo, hi int) { elements.ReLU(set, y[lo:hi], y[lo:hi]) })
 	return func() {
 		run()
 		rectify()

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/elements"
 	"prismtop/sim/cpu/vec/norm"
 	"prismtop/sim/cpu/volume"
 	"prismtop/sim/nn"
@@ -197,7 +198,7 @@ func (c *bands) runner(b *binder, out, in volume.Values, w, bias []float32) func
 func (c *bands) store(set vec.Set, out volume.Values, sums, bias []float32, b block, o int) {
 	at, plain := ((b.image*c.out+o)*c.outH+b.row)*c.outW+b.column, bias == nil && !c.relu
 	if plain && out.F != nil {
-		set.CopyRows(out.F[at:], c.outW, sums, c.pitch, b.rows, b.columns)
+		elements.CopyRows(set, out.F[at:], c.outW, sums, c.pitch, b.rows, b.columns)
 		return
 	}
 	for r := range b.rows {
@@ -276,7 +277,7 @@ func (b *binder) weightBands(g *geometry, gw []float32, small, large volume.Valu
 		compute()
 		copy(d.gw, d.parts)
 		for share := 1; share < d.shares; share++ {
-			d.set.Add(d.gw, d.gw, d.parts[share*len(d.gw):])
+			elements.Add(d.set, d.gw, d.gw, d.parts[share*len(d.gw):])
 		}
 	}
 }
@@ -582,7 +583,7 @@ func (c *pairBandWeight) collect() {
 	row, taps := len(c.runs), c.kh*c.kw
 	sums := c.parts[:c.out*row]
 	for share := 1; share < c.shares; share++ {
-		c.set.Add(sums, sums, c.parts[share*len(sums):])
+		elements.Add(c.set, sums, sums, c.parts[share*len(sums):])
 	}
 	for i := range c.out * c.in {
 		copy(c.gw[i/c.in*c.outStride+i%c.in*c.inStride:][:taps], sums[i/c.in*row+i%c.in*taps:])

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/elements"
 	"prismtop/sim/tensor"
 )
 
@@ -96,9 +97,9 @@ func (b *binder) denseWeight(g *geometry, gw, small, large []float32) func() {
 	body := func(lo, hi int) {
 		for s := lo; s < hi; s++ {
 			row := gw[s*columns:][:columns]
-			set.Scale(row, large[:columns], small[s])
+			elements.Scale(set, row, large[:columns], small[s])
 			for n := 1; n < g.n; n++ {
-				set.Axpy(row, large[n*columns:][:columns], small[n*g.small+s])
+				elements.Axpy(set, row, large[n*columns:][:columns], small[n*g.small+s])
 			}
 		}
 	}

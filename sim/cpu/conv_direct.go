@@ -5,6 +5,7 @@ import (
 
 	"prismtop/sim/cpu/square"
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/elements"
 	"prismtop/sim/cpu/volume"
 	"prismtop/sim/cpu/winograd"
 	"prismtop/sim/nn"
@@ -225,12 +226,12 @@ func (b *binder) resizedGather(g *geometry, op nn.Conv2D, small, large, w, bias 
 	if op.Up {
 		rows, columns := g.n*g.large*g.hl/2, g.wl/2
 		x = b.floats(4 * rows * columns)
-		before = b.rows(rows, 4*columns, func(lo, hi int) { set.DoubleRows(x[4*lo*columns:], large[lo*columns:], hi-lo, columns) })
+		before = b.rows(rows, 4*columns, func(lo, hi int) { elements.DoubleRows(set, x[4*lo*columns:], large[lo*columns:], hi-lo, columns) })
 	}
 	if op.Pool {
 		rows, columns := g.n*g.small*g.hs/2, g.ws/2
 		y = b.floats(4 * rows * columns)
-		after = b.rows(rows, 4*columns, func(lo, hi int) { set.MaxPool(small[lo*columns:], y[4*lo*columns:], hi-lo, columns) })
+		after = b.rows(rows, 4*columns, func(lo, hi int) { elements.MaxPool(set, small[lo*columns:], y[4*lo*columns:], hi-lo, columns) })
 	}
 	run := b.gather(*g, op.ReLU, y, x, w, bias)
 	return func() {
@@ -388,10 +389,10 @@ func (c *spreadTaps) gather(z, one []float32, image, band int) {
 			}
 			columns := span{t%c.kw - c.left, 1}.within(c.outW, c.inW)
 			part := y[columns.lo:columns.hi]
-			c.set.Add(part, part, z[(t*(hi-lo)+from-lo)*c.inW+columns.start+columns.lo:][:len(part)])
+			elements.Add(c.set, part, part, z[(t*(hi-lo)+from-lo)*c.inW+columns.start+columns.lo:][:len(part)])
 		}
 		if c.relu {
-			c.set.ReLU(y, y)
+			elements.ReLU(c.set, y, y)
 		}
 		c.to.Write(c.set, y, at)
 	}
@@ -418,15 +419,15 @@ func (c *spreadTaps) gatherPhases(z, one []float32, image, band int) {
 				columns := span{column - 1 + t%2, 1}.within(c.outW, c.inW)
 				part := y[columns.lo:columns.hi]
 				row := ((2*(i%2)+column)*phaseTaps+t)*(hi-lo) + from - lo
-				c.set.Add(part, part, z[row*c.inW+columns.start+columns.lo:][:len(part)])
+				elements.Add(c.set, part, part, z[row*c.inW+columns.start+columns.lo:][:len(part)])
 			}
 			if c.relu {
-				c.set.ReLU(y, y)
+				elements.ReLU(c.set, y, y)
 			}
 		}
 		at := (2*image*c.outH + i) * width
 		y := c.to.Results(one, at, width)
-		c.set.InterleaveRows(y, width, beside, beside[c.outW:], 1, c.outW)
+		elements.InterleaveRows(c.set, y, width, beside, beside[c.outW:], 1, c.outW)
 		c.to.Write(c.set, y, at)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/elements"
 )
 
 // Lowering turns a gather or scatter into sums of rows. The input's planes are
@@ -217,9 +218,9 @@ func packPlane(set vec.Set, dst, plane []float32, rows, columns overlap, width, 
 	plane = plane[(rows.start+rows.step*rows.lo)*inW+columns.start+columns.step*columns.lo:]
 	switch columns.step {
 	case 1:
-		set.CopyRows(dst, width, plane, pitch, n, m)
+		elements.CopyRows(set, dst, width, plane, pitch, n, m)
 	case 2:
-		set.EveryOther(dst, width, plane, pitch, n, m)
+		elements.EveryOther(set, dst, width, plane, pitch, n, m)
 	default:
 		for t := range n {
 			for u := range m {

@@ -3,6 +3,7 @@ package cpu
 import (
 	"prismtop/sim/cpu/pool"
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/elements"
 )
 
 // The decoder's transposed convolutions, 4×4 taps of stride 2 and padding 1, are
@@ -93,7 +94,7 @@ func (c *patchScatter) weights(strip []float32, l, first, terms int) ([]float32,
 	if c.pixels < reusedPixels {
 		return w, c.row
 	}
-	c.set.CopyRows(strip, 2*patch, w, c.row, terms, min(2, c.geometry.large-l)*patch)
+	elements.CopyRows(c.set, strip, 2*patch, w, c.row, terms, min(2, c.geometry.large-l)*patch)
 	return strip, 2 * patch
 }
 
@@ -177,7 +178,7 @@ func (c *patchScatter) store(image, l int, folded []float32, top, rows int) {
 	rows = min(top+rows, c.hl) - (top + from)
 	to := plane[(top+from)*c.wl:][:rows*c.wl]
 	if c.bias == nil && !c.relu {
-		c.set.CopyRows(to, c.wl, folded[from*c.pitch+1:], c.pitch, rows, c.wl)
+		elements.CopyRows(c.set, to, c.wl, folded[from*c.pitch+1:], c.pitch, rows, c.wl)
 		return
 	}
 	for r := range rows {

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/elements"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
@@ -27,9 +28,9 @@ func (b *binder) add() func() {
 	}
 	set := b.backend.set
 	return b.each(len(y), grain, func(lo, hi int) {
-		set.Add(y[lo:hi], terms[0][lo:hi], terms[1][lo:hi])
+		elements.Add(set, y[lo:hi], terms[0][lo:hi], terms[1][lo:hi])
 		for _, x := range terms[2:] {
-			set.Add(y[lo:hi], y[lo:hi], x[lo:hi])
+			elements.Add(set, y[lo:hi], y[lo:hi], x[lo:hi])
 		}
 	})
 }
@@ -45,7 +46,7 @@ func (b *binder) scale(factor float32) func() {
 		return b.fail("scaling between real and complex64")
 	}
 	set := b.backend.set
-	return b.each(len(y), grain, func(lo, hi int) { set.Scale(y[lo:hi], x[lo:hi], factor) })
+	return b.each(len(y), grain, func(lo, hi int) { elements.Scale(set, y[lo:hi], x[lo:hi], factor) })
 }
 
 // fill computes y[i] = value.
@@ -205,12 +206,12 @@ var activations = map[nn.ActivationKind]struct {
 	forward  func(set vec.Set, y, x []float32)
 	gradient func(set vec.Set, gx, y, gy []float32)
 }{
-	nn.ReLU:         {vec.Set.ReLU, vec.Set.ReLUGrad},
+	nn.ReLU:         {elements.ReLU, elements.ReLUGrad},
 	nn.LeakyReLU:    {leakyReLU, leakyReLUGrad},
-	nn.Sigmoid:      {vec.Set.Sigmoid, sigmoidGrad},
+	nn.Sigmoid:      {elements.Sigmoid, sigmoidGrad},
 	nn.HardSigmoid:  {hardSigmoid, hardSigmoidGrad},
 	nn.ScaleSigmoid: {scaleSigmoid, scaleSigmoidGrad},
-	nn.Tanh:         {vec.Set.Tanh, tanhGrad},
+	nn.Tanh:         {elements.Tanh, tanhGrad},
 }
 
 func (b *binder) activation(kind nn.ActivationKind) func() {
@@ -298,7 +299,7 @@ func hardSigmoidGrad(_ vec.Set, gx, y, gy []float32) {
 
 func scaleSigmoid(_ vec.Set, y, x []float32) {
 	for i, v := range x[:len(y)] {
-		y[i] = float32(vec.Logistic(v)*sigmoidGain - sigmoidDrop)
+		y[i] = float32(elements.Logistic(v)*sigmoidGain - sigmoidDrop)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"prismtop/sim/cpu/telescope"
 	"prismtop/sim/cpu/vec/dft"
+	"prismtop/sim/cpu/vec/elements"
 	"prismtop/sim/nn"
 )
 
@@ -138,10 +139,10 @@ func (m *measure) total() {
 		sum += m.sums[at]
 		norm += m.sums[at+1]
 	}
-	elements := float64(m.N) * float64(m.N)
-	scale, factor := 1/elements, 1.0
+	pixels := float64(m.N) * float64(m.N)
+	scale, factor := 1/pixels, 1.0
 	if m.normalize {
-		scale /= norm/elements + lossEpsilon
+		scale /= norm/pixels + lossEpsilon
 	}
 	if m.kind == nn.L2 {
 		factor = 2
@@ -289,7 +290,7 @@ func (g *measureBack) gradientRows(lo, hi int) {
 		}
 		for r := 0; g.add && r < dft.StripLanes; r++ {
 			sum := g.gx[(g.Top+row+r)*g.N:][g.Left:g.Right]
-			g.Set.Add(sum, sum, w.Amplitudes[r*g.N:][g.Left:g.Right])
+			elements.Add(g.Set, sum, sum, w.Amplitudes[r*g.N:][g.Left:g.Right])
 		}
 	}
 	g.work <- w

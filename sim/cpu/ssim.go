@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/elements"
 	"prismtop/sim/cpu/vec/loss"
 )
 
@@ -223,7 +224,7 @@ func (a *ssimAdjoint) finish(first, rows int) {
 		gp[0] *= 0.5
 		gp[a.w-1] *= 0.5
 		if i == 0 || i == a.h-1 {
-			a.set.Scale(gp, gp, 0.5)
+			elements.Scale(a.set, gp, gp, 0.5)
 		}
 		if a.coarse != nil && i/2 < a.h/2 {
 			unpoolRow(gp, a.coarse[i/2*(a.w/2):][:a.w/2])

@@ -7,6 +7,7 @@ import (
 
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/cpu/vec/dft"
+	"prismtop/sim/cpu/vec/elements"
 )
 
 // lanes is the number of rows or columns that a strip transforms together.
@@ -242,7 +243,7 @@ func (p *Plan) storeRows(ws *workspace, first int) {
 			dft.TransposeSquares(p.set, squares, to, at, p.w, lanes, strip, p.row.layout.Row(at)+re, dft.StripRow, lanes*dft.StripRow)
 			at += squares * lanes
 		}
-		p.set.Scale(to, to, p.job.scale)
+		elements.Scale(p.set, to, to, p.job.scale)
 		return
 	}
 	pitch := p.bandPitch()

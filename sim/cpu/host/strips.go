@@ -7,6 +7,7 @@ import (
 	"prismtop/sim/cpu/fft"
 	"prismtop/sim/cpu/telescope"
 	"prismtop/sim/cpu/vec/dft"
+	"prismtop/sim/cpu/vec/elements"
 	"prismtop/sim/optics"
 )
 
@@ -120,7 +121,7 @@ func (s *strips) prune() {
 func (s *strips) lookAtObject(lo, hi int) {
 	band := dft.StripLanes * s.N
 	for b := lo; b < hi; b++ {
-		s.filled[b] = s.Set.NonZero(s.object[b*band:][:band])
+		s.filled[b] = elements.NonZero(s.Set, s.object[b*band:][:band])
 	}
 }
 

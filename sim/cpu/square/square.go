@@ -7,7 +7,10 @@
 // packed in the order in which they are read.
 package square
 
-import "prismtop/sim/cpu/vec"
+import (
+	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/elements"
+)
 
 const (
 	side = 3 // of the kernel
@@ -211,7 +214,7 @@ func (c *Convolution) copy(copies, x []float32, b band, image int) {
 		to := copies[channel*c.plane:][:rows*c.pitch]
 		clear(to[:above*c.pitch])
 		clear(to[(above+end-first)*c.pitch:])
-		c.set.PadRows(to[above*c.pitch:], x[(image*c.in+channel)*plane+first*c.w:], end-first, c.w, ahead)
+		elements.PadRows(c.set, to[above*c.pitch:], x[(image*c.in+channel)*plane+first*c.w:], end-first, c.w, ahead)
 	}
 }
 
@@ -245,7 +248,7 @@ func (c *Convolution) pooled(y, copies, sums, packed, bias []float32, b band, gr
 	for image := range c.images {
 		for o := range vec.SquareRows {
 			at := (((b.image+image)*c.out+group*vec.SquareRows+o)*c.h/2 + b.row/2) * c.w / 2
-			c.set.MaxPool(y[at:], sums[image*c.between()+o*q.Pitch:], b.rows/2, c.w/2)
+			elements.MaxPool(c.set, y[at:], sums[image*c.between()+o*q.Pitch:], b.rows/2, c.w/2)
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package square
 
-import "prismtop/sim/cpu/vec"
+import (
+	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/elements"
+)
 
 // The outputs of a convolution of an image whose rows and columns are repeated are of four
 // phases, by whether their row and their column are even or odd. The three taps of an axis lie on
@@ -49,7 +52,7 @@ func (c *Convolution) doubled(y, copies, sums, packed, bias []float32, b band, g
 			for o := range vec.SquareRows {
 				to := y[((b.image+image)*c.out+group*vec.SquareRows+o)*plane+(2*b.row+row)*2*c.w:]
 				from := sums[image*c.between()+o*q.Pitch:]
-				c.set.InterleaveRows(to, 4*c.w, from, from[n:], b.rows, c.w)
+				elements.InterleaveRows(c.set, to, 4*c.w, from, from[n:], b.rows, c.w)
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"prismtop/sim/cpu/fft"
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/cpu/vec/dft"
+	"prismtop/sim/cpu/vec/elements"
 )
 
 // Frame is a field of N×N and the window outside which the object is zero: rows Top to
@@ -60,13 +61,13 @@ func Union(a, b [2]int) [2]int {
 // Widen extends columns by the non-zero columns of a mask's row, in whole strips. The
 // first call starts with the columns {len(row), 0}.
 func Widen(set vec.Set, columns [2]int, row []float32) [2]int {
-	if !set.NonZero(row) {
+	if !elements.NonZero(set, row) {
 		return columns
 	}
-	for columns[0] > 0 && set.NonZero(row[:columns[0]]) {
+	for columns[0] > 0 && elements.NonZero(set, row[:columns[0]]) {
 		columns[0] -= dft.StripLanes
 	}
-	for columns[1] < len(row) && set.NonZero(row[columns[1]:]) {
+	for columns[1] < len(row) && elements.NonZero(set, row[columns[1]:]) {
 		columns[1] += dft.StripLanes
 	}
 	return columns

@@ -37,7 +37,7 @@ func (s Set) DotProducts(rounds int) int64 {
 // ReadAll reads x once and returns the number of bytes read, a multiple of eight
 // vectors.
 func (s Set) ReadAll(x []float32) int64 {
-	groups := len(x) / (8 * lanesOf(s))
+	groups := len(x) / (8 * s.Lanes())
 	if s == Go {
 		readAll(x)
 		return 4 * int64(len(x)&^3)
@@ -50,8 +50,5 @@ func (s Set) ReadAll(x []float32) int64 {
 	} else {
 		readAllAVX2(&x[0], groups)
 	}
-	return 4 * int64(groups*8*lanesOf(s))
+	return 4 * int64(groups*8*s.Lanes())
 }
-
-// lanesOf returns the number of float32 lanes in a vector of the set.
-func lanesOf(s Set) int { return [...]int{Go: 1, AVX2: 8, AVX512: 16}[s] }

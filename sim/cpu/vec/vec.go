@@ -35,6 +35,9 @@ var names = [...]string{Go: "go", AVX2: "avx2", AVX512: "avx512"}
 
 func (s Set) String() string { return names[s] }
 
+// Lanes returns the number of float32 in a vector.
+func (s Set) Lanes() int { return [...]int{Go: 1, AVX2: 8, AVX512: 16}[s] }
+
 // Built reports whether this build has the set's kernels.
 func (s Set) Built() bool { return slices.Contains(built, s) }
 

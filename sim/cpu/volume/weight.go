@@ -1,6 +1,9 @@
 package volume
 
-import "prismtop/sim/cpu/vec"
+import (
+	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/elements"
+)
 
 const (
 	// weightShares is the number of parts of the voxels whose gradients are summed
@@ -239,7 +242,7 @@ func (c *WeightGradient) Collect(lo, hi int) {
 		tap, l := i/c.Large.Channels, i%c.Large.Channels
 		row := c.sums[i*c.width:][:c.width]
 		for share := 1; share < c.shares; share++ {
-			c.set.Add(row, row, c.sums[share*one+i*c.width:])
+			elements.Add(c.set, row, row, c.sums[share*one+i*c.width:])
 		}
 		for s := range c.Small.Channels {
 			c.gw[(s*c.Large.Channels+l)*taps+tap] = row[s]

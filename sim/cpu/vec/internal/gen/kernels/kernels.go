@@ -40,7 +40,7 @@ type room struct {
 var rooms = []room{
 	{".", adam.Families},
 	{".", conv.Families},
-	{".", elements.Families},
+	{"elements", elements.Families},
 	{"dft", dft.Families},
 	{".", half.Families},
 	{"loss", loss.Families},

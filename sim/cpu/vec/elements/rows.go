@@ -1,4 +1,6 @@
-package vec
+// Package elements holds the kernels that work element by element: sums and products of rows, activations and other
+// functions, and rows that are copied, padded, interleaved or pooled.
+package elements
 
 import "math"
 

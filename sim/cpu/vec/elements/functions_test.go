@@ -1,10 +1,13 @@
-package vec
+package elements
 
 import (
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/internal/vectest"
 )
 
 // special are arguments at which functions change their form, overflow or are not defined.
@@ -14,20 +17,22 @@ var special = []float32{0, float32(math.Copysign(0, -1)), 1. / 32, -1. / 32, 1e-
 // Kernels compute in float64, so that nearly all results are the same floats.
 func TestFunctionsArePlainGos(t *testing.T) {
 	for name, f := range map[string]struct {
-		set   func(s Set, y, x []float32)
+		set   func(s vec.Set, y, x []float32)
 		plain func(y, x []float32)
 	}{
-		"sigmoid": {Set.Sigmoid, sigmoid},
-		"swish":   {Set.Swish, swish},
-		"tanh":    {Set.Tanh, tanh},
+		"sigmoid": {Sigmoid, sigmoid},
+		"swish":   {Swish, swish},
+		"tanh":    {Tanh, tanh},
 		"polar": {
-			func(s Set, y, x []float32) { s.overAngles(y, x, s.Polar) },
-			func(y, x []float32) { Go.overAngles(y, x, polar) },
+			func(s vec.Set, y, x []float32) {
+				overAngles(y, x, func(z []complex64, a, phase []float32) { Polar(s, z, a, phase) })
+			},
+			func(y, x []float32) { overAngles(y, x, polar) },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			forEach(t, func(t *testing.T, s Set, rng *rand.Rand, n int) {
-				x, y := guarded(t, rng, n), guarded(t, rng, n)
+			vectest.ForEach(t, func(t *testing.T, s vec.Set, rng *rand.Rand, n int) {
+				x, y := vectest.Guarded(t, rng, n), vectest.Guarded(t, rng, n)
 				for i := range x {
 					x[i] *= float32(math.Exp(20 * rng.Float64() * (rng.Float64() - 0.5)))
 				}
@@ -49,7 +54,7 @@ func TestFunctionsArePlainGos(t *testing.T) {
 }
 
 // overAngles sets y to the real or imaginary parts, by turns, of numbers of modulus 2.
-func (s Set) overAngles(y, x []float32, f func(z []complex64, a, phase []float32)) {
+func overAngles(y, x []float32, f func(z []complex64, a, phase []float32)) {
 	z, a := make([]complex64, len(x)), make([]float32, len(x))
 	for i := range a {
 		a[i] = 2

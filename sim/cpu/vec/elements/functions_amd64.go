@@ -1,13 +1,15 @@
 //go:build !noasm
 
-package vec
+package elements
+
+import "prismtop/sim/cpu/vec"
 
 // eight is the number of elements that the kernels of functions compute at a time.
 const eight = 8
 
 // Sigmoid computes y[i] = 1/(1 + e^−x[i]).
-func (s Set) Sigmoid(y, x []float32) {
-	if s != AVX512 {
+func Sigmoid(s vec.Set, y, x []float32) {
+	if s != vec.AVX512 {
 		sigmoid(y, x)
 		return
 	}
@@ -15,8 +17,8 @@ func (s Set) Sigmoid(y, x []float32) {
 }
 
 // Swish computes y[i] = x[i]/(1 + e^−x[i]).
-func (s Set) Swish(y, x []float32) {
-	if s != AVX512 {
+func Swish(s vec.Set, y, x []float32) {
+	if s != vec.AVX512 {
 		swish(y, x)
 		return
 	}
@@ -24,8 +26,8 @@ func (s Set) Swish(y, x []float32) {
 }
 
 // Tanh computes y[i] = tanh x[i].
-func (s Set) Tanh(y, x []float32) {
-	if s != AVX512 {
+func Tanh(s vec.Set, y, x []float32) {
+	if s != vec.AVX512 {
 		tanh(y, x)
 		return
 	}
@@ -72,10 +74,10 @@ func eights(f function, y, x []float32) {
 const turns = 1 << 20
 
 // Polar computes z[i] = a[i]·(cos phase[i] + i·sin phase[i]).
-func (s Set) Polar(z []complex64, a, phase []float32) {
+func Polar(s vec.Set, z []complex64, a, phase []float32) {
 	n := len(z)
 	a, phase = a[:n], phase[:n]
-	if s != AVX512 {
+	if s != vec.AVX512 {
 		polar(z, a, phase)
 		return
 	}
