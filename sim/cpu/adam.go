@@ -8,6 +8,7 @@ import (
 
 	"prismtop/sim/cpu/pool"
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/adam"
 	"prismtop/sim/cpu/vec/elements"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
@@ -64,7 +65,7 @@ type adamUpdate struct {
 	beta1, beta2 float64
 	eps          float32
 	decay        float32
-	s            vec.AdamScalars
+	s            adam.Scalars
 
 	pool   *pool.Pool
 	copied *copied // the parameters' copy in bfloat16; nil if the plan reads none
@@ -93,7 +94,7 @@ func (u *adamUpdate) begin() {
 		u.copied.seen, u.copied.fresh = -1, false
 	}
 	k := float64(u.step[0])
-	u.s = vec.AdamScalars{
+	u.s = adam.Scalars{
 		Beta1: float32(u.beta1), Rate1: float32(1 - u.beta1),
 		Beta2: float32(u.beta2), Rate2: float32(1 - u.beta2),
 		Size: float32(float64(u.lr[0]) / (1 - math.Pow(u.beta1, k))),
@@ -121,12 +122,12 @@ func (u *adamUpdate) apply(lo int, g []float32) {
 	hi := lo + len(g)
 	switch {
 	case u.vmax != nil:
-		u.set.AMSGrad(u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], u.vmax[lo:hi], g, &u.s)
+		adam.AMSGrad(u.set, u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], u.vmax[lo:hi], g, &u.s)
 		u.round(lo, hi)
 	case u.copied != nil:
-		u.pairs.Adam(u.copied.values[lo:hi], u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], g, &u.s)
+		adam.StepRounded(u.pairs, u.copied.values[lo:hi], u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], g, &u.s)
 	default:
-		u.set.Adam(u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], g, &u.s)
+		adam.Step(u.set, u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], g, &u.s)
 	}
 }
 
@@ -135,12 +136,12 @@ func (u *adamUpdate) applyOuter(lo int, x []float32, factor float32) {
 	hi := lo + len(x)
 	switch {
 	case u.vmax != nil:
-		u.set.AMSGradOuter(u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], u.vmax[lo:hi], x, factor, &u.s)
+		adam.AMSGradOuter(u.set, u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], u.vmax[lo:hi], x, factor, &u.s)
 		u.round(lo, hi)
 	case u.copied != nil:
-		u.pairs.AdamOuter(u.copied.values[lo:hi], u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], x, factor, &u.s)
+		adam.OuterRounded(u.pairs, u.copied.values[lo:hi], u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], x, factor, &u.s)
 	default:
-		u.set.AdamOuter(u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], x, factor, &u.s)
+		adam.Outer(u.set, u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], x, factor, &u.s)
 	}
 }
 
@@ -149,9 +150,9 @@ func (u *adamUpdate) applyOuter(lo int, x []float32, factor float32) {
 func (u *adamUpdate) applyOuterProducts(lo int, out, x, factors []float32) {
 	hi := lo + len(out)*len(x)
 	if u.vmax != nil {
-		u.set.AMSGradOuterProducts(out, u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], u.vmax[lo:hi], x, factors, &u.s)
+		adam.AMSGradOuterProducts(u.set, out, u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], u.vmax[lo:hi], x, factors, &u.s)
 	} else {
-		u.set.AdamOuterProducts(out, u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], x, factors, &u.s)
+		adam.OuterProducts(u.set, out, u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], x, factors, &u.s)
 	}
 	u.round(lo, hi)
 }

@@ -1,8 +1,6 @@
 package vec
 
 import (
-	"math"
-
 	"prismtop/sim/cpu/vec/internal/plain"
 	"prismtop/sim/tensor"
 )
@@ -60,58 +58,5 @@ func productsHalves(out []float32, w []uint16, pitch int, x []float32) {
 	for r := range out {
 		tensor.Widen(tensor.BFloat16, row, w[r*pitch:][:len(row)])
 		out[r] = plain.Dot(x, row)
-	}
-}
-
-// adamOuter is adam with the gradient g = factor·x, a row of a product of two
-// vectors.
-func adamOuter(p, m, v, x []float32, factor float32, c *AdamScalars) {
-	n := len(p)
-	m, v, x = m[:n], v[:n], x[:n]
-	beta1, beta2, rate1, rate2, size, root, eps := c.Beta1, c.Beta2, c.Rate1, c.Rate2, c.Size, c.Root, c.Eps
-	for i, xi := range x {
-		g := factor * xi
-		mi := beta1*m[i] + rate1*g
-		vi := beta2*v[i] + rate2*g*g
-		m[i], v[i] = mi, vi
-		p[i] -= size * mi / (float32(math.Sqrt(float64(vi)))*root + eps)
-	}
-}
-
-// amsgradOuter is amsgrad with the gradient g = factor·x.
-func amsgradOuter(p, m, v, largest, x []float32, factor float32, c *AdamScalars) {
-	n := len(p)
-	m, v, largest, x = m[:n], v[:n], largest[:n], x[:n]
-	beta1, beta2, rate1, rate2, size, root, eps := c.Beta1, c.Beta2, c.Rate1, c.Rate2, c.Size, c.Root, c.Eps
-	for i, xi := range x {
-		g := factor * xi
-		mi := beta1*m[i] + rate1*g
-		vi := beta2*v[i] + rate2*g*g
-		most := max(largest[i], vi)
-		m[i], v[i], largest[i] = mi, vi, most
-		p[i] -= size * mi / (float32(math.Sqrt(float64(most)))*root + eps)
-	}
-}
-
-// adamOuterProducts computes products of consecutive rows of weights, then updates the
-// rows with the gradient factors[r]·x:
-//
-//	out[r] = Σ over j of p[r·n + j] · x[j];  adamOuter of row r
-func adamOuterProducts(out, p, m, v, x, factors []float32, c *AdamScalars) {
-	n := len(x)
-	products(out, p, n, x)
-	for r := range out {
-		at := r * n
-		adamOuter(p[at:at+n], m[at:], v[at:], x, factors[r], c)
-	}
-}
-
-// amsgradOuterProducts is adamOuterProducts with amsgradOuter.
-func amsgradOuterProducts(out, p, m, v, largest, x, factors []float32, c *AdamScalars) {
-	n := len(x)
-	products(out, p, n, x)
-	for r := range out {
-		at := r * n
-		amsgradOuter(p[at:at+n], m[at:], v[at:], largest[at:], x, factors[r], c)
 	}
 }

@@ -62,85 +62,6 @@ func TestMatrixProductsDoNotDependOnTheDivision(t *testing.T) {
 	}
 }
 
-// The bits are those of a stored gradient, so that fusing changes nothing.
-func TestAdamOfAnOuterProductIsAdamOfItsRow(t *testing.T) {
-	c := AdamScalars{Beta1: 0.9, Beta2: 0.999, Rate1: 0.1, Rate2: 0.001, Size: 0.01, Root: 1.5, Eps: 1e-3}
-	for _, s := range Available() {
-		for _, n := range lengths {
-			rng := rand.New(rand.NewPCG(8, uint64(n)))
-			var got, want [5][]float32
-			for i := range got {
-				got[i] = guarded(t, rng, n)
-				for j, v := range got[i] {
-					got[i][j] = v * v
-				}
-				want[i] = slices.Clone(got[i])
-			}
-			const factor = 0.37
-			s.AdamOuter(got[0], got[1], got[2], got[4], factor, &c)
-			s.AMSGradOuter(got[0], got[1], got[2], got[3], got[4], factor, &c)
-			gradient := make([]float32, n)
-			for i, v := range want[4] {
-				gradient[i] = factor * v
-			}
-			s.Adam(want[0], want[1], want[2], gradient, &c)
-			s.AMSGrad(want[0], want[1], want[2], want[3], gradient, &c)
-			for i, name := range []string{"p", "m", "v", "largest"} {
-				if !slices.Equal(got[i], want[i]) {
-					t.Fatalf("%v, %d elements: %s differs", s, n, name)
-				}
-			}
-		}
-	}
-}
-
-// Rows that are multiplied and updated in one pass give the bits of two passes.
-func TestAdamOfOuterProductsMultipliesTheRowsBefore(t *testing.T) {
-	c := AdamScalars{Beta1: 0.9, Beta2: 0.999, Rate1: 0.1, Rate2: 0.001, Size: 0.01, Root: 1.5, Eps: 1e-3}
-	for _, s := range Available() {
-		for _, n := range lengths {
-			for _, rows := range []int{1, 3, 4, 6} {
-				rng := rand.New(rand.NewPCG(9, uint64(n)))
-				var got, want [4][]float32 // p, m, v, largest
-				for i := range got {
-					got[i] = guarded(t, rng, rows*n)
-					for j, v := range got[i] {
-						got[i][j] = v * v
-					}
-					want[i] = slices.Clone(got[i])
-				}
-				x, factors := guarded(t, rng, n), guarded(t, rng, rows)
-				out, wantOut := guarded(t, rng, rows), make([]float32, rows)
-				check := func(what string) {
-					t.Helper()
-					if !slices.Equal(out, wantOut) {
-						t.Fatalf("%v, %s, %d rows of %d: products %v, want %v", s, what, rows, n, out, wantOut)
-					}
-					for i, name := range []string{"p", "m", "v", "largest"} {
-						if !slices.Equal(got[i], want[i]) {
-							t.Fatalf("%v, %s, %d rows of %d: %s differs", s, what, rows, n, name)
-						}
-					}
-				}
-				s.AdamOuterProducts(out, got[0], got[1], got[2], x, factors, &c)
-				s.Products(wantOut, want[0], n, x)
-				for r := range rows {
-					at := r * n
-					s.AdamOuter(want[0][at:at+n], want[1][at:], want[2][at:], x, factors[r], &c)
-				}
-				check("Adam")
-				s.AMSGradOuterProducts(out, got[0], got[1], got[2], got[3], x, factors, &c)
-				s.Products(wantOut, want[0], n, x)
-				for r := range rows {
-					at := r * n
-					s.AMSGradOuter(want[0][at:at+n], want[1][at:], want[2][at:], want[3][at:], x, factors[r], &c)
-				}
-				check("AMSGrad")
-			}
-		}
-	}
-}
-
 // The matrix of PRISM's first layer at 512, 512×4096, one of several in turn so
 // that it is not in a cache.
 func BenchmarkMatrix(b *testing.B) {
@@ -154,7 +75,6 @@ func BenchmarkMatrix(b *testing.B) {
 	}
 	x, y := w[0][:rows], slices.Clone(w[0][:n])
 	out := make([]float32, rows)
-	c := AdamScalars{Beta1: 0.9, Beta2: 0.999, Rate1: 0.1, Rate2: 0.001, Size: 0.01, Root: 1.5, Eps: 1e-3}
 	for _, s := range Available() {
 		bench := func(name string, bytes int, run func(i int)) {
 			b.Run(fmt.Sprintf("%s/%v", name, s), func(b *testing.B) {
@@ -166,15 +86,5 @@ func BenchmarkMatrix(b *testing.B) {
 		}
 		bench("combine", 4, func(i int) { s.Combine(y, w[i%matrices], n, x) })
 		bench("products", 4, func(i int) { s.Products(out, w[i%matrices], n, y) })
-		bench("adam", 28, func(i int) { s.Adam(w[0], w[1], w[2], w[3], &c) })
-		bench("adam outer", 24, func(i int) {
-			for r := range rows {
-				at := r * n
-				s.AdamOuter(w[0][at:at+n], w[1][at:], w[2][at:], y, 0.01, &c)
-			}
-		})
-		bench("adam outer products", 24, func(i int) {
-			s.AdamOuterProducts(out, w[0], w[1], w[2], y, x, &c)
-		})
 	}
 }

@@ -116,33 +116,3 @@ func (s Set) dotGroups(ofPairs bool, out []float32, pitch, rows int, p []float32
 		}
 	}
 }
-
-// Adam is one step of the optimiser; see adam.
-func (s Set) Adam(p, m, v, g []float32, c *AdamScalars) {
-	n := len(p)
-	if s == Go || n == 0 {
-		adam(p, m, v, g, c)
-		return
-	}
-	m, v, g = m[:n], v[:n], g[:n]
-	if s == AVX512 {
-		adamAVX512(&p[0], &m[0], &v[0], &g[0], n, &c.Beta1)
-	} else {
-		adamAVX2(&p[0], &m[0], &v[0], &g[0], n, &c.Beta1)
-	}
-}
-
-// AMSGrad is Adam with the largest v so far in the denominator.
-func (s Set) AMSGrad(p, m, v, largest, g []float32, c *AdamScalars) {
-	n := len(p)
-	if s == Go || n == 0 {
-		amsgrad(p, m, v, largest, g, c)
-		return
-	}
-	m, v, largest, g = m[:n], v[:n], largest[:n], g[:n]
-	if s == AVX512 {
-		amsgradAVX512(&p[0], &m[0], &v[0], &largest[0], &g[0], n, &c.Beta1)
-	} else {
-		amsgradAVX2(&p[0], &m[0], &v[0], &largest[0], &g[0], n, &c.Beta1)
-	}
-}

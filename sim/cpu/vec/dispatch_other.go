@@ -19,11 +19,3 @@ func (Set) Tile(y []float32, pitch, rows, n int, x []float32, segments, weights 
 func (Set) Dots(out []float32, pitch, rows int, p []float32, stride, n int, x []float32, segments []int32) {
 	dots(out, pitch, rows, p, stride, n, x, segments)
 }
-
-// Adam is one step of the optimiser; see adam.
-func (Set) Adam(p, m, v, g []float32, c *AdamScalars) { adam(p, m, v, g, c) }
-
-// AMSGrad is Adam with the largest v so far in the denominator.
-func (Set) AMSGrad(p, m, v, largest, g []float32, c *AdamScalars) {
-	amsgrad(p, m, v, largest, g, c)
-}

@@ -2,11 +2,7 @@
 
 package vec
 
-import (
-	"unsafe"
-
-	"prismtop/sim/tensor"
-)
+import "unsafe"
 
 // Outer is Set's Outer for pairs in a and b.
 func (p Pairs) Outer(c []float32, cm, cv, rows, panels int, a []float32, am, ak int, b []float32, bk, bv, k int, add bool) {
@@ -76,27 +72,3 @@ func (s Set) LargestPairs(y, above, below []uint16) {
 }
 
 func pairAt(x []uint16) *float32 { return (*float32)(unsafe.Pointer(&x[0])) }
-
-// Adam is Set's Adam, with the new values rounded to bfloat16 in rounded, subnormal ones to zero.
-func (pairs Pairs) Adam(rounded []uint16, p, m, v, g []float32, c *AdamScalars) {
-	n := len(p)
-	if pairs != BF16 || n == 0 {
-		adam(p, m, v, g, c)
-		tensor.Narrow(tensor.BFloat16, rounded[:n], p)
-		return
-	}
-	rounded, m, v, g = rounded[:n], m[:n], v[:n], g[:n]
-	adamBF16(&p[0], &m[0], &v[0], &g[0], n, &c.Beta1, &rounded[0])
-}
-
-// AdamOuter is Set's AdamOuter, with the new values rounded to bfloat16 in rounded.
-func (pairs Pairs) AdamOuter(rounded []uint16, p, m, v, x []float32, factor float32, c *AdamScalars) {
-	n := len(p)
-	if pairs != BF16 || n == 0 {
-		adamOuter(p, m, v, x, factor, c)
-		tensor.Narrow(tensor.BFloat16, rounded[:n], p)
-		return
-	}
-	rounded, m, v, x = rounded[:n], m[:n], v[:n], x[:n]
-	adamOuterBF16(&p[0], &m[0], &v[0], &x[0], n, &c.Beta1, factor, &rounded[0])
-}

@@ -2,8 +2,6 @@
 
 package vec
 
-import "prismtop/sim/tensor"
-
 // TapSum computes a TapSum of pairs, in x and w, for vectors of pixels.
 func (p Pairs) TapSum(t *TapSum, pixels *Pixels) { t.sum(pixels, p.TapLanes(), true) }
 
@@ -34,15 +32,3 @@ func (Pairs) Round(y []float32, yPitch int, even, odd []float32, pitch, rows, n 
 
 // LargestPairs computes the largest of four bfloat16; see largestPairs.
 func (Set) LargestPairs(y, above, below []uint16) { largestPairs(y, above, below) }
-
-// Adam is Set's Adam, with the new values rounded to bfloat16 in rounded.
-func (Pairs) Adam(rounded []uint16, p, m, v, g []float32, c *AdamScalars) {
-	adam(p, m, v, g, c)
-	tensor.Narrow(tensor.BFloat16, rounded[:len(p)], p)
-}
-
-// AdamOuter is Set's AdamOuter, with the new values rounded to bfloat16 in rounded.
-func (Pairs) AdamOuter(rounded []uint16, p, m, v, x []float32, factor float32, c *AdamScalars) {
-	adamOuter(p, m, v, x, factor, c)
-	tensor.Narrow(tensor.BFloat16, rounded[:len(p)], p)
-}

@@ -158,46 +158,6 @@ func TestLargestPairsArePlainGos(t *testing.T) {
 	})
 }
 
-// The update is Set's, and the copy has its rounded results.
-func TestAdamRoundsACopy(t *testing.T) {
-	c := AdamScalars{Beta1: 0.9, Beta2: 0.999, Rate1: 0.1, Rate2: 0.001, Size: 0.01, Root: 1.5, Eps: 1e-3}
-	for _, pairs := range pairSets() {
-		set := Go
-		if pairs == BF16 {
-			set = AVX512
-		}
-		for _, n := range lengths {
-			rng := rand.New(rand.NewPCG(7, uint64(n)))
-			for _, outer := range []bool{false, true} {
-				var got, want [4][]float32
-				for i := range got {
-					got[i] = guarded(t, rng, n)
-					want[i] = slices.Clone(got[i])
-				}
-				for i := range n { // second moments
-					got[2][i] *= got[2][i]
-					want[2][i] = got[2][i]
-				}
-				rounded, expected := make([]uint16, n+1), make([]uint16, n)
-				if outer {
-					pairs.AdamOuter(rounded, got[0], got[1], got[2], got[3], 0.5, &c)
-					set.AdamOuter(want[0], want[1], want[2], want[3], 0.5, &c)
-				} else {
-					pairs.Adam(rounded, got[0], got[1], got[2], got[3], &c)
-					set.Adam(want[0], want[1], want[2], want[3], &c)
-				}
-				for i := range want {
-					sameBits(t, "an array", got[i], want[i])
-				}
-				tensor.Narrow(tensor.BFloat16, expected, want[0])
-				if !slices.Equal(rounded[:n], expected) || rounded[n] != 0 {
-					t.Errorf("%d elements: the copy is %v, want %v", n, rounded, expected)
-				}
-			}
-		}
-	}
-}
-
 // sameBits compares pairs, whose firsts are the least bits of a float32.
 func sameBits(t *testing.T, what string, got, want []float32) {
 	t.Helper()

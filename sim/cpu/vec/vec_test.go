@@ -102,26 +102,3 @@ func TestDotsArePlainGos(t *testing.T) {
 		}
 	})
 }
-
-func TestAdamIsPlainGos(t *testing.T) {
-	c := AdamScalars{Beta1: 0.9, Beta2: 0.999, Rate1: 0.1, Rate2: 0.001, Size: 0.01, Root: 1.5, Eps: 1e-3}
-	forEach(t, func(t *testing.T, s Set, rng *rand.Rand, n int) {
-		var got, want [5][]float32
-		for i := range got {
-			got[i] = guarded(t, rng, n)
-			for j, v := range got[i] {
-				if i == 2 || i == 3 { // second moments are not negative
-					got[i][j] = v * v
-				}
-			}
-			want[i] = slices.Clone(got[i])
-		}
-		s.Adam(got[0], got[1], got[2], got[4], &c)
-		adam(want[0], want[1], want[2], want[4], &c)
-		s.AMSGrad(got[0], got[1], got[2], got[3], got[4], &c)
-		amsgrad(want[0], want[1], want[2], want[3], want[4], &c)
-		for i, name := range []string{"p", "m", "v", "largest"} {
-			same(t, name, got[i], want[i], 4)
-		}
-	})
-}

@@ -38,7 +38,7 @@ type room struct {
 
 // rooms are the packages of kernels.
 var rooms = []room{
-	{".", adam.Families},
+	{"adam", adam.Families},
 	{".", conv.Families},
 	{"elements", elements.Families},
 	{"dft", dft.Families},

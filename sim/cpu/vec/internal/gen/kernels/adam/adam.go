@@ -1,6 +1,8 @@
 package adam
 
 import (
+	"strings"
+
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -8,14 +10,15 @@ import (
 // gradient is the source of the gradient in the optimiser's update.
 type gradient struct {
 	suffix string // of the kernel's name
+	doc    string // the function that it is for, without AMSGrad
 	outer  bool   // a row times a factor, not stored
 	dot    bool   // and also compute the row's product with the weights before the update
 }
 
 var (
-	stored   = gradient{}
-	outer    = gradient{suffix: "Outer", outer: true}
-	outerDot = gradient{suffix: "OuterDot", outer: true, dot: true}
+	stored   = gradient{doc: "Step"}
+	outer    = gradient{suffix: "Outer", doc: "Outer", outer: true}
+	outerDot = gradient{suffix: "OuterDot", doc: "OuterProducts for a row", outer: true, dot: true}
 )
 
 // aheadOfMoments is the prefetch distance of the update's arrays in bytes: the hardware
@@ -37,12 +40,12 @@ func (s *set) adams() {
 // adam is the optimiser's update, with exact square root and division: memory is
 // slower than both.
 func (s *set) adam(amsgrad bool, from gradient) {
-	name, pointers, doc := "adam", "p, m, v, grad *float32", "is Adam"
+	name, pointers, doc := "adam", "p, m, v, grad *float32", "is "+from.doc
 	if amsgrad {
-		name, pointers, doc = "amsgrad", "p, m, v, largest, grad *float32", "is AMSGrad"
+		name, pointers, doc = "amsgrad", "p, m, v, largest, grad *float32", "is AMSGrad"+strings.TrimPrefix(from.doc, "Step")
 	}
 	scalars := ", n int, c *float32"
-	name, doc = name+from.suffix, doc+from.suffix
+	name += from.suffix
 	if from.outer {
 		scalars += ", factor float32"
 	}

@@ -1,15 +1,17 @@
-package vec
+// Package adam holds the kernels of the optimiser Adam: its update, for a stored gradient or for one that is an outer
+// product of two vectors.
+package adam
 
 import "math"
 
-// AdamScalars are one Adam step's constants: Size = lr/(1−β1^k),
+// Scalars are one step's constants: Size = lr/(1−β1^k),
 // Root = 1/√(1−β2^k), Rate1 = 1−β1, Rate2 = 1−β2 (spec/prism.md §5.4).
-type AdamScalars struct{ Beta1, Beta2, Rate1, Rate2, Size, Root, Eps float32 }
+type Scalars struct{ Beta1, Beta2, Rate1, Rate2, Size, Root, Eps float32 }
 
-// adam is
+// step is
 //
 //	m = β1·m + (1−β1)·g;  v = β2·v + (1−β2)·g²;  p −= size·m / (√v·root + ε)
-func adam(p, m, v, g []float32, c *AdamScalars) {
+func step(p, m, v, g []float32, c *Scalars) {
 	n := len(p)
 	m, v, g = m[:n], v[:n], g[:n]
 	beta1, beta2, rate1, rate2, size, root, eps := c.Beta1, c.Beta2, c.Rate1, c.Rate2, c.Size, c.Root, c.Eps
@@ -21,8 +23,8 @@ func adam(p, m, v, g []float32, c *AdamScalars) {
 	}
 }
 
-// amsgrad is adam with the largest v so far in the denominator.
-func amsgrad(p, m, v, largest, g []float32, c *AdamScalars) {
+// amsgrad is step with the largest v so far in the denominator.
+func amsgrad(p, m, v, largest, g []float32, c *Scalars) {
 	n := len(p)
 	m, v, largest, g = m[:n], v[:n], largest[:n], g[:n]
 	beta1, beta2, rate1, rate2, size, root, eps := c.Beta1, c.Beta2, c.Rate1, c.Rate2, c.Size, c.Root, c.Eps

@@ -2,9 +2,9 @@
 
 //go:build !noasm
 
-package vec
+package adam
 
-// adamAVX512 is Adam.
+// adamAVX512 is Step.
 //
 //go:noescape
 func adamAVX512(p *float32, m *float32, v *float32, grad *float32, n int, c *float32)
@@ -14,7 +14,7 @@ func adamAVX512(p *float32, m *float32, v *float32, grad *float32, n int, c *flo
 //go:noescape
 func amsgradAVX512(p *float32, m *float32, v *float32, largest *float32, grad *float32, n int, c *float32)
 
-// adamOuterAVX512 is AdamOuter.
+// adamOuterAVX512 is Outer.
 //
 //go:noescape
 func adamOuterAVX512(p *float32, m *float32, v *float32, grad *float32, n int, c *float32, factor float32)
@@ -24,27 +24,27 @@ func adamOuterAVX512(p *float32, m *float32, v *float32, grad *float32, n int, c
 //go:noescape
 func amsgradOuterAVX512(p *float32, m *float32, v *float32, largest *float32, grad *float32, n int, c *float32, factor float32)
 
-// adamOuterDotAVX512 is AdamOuterDot.
+// adamOuterDotAVX512 is OuterProducts for a row.
 //
 //go:noescape
 func adamOuterDotAVX512(p *float32, m *float32, v *float32, grad *float32, n int, c *float32, factor float32, out *float32)
 
-// amsgradOuterDotAVX512 is AMSGradOuterDot.
+// amsgradOuterDotAVX512 is AMSGradOuterProducts for a row.
 //
 //go:noescape
 func amsgradOuterDotAVX512(p *float32, m *float32, v *float32, largest *float32, grad *float32, n int, c *float32, factor float32, out *float32)
 
-// adamBF16 is Adam that also rounds the new values to a copy.
+// adamBF16 is Step that also rounds the new values to a copy.
 //
 //go:noescape
 func adamBF16(p *float32, m *float32, v *float32, grad *float32, n int, c *float32, copy *uint16)
 
-// adamOuterBF16 is AdamOuter that also rounds the new values to a copy.
+// adamOuterBF16 is Outer that also rounds the new values to a copy.
 //
 //go:noescape
 func adamOuterBF16(p *float32, m *float32, v *float32, grad *float32, n int, c *float32, factor float32, copy *uint16)
 
-// adamAVX2 is Adam.
+// adamAVX2 is Step.
 //
 //go:noescape
 func adamAVX2(p *float32, m *float32, v *float32, grad *float32, n int, c *float32)
@@ -54,7 +54,7 @@ func adamAVX2(p *float32, m *float32, v *float32, grad *float32, n int, c *float
 //go:noescape
 func amsgradAVX2(p *float32, m *float32, v *float32, largest *float32, grad *float32, n int, c *float32)
 
-// adamOuterAVX2 is AdamOuter.
+// adamOuterAVX2 is Outer.
 //
 //go:noescape
 func adamOuterAVX2(p *float32, m *float32, v *float32, grad *float32, n int, c *float32, factor float32)
@@ -64,12 +64,12 @@ func adamOuterAVX2(p *float32, m *float32, v *float32, grad *float32, n int, c *
 //go:noescape
 func amsgradOuterAVX2(p *float32, m *float32, v *float32, largest *float32, grad *float32, n int, c *float32, factor float32)
 
-// adamOuterDotAVX2 is AdamOuterDot.
+// adamOuterDotAVX2 is OuterProducts for a row.
 //
 //go:noescape
 func adamOuterDotAVX2(p *float32, m *float32, v *float32, grad *float32, n int, c *float32, factor float32, out *float32)
 
-// amsgradOuterDotAVX2 is AMSGradOuterDot.
+// amsgradOuterDotAVX2 is AMSGradOuterProducts for a row.
 //
 //go:noescape
 func amsgradOuterDotAVX2(p *float32, m *float32, v *float32, largest *float32, grad *float32, n int, c *float32, factor float32, out *float32)
