@@ -293,7 +293,7 @@ func (b *binder) convAdam(op nn.ConvAdam) func() {
 	u := b.adamUpdate(op.Update, 2, outs)
 	outer := g.single() && g.n == 1 && !b.split()
 	var gx []float32
-	var w matrix
+	var w denseWeights
 	if op.GradInput {
 		if len(b.current.In) > rounded {
 			w = b.matrixInput(rounded)
@@ -344,7 +344,7 @@ func (b *binder) gradientShare() func() {
 // outerAdam updates weights between one pixel and an image: the gradient of row s is
 // small[s]·large. Unless gx is nil, gx[s] = Σ large[j]·w[s, j] with the weights before the
 // update, summed in denseGather's order, or with rounded ones unless they are empty.
-func (b *binder) outerAdam(g *geometry, u *adamUpdate, gx []float32, rounded matrix, small, large []float32) func() {
+func (b *binder) outerAdam(g *geometry, u *adamUpdate, gx []float32, rounded denseWeights, small, large []float32) func() {
 	columns := g.large * g.taps()
 	run := b.rows(g.small, columns, func(lo, hi int) {
 		for s := lo; s < hi; s++ {

@@ -3,6 +3,7 @@ package cpu
 import (
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/cpu/vec/elements"
+	"prismtop/sim/cpu/vec/matrix"
 	"prismtop/sim/tensor"
 )
 
@@ -18,40 +19,40 @@ const (
 	rowsPerTask = 4
 )
 
-// matrix is w of a dense product: float32, or bfloat16 as it is.
-type matrix struct {
+// denseWeights are w of a dense product: float32, or bfloat16 as it is.
+type denseWeights struct {
 	f []float32
 	h []uint16
 }
 
-// combine is vec.Set's Combine for the columns from lo on.
-func (w *matrix) combine(set vec.Set, y []float32, lo, pitch int, x []float32) {
+// combine is matrix.Combine for the columns from lo on.
+func (w *denseWeights) combine(set vec.Set, y []float32, lo, pitch int, x []float32) {
 	if w.h != nil {
-		set.CombineHalves(y, w.h[lo:], pitch, x)
+		matrix.CombineHalves(set, y, w.h[lo:], pitch, x)
 		return
 	}
-	set.Combine(y, w.f[lo:], pitch, x)
+	matrix.Combine(set, y, w.f[lo:], pitch, x)
 }
 
-// products is vec.Set's Products for the rows from element lo on.
-func (w *matrix) products(set vec.Set, out []float32, lo, pitch int, x []float32) {
+// products is matrix.Products for the rows from element lo on.
+func (w *denseWeights) products(set vec.Set, out []float32, lo, pitch int, x []float32) {
 	if w.h != nil {
-		set.ProductsHalves(out, w.h[lo:], pitch, x)
+		matrix.ProductsHalves(set, out, w.h[lo:], pitch, x)
 		return
 	}
-	set.Products(out, w.f[lo:], pitch, x)
+	matrix.Products(set, out, w.f[lo:], pitch, x)
 }
 
 // matrixInput returns the i-th input as a matrix.
-func (b *binder) matrixInput(i int) matrix {
+func (b *binder) matrixInput(i int) denseWeights {
 	if b.backend.set == vec.AVX512 && b.buffer(b.current.In[i]).DType == tensor.BFloat16 && !b.split() {
-		return matrix{h: b.half(i)}
+		return denseWeights{h: b.half(i)}
 	}
-	return matrix{f: b.in(i)}
+	return denseWeights{f: b.in(i)}
 }
 
 // denseScatter computes large[n, j] = Σ small[n, s]·w[s, j] + bias[channel of j].
-func (b *binder) denseScatter(g *geometry, large, small []float32, w matrix, bias []float32) func() {
+func (b *binder) denseScatter(g *geometry, large, small []float32, w denseWeights, bias []float32) func() {
 	columns := g.large * g.taps()
 	taps := g.taps()
 	set := b.backend.set
@@ -72,7 +73,7 @@ func (b *binder) denseScatter(g *geometry, large, small []float32, w matrix, bia
 }
 
 // denseGather computes small[n, s] = Σ large[n, j]·w[s, j] + bias[s].
-func (b *binder) denseGather(g *geometry, small, large []float32, w matrix, bias []float32) func() {
+func (b *binder) denseGather(g *geometry, small, large []float32, w denseWeights, bias []float32) func() {
 	columns := g.large * g.taps()
 	set := b.backend.set
 	body := func(lo, hi int) {

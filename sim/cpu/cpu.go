@@ -27,6 +27,7 @@ import (
 	"prismtop/sim/cpu/pool"
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/cpu/vec/choice"
+	"prismtop/sim/cpu/vec/matrix"
 	"prismtop/sim/nn"
 )
 
@@ -64,7 +65,7 @@ var _ nn.Backend = (*Backend)(nil)
 // them runs at a time.
 type Backend struct {
 	set      vec.Set
-	tiles    vec.Tiles
+	tiles    matrix.Tiles
 	tileWork int
 	pairs    vec.Pairs
 	pool     *pool.Pool
@@ -110,7 +111,7 @@ func KernelNames() []string {
 	for _, set := range vec.Available() {
 		names = append(names, set.String())
 	}
-	if tiles, _ := vec.DetectTiles(); tiles == vec.AMX {
+	if tiles, _ := matrix.DetectTiles(); tiles == matrix.AMX {
 		names = slices.Insert(names, 1, choice.AMXName)
 	}
 	switch pairs, faster, _ := choice.DetectPairs(); {
@@ -128,7 +129,7 @@ func KernelNames() []string {
 func Processor() machine.CPU {
 	processor := features.Detect()
 	for i, s := range processor.Sets {
-		if _, err := vec.DetectTiles(); err != nil && s.Name == choice.AMXName && s.Available {
+		if _, err := matrix.DetectTiles(); err != nil && s.Name == choice.AMXName && s.Available {
 			processor.Sets[i] = machine.Support{Name: s.Name, Reason: "the processor offers it, but " + err.Error()}
 		}
 	}
@@ -143,7 +144,7 @@ func (b *Backend) Device() string { return "cpu" }
 
 // Kernels returns the name of the kernels in use, one of KernelNames.
 func (b *Backend) Kernels() string {
-	if b.tiles == vec.AMX {
+	if b.tiles == matrix.AMX {
 		return choice.AMXName
 	}
 	if b.pairs == vec.BF16 {

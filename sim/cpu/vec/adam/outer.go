@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/matrix"
 )
 
 // outer is step with the gradient g = factor·x, a row of a product of two
@@ -42,7 +43,7 @@ func amsgradOuter(p, m, v, largest, x []float32, factor float32, c *Scalars) {
 //	out[r] = Σ over j of p[r·n + j] · x[j];  outer of row r
 func outerProducts(out, p, m, v, x, factors []float32, c *Scalars) {
 	n := len(x)
-	vec.Go.Products(out, p, n, x)
+	matrix.Products(vec.Go, out, p, n, x)
 	for r := range out {
 		at := r * n
 		outer(p[at:at+n], m[at:], v[at:], x, factors[r], c)
@@ -52,7 +53,7 @@ func outerProducts(out, p, m, v, x, factors []float32, c *Scalars) {
 // amsgradOuterProducts is outerProducts with amsgradOuter.
 func amsgradOuterProducts(out, p, m, v, largest, x, factors []float32, c *Scalars) {
 	n := len(x)
-	vec.Go.Products(out, p, n, x)
+	matrix.Products(vec.Go, out, p, n, x)
 	for r := range out {
 		at := r * n
 		amsgradOuter(p[at:at+n], m[at:], v[at:], largest[at:], x, factors[r], c)

@@ -9,6 +9,7 @@ import (
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/cpu/vec/elements"
 	"prismtop/sim/cpu/vec/internal/vectest"
+	"prismtop/sim/cpu/vec/matrix"
 )
 
 // The bits are those of a stored gradient, so that fusing changes nothing.
@@ -72,14 +73,14 @@ func TestAdamOfOuterProductsMultipliesTheRowsBefore(t *testing.T) {
 					}
 				}
 				OuterProducts(s, out, got[0], got[1], got[2], x, factors, &c)
-				s.Products(wantOut, want[0], n, x)
+				matrix.Products(s, wantOut, want[0], n, x)
 				for r := range rows {
 					at := r * n
 					Outer(s, want[0][at:at+n], want[1][at:], want[2][at:], x, factors[r], &c)
 				}
 				check("Adam")
 				AMSGradOuterProducts(s, out, got[0], got[1], got[2], got[3], x, factors, &c)
-				s.Products(wantOut, want[0], n, x)
+				matrix.Products(s, wantOut, want[0], n, x)
 				for r := range rows {
 					at := r * n
 					AMSGradOuter(s, want[0][at:at+n], want[1][at:], want[2][at:], want[3][at:], x, factors[r], &c)

@@ -9,6 +9,7 @@ import (
 
 	"prismtop/sim/cpu/features"
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/matrix"
 )
 
 // Users' names for the AVX-512 kernels combined with other products.
@@ -22,7 +23,7 @@ const (
 // set that this build or processor lacks, is an error.
 func Set(name string) (vec.Set, error) {
 	if name == AMXName {
-		if _, err := vec.DetectTiles(); err != nil {
+		if _, err := matrix.DetectTiles(); err != nil {
 			return vec.Go, &UnavailableError{name, err.Error(), listed(vec.Available())}
 		}
 		return vec.AVX512, nil
@@ -91,10 +92,10 @@ func lacking(name string) string {
 
 // Tiles returns the tiles for a name accepted by Set: AMX, if available,
 // for its own name only. "auto" leaves it out until it is known to pay off.
-func Tiles(name string) vec.Tiles {
+func Tiles(name string) matrix.Tiles {
 	if name != AMXName {
-		return vec.NoTiles
+		return matrix.NoTiles
 	}
-	tiles, _ := vec.DetectTiles()
+	tiles, _ := matrix.DetectTiles()
 	return tiles
 }

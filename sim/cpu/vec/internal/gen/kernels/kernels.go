@@ -44,7 +44,7 @@ var rooms = []room{
 	{"dft", dft.Families},
 	{".", half.Families},
 	{"loss", loss.Families},
-	{".", matrix.Families},
+	{"matrix", matrix.Families},
 	{"norm", norm.Families},
 	{".", roof.Families},
 	{"winograd", winograd.Families},

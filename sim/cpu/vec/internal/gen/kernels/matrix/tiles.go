@@ -7,7 +7,7 @@ import (
 )
 
 // tileFields are the fields of the structure that the tile kernel takes, 8 bytes
-// each, in the order of package vec's tileCall.
+// each, in the order of tileCall in vec/matrix.
 var tileFields = []string{
 	"config", "segments", "a", "b", "c", "count", "groups",
 	"aStride", "aBlock", "aStep", "bStride", "bBlock", "bStep",

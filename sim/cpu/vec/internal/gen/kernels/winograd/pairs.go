@@ -10,7 +10,7 @@ import (
 )
 
 // tileRuns is the number of runs of a vector of tiles, 2 or 4. An entry of a list of tiles has their positions in an input
-// plane and in an output plane, and masks for each row; see package vec's PairTiles.
+// plane and in an output plane, and masks for each row; see PairTiles in vec/winograd.
 type tileRuns int
 
 func (r tileRuns) in(run int) int  { return 8 * run }

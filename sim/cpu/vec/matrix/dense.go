@@ -1,4 +1,5 @@
-package vec
+// Package matrix holds products of matrices: of a vector and a matrix, and of blocks of bfloat16 on tiles of AMX.
+package matrix
 
 import (
 	"prismtop/sim/cpu/vec/internal/plain"

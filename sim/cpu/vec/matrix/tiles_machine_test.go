@@ -1,6 +1,6 @@
 //go:build amd64 && !noasm
 
-package vec
+package matrix
 
 import (
 	"encoding/binary"

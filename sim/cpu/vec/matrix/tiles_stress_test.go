@@ -1,4 +1,4 @@
-package vec
+package matrix
 
 import (
 	"math"

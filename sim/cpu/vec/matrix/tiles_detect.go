@@ -1,10 +1,11 @@
-package vec
+package matrix
 
 import (
 	"errors"
 	"sync"
 
 	"prismtop/sim/cpu/features"
+	"prismtop/sim/cpu/vec"
 )
 
 // DetectTiles returns AMX if the processor and the operating system offer it and
@@ -12,10 +13,10 @@ import (
 func DetectTiles() (Tiles, error) { return detectTiles() }
 
 var detectTiles = sync.OnceValues(func() (Tiles, error) {
-	switch sets := Available(); {
+	switch sets := vec.Available(); {
 	case !amxBuilt:
 		return NoTiles, errors.New("this build has no kernels for it")
-	case sets[0] != AVX512:
+	case sets[0] != vec.AVX512:
 		return NoTiles, errors.New("it also needs AVX-512")
 	}
 	if err := features.PermitAMX(); err != nil {

@@ -2,7 +2,12 @@
 
 //go:build !noasm
 
-package vec
+package matrix
+
+// tileProductAMX is TileProduct on AMX's tiles.
+//
+//go:noescape
+func tileProductAMX(call *int64)
 
 // combine8AVX512 is Combine, rows of the matrix at a time: 8.
 //

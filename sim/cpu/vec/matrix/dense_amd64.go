@@ -1,17 +1,19 @@
 //go:build !noasm
 
-package vec
+package matrix
+
+import "prismtop/sim/cpu/vec"
 
 // Combine adds weighted rows of a matrix to y; see combine.
-func (s Set) Combine(y, w []float32, pitch int, x []float32) {
+func Combine(s vec.Set, y, w []float32, pitch int, x []float32) {
 	n, rows := len(y), len(x)
-	if s == Go || n == 0 || rows == 0 {
+	if s == vec.Go || n == 0 || rows == 0 {
 		combine(y, w, pitch, x)
 		return
 	}
 	_ = w[(rows-1)*pitch+n-1]
 	eight, one := combine8AVX2, combine1AVX2
-	if s == AVX512 {
+	if s == vec.AVX512 {
 		eight, one = combine8AVX512, combine1AVX512
 	}
 	r := 0
@@ -24,28 +26,28 @@ func (s Set) Combine(y, w []float32, pitch int, x []float32) {
 }
 
 // Products multiplies rows of a matrix with x; see products.
-func (s Set) Products(out, w []float32, pitch int, x []float32) {
+func Products(s vec.Set, out, w []float32, pitch int, x []float32) {
 	n, rows := len(x), len(out)
-	if s == Go || n == 0 || rows == 0 {
+	if s == vec.Go || n == 0 || rows == 0 {
 		products(out, w, pitch, x)
 		return
 	}
 	_ = w[(rows-1)*pitch+n-1]
 	r := 0
 	for ; r+3 < rows; r += 4 {
-		s.products4((*[4]float32)(out[r:]), w[r*pitch:], pitch, x)
+		products4(s, (*[4]float32)(out[r:]), w[r*pitch:], pitch, x)
 	}
 	for ; r < rows; r++ { // the kernel's four rows are the same row
 		var sums [4]float32
-		s.products4(&sums, w[r*pitch:], 0, x)
+		products4(s, &sums, w[r*pitch:], 0, x)
 		out[r] = sums[0]
 	}
 }
 
 // CombineHalves is Combine with a matrix of bfloat16.
-func (s Set) CombineHalves(y []float32, w []uint16, pitch int, x []float32) {
+func CombineHalves(s vec.Set, y []float32, w []uint16, pitch int, x []float32) {
 	n, rows := len(y), len(x)
-	if s != AVX512 || n == 0 || rows == 0 {
+	if s != vec.AVX512 || n == 0 || rows == 0 {
 		combineHalves(y, w, pitch, x)
 		return
 	}
@@ -60,9 +62,9 @@ func (s Set) CombineHalves(y []float32, w []uint16, pitch int, x []float32) {
 }
 
 // ProductsHalves is Products with a matrix of bfloat16.
-func (s Set) ProductsHalves(out []float32, w []uint16, pitch int, x []float32) {
+func ProductsHalves(s vec.Set, out []float32, w []uint16, pitch int, x []float32) {
 	n, rows := len(x), len(out)
-	if s != AVX512 || n == 0 || rows == 0 {
+	if s != vec.AVX512 || n == 0 || rows == 0 {
 		productsHalves(out, w, pitch, x)
 		return
 	}
@@ -78,8 +80,8 @@ func (s Set) ProductsHalves(out []float32, w []uint16, pitch int, x []float32) {
 	}
 }
 
-func (s Set) products4(out *[4]float32, w []float32, pitch int, x []float32) {
-	if s == AVX512 {
+func products4(s vec.Set, out *[4]float32, w []float32, pitch int, x []float32) {
+	if s == vec.AVX512 {
 		productsAVX512(&out[0], &w[0], pitch, &x[0], len(x))
 	} else {
 		productsAVX2(&out[0], &w[0], pitch, &x[0], len(x))
