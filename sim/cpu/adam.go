@@ -10,6 +10,7 @@ import (
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/cpu/vec/adam"
 	"prismtop/sim/cpu/vec/elements"
+	"prismtop/sim/cpu/vec/half"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
@@ -113,7 +114,7 @@ func (u *adamUpdate) end() {
 // round copies updated elements.
 func (u *adamUpdate) round(lo, hi int) {
 	if u.copied != nil {
-		u.set.Narrow(tensor.BFloat16, u.copied.values[lo:hi], u.p[lo:hi])
+		half.Narrow(u.set, tensor.BFloat16, u.copied.values[lo:hi], u.p[lo:hi])
 	}
 }
 

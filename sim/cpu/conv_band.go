@@ -3,6 +3,7 @@ package cpu
 import (
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/cpu/vec/elements"
+	"prismtop/sim/cpu/vec/half"
 	"prismtop/sim/cpu/vec/norm"
 	"prismtop/sim/cpu/volume"
 	"prismtop/sim/nn"
@@ -361,7 +362,7 @@ func (b *binder) directScatter(g *geometry, relu bool) func() {
 			if pair < whole {
 				other = x[row:]
 			}
-			set.PairRows(pairs[pair*taps:], c.outStride, x, other, taps, g.large, taps)
+			half.PairRows(set, pairs[pair*taps:], c.outStride, x, other, taps, g.large, taps)
 		}
 	})
 	run := c.bind(b, pairs)
@@ -424,7 +425,7 @@ func (c *directPairs) copyBand(dst []float32, at block) {
 		}
 		to := dst[pair*c.plane:][:rows*c.pitch]
 		border(to, within, columns, c.pitch)
-		c.set.PairRows(to[within.lo*c.pitch+columns.lo:], c.pitch, x[from:], other[from:], c.inW, within.hi-within.lo, columns.hi-columns.lo)
+		half.PairRows(c.set, to[within.lo*c.pitch+columns.lo:], c.pitch, x[from:], other[from:], c.inW, within.hi-within.lo, columns.hi-columns.lo)
 	}
 }
 
@@ -498,7 +499,7 @@ func (b *binder) weightPairBands(g *geometry, gw []float32, small, large int) fu
 	}
 	c.columns = c.outW
 	c.copyPitch = (c.rows + c.kh - 1) * c.outW / 2
-	c.grid, c.input = vec.PairsOf(b.half(other)), b.half(copied)
+	c.grid, c.input = half.PairsOf(b.half(other)), b.half(copied)
 	for channel := range c.in {
 		for k := range g.taps() {
 			if c.mirrored {

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"prismtop/sim/cpu/vec/half"
 	"prismtop/sim/cpu/vec/matrix"
 	"prismtop/sim/tensor"
 )
@@ -77,7 +78,7 @@ func (b *binder) narrowParts(parts [][]float32) (y []uint16, fill func()) {
 	y = b.halves(len(parts) * n)
 	return y, b.each(n, grain, func(lo, hi int) {
 		for i, x := range parts {
-			set.Narrow(tensor.BFloat16, y[i*n+lo:i*n+hi], x[lo:hi])
+			half.Narrow(set, tensor.BFloat16, y[i*n+lo:i*n+hi], x[lo:hi])
 		}
 	})
 }
@@ -105,7 +106,7 @@ func (b *binder) scatterTiles(g *geometry, large, small, w, bias []float32) func
 	transpose := b.each(len(parts)*rows, 1+grain/g.small, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			x := parts[i/rows][i%rows/pixels*g.small*pixels+i%pixels:]
-			set.PairColumns(c.a[i*g.small:][:g.small], x, x[pixels:], 2*pixels, g.small/2)
+			half.TilePairColumns(set, c.a[i*g.small:][:g.small], x, x[pixels:], 2*pixels, g.small/2)
 		}
 	})
 	size := c.panels() + len(parts)*c.packed()/2 + 2*(c.band+1)*c.pitch
@@ -130,7 +131,7 @@ func (c *tileScatter) compute(scratch []float32, image, l int) {
 	packed := len(c.weights) * c.packed()
 	b, folded := asHalves(scratch[:packed/2]), scratch[packed/2:]
 	for i, w := range c.weights {
-		c.set.Pairs(b[i*c.packed():], 2*matrix.TileBlock, w[l*patch:], w[c.row+l*patch:], 2*c.row, small/2, 2*patch)
+		half.TilePairs(c.set, b[i*c.packed():], 2*matrix.TileBlock, w[l*patch:], w[c.row+l*patch:], 2*c.row, small/2, 2*patch)
 	}
 	clear(products[:row])
 	clear(products[one:][:row])
@@ -202,7 +203,7 @@ func (c *tilePatches) each(b *binder, lay func(y []uint16, x []float32, l, pixel
 
 // gatherTiles binds the gather of a tiled geometry. bias may be nil.
 func (b *binder) gatherTiles(g *geometry, small, large, w, bias []float32) func() {
-	const half = matrix.TileBlock / 2
+	const tileHalf = matrix.TileBlock / 2
 	pixels, row, set, tiles := g.hs*g.ws, g.large*patch, b.backend.set, b.backend.tiles
 	a, narrow := b.narrowParts(b.tileParts(w))
 	patches := b.tilePatches(g, large)
@@ -214,17 +215,17 @@ func (b *binder) gatherTiles(g *geometry, small, large, w, bias []float32) func(
 		for task := lo; task < hi; task++ {
 			s, p := task/blocks*matrix.TileBlock, task%blocks*matrix.TileBlock
 			tiles.Product(&matrix.TileProduct{
-				A: a[s*row:], AStride: row, AHalf: half * row,
-				B: patches.y[2*p:], BStride: stride, BHalf: 2 * half,
+				A: a[s*row:], AStride: row, AHalf: tileHalf * row,
+				B: patches.y[2*p:], BStride: stride, BHalf: 2 * tileHalf,
 				C:       small[(patches.image*g.small+s)*pixels+patches.first*g.ws+p:],
-				CStride: pixels, CRowHalf: half * pixels, CColHalf: half,
+				CStride: pixels, CRowHalf: tileHalf * pixels, CColHalf: tileHalf,
 				Groups: 1, Segments: segments,
 			})
 		}
 	}
 	run := patches.each(b, func(y []uint16, x []float32, l, pixels int) {
 		for i := 0; i < patch; i += 2 {
-			set.PairColumns(y[(l*patch+i)/2*stride:], x[i:], x[i+1:], patch, pixels)
+			half.TilePairColumns(set, y[(l*patch+i)/2*stride:], x[i:], x[i+1:], patch, pixels)
 		}
 	}, func() {
 		pool.ForPieces(g.small/matrix.TileBlock*patches.rows*g.ws/matrix.TileBlock, 1+worthwhile/work, 1+pieceWork/work, body)
@@ -243,7 +244,7 @@ func (b *binder) gatherTiles(g *geometry, small, large, w, bias []float32) func(
 
 // weightTiles binds the weight gradient of a tiled geometry.
 func (b *binder) weightTiles(g *geometry, gw, small, large []float32) func() {
-	const half = matrix.TileBlock / 2
+	const tileHalf = matrix.TileBlock / 2
 	pixels, row, set, tiles := g.hs*g.ws, g.large*patch, b.backend.set, b.backend.tiles
 	a, narrow := b.narrowParts(b.tileParts(small))
 	patches := b.tilePatches(g, large)
@@ -255,16 +256,16 @@ func (b *binder) weightTiles(g *geometry, gw, small, large []float32) func() {
 			s, l := task/pairs*matrix.TileBlock, task%pairs*2
 			tiles.Product(&matrix.TileProduct{
 				A:       a[(patches.image*g.small+s)*pixels+patches.first*g.ws:],
-				AStride: pixels, AHalf: half * pixels,
-				B: patches.y[2*l*patch:], BStride: 2 * row, BHalf: 2 * half,
-				C: gw[s*row+l*patch:], CStride: row, CRowHalf: half * row, CColHalf: half,
+				AStride: pixels, AHalf: tileHalf * pixels,
+				B: patches.y[2*l*patch:], BStride: 2 * row, BHalf: 2 * tileHalf,
+				C: gw[s*row+l*patch:], CStride: row, CRowHalf: tileHalf * row, CColHalf: tileHalf,
 				Groups: 1, Segments: segments[:perPixels*(patches.rows*g.ws/matrix.TileBlock)],
 				Accumulate: patches.image > 0 || patches.first > 0,
 			})
 		}
 	})
 	run := patches.each(b, func(y []uint16, x []float32, l, pixels int) {
-		set.Pairs(y[2*l*patch:], 2*row, x, x[patch:], 2*patch, pixels/2, patch)
+		half.TilePairs(set, y[2*l*patch:], 2*row, x, x[patch:], 2*patch, pixels/2, patch)
 	}, multiply)
 	return func() {
 		narrow()

@@ -5,6 +5,7 @@ import (
 
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/cpu/vec/elements"
+	"prismtop/sim/cpu/vec/half"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
@@ -77,9 +78,9 @@ func (b *binder) cast() func() {
 	n, set := b.inShape(0).Elements(), b.backend.set
 	switch {
 	case from == tensor.Float32 && to.Size() == 2:
-		return b.each(n, grain, func(lo, hi int) { set.Narrow(to, target.h[lo:hi], source.f[lo:hi]) })
+		return b.each(n, grain, func(lo, hi int) { half.Narrow(set, to, target.h[lo:hi], source.f[lo:hi]) })
 	case from.Size() == 2 && to == tensor.Float32:
-		return b.each(n, grain, func(lo, hi int) { set.Widen(from, target.f[lo:hi], source.h[lo:hi]) })
+		return b.each(n, grain, func(lo, hi int) { half.Widen(set, from, target.f[lo:hi], source.h[lo:hi]) })
 	}
 	x, y := b.in(0), b.out(0)
 	return b.each(n, grain, func(lo, hi int) { copy(y[lo:hi], x[lo:hi]) })

@@ -1,8 +1,8 @@
 package cpu
 
 import (
-	"prismtop/sim/cpu/vec"
 	"prismtop/sim/cpu/vec/elements"
+	"prismtop/sim/cpu/vec/half"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
@@ -220,10 +220,10 @@ func (b *binder) bfloats() (x, y []uint16, ok bool) {
 
 // doubled returns a closure that repeats each pixel of rows of x of width w in a block of 2×2 of y.
 func (b *binder) doubled(y, x []uint16, rows, w int) func() {
-	pairs, set := vec.PairsOf(y), b.backend.set // of an element and its repetition
+	pairs, set := half.PairsOf(y), b.backend.set // of an element and its repetition
 	return b.rows(rows, 2*w, func(lo, hi int) {
-		set.PairRows(pairs[2*lo*w:], 2*w, x[lo*w:], x[lo*w:], w, hi-lo, w)
-		set.PairRows(pairs[(2*lo+1)*w:], 2*w, x[lo*w:], x[lo*w:], w, hi-lo, w)
+		half.PairRows(set, pairs[2*lo*w:], 2*w, x[lo*w:], x[lo*w:], w, hi-lo, w)
+		half.PairRows(set, pairs[(2*lo+1)*w:], 2*w, x[lo*w:], x[lo*w:], w, hi-lo, w)
 	})
 }
 
@@ -233,7 +233,7 @@ func (b *binder) pooled(y, x []uint16, rows, w int) func() {
 	return b.rows(rows, 2*w, func(lo, hi int) {
 		for row := lo; row < hi; row++ {
 			above := x[4*row*w:][:4*w]
-			set.LargestPairs(y[row*w:][:w], above[:2*w], above[2*w:])
+			half.LargestPairs(set, y[row*w:][:w], above[:2*w], above[2*w:])
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/half"
 	"prismtop/sim/cpu/volume"
 )
 
@@ -83,7 +84,7 @@ func (g *Gather) compute(copies []float32, image, first, s int) {
 	row, plane := g.bands.Large*taps/2, g.Height*g.Width
 	at := (image*g.bands.Small+s)*plane + first*g.Width
 	sum := vec.TapSum{Pitch: plane, X: copies, Channels: g.bands.Large, XStep: g.plane, Taps: g.taps,
-		W: vec.PairsOf(g.Weights[2*s*row:]), WRow: row, WStep: taps / 2, ReLU: g.ReLU, Fold: g.fold}
+		W: half.PairsOf(g.Weights[2*s*row:]), WRow: row, WStep: taps / 2, ReLU: g.ReLU, Fold: g.fold}
 	if g.Bias != nil {
 		sum.Bias = g.Bias[s:][:vec.TapRows]
 	}

@@ -2,6 +2,7 @@ package pairconv
 
 import (
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/half"
 	"prismtop/sim/cpu/volume"
 )
 
@@ -81,7 +82,7 @@ func (c *Scatter) Pack(lo, hi int) {
 	row := c.bands.Large * taps
 	for s := lo; s < hi; s++ {
 		w := c.Weights[2*s*row:][:2*row]
-		c.set.PairTaps(c.Packed[s*row:][:row], w[:row], w[row:], &phaseOrder)
+		half.PairTaps(c.set, c.Packed[s*row:][:row], w[:row], w[row:], &phaseOrder)
 	}
 }
 
@@ -114,7 +115,7 @@ func (c *Scatter) copyBand(dst, one []float32, image, first int) {
 			to = one
 		}
 		clear(to[:c.channel()])
-		c.set.PairRows(to[(lo-first+1)*c.pitch+1:], c.pitch, from[lo*c.Width:], from[plane+lo*c.Width:], c.Width, hi-lo, c.Width)
+		half.PairRows(c.set, to[(lo-first+1)*c.pitch+1:], c.pitch, from[lo*c.Width:], from[plane+lo*c.Width:], c.Width, hi-lo, c.Width)
 		if c.Width == narrow {
 			c.spread(dst[s*c.plane:], one)
 		}
@@ -132,10 +133,10 @@ func (c *Scatter) weights(packed []float32, l int) (w []float32, step int) {
 	for s := range c.channels {
 		from := c.Weights[2*s*row+l*taps:]
 		if ahead := l + vec.TapRows; ahead < c.bands.Large { // the next group's, a page apart
-			c.set.Prefetch(vec.PairsOf(from[size:][:size]))
-			c.set.Prefetch(vec.PairsOf(from[row+size:][:size]))
+			c.set.Prefetch(half.PairsOf(from[size:][:size]))
+			c.set.Prefetch(half.PairsOf(from[row+size:][:size]))
 		}
-		c.set.PairTaps(packed[s*size:][:size], from[:size], from[row:][:size], &phaseOrder)
+		half.PairTaps(c.set, packed[s*size:][:size], from[:size], from[row:][:size], &phaseOrder)
 	}
 	return packed, size
 }
@@ -167,8 +168,8 @@ func (c *Scatter) compute(copies, sums, packed []float32, image, first, l int) {
 func (c *Scatter) store(at int, even, odd []float32) {
 	width := 2 * c.Width
 	if c.Large.F == nil {
-		to := vec.PairsOf(c.Large.H[at:][:(2*c.rows-1)*width])
-		c.product.Round(to, width, even, odd, c.Width, c.rows, c.Width)
+		to := half.PairsOf(c.Large.H[at:][:(2*c.rows-1)*width])
+		half.RoundPairs(c.product, to, width, even, odd, c.Width, c.rows, c.Width)
 		return
 	}
 	for i, v := range even {

@@ -14,21 +14,3 @@ func (Pairs) Outer(c []float32, cm, cv, rows, panels int, a []float32, am, ak in
 func (Pairs) Dots(out []float32, pitch, rows int, a []float32, stride, n int, x []float32, segments []int32) {
 	dotsPairs(out, pitch, rows, a, stride, n, x, segments)
 }
-
-// PairRows interleaves rows of two matrices of bfloat16; see pairRows.
-func (Set) PairRows(y []float32, yPitch int, even, odd []uint16, pitch, rows, n int) {
-	pairRows(y, yPitch, even, odd, pitch, rows, n)
-}
-
-// PairTaps interleaves kernels of 4×4 taps; see pairTaps.
-func (Set) PairTaps(y []float32, even, odd []uint16, order *[PatchFloats]uint32) {
-	pairTaps(y, even, odd, order)
-}
-
-// Round interleaves rows of two matrices, rounded to bfloat16; see roundPairs.
-func (Pairs) Round(y []float32, yPitch int, even, odd []float32, pitch, rows, n int) {
-	roundPairs(y, yPitch, even, odd, pitch, rows, n)
-}
-
-// LargestPairs computes the largest of four bfloat16; see largestPairs.
-func (Set) LargestPairs(y, above, below []uint16) { largestPairs(y, above, below) }

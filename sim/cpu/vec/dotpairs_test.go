@@ -30,7 +30,7 @@ func pairSets() []Pairs {
 func guardedPairs(t *testing.T, rng *rand.Rand, n int) []float32 {
 	x := guarded(t, rng, n)
 	for i := range x {
-		x[i] = Pair(tensor.F32ToBF16(2*rng.Float32()-1), tensor.F32ToBF16(2*rng.Float32()-1))
+		x[i] = math.Float32frombits(uint32(tensor.F32ToBF16(2*rng.Float32()-1)) | uint32(tensor.F32ToBF16(2*rng.Float32()-1))<<16)
 	}
 	return x
 }
@@ -106,56 +106,6 @@ func TestOuterOfPairsIsPlainGos(t *testing.T) {
 			}
 		}
 	}
-}
-
-// Rows are paired as they are, and rounded as tensor.F32ToBF16 does.
-func TestPairsOfRows(t *testing.T) {
-	for _, pairs := range pairSets() {
-		forEach(t, func(t *testing.T, s Set, rng *rand.Rand, n int) {
-			rows, pitch, yPitch := 1+n%3, n+rng.IntN(5), n+rng.IntN(4)
-			even, odd := guarded(t, rng, (rows-1)*pitch+n), guarded(t, rng, (rows-1)*pitch+n)
-			got, want := guarded(t, rng, (rows-1)*yPitch+n), make([]float32, (rows-1)*yPitch+n)
-			copy(want, got)
-			pairs.Round(got, yPitch, even, odd, pitch, rows, n)
-			for r := range rows {
-				for i := range n {
-					want[r*yPitch+i] = Pair(tensor.F32ToBF16(even[r*pitch+i]), tensor.F32ToBF16(odd[r*pitch+i]))
-				}
-			}
-			sameBits(t, "rounded", got, want)
-			narrow := func(x []float32) []uint16 {
-				h := make([]uint16, len(x))
-				tensor.Narrow(tensor.BFloat16, h, x)
-				return h
-			}
-			again := guarded(t, rng, (rows-1)*yPitch+n)
-			copy(again, got)
-			for r := range rows {
-				clear(again[r*yPitch:][:n])
-			}
-			s.PairRows(again, yPitch, narrow(even), narrow(odd), pitch, rows, n)
-			sameBits(t, "paired", again, want)
-		})
-	}
-}
-
-func TestLargestPairsArePlainGos(t *testing.T) {
-	forEach(t, func(t *testing.T, s Set, rng *rand.Rand, n int) {
-		rows := make([]uint16, 4*n)
-		tensor.Narrow(tensor.BFloat16, rows, awkward(rng, 4*n))
-		got, want := make([]uint16, n+1), make([]uint16, n)
-		got[n] = 0xdead
-		s.LargestPairs(got[:n:n], rows[:2*n], rows[2*n:])
-		largestPairs(want, rows[:2*n], rows[2*n:])
-		for i, v := range want {
-			if got, want := tensor.BF16ToF32(got[i]), tensor.BF16ToF32(v); got != want && (got == got || want == want) {
-				t.Fatalf("the largest of %x is %v, plain Go has %v", rows[2*i:2*i+2], got, want)
-			}
-		}
-		if got[n] != 0xdead {
-			t.Fatal("wrote beyond the end")
-		}
-	})
 }
 
 // sameBits compares pairs, whose firsts are the least bits of a float32.

@@ -2,6 +2,7 @@ package winograd
 
 import (
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/half"
 	"prismtop/sim/cpu/vec/winograd"
 )
 
@@ -117,7 +118,7 @@ func (c *Pairs) Transform(u, w []float32, lo, hi int) {
 			g := w[(o*c.in+2*i)*9:][:18]
 			first, second := winograd.PairTilesWeights(g[:9]), winograd.PairTilesWeights(g[9:])
 			for k := range products {
-				u[at+(k*c.pairs+i)*group] = vec.RoundPair(first[k], second[k])
+				u[at+(k*c.pairs+i)*group] = half.RoundPair(first[k], second[k])
 			}
 		}
 	}

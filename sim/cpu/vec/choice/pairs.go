@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/half"
 )
 
 // Pairs returns the implementation of products of pairs for a name accepted by Set: with
@@ -83,7 +84,7 @@ func pairsAgree(pairs vec.Pairs) bool {
 				seed = seed*1664525 + 1013904223
 				of[j] = [...]uint16{0, 0x3f80, 0xbf80, 0x4000, 0xc000, 0x4040, 0x4080, 0xc0a0}[seed>>29] // 0 ±1 ±2 3 4 −5
 			}
-			x[i] = vec.Pair(of[0], of[1])
+			x[i] = half.Pair(of[0], of[1])
 		}
 		return x
 	}
@@ -95,8 +96,8 @@ func pairsAgree(pairs vec.Pairs) bool {
 	for i := range x {
 		x[i] = float32(i*i+1) / 769 // of more bits than a bfloat16 has
 	}
-	pairs.Round(got[:vec.PatchFloats], vec.PatchFloats, x, x[vec.PatchFloats:], vec.PatchFloats, 1, vec.PatchFloats)
-	vec.PlainPairs.Round(want[:vec.PatchFloats], vec.PatchFloats, x, x[vec.PatchFloats:], vec.PatchFloats, 1, vec.PatchFloats)
+	half.RoundPairs(pairs, got[:vec.PatchFloats], vec.PatchFloats, x, x[vec.PatchFloats:], vec.PatchFloats, 1, vec.PatchFloats)
+	half.RoundPairs(vec.PlainPairs, want[:vec.PatchFloats], vec.PatchFloats, x, x[vec.PatchFloats:], vec.PatchFloats, 1, vec.PatchFloats)
 	for i := range want {
 		if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
 			return false

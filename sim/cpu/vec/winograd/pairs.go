@@ -1,7 +1,7 @@
 package winograd
 
 import (
-	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/half"
 	"prismtop/sim/cpu/vec/internal/plain"
 	"prismtop/sim/tensor"
 )
@@ -108,7 +108,7 @@ func pairTilesIn(v []float32, first, second []uint16, planes int, p *PairTiles, 
 				tile[i] = p.tile(plane, at/Lanes, at%Lanes)
 			}
 			for k := range PairTilesPositions {
-				v[(k*pairs+pair)*vectors*Lanes+at] = vec.RoundPair(tile[0][k], tile[1][k])
+				v[(k*pairs+pair)*vectors*Lanes+at] = half.RoundPair(tile[0][k], tile[1][k])
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/half"
 	"prismtop/sim/cpu/vec/internal/vectest"
 	"prismtop/sim/tensor"
 )
@@ -95,7 +96,7 @@ func TestPairTilesConvolve(t *testing.T) {
 		g[i] = float32(4 * (rng.IntN(5) - 2))
 	}
 	for k, v := range PairTilesWeights(g) {
-		u[k*PairTilesRows+3] = vec.RoundPair(v, 0)
+		u[k*PairTilesRows+3] = half.RoundPair(v, 0)
 	}
 	tiles := NewPairTiles(h, w, 0, PairTilesCount(h, w), 0, 0, false)
 	n := tiles.Vectors() * Lanes

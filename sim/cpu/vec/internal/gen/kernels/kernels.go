@@ -42,7 +42,7 @@ var rooms = []room{
 	{".", conv.Families},
 	{"elements", elements.Families},
 	{"dft", dft.Families},
-	{".", half.Families},
+	{"half", half.Families},
 	{"loss", loss.Families},
 	{"matrix", matrix.Families},
 	{"norm", norm.Families},

@@ -69,7 +69,11 @@ func (s *set) pair(r asm.Rounding, even, odd reg.VecVirtual) reg.VecVirtual {
 
 // pairs packs rows of two matrices element by element.
 func (s *set) pairs() {
-	s.Kernel("pairs", "y *uint16, yPitch int, even, odd *float32, pitch, rows, n int", "is Pairs.")
+	doc := "is TilePairs."
+	if s.OfPairs {
+		doc = "is RoundPairs."
+	}
+	s.Kernel("pairs", "y *uint16, yPitch int, even, odd *float32, pitch, rows, n int", doc)
 	y, even, odd, n := s.Argument("y"), s.Argument("even"), s.Argument("odd"), s.Argument("n")
 	yPitch, pitch, rows := s.Argument("yPitch"), s.ByteArgument("pitch"), s.Argument("rows")
 	s.SHLQ(operand.U8(1), yPitch)
@@ -166,7 +170,7 @@ func (s *set) pairTaps() {
 
 // pairColumns packs elements that lie a stride apart.
 func (s *set) pairColumns() {
-	s.Kernel("pairColumns", "y *uint16, even, odd *float32, stride, n int", "is PairColumns.")
+	s.Kernel("pairColumns", "y *uint16, even, odd *float32, stride, n int", "is TilePairColumns.")
 	y, even, odd := s.Argument("y"), s.Argument("even"), s.Argument("odd")
 	stride, n, r := s.Argument("stride"), s.Argument("n"), s.Rounding()
 	lanes := s.StaticGlobal("lanes")

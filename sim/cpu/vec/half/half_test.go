@@ -1,10 +1,12 @@
-package vec
+package half
 
 import (
 	"math"
 	"math/rand/v2"
 	"testing"
 
+	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/internal/vectest"
 	"prismtop/sim/tensor"
 )
 
@@ -32,12 +34,12 @@ func equal(a, b float32) bool {
 }
 
 func TestConversionsArePlainGos(t *testing.T) {
-	forEach(t, func(t *testing.T, s Set, rng *rand.Rand, n int) {
+	vectest.ForEach(t, func(t *testing.T, s vec.Set, rng *rand.Rand, n int) {
 		for _, d := range []tensor.DType{tensor.BFloat16, tensor.Float16} {
 			x := awkward(rng, n)
 			got, want := make([]uint16, n+1), make([]uint16, n)
 			got[n] = 0xdead
-			s.Narrow(d, got[:n:n], x)
+			Narrow(s, d, got[:n:n], x)
 			tensor.Narrow(d, want, x)
 			for i := range want {
 				if got[i] != want[i] {
@@ -47,8 +49,8 @@ func TestConversionsArePlainGos(t *testing.T) {
 			if got[n] != 0xdead {
 				t.Fatal("wrote beyond the end")
 			}
-			wide, wider := guarded(t, rng, n), make([]float32, n)
-			s.Widen(d, wide, want)
+			wide, wider := vectest.Guarded(t, rng, n), make([]float32, n)
+			Widen(s, d, wide, want)
 			tensor.Widen(d, wider, want)
 			for i := range wide {
 				if !equal(wide[i], wider[i]) {
@@ -60,12 +62,15 @@ func TestConversionsArePlainGos(t *testing.T) {
 }
 
 func TestSplitsArePlainGos(t *testing.T) {
-	forEach(t, func(t *testing.T, s Set, rng *rand.Rand, n int) {
+	vectest.ForEach(t, func(t *testing.T, s vec.Set, rng *rand.Rand, n int) {
 		x := awkward(rng, n)
-		high, low, wantHigh, wantLow := guarded(t, rng, n), guarded(t, rng, n), make([]float32, n), make([]float32, n)
-		for name, f := range map[string][2]func(high, low, x []float32){"Split": {s.Split, split}, "SplitSum": {s.SplitSum, splitSum}} {
-			f[0](high, low, x)
-			f[1](wantHigh, wantLow, x)
+		high, low, wantHigh, wantLow := vectest.Guarded(t, rng, n), vectest.Guarded(t, rng, n), make([]float32, n), make([]float32, n)
+		for name, f := range map[string]struct {
+			set   func(s vec.Set, high, low, x []float32)
+			plain func(high, low, x []float32)
+		}{"Split": {Split, split}, "SplitSum": {SplitSum, splitSum}} {
+			f.set(s, high, low, x)
+			f.plain(wantHigh, wantLow, x)
 			for i := range x {
 				if !equal(high[i], wantHigh[i]) || !equal(low[i], wantLow[i]) {
 					t.Fatalf("%s(%v) = %v, %v, plain Go has %v, %v", name, x[i], high[i], low[i], wantHigh[i], wantLow[i])

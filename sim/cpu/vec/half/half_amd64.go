@@ -1,20 +1,23 @@
 //go:build !noasm
 
-package vec
+package half
 
-import "prismtop/sim/tensor"
+import (
+	"prismtop/sim/cpu/vec"
+	"prismtop/sim/tensor"
+)
 
 // Widen converts elements of a 16-bit type to float32; see tensor.Widen.
-func (s Set) Widen(d tensor.DType, y []float32, x []uint16) {
-	n := s.wholeVectors(len(y))
+func Widen(s vec.Set, d tensor.DType, y []float32, x []uint16) {
+	n := wholeVectors(s, len(y))
 	x = x[:len(y)]
 	if n > 0 {
 		switch {
-		case d == tensor.BFloat16 && s == AVX512:
+		case d == tensor.BFloat16 && s == vec.AVX512:
 			widenBF16AVX512(&y[0], &x[0], n/16)
 		case d == tensor.BFloat16:
 			widenBF16AVX2(&y[0], &x[0], n/8)
-		case d == tensor.Float16 && s == AVX512:
+		case d == tensor.Float16 && s == vec.AVX512:
 			widenF16AVX512(&y[0], &x[0], n/16)
 		case d == tensor.Float16:
 			widenF16AVX2(&y[0], &x[0], n/8)
@@ -26,16 +29,16 @@ func (s Set) Widen(d tensor.DType, y []float32, x []uint16) {
 }
 
 // Narrow rounds float32 values to a 16-bit type; see tensor.Narrow.
-func (s Set) Narrow(d tensor.DType, y []uint16, x []float32) {
-	n := s.wholeVectors(len(y))
+func Narrow(s vec.Set, d tensor.DType, y []uint16, x []float32) {
+	n := wholeVectors(s, len(y))
 	x = x[:len(y)]
 	if n > 0 {
 		switch {
-		case d == tensor.BFloat16 && s == AVX512:
+		case d == tensor.BFloat16 && s == vec.AVX512:
 			narrowBF16AVX512(&y[0], &x[0], n/16)
 		case d == tensor.BFloat16:
 			narrowBF16AVX2(&y[0], &x[0], n/8)
-		case d == tensor.Float16 && s == AVX512:
+		case d == tensor.Float16 && s == vec.AVX512:
 			narrowF16AVX512(&y[0], &x[0], n/16)
 		case d == tensor.Float16:
 			narrowF16AVX2(&y[0], &x[0], n/8)
@@ -47,17 +50,19 @@ func (s Set) Narrow(d tensor.DType, y []uint16, x []float32) {
 }
 
 // wholeVectors is the number of n elements that fill whole vectors.
-func (s Set) wholeVectors(n int) int { return [...]int{Go: 0, AVX2: n &^ 7, AVX512: n &^ 15}[s] }
+func wholeVectors(s vec.Set, n int) int {
+	return [...]int{vec.Go: 0, vec.AVX2: n &^ 7, vec.AVX512: n &^ 15}[s]
+}
 
 // Split splits float32 values into two bfloat16 values each; see split.
-func (s Set) Split(high, low, x []float32) {
+func Split(s vec.Set, high, low, x []float32) {
 	n := len(high)
-	if s == Go || n == 0 {
+	if s == vec.Go || n == 0 {
 		split(high, low, x)
 		return
 	}
 	low, x = low[:n], x[:n]
-	if s == AVX512 {
+	if s == vec.AVX512 {
 		splitAVX512(&high[0], &low[0], &x[0], n)
 	} else {
 		splitAVX2(&high[0], &low[0], &x[0], n)
@@ -66,14 +71,14 @@ func (s Set) Split(high, low, x []float32) {
 
 // SplitSum is Split with the sum of both parts in place of the low part; see
 // splitSum.
-func (s Set) SplitSum(high, sum, x []float32) {
+func SplitSum(s vec.Set, high, sum, x []float32) {
 	n := len(high)
-	if s == Go || n == 0 {
+	if s == vec.Go || n == 0 {
 		splitSum(high, sum, x)
 		return
 	}
 	sum, x = sum[:n], x[:n]
-	if s == AVX512 {
+	if s == vec.AVX512 {
 		splitSumAVX512(&high[0], &sum[0], &x[0], n)
 	} else {
 		splitSumAVX2(&high[0], &sum[0], &x[0], n)

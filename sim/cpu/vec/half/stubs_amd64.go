@@ -2,7 +2,7 @@
 
 //go:build !noasm
 
-package vec
+package half
 
 // widenBF16AVX512 is WidenBF16 for whole vectors.
 //
@@ -63,3 +63,33 @@ func splitAVX2(high *float32, low *float32, x *float32, n int)
 //
 //go:noescape
 func splitSumAVX2(high *float32, low *float32, x *float32, n int)
+
+// pairsAVX512 is TilePairs.
+//
+//go:noescape
+func pairsAVX512(y *uint16, yPitch int, even *float32, odd *float32, pitch int, rows int, n int)
+
+// pairsBF16 is RoundPairs.
+//
+//go:noescape
+func pairsBF16(y *uint16, yPitch int, even *float32, odd *float32, pitch int, rows int, n int)
+
+// pairRowsAVX512 is PairRows.
+//
+//go:noescape
+func pairRowsAVX512(y *float32, yPitch int, even *uint16, odd *uint16, pitch int, rows int, n int)
+
+// pairTapsAVX512 is PairTaps.
+//
+//go:noescape
+func pairTapsAVX512(y *float32, even *uint16, odd *uint16, order *uint32, kernels int)
+
+// largestPairsAVX512 is LargestPairs.
+//
+//go:noescape
+func largestPairsAVX512(y *uint16, above *float32, below *float32, n int)
+
+// pairColumnsAVX512 is TilePairColumns.
+//
+//go:noescape
+func pairColumnsAVX512(y *uint16, even *float32, odd *float32, stride int, n int)

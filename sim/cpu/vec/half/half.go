@@ -1,4 +1,5 @@
-package vec
+// Package half holds the kernels on numbers of 16 bits: conversions of mixed precision, and layouts of pairs of bfloat16.
+package half
 
 import "prismtop/sim/tensor"
 
