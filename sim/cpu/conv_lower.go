@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/conv"
 	"prismtop/sim/cpu/vec/elements"
 )
 
@@ -262,7 +263,7 @@ func newLowered(b *binder, l *lowering) *lowered {
 		b.table(2*len(l.phases[i].segments), 4)
 	}
 	c := &lowered{lowering: l, set: b.backend.set, copies: b.floats(l.packed())}
-	c.rows = min(c.set.TileRows(), l.outChannels)
+	c.rows = min(conv.TileRows(c.set), l.outChannels)
 	c.pixels = max(1, min(512, sumFloats/c.rows/len(l.phases)))
 	return c
 }
@@ -311,7 +312,7 @@ func (c *lowered) compute(lo, hi int) {
 				p := &c.phases[i]
 				k0 := channel * len(p.taps)
 				k1 := min(channel+channelBlock, c.inChannels) * len(p.taps)
-				c.set.Tile(sums[i*rows*n:], n, rows, n, x, p.segments[k0:k1], p.weights[k0:k1], w, c.outStride)
+				conv.Tile(c.set, sums[i*rows*n:], n, rows, n, x, p.segments[k0:k1], p.weights[k0:k1], w, c.outStride)
 			}
 		}
 		for i := range c.phases {

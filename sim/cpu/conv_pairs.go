@@ -3,6 +3,7 @@ package cpu
 import (
 	"prismtop/sim/cpu/pairconv"
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/conv"
 	"prismtop/sim/cpu/vec/half"
 	"prismtop/sim/cpu/winograd"
 	"prismtop/sim/nn"
@@ -118,7 +119,7 @@ func (c *pairPatches) fill(scratch []float32, lo, hi int) {
 				to[0], to[pitch-1] = 0, 0
 				half.PairRows(c.set, to[1:], 0, above, below, 0, 1, c.wl)
 			}
-			c.set.Patches(c.dst[(l*halfRows+done)*c.ws*patch:], x, pitch, c.ws, rows)
+			conv.Patches(c.set, c.dst[(l*halfRows+done)*c.ws*patch:], x, pitch, c.ws, rows)
 		}
 	}
 }
@@ -185,7 +186,7 @@ func (c *pairWeight) at(image, first, rows int) {
 func (c *pairWeight) products(gw []float32, s, rows, l int) {
 	band := c.source
 	n := band.halfRows() * c.ws
-	c.pairs.Outer(gw, c.row, patch, rows, min(2, c.geometry.large-l), c.small[s*n:], n, 1,
+	conv.OuterPairs(c.pairs, gw, c.row, patch, rows, min(2, c.geometry.large-l), c.small[s*n:], n, 1,
 		band.dst[l*n*patch:], patch, n*patch, n, band.image > 0 || band.first > 0)
 }
 
@@ -242,7 +243,7 @@ func (b *binder) spreadPairs(g *geometry, op nn.Conv2D) func() {
 		}
 	}
 	c := &spreadPairs{spreadTaps: spreadTaps{bands: shape, set: b.backend.set, up: op.Up}, pairs: b.pairs()}
-	c.lanes = c.pairs.TapLanes()
+	c.lanes = conv.PairLanes
 	if !c.spreads(c.lanes) || c.in%2 != 0 || op.Pool {
 		return nil
 	}
@@ -282,10 +283,10 @@ func (c *spreadPairs) multiply(z, copies []float32, image, band int) {
 	n, plane, pairs := (hi-lo)*c.inW, c.inH*c.inW, c.in/2
 	x := c.input[image*c.in*plane+lo*c.inW:]
 	half.PairRows(c.set, copies, n, x, x[plane:], 2*plane, pairs, n)
-	sum := vec.TapSum{Pitch: n, X: copies, Channels: pairs, XStep: n, Taps: c.offsets, WRow: pairs, WStep: 1}
-	for r := 0; r < c.padded; r += vec.TapRows {
+	sum := conv.TapSum{Pitch: n, X: copies, Channels: pairs, XStep: n, Taps: c.offsets, WRow: pairs, WStep: 1}
+	for r := 0; r < c.padded; r += conv.TapRows {
 		sum.Y, sum.W = z[r*n:], c.packed[r*pairs:]
-		c.pairs.TapSum(&sum, c.pixels[band])
+		sum.ComputePairs(c.pairs, c.pixels[band])
 	}
 }
 

@@ -10,10 +10,10 @@
 // number of threads.
 package volume
 
-import "prismtop/sim/cpu/vec"
+import "prismtop/sim/cpu/vec/conv"
 
 // panel is the number of channels computed side by side.
-const panel = vec.PatchFloats
+const panel = conv.PatchFloats
 
 // Axes are numbers for depth, height and width.
 type Axes [3]int

@@ -2,6 +2,7 @@ package volume
 
 import (
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/conv"
 	"prismtop/sim/cpu/vec/elements"
 )
 
@@ -184,7 +185,7 @@ func (c *WeightGradient) addJoined(sums, small []float32, part Part, image, lo, 
 			continue
 		}
 		x := ((image*sides[0]+z)*sides[1]+from-plane*sides[1]+down)*sides[2] + offset + left
-		c.set.Outer(sums, c.width, panel, part.Channels, c.width/panel, part.X.F[x*part.Channels:], 1, part.Channels,
+		conv.Outer(c.set, sums, c.width, panel, part.Channels, c.width/panel, part.X.F[x*part.Channels:], 1, part.Channels,
 			small[((from-lo)*sides[2]+left)*c.width:], c.width, panel, (to-from)*sides[2]-left-right, true)
 	}
 }
@@ -215,7 +216,7 @@ func (c *WeightGradient) addTap(sums, scratch []float32, part Part, image, lo, h
 			}
 			row = scratch
 		}
-		c.set.Outer(sums, c.width, panel, part.Channels, c.width/panel,
+		conv.Outer(c.set, sums, c.width, panel, part.Channels, c.width/panel,
 			from, 1, c.Stride[2]*part.Channels, row, c.width, panel, count, true)
 	}
 }

@@ -1,6 +1,9 @@
 package volume
 
-import "prismtop/sim/cpu/vec/winograd"
+import (
+	"prismtop/sim/cpu/vec/conv"
+	"prismtop/sim/cpu/vec/winograd"
+)
 
 // leastTerms is the number of products added for a transformed output from which tiles of 2×2
 // pay.
@@ -130,7 +133,7 @@ func (w *Winograd) multiply(m, v []float32, first, n, inputs, products int) {
 				rows, tiles = u.planes*u.tiles, 1
 			}
 			for tile := range tiles {
-				t.set.Outer(m[i*products+k*to+tile*outTile:], out, panel, rows, out/panel,
+				conv.Outer(t.set, m[i*products+k*to+tile*outTile:], out, panel, rows, out/panel,
 					v[i*inputs+k*from+tile*inTile:], w.channels, 1, kernel, out, panel, t.taps*w.channels, false)
 			}
 		}

@@ -1,6 +1,9 @@
 package volume
 
-import "prismtop/sim/cpu/vec/winograd"
+import (
+	"prismtop/sim/cpu/vec/conv"
+	"prismtop/sim/cpu/vec/winograd"
+)
 
 // leastTiles is the number of tiles of a unit, in all its planes, from which the gradient of
 // transformed kernels is worth adding to.
@@ -82,7 +85,7 @@ func (c *WeightGradient) computeTiles(scratch []float32, share int, ended func()
 		}
 		for k := range t.points() {
 			for kz := range t.taps {
-				c.set.Outer(kernels[k*step+kz*in*out:], out, panel, in, out/panel, v[k*fromPoint+kz*tiles*in:], 1, in,
+				conv.Outer(c.set, kernels[k*step+kz*in*out:], out, panel, in, out/panel, v[k*fromPoint+kz*tiles*in:], 1, in,
 					up[k*toPoint:], out, panel, planes*tiles, true)
 			}
 		}

@@ -10,6 +10,7 @@ package winograd
 
 import (
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/conv"
 	"prismtop/sim/cpu/vec/dft"
 	"prismtop/sim/cpu/vec/winograd"
 )
@@ -54,10 +55,10 @@ func New(n, in, out, h, w int, relu bool, set vec.Set, threads int) *Convolution
 	all := n * h / side
 	most := min(max(blockFloats/(taps*(in+out)), 1), blockTiles)
 	c.rows = max(min(most/c.across, (all+threads-1)/threads), 1)
-	for c.rows*c.across < vec.TapRows && c.rows < all {
+	for c.rows*c.across < conv.TapRows && c.rows < all {
 		c.rows++ // a tile of products has that many rows
 	}
-	c.tiles = (c.rows*c.across + vec.TapRows - 1) / vec.TapRows * vec.TapRows
+	c.tiles = (c.rows*c.across + conv.TapRows - 1) / conv.TapRows * conv.TapRows
 	if blocks := c.blocks(); blocks < threads {
 		c.parts = min((threads+blocks-1)/blocks, out/square)
 	}
@@ -99,7 +100,7 @@ func (c *Convolution) Transform(u, w []float32, lo, hi int) {
 // A Multiplier lists the output channels of each part for the products.
 type Multiplier struct {
 	conv   *Convolution
-	pixels []*vec.Pixels
+	pixels []*conv.Pixels
 	none   []float32 // a bias of zeros
 }
 
@@ -109,10 +110,10 @@ func (c *Convolution) Multiplier() *Multiplier {
 	for part := range c.parts {
 		lo, hi := c.part(part)
 		var at []int
-		for o := lo; o < hi; o += c.set.TapLanes() {
+		for o := lo; o < hi; o += conv.TapLanes(c.set) {
 			at = append(at, o)
 		}
-		m.pixels = append(m.pixels, vec.NewPixels(at, at))
+		m.pixels = append(m.pixels, conv.NewPixels(at, at))
 	}
 	return m
 }
@@ -142,7 +143,7 @@ func (m *Multiplier) Run(scratch, y, x, u, bias []float32, lo, hi int) {
 			c.input(v, padded, turned, x, first, rows)
 			transformed = block
 		}
-		m.multiply(products, v, u, (rows*c.across+vec.TapRows-1)/vec.TapRows, part)
+		m.multiply(products, v, u, (rows*c.across+conv.TapRows-1)/conv.TapRows, part)
 		from, to := c.part(part)
 		for row := range rows {
 			c.output(y, turned, products[row*c.across*c.out:], bias, first+row, from, to)
@@ -213,13 +214,13 @@ func (c *Convolution) turn(pixels []float32, pitch int, planes []float32, plane,
 // part of the output channels.
 func (m *Multiplier) multiply(products, v, u []float32, groups, part int) {
 	c := m.conv
-	sum := vec.TapSum{Pitch: c.out, Channels: c.in, XStep: c.out, Taps: c.offsets, WRow: c.in, WStep: 1}
+	sum := conv.TapSum{Pitch: c.out, Channels: c.in, XStep: c.out, Taps: c.offsets, WRow: c.in, WStep: 1}
 	for k := range taps {
 		sum.X = u[k*c.in*c.out:][:c.in*c.out]
 		for group := range groups {
-			sum.Y = products[(k*c.tiles+group*vec.TapRows)*c.out:]
-			sum.W = v[(k*c.tiles+group*vec.TapRows)*c.in:]
-			c.set.TapSum(&sum, m.pixels[part])
+			sum.Y = products[(k*c.tiles+group*conv.TapRows)*c.out:]
+			sum.W = v[(k*c.tiles+group*conv.TapRows)*c.in:]
+			sum.Compute(c.set, m.pixels[part])
 		}
 	}
 }

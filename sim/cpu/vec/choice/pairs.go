@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/conv"
 	"prismtop/sim/cpu/vec/half"
 )
 
@@ -88,16 +89,16 @@ func pairsAgree(pairs vec.Pairs) bool {
 		}
 		return x
 	}
-	a, b := small(rows*k), small(2*k*vec.PatchFloats)
-	got, want := make([]float32, rows*2*vec.PatchFloats), make([]float32, rows*2*vec.PatchFloats)
-	pairs.Outer(got, 2*vec.PatchFloats, vec.PatchFloats, rows, 2, a, k, 1, b, 2*vec.PatchFloats, vec.PatchFloats, k, false)
-	vec.PlainPairs.Outer(want, 2*vec.PatchFloats, vec.PatchFloats, rows, 2, a, k, 1, b, 2*vec.PatchFloats, vec.PatchFloats, k, false)
-	x := make([]float32, 2*vec.PatchFloats)
+	a, b := small(rows*k), small(2*k*conv.PatchFloats)
+	got, want := make([]float32, rows*2*conv.PatchFloats), make([]float32, rows*2*conv.PatchFloats)
+	conv.OuterPairs(pairs, got, 2*conv.PatchFloats, conv.PatchFloats, rows, 2, a, k, 1, b, 2*conv.PatchFloats, conv.PatchFloats, k, false)
+	conv.OuterPairs(vec.PlainPairs, want, 2*conv.PatchFloats, conv.PatchFloats, rows, 2, a, k, 1, b, 2*conv.PatchFloats, conv.PatchFloats, k, false)
+	x := make([]float32, 2*conv.PatchFloats)
 	for i := range x {
 		x[i] = float32(i*i+1) / 769 // of more bits than a bfloat16 has
 	}
-	half.RoundPairs(pairs, got[:vec.PatchFloats], vec.PatchFloats, x, x[vec.PatchFloats:], vec.PatchFloats, 1, vec.PatchFloats)
-	half.RoundPairs(vec.PlainPairs, want[:vec.PatchFloats], vec.PatchFloats, x, x[vec.PatchFloats:], vec.PatchFloats, 1, vec.PatchFloats)
+	half.RoundPairs(pairs, got[:conv.PatchFloats], conv.PatchFloats, x, x[conv.PatchFloats:], conv.PatchFloats, 1, conv.PatchFloats)
+	half.RoundPairs(vec.PlainPairs, want[:conv.PatchFloats], conv.PatchFloats, x, x[conv.PatchFloats:], conv.PatchFloats, 1, conv.PatchFloats)
 	for i := range want {
 		if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
 			return false

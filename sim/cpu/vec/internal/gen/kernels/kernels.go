@@ -39,7 +39,7 @@ type room struct {
 // rooms are the packages of kernels.
 var rooms = []room{
 	{"adam", adam.Families},
-	{".", conv.Families},
+	{"conv", conv.Families},
 	{"elements", elements.Families},
 	{"dft", dft.Families},
 	{"half", half.Families},

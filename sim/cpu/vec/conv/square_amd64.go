@@ -1,6 +1,8 @@
 //go:build !noasm
 
-package vec
+package conv
+
+import "prismtop/sim/cpu/vec"
 
 // squareKernels are the kernels by side, height, whether tiles are folded, and edge.
 var squareKernels = [4][4][2][3]func(y *float32, pitch, yRow int, x *float32, at *int64, tiles, channels, xStep, xRow int,
@@ -14,9 +16,9 @@ var squareKernels = [4][4][2][3]func(y *float32, pitch, yRow int, x *float32, at
 	},
 }
 
-// SquareSum computes a SquareSum for tiles.
-func (s Set) SquareSum(q *SquareSum, t *SquareTiles) {
-	if s != AVX512 || len(t.at) == 0 || q.Channels <= 0 {
+// Compute computes the sum for tiles.
+func (q *SquareSum) Compute(s vec.Set, t *SquareTiles) {
+	if s != vec.AVX512 || len(t.at) == 0 || q.Channels <= 0 {
 		q.sum(t)
 		return
 	}

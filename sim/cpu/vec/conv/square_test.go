@@ -1,14 +1,17 @@
-package vec
+package conv
 
 import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/internal/vectest"
 )
 
 func TestSquareSumIsPlainGos(t *testing.T) {
-	for _, s := range Available() {
+	for _, s := range vec.Available() {
 		for _, side := range []int{2, 3} {
 			for rows := 2; rows <= 8; rows++ {
 				for _, folded := range []bool{false, true} {
@@ -34,7 +37,7 @@ func TestSquareSumIsPlainGos(t *testing.T) {
 
 // compareSquareSums compares sums over two columns of tiles, which overlap, with and without a
 // bias and a ReLU.
-func compareSquareSums(t *testing.T, s Set, side, channels int, folded bool, a SquareArea) {
+func compareSquareSums(t *testing.T, s vec.Set, side, channels int, folded bool, a SquareArea) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(10*side+a.Rows), uint64(channels)))
 	rows, lanes := a.Rows, SquareLanes
@@ -43,13 +46,13 @@ func compareSquareSums(t *testing.T, s Set, side, channels int, folded bool, a S
 	if folded {
 		q.Fold, q.YFold, lanes = xStep*channels+5, pitch*SquareRows+3, SquareLanes/2
 	}
-	q.X = guarded(t, rng, q.Fold+8+(channels-1)*xStep+(rows+side-2)*a.XRow+side-1+lanes)
-	q.W = guarded(t, rng, channels*side*side*SquareRows)
+	q.X = vectest.Guarded(t, rng, q.Fold+8+(channels-1)*xStep+(rows+side-2)*a.XRow+side-1+lanes)
+	q.W = vectest.Guarded(t, rng, channels*side*side*SquareRows)
 	tiles := NewSquareTiles(a)
-	for _, bias := range [][]float32{nil, guarded(t, rng, SquareRows)} {
+	for _, bias := range [][]float32{nil, vectest.Guarded(t, rng, SquareRows)} {
 		for _, relu := range []bool{false, true} {
 			q.Bias, q.ReLU = bias, relu
-			q.Y = guarded(t, rng, q.YFold+7+(SquareRows-1)*pitch+(rows-1)*a.YRow+lanes)
+			q.Y = vectest.Guarded(t, rng, q.YFold+7+(SquareRows-1)*pitch+(rows-1)*a.YRow+lanes)
 			y := q.Y
 			want := slices.Clone(y)
 			for at := range SquareRows * rows * len(a.To) * lanes {
@@ -60,8 +63,8 @@ func compareSquareSums(t *testing.T, s Set, side, channels int, folded bool, a S
 					want[q.YFold+to] = squareAt(&q, &a, o, i, q.Fold+from)
 				}
 			}
-			s.SquareSum(&q, tiles)
-			same(t, "y", y, want, side*side*channels)
+			q.Compute(s, tiles)
+			vectest.Same(t, "y", y, want, side*side*channels)
 		}
 	}
 }
@@ -100,9 +103,9 @@ func BenchmarkSquareSum(b *testing.B) {
 				from, to = append(from, column), append(to, column)
 			}
 			tiles := NewSquareTiles(SquareArea{From: from, To: to, Rows: rows, XRow: pitch, YRow: side})
-			set := Available()[0]
+			set := vec.Available()[0]
 			for b.Loop() {
-				set.SquareSum(&q, tiles)
+				q.Compute(set, tiles)
 			}
 			b.ReportMetric(2*9*float64(channels*SquareRows*side*rows)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 		})

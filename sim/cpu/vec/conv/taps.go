@@ -1,4 +1,4 @@
-package vec
+package conv
 
 import (
 	"prismtop/sim/cpu/vec/internal/plain"
@@ -14,7 +14,7 @@ const TapRows = 8
 //
 //	y[r·Pitch + To[v] + i] = bias[r] + Σ over c and t of x[From[v] + c·XStep + Taps[t] + i] · w[r·WRow + c·WStep + t]
 //
-// for i = 0 … TapLanes−1 (see also Fold), and with ReLU the larger of that and 0. Distances are in
+// for i = 0 … TapLanes−1, PairLanes−1 of pairs (see also Fold), and with ReLU the larger of that and 0. Distances are in
 // elements. Vectors may overlap.
 type TapSum struct {
 	Y     []float32
@@ -99,8 +99,8 @@ func (p *Pixels) each(do func(from, to int)) {
 	}
 }
 
-// TapLanes is the number of pixels of a vector.
-func (Pairs) TapLanes() int { return 16 }
+// PairLanes is the number of pixels of a vector of pairs.
+const PairLanes = 16
 
 // empty reports whether nothing is added.
 func (s *TapSum) empty(p *Pixels) bool {

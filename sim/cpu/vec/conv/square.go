@@ -1,4 +1,4 @@
-package vec
+package conv
 
 import "prismtop/sim/cpu/vec/internal/plain"
 
@@ -164,7 +164,7 @@ func (s *SquareSum) check(t *SquareTiles) {
 	if s.Side == 2 {
 		for _, run := range t.runs {
 			if run.edge != inside {
-				panic("vec: 2×2 taps at an edge")
+				panic("conv: 2×2 taps at an edge")
 			}
 		}
 	}

@@ -1,11 +1,15 @@
 //go:build !noasm
 
-package vec
+package conv
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"prismtop/sim/cpu/vec"
+)
 
 // TapLanes is the number of pixels of a vector.
-func (s Set) TapLanes() int { return [...]int{Go: 16, AVX2: 8, AVX512: 16}[s] }
+func TapLanes(s vec.Set) int { return [...]int{vec.Go: 16, vec.AVX2: 8, vec.AVX512: 16}[s] }
 
 // tapKernel computes tiles of a number of vectors.
 type tapKernel func(y *float32, pitch int, x *float32, at *int64, tiles, channels, xStep int,
@@ -21,13 +25,13 @@ type tapKernels struct {
 }
 
 var tapSets = [...]tapKernels{
-	AVX2: {
+	vec.AVX2: {
 		rows:   TapRows / 2,
 		any:    [tapColumns]tapKernel{taps4x1AVX2, taps4x2AVX2, taps4x3AVX2},
 		folded: [tapColumns]tapKernel{folded4x1AVX2, folded4x2AVX2, folded4x3AVX2},
 		single: [tapColumns]tapKernel{single4x1AVX2, single4x2AVX2, single4x3AVX2},
 	},
-	AVX512: {
+	vec.AVX512: {
 		rows:   TapRows,
 		any:    [tapColumns]tapKernel{taps8x1AVX512, taps8x2AVX512, taps8x3AVX512},
 		folded: [tapColumns]tapKernel{folded8x1AVX512, folded8x2AVX512, folded8x3AVX512},
@@ -49,25 +53,25 @@ var tapPairs = tapKernels{
 	},
 }
 
-// TapSum computes a TapSum for vectors of pixels.
-func (s Set) TapSum(t *TapSum, p *Pixels) {
+// Compute computes the sum for vectors of pixels.
+func (t *TapSum) Compute(s vec.Set, p *Pixels) {
 	if t.Half != nil || t.rows() != TapRows {
-		panic("vec: sums of float32 have TapRows rows and are not rounded")
+		panic("conv: sums of float32 have TapRows rows and are not rounded")
 	}
-	if s == Go || t.empty(p) {
-		t.sum(p, s.TapLanes(), false)
+	if s == vec.Go || t.empty(p) {
+		t.sum(p, TapLanes(s), false)
 		return
 	}
-	t.run(p, s.TapLanes(), &tapSets[s])
+	t.run(p, TapLanes(s), &tapSets[s])
 }
 
-// TapSum computes a TapSum of pairs, in x and w, for vectors of pixels.
-func (pairs Pairs) TapSum(t *TapSum, p *Pixels) {
-	if pairs != BF16 || t.empty(p) {
-		t.sum(p, pairs.TapLanes(), true)
+// ComputePairs computes the sum of pairs, in x and w, for vectors of pixels.
+func (t *TapSum) ComputePairs(pairs vec.Pairs, p *Pixels) {
+	if pairs != vec.BF16 || t.empty(p) {
+		t.sum(p, PairLanes, true)
 		return
 	}
-	t.run(p, pairs.TapLanes(), &tapPairs)
+	t.run(p, PairLanes, &tapPairs)
 }
 
 // run computes the sums with kernels for vectors of the given number of lanes.
@@ -138,7 +142,7 @@ func (t *TapSum) check(p *Pixels, lanes int) {
 	_, _ = t.X[p.lastX+int(last)+x], t.X[p.firstAll+int(first)]
 	rows := t.rows()
 	if rows < TapRows && t.Fold != 0 {
-		panic("vec: folded vectors need TapRows rows")
+		panic("conv: folded vectors need TapRows rows")
 	}
 	if t.Half != nil {
 		_, _ = t.Half[p.lastY+(rows-1)*t.Pitch+lanes-1], t.Half[p.firstAll]

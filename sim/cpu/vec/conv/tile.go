@@ -1,4 +1,7 @@
-package vec
+// Package conv holds the kernels of convolutions: sums of weighted runs of an image (tile), their weight gradients
+// (dots), sums over the taps of a padded image (taps, square), and products with the patches of transposed
+// convolutions (patch).
+package conv
 
 import "prismtop/sim/cpu/vec/internal/plain"
 

@@ -1,15 +1,33 @@
 //go:build !noasm
 
-package vec
+package conv
+
+import "prismtop/sim/cpu/vec"
+
+// OuterPairs is Outer for pairs in a and b.
+func OuterPairs(p vec.Pairs, c []float32, cm, cv, rows, panels int, a []float32, am, ak int, b []float32, bk, bv, k int, add bool) {
+	if p != vec.BF16 || rows <= 0 || panels <= 0 || k <= 0 {
+		outerPairs(c, cm, cv, rows, panels, a, am, ak, b, bk, bv, k, add)
+		return
+	}
+	checkOuter(c, cm, cv, rows, panels, a, am, ak, b, bk, bv, k)
+	outerPanels(&outerPairKernels, c, cm, cv, rows, panels, a, am, ak, b, bk, bv, k, add)
+}
+
+// outerPairKernels are Outer's kernels for pairs.
+var outerPairKernels = outerKernels{
+	two: []outerTile{{8, outer8x2BF16}, {4, outer4x2BF16}, {2, outer2x2BF16}, {1, outer1x2BF16}},
+	one: []outerTile{{16, outer16x1BF16}, {8, outer8x1BF16}, {4, outer4x1BF16}, {2, outer2x1BF16}, {1, outer1x1BF16}},
+}
 
 // Outer multiplies columns with panels of rows; see outer.
-func (s Set) Outer(c []float32, cm, cv, rows, panels int, a []float32, am, ak int, b []float32, bk, bv, k int, add bool) {
-	if s == Go || rows <= 0 || panels <= 0 || k <= 0 {
+func Outer(s vec.Set, c []float32, cm, cv, rows, panels int, a []float32, am, ak int, b []float32, bk, bv, k int, add bool) {
+	if s == vec.Go || rows <= 0 || panels <= 0 || k <= 0 {
 		outer(c, cm, cv, rows, panels, a, am, ak, b, bk, bv, k, add)
 		return
 	}
 	checkOuter(c, cm, cv, rows, panels, a, am, ak, b, bk, bv, k)
-	if s == AVX2 {
+	if s == vec.AVX2 {
 		sum := 0
 		if add {
 			sum = 1
@@ -90,8 +108,8 @@ func outerAVX2(c []float32, cm, rows int, a []float32, am, ak int, b []float32, 
 }
 
 // Inner multiplies rows with patches; see inner.
-func (s Set) Inner(out []float32, pitch, rows, n int, a []float32, am int, g []float32, step, k int) {
-	if s == Go || rows <= 0 || n <= 0 || k <= 0 {
+func Inner(s vec.Set, out []float32, pitch, rows, n int, a []float32, am int, g []float32, step, k int) {
+	if s == vec.Go || rows <= 0 || n <= 0 || k <= 0 {
 		inner(out, pitch, rows, n, a, am, g, step, k)
 		return
 	}
@@ -113,8 +131,8 @@ type innerTile struct {
 
 // innerKernels are Inner's kernels, most rows first and one row last.
 var innerKernels = [...][]innerTile{
-	AVX2:   {{2, inner2AVX2}, {1, inner1AVX2}},
-	AVX512: {{4, inner4AVX512}, {2, inner2AVX512}, {1, inner1AVX512}},
+	vec.AVX2:   {{2, inner2AVX2}, {1, inner1AVX2}},
+	vec.AVX512: {{4, inner4AVX512}, {2, inner2AVX512}, {1, inner1AVX512}},
 }
 
 // innerRows is Inner with kernels.
@@ -128,8 +146,8 @@ func innerRows(kernels []innerTile, out []float32, pitch, rows, n int, a []float
 }
 
 // Patches copies windows of a plane; see patches.
-func (s Set) Patches(y, x []float32, pitch, n, rows int) {
-	if s == Go || n <= 0 || rows <= 0 {
+func Patches(s vec.Set, y, x []float32, pitch, n, rows int) {
+	if s == vec.Go || n <= 0 || rows <= 0 {
 		patches(y, x, pitch, n, rows)
 		return
 	}
@@ -138,8 +156,8 @@ func (s Set) Patches(y, x []float32, pitch, n, rows int) {
 }
 
 // Fold adds overlapping patches; see fold.
-func (s Set) Fold(y []float32, pitch int, p []float32, n, rows int) {
-	if s == Go || n <= 0 || rows <= 0 {
+func Fold(s vec.Set, y []float32, pitch int, p []float32, n, rows int) {
+	if s == vec.Go || n <= 0 || rows <= 0 {
 		fold(y, pitch, p, n, rows)
 		return
 	}
@@ -148,8 +166,8 @@ func (s Set) Fold(y []float32, pitch int, p []float32, n, rows int) {
 }
 
 // Prefetch prefetches a row that will be read soon.
-func (s Set) Prefetch(x []float32) {
-	if s != Go && len(x) > 0 {
+func Prefetch(s vec.Set, x []float32) {
+	if s != vec.Go && len(x) > 0 {
 		prefetchAVX2(&x[0], (len(x)+15)/16)
 	}
 }
