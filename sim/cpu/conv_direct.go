@@ -14,7 +14,7 @@ import (
 )
 
 // Direct convolutions of stride 1 keep a tile of output channels and pixels in registers until all
-// input channels and taps are added (vec.TapSum), and store it once, with the bias and
+// input channels and taps are added (conv.TapSum), and store it once, with the bias and
 // the ReLU. The input of a band of rows is copied once, padded with zeros, as for
 // bands; weights are read where they are. Outputs at the end of a row are computed with
 // the last whole vector, which overlaps the one before.

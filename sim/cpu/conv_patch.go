@@ -8,7 +8,7 @@ import (
 )
 
 // The decoder's transposed convolutions, 4×4 taps of stride 2 and padding 1, are
-// matrix products with patches (vec.PatchFloats): one pixel of the small grid
+// matrix products with patches (conv.PatchFloats): one pixel of the small grid
 // meets one patch of the large one through the weights w[s][l][16], in their own
 // layout.
 //

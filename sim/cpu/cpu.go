@@ -4,7 +4,7 @@
 // state's slab, for variables), every step a closure over the slices of its
 // operands. Running a segment calls the closures in order and allocates nothing.
 //
-// The hot loops are methods of vec.Set, in plain Go or in assembly for the
+// The hot loops are in the rooms of vec, in plain Go or in assembly for the
 // instruction set chosen by New; the other kernels are plain functions on slices,
 // documented by the loop they compute. The binding methods (conv.go, batchnorm.go,
 // …) check shapes, cut the work into ranges for the pool and close over the slices.

@@ -11,7 +11,7 @@ import (
 
 // Layout gives the offsets of the rows of lanes in a strip, in floats: row i is at
 // i·Pitch + (i/64)·Pad. The pad keeps the rows of one butterfly from conflicting in
-// the first-level cache. For the format of a row see vec.StripRow.
+// the first-level cache. For the format of a row see dft.StripRow.
 type Layout struct{ Pitch, Pad int }
 
 // Row returns the offset of row i.
@@ -23,7 +23,7 @@ const (
 	MaxLines = MaxSide
 )
 
-// Lines transforms vec.StripLanes lines of n elements side by side, the centred way
+// Lines transforms dft.StripLanes lines of n elements side by side, the centred way
 // or the plain one (see the package), without a factor: passes of radix 8, after
 // one of radix 2 or 4 if the length requires it, in the order of decimation in
 // frequency. It holds only tables and is safe for concurrent use.

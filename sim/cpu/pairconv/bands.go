@@ -2,7 +2,7 @@
 // bfloat16 (vec.Pairs): 4×4 taps, stride 2 and padding 1, so that the large grid has twice the sides
 // of the small one. Weights are [small, large, 4, 4].
 //
-// Both directions are direct convolutions of padded copies of the input (vec.TapSum), whose sums are
+// Both directions are direct convolutions of padded copies of the input (conv.TapSum), whose sums are
 // float32 and rounded as they are stored.
 package pairconv
 

@@ -1,5 +1,5 @@
 // Package square computes 3×3 convolutions of stride 1 and padding 1 as they are written: each
-// output is the sum of all its products (vec.SquareSum). A max-pooling after the convolution, or
+// output is the sum of all its products (conv.SquareSum). A max-pooling after the convolution, or
 // a doubling of the image before it, is part of the computation.
 //
 // The input of a band of rows is copied once, padded with zeros, so that the copies stay in the

@@ -20,7 +20,7 @@ func (c *Convolution) WeightFloats() int {
 // Groups is the number of groups of output channels that Pack packs.
 func (c *Convolution) Groups() int { return c.out / conv.SquareRows }
 
-// Pack packs the weights of groups [lo, hi) of output channels for vec.SquareSum.
+// Pack packs the weights of groups [lo, hi) of output channels for conv.SquareSum.
 func (c *Convolution) Pack(packed, w []float32, from Weights, lo, hi int) {
 	for group := lo; group < hi; group++ {
 		for o := group * conv.SquareRows; o < (group+1)*conv.SquareRows; o++ {

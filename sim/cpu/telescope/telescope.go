@@ -1,4 +1,4 @@
-// Package telescope holds the passes of the telescope over strips of vec.StripLanes rows
+// Package telescope holds the passes of the telescope over strips of dft.StripLanes rows
 // or columns:
 //
 //	object's rows → spectrum's columns, masked → image's rows → amplitudes, flipped
@@ -25,7 +25,7 @@ type Frame struct {
 }
 
 // Space is the work space of one strip in flight: strips of Frame.Lines, except
-// Amplitudes, which has N rows of vec.StripLanes. Mostly zero strips keep their zeros:
+// Amplitudes, which has N rows of dft.StripLanes. Mostly zero strips keep their zeros:
 // Object and Column outside the window, line outside the columns it last held.
 type Space struct {
 	Object, Column, A, B, Scratch, Amplitudes []float32

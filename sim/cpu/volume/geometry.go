@@ -3,7 +3,7 @@
 //
 // With channels last, the values under the taps of a row of a kernel are one run in
 // memory, and a convolution of a row of voxels is a sum of matrix products of rows of
-// voxels with matrices of weights (vec.Set.Outer), one for each row of the kernel.
+// voxels with matrices of weights (conv.Outer), one for each row of the kernel.
 //
 // Every element is computed by one call in a fixed order, and sums over voxels are made
 // of parts that depend on the sizes only, so that results are the same bits for any

@@ -39,7 +39,7 @@ type Convolution struct {
 	parts   int // of the output channels, computed as separate tasks
 	across  int // tiles in a row of tiles
 	rows    int // rows of tiles in a block
-	tiles   int // of a block, a multiple of vec.TapRows
+	tiles   int // of a block, a multiple of conv.TapRows
 	offsets []int64
 }
 

@@ -10,7 +10,7 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// The update is Set's, and the copy has its rounded results.
+// The update is Step's, and the copy has its rounded results.
 func TestAdamRoundsACopy(t *testing.T) {
 	c := Scalars{Beta1: 0.9, Beta2: 0.999, Rate1: 0.1, Rate2: 0.001, Size: 0.01, Root: 1.5, Eps: 1e-3}
 	for _, pairs := range vectest.PairSets() {

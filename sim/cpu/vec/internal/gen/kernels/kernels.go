@@ -32,7 +32,7 @@ import (
 
 // room is a package of kernels.
 type room struct {
-	dir      string                    // below vec's
+	dir      string                    // of the package, below vec's
 	families map[string]func(*asm.Set) // each is an assembly file
 }
 
@@ -40,8 +40,8 @@ type room struct {
 var rooms = []room{
 	{"adam", adam.Families},
 	{"conv", conv.Families},
-	{"elements", elements.Families},
 	{"dft", dft.Families},
+	{"elements", elements.Families},
 	{"half", half.Families},
 	{"loss", loss.Families},
 	{"matrix", matrix.Families},
@@ -87,14 +87,6 @@ func Files() (map[string][]byte, error) {
 			for _, fn := range f.Functions() {
 				stubs.AddSection(fn)
 			}
-			if r.dir == "." {
-				if files[family+"_amd64.go"], err = printer.NewStubs(config).Print(f); err != nil {
-					return nil, fmt.Errorf("%s: %w", family, err)
-				}
-			}
-		}
-		if r.dir == "." {
-			continue
 		}
 		text, err := printer.NewStubs(config).Print(stubs)
 		if err != nil {

@@ -2,6 +2,9 @@
 
 package vec
 
+// built are the sets of this build.
+var built = []Set{Go}
+
 // MultiplyAdds runs independent multiply-adds on registers for the given number
 // of rounds and returns the number of additions and multiplications.
 func (Set) MultiplyAdds(rounds int) int64 {

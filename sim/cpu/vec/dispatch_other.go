@@ -1,5 +1,0 @@
-//go:build !amd64 || noasm
-
-package vec
-
-var built = []Set{Go}
