@@ -8,6 +8,9 @@ import (
 
 	"prismtop/sim/cpu/pool"
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/adam"
+	"prismtop/sim/cpu/vec/elements"
+	"prismtop/sim/cpu/vec/half"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
@@ -63,7 +66,7 @@ type adamUpdate struct {
 	beta1, beta2 float64
 	eps          float32
 	decay        float32
-	s            vec.AdamScalars
+	s            adam.Scalars
 
 	pool   *pool.Pool
 	copied *copied // the parameters' copy in bfloat16; nil if the plan reads none
@@ -92,7 +95,7 @@ func (u *adamUpdate) begin() {
 		u.copied.seen, u.copied.fresh = -1, false
 	}
 	k := float64(u.step[0])
-	u.s = vec.AdamScalars{
+	u.s = adam.Scalars{
 		Beta1: float32(u.beta1), Rate1: float32(1 - u.beta1),
 		Beta2: float32(u.beta2), Rate2: float32(1 - u.beta2),
 		Size: float32(float64(u.lr[0]) / (1 - math.Pow(u.beta1, k))),
@@ -111,7 +114,7 @@ func (u *adamUpdate) end() {
 // round copies updated elements.
 func (u *adamUpdate) round(lo, hi int) {
 	if u.copied != nil {
-		u.set.Narrow(tensor.BFloat16, u.copied.values[lo:hi], u.p[lo:hi])
+		half.Narrow(u.set, tensor.BFloat16, u.copied.values[lo:hi], u.p[lo:hi])
 	}
 }
 
@@ -120,12 +123,12 @@ func (u *adamUpdate) apply(lo int, g []float32) {
 	hi := lo + len(g)
 	switch {
 	case u.vmax != nil:
-		u.set.AMSGrad(u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], u.vmax[lo:hi], g, &u.s)
+		adam.AMSGrad(u.set, u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], u.vmax[lo:hi], g, &u.s)
 		u.round(lo, hi)
 	case u.copied != nil:
-		u.pairs.Adam(u.copied.values[lo:hi], u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], g, &u.s)
+		adam.StepRounded(u.pairs, u.copied.values[lo:hi], u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], g, &u.s)
 	default:
-		u.set.Adam(u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], g, &u.s)
+		adam.Step(u.set, u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], g, &u.s)
 	}
 }
 
@@ -134,12 +137,12 @@ func (u *adamUpdate) applyOuter(lo int, x []float32, factor float32) {
 	hi := lo + len(x)
 	switch {
 	case u.vmax != nil:
-		u.set.AMSGradOuter(u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], u.vmax[lo:hi], x, factor, &u.s)
+		adam.AMSGradOuter(u.set, u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], u.vmax[lo:hi], x, factor, &u.s)
 		u.round(lo, hi)
 	case u.copied != nil:
-		u.pairs.AdamOuter(u.copied.values[lo:hi], u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], x, factor, &u.s)
+		adam.OuterRounded(u.pairs, u.copied.values[lo:hi], u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], x, factor, &u.s)
 	default:
-		u.set.AdamOuter(u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], x, factor, &u.s)
+		adam.Outer(u.set, u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], x, factor, &u.s)
 	}
 }
 
@@ -148,9 +151,9 @@ func (u *adamUpdate) applyOuter(lo int, x []float32, factor float32) {
 func (u *adamUpdate) applyOuterProducts(lo int, out, x, factors []float32) {
 	hi := lo + len(out)*len(x)
 	if u.vmax != nil {
-		u.set.AMSGradOuterProducts(out, u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], u.vmax[lo:hi], x, factors, &u.s)
+		adam.AMSGradOuterProducts(u.set, out, u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], u.vmax[lo:hi], x, factors, &u.s)
 	} else {
-		u.set.AdamOuterProducts(out, u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], x, factors, &u.s)
+		adam.OuterProducts(u.set, out, u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], x, factors, &u.s)
 	}
 	u.round(lo, hi)
 }
@@ -193,7 +196,7 @@ func (b *binder) decayed(u *adamUpdate, g []float32) func() {
 			from, to := block*grain, min((block+1)*grain, len(g))
 			sum := scratch[:to-from]
 			copy(sum, g[from:to])
-			u.set.Axpy(sum, u.p[from:to], u.decay)
+			elements.Axpy(u.set, sum, u.p[from:to], u.decay)
 			u.apply(from, sum)
 		}
 	})
@@ -291,7 +294,7 @@ func (b *binder) convAdam(op nn.ConvAdam) func() {
 	u := b.adamUpdate(op.Update, 2, outs)
 	outer := g.single() && g.n == 1 && !b.split()
 	var gx []float32
-	var w matrix
+	var w denseWeights
 	if op.GradInput {
 		if len(b.current.In) > rounded {
 			w = b.matrixInput(rounded)
@@ -342,7 +345,7 @@ func (b *binder) gradientShare() func() {
 // outerAdam updates weights between one pixel and an image: the gradient of row s is
 // small[s]·large. Unless gx is nil, gx[s] = Σ large[j]·w[s, j] with the weights before the
 // update, summed in denseGather's order, or with rounded ones unless they are empty.
-func (b *binder) outerAdam(g *geometry, u *adamUpdate, gx []float32, rounded matrix, small, large []float32) func() {
+func (b *binder) outerAdam(g *geometry, u *adamUpdate, gx []float32, rounded denseWeights, small, large []float32) func() {
 	columns := g.large * g.taps()
 	run := b.rows(g.small, columns, func(lo, hi int) {
 		for s := lo; s < hi; s++ {

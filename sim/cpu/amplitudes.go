@@ -1,7 +1,8 @@
 package cpu
 
 import (
-	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/dft"
+	"prismtop/sim/cpu/vec/elements"
 	"prismtop/sim/nn"
 )
 
@@ -59,7 +60,7 @@ func (b *binder) amplitudes(op nn.Amplitudes) func() {
 		}
 		for i := range m.views {
 			m.current = i
-			m.each(n/vec.StripLanes, m.rowsBody)
+			m.each(n/dft.StripLanes, m.rowsBody)
 		}
 	}
 }
@@ -69,14 +70,14 @@ func (m *amplitudes) viewRows(lo, hi int) {
 	w := <-m.work
 	v, l, size := &m.views[m.current], m.Lines.Layout(), m.Lines.StripLen()
 	for b := lo; b < hi; b++ {
-		row := b * vec.StripLanes
+		row := b * dft.StripLanes
 		for k := v.first; k < v.last; k++ {
 			z := strip(m.directions, m.N, size, k, b)
 			m.ImageRows(w, z, m.fields[k*nn.MeasureSaved(m.N, m.N)+l.Row(row):], size, m.boxes[k])
 			m.Amplitudes(w, z, k > v.first)
 		}
 		if v.last-v.first > 1 {
-			m.Set.Scale(w.Amplitudes, w.Amplitudes, 1/float32(v.last-v.first))
+			elements.Scale(m.Set, w.Amplitudes, w.Amplitudes, 1/float32(v.last-v.first))
 		}
 		m.Flip(v.plane, w, row)
 	}
@@ -128,7 +129,7 @@ func (b *binder) amplitudesGrad(op nn.AmplitudesGrad) func() {
 		}
 		for i := range g.views {
 			g.current = i
-			g.each(n/vec.StripLanes, g.fieldBody)
+			g.each(n/dft.StripLanes, g.fieldBody)
 		}
 		g.back()
 	}
@@ -140,11 +141,11 @@ func (g *amplitudesGrad) fieldRows(lo, hi int) {
 	w := <-g.work
 	v, l, size := &g.views[g.current], g.Lines.Layout(), g.Lines.StripLen()
 	for b := lo; b < hi; b++ {
-		row := b * vec.StripLanes
+		row := b * dft.StripLanes
 		g.Unflip(w, v.plane, row)
 		for k := v.first; k < v.last; k++ {
 			z := strip(g.directions, g.N, size, k, b)
-			g.Mask(w.A, z, w.Amplitudes, vec.StripLanes, 1)
+			g.Mask(w.A, z, w.Amplitudes, dft.StripLanes, 1)
 			g.Transform(w.B, w.A, w.Scratch)
 			g.Lines.TurnBack(g.Set, g.fields[k*nn.MeasureSaved(g.N, g.N)+l.Row(row):], size, w.B, g.boxes[k])
 		}

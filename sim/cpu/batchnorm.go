@@ -5,6 +5,7 @@ import (
 
 	"prismtop/sim/cpu/pool"
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/norm"
 	"prismtop/sim/cpu/volume"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
@@ -96,7 +97,7 @@ func (b *binder) biasGrad() func() {
 	return b.eachChannel(l, p.size, func(scratch []float32, c int) {
 		total := 0.0
 		p.each(c, func(at, n int) {
-			part, _ := set.Moments(gy.Read(set, scratch, at, n), 0)
+			part, _ := norm.Moments(set, gy.Read(set, scratch, at, n), 0)
 			total += part
 		})
 		gb[c] = float32(total)
@@ -112,12 +113,12 @@ func (b *binder) normaliser(relu bool, y, x volume.Values) func(scratch []float3
 	set, pairs := b.backend.set, b.backend.pairs
 	if relu && b.paired(x, y) {
 		return func(_ []float32, at, n int, mean, factor, shift float32) {
-			pairs.NormaliseReLU(y.H[at:][:n], x.H[at:][:n], mean, factor, shift)
+			norm.NormaliseReLUHalf(pairs, y.H[at:][:n], x.H[at:][:n], mean, factor, shift)
 		}
 	}
-	normalise := vec.Set.Normalise
+	normalise := norm.Normalise
 	if relu {
-		normalise = vec.Set.NormaliseReLU
+		normalise = norm.NormaliseReLU
 	}
 	return func(scratch []float32, at, n int, mean, factor, shift float32) {
 		to := y.Results(scratch, at, n)
@@ -175,9 +176,9 @@ func (b *binder) batchNorm(op nn.BatchNorm) func() {
 		p.each(c, func(at, n int) {
 			var t, s float64
 			if paired {
-				t, s = pairs.Moments(x.H[at:][:n], shift)
+				t, s = norm.MomentsHalf(pairs, x.H[at:][:n], shift)
 			} else {
-				t, s = set.Moments(x.Read(set, scratch, at, n), shift)
+				t, s = norm.Moments(set, x.Read(set, scratch, at, n), shift)
 			}
 			total += t
 			square += s
@@ -275,27 +276,27 @@ func (g *normGradient) channel(scratch []float32, c int) {
 // sums adds up n gradients and their products with the differences from the mean.
 func (g *normGradient) sums(scratch []float32, at, n, c int, factor float32) (total, product float64) {
 	if g.paired {
-		return g.pairs.NormReLUGradSums(g.x.H[at:][:n], g.gy.H[at:][:n], g.mean[c], factor, g.beta[c])
+		return norm.GradSumsReLUHalf(g.pairs, g.x.H[at:][:n], g.gy.H[at:][:n], g.mean[c], factor, g.beta[c])
 	}
 	x, gy := g.x.Read(g.set, scratch, at, n), g.gy.Read(g.set, scratch[g.size:], at, n)
 	if g.relu {
-		return g.set.NormReLUGradSums(x, gy, g.mean[c], factor, g.beta[c])
+		return norm.GradSumsReLU(g.set, x, gy, g.mean[c], factor, g.beta[c])
 	}
-	return g.set.NormGradSums(x, gy, g.mean[c])
+	return norm.GradSums(g.set, x, gy, g.mean[c])
 }
 
 // gradient computes n elements of gx.
 func (g *normGradient) gradient(scratch []float32, at, n, c int, factor, slope, add float32) {
 	if g.paired {
-		g.pairs.NormGradReLU(g.gx.H[at:][:n], g.x.H[at:][:n], g.gy.H[at:][:n], g.mean[c], factor, g.beta[c], slope, add)
+		norm.GradReLUHalf(g.pairs, g.gx.H[at:][:n], g.x.H[at:][:n], g.gy.H[at:][:n], g.mean[c], factor, g.beta[c], slope, add)
 		return
 	}
 	x, gy := g.x.Read(g.set, scratch, at, n), g.gy.Read(g.set, scratch[g.size:], at, n)
 	gx := g.gx.Results(scratch, at, n)
 	if g.relu {
-		g.set.NormGradReLU(gx, x, gy, g.mean[c], factor, g.beta[c], slope, add)
+		norm.GradReLU(g.set, gx, x, gy, g.mean[c], factor, g.beta[c], slope, add)
 	} else {
-		g.set.NormGrad(gx, x, gy, g.mean[c], factor, slope, add)
+		norm.Grad(g.set, gx, x, gy, g.mean[c], factor, slope, add)
 	}
 	g.gx.Write(g.set, gx, at)
 }

@@ -2,7 +2,8 @@ package cpu
 
 import (
 	"prismtop/sim/cpu/square"
-	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/elements"
+	"prismtop/sim/cpu/vec/matrix"
 	"prismtop/sim/cpu/volume"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
@@ -125,7 +126,7 @@ func (b *binder) gather(g geometry, relu bool, small, large, w, bias []float32) 
 	}
 	b.splitGather(&g, &large, &w)
 	if g.single() {
-		return b.rectified(relu, small, b.denseGather(&g, small, large, matrix{f: w}, bias))
+		return b.rectified(relu, small, b.denseGather(&g, small, large, denseWeights{f: w}, bias))
 	}
 	shape := g.gatherShape()
 	shape.relu = relu
@@ -153,7 +154,7 @@ func (b *binder) gather(g geometry, relu bool, small, large, w, bias []float32) 
 // halved16 reports whether input i is a 16-bit one that no kernel splits: kernels that work in bands
 // convert it piece by piece.
 func (b *binder) halved16(i int) bool {
-	return b.buffer(b.current.In[i]).DType.Size() == 2 && !b.split() && b.backend.tiles == vec.NoTiles
+	return b.buffer(b.current.In[i]).DType.Size() == 2 && !b.split() && b.backend.tiles == matrix.NoTiles
 }
 
 // rectified returns a closure that calls run and then computes y = max(0, y), for
@@ -163,7 +164,7 @@ func (b *binder) rectified(relu bool, y []float32, run func()) func() {
 		return run
 	}
 	set := b.backend.set
-	rectify := b.each(len(y), grain, func(lo, hi int) { set.ReLU(y[lo:hi], y[lo:hi]) })
+	rectify := b.each(len(y), grain, func(lo, hi int) { elements.ReLU(set, y[lo:hi], y[lo:hi]) })
 	return func() {
 		run()
 		rectify()
@@ -203,7 +204,7 @@ func (b *binder) convScatter(stride, pad, outputPad int, relu bool) func() {
 	}
 	b.splitScatter(&g, &small, &w)
 	if g.single() {
-		return b.rectified(relu, large, b.denseScatter(&g, large, small, matrix{f: w}, bias))
+		return b.rectified(relu, large, b.denseScatter(&g, large, small, denseWeights{f: w}, bias))
 	}
 	if g.stride == 1 {
 		shape := g.scatterShape()

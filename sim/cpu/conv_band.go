@@ -2,6 +2,10 @@ package cpu
 
 import (
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/conv"
+	"prismtop/sim/cpu/vec/elements"
+	"prismtop/sim/cpu/vec/half"
+	"prismtop/sim/cpu/vec/norm"
 	"prismtop/sim/cpu/volume"
 	"prismtop/sim/nn"
 )
@@ -171,7 +175,7 @@ func packValues(set vec.Set, dst []float32, in volume.Values, at int, rows, colu
 func (c *bands) runner(b *binder, out, in volume.Values, w, bias []float32) func() {
 	b.table(2*len(c.segments), 4)
 	set, one := b.backend.set, c.rows*c.pitch
-	group := min(set.TileRows(), c.out)
+	group := min(conv.TileRows(set), c.out)
 	packed := (c.packed() + lineFloats - 1) / lineFloats * lineFloats
 	work := c.out * len(c.segments) * c.rows * c.columns
 	return b.shared(c.count(), packed+group*one, work, func(scratch []float32, lo, hi int) {
@@ -183,7 +187,7 @@ func (c *bands) runner(b *binder, out, in volume.Values, w, bias []float32) func
 			for o := 0; o < c.out; o += group {
 				rows := min(group, c.out-o)
 				clear(sums[:rows*one])
-				set.Tile(sums, one, rows, n, copies, c.segments, c.weights, w[o*c.outStride:], c.outStride)
+				conv.Tile(set, sums, one, rows, n, copies, c.segments, c.weights, w[o*c.outStride:], c.outStride)
 				for r := range rows {
 					c.store(set, out, sums[r*one:], bias, at, o+r)
 				}
@@ -196,7 +200,7 @@ func (c *bands) runner(b *binder, out, in volume.Values, w, bias []float32) func
 func (c *bands) store(set vec.Set, out volume.Values, sums, bias []float32, b block, o int) {
 	at, plain := ((b.image*c.out+o)*c.outH+b.row)*c.outW+b.column, bias == nil && !c.relu
 	if plain && out.F != nil {
-		set.CopyRows(out.F[at:], c.outW, sums, c.pitch, b.rows, b.columns)
+		elements.CopyRows(set, out.F[at:], c.outW, sums, c.pitch, b.rows, b.columns)
 		return
 	}
 	for r := range b.rows {
@@ -212,9 +216,9 @@ func (c *bands) store(set vec.Set, out volume.Values, sums, bias []float32, b bl
 // storeBiased computes out = y + bias, or max(0, y + bias) with a ReLU.
 func storeBiased(set vec.Set, out, y []float32, bias float32, relu bool) {
 	if relu {
-		set.NormaliseReLU(out, y, 0, 1, bias)
+		norm.NormaliseReLU(set, out, y, 0, 1, bias)
 	} else {
-		set.Normalise(out, y, 0, 1, bias)
+		norm.Normalise(set, out, y, 0, 1, bias)
 	}
 }
 
@@ -275,7 +279,7 @@ func (b *binder) weightBands(g *geometry, gw []float32, small, large volume.Valu
 		compute()
 		copy(d.gw, d.parts)
 		for share := 1; share < d.shares; share++ {
-			d.set.Add(d.gw, d.gw, d.parts[share*len(d.gw):])
+			elements.Add(d.set, d.gw, d.gw, d.parts[share*len(d.gw):])
 		}
 	}
 }
@@ -292,9 +296,9 @@ func (d *bandWeight) add(part, scratch []float32, at block) {
 		plane := d.outH * d.outW
 		packValues(set, p[s*one:][:at.rows*d.pitch], d.small, (at.image*d.out+s)*plane, rows, columns, d.pitch, d.outW, plane)
 	}
-	group := set.DotRows()
+	group := conv.DotRows(set)
 	for s := 0; s < d.out; s += group {
-		set.Dots(part[s*d.outStride:], d.outStride, min(group, d.out-s), p[s*one:], one, n, copies, d.segments)
+		conv.Dots(set, part[s*d.outStride:], d.outStride, min(group, d.out-s), p[s*one:], one, n, copies, d.segments)
 	}
 }
 
@@ -359,7 +363,7 @@ func (b *binder) directScatter(g *geometry, relu bool) func() {
 			if pair < whole {
 				other = x[row:]
 			}
-			set.PairRows(pairs[pair*taps:], c.outStride, x, other, taps, g.large, taps)
+			half.PairRows(set, pairs[pair*taps:], c.outStride, x, other, taps, g.large, taps)
 		}
 	})
 	run := c.bind(b, pairs)
@@ -372,8 +376,8 @@ func (b *binder) directScatter(g *geometry, relu bool) func() {
 // newDirectPairs returns a direct convolution of pairs without its weights, or nil if there is none for a shape.
 func (b *binder) newDirectPairs(shape bands, relu bool) *directPairs {
 	c := &directPairs{direct: direct{bands: shape, set: b.backend.set}, pairs: b.pairs(), channels: shape.in}
-	c.lanes = c.pairs.TapLanes()
-	folds := 2*c.outW == c.lanes && c.outH%2 == 0 && c.out%vec.TapRows == 0
+	c.lanes = conv.PairLanes
+	folds := 2*c.outW == c.lanes && c.outH%2 == 0 && c.out%conv.TapRows == 0
 	c.in = (c.channels + 1) / 2
 	if c.outW < c.lanes && !folds || c.stride != 1 || c.in*c.kh*(c.outW+c.kw-1) > directFloats {
 		return nil
@@ -422,7 +426,7 @@ func (c *directPairs) copyBand(dst []float32, at block) {
 		}
 		to := dst[pair*c.plane:][:rows*c.pitch]
 		border(to, within, columns, c.pitch)
-		c.set.PairRows(to[within.lo*c.pitch+columns.lo:], c.pitch, x[from:], other[from:], c.inW, within.hi-within.lo, columns.hi-columns.lo)
+		half.PairRows(c.set, to[within.lo*c.pitch+columns.lo:], c.pitch, x[from:], other[from:], c.inW, within.hi-within.lo, columns.hi-columns.lo)
 	}
 }
 
@@ -446,18 +450,18 @@ func (c *directPairs) compute(copies []float32, at block, lo, hi int) {
 	sum := c.sum(copies)
 	plane := c.outH * c.outW
 	for group := lo; group < hi; group++ {
-		o := group * vec.TapRows
+		o := group * conv.TapRows
 		first := (at.image*c.out+o)*plane + at.row*c.outW
 		if c.output.H != nil {
 			sum.Half = c.output.H[first:]
 		} else {
 			sum.Y = c.output.F[first:]
 		}
-		sum.Rows, sum.W = min(vec.TapRows, c.out-o), c.w[o*c.outStride:]
+		sum.Rows, sum.W = min(conv.TapRows, c.out-o), c.w[o*c.outStride:]
 		if c.bias != nil {
 			sum.Bias = c.bias[o:][:sum.Rows]
 		}
-		c.pairs.TapSum(&sum, &c.pixels[c.rows-at.rows])
+		sum.ComputePairs(c.pairs, &c.pixels[c.rows-at.rows])
 	}
 }
 
@@ -496,7 +500,7 @@ func (b *binder) weightPairBands(g *geometry, gw []float32, small, large int) fu
 	}
 	c.columns = c.outW
 	c.copyPitch = (c.rows + c.kh - 1) * c.outW / 2
-	c.grid, c.input = vec.PairsOf(b.half(other)), b.half(copied)
+	c.grid, c.input = half.PairsOf(b.half(other)), b.half(copied)
 	for channel := range c.in {
 		for k := range g.taps() {
 			if c.mirrored {
@@ -541,7 +545,7 @@ func (c *pairBandWeight) add(part, copies []float32, at block) {
 		}
 	}
 	n, pitch, row := at.rows*c.outW/2, c.outH*c.outW/2, len(c.runs)
-	c.pairs.Dots(part, row, c.out, c.grid[at.image*c.out*pitch+at.row*c.outW/2:], pitch, n, copies, c.runs)
+	conv.DotsPairs(c.pairs, part, row, c.out, c.grid[at.image*c.out*pitch+at.row*c.outW/2:], pitch, n, copies, c.runs)
 }
 
 // shift copies rows of a plane from row first on, as wide as the other grid's and shifted by a number of columns, with
@@ -581,7 +585,7 @@ func (c *pairBandWeight) collect() {
 	row, taps := len(c.runs), c.kh*c.kw
 	sums := c.parts[:c.out*row]
 	for share := 1; share < c.shares; share++ {
-		c.set.Add(sums, sums, c.parts[share*len(sums):])
+		elements.Add(c.set, sums, sums, c.parts[share*len(sums):])
 	}
 	for i := range c.out * c.in {
 		copy(c.gw[i/c.in*c.outStride+i%c.in*c.inStride:][:taps], sums[i/c.in*row+i%c.in*taps:])

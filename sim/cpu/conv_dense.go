@@ -2,6 +2,9 @@ package cpu
 
 import (
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/conv"
+	"prismtop/sim/cpu/vec/elements"
+	"prismtop/sim/cpu/vec/matrix"
 	"prismtop/sim/tensor"
 )
 
@@ -17,40 +20,40 @@ const (
 	rowsPerTask = 4
 )
 
-// matrix is w of a dense product: float32, or bfloat16 as it is.
-type matrix struct {
+// denseWeights are w of a dense product: float32, or bfloat16 as it is.
+type denseWeights struct {
 	f []float32
 	h []uint16
 }
 
-// combine is vec.Set's Combine for the columns from lo on.
-func (w *matrix) combine(set vec.Set, y []float32, lo, pitch int, x []float32) {
+// combine is matrix.Combine for the columns from lo on.
+func (w *denseWeights) combine(set vec.Set, y []float32, lo, pitch int, x []float32) {
 	if w.h != nil {
-		set.CombineHalves(y, w.h[lo:], pitch, x)
+		matrix.CombineHalves(set, y, w.h[lo:], pitch, x)
 		return
 	}
-	set.Combine(y, w.f[lo:], pitch, x)
+	matrix.Combine(set, y, w.f[lo:], pitch, x)
 }
 
-// products is vec.Set's Products for the rows from element lo on.
-func (w *matrix) products(set vec.Set, out []float32, lo, pitch int, x []float32) {
+// products is matrix.Products for the rows from element lo on.
+func (w *denseWeights) products(set vec.Set, out []float32, lo, pitch int, x []float32) {
 	if w.h != nil {
-		set.ProductsHalves(out, w.h[lo:], pitch, x)
+		matrix.ProductsHalves(set, out, w.h[lo:], pitch, x)
 		return
 	}
-	set.Products(out, w.f[lo:], pitch, x)
+	matrix.Products(set, out, w.f[lo:], pitch, x)
 }
 
 // matrixInput returns the i-th input as a matrix.
-func (b *binder) matrixInput(i int) matrix {
+func (b *binder) matrixInput(i int) denseWeights {
 	if b.backend.set == vec.AVX512 && b.buffer(b.current.In[i]).DType == tensor.BFloat16 && !b.split() {
-		return matrix{h: b.half(i)}
+		return denseWeights{h: b.half(i)}
 	}
-	return matrix{f: b.in(i)}
+	return denseWeights{f: b.in(i)}
 }
 
 // denseScatter computes large[n, j] = Σ small[n, s]·w[s, j] + bias[channel of j].
-func (b *binder) denseScatter(g *geometry, large, small []float32, w matrix, bias []float32) func() {
+func (b *binder) denseScatter(g *geometry, large, small []float32, w denseWeights, bias []float32) func() {
 	columns := g.large * g.taps()
 	taps := g.taps()
 	set := b.backend.set
@@ -71,7 +74,7 @@ func (b *binder) denseScatter(g *geometry, large, small []float32, w matrix, bia
 }
 
 // denseGather computes small[n, s] = Σ large[n, j]·w[s, j] + bias[s].
-func (b *binder) denseGather(g *geometry, small, large []float32, w matrix, bias []float32) func() {
+func (b *binder) denseGather(g *geometry, small, large []float32, w denseWeights, bias []float32) func() {
 	columns := g.large * g.taps()
 	set := b.backend.set
 	body := func(lo, hi int) {
@@ -96,9 +99,9 @@ func (b *binder) denseWeight(g *geometry, gw, small, large []float32) func() {
 	body := func(lo, hi int) {
 		for s := lo; s < hi; s++ {
 			row := gw[s*columns:][:columns]
-			set.Scale(row, large[:columns], small[s])
+			elements.Scale(set, row, large[:columns], small[s])
 			for n := 1; n < g.n; n++ {
-				set.Axpy(row, large[n*columns:][:columns], small[n*g.small+s])
+				elements.Axpy(set, row, large[n*columns:][:columns], small[n*g.small+s])
 			}
 		}
 	}
@@ -129,7 +132,7 @@ type weightGradient struct {
 func (b *binder) lowerWeight(g *geometry, gw, small, large []float32) func() {
 	l := gatherLowering(g)
 	l.plan()
-	d := &weightGradient{lowering: l, set: b.backend.set, rows: b.backend.set.DotRows(), gw: gw, small: small, large: large,
+	d := &weightGradient{lowering: l, set: b.backend.set, rows: conv.DotRows(b.backend.set), gw: gw, small: small, large: large,
 		copies: b.floats(l.packed()), segments: l.phases[0].segments}
 	b.table(2*len(d.segments), 4)
 	inPlane := l.inChannels * l.inH * l.inW
@@ -167,7 +170,7 @@ func (d *weightGradient) compute(lo, hi int) {
 		p := d.small[(d.image*d.outChannels+s)*plane+d.first*d.width:]
 		w := d.gw[s*d.outStride+k0:]
 		for from := 0; from < n; from += dotPixels {
-			d.set.Dots(w, d.outStride, min(d.rows, d.outChannels-s), p[from:], plane, min(dotPixels, n-from), d.copies[from:], segments)
+			conv.Dots(d.set, w, d.outStride, min(d.rows, d.outChannels-s), p[from:], plane, min(dotPixels, n-from), d.copies[from:], segments)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 
 	"prismtop/sim/cpu/square"
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/conv"
+	"prismtop/sim/cpu/vec/elements"
 	"prismtop/sim/cpu/volume"
 	"prismtop/sim/cpu/winograd"
 	"prismtop/sim/nn"
@@ -12,7 +14,7 @@ import (
 )
 
 // Direct convolutions of stride 1 keep a tile of output channels and pixels in registers until all
-// input channels and taps are added (vec.TapSum), and store it once, with the bias and
+// input channels and taps are added (conv.TapSum), and store it once, with the bias and
 // the ReLU. The input of a band of rows is copied once, padded with zeros, as for
 // bands; weights are read where they are. Outputs at the end of a row are computed with
 // the last whole vector, which overlaps the one before.
@@ -35,26 +37,26 @@ type direct struct {
 	to, from []float32
 	w, bias  []float32
 	taps     []int64
-	divided  int          // bands of an image
-	parts    int          // of the output channels
-	pixels   []vec.Pixels // of a band of rows rows, and of one row less
-	plane    int          // floats of a copied channel
-	lanes    int          // of a vector
+	divided  int           // bands of an image
+	parts    int           // of the output channels
+	pixels   []conv.Pixels // of a band of rows rows, and of one row less
+	plane    int           // floats of a copied channel
+	lanes    int           // of a vector
 }
 
 // direct reports whether a convolution's outputs fill tiles.
 func (b *binder) direct(c *bands) bool {
-	lanes := b.backend.set.TapLanes()
+	lanes := conv.TapLanes(b.backend.set)
 	fits := c.outW >= lanes || 2*c.outW == lanes && c.outH%2 == 0
-	return b.backend.set != vec.Go && fits && c.stride == 1 && c.out%vec.TapRows == 0 && c.in*c.kh*c.kw >= directTerms &&
+	return b.backend.set != vec.Go && fits && c.stride == 1 && c.out%conv.TapRows == 0 && c.in*c.kh*c.kw >= directTerms &&
 		c.in*c.kh*(c.outW+c.kw-1) <= directFloats
 }
 
 // directly binds a direct convolution. bias may be nil.
 func (b *binder) directly(shape *bands, to, from, w, bias []float32) func() {
-	c := &direct{bands: *shape, set: b.backend.set, lanes: b.backend.set.TapLanes(), to: to, from: from, w: w, bias: bias}
+	c := &direct{bands: *shape, set: b.backend.set, lanes: conv.TapLanes(b.backend.set), to: to, from: from, w: w, bias: bias}
 	c.arrange(b)
-	groups := c.out / vec.TapRows
+	groups := c.out / conv.TapRows
 	work := c.out / c.parts * c.in * c.kh * c.kw * c.rows * c.outW
 	return b.shared(c.n*c.divided*c.parts, c.in*c.plane, work, func(scratch []float32, lo, hi int) {
 		packed := -1
@@ -71,7 +73,7 @@ func (b *binder) directly(shape *bands, to, from, w, bias []float32) func() {
 }
 
 // groups is the number of groups of output channels.
-func (c *direct) groups() int { return (c.out + vec.TapRows - 1) / vec.TapRows }
+func (c *direct) groups() int { return (c.out + conv.TapRows - 1) / conv.TapRows }
 
 // arrange chooses the bands and lists their vectors and taps.
 func (c *direct) arrange(b *binder) {
@@ -112,7 +114,7 @@ func (c *direct) list(b *binder, rows int) {
 			}
 		}
 	}
-	p := vec.NewPixels(from, to)
+	p := conv.NewPixels(from, to)
 	b.table(int(p.Bytes()), 1)
 	c.pixels = append(c.pixels, *p)
 }
@@ -138,19 +140,19 @@ func (c *direct) copyBand(dst []float32, b block) {
 func (c *direct) compute(copies []float32, b block, lo, hi int) {
 	plane, sum := c.outH*c.outW, c.sum(copies)
 	for group := lo; group < hi; group++ {
-		o := group * vec.TapRows
+		o := group * conv.TapRows
 		sum.Y = c.to[(b.image*c.out+o)*plane+b.row*c.outW:]
 		sum.W = c.w[o*c.outStride:]
 		if c.bias != nil {
-			sum.Bias = c.bias[o:][:vec.TapRows]
+			sum.Bias = c.bias[o:][:conv.TapRows]
 		}
-		c.set.TapSum(&sum, &c.pixels[c.rows-b.rows])
+		sum.Compute(c.set, &c.pixels[c.rows-b.rows])
 	}
 }
 
 // sum is that of a group, without its operands.
-func (c *direct) sum(copies []float32) vec.TapSum {
-	sum := vec.TapSum{Pitch: c.outH * c.outW, X: copies, Channels: c.in, XStep: c.plane, Taps: c.taps,
+func (c *direct) sum(copies []float32) conv.TapSum {
+	sum := conv.TapSum{Pitch: c.outH * c.outW, X: copies, Channels: c.in, XStep: c.plane, Taps: c.taps,
 		WRow: c.outStride, WStep: c.inStride, ReLU: c.relu}
 	if 2*c.outW == c.lanes {
 		sum.Fold = c.pitch
@@ -163,7 +165,7 @@ func (c *direct) sum(copies []float32) vec.TapSum {
 // run would also have to be packed at every run, which does not pay.
 func (b *binder) square(shape *bands, o square.Options, to, from, w, bias []float32) func() {
 	centred := shape.kh == 3 && shape.kw == 3 && shape.stride == 1 && shape.top == 1 && shape.left == 1
-	pays := shape.in*shape.kh*shape.kw >= directTerms || shape.out >= 4*vec.SquareRows
+	pays := shape.in*shape.kh*shape.kw >= directTerms || shape.out >= 4*conv.SquareRows
 	if !centred || !pays || !square.Fits(b.backend.set, shape.in, shape.out, shape.outH, shape.outW, o) {
 		return nil
 	}
@@ -225,12 +227,12 @@ func (b *binder) resizedGather(g *geometry, op nn.Conv2D, small, large, w, bias 
 	if op.Up {
 		rows, columns := g.n*g.large*g.hl/2, g.wl/2
 		x = b.floats(4 * rows * columns)
-		before = b.rows(rows, 4*columns, func(lo, hi int) { set.DoubleRows(x[4*lo*columns:], large[lo*columns:], hi-lo, columns) })
+		before = b.rows(rows, 4*columns, func(lo, hi int) { elements.DoubleRows(set, x[4*lo*columns:], large[lo*columns:], hi-lo, columns) })
 	}
 	if op.Pool {
 		rows, columns := g.n*g.small*g.hs/2, g.ws/2
 		y = b.floats(4 * rows * columns)
-		after = b.rows(rows, 4*columns, func(lo, hi int) { set.MaxPool(small[lo*columns:], y[4*lo*columns:], hi-lo, columns) })
+		after = b.rows(rows, 4*columns, func(lo, hi int) { elements.MaxPool(set, small[lo*columns:], y[4*lo*columns:], hi-lo, columns) })
 	}
 	run := b.gather(*g, op.ReLU, y, x, w, bias)
 	return func() {
@@ -257,7 +259,7 @@ type spreadTaps struct {
 	bias    []float32
 	padded  int       // taps, with those of zeros for whole tiles
 	w       []float32 // [padded, in]
-	pixels  []*vec.Pixels
+	pixels  []*conv.Pixels
 	offsets []int64
 	lanes   int  // of a vector
 	up      bool // to an output of twice as many rows and columns
@@ -275,18 +277,18 @@ const (
 
 // alone reports whether spreadTaps computes a convolution.
 func (b *binder) alone(c *bands) bool {
-	return b.backend.set != vec.Go && c.spreads(b.backend.set.TapLanes())
+	return b.backend.set != vec.Go && c.spreads(conv.TapLanes(b.backend.set))
 }
 
 // spreads reports whether spreadTaps computes a convolution on vectors of the given number of lanes.
 func (c *bands) spreads(lanes int) bool {
-	return c.out == 1 && c.stride == 1 && c.in >= spreadTerms && c.kh*c.kw <= 2*vec.TapRows && c.inW >= lanes
+	return c.out == 1 && c.stride == 1 && c.in >= spreadTerms && c.kh*c.kw <= 2*conv.TapRows && c.inW >= lanes
 }
 
 // spreadTaps binds a convolution with one output channel; up, of a repeated image. bias may be
 // nil.
 func (b *binder) spreadTaps(shape *bands, up bool, to, from, w, bias []float32) func() {
-	c := &spreadTaps{bands: *shape, set: b.backend.set, lanes: b.backend.set.TapLanes(), up: up, to: volume.Floats(to), from: from, bias: bias}
+	c := &spreadTaps{bands: *shape, set: b.backend.set, lanes: conv.TapLanes(b.backend.set), up: up, to: volume.Floats(to), from: from, bias: bias}
 	c.arrange(b)
 	perImage, size := len(c.pixels), c.products()
 	run := b.shared(c.n*perImage, size+c.rowFloats(), size*c.in, func(scratch []float32, lo, hi int) {
@@ -326,7 +328,7 @@ func (c *spreadTaps) arrange(b *binder) {
 	if c.up {
 		taps = phases * phaseTaps
 	}
-	c.padded = (taps + vec.TapRows - 1) / vec.TapRows * vec.TapRows
+	c.padded = (taps + conv.TapRows - 1) / conv.TapRows * conv.TapRows
 	c.w = b.floats(c.padded * c.in)
 	perImage := (c.outH + spreadRows - 1) / spreadRows
 	for band := range perImage {
@@ -336,7 +338,7 @@ func (c *spreadTaps) arrange(b *binder) {
 		for p := 0; p < n; p += c.lanes {
 			at = append(at, min(p, n-c.lanes))
 		}
-		p := vec.NewPixels(at, at)
+		p := conv.NewPixels(at, at)
 		b.table(int(p.Bytes()), 1)
 		c.pixels = append(c.pixels, p)
 	}
@@ -359,11 +361,11 @@ func (c *spreadTaps) inputRows(band int) (lo, hi int) {
 func (c *spreadTaps) multiply(z []float32, image, band int) {
 	lo, hi := c.inputRows(band)
 	n, plane := (hi-lo)*c.inW, c.inH*c.inW
-	sum := vec.TapSum{Pitch: n, X: c.from[image*c.in*plane+lo*c.inW:], Channels: c.in, XStep: plane, Taps: c.offsets,
+	sum := conv.TapSum{Pitch: n, X: c.from[image*c.in*plane+lo*c.inW:], Channels: c.in, XStep: plane, Taps: c.offsets,
 		WRow: c.in, WStep: 1}
-	for r := 0; r < c.padded; r += vec.TapRows {
+	for r := 0; r < c.padded; r += conv.TapRows {
 		sum.Y, sum.W = z[r*n:], c.w[r*c.in:]
-		c.set.TapSum(&sum, c.pixels[band])
+		sum.Compute(c.set, c.pixels[band])
 	}
 }
 
@@ -388,10 +390,10 @@ func (c *spreadTaps) gather(z, one []float32, image, band int) {
 			}
 			columns := span{t%c.kw - c.left, 1}.within(c.outW, c.inW)
 			part := y[columns.lo:columns.hi]
-			c.set.Add(part, part, z[(t*(hi-lo)+from-lo)*c.inW+columns.start+columns.lo:][:len(part)])
+			elements.Add(c.set, part, part, z[(t*(hi-lo)+from-lo)*c.inW+columns.start+columns.lo:][:len(part)])
 		}
 		if c.relu {
-			c.set.ReLU(y, y)
+			elements.ReLU(c.set, y, y)
 		}
 		c.to.Write(c.set, y, at)
 	}
@@ -418,15 +420,15 @@ func (c *spreadTaps) gatherPhases(z, one []float32, image, band int) {
 				columns := span{column - 1 + t%2, 1}.within(c.outW, c.inW)
 				part := y[columns.lo:columns.hi]
 				row := ((2*(i%2)+column)*phaseTaps+t)*(hi-lo) + from - lo
-				c.set.Add(part, part, z[row*c.inW+columns.start+columns.lo:][:len(part)])
+				elements.Add(c.set, part, part, z[row*c.inW+columns.start+columns.lo:][:len(part)])
 			}
 			if c.relu {
-				c.set.ReLU(y, y)
+				elements.ReLU(c.set, y, y)
 			}
 		}
 		at := (2*image*c.outH + i) * width
 		y := c.to.Results(one, at, width)
-		c.set.InterleaveRows(y, width, beside, beside[c.outW:], 1, c.outW)
+		elements.InterleaveRows(c.set, y, width, beside, beside[c.outW:], 1, c.outW)
 		c.to.Write(c.set, y, at)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/conv"
+	"prismtop/sim/cpu/vec/elements"
 )
 
 // Lowering turns a gather or scatter into sums of rows. The input's planes are
@@ -217,9 +219,9 @@ func packPlane(set vec.Set, dst, plane []float32, rows, columns overlap, width, 
 	plane = plane[(rows.start+rows.step*rows.lo)*inW+columns.start+columns.step*columns.lo:]
 	switch columns.step {
 	case 1:
-		set.CopyRows(dst, width, plane, pitch, n, m)
+		elements.CopyRows(set, dst, width, plane, pitch, n, m)
 	case 2:
-		set.EveryOther(dst, width, plane, pitch, n, m)
+		elements.EveryOther(set, dst, width, plane, pitch, n, m)
 	default:
 		for t := range n {
 			for u := range m {
@@ -261,7 +263,7 @@ func newLowered(b *binder, l *lowering) *lowered {
 		b.table(2*len(l.phases[i].segments), 4)
 	}
 	c := &lowered{lowering: l, set: b.backend.set, copies: b.floats(l.packed())}
-	c.rows = min(c.set.TileRows(), l.outChannels)
+	c.rows = min(conv.TileRows(c.set), l.outChannels)
 	c.pixels = max(1, min(512, sumFloats/c.rows/len(l.phases)))
 	return c
 }
@@ -310,7 +312,7 @@ func (c *lowered) compute(lo, hi int) {
 				p := &c.phases[i]
 				k0 := channel * len(p.taps)
 				k1 := min(channel+channelBlock, c.inChannels) * len(p.taps)
-				c.set.Tile(sums[i*rows*n:], n, rows, n, x, p.segments[k0:k1], p.weights[k0:k1], w, c.outStride)
+				conv.Tile(c.set, sums[i*rows*n:], n, rows, n, x, p.segments[k0:k1], p.weights[k0:k1], w, c.outStride)
 			}
 		}
 		for i := range c.phases {

@@ -3,6 +3,8 @@ package cpu
 import (
 	"prismtop/sim/cpu/pairconv"
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/conv"
+	"prismtop/sim/cpu/vec/half"
 	"prismtop/sim/cpu/winograd"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
@@ -104,20 +106,20 @@ func (c *pairPatches) halfRows() int { return c.rows / 2 }
 
 // fill makes the patches of channels [lo, hi).
 func (c *pairPatches) fill(scratch []float32, lo, hi int) {
-	pitch, step, half := c.wl+2, c.rowsAtOnce(), c.halfRows()
-	for done := 0; done < half; done += step {
-		rows := min(step, half-done)
+	pitch, step, halfRows := c.wl+2, c.rowsAtOnce(), c.halfRows()
+	for done := 0; done < halfRows; done += step {
+		rows := min(step, halfRows-done)
 		x := scratch[:c.padded(rows)]
 		for l := lo; l < hi; l++ {
 			plane := c.large[(c.image*c.geometry.large+l)*c.hl*c.wl:][:c.hl*c.wl]
 			for r := range 2*rows + 2 {
 				above := c.row(plane, 2*(c.first+done)-1+r)
-				below := c.row(plane, 2*(c.first+half+done)-1+r)
+				below := c.row(plane, 2*(c.first+halfRows+done)-1+r)
 				to := x[r*pitch:][:pitch]
 				to[0], to[pitch-1] = 0, 0
-				c.set.PairRows(to[1:], 0, above, below, 0, 1, c.wl)
+				half.PairRows(c.set, to[1:], 0, above, below, 0, 1, c.wl)
 			}
-			c.set.Patches(c.dst[(l*half+done)*c.ws*patch:], x, pitch, c.ws, rows)
+			conv.Patches(c.set, c.dst[(l*halfRows+done)*c.ws*patch:], x, pitch, c.ws, rows)
 		}
 	}
 }
@@ -155,18 +157,18 @@ func pairBand(g *geometry) int { return min(max(4*patchBand(g)&^1, 2), g.hs) }
 func (b *binder) newPairWeight(g *geometry, small, large int) *pairWeight {
 	c := &pairWeight{geometry: *g, set: b.backend.set, pairs: b.pairs(), smallGrid: b.half(small), row: g.large * patch}
 	c.band = pairBand(g)
-	half := c.band / 2 * g.ws
+	halfRows := c.band / 2 * g.ws
 	c.source = &pairPatches{
-		patchSource: patchSource{geometry: *g, set: c.set, dst: b.floats(c.row * half)},
+		patchSource: patchSource{geometry: *g, set: c.set, dst: b.floats(c.row * halfRows)},
 		large:       b.half(large), zeros: make([]uint16, g.wl),
 	}
 	b.table(g.wl, 2)
-	c.small = b.floats(g.small * half)
-	c.fill = b.shared(g.large, c.source.padded(c.source.rowsAtOnce()), 4*patch*half, c.source.fill)
-	c.pair = b.rows(g.small, half, func(lo, hi int) {
+	c.small = b.floats(g.small * halfRows)
+	c.fill = b.shared(g.large, c.source.padded(c.source.rowsAtOnce()), 4*patch*halfRows, c.source.fill)
+	c.pair = b.rows(g.small, halfRows, func(lo, hi int) {
 		n := c.source.halfRows() * c.ws
 		x := c.smallGrid[(c.source.image*c.geometry.small+lo)*c.hs*c.ws+c.source.first*c.ws:]
-		c.set.PairRows(c.small[lo*n:], n, x, x[n:], c.hs*c.ws, hi-lo, n)
+		half.PairRows(c.set, c.small[lo*n:], n, x, x[n:], c.hs*c.ws, hi-lo, n)
 	})
 	return c
 }
@@ -184,7 +186,7 @@ func (c *pairWeight) at(image, first, rows int) {
 func (c *pairWeight) products(gw []float32, s, rows, l int) {
 	band := c.source
 	n := band.halfRows() * c.ws
-	c.pairs.Outer(gw, c.row, patch, rows, min(2, c.geometry.large-l), c.small[s*n:], n, 1,
+	conv.OuterPairs(c.pairs, gw, c.row, patch, rows, min(2, c.geometry.large-l), c.small[s*n:], n, 1,
 		band.dst[l*n*patch:], patch, n*patch, n, band.image > 0 || band.first > 0)
 }
 
@@ -241,7 +243,7 @@ func (b *binder) spreadPairs(g *geometry, op nn.Conv2D) func() {
 		}
 	}
 	c := &spreadPairs{spreadTaps: spreadTaps{bands: shape, set: b.backend.set, up: op.Up}, pairs: b.pairs()}
-	c.lanes = c.pairs.TapLanes()
+	c.lanes = conv.PairLanes
 	if !c.spreads(c.lanes) || c.in%2 != 0 || op.Pool {
 		return nil
 	}
@@ -269,7 +271,7 @@ func (b *binder) spreadPairs(g *geometry, op nn.Conv2D) func() {
 	return func() {
 		c.turn(w)
 		for i := range c.packed {
-			c.packed[i] = vec.RoundPair(c.w[2*i], c.w[2*i+1])
+			c.packed[i] = half.RoundPair(c.w[2*i], c.w[2*i+1])
 		}
 		run()
 	}
@@ -280,11 +282,11 @@ func (c *spreadPairs) multiply(z, copies []float32, image, band int) {
 	lo, hi := c.inputRows(band)
 	n, plane, pairs := (hi-lo)*c.inW, c.inH*c.inW, c.in/2
 	x := c.input[image*c.in*plane+lo*c.inW:]
-	c.set.PairRows(copies, n, x, x[plane:], 2*plane, pairs, n)
-	sum := vec.TapSum{Pitch: n, X: copies, Channels: pairs, XStep: n, Taps: c.offsets, WRow: pairs, WStep: 1}
-	for r := 0; r < c.padded; r += vec.TapRows {
+	half.PairRows(c.set, copies, n, x, x[plane:], 2*plane, pairs, n)
+	sum := conv.TapSum{Pitch: n, X: copies, Channels: pairs, XStep: n, Taps: c.offsets, WRow: pairs, WStep: 1}
+	for r := 0; r < c.padded; r += conv.TapRows {
 		sum.Y, sum.W = z[r*n:], c.packed[r*pairs:]
-		c.pairs.TapSum(&sum, c.pixels[band])
+		sum.ComputePairs(c.pairs, c.pixels[band])
 	}
 }
 
@@ -301,10 +303,10 @@ func (b *binder) weightPairs(out, in, taps int) (pairs []float32, pack func()) {
 			for o := lo; o < hi; o++ {
 				x, y := w[o*in*taps:][:in*taps], u.values[o*size:][:size]
 				if whole > 0 {
-					products.Round(y, taps, x, x[taps:], 2*taps, whole, taps)
+					half.RoundPairs(products, y, taps, x, x[taps:], 2*taps, whole, taps)
 				}
 				if whole < rows {
-					products.Round(y[whole*taps:], taps, x[2*whole*taps:], zeros, taps, 1, taps)
+					half.RoundPairs(products, y[whole*taps:], taps, x[2*whole*taps:], zeros, taps, 1, taps)
 				}
 			}
 		}), func() {})
@@ -314,10 +316,10 @@ func (b *binder) weightPairs(out, in, taps int) (pairs []float32, pack func()) {
 		for o := lo; o < hi; o++ {
 			x, y := w[o*in*taps:][:in*taps], pairs[o*size:][:size]
 			if whole > 0 {
-				set.PairRows(y, taps, x, x[taps:], 2*taps, whole, taps)
+				half.PairRows(set, y, taps, x, x[taps:], 2*taps, whole, taps)
 			}
 			if whole < rows {
-				set.PairRows(y[whole*taps:], taps, x[2*whole*taps:], zeros, taps, 1, taps)
+				half.PairRows(set, y[whole*taps:], taps, x[2*whole*taps:], zeros, taps, 1, taps)
 			}
 		}
 	})

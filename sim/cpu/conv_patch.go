@@ -3,10 +3,12 @@ package cpu
 import (
 	"prismtop/sim/cpu/pool"
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/conv"
+	"prismtop/sim/cpu/vec/elements"
 )
 
 // The decoder's transposed convolutions, 4×4 taps of stride 2 and padding 1, are
-// matrix products with patches (vec.PatchFloats): one pixel of the small grid
+// matrix products with patches (conv.PatchFloats): one pixel of the small grid
 // meets one patch of the large one through the weights w[s][l][16], in their own
 // layout.
 //
@@ -15,7 +17,7 @@ import (
 //	weight:  gw[s, l, ·] = Σ over p of small[s, p]·patch[p, l, ·]
 
 const (
-	patch = vec.PatchFloats
+	patch = conv.PatchFloats
 
 	// panelFloats bounds the unfolded products of one task: half of the
 	// first-level cache for the two large channels computed together.
@@ -93,7 +95,7 @@ func (c *patchScatter) weights(strip []float32, l, first, terms int) ([]float32,
 	if c.pixels < reusedPixels {
 		return w, c.row
 	}
-	c.set.CopyRows(strip, 2*patch, w, c.row, terms, min(2, c.geometry.large-l)*patch)
+	elements.CopyRows(c.set, strip, 2*patch, w, c.row, terms, min(2, c.geometry.large-l)*patch)
 	return strip, 2 * patch
 }
 
@@ -109,7 +111,7 @@ func (c *patchScatter) compute(scratch []float32, image, l int) {
 	small := c.small[image*c.geometry.small*c.pixels:]
 	for first := 0; first < c.hs && !c.pool.Ended(); first += c.band {
 		rows := min(c.band, c.hs-first)
-		c.set.Outer(products[row:], patch, one, rows*c.ws, channels, small[first*c.ws:], 1, c.pixels,
+		conv.Outer(c.set, products[row:], patch, one, rows*c.ws, channels, small[first*c.ws:], 1, c.pixels,
 			w, rowsOf, patch, c.terms, false)
 		for v := range channels {
 			p := products[v*one:][:one]
@@ -134,7 +136,7 @@ func (c *patchScatter) stream(scratch []float32, image, lo, hi int) {
 		for pair := lo; pair < hi; pair++ {
 			c.fetch(lo, hi, first+terms, pair)
 			w, rowsOf := c.weights(scratch, 2*pair, first, terms)
-			c.set.Outer(products[(pair-lo)*panels+row:], patch, one, c.pixels, min(2, c.geometry.large-2*pair),
+			conv.Outer(c.set, products[(pair-lo)*panels+row:], patch, one, c.pixels, min(2, c.geometry.large-2*pair),
 				small[first*c.pixels:], 1, c.pixels, w, rowsOf, patch, terms, first > 0)
 		}
 	}
@@ -152,7 +154,7 @@ func (c *patchScatter) fetch(lo, hi, first, pair int) {
 	for at, end := (pair-lo)*c.terms*two, (pair+1-lo)*c.terms*two; at < end; {
 		n := min(end-at, width-at%width)
 		if s := first + at/width; s < c.geometry.small {
-			c.set.Prefetch(c.w[s*c.row+lo*two+at%width:][:n])
+			conv.Prefetch(c.set, c.w[s*c.row+lo*two+at%width:][:n])
 		}
 		at += n
 	}
@@ -165,7 +167,7 @@ func (c *patchScatter) fold(products, folded []float32, image, l, first, rows in
 		clear(products[(rows+1)*c.ws*patch:][:c.ws*patch])
 		rows++
 	}
-	c.set.Fold(folded, c.pitch, products, c.ws, rows)
+	conv.Fold(c.set, folded, c.pitch, products, c.ws, rows)
 	c.store(image, l, folded, 2*first-1, 2*rows)
 }
 
@@ -177,7 +179,7 @@ func (c *patchScatter) store(image, l int, folded []float32, top, rows int) {
 	rows = min(top+rows, c.hl) - (top + from)
 	to := plane[(top+from)*c.wl:][:rows*c.wl]
 	if c.bias == nil && !c.relu {
-		c.set.CopyRows(to, c.wl, folded[from*c.pitch+1:], c.pitch, rows, c.wl)
+		elements.CopyRows(c.set, to, c.wl, folded[from*c.pitch+1:], c.pitch, rows, c.wl)
 		return
 	}
 	for r := range rows {
@@ -214,7 +216,7 @@ func (c *patchSource) fill(scratch []float32, lo, hi int) {
 		for l := lo; l < hi; l++ {
 			plane := c.large[(c.image*c.geometry.large+l)*c.hl*c.wl:][:c.hl*c.wl]
 			packPlane(c.set, x, plane, window, columns, pitch, c.wl)
-			c.set.Patches(c.dst[(l*c.rows+done)*c.ws*patch:], x, pitch, c.ws, rows)
+			conv.Patches(c.set, c.dst[(l*c.rows+done)*c.ws*patch:], x, pitch, c.ws, rows)
 		}
 	}
 }
@@ -227,7 +229,7 @@ func (b *binder) gatherPatches(g *geometry, small, large, w, bias []float32) fun
 	multiply := b.tasks((g.small+rowsPerTask-1)/rowsPerTask, rowsPerTask*g.large*patch*pixels, func(lo, hi int) {
 		lo, hi = lo*rowsPerTask, min(hi*rowsPerTask, g.small)
 		y := small[(source.image*g.small+lo)*pixels:][:(hi-lo)*pixels]
-		set.Inner(y, pixels, hi-lo, pixels, w[lo*g.large*patch:], g.large*patch, source.dst, pixels*patch, g.large)
+		conv.Inner(set, y, pixels, hi-lo, pixels, w[lo*g.large*patch:], g.large*patch, source.dst, pixels*patch, g.large)
 		for i := range y {
 			if bias == nil {
 				break
@@ -275,7 +277,7 @@ func (c *patchWeight) products(gw []float32, s, rows, l int) {
 	band := c.source
 	one := band.rows * c.ws
 	x := c.smallGrid[band.image*c.small*c.pixels+band.first*c.ws:]
-	c.set.Outer(gw, c.row, patch, rows, min(2, c.large-l),
+	conv.Outer(c.set, gw, c.row, patch, rows, min(2, c.large-l),
 		x[s*c.pixels:], c.pixels, 1, band.dst[l*one*patch:], patch, one*patch, one, band.image > 0 || band.first > 0)
 }
 

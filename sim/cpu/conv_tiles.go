@@ -1,11 +1,12 @@
 package cpu
 
 import (
-	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/half"
+	"prismtop/sim/cpu/vec/matrix"
 	"prismtop/sim/tensor"
 )
 
-// The products of conv_patch.go on tiles of bfloat16 (vec.TileProduct), if both
+// The products of conv_patch.go on tiles of bfloat16 (matrix.TileProduct), if both
 // operands are of that type or split into such parts. Operands are laid out for
 // the tiles in scratch:
 //
@@ -20,8 +21,8 @@ const tileWork = 1 << 21
 // tiled reports whether a convolution's products use tiles.
 func (b *binder) tiled(g *geometry) bool {
 	pixels := g.hs * g.ws
-	return b.backend.tiles != vec.NoTiles && b.bfloat() && b.patched(g) &&
-		g.small%vec.TileBlock == 0 && g.large%2 == 0 && pixels%vec.TileBlock == 0 &&
+	return b.backend.tiles != matrix.NoTiles && b.bfloat() && b.patched(g) &&
+		g.small%matrix.TileBlock == 0 && g.large%2 == 0 && pixels%matrix.TileBlock == 0 &&
 		g.small*g.large*patch*pixels >= b.backend.tileWork
 }
 
@@ -51,7 +52,7 @@ func (b *binder) tileSegments(k, aPart, bPart, bStride int) []int32 {
 		products = [][2]int{{0, 1}, {1, 0}, {1, 1}}
 	}
 	var segments []int32
-	for first := 0; first < k; first += vec.TileBlock {
+	for first := 0; first < k; first += matrix.TileBlock {
 		for _, p := range products {
 			segments = append(segments, int32(p[0]*aPart+first), int32(p[1]*bPart+first/2*bStride))
 		}
@@ -64,7 +65,7 @@ func (b *binder) tileSegments(k, aPart, bPart, bStride int) []int32 {
 // pixels fill whole blocks of tiles; at least one block.
 func tileRows(g *geometry, most int) int {
 	unit := 1
-	for unit*g.ws%vec.TileBlock != 0 {
+	for unit*g.ws%matrix.TileBlock != 0 {
 		unit *= 2
 	}
 	return min(max(most/unit, 1)*unit, g.hs)
@@ -77,7 +78,7 @@ func (b *binder) narrowParts(parts [][]float32) (y []uint16, fill func()) {
 	y = b.halves(len(parts) * n)
 	return y, b.each(n, grain, func(lo, hi int) {
 		for i, x := range parts {
-			set.Narrow(tensor.BFloat16, y[i*n+lo:i*n+hi], x[lo:hi])
+			half.Narrow(set, tensor.BFloat16, y[i*n+lo:i*n+hi], x[lo:hi])
 		}
 	})
 }
@@ -85,7 +86,7 @@ func (b *binder) narrowParts(parts [][]float32) (y []uint16, fill func()) {
 // tileScatter is a patchScatter that multiplies with tiles.
 type tileScatter struct {
 	patchScatter
-	tiles    vec.Tiles
+	tiles    matrix.Tiles
 	a        []uint16
 	weights  [][]float32
 	segments []int32
@@ -101,11 +102,11 @@ func (b *binder) scatterTiles(g *geometry, large, small, w, bias []float32) func
 	parts := b.tileParts(small)
 	rows := g.n * pixels
 	c.a = b.halves(len(parts) * rows * g.small)
-	c.segments = b.tileSegments(g.small, rows*g.small, c.packed(), 2*vec.TileBlock)
+	c.segments = b.tileSegments(g.small, rows*g.small, c.packed(), 2*matrix.TileBlock)
 	transpose := b.each(len(parts)*rows, 1+grain/g.small, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			x := parts[i/rows][i%rows/pixels*g.small*pixels+i%pixels:]
-			set.PairColumns(c.a[i*g.small:][:g.small], x, x[pixels:], 2*pixels, g.small/2)
+			half.TilePairColumns(set, c.a[i*g.small:][:g.small], x, x[pixels:], 2*pixels, g.small/2)
 		}
 	})
 	size := c.panels() + len(parts)*c.packed()/2 + 2*(c.band+1)*c.pitch
@@ -121,7 +122,7 @@ func (b *binder) scatterTiles(g *geometry, large, small, w, bias []float32) func
 }
 
 // packed is the number of weights per part for two large channels.
-func (c *tileScatter) packed() int { return c.geometry.small * vec.TileBlock }
+func (c *tileScatter) packed() int { return c.geometry.small * matrix.TileBlock }
 
 // compute computes channels l and l+1 of an image of the large grid.
 func (c *tileScatter) compute(scratch []float32, image, l int) {
@@ -130,17 +131,17 @@ func (c *tileScatter) compute(scratch []float32, image, l int) {
 	packed := len(c.weights) * c.packed()
 	b, folded := asHalves(scratch[:packed/2]), scratch[packed/2:]
 	for i, w := range c.weights {
-		c.set.Pairs(b[i*c.packed():], 2*vec.TileBlock, w[l*patch:], w[c.row+l*patch:], 2*c.row, small/2, 2*patch)
+		half.TilePairs(c.set, b[i*c.packed():], 2*matrix.TileBlock, w[l*patch:], w[c.row+l*patch:], 2*c.row, small/2, 2*patch)
 	}
 	clear(products[:row])
 	clear(products[one:][:row])
 	for first := 0; first < c.hs && !c.pool.Ended(); first += c.band {
 		rows := min(c.band, c.hs-first)
-		c.tiles.Product(&vec.TileProduct{
-			A: c.a[(image*c.pixels+first*c.ws)*small:], AStride: small, AHalf: 16 * small, AStep: vec.TileBlock * small,
-			B: b, BStride: 2 * vec.TileBlock, BHalf: vec.TileBlock,
-			C: products[row:], CStride: patch, CRowHalf: 16 * patch, CColHalf: one, CStep: vec.TileBlock * patch,
-			Groups: rows * c.ws / vec.TileBlock, Segments: c.segments,
+		c.tiles.Product(&matrix.TileProduct{
+			A: c.a[(image*c.pixels+first*c.ws)*small:], AStride: small, AHalf: 16 * small, AStep: matrix.TileBlock * small,
+			B: b, BStride: 2 * matrix.TileBlock, BHalf: matrix.TileBlock,
+			C: products[row:], CStride: patch, CRowHalf: 16 * patch, CColHalf: one, CStep: matrix.TileBlock * patch,
+			Groups: rows * c.ws / matrix.TileBlock, Segments: c.segments,
 		})
 		for v := range 2 {
 			p := products[v*one:][:one]
@@ -202,32 +203,32 @@ func (c *tilePatches) each(b *binder, lay func(y []uint16, x []float32, l, pixel
 
 // gatherTiles binds the gather of a tiled geometry. bias may be nil.
 func (b *binder) gatherTiles(g *geometry, small, large, w, bias []float32) func() {
-	const half = vec.TileBlock / 2
+	const tileHalf = matrix.TileBlock / 2
 	pixels, row, set, tiles := g.hs*g.ws, g.large*patch, b.backend.set, b.backend.tiles
 	a, narrow := b.narrowParts(b.tileParts(w))
 	patches := b.tilePatches(g, large)
 	stride := 2 * patches.band * g.ws
 	segments := b.tileSegments(row, len(w), patches.part, stride)
-	work, pool := vec.TileBlock*vec.TileBlock*row, b.backend.pool
+	work, pool := matrix.TileBlock*matrix.TileBlock*row, b.backend.pool
 	body := func(lo, hi int) {
-		blocks := patches.rows * g.ws / vec.TileBlock
+		blocks := patches.rows * g.ws / matrix.TileBlock
 		for task := lo; task < hi; task++ {
-			s, p := task/blocks*vec.TileBlock, task%blocks*vec.TileBlock
-			tiles.Product(&vec.TileProduct{
-				A: a[s*row:], AStride: row, AHalf: half * row,
-				B: patches.y[2*p:], BStride: stride, BHalf: 2 * half,
+			s, p := task/blocks*matrix.TileBlock, task%blocks*matrix.TileBlock
+			tiles.Product(&matrix.TileProduct{
+				A: a[s*row:], AStride: row, AHalf: tileHalf * row,
+				B: patches.y[2*p:], BStride: stride, BHalf: 2 * tileHalf,
 				C:       small[(patches.image*g.small+s)*pixels+patches.first*g.ws+p:],
-				CStride: pixels, CRowHalf: half * pixels, CColHalf: half,
+				CStride: pixels, CRowHalf: tileHalf * pixels, CColHalf: tileHalf,
 				Groups: 1, Segments: segments,
 			})
 		}
 	}
 	run := patches.each(b, func(y []uint16, x []float32, l, pixels int) {
 		for i := 0; i < patch; i += 2 {
-			set.PairColumns(y[(l*patch+i)/2*stride:], x[i:], x[i+1:], patch, pixels)
+			half.TilePairColumns(set, y[(l*patch+i)/2*stride:], x[i:], x[i+1:], patch, pixels)
 		}
 	}, func() {
-		pool.ForPieces(g.small/vec.TileBlock*patches.rows*g.ws/vec.TileBlock, 1+worthwhile/work, 1+pieceWork/work, body)
+		pool.ForPieces(g.small/matrix.TileBlock*patches.rows*g.ws/matrix.TileBlock, 1+worthwhile/work, 1+pieceWork/work, body)
 	})
 	return func() {
 		narrow()
@@ -243,28 +244,28 @@ func (b *binder) gatherTiles(g *geometry, small, large, w, bias []float32) func(
 
 // weightTiles binds the weight gradient of a tiled geometry.
 func (b *binder) weightTiles(g *geometry, gw, small, large []float32) func() {
-	const half = vec.TileBlock / 2
+	const tileHalf = matrix.TileBlock / 2
 	pixels, row, set, tiles := g.hs*g.ws, g.large*patch, b.backend.set, b.backend.tiles
 	a, narrow := b.narrowParts(b.tileParts(small))
 	patches := b.tilePatches(g, large)
 	segments := b.tileSegments(patches.band*g.ws, len(small), patches.part, 2*row)
-	perPixels := len(segments) * vec.TileBlock / (patches.band * g.ws)
+	perPixels := len(segments) * matrix.TileBlock / (patches.band * g.ws)
 	pairs := g.large / 2
-	multiply := b.tasks(g.small/vec.TileBlock*pairs, vec.TileBlock*vec.TileBlock*patches.band*g.ws, func(lo, hi int) {
+	multiply := b.tasks(g.small/matrix.TileBlock*pairs, matrix.TileBlock*matrix.TileBlock*patches.band*g.ws, func(lo, hi int) {
 		for task := lo; task < hi; task++ {
-			s, l := task/pairs*vec.TileBlock, task%pairs*2
-			tiles.Product(&vec.TileProduct{
+			s, l := task/pairs*matrix.TileBlock, task%pairs*2
+			tiles.Product(&matrix.TileProduct{
 				A:       a[(patches.image*g.small+s)*pixels+patches.first*g.ws:],
-				AStride: pixels, AHalf: half * pixels,
-				B: patches.y[2*l*patch:], BStride: 2 * row, BHalf: 2 * half,
-				C: gw[s*row+l*patch:], CStride: row, CRowHalf: half * row, CColHalf: half,
-				Groups: 1, Segments: segments[:perPixels*(patches.rows*g.ws/vec.TileBlock)],
+				AStride: pixels, AHalf: tileHalf * pixels,
+				B: patches.y[2*l*patch:], BStride: 2 * row, BHalf: 2 * tileHalf,
+				C: gw[s*row+l*patch:], CStride: row, CRowHalf: tileHalf * row, CColHalf: tileHalf,
+				Groups: 1, Segments: segments[:perPixels*(patches.rows*g.ws/matrix.TileBlock)],
 				Accumulate: patches.image > 0 || patches.first > 0,
 			})
 		}
 	})
 	run := patches.each(b, func(y []uint16, x []float32, l, pixels int) {
-		set.Pairs(y[2*l*patch:], 2*row, x, x[patch:], 2*patch, pixels/2, patch)
+		half.TilePairs(set, y[2*l*patch:], 2*row, x, x[patch:], 2*patch, pixels/2, patch)
 	}, multiply)
 	return func() {
 		narrow()

@@ -4,7 +4,7 @@
 // state's slab, for variables), every step a closure over the slices of its
 // operands. Running a segment calls the closures in order and allocates nothing.
 //
-// The hot loops are methods of vec.Set, in plain Go or in assembly for the
+// The hot loops are in the rooms of vec, in plain Go or in assembly for the
 // instruction set chosen by New; the other kernels are plain functions on slices,
 // documented by the loop they compute. The binding methods (conv.go, batchnorm.go,
 // …) check shapes, cut the work into ranges for the pool and close over the slices.
@@ -26,6 +26,8 @@ import (
 	"prismtop/sim/cpu/fft"
 	"prismtop/sim/cpu/pool"
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/choice"
+	"prismtop/sim/cpu/vec/matrix"
 	"prismtop/sim/nn"
 )
 
@@ -63,7 +65,7 @@ var _ nn.Backend = (*Backend)(nil)
 // them runs at a time.
 type Backend struct {
 	set      vec.Set
-	tiles    vec.Tiles
+	tiles    matrix.Tiles
 	tileWork int
 	pairs    vec.Pairs
 	pool     *pool.Pool
@@ -73,7 +75,7 @@ type Backend struct {
 
 // CheckKernels returns the error that New would return for a kernel name.
 func CheckKernels(name string) error {
-	_, err := vec.Choose(name)
+	_, err := choice.Set(name)
 	return err
 }
 
@@ -85,16 +87,16 @@ func New(o Options) (*Backend, error) {
 	if o.Threads == 0 {
 		o.Threads = machine.Processors()
 	}
-	set, err := vec.Choose(o.Kernels)
+	set, err := choice.Set(o.Kernels)
 	if err != nil {
 		return nil, fmt.Errorf("cpu backend: %w", err)
 	}
 	p := pool.New(o.Threads)
 	return &Backend{
 		set:      set,
-		tiles:    vec.ChooseTiles(o.Kernels),
+		tiles:    choice.Tiles(o.Kernels),
 		tileWork: tileWork,
-		pairs:    vec.ChoosePairs(o.Kernels),
+		pairs:    choice.Pairs(o.Kernels),
 		pool:     p,
 		parallel: func(n int, body func(lo, hi int)) { p.ForPieces(n, 1, max(stripsAtOnce/n, 1), body) },
 		plans:    o.FFTPlans,
@@ -109,15 +111,15 @@ func KernelNames() []string {
 	for _, set := range vec.Available() {
 		names = append(names, set.String())
 	}
-	if tiles, _ := vec.DetectTiles(); tiles == vec.AMX {
-		names = slices.Insert(names, 1, vec.AMXName)
+	if tiles, _ := matrix.DetectTiles(); tiles == matrix.AMX {
+		names = slices.Insert(names, 1, choice.AMXName)
 	}
-	switch pairs, faster, _ := vec.DetectPairs(); {
+	switch pairs, faster, _ := choice.DetectPairs(); {
 	case pairs == vec.NoPairs:
 	case faster:
-		names = slices.Insert(names, 0, vec.BF16Name)
+		names = slices.Insert(names, 0, choice.BF16Name)
 	default:
-		names = slices.Insert(names, 1, vec.BF16Name)
+		names = slices.Insert(names, 1, choice.BF16Name)
 	}
 	return names
 }
@@ -127,7 +129,7 @@ func KernelNames() []string {
 func Processor() machine.CPU {
 	processor := features.Detect()
 	for i, s := range processor.Sets {
-		if _, err := vec.DetectTiles(); err != nil && s.Name == vec.AMXName && s.Available {
+		if _, err := matrix.DetectTiles(); err != nil && s.Name == choice.AMXName && s.Available {
 			processor.Sets[i] = machine.Support{Name: s.Name, Reason: "the processor offers it, but " + err.Error()}
 		}
 	}
@@ -142,11 +144,11 @@ func (b *Backend) Device() string { return "cpu" }
 
 // Kernels returns the name of the kernels in use, one of KernelNames.
 func (b *Backend) Kernels() string {
-	if b.tiles == vec.AMX {
-		return vec.AMXName
+	if b.tiles == matrix.AMX {
+		return choice.AMXName
 	}
 	if b.pairs == vec.BF16 {
-		return vec.BF16Name
+		return choice.BF16Name
 	}
 	return b.set.String()
 }

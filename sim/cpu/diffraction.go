@@ -3,6 +3,7 @@ package cpu
 import (
 	"math"
 
+	"prismtop/sim/cpu/vec/elements"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
@@ -63,7 +64,7 @@ func (b *binder) polar() func() {
 		return nil
 	}
 	a, phase, z, set := b.in(0), b.in(1), b.outComplex(0), b.backend.set
-	return b.each(len(a), grain/4, func(lo, hi int) { set.Polar(z[lo:hi], a[lo:hi], phase[lo:hi]) })
+	return b.each(len(a), grain/4, func(lo, hi int) { elements.Polar(set, z[lo:hi], a[lo:hi], phase[lo:hi]) })
 }
 
 // polarGrad computes ga = Re gz·cos φ + Im gz·sin φ and gφ = a·(Im gz·cos φ −
@@ -150,7 +151,7 @@ func (b *Backend) addTranslated(dst, src []float32, from, i int, x, y float32) {
 			start := margin + columns.whole + right // of the line in dst
 			lo, hi := max(start, 0), min(start+from, to)
 			if lo < hi {
-				b.set.Axpy(dst[2*lo:2*hi], line[2*(lo-start):2*(hi-start)], weight)
+				elements.Axpy(b.set, dst[2*lo:2*hi], line[2*(lo-start):2*(hi-start)], weight)
 			}
 		}
 	}
@@ -327,7 +328,7 @@ func (b *binder) expScale(power float32) func() {
 		return nil
 	}
 	factor := float32(0)
-	scale := b.each(len(x), grain, func(lo, hi int) { set.Scale(y[lo:hi], x[lo:hi], factor) })
+	scale := b.each(len(x), grain, func(lo, hi int) { elements.Scale(set, y[lo:hi], x[lo:hi], factor) })
 	return func() {
 		factor = float32(math.Exp(float64(power) * float64(s[0])))
 		scale()

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/elements"
+	"prismtop/sim/cpu/vec/half"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
@@ -27,9 +29,9 @@ func (b *binder) add() func() {
 	}
 	set := b.backend.set
 	return b.each(len(y), grain, func(lo, hi int) {
-		set.Add(y[lo:hi], terms[0][lo:hi], terms[1][lo:hi])
+		elements.Add(set, y[lo:hi], terms[0][lo:hi], terms[1][lo:hi])
 		for _, x := range terms[2:] {
-			set.Add(y[lo:hi], y[lo:hi], x[lo:hi])
+			elements.Add(set, y[lo:hi], y[lo:hi], x[lo:hi])
 		}
 	})
 }
@@ -45,7 +47,7 @@ func (b *binder) scale(factor float32) func() {
 		return b.fail("scaling between real and complex64")
 	}
 	set := b.backend.set
-	return b.each(len(y), grain, func(lo, hi int) { set.Scale(y[lo:hi], x[lo:hi], factor) })
+	return b.each(len(y), grain, func(lo, hi int) { elements.Scale(set, y[lo:hi], x[lo:hi], factor) })
 }
 
 // fill computes y[i] = value.
@@ -76,9 +78,9 @@ func (b *binder) cast() func() {
 	n, set := b.inShape(0).Elements(), b.backend.set
 	switch {
 	case from == tensor.Float32 && to.Size() == 2:
-		return b.each(n, grain, func(lo, hi int) { set.Narrow(to, target.h[lo:hi], source.f[lo:hi]) })
+		return b.each(n, grain, func(lo, hi int) { half.Narrow(set, to, target.h[lo:hi], source.f[lo:hi]) })
 	case from.Size() == 2 && to == tensor.Float32:
-		return b.each(n, grain, func(lo, hi int) { set.Widen(from, target.f[lo:hi], source.h[lo:hi]) })
+		return b.each(n, grain, func(lo, hi int) { half.Widen(set, from, target.f[lo:hi], source.h[lo:hi]) })
 	}
 	x, y := b.in(0), b.out(0)
 	return b.each(n, grain, func(lo, hi int) { copy(y[lo:hi], x[lo:hi]) })
@@ -205,12 +207,12 @@ var activations = map[nn.ActivationKind]struct {
 	forward  func(set vec.Set, y, x []float32)
 	gradient func(set vec.Set, gx, y, gy []float32)
 }{
-	nn.ReLU:         {vec.Set.ReLU, vec.Set.ReLUGrad},
+	nn.ReLU:         {elements.ReLU, elements.ReLUGrad},
 	nn.LeakyReLU:    {leakyReLU, leakyReLUGrad},
-	nn.Sigmoid:      {vec.Set.Sigmoid, sigmoidGrad},
+	nn.Sigmoid:      {elements.Sigmoid, sigmoidGrad},
 	nn.HardSigmoid:  {hardSigmoid, hardSigmoidGrad},
 	nn.ScaleSigmoid: {scaleSigmoid, scaleSigmoidGrad},
-	nn.Tanh:         {vec.Set.Tanh, tanhGrad},
+	nn.Tanh:         {elements.Tanh, tanhGrad},
 }
 
 func (b *binder) activation(kind nn.ActivationKind) func() {
@@ -298,7 +300,7 @@ func hardSigmoidGrad(_ vec.Set, gx, y, gy []float32) {
 
 func scaleSigmoid(_ vec.Set, y, x []float32) {
 	for i, v := range x[:len(y)] {
-		y[i] = float32(vec.Logistic(v)*sigmoidGain - sigmoidDrop)
+		y[i] = float32(elements.Logistic(v)*sigmoidGain - sigmoidDrop)
 	}
 }
 

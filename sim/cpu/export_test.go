@@ -1,16 +1,19 @@
 package cpu
 
-import "prismtop/sim/cpu/vec"
+import (
+	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/matrix"
+)
 
 // UsePlainTiles makes a backend use tile products in plain Go instead of AMX, for
 // products of work multiplications and more.
-func (b *Backend) UsePlainTiles(work int) { b.tiles, b.tileWork = vec.PlainTiles, work }
+func (b *Backend) UsePlainTiles(work int) { b.tiles, b.tileWork = matrix.PlainTiles, work }
 
 // UseNoTiles disables tile products of a backend.
-func (b *Backend) UseNoTiles() { b.tiles = vec.NoTiles }
+func (b *Backend) UseNoTiles() { b.tiles = matrix.NoTiles }
 
 // UsePlainPairs makes a backend multiply pairs of bfloat16 in plain Go.
-func (b *Backend) UsePlainPairs() { b.tiles, b.pairs = vec.NoTiles, vec.PlainPairs }
+func (b *Backend) UsePlainPairs() { b.tiles, b.pairs = matrix.NoTiles, vec.PlainPairs }
 
 // UseNoPairs disables products of pairs.
 func (b *Backend) UseNoPairs() { b.pairs = vec.NoPairs }

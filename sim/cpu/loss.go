@@ -3,6 +3,7 @@ package cpu
 import (
 	"math"
 
+	"prismtop/sim/cpu/vec/loss"
 	"prismtop/sim/nn"
 )
 
@@ -62,11 +63,11 @@ func (b *binder) lossGrad(op nn.LossGrad) func() {
 	switch op.Kind {
 	case nn.L1:
 		return b.each(len(gp), grain, func(lo, hi int) {
-			set.Signs(gp[lo:hi], p[lo:hi], t[lo:hi], saved[0]*upstream[0])
+			loss.Signs(set, gp[lo:hi], p[lo:hi], t[lo:hi], saved[0]*upstream[0])
 		})
 	case nn.L2:
 		return b.each(len(gp), grain, func(lo, hi int) {
-			set.Differences(gp[lo:hi], p[lo:hi], t[lo:hi], saved[0]*upstream[0])
+			loss.Differences(set, gp[lo:hi], p[lo:hi], t[lo:hi], saved[0]*upstream[0])
 		})
 	case nn.SSIM:
 		return b.ssimGrad(gp, p, t, saved, upstream, h, w)
@@ -105,14 +106,14 @@ func (b *binder) pointwiseLoss(op nn.Loss, value, saved, p, t []float32) func() 
 	n := len(p)
 	blocks := (n + sumBlock - 1) / sumBlock
 	sums, norms := b.float64s(blocks), b.float64s(blocks)
-	kernel, factor := b.backend.set.AbsoluteSums, 1.0
+	set, kernel, factor := b.backend.set, loss.AbsoluteSums, 1.0
 	if op.Kind == nn.L2 {
-		kernel, factor = b.backend.set.SquareSums, 2
+		kernel, factor = loss.SquareSums, 2
 	}
 	run := b.each(blocks, 1, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			from, to := i*sumBlock, min((i+1)*sumBlock, n)
-			sums[i], norms[i] = kernel(p[from:to], t[from:to])
+			sums[i], norms[i] = kernel(set, p[from:to], t[from:to])
 		}
 	})
 	return func() {
@@ -372,7 +373,7 @@ func (b *binder) squaredError() func() {
 	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.inShape(1)) {
 		return nil
 	}
-	x, t, loss, set := b.in(0), b.in(1), b.scalar(b.out(0), "the loss"), b.backend.set
+	x, t, value, set := b.in(0), b.in(1), b.scalar(b.out(0), "the loss"), b.backend.set
 	if b.err != nil {
 		return nil
 	}
@@ -380,7 +381,7 @@ func (b *binder) squaredError() func() {
 	run := b.each(len(sums), 1, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			from, to := i*sumBlock, min((i+1)*sumBlock, len(x))
-			sums[i], _ = set.SquareSums(x[from:to], t[from:to])
+			sums[i], _ = loss.SquareSums(set, x[from:to], t[from:to])
 		}
 	})
 	return func() {
@@ -389,7 +390,7 @@ func (b *binder) squaredError() func() {
 		for _, v := range sums {
 			total += v
 		}
-		loss[0] = float32(total / float64(len(x)))
+		value[0] = float32(total / float64(len(x)))
 	}
 }
 
@@ -403,6 +404,6 @@ func (b *binder) squaredErrorGrad() func() {
 		return nil
 	}
 	return b.each(len(gx), grain, func(lo, hi int) {
-		set.Differences(gx[lo:hi], x[lo:hi], t[lo:hi], 2*g[0]/float32(len(gx)))
+		loss.Differences(set, gx[lo:hi], x[lo:hi], t[lo:hi], 2*g[0]/float32(len(gx)))
 	})
 }

@@ -5,7 +5,8 @@ import (
 	"time"
 
 	"prismtop/sim/cpu/telescope"
-	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/dft"
+	"prismtop/sim/cpu/vec/elements"
 	"prismtop/sim/nn"
 )
 
@@ -50,7 +51,7 @@ func (b *binder) measure(op nn.Measure) func() {
 	if m.measureFields = b.measureFields(op.MeasureFrame, n, 2, fields); b.err != nil {
 		return nil
 	}
-	m.sums = b.float64s(2 * count * n / vec.StripLanes)
+	m.sums = b.float64s(2 * count * n / dft.StripLanes)
 	epoch := time.Now()
 	m.clock = func() int64 { return int64(time.Since(epoch)) }
 	m.measureBody = m.measureRows
@@ -73,7 +74,7 @@ func (m *measure) compare() {
 	m.loss.Store(0)
 	m.adjoint.Store(0)
 	start := m.clock()
-	m.each(m.N/vec.StripLanes, m.measureBody)
+	m.each(m.N/dft.StripLanes, m.measureBody)
 	took := float64(m.clock() - start)
 	loss, adjoint := float64(m.loss.Load()), float64(m.adjoint.Load())
 	if all := float64(m.forward.Load()) + loss + adjoint; all > 0 {
@@ -94,12 +95,12 @@ func (m *measure) measureRows(lo, hi int) {
 	var forward, loss, adjoint int64
 	now := m.clock()
 	for b := lo; b < hi; b++ {
-		row := b * vec.StripLanes
+		row := b * dft.StripLanes
 		m.ImageRows(w, w.A, field[l.Row(row):], size, m.columns)
 		then := m.clock()
 		forward += then - now
 		m.Unflip(w, m.targets[k], row)
-		m.compareStrip(w, m.sums[2*(k*m.N/vec.StripLanes+b):][:2])
+		m.compareStrip(w, m.sums[2*(k*m.N/dft.StripLanes+b):][:2])
 		now = m.clock()
 		loss += now - then
 		m.Transform(w.B, w.A, w.Scratch)
@@ -119,11 +120,11 @@ func (m *measure) compareStrip(w *telescope.Space, sums []float64) {
 	l := m.Lines.Layout()
 	sums[0], sums[1] = 0, 0
 	for i := 0; i < m.N; i += 64 {
-		var lanes [vec.StripRow]float32
-		m.Set.LossStrip(m.kind == nn.L1, min(64, m.N-i), w.A[l.Row(i):], w.Amplitudes[i*vec.StripLanes:], &lanes)
-		for j := range vec.StripLanes {
+		var lanes [dft.StripRow]float32
+		dft.LossStrip(m.Set, m.kind == nn.L1, min(64, m.N-i), w.A[l.Row(i):], w.Amplitudes[i*dft.StripLanes:], &lanes)
+		for j := range dft.StripLanes {
 			sums[0] += float64(lanes[j])
-			sums[1] += float64(lanes[vec.StripLanes+j])
+			sums[1] += float64(lanes[dft.StripLanes+j])
 		}
 	}
 }
@@ -131,17 +132,17 @@ func (m *measure) compareStrip(w *telescope.Space, sums []float64) {
 // total computes the current measurement's loss and its gradient's factor; see
 // pointwiseLoss.
 func (m *measure) total() {
-	strips := m.N / vec.StripLanes
+	strips := m.N / dft.StripLanes
 	sum, norm := 0.0, 0.0
 	for b := range strips {
 		at := 2 * (m.current*strips + b)
 		sum += m.sums[at]
 		norm += m.sums[at+1]
 	}
-	elements := float64(m.N) * float64(m.N)
-	scale, factor := 1/elements, 1.0
+	pixels := float64(m.N) * float64(m.N)
+	scale, factor := 1/pixels, 1.0
 	if m.normalize {
-		scale /= norm/elements + lossEpsilon
+		scale /= norm/pixels + lossEpsilon
 	}
 	if m.kind == nn.L2 {
 		factor = 2
@@ -197,7 +198,7 @@ func (b *binder) measureBack(op nn.MeasureFrame, n, first int, fields []float32)
 		return nil
 	}
 	g.weights = make([]float32, len(g.masks))
-	g.rows = b.floats(n / vec.StripLanes * g.rowRun())
+	g.rows = b.floats(n / dft.StripLanes * g.rowRun())
 	g.pass, g.columnsBody, g.rowsBody, g.clearBody = g.gradient, g.gradientColumns, g.gradientRows, g.clearRows
 	return g
 }
@@ -213,7 +214,7 @@ func (g *measureBack) gradient(first int) {
 	g.add = first > 0
 	g.each(telescope.Strips(g.columns), g.columnsBody)
 	if g.columns[0] < g.columns[1] {
-		g.each((g.Bottom-g.Top)/vec.StripLanes, g.rowsBody)
+		g.each((g.Bottom-g.Top)/dft.StripLanes, g.rowsBody)
 	}
 }
 
@@ -249,10 +250,10 @@ func (g *measureBack) gradientColumns(lo, hi int) {
 	w := <-g.work
 	scale := g.Factor()
 	for i := lo; i < hi; i++ {
-		c := g.columns[0]/vec.StripLanes + i
+		c := g.columns[0]/dft.StripLanes + i
 		add := false
 		for k := g.first; k < g.last; k++ {
-			if own := g.columnsOf(k); c*vec.StripLanes >= own[0] && c*vec.StripLanes < own[1] {
+			if own := g.columnsOf(k); c*dft.StripLanes >= own[0] && c*dft.StripLanes < own[1] {
 				g.Transform(w.A, g.tile(k, c), w.Scratch)
 				g.masked(w.B, w.A, k, c, scale*g.weights[k], add)
 				add = true
@@ -275,21 +276,21 @@ func (g *measureBack) gradientRows(lo, hi int) {
 	w := <-g.work
 	l := g.Lines.Layout()
 	for b := lo; b < hi; b++ {
-		row := b * vec.StripLanes
-		g.ImageRows(w, w.A, g.rows[row*vec.StripRow:], g.rowRun(), g.columns)
+		row := b * dft.StripLanes
+		g.ImageRows(w, w.A, g.rows[row*dft.StripRow:], g.rowRun(), g.columns)
 		to, first := g.gx, (g.Top+row)*g.N
 		if g.add {
 			to, first = w.Amplitudes, 0
 		}
 		for at := g.Left; at < g.Right; {
 			next := min(g.Right, (at/64+1)*64)
-			g.Set.TransposeSquares((next-at)/vec.StripLanes, to, first+at, g.N, vec.StripLanes,
-				w.A, l.Row(at)+vec.StripLanes, vec.StripRow, vec.StripLanes*vec.StripRow)
+			dft.TransposeSquares(g.Set, (next-at)/dft.StripLanes, to, first+at, g.N, dft.StripLanes,
+				w.A, l.Row(at)+dft.StripLanes, dft.StripRow, dft.StripLanes*dft.StripRow)
 			at = next
 		}
-		for r := 0; g.add && r < vec.StripLanes; r++ {
+		for r := 0; g.add && r < dft.StripLanes; r++ {
 			sum := g.gx[(g.Top+row+r)*g.N:][g.Left:g.Right]
-			g.Set.Add(sum, sum, w.Amplitudes[r*g.N:][g.Left:g.Right])
+			elements.Add(g.Set, sum, sum, w.Amplitudes[r*g.N:][g.Left:g.Right])
 		}
 	}
 	g.work <- w

@@ -8,6 +8,7 @@ import (
 	"prismtop/sim/cpu/pool"
 	"prismtop/sim/cpu/telescope"
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/dft"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
@@ -65,10 +66,10 @@ func (m *maskBox) find(set vec.Set, n int) [2]int {
 
 // pack fills the strips.
 func (m *maskBox) pack(n int) {
-	for at := 0; at < n && !m.pool.Ended(); at += vec.StripLanes {
-		strip := m.strips[at*n:][:n*vec.StripLanes]
+	for at := 0; at < n && !m.pool.Ended(); at += dft.StripLanes {
+		strip := m.strips[at*n:][:n*dft.StripLanes]
 		for i := range n {
-			copy(strip[i*vec.StripLanes:][:vec.StripLanes], m.mask[i*n+at:])
+			copy(strip[i*dft.StripLanes:][:dft.StripLanes], m.mask[i*n+at:])
 		}
 	}
 }
@@ -114,15 +115,15 @@ func (b *binder) measureFrame(op nn.MeasureFrame, n, first, stride int, fields [
 	for i := first; i < len(b.current.In); i += stride {
 		f.masks = append(f.masks, b.maskBox(i))
 	}
-	workers := min(runtime.NumCPU(), n/vec.StripLanes)
+	workers := min(runtime.NumCPU(), n/dft.StripLanes)
 	f.work = make(chan *telescope.Space, workers)
 	strip := lines.StripLen()
 	for range workers {
-		slab := newSlab(int64(4 * (6*strip + n*vec.StripLanes)))
-		b.table(6*strip+n*vec.StripLanes, 4)
+		slab := newSlab(int64(4 * (6*strip + n*dft.StripLanes)))
+		b.table(6*strip+n*dft.StripLanes, 4)
 		part := func(i, n int) []float32 { return cut[float32](&slab, int64(4*i*strip), n) }
 		f.work <- telescope.NewSpace(part(0, strip), part(1, strip), part(2, strip), part(3, strip), part(4, strip), part(5, strip),
-			part(6, n*vec.StripLanes))
+			part(6, n*dft.StripLanes))
 	}
 	return f
 }
@@ -190,7 +191,7 @@ func (f *measureFrame) each(count int, body func(lo, hi int)) {
 }
 
 // rowRun is the length of a strip of columns restricted to the window's rows.
-func (f *measureFrame) rowRun() int { return (f.Bottom - f.Top + 1) * vec.StripRow }
+func (f *measureFrame) rowRun() int { return (f.Bottom - f.Top + 1) * dft.StripRow }
 
 // tile returns strip c of measurement k's field.
 func (f *measureFrame) tile(k, c int) []float32 {
@@ -204,7 +205,7 @@ func (f *measureFrame) window(strip, run []float32, out bool) {
 	l := f.Lines.Layout()
 	for i := f.Top; i < f.Bottom; {
 		next := min(f.Bottom, (i/64+1)*64)
-		a, b := strip[l.Row(i):][:(next-i)*vec.StripRow], run[(i-f.Top)*vec.StripRow:]
+		a, b := strip[l.Row(i):][:(next-i)*dft.StripRow], run[(i-f.Top)*dft.StripRow:]
 		if out {
 			copy(b, a)
 		} else {
@@ -216,11 +217,11 @@ func (f *measureFrame) window(strip, run []float32, out bool) {
 
 // masked computes to = factor·mask·from for strip c of columns, or adds to it.
 func (f *measureFrame) masked(to, from []float32, k, c int, factor float32, add bool) {
-	mask := f.masks[k].strips[c*f.N*vec.StripLanes:]
+	mask := f.masks[k].strips[c*f.N*dft.StripLanes:]
 	if add {
-		f.MaskAdd(to, from, mask, vec.StripLanes, factor)
+		f.MaskAdd(to, from, mask, dft.StripLanes, factor)
 	} else {
-		f.Mask(to, from, mask, vec.StripLanes, factor)
+		f.Mask(to, from, mask, dft.StripLanes, factor)
 	}
 }
 
@@ -241,7 +242,7 @@ func (b *binder) measureFields(op nn.MeasureFrame, n, stride int, fields []float
 	if m.measureFrame = b.measureFrame(op, n, 1, stride, fields); b.err != nil {
 		return nil
 	}
-	m.rows = b.floats(n / vec.StripLanes * m.rowRun())
+	m.rows = b.floats(n / dft.StripLanes * m.rowRun())
 	m.pass, m.objectBody, m.columnsBody = m.spectra, m.objectRows, m.spectrumColumns
 	return m
 }
@@ -254,7 +255,7 @@ func (m *measureFields) makeFields() {
 
 // spectra computes the fields' columns of the chosen measurements.
 func (m *measureFields) spectra(int) {
-	m.each((m.Bottom-m.Top)/vec.StripLanes, m.objectBody)
+	m.each((m.Bottom-m.Top)/dft.StripLanes, m.objectBody)
 	m.each(telescope.Strips(m.columns), m.columnsBody)
 }
 
@@ -262,8 +263,8 @@ func (m *measureFields) spectra(int) {
 func (m *measureFields) objectRows(lo, hi int) {
 	w := <-m.work
 	for b := lo; b < hi; b++ {
-		row := b * vec.StripLanes
-		m.ObjectRows(w, m.rows[row*vec.StripRow:], m.rowRun(), m.columns, m.x, m.Top+row)
+		row := b * dft.StripLanes
+		m.ObjectRows(w, m.rows[row*dft.StripRow:], m.rowRun(), m.columns, m.x, m.Top+row)
 	}
 	m.work <- w
 }
@@ -274,11 +275,11 @@ func (m *measureFields) spectrumColumns(lo, hi int) {
 	w := <-m.work
 	scale := m.Factor()
 	for i := lo; i < hi; i++ {
-		c := m.columns[0]/vec.StripLanes + i
+		c := m.columns[0]/dft.StripLanes + i
 		m.window(w.Column, m.rows[c*m.rowRun():], false)
 		m.Transform(w.A, w.Column, w.Scratch)
 		for k := m.first; k < m.last; k++ {
-			if own := m.columnsOf(k); c*vec.StripLanes >= own[0] && c*vec.StripLanes < own[1] {
+			if own := m.columnsOf(k); c*dft.StripLanes >= own[0] && c*dft.StripLanes < own[1] {
 				m.masked(w.B, w.A, k, c, scale, false)
 				m.Transform(m.tile(k, c), w.B, w.Scratch)
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/half"
 	"prismtop/sim/cpu/volume"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
@@ -116,7 +117,7 @@ func (b *binder) castVariable() func() {
 		return func() {}
 	}
 	x, set, state := b.views[from].f, b.backend.set, b.state
-	round := b.each(len(x), grain, func(lo, hi int) { set.Narrow(tensor.BFloat16, c.values[lo:hi], x[lo:hi]) })
+	round := b.each(len(x), grain, func(lo, hi int) { half.Narrow(set, tensor.BFloat16, c.values[lo:hi], x[lo:hi]) })
 	pool := b.backend.pool
 	return func() {
 		if c.seen != state.changes[v] {
@@ -147,7 +148,7 @@ func (b *binder) in(i int) []float32 {
 	x, set := b.floats(len(v.h)), b.backend.set
 	b.widened[id] = x
 	b.before = append(b.before, b.each(len(x), grain, func(lo, hi int) {
-		set.Widen(buf.DType, x[lo:hi], v.h[lo:hi])
+		half.Widen(set, buf.DType, x[lo:hi], v.h[lo:hi])
 	}))
 	return x
 }
@@ -171,7 +172,7 @@ func (b *binder) out(i int) []float32 {
 	}
 	set := b.backend.set
 	b.after = append(b.after, b.each(len(x), grain, func(lo, hi int) {
-		set.Narrow(buf.DType, v.h[lo:hi], x[lo:hi])
+		half.Narrow(set, buf.DType, v.h[lo:hi], x[lo:hi])
 	}))
 	return x
 }
@@ -309,9 +310,9 @@ func (b *binder) partBefore(x []float32, block int, sums bool) []float32 {
 			first := p.out[2*lo-lo%p.block:][:n]
 			second := p.out[2*lo-lo%p.block+p.block:][:n]
 			if p.sums {
-				set.SplitSum(first, second, p.x[lo:][:n])
+				half.SplitSum(set, first, second, p.x[lo:][:n])
 			} else {
-				set.Split(second, first, p.x[lo:][:n])
+				half.Split(set, second, first, p.x[lo:][:n])
 			}
 			lo += n
 		}

@@ -1,7 +1,8 @@
 package cpu
 
 import (
-	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/elements"
+	"prismtop/sim/cpu/vec/half"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
@@ -34,7 +35,7 @@ func (b *binder) maxPool() func() {
 		return b.pooled(y, x, n*h, w)
 	}
 	x, y := b.in(0), b.out(0)
-	return b.rows(n*h, 4*w, func(lo, hi int) { set.MaxPool(y[lo*w:], x[4*lo*w:], hi-lo, w) })
+	return b.rows(n*h, 4*w, func(lo, hi int) { elements.MaxPool(set, y[lo*w:], x[4*lo*w:], hi-lo, w) })
 }
 
 // maxPoolGrad passes gy to the first of the largest values of each block.
@@ -78,7 +79,7 @@ func (b *binder) upsample() func() {
 		return b.doubled(y, x, n*h, w)
 	}
 	x, y := b.in(0), b.out(0)
-	return b.rows(n*h, 4*w, func(lo, hi int) { set.DoubleRows(y[4*lo*w:], x[lo*w:], hi-lo, w) })
+	return b.rows(n*h, 4*w, func(lo, hi int) { elements.DoubleRows(set, y[4*lo*w:], x[lo*w:], hi-lo, w) })
 }
 
 // upsampleGrad computes gx[i, j] = Σ gy[2i…2i+1, 2j…2j+1].
@@ -191,7 +192,7 @@ func (b *binder) swish() func() {
 		return nil
 	}
 	x, y, set := b.in(0), b.out(0), b.backend.set
-	return b.each(len(x), grain, func(lo, hi int) { set.Swish(y[lo:hi], x[lo:hi]) })
+	return b.each(len(x), grain, func(lo, hi int) { elements.Swish(set, y[lo:hi], x[lo:hi]) })
 }
 
 // swishGrad computes gx = gy·(s + x·s·(1−s)) with s = σ(x).
@@ -202,7 +203,7 @@ func (b *binder) swishGrad() func() {
 	x, gy, gx := b.in(0), b.in(1), b.out(0)
 	return b.each(len(x), grain, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			s := vec.Logistic(x[i])
+			s := elements.Logistic(x[i])
 			gx[i] = float32(float64(gy[i]) * (s + float64(x[i])*s*(1-s)))
 		}
 	})
@@ -219,10 +220,10 @@ func (b *binder) bfloats() (x, y []uint16, ok bool) {
 
 // doubled returns a closure that repeats each pixel of rows of x of width w in a block of 2×2 of y.
 func (b *binder) doubled(y, x []uint16, rows, w int) func() {
-	pairs, set := vec.PairsOf(y), b.backend.set // of an element and its repetition
+	pairs, set := half.PairsOf(y), b.backend.set // of an element and its repetition
 	return b.rows(rows, 2*w, func(lo, hi int) {
-		set.PairRows(pairs[2*lo*w:], 2*w, x[lo*w:], x[lo*w:], w, hi-lo, w)
-		set.PairRows(pairs[(2*lo+1)*w:], 2*w, x[lo*w:], x[lo*w:], w, hi-lo, w)
+		half.PairRows(set, pairs[2*lo*w:], 2*w, x[lo*w:], x[lo*w:], w, hi-lo, w)
+		half.PairRows(set, pairs[(2*lo+1)*w:], 2*w, x[lo*w:], x[lo*w:], w, hi-lo, w)
 	})
 }
 
@@ -232,7 +233,7 @@ func (b *binder) pooled(y, x []uint16, rows, w int) func() {
 	return b.rows(rows, 2*w, func(lo, hi int) {
 		for row := lo; row < hi; row++ {
 			above := x[4*row*w:][:4*w]
-			set.LargestPairs(y[row*w:][:w], above[:2*w], above[2*w:])
+			half.LargestPairs(set, y[row*w:][:w], above[:2*w], above[2*w:])
 		}
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"sync/atomic"
 
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/elements"
+	"prismtop/sim/cpu/vec/loss"
 )
 
 // scoreColumns is the number of columns summed in float32.
@@ -31,13 +33,13 @@ type ssimMap struct {
 	p, t   []float32
 	maps   []float32
 	full   bool // full SSIM, else the contrast-structure part
-	window vec.Window
+	window loss.Window
 	sums   []float64 // of 1 − value, per strip
 	strips func()
 }
 
 func (b *binder) newSSIMMap(p, t, maps []float32, h, w int, full bool) *ssimMap {
-	m := &ssimMap{tiling: newTiling(h, w), set: b.backend.set, p: p, t: t, maps: maps, full: full, window: vec.SSIMWindow()}
+	m := &ssimMap{tiling: newTiling(h, w), set: b.backend.set, p: p, t: t, maps: maps, full: full, window: loss.SSIMWindow()}
 	m.sums = b.float64s(m.tiling.strips)
 	m.strips = b.eachStrip(m.tiling, 6*reach*side+7*m.column(), m.strip)
 	return m
@@ -65,7 +67,7 @@ func (m *ssimMap) strip(strip int, work []float32) {
 		m.mirror(derivatives[k*column:][:column])
 	}
 	for tile := range m.tiles {
-		m.set.BlurTurn(m.maps[m.at(strip, tile):], m.plane(), derivatives[tile*tileSize:], column, 3, &m.window)
+		loss.BlurTurn(m.set, m.maps[m.at(strip, tile):], m.plane(), derivatives[tile*tileSize:], column, 3, &m.window)
 	}
 }
 
@@ -87,8 +89,8 @@ func (m *ssimMap) blurMoments(strip int, moments, work []float32) {
 				copy(t[i*side:][:n], m.t[int(row)+tile*side:])
 			}
 		}
-		m.set.SSIMProducts(products, p, t, rows)
-		m.set.BlurTurn(moments[ssimPad*side+tile*tileSize:], column, products, reach*side, 4, &m.window)
+		loss.SSIMProducts(m.set, products, p, t, rows)
+		loss.BlurTurn(m.set, moments[ssimPad*side+tile*tileSize:], column, products, reach*side, 4, &m.window)
 	}
 	for k := range 4 {
 		m.mirror(moments[k*column:][:column])
@@ -111,9 +113,9 @@ func (m *ssimMap) score(strip int, derivatives, moments []float32) float64 {
 		var sums [side]float32
 		to, from, n := derivatives[(ssimPad+j)*side:], moments[j*side:], min(scoreColumns, m.w-j)
 		if m.full {
-			m.set.SSIMScore(to, column, from, column, n, &m.window, &sums)
+			loss.SSIMScore(m.set, to, column, from, column, n, &m.window, &sums)
 		} else {
-			m.set.ContrastScore(to, column, from, column, n, &m.window, &sums)
+			loss.ContrastScore(m.set, to, column, from, column, n, &m.window, &sums)
 		}
 		for _, v := range sums[:m.rows(strip)] {
 			total += float64(v)
@@ -149,14 +151,14 @@ type ssimAdjoint struct {
 	set      vec.Set
 	gp, p, t []float32
 	maps     []float32 // twice the derivative for the square
-	window   vec.Window
+	window   loss.Window
 	factor   float32
 	coarse   []float32 // gradient of the plane pooled from this one; nil if there is none
 	strips   func()
 }
 
 func (b *binder) newSSIMAdjoint(gp, p, t, maps []float32, h, w int) *ssimAdjoint {
-	a := &ssimAdjoint{tiling: newTiling(h, w), set: b.backend.set, gp: gp, p: p, t: t, maps: maps, window: vec.SSIMWindow()}
+	a := &ssimAdjoint{tiling: newTiling(h, w), set: b.backend.set, gp: gp, p: p, t: t, maps: maps, window: loss.SSIMWindow()}
 	a.strips = b.eachStrip(a.tiling, 3*reach*side+3*tileSize, a.strip)
 	return a
 }
@@ -181,7 +183,7 @@ func (a *ssimAdjoint) strip(strip int, work []float32) {
 		}
 		if rows == side && a.columns(tile) == side {
 			at := first*a.w + tile*side
-			a.set.BlurCombine(a.gp[at:], a.w, a.p[at:], a.t[at:], maps, step, &a.window, a.factor)
+			loss.BlurCombine(a.set, a.gp[at:], a.w, a.p[at:], a.t[at:], maps, step, &a.window, a.factor)
 		} else {
 			a.partial(strip, tile, maps, step, work[3*reach*side:])
 		}
@@ -208,7 +210,7 @@ func (a *ssimAdjoint) partial(strip, tile int, maps []float32, step int, work []
 		copy(p[i*side:][:columns], a.p[at+i*a.w:])
 		copy(t[i*side:][:columns], a.t[at+i*a.w:])
 	}
-	a.set.BlurCombine(gp, side, p, t, maps, step, &a.window, a.factor)
+	loss.BlurCombine(a.set, gp, side, p, t, maps, step, &a.window, a.factor)
 	for i := range rows {
 		copy(a.gp[at+i*a.w:], gp[i*side:][:columns])
 	}
@@ -222,7 +224,7 @@ func (a *ssimAdjoint) finish(first, rows int) {
 		gp[0] *= 0.5
 		gp[a.w-1] *= 0.5
 		if i == 0 || i == a.h-1 {
-			a.set.Scale(gp, gp, 0.5)
+			elements.Scale(a.set, gp, gp, 0.5)
 		}
 		if a.coarse != nil && i/2 < a.h/2 {
 			unpoolRow(gp, a.coarse[i/2*(a.w/2):][:a.w/2])
@@ -242,13 +244,13 @@ func (b *binder) ssimGrad(gp, p, t, saved, upstream []float32, h, w int) func() 
 }
 
 // ssimPad is the number of pixels of SSIM's window on either side of its centre.
-const ssimPad = vec.WindowTaps / 2
+const ssimPad = loss.WindowTaps / 2
 
 // Sizes of tiles and of their rows, in elements.
 const (
-	side     = vec.TileSide
-	tileSize = vec.TileSide * vec.TileSide
-	reach    = vec.TileReach
+	side     = loss.TileSide
+	tileSize = loss.TileSide * loss.TileSide
+	reach    = loss.TileReach
 )
 
 // reflect continues positions 0 … n−1 beyond both ends without repeating the edge.

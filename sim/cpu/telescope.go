@@ -6,6 +6,7 @@ import (
 
 	"prismtop/sim/cpu/fft"
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/elements"
 	"prismtop/sim/tensor"
 )
 
@@ -145,7 +146,7 @@ func (b *binder) maskMultiply() func() {
 	set := b.backend.set
 	return b.rows(n*h, w, func(lo, hi int) {
 		for row := lo; row < hi; row++ {
-			set.Mask(out[row*w:][:w], z[row*w:][:w], mask[row%h*w:][:w])
+			elements.Mask(set, out[row*w:][:w], z[row*w:][:w], mask[row%h*w:][:w])
 		}
 	})
 }

@@ -6,10 +6,12 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/dft"
+	"prismtop/sim/cpu/vec/elements"
 )
 
 // lanes is the number of rows or columns that a strip transforms together.
-const lanes = vec.StripLanes
+const lanes = dft.StripLanes
 
 // bunch is the number of strips of columns read together: the processor prefetches
 // adjacent whole cache lines of each row.
@@ -101,7 +103,7 @@ func (p *Plan) between(b int) ([]float32, Layout) {
 		n := p.column.StripLen()
 		return p.tiles[b*n:][:n], p.column.layout
 	}
-	return p.result()[b*vec.StripRow:], Layout{Pitch: 2 * p.w}
+	return p.result()[b*dft.StripRow:], Layout{Pitch: 2 * p.w}
 }
 
 // result returns the complex result as floats.
@@ -113,7 +115,7 @@ func (p *Plan) result() []float32 {
 func (p *Plan) clearBetween(b int) {
 	strip, layout := p.between(b)
 	for i := range p.h {
-		clear(strip[layout.Row(i):][:vec.StripRow])
+		clear(strip[layout.Row(i):][:dft.StripRow])
 	}
 }
 
@@ -124,7 +126,7 @@ func (p *Plan) turnRows(strip []float32, first int) {
 		p.row.Turn(p.set, strip, p.tiles[p.column.layout.Row(first):], p.column.StripLen(), all)
 		return
 	}
-	p.row.turn(p.set, strip, p.result()[first*2*p.w:], 2*p.w, vec.StripRow, all)
+	p.row.turn(p.set, strip, p.result()[first*2*p.w:], 2*p.w, dft.StripRow, all)
 }
 
 // zeroColumns reports whether the source is known to be zero in count strips.
@@ -151,12 +153,12 @@ func (p *Plan) loadColumns(ws *workspace, first, count int) {
 		for b := range count {
 			to, column := ws.strips[b][layout.Row(i):], (first+b)*lanes
 			if p.job.srcReal == nil {
-				p.set.SplitRows(rows, to, re, im, vec.StripRow, p.job.src[i*p.w+column:], p.w)
+				dft.SplitRows(p.set, rows, to, re, im, dft.StripRow, p.job.src[i*p.w+column:], p.w)
 				continue
 			}
 			for r := range rows {
-				*(*[lanes]float32)(to[r*vec.StripRow+re:]) = *(*[lanes]float32)(p.job.srcReal[(i+r)*p.w+column:])
-				*(*[lanes]float32)(to[r*vec.StripRow+im:]) = [lanes]float32{}
+				*(*[lanes]float32)(to[r*dft.StripRow+re:]) = *(*[lanes]float32)(p.job.srcReal[(i+r)*p.w+column:])
+				*(*[lanes]float32)(to[r*dft.StripRow+im:]) = [lanes]float32{}
 			}
 		}
 	}
@@ -187,15 +189,15 @@ func (p *Plan) rows(lo, hi int) {
 // of the consecutive strips of columns, which are a fixed distance apart. The ends
 // of the range are multiples of sixteen.
 func (l *Lines) Turn(set vec.Set, strip, tiles []float32, distance int, columns [2]int) {
-	l.turn(set, strip, tiles, vec.StripRow, distance, columns)
+	l.turn(set, strip, tiles, dft.StripRow, distance, columns)
 }
 
 // turn is Turn with rows of lanes pitch apart in a strip of columns.
 func (l *Lines) turn(set vec.Set, strip, tiles []float32, pitch, distance int, columns [2]int) {
 	for at := columns[0]; at < columns[1]; {
 		squares := l.run(at, columns[1])
-		for part := 0; part < vec.StripRow; part += lanes {
-			set.TransposeSquares(squares, strip, l.layout.Row(at)+part, vec.StripRow, lanes*vec.StripRow,
+		for part := 0; part < dft.StripRow; part += lanes {
+			dft.TransposeSquares(set, squares, strip, l.layout.Row(at)+part, dft.StripRow, lanes*dft.StripRow,
 				tiles, at/lanes*distance+part, pitch, distance)
 		}
 		at += squares * lanes
@@ -206,9 +208,9 @@ func (l *Lines) turn(set vec.Set, strip, tiles []float32, pitch, distance int, c
 func (l *Lines) TurnBack(set vec.Set, tiles []float32, distance int, strip []float32, columns [2]int) {
 	for at := columns[0]; at < columns[1]; {
 		squares := l.run(at, columns[1])
-		for part := 0; part < vec.StripRow; part += lanes {
-			set.TransposeSquares(squares, tiles, at/lanes*distance+part, vec.StripRow, distance,
-				strip, l.layout.Row(at)+part, vec.StripRow, lanes*vec.StripRow)
+		for part := 0; part < dft.StripRow; part += lanes {
+			dft.TransposeSquares(set, squares, tiles, at/lanes*distance+part, dft.StripRow, distance,
+				strip, l.layout.Row(at)+part, dft.StripRow, lanes*dft.StripRow)
 		}
 		at += squares * lanes
 	}
@@ -220,7 +222,7 @@ func (l *Lines) run(at, end int) int { return (min(end, (at/64+1)*64) - at) / la
 
 // bandPitch is the distance between a band's rows, chosen so that they do not
 // conflict in the first-level cache.
-func (p *Plan) bandPitch() int { return 2*p.w + vec.StripRow }
+func (p *Plan) bandPitch() int { return 2*p.w + dft.StripRow }
 
 func (p *Plan) clearRows(first, count int) {
 	if p.job.dstReal != nil {
@@ -238,22 +240,22 @@ func (p *Plan) storeRows(ws *workspace, first int) {
 		to := p.job.dstReal[first*p.w:][:lanes*p.w]
 		for at := 0; at < p.w; {
 			squares := p.row.run(at, p.w)
-			p.set.TransposeSquares(squares, to, at, p.w, lanes, strip, p.row.layout.Row(at)+re, vec.StripRow, lanes*vec.StripRow)
+			dft.TransposeSquares(p.set, squares, to, at, p.w, lanes, strip, p.row.layout.Row(at)+re, dft.StripRow, lanes*dft.StripRow)
 			at += squares * lanes
 		}
-		p.set.Scale(to, to, p.job.scale)
+		elements.Scale(p.set, to, to, p.job.scale)
 		return
 	}
 	pitch := p.bandPitch()
 	for at := 0; at < p.w; {
 		squares := p.row.run(at, p.w)
-		for part := 0; part < vec.StripRow; part += lanes {
-			p.set.TransposeSquares(squares, ws.band, 2*at+part, pitch, vec.StripRow,
-				strip, p.row.layout.Row(at)+part, vec.StripRow, lanes*vec.StripRow)
+		for part := 0; part < dft.StripRow; part += lanes {
+			dft.TransposeSquares(p.set, squares, ws.band, 2*at+part, pitch, dft.StripRow,
+				strip, p.row.layout.Row(at)+part, dft.StripRow, lanes*dft.StripRow)
 		}
 		at += squares * lanes
 	}
 	for r := range lanes {
-		p.set.JoinRows(p.w/lanes, p.job.dst[(first+r)*p.w:][:p.w], lanes, ws.band[r*pitch:][:2*p.w], re, im, vec.StripRow, p.job.scale)
+		dft.JoinRows(p.set, p.w/lanes, p.job.dst[(first+r)*p.w:][:p.w], lanes, ws.band[r*pitch:][:2*p.w], re, im, dft.StripRow, p.job.scale)
 	}
 }

@@ -6,11 +6,12 @@ import (
 	"math/bits"
 
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/dft"
 )
 
 // Layout gives the offsets of the rows of lanes in a strip, in floats: row i is at
 // i·Pitch + (i/64)·Pad. The pad keeps the rows of one butterfly from conflicting in
-// the first-level cache. For the format of a row see vec.StripRow.
+// the first-level cache. For the format of a row see dft.StripRow.
 type Layout struct{ Pitch, Pad int }
 
 // Row returns the offset of row i.
@@ -22,7 +23,7 @@ const (
 	MaxLines = MaxSide
 )
 
-// Lines transforms vec.StripLanes lines of n elements side by side, the centred way
+// Lines transforms dft.StripLanes lines of n elements side by side, the centred way
 // or the plain one (see the package), without a factor: passes of radix 8, after
 // one of radix 2 or 4 if the length requires it, in the order of decimation in
 // frequency. It holds only tables and is safe for concurrent use.
@@ -44,9 +45,9 @@ func NewLines(n int) (*Lines, error) {
 	if n < MinLines || n > MaxLines || n&(n-1) != 0 {
 		return nil, fmt.Errorf("FFT of lines of %d: must be a power of two from %d to %d", n, MinLines, MaxLines)
 	}
-	l := &Lines{n: n, layout: Layout{Pitch: vec.StripRow}}
+	l := &Lines{n: n, layout: Layout{Pitch: dft.StripRow}}
 	if n >= 512 {
-		l.layout.Pad = vec.StripRow
+		l.layout.Pad = dft.StripRow
 	}
 	for m := n; m > 1; {
 		radix := 8
@@ -146,11 +147,11 @@ func (l *Lines) first(set vec.Set, src []float32, from Layout, scratch []float32
 // are equally spaced.
 func (l *Lines) span(set vec.Set, src []float32, from Layout, scratch []float32, p *passTable, twiddles []float32) {
 	groups := p.size / p.radix
-	b := vec.Butterflies{Groups: min(groups, 64), InStep: from.Pitch, InStride: from.Row(groups),
+	b := dft.Butterflies{Groups: min(groups, 64), InStep: from.Pitch, InStride: from.Row(groups),
 		OutStep: l.layout.Pitch, OutStride: l.layout.Row(groups), Half: 4 * l.layout.Row(groups)}
 	per := 2 * (p.radix - 1) * b.Groups
 	for g := 0; g < groups; g += b.Groups {
-		set.Pass(p.radix, scratch, l.layout.Row(g), src[from.Row(g):], &b, twiddles[:per])
+		dft.Pass(set, p.radix, scratch, l.layout.Row(g), src[from.Row(g):], &b, twiddles[:per])
 		twiddles = twiddles[per:]
 	}
 }
@@ -167,11 +168,11 @@ func (l *Lines) last(set vec.Set, dst []float32, to Layout, scratch []float32, c
 	if centred {
 		at, half = half, -half
 	}
-	b := vec.Butterflies{Groups: min(inBlock, max(64/step, 1)), InStep: 8 * l.layout.Pitch, InStride: l.layout.Pitch,
+	b := dft.Butterflies{Groups: min(inBlock, max(64/step, 1)), InStep: 8 * l.layout.Pitch, InStride: l.layout.Pitch,
 		OutStep: step * to.Pitch, OutStride: to.Row(l.n / 8), Half: half}
 	for block, start := range l.starts {
 		for g := 0; g < inBlock; g += b.Groups {
-			set.Pass(8, dst, at+to.Row(int(start)+g*step), scratch[l.layout.Row(block*64+8*g):], &b, nil)
+			dft.Pass(set, 8, dst, at+to.Row(int(start)+g*step), scratch[l.layout.Row(block*64+8*g):], &b, nil)
 		}
 	}
 }

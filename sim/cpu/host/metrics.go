@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/choice"
 	"prismtop/sim/optics"
 )
 
@@ -20,7 +21,7 @@ type Metrics struct {
 
 // SetKernels chooses SSIM's kernels by name, as in cpu.Options.
 func (m *Metrics) SetKernels(name string) error {
-	set, err := vec.Choose(name)
+	set, err := choice.Set(name)
 	if err != nil {
 		return fmt.Errorf("metrics: %w", err)
 	}

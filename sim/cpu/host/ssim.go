@@ -5,12 +5,13 @@ import (
 	"math"
 
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/loss"
 )
 
 // SSIM is computed with an 11×11 Gaussian window of σ 1.5, reflected borders (the
 // edge not repeated), population variances, C1 = 0.01², C2 = 0.03² and a data
 // range of 1, averaged over the whole map (spec/prism.md §5.5).
-const ssimRadius = vec.WindowTaps / 2
+const ssimRadius = loss.WindowTaps / 2
 
 // msssimWeights are the exponents of the five scales.
 var msssimWeights = [5]float64{0.0448, 0.2856, 0.3001, 0.2363, 0.1333}
@@ -62,20 +63,20 @@ func halve(x []float32, h, w int) {
 // if not full. It works in strips of 16 rows: the moments are blurred along the
 // columns, transposed, then blurred along the rows and scored.
 func (m *Metrics) similarity(ctx context.Context, a, b []float32, h, w int, full bool) (float64, error) {
-	const products = 4 * vec.TileReach * vec.TileSide
-	tiles := (w + vec.TileSide - 1) / vec.TileSide
-	column := (tiles*vec.TileSide + 2*ssimRadius) * vec.TileSide
-	m.work = grown(m.work, 7*column+products+2*vec.TileReach*vec.TileSide)
-	s := strip{kernels: m.kernels, window: vec.SSIMWindow(), a: a, b: b, h: h, w: w, column: column,
+	const products = 4 * loss.TileReach * loss.TileSide
+	tiles := (w + loss.TileSide - 1) / loss.TileSide
+	column := (tiles*loss.TileSide + 2*ssimRadius) * loss.TileSide
+	m.work = grown(m.work, 7*column+products+2*loss.TileReach*loss.TileSide)
+	s := strip{kernels: m.kernels, window: loss.SSIMWindow(), a: a, b: b, h: h, w: w, column: column,
 		moments: m.work[:4*column], derivatives: m.work[4*column : 7*column],
 		products: m.work[7*column:][:products], edge: m.work[7*column+products:]}
 	lack := 0.0
-	for first := 0; first < h; first += vec.TileSide {
+	for first := 0; first < h; first += loss.TileSide {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
 		s.blur(first)
-		lack += s.score(min(h-first, vec.TileSide), full)
+		lack += s.score(min(h-first, loss.TileSide), full)
 	}
 	return 1 - lack/float64(h*w), nil
 }
@@ -83,7 +84,7 @@ func (m *Metrics) similarity(ctx context.Context, a, b []float32, h, w int, full
 // strip is the work space for 16 rows of two pictures.
 type strip struct {
 	kernels              vec.Set
-	window               vec.Window
+	window               loss.Window
 	a, b                 []float32
 	h, w                 int
 	column               int       // length of the strip of one moment
@@ -93,24 +94,24 @@ type strip struct {
 
 // blur blurs the moments of 16 rows along the columns.
 func (s *strip) blur(first int) {
-	const side = vec.TileSide
-	var rows, dense [vec.TileReach]int32
+	const side = loss.TileSide
+	var rows, dense [loss.TileReach]int32
 	for i := range rows {
 		rows[i], dense[i] = int32(mirrored(first+i-ssimRadius, s.h)*s.w), int32(i*side)
 	}
 	for j := 0; j < s.w; j += side {
 		to := s.moments[(j+ssimRadius)*side:]
 		if n := s.w - j; n < side {
-			a, b := s.edge[:vec.TileReach*side], s.edge[vec.TileReach*side:]
+			a, b := s.edge[:loss.TileReach*side], s.edge[loss.TileReach*side:]
 			for i, row := range rows {
 				copy(a[i*side:][:n], s.a[int(row)+j:])
 				copy(b[i*side:][:n], s.b[int(row)+j:])
 			}
-			s.kernels.SSIMProducts(s.products, a, b, &dense)
+			loss.SSIMProducts(s.kernels, s.products, a, b, &dense)
 		} else {
-			s.kernels.SSIMProducts(s.products, s.a[j:], s.b[j:], &rows)
+			loss.SSIMProducts(s.kernels, s.products, s.a[j:], s.b[j:], &rows)
 		}
-		s.kernels.BlurTurn(to, s.column, s.products, vec.TileReach*side, 4, &s.window)
+		loss.BlurTurn(s.kernels, to, s.column, s.products, loss.TileReach*side, 4, &s.window)
 	}
 	for k := range 4 {
 		columns := s.moments[k*s.column:]
@@ -127,12 +128,12 @@ func (s *strip) score(rows int, full bool) float64 {
 	const atOnce = 64 // columns summed in float32
 	lack := 0.0
 	for j := 0; j < s.w; j += atOnce {
-		var sums [vec.TileSide]float32
-		to, from, n := s.derivatives[j*vec.TileSide:], s.moments[j*vec.TileSide:], min(atOnce, s.w-j)
+		var sums [loss.TileSide]float32
+		to, from, n := s.derivatives[j*loss.TileSide:], s.moments[j*loss.TileSide:], min(atOnce, s.w-j)
 		if full {
-			s.kernels.SSIMScore(to, s.column, from, s.column, n, &s.window, &sums)
+			loss.SSIMScore(s.kernels, to, s.column, from, s.column, n, &s.window, &sums)
 		} else {
-			s.kernels.ContrastScore(to, s.column, from, s.column, n, &s.window, &sums)
+			loss.ContrastScore(s.kernels, to, s.column, from, s.column, n, &s.window, &sums)
 		}
 		for _, v := range sums[:rows] {
 			lack += float64(v) / 2 // the kernels' values are doubled

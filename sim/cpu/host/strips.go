@@ -6,7 +6,8 @@ import (
 
 	"prismtop/sim/cpu/fft"
 	"prismtop/sim/cpu/telescope"
-	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/dft"
+	"prismtop/sim/cpu/vec/elements"
 	"prismtop/sim/optics"
 )
 
@@ -40,13 +41,13 @@ type space struct {
 // newStrips makes the work space for fields whose sides are transformed by lines.
 func newStrips(lines *fft.Lines, par fft.Parallel) *strips {
 	n := lines.Len()
-	count := n / vec.StripLanes
+	count := n / dft.StripLanes
 	s := &strips{Frame: telescope.Frame{N: n, Right: n}, par: par, field: lines.NewStrips(count), filled: make([]bool, count), reach: make([][2]int, count)}
 	workers := min(runtime.NumCPU(), count)
 	s.work = make(chan *space, workers)
 	for range workers {
 		strip := func() []float32 { return lines.NewStrips(1) }
-		s.work <- &space{Space: telescope.NewSpace(strip(), strip(), strip(), strip(), nil, strip(), strip()[:n*vec.StripLanes])}
+		s.work <- &space{Space: telescope.NewSpace(strip(), strip(), strip(), strip(), nil, strip(), strip()[:n*dft.StripLanes])}
 	}
 	s.objectBody, s.maskBody = s.lookAtObject, s.lookAtMask
 	s.rowsBody, s.columnsBody, s.imageBody = s.objectRows, s.spectrumColumns, s.imageRows
@@ -77,7 +78,7 @@ func (s *strips) measure(ctx context.Context, dst, object, mask []float32, where
 	}{
 		{telescope.Strips(s.rows), s.rowsBody},
 		{telescope.Strips(s.columns), s.columnsBody},
-		{s.N / vec.StripLanes, s.imageBody},
+		{s.N / dft.StripLanes, s.imageBody},
 	} {
 		s.each(pass.strips, pass.body)
 		if err := ctx.Err(); err != nil {
@@ -103,7 +104,7 @@ func (s *strips) prune() {
 		s.rows = [2]int{}
 		for b, filled := range s.filled {
 			if filled {
-				s.rows = telescope.Union(s.rows, [2]int{b * vec.StripLanes, (b + 1) * vec.StripLanes})
+				s.rows = telescope.Union(s.rows, [2]int{b * dft.StripLanes, (b + 1) * dft.StripLanes})
 			}
 		}
 	}
@@ -118,9 +119,9 @@ func (s *strips) prune() {
 
 // lookAtObject examines strips [lo, hi) of the object's rows.
 func (s *strips) lookAtObject(lo, hi int) {
-	band := vec.StripLanes * s.N
+	band := dft.StripLanes * s.N
 	for b := lo; b < hi; b++ {
-		s.filled[b] = s.Set.NonZero(s.object[b*band:][:band])
+		s.filled[b] = elements.NonZero(s.Set, s.object[b*band:][:band])
 	}
 }
 
@@ -128,8 +129,8 @@ func (s *strips) lookAtObject(lo, hi int) {
 func (s *strips) lookAtMask(lo, hi int) {
 	for b := lo; b < hi; b++ {
 		columns := [2]int{s.N, 0}
-		for i := range vec.StripLanes {
-			columns = telescope.Widen(s.Set, columns, s.mask[(b*vec.StripLanes+i)*s.N:][:s.N])
+		for i := range dft.StripLanes {
+			columns = telescope.Widen(s.Set, columns, s.mask[(b*dft.StripLanes+i)*s.N:][:s.N])
 		}
 		s.reach[b] = [2]int{columns[0], max(columns[0], columns[1])}
 	}
@@ -139,7 +140,7 @@ func (s *strips) lookAtMask(lo, hi int) {
 func (s *strips) objectRows(lo, hi int) {
 	w, l := <-s.work, s.Lines.Layout()
 	for b := lo; b < hi; b++ {
-		row := s.rows[0] + b*vec.StripLanes
+		row := s.rows[0] + b*dft.StripLanes
 		s.ObjectRows(w.Space, s.field[l.Row(row):], s.Lines.StripLen(), s.columns, s.object, row)
 	}
 	s.work <- w
@@ -154,8 +155,8 @@ func (s *strips) spectrumColumns(lo, hi int) {
 		w.rows = s.rows
 	}
 	for i := lo; i < hi; i++ {
-		column := s.columns[0] + i*vec.StripLanes
-		tile := s.field[column/vec.StripLanes*size:][:size]
+		column := s.columns[0] + i*dft.StripLanes
+		tile := s.field[column/dft.StripLanes*size:][:size]
 		copy(w.Column[l.Row(s.rows[0]):l.Row(s.rows[1])], tile[l.Row(s.rows[0]):])
 		s.Transform(w.A, w.Column, w.Scratch)
 		s.Mask(w.A, w.A, s.mask[column:], s.N, s.Factor())
@@ -169,7 +170,7 @@ func (s *strips) spectrumColumns(lo, hi int) {
 func (s *strips) imageRows(lo, hi int) {
 	w, l := <-s.work, s.Lines.Layout()
 	for b := lo; b < hi; b++ {
-		row := b * vec.StripLanes
+		row := b * dft.StripLanes
 		s.ImageRows(w.Space, w.A, s.field[l.Row(row):], s.Lines.StripLen(), s.columns)
 		s.Amplitudes(w.Space, w.A, false)
 		s.Flip(s.dst, w.Space, row)

@@ -2,11 +2,11 @@
 // bfloat16 (vec.Pairs): 4×4 taps, stride 2 and padding 1, so that the large grid has twice the sides
 // of the small one. Weights are [small, large, 4, 4].
 //
-// Both directions are direct convolutions of padded copies of the input (vec.TapSum), whose sums are
+// Both directions are direct convolutions of padded copies of the input (conv.TapSum), whose sums are
 // float32 and rounded as they are stored.
 package pairconv
 
-import "prismtop/sim/cpu/vec"
+import "prismtop/sim/cpu/vec/conv"
 
 // Shape is that of a convolution.
 type Shape struct {
@@ -29,7 +29,7 @@ const (
 
 // unit returns the number of rows of the small grid that fill whole vectors; 0 if none do.
 func (s Shape) unit() int {
-	lanes := vec.BF16.TapLanes()
+	lanes := conv.PairLanes
 	switch {
 	case s.Width >= lanes:
 		return 1
@@ -54,7 +54,7 @@ type bands struct {
 	groups        int // of them, TapRows each
 	plane         int // elements of a copied channel
 	fold          int
-	pixels        *vec.Pixels
+	pixels        *conv.Pixels
 }
 
 // arrange chooses the bands and lists their vectors.
@@ -82,7 +82,7 @@ func (b *bands) channel() int { return (b.stride*b.rows + 2) * b.pitch }
 // list lists the vectors of a band.
 func (b *bands) list() {
 	var from, to []int
-	lanes := vec.BF16.TapLanes()
+	lanes := conv.PairLanes
 	switch {
 	case b.Width == narrow: // one plane for each tap
 		for p := 0; p < b.rows*narrow; p += lanes {
@@ -101,7 +101,7 @@ func (b *bands) list() {
 			}
 		}
 	}
-	b.pixels = vec.NewPixels(from, to)
+	b.pixels = conv.NewPixels(from, to)
 }
 
 // offset is that of a tap at a row and a column of the input under an output pixel.
@@ -129,7 +129,7 @@ func (b *bands) Tasks() int { return b.N * b.divided * b.parts }
 
 // Work is the number of multiplications of a task.
 func (b *bands) Work() int {
-	return b.groups * vec.TapRows / b.parts * b.channels * taps * b.rows * b.Width
+	return b.groups * conv.TapRows / b.parts * b.channels * taps * b.rows * b.Width
 }
 
 // TableBytes is the size of the tables.

@@ -4,6 +4,8 @@ import (
 	"unsafe"
 
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/conv"
+	"prismtop/sim/cpu/vec/half"
 	"prismtop/sim/cpu/volume"
 )
 
@@ -27,12 +29,12 @@ type Gather struct {
 
 // GatherFits reports whether a Gather computes a convolution.
 func GatherFits(s Shape) bool {
-	return s.unit() > 0 && s.Small%vec.TapRows == 0 && s.Large*(2*s.unit()+2)*(s.Width+1) <= copyFloats
+	return s.unit() > 0 && s.Small%conv.TapRows == 0 && s.Large*(2*s.unit()+2)*(s.Width+1) <= copyFloats
 }
 
 // NewGather arranges a convolution that fits. Its operands are to be set.
 func NewGather(s Shape, product vec.Pairs, threads int) *Gather {
-	g := &Gather{product: product, bands: bands{Shape: s, channels: s.Large, groups: s.Small / vec.TapRows,
+	g := &Gather{product: product, bands: bands{Shape: s, channels: s.Large, groups: s.Small / conv.TapRows,
 		stride: 2, pitch: s.Width + 1, high: 4, wide: 2}}
 	g.arrange(threads)
 	for k := range taps / 2 {
@@ -51,7 +53,7 @@ func (g *Gather) Run(scratch []float32, lo, hi int) {
 	copies, one := scratch[:g.channels*g.plane], scratch[g.channels*g.plane:]
 	g.each(lo, hi,
 		func(image, first int) { g.copyBand(copies, one, image, first) },
-		func(image, first, group int) { g.compute(copies, image, first, group*vec.TapRows) })
+		func(image, first, group int) { g.compute(copies, image, first, group*conv.TapRows) })
 }
 
 // copyBand copies the rows of the large grid under a band that begins at row first of the small one.
@@ -82,17 +84,17 @@ func (g *Gather) copyBand(dst, one []float32, image, first int) {
 func (g *Gather) compute(copies []float32, image, first, s int) {
 	row, plane := g.bands.Large*taps/2, g.Height*g.Width
 	at := (image*g.bands.Small+s)*plane + first*g.Width
-	sum := vec.TapSum{Pitch: plane, X: copies, Channels: g.bands.Large, XStep: g.plane, Taps: g.taps,
-		W: vec.PairsOf(g.Weights[2*s*row:]), WRow: row, WStep: taps / 2, ReLU: g.ReLU, Fold: g.fold}
+	sum := conv.TapSum{Pitch: plane, X: copies, Channels: g.bands.Large, XStep: g.plane, Taps: g.taps,
+		W: half.PairsOf(g.Weights[2*s*row:]), WRow: row, WStep: taps / 2, ReLU: g.ReLU, Fold: g.fold}
 	if g.Bias != nil {
-		sum.Bias = g.Bias[s:][:vec.TapRows]
+		sum.Bias = g.Bias[s:][:conv.TapRows]
 	}
 	if g.Small.F != nil {
 		sum.Y = g.Small.F[at:]
 	} else {
 		sum.Half = g.Small.H[at:]
 	}
-	g.product.TapSum(&sum, g.pixels)
+	sum.ComputePairs(g.product, g.pixels)
 }
 
 // halves returns the memory of pairs as 16-bit numbers.

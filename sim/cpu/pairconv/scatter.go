@@ -2,6 +2,8 @@ package pairconv
 
 import (
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/conv"
+	"prismtop/sim/cpu/vec/half"
 	"prismtop/sim/cpu/volume"
 )
 
@@ -28,7 +30,7 @@ type Scatter struct {
 
 // ScatterFits reports whether a Scatter computes a convolution.
 func ScatterFits(s Shape) bool {
-	return s.unit() > 0 && s.Small%2 == 0 && s.Large%vec.TapRows == 0 && s.Small/2*(s.unit()+2)*(s.Width+2) <= copyFloats
+	return s.unit() > 0 && s.Small%2 == 0 && s.Large%conv.TapRows == 0 && s.Small/2*(s.unit()+2)*(s.Width+2) <= copyFloats
 }
 
 // phaseTaps are the taps that meet a row, or a column, of an even and of an odd phase, phaseShifts the
@@ -48,7 +50,7 @@ var phaseOrder = func() (order [taps]uint32) {
 
 // NewScatter arranges a convolution that fits. Its operands are to be set.
 func NewScatter(s Shape, set vec.Set, product vec.Pairs, threads int) *Scatter {
-	c := &Scatter{set: set, product: product, bands: bands{Shape: s, channels: s.Small / 2, groups: s.Large / vec.TapRows,
+	c := &Scatter{set: set, product: product, bands: bands{Shape: s, channels: s.Small / 2, groups: s.Large / conv.TapRows,
 		stride: 1, pitch: s.Width + 2, high: 3, wide: 3}}
 	c.arrange(threads)
 	for phase := range c.taps {
@@ -74,20 +76,20 @@ func (c *Scatter) PackedFloats() int {
 const fewWeights = 16 << 10
 
 // group is the number of pairs of weights of a group of channels.
-func (c *Scatter) group() int { return c.channels * vec.TapRows * taps }
+func (c *Scatter) group() int { return c.channels * conv.TapRows * taps }
 
 // Pack pairs the weights of pairs of channels [lo, hi) of the small grid, phase by phase.
 func (c *Scatter) Pack(lo, hi int) {
 	row := c.bands.Large * taps
 	for s := lo; s < hi; s++ {
 		w := c.Weights[2*s*row:][:2*row]
-		c.set.PairTaps(c.Packed[s*row:][:row], w[:row], w[row:], &phaseOrder)
+		half.PairTaps(c.set, c.Packed[s*row:][:row], w[:row], w[row:], &phaseOrder)
 	}
 }
 
 // Scratch is the number of floats that a thread needs.
 func (c *Scatter) Scratch() int {
-	floats := c.channels*c.plane + c.channel() + 2*vec.TapRows*c.rows*c.Width
+	floats := c.channels*c.plane + c.channel() + 2*conv.TapRows*c.rows*c.Width
 	if c.PackedFloats() == 0 {
 		floats += c.group()
 	}
@@ -98,10 +100,10 @@ func (c *Scatter) Scratch() int {
 func (c *Scatter) Run(scratch []float32, lo, hi int) {
 	copies, scratch := scratch[:c.channels*c.plane], scratch[c.channels*c.plane:]
 	one, scratch := scratch[:c.channel()], scratch[c.channel():]
-	sums, packed := scratch[:2*vec.TapRows*c.rows*c.Width], scratch[2*vec.TapRows*c.rows*c.Width:]
+	sums, packed := scratch[:2*conv.TapRows*c.rows*c.Width], scratch[2*conv.TapRows*c.rows*c.Width:]
 	c.each(lo, hi,
 		func(image, first int) { c.copyBand(copies, one, image, first) },
-		func(image, first, group int) { c.compute(copies, sums, packed, image, first, group*vec.TapRows) })
+		func(image, first, group int) { c.compute(copies, sums, packed, image, first, group*conv.TapRows) })
 }
 
 // copyBand copies the rows of the small grid around a band, with zeros beyond the edges.
@@ -114,7 +116,7 @@ func (c *Scatter) copyBand(dst, one []float32, image, first int) {
 			to = one
 		}
 		clear(to[:c.channel()])
-		c.set.PairRows(to[(lo-first+1)*c.pitch+1:], c.pitch, from[lo*c.Width:], from[plane+lo*c.Width:], c.Width, hi-lo, c.Width)
+		half.PairRows(c.set, to[(lo-first+1)*c.pitch+1:], c.pitch, from[lo*c.Width:], from[plane+lo*c.Width:], c.Width, hi-lo, c.Width)
 		if c.Width == narrow {
 			c.spread(dst[s*c.plane:], one)
 		}
@@ -128,35 +130,35 @@ func (c *Scatter) weights(packed []float32, l int) (w []float32, step int) {
 	if c.Packed != nil {
 		return c.Packed[l*taps:], row
 	}
-	const size = vec.TapRows * taps
+	const size = conv.TapRows * taps
 	for s := range c.channels {
 		from := c.Weights[2*s*row+l*taps:]
-		if ahead := l + vec.TapRows; ahead < c.bands.Large { // the next group's, a page apart
-			c.set.Prefetch(vec.PairsOf(from[size:][:size]))
-			c.set.Prefetch(vec.PairsOf(from[row+size:][:size]))
+		if ahead := l + conv.TapRows; ahead < c.bands.Large { // the next group's, a page apart
+			conv.Prefetch(c.set, half.PairsOf(from[size:][:size]))
+			conv.Prefetch(c.set, half.PairsOf(from[row+size:][:size]))
 		}
-		c.set.PairTaps(packed[s*size:][:size], from[:size], from[row:][:size], &phaseOrder)
+		half.PairTaps(c.set, packed[s*size:][:size], from[:size], from[row:][:size], &phaseOrder)
 	}
 	return packed, size
 }
 
 // compute computes the channels from l on of a band.
 func (c *Scatter) compute(copies, sums, packed []float32, image, first, l int) {
-	n, one, width := c.rows*c.Width, vec.TapRows*c.rows*c.Width, 2*c.Width
-	sum := vec.TapSum{Pitch: n, X: copies, Channels: c.channels, XStep: c.plane,
+	n, one, width := c.rows*c.Width, conv.TapRows*c.rows*c.Width, 2*c.Width
+	sum := conv.TapSum{Pitch: n, X: copies, Channels: c.channels, XStep: c.plane,
 		WRow: taps, ReLU: c.ReLU, Fold: c.fold}
 	weights, step := c.weights(packed, l)
 	sum.WStep = step
 	if c.Bias != nil {
-		sum.Bias = c.Bias[l:][:vec.TapRows]
+		sum.Bias = c.Bias[l:][:conv.TapRows]
 	}
 	for phase, of := range c.taps {
 		sum.Y, sum.Taps, sum.W = sums[phase&1*one:], of, weights[4*phase:]
-		c.product.TapSum(&sum, c.pixels)
+		sum.ComputePairs(c.product, c.pixels)
 		if phase&1 == 0 {
 			continue
 		}
-		for r := range vec.TapRows {
+		for r := range conv.TapRows {
 			row := ((image*c.bands.Large+l+r)*2*c.Height + 2*first + phase>>1) * width
 			c.store(row, sums[r*n:][:n], sums[one+r*n:][:n])
 		}
@@ -167,8 +169,8 @@ func (c *Scatter) compute(copies, sums, packed []float32, image, first, l int) {
 func (c *Scatter) store(at int, even, odd []float32) {
 	width := 2 * c.Width
 	if c.Large.F == nil {
-		to := vec.PairsOf(c.Large.H[at:][:(2*c.rows-1)*width])
-		c.product.Round(to, width, even, odd, c.Width, c.rows, c.Width)
+		to := half.PairsOf(c.Large.H[at:][:(2*c.rows-1)*width])
+		half.RoundPairs(c.product, to, width, even, odd, c.Width, c.rows, c.Width)
 		return
 	}
 	for i, v := range even {

@@ -11,6 +11,7 @@ import (
 	"prismtop/profiles/machine"
 	"prismtop/sim/cpu/pool"
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/elements"
 )
 
 // Roofs are a machine's peak rates with one set of kernels on a number of
@@ -129,7 +130,7 @@ func (m *measurement) level(x []float32) Level {
 	}
 	l := Level{Bytes: 4 * int64(len(x))}
 	l.Read = m.limit(over(func(part []float32) { m.o.Set.ReadAll(part) }))
-	l.Update = 2 * m.limit(over(func(part []float32) { m.o.Set.Scale(part, part, 1) }))
+	l.Update = 2 * m.limit(over(func(part []float32) { elements.Scale(m.o.Set, part, part, 1) }))
 	return l
 }
 

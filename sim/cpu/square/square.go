@@ -1,5 +1,5 @@
 // Package square computes 3×3 convolutions of stride 1 and padding 1 as they are written: each
-// output is the sum of all its products (vec.SquareSum). A max-pooling after the convolution, or
+// output is the sum of all its products (conv.SquareSum). A max-pooling after the convolution, or
 // a doubling of the image before it, is part of the computation.
 //
 // The input of a band of rows is copied once, padded with zeros, so that the copies stay in the
@@ -7,7 +7,11 @@
 // packed in the order in which they are read.
 package square
 
-import "prismtop/sim/cpu/vec"
+import (
+	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/conv"
+	"prismtop/sim/cpu/vec/elements"
+)
 
 const (
 	side = 3 // of the kernel
@@ -22,7 +26,7 @@ const (
 	aheadFloats = 2 << 10
 	// halfLanes is the number of columns of images of which two, or the halves of one, make a
 	// vector.
-	halfLanes = vec.SquareLanes / 2
+	halfLanes = conv.SquareLanes / 2
 )
 
 // Options are what a convolution computes beside its sums.
@@ -45,7 +49,7 @@ type Convolution struct {
 	rows    int // of a band; others have one unit less
 	pitch   int // of the copies' rows
 	plane   int // floats of a copied channel
-	tiles   map[area]*vec.SquareTiles
+	tiles   map[area]*conv.SquareTiles
 }
 
 // area is a kind of band: its rows, and whether it is at the upper or the lower edge.
@@ -65,8 +69,8 @@ func Fits(set vec.Set, in, out, h, w int, o Options) bool {
 	if o.Up {
 		h, w = h/2, w/2
 	}
-	columns := w >= vec.SquareLanes || w == halfLanes && h%2 == 0 && h >= 4 && h <= 4*halfLanes
-	return set == vec.AVX512 && columns && h >= 2 && out%vec.SquareRows == 0 && 6*in*(w+side-1) <= copiedFloats
+	columns := w >= conv.SquareLanes || w == halfLanes && h%2 == 0 && h >= 4 && h <= 4*halfLanes
+	return set == vec.AVX512 && columns && h >= 2 && out%conv.SquareRows == 0 && 6*in*(w+side-1) <= copiedFloats
 }
 
 // New returns a convolution that Fits, divided for a number of threads. Results do not depend on
@@ -86,9 +90,9 @@ func New(n, in, out, h, w int, o Options, set vec.Set, threads int) *Convolution
 		c.divided = 1
 	}
 	c.rows = (units + c.divided - 1) / c.divided * c.unit()
-	c.parts = min(max((threads+all*c.divided-1)/(all*c.divided), 1), out/vec.SquareRows)
+	c.parts = min(max((threads+all*c.divided-1)/(all*c.divided), 1), out/conv.SquareRows)
 	c.plane = (c.rows + side - 1) * c.pitch
-	c.tiles = map[area]*vec.SquareTiles{}
+	c.tiles = map[area]*conv.SquareTiles{}
 	for i := range c.divided {
 		if a := c.band(i).area(c); c.tiles[a] == nil {
 			c.tiles[a] = c.list(a)
@@ -109,12 +113,12 @@ func (c *Convolution) unit() int {
 func (c *Convolution) folded() bool { return c.w == halfLanes }
 
 // list lists the tiles of an area.
-func (c *Convolution) list(a area) *vec.SquareTiles {
-	v := vec.SquareArea{Rows: a.rows, XRow: c.pitch, YRow: c.w, Top: a.top && !c.Up, Bottom: a.bottom && !c.Up}
+func (c *Convolution) list(a area) *conv.SquareTiles {
+	v := conv.SquareArea{Rows: a.rows, XRow: c.pitch, YRow: c.w, Top: a.top && !c.Up, Bottom: a.bottom && !c.Up}
 	switch {
 	case !c.folded():
-		for column := 0; column < c.w; column += vec.SquareLanes {
-			v.From = append(v.From, min(column, c.w-vec.SquareLanes))
+		for column := 0; column < c.w; column += conv.SquareLanes {
+			v.From = append(v.From, min(column, c.w-conv.SquareLanes))
 		}
 	case c.images == 2:
 		v.From = []int{0}
@@ -122,7 +126,7 @@ func (c *Convolution) list(a area) *vec.SquareTiles {
 		v.From, v.Rows, v.Top, v.Bottom = []int{0}, a.rows/2, false, false
 	}
 	v.To = v.From
-	return vec.NewSquareTiles(v)
+	return conv.NewSquareTiles(v)
 }
 
 // TableBytes is the size of the lists of tiles.
@@ -147,9 +151,9 @@ func (c *Convolution) Scratch() int { return c.images * (c.in*c.plane + c.betwee
 func (c *Convolution) between() int {
 	switch {
 	case c.Pool:
-		return vec.SquareRows * c.rows * c.w
+		return conv.SquareRows * c.rows * c.w
 	case c.Up:
-		return 2 * vec.SquareRows * c.rows * c.w
+		return 2 * conv.SquareRows * c.rows * c.w
 	}
 	return 0
 }
@@ -158,7 +162,7 @@ func (c *Convolution) between() int {
 func (c *Convolution) Run(scratch, y, x, packed, bias []float32, lo, hi int) {
 	scratch = scratch[:c.Scratch()]
 	copies, between := scratch[:c.images*c.in*c.plane], scratch[c.images*c.in*c.plane:]
-	groups, copied := c.out/vec.SquareRows, -1
+	groups, copied := c.out/conv.SquareRows, -1
 	for task := lo; task < hi; task++ {
 		part, i := task%c.parts, task/c.parts
 		b := c.band(i)
@@ -177,9 +181,9 @@ func (c *Convolution) Run(scratch, y, x, packed, bias []float32, lo, hi int) {
 			default:
 				plane := c.h * c.w
 				q := c.sum(copies, packed, bias, group)
-				q.Y, q.Pitch = y[(b.image*c.out+group*vec.SquareRows)*plane+b.row*c.w:], plane
+				q.Y, q.Pitch = y[(b.image*c.out+group*conv.SquareRows)*plane+b.row*c.w:], plane
 				c.fold(&q, c.out*plane)
-				c.set.SquareSum(&q, c.tiles[b.area(c)])
+				q.Compute(c.set, c.tiles[b.area(c)])
 			}
 		}
 	}
@@ -211,23 +215,23 @@ func (c *Convolution) copy(copies, x []float32, b band, image int) {
 		to := copies[channel*c.plane:][:rows*c.pitch]
 		clear(to[:above*c.pitch])
 		clear(to[(above+end-first)*c.pitch:])
-		c.set.PadRows(to[above*c.pitch:], x[(image*c.in+channel)*plane+first*c.w:], end-first, c.w, ahead)
+		elements.PadRows(c.set, to[above*c.pitch:], x[(image*c.in+channel)*plane+first*c.w:], end-first, c.w, ahead)
 	}
 }
 
 // sum returns the sums of a group of output channels without their place in the output. Rows of
 // y have w columns.
-func (c *Convolution) sum(copies, packed, bias []float32, group int) vec.SquareSum {
-	q := vec.SquareSum{Side: side, YRow: c.w, X: copies, Channels: c.in, XStep: c.plane, XRow: c.pitch,
-		W: packed[group*vec.SquareRows*c.in*taps:], ReLU: c.ReLU}
+func (c *Convolution) sum(copies, packed, bias []float32, group int) conv.SquareSum {
+	q := conv.SquareSum{Side: side, YRow: c.w, X: copies, Channels: c.in, XStep: c.plane, XRow: c.pitch,
+		W: packed[group*conv.SquareRows*c.in*taps:], ReLU: c.ReLU}
 	if bias != nil {
-		q.Bias = bias[group*vec.SquareRows:][:vec.SquareRows]
+		q.Bias = bias[group*conv.SquareRows:][:conv.SquareRows]
 	}
 	return q
 }
 
 // fold sets the distances between the parts of a folded tile, of which images are next apart in y.
-func (c *Convolution) fold(q *vec.SquareSum, next int) {
+func (c *Convolution) fold(q *conv.SquareSum, next int) {
 	switch {
 	case c.images == 2:
 		q.Fold, q.YFold = c.in*c.plane, next
@@ -241,11 +245,11 @@ func (c *Convolution) pooled(y, copies, sums, packed, bias []float32, b band, gr
 	q := c.sum(copies, packed, bias, group)
 	q.Y, q.Pitch = sums, b.rows*c.w
 	c.fold(&q, c.between())
-	c.set.SquareSum(&q, c.tiles[b.area(c)])
+	q.Compute(c.set, c.tiles[b.area(c)])
 	for image := range c.images {
-		for o := range vec.SquareRows {
-			at := (((b.image+image)*c.out+group*vec.SquareRows+o)*c.h/2 + b.row/2) * c.w / 2
-			c.set.MaxPool(y[at:], sums[image*c.between()+o*q.Pitch:], b.rows/2, c.w/2)
+		for o := range conv.SquareRows {
+			at := (((b.image+image)*c.out+group*conv.SquareRows+o)*c.h/2 + b.row/2) * c.w / 2
+			elements.MaxPool(c.set, y[at:], sums[image*c.between()+o*q.Pitch:], b.rows/2, c.w/2)
 		}
 	}
 }

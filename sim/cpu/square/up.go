@@ -1,6 +1,9 @@
 package square
 
-import "prismtop/sim/cpu/vec"
+import (
+	"prismtop/sim/cpu/vec/conv"
+	"prismtop/sim/cpu/vec/elements"
+)
 
 // The outputs of a convolution of an image whose rows and columns are repeated are of four
 // phases, by whether their row and their column are even or odd. The three taps of an axis lie on
@@ -19,13 +22,13 @@ func PhaseTap(phase, k int) int { return (k + 1 - phase) / 2 }
 // packPhases packs the weights k between two channels.
 func (c *Convolution) packPhases(packed []float32, k *[taps]float32, group, channel, o int) {
 	for phase := range phases {
-		to := packed[((group*phases+phase)*c.in+channel)*phaseTaps*vec.SquareRows+o:]
+		to := packed[((group*phases+phase)*c.in+channel)*phaseTaps*conv.SquareRows+o:]
 		var sums [phaseTaps]float32
 		for t, v := range k {
 			sums[phaseSide*PhaseTap(phase/2, t/side)+PhaseTap(phase%2, t%side)] += v
 		}
 		for t, v := range sums {
-			to[t*vec.SquareRows] = v
+			to[t*conv.SquareRows] = v
 		}
 	}
 }
@@ -34,22 +37,22 @@ func (c *Convolution) packPhases(packed []float32, k *[taps]float32, group, chan
 func (c *Convolution) doubled(y, copies, sums, packed, bias []float32, b band, group int) {
 	q := c.sum(copies, packed, bias, group)
 	q.Side, q.Pitch = phaseSide, b.rows*c.w
-	n, plane := vec.SquareRows*q.Pitch, 4*c.h*c.w
+	n, plane := conv.SquareRows*q.Pitch, 4*c.h*c.w
 	c.fold(&q, c.between())
 	for phase := range phases {
 		row, column := phase/2, phase%2
 		q.X = copies[row*c.pitch+column:]
-		q.W = packed[(group*phases+phase)*c.in*phaseTaps*vec.SquareRows:]
+		q.W = packed[(group*phases+phase)*c.in*phaseTaps*conv.SquareRows:]
 		q.Y = sums[column*n:]
-		c.set.SquareSum(&q, c.tiles[b.area(c)])
+		q.Compute(c.set, c.tiles[b.area(c)])
 		if column == 0 {
 			continue
 		}
 		for image := range c.images {
-			for o := range vec.SquareRows {
-				to := y[((b.image+image)*c.out+group*vec.SquareRows+o)*plane+(2*b.row+row)*2*c.w:]
+			for o := range conv.SquareRows {
+				to := y[((b.image+image)*c.out+group*conv.SquareRows+o)*plane+(2*b.row+row)*2*c.w:]
 				from := sums[image*c.between()+o*q.Pitch:]
-				c.set.InterleaveRows(to, 4*c.w, from, from[n:], b.rows, c.w)
+				elements.InterleaveRows(c.set, to, 4*c.w, from, from[n:], b.rows, c.w)
 			}
 		}
 	}

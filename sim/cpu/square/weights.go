@@ -1,6 +1,6 @@
 package square
 
-import "prismtop/sim/cpu/vec"
+import "prismtop/sim/cpu/vec/conv"
 
 // Weights are how a convolution's weights lie in memory: of output channel o, input channel c and
 // tap t at o·Out + c·In + t, or with Mirrored at o·Out + c·In + 8 − t.
@@ -18,12 +18,12 @@ func (c *Convolution) WeightFloats() int {
 }
 
 // Groups is the number of groups of output channels that Pack packs.
-func (c *Convolution) Groups() int { return c.out / vec.SquareRows }
+func (c *Convolution) Groups() int { return c.out / conv.SquareRows }
 
-// Pack packs the weights of groups [lo, hi) of output channels for vec.SquareSum.
+// Pack packs the weights of groups [lo, hi) of output channels for conv.SquareSum.
 func (c *Convolution) Pack(packed, w []float32, from Weights, lo, hi int) {
 	for group := lo; group < hi; group++ {
-		for o := group * vec.SquareRows; o < (group+1)*vec.SquareRows; o++ {
+		for o := group * conv.SquareRows; o < (group+1)*conv.SquareRows; o++ {
 			for channel := range c.in {
 				var k [taps]float32
 				copy(k[:], w[o*from.Out+channel*from.In:][:taps])
@@ -33,12 +33,12 @@ func (c *Convolution) Pack(packed, w []float32, from Weights, lo, hi int) {
 					}
 				}
 				if c.Up {
-					c.packPhases(packed, &k, group, channel, o%vec.SquareRows)
+					c.packPhases(packed, &k, group, channel, o%conv.SquareRows)
 					continue
 				}
-				to := packed[(group*c.in+channel)*taps*vec.SquareRows+o%vec.SquareRows:]
+				to := packed[(group*c.in+channel)*taps*conv.SquareRows+o%conv.SquareRows:]
 				for t, v := range k {
-					to[t*vec.SquareRows] = v
+					to[t*conv.SquareRows] = v
 				}
 			}
 		}

@@ -1,4 +1,4 @@
-// Package telescope holds the passes of the telescope over strips of vec.StripLanes rows
+// Package telescope holds the passes of the telescope over strips of dft.StripLanes rows
 // or columns:
 //
 //	object's rows → spectrum's columns, masked → image's rows → amplitudes, flipped
@@ -11,6 +11,8 @@ package telescope
 import (
 	"prismtop/sim/cpu/fft"
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/dft"
+	"prismtop/sim/cpu/vec/elements"
 )
 
 // Frame is a field of N×N and the window outside which the object is zero: rows Top to
@@ -23,7 +25,7 @@ type Frame struct {
 }
 
 // Space is the work space of one strip in flight: strips of Frame.Lines, except
-// Amplitudes, which has N rows of vec.StripLanes. Mostly zero strips keep their zeros:
+// Amplitudes, which has N rows of dft.StripLanes. Mostly zero strips keep their zeros:
 // Object and Column outside the window, line outside the columns it last held.
 type Space struct {
 	Object, Column, A, B, Scratch, Amplitudes []float32
@@ -38,11 +40,11 @@ func NewSpace(object, column, line, a, b, scratch, amplitudes []float32) *Space 
 }
 
 // Strips returns the number of strips in a range of rows or columns.
-func Strips(r [2]int) int { return (r[1] - r[0]) / vec.StripLanes }
+func Strips(r [2]int) int { return (r[1] - r[0]) / dft.StripLanes }
 
 // WholeStrips returns the smallest range of whole strips that contains r.
 func WholeStrips(r [2]int) [2]int {
-	return [2]int{r[0] / vec.StripLanes * vec.StripLanes, (r[1] + vec.StripLanes - 1) / vec.StripLanes * vec.StripLanes}
+	return [2]int{r[0] / dft.StripLanes * dft.StripLanes, (r[1] + dft.StripLanes - 1) / dft.StripLanes * dft.StripLanes}
 }
 
 // Union returns the smallest range that contains both; empty ranges are ignored.
@@ -59,14 +61,14 @@ func Union(a, b [2]int) [2]int {
 // Widen extends columns by the non-zero columns of a mask's row, in whole strips. The
 // first call starts with the columns {len(row), 0}.
 func Widen(set vec.Set, columns [2]int, row []float32) [2]int {
-	if !set.NonZero(row) {
+	if !elements.NonZero(set, row) {
 		return columns
 	}
-	for columns[0] > 0 && set.NonZero(row[:columns[0]]) {
-		columns[0] -= vec.StripLanes
+	for columns[0] > 0 && elements.NonZero(set, row[:columns[0]]) {
+		columns[0] -= dft.StripLanes
 	}
-	for columns[1] < len(row) && set.NonZero(row[columns[1]:]) {
-		columns[1] += vec.StripLanes
+	for columns[1] < len(row) && elements.NonZero(set, row[columns[1]:]) {
+		columns[1] += dft.StripLanes
 	}
 	return columns
 }
@@ -88,8 +90,8 @@ func (f *Frame) ObjectRows(w *Space, to []float32, run int, columns [2]int, obje
 	l := f.Lines.Layout()
 	for at := f.Left; at < f.Right; {
 		next := min(f.Right, (at/64+1)*64)
-		f.Set.TransposeSquares((next-at)/vec.StripLanes, w.Object, l.Row(at), vec.StripRow, vec.StripLanes*vec.StripRow,
-			object, row*f.N+at, f.N, vec.StripLanes)
+		dft.TransposeSquares(f.Set, (next-at)/dft.StripLanes, w.Object, l.Row(at), dft.StripRow, dft.StripLanes*dft.StripRow,
+			object, row*f.N+at, f.N, dft.StripLanes)
 		at = next
 	}
 	f.Transform(w.A, w.Object, w.Scratch)
@@ -101,7 +103,7 @@ func (f *Frame) ObjectRows(w *Space, to []float32, run int, columns [2]int, obje
 func (f *Frame) Mask(to, from, mask []float32, pitch int, factor float32) {
 	l := f.Lines.Layout()
 	for i := 0; i < f.N; i += 64 {
-		f.Set.MaskStrip(min(64, f.N-i), to[l.Row(i):], vec.StripRow, from[l.Row(i):], vec.StripRow, mask[i*pitch:], pitch, factor)
+		dft.MaskStrip(f.Set, min(64, f.N-i), to[l.Row(i):], dft.StripRow, from[l.Row(i):], dft.StripRow, mask[i*pitch:], pitch, factor)
 	}
 }
 
@@ -109,7 +111,7 @@ func (f *Frame) Mask(to, from, mask []float32, pitch int, factor float32) {
 func (f *Frame) MaskAdd(to, from, mask []float32, pitch int, factor float32) {
 	l := f.Lines.Layout()
 	for i := 0; i < f.N; i += 64 {
-		f.Set.MaskStripAdd(min(64, f.N-i), to[l.Row(i):], vec.StripRow, from[l.Row(i):], vec.StripRow, mask[i*pitch:], pitch, factor)
+		dft.MaskStripAdd(f.Set, min(64, f.N-i), to[l.Row(i):], dft.StripRow, from[l.Row(i):], dft.StripRow, mask[i*pitch:], pitch, factor)
 	}
 }
 
@@ -135,20 +137,20 @@ func (f *Frame) ImageRows(w *Space, to, field []float32, run int, columns [2]int
 func (f *Frame) Amplitudes(w *Space, z []float32, add bool) {
 	l := f.Lines.Layout()
 	for i := 0; i < f.N; i += 64 {
-		f.Set.ModulusStrip(add, min(64, f.N-i), z[l.Row(i):], w.Amplitudes[i*vec.StripLanes:])
+		dft.ModulusStrip(f.Set, add, min(64, f.N-i), z[l.Row(i):], w.Amplitudes[i*dft.StripLanes:])
 	}
 }
 
 // Flip writes the space's amplitudes, of the strip of the image's rows from row on, to
 // the plane, flipped as the telescope does.
 func (f *Frame) Flip(plane []float32, w *Space, row int) {
-	f.Set.TransposeSquares(f.N/vec.StripLanes, plane, (f.N-1-row)*f.N, -f.N, vec.StripLanes,
-		w.Amplitudes, (f.N-1)*vec.StripLanes, -vec.StripLanes, -vec.StripLanes*vec.StripLanes)
+	dft.TransposeSquares(f.Set, f.N/dft.StripLanes, plane, (f.N-1-row)*f.N, -f.N, dft.StripLanes,
+		w.Amplitudes, (f.N-1)*dft.StripLanes, -dft.StripLanes, -dft.StripLanes*dft.StripLanes)
 }
 
 // Unflip is the inverse of Flip: it reads the strip of the image's rows from row on, of
 // a plane flipped by the telescope, into the space's amplitudes.
 func (f *Frame) Unflip(w *Space, plane []float32, row int) {
-	f.Set.TransposeSquares(f.N/vec.StripLanes, w.Amplitudes, (f.N-1)*vec.StripLanes, -vec.StripLanes, -vec.StripLanes*vec.StripLanes,
-		plane, (f.N-1-row)*f.N, -f.N, vec.StripLanes)
+	dft.TransposeSquares(f.Set, f.N/dft.StripLanes, w.Amplitudes, (f.N-1)*dft.StripLanes, -dft.StripLanes, -dft.StripLanes*dft.StripLanes,
+		plane, (f.N-1-row)*f.N, -f.N, dft.StripLanes)
 }

@@ -6,6 +6,7 @@ import (
 
 	"prismtop/sim/cpu/fft"
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/dft"
 )
 
 func TestRanges(t *testing.T) {
@@ -18,7 +19,7 @@ func TestRanges(t *testing.T) {
 		}
 	}
 	for r, want := range map[[2]int][2]int{{}: {}, {0, 64}: {0, 64}, {15, 17}: {0, 32}, {16, 32}: {16, 32}, {31, 33}: {16, 48}} {
-		if got := WholeStrips(r); got != want || Strips(got) != (want[1]-want[0])/vec.StripLanes {
+		if got := WholeStrips(r); got != want || Strips(got) != (want[1]-want[0])/dft.StripLanes {
 			t.Errorf("%v in whole strips is %v, want %v", r, got, want)
 		}
 	}
@@ -55,12 +56,12 @@ func TestUnflippedStripsFlipBack(t *testing.T) {
 	}
 	for _, set := range vec.Available() {
 		f := Frame{Set: set, Lines: lines, N: n}
-		w := NewSpace(nil, nil, nil, nil, nil, nil, lines.NewStrips(1)[:n*vec.StripLanes])
-		for row := 0; row < n; row += vec.StripLanes {
+		w := NewSpace(nil, nil, nil, nil, nil, nil, lines.NewStrips(1)[:n*dft.StripLanes])
+		for row := 0; row < n; row += dft.StripLanes {
 			f.Unflip(w, plane, row)
 			for j := range n {
-				for i := range vec.StripLanes {
-					if v := w.Amplitudes[j*vec.StripLanes+i]; v != plane[(n-1-row-i)*n+n-1-j] {
+				for i := range dft.StripLanes {
+					if v := w.Amplitudes[j*dft.StripLanes+i]; v != plane[(n-1-row-i)*n+n-1-j] {
 						t.Fatalf("%v: row %d, column %d is %g", set, row+i, j, v)
 					}
 				}

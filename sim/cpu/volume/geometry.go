@@ -3,17 +3,17 @@
 //
 // With channels last, the values under the taps of a row of a kernel are one run in
 // memory, and a convolution of a row of voxels is a sum of matrix products of rows of
-// voxels with matrices of weights (vec.Set.Outer), one for each row of the kernel.
+// voxels with matrices of weights (conv.Outer), one for each row of the kernel.
 //
 // Every element is computed by one call in a fixed order, and sums over voxels are made
 // of parts that depend on the sizes only, so that results are the same bits for any
 // number of threads.
 package volume
 
-import "prismtop/sim/cpu/vec"
+import "prismtop/sim/cpu/vec/conv"
 
 // panel is the number of channels computed side by side.
-const panel = vec.PatchFloats
+const panel = conv.PatchFloats
 
 // Axes are numbers for depth, height and width.
 type Axes [3]int

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/norm"
 )
 
 const (
@@ -77,7 +78,7 @@ func (s Channels) block(i int) (image, at, voxels int) {
 }
 
 // flush adds the sums of a panel of n channels from c on to those of a block.
-func (s Channels) flush(total []float64, sums *vec.PanelSums, c, n int) {
+func (s Channels) flush(total []float64, sums *norm.PanelSums, c, n int) {
 	for i := range n {
 		total[c+i] += float64(sums[0][i])
 		total[s.C+c+i] += float64(sums[1][i])
@@ -126,9 +127,9 @@ func (o *Norm) Measure(scratch []float32, block int) {
 	o.pieces(block, func(at, voxels int) {
 		x := o.X.Read(o.Set, o.scratch(scratch, 0), at, voxels*o.C)
 		for c := 0; c < o.C; c += panel {
-			var sums vec.PanelSums
+			var sums norm.PanelSums
 			n := min(panel, o.C-c)
-			o.Set.PanelMoments(&sums, x[c:], o.C, voxels, shift[c:c+n])
+			norm.PanelMoments(o.Set, &sums, x[c:], o.C, voxels, shift[c:c+n])
 			o.flush(total, &sums, c, n)
 		}
 	})
@@ -168,7 +169,7 @@ func (o *Norm) Apply(scratch []float32, block int) {
 			if all != nil {
 				residual = all[c:]
 			}
-			o.Set.PanelNormalise(y[c:], x[c:], residual, o.C, voxels, factor[c:c+n], add[c:c+n], o.Slope)
+			norm.PanelNormalise(o.Set, y[c:], x[c:], residual, o.C, voxels, factor[c:c+n], add[c:c+n], o.Slope)
 		}
 		o.Y.Write(o.Set, y, at)
 	})
@@ -187,7 +188,7 @@ type NormGradient struct {
 	GResidual        Values // may be missing
 	Slope            float32
 	Sums             []float64
-	gradients        []vec.PanelGradient
+	gradients        []norm.PanelGradient
 }
 
 // Scratch is the number of floats for pieces of 16-bit values.
@@ -199,7 +200,7 @@ func (o *NormGradient) Scratch() int {
 }
 
 // Panels gives the gradient memory for the numbers of every panel.
-func (o *NormGradient) Panels() { o.gradients = make([]vec.PanelGradient, o.N*o.perChannels()) }
+func (o *NormGradient) Panels() { o.gradients = make([]norm.PanelGradient, o.N*o.perChannels()) }
 
 // PanelBytes is the size of that memory.
 func (o *NormGradient) PanelBytes() int { return len(o.gradients) * 4 * (4*panel + 1) }
@@ -221,9 +222,9 @@ func (o *NormGradient) Measure(scratch []float32, block int) {
 	o.pieces(block, func(at, voxels int) {
 		x, y, gy := o.operands(scratch, at, voxels*o.C)
 		for c := 0; c < o.C; c += panel {
-			var sums vec.PanelSums
+			var sums norm.PanelSums
 			n := min(panel, o.C-c)
-			o.Set.PanelGradSums(&sums, x[c:], y[c:], gy[c:], o.C, voxels, mean[c:c+n], o.Slope)
+			norm.PanelGradSums(o.Set, &sums, x[c:], y[c:], gy[c:], o.C, voxels, mean[c:c+n], o.Slope)
 			o.flush(total, &sums, c, n)
 		}
 	})
@@ -280,7 +281,7 @@ func (o *NormGradient) Apply(scratch []float32, block int) {
 			if all != nil {
 				residual = all[c:]
 			}
-			o.Set.PanelGrad(gx[c:], residual, x[c:], y[c:], gy[c:], o.C, voxels, n, &o.gradients[image*o.perChannels()+c/panel])
+			norm.PanelGrad(o.Set, gx[c:], residual, x[c:], y[c:], gy[c:], o.C, voxels, n, &o.gradients[image*o.perChannels()+c/panel])
 		}
 		o.GX.Write(o.Set, gx, at)
 		if all != nil {

@@ -2,6 +2,7 @@ package volume
 
 import (
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/half"
 	"prismtop/sim/tensor"
 )
 
@@ -24,7 +25,7 @@ func (v Values) Read(set vec.Set, scratch []float32, at, n int) []float32 {
 	if v.F != nil {
 		return v.F[at:][:n]
 	}
-	set.Widen(v.Type, scratch[:n], v.H[at:][:n])
+	half.Widen(set, v.Type, scratch[:n], v.H[at:][:n])
 	return scratch[:n]
 }
 
@@ -51,12 +52,12 @@ func (v Values) Copy(set vec.Set, dst []float32, at int) {
 		copy(dst, v.F[at:])
 		return
 	}
-	set.Widen(v.Type, dst, v.H[at:][:len(dst)])
+	half.Widen(set, v.Type, dst, v.H[at:][:len(dst)])
 }
 
 // Write stores results from at on.
 func (v Values) Write(set vec.Set, results []float32, at int) {
 	if v.F == nil {
-		set.Narrow(v.Type, v.H[at:][:len(results)], results)
+		half.Narrow(set, v.Type, v.H[at:][:len(results)], results)
 	}
 }

@@ -1,6 +1,10 @@
 package volume
 
-import "prismtop/sim/cpu/vec"
+import (
+	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/conv"
+	"prismtop/sim/cpu/vec/elements"
+)
 
 const (
 	// weightShares is the number of parts of the voxels whose gradients are summed
@@ -181,7 +185,7 @@ func (c *WeightGradient) addJoined(sums, small []float32, part Part, image, lo, 
 			continue
 		}
 		x := ((image*sides[0]+z)*sides[1]+from-plane*sides[1]+down)*sides[2] + offset + left
-		c.set.Outer(sums, c.width, panel, part.Channels, c.width/panel, part.X.F[x*part.Channels:], 1, part.Channels,
+		conv.Outer(c.set, sums, c.width, panel, part.Channels, c.width/panel, part.X.F[x*part.Channels:], 1, part.Channels,
 			small[((from-lo)*sides[2]+left)*c.width:], c.width, panel, (to-from)*sides[2]-left-right, true)
 	}
 }
@@ -212,7 +216,7 @@ func (c *WeightGradient) addTap(sums, scratch []float32, part Part, image, lo, h
 			}
 			row = scratch
 		}
-		c.set.Outer(sums, c.width, panel, part.Channels, c.width/panel,
+		conv.Outer(c.set, sums, c.width, panel, part.Channels, c.width/panel,
 			from, 1, c.Stride[2]*part.Channels, row, c.width, panel, count, true)
 	}
 }
@@ -239,7 +243,7 @@ func (c *WeightGradient) Collect(lo, hi int) {
 		tap, l := i/c.Large.Channels, i%c.Large.Channels
 		row := c.sums[i*c.width:][:c.width]
 		for share := 1; share < c.shares; share++ {
-			c.set.Add(row, row, c.sums[share*one+i*c.width:])
+			elements.Add(c.set, row, row, c.sums[share*one+i*c.width:])
 		}
 		for s := range c.Small.Channels {
 			c.gw[(s*c.Large.Channels+l)*taps+tap] = row[s]

@@ -1,6 +1,9 @@
 package volume
 
-import "prismtop/sim/cpu/vec"
+import (
+	"prismtop/sim/cpu/vec/conv"
+	"prismtop/sim/cpu/vec/winograd"
+)
 
 // leastTerms is the number of products added for a transformed output from which tiles of 2×2
 // pay.
@@ -57,7 +60,7 @@ func (w *Winograd) SetKernels(memory []float32) { w.kernels = memory }
 func (w *Winograd) Rows() int { return w.t.taps * w.channels }
 
 // RowScratch is the number of floats that Transform needs.
-func (w *Winograd) RowScratch() int { return vec.WinogradScratch }
+func (w *Winograd) RowScratch() int { return winograd.Scratch }
 
 // Transform transforms rows lo to hi of the kernels, whose weights the correlation has
 // arranged. All rows are transformed before the first task.
@@ -69,7 +72,7 @@ func (w *Winograd) Transform(scratch []float32, lo, hi int) {
 		for _, p := range w.c.parts {
 			if l < p.Channels {
 				at += (kz*9*p.Channels + l) * out
-				w.t.set.Winograd(vec.WinogradKernel, w.t.side, w.kernels[i*out:], w.t.reach*step, step, panel,
+				winograd.Transform(w.t.set, winograd.Kernel, w.t.side, w.kernels[i*out:], w.t.reach*step, step, panel,
 					w.c.matrices[at:], 3*p.Channels*out, p.Channels*out, panel, out/panel, scratch)
 				break
 			}
@@ -90,7 +93,7 @@ func (w *Winograd) Work() int {
 // Scratch is the number of floats that a task needs.
 func (w *Winograd) Scratch() int {
 	return w.group*w.t.points()*(w.t.between(w.t.depth(), w.channels)+w.t.between(w.t.planes, w.c.channels)) +
-		w.t.copyFloats(w.channels, w.t.reach) + vec.WinogradScratch + w.asideFloats()
+		w.t.copyFloats(w.channels, w.t.reach) + winograd.Scratch + w.asideFloats()
 }
 
 // asideFloats is the size of a unit's outputs in one plane.
@@ -130,7 +133,7 @@ func (w *Winograd) multiply(m, v []float32, first, n, inputs, products int) {
 				rows, tiles = u.planes*u.tiles, 1
 			}
 			for tile := range tiles {
-				t.set.Outer(m[i*products+k*to+tile*outTile:], out, panel, rows, out/panel,
+				conv.Outer(t.set, m[i*products+k*to+tile*outTile:], out, panel, rows, out/panel,
 					v[i*inputs+k*from+tile*inTile:], w.channels, 1, kernel, out, panel, t.taps*w.channels, false)
 			}
 		}
@@ -153,7 +156,7 @@ func (w *Winograd) outputs(m []float32, u unit, scratch []float32) {
 			y, pitch = w.c.y.F[first:], t.sides[2]*out
 		}
 		for c := 0; c < out; c += panel {
-			t.set.Winograd(vec.WinogradProducts, t.side, y[c:], pitch, out, t.side*out, m[z*plane+c:], t.reach*point, point, tile, u.tiles, scratch)
+			winograd.Transform(t.set, winograd.Products, t.side, y[c:], pitch, out, t.side*out, m[z*plane+c:], t.reach*point, point, tile, u.tiles, scratch)
 		}
 		for r := 0; r < rows && !direct; r++ {
 			w.c.y.Store(t.set, aside[r*pitch:][:columns*out], first+r*t.sides[2]*out)

@@ -1,6 +1,9 @@
 package volume
 
-import "prismtop/sim/cpu/vec"
+import (
+	"prismtop/sim/cpu/vec/conv"
+	"prismtop/sim/cpu/vec/winograd"
+)
 
 // leastTiles is the number of tiles of a unit, in all its planes, from which the gradient of
 // transformed kernels is worth adding to.
@@ -52,7 +55,7 @@ func (c *WeightGradient) kernelStep() int {
 func (c *WeightGradient) tileScratch() int {
 	t, in, out := c.tiles, c.Large.Channels, c.Small.Channels
 	return t.points()*(c.kernelStep()+t.between(t.depth(), in)+t.between(t.planes, out)) +
-		max(t.copyFloats(in, t.reach), t.copyFloats(out, t.side)) + vec.WinogradScratch
+		max(t.copyFloats(in, t.reach), t.copyFloats(out, t.side)) + winograd.Scratch
 }
 
 // computeTiles is Compute.
@@ -76,20 +79,20 @@ func (c *WeightGradient) computeTiles(scratch []float32, share int, ended func()
 			t.inputs(v[at*in:], copies, c.parts, in, u, scratch)
 			plane, tile := t.strides(u, t.planes, out)
 			for z := range u.planes {
-				t.transform(vec.WinogradUpstream, up[z*plane+at*out:], toPoint, tile, copies, small, u, u.z+z, 0, scratch)
+				t.transform(winograd.Upstream, up[z*plane+at*out:], toPoint, tile, copies, small, u, u.z+z, 0, scratch)
 			}
 			at += u.tiles
 		}
 		for k := range t.points() {
 			for kz := range t.taps {
-				c.set.Outer(kernels[k*step+kz*in*out:], out, panel, in, out/panel, v[k*fromPoint+kz*tiles*in:], 1, in,
+				conv.Outer(c.set, kernels[k*step+kz*in*out:], out, panel, in, out/panel, v[k*fromPoint+kz*tiles*in:], 1, in,
 					up[k*toPoint:], out, panel, planes*tiles, true)
 			}
 		}
 	}
 	sums := c.sums[share*c.all*c.width:][:c.all*c.width]
 	for kz := range t.taps {
-		c.set.Winograd(vec.WinogradGradient, t.side, sums[kz*9*in*out:], 3*in*out, in*out, panel,
+		winograd.Transform(c.set, winograd.Gradient, t.side, sums[kz*9*in*out:], 3*in*out, in*out, panel,
 			kernels[kz*in*out:], t.reach*step, step, panel, in*out/panel, scratch)
 	}
 }

@@ -1,6 +1,10 @@
 package winograd
 
-import "prismtop/sim/cpu/vec"
+import (
+	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/half"
+	"prismtop/sim/cpu/vec/winograd"
+)
 
 // Pairs is a convolution in bfloat16 of n images of in channels to out channels, h×w pixels each, by F(2×2, 3×3): 16
 // products of a tile instead of 36. Transforms are computed in float32, transformed inputs and weights are rounded to
@@ -16,22 +20,22 @@ type Pairs struct {
 	pairs  int // of input channels
 	parts  int // of the output channels, computed as separate tasks
 	images int // computed at a time: two if they are small
-	lists  []*vec.PairTiles
-	single *vec.PairTiles // of the last image, if it is alone
-	none   []float32      // a bias of zeros
+	lists  []*winograd.PairTiles
+	single *winograd.PairTiles // of the last image, if it is alone
+	none   []float32           // a bias of zeros
 }
 
 const (
 	// leastChannels is the number of channels from which products take longer than the transforms.
 	leastChannels = 16
 
-	products = vec.PairTilesPositions
-	group    = vec.PairTilesRows
+	products = winograd.PairTilesPositions
+	group    = winograd.PairTilesRows
 )
 
 // PairsFit reports whether Pairs computes a convolution.
 func PairsFit(in, out, h, w int, pool bool) bool {
-	return vec.PairTilesFit(h, w, pool) && in%2 == 0 && in >= leastChannels && out >= leastChannels && out%group == 0
+	return winograd.PairTilesFit(h, w, pool) && in%2 == 0 && in >= leastChannels && out >= leastChannels && out%group == 0
 }
 
 // NewPairs returns a convolution that PairsFit, divided for a number of threads. Results do not depend on it. With pool, y
@@ -39,7 +43,7 @@ func PairsFit(in, out, h, w int, pool bool) bool {
 func NewPairs(n, in, out, h, w int, relu, pool bool, set vec.Pairs, threads int) *Pairs {
 	c := &Pairs{n: n, in: in, out: out, h: h, w: w, relu: relu, pool: pool, set: set, pairs: in / 2, none: make([]float32, out)}
 	c.images = 1
-	if vec.PairTilesCount(h, w) == 1 {
+	if winograd.PairTilesCount(h, w) == 1 {
 		c.images = min(n, 2)
 	}
 	c.list()
@@ -51,17 +55,17 @@ func NewPairs(n, in, out, h, w int, relu, pool bool, set vec.Pairs, threads int)
 // list lists the vectors of tiles.
 func (c *Pairs) list() {
 	in, out := c.in*c.h*c.w, c.out*c.planeOut()
-	all := c.images * vec.PairTilesCount(c.h, c.w)
+	all := c.images * winograd.PairTilesCount(c.h, c.w)
 	for first := 0; first < all; {
-		vectors := min(vec.PairTilesAtOnce, all-first)
-		if all-first == vec.PairTilesAtOnce+1 {
+		vectors := min(winograd.PairTilesAtOnce, all-first)
+		if all-first == winograd.PairTilesAtOnce+1 {
 			vectors = 2 // and two more: one is slow
 		}
-		c.lists = append(c.lists, vec.NewPairTiles(c.h, c.w, first, vectors, in, out, c.pool))
+		c.lists = append(c.lists, winograd.NewPairTiles(c.h, c.w, first, vectors, in, out, c.pool))
 		first += vectors
 	}
 	if c.n%c.images != 0 {
-		c.single = vec.NewPairTiles(c.h, c.w, 0, 1, in, out, c.pool)
+		c.single = winograd.NewPairTiles(c.h, c.w, 0, 1, in, out, c.pool)
 	}
 }
 
@@ -81,7 +85,7 @@ func (c *Pairs) Tasks() int { return c.blocks() * c.parts }
 
 // Work is the number of products of pairs of a task.
 func (c *Pairs) Work() int {
-	return products * vec.PairTilesAtOnce * vec.PatchFloats * c.pairs * c.out / c.parts
+	return products * winograd.PairTilesAtOnce * winograd.Lanes * c.pairs * c.out / c.parts
 }
 
 // Bytes is the size of the tables.
@@ -97,11 +101,13 @@ func (c *Pairs) Bytes() int {
 func (c *Pairs) WeightFloats() int { return products * c.pairs * c.out }
 
 // inputFloats is the size of a block's transformed inputs.
-func (c *Pairs) inputFloats() int { return products * c.pairs * vec.PairTilesAtOnce * vec.PatchFloats }
+func (c *Pairs) inputFloats() int {
+	return products * c.pairs * winograd.PairTilesAtOnce * winograd.Lanes
+}
 
 // Scratch is the number of floats that a task needs.
 func (c *Pairs) Scratch() int {
-	return c.inputFloats() + products*group*vec.PairTilesAtOnce*vec.PatchFloats
+	return c.inputFloats() + products*group*winograd.PairTilesAtOnce*winograd.Lanes
 }
 
 // Transform transforms the weights [out, in, 3, 3] of output channels [lo, hi) to u, [out/8, 16, pairs, 8].
@@ -110,9 +116,9 @@ func (c *Pairs) Transform(u, w []float32, lo, hi int) {
 		at := o/group*products*c.pairs*group + o%group
 		for i := range c.pairs {
 			g := w[(o*c.in+2*i)*9:][:18]
-			first, second := vec.PairTilesWeights(g[:9]), vec.PairTilesWeights(g[9:])
+			first, second := winograd.PairTilesWeights(g[:9]), winograd.PairTilesWeights(g[9:])
 			for k := range products {
-				u[at+(k*c.pairs+i)*group] = vec.RoundPair(first[k], second[k])
+				u[at+(k*c.pairs+i)*group] = half.RoundPair(first[k], second[k])
 			}
 		}
 	}
@@ -132,13 +138,13 @@ func (c *Pairs) Run(scratch []float32, y, x []uint16, u, bias []float32, lo, hi 
 		}
 		if block != transformed {
 			channels := x[image*c.in*plane:]
-			c.set.PairTilesIn(scratch, channels, channels[plane:], 2*plane, tiles, c.pairs)
+			winograd.PairTilesIn(c.set, scratch, channels, channels[plane:], 2*plane, tiles, c.pairs)
 			transformed = block
 		}
 		m := scratch[c.inputFloats():]
 		for g := part * groups / c.parts; g < (part+1)*groups/c.parts; g++ {
-			c.set.PairTilesMultiply(m, scratch, u[g*products*c.pairs*group:], c.pairs, tiles.Vectors())
-			c.set.PairTilesOut(y[(image*c.out+g*group)*to:], to, m, tiles, bias[g*group:], c.relu, c.pool)
+			winograd.PairTilesMultiply(c.set, m, scratch, u[g*products*c.pairs*group:], c.pairs, tiles.Vectors())
+			winograd.PairTilesOut(c.set, y[(image*c.out+g*group)*to:], to, m, tiles, bias[g*group:], c.relu, c.pool)
 		}
 	}
 }

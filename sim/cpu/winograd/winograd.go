@@ -1,6 +1,6 @@
 // Package winograd computes 3×3 convolutions of stride 1 and padding 1 by Winograd's
 // F(4×4, 3×3), with a quarter of the multiplications and a rounding error some ten times
-// that of the sum itself (vec.WinogradTaps).
+// that of the sum itself.
 //
 // Rows of tiles are processed in blocks that stay in the second-level cache: their pixels
 // are transposed to channels-last order and transformed, multiplied with the transformed
@@ -8,15 +8,20 @@
 // into the output's planes.
 package winograd
 
-import "prismtop/sim/cpu/vec"
+import (
+	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/conv"
+	"prismtop/sim/cpu/vec/dft"
+	"prismtop/sim/cpu/vec/winograd"
+)
 
 const (
 	side  = 4        // of a tile's output
 	reach = side + 2 // of its input
-	taps  = vec.WinogradTaps
+	taps  = winograd.Taps
 
 	// square is the side of the blocks that are transposed.
-	square = vec.StripLanes
+	square = dft.StripLanes
 
 	// blockFloats bounds the transformed inputs and the products of a block.
 	blockFloats = 448 << 10
@@ -34,7 +39,7 @@ type Convolution struct {
 	parts   int // of the output channels, computed as separate tasks
 	across  int // tiles in a row of tiles
 	rows    int // rows of tiles in a block
-	tiles   int // of a block, a multiple of vec.TapRows
+	tiles   int // of a block, a multiple of conv.TapRows
 	offsets []int64
 }
 
@@ -50,10 +55,10 @@ func New(n, in, out, h, w int, relu bool, set vec.Set, threads int) *Convolution
 	all := n * h / side
 	most := min(max(blockFloats/(taps*(in+out)), 1), blockTiles)
 	c.rows = max(min(most/c.across, (all+threads-1)/threads), 1)
-	for c.rows*c.across < vec.TapRows && c.rows < all {
+	for c.rows*c.across < conv.TapRows && c.rows < all {
 		c.rows++ // a tile of products has that many rows
 	}
-	c.tiles = (c.rows*c.across + vec.TapRows - 1) / vec.TapRows * vec.TapRows
+	c.tiles = (c.rows*c.across + conv.TapRows - 1) / conv.TapRows * conv.TapRows
 	if blocks := c.blocks(); blocks < threads {
 		c.parts = min((threads+blocks-1)/blocks, out/square)
 	}
@@ -87,7 +92,7 @@ func (c *Convolution) turnedFloats() int { return reach * c.w * max(c.in, c.out)
 func (c *Convolution) Transform(u, w []float32, lo, hi int) {
 	for in := range c.in {
 		for out := lo; out < hi; out++ {
-			vec.WinogradWeights(u[in*c.out+out:], c.in*c.out, w[(out*c.in+in)*9:][:9])
+			winograd.Weights(u[in*c.out+out:], c.in*c.out, w[(out*c.in+in)*9:][:9])
 		}
 	}
 }
@@ -95,7 +100,7 @@ func (c *Convolution) Transform(u, w []float32, lo, hi int) {
 // A Multiplier lists the output channels of each part for the products.
 type Multiplier struct {
 	conv   *Convolution
-	pixels []*vec.Pixels
+	pixels []*conv.Pixels
 	none   []float32 // a bias of zeros
 }
 
@@ -105,10 +110,10 @@ func (c *Convolution) Multiplier() *Multiplier {
 	for part := range c.parts {
 		lo, hi := c.part(part)
 		var at []int
-		for o := lo; o < hi; o += c.set.TapLanes() {
+		for o := lo; o < hi; o += conv.TapLanes(c.set) {
 			at = append(at, o)
 		}
-		m.pixels = append(m.pixels, vec.NewPixels(at, at))
+		m.pixels = append(m.pixels, conv.NewPixels(at, at))
 	}
 	return m
 }
@@ -138,7 +143,7 @@ func (m *Multiplier) Run(scratch, y, x, u, bias []float32, lo, hi int) {
 			c.input(v, padded, turned, x, first, rows)
 			transformed = block
 		}
-		m.multiply(products, v, u, (rows*c.across+vec.TapRows-1)/vec.TapRows, part)
+		m.multiply(products, v, u, (rows*c.across+conv.TapRows-1)/conv.TapRows, part)
 		from, to := c.part(part)
 		for row := range rows {
 			c.output(y, turned, products[row*c.across*c.out:], bias, first+row, from, to)
@@ -154,7 +159,7 @@ func (c *Convolution) input(v, padded, turned, x []float32, first, rows int) {
 		c.pad(padded, turned, x, first+row)
 		for tile := range c.across {
 			at := (row*c.across + tile) * c.in
-			c.set.WinogradInput(v[at:], step, padded[tile*side*c.in:], (c.w+2)*c.in, c.in, c.in)
+			winograd.Input(c.set, v[at:], step, padded[tile*side*c.in:], (c.w+2)*c.in, c.in, c.in)
 		}
 	}
 	for k := range taps {
@@ -196,9 +201,9 @@ func (c *Convolution) turn(pixels []float32, pitch int, planes []float32, plane,
 			squares := max((n-at)/square, 1)
 			first := min(at, n-square)
 			if back {
-				c.set.TransposeSquares(squares, planes, o*plane+first, plane, square, pixels, first*pitch+o, pitch, square*pitch)
+				dft.TransposeSquares(c.set, squares, planes, o*plane+first, plane, square, pixels, first*pitch+o, pitch, square*pitch)
 			} else {
-				c.set.TransposeSquares(squares, pixels, first*pitch+o, pitch, square*pitch, planes, o*plane+first, plane, square)
+				dft.TransposeSquares(c.set, squares, pixels, first*pitch+o, pitch, square*pitch, planes, o*plane+first, plane, square)
 			}
 			at = first + squares*square
 		}
@@ -209,13 +214,13 @@ func (c *Convolution) turn(pixels []float32, pitch int, planes []float32, plane,
 // part of the output channels.
 func (m *Multiplier) multiply(products, v, u []float32, groups, part int) {
 	c := m.conv
-	sum := vec.TapSum{Pitch: c.out, Channels: c.in, XStep: c.out, Taps: c.offsets, WRow: c.in, WStep: 1}
+	sum := conv.TapSum{Pitch: c.out, Channels: c.in, XStep: c.out, Taps: c.offsets, WRow: c.in, WStep: 1}
 	for k := range taps {
 		sum.X = u[k*c.in*c.out:][:c.in*c.out]
 		for group := range groups {
-			sum.Y = products[(k*c.tiles+group*vec.TapRows)*c.out:]
-			sum.W = v[(k*c.tiles+group*vec.TapRows)*c.in:]
-			c.set.TapSum(&sum, m.pixels[part])
+			sum.Y = products[(k*c.tiles+group*conv.TapRows)*c.out:]
+			sum.W = v[(k*c.tiles+group*conv.TapRows)*c.in:]
+			sum.Compute(c.set, m.pixels[part])
 		}
 	}
 }
@@ -225,7 +230,7 @@ func (m *Multiplier) multiply(products, v, u []float32, groups, part int) {
 func (c *Convolution) output(y, turned, products, bias []float32, row, lo, hi int) {
 	n, plane := hi-lo, c.h*c.w
 	for tile := range c.across {
-		c.set.WinogradOutput(turned[tile*side*n:], c.w*n, n, products[tile*c.out+lo:], c.tiles*c.out, bias[lo:], c.relu, n)
+		winograd.Output(c.set, turned[tile*side*n:], c.w*n, n, products[tile*c.out+lo:], c.tiles*c.out, bias[lo:], c.relu, n)
 	}
 	perImage := c.h / side
 	to := y[(row/perImage*c.out+lo)*plane+row%perImage*side*c.w:]

@@ -12,7 +12,7 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/sim/cpu/features"
 	"prismtop/sim/cpu/roof"
-	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/choice"
 	"prismtop/sim/nn"
 	"prismtop/sim/prism"
 	"prismtop/sim/workload"
@@ -125,7 +125,7 @@ func OfPRISM(ctx context.Context, v settings.Values) (prism.Maker, prism.Setting
 // RoofsOf returns the machine's roofs, from the user's cache directory or measured now. An error
 // returned with roofs explains why they were not stored.
 func RoofsOf(ctx context.Context, processor machine.CPU, kernels string, threads int, force bool) (*roof.Roofs, error) {
-	set, err := vec.Choose(kernels)
+	set, err := choice.Set(kernels)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func keptRoofs(kernels string, threads int) *roof.Roofs {
 }
 
 func roofKey(processor machine.CPU, kernels string, threads int) roof.Key {
-	if set, err := vec.Choose(kernels); err == nil {
+	if set, err := choice.Set(kernels); err == nil {
 		kernels = set.String() // AMX uses the roofs of the float32 kernels that accompany it
 	}
 	return roof.Key{CPU: processor.Model, Logical: processor.Logical, Version: Version, Kernels: kernels, Threads: threads}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"prismtop/profiles/visible"
-	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/choice"
 	"prismtop/sim/workload"
 )
 
@@ -108,7 +108,7 @@ func Undecided(err error) error { return &undecidedError{err} }
 // BadUsage marks an error in the command line or the settings. Kernels and devices missing on this
 // machine are not such an error: the command line is valid elsewhere.
 func BadUsage(err error) error {
-	var kernels *vec.UnavailableError
+	var kernels *choice.UnavailableError
 	var device *workload.LackingError
 	if err == nil || errors.As(err, &kernels) || errors.As(err, &device) {
 		return err

@@ -1,6 +1,6 @@
-// Command gen writes the assembly kernels of package vec and their Go
-// declarations. It is run by go generate in that package; a test there checks
-// that the committed files are up to date.
+// Command gen writes the assembly kernels of package vec's rooms and their Go
+// declarations. It is run by go generate in that package; a test of package kernels
+// checks that the committed files are up to date.
 package main
 
 import (

@@ -1,0 +1,19 @@
+// Package norm writes the kernels of normalisation.
+package norm
+
+import "prismtop/sim/cpu/vec/internal/gen/kernels/asm"
+
+// Families are the kernels of each assembly file.
+var Families = map[string]func(*asm.Set){
+	"norm":  kernels((*set).norms),
+	"panel": kernels((*set).panels),
+}
+
+// set is an instruction set with the kernels of this package.
+type set struct{ *asm.Set }
+
+// kernels writes kernels with an instruction set.
+func kernels(write func(*set)) func(*asm.Set) { return func(s *asm.Set) { write(&set{s}) } }
+
+// pairsOf returns the set whose factors are pairs of bfloat16.
+func (s *set) pairsOf() *set { return &set{s.PairsOf()} }
