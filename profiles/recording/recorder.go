@@ -17,7 +17,7 @@ import (
 
 const (
 	// flushEvery is the time between two writes. With the interval of the aggregator's ticks before
-	// it, nothing older than half a second is ever missing.
+	// it, nothing older than half a second is missing, unless the machine is too busy for either.
 	flushEvery = 250 * time.Millisecond
 	// flushAt is the number of waiting iterations that are written at once.
 	flushAt = 4096
