@@ -21,15 +21,15 @@ func StepRounded(_ vec.Pairs, rounded []uint16, p, m, v, g []float32, c *Scalars
 	tensor.Narrow(tensor.BFloat16, rounded[:len(p)], p)
 }
 
+// Outer is Step with the gradient factor·x.
+func Outer(_ vec.Set, p, m, v, x []float32, factor float32, c *Scalars) {
+	outer(p, m, v, x, factor, c)
+}
+
 // OuterRounded is Outer, with the new values rounded to bfloat16 in rounded.
 func OuterRounded(_ vec.Pairs, rounded []uint16, p, m, v, x []float32, factor float32, c *Scalars) {
 	outer(p, m, v, x, factor, c)
 	tensor.Narrow(tensor.BFloat16, rounded[:len(p)], p)
-}
-
-// Outer is Step with the gradient factor·x.
-func Outer(_ vec.Set, p, m, v, x []float32, factor float32, c *Scalars) {
-	outer(p, m, v, x, factor, c)
 }
 
 // AMSGradOuter is AMSGrad with the gradient factor·x.

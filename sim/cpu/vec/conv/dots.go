@@ -2,19 +2,6 @@ package conv
 
 import "prismtop/sim/cpu/vec/internal/plain"
 
-// dotsPairs is dots for pairs in a and x.
-func dotsPairs(out []float32, pitch, rows int, a []float32, stride, n int, x []float32, segments []int32) {
-	for r := range rows {
-		for k, s := range segments {
-			total, run := float32(0), x[s:][:n]
-			for i, v := range a[r*stride:][:n] {
-				total = plain.PairProduct(total, v, run[i])
-			}
-			out[r*pitch+k] += total
-		}
-	}
-}
-
 // dots multiplies rows of p with runs of x, n elements each:
 //
 //	out[r·pitch + k] += Σ over i of p[r·stride + i] · x[segments[k] + i]
@@ -57,6 +44,19 @@ func dots1(out, p, x []float32, segments []int32) {
 	}
 	for ; k < len(segments); k++ {
 		out[k] += plain.Dot(p, x[segments[k]:][:n])
+	}
+}
+
+// dotsPairs is dots for pairs in a and x.
+func dotsPairs(out []float32, pitch, rows int, a []float32, stride, n int, x []float32, segments []int32) {
+	for r := range rows {
+		for k, s := range segments {
+			total, run := float32(0), x[s:][:n]
+			for i, v := range a[r*stride:][:n] {
+				total = plain.PairProduct(total, v, run[i])
+			}
+			out[r*pitch+k] += total
+		}
 	}
 }
 

@@ -2,21 +2,6 @@ package conv
 
 import "prismtop/sim/cpu/vec/internal/plain"
 
-// outerPairs is outer for pairs in a and b.
-func outerPairs(c []float32, cm, cv, rows, panels int, a []float32, am, ak int, b []float32, bk, bv, k int, add bool) {
-	for m := range rows {
-		for v := range panels {
-			y := c[m*cm+v*cv:][:PatchFloats]
-			if !add {
-				clear(y)
-			}
-			for t := range k {
-				plain.AxpyPairs(y, b[t*bk+v*bv:][:PatchFloats], a[m*am+t*ak])
-			}
-		}
-	}
-}
-
 // A patch is the part of the large grid under the 4×4 taps of a transposed
 // convolution of stride 2 at one pixel of the small grid: PatchFloats numbers in
 // the order of the weights. Products with patches are matrix products, and
@@ -38,6 +23,21 @@ func outer(c []float32, cm, cv, rows, panels int, a []float32, am, ak int, b []f
 			}
 			for t := range k {
 				plain.Axpy(y, b[t*bk+v*bv:][:PatchFloats], a[m*am+t*ak])
+			}
+		}
+	}
+}
+
+// outerPairs is outer for pairs in a and b.
+func outerPairs(c []float32, cm, cv, rows, panels int, a []float32, am, ak int, b []float32, bk, bv, k int, add bool) {
+	for m := range rows {
+		for v := range panels {
+			y := c[m*cm+v*cv:][:PatchFloats]
+			if !add {
+				clear(y)
+			}
+			for t := range k {
+				plain.AxpyPairs(y, b[t*bk+v*bv:][:PatchFloats], a[m*am+t*ak])
 			}
 		}
 	}

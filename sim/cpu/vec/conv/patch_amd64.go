@@ -4,22 +4,6 @@ package conv
 
 import "prismtop/sim/cpu/vec"
 
-// OuterPairs is Outer for pairs in a and b.
-func OuterPairs(p vec.Pairs, c []float32, cm, cv, rows, panels int, a []float32, am, ak int, b []float32, bk, bv, k int, add bool) {
-	if p != vec.BF16 || rows <= 0 || panels <= 0 || k <= 0 {
-		outerPairs(c, cm, cv, rows, panels, a, am, ak, b, bk, bv, k, add)
-		return
-	}
-	checkOuter(c, cm, cv, rows, panels, a, am, ak, b, bk, bv, k)
-	outerPanels(&outerPairKernels, c, cm, cv, rows, panels, a, am, ak, b, bk, bv, k, add)
-}
-
-// outerPairKernels are Outer's kernels for pairs.
-var outerPairKernels = outerKernels{
-	two: []outerTile{{8, outer8x2BF16}, {4, outer4x2BF16}, {2, outer2x2BF16}, {1, outer1x2BF16}},
-	one: []outerTile{{16, outer16x1BF16}, {8, outer8x1BF16}, {4, outer4x1BF16}, {2, outer2x1BF16}, {1, outer1x1BF16}},
-}
-
 // Outer multiplies columns with panels of rows; see outer.
 func Outer(s vec.Set, c []float32, cm, cv, rows, panels int, a []float32, am, ak int, b []float32, bk, bv, k int, add bool) {
 	if s == vec.Go || rows <= 0 || panels <= 0 || k <= 0 {
@@ -105,6 +89,22 @@ func outerAVX2(c []float32, cm, rows int, a []float32, am, ak int, b []float32, 
 			m++
 		}
 	}
+}
+
+// OuterPairs is Outer for pairs in a and b.
+func OuterPairs(p vec.Pairs, c []float32, cm, cv, rows, panels int, a []float32, am, ak int, b []float32, bk, bv, k int, add bool) {
+	if p != vec.BF16 || rows <= 0 || panels <= 0 || k <= 0 {
+		outerPairs(c, cm, cv, rows, panels, a, am, ak, b, bk, bv, k, add)
+		return
+	}
+	checkOuter(c, cm, cv, rows, panels, a, am, ak, b, bk, bv, k)
+	outerPanels(&outerPairKernels, c, cm, cv, rows, panels, a, am, ak, b, bk, bv, k, add)
+}
+
+// outerPairKernels are Outer's kernels for pairs.
+var outerPairKernels = outerKernels{
+	two: []outerTile{{8, outer8x2BF16}, {4, outer4x2BF16}, {2, outer2x2BF16}, {1, outer1x2BF16}},
+	one: []outerTile{{16, outer16x1BF16}, {8, outer8x1BF16}, {4, outer4x1BF16}, {2, outer2x1BF16}, {1, outer1x1BF16}},
 }
 
 // Inner multiplies rows with patches; see inner.

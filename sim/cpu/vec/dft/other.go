@@ -4,12 +4,6 @@ package dft
 
 import "prismtop/sim/cpu/vec"
 
-// ModulusStrip computes amplitudes and directions of complex rows; see
-// modulusStrip.
-func ModulusStrip(_ vec.Set, add bool, rows int, z, amplitude []float32) {
-	modulusStrip(add, rows, z, amplitude)
-}
-
 // Pass runs one pass of a Fourier transform over a strip and writes from out[at] on;
 // see pass. Without twiddles the radix is 8.
 func Pass(_ vec.Set, radix int, out []float32, at int, in []float32, b *Butterflies, twiddles []float32) {
@@ -46,4 +40,10 @@ func MaskStripAdd(_ vec.Set, rows int, dst []float32, dstStep int, src []float32
 // gradient; see lossStrip.
 func LossStrip(_ vec.Set, absolute bool, rows int, z, target []float32, sums *[StripRow]float32) {
 	lossStrip(absolute, rows, z, target, sums)
+}
+
+// ModulusStrip computes amplitudes and directions of complex rows; see
+// modulusStrip.
+func ModulusStrip(_ vec.Set, add bool, rows int, z, amplitude []float32) {
+	modulusStrip(add, rows, z, amplitude)
 }

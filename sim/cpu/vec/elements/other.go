@@ -16,6 +16,15 @@ func Add(_ vec.Set, y, a, b []float32) { add(y, a, b) }
 // Axpy computes y[i] += w·x[i].
 func Axpy(_ vec.Set, y, x []float32, w float32) { plain.Axpy(y, x, w) }
 
+// ReLU computes y[i] = max(x[i], 0); a NaN stays one.
+func ReLU(_ vec.Set, y, x []float32) { relu(y, x) }
+
+// ReLUGrad computes gx[i] = gy[i] where y[i] > 0, else 0.
+func ReLUGrad(_ vec.Set, gx, y, gy []float32) { reluGrad(gx, y, gy) }
+
+// Mask computes y[i] = z[i]·m[i].
+func Mask(_ vec.Set, y, z []complex64, m []float32) { mask(y, z, m) }
+
 // CopyRows copies elements of rows; see copyRows.
 func CopyRows(_ vec.Set, y []float32, yPitch int, x []float32, xPitch, rows, n int) {
 	copyRows(y, yPitch, x, xPitch, rows, n)
@@ -25,18 +34,6 @@ func CopyRows(_ vec.Set, y []float32, yPitch int, x []float32, xPitch, rows, n i
 func EveryOther(_ vec.Set, y []float32, yPitch int, x []float32, xPitch, rows, n int) {
 	everyOther(y, yPitch, x, xPitch, rows, n)
 }
-
-// NonZero reports whether an element is neither 0 nor −0.
-func NonZero(_ vec.Set, x []float32) bool { return nonZero(x) }
-
-// ReLU computes y[i] = max(x[i], 0); a NaN stays one.
-func ReLU(_ vec.Set, y, x []float32) { relu(y, x) }
-
-// ReLUGrad computes gx[i] = gy[i] where y[i] > 0, else 0.
-func ReLUGrad(_ vec.Set, gx, y, gy []float32) { reluGrad(gx, y, gy) }
-
-// Mask computes y[i] = z[i]·m[i].
-func Mask(_ vec.Set, y, z []complex64, m []float32) { mask(y, z, m) }
 
 // DoubleRows repeats each element of rows in a block of 2×2; see doubleRows.
 func DoubleRows(_ vec.Set, y, x []float32, rows, n int) { doubleRows(y, x, rows, n) }
@@ -52,6 +49,9 @@ func InterleaveRows(_ vec.Set, y []float32, yPitch int, even, odd []float32, row
 // PadRows copies rows between zeros; see padRows. It fetches the elements that are ahead of x by a
 // number of elements, for a later call.
 func PadRows(_ vec.Set, y, x []float32, rows, n, _ int) { padRows(y, x, rows, n) }
+
+// NonZero reports whether an element is neither 0 nor −0.
+func NonZero(_ vec.Set, x []float32) bool { return nonZero(x) }
 
 // Sigmoid computes y[i] = 1/(1 + e^−x[i]).
 func Sigmoid(_ vec.Set, y, x []float32) { sigmoid(y, x) }

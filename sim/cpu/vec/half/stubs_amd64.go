@@ -4,22 +4,22 @@
 
 package half
 
-// widenBF16AVX512 is WidenBF16 for whole vectors.
+// widenBF16AVX512 is Widen of bfloat16 for whole vectors.
 //
 //go:noescape
 func widenBF16AVX512(y *float32, x *uint16, groups int)
 
-// narrowBF16AVX512 is NarrowBF16 for whole vectors.
+// narrowBF16AVX512 is Narrow to bfloat16 for whole vectors.
 //
 //go:noescape
 func narrowBF16AVX512(y *uint16, x *float32, groups int)
 
-// widenF16AVX512 is WidenF16 for whole vectors.
+// widenF16AVX512 is Widen of float16 for whole vectors.
 //
 //go:noescape
 func widenF16AVX512(y *float32, x *uint16, groups int)
 
-// narrowF16AVX512 is NarrowF16 for whole vectors.
+// narrowF16AVX512 is Narrow to float16 for whole vectors.
 //
 //go:noescape
 func narrowF16AVX512(y *uint16, x *float32, groups int)
@@ -34,22 +34,22 @@ func splitAVX512(high *float32, low *float32, x *float32, n int)
 //go:noescape
 func splitSumAVX512(high *float32, low *float32, x *float32, n int)
 
-// widenBF16AVX2 is WidenBF16 for whole vectors.
+// widenBF16AVX2 is Widen of bfloat16 for whole vectors.
 //
 //go:noescape
 func widenBF16AVX2(y *float32, x *uint16, groups int)
 
-// narrowBF16AVX2 is NarrowBF16 for whole vectors.
+// narrowBF16AVX2 is Narrow to bfloat16 for whole vectors.
 //
 //go:noescape
 func narrowBF16AVX2(y *uint16, x *float32, groups int)
 
-// widenF16AVX2 is WidenF16 for whole vectors.
+// widenF16AVX2 is Widen of float16 for whole vectors.
 //
 //go:noescape
 func widenF16AVX2(y *float32, x *uint16, groups int)
 
-// narrowF16AVX2 is NarrowF16 for whole vectors.
+// narrowF16AVX2 is Narrow to float16 for whole vectors.
 //
 //go:noescape
 func narrowF16AVX2(y *uint16, x *float32, groups int)

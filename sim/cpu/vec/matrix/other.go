@@ -20,12 +20,12 @@ func ProductsHalves(_ vec.Set, out []float32, w []uint16, pitch int, x []float32
 	productsHalves(out, w, pitch, x)
 }
 
+// amxBuilt reports whether this build has tile products on AMX.
+const amxBuilt = false
+
 // Product computes a product; without groups or segments it does nothing.
 func (Tiles) Product(p *TileProduct) {
 	if p.Groups > 0 && len(p.Segments) > 1 {
 		p.multiply()
 	}
 }
-
-// amxBuilt reports whether this build has tile products on AMX.
-const amxBuilt = false

@@ -4,36 +4,6 @@ package norm
 
 import "prismtop/sim/cpu/vec"
 
-// Normalise computes y[i] = (x[i] − mean)·factor + shift.
-func Normalise(s vec.Set, y, x []float32, mean, factor, shift float32) {
-	n := len(y)
-	if s == vec.Go || n == 0 {
-		normalise(y, x, mean, factor, shift)
-		return
-	}
-	x = x[:n]
-	if s == vec.AVX512 {
-		normaliseAVX512(&y[0], &x[0], n, mean, factor, shift)
-	} else {
-		normaliseAVX2(&y[0], &x[0], n, mean, factor, shift)
-	}
-}
-
-// Grad computes gx[i] = factor·gy[i] + slope·(x[i] − mean) + shift.
-func Grad(s vec.Set, gx, x, gy []float32, mean, factor, slope, shift float32) {
-	n := len(gx)
-	if s == vec.Go || n == 0 {
-		grad(gx, x, gy, mean, factor, slope, shift)
-		return
-	}
-	x, gy = x[:n], gy[:n]
-	if s == vec.AVX512 {
-		normGradAVX512(&gx[0], &x[0], &gy[0], n, mean, factor, slope, shift)
-	} else {
-		normGradAVX2(&gx[0], &x[0], &gy[0], n, mean, factor, slope, shift)
-	}
-}
-
 // Moments computes Σ (x[i] − shift) and Σ (x[i] − shift)², in float64; see moments.
 func Moments(s vec.Set, x []float32, shift float32) (total, square float64) {
 	if s == vec.Go || len(x) == 0 {
@@ -121,5 +91,35 @@ func GradReLU(s vec.Set, gx, x, gy []float32, mean, factor, shift, slope, add fl
 		normGradReLUAVX512(&gx[0], &x[0], &gy[0], n, mean, factor, shift, slope, add)
 	} else {
 		normGradReLUAVX2(&gx[0], &x[0], &gy[0], n, mean, factor, shift, slope, add)
+	}
+}
+
+// Normalise computes y[i] = (x[i] − mean)·factor + shift.
+func Normalise(s vec.Set, y, x []float32, mean, factor, shift float32) {
+	n := len(y)
+	if s == vec.Go || n == 0 {
+		normalise(y, x, mean, factor, shift)
+		return
+	}
+	x = x[:n]
+	if s == vec.AVX512 {
+		normaliseAVX512(&y[0], &x[0], n, mean, factor, shift)
+	} else {
+		normaliseAVX2(&y[0], &x[0], n, mean, factor, shift)
+	}
+}
+
+// Grad computes gx[i] = factor·gy[i] + slope·(x[i] − mean) + shift.
+func Grad(s vec.Set, gx, x, gy []float32, mean, factor, slope, shift float32) {
+	n := len(gx)
+	if s == vec.Go || n == 0 {
+		grad(gx, x, gy, mean, factor, slope, shift)
+		return
+	}
+	x, gy = x[:n], gy[:n]
+	if s == vec.AVX512 {
+		normGradAVX512(&gx[0], &x[0], &gy[0], n, mean, factor, slope, shift)
+	} else {
+		normGradAVX2(&gx[0], &x[0], &gy[0], n, mean, factor, slope, shift)
 	}
 }

@@ -4,6 +4,30 @@ package norm
 
 import "prismtop/sim/cpu/vec"
 
+// Moments computes Σ (x[i] − shift) and Σ (x[i] − shift)², in float64; see moments.
+func Moments(_ vec.Set, x []float32, shift float32) (total, square float64) { return moments(x, shift) }
+
+// GradSums computes Σ gy[i] and Σ gy[i]·(x[i] − mean); see gradSums.
+func GradSums(_ vec.Set, x, gy []float32, mean float32) (total, product float64) {
+	return gradSums(x, gy, mean)
+}
+
+// GradSumsReLU is GradSums over the elements that a ReLU passed; see
+// gradSumsReLU.
+func GradSumsReLU(_ vec.Set, x, gy []float32, mean, factor, shift float32) (total, product float64) {
+	return gradSumsReLU(x, gy, mean, factor, shift)
+}
+
+// NormaliseReLU computes y[i] = max((x[i] − mean)·factor + shift, 0); a NaN stays one.
+func NormaliseReLU(_ vec.Set, y, x []float32, mean, factor, shift float32) {
+	normaliseReLU(y, x, mean, factor, shift)
+}
+
+// GradReLU is Grad for the elements that a ReLU passed; see gradReLU.
+func GradReLU(_ vec.Set, gx, x, gy []float32, mean, factor, shift, slope, add float32) {
+	gradReLU(gx, x, gy, mean, factor, shift, slope, add)
+}
+
 // Normalise computes y[i] = (x[i] − mean)·factor + shift.
 func Normalise(_ vec.Set, y, x []float32, mean, factor, shift float32) {
 	normalise(y, x, mean, factor, shift)
@@ -32,30 +56,6 @@ func NormaliseReLUHalf(_ vec.Pairs, y, x []uint16, mean, factor, shift float32) 
 // GradReLUHalf is GradReLU of bfloat16.
 func GradReLUHalf(_ vec.Pairs, gx, x, gy []uint16, mean, factor, shift, slope, add float32) {
 	gradReLUHalf(gx, x, gy, mean, factor, shift, slope, add)
-}
-
-// Moments computes Σ (x[i] − shift) and Σ (x[i] − shift)², in float64; see moments.
-func Moments(_ vec.Set, x []float32, shift float32) (total, square float64) { return moments(x, shift) }
-
-// GradSums computes Σ gy[i] and Σ gy[i]·(x[i] − mean); see gradSums.
-func GradSums(_ vec.Set, x, gy []float32, mean float32) (total, product float64) {
-	return gradSums(x, gy, mean)
-}
-
-// GradSumsReLU is GradSums over the elements that a ReLU passed; see
-// gradSumsReLU.
-func GradSumsReLU(_ vec.Set, x, gy []float32, mean, factor, shift float32) (total, product float64) {
-	return gradSumsReLU(x, gy, mean, factor, shift)
-}
-
-// NormaliseReLU computes y[i] = max((x[i] − mean)·factor + shift, 0); a NaN stays one.
-func NormaliseReLU(_ vec.Set, y, x []float32, mean, factor, shift float32) {
-	normaliseReLU(y, x, mean, factor, shift)
-}
-
-// GradReLU is Grad for the elements that a ReLU passed; see gradReLU.
-func GradReLU(_ vec.Set, gx, x, gy []float32, mean, factor, shift, slope, add float32) {
-	gradReLU(gx, x, gy, mean, factor, shift, slope, add)
 }
 
 // PanelMoments adds the moments of rows of a panel; see panelMoments.

@@ -44,122 +44,122 @@ func pairTilesPool2BF16(y *uint16, plane int, row int, m *float32, list *int64, 
 //go:noescape
 func pairTilesOut4BF16(y *uint16, plane int, row int, m *float32, list *int64, vectors int, bias *float32, relu int)
 
-// winogradTile2AVX512 is Winograd for tiles of 2×2 outputs.
+// winogradTile2AVX512 is Transform for tiles of 2×2 outputs.
 //
 //go:noescape
 func winogradTile2AVX512(y *float32, yRow int, yPixel int, yStep int, x *float32, xRow int, xPixel int, xStep int, n int, scratch *float32)
 
-// winogradProducts2AVX512 is Winograd for tiles of 2×2 outputs.
+// winogradProducts2AVX512 is Transform for tiles of 2×2 outputs.
 //
 //go:noescape
 func winogradProducts2AVX512(y *float32, yRow int, yPixel int, yStep int, x *float32, xRow int, xPixel int, xStep int, n int, scratch *float32)
 
-// winogradKernel2AVX512 is Winograd for tiles of 2×2 outputs.
+// winogradKernel2AVX512 is Transform for tiles of 2×2 outputs.
 //
 //go:noescape
 func winogradKernel2AVX512(y *float32, yRow int, yPixel int, yStep int, x *float32, xRow int, xPixel int, xStep int, n int, scratch *float32)
 
-// winogradUpstream2AVX512 is Winograd for tiles of 2×2 outputs.
+// winogradUpstream2AVX512 is Transform for tiles of 2×2 outputs.
 //
 //go:noescape
 func winogradUpstream2AVX512(y *float32, yRow int, yPixel int, yStep int, x *float32, xRow int, xPixel int, xStep int, n int, scratch *float32)
 
-// winogradGradient2AVX512 is Winograd for tiles of 2×2 outputs.
+// winogradGradient2AVX512 is Transform for tiles of 2×2 outputs.
 //
 //go:noescape
 func winogradGradient2AVX512(y *float32, yRow int, yPixel int, yStep int, x *float32, xRow int, xPixel int, xStep int, n int, scratch *float32)
 
-// winogradTile4AVX512 is Winograd for tiles of 4×4 outputs.
+// winogradTile4AVX512 is Transform for tiles of 4×4 outputs.
 //
 //go:noescape
 func winogradTile4AVX512(y *float32, yRow int, yPixel int, yStep int, x *float32, xRow int, xPixel int, xStep int, n int, scratch *float32)
 
-// winogradProducts4AVX512 is Winograd for tiles of 4×4 outputs.
+// winogradProducts4AVX512 is Transform for tiles of 4×4 outputs.
 //
 //go:noescape
 func winogradProducts4AVX512(y *float32, yRow int, yPixel int, yStep int, x *float32, xRow int, xPixel int, xStep int, n int, scratch *float32)
 
-// winogradKernel4AVX512 is Winograd for tiles of 4×4 outputs.
+// winogradKernel4AVX512 is Transform for tiles of 4×4 outputs.
 //
 //go:noescape
 func winogradKernel4AVX512(y *float32, yRow int, yPixel int, yStep int, x *float32, xRow int, xPixel int, xStep int, n int, scratch *float32)
 
-// winogradUpstream4AVX512 is Winograd for tiles of 4×4 outputs.
+// winogradUpstream4AVX512 is Transform for tiles of 4×4 outputs.
 //
 //go:noescape
 func winogradUpstream4AVX512(y *float32, yRow int, yPixel int, yStep int, x *float32, xRow int, xPixel int, xStep int, n int, scratch *float32)
 
-// winogradGradient4AVX512 is Winograd for tiles of 4×4 outputs.
+// winogradGradient4AVX512 is Transform for tiles of 4×4 outputs.
 //
 //go:noescape
 func winogradGradient4AVX512(y *float32, yRow int, yPixel int, yStep int, x *float32, xRow int, xPixel int, xStep int, n int, scratch *float32)
 
-// winogradTile2AVX2 is Winograd for tiles of 2×2 outputs.
+// winogradTile2AVX2 is Transform for tiles of 2×2 outputs.
 //
 //go:noescape
 func winogradTile2AVX2(y *float32, yRow int, yPixel int, yStep int, x *float32, xRow int, xPixel int, xStep int, n int, scratch *float32)
 
-// winogradProducts2AVX2 is Winograd for tiles of 2×2 outputs.
+// winogradProducts2AVX2 is Transform for tiles of 2×2 outputs.
 //
 //go:noescape
 func winogradProducts2AVX2(y *float32, yRow int, yPixel int, yStep int, x *float32, xRow int, xPixel int, xStep int, n int, scratch *float32)
 
-// winogradKernel2AVX2 is Winograd for tiles of 2×2 outputs.
+// winogradKernel2AVX2 is Transform for tiles of 2×2 outputs.
 //
 //go:noescape
 func winogradKernel2AVX2(y *float32, yRow int, yPixel int, yStep int, x *float32, xRow int, xPixel int, xStep int, n int, scratch *float32)
 
-// winogradUpstream2AVX2 is Winograd for tiles of 2×2 outputs.
+// winogradUpstream2AVX2 is Transform for tiles of 2×2 outputs.
 //
 //go:noescape
 func winogradUpstream2AVX2(y *float32, yRow int, yPixel int, yStep int, x *float32, xRow int, xPixel int, xStep int, n int, scratch *float32)
 
-// winogradGradient2AVX2 is Winograd for tiles of 2×2 outputs.
+// winogradGradient2AVX2 is Transform for tiles of 2×2 outputs.
 //
 //go:noescape
 func winogradGradient2AVX2(y *float32, yRow int, yPixel int, yStep int, x *float32, xRow int, xPixel int, xStep int, n int, scratch *float32)
 
-// winogradTile4AVX2 is Winograd for tiles of 4×4 outputs.
+// winogradTile4AVX2 is Transform for tiles of 4×4 outputs.
 //
 //go:noescape
 func winogradTile4AVX2(y *float32, yRow int, yPixel int, yStep int, x *float32, xRow int, xPixel int, xStep int, n int, scratch *float32)
 
-// winogradProducts4AVX2 is Winograd for tiles of 4×4 outputs.
+// winogradProducts4AVX2 is Transform for tiles of 4×4 outputs.
 //
 //go:noescape
 func winogradProducts4AVX2(y *float32, yRow int, yPixel int, yStep int, x *float32, xRow int, xPixel int, xStep int, n int, scratch *float32)
 
-// winogradKernel4AVX2 is Winograd for tiles of 4×4 outputs.
+// winogradKernel4AVX2 is Transform for tiles of 4×4 outputs.
 //
 //go:noescape
 func winogradKernel4AVX2(y *float32, yRow int, yPixel int, yStep int, x *float32, xRow int, xPixel int, xStep int, n int, scratch *float32)
 
-// winogradUpstream4AVX2 is Winograd for tiles of 4×4 outputs.
+// winogradUpstream4AVX2 is Transform for tiles of 4×4 outputs.
 //
 //go:noescape
 func winogradUpstream4AVX2(y *float32, yRow int, yPixel int, yStep int, x *float32, xRow int, xPixel int, xStep int, n int, scratch *float32)
 
-// winogradGradient4AVX2 is Winograd for tiles of 4×4 outputs.
+// winogradGradient4AVX2 is Transform for tiles of 4×4 outputs.
 //
 //go:noescape
 func winogradGradient4AVX2(y *float32, yRow int, yPixel int, yStep int, x *float32, xRow int, xPixel int, xStep int, n int, scratch *float32)
 
-// winogradInputAVX512 is WinogradInput.
+// winogradInputAVX512 is Input.
 //
 //go:noescape
 func winogradInputAVX512(v *float32, step int, x *float32, row int, pixel int, vectors int, scratch *float32)
 
-// winogradOutputAVX512 is WinogradOutput; results are at least floor.
+// winogradOutputAVX512 is Output; results are at least floor.
 //
 //go:noescape
 func winogradOutputAVX512(y *float32, row int, pixel int, m *float32, step int, bias *float32, floor float32, vectors int, scratch *float32)
 
-// winogradInputAVX2 is WinogradInput.
+// winogradInputAVX2 is Input.
 //
 //go:noescape
 func winogradInputAVX2(v *float32, step int, x *float32, row int, pixel int, vectors int, scratch *float32)
 
-// winogradOutputAVX2 is WinogradOutput; results are at least floor.
+// winogradOutputAVX2 is Output; results are at least floor.
 //
 //go:noescape
 func winogradOutputAVX2(y *float32, row int, pixel int, m *float32, step int, bias *float32, floor float32, vectors int, scratch *float32)

@@ -30,7 +30,7 @@ func (s *set) groups(groups, y, x reg.Register, yBytes, xBytes int, body func())
 
 // widenBF16 moves 16 bits into the upper half of 32.
 func (s *set) widenBF16() {
-	s.Kernel("widenBF16", "y *float32, x *uint16, groups int", "is WidenBF16 for whole vectors.")
+	s.Kernel("widenBF16", "y *float32, x *uint16, groups int", "is Widen of bfloat16 for whole vectors.")
 	y, x, groups := s.Argument("y"), s.Argument("x"), s.Argument("groups")
 	s.groups(groups, y, x, s.Bytes(), s.Bytes()/2, func() {
 		v := s.Vector()
@@ -42,7 +42,7 @@ func (s *set) widenBF16() {
 
 // narrowBF16 rounds.
 func (s *set) narrowBF16() {
-	s.Kernel("narrowBF16", "y *uint16, x *float32, groups int", "is NarrowBF16 for whole vectors.")
+	s.Kernel("narrowBF16", "y *uint16, x *float32, groups int", "is Narrow to bfloat16 for whole vectors.")
 	y, x, groups := s.Argument("y"), s.Argument("x"), s.Argument("groups")
 	r := s.Rounding()
 	s.groups(groups, y, x, s.Bytes()/2, s.Bytes(), func() {
@@ -63,7 +63,7 @@ func (s *set) narrowBF16() {
 
 // widenF16 and narrowF16 have dedicated instructions.
 func (s *set) widenF16() {
-	s.Kernel("widenF16", "y *float32, x *uint16, groups int", "is WidenF16 for whole vectors.")
+	s.Kernel("widenF16", "y *float32, x *uint16, groups int", "is Widen of float16 for whole vectors.")
 	y, x, groups := s.Argument("y"), s.Argument("x"), s.Argument("groups")
 	s.groups(groups, y, x, s.Bytes(), s.Bytes()/2, func() {
 		v := s.Vector()
@@ -73,7 +73,7 @@ func (s *set) widenF16() {
 }
 
 func (s *set) narrowF16() {
-	s.Kernel("narrowF16", "y *uint16, x *float32, groups int", "is NarrowF16 for whole vectors.")
+	s.Kernel("narrowF16", "y *uint16, x *float32, groups int", "is Narrow to float16 for whole vectors.")
 	y, x, groups := s.Argument("y"), s.Argument("x"), s.Argument("groups")
 	s.groups(groups, y, x, s.Bytes()/2, s.Bytes(), func() {
 		v := s.Vector()

@@ -55,7 +55,7 @@ func (s *set) winogradTiles() {
 // stay in registers if they fit.
 func (s *set) winogradStage(t stage) {
 	s.Kernel("winograd"+t.name, "y *float32, yRow, yPixel, yStep int, x *float32, xRow, xPixel, xStep, n int, scratch *float32",
-		fmt.Sprintf("is Winograd for tiles of %s×%[1]s outputs.", t.name[len(t.name)-1:]))
+		fmt.Sprintf("is Transform for tiles of %s×%[1]s outputs.", t.name[len(t.name)-1:]))
 	y, yRow, yPixel := s.Argument("y"), s.ByteArgument("yRow"), s.ByteArgument("yPixel")
 	x, xRow, xPixel := s.Argument("x"), s.ByteArgument("xRow"), s.ByteArgument("xPixel")
 	yStep, xStep, n, scratch := s.ByteArgument("yStep"), s.ByteArgument("xStep"), s.Argument("n"), s.Argument("scratch")
