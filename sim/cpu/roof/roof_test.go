@@ -87,11 +87,12 @@ func TestStoreKeepsWholeMeasurementsOnly(t *testing.T) {
 	}
 }
 
-// load simulates processors of which other programs use a share.
+// load simulates processors of which other programs use a share. Between two readings pass hours, so that no limit is measured
+// for longer than this program had its processors.
 func load(foreign float64) func() machine.Load {
 	var now machine.Load
 	return func() machine.Load {
-		now.Add(machine.Load{Busy: 1, Own: 1 - foreign, Passed: 1})
+		now.Add(machine.Load{Busy: 1e4, Own: 1e4 * (1 - foreign), Passed: 1e4})
 		return now
 	}
 }
