@@ -154,7 +154,15 @@ func Run(ctx context.Context, m Model, on terminal.Streams) error {
 		_, err := program.Run()
 		ended <- err
 	}()
-	go console.WatchSize(program.Send)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		console.WatchSize(program.Send)
+	}()
+	defer func() { // the caller may close the terminal
+		kill()
+		<-watched
+	}()
 	err = r.await(signals, ended, program.Quit, kill)
 	r.tellLost()
 	reads = r.finish(err)
