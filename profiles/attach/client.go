@@ -50,7 +50,7 @@ type Client struct {
 	waiting  map[int64]chan error
 	err      error // why the connection ended; read it after done
 	why      string
-	over     string // how the run ended, as the newest snapshot says; empty if it goes on
+	over     string // how the run ended, as the newest snapshot says; empty before that
 	attended time.Time
 }
 
@@ -360,7 +360,7 @@ func (s *show) offer(snapshot *profiles.Snapshot) {
 	offers <- snapshot
 }
 
-// Ending returns how the run of a snapshot ended, empty if it goes on.
+// Ending returns how the run of a snapshot ended; empty if it has not.
 func Ending(s *profiles.Snapshot) string {
 	switch s.State {
 	case profiles.Finished, profiles.Stopped, profiles.Failed:
