@@ -393,6 +393,7 @@ func TestARecordingThatCannotBeWrittenSaysWhy(t *testing.T) {
 	first := filepath.Join(folder, "first")
 	writing := begin(New(Options{Path: first}))
 	writing.tick(10)
+	writing.Flush(t.Context()) // its file is there
 	for name, c := range map[string]struct {
 		o    Options
 		want string
