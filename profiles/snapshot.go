@@ -2,6 +2,7 @@ package profiles
 
 import (
 	"math"
+	"strings"
 	"time"
 
 	"prismtop/profiles/settings"
@@ -83,6 +84,9 @@ func (r *RunInfo) CautionsAbout(key, value string, v settings.Values) (all []str
 
 // Unavailable returns why the run refuses a value of a setting under the others; "" if it is not known to.
 func (r *RunInfo) Unavailable(key, value string, v settings.Values) string {
+	if key == settings.Device && strings.HasPrefix(value, "cuda") {
+		return r.GPUReason
+	}
 	for i := range r.Cautions {
 		if c := &r.Cautions[i]; c.Unavailable && c.about(key, value, v) {
 			return c.Text

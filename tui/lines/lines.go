@@ -429,6 +429,7 @@ func (l *lines) settings() {
 		for i := range keys {
 			if k := &keys[i]; wanted(k) {
 				l.say("  %s = %s (%s)", k.Name, l.valueOf(k.Name), k.Wants())
+				l.refused(k)
 			}
 		}
 	}
@@ -446,6 +447,25 @@ func (l *lines) settings() {
 	}
 	list("from the next iteration on:", func(k *settings.Key) bool { return k.Live })
 	list(next, func(k *settings.Key) bool { return !k.Live })
+}
+
+// refused lists the values of a setting that the run refuses, by reason.
+func (l *lines) refused(k *settings.Key) {
+	var reasons []string
+	values := map[string][]string{}
+	for _, value := range k.Allowed {
+		why := l.snap.Run.Unavailable(k.Name, value, words.SettingsAsked(l.snap, settings.Device))
+		if why == "" {
+			continue
+		}
+		if len(values[why]) == 0 {
+			reasons = append(reasons, why)
+		}
+		values[why] = append(values[why], value)
+	}
+	for _, why := range reasons {
+		l.say("    not %s: %s", strings.Join(values[why], ", "), why)
+	}
 }
 
 // valueOf returns a setting's value in force and, if different, its value for the next start.

@@ -76,18 +76,24 @@ func TestLinesCarryOutWhatIsTyped(t *testing.T) {
 }
 
 // A setting that waits for the next start is listed with both values, even after the run's end;
-// all others have one.
+// all others have one. Below its values are those that the machine lacks.
 func TestLinesListWhatIsInForceAndWhatWaits(t *testing.T) {
 	for name, s := range map[string]*profiles.Snapshot{"running": tuitest.Running(), "finished": tuitest.Finished()} {
 		out := &tuitest.Transcript{}
 		l := lines{out: out, powers: control.Of(tuitest.NewRecorder()), told: map[int64]told{}}
 		tuitest.Set(s, "radius", "88")
+		tuitest.Set(s, "device", "auto")
 		next := tuitest.Having(s.Settings, "radius", "90")
 		s.Next = &next
 		l.snap = s
 		l.settings()
 		if text := out.String(); !strings.Contains(text, "  radius = 88, next start 90 (") || strings.Count(text, "next start") != 2 {
 			t.Errorf("%s: the settings are listed as\n%s", name, text)
+		}
+		for _, want := range []string{"tf32)\n    not tf32: not available on a CPU\n", "\n    not cuda, cuda:1, cuda:2, cuda:3, cuda:4, cuda:5, cuda:6, cuda:7: libcuda.so.1 not found\n"} {
+			if text := out.String(); strings.Count(text, want) != 1 {
+				t.Errorf("%s: what the machine lacks is listed as\n%s", name, text)
+			}
 		}
 	}
 }

@@ -146,9 +146,6 @@ func (m *Model) pickerBox() []string {
 
 // unavailable returns why the run refuses a value of a setting; "" if it is not known to.
 func (m *Model) unavailable(key, value string) string {
-	if key == settings.Device && strings.HasPrefix(value, "cuda") {
-		return m.snap.Run.GPUReason
-	}
 	return m.snap.Run.Unavailable(key, value, m.wanted())
 }
 

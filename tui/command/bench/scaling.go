@@ -28,6 +28,9 @@ func benchScalingCommand() *cobra.Command {
 			if len(sizes) == 0 || len(threads) == 0 || !(seconds > 0) {
 				return cli.BadUsage(errors.New("bench scaling: --sizes and --threads must not be empty, --seconds above 0"))
 			}
+			if err := errors.Join(checkSets(sets, "--sizes decides it", "size", "object_size"), checkSets(sets, "--threads decides it", "threads")); err != nil {
+				return cli.BadUsage(err)
+			}
 			v, origins, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: cli.Baseline, Env: os.Environ(), EnvOthers: cli.OtherEnvironment, Sets: sets})
 			if err != nil {
 				return cli.BadUsage(err)

@@ -260,10 +260,14 @@ func (f *suiteFlags) check() error {
 
 // checkSides returns an error for a setting that the sides of a comparison decide.
 func (f *suiteFlags) checkSides() error {
-	fixed := append(suite.Set(f.set).Fixed(), "seed")
-	for _, set := range f.sets {
-		if key, _, _ := strings.Cut(set, "="); slices.Contains(fixed, strings.TrimSpace(key)) {
-			return fmt.Errorf("flag --set: %s: the comparison decides it: off, on, or the same on both sides", strings.TrimSpace(key))
+	return checkSets(f.sets, "the comparison decides it: off, on, or the same on both sides", append(suite.Set(f.set).Fixed(), "seed")...)
+}
+
+// checkSets returns an error for a setting that something else decides.
+func checkSets(sets []string, decides string, keys ...string) error {
+	for _, set := range sets {
+		if key, _, _ := strings.Cut(set, "="); slices.Contains(keys, strings.TrimSpace(key)) {
+			return fmt.Errorf("flag --set: %s: %s", strings.TrimSpace(key), decides)
 		}
 	}
 	return nil
