@@ -21,7 +21,7 @@ import (
 // brief is an ablation of two settings that takes a second or two.
 var brief = ablation.Options{Rounds: 6, Least: 4, Time: time.Millisecond, Only: []string{"checkpointing", "amp", "fft_cache"}}
 
-// ablating is a run with an ablation under way that has switched something.
+// ablating is a run with an ablation that has switched something, and may be over already.
 func ablating(t *testing.T, o ablation.Options, sets ...string) (*Run, *aggregate.Aggregator, settings.Values) {
 	t.Helper()
 	s := configured(t, append(append(small, "samples=60", "threshold=0", "iterations=1000000", "init_iterations=0", "amp=bf16x3"), sets...)...)
@@ -30,7 +30,9 @@ func ablating(t *testing.T, o ablation.Options, sets ...string) (*Run, *aggregat
 	if err := r.Ablate(o); err != nil {
 		t.Fatal(err)
 	}
-	until(t, a, "another value", func(s *profiles.Snapshot) bool { return s.Settings.Text("amp") != "bf16x3" })
+	until(t, a, "another value", func(s *profiles.Snapshot) bool {
+		return s.Settings.Text("amp") != "bf16x3" || s.Ablation != nil && !s.Ablation.Running
+	})
 	return r, a, s
 }
 
@@ -48,22 +50,22 @@ func TestAnAblationReturnsToTheSettings(t *testing.T) {
 		{name: "complete", why: "complete", options: brief, end: func(*testing.T, *Run) {}},
 		{name: "stopped by the user", why: "it was stopped", options: long, end: func(_ *testing.T, r *Run) { r.StopAblation() }},
 		{name: "restarted", why: "the run was restarted", options: long, end: func(t *testing.T, r *Run) { restart(t, r) }},
-		{name: "a setting was changed", why: "threads was changed", options: long, changed: map[string]string{"threads": "1"},
+		{name: "a setting was changed", why: "threads was changed", options: long, changed: map[string]string{"threads": otherThreads()},
 			end: func(t *testing.T, r *Run) {
-				if err := r.Set("threads", "1"); err != nil {
+				if err := r.Set("threads", otherThreads()); err != nil {
 					t.Fatal(err)
 				}
 			}},
 		{name: "stopped while paused", why: "it was stopped", options: long,
 			end: func(_ *testing.T, r *Run) { r.Pause(true); r.StopAblation() }},
-		{name: "the run is over", why: "the run is over", options: long, sets: []string{"max_iterations=300"}, end: func(*testing.T, *Run) {}},
+		{name: "the run is over", why: "the run is over", options: long, sets: []string{"max_iterations=1000"}, end: func(*testing.T, *Run) {}},
 		{name: "the run was stopped", why: "the run was stopped", options: long, end: func(_ *testing.T, r *Run) { r.Stop() }},
 		{name: "a factorial, complete", why: "complete", options: factorial(t, 2), end: func(*testing.T, *Run) {}},
 		{name: "a factorial, stopped by the user", why: "it was stopped", options: factorial(t, 1000), end: func(_ *testing.T, r *Run) { r.StopAblation() }},
 		{name: "a factorial, restarted", why: "the run was restarted", options: factorial(t, 1000), end: func(t *testing.T, r *Run) { restart(t, r) }},
-		{name: "a factorial, a setting was changed", why: "threads was changed", options: factorial(t, 1000), changed: map[string]string{"threads": "1"},
+		{name: "a factorial, a setting was changed", why: "threads was changed", options: factorial(t, 1000), changed: map[string]string{"threads": otherThreads()},
 			end: func(t *testing.T, r *Run) {
-				if err := r.Set("threads", "1"); err != nil {
+				if err := r.Set("threads", otherThreads()); err != nil {
 					t.Fatal(err)
 				}
 			}},

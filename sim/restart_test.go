@@ -40,9 +40,9 @@ func TestSettingsOfTheStartWaitForTheRestart(t *testing.T) {
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
 	set(t, r, "radius", "8")
 	set(t, r, "samples", "7")
-	set(t, r, "threads", "1")
+	set(t, r, "threads", otherThreads())
 	s := until(t, a, "the next run's settings", func(s *profiles.Snapshot) bool { return s.Next != nil && len(s.Changes) > 0 })
-	if s.Next.Number("radius") != 8 || s.Next.Int("samples") != 7 || s.Next.Int("threads") != 1 || s.Settings.Number("radius") != 10 || s.Settings.Int("threads") != 1 || len(s.Changes) != 1 {
+	if s.Next.Number("radius") != 8 || s.Next.Int("samples") != 7 || s.Next.Get("threads") != otherThreads() || s.Settings.Number("radius") != 10 || s.Settings.Get("threads") != otherThreads() || len(s.Changes) != 1 {
 		t.Errorf("next %+v, in force %+v, changes %v", s.Next, s.Settings, s.Changes)
 	}
 	set(t, r, "samples", "60") // taken back
@@ -52,7 +52,7 @@ func TestSettingsOfTheStartWaitForTheRestart(t *testing.T) {
 	}
 	restart(t, r)
 	s = until(t, a, "the next run", func(s *profiles.Snapshot) bool { return s.Run.PriorStarts == 1 && s.Index > 3 })
-	if s.Run.Radius != 8 || s.Settings.Number("radius") != 8 || s.Next != nil || s.Settings.Int("threads") != 1 {
+	if s.Run.Radius != 8 || s.Settings.Number("radius") != 8 || s.Next != nil || s.Settings.Get("threads") != otherThreads() {
 		t.Errorf("the next run has radius %g, %+v", s.Run.Radius, s.Settings)
 	}
 	const line = "restarted from the first weights of the seed with radius = 8"
