@@ -114,7 +114,8 @@ func (p *Player) Seek(to time.Duration) {
 	})
 }
 
-// Run plays until ctx ends, then closes the channel of snapshots. The error reports a recording whose
+// Run plays until ctx ends, then closes the channel of snapshots. Playing begins once the first of them
+// was taken: a screen may need a while until it shows anything. The error reports a recording whose
 // contents make no sense.
 func (p *Player) Run(ctx context.Context) (err error) {
 	defer close(p.offers)
@@ -137,6 +138,7 @@ func (p *Player) Run(ctx context.Context) (err error) {
 	defer ticker.Stop()
 	b.seek(b.first())
 	before := time.Now()
+	watched := false // the first snapshot was taken
 	for {
 		b.work()
 		b.show()
@@ -162,7 +164,10 @@ func (p *Player) Run(ctx context.Context) (err error) {
 		case <-ticker.C:
 			now := time.Now()
 			b.refresh(now)
-			b.advance(now.Sub(before))
+			watched = watched || b.offered != nil && len(p.offers) == 0
+			if watched || b.offered == nil {
+				b.advance(now.Sub(before))
+			}
 			before = now
 		}
 	}

@@ -209,6 +209,32 @@ func TestARunThatGoesOnIsFollowed(t *testing.T) {
 	}
 }
 
+// Nothing is played before the first snapshot was taken: a screen that takes a while to begin shows the
+// beginning.
+func TestPlayingBeginsWithTheFirstLook(t *testing.T) {
+	r := newRun(t, recording.Options{})
+	r.begin(settingsOf(), 0)
+	for range 3 {
+		r.iterate(300)
+	}
+	p := New(t.Context(), r.close(t))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- p.Run(ctx) }()
+	time.Sleep(5 * frame) // more than the recording takes
+	if at := p.Position(); at.At-at.From > at.To-at.At || !at.Playing {
+		t.Errorf("it is at %v of %v to %v, playing %v", at.At, at.From, at.To, at.Playing)
+	}
+	<-p.Snapshots()
+	for at := p.Position(); at.At != at.To; at = p.Position() {
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 // Contents that make no sense end the replay with an error, not the program.
 func TestAPanicEndsTheReplayOnly(t *testing.T) {
 	r := newRun(t, recording.Options{})
