@@ -150,8 +150,11 @@ func check(ctx context.Context, db *sql.DB) (format int, err error) {
 	if format, err = number(ctx, db, "user_version"); err != nil {
 		return 0, err
 	}
-	if format > Format {
+	switch {
+	case format > Format:
 		return format, &NewerError{format}
+	case format < 1:
+		return format, fmt.Errorf("is damaged: its header names format %d, and the first was 1", format)
 	}
 	return format, nil
 }

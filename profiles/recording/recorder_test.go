@@ -252,6 +252,20 @@ func TestTheTablesCanBeQueried(t *testing.T) {
 	}
 }
 
+// formatted makes a recording whose header names a format.
+func formatted(t *testing.T, format int) (path string) {
+	t.Helper()
+	path = recordedRun(t, 100)
+	db, err := connect(path, nil)
+	if err == nil {
+		_, err = db.ExecContext(t.Context(), fmt.Sprintf("PRAGMA user_version = %d", format))
+	}
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // Files that cannot be read say why.
 func TestWrongFilesAreRefused(t *testing.T) {
 	folder := t.TempDir()
@@ -259,16 +273,10 @@ func TestWrongFilesAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	newer := recordedRun(t, 100)
-	db, err := connect(newer, nil)
-	if err == nil {
-		_, err = db.ExecContext(t.Context(), fmt.Sprintf("PRAGMA user_version = %d", Format+2))
-	}
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	newer, zero, negative := formatted(t, Format+2), formatted(t, 0), formatted(t, -5)
 	foreign := filepath.Join(folder, "foreign.sqlite")
-	if db, err = connect(foreign, nil); err == nil {
+	db, err := connect(foreign, nil)
+	if err == nil {
 		_, err = db.ExecContext(t.Context(), "CREATE TABLE t (x)")
 	}
 	if err := errors.Join(err, db.Close()); err != nil {
@@ -293,6 +301,8 @@ func TestWrongFilesAreRefused(t *testing.T) {
 		write("truncated", good[:len(good)/2/4096*4096]): "is damaged",
 		write("zeroed", zeroed):                          "is damaged",
 		foreign:                                          "is not a recording",
+		zero:                                             "is damaged: its header names format 0",
+		negative:                                         "is damaged: its header names format -5",
 		newer:                                            fmt.Sprintf("by a newer prismtop, in format %d", Format+2),
 	} {
 		err := readAll(t.Context(), path)

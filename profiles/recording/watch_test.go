@@ -96,6 +96,10 @@ func TestWhatMayBeDeleted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	unformatted, err := os.ReadFile(formatted(t, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
 	outside := t.TempDir()
 	write := func(folder, name string, data []byte) string {
 		path := filepath.Join(folder, name)
@@ -127,6 +131,7 @@ func TestWhatMayBeDeleted(t *testing.T) {
 	}{
 		{"whole", good, false, false, nil},
 		{"truncated, in the folder", write(folder, ours, data[:8192]), true, false, nil},
+		{"of format 0, in the folder", write(folder, "2026-01-02T03-04-09.sqlite", unformatted), true, false, nil},
 		{"reserved and left empty", write(folder, "2026-01-02T03-04-05.sqlite", nil), true, false, nil},
 		{"text under such a name", write(folder, "2026-01-02T03-04-08.sqlite", []byte("some words of text")), false, true, errForeign},
 		{"truncated, under another name", write(folder, "mine.sqlite", data[:8192]), false, true, nil},
