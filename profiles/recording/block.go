@@ -46,6 +46,11 @@ func (b *block) ticks() (n int64) {
 	return n
 }
 
+// whole reports whether it ends with a tick or a drain.
+func (b *block) whole() bool {
+	return len(b.steps) > 0 && b.steps[len(b.steps)-1].kind != eventStep
+}
+
 // length returns the time from the first step to the last.
 func (b *block) length() time.Duration {
 	if len(b.steps) == 0 {

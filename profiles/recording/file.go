@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net/url"
@@ -149,10 +150,19 @@ func (f *file) write(b *batch, dropped int64) error {
 		f.putGap(t, b.entries[0].at.Seconds())
 	}
 	f.inForce = settings.Values{} // what is written builds on nothing before it
-	piece := block{iterations: b.iterations, steps: make([]step, 0, len(b.entries))}
+	piece, from := block{iterations: b.iterations, steps: make([]step, 0, len(b.entries))}, 0
 	var own *profiles.OwnCost
 	for i := range b.entries {
 		e := &b.entries[i]
+		if _, ok := e.body.(*profiles.Begin); ok && f.begun && (len(piece.steps) == 0 || piece.whole()) { // each start has blocks of its own
+			next := block{iterations: piece.iterations[e.after-from:]}
+			piece.iterations = piece.iterations[:e.after-from]
+			if err := errors.Join(f.append(t, &piece), f.seal(t)); err != nil {
+				return err
+			}
+			piece, from, own, f.inForce = next, e.after, nil, settings.Values{}
+		}
+		e.after -= from
 		s := step{after: e.after, at: e.at, kind: drainStep}
 		if c, ok := e.body.(*profiles.StateChange); ok {
 			if f.goesOn = c.State == profiles.Running; !f.goesOn {
@@ -192,8 +202,11 @@ func (f *file) write(b *batch, dropped int64) error {
 	return tx.Commit()
 }
 
-// append writes a piece of the recording, or seals the tail with it.
+// append writes a piece of the recording, or seals the tail with it. An empty one is left out.
 func (f *file) append(t *inserts, b *block) error {
+	if len(b.steps) == 0 {
+		return nil
+	}
 	written := f.tailed + f.tail.ticks()
 	from := len(f.tail.iterations)
 	f.tail.iterations = append(f.tail.iterations, b.iterations...)

@@ -66,7 +66,9 @@ type Recorder struct {
 	dropped int64
 	ended   bool // nothing more is taken
 
-	moved    bool // an event came since the last mark
+	begun    bool          // a start came
+	moved    bool          // an event came since the last mark
+	marked   time.Duration // when the last mark was, since the recording began
 	newest   *profiles.Snapshot
 	full     chan struct{}      // enough waits to be written at once
 	flush    chan chan struct{} // closed once what waits is written
@@ -125,6 +127,12 @@ func (r *Recorder) Event(e *profiles.Event) {
 	defer r.mu.Unlock()
 	if r.ended {
 		return
+	}
+	if _, ok := e.Body.(*profiles.Begin); ok {
+		if r.begun && r.moved { // the block of the start before ends here
+			r.mark(entry{at: max(e.At.Sub(r.began), r.marked), drain: true})
+		}
+		r.begun = true
 	}
 	r.moved = true
 	b := &r.waiting
@@ -185,7 +193,7 @@ func (r *Recorder) Drained(now time.Time) {
 
 // mark adds a tick or a drain, up to which everything can be written.
 func (r *Recorder) mark(e entry) {
-	r.moved = false
+	r.moved, r.marked = false, e.at
 	b := &r.waiting
 	if e.after = len(b.iterations); len(b.entries) < mostSteps {
 		b.entries = append(b.entries, e)

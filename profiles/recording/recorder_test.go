@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -42,12 +43,19 @@ type taped struct {
 
 func begin(r *Recorder) *taped {
 	t := &taped{Recorder: r, it: prismtest.Progressive(), began: time.Now()}
+	t.start()
+	return t
+}
+
+// start begins a start of the run.
+func (t *taped) start() {
 	info := prismtest.Info(4)
 	v := (&prism.Settings{AMP: "off", Object: "moon"}).Values().Settled()
-	r.Event(&profiles.Event{At: t.began, Body: &profiles.Begin{Info: info, Settings: v}})
-	r.Event(&profiles.Event{At: t.began, Body: &profiles.StateChange{State: profiles.Running}})
+	now := time.Now()
+	t.Event(&profiles.Event{At: now, Body: &profiles.Begin{Info: info, Settings: v}})
+	t.Event(&profiles.Event{At: now, Body: &profiles.StateChange{State: profiles.Running}})
 	t.snap = profiles.Snapshot{Run: info, Settings: v, State: profiles.Running}
-	return t
+	t.it.Index = 0
 }
 
 // tick records some iterations and a tick.
@@ -249,6 +257,61 @@ func TestTheTablesCanBeQueried(t *testing.T) {
 		if err := r.db.QueryRowContext(t.Context(), query).Scan(&got); err != nil || got != want {
 			t.Errorf("%s: %q, want %q (%v)", query, got, want, err)
 		}
+	}
+}
+
+// A start of the run begins a block, wherever in a write it comes: the blocks of each tell its iterations.
+func TestEachStartHasBlocksOfItsOwn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run.sqlite")
+	r := begin(New(Options{Path: path}))
+	var want []int64
+	iterate := func(n int) {
+		for i := range n {
+			want = append(want, r.it.Index+int64(i))
+		}
+		r.tick(n)
+	}
+	iterate(300)
+	for range 5 { // of the same write, after iterations without a tick
+		r.iterate()
+		want = append(want, r.it.Index-1)
+	}
+	r.start()
+	iterate(70)
+	r.Flush(t.Context())
+	r.start() // at the beginning of a write
+	r.start() // without an iteration before it
+	iterate(2 * sealIterations)
+	iterate(10)
+	if err := r.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	reader, err := Open(t.Context(), path, func(string) *settings.Table { return prism.Table })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	rows, err := reader.db.QueryContext(t.Context(), "SELECT start || ': ' || min(first) || ' to ' || max(last) || ', ' || sum(last - first + 1) FROM blocks WHERE first IS NOT NULL GROUP BY start")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var got []string
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, text)
+	}
+	if whole := []string{"0: 0 to 304, 305", "1: 0 to 69, 70", "3: 0 to 4105, 4106"}; !slices.Equal(got, whole) || rows.Err() != nil {
+		t.Errorf("the blocks have %q, want %q (%v)", got, whole, rows.Err())
+	}
+	if indices, _ := read(t, path); !slices.Equal(indices, want) {
+		t.Errorf("%d iterations were read of %d, or others", len(indices), len(want))
+	}
+	if err := readAll(t.Context(), path); err != nil {
+		t.Error(err)
 	}
 }
 
