@@ -271,8 +271,8 @@ func (t *table) atTheEnd(info *profiles.SeriesInfo, like Row) {
 	differ := false
 	lengths := make([]string, len(t.samples))
 	for k, side := range t.samples {
-		lengths[k] = fmt.Sprint(side[0].run.Iterations)
-		differ = differ || side[0].run.Iterations != t.samples[0][0].run.Iterations
+		lengths[k] = fmt.Sprint(side[0].reached())
+		differ = differ || side[0].reached() != t.samples[0][0].reached()
 	}
 	if !differ {
 		return

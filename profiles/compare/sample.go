@@ -44,6 +44,7 @@ type Sample struct {
 	entered bool               // an iteration was in the stretch
 	first   int64              // when the first of them started
 	newest  profiles.Iteration // the newest of the start: its index and when it started
+	last    int64              // index of the newest in the stretch
 	skip    int                // iterations of the warm-up that are still to come
 	kind    profiles.Kind
 	pausing time.Time // since when the run does not run, zero if it does
@@ -154,6 +155,7 @@ func (s *Sample) Take(e *profiles.Event) {
 func (s *Sample) begin(b *profiles.Begin, at time.Time) {
 	*s = Sample{stretch: s.stretch, length: s.length, run: s.run, starts: s.starts, began: at, schema: b.Info.Schema, info: b.Info}
 	r := &s.run
+	r.Iterations, r.Seconds, r.LeftOut = 0, 0, LeftOut{}
 	r.Workload, r.Object, r.Device, r.Kernels, r.Seed = s.schema.Workload, b.Info.Object, b.Info.Device, b.Info.Kernels, b.Info.Seed
 	if n := b.Settings.Int(settings.Threads); n > 0 {
 		r.Threads = n
@@ -212,6 +214,7 @@ func (s *Sample) iteration(it *profiles.Iteration) {
 		s.enter(it)
 	}
 	s.run.Iterations++
+	s.last = it.Index
 	end := it.Start + it.Total + it.Retimed
 	s.run.Seconds = (time.Duration(end-s.first) - s.paused).Seconds()
 	s.grid.iteration(it, &s.schema, s.run.Seconds)
@@ -251,6 +254,14 @@ func (s *Sample) enter(it *profiles.Iteration) {
 			s.before[i] = counted{hits: it.Caches[i].Hits, misses: it.Caches[i].Misses}
 		}
 	}
+}
+
+// reached returns after how many iterations the stretch ends: those of a resumed run count from its first start.
+func (s *Sample) reached() int64 {
+	if !s.entered {
+		return 0
+	}
+	return s.last - s.grid.first + 1
 }
 
 // layerTimes adds a profile to the open block, or to the one before it if that is where most of the

@@ -84,6 +84,30 @@ func TestAStretchHasItsIterations(t *testing.T) {
 	}
 }
 
+// Of a run that was started again the last start is gathered, alone. Its iterations count from the run's first
+// if it was resumed.
+func TestTheLastStartIsGatheredAlone(t *testing.T) {
+	m := simulation{seed: 5, iterations: 4000}
+	once := m.sample(t, "run", "")
+	for _, resumed := range []int64{0, 3000} {
+		s := NewSample(Run{}, Stretch{}, 0)
+		m.play(s.Take)
+		m.play(func(e *profiles.Event) {
+			if it, ok := e.Body.(*profiles.Iteration); ok {
+				it.Index += resumed
+			}
+			s.Take(e)
+		})
+		if err := s.End(); err != nil {
+			t.Fatal(err)
+		}
+		if s.run.Iterations != 4000 || s.run.LeftOut != once.run.LeftOut || s.run.Seconds != once.run.Seconds || s.reached() != 4000+resumed {
+			t.Errorf("resumed after %d: %d iterations in %g s, %+v, up to %d; without another start before %g s, %+v",
+				resumed, s.run.Iterations, s.run.Seconds, s.run.LeftOut, s.reached(), once.run.Seconds, once.run.LeftOut)
+		}
+	}
+}
+
 // A recording whose numbers make no sense is gathered without a panic.
 func TestSenselessRecordsAreLeftOut(t *testing.T) {
 	schema := simulatedSchema()
