@@ -294,6 +294,19 @@ func (f *file) derive(t *inserts, s *profiles.Snapshot, now float64, dropped int
 	t.run(updateProgress, now, s.State.String(), s.Err, f.start+1, s.Index, s.Elapsed.Seconds(), median, quality, dropped)
 }
 
+// putEnd notes when the newest start was over, or that it is not. The recording may grow on behind it, while its
+// screen is open.
+func (f *file) putEnd(t *inserts, over bool, at float64) {
+	if t.err != nil {
+		return
+	}
+	if over {
+		_, t.err = t.tx.ExecContext(t.ctx, "INSERT OR REPLACE INTO recording VALUES ('over', ?)", at)
+	} else {
+		_, t.err = t.tx.ExecContext(t.ctx, "DELETE FROM recording WHERE key = 'over'")
+	}
+}
+
 // endAlerts notes when alerts were cleared that do not stand any more.
 func (f *file) endAlerts(t *inserts, standing []profiles.Alert, now float64) {
 	for key, row := range f.told.alerts {

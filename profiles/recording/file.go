@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -165,6 +166,7 @@ func (f *file) write(b *batch, dropped int64) error {
 		e.after -= from
 		s := step{after: e.after, at: e.at, kind: drainStep}
 		if c, ok := e.body.(*profiles.StateChange); ok {
+			f.putEnd(t, slices.Contains(over, c.State.String()), e.at.Seconds())
 			if f.goesOn = c.State == profiles.Running; !f.goesOn {
 				more, err := f.lastPictures(t, e)
 				if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -312,6 +313,48 @@ func TestEachStartHasBlocksOfItsOwn(t *testing.T) {
 	}
 	if err := readAll(t.Context(), path); err != nil {
 		t.Error(err)
+	}
+}
+
+// A run that has ended is over as long as its recording grows, on the screen that shows it: its length is up to its
+// end, and it was not killed if that screen was.
+func TestARunIsOverBeforeItsScreenIsClosed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run.sqlite")
+	r := begin(New(Options{Path: path}))
+	r.tick(100)
+	r.Event(&profiles.Event{At: r.began.Add(5 * time.Second), Body: &profiles.StateChange{State: profiles.Finished}})
+	s := r.snap
+	s.State = profiles.Finished
+	look := func(want RecordedState, over bool, least, most time.Duration) {
+		t.Helper()
+		r.Flush(t.Context())
+		if s, err := statusOf(t.Context(), path); err != nil || s.State != want || s.Over() != over || s.Length < least || s.Length > most {
+			t.Errorf("it is %v, over %v, after %v (%v)", s.State, s.Over(), s.Length, err)
+		}
+	}
+	r.Tick(r.began.Add(time.Minute), &s)
+	look(Growing, true, 4*time.Second, 6*time.Second)
+	db, err := connect(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	process := func(as any) {
+		t.Helper()
+		if _, err := db.ExecContext(t.Context(), "UPDATE recording SET value = ? WHERE key = 'process'", as); err != nil {
+			t.Fatal(err)
+		}
+	}
+	process(math.MaxInt32)
+	look(Ended, true, 4*time.Second, 6*time.Second)
+	process(os.Getpid())
+	r.start()
+	r.Tick(r.began.Add(2*time.Minute), &r.snap)
+	look(Growing, false, 2*time.Minute, 2*time.Minute+time.Second)
+	process(math.MaxInt32)
+	look(Killed, false, 2*time.Minute, 2*time.Minute+time.Second)
+	if err := r.Close(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 }
 

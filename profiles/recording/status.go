@@ -21,7 +21,7 @@ type RecordedState uint8
 const (
 	Growing  RecordedState = iota // the run goes on
 	Ended                         // the run ended in order
-	Killed                        // its process ended without closing the recording
+	Killed                        // its process ended during the run
 	CutShort                      // the recording stopped before the run: see Status.Stopped
 )
 
@@ -41,7 +41,7 @@ type Status struct {
 	Error      string // why it failed
 	Starts     int
 	Iterations int64         // of the newest start
-	Length     time.Duration // without the time between an interrupted run and the one that resumed it
+	Length     time.Duration // up to the run's end, without the time between an interrupted run and the one that resumed it
 	MedianMS   float64       // of an iteration; NaN if none ran
 	Quality    float64       // NaN if it was not measured
 	QualityIs  string        // the name of its series
@@ -50,6 +50,7 @@ type Status struct {
 	Stopped    string        // why the recording stopped before the run; empty unless State is CutShort
 
 	written       time.Duration // when, since it began
+	closed        bool          // in order
 	process, host string        // that write it
 }
 
@@ -58,7 +59,7 @@ func (s *Status) Ending() string {
 	switch {
 	case s.State == CutShort:
 		return "the recording stops: " + s.Stopped
-	case s.State == Killed && !slices.Contains(over, s.RunState):
+	case s.State == Killed:
 		return "the run was killed"
 	}
 	return ""
@@ -66,6 +67,9 @@ func (s *Status) Ending() string {
 
 // over are the states of a run that has ended.
 var over = []string{profiles.Finished.String(), profiles.Stopped.String(), profiles.Failed.String()}
+
+// Over reports whether the run has ended; its recording may still grow while its screen is open.
+func (s *Status) Over() bool { return slices.Contains(over, s.RunState) }
 
 // lag is how long after its last write a recording of a process on another machine, or on one that
 // does not say, counts as growing.
@@ -78,10 +82,9 @@ func (r *Reader) Status(ctx context.Context) (s Status, err error) {
 	var state, failure, workload, object, quality sql.NullString
 	var median, value sql.NullFloat64
 	var starts, iterations sql.NullInt64
-	var ended bool
 	err = r.db.QueryRowContext(ctx, `SELECT written, state, error, starts, iterations, median_ms, p.quality, dropped, ended, workload, object, s.quality
 		FROM progress p LEFT JOIN starts s ON s.start = p.starts - 1`).
-		Scan(&written, &state, &failure, &starts, &iterations, &median, &value, &s.Dropped, &ended, &workload, &object, &quality)
+		Scan(&written, &state, &failure, &starts, &iterations, &median, &value, &s.Dropped, &s.closed, &workload, &object, &quality)
 	if damaged := misread("its table progress", err); damaged != err {
 		return s, named(r.path, fmt.Errorf("%w; replay, compare and export still read its blocks", damaged))
 	} else if err != nil {
@@ -98,8 +101,8 @@ func (r *Reader) Status(ctx context.Context) (s Status, err error) {
 	}
 	s.written = time.Duration(written * float64(time.Second))
 	texts := map[string]*string{"preset": &s.Preset, "name": &s.Name, "note": &s.Note}
-	unrecorded := ""
-	texts["process"], texts["host"], texts["stopped"], texts["unrecorded"] = &s.process, &s.host, &s.Stopped, &unrecorded
+	unrecorded, end := "", ""
+	texts["process"], texts["host"], texts["stopped"], texts["unrecorded"], texts["over"] = &s.process, &s.host, &s.Stopped, &unrecorded, &end
 	rows, err := r.db.QueryContext(ctx, "SELECT key, value FROM recording")
 	if err != nil {
 		return s, named(r.path, err)
@@ -118,13 +121,18 @@ func (r *Reader) Status(ctx context.Context) (s Status, err error) {
 	s.Stopped = strings.TrimSpace(s.Stopped)         // from the room that was kept for it
 	seconds, _ := strconv.ParseFloat(unrecorded, 64) // 0 where it does not say
 	s.Length = s.written - time.Duration(seconds*float64(time.Second))
+	if at, err := strconv.ParseFloat(end, 64); err == nil && s.Over() {
+		s.Length -= max(0, s.written-time.Duration(at*float64(time.Second)))
+	}
 	switch {
 	case s.Stopped != "":
 		s.State = CutShort
-	case ended:
+	case s.closed:
 		s.State = Ended
 	case alive(s.process, s.host, time.Since(r.began.Add(s.written))):
 		s.State = Growing
+	case s.Over(): // the process was killed later
+		s.State = Ended
 	default:
 		s.State = Killed
 	}

@@ -276,12 +276,12 @@ func (t *Table) cell(r *Run, p *place, pictured bool) (string, theme.Style) {
 // stateStyle returns the colour of a state.
 func stateStyle(r *Run) theme.Style {
 	switch {
+	case r.State == Unread, r.End == "failed":
+		return theme.Bad
 	case r.State == Running:
 		return theme.Good
 	case r.State == Killed, r.State == CutShort:
 		return theme.Warn
-	case r.State == Unread, r.End == "failed":
-		return theme.Bad
 	}
 	return theme.Plain
 }

@@ -22,7 +22,7 @@ type State uint8
 const (
 	Running  State = iota
 	Ended          // in order; Run.End says how
-	Killed         // its process ended without closing the recording
+	Killed         // its process ended during the run
 	CutShort       // the recording stopped before the run; Run.Err says why
 	Unread         // the file cannot be read; Run.Err says why
 )
@@ -34,7 +34,7 @@ type Run struct {
 	Bytes int64
 	Began time.Time // of the file if it cannot be read
 	State State
-	End   string // "finished", "failed"
+	End   string // "finished", "failed"; of a run whose screen is still open, too
 	Err   string // why the file cannot be read, why the recording stopped, or why the run failed
 
 	Preset     string
@@ -55,7 +55,7 @@ func (r *Run) Label() string { return cmp.Or(r.Name, r.Preset, r.File) }
 func (r *Run) StateText() string {
 	switch r.State {
 	case Running:
-		return "running"
+		return cmp.Or(r.End, "running")
 	case Killed:
 		return "killed"
 	case CutShort:

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"prismtop/profiles/recording"
 	table "prismtop/tui/runs"
 )
 
@@ -115,6 +116,25 @@ func TestTheListFitsATerminal(t *testing.T) {
 	} {
 		if got := strings.Join(narrowed(table, tt.columns)[0], " "); got != tt.want {
 			t.Errorf("%d columns: %s, want %s", tt.columns, got, tt.want)
+		}
+	}
+}
+
+// A run that has ended is listed so while its recording grows behind its screen.
+func TestTheStateOfARow(t *testing.T) {
+	for _, c := range []struct {
+		state recording.RecordedState
+		run   string
+		want  string
+	}{
+		{recording.Growing, "running", "running"}, {recording.Growing, "paused", "running"}, {recording.Growing, "finished", "finished"},
+		{recording.Ended, "stopped", "stopped"}, {recording.Killed, "running", "killed"}, {recording.CutShort, "finished", "cut short"},
+	} {
+		l := recording.Listed{Path: "x.sqlite", Status: recording.Status{State: c.state, RunState: c.run}}
+		row := rowOf(&l)
+		var text strings.Builder
+		if err := writeRuns(&text, "runs", []recording.Listed{l}); err != nil || row.StateText() != c.want || !strings.Contains(text.String(), c.want+"\n") {
+			t.Errorf("%v, %s: %q, listed as\n%s(%v), want %q", c.state, c.run, row.StateText(), text.String(), err, c.want)
 		}
 	}
 }

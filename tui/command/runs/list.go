@@ -50,7 +50,7 @@ func writeRuns(w io.Writer, folder string, all []recording.Listed) error {
 			continue
 		}
 		state := l.State.String()
-		if l.State == recording.Ended && l.RunState != "" {
+		if l.RunState != "" && (l.State == recording.Ended || l.State == recording.Growing && l.Over()) {
 			state = l.RunState
 		}
 		if l.Stopped != "" {
