@@ -84,6 +84,11 @@ const (
 	InNoise                // the interval holds 0, and the run's own drift hides what there may be
 )
 
+// Name returns the verdict's name in JSON and in recordings: "in_noise".
+func (v Verdict) Name() string {
+	return [...]string{"unknown", "invalid", "faster", "slower", "equal", "in_noise"}[v]
+}
+
 // EqualWithin is the largest shift that counts as none.
 const EqualWithin = 0.01
 

@@ -282,11 +282,6 @@ func describeLimit(v profiles.Change) Change {
 	return c
 }
 
-// verdicts are what effects say, as JSON names it.
-var verdicts = map[profiles.Verdict]string{
-	profiles.Invalid: "invalid", profiles.Faster: "faster", profiles.Slower: "slower", profiles.Equal: "equal", profiles.InNoise: "in_noise",
-}
-
 func describeEffect(e *profiles.Effect) *Effect {
 	v := &Effect{BeforeMS: e.BeforeNS / 1e6, AfterMS: e.AfterNS / 1e6, NBefore: e.NBefore, NAfter: e.NAfter}
 	reason := ""
@@ -296,7 +291,7 @@ func describeEffect(e *profiles.Effect) *Effect {
 	v.Shift, v.ShiftReason = number(e.Shift, reason)
 	v.Low, v.LowReason = number(e.Low, reason)
 	v.High, v.HighReason = number(e.High, reason)
-	v.Verdict, v.DriftWindows = verdicts[e.Verdict()], e.DriftWindows
+	v.Verdict, v.DriftWindows = e.Verdict().Name(), e.DriftWindows
 	reason = ""
 	if e.DriftWindows < stats.DriftLeast {
 		reason = "the run had too few iterations before the change"

@@ -317,12 +317,6 @@ func (f *file) endAlerts(t *inserts, standing []profiles.Alert, now float64) {
 	}
 }
 
-// verdicts names what an effect says.
-var verdicts = map[profiles.Verdict]string{
-	profiles.Unknown: "unknown", profiles.Invalid: "not comparable", profiles.Faster: "faster", profiles.Slower: "slower",
-	profiles.Equal: "equal", profiles.InNoise: "within the noise",
-}
-
 // putEffects writes the effects that changed.
 func (f *file) putEffects(t *inserts, s *profiles.Snapshot) {
 	all := s.Effects
@@ -343,13 +337,16 @@ func (f *file) putEffects(t *inserts, s *profiles.Snapshot) {
 		reason, _ := e.Incomparable()
 		var shift, low, high, drift, before, after, quality any
 		if e.Enough {
-			shift, low, high, drift = measured(e.Shift), measured(e.Low), measured(e.High), measured(e.Drift)
+			drift = measured(e.Drift)
 			before, after = e.BeforeNS/1e6, e.AfterNS/1e6
+		}
+		if e.Comparable() {
+			shift, low, high = measured(e.Shift), measured(e.Low), measured(e.High)
 		}
 		if e.HasQuality {
 			quality = measured(e.QualityDrift)
 		}
-		t.run(putEffect, f.start, e.Iteration, strings.Join(keys, ", "), verdicts[e.Verdict()], reason, shift, low, high, drift,
+		t.run(putEffect, f.start, e.Iteration, strings.Join(keys, ", "), e.Verdict().Name(), reason, shift, low, high, drift,
 			before, after, e.NBefore, e.NAfter, e.LeftOut, quality, e.Closed)
 	}
 }

@@ -372,6 +372,37 @@ func formatted(t *testing.T, format int) (path string) {
 	return path
 }
 
+// Effects are recorded as JSON has them: the shift of one that is not the change's is left out.
+func TestEffectsAreRecorded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run.sqlite")
+	r := begin(New(Options{Path: path}))
+	for i, confounded := range []string{"", "sample advanced 9 → 10"} {
+		e := profiles.Effect{Change: profiles.Change{Key: "amp", Before: "off", After: "bf16", Iteration: int64(100 * (i + 1))}, Enough: true, Confounded: confounded,
+			Shift: -0.25, Low: -0.3, High: -0.2, Drift: 0.02, BeforeNS: 4e6, AfterNS: 3e6, NBefore: 200, NAfter: 200}
+		r.snap.Effects = append(r.snap.Effects, e)
+	}
+	r.tick(300)
+	if err := r.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	reader, err := Open(t.Context(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	for iteration, want := range map[int]string{
+		100: "amp: off → bf16, faster, -0.25 [-0.3, -0.2], 4.0 to 3.0",
+		200: "amp: off → bf16, invalid, none [none, none], 4.0 to 3.0",
+	} {
+		var got string
+		err := reader.db.QueryRowContext(t.Context(), `SELECT keys || ', ' || verdict || ', ' || coalesce(shift, 'none') || ' [' || coalesce(low, 'none') || ', ' || coalesce(high, 'none')
+			|| '], ' || before_ms || ' to ' || after_ms FROM effects WHERE iteration = ?`, iteration).Scan(&got)
+		if err != nil || got != want {
+			t.Errorf("at %d: %q, want %q (%v)", iteration, got, want, err)
+		}
+	}
+}
+
 // Files that cannot be read say why.
 func TestWrongFilesAreRefused(t *testing.T) {
 	folder := t.TempDir()
