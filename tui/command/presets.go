@@ -33,6 +33,13 @@ func presetsCommand() *cobra.Command {
 			if err != nil {
 				return cli.BadUsage(err)
 			}
+			chosen, err := f.Sources.Chosen()
+			if err != nil {
+				return cli.BadUsage(err)
+			}
+			if _, err := fmt.Fprintf(cmd.OutOrStdout(), "preset = %q\n\n", chosen.Name); err != nil {
+				return err
+			}
 			return v.Write(cmd.OutOrStdout(), origins)
 		},
 	}
