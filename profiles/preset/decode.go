@@ -99,13 +99,9 @@ func (d *document) apply(v settings.Values, origins settings.Origins, origin str
 // remedy.
 func readFile(ctx context.Context, path string) ([]byte, error) {
 	data, err := inputfile.ReadNamed(ctx, path, largestFile)
-	var kind *inputfile.KindError
 	var size *inputfile.SizeError
-	switch {
-	case errors.As(err, &size):
+	if errors.As(err, &size) {
 		err = fmt.Errorf("%w: settings files are short", err)
-	case errors.As(err, &kind), errors.Is(err, inputfile.ErrNoWriter):
-		err = fmt.Errorf("%w: must be a TOML file", err)
 	}
 	return data, err
 }

@@ -194,7 +194,7 @@ func TestResolveErrorsAreOneLineThatNamesTheSource(t *testing.T) {
 		{preset.Sources{Preset: "saturn-rings"}, `preset "saturn-rings": unknown, must be one of moon, baseline,`},
 		{preset.Sources{Preset: "../preset/moon"}, `preset "../preset/moon": unknown`},
 		{preset.Sources{Env: []string{"PRISMTOP_PRESET=x"}}, `environment PRISMTOP_PRESET: preset "x": unknown`},
-		{preset.Sources{File: folder}, "file " + folder + ": is a folder: must be a TOML file"},
+		{preset.Sources{File: folder}, "file " + folder + ": is a folder"},
 		{preset.Sources{File: folder + "/none.toml"}, "file " + folder + "/none.toml: no such file or directory"},
 		{file(`preset = "x"`), `file x.toml: preset "x": unknown`},
 		{file(`preset = ""`), `file x.toml: preset "": unknown`},
