@@ -2,8 +2,10 @@ package recording
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -12,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"prismtop/profiles/inputfile"
 	"prismtop/profiles/settings"
 )
 
@@ -170,6 +173,35 @@ func MayDelete(ctx context.Context, path string) (damaged, err error) {
 		return nil, err // perhaps of a newer prismtop whose run goes on
 	}
 	return err, nil
+}
+
+// headerBytes is the length of the header of SQLite's files; the schema's version and the mark of a
+// program are in it (https://www.sqlite.org/fileformat2.html#the_database_header).
+const (
+	headerBytes     = 100
+	schemaVersionAt = 40
+	applicationIDAt = 68
+)
+
+// Marked returns nil if a file that cannot be read was a recording by its first bytes: they have
+// prismtop's mark. An empty file, or a file of SQLite's before its first table, has none yet: its name
+// must end as that of a recording.
+func Marked(path string) error {
+	f, info, err := inputfile.Open(path)
+	if err != nil {
+		return named(path, err)
+	}
+	defer f.Close()
+	first := make([]byte, headerBytes) // zeros after the end of a short file
+	if _, err := io.ReadFull(f, first); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return named(path, err)
+	}
+	mark, version := binary.BigEndian.Uint32(first[applicationIDAt:]), binary.BigEndian.Uint32(first[schemaVersionAt:])
+	begun := info.Size() == 0 || string(first[:len(header)]) == header
+	if begun && (mark == applicationID || mark == 0 && version == 0 && filepath.Ext(path) == extension) {
+		return nil
+	}
+	return named(path, errForeign)
 }
 
 // Describe sets the name or the note of a recording; an empty text removes it.

@@ -147,3 +147,37 @@ func TestWhatMayBeDeleted(t *testing.T) {
 		}
 	}
 }
+
+// Only what prismtop's mark, or a name for want of one, shows to have been a recording may be deleted by force.
+func TestDamagedRecordingsAreToldFromOtherFiles(t *testing.T) {
+	folder := t.TempDir()
+	data, err := os.ReadFile(recordedRun(t, 300))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := slices.Clone(data[:8192])
+	copy(other[68:], "else")
+	for _, tt := range []struct {
+		about, name string
+		data        []byte
+		want        bool
+	}{
+		{"truncated", "a.sqlite", data[:8192], true},
+		{"truncated, under another name", "a.old", data[:8192], true},
+		{"truncated in its header", "b.sqlite", data[:40], true},
+		{"never written", "c.sqlite", nil, true},
+		{"an empty file", "c.txt", nil, false},
+		{"text", "d.json", []byte(`{"a": 1}`), false},
+		{"text under such a name", "d.sqlite", []byte("some words of text"), false},
+		{"a damaged file of another program", "e.sqlite", other, false},
+		{"the header of another kind of file", "f", data[:40], false},
+	} {
+		path := filepath.Join(folder, tt.name)
+		if err := os.WriteFile(path, tt.data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := Marked(path); (err == nil) != tt.want || err != nil && !errors.Is(err, errForeign) {
+			t.Errorf("%s: %v", tt.about, err)
+		}
+	}
+}

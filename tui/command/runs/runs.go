@@ -196,12 +196,12 @@ func deleteRunsCommand() *cobra.Command {
 			return deleteRuns(cmd.Context(), cmd.OutOrStdout(), args, force)
 		},
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "delete files that cannot be read as recordings, wherever they are")
+	cmd.Flags().BoolVar(&force, "force", false, "delete damaged recordings, wherever they are")
 	return cmd
 }
 
 // deleteRuns deletes recordings if all of them may be deleted, and says which it deleted. With force it
-// deletes files that cannot be read, too, but none whose run goes on.
+// deletes damaged recordings anywhere, but none whose run goes on.
 func deleteRuns(ctx context.Context, w io.Writer, args []string, force bool) error {
 	type doomed struct{ path, about string }
 	var all []doomed
@@ -227,12 +227,14 @@ func deleteRuns(ctx context.Context, w io.Writer, args []string, force bool) err
 			all = append(all, doomed{path: path})
 		case err == nil:
 			all = append(all, doomed{path, ", which could not be read: " + withoutPath(damaged, path)})
-		case force && missing == nil && info.Mode().IsRegular() && !errors.Is(err, recording.ErrGoesOn):
-			all = append(all, doomed{path, ", which could not be read: " + withoutPath(err, path)})
-		case missing == nil && info.Mode().IsRegular() && !errors.Is(err, recording.ErrGoesOn):
-			refused = append(refused, fmt.Errorf("%w (--force deletes it all the same)", err))
-		default:
+		case missing != nil || !info.Mode().IsRegular() || errors.Is(err, recording.ErrGoesOn):
 			refused = append(refused, err)
+		case recording.Marked(path) != nil:
+			refused = append(refused, recording.Marked(path))
+		case force:
+			all = append(all, doomed{path, ", which could not be read: " + withoutPath(err, path)})
+		default:
+			refused = append(refused, fmt.Errorf("%w (--force deletes it all the same)", err))
 		}
 	}
 	if len(refused) > 0 {
