@@ -162,6 +162,10 @@ func weightsCommand() *cobra.Command {
 					return cli.BadUsage(err)
 				}
 			}
+			defer c.Release()
+			if err := c.Hold(); err != nil {
+				return err
+			}
 			return exportWeights(cmd.Context(), cmd.OutOrStdout(), from, to, fold)
 		},
 	}

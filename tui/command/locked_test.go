@@ -44,6 +44,14 @@ func TestTwoRunsDoNotWriteTheSameFile(t *testing.T) {
 	if status, text := ended(t, exec.Command("prismtop", "export", "first.sqlite", "csv=e.csv")); status != 1 || !strings.Contains(text, "e.changes.csv is being written by") {
 		t.Errorf("export: status %d, %q", status, text)
 	}
+	for args, want := range map[string]string{
+		"weights export --from none.npz --to c.npz":         "flag --to: c.npz is being written by",
+		"bench scaling --plot e.csv --seconds 1 --sizes 64": "flag --plot: e.csv is being written by",
+	} {
+		if status, text := ended(t, exec.Command("prismtop", strings.Fields(args)...)); status != 1 || !strings.Contains(text, want) {
+			t.Errorf("%s: status %d, %q; want 1, and %q", args, status, text, want)
+		}
+	}
 	if err := first.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}

@@ -89,21 +89,16 @@ func (f *checkFlags) check(cmd *cobra.Command) error {
 		return fmt.Errorf("flag --seconds: %g: must be above 0, and 600 at most", f.seconds)
 	}
 	f.limit = percent / 100
+	claims := cli.Claims{}
 	if f.reference != "" {
 		if _, err := os.Stat(f.reference); err != nil {
 			return fmt.Errorf("flag --reference: %s: %w", f.reference, cli.Bare(err))
 		}
-		claims := cli.Claims{}
 		if err := claims.Read("flag --reference", f.reference); err != nil {
 			return err
 		}
-		if f.history.path != "" {
-			if err := claims.Write("flag --history", f.history.path); err != nil {
-				return err
-			}
-		}
 	}
-	return f.history.check()
+	return f.history.check(claims)
 }
 
 func (f *checkFlags) run(cmd *cobra.Command) error {

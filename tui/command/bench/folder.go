@@ -13,24 +13,36 @@ import (
 
 // outputFolder is the folder of --output.
 type outputFolder struct {
-	path string   // empty for none
-	made []string // folders that were not there, the innermost first
+	path   string     // empty for none
+	made   []string   // folders that were not there, the innermost first
+	claims cli.Claims // its files, which no other process may write, and what else is read or written
 }
 
 func (o *outputFolder) failed(err error) error {
 	return fmt.Errorf("flag --output: %s: %w", o.path, cli.Bare(err))
 }
 
-// prepare makes the folder, which must have none of the files unless they may be replaced.
+// prepare makes the folder and keeps other processes from writing the files until close. There must
+// be none of them unless they may be replaced.
 func (o *outputFolder) prepare(names []string, replace bool) error {
-	if !replace {
-		for _, name := range names {
-			path := filepath.Join(o.path, name)
-			if _, err := os.Lstat(path); err == nil {
-				return fmt.Errorf("flag --output: %s is there already: must be a folder without it, or --force to replace it", path)
-			}
-		}
+	err := o.take(o.paths(names), replace)
+	if err != nil {
+		o.close()
 	}
+	return err
+}
+
+// paths returns the paths of files in the folder.
+func (o *outputFolder) paths(names []string) []string {
+	paths := make([]string, len(names))
+	for i, name := range names {
+		paths[i] = filepath.Join(o.path, name)
+	}
+	return paths
+}
+
+// take is prepare, without cleaning up after an error.
+func (o *outputFolder) take(paths []string, replace bool) error {
 	if err := o.mkdir(o.path); err != nil {
 		return o.failed(err)
 	}
@@ -38,8 +50,23 @@ func (o *outputFolder) prepare(names []string, replace bool) error {
 		return fmt.Errorf("flag --output: %s is a file: must be a folder", o.path)
 	}
 	if err := cli.Writable(o.path); err != nil {
-		o.removeEmpty()
 		return fmt.Errorf("flag --output: the folder %s cannot be written: %w", o.path, cli.Bare(err))
+	}
+	for _, path := range paths {
+		if err := o.mkdir(filepath.Dir(path)); err != nil {
+			return o.failed(err)
+		}
+	}
+	if err := o.claims.Write("flag --output", paths...); err != nil {
+		return err
+	}
+	if err := o.claims.Hold(); err != nil {
+		return err
+	}
+	for _, path := range paths { // now that no other process can add one
+		if _, err := os.Lstat(path); err == nil && !replace {
+			return fmt.Errorf("flag --output: %s is there already: must be a folder without it, or --force to replace it", path)
+		}
 	}
 	return nil
 }
@@ -61,8 +88,9 @@ func (o *outputFolder) mkdir(path string) error {
 	return err
 }
 
-// removeEmpty removes the folders that were made for nothing.
-func (o *outputFolder) removeEmpty() {
+// close lets other processes write the files, and removes folders that were made for nothing.
+func (o *outputFolder) close() {
+	o.claims.Release()
 	for _, folder := range o.made {
 		_ = os.Remove(folder) // fails unless it is empty
 	}
@@ -70,12 +98,9 @@ func (o *outputFolder) removeEmpty() {
 
 // write writes files into the folder, all or none of them.
 func (o *outputFolder) write(names []string, data [][]byte) error {
-	paths := make([]string, len(names))
-	for i, name := range names {
-		paths[i] = filepath.Join(o.path, name)
-	}
-	if len(paths) == 0 {
+	if len(names) == 0 {
 		return nil
 	}
+	paths := o.paths(names)
 	return errors.Join(o.mkdir(filepath.Dir(paths[0])), atomicfile.WriteTogether(paths, data, 0o666))
 }

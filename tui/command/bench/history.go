@@ -41,15 +41,18 @@ func (f *historyFlags) registerPath(flags *pflag.FlagSet) {
 	flags.StringVar(&f.path, "history", "", "file of the history, one JSON object a line (default $XDG_STATE_HOME/prismtop/benchmarks.jsonl)")
 }
 
-// check checks the flags.
-func (f *historyFlags) check() error {
+// check checks the flags. The file must be none of those in claims.
+func (f *historyFlags) check(claims cli.Claims) error {
 	switch {
 	case f.none && f.path != "":
 		return errors.New("flag --no-history: cannot be joined with --history")
 	case f.none && f.note != "":
 		return errors.New("flag --note: is of the history, which --no-history leaves out")
 	case f.path != "":
-		return cli.WritableFiles("history", f.path, f.path, f.path)
+		if err := cli.WritableFiles("history", f.path, f.path, f.path); err != nil {
+			return err
+		}
+		return claims.Append("flag --history", f.path)
 	}
 	return nil
 }

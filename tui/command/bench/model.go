@@ -94,7 +94,11 @@ func (f *benchFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return cli.BadUsage(err)
 	}
-	if err := f.history.check(); err != nil {
+	claims := cli.Claims{}
+	if f.Sources.File != "" {
+		_ = claims.Read("--config", f.Sources.File) // it was read; a pipe cannot be appended to
+	}
+	if err := f.history.check(claims); err != nil {
 		return cli.BadUsage(err)
 	}
 	o := &f.options

@@ -221,7 +221,13 @@ func (f *ptychoFlags) run(cmd *cobra.Command) error {
 	if err := f.check(); err != nil {
 		return cli.BadUsage(err)
 	}
-	if err := f.output.open(cmd); err != nil {
+	claims := cli.Claims{}
+	for _, read := range [][2]string{{"--data", f.data}, {"--weights", f.options.Job.Weights}} {
+		if read[1] != "" {
+			_ = claims.Read(read[0], read[1]) // reading it says why it cannot be read
+		}
+	}
+	if err := f.output.open(cmd, claims); err != nil {
 		return cli.BadUsage(err)
 	}
 	defer f.output.close()

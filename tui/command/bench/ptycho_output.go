@@ -36,8 +36,9 @@ func (o *sweepOutput) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.logFolder, "log-dir", "", "folder with a log of every inference, "+monitorLog+", which is appended to")
 }
 
-// open prepares the folders.
-func (o *sweepOutput) open(cmd *cobra.Command) error {
+// open prepares the folders. None of their files may be one in claims.
+func (o *sweepOutput) open(cmd *cobra.Command, claims cli.Claims) error {
+	o.claims = claims
 	for _, f := range o.formats {
 		if !slices.Contains(report.Formats, f) {
 			return fmt.Errorf("flag --formats: %q: must be some of json, csv, md, html, svg and png", f)
@@ -49,17 +50,25 @@ func (o *sweepOutput) open(cmd *cobra.Command) error {
 	case cmd.Flags().Changed("formats") && o.path == "":
 		return errors.New("flag --formats: is of the files of --output, which is missing")
 	}
+	if o.logFolder != "" {
+		if err := claims.Append("flag --log-dir", o.logPath()); err != nil {
+			return err
+		}
+	}
 	if o.path != "" {
 		if err := o.prepare(report.Names(o.formats), o.force); err != nil {
 			return err
 		}
 	}
 	if err := o.openLog(); err != nil {
-		o.removeEmpty()
+		o.outputFolder.close()
 		return fmt.Errorf("flag --log-dir: %s: %w", o.logFolder, cli.Bare(err))
 	}
 	return nil
 }
+
+// logPath returns the path of the log.
+func (o *sweepOutput) logPath() string { return filepath.Join(o.logFolder, monitorLog) }
 
 // openLog opens the log of --log-dir.
 func (o *sweepOutput) openLog() error {
@@ -69,7 +78,7 @@ func (o *sweepOutput) openLog() error {
 	if err := os.MkdirAll(o.logFolder, 0o777); err != nil {
 		return err
 	}
-	log, err := os.OpenFile(filepath.Join(o.logFolder, monitorLog), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	log, err := os.OpenFile(o.logPath(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
 	if err == nil {
 		o.log, o.monitor.To = log, log
 	}
@@ -92,10 +101,10 @@ func (o *sweepOutput) write(r *sweep.Report) error {
 	return err
 }
 
-// close closes the log, and removes folders that were made for nothing.
+// close closes the log, and gives the folder of the report back.
 func (o *sweepOutput) close() {
 	if o.log != nil {
 		_ = o.log.Close() // what was written is in the file
 	}
-	o.removeEmpty()
+	o.outputFolder.close()
 }

@@ -3,11 +3,13 @@ package bench
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"prismtop/profiles/atomicfile"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
 	"prismtop/sim/bench"
@@ -39,6 +41,11 @@ func benchScalingCommand() *cobra.Command {
 			if err != nil {
 				return cli.BadUsage(preset.From(origins, err))
 			}
+			claims := cli.Claims{}
+			defer claims.Release()
+			if err := claimPlot(claims, plot); err != nil {
+				return cli.BadUsage(err)
+			}
 			o := bench.Options{
 				Maker: maker, Settings: s, Warmup: 5, Time: time.Duration(seconds * float64(time.Second)), MaxForeign: machine.Quiet,
 			}
@@ -68,11 +75,25 @@ func benchScalingCommand() *cobra.Command {
 	return cmd
 }
 
+// claimPlot checks that the plot can be written, unless there is none, and keeps other processes from it.
+func claimPlot(claims cli.Claims, path string) error {
+	if path == "" {
+		return nil
+	}
+	err := cli.WritableFiles("plot", path, path, path)
+	if err == nil {
+		err = claims.Write("flag --plot", path)
+	}
+	if err == nil {
+		err = claims.Hold()
+	}
+	return err
+}
+
 func writePlot(path string, points []bench.Point) error {
-	f, err := os.Create(path)
+	err := atomicfile.WriteFrom(path, 0o666, func(w io.Writer) error { return bench.WriteScalingSVG(w, points) })
 	if err != nil {
 		return fmt.Errorf("flag --plot: %w", err)
 	}
-	err = bench.WriteScalingSVG(f, points)
-	return errors.Join(err, f.Close())
+	return nil
 }

@@ -225,8 +225,8 @@ func (p *part) command() *cobra.Command {
 	return cmd
 }
 
-// check checks the flags.
-func (f *suiteFlags) check() error {
+// check checks the flags, and notes the file of the history in claims.
+func (f *suiteFlags) check(claims cli.Claims) error {
 	switch {
 	case f.rounds < 1 || f.rounds > mostRounds:
 		return fmt.Errorf("flag --rounds: %d: must be from 1 to %d", f.rounds, mostRounds)
@@ -246,7 +246,7 @@ func (f *suiteFlags) check() error {
 			return err
 		}
 	}
-	if err := f.history.check(); err != nil {
+	if err := f.history.check(claims); err != nil {
 		return err
 	}
 	if _, err := f.settings("standard", nil); err != nil {
@@ -303,7 +303,8 @@ func (f *suiteFlags) resolve(name string) (settings.Values, settings.Origins, er
 
 // run measures and reports.
 func (p *part) run(cmd *cobra.Command, f *suiteFlags) error {
-	err := f.check()
+	claims := cli.Claims{}
+	err := f.check(claims)
 	if err == nil && p.sides {
 		err = f.checkSides()
 	}
@@ -323,11 +324,11 @@ func (p *part) run(cmd *cobra.Command, f *suiteFlags) error {
 	if err != nil {
 		return cli.ErrInterrupted
 	}
-	out, err := p.open(f)
+	out, err := p.open(f, claims)
 	if err != nil {
 		return cli.BadUsage(err)
 	}
-	defer out.discard()
+	defer out.close()
 	shown := newProgress(cmd)
 	defer shown.end()
 	s := suite.New(suite.Options{Maker: maker, Settings: f.settings, Build: cli.Build(), Processor: features.Detect(), GPUReason: device.Reason, Changed: f.changed(v),
@@ -378,9 +379,9 @@ func (p *part) names() []string {
 	})
 }
 
-// open prepares the folder.
-func (p *part) open(f *suiteFlags) (*suiteOutput, error) {
-	o := &suiteOutput{outputFolder: outputFolder{path: f.output}}
+// open prepares the folder. None of its files may be one in claims.
+func (p *part) open(f *suiteFlags, claims cli.Claims) (*suiteOutput, error) {
+	o := &suiteOutput{outputFolder: outputFolder{path: f.output, claims: claims}}
 	if f.output == "" {
 		return o, nil
 	}
@@ -392,21 +393,18 @@ func (p *part) open(f *suiteFlags) (*suiteOutput, error) {
 		return o, nil
 	}
 	folder := filepath.Join(f.output, "profiling")
-	if err := o.mkdir(folder); err != nil {
-		o.discard()
-		return nil, o.failed(err)
-	}
 	var targets []files.Target
 	for _, t := range []string{"chrome=" + filepath.Join(folder, "trace.json"), "tensorboard=" + filepath.Join(folder, "tensorboard")} {
 		target, err := files.Parse(t)
 		if err != nil {
+			o.close()
 			return nil, err
 		}
 		targets = append(targets, target)
 	}
 	var err error
 	if o.exports, err = files.Open(targets, export.Source{Version: cli.Version, Preset: "profiling"}); err != nil {
-		o.discard()
+		o.close()
 		return nil, fmt.Errorf("flag --output: %w", err)
 	}
 	return o, nil
@@ -419,13 +417,18 @@ func (o *suiteOutput) take(e *profiles.Event) {
 	}
 }
 
-// discard drops the files that are not complete, and the folders that were made for nothing.
+// discard drops the files that are not complete.
 func (o *suiteOutput) discard() {
 	if o.exports != nil {
 		o.exports.Discard()
 		o.exports = nil
 	}
-	o.removeEmpty()
+}
+
+// close drops the files that are not complete, and gives the folder back.
+func (o *suiteOutput) close() {
+	o.discard()
+	o.outputFolder.close()
 }
 
 // write writes the files of what was measured, all or none of them.

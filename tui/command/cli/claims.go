@@ -20,10 +20,10 @@ type Claims map[string]claim
 
 // claim is what a flag names.
 type claim struct {
-	by    string // the flag
-	path  string // as given
-	write bool
-	lock  *atomicfile.Lock // nil while it is not held
+	by     string           // the flag
+	path   string           // as given
+	locked bool             // while Hold holds it
+	lock   *atomicfile.Lock // nil while it is not held
 }
 
 // Read notes files that are read for the thing named by.
@@ -40,7 +40,13 @@ func (c Claims) Read(by string, paths ...string) error {
 
 // Write notes files that are written for the thing named by, and returns an error if one of them
 // belongs to another.
-func (c Claims) Write(by string, paths ...string) error {
+func (c Claims) Write(by string, paths ...string) error { return c.note(true, by, paths) }
+
+// Append is Write for files that several processes may append to at the same time: Hold leaves them out.
+func (c Claims) Append(by string, paths ...string) error { return c.note(false, by, paths) }
+
+// note notes files for Write and Append, which differ in whether Hold locks them.
+func (c Claims) note(locked bool, by string, paths []string) error {
 	for _, path := range paths {
 		at, err := resolved(path)
 		if err != nil {
@@ -49,7 +55,7 @@ func (c Claims) Write(by string, paths ...string) error {
 		if other, taken := c[at]; taken {
 			return fmt.Errorf("%s: %s is the file of %s: must be another", by, path, strings.TrimPrefix(other.by, "flag "))
 		}
-		c[at] = claim{by: by, path: path, write: true}
+		c[at] = claim{by: by, path: path, locked: locked}
 	}
 	return nil
 }
@@ -60,7 +66,7 @@ func (c Claims) Write(by string, paths ...string) error {
 func (c Claims) Hold() error {
 	for _, at := range slices.Sorted(maps.Keys(c)) {
 		of := c[at]
-		if !of.write || of.lock != nil {
+		if !of.locked || of.lock != nil {
 			continue
 		}
 		var err error

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"prismtop/profiles/atomicfile"
 	"prismtop/profiles/visible"
 	"prismtop/sim/cpu/vec/choice"
 	"prismtop/sim/workload"
@@ -106,11 +107,13 @@ func Elsewhere(err error) error { return &elsewhereError{err} }
 func Undecided(err error) error { return &undecidedError{err} }
 
 // BadUsage marks an error in the command line or the settings. Kernels and devices missing on this
-// machine are not such an error: the command line is valid elsewhere.
+// machine are not such an error: the command line is valid elsewhere; nor is a file that another process
+// writes: it is valid later.
 func BadUsage(err error) error {
 	var kernels *choice.UnavailableError
 	var device *workload.LackingError
-	if err == nil || errors.As(err, &kernels) || errors.As(err, &device) {
+	var locked *atomicfile.LockedError
+	if err == nil || errors.As(err, &kernels) || errors.As(err, &device) || errors.As(err, &locked) {
 		return err
 	}
 	return &usageError{err}

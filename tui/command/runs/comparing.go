@@ -39,6 +39,19 @@ func (r recordings) Write(c *compare.Comparison, path string, replace bool) erro
 	if _, err := os.Lstat(path); err == nil && !replace {
 		return &fs.PathError{Op: "write", Path: path, Err: fs.ErrExist}
 	}
+	named := cli.Claims{}
+	for _, side := range r.sides {
+		for _, compared := range side {
+			_ = named.Read("a recording that is compared", cli.RecordingFiles(compared.Path)...) // it was read
+		}
+	}
+	if err := named.Write("the comparison", path); err != nil {
+		return err
+	}
+	defer named.Release()
+	if err := named.Hold(); err != nil {
+		return err
+	}
 	var text bytes.Buffer
 	if err := compare.WriteMarkdown(&text, c); err != nil {
 		return err
