@@ -132,7 +132,7 @@ func (f *runFlags) settings(cmd *cobra.Command) (settings.Values, error) {
 		f.save, err = savePath(f.save, saveSuffixes(v))
 	}
 	if err == nil {
-		err = f.claim(v)
+		err = f.claim(cmd.Context(), v)
 	}
 	return v, err
 }

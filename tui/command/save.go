@@ -4,14 +4,18 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
 	"prismtop/profiles/settings"
 	"prismtop/profiles/visible"
 	"prismtop/sim"
+	"prismtop/sim/cyto/experiment"
 	"prismtop/sim/workloads"
 	"prismtop/tui/command/cli"
 )
@@ -66,21 +70,26 @@ func (f *runFlags) write(w io.Writer, r *sim.Run, wasInterrupted bool) error {
 	return err
 }
 
-// claim notes the files that flags name, and returns an error if two of them name the same.
-func (f *runFlags) claim(v settings.Values) error {
+// claim notes the files that flags name, and returns an error if one would be written that another
+// flag names, or that holds data.
+func (f *runFlags) claim(ctx context.Context, v settings.Values) error {
 	c := cli.Claims{}
 	f.claims = c
 	reads := [][2]string{{"--image", v.Text("image")}, {"--weights", f.keep.weights}, {"--config", v.Text("tasks")}}
+	if !f.NoFile {
+		reads = append(reads, [2]string{"--config", f.Sources.File})
+	}
 	if f.keep.resume != f.keep.path { // a run may go on in its own checkpoint
 		reads = append(reads, [2]string{"--resume", f.keep.resume})
 	}
 	for _, r := range reads {
-		if r[1] == "" {
-			continue
+		if r[1] != "" {
+			_ = c.Read(r[0], r[1]) // a pipe cannot be replaced; for other errors, reading it says why
 		}
-		if err := c.Read(r[0], r[1]); err != nil {
-			return nil // reading it says why it cannot be read
-		}
+	}
+	targets, err := parseTargets(f.exports)
+	if err != nil {
+		return fmt.Errorf("flag --export: %w", err)
 	}
 	writes := map[string][]string{}
 	if f.save != "" {
@@ -95,14 +104,14 @@ func (f *runFlags) claim(v settings.Values) error {
 	if path := v.Text("output"); path != "" {
 		writes["--output"] = []string{path}
 	}
+	for _, t := range targets {
+		writes["--export"] = append(writes["--export"], t.Files()...)
+	}
+	readData(ctx, c, v, slices.Concat(slices.Collect(maps.Values(writes))...))
 	for _, flag := range []string{"--save", "--checkpoint", "--record", "--output"} {
 		if err := c.Write("flag "+flag, writes[flag]...); err != nil {
 			return err
 		}
-	}
-	targets, err := parseTargets(f.exports)
-	if err != nil {
-		return fmt.Errorf("flag --export: %w", err)
 	}
 	for i, t := range targets {
 		if err := c.Write(fmt.Sprintf("flag --export: %q", f.exports[i]), t.Files()...); err != nil {
@@ -110,4 +119,17 @@ func (f *runFlags) claim(v settings.Values) error {
 		}
 	}
 	return nil
+}
+
+// readData notes the files of the setting data that have a name of one to be written: lists may name
+// any number of others.
+func readData(ctx context.Context, c cli.Claims, v settings.Values, writes []string) {
+	if v.Text("data") == "" || len(writes) == 0 {
+		return
+	}
+	for _, path := range experiment.Files(ctx, v) {
+		if slices.ContainsFunc(writes, func(w string) bool { return filepath.Base(w) == filepath.Base(path) }) {
+			_ = c.Read("the setting data", path) // reading it says why it cannot be read
+		}
+	}
 }

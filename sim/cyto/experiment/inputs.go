@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"prismtop/profiles/settings"
@@ -63,6 +64,29 @@ func (s *Settings) list() loader.ListOptions {
 		o.TargetColumn = "raw"
 	}
 	return o
+}
+
+// Files returns the files that the setting data leads to, as far as they can be listed: lists, and the
+// images and targets in them.
+func Files(ctx context.Context, v settings.Values) (paths []string) {
+	s := From(v)
+	paths = append(paths, s.Data)
+	lists, _ := loader.Lists(s.Data)
+	paths = append(paths, lists...)
+	var items []loader.Item
+	if s.Mode == Train {
+		splits, _ := loader.ReadSplits(ctx, s.Data, s.list())
+		items = slices.Concat(splits.Train, splits.Valid, splits.Test)
+	} else {
+		items, _ = s.predicted(ctx)
+	}
+	for _, item := range items {
+		paths = append(paths, item.Image)
+		if item.Target != "" {
+			paths = append(paths, item.Target)
+		}
+	}
+	return paths
 }
 
 // files lists the files of a folder, a list or an image.

@@ -104,15 +104,12 @@ func ReadSplits(ctx context.Context, path string, o ListOptions) (Splits, error)
 		}
 		return s, err
 	}
-	lists, err := listsOf(path)
+	lists, err := Lists(path)
 	if err != nil {
 		return s, err
 	}
 	for _, list := range lists {
-		part := s.part(strings.TrimSuffix(filepath.Base(list), ".csv"))
-		if part == nil {
-			continue // other tables, as CytoDL skips them
-		}
+		part := s.part(partOf(list))
 		if *part != nil {
 			return Splits{}, fmt.Errorf("%s: there is another list of the same part: must be one", list)
 		}
@@ -125,6 +122,16 @@ func ReadSplits(ctx context.Context, path string, o ListOptions) (Splits, error)
 	}
 	return s, nil
 }
+
+// Lists returns the paths of the lists of a dataset's folder. Other tables are left out, as CytoDL skips
+// them.
+func Lists(folder string) ([]string, error) {
+	lists, err := listsOf(folder)
+	return slices.DeleteFunc(lists, func(list string) bool { return new(Splits).part(partOf(list)) == nil }), err
+}
+
+// partOf returns the part of a dataset that a list's name stands for.
+func partOf(list string) string { return strings.TrimSuffix(filepath.Base(list), ".csv") }
 
 // Images reads the images to predict: a file, those of a list, of all lists of a folder, or
 // of a folder of images. Lists may give targets, to measure the prediction by.
