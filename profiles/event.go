@@ -72,9 +72,11 @@ type LayerTimes struct {
 // Resident is the memory of the process as reported by the operating system, in
 // bytes.
 type Resident struct {
-	RSS, Peak   int64
-	Reason      string // why they cannot be read; empty if they can
-	Collectable int64  // part of RSS that the garbage collector may return or reuse
+	RSS, Peak int64
+	Reason    string // why they cannot be read; empty if they can
+	// Collectable is the part of RSS that is no leak: what the garbage collector may return or reuse, and what is kept
+	// of the run in memory, within a bound, for screens that attach later.
+	Collectable int64
 }
 
 // Sensors is a reading of the GPUs and of the counters of energy, taken Age before it was sent.

@@ -143,8 +143,8 @@ type MemoryTrend struct {
 	// within the span.
 	PerThousand float64
 	// CachesPerMinute is the growth of the caches; Beyond and its interval are the
-	// trend of the process without the caches and without the unused part of the Go
-	// heap.
+	// trend of the process without the caches, the unused part of the Go heap, and what
+	// is kept of the run for screens that attach later.
 	CachesPerMinute             float64
 	Beyond, BeyondLow, BeyondHi float64
 }

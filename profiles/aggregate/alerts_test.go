@@ -304,7 +304,7 @@ func TestALeakingProcessIsTold(t *testing.T) {
 	r := newWatchedRun(t, settings.Values{})
 	rss := int64(200e6)
 	r.a.readings.resident = func() (int64, int64, string) { rss += 2e5; return rss, rss, "" } // a second
-	r.raised(r.run(90, 5, nil), "memory-slope", "grows by 12 MB a minute [12, 12]")
+	r.raised(r.run(150, 5, nil), "memory-slope", "grows by 12 MB a minute [12, 12]")
 	r.a.readings.resident = func() (int64, int64, string) { return rss, rss, "" }
 	r.gone(r.run(400, 5, nil), "memory-slope", "The process grows")
 }
@@ -315,11 +315,34 @@ func TestRoomOfTheCollectorIsNoLeak(t *testing.T) {
 	c, garbage := &r.it.Caches[prism.CacheMeasurement], int64(30e6)
 	r.a.readings.resident = func() (int64, int64, string) { rss := 150e6 + c.Bytes + garbage; return rss, rss, "" }
 	r.a.readings.collectable = func() int64 { garbage += 1e5; return garbage }
-	s := r.run(120, 5, func(*profiles.Iteration) { c.Bytes += 2000 })
+	s := r.run(200, 5, func(*profiles.Iteration) { c.Bytes += 2000 })
 	if alertOf(s, "memory-slope") != nil {
 		t.Errorf("%+v", s.Alerts)
 	}
 	if got := s.Memory.Trend; got.PerMinute < 20e6 || got.CachesPerMinute < 20e6 {
+		t.Errorf("the process grows by %+v", got)
+	}
+}
+
+// hoard is a tape that keeps more and more.
+type hoard struct{ bytes int64 }
+
+func (h *hoard) Event(*profiles.Event)              { h.bytes += 1000 }
+func (h *hoard) Tick(time.Time, *profiles.Snapshot) {}
+func (h *hoard) Drained(time.Time)                  {}
+func (h *hoard) Kept() int64                        { return h.bytes }
+
+// What is kept of the run for screens that attach later is bounded, and no leak while it grows.
+func TestWhatTapesKeepIsNoLeak(t *testing.T) {
+	r := newWatchedRun(t, settings.Values{})
+	h := &hoard{}
+	r.a.options.Tape = Tapes{h, Tapes{}}
+	r.a.readings.resident = func() (int64, int64, string) { return 150e6 + h.bytes, 150e6 + h.bytes, "" }
+	s := r.run(200, 5, nil)
+	if alertOf(s, "memory-slope") != nil {
+		t.Errorf("%+v", s.Alerts)
+	}
+	if got := s.Memory.Trend; got.PerMinute < 10e6 {
 		t.Errorf("the process grows by %+v", got)
 	}
 }

@@ -37,6 +37,9 @@ func (a *Aggregator) readMachine(now time.Time, moved bool) (any bool) {
 	still := a.Last() != nil && !moved && a.pace.state != profiles.Running && r.memoryIn == a.pace.state
 	if !still && (r.memoryAt.IsZero() || now.Sub(r.memoryAt) >= residentEvery || r.memoryIn != a.pace.state) {
 		b := &profiles.Resident{Collectable: r.collectable()}
+		if k, ok := a.options.Tape.(Keeper); ok {
+			b.Collectable += k.Kept()
+		}
 		b.RSS, b.Peak, b.Reason = r.resident()
 		r.memoryAt, r.memoryIn = now, a.pace.state
 		a.report.Report(now, b)

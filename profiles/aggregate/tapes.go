@@ -29,3 +29,19 @@ func (t Tapes) Drained(now time.Time) {
 		each.Drained(now)
 	}
 }
+
+// Keeper is a Tape that keeps what it records in memory, within a bound.
+type Keeper interface {
+	// Kept returns how many bytes that takes now.
+	Kept() int64
+}
+
+// Kept sums what the tapes keep.
+func (t Tapes) Kept() (bytes int64) {
+	for _, each := range t {
+		if k, ok := each.(Keeper); ok {
+			bytes += k.Kept()
+		}
+	}
+	return bytes
+}

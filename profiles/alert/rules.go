@@ -245,16 +245,18 @@ func judgeLimit(f *Facts) finding {
 }
 
 // The process leaks if it grows beyond its caches by at least slopeShare of
-// itself per minute, and by significantly more than 0.
+// itself per minute, and by significantly more than 0. Within slopeSpan the first half minute, in
+// which screen and recording fill buffers, is less than the slope's estimator ignores, 29 %.
 const (
 	slopeShare = 0.005
 	slopeLeast = 1e6 // bytes per minute
+	slopeSpan  = 2 * time.Minute
 )
 
 func judgeMemory(f *Facts) finding {
 	t := f.Trend
 	bound := max(slopeLeast, slopeShare*float64(f.RSS))
-	raised := t.Known && t.BeyondLow > 0 && t.Beyond > bound && t.Span >= time.Minute
+	raised := t.Known && t.BeyondLow > 0 && t.Beyond > bound && t.Span >= slopeSpan
 	kept := t.Known && t.BeyondLow > 0 && t.Beyond > bound/2
 	return finding{raised, kept, "", profiles.Warning, func() (string, profiles.Advice) {
 		return fmt.Sprintf("The process grows by %.2g MB a minute [%.2g, %.2g] beyond what its caches hold.",

@@ -146,6 +146,13 @@ func (j *Journal) Drained(now time.Time) {
 	}
 }
 
+// Kept returns the size of its packed parts in bytes; see aggregate.Keeper.
+func (j *Journal) Kept() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return int64(j.bytes)
+}
+
 // count counts the alerts that were raised.
 func (j *Journal) count(now []profiles.Alert) {
 	if len(now) == 0 && len(j.alerts) == 0 {
