@@ -147,6 +147,8 @@ type MemoryTrend struct {
 	// is kept of the run for screens that attach later.
 	CachesPerMinute             float64
 	Beyond, BeyondLow, BeyondHi float64
+	// Lately is Beyond over the newest quarter of the readings.
+	Lately float64
 }
 
 // Noise reports whether the slope is indistinguishable from noise.

@@ -304,9 +304,9 @@ func TestALeakingProcessIsTold(t *testing.T) {
 	r := newWatchedRun(t, settings.Values{})
 	rss := int64(200e6)
 	r.a.readings.resident = func() (int64, int64, string) { rss += 2e5; return rss, rss, "" } // a second
-	r.raised(r.run(150, 5, nil), "memory-slope", "grows by 12 MB a minute [12, 12]")
+	r.raised(r.run(330, 5, nil), "memory-slope", "grows by 12 MB a minute [12, 12]")
 	r.a.readings.resident = func() (int64, int64, string) { return rss, rss, "" }
-	r.gone(r.run(400, 5, nil), "memory-slope", "The process grows")
+	r.gone(r.run(900, 5, nil), "memory-slope", "The process grows")
 }
 
 // A filling cache also grows the collector's room, which is not a leak.
@@ -315,7 +315,7 @@ func TestRoomOfTheCollectorIsNoLeak(t *testing.T) {
 	c, garbage := &r.it.Caches[prism.CacheMeasurement], int64(30e6)
 	r.a.readings.resident = func() (int64, int64, string) { rss := 150e6 + c.Bytes + garbage; return rss, rss, "" }
 	r.a.readings.collectable = func() int64 { garbage += 1e5; return garbage }
-	s := r.run(200, 5, func(*profiles.Iteration) { c.Bytes += 2000 })
+	s := r.run(400, 5, func(*profiles.Iteration) { c.Bytes += 2000 })
 	if alertOf(s, "memory-slope") != nil {
 		t.Errorf("%+v", s.Alerts)
 	}
@@ -338,7 +338,7 @@ func TestWhatTapesKeepIsNoLeak(t *testing.T) {
 	h := &hoard{}
 	r.a.options.Tape = Tapes{h, Tapes{}}
 	r.a.readings.resident = func() (int64, int64, string) { return 150e6 + h.bytes, 150e6 + h.bytes, "" }
-	s := r.run(200, 5, nil)
+	s := r.run(400, 5, nil)
 	if alertOf(s, "memory-slope") != nil {
 		t.Errorf("%+v", s.Alerts)
 	}

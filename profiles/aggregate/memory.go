@@ -99,8 +99,8 @@ func (w *memoryWatch) fit() {
 		minutes[i] = (r.at - first.at).Minutes()
 		rss[i], rest[i] = float64(r.rss), float64(r.rss-r.caches-r.collectable)
 	}
-	whole, beyond := stats.TheilSen(minutes, rss), stats.TheilSen(minutes, rest)
-	if math.IsNaN(whole.Slope) || math.IsNaN(beyond.Slope) {
+	whole, beyond, lately := stats.TheilSen(minutes, rss), stats.TheilSen(minutes, rest), stats.TheilSen(minutes[n*3/4:], rest[n*3/4:])
+	if math.IsNaN(whole.Slope) || math.IsNaN(beyond.Slope) || math.IsNaN(lately.Slope) {
 		return
 	}
 	span := (last.at - first.at).Minutes()
@@ -108,7 +108,7 @@ func (w *memoryWatch) fit() {
 		Known: true, Span: last.at - first.at, N: n,
 		PerMinute: whole.Slope, Low: whole.Low, High: whole.High,
 		CachesPerMinute: float64(last.caches-first.caches) / span,
-		Beyond:          beyond.Slope, BeyondLow: beyond.Low, BeyondHi: beyond.High,
+		Beyond:          beyond.Slope, BeyondLow: beyond.Low, BeyondHi: beyond.High, Lately: lately.Slope,
 	}
 	if iterations := float64(last.iteration - first.iteration); iterations > 0 {
 		w.trend.PerThousand = whole.Slope * span / iterations * 1000

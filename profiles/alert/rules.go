@@ -245,18 +245,20 @@ func judgeLimit(f *Facts) finding {
 }
 
 // The process leaks if it grows beyond its caches by at least slopeShare of
-// itself per minute, and by significantly more than 0. Within slopeSpan the first half minute, in
-// which screen and recording fill buffers, is less than the slope's estimator ignores, 29 %.
+// itself per minute, and by significantly more than 0. In the first minutes it grows in any case:
+// screen and recording fill buffers, and the heap touches pages for the first time. Within slopeSpan
+// that is less than the slope's estimator ignores, 29 %. The newest quarter of the readings must show
+// half of the growth at least.
 const (
 	slopeShare = 0.005
 	slopeLeast = 1e6 // bytes per minute
-	slopeSpan  = 2 * time.Minute
+	slopeSpan  = 5 * time.Minute
 )
 
 func judgeMemory(f *Facts) finding {
 	t := f.Trend
 	bound := max(slopeLeast, slopeShare*float64(f.RSS))
-	raised := t.Known && t.BeyondLow > 0 && t.Beyond > bound && t.Span >= slopeSpan
+	raised := t.Known && t.BeyondLow > 0 && t.Beyond > bound && t.Lately > bound/2 && t.Span >= slopeSpan
 	kept := t.Known && t.BeyondLow > 0 && t.Beyond > bound/2
 	return finding{raised, kept, "", profiles.Warning, func() (string, profiles.Advice) {
 		return fmt.Sprintf("The process grows by %.2g MB a minute [%.2g, %.2g] beyond what its caches hold.",

@@ -16,13 +16,20 @@ import (
 func TestGrowingMemoryIsToldWithoutItsCaches(t *testing.T) {
 	f := Facts{State: profiles.Running, RSS: 200e6}
 	judge := func(f Facts) (raised, kept bool) { v := judgeMemory(&f); return v.raised, v.kept }
-	f.Trend = profiles.MemoryTrend{Known: true, Span: 2 * time.Minute, PerMinute: 26e6, Low: 25e6, High: 27e6, CachesPerMinute: 20e6,
-		Beyond: 6e6, BeyondLow: 5e6, BeyondHi: 7e6}
+	f.Trend = profiles.MemoryTrend{Known: true, Span: 6 * time.Minute, PerMinute: 26e6, Low: 25e6, High: 27e6, CachesPerMinute: 20e6,
+		Beyond: 6e6, BeyondLow: 5e6, BeyondHi: 7e6, Lately: 5e6}
 	if raised, kept := judge(f); !raised || !kept {
 		t.Error("6 MB a minute beyond the caches are no alert")
 	}
 	if what, _ := judgeMemory(&f).tell(); !strings.Contains(what, "6 MB a minute [5, 7]") {
 		t.Error(what)
+	}
+	young, calm := f, f
+	young.Trend.Span, calm.Trend.Lately = 4*time.Minute, 0.2e6
+	for about, f := range map[string]Facts{"the first minutes": young, "growth that has ended": calm} {
+		if raised, kept := judge(f); raised || !kept {
+			t.Errorf("%s: raised %v, kept %v", about, raised, kept)
+		}
 	}
 	f.Trend.Beyond, f.Trend.BeyondLow, f.Trend.BeyondHi = 0.1e6, -0.4e6, 0.6e6
 	if raised, kept := judge(f); raised || kept {
@@ -37,7 +44,7 @@ func TestAlertsDoNotFlicker(t *testing.T) {
 	f := &Facts{State: profiles.Running, Schema: &schema, RSS: 100e6}
 	changes, before := 0, 0
 	for tick := range 6000 { // ten minutes
-		f.Trend = profiles.MemoryTrend{Known: true, Span: 2 * time.Minute, Beyond: 0.99e6, BeyondLow: 1}
+		f.Trend = profiles.MemoryTrend{Known: true, Span: 6 * time.Minute, Beyond: 0.99e6, BeyondLow: 1, Lately: 1e6}
 		if tick%2 == 0 {
 			f.Trend.Beyond = 1.01e6
 		}

@@ -65,8 +65,8 @@ type file struct {
 	made      os.FileInfo // of the file, to notice that the path leads elsewhere
 }
 
-// writing are the pragmas of a file that is written.
-var writing = []string{"journal_mode(wal)", "synchronous(normal)", "busy_timeout(2000)"}
+// writing are the pragmas of a file that is written. It is appended to: half a megabyte of its pages in memory is enough.
+var writing = []string{"journal_mode(wal)", "synchronous(normal)", "busy_timeout(2000)", "cache_size(-512)"}
 
 // createFile makes a file for a recording that begins at a time, or opens the one that is joined.
 func createFile(o *Options, began time.Time) (*file, error) {

@@ -37,7 +37,9 @@ func NewRing(capacity int) *Ring {
 	if capacity > 2 {
 		n = 1 << bits.Len64(uint64(capacity-1))
 	}
-	return &Ring{slots: make([]profiles.Iteration, n), mask: n - 1}
+	r := &Ring{slots: make([]profiles.Iteration, n), mask: n - 1}
+	clear(r.slots) // takes the memory now, so that a run does not seem to leak until each slot was used
+	return r
 }
 
 // Push copies a record into the ring. It returns false, and counts the record as
