@@ -60,8 +60,8 @@ func WriteAblation(w io.Writer, a *profiles.Ablation) error {
 	quality := a.QualityTitle()
 	fmt.Fprintf(t, "setting\toff ms\ton ms\teffect\t95 %% interval\tmemory MB\t%sn\t verdict\n", cell(quality, quality))
 	for _, r := range a.Rows {
-		fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%s\t%s\t%+.2f\t%s%d\t %s\n", r.Name(), r.OffNS/1e6, r.OnNS/1e6,
-			percent(r.Effect), interval(r.Low, r.High), float64(r.OnBytes-r.OffBytes)/1e6, cell(quality, gain(&r)), r.Iterations, verdict(&r))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s%d\t %s\n", r.Name(), medianOf(r.OffNS), medianOf(r.OnNS),
+			percent(r.Effect), interval(r.Low, r.High), megabytes(&r), cell(quality, gain(&r)), r.Iterations, verdict(&r))
 	}
 	_ = t.Flush() // writes to memory do not fail
 	if quality == "" {
@@ -104,6 +104,14 @@ func interval(low, high float64) string {
 		return "–"
 	}
 	return fmt.Sprintf("[%+.1f, %+.1f]", 100*low, 100*high)
+}
+
+// megabytes formats what on holds more than off in MB.
+func megabytes(r *profiles.AblationRow) string {
+	if math.IsNaN(r.OffNS) || math.IsNaN(r.OnNS) {
+		return "–"
+	}
+	return fmt.Sprintf("%+.2f", float64(r.OnBytes-r.OffBytes)/1e6)
 }
 
 func gain(r *profiles.AblationRow) string {

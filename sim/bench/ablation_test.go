@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -115,5 +116,20 @@ func TestAnInterruptedAblationKeepsItsTable(t *testing.T) {
 	var b strings.Builder
 	if err := WriteAblation(&b, a); err != nil || !strings.Contains(b.String(), "the ablation ended early: interrupted") {
 		t.Errorf("%v:\n%s", err, b.String())
+	}
+}
+
+// A setting that an interrupted ablation did not reach has dashes.
+func TestARowThatWasNotMeasuredHasDashes(t *testing.T) {
+	none := math.NaN()
+	a := &profiles.Ablation{Work: "later samples", Rounds: 6, Ended: "interrupted", Rows: []profiles.AblationRow{{
+		Key: "amp", OffNS: 2e6, OnNS: none, OffBytes: 21e6, Effect: none, Low: none, High: none, Quality: none,
+	}}}
+	var b strings.Builder
+	if err := WriteAblation(&b, a); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.String(); strings.Contains(got, "NaN") || strings.Contains(got, "-21") || strings.Count(got, "–") < 4 {
+		t.Errorf("%s", got)
 	}
 }

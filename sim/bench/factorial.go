@@ -60,7 +60,7 @@ func aligned(b *strings.Builder, head string, n int, row func(i int) string) {
 // ratio returns the cells of a ratio and its interval.
 func ratio(r profiles.Ratio) string { return percent(r.Effect) + "\t" + interval(r.Low, r.High) }
 
-// medianOf formats a combination's median in ms.
+// medianOf formats a median in ms, NaN if it was not measured.
 func medianOf(ns float64) string {
 	if math.IsNaN(ns) {
 		return "–"
