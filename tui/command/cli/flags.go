@@ -176,10 +176,11 @@ func FlagError(cmd *cobra.Command, err error) error {
 	flag := invalid.GetFlag()
 	want := map[string]string{
 		"bool": "true or false", "duration": "a duration as 90s or 5m",
-		"int": "a whole number", "int64": "a whole number", "uint64": "a whole number",
+		"int": "a whole number", "int64": "a whole number", "uint64": "a whole number", "float64": "a number",
+		"intSlice": "whole numbers with commas between", "float64Slice": "numbers with commas between", "stringSlice": "values with commas between",
 	}[flag.Value.Type()]
 	for _, k := range keyFlags {
-		if key, ok := workloads.All[0].Presets.Table.Lookup(k.key); ok && k.flag == flag.Name && key.Type == settings.TypeInteger {
+		if key, ok := workloads.All[0].Presets.Table.Lookup(k.key); ok && k.flag == flag.Name && key.Type == settings.TypeInteger && !strings.HasSuffix(flag.Value.Type(), "Slice") {
 			want = key.Wants()
 		}
 	}
