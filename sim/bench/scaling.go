@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"prismtop/profiles/unit"
 )
 
 // Point is an iteration's time at one size and number of threads.
@@ -15,28 +17,48 @@ type Point struct {
 	Clean                 bool
 }
 
+// at returns the options for a field of a size, with an object of a quarter of it, and a number of threads.
+func (o Options) at(size, threads int) Options {
+	s := &o.Settings
+	s.Size, s.ObjectSize, s.Threads = size, max(size/4, 8), threads
+	if s.ROIDiameter > float64(size) {
+		s.ROIDiameter = 0
+	}
+	return o
+}
+
+// CheckScaling returns an error if Scaling cannot measure one of the sizes or numbers of threads.
+func CheckScaling(o Options, sizes, threads []int) error {
+	for _, size := range sizes {
+		for _, n := range threads {
+			at := o.at(size, n)
+			if err := at.Settings.Validate(); err != nil {
+				return fmt.Errorf("size %d on %s: %w", size, unit.Plural(n, "thread", "threads"), err)
+			}
+		}
+	}
+	return nil
+}
+
 // Scaling measures iterations over sizes and numbers of threads: fields of size N
 // with an object of N/4. o.Settings has everything else; progress is called
-// before every point.
+// before every point. An error comes with the points measured before it.
 func Scaling(ctx context.Context, o Options, sizes, threads []int, progress func(size, threads int)) ([]Point, error) {
+	if err := CheckScaling(o, sizes, threads); err != nil {
+		return nil, err
+	}
 	var points []Point
 	for _, size := range sizes {
 		for _, n := range threads {
 			progress(size, n)
-			s := o.Settings
-			s.Size, s.ObjectSize, s.Threads = size, max(size/4, 8), n
-			if s.ROIDiameter > float64(size) {
-				s.ROIDiameter = 0
-			}
-			at := o
-			at.Settings = s
+			at := o.at(size, n)
 			r, err := Run(ctx, at)
 			if err != nil {
-				return points, fmt.Errorf("size %d on %d threads: %w", size, n, err)
+				return points, fmt.Errorf("size %d on %s: %w", size, unit.Plural(n, "thread", "threads"), err)
 			}
 			t := spread(r.Total)
 			points = append(points, Point{
-				Size: size, Object: s.ObjectSize, Threads: r.Threads,
+				Size: size, Object: at.Settings.ObjectSize, Threads: r.Threads,
 				Median: t.Median / 1e6, P10: t.P10 / 1e6, P90: t.P90 / 1e6, Foreign: r.Foreign, Clean: r.Clean,
 			})
 		}

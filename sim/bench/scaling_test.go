@@ -23,6 +23,23 @@ func TestScalingMeasuresEverySizeAndThreadCount(t *testing.T) {
 	}
 }
 
+// Nothing is measured if one of the sizes or numbers of threads cannot be.
+func TestScalingChecksEverythingFirst(t *testing.T) {
+	for _, bad := range []struct {
+		sizes, threads []int
+		want           string
+	}{
+		{[]int{64, 100}, []int{1}, "size 100 on 1 thread: size = 100: must be a power of two"},
+		{[]int{64}, []int{1, 2000}, "size 64 on 2000 threads: threads = 2000"},
+	} {
+		points, err := Scaling(t.Context(), Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: small(t), Iterations: 10}, bad.sizes, bad.threads,
+			func(size, threads int) { t.Errorf("measures size %d on %d threads", size, threads) })
+		if len(points) > 0 || err == nil || !strings.Contains(err.Error(), bad.want) {
+			t.Errorf("%v, %v: %v", bad.sizes, bad.threads, err)
+		}
+	}
+}
+
 var someScaling = []Point{
 	{Size: 256, Object: 64, Threads: 1, Median: 2, P10: 1.9, P90: 2.5, Clean: true},
 	{Size: 256, Object: 64, Threads: 2, Median: 1.25, P10: 1.2, P90: 1.5, Clean: true},

@@ -27,8 +27,13 @@ func benchScalingCommand() *cobra.Command {
 		Use: "scaling", Short: "Measure iterations over field sizes and threads; print a Markdown table, draw a plot", Args: cli.NoArguments,
 		Example: "prismtop bench scaling --sizes 256,512,1024 --plot scaling.svg",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if len(sizes) == 0 || len(threads) == 0 || !(seconds > 0) {
-				return cli.BadUsage(errors.New("bench scaling: --sizes and --threads must not be empty, --seconds above 0"))
+			switch {
+			case len(sizes) == 0:
+				return cli.BadUsage(errors.New("flag --sizes: must not be empty"))
+			case len(threads) == 0:
+				return cli.BadUsage(errors.New("flag --threads: must not be empty"))
+			case !(seconds > 0) || seconds > 600:
+				return cli.BadUsage(fmt.Errorf("flag --seconds: %g: must be above 0, and 600 at most", seconds))
 			}
 			if err := errors.Join(checkSets(sets, "--sizes decides it", "size", "object_size"), checkSets(sets, "--threads decides it", "threads")); err != nil {
 				return cli.BadUsage(err)
@@ -49,21 +54,32 @@ func benchScalingCommand() *cobra.Command {
 			o := bench.Options{
 				Maker: maker, Settings: s, Warmup: 5, Time: time.Duration(seconds * float64(time.Second)), MaxForeign: machine.Quiet,
 			}
+			if err := bench.CheckScaling(o, sizes, threads); err != nil {
+				origins["size"], origins["object_size"], origins["threads"] = "flag --sizes", "flag --sizes", "flag --threads"
+				return cli.BadUsage(preset.From(origins, err))
+			}
+			if plot != "" {
+				if err := cli.WritableFiles("plot", plot, plot, plot); err != nil {
+					return err
+				}
+			}
 			points, err := bench.Scaling(cmd.Context(), o, sizes, threads, func(size, threads int) {
 				fmt.Fprintf(cmd.ErrOrStderr(), "size %d, threads %d\n", size, threads)
 			})
 			switch {
 			case cmd.Context().Err() != nil:
-				return cli.ErrInterrupted
+				err = cli.ErrInterrupted
 			case err != nil:
-				return cli.BadUsage(err)
+				err = cli.BadUsage(err)
 			}
+			if len(points) == 0 {
+				return err
+			}
+			err = errors.Join(bench.WriteScaling(cmd.OutOrStdout(), points), err)
 			if plot != "" {
-				if err := writePlot(plot, points); err != nil {
-					return err
-				}
+				err = errors.Join(err, writePlot(plot, points))
 			}
-			return bench.WriteScaling(cmd.OutOrStdout(), points)
+			return err
 		},
 	}
 	flags := cmd.Flags()
