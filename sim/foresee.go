@@ -50,6 +50,9 @@ func (l *loop) foretell() {
 	if most <= l.index {
 		return
 	}
+	if c, ok := l.work.(workload.Converger); ok && sooner {
+		sooner = c.MayConverge()
+	}
 	each := float64(l.pace.nanos) / float64(l.pace.n)
 	seconds := each * float64(most-l.index) / 1e9
 	text := fmt.Sprintf("at most %d iterations, of %s ms so far", most, strings.TrimSpace(unit.Milliseconds(each)))
@@ -58,7 +61,10 @@ func (l *loop) foretell() {
 	case limit > 0 && limit < seconds:
 		text += fmt.Sprintf(": ended by max_seconds = %g", limit)
 	case seconds > paceLong.Seconds():
-		text += ": takes up to " + estimate(seconds) + "; max_seconds bounds it"
+		text += ": takes up to " + estimate(seconds)
+		if limit == 0 {
+			text += "; set max_seconds to bound it"
+		}
 	case sooner:
 		text += ": up to " + estimate(seconds) + " more, less if it converges"
 	default:

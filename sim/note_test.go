@@ -82,7 +82,7 @@ func TestALongRunIsForetold(t *testing.T) {
 		sets []string
 		want string
 	}{
-		{[]string{"iterations=100000000", "threshold=0"}, "takes up to "},
+		{[]string{"iterations=100000000", "threshold=0"}, "; set max_seconds to bound it"},
 		{[]string{"iterations=100000000", "threshold=0", "max_seconds=600"}, "ended by max_seconds = 600"},
 	} {
 		r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(append([]string(nil), small...), c.sets...)...), Foresee: true})

@@ -205,8 +205,8 @@ func describeQuality(s *profiles.Snapshot) Values {
 			metrics = len(v)
 			if now.Has {
 				at := now.Iteration
-				measured.Number = &at
-			} else {
+				measured.Number, measured.Reason = &at, ""
+			} else if measured.Number == (*int64)(nil) {
 				measured.Reason = info.Absent
 			}
 		}

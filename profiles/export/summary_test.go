@@ -352,6 +352,23 @@ func checkReasons(t *testing.T, path string, v any) {
 	}
 }
 
+// The iteration of the newest comparison has no reason if one of the metrics was measured, in any order.
+func TestTheIterationOfAComparisonHasNoReason(t *testing.T) {
+	metrics := []int{prism.SeriesPSNR, prism.SeriesSSIM, prism.SeriesRMSE}
+	for _, known := range metrics {
+		s := whole(t)
+		for _, series := range metrics {
+			if series != known {
+				s.Series[series] = profiles.SeriesView{Latest: math.NaN()}
+			}
+		}
+		quality := Summarize(s, source()).Quality
+		if at, reason := quality.Of("iteration"); reason != "" || *at.(*int64) != 9299 {
+			t.Errorf("with series %d alone: %v, reason %q", known, at, reason)
+		}
+	}
+}
+
 func TestTheTrainersPatternExplainsItsHitRate(t *testing.T) {
 	s := whole(t)
 	m := Summarize(s, source()).Caches.Of("measurement")

@@ -53,3 +53,25 @@ func TestIterationsAreForeseen(t *testing.T) {
 		}
 	}
 }
+
+// Without a threshold only the initialisation may converge, by the floor that the decoder's border puts under its loss.
+func TestNothingConvergesWithoutAThreshold(t *testing.T) {
+	s, object := resolved(t, "", append(append([]string(nil), steadySettings...), "size=64", "object_size=32", "init_iterations=2", "init_cycles=1")...)
+	r := prepared(t, s, object, 1)
+	if !r.MayConverge() {
+		t.Error("the initialisation cannot converge")
+	}
+	rec := new(profiles.Iteration)
+	for iterate(t, r, rec); rec.Kind == prism.KindInitialisation; iterate(t, r, rec) {
+	}
+	if r.MayConverge() {
+		t.Error("a sample converges without a threshold")
+	}
+	s.Threshold = 0.1
+	if err := r.Apply(t.Context(), s.Values()); err != nil {
+		t.Fatal(err)
+	}
+	if !r.MayConverge() {
+		t.Error("a sample with a threshold cannot converge")
+	}
+}

@@ -20,7 +20,7 @@ import (
 // After that, only the newest complete result can be read and the task closed.
 //
 // A task may implement optional interfaces: Comparer, Imager, Clearer, Profiler, Saver, Keeper,
-// Forker, Checkpointer, Starter, Lister, Finisher and Recoverer.
+// Forker, Checkpointer, Starter, Lister, Finisher, Converger and Recoverer.
 type Task interface {
 	// Info describes the run for its observers, above all its schema.
 	Info() profiles.RunInfo
@@ -171,6 +171,12 @@ type Finisher interface {
 	// the log; empty for nothing. An error fails the run, which can still be saved and has its
 	// checkpoint: it is complete.
 	Finish(ctx context.Context) (said string, err error)
+}
+
+// Converger is a task that may converge in some of its stages only.
+type Converger interface {
+	// MayConverge reports whether what is left of the task, or of a unit of work in it, may end before its limits.
+	MayConverge() bool
 }
 
 // Recoverer is a task whose device can fail while it runs.

@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"io"
 	"math"
+	"os"
 	"slices"
 	"testing"
 
@@ -268,5 +269,18 @@ func TestSensorsOfGPUsAreScalars(t *testing.T) {
 	}
 	if got := points(all, "GPU0/Power_W"); len(got) > 0 {
 		t.Errorf("a sensor that is missing: %v", got)
+	}
+}
+
+// docs/export.md names the tags that every workload has.
+func TestTheTagsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/export.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tag := range []string{tagLoss, tagTime + "sample", tagIterationTime, tagIterationLoss, tagHitRate, tagSize, tagResident, tagGPUMemory + "0_GB"} {
+		if !bytes.Contains(page, []byte("`"+tag+"`")) {
+			t.Errorf("docs/export.md does not name %s", tag)
+		}
 	}
 }

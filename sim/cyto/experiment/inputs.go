@@ -89,10 +89,21 @@ func Files(ctx context.Context, v settings.Values) (paths []string) {
 	return paths
 }
 
+// nameOf returns the name of a folder or a file without its ending. That of "." is the name of the folder it stands for.
+func nameOf(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	base := filepath.Base(path)
+	if name := strings.TrimSuffix(base, filepath.Ext(base)); name != "" {
+		return name
+	}
+	return base
+}
+
 // files lists the files of a folder, a list or an image.
 func (s *Settings) files(ctx context.Context) (*Inputs, error) {
-	name := filepath.Base(s.Data)
-	in := &Inputs{name: strings.TrimSuffix(name, filepath.Ext(name)), targets: true, files: true}
+	in := &Inputs{name: nameOf(s.Data), targets: true, files: true}
 	if s.Mode == Train {
 		splits, err := loader.ReadSplits(ctx, s.Data, s.list())
 		switch {
