@@ -16,7 +16,6 @@ import (
 	"prismtop/profiles/machine"
 	"prismtop/tui/command/bench"
 	"prismtop/tui/command/cli"
-	"prismtop/tui/command/page"
 	"prismtop/tui/command/runs"
 	"prismtop/tui/command/sessions"
 )
@@ -36,8 +35,13 @@ func Main() int {
 	root.SetErr(cli.NewOutlet(ctx.Done(), os.Stderr))
 	begun := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { begun = true }
+	var helped error
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { helped = help(cmd) })
 	err := root.ExecuteContext(ctx)
-	if err != nil && !begun {
+	switch {
+	case err == nil:
+		err = helped
+	case !begun:
 		err = cli.BadUsage(err)
 	}
 	if errors.Is(err, cli.ErrGivenUp) && ctx.Err() != nil {
@@ -71,7 +75,7 @@ func rootCommand() *cobra.Command {
 	root.AddCommand(runCommand(), ptychoCommand(), cytoCommand(), presetsCommand(), verifyCommand(), doctorCommand(), bench.Command(), manualCommand(), replayCommand(), exportCommand(), runs.Command(runs.Actions{Replay: replayOnScreen, Export: exportTo}), runs.CompareCommand(), weightsCommand(),
 		attachCommand(), serveCommand(), sessions.Command(), sessions.StopCommand(), sessions.WakeCommand())
 	root.Version = cli.Version
-	root.SetHelpFunc(page.Help)
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _ = help(cmd) })
 	root.SetHelpCommand(helpCommand())
 	root.SetFlagErrorFunc(cli.FlagError)
 	root.SilenceUsage, root.SilenceErrors = true, true

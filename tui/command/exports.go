@@ -167,14 +167,16 @@ func (f *runFlags) handOn(from export.Source, metrics bool) (*handedOn, error) {
 	}
 	h := &handedOn{any: len(targets) > 0 || metrics}
 	if h.files, err = files.Open(targets, from); err != nil {
-		return nil, fmt.Errorf("flag --export: %w", err)
+		return nil, cli.Refused(fmt.Errorf("flag --export: %w", err))
 	}
 	if !metrics {
 		return h, nil
 	}
 	address, err := openmetrics.Address(f.metrics)
 	if err == nil {
-		h.metrics, err = openmetrics.Listen(address)
+		if h.metrics, err = openmetrics.Listen(address); err != nil {
+			err = cli.Refused(err)
+		}
 	}
 	if err != nil {
 		h.files.Discard()

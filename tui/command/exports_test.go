@@ -5,6 +5,7 @@ package command
 import (
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"prismtop/profiles/export"
+	"prismtop/tui/command/cli"
 	"prismtop/tui/ptytest"
 )
 
@@ -114,5 +117,19 @@ func TestMetricsOfALiveRun(t *testing.T) {
 	}
 	if _, err := client.Get(url); err == nil {
 		t.Error("the metrics are served after the end")
+	}
+}
+
+// An address that another program has is no error in the command line.
+func TestATakenAddressIsNoUsageError(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	f := runFlags{metrics: taken.Addr().String()}
+	_, err = f.handOn(export.Source{}, true)
+	if err == nil || cli.ExitStatus(cli.BadUsage(err)) != cli.StatusFailed {
+		t.Errorf("%v: status %d, want %d", err, cli.ExitStatus(cli.BadUsage(err)), cli.StatusFailed)
 	}
 }

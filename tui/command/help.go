@@ -18,6 +18,14 @@ import (
 	"prismtop/tui/widget"
 )
 
+// help writes the help of a command, unless the command line has a word that is none.
+func help(cmd *cobra.Command) error {
+	if err := cli.Surplus(cmd); err != nil {
+		return err
+	}
+	return page.Help(cmd)
+}
+
 // helpCommand returns the command help, which rejects unknown commands.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{

@@ -62,7 +62,7 @@ func (f *recordFlags) check(flags *pflag.FlagSet) error {
 	}
 	folder := filepath.Dir(f.file)
 	if err := cli.Writable(folder); err != nil {
-		return fmt.Errorf("flag --record: %s: the folder %s cannot be written: %w", f.file, folder, cli.Bare(err))
+		return cli.Refused(fmt.Errorf("flag --record: %s: the folder %s cannot be written: %w", f.file, folder, cli.Bare(err)))
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func benchScalingCommand() *cobra.Command {
 			}
 			if plot != "" {
 				if err := cli.WritableFiles("plot", plot, plot, plot); err != nil {
-					return err
+					return cli.BadUsage(err)
 				}
 			}
 			points, err := bench.Scaling(cmd.Context(), o, sizes, threads, func(size, threads int) {

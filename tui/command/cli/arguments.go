@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -13,6 +14,22 @@ import (
 // NoArguments rejects all arguments of a command.
 func NoArguments(cmd *cobra.Command, args []string) error { return AtMost(0)(cmd, args) }
 
+// surplusError is a word on the command line that the command does not take.
+type surplusError struct{ error }
+
+func (e *surplusError) Unwrap() error { return e.error }
+
+// Surplus returns the error about a word on the command line that the command does not take; nil for none. Missing ones do
+// not matter to it.
+func Surplus(cmd *cobra.Command) error {
+	err := cmd.ValidateArgs(cmd.Flags().Args())
+	var surplus *surplusError
+	if errors.As(err, &surplus) {
+		return err
+	}
+	return nil
+}
+
 // AtMost rejects more than n arguments of a command; one with subcommands then wants one of those.
 func AtMost(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
@@ -22,7 +39,7 @@ func AtMost(n int) cobra.PositionalArgs {
 		if cmd.HasAvailableSubCommands() {
 			return UnknownCommand(cmd, args[n])
 		}
-		return BadUsage(fmt.Errorf("%sunexpected argument %q; see %s --help", prefix(cmd), args[n], cmd.CommandPath()))
+		return BadUsage(&surplusError{fmt.Errorf("%sunexpected argument %q; see %s --help", prefix(cmd), args[n], cmd.CommandPath())})
 	}
 }
 
@@ -47,7 +64,7 @@ func prefix(cmd *cobra.Command) string {
 // UnknownCommand returns an error about an unknown command below cmd that suggests similar
 // names.
 func UnknownCommand(cmd *cobra.Command, name string) error {
-	return BadUsage(fmt.Errorf("%sunknown command %q%s", prefix(cmd), name, similar(name, commandNames(cmd), "", cmd)))
+	return BadUsage(&surplusError{fmt.Errorf("%sunknown command %q%s", prefix(cmd), name, similar(name, commandNames(cmd), "", cmd))})
 }
 
 // commandNames returns the visible commands below cmd.

@@ -126,7 +126,7 @@ func WritableFiles(flag, given, base string, paths ...string) error {
 		folder = "."
 	}
 	if err := Writable(folder); err != nil {
-		return fmt.Errorf("flag --%s: %q: the folder %s cannot be written: %w", flag, given, filepath.Clean(folder), Bare(err))
+		return Refused(fmt.Errorf("flag --%s: %q: the folder %s cannot be written: %w", flag, given, filepath.Clean(folder), Bare(err)))
 	}
 	for _, path := range paths {
 		target, err := atomicfile.Target(path)
@@ -135,7 +135,7 @@ func WritableFiles(flag, given, base string, paths ...string) error {
 		}
 		if behind := filepath.Dir(target); behind != filepath.Dir(path) { // the target of a link
 			if err := Writable(behind); err != nil {
-				return fmt.Errorf("flag --%s: %s leads to the folder %s, which cannot be written: %w", flag, path, behind, Bare(err))
+				return Refused(fmt.Errorf("flag --%s: %s leads to the folder %s, which cannot be written: %w", flag, path, behind, Bare(err)))
 			}
 		}
 		info, err := os.Stat(target)

@@ -90,6 +90,15 @@ type usageError struct{ error }
 
 func (e *usageError) Unwrap() error { return e.error }
 
+// refusedError is an output that this machine refuses.
+type refusedError struct{ error }
+
+func (e *refusedError) Unwrap() error { return e.error }
+
+// Refused marks an error about an output that the system refuses: a file, a folder or a port. It is no error in the command
+// line, which is valid elsewhere.
+func Refused(err error) error { return &refusedError{err} }
+
 // undecidedError is a question that a comparison cannot answer.
 type undecidedError struct{ error }
 
@@ -107,13 +116,14 @@ func Elsewhere(err error) error { return &elsewhereError{err} }
 func Undecided(err error) error { return &undecidedError{err} }
 
 // BadUsage marks an error in the command line or the settings. Kernels and devices missing on this
-// machine are not such an error: the command line is valid elsewhere; nor is a file that another process
-// writes: it is valid later.
+// machine are not such an error, nor outputs that it refuses: the command line is valid elsewhere; nor is a file that another
+// process writes: it is valid later.
 func BadUsage(err error) error {
 	var kernels *choice.UnavailableError
 	var device *workload.LackingError
 	var locked *atomicfile.LockedError
-	if err == nil || errors.As(err, &kernels) || errors.As(err, &device) || errors.As(err, &locked) {
+	var refused *refusedError
+	if err == nil || errors.As(err, &kernels) || errors.As(err, &device) || errors.As(err, &locked) || errors.As(err, &refused) {
 		return err
 	}
 	return &usageError{err}
@@ -158,6 +168,14 @@ func (o *Outlet) Fd() uintptr { return o.file.Fd() }
 
 // Write waits for the file to take p, which is copied.
 func (o *Outlet) Write(p []byte) (int, error) {
+	n, err := o.write(p)
+	if err != nil {
+		err = Refused(err)
+	}
+	return n, err
+}
+
+func (o *Outlet) write(p []byte) (int, error) {
 	if o.stuck {
 		return 0, ErrGivenUp
 	}

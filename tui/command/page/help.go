@@ -25,14 +25,15 @@ const (
 const helpColumn = 26
 
 // Help writes a command's help to its standard output. It queries only the terminal's size.
-func Help(cmd *cobra.Command, _ []string) {
+func Help(cmd *cobra.Command) error {
 	p := helpPage{width: plainHelpWidth}
 	if width, _, err := term.GetSize(os.Stdout.Fd()); err == nil && width > 0 {
 		p.width = min(width, maxHelpWidth)
 		p.colours = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	}
 	p.command(cmd)
-	_, _ = io.WriteString(cmd.OutOrStdout(), p.text.String())
+	_, err := io.WriteString(cmd.OutOrStdout(), p.text.String())
+	return err
 }
 
 // helpPage is a help text being written.
