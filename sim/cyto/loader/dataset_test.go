@@ -160,17 +160,22 @@ func TestFilesBecomePairs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, item := range map[string]Item{
-		"a.ome.tif: TIFF: channel 2: must be 0 to 1":    {Image: a, ImageChannel: 2},
-		"a.ome.tif has sides [4 8 8], its target":       {Image: a, Target: small},
-		"infinite.npy: voxel 1 is +Inf: must be finite": {Image: infinite},
-		"none.tif: no such file or directory":           {Image: a, Target: filepath.Join(folder, "none.tif")},
-		filepath.Base(folder) + ": is a folder":         {Image: folder},
-		"small.tif: TIFF: channel 7: must be 0 to 1":    {Image: a, Target: small, TargetChannel: 7},
-		"list_test.go: neither TIFF nor NPY: must be a": {Image: "list_test.go"},
+		"a.ome.tif: TIFF: channel 2: must be 0 to 1 (setting image_channel)":   {Image: a, ImageChannel: 2},
+		"a.ome.tif: TIFF: channel 3: must be 0 to 1 (setting target_channel)":  {Image: a, Target: a, TargetChannel: 3},
+		"cells.csv:7: " + filepath.Join(folder, "none.tif") + ": no such file": {Image: a, Target: filepath.Join(folder, "none.tif"), From: "cells.csv:7"},
+		"a.ome.tif has sides [4 8 8], its target":                              {Image: a, Target: small},
+		"infinite.npy: voxel 1 is +Inf: must be finite":                        {Image: infinite},
+		"none.tif: no such file or directory":                                  {Image: a, Target: filepath.Join(folder, "none.tif")},
+		filepath.Base(folder) + ": is a folder":                                {Image: folder},
+		"small.tif: TIFF: channel 7: must be 0 to 1 (setting target_channel)":  {Image: a, Target: small, TargetChannel: 7},
+		"list_test.go: neither TIFF nor NPY: must be a":                        {Image: "list_test.go"},
 	} {
 		if _, _, err := open(FileOptions{}, item).Load(t.Context(), 0); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
+	}
+	if _, _, err := open(FileOptions{Planar: true, Plane: 4}, one).Load(t.Context(), 0); err == nil || !strings.Contains(err.Error(), "plane 4: must be 0 to 3 (setting plane)") {
+		t.Error(err)
 	}
 	if _, err := Files(nil, FileOptions{Zoom: 2}); err == nil || !strings.Contains(err.Error(), "zoom of 2: must be above 0 and at most 1") {
 		t.Error(err)

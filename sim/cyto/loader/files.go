@@ -2,6 +2,7 @@ package loader
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -13,6 +14,7 @@ import (
 type Item struct {
 	Image, Target               string // paths; no Target for predictions
 	ImageChannel, TargetChannel int
+	From                        string // the list and the line that name them, as list.csv:2; empty for none
 }
 
 // FileOptions are how files become pairs (§B2).
@@ -55,9 +57,34 @@ func (d *files) Len() int { return len(d.items) }
 // Name is the path of the image.
 func (d *files) Name(i int) string { return d.items[i].Image }
 
-// Load reads a pair. An image and a target in one file are read together.
+// Load reads a pair. An image and a target in one file are read together. Errors name the file, the line of the list that
+// names it, and the setting of a channel or a plane that the file does not have.
 func (d *files) Load(ctx context.Context, i int) (cyto.Pair, int64, error) {
 	item := d.items[i]
+	pair, read, err := d.load(ctx, item)
+	if err != nil && item.From != "" && ctx.Err() == nil {
+		err = fmt.Errorf("%s: %w", item.From, err)
+	}
+	return pair, read, err
+}
+
+// named adds the setting to an error about a channel or a plane of a file.
+func named(err error, item Item, target bool) error {
+	var wrong *stack.SelectionError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	setting := "image_channel"
+	switch {
+	case wrong.What == "plane":
+		setting = "plane"
+	case target || wrong.Index != item.ImageChannel: // of a file with both, the image's is checked first
+		setting = "target_channel"
+	}
+	return fmt.Errorf("%w (setting %s)", err, setting)
+}
+
+func (d *files) load(ctx context.Context, item Item) (cyto.Pair, int64, error) {
 	options := stack.ReadOptions{Channels: []int{item.ImageChannel}}
 	if d.o.Planar {
 		options.Planes = []int{d.o.Plane}
@@ -67,7 +94,7 @@ func (d *files) Load(ctx context.Context, i int) (cyto.Pair, int64, error) {
 	}
 	source, err := stack.Read(ctx, item.Image, options)
 	if err != nil {
-		return cyto.Pair{}, 0, err
+		return cyto.Pair{}, 0, named(err, item, false)
 	}
 	read := source.Bytes
 	var pair cyto.Pair
@@ -81,7 +108,7 @@ func (d *files) Load(ctx context.Context, i int) (cyto.Pair, int64, error) {
 	if item.Target != item.Image {
 		options.Channels = []int{item.TargetChannel}
 		if from, err = stack.Read(ctx, item.Target, options); err != nil {
-			return cyto.Pair{}, read, err
+			return cyto.Pair{}, read, named(err, item, true)
 		}
 		read += from.Bytes
 		channel = 0

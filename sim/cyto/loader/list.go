@@ -162,8 +162,10 @@ func Images(ctx context.Context, path string, o ListOptions) ([]Item, error) {
 			return nil, err
 		}
 		for _, item := range more { // an image may be in several lists
-			if !known[item] {
-				known[item] = true
+			same := item
+			same.From = ""
+			if !known[same] {
+				known[same] = true
 				items = append(items, item)
 			}
 		}
@@ -242,6 +244,7 @@ func readRows(ctx context.Context, path string, o ListOptions) ([]row, error) {
 			}
 		}
 		next := row{line: line, item: o.item(image, target)}
+		next.item.From = fmt.Sprintf("%s:%d", path, line)
 		if o.SplitColumn != "" {
 			next.split = cell(o.SplitColumn)
 		}

@@ -29,17 +29,17 @@ func TestListsNameTheFilesOfEveryPart(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := func(path string) string { return filepath.Join(folder, path) }
-	if want := []Item{{"/data/1.tif", in("s/1.tif"), 5, 0}, {in("2.tif"), in("s/2, b.tif"), 5, 0}}; !slices.Equal(s.Train, want) {
+	if want := []Item{{"/data/1.tif", in("s/1.tif"), 5, 0, in("train.csv:2")}, {in("2.tif"), in("s/2, b.tif"), 5, 0, in("train.csv:3")}}; !slices.Equal(s.Train, want) {
 		t.Errorf("%v, want %v", s.Train, want)
 	}
-	if want := []Item{{in("3.tif"), in("4.tif"), 5, 0}}; !slices.Equal(s.Valid, want) || s.Test != nil {
+	if want := []Item{{in("3.tif"), in("4.tif"), 5, 0, in("valid.csv:2")}}; !slices.Equal(s.Valid, want) || s.Test != nil {
 		t.Errorf("%v and %v, want %v", s.Valid, s.Test, want)
 	}
 	one := list(t, folder, "one", "signal,split,brightfield\na,train,b\nc,test,d\ne,training,f\n")
 	if s, err = ReadSplits(t.Context(), one, LabelFreeList()); err != nil {
 		t.Fatal(err)
 	}
-	if want := []Item{{in("b"), in("a"), 6, 5}, {in("f"), in("e"), 6, 5}}; !slices.Equal(s.Train, want) || s.Valid != nil || len(s.Test) != 1 {
+	if want := []Item{{in("b"), in("a"), 6, 5, one + ":2"}, {in("f"), in("e"), 6, 5, one + ":4"}}; !slices.Equal(s.Train, want) || s.Valid != nil || len(s.Test) != 1 {
 		t.Errorf("%v, want %v", s, want)
 	}
 }
@@ -96,17 +96,17 @@ func TestImagesToPredict(t *testing.T) {
 	if err := os.Mkdir(lists, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	list(t, lists, "train.csv", "raw\n../raw/a.npy\n../raw/b.ome.tif\n")
-	list(t, lists, "test.csv", "raw\n../raw/b.ome.tif\n")
-	list(t, folder, "targets.csv", "seg,raw\nseg/b.tif,raw/b.ome.tif\n,raw/a.npy\n")
+	train := list(t, lists, "train.csv", "raw\n../raw/a.npy\n../raw/b.ome.tif\n")
+	test := list(t, lists, "test.csv", "raw\n../raw/b.ome.tif\n")
+	targets := list(t, folder, "targets.csv", "seg,raw\nseg/b.tif,raw/b.ome.tif\n,raw/a.npy\n")
 	for path, want := range map[string][]Item{
-		b:                                    {{Image: b, ImageChannel: 1}},
-		filepath.Join(folder, "raw"):         {{Image: a, ImageChannel: 1}, {Image: b, ImageChannel: 1}},
-		lists:                                {{Image: b, ImageChannel: 1}, {Image: a, ImageChannel: 1}},
-		filepath.Join(lists, "train.csv"):    {{Image: a, ImageChannel: 1}, {Image: b, ImageChannel: 1}},
-		filepath.Join(folder, "targets.csv"): {{Image: b, Target: filepath.Join(folder, "seg", "b.tif"), ImageChannel: 1}, {Image: a, ImageChannel: 1}},
-		filepath.Join(folder, "nothing"):     nil,
-		filepath.Join(folder, "seg", "b.t"):  nil,
+		b:                                   {{Image: b, ImageChannel: 1}},
+		filepath.Join(folder, "raw"):        {{Image: a, ImageChannel: 1}, {Image: b, ImageChannel: 1}},
+		lists:                               {{Image: b, ImageChannel: 1, From: test + ":2"}, {Image: a, ImageChannel: 1, From: train + ":2"}},
+		train:                               {{Image: a, ImageChannel: 1, From: train + ":2"}, {Image: b, ImageChannel: 1, From: train + ":3"}},
+		targets:                             {{Image: b, Target: filepath.Join(folder, "seg", "b.tif"), ImageChannel: 1, From: targets + ":2"}, {Image: a, ImageChannel: 1, From: targets + ":3"}},
+		filepath.Join(folder, "nothing"):    nil,
+		filepath.Join(folder, "seg", "b.t"): nil,
 	} {
 		got, err := Images(t.Context(), path, ListOptions{ImageChannel: 1})
 		if !slices.Equal(got, want) || (err == nil) != (want != nil) {

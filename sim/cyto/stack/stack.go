@@ -112,11 +112,22 @@ func (e extent) volume(o ReadOptions) (v *Volume, channels, planes []int, err er
 		Values: make([]float32, voxels)}, channels, planes, nil
 }
 
+// SelectionError is a channel or a plane that a file does not have.
+type SelectionError struct {
+	What  string // "channel" or "plane"
+	Index int    // from 0
+	Count int    // in the file
+}
+
+func (e *SelectionError) Error() string {
+	return fmt.Sprintf("%s %d: must be 0 to %d", e.What, e.Index, e.Count-1)
+}
+
 // selected returns the chosen indices of n, all if none is chosen.
 func selected(what string, chosen []int, n int) ([]int, error) {
 	for _, i := range chosen {
 		if i < 0 || i >= n {
-			return nil, fmt.Errorf("%s %d: must be 0 to %d", what, i, n-1)
+			return nil, &SelectionError{what, i, n}
 		}
 	}
 	if len(chosen) > 0 {
