@@ -43,7 +43,8 @@ Every setting has one name, used in files, in the environment and on the command
 1. the preset: ` + "`--preset NAME`, `PRISMTOP_PRESET=NAME`, or `preset = \"NAME\"` in the file; `" + shelves.Default() + "`" + ` by default
 2. a TOML file: ` + "`radius = 20`" + `
 3. the environment: ` + "`PRISMTOP_RADIUS=20`" + `
-4. flags: ` + "`--set radius=20`" + `, and dedicated flags such as ` + "`--image`" + `
+4. ` + "`--set radius=20`" + `; of several for one setting the last
+5. a setting's own flag, such as ` + "`--seed`, `--max-iterations` or `--image`" + `, before or behind ` + "`--set`" + `: ` + "`--seed 5 --set seed=6`" + ` is 5
 
 Unknown names and bad values are errors. ` + "`prismtop presets show`" + ` prints the result as such a file, with the origin of
 each value. A setting marked *live* can change during a run and takes effect at the next iteration. The others wait for the

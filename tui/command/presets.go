@@ -25,6 +25,9 @@ func presetsCommand() *cobra.Command {
 				return cli.BadUsage(fmt.Errorf("presets show: the preset is given twice, %q and --preset", args[0]))
 			}
 			if len(args) > 0 {
+				if _, err := workloads.Presets().Lookup(args[0]); err != nil && args[0] != "" {
+					return cli.BadUsage(fmt.Errorf("presets show: %w", err))
+				}
 				if err := cmd.Flags().Set("preset", args[0]); err != nil {
 					return cli.BadUsage(err)
 				}

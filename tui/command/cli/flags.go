@@ -50,7 +50,7 @@ func (f *SettingFlags) Register(flags *pflag.FlagSet) {
 	if !f.NoFile {
 		flags.StringVar(&f.Sources.File, "config", "", "file of settings over the preset's, in TOML")
 	}
-	flags.StringArrayVar(&f.Sources.Sets, "set", nil, "one setting as key=value; may be given again (see docs/settings.md)")
+	flags.StringArrayVar(&f.Sources.Sets, "set", nil, "one setting as key=value; may be given again; a setting's own flag, as --seed, wins over it (see docs/settings.md)")
 	if f.Has("image") {
 		flags.String("image", "", "picture to reconstruct, a file")
 	}
@@ -103,6 +103,18 @@ func (f *SettingFlags) Fits(v settings.Values) error {
 	return fmt.Errorf("of the workload %s: must be one of %s", v.Table().Workload, f.Of.Presets.Table.Workload)
 }
 
+// named returns the preset's name with what gave it, as errors begin.
+func (f *SettingFlags) named() string {
+	chosen, _ := f.Sources.Chosen()
+	switch {
+	case f.Sources.Preset != "":
+		return fmt.Sprintf("flag --preset: %q", chosen.Name)
+	case os.Getenv(preset.EnvPreset) != "":
+		return fmt.Sprintf("environment %s: %q", preset.EnvPreset, chosen.Name)
+	}
+	return fmt.Sprintf("file %s: preset = %q", f.Sources.File, chosen.Name)
+}
+
 // Resolve merges preset, file, environment and flags.
 func (f *SettingFlags) Resolve(ctx context.Context, flags *pflag.FlagSet) (settings.Values, settings.Origins, error) {
 	if flags.Changed("preset") && f.Sources.Preset == "" {
@@ -128,7 +140,7 @@ func (f *SettingFlags) Resolve(ctx context.Context, flags *pflag.FlagSet) (setti
 	v, origins, err := preset.Resolve(f.Sources)
 	if err == nil {
 		if err = f.Fits(v); err != nil {
-			err = fmt.Errorf("the preset is %w", err)
+			err = fmt.Errorf("%s: is %w", f.named(), err)
 		}
 	}
 	f.origins = origins
