@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"prismtop/profiles/preset"
 	"prismtop/profiles/settings"
@@ -74,6 +75,7 @@ func cytoTasksCommand(kind tasks.Kind) *cobra.Command {
 			{"cpu-fallback", "cpu_fallback", "run tasks for a GPU on the processor where there is none, and say so in the results"},
 		},
 		keep:  keepFlags{none: true},
+		join:  withRepository,
 		maker: t.maker,
 		after: t.after,
 	}
@@ -95,6 +97,16 @@ func cytoTasksCommand(kind tasks.Kind) *cobra.Command {
 	cmd.Example = fmt.Sprintf("prismtop cyto %s\nprismtop cyto %[1]s --config docs/cyto/%[2]s_tasks.csv --output results/%[2]s_benchmark.json --skip-failed\n"+
 		"prismtop cyto %[1]s --config tasks.csv --output results.json --rounds 6 --compare --headless", cmd.Use, file)
 	return cmd
+}
+
+// withRepository returns an error about a flag for git branches without the repository.
+func withRepository(flags *pflag.FlagSet, v settings.Values) error {
+	for _, name := range []string{"command", "fetch", "task-seconds"} {
+		if flags.Changed(name) && v.Text("repo") == "" {
+			return fmt.Errorf("flag --%s: needs --repo, the git repository whose branches the list names", name)
+		}
+	}
+	return nil
 }
 
 // maker makes runs that report their results here.

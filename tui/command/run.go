@@ -9,6 +9,7 @@ import (
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"prismtop/gpu/monitor"
 	"prismtop/profiles"
@@ -50,6 +51,7 @@ type runFlags struct {
 	claims   cli.Claims // the files that the flags name
 
 	own   []ownFlag                                                                 // of the workload's command
+	join  func(flags *pflag.FlagSet, v settings.Values) error                       // checks own flags that need one another; nil for none
 	maker func(workloads.Devices) workload.Maker                                    // of its runs; nil for the workload's
 	after func(f *runFlags, cmd *cobra.Command, v settings.Values, err error) error // is given what a run returned; nil for none
 
@@ -125,6 +127,9 @@ func (f *runFlags) settings(cmd *cobra.Command) (settings.Values, error) {
 	f.readOwn(cmd.Flags())
 	v, origins, err := f.keep.resolve(cmd.Context(), cmd.Flags(), &f.SettingFlags)
 	f.origins = origins
+	if err == nil && f.join != nil {
+		err = f.join(cmd.Flags(), v)
+	}
 	if err == nil {
 		err = f.record.check(cmd.Flags())
 	}

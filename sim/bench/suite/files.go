@@ -197,7 +197,7 @@ func (r *Report) writeHTML(w io.Writer) error {
 	fmt.Fprintf(&b, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">"+
 		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"><title>prismtop: PRISM's benchmark</title><style>%s</style></head><body>\n", style)
 	m := &r.Machine
-	fmt.Fprintf(&b, "<h1>PRISM's benchmark, measured</h1>\n<p>prismtop %s on %s, %s, %s ×%d. %s, %.0f s.", text(r.Version), text(m.CPU), text(m.System), text(orNone(m.Kernels)), m.Threads, text(r.Started), r.Seconds)
+	fmt.Fprintf(&b, "<h1>PRISM's benchmark, measured</h1>\n<p>prismtop %s on %s, %s%s. %s, %.0f s.", text(r.Version), text(m.CPU), text(m.System), text(m.computed(", ")), text(r.Started), r.Seconds)
 	if m.ForeignCPU != nil {
 		fmt.Fprintf(&b, " Other programs took %.1f %% of the processors meanwhile.", 100**m.ForeignCPU)
 	}

@@ -151,6 +151,9 @@ func (s *Suite) Run(ctx context.Context) (*Report, error) {
 	r := s.report
 	r.Seconds = time.Since(s.began).Seconds()
 	load := machine.ReadLoad().Since(s.load)
+	if len(s.plan) == 0 {
+		load.Reason = nothingMeasured
+	}
 	if r.Machine.ForeignCPUReason = load.Reason; load.Reason == "" {
 		share := load.Foreign()
 		r.Machine.ForeignCPU = &share
@@ -166,6 +169,9 @@ func (s *Suite) Run(ctx context.Context) (*Report, error) {
 	r.judge()
 	return r, err
 }
+
+// nothingMeasured is why the load of other programs is not known for a list of claims alone.
+const nothingMeasured = "nothing was measured"
 
 // judge derives the verdicts from the measurements.
 func (r *Report) judge() {

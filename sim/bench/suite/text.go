@@ -48,10 +48,13 @@ func table(b *strings.Builder, lines ...string) {
 func (r *Report) heading(b *strings.Builder, title string) {
 	m := &r.Machine
 	fmt.Fprintf(b, "%s\n%s\n", title, strings.Repeat("=", len(title)))
-	fmt.Fprintf(b, "prismtop %s · %s · %s · %s · %s · %s ×%d\n", r.Version, r.Started, visible.Text(m.CPU), m.System, orNone(m.Device), orNone(m.Kernels), m.Threads)
-	if m.ForeignCPU != nil {
+	fmt.Fprintf(b, "prismtop %s · %s · %s · %s%s\n", r.Version, r.Started, visible.Text(m.CPU), m.System, m.computed(" · "))
+	switch {
+	case m.ForeignCPU != nil:
 		fmt.Fprintf(b, "other programs took %.1f %% of the processors meanwhile\n", 100**m.ForeignCPU)
-	} else {
+	case m.ForeignCPUReason == nothingMeasured:
+		fmt.Fprintln(b, nothingMeasured)
+	default:
 		fmt.Fprintf(b, "other programs' share of the processors is unknown: %s\n", m.ForeignCPUReason)
 	}
 	if len(r.Changed) > 0 {
@@ -63,11 +66,12 @@ func (r *Report) heading(b *strings.Builder, title string) {
 	b.WriteByte('\n')
 }
 
-func orNone(text string) string {
-	if text == "" {
-		return "not measured"
+// computed lists the device, the kernels and the threads, each behind a mark; empty if nothing ran.
+func (m *Machine) computed(mark string) string {
+	if m.Kernels == "" {
+		return ""
 	}
-	return text
+	return fmt.Sprintf("%s%s%s%s ×%d", mark, m.Device, mark, m.Kernels, m.Threads)
 }
 
 // WriteResult writes a run as PRISM's baseline and optimised reports list one.
@@ -293,7 +297,7 @@ func (c *Claim) sentence() string {
 func (r *Report) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	m := &r.Machine
-	fmt.Fprintf(&b, "prismtop %s on %s (%s, %d threads, %s), %s. ", r.Version, visible.Text(m.CPU), orNone(m.Kernels), m.Threads, m.System, r.Started[:10])
+	fmt.Fprintf(&b, "prismtop %s on %s (%s%s), %s. ", r.Version, visible.Text(m.CPU), m.System, m.computed(", "), r.Started[:10])
 	if m.ForeignCPU != nil {
 		fmt.Fprintf(&b, "Other programs took %.1f %% of the processors meanwhile.", 100**m.ForeignCPU)
 	}

@@ -114,6 +114,11 @@ func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (
 			return nil, err
 		}
 	}
+	if command := v.Text(commandKey); list.external && command != "" {
+		if err := branches.CheckCommand(command); err != nil {
+			return nil, &settings.KeyError{Key: commandKey, Err: err}
+		}
+	}
 	if list.external {
 		b.repository, err = branches.Open(ctx, branches.Options{
 			Folder: v.Text(repoKey), Command: v.Text(commandKey), Fetch: v.On(fetchKey), Limit: time.Duration(v.Number(limitKey) * float64(time.Second)),

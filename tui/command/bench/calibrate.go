@@ -73,8 +73,14 @@ func validCalibration(o *bench.CalibrateOptions, load int) error {
 	switch {
 	case len(o.Sizes) == 0:
 		return errors.New("flag --sizes: must not be empty")
-	case o.Changes < 0 || o.Replicas < 0 || o.Ablations < 0 || o.Changes+o.Replicas+o.Ablations == 0:
-		return errors.New("bench calibrate: --changes, --replicas and --ablations must be at least 0, and not all 0")
+	case o.Changes < 0:
+		return fmt.Errorf("flag --changes: %d: must be at least 0", o.Changes)
+	case o.Replicas < 0:
+		return fmt.Errorf("flag --replicas: %d: must be at least 0", o.Replicas)
+	case o.Ablations < 0:
+		return fmt.Errorf("flag --ablations: %d: must be at least 0", o.Ablations)
+	case o.Changes == 0 && o.Replicas == 0 && o.Ablations == 0:
+		return errors.New("flag --changes: 0: must be above 0, unless --replicas or --ablations is")
 	case o.Every < 40:
 		return errors.New("flag --every: must be at least 40: a window takes 20 iterations after 5 of warm-up")
 	case load < 0 || load > 64:

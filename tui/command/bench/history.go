@@ -156,20 +156,32 @@ func (f *pastFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	this := thisMachine()
-	var ids []string
-	shown := slices.DeleteFunc(slices.Clone(all), func(e history.Entry) bool {
-		if id := e.Machine.ID(); !slices.Contains(ids, id) {
-			ids = append(ids, id)
+	var ids, presets, works []string
+	note := func(known *[]string, name string) {
+		if !slices.Contains(*known, name) {
+			*known = append(*known, name)
 		}
+	}
+	for i := range all {
+		note(&ids, all[i].Machine.ID())
+		note(&presets, all[i].Preset)
+		note(&works, all[i].Work)
+	}
+	switch {
+	case f.machine != "this" && f.machine != "all" && !slices.Contains(ids, f.machine):
+		return cli.BadUsage(fmt.Errorf("flag --machine: %q: must be one of %s", f.machine, strings.Join(append([]string{"this", "all"}, ids...), ", ")))
+	case f.preset != "" && len(all) > 0 && !slices.Contains(presets, f.preset):
+		return cli.BadUsage(fmt.Errorf("flag --preset: %q: must be one that is in the history: %s", f.preset, strings.Join(presets, ", ")))
+	case f.work != "" && len(all) > 0 && !slices.Contains(works, f.work):
+		return cli.BadUsage(fmt.Errorf("flag --work: %q: must be one that is in the history: %s", f.work, strings.Join(works, ", ")))
+	}
+	shown := slices.DeleteFunc(slices.Clone(all), func(e history.Entry) bool {
 		switch {
 		case f.machine == "this" && !e.Machine.Same(this), f.machine != "this" && f.machine != "all" && f.machine != e.Machine.ID():
 			return true
 		}
 		return f.preset != "" && f.preset != e.Preset || f.work != "" && f.work != e.Work
 	})
-	if f.machine != "this" && f.machine != "all" && !slices.Contains(ids, f.machine) {
-		return cli.BadUsage(fmt.Errorf("flag --machine: %q: must be this, all, or one of %s", f.machine, strings.Join(ids, ", ")))
-	}
 	if f.json {
 		if shown == nil {
 			shown = []history.Entry{}
@@ -190,7 +202,10 @@ func writePast(w io.Writer, entries []history.Entry, hidden int, machines bool, 
 		if hidden > 0 {
 			fmt.Fprintf(&b, "; --machine (this, unless it is given), --preset and --work leave out %s", unit.Plural(hidden, "entry", "entries"))
 		}
-		b.WriteString(".\nprismtop bench performance makes the first.\n")
+		b.WriteString(".\n")
+		if hidden == 0 {
+			b.WriteString("prismtop bench performance makes the first.\n")
+		}
 		_, err := io.WriteString(w, b.String())
 		return err
 	}

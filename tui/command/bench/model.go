@@ -16,6 +16,8 @@ import (
 	"prismtop/profiles/stats"
 	"prismtop/sim/bench"
 	"prismtop/sim/cpu/features"
+	"prismtop/sim/prism"
+	"prismtop/sim/workloads"
 	"prismtop/tui/command/cli"
 )
 
@@ -32,7 +34,8 @@ type benchFlags struct {
 
 // benchModelCommand returns the command bench model.
 func benchModelCommand() *cobra.Command {
-	var f benchFlags
+	w := workloads.Of(prism.Table.Zero())
+	f := benchFlags{SettingFlags: cli.SettingFlags{Of: &w}}
 	cmd := &cobra.Command{
 		Use: "model", Short: "Measure iterations of the training, or the decoder's forward pass", Args: cli.NoArguments,
 		Long: "Measure iterations of the training as a run has them: on the real object, halfway through the\n" +
@@ -102,8 +105,11 @@ func (f *benchFlags) run(cmd *cobra.Command) error {
 		return cli.BadUsage(err)
 	}
 	o := &f.options
-	if o.Warmup < 0 || !(o.MaxForeign >= 0 && o.MaxForeign <= 1) {
-		return cli.BadUsage(errors.New("bench model: --warmup must be at least 0, --max-foreign from 0 to 1"))
+	switch {
+	case o.Warmup < 0:
+		return cli.BadUsage(fmt.Errorf("flag --warmup: %d: must be at least 0", o.Warmup))
+	case !(o.MaxForeign >= 0 && o.MaxForeign <= 1):
+		return cli.BadUsage(fmt.Errorf("flag --max-foreign: %g: must be from 0 to 1", o.MaxForeign))
 	}
 	if o.Maker, o.Settings, err = cli.OfPRISM(cmd.Context(), v); err != nil {
 		return cli.BadUsage(f.Sourced(err))

@@ -64,8 +64,14 @@ func (f *peerFlags) run(cmd *cobra.Command) error {
 	switch {
 	case err != nil:
 		return cli.BadUsage(fmt.Errorf("flag --only: %w", err))
-	case f.rounds < 1 || f.options.Threads < 1 || !(f.options.Seconds > 0) || len(f.programs.Python) == 0:
-		return cli.BadUsage(errors.New("bench peer: --rounds and --threads must be at least 1, --seconds above 0, --python not empty"))
+	case f.rounds < 1:
+		return cli.BadUsage(fmt.Errorf("flag --rounds: %d: must be at least 1", f.rounds))
+	case f.options.Threads < 1:
+		return cli.BadUsage(fmt.Errorf("flag --threads: %d: must be at least 1", f.options.Threads))
+	case !(f.options.Seconds > 0):
+		return cli.BadUsage(fmt.Errorf("flag --seconds: %g: must be above 0", f.options.Seconds))
+	case len(f.programs.Python) == 0:
+		return cli.BadUsage(errors.New("flag --python: must not be empty"))
 	}
 	v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: cli.Baseline, Env: os.Environ(), EnvOthers: cli.OtherEnvironment, Sets: f.options.Sets})
 	if err != nil {
