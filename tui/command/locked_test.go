@@ -41,8 +41,15 @@ func TestTwoRunsDoNotWriteTheSameFile(t *testing.T) {
 			t.Errorf("%s: status %d, %q; want 1, and %q", args, status, text, want)
 		}
 	}
-	if status, text := ended(t, exec.Command("prismtop", "export", "first.sqlite", "csv=e.csv")); status != 1 || !strings.Contains(text, "e.changes.csv is being written by") {
-		t.Errorf("export: status %d, %q", status, text)
+	for deadline := time.Now().Add(60 * time.Second); ; { // the recording may not have begun
+		status, text := ended(t, exec.Command("prismtop", "export", "first.sqlite", "csv=e.csv"))
+		if status == 1 && strings.Contains(text, "e.changes.csv is being written by") {
+			break
+		}
+		if status != 1 || time.Now().After(deadline) {
+			t.Errorf("export: status %d, %q", status, text)
+			break
+		}
 	}
 	for args, want := range map[string]string{
 		"weights export --from none.npz --to c.npz":         "flag --to: c.npz is being written by",

@@ -149,6 +149,10 @@ func TestFilesBecomePairs(t *testing.T) {
 	if p = load(t, open(FileOptions{}, Item{Image: b}), 0); p.Target.Values != nil || len(p.Image.Values) != 256 {
 		t.Errorf("%v", p)
 	}
+	self := Item{Image: a, Target: a}
+	if p = load(t, open(FileOptions{}, self), 0); p.Image.Values[0] == p.Target.Values[0] || p.Target.Values[0] != 0 || len(p.Target.Values) != len(p.Image.Values) {
+		t.Errorf("a channel that is its own target: %v", p)
+	}
 	_, together, err := open(FileOptions{}, one).Load(t.Context(), 0)
 	if info, _ := os.Stat(a); err != nil || together > info.Size() {
 		t.Errorf("%d bytes read of %d for two channels of one file (%v)", together, info.Size(), err)

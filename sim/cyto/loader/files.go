@@ -57,7 +57,7 @@ func (d *files) Len() int { return len(d.items) }
 // Name is the path of the image.
 func (d *files) Name(i int) string { return d.items[i].Image }
 
-// Load reads a pair. An image and a target in one file are read together. Errors name the file, the line of the list that
+// Load reads a pair. An image and a target that are channels of one file are read together. Errors name the file, the line of the list that
 // names it, and the setting of a channel or a plane that the file does not have.
 func (d *files) Load(ctx context.Context, i int) (cyto.Pair, int64, error) {
 	item := d.items[i]
@@ -89,7 +89,8 @@ func (d *files) load(ctx context.Context, item Item) (cyto.Pair, int64, error) {
 	if d.o.Planar {
 		options.Planes = []int{d.o.Plane}
 	}
-	if item.Target == item.Image {
+	both := item.Target == item.Image && item.TargetChannel != item.ImageChannel
+	if both {
 		options.Channels = append(options.Channels, item.TargetChannel)
 	}
 	source, err := stack.Read(ctx, item.Image, options)
@@ -105,7 +106,7 @@ func (d *files) load(ctx context.Context, item Item) (cyto.Pair, int64, error) {
 		return pair, read, nil
 	}
 	from, channel := source, 1
-	if item.Target != item.Image {
+	if !both {
 		options.Channels = []int{item.TargetChannel}
 		if from, err = stack.Read(ctx, item.Target, options); err != nil {
 			return cyto.Pair{}, read, named(err, item, true)
