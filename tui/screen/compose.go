@@ -114,16 +114,23 @@ func (m *Model) confirmation() []string {
 	})
 }
 
-// tooSmall returns the screen shown if the panes do not fit.
+// tooSmall returns the screen shown if the panes do not fit, with the question whether to quit if that is asked.
 func (m *Model) tooSmall() []string {
 	var c chart.Canvas
 	c.Resize(m.layout.W, m.layout.H)
 	y := max(0, m.layout.H/2-1)
-	for i, s := range []string{
+	lines := []string{
 		fmt.Sprintf("terminal too small: %dx%d needed", layout.MinWidth, layout.MinHeight),
 		fmt.Sprintf("this is %dx%d", m.layout.W, m.layout.H),
 		"the run goes on; q quits",
-	} {
+	}
+	if m.confirming {
+		lines = []string{"Quit? y or q quits, other keys stay"}
+		if m.can(canDetach) {
+			lines = append(lines, "D leaves the run going")
+		}
+	}
+	for i, s := range lines {
 		s = chart.Cut(s, m.layout.W)
 		c.Text((m.layout.W-chart.Width(s))/2, y+i, s, theme.Plain)
 	}

@@ -31,10 +31,3 @@ func TestAFaultInDrawingEndsTheScreen(t *testing.T) {
 		t.Errorf("the fault is told as %v", m.crash)
 	}
 }
-
-func TestQuittingWhereThereIsNoRoomToAsk(t *testing.T) {
-	m, _ := screen(t, 40, 10, Options{}, colorprofile.ANSI256, tuitest.Running())
-	if !press(m, "q") {
-		t.Error("q does not quit")
-	}
-}

@@ -167,6 +167,9 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		}
 		return nil
 	}
+	if m.layout.TooSmall && m.layout.W > 0 {
+		return m.pressTooSmall(m.pressed)
+	}
 	if m.restarting {
 		return m.answerRestart(m.pressed)
 	}
@@ -216,6 +219,22 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		return nil
 	}
 	m.say(m.pressed + " has no meaning here: ? lists the keys")
+	return nil
+}
+
+// pressTooSmall handles a key on a terminal that is too small for the panes. Nothing would show what a key
+// changes, so only those that leave the screen or draw it anew act.
+func (m *Model) pressTooSmall(key string) tea.Cmd {
+	switch key {
+	case "q":
+		return m.askQuit()
+	case "ctrl+c":
+		return m.interrupt()
+	case "ctrl+z":
+		return m.suspend()
+	case "ctrl+l":
+		return m.redraw()
+	}
 	return nil
 }
 
@@ -311,7 +330,7 @@ func (m *Model) closeOverlay() tea.Cmd {
 }
 
 func (m *Model) askQuit() tea.Cmd {
-	if m.snap == nil || words.Ended(m.snap.State) || m.layout.TooSmall || !m.can(canStop) { // no room for the question, or nothing to end
+	if m.snap == nil || words.Ended(m.snap.State) || !m.can(canStop) { // nothing to end
 		return m.quit()
 	}
 	m.confirming = true

@@ -104,6 +104,36 @@ func TestKeysAskTheRun(t *testing.T) {
 	}
 }
 
+// On a terminal that is too small for the panes, no key changes the run unseen.
+func TestKeysOnATerminalThatIsTooSmall(t *testing.T) {
+	for _, size := range [][2]int{{59, 20}, {40, 5}, {1, 1}} {
+		m, r := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, tuitest.Running())
+		for _, k := range []string{"m", "a", "space", "R", "y", "+", "s", "d", "$", "u", "A", "n", "D", "I"} {
+			if press(m, k) || len(r.Called()) > 0 {
+				t.Fatalf("%v: %s calls %q", size, k, r.Called())
+			}
+		}
+		if press(m, "q") {
+			t.Fatalf("%v: q quits without asking", size)
+		}
+		if got := strings.Join(m.rows, "\n"); size[0] >= 40 && !strings.Contains(ansi.Strip(got), "Quit? y or q quits, other keys stay") {
+			t.Errorf("%v: q shows\n%s", size, got)
+		}
+		if press(m, "m", "q") || len(r.Called()) > 0 {
+			t.Fatalf("%v: after another key, q quits without asking", size)
+		}
+		if !press(m, "q") {
+			t.Errorf("%v: q twice does not quit", size)
+		}
+	}
+	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
+	press(m, "R")
+	m.Update(tea.WindowSizeMsg{Width: 40, Height: 5})
+	if press(m, "y"); len(r.Called()) > 0 {
+		t.Errorf("a question that is not shown is answered: %q", r.Called())
+	}
+}
+
 func TestQuittingEndsTheProgram(t *testing.T) {
 	for _, tt := range []struct {
 		snap *profiles.Snapshot

@@ -26,10 +26,6 @@ func (m *Model) restart() tea.Cmd {
 		m.startAgain()
 		return nil
 	}
-	if m.layout.TooSmall { // no room for the question
-		m.complain("not restarted: the terminal is too small for the question")
-		return nil
-	}
 	m.restarting = true
 	return nil
 }
