@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -292,6 +293,53 @@ func TestInTheBackground(t *testing.T) {
 		s.end(30 * time.Second)
 		x.Restored()
 	})
+}
+
+// A screen that a signal from outside stopped has its terminal again after fg; bg leaves the terminal to the shell.
+func TestStoppedFromOutside(t *testing.T) {
+	skipStarts(t)
+	for _, c := range []struct{ name, program, shows, then, leave string }{
+		{"a run and fg", "exec prismtop run " + unended, "sample  1/40", "", "y"},
+		{"a run, bg and fg", "exec prismtop run " + unended, "sample  1/40", "bg; read; stty -a | tr ';' '\\n' | grep -w -e icanon; jobs; read;", "y"},
+		{"runs and fg", "prismtop run --headless --preset quick --max-iterations 3; exec prismtop runs", "moon", "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			x := ptytest.Open(t, 120, 40)
+			s := startOn(t, x, "modes=$(stty -g); set -m; sh -c 'echo $$ >pid; "+c.program+"'; stty $modes; echo it was stopped; read; "+c.then+" fg; echo over")
+			x.See(c.shows)
+			text, err := os.ReadFile("pid")
+			if err != nil {
+				t.Fatal(err)
+			}
+			pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			x.See("it was stopped")
+			x.Press("enter")
+			if c.then != "" {
+				x.Press("enter")
+				x.See(" icanon", "Running")
+				x.Press("enter")
+			}
+			x.Gone("it was stopped", "Running")
+			x.See(c.shows)
+			x.Press("?")
+			x.See("ctrl+c")
+			x.Press("esc", "q")
+			if c.leave != "" {
+				x.See("Quit?")
+				x.Press(c.leave)
+			}
+			x.See("over")
+			s.end(30 * time.Second)
+			x.Restored()
+		})
+	}
 }
 
 // A terminal that reports an absurd size costs no more than a large one.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 
@@ -154,14 +155,12 @@ func Run(ctx context.Context, m Model, on terminal.Streams) error {
 		_, err := program.Run()
 		ended <- err
 	}()
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		console.WatchSize(program.Send)
-	}()
+	var watched sync.WaitGroup
+	watched.Go(func() { console.WatchSize(program.Send) })
+	watched.Go(func() { console.WatchContinued(r.Output, program.Send) })
 	defer func() { // the caller may close the terminal
 		kill()
-		<-watched
+		watched.Wait()
 	}()
 	err = r.await(signals, ended, program.Quit, kill)
 	r.tellLost()

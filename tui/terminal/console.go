@@ -62,6 +62,7 @@ type Console struct {
 	began   [2]int                 // the size of the output with which the screen began
 	newest  atomic.Pointer[[2]int] // the newest of streams.Sizes; nil for none
 	resized chan os.Signal
+	away    atomic.Bool     // the screen is released, to be taken again
 	done    <-chan struct{} // closed when the screen's program ends
 }
 

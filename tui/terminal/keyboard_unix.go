@@ -7,8 +7,10 @@ import (
 	"io"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 
+	"github.com/charmbracelet/x/term"
 	"github.com/muesli/cancelreader"
 )
 
@@ -64,6 +66,8 @@ func (k *keyboard) start() error {
 			switch {
 			case errors.Is(err, cancelreader.ErrCanceled):
 				return
+			case errors.Is(err, syscall.EIO) && k.behind(): // until start
+				return
 			case err != nil:
 				k.fail(err)
 				return
@@ -72,6 +76,12 @@ func (k *keyboard) start() error {
 		}
 	}()
 	return nil
+}
+
+// behind reports whether the process is in the background of its shell, where it cannot read the terminal.
+func (k *keyboard) behind() bool {
+	f, ok := k.terminal.(term.File)
+	return ok && !InForeground(f.Fd())
 }
 
 // stop stops reading; queued input is kept.

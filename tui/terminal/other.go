@@ -40,6 +40,9 @@ func (t terminalOutput) Read(p []byte) (int, error) { return t.file.Read(p) }
 func (t terminalOutput) Close() error               { return nil }
 func (t terminalOutput) Fd() uintptr                { return t.file.Fd() }
 
+// WatchContinued returns: there is no job control.
+func (c *Console) WatchContinued(*Output, func(tea.Msg)) {}
+
 // keyboard passes the terminal through: Bubble Tea reads it directly.
 type keyboard struct{ term.File }
 

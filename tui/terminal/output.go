@@ -177,6 +177,13 @@ func (o *Output) Waiting() int {
 	return len(o.pending)
 }
 
+// Lose makes Recovered report that the screen is to be redrawn: others may have drawn over it.
+func (o *Output) Lose() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.lost = true
+}
+
 // Lost reports whether output was discarded and not yet reported by Recovered.
 func (o *Output) Lost() bool {
 	o.mu.Lock()

@@ -33,10 +33,12 @@ func (c *Console) Suspension(out *Output, behind func()) tea.ExecCommand {
 
 // Run returns when the process continues.
 func (s suspension) Run() error {
+	s.console.away.Store(true)
+	defer s.console.away.Store(false)
 	s.out.Drain(DrainLimit)
 	s.console.GiveBack()
 	err := s.stop()
-	return errors.Join(err, s.console.retake(s.behind))
+	return errors.Join(err, s.console.retake(s.behind, func() {}))
 }
 
 // stop stops the process until the shell continues it.
@@ -76,9 +78,53 @@ func (suspension) SetStdout(io.Writer) {}
 // SetStderr does nothing: no output is written.
 func (suspension) SetStderr(io.Writer) {}
 
+// reclaiming takes the terminal again after a shell has had it. Bubble Tea executes it with the screen released.
+type reclaiming struct{ suspension }
+
+// Run returns when the program has the terminal, or has ended in the background. Until then it leaves the
+// terminal's modes alone, which are the shell's.
+func (r reclaiming) Run() error {
+	r.console.away.Store(true)
+	defer r.console.away.Store(false)
+	r.console.keys.stop()
+	r.console.tty.forget()
+	err := r.console.retake(func() {}, r.console.FlushInput)
+	r.out.Lose() // with its pictures
+	return err
+}
+
+// WatchContinued takes the terminal again, with send, each time a signal from outside has stopped the process
+// and another has continued it, until the screen's program ends. What was typed meanwhile is dropped.
+func (c *Console) WatchContinued(out *Output, send func(tea.Msg)) {
+	if c.tty == nil || c.streams.Remote {
+		return
+	}
+	on := make(chan os.Signal, 1)
+	signal.Notify(on, syscall.SIGCONT)
+	defer signal.Stop(on)
+	signal.Ignore(syscall.SIGTTIN) // reading in the background fails instead of stopping the process
+	defer signal.Reset(syscall.SIGTTIN)
+	for {
+		select {
+		case <-on:
+		case <-c.done:
+			return
+		}
+		switch {
+		case c.away.Load(): // the suspension itself returns
+		case c.tty.keeps() && InForeground(c.tty.file.Fd()): // with the screen's modes, which a shell may also have set again
+			out.Lose()
+		default:
+			// A terminal that cannot be taken is gone, which reading or writing it reports.
+			send(tea.Exec(reclaiming{suspension{console: c, out: out}}, func(error) tea.Msg { return nil })())
+		}
+	}
+}
+
 // retake takes the terminal again once the program is in the foreground. If it is not there yet,
-// behind is called and the program continues without a screen until it is.
-func (c *Console) retake(behind func()) error {
+// behind is called and the program continues without a screen until it is. ready is called before the
+// terminal is taken.
+func (c *Console) retake(behind, ready func()) error {
 	if c.tty != nil && !InForeground(c.tty.file.Fd()) {
 		behind()
 		AwaitForeground(c.tty.file.Fd(), c.done)
@@ -90,5 +136,6 @@ func (c *Console) retake(behind func()) error {
 	case c.resized <- syscall.SIGWINCH: // the size may have changed meanwhile
 	default:
 	}
+	ready()
 	return c.Take()
 }

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"io"
+	"reflect"
 	"sync"
 
 	"github.com/charmbracelet/x/term"
@@ -15,6 +16,7 @@ type tty struct {
 	mu    sync.Mutex
 	state *term.State
 	raw   bool
+	ours  *term.State // the modes that makeRaw has set; nil if unknown
 }
 
 // holdTTY records the modes of the terminal behind in.
@@ -38,7 +40,23 @@ func (t *tty) makeRaw() error {
 		return err
 	}
 	t.raw = true
+	t.ours, _ = term.GetState(t.file.Fd())
 	return nil
+}
+
+// keeps reports whether the terminal still has the modes that makeRaw has set.
+func (t *tty) keeps() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now, err := term.GetState(t.file.Fd())
+	return !t.raw || err != nil || reflect.DeepEqual(now, t.ours)
+}
+
+// forget leaves the modes to the shell that has set them.
+func (t *tty) forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.raw = false
 }
 
 // restore restores the modes from before makeRaw.
