@@ -126,6 +126,9 @@ func (s *Seat) Asks() string {
 	return now.Asks
 }
 
+// Operator returns the name of the screen that has the lease, empty if none has.
+func (s *Seat) Operator() string { return s.lease.Operator() }
+
 // Operate takes a lease that is free, asks for one that another seat has, and takes it when it asks
 // again. Otherwise it returns the lease, to the seat that asks for it if there is one.
 func (s *Seat) Operate(on bool) {

@@ -143,6 +143,8 @@ type Operator interface {
 	Operate(on bool)
 	// Asks returns the name of the screen that asks for the right, empty if none does.
 	Asks() string
+	// Operator returns the name of the screen that has the right, empty if none has.
+	Operator() string
 }
 
 // Annotator is a source whose run takes notes.

@@ -78,14 +78,22 @@ func (m *Model) detach() tea.Cmd {
 	return tea.Quit
 }
 
+// The answers to a key that asks for the operation: while another screen has it, and with it.
+const (
+	askedToOperate = "asked to operate the run, and I takes it at once …"
+	nowOperates    = "you operate the run"
+)
+
 // operate asks for the right to change the run, or returns it. The log has the outcome.
 func (m *Model) operate() {
 	asker := m.powers.Operator.Asks()
 	on := !m.powers.Operates()
 	m.powers.Operator.Operate(on)
 	switch {
+	case on && m.powers.Operates():
+		m.say(nowOperates)
 	case on:
-		m.say("asked to operate the run, and I takes it at once …")
+		m.say(askedToOperate)
 	case asker != "":
 		m.say("handed over to " + asker)
 	default:

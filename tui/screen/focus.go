@@ -136,7 +136,8 @@ func (m *Model) toggleMouse() {
 		m.keep.Mouse = m.mouse
 	}
 	if m.mouse {
-		m.say("mouse on: a click gives a pane the keys, a double click or the title the screen; shift selects text")
+		m.sayOne("mouse on: a click gives a pane the keys, a double click or its title the whole screen; shift selects text",
+			"mouse on: click selects a pane, twice zooms; shift selects text", "mouse on: click, double click; shift selects text")
 	} else {
 		m.say("mouse off")
 	}

@@ -214,8 +214,8 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 			}
 		}
 	}
-	if text := m.wouldChange(m.pressed); text != "" {
-		m.say(text)
+	if texts := m.wouldChange(m.pressed); texts != nil {
+		m.sayOne(texts...)
 		return nil
 	}
 	m.say(m.pressed + " has no meaning here: ? lists the keys")

@@ -10,6 +10,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/visible"
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
 	"prismtop/tui/pane"
@@ -230,26 +231,35 @@ func (m *Model) skip(by time.Duration) {
 	m.powers.Player.Seek(m.powers.Player.Position().At + by)
 }
 
-// wouldChange returns the answer to a key that would change a run which this screen cannot, "" for
-// any other.
-func (m *Model) wouldChange(pressed string) string {
-	why := "this is a recording"
+// wouldChange returns the answer to a key that would change a run which this screen cannot, from its longest
+// version to its shortest, nil for any other.
+func (m *Model) wouldChange(pressed string) []string {
+	answer := func(does string) []string {
+		return []string{pressed + " (" + does + ") would change the run, but this is a recording", "this is a recording: nothing in it changes"}
+	}
+	without := canDetach | canOperate | canAnnotate
 	switch {
 	case !m.powers.Operates() && !m.can(canOperate):
-		why = "this screen only watches"
+		why := "your role, viewer, may only watch"
+		if m.can(canAnnotate) {
+			why = "your role, annotator, may only watch and write notes"
+		}
+		answer = func(does string) []string { return []string{pressed + " (" + does + "): " + why, why} }
+		without = canDetach
 	case !m.powers.Operates():
-		why = "this screen only watches: I asks for the operation"
+		const why = "this screen only watches: I asks to operate the run"
+		answer = func(does string) []string { return []string{pressed + " (" + does + "): " + why, why} }
 	case !m.can(canPlay):
-		return ""
+		return nil
 	}
-	for _, table := range bindingsOf(m.keys.table, allAbilities&^(canDetach|canOperate|canAnnotate)).tables() {
+	for _, table := range bindingsOf(m.keys.table, allAbilities&^without).tables() {
 		for _, b := range table.keys {
 			if slices.Contains(b.Keys(), pressed) {
-				return pressed + " (" + b.Help().Desc + ") would change the run, but " + why
+				return answer(b.Help().Desc)
 			}
 		}
 	}
-	return ""
+	return nil
 }
 
 // openNote opens the line in which a note is written.
@@ -295,15 +305,35 @@ func (m *Model) noteBox() []string {
 	})
 }
 
-// sayWhoAsks says once that another screen asks to operate the run.
+// sayWhoAsks says once that another screen asks to operate the run, and replaces what was said of a request
+// that has been decided.
 func (m *Model) sayWhoAsks() {
-	if m.powers.Operator == nil {
+	of := m.powers.Operator
+	if of == nil {
 		return
 	}
-	before := m.asker
-	if m.asker = m.powers.Operator.Asks(); m.asker != before && m.asker != "" && m.powers.Operates() {
-		m.say(m.asker + " asks to operate the run: I hands it over")
+	before := requestOf(m.asker)
+	m.asker = of.Asks()
+	now, operates := requestOf(m.asker), of.Operates()
+	switch {
+	case operates && m.status.text == visible.Text(askedToOperate):
+		m.say(nowOperates)
+	case operates && now != before && now != "":
+		m.say(now)
+	case (!operates || now == "") && before != "" && m.status.text == visible.Text(before):
+		m.status = status{}
+		if who := of.Operator(); !operates && who != "" {
+			m.say(who + " operates the run")
+		}
 	}
+}
+
+// requestOf says who asks to operate the run, "" for no screen.
+func requestOf(asker string) string {
+	if asker == "" {
+		return ""
+	}
+	return asker + " asks to operate the run: I hands it over"
 }
 
 // rewound reports whether a snapshot is of an earlier moment than the one on screen.

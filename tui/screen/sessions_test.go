@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 
 	"prismtop/profiles"
 	"prismtop/tui/control"
@@ -21,6 +22,7 @@ type operator struct {
 	asked    []bool
 	viewer   bool     // its role
 	asks     string   // who asks to operate
+	holder   string   // who operates
 	noted    []string // notes
 	refused  error    // of notes
 }
@@ -28,6 +30,7 @@ type operator struct {
 func (o *operator) Operates() bool    { return o.operates }
 func (o *operator) MayOperate() bool  { return !o.viewer }
 func (o *operator) Asks() string      { return o.asks }
+func (o *operator) Operator() string  { return o.holder }
 func (o *operator) MayAnnotate() bool { return !o.viewer }
 func (o *operator) Annotate(text string) error {
 	o.noted = append(o.noted, text)
@@ -92,13 +95,13 @@ func TestAScreenThatOnlyWatches(t *testing.T) {
 	if text := ansi.Strip(frameOf(m)); brand() != "watching" || !strings.Contains(text, "since you left: 2 changes") {
 		t.Errorf("the screen shows neither that it watches nor what it missed:\n%s", text)
 	}
-	for _, key := range []string{"a", "m", "space", "n", "s", "d", "R", "A", "E", "u", "b", "U"} {
+	for _, key := range []string{"a", "space", "n", "s", "d", "R", "A", "E", "u", "b", "U", "m"} {
 		press(m, key)
 		if m.crash != nil {
 			t.Fatal(m.crash)
 		}
 	}
-	if text := ansi.Strip(frameOf(m)); !strings.Contains(text, "only watches: I asks for the operation") {
+	if text := ansi.Strip(frameOf(m)); !strings.Contains(text, "m (measurement cache): this screen only watches: I asks to operate the run") {
 		t.Errorf("a key that would change the run is not answered:\n%s", text)
 	}
 	press(m, "q") // leaves at once
@@ -187,10 +190,15 @@ func TestAViewersKeys(t *testing.T) {
 	run := &operator{Recorder: tuitest.NewRecorder(), viewer: true}
 	m := shared(120, 40, run)
 	press(m, "a")
-	if text := ansi.Strip(frameOf(m)); !strings.Contains(text, "this screen only watches") || strings.Contains(text, "I asks") {
+	if text := ansi.Strip(frameOf(m)); !strings.Contains(text, "a (mixed precision: on, off): your role, viewer, may only watch") || strings.Contains(text, "I asks") {
 		t.Errorf("a key that would change the run:\n%s", text)
 	}
-	press(m, "I", "#", "x", "enter")
+	for _, key := range []string{"I", "#"} {
+		if press(m, key); !strings.Contains(footerOf(m), "your role, viewer, may only watch") {
+			t.Errorf("%s: %s", key, footerOf(m))
+		}
+	}
+	press(m, "x", "enter")
 	if m.noting != nil || len(run.asked) != 0 || len(run.noted) != 0 || len(run.Called()) != 0 {
 		t.Errorf("asked for %v, noted %q, called %q", run.asked, run.noted, run.Called())
 	}
@@ -213,5 +221,54 @@ func TestAScreenThatAsksToOperate(t *testing.T) {
 	press(m, "I")
 	if text := ansi.Strip(frameOf(m)); !strings.Contains(text, "handed over to pts/2") || len(run.asked) != 1 || run.asked[0] {
 		t.Errorf("I asked for %v:\n%s", run.asked, text)
+	}
+}
+
+// What is said of a request to operate the run goes once it is decided.
+func TestADecidedRequestToOperate(t *testing.T) {
+	taken := func(run *operator) { run.operates, run.holder, run.asks = false, "pts/2", "" }
+	for name, c := range map[string]struct {
+		asks   string
+		decide func(*operator)
+		want   string
+	}{
+		"taken over":  {"pts/2", taken, "pts/2 operates the run"},
+		"taken back":  {"pts/2", func(run *operator) { run.asks = "" }, ""},
+		"handed over": {"", func(run *operator) { run.operates = true }, "you operate the run"},
+	} {
+		run := &operator{Recorder: tuitest.NewRecorder(), operates: c.asks != "", asks: c.asks}
+		m := shared(120, 40, run)
+		if c.asks == "" {
+			press(m, "I")
+		}
+		if !strings.Contains(m.status.text, "operate the run") {
+			t.Fatalf("%s: before, the footer says %q", name, m.status.text)
+		}
+		c.decide(run)
+		m.Update(snapshotMsg{tuitest.Running()})
+		if m.status.text != c.want {
+			t.Errorf("%s: the footer says %q, want %q", name, m.status.text, c.want)
+		}
+	}
+}
+
+// The part of an answer that says what to do is shown on the narrowest screens, too.
+func TestAnswersFitNarrowScreens(t *testing.T) {
+	for _, w := range []int{60, 80} {
+		m := shared(w, 24, &operator{Recorder: tuitest.NewRecorder()})
+		for _, key := range []string{"m", "a", "9"} {
+			if press(m, key); !strings.Contains(footerOf(m), "this screen only watches: I asks to operate the run") {
+				t.Errorf("%d columns: %s: %s", w, key, footerOf(m))
+			}
+		}
+		m, _ = screen(t, w, 24, Options{}, colorprofile.ANSI256, tuitest.Running())
+		press(m, "+", "+", "+", "+")
+		if got := footerOf(m); !strings.Contains(got, "threads stays 4") || !strings.Contains(got, "key , sets more") {
+			t.Errorf("%d columns: +: %s", w, got)
+		}
+		press(m, "M")
+		if got := footerOf(m); !strings.Contains(got, "mouse on") || !strings.Contains(got, "shift selects text") {
+			t.Errorf("%d columns: M: %s", w, got)
+		}
 	}
 }

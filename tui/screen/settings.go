@@ -216,8 +216,8 @@ func (m *Model) moreThreads(by int) {
 		return
 	}
 	if most := mostThreads * m.options.Cores; by > 0 && n > most {
-		m.complain(fmt.Sprintf("threads stays %d: more than %d for each of %s only wait (, and enter give it any number)",
-			n-by, mostThreads, unit.About(int64(m.options.Cores), "processor", "processors")))
+		m.complain(fmt.Sprintf("threads stays %d: more than %d per processor would wait for each other (key , sets more)", n-by, mostThreads))
+		m.status.brief = []string{fmt.Sprintf("threads stays %d, %d per processor (key , sets more)", n-by, mostThreads)}
 		return
 	}
 	m.set(settings.Threads, strconv.Itoa(n))
