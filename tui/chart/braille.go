@@ -33,9 +33,40 @@ func (c *Canvas) Dot(x, y int, s theme.Style) {
 	cell.Style = s
 }
 
-// DotLine draws a straight line of dots from (x0,y0) to (x1,y1), both included. A dashed line
-// omits two of every four columns of dots.
-func (c *Canvas) DotLine(x0, y0, x1, y1 int, dashed bool, s theme.Style) {
+// Dash is the pattern of a line, by which lines are told apart without colour.
+type Dash uint8
+
+// The patterns, which also differ where a cell has a single character.
+const (
+	Solid Dash = iota
+	Dashed
+	Dotted
+	DashDotted
+)
+
+// DashedWhen returns Dashed under a condition, else Solid.
+func DashedWhen(yes bool) Dash {
+	if yes {
+		return Dashed
+	}
+	return Solid
+}
+
+// draws reports whether the pattern has a dot in column x of dots, two of which make a cell.
+func (d Dash) draws(x int) bool {
+	switch d {
+	case Dashed:
+		return x%4 < 2
+	case Dotted:
+		return x%6 == 0
+	case DashDotted:
+		return x%12 < 6 || x%12 == 8
+	}
+	return true
+}
+
+// DotLine draws a straight line of dots from (x0,y0) to (x1,y1), both included.
+func (c *Canvas) DotLine(x0, y0, x1, y1 int, dash Dash, s theme.Style) {
 	n := max(abs(x1-x0), abs(y1-y0))
 	for i := 0; i <= n; i++ {
 		x, y := x0, y0
@@ -43,7 +74,7 @@ func (c *Canvas) DotLine(x0, y0, x1, y1 int, dashed bool, s theme.Style) {
 			x += int(math.Round(float64((x1-x0)*i) / float64(n)))
 			y += int(math.Round(float64((y1-y0)*i) / float64(n)))
 		}
-		if !dashed || x%4 < 2 {
+		if dash.draws(x) {
 			c.Dot(x, y, s)
 		}
 	}

@@ -232,6 +232,27 @@ func TestBarLength(t *testing.T) {
 	}
 }
 
+// The patterns of lines differ, also where a cell has a single character.
+func TestPatternsOfLinesDiffer(t *testing.T) {
+	seen := map[string]Dash{}
+	for d := Solid; d <= DashDotted; d++ {
+		var c Canvas
+		c.Resize(12, 1)
+		c.DotLine(0, 1, 23, 1, d, theme.Plain)
+		line := plainLines(&c)[0]
+		cells := strings.Map(func(r rune) rune {
+			if r == ' ' || r == '⠀' {
+				return ' '
+			}
+			return '*'
+		}, line)
+		if other, ok := seen[cells]; ok {
+			t.Errorf("patterns %d and %d are both %q", other, d, cells)
+		}
+		seen[cells] = d
+	}
+}
+
 func TestDotsMakeBraille(t *testing.T) {
 	var c Canvas
 	c.Resize(2, 1)

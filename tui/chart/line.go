@@ -21,8 +21,8 @@ type Series struct {
 	EnvelopeStyle theme.Style
 	// Sampled marks points that are occasional readings: a line joins them across any gap.
 	Sampled bool
-	// Dashed draws a dashed line, to distinguish it without colour.
-	Dashed bool
+	// Dash is the line's pattern, which distinguishes it without colour.
+	Dash Dash
 }
 
 // SeveralMark labels several nearby marks with different labels.
@@ -327,7 +327,7 @@ func (g *grid) line(s Series) {
 	low, high := 0, -1 // rows of column px still to be drawn
 	stroke := func() {
 		if low < high {
-			g.plot.DotLine(px, low, px, high, s.Dashed, s.Style)
+			g.plot.DotLine(px, low, px, high, s.Dash, s.Style)
 		}
 	}
 	var before profiles.Point
@@ -347,7 +347,7 @@ func (g *grid) line(s Series) {
 		} else {
 			stroke()
 			if joined {
-				g.plot.DotLine(px, py, x, y, s.Dashed, s.Style)
+				g.plot.DotLine(px, py, x, y, s.Dash, s.Style)
 			} else {
 				g.plot.Dot(x, y, s.Style)
 			}

@@ -157,6 +157,8 @@ func TestGoldenComparisons(t *testing.T) {
 		{"both-120x40", 120, 40, page.Options{}, 2, "down down down down"},
 		{"both-200x60", 200, 60, page.Options{Colours: terminal.LightColours}, 3, "tab right"},
 		{"ascii-120x40", 120, 40, page.Options{ASCII: true}, 2, "tab"},
+		{"three-without-colours-120x40", 120, 40, page.Options{Colours: terminal.NoColours}, 3, "tab"},
+		{"three-ascii-120x40", 120, 40, page.Options{ASCII: true}, 3, "tab"},
 		{"verdicts-80x24", 80, 24, page.Options{}, 2, "v"},
 		{"differences-80x24", 80, 24, page.Options{}, 2, "v v"},
 		{"markdown-80x24", 80, 24, page.Options{}, 2, "m"},

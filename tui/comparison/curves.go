@@ -16,10 +16,24 @@ import (
 
 // This file draws the curves of the sides over each other.
 
-// sideStyles are the styles of the sides' curves; all but the base's are dashed, too.
+// sideStyles are the styles of the sides' curves.
 var sideStyles = []theme.Style{theme.LossOld, theme.LossNew, theme.Phase2, theme.Phase5, theme.Phase3, theme.Phase7}
 
 func sideStyle(k int) theme.Style { return sideStyles[k%len(sideStyles)] }
+
+// sideDash returns the pattern of a side's curve, which differs from those of the sides beside it, and its mark in the legend.
+func sideDash(k int) (d chart.Dash, mark string) {
+	if k == 0 {
+		return chart.Solid, " ── "
+	}
+	switch (k - 1) % 3 {
+	case 0:
+		return chart.Dashed, " ╌ ╌ "
+	case 1:
+		return chart.Dotted, " · · "
+	}
+	return chart.DashDotted, " ─ · "
+}
 
 // labelWidth is the width of the labels of the vertical axis.
 const labelWidth = 8
@@ -49,10 +63,7 @@ func (s *Screen) drawCurve(c *chart.Canvas) {
 	}
 	x = 2
 	for k := range s.c.Sides {
-		mark := " ── "
-		if k > 0 {
-			mark = " ╌ ╌ "
-		}
+		_, mark := sideDash(k)
 		name := mark + compare.Letter(k) + " " + visible.Text(s.c.Sides[k].Name) + " "
 		if x+width(name) > w-2 {
 			name = mark + compare.Letter(k) + " "
@@ -85,7 +96,8 @@ func (s *Screen) line(curve *compare.Curve) *chart.Line {
 			n := int64(math.Round(at))
 			drawn = append(drawn, profiles.Point{First: n, Last: n, Min: p.Value, Mean: p.Value, Max: p.Value})
 		}
-		line.Series = append(line.Series, chart.Series{Curve: drawn, Style: sideStyle(k), Sampled: true, Dashed: k > 0})
+		dash, _ := sideDash(k)
+		line.Series = append(line.Series, chart.Series{Curve: drawn, Style: sideStyle(k), Sampled: true, Dash: dash})
 		line.Ceiling = max(line.Ceiling, chart.Ceiling(drawn, 0))
 	}
 	if s.time {

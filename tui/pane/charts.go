@@ -161,7 +161,7 @@ func (p *losses) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	for i, curve := range curves {
 		style := lossStyle(s, i)
 		line.Series = append(line.Series, chart.Series{
-			Curve: curve, Style: style, Dashed: style != theme.LossNew && p.Theme.Depth == theme.NoColor})
+			Curve: curve, Style: style, Dash: chart.DashedWhen(style != theme.LossNew && p.Theme.Depth == theme.NoColor)})
 	}
 	line.Threshold = words.ThresholdOf(s)
 	p.scale(&line, curves)

@@ -57,7 +57,7 @@ func (p *memory) history(c *chart.Canvas, s *profiles.Snapshot) (string, theme.S
 	line := p.Line(s)
 	highest := 0.0
 	for i, curve := range seen {
-		line.Series = append(line.Series, chart.Series{Curve: curve, Sampled: true, Style: memorySeries[i].style, Dashed: i > 0 && p.Theme.Depth == theme.NoColor})
+		line.Series = append(line.Series, chart.Series{Curve: curve, Sampled: true, Style: memorySeries[i].style, Dash: chart.DashedWhen(i > 0 && p.Theme.Depth == theme.NoColor)})
 		for _, point := range curve {
 			highest = max(highest, point.Max)
 		}
