@@ -118,7 +118,8 @@ func (p *plain) end() {
 }
 
 // Progress returns a run's progress in one line: the unit of work and iteration reached, the rate
-// (of the whole run after it ended), losses and quality, and the time left if known.
+// (of the whole run after it ended), losses and quality, and the time left if known. A paused run has neither rate
+// nor time left.
 func Progress(s *profiles.Snapshot) string {
 	var parts []string
 	if s.State != profiles.Running {
@@ -139,7 +140,10 @@ func Progress(s *profiles.Snapshot) string {
 		pace = float64(s.Index-s.Run.Resumed) / s.Elapsed.Seconds()
 	}
 	if !resumes && (s.Index > 0 || s.State == profiles.Running) {
-		parts = append(parts, fmt.Sprintf("iter %d", s.Index), strings.TrimSpace(unit.Rate(pace)))
+		parts = append(parts, fmt.Sprintf("iter %d", s.Index))
+		if s.State != profiles.Paused {
+			parts = append(parts, strings.TrimSpace(unit.Rate(pace)))
+		}
 	}
 	for _, l := range words.CurrentLosses(s) {
 		parts = append(parts, l.Text())
@@ -148,7 +152,7 @@ func Progress(s *profiles.Snapshot) string {
 		parts = append(parts, text)
 	}
 	parts = append(parts, unit.Clock(s.Elapsed))
-	if s.ETAKnown && !words.Ended(s.State) {
+	if s.ETAKnown && s.State != profiles.Paused && !words.Ended(s.State) {
 		parts = append(parts, "left "+unit.Estimate(s.ETA))
 	}
 	if s.Err != "" {

@@ -177,6 +177,17 @@ func TestSummaryTellsReplications(t *testing.T) {
 	}
 }
 
+func TestAPausedRunHasNeitherRateNorTimeLeft(t *testing.T) {
+	s := tuitest.Running()
+	if got := Progress(s); !strings.Contains(got, "it/s") || !strings.Contains(got, "left ~") {
+		t.Fatalf("a running run reads %q", got)
+	}
+	s.State = profiles.Paused
+	if got := Progress(s); strings.Contains(got, "it/s") || strings.Contains(got, "left") || !strings.Contains(got, "paused · ") || !strings.Contains(got, "iter 4120") {
+		t.Errorf("it reads %q", got)
+	}
+}
+
 func TestTheRateIsTheWholeRunsOnceItEnded(t *testing.T) {
 	s := tuitest.Running()
 	s.Rate = 0
