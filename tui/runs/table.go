@@ -281,7 +281,7 @@ func (t *Table) compare() tea.Cmd {
 		}
 	}
 	if len(runs) < 2 {
-		t.Say("mark two runs or more with space: the oldest is what the others are compared with")
+		t.Say("mark two runs or more with space: the oldest is the base")
 		return nil
 	}
 	var paths []string

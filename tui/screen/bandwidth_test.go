@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/charmbracelet/colorprofile"
@@ -14,6 +15,9 @@ func TestBandwidthAndColoursHaveKeys(t *testing.T) {
 	for _, want := range []terminal.Bandwidth{terminal.LowBandwidth, terminal.FullBandwidth, terminal.AutoBandwidth} {
 		if press(m, "B"); m.pace.Chosen() != want {
 			t.Errorf("B chose %s, want %s", m.pace.Chosen(), want)
+		}
+		if frames := map[terminal.Bandwidth]string{terminal.LowBandwidth: ": 1 frame/s,"}[want]; !strings.Contains(m.status.text, frames) {
+			t.Errorf("B says %q", m.status.text)
 		}
 	}
 	for _, want := range []terminal.Colours{terminal.DarkColours, terminal.LightColours, terminal.NoColours, terminal.AutoColours} {

@@ -169,9 +169,6 @@ func (m *Model) chooserBox() []string {
 				lamp, style, note = "◌", theme.Warn, "hidden: no room"
 			case m.without[id]:
 				note = m.whyLacking(id)
-				if m.specs[id].Lacks != nil {
-					note = chart.Cut(note, w-8-chart.Width(m.paneName(id)))
-				}
 			case whole.Put[id]:
 				note = "hidden"
 			default:
@@ -185,7 +182,7 @@ func (m *Model) chooserBox() []string {
 			}
 			c.Text(4, y, lamp, style)
 			c.Text(6, y, m.paneName(id), theme.Plain)
-			c.TextRight(w, y, note, style)
+			c.TextRight(w, y, chart.Cut(note, w-8-chart.Width(m.paneName(id))), style)
 		}
 	})
 }

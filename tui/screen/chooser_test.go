@@ -284,3 +284,20 @@ func TestEveryPaneExplainsItself(t *testing.T) {
 		checkFrame(t, m, 80, 24)
 	}
 }
+
+// A pane's name and the reason why it is not shown do not touch.
+func TestTheListOfPanesKeepsNamesApart(t *testing.T) {
+	for _, s := range []*profiles.Snapshot{tuitest.Running(), tuitest.Trainer()} {
+		m, _ := screen(t, 120, 60, Options{}, colorprofile.ANSI256, s)
+		for id := range m.panes {
+			m.without[id] = true
+		}
+		press(m, "P")
+		text := ansi.Strip(strings.Join(m.chooserBox(), "\n"))
+		for id := range m.panes {
+			if name := m.paneName(layout.Pane(id)); !strings.Contains(text, name+" ") {
+				t.Errorf("%s has no space behind it:\n%s", name, text)
+			}
+		}
+	}
+}

@@ -93,11 +93,16 @@ func (m *Model) watchingText() (string, theme.Style) {
 		if w.Budget > 0 && w.Low > w.Budget {
 			style = theme.Warn
 		}
+	case w.Measured && w.Reason == "" && m.still():
+		text = label + ": –"
 	case w.Measured && w.Reason == "":
 		text = label + ": measuring"
 	}
 	return fmt.Sprintf("%*s", width, text), style
 }
+
+// still reports whether the run on screen computes nothing, because it is paused or over.
+func (m *Model) still() bool { return m.paused() || m.over() }
 
 // costNotes explains the cost for the help, as far as it is known.
 func (m *Model) costNotes() (notes []string) {
@@ -111,6 +116,8 @@ func (m *Model) costNotes() (notes []string) {
 	case w.Known:
 		notes = append(notes, "Watching costs "+unit.ShareWithin(w.Value, w.Low, w.High)+
 			" of the run's speed, measured by not watching for a quarter of a second now and then.")
+	case m.still():
+		notes = append(notes, "The cost of watching is not known: it is measured only while a run computes, which takes about a minute.")
 	default:
 		notes = append(notes, "The cost of watching is being measured, which takes about a minute.")
 	}

@@ -168,7 +168,8 @@ func (m *Model) headerText(f headerField, w int) (string, theme.Style) {
 			return s.Run.Device + " " + s.Run.Kernels, theme.Faint
 		}
 		if s.Run.Device != "" {
-			return fmt.Sprintf("%s %s ×%d", s.Run.Device, s.Run.Kernels, m.threadsOf(s)), theme.Faint
+			kernels := fmt.Sprintf("%s ×%d", s.Run.Kernels, m.threadsOf(s))
+			return words.FittingOrLast(w, s.Run.Device+" "+kernels, kernels, s.Run.Kernels), theme.Faint
 		}
 	case precisionField:
 		return words.Precision(s, w), theme.Faint
@@ -183,6 +184,9 @@ func (m *Model) headerText(f headerField, w int) (string, theme.Style) {
 	case ablationField:
 		return ablationText(s), theme.Pending
 	case alertsField:
+		if m.leftBesideOthers(w) {
+			return m.leftText()
+		}
 		return m.alertLamp(w)
 	case clockField:
 		return fmt.Sprintf("%*s", w, unit.Clock(s.Elapsed)), theme.Plain
@@ -226,6 +230,15 @@ func (m *Model) sharedText(w int) (string, theme.Style) {
 		return words.Fitting(w, text, strings.ReplaceAll(text, " min", "min")), style
 	}
 	return "", theme.Plain
+}
+
+// leftBesideOthers reports whether the time left, in whose place other programs are shown, is in the place of
+// alerts, w cells wide: there are none.
+func (m *Model) leftBesideOthers(w int) bool {
+	text, _ := m.leftText()
+	width := m.layout.Header.W
+	ablates := width < ablationFrom && ablationText(m.snap) != ""
+	return width >= rateFrom && width < leftFrom && !ablates && othersText(m.snap, w) != "" && len(m.troubles()) == 0 && chart.Width(text) <= w
 }
 
 // leftText returns the time left, "" if unknown or the run is over.

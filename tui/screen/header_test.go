@@ -316,3 +316,24 @@ func TestAfterTheEndKeysAreThoseThatWork(t *testing.T) {
 		}
 	}
 }
+
+// The time left stands in the place of alerts while other programs have its own, and the kernels' name is whole.
+func TestTheTimeLeftBesideOtherPrograms(t *testing.T) {
+	for w := 110; w <= 240; w++ {
+		s := tuitest.Busy()
+		s.Run.Device, s.Run.Kernels = "cpu", "avx512-bf16"
+		m, _ := screen(t, w, 40, Options{}, colorprofile.ANSI256, s)
+		line := m.header()[0]
+		if !strings.Contains(line, "62 %") || !strings.Contains(line, "left ~3 min") {
+			t.Errorf("%d columns: %q", w, line)
+		}
+		if headerPlaces(w)[deviceField].W > 0 && !strings.Contains(line, "avx512-bf16") {
+			t.Errorf("%d columns: the kernels are cut: %q", w, line)
+		}
+		s.Alerts = tuitest.Eventful().Alerts
+		m.Update(snapshotMsg{s})
+		if line = m.header()[0]; !strings.Contains(line, "62 %") || !strings.Contains(line, "alert") {
+			t.Errorf("%d columns, with alerts: %q", w, line)
+		}
+	}
+}

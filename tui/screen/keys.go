@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
@@ -340,7 +341,7 @@ func (m *Model) askQuit() tea.Cmd {
 func (m *Model) quit() tea.Cmd {
 	switch {
 	case m.can(canStop):
-		m.ending = true
+		m.ending, m.stopped = true, time.Now()
 		m.powers.Stop()
 	case m.can(canDetach) && !m.over(): // another screen operates the run
 		m.gone = control.ErrDetached

@@ -134,6 +134,36 @@ func TestKeysOnATerminalThatIsTooSmall(t *testing.T) {
 	}
 }
 
+// A setting that ends an ablation says so; one for the next run does not end it.
+func TestASettingEndsAnAblation(t *testing.T) {
+	s := tuitest.Running()
+	s.Ablation = &profiles.Ablation{Running: true, Groups: 96, Base: s.Settings}
+	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
+	m.set("seed", "7")
+	if got := m.status.text; !strings.Contains(got, "next run") || strings.Contains(got, "ended") {
+		t.Errorf("the seed of the next run: %q", got)
+	}
+	press(m, "m")
+	if got := m.status.text; got != "meas. cache: on → off; ablation ended" {
+		t.Errorf("m says %q", got)
+	}
+}
+
+// Leaving waits for the end of a run that was stopped, but no longer than the whole takes.
+func TestTheWaitForTheEndOfTheRun(t *testing.T) {
+	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
+	now := time.Now()
+	if got := m.lastWait(now); got != lastLimit {
+		t.Errorf("%v for a run that was not stopped", got)
+	}
+	press(m, "q", "y")
+	for after, want := range map[time.Duration]time.Duration{0: stopLimit, time.Second: lastLimit, time.Minute: lastLimit} {
+		if got := m.lastWait(m.stopped.Add(after)); got != want {
+			t.Errorf("%v after the key: %v, want %v", after, got, want)
+		}
+	}
+}
+
 func TestQuittingEndsTheProgram(t *testing.T) {
 	for _, tt := range []struct {
 		snap *profiles.Snapshot
@@ -394,6 +424,16 @@ func TestTheFooterShowsTheCostOfWatching(t *testing.T) {
 		m, _ := screen(t, tt.w, 40, Options{}, colorprofile.ANSI256, s)
 		if got := strings.TrimRight(lastLine(m), " "); !strings.HasSuffix(got, tt.want) {
 			t.Errorf("%d columns, %+v: the footer ends in %q, want %q", tt.w, tt.cost, got, tt.want)
+		}
+	}
+	for _, s := range []*profiles.Snapshot{tuitest.Paused(), tuitest.Finished()} {
+		s.Own.Watching = profiles.WatchingCost{Measured: true}
+		m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
+		if got := strings.TrimRight(lastLine(m), " "); !strings.HasSuffix(got, "watching: –") {
+			t.Errorf("%s: the footer ends in %q", s.State, got)
+		}
+		if notes := strings.Join(m.costNotes(), " "); !strings.Contains(notes, "only while a run computes") {
+			t.Errorf("%s: the help says %q", s.State, notes)
 		}
 	}
 }

@@ -97,9 +97,10 @@ type Model struct {
 	questioned  time.Time     // when the terminal was queried
 	left        chan struct{} // closed when leaving the screen
 	interrupted bool
-	ending      bool  // the run was told to stop
-	closed      bool  // there are no more snapshots
-	gone        error // why the run goes on without this screen; nil if it does not
+	ending      bool      // the run was told to stop
+	stopped     time.Time // when
+	closed      bool      // there are no more snapshots
+	gone        error     // why the run goes on without this screen; nil if it does not
 	crash       error
 	notices     notice.Notifier
 }

@@ -47,7 +47,7 @@ func TestPanesThatARunHasNothingForAreNotThere(t *testing.T) {
 	}
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, plainRun())
 	press(m, "P")
-	if text := ansi.Strip(m.View().Content); strings.Count(text, "nothing for it in this run") != len(gone) {
+	if text := ansi.Strip(m.View().Content); strings.Count(text, "not in this run") != len(gone) {
 		t.Errorf("the list of panes does not say which have nothing to show:\n%s", text)
 	}
 	m.togglePane(idKSpace)

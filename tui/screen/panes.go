@@ -53,7 +53,7 @@ func (m *Model) whyLacking(id layout.Pane) string {
 			return why
 		}
 	}
-	return "nothing for it in this run"
+	return "not in this run"
 }
 
 // paneName returns a pane's name in this run.

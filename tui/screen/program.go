@@ -20,8 +20,12 @@ import (
 )
 
 // lastLimit is the longest wait for the run's last snapshot. With the limits of program and
-// terminal.DrainLimit, leaving takes less than two seconds.
-const lastLimit = 300 * time.Millisecond
+// terminal.DrainLimit, leaving takes less than two seconds. stopLimit is the longest from the key that stops the
+// run, which a terminal that takes everything leaves for it: a long iteration is cut short.
+const (
+	lastLimit = 300 * time.Millisecond
+	stopLimit = 1100 * time.Millisecond
+)
 
 // Run shows the run on a terminal until the user quits, ctx ends or the channel of snapshots is
 // closed. It stops the run when the user quits, restores the terminal and prints a summary, and
@@ -77,9 +81,17 @@ func (m *Model) Failure() error {
 	return nil
 }
 
-// awaitLast takes snapshots until the run has ended or lastLimit has passed.
+// lastWait returns how long the run's last snapshot is awaited.
+func (m *Model) lastWait(now time.Time) time.Duration {
+	if m.stopped.IsZero() {
+		return lastLimit
+	}
+	return max(lastLimit, stopLimit-now.Sub(m.stopped))
+}
+
+// awaitLast takes snapshots until the run has ended or lastWait has passed.
 func (m *Model) awaitLast() {
-	timer := time.NewTimer(lastLimit)
+	timer := time.NewTimer(m.lastWait(time.Now()))
 	defer timer.Stop()
 	for m.snap != nil && !words.Ended(m.snap.State) {
 		select {

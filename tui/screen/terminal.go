@@ -2,10 +2,12 @@ package screen
 
 import (
 	"fmt"
+	"math"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
+	"prismtop/profiles/unit"
 	"prismtop/tui/pane"
 	"prismtop/tui/terminal"
 )
@@ -102,5 +104,6 @@ func (m *Model) cycleBandwidth() {
 	if b.Limit > 0 {
 		limit = fmt.Sprintf("at most %.3g KB/s", b.Limit/1000)
 	}
-	m.say(fmt.Sprintf("bandwidth %s: %.0f frames/s, %s", chosen, 1/b.Period.Seconds(), limit))
+	frames := int(math.Round(1 / b.Period.Seconds()))
+	m.say(fmt.Sprintf("bandwidth %s: %s/s, %s", chosen, unit.Plural(frames, "frame", "frames"), limit))
 }
