@@ -156,7 +156,7 @@ func TestServeOverSSH(t *testing.T) {
 	y, viewer := s.login("viewer")
 	y.See("watching", "operator of the test from 127.0.0.1 operates the run")
 	y.Press("space")
-	y.See("would change the run, but this screen only watches")
+	y.See("your role, viewer, may only watch")
 	y.Press("I", "q")
 	if err := viewer.Wait(); err != nil {
 		t.Errorf("the viewer's client: %v", err)

@@ -91,7 +91,7 @@ func (m *Model) operate() {
 	m.powers.Operator.Operate(on)
 	switch {
 	case on && m.powers.Operates():
-		m.say(nowOperates)
+		m.sayOperates()
 	case on:
 		m.say(askedToOperate)
 	case asker != "":
@@ -99,6 +99,12 @@ func (m *Model) operate() {
 	default:
 		m.say("only watches the run from now on; I operates it again")
 	}
+}
+
+// sayOperates says that this screen operates the run. The line of the log that names the screen before follows.
+func (m *Model) sayOperates() {
+	m.say(nowOperates)
+	m.status.awaits = m.now().Add(outcomeLife)
 }
 
 // await returns the newest snapshot when the run ends, its snapshots end, or ctx is done.

@@ -317,7 +317,7 @@ func (m *Model) sayWhoAsks() {
 	now, operates := requestOf(m.asker), of.Operates()
 	switch {
 	case operates && m.status.text == visible.Text(askedToOperate):
-		m.say(nowOperates)
+		m.sayOperates()
 	case operates && now != before && now != "":
 		m.say(now)
 	case (!operates || now == "") && before != "" && m.status.text == visible.Text(before):
