@@ -37,17 +37,18 @@ type DamagedError struct {
 
 // Error says what is missing, and why.
 func (e *DamagedError) Error() string {
-	what, verb, which := unit.Plural(int(e.Iterations), "iteration", "iterations"), "are", ""
+	when := fmt.Sprintf("from %v to %v", e.From.Round(time.Millisecond), e.To.Round(time.Millisecond))
 	if e.lost && e.Iterations == 0 {
-		what, verb = "the part", "is"
+		return fmt.Sprintf("the part %s is missing: %v", when, e.Err)
 	}
+	verb, which := "are", ""
 	if e.Iterations == 1 {
 		verb = "is"
 	}
 	if e.first >= 0 && e.last >= e.first {
 		which = fmt.Sprintf(" (%d to %d)", e.first, e.last)
 	}
-	return fmt.Sprintf("%s from %v to %v %s missing%s: %v", what, e.From.Round(time.Millisecond), e.To.Round(time.Millisecond), verb, which, e.Err)
+	return fmt.Sprintf("%s %s missing%s, %s: %v", unit.Plural(int(e.Iterations), "iteration", "iterations"), verb, which, when, e.Err)
 }
 
 // Unwrap returns the reason.

@@ -395,7 +395,7 @@ func TestADamagedStartIsRestoredFromTheTables(t *testing.T) {
 			if last.Pictures[prism.PictureTruth] == nil {
 				t.Error("the picture of the truth is missing")
 			}
-			if text := strings.Join(told, "; "); strings.Count(text, "a line of the log") != 1 || !strings.Contains(text, "3000 iterations from") {
+			if text := strings.Join(told, "; "); strings.Count(text, "a line of the log") != 1 || !strings.Contains(text, "3000 iterations are missing") {
 				t.Errorf("the log says %q", text)
 			}
 		})
@@ -499,7 +499,7 @@ func TestADamagedBlockIsSaidToBeMissing(t *testing.T) {
 	if !errors.As(err, &damaged) || damaged.Iterations != int64(lost) || last.Own.Dropped != int64(lost) || last.Index != 9000 {
 		t.Errorf("%v: %d of %d are missing", err, last.Own.Dropped, last.Index)
 	}
-	if text := strings.Join(told, "; "); !strings.Contains(text, fmt.Sprintf("%d iterations from", lost)) || !strings.Contains(text, "a block is damaged") {
+	if text := strings.Join(told, "; "); !strings.Contains(text, fmt.Sprintf("%d iterations are missing", lost)) || !strings.Contains(text, "a block is damaged") {
 		t.Errorf("the log says %q", text)
 	}
 	b := New(t.Context(), reader).playback
