@@ -301,12 +301,12 @@ func TestStoppedFromOutside(t *testing.T) {
 	for _, c := range []struct{ name, program, shows, then, leave string }{
 		{"a run and fg", "exec prismtop run " + unended, "sample  1/40", "", "y"},
 		{"a run, bg and fg", "exec prismtop run " + unended, "sample  1/40", "bg; read; stty -a | tr ';' '\\n' | grep -w -e icanon; jobs; read;", "y"},
-		{"runs and fg", "prismtop run --headless --preset quick --max-iterations 3; exec prismtop runs", "moon", "", ""},
+		{"runs and fg", "prismtop run --headless --preset quick --max-iterations 3; exec prismtop runs", "/ filter", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
 			x := ptytest.Open(t, 120, 40)
-			s := startOn(t, x, "modes=$(stty -g); set -m; sh -c 'echo $$ >pid; "+c.program+"'; stty $modes; echo it was stopped; read; "+c.then+" fg; echo over")
+			s := startOn(t, x, "modes=$(stty -g); set -m; sh -c 'echo $$ >pid; "+c.program+"'; stty $modes; echo; echo it was stopped; read; "+c.then+" fg; echo over")
 			x.See(c.shows)
 			text, err := os.ReadFile("pid")
 			if err != nil {
@@ -322,6 +322,7 @@ func TestStoppedFromOutside(t *testing.T) {
 			x.See("it was stopped")
 			x.Press("enter")
 			if c.then != "" {
+				x.Gone("it was stopped") // with the alternate screen
 				x.Press("enter")
 				x.See(" icanon", "Running")
 				x.Press("enter")
