@@ -10,7 +10,7 @@ import (
 	"prismtop/sim/workloads"
 )
 
-// What presets show prints is a file for --config: it names its preset, whatever its workload.
+// What presets show prints is a file for --config, of every workload: it names its preset.
 func TestAShownPresetIsAFileOfSettings(t *testing.T) {
 	for _, name := range workloads.Presets().Names() {
 		want, err := workloads.Presets().Lookup(name)
