@@ -52,7 +52,8 @@ next start: the settings pane (` + "`,`" + `) accepts them, with the same checks
 default column shows preset ` + "`" + shelves.Default() + "`" + `.
 
 A settings file is UTF-8 text, with or without a byte order mark, of at most 64 KiB. It may be a pipe, as the shell makes for
-` + "`--config <(…)`" + `, or ` + "`/dev/stdin`" + `; the program waits for its writer, and ` + "`ctrl+c`" + ` ends the wait.
+` + "`--config <(…)`" + `, or ` + "`/dev/stdin`" + `; the program waits for its end, and ` + "`ctrl+c`" + ` ends the wait. A named pipe that no program has open
+for writing yet is an error.
 
 Settings that need more memory than the machine has are rejected, naming the setting to change. Only the minimum is counted:
 weights with their moments, the planes of the field, the apertures. Activations and work space are not included (a field of
