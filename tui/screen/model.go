@@ -100,7 +100,7 @@ type Model struct {
 	ending      bool      // the run was told to stop
 	stopped     time.Time // when
 	closed      bool      // there are no more snapshots
-	gone        error     // why the run goes on without this screen; nil if it does not
+	gone        error     // why this screen left a run that continues; nil if it did not
 	crash       error
 	notices     notice.Notifier
 }

@@ -162,6 +162,9 @@ func (s *Suite) AMP(o AMPOptions, weight float64) {
 	}
 }
 
+// AMPFixed lists the settings beside the size that ampSettings and the trainings decide, the same at all sizes.
+func AMPFixed() []string { return []string{"amp", "samples", "roi_diameter", "seed"} }
+
 // ampSettings returns the settings of a size. The aperture keeps its share of the field.
 func (s *Suite) ampSettings(g AMPGeometry, sets ...settings.Assignment) (settings.Values, error) {
 	v, err := s.options.Settings(ampPreset, nil)

@@ -66,7 +66,7 @@ func sizesOf(all []suite.AMPGeometry) (texts []string) {
 // check checks the flags and reads the sizes.
 func (f *ampFlags) check(of *suiteFlags) error {
 	err := errors.Join(checkSets(of.sets, "--sizes decides it, as in --sizes 1024/256", "size", "object_size"),
-		checkSets(of.sets, "the measurement decides it, the same for all sizes", "amp", "samples", "roi_diameter", "seed"))
+		checkSets(of.sets, "the measurement decides it, the same for all sizes", suite.AMPFixed()...))
 	if err != nil {
 		return err
 	}

@@ -201,7 +201,7 @@ func deleteRunsCommand() *cobra.Command {
 }
 
 // deleteRuns deletes recordings if all of them may be deleted, and says which it deleted. With force it
-// deletes damaged recordings anywhere, but none whose run goes on.
+// deletes damaged recordings anywhere, but none that is still being written.
 func deleteRuns(ctx context.Context, w io.Writer, args []string, force bool) error {
 	type doomed struct{ path, about string }
 	var all []doomed
