@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"prismtop/profiles"
+	"prismtop/profiles/aggregate"
 	"prismtop/profiles/profilestest"
 	"prismtop/profiles/settings"
 	"prismtop/sim/prism"
@@ -77,6 +78,10 @@ func TestAJournalIsBounded(t *testing.T) {
 		defer s.journal.mu.Unlock()
 		return len(s.journal.parts) > 0 && s.journal.parts[0].first > 0 && s.journal.bytes <= 100<<10
 	})
+	var kept aggregate.Keeper = s.journal
+	if n := kept.Kept(); n < 10<<10 || n > 100<<10 {
+		t.Errorf("%d bytes are kept", n)
+	}
 	want := s.tick()
 	x := s.attach(t, ClientOptions{})
 	got := x.until("the present", func(got *profiles.Snapshot) bool { return got.Index == want.Index })
