@@ -117,6 +117,7 @@ type Row struct {
 	Group  Group
 	Name   string // in JSON, with its unit: "backward_ms"
 	Title  string // "backward"
+	About  string // of which iterations the values are, as far as the title does not say so; without a full stop
 	Unit   string // "ms", "it/s", "B", "dB"; "1" for a share from 0 to 1; empty for a bare number
 	Better profiles.Direction
 	// Absolute is true if a difference is B − A in the row's unit; else it is B/A − 1.
@@ -130,6 +131,7 @@ type Value struct {
 	Value  float64 // NaN if there is none
 	Reason string  // why there is none
 	Blocks int     // it was measured in; 0 for an exact number
+	At     int64   // of a result, the iteration that it was measured in, numbered from 1; 0 if it is of several
 	// Floor is the A/A floor: the most that the side differs from itself, as a difference of the row.
 	// NaN where too little was measured; 0 for an exact number.
 	Floor float64

@@ -13,7 +13,7 @@ import (
 
 // caches appends the rows of the caches, at equal iterations.
 func (t *table) caches() {
-	all, upTo := align(t.samples)
+	all, _, upTo := align(t.samples)
 	if upTo == 0 {
 		return
 	}
@@ -106,7 +106,7 @@ const delivery = int64(300 * time.Millisecond)
 
 // memory appends the rows of the memory at the last common iteration.
 func (t *table) memory() {
-	all, upTo := align(t.samples)
+	all, _, upTo := align(t.samples)
 	if upTo == 0 {
 		return
 	}

@@ -25,7 +25,8 @@ type bin struct {
 	seconds float64 // likewise, of running time in the stretch
 	time    extent  // milliseconds
 	series  [profiles.MaxSeries]extent
-	at      [profiles.MaxSeries]int64 // the iteration of an occasional series' value
+	last    profiles.Values           // of the series of every iteration, in the newest
+	at      [profiles.MaxSeries]int64 // the iteration of an occasional series' value, numbered from 1
 	caches  [profiles.MaxCaches]counted
 }
 
@@ -104,7 +105,7 @@ func (b *bin) join(next *bin) {
 		}
 	}
 	if next.n > 0 {
-		b.end, b.seconds, b.caches = next.end, next.seconds, next.caches
+		b.end, b.seconds, b.last, b.caches = next.end, next.seconds, next.last, next.caches
 	}
 }
 
@@ -115,6 +116,7 @@ func (g *grid) iteration(it *profiles.Iteration, s *profiles.Schema, seconds flo
 		return
 	}
 	b.n++
+	b.last = it.Series
 	b.end, b.seconds = it.Start+it.Total+it.Retimed, seconds
 	if it.Flags&(profiles.Warmup|profiles.Converged) == 0 && it.Total > 0 {
 		b.time.add(float64(it.Total) / 1e6)

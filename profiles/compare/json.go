@@ -73,6 +73,7 @@ type rowJSON struct {
 	Group    string           `json:"group"`
 	Name     string           `json:"name"`
 	Title    string           `json:"title"`
+	About    string           `json:"about,omitempty"`
 	Unit     string           `json:"unit"`
 	Better   *string          `json:"better"`
 	Relative bool             `json:"relative"`
@@ -83,6 +84,7 @@ type rowJSON struct {
 type valueJSON struct {
 	Value  *float64 `json:"value"`
 	Reason string   `json:"value_reason,omitempty"`
+	At     int64    `json:"iteration,omitempty"`
 	Blocks int      `json:"blocks"`
 	Floor  *float64 `json:"floor"`
 }
@@ -164,13 +166,13 @@ func (r *Run) json() runJSON {
 }
 
 func (r *Row) json() rowJSON {
-	out := rowJSON{Group: r.Group.String(), Name: r.Name, Title: r.Title, Unit: r.Unit, Relative: !r.Absolute}
+	out := rowJSON{Group: r.Group.String(), Name: r.Name, Title: r.Title, About: r.About, Unit: r.Unit, Relative: !r.Absolute}
 	better := map[profiles.Direction]string{profiles.LessIsBetter: "less", profiles.MoreIsBetter: "more"}[r.Better]
 	if better != "" {
 		out.Better = &better
 	}
 	for _, v := range r.Values {
-		j := valueJSON{number(v.Value), v.Reason, v.Blocks, number(v.Floor)}
+		j := valueJSON{number(v.Value), v.Reason, v.At, v.Blocks, number(v.Floor)}
 		if j.Value == nil && j.Reason == "" {
 			j.Reason = "it was not measured"
 		}

@@ -48,6 +48,9 @@ func WriteMarkdown(w io.Writer, c *Comparison) error {
 			fmt.Fprintf(&b, "| %s: %s | %s | %s | %s | %s | %s | %s |\n", r.Group, escaped(r.Title), r.Shown(0), r.Shown(k), r.Change(k-1), interval, r.ShownFloor(k), verdict)
 		}
 	}
+	for _, about := range c.Abouts() {
+		fmt.Fprintf(&b, "\n%s\n", escaped(upper(about)+"."))
+	}
 	if len(c.Settings) > 0 {
 		b.WriteString("\n## Settings that differ\n\n|")
 		for k := range c.Sides {

@@ -29,21 +29,25 @@ type aligned struct {
 	grids   []grid
 }
 
-// align brings all recordings to bins of one size and to the iterations that all have. upTo is their
-// number, 0 if there is none.
-func align(sides [][]*Sample) (all []aligned, upTo int64) {
-	size, most := int64(1), int64(math.MaxInt64)
+// align brings all recordings to bins of one size and to the iterations that all have, numbered from 1. upTo is the
+// last of them, 0 if there is none, and from the first of the last window, over which series of every iteration are averaged.
+func align(sides [][]*Sample) (all []aligned, from, upTo int64) {
+	size, ends, together := int64(1), sides[0][0].reached(), true
 	for _, side := range sides {
 		for _, s := range side {
-			size = max(size, s.grid.size)
+			size, together = max(size, s.grid.size), together && s.reached() == ends
 		}
 	}
-	all = make([]aligned, len(sides))
+	all, most := make([]aligned, len(sides)), math.MaxInt
 	for i, side := range sides {
 		for _, s := range side {
 			g := s.grid.coarse(size)
 			all[i].schemas, all[i].grids = append(all[i].schemas, &s.schema), append(all[i].grids, g)
-			most = min(most, int64(g.whole()))
+			if together {
+				most = min(most, len(g.bins))
+			} else {
+				most = min(most, g.whole())
+			}
 		}
 	}
 	skip := 0 // bins at the beginning that a resumed run lacks
@@ -63,24 +67,45 @@ func align(sides [][]*Sample) (all []aligned, upTo int64) {
 			all[i].grids[j].bins = all[i].grids[j].bins[skip:]
 		}
 	}
-	if int64(skip) == most {
-		return all, 0
+	if skip == most {
+		return all, 0, 0
 	}
-	return all, most * size
+	upTo = int64(most) * size
+	if together {
+		upTo = ends
+	}
+	return all, int64(skip+(most-skip)*(windows-1)/windows)*size + 1, upTo
 }
 
-// at returns the level of a series at the last common iteration: for each recording the mean of the
-// last window, or of an occasional series the value there.
-func (a *aligned) at(name string) (values []float64) {
+// at returns a series of each recording at the last common iteration: the mean over the last window, or of an
+// occasional series the newest value, with the iteration that it was measured in.
+func (a *aligned) at(info *profiles.SeriesInfo) (values []float64, measured []int64) {
 	for r := range a.grids {
-		g, i := &a.grids[r], a.schemas[r].SeriesNamed(name)
-		v := math.NaN()
-		if i >= 0 {
-			v = g.mean(i, len(g.bins)*(windows-1)/windows, len(g.bins), a.schemas[r].Each(i))
+		g, i := &a.grids[r], a.schemas[r].SeriesNamed(info.Name)
+		v, at := math.NaN(), int64(0)
+		switch {
+		case i >= 0 && info.Each:
+			v = g.mean(i, len(g.bins)*(windows-1)/windows, len(g.bins), true)
+		case i >= 0:
+			v, at = g.newest(i, false)
 		}
-		values = append(values, v)
+		values, measured = append(values, v), append(measured, at)
 	}
-	return values
+	return values, measured
+}
+
+// newest returns a series' value of the newest iteration, or of an occasional series the newest value and the
+// iteration that it was measured in, numbered from 1.
+func (g *grid) newest(series int, each bool) (v float64, measured int64) {
+	for i := len(g.bins) - 1; i >= 0; i-- {
+		switch b := &g.bins[i]; {
+		case each && b.n > 0:
+			return b.last[series], 0
+		case !each && b.series[series].n > 0:
+			return b.series[series].mean(), b.at[series] - g.first
+		}
+	}
+	return math.NaN(), 0
 }
 
 // mean returns the mean of a series over bins; of an occasional series the value at the end.
@@ -145,7 +170,7 @@ func (a *aligned) same(b *aligned) bool {
 
 // quality appends the rows of the results.
 func (t *table) quality() {
-	all, upTo := align(t.samples)
+	all, from, upTo := align(t.samples)
 	schema := &t.samples[0][0].schema
 	if upTo == 0 {
 		return
@@ -156,30 +181,55 @@ func (t *table) quality() {
 			continue
 		}
 		absolute := info.Scale != profiles.Logarithmic
-		row := Row{Group: Quality, Name: info.Name, Title: info.Title + " at " + fmt.Sprint(upTo), Unit: short(info.Unit), Better: info.Better, Absolute: absolute}
+		row := Row{Group: Quality, Name: info.Name, Title: info.Title, Unit: short(info.Unit), Better: info.Better, Absolute: absolute}
 		if info.Group == profiles.Losses {
 			row.Title = "loss " + row.Title
 		}
+		end := row
 		values := make([][]float64, len(all))
-		measured := false
+		found, places := false, map[int64]bool{}
 		for k := range all {
-			values[k] = all[k].at(info.Name)
-			l := levelOf(singles(values[k]))
-			row.Values = append(row.Values, Value{Value: l.value, Floor: all[k].floor(info, absolute)})
-			if math.IsNaN(l.value) {
-				row.Values[k].Reason = "it was not measured"
+			var at []int64
+			values[k], at = all[k].at(info)
+			v := Value{Value: levelOf(singles(values[k])).value, Floor: all[k].floor(info, absolute), At: at[0]}
+			if math.IsNaN(v.Value) {
+				v.Reason = "it was not measured"
 			} else {
-				measured = true
+				found = true
 			}
+			for _, place := range at {
+				places[place] = true
+			}
+			row.Values = append(row.Values, v)
 		}
-		if !measured {
+		if !found {
 			continue
+		}
+		switch {
+		case info.Each:
+			last := fmt.Sprintf("last %d", upTo-from+1)
+			row.Name, row.Title, row.About = row.Name+"_mean", row.Title+", "+last, fmt.Sprintf("%s: mean of iterations %d to %d", last, from, upTo)
+		case len(places) == 1 && !places[0]:
+			row.Title += fmt.Sprintf(" at %d", row.Values[0].At)
+		default:
+			by := fmt.Sprintf("by %d", upTo)
+			row.Title, row.About = row.Title+" "+by, by+": the newest measurement"+whereMeasured(row.Values)
 		}
 		t.rows = append(t.rows, pending{row: row, fixed: !t.allReplicated(), judge: func(row *Row, k int, miss float64) {
 			t.judgeQuality(row, k, info, values, all, miss)
 		}})
-		t.atTheEnd(info, row)
+		t.atTheEnd(info, end, all)
 	}
+}
+
+// whereMeasured lists the iterations that the sides' values were measured in, which are those of the first recordings.
+func whereMeasured(values []Value) (text string) {
+	for k, v := range values {
+		if v.At > 0 {
+			text += fmt.Sprintf(", %s at iteration %d", Letter(k), v.At)
+		}
+	}
+	return text
 }
 
 // short drops what a unit explains besides.
@@ -238,7 +288,9 @@ func (t *table) judgeQuality(row *Row, k int, info *profiles.SeriesInfo, values 
 		d.no("it was not measured on both sides", "not on both sides")
 		return
 	case all[0].same(&all[k]):
-		d.Value, d.Low, d.High, d.Verdict = d.Raw, d.Raw, d.Raw, Equal // the same bits; an occasional series may have been measured elsewhere
+		if d.Value, d.Low, d.High, d.Verdict = d.Raw, d.Raw, d.Raw, Equal; d.Raw != 0 {
+			d.no(fmt.Sprintf("the runs computed the same bits, and it was measured after %d and %d iterations", row.Values[0].At, row.Values[k].At), "measured elsewhere")
+		}
 		return
 	}
 	m := 0.0
@@ -266,34 +318,49 @@ func (t *table) judgeQuality(row *Row, k int, info *profiles.SeriesInfo, values 
 	d.say(Less, More, false, equal)
 }
 
-// atTheEnd adds a row of a result at the ends of the recordings, if these are not at equal iterations.
-func (t *table) atTheEnd(info *profiles.SeriesInfo, like Row) {
+// atTheEnd adds a row of a result at the ends of the recordings. An occasional series has it only where these are not
+// at equal iterations.
+func (t *table) atTheEnd(info *profiles.SeriesInfo, row Row, all []aligned) {
 	differ := false
 	lengths := make([]string, len(t.samples))
 	for k, side := range t.samples {
+		for _, s := range side {
+			differ = differ || s.reached() != t.samples[0][0].reached()
+		}
 		lengths[k] = fmt.Sprint(side[0].reached())
-		differ = differ || side[0].reached() != t.samples[0][0].reached()
 	}
-	if !differ {
+	if !differ && !info.Each {
 		return
 	}
-	row := like
-	row.Name, row.Title, row.Values = like.Name+"_end", strings.TrimSuffix(like.Title, like.Title[strings.LastIndex(like.Title, " at "):])+" at the end", nil
+	if row.Title += " at " + lengths[0]; differ {
+		row.Title = strings.TrimSuffix(row.Title, " at "+lengths[0]) + ", end"
+	}
+	row.Name += "_end"
 	for _, side := range t.samples {
 		var last []float64
-		for _, s := range side {
-			v := math.NaN()
+		at := int64(0)
+		for r, s := range side {
+			v, measured := math.NaN(), s.reached()
 			if i := s.schema.SeriesNamed(info.Name); i >= 0 {
-				n := len(s.grid.bins)
-				if v = s.grid.mean(i, n*(windows-1)/windows, n, info.Each); !info.Each {
-					v = s.grid.mean(i, 0, n, false)
+				if v, measured = s.grid.newest(i, info.Each); info.Each {
+					measured = s.reached()
 				}
 			}
-			last = append(last, v)
+			if last = append(last, v); r == 0 {
+				at = measured
+			}
 		}
-		row.Values = append(row.Values, Value{Value: levelOf(singles(last)).value, Floor: math.NaN()})
+		row.Values = append(row.Values, Value{Value: levelOf(singles(last)).value, Floor: math.NaN(), At: at})
 	}
 	t.addFixed(row, func(row *Row, k int) {
-		row.Against[k-1].no("after "+lengths[0]+" and "+lengths[k]+" iterations", "other length")
+		d := &row.Against[k-1]
+		switch {
+		case differ:
+			d.no("after "+lengths[0]+" and "+lengths[k]+" iterations", "other length")
+		case all[0].same(&all[k]):
+			d.Value, d.Low, d.High, d.Verdict = d.Raw, d.Raw, d.Raw, Equal
+		default:
+			d.no("the value of a single iteration; what is judged is the mean", "see the mean")
+		}
 	})
 }

@@ -3,10 +3,16 @@ package compare
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"math"
 	"math/rand/v2"
+	"sort"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"prismtop/profiles"
+	"prismtop/profiles/stats"
 )
 
 // Equal bits are equal results whatever the noise; another seed says nothing; a result that differs by
@@ -14,7 +20,7 @@ import (
 func TestResultsAreComparedAtEqualIterations(t *testing.T) {
 	base := simulation{seed: 1, iterations: 4000}
 	same := compared(t, base, simulation{seed: 2, iterations: 5000})
-	if r := rowNamed(t, same, "loss"); r.Against[0].Verdict != Equal || r.Against[0].Raw != 0 {
+	if r := rowNamed(t, same, "loss_mean"); r.Against[0].Verdict != Equal || r.Against[0].Raw != 0 {
 		t.Errorf("the same bits: %s, %+v", r.Words(0), r.Against[0])
 	}
 	if r := rowNamed(t, same, "psnr_db_end"); r.Against[0].Verdict != NotComparable || r.Against[0].Reason != "after 4000 and 5000 iterations" {
@@ -36,6 +42,74 @@ func TestResultsAreComparedAtEqualIterations(t *testing.T) {
 	}
 	if over := worse.Over(0.05); len(over) != 1 || over[0].Row.Name != "psnr_db" || over[0].Side != 1 || len(worse.Over(0.5)) > 0 {
 		t.Errorf("over 5 %%: %+v", over)
+	}
+}
+
+// A row of a result is the value that its title says: of the iteration named, of the newest measurement by then, or the
+// mean of the iterations that About names. Lengths of one to some bins, whole and not, and equal and not.
+func TestResultsAreTheValuesThatTheirTitlesSay(t *testing.T) {
+	for _, lengths := range [][2]int{{717, 717}, {717, 5000}, {3001, 3001}, {4001, 3001}, {61, 61}, {7, 7}, {9001, 9001}} {
+		var losses, quality [2][]float64
+		var measured [2][]int
+		var c *Comparison
+		sides := [2]simulation{{seed: 1, iterations: lengths[0]}, {seed: 2, iterations: lengths[1], noise: rand.New(rand.NewPCG(9, 9))}}
+		for k := range sides {
+			m := sides[k]
+			if m.noise != nil {
+				m.noise = rand.New(rand.NewPCG(9, 9))
+			}
+			m.play(func(e *profiles.Event) {
+				switch b := e.Body.(type) {
+				case *profiles.Iteration:
+					losses[k] = append(losses[k], b.Series[0])
+				case *profiles.Measurement:
+					quality[k], measured[k] = append(quality[k], b.Values[1]), append(measured[k], int(b.Iteration)+1)
+				}
+			})
+		}
+		c = compared(t, sides[0], sides[1])
+		check := func(name, title string, k int, want float64) {
+			t.Helper()
+			r := rowNamed(t, c, name)
+			if got := r.Values[k].Value; math.Abs(got-want) > 1e-12*math.Abs(want) || !strings.HasPrefix(r.Title, title) {
+				t.Errorf("%v: %q of side %d is %v, want %q to be %v", lengths, r.Title, k, got, title, want)
+			}
+		}
+		mean := rowNamed(t, c, "loss_mean")
+		var n, from, to int
+		if _, err := fmt.Sscanf(mean.About, "last %d: mean of iterations %d to %d", &n, &from, &to); err != nil || n != to-from+1 || lengths[0] == lengths[1] && to != lengths[0] {
+			t.Fatalf("%v: about %q: %v", lengths, mean.About, err)
+		}
+		for k := range sides {
+			check("loss_mean", fmt.Sprintf("loss new, last %d", n), k, stats.Mean(losses[k][from-1:to]))
+			end := "loss new, end"
+			if lengths[0] == lengths[1] {
+				end = fmt.Sprintf("loss new at %d", lengths[0])
+			}
+			check("loss_end", end, k, losses[k][lengths[k]-1])
+			at := sort.SearchInts(measured[k], to+1) - 1
+			if at < 0 {
+				continue
+			}
+			check("psnr_db", "PSNR ", k, quality[k][at])
+			if r := rowNamed(t, c, "psnr_db"); r.Values[k].At != int64(measured[k][at]) {
+				t.Errorf("%v: %q of side %d was measured at %d, the row says %d", lengths, r.Title, k, measured[k][at], r.Values[k].At)
+			}
+		}
+	}
+}
+
+// Of runs that computed the same bits, measurements at other iterations are not compared, and not called equal.
+func TestMeasurementsOfOtherIterationsAreNotCompared(t *testing.T) {
+	whole, part := simulation{seed: 1, iterations: 700}.sample(t, "A", ""), simulation{seed: 1, iterations: 700}.sample(t, "B", "..iteration690")
+	whole.grid.measured(&profiles.Measurement{Iteration: 680, Values: profiles.Values{math.NaN(), 21}}, &whole.schema)
+	c, err := Compare([]string{"A", "B"}, [][]*Sample{{whole}, {part}}, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rowNamed(t, c, "psnr_db")
+	if d := r.Against[0]; d.Verdict != NotComparable || d.Briefly != "measured elsewhere" || r.About != "by 690: the newest measurement, A at iteration 681, B at iteration 660" {
+		t.Errorf("%q, %q: %+v", r.Title, r.About, d)
 	}
 }
 

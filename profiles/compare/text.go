@@ -144,9 +144,22 @@ func (t *textTable) rows(k int) {
 			reasons = append(reasons, d.Reason)
 		}
 	}
+	for _, about := range t.Abouts() {
+		t.wrapped(visible.Text(about))
+	}
 	for _, reason := range reasons {
 		t.wrapped("not comparable: " + visible.Text(reason))
 	}
+}
+
+// Abouts lists the different About of the rows.
+func (c *Comparison) Abouts() (all []string) {
+	for i := range c.Rows {
+		if about := c.Rows[i].About; about != "" && !slices.Contains(all, about) {
+			all = append(all, about)
+		}
+	}
+	return all
 }
 
 // verdict is the verdict of a row as far as there is room.

@@ -287,6 +287,9 @@ func (s *Screen) details(c *chart.Canvas) {
 	if floor := r.ShownFloor(s.side); floor != "" {
 		facts = append(facts, "A/A floor "+floor)
 	}
+	if r.About != "" {
+		facts = append(facts, visible.Text(r.About))
+	}
 	c.Text(0, 1, chart.Cut(strings.Join(facts, " · "), w), theme.Plain)
 	verdict := r.Words(k)
 	if d.Reason != "" {
