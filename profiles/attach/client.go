@@ -26,8 +26,6 @@ const (
 	attendEvery = 250 * time.Millisecond
 	// usedEvery is the time between two reports of the processor time used.
 	usedEvery = time.Second
-	// catchingUp is the time between two snapshots while a client catches up.
-	catchingUp = 200 * time.Millisecond
 )
 
 // Client is a run in another process. It delivers the snapshots that the run's own screen has or
@@ -206,7 +204,7 @@ var errLost = errors.New("the connection ended: the process of the run was kille
 
 // receive handles the frames of the server until the connection ends.
 func (c *Client) receive() error {
-	s := show{client: c, offered: time.Now()} // or the first snapshot would be of a moment long before the present
+	s := show{client: c, present: c.hello.Moments}
 	for {
 		k, body, err := readFrame(c.r, largestData)
 		if errors.Is(err, errSize) {
@@ -218,6 +216,8 @@ func (c *Client) receive() error {
 		switch k {
 		case dataFrame:
 			err = s.take(body)
+		case stateFrame:
+			err = s.stands(body)
 		case replyFrame:
 			err = c.replied(body)
 		case leaseFrame:
@@ -254,7 +254,8 @@ type show struct {
 	aggregator *aggregate.Aggregator
 	feed       *feed
 	next       int64 // number of the next moment
-	offered    time.Time
+	present    int64 // moments that make up the past: the first snapshot is that of the last of them
+	behind     bool  // the newest snapshot is that of stands
 }
 
 // feed is the source of the aggregator: one moment at a time.
@@ -278,11 +279,7 @@ func (f *feed) Dropped() int64 { return f.dropped }
 
 // take consumes a data frame.
 func (s *show) take(body []byte) (err error) {
-	defer func() {
-		if p := recover(); p != nil { // events that make no sense together
-			err = fmt.Errorf("what the session sent makes no sense: %v", p)
-		}
-	}()
+	defer recovered(&err)
 	f, err := fetchedOf(body)
 	if err != nil {
 		return err
@@ -305,7 +302,7 @@ func (s *show) take(body []byte) (err error) {
 	}
 	for i := range moments {
 		if f.extra {
-			s.consume(&moments[i], false)
+			s.consume(&moments[i])
 			if f.rests {
 				s.tick(&moments[i])
 			}
@@ -315,21 +312,56 @@ func (s *show) take(body []byte) (err error) {
 			continue
 		}
 		s.next++
-		s.consume(&moments[i], i == len(moments)-1 || i == len(moments)-2)
+		s.consume(&moments[i])
+	}
+	if s.behind && s.next >= s.present && len(moments) > 0 { // its last moment was no tick
+		s.tick(&moments[len(moments)-1])
 	}
 	return nil
 }
 
-// consume passes a moment to the aggregator. Of those before the run's present, only the last of a
-// frame may give a snapshot.
-func (s *show) consume(m *recording.Moment, last bool) {
+// recovered turns a panic over events that make no sense together into an error.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("what the session sent makes no sense: %v", p)
+	}
+}
+
+// stands offers the run as it stands, while its past is on the way.
+func (s *show) stands(body []byte) (err error) {
+	defer recovered(&err)
+	f, err := fetchedOf(body)
+	if err != nil {
+		return err
+	}
+	moments, err := recording.NewUnpacker(s.client.hello.Began, s.client.table).Unpack(f.data)
+	if err != nil {
+		return err
+	}
+	if s.present = max(s.present, f.first); s.next >= s.present {
+		return nil
+	}
+	now := show{client: s.client, feed: &feed{}}
+	now.aggregator = aggregate.New(now.feed, aggregate.Options{})
+	for i := range moments {
+		m := &moments[i]
+		now.feed.moment, now.feed.dropped = m, m.Own.Dropped
+		shown := *now.aggregator.Tick(m.At)
+		shown.Own, shown.Alerts, shown.CatchingUp = m.Own, nil, true // its alerts would be those of a run of one iteration
+		s.behind = true
+		s.offer(&shown)
+	}
+	return nil
+}
+
+// consume passes a moment to the aggregator. Those of the past give no snapshot.
+func (s *show) consume(m *recording.Moment) {
 	s.feed.moment, s.feed.dropped = m, m.Own.Dropped
 	if m.Drain {
 		s.aggregator.Drain(m.At)
 		return
 	}
-	present := s.next >= s.client.hello.Moments
-	if !present && !(last && time.Since(s.offered) > catchingUp) {
+	if s.next < s.present {
 		s.aggregator.Advance(m.At)
 		return
 	}
@@ -341,14 +373,13 @@ func (s *show) tick(m *recording.Moment) {
 	before := s.aggregator.Last()
 	if now := s.aggregator.Tick(m.At); now != before {
 		shown := *now
-		shown.Own = m.Own
+		shown.Own, s.behind = m.Own, false
 		s.offer(&shown)
 	}
 }
 
 // offer replaces a snapshot that nobody has read. Receive is the only sender.
 func (s *show) offer(snapshot *profiles.Snapshot) {
-	s.offered = time.Now()
 	s.client.mu.Lock()
 	s.client.over = Ending(snapshot)
 	s.client.mu.Unlock()

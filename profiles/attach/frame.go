@@ -27,6 +27,7 @@ const (
 	commandFrame kind = 'C' // of the client: a command
 	replyFrame   kind = 'R' // of the server, to a command
 	leaseFrame   kind = 'L' // of the server: a leaseState, when it changes
+	stateFrame   kind = 'S' // of the server, before old data: the run as it stands, as a data frame; programs that do not know it ignore it
 	byeFrame     kind = 'B' // of the server, last: a bye
 )
 
@@ -90,7 +91,9 @@ const (
 	restsFlag             // none follows yet
 )
 
-func dataOf(f *fetched) []byte {
+func dataOf(f *fetched) []byte { return frame(dataFrame, bodyOf(f)) }
+
+func bodyOf(f *fetched) []byte {
 	body := make([]byte, dataHead, dataHead+len(f.data))
 	binary.BigEndian.PutUint64(body, uint64(f.first))
 	if f.reset {
@@ -102,7 +105,7 @@ func dataOf(f *fetched) []byte {
 	if f.rests {
 		body[8] |= restsFlag
 	}
-	return frame(dataFrame, append(body, f.data...))
+	return append(body, f.data...)
 }
 
 func fetchedOf(body []byte) (f fetched, err error) {

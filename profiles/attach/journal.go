@@ -38,7 +38,9 @@ type Journal struct {
 	shown   [profiles.MaxPictures]*profiles.Picture // the newest pictures before the tail
 	layers  *profiles.LayerTimes                    // likewise; nil for none
 	newest  *profiles.Snapshot
-	moved   bool // an event came since the last moment
+	begun   time.Time          // when the run began, or began anew
+	last    profiles.Iteration // the newest
+	moved   bool               // an event came since the last moment
 	changed chan struct{}
 	ended   bool
 	live    map[int64]*shared // of the tail up to its newest moment, by their first
@@ -108,6 +110,12 @@ func (j *Journal) Event(e *profiles.Event) {
 	defer j.mu.Unlock()
 	j.moved = true
 	j.tail.Event(e)
+	switch b := e.Body.(type) {
+	case *profiles.Begin:
+		j.begun = e.At
+	case *profiles.Iteration:
+		j.last = *b
+	}
 	if j.away.Since.IsZero() {
 		return
 	}

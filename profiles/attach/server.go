@@ -435,12 +435,20 @@ func (c *conn) takeUsed(seconds float64) {
 // closed.
 func (c *conn) write(gone <-chan struct{}, lease leaseState) {
 	at := place{next: -1}
+	var stood time.Time // when the client last heard how the run stands
 	for {
 		_, now, changed := c.server.session.Lease.state(c.seat)
 		if now != lease {
 			if lease = now; !c.send(leaseFrame, lease) {
 				return
 			}
+		}
+		if j := c.server.session.Journal; j.behind(&at) && time.Since(stood) > standEvery {
+			f, err := j.stands()
+			if err != nil || !c.put(f) {
+				return
+			}
+			stood = time.Now()
 		}
 		frame, more, err := c.server.session.Journal.fetch(&at)
 		switch {

@@ -47,7 +47,9 @@ func TestAnAttachedScreenHasTheRunsOwnSnapshots(t *testing.T) {
 		s.iterate(100)
 		want := s.tick()
 		x := s.attach(t, ClientOptions{Who: "pts/1"})
-		same(t, "attached", want, x.until("the present", func(got *profiles.Snapshot) bool { return got.Index == want.Index && got.Elapsed == want.Elapsed }))
+		same(t, "attached", want, x.until("the present", func(got *profiles.Snapshot) bool {
+			return !got.CatchingUp && got.Index == want.Index && got.Elapsed == want.Elapsed
+		}))
 		for range 20 {
 			s.iterate(150)
 		}
@@ -84,7 +86,7 @@ func TestAJournalIsBounded(t *testing.T) {
 	}
 	want := s.tick()
 	x := s.attach(t, ClientOptions{})
-	got := x.until("the present", func(got *profiles.Snapshot) bool { return got.Index == want.Index })
+	got := x.until("the present", func(got *profiles.Snapshot) bool { return !got.CatchingUp && got.Index == want.Index })
 	if len(got.Results) != 3 || got.Settings.Get("amp") != "bf16" || got.State != profiles.Running || got.Run.Object != want.Run.Object {
 		t.Errorf("%d results, amp %s, %v, %q", len(got.Results), got.Settings.Get("amp"), got.State, got.Run.Object)
 	}
@@ -117,7 +119,9 @@ func TestAScreenThatStopsReadingDelaysNothing(t *testing.T) {
 	other := s.attach(t, ClientOptions{})
 	other.until("the present on another screen", func(got *profiles.Snapshot) bool { return got.Index == want.Index })
 	slow := follow(t, newClient(c, answer, tableOf))
-	same(t, "after the pause", want, slow.until("the present", func(got *profiles.Snapshot) bool { return got.Index == want.Index && got.Elapsed == want.Elapsed }))
+	same(t, "after the pause", want, slow.until("the present", func(got *profiles.Snapshot) bool {
+		return !got.CatchingUp && got.Index == want.Index && got.Elapsed == want.Elapsed
+	}))
 }
 
 // The operator's requests are carried out, with their answers; a viewer's are not.

@@ -193,6 +193,9 @@ func (m *Model) headerText(f headerField, w int) (string, theme.Style) {
 	case leftField:
 		return m.leftText()
 	case stateField:
+		if s.CatchingUp {
+			return "catching up", theme.Warn
+		}
 		if r := &s.Recording; m.state() == profiles.Running && r.Path != "" && r.Err == "" {
 			return recordingLamp, theme.Good
 		}

@@ -61,7 +61,7 @@ func (m *Model) abilities(s *profiles.Snapshot) (a abilities) {
 			a |= ability
 		}
 	}
-	if !m.powers.Operates() {
+	if !m.powers.Operates() || s != nil && s.CatchingUp {
 		a &= canRead | canExport | canDetach | canOperate | canAnnotate
 	}
 	return a
@@ -239,6 +239,9 @@ func (m *Model) wouldChange(pressed string) []string {
 	}
 	without := canDetach | canOperate | canAnnotate
 	switch {
+	case m.powers.Operates() && m.snap != nil && m.snap.CatchingUp:
+		const why = "not yet: the screen is catching up with the run"
+		answer = func(does string) []string { return []string{pressed + " (" + does + "): " + why, why} }
 	case !m.powers.Operates() && !m.can(canOperate):
 		why := "your role, viewer, may only watch"
 		if m.can(canAnnotate) {

@@ -128,6 +128,33 @@ func TestAScreenThatOnlyWatches(t *testing.T) {
 	}
 }
 
+// A screen that catches up with its run says so, and takes no key that changes it: what it shows of the past is not there yet.
+func TestAScreenThatCatchesUpChangesNothing(t *testing.T) {
+	run := &operator{Recorder: tuitest.NewRecorder(), operates: true}
+	m := shared(120, 40, run)
+	behind := *tuitest.Running()
+	behind.CatchingUp = true
+	m.Update(snapshotMsg{&behind})
+	for _, key := range []string{"a", "space", "n", "s", "d", "R", "A", "E", "u", "b", "U", "m", "*", "$"} {
+		press(m, key)
+		if m.crash != nil {
+			t.Fatal(m.crash)
+		}
+	}
+	if called := run.Called(); len(called) != 0 {
+		t.Errorf("the keys called %q", called)
+	}
+	press(m, "m")
+	if text := ansi.Strip(frameOf(m)); !strings.Contains(text, "catching up") || !strings.Contains(text, "m (measurement cache): not yet: the screen is catching up with the run") {
+		t.Errorf("the screen says neither that it catches up nor why a key does nothing:\n%s", text)
+	}
+	m.Update(snapshotMsg{tuitest.Running()})
+	press(m, "a")
+	if called := run.Called(); len(called) != 1 || !strings.Contains(called[0], "amp") || strings.Contains(ansi.Strip(m.header()[0]), "catching up") {
+		t.Errorf("caught up, a called %q under %q", called, m.header()[0])
+	}
+}
+
 // The keys of an attached screen that ends otherwise leave the run going, too.
 func TestCtrlCLeavesARunInAnotherProcess(t *testing.T) {
 	run := &operator{Recorder: tuitest.NewRecorder(), operates: true}

@@ -1,0 +1,99 @@
+package attach
+
+import (
+	"testing"
+
+	"prismtop/profiles"
+	"prismtop/profiles/aggregate"
+	"prismtop/profiles/stream"
+	"prismtop/sim/prism"
+)
+
+// every attaches to a session that has ended, and passes on every snapshot that the screen is offered.
+func every(t *testing.T, s *served, o ClientOptions, each func(*profiles.Snapshot)) {
+	t.Helper()
+	o.Table = tableOf
+	c, err := Attach(t.Context(), s.server.path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go s.server.Close("over")                // the client gets everything before it ends
+	c.offers = make(chan *profiles.Snapshot) // unbuffered: offer's receive finds nothing, and its send waits
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for shot := range c.offers {
+			each(shot)
+		}
+	}()
+	if _, err := c.Run(t.Context()); err != nil {
+		t.Error(err)
+	}
+	<-ended
+}
+
+// A screen that attaches to a long run begins with the settings in force, and never shows others.
+func TestAnAttachedScreenNeverShowsThePastAsThePresent(t *testing.T) {
+	s := serve(t, journalLimit)
+	s.begin()
+	s.iterate(30_000)
+	s.unit(0)
+	s.iterate(30_000)
+	s.set("off", "bf16")
+	s.Log("mixed precision is on")
+	s.iterate(200)
+	want := s.tick()
+	var shots []*profiles.Snapshot
+	every(t, s, ClientOptions{}, func(shot *profiles.Snapshot) { shots = append(shots, shot) })
+	if len(shots) < 2 || !shots[0].CatchingUp {
+		t.Fatalf("%d snapshots, the first of which is not of a screen that catches up", len(shots))
+	}
+	for i, shot := range shots {
+		if shot.Settings.Get("amp") != "bf16" || shot.Index != want.Index || shot.State != want.State || len(shot.Results) != 1 ||
+			shot.Picture("reconstruction") == nil || len(shot.Changes) != 1 || len(shot.Log) != len(want.Log) {
+			t.Errorf("snapshot %d: mixed precision %s, iteration %d, %v, %d results, %d changes, %d lines of the log",
+				i, shot.Settings.Get("amp"), shot.Index, shot.State, len(shot.Results), len(shot.Changes), len(shot.Log))
+		}
+	}
+	if d := shots[0].Elapsed - want.Elapsed; d != 0 {
+		t.Errorf("the first is off by %v", d)
+	}
+	same(t, "caught up", want, shots[len(shots)-1])
+}
+
+// A run without parts to catch up with is shown as it is at once.
+func TestAShortRunIsNotCaughtUpWith(t *testing.T) {
+	s := serve(t, journalLimit)
+	s.begin()
+	s.iterate(1000)
+	s.tick()
+	every(t, s, ClientOptions{}, func(shot *profiles.Snapshot) {
+		if shot.CatchingUp {
+			t.Error("the screen catches up")
+		}
+	})
+}
+
+// The account of a run gives its state to a screen that has nothing else.
+func TestTheAccountOfARunIsItsState(t *testing.T) {
+	s := newSource(journalLimit)
+	s.begin()
+	s.iterate(100)
+	s.unit(0)
+	s.set("off", "bf16")
+	s.iterate(100)
+	s.State(profiles.Failed, "diverged")
+	want := s.tick()
+	p := standing(s.journal.began, s.journal.begun, want, &s.journal.last)
+	follow := stream.New(256)
+	r := follow.Follow()
+	p.Bodies(follow.Put)
+	got := aggregate.New(&quiet{r}, aggregate.Options{}).Tick(s.now)
+	if got.State != profiles.Failed || got.Err != "diverged" || got.Settings.Get("amp") != "bf16" || len(got.Results) != 1 ||
+		got.Memory.Memory != want.Memory.Memory || got.Series[prism.SeriesPSNR].Latest != want.Series[prism.SeriesPSNR].Latest {
+		t.Errorf("%v by %q, mixed precision %s, %d results, memory %+v, PSNR %v", got.State, got.Err, got.Settings.Get("amp"), len(got.Results), got.Memory.Memory, got.Series[prism.SeriesPSNR].Latest)
+	}
+}
+
+// quiet is a source that neither reads the machine nor makes pictures.
+type quiet struct{ profiles.Source }
