@@ -51,6 +51,9 @@ type RunInfo struct {
 	Most        int64 // iterations at most under the settings of its start; 0 if that is not known
 	Available   int64 // bytes of memory that were available at its start; 0 if that is not known
 
+	Checkpoint     string // file to which it writes its checkpoints; empty for none
+	NextCheckpoint string // file to which a restart writes them
+
 	Sampling // of k-space; zero if the workload does not sample it
 }
 

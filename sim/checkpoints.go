@@ -18,8 +18,15 @@ import (
 // one on request.
 type Checkpoints struct {
 	// Path is the file to write at intervals and at the end of the run, replacing the one
-	// before; empty writes none, and those on request to new files in the working folder.
+	// before; empty writes none, and those on request to new files in the working folder. A restart
+	// writes to another: of run.npz the first free one of run-2.npz, run-3.npz, …
 	Path string
+
+	// Keep says which checkpoints stay beside the newest.
+	Keep Keep
+
+	// Lock keeps other processes from writing a file, or returns an error if one of them does. It may be nil.
+	Lock func(path string) error
 
 	// Every is the time between two checkpoints; 0 writes them at the end and on request only.
 	Every time.Duration
@@ -153,10 +160,15 @@ type Written struct {
 	Path      string // empty for none
 	Iteration int64  // iterations it has
 	Finished  bool   // nothing is left to go on with
+
+	// Reached are the limits of its settings that its iterations or units of work have reached: a run
+	// that goes on from it needs others.
+	Reached []string
 }
 
 // checkpoints is the state of writing. Files are written by another goroutine, one at a time.
 type checkpoints struct {
+	files   family           // of the start
 	writing chan writeResult // of one file; nil for none
 	copied  time.Time        // when the newest copy was made, or the start began
 
@@ -169,12 +181,26 @@ type checkpoints struct {
 // writeResult is how the writing of a file ended.
 type writeResult struct {
 	written Written
+	files   family
 	start   int
 	err     error
 }
 
-// began begins the first interval of a start.
-func (c *checkpoints) began() { c.copied, c.concluded, c.missing = time.Now(), false, nil }
+// began begins the first interval of a start, whose checkpoints are named for it. from is the checkpoint that it goes
+// on from, nil for none.
+func (c *checkpoints) began(o *Checkpoints, start int, from *Resumed) {
+	c.copied, c.concluded, c.missing = time.Now(), false, nil
+	switch {
+	case o.Path == "":
+	case from != nil:
+		c.files = resumedFamily(o.Path, from)
+	case start == 0:
+		c.files = family{path: o.Path, newest: -1}
+	default:
+		_ = c.wait() // or its file would seem to be free
+		c.files = family{path: c.files.next(o), newest: -1}
+	}
+}
 
 // wanted reports whether the run leaves a checkpoint at its end.
 func (c *checkpoints) wanted(r *Run) bool { return r.options.Checkpoints.Path != "" }
@@ -206,6 +232,7 @@ func (c *checkpoints) take(result writeResult) error {
 	if result.err == nil {
 		c.written, c.start = result.written, result.start
 	}
+	c.files = result.files
 	return result.err
 }
 
@@ -219,6 +246,16 @@ func (l *loop) regularCheckpoint(cut context.Context) {
 	if err := l.checkpoint(cut); err != nil && cut.Err() == nil {
 		l.noCheckpoint(err.Error())
 	}
+}
+
+// checkpointBeforeRestart writes the checkpoint of a start that a restart ends.
+func (l *loop) checkpointBeforeRestart(cut context.Context) {
+	c := &l.checkpoints
+	_ = c.wait() // the log has its error
+	if !c.wanted(l.run) || l.index == l.info.Resumed || c.written.Iteration == l.index && c.start == l.restarts && c.written.Path != "" {
+		return
+	}
+	l.requestedCheckpoint(cut)
 }
 
 // requestedCheckpoint writes a checkpoint now.
@@ -315,24 +352,48 @@ func (l *loop) checkpoint(ctx context.Context) error {
 			run.Recording.Starts += l.restarts + 1
 		}
 	}
-	l.checkpoints.copied = time.Now()
-	done, path, names, start := make(chan writeResult, 1), o.Path, l.run.checkpointNames(), l.restarts
-	l.checkpoints.writing = done
+	c := &l.checkpoints
+	c.copied = time.Now()
+	before, files, improved := c.files, c.files, false
+	if files.path != "" && o.Keep.Best {
+		if best := l.improved(ctx, files.best); best != nil {
+			files.best, improved = best, true
+		}
+	}
+	written := Written{files.path, run.Iteration, run.Finished, l.reached()}
+	done, names, start := make(chan writeResult, 1), l.run.checkpointNames(), l.restarts
+	c.writing = done
 	go func() {
-		var err error
-		if path != "" {
-			err = checkpoint.Write(path, run, state)
+		var err, lost error
+		after := files
+		if files.path != "" {
+			after, lost, err = files.write(o.Keep.Last, improved, run, state)
 		} else {
-			path, err = checkpoint.WriteNew(names, run, state)
+			written.Path, err = checkpoint.WriteNew(names, run, state)
 		}
 		if err != nil {
 			stream.Refuse("no checkpoint: " + err.Error())
+			after = before
 		} else {
-			stream.Log(fmt.Sprintf("checkpoint of iteration %d in %s", run.Iteration, path))
+			stream.Log(fmt.Sprintf("checkpoint of iteration %d in %s", run.Iteration, written.Path))
 		}
-		done <- writeResult{Written{path, run.Iteration, run.Finished}, start, err}
+		if lost != nil {
+			stream.Refuse("an older or the best checkpoint was not kept: " + lost.Error())
+		}
+		done <- writeResult{written, after, start, err}
 	}()
 	return nil
+}
+
+// reached returns the limits of the settings in force that the run has reached.
+func (l *loop) reached() (keys []string) {
+	if s := &l.reads; s.maxIterations > 0 && l.index >= s.maxIterations {
+		keys = append(keys, settings.MaxIterations)
+	}
+	if s := &l.reads; s.maxUnits > 0 && len(l.results) >= s.maxUnits {
+		keys = append(keys, s.maxUnitsKey)
+	}
+	return keys
 }
 
 // checkpointNames returns the names of files for checkpoints on request.

@@ -131,7 +131,7 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 	r.over.Store(false)
 	l.active, l.began = 0, time.Now()
 	l.resumed, l.compare = l.began, l.began
-	l.checkpoints.began()
+	l.checkpoints.began(&r.options.Checkpoints, l.restarts, from)
 	l.comparing = 0
 
 	info := l.work.Info()
@@ -147,6 +147,9 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 	_, info.Checkpoints = l.work.(workload.Checkpointer)
 	if b, ok := r.options.Maker.(workload.Bounded); ok && r.options.Needs != nil {
 		info.Most, _ = b.Most(c.settings)
+	}
+	if o := &r.options.Checkpoints; o.Path != "" {
+		info.Checkpoint, info.NextCheckpoint = l.checkpoints.files.path, l.checkpoints.files.foretold(o)
 	}
 	info.PriorStarts = l.restarts
 	info.Notes = append(info.Notes, r.options.Notes...)

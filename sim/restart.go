@@ -18,6 +18,7 @@ func (l *loop) restart(cut context.Context) error {
 		v = *l.next
 	}
 	l.endFork("the run was restarted")
+	l.checkpointBeforeRestart(cut)
 	c, err := l.another(cut, v, l.fitsBeside(v))
 	if err != nil || c.work == nil {
 		return err
@@ -26,10 +27,14 @@ func (l *loop) restart(cut context.Context) error {
 		return err
 	}
 	l.restarts++
-	paused := l.paused
+	paused, earlier := l.paused, l.checkpoints.files.path
 	l.paused = false
 	l.begin(l.run, c, nil)
-	l.run.stream.Log("restarted from " + l.run.firstWeights() + with(v, before))
+	checkpoints := ""
+	if now := l.checkpoints.files.path; now != earlier {
+		checkpoints = fmt.Sprintf("; its checkpoints go to %s, %s stays", now, earlier)
+	}
+	l.run.stream.Log("restarted from " + l.run.firstWeights() + with(v, before) + checkpoints)
 	l.announceSuspended(before)
 	l.run.stream.State(profiles.Running, "")
 	if paused {

@@ -17,8 +17,8 @@ import (
 )
 
 // Format is the version of the format that this program writes, and the newest that it reads. Those
-// of format 1 name no recording.
-const Format = 2
+// of format 1 name no recording, those of 2 no other checkpoints.
+const Format = 3
 
 // Array is an array of a task: one of Float32 and Float64 has its numbers, row by row.
 type Array struct {
@@ -46,6 +46,14 @@ type Run struct {
 	Settings  [][2]string `json:"settings"`  // in force: keys and values as settings.Values.Get writes them
 	Results   []Result    `json:"results"`   // of the units of work that ended
 	Recording *Recording  `json:"recording"` // of the run; nil for none
+	Kept      []string    `json:"kept"`      // older checkpoints of the run beside this one, base names, oldest first
+	Best      *Best       `json:"best"`      // checkpoint of the best quality so far; nil if that is not kept
+}
+
+// Best is the checkpoint of a run with the best quality.
+type Best struct {
+	Quality   Number `json:"quality"` // by the schema
+	Iteration int64  `json:"iteration"`
 }
 
 // Recording names the recording of a run.

@@ -166,7 +166,7 @@ func TestFilesThatAreNoCheckpoints(t *testing.T) {
 		{"an NPZ of something else", npytest.Archive(npytest.File{Name: "x", Data: npytest.Array("<f4", "1,", npytest.Float32s(1))}), none},
 		{"a document of numbers", npytest.Archive(npytest.File{Name: documentName, Data: npytest.Array("<f4", "1,", npytest.Float32s(1))}), none},
 		{"no JSON", document("{"), none}, {"no version", document("{}"), none},
-		{"newer", document(`{"format":3,"more":1}`), "is in version 3 of the format, of a newer prismtop: must be at most 2"},
+		{"newer", document(`{"format":4,"more":1}`), "is in version 4 of the format, of a newer prismtop: must be at most 3"},
 		{"unknown field", document(`{"format":1,"more":1}`), `array "checkpoint": json: unknown field "more"`},
 		{"negative", document(`{"format":1,"run":{"iteration":-1},"task":{}}`), `array "checkpoint": iteration -1: must not be negative`},
 		{"twice", npytest.Archive(

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -25,11 +28,13 @@ import (
 type keepFlags struct {
 	path    string // of the checkpoint to leave
 	every   time.Duration
+	keep    string // which checkpoints stay, as given
 	resume  string
 	weights string
 	none    bool // the workload has no state that can be written
 
 	resumed *sim.Resumed // the checkpoint of resume
+	kept    sim.Keep     // what keep says
 }
 
 func (k *keepFlags) register(flags *pflag.FlagSet) {
@@ -39,6 +44,7 @@ func (k *keepFlags) register(flags *pflag.FlagSet) {
 	}
 	flags.StringVar(&k.path, "checkpoint", "", "file to which the state of the run is written at intervals and at its end, for --resume (docs/checkpoints.md)")
 	flags.DurationVar(&k.every, "checkpoint-every", time.Minute, "time between two checkpoints; 0 writes one at the end only")
+	flags.StringVar(&k.keep, "checkpoint-keep", "1", "checkpoints that stay: the number of the newest, best for that of the best quality, or both, as in 3,best")
 	flags.StringVar(&k.resume, "resume", "", "checkpoint to go on from, with its settings; live ones can be set by flags")
 }
 
@@ -49,7 +55,10 @@ func (k *keepFlags) resolve(ctx context.Context, flags *pflag.FlagSet, f *cli.Se
 		return v, nil, err
 	}
 	if k.resume == "" {
-		return f.Resolve(ctx, flags)
+		if v, origins, err = f.Resolve(ctx, flags); err == nil {
+			err = k.fits(v)
+		}
+		return v, origins, err
 	}
 	if k.resumed, err = sim.OpenCheckpoint(ctx, k.resume, checkpointKinds()); err != nil {
 		if ctx.Err() == nil {
@@ -69,7 +78,39 @@ func (k *keepFlags) resolve(ctx context.Context, flags *pflag.FlagSet, f *cli.Se
 		}
 		err = preset.From(origins, err)
 	}
+	if err == nil {
+		err = k.fits(v)
+	}
 	return v, origins, err
+}
+
+// fits returns an error if the workload of the settings has no state or quality that the flags ask for.
+func (k *keepFlags) fits(v settings.Values) error {
+	schema := workloads.Of(v).Schema()
+	if k.kept.Best && schema.QualityInfo().Name == "" {
+		return fmt.Errorf("flag --checkpoint-keep: best: %s measures no quality: must be a number", schema.Workload)
+	}
+	return nil
+}
+
+// mostKept bounds the number of checkpoints that stay.
+const mostKept = 1000
+
+// parseKeep reads the value of --checkpoint-keep.
+func parseKeep(text string) (k sim.Keep, err error) {
+	for _, part := range strings.Split(text, ",") {
+		part = strings.TrimSpace(part)
+		n, wrong := strconv.Atoi(part)
+		switch {
+		case part == "best" && !k.Best:
+			k.Best = true
+		case wrong == nil && k.Last == 0 && n >= 1 && n <= mostKept:
+			k.Last = n
+		default:
+			return k, fmt.Errorf("flag --checkpoint-keep: %q: must be a number from 1 to %d, best, or both with a comma between", text, mostKept)
+		}
+	}
+	return k, nil
 }
 
 // checkpointKinds lists the workloads that a checkpoint may be of.
@@ -81,7 +122,7 @@ func checkpointKinds() (all []sim.Kind) {
 }
 
 // check returns an error for flags that are wrong or exclude one another.
-func (k *keepFlags) check(flags *pflag.FlagSet) error {
+func (k *keepFlags) check(flags *pflag.FlagSet) (err error) {
 	for _, name := range []string{"checkpoint", "resume", "weights"} {
 		if flags.Changed(name) && flags.Lookup(name).Value.String() == "" {
 			return fmt.Errorf(`flag --%s: "": must be the path of a file`, name)
@@ -97,7 +138,12 @@ func (k *keepFlags) check(flags *pflag.FlagSet) error {
 		return errors.New("flag --checkpoint-every: needs --checkpoint, the file to write")
 	case k.every < 0 || k.every > 0 && k.every < time.Second:
 		return fmt.Errorf("flag --checkpoint-every: %v: must be 1s or more, or 0", k.every)
+	case flags.Changed("checkpoint-keep") && k.path == "":
+		return errors.New("flag --checkpoint-keep: needs --checkpoint, the file to write")
 	case k.path != "":
+		if k.kept, err = parseKeep(k.keep); err != nil {
+			return err
+		}
 		return cli.WritableFiles("checkpoint", k.path, k.path, k.path)
 	}
 	return nil
@@ -111,22 +157,47 @@ func (k *keepFlags) preset(sources preset.Sources) (preset.Preset, error) {
 	return sources.Chosen()
 }
 
-// reportCheckpoint prints where the last checkpoint of a run is, and returns why its last state
-// was not written. runErr is the run's own error.
-func reportCheckpoint(w io.Writer, r *sim.Run, runErr error) error {
+// reportCheckpoint prints where the last checkpoint of a run is and the command that resumes it, and returns why its
+// last state was not written. command is that of the run, runErr the run's own error.
+func reportCheckpoint(w io.Writer, command string, r *sim.Run, runErr error) error {
 	written, err := r.LastCheckpoint()
 	if written.Path != "" {
-		path := visible.Text(written.Path)
-		next := "--resume " + path + " goes on"
+		next := "to continue: " + resumeCommand(command, written)
 		if written.Finished {
 			next = "the run is complete"
 		}
-		fmt.Fprintf(w, "checkpoint of iteration %d in %s; %s\n", written.Iteration, path, next)
+		fmt.Fprintf(w, "checkpoint of iteration %d in %s; %s\n", written.Iteration, visible.Text(written.Path), next)
 	}
 	if err != nil && cli.Interrupted(runErr) { // not reported anywhere else
 		fmt.Fprintln(w, "prismtop: "+cli.ErrorLine(err))
 	}
 	return err
+}
+
+// resumeCommand returns the command line that continues a run from a checkpoint, without the limits that it has reached.
+func resumeCommand(command string, from sim.Written) string {
+	line := command + " --resume " + shellWord(visible.Text(from.Path))
+	for _, key := range from.Reached {
+		if key == settings.MaxIterations {
+			line += " --max-iterations 0"
+		} else {
+			line += " --set " + key + "=0"
+		}
+	}
+	return line
+}
+
+// shellWord quotes a word for a POSIX shell, if it needs quotes.
+func shellWord(word string) string {
+	if strings.HasPrefix(word, "-") {
+		word = "./" + word
+	}
+	if word != "" && !strings.ContainsFunc(word, func(r rune) bool {
+		return r < 0x80 && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("%+,-./:=@_", r)
+	}) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // weightsCommand returns the command weights.

@@ -73,3 +73,34 @@ func TestEveryEndLeavesACheckpoint(t *testing.T) {
 		})
 	}
 }
+
+// The command that a run prints at its end continues it as it stands, whatever ended it.
+func TestThePrintedCommandContinuesTheRun(t *testing.T) {
+	skipStarts(t)
+	for _, c := range []struct{ name, file, flags string }{
+		{"iterations", "half.npz", "--max-iterations 7"},
+		{"units", "half.npz", "--set max_samples=1"},
+		{"both", "a 'b'.npz", "--set max_samples=1 --max-iterations 7 --set iterations=7 --set init_iterations=0"},
+		{"seconds", "-half.npz", "--max-time 1ms --set iterations=200"},
+		{"epochs", "half.npz", "--preset ptycho-train-small --set max_epochs=1 --set epochs=2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			args := append([]string{"run"}, strings.Fields(tiny)...)
+			if strings.Contains(c.flags, "--preset") {
+				args = args[:1]
+			}
+			first := exec.Command("prismtop", append(append(args, "--checkpoint="+c.file), strings.Fields(c.flags)...)...)
+			text, err := first.CombinedOutput()
+			_, printed, found := strings.Cut(string(text), "; to continue: ")
+			if err != nil || !found {
+				t.Fatalf("%v: %s", err, text)
+			}
+			printed, _, _ = strings.Cut(printed, "\n")
+			again, err := exec.Command("sh", "-c", printed).CombinedOutput()
+			if err != nil || !strings.Contains(string(again), "goes on after iteration ") {
+				t.Errorf("%s: %v: %s", printed, err, again)
+			}
+		})
+	}
+}

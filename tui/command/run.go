@@ -186,7 +186,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 		Linger: screen || f.lines || f.child != nil, Metrics: cli.MetricsInterval, Notes: append(chosen.Notes(v), notes...),
 		Roofs: cli.JudgeRoofs, KeepOutput: f.save != "",
 		Checkpoints: sim.Checkpoints{
-			Path: f.keep.path, Every: f.keep.every, Program: cli.Version,
+			Path: f.keep.path, Every: f.keep.every, Keep: f.keep.kept, Lock: f.claims.Add, Program: cli.Version,
 			Recording: func() *checkpoint.Recording { return recordingOf(recorder) },
 		},
 		Resume: f.keep.resumed, Weights: f.keep.weights, EndTuned: !screen && !f.lines && f.child == nil && v.On(settings.AutoTune),
@@ -257,7 +257,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 	if errors.As(err, &wrong) {
 		return cli.BadUsage(f.sourced(err))
 	}
-	err = errors.Join(err, reportCheckpoint(cmd.ErrOrStderr(), r, err))
+	err = errors.Join(err, reportCheckpoint(cmd.ErrOrStderr(), cmd.CommandPath(), r, err))
 	exported := handed.end(cmd.ErrOrStderr())
 	if f.save != "" && !errors.As(err, &crash) { // the state is unreliable after a panic
 		err = errors.Join(err, f.write(cmd.ErrOrStderr(), r, cli.Interrupted(err)))

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"prismtop/profiles/unit"
+	"prismtop/profiles/visible"
 	"prismtop/tui/chart"
 	"prismtop/tui/pane"
 	"prismtop/tui/theme"
@@ -95,6 +96,10 @@ func (m *Model) restartQuestion() []string {
 	lines := []string{"Restart? What this run has is lost:"}
 	for _, l := range m.lost() {
 		lines = append(lines, "  "+l)
+	}
+	if run := &m.snap.Run; run.Checkpoint != "" {
+		stays := fmt.Sprintf("Its checkpoint stays in %s; the next run writes to %s.", run.Checkpoint, run.NextCheckpoint)
+		lines = append(lines, words.Wrap(visible.Text(stays), w)...)
 	}
 	if next := m.waiting(); len(next) > 0 {
 		lines = append(lines, words.Wrap("The next run has "+strings.Join(next, ", ")+".", w)...)

@@ -78,6 +78,24 @@ func (c Claims) Hold() error {
 	return nil
 }
 
+// Add notes another file, and keeps other processes from writing it until Release.
+func (c Claims) Add(path string) error {
+	if err := c.Write("", path); err != nil {
+		return err
+	}
+	at, err := resolved(path)
+	if err != nil {
+		return err
+	}
+	of := c[at]
+	if of.lock, err = atomicfile.LockPath(path, thisProcess()); err != nil {
+		delete(c, at)
+		return err
+	}
+	c[at] = of
+	return nil
+}
+
 // Release ends Hold.
 func (c Claims) Release() {
 	for at, of := range c {
