@@ -120,8 +120,8 @@ type PhaseInfo struct {
 // CacheInfo is a cache.
 type CacheInfo struct {
 	Name    string // key in JSON: "fft_plans"
-	Title   string // on screen, in a column: "FFT plans"
-	Long    string // in a sentence: "FFT plan cache"
+	Title   string // on screen, under the heading Caches: "FFT"
+	Long    string // anywhere else: "FFT cache"
 	Setting string // key of the setting that switches it
 	What    string // its contents: "keeps what one aperture sees of the object"
 	Note    string // what its saving leaves out, a sentence; empty for nothing

@@ -182,8 +182,7 @@ func (r *Run) Checkpoint() error {
 	return nil
 }
 
-// Clear requests that the caches of measurements be cleared; the log says what they held, or that there
-// is none.
+// Clear requests that all caches be cleared; the log says what they held, or that there is none.
 func (r *Run) Clear() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -328,25 +328,27 @@ func (r *Run) Picture(id int) *profiles.Picture {
 	return nil
 }
 
-// ClearCaches forgets what the workload's caches hold, so that it is computed again. Only the
-// goroutine that calls Next may call it.
-func (r *Run) ClearCaches() {
+// ClearCache drops the entries of one of the workload's caches. Only the goroutine that calls Next
+// may call it.
+func (r *Run) ClearCache(id profiles.CacheID) {
 	if c, ok := r.loop.work.(workload.Clearer); ok {
-		c.ClearCaches()
+		c.ClearCache(id)
 	}
 }
 
-// clearCaches is ClearCaches for a user.
+// clearCaches clears every cache of the workload for a user, and logs what they held.
 func (l *loop) clearCaches() {
 	c, ok := l.work.(workload.Clearer)
 	if !ok {
-		l.run.stream.Refuse("not cleared: this workload has no caches of measurements")
+		l.run.stream.Refuse("nothing to clear: this workload has no caches")
 		return
 	}
 	held := l.work.Memory().Caches
-	c.ClearCaches()
+	for id := range l.info.Schema.Caches {
+		c.ClearCache(profiles.CacheID(id))
+	}
 	now := l.memory()
-	l.run.stream.Log("measurement cache cleared, which held " + strings.TrimSpace(unit.Bytes(max(0, held-now.Caches))))
+	l.run.stream.Log("all caches cleared, which held " + strings.TrimSpace(unit.Bytes(max(0, held-now.Caches))))
 	l.run.stream.Memory(now)
 }
 

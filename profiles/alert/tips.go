@@ -46,7 +46,7 @@ var tips = [...]profiles.Advice{
 	switchOffAndCompare: "Switch it off {switch %s} and compare.",
 	recordAgain:         "The run goes on, and what was recorded before can be replayed; the next start of prismtop with --record FILE records elsewhere.",
 	recordElsewhere:     "The run goes on; --record FILE records to another disk, --no-record not at all.",
-	needsLess:           "Save {save} before memory runs out; with a smaller size, smaller caches or checkpointing, a restart {restart} needs less.",
+	needsLess:           "Save {save} before memory runs out; with a smaller size, smaller caches or recomputed activations, a restart {restart} needs less.",
 	soonerDone:          "A start with --max-time, or with fewer iterations, ends sooner; {interrupt|an interrupt} ends this one.",
 	checkDevice:         "prismtop doctor --gpu, by a new process, checks the GPU; this process cannot use it again.",
 }

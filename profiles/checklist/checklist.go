@@ -81,12 +81,12 @@ func Speedup(s stats.Centre, repeats Repeats, bound Bound) Criterion {
 	return k
 }
 
-// Hits judges the hits of the cache of measurements.
+// Hits judges the hits of the measurement cache.
 func Hits(hits, misses int64, bound Bound) Criterion {
 	k := Criterion{Name: "cache hit rate", Line: 321, Wanted: ">= 80 %"}
 	asked := hits + misses
 	if asked == 0 {
-		k.Measured, k.Verdict, k.Reason = "–", Fail, "the cache of measurements was not asked"
+		k.Measured, k.Verdict, k.Reason = "–", Fail, "the measurement cache was not asked"
 		return k
 	}
 	rate := float64(hits) / float64(asked)

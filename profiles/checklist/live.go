@@ -15,7 +15,7 @@ const Everything = "everything"
 const measurements = "measurement"
 
 // Live judges the comparison of everything off with everything on that the run of a snapshot made. Without
-// one that has ended, or if the workload has no cache of measurements, there is no list.
+// one that has ended, or if the workload has no measurement cache, there is no list.
 func Live(s *profiles.Snapshot) []Criterion {
 	row := comparison(s)
 	at := -1

@@ -38,7 +38,7 @@ var Table = settings.NewTable("curve", nil,
 		Press(settings.Press{Key: "m", Help: "basis cache", Does: settings.MoveNext, Place: 1, InFooter: true, Footer: "basis cache"}),
 	settings.Switch("How it is computed", "fused_residue", "add a point's gradient while its basis values are at hand, not in a second pass over the block").
 		Live().Touches("residue").Called("fused residue", 'F').Compared(2, "false", "true").Factor("fused_residue", "true").
-		Press(settings.Press{Key: "F", Help: "fused residue", Does: settings.MoveNext, Place: 2, InFooter: true, Footer: "fused"}),
+		Press(settings.Press{Key: "F", Help: "fused residue", Does: settings.MoveNext, Place: 2, InFooter: true, Footer: "fused residue"}),
 	settings.IterationLimit("Limits of the run"),
 	settings.TimeLimit("Limits of the run"),
 )
@@ -132,6 +132,9 @@ func (f *fit) Apply(_ context.Context, v settings.Values) error {
 	f.bases.SetEnabled(v.On("basis_cache"))
 	return nil
 }
+
+// ClearCache drops the basis polynomials' values.
+func (f *fit) ClearCache(profiles.CacheID) { f.bases.Clear() }
 
 // Memory returns the memory held by the fit.
 func (f *fit) Memory() profiles.Memory {

@@ -123,7 +123,7 @@ func check(g *Graph, loss Value, o Options) error {
 	case o.AMP != tensor.Float32 && o.Products != Exact:
 		return fmt.Errorf("%v products of %v operands", o.Products, o.AMP)
 	case o.GradientsOnly && (o.AMP == tensor.Float16 || o.FusedOptimizer):
-		return errors.New("gradients without an optimiser: not with a gradient scaler, nor with a fused optimiser")
+		return errors.New("gradients without an optimiser: not with a gradient scaler, nor with a fused optimizer")
 	case loss.Exists() && loss.graph != g:
 		return errors.New("the loss belongs to another graph")
 	case loss.Exists() && len(loss.Shape()) != 0:

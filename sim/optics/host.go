@@ -32,6 +32,8 @@ type Host interface {
 type Plans interface {
 	// SetEnabled turns keeping tables on or off.
 	SetEnabled(on bool)
+	// Clear drops the tables. The counters stay.
+	Clear()
 	// SetUnseen stops the counters while something is recomputed only to be timed.
 	SetUnseen(on bool)
 	// Counters returns the cache's counters.

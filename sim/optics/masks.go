@@ -131,6 +131,9 @@ func (c *MaskCache) coordinates() []float32 {
 // SetEnabled turns keeping masks and grids on or off.
 func (c *MaskCache) SetEnabled(on bool) { c.cache.SetEnabled(on) }
 
+// Clear drops the masks and grids. The counters stay.
+func (c *MaskCache) Clear() { c.cache.Clear() }
+
 // Counters returns the cache's counters.
 func (c *MaskCache) Counters() profiles.CacheCounters { return c.cache.Counters() }
 

@@ -109,7 +109,7 @@ func (s *MeasurementSystem) Bytes() int64 {
 	return s.telescope.Bytes() + 8*int64(len(s.spectrum)) + 4*int64(len(s.cumulative)+len(s.one))
 }
 
-// Cache returns the cache of measurements of the truth.
+// Cache returns the measurement cache.
 func (s *MeasurementSystem) Cache() *MeasurementCache { return s.options.Cache }
 
 // Samples returns the number of samples added by AddMask.

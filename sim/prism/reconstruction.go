@@ -535,10 +535,17 @@ func (r *Reconstruction) switchCaches() {
 	r.masks.SetEnabled(s.MaskCache)
 }
 
-// ClearCaches forgets the measurements of the object, as PRISM's benchmark does after each of them. The next
+// ClearCache drops the entries of a cache. PRISM's benchmark clears that of measurements after each of them. The next
 // iteration counts as one after a change.
-func (r *Reconstruction) ClearCaches() {
-	r.system.Cache().Clear()
+func (r *Reconstruction) ClearCache(id profiles.CacheID) {
+	switch id {
+	case CacheMeasurement:
+		r.system.Cache().Clear()
+	case CacheFFTPlans:
+		r.device.Host.Plans().Clear()
+	case CacheMasks:
+		r.masks.Clear()
+	}
 	r.changed = true
 }
 

@@ -82,7 +82,7 @@ func Schema() profiles.Schema {
 		},
 		Caches: caches(),
 		Series: []profiles.SeriesInfo{
-			SeriesLossOld: {Name: "loss_old", Title: "old", What: "the loss on everything measured before the present sub-aperture", Better: profiles.LessIsBetter, Scale: profiles.Logarithmic,
+			SeriesLossOld: {Name: "loss_old", Title: "old", What: "the loss on everything measured before the present sample", Better: profiles.LessIsBetter, Scale: profiles.Logarithmic,
 				Group: profiles.Losses, Each: true, Absent: "the initialisation has no old measurement"},
 			SeriesLossNew: {Name: "loss_new", Title: "new", What: "that on the measurement of the present one; while initialising, the only loss, against a disc", Better: profiles.LessIsBetter, Scale: profiles.Logarithmic,
 				Group: profiles.Losses, Each: true},
@@ -131,11 +131,11 @@ func caches() []profiles.CacheInfo {
 					Instead: "the pattern to remeasure {switch pattern}", Hint: "{switch pattern|pattern=remeasure} remeasures every iteration"},
 				{Why: "the remeasure pattern measures the object through the sample's aperture at every iteration: the first is a miss, the others hit"},
 			}},
-		CacheFFTPlans: {Name: "fft_plans", Title: "FFT plans", Long: "FFT plan cache", What: "are tables of twiddle factors per size", Setting: "fft_cache", Uses: []profiles.CacheUse{{
+		CacheFFTPlans: {Name: "fft_plans", Title: "FFT", Long: "FFT cache", What: "keeps FFT plans: tables of twiddle factors per size", Setting: "fft_cache", Uses: []profiles.CacheUse{{
 			Why:    "a run transforms planes of one size or two: each misses once and hits ever after. Without it the tables are computed at every transform",
 			Seldom: "each size misses once, and few transforms were planned so far",
 		}}},
-		CacheMasks: {Name: "masks", Title: "masks/grids", Long: "mask cache", What: "are aperture masks and coordinates",
+		CacheMasks: {Name: "masks", Title: "mask", Long: "mask cache", What: "keeps aperture masks and coordinate grids",
 			Note: "Of masks it is the drawing alone: the plan also takes a new mask over and looks for its bounds.", Setting: "mask_cache", Uses: []profiles.CacheUse{{
 				Why:    "the coordinates of the field and the masks of the present sample are asked for again and again; a new sample misses once per aperture",
 				Seldom: "each sample has masks of its own, which are drawn once and used for the whole sample by the plan: most lookups are the first of their kind",

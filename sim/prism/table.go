@@ -110,11 +110,11 @@ var Table = settings.NewTable("prism", joined,
 	settings.Integer(groupComputing, "measurement_cache_mb", "MiB", "bound of the measurement cache", 1, 1<<20).
 		Live().Touches("telescope").Called("meas. cache MiB", 'G').Tune(17, "G", settings.MoveWrite, "measurement cache's MiB"),
 	settings.Integer(groupComputing, "clear_cache_every", "samples", "clear the measurement cache after every n samples; 0 never", 0, maxCount).
-		Live().Touches("telescope").Called("clear cache", '%').Tune(22, "%", settings.MoveWrite, "clear cache every n samples"),
-	settings.Switch(groupComputing, "fft_cache", "keep FFT plans and their twiddle factors").Live().Touches("telescope", "backward").Called("FFT plans", 'f').
-		Press(settings.Press{Key: "f", Help: "FFT plan cache", Does: settings.MoveNext, Place: 2, InFooter: true, Footer: "FFT", Rank: 2}).Compared(2, "false", "true").Everything().Factor("caches", "true"),
-	settings.Switch(groupComputing, "mask_cache", "keep aperture masks and coordinate grids").Live().Touches("telescope").Called("masks", 'g').
-		Press(settings.Press{Key: "g", Help: "mask and grid cache", Does: settings.MoveNext, Place: 3, InFooter: true, Footer: "masks", Rank: 3}).Compared(3, "false", "true").Everything().Factor("caches", "true"),
+		Live().Touches("telescope").Called("clear meas. cache", '%').Tune(22, "%", settings.MoveWrite, "clear meas. cache every n"),
+	settings.Switch(groupComputing, "fft_cache", "keep FFT plans and their twiddle factors").Live().Touches("telescope", "backward").Called("FFT cache", 'f').
+		Press(settings.Press{Key: "f", Help: "FFT cache", Does: settings.MoveNext, Place: 2, InFooter: true, Footer: "FFT cache", Rank: 2}).Compared(2, "false", "true").Everything().Factor("caches", "true"),
+	settings.Switch(groupComputing, "mask_cache", "keep aperture masks and coordinate grids").Live().Touches("telescope").Called("mask cache", 'g').
+		Press(settings.Press{Key: "g", Help: "mask cache", Does: settings.MoveNext, Place: 3, InFooter: true, Footer: "mask cache", Rank: 3}).Compared(3, "false", "true").Everything().Factor("caches", "true"),
 	settings.Switch(groupComputing, "shared_spectrum", "one FFT of the output serves both measurements").
 		Live().Touches("telescope", "loss", "backward").Called("shared spectrum", 'S').Tune(18, "S", settings.MoveNext, "shared spectrum").Compared(4, "false", "true").Everything(),
 	settings.Switch(groupComputing, "fused_telescope", "measure sixteen rows at a time, and compare and differentiate in the same step for l1 and l2 of one aperture").
@@ -127,12 +127,12 @@ var Table = settings.NewTable("prism", joined,
 			}
 			return "only the fused telescope prunes, and it is off"
 		}),
-	settings.Switch(groupComputing, "checkpointing", "compute the decoder's activations again for the backward pass instead of keeping them: less memory, more time").
-		Live().Touches("forward", "backward").Called("checkpoints", 'c').
-		Press(settings.Press{Key: "c", Help: "checkpointing", Does: settings.MoveNext, Place: 6, InFooter: true, Footer: "checkpoints", Rank: 7}).Compared(8, "false", "true"),
+	settings.Switch(groupComputing, "checkpointing", "recompute the decoder's activations in the backward pass instead of keeping them: less memory, more time").
+		Live().Touches("forward", "backward").Called("recompute", 'c').
+		Press(settings.Press{Key: "c", Help: "recompute activations", Does: settings.MoveNext, Place: 6, InFooter: true, Footer: "recompute", Rank: 7}).Compared(8, "false", "true"),
 	settings.Switch(groupComputing, "fused_optimizer", "update convolutions' weights as their gradients are computed, which then take no memory; fp16 checks all gradients first and has none of it").
-		Live().Touches("backward", "optimizer").Called("fused Adam", 'o').
-		Press(settings.Press{Key: "o", Help: "fused optimizer", Does: settings.MoveNext, Place: 7, InFooter: true, Footer: "fused", Rank: 8}).Compared(7, "false", "true").Everything().
+		Live().Touches("backward", "optimizer").Called("fused optimizer", 'o').
+		Press(settings.Press{Key: "o", Help: "fused optimizer", Does: settings.MoveNext, Place: 7, InFooter: true, Footer: "fused optimizer", Rank: 8}).Compared(7, "false", "true").Everything().
 		Idle(when("amp", "fp16", "fp16 checks all gradients first")),
 	settings.Text(groupComputing, "amp", "mixed precision; bf16x3 splits products and keeps float32's accuracy; tf32 needs a GPU", "off", "bf16", "bf16x3", "fp16", "tf32").
 		Live().Called("AMP", 'a').
@@ -140,7 +140,7 @@ var Table = settings.NewTable("prism", joined,
 		Compared(9, "off", "bf16", "bf16x3", "fp16").Factor("amp", "bf16").
 		Listed(1, "float32", "the range of float32", "nearly float32's accuracy", "with a gradient scaler", "10-bit products"),
 	settings.Integer(groupComputing, "threads", "", "worker threads; 0 is one per core", 0, 1024).Live().Called("threads", '+').Press(
-		settings.Press{Key: "-", Also: []string{"_"}, Help: "one thread less", Does: settings.MoveBefore, Place: 11}, settings.Press{Key: "+", Also: []string{"="}, Help: "one thread more", Does: settings.MoveNext, Place: 10}),
+		settings.Press{Key: "-", Also: []string{"_"}, Help: "one thread fewer", Does: settings.MoveBefore, Place: 11}, settings.Press{Key: "+", Also: []string{"="}, Help: "one thread more", Does: settings.MoveNext, Place: 10}),
 	settings.Text(groupComputing, "kernels", "instruction set of the CPU's kernels; auto is the fastest but amx; avx512-bf16 and amx are avx512 with products of bf16 by AVX512_BF16 or by AMX", "auto", "avx512-bf16", "amx", "avx512", "avx2", "go").Fixed("the weights are laid out for it"),
 	settings.Switch(groupComputing, "layer_profile", "show the layer that takes longest, beside what this machine can do at most").
 		Live().Called("layer profile", 'y').Tune(21, "y", settings.MoveNext, "profile of the layers"),

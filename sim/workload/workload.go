@@ -90,9 +90,9 @@ type Imager interface {
 
 // Clearer is a task with caches.
 type Clearer interface {
-	// ClearCaches forgets what the caches of measurements hold, between two iterations. What they
-	// counted stays.
-	ClearCaches()
+	// ClearCache drops the entries of one of the schema's caches, between two iterations. Its
+	// counters stay.
+	ClearCache(profiles.CacheID)
 }
 
 // Profiler is a task whose iterations consist of timed steps.

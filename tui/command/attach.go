@@ -29,8 +29,8 @@ func attachCommand() *cobra.Command {
 	var take, watch bool
 	var roleName string
 	cmd := &cobra.Command{
-		Use: "attach [SESSION]", Short: "Show a run that goes on on this machine on the screen again", Args: cobra.ArbitraryArgs,
-		Long: "Show a run that goes on without its screen, or on another one, with all panes and keys (docs/sessions.md). Of\n" +
+		Use: "attach [SESSION]", Short: "Reattach the screen to a running session", Args: cobra.ArbitraryArgs,
+		Long: "Show a session, a run on this machine that outlives its terminal, with all panes and keys (docs/sessions.md). Of\n" +
 			"several screens one operates the run, the first unless --take is given; the others watch it, and I asks for that.\n" +
 			"D and ctrl+c leave the run going. Without a session, show the only one; prismtop sessions lists them.",
 		Example: "prismtop attach\nprismtop attach k3f9w --take",

@@ -33,23 +33,23 @@ type serveFlags struct {
 func serveCommand() *cobra.Command {
 	f := serveFlags{limits: serve.DefaultLimits}
 	cmd := &cobra.Command{
-		Use: "serve", Short: "Show the runs that go on on this machine to others, over SSH", Args: cli.NoArguments,
-		Long: "Serve the runs of the user that go on on this machine over SSH (docs/serve.md): ssh to the server lists them, and\n" +
+		Use: "serve", Short: "Show the sessions on this machine to others, over SSH", Args: cli.NoArguments,
+		Long: "Serve the user's sessions on this machine over SSH (docs/serve.md): ssh to the server lists them, and\n" +
 			"shows one on the same screen as prismtop attach. Users log in with public keys only, each with a role, which the\n" +
-			"process of the run enforces. There are no commands, files or forwarded ports. ctrl+c closes all sessions; the runs\n" +
-			"go on.",
+			"process of the run enforces. There are no commands, files or forwarded ports. ctrl+c closes the SSH connections; the\n" +
+			"sessions go on.",
 		Example: "prismtop serve\nprismtop serve --listen 192.0.2.7:2222 --max-sessions 4\nssh -p 2222 127.0.0.1",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.serve(cmd) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:2222", "address and port to listen on; port 0 chooses a free one")
 	flags.StringVar(&f.keys, "keys", "", "file of authorised keys, a role and a public key or fingerprint on each line (default prismtop/authorized_keys in the user's configuration folder)")
-	flags.IntVar(&f.limits.Sessions, "max-sessions", f.limits.Sessions, "sessions at a time")
-	flags.IntVar(&f.limits.PerKey, "max-per-key", f.limits.PerKey, "sessions at a time with one key")
-	flags.IntVar(&f.limits.Startups, "startups", f.limits.Startups, "connections at a time that have not begun a session")
+	flags.IntVar(&f.limits.Sessions, "max-sessions", f.limits.Sessions, "SSH sessions at a time")
+	flags.IntVar(&f.limits.PerKey, "max-per-key", f.limits.PerKey, "SSH sessions at a time with one key")
+	flags.IntVar(&f.limits.Startups, "startups", f.limits.Startups, "connections at a time that have not begun an SSH session")
 	flags.IntVar(&f.limits.Rate, "rate", f.limits.Rate, "connections a minute from one address")
-	flags.DurationVar(&f.limits.Handshake, "handshake", f.limits.Handshake, "time for a connection to begin its session")
-	flags.DurationVar(&f.limits.Idle, "idle", f.limits.Idle, "time without input after which a session ends; 0 for no limit")
+	flags.DurationVar(&f.limits.Handshake, "handshake", f.limits.Handshake, "time for a connection to begin its SSH session")
+	flags.DurationVar(&f.limits.Idle, "idle", f.limits.Idle, "time without input after which an SSH session ends; 0 for no limit")
 	flags.DurationVar(&f.limits.Stall, "stall", f.limits.Stall, "time after which a client that does not read is dropped")
 	f.Look.Register(flags)
 	return cmd

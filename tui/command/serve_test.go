@@ -195,7 +195,7 @@ func TestServeShowsTheSessions(t *testing.T) {
 	inFolder(t)
 	s := serving(t)
 	x, client := s.login("operator")
-	x.See("sessions", "no run goes on on this machine", "operator of the test, operator")
+	x.See("sessions", "no session on this machine", "operator of the test, operator")
 	run := detached(t)
 	x.See(run.ID, "running", "0/40 samples")
 	x.Press("enter")
@@ -207,7 +207,7 @@ func TestServeShowsTheSessions(t *testing.T) {
 	x.Press("q")
 	x.See("Quit?")
 	x.Press("y")
-	x.See("no run goes on on this machine")
+	x.See("no session on this machine")
 	s.logs("session " + run.ID + " has ended: stopped")
 	x.Press("q")
 	if err := client.Wait(); err != nil {

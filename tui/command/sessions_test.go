@@ -415,7 +415,7 @@ func TestSessionsRefuse(t *testing.T) {
 		{"attach --role root", "flag --role: \"root\": must be viewer, annotator or operator"},
 		{"attach --take --role viewer", "cannot be joined with --role viewer"},
 		{"stop", "wants one session"},
-		{"stop k3f9w", "no session runs on this machine"},
+		{"stop k3f9w", "no session on this machine"},
 		{"sessions now", "unexpected argument"},
 		{"run --detach --json", "cannot be joined with"},
 		{"run --detach --set radius=0", "radius = 0"},

@@ -100,7 +100,7 @@ type Checkpointer interface {
 
 // Clearer is a source whose caches can be cleared, if its run has any.
 type Clearer interface {
-	// Clear clears the caches of measurements and logs what they held. They fill again as the run goes
+	// Clear clears all caches and logs what they held. They fill again as the run goes
 	// on.
 	Clear() error
 }

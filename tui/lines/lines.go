@@ -239,7 +239,7 @@ func (l *lines) help() []string {
 		{l.powers.Pauser != nil, "pause, go, step: stop after this iteration, go on, run one"},
 		{l.powers.Saves(l.snap), "save: write the reconstruction as PNG and NPY"},
 		{l.powers.Checkpoints(l.snap), "checkpoint: write the state to a file, to go on from with --resume"},
-		{l.powers.Clears(l.snap), "clear: clear the caches of measurements, which fill again"},
+		{l.powers.Clears(l.snap), "clear: clear all caches, which fill again"},
 		{l.powers.Annotates(), "note TEXT: mark this iteration with a note"},
 		{l.powers.Exporter != nil, "export FORMAT: write what is recorded here; export lists the formats"},
 		{l.powers.Restarter != nil, "restart: begin again from the first weights, with what waits for the next run"},

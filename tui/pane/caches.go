@@ -60,7 +60,7 @@ func (p *caches) Explain() []string {
 	if p.Snap != nil {
 		for _, c := range p.Snap.Run.Schema.Caches {
 			if c.What != "" {
-				what += words.Capital(c.Title) + " " + c.What + ". "
+				what += "The " + c.Long + " " + c.What + ". "
 			}
 			if c.Note != "" {
 				notes += c.Note + " "

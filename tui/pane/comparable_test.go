@@ -60,7 +60,7 @@ func TestKeysPressedTogetherShowAsOne(t *testing.T) {
 	if got := marks(&with); len(got) != 3 || got[2].Label != noteMark || got[2].At != 150 {
 		t.Errorf("marks with a note %+v", got)
 	}
-	for i, want := range []string{"AMP off→fp16", "masks on→off + FFT plans on→off"} {
+	for i, want := range []string{"AMP off→fp16", "mask cache on→off + FFT cache on→off"} {
 		if got := words.Changed(prism.Table, &s.Effects[i], 2); got != want {
 			t.Errorf("effect %d is %q, want %q", i, got, want)
 		}

@@ -321,7 +321,7 @@ func (p *settingsView) Explain() []string {
 			"composite it is suspended: samples end at their limits until that loss is back, or t, T or enter here gives the loss in use a threshold.")
 	}
 	return append(texts, effectTerms,
-		"From says where the value came from: the preset, a file, the environment, a flag, or a change of this session.",
+		"From says where the value came from: the preset, a file, the environment, a flag, or a change during the run.",
 		"Settings that are read at the start wait for the next run, which R starts: they are checked as the command line checks them "+
 			"when they are written, a picture is read, and u takes them back. A restart that fails leaves the run as it is.")
 }
@@ -336,7 +336,7 @@ func (p *settingsView) explainReading() []string {
 	return []string{
 		"Value is what iterations run under now. The settings of this run cannot be changed from here.",
 		effectTerms,
-		"From says where the value came from: the preset, a file, the environment, a flag, or a change while the run went on.",
+		"From says where the value came from: the preset, a file, the environment, a flag, or a change during the run.",
 	}
 }
 

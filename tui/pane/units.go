@@ -88,7 +88,7 @@ func (p *units) Explain() []string {
 		}
 	}
 	return []string{
-		"A sample is one position of the sub-aperture in k-space (or several along a line). It is trained until both losses are below the " +
+		"A sample is one position of the aperture in k-space (or several along a line). It is trained until both losses are below the " +
 			"threshold, which is converged, or until iterations × cycles are used up, which is limit: it counts as failed, and the run goes on with the next. Without a threshold in force it is done then.",
 		times,
 		"Loss old is the loss on everything measured before, loss new on this sample's measurement, both at its last iteration. Centre is where the " +

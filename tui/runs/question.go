@@ -100,7 +100,7 @@ func (t *Table) askDelete() tea.Cmd {
 	case len(q.runs) > 0:
 		t.ask = q
 	case len(q.kept) > 0:
-		t.Complain("a run that goes on cannot be deleted")
+		t.Complain("a run in progress cannot be deleted")
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func TestAdviceIsShownWithItsKeys(t *testing.T) {
 		"No setting changed just before: see whether other processes use the cores or the processor is throttled by heat.",
 		"The run goes on, and what was recorded before can be replayed; the next start of prismtop with --record FILE records elsewhere.",
 		"The run goes on; --record FILE records to another disk, --no-record not at all.",
-		"Save (s) before memory runs out; with a smaller size, smaller caches or checkpointing, a restart (R) needs less.",
+		"Save (s) before memory runs out; with a smaller size, smaller caches or recomputed activations, a restart (R) needs less.",
 		"A start with --max-time, or with fewer iterations, ends sooner; ctrl+c ends this one.",
 		"prismtop doctor --gpu, by a new process, checks the GPU; this process cannot use it again.",
 		"No setting changed just before, and other programs took 0 % of the processors only: see whether the processor is throttled by heat.",

@@ -157,7 +157,7 @@ func (m *Model) chooserBox() []string {
 	whole := m.arranged(m.choice())
 	rows := min(len(m.panes), m.layout.H-2)
 	first := max(0, min(m.choosing.row-rows/2, len(m.panes)-rows))
-	return m.dialog("Panes in "+a.Name, "space shows, enter zooms, w preset, esc", 44, rows, func(c *chart.Canvas) {
+	return m.dialog("Panes in "+a.Name, "space shows, enter zooms, w layout, esc", 44, rows, func(c *chart.Canvas) {
 		w, _ := c.Size()
 		for y := range rows {
 			id := layout.Pane(first + y)
@@ -172,7 +172,7 @@ func (m *Model) chooserBox() []string {
 			case whole.Put[id]:
 				note = "hidden"
 			default:
-				note = "not in this preset"
+				note = "not in this layout"
 			}
 			if int(id) == m.choosing.row {
 				c.Text(0, y, "▸", theme.Key)

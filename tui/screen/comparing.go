@@ -36,7 +36,7 @@ func (m *Model) toggleAblation() {
 		return
 	}
 	if m.snap == nil || words.Ended(m.snap.State) {
-		m.complain("an ablation needs a run that goes on")
+		m.complain("an ablation needs a run in progress: R starts another")
 		return
 	}
 	if !ablation.Offered(m.keys.table) {

@@ -24,13 +24,13 @@ func TestAKeyThatCutsAnEffectShortSaysSo(t *testing.T) {
 		name, keys, want string
 		snap             *profiles.Snapshot
 	}{
-		{"a key", "f", "FFT plans: on → off; AMP's effect had 12 of 20 iterations", early("amp", "off", "bf16", 8, 4)},
-		{"of a name with an s", "f", "FFT plans: on → off; masks' effect had 0 of 20 iterations", early("mask_cache", "true", "false", 0, 0)},
+		{"a key", "f", "FFT cache: on → off; AMP's effect had 12 of 20 iterations", early("amp", "off", "bf16", 8, 4)},
+		{"of a name with an s", "f", "FFT cache: on → off; mask cache's effect had 0 of 20 iterations", early("mask_cache", "true", "false", 0, 0)},
 		{"a threshold", "l", "lr: 1.0e-03 → 5.0e-04; AMP's effect had 19 of 20", early("amp", "off", "bf16", 19, 0)},
-		{"enough that wait", "f", "FFT plans: on → off", early("amp", "off", "bf16", 8, 12)},
+		{"enough that wait", "f", "FFT cache: on → off", early("amp", "off", "bf16", 8, 12)},
 		{"a limit", "T", "threshold: 0.005 → 0.01", early("amp", "off", "bf16", 8, 4)},
 		{"the device", "U", "device:  → cuda; AMP's effect had 12 of 20", early("amp", "off", "bf16", 8, 4)},
-		{"undo", "f u", "undone: FFT plans off → on; AMP's effect had 12 of 20", early("amp", "off", "bf16", 8, 4)},
+		{"undo", "f u", "undone: FFT cache off → on; AMP's effect had 12 of 20", early("amp", "off", "bf16", 8, 4)},
 	} {
 		m, _ := screen(t, 200, 60, Options{}, colorprofile.ANSI256, tt.snap)
 		press(m, strings.Fields(tt.keys)...)
@@ -58,7 +58,7 @@ func TestTheAnswerOfAMPFits(t *testing.T) {
 			s := early("fft_cache", "true", "false", 12, 0)
 			tuitest.Set(s, "amp", "off")
 			return s
-		}(), "AMP: off → bf16, slower: emulated by these kernels; FFT plans had 12 of 20"},
+		}(), "AMP: off → bf16, slower: emulated by these kernels; FFT cache had 12 of 20"},
 	} {
 		m, _ := screen(t, 80, 24, Options{}, colorprofile.ANSI256, tt.snap)
 		press(m, "a")

@@ -64,7 +64,7 @@ var runKeys = []binding{
 	{Binding: bind("n", "one iteration", "n"), needs: canPause, short: "step", rank: 7, run: (*Model).step},
 	{Binding: bind("s", "save the result", "s"), needs: canSave, short: "save", rank: 6, run: (*Model).save, action: "save"},
 	{Binding: bind("d", "write a checkpoint", "d"), needs: canCheckpoint, run: (*Model).checkpoint},
-	{Binding: bind("$", "clear the caches", "$"), needs: canClear, run: (*Model).clearCaches, action: "clear caches"},
+	{Binding: bind("$", "clear all caches", "$"), needs: canClear, run: (*Model).clearCaches, action: "clear caches"},
 	{Binding: bind("r", "export to a file", "r"), needs: canExport, run: does((*Model).openExports)},
 	{Binding: bind("#", "note at this iteration", "#"), needs: canAnnotate, run: does((*Model).openNote)},
 	{Binding: bind("D", "leave the run going", "D"), needs: canDetach, run: (*Model).detach},
@@ -90,7 +90,7 @@ var playKeys = []binding{
 	{Binding: bind("1-9", "to a tenth of it", "1", "2", "3", "4", "5", "6", "7", "8", "9"), needs: canPlay,
 		run: does(func(m *Model) { m.seekShare(float64(m.pressed[0]-'0') / 10) })},
 	{Binding: bind("home", "to the beginning", "home", "0"), needs: canPlay, run: does(func(m *Model) { m.seekShare(0) })},
-	{Binding: bind("end", "to the end; follows a run that goes on", "end"), needs: canPlay, run: does(func(m *Model) { m.powers.Player.Seek(math.MaxInt64) })},
+	{Binding: bind("end", "to the end; follows a run in progress", "end"), needs: canPlay, run: does(func(m *Model) { m.powers.Player.Seek(math.MaxInt64) })},
 }
 
 // screenKeys change the screen.
@@ -101,7 +101,7 @@ var screenKeys = []binding{
 	{Binding: bind("⇧tab", "pane before", "shift+tab"), run: does(func(m *Model) { m.cycleFocus(-1) })},
 	{Binding: bind("z", "zoom the pane", "z", "enter"), run: does((*Model).toggleZoom)},
 	{Binding: bind("v x i", "its view, scale, look", "v", "x", "i"), run: does((*Model).needsFocus), action: "view memory"},
-	{Binding: bind("w", "next preset of panes", "w"), rank: 5, state: arrangementName, run: does((*Model).nextArrangement)},
+	{Binding: bind("w", "next layout", "w"), rank: 5, state: arrangementName, run: does((*Model).nextArrangement)},
 	{Binding: bind("P", "show and hide panes", "P"), rank: 0, state: panesHidden, run: does((*Model).openChooser)},
 	{Binding: bind("M", "mouse on or off", "M"), run: does((*Model).toggleMouse)},
 	{Binding: bind("ctrl+z", "suspend", "ctrl+z"), run: (*Model).suspend},
@@ -292,14 +292,14 @@ func (m *Model) checkpoint() tea.Cmd {
 
 func (m *Model) clearCaches() tea.Cmd {
 	if m.snap == nil || words.Ended(m.snap.State) {
-		m.complain("that needs a run that goes on")
+		m.complain("caches are cleared only while a run is in progress")
 		return nil
 	}
 	if err := m.powers.Clearer.Clear(); err != nil {
 		m.complain(err.Error())
 		return nil
 	}
-	m.say("clearing the caches of measurements …")
+	m.say("clearing all caches …")
 	return nil
 }
 

@@ -50,8 +50,8 @@ func TestKeysAskTheRun(t *testing.T) {
 		calls []string
 	}{
 		{"measurement cache", tuitest.Running(), []string{"m"}, []string{"Set measurement_cache false"}},
-		{"FFT plans", tuitest.Running(), []string{"f"}, []string{"Set fft_cache false"}},
-		{"masks and grids", tuitest.Running(), []string{"g"}, []string{"Set mask_cache true"}},
+		{"FFT cache", tuitest.Running(), []string{"f"}, []string{"Set fft_cache false"}},
+		{"mask cache", tuitest.Running(), []string{"g"}, []string{"Set mask_cache true"}},
 		{"checkpointing", tuitest.Running(), []string{"c"}, []string{"Set checkpointing true"}},
 		{"fused optimizer", tuitest.Running(), []string{"o"}, []string{"Set fused_optimizer true"}},
 		{"AMP goes off, and on again", tuitest.Running(), []string{"a", "a"}, []string{"Set amp off", "Set amp bf16"}},
@@ -369,7 +369,7 @@ func TestTheWideFooterNamesTheKeys(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
 	lines := strings.Split(ansi.Strip(m.View().Content), "\n")
 	footer := strings.Join(lines[len(lines)-2:], " ")
-	for _, want := range []string{"m meas. cache ●", "f FFT ●", "g masks ○", "a AMP bf16", "p remeasure", "c checkpoints ○", "l/L lr 1.0e-03",
+	for _, want := range []string{"m meas. cache ●", "f FFT cache ●", "g mask cache ○", "a AMP bf16", "p remeasure", "l/L lr 1.0e-03",
 		"−/+ threads 2", "space pause", ", settings", "A ablate", "? help, why", "tab pane", "w everything", "P 3 hidden", "q quit", "watching"} {
 		if !strings.Contains(footer, want) {
 			t.Errorf("the footer lacks %q: %s", want, footer)
@@ -514,7 +514,7 @@ func TestFusedOptimizerSaysWhereItCannotBe(t *testing.T) {
 		tuitest.Set(s, "amp", amp)
 		m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
 		press(m, "o")
-		if got := lastLine(m); !strings.Contains(got, "fused Adam: off → on") || strings.Contains(got, why) != told {
+		if got := lastLine(m); !strings.Contains(got, "fused optimizer: off → on") || strings.Contains(got, why) != told {
 			t.Errorf("%s: the footer says %q", amp, got)
 		}
 	}

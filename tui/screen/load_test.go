@@ -43,7 +43,7 @@ func TestEffectsTellWhatOthersDid(t *testing.T) {
 		return strings.Join(strings.Fields(strings.NewReplacer("│", " ").Replace(frame)), " ")
 	}
 	for keys, wants := range map[string][]string{
-		"": {"masks on→off – – not comparable: press E 9 200", "AMP off→bf16 7.00 5.40 not comparable: press E 400 412",
+		"": {"mask cache on→off – – not comparable: press E 9 200", "AMP off→bf16 7.00 5.40 not comparable: press E 400 412",
 			"not comparable: only 9 comparable iterations before it; 20 are needed on each side. Press E: it is switched back and forth in balanced blocks"},
 		"down": {"before 7.00 ms, after 5.40 ms, not comparable: others took 1 % before, 62 % after. Training went on meanwhile: PSNR 0.00 dB.",
 			"Press E: it is switched back and forth in balanced blocks, which other programs slow alike, until it is decided."},

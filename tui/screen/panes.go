@@ -121,7 +121,7 @@ func (h host) Forget()                        { h.m.reading = "" }
 // Origin returns where a setting's value came from.
 func (h host) Origin(key string) string {
 	if h.m.mine[key] {
-		return "a change of this session"
+		return "a change during the run"
 	}
 	return h.m.options.Origins[key]
 }

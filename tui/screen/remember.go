@@ -101,7 +101,7 @@ func (r *remembered) check(deck *layout.Deck) error {
 	}
 	for name, c := range r.Panes {
 		if deck.Arrangement(name).Name != name {
-			errs = append(errs, fmt.Errorf("panes.%s: no such preset", name))
+			errs = append(errs, fmt.Errorf("panes.%s: no such layout", name))
 			delete(r.Panes, name)
 			continue
 		}

@@ -113,7 +113,7 @@ func TestABrokenFileIsLeftAlone(t *testing.T) {
 		{"unknown key", "mouse = true\ncolour = 'red'\n", `unknown key "colour"`},
 		{"wrong type", "mouse = 'yes'\n", "mouse"},
 		{"unknown pane", "[panes.timing]\nhide = ['clock']\n", `panes.timing: no pane "clock"`},
-		{"unknown preset's panes", "[panes.tiny]\nhide = ['log']\n", "panes.tiny: no such preset"},
+		{"unknown layout", "[panes.tiny]\nhide = ['log']\n", "panes.tiny: no such layout"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "screen.toml")

@@ -24,7 +24,7 @@ const bookmarkSlots = 9
 // storeNext makes the next digit store the present settings.
 func (m *Model) storeNext() {
 	m.storing = true
-	m.say("b, then 1 to 9: keeps the present settings under that digit for this session")
+	m.say("b, then 1 to 9: keeps the present settings under that digit until you leave")
 }
 
 // digit stores or applies a bookmark; slot counts from 1.

@@ -140,7 +140,7 @@ func (l *List) Dialog(int, int) *chart.Canvas { return nil }
 
 // Notes says what the rows are.
 func (l *List) Notes() []string {
-	return []string{"The rows are the runs that go on on this machine, the oldest first."}
+	return []string{"The rows are the sessions on this machine, the oldest first."}
 }
 
 // Click selects a row, and shows it if it is a double click.
@@ -224,9 +224,9 @@ func (l *List) Draw(c *chart.Canvas) {
 
 // empty says why there is no row.
 func (l *List) empty(c *chart.Canvas) {
-	text := "no run goes on on this machine: prismtop run begins one, and it appears here"
+	text := "no session on this machine: prismtop run begins one, and it appears here"
 	if !l.begun {
-		text = "looking for runs …"
+		text = "looking for sessions …"
 	}
 	w, h := c.Size()
 	lines := words.Wrap(text, w)

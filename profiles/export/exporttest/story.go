@@ -46,7 +46,7 @@ func StorySchema() profiles.Schema {
 		Kinds:    []profiles.KindInfo{{Name: "samples", Units: true}},
 		Phases: []profiles.PhaseInfo{{Name: "forward", What: "the decoder"}, {Name: "telescope"}, {Name: "loss"}, {Name: "backward", What: "all gradients"},
 			{Name: "optimizer", What: "Adam"}, {Name: "metrics " + Hostile, Looking: true}},
-		Caches: []profiles.CacheInfo{{Name: "measurement", Title: "measurement", Setting: "cache"}, {Name: "masks", Title: "masks/grids"}},
+		Caches: []profiles.CacheInfo{{Name: "measurement", Title: "measurement", Setting: "cache"}, {Name: "masks", Title: "mask"}},
 		Series: []profiles.SeriesInfo{
 			{Name: "loss_old", Title: "old", Group: profiles.Losses, Scale: profiles.Logarithmic, Each: true},
 			{Name: "loss_new", Title: "new", Group: profiles.Losses, Scale: profiles.Logarithmic, Each: true},

@@ -43,7 +43,7 @@ func (c *Comparison) mostSpeedup() checklist.Bound {
 	if !ok {
 		return checklist.Bound{}
 	}
-	return checklist.Bound{Most: most, Reason: fmt.Sprintf("because what the caches of measurements and grids can save is the telescope's, %.0f %% of the optimised time: "+
+	return checklist.Bound{Most: most, Reason: fmt.Sprintf("because what the measurement cache and the mask cache can save is the telescope's, %.0f %% of the optimised time: "+
 		"without all of it the speed-up would be %.2fx", 100*typical(c.Results[1]).Phases[telescope], most)}
 }
 

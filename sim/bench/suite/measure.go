@@ -32,7 +32,7 @@ type Set string
 // The sets. Those that are not in a set are off on both sides.
 const (
 	// Documented are the optimisations that PRISM's documents switch and that this program has: the
-	// caches of measurements, FFT plans and grids. The baseline clears the cache of measurements
+	// measurement cache, FFT cache and mask cache. The baseline clears the measurement cache
 	// after each of them, as the documents' baseline does. Metrics run where everything runs, and
 	// mixed precision is for CUDA.
 	Documented Set = "prism"
@@ -40,7 +40,7 @@ const (
 	Everything Set = "all"
 )
 
-// documented are the settings of the set Documented, besides the cache of measurements.
+// documented are the settings of the set Documented, besides the measurement cache.
 var documented = []string{"measurement_cache", "fft_cache", "mask_cache"}
 
 // Fixed returns the settings that the sides of a set decide, and the user cannot.
@@ -170,7 +170,7 @@ func (f *follower) follow(ctx context.Context, run *sim.Run) error {
 	var phases [profiles.MaxPhases]int64
 	r := f.result
 	if f.clears { // what the preparation measured
-		run.ClearCaches()
+		run.ClearCache(prism.CacheMeasurement)
 	}
 	start := time.Now()
 	for {
@@ -190,7 +190,7 @@ func (f *follower) follow(ctx context.Context, run *sim.Run) error {
 				r.MemoryBytes = max(r.MemoryBytes, memory.Total())
 			}
 			if f.clears {
-				run.ClearCaches()
+				run.ClearCache(prism.CacheMeasurement)
 			}
 			if r.Iterations%16 == 1 {
 				f.progress(min(1, float64(r.Iterations)/f.all))

@@ -82,6 +82,9 @@ func (c *PlanCache) SetKernels(set vec.Set) { c.set = set }
 // SetEnabled turns keeping tables on or off.
 func (c *PlanCache) SetEnabled(on bool) { c.cache.SetEnabled(on) }
 
+// Clear drops the tables. The counters stay.
+func (c *PlanCache) Clear() { c.cache.Clear() }
+
 // SetUnseen stops the counters while something is recomputed only to be timed.
 func (c *PlanCache) SetUnseen(on bool) { c.cache.SetUnseen(on) }
 

@@ -171,12 +171,12 @@ var Table = settings.NewTable("cyto", joined,
 			}
 			return "mixed precision computes the convolutions in its own way"
 		}),
-	settings.Switch(groupComputing, "checkpointing", "compute activations again for the backward pass instead of keeping them: less memory, more time").
-		Live().Touches("forward", "backward").Called("checkpoints", 'c').Idle(onlyTraining).
-		Press(settings.Press{Key: "c", Help: "checkpointing", Does: settings.MoveNext, Place: 2, InFooter: true, Footer: "checkpoints", Rank: 2}).
+	settings.Switch(groupComputing, "checkpointing", "recompute activations in the backward pass instead of keeping them: less memory, more time").
+		Live().Touches("forward", "backward").Called("recompute", 'c').Idle(onlyTraining).
+		Press(settings.Press{Key: "c", Help: "recompute activations", Does: settings.MoveNext, Place: 2, InFooter: true, Footer: "recompute", Rank: 2}).
 		Compared(2, "false", "true").Factor("checkpointing", "true"),
 	settings.Integer(groupComputing, settings.Threads, "", "worker threads; 0 is one per core", 0, 1024).Live().Called("threads", '+').Press(
-		settings.Press{Key: "-", Also: []string{"_"}, Help: "one thread less", Does: settings.MoveBefore, Place: 9}, settings.Press{Key: "+", Also: []string{"="}, Help: "one thread more", Does: settings.MoveNext, Place: 8}),
+		settings.Press{Key: "-", Also: []string{"_"}, Help: "one thread fewer", Does: settings.MoveBefore, Place: 9}, settings.Press{Key: "+", Also: []string{"="}, Help: "one thread more", Does: settings.MoveNext, Place: 8}),
 	settings.Text(groupComputing, "kernels", "instruction set of the CPU's kernels; auto is the fastest but amx; avx512-bf16 and amx are avx512 with products of bf16 by AVX512_BF16 or by AMX",
 		"auto", "avx512-bf16", "amx", "avx512", "avx2", "go").Fixed("the weights are laid out for it"),
 	settings.Switch(groupComputing, settings.LayerProfile, "show the layer that takes longest, beside what this machine can do at most").

@@ -57,19 +57,19 @@ var Table = settings.NewTable("ptycho-training", joined,
 	settings.UnitLimit(groupLimits, "epoch", "epochs", ""),
 	settings.TimeLimit(groupLimits),
 
-	settings.Switch(groupComputing, "checkpointing", "compute activations again for the backward pass instead of keeping them: less memory, more time").
-		Live().Touches("forward", "backward").Called("checkpoints", 'c').
-		Press(settings.Press{Key: "c", Help: "checkpointing", Does: settings.MoveNext, Place: 2, InFooter: true, Footer: "checkpoints", Rank: 2}).Compared(2, "false", "true"),
+	settings.Switch(groupComputing, "checkpointing", "recompute activations in the backward pass instead of keeping them: less memory, more time").
+		Live().Touches("forward", "backward").Called("recompute", 'c').
+		Press(settings.Press{Key: "c", Help: "recompute activations", Does: settings.MoveNext, Place: 2, InFooter: true, Footer: "recompute", Rank: 2}).Compared(2, "false", "true"),
 	settings.Switch(groupComputing, "fused_optimizer", "update convolutions' weights as their gradients are computed, which then take no memory").
-		Live().Touches("backward", "optimizer").Called("fused Adam", 'o').
-		Press(settings.Press{Key: "o", Help: "fused optimizer", Does: settings.MoveNext, Place: 3, InFooter: true, Footer: "fused", Rank: 1}).Compared(1, "false", "true").Everything(),
+		Live().Touches("backward", "optimizer").Called("fused optimizer", 'o').
+		Press(settings.Press{Key: "o", Help: "fused optimizer", Does: settings.MoveNext, Place: 3, InFooter: true, Footer: "fused optimizer", Rank: 1}).Compared(1, "false", "true").Everything(),
 	settings.Text(groupComputing, "amp", "mixed precision of the convolutions; bf16x3 splits products and keeps nearly float32's accuracy", "off", "bf16", "bf16x3").
 		Live().Called("AMP", 'a').
 		Press(settings.Press{Key: "a", Help: "mixed precision: on, off", Does: settings.MoveToggle, Place: 1, InFooter: true, Footer: "AMP", Rank: 0, Width: 6}).
 		Compared(3, "off", "bf16", "bf16x3").Factor("amp", "bf16").
 		Listed(1, "float32", "the range of float32", "nearly float32's accuracy"),
 	settings.Integer(groupComputing, "threads", "", "worker threads; 0 is one per core", 0, 1024).Live().Called("threads", '+').Press(
-		settings.Press{Key: "-", Also: []string{"_"}, Help: "one thread less", Does: settings.MoveBefore, Place: 7}, settings.Press{Key: "+", Also: []string{"="}, Help: "one thread more", Does: settings.MoveNext, Place: 6}),
+		settings.Press{Key: "-", Also: []string{"_"}, Help: "one thread fewer", Does: settings.MoveBefore, Place: 7}, settings.Press{Key: "+", Also: []string{"="}, Help: "one thread more", Does: settings.MoveNext, Place: 6}),
 	settings.Text(groupComputing, "kernels", "instruction set of the CPU's kernels; auto is the fastest but amx; avx512-bf16 and amx are avx512 with products of bf16 by AVX512_BF16 or by AMX",
 		"auto", "avx512-bf16", "amx", "avx512", "avx2", "go").Fixed("the weights are laid out for it"),
 	settings.Switch(groupComputing, settings.LayerProfile, "show the layer that takes longest, beside what this machine can do at most").

@@ -94,7 +94,7 @@ func suiteCommands() []*cobra.Command {
 	baseline := side(suite.Baseline, func(r *suite.Report) *suite.Result { return r.Baseline }, "Baseline performance")
 	baseline.files = []string{"phase5_baseline_"}
 	baseline.use, baseline.short = "baseline", "Run PRISM's standard workload without its optimisations"
-	baseline.long = "Run the preset standard three times without the optimisations of PRISM's documents: the cache of measurements\n" +
+	baseline.long = "Run the preset standard three times without the optimisations of PRISM's documents: the measurement cache\n" +
 		"is cleared after each of them, FFT plans and grids are made anew. The run whose time is the median is shown."
 	optimized := side(suite.Optimized, func(r *suite.Report) *suite.Result { return r.Optimized }, "Optimised performance")
 	optimized.files = []string{"phase5_optimized_"}

@@ -40,9 +40,9 @@ func Manual(root *cobra.Command, keys []widget.KeySection) (string, error) {
 	doc.entry("PRISMTOP_ON_HANGUP", "As --on-hangup, where that is not given.")
 	doc.Section("Files")
 	doc.entry("$XDG_CONFIG_HOME/prismtop/screen.toml",
-		"How the screen was left: panes shown and hidden in each preset, mouse, colours, bandwidth; every start shows the preset everything. A file that cannot be read is left as it is, and the screen says why. Without a screen it is neither read nor written.")
+		"How the screen was left: panes shown and hidden in each layout, mouse, colours, bandwidth; every start shows the layout everything. A file that cannot be read is left as it is, and the screen says why. Without a screen it is neither read nor written.")
 	doc.entry("$XDG_STATE_HOME/prismtop/runs", "A recording of every run (~/.local/state/prismtop/runs without that variable): see prismtop runs, --record, --no-record and --record-limit.")
-	doc.entry("$XDG_STATE_HOME/prismtop/sessions", "The logs of runs that go on without a terminal: see prismtop sessions. Their sockets are in $XDG_RUNTIME_DIR/prismtop.")
+	doc.entry("$XDG_STATE_HOME/prismtop/sessions", "The logs of sessions: see prismtop sessions. Their sockets are in $XDG_RUNTIME_DIR/prismtop.")
 	doc.entry("$XDG_STATE_HOME/prismtop/advice-*.json", "What prismtop bench amp found on a machine, which prismtop doctor and the screen quote there.")
 	doc.entry("$XDG_STATE_HOME/prismtop/cyto", "The weights that prismtop cyto leaves for predictions, one file per experiment.")
 	doc.entry("$XDG_STATE_HOME/prismtop/ptycho", "The weights that prismtop ptycho train leaves for inference, one file per network.")

@@ -187,13 +187,13 @@ func Named(found []attach.Found, id string) (attach.Found, error) {
 	case len(matching) == 1:
 		return matching[0], nil
 	case id == "" && len(found) == 0:
-		return attach.Found{}, errors.New("no session runs on this machine; prismtop run begins one")
+		return attach.Found{}, errors.New("no session on this machine; prismtop run begins one")
 	case id == "":
 		return attach.Found{}, fmt.Errorf("several sessions run: name one of %s", ids(matching))
 	case len(matching) > 1:
 		return attach.Found{}, fmt.Errorf("session %q: is the beginning of %s", id, ids(matching))
 	case len(found) == 0:
-		return attach.Found{}, fmt.Errorf("session %q: no session runs on this machine%s", id, ended(id))
+		return attach.Found{}, fmt.Errorf("session %q: no session on this machine%s", id, ended(id))
 	}
 	return attach.Found{}, fmt.Errorf("session %q: must be one of %s%s", id, ids(found), ended(id))
 }

@@ -23,8 +23,8 @@ import (
 func Command() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "sessions", Short: "List the runs that go on on this machine", Args: cli.NoArguments,
-		Long: "List the runs of the user that go on on this machine and can be attached to (docs/sessions.md): their state,\n" +
+		Use: "sessions", Short: "List the sessions on this machine", Args: cli.NoArguments,
+		Long: "List the user's sessions on this machine, runs that outlive their terminal (docs/sessions.md): their state,\n" +
 			"picture, progress, and which screen operates them. prismtop attach shows one, prismtop stop ends one.",
 		Example: "prismtop sessions\nprismtop sessions --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -66,7 +66,7 @@ func asObjects(found []attach.Found) []listed {
 // write writes the list as text.
 func write(w io.Writer, found []attach.Found) error {
 	if len(found) == 0 {
-		_, err := fmt.Fprintln(w, "no session runs on this machine")
+		_, err := fmt.Fprintln(w, "no session on this machine")
 		return err
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -105,8 +105,8 @@ func Rows(found []attach.Found) (rows []sessions.Row) {
 // StopCommand returns the command stop.
 func StopCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "stop SESSION", Short: "End a run that goes on without a screen", Args: cobra.ArbitraryArgs,
-		Long: "End a run of the user on this machine after the current iteration, as q does on its screen: its recording is\n" +
+		Use: "stop SESSION", Short: "End a session", Args: cobra.ArbitraryArgs,
+		Long: "End a session of the user after the current iteration, as q does on its screen: its recording is\n" +
 			"closed, and what --save, --checkpoint and --export asked for is written. prismtop sessions lists the sessions.",
 		Example: "prismtop stop k3f9w",
 		RunE: func(cmd *cobra.Command, args []string) error {
