@@ -75,11 +75,11 @@ func TestSmallChangesDoNotRepaintThePicture(t *testing.T) {
 		{10.3, Sharp, 10},
 	} {
 		var r Raster
-		take(&r, Image{1, 1, []float32{10.4 / 23}, 0, 1}, one, Sharp)
+		take(&r, Image{Width: 1, Height: 1, Pixels: []float32{10.4 / 23}, White: 1}, one, Sharp)
 		if step.want == 10 && step.value < 10.35 {
-			take(&r, Image{1, 1, []float32{11.0 / 23}, 0, 1}, one, Sharp)
+			take(&r, Image{Width: 1, Height: 1, Pixels: []float32{11.0 / 23}, White: 1}, one, Sharp)
 		}
-		take(&r, Image{1, 1, []float32{step.value / 23}, 0, 1}, one, step.band)
+		take(&r, Image{Width: 1, Height: 1, Pixels: []float32{step.value / 23}, White: 1}, one, step.band)
 		if got, _ := r.Levels(); got[0] != step.want {
 			t.Errorf("level %d after %.1f with a band of %.2f, want %d", got[0], step.value, step.band, step.want)
 		}
@@ -232,5 +232,23 @@ func BenchmarkRaster(b *testing.B) {
 		r.Sample(img, Form{HalfBlocks, theme.Greys, theme.TrueColor, 100, 100})
 		r.Plan(Sharp)
 		r.Adopt()
+	}
+}
+
+// Where several pixels share a value, a picture of peaks shows the one of largest magnitude, with its
+// sign; any other shows the mean.
+func TestPeaksAreNotAveraged(t *testing.T) {
+	img := Image{Width: 2, Height: 2, Pixels: []float32{0.5, -0.5, 0.4, -1}, Black: -1, White: 1}
+	var r Raster
+	f := Form{Values, theme.Diverging, theme.TrueColor, 1, 1}
+	take(&r, img, f, Sharp)
+	levels, top := r.Levels()
+	mean := int(levels[0])
+	img.Peak = true
+	r = Raster{}
+	take(&r, img, f, Sharp)
+	levels, _ = r.Levels()
+	if mean == 0 || levels[0] != 0 {
+		t.Errorf("the mean is level %d, the peak %d of %d", mean, levels[0], top)
 	}
 }

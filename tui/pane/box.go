@@ -110,9 +110,15 @@ func (b *Box) EdgeRoom() int {
 // Aside writes at the right of the frame's upper edge.
 func (b *Box) Aside(s string, style theme.Style) {
 	w, _ := b.Canvas.Size()
-	if s != "" && w-4-chart.Width(b.Title)-2 > chart.Width(s)+3 {
+	if s != "" && chart.Width(s) <= b.AsideRoom() {
 		b.Canvas.TextRight(w-2, 0, " "+s+" ", style)
 	}
+}
+
+// AsideRoom returns the number of cells that Aside has for its text.
+func (b *Box) AsideRoom() int {
+	w, _ := b.Canvas.Size()
+	return w - 4 - chart.Width(b.Title) - 2 - 4
 }
 
 // Message writes faint lines in the middle of a pane that has no data yet.

@@ -34,9 +34,9 @@ type Graphics struct {
 	flying bool // a transmission is in progress
 }
 
-// PictureSlots is the number of pictures that panes may have on screen: a picture, its truth and
-// their difference, in each of five panes.
-const PictureSlots = 15
+// PictureSlots is the number of pictures that panes may have on screen: a picture, its truth, their
+// difference and its spectrum, in each of five panes.
+const PictureSlots = 20
 
 // Size is a picture's size in cells.
 type Size struct{ W, H int }

@@ -87,14 +87,30 @@ func (p *picture) coloursImages() string {
 	return ""
 }
 
-// Press handles v, which switches the view, x, which switches the colours, and i, which switches
-// the way of drawing.
+// Press handles v, which switches the view, + and -, which switch the scale, the arrow keys, which
+// move a part of the picture, x, which switches the colours, and i, which switches the way of drawing.
 func (p *picture) Press(key string) bool {
 	switch {
 	case key == "v" && p.of.truth != "":
 		p.view = (p.view + 1) % numPictureViews
+		if p.view == residualView && !p.of.residual {
+			p.view = sideBySide
+		}
 		p.said = p.of.name + " pane: " + [numPictureViews]string{
-			"side by side, as far as there is room", "the reconstruction", "the truth", "the difference from the truth"}[p.view]
+			"side by side, as far as there is room", "the reconstruction", "the truth", "the difference from the truth",
+			"the spectrum of the difference"}[p.view]
+	case key == "+" || key == "=":
+		p.rescale(1)
+	case key == "-" || key == "_":
+		p.rescale(-1)
+	case key == "left":
+		return p.panned(-1, 0)
+	case key == "right":
+		return p.panned(1, 0)
+	case key == "up":
+		return p.panned(0, -1)
+	case key == "down":
+		return p.panned(0, 1)
 	case key == "x":
 		p.recolour()
 	case key == "i":
@@ -112,6 +128,13 @@ func (p *picture) Press(key string) bool {
 	}
 	p.Stale = true
 	return true
+}
+
+// panned moves the visible part; false leaves the key to others.
+func (p *picture) panned(dx, dy int) bool {
+	moved := p.pan(dx, dy)
+	p.Stale = p.Stale || moved
+	return moved
 }
 
 // recolour switches the colours: whether a difference shown alone is signed, otherwise the
@@ -143,11 +166,15 @@ func (p *picture) Tell() string {
 
 // Hints returns the keys of Press.
 func (p *picture) Hints() []pane.Hint {
-	all := []pane.Hint{{Key: "v", Does: "truth, difference"}, {Key: "x", Does: "colours"}, {Key: "i", Does: "way of drawing"}}
-	if p.of.truth == "" {
-		return all[1:]
+	var all []pane.Hint
+	if p.of.truth != "" {
+		all = append(all, pane.Hint{Key: "v", Does: "truth, error"})
 	}
-	return all
+	all = append(all, pane.Hint{Key: "+-", Does: "scale"})
+	if p.movable() {
+		all = append(all, pane.Hint{Key: "←↑↓→", Does: "move"})
+	}
+	return append(all, pane.Hint{Key: "x", Does: "colours"}, pane.Hint{Key: "i", Does: "way of drawing"})
 }
 
 // Explain describes the pictures.
@@ -155,6 +182,9 @@ func (p *picture) Explain() []string {
 	all := append(slices.Clone(p.of.explain), aboutPictures...)
 	if p.of.truth != "" {
 		all = append(all, aboutViews)
+	}
+	if p.of.residual {
+		all = append(all, aboutResidual)
 	}
 	if p.Snap != nil {
 		if c := p.Snap.Run.Caveat; c.Text != "" {

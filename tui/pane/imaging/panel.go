@@ -6,6 +6,7 @@ import (
 	"image/color"
 	"image/png"
 	"math"
+	"time"
 
 	"prismtop/profiles"
 	"prismtop/tui/chart"
@@ -19,10 +20,11 @@ const (
 	reconstructionPanel = iota
 	truthPanel
 	differencePanel
+	residualPanel // the spectrum of the difference
 	numPanels
 )
 
-var panelNames = [numPanels]string{"reconstruction", "truth", "difference"}
+var panelNames = [numPanels]string{"reconstruction", "truth", "difference", "spectrum of the residual"}
 
 // panel is one picture of the pane, as displayed.
 type panel struct {
@@ -36,24 +38,28 @@ type panel struct {
 type source struct {
 	of           [2]*profiles.Picture
 	black, white float32
+	part         window // the visible part
+	at           time.Time
 }
 
 // bandStep is the ratio of one band to the next narrower one. The narrowest band that fits the
 // byte budget is used, so that a slow line shows the large changes first.
 const bandStep = 1.6
 
-// paint draws the panels over the full height of the canvas.
-func (p *picture) paint(c *chart.Canvas, all []placed, way drawing) {
+// paint draws the panels over the full height of the canvas, and returns the row after them.
+func (p *picture) paint(c *chart.Canvas, all []placed, way drawing) (bottom int) {
 	_, h := c.Size()
+	top := func(v window) int { bottom = max(bottom, (h-v.rows)/2+v.rows); return (h - v.rows) / 2 }
 	if way == kittyDrawing {
 		for _, at := range all {
-			p.reserve(c, at, h)
+			v := p.partOf(at, h, way)
+			p.reserve(c, at, v, top(v))
 		}
-		return
+		return bottom
 	}
 	waiting := 0
 	for _, at := range all {
-		if p.sample(at, h, way) {
+		if p.sample(at, p.partOf(at, h, way), way) {
 			waiting++
 		}
 	}
@@ -63,50 +69,58 @@ func (p *picture) paint(c *chart.Canvas, all []placed, way drawing) {
 			p.follow(pn, waiting)
 			waiting--
 		}
-		_, ch := p.extent(at.w, h, way)
-		pn.raster.Draw(c, at.x, (h-ch)/2)
+		pn.raster.Draw(c, at.x, top(p.partOf(at, h, way)))
 	}
+	return bottom
 }
 
-// reserve writes the placeholders of a panel drawn by the terminal, and transmits its picture.
-func (p *picture) reserve(c *chart.Canvas, at placed, h int) {
-	cw, ch := p.extent(at.w, h, kittyDrawing)
-	p.transmit(at.slot, terminal.Size{W: cw, H: ch})
-	for row := range ch {
-		for column := range cw {
-			c.Placeholder(at.x+column, (h-ch)/2+row, column, row, theme.Image(p.graphics.ID(p.of.first+at.slot)))
+// partOf returns the visible part of a panel's picture in h rows.
+func (p *picture) partOf(at placed, h int, way drawing) window {
+	iw, ih := p.sizeOf(at.slot)
+	return p.window(iw, ih, at.w, h, way, p.scaleOf(at.slot))
+}
+
+// reserve writes the placeholders of a panel drawn by the terminal from a row on, and transmits its
+// picture.
+func (p *picture) reserve(c *chart.Canvas, at placed, v window, top int) {
+	p.transmit(at.slot, v)
+	for row := range v.rows {
+		for column := range v.columns {
+			c.Placeholder(at.x+column, top+row, column, row, theme.Image(p.graphics.ID(p.of.first+at.slot)))
 		}
 	}
 }
 
-// form returns the form of a panel of w by h cells drawn with characters.
-func (p *picture) form(slot, w, h int, way drawing, img chart.Image) chart.Form {
-	pw, ph := chart.Fit(img.Width, img.Height, w, 2*h)
+// form returns the form of a panel drawn with characters.
+func (p *picture) form(slot int, v window, way drawing) chart.Form {
 	switch way {
 	case brailleDrawing:
-		return chart.Form{Way: chart.Dots, W: 2 * pw, H: 2 * ph}
+		return chart.Form{Way: chart.Dots, W: v.across, H: v.down}
 	case asciiDrawing:
-		return chart.Form{Way: chart.Ramp, W: pw, H: (ph + 1) / 2}
+		return chart.Form{Way: chart.Ramp, W: v.across, H: v.down}
 	}
-	return chart.Form{Way: chart.HalfBlocks, Colors: p.mapOf(slot, way), Depth: p.Theme.Depth, W: pw, H: ph}
+	return chart.Form{Way: chart.HalfBlocks, Colors: p.mapOf(slot, way), Depth: p.Theme.Depth, W: v.across, H: v.down}
 }
 
 // sample passes a panel its picture, and reports whether the panel lags behind it. A panel whose
 // form changed is drawn in full.
-func (p *picture) sample(at placed, h int, way drawing) (behind bool) {
+func (p *picture) sample(at placed, v window, way drawing) (behind bool) {
 	pn := &p.panels[at.slot]
-	img, from := p.image(at.slot, way)
-	if pn.sample(img, from, p.form(at.slot, at.w, h, way, img)) {
+	img, from := p.visible(at.slot, v, way)
+	if pn.sample(img, from, p.form(at.slot, v, way)) {
 		p.pace.Spend(pn.raster.Whole())
 		pn.behind = false
 	}
 	return pn.behind
 }
 
-// sample takes new values if there are any.
+// sample takes new values if there are any. A part that moved is drawn in full.
 func (pn *panel) sample(img chart.Image, from source, form chart.Form) (fresh bool) {
 	if pn.drawn == from && pn.raster.Form() == form {
 		return false
+	}
+	if pn.drawn.part != from.part {
+		pn.raster = chart.Raster{}
 	}
 	pn.drawn, pn.behind = from, true
 	return pn.raster.Sample(img, form)
@@ -153,13 +167,11 @@ func (p *picture) side() int {
 }
 
 // transmit sends the terminal a panel's picture unless it already has it.
-func (p *picture) transmit(slot int, size terminal.Size) {
+func (p *picture) transmit(slot int, v window) {
 	pn, colors := &p.panels[slot], p.mapOf(slot, kittyDrawing)
-	img, from := p.image(slot, kittyDrawing)
-	x, y := p.graphics.CellSize()
-	side := p.side()
-	w, h := chart.Fit(img.Width, img.Height, min(side, size.W*x), min(side, size.H*y))
-	fresh := pn.sample(img, from, chart.Form{Way: chart.Values, Colors: colors, W: w, H: h}) || !p.graphics.Holds(p.of.first+slot, size)
+	img, from := p.visible(slot, v, kittyDrawing)
+	size := terminal.Size{W: v.columns, H: v.rows}
+	fresh := pn.sample(img, from, chart.Form{Way: chart.Values, Colors: colors, W: v.across, H: v.down}) || !p.graphics.Holds(p.of.first+slot, size)
 	still := p.Snap.State != profiles.Running
 	if !fresh && (!pn.behind || !p.due || !still && !p.pace.Allows(pn.bytes) && !p.pace.Full()) {
 		return
@@ -205,6 +217,16 @@ func encode(r *chart.Raster, colors theme.Map) ([]byte, error) {
 	return b.Bytes(), err
 }
 
+// visible returns the visible part of a panel's picture, and its source.
+func (p *picture) visible(slot int, v window, way drawing) (chart.Image, source) {
+	img, from := p.image(slot, way)
+	if v.w > img.Width || v.h > img.Height { // the picture changed its size
+		return img, from
+	}
+	from.part = v
+	return img.Crop(v.x, v.y, v.w, v.h), from
+}
+
 // image returns the picture of a panel and its source.
 func (p *picture) image(slot int, way drawing) (chart.Image, source) {
 	shown, truth := p.shown, p.Snap.Picture(p.of.truth)
@@ -214,11 +236,15 @@ func (p *picture) image(slot int, way drawing) (chart.Image, source) {
 			source{of: [2]*profiles.Picture{truth}, white: p.scale.white}
 	case differencePanel:
 		d := p.scale.difference
-		img := chart.Image{Width: shown.Width, Height: shown.Height, Pixels: p.scale.signed, Black: -d, White: d}
+		img := chart.Image{Width: shown.Width, Height: shown.Height, Pixels: p.scale.signed, Black: -d, White: d, Peak: true}
 		if !p.signed(way) {
 			img.Pixels, img.Black = p.scale.magnitude(), 0
 		}
 		return img, source{of: [2]*profiles.Picture{shown, truth}, black: img.Black, white: d}
+	}
+	if slot == residualPanel {
+		return chart.Image{Width: p.errors.side, Height: p.errors.side, Pixels: p.errors.pixels, Black: darkestResidual, White: brightestResidual},
+			source{of: [2]*profiles.Picture{shown, truth}, at: p.errors.at}
 	}
 	return chart.Image{Width: shown.Width, Height: shown.Height, Pixels: shown.Pixels, White: p.scale.white},
 		source{of: [2]*profiles.Picture{shown}, white: p.scale.white}

@@ -3,7 +3,10 @@
 package imaging
 
 import (
+	"fmt"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -32,8 +35,15 @@ const (
 	lowPicturePeriod = time.Second
 )
 
-// smallestPair is the minimum width of pictures drawn side by side, in pixels.
-const smallestPair = 24
+// Minimum widths of pictures drawn side by side, in cells: of two, of three, and of a visible part.
+const (
+	smallestPair = 12
+	smallestTrio = 24
+	smallestPart = 32
+)
+
+// captionRows is the inner height from which a row beneath the pictures is kept for their names.
+const captionRows = 12
 
 // pictureView is a view of the picture pane.
 type pictureView uint8
@@ -44,6 +54,7 @@ const (
 	reconstructionView
 	truthView
 	differenceView
+	residualView
 	numPictureViews
 )
 
@@ -62,15 +73,21 @@ type picture struct {
 	size   bool   // absolute differences, without sign
 	said   string // effect of the last key
 
+	scaled           int     // index into scales
+	middleX, middleY float64 // middle of the visible part, as shares of the picture's sides
+	seen             window  // visible part, as last drawn
+
 	shown  *profiles.Picture
 	at     time.Time
 	due    bool // pictures may change at the next drawing
 	panels [numPanels]panel
 	scale  amplitudes
+	errors spectrum
 }
 
 func newPicture(now func() time.Time, graphics *terminal.Graphics, of *subject) *picture {
-	return &picture{Box: pane.Box{Title: of.title}, of: of, now: now, graphics: graphics, pace: terminal.NewBucket(terminal.PictureBudget, now())}
+	return &picture{Box: pane.Box{Title: of.title}, of: of, now: now, graphics: graphics, pace: terminal.NewBucket(terminal.PictureBudget, now()),
+		middleX: 0.5, middleY: 0.5}
 }
 
 // Lines returns the pane as lines.
@@ -154,33 +171,61 @@ func (p *picture) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 		return "", theme.Faint
 	}
 	way, _ := p.drawing()
-	placed := p.place(s, w, h-1, way)
+	rows := h - 1
+	if h >= captionRows {
+		rows--
+	}
+	placed := p.place(s, w, rows, way)
+	if len(placed) < 2 {
+		rows = h - 1
+		placed = p.place(s, w, rows, way)
+	}
 	for slot := range numPanels {
 		if way != kittyDrawing || !has(placed, slot) {
 			p.graphics.Remove(p.of.first + slot)
 		}
 	}
+	p.seen = window{}
+	below := ""
 	switch {
 	case way == noDrawing:
 		pane.Message(c, "picture off: i shows it")
 	case len(placed) == 0:
 		pane.Message(c, "no truth to compare with")
 	default:
-		p.scale.measure(p.shown, s.Picture(p.of.truth), p.of.white)
-		area := c.Sub(0, 0, w, h-1)
-		p.paint(&area, placed, way)
-		if len(placed) > 1 {
-			for _, at := range placed {
-				name := panelNames[at.slot]
-				if x := at.x + at.w - chart.Width(name); at.slot != reconstructionPanel && x > edge+1 {
-					c.Text(x, h-1, name, theme.Faint)
-				}
-			}
+		truth := s.Picture(p.of.truth)
+		p.scale.measure(p.shown, truth, p.of.white)
+		if has(placed, residualPanel) {
+			p.errors.update(s, p.shown, truth, p.now())
 		}
+		area := c.Sub(0, 0, w, rows)
+		bottom := p.paint(&area, placed, way)
+		p.captions(c, placed, min(bottom, h-1), edge)
+		iw, ih := p.sizeOf(placed[0].slot)
+		p.seen = p.window(iw, ih, placed[0].w, rows, way, p.scaleOf(placed[0].slot))
+		var aside string
+		aside, below = p.scaleNote(p.heading(placed), p.whereabouts(p.seen, iw, ih, way))
+		p.Aside(aside, theme.Faint)
 	}
 	p.due = false
-	p.Aside(p.heading(placed), theme.Faint)
-	return p.legend(placed, way), theme.Faint
+	return p.legend(placed, way, below), theme.Faint
+}
+
+// captions writes the names of pictures that are drawn side by side into a row: centred beneath them, or,
+// in the last row, at their right ends as far as the text that ends at column edge leaves room.
+func (p *picture) captions(c *chart.Canvas, all []placed, row, edge int) {
+	if len(all) < 2 {
+		return
+	}
+	_, h := c.Size()
+	for _, at := range all {
+		name := panelNames[at.slot]
+		if row < h-1 {
+			c.Text(at.x+max(at.w-chart.Width(name), 0)/2, row, chart.Cut(name, at.w), theme.Faint)
+		} else if x := at.x + at.w - chart.Width(name); at.slot != reconstructionPanel && x > edge+1 {
+			c.Text(x, row, name, theme.Faint)
+		}
+	}
 }
 
 // placed is a panel with its columns.
@@ -211,14 +256,22 @@ func (p *picture) place(s *profiles.Snapshot, w, h int, way drawing) []placed {
 		if comparable {
 			slots = []int{differencePanel}
 		}
+	case residualView:
+		if comparable {
+			slots = []int{residualPanel}
+		}
 	default:
 		slots = []int{reconstructionPanel}
-		whole, _ := p.extent(w, h, way)
+		whole := p.window(p.shown.Width, p.shown.Height, w, h, way, scales[p.scaled]).columns
 		each := func(n int) int { return (w - n + 1) / n }
-		if s.Picture(p.of.truth) != nil && each(2) >= max(whole*2/3, smallestPair) {
+		pair, trio := max(whole*2/3, smallestPair), max(whole*3/4, smallestTrio)
+		if scales[p.scaled] > 0 { // a part of two will do
+			pair, trio = min(whole, smallestPart), whole
+		}
+		if s.Picture(p.of.truth) != nil && each(2) >= pair {
 			slots = append(slots, truthPanel)
 		}
-		if comparable && each(3) >= max(whole/2, 2*smallestPair) {
+		if comparable && each(3) >= trio {
 			slots = append(slots, differencePanel)
 		}
 	}
@@ -226,7 +279,8 @@ func (p *picture) place(s *profiles.Snapshot, w, h int, way drawing) []placed {
 	if n == 0 {
 		return nil
 	}
-	pw, _ := p.extent((w-n+1)/n, h, way)
+	iw, ih := p.sizeOf(slots[0])
+	pw := p.window(iw, ih, (w-n+1)/n, h, way, p.scaleOf(slots[0])).columns
 	gap := w - n*pw
 	all := make([]placed, n)
 	for i, slot := range slots {
@@ -235,15 +289,25 @@ func (p *picture) place(s *profiles.Snapshot, w, h int, way drawing) []placed {
 	return all
 }
 
-// extent returns the size in cells of the picture in a box of w by h cells.
-func (p *picture) extent(w, h int, way drawing) (cw, ch int) {
-	if way == kittyDrawing {
-		x, y := p.graphics.CellSize()
-		pw, ph := chart.Fit(p.shown.Width, p.shown.Height, min(w, chart.MaxPlaces)*x, min(h, chart.MaxPlaces)*y)
-		return (pw + x - 1) / x, (ph + y - 1) / y
+// sizeOf returns the size of a panel's picture in pixels.
+func (p *picture) sizeOf(slot int) (w, h int) {
+	switch slot {
+	case truthPanel:
+		truth := p.Snap.Picture(p.of.truth)
+		return truth.Width, truth.Height
+	case residualPanel:
+		n := residualSide(p.shown)
+		return n, n
 	}
-	pw, ph := chart.Fit(p.shown.Width, p.shown.Height, w, 2*h)
-	return pw, (ph + 1) / 2
+	return p.shown.Width, p.shown.Height
+}
+
+// scaleOf returns the magnification of a panel; a spectrum is always shown whole.
+func (p *picture) scaleOf(slot int) int {
+	if slot == residualPanel {
+		return 0
+	}
+	return scales[p.scaled]
 }
 
 // heading returns the name of the view unless it is the default.
@@ -254,8 +318,8 @@ func (p *picture) heading(all []placed) string {
 	return ""
 }
 
-// legend describes the ends of the scale.
-func (p *picture) legend(all []placed, way drawing) string {
+// legend describes the ends of the scale, after a text about the size.
+func (p *picture) legend(all []placed, way drawing, size string) string {
 	if len(all) == 0 || way == noDrawing {
 		return ""
 	}
@@ -277,6 +341,17 @@ func (p *picture) legend(all []placed, way drawing) string {
 			parts = append(parts, bright+" |"+d+"|")
 			brief = append(brief, bright+" |"+d+"|")
 		}
+	}
+	if has(all, residualPanel) {
+		parts = append(parts, fmt.Sprintf("black −%d dB of the truth's mean, %s −%d dB, dashes: border of the measured part", -darkestResidual, bright, -brightestResidual))
+		brief = append(brief, fmt.Sprintf("−%d to −%d dB", -darkestResidual, -brightestResidual))
+	}
+	if size != "" {
+		return words.FittingParts(p.EdgeRoom()-2, append([]string{size}, parts...), append([]string{size}, brief...), []string{size})
+	}
+	if p.of.countsErrors && p.scale.comparable {
+		most := append(slices.Clone(parts), p.scale.share())
+		return words.FittingParts(p.EdgeRoom()-2, most, append(slices.Clone(brief), p.scale.share()), parts, brief)
 	}
 	return words.FittingParts(p.EdgeRoom()-2, parts, brief)
 }
@@ -323,6 +398,17 @@ type amplitudes struct {
 	signed     []float32
 	of         *profiles.Picture // the picture whose maximum is white
 	between    [2]*profiles.Picture
+
+	comparable bool // there is a truth of the same size
+	off, total int  // pixels that differ by more than farOff of white, and all
+}
+
+// farOff is the difference from which pixels are counted, as a share of white.
+const farOff = 0.1
+
+// share says how many pixels differ much, counted on the picture in full.
+func (a *amplitudes) share() string {
+	return strings.TrimSpace(unit.HitRate(float64(a.off)/float64(max(a.total, 1)))) + " of pixels differ by > " + strconv.FormatFloat(farOff*float64(a.white), 'g', 2, 32)
 }
 
 // measure determines the scales. White, unless it is given, is the maximum of the truth, which is constant, or of the
@@ -341,9 +427,11 @@ func (a *amplitudes) measure(shown, truth *profiles.Picture, white float32) {
 			}
 		}
 	}
-	if truth == nil || len(truth.Pixels) != len(shown.Pixels) || a.between == [2]*profiles.Picture{shown, truth} {
+	a.comparable = truth != nil && len(truth.Pixels) == len(shown.Pixels)
+	if !a.comparable || a.between == [2]*profiles.Picture{shown, truth} {
 		return
 	}
+	a.off, a.total = 0, len(shown.Pixels)
 	a.between = [2]*profiles.Picture{shown, truth}
 	if len(a.signed) != len(shown.Pixels) {
 		a.signed = make([]float32, len(shown.Pixels))
@@ -352,8 +440,12 @@ func (a *amplitudes) measure(shown, truth *profiles.Picture, white float32) {
 	for i, v := range shown.Pixels {
 		d := v - truth.Pixels[i]
 		a.signed[i] = d
-		if m := math.Abs(float64(d)); m > largest && m < 1e30 {
+		m := math.Abs(float64(d))
+		if m > largest && m < 1e30 {
 			largest = m
+		}
+		if !(m <= farOff*float64(a.white)) { // NaN differs, too
+			a.off++
 		}
 	}
 	if round := float32(roundUp(largest)); round > a.difference || float32(roundUp(largest*1.25)) < a.difference {

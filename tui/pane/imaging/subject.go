@@ -57,6 +57,8 @@ type subject struct {
 	picture, truth string  // their names in the schema; truth is empty for pictures without one
 	first          int     // slot in the terminal of the first panel
 	white          float32 // the value drawn white; 0 for the truth's largest
+	countsErrors   bool    // says how many pixels differ much from the truth
+	residual       bool    // has a view of the spectrum of the difference
 
 	// ends describes the ends of the scale in the lower edge, given the colour of the upper one.
 	ends func(p *picture, bright string) string
@@ -66,7 +68,7 @@ type subject struct {
 }
 
 var amplitudeSubject = &subject{
-	name: "reconstruction", title: "Reconstruction", picture: reconstructionPicture, truth: truthPicture,
+	name: "reconstruction", title: "Reconstruction", picture: reconstructionPicture, truth: truthPicture, countsErrors: true, residual: true,
 	ends: func(p *picture, bright string) string {
 		return bright + " " + strings.TrimSpace(amplitude(p.scale.white))
 	},
@@ -75,7 +77,8 @@ var amplitudeSubject = &subject{
 		"Reconstruction: the newest output of the network on the object's window, as amplitude. White is the truth's brightest " +
 			"amplitude, named in the lower edge, so that the scale stands still; without a truth it is the picture's own brightest.",
 		"Truth is the simulated object that was measured. Difference is reconstruction less truth, pixel by pixel: blue where " +
-			"the reconstruction is too dark, orange where it is too bright, up to the number in the lower edge; without colours its magnitude.",
+			"the reconstruction is too dark, orange where it is too bright, up to the number in the lower edge; without colours its magnitude. " +
+			"How many pixels differ by more than a tenth of white is counted on the whole picture.",
 		"PSNR, peak signal-to-noise ratio, is −10 log10 of the mean squared error, for a data range of 1. SSIM, structural similarity, is the mean " +
 			"over Gaussian windows of 11x11 pixels with σ = 1.5; 1 is equal. RMSE is the root mean square error in percent of the truth's " +
 			"root mean square. All are computed on the object's window by the run, not on what the terminal shows.",
@@ -152,12 +155,18 @@ var diffractionSubject = &subject{
 var aboutPictures = []string{
 	"Pictures cost more bytes than the rest of the screen. They change at most three times a second and within a budget of bytes: " +
 		"where it is short, large changes come first and noise stays, until the run pauses or ends; then the whole picture is shown.",
+	"+ and - change the scale: the whole picture, 1:1, 2×, 4×, 8×. The arrow keys move the visible part, of all pictures at once. The upper edge " +
+		"names it, or how many pixels share a cell: their mean is drawn, so that finer detail is hidden, but of a difference the largest.",
 	"x: grey or viridis; of the difference, signed or magnitude. " +
 		"i: Kitty graphics where the terminal says that it has them, half blocks in 24-bit colours (64 levels) or of 256, braille, characters, off.",
 }
 
 // aboutViews explains the views of pictures with a truth.
 const aboutViews = "v: side by side, reconstruction, truth, difference."
+
+// aboutResidual explains the view of the spectrum.
+const aboutResidual = "v once more: the spectrum of the residual, the Fourier transform of the difference, in dB relative to the truth's frequency zero. Dashes border what " +
+	"was measured so far. Beyond them no measurement says what the decoder draws: a lattice of dark pixels is bright points near the corners."
 
 // caveat writes why the picture is no result into the last row, and returns the column after it; ok
 // is false if it is one.
