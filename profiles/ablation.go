@@ -140,28 +140,22 @@ type Judgement uint8
 
 // The judgements.
 const (
-	Undecided Judgement = iota // too few groups
-	Saves                      // the whole interval is below 0
+	Unjudged  Judgement = iota // too few groups for an interval
+	Saves                      // the whole interval is below 0, and not within EqualWithin of it
 	Costs                      // above 0
-	NoEffect                   // the interval holds 0
-	SameTime                   // within EqualWithin of 0, of a replication
+	Undecided                  // the interval holds 0, and reaches beyond EqualWithin
+	SameTime                   // within EqualWithin of 0
 )
 
 // Judge returns the conclusion from the interval.
 func (r *AblationRow) Judge() Judgement {
 	switch {
-	case r.Sequential && !math.IsInf(r.High, 0) && max(-r.Low, r.High) <= EqualWithin:
-		return SameTime
 	case r.Sequential && math.IsInf(r.High, 0):
-		return Undecided
-	case r.Groups < stats.SignedRankLeast || math.IsNaN(r.Effect):
-		return Undecided
-	case r.High < 0:
-		return Saves
-	case r.Low > 0:
-		return Costs
+		return Unjudged
+	case !r.Sequential && r.Groups < stats.SignedRankLeast || math.IsNaN(r.Effect):
+		return Unjudged
 	}
-	return NoEffect
+	return map[stats.Finding]Judgement{stats.Below: Saves, stats.Above: Costs, stats.Within: SameTime, stats.Undecided: Undecided}[stats.Zero(EqualWithin).Judge(r.Low, r.High)]
 }
 
 // Verdict returns the judgement in words.
@@ -173,8 +167,8 @@ func (r *AblationRow) Verdict() string {
 		return "costs " + unit.Share(r.Effect)
 	case SameTime:
 		return "equal within " + unit.Share(EqualWithin)
-	case NoEffect:
-		return "no effect seen ± " + unit.Share(max(r.High, -r.Low))
+	case Undecided:
+		return "undecided (± " + unit.Share(stats.Reach(r.Low, r.High)) + ")"
 	}
 	if r.Final {
 		return fmt.Sprintf("too few: %d of %d groups", r.Groups, stats.SignedRankLeast)

@@ -5,7 +5,7 @@ import "testing"
 // A verdict's number is short, whatever its size.
 func TestVerdictsNumbers(t *testing.T) {
 	r := AblationRow{Effect: 0.6, Low: -0.1, High: 1.128, Groups: 8}
-	if got := r.Verdict(); got != "no effect seen ± 113 %" {
+	if got := r.Verdict(); got != "undecided (± 113 %)" {
 		t.Errorf("the verdict is %q", got)
 	}
 	for final, want := range map[bool]string{false: "needs 3 more", true: "too few: 3 of 6 groups"} {

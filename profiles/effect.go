@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 
+	"prismtop/profiles/stats"
 	"prismtop/profiles/unit"
 )
 
@@ -78,10 +79,10 @@ type Verdict uint8
 const (
 	Unknown Verdict = iota // iterations are missing, or are still to come
 	Invalid                // something else differs between the windows
-	Faster                 // the whole interval is below 0
+	Faster                 // the whole interval is below 0, and not within EqualWithin of it
 	Slower                 // above 0
 	Equal                  // within EqualWithin of 0
-	InNoise                // the interval holds 0, and the run's own drift hides what there may be
+	InNoise                // undecided: the run's own drift hides any effect
 )
 
 // Name returns the verdict's name in JSON and in recordings: "in_noise".
@@ -99,14 +100,8 @@ func (e *Effect) Verdict() Verdict {
 		return Unknown
 	case e.Confounded != "" || math.IsNaN(e.Low):
 		return Invalid
-	case e.High < 0:
-		return Faster
-	case e.Low > 0:
-		return Slower
-	case max(-e.Low, e.High) <= EqualWithin:
-		return Equal
 	}
-	return InNoise
+	return map[stats.Finding]Verdict{stats.Below: Faster, stats.Above: Slower, stats.Within: Equal, stats.Undecided: InNoise}[stats.Zero(EqualWithin).Judge(e.Low, e.High)]
 }
 
 // Comparable reports whether the shift is due to the change, as far as can be

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"prismtop/profiles/settings"
+	"prismtop/profiles/stats"
 	"prismtop/profiles/unit"
 )
 
@@ -61,10 +62,13 @@ type Ratio struct{ Effect, Low, High float64 }
 func (r Ratio) Known() bool { return !math.IsNaN(r.Effect) && !math.IsInf(r.High, 0) }
 
 // BeyondNoise reports whether the interval excludes 0.
-func (r Ratio) BeyondNoise() bool { return r.Known() && (r.Low > 0 || r.High < 0) }
+func (r Ratio) BeyondNoise() bool { return r.Judge(0).Excluded() }
+
+// Judge returns what the interval allows to say of the claim that the ratio is 0, within a margin.
+func (r Ratio) Judge(margin float64) stats.Finding { return stats.Zero(margin).Judge(r.Low, r.High) }
 
 // Reach returns the largest effect, in either direction, in the interval.
-func (r Ratio) Reach() float64 { return max(-r.Low, r.High) }
+func (r Ratio) Reach() float64 { return stats.Reach(r.Low, r.High) }
 
 // SpeedUp formats the ratio as a speed-up: "1.60x".
 func (r Ratio) SpeedUp() string {
@@ -144,12 +148,13 @@ const (
 
 // Multiplies returns the conclusion from the interval of Excess.
 func (f *Factorial) Multiplies() Multiplies {
-	switch {
-	case !f.Excess.Known():
+	if !f.Excess.Known() {
 		return MultipliesUnknown
-	case f.Excess.Reach() <= FactorialTolerance:
+	}
+	switch f.Excess.Judge(FactorialTolerance) {
+	case stats.Within:
 		return MultipliesWell
-	case f.Excess.BeyondNoise():
+	case stats.Below, stats.Above:
 		return MultipliesNot
 	}
 	return MultipliesOpen
@@ -186,14 +191,15 @@ func (f *Factorial) Verdict() string {
 
 // InteractionVerdict describes an interaction in words.
 func (f *Factorial) InteractionVerdict(i int) string {
-	switch r := f.Interactions[i]; {
-	case !r.Known():
+	r := f.Interactions[i]
+	if !r.Known() {
 		return ""
-	case r.Low > 0:
-		return "slower together"
-	case r.High < 0:
-		return "faster together"
-	default:
-		return "in noise ± " + unit.Share(r.Reach())
 	}
+	switch r.Judge(0) {
+	case stats.Above:
+		return "slower together"
+	case stats.Below:
+		return "faster together"
+	}
+	return "in noise ± " + unit.Share(r.Reach())
 }

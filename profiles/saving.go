@@ -1,6 +1,10 @@
 package profiles
 
-import "math"
+import (
+	"math"
+
+	"prismtop/profiles/stats"
+)
 
 // Saving is the time saved by a cache, in nanoseconds, negative if it cost time, with a
 // 95 % interval.
@@ -43,11 +47,14 @@ func scatter(n, sum, squares float64) float64 {
 	return math.Sqrt(n * variance)
 }
 
-// Nothing reports whether a saving is negligible: its interval contains 0, or it is below
+// Nothing reports whether nothing can be said of a saving, or it is negligible: its interval holds 0, or it is below
 // SavingLeast of a time in nanoseconds.
 func (s Saving) Nothing(of float64) bool {
-	return s.Bounded && s.Low <= 0 && s.High >= 0 || math.Abs(s.Value) < SavingLeast*of
+	return s.HoldsZero() || math.Abs(s.Value) < SavingLeast*of
 }
+
+// HoldsZero reports whether the saving has an interval that holds 0.
+func (s Saving) HoldsZero() bool { return s.Bounded && !stats.Zero(0).Judge(s.Low, s.High).Excluded() }
 
 // Plus returns the saving of two caches, whose errors are independent.
 func (s Saving) Plus(t Saving) Saving {

@@ -3,6 +3,8 @@ package profiles
 import (
 	"slices"
 	"time"
+
+	"prismtop/profiles/stats"
 )
 
 // Views of a run's parts in a Snapshot.
@@ -152,7 +154,15 @@ type MemoryTrend struct {
 }
 
 // Noise reports whether the slope is indistinguishable from noise.
-func (t MemoryTrend) Noise() bool { return !t.Known || !(t.Low > 0 || t.High < 0) }
+func (t MemoryTrend) Noise() bool { return !t.Known || !stats.Zero(0).Judge(t.Low, t.High).Excluded() }
+
+// BeyondCaches returns what the interval of Beyond allows to say: Above is growth that the caches do not explain.
+func (t MemoryTrend) BeyondCaches() stats.Finding {
+	if !t.Known {
+		return stats.Undecided
+	}
+	return stats.Zero(0).Judge(t.BeyondLow, t.BeyondHi)
+}
 
 // LoadView is the processor load by other programs.
 type LoadView struct {

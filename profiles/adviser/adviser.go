@@ -14,6 +14,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/stats"
 	"prismtop/profiles/unit"
 )
 
@@ -84,14 +85,8 @@ func (a *Advice) Judge() {
 		a.Verdict = DoNotUse
 	case a.Low == nil || a.High == nil:
 		a.Verdict = Undecided
-	case *a.Low > 0:
-		a.Verdict = DoNotUse
-	case *a.High < 0:
-		a.Verdict = Use
-	case *a.Low >= -same && *a.High <= same:
-		a.Verdict = NoGain
 	default:
-		a.Verdict = Undecided
+		a.Verdict = map[stats.Finding]Verdict{stats.Above: DoNotUse, stats.Below: Use, stats.Within: NoGain, stats.Undecided: Undecided}[stats.Zero(same).Judge(*a.Low, *a.High)]
 	}
 }
 

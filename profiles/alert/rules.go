@@ -12,6 +12,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/stats"
 	"prismtop/profiles/unit"
 )
 
@@ -258,8 +259,9 @@ const (
 func judgeMemory(f *Facts) finding {
 	t := f.Trend
 	bound := max(slopeLeast, slopeShare*float64(f.RSS))
-	raised := t.Known && t.BeyondLow > 0 && t.Beyond > bound && t.Lately > bound/2 && t.Span >= slopeSpan
-	kept := t.Known && t.BeyondLow > 0 && t.Beyond > bound/2
+	grows := t.BeyondCaches() == stats.Above
+	raised := grows && t.Beyond > bound && t.Lately > bound/2 && t.Span >= slopeSpan
+	kept := grows && t.Beyond > bound/2
 	return finding{raised, kept, "", profiles.Warning, func() (string, profiles.Advice) {
 		return fmt.Sprintf("The process grows by %.2g MB a minute [%.2g, %.2g] beyond what its caches hold.",
 				t.Beyond/1e6, t.BeyondLow/1e6, t.BeyondHi/1e6),

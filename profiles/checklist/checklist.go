@@ -16,6 +16,7 @@ type Verdict string
 const (
 	Pass       Verdict = "PASS"
 	Fail       Verdict = "FAIL"
+	Undecided  Verdict = "undecided"                     // the interval neither shows nor excludes what is wanted
 	Impossible Verdict = "cannot be met in this pattern" // for the reason beside it
 )
 
@@ -66,17 +67,18 @@ func (r Repeats) few() string {
 // Speedup judges the time without optimisations over that with them.
 func Speedup(s stats.Centre, repeats Repeats, bound Bound) Criterion {
 	k := Criterion{Name: "speed-up", Line: 320, Wanted: ">= 3x", Measured: Text(s, "x", 2)}
+	found := stats.AtLeast(wantedSpeedup).Judge(s.Low, s.High)
 	switch {
-	case unbounded(s) && bound.below(wantedSpeedup), !unbounded(s) && s.High < wantedSpeedup && bound.below(wantedSpeedup):
+	case bound.below(wantedSpeedup) && (unbounded(s) || found == stats.Below):
 		k.Verdict, k.Reason = Impossible, bound.Reason
 	case unbounded(s):
-		k.Verdict, k.Reason = Fail, repeats.few()
-	case s.Low >= wantedSpeedup:
+		k.Verdict, k.Reason = Undecided, repeats.few()
+	case found == stats.Within:
 		k.Verdict, k.Reason = Pass, "the whole interval is at least 3x"
-	case s.High >= wantedSpeedup:
-		k.Verdict, k.Reason = Fail, "the interval contains 3x, so that it is not shown; more "+repeats.Unit+" may decide it"
-	default:
+	case found == stats.Below:
 		k.Verdict, k.Reason = Fail, "the interval does not reach 3x"
+	default:
+		k.Verdict, k.Reason = Undecided, "the interval includes 3x; more "+repeats.Unit+" may decide it"
 	}
 	return k
 }
@@ -104,15 +106,19 @@ func Hits(hits, misses int64, bound Bound) Criterion {
 
 // Quality judges the difference of PSNR, optimised less baseline. Where says what it is a difference of.
 func Quality(d stats.Centre, where string) Criterion {
-	k := Criterion{Name: "no quality regression", Line: 322, Wanted: "PSNR difference < 1 dB", Measured: Text(d, " dB", 2), Verdict: Fail, Reason: where}
+	k := Criterion{Name: "no quality regression", Line: 322, Wanted: "PSNR difference < 1 dB", Measured: Text(d, " dB", 2), Verdict: Undecided, Reason: where}
 	low, high := d.Low, d.High
 	if unbounded(d) {
 		low, high = d.Value, d.Value
 	}
-	switch {
-	case math.IsNaN(d.Value):
-		k.Measured, k.Reason = "–", "PSNR was not measured"
-	case max(math.Abs(low), math.Abs(high)) < wantedPSNR:
+	if math.IsNaN(d.Value) {
+		k.Measured, k.Verdict, k.Reason = "–", Fail, "PSNR was not measured"
+		return k
+	}
+	switch found := (stats.Claim{From: -wantedPSNR, To: wantedPSNR}).Judge(low, high); {
+	case found.Excluded():
+		k.Verdict = Fail
+	case found == stats.Within:
 		if k.Verdict = Pass; low == 0 && high == 0 {
 			k.Reason = "the same reconstruction, to rounding, in every round"
 		}
@@ -140,7 +146,7 @@ func Reproducible(s stats.Centre, repeats Repeats) Criterion {
 	k := Criterion{Name: "reproducible", Line: 324, Wanted: "2-3 runs, consistent", Measured: fmt.Sprintf("%d %s, speed-up %s", repeats.N, repeats.Unit, Text(s, "x", 2))}
 	switch {
 	case unbounded(s):
-		k.Verdict, k.Reason = Fail, repeats.few()
+		k.Verdict, k.Reason = Undecided, repeats.few()
 	case max(s.High-s.Value, s.Value-s.Low) <= wantedSpread*s.Value:
 		k.Verdict, k.Reason = Pass, "the interval is within 10 % of its middle"
 	default:

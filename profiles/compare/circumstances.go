@@ -8,6 +8,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/stats"
 	"prismtop/profiles/unit"
 )
 
@@ -201,7 +202,7 @@ func (c *Comparison) Undecided(limit float64) string {
 		if !timed {
 			return "the times of " + c.Sides[k].Name + " cannot be compared: " + reason
 		}
-		if k <= len(c.Common) && !c.Common[k-1].Judged && c.Common[k-1].Moved && c.Common[k-1].Low > limit {
+		if k <= len(c.Common) && !c.Common[k-1].Judged && stats.AtMost(limit).Judge(c.Common[k-1].Low, c.Common[k-1].High) == stats.Above {
 			return c.Sides[k].Name + ": " + c.Common[k-1].Text + "; whether that is the program or the machine, prismtop bench compare-builds tells, or three recordings of each side made by turns"
 		}
 	}

@@ -163,7 +163,7 @@ const (
 	More // of another number: the whole interval is above 0
 	Less
 	Equal   // the whole interval is within EqualWithin of 0, or an exact number is the same
-	InNoise // the interval holds 0, and the sides' own differences hide what there may be
+	InNoise // undecided: the sides' own differences hide any difference between them
 )
 
 // EqualWithin is the largest difference of a ratio that counts as none.

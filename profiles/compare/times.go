@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"prismtop/profiles"
+	"prismtop/profiles/stats"
 	"prismtop/profiles/unit"
 )
 
@@ -206,7 +207,7 @@ func (c *contest) together() Common {
 	of := func(row []float64) float64 { return c.moved(row, c.refs) }
 	a, b := levelOf(c.base.series(of)), levelOf(c.other.series(of))
 	d, m := b.value-a.value, margin(a, b, c.replicated, c.miss)
-	t := Common{Move: math.Expm1(d), Low: math.Expm1(d - m), High: math.Expm1(d + m), Moved: math.Abs(d) > m}
+	t := Common{Move: math.Expm1(d), Low: math.Expm1(d - m), High: math.Expm1(d + m), Moved: stats.Zero(0).Judge(d-m, d+m).Excluded()}
 	if !t.Moved {
 		return t
 	}
@@ -247,12 +248,12 @@ func (d *Difference) say(better, worse Verdict, moreIsBetter bool, equal float64
 	if moreIsBetter {
 		below, above = worse, better
 	}
-	switch reach := max(-d.Low, d.High); {
-	case reach <= equal:
-		d.Verdict, d.Within = Equal, reach
-	case d.High < 0:
+	switch stats.Zero(equal).Judge(d.Low, d.High) {
+	case stats.Within:
+		d.Verdict, d.Within = Equal, stats.Reach(d.Low, d.High)
+	case stats.Below:
 		d.Verdict = below
-	case d.Low > 0:
+	case stats.Above:
 		d.Verdict = above
 	default:
 		d.Verdict = InNoise

@@ -423,7 +423,7 @@ func (e *Tracker) compare(f *effect, before, after []int64) {
 			f.moved = reason{fmt.Sprintf("%s moved %+.0f %%, which %s cannot change", name, 100*shift, f.Key), name + " moved"}
 		}
 	}
-	if f.moved.full == "" && (s.Low > 0 || s.High < 0) {
+	if f.moved.full == "" && stats.Zero(0).Judge(s.Low, s.High).Excluded() {
 		if shift, along := e.alongside(f, n, s); along {
 			f.moved = reason{fmt.Sprintf("the phases that %s cannot change moved %+.0f %%", f.Key, 100*shift), "other phases moved"}
 		}
@@ -473,7 +473,7 @@ func (e *Tracker) control(f *effect, column, n int, whole float64) (shift float6
 	if s.Before < controlShare*whole {
 		return 0, false
 	}
-	return s.Relative, math.Abs(s.Relative) > controlMove && (s.Low > 0 || s.High < 0)
+	return s.Relative, math.Abs(s.Relative) > controlMove && stats.Zero(0).Judge(s.Low, s.High).Excluded()
 }
 
 // If all controls together make up at least alongsideShare of the iteration and moved in the

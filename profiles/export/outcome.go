@@ -18,7 +18,7 @@ func (c *Change) What() string {
 
 // verdictWords are the verdicts in words.
 var verdictWords = map[string]string{
-	"faster": "faster", "slower": "slower", "equal": "equal within 1 %", "in_noise": "no difference beyond the noise", "invalid": "not comparable",
+	"faster": "faster", "slower": "slower", "equal": "equal within 1 %", "in_noise": "undecided: inside the noise", "invalid": "not comparable",
 }
 
 // Verdict returns the verdict in words, or why there is none.

@@ -169,10 +169,10 @@ func (c *Check) row(name string, builds [][]*Entry, reference, newer []*Entry) R
 
 // judge concludes from the interval.
 func (r Row) judge(limit float64) Row {
-	switch {
-	case *r.Low > 1+limit:
+	switch stats.AtMost(1+limit).Judge(*r.Low, *r.High) {
+	case stats.Above:
 		r.Verdict = Worse
-	case *r.High <= 1+limit:
+	case stats.Within:
 		r.Verdict = Pass
 	default:
 		r.Verdict = Undecided

@@ -93,7 +93,7 @@ func of(row *profiles.AblationRow, a *profiles.Ablation, cautions func(key, valu
 		r.Value, r.From, r.Saved, r.Done = row.On, row.Off, on, now == row.On
 	case judgement == profiles.Costs && now == row.On:
 		r.Value, r.From, r.Saved, memory = row.Off, row.On, off, -memory
-	case judgement != profiles.Undecided && now == row.Off && row.HasMemory && frees(row):
+	case judgement != profiles.Unjudged && now == row.Off && row.HasMemory && frees(row):
 		r.Value, r.From, r.Saved = row.On, row.Off, on
 	default:
 		return r, false
@@ -144,7 +144,8 @@ func caution(r *profiles.AblationRow, a *profiles.Ablation, on bool) string {
 	if !on {
 		change, low, high = -change, -high, -low
 	}
-	worse := high < 0 && a.Quality.Better == profiles.MoreIsBetter || low > 0 && a.Quality.Better == profiles.LessIsBetter
+	found := stats.Zero(0).Judge(low, high)
+	worse := found == stats.Below && a.Quality.Better == profiles.MoreIsBetter || found == stats.Above && a.Quality.Better == profiles.LessIsBetter
 	if r.QualityGroups == 0 || math.IsNaN(change) || !worse {
 		return ""
 	}
@@ -161,10 +162,12 @@ func (r *Recommendation) Action() string {
 
 // Gain says what it saves, or costs.
 func (r *Recommendation) Gain() string {
-	if r.Saved.Low < 0 && r.Saved.High > 0 {
-		return "no effect on the time"
-	}
-	if r.Saved.Value < 0 {
+	switch stats.Zero(profiles.EqualWithin).Judge(r.Saved.Low, r.Saved.High) {
+	case stats.Within:
+		return "time equal within " + unit.Share(profiles.EqualWithin)
+	case stats.Undecided:
+		return "effect on the time undecided (± " + unit.Share(stats.Reach(r.Saved.Low, r.Saved.High)) + ")"
+	case stats.Below:
 		return "costs " + unit.Share(-r.Saved.Value) + " of the time"
 	}
 	return "saves " + unit.ShareWithin(r.Saved.Value, r.Saved.Low, r.Saved.High) + " of the time"
@@ -193,25 +196,28 @@ func (r *Recommendation) automatic() string {
 
 // WriteText writes the list with the columns of PRISM's PERFORMANCE_OPTIMIZATION_GUIDE.md, and the checkboxes
 // and priorities of its baseline-v0.2.0.md.
-// It also says how many rows of the ablation could not be judged.
+// It also says how many rows of the ablation could not be judged, and where nothing is recommended, what was measured.
 func WriteText(w io.Writer, list []Recommendation, a *profiles.Ablation) error {
-	undecided, rows := 0, len(a.Rows)
+	unjudged, rows := 0, len(a.Rows)
 	for i := range a.Rows {
-		if a.Rows[i].Judge() == profiles.Undecided {
-			undecided++
+		if a.Rows[i].Judge() == profiles.Unjudged {
+			unjudged++
 		}
-	}
-	if undecided > 0 {
-		if _, err := fmt.Fprintf(w, "%d of %s could not be judged: it takes %d groups of blocks each (--rounds).\n", undecided,
-			unit.Plural(rows, "comparison", "comparisons"), stats.SignedRankLeast); err != nil || undecided == rows {
-			return err
-		}
-	}
-	if len(list) == 0 {
-		_, err := io.WriteString(w, "Nothing to recommend: no setting that was compared saves time or memory here, beyond what its interval leaves open.\n")
-		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	if unjudged > 0 {
+		fmt.Fprintf(t, "%d of %s could not be judged: it takes %d groups of blocks each (--rounds).\n", unjudged,
+			unit.Plural(rows, "comparison", "comparisons"), stats.SignedRankLeast)
+	}
+	if len(list) == 0 {
+		if unjudged < rows || rows == 0 {
+			fmt.Fprintln(t, "Nothing to recommend: no setting that was compared is shown to save time or memory here.")
+		}
+		if rows > 0 {
+			measured(t, a)
+		}
+		return t.Flush()
+	}
 	fmt.Fprintln(t, "\tpriority\toptimisation\tspeed-up\tmemory\trequires\tautomatic\t")
 	for i := range list {
 		r := &list[i]
@@ -223,4 +229,28 @@ func WriteText(w io.Writer, list []Recommendation, a *profiles.Ablation) error {
 			r.Speedup.Value, r.Speedup.Low, r.Speedup.High, r.MemoryText(), visible.Text(r.Requires), r.automatic(), r.Caution)
 	}
 	return t.Flush()
+}
+
+// measured writes the rows of an ablation.
+func measured(w io.Writer, a *profiles.Ablation) {
+	fmt.Fprintln(w, "setting\tfrom → to\ttime of an iteration\tverdict\tmemory")
+	for i := range a.Rows {
+		r := &a.Rows[i]
+		effect := "–"
+		switch {
+		case r.Judge() != profiles.Unjudged:
+			effect = unit.ShareWithin(r.Effect, r.Low, r.High)
+		case !math.IsNaN(r.Effect):
+			effect = strings.TrimSpace(unit.SignedPercent(r.Effect))
+		}
+		memory, more := "–", r.OnBytes-r.OffBytes
+		if r.HasMemory {
+			memory = (&Recommendation{Memory: &more}).MemoryText()
+		}
+		verdict := r.Verdict()
+		if r.Note != "" {
+			verdict += "; " + r.Note
+		}
+		fmt.Fprintf(w, "%s\t%s → %s\t%s\t%s\t%s\n", r.Key, visible.Text(r.Off), visible.Text(r.On), effect, visible.Text(verdict), memory)
+	}
 }

@@ -89,8 +89,29 @@ func TestOtherJudgements(t *testing.T) {
 	}
 	b.Reset()
 	undecided := &profiles.Ablation{Rows: []profiles.AblationRow{few}}
-	if err := WriteText(&b, nil, undecided); err != nil || b.String() != "1 of 1 comparison could not be judged: it takes 6 groups of blocks each (--rounds).\n" {
+	if err := WriteText(&b, nil, undecided); err != nil || !strings.HasPrefix(b.String(), "1 of 1 comparison could not be judged: it takes 6 groups of blocks each (--rounds).\n") {
 		t.Errorf("%v, %q", err, b.String())
+	}
+	b.Reset() // what recommends nothing was measured all the same
+	if err := WriteText(&b, nil, &profiles.Ablation{Rows: []profiles.AblationRow{row("cache", "false", "true", -0.024, -0.481, 0.821)}}); err != nil ||
+		!strings.HasPrefix(b.String(), "Nothing to recommend") || !strings.Contains(b.String(), "false → true  −2 % [−48, 82]        undecided (± 82 %)") {
+		t.Errorf("%v, %q", err, b.String())
+	}
+}
+
+// What is said of the time follows from the whole interval.
+func TestTheGainIsWhatItsIntervalAllows(t *testing.T) {
+	for _, tt := range []struct {
+		low, high float64
+		want      string
+	}{
+		{-0.821, 0.481, "effect on the time undecided (± 82 %)"}, {-0.008, 0.009, "time equal within 1.0 %"}, {-0.02, 0.009, "effect on the time undecided (± 2.0 %)"},
+		{-0.3, -0.1, "costs 20 % of the time"}, {0.1, 0.3, "saves 20 % [10, 30] of the time"},
+	} {
+		r := Recommendation{Saved: Interval{(tt.low + tt.high) / 2, tt.low, tt.high}}
+		if got := r.Gain(); got != tt.want {
+			t.Errorf("[%g, %g]: %q, want %q", tt.low, tt.high, got, tt.want)
+		}
 	}
 }
 
@@ -110,7 +131,7 @@ func TestRecommendationsDoNotHideWhatTheyCost(t *testing.T) {
 				t.Errorf("%+v", r)
 			}
 		case "amp":
-			if r.Gain() != "no effect on the time" || r.Caution != "" {
+			if r.Gain() != "effect on the time undecided (± 2.0 %)" || r.Caution != "" {
 				t.Errorf("%s: %+v", r.Gain(), r)
 			}
 		}

@@ -13,7 +13,7 @@ type Trend struct {
 }
 
 // Noise reports whether the interval contains 0: there is no significant trend.
-func (t Trend) Noise() bool { return !(t.Low > 0 || t.High < 0) }
+func (t Trend) Noise() bool { return !Zero(0).Judge(t.Low, t.High).Excluded() }
 
 // normal95 is the two-sided 95 % quantile of the normal distribution.
 const normal95 = 1.959964

@@ -87,9 +87,9 @@ func (l *ledger) adjust(budget float64) bool {
 	}
 	to, low, high := l.level, lost(l.cost.Low), lost(l.cost.High)
 	switch {
-	case low > budget && l.level+1 < len(levels):
+	case stats.AtMost(budget).Judge(low, high) == stats.Above && l.level+1 < len(levels):
 		to++
-	case l.level > 0 && denser*high < budget:
+	case l.level > 0 && stats.AtMost(budget).Judge(denser*low, denser*high) == stats.Within:
 		to--
 	default:
 		return false

@@ -114,7 +114,7 @@ func TestKnownEffectsAreFound(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]profiles.Judgement{
-		"fused_telescope": profiles.Saves, "amp bf16": profiles.Costs, "fft_cache": profiles.NoEffect,
+		"fused_telescope": profiles.Saves, "amp bf16": profiles.Costs, "fft_cache": profiles.SameTime,
 	} {
 		r := rowOf(t, v, name)
 		if r.Judge() != want {
@@ -333,7 +333,7 @@ func TestARhythmOfTheMachineIsNoEffect(t *testing.T) {
 					s.Look(20, profiles.Memory{})
 				}
 			}
-			if r := rowOf(t, s.View(), "fft_cache"); r.Judge() != profiles.NoEffect && r.Judge() != profiles.SameTime {
+			if r := rowOf(t, s.View(), "fft_cache"); r.Judge() != profiles.Undecided && r.Judge() != profiles.SameTime {
 				wrong++
 			}
 		}

@@ -219,14 +219,16 @@ func (t *Tuner) judge(r *row) {
 // than that is not; without a decision at the last look, the best stays.
 func (t *Tuner) found(c stats.Centre, last bool) finding {
 	flat, larger := math.Log1p(profiles.FlatWithin), t.candidate > t.search.best()
+	zero := stats.Zero(0).Judge(c.Low, c.High)
+	least, most := stats.AtLeast(-flat).Judge(c.Low, c.High), stats.AtMost(flat).Judge(c.Low, c.High)
 	switch {
-	case larger && c.Low > 0, c.Low > flat:
+	case larger && zero == stats.Above, most == stats.Above:
 		return slower
-	case larger && c.Low >= -flat, !larger && c.High >= 0 && c.High <= flat:
+	case larger && least == stats.Within, !larger && zero != stats.Below && most == stats.Within:
 		return equal
-	case c.High < -flat:
+	case least == stats.Below:
 		return faster
-	case c.High < 0:
+	case zero == stats.Below:
 		return ahead
 	case last && larger:
 		return equal

@@ -15,6 +15,7 @@ import (
 	"prismtop/profiles/effect"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/stats"
 	"prismtop/sim"
 	"prismtop/sim/ablation"
 	"prismtop/sim/workload"
@@ -271,7 +272,7 @@ func (c *calibrator) byKey(n int, s *SizeCalibration, out *Calibration) error {
 	c.changes++
 	out.Changes++
 	if v := e.Verdict(); v != profiles.Unknown && v != profiles.Invalid {
-		s.ByKey.add(v == profiles.Faster || v == profiles.Slower, v == profiles.Equal, e.Low <= truth && truth <= e.High)
+		s.ByKey.add(v == profiles.Faster || v == profiles.Slower, v == profiles.Equal, holds(truth, e.Low, e.High))
 	} else {
 		out.Incomparable++
 	}
@@ -324,7 +325,7 @@ func (c *calibrator) play(schedule *ablation.Schedule, size float64, tally *Tall
 	c.share = 0
 	row := schedule.View().Rows[0]
 	j := row.Judge()
-	tally.add(j == profiles.Saves || j == profiles.Costs, j == profiles.SameTime, row.Low <= size && size <= row.High)
+	tally.add(j == profiles.Saves || j == profiles.Costs, j == profiles.SameTime, holds(size, row.Low, row.High))
 	return nil
 }
 
@@ -354,4 +355,9 @@ func tallied(t Tally) string {
 		return "–\t–\t–\t0"
 	}
 	return fmt.Sprintf("%.1f %%\t%.1f %%\t%.1f %%\t%d", 100*t.Found, 100*t.Equal, 100*t.Covered, t.N)
+}
+
+// holds reports whether an interval holds the truth.
+func holds(truth, low, high float64) bool {
+	return !stats.Claim{From: truth, To: truth}.Judge(low, high).Excluded()
 }

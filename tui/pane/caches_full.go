@@ -142,7 +142,7 @@ func (p *caches) savings(row func(string, theme.Style, ...string), s *profiles.S
 		return
 	case nothingSaved(s, each):
 		why := fmt.Sprintf("%s/it, below %.1f %% of an iteration", strings.TrimSpace(perIteration(each.Value)), 100*profiles.SavingLeast)
-		if each.Bounded && each.Low <= 0 && each.High >= 0 {
+		if each.HoldsZero() {
 			unit := unitOf(max(-each.Low, each.High))
 			why = fmt.Sprintf("interval %s %s/it holds 0", bounds(each, unit), unit.name)
 		}

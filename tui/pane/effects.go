@@ -6,6 +6,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
+	"prismtop/profiles/stats"
 	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
@@ -265,7 +266,7 @@ func ablationJudged(a *profiles.Ablation, key string) bool {
 		return true
 	}
 	for i := range a.Rows {
-		if r := &a.Rows[i]; r.Key == key && r.Judge() != profiles.Undecided {
+		if r := &a.Rows[i]; r.Key == key && r.Judge() != profiles.Unjudged {
 			return true
 		}
 	}
@@ -300,10 +301,14 @@ func outcome(s *profiles.Snapshot, e *profiles.Effect) (text string, style theme
 
 // verdict is good if the whole interval is faster, bad if it is slower.
 func verdict(e *profiles.Effect) theme.Style {
-	switch low, high, ok := words.Interval(e); {
-	case ok && high < 0:
+	finding := stats.Undecided
+	if low, high, ok := words.Interval(e); ok {
+		finding = stats.Zero(profiles.EqualWithin).Judge(low, high)
+	}
+	switch finding {
+	case stats.Below:
 		return theme.Good
-	case ok && low > 0:
+	case stats.Above:
 		return theme.Bad
 	}
 	return theme.Strong
@@ -316,7 +321,7 @@ func JudgementStyle(r *profiles.AblationRow) theme.Style {
 		return theme.Good
 	case profiles.Costs:
 		return theme.Bad
-	case profiles.NoEffect:
+	case profiles.Undecided, profiles.SameTime:
 		return theme.Strong
 	}
 	return theme.Faint

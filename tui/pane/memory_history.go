@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"prismtop/profiles"
+	"prismtop/profiles/stats"
 	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
@@ -149,7 +150,7 @@ func slopeShort(s *profiles.Snapshot) (string, theme.Style) {
 
 // slopeStyle warns of growth that the caches do not explain.
 func slopeStyle(t profiles.MemoryTrend) theme.Style {
-	if t.Known && t.BeyondLow > 0 && t.Low > 0 {
+	if !t.Noise() && t.PerMinute > 0 && t.BeyondCaches() == stats.Above {
 		return theme.Warn
 	}
 	return theme.Faint
@@ -177,7 +178,7 @@ func slopeWords(s *profiles.Snapshot) string {
 		return text
 	}
 	beyond := fmt.Sprintf("; caches %s, beyond them %s", byteRate(t.CachesPerMinute), byteRate(t.Beyond))
-	if !(t.BeyondLow > 0 || t.BeyondHi < 0) {
+	if !t.BeyondCaches().Excluded() {
 		beyond += ", within noise"
 	}
 	return text + beyond

@@ -363,7 +363,7 @@ func (p *settingsView) effectOf(s *profiles.Snapshot, key string) (string, theme
 	if s.Ablation != nil {
 		for i := range s.Ablation.Rows {
 			r := &s.Ablation.Rows[i]
-			if r.Key == key && r.Judge() != profiles.Undecided && (r.On == "true" || r.On == words.SettingsOf(s).Get(key)) {
+			if r.Key == key && r.Judge() != profiles.Unjudged && (r.On == "true" || r.On == words.SettingsOf(s).Get(key)) {
 				return effectFor(s.Settings.Table(), key, r.On, unit.SignedPercent(r.Effect), r.Low, r.High, " A"), JudgementStyle(r)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/stats"
 	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
@@ -90,7 +91,7 @@ func (m *Model) watchingText() (string, theme.Style) {
 	switch {
 	case w.Known:
 		text = label + " " + unit.ShareWithin(w.Value, w.Low, w.High)
-		if w.Budget > 0 && w.Low > w.Budget {
+		if w.Budget > 0 && stats.AtMost(w.Budget).Judge(w.Low, w.High) == stats.Above {
 			style = theme.Warn
 		}
 	case w.Measured && w.Reason == "" && m.still():

@@ -67,7 +67,7 @@ func Medians(e *profiles.Effect) string {
 
 // Replicated reports whether a replication has judged an effect.
 func Replicated(e *profiles.Effect) bool {
-	return e.Replica != nil && e.Replica.Judge() != profiles.Undecided
+	return e.Replica != nil && e.Replica.Judge() != profiles.Unjudged
 }
 
 // Interval returns the interval of an effect, that of its replication if it has one; ok is false

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"prismtop/profiles/stats"
+	"prismtop/profiles/unit"
 	"prismtop/sim/prism"
 )
 
@@ -14,8 +16,8 @@ type Claim struct {
 	Measured *Interval `json:"measured"`
 	// Where says what was measured, or why nothing was.
 	Where string `json:"where"`
-	// Verdict says how the two differ: "as claimed", "more than claimed", "less than claimed", "the interval
-	// reaches the claim"; empty without a measurement.
+	// Verdict says what the measurement allows to say: "as claimed", "as claimed within 10 %", "more than claimed",
+	// "less than claimed", "undecided: it lies from 0.71x to 5.25x"; empty without a measurement.
 	Verdict string `json:"verdict"`
 }
 
@@ -318,33 +320,37 @@ func claimsOf(r *Report) []Claim {
 	return claims
 }
 
-// tolerance is by how much a value without an interval may miss a claim of one number, and still be as
-// claimed: what rounding in the documents makes of it.
-const tolerance = 0.01
+// A claim of one number is met by an exact value that differs by no more than tolerance, the documents' rounding, and by an
+// interval within equalWithin of it.
+const (
+	tolerance   = 0.01
+	equalWithin = 0.1
+)
 
 // verdict compares a measurement with the claim.
 func (f *Figure) verdict(v Interval) string {
-	low, high := f.Low, math.Inf(1)
+	claim := stats.Claim{From: f.Low, To: math.Inf(1)}
 	if f.High != nil {
-		high = *f.High
+		claim.To = *f.High
 	}
-	from, to := v.Value, v.Value
+	low, high, within := v.Value, v.Value, ""
 	if v.Low != nil {
-		from, to = *v.Low, *v.High
+		low, high = *v.Low, *v.High
 	}
-	slack := 0.0
-	if low == high {
-		slack = tolerance * math.Abs(low)
+	if claim.From == claim.To {
+		if claim.Margin = tolerance * math.Abs(f.Low); low != high {
+			claim.Margin, within = equalWithin*math.Abs(f.Low), " within "+unit.Share(equalWithin)
+		}
 	}
-	switch {
-	case v.Value >= low-slack && v.Value <= high+slack:
-		return "as claimed"
-	case to >= low-slack && from <= high+slack:
-		return "the interval reaches the claim"
-	case v.Value > high:
-		return "more than claimed" + f.times(v.Value, high)
+	switch claim.Judge(low, high) {
+	case stats.Within:
+		return "as claimed" + within
+	case stats.Above:
+		return "more than claimed" + f.times(v.Value, claim.To)
+	case stats.Below:
+		return "less than claimed" + f.times(v.Value, claim.From)
 	}
-	return "less than claimed" + f.times(v.Value, low)
+	return "undecided: it lies from " + number(low) + " to " + number(high)
 }
 
 // times says how many times a claim a value is, where the claim is a number to quote.

@@ -119,3 +119,27 @@ func TestMemoryAdviceWhereMemoryIsShort(t *testing.T) {
 		t.Errorf("there is enough: %q", got)
 	}
 }
+
+// Verdicts of the documents' figures follow from the whole interval.
+func TestFiguresAreJudgedByTheirIntervals(t *testing.T) {
+	between := func(v, low, high float64) Interval { return Interval{v, &low, &high} }
+	for _, tt := range []struct {
+		of        Interval
+		low, high float64 // of the claim; 0 is none
+		want      string
+	}{
+		{between(1.94, 0.71, 5.25), 2, 5, "undecided: it lies from 0.710 to 5.25"}, {between(3, 0.71, 5.25), 2, 5, "undecided: it lies from 0.710 to 5.25"},
+		{between(3, 2.5, 4), 2, 5, "as claimed"}, {between(1.5, 1.2, 1.8), 2, 5, "less than claimed (0.750x)"}, {between(10, 8, 12), 2, 5, "more than claimed (2x)"},
+		{between(3.5, 3.1, 4), 3, 0, "as claimed"}, {between(3.5, 2.5, 4), 3, 0, "undecided: it lies from 2.50 to 4"}, {between(2, 1.5, 2.9), 3, 0, "less than claimed (0.667x)"},
+		{between(5.1, 4.9, 5.3), 5, 5, "as claimed within 10 %"}, {between(5.1, 4, 5.3), 5, 5, "undecided: it lies from 4 to 5.30"}, {between(4, 3.9, 4.1), 5, 5, "less than claimed (0.800x)"},
+		{exact(5.02), 5, 5, "as claimed"}, {exact(5.2), 5, 5, "more than claimed (1.04x)"}, {exact(3), 2, 5, "as claimed"},
+	} {
+		f := Figure{Text: "2-5x", Low: tt.low}
+		if tt.high > 0 {
+			f.High = &tt.high
+		}
+		if got := f.verdict(tt.of); got != tt.want {
+			t.Errorf("%v of %v beside [%g, %g]: %q, want %q", tt.of.Value, tt.of, tt.low, tt.high, got, tt.want)
+		}
+	}
+}

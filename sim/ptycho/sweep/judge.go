@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"prismtop/profiles/stats"
 )
 
 // Bottleneck is a rule of the document that the measurements meet.
@@ -222,34 +224,34 @@ func (r *Report) claims(s *Sweep) {
 	if o := r.Optimum; o != nil && r.Of(unoptimised) != nil && r.Of(unoptimised).ImagesPerS != nil {
 		v := s.ratesOf(func(_ *size, t *timed) float64 { return float64(t.Images) / t.Seconds.Predict }).slower(unoptimised, o.BatchSize, 1)
 		gain := Interval{Value: 1 + v.Value}
-		verdict := "not reached: batch size 32 is the optimum here"
-		if o.BatchSize != unoptimised {
-			verdict = judged(gain.Value, 2, 5)
-		}
 		if v.Low != nil {
 			low, high := 1+*v.Low, 1+*v.High
 			gain.Low, gain.High = &low, &high
+		}
+		verdict := gain.verdict(stats.Claim{From: 2, To: 5})
+		if o.BatchSize == unoptimised {
+			verdict = "not reached: batch size 32 is the optimum here"
+			if o.MayBe == nil || o.MayBe[0] != o.MayBe[1] {
+				verdict = "undecided: batch size 32 may be the optimum here"
+			}
 		}
 		add("S4-3", fmt.Sprintf("throughput at batch size %d over that at 32", o.BatchSize), "2-5x", "x", &gain, verdict)
 	} else {
 		add("S4-3", "throughput at the best batch size over that at 32", "2-5x", "x", nil, "not judged: batch size 32 was not measured")
 	}
 	if o := r.Optimum; o != nil {
-		add("S4-141", "optimal batch size", "64-128 (estimated)", "", exact(float64(o.BatchSize)), judged(float64(o.BatchSize), 64, 128))
+		add("S4-141", "optimal batch size", "64-128 (estimated)", "", o.among(), o.among().verdict(stats.Claim{From: 64, To: 128}))
 		best := r.Of(o.BatchSize)
 		add("S4-142", "throughput", "800-2000 images/s (forecast, RTX 3090)", "images/s", spread(best.ImagesPerS, 1), "a forecast for another machine, not judged")
 		if best.PeakBytes != nil {
 			add("S4-143", "memory at the optimum", "2-4 GB (forecast, RTX 3090)", "GB", exact(float64(*best.PeakBytes)/1e9), "a forecast for another machine, not judged")
 		}
-		verdict := "met"
-		if best.LatencyMS.P90 >= 5 {
-			verdict = "not met"
-		}
+		verdict := map[stats.Finding]string{stats.Within: "met", stats.Above: "not met", stats.Undecided: "undecided: met by some batches only"}[stats.AtMost(5).Judge(best.LatencyMS.P10, best.LatencyMS.P90)]
 		add("S4-144", "latency an image at the optimum", "< 5 ms", "ms", spread(best.LatencyMS, 1), verdict)
 	}
 	add("S4-140", "throughput at batch size 32, unoptimised", "~400 images/s (RTX 3090)", "images/s", nil, "the document's figure, contradicted by notebooks of its own project, which give about 6,400")
 	if v, ok := r.saved(); ok {
-		add("S4-116", "memory of memory_optimized below that of batch size 32", "30-50 %", "%", exact(100*v), judged(100*v, 30, 50))
+		add("S4-116", "memory of memory_optimized below that of batch size 32", "30-50 %", "%", exact(100*v), counted(100*v).verdict(stats.Claim{From: 30, To: 50}))
 	} else {
 		add("S4-116", "memory of memory_optimized below that of batch size 32", "30-50 %", "%", nil, "not judged: the memory at batch size 32 is not known")
 	}
@@ -285,13 +287,31 @@ func (r *Report) saved() (float64, bool) {
 	return 0, false
 }
 
-// judged compares a value with a range.
-func judged(v, low, high float64) string {
-	switch {
-	case v < low:
+// verdict says what the interval allows to say of a claim.
+func (i *Interval) verdict(c stats.Claim) string {
+	switch i.judge(c) {
+	case stats.Within:
+		return "as claimed"
+	case stats.Below:
 		return "less than claimed"
-	case v > high:
+	case stats.Above:
 		return "more than claimed"
 	}
-	return "as claimed"
+	if i.Low == nil {
+		return "undecided: an interval needs two rounds or more"
+	}
+	return fmt.Sprintf("undecided: it lies from %.3g to %.3g", *i.Low, *i.High)
+}
+
+// counted returns the interval of a number that is known exactly.
+func counted(v float64) *Interval { return &Interval{v, &v, &v} }
+
+// among returns the batch size to use, with the sizes among which the best one may be.
+func (o *Optimum) among() *Interval {
+	i := &Interval{Value: float64(o.BatchSize)}
+	if o.MayBe != nil {
+		low, high := float64(min(o.MayBe[0], o.Flat[0])), float64(max(o.MayBe[1], o.Flat[1]))
+		i.Low, i.High = &low, &high
+	}
+	return i
 }

@@ -33,6 +33,14 @@ type Interval struct {
 	High  *float64 `json:"high"`
 }
 
+// judge returns what the interval allows to say of a claim.
+func (i Interval) judge(c stats.Claim) stats.Finding {
+	if i.Low == nil || i.High == nil {
+		return stats.Undecided
+	}
+	return c.Judge(*i.Low, *i.High)
+}
+
 // rates are throughputs of rounds, by batch size.
 type rates map[int]map[int]float64
 
@@ -67,7 +75,7 @@ func (v rates) optimum(tolerance float64) *Optimum {
 		o.Slower[fmt.Sprint(b)] = slower[b]
 	}
 	flat := func(b int) bool {
-		return b == o.Fastest || slower[b].High != nil && *slower[b].High <= tolerance
+		return b == o.Fastest || slower[b].judge(stats.AtMost(tolerance)) == stats.Within
 	}
 	at := slices.Index(sizes, o.Fastest)
 	low, high := at, at
@@ -84,7 +92,7 @@ func (v rates) optimum(tolerance float64) *Optimum {
 	for _, b := range sizes {
 		low := slower[b].Low // nil for a size that an interrupted sweep measured once
 		known = known || low != nil
-		if low == nil || *low <= 0 {
+		if slower[b].judge(stats.AtMost(0)) != stats.Above {
 			may = [2]int{min(may[0], b), max(may[1], b)}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"prismtop/profiles/stats"
 	"prismtop/sim/ptycho/sweep/trial"
 )
 
@@ -572,5 +573,31 @@ func TestSizesThatFailLaterAreNoOptimum(t *testing.T) {
 	}
 	if r.Optimum.Fastest != 8 || slices.Contains(r.Measured(), 64) {
 		t.Errorf("%+v of %v", r.Optimum, r.Measured())
+	}
+}
+
+// Verdicts of claims follow from the whole interval: an optimum among sizes that may all be the fastest is not less than claimed.
+func TestClaimsAreJudgedByTheirIntervals(t *testing.T) {
+	between := func(v, low, high float64) *Interval { return &Interval{v, &low, &high} }
+	for _, tt := range []struct {
+		of    *Interval
+		claim stats.Claim
+		want  string
+	}{
+		{between(1.94, 0.71, 5.25), stats.Claim{From: 2, To: 5}, "undecided: it lies from 0.71 to 5.25"},
+		{between(1.94, 1.91, 1.97), stats.Claim{From: 2, To: 5}, "less than claimed"},
+		{between(3, 2.5, 3.5), stats.Claim{From: 2, To: 5}, "as claimed"},
+		{between(3, 1, 3.5), stats.Claim{From: 2, To: 5}, "undecided: it lies from 1 to 3.5"},
+		{between(9, 5.5, 12), stats.Claim{From: 2, To: 5}, "more than claimed"},
+		{&Interval{Value: 1.94}, stats.Claim{From: 2, To: 5}, "undecided: an interval needs two rounds or more"},
+		{counted(12), stats.Claim{From: 30, To: 50}, "less than claimed"},
+		{(&Optimum{BatchSize: 4, Fastest: 4, Flat: [2]int{4, 4}, MayBe: &[2]int{1, 256}}).among(), stats.Claim{From: 64, To: 128}, "undecided: it lies from 1 to 256"},
+		{(&Optimum{BatchSize: 4, Fastest: 8, Flat: [2]int{4, 16}, MayBe: &[2]int{8, 8}}).among(), stats.Claim{From: 64, To: 128}, "less than claimed"},
+		{(&Optimum{BatchSize: 16, Fastest: 64, Flat: [2]int{16, 64}, MayBe: &[2]int{64, 64}}).among(), stats.Claim{From: 64, To: 128}, "undecided: it lies from 16 to 64"},
+		{(&Optimum{BatchSize: 4, Fastest: 4, Flat: [2]int{4, 4}}).among(), stats.Claim{From: 64, To: 128}, "undecided: an interval needs two rounds or more"},
+	} {
+		if got := tt.of.verdict(tt.claim); got != tt.want {
+			t.Errorf("%v beside %v: %q, want %q", tt.of, tt.claim, got, tt.want)
+		}
 	}
 }

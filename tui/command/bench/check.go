@@ -17,6 +17,7 @@ import (
 	"prismtop/profiles/export"
 	"prismtop/profiles/history"
 	"prismtop/profiles/preset"
+	"prismtop/profiles/stats"
 	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
 	"prismtop/sim/bench/builds"
@@ -266,8 +267,9 @@ func mayBeWorse(r *compare.Row, limit float64) bool {
 	if r.Group != compare.Speed || len(r.Against) == 0 {
 		return false
 	}
+	d := &r.Against[0]
 	if r.Better == profiles.MoreIsBetter {
-		return 1+r.Against[0].Low < 1/(1+limit)
+		return stats.AtLeast(1/(1+limit)-1).Judge(d.Low, d.High) != stats.Within
 	}
-	return r.Better == profiles.LessIsBetter && r.Against[0].High > limit
+	return r.Better == profiles.LessIsBetter && stats.AtMost(limit).Judge(d.Low, d.High) != stats.Within
 }

@@ -55,6 +55,8 @@ func verdictCell(v checklist.Verdict) (string, theme.Style) {
 		return string(v), theme.Good
 	case checklist.Fail:
 		return string(v), theme.Bad
+	case checklist.Undecided:
+		return "?", theme.Warn
 	}
 	return "–", theme.Warn
 }
@@ -62,7 +64,7 @@ func verdictCell(v checklist.Verdict) (string, theme.Style) {
 // sentence says what a criterion comes to, and why.
 func sentence(k checklist.Criterion) string {
 	text := fmt.Sprintf("%s %s, wanted %s: ", k.Name, k.Measured, k.Wanted)
-	if k.Verdict == checklist.Impossible {
+	if k.Verdict == checklist.Impossible || k.Verdict == checklist.Undecided {
 		text += string(k.Verdict) + ", "
 	}
 	return text + k.Reason

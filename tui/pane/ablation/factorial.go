@@ -7,6 +7,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/stats"
 	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/pane"
@@ -343,10 +344,10 @@ func (t *factorialTable) combinations() {
 
 // savings is good where a ratio saves time, bad where it costs time.
 func savings(r profiles.Ratio) theme.Style {
-	switch {
-	case r.Known() && r.High < 0:
+	switch f := r.Judge(0); {
+	case f == stats.Below:
 		return theme.Good
-	case r.Known() && r.Low > 0:
+	case f == stats.Above:
 		return theme.Bad
 	case r.Known():
 		return theme.Strong

@@ -14,6 +14,7 @@ import (
 	"prismtop/profiles/checklist"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/stats"
 	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
@@ -97,8 +98,8 @@ func (p *view) explainTable() []string {
 			"that ended a sample and the first after a plan was compiled are left out. Iterations of the initialisation, of " +
 			"the first sample and of later samples are never put beside each other.",
 		"Effect is on over off, less one: the centre of the groups by Hodges and Lehmann, with the 95 % interval of " +
-			"Wilcoxon's signed-rank test, which needs 6 groups. No effect seen means that the interval holds 0; ± says how " +
-			"large an effect could hide in it.",
+			"Wilcoxon's signed-rank test, which needs 6 groups. Saves and costs mean that the interval excludes 0, equal that it lies within " +
+			"1 % of it; else it is undecided, and ± is the largest effect that it allows.",
 		memory,
 		explainRecommended,
 	}
@@ -228,7 +229,7 @@ func whiskers(a *profiles.Ablation, named bool) []chart.Whisker {
 	rows := make([]chart.Whisker, len(a.Rows))
 	for i := range a.Rows {
 		r := &a.Rows[i]
-		rows[i] = chart.Whisker{At: r.Effect, Low: r.Low, High: r.High, Bounded: r.Judge() != profiles.Undecided, Style: pane.JudgementStyle(r)}
+		rows[i] = chart.Whisker{At: r.Effect, Low: r.Low, High: r.High, Bounded: r.Judge() != profiles.Unjudged, Style: pane.JudgementStyle(r)}
 		if named {
 			rows[i].Name = r.Name()
 		}
@@ -403,7 +404,7 @@ func effectCell(r *profiles.AblationRow) (string, theme.Style) {
 }
 
 func intervalCell(r *profiles.AblationRow) (string, theme.Style) {
-	if r.Judge() == profiles.Undecided {
+	if r.Judge() == profiles.Unjudged {
 		return "–", theme.Faint
 	}
 	return "[" + unit.Signed(100*r.Low, 1) + "," + unit.Signed(100*r.High, 1) + "]", theme.Faint
@@ -427,11 +428,11 @@ func qualityCell(r *profiles.AblationRow, better profiles.Direction) (string, th
 		return "–", theme.Faint
 	}
 	style := theme.Faint
-	switch more, less := r.QualityLow > 0, r.QualityHigh < 0; {
+	switch f := stats.Zero(0).Judge(r.QualityLow, r.QualityHigh); {
 	case better == profiles.NoBetter:
-	case more && better == profiles.MoreIsBetter, less && better == profiles.LessIsBetter:
+	case f == stats.Above && better == profiles.MoreIsBetter, f == stats.Below && better == profiles.LessIsBetter:
 		style = theme.Good
-	case more, less:
+	case f.Excluded():
 		style = theme.Bad
 	}
 	return unit.Signed(r.Quality, 2), style

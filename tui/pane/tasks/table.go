@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"prismtop/profiles"
+	"prismtop/profiles/stats"
 	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
@@ -176,12 +177,9 @@ func speedUp(t *profiles.Task) (string, theme.Style) {
 		return "baseline", theme.Faint
 	case math.IsNaN(t.SpeedUp):
 		return "–", theme.Faint
-	case t.Low > 1:
-		return fmt.Sprintf("%.2fx", t.SpeedUp), theme.Good
-	case t.High < 1:
-		return fmt.Sprintf("%.2fx", t.SpeedUp), theme.Bad
 	}
-	return fmt.Sprintf("%.2fx", t.SpeedUp), theme.Plain
+	style := map[stats.Finding]theme.Style{stats.Above: theme.Good, stats.Below: theme.Bad, stats.Undecided: theme.Plain, stats.Within: theme.Plain}
+	return fmt.Sprintf("%.2fx", t.SpeedUp), style[(stats.Claim{From: 1, To: 1}).Judge(t.Low, t.High)]
 }
 
 // Widths of the first columns: the number, the name, the state.
