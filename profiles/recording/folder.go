@@ -100,33 +100,6 @@ func statusOf(ctx context.Context, path string) (Status, error) {
 	return s, errors.Join(err, r.Close())
 }
 
-// Prune deletes the oldest recordings of a folder that are not growing until the others take at most
-// limit bytes; 0 means no limit. It returns the deleted paths. Files that cannot be read as recordings
-// are left alone.
-func Prune(ctx context.Context, folder string, limit int64) (deleted []string, err error) {
-	if limit <= 0 {
-		return nil, nil
-	}
-	all, err := List(ctx, folder)
-	if err != nil {
-		return nil, err
-	}
-	total := int64(0)
-	for _, l := range all {
-		total += l.Bytes
-	}
-	for i := len(all) - 1; i >= 0 && total > limit; i-- {
-		if l := &all[i]; l.Err == nil && l.State != Growing {
-			if err := Delete(l.Path); err != nil {
-				return deleted, err
-			}
-			deleted = append(deleted, l.Path)
-			total -= l.Bytes
-		}
-	}
-	return deleted, nil
-}
-
 // Delete deletes a recording.
 func Delete(path string) error {
 	for _, beside := range beside {
@@ -140,7 +113,7 @@ func Delete(path string) error {
 // ErrGoesOn reports a recording whose run goes on.
 var ErrGoesOn = errors.New("its run goes on")
 
-// ours are the names that NewPath gives.
+// ours are the names that NewPath gives. Their order is that of the times at which their runs began.
 var ours = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(-[A-Za-z0-9_-]+)?\.sqlite$`)
 
 // MayDelete returns nil if a file may be deleted as a recording, or why not: it does not exist, its run

@@ -638,48 +638,6 @@ func TestMigration(t *testing.T) {
 	}
 }
 
-// Old recordings are deleted, but not those that grow, nor other files.
-func TestPruning(t *testing.T) {
-	folder := t.TempDir()
-	var paths []string
-	for i := range 4 {
-		path, err := NewPath(folder, "moon: äöü", time.Date(2026, 1, 2+i, 3, 4, 5, 0, time.UTC))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := begin(New(Options{Path: path, Reserved: true}))
-		r.tick(100)
-		if i == 1 { // it grows
-			defer r.Close(context.Background())
-			for status, err := statusOf(t.Context(), path); err != nil || status.Iterations == 0; status, err = statusOf(t.Context(), path) {
-				if t.Context().Err() != nil {
-					t.Fatal(err)
-				}
-			}
-		} else if err := r.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		paths = append(paths, path)
-	}
-	other := filepath.Join(folder, "other.sqlite")
-	if err := os.WriteFile(other, []byte("something else"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if again, err := NewPath(folder, "moon: äöü", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)); err != nil || again == paths[0] {
-		t.Errorf("%s is given twice (%v)", again, err)
-	} else if err := os.Remove(again); err != nil {
-		t.Fatal(err)
-	}
-	deleted, err := Prune(t.Context(), folder, 1)
-	if err != nil || len(deleted) != 3 {
-		t.Errorf("deleted %v (%v)", deleted, err)
-	}
-	left, err := List(t.Context(), folder)
-	if err != nil || len(left) != 2 || left[0].Path != other && left[1].Path != other {
-		t.Errorf("left %v (%v)", left, err)
-	}
-}
-
 // A name and a note are kept in the recording.
 func TestANameAndANote(t *testing.T) {
 	path := recordedRun(t, 100)

@@ -18,7 +18,6 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
 	"prismtop/profiles/unit"
-	"prismtop/profiles/visible"
 	"prismtop/sim"
 	"prismtop/sim/checkpoint"
 	"prismtop/sim/cpu/features"
@@ -40,7 +39,7 @@ func (f *recordFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.file, "record", "", "file to record the run to, which must not exist yet; without it one in $XDG_STATE_HOME/prismtop/runs")
 	flags.BoolVar(&f.off, "no-record", false, "do not record the run")
 	flags.Int64Var(&f.limit, "record-limit", recordLimit,
-		"MiB that one recording may take, and all of that folder together, of which the oldest are deleted; 0 is no limit")
+		"MiB that one recording may take, and the earlier ones of that folder together, of which the oldest are deleted at the end; 0 is no limit")
 }
 
 // check returns an error about flags that cannot be obeyed, so that a run of hours is not lost.
@@ -138,11 +137,11 @@ func fingerprint(presetName string, origins settings.Origins) recording.Fingerpr
 	}
 }
 
-// How long the end of the program waits for the end of the recording: with a terminal, where a user waits for the prompt, and
+// How long the end of the program waits for the end of the recording: after a screen, where a user waits for the prompt, and
 // without one.
 const (
-	recordedWithin   = 900 * time.Millisecond
-	recordedDetached = 10 * time.Second
+	recordedOnScreen = 900 * time.Millisecond
+	recordedWithin   = 10 * time.Second
 )
 
 // closeRecording ends a recording within a time, and deletes the oldest others if all take too much. The run's log
@@ -165,12 +164,36 @@ func (f *recordFlags) closeRecording(w io.Writer, r *recording.Recorder, last *p
 	if err != nil || unknown != nil || filepath.Dir(r.Path()) != folder { // files elsewhere are the user's
 		return failed
 	}
-	deleted, err := recording.Prune(ctx, folder, f.limit<<20)
-	for _, path := range deleted {
-		fmt.Fprintf(w, "prismtop: deleted the recording %s: all may take %s (--record-limit)\n", visible.Text(path), unit.Limit(f.limit<<20))
+	pruned, err := recording.Prune(ctx, folder, r.Path(), f.limit<<20)
+	for _, line := range prunedLines(&pruned, folder, f.limit<<20) {
+		fmt.Fprintln(w, words.Printed("prismtop: "+line))
 	}
 	if err != nil {
 		fmt.Fprintln(w, words.Printed("prismtop: old recordings were not deleted: "+err.Error()))
 	}
 	return nil
+}
+
+// fewDeleted is the number of deleted recordings up to which each is named.
+const fewDeleted = 3
+
+// prunedLines says what was deleted of a folder and what may not be.
+func prunedLines(p *recording.Pruned, folder string, limit int64) (lines []string) {
+	allowed := ": --record-limit is " + unit.Limit(limit)
+	if n := len(p.Deleted); n > fewDeleted {
+		lines = append(lines, fmt.Sprintf("deleted %d recordings, %s, the oldest %s and the newest %s%s", n, unit.Binary(p.Bytes()),
+			filepath.Base(p.Deleted[0].Path), filepath.Base(p.Deleted[n-1].Path), allowed))
+	} else {
+		for _, d := range p.Deleted {
+			lines = append(lines, fmt.Sprintf("deleted the recording %s of %s%s", d.Path, unit.Binary(d.Bytes), allowed))
+		}
+	}
+	if p.Late {
+		lines = append(lines, folder+" may still exceed --record-limit: deleting its recordings takes longer, and the next run continues")
+	}
+	if p.Kept > limit {
+		lines = append(lines, fmt.Sprintf("%s holds %s in files that a run never deletes (running, damaged, or not named by prismtop): more than --record-limit, which is %s",
+			folder, unit.Binary(p.Kept), unit.Limit(limit)))
+	}
+	return lines
 }

@@ -233,8 +233,8 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 	defer func() { host.Close(show.Aggregator.Last()) }()
 	defer func() {
 		within := recordedWithin
-		if host.Detached() {
-			within = recordedDetached
+		if (screen || f.lines) && !host.Detached() {
+			within = recordedOnScreen
 		}
 		failed = errors.Join(failed, f.record.closeRecording(cmd.ErrOrStderr(), recorder, show.Aggregator.Last(), within))
 	}()
