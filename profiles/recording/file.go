@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
 )
 
@@ -66,7 +67,12 @@ type file struct {
 }
 
 // writing are the pragmas of a file that is written. It is appended to: half a megabyte of its pages in memory is enough.
-var writing = []string{"journal_mode(wal)", "synchronous(normal)", "busy_timeout(2000)", "cache_size(-512)"}
+// Without a journal on the way to the log, no moment at which the program may end leaves one beside the file: only its header is
+// written then.
+var writing = []string{"journal_mode(off)", "journal_mode(wal)", "synchronous(normal)", fmt.Sprintf("busy_timeout(%d)", busyMS), "cache_size(-512)"}
+
+// busyMS is how long a statement waits for another program that locks the file, in milliseconds.
+const busyMS = 2000
 
 // createFile makes a file for a recording that begins at a time, or opens the one that is joined.
 func createFile(o *Options, began time.Time) (*file, error) {
@@ -104,6 +110,7 @@ func createFile(o *Options, began time.Time) (*file, error) {
 		if db != nil {
 			_ = db.Close() // the first error is the one to report
 		}
+		err = f.explain(err)
 		_ = Delete(o.Path)
 		return nil, named(o.Path, err)
 	}
@@ -112,26 +119,35 @@ func createFile(o *Options, began time.Time) (*file, error) {
 
 // describe writes who records, when and where.
 func (f *file) describe(ctx context.Context) error {
+	tx, err := f.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // without effect once it is committed
 	p := &f.options.Fingerprint
-	if f.options.GPU != nil {
-		p.GPU = f.options.GPU()
-	}
-	gpu := ""
-	if len(p.GPU.Devices) > 0 {
-		gpu = p.GPU.Devices[0].Name
-	}
 	for key, value := range map[string]any{
 		"began_ns": f.began.UnixNano(), "began": f.began.UTC().Format(time.RFC3339),
 		"program": "prismtop " + p.Version, "preset": p.Preset, "process": os.Getpid(), "host": hostname(),
 		"processor": p.CPU.Model, "processor_reason": p.CPU.Reason, "architecture": p.CPU.Arch, "processors": p.CPU.Logical, "threads": p.Threads,
-		"gpu": gpu, "gpu_driver": p.GPU.Driver, "gpu_reason": p.GPU.Reason,
 		"stopped": strings.Repeat(" ", stoppedRoom),
 	} {
-		if _, err := f.db.ExecContext(ctx, "INSERT INTO recording VALUES (?, ?)", key, value); err != nil {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO recording VALUES (?, ?)", key, value); err != nil {
 			return err
 		}
 	}
-	_, err := f.db.ExecContext(ctx, "INSERT INTO progress (one, written) VALUES (1, 0)")
+	if _, err := tx.ExecContext(ctx, "INSERT INTO progress (one, written) VALUES (1, 0)"); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// describeGPU writes which GPU the machine has.
+func (f *file) describeGPU(ctx context.Context, g machine.GPU) error {
+	name := ""
+	if len(g.Devices) > 0 {
+		name = g.Devices[0].Name
+	}
+	_, err := f.db.ExecContext(ctx, "INSERT OR REPLACE INTO recording VALUES ('gpu', ?), ('gpu_driver', ?), ('gpu_reason', ?)", name, g.Driver, g.Reason)
 	return err
 }
 

@@ -16,9 +16,10 @@ import (
 )
 
 const (
-	// flushEvery is the time between two writes. With the interval of the aggregator's ticks before
-	// it, nothing older than half a second is missing, unless the machine is too busy for either.
-	flushEvery = 250 * time.Millisecond
+	// flushEvery is the age of the oldest event that waits from which a tick or drain has everything written. They come
+	// at least four times a second, so that nothing older than a quarter of a second waits, and another quarter is left
+	// for writing on a busy machine.
+	flushEvery = 150 * time.Millisecond
 	// flushAt is the number of waiting iterations that are written at once.
 	flushAt = 4096
 	// Limits of what waits to be written. Beyond them, iterations are dropped and counted; events
@@ -33,13 +34,13 @@ type Options struct {
 	Reserved    bool    // it exists and is empty: NewPath made it
 	Joined      *Joined // the recording to go on with, in place of a new file; nil for none
 	Fingerprint Fingerprint
-	// GPU returns Fingerprint.GPU once the driver was asked, on the recorder's goroutine; nil if it is there.
+	// GPU returns Fingerprint.GPU once the driver was asked, on a goroutine of its own; nil if it is there.
 	GPU func() machine.GPU
 	// Limit is the largest size of the file in bytes; 0 means none.
 	Limit int64
 	// Report is called with the state of the recording whenever that changes. It must not wait.
 	Report func(profiles.RecordingState)
-	// Every is the time between two writes; 0 means a quarter of a second.
+	// Every is the age from which what waits is written; 0 means 150 ms.
 	Every time.Duration
 
 	mostPage int // of the file; 0 means no limit
@@ -70,12 +71,15 @@ type Recorder struct {
 	moved    bool          // an event came since the last mark
 	marked   time.Duration // when the last mark was, since the recording began
 	newest   *profiles.Snapshot
-	full     chan struct{}      // enough waits to be written at once
+	written  time.Duration      // the time of the last mark that was taken to be written
+	due      chan struct{}      // enough waits, or for long enough, to be written at once
 	flush    chan chan struct{} // closed once what waits is written
 	stop     chan struct{}
+	whole    chan struct{} // closed once the whole run is in the file or its log
 	done     chan struct{}
 	finished sync.Once
 	err      error // why it ended; read it after done
+	logged   bool  // the log stays, likewise
 }
 
 // batch is what waits to be written.
@@ -114,7 +118,7 @@ func New(o Options) *Recorder {
 	}
 	r := &Recorder{
 		options: o, began: began,
-		full: make(chan struct{}, 1), flush: make(chan chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
+		due: make(chan struct{}, 1), flush: make(chan chan struct{}), stop: make(chan struct{}), whole: make(chan struct{}), done: make(chan struct{}),
 	}
 	o.Report(profiles.RecordingState{Path: o.Path})
 	go r.write()
@@ -199,9 +203,9 @@ func (r *Recorder) mark(e entry) {
 		b.entries = append(b.entries, e)
 	}
 	b.ticked.iterations, b.ticked.entries = len(b.iterations), len(b.entries)
-	if len(b.iterations) >= flushAt {
+	if len(b.iterations) >= flushAt || e.at-r.written >= r.options.Every {
 		select {
-		case r.full <- struct{}{}:
+		case r.due <- struct{}{}:
 		default:
 		}
 	}
@@ -222,6 +226,7 @@ func (r *Recorder) take() (batch, int64) {
 	}
 	b.iterations, b.entries = b.iterations[:b.ticked.iterations], b.entries[:b.ticked.entries]
 	r.waiting, r.spare = rest, batch{}
+	r.written = b.entries[len(b.entries)-1].at
 	return b, r.dropped
 }
 
@@ -267,23 +272,32 @@ func (r *Recorder) record(state *profiles.RecordingState) (err error) {
 	if err != nil {
 		return err
 	}
-	why := r.follow(f, state)
-	return errors.Join(named(r.options.Path, why), named(r.options.Path, f.close(why)))
+	why := f.explain(r.follow(f, state))
+	r.logged, err = f.close(why, func() { close(r.whole) })
+	return errors.Join(named(r.options.Path, why), named(r.options.Path, err))
 }
 
 // follow writes batches until the recorder is closed. The error is why it stops before.
 func (r *Recorder) follow(f *file, state *profiles.RecordingState) error {
-	timer := time.NewTicker(r.options.Every)
+	timer := time.NewTimer(2 * r.options.Every) // for what was left when the run stood still
 	defer timer.Stop()
+	found := r.askGPU()
 	for last := false; !last; {
 		var asked chan struct{}
 		select {
 		case <-timer.C:
-		case <-r.full:
+		case <-r.due:
 		case asked = <-r.flush:
+		case g := <-found:
+			if err := f.describeGPU(context.Background(), g); err != nil {
+				return err
+			}
+			found = nil
+			continue
 		case <-r.stop:
 			last = true
 		}
+		timer.Reset(2 * r.options.Every)
 		b, dropped := r.take()
 		if err := f.write(&b, dropped); err != nil {
 			return err
@@ -304,7 +318,24 @@ func (r *Recorder) follow(f *file, state *profiles.RecordingState) error {
 			return err
 		}
 	}
+	if found != nil {
+		return f.describeGPU(context.Background(), <-found)
+	}
 	return nil
+}
+
+// askGPU returns a channel with the GPU to describe; nil if it is that of a recording that is joined.
+func (r *Recorder) askGPU() <-chan machine.GPU {
+	if r.options.Joined != nil {
+		return nil
+	}
+	found := make(chan machine.GPU, 1)
+	if r.options.GPU == nil {
+		found <- r.options.Fingerprint.GPU
+		return found
+	}
+	go func() { found <- r.options.GPU() }()
+	return found
 }
 
 // Flush writes what waits, and returns when that is done, the recording has ended or ctx ends.
@@ -325,14 +356,30 @@ func (r *Recorder) Flush(ctx context.Context) {
 }
 
 // Close writes what is left and closes the file. It waits until ctx ends, and returns why the
-// recording is incomplete; nil if it is whole.
+// recording is incomplete; nil if all of the run is in the file and its log.
 func (r *Recorder) Close(ctx context.Context) error {
 	r.finished.Do(func() { close(r.stop) })
 	select {
 	case <-r.done:
 		return r.err
 	case <-ctx.Done():
+	}
+	select {
+	case <-r.whole: // the rest is only to empty the log
+		return nil
+	default:
 		return named(r.options.Path, errors.New("the disk did not take the end of it in time"))
+	}
+}
+
+// Logged reports, once Close has returned nil, that a part of the run is in the log beside the file, because another program
+// reads it or the disk takes its time.
+func (r *Recorder) Logged() bool {
+	select {
+	case <-r.done:
+		return r.logged
+	default:
+		return true
 	}
 }
 

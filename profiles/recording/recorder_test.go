@@ -593,7 +593,7 @@ func TestARecordingThatCannotBeWrittenSaysWhy(t *testing.T) {
 
 // A disk that does not answer costs iterations of the recording, which are counted, and never waits.
 func TestASlowDiskDropsAndCounts(t *testing.T) {
-	r := &Recorder{options: Options{Path: "x"}, began: time.Now(), full: make(chan struct{}, 1)} // whose goroutine hangs
+	r := &Recorder{options: Options{Path: "x"}, began: time.Now(), due: make(chan struct{}, 1)} // whose goroutine hangs
 	run := begin(r)
 	for range 10 {
 		run.tick(mostWaiting / 4)
@@ -605,7 +605,7 @@ func TestASlowDiskDropsAndCounts(t *testing.T) {
 
 // Recording an iteration allocates nothing once there is memory.
 func TestRecordingAnIterationAllocatesNothing(t *testing.T) {
-	r := &Recorder{began: time.Now(), full: make(chan struct{}, 1)}
+	r := &Recorder{began: time.Now(), due: make(chan struct{}, 1)}
 	r.waiting.iterations = make([]profiles.Iteration, 0, mostWaiting)
 	it := prismtest.Progressive()
 	e := profiles.Event{Body: &it}

@@ -1,11 +1,17 @@
 package recording
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"strings"
+	"syscall"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // This file ends recordings: with their run, or before it for a reason that the file keeps.
@@ -44,8 +50,7 @@ func (f *file) check(limit int64) error {
 		return nil
 	}
 	ctx := context.Background()
-	// A program that reads the file may keep its log from being emptied: then its pages count.
-	_, _ = f.db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+	_, _ = f.checkpoint(ctx) // where another program reads the log, it counts until that ends
 	pages, err := number(ctx, f.db, "page_count")
 	if err != nil {
 		return err
@@ -56,6 +61,47 @@ func (f *file) check(limit int64) error {
 	}
 	return err
 }
+
+// checkpoint writes the log to the file and empties it. It does not wait for programs that read the log: whole is false if
+// one of them keeps it.
+func (f *file) checkpoint(ctx context.Context) (whole bool, err error) {
+	var kept, pages, written int
+	_, err = f.db.ExecContext(ctx, "PRAGMA busy_timeout(0)")
+	if err == nil {
+		err = f.db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&kept, &pages, &written)
+	}
+	_, again := f.db.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout(%d)", busyMS))
+	return err == nil && kept == 0, errors.Join(err, again)
+}
+
+// errTooLarge ends a recording that may not grow.
+var errTooLarge = errors.New("file too large: the file system or ulimit -f lets it grow no further")
+
+// explain returns errTooLarge for an error of SQLite that means that: it gives only its own code. The file that keeps room shows
+// whether one may be so large, without taking any.
+func (f *file) explain(why error) error {
+	var failed *sqlite.Error
+	if !errors.As(why, &failed) || failed.Code()&0xff != sqlite3.SQLITE_IOERR && failed.Code()&0xff != sqlite3.SQLITE_FULL {
+		return why
+	}
+	largest := int64(0)
+	for _, path := range []string{f.path, f.path + "-wal"} {
+		if info, err := os.Stat(path); err == nil {
+			largest = max(largest, info.Size())
+		}
+	}
+	room, err := os.OpenFile(f.path+reserveEnding, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err == nil {
+		err = errors.Join(room.Truncate(largest+growth), room.Close())
+	}
+	if errors.Is(err, syscall.EFBIG) {
+		return errTooLarge
+	}
+	return why
+}
+
+// growth is more than SQLite writes at once of a batch.
+const growth = 4 << 20
 
 // size returns the bytes of the file and its log.
 func (f *file) size() (bytes int64) {
@@ -79,9 +125,10 @@ func (f *file) stop(ctx context.Context, why error) error {
 	return err
 }
 
-// close closes the file, which is then a single one. why is why the recording stops before its run;
-// nil if the run ended.
-func (f *file) close(why error) error {
+// close closes the file, which is then a single one unless another program has it open. why is why the recording stops
+// before its run; nil if the run ended. committed is called as soon as the whole run is in the file and its log. logged reports
+// that the log stays beside the file with a part of the run, because another program reads it.
+func (f *file) close(why error, committed func()) (logged bool, err error) {
 	ctx := context.Background()
 	defer f.tables.close()
 	_ = os.Remove(f.path + reserveEnding)
@@ -95,26 +142,27 @@ func (f *file) close(why error) error {
 		if why != nil { // the error to report
 			err = nil
 		}
-		return err
+		return false, err
 	}
 	var failed error
 	if why == nil || errors.Is(why, errLimit) {
 		failed = f.sealLast(ctx)
 	}
-	switch {
-	case why != nil:
-		_ = f.stop(ctx, why) // the first error is the one to report, here and below
-	case failed == nil:
+	if why == nil && failed == nil {
 		_, failed = f.db.ExecContext(ctx, "UPDATE progress SET ended = 1")
 	}
-	if failed != nil && why == nil {
-		_ = f.stop(ctx, failed)
+	if reason := cmp.Or(why, failed); reason != nil {
+		_, _ = f.checkpoint(ctx) // the log may be what cannot grow
+		_ = f.stop(ctx, reason)  // the first error is the one to report, here and below
+	} else {
+		committed()
 	}
-	if _, err := f.db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"); err == nil {
-		// Another program may read the file: then its log stays beside it.
-		_, _ = f.db.ExecContext(ctx, "PRAGMA busy_timeout(0); PRAGMA journal_mode(delete)")
+	whole, wrong := f.checkpoint(ctx)
+	if wrong == nil {
+		// With a journal in memory, no moment at which the program may end leaves one beside the file.
+		_, _ = f.db.ExecContext(ctx, "PRAGMA busy_timeout(0); PRAGMA journal_mode(memory)")
 	} else if failed == nil && why == nil {
-		failed = err
+		failed = wrong
 	}
 	if err := f.db.Close(); failed == nil {
 		failed = err
@@ -122,7 +170,7 @@ func (f *file) close(why error) error {
 	if errors.Is(why, errGone) {
 		f.clear()
 	}
-	return failed
+	return !whole && wrong == nil, failed
 }
 
 // clear removes what SQLite left beside a file that is not there any more.

@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"os"
@@ -8,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"prismtop/profiles/machine"
+	"prismtop/profiles/settings"
 	"prismtop/sim/prism"
 )
 
@@ -80,5 +83,105 @@ func TestAFileThatIsDeletedOrMovedIsNoticed(t *testing.T) {
 		if s, err := statusOf(t.Context(), elsewhere); err != nil || s.State != CutShort || s.Stopped != errGone.Error() {
 			t.Errorf("it is %v: %q (%v)", s.State, s.Stopped, err)
 		}
+	}
+}
+
+// A program that reads the recording at its end keeps the log beside it, and fails nothing.
+func TestAReaderAtTheEndKeepsOnlyTheLog(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run.sqlite")
+	r := begin(New(Options{Path: path}))
+	r.tick(100)
+	r.flushed()
+	db, err := reading(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	read, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var blocks int
+	if err := read.QueryRowContext(t.Context(), "SELECT count(*) FROM blocks").Scan(&blocks); err != nil {
+		t.Fatal(err)
+	}
+	r.tick(100)
+	late, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-r.whole
+		cancel()
+	}()
+	if err := r.Close(late); err != nil {
+		t.Errorf("the run is in the file and its log, and %v", err)
+	}
+	if err := r.Close(t.Context()); err != nil || !r.Logged() {
+		t.Errorf("%v, and the log stays: %v", err, r.Logged())
+	}
+	if s, err := statusOf(t.Context(), path); err != nil || s.State != Ended || s.Iterations != 200 {
+		t.Errorf("%v after %d iterations (%v)", s.State, s.Iterations, err)
+	}
+	if err := errors.Join(read.Rollback(), db.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// The end of a recording makes no journal, which would stay if the program ended just then.
+func TestTheEndMakesNoJournal(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run.sqlite")
+	r := begin(New(Options{Path: path}))
+	r.tick(100)
+	r.flushed()
+	if err := os.Mkdir(path+"-journal", 0o700); err != nil { // in its way
+		t.Fatal(err)
+	}
+	if err := errors.Join(r.Close(t.Context()), os.Remove(path+"-journal")); err != nil || r.Logged() {
+		t.Errorf("%v, and the log stays: %v", err, r.Logged())
+	}
+	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
+		t.Errorf("the folder has %v (%v)", left, err)
+	}
+}
+
+// Events are written by their age when a tick or a drain comes, not by a clock of the recorder.
+func TestWhatIsOldEnoughIsWrittenAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run.sqlite")
+	r := begin(New(Options{Path: path, Every: time.Hour}))
+	defer r.Close(context.Background())
+	for range 100 {
+		r.iterate()
+	}
+	r.Tick(r.Began().Add(time.Hour-1), &r.snap)
+	if len(r.due) > 0 {
+		t.Error("it is due too early")
+	}
+	r.Drained(r.Began().Add(time.Hour)) // nothing came
+	r.iterate()
+	r.Drained(r.Began().Add(time.Hour))
+	r.flushed()
+	for s, err := statusOf(t.Context(), path); err != nil || s.Iterations == 0 && s.written == 0; s, err = statusOf(t.Context(), path) {
+		if t.Context().Err() != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The first piece of a run does not wait for the GPU's driver, which is described when it answers.
+func TestTheFirstPieceDoesNotWaitForTheGPU(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run.sqlite")
+	answer := make(chan machine.GPU)
+	r := begin(New(Options{Path: path, Every: time.Millisecond, GPU: func() machine.GPU { return <-answer }}))
+	r.tick(100)
+	r.flushed()
+	answer <- machine.GPU{Driver: "580.65.06", Reason: "none"}
+	if err := r.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(t.Context(), path, func(string) *settings.Table { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if p, err := f.Fingerprint(t.Context()); err != nil || p.GPU.Driver != "580.65.06" || p.GPU.Reason != "none" {
+		t.Errorf("%+v (%v)", p.GPU, err)
 	}
 }

@@ -159,6 +159,8 @@ func (f *recordFlags) closeRecording(w io.Writer, r *recording.Recorder, last *p
 		failed = fmt.Errorf("flag --record: %s: not recorded to the end: %w", f.file, err)
 	case err != nil && (last == nil || last.Recording.Err == ""):
 		fmt.Fprintln(w, words.Printed("prismtop: not recorded to the end: "+err.Error()))
+	case err == nil && r.Logged():
+		fmt.Fprintln(w, words.Printed(fmt.Sprintf("prismtop: recorded to the end, in %s and %[1]s-wal: keep both, as another program reads the recording", r.Path())))
 	}
 	folder, unknown := recording.Folder()
 	if err != nil || unknown != nil || filepath.Dir(r.Path()) != folder { // files elsewhere are the user's
