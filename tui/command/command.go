@@ -72,12 +72,26 @@ func rootCommand() *cobra.Command {
 		"Without a command it opens the live screen on the default preset; where standard\n" +
 		"output is no terminal it runs without one."
 	root.Example = "prismtop\nprismtop run --preset baseline --image europa.jpg\nprismtop run --headless --json --set amp=bf16 --max-iterations 500"
-	root.AddCommand(runCommand(), ptychoCommand(), cytoCommand(), presetsCommand(), verifyCommand(), doctorCommand(), bench.Command(), manualCommand(), replayCommand(), exportCommand(), runs.Command(runs.Actions{Replay: replayOnScreen, Export: exportTo}), runs.CompareCommand(), weightsCommand(),
-		attachCommand(), serveCommand(), sessions.Command(), sessions.StopCommand(), sessions.WakeCommand())
+	root.AddCommand(manualCommand(), sessions.WakeCommand())
+	for _, g := range []struct {
+		title    string
+		commands []*cobra.Command
+	}{
+		{"Run", []*cobra.Command{runCommand(), ptychoCommand(), cytoCommand(), presetsCommand(), settingsCommand()}},
+		{"Sessions, which outlive their terminal", []*cobra.Command{sessions.Command(), attachCommand(), sessions.StopCommand(), serveCommand()}},
+		{"Recordings", []*cobra.Command{runs.Command(runs.Actions{Replay: replayOnScreen, Export: exportTo}), replayCommand(), runs.CompareCommand(), exportCommand(), weightsCommand()}},
+		{"Measurements", []*cobra.Command{bench.Command(), verifyCommand(), doctorCommand()}},
+	} {
+		cli.AddGroup(root, g.title, g.commands...)
+	}
+	cli.AddGroup(root, "Help", versionCommand())
+	root.SetCompletionCommandGroupID("Help")
 	root.Version = cli.Version
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _ = help(cmd) })
 	root.SetHelpCommand(helpCommand())
+	root.SetHelpCommandGroupID("Help")
 	root.SetFlagErrorFunc(cli.FlagError)
+	addCompletions(root)
 	root.SilenceUsage, root.SilenceErrors = true, true
 	return root
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"prismtop/sim/workloads"
 )
 
 // named is the number of things that each document names, by the start of their IDs.
@@ -23,7 +25,7 @@ func TestCoverageNamesWhatExists(t *testing.T) {
 		t.Fatal(err)
 	}
 	var keys []string
-	for _, s := range keySections() {
+	for _, s := range keySections(&workloads.All[0]) {
 		for _, k := range s.Keys {
 			keys = append(keys, k.Keys...)
 		}

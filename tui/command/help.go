@@ -1,6 +1,8 @@
 package command
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -28,10 +30,27 @@ func help(cmd *cobra.Command) error {
 
 // helpCommand returns the command help, which rejects unknown commands.
 func helpCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "help [command]", Short: "Describe a command",
+	var workload string
+	topics := map[string]func(io.Writer, *workloads.Workload) error{
+		"keys": writeKeys,
+		"settings": func(w io.Writer, of *workloads.Workload) error {
+			p, err := workloads.Presets().Lookup(of.Presets.Default)
+			if err != nil {
+				return err
+			}
+			return writeSettings(w, p.Settings)
+		},
+	}
+	help := &cobra.Command{
+		Use: "help [command | keys | settings]", Short: "Describe a command, the keys of the screen, or the settings",
+		Long: "Describe a command. keys lists the keys of the screen and settings the settings, of PRISM's reconstruction or of\n" +
+			"another workload: --workload.",
+		Example: "prismtop help run\nprismtop help keys\nprismtop help keys --workload cyto\nprismtop help settings",
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, begun string) (names []string, d cobra.ShellCompDirective) {
 			of, _, err := cmd.Root().Find(args)
+			if len(args) == 0 && strings.HasPrefix("keys", begun) {
+				names = append(names, cobra.CompletionWithDesc("keys", "The keys of the screen"))
+			}
 			for i := 0; err == nil && i < len(of.Commands()); i++ {
 				if c := of.Commands()[i]; c.IsAvailableCommand() && strings.HasPrefix(c.Name(), begun) {
 					names = append(names, cobra.CompletionWithDesc(c.Name(), c.Short))
@@ -40,6 +59,16 @@ func helpCommand() *cobra.Command {
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("workload") && (len(args) != 1 || topics[args[0]] == nil) {
+				return cli.BadUsage(errors.New("flag --workload: is of prismtop help keys and prismtop help settings"))
+			}
+			if len(args) == 1 && topics[args[0]] != nil {
+				w, err := workloadNamed(workload)
+				if err != nil {
+					return cli.BadUsage(err)
+				}
+				return topics[args[0]](cmd.OutOrStdout(), w)
+			}
 			of, rest, err := cmd.Root().Find(args)
 			switch {
 			case err != nil:
@@ -50,6 +79,37 @@ func helpCommand() *cobra.Command {
 			of.InitDefaultHelpFlag() // otherwise its help would not list them
 			of.InitDefaultVersionFlag()
 			return of.Help()
+		},
+	}
+	registerWorkload(help, &workload)
+	return help
+}
+
+// writeKeys writes the keys of all screens, those of a run for a workload.
+func writeKeys(w io.Writer, of *workloads.Workload) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Keys of a run of the workload %s, of a replay, of the table of runs and of a comparison\n", of.Presets.Table.Workload)
+	for _, section := range keySections(of) {
+		fmt.Fprintf(&b, "\n%s\n", section.Title)
+		for _, k := range section.Keys {
+			keys := strings.Join(k.Keys, " ")
+			if len(k.Keys) == 9 && k.Keys[0] == "1" {
+				keys = "1-9"
+			}
+			fmt.Fprintf(&b, "  %-14s %s\n", keys, k.Does)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// versionCommand returns the command version.
+func versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version of this program", Args: cli.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "prismtop version %s\n", cli.Version)
+			return err
 		},
 	}
 }
@@ -70,10 +130,10 @@ func manualCommand() *cobra.Command {
 
 // manual returns the manual page.
 func manual() (string, error) {
-	return page.Manual(rootCommand(), keySections())
+	return page.Manual(rootCommand(), keySections(&workloads.All[0]))
 }
 
-// keySections returns the keys of all screens.
-func keySections() []widget.KeySection {
-	return slices.Concat(screen.KeySections(workloads.All[0].Presets.Table), runs.KeySections(), sessions.KeySections(), comparison.KeySections(), pages.KeySections())
+// keySections returns the keys of all screens, those of a run for a workload.
+func keySections(of *workloads.Workload) []widget.KeySection {
+	return slices.Concat(screen.KeySections(of.Presets.Table), runs.KeySections(), sessions.KeySections(), comparison.KeySections(), pages.KeySections())
 }

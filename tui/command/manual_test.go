@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"prismtop/sim/workloads"
 )
 
 // docs/prismtop.1 matches the commands, their flags and the table of keys.
@@ -30,7 +32,7 @@ func TestManual(t *testing.T) {
 		t.Errorf("%s is not what the program says; go test ./tui/command -run Manual -update writes it anew", name)
 	}
 	plain := strings.NewReplacer(`\-`, "-", `\&`, "", `\fB`, "", `\fP`, "", `\fI`, "").Replace(got)
-	for _, s := range keySections() {
+	for _, s := range keySections(&workloads.All[0]) {
 		for _, k := range s.Keys {
 			if !strings.Contains(plain, k.Does) {
 				t.Errorf("the manual lacks %v: %s", k.Keys, k.Does)

@@ -14,9 +14,11 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
+	"prismtop/sim/curve"
 	"prismtop/sim/cyto/benchmark"
 	"prismtop/sim/cyto/experiment"
 	"prismtop/sim/prism"
+	"prismtop/sim/ptycho/inference"
 	"prismtop/sim/ptycho/training"
 	"prismtop/tui/comparison"
 	"prismtop/tui/layout"
@@ -502,8 +504,37 @@ func TestTheManualListsTheKeys(t *testing.T) {
 		}
 		b.WriteString("\n")
 	}
+	b.WriteString(keysByWorkload())
 	b.WriteString("`q` asks only while the run can go on; a run that is finished, stopped or failed is left at once.\n")
 	tuitest.Kept(t, filepath.Join("..", "..", "docs", "keys.md"), b.String())
+}
+
+// keysByWorkload returns the table of the keys of settings, a column for each workload.
+func keysByWorkload() string {
+	tables := []*settings.Table{prism.Table, inference.Table, training.Table, experiment.Table, benchmark.Table, curve.Table}
+	var b strings.Builder
+	b.WriteString("## The keys of settings in every workload\n\n`prismtop help keys --workload NAME` lists all keys of one.\n\n| key |")
+	rule := "|---|"
+	does := map[string][]string{}
+	var keys []string
+	for i, table := range tables {
+		b.WriteString(" " + table.Workload + " |")
+		rule += "---|"
+		for _, k := range table.Keys() {
+			for _, p := range k.Presses {
+				if does[p.Key] == nil {
+					does[p.Key], keys = make([]string, len(tables)), append(keys, p.Key)
+				}
+				does[p.Key][i] = p.Help
+			}
+		}
+	}
+	slices.Sort(keys)
+	b.WriteString("\n" + rule + "\n")
+	for _, key := range keys {
+		b.WriteString("| `" + key + "` | " + strings.Join(does[key], " | ") + " |\n")
+	}
+	return b.String() + "\n"
 }
 
 // The optimiser is not fused under fp16, and the answer to the key says why.

@@ -25,11 +25,11 @@ func benchAblationCommand() *cobra.Command {
 	var asJSON bool
 	var factors []string
 	cmd := &cobra.Command{
-		Use: "ablation", Short: "Switch each optimisation on and off in a balanced order and tell what it is worth", Args: cli.NoArguments,
+		Use: "ablation", Short: "Measure what every optimisation saves or costs here, with intervals", Args: cli.NoArguments,
 		Long: "Switch each optimisation on and off in balanced blocks of iterations, in the middle of the\n" +
 			"preset's pattern, as the key A does on the live screen. Each row has the iteration time off and\n" +
 			"on, the effect with its 95 % interval, the memory, and what PSNR gained more or less.\n" +
-			"Settings start from the preset baseline.\n\n" +
+			"Settings start from the preset baseline. Whether mixed precision pays at other image sizes: bench amp.\n\n" +
 			"With --factorial, run every combination of two to five settings instead: what each saves alone\n" +
 			"and on average over the others, which of them interact, and whether the product of the single\n" +
 			"speed-ups is what all of them save together (docs/ablation.md).",

@@ -13,7 +13,7 @@ import (
 // Command returns the command bench.
 func Command() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "bench", Short: "Measure the engine, and what watching it costs", Args: cli.NoArguments,
+		Use: "bench", Short: "Measure speed, memory and effects, each command for one question", Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var names []string
 			for _, c := range cmd.Commands() {
@@ -24,8 +24,18 @@ func Command() *cobra.Command {
 			return cli.BadUsage(fmt.Errorf("bench: what to measure is missing: must be one of %s", strings.Join(names, ", ")))
 		},
 	}
-	cmd.AddCommand(benchModelCommand(), benchPeerCommand(), benchScalingCommand(), benchAblationCommand(), benchCalibrateCommand(), benchWatchingCommand(), compareBuildsCommand(), historyCommand(), checkCommand(), recommendCommand(), burnCommand(),
-		benchPtychoCommand(), ptychoTrialCommand())
-	cmd.AddCommand(suiteCommands()...)
+	part := map[string]*cobra.Command{}
+	for _, c := range suiteCommands() {
+		part[c.Name()] = c
+	}
+	cmd.AddCommand(burnCommand(), ptychoTrialCommand())
+	cli.AddGroup(cmd, "How fast is it?", benchModelCommand(), benchScalingCommand(), benchPeerCommand())
+	cli.AddGroup(cmd, "What should I switch?", recommendCommand(), benchAblationCommand())
+	cli.AddGroup(cmd, "Does mixed precision pay here?", part["amp"])
+	cli.AddGroup(cmd, "Which build is faster?", checkCommand(), compareBuildsCommand(), historyCommand())
+	cli.AddGroup(cmd, "What do PRISM's documents claim, and is it so here?", part["claims"], part["all"], part["compare"], part["baseline"], part["optimized"],
+		part["performance"], part["profile"], part["inference"])
+	cli.AddGroup(cmd, "Which batch size is best for PtychoPINN?", benchPtychoCommand())
+	cli.AddGroup(cmd, "Can these numbers be trusted?", benchCalibrateCommand(), benchWatchingCommand())
 	return cmd
 }

@@ -33,7 +33,7 @@ const leastStarts = 4
 func compareBuildsCommand() *cobra.Command {
 	var f buildsFlags
 	cmd := &cobra.Command{
-		Use: "compare-builds OLD NEW", Short: "Compare two builds of prismtop by running them by turns",
+		Use: "compare-builds OLD NEW", Short: "Run two builds of prismtop by turns, and judge which is faster",
 		Long: "Run two builds of prismtop at once and stop one of them by turns, in rounds of four turns in the order\n" +
 			"A B B A or B A A B, by chance. A drift of the machine's speed then touches both alike, so differences are\n" +
 			"found that two recordings made one after the other cannot show (docs/compare.md). Both run the preset\n" +

@@ -22,7 +22,7 @@ func benchCalibrateCommand() *cobra.Command {
 	var asJSON bool
 	o := bench.CalibrateOptions{}
 	cmd := &cobra.Command{
-		Use: "calibrate", Short: "Inject effects of known size and count how often they are found", Args: cli.NoArguments,
+		Use: "calibrate", Short: "Inject effects of known size, and count how often they are found", Args: cli.NoArguments,
 		Long: "Make iterations of a real run longer by known shares of their time, and count how often effects by key,\n" +
 			"replications and ablations find them, find some where there are none, and hold the truth in their\n" +
 			"intervals. The time is spun, which no setting accounts for. Settings start from the preset baseline.",

@@ -46,7 +46,7 @@ type checkFlags struct {
 func checkCommand() *cobra.Command {
 	var f checkFlags
 	cmd := &cobra.Command{
-		Use: "check", Short: "Measure anew and judge whether this build is slower than before", Args: cli.NoArguments,
+		Use: "check", Short: "Measure this build, and judge whether it is slower than the history", Args: cli.NoArguments,
 		Long: "Measure what bench performance measures, and put it beside the history's entries of the newest other build with the\n" +
 			"same settings on this machine, or beside those of --reference. How far the speed of this machine moves comes from\n" +
 			"entries of one build at different times; without three of them nothing is decided. --old runs the old program and\n" +

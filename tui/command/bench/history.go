@@ -118,7 +118,7 @@ type pastFlags struct {
 func historyCommand() *cobra.Command {
 	var f pastFlags
 	cmd := &cobra.Command{
-		Use: "history", Short: "Show what benchmarks measured before, as a table and a plot", Args: cli.NoArguments,
+		Use: "history", Short: "Show earlier measurements as a table and a plot", Args: cli.NoArguments,
 		Long: "Show the results of bench model, performance, baseline, optimized, compare, all, claims and check, each of which appends to\n" +
 			"the history: the table of versions of PRISM's baseline-v0.2.0.md, and the time of an iteration over the\n" +
 			"measurements of the work that was measured most. Other machines are left out unless --machine names them.",

@@ -37,7 +37,7 @@ func benchModelCommand() *cobra.Command {
 	w := workloads.Of(prism.Table.Zero())
 	f := benchFlags{SettingFlags: cli.SettingFlags{Of: &w}}
 	cmd := &cobra.Command{
-		Use: "model", Short: "Measure iterations of the training, or the decoder's forward pass", Args: cli.NoArguments,
+		Use: "model", Short: "Time the phases and layers of an iteration, or the decoder's forward pass", Args: cli.NoArguments,
 		Long: "Measure iterations of the training as a run has them: on the real object, halfway through the\n" +
 			"samples, where as much of k-space was measured as is usual. Warm-up is left out, and half\n" +
 			"seconds in which other programs took the processor are measured again.\n" +

@@ -32,7 +32,7 @@ type peerFlags struct {
 func benchPeerCommand() *cobra.Command {
 	var f peerFlags
 	cmd := &cobra.Command{
-		Use: "peer SCRIPT", Short: "Measure beside PyTorch on this machine and print the ratios as Markdown",
+		Use: "peer SCRIPT", Short: "Run the same work in PyTorch by turns, and print the ratios",
 		Long: "Run a PyTorch benchmark of the same work and this program by turns, and print the ratios of their\n" +
 			"times as a Markdown table (docs/performance.md). Rounds in which other programs took the processor\n" +
 			"are dropped. SCRIPT prints one JSON document for the options that docs/performance.md describes.",

@@ -24,7 +24,7 @@ func benchScalingCommand() *cobra.Command {
 	var plot string
 	var sets []string
 	cmd := &cobra.Command{
-		Use: "scaling", Short: "Measure iterations over field sizes and threads; print a Markdown table, draw a plot", Args: cli.NoArguments,
+		Use: "scaling", Short: "Time iterations over field sizes and threads, as a table and a plot", Args: cli.NoArguments,
 		Example: "prismtop bench scaling --sizes 256,512,1024 --plot scaling.svg",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {

@@ -93,16 +93,16 @@ func suiteCommands() []*cobra.Command {
 	}
 	baseline := side(suite.Baseline, func(r *suite.Report) *suite.Result { return r.Baseline }, "Baseline performance")
 	baseline.files = []string{"phase5_baseline_"}
-	baseline.use, baseline.short = "baseline", "Run PRISM's standard workload without its optimisations"
+	baseline.use, baseline.short = "baseline", "Run the workload standard without PRISM's optimisations"
 	baseline.long = "Run the preset standard three times without the optimisations of PRISM's documents: the measurement cache\n" +
 		"is cleared after each of them, FFT plans and grids are made anew. The run whose time is the median is shown."
 	optimized := side(suite.Optimized, func(r *suite.Report) *suite.Result { return r.Optimized }, "Optimised performance")
 	optimized.files = []string{"phase5_optimized_"}
-	optimized.use, optimized.short = "optimized", "Run PRISM's standard workload with its optimisations"
+	optimized.use, optimized.short = "optimized", "Run the workload standard with PRISM's optimisations"
 	optimized.long = "Run the preset standard three times with the optimisations of PRISM's documents: measurements, FFT plans and\n" +
 		"grids are cached. The run whose time is the median is shown."
 	parts := []*part{baseline, optimized, {
-		use: "performance", short: "Measure the model as PRISM's performance baseline does",
+		use: "performance", short: "Measure the model as PRISM's baseline-v0.2.0.md does",
 		long: "Measure the decoder's creation, its forward pass, one iteration and the experiment of ten samples, with memory, phases and\n" +
 			"the result's PSNR, SSIM, MSE and correlation: the table of PRISM's baseline-v0.2.0.md (docs/benchmarks.md).",
 		example: "prismtop bench performance --json",
@@ -111,7 +111,7 @@ func suiteCommands() []*cobra.Command {
 		text:    func(r *suite.Report, w io.Writer) error { return r.WriteModel(w) },
 		files:   []string{"performance_baseline"},
 	}, {
-		use: "compare", sides: true, short: "Run PRISM's workloads without and with its optimisations, by turns",
+		use: "compare", sides: true, short: "Run a workload without and with PRISM's optimisations by turns, for the speed-up",
 		long: "Run a workload without and with optimisations by turns, whole runs from the same seeds, and report times,\n" +
 			"speed-up and time saved with 95 % intervals, and PRISM's acceptance list, judged (docs/benchmarks.md).",
 		example: "prismtop bench compare\nprismtop bench compare --preset phase5 --rounds 6\nprismtop bench compare --optimizations all --json",
@@ -128,7 +128,7 @@ func suiteCommands() []*cobra.Command {
 		text:  func(r *suite.Report, w io.Writer) error { return r.WriteComparison(w) },
 		files: []string{"phase5_comparison"},
 	}, {
-		use: "inference", aside: true, short: "Prepare a trained decoder for its output alone, and measure what that gives",
+		use: "inference", aside: true, short: "Measure what preparing a trained decoder for inference gives",
 		long: "Train a workload and compare the decoder's forward pass in training mode, in evaluation mode, and with the batch\n" +
 			"normalisations of either folded into the convolutions: outputs, time by turns with intervals, memory. It fails if\n" +
 			"folding changes an output by more than rounding (docs/benchmarks.md).",
@@ -143,7 +143,7 @@ func suiteCommands() []*cobra.Command {
 		text:  func(r *suite.Report, w io.Writer) error { return r.WriteInference(w) },
 		files: []string{"inference_"},
 	}, {
-		use: "profile", aside: true, short: "Profile PRISM's profiling workload: phases, steps, timeline",
+		use: "profile", aside: true, short: "Profile PRISM's profiling workload by phases and steps",
 		long: "Run the preset profiling with all optimisations and list what its time went to. With --output the folder gets\n" +
 			"profiling/ with a Chrome trace, scalars for TensorBoard and the lists.",
 		example: "prismtop bench profile --output reports",
@@ -152,7 +152,7 @@ func suiteCommands() []*cobra.Command {
 		tapes:   true,
 		files:   []string{"profiling"},
 	}, {
-		use: "all", short: "Run PRISM's documented benchmark whole, and put its claims beside the measurements", whole: true, sides: true, tapes: true,
+		use: "all", short: "Run PRISM's documented benchmark whole, with its files and claims", whole: true, sides: true, tapes: true,
 		long: "Measure everything that PRISM's documents describe: the model's baseline, the standard workload without and with\n" +
 			"optimisations, both and the remeasure pattern by turns, one measurement with and without its cache, single\n" +
 			"optimisations, the profile. With --output the files have the documents' names (docs/benchmarks.md). Ctrl+c keeps\n" +
@@ -165,7 +165,7 @@ func suiteCommands() []*cobra.Command {
 		plan: planAll,
 		text: func(r *suite.Report, w io.Writer) error { return r.WriteMaster(w) },
 	}, {
-		use: "claims", short: "Put every figure that PRISM's documents claim beside what is measured here", whole: true, sides: true,
+		use: "claims", short: "Put every claimed figure beside the one measured here", whole: true, sides: true,
 		files: []string{"performance_baseline", "phase5_comparison", "phase5_master", "inference_", "claims", "report", "benchmark"},
 		long: "Measure what bench all does, except for the profile, and print each figure of PRISM's documents with its line, what\n" +
 			"it refers to, what was measured here with its interval, and how the two differ. --list only prints the claims.",

@@ -93,3 +93,12 @@ func similar(name string, names []string, dashes string, cmd *cobra.Command) str
 	}
 	return fmt.Sprintf(": did you mean %s?", dashes+strings.Join(near, " or "+dashes))
 }
+
+// AddGroup adds commands to a command under a heading of its help.
+func AddGroup(to *cobra.Command, title string, commands ...*cobra.Command) {
+	to.AddGroup(&cobra.Group{ID: title, Title: title})
+	for _, c := range commands {
+		c.GroupID = title
+	}
+	to.AddCommand(commands...)
+}

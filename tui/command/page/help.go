@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -59,26 +60,82 @@ func (p *helpPage) command(cmd *cobra.Command) {
 		}
 	}
 	if cmd.HasAvailableSubCommands() {
-		p.title("Commands")
-		var commands [][2]string
-		for _, c := range cmd.Commands() {
-			if c.IsAvailableCommand() || c.Name() == "help" {
-				commands = append(commands, [2]string{"  " + c.Name(), c.Short})
-			}
-		}
-		p.list(commands)
+		p.commands(cmd)
 	}
-	p.title("Flags")
-	var flags [][2]string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden {
-			flags = append(flags, [2]string{flagName(f), flagMeaning(f)})
-		}
-	})
-	p.list(flags)
+	p.flags(cmd)
 	if cmd.HasAvailableSubCommands() {
 		p.text.WriteByte('\n')
 		p.paragraph(0, fmt.Sprintf("%s COMMAND --help describes a command.", cmd.CommandPath()))
+	}
+}
+
+// commands lists the commands below cmd, by group.
+func (p *helpPage) commands(cmd *cobra.Command) {
+	for _, g := range append(cmd.Groups(), &cobra.Group{Title: "Commands"}) {
+		var commands [][2]string
+		for _, c := range cmd.Commands() {
+			if c.GroupID == g.ID && (c.IsAvailableCommand() || c.Name() == "help") {
+				commands = append(commands, [2]string{"  " + c.Name(), c.Short})
+			}
+		}
+		if len(commands) > 0 {
+			p.title(g.Title)
+			p.list(commands)
+		}
+	}
+}
+
+// manyFlags is the number of flags from which on a command's are grouped.
+const manyFlags = 16
+
+// flagGroups are the groups of the flags of commands with many, in order. Flags in none are the command's own, which come first.
+var flagGroups = []struct {
+	title string
+	flags []string
+}{
+	{"Settings", []string{"preset", "config", "set", "seed", "faithful"}},
+	{"Input", []string{"image", "data", "weights", "resume"}},
+	{"Limits", []string{"max-iterations", "max-passes", "max-time"}},
+	{"Output", []string{"save", "json", "export", "metrics", "record", "no-record", "record-limit", "checkpoint", "checkpoint-every", "checkpoint-keep"}},
+	{"Screen and session", []string{"headless", "lines", "quiet", "ascii", "theme", "bandwidth", "watch-budget", "notify", "detach", "on-hangup"}},
+	{"Machine", []string{"device", "threads", "kernels"}},
+	{"Help", []string{"dry-run", "help", "version"}},
+}
+
+// flags lists the flags of a command, by group if they are many.
+func (p *helpPage) flags(cmd *cobra.Command) {
+	all := map[string][2]string{}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			all[f.Name] = [2]string{flagName(f), flagMeaning(f)}
+			names = append(names, f.Name)
+		}
+	})
+	list := func(title string, names []string) {
+		var flags [][2]string
+		for _, name := range names {
+			if f, ok := all[name]; ok {
+				flags = append(flags, f)
+				delete(all, name)
+			}
+		}
+		if len(flags) > 0 {
+			p.title(title)
+			p.list(flags)
+		}
+	}
+	if len(names) < manyFlags {
+		list("Flags", names)
+		return
+	}
+	var grouped []string
+	for _, g := range flagGroups {
+		grouped = append(grouped, g.flags...)
+	}
+	list("Of this command", slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(grouped, name) }))
+	for _, g := range flagGroups {
+		list(g.title, g.flags)
 	}
 }
 

@@ -179,7 +179,13 @@ func describeRunCommand(key, does string) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("runs %s: %w", key, err)
 			}
-			return nil
+			file := visible.Text(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
+			if text == "" {
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s removed\n", file, key)
+			} else {
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s %s\n", file, key, visible.Text(text))
+			}
+			return err
 		},
 	}
 }
