@@ -3,6 +3,7 @@
 package library
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,6 +27,10 @@ func Open(paths ...string) (Library, error) {
 	defer runtime.UnlockOSThread()
 	var broken error
 	for _, path := range paths {
+		if found, ok := irregular(path); ok { // opening a named pipe would wait for its writer
+			broken = cmp.Or(broken, fmt.Errorf("%s is not a regular file: must be a shared library", found))
+			continue
+		}
 		handle, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
 		if err == nil {
 			return Library{path, handle}, nil
@@ -43,6 +48,31 @@ func Open(paths ...string) (Library, error) {
 		return Library{}, broken
 	}
 	return Library{}, fmt.Errorf("%s not found", paths[0])
+}
+
+// irregular returns what the dynamic linker would find in LD_LIBRARY_PATH, or at an absolute path, if that is anything but a
+// regular file.
+func irregular(path string) (found string, ok bool) {
+	candidates := []string{path}
+	if !strings.Contains(path, "/") {
+		candidates = nil
+		for _, folder := range strings.Split(strings.ReplaceAll(os.Getenv("LD_LIBRARY_PATH"), ";", ":"), ":") { // an empty one is the working folder
+			special, _ := filepath.Glob(filepath.Join(folder, "glibc-hwcaps", "*", path)) // looked at first
+			candidates = append(append(candidates, special...), filepath.Join(folder, path))
+		}
+	}
+	for _, c := range candidates {
+		info, err := os.Stat(c)
+		switch {
+		case err != nil:
+			continue
+		case !info.Mode().IsRegular():
+			return c, true
+		case !strings.Contains(c, "glibc-hwcaps"): // those are for some processors only
+			return "", false
+		}
+	}
+	return "", false
 }
 
 // absent reports whether a library did not load because it does not exist.

@@ -3,12 +3,15 @@
 package library
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 )
 
 func TestOpenTellsAbsentFromBroken(t *testing.T) {
@@ -65,4 +68,33 @@ func TestTheReasonIsThereOnABusyMachine(t *testing.T) {
 		})
 	}
 	wait.Wait()
+}
+
+// A named pipe in the place of a library would keep the dynamic linker waiting for ever.
+func TestAPipeIsNoLibrary(t *testing.T) {
+	folder, special := t.TempDir(), t.TempDir()
+	pipe := filepath.Join(folder, "libpiped.so.1")
+	deep := filepath.Join(special, "glibc-hwcaps", "x86-64-v3", "libpiped.so.1")
+	if err := errors.Join(syscall.Mkfifo(pipe, 0o600), os.MkdirAll(filepath.Dir(deep), 0o700), syscall.Mkfifo(deep, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ searched, name, found string }{
+		{folder, "libpiped.so.1", pipe}, {"/no/such;" + folder, "libpiped.so.1", pipe}, {special, "libpiped.so.1", deep}, {"", pipe, pipe},
+	} {
+		t.Setenv("LD_LIBRARY_PATH", c.searched)
+		opened := make(chan error, 1)
+		go func() {
+			_, err := Open(c.name)
+			opened <- err
+		}()
+		var err error
+		select {
+		case err = <-opened:
+		case <-time.After(30 * time.Second):
+			t.Fatalf("%s: still waits", c.name)
+		}
+		if want := c.found + " is not a regular file: must be a shared library"; err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", c.name, err, want)
+		}
+	}
 }

@@ -1,6 +1,8 @@
 // Package atomicfile writes files atomically: a reader, even after a power failure,
-// finds either the old file or the new one. A symbolic link is followed: the file it
-// points to is written, and the link is kept.
+// finds either the old file or the new one. A file that is replaced hands its mode to the
+// new one, and its owner and group as far as permitted. A symbolic link is followed: the
+// file it points to is written, and the link is kept. Links of other users in folders
+// where everybody can put one are refused.
 package atomicfile
 
 import (
@@ -14,9 +16,9 @@ import (
 )
 
 // Write writes data to a new file in the folder of path, syncs it to disk and
-// renames it to path. The folder must exist. mode is before the process's umask;
-// that of an existing file is not kept. An error names path and leaves an existing
-// file unchanged.
+// renames it to path. The folder must exist. mode is that of a new file, before the
+// process's umask; an existing file keeps its own. An error names path and leaves an
+// existing file unchanged.
 func Write(path string, data []byte, mode fs.FileMode) error {
 	if err := write(path, data, mode); err != nil {
 		return &fs.PathError{Op: "write", Path: path, Err: bare(err)}
@@ -49,7 +51,7 @@ func writeFrom(path string, mode fs.FileMode, write func(io.Writer) error) error
 	if err != nil {
 		return err
 	}
-	d, err := draft(path, mode, write)
+	d, err := draft(path, mode, true, write)
 	if err != nil {
 		return err
 	}
@@ -68,8 +70,12 @@ var errNotRegular = errors.New("not a regular file")
 
 // Target returns the file that a write to path replaces or creates: path itself, or
 // the target of a chain of symbolic links starting there. It need not exist. A file
-// that is neither regular nor a folder is rejected.
+// that is neither regular nor a folder is rejected, as is a link of another user in a
+// folder where everybody can put one.
 func Target(path string) (string, error) {
+	if err := ownLinks(path); err != nil {
+		return "", err
+	}
 	for range maxLinks {
 		link, err := os.Readlink(path)
 		if err != nil { // no link
@@ -88,9 +94,9 @@ func Target(path string) (string, error) {
 	return "", syscall.ELOOP
 }
 
-// draft writes a new file in the folder of path, synced to disk.
-func draft(path string, mode fs.FileMode, write func(io.Writer) error) (string, error) {
-	f, err := create(path, mode)
+// draft writes a new file in the folder of path, synced to disk. It has the mode of the file at path if it replaces it.
+func draft(path string, mode fs.FileMode, replaces bool, write func(io.Writer) error) (string, error) {
+	f, err := create(path, mode, replaces)
 	if err != nil {
 		return "", err
 	}

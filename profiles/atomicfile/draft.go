@@ -19,7 +19,7 @@ type Draft struct {
 	ended  bool  // committed or discarded
 }
 
-// Create begins a file. The folder of path must exist; mode is before the process's umask.
+// Create begins a file. The folder of path must exist; mode is that of a new file, before the process's umask.
 // Errors, here and later, name path.
 func Create(path string, mode fs.FileMode) (*Draft, error) {
 	target, err := Target(path)
@@ -33,7 +33,7 @@ func Create(path string, mode fs.FileMode) (*Draft, error) {
 	}
 	d := &Draft{path: path, target: target}
 	if err == nil {
-		d.file, err = create(target, mode)
+		d.file, err = create(target, mode, true)
 	}
 	if err != nil {
 		return nil, d.failed(err)
@@ -97,10 +97,19 @@ func (d *Draft) failed(err error) error {
 	return &fs.PathError{Op: "write", Path: d.path, Err: bare(err)}
 }
 
-// create makes a new file with an unused hidden name in the folder of path.
-func create(path string, mode fs.FileMode) (*os.File, error) {
+// create makes a new file with an unused hidden name in the folder of path, with the mode of the file at path if it
+// replaces it.
+func create(path string, mode fs.FileMode, replaces bool) (*os.File, error) {
 	folder, base := filepath.Split(path)
 	folder = cmp.Or(folder, ".")
 	removeStale(folder, base)
-	return os.OpenFile(filepath.Join(folder, draftName(base)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	replaced, err := os.Lstat(path)
+	if replaces = replaces && err == nil && replaced.Mode().IsRegular(); replaces {
+		mode = replaced.Mode().Perm() // from the start: its data is nobody else's
+	}
+	f, err := os.OpenFile(filepath.Join(folder, draftName(base)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err == nil && replaces {
+		_ = inherit(f, replaced) // file systems without modes and owners have none to keep
+	}
+	return f, err
 }

@@ -21,7 +21,7 @@ func WriteTogether(paths []string, data [][]byte, mode fs.FileMode) error {
 		}
 		targets[i] = target
 	}
-	drafts, err := draftAll(targets, data, mode)
+	drafts, err := draftAll(targets, data, mode, true)
 	if err != nil {
 		return named(err, targets, paths)
 	}
@@ -32,7 +32,7 @@ func WriteTogether(paths []string, data [][]byte, mode fs.FileMode) error {
 // choice, from 1 on, all in the same folder, and the first choice whose paths are all
 // free is taken. It returns these paths.
 func WriteNew(names func(n int) []string, data [][]byte, mode fs.FileMode) ([]string, error) {
-	drafts, err := draftAll(names(1), data, mode)
+	drafts, err := draftAll(names(1), data, mode, false)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func WriteNew(names func(n int) []string, data [][]byte, mode fs.FileMode) ([]st
 
 // WriteNewFrom is WriteNew for one file that is never in memory as a whole: write writes its data.
 func WriteNewFrom(names func(n int) string, mode fs.FileMode, write func(io.Writer) error) (string, error) {
-	d, err := draft(names(1), mode, write)
+	d, err := draft(names(1), mode, false, write)
 	if err != nil {
 		return "", &fs.PathError{Op: "write", Path: names(1), Err: bare(err)}
 	}
@@ -104,10 +104,10 @@ func reserve(paths []string, mode fs.FileMode) error {
 }
 
 // draftAll writes a draft of every file, or none.
-func draftAll(paths []string, data [][]byte, mode fs.FileMode) ([]string, error) {
+func draftAll(paths []string, data [][]byte, mode fs.FileMode, replaces bool) ([]string, error) {
 	drafts := make([]string, 0, len(paths))
 	for i, path := range paths {
-		d, err := draft(path, mode, whole(data[i]))
+		d, err := draft(path, mode, replaces, whole(data[i]))
 		if err != nil {
 			discard(drafts)
 			return nil, &fs.PathError{Op: "write", Path: path, Err: bare(err)}

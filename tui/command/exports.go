@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -160,7 +161,7 @@ type handedOn struct {
 
 // handOn begins the files of --export and takes the address of --metrics, so that a run of hours
 // does not fail at its end; metrics reports whether --metrics was given.
-func (f *runFlags) handOn(from export.Source, metrics bool) (*handedOn, error) {
+func (f *runFlags) handOn(ctx context.Context, from export.Source, metrics bool) (*handedOn, error) {
 	targets, err := parseTargets(f.exports)
 	if err != nil {
 		return nil, fmt.Errorf("flag --export: %w", err)
@@ -174,8 +175,11 @@ func (f *runFlags) handOn(from export.Source, metrics bool) (*handedOn, error) {
 	}
 	address, err := openmetrics.Address(f.metrics)
 	if err == nil {
-		if h.metrics, err = openmetrics.Listen(address); err != nil {
+		var l net.Listener
+		if l, err = cli.Listen(ctx, address); err != nil {
 			err = cli.Refused(err)
+		} else {
+			h.metrics = openmetrics.NewServer(l, address)
 		}
 	}
 	if err != nil {
@@ -195,7 +199,11 @@ func (h *handedOn) follow(events *stream.Stream, newest func() *profiles.Snapsho
 		collector := openmetrics.New(cli.Version, newest)
 		also = append(also, collector.Take)
 		h.metrics.Serve(collector)
-		events.Log("metrics at " + h.metrics.URL())
+		said := "metrics at " + h.metrics.URL()
+		if h.metrics.Public() {
+			said += "; warning: other machines can read them; a port alone serves this machine"
+		}
+		events.Log(said)
 	}
 	h.reader, h.done = events.Follow(), make(chan struct{})
 	var ctx context.Context

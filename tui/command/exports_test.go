@@ -128,7 +128,7 @@ func TestATakenAddressIsNoUsageError(t *testing.T) {
 	}
 	defer taken.Close()
 	f := runFlags{metrics: taken.Addr().String()}
-	_, err = f.handOn(export.Source{}, true)
+	_, err = f.handOn(t.Context(), export.Source{}, true)
 	if err == nil || cli.ExitStatus(cli.BadUsage(err)) != cli.StatusFailed {
 		t.Errorf("%v: status %d, want %d", err, cli.ExitStatus(cli.BadUsage(err)), cli.StatusFailed)
 	}

@@ -163,7 +163,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 		return err
 	}
 	gpu := cli.FindGPU(cmd.Context()) // beside the first frame
-	handed, err := f.handOn(export.Source{
+	handed, err := f.handOn(cmd.Context(), export.Source{
 		Version: cli.Version, Preset: chosen.Name, CPU: features.Detect(), Processors: machine.Processors(), Origins: f.origins,
 	}, cmd.Flags().Changed("metrics"))
 	if err != nil {

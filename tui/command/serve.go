@@ -107,9 +107,9 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return fmt.Errorf("flag --keys: %w", err)
 	}
-	l, err := new(net.ListenConfig).Listen(cmd.Context(), "tcp", f.listen)
+	l, err := cli.Listen(cmd.Context(), f.listen)
 	if err != nil {
-		return cli.BadUsage(fmt.Errorf("flag --listen: %q: %w: must be an address of this machine and a free port, as 127.0.0.1:2222", f.listen, err))
+		return cli.BadUsage(fmt.Errorf("flag --listen: %w", err))
 	}
 	cli.ThriftyCollector()
 	f.announce(cmd, l.Addr(), key, path)

@@ -1,6 +1,7 @@
 package openmetrics
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"math"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unicode"
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/textparse"
@@ -147,10 +149,7 @@ func TestMetricsBeforeTheRunBegins(t *testing.T) {
 // Requests are answered while events arrive.
 func TestTheServerAnswersWhileTheRunGoesOn(t *testing.T) {
 	c := collected(t)
-	s, err := Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := serving(t, "127.0.0.1:0")
 	defer s.Close()
 	s.Serve(c)
 	var running sync.WaitGroup
@@ -216,13 +215,63 @@ func TestAPortAloneIsOfTheLoopback(t *testing.T) {
 	}
 }
 
-func TestAnAddressInUseIsAnError(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+// serving returns a server at an address.
+func serving(t *testing.T, address string) *Server {
+	t.Helper()
+	l, err := net.Listen("tcp4", address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	if _, err := Listen(l.Addr().String()); err == nil || !strings.Contains(err.Error(), l.Addr().String()) || strings.Contains(err.Error(), "listen tcp") {
-		t.Errorf("%v", err)
+	return NewServer(l, address)
+}
+
+// A browser here is told the metrics by no page of another site, whatever its name leads to.
+func TestTheLoopbackAnswersItsOwnNamesOnly(t *testing.T) {
+	for _, c := range []struct {
+		address string
+		public  bool
+		want    map[string]int
+	}{
+		{"127.0.0.1:0", false, map[string]int{"127.0.0.1:9464": 200, "127.1.2.3": 200, "localhost:9464": 200, "LOCALHOST.": 200, "a.localhost": 200, "[::1]:9464": 200,
+			"evil.example:9464": 403, "127.0.0.1.evil.example": 403, "localhost.evil.example": 403, "192.0.2.1": 403}},
+		{"0.0.0.0:0", true, map[string]int{"evil.example": 200, "192.0.2.1:9464": 200}},
+	} {
+		s := serving(t, c.address)
+		if s.Public() != c.public {
+			t.Errorf("%s: public is %t", c.address, s.Public())
+		}
+		s.Serve(New("", func() *profiles.Snapshot { return nil }))
+		_, port, _ := net.SplitHostPort(s.listener.Addr().String())
+		for host, want := range c.want {
+			request, err := http.NewRequest("GET", "http://127.0.0.1:"+port+Path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Host = host
+			r, err := http.DefaultClient.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Body.Close()
+			if r.StatusCode != want {
+				t.Errorf("%s, host %s: %s, want %d", c.address, host, r.Status, want)
+			}
+		}
+		s.Close()
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
+// Names from files and users steer no terminal that shows the metrics.
+func TestMetricsHaveNoControlCharacters(t *testing.T) {
+	const object = "im\x1b]0;PWN\a\u202e\u009b\n\".png"
+	var out text
+	out.family("prismtop_run", "info", "", "The run.")
+	out.sample("_info", 1, "object", object)
+	if at := bytes.IndexFunc(out.out, func(r rune) bool { return r != '\n' && !unicode.IsGraphic(r) }); at >= 0 || strings.Count(string(out.out), "\n") != 3 {
+		t.Errorf("%q", out.out)
+	}
+	if want := `object="im\\x1b]0;PWN\\a\\u202e\\u009b\n\".png"`; !strings.Contains(string(out.out), want) {
+		t.Errorf("%q, want %q", out.out, want)
 	}
 }

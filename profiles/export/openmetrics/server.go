@@ -1,7 +1,6 @@
 package openmetrics
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -56,26 +55,46 @@ func Address(given string) (string, error) {
 // Server serves metrics until it is closed.
 type Server struct {
 	listener net.Listener
+	host     string // of the address, as given
 	server   *http.Server
 	done     chan struct{}
 }
 
-// Listen takes an address as returned by Address; port 0 takes any free one.
-func Listen(address string) (*Server, error) {
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("%q: %w", address, cause(err))
-	}
-	return &Server{listener: l, done: make(chan struct{})}, nil
+// NewServer makes a server of a listener at an address as returned by Address.
+func NewServer(l net.Listener, address string) *Server {
+	host, _, _ := net.SplitHostPort(address)
+	return &Server{listener: l, host: host, done: make(chan struct{})}
 }
 
-// cause is the system's error without the operation and the address.
-func cause(err error) error {
-	var op *net.OpError
-	if errors.As(err, &op) {
-		return op.Err
+// Public reports whether other machines can reach the server.
+func (s *Server) Public() bool {
+	tcp, ok := s.listener.Addr().(*net.TCPAddr)
+	return !ok || !tcp.IP.IsLoopback()
+}
+
+// guarded answers requests that name a host of this machine only. A page of another site whose name suddenly leads to the
+// loopback interface could otherwise read the metrics in a browser here (DNS rebinding).
+func (s *Server) guarded(h http.Handler) http.Handler {
+	if s.Public() {
+		return h
 	}
-	return err
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !s.local(r.Host) {
+			http.Error(w, "the host must be localhost or a loopback address", http.StatusForbidden)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// local reports whether the host of a request is a name of this machine; HTTP/1.0 has none.
+func (s *Server) local(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[]")), ".")
+	ip := net.ParseIP(host)
+	return host == "" || host == "localhost" || strings.HasSuffix(host, ".localhost") || strings.EqualFold(host, s.host) || ip != nil && ip.IsLoopback()
 }
 
 // URL is where the metrics are.
@@ -84,7 +103,7 @@ func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + 
 // Serve begins to answer requests.
 func (s *Server) Serve(c *Collector) {
 	s.server = &http.Server{
-		Handler: c, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second,
+		Handler: s.guarded(c), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second,
 		IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 14,
 	}
 	go func() {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"prismtop/profiles/visible"
 )
 
 // text is metrics in the text format.
@@ -22,7 +24,8 @@ func (t *text) family(name, kind, unit, help string) {
 	t.out = append(t.out, "# HELP "+name+" "+escape.Replace(help)+"\n"...)
 }
 
-// sample adds a value of the current family with its labels, name by name and value.
+// sample adds a value of the current family with its labels, name by name and value. Values may come from files: their
+// control characters are escaped.
 func (t *text) sample(suffix string, v float64, labels ...string) {
 	t.out = append(t.out, t.name...)
 	t.out = append(t.out, suffix...)
@@ -32,7 +35,7 @@ func (t *text) sample(suffix string, v float64, labels ...string) {
 			separator = '{'
 		}
 		t.out = append(t.out, separator)
-		t.out = append(t.out, labels[i]+`="`+escape.Replace(strings.ToValidUTF8(labels[i+1], "\uFFFD"))+`"`...)
+		t.out = append(t.out, labels[i]+`="`+escape.Replace(visible.Lines(labels[i+1]))+`"`...)
 	}
 	if len(labels) > 0 {
 		t.out = append(t.out, '}')

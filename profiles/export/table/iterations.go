@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"prismtop/profiles"
+	"prismtop/profiles/visible"
 )
 
 // flags are the columns of what was special about an iteration.
@@ -131,9 +132,10 @@ func appendNumber(to []byte, v float64) []byte {
 
 func number(v float64) string { return string(appendNumber(nil, v)) }
 
-// quoted returns a field in quotes if it needs them.
+// quoted returns a field in quotes if it needs them, with its control characters escaped.
 func quoted(s string) string {
-	if !strings.ContainsAny(s, ",\"\r\n") && s == strings.TrimSpace(s) {
+	s = visible.Text(s)
+	if !strings.ContainsAny(s, ",\"") && s == strings.TrimSpace(s) {
 		return s
 	}
 	return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/visible"
 )
 
 // Writer writes the tables of a run. It is not safe for concurrent use.
@@ -151,14 +152,15 @@ func ChangeColumns() []string {
 	return []string{"start", "seconds", "iteration", "unit", "event", "name", "before", "value"}
 }
 
-// event adds a row to the table of changes; unit −1 is none.
+// event adds a row to the table of changes; unit −1 is none. Names and values may come from files and users: control
+// characters in them are escaped.
 func (w *Writer) event(at time.Duration, iteration int64, unit int32, event, name, before, value string) {
 	of := ""
 	if unit >= 0 {
 		of = strconv.Itoa(int(unit))
 	}
 	w.row = append(w.row[:0], strconv.FormatInt(w.start, 10), string(appendDecimals(nil, int64(at), 9)),
-		strconv.FormatInt(iteration, 10), of, event, name, before, value)
+		strconv.FormatInt(iteration, 10), of, event, visible.Text(name), visible.Text(before), visible.Text(value))
 	w.keep(w.changes.Write(w.row))
 }
 

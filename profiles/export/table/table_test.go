@@ -9,9 +9,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"prismtop/profiles"
 	"prismtop/profiles/export/exporttest"
+	"prismtop/profiles/visible"
 )
 
 // rows is a table by its columns.
@@ -99,7 +101,7 @@ func TestEveryIterationHasARow(t *testing.T) {
 func TestChangesHaveWhatHappenedBetweenIterations(t *testing.T) {
 	_, text := written(t, exporttest.Events())
 	all := read(t, text)
-	if got := all.of("setting", "image"); len(got) != exporttest.Starts || got[1]["value"] != "a \"quoted\", name\n.png" || got[1]["start"] != "1" {
+	if got := all.of("setting", "image"); len(got) != exporttest.Starts || got[1]["value"] != `a "quoted", name\n.png` || got[1]["start"] != "1" {
 		t.Errorf("settings: %q", got)
 	}
 	if got := all.of("change", "cache"); len(got) != exporttest.Starts || got[0]["before"] != "false" || got[0]["value"] != "true" || got[0]["iteration"] != "6" || got[0]["seconds"] != "0.024350791" {
@@ -171,5 +173,20 @@ func TestRowsAllocateNothing(t *testing.T) {
 		w.Take(&e)
 	}); n != 0 {
 		t.Errorf("%g allocations for an iteration", n)
+	}
+}
+
+// Names from files and users steer no terminal that shows the tables.
+func TestTablesHaveNoControlCharacters(t *testing.T) {
+	var events []profiles.Event
+	exporttest.Story{Iterations: 40}.Tell(func(e *profiles.Event) { events = append(events, *e) })
+	iterations, changes := written(t, events)
+	for name, text := range map[string][]byte{"iterations": iterations, "changes": changes} {
+		if at := bytes.IndexFunc(text, func(r rune) bool { return r != '\n' && r != '\r' && !unicode.IsGraphic(r) }); at >= 0 {
+			t.Errorf("%s: %q", name, text[at:min(len(text), at+40)])
+		}
+	}
+	if rows := read(t, changes).of("setting", "image"); len(rows) == 0 || rows[0]["value"] != visible.Text(exporttest.Hostile) {
+		t.Errorf("the hostile name is %q", rows)
 	}
 }

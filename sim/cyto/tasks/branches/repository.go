@@ -71,6 +71,9 @@ func Open(ctx context.Context, o Options) (*Repository, error) {
 	if _, err := r.git(ctx, "rev-parse", "--absolute-git-dir"); err != nil {
 		return nil, fmt.Errorf("repository %s: %w: must be a git repository", o.Folder, err)
 	}
+	if err := r.refusePrograms(ctx); err != nil {
+		return nil, fmt.Errorf("repository %s: %w", o.Folder, err)
+	}
 	r.prune(ctx)
 	return r, nil
 }
