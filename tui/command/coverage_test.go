@@ -81,6 +81,64 @@ func TestCoverageNamesWhatExists(t *testing.T) {
 	}
 }
 
+// The command lines of the first pages exist, with their flags.
+func TestPagesNameCommandsThatExist(t *testing.T) {
+	flag := regexp.MustCompile(`--([a-z-]+)`)
+	for _, page := range []string{"README.md", "docs/commands.md", "docs/sessions.md", "docs/benchmarks.md"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := 0
+		for line := range strings.Lines(string(text)) {
+			shown, isCommand := strings.CutPrefix(line, "    prismtop ")
+			if !isCommand {
+				continue
+			}
+			lines++
+			shown, _, _ = strings.Cut(shown, "   ") // what it does
+			root := rootCommand()
+			root.InitDefaultHelpCmd()
+			cmd, rest, err := root.Find(strings.Fields(shown))
+			if err != nil || len(rest) > 0 && cmd.HasAvailableSubCommands() && !strings.ContainsAny(rest[0], "|-[") && cmd.HasParent() {
+				t.Errorf("%s: %q: no such command (%v)", page, shown, err)
+				continue
+			}
+			cmd.InitDefaultHelpFlag()
+			for _, m := range flag.FindAllStringSubmatch(shown, -1) {
+				if cmd.Flags().Lookup(m[1]) == nil {
+					t.Errorf("%s: %q: %s has no flag --%s", page, shown, cmd.CommandPath(), m[1])
+				}
+			}
+		}
+		if lines < 4 {
+			t.Errorf("%s: %d command lines", page, lines)
+		}
+	}
+}
+
+// The README has six commands and five things to know.
+func TestTheReadmeIsShort(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	section := func(title string) string {
+		_, after, _ := strings.Cut(string(text), "\n## "+title+"\n")
+		s, _, _ := strings.Cut(after, "\n## ")
+		return s
+	}
+	if n := strings.Count(section("Six commands"), "\n    prismtop "); n != 6 {
+		t.Errorf("%d commands", n)
+	}
+	if n := strings.Count(section("What to know"), "\n- "); n != 5 {
+		t.Errorf("%d things to know", n)
+	}
+	if at := strings.Index(string(text), "!["); at < 0 || at > strings.Index(string(text), "\n## ") {
+		t.Error("it does not start with the picture")
+	}
+}
+
 // existsCommand returns an error if a command or one of its flags does not exist.
 func existsCommand(words []string) error {
 	found := rootCommand()
