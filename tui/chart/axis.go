@@ -87,6 +87,27 @@ func Ceiling(c profiles.Curve, previous float64) float64 {
 	return RoundUp(top)
 }
 
+// Range returns a linear axis between round numbers that contains the curve but for its first point and
+// twentieth, which are often far from the rest. The previous axis is kept while the curve fills more than half of it, so that
+// the axis does not flicker.
+func Range(c profiles.Curve, previous [2]float64) [2]float64 {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, p := range c[min(max(len(c)-1, 0), (len(c)+19)/20):] {
+		if usable(p, false) {
+			lo, hi = min(lo, p.Min), max(hi, p.Max)
+		}
+	}
+	if lo > hi {
+		return [2]float64{0, 1}
+	}
+	if previous[0] <= lo && hi <= previous[1] && hi-lo > (previous[1]-previous[0])/2 {
+		return previous
+	}
+	step := RoundUp(max((hi-lo)/4, math.Abs(hi)*1e-3, 1e-12))
+	lo, hi = math.Floor(lo/step)*step, math.Ceil(hi/step)*step
+	return [2]float64{lo, max(hi, lo+2*step)}
+}
+
 // RoundUp rounds v up to 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8 or 10 times a power of ten.
 func RoundUp(v float64) float64 {
 	unit := math.Pow(10, math.Floor(math.Log10(v)))

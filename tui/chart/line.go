@@ -45,8 +45,8 @@ type Line struct {
 	// Cursor is the iteration of a vertical cursor line, if HasCursor.
 	Cursor    int64
 	HasCursor bool
-	// Ceiling is the top of the linear axis, which starts at 0. Log selects a logarithmic axis
-	// instead, from Floor to Ceiling, or fitted to the curves if Floor is 0.
+	// Floor and Ceiling are the ends of the vertical axis. Log selects a logarithmic axis, which is
+	// fitted to the curves if Floor is 0.
 	Ceiling, Floor float64
 	Log            bool
 	// Threshold is drawn as a horizontal line if it is above 0.
@@ -56,6 +56,8 @@ type Line struct {
 	Label func(float64) string
 	// LabelWidth is the width of the labels on the left, in cells.
 	LabelWidth int
+	// Shared leaves out the iteration axis, for a chart above another with the same one.
+	Shared bool
 }
 
 // Minimum size of a Line, in cells.
@@ -68,19 +70,18 @@ const (
 // usable point and enough room.
 func (l *Line) Draw(c *Canvas) bool {
 	first, last, ok := l.span()
-	if !ok || c.w < minLineWidth+l.LabelWidth || c.h < minLineHeight {
+	if !ok || c.w < minLineWidth+l.LabelWidth || l.rows(c) < minLineHeight-1 {
 		return false
 	}
-	y := scale{lo: 0, hi: finite(l.Ceiling, 1), log: l.Log}
-	if l.Log && l.Floor > 0 && l.Ceiling > l.Floor {
-		y.lo = l.Floor
-	} else if l.Log {
+	y := scale{lo: finite(l.Floor, 0), hi: finite(l.Ceiling, 1), log: l.Log}
+	switch {
+	case l.Log && (l.Floor <= 0 || l.Ceiling <= l.Floor):
 		y = logarithmic(l.Series, l.Threshold)
-	} else if y.hi <= 0 {
-		y.hi = 1
+	case !l.Log && y.hi <= y.lo:
+		y.hi = y.lo + 1
 	}
 	left := l.LabelWidth + 1
-	plot := c.Sub(left, 0, c.w-left, c.h-1)
+	plot := c.Sub(left, 0, c.w-left, l.rows(c))
 	l.axes(c, y, first, last)
 	g := grid{plot: &plot, y: y.prepared(), first: first, last: max(last, first+1)}
 	if l.Threshold > 0 {
@@ -107,7 +108,7 @@ func (l *Line) Draw(c *Canvas) bool {
 		}
 	}
 	if l.HasCursor {
-		g.cursor(c, left, l.Cursor)
+		g.cursor(c, left, l.Cursor, !l.Shared)
 	}
 	return true
 }
@@ -129,8 +130,16 @@ func (l *Line) span() (first, last int64, ok bool) {
 	return first, last, ok
 }
 
+// rows returns the height of the plot.
+func (l *Line) rows(c *Canvas) int {
+	if l.Shared {
+		return c.h
+	}
+	return c.h - 1
+}
+
 func (l *Line) axes(c *Canvas, y scale, first, last int64) {
-	rows := c.h - 1
+	rows := l.rows(c)
 	for r := range rows {
 		c.Set(l.LabelWidth, r, '│', theme.Axis)
 	}
@@ -139,6 +148,9 @@ func (l *Line) axes(c *Canvas, y scale, first, last int64) {
 		r := int(math.Round((1 - f) * float64(rows-1)))
 		c.TextRight(l.LabelWidth, r, l.Label(v), theme.Axis)
 		c.Set(l.LabelWidth, r, '┤', theme.Axis)
+	}
+	if l.Shared {
+		return
 	}
 	c.Set(l.LabelWidth, rows, '╰', theme.Axis)
 	c.Fill(l.LabelWidth+1, rows, c.w-l.LabelWidth-1, 1, '─', theme.Axis)
@@ -223,7 +235,7 @@ func (g *grid) row(v float64) int {
 func (g *grid) outside(p profiles.Point) bool { return p.Last < g.first || p.First > g.last }
 
 // cursor draws a line at an iteration from the axis upwards, behind the curves.
-func (g *grid) cursor(c *Canvas, left int, at int64) {
+func (g *grid) cursor(c *Canvas, left int, at int64, onAxis bool) {
 	if at < g.first || at > g.last {
 		return
 	}
@@ -233,7 +245,9 @@ func (g *grid) cursor(c *Canvas, left int, at int64) {
 			g.plot.Set(x, y, '│', theme.Strong)
 		}
 	}
-	c.Set(left+x, c.h-1, '▴', theme.Strong)
+	if onAxis {
+		c.Set(left+x, c.h-1, '▴', theme.Strong)
+	}
 }
 
 // columns merges the points that start in one column of dots, so that a band shows their

@@ -25,11 +25,15 @@ type place struct {
 	axis  axis
 	name  string
 	roomy bool
+	shape *Shape // replaces the pane's shape; nil keeps it
 	parts []place
 }
 
-func one(name string) place        { return place{name: name} }
-func roomy(name string) place      { return place{name: name, roomy: true} }
+func one(name string) place   { return place{name: name} }
+func roomy(name string) place { return place{name: name, roomy: true} }
+func sized(name string, s Shape) place {
+	return place{name: name, shape: &s}
+}
 func beside(parts ...place) place  { return place{axis: across, parts: parts} }
 func stacked(parts ...place) place { return place{axis: down, parts: parts} }
 func row(names ...string) place    { return beside(places(names)...) }
@@ -48,8 +52,35 @@ const (
 	veryWide = 180
 )
 
+// Sizes in the overview, whose panes are brief.
+var (
+	pictureAndTruth = Shape{Width: Extent{Least: 22, Good: 42, Most: 150, Weight: 4}, Height: Extent{Least: 8, Good: 19, Most: 50, Weight: 4}, Square: true, Twins: true}
+	phasesInBrief   = Shape{Width: Extent{Least: 38, Good: 38, Most: 76, Weight: 1}, Height: Extent{Least: 8, Good: 8, Most: 8}}
+	effectsInBrief  = Shape{Width: Extent{Least: 34, Good: 38, Most: 100, Weight: 4}, Height: Extent{Least: 3, Good: 8, Most: 18, Weight: 3}}
+	chartInBrief    = Shape{Width: Extent{Least: 36, Good: 42, Most: 140, Weight: 4}, Height: Extent{Least: 6, Good: 9, Most: 18, Weight: 3}}
+	cachesInBrief   = Shape{Width: Extent{Least: 34, Good: 38, Most: 100, Weight: 1}, Height: Extent{Least: 5, Good: 5, Most: 5}}
+	memoryInBrief   = Shape{Width: Extent{Least: 34, Good: 38, Most: 100, Weight: 1}, Height: Extent{Least: 5, Good: 5, Most: 5}}
+)
+
 // arranged lists the arrangements.
 var arranged = []declaration{
+	{
+		name:  "overview",
+		panes: []string{"reconstruction", "slices", "phases", "effects", "quality and loss", "caches", "memory", "k-space", "phase", "raw"},
+		plans: []declaredPlan{
+			{from: wide, place: stacked(
+				beside(sized("reconstruction", pictureAndTruth), sized("slices", pictureAndTruth), one("phase"), one("k-space"), one("raw")),
+				beside(stacked(sized("phases", phasesInBrief), one("quality and loss")), stacked(sized("effects", effectsInBrief), sized("caches", cachesInBrief), sized("memory", memoryInBrief))))},
+			{from: wide, place: beside(
+				stacked(sized("reconstruction", pictureAndTruth), sized("slices", pictureAndTruth), sized("quality and loss", chartInBrief)),
+				stacked(sized("phases", phasesInBrief), sized("effects", effectsInBrief)),
+				stacked(one("k-space"), one("phase"), one("raw"), sized("caches", cachesInBrief), sized("memory", memoryInBrief)))},
+			{from: 0, place: beside(
+				stacked(sized("reconstruction", pictureAndTruth), sized("slices", pictureAndTruth), sized("quality and loss", chartInBrief)),
+				stacked(sized("phases", phasesInBrief), sized("effects", effectsInBrief), sized("caches", cachesInBrief), sized("memory", memoryInBrief),
+					one("k-space"), one("phase"), one("raw")))},
+		},
+	},
 	{
 		name: "everything",
 		panes: []string{"phases", "reconstruction", "slices", "caches", "effects", "loss", "iteration time", "k-space", "phase", "raw", "memory",

@@ -82,8 +82,11 @@ func (d *Deck) node(p place) (n node, ok bool) {
 			return n, false
 		}
 		shape := &d.Panes[id].Shape
-		if p.roomy {
+		switch {
+		case p.roomy:
 			shape = &d.Panes[id].Roomy
+		case p.shape != nil:
+			shape = p.shape
 		}
 		return node{pane: id, shape: shape}, true
 	}

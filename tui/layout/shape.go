@@ -5,6 +5,7 @@ type Shape struct {
 	Width, Height Extent
 	Square        bool // the drawing is square, with two columns as wide as one row is high
 	Pair          bool // a second square fits beside the first from one and a half times its width
+	Twins         bool // with Square: the drawing is two squares side by side
 }
 
 // Extent is the size of a part along one axis, in cells: the minimum, a good size, and the
@@ -29,6 +30,12 @@ func (s *Shape) extent(a axis, cross int) Extent {
 		e = s.Height
 	}
 	switch {
+	case s.Twins && cross > 0 && a == down:
+		e.Good = max(e.Least, (cross-squareColumns-1)/4+squareRows)
+		e.Most = e.Good
+	case s.Twins && cross > 0:
+		e.Good = max(e.Least, 4*(cross-squareRows)+squareColumns+1)
+		e.Most = e.Good
 	case s.Square && cross > 0 && a == down:
 		e.Good = max(e.Least, (cross-squareColumns)/2+squareRows)
 		e.Most = e.Good

@@ -103,10 +103,14 @@ func (p *caches) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 		Message(c, "not set up yet")
 		return "", theme.Faint
 	}
+	n := len(words.CachesOf(s))
+	if n == 0 { // of the run before: the pane may still be zoomed
+		Message(c, "this run has no caches")
+		return "", theme.Faint
+	}
 	if p.why {
 		return p.words(c, s)
 	}
-	n := len(words.CachesOf(s))
 	if w, _ := c.Size(); h >= 5*n+1 && w >= 56 {
 		return p.full(c, s)
 	}

@@ -133,8 +133,7 @@ const severalMark = '*'
 type losses struct {
 	Box
 	Timeline
-	ceiling float64
-	decades [2]float64
+	scale lossScale
 }
 
 func newLosses() *losses {
@@ -158,34 +157,49 @@ func (p *losses) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	}
 	curves = p.See(c, s, curves...)
 	line := p.Line(s)
-	for i, curve := range curves {
-		style := lossStyle(s, i)
-		line.Series = append(line.Series, chart.Series{
-			Curve: curve, Style: style, Dash: chart.DashedWhen(style != theme.LossNew && p.Theme.Depth == theme.NoColor)})
-	}
-	line.Threshold = words.ThresholdOf(s)
-	p.scale(&line, curves)
+	line.Series, line.Threshold = lossSeries(s, curves, p.Theme), words.ThresholdOf(s)
+	p.scale.fit(&line, curves)
 	if !line.Draw(c) {
 		Message(c, "no loss"+words.Yet(s))
 	}
 	if s.NonFinite > 0 {
-		return unit.About(s.NonFinite, "loss was", "losses were") + " not finite", theme.Bad
+		return lostLosses(s), theme.Bad
 	}
 	return p.Footnote(s, p.readout(s), words.WhySuspended(s))
 }
 
-// scale fits the vertical axis to the visible part and the threshold.
-func (p *losses) scale(line *chart.Line, curves []profiles.Curve) {
-	if p.Log {
-		p.decades = chart.Decades(p.decades, curves, line.Threshold)
-		line.Floor, line.Ceiling = p.decades[0], p.decades[1]
+// lossSeries returns the curves of the losses, in the order of the schema, as series of a chart.
+func lossSeries(s *profiles.Snapshot, curves []profiles.Curve, t *theme.Theme) (all []chart.Series) {
+	for i := range s.Run.Schema.Group(profiles.Losses) {
+		style := lossStyle(s, i)
+		all = append(all, chart.Series{Curve: curves[i], Style: style, Dash: chart.DashedWhen(style != theme.LossNew && t.Depth == theme.NoColor)})
+	}
+	return all
+}
+
+// lostLosses says how many losses no chart shows.
+func lostLosses(s *profiles.Snapshot) string {
+	return unit.About(s.NonFinite, "loss was", "losses were") + " not finite"
+}
+
+// lossScale is the vertical axis of the losses as last drawn.
+type lossScale struct {
+	ceiling float64
+	decades [2]float64
+}
+
+// fit fits the axis of a chart to the visible part of the losses and to the threshold.
+func (l *lossScale) fit(line *chart.Line, curves []profiles.Curve) {
+	if line.Log {
+		l.decades = chart.Decades(l.decades, curves, line.Threshold)
+		line.Floor, line.Ceiling = l.decades[0], l.decades[1]
 		return
 	}
 	ceiling := 0.0
 	for _, curve := range curves {
-		ceiling = max(ceiling, chart.Ceiling(curve, p.ceiling))
+		ceiling = max(ceiling, chart.Ceiling(curve, l.ceiling))
 	}
-	p.ceiling, line.Ceiling = ceiling, ceiling
+	l.ceiling, line.Ceiling = ceiling, ceiling
 }
 
 // readout formats the losses under the cursor; empty without a cursor.
@@ -210,23 +224,27 @@ func (p *losses) readout(s *profiles.Snapshot) string {
 	return text
 }
 
+// lossEntry is an entry of a legend of losses.
+type lossEntry struct {
+	text  string
+	style theme.Style
+}
+
+// lossEntries returns the latest losses in the styles of their curves, and the threshold; none before the first loss.
+func lossEntries(s *profiles.Snapshot) (entries []lossEntry) {
+	for _, l := range words.CurrentLosses(s) {
+		entries = append(entries, lossEntry{l.Text(), lossStyle(s, l.Place)})
+	}
+	if t := words.ThresholdOf(s); t > 0 && len(entries) > 0 {
+		entries = append(entries, lossEntry{fmt.Sprintf("╌ stop %.2g", t), theme.Threshold})
+	}
+	return entries
+}
+
 // legend writes the latest losses into the upper edge, in the styles of their curves.
 func (p *losses) legend(s *profiles.Snapshot) {
 	w, _ := p.Canvas.Size()
-	type entry struct {
-		text  string
-		style theme.Style
-	}
-	var entries []entry
-	for _, l := range words.CurrentLosses(s) {
-		entries = append(entries, entry{l.Text(), lossStyle(s, l.Place)})
-	}
-	if len(entries) == 0 {
-		return
-	}
-	if t := words.ThresholdOf(s); t > 0 {
-		entries = append(entries, entry{fmt.Sprintf("╌ stop %.2g", t), theme.Threshold})
-	}
+	entries := lossEntries(s)
 	room := w - 4 - chart.Width(p.Title) - 4
 	for len(entries) > 0 {
 		total := 1
@@ -280,22 +298,28 @@ func (p *iterationTime) Explain() []string {
 
 // Explain describes the chart and how it is measured.
 func (p *losses) Explain() []string {
-	var what string
+	what := ""
 	if p.Snap != nil {
-		schema := &p.Snap.Run.Schema
-		for _, i := range schema.Group(profiles.Losses) {
-			if info := &schema.Series[i]; info.What != "" {
-				what += words.Capital(info.Title) + " is " + info.What + ". "
-			}
-		}
-		if schema.Threshold != "" {
-			what += "A " + schema.Unit.One + " ends as converged when every loss is below the threshold, the dashed line; a threshold that was given for " +
-				"another loss is suspended and has none. "
-		}
+		what = lossTerms(p.Snap)
 	}
 	return []string{
 		what + "Losses are as the optimizer sees them, of every iteration; those that are not finite are left out and counted below.",
 		bucketTerms + " The logarithmic axis leaves out the rare low: values a decade below nine tenths of all lie on its bottom.",
 		timelineTerms,
 	}
+}
+
+// lossTerms says what the losses of a run measure, and its threshold.
+func lossTerms(s *profiles.Snapshot) (what string) {
+	schema := &s.Run.Schema
+	for _, i := range schema.Group(profiles.Losses) {
+		if info := &schema.Series[i]; info.What != "" {
+			what += words.Capital(info.Title) + " is " + info.What + ". "
+		}
+	}
+	if schema.Threshold != "" {
+		what += "A " + schema.Unit.One + " ends as converged when every loss is below the threshold, the dashed line. A threshold given for " +
+			"another loss is suspended, and no line is drawn. "
+	}
+	return what
 }

@@ -165,7 +165,10 @@ func (p *effects) empty(c *chart.Canvas, s *profiles.Snapshot) {
 			text += " R starts the next."
 		}
 	}
-	WriteWrapped(c, 0, max(0, (h-3)/2), 3, text, theme.Faint)
+	if w, _ := c.Size(); h < 3 {
+		text = words.FittingOrLast(w, text, "No setting was changed yet.")
+	}
+	WriteWrapped(c, 0, max(0, (h-3)/2), min(3, h), text, theme.Faint)
 }
 
 // headline writes the change and by how much the iteration became longer or shorter.

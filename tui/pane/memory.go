@@ -140,6 +140,9 @@ func (p *memory) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 		return p.history(&rest, s)
 	case p.over:
 		return p.history(c, s)
+	case h <= memoryBriefHeight:
+		p.brief(c, s)
+		return "", theme.Faint
 	}
 	told := p.bars(c, s)
 	if text, style := slopeShort(s); style == theme.Warn && !told {
@@ -149,6 +152,53 @@ func (p *memory) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 		return "v: over the run", theme.Faint
 	}
 	return "", theme.Faint
+}
+
+// memoryBriefHeight is the inner height up to which the pane has a line each for the GPU, the process and
+// the caches, or the run where it has none.
+const memoryBriefHeight = 3
+
+// brief draws these lines, as many as fit.
+func (p *memory) brief(c *chart.Canvas, s *profiles.Snapshot) {
+	w, _ := c.Size()
+	const label = 8
+	c.Text(0, 0, "GPU", theme.Plain)
+	used, reason := "", ""
+	if l, ok := s.Ledger(); ok && l.Used.Known {
+		used = usedText(&l)
+	} else if ok {
+		reason = l.Used.Reason
+	} else if len(s.Sensors.GPUs) > 0 {
+		used = words.CardMemory(&s.Sensors.GPUs[0], 0, w-label)
+	} else {
+		reason = gpuReason(s)
+	}
+	if used != "" {
+		c.Text(label, 0, chart.Cut(used, w-label), theme.Strong)
+	} else {
+		root := reason[strings.LastIndex(reason, ": ")+1:]
+		c.Text(4, 0, chart.Cut(words.FittingOrLast(w-4, "n/a: "+reason, "n/a:"+root, "n/a: "+strings.TrimSpace(root)), w-4), theme.Faint)
+	}
+	c.Text(0, 1, "host", theme.Plain)
+	switch m := s.Memory; {
+	case m.Reason != "":
+		c.Text(gpuColumn, 1, chart.Cut("n/a: "+m.Reason, w-gpuColumn), theme.Faint)
+	case m.RSS > 0:
+		x := c.Text(label, 1, strings.TrimSpace(unit.Bytes(m.RSS)), theme.Strong)
+		text, style := slopeShort(s)
+		if style != theme.Warn {
+			text, style = "peak "+strings.TrimSpace(unit.Bytes(m.PeakRSS)), theme.Faint
+		}
+		c.Text(x+2, 1, words.Fitting(w-x-2, text, ""), style)
+	default:
+		c.Text(label, 1, "not read"+words.Yet(s), theme.Faint)
+	}
+	own := memoryRows(&s.Run.Schema, s.Memory, 1)[0] // the sum
+	if len(s.Run.Schema.Caches) > 0 {
+		own = memoryRow{"caches", s.Memory.Caches}
+	}
+	c.Text(0, 2, own.name, theme.Plain)
+	c.Text(label, 2, strings.TrimSpace(unit.Bytes(own.bytes)), theme.Strong)
 }
 
 // bars draws the current memory, and reports whether there was room for the slope.

@@ -159,6 +159,7 @@ func TestUnitsAreCalledWhatTheyAre(t *testing.T) {
 	s := plainRun()
 	s.Run.Units, s.Unit = 40, 3
 	m, _ := screen(t, 200, 60, Options{}, colorprofile.ANSI256, s)
+	arrange(m, "everything")
 	if frame := frameOf(m); !strings.Contains(frame, " Epochs ") || !strings.Contains(frame, "epoch  4/40") || strings.Contains(frame, "ample") {
 		t.Errorf("the epochs of a run:\n%s", frame)
 	}

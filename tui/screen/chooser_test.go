@@ -16,6 +16,7 @@ import (
 
 func TestPanesAreShownAndHiddenByKey(t *testing.T) {
 	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
+	arrange(m, "everything")
 	before := m.View().Content
 	press(m, "P")
 	frame := ansi.Strip(m.View().Content)
@@ -63,6 +64,7 @@ func TestTheListGivesAnyPaneTheScreen(t *testing.T) {
 // Tab on a zoomed screen reaches every wanted pane, even those that do not fit the terminal.
 func TestTabLeadsToEveryPaneOfAZoomedScreen(t *testing.T) {
 	m, _ := screen(t, 80, 24, Options{}, colorprofile.ANSI256, tuitest.Running())
+	arrange(m, "everything")
 	press(m, "z")
 	seen := map[layout.Pane]bool{}
 	for range layout.Pane(len(Panes)) {
@@ -72,7 +74,7 @@ func TestTabLeadsToEveryPaneOfAZoomedScreen(t *testing.T) {
 	}
 	for id := range layout.Pane(len(Panes)) {
 		if seen[id] == (id == idSettings || id == idAblation || id == idThroughput || id == idFootprint || id == idPhase ||
-			id == idDiffraction || id == idSlices || id == idRaw || id == idTasks || id == idTaskLosses || id == idGPU) {
+			id == idDiffraction || id == idSlices || id == idRaw || id == idTasks || id == idTaskLosses || id == idGPU || id == idProgress) {
 			t.Errorf("tab leads to %s: %v", deck.Panes[id].Name, seen[id])
 		}
 	}
@@ -80,6 +82,7 @@ func TestTabLeadsToEveryPaneOfAZoomedScreen(t *testing.T) {
 
 func TestTheLastPaneStays(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
+	arrange(m, "everything")
 	for id := range layout.Pane(len(Panes)) {
 		if !m.layout.Panes[id].Empty() || m.arranged(m.keep.choice(m.deck, "everything")).Wanted[id] {
 			for range 2 { // the first shows it if it does not fit
@@ -97,12 +100,13 @@ func TestTheLastPaneStays(t *testing.T) {
 // If the focused pane is hidden, no pane has the focus.
 func TestFocusGoesWithItsPane(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
+	arrange(m, "everything")
 	m.setFocus(idKSpace)
 	press(m, "w")
 	if m.focus != layout.None {
 		t.Errorf("%s has the keys in %s", deck.Panes[m.focus].Name, m.preset)
 	}
-	press(m, "w", "w", "w")
+	press(m, "w", "w", "w", "w")
 	m.setFocus(idKSpace)
 	m.togglePane(idKSpace)
 	if m.focus != layout.None {
@@ -133,7 +137,7 @@ func TestPresetsGoRound(t *testing.T) {
 			checkFrame(t, m, size[0], size[1])
 		}
 	}
-	if got := strings.Join(names, " "); got != "timing quality memory everything" {
+	if got := strings.Join(names, " "); got != "everything timing quality memory overview" {
 		t.Errorf("w goes %s", got)
 	}
 	if m.layout != before {
@@ -147,6 +151,7 @@ func mouse(m *Model, x, y int) {
 
 func TestTheMouseGivesKeysAndTheScreen(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
+	arrange(m, "everything")
 	if m.View().MouseMode != tea.MouseModeNone {
 		t.Error("the mouse is on from the beginning")
 	}
@@ -188,6 +193,7 @@ func (p *wheelPane) Press(key string) bool { p.pressed = append(p.pressed, key);
 
 func TestTheWheelGoesToThePaneUnderIt(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
+	arrange(m, "everything")
 	p := &wheelPane{Pane: m.panes[idLoss]}
 	m.panes[idLoss] = p
 	loss := m.layout.Panes[idLoss]

@@ -39,6 +39,7 @@ var (
 	idTaskLosses    = deck.Find("task losses")
 	idDiffraction   = deck.Find("diffraction")
 	idGPU           = deck.Find("gpu")
+	idProgress      = deck.Find("quality and loss")
 )
 
 // screen returns a model of the given size that has received snapshots.
@@ -96,3 +97,11 @@ type settingsUnderTest interface {
 
 // settingsIn returns the settings pane of a screen.
 func settingsIn(m *Model) settingsUnderTest { return m.panes[idSettings].(settingsUnderTest) }
+
+// arrange changes to an arrangement of panes.
+func arrange(m *Model, name string) {
+	m.preset = name
+	m.relay()
+	m.stale = true
+	m.Update(secondMsg{})
+}

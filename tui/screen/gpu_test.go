@@ -20,8 +20,8 @@ func TestGoldenScreensWithAMockGPU(t *testing.T) {
 		zoom layout.Pane
 		keys []string
 	}{
-		{"mock-gpu", tuitest.OnGPU, layout.None, nil}, {"mock-gpu-memory", tuitest.OnGPU, layout.None, []string{"w", "w", "w"}},
-		{"mock-gpu-cpu-run", tuitest.BesideGPU, layout.None, nil}, {"mock-gpu-cpu-run-memory", tuitest.BesideGPU, layout.None, []string{"w", "w", "w"}},
+		{"mock-gpu", tuitest.OnGPU, layout.None, nil}, {"mock-gpu-memory", tuitest.OnGPU, layout.None, []string{"w", "w", "w", "w"}},
+		{"mock-gpu-cpu-run", tuitest.BesideGPU, layout.None, nil}, {"mock-gpu-cpu-run-memory", tuitest.BesideGPU, layout.None, []string{"w", "w", "w", "w"}},
 		{"mock-gpu-zoom", tuitest.OnGPU, idGPU, nil}, {"mock-gpus-zoom", tuitest.OnOneOfTwoGPUs, idGPU, []string{"down"}},
 		{"mock-gpu-zoom-ledger", tuitest.OnGPU, idMemory, nil}, {"mock-gpu-zoom-effects", tuitest.OnGPU, idEffects, []string{"down"}},
 	} {
@@ -61,6 +61,7 @@ func TestGoldenSmallPanesWithAMockGPU(t *testing.T) {
 // The pane of GPUs is there as soon as there is one, and the list of panes says why there is none.
 func TestThePaneOfGPUsComesWithTheFirstReading(t *testing.T) {
 	m, _ := screen(t, 200, 60, Options{}, colorprofile.ANSI256, tuitest.Running())
+	arrange(m, "everything")
 	if !m.layout.Panes[idGPU].Empty() {
 		t.Error("the pane is there before a reading")
 	}
@@ -95,7 +96,7 @@ func TestNothingJumpsWhenSensorsChange(t *testing.T) {
 		frames := [2]string{}
 		for i, s := range []*profiles.Snapshot{a, b} {
 			m, _ := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, s)
-			press(m, "w", "w", "w")
+			press(m, "w", "w", "w", "w")
 			frames[i] = tuitest.Shown(tuitest.Cells(m.View().Content, size[0], size[1]))
 		}
 		for _, word := range []string{"│", "╭", "driver", "unexplained", "of 700 W", "clocks", "host"} {

@@ -291,7 +291,7 @@ func TestATerminalThatDrawsPictures(t *testing.T) {
 	s = tuitest.Paused()
 	x.show(s)
 	x.expectPictures(d, 2)
-	x.Press("\t\tz") // larger, which a third picture would prevent
+	x.Press("\tz") // larger, which a third picture would prevent
 	ptytest.Eventually(t, "larger pictures", func() bool {
 		all, large := d.holding(), 0
 		for _, i := range all {
@@ -337,7 +337,7 @@ func TestInterruptedScreensLeaveNoPictures(t *testing.T) {
 	d := newDrawer("ghostty 1.2.0")
 	x := openAnswering(t, d.receive, 120, 40, Options{})
 	x.show(tuitest.Running())
-	x.expectPictures(d, 1)
+	x.expectPictures(d, 2)
 	x.stop()
 	_ = x.expectEnd(10 * time.Second)
 	ptytest.Eventually(t, "the picture to go", func() bool { return len(d.holding()) == 0 })
@@ -366,7 +366,7 @@ func TestTerminalsThatDoNotDraw(t *testing.T) {
 			if tt.name == "without placeholders" {
 				return // i enables pictures there
 			}
-			x.Press("\t\t")
+			x.Press("\t")
 			ptytest.Eventually(t, tt.why, func() bool {
 				x.Press("i")
 				for range 20 {
@@ -388,8 +388,8 @@ func TestKittyGraphicsCanBeTriedWherePlaceholdersAreNotKnown(t *testing.T) {
 	x := openAnswering(t, d.receive, 120, 40, Options{})
 	x.show(tuitest.Running())
 	x.See("▀▀▀")
-	x.Press("\t\ti")
-	x.expectPictures(d, 1)
+	x.Press("\ti")
+	x.expectPictures(d, 2)
 	x.Press("i")
 	x.expectPictures(d, 0)
 	x.See("▀▀▀")

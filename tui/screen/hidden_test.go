@@ -70,7 +70,7 @@ func TestAStatusLeavesTheKeysWhereThereIsRoom(t *testing.T) {
 	}{{80, false}, {120, false}, {200, true}} {
 		m, _ := screen(t, tt.w, 60, Options{}, colorprofile.ANSI256, tuitest.Running())
 		press(m, "w")
-		if got := lastLine(m); !strings.Contains(got, "panes: timing") || strings.Contains(got, "space pause") != tt.keys {
+		if got := lastLine(m); !strings.Contains(got, "panes: everything") || strings.Contains(got, "space pause") != tt.keys {
 			t.Errorf("%d columns: %q", tt.w, got)
 		}
 	}

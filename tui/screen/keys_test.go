@@ -372,7 +372,7 @@ func TestTheWideFooterNamesTheKeys(t *testing.T) {
 	lines := strings.Split(ansi.Strip(m.View().Content), "\n")
 	footer := strings.Join(lines[len(lines)-2:], " ")
 	for _, want := range []string{"m meas. cache ●", "f FFT cache ●", "g mask cache ○", "a AMP bf16", "p remeasure", "l/L lr 1.0e-03",
-		"−/+ threads 2", "space pause", ", settings", "A ablate", "? help, why", "tab pane", "w everything", "P 3 hidden", "q quit", "watching"} {
+		"−/+ threads 2", "space pause", ", settings", "A ablate", "? help, why", "tab pane", "w overview", "P panes", "q quit", "watching"} {
 		if !strings.Contains(footer, want) {
 			t.Errorf("the footer lacks %q: %s", want, footer)
 		}

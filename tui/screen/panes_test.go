@@ -49,7 +49,7 @@ func named(name string) tea.KeyPressMsg {
 var ownPanes = []struct {
 	id    layout.Pane
 	views int
-}{{idQuality, 4}, {idSamples, 1}, {idLog, 1}, {idMemory, 2}, {idCaches, 2}, {idEffects, 1}}
+}{{idQuality, 4}, {idSamples, 1}, {idLog, 1}, {idMemory, 2}, {idCaches, 2}, {idEffects, 1}, {idProgress, 1}}
 
 func TestGoldenScreensOfZoomedPanes(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}} {

@@ -49,6 +49,7 @@ func TestPaneScreens(t *testing.T) {
 			name := fmt.Sprintf("%s-%dx%d", tt.name, w, h)
 			t.Run(name, func(t *testing.T) {
 				m, _ := screen(t, w, h, Options{}, colorprofile.ANSI256, tt.snap)
+				arrange(m, "everything")
 				m.setFocus(tt.pane)
 				if tt.zoom {
 					m.toggleZoom()

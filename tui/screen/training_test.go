@@ -19,7 +19,7 @@ func TestGoldenTraining(t *testing.T) {
 		{"training-80x24", 80, 24, nil},
 		{"training-120x40", 120, 40, nil},
 		{"training-200x60", 200, 60, nil},
-		{"training-quality-120x40", 120, 40, []string{"w", "w"}},
+		{"training-quality-120x40", 120, 40, []string{"w", "w", "w"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m, _ := screen(t, tt.w, tt.h, Options{Settings: tuitest.Training().Settings}, colorprofile.ANSI256)
