@@ -84,7 +84,7 @@ type rowJSON struct {
 type valueJSON struct {
 	Value  *float64 `json:"value"`
 	Reason string   `json:"value_reason,omitempty"`
-	At     int64    `json:"iteration,omitempty"`
+	At     *int64   `json:"iteration,omitempty"` // counted from 0, as in the summary and the CSV
 	Blocks int      `json:"blocks"`
 	Floor  *float64 `json:"floor"`
 }
@@ -172,7 +172,10 @@ func (r *Row) json() rowJSON {
 		out.Better = &better
 	}
 	for _, v := range r.Values {
-		j := valueJSON{number(v.Value), v.Reason, v.At, v.Blocks, number(v.Floor)}
+		j := valueJSON{number(v.Value), v.Reason, nil, v.Blocks, number(v.Floor)}
+		if at := v.At - 1; at >= 0 {
+			j.At = &at
+		}
 		if j.Value == nil && j.Reason == "" {
 			j.Reason = "it was not measured"
 		}
