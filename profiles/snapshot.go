@@ -220,8 +220,9 @@ type Snapshot struct {
 
 	Ablation *Ablation // the newest, running or ended; nil without one
 
-	Results []UnitResult
-	Tasks   *Tasks // the newest state; nil if the run is not of a list of tasks
+	Results []UnitResult // of the newest units that ended, at least KeptResults of them; see Ended and UnitsEnded
+	Earlier Ended        // the units before those
+	Tasks   *Tasks       // the newest state; nil if the run is not of a list of tasks
 
 	Recording RecordingState
 

@@ -91,8 +91,8 @@ func (c *Resumed) Check(v settings.Values) error {
 		return fmt.Errorf("checkpoint %s: the run is complete: there is nothing to go on with", c.Path)
 	case iterations > 0 && iterations <= c.Iteration:
 		return v.Wrong(settings.MaxIterations, fmt.Sprintf("must be above %d, the iterations of the checkpoint %s, or 0 for no limit", c.Iteration, c.Path))
-	case units > 0 && units <= len(c.Results):
-		return v.Wrong(c.limit, fmt.Sprintf("must be above %d, as far as the checkpoint %s is, or 0 for all", len(c.Results), c.Path))
+	case units > 0 && units <= c.Ended():
+		return v.Wrong(c.limit, fmt.Sprintf("must be above %d, as far as the checkpoint %s is, or 0 for all", c.Ended(), c.Path))
 	}
 	return nil
 }
@@ -343,6 +343,9 @@ func (l *loop) checkpoint(ctx context.Context) error {
 	run := &checkpoint.Run{
 		Program: o.Program, Workload: l.info.Schema.Workload, Object: l.info.Object, Kernels: l.info.Kernels,
 		Iteration: l.index, Finished: l.complete, Settings: checkpoint.SettingsOf(l.settings),
+	}
+	if l.earlier.Units > 0 {
+		run.Earlier = l.earlier.Clone()
 	}
 	for i := range l.results {
 		run.Results = append(run.Results, checkpoint.ResultOf(&l.results[i], len(l.info.Schema.Series)))

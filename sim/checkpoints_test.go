@@ -178,6 +178,32 @@ func TestTheSmallestWorkloadIsResumedToo(t *testing.T) {
 	}
 }
 
+// A checkpoint has the results of the newest units; those before are counted, for the run that goes on as well.
+func TestACheckpointIsBoundedInTheNumberOfUnits(t *testing.T) {
+	v, err := workloads.Presets().Lookup("curve")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const units = 5*profiles.KeptResults + 3
+	first := opened(t, Options{Settings: v.Settings})
+	driven(t, first, 10, nil)
+	for unit := range int32(units) {
+		first.loop.unitDone(profiles.UnitResult{Unit: unit, Iterations: 1, Threshold: 1, Converged: unit > 0})
+	}
+	c := reopened(t, checkpointed(t, first))
+	if c.Ended() != units || len(c.Results) > 2*profiles.KeptResults {
+		t.Errorf("%d units, %d results", c.Ended(), len(c.Results))
+	}
+	second := opened(t, Options{Settings: c.Settings, Resume: c})
+	again := reopened(t, checkpointed(t, second))
+	if again.Ended() != units || again.Earlier == nil || !slices.Equal(again.Earlier.Failed, []int32{0}) {
+		t.Errorf("resumed: %d units, before the results %+v", again.Ended(), again.Earlier)
+	}
+	if s := aggregate.New(second.stream.Follow(), aggregate.Options{}).Tick(time.Now()); s.UnitsEnded() != units || len(s.Ended().Failed) != 1 {
+		t.Errorf("resumed: a screen counts %d units, %d failed", s.UnitsEnded(), len(s.Ended().Failed))
+	}
+}
+
 // A live setting may be given on resuming; anything else that differs is an error that names it.
 func TestWhatMayDifferOnResuming(t *testing.T) {
 	v := configured(t, slices.Concat(small, []string{"iterations=37", "threshold=0", "threads=1"})...)

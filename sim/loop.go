@@ -40,7 +40,8 @@ type loop struct {
 	compare   time.Time     // time of the last quality measurement
 	comparing time.Duration // that it took
 
-	results     []profiles.UnitResult // of the units that ended
+	results     []profiles.UnitResult // of the newest units that ended
+	earlier     profiles.Ended        // the units before those
 	complete    bool                  // the task has nothing left to do
 	checkpoints checkpoints
 
@@ -127,7 +128,7 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 	r.inputs = c.inputs
 	r.begun(c.settings)
 	l.changes, l.index, l.recorded, l.finished, l.failure, l.next = 0, 0, 0, false, nil, nil
-	l.results, l.complete, l.pace, l.tuned = nil, false, pace{}, ""
+	l.results, l.earlier, l.complete, l.pace, l.tuned = nil, profiles.Ended{}, false, pace{}, ""
 	r.over.Store(false)
 	l.active, l.began = 0, time.Now()
 	l.resumed, l.compare = l.began, l.began
@@ -170,9 +171,7 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 		}
 	}
 	if from != nil {
-		for i := range from.Results {
-			l.unitDone(from.Results[i].UnitResult())
-		}
+		l.resumeUnits(from)
 	}
 	l.picture(false)
 	r.stream.Memory(l.memory())
@@ -195,9 +194,27 @@ func (l *loop) list() {
 	}
 }
 
+// resumeUnits publishes the units that ended before a checkpoint.
+func (l *loop) resumeUnits(from *Resumed) {
+	old := max(0, len(from.Results)-2*profiles.KeptResults)
+	if from.Earlier != nil {
+		l.earlier = *from.Earlier.Clone()
+	}
+	for i := range from.Results[:old] {
+		r := from.Results[i].UnitResult()
+		l.earlier.Add(&r)
+	}
+	if l.earlier.Units > 0 {
+		l.run.stream.Ended(l.earlier.Clone())
+	}
+	for i := range from.Results[old:] {
+		l.unitDone(from.Results[old+i].UnitResult())
+	}
+}
+
 // unitDone keeps and publishes the result of a unit of work.
 func (l *loop) unitDone(result profiles.UnitResult) {
-	l.results = append(l.results, result)
+	l.results = l.earlier.Thin(l.results, &result)
 	l.run.stream.UnitDone(result)
 }
 

@@ -120,7 +120,8 @@ type record struct {
 	layers   []profiles.Layer
 	roofs    *profiles.Roofs
 	effects  effect.Tracker
-	results  []profiles.UnitResult
+	results  []profiles.UnitResult // the newest
+	earlier  profiles.Ended        // units whose results are not kept
 	tasks    *profiles.Tasks
 	notes    []profiles.Note
 }
@@ -272,7 +273,9 @@ func (a *Aggregator) take(e *profiles.Event) {
 	case *profiles.Measurement:
 		a.measure(b)
 	case *profiles.UnitResult:
-		a.results = append(a.results, *b)
+		a.results = a.earlier.Thin(a.results, b)
+	case *profiles.Ended:
+		a.earlier.Join(b)
 	case *profiles.LogEntry:
 		a.tell(profiles.LogLine{Text: b.Text, Refused: b.Refused}, e.At)
 	case *profiles.Note:
@@ -468,7 +471,7 @@ func (a *Aggregator) snapshot(now time.Time) *profiles.Snapshot {
 		Sensors: profiles.SensorsView{Sensors: a.sensors, Energy: a.energies.views},
 		Changes: changes, Effects: effects, Notes: slices.Clip(a.notes),
 		Recording: a.recording, Tasks: a.tasks,
-		Results: slices.Clip(a.results), Log: slices.Clip(a.log), Alerts: a.alerts.Standing(),
+		Results: slices.Clip(a.results), Earlier: a.earlier, Log: slices.Clip(a.log), Alerts: a.alerts.Standing(),
 		Own:  profiles.OwnCost{Aggregator: a.cost.share(time.Now()), Dropped: a.dropped, Watching: a.watchingCost()},
 		Unit: -1,
 	}
@@ -497,7 +500,7 @@ func (a *Aggregator) remaining(elapsed time.Duration, rate float64) (eta time.Du
 	if a.has {
 		done = a.last.Index + 1
 	}
-	p := progress{a.run.AllUnits(), a.results, limitsOf(a.settings, &a.run.Schema), elapsed, rate, done}
+	p := progress{a.run.AllUnits(), a.earlier.Units, a.results, limitsOf(a.settings, &a.run.Schema), elapsed, rate, done}
 	return p.remaining()
 }
 

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"testing"
 
+	"prismtop/profiles"
 	"prismtop/sim/prism"
 	"prismtop/sim/prism/prismtest"
 )
@@ -39,5 +40,38 @@ func TestAMillionIterationsTakeNoMoreMemory(t *testing.T) {
 	t.Log(told)
 	if heap[1] > heap[0]+heap[0]/10+1<<20 || points[1] > 2*points[0] {
 		t.Error(told)
+	}
+}
+
+// Nor do samples take memory for ever: their results are counted once there are newer ones.
+func TestSamplesTakeNoMoreMemoryForEver(t *testing.T) {
+	r := newRig()
+	r.start()
+	r.it.Unit = 0
+	var heap [2]uint64
+	for i, until := range []int32{5_000, 50_000} {
+		for r.it.Unit < until {
+			r.iterate(1)
+			r.UnitDone(profiles.UnitResult{Unit: r.it.Unit, Iterations: 1, Converged: true, Values: profiles.NoValues()})
+			if r.it.Unit++; r.it.Unit%100 == 0 {
+				r.tick()
+			}
+		}
+		if s := r.tick(); s.UnitsEnded() != int(until) {
+			t.Fatalf("%d samples ended, want %d", s.UnitsEnded(), until)
+		}
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		heap[i] = m.HeapAlloc
+		runtime.KeepAlive(r)
+	}
+	told := fmt.Sprintf("heap %d KB after 5,000 samples, %d KB after 50,000", heap[0]>>10, heap[1]>>10)
+	t.Log(told)
+	if heap[1] > heap[0]+2<<20 { // 47 bytes a sample; a result has more than a hundred
+		t.Error(told)
+	}
+	if late := New(r.Follow(), Options{}).Tick(r.now); late.UnitsEnded() != 50_000 {
+		t.Errorf("a late reader counts %d samples", late.UnitsEnded())
 	}
 }

@@ -34,6 +34,7 @@ func (r *record) clone() record {
 	c.watch, c.energies = r.watch.clone(), r.energies.clone()
 	c.alerts, c.effects = r.alerts.Clone(), r.effects.Clone()
 	c.results, c.notes = slices.Clip(r.results), slices.Clip(r.notes)
+	c.earlier.Failed = slices.Clip(r.earlier.Failed)
 	return c
 }
 

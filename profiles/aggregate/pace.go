@@ -112,6 +112,7 @@ func (p *pace) rate(now time.Time) float64 {
 // progress is the basis for an estimate of the remaining time.
 type progress struct {
 	units   int // of all passes
+	earlier int // units that ended before the results
 	results []profiles.UnitResult
 	limits  limits
 	elapsed time.Duration
@@ -139,9 +140,9 @@ func (p *progress) remaining() (eta time.Duration, ok bool) {
 	seconds := math.Inf(1)
 	units := p.units
 	if most := p.limits.units; most > 0 {
-		units = min(units, max(most, len(p.results)))
+		units = min(units, max(most, p.earlier+len(p.results)))
 	}
-	if left := units - len(p.results); len(p.results) >= etaLeast && left >= 0 {
+	if left := units - p.earlier - len(p.results); len(p.results) >= etaLeast && left >= 0 {
 		recent := p.results[max(0, len(p.results)-etaSamples):]
 		var sum time.Duration
 		for _, r := range recent {

@@ -208,16 +208,31 @@ func (j *Journal) next(now time.Time) {
 	go j.seal(p)
 }
 
+// stateResults is the number of results that stateAfter keeps: an estimate of the time left needs so many. The others are counted.
+const stateResults = 10
+
 // stateAfter returns the events of a piece that the state of the run after it depends on, without
 // pictures and layers.
 func stateAfter(p *recording.Piece) []profiles.Event {
 	var all []profiles.Event
+	var results []profiles.Event
 	last := map[reflect.Type]int{} // place of the newest event of a kind of which only that counts
 	p.Bodies(func(e profiles.Event) {
 		switch b := e.Body.(type) {
 		case *profiles.Picture, *profiles.LayerTimes, *profiles.LogEntry, *profiles.Load:
 			return
-		case *profiles.Begin, *profiles.StateChange, *profiles.UnitResult, *profiles.Note:
+		case *profiles.UnitResult:
+			results = append(results, e)
+			return
+		case *profiles.Moved:
+			taken := min(b.Again, len(results)) // the rest are of parts before
+			results = results[:len(results)-taken]
+			moved := *b
+			moved.Again -= taken
+			e.Body = &moved
+		case *profiles.Begin:
+			results = nil
+		case *profiles.StateChange, *profiles.Note, *profiles.Ended:
 		default:
 			kind := reflect.TypeOf(e.Body)
 			if i, ok := last[kind]; ok {
@@ -230,7 +245,15 @@ func stateAfter(p *recording.Piece) []profiles.Event {
 		}
 		all = append(all, e)
 	})
-	return slices.DeleteFunc(all, func(e profiles.Event) bool { return e.Body == nil })
+	all = slices.DeleteFunc(all, func(e profiles.Event) bool { return e.Body == nil })
+	if old := results[:max(0, len(results)-stateResults)]; len(old) > 0 {
+		ended := &profiles.Ended{}
+		for _, e := range old {
+			ended.Add(e.Body.(*profiles.UnitResult))
+		}
+		all = append(all, profiles.Event{At: old[0].At, Body: ended})
+	}
+	return append(all, slices.Clone(results[max(0, len(results)-stateResults):])...)
 }
 
 // seal packs a part, and drops the oldest ones beyond the limit.

@@ -56,6 +56,9 @@ func standing(origin, begun time.Time, s *profiles.Snapshot, last *profiles.Iter
 	for i := range s.Log {
 		put(begun.Add(s.Log[i].At), &profiles.LogEntry{Text: s.Log[i].Text, Refused: s.Log[i].Refused})
 	}
+	if s.Earlier.Units > 0 {
+		put(begun, &s.Earlier)
+	}
 	for i := range s.Results {
 		put(now, &s.Results[i])
 	}

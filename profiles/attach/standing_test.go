@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"runtime"
 	"testing"
 
 	"prismtop/profiles"
@@ -97,3 +98,39 @@ func TestTheAccountOfARunIsItsState(t *testing.T) {
 
 // quiet is a source that neither reads the machine nor makes pictures.
 type quiet struct{ profiles.Source }
+
+// What a journal keeps of samples beside its packed parts is bounded.
+func TestSamplesTakeNoMoreMemoryForEver(t *testing.T) {
+	s := newSource(256 << 10)
+	s.begin()
+	ended := func(until int32) uint64 {
+		for s.it.Unit < until {
+			s.iterate(1)
+			s.Stream.UnitDone(profiles.UnitResult{Unit: s.it.Unit, Iterations: 1, Converged: true, Values: profiles.NoValues()})
+			if s.it.Unit++; s.it.Unit%100 == 0 {
+				s.tick()
+			}
+		}
+		eventually(t, "parts to be packed", func() bool {
+			s.journal.mu.Lock()
+			defer s.journal.mu.Unlock()
+			for _, p := range s.journal.parts {
+				if !p.done {
+					return false
+				}
+			}
+			return true
+		})
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC() // empties pools
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	few, many := ended(10_240), ended(51_200)
+	runtime.KeepAlive(s)
+	t.Logf("heap %d KB after 10,240 samples, %d KB after 51,200", few>>10, many>>10)
+	if many > few+2<<20 {
+		t.Errorf("heap %d KB after 10,240 samples, %d KB after 51,200", few>>10, many>>10)
+	}
+}

@@ -82,13 +82,8 @@ func orElse(reason, otherwise string) string {
 }
 
 func countSamples(s *profiles.Snapshot) Samples {
-	n := Samples{Done: len(s.Results), Total: s.Run.AllUnits(), Failed: []int32{}}
-	for _, r := range s.Results {
-		if r.Failed() {
-			n.Failed = append(n.Failed, r.Unit)
-		}
-	}
-	return n
+	ended := s.Ended()
+	return Samples{Done: ended.Units, Total: s.Run.AllUnits(), Failed: append([]int32{}, ended.Failed...)}
 }
 
 // spread is in milliseconds; nil if no iteration ran.

@@ -26,6 +26,7 @@ var names = map[reflect.Type]string{
 	reflect.TypeFor[profiles.StateChange]():    "state",
 	reflect.TypeFor[profiles.Measurement]():    "measurement",
 	reflect.TypeFor[profiles.UnitResult]():     "unit",
+	reflect.TypeFor[profiles.Ended]():          "ended",
 	reflect.TypeFor[profiles.LogEntry]():       "log",
 	reflect.TypeFor[profiles.Note]():           "note",
 	reflect.TypeFor[profiles.Picture]():        "picture",
@@ -156,6 +157,8 @@ func sensible(b profiles.Body) error {
 	case *profiles.Begin:
 		return b.Info.Schema.Check()
 	case *profiles.Tasks:
+		return b.Check()
+	case *profiles.Ended:
 		return b.Check()
 	case *profiles.LayerTimes:
 		for _, l := range b.Layers {

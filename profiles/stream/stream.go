@@ -39,6 +39,7 @@ type known struct {
 	state    *profiles.Event
 	ran      time.Duration    // running time before state
 	results  []profiles.Event // the newest
+	earlier  profiles.Ended   // units before those
 	measured *profiles.Event  // the newest value of each series
 	notes    []profiles.Event // the newest
 	newest
@@ -71,6 +72,9 @@ func (s *Stream) Follow() *Reader {
 	r := &Reader{stream: s, ring: NewRing(s.room)}
 	if s.known.begin != nil {
 		r.put(*s.known.begin)
+	}
+	if s.known.begin != nil && s.known.earlier.Units > 0 {
+		r.put(profiles.Event{At: s.known.begin.At, Body: s.known.earlier.Clone()})
 	}
 	for _, e := range s.known.results {
 		r.put(e)
@@ -142,7 +146,12 @@ func (s *Stream) know(e *profiles.Event) {
 		k.state = e
 	case *profiles.UnitResult:
 		k.results = append(k.results, *e)
-		k.results = k.results[max(0, len(k.results)-maxEvents/2):]
+		for len(k.results) > profiles.KeptResults {
+			k.earlier.Add(k.results[0].Body.(*profiles.UnitResult))
+			k.results = k.results[1:]
+		}
+	case *profiles.Ended:
+		k.earlier.Join(b)
 	case *profiles.Note:
 		k.notes = append(k.notes, *e)
 		k.notes = k.notes[max(0, len(k.notes)-profiles.MostNotes):]
@@ -191,6 +200,9 @@ func (s *Stream) Next(v settings.Values) {
 
 // Measure records a measurement.
 func (s *Stream) Measure(m profiles.Measurement) { s.put(&m) }
+
+// Ended records units that ended and whose results do not follow.
+func (s *Stream) Ended(e *profiles.Ended) { s.put(e) }
 
 // UnitDone records the end of the training of a unit of work.
 func (s *Stream) UnitDone(r profiles.UnitResult) { s.put(&r) }

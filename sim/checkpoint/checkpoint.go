@@ -44,10 +44,20 @@ type Run struct {
 	Iteration int64       `json:"iteration"` // iterations so far
 	Finished  bool        `json:"finished"`  // nothing is left to do
 	Settings  [][2]string `json:"settings"`  // in force: keys and values as settings.Values.Get writes them
-	Results   []Result    `json:"results"`   // of the units of work that ended
+	Results   []Result    `json:"results"`   // of the newest units of work that ended
 	Recording *Recording  `json:"recording"` // of the run; nil for none
 	Kept      []string    `json:"kept"`      // older checkpoints of the run beside this one, base names, oldest first
 	Best      *Best       `json:"best"`      // checkpoint of the best quality so far; nil if that is not kept
+
+	Earlier *profiles.Ended `json:"earlier,omitempty"` // the units of work before those of the results; nil for none
+}
+
+// Ended returns the number of units of work that ended.
+func (r *Run) Ended() int {
+	if r.Earlier == nil {
+		return len(r.Results)
+	}
+	return r.Earlier.Units + len(r.Results)
 }
 
 // Best is the checkpoint of a run with the best quality.

@@ -114,7 +114,7 @@ func summary(s *profiles.Snapshot, state string, cores int) string {
 	if s.Run.Resumed > 0 {
 		reached += fmt.Sprintf(", %d of the iterations before the checkpoint", s.Run.Resumed)
 	}
-	line("  iterations   %d in %d of %s%s", s.Index, len(s.Results), unit.Plural(r.AllUnits(), r.Schema.Unit.One, r.Schema.Unit.Many), reached)
+	line("  iterations   %d in %d of %s%s", s.Index, s.UnitsEnded(), unit.Plural(r.AllUnits(), r.Schema.Unit.One, r.Schema.Unit.Many), reached)
 	summariseTimes(line, s)
 	summariseMemory(line, s)
 	summariseSeries(line, s)

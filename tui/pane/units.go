@@ -79,7 +79,10 @@ func (p *units) Explain() []string {
 	}
 	times := "Time is from the start of the " + one + "'s training to its end, pauses included. ms each is that time divided by its iterations, so it holds " +
 		"everything: what is between the iterations as well."
-	const order = "x sorts by order, time or iterations."
+	order := "x sorts by order, time or iterations."
+	if p.Snap != nil && p.Snap.Earlier.Units > 0 {
+		order = fmt.Sprintf("The table has the newest %s; all are counted. ", unit.Plural(len(p.Snap.Results), one, p.Snap.Run.Schema.Unit.Many)) + order
+	}
 	if p.Snap != nil && len(p.Snap.Run.Centres) == 0 {
 		return []string{
 			"Each row is one " + one + " of the run's work. It is converged where it came below the threshold, and limit where its iterations were used up " +
@@ -213,7 +216,7 @@ func (p *units) summary(s *profiles.Snapshot) string {
 	if len(p.sorted) == 0 {
 		return fmt.Sprintf("0 of %d", s.Run.AllUnits())
 	}
-	parts := []string{fmt.Sprintf("%d of %d", len(p.sorted), s.Run.AllUnits())}
+	parts := []string{fmt.Sprintf("%d of %d", s.UnitsEnded(), s.Run.AllUnits())}
 	if ends := p.ends.String(); ends != "" {
 		parts = append(parts, ends)
 	}

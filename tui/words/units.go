@@ -12,16 +12,9 @@ import (
 type UnitEnds struct{ Converged, failed int }
 
 // CountEnds counts the outcomes of a run's units.
-func CountEnds(s *profiles.Snapshot) (n UnitEnds) {
-	for i := range s.Results {
-		switch r := &s.Results[i]; {
-		case r.Converged:
-			n.Converged++
-		case r.Failed():
-			n.failed++
-		}
-	}
-	return n
+func CountEnds(s *profiles.Snapshot) UnitEnds {
+	ended := s.Ended()
+	return UnitEnds{ended.Converged, len(ended.Failed)}
 }
 
 // String returns "" if no unit had a threshold.

@@ -128,16 +128,11 @@ func writeRun(t *text, s *profiles.Snapshot) {
 	t.sample("", float64(s.Index))
 	t.family("prismtop_units", "gauge", "", "Units of work of the run, "+s.Run.Schema.Unit.Many+", in all passes.")
 	t.sample("", float64(s.Run.AllUnits()))
-	failed := 0
-	for i := range s.Results {
-		if s.Results[i].Failed() {
-			failed++
-		}
-	}
+	ended := s.Ended()
 	t.family("prismtop_units_ended", "gauge", "", "Units of work that ended.")
-	t.sample("", float64(len(s.Results)))
+	t.sample("", float64(ended.Units))
 	t.family("prismtop_units_failed", "gauge", "", "Units of work that ended at their limit without reaching the threshold.")
-	t.sample("", float64(failed))
+	t.sample("", float64(len(ended.Failed)))
 	t.family("prismtop_skipped_steps", "counter", "", "Optimiser steps skipped by the gradient scaler.")
 	t.sample("_total", float64(s.SkippedSteps))
 	t.family("prismtop_non_finite_iterations", "counter", "", "Iterations with a loss that was NaN or infinite.")

@@ -180,7 +180,7 @@ func (p *kspace) Update(s *profiles.Snapshot) {
 	before := p.Snap
 	p.Snap = s
 	if before == nil || before.Unit != s.Unit || before.State != s.State || coveredShare(before) != coveredShare(s) ||
-		len(before.Results) != len(s.Results) || len(before.Run.Centres) != len(s.Run.Centres) ||
+		before.UnitsEnded() != s.UnitsEnded() || len(before.Run.Centres) != len(s.Run.Centres) ||
 		before.Run.Units != s.Run.Units || before.Run.Size != s.Run.Size ||
 		before.Run.PerSample != s.Run.PerSample || before.Settings.Number("roi_diameter") != s.Settings.Number("roi_diameter") ||
 		apertureOf(before) != apertureOf(s) || len(s.Run.Centres) > 0 && before.Run.Centres[0] != s.Run.Centres[0] {

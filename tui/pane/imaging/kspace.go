@@ -223,8 +223,8 @@ func measuredSamples(s *profiles.Snapshot) (done, current, next int) {
 	}
 	if words.Ended(s.State) {
 		next = -1
-		if s.Unit < len(s.Results) {
-			done, current = min(len(s.Results), s.Run.Units), -1
+		if ended := s.UnitsEnded(); s.Unit < ended {
+			done, current = min(ended, s.Run.Units), -1
 		}
 	}
 	if pass > 0 {

@@ -86,7 +86,7 @@ func curvesOf(s *profiles.Snapshot) (all []curveOf) {
 			newest[task] = part
 		}
 	}
-	first := int64(0)
+	first := s.Earlier.Iterations
 	for i := range s.Results {
 		n := int64(s.Results[i].Iterations)
 		take(int(s.Results[i].Unit), first, first+n-1)
