@@ -152,6 +152,11 @@ func newMatch(wanted []Tensor, ignored func(string) bool) *match {
 	return m
 }
 
+// checkpointName is the first array of a checkpoint, which is an NPZ archive, too (docs/checkpoints.md).
+const checkpointName = "checkpoint"
+
+var errCheckpoint = errors.New("is a checkpoint: must be a file of weights, which prismtop weights export --from makes of it; --resume continues the run itself")
+
 // accept checks a tensor of the file before its data are read; read is false for one that is
 // ignored.
 func (m *match) accept(name string, shape []int64) (read bool, err error) {
@@ -163,6 +168,8 @@ func (m *match) accept(name string, shape []int64) (read bool, err error) {
 	switch {
 	case !ok && m.ignored(name):
 		return false, nil
+	case !ok && name == checkpointName && len(m.seen) == 1:
+		return false, errCheckpoint
 	case !ok:
 		return false, fmt.Errorf("%q is not a weight of this network, whose first is %q", name, m.tensors[0].Name)
 	case !slices.EqualFunc(shape, m.tensors[i].Shape, func(a int64, b int) bool { return a == int64(b) }):

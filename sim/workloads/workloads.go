@@ -29,18 +29,38 @@ type Workload struct {
 	// nothing to save.
 	Saves []string
 
+	// Stateless names the settings' kind of run if its state cannot be written to a checkpoint, else returns "". nil is
+	// that of every run.
+	Stateless func(settings.Values) string
+
+	// Unweighted is true of runs that have no weights to start from.
+	Unweighted bool
+
 	// NoGPU is the reason why no GPU computes it; empty if one can.
 	NoGPU string
 }
 
 // All lists the workloads; the program runs the first unless a preset names another.
 var All = []Workload{
-	{prism.Presets(), prism.Schema, func(d Devices) workload.Maker { return PRISM(d) }, []string{".png", ".npy"}, ""},
-	{curve.Presets(), curve.Schema, func(Devices) workload.Maker { return curve.Maker{} }, nil, "this workload computes on no device"},
-	{training.Presets(), training.Schema, func(Devices) workload.Maker { return ptychoTraining() }, training.Suffixes, workload.NoKernels},
-	{inference.Presets(), inference.Schema, func(Devices) workload.Maker { return Ptycho() }, []string{".png", ".npy"}, workload.NoKernels},
-	{benchmark.Presets(), benchmark.Schema, func(Devices) workload.Maker { return CytoTasks() }, nil, workload.NoKernels},
-	{experiment.Presets(), experiment.Schema, func(Devices) workload.Maker { return Cyto() }, experiment.Suffixes, workload.NoKernels},
+	{prism.Presets(), prism.Schema, func(d Devices) workload.Maker { return PRISM(d) }, []string{".png", ".npy"}, nil, false, ""},
+	{curve.Presets(), curve.Schema, func(Devices) workload.Maker { return curve.Maker{} }, nil, nil, true, "this workload computes on no device"},
+	{training.Presets(), training.Schema, func(Devices) workload.Maker { return ptychoTraining() }, training.Suffixes, nil, false, workload.NoKernels},
+	{inference.Presets(), inference.Schema, func(Devices) workload.Maker { return Ptycho() }, []string{".png", ".npy"}, always("an inference of ptycho"), false, workload.NoKernels},
+	{benchmark.Presets(), benchmark.Schema, func(Devices) workload.Maker { return CytoTasks() }, nil, always("a list of tasks"), true, workload.NoKernels},
+	{experiment.Presets(), experiment.Schema, func(Devices) workload.Maker { return Cyto() }, experiment.Suffixes, predictions, false, workload.NoKernels},
+}
+
+// always returns a Stateless of runs none of which has a state.
+func always(name string) func(settings.Values) string {
+	return func(settings.Values) string { return name }
+}
+
+// predictions is the Stateless of cyto, whose trainings have a state.
+func predictions(v settings.Values) string {
+	if experiment.From(v).Mode == experiment.Predict {
+		return "a prediction of cyto"
+	}
+	return ""
 }
 
 // Presets returns the presets of all workloads.

@@ -84,10 +84,19 @@ func (k *keepFlags) resolve(ctx context.Context, flags *pflag.FlagSet, f *cli.Se
 	return v, origins, err
 }
 
-// fits returns an error if the workload of the settings has no state or quality that the flags ask for.
+// fits returns an error if runs of the settings have no state, weights or quality that the flags ask for.
 func (k *keepFlags) fits(v settings.Values) error {
-	schema := workloads.Of(v).Schema()
-	if k.kept.Best && schema.QualityInfo().Name == "" {
+	w := workloads.Of(v)
+	schema := w.Schema()
+	if k.path != "" && w.Stateless != nil {
+		if name := w.Stateless(v); name != "" {
+			return fmt.Errorf("flag --checkpoint: %s has no state that can be written", name)
+		}
+	}
+	switch {
+	case k.weights != "" && w.Unweighted:
+		return fmt.Errorf("flag --weights: %s has no weights to start from", schema.Workload)
+	case k.kept.Best && schema.QualityInfo().Name == "":
 		return fmt.Errorf("flag --checkpoint-keep: best: %s measures no quality: must be a number", schema.Workload)
 	}
 	return nil

@@ -22,6 +22,10 @@ import (
 
 // Main runs the command line of the process and returns its exit status.
 func Main() int {
+	if err := checkLimits(); err != nil {
+		fmt.Fprintln(os.Stderr, "prismtop: "+cli.ErrorLine(err))
+		return cli.StatusFailed
+	}
 	machine.ShareProcessors()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()

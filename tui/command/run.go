@@ -134,7 +134,7 @@ func (f *runFlags) settings(cmd *cobra.Command) (settings.Values, error) {
 		err = f.record.check(cmd.Flags())
 	}
 	if err == nil && cmd.Flags().Changed("save") {
-		f.save, err = savePath(f.save, saveSuffixes(v))
+		f.save, err = savePath(f.save, v)
 	}
 	if err == nil {
 		err = f.claim(cmd.Context(), v)

@@ -21,23 +21,29 @@ import (
 )
 
 // saveSuffixes returns the ends of the names of the files that --save writes.
-func saveSuffixes(v settings.Values) []string {
-	if all := workloads.Of(v).Saves; all != nil {
-		return all
-	}
-	return []string{".png", ".npy"} // saving says that there is nothing
-}
+func saveSuffixes(v settings.Values) []string { return workloads.Of(v).Saves }
+
+// otherFormats are endings of files that --save does not write, and that nobody wants before its own.
+var otherFormats = []string{".npz", ".npy", ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".gif", ".bmp", ".fits", ".csv", ".json", ".html", ".safetensors", ".pt", ".pth", ".sqlite"}
 
 // savePath returns the path for --save without an extension; saving adds the suffixes. It
-// returns an error if the path cannot be written, so that a run of hours does not fail at its
-// end.
-func savePath(given string, suffixes []string) (string, error) {
+// returns an error if the settings' runs have nothing to save, or if the path cannot be written, so that a run of hours
+// does not fail at its end.
+func savePath(given string, v settings.Values) (string, error) {
+	suffixes := saveSuffixes(v)
+	if suffixes == nil {
+		return "", fmt.Errorf("flag --save: %s has nothing to save", workloads.Of(v).Schema().Workload)
+	}
 	base := given
 	for _, extension := range suffixes {
 		if n := len(base) - len(extension); strings.HasPrefix(extension, ".") && n >= 0 && strings.EqualFold(base[n:], extension) {
 			base = base[:n]
 			break
 		}
+	}
+	if extension := filepath.Ext(base); base == given && slices.Contains(otherFormats, strings.ToLower(extension)) {
+		bare := strings.TrimSuffix(base, extension)
+		return "", fmt.Errorf("flag --save: %q: no %s file is written: must be %s, for %s", given, extension, bare, strings.Join(saved(bare, suffixes), " and "))
 	}
 	return base, cli.WritableFiles("save", given, base, saved(base, suffixes)...)
 }
