@@ -23,6 +23,15 @@ const (
 // shorter a block, the less a machine drifts between neighbouring ones.
 const ReplicationBlock = 50 * time.Millisecond
 
+// Defaults for the decision on one press of a key, a replication that a user waits for. Blocks are shorter than in
+// a replication, because more of them fit in DecisionTime.
+const (
+	DecisionTime   = 10 * time.Second // its longest
+	DecisionWarmup = 2
+	DecisionLeast  = 3
+	DecisionBlock  = 25 * time.Millisecond
+)
+
 // AblationEstimate returns the approximate duration of an ablation, given the number of
 // pairs of values and the time of an iteration, without switching and slower settings.
 func AblationEstimate(pairs int, iteration time.Duration) time.Duration {
@@ -38,13 +47,16 @@ type Ablation struct {
 	// decided; Of is the iteration at which it was made.
 	Replication bool
 	Of          int64
-	Base        settings.Values // the user's, restored at the end
-	Ended       string          // why it ended; empty while it runs
-	Work        string          // the kind of the compared iterations
+	// Within is the longest that a replication may take: DecisionTime for one that followed a press of a key,
+	// 0 for one without a limit.
+	Within time.Duration
+	Base   settings.Values // the user's, restored at the end
+	Ended  string          // why it ended; empty while it runs
+	Work   string          // the kind of the compared iterations
 
 	Rounds int // per setting or combination, as planned
 	Done   int // complete groups of four blocks, over all settings; of a factorial, blocks
-	Groups int // as planned
+	Groups int // as planned; of a replication, those at which it is judged next
 	Now    int // index in Rows of the row being measured; −1 for none
 	Warmup int // iterations left out after each switch
 
@@ -90,11 +102,43 @@ func (a *Ablation) Unit() string {
 	return "groups"
 }
 
+// Decides reports whether it is the decision on a press of a key.
+func (a *Ablation) Decides() bool { return a.Replication && a.Within > 0 }
+
+// Progress describes how far a replication is: "deciding, 3 of 9".
+func (a *Ablation) Progress() string { return fmt.Sprintf("deciding, %d of %d", a.Done, a.Groups) }
+
+// Concluded reports whether it ended by itself, with a verdict or without one, and not for another reason.
+func (a *Ablation) Concluded() bool {
+	return a.Ended == EndedDecided || a.Within > 0 && a.Ended == EndedUndecided(a.Within)
+}
+
+// EndedDecided is the reason of a replication's end that has its verdict.
+const EndedDecided = "decided"
+
+// EndedUndecided is the reason of the end of one whose time was over before.
+func EndedUndecided(within time.Duration) string {
+	return fmt.Sprintf("not decided in %.0f s", within.Seconds())
+}
+
+// Decided describes the result of a decision that has ended: "decision on amp, off to bf16: saves 12 % [-14, -10]".
+func (a *Ablation) Decided() string {
+	r := &a.Rows[0]
+	text := fmt.Sprintf("decision on %s, %s to %s: %s", r.Key, r.Off, r.On, r.Verdict())
+	if r.Judge() == Undecided || a.Ended != EndedDecided {
+		return text + ", " + a.Ended
+	}
+	return fmt.Sprintf("%s [%s, %s]", text, unit.Signed(100*r.Low, 1), unit.Signed(100*r.High, 1))
+}
+
 // Name is what it is called in the log: an ablation of all switches, a factorial one, or a
 // replication of one change.
 func (a *Ablation) Name() string {
 	if a.Tuning != nil {
 		return "auto-tuner"
+	}
+	if a.Decides() && len(a.Rows) == 1 {
+		return "decision on " + a.Rows[0].Key
 	}
 	if a.Replication && len(a.Rows) == 1 {
 		return "replication of " + a.Rows[0].Key
@@ -170,7 +214,12 @@ func (r *AblationRow) Verdict() string {
 	case Undecided:
 		return "undecided (± " + unit.Share(stats.Reach(r.Low, r.High)) + ")"
 	}
-	if r.Final {
+	switch {
+	case r.Sequential && r.Final:
+		return "not decided"
+	case r.Sequential:
+		return "not decided yet"
+	case r.Final:
 		return fmt.Sprintf("too few: %d of %d groups", r.Groups, stats.SignedRankLeast)
 	}
 	return fmt.Sprintf("needs %d more", stats.SignedRankLeast-r.Groups)

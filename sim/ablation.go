@@ -8,10 +8,12 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
 	"prismtop/profiles"
 	"prismtop/profiles/checklist"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/stats"
 	"prismtop/sim/ablation"
 	"prismtop/sim/workload"
 )
@@ -74,7 +76,8 @@ func (r *Run) accepts(base settings.Values, factors []settings.Factor) error {
 
 // Replicate starts switching a change back and forth until its effect on iteration time is
 // decided. before holds the changed settings with their previous values, and iteration is where
-// the change took effect. It ends in the same ways as StartAblation.
+// the change took effect. It ends in the same ways as StartAblation. If before has every optimisation that
+// saves time off, all of them are switched, from off to on, whatever the settings in force are.
 func (r *Run) Replicate(before []settings.Assignment, iteration int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,6 +86,13 @@ func (r *Run) Replicate(before []settings.Assignment, iteration int64) error {
 		return errEnded
 	case r.over.Load():
 		return errAblateOver
+	}
+	if base, err := r.started.WithLive(r.wanted).With(everythingOn(r.wanted.Table(), before)...); err == nil {
+		for _, a := range everythingOn(r.wanted.Table(), before) {
+			if err := r.options.Maker.Check(base, a.Key); err != nil {
+				return fmt.Errorf("not everything can be on: %w", err)
+			}
+		}
 	}
 	r.queue(command{kind: replicateCommand, before: before, iteration: iteration})
 	return nil
@@ -168,7 +178,7 @@ func (l *loop) protect(cut context.Context, do func(*trial)) (err error) {
 
 // startAblation starts an ablation unless one is under way.
 func (l *loop) startAblation(cut context.Context, o ablation.Options) error {
-	if err := l.leaveDone(cut); err != nil || l.ablation != nil || l.finished {
+	if err := l.makeWay(cut); err != nil || l.ablation != nil || l.finished {
 		return err
 	}
 	l.ablation = &trial{base: l.settings}
@@ -199,46 +209,99 @@ func beginning(o ablation.Options) string {
 	return "factorial ablation of " + strings.Join(names, ", ") + " began"
 }
 
+// decisionNeeds is the number of iterations that the shortest decision with a verdict takes, in groups of four blocks.
+const decisionNeeds = stats.SignedRankLeast * 4 * (profiles.DecisionWarmup + profiles.DecisionLeast)
+
+// slowSwitch is the longest time of a switch that is made again and again for a decision.
+const slowSwitch = profiles.DecisionTime / 50
+
+// decide starts the decision on a change from before that was just made and took a time, if the settings ask for it and
+// it can be made within its time: where it cannot, the effect is that of the iterations before and after the change.
+func (l *loop) decide(cut context.Context, before settings.Values, changed []string, took time.Duration) error {
+	iteration := time.Duration(l.rec.Total)
+	switch {
+	case l.settings.Get(settings.Decide) != settings.DecideAuto, !l.settings.Table().Revertible(changed...), len(l.settings.Differing(before)) == 0:
+		return nil
+	case l.paused, l.index == 0, took > slowSwitch, decisionNeeds*iteration > profiles.DecisionTime:
+		return nil
+	}
+	return l.replicate(cut, before, l.settings, false, l.index, profiles.DecisionTime)
+}
+
+// stopDeciding ends a decision, if one is under way; other comparisons go on.
+func (l *loop) stopDeciding(cut context.Context, why string) error {
+	if l.ablation == nil || !l.ablation.table.Decides() {
+		return nil
+	}
+	return l.stopAblation(cut, why)
+}
+
 // startReplication starts a replication unless an ablation is under way. It refuses a change that
 // is no longer in force or cannot be reverted.
 func (l *loop) startReplication(cut context.Context, c command) error {
-	if err := l.leaveDone(cut); err != nil || l.ablation != nil || l.finished {
+	if err := l.makeWay(cut); err != nil || l.ablation != nil || l.finished {
 		return err
 	}
 	before, err := l.settings.With(c.before...)
-	if err == nil {
-		err = before.Validate()
+	after, everything := l.settings, everythingOn(l.settings.Table(), c.before)
+	if err == nil && everything != nil {
+		after, err = l.settings.With(everything...)
 	}
-	changed := l.settings.Differing(before)
+	for _, v := range []settings.Values{before, after} {
+		if err == nil {
+			err = v.Validate()
+		}
+	}
 	switch {
 	case err != nil:
 		l.run.stream.Refuse("not replicated: " + err.Error())
 		return nil
-	case len(changed) == 0:
+	case len(after.Differing(before)) == 0:
 		l.run.stream.Refuse("not replicated: the settings are as they were before that change")
 		return nil
 	}
+	return l.replicate(cut, before, after, everything != nil, c.iteration, 0)
+}
+
+// replicate starts switching between the settings before a change and after it, for a time at most, 0 for no limit. The
+// settings in force return when it ends. all is set if the change is that of every optimisation that saves time.
+func (l *loop) replicate(cut context.Context, before, after settings.Values, all bool, iteration int64, within time.Duration) error {
 	var off, on []string
+	changed := after.Differing(before)
 	for _, key := range changed {
-		off, on = append(off, before.Get(key)), append(on, l.settings.Get(key))
+		off, on = append(off, before.Get(key)), append(on, after.Get(key))
 	}
-	name := strings.Join(changed, ", ")
-	if isEverything(l.settings.Table(), c.before) {
-		name, off, on = checklist.Everything, []string{"off"}, []string{"on"}
+	change := ablation.Pairing{Key: strings.Join(changed, ", "), Off: strings.Join(off, ", "), On: strings.Join(on, ", "), Before: before, After: after}
+	if all {
+		change.Key, change.Off, change.On = checklist.Everything, "off", "on"
 	}
 	l.ablation = &trial{base: l.settings}
-	l.run.stream.Log("replication of " + name + " began")
+	if within == 0 {
+		l.run.stream.Log("replication of " + change.Key + " began")
+	}
 	return l.protect(cut, func(t *trial) {
-		change := ablation.Pairing{Key: name, Off: strings.Join(off, ", "), On: strings.Join(on, ", "), Before: before, After: t.base}
-		t.schedule = ablation.Replicate(t.base, change, c.iteration, ablation.Options{Kinds: l.info.Schema.Kinds, Quality: l.info.Schema.QualityInfo(), Items: l.items(), Seed: rand.Uint64()})
+		t.schedule = ablation.Replicate(t.base, change, iteration, ablation.Options{
+			Kinds: l.info.Schema.Kinds, Quality: l.info.Schema.QualityInfo(), Items: l.items(), Seed: rand.Uint64(), Within: within,
+		})
 		l.publish(t)
 	})
 }
 
-// isEverything reports whether these are the values of every optimisation that saves time, off.
-func isEverything(t *settings.Table, before []settings.Assignment) bool {
-	off, _ := t.Everything()
-	return len(off) > 1 && slices.Equal(off, before)
+// everythingOn returns the values of every optimisation that saves time, on, if before has all of them, off; else nil.
+func everythingOn(t *settings.Table, before []settings.Assignment) []settings.Assignment {
+	off, on := t.Everything()
+	if len(off) > 1 && slices.Equal(off, before) {
+		return on
+	}
+	return nil
+}
+
+// makeWay ends a decision, which makes way for a comparison that is asked for, and one that is over.
+func (l *loop) makeWay(cut context.Context) error {
+	if err := l.leaveDone(cut); err != nil {
+		return err
+	}
+	return l.stopDeciding(cut, "another comparison was asked for")
 }
 
 // stopAblation ends an ablation, if one is under way, and restores the settings, also if its schedule has
@@ -264,8 +327,16 @@ func (l *loop) leaveAblation(cut context.Context, why, besides string) error {
 // restore shows the last table of an ablation and restores the settings.
 func (l *loop) restore(cut context.Context, base settings.Values, last *profiles.Ablation, besides string) error {
 	l.show(last)
-	l.run.stream.Log(last.Name() + " ended: " + last.Ended + "; the settings are as before" + besides)
+	l.run.stream.Log(ending(last, besides))
 	return l.change(cut, base, true)
+}
+
+// ending is the line of the log about an ablation's end.
+func ending(last *profiles.Ablation, besides string) string {
+	if last.Decides() {
+		return last.Decided()
+	}
+	return last.Name() + " ended: " + last.Ended + "; the settings are as before" + besides
 }
 
 // endAblation ends an ablation, if one is under way, with the settings that its schedule has chosen, or
@@ -293,7 +364,7 @@ func (l *loop) abandonAblation(why string) {
 	l.ablation = nil
 	last := t.end(why)
 	l.show(last)
-	l.run.stream.Log(last.Name() + " ended: " + last.Ended + "; the settings are as before")
+	l.run.stream.Log(ending(last, ""))
 	changes := l.changesTo(t.base, true)
 	l.settings = t.base
 	l.read()

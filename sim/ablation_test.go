@@ -315,3 +315,127 @@ func TestAChangeIsReplicated(t *testing.T) {
 		return told(s, "not replicated: the settings are as they were before that change")
 	})
 }
+
+// deciding is a run whose press of checkpointing is being decided.
+func deciding(t *testing.T, more ...string) (*Run, *aggregate.Aggregator) {
+	t.Helper()
+	sets := slices.Concat(small, []string{"samples=60", "threshold=0", "iterations=1000000", "init_iterations=0", "checkpointing=false", "threads=1"}, more)
+	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, sets...), Linger: true})
+	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 5 })
+	if err := r.Decide([]settings.Assignment{{Key: "checkpointing", Value: "true"}}); err != nil {
+		t.Fatal(err)
+	}
+	return r, a
+}
+
+// A press is followed by blocks back and forth, whatever ends them, and the run goes on with what was asked for: the
+// effect of the press has the verdict.
+func TestAPressIsDecided(t *testing.T) {
+	_, a := deciding(t)
+	s := until(t, a, "switching", func(s *profiles.Snapshot) bool {
+		return s.Ablation != nil && s.Ablation.Running && !s.Settings.On("checkpointing")
+	})
+	if b := s.Ablation; !b.Decides() || !b.Base.On("checkpointing") || b.Within != profiles.DecisionTime || b.Groups != 9 {
+		t.Errorf("%+v", b)
+	}
+	s = until(t, a, "the end", func(s *profiles.Snapshot) bool { return !s.Ablation.Running && s.Settings.On("checkpointing") })
+	if e := &s.Effects[0]; !s.Ablation.Concluded() || s.Ablation.Spent > profiles.DecisionTime+time.Second ||
+		e.Key != "checkpointing" || e.Replica == nil || !e.Replica.Final || len(s.Effects) != 1 {
+		t.Errorf("%d effects, %+v; ablation %+v", len(s.Effects), e.Replica, s.Ablation)
+	}
+	if !slices.ContainsFunc(s.Log, func(l profiles.LogLine) bool {
+		return strings.HasPrefix(l.Text, "decision on checkpointing, false to true: ")
+	}) {
+		t.Errorf("the log lacks the decision: %v", s.Log)
+	}
+}
+
+// Another press, a pause and another comparison end a decision at what was asked for.
+func TestADecisionMakesWay(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		does  func(*Run) error
+		ended string
+	}{
+		{"another press", func(r *Run) error { return r.Decide([]settings.Assignment{{Key: "fused_optimizer", Value: "true"}}) }, "fused_optimizer was changed"},
+		{"a setting that is dear", func(r *Run) error { return r.Decide([]settings.Assignment{{Key: "threads", Value: "2"}}) }, "threads was changed"},
+		{"a pause", func(r *Run) error { r.Pause(true); return nil }, "the run was paused"},
+		{"a replication", func(r *Run) error {
+			return r.Replicate([]settings.Assignment{{Key: "checkpointing", Value: "false"}}, 1)
+		}, "another comparison was asked for"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r, a := deciding(t)
+			until(t, a, "switching", func(s *profiles.Snapshot) bool {
+				return s.Ablation != nil && s.Ablation.Running && !s.Settings.On("checkpointing")
+			})
+			if err := tt.does(r); err != nil {
+				t.Fatal(err)
+			}
+			want := "decision on checkpointing, false to true: "
+			s := until(t, a, "the end", func(s *profiles.Snapshot) bool {
+				return slices.ContainsFunc(s.Log, func(l profiles.LogLine) bool {
+					return strings.HasPrefix(l.Text, want) && strings.HasSuffix(l.Text, tt.ended)
+				})
+			})
+			if !s.Ablation.Base.On("checkpointing") {
+				t.Error("checkpointing is not what was asked for")
+			}
+		})
+	}
+}
+
+// No decision follows where none was asked for or the setting is dear to take back, nor a request that is no press.
+func TestNotEveryChangeIsDecided(t *testing.T) {
+	for name, how := range map[string]func(*Run) error{
+		"ask":           func(r *Run) error { return r.Set(settings.Decide, settings.DecideAsk) },
+		"off":           func(r *Run) error { return r.Set(settings.Decide, settings.DecideOff) },
+		"dear together": func(r *Run) error { return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			sets := slices.Concat(small, []string{"samples=60", "threshold=0", "iterations=1000000", "init_iterations=0", "checkpointing=false", "threads=1"})
+			r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, sets...), Linger: true})
+			until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 5 })
+			if err := how(r); err != nil {
+				t.Fatal(err)
+			}
+			press := []settings.Assignment{{Key: "checkpointing", Value: "true"}}
+			if name == "dear together" {
+				press = append(press, settings.Assignment{Key: "threads", Value: "2"})
+			}
+			if err := r.Decide(press); err != nil {
+				t.Fatal(err)
+			}
+			until(t, a, "the press", func(s *profiles.Snapshot) bool { return s.Settings.On("checkpointing") })
+			if err := r.Set("fused_optimizer", "true"); err != nil {
+				t.Fatal(err)
+			}
+			s := until(t, a, "the change", func(s *profiles.Snapshot) bool { return s.Settings.On("fused_optimizer") })
+			at := s.Index
+			if s = until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > at+20 }); s.Ablation != nil {
+				t.Errorf("%+v", s.Ablation)
+			}
+		})
+	}
+}
+
+// Everything off against everything on leaves the settings as they were, whatever was off before.
+func TestEverythingLeavesWhatWasThere(t *testing.T) {
+	sets := slices.Concat(small, []string{"samples=60", "threshold=0", "iterations=1000000", "init_iterations=0", "mask_cache=false", "fused_optimizer=false", "threads=1"})
+	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, sets...), Linger: true})
+	before := until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 5 }).Settings
+	off, _ := before.Table().Everything()
+	if err := r.Replicate(off, -1); err != nil {
+		t.Fatal(err)
+	}
+	until(t, a, "everything on", func(s *profiles.Snapshot) bool {
+		return s.Ablation != nil && s.Settings.On("mask_cache") && s.Settings.On("fused_optimizer") && s.Ablation.Rows[0].Name() == "everything on"
+	})
+	until(t, a, "everything off", func(s *profiles.Snapshot) bool { return !s.Settings.On("fft_cache") })
+	r.StopAblation()
+	s := until(t, a, "the end", func(s *profiles.Snapshot) bool { return !s.Ablation.Running })
+	s = until(t, a, "its settings", func(s *profiles.Snapshot) bool { return len(s.Settings.Differing(before)) == 0 })
+	if len(s.Effects) != 0 {
+		t.Errorf("%d effects", len(s.Effects))
+	}
+}

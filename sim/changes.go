@@ -24,8 +24,8 @@ func (l *loop) base() settings.Values {
 }
 
 // set changes settings between two iterations: live settings of a continuing run before
-// its next iteration, the others at its restart.
-func (l *loop) set(cut context.Context, next settings.Values) error {
+// its next iteration, the others at its restart. If decides is set, the change may be decided: see Run.Decide.
+func (l *loop) set(cut context.Context, next settings.Values, decides bool) error {
 	before := l.base()
 	now := before
 	if !l.finished {
@@ -44,7 +44,11 @@ func (l *loop) set(cut context.Context, next settings.Values) error {
 	if err := l.leaveAblation(cut, changed[0]+" was changed", besides); err != nil {
 		return err
 	}
-	return l.change(cut, now, false)
+	began := time.Now()
+	if err := l.change(cut, now, false); err != nil || !decides || l.finished {
+		return err
+	}
+	return l.decide(cut, before, changed, time.Since(began))
 }
 
 // setNext sets the settings for a restart, given the current ones of the run.

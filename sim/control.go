@@ -18,6 +18,7 @@ type command struct {
 	kind     commandKind
 	settings settings.Values // of setCommand: all requested settings, valid
 	asked    time.Time       // of setCommand and noteCommand: when
+	decides  bool            // of setCommand: a press of a key, which may be decided
 
 	ablation  ablation.Options      // of ablateCommand
 	before    []settings.Assignment // of replicateCommand and forkCommand
@@ -54,7 +55,14 @@ func (r *Run) Set(key, value string) error {
 // SetMany requests changes of several settings at the same iteration boundary. If
 // one is rejected, none changes; rules that involve several settings are checked
 // with all changes applied.
-func (r *Run) SetMany(sets []settings.Assignment) error {
+func (r *Run) SetMany(sets []settings.Assignment) error { return r.setMany(sets, false) }
+
+// Decide is SetMany for a press of a key. If the setting decide is auto and the changes are revertible, they are then
+// switched back and forth until their effect on the time of an iteration is decided, or profiles.DecisionTime is over.
+// The run goes on with what was asked for. Anything else that changes the settings, and a pause, end it earlier.
+func (r *Run) Decide(sets []settings.Assignment) error { return r.setMany(sets, true) }
+
+func (r *Run) setMany(sets []settings.Assignment, decides bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	next, err := r.assign(sets)
@@ -69,7 +77,7 @@ func (r *Run) SetMany(sets []settings.Assignment) error {
 		return nil
 	}
 	r.asking++
-	r.queue(command{kind: setCommand, settings: next, asked: time.Now()})
+	r.queue(command{kind: setCommand, settings: next, asked: time.Now(), decides: decides})
 	return nil
 }
 

@@ -503,8 +503,11 @@ func (l *loop) carryOut(cut context.Context, c command) (stop bool, err error) {
 	case setCommand:
 		l.asked = c.asked
 		l.run.answered()
-		return false, l.set(cut, c.settings)
+		return false, l.set(cut, c.settings, c.decides)
 	case pauseCommand:
+		if err := l.stopDeciding(cut, "the run was paused"); err != nil {
+			return false, err
+		}
 		l.pause(true)
 	case resumeCommand:
 		l.pause(false)
@@ -515,6 +518,9 @@ func (l *loop) carryOut(cut context.Context, c command) (stop bool, err error) {
 	case replicateCommand:
 		return false, l.startReplication(cut, c)
 	case forkCommand:
+		if err := l.stopDeciding(cut, "a fork was asked for"); err != nil {
+			return false, err
+		}
 		l.startFork(c)
 	case stopAblationCommand:
 		l.endFork("it was stopped")

@@ -21,7 +21,7 @@ func TestARoleIsBoundToItsConnection(t *testing.T) {
 	}
 	refused := func(when string) {
 		t.Helper()
-		for _, err := range []error{viewer.SetMany(sets), viewer.Restart(), viewer.StartAblation(), viewer.Save(), viewer.Checkpoint(), viewer.Clear(), viewer.Replicate(sets, 1), viewer.Fork(sets, 1)} {
+		for _, err := range []error{viewer.SetMany(sets), viewer.Decide(sets), viewer.Restart(), viewer.StartAblation(), viewer.Save(), viewer.Checkpoint(), viewer.Clear(), viewer.Replicate(sets, 1), viewer.Fork(sets, 1)} {
 			if err == nil || !strings.Contains(err.Error(), "role viewer") {
 				t.Errorf("%s: the viewer was told %v", when, err)
 			}

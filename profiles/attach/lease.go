@@ -12,6 +12,7 @@ import (
 // Run is a run that can be operated; see tui/control for its methods.
 type Run interface {
 	SetMany(sets []settings.Assignment) error
+	Decide(sets []settings.Assignment) error
 	Check(sets []settings.Assignment) error
 	Pause(paused bool)
 	Step()
@@ -275,6 +276,11 @@ func (s *Seat) try(request func() error) error {
 	return request()
 }
 
+// Decide changes settings by a press of a key.
+func (s *Seat) Decide(sets []settings.Assignment) error {
+	return s.try(func() error { return s.run.Decide(sets) })
+}
+
 // SetMany changes settings.
 func (s *Seat) SetMany(sets []settings.Assignment) error {
 	return s.try(func() error { return s.run.SetMany(sets) })
@@ -369,6 +375,8 @@ func (s *Seat) carryOut(c *command) error {
 	switch c.Do {
 	case "set":
 		return s.SetMany(c.Sets)
+	case "decide":
+		return s.Decide(c.Sets)
 	case "check":
 		return s.Check(c.Sets)
 	case "pause":

@@ -102,6 +102,11 @@ func (c *Client) SetMany(sets []settings.Assignment) error {
 	return c.ask(command{Do: "set", Sets: sets}, answerLimit)
 }
 
+// Decide changes settings by a press of a key.
+func (c *Client) Decide(sets []settings.Assignment) error {
+	return c.ask(command{Do: "decide", Sets: sets}, answerLimit)
+}
+
 // Check returns the error that a restart would return for settings.
 func (c *Client) Check(sets []settings.Assignment) error {
 	return c.ask(command{Do: "check", Sets: sets}, 0)

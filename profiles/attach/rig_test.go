@@ -156,6 +156,7 @@ func (r *fakeRun) SetMany(sets []settings.Assignment) error {
 	}
 	return r.note("set %v", sets)
 }
+func (r *fakeRun) Decide(sets []settings.Assignment) error { return r.note("decide %v", sets) }
 func (r *fakeRun) Check(sets []settings.Assignment) error {
 	if r.block != nil {
 		<-r.block

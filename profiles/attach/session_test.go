@@ -135,7 +135,7 @@ func TestOnlyTheOperatorChangesTheRun(t *testing.T) {
 	}
 	sets := []settings.Assignment{{Key: "amp", Value: "bf16"}}
 	everything := func(c *Client) (errs []error) {
-		errs = append(errs, c.SetMany(sets), c.Check(sets), c.Restart(), c.CanRestart(), c.StartAblation(),
+		errs = append(errs, c.SetMany(sets), c.Decide(sets), c.Check(sets), c.Restart(), c.CanRestart(), c.StartAblation(),
 			c.StartFactorial([]settings.Factor{{Name: "amp"}}), c.Replicate(sets, 7), c.Fork(sets, 8), c.Save(), c.Checkpoint(), c.Clear())
 		c.Pause(true)
 		c.Pause(false)
@@ -154,7 +154,7 @@ func TestOnlyTheOperatorChangesTheRun(t *testing.T) {
 	if err := errors.Join(everything(first.Client)...); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"set [{amp bf16}]", "check [{amp bf16}]", "restart", "can restart", "ablation", "factorial 1", "replicate [{amp bf16}] 7",
+	want := []string{"set [{amp bf16}]", "decide [{amp bf16}]", "check [{amp bf16}]", "restart", "can restart", "ablation", "factorial 1", "replicate [{amp bf16}] 7",
 		"fork [{amp bf16}] 8", "save", "checkpoint", "clear", "pause true", "pause false", "step", "stop ablation", "can restart"}
 	if asked := s.run.list(); !slices.Equal(asked, want) {
 		t.Errorf("asked for %q", asked)

@@ -24,3 +24,12 @@ func TimeLimit(group string) Entry {
 		Live().Limit().Called("most seconds", 'X').
 		Tune(16, "X", MoveWrite, "limit of seconds").Words("", "no limit")
 }
+
+// Deciding declares the setting that says what follows a press of a key that changes a revertible
+// setting, for any workload that has some.
+func Deciding(group string) Entry {
+	return Text(group, Decide, "a press of a key that is cheap to take back: auto switches back and forth up to 10 s until its effect is decided; ask waits for E; off offers nothing",
+		DecideAuto, DecideAsk, DecideOff).
+		Live().Limit().Called("a press decides", '@').
+		Tune(24, "@", MoveNext, "what a press decides")
+}

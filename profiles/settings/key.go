@@ -34,8 +34,11 @@ type Key struct {
 	Live    bool     // can change during a run; the others need a restart
 	Fixed   string   // why it cannot: "it is read at the start"; empty if it can
 	Limit   bool     // determines when a unit or the run ends, and does not affect an iteration
-	Empty   string   // word for an empty text or list: "none"
-	Zero    string   // word for 0: "no limit"
+	// Revertible is set if the setting takes force with the next iteration, takes milliseconds to switch,
+	// and leaves the run's state as it would be without it, so that it can be switched back and forth.
+	Revertible bool
+	Empty      string // word for an empty text or list: "none"
+	Zero       string // word for 0: "no limit"
 
 	// Data for the screen about a setting that can change during a run.
 	Short   string            // its name there: "meas. cache"; empty means Name in words

@@ -18,6 +18,14 @@ const (
 	BatchSize     = "batch_size"      // items that an iteration processes: Schema.Item
 	AutoTune      = "auto_tune"       // looks for the batch size of the most items a second
 	MemoryLimit   = "memory_limit_mb" // bound of the run's memory, in MiB; 0 means none
+	Decide        = "decide"          // what follows a press of a key: DecideAuto, DecideAsk or DecideOff
+)
+
+// The values of the setting Decide.
+const (
+	DecideAuto = "auto" // a revertible change is switched back and forth until its effect is decided
+	DecideAsk  = "ask"  // only where a replication is asked for
+	DecideOff  = "off"  // likewise, and the screen offers none
 )
 
 // MaxUnits returns the key that ends a run after a number of units of work, given the

@@ -100,6 +100,14 @@ func (t *Table) Everything() (off, on []Assignment) {
 	return off, on
 }
 
+// Revertible reports whether all of the settings can be switched back and forth; false for none.
+func (t *Table) Revertible(names ...string) bool {
+	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool {
+		k, _ := t.Lookup(name)
+		return !k.Live || !k.Revertible
+	})
+}
+
 // Entry is a key being declared. Its methods return it with additions.
 type Entry struct{ key Key }
 
@@ -153,6 +161,10 @@ func (e Entry) Fixed(why string) Entry { e.key.Fixed = why; return e }
 
 // Limit marks a setting that ends a unit or the run and does not affect an iteration.
 func (e Entry) Limit() Entry { e.key.Limit = true; return e }
+
+// Revertible lets a press of a key be decided by switching the setting back and forth: see
+// Key.Revertible.
+func (e Entry) Revertible() Entry { e.key.Revertible = true; return e }
 
 // Called sets the setting's name on the screen and its letter in charts.
 func (e Entry) Called(short string, mark rune) Entry {

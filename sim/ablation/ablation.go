@@ -19,6 +19,8 @@
 package ablation
 
 import (
+	"cmp"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -37,6 +39,7 @@ type Options struct {
 	Time   time.Duration // minimum duration of a block's iterations
 	Seed   uint64        // of the order; a run draws one if it is 0
 	Only   []string      // keys to compare; empty means all
+	Within time.Duration // the longest a replication may take; 0 means no limit
 
 	// Factors are the factors of a factorial ablation; empty for one that compares each setting by
 	// itself.
@@ -75,8 +78,9 @@ func (o Options) withDefaults() Options {
 // replication.
 var Looks = []int{9, 12, 16, 21, 28, 38, 50, 68, 90, 120, 160}
 
-// lookMiss is the probability that the interval of one look misses the true value.
-var lookMiss = 0.05 / float64(len(Looks))
+// DecisionLooks are those of a decision on a press of a key, besides the one at its end: when its time is over, it
+// is judged once more, with the part of the 5 % that the looks before have left.
+var DecisionLooks = []int{9, 13, 19, 28, 40, 60}
 
 // Schedule is an ablation under way. It is not safe for concurrent use.
 type Schedule struct {
@@ -93,6 +97,9 @@ type Schedule struct {
 
 	group  group
 	groups int // complete
+	lead   int // iterations under base that are left before the first group: the change takes force with them
+
+	since int64 // when it began, in nanoseconds of the run; −1 before
 }
 
 // Pairing is two values of a setting, or of several settings changed together, and the settings
@@ -124,10 +131,14 @@ func Compare(base settings.Values, pairings []Pairing, o Options) *Schedule {
 	return plan(base, pairings, false, 0, o)
 }
 
-// Replicate plans to switch one change back and forth, between the settings before it and base,
-// where it is in force, until a look decides it. of is the iteration of the change.
+// Replicate plans to switch one change back and forth, between the settings before it and after it, until a look
+// decides it or the time of the options is over. of is the iteration of the change. It ends with base.
 func Replicate(base settings.Values, change Pairing, of int64, o Options) *Schedule {
 	o.Rounds = Looks[len(Looks)-1]
+	if o.Within > 0 {
+		o.Rounds = math.MaxInt32
+		o.Warmup, o.Least, o.Time = cmp.Or(o.Warmup, profiles.DecisionWarmup), cmp.Or(o.Least, profiles.DecisionLeast), cmp.Or(o.Time, profiles.DecisionBlock)
+	}
 	if o.Time <= 0 {
 		o.Time = profiles.ReplicationBlock
 	}
@@ -142,19 +153,26 @@ func plan(base settings.Values, pairings []Pairing, replication bool, of int64, 
 			AblationRow: profiles.AblationRow{Key: p.Key, Off: p.Off, On: p.On, Note: p.Note, Sequential: replication},
 			switched:    [2]settings.Values{p.Before, p.After}, skip: p.Refused,
 		}
+		if replication {
+			r.looks = looksOf(o)
+		}
 		r.judge()
 		s.rows = append(s.rows, r)
+	}
+	s.since = -1
+	if o.Within > 0 {
+		s.lead = o.Warmup
 	}
 	s.beginRound()
 	return s
 }
 
 // On reports whether the next iteration uses the second values of the present pair.
-func (s *Schedule) On() bool { return !s.Done() && s.group.isOn(s.group.block) }
+func (s *Schedule) On() bool { return !s.Done() && (s.lead > 0 || s.group.isOn(s.group.block)) }
 
 // Wanted returns the settings for the next iteration.
 func (s *Schedule) Wanted() settings.Values {
-	if s.Done() {
+	if s.Done() || s.lead > 0 {
 		return s.base
 	}
 	r := &s.rows[s.order[s.at]]
@@ -170,7 +188,19 @@ func (s *Schedule) Add(it *profiles.Iteration) (look bool) {
 	if s.Done() {
 		return false
 	}
-	switch s.count(it) {
+	if s.since < 0 {
+		s.since = it.Start
+	}
+	if s.lead > 0 {
+		s.lead--
+		return false
+	}
+	did := s.count(it)
+	if s.timeLeft() < 0 {
+		s.giveUp()
+		return false
+	}
+	switch did {
 	case warm, full:
 		return true
 	case otherKind:
@@ -224,6 +254,25 @@ func (s *Schedule) beginGroup() {
 	s.block.reset(0)
 }
 
+// timeLeft returns the nanoseconds that a replication may still take.
+func (s *Schedule) timeLeft() int64 {
+	if s.options.Within <= 0 {
+		return math.MaxInt64
+	}
+	return s.since + int64(s.options.Within) - s.now
+}
+
+// giveUp ends a replication whose time is over by its last look.
+func (s *Schedule) giveUp() {
+	r := &s.rows[s.order[s.at]]
+	r.lookLast()
+	if r.settled() {
+		s.End(profiles.EndedDecided)
+		return
+	}
+	s.End(profiles.EndedUndecided(s.options.Within))
+}
+
 func (s *Schedule) endBlock(quality float64, bytes int64) {
 	r := &s.rows[s.order[s.at]]
 	g := &s.group
@@ -246,7 +295,7 @@ func (s *Schedule) endBlock(quality float64, bytes int64) {
 	r.take(g)
 	s.groups++
 	if r.Sequential && r.decided() {
-		s.End("decided")
+		s.End(profiles.EndedDecided)
 		return
 	}
 	if s.at++; s.at < len(s.order) {

@@ -1,8 +1,13 @@
 package ablation
 
 import (
+	"compress/gzip"
+	"encoding/binary"
+	"io"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -314,6 +319,105 @@ func TestReplicationsAreCalibrated(t *testing.T) {
 	t.Logf("of %d: no effect called one %d times, called equal %d times; 2 %% missed %d times", runs, wrong, equal, missed)
 	if wrong > 6 || missed > 6 || equal < runs*8/10 {
 		t.Errorf("of %d: no effect called one %d times, called equal %d times; 2 %% missed %d times", runs, wrong, equal, missed)
+	}
+}
+
+// recorded is a series of iteration times of a real run, in nanoseconds, in which nothing was changed.
+func recorded(t *testing.T, name string) []int64 {
+	t.Helper()
+	f, err := os.Open(filepath.Join("..", "..", "profiles", "effect", "testdata", name+".u16.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ns := make([]int64, len(data)/2)
+	for i := range ns {
+		ns[i] = 1000 * int64(binary.LittleEndian.Uint16(data[2*i:]))
+	}
+	return ns
+}
+
+// pressed decides a press on recorded iterations from a place on, which takes times factor.
+func pressed(t *testing.T, ns []int64, from int, factor float64, seed uint64) *profiles.Ablation {
+	t.Helper()
+	before, on := baseline(t, "checkpointing=false"), baseline(t, "checkpointing=true")
+	s := Replicate(on, Pairing{Key: "checkpointing", Off: "false", On: "true", Before: before, After: on}, 40,
+		Options{Kinds: prism.Schema().Kinds, Seed: seed + 1, Within: profiles.DecisionTime})
+	var it profiles.Iteration
+	it.Kind, it.Unit = prism.KindLaterSample, 3
+	for !s.Done() {
+		if it.Index < profiles.DecisionWarmup && !s.On() {
+			t.Fatalf("iteration %d after the press does not run under what was asked for", it.Index)
+		}
+		scale := 1.0
+		if s.On() {
+			scale = factor
+		}
+		it.Total = int64(float64(ns[(from+int(it.Index))%len(ns)]) * scale)
+		if s.Add(&it) {
+			s.Look(math.NaN(), profiles.Memory{})
+		}
+		it.Start += it.Total
+		it.Index++
+	}
+	if took := time.Duration(it.Start); took > profiles.DecisionTime+time.Duration(2*it.Total) {
+		t.Fatalf("the decision took %v", took)
+	}
+	v := s.View()
+	if v.Running || !v.Decides() || !v.Concluded() || !s.Wanted().On("checkpointing") {
+		t.Fatalf("%+v", v)
+	}
+	return v
+}
+
+// One press finds 5 % in at least 90 % of cases within its ten seconds, and an effect that is not there in at most
+// 5 %, on iterations of real runs on a machine whose speed swings by itself.
+func TestPressesAreDecided(t *testing.T) {
+	const runs = 100
+	for _, name := range []string{"baseline", "moon"} {
+		ns := recorded(t, name)
+		for _, factor := range []float64{1, 1.05, 1 / 1.05} {
+			found, missed, groups := 0, 0, 0
+			for seed := range uint64(runs) {
+				v := pressed(t, ns, int(seed)*len(ns)/runs, factor, seed)
+				r := &v.Rows[0]
+				if j := r.Judge(); j == profiles.Saves || j == profiles.Costs {
+					found++
+				}
+				if r.Low > factor-1 || r.High < factor-1 {
+					missed++
+				}
+				groups += r.Groups
+			}
+			t.Logf("%-9s ×%.3f: found in %.1f %%, %.1f %% of intervals miss the truth, %.1f groups", name, factor,
+				100*float64(found)/runs, 100*float64(missed)/runs, float64(groups)/runs)
+			const most = runs * 115 / 1000 // 5 %, and three standard errors
+			if missed > most || factor == 1 && found > most || math.Abs(math.Log(factor)) > 0.04 && found < runs*9/10 {
+				t.Errorf("%s ×%.3f: found in %d of %d, %d intervals miss the truth", name, factor, found, runs, missed)
+			}
+		}
+	}
+}
+
+// A decision whose time is over before its first look is judged once, if its groups suffice for that at all.
+func TestAPressOfASlowRunIsJudgedWhenItsTimeIsOver(t *testing.T) {
+	for _, tt := range []struct {
+		each   time.Duration // iteration
+		groups int
+		want   profiles.Judgement
+	}{{60 * time.Millisecond, 8, profiles.Costs}, {75 * time.Millisecond, 6, profiles.Costs}, {120 * time.Millisecond, 3, profiles.Undecided}} {
+		r := pressed(t, []int64{int64(tt.each)}, 0, 1.05, 3).Rows[0]
+		if r.Groups != tt.groups || r.Judge() != tt.want {
+			t.Errorf("iterations of %v: %d groups, %s", tt.each, r.Groups, r.Verdict())
+		}
 	}
 }
 

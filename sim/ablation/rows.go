@@ -36,7 +36,7 @@ type row struct {
 	skip     bool
 	switched [2]settings.Values // off and on
 	ratios   []float64          // logarithms of on over off
-	looked   stats.Centre       // of a replication, at its newest look
+	looks    looks              // of a replication
 	gains    []float64
 	off      []float64 // medians of blocks
 	on       []float64
@@ -63,6 +63,7 @@ func pairingOf(base settings.Values, k *settings.Key, pair settings.Pair) Pairin
 func (r *row) clear() {
 	r.ratios, r.gains, r.off, r.on = nil, nil, nil, nil
 	r.Iterations = 0
+	r.looks.newest = stats.Centre{Low: math.Inf(-1), High: math.Inf(1)}
 	r.judge()
 }
 
@@ -82,6 +83,9 @@ func (r *row) take(g *group) {
 		r.gains = append(r.gains, gain)
 	}
 	r.HasMemory = true
+	if r.Sequential && slices.Contains(r.looks.at, len(r.ratios)) {
+		r.looks.take(r.ratios, r.looks.each)
+	}
 	r.judge()
 }
 
@@ -98,25 +102,62 @@ func (r *row) judge() {
 	r.Quality, r.QualityLow, r.QualityHigh = q.Value, q.Low, q.High
 }
 
+// looks are the looks of a replication. Their chances to miss the true value add up to at most 5 %.
+type looks struct {
+	at     []int        // numbers of groups
+	each   float64      // chance of a look
+	left   float64      // chance that the looks so far have not spent
+	newest stats.Centre // of the newest look
+}
+
+// looksOf returns the looks of a replication: those of a limited one leave a part for its end.
+func looksOf(o Options) looks {
+	l := looks{at: Looks, left: 0.05, newest: stats.Centre{Low: math.Inf(-1), High: math.Inf(1)}}
+	parts := len(Looks)
+	if o.Within > 0 {
+		l.at = DecisionLooks
+		parts = len(DecisionLooks) + 1
+	}
+	l.each = l.left / float64(parts)
+	return l
+}
+
+// take adds a look that misses the true value with at most the given chance.
+func (l *looks) take(ratios []float64, miss float64) {
+	miss = min(miss, l.left)
+	l.newest = stats.SignedRankAt(ratios, miss)
+	l.left -= miss
+}
+
+// next returns the number of groups at the next look after n groups, the last one after all.
+func (l *looks) next(n int) int {
+	for _, at := range l.at {
+		if at > n {
+			return at
+		}
+	}
+	return max(n, l.at[len(l.at)-1])
+}
+
 // look returns the result of a replication's newest look. Before the first there is no interval.
 func (r *row) look() stats.Centre {
-	if slices.Contains(Looks, len(r.ratios)) {
-		r.looked = stats.SignedRankAt(r.ratios, lookMiss)
-	}
 	c := stats.SignedRankAt(r.ratios, 0) // the newest estimate
-	c.Low, c.High = math.Inf(-1), math.Inf(1)
-	if len(r.ratios) >= Looks[0] {
-		c.Low, c.High = r.looked.Low, r.looked.High
-	}
+	c.Low, c.High = r.looks.newest.Low, r.looks.newest.High
 	return c
 }
 
+// lookLast looks once more with what is left of the chance to miss.
+func (r *row) lookLast() {
+	r.looks.take(r.ratios, r.looks.left)
+	r.judge()
+}
+
 // decided reports whether a replication has its verdict: the groups of a look are complete, and
-// its interval excludes 0 or lies within a narrow range around it.
-func (r *row) decided() bool {
-	if !slices.Contains(Looks, r.Groups) {
-		return false
-	}
+// it is settled.
+func (r *row) decided() bool { return slices.Contains(r.looks.at, r.Groups) && r.settled() }
+
+// settled reports whether the interval excludes 0 or lies within a narrow range around it.
+func (r *row) settled() bool {
 	j := r.Judge()
 	return j == profiles.Saves || j == profiles.Costs || j == profiles.SameTime
 }
@@ -138,6 +179,12 @@ func (s *Schedule) View() *profiles.Ablation {
 	if v.Running {
 		v.Now = s.order[s.at]
 		v.Left, v.LeftKnown = s.left(4*v.Groups - s.blocksDone())
+	}
+	if s.replication {
+		v.Within, v.Groups = s.options.Within, s.rows[0].looks.next(s.groups)
+	}
+	if v.Decides() {
+		v.Left, v.LeftKnown = 0, false
 	}
 	return v
 }

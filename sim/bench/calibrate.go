@@ -30,6 +30,7 @@ type CalibrateOptions struct {
 	Every    int       // iterations between changes
 	Phase    string    // the phase to which the injected time is added; empty for none
 	Replicas int       // replications per size
+	Presses  int       // decisions on presses per size, on and off by turns
 	// Ablations per size, of one setting each.
 	Ablations int
 	Progress  func(done, all int)
@@ -49,9 +50,12 @@ type SizeCalibration struct {
 	Size       float64 `json:"size"` // 0.02 is 2 %
 	ByKey      Tally   `json:"by_key"`
 	Replicated Tally   `json:"replicated"`
+	Pressed    Tally   `json:"pressed"`
 	Ablation   Tally   `json:"ablation"`
 	Seconds    float64 `json:"replicated_seconds"` // time to the verdict, mean over the replications
 	Longest    float64 `json:"replicated_seconds_longest"`
+	Decided    float64 `json:"pressed_seconds"` // until the end of a decision, mean over the presses
+	Slowest    float64 `json:"pressed_seconds_longest"`
 }
 
 // Tally counts verdicts.
@@ -143,7 +147,7 @@ type calibrator struct {
 // Calibrate injects effects of known size into a real run. It measures how often each method
 // detects them, how often it reports an effect that is not there, and how accurate its estimates
 // are. The methods are comparing the iterations before and after one change, and switching the
-// change back and forth.
+// change back and forth: within the time of a decision on a press, until it is decided, and as an ablation does.
 func Calibrate(ctx context.Context, o CalibrateOptions) (*Calibration, error) {
 	c := &calibrator{ctx: ctx, o: &o}
 	m := &measurement{ctx: ctx, report: &Report{}}
@@ -167,7 +171,7 @@ func Calibrate(ctx context.Context, o CalibrateOptions) (*Calibration, error) {
 	if err := c.iterate(10 * effect.Window); err != nil { // the run's own drift
 		return nil, err
 	}
-	all := len(o.Sizes) * (o.Changes + o.Replicas + o.Ablations)
+	all := len(o.Sizes) * (o.Changes + o.Replicas + o.Presses + o.Ablations)
 	done := 0
 	told := func() {
 		if done++; o.Progress != nil {
@@ -182,7 +186,7 @@ func Calibrate(ctx context.Context, o CalibrateOptions) (*Calibration, error) {
 			told()
 		}
 	}
-	for n := range max(o.Replicas, o.Ablations) {
+	for n := range max(o.Replicas, o.Presses, o.Ablations) {
 		for i := range o.Sizes {
 			s := &out.Sizes[i]
 			if n < o.Replicas {
@@ -191,9 +195,15 @@ func Calibrate(ctx context.Context, o CalibrateOptions) (*Calibration, error) {
 				}
 				told()
 			}
+			if n < o.Presses {
+				if err := c.press(n, s); err != nil {
+					return nil, err
+				}
+				told()
+			}
 			if n < o.Ablations {
 				v := o.Settings
-				if err := c.play(ablation.Compare(v, []ablation.Pairing{spun(v)}, c.kinds()), s.Size, &s.Ablation); err != nil {
+				if err := c.play(ablation.Compare(v, []ablation.Pairing{spun(v)}, c.kinds()), 0, s.Size, &s.Ablation); err != nil {
 					return nil, err
 				}
 				told()
@@ -293,39 +303,74 @@ func (c *calibrator) kinds() ablation.Options {
 func (c *calibrator) replicate(s *SizeCalibration) error {
 	v := c.o.Settings
 	began := time.Now()
-	if err := c.play(ablation.Replicate(v, spun(v), 0, c.kinds()), s.Size, &s.Replicated); err != nil {
+	if err := c.play(ablation.Replicate(v, spun(v), 0, c.kinds()), 0, s.Size, &s.Replicated); err != nil {
 		return err
 	}
-	took := time.Since(began).Seconds()
-	s.Seconds += (took - s.Seconds) / float64(s.Replicated.N)
-	s.Longest = max(s.Longest, took)
+	averaged(&s.Seconds, &s.Longest, time.Since(began), s.Replicated.N)
 	return nil
 }
 
-// play runs a schedule of one row to its end and tallies its verdict.
-func (c *calibrator) play(schedule *ablation.Schedule, size float64, tally *Tally) error {
+// press changes the share to a size, or from it to 0 by turns, as a press of a key would, and decides that.
+func (c *calibrator) press(n int, s *SizeCalibration) error {
+	v, o := c.o.Settings, c.kinds()
+	o.Within = profiles.DecisionTime
+	before, after := 0.0, s.Size
+	if n%2 == 1 {
+		before, after = after, before
+	}
+	c.share = before
+	for range effect.Window { // the press falls into a run that has gone on for a while
+		if _, err := c.uncompared(); err != nil {
+			return err
+		}
+	}
+	began := time.Now()
+	if err := c.play(ablation.Replicate(v, spun(v), 0, o), before, after, &s.Pressed); err != nil {
+		return err
+	}
+	averaged(&s.Decided, &s.Slowest, time.Since(began), s.Pressed.N)
+	return nil
+}
+
+// averaged adds the n-th time to a mean and a maximum, in seconds.
+func averaged(mean, longest *float64, took time.Duration, n int) {
+	*mean += (took.Seconds() - *mean) / float64(n)
+	*longest = max(*longest, took.Seconds())
+}
+
+// uncompared runs an iteration that is not compared by key.
+func (c *calibrator) uncompared() (*profiles.Iteration, error) {
+	rec, done, err := c.run.Next(c.ctx)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("bench calibrate: %w", err)
+	case done:
+		return nil, errEnded
+	}
+	c.index++
+	c.total += time.Duration(rec.Total)
+	return rec, nil
+}
+
+// play runs a schedule of one row, between two shares, to its end and tallies its verdict.
+func (c *calibrator) play(schedule *ablation.Schedule, off, on float64, tally *Tally) error {
 	for !schedule.Done() {
-		c.share = 0
+		c.share = off
 		if schedule.On() {
-			c.share = size
+			c.share = on
 		}
-		rec, done, err := c.run.Next(c.ctx)
-		switch {
-		case err != nil:
-			return fmt.Errorf("bench calibrate: %w", err)
-		case done:
-			return errEnded
+		rec, err := c.uncompared()
+		if err != nil {
+			return err
 		}
-		c.index++
-		c.total += time.Duration(rec.Total)
 		if schedule.Add(rec) {
 			schedule.Look(math.NaN(), profiles.Memory{})
 		}
 	}
 	c.share = 0
-	row := schedule.View().Rows[0]
+	row, truth := schedule.View().Rows[0], (1+on)/(1+off)-1
 	j := row.Judge()
-	tally.add(j == profiles.Saves || j == profiles.Costs, j == profiles.SameTime, holds(size, row.Low, row.High))
+	tally.add(j == profiles.Saves || j == profiles.Costs, j == profiles.SameTime, holds(truth, row.Low, row.High))
 	return nil
 }
 
@@ -335,19 +380,25 @@ func WriteCalibration(w io.Writer, c *Calibration) error {
 	fmt.Fprintf(&b, "%d changes, %d of them not comparable; other programs took %.0f %% of the processors; %.2f ms an iteration\n",
 		c.Changes, c.Incomparable, 100*c.ForeignCPU, c.IterationMS)
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "\tby key\t\t\t\treplicated\t\t\t\t\tablation\t\t\t\t")
-	fmt.Fprintln(t, "effect\tfound\tequal\tcovered\tn\tfound\tequal\tcovered\tn\tseconds\tfound\tequal\tcovered\tn\t")
+	const four, five = "found\tequal\tcovered\tn\t", "found\tequal\tcovered\tn\tseconds\t"
+	fmt.Fprintln(t, "\tby key\t\t\t\tpressed\t\t\t\t\treplicated\t\t\t\t\tablation\t\t\t\t")
+	fmt.Fprintln(t, "effect\t"+four+five+five+four)
 	for _, s := range c.Sizes {
-		fmt.Fprintf(t, "%g %%\t%s\t%s\t", 100*s.Size, tallied(s.ByKey), tallied(s.Replicated))
-		if s.Replicated.N > 0 {
-			fmt.Fprintf(t, "%.1f", s.Seconds)
-		}
-		fmt.Fprintf(t, "\t%s\t\n", tallied(s.Ablation))
+		fmt.Fprintf(t, "%g %%\t%s\t%s\t%s\t%s\t%s\t%s\t\n", 100*s.Size, tallied(s.ByKey), tallied(s.Pressed), seconds(s.Decided, s.Pressed.N),
+			tallied(s.Replicated), seconds(s.Seconds, s.Replicated.N), tallied(s.Ablation))
 	}
 	_ = t.Flush() // writes to memory
 	fmt.Fprintln(&b, "found: called faster or slower, which is false for 0 %; covered: the interval holds the injected effect")
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// seconds formats the mean time of n verdicts.
+func seconds(mean float64, n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f", mean)
 }
 
 func tallied(t Tally) string {

@@ -33,10 +33,23 @@ func TestCalibrateCountsWhatItInjects(t *testing.T) {
 	if err := WriteCalibration(&b, c); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"12 changes", "0 %", "400 %", "by key", "replicated"} {
+	for _, want := range []string{"12 changes", "0 %", "400 %", "by key", "pressed", "replicated"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the table lacks %q:\n%s", want, b.String())
 		}
+	}
+}
+
+// Presses on and off are tallied with the time that their decisions take, which is bounded by that of one and its last iteration.
+func TestCalibrateDecidesPresses(t *testing.T) {
+	c, err := Calibrate(t.Context(), CalibrateOptions{
+		Maker: workloads.PRISM(workloads.Devices{}), Settings: smallField(t), Sizes: []float64{0.5}, Presses: 2, Every: 60,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := &c.Sizes[0]; s.Pressed.N != 2 || !(s.Decided > 0 && s.Slowest >= s.Decided) || s.Replicated.N != 0 {
+		t.Errorf("%+v", s)
 	}
 }
 

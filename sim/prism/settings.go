@@ -80,6 +80,7 @@ type Settings struct {
 	Threads            int    `setting:"threads"`         // 0 means one per core
 	Kernels            string `setting:"kernels"`         // auto, avx512-bf16, amx, avx512, avx2, go
 	LayerProfile       bool   `setting:"layer_profile"`   // publish the time of every layer
+	Decide             string `setting:"decide"`          // auto, ask, off: what follows a press of a key
 	Device             string `setting:"device"`          // auto, cpu, cuda
 	Seed               uint64 `setting:"seed"`
 	Faithful           bool   `setting:"faithful"` // keep PRISM's defects (docs/faithful.md)

@@ -104,23 +104,23 @@ var Table = settings.NewTable("prism", joined,
 		Listed(3, "measures the object once a sample", "measures it every iteration"),
 	settings.Integer(groupComputing, "warmup_measurements", "", "measurements before the first sample, pattern remeasure only",
 		0, maxCount).Fixed("it takes part in the preparation"),
-	settings.Switch(groupComputing, "measurement_cache", "keep measurements of the object").Live().Touches("telescope").Called("meas. cache", 'm').
+	settings.Switch(groupComputing, "measurement_cache", "keep measurements of the object").Live().Touches("telescope").Revertible().Called("meas. cache", 'm').
 		Press(settings.Press{Key: "m", Help: "measurement cache", Does: settings.MoveNext, Place: 1, InFooter: true, Footer: "meas. cache", Rank: 1}).Compared(1, "false", "true").Everything().Factor("caches", "true").
 		Idle(when("pattern", "trainer", "asked once per sample in the trainer pattern")),
 	settings.Integer(groupComputing, "measurement_cache_mb", "MiB", "bound of the measurement cache", 1, 1<<20).
 		Live().Touches("telescope").Called("meas. cache MiB", 'G').Tune(17, "G", settings.MoveWrite, "measurement cache's MiB"),
 	settings.Integer(groupComputing, "clear_cache_every", "samples", "clear the measurement cache after every n samples; 0 never", 0, maxCount).
 		Live().Touches("telescope").Called("clear meas. cache", '%').Tune(22, "%", settings.MoveWrite, "clear meas. cache every n"),
-	settings.Switch(groupComputing, "fft_cache", "keep FFT plans and their twiddle factors").Live().Touches("telescope", "backward").Called("FFT cache", 'f').
+	settings.Switch(groupComputing, "fft_cache", "keep FFT plans and their twiddle factors").Live().Touches("telescope", "backward").Revertible().Called("FFT cache", 'f').
 		Press(settings.Press{Key: "f", Help: "FFT cache", Does: settings.MoveNext, Place: 2, InFooter: true, Footer: "FFT cache", Rank: 2}).Compared(2, "false", "true").Everything().Factor("caches", "true"),
-	settings.Switch(groupComputing, "mask_cache", "keep aperture masks and coordinate grids").Live().Touches("telescope").Called("mask cache", 'g').
+	settings.Switch(groupComputing, "mask_cache", "keep aperture masks and coordinate grids").Live().Touches("telescope").Revertible().Called("mask cache", 'g').
 		Press(settings.Press{Key: "g", Help: "mask cache", Does: settings.MoveNext, Place: 3, InFooter: true, Footer: "mask cache", Rank: 3}).Compared(3, "false", "true").Everything().Factor("caches", "true"),
 	settings.Switch(groupComputing, "shared_spectrum", "one FFT of the output serves both measurements").
-		Live().Touches("telescope", "loss", "backward").Called("shared spectrum", 'S').Tune(18, "S", settings.MoveNext, "shared spectrum").Compared(4, "false", "true").Everything(),
+		Live().Touches("telescope", "loss", "backward").Revertible().Called("shared spectrum", 'S').Tune(18, "S", settings.MoveNext, "shared spectrum").Compared(4, "false", "true").Everything(),
 	settings.Switch(groupComputing, "fused_telescope", "measure sixteen rows at a time, and compare and differentiate in the same step for l1 and l2 of one aperture").
-		Live().Touches("telescope", "loss", "backward").Called("fused telescope", 'F').Tune(19, "F", settings.MoveNext, "fused telescope").Compared(5, "false", "true").Everything().Factor("fused_telescope", "true"),
+		Live().Touches("telescope", "loss", "backward").Revertible().Called("fused telescope", 'F').Tune(19, "F", settings.MoveNext, "fused telescope").Compared(5, "false", "true").Everything().Factor("fused_telescope", "true"),
 	settings.Switch(groupComputing, "pruned_fft", "the fused telescope leaves out the zeros around the object and outside the masks").
-		Live().Touches("telescope", "loss", "backward").Called("pruned FFT", 'e').Tune(20, "e", settings.MoveNext, "leave out zeros, pruned FFT").Compared(6, "false", "true").Everything().Factor("pruned_fft", "true").
+		Live().Touches("telescope", "loss", "backward").Revertible().Called("pruned FFT", 'e').Tune(20, "e", settings.MoveNext, "leave out zeros, pruned FFT").Compared(6, "false", "true").Everything().Factor("pruned_fft", "true").
 		Idle(func(v settings.Values) string {
 			if v.On("fused_telescope") {
 				return ""
@@ -128,14 +128,14 @@ var Table = settings.NewTable("prism", joined,
 			return "only the fused telescope prunes, and it is off"
 		}),
 	settings.Switch(groupComputing, "checkpointing", "recompute the decoder's activations in the backward pass instead of keeping them: less memory, more time").
-		Live().Touches("forward", "backward").Called("recompute", 'c').
+		Live().Touches("forward", "backward").Revertible().Called("recompute", 'c').
 		Press(settings.Press{Key: "c", Help: "recompute activations", Does: settings.MoveNext, Place: 6, InFooter: true, Footer: "recompute", Rank: 7}).Compared(8, "false", "true"),
 	settings.Switch(groupComputing, "fused_optimizer", "update convolutions' weights as their gradients are computed, which then take no memory; fp16 checks all gradients first and has none of it").
-		Live().Touches("backward", "optimizer").Called("fused optimizer", 'o').
+		Live().Touches("backward", "optimizer").Revertible().Called("fused optimizer", 'o').
 		Press(settings.Press{Key: "o", Help: "fused optimizer", Does: settings.MoveNext, Place: 7, InFooter: true, Footer: "fused optimizer", Rank: 8}).Compared(7, "false", "true").Everything().
 		Idle(when("amp", "fp16", "fp16 checks all gradients first")),
 	settings.Text(groupComputing, "amp", "mixed precision; bf16x3 splits products and keeps float32's accuracy; tf32 needs a GPU", "off", "bf16", "bf16x3", "fp16", "tf32").
-		Live().Called("AMP", 'a').
+		Live().Revertible().Called("AMP", 'a').
 		Press(settings.Press{Key: "a", Help: "mixed precision: on, off", Does: settings.MoveToggle, Place: 4, InFooter: true, Footer: "AMP", Rank: 0, Width: 6}).
 		Compared(9, "off", "bf16", "bf16x3", "fp16").Factor("amp", "bf16").
 		Listed(1, "float32", "the range of float32", "nearly float32's accuracy", "with a gradient scaler", "10-bit products"),
@@ -144,6 +144,7 @@ var Table = settings.NewTable("prism", joined,
 	settings.Text(groupComputing, "kernels", "instruction set of the CPU's kernels; auto is the fastest but amx; avx512-bf16 and amx are avx512 with products of bf16 by AVX512_BF16 or by AMX", "auto", "avx512-bf16", "amx", "avx512", "avx2", "go").Fixed("the weights are laid out for it"),
 	settings.Switch(groupComputing, "layer_profile", "show the layer that takes longest, beside what this machine can do at most").
 		Live().Called("layer profile", 'y').Tune(21, "y", settings.MoveNext, "profile of the layers"),
+	settings.Deciding(groupComputing),
 	settings.Text(groupComputing, "device", "where it is computed; auto is the GPU if there is one, cuda:1 the second GPU",
 		"auto", "cpu", "cuda", "cuda:1", "cuda:2", "cuda:3", "cuda:4", "cuda:5", "cuda:6", "cuda:7").
 		Live().Called("device", 'U').Tune(23, "U", settings.MoveToggle, "device: CPU, GPU"),

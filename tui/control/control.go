@@ -22,7 +22,7 @@ var (
 )
 
 // Source is a run being watched: live, replayed, or in another process. It may also implement
-// Setter, Pauser, Restarter, Ablator, Replicator, Forker, Saver, Checkpointer, Clearer, Exporter, Stopper,
+// Setter, Pauser, Restarter, Ablator, Replicator, Decider, Forker, Saver, Checkpointer, Clearer, Exporter, Stopper,
 // Player, Attender, Annotator or Operator. All methods of these except Check and Export return immediately;
 // changes take effect between two iterations. The run's own goroutine never waits for a viewer.
 type Source interface {
@@ -77,6 +77,13 @@ type Replicator interface {
 	// Replicate starts a replication: before holds the changed settings with their previous
 	// values, and iteration is where the change took effect. It ends as an ablation does.
 	Replicate(before []settings.Assignment, iteration int64) error
+}
+
+// Decider is a source that can decide what a press of a key did.
+type Decider interface {
+	// Decide is Setter.SetMany for a press of a key: as the setting decide says, the change is then switched back
+	// and forth until its effect on iteration time is decided or profiles.DecisionTime is over.
+	Decide(sets []settings.Assignment) error
 }
 
 // Forker is a source that can compare results from the same starting point, if its run can return
@@ -177,6 +184,7 @@ type Capabilities struct {
 	Ablator   Ablator
 
 	Replicator Replicator
+	Decider    Decider
 	Forker     Forker
 
 	Saver    Saver
@@ -198,6 +206,7 @@ func Of(s Source) (c Capabilities) {
 	c.Restarter, _ = s.(Restarter)
 	c.Ablator, _ = s.(Ablator)
 	c.Replicator, _ = s.(Replicator)
+	c.Decider, _ = s.(Decider)
 	c.Forker, _ = s.(Forker)
 	c.Saver, _ = s.(Saver)
 	c.Stopper, _ = s.(Stopper)
@@ -215,6 +224,14 @@ func Of(s Source) (c Capabilities) {
 // described itself.
 func (c *Capabilities) Saves(s *profiles.Snapshot) bool {
 	return c.Saver != nil && (s == nil || s.Run.Schema.Workload == "" || s.Run.Saves)
+}
+
+// Press changes settings by a press of a key: one that the run may decide, if it can.
+func (c *Capabilities) Press(sets []settings.Assignment) error {
+	if c.Decider != nil {
+		return c.Decider.Decide(sets)
+	}
+	return c.Setter.SetMany(sets)
 }
 
 // Forks reports whether the run of a snapshot can be forked.

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/term"
+
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
@@ -31,7 +33,7 @@ import (
 // restarted. If ctx ends first, the error is ErrInterrupted.
 func Watch(ctx context.Context, in io.Reader, out io.Writer, source control.Source, o Options, interval time.Duration) (*profiles.Snapshot, error) {
 	o = o.withDefaults()
-	l := lines{out: out, powers: control.Of(source), options: o, told: map[int64]told{}, exported: make(chan string, 1), notices: notice.New(o.Notices, o.Environ)}
+	l := lines{out: out, powers: control.Of(source), options: o, told: map[int64]told{}, exported: make(chan string, 1), decides: fromTerminal(in), notices: notice.New(o.Notices, o.Environ)}
 	typed := make(chan typedLine)
 	left := make(chan struct{})
 	defer close(left)
@@ -75,6 +77,12 @@ func Watch(ctx context.Context, in io.Reader, out io.Writer, source control.Sour
 			}
 		}
 	}
+}
+
+// fromTerminal reports whether somebody types the input.
+func fromTerminal(in io.Reader) bool {
+	f, ok := in.(*os.File)
+	return ok && term.IsTerminal(f.Fd())
 }
 
 // typedLine is a line of input, or a marker for one longer than maxTyped.
@@ -137,6 +145,7 @@ type lines struct {
 
 	exporting bool
 	exported  chan string // what became of an export
+	decides   bool        // commands come from a terminal: those that change a setting are presses
 }
 
 func (l *lines) say(format string, args ...any) {
@@ -166,6 +175,9 @@ func (l *lines) take(s *profiles.Snapshot) {
 	}
 	for i := range s.Effects {
 		e := &s.Effects[i]
+		if words.Deciding(s, e) != nil {
+			continue
+		}
 		if now := tellable(e); now > l.told[e.Iteration] {
 			l.told[e.Iteration] = now
 			l.effect(e)
@@ -188,6 +200,9 @@ const linesEnough = 100
 
 // tellable returns what can be printed about an effect so far.
 func tellable(e *profiles.Effect) told {
+	if e.Replica != nil { // the log has its verdict
+		return nothingTold
+	}
 	sure := e.Closed || e.NAfter >= linesEnough
 	why, _ := e.Incomparable()
 	switch {
@@ -212,6 +227,11 @@ func (l *lines) effect(e *profiles.Effect) {
 	what := "effect: " + strings.ReplaceAll(words.Changed(l.snap.Settings.Table(), e, l.options.Cores), "→", " to ")
 	why, _ := e.Incomparable()
 	switch {
+	case words.Replicated(e):
+		text, _ := words.Detail(l.snap, e, 1000)
+		l.say("%s: iteration time %s %%, interval %s to %s %%, %s", what, unit.Signed(100*e.Replica.Effect, 1), unit.Signed(100*e.Replica.Low, 1), unit.Signed(100*e.Replica.High, 1), text)
+	case words.Deciding(l.snap, e) != nil:
+		l.say("%s: %s", what, words.Deciding(l.snap, e).Progress())
 	case e.Comparable():
 		text, _ := words.Detail(l.snap, e, 1000)
 		l.say("%s: iteration time %s %%, interval %s to %s %%, %s", what, unit.Signed(100*e.Shift, 1), unit.Signed(100*e.Low, 1), unit.Signed(100*e.High, 1), text)
@@ -394,7 +414,11 @@ func (l *lines) set(key, value string) {
 	if key == "image" { // checked before it is set
 		err = setter.Check(sets)
 	}
-	if err == nil {
+	switch {
+	case err != nil:
+	case l.decides:
+		err = l.powers.Press(sets)
+	default:
 		err = setter.SetMany(sets)
 	}
 	switch {

@@ -6,6 +6,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
+	"prismtop/profiles/settings"
 	"prismtop/profiles/stats"
 	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
@@ -175,7 +176,7 @@ func (p *effects) empty(c *chart.Canvas, s *profiles.Snapshot) {
 func (p *effects) headline(c *chart.Canvas, y, w int, s *profiles.Snapshot, e *profiles.Effect) {
 	number, style := outcome(s, e)
 	interval := ""
-	if low, high, ok := words.Interval(e); ok {
+	if low, high, ok := words.Interval(e); ok && !words.Undecided(s, e) {
 		interval = fmt.Sprintf(" [%s,%s]", unit.Signed(100*low, 0), unit.Signed(100*high, 0))
 	}
 	if number == "" {
@@ -197,7 +198,10 @@ func (p *effects) what(s *profiles.Snapshot, e *profiles.Effect) string {
 // incomparable returns texts for an effect without a number, longest first: how to get one, or
 // why there is none.
 func incomparable(h Host, s *profiles.Snapshot, e *profiles.Effect) []string {
-	const not = "not comparable"
+	not := "not comparable"
+	if e.Replica != nil {
+		not = e.Replica.Verdict()
+	}
 	switch ablationOf(h, s, e) {
 	case replicationOffered:
 		return []string{not + ": press E", not + ": E", not}
@@ -243,7 +247,7 @@ func ablationOf(h Host, s *profiles.Snapshot, e *profiles.Effect) ablationHelp {
 	for _, v := range e.Changes() {
 		inForce = inForce && h.Asked(v.Key) == v.After
 	}
-	if inForce && !words.Ended(s.State) && h.KeyOf("replicate") != "" && !h.AblationRuns() {
+	if inForce && !words.Ended(s.State) && h.KeyOf("replicate") != "" && !h.AblationRuns() && h.Asked(settings.Decide) != settings.DecideOff {
 		return replicationOffered
 	}
 	known := s.Ablation != nil && !s.Ablation.Replication
@@ -278,10 +282,9 @@ func ablationJudged(a *profiles.Ablation, key string) bool {
 
 // outcome summarizes an effect as a number or two words; empty if it is not comparable.
 func outcome(s *profiles.Snapshot, e *profiles.Effect) (text string, style theme.Style) {
-	a := s.Ablation
 	switch {
-	case a != nil && a.Running && a.Replication && a.Of == e.Iteration:
-		return fmt.Sprintf("replicating %d", a.Done), theme.Key
+	case words.Undecided(s, e):
+		return words.Deciding(s, e).Progress(), theme.Key
 	case words.Replicated(e):
 		style = verdict(e)
 		if e.Replica.Judge() == profiles.SameTime {

@@ -206,7 +206,14 @@ func (p *effects) table(c *chart.Canvas, s *profiles.Snapshot) (string, theme.St
 		for _, col := range shown {
 			x += col.width + 2
 			text, style := p.cell(s, e, &col)
-			if _, _, known := words.Interval(e); col.title == intervalTitle && !known && !e.Open() {
+			if _, _, known := words.Interval(e); words.Undecided(s, e) {
+				switch col.title {
+				case timeTitle:
+					continue // its room is joined with the interval's
+				case intervalTitle:
+					text, style = outcome(s, e)
+				}
+			} else if col.title == intervalTitle && !known && !e.Open() {
 				text, style = words.FittingOrLast(incomparableWidth, incomparable(p.host, s, e)...), theme.Warn
 			}
 			c.TextRight(x, y, text, style)
@@ -265,6 +272,16 @@ func (p *effects) inWords(c *chart.Canvas, s *profiles.Snapshot, e *profiles.Eff
 	text := fmt.Sprintf("%s at iteration %d, %s after the start: ", p.what(s, e), e.Iteration, unit.Clock(e.At))
 	advice := ""
 	switch why, _ := e.Incomparable(); {
+	case words.Deciding(s, e) != nil:
+		text += words.Deciding(s, e).Progress() + "."
+	case words.Replicated(e) && !e.Comparable():
+		r := e.Replica
+		text += fmt.Sprintf("an iteration takes %s ms instead of %s.", strings.TrimSpace(unit.Milliseconds(r.OnNS)), strings.TrimSpace(unit.Milliseconds(r.OffNS)))
+	case e.Replica != nil && !e.Comparable():
+		text += "its effect on the time is not decided."
+		if ablationOf(p.host, s, e) == replicationOffered {
+			advice = "Press E: it is switched back and forth until it is decided, however long that takes."
+		}
 	case e.Comparable():
 		text += fmt.Sprintf("an iteration takes %s ms instead of %s, %s (95 %% interval %s to %s %%), from %d iterations before and %d after%s. %s%s",
 			strings.TrimSpace(unit.Milliseconds(e.AfterNS)), strings.TrimSpace(unit.Milliseconds(e.BeforeNS)), strings.TrimSpace(unit.SignedPercent(e.Shift)),

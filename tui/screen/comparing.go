@@ -5,6 +5,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"prismtop/profiles"
 	"prismtop/tui/chart"
 	"prismtop/tui/pane/ablation"
 	"prismtop/tui/words"
@@ -13,9 +14,34 @@ import (
 // This file starts and stops ablations. Where a run has several settings to compare, a list offers
 // an ablation of single settings, which is selected, and one of every combination of some.
 
-// ablationRuns reports whether an ablation is under way or requested.
+// ablationRuns reports whether an ablation is under way or requested. A decision, which makes way for one, is none.
 func (m *Model) ablationRuns() bool {
-	return m.ablating || m.snap != nil && m.snap.Ablation != nil && m.snap.Ablation.Running
+	return m.ablating || m.snap != nil && m.snap.Ablation != nil && m.snap.Ablation.Running && !m.snap.Ablation.Decides()
+}
+
+// deciding describes the decision under way on a press of a key, "" for none: "a: deciding, 3 of 8".
+func (m *Model) deciding() string {
+	if m.snap == nil || m.snap.Ablation == nil || !m.snap.Ablation.Running || !m.snap.Ablation.Decides() {
+		return ""
+	}
+	return m.decisionKey() + m.snap.Ablation.Progress()
+}
+
+// decisionKey names the key of the setting that is decided, "" for several: "a: ".
+func (m *Model) decisionKey() string {
+	if k, ok := m.keys.table.Lookup(m.snap.Ablation.Rows[0].Key); ok && len(k.Presses) > 0 {
+		return k.Presses[0].Key + ": "
+	}
+	return ""
+}
+
+// sayDecision shows the result of a decision that has just ended by itself.
+func (m *Model) sayDecision(before *profiles.Ablation) {
+	a := m.snap.Ablation
+	if before == nil || a == nil || !before.Running || !before.Decides() || a.Running || a.Of != before.Of || !a.Concluded() {
+		return
+	}
+	m.sayOne(words.Decision(m.keys.table, a, m.options.Cores, m.decisionKey())...)
 }
 
 // listing reports whether a list is open.

@@ -26,7 +26,7 @@ func onMachine(t *testing.T, s *profiles.Snapshot, lacks ...string) (*Model, *la
 	t.Helper()
 	run := &lacking{Recorder: tuitest.NewRecorder(), values: lacks}
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
-	m.powers.Setter = run
+	m.powers.Setter, m.powers.Decider = run, run
 	return m, run
 }
 
@@ -37,6 +37,8 @@ func (r *lacking) SetMany(sets []settings.Assignment) error {
 	}
 	return nil
 }
+
+func (r *lacking) Decide(sets []settings.Assignment) error { return r.SetMany(sets) }
 
 // on is a snapshot of a run with a setting device, computed on a device.
 func on(setting, device string) *profiles.Snapshot {
@@ -107,12 +109,12 @@ func TestTheScreenSaysWhyAutoIsTheCPU(t *testing.T) {
 			s.Run.GPUReason = "no CUDA device: libcuda.so.1 not found"
 			m, _ := screen(t, w, 40, Options{}, colorprofile.ANSI256, s)
 			press(m, ",")
-			settingsIn(m).Select("layer_profile") // the row above
+			settingsIn(m).Select(settings.Decide) // the row above
 			m.Update(downKey)
 			if frame := seen(m); strings.Contains(frame, "auto is the CPU: "+s.Run.GPUReason) != (setting == "auto") {
 				t.Errorf("%d columns, device = %s:\n%s", w, setting, frame)
 			}
-			if m.Update(upKey); settingsIn(m).Selected() != "layer_profile" {
+			if m.Update(upKey); settingsIn(m).Selected() != settings.Decide {
 				t.Fatalf("%s is selected", settingsIn(m).Selected())
 			}
 			if frame := seen(m); strings.Contains(frame, "no CUDA device: libcuda.") != (setting == "auto") {

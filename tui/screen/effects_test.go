@@ -105,7 +105,7 @@ func verdicts() *profiles.Snapshot {
 		moved, made(600, "checkpointing", "true", "false", -0.14, 0.05), made(800, "fused_telescope", "true", "false", 0.31, 0.04),
 		made(1000, "scheduler", "constant", "plateau", 0.001, 0.006), made(1200, "pruned_fft", "true", "false", 0.02, 0.06), replicated, stopped, forked, under,
 	}
-	s.Ablation = &profiles.Ablation{Running: true, Replication: true, Of: 2800, Base: s.Settings, Rounds: 90, Done: 5, Groups: 90, Rows: []profiles.AblationRow{*under.Replica}}
+	s.Ablation = &profiles.Ablation{Running: true, Replication: true, Of: 2800, Base: s.Settings, Rounds: 90, Done: 5, Groups: 9, Rows: []profiles.AblationRow{*under.Replica}}
 	return &s
 }
 

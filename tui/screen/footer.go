@@ -82,7 +82,7 @@ func (m *Model) settingPieces(w int, terse bool) []widget.KeyGroup {
 func (m *Model) told(c *chart.Canvas, y, room int, keys []widget.Piece) {
 	w, _ := c.Size()
 	text, style := m.statusLine(w - 2)
-	if m.status.news && !widget.Beside(room, keys, text) {
+	if m.status.news && m.deciding() == "" && !widget.Beside(room, keys, text) {
 		text = ""
 	}
 	widget.Tell(c, y, room, keys, text, style)

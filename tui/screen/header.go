@@ -182,7 +182,7 @@ func (m *Model) headerText(f headerField, w int) (string, theme.Style) {
 	case othersField:
 		return m.sharedText(w)
 	case ablationField:
-		return ablationText(s), theme.Pending
+		return ablationText(s, w), theme.Pending
 	case alertsField:
 		if m.leftBesideOthers(w) {
 			return m.leftText()
@@ -218,7 +218,7 @@ const (
 // sharedText returns the most important of those that do not have their own slots: an ablation,
 // other programs, the rate and the time left.
 func (m *Model) sharedText(w int) (string, theme.Style) {
-	if text := ablationText(m.snap); text != "" && m.layout.Header.W < ablationFrom {
+	if text := ablationText(m.snap, w); text != "" && m.layout.Header.W < ablationFrom {
 		return text, theme.Pending
 	}
 	switch text := othersText(m.snap, w); {
@@ -240,7 +240,7 @@ func (m *Model) sharedText(w int) (string, theme.Style) {
 func (m *Model) leftBesideOthers(w int) bool {
 	text, _ := m.leftText()
 	width := m.layout.Header.W
-	ablates := width < ablationFrom && ablationText(m.snap) != ""
+	ablates := width < ablationFrom && ablationText(m.snap, w) != ""
 	return width >= rateFrom && width < leftFrom && !ablates && othersText(m.snap, w) != "" && len(m.troubles()) == 0 && chart.Width(text) <= w
 }
 
@@ -332,15 +332,15 @@ func stateLamp(s profiles.State, ascii bool) (string, theme.Style) {
 	return fmt.Sprintf("%s %-9s", lamp, s), style
 }
 
-// ablationText returns the progress of an ablation for the header, "" if none is under way.
-func ablationText(s *profiles.Snapshot) string {
+// ablationText returns the progress of an ablation in w cells of the header, "" if none is under way.
+func ablationText(s *profiles.Snapshot, w int) string {
 	a := s.Ablation
 	if a == nil || !a.Running {
 		return ""
 	}
 	switch {
 	case a.Replication:
-		return fmt.Sprintf("E %d", a.Done)
+		return words.FittingOrLast(w, fmt.Sprintf("deciding %d/%d", a.Done, a.Groups), "deciding")
 	case a.Tuning != nil:
 		return fmt.Sprintf("tuner %d", a.Done)
 	}

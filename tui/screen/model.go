@@ -344,8 +344,13 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 			m.say(m.options.Leave.Greeting)
 		}
 	}
+	var ablation *profiles.Ablation
+	if m.snap != nil {
+		ablation = m.snap.Ablation
+	}
 	m.snap = s
 	m.adopt(s)
+	m.sayDecision(ablation)
 	m.notify(missed)
 	m.sayWhoAsks()
 	shown := m.withPrinted(s)

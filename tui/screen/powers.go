@@ -77,10 +77,14 @@ func (m *Model) pauseRun(paused bool) {
 	}
 }
 
-// setRun requests settings. It returns an error if the run does not accept any.
-func (m *Model) setRun(sets []settings.Assignment) error {
-	if m.powers.Setter == nil {
+// setRun requests settings, by a press of a key that the run may decide or not. It returns an error if the run does
+// not accept any.
+func (m *Model) setRun(sets []settings.Assignment, decides bool) error {
+	switch {
+	case m.powers.Setter == nil:
 		return errReadOnly
+	case decides:
+		return m.powers.Press(sets)
 	}
 	return m.powers.Setter.SetMany(sets)
 }
@@ -146,10 +150,10 @@ func (m *Model) replicate() {
 // noChange is the iteration of a replication of no change that was made by hand.
 const noChange = -1
 
-// compareEverything switches every optimisation that saves time on, and all of them off and on by turns until
-// it is decided what they save together.
+// compareEverything switches every optimisation that saves time off and on by turns until it is decided what they
+// save together. The settings are then as before.
 func (m *Model) compareEverything() {
-	off, on := m.keys.table.Everything()
+	off, _ := m.keys.table.Everything()
 	switch {
 	case m.snap == nil || words.Ended(m.snap.State):
 		m.complain("that needs a run that goes on")
@@ -158,21 +162,13 @@ func (m *Model) compareEverything() {
 		m.complain("another comparison is under way: A stops it")
 		return
 	}
-	back := ""
-	if sets := slices.DeleteFunc(on, func(a settings.Assignment) bool { return m.asked(a.Key) == a.Value }); len(sets) > 0 {
-		if err := m.request(sets, true); err != nil {
-			m.complain("not everything can be on: " + err.Error())
-			return
-		}
-		back = "; u then undoes what was switched on for it"
-	}
 	if err := m.powers.Replicator.Replicate(off, noChange); err != nil {
 		m.complain(err.Error())
 		return
 	}
 	m.ablating, m.askedAt = true, m.snap.Ablation
 	m.openPane(m.deck.Find(ablationPane))
-	m.say("everything off against everything on, by turns until it is decided; A stops it" + back)
+	m.say("everything off against on, by turns until decided; A stops it")
 }
 
 // forkQuality compares the result with and without the examined change from the same starting

@@ -95,9 +95,9 @@ func TestAReplayCannotBeChanged(t *testing.T) {
 			t.Errorf("%s says %q", key, m.status.text)
 		}
 	}
-	press(m, "@")
+	press(m, "~")
 	if !strings.Contains(m.status.text, "has no meaning here") {
-		t.Errorf("@ says %q", m.status.text)
+		t.Errorf("~ says %q", m.status.text)
 	}
 	if len(p.calls) > 0 {
 		t.Errorf("it was asked %q", p.calls)

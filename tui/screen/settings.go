@@ -273,7 +273,7 @@ func (m *Model) cutShort(keys ...string) []string {
 
 // sayChange shows what was changed, and which effect was cut short or what comparison it ends.
 func (m *Model) sayChange(text string, cut []string) {
-	if a := m.snap.Ablation; a != nil && a.Running && len(a.Base.WithLive(m.wanted()).Differing(a.Base)) > 0 {
+	if a := m.snap.Ablation; a != nil && a.Running && !a.Decides() && len(a.Base.WithLive(m.wanted()).Differing(a.Base)) > 0 {
 		m.say(text + "; " + a.Name() + " ended")
 		return
 	}

@@ -140,10 +140,24 @@ func (m *Model) statusLine(w int) (string, theme.Style) {
 	switch {
 	case m.status.bad:
 		style = theme.Bad
+	case m.deciding() != "":
+		return words.FittingOrLast(w, m.whileDeciding()...), theme.Pending
 	case len(m.status.heard) > 0:
 		return m.page(w), style
 	}
 	return words.FittingOrLast(w, append([]string{m.status.text}, m.status.brief...)...), style
+}
+
+// whileDeciding returns the progress of a decision, from its longest version to its shortest: with the answer to
+// the key that began it.
+func (m *Model) whileDeciding() []string {
+	var texts []string
+	if m.status.text != "" && !m.status.news {
+		for _, answer := range append([]string{m.status.text}, m.status.brief...) {
+			texts = append(texts, m.deciding()+separator+answer)
+		}
+	}
+	return append(texts, m.deciding())
 }
 
 // changedNext returns the settings changed since the run ended, with their values for the next.

@@ -28,7 +28,7 @@ func (m *Model) ask(sets ...settings.Assignment) error {
 	return m.request(sets, true)
 }
 
-// request is ask with the undo record optional.
+// request is ask, or takes changes back: that is not recorded for undo, and not decided.
 func (m *Model) request(sets []settings.Assignment, undoable bool) error {
 	if m.snap == nil {
 		return errNotBegun
@@ -38,7 +38,7 @@ func (m *Model) request(sets []settings.Assignment, undoable bool) error {
 	for _, a := range sets {
 		step = append(step, flip{a.Key, m.asked(a.Key), a.Value})
 	}
-	if err := m.setRun(sets); err != nil {
+	if err := m.setRun(sets, undoable); err != nil {
 		return err
 	}
 	now := m.now()

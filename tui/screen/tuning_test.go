@@ -83,7 +83,7 @@ func TestTuningKeysAskTheRun(t *testing.T) {
 		{[]string{"A", "enter", "esc"}, []string{"StartAblation", "StopAblation"}},
 		{[]string{"A", "down", "enter"}, []string{"StartFactorial caches fused_telescope pruned_fft amp=bf16"}},
 		{[]string{"A", "down", "A", "esc"}, []string{"StartFactorial caches fused_telescope pruned_fft amp=bf16", "StopAblation"}},
-		{[]string{"*"}, []string{"SetMany mask_cache=true fused_optimizer=true", "Replicate [{measurement_cache false} {fft_cache false} {mask_cache false} {shared_spectrum false} {fused_telescope false} {pruned_fft false} {fused_optimizer false}] from -1"}},
+		{[]string{"*"}, []string{"Replicate [{measurement_cache false} {fft_cache false} {mask_cache false} {shared_spectrum false} {fused_telescope false} {pruned_fft false} {fused_optimizer false}] from -1"}},
 		{[]string{"A", "down", "down", "space", "down", "space", "enter"}, []string{"StartFactorial measurement_cache fused_telescope pruned_fft amp=bf16"}},
 	} {
 		m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t))

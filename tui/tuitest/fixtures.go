@@ -72,6 +72,9 @@ func (r *Recorder) SetMany(sets []settings.Assignment) error {
 	return r.Refuse
 }
 
+// Decide records a change of settings by a press as SetMany does, which tests of screens are about.
+func (r *Recorder) Decide(sets []settings.Assignment) error { return r.SetMany(sets) }
+
 // Check records the settings to check, and returns the error in Wrong.
 func (r *Recorder) Check(sets []settings.Assignment) error {
 	for _, a := range sets {

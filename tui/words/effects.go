@@ -70,6 +70,35 @@ func Replicated(e *profiles.Effect) bool {
 	return e.Replica != nil && e.Replica.Judge() != profiles.Unjudged
 }
 
+// Deciding returns the replication under way of the change of an effect; nil if there is none.
+func Deciding(s *profiles.Snapshot, e *profiles.Effect) *profiles.Ablation {
+	if a := s.Ablation; a != nil && a.Running && a.Replication && a.Of == e.Iteration {
+		return a
+	}
+	return nil
+}
+
+// Undecided reports whether the change of an effect is being switched back and forth and has no verdict yet.
+func Undecided(s *profiles.Snapshot, e *profiles.Effect) bool {
+	return Deciding(s, e) != nil && !Replicated(e)
+}
+
+// Decision returns the result of a replication of one change after a mark, from its longest version to its shortest:
+// "a: AMP off→bf16 saves 12 % [-14, -10]".
+func Decision(t *settings.Table, a *profiles.Ablation, cores int, mark string) []string {
+	r := &a.Rows[0]
+	what := mark + r.Key
+	if _, known := t.Lookup(r.Key); known {
+		what = fmt.Sprintf("%s%s %s→%s", mark, SettingName(t, r.Key), SettingText(t, r.Key, r.Off, cores), SettingText(t, r.Key, r.On, cores))
+	}
+	if r.Judge() == profiles.Undecided {
+		return []string{what + ": " + a.Ended, mark + a.Ended}
+	}
+	text := r.Verdict()
+	interval := fmt.Sprintf(" [%s, %s]", unit.Signed(100*r.Low, 1), unit.Signed(100*r.High, 1))
+	return []string{what + ": " + text + interval, what + ": " + text, mark + text}
+}
+
 // Interval returns the interval of an effect, that of its replication if it has one; ok is false
 // if there is none.
 func Interval(e *profiles.Effect) (low, high float64, ok bool) {
@@ -86,10 +115,10 @@ func Interval(e *profiles.Effect) (low, high float64, ok bool) {
 func Examined(s *profiles.Snapshot, e *profiles.Effect) (text string) {
 	if r := e.Replica; r != nil {
 		text = fmt.Sprintf(" Switched back and forth in %s of four blocks: ", unit.Plural(r.Groups, "group", "groups"))
-		if !Replicated(e) {
-			return text + "not decided yet."
+		if Replicated(e) {
+			text += fmt.Sprintf("%s (95 %% interval %s to %s %%), ", strings.TrimSpace(unit.SignedPercent(r.Effect)), unit.Signed(100*r.Low, 1), unit.Signed(100*r.High, 1))
 		}
-		text += fmt.Sprintf("%s (95 %% interval %s to %s %%), %s.", strings.TrimSpace(unit.SignedPercent(r.Effect)), unit.Signed(100*r.Low, 1), unit.Signed(100*r.High, 1), r.Verdict())
+		text += r.Verdict() + "."
 	}
 	if f := e.Fork; f != nil {
 		text += fmt.Sprintf(" Forked %s over %d iterations", unit.Plural(f.Done, "time", "times"), f.Arm)
@@ -143,11 +172,15 @@ func Detail(s *profiles.Snapshot, e *profiles.Effect, w int) (text string, warn 
 		quality = "fork: " + forked(s, &f.Rows[0])
 	}
 	switch {
+	case Undecided(s, e):
+		return detail(w, e, []string{"switched back and forth"}, []string{"switched back and forth in balanced blocks"}), false
 	case Replicated(e):
 		r := e.Replica
 		times := fmt.Sprintf("%s → %s ms", strings.TrimSpace(unit.Milliseconds(r.OffNS)), strings.TrimSpace(unit.Milliseconds(r.OnNS)))
 		n := fmt.Sprintf("%d groups", r.Groups)
 		return detail(w, e, []string{times}, []string{times, n}, []string{times, n, quality}), false
+	case e.Replica != nil && !e.Comparable():
+		return detail(w, e, []string{e.Replica.Verdict()}, []string{e.Replica.Verdict(), unit.Plural(e.Replica.Groups, "group", "groups")}), false
 	case e.Comparable():
 		times := fmt.Sprintf("%s → %s ms", strings.TrimSpace(unit.Milliseconds(e.BeforeNS)), strings.TrimSpace(unit.Milliseconds(e.AfterNS)))
 		n := fmt.Sprintf("n %d", e.NAfter)

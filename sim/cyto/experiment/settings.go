@@ -77,6 +77,7 @@ type Settings struct {
 	Threads       int     `setting:"threads"`
 	Kernels       string  `setting:"kernels"`
 	LayerProfile  bool    `setting:"layer_profile"`
+	Decide        string  `setting:"decide"`
 	Device        string  `setting:"device"`
 	Seed          uint64  `setting:"seed"`
 }

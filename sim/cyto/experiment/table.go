@@ -157,12 +157,12 @@ var Table = settings.NewTable("cyto", joined,
 	settings.Integer(groupComputing, "replicas", "", "copies of the network that train on a part of each minibatch and average their gradients", 1, 16).
 		Fixed("the minibatches are divided at the start").Idle(onlyTraining),
 	settings.Text(groupComputing, "amp", "mixed precision: bf16 rounds the operands of the convolutions", "off", "bf16").
-		Live().Touches("forward", "backward", "validate").Called("AMP", 'a').
+		Live().Touches("forward", "backward", "validate").Revertible().Called("AMP", 'a').
 		Press(settings.Press{Key: "a", Help: "mixed precision: on, off", Does: settings.MoveToggle, Place: 3, InFooter: true, Footer: "AMP", Rank: 0, Width: 4}).
 		Compared(4, "off", "bf16").Factor("amp", "bf16").
 		Listed(1, "float32", "the range of float32 with 8 bits of precision"),
 	settings.Switch(groupComputing, "winograd", "3x3x3 convolutions by Winograd's F(4x4, 3x3): fewer multiplications, more rounding error than float32's").
-		Live().Touches("forward", "backward", "validate").Called("Winograd", 'G').
+		Live().Touches("forward", "backward", "validate").Revertible().Called("Winograd", 'G').
 		Press(settings.Press{Key: "G", Help: "convolutions by Winograd", Does: settings.MoveNext, Place: 11, InFooter: true, Footer: "Winograd", Rank: 3}).
 		Compared(5, "false", "true").Factor("winograd", "true").
 		Idle(func(v settings.Values) string {
@@ -172,7 +172,7 @@ var Table = settings.NewTable("cyto", joined,
 			return "mixed precision computes the convolutions in its own way"
 		}),
 	settings.Switch(groupComputing, "checkpointing", "recompute activations in the backward pass instead of keeping them: less memory, more time").
-		Live().Touches("forward", "backward").Called("recompute", 'c').Idle(onlyTraining).
+		Live().Touches("forward", "backward").Revertible().Called("recompute", 'c').Idle(onlyTraining).
 		Press(settings.Press{Key: "c", Help: "recompute activations", Does: settings.MoveNext, Place: 2, InFooter: true, Footer: "recompute", Rank: 2}).
 		Compared(2, "false", "true").Factor("checkpointing", "true"),
 	settings.Integer(groupComputing, settings.Threads, "", "worker threads; 0 is one per core", 0, 1024).Live().Called("threads", '+').Press(
@@ -181,6 +181,7 @@ var Table = settings.NewTable("cyto", joined,
 		"auto", "avx512-bf16", "amx", "avx512", "avx2", "go").Fixed("the weights are laid out for it"),
 	settings.Switch(groupComputing, settings.LayerProfile, "show the layer that takes longest, beside what this machine can do at most").
 		Live().Called("layer profile", 'y').Tune(4, "y", settings.MoveNext, "profile of the layers"),
+	settings.Deciding(groupComputing),
 	settings.Text(groupComputing, settings.Device, "where it is computed; auto is the CPU", "auto", "cpu").Only(workload.NoKernels).
 		Called("device", 'U').Fixed("the weights are laid out for it"),
 	settings.Integer(groupComputing, settings.Seed, "", "seed of the first weights, the synthetic cells, the patches and the order of the images", 0, settings.MaxInteger).

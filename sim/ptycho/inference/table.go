@@ -51,12 +51,12 @@ var Table = settings.NewTable("ptycho", validate,
 		Live().Limit().Called("memory limit", 'G').Words("", "no limit").
 		Tune(2, "G", settings.MoveWrite, "memory limit in MiB"),
 	settings.Text(groupComputing, "amp", "mixed precision of the convolutions; bf16x3 splits products and keeps nearly float32's accuracy", ptycho.Modes()...).
-		Live().Touches("predict").Called("AMP", 'a').
+		Live().Touches("predict").Revertible().Called("AMP", 'a').
 		Press(settings.Press{Key: "a", Help: "mixed precision: on, off", Does: settings.MoveToggle, Place: 4, InFooter: true, Footer: "AMP", Rank: 0, Width: 6}).
 		Compared(1, "off", "bf16", "bf16x3").Factor("amp", "bf16").
 		Listed(1, "float32", "the range of float32", "nearly float32's accuracy"),
 	settings.Switch(groupComputing, winograd, "3×3 convolutions by Winograd's F(4×4, 3×3): a quarter of the multiplications, ten times the rounding error of float32").
-		Live().Touches("predict").Called("Winograd", 'W').
+		Live().Touches("predict").Revertible().Called("Winograd", 'W').
 		Press(settings.Press{Key: "W", Help: "convolutions by Winograd", Does: settings.MoveNext, Place: 8, InFooter: true, Footer: "Winograd", Rank: 3}).
 		Compared(2, "false", "true").Factor("winograd", "true").
 		Idle(func(v settings.Values) string {
@@ -70,6 +70,7 @@ var Table = settings.NewTable("ptycho", validate,
 		settings.Press{Key: "-", Help: "one less", Does: settings.MoveBefore, Place: 6}),
 	settings.Text(groupComputing, "kernels", "instruction set of the CPU's kernels; auto is the fastest but amx; avx512-bf16 and amx are avx512 with products of bf16 by AVX512_BF16 or by AMX",
 		"auto", "avx512-bf16", "amx", "avx512", "avx2", "go").Fixed("the weights are laid out for it"),
+	settings.Deciding(groupComputing),
 	settings.Text(groupComputing, settings.Device, "where it is computed; auto is the CPU", "auto", "cpu").Only(workload.NoKernels).
 		Called("device", 'U').Fixed("the weights are laid out for it"),
 	settings.Switch(groupComputing, settings.LayerProfile, "show the time of every layer").Live().Touches().Called("layers", 'l').

@@ -58,13 +58,13 @@ var Table = settings.NewTable("ptycho-training", joined,
 	settings.TimeLimit(groupLimits),
 
 	settings.Switch(groupComputing, "checkpointing", "recompute activations in the backward pass instead of keeping them: less memory, more time").
-		Live().Touches("forward", "backward").Called("recompute", 'c').
+		Live().Touches("forward", "backward").Revertible().Called("recompute", 'c').
 		Press(settings.Press{Key: "c", Help: "recompute activations", Does: settings.MoveNext, Place: 2, InFooter: true, Footer: "recompute", Rank: 2}).Compared(2, "false", "true"),
 	settings.Switch(groupComputing, "fused_optimizer", "update convolutions' weights as their gradients are computed, which then take no memory").
-		Live().Touches("backward", "optimizer").Called("fused optimizer", 'o').
+		Live().Touches("backward", "optimizer").Revertible().Called("fused optimizer", 'o').
 		Press(settings.Press{Key: "o", Help: "fused optimizer", Does: settings.MoveNext, Place: 3, InFooter: true, Footer: "fused optimizer", Rank: 1}).Compared(1, "false", "true").Everything(),
 	settings.Text(groupComputing, "amp", "mixed precision of the convolutions; bf16x3 splits products and keeps nearly float32's accuracy", "off", "bf16", "bf16x3").
-		Live().Called("AMP", 'a').
+		Live().Revertible().Called("AMP", 'a').
 		Press(settings.Press{Key: "a", Help: "mixed precision: on, off", Does: settings.MoveToggle, Place: 1, InFooter: true, Footer: "AMP", Rank: 0, Width: 6}).
 		Compared(3, "off", "bf16", "bf16x3").Factor("amp", "bf16").
 		Listed(1, "float32", "the range of float32", "nearly float32's accuracy"),
@@ -74,6 +74,7 @@ var Table = settings.NewTable("ptycho-training", joined,
 		"auto", "avx512-bf16", "amx", "avx512", "avx2", "go").Fixed("the weights are laid out for it"),
 	settings.Switch(groupComputing, settings.LayerProfile, "show the layer that takes longest, beside what this machine can do at most").
 		Live().Called("layer profile", 'y').Tune(3, "y", settings.MoveNext, "profile of the layers"),
+	settings.Deciding(groupComputing),
 	settings.Text(groupComputing, settings.Device, "where it is computed; auto is the CPU", "auto", "cpu").Only(workload.NoKernels).
 		Called("device", 'U').Fixed("the weights are laid out for it"),
 	settings.Integer(groupComputing, "seed", "", "seed of the object, the positions, the photons, the groups, the first weights and the order of the minibatches", 0, settings.MaxInteger).

@@ -24,11 +24,11 @@ func benchCalibrateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "calibrate", Short: "Inject effects of known size, and count how often they are found", Args: cli.NoArguments,
 		Long: "Make iterations of a real run longer by known shares of their time, and count how often effects by key,\n" +
-			"replications and ablations find them, find some where there are none, and hold the truth in their\n" +
+			"decisions on presses, replications and ablations find them, find some where there are none, and hold the truth in their\n" +
 			"intervals. The time is spun, which no setting accounts for. Settings start from the preset baseline.",
-		Example: "prismtop bench calibrate --sizes 0 --changes 300\nprismtop bench calibrate --preset moon --load 1 --json",
+		Example: "prismtop bench calibrate --sizes 0 --changes 300\nprismtop bench calibrate --sizes 0,5 --changes 0 --replicas 0 --ablations 0 --presses 100\nprismtop bench calibrate --preset moon --load 1 --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			m, err := resolve(cmd, &f, "a calibration ends with its last effect; see --sizes, --changes, --replicas and --ablations",
+			m, err := resolve(cmd, &f, "a calibration ends with its last effect; see --sizes, --changes, --presses, --replicas and --ablations",
 				func(settings.Values) error { return validCalibration(&o, load) })
 			if err != nil {
 				return err
@@ -60,6 +60,7 @@ func benchCalibrateCommand() *cobra.Command {
 	flags.Lookup("sizes").DefValue = "0,1,2,5,20" // instead of 0.000000,1.000000 and so on
 	flags.IntVar(&o.Changes, "changes", 60, "changes of each size, on and off by turns")
 	flags.IntVar(&o.Every, "every", 150, "iterations between two changes")
+	flags.IntVar(&o.Presses, "presses", 6, "presses of each size, on and off by turns, that are decided within 10 s")
 	flags.IntVar(&o.Replicas, "replicas", 2, "replications of each size")
 	flags.IntVar(&o.Ablations, "ablations", 2, "ablations of each size, of one setting each")
 	flags.StringVar(&o.Phase, "phase", "", "phase that the injected time counts to; none unless given")
@@ -75,12 +76,14 @@ func validCalibration(o *bench.CalibrateOptions, load int) error {
 		return errors.New("flag --sizes: must not be empty")
 	case o.Changes < 0:
 		return fmt.Errorf("flag --changes: %d: must be at least 0", o.Changes)
+	case o.Presses < 0:
+		return fmt.Errorf("flag --presses: %d: must be at least 0", o.Presses)
 	case o.Replicas < 0:
 		return fmt.Errorf("flag --replicas: %d: must be at least 0", o.Replicas)
 	case o.Ablations < 0:
 		return fmt.Errorf("flag --ablations: %d: must be at least 0", o.Ablations)
-	case o.Changes == 0 && o.Replicas == 0 && o.Ablations == 0:
-		return errors.New("flag --changes: 0: must be above 0, unless --replicas or --ablations is")
+	case o.Changes == 0 && o.Presses == 0 && o.Replicas == 0 && o.Ablations == 0:
+		return errors.New("flag --changes: 0: must be above 0, unless --presses, --replicas or --ablations is")
 	case o.Every < 40:
 		return errors.New("flag --every: must be at least 40: a window takes 20 iterations after 5 of warm-up")
 	case load < 0 || load > 64:
@@ -162,7 +165,7 @@ type calibrationSummary struct {
 	Version        string                 `json:"version"`
 	Preset         string                 `json:"preset"`
 	Load           int                    `json:"load"`
-	FalsePositives map[string]ratedShare  `json:"false_positives"` // of size 0: by_key, replicated, ablation
+	FalsePositives map[string]ratedShare  `json:"false_positives"` // of size 0: by_key, pressed, replicated, ablation
 	Coverage       map[string]ratedShare  `json:"coverage"`        // over all sizes
 	Detected       map[string][]foundSize `json:"detected"`
 	*bench.Calibration
@@ -185,7 +188,7 @@ func summarizeCalibration(c *bench.Calibration, preset string, load int) *calibr
 	}
 	for i := range c.Sizes {
 		size := &c.Sizes[i]
-		for name, t := range map[string]bench.Tally{"by_key": size.ByKey, "replicated": size.Replicated, "ablation": size.Ablation} {
+		for name, t := range map[string]bench.Tally{"by_key": size.ByKey, "pressed": size.Pressed, "replicated": size.Replicated, "ablation": size.Ablation} {
 			if t.N == 0 {
 				continue
 			}
