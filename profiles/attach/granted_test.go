@@ -94,3 +94,17 @@ func TestOnlyAnOperatorStopsTheRun(t *testing.T) {
 		t.Errorf("a viewer caused %q", asked)
 	}
 }
+
+// The run's own screen takes a free lease at first without a word; the log has each time that it returns the lease and takes it back.
+func TestTheOwnScreenTakingTheLeaseBackIsLogged(t *testing.T) {
+	var log []string
+	own := NewLease(func(line string) { log = append(log, line) }).Seat(&fakeRun{}, "pts/0", Operator, func(string) {}).Own()
+	own.Request(false)
+	own.Operate(false)
+	own.Operate(true)
+	own.Release()
+	want := []string{"pts/0 no longer operates the run", "pts/0 operates the run", "pts/0 no longer operates the run"}
+	if !slices.Equal(log, want) {
+		t.Errorf("the log has %q, want %q", log, want)
+	}
+}

@@ -67,7 +67,8 @@ type Seat struct {
 	run    Run
 	who    string
 	role   Role
-	own    bool         // it is the screen of the run's process, which takes a free lease as a matter of course
+	own    bool         // it is the screen of the run's process, which takes a free lease as a matter of course at first
+	had    bool         // it has had the lease; guarded by the lease's mu
 	refuse func(string) // gets why something was not done that has no result
 }
 
@@ -178,13 +179,14 @@ func (s *Seat) Request(take bool) bool {
 	}
 	l.mu.Lock()
 	before := l.holder
-	granted := before == nil || before == s || take
+	granted, again := before == nil || before == s || take, s.had
+	s.had = s.had || granted
 	if granted && before != s {
 		l.hand(s)
 	}
 	l.mu.Unlock()
 	switch {
-	case !granted, before == s, before == nil && s.own:
+	case !granted, before == s, before == nil && s.own && !again:
 	case before == nil:
 		l.log(s.who + " operates the run")
 	default:
