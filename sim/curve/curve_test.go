@@ -83,7 +83,7 @@ func TestAFitRunsAsAnyWorkload(t *testing.T) {
 		want string
 	}{
 		"phases": {got.Phases, "basis descent residue"}, "caches": {got.Caches, "basis"}, "quality": {got.Quality, "rms"},
-		"settings": {got.Settings, "basis_cache degree fused_residue max_iterations max_seconds"},
+		"settings": {got.Settings, "basis_cache decide degree fused_residue max_iterations max_seconds"},
 	} {
 		if names := strings.Join(slices.Sorted(maps.Keys(pair.have)), " "); names != pair.want {
 			t.Errorf("%s in JSON: %q, want %q", what, names, pair.want)

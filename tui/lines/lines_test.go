@@ -130,7 +130,7 @@ func TestLinesTellWhatCannotBeCompared(t *testing.T) {
 	over := tuitest.Finished()
 	over.Effects = over.Effects[2:]
 	l.take(over)
-	told("effect: masks on to off: not comparable: the run ended first; 400 iterations before and 62 after")
+	told("effect: mask cache on to off: not comparable: the run ended first; 400 iterations before and 62 after")
 	again := tuitest.Finished()
 	again.Run.PriorStarts, again.Effects = 1, again.Effects[1:2]
 	again.Effects[0].Iteration = over.Effects[0].Iteration
