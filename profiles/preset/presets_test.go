@@ -45,7 +45,7 @@ func TestPresetsHoldThePublishedValues(t *testing.T) {
 		"ten-samples":   {"size": "512", "object_size": "128", "samples": "10", "iterations": "1", "threshold": "0"},
 		"guide":         {"size": "1024", "object_size": "512", "radius": "20", "noise": "shot", "snr": "40", "loss": "composite", "composite_l1": "0.7", "composite_ssim": "0.3", "learning_rate": "0.001"},
 		"europa":        {"size": "1024", "object_size": "73", "radius": "8.5", "samples": "64"},
-		"moon":          {"size": "512", "object_size": "128", "passes": "2", "object": "moon", "image": ""},
+		"moon":          {"size": "512", "object_size": "128", "passes": "14", "object": "moon", "image": ""},
 		"quick":         {"size": "128", "object_size": "32", "samples": "8", "passes": "1"},
 		"quick-test":    {"samples": "64", "sample_length": "64", "iterations": "1000", "cycles": "1", "threshold": "0.001", "noise": "none"},
 		"production":    {"samples": "200", "sample_length": "0", "noise": "shot", "snr": "40", "iterations": "1000", "cycles": "25", "init_iterations": "100", "init_cycles": "100", "threshold": "0.001"},

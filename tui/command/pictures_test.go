@@ -181,7 +181,7 @@ func TestPicturesOfTheDocumentation(t *testing.T) {
 	cmd.Env = trueColor
 	x.Start(cmd)
 	x.See("Caches", "AMP off")
-	x.See("3/960") // past the initialisation and the first samples
+	x.See("3/1680") // past the initialisation and the first samples
 	// Effects to show; u takes each change back, so that the settings are the defaults.
 	for _, key := range []string{"p", "u", "a", "u", "c", "u"} {
 		x.Press(key)
