@@ -2,6 +2,7 @@ package settings
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -118,6 +119,25 @@ func (k *Key) Idle(v Values) string {
 		return ""
 	}
 	return k.idle(v)
+}
+
+// Takes reports whether a typed value can contain a character, named as a key of a keyboard.
+func (k *Key) Takes(key string) bool {
+	if key == "space" {
+		key = " "
+	}
+	if len([]rune(key)) != 1 {
+		return false
+	}
+	switch k.Type {
+	case TypeInteger:
+		return strings.Contains("0123456789+-", key)
+	case TypeNumber:
+		return strings.Contains("0123456789+-.eE", key)
+	case TypeList:
+		return strings.Contains("0123456789, ", key)
+	}
+	return len(k.Allowed) == 0 || slices.ContainsFunc(k.Allowed, func(v string) bool { return strings.Contains(v, key) })
 }
 
 // Wants describes the valid values, to follow "must be".

@@ -179,12 +179,6 @@ func (p *settingsView) Select(key string) {
 	}
 }
 
-// Edit selects a setting and starts to edit its value.
-func (p *settingsView) Edit(key string) {
-	p.Select(key)
-	p.edit()
-}
-
 // Editing reports whether keys edit a value.
 func (p *settingsView) Editing() bool { return p.Focus && p.input != nil }
 
@@ -250,30 +244,18 @@ func (p *settingsView) write(key string) bool {
 	case "enter":
 		p.commit()
 	default:
-		if k := p.rows[p.at].key; !accepts(k, key) {
-			p.host.Say(k.Name + " is " + kindOf(k) + ": enter sets it, esc leaves it")
-			break
+		k := p.rows[p.at].key
+		switch {
+		case widget.Edits(key) || k.Takes(key):
+			p.input.Press(key)
+		case p.input.Selected() || p.input.Value() == "": // nothing would be lost
+			p.input, p.fault = nil, ""
+			return p.Press(key)
+		default:
+			p.host.Say(key + " is not part of " + k.Name + ", " + k.Wants() + ": enter sets it, esc leaves it")
 		}
-		p.input.Press(key)
 	}
 	return true
-}
-
-// accepts reports whether a key may be typed into a value: in a number, no letter except that of
-// an exponent.
-func accepts(k *settings.Key, key string) bool {
-	if k.Type != settings.TypeInteger && k.Type != settings.TypeNumber || len([]rune(key)) != 1 {
-		return true
-	}
-	return strings.ContainsAny(key, "0123456789.+-eE")
-}
-
-// kindOf names the kind of a value in messages.
-func kindOf(k *settings.Key) string {
-	if k.Type == settings.TypeInteger {
-		return "a whole number"
-	}
-	return "a number"
 }
 
 // commit requests the edited value, or shows what is wrong with it.

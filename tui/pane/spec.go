@@ -52,8 +52,6 @@ type Pictured interface {
 
 // Editor is a pane that edits the values of settings.
 type Editor interface {
-	// Edit selects a setting and starts to edit its value.
-	Edit(key string)
 	// Editing reports whether keys edit a value.
 	Editing() bool
 	// Paste inserts pasted text into the value being edited.

@@ -46,7 +46,7 @@ func (m *Model) sayDecision(before *profiles.Ablation) {
 
 // listing reports whether a list is open.
 func (m *Model) listing() bool {
-	return m.choosing != nil || m.picking != nil || m.comparing != nil || m.exporting != nil
+	return m.choosing != nil || m.picking != nil || m.comparing != nil || m.exporting != nil || m.typing != nil
 }
 
 // toggleAblation offers the ablations of the run, or stops the one under way.

@@ -46,6 +46,9 @@ func (m *Model) compose() {
 	if m.noting != nil {
 		m.overlay(rows, m.noteBox())
 	}
+	if m.typing != nil {
+		m.overlay(rows, m.typingBox())
+	}
 	if m.confirming {
 		m.overlay(rows, m.confirmation())
 	}

@@ -40,7 +40,7 @@ func (m *Model) footer() []string {
 	case h == 2:
 		settings, _ := widget.FitKeys(first, w-2)
 		widget.Put(&c, 1, 0, settings)
-	case m.focus != layout.None:
+	case m.focus != layout.None || m.typing != nil:
 		actions = first
 	case m.over():
 		actions = append(actions, first...)
@@ -94,7 +94,7 @@ func (m *Model) over() bool { return m.snap != nil && words.Ended(m.snap.State) 
 // editing reports whether keys are typed into a setting's value.
 func (m *Model) editing() bool {
 	e, _ := m.editor()
-	return e != nil && e.Editing()
+	return m.typing != nil || e != nil && e.Editing()
 }
 
 // actions returns the keys other than those of settings for a row of room cells, without those in
@@ -154,6 +154,9 @@ func nextRunText(changed []string, room int) string {
 
 // focusKeys returns the keys of the focused pane, nil if there is none.
 func (m *Model) focusKeys() []widget.KeyGroup {
+	if m.typing != nil {
+		return m.typingKeys()
+	}
 	if m.focus == layout.None {
 		return nil
 	}

@@ -189,6 +189,11 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	if m.noting != nil {
 		return m.pressNote(msg)
 	}
+	if m.typing != nil {
+		if cmd, left := m.pressTyping(msg); !left {
+			return cmd
+		}
+	}
 	if m.sheet.page != noHelp {
 		if m.pressed == "esc" { // before the pane beneath, which may handle esc itself
 			return m.closeOverlay()
@@ -320,6 +325,8 @@ func (m *Model) closeOverlay() tea.Cmd {
 		m.exporting = nil
 	case m.noting != nil:
 		m.noting = nil
+	case m.typing != nil:
+		m.typing = nil
 	case m.sheet.page != noHelp:
 		m.sheet = help{}
 	case m.zoomed:

@@ -77,6 +77,7 @@ type Model struct {
 	comparing  *ablation.Choice // the list of ablations; nil if closed
 	exporting  *exporting       // the list of formats; nil if closed
 	noting     *widget.Input    // the note being written; nil for none
+	typing     *typing          // the setting being typed; nil for none
 	asker      string           // the screen that asks to operate the run, as last said
 	confirming bool
 	restarting bool // the restart question is open
@@ -276,6 +277,9 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 	case tea.PasteMsg:
 		if m.noting != nil {
 			m.noting.Paste(msg.Content)
+		} else if m.typing != nil {
+			m.typing.input.Paste(msg.Content)
+			m.typing.fresh = false
 		} else if e, _ := m.editor(); e != nil {
 			e.Paste(msg.Content)
 		}
@@ -385,7 +389,7 @@ func (m *Model) rebind(s *profiles.Snapshot) {
 	} else if m.keys = bindingsOf(t, can); !other {
 		return
 	}
-	m.history, m.bookmarks, m.picking, m.comparing = history{}, [bookmarkSlots]*bookmark{}, nil, nil
+	m.history, m.bookmarks, m.picking, m.comparing, m.typing = history{}, [bookmarkSlots]*bookmark{}, nil, nil, nil
 	clear(m.wishes)
 	clear(m.mine)
 	clear(m.lastUsed)

@@ -73,9 +73,8 @@ func TestASuspendedThresholdIsWrittenAnew(t *testing.T) {
 		press(m, "k")
 		s = obeyed(m, s)
 		press(m, key)
-		p := settingsIn(m)
-		if !p.Editing() || p.Written() != "" {
-			t.Fatalf("%s begins with %q", key, p.Written())
+		if m.typing == nil || m.typing.input.Value() != "" {
+			t.Fatalf("%s begins with %+v", key, m.typing)
 		}
 		press(m, "1", "e", "-", "4", "enter")
 		if got := m.status.text; got != "threshold: 0.005 for normalised l1 → 1e-4" {
@@ -85,7 +84,7 @@ func TestASuspendedThresholdIsWrittenAnew(t *testing.T) {
 		if _, _, suspended := s.Settings.Suspended("threshold"); suspended || len(m.wishes) != 0 {
 			t.Errorf("suspended %v, wishes %v", suspended, m.wishes)
 		}
-		press(m, ",", "u")
+		press(m, "u")
 		s = obeyed(m, s)
 		press(m, "u")
 		s = obeyed(m, s)
@@ -115,11 +114,10 @@ func TestThresholdsOfLossesThatAreAskedFor(t *testing.T) {
 	s := bound(t)
 	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
 	press(m, "k", "T") // suspended before the run reports it
-	p := settingsIn(m)
-	if !p.Editing() {
+	if m.typing == nil {
 		t.Fatalf("T called %q", r.Called())
 	}
-	press(m, "3", "enter", ",", "k") // for l2, and then ssim
+	press(m, "3", "enter", "k") // for l2, and then ssim
 	if got := m.asked("threshold"); got != "3 for normalised l2" {
 		t.Errorf("asked for %q", got)
 	}

@@ -346,21 +346,6 @@ func (m *Model) toggleSettings() {
 	m.openPane(id)
 }
 
-// editSetting opens the settings pane to type a setting's value.
-func (m *Model) editSetting(key string) {
-	if m.snap == nil {
-		m.complain(errNotBegun.Error())
-		return
-	}
-	e, id := m.editor()
-	if e == nil {
-		m.complain("this screen has no pane to write " + m.nameOf(key) + " in")
-		return
-	}
-	m.openPane(id)
-	e.Edit(key)
-}
-
 // otherDevice requests the processor, or the GPU used last.
 func (m *Model) otherDevice() {
 	if m.snap == nil {

@@ -1,23 +1,63 @@
 package screen
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/charmbracelet/colorprofile"
 )
 
-// Keys with a meaning elsewhere are rejected in a number: the answer explains it, so that the
-// user does not believe that they had their usual effect.
+// Keys that a number cannot contain close a field in which nothing was typed and do what they do elsewhere. None of
+// these is swallowed.
+func TestKeysLeaveAFieldInWhichNothingWasTyped(t *testing.T) {
+	for _, opener := range []string{"O", "Z", "%", "W", "G", "X"} {
+		for _, key := range strings.Fields("j J H N S F [ ] t T k K B M n space u h") {
+			m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t))
+			press(m, opener)
+			if m.typing == nil || !strings.Contains(frameOf(m), "typing: "+m.typing.key.Name) || !strings.Contains(footerOf(m), "typing: ") {
+				t.Fatalf("%s: no field is seen:\n%s", opener, frameOf(m))
+			}
+			press(m, key)
+			if m.typing != nil {
+				t.Errorf("%s %s: the field stays open", opener, key)
+			}
+			plain, want := screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t))
+			press(plain, key)
+			if got := r.Called(); !slices.Equal(got, want.Called()) || m.View().Content != plain.View().Content {
+				t.Errorf("%s %s calls %q, and %s alone %q", opener, key, got, key, want.Called())
+			}
+		}
+	}
+}
+
+// A slip while a number is typed is refused aloud and changes nothing; space pauses; one esc leads back.
 func TestANumberTakesNoLetters(t *testing.T) {
 	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t))
-	press(m, "Z", "k", "R", "space", "2", "5", "q", "enter")
+	before := m.View().Content
+	press(m, "Z", "2", "k", "5", "q")
+	if got := m.status.text; !strings.Contains(got, "q is not part of max_iterations") || !strings.Contains(got, "esc leaves") || !m.status.bad {
+		t.Errorf("after a letter the footer says %q", got)
+	}
+	press(m, "enter")
 	if got := r.Called(); len(got) != 1 || got[0] != "Set max_iterations 25" {
 		t.Errorf("called %q", got)
 	}
-	press(m, "Z", "k")
-	if got := m.status.text; !strings.Contains(got, "max_iterations is a whole number") || !strings.Contains(got, "esc") {
-		t.Errorf("after a letter the footer says %q", got)
+	m, r = screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t))
+	press(m, "Z", "2", "space")
+	if got := r.Called(); m.typing != nil || len(got) != 1 || got[0] != "Pause" {
+		t.Errorf("space called %q", got)
+	}
+	for _, from := range [][]string{nil, {"tab"}, {"tab", "z"}, {"w"}} {
+		m, r = screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t))
+		for _, k := range from {
+			m.Update(named(k))
+		}
+		before = m.View().Content
+		press(m, "O", "7", "esc")
+		if m.View().Content != before || r.Called() != nil {
+			t.Errorf("after %v, O, 7 and esc:\n%s", from, frameOf(m))
+		}
 	}
 }
 

@@ -34,6 +34,15 @@ func (in *Input) Selected() bool { return in.selected }
 // AtEnd reports whether the cursor is behind the value.
 func (in *Input) AtEnd() bool { return in.at >= len(in.text) }
 
+// Edits reports whether a key moves the cursor or deletes.
+func Edits(key string) bool {
+	switch key {
+	case "left", "right", "home", "end", "ctrl+a", "ctrl+e", "ctrl+u", "backspace", "delete":
+		return true
+	}
+	return false
+}
+
 // Press moves the cursor, deletes and inserts; other keys are ignored.
 func (in *Input) Press(key string) {
 	in.at = min(max(in.at, 0), len(in.text))
