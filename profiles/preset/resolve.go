@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -18,12 +19,16 @@ const EnvPrefix = "PRISMTOP_"
 // EnvPreset is the environment variable that names the preset.
 const EnvPreset = EnvPrefix + "PRESET"
 
-// Sources are the sources of settings; later ones take precedence: preset, file,
+// Sources are the sources of settings; later ones take precedence: preset, the user's own file, file,
 // environment, flags.
 type Sources struct {
 	Shelves Shelves
-	Preset  string // --preset; empty means EnvPreset, then the file, then the default
-	File    string // path of a TOML file, which may contain preset = "…"; empty for none
+	Preset  string // --preset; empty means EnvPreset, then the files, then the default
+	// Own is the path of the user's own TOML file for all runs, which need not be there; empty for none. It may
+	// contain preset = "…", settings of any workload, and a table of settings for each workload: [cyto].
+	Own  string
+	Only string // the only workload whose preset Own may choose; empty for any
+	File string // path of a TOML file, which may contain preset = "…"; empty for none
 	// Env is the environment in the form of os.Environ. Unknown names with
 	// EnvPrefix are errors unless EnvOthers lists them.
 	Env       []string
@@ -33,12 +38,26 @@ type Sources struct {
 
 	text []byte // of File, once Read has read it
 	read bool
+	own  []byte // of Own, once Read has read it
 }
 
 // Read reads the file, if there is one, so that Resolve and Chosen need not: a pipe,
 // such as the shell makes for <(…), can be read only once. It waits for the pipe's
 // end, or that of ctx, whose error it returns.
 func (src *Sources) Read(ctx context.Context) error {
+	if src.Own != "" && src.own == nil {
+		text, err := readFile(ctx, src.Own)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, fs.ErrNotExist):
+			src.Own = ""
+		case err != nil:
+			return fmt.Errorf("file %s: %w", src.Own, err)
+		default:
+			src.own = append([]byte{}, text...)
+		}
+	}
 	if src.File == "" || src.read {
 		return nil
 	}
@@ -69,6 +88,7 @@ func Resolve(src Sources) (settings.Values, settings.Origins, error) {
 	}
 	v, origins := p.Settings, p.origins
 	layers := []func(settings.Values, settings.Origins) (settings.Values, error){
+		src.applyOwn,
 		func(v settings.Values, o settings.Origins) (settings.Values, error) { return src.applyFile(file, v, o) },
 		src.applyEnv, src.applySets, src.applyFlags,
 	}
@@ -139,7 +159,20 @@ func (src Sources) choose() (Preset, document, error) {
 			return Preset{}, file, fmt.Errorf("file %s: %w", src.File, err)
 		}
 	}
-	p, err := src.lookup(file)
+	var own document
+	if src.Own != "" {
+		if err := src.Read(context.Background()); err != nil {
+			return Preset{}, file, err
+		}
+		var err error
+		if own, err = decode(src.own); err == nil {
+			err = own.text("preset")
+		}
+		if err != nil {
+			return Preset{}, file, fmt.Errorf("file %s: %w", src.Own, err)
+		}
+	}
+	p, err := src.lookup(own, file)
 	if err == nil && src.File != "" {
 		if err = file.bind(p.Settings.Table(), "preset"); err != nil {
 			err = fmt.Errorf("file %s: %w", src.File, src.Shelves.explained(p.Settings.Table(), err))
@@ -150,10 +183,16 @@ func (src Sources) choose() (Preset, document, error) {
 
 // lookup returns the preset of the last source that names one. The others must be
 // valid too, like every other value.
-func (src Sources) lookup(file document) (Preset, error) {
+func (src Sources) lookup(own, file document) (Preset, error) {
 	p, err := src.Shelves.Lookup(src.Shelves.Default())
 	if err != nil {
 		return p, err
+	}
+	fromOwn, inOwn := own.meta["preset"]
+	if inOwn && src.Only != "" {
+		if named, err := src.Shelves.Lookup(fromOwn); err == nil && named.Workload() != src.Only {
+			inOwn = false
+		}
 	}
 	fromFile, inFile := file.meta["preset"]
 	fromEnv := src.env()[EnvPreset]
@@ -161,6 +200,7 @@ func (src Sources) lookup(file document) (Preset, error) {
 		given       bool
 		name, where string
 	}{
+		{inOwn, fromOwn, "file " + src.Own + ": "},
 		{inFile, fromFile, "file " + src.File + ": "},
 		{fromEnv != "", fromEnv, "environment " + EnvPreset + ": "},
 		{src.Preset != "", src.Preset, ""},
@@ -186,6 +226,61 @@ func (src Sources) env() map[string]string {
 		}
 	}
 	return ours
+}
+
+// applyOwn applies the user's own file: its settings that the workload has, then its table for the workload. Settings of other
+// workloads are ignored, as one file serves all runs.
+func (src Sources) applyOwn(v settings.Values, origins settings.Origins) (settings.Values, error) {
+	if src.Own == "" {
+		return v, nil
+	}
+	wrong := func(err error) (settings.Values, error) { return v, fmt.Errorf("file %s: %w", src.Own, err) }
+	d, err := decode(src.own)
+	if err != nil {
+		return wrong(err)
+	}
+	table, mine := v.Table(), map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(d.values)) {
+		value := d.values[name]
+		of := slices.IndexFunc(src.Shelves, func(s Shelf) bool { return s.Table.Workload == name })
+		if inner, isTable := value.(map[string]any); isTable {
+			if of < 0 {
+				return wrong(fmt.Errorf("[%s]: must be the name of a workload: %s", name, strings.Join(src.Shelves.workloads(), ", ")))
+			}
+			for key := range inner {
+				if _, known := src.Shelves[of].Table.Lookup(key); !known {
+					return wrong(fmt.Errorf("[%s]: %w", name, &settings.UnknownKeyError{Key: key, Near: settings.Closest(key, src.Shelves[of].Table.Names())}))
+				}
+			}
+			if src.Shelves[of].Table == table {
+				mine = inner
+			}
+			delete(d.values, name)
+			continue
+		}
+		if _, known := table.Lookup(name); known || name == "preset" {
+			continue
+		}
+		if !slices.ContainsFunc(src.Shelves, func(s Shelf) bool { _, known := s.Table.Lookup(name); return known }) {
+			return wrong(&settings.UnknownKeyError{Key: name, Near: settings.Closest(name, append(table.Names(), "preset"))})
+		}
+		delete(d.values, name)
+	}
+	delete(d.values, "preset")
+	maps.Copy(d.values, mine)
+	d.table = table
+	if v, err = d.apply(v, origins, "file "+src.Own); err != nil {
+		return wrong(err)
+	}
+	return v, nil
+}
+
+// workloads lists the names of the workloads.
+func (all Shelves) workloads() (names []string) {
+	for _, shelf := range all {
+		names = append(names, shelf.Table.Workload)
+	}
+	return names
 }
 
 func (src Sources) applyFile(file document, v settings.Values, origins settings.Origins) (settings.Values, error) {

@@ -41,15 +41,20 @@ func TestSettingsPageIsFresh(t *testing.T) {
 Every setting has one name, used in files, in the environment and on the command line. Later sources win:
 
 1. the preset: ` + "`--preset NAME`, `PRISMTOP_PRESET=NAME`, or `preset = \"NAME\"` in the file; `" + shelves.Default() + "`" + ` by default
-2. a TOML file: ` + "`radius = 20`" + `
-3. the environment: ` + "`PRISMTOP_RADIUS=20`" + `
-4. ` + "`--set radius=20`" + `; of several for one setting the last
-5. a setting's own flag, such as ` + "`--seed`, `--max-iterations` or `--image`" + `, before or behind ` + "`--set`" + `: ` + "`--seed 5 --set seed=6`" + ` is 5
+2. your own file for all runs, if it is there: ` + "`$XDG_CONFIG_HOME/prismtop/config.toml` (`~/.config/prismtop/config.toml`)" + `
+3. a TOML file: ` + "`--config FILE` with `radius = 20`" + `
+4. the environment: ` + "`PRISMTOP_RADIUS=20`" + `
+5. ` + "`--set radius=20`" + `; of several for one setting the last
+6. a setting's own flag, such as ` + "`--seed`, `--max-iterations` or `--image`" + `, before or behind ` + "`--set`" + `: ` + "`--seed 5 --set seed=6`" + ` is 5
 
 Unknown names and bad values are errors. ` + "`prismtop presets show`" + ` prints the result as such a file, with the origin of
 each value. A setting marked *live* can change during a run and takes effect at the next iteration. The others wait for the
 next start: the settings pane (` + "`,`" + `) accepts them, with the same checks as the command line, and ` + "`R`" + ` restarts with them. The
 default column shows preset ` + "`" + shelves.Default() + "`" + `.
+
+Your own file applies to ` + "`run`, `ptycho`, `cyto`, `settings` and `presets show`" + `, not to benchmarks or to ` + "`--resume`" + `; ` + "`--config none`" + ` leaves it out. It serves every
+workload: a setting that only other workloads have is ignored, a table such as ` + "`[cyto]`" + ` is for one workload, and ` + "`preset = \"NAME\"`" + ` in front of the tables
+is where runs of that preset's workload start.
 
 A settings file is UTF-8 text, with or without a byte order mark, of at most 64 KiB. It may be a pipe, as the shell makes for
 ` + "`--config <(…)`" + `, or ` + "`/dev/stdin`" + `; the program waits for its end, and ` + "`ctrl+c`" + ` ends the wait. A named pipe that no program has open

@@ -46,6 +46,7 @@ func presetsCommand() *cobra.Command {
 			return v.Write(cmd.OutOrStdout(), origins)
 		},
 	}
+	f.Own = true
 	f.Register(show.Flags())
 	cmd.AddCommand(list, show)
 	return cmd

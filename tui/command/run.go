@@ -91,6 +91,7 @@ func (f *runFlags) command() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
+	f.SettingFlags.Own = true
 	f.SettingFlags.Register(flags)
 	f.registerOwn(flags)
 	flags.BoolVar(&f.headless, "headless", false, "without a screen: progress on standard error, the summary on standard output")

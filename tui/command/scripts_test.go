@@ -29,7 +29,7 @@ func (s stateless) Run() int {
 		return 1
 	}
 	defer os.RemoveAll(folder)
-	if err := errors.Join(os.Setenv("XDG_STATE_HOME", folder), os.Setenv("XDG_RUNTIME_DIR", folder)); err != nil {
+	if err := errors.Join(os.Setenv("XDG_STATE_HOME", folder), os.Setenv("XDG_RUNTIME_DIR", folder), os.Setenv("XDG_CONFIG_HOME", filepath.Join(folder, "config"))); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

@@ -45,6 +45,7 @@ func settingsCommand() *cobra.Command {
 		},
 		ValidArgsFunction: completeKeys,
 	}
+	f.Own = true
 	f.Register(cmd.Flags())
 	registerWorkload(cmd, &workload)
 	return cmd

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -45,6 +46,7 @@ func check(ctx context.Context, path string) error {
 func start(path string, arguments []string) (*process, error) {
 	p := &process{path: path, cmd: exec.Command(path, arguments...), ended: make(chan error, 1)}
 	p.cmd.Stderr = &p.complaint
+	p.cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+os.TempDir()+"/prismtop-no-settings") // both builds start from the preset
 	p.cmd.SysProcAttr = apart.Attributes()
 	if err := p.cmd.Start(); err != nil {
 		return nil, err

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +28,7 @@ type SettingFlags struct {
 	Sources preset.Sources
 	More    []preset.Flag // specific to one command
 	NoFile  bool          // --config is another flag of the command, no file of settings
+	Own     bool          // the user's own file of settings applies: to runs, not to benchmarks
 	maxTime time.Duration
 	origins settings.Origins // of what Resolve returned
 }
@@ -48,7 +51,7 @@ const (
 func (f *SettingFlags) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Sources.Preset, "preset", "", "preset to start from (see prismtop presets list)")
 	if !f.NoFile {
-		flags.StringVar(&f.Sources.File, "config", "", "file of settings over the preset's, in TOML")
+		flags.StringVar(&f.Sources.File, "config", "", f.configHelp())
 	}
 	flags.StringArrayVar(&f.Sources.Sets, "set", nil, "one setting as key=value; may be given again; a setting's own flag, as --seed, wins over it (see docs/settings.md)")
 	if f.Has("image") {
@@ -65,6 +68,18 @@ func (f *SettingFlags) Register(flags *pflag.FlagSet) {
 	if f.Has("faithful") {
 		flags.Bool("faithful", false, "keep PRISM's defects (see docs/faithful.md)")
 	}
+}
+
+// noConfig is the value of --config that leaves out the user's own file.
+const noConfig = "none"
+
+// configHelp describes the flag --config.
+func (f *SettingFlags) configHelp() string {
+	const file = "file of settings over the preset's, in TOML"
+	if f.Own {
+		return file + "; none leaves out $XDG_CONFIG_HOME/prismtop/config.toml, which applies before it"
+	}
+	return file
 }
 
 // Has reports whether the command's workload has a setting.
@@ -95,6 +110,15 @@ func (f *SettingFlags) shelves() preset.Shelves {
 	return all
 }
 
+// ownFile returns the path of the user's own file of settings, "" where there is no folder for it.
+func ownFile() string {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "prismtop", "config.toml")
+}
+
 // Fits returns an error if settings are of another workload than the command's.
 func (f *SettingFlags) Fits(v settings.Values) error {
 	if f.Of == nil || v.Table() == f.Of.Presets.Table {
@@ -112,7 +136,7 @@ func (f *SettingFlags) named() string {
 	case os.Getenv(preset.EnvPreset) != "":
 		return fmt.Sprintf("environment %s: %q", preset.EnvPreset, chosen.Name)
 	}
-	return fmt.Sprintf("file %s: preset = %q", f.Sources.File, chosen.Name)
+	return fmt.Sprintf("file %s: preset = %q", cmp.Or(f.Sources.File, f.Sources.Own), chosen.Name)
 }
 
 // Resolve merges preset, file, environment and flags.
@@ -123,6 +147,15 @@ func (f *SettingFlags) Resolve(ctx context.Context, flags *pflag.FlagSet) (setti
 	if flags.Changed("config") && f.Sources.File == "" && !f.NoFile {
 		return settings.Values{}, nil, errors.New(`flag --config: "": must be the path of a file`)
 	}
+	if f.Own && (f.NoFile || f.Sources.File != noConfig) {
+		f.Sources.Own = ownFile()
+	}
+	if f.Own && !f.NoFile && f.Sources.File == noConfig {
+		f.Sources.File = ""
+	}
+	if f.Of != nil {
+		f.Sources.Only = f.Of.Presets.Table.Workload
+	}
 	f.Sources.Shelves = f.shelves()
 	if flags.Changed("preset") {
 		if _, err := f.Sources.Shelves.Lookup(f.Sources.Preset); err != nil {
@@ -131,7 +164,10 @@ func (f *SettingFlags) Resolve(ctx context.Context, flags *pflag.FlagSet) (setti
 	}
 	if err := f.Sources.Read(ctx); err != nil {
 		if ctx.Err() == nil {
-			err = fmt.Errorf("flag --config: %w: must be a file of settings in TOML", err)
+			if f.Sources.File != "" && !strings.HasPrefix(err.Error(), "file "+f.Sources.Own+":") {
+				err = fmt.Errorf("flag --config: %w", err)
+			}
+			err = fmt.Errorf("%w: must be a file of settings in TOML", err)
 		}
 		return settings.Values{}, nil, err
 	}

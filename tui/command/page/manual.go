@@ -41,6 +41,7 @@ func Manual(root *cobra.Command, keys []widget.KeySection) (string, error) {
 	doc.Section("Files")
 	doc.entry("$XDG_CONFIG_HOME/prismtop/screen.toml",
 		"How the screen was left: panes shown and hidden in each layout, mouse, colours, bandwidth; every start shows the layout everything. A file that cannot be read is left as it is, and the screen says why. Without a screen it is neither read nor written.")
+	doc.entry("$XDG_CONFIG_HOME/prismtop/config.toml", "Settings for all runs, over the preset's; --config none leaves them out. A table such as [cyto] is for one workload.")
 	doc.entry("$XDG_STATE_HOME/prismtop/runs", "A recording of every run (~/.local/state/prismtop/runs without that variable): see prismtop runs, --record, --no-record and --record-limit.")
 	doc.entry("$XDG_STATE_HOME/prismtop/sessions", "The logs of sessions: see prismtop sessions. Their sockets are in $XDG_RUNTIME_DIR/prismtop.")
 	doc.entry("$XDG_STATE_HOME/prismtop/advice-*.json", "What prismtop bench amp found on a machine, which prismtop doctor and the screen quote there.")
