@@ -34,8 +34,9 @@ func (c CPU) Has(set string) bool {
 // Memory is the machine's main memory in bytes.
 type Memory struct {
 	Total     int64  `json:"total,omitempty"`
-	Available int64  `json:"available,omitempty"` // memory available to a new process without swapping
-	Limit     int64  `json:"limit,omitempty"`     // limit of the control group; 0 if there is none
+	Available int64  `json:"available,omitempty"` // memory available to a new process without swapping, within the limits of its control groups
+	Limit     int64  `json:"limit,omitempty"`     // least limit of the control groups that this process is in; 0 if there is none
+	Group     string `json:"group,omitempty"`     // the control group with that limit, and the name of its file
 	Reason    string `json:"reason,omitempty"`    // why Total or Available are missing
 }
 
@@ -59,6 +60,14 @@ type GPUDevice struct {
 	FreeBytes  int64  `json:"free_bytes,omitempty"`
 	FreeReason string `json:"free_reason,omitempty"` // why FreeBytes is missing
 	Reason     string `json:"reason,omitempty"`      // why this build cannot compute on it; empty if it can
+}
+
+// Allowed returns the memory that this process may use at most: the machine's, or the limit of its control groups; 0 if unknown.
+func (m Memory) Allowed() int64 {
+	if m.Limit > 0 {
+		return m.Limit
+	}
+	return m.Total
 }
 
 // Usable returns the memory that a new process may use, within the limit of its control group; known is false where the system

@@ -3,30 +3,26 @@ package machine
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
 
-// Files with the machine's memory and the limit of the control group, for
-// versions 2 and 1.
-const (
-	memInfo = "/proc/meminfo"
-	groupV2 = "/sys/fs/cgroup/memory.max"
-	groupV1 = "/sys/fs/cgroup/memory/memory.limit_in_bytes"
-)
+// memInfo is the file with the machine's memory.
+const memInfo = "/proc/meminfo"
 
 // ReadMemory queries the operating system.
-func ReadMemory() Memory {
-	text, err := os.ReadFile(memInfo)
+func ReadMemory() Memory { return readMemory("/") }
+
+// readMemory reads the files of a system whose root directory is at a path.
+func readMemory(root string) Memory {
+	text, err := os.ReadFile(filepath.Join(root, memInfo))
 	if err != nil {
 		return Memory{Reason: err.Error()}
 	}
 	m := parseMemInfo(string(text))
-	for _, path := range []string{groupV2, groupV1} {
-		if text, err := os.ReadFile(path); err == nil {
-			m.Limit = parseLimit(string(text), m.Total)
-			break
-		}
+	for _, g := range memoryGroups(root) {
+		g.bound(&m)
 	}
 	return m
 }

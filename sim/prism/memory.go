@@ -53,11 +53,7 @@ func (s *joinedRules) fits(memory int64) error {
 // physicalMemory returns the memory this process may use, in bytes: the
 // machine's, or its control group's if that is less; 0 if unknown.
 func physicalMemory() int64 {
-	m := machine.ReadMemory()
-	if m.Limit > 0 {
-		return m.Limit
-	}
-	return m.Total
+	return machine.ReadMemory().Allowed()
 }
 
 type need struct {

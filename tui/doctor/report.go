@@ -124,7 +124,7 @@ func (p *page) memory(m machine.Memory) {
 		parts = append(parts, unit.Binary(m.Available)+" available")
 	}
 	if m.Limit > 0 {
-		parts = append(parts, "control group allows "+unit.Binary(m.Limit))
+		parts = append(parts, strings.TrimSpace("control group "+visible.Text(m.Group))+" allows "+unit.Binary(m.Limit))
 	}
 	if m.Reason != "" {
 		parts = append(parts, m.Reason)

@@ -193,11 +193,7 @@ func joined(v settings.Values) error { return joinedWith(v, available()) }
 
 // available returns the memory that this process may use, in bytes; 0 if that is unknown.
 func available() int64 {
-	m := machine.ReadMemory()
-	if m.Limit > 0 {
-		return m.Limit
-	}
-	return m.Total
+	return machine.ReadMemory().Allowed()
 }
 
 func joinedWith(v settings.Values, memory int64) error {

@@ -105,10 +105,7 @@ func Footprint(ctx context.Context, v settings.Values) (int64, error) {
 // bytes held now. If the machine's memory is unknown it reports true.
 func (Maker) FitsBeside(v settings.Values, held int64) bool {
 	m := machine.ReadMemory()
-	left := m.Total - held
-	if m.Limit > 0 {
-		left = min(left, m.Limit-held)
-	}
+	left := m.Allowed() - held
 	if m.Available > 0 {
 		left = min(left, m.Available)
 	}

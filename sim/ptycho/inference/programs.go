@@ -79,7 +79,7 @@ func (t *Task) fits(limit int64) bool {
 	if limit > 0 {
 		return len(t.programs) <= mostPlans && m.Total() <= limit
 	}
-	all := machine.ReadMemory().Total
+	all := machine.ReadMemory().Allowed()
 	return len(t.programs) <= mostPlans && (all <= 0 || m.Parts[memoryPlans] <= all/plansShare)
 }
 
