@@ -213,7 +213,7 @@ func (d *cytoCase) checkTraining() error {
 				return err
 			}
 			if slices.Contains(steps, step) {
-				p.compare(fmt.Sprintf("loss.step%d", step), p.read(cyto.LossOutput))
+				p.compareTrained(fmt.Sprintf("loss.step%d", step), p.read(cyto.LossOutput), step)
 			}
 			if err := p.run(nn.SegmentUpdate); err != nil {
 				return err
