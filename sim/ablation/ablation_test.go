@@ -413,7 +413,7 @@ func TestAPressOfASlowRunIsJudgedWhenItsTimeIsOver(t *testing.T) {
 		each   time.Duration // iteration
 		groups int
 		want   profiles.Judgement
-	}{{60 * time.Millisecond, 8, profiles.Costs}, {75 * time.Millisecond, 6, profiles.Costs}, {120 * time.Millisecond, 3, profiles.Undecided}} {
+	}{{60 * time.Millisecond, 8, profiles.Costs}, {75 * time.Millisecond, 6, profiles.Costs}, {120 * time.Millisecond, 3, profiles.Unjudged}} {
 		r := pressed(t, []int64{int64(tt.each)}, 0, 1.05, 3).Rows[0]
 		if r.Groups != tt.groups || r.Judge() != tt.want {
 			t.Errorf("iterations of %v: %d groups, %s", tt.each, r.Groups, r.Verdict())
