@@ -67,22 +67,7 @@ func (p *caches) Explain() []string {
 			}
 		}
 	}
-	return []string{
-		what + "Off, the work is done again at every use.",
-		"Hit rate is hits over lookups of the newest 512 iterations at most, those under the present settings, as what is saved; hits and misses are " +
-			"counted since the run began.",
-		"Saved is measured: for every hit the time that it takes to compute such an entry, less what the lookup and copying took, hashing included; a " +
-			"miss counts what its lookup and storing took as a loss. Below 0 the cache costs more than it saves, and the screen says costs.",
-		"The time to compute an entry is the median of the latest 15: after misses, while the cache was off, and, because a cache that hits never " +
-			"computes, once more beside a hit now and then. That takes a thousandth of the time, is no part of an iteration and counts as the screen's own " +
-			"cost. Fewer than 5 since the threads or transforms changed are uncertain: they may have met cold memory or a busy processor.",
-		"ms/it is the time saved in the recent iterations, divided by their number. The share beside it is of the iteration without the cache: " +
-			"saved ÷ (mean iteration + saved). " + notes + "What all of the iteration makes of a cache, switching it off tells in the effects pane.",
-		fmt.Sprintf("“≈ 0” is a saving whose 95 %% interval holds 0, or that is below %.1f %% of an iteration: nothing that switching the cache could show. The interval "+
-			"has two parts, joined as independent errors are. Every hit shares that of the median: the range of the timed computations but for the outermost "+
-			"ones, by the sign test. The lookups' is 1.96 standard deviations of their sum. Zoomed, the pane shows it in brackets.", 100*profiles.SavingLeast),
-		"A lookup is the mean time of all lookups since the run began, hashing and storing included.",
-	}
+	return explanations.Of("caches", "{caches}", what, "{notes}", notes, "{least}", fmt.Sprintf("%.1f %%", 100*profiles.SavingLeast))
 }
 
 const cacheTitleWidth = 11

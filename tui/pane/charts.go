@@ -274,43 +274,23 @@ func lossStyle(s *profiles.Snapshot, i int) theme.Style {
 	return theme.Line
 }
 
-// timelineTerms describes the axis that all charts over the run share.
-const timelineTerms = "Left and right move a cursor, whose reading is in the lower edge; up and down zoom, pgup and pgdown go " +
-	"back and forth, home shows the whole run, end follows the newest again. A chart that was scrolled back stands still and " +
-	"says so. The axis is filled from the left and then jumps, so that little has to be sent. v changes between iterations and " +
-	"wall time, in which pauses are gaps; x between a linear and a logarithmic axis."
-
-// bucketTerms describes the points of a curve.
-const bucketTerms = "A curve has at most 2000 points. In a long run each stands for several iterations, whose range the " +
-	"cursor reads: the line is their mean."
-
-// Explain describes the chart and how it is measured.
-func (p *iterationTime) Explain() []string {
-	return []string{
-		"The wall time of each iteration in ms, from before its first step to after its metrics and picture, warm-up included. " +
-			bucketTerms + " The band reaches from their 10th to their 90th percentile, right to 1 %; a dot above and below are the slowest and the fastest, so that no spike is lost.",
-		"▴ at the top is a spike beyond a linear axis, which ends above 19 of 20 points; one mark stands for all within four columns. A dashed " +
-			"line is a change of a setting, named by its key; * stands for several that are too near for letters of their own. Median and last in the upper edge are of the recent window: at most 512 iterations since the last change, " +
-			"warm-up left out.",
-		timelineTerms,
-	}
+// explained returns a section about a chart, with the paragraphs that charts over the run share.
+func explained(section string, pairs ...string) []string {
+	shared := []string{"{points}", strings.Join(explanations.Of("charts, points"), " "), "{axis}", strings.Join(explanations.Of("charts, axis"), " ")}
+	return explanations.Of(section, append(shared, pairs...)...)
 }
 
 // Explain describes the chart and how it is measured.
-func (p *losses) Explain() []string {
-	what := ""
-	if p.Snap != nil {
-		what = lossTerms(p.Snap)
-	}
-	return []string{
-		what + "Losses are as the optimizer sees them, of every iteration; those that are not finite are left out and counted below.",
-		bucketTerms + " The logarithmic axis leaves out the rare low: values a decade below nine tenths of all lie on its bottom.",
-		timelineTerms,
-	}
-}
+func (p *iterationTime) Explain() []string { return explained("iteration time") }
 
-// lossTerms says what the losses of a run measure, and its threshold.
+// Explain describes the chart and how it is measured.
+func (p *losses) Explain() []string { return explained("losses", "{losses}", lossTerms(p.Snap)) }
+
+// lossTerms describes the losses of a run and its threshold; "" without a run.
 func lossTerms(s *profiles.Snapshot) (what string) {
+	if s == nil {
+		return ""
+	}
 	schema := &s.Run.Schema
 	for _, i := range schema.Group(profiles.Losses) {
 		if info := &schema.Series[i]; info.What != "" {
@@ -318,8 +298,7 @@ func lossTerms(s *profiles.Snapshot) (what string) {
 		}
 	}
 	if schema.Threshold != "" {
-		what += "A " + schema.Unit.One + " ends as converged when every loss is below the threshold, the dashed line. A threshold given for " +
-			"another loss is suspended, and no line is drawn. "
+		what += strings.Join(explanations.Of("charts, threshold", "{unit}", schema.Unit.One), " ")
 	}
 	return what
 }

@@ -3,6 +3,7 @@ package pane
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
@@ -75,34 +76,9 @@ func (p *effects) Explain() []string {
 		quality = cmp.Or(p.Snap.Run.Schema.QualityInfo().Title, "quality")
 	}
 	if p.host.KeyOf("ablate") != "" {
-		offered = " “Press E” and “press A” stand where a replication or an ablation can compare the setting: they switch in balanced blocks, so that others slow both values alike and samples pass under both."
+		offered = strings.Join(explanations.Of("effects, offered"), " ")
 	}
-	return []string{
-		"An effect compares the median time of an iteration before and after a change of a setting; settings that take force together, and a key " +
-			"pressed again before the next iteration, have one effect. Both windows hold the up to 200 iterations " +
-			"nearest to the change that do the same work: same stage, the first sample apart, 5 iterations of warm-up and the last iteration of a " +
-			"sample left out. 20 on each side are needed; “needs n more” counts down. Where fewer ran before it, waiting does not help: change the " +
-			"setting back, let it run, and change it again. A later change or stage closes the window after; the effect then stays as it is.",
-		"The interval in brackets is as wide as the run's own drift: the largest move that the median of such windows made before the change, with " +
-			"nothing changed, over up to 20 windows. A move without a cause is larger in at most one case of 20. Below 0 the change made iterations faster, " +
-			"above 0 slower. “Equal” is an interval within 1 % of 0; “in noise” is one that holds 0 and is wider: the drift hides what there may be.",
-		"A phase that the setting cannot touch is a control. Where it moved too, the machine changed, and the note says so.",
-		fmt.Sprintf("Other programs make it another machine. Twice a second the system is asked what share of all processors they took. Half seconds with "+
-			"more than %.0f %% are left out where 20 undisturbed iterations are left among the 800 nearest to the change; else all count, and the note says "+
-			"“others took 62 %% of the processors”. It also does where they took 2 %% more on one side and that is over a quarter of the shift. "+
-			"Heat is not seen, nor what a host does not tell of its other guests.",
-			100*machine.Quiet),
-		"“Not comparable” means that something else differs between the windows, as the note says: there is no shift to read." + offered,
-		quality + " … change, or meanwhile, is the comparison with the truth at the end of the window after less the last one before the change. Training goes on, so " +
-			"it rises whatever the setting does; what a setting does to training is the ablation's column dB/100.",
-		"Memory is what the run holds up to the end of the window after, less what it held before the change: the sums of the plans' buffers and of the caches, and on a GPU what the backend and " +
-			"the driver's context take there. It is exact, also where the times are not comparable, and leaves out what is kept for a setting that is not in force.",
-		"Switching once cannot be told from drift below that. E switches the change back and forth in blocks of 50 ms and 10 iterations at least, in the " +
-			"order off on on off or its mirror as a coin decides, and ends after 9 to 160 such groups: as soon as the interval excludes 0 or lies within 1 % of it. Its 5 % are " +
-			"divided among eleven looks, so that it holds however often it was looked at. Q compares the result on equal terms: from the same weights, moments and " +
-			"random numbers, the same iterations with and without the change; the run then goes on as if nothing had been.",
-		"Where there is room, a chart shows the time of the iterations about the picked change, and the median before it as a dashed line.",
-	}
+	return explanations.Of("effects", "{offered}", offered, "{quality}", quality, "{quiet}", fmt.Sprintf("%.0f %%", 100*machine.Quiet))
 }
 
 // draw draws the table if its columns fit, else two rows for each effect.

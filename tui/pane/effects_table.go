@@ -367,7 +367,7 @@ func drifted(e *profiles.Effect) string {
 
 // reading describes the meaning of an interval and of a drift in quality.
 func reading(s *profiles.Snapshot, e *profiles.Effect) string {
-	text := "What there may be is hidden in that. "
+	text := "Any effect is smaller than this drift. "
 	switch e.Verdict() {
 	case profiles.Faster:
 		text = "That is faster. "

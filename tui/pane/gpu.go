@@ -70,18 +70,7 @@ func (p *gpus) Hints() []Hint {
 }
 
 // Explain describes the sensors.
-func (p *gpus) Explain() []string {
-	return []string{
-		"All readings come from NVML, the driver's monitoring library, once a second. They cover the whole GPU, other programs included. prismtop doctor gives the reason for each " +
-			"reading that is missing.",
-		"Util is the utilisation: the share of time in which at least one kernel was running, over the driver's last sampling period of 1/6 to 1 s. A kernel that keeps a single " +
-			"multiprocessor busy counts as 100 %. Memory is the memory in use, the driver's own included. Traffic is the share of time in which the memory was being read or written.",
-		"Held by lists the driver's reasons for lower clocks: idle, power limit, temperature, hardware slowdown. PCIe is sampled for 20 ms in each direction, as seen from the GPU.",
-		"Energy per iteration is the increase of the energy counter divided by the number of iterations, over at most the last minute under the same settings; it needs 5 s. It includes " +
-			"idle power and the work of other programs. The GPU's counter is NVML's. The processors' counter is RAPL's, summed over all packages; on some machines it leaves out main memory. " +
-			"If a counter cannot be read, the reason is shown instead.",
-	}
-}
+func (p *gpus) Explain() []string { return explanations.Of("gpu") }
 
 // gpuIndex is the width of a GPU's number in the table with the mark before it, gpuLabel that of the names of the
 // sensors, and gpuNumber that of the numbers of those with a bar.

@@ -54,18 +54,7 @@ func (p *log) Lines() []string { return p.Render(p.draw) }
 func (p *log) Hints() []Hint { return []Hint{{"↑↓", "scroll"}, {"end", "newest"}} }
 
 // Explain describes the log and the alerts.
-func (p *log) Explain() []string {
-	return []string{
-		"Every line is something that happened once, with the time since the run began: files that were saved, limits that ended the run, " +
-			"alerts that went. The newest 200 are kept. Long lines go on below, indented.",
-		"The lines on top are alerts that stand now, the worst first: what is wrong, and what may help. An alert comes when its condition has " +
-			"held for a while and goes when a weaker one no longer does, so that it does not flicker; then the log tells it once.",
-		"Alerts: a loss that is not finite; a stall (no iteration for 20 times the usual time and 2 s); AMP overflow (6 of the last 200 steps " +
-			"skipped); samples that end at their limit with a loss of twice the threshold; memory that grows beyond the caches by 0.5 % of the " +
-			"process and by 1 MB a minute, over a minute or more, with its interval above 0; a slowdown (three measurements of a second below 0.8 of " +
-			"the median of the last 100 under the same settings); a cache that drops what is asked for again, or costs more than it saves.",
-	}
-}
+func (p *log) Explain() []string { return explanations.Of("log") }
 
 // Press scrolls; end returns to the newest line.
 func (p *log) Press(key string) bool {

@@ -58,25 +58,7 @@ func (p *memory) Hints() []Hint {
 }
 
 // Explain describes the categories and how leaks are detected.
-func (p *memory) Explain() []string {
-	return []string{
-		"Weights, gradients, moments (Adam's two averages and AMSGrad's maximum), activations (what the backward pass needs of the forward pass), inputs (targets and " +
-			"masks) and scratch are exact: the sums of the plan's buffers; scratch is also what stands beside it, the targets' and the telescope's planes. Buffers that are not needed at the same time share memory. Caches is what the caches hold.",
-		"Mixed precision halves what lies between the layers, but the plan also holds 16-bit copies of all weights from the forward to the backward pass " +
-			"(with the activations here, beside the float32 weights that Adam needs), and kernels without 16-bit arithmetic widen what they read in scratch. " +
-			"With one picture at a time the weights are more than what lies between the layers, so that it takes more memory, not half.",
-		"On a GPU the rows are a ledger that adds up to the memory in use, as the driver reports it. Weights to workspace are allocated by the backend; workspace is its scratch memory, and other plans are buffers kept " +
-			"for other settings, with what alignment takes. CUDA context is the memory taken by the context, the kernels and the graphs. Driver is the memory that the driver reserves for itself. Other processes are those that " +
-			"NVML lists; in a container it may list the host's process ids or none, and this process is then recognised by the memory it holds, or not at all. Unexplained is the rest: other allocations of the driver, and rows that are n/a; " +
-			"it is negative where rows overlap. Over the run, GPU is the memory in use by all programs.",
-		"Host is the process' resident memory as the operating system counts it (RSS), read once a second, with its peak. It holds the program, the Go " +
-			"runtime and the pictures as well, so it is more than the sum.",
-		"The slope is of RSS over the newest readings under the same settings, up to 16 minutes: the median of the slopes of all pairs of " +
-			"readings (Theil–Sen), which single steps do not bend, with a 95 % interval (Sen's, widened for readings that resemble their predecessors). " +
-			"“Within noise” means that the interval holds 0. It needs 30 s, after 3 s that are left out behind every change.",
-		"Beyond the caches is the same for RSS less what the caches hold and less what the garbage collector has not collected or keeps for later: a cache that fills is no leak.",
-	}
-}
+func (p *memory) Explain() []string { return explanations.Of("memory") }
 
 type memoryRow struct {
 	name  string

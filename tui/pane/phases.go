@@ -169,39 +169,15 @@ func (p *phases) tiles(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 
 // Explain describes the phases and how they are timed.
 func (p *phases) Explain() []string {
-	cut := "An iteration is divided into phases"
+	phases := ""
 	if p.Snap != nil {
 		var named []string
 		for _, info := range p.Snap.Run.Schema.Phases {
 			named = append(named, described(info.Name, info.What))
 		}
-		cut += ": " + strings.Join(named, ", ")
+		phases = ": " + strings.Join(named, ", ")
 	}
-	return []string{
-		cut + ".",
-		"Every step of the plan is timed by a clock reading before and after it, and a phase is the sum of its steps. Where " +
-			"one kernel does two phases' work, it reads the clock in between; where its threads do both side by side, the " +
-			"time is divided as their readings add up.",
-		"Median, p95 (19 of 20 iterations were faster) and share are of the recent window: at most 512 iterations since the last " +
-			"change of a setting or stage. The first iteration after a change is warm-up and left out. Median and p95 are of " +
-			"iterations that ran the phase; share is its summed time over the summed time of all iterations. The bar is the " +
-			"median, the whisker goes to p95. A phase that no recent iteration ran was “not run in the last 512”.",
-		"The small line is the recent past, from 0: each column the mean of two seconds, warm-up left out, at most 48 s, also " +
-			"across changes of settings. The arrow compares the newest 8 s with the 8 s before; → is less than 3 % either way.",
-		"v goes to the layers: each step of the plan with its mean time over about the last five seconds, while the setting " +
-			"layer_profile is on. Share is of the summed steps. GFLOP/s and GB/s are the operations and bytes that the step " +
-			"must do at least, counted from its shapes, over its time. The roof is what this processor did at most when it was " +
-			"calibrated (prismtop doctor --calibrate), with these kernels and threads: fused multiply-adds on " +
-			"registers (FMA), or the bandwidth of an array that holds the step's bytes (mem), whichever it is nearer to. Above " +
-			"100 % of mem the data lay in a nearer cache. Rows are in the order of the times that they show.",
-		"In the roofline a step at the left of where the roofs meet can at best be as fast as memory, at the right as " +
-			"the multipliers. The slanting roofs are bandwidths by size of the data; steps without operations have no place in it. The picked step " +
-			"is exactly where it is drawn, others where it or a longer one stands in their place up to two columns beside it.",
-		"The waterfall is one iteration: bars are as long as its phases took, in the order in which they run, laid end to end, " +
-			"because only durations are recorded. Rest is the iteration's time that no phase accounts for. Steps beneath it " +
-			"are the means of the layers' profile in the plan's order, not of this very iteration. Left and right choose " +
-			"among the newest 512 iterations, end follows the newest again.",
-	}
+	return explanations.Of("phases", "{phases}", phases)
 }
 
 // described returns a name with its description in parentheses, if there is one.

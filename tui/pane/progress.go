@@ -2,7 +2,6 @@ package pane
 
 import (
 	"slices"
-	"strings"
 
 	"prismtop/profiles"
 	"prismtop/profiles/unit"
@@ -79,17 +78,7 @@ func (p *progress) Hints() []Hint {
 
 // Explain describes both charts.
 func (p *progress) Explain() []string {
-	about := []string{
-		"Above, how good the result is; below, the losses that training lowers. A dashed line is a change of a setting, named by its key; * stands for several. " +
-			"The axis of the quality begins near its lowest value, not at 0.",
-	}
-	if p.Snap != nil {
-		if what := strings.TrimSpace(lossTerms(p.Snap)); what != "" {
-			about = append(about, what)
-		}
-	}
-	return append(about, "v shows the next metric, x changes the losses between a logarithmic and a linear axis. Left and right move a cursor, up and down zoom, "+
-		"pgup and pgdown go back and forth, home shows the whole run, end follows the newest again. The panes Quality and Loss (P) show each by itself.")
+	return explanations.Of("progress", "{losses}", lossTerms(p.Snap))
 }
 
 // metric returns the chosen metric, the first being the schema's quality.

@@ -2,6 +2,7 @@ package pane
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"prismtop/profiles"
@@ -289,37 +290,15 @@ func (p *settingsView) Hints() []Hint {
 
 // Explain describes the columns.
 func (p *settingsView) Explain() []string {
+	effect, from := explanations.Of("settings, effect"), explanations.Of("settings, from")
 	if !p.host.Tunable() {
-		return p.explainReading()
+		return slices.Concat(explanations.Of("settings, read-only"), effect, from)
 	}
-	texts := []string{
-		"Value is what iterations run under now. An arrow and a second value are asked for and not in force yet: a change " +
-			"waits for the end of the iteration, and of a run that is over for the next run, which R starts.",
-		"Key changes the setting from anywhere on the screen. Here the arrows up and down select, left, right and space " +
-			"change by a step, and enter lists the values there are or writes one: what is typed first replaces the value, ← and → keep it; a wrong one says which would be right, and esc leaves it.",
-	}
+	about := explanations.Of("settings")
 	if len(p.table.Dependent()) > 0 {
-		texts = append(texts, "A threshold belongs to the loss that it was given for. Under another loss, another normalisation or other weights of "+
-			"composite it is suspended: samples end at their limits until that loss is back, or t, T or enter here gives the loss in use a threshold.")
+		about = append(about, explanations.Of("settings, threshold")...)
 	}
-	return append(texts, effectTerms,
-		"From says where the value came from: the preset, a file, the environment, a flag, or a change during the run.",
-		"Settings that are read at the start wait for the next run, which R starts: they are checked as the command line checks them "+
-			"when they are written, a picture is read, and u takes them back. A restart that fails leaves the run as it is.")
-}
-
-// effectTerms describes the column of effects.
-const effectTerms = "Effect is what the newest change of this setting did to the time of an iteration: the median after it over the " +
-	"median before, less one, with a 95 % interval as wide as the run's own drift, from up to 200 iterations on each side. " +
-	"Where it was not changed by itself, or something else differs between the two, it is the ablation's: on over off, less one."
-
-// explainReading describes the columns where settings cannot be changed.
-func (p *settingsView) explainReading() []string {
-	return []string{
-		"Value is what iterations run under now. The settings of this run cannot be changed from here.",
-		effectTerms,
-		"From says where the value came from: the preset, a file, the environment, a flag, or a change during the run.",
-	}
+	return slices.Concat(about, effect, from, explanations.Of("settings, start"))
 }
 
 // effectFor formats an effect, preceded by the value it was measured for if the column has room.

@@ -77,27 +77,15 @@ func (p *units) Explain() []string {
 	if p.Snap != nil && p.Snap.Run.Schema.Unit.One != "" {
 		one = p.Snap.Run.Schema.Unit.One
 	}
-	times := "Time is from the start of the " + one + "'s training to its end, pauses included. ms each is that time divided by its iterations, so it holds " +
-		"everything: what is between the iterations as well."
-	order := "x sorts by order, time or iterations."
+	earlier, kind := "", "units"
 	if p.Snap != nil && p.Snap.Earlier.Units > 0 {
-		order = fmt.Sprintf("The table has the newest %s; all are counted. ", unit.Plural(len(p.Snap.Results), one, p.Snap.Run.Schema.Unit.Many)) + order
+		earlier = fmt.Sprintf("The table has the newest %s; all are counted.", unit.Plural(len(p.Snap.Results), one, p.Snap.Run.Schema.Unit.Many))
 	}
-	if p.Snap != nil && len(p.Snap.Run.Centres) == 0 {
-		return []string{
-			"Each row is one " + one + " of the run's work. It is converged where it came below the threshold, and limit where its iterations were used up " +
-				"before. Without a threshold in force it is done.",
-			times, order,
-		}
+	var losses []string
+	if p.Snap == nil || len(p.Snap.Run.Centres) > 0 {
+		kind, losses = "units, samples", explanations.Of("units, losses")
 	}
-	return []string{
-		"A sample is one position of the aperture in k-space (or several along a line). It is trained until both losses are below the " +
-			"threshold, which is converged, or until iterations × cycles are used up, which is limit: it counts as failed, and the run goes on with the next. Without a threshold in force it is done then.",
-		times,
-		"Loss old is the loss on everything measured before, loss new on this sample's measurement, both at its last iteration. Centre is where the " +
-			"aperture stands, in pixels from the zero frequency, right and up; of a line of several its middle.",
-		order,
-	}
+	return slices.Concat(explanations.Of(kind, "{unit}", one), explanations.Of("units, times", "{unit}", one), losses, explanations.Of("units, order", "{earlier}", earlier))
 }
 
 // Press scrolls; x changes the order.

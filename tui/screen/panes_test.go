@@ -307,7 +307,7 @@ func TestPanesExplainThemselves(t *testing.T) {
 			t.Errorf("%s explains itself in %d paragraphs", deck.Panes[p.id].Name, len(paragraphs))
 		}
 		for _, text := range paragraphs {
-			if !strings.HasSuffix(text, ".") || strings.Contains(text, "  ") {
+			if !strings.HasSuffix(text, ".") || strings.Contains(text, "  ") || strings.ContainsAny(text, "{}") {
 				t.Errorf("%s: %q", deck.Panes[p.id].Name, text)
 			}
 		}

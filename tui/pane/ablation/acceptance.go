@@ -87,8 +87,3 @@ func (p *view) withList(c *chart.Canvas, list []checklist.Criterion) (string, th
 	}
 	return "", theme.Faint
 }
-
-// explainList describes the acceptance list.
-const explainList = "After a comparison of everything off with everything on, the acceptance list of PRISM's benchmark is judged, as prismtop bench " +
-	"compare does for whole runs: the speed-up and its spread of this comparison, the hits of the whole run so far, the peak of the process's " +
-	"memory, and the difference in what 100 iterations gain. A dash marks what the pattern cannot meet, for the reason beside it."

@@ -3,6 +3,7 @@ package ablation
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"prismtop/profiles"
@@ -18,19 +19,9 @@ import (
 // others, the interactions, and the product of the single speed-ups beside the measured one.
 
 // explainFactorial describes the table of a factorial ablation.
-func explainFactorial(a *profiles.Ablation) []string {
-	f := a.Factorial
-	return []string{
-		"Every combination of the settings runs once in each round, in a new random order: a block of 10 iterations and 100 ms at " +
-			"least, the same number for all of a round. Iterations are left out as in an ablation of single settings.",
-		"Alone is the effect with the others off, averaged the mean effect over all combinations of the others. An interaction is the time of " +
-			"a pair over the product of both effects, less one, averaged over the others; of three or more, what their pairs leave unexplained.",
-		"Product multiplies the effects alone. Measured is everything on against everything off; measured over product says whether " +
-			fmt.Sprintf("one may multiply: yes if its interval lies within ± %.0f %%, no if it excludes 0.", 100*profiles.FactorialTolerance),
-		fmt.Sprintf("All effects are computed within rounds, from logarithms, by the signed-rank test; random orders make it right under any drift. "+
-			"Each of the %d intervals misses in at most 5 %%/%d of cases, so that all hold together in 95 %% (Bonferroni). "+
-			"They need %d rounds, and hold for the planned end: stopping because a result pleases voids them.", f.Intervals, f.Intervals, f.Needed),
-	}
+func explainFactorial(f *profiles.Factorial) []string {
+	return explanations.Of("factorial", "{tolerance}", fmt.Sprintf("%.0f %%", 100*profiles.FactorialTolerance),
+		"{intervals}", strconv.Itoa(f.Intervals), "{needed}", strconv.Itoa(f.Needed))
 }
 
 // Bounds of the width of the names in the first column.

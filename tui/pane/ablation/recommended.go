@@ -62,7 +62,3 @@ func (p *view) recommendation(r *recommend.Recommendation) string {
 	}
 	return strings.Join(parts, ", ")
 }
-
-// explainRecommended describes the list of recommendations.
-const explainRecommended = "Once it has ended, what is worth switching is listed with its key, the largest saving first: high from 10 % of the time at least, " +
-	"by the lower end of its interval, medium from 3 %, low above nothing or for memory that costs time. prismtop bench recommend prints the same."

@@ -4,6 +4,7 @@ package ablation
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"math"
 	"slices"
@@ -63,46 +64,39 @@ func (p *view) Hints() []pane.Hint {
 // startable reports whether an ablation can be started from this screen.
 func (p *view) startable() bool { return p.host.KeyOf("ablate") != "" }
 
+//go:embed explain.md
+var explainMarkdown string
+
+// explanations are the pane's texts.
+var explanations = pane.ParseExplanations(explainMarkdown)
+
 // Explain describes the columns and how they are measured.
 func (p *view) Explain() []string {
-	ends := "A, esc, a change of a setting, a restart and the run's end stop it; the settings then are what they were, but for that change."
+	ends := explanations.Of("ends")
 	if !p.startable() {
-		ends = "An ablation of this run cannot be started from here."
+		ends = explanations.Of("watching")
 	}
-	if p.Snap != nil && p.Snap.Ablation != nil && p.Snap.Ablation.Factorial != nil {
-		return append(explainFactorial(p.Snap.Ablation), load, ends)
+	var about []string
+	switch {
+	case p.Snap != nil && p.Snap.Ablation != nil && p.Snap.Ablation.Factorial != nil:
+		about = explainFactorial(p.Snap.Ablation.Factorial)
+	case p.Snap != nil && len(checklist.Live(p.Snap)) > 0:
+		about = append(p.explainSingle(), explanations.Of("acceptance")...)
+	default:
+		about = p.explainSingle()
 	}
-	if p.Snap != nil && len(checklist.Live(p.Snap)) > 0 {
-		return append(p.explainTable(), explainList, load, ends)
-	}
-	return append(p.explainTable(), load, ends)
+	return slices.Concat(about, explanations.Of("load"), ends)
 }
 
-// load explains what other programs do to an ablation.
-const load = "Other programs slow the blocks of both values alike: their work widens an interval and does not shift it, unless it keeps " +
-	"time with the blocks. The foot tells what share of the processors they took since the ablation began, where that is more than 6 %."
-
-// explainTable describes the table of single settings.
-func (p *view) explainTable() []string {
-	memory := "Memory is what the run holds with the setting on less off, in bytes from the plan and the caches."
+// explainSingle describes the table of single settings.
+func (p *view) explainSingle() []string {
+	quality := ""
 	if p.Snap != nil {
 		if q := p.Snap.Run.Schema.QualityInfo(); q.Name != "" {
-			memory += fmt.Sprintf(" %s is what training gains more or less with it on, %sover 100 iterations.", q.Title, inUnit(q.Unit))
+			quality = explanations.Of("single, quality", "{title}", q.Title, "{unit}", inUnit(q.Unit))[0]
 		}
 	}
-	return []string{
-		"Each setting is switched off and on with all others as you had them, in groups of four blocks: off on on off, or " +
-			"on off off on, by turns, in a new random order of settings each round. Within a group a steady drift of the " +
-			"machine and of the training cancels.",
-		"A block is 10 iterations and 100 ms at least, the same number for all four; 3 iterations after each switch, those " +
-			"that ended a sample and the first after a plan was compiled are left out. Iterations of the initialisation, of " +
-			"the first sample and of later samples are never put beside each other.",
-		"Effect is on over off, less one: the centre of the groups by Hodges and Lehmann, with the 95 % interval of " +
-			"Wilcoxon's signed-rank test, which needs 6 groups. Saves and costs mean that the interval excludes 0, equal that it lies within " +
-			"1 % of it; else it is undecided, and ± is the largest effect that it allows.",
-		memory,
-		explainRecommended,
-	}
+	return explanations.Of("single", "{quality}", quality)
 }
 
 // inUnit returns "in dB " for a unit, "" for none.

@@ -29,7 +29,7 @@ func TestDiffractionHasOneView(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}
 	}
-	if p.Press("v") || len(p.Hints()) != 3 || strings.Contains(strings.Join(p.Explain(), " "), aboutViews) {
+	if p.Press("v") || len(p.Hints()) != 3 || strings.Contains(strings.Join(p.Explain(), " "), explanations["views"][0]) {
 		t.Error("v switches views that there are not")
 	}
 	if !p.Press("x") || !p.Press("i") {

@@ -179,12 +179,12 @@ func (p *picture) Hints() []pane.Hint {
 
 // Explain describes the pictures.
 func (p *picture) Explain() []string {
-	all := append(slices.Clone(p.of.explain), aboutPictures...)
+	all := slices.Concat(explanations.Of(p.of.name), explanations.Of("pictures"))
 	if p.of.truth != "" {
-		all = append(all, aboutViews)
+		all = append(all, explanations.Of("views")...)
 	}
 	if p.of.residual {
-		all = append(all, aboutResidual)
+		all = append(all, explanations.Of("residual")...)
 	}
 	if p.Snap != nil {
 		if c := p.Snap.Run.Caveat; c.Text != "" {

@@ -43,14 +43,7 @@ func (p *kspace) SetBudget(_ int, cheapest bool) { p.cheap, p.Stale = cheapest, 
 func (p *kspace) Lines() []string { return p.Render(p.draw) }
 
 // Explain describes the drawing.
-func (p *kspace) Explain() []string {
-	return []string{
-		"k-space is the spatial frequencies of the picture, as far as the telescope can see them: the centre is the mean brightness, the edge the finest detail. One pixel of it is one frequency of the field.",
-		"The dotted ring is the region that is sampled. A hatched shape is an earlier sample; the filled one is being trained now, or was cut off by the end of the run; the outline is the next. Centres, sizes and the shape are those of the run, to scale.",
-		"\"of\" counts samples whose training ended. \"seen\" is the share of the field's frequencies that lie under at least one of the apertures so far, counted on the accumulated mask.",
-		"v shows instead how often each frequency was measured, from never to the most often, which the lower edge names; then, from the centre to the edge, what share of each ring was measured at least once. Both are counted here, on a grid of 128x128 points over the square that is shown, without the vanes of an obscured aperture. Where detail is missing, outer rings are not full yet.",
-	}
-}
+func (p *kspace) Explain() []string { return explanations.Of("k-space") }
 
 func (p *kspace) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	w, h := c.Size()

@@ -85,19 +85,11 @@ func (p *quality) Hints() []pane.Hint {
 
 // Explain describes the metrics and when they are computed.
 func (p *quality) Explain() []string {
-	about := []string{
-		"Every metric compares the network's newest output with the true object, on the object's window. The truth is known because the measurement is " +
-			"simulated; training never sees it. They are taken twice a second, or less often so that they take a tenth of the time at most, at the end of " +
-			"each unit of work and at the end of the run, and their time is the phase metrics.",
-		"PSNR, peak signal-to-noise ratio, is 20·log₁₀(1 ÷ √MSE) in dB, for amplitudes from 0 to 1: 6 dB more are half the error. Higher is better.",
-		"SSIM, structural similarity, compares means, contrasts and structure in windows of 11 pixels and is 1 for equal pictures. Higher is better.",
-		"RMSE is the root of the mean squared error in percent of the truth's root mean square. Lower is better.",
-	}
+	about := explanations.Of("quality")
 	if p.Snap != nil && p.Snap.Run.Schema.SeriesNamed(phaseErrorSeries) >= 0 {
-		about = append(about, "Phase error is the root mean square difference of the phases, and object error the root mean square distance of the complex objects in "+
-			"percent of the truth's, both after the constant factor that diffraction cannot show was removed. Lower is better.")
+		about = append(about, explanations.Of("quality, phase")...)
 	}
-	return append(about, "Letters on top mark changes of settings by their keys. A curve's point may stand for several comparisons: it is their mean.")
+	return append(about, explanations.Of("quality, curves")...)
 }
 
 func (p *quality) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {

@@ -48,13 +48,7 @@ func (p *losses) Press(key string) bool {
 }
 
 // Explain describes the chart.
-func (p *losses) Explain() []string {
-	return []string{
-		"The training loss of the newest round of every task, over the iterations of that round, in the colour of the task's number in the list. Tasks with the " +
-			"same seed and the same computation have the same curve: the later one is drawn over the earlier. The first iteration prepares the task and has no loss.",
-		"x switches between a logarithmic and a linear axis.",
-	}
-}
+func (p *losses) Explain() []string { return explanations.Of("losses") }
 
 // curveOf is the loss of a task's newest round.
 type curveOf struct {

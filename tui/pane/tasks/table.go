@@ -3,6 +3,7 @@
 package tasks
 
 import (
+	_ "embed"
 	"fmt"
 	"math"
 	"slices"
@@ -50,18 +51,17 @@ func (p *table) Hints() []pane.Hint {
 	return hints
 }
 
+//go:embed explain.md
+var explainMarkdown string
+
+// explanations are the texts of the panes of tasks.
+var explanations = pane.ParseExplanations(explainMarkdown)
+
 // Explain describes the columns.
 func (p *table) Explain() []string {
-	about := []string{
-		"Each row is a task of the list, in the colour of its curve. A task is waiting, running, done, failed, cancelled, or unavailable: this machine lacks what it " +
-			"needs, such as a GPU. The lower edge has the reason of the selected one. Rounds are the times that it was completed.",
-		"Time is the median of a whole round, preparation included and pauses left out. Loss is the newest. Samples/s are those really processed over the time without " +
-			"the preparation.",
-		"Speed-up is that of the baseline's time over the task's: the centre of the ratios of the rounds that both completed, with the 95 % interval of " +
-			"Wilcoxon's signed-rank test, which needs 6 rounds. Above 1 is faster. Rounds run in balanced random order, so that a machine that slows down favours none.",
-	}
+	about := explanations.Of("tasks")
 	if p.cancels() {
-		about = append(about, "x cancels the selected task, or lets it run again while its turn has not come; the others go on.")
+		about = append(about, explanations.Of("cancel")...)
 	}
 	return about
 }

@@ -3,6 +3,7 @@
 package throughput
 
 import (
+	_ "embed"
 	"fmt"
 	"math"
 	"strconv"
@@ -81,20 +82,14 @@ func (p *view) Hints() []pane.Hint {
 	return []pane.Hint{{Key: "v", Does: "latency, memory, efficiency"}}
 }
 
+//go:embed explain.md
+var explainMarkdown string
+
+// explanations are the texts of the throughput panes.
+var explanations = pane.ParseExplanations(explainMarkdown)
+
 // Explain describes the quantities.
-func (p *view) Explain() []string {
-	return []string{
-		"A row for each batch size that has run since a setting other than it changed. Throughput is the size over the median time of a batch, " +
-			"over its newest 24 stretches of neighbouring batches; the line is a 95 % interval of the stretches' centre (signed ranks), drawn from six " +
-			"stretches on. Latency is that median: how long an image waits for its whole batch.",
-		"Memory is what the run needs with that size, exact from its plan: weights, activations, inputs, scratch, the scan and its results. Plans kept " +
-			"for other sizes are in the memory pane. The limit is the setting memory_limit_mb. Efficiency is throughput over that memory.",
-		"The auto-tuner compares the best size so far with a neighbour, by turns in an order that a coin decides, until a signed-rank test decides; it takes the smallest of those " +
-			"that are as fast as the best within 2 %. Any key that sets the batch size overrules it. The ablation pane has its comparisons.",
-		"▸ is the size in force, ? the one that the tuner compares with it, ✓ the one that it has chosen.",
-		"v: throughput, latency, memory, efficiency.",
-	}
-}
+func (p *view) Explain() []string { return explanations.Of("throughput") }
 
 // value returns a quantity of a size with its interval, which is infinite where it has none.
 func (q quantity) value(b *profiles.BatchView) (at, low, high float64) {
