@@ -167,18 +167,18 @@ func (k *keepFlags) preset(sources preset.Sources) (preset.Preset, error) {
 }
 
 // reportCheckpoint prints where the last checkpoint of a run is and the command that resumes it, and returns why its
-// last state was not written. command is that of the run, runErr the run's own error.
-func reportCheckpoint(w io.Writer, command string, r *sim.Run, runErr error) error {
+// last state was not written. runErr is the run's own error.
+func reportCheckpoint(cmd *cobra.Command, r *sim.Run, runErr error) error {
 	written, err := r.LastCheckpoint()
 	if written.Path != "" {
-		next := "to continue: " + resumeCommand(command, written)
+		next := "to continue: " + resumeCommand(cmd.CommandPath(), written)
 		if written.Finished {
 			next = "the run is complete"
 		}
-		fmt.Fprintf(w, "checkpoint of iteration %d in %s; %s\n", written.Iteration, visible.Text(written.Path), next)
+		fmt.Fprintf(cli.Notes(cmd), "checkpoint of iteration %d in %s; %s\n", written.Iteration, visible.Text(written.Path), next)
 	}
 	if err != nil && cli.Interrupted(runErr) { // not reported anywhere else
-		fmt.Fprintln(w, "prismtop: "+cli.ErrorLine(err))
+		fmt.Fprintln(cmd.ErrOrStderr(), "prismtop: "+cli.ErrorLine(err))
 	}
 	return err
 }

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"prismtop/profiles"
@@ -147,7 +147,7 @@ const (
 // closeRecording ends a recording within a time, and deletes the oldest others if all take too much. The run's log
 // has errors of the time before; only those of the end are printed.
 // An error is returned only if the recording was asked for by its path: it is what the user wanted of the run.
-func (f *recordFlags) closeRecording(w io.Writer, r *recording.Recorder, last *profiles.Snapshot, within time.Duration) (failed error) {
+func (f *recordFlags) closeRecording(cmd *cobra.Command, r *recording.Recorder, last *profiles.Snapshot, within time.Duration) (failed error) {
 	if r == nil {
 		return nil
 	}
@@ -158,9 +158,9 @@ func (f *recordFlags) closeRecording(w io.Writer, r *recording.Recorder, last *p
 	case f.file != "" && err != nil:
 		failed = fmt.Errorf("flag --record: %s: not recorded to the end: %w", f.file, err)
 	case err != nil && (last == nil || last.Recording.Err == ""):
-		fmt.Fprintln(w, words.Printed("prismtop: not recorded to the end: "+err.Error()))
+		fmt.Fprintln(cmd.ErrOrStderr(), words.Printed("prismtop: not recorded to the end: "+err.Error()))
 	case err == nil && r.Logged():
-		fmt.Fprintln(w, words.Printed(fmt.Sprintf("prismtop: recorded to the end, in %s and %[1]s-wal: keep both, as another program reads the recording", r.Path())))
+		fmt.Fprintln(cmd.ErrOrStderr(), words.Printed(fmt.Sprintf("prismtop: recorded to the end, in %s and %[1]s-wal: keep both, as another program reads the recording", r.Path())))
 	}
 	folder, unknown := recording.Folder()
 	if err != nil || unknown != nil || filepath.Dir(r.Path()) != folder { // files elsewhere are the user's
@@ -168,10 +168,10 @@ func (f *recordFlags) closeRecording(w io.Writer, r *recording.Recorder, last *p
 	}
 	pruned, err := recording.Prune(ctx, folder, r.Path(), f.limit<<20)
 	for _, line := range prunedLines(&pruned, folder, f.limit<<20) {
-		fmt.Fprintln(w, words.Printed("prismtop: "+line))
+		fmt.Fprintln(cli.Notes(cmd), words.Printed("prismtop: "+line))
 	}
 	if err != nil {
-		fmt.Fprintln(w, words.Printed("prismtop: old recordings were not deleted: "+err.Error()))
+		fmt.Fprintln(cmd.ErrOrStderr(), words.Printed("prismtop: old recordings were not deleted: "+err.Error()))
 	}
 	return nil
 }

@@ -30,7 +30,9 @@ func (f *runFlags) report(cmd *cobra.Command, show cli.Live, look screen.Options
 		stopAggregating()
 	}()
 	go show.Aggregator.Run(aggregating, 100*time.Millisecond)
-	lines.PlainNotifying(context.Background(), cmd.ErrOrStderr(), show, inLines(look), time.Second)
+	printed := inLines(look)
+	printed.Quiet = cli.Quiet(cmd)
+	lines.PlainNotifying(context.Background(), cmd.ErrOrStderr(), show, printed, time.Second)
 	err := show.Wait()
 	<-aggregating.Done()
 	for range show.Snapshots() { // until the last snapshot

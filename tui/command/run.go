@@ -97,6 +97,7 @@ func (f *runFlags) command() *cobra.Command {
 	flags.BoolVar(&f.headless, "headless", false, "without a screen: progress on standard error, the summary on standard output")
 	flags.BoolVar(&f.json, "json", false, "the summary as one JSON object (docs/json.md); implies --headless")
 	f.Look.Register(flags)
+	cli.RegisterQuiet(flags)
 	flags.BoolVar(&f.lines, "lines", false, "lines of text instead of the screen, for screen readers and logs; settings and commands are typed")
 	flags.StringVar(&f.budget, "watch-budget", "1",
 		"percentage of the run's speed that the screen may cost; above it there are fewer frames, pictures and quality measurements; 0 is no limit")
@@ -148,7 +149,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 	cli.ThriftyCollector()
 	screen := f.child == nil && !f.lines && !f.headless && !f.json && term.IsTerminal(os.Stdout.Fd()) && term.IsTerminal(os.Stdin.Fd())
 	if screen && os.Getenv("TERM") == "dumb" {
-		fmt.Fprintln(cmd.ErrOrStderr(), "prismtop: TERM is dumb: lines of text instead of the screen, as with --lines")
+		fmt.Fprintln(cli.Notes(cmd), "prismtop: TERM is dumb: lines of text instead of the screen, as with --lines")
 		screen, f.lines = false, true
 	}
 	look, err := f.look(cmd.Flags(), v)
@@ -237,7 +238,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 		if (screen || f.lines) && !host.Detached() {
 			within = recordedOnScreen
 		}
-		failed = errors.Join(failed, f.record.closeRecording(cmd.ErrOrStderr(), recorder, show.Aggregator.Last(), within))
+		failed = errors.Join(failed, f.record.closeRecording(cmd, recorder, show.Aggregator.Last(), within))
 	}()
 	handed.follow(o.Stream, show.Aggregator.Last)
 	if screen || f.child != nil {
@@ -258,10 +259,10 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 	if errors.As(err, &wrong) {
 		return cli.BadUsage(f.sourced(err))
 	}
-	err = errors.Join(err, reportCheckpoint(cmd.ErrOrStderr(), cmd.CommandPath(), r, err))
-	exported := handed.end(cmd.ErrOrStderr())
+	err = errors.Join(err, reportCheckpoint(cmd, r, err))
+	exported := handed.end(cli.Notes(cmd))
 	if f.save != "" && !errors.As(err, &crash) { // the state is unreliable after a panic
-		err = errors.Join(err, f.write(cmd.ErrOrStderr(), r, cli.Interrupted(err)))
+		err = errors.Join(err, f.write(cmd, r, cli.Interrupted(err)))
 	}
 	return errors.Join(err, exported)
 }

@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"os/signal"
@@ -11,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/spf13/cobra"
 
 	"prismtop/profiles/settings"
 	"prismtop/profiles/visible"
@@ -59,19 +60,19 @@ func saved(base string, suffixes []string) []string {
 
 // write saves the reconstruction. The signal that ended a run does not interrupt saving, which
 // may take a while for a large one; the next signal does.
-func (f *runFlags) write(w io.Writer, r *sim.Run, wasInterrupted bool) error {
+func (f *runFlags) write(cmd *cobra.Command, r *sim.Run, wasInterrupted bool) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	paths, err := r.WriteReconstruction(ctx, f.save)
 	if len(paths) > 0 {
-		fmt.Fprintln(w, "saved "+visible.Text(strings.Join(paths, " and ")))
+		fmt.Fprintln(cli.Notes(cmd), "saved "+visible.Text(strings.Join(paths, " and ")))
 	}
 	if err != nil && (wasInterrupted || ctx.Err() != nil) { // not reported anywhere else
 		why := cli.ErrorLine(err)
 		if ctx.Err() != nil {
 			why = cli.ErrInterrupted.Error()
 		}
-		fmt.Fprintln(w, "prismtop: not saved: "+why)
+		fmt.Fprintln(cmd.ErrOrStderr(), "prismtop: not saved: "+why)
 	}
 	return err
 }

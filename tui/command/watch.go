@@ -203,7 +203,7 @@ func (f *runFlags) begin(cmd *cobra.Command) error {
 	case err != nil:
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "prismtop: the run goes on as session %[1]s: prismtop attach %[1]s shows it, prismtop stop %[1]s ends it\n", id)
+	fmt.Fprintf(cli.Notes(cmd), "prismtop: the run goes on as session %[1]s: prismtop attach %[1]s shows it, prismtop stop %[1]s ends it\n", id)
 	_, err = fmt.Fprintln(cmd.OutOrStdout(), id)
 	return err
 }

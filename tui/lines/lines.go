@@ -505,6 +505,8 @@ func (l *lines) valueOf(key string) string {
 type Options struct {
 	// ASCII limits the output to 7-bit characters.
 	ASCII bool
+	// Quiet leaves out the progress and the log of a run without a screen; its notices stay.
+	Quiet bool
 	// Cores is the number of threads that a setting of 0 means; 0 detects it.
 	Cores int
 	// Notices are the ways to notify the user that the run finished, failed or stalled.

@@ -29,7 +29,7 @@ func Plain(ctx context.Context, w io.Writer, source control.Source, interval tim
 // PlainNotifying is Plain that also sends the notices of o if w is a terminal.
 func PlainNotifying(ctx context.Context, w io.Writer, source control.Source, o Options, interval time.Duration) *profiles.Snapshot {
 	o = o.withDefaults()
-	p := plain{w: w, rewrite: terminal.IsTerminal(w), notices: notice.New(o.Notices, o.Environ)}
+	p := plain{w: w, quiet: o.Quiet, rewrite: terminal.IsTerminal(w), notices: notice.New(o.Notices, o.Environ)}
 	tick := time.NewTicker(max(interval, terminal.FramePeriod))
 	defer tick.Stop()
 	for {
@@ -53,6 +53,7 @@ func PlainNotifying(ctx context.Context, w io.Writer, source control.Source, o O
 
 type plain struct {
 	w        io.Writer
+	quiet    bool
 	rewrite  bool
 	snap     *profiles.Snapshot
 	reported *profiles.Snapshot
@@ -64,6 +65,9 @@ type plain struct {
 // take adopts a snapshot and prints new lines of the log.
 func (p *plain) take(s *profiles.Snapshot) {
 	for _, l := range words.NewLines(p.snap, s) {
+		if p.quiet {
+			break
+		}
 		p.clear()
 		fmt.Fprintf(p.w, "%s %s\n", unit.Clock(l.At), words.Printed(l.Text))
 	}
@@ -77,7 +81,7 @@ func (p *plain) take(s *profiles.Snapshot) {
 
 // report prints the newest snapshot unless it is already printed.
 func (p *plain) report() {
-	if p.snap == nil || p.snap == p.reported {
+	if p.quiet || p.snap == nil || p.snap == p.reported {
 		return
 	}
 	text := Progress(p.snap)

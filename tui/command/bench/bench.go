@@ -37,5 +37,10 @@ func Command() *cobra.Command {
 		part["performance"], part["profile"], part["inference"])
 	cli.AddGroup(cmd, "Which batch size is best for PtychoPINN?", benchPtychoCommand())
 	cli.AddGroup(cmd, "Can these numbers be trusted?", benchCalibrateCommand(), benchWatchingCommand())
+	for _, c := range cmd.Commands() {
+		if measures := !c.Hidden && c.Name() != "history"; measures {
+			cli.RegisterQuiet(c.Flags())
+		}
+	}
 	return cmd
 }

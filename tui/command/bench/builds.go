@@ -92,7 +92,7 @@ func (f *buildsFlags) run(cmd *cobra.Command) error {
 	o := &f.options
 	o.Arguments = buildArguments(f.preset, f.sets)
 	o.Tables, o.Seed = cli.TableOf, rand.Uint64()
-	if term.IsTerminal(os.Stderr.Fd()) {
+	if term.IsTerminal(os.Stderr.Fd()) && !cli.Quiet(cmd) {
 		o.Progress = func(done, all int) {
 			left := time.Duration(all-done) * 4 * o.Turn
 			fmt.Fprintf(cmd.ErrOrStderr(), "\r%d of %d rounds, %s left ", done, all, left.Round(time.Second))

@@ -103,7 +103,7 @@ type progress struct {
 
 // newProgress returns the progress of a command, on its standard error.
 func newProgress(cmd *cobra.Command) *progress {
-	return &progress{w: cmd.ErrOrStderr(), rewrite: term.IsTerminal(os.Stderr.Fd()), now: time.Now, last: time.Now()}
+	return &progress{w: cli.Notes(cmd), rewrite: term.IsTerminal(os.Stderr.Fd()), now: time.Now, last: time.Now()}
 }
 
 // report reports how far it is.

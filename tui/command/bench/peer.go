@@ -97,7 +97,7 @@ func (f *peerFlags) run(cmd *cobra.Command) error {
 		if !only.MatchString(w.Name) {
 			continue
 		}
-		fmt.Fprintln(cmd.ErrOrStderr(), w.Name)
+		fmt.Fprintln(cli.Notes(cmd), w.Name)
 		r := f.programs.Measure(ctx, w, f.rounds, f.maxForeign)
 		if ctx.Err() != nil {
 			break // the results so far are printed

@@ -293,7 +293,7 @@ func (f *ptychoFlags) sweep(cmd *cobra.Command) (r *sweep.Report, limit string, 
 		} else if e, ok := sweep.EntryOf(t); ok {
 			if a := f.output.monitor.Log(e); a != nil {
 				shown.end()
-				fmt.Fprintln(cmd.ErrOrStderr(), a.Text)
+				fmt.Fprintln(cli.Notes(cmd), a.Text)
 			}
 		}
 	}

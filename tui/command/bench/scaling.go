@@ -64,7 +64,7 @@ func benchScalingCommand() *cobra.Command {
 				}
 			}
 			points, err := bench.Scaling(cmd.Context(), o, sizes, threads, func(size, threads int) {
-				fmt.Fprintf(cmd.ErrOrStderr(), "size %d, threads %d\n", size, threads)
+				fmt.Fprintf(cli.Notes(cmd), "size %d, threads %d\n", size, threads)
 			})
 			switch {
 			case cmd.Context().Err() != nil:
