@@ -25,5 +25,8 @@ type Alert struct {
 	Try       Advice        // one sentence on what may help
 }
 
-// StallAlert is the ID of the alert that no iteration ends.
-const StallAlert = "stall"
+// IDs of alerts: no iteration ends, and the process grows so that memory may run out.
+const (
+	StallAlert = "stall"
+	LeakAlert  = "memory-slope"
+)

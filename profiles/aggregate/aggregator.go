@@ -416,6 +416,9 @@ func (a *Aggregator) measure(m *profiles.Measurement) {
 			a.values[i] = profiles.SeriesView{Latest: v, Has: true, Iteration: m.Iteration}
 		}
 	}
+	if i := a.run.Schema.SeriesNamed(a.run.Schema.Quality); i >= 0 {
+		a.alerts.Quality(m.Values[i], a.run.Schema.Series[i].Better, m.Iteration)
+	}
 	a.effects.Measure(m)
 }
 
@@ -436,7 +439,7 @@ func (a *Aggregator) judge(now time.Time) {
 		Longest: a.pace.longestGap(), Usual: a.times.Total.Median, Mean: a.times.Total.Mean,
 		Caches: a.recent.caches(&a.last), Trend: a.watch.trend, RSS: a.memory.RSS,
 		Scale: a.value(profiles.GradientScale), NonFinite: a.nonFinite, Results: a.results,
-		Recording: a.recording, Failed: a.run.Failed, Needs: a.run.Needs, Available: a.run.Available,
+		Recording: a.recording, Failed: a.run.Failed, Needs: a.run.Needs, Available: a.run.Available, Initial: a.watch.initial,
 	}
 	rate, known := a.pace.rate(now), false
 	if f.Remaining, known = a.remaining(elapsed, rate); !known && a.run.Most > 0 && !a.retuned && rate > 0 {

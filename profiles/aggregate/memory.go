@@ -20,6 +20,7 @@ const (
 type memoryWatch struct {
 	rss, parameters, buffers, caches, gpu series
 
+	initial  int64         // RSS of the first reading
 	calm     time.Duration // readings before this running time are ignored
 	readings []reading
 	width    int // seconds between two kept readings
@@ -51,6 +52,9 @@ func (w *memoryWatch) read(schema *profiles.Schema, m *profiles.MemoryView, cach
 	w.caches.add(iteration, float64(caches))
 	if m.RSS == 0 {
 		return
+	}
+	if w.initial == 0 {
+		w.initial = m.RSS
 	}
 	w.rss.add(iteration, float64(m.RSS))
 	if elapsed < w.calm {

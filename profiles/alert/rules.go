@@ -37,6 +37,7 @@ type Facts struct {
 	Failed    string        // the failure of the device before; empty for none
 	Needs     int64         // bytes by the plans; 0 if unknown
 	Available int64         // bytes of memory at the start; 0 if unknown
+	Initial   int64         // RSS of the first reading; 0 if unknown
 	Remaining time.Duration // running time until the end at the present pace; 0 if unknown
 	AtMost    bool          // Remaining is an upper bound, as before the first units are done
 
@@ -44,6 +45,7 @@ type Facts struct {
 	skipped, steps int           // of the newest iterations, at most recentSteps
 	nonFiniteAt    int64         // Index of the newest loss that was not finite
 	pace           *throughput
+	quality        quality
 }
 
 // rule is one kind of alert. A rule raised for hold becomes an alert, and an alert
@@ -71,6 +73,7 @@ const (
 	notFinite = "not-finite"
 	overflow  = "amp-overflow"
 	unitLimit = "sample-limit"
+	plateau   = "plateau"
 )
 
 var runRules = []rule{
@@ -78,12 +81,13 @@ var runRules = []rule{
 	{profiles.StallAlert, 0, 2 * time.Second, judgeStall},
 	{overflow, 0, 3 * time.Second, judgeOverflow},
 	{unitLimit, 0, time.Second, judgeLimit},
-	{"memory-slope", 10 * time.Second, 20 * time.Second, judgeMemory},
+	{profiles.LeakAlert, 10 * time.Second, 20 * time.Second, judgeMemory},
 	{"slowdown", 0, 2 * time.Second, judgeSlowdown},
 	{"recording", 0, 0, judgeRecording},
 	{"memory-short", 0, 0, judgeNeeds},
 	{"long-run", 5 * time.Second, 5 * time.Second, judgeLength},
 	{"device-failed", 0, 0, judgeDevice},
+	{plateau, 0, 0, judgePlateau},
 }
 
 // cacheRules are the rules for every possible cache of a schema.
@@ -249,23 +253,35 @@ func judgeLimit(f *Facts) finding {
 // itself per minute, and by significantly more than 0. In the first minutes it grows in any case:
 // screen and recording fill buffers, and the heap touches pages for the first time. Within slopeSpan
 // that is less than the slope's estimator ignores, 29 %. The newest quarter of the readings must show
-// half of the growth at least.
+// half of the growth at least. Growth matters if it would take what is left of the memory available
+// at the start within slopeWithin, or if that memory is not known.
 const (
 	slopeShare = 0.005
 	slopeLeast = 1e6 // bytes per minute
 	slopeSpan  = 5 * time.Minute
+
+	slopeWithin = 12 * time.Hour
+	slopeMost   = 1000 * time.Hour // beyond that, the time left is not told apart
 )
 
 func judgeMemory(f *Facts) finding {
 	t := f.Trend
 	bound := max(slopeLeast, slopeShare*float64(f.RSS))
 	grows := t.BeyondCaches() == stats.Above
-	raised := grows && t.Beyond > bound && t.Lately > bound/2 && t.Span >= slopeSpan
-	kept := grows && t.Beyond > bound/2
+	left := time.Duration(math.MaxInt64)
+	if f.Available > 0 && t.Beyond > 0 {
+		minutes := float64(max(0, f.Available-max(0, f.RSS-f.Initial))) / t.Beyond
+		left = time.Duration(min(minutes, slopeMost.Minutes()) * float64(time.Minute))
+	}
+	known := f.Available > 0
+	raised := grows && t.Beyond > bound && t.Lately > bound/2 && t.Span >= slopeSpan && (!known || left < slopeWithin)
+	kept := grows && t.Beyond > bound/2 && (!known || left < 2*slopeWithin)
 	return finding{raised, kept, "", profiles.Warning, func() (string, profiles.Advice) {
-		return fmt.Sprintf("The process grows by %.2g MB a minute [%.2g, %.2g] beyond what its caches hold.",
-				t.Beyond/1e6, t.BeyondLow/1e6, t.BeyondHi/1e6),
-			saveBeforeTheEnd.of()
+		what := fmt.Sprintf("The process grows by %.2g MB a minute [%.2g, %.2g] beyond what its caches hold", t.Beyond/1e6, t.BeyondLow/1e6, t.BeyondHi/1e6)
+		if known {
+			what += fmt.Sprintf("; at this pace memory lasts %s", unit.Estimate(left))
+		}
+		return what + ".", saveBeforeTheEnd.of()
 	}}
 }
 
@@ -360,4 +376,36 @@ func costly(id profiles.CacheID) func(f *Facts) finding {
 func judgeDevice(f *Facts) finding {
 	failed := f.Failed != ""
 	return finding{failed, failed, "", profiles.Warning, func() (string, profiles.Advice) { return f.Failed + ".", checkDevice.of() }}
+}
+
+// plateauLeast is the number of iterations without a better result from which a notice is raised.
+const plateauLeast = 10_000
+
+// judgePlateau finds a quality that rose and then stood still. One that never changed is of work that does not
+// improve its result, as a prediction with fixed weights.
+func judgePlateau(f *Facts) finding {
+	q := &f.quality
+	since := q.newestAt - q.bestAt
+	still := f.State == profiles.Running && q.better && since >= plateauLeast
+	return finding{still, still, "", profiles.Notice, func() (string, profiles.Advice) {
+		info := f.Schema.QualityInfo()
+		return fmt.Sprintf("%s has not improved for %s iterations: %.4g since iteration %d.", info.Title, thousands(since), q.best, q.bestAt),
+			f.tipFor(plateau, saveOrEnd)
+	}}
+}
+
+// thousands returns the highest of some round numbers of iterations that n has reached, so that a sentence changes rarely.
+func thousands(n int64) string {
+	best := int64(plateauLeast)
+	for unit := int64(plateauLeast); unit <= n; unit *= 10 {
+		for _, factor := range []int64{1, 2, 5} {
+			if factor*unit <= n {
+				best = factor * unit
+			}
+		}
+	}
+	if best >= 1_000_000 {
+		return fmt.Sprintf("%d,000,000", best/1_000_000)
+	}
+	return fmt.Sprintf("%d,000", best/1000)
 }

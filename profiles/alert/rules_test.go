@@ -2,6 +2,7 @@ package alert
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,6 +35,76 @@ func TestGrowingMemoryIsToldWithoutItsCaches(t *testing.T) {
 	f.Trend.Beyond, f.Trend.BeyondLow, f.Trend.BeyondHi = 0.1e6, -0.4e6, 0.6e6
 	if raised, kept := judge(f); raised || kept {
 		t.Error("growth of the caches alone is an alert")
+	}
+}
+
+// Growth that memory outlasts by days is no alert.
+func TestGrowthIsJudgedByTheMemoryThatIsLeft(t *testing.T) {
+	f := Facts{State: profiles.Running, RSS: 100e6, Initial: 90e6, Trend: profiles.MemoryTrend{Known: true, Span: 6 * time.Minute,
+		Beyond: 1.1e6, BeyondLow: 1e6, BeyondHi: 1.2e6, Lately: 1.1e6}}
+	for _, test := range []struct {
+		available    int64
+		raised, kept bool
+	}{
+		{20e9, false, false},
+		{1e9, false, true}, // 15 hours
+		{500e6, true, true},
+		{5e6, true, true}, // nothing is left
+		{0, true, true},   // not known
+	} {
+		f.Available = test.available
+		v := judgeMemory(&f)
+		if v.raised != test.raised || v.kept != test.kept {
+			t.Errorf("%d bytes available: raised %v, kept %v", test.available, v.raised, v.kept)
+		}
+	}
+	f.Available = 500e6
+	if what, _ := judgeMemory(&f).tell(); !strings.Contains(what, "at this pace memory lasts") {
+		t.Error(what)
+	}
+}
+
+func TestAPlateauOfTheQualityIsANotice(t *testing.T) {
+	for direction, sign := range map[profiles.Direction]float64{profiles.MoreIsBetter: 1, profiles.LessIsBetter: -1} {
+		var a Watch
+		schema := profiles.Schema{Quality: "q", Series: []profiles.SeriesInfo{{Name: "q", Title: "PSNR", Better: direction}}}
+		f := &Facts{State: profiles.Running, Schema: &schema}
+		at := time.Duration(0)
+		measure := func(v float64, iteration int64) []profiles.Alert {
+			a.Quality(v, direction, iteration)
+			at += time.Second
+			a.Judge(f, at, at)
+			return a.Standing()
+		}
+		if got := measure(100-sign*80, 0); len(got) != 0 {
+			t.Fatal(got)
+		}
+		if got := measure(100-sign*80, 20_000); len(got) != 0 {
+			t.Errorf("a result that never improved: %v", got)
+		}
+		measure(100-sign*50, 21_000)
+		if got := measure(100-sign*49.99, 30_999); len(got) != 0 {
+			t.Errorf("after 9,999 iterations: %v", got)
+		}
+		got := measure(100-sign*50.01, 31_000)
+		if len(got) != 1 || got[0].ID != plateau || got[0].Severity != profiles.Notice ||
+			!strings.HasPrefix(got[0].What, "PSNR has not improved for 10,000 iterations: ") {
+			t.Errorf("after 10,000 iterations: %v", got)
+		}
+		if got = measure(100-sign*40, 32_000); len(got) != 0 {
+			t.Errorf("an improvement: %v", got)
+		}
+		f.State = profiles.Running
+		a.Quality(math.NaN(), direction, 90_000)
+		a.Judge(f, at, at)
+		if len(a.Standing()) != 0 {
+			t.Error("a missing value counts")
+		}
+	}
+	for n, want := range map[int64]string{10_000: "10,000", 19_999: "10,000", 50_001: "50,000", 234_000: "200,000", 5_600_000: "5,000,000"} {
+		if got := thousands(n); got != want {
+			t.Errorf("%d is %s, want %s", n, got, want)
+		}
 	}
 }
 
@@ -99,7 +170,7 @@ func TestRulesHaveNamesOfTheirOwn(t *testing.T) {
 
 // The IDs of alerts are in files and in the manual: they stay as they are.
 func TestAlertsKeepTheirNames(t *testing.T) {
-	want := []string{"not-finite", "stall", "amp-overflow", "sample-limit", "memory-slope", "slowdown", "recording", "memory-short", "long-run", "device-failed",
+	want := []string{"not-finite", "stall", "amp-overflow", "sample-limit", "memory-slope", "slowdown", "recording", "memory-short", "long-run", "device-failed", "plateau",
 		"measurement-cache-thrash", "fft-cache-thrash", "mask-cache-thrash", "measurement-cache-cost", "fft-cache-cost", "mask-cache-cost"}
 	if got := alertIDs(prism.Schema()); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)

@@ -28,6 +28,7 @@ const (
 	needsLess
 	soonerDone
 	checkDevice
+	saveOrEnd
 )
 
 // tips are formats, with a number or the setting of a cache as arguments.
@@ -49,6 +50,7 @@ var tips = [...]profiles.Advice{
 	needsLess:           "Save {save} before memory runs out; with a smaller size, smaller caches or recomputed activations, a restart {restart} needs less.",
 	soonerDone:          "A start with --max-time, or with fewer iterations, ends sooner; {interrupt|an interrupt} ends this one.",
 	checkDevice:         "prismtop doctor --gpu, by a new process, checks the GPU; this process cannot use it again.",
+	saveOrEnd:           "Save the result {save} and end the run by {interrupt|an interrupt}, or try other settings: the quality chart shows since when it stands.",
 }
 
 // of returns the tip with its arguments.
@@ -83,7 +85,7 @@ func Tips(s *profiles.Schema) (all []profiles.Advice) {
 	for _, t := range s.Tips {
 		all = append(all, t.Try)
 	}
-	for _, t := range []tip{otherSettings, lookAtTheMachine, allowMore, saveBeforeTheEnd, endOthers, seeOthersAndHeat, recordAgain, recordElsewhere, needsLess, soonerDone, checkDevice} {
+	for _, t := range []tip{otherSettings, lookAtTheMachine, allowMore, saveBeforeTheEnd, endOthers, seeOthersAndHeat, recordAgain, recordElsewhere, needsLess, soonerDone, checkDevice, saveOrEnd} {
 		all = append(all, t.of())
 	}
 	all = append(all, seeHeat.of(0.0))

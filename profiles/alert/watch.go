@@ -2,6 +2,7 @@ package alert
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -29,7 +30,7 @@ type moment struct {
 
 // Watch evaluates the rules repeatedly.
 type Watch struct {
-	each   [21]entry // by rule
+	each   [22]entry // by rule
 	shown  []profiles.Alert
 	pace   throughput
 	mark   moment // start of the current measurement of throughput
@@ -39,6 +40,7 @@ type Watch struct {
 	skips [recentSteps]bool // of the newest iterations
 	steps int               // iterations seen
 
+	quality     quality
 	nonFiniteAt int64
 	moved       time.Duration // running time at the newest iteration
 	seen        int64
@@ -55,6 +57,32 @@ func (a *Watch) Iteration(it *profiles.Iteration, begins bool) {
 	if begins {
 		a.pace.clear()
 		a.marked, a.settle = false, true
+	}
+}
+
+// quality is the course of the series that measures the quality of the result.
+type quality struct {
+	best, newest     float64
+	bestAt, newestAt int64 // iterations
+	measured, better bool  // there is a value, and a later one that improved on it
+}
+
+// qualityGain is the least improvement, as a share of the best value: less is the wander of a plateau.
+const qualityGain = 0.001
+
+// Quality adds a measurement of the quality after an iteration.
+func (a *Watch) Quality(value float64, direction profiles.Direction, iteration int64) {
+	q := &a.quality
+	if math.IsNaN(value) || math.IsInf(value, 0) || direction == profiles.NoBetter {
+		return
+	}
+	gain := value - q.best
+	if direction == profiles.LessIsBetter {
+		gain = -gain
+	}
+	q.newest, q.newestAt = value, iteration
+	if !q.measured || gain > qualityGain*math.Abs(q.best) {
+		q.best, q.bestAt, q.better, q.measured = value, iteration, q.measured, true
 	}
 }
 
@@ -104,7 +132,7 @@ func (a *Watch) Judge(f *Facts, elapsed, at time.Duration) (gone []profiles.LogL
 	// After the whole process was stopped, its loop continues as before.
 	f.quiet = max(f.Longest, a.quiet(f.Iteration, elapsed))
 	f.skipped, f.steps = a.skipped()
-	f.nonFiniteAt, f.pace = a.nonFiniteAt, &a.pace
+	f.nonFiniteAt, f.pace, f.quality = a.nonFiniteAt, &a.pace, a.quality
 	if f.State == profiles.Preparing || f.State == profiles.Paused {
 		return nil
 	}

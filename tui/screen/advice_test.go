@@ -53,6 +53,7 @@ func TestAdviceIsShownWithItsKeys(t *testing.T) {
 		"Save (s) before memory runs out; with a smaller size, smaller caches or recomputed activations, a restart (R) needs less.",
 		"A start with --max-time, or with fewer iterations, ends sooner; ctrl+c ends this one.",
 		"prismtop doctor --gpu, by a new process, checks the GPU; this process cannot use it again.",
+		"Save the result (s) and end the run by ctrl+c, or try other settings: the quality chart shows since when it stands.",
 		"No setting changed just before, and other programs took 0 % of the processors only: see whether the processor is throttled by heat.",
 		"Give it more than 0 MiB (G), or switch it off (m).",
 		"Switch it off (m).", "Switch it off (m) and compare.",
