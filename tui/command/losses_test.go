@@ -20,7 +20,7 @@ import (
 var losses = flag.Int("losses", 3, "how many screens are lost in the middle of a change, an ablation or a replication")
 
 // underWay matches the progress of an ablation or of a replication in the header.
-var underWay = regexp.MustCompile(` (A +\d+/\d+|E \d+) `)
+var underWay = regexp.MustCompile(` (A +\d+/\d+|deciding)\b`)
 
 // headerOf returns the first line of a screen.
 func headerOf(x *ptytest.Terminal) string {
@@ -44,7 +44,7 @@ func TestTheLossOfAScreenInTheMiddle(t *testing.T) {
 
 			y, _ := attachedTo(t, "--take")
 			y.Gone("watching  moon")
-			if underWay.MatchString(headerOf(y)) {
+			if middle != 0 && underWay.MatchString(headerOf(y)) { // the decision on a change ends by itself
 				y.Press("A") // ends it: the settings return
 			}
 			ptytest.Eventually(t, "the settings before it", func() bool {
@@ -98,14 +98,6 @@ func interrupted(t *testing.T, x *ptytest.Terminal, middle int) string {
 			t.Log(x.Text())
 		}
 	})
-	begun := func(again string) {
-		ptytest.Eventually(t, "the progress", func() bool {
-			if strings.Contains(x.Text(), "no setting was changed yet") { // as far as the screen knows
-				x.Press(again)
-			}
-			return underWay.MatchString(headerOf(x))
-		})
-	}
 	switch middle {
 	case 0:
 		x.Press("a")
@@ -114,14 +106,26 @@ func interrupted(t *testing.T, x *ptytest.Terminal, middle int) string {
 		x.Press("A")
 		x.See("Ablation")
 		x.Press("enter")
-		begun("")
+		underWaySoon(t, x)
 		return "fp32"
 	}
 	x.Press("a")
 	x.See("AMP off→bf16")
-	x.Press("E")
-	begun("E")
+	x.Press("E") // replaces the decision on the press
+	ptytest.Eventually(t, "the replication", func() bool {
+		if strings.Contains(x.Text(), "no setting was changed yet") { // as far as the screen knows
+			x.Press("E")
+		}
+		return strings.Contains(x.Text(), "is switched back and forth until it is decided")
+	})
+	underWaySoon(t, x)
 	return "bf16"
+}
+
+// underWaySoon waits until the header shows the progress of an ablation or of a replication.
+func underWaySoon(t *testing.T, x *ptytest.Terminal) {
+	t.Helper()
+	ptytest.Eventually(t, "the progress", func() bool { return underWay.MatchString(headerOf(x)) })
 }
 
 // lost loses a screen, and waits until the run has noticed, unless the screen is frozen.
