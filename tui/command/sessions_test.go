@@ -303,7 +303,7 @@ func TestAFrozenScreen(t *testing.T) {
 	x, _ := attachedTo(t)
 	x.See("operates the run: I asks for it")
 	x.Press("a")
-	x.See("only watches: I asks to operate the run")
+	x.See("only watches; I asks for control")
 	x.Press("I")
 	x.See("asks to operate the run, which")
 	x.Press("I") // the operator does not answer

@@ -78,12 +78,6 @@ func (m *Model) detach() tea.Cmd {
 	return tea.Quit
 }
 
-// The answers to a key that asks for the operation: while another screen has it, and with it.
-const (
-	askedToOperate = "asked to operate the run, and I takes it at once …"
-	nowOperates    = "you operate the run"
-)
-
 // operate asks for the right to change the run, or returns it. The log has the outcome.
 func (m *Model) operate() {
 	asker := m.powers.Operator.Asks()
@@ -95,9 +89,9 @@ func (m *Model) operate() {
 	case on:
 		m.say(askedToOperate)
 	case asker != "":
-		m.say("handed over to " + asker)
+		m.say(handedOver(asker))
 	default:
-		m.say("only watches the run from now on; I operates it again")
+		m.say(gaveUpControl)
 	}
 }
 
@@ -131,7 +125,7 @@ func (m *Model) suspend() tea.Cmd {
 	case m.out == nil || m.sleep == asleep:
 		return nil
 	case !m.console.Suspends():
-		m.say("a program cannot be suspended here")
+		m.say(cannotSuspend)
 		return nil
 	case m.sleep == fallingAsleep: // repeated: do not wait for the run
 		return m.fallAsleep()
@@ -140,7 +134,7 @@ func (m *Model) suspend() tea.Cmd {
 	m.resume = m.can(canPause) && m.snap != nil && m.snap.State == profiles.Running && m.wantPaused == nil
 	if m.resume {
 		m.pauseRun(true)
-		m.say("suspends after this iteration; ctrl+z again: at once")
+		m.say(suspends)
 		return nil
 	}
 	return m.fallAsleep()

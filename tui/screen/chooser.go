@@ -82,7 +82,7 @@ func (m *Model) togglePane(id layout.Pane) {
 			m.say(m.paneName(id) + ": " + why)
 			return
 		}
-		m.say("nothing for " + m.paneName(id) + " in this run")
+		m.say(noData(m.paneName(id)))
 		return
 	}
 	c := m.choice()
@@ -91,7 +91,7 @@ func (m *Model) togglePane(id layout.Pane) {
 	whole, without := m.arranged(c), m.arranged(plain)
 	switch {
 	case !whole.Panes[id].Empty() && whole.Shown() == 1:
-		m.say("the last pane stays")
+		m.say(lastPane)
 		return
 	case !whole.Panes[id].Empty() && !without.Panes[id].Empty():
 		c.Show[id], c.Hide[id] = false, true
@@ -108,7 +108,7 @@ func (m *Model) togglePane(id layout.Pane) {
 	}
 	m.relay()
 	if whole = m.arranged(c); c.Show[id] && whole.Panes[id].Empty() {
-		m.say("no room for " + m.paneName(id) + ": hide others, or enter gives it the screen")
+		m.say(noRoom(m.paneName(id)))
 	}
 }
 

@@ -52,17 +52,17 @@ func (m *Model) listing() bool {
 // toggleAblation offers the ablations of the run, or stops the one under way.
 func (m *Model) toggleAblation() {
 	if m.powers.Ablator == nil {
-		m.complain("no ablation can be started from here")
+		m.complain(cannotAblate)
 		return
 	}
 	if m.ablationRuns() {
 		m.ablating = false
 		m.powers.Ablator.StopAblation()
-		m.say("the ablation stops: the settings return to what they were")
+		m.say(ablationStops)
 		return
 	}
 	if m.snap == nil || words.Ended(m.snap.State) {
-		m.complain("an ablation needs a run in progress: R starts another")
+		m.complain(ablationNeedsRun)
 		return
 	}
 	if !ablation.Offered(m.keys.table) {

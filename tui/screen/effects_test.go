@@ -142,7 +142,7 @@ func TestAChangeIsExaminedByAKey(t *testing.T) {
 	m, r = screen(t, 120, 40, Options{}, colorprofile.ANSI256, &s)
 	m.openPane(idEffects)
 	press(m, "down", "E")
-	if got := r.Called(); len(got) != 0 || !strings.Contains(m.status.text, "AMP is not off any more") {
+	if got := r.Called(); len(got) != 0 || !strings.Contains(m.status.text, "AMP is no longer off") {
 		t.Errorf("called %q: %s", got, m.status.text)
 	}
 	s.Effects = nil

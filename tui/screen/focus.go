@@ -83,7 +83,7 @@ func (m *Model) toggleZoom() {
 // needsFocus answers a pane's key that no focused pane handles.
 func (m *Model) needsFocus() {
 	if m.focus == layout.None {
-		m.say("tab gives a pane the keys: v changes its view, x its scale, i how a picture is drawn")
+		m.say(focusFirst)
 		return
 	}
 	m.say(m.paneName(m.focus) + " has nothing for " + m.pressed)

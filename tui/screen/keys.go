@@ -276,7 +276,7 @@ func (m *Model) step() tea.Cmd {
 		return nil
 	}
 	if !m.paused() || m.snap == nil {
-		m.say("n runs one iteration of a paused run: press space first")
+		m.say(stepNeedsPause)
 		return nil
 	}
 	m.powers.Pauser.Step()
@@ -285,26 +285,26 @@ func (m *Model) step() tea.Cmd {
 
 func (m *Model) save() tea.Cmd {
 	saver := m.powers.Saver
-	m.say("saving …")
+	m.say(savingPicture)
 	return func() tea.Msg { return savedMsg{saver.Save()} }
 }
 
 func (m *Model) checkpoint() tea.Cmd {
 	checkpointer := m.powers.Checkpointer
-	m.say("writing a checkpoint …")
+	m.say(writingCheckpoint)
 	return func() tea.Msg { return savedMsg{checkpointer.Checkpoint()} }
 }
 
 func (m *Model) clearCaches() tea.Cmd {
 	if m.snap == nil || words.Ended(m.snap.State) {
-		m.complain("caches are cleared only while a run is in progress")
+		m.complain(clearNeedsRun)
 		return nil
 	}
 	if err := m.powers.Clearer.Clear(); err != nil {
 		m.complain(err.Error())
 		return nil
 	}
-	m.say("clearing all caches …")
+	m.say(clearingCaches)
 	return nil
 }
 

@@ -51,7 +51,7 @@ func TestPanesThatARunHasNothingForAreNotThere(t *testing.T) {
 		t.Errorf("the list of panes does not say which have nothing to show:\n%s", text)
 	}
 	m.togglePane(idKSpace)
-	if m.layout.Wanted[idKSpace] || !strings.Contains(m.status.text, "nothing for k-space in this run") {
+	if m.layout.Wanted[idKSpace] || !strings.Contains(m.status.text, "this run has no data for k-space") {
 		t.Errorf("k-space was asked for: %q", m.status.text)
 	}
 	// They are back for the next run, of another workload.

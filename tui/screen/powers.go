@@ -116,20 +116,19 @@ func (m *Model) examine(ask func(before []settings.Assignment, iteration int64) 
 	e := m.examined()
 	switch {
 	case m.snap == nil || words.Ended(m.snap.State):
-		m.complain("that needs a run that goes on")
+		m.complain(m.withRestart(comparisonNeedsRun, "; R starts another"))
 		return
 	case e == nil:
-		m.complain("no setting was changed yet: change one first")
+		m.complain(noChangeYet)
 		return
 	case m.ablationRuns():
-		m.complain("another comparison is under way: A stops it")
+		m.complain(comparisonRuns)
 		return
 	}
 	var before []settings.Assignment
 	for _, c := range e.Changes() {
 		if m.asked(c.Key) != c.After {
-			m.complain(fmt.Sprintf("%s is not %s any more: pick a change that is in force", words.SettingName(m.keys.table, c.Key),
-				words.SettingText(m.keys.table, c.Key, c.After, m.options.Cores)))
+			m.complain(notInForce(words.SettingName(m.keys.table, c.Key), words.SettingText(m.keys.table, c.Key, c.After, m.options.Cores)))
 			return
 		}
 		before = append(before, settings.Assignment{Key: c.Key, Value: c.Before})
@@ -144,7 +143,7 @@ func (m *Model) examine(ask func(before []settings.Assignment, iteration int64) 
 
 // replicate switches the examined change back and forth until its effect is decided.
 func (m *Model) replicate() {
-	m.examine(m.powers.Replicator.Replicate, "is switched back and forth until it is decided; A stops it")
+	m.examine(m.powers.Replicator.Replicate, replicates)
 }
 
 // noChange is the iteration of a replication of no change that was made by hand.
@@ -156,10 +155,10 @@ func (m *Model) compareEverything() {
 	off, _ := m.keys.table.Everything()
 	switch {
 	case m.snap == nil || words.Ended(m.snap.State):
-		m.complain("that needs a run that goes on")
+		m.complain(m.withRestart(comparisonNeedsRun, "; R starts another"))
 		return
 	case m.ablationRuns():
-		m.complain("another comparison is under way: A stops it")
+		m.complain(comparisonRuns)
 		return
 	}
 	if err := m.powers.Replicator.Replicate(off, noChange); err != nil {
@@ -168,7 +167,7 @@ func (m *Model) compareEverything() {
 	}
 	m.ablating, m.askedAt = true, m.snap.Ablation
 	m.openPane(m.deck.Find(ablationPane))
-	m.say("everything off against on, by turns until decided; A stops it")
+	m.say(comparesEverything)
 }
 
 // forkQuality compares the result with and without the examined change from the same starting
@@ -201,19 +200,12 @@ func (m *Model) jump(direction int, kind profiles.MarkKind) {
 		m.powers.Player.Seek(to.At)
 		m.say(to.Text)
 	case kind == profiles.AlertMark:
-		m.say("no alert was raised " + beyond(direction))
+		m.say(noMark("alert", direction))
 	case kind == profiles.NoteMark:
-		m.say("no note was written " + beyond(direction))
+		m.say(noMark("note", direction))
 	default:
-		m.say("no setting was changed " + beyond(direction))
+		m.say(noMark("change of a setting", direction))
 	}
-}
-
-func beyond(direction int) string {
-	if direction < 0 {
-		return "before"
-	}
-	return "after this"
 }
 
 // seekShare goes to a share of the recording, 0 to 1; at 1 it follows a run that goes on.
@@ -236,18 +228,16 @@ func (m *Model) wouldChange(pressed string) []string {
 	without := canDetach | canOperate | canAnnotate
 	switch {
 	case m.powers.Operates() && m.snap != nil && m.snap.CatchingUp:
-		const why = "not yet: the screen is catching up with the run"
-		answer = func(does string) []string { return []string{pressed + " (" + does + "): " + why, why} }
+		answer = func(does string) []string { return []string{pressed + " (" + does + "): " + catchesUp, catchesUp} }
 	case !m.powers.Operates() && !m.can(canOperate):
-		why := "your role, viewer, may only watch"
+		why := viewerWatches
 		if m.can(canAnnotate) {
-			why = "your role, annotator, may only watch and write notes"
+			why = annotatorWatches
 		}
 		answer = func(does string) []string { return []string{pressed + " (" + does + "): " + why, why} }
 		without = canDetach
 	case !m.powers.Operates():
-		const why = "this screen only watches: I asks to operate the run"
-		answer = func(does string) []string { return []string{pressed + " (" + does + "): " + why, why} }
+		answer = func(does string) []string { return []string{pressed + " (" + does + "): " + onlyWatches, onlyWatches} }
 	case !m.can(canPlay):
 		return nil
 	}
@@ -288,7 +278,7 @@ func (m *Model) pressNote(msg tea.KeyPressMsg) tea.Cmd {
 		if m.noting = nil; text == "" {
 			return nil
 		}
-		m.say("noting …")
+		m.say(writingNote)
 		return func() tea.Msg { return notedMsg{annotator.Annotate(text)} }
 	default:
 		m.noting.Press(s)
@@ -322,7 +312,7 @@ func (m *Model) sayWhoAsks() {
 	case (!operates || now == "") && before != "" && m.status.text == visible.Text(before):
 		m.status = status{}
 		if who := of.Operator(); !operates && who != "" {
-			m.say(who + " operates the run")
+			m.say(hasControl(who))
 		}
 	}
 }
@@ -332,7 +322,7 @@ func requestOf(asker string) string {
 	if asker == "" {
 		return ""
 	}
-	return asker + " asks to operate the run: I hands it over"
+	return wantsControl(asker)
 }
 
 // rewound reports whether a snapshot is of an earlier moment than the one on screen.

@@ -74,11 +74,11 @@ func TestAReplayHasTransportKeys(t *testing.T) {
 	}
 	p.calls = nil
 	press(m, "(")
-	if len(p.calls) > 0 || !strings.Contains(m.status.text, "no alert was raised before") {
+	if len(p.calls) > 0 || !strings.Contains(m.status.text, "no earlier alert") {
 		t.Errorf("( asks %q and says %q", p.calls, m.status.text)
 	}
 	press(m, "\"")
-	if len(p.calls) > 0 || !strings.Contains(m.status.text, "no note was written before") {
+	if len(p.calls) > 0 || !strings.Contains(m.status.text, "no earlier note") {
 		t.Errorf("\" asks %q and says %q", p.calls, m.status.text)
 	}
 	if foot := footerOf(m); !strings.Contains(foot, "‖ 4×") {

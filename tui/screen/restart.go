@@ -72,7 +72,7 @@ func (m *Model) startAgain() {
 		m.complain("not restarted: " + err.Error())
 		return
 	}
-	m.say("restarting from the first weights of the seed …")
+	m.say(restartingRun)
 }
 
 // waiting returns the settings that wait for the next run, formatted for display.
@@ -93,7 +93,7 @@ func (m *Model) waiting() []string {
 // restartQuestion returns the lines of the question.
 func (m *Model) restartQuestion() []string {
 	w := min(64, m.layout.W-4)
-	lines := []string{"Restart? What this run has is lost:"}
+	lines := []string{"Restart? This run loses:"}
 	for _, l := range m.lost() {
 		lines = append(lines, "  "+l)
 	}

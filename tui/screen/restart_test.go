@@ -26,7 +26,7 @@ func TestARestartSaysWhatIsLost(t *testing.T) {
 		m, r := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, s)
 		press(m, "R")
 		checkFrame(t, m, size[0], size[1])
-		for _, want := range []string{"Restart? What this run has is lost:", "4120 iterations, their weights and the picture", "3 effects",
+		for _, want := range []string{"Restart? This run loses:", "4120 iterations, their weights and the picture", "3 effects",
 			"The next run has radius 24, samples 50.", "y restart", "s save the picture first", "any other key"} {
 			if frame := seen(m); !strings.Contains(frame, want) {
 				t.Errorf("%v: the question lacks %q:\n%s", size, want, frame)

@@ -107,7 +107,7 @@ func TestALargeScreenShowsAllOfEffects(t *testing.T) {
 
 func TestALargeScreenShowsAllOfAnAblation(t *testing.T) {
 	frame := frameOf(zoomed(t, 200, 60, idAblation, ablated(t, true)))
-	for _, want := range []string{"on against off", "medians of an iteration in ms", "Each setting is switched off and on", "for that change."} {
+	for _, want := range []string{"on against off", "medians of an iteration in ms", "Each setting is switched off and on", "then return to your values"} {
 		if !strings.Contains(frame, want) {
 			t.Errorf("the ablation lacks %q:\n%s", want, frame)
 		}

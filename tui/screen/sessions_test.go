@@ -101,7 +101,7 @@ func TestAScreenThatOnlyWatches(t *testing.T) {
 			t.Fatal(m.crash)
 		}
 	}
-	if text := ansi.Strip(frameOf(m)); !strings.Contains(text, "m (measurement cache): this screen only watches: I asks to operate the run") {
+	if text := ansi.Strip(frameOf(m)); !strings.Contains(text, "m (measurement cache): this screen only watches; I asks for control") {
 		t.Errorf("a key that would change the run is not answered:\n%s", text)
 	}
 	press(m, "q") // leaves at once
@@ -237,16 +237,16 @@ func TestAScreenThatAsksToOperate(t *testing.T) {
 	m := shared(120, 40, run)
 	run.asks = "pts/2"
 	m.Update(snapshotMsg{tuitest.Running()})
-	if text := ansi.Strip(frameOf(m)); !strings.Contains(text, "pts/2 asks to operate the run: I hands it over") {
+	if text := ansi.Strip(frameOf(m)); !strings.Contains(text, "pts/2 wants control; I hands it over") {
 		t.Errorf("the request is not shown:\n%s", text)
 	}
 	m.say("something else")
 	m.Update(snapshotMsg{tuitest.Running()})
-	if text := ansi.Strip(frameOf(m)); strings.Contains(text, "asks to operate") {
+	if text := ansi.Strip(frameOf(m)); strings.Contains(text, "wants control") {
 		t.Errorf("the request is shown again:\n%s", text)
 	}
 	press(m, "I")
-	if text := ansi.Strip(frameOf(m)); !strings.Contains(text, "handed over to pts/2") || len(run.asked) != 1 || run.asked[0] {
+	if text := ansi.Strip(frameOf(m)); !strings.Contains(text, "handed control to pts/2") || len(run.asked) != 1 || run.asked[0] {
 		t.Errorf("I asked for %v:\n%s", run.asked, text)
 	}
 }
@@ -259,16 +259,16 @@ func TestADecidedRequestToOperate(t *testing.T) {
 		decide func(*operator)
 		want   string
 	}{
-		"taken over":  {"pts/2", taken, "pts/2 operates the run"},
+		"taken over":  {"pts/2", taken, "pts/2 has control"},
 		"taken back":  {"pts/2", func(run *operator) { run.asks = "" }, ""},
-		"handed over": {"", func(run *operator) { run.operates = true }, "you operate the run"},
+		"handed over": {"", func(run *operator) { run.operates = true }, "you have control"},
 	} {
 		run := &operator{Recorder: tuitest.NewRecorder(), operates: c.asks != "", asks: c.asks}
 		m := shared(120, 40, run)
 		if c.asks == "" {
 			press(m, "I")
 		}
-		if !strings.Contains(m.status.text, "operate the run") {
+		if !strings.Contains(m.status.text, "control") {
 			t.Fatalf("%s: before, the footer says %q", name, m.status.text)
 		}
 		c.decide(run)
@@ -284,7 +284,7 @@ func TestAnswersFitNarrowScreens(t *testing.T) {
 	for _, w := range []int{60, 80} {
 		m := shared(w, 24, &operator{Recorder: tuitest.NewRecorder()})
 		for _, key := range []string{"m", "a", "9"} {
-			if press(m, key); !strings.Contains(footerOf(m), "this screen only watches: I asks to operate the run") {
+			if press(m, key); !strings.Contains(footerOf(m), "this screen only watches; I asks for control") {
 				t.Errorf("%d columns: %s: %s", w, key, footerOf(m))
 			}
 		}

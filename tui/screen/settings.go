@@ -202,7 +202,7 @@ func (m *Model) scaleRate(factor float64) {
 	}
 	v, err := strconv.ParseFloat(value, 64)
 	if err != nil || !(v > 0) {
-		m.say("the learning rate is not known yet")
+		m.say(noRate)
 		return
 	}
 	m.set("learning_rate", words.FormatRate(v*factor))
@@ -212,7 +212,7 @@ func (m *Model) scaleRate(factor float64) {
 func (m *Model) moreThreads(by int) {
 	n := m.threads() + by
 	if n < 1 {
-		m.complain("threads stays 1: a run needs one")
+		m.complain(oneThread)
 		return
 	}
 	if most := mostThreads * m.options.Cores; by > 0 && n > most {

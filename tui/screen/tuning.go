@@ -194,7 +194,7 @@ func (m *Model) nextSeed(up bool) {
 	case up:
 		seed++
 	case seed == 0:
-		m.complain("seed stays 0: there is none below it")
+		m.complain(leastSeed)
 		return
 	default:
 		seed--
@@ -214,7 +214,7 @@ func (m *Model) moreUnits(up bool) {
 	}
 	switch {
 	case up && (most == 0 || most >= all):
-		m.complain(fmt.Sprintf("all %d %s are to be trained", all, m.snap.Run.Schema.Unit.Many))
+		m.complain(allTrained(all, m.snap.Run.Schema.Unit.Many))
 		return
 	case up && most+1 == all:
 		most = 0

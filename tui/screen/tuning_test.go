@@ -245,7 +245,7 @@ func TestBookmarksFlipBetweenTwoConfigurations(t *testing.T) {
 	s := whole(t)
 	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
 	press(m, "3")
-	if got := lastLine(m); !strings.Contains(got, "bookmark 3 is empty: b 3 keeps the present settings there") {
+	if got := lastLine(m); !strings.Contains(got, "bookmark 3 is empty; b 3 keeps the present settings there") {
 		t.Errorf("the footer says %q", got)
 	}
 	press(m, "b", "1")

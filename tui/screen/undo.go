@@ -24,7 +24,7 @@ const bookmarkSlots = 9
 // storeNext makes the next digit store the present settings.
 func (m *Model) storeNext() {
 	m.storing = true
-	m.say("b, then 1 to 9: keeps the present settings under that digit until you leave")
+	m.say(bookmarkNext)
 }
 
 // digit stores or applies a bookmark; slot counts from 1.
@@ -49,7 +49,7 @@ func (m *Model) store(slot int) {
 		}
 	}
 	m.bookmarks[slot-1] = b
-	m.say(fmt.Sprintf("bookmark %d keeps the present settings: %d applies them, and again goes back", slot, slot))
+	m.say(bookmarkKept(slot))
 }
 
 // apply applies a bookmark, all settings before the same iteration. If it is already in force, it
@@ -57,13 +57,13 @@ func (m *Model) store(slot int) {
 func (m *Model) apply(slot int) {
 	b := m.bookmarks[slot-1]
 	if b == nil {
-		m.say(fmt.Sprintf("bookmark %d is empty: b %d keeps the present settings there", slot, slot))
+		m.say(bookmarkEmpty(slot))
 		return
 	}
 	sets, verb := m.differing(b), "bookmark %d: "
 	if back := len(sets) == 0; back {
 		if len(b.before) == 0 {
-			m.say(fmt.Sprintf("bookmark %d is in force already: change a setting, then %d flips", slot, slot))
+			m.say(bookmarkInForce(slot))
 			return
 		}
 		sets, verb = b.before, "back from bookmark %d: "
@@ -129,7 +129,7 @@ func (h *history) push(s undoStep) {
 func (m *Model) undo() {
 	n := len(m.history.steps)
 	if n == 0 {
-		m.say("nothing to undo: no setting was changed here")
+		m.say(nothingToUndo)
 		return
 	}
 	last := m.history.steps[n-1]
