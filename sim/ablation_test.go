@@ -433,8 +433,8 @@ func TestEverythingLeavesWhatWasThere(t *testing.T) {
 	})
 	until(t, a, "everything off", func(s *profiles.Snapshot) bool { return !s.Settings.On("fft_cache") })
 	r.StopAblation()
-	s := until(t, a, "the end", func(s *profiles.Snapshot) bool { return !s.Ablation.Running })
-	s = until(t, a, "its settings", func(s *profiles.Snapshot) bool { return len(s.Settings.Differing(before)) == 0 })
+	until(t, a, "the end", func(s *profiles.Snapshot) bool { return !s.Ablation.Running })
+	s := until(t, a, "its settings", func(s *profiles.Snapshot) bool { return len(s.Settings.Differing(before)) == 0 })
 	if len(s.Effects) != 0 {
 		t.Errorf("%d effects", len(s.Effects))
 	}

@@ -236,6 +236,9 @@ func describeChanges(s *profiles.Snapshot) []Change {
 			reason = "the reconstruction was not compared with the truth on both sides"
 		}
 		c.Drift, c.DriftReason = number(e.QualityDrift, reason)
+		if r := e.Replica; r != nil {
+			c.Replicated = &Replica{known(r.OffNS / 1e6), known(r.OnNS / 1e6), known(r.Effect), bounds(r.Low, r.High), r.Groups, r.Verdict()}
+		}
 		c.Fork = describeFork(e.Fork, &s.Run.Schema)
 		changes = append(changes, c)
 	}
@@ -292,8 +295,5 @@ func describeEffect(e *profiles.Effect) *Effect {
 		reason = "the run had too few iterations before the change"
 	}
 	v.Drift, v.DriftReason = number(e.Drift, reason)
-	if r := e.Replica; r != nil {
-		v.Replicated = &Replica{known(r.OffNS / 1e6), known(r.OnNS / 1e6), known(r.Effect), bounds(r.Low, r.High), r.Groups, r.Verdict()}
-	}
 	return v
 }

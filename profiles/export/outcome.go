@@ -23,11 +23,11 @@ var verdictWords = map[string]string{
 
 // Verdict returns the verdict in words, or why there is none.
 func (c *Change) Verdict() string {
+	if r := c.Replicated; r != nil && r.Interval != nil {
+		return "replicated: " + r.Verdict
+	}
 	if c.Effect == nil {
 		return c.EffectReason
-	}
-	if r := c.Effect.Replicated; r != nil && r.Interval != nil {
-		return "replicated: " + r.Verdict
 	}
 	word := verdictWords[c.Effect.Verdict]
 	if c.Effect.Verdict == "invalid" {
@@ -41,11 +41,11 @@ func (c *Change) Verdict() string {
 // Shift returns the relative change of the time of an iteration with its 95 % interval, "−31 % [−33, −29]";
 // a dash if it is not known.
 func (c *Change) Shift() string {
+	if r := c.Replicated; r != nil && r.Interval != nil && r.Effect != nil {
+		return unit.ShareWithin(*r.Effect, r.Interval[0], r.Interval[1])
+	}
 	if c.Effect == nil {
 		return "–"
-	}
-	if r := c.Effect.Replicated; r != nil && r.Interval != nil && r.Effect != nil {
-		return unit.ShareWithin(*r.Effect, r.Interval[0], r.Interval[1])
 	}
 	if e := c.Effect; e.Shift != nil && e.Low != nil && e.High != nil {
 		return unit.ShareWithin(*e.Shift, *e.Low, *e.High)
@@ -53,9 +53,12 @@ func (c *Change) Shift() string {
 	return "–"
 }
 
-// Medians returns the median times of an iteration before and after, "5.9 ms → 4.1 ms"; a dash if they
-// are not known.
+// Medians returns the median times of an iteration before and after, "5.9 ms → 4.1 ms", those of the blocks where the
+// change was switched back and forth; a dash if they are not known.
 func (c *Change) Medians() string {
+	if r := c.Replicated; r != nil && r.Interval != nil && r.OffMS != nil && r.OnMS != nil {
+		return unit.Duration(*r.OffMS*1e6) + " → " + unit.Duration(*r.OnMS*1e6)
+	}
 	if c.Effect == nil {
 		return "–"
 	}

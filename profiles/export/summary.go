@@ -227,6 +227,7 @@ type Change struct {
 	Drift        *float64 `json:"psnr_drift_db"`
 	DriftReason  string   `json:"psnr_drift_db_reason,omitempty"`
 	Confounded   string   `json:"confounded,omitempty"` // other differences between the windows
+	Replicated   *Replica `json:"replicated,omitempty"`
 	Fork         *Fork    `json:"fork,omitempty"`
 }
 
@@ -272,8 +273,6 @@ type Effect struct {
 	Drift        *float64 `json:"drift"`   // how far neighbouring medians moved before, with nothing changed
 	DriftReason  string   `json:"drift_reason,omitempty"`
 	DriftWindows int      `json:"drift_windows"` // that it rests on
-
-	Replicated *Replica `json:"replicated,omitempty"`
 }
 
 // Replica is what switching a change back and forth has shown.

@@ -519,3 +519,20 @@ func TestALimitIsAChangeWithoutAnEffect(t *testing.T) {
 		t.Errorf("%+v", changes)
 	}
 }
+
+// A press is decided by blocks that begin at once, so that the windows around the change stay empty: the result of the
+// blocks counts in every output.
+func TestADecidedPressIsInEveryOutput(t *testing.T) {
+	s := whole(t)
+	e := s.Effects[0]
+	e.Enough, e.NBefore, e.NAfter = false, 20, 0
+	e.Replica = &profiles.AblationRow{OffNS: 10e6, OnNS: 14e6, Effect: 0.4, Low: 0.3, High: 0.5, Groups: 21, Final: true, Sequential: true}
+	s.Effects = []profiles.Effect{e}
+	c := &describeChanges(s)[0]
+	if r := c.Replicated; r == nil || r.Groups != 21 || *r.Effect != 0.4 || *r.Interval != [2]float64{0.3, 0.5} {
+		t.Fatalf("the JSON has %+v", r)
+	}
+	if got := c.Verdict() + "; " + c.Shift() + "; " + c.Medians(); got != "replicated: costs 40 %; 40 % [30, 50]; 10 ms → 14 ms" {
+		t.Errorf("tables say %q", got)
+	}
+}

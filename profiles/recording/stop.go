@@ -1,7 +1,6 @@
 package recording
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -151,7 +150,11 @@ func (f *file) close(why error, committed func()) (logged bool, err error) {
 	if why == nil && failed == nil {
 		_, failed = f.db.ExecContext(ctx, "UPDATE progress SET ended = 1")
 	}
-	if reason := cmp.Or(why, failed); reason != nil {
+	reason := why
+	if reason == nil {
+		reason = failed
+	}
+	if reason != nil {
 		_, _ = f.checkpoint(ctx) // the log may be what cannot grow
 		_ = f.stop(ctx, reason)  // the first error is the one to report, here and below
 	} else {

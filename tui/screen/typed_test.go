@@ -34,7 +34,6 @@ func TestKeysLeaveAFieldInWhichNothingWasTyped(t *testing.T) {
 // A slip while a number is typed is refused aloud and changes nothing; space pauses; one esc leads back.
 func TestANumberTakesNoLetters(t *testing.T) {
 	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t))
-	before := m.View().Content
 	press(m, "Z", "2", "k", "5", "q")
 	if got := m.status.text; !strings.Contains(got, "q is not part of max_iterations") || !strings.Contains(got, "esc leaves") || !m.status.bad {
 		t.Errorf("after a letter the footer says %q", got)
@@ -53,7 +52,7 @@ func TestANumberTakesNoLetters(t *testing.T) {
 		for _, k := range from {
 			m.Update(named(k))
 		}
-		before = m.View().Content
+		before := m.View().Content
 		press(m, "O", "7", "esc")
 		if m.View().Content != before || r.Called() != nil {
 			t.Errorf("after %v, O, 7 and esc:\n%s", from, frameOf(m))
