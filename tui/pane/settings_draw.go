@@ -205,11 +205,9 @@ func (p *settingsView) details(c *chart.Canvas, y, w int, s *profiles.Snapshot) 
 func (p *settingsView) about(k *settings.Key, s *profiles.Snapshot) string {
 	wants := "must be " + k.Wants()
 	wish := p.host.Asked(k.Name)
-	given, now, suspended := words.SettingsOf(s).Suspended(k.Name)
+	text := Suspended(k.Name, s)
 	switch {
-	case suspended:
-		given, now = words.LossNames(given, now)
-		text := fmt.Sprintf("suspended: was for %s; %s is %s now", given, now, newestLosses(s))
+	case text != "":
 		if p.host.Tunable() {
 			text += " · enter sets one for it"
 		}
@@ -223,11 +221,21 @@ func (p *settingsView) about(k *settings.Key, s *profiles.Snapshot) string {
 	case k.Name == settings.Device && words.OnCPU(s) != "":
 		wants = "auto is the CPU: " + words.OnCPU(s) + " · " + wants
 	}
-	text := wants + " · from " + p.origin(k, s)
+	text = wants + " · from " + p.origin(k, s)
 	if !k.Live {
 		text += " · " + k.Fixed
 	}
 	return text
+}
+
+// Suspended describes why a threshold is not in force and the losses that another may be chosen from, "" for any other setting.
+func Suspended(key string, s *profiles.Snapshot) string {
+	given, now, suspended := words.SettingsOf(s).Suspended(key)
+	if !suspended {
+		return ""
+	}
+	given, now = words.LossNames(given, now)
+	return fmt.Sprintf("suspended: was for %s; %s is %s now", given, now, newestLosses(s))
 }
 
 // newestLosses formats the losses of the latest iteration.

@@ -47,7 +47,11 @@ func TestASuspendedThresholdIsSaidEverywhere(t *testing.T) {
 			t.Errorf("the settings lack %q:\n%s", want, frame)
 		}
 	}
-	press(m, ",", "u")
+	press(m, ",", "T")
+	if frame := seen(m); !strings.Contains(frame, "suspended: was for l1; l2 is old 4.2e-03, new 1.4e-02 now") {
+		t.Errorf("the field of the threshold:\n%s", frame)
+	}
+	press(m, "esc", "u")
 	if got := m.status.text; got != "undone: loss l2 → l1; threshold 0.005 is in force again" {
 		t.Errorf("undo says %q", got)
 	}

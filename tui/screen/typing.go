@@ -7,6 +7,7 @@ import (
 
 	"prismtop/profiles/settings"
 	"prismtop/tui/chart"
+	"prismtop/tui/pane"
 	"prismtop/tui/theme"
 	"prismtop/tui/widget"
 )
@@ -95,6 +96,8 @@ func (m *Model) typingBox() []string {
 			cut(2, t.fault, theme.Bad)
 		case t.input.Selected():
 			cut(2, "typing replaces it, ← → edit it; "+t.key.Wants(), theme.Faint)
+		case pane.Suspended(t.key.Name, m.snap) != "":
+			cut(2, pane.Suspended(t.key.Name, m.snap), theme.Faint)
 		default:
 			cut(2, t.key.Wants(), theme.Faint)
 		}
