@@ -39,8 +39,8 @@ func (r Rect) Contains(x, y int) bool {
 	return x >= r.X && x < r.X+r.W && y >= r.Y && y < r.Y+r.H
 }
 
-// The minimum size of a screen, and the minimum height for a footer with separate lines for
-// settings and actions.
+// The minimum size of a screen, and the minimum height for a footer with a line for a replay's
+// position.
 const (
 	MinWidth, MinHeight = 60, 15
 	twoLineFooter       = 24
@@ -114,7 +114,11 @@ func (l *Layout) Body() Rect { return Rect{0, l.Header.H, l.W, l.Footer.Y - l.He
 
 // Choice is the panes that the user shows and hides, relative to the arrangement, and those that
 // do not apply to the workload.
-type Choice struct{ Show, Hide, Without Set }
+type Choice struct {
+	Show, Hide, Without Set
+	// Replays gives the footer a line for a replay's position, where the screen is high enough.
+	Replays bool
+}
 
 // Arrange lays out the screen. The header, the footer and the panes tile it without gaps or
 // overlaps.
@@ -132,7 +136,7 @@ func Arrange(w, h int, a *Arrangement, c Choice) Layout {
 		return l
 	}
 	foot := 1
-	if h >= twoLineFooter {
+	if c.Replays && h >= twoLineFooter {
 		foot = 2
 	}
 	l.Header = Rect{0, 0, w, 1}

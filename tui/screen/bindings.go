@@ -38,7 +38,7 @@ func bindingsOf(t *settings.Table, can abilities) *bindings {
 	if k, ok := t.Lookup(settings.Device); ok && len(k.Presses) == 0 {
 		b.tuning = append(b.tuning, binding{Binding: bind("U", "device", "U"), run: does((*Model).otherDevice)})
 	}
-	b.footer = withPairs(t, b.settings)
+	b.footer = foremost(b.settings)
 	return b
 }
 
@@ -51,14 +51,14 @@ func possible(table []binding, can abilities) []binding {
 // ablation, undo, bookmarks.
 func tuningKeys(t *settings.Table, picks []string) []binding {
 	keys := []binding{
-		{Binding: bind(",", "all settings", ","), short: "settings", rank: 3, run: does((*Model).toggleSettings), needs: canRead},
+		{Binding: bind(",", "all settings", ","), run: does((*Model).toggleSettings), needs: canRead},
 	}
 	if len(picks) > 0 {
 		keys = append(keys, binding{Binding: bind(".", "choose "+namedFirst(t, picks), "."),
 			run: does((*Model).openPicks), action: profiles.Action("choose " + picks[0])})
 	}
 	if len(t.Compares()) > 0 {
-		keys = append(keys, binding{Binding: bind("A", "ablation: start, stop", "A"), short: "ablate", rank: 4,
+		keys = append(keys, binding{Binding: bind("A", "ablation: start, stop", "A"), short: "ablate", rank: 3, during: true,
 			run: does((*Model).toggleAblation), action: "ablate", needs: canAblate})
 	}
 	if off, _ := t.Everything(); len(off) > 1 {
@@ -67,7 +67,7 @@ func tuningKeys(t *settings.Table, picks []string) []binding {
 	return append(keys,
 		binding{Binding: bind("E", "replicate a change: its time", "E"), run: does((*Model).replicate), action: "replicate", needs: canReplicate},
 		binding{Binding: bind("Q", "fork a change: its quality", "Q"), run: does((*Model).forkQuality), action: "fork", needs: canFork},
-		binding{Binding: bind("u", "undo the last change", "u"), short: "undo", rank: 9, run: does((*Model).undo), needs: canSet},
+		binding{Binding: bind("u", "undo the last change", "u"), run: does((*Model).undo), needs: canSet},
 		binding{Binding: bind("b", "bookmark, then 1-9", "b"), run: does((*Model).storeNext), needs: canSet},
 		binding{Binding: bind("1-9", "apply a bookmark, or back", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
 			run: does(func(m *Model) { m.digit(int(m.pressed[0] - '0')) }), needs: canSet})
@@ -102,6 +102,8 @@ func pressOf(k *settings.Key, p settings.Press) binding {
 		b.short, b.rank, b.state = p.Footer, p.Rank, lamp(k.Name)
 		if p.Width > 0 {
 			b.state = text(k.Name, p.Width)
+		} else {
+			b.long = p.Help
 		}
 	}
 	return b
@@ -123,28 +125,18 @@ func actionOf(k *settings.Key, how settings.Move) profiles.Action {
 	return profiles.Action(verb + " " + k.Name)
 }
 
-// withPairs returns the bindings of settings in the footer, followed by the pairs of keys that
-// share a place there: the names of both keys, and the value they change.
-func withPairs(t *settings.Table, keys []binding) []binding {
-	var shown []binding
-	for _, b := range keys {
-		if b.state != nil {
-			shown = append(shown, b)
-		}
-	}
-	for _, pair := range []struct {
-		key string
-		binding
-	}{
-		{"learning_rate", binding{short: "lr", rank: 5, state: text("learning_rate", 7), terse: true}},
-		{settings.Threads, binding{short: "threads", rank: 6, state: threadCount, terse: true}},
-	} {
-		if k, ok := t.Lookup(pair.key); ok && len(k.Presses) > 0 {
-			pair.Binding = bind(strings.ReplaceAll(words.KeysOf(k), " ", "/"), "")
-			shown = append(shown, pair.binding)
-		}
-	}
-	return shown
+// footerSettings is the number of settings in the footer.
+const footerSettings = 2
+
+// foremost returns the bindings of settings in the footer: those of the lowest ranks, in their own order.
+func foremost(keys []binding) []binding {
+	shown := slices.DeleteFunc(slices.Clone(keys), func(b binding) bool { return b.state == nil })
+	byRank := slices.Clone(shown)
+	slices.SortStableFunc(byRank, func(a, b binding) int { return a.rank - b.rank })
+	first := byRank[:min(footerSettings, len(byRank))]
+	return slices.DeleteFunc(shown, func(b binding) bool {
+		return !slices.ContainsFunc(first, func(f binding) bool { return f.Help() == b.Help() })
+	})
 }
 
 // keyTable is a titled group of bindings.

@@ -40,6 +40,7 @@ func sorting() *profiles.Snapshot {
 func TestKeysAreOfTheSettingsOfTheRun(t *testing.T) {
 	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
 	press(m, "m", "b", "1", ".")
+	m.status = status{}
 	s := sorting()
 	m.Update(snapshotMsg{s})
 	if m.picking != nil || m.bookmarks[0] != nil || len(m.wishes) != 0 {

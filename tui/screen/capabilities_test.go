@@ -139,6 +139,7 @@ func TestOnlyARunWithAStateIsWrittenToACheckpoint(t *testing.T) {
 func TestOnlyARunWithAResultIsSaved(t *testing.T) {
 	s := tuitest.Running()
 	s.Run.Saves = false
+	s.State = profiles.Finished
 	m, r := screen(t, 200, 60, Options{}, colorprofile.ANSI256, s)
 	press(m, "s")
 	if strings.Contains(footerOf(m), "s save") || len(r.Called()) > 0 {
@@ -148,7 +149,7 @@ func TestOnlyARunWithAResultIsSaved(t *testing.T) {
 	if frame := frameOf(m); !strings.Contains(frame, "Restart?") || strings.Contains(frame, "save the picture") {
 		t.Errorf("the question before a restart:\n%s", frame)
 	}
-	m, _ = screen(t, 200, 60, Options{}, colorprofile.ANSI256, s, tuitest.Running())
+	m, _ = screen(t, 200, 60, Options{}, colorprofile.ANSI256, s, tuitest.Finished())
 	if !strings.Contains(footerOf(m), "s save") {
 		t.Errorf("a run with a result cannot be saved:\n%s", footerOf(m))
 	}

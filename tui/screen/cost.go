@@ -10,6 +10,7 @@ import (
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 	"prismtop/tui/widget"
+	"prismtop/tui/words"
 )
 
 // This file shows the cost of watching in the footer and in the help, and counts what is sent.
@@ -48,19 +49,20 @@ const (
 	ratesWidth    = 220
 )
 
-// costPieces returns the cost of the screen and any losses, for the footer.
-func (m *Model) costPieces() []widget.Piece {
+// costPieces returns the cost of the screen and any losses, for the footer; brief omits the interval.
+func (m *Model) costPieces(brief bool) []widget.Piece {
 	var ps []widget.Piece
 	if m.snap != nil && m.snap.Own.Dropped > 0 {
 		ps = append(ps, widget.Piece{Text: fmt.Sprintf("%d dropped  ", m.snap.Own.Dropped), Style: theme.Warn})
 	}
-	text, style := m.watchingText()
-	if m.layout.W >= ratesWidth {
+	text, style := m.watchingText(brief)
+	if m.layout.W >= ratesWidth && !brief {
 		text += m.cost.rates()
 	}
 	if m.cost.skipped > 0 && m.now().Sub(m.cost.skippedAt) < skippedLife { // replaces the cost at the same width
-		skipped := unit.About(m.cost.skipped, "frame", "frames") + " skipped"
-		return append(ps, widget.Piece{Text: fmt.Sprintf("%*s", chart.Width(text), skipped), Style: theme.Warn})
+		w := chart.Width(text)
+		skipped := words.FittingOrLast(w, unit.About(m.cost.skipped, "frame", "frames")+" skipped", fmt.Sprintf("%d skipped", m.cost.skipped), "skipped")
+		return append(ps, widget.Piece{Text: fmt.Sprintf("%*s", w, skipped), Style: theme.Warn})
 	}
 	return append(ps, widget.Piece{Text: text, Style: style})
 }
@@ -74,7 +76,7 @@ func (c *cost) rates() string {
 }
 
 // watchingText formats the cost of watching at a fixed width.
-func (m *Model) watchingText() (string, theme.Style) {
+func (m *Model) watchingText(brief bool) (string, theme.Style) {
 	var w profiles.WatchingCost
 	if m.snap != nil {
 		w = m.snap.Own.Watching
@@ -98,6 +100,13 @@ func (m *Model) watchingText() (string, theme.Style) {
 		text = label + ": –"
 	case w.Measured && w.Reason == "":
 		text = label + ": measuring"
+	}
+	if brief {
+		width = len(label + " 12.3 %")
+		text = label + ": –"
+		if w.Known {
+			text = label + " " + unit.Share(w.Value)
+		}
 	}
 	return fmt.Sprintf("%*s", width, text), style
 }

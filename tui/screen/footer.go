@@ -1,9 +1,7 @@
 package screen
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"prismtop/profiles/unit"
@@ -18,62 +16,90 @@ import (
 
 // This file draws the footer.
 
-// footer returns the lines of the footer: the keys with the values they change, or those of the
-// focused pane, the answer to the last key, and the screen's cost.
+// footerKeys is the number of keys that the footer offers while no pane has the focus.
+const footerKeys = 6
+
+// naming is how much the footer says of each key.
+type naming uint8
+
+const (
+	inFull  naming = iota
+	inShort        // the short names
+	byState        // settings by their values alone
+)
+
+// footer returns the lines of the footer: the keys that matter most, or those of the focused pane, the answer to the
+// last key, and the screen's cost. A replay's position has a line of its own above. Where the keys do not fit, the cost
+// loses its interval, which the help has; then names are shortened, and those of settings dropped.
 func (m *Model) footer() []string {
 	w, h := m.layout.Footer.W, m.layout.Footer.H
 	var c chart.Canvas
 	c.Resize(w, h)
-	right := m.costPieces()
-	room := w - 3 - widget.Width(right)
-	widget.Put(&c, w-1-widget.Width(right), h-1, right)
-
-	first := m.focusKeys()
-	replays := first == nil && h == 2 && m.can(canPlay)
-	if first == nil {
-		first = m.settingPieces(w-2, h == 1)
-	}
-	actions := m.actions(room, h == 1)
-	switch {
-	case replays:
+	if h > 1 {
 		transport.Draw(&c, 0, m.powers.Player.Position(), m.options.ASCII)
-	case h == 2:
-		settings, _ := widget.FitKeys(first, w-2)
-		widget.Put(&c, 1, 0, settings)
-	case m.focus != layout.None || m.typing != nil:
-		actions = first
-	case m.over():
-		actions = append(actions, first...)
-	default:
-		actions = append(first, actions...)
 	}
-	keys, missing := widget.FitKeys(actions, room)
-	if h == 2 && missing <= widget.LastRank {
-		if terse, without := widget.FitKeys(m.actions(room, true), room); without > missing {
-			keys = terse
+	var right, keys []widget.Piece
+	var room int
+	for _, form := range []struct {
+		naming
+		brief bool
+	}{{inFull, false}, {inFull, true}, {inShort, true}, {byState, true}} {
+		right = m.costPieces(form.brief)
+		room = w - 3 - widget.Width(right)
+		var missing int
+		if keys, missing = widget.FitKeys(m.offered(form.naming, room), room); missing > widget.LastRank {
+			break
 		}
 	}
+	widget.Put(&c, w-1-widget.Width(right), h-1, right)
 	m.told(&c, h-1, room, keys)
 	return c.Lines(m.theme)
 }
 
-// settingPieces returns the keys of settings for w cells, labelled as those of the next run after
-// a run has ended.
-func (m *Model) settingPieces(w int, terse bool) []widget.KeyGroup {
-	var label []widget.KeyGroup
-	if m.over() {
-		label = []widget.KeyGroup{{Pieces: []widget.Piece{{Text: "next run:", Style: theme.Strong}}}}
+// offered returns the keys in the footer, for room cells.
+func (m *Model) offered(how naming, room int) []widget.KeyGroup {
+	if m.typing != nil {
+		return m.typingKeys()
 	}
-	groups := append(label, keyPieces(m, m.keys.footer, terse)...)
-	if !terse && widget.KeyWidth(slices.DeleteFunc(slices.Clone(groups), func(g widget.KeyGroup) bool { return g.Rank > words.LastHandy })) > w {
-		groups = append(label, keyPieces(m, m.keys.footer, true)...)
+	if m.focus != layout.None {
+		return m.focusKeys()
 	}
-	if terse && m.over() { // shares the line with the actions, none of which may be dropped for a setting
-		for i := range groups {
-			groups[i].Rank += 2
-		}
+	table := m.footerTable(room)
+	groups := m.keyGroups(table, how)
+	if m.over() && !m.can(canPlay) && len(m.keys.footer) > 0 {
+		label := widget.KeyGroup{Pieces: []widget.Piece{{Text: "next run:", Style: theme.Strong}}, Rank: 3}
+		groups = append([]widget.KeyGroup{label}, groups...)
 	}
 	return groups
+}
+
+// footerTable returns the bindings in the footer: those of the lowest ranks, in the order of their tables.
+func (m *Model) footerTable(room int) []binding {
+	table := slices.Concat(m.keys.footer, m.keys.tuning, m.keys.run, m.keys.play, screenKeys)
+	table = slices.DeleteFunc(table, func(b binding) bool { return b.short == "" && b.state == nil || b.state != nil && m.snap == nil })
+	if m.over() && !m.can(canPlay) {
+		table = m.afterTheEnd(table, room)
+	} else {
+		table = slices.DeleteFunc(table, func(b binding) bool { return b.afterwards })
+	}
+	ranks := make([]int, len(table))
+	for i, b := range table {
+		ranks[i] = b.rank
+	}
+	slices.Sort(ranks)
+	last := ranks[min(footerKeys, len(ranks))-1]
+	left := footerKeys
+	for _, b := range table {
+		if b.rank < last {
+			left--
+		}
+	}
+	return slices.DeleteFunc(table, func(b binding) bool {
+		if b.rank == last {
+			left--
+		}
+		return b.rank > last || b.rank == last && left < 0
+	})
 }
 
 // told draws the keys of a row and the status beside them. An answer to a key that does not fit
@@ -97,46 +123,23 @@ func (m *Model) editing() bool {
 	return m.typing != nil || e != nil && e.Editing()
 }
 
-// actions returns the keys other than those of settings for a row of room cells, without those in
-// the first line of a two-line footer.
-func (m *Model) actions(room int, terse bool) []widget.KeyGroup {
-	if m.editing() { // takes all other keys
-		return []widget.KeyGroup{widget.Hint("ctrl+c", "quit", 0)}
-	}
-	table := slices.Concat(m.keys.run, m.keys.play, m.keys.tuning, screenKeys)
-	if m.over() && !m.can(canPlay) {
-		table = m.afterTheEnd(table, room)
-	}
-	groups := keyPieces(m, table, terse)
-	if m.focus == layout.None {
-		return groups
-	}
-	return slices.DeleteFunc(groups, func(g widget.KeyGroup) bool {
-		switch g.Pieces[0].Text {
-		case "?", "tab":
-			return true
-		case "space":
-			return m.focus == m.deck.Find(settingsPane)
-		}
-		return false
-	})
-}
-
-// afterTheEnd returns a table without the keys that need a running run, with restart ranked
-// first.
+// afterTheEnd returns the bindings of a run that is over: those that need a running run give way to restart and save.
+// Settings are the first to be dropped, unless they were changed for the next run.
 func (m *Model) afterTheEnd(table []binding, room int) []binding {
 	var left []binding
 	for _, b := range table {
-		switch b.Keys()[0] {
-		case "space", "n", "A":
+		switch {
+		case b.during:
 			continue
-		case "R":
-			b.rank = 0
+		case b.Keys()[0] == "R":
 			if changed := m.changedNext(); len(changed) > 0 {
 				b.short = nextRunText(changed, room)
 			}
-		case "s", "P":
-			b.rank = 1
+		case b.state != nil:
+			b.rank += 2
+			if _, pending := b.state(m); pending {
+				b.rank = 0
+			}
 		}
 		left = append(left, b)
 	}
@@ -176,49 +179,30 @@ func (m *Model) focusKeys() []widget.KeyGroup {
 	}
 	add(0, pane.Hint{Key: "z", Does: zoom}, pane.Hint{Key: "?", Does: "explain"})
 	add(2, pane.Hint{Key: "tab", Does: "next pane"}, pane.Hint{Key: "esc", Does: "back"})
+	add(3, pane.Hint{Key: "q", Does: "quit"})
 	return groups
 }
 
-// arrangementName returns the name of the current arrangement, padded to a fixed width.
-func arrangementName(m *Model) (string, bool) {
-	return fmt.Sprintf("%-10s", m.arrangement().Name), false
-}
-
-// panesHidden returns the number of hidden panes, as on the edge of the last pane.
-func panesHidden(m *Model) (string, bool) {
-	if m.layout.Unseen == 0 || m.zoomed {
-		return "panes", false
-	}
-	return strconv.Itoa(m.layout.Unseen) + " hidden", false
-}
-
-// keyPieces returns the bindings of a table that are shown in the footer. With terse, names
-// explained by their values are omitted; a footer of one line omits the names of all settings.
-func keyPieces(m *Model, table []binding, terse bool) []widget.KeyGroup {
+// keyGroups returns bindings as they are shown in the footer.
+func (m *Model) keyGroups(table []binding, how naming) []widget.KeyGroup {
 	var groups []widget.KeyGroup
 	for _, b := range table {
-		short, rank := b.short, b.rank
-		if short == "" && b.state == nil || b.state != nil && m.snap == nil {
-			continue
+		name := b.short
+		if how == inFull && b.long != "" {
+			name = b.long
 		}
-		if short == "pause" && m.snap != nil && m.paused() {
-			short = "go on"
-		}
-		if m.layout.Footer.H == 1 {
-			short, _, _ = strings.Cut(short, ",")
+		if b.needs == canPause && b.during && m.snap != nil && m.paused() {
+			name = "go on"
 		}
 		ps := []widget.Piece{{Text: b.Help().Key, Style: theme.Key}}
-		if short != "" && !(terse && b.state != nil && (b.terse || m.layout.Footer.H == 1)) {
-			ps = append(ps, widget.Piece{Text: " " + short, Style: theme.Plain})
+		if name != "" && !(how == byState && b.state != nil) {
+			ps = append(ps, widget.Piece{Text: " " + name, Style: theme.Plain})
 		}
 		if b.state != nil {
 			text, pending := b.state(m)
-			if pending && m.over() {
-				rank = 0
-			}
 			ps = append(ps, widget.Piece{Text: " " + text, Style: stateStyle(text, pending)})
 		}
-		groups = append(groups, widget.KeyGroup{Pieces: ps, Rank: rank})
+		groups = append(groups, widget.KeyGroup{Pieces: ps, Rank: b.rank})
 	}
 	return groups
 }

@@ -2,7 +2,6 @@ package screen
 
 import (
 	"math"
-	"strconv"
 	"strings"
 	"time"
 
@@ -22,15 +21,16 @@ import (
 // bindings (see bindings) drive dispatch, footer and help.
 type binding struct {
 	key.Binding
-	// short is its name in the footer; empty hides it there.
-	short string
-	// rank is its priority: a narrow footer drops the highest ranks first.
+	// short is its name in the footer, and long the one where there is room; without a name or a state it is not
+	// there.
+	short, long string
+	// rank is its priority in the footer: the lowest ranks are there, and a narrow one drops the highest first.
 	rank int
+	// during and afterwards restrict it in the footer to a run in progress, and to one that is over.
+	during, afterwards bool
 	// state returns the current value that the key changes; nil for actions.
 	state func(*Model) (text string, pending bool)
 	run   func(*Model) tea.Cmd
-	// terse means that the state needs no name if space is short.
-	terse bool
 	// action is the name of its first key's action in the advice of alerts; empty if it is never
 	// advised.
 	action profiles.Action
@@ -60,30 +60,30 @@ func (m *Model) move(k *settings.Key, how settings.Move) {
 
 // runKeys act on the run.
 var runKeys = []binding{
-	{Binding: bind("space", "pause or go on", "space"), needs: canPause, short: "pause", rank: 2, run: (*Model).togglePause},
-	{Binding: bind("n", "one iteration", "n"), needs: canPause, short: "step", rank: 7, run: (*Model).step},
-	{Binding: bind("s", "save the result", "s"), needs: canSave, short: "save", rank: 6, run: (*Model).save, action: "save"},
+	{Binding: bind("space", "pause or go on", "space"), needs: canPause, short: "pause", rank: 1, during: true, run: (*Model).togglePause},
+	{Binding: bind("n", "one iteration", "n"), needs: canPause, run: (*Model).step},
+	{Binding: bind("s", "save the result", "s"), needs: canSave, short: "save", rank: 1, afterwards: true, run: (*Model).save, action: "save"},
 	{Binding: bind("d", "write a checkpoint", "d"), needs: canCheckpoint, run: (*Model).checkpoint},
 	{Binding: bind("$", "clear all caches", "$"), needs: canClear, run: (*Model).clearCaches, action: "clear caches"},
 	{Binding: bind("r", "export to a file", "r"), needs: canExport, run: does((*Model).openExports)},
 	{Binding: bind("#", "note at this iteration", "#"), needs: canAnnotate, run: does((*Model).openNote)},
 	{Binding: bind("D", "leave the run going", "D"), needs: canDetach, run: (*Model).detach},
 	{Binding: bind("I", "operate, hand over", "I"), needs: canOperate, run: does((*Model).operate)},
-	{Binding: bind("R", "restart, asks first", "R"), needs: canRestart, short: "restart", rank: 8, run: (*Model).restart, action: "restart"},
+	{Binding: bind("R", "restart, asks first", "R"), needs: canRestart, short: "restart", rank: 0, afterwards: true, run: (*Model).restart, action: "restart"},
 }
 
 // playKeys act on a replay.
 var playKeys = []binding{
-	{Binding: bind("space", "play or pause", "space"), needs: canPlay, short: "play, pause", rank: 1, run: does((*Model).playOrPause)},
+	{Binding: bind("space", "play or pause", "space"), needs: canPlay, short: "play", long: "play, pause", rank: 1, run: does((*Model).playOrPause)},
 	{Binding: bind("<", "10 seconds back", "<", "left"), needs: canPlay, run: does(func(m *Model) { m.skip(-skipped) })},
 	{Binding: bind(">", "10 seconds on", ">", "right"), needs: canPlay, short: "on", rank: 2, run: does(func(m *Model) { m.skip(skipped) })},
 	{Binding: bind("[", "half the speed", "["), needs: canPlay, run: does(func(m *Model) { m.faster(-1) })},
 	{Binding: bind("]", "twice the speed", "]"), needs: canPlay, short: "faster", rank: 2, run: does(func(m *Model) { m.faster(1) })},
-	{Binding: bind("n", "one snapshot on", "n"), needs: canPlay, short: "step", rank: 4, run: does(func(m *Model) { m.powers.Player.Step(1) })},
+	{Binding: bind("n", "one snapshot on", "n"), needs: canPlay, run: does(func(m *Model) { m.powers.Player.Step(1) })},
 	{Binding: bind("N", "one snapshot back", "N"), needs: canPlay, run: does(func(m *Model) { m.powers.Player.Step(-1) })},
 	{Binding: bind("}", "next change of a setting", "}"), needs: canPlay, short: "change", rank: 3, run: does(func(m *Model) { m.jump(1, profiles.ChangeMark) })},
 	{Binding: bind("{", "change before", "{"), needs: canPlay, run: does(func(m *Model) { m.jump(-1, profiles.ChangeMark) })},
-	{Binding: bind(")", "next alert", ")"), needs: canPlay, short: "alert", rank: 3, run: does(func(m *Model) { m.jump(1, profiles.AlertMark) })},
+	{Binding: bind(")", "next alert", ")"), needs: canPlay, run: does(func(m *Model) { m.jump(1, profiles.AlertMark) })},
 	{Binding: bind("(", "alert before", "("), needs: canPlay, run: does(func(m *Model) { m.jump(-1, profiles.AlertMark) })},
 	{Binding: bind("'", "next note", "'"), needs: canPlay, run: does(func(m *Model) { m.jump(1, profiles.NoteMark) })},
 	{Binding: bind("\"", "note before", "\""), needs: canPlay, run: does(func(m *Model) { m.jump(-1, profiles.NoteMark) })},
@@ -95,14 +95,14 @@ var playKeys = []binding{
 
 // screenKeys change the screen.
 var screenKeys = []binding{
-	{Binding: bind("?", "explain: pane, then keys", "?", "h"), short: "help, why", rank: 0, run: (*Model).toggleHelp},
+	{Binding: bind("?", "explain: pane, then keys", "?", "h"), short: "help", long: "every key", rank: 0, run: (*Model).toggleHelp},
 	{Binding: bind(pane.AlertKey, "alerts, with what to do", pane.AlertKey), run: does((*Model).toggleAlerts)},
-	{Binding: bind("tab", "next pane", "tab"), short: "pane", rank: 3, run: does(func(m *Model) { m.cycleFocus(1) })},
+	{Binding: bind("tab", "next pane", "tab"), short: "pane", rank: 9, run: does(func(m *Model) { m.cycleFocus(1) })},
 	{Binding: bind("⇧tab", "pane before", "shift+tab"), run: does(func(m *Model) { m.cycleFocus(-1) })},
 	{Binding: bind("z", "zoom the pane", "z", "enter"), run: does((*Model).toggleZoom)},
 	{Binding: bind("v x i", "its view, scale, look", "v", "x", "i"), run: does((*Model).needsFocus), action: "view memory"},
-	{Binding: bind("w", "next layout", "w"), rank: 5, state: arrangementName, run: does((*Model).nextArrangement)},
-	{Binding: bind("P", "show and hide panes", "P"), rank: 0, state: panesHidden, run: does((*Model).openChooser)},
+	{Binding: bind("w", "next layout", "w"), short: "layout", rank: 11, run: does((*Model).nextArrangement)},
+	{Binding: bind("P", "show and hide panes", "P"), short: "panes", rank: 10, run: does((*Model).openChooser)},
 	{Binding: bind("M", "mouse on or off", "M"), run: does((*Model).toggleMouse)},
 	{Binding: bind("ctrl+z", "suspend", "ctrl+z"), run: (*Model).suspend},
 	{Binding: bind("C", "colours", "C"), run: does((*Model).cycleColours)},
@@ -136,11 +136,6 @@ func text(setting string, width int) func(*Model) (string, bool) {
 		value = m.textOf(setting, value)
 		return value + strings.Repeat(" ", max(0, width-len(value))), pending
 	}
-}
-
-func threadCount(m *Model) (string, bool) {
-	_, pending := m.value(settings.Threads)
-	return strconv.Itoa(m.threads()), pending
 }
 
 // press runs the action of a key.

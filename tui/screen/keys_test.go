@@ -367,15 +367,29 @@ func TestNoKeyIsBoundTwice(t *testing.T) {
 	}
 }
 
-func TestTheWideFooterNamesTheKeys(t *testing.T) {
-	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
-	lines := strings.Split(ansi.Strip(m.View().Content), "\n")
-	footer := strings.Join(lines[len(lines)-2:], " ")
-	for _, want := range []string{"m meas. cache ●", "f FFT cache ●", "g mask cache ○", "a AMP bf16", "p remeasure", "l/L lr 1.0e-03",
-		"−/+ threads 2", "space pause", ", settings", "A ablate", "? help, why", "tab pane", "w overview", "P panes", "q quit", "watching"} {
-		if !strings.Contains(footer, want) {
-			t.Errorf("the footer lacks %q: %s", want, footer)
+// The footer offers six keys in one row, those that matter most of the run's own, and the screen's cost.
+func TestTheFooterOffersSixKeys(t *testing.T) {
+	for _, tt := range []struct {
+		w, h int
+		snap *profiles.Snapshot
+		keys []string
+	}{
+		{120, 40, tuitest.Running(), []string{"m measurement cache ●", "a AMP bf16", "A ablate", "space pause", "? every key", "q quit", "watching 0.8 % [0.3, 1.4]"}},
+		{80, 24, tuitest.Running(), []string{"m meas. cache ●", "a AMP bf16", "A ablate", "space pause", "? help", "q quit", "ui 0.8 %"}},
+		{120, 40, tuitest.Paused(), []string{"m measurement cache ●", "a AMP bf16", "A ablate", "space go on", "? every key", "q quit", "watching 0.8 % [0.3, 1.4]"}},
+		{120, 40, tuitest.Finished(), []string{"next run:", "m measurement cache ●", "a AMP bf16", "s save", "R restart", "? every key", "q quit", "watching 0.8 % [0.3, 1.4]"}},
+		{120, 40, sorting(), []string{"m order plain", "f stable order ○", "space pause", "? every key", "tab pane", "q quit", "watching 0.8 % [0.3, 1.4]"}},
+	} {
+		m, _ := screen(t, tt.w, tt.h, Options{}, colorprofile.ANSI256, tt.snap)
+		lines := strings.Split(frameOf(m), "\n")
+		if got, want := strings.Fields(lines[tt.h-1]), strings.Fields(strings.Join(tt.keys, " ")); !slices.Equal(got, want) || !strings.HasPrefix(lines[tt.h-2], "╰") {
+			t.Errorf("%dx%d: the footer is\n%s\nwant the keys\n%s", tt.w, tt.h, strings.Join(lines[tt.h-2:], "\n"), strings.Join(tt.keys, "  "))
 		}
+	}
+	m, _ := replaying(t, 120, 40, tuitest.Running())
+	want := "space play, pause > on ] faster } change ? every key q quit"
+	if got := strings.Join(strings.Fields(lastLine(m)), " "); !strings.HasPrefix(got, want) || !strings.Contains(footerOf(m), "00:02:30 of 00:10:00") {
+		t.Errorf("a replay's footer is\n%s", footerOf(m))
 	}
 }
 
@@ -412,13 +426,15 @@ func TestTheFooterShowsTheCostOfWatching(t *testing.T) {
 		cost profiles.WatchingCost
 		want string
 	}{
-		{120, profiles.WatchingCost{}, "watching: not measured"},
-		{120, profiles.WatchingCost{Measured: true}, "watching: measuring"},
-		{120, slow, "watching: not measured"},
+		{200, profiles.WatchingCost{}, "watching: not measured"},
+		{200, profiles.WatchingCost{Measured: true}, "watching: measuring"},
+		{200, slow, "watching: not measured"},
+		{200, known, "watching 0.8 % [0.3, 1.4]"},
 		{120, known, "watching 0.8 % [0.3, 1.4]"},
-		{120, thin, "thinned 0.8 % [1.1, 1.4]"},
-		{80, known, "ui 0.8 % [0.3, 1.4]"},
-		{80, thin, "thinned 0.8 % [1.1, 1.4]"},
+		{80, profiles.WatchingCost{Measured: true}, "ui: –"},
+		{200, thin, "thinned 0.8 % [1.1, 1.4]"},
+		{80, known, "ui 0.8 %"},
+		{80, thin, "thinned 0.8 %"},
 		{220, known, "watching 0.8 % [0.3, 1.4]      – KB/s   – fps"},
 	} {
 		s := tuitest.Running()

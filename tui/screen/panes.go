@@ -70,7 +70,7 @@ func (m *Model) paneName(id layout.Pane) string {
 // to the run.
 func (m *Model) choice() layout.Choice {
 	c := m.keep.choice(m.deck, m.arrangement().Name)
-	c.Without = m.without
+	c.Without, c.Replays = m.without, m.can(canPlay)
 	return c
 }
 

@@ -171,11 +171,10 @@ func Presses(t *settings.Table, wanted func(settings.Press) bool) []Press {
 	return all
 }
 
-// LastHandy is the highest rank of a setting that stays in the footer at the expense of the names
-// of others.
+// LastHandy is the highest rank of a setting whose key is named as an example.
 const LastHandy = 6
 
-// HandyKeys returns the keys of the settings that fit in the footer of most screens.
+// HandyKeys returns the keys of the settings up to that rank.
 func HandyKeys(t *settings.Table) string {
 	var keys []string
 	for _, p := range Presses(t, func(p settings.Press) bool { return !p.Tuning && p.Rank <= LastHandy }) {
