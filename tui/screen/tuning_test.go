@@ -193,7 +193,7 @@ func TestAWrongValueSaysWhatWouldBeRight(t *testing.T) {
 		t.Errorf("the pane says:\n%s", frame)
 	}
 	r.Refuse = nil
-	press(m, "ctrl+u", "q", "space", "esc")
+	press(m, "ctrl+u", "1", "q", "space", "esc")
 	if p.Editing() || m.confirming {
 		t.Error("esc did not leave the value, or q quit")
 	}
