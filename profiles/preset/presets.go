@@ -33,7 +33,7 @@ type Preset struct {
 	Picture     string // the picture it was made for, which is not shipped; empty for the built-in object
 	Settings    settings.Values
 
-	origins settings.Origins // the preset that set each value: this one, or one it is based on
+	origins settings.Origins // this preset for each value, also for one that it has from its base
 }
 
 // Workload returns the workload of the preset.
@@ -123,7 +123,7 @@ func (s *Shelf) load(name string, seen []string) (Preset, error) {
 	if err != nil {
 		return Preset{}, fmt.Errorf("%s.toml: %w", name, err)
 	}
-	p := Preset{Settings: s.Table.Zero(), origins: settings.Origins{}}
+	p := Preset{Settings: s.Table.Zero()}
 	if base := d.meta["base"]; base != "" {
 		if p, err = s.load(base, append(seen, name)); err != nil {
 			return Preset{}, err
@@ -134,6 +134,10 @@ func (s *Shelf) load(name string, seen []string) (Preset, error) {
 	p.Name, p.Description = name, d.meta["description"]
 	if picture, ok := d.meta["picture"]; ok {
 		p.Picture = picture
+	}
+	p.origins = settings.Origins{}
+	for _, key := range s.Table.Names() {
+		p.origins[key] = "preset " + name
 	}
 	if p.Settings, err = d.apply(p.Settings, p.origins, "preset "+name); err != nil {
 		return Preset{}, fmt.Errorf("%s.toml: %w", name, err)

@@ -80,7 +80,7 @@ func TestLaterSourcesWinAndSayWhereValuesCameFrom(t *testing.T) {
 		"learning_rate": {"5", "flag --learning-rate"},
 		"image":         {"a.png", "flag --image"},
 		"max_seconds":   {"90", "flag --max-time"},
-		"amp":           {"off", "preset prism"},
+		"amp":           {"off", "preset baseline"}, // which baseline has from its base
 	} {
 		if got := [2]string{s.Get(key), origins[key]}; got != want {
 			t.Errorf("%s is %q, want %q", key, got, want)

@@ -35,7 +35,7 @@ func MaxUnits(units string) string { return "max_" + units }
 // Assignment is a key and its new value, as Set reads it.
 type Assignment struct{ Key, Value string }
 
-// Origins gives the origin of each key's value: "preset moon", "preset prism" if moon
-// inherits it from the preset it is based on, "file x.toml", "environment
+// Origins gives the origin of each key's value: "preset moon", also if moon has it from the
+// preset it is based on, "file x.toml", "environment
 // PRISMTOP_RADIUS", "flag --set", "flag --image".
 type Origins map[string]string
