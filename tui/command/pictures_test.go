@@ -262,7 +262,7 @@ func (g *gallery) overlays() {
 // complete waits for the end of an ablation.
 func complete(t *testing.T, x *ptytest.Terminal) {
 	t.Helper()
-	for deadline := time.Now().Add(12 * time.Minute); !strings.Contains(x.Text(), "ended: "); time.Sleep(time.Second) {
+	for deadline := time.Now().Add(12 * time.Minute); !strings.Contains(x.Text(), "ended: complete"); time.Sleep(time.Second) {
 		if time.Now().After(deadline) {
 			t.Fatalf("the ablation goes on\n%s", x.Text())
 		}
