@@ -116,7 +116,7 @@ func interrupted(t *testing.T, x *ptytest.Terminal, middle int) string {
 		if strings.Contains(x.Text(), "no setting was changed yet") { // as far as the screen knows
 			x.Press("E")
 		}
-		return strings.Contains(x.Text(), "is switched back and forth until it is decided")
+		return strings.Contains(x.Text(), "is switched back and forth until decided")
 	})
 	underWaySoon(t, x)
 	return "bf16"
