@@ -81,7 +81,7 @@ func (x *exporter) Export(format string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return writeRecording(x.ctx, r, []files.Target{t})
+	return writeRecording(x.ctx, r, []files.Target{t}, nil)
 }
 
 // end cuts an export short, of which nothing is left then, and waits for it.

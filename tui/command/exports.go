@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,8 +28,8 @@ func exportCommand() *cobra.Command {
 		Use:   "export RECORDING FORMAT=PATH...",
 		Short: "Write a recorded run to files: " + files.Names(),
 		Long: "Write a recorded run to files, as --export does while a run goes on (docs/export.md). RECORDING is a\n" +
-			"file, or a name as `prismtop runs` lists it.",
-		Example: "prismtop export RUN chrome=run.json\nprismtop export run.sqlite csv=run.csv pprof=steps.pb.gz",
+			"file, or a name as `prismtop runs` lists it. The path - is standard output.",
+		Example: "prismtop export RUN chrome=run.json\nprismtop export run.sqlite csv=run.csv pprof=steps.pb.gz\nprismtop export RUN csv=- | duckdb -c \"from read_csv('/dev/stdin')\"",
 		Args: func(_ *cobra.Command, args []string) error {
 			switch len(args) {
 			case 0:
@@ -70,9 +71,13 @@ func exportRecording(cmd *cobra.Command, path string, texts []string) error {
 	if err := named.Hold(); err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
-	paths, err := writeRecording(cmd.Context(), r, targets)
+	paths, err := writeRecording(cmd.Context(), r, targets, cmd.OutOrStdout())
+	list := cmd.OutOrStdout()
+	if slices.ContainsFunc(targets, files.Target.Stdout) {
+		list = cmd.ErrOrStderr()
+	}
 	for _, path := range paths {
-		fmt.Fprintln(cmd.OutOrStdout(), visible.Text(path))
+		fmt.Fprintln(list, visible.Text(path))
 	}
 	switch {
 	case cmd.Context().Err() != nil:
@@ -84,8 +89,8 @@ func exportRecording(cmd *cobra.Command, path string, texts []string) error {
 }
 
 // writeRecording writes a recording to the targets, as far as it goes, and returns the paths of the
-// files. An error with paths is about a part that is missing in them.
-func writeRecording(ctx context.Context, r *recording.Reader, targets []files.Target) ([]string, error) {
+// files. stdout is that of files.Open. An error with paths is about a part that is missing in them.
+func writeRecording(ctx context.Context, r *recording.Reader, targets []files.Target, stdout io.Writer) ([]string, error) {
 	made, err := r.Fingerprint(ctx)
 	if err != nil {
 		return nil, err
@@ -94,7 +99,7 @@ func writeRecording(ctx context.Context, r *recording.Reader, targets []files.Ta
 	if err != nil {
 		return nil, err
 	}
-	x, err := files.Open(targets, export.Source{Version: made.Version, Preset: made.Preset, CPU: made.CPU, Processors: made.Threads, Origins: origins})
+	x, err := files.Open(targets, export.Source{Version: made.Version, Preset: made.Preset, CPU: made.CPU, Processors: made.Threads, Origins: origins}, stdout)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +138,7 @@ func exportTo(ctx context.Context, path, text string) ([]string, error) {
 	if err := named.Hold(); err != nil {
 		return nil, err
 	}
-	return writeRecording(ctx, r, []files.Target{target})
+	return writeRecording(ctx, r, []files.Target{target}, nil)
 }
 
 // parseTargets reads the targets of exports.
@@ -163,11 +168,14 @@ type handedOn struct {
 // does not fail at its end; metrics reports whether --metrics was given.
 func (f *runFlags) handOn(ctx context.Context, from export.Source, metrics bool) (*handedOn, error) {
 	targets, err := parseTargets(f.exports)
+	if i := slices.IndexFunc(targets, files.Target.Stdout); i >= 0 && err == nil {
+		err = fmt.Errorf("%q: must be the path of a file: standard output is the summary's; prismtop export RUN %s prints a recorded run", f.exports[i], f.exports[i])
+	}
 	if err != nil {
 		return nil, fmt.Errorf("flag --export: %w", err)
 	}
 	h := &handedOn{any: len(targets) > 0 || metrics}
-	if h.files, err = files.Open(targets, from); err != nil {
+	if h.files, err = files.Open(targets, from, nil); err != nil {
 		return nil, cli.Refused(fmt.Errorf("flag --export: %w", err))
 	}
 	if !metrics {

@@ -4,6 +4,7 @@
 package files
 
 import (
+	"bufio"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -27,17 +28,20 @@ type Target struct {
 	Path   string
 }
 
+// standardOutput is the path of a target that goes to standard output, of which Open is told.
+const standardOutput = "-"
+
 // Parse returns the target that FORMAT=PATH stands for.
 func Parse(text string) (Target, error) {
 	name, path, ok := strings.Cut(text, "=")
 	if !ok || path == "" {
 		return Target{}, fmt.Errorf("%q: must be FORMAT=PATH, as chrome=run.json; FORMAT is %s", text, Names())
 	}
-	if path == "-" {
-		return Target{}, fmt.Errorf("%q: must be the path of a file: standard output is not one", text)
-	}
 	for i := range formats {
 		if formats[i].name == name {
+			if path == standardOutput && name == "tensorboard" {
+				return Target{}, fmt.Errorf("%q: tensorboard writes a folder: must be its path", text)
+			}
 			return Target{&formats[i], path}, nil
 		}
 	}
@@ -47,8 +51,14 @@ func Parse(text string) (Target, error) {
 // Format is the name of the format.
 func (t Target) Format() string { return t.format.name }
 
-// Files returns the paths of the files.
+// Stdout reports whether the target is standard output.
+func (t Target) Stdout() bool { return t.Path == standardOutput }
+
+// Files returns the paths of the files, none for standard output.
 func (t Target) Files() []string {
+	if t.Stdout() {
+		return nil
+	}
 	if t.format.paths == nil {
 		return []string{t.Path}
 	}
@@ -65,15 +75,56 @@ type output struct {
 	target Target
 	paths  []string
 	folder string // made for the files, empty if it was there
-	drafts []*atomicfile.Draft
+	drafts []draft
 	writer writer
 	err    error // it was given up
 }
 
-// Open begins the files of the targets; from is what the events of the run do not say. An error names
-// the target and leaves nothing behind.
-func Open(targets []Target, from export.Source) (*Exports, error) {
+// draft is a file while it is written, or standard output.
+type draft interface {
+	io.Writer
+	Path() string // of the file, "" for standard output
+	Err() error   // the first error of a write
+	Commit() error
+	Discard()
+}
+
+// pipe is standard output: what was written to it cannot be taken back.
+type pipe struct {
+	*bufio.Writer
+	err error
+}
+
+// Write writes to the pipe.
+func (s *pipe) Write(p []byte) (n int, err error) {
+	if s.err == nil {
+		n, s.err = s.Writer.Write(p)
+	}
+	return n, s.err
+}
+
+// Path returns "".
+func (s *pipe) Path() string { return "" }
+
+// Err returns the first error of Write.
+func (s *pipe) Err() error { return s.err }
+
+// Commit writes what is buffered.
+func (s *pipe) Commit() error {
+	if s.err == nil {
+		s.err = s.Flush()
+	}
+	return s.err
+}
+
+// Discard does nothing.
+func (s *pipe) Discard() {}
+
+// Open begins the files of the targets; from is what the events of the run do not say. The target with the path "-" is written to
+// stdout, of tables the first; nil refuses it. An error names the target and leaves nothing behind.
+func Open(targets []Target, from export.Source, stdout io.Writer) (*Exports, error) {
 	x := &Exports{}
+	var streamed bool
 	taken := map[string]Target{}
 	for _, t := range targets {
 		o := &output{target: t, paths: t.Files()}
@@ -85,7 +136,19 @@ func Open(targets []Target, from export.Source) (*Exports, error) {
 			}
 			taken[filepath.Clean(path)] = t
 		}
-		if err := o.open(from); err != nil {
+		err := error(nil)
+		switch {
+		case !t.Stdout():
+			err = o.open(from)
+		case stdout == nil:
+			err = errors.New("must be the path of a file: only prismtop export writes to standard output")
+		case streamed:
+			err = errors.New("must be the path of a file: standard output has another export")
+		default:
+			o.stream(stdout, from)
+			streamed = true
+		}
+		if err != nil {
 			x.Discard()
 			return nil, fmt.Errorf("%q: %w", t.Format()+"="+t.Path, err)
 		}
@@ -120,6 +183,13 @@ func (o *output) open(from export.Source) error {
 	zip := gzip.NewWriter(to[0])
 	o.writer = zipWriter{o.target.format.start([]io.Writer{zip}, from), zip}
 	return nil
+}
+
+// stream makes the writer of standard output.
+func (o *output) stream(w io.Writer, from export.Source) {
+	s := &pipe{Writer: bufio.NewWriter(w)}
+	o.drafts = []draft{s}
+	o.writer = o.target.format.start([]io.Writer{s, io.Discard}, from)
 }
 
 const (
@@ -225,6 +295,7 @@ func (o *output) discard() {
 // Close ends the files and gives them their names, which it returns. lost is the number of
 // events that did not reach Take.
 func (x *Exports) Close(lost int64) (paths []string, err error) {
+	var written []string
 	for _, o := range x.all {
 		if o.err == nil {
 			if err := o.writer.Close(lost); err != nil {
@@ -239,12 +310,16 @@ func (x *Exports) Close(lost int64) (paths []string, err error) {
 				o.fail(err)
 				break
 			}
-			paths = append(paths, d.Path())
+			if path := d.Path(); path == "" {
+				written = append(written, "standard output")
+			} else {
+				paths, written = append(paths, path), append(written, path)
+			}
 		}
 		err = errors.Join(err, o.err)
 	}
-	if lost > 0 && len(paths) > 0 {
-		err = errors.Join(err, fmt.Errorf("export: %d events are missing in %s: writing fell behind the run, or its recording is damaged", lost, strings.Join(paths, ", ")))
+	if lost > 0 && len(written) > 0 {
+		err = errors.Join(err, fmt.Errorf("export: %d events are missing in %s: writing fell behind the run, or its recording is damaged", lost, strings.Join(written, ", ")))
 	}
 	return paths, err
 }

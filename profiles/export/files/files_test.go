@@ -72,7 +72,7 @@ func followed(t *testing.T, x *Exports) (told []string) {
 func TestEveryFormatIsThereAtTheEnd(t *testing.T) {
 	folder := t.TempDir()
 	x, err := Open(targets(t, folder, "chrome=@/run.json", "chrome=@/run.json.gz", "csv=@/run.csv", "tensorboard=@/logs", "pprof=@/run.pprof",
-		"png=@/run.png", "svg=@/run.svg", "md=@/run.md", "html=@/run.html"), export.Source{Version: "1.2"})
+		"png=@/run.png", "svg=@/run.svg", "md=@/run.md", "html=@/run.html"), export.Source{Version: "1.2"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func (a asked) WantPicture()                     { a.wanted() }
 // A format with pictures asks for them, which nobody else does without a screen; others do not.
 func TestPicturesAreAskedFor(t *testing.T) {
 	for format, want := range map[string]bool{"html": true, "md": false, "svg": false} {
-		x, err := Open(targets(t, t.TempDir(), "csv=@/run.csv", format+"=@/run"), export.Source{})
+		x, err := Open(targets(t, t.TempDir(), "csv=@/run.csv", format+"=@/run"), export.Source{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +143,7 @@ func TestPicturesAreAskedFor(t *testing.T) {
 
 func TestDiscardLeavesNothing(t *testing.T) {
 	folder := t.TempDir()
-	x, err := Open(targets(t, folder, "chrome=@/run.json", "csv=@/run.csv", "tensorboard=@/logs"), export.Source{})
+	x, err := Open(targets(t, folder, "chrome=@/run.json", "csv=@/run.csv", "tensorboard=@/logs"), export.Source{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestDiscardLeavesNothing(t *testing.T) {
 // are complete.
 func TestARefusedFileDoesNotStopTheOthers(t *testing.T) {
 	folder := t.TempDir()
-	x, err := Open(targets(t, folder, "chrome=@/bad.json", "csv=@/run.csv"), export.Source{})
+	x, err := Open(targets(t, folder, "chrome=@/bad.json", "csv=@/run.csv"), export.Source{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestARefusedFileDoesNotStopTheOthers(t *testing.T) {
 
 func TestLossesAreAnError(t *testing.T) {
 	folder := t.TempDir()
-	x, err := Open(targets(t, folder, "pprof=@/run.pprof"), export.Source{})
+	x, err := Open(targets(t, folder, "pprof=@/run.pprof"), export.Source{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestBadTargets(t *testing.T) {
 		{[]string{"chrome=@/a", "pprof=@/./a"}, "is written by"},
 		{[]string{"tensorboard=@/logs", "csv=@/a.csv", "chrome=@/a.changes.csv"}, "is written by"},
 	} {
-		_, err := Open(targets(t, folder, c.texts...), export.Source{})
+		_, err := Open(targets(t, folder, c.texts...), export.Source{}, nil)
 		last := strings.ReplaceAll(c.texts[len(c.texts)-1], "@", folder)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), last) {
 			t.Errorf("%q: %v, want %s", c.texts, err, c.want)
@@ -228,7 +228,7 @@ func TestBadTargets(t *testing.T) {
 // What a program that was killed left of a file of events is removed by the next one in the folder.
 func TestDraftsOfEventsAreRemoved(t *testing.T) {
 	if folder := os.Getenv("PRISMTOP_TEST_EVENTS"); folder != "" {
-		if _, err := Open(targets(t, "", "tensorboard="+folder), export.Source{}); err != nil {
+		if _, err := Open(targets(t, "", "tensorboard="+folder), export.Source{}, nil); err != nil {
 			t.Fatal(err)
 		}
 		os.Exit(0) // without a Close
@@ -251,7 +251,7 @@ func TestDraftsOfEventsAreRemoved(t *testing.T) {
 	if len(left) != 1 {
 		t.Fatalf("the other program left %v", left)
 	}
-	x, err := Open(targets(t, "", "tensorboard="+folder), export.Source{})
+	x, err := Open(targets(t, "", "tensorboard="+folder), export.Source{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

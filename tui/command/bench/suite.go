@@ -403,7 +403,7 @@ func (p *part) open(f *suiteFlags, claims cli.Claims) (*suiteOutput, error) {
 		targets = append(targets, target)
 	}
 	var err error
-	if o.exports, err = files.Open(targets, export.Source{Version: cli.Version, Preset: "profiling"}); err != nil {
+	if o.exports, err = files.Open(targets, export.Source{Version: cli.Version, Preset: "profiling"}, nil); err != nil {
 		o.close()
 		return nil, fmt.Errorf("flag --output: %w", err)
 	}
