@@ -92,3 +92,6 @@ func (l *Lock) Release() {
 	_ = l.file.Close()
 	l.file = nil
 }
+
+// TryLock locks an open file of this program, until it is closed, and reports whether no other process had it.
+func TryLock(f *os.File) bool { return tryLock(f) == nil }

@@ -99,3 +99,12 @@ func foreignLink(link fs.FileInfo, folder string) (owner string, foreign bool) {
 	}
 	return "user " + id, true
 }
+
+// owner returns the user to whom a file belongs.
+func owner(info fs.FileInfo) (uid int, ok bool) {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, false
+	}
+	return int(s.Uid), true
+}

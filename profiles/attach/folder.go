@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"prismtop/profiles/atomicfile"
 )
 
 // socketEnding ends the names of sockets.
@@ -75,7 +77,7 @@ func listenIn(folder, id string) (net.Listener, string, error) {
 	if len(path) > longestPath {
 		return nil, "", fmt.Errorf("socket %s: its path is longer than %d bytes: set XDG_RUNTIME_DIR to a shorter one", path, longestPath)
 	}
-	if err := ownFolder(folder); err != nil {
+	if err := atomicfile.OwnFolder(folder); err != nil {
 		return nil, "", err
 	}
 	if _, err := os.Lstat(path); err == nil {
@@ -95,23 +97,6 @@ func listenIn(folder, id string) (net.Listener, string, error) {
 		return nil, "", errors.Join(err, l.Close())
 	}
 	return l, path, nil
-}
-
-// ownFolder makes a folder that only the user can enter, or checks that one is.
-func ownFolder(folder string) error {
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return err
-	}
-	info, err := os.Lstat(folder)
-	switch {
-	case err != nil:
-		return err
-	case !info.IsDir():
-		return fmt.Errorf("%s: must be a folder", folder)
-	case info.Mode().Perm()&0o077 != 0:
-		return fmt.Errorf("%s: others can enter it: must be of mode 700", folder)
-	}
-	return ownedByUser(folder, info)
 }
 
 // dialLimit is how long a session may take to answer, other than with what it was asked for.

@@ -1,7 +1,6 @@
 package machine
 
 import (
-	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -9,14 +8,17 @@ import (
 
 // ReadResident reads this process's resident memory and its peak, in bytes; reason
 // says what is missing and why.
-func ReadResident() (rss, peak int64, reason string) {
-	status, err := os.ReadFile("/proc/self/status")
+func ReadResident() (rss, peak int64, reason string) { return readResident("/proc/self/status") }
+
+// readResident is ReadResident of the process whose status is in a file.
+func readResident(path string) (rss, peak int64, reason string) {
+	status, err := os.ReadFile(path)
 	if err != nil {
 		return 0, 0, err.Error()
 	}
 	rss, peak = statusBytes(string(status), "VmRSS:"), statusBytes(string(status), "VmHWM:")
 	if rss == 0 || peak == 0 {
-		reason = fmt.Sprintf("/proc/self/status lacks %s", missing(rss, peak))
+		reason = path + " lacks " + missing(rss, peak)
 	}
 	return rss, peak, reason
 }

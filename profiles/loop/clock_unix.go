@@ -1,0 +1,19 @@
+//go:build unix
+
+package loop
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Now returns the time of CLOCK_MONOTONIC, in nanoseconds.
+func Now() int64 {
+	var t unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // never fails
+	return t.Nano()
+}
+
+// exists reports whether there is a process.
+func exists(pid int) bool { return syscall.Kill(pid, 0) != syscall.ESRCH }

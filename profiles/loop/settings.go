@@ -1,0 +1,41 @@
+package loop
+
+import "encoding/json"
+
+// Settings are what a reader asks of a loop: all of it, as what is not named has its default.
+type Settings struct {
+	Set     map[string]string `json:"set,omitempty"`      // values of knobs
+	Warm    *int              `json:"warm,omitempty"`     // steps that are flagged as settling after the change
+	LeaseMS int               `json:"lease_ms,omitempty"` // how old the heartbeat may get until After is put in force
+	After   map[string]string `json:"after,omitempty"`
+
+	Watch       string `json:"watch,omitempty"` // WatchAll or WatchBoundaries
+	Pause       bool   `json:"pause,omitempty"`
+	Layers      bool   `json:"layers,omitempty"`
+	Activations bool   `json:"activations,omitempty"`
+
+	State string `json:"state,omitempty"` // KeepState, ReturnToState or DropState, once a generation
+	Steps int    `json:"steps,omitempty"` // that must be left in the epoch for KeepState
+}
+
+// What a loop watches.
+const (
+	WatchAll        = "all"
+	WatchBoundaries = "boundaries" // only steps and their totals
+)
+
+// What a loop does with its state: its model, optimizers, random numbers and place in the data.
+const (
+	KeepState     = "keep"
+	ReturnToState = "return"
+	DropState     = "drop"
+)
+
+// Refusals returns what a loop refused of settings and why, by key: an Answer's text.
+func (r *Record) Refusals() map[string]string {
+	var why map[string]string
+	if r.Text == "" || json.Unmarshal([]byte(r.Text), &why) != nil {
+		return nil
+	}
+	return why
+}
