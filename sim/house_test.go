@@ -17,7 +17,7 @@ const module = "prismtop"
 // A room is one package, or with "/..." a folder's packages but for those with a room of their own.
 // The first line is for tests and generators: nothing imports it.
 const layers = `
-	gpu/emulator/... gpu/library/librarytest gpu/ptx/gen profiles/await/awaittest profiles/export/exporttest profiles/export/schematest profiles/profilestest sim/cpu/vec/internal/gen/... sim/cpu/vec/internal/vectest sim/nn/nntest/... sim/npy/npytest sim/prism/prismtest tui/tuitest tui/ptytest
+	gpu/emulator/... gpu/library/librarytest gpu/ptx/gen profiles/await/awaittest profiles/export/exporttest profiles/export/schematest profiles/loop/looptest profiles/profilestest sim/cpu/vec/internal/gen/... sim/cpu/vec/internal/vectest sim/nn/nntest/... sim/npy/npytest sim/prism/prismtest tui/tuitest tui/ptytest
 	tui/screenshot .
 	tui/command
 	tui/command/bench tui/command/runs tui/command/sessions
@@ -45,7 +45,7 @@ const layers = `
 	profiles
 	profiles/history profiles/preset sim/cpu/square sim/cpu/pairconv sim/cpu/winograd sim/cpu/telescope
 	sim/cpu/fft sim/cpu/volume
-	profiles/settings sim/nn sim/nn/fold sim/cpu/vec/... gpu/driver/installed
+	profiles/settings profiles/loop sim/nn sim/nn/fold sim/cpu/vec/... gpu/driver/installed
 	profiles/atomicfile profiles/inputfile sim/cpu/features sim/tensor gpu/driver/... gpu/nvml gpu/ptx
 	profiles/machine profiles/stats profiles/unit profiles/visible profiles/await gpu/library gpu/driver
 `

@@ -3,8 +3,6 @@
 //
 // The package is the reader's side. It knows neither a run nor a workload: sim/outside makes one of it. It reads and
 // writes the file by system calls and maps nothing, so that a file that is cut short is an error and no fault.
-//
-// The other side is prismtop.py, which is embedded with what puts it into an unchanged program: see Install.
 package loop
 
 import (

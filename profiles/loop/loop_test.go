@@ -1,0 +1,245 @@
+package loop_test
+
+import (
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"prismtop/profiles/loop"
+	"prismtop/profiles/loop/looptest"
+)
+
+func open(t *testing.T, path string) *loop.Ring {
+	t.Helper()
+	r, err := loop.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	return r
+}
+
+// What was written is read in order, also when it wraps around; a reader that fell behind goes on with what there is and
+// counts the rest.
+func TestRecordsArriveInOrder(t *testing.T) {
+	w := looptest.Create(t, t.TempDir(), 0)
+	r := open(t, w.Path)
+	var rec loop.Record
+	if r.Next(&rec) {
+		t.Fatal("a record of an empty ring")
+	}
+	read := int64(0)
+	for i := range int64(10_000) {
+		w.Step(looptest.Step{Step: i, Start: 7 * i, Unit: 3, InUnit: -1, Flags: loop.Skipped, Generation: 5, Host: []int64{i, 2, 3}, Series: []float64{float64(i)}})
+		for i%3 == 0 && r.Next(&rec) {
+			if rec.Kind != loop.Step || rec.Step != read || rec.Start != 7*read || rec.Total != read+5 || rec.Host[0] != read || rec.Series[0] != float64(read) ||
+				rec.Unit != 3 || rec.InUnit != -1 || rec.Flags != loop.Skipped || rec.Generation != 5 || rec.Device[2] != -1 || rec.Block != loop.NoBlock {
+				t.Fatalf("record %d: %+v", read, rec)
+			}
+			read++
+		}
+	}
+	if read != 10_000 || r.Lost+r.Torn != 0 {
+		t.Fatalf("%d read, %d lost, %d torn", read, r.Lost, r.Torn)
+	}
+	for i := range int64(3 * 4096) {
+		w.Step(looptest.Step{Step: 10_000 + i})
+	}
+	n := int64(0)
+	for last := read; r.Next(&rec); n++ {
+		if rec.Step < last {
+			t.Fatalf("step %d after %d", rec.Step, last)
+		}
+		last = rec.Step
+	}
+	if rec.Step != 9_999+3*4096 || r.Lost == 0 || r.Lost+n != 3*4096 {
+		t.Errorf("up to step %d: %d lost and %d read of %d", rec.Step, r.Lost, n, 3*4096)
+	}
+}
+
+// A record that is not whole is waited for, and given up if it never is.
+func TestATornRecordIsNeverBelieved(t *testing.T) {
+	w := looptest.Create(t, t.TempDir(), 0)
+	r := open(t, w.Path)
+	w.Step(looptest.Step{Step: 1})
+	w.At(65536+200, []byte{1, 2, 3}) // which its CRC does not have
+	w.Step(looptest.Step{Step: 2})
+	var rec loop.Record
+	for i := 0; ; i++ {
+		if r.Next(&rec) {
+			break
+		}
+		if i > 5000 {
+			t.Fatal("the ring stands still")
+		}
+	}
+	if rec.Step != 2 || r.Torn != 1 {
+		t.Errorf("step %d, %d torn", rec.Step, r.Torn)
+	}
+	w.Step(looptest.Step{Step: 3})
+	w.At(65536+2*576, binary.LittleEndian.AppendUint64(nil, 77)) // a number from nowhere
+	if r.Next(&rec) {
+		t.Errorf("%+v", rec)
+	}
+}
+
+// Settings go to the loop, whose answer says what it refused.
+func TestSettingsAreAnswered(t *testing.T) {
+	w := looptest.Create(t, t.TempDir(), 0)
+	stop := looptest.Train(w, time.Millisecond)
+	defer stop()
+	r := open(t, w.Path)
+	var g *loop.Greeting
+	if err := loop.Wait(nil, func() (found bool, err error) { g, err = r.Greeting(); return g != nil, err }); err != nil || len(g.Knobs) != 4 || g.Phases[1].Name != "forward" {
+		t.Fatalf("%+v, %v", g, err)
+	}
+	if again, err := r.Greeting(); again != nil || err != nil {
+		t.Errorf("a second greeting: %v, %v", again, err)
+	}
+	for value, want := range map[string]loop.Outcome{"bf16": loop.Done, "fp16": loop.Partly} {
+		generation, err := r.Send(&loop.Settings{Set: map[string]string{"autocast": value}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rec loop.Record
+		_ = loop.Wait(nil, func() (bool, error) {
+			return r.Next(&rec) && rec.Kind == loop.Answer && rec.Generation == generation, nil
+		})
+		if rec.Outcome != want || (rec.Refusals()["autocast"] != "") != (want == loop.Partly) {
+			t.Errorf("%s: %d, %v", value, rec.Outcome, rec.Refusals())
+		}
+	}
+	if !r.Operates() {
+		t.Error("the only reader does not operate the loop")
+	}
+	second := open(t, w.Path)
+	if _, err := second.Send(&loop.Settings{}); err == nil || second.Operates() {
+		t.Errorf("a second reader operates the loop: %v", err)
+	}
+	if _, err := r.Send(&loop.Settings{Set: map[string]string{"x": strings.Repeat("y", 20_000)}}); err == nil {
+		t.Error("settings of 20 kB were written")
+	}
+	if r.Beat(); w.Beat() == 0 {
+		t.Error("no heartbeat")
+	}
+	if r.Close(); w.Beat() != 0 {
+		t.Error("a heartbeat of a reader that ended")
+	}
+}
+
+// A reader refuses what is no ring of its user, of its format and of a process.
+func TestWhatIsNoRingIsRefused(t *testing.T) {
+	for want, spoil := range map[string]func(w *looptest.Writer) string{
+		"still being made": func(w *looptest.Writer) string { w.At(0, make([]byte, 8)); return w.Path },
+		"format 2":         func(w *looptest.Writer) string { w.At(8, []byte{2}); return w.Path },
+		"320 bytes":        func(w *looptest.Writer) string { w.At(12, []byte{64, 1}); return w.Path },
+		"process 0":        func(w *looptest.Writer) string { w.At(20, make([]byte, 4)); return w.Path },
+		"others cannot":    func(w *looptest.Writer) string { _ = os.Chmod(w.Path, 0o644); return w.Path },
+		"being made":       func(w *looptest.Writer) string { _ = os.Truncate(w.Path, 10); return w.Path },
+		"no such file":     func(w *looptest.Writer) string { return w.Path + "x" },
+		"must be a file":   func(w *looptest.Writer) string { _ = os.Symlink(w.Path, w.Path+"l"); return w.Path + "l" },
+	} {
+		r, err := loop.Open(spoil(looptest.Create(t, t.TempDir(), 0)))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+		if err == nil {
+			r.Close()
+		}
+	}
+	for what, change := range map[string][2]string{
+		"no phase": {`"phases": [`, `"phases": [], "x": [`}, "format 9": {`"format": 1`, `"format": 9`}, "is there twice": {`"forward"`, `"data"`},
+		`must be one of 3 values`: {`"value": "off", "help"`, `"value": "offf", "help"`}, "none of its values": {`["off", "bf16"],
+            "refused"`, `["off", "x"], "refused"`},
+		"must have 1 to 32 bytes": {`"gc"`, `"` + strings.Repeat("g", 40) + `"`}, "cannot unmarshal": {`"knobs": [`, `"knobs": 3, "y": [`},
+		"from 1 to 1": {`"high": 64`, `"high": 1`}, "negative": {`"threads": 1`, `"threads": -1`}, "its type": {`"number"`, `"complex"`},
+	} {
+		w := looptest.Create(t, t.TempDir(), 0)
+		text := strings.Replace(looptest.Greeting, change[0], change[1], 1)
+		if text == looptest.Greeting {
+			t.Errorf("%s: nothing changed", what)
+		}
+		w.Greet(text)
+		if _, err := open(t, w.Path).Greeting(); err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// A loop without a prismtop is listed; what one that was killed left is removed.
+func TestLoopsThatGoOnAloneAreListed(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	alone, err := loop.MakeFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed, _ := loop.MakeFolder()
+	w, dead := looptest.Create(t, alone, 0), looptest.Create(t, killed, 1<<22+1)
+	for _, w := range []*looptest.Writer{w, dead} {
+		w.Greet(looptest.Greeting)
+		w.State(loop.Training)
+	}
+	if err := os.WriteFile(dead.Path+".picture0", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all := loop.List()
+	if len(all) != 1 || all[0].Path != w.Path || all[0].PID != os.Getpid() || all[0].Greeting.Script != "train.py" {
+		t.Errorf("%+v", all)
+	}
+	if left, _ := filepath.Glob(killed + "/*"); len(left) != 0 {
+		t.Errorf("a killed loop left %v", left)
+	}
+	r := open(t, w.Path)
+	if all := loop.List(); len(all) != 0 {
+		t.Errorf("a loop that has a reader is listed: %+v", all)
+	}
+	if !r.Alive() || r.State() != loop.Training {
+		t.Errorf("alive %t, state %d", r.Alive(), r.State())
+	}
+}
+
+// A file of any contents ends no reader.
+func FuzzRing(f *testing.F) {
+	f.Add([]byte{}, []byte{}, uint64(3), []byte(`{"format": 1}`))
+	f.Add([]byte("PRSMLOOP\x01\x00\x00\x00\x40\x02\x00\x00\x00\x10\x00\x00\x01\x10"), []byte{1, 0, 0, 0, 0, 0, 0, 0, 1}, uint64(1)<<63, []byte(looptest.Greeting))
+	f.Fuzz(func(t *testing.T, head, slot []byte, written uint64, greeting []byte) {
+		w := looptest.Create(t, t.TempDir(), 0)
+		w.Greet(string(greeting[:min(len(greeting), 28000)]))
+		w.At(0, head[:min(len(head), 4000)])
+		w.At(65536, slot[:min(len(slot), 100_000)])
+		w.Word(48, written)
+		r, err := loop.Open(w.Path)
+		if err != nil {
+			return
+		}
+		defer r.Close()
+		var rec loop.Record
+		for range 3000 {
+			if r.Next(&rec) {
+				rec.Refusals()
+			}
+		}
+		_, _ = r.Greeting()
+		_, _ = r.Send(&loop.Settings{Watch: loop.WatchAll})
+		_ = r.State()
+	})
+}
+
+// Reading allocates nothing, or a fast loop would pay for the collector.
+func TestReadingAllocatesNothing(t *testing.T) {
+	w := looptest.Create(t, t.TempDir(), 0)
+	r := open(t, w.Path)
+	b := looptest.Record(loop.Step, 1, 1)
+	var rec loop.Record
+	if n := testing.AllocsPerRun(1000, func() {
+		w.Publish(b)
+		if !r.Next(&rec) {
+			t.Fatal("no record")
+		}
+	}); n > 1 { // the writer's word
+		t.Errorf("%g allocations for a record", n)
+	}
+}

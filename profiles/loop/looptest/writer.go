@@ -1,0 +1,297 @@
+// Package looptest is a training loop for tests: the writer's side of a ring, without Python.
+package looptest
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"hash/crc32"
+	"math"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"prismtop/profiles/loop"
+	"prismtop/profiles/machine"
+)
+
+const (
+	size    = 576
+	slots   = 4096
+	records = 65536
+)
+
+// Writer writes a ring as FORMAT.md describes it.
+type Writer struct {
+	Path string
+
+	file    *os.File
+	written uint64
+	seen    uint64 // generation of settings
+	greeted uint64
+}
+
+// Create makes a ring in a folder, of a process, or of this one if pid is 0.
+func Create(t testing.TB, folder string, pid int) *Writer {
+	t.Helper()
+	if pid == 0 {
+		pid = os.Getpid()
+	}
+	path := filepath.Join(folder, "1-rank0.ring")
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		err = f.Truncate(records + slots*size)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	w := &Writer{Path: path, file: f}
+	head := make([]byte, 64)
+	for at, v := range map[int]uint32{8: 1, 12: size, 16: slots, 20: uint32(pid), 44: 1} {
+		binary.LittleEndian.PutUint32(head[at:], v)
+	}
+	binary.LittleEndian.PutUint64(head[32:], uint64(machine.Started(pid)))
+	binary.LittleEndian.PutUint64(head[56:], uint64(loop.Preparing))
+	w.At(0, head)
+	w.At(0, []byte("PRSMLOOP"))
+	return w
+}
+
+// At writes bytes anywhere into the file.
+func (w *Writer) At(at int64, b []byte) { _, _ = w.file.WriteAt(b, at) }
+
+// Word writes a number of the head.
+func (w *Writer) Word(at int64, v uint64) { w.At(at, binary.LittleEndian.AppendUint64(nil, v)) }
+
+// State sets the loop's state.
+func (w *Writer) State(s loop.State) { w.Word(56, uint64(s)) }
+
+// Greet writes a greeting, whose fields have the names of FORMAT.md.
+func (w *Writer) Greet(text string) {
+	w.At(4096, []byte(text))
+	b := binary.LittleEndian.AppendUint32(nil, uint32(len(text)))
+	w.At(72, binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE([]byte(text))))
+	w.greeted++
+	w.Word(64, w.greeted)
+}
+
+// Record returns an empty record of a kind.
+func Record(kind loop.RecordKind, step, start int64) []byte {
+	b := make([]byte, size)
+	b[8] = byte(kind)
+	binary.LittleEndian.PutUint64(b[16:], uint64(step))
+	binary.LittleEndian.PutUint64(b[24:], uint64(start))
+	return b
+}
+
+// Publish writes a record into the next slot.
+func (w *Writer) Publish(b []byte) {
+	w.written++
+	binary.LittleEndian.PutUint64(b, w.written)
+	binary.LittleEndian.PutUint32(b[568:], crc32.ChecksumIEEE(b[:568]))
+	w.At(records+int64((w.written-1)%slots)*size, b)
+	w.Word(48, w.written)
+}
+
+// Step is what a step has that matters to a test.
+type Step struct {
+	Step, Start  int64
+	Kind         byte
+	Flags        loop.Flags
+	Generation   uint32
+	Unit, InUnit int32
+	Host         []int64
+	Series       []float64
+}
+
+// Step publishes a step, whose total is the sum of its phases.
+func (w *Writer) Step(s Step) {
+	b := Record(loop.Step, s.Step, s.Start)
+	b[9] = s.Kind
+	binary.LittleEndian.PutUint16(b[10:], uint16(s.Flags))
+	total := int64(0)
+	for i := range 16 {
+		host, device := int64(0), int64(-1)
+		if i < len(s.Host) {
+			host = s.Host[i]
+		}
+		total += host
+		binary.LittleEndian.PutUint64(b[64+8*i:], uint64(host))
+		binary.LittleEndian.PutUint64(b[192+8*i:], uint64(device))
+	}
+	binary.LittleEndian.PutUint64(b[32:], uint64(total))
+	binary.LittleEndian.PutUint32(b[40:], s.Generation)
+	binary.LittleEndian.PutUint32(b[44:], math.MaxUint32)
+	binary.LittleEndian.PutUint32(b[48:], uint32(s.Unit))
+	binary.LittleEndian.PutUint32(b[52:], uint32(s.InUnit))
+	for i := range 24 {
+		v := math.NaN()
+		if i < len(s.Series) {
+			v = s.Series[i]
+		}
+		binary.LittleEndian.PutUint64(b[320+8*i:], math.Float64bits(v))
+	}
+	w.Publish(b)
+}
+
+// texted puts a text and its length into a record.
+func texted(b []byte, length int, text string) []byte {
+	binary.LittleEndian.PutUint32(b[length:], uint32(copy(b[64:568], text)))
+	return b
+}
+
+// Line publishes a line for the log.
+func (w *Writer) Line(severity int64, text string) {
+	b := texted(Record(loop.Line, 0, loop.Now()), 48, text)
+	binary.LittleEndian.PutUint64(b[32:], uint64(severity))
+	w.Publish(b)
+}
+
+// Answer publishes the answer to settings.
+func (w *Writer) Answer(step int64, generation uint32, outcome loop.Outcome, refused string) {
+	b := texted(Record(loop.Answer, step, loop.Now()), 52, refused)
+	binary.LittleEndian.PutUint32(b[40:], generation)
+	binary.LittleEndian.PutUint32(b[44:], math.MaxUint32)
+	binary.LittleEndian.PutUint32(b[48:], uint32(outcome))
+	w.Publish(b)
+}
+
+// EndEpoch publishes the end of an epoch.
+func (w *Writer) EndEpoch(step int64, unit, steps int32) {
+	b := Record(loop.EpochEnd, step, loop.Now())
+	binary.LittleEndian.PutUint32(b[48:], uint32(unit))
+	binary.LittleEndian.PutUint32(b[52:], uint32(steps))
+	w.Publish(b)
+}
+
+// Settings returns the settings that the reader has written since the last call, nil for none.
+func (w *Writer) Settings() (generation uint32, s *loop.Settings) {
+	var b [16]byte
+	if _, err := w.file.ReadAt(b[:], 128); err != nil {
+		return 0, nil
+	}
+	g := binary.LittleEndian.Uint64(b[:])
+	if g == w.seen {
+		return 0, nil
+	}
+	length := binary.LittleEndian.Uint32(b[8:])
+	text := make([]byte, min(length, 16384))
+	if _, err := w.file.ReadAt(text, 32768+int64(g%2)*16384); err != nil || crc32.ChecksumIEEE(text) != binary.LittleEndian.Uint32(b[12:]) {
+		return 0, nil
+	}
+	s = &loop.Settings{}
+	if json.Unmarshal(text, s) != nil {
+		return 0, nil
+	}
+	w.seen = g
+	return uint32(g), s
+}
+
+// Beat returns the reader's heartbeat.
+func (w *Writer) Beat() int64 {
+	var b [8]byte
+	_, _ = w.file.ReadAt(b[:], 144)
+	return int64(binary.LittleEndian.Uint64(b[:]))
+}
+
+// Greeting is that of the loop of Train.
+const Greeting = `{"format": 1, "module": "0123456789abcdef", "script": "train.py", "argv": ["train.py"], "directory": "/tmp",
+ "python": "3.13.1", "torch": "2.9.1", "device": "cpu", "threads": 1, "models": [{"class": "Net", "parameters": 1234}], "parameters": 1234,
+ "optimizers": ["AdamW"], "clock": "host", "unit": {"one": "epoch", "many": "epochs", "total": 0}, "item": {"one": "image", "many": "images"},
+ "kinds": [{"name": "step"}, {"name": "step with evaluation", "aside": true}],
+ "phases": [{"name": "data", "what": "waiting for the DataLoader", "tier": "found"}, {"name": "forward", "what": "the model's call"},
+            {"name": "backward", "what": "backward"}, {"name": "optimizer", "what": "optimizer.step"}, {"name": "other", "what": "everything else"}],
+ "series": [{"name": "loss", "title": "loss", "better": "less", "group": "losses", "each": true}],
+ "memory": [{"name": "parameters", "model": true}, {"name": "activations"}], "able": {"pause": "", "layers": "", "fork": "no DataLoader"},
+ "knobs": [{"key": "autocast", "type": "choice", "values": ["off", "bf16", "fp16"], "value": "off", "help": "16 bits",
+            "touches": ["forward", "backward", "optimizer", "other"], "price": "cheap", "compared": ["off", "bf16"],
+            "refused": {"fp16": "the loop has no enabled GradScaler"}},
+           {"key": "gc", "type": "bool", "values": ["off", "on"], "value": "on", "help": "Python's collector", "touches": ["other"], "price": "cheap",
+            "compared": ["on", "off"], "exact": true},
+           {"key": "compile", "type": "bool", "values": ["off", "on"], "value": "off", "why": "no C++ compiler", "price": "dear"},
+           {"key": "accumulate", "type": "number", "low": 1, "high": 64, "integer": true, "value": "4", "touches": ["forward"], "price": "cheap",
+            "declared": true}]}`
+
+// Train trains until stop is called, an epoch of ten steps after the other: a step takes each, under bf16 a third less, and
+// refuses fp16. It obeys settings as the module does.
+func Train(w *Writer, each time.Duration) (stop func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		train(w, each, done)
+	}()
+	return sync.OnceFunc(func() { close(done); <-ended })
+}
+
+func train(w *Writer, each time.Duration, done <-chan struct{}) {
+	w.Greet(Greeting)
+	w.State(loop.Training)
+	values := map[string]string{"autocast": "off", "gc": "on", "accumulate": "4"}
+	var now loop.Settings
+	var generation uint32
+	settling := 0
+	for step := int64(0); ; step++ {
+		if g, s := w.Settings(); s != nil {
+			generation, now, settling = g, *s, 2
+			if s.Warm != nil {
+				settling = *s.Warm
+			}
+			outcome, refused := loop.Done, ""
+			for key, value := range s.Set {
+				if value == "fp16" {
+					outcome, refused = loop.Partly, `{"autocast": "the loop has no enabled GradScaler"}`
+					continue
+				}
+				values[key] = value
+			}
+			w.Answer(step, generation, outcome, refused)
+		}
+		if now.LeaseMS > 0 && loop.Now()-w.Beat() > int64(now.LeaseMS)*1e6 {
+			for key, value := range now.After {
+				values[key] = value
+			}
+			now.LeaseMS = 0
+			w.Answer(step, generation, loop.LeaseOver, "")
+		}
+		for now.Pause {
+			select {
+			case <-done:
+				return
+			case <-time.After(time.Millisecond):
+			}
+			if g, s := w.Settings(); s != nil {
+				generation, now = g, *s
+				w.Answer(step, generation, loop.Done, "")
+			}
+		}
+		start, long := loop.Now(), each
+		if values["autocast"] == "bf16" {
+			long = long * 2 / 3
+		}
+		select {
+		case <-done:
+			w.State(loop.Over)
+			return
+		case <-time.After(long):
+		}
+		total := loop.Now() - start
+		s := Step{Step: step, Start: start, Generation: generation, Unit: int32(step / 10), InUnit: int32(step % 10), Series: []float64{1 / float64(step+1)}}
+		s.Host = []int64{0, total / 2, total / 4, total / 8, total - total/2 - total/4 - total/8}
+		if now.Watch == loop.WatchBoundaries {
+			s.Flags |= loop.Boundaries
+			s.Host = []int64{0, 0, 0, 0, total}
+		}
+		if settling--; settling >= 0 {
+			s.Flags |= loop.Settling
+		}
+		if step%10 == 0 && step > 0 {
+			s.Kind, s.Flags = 1, s.Flags|loop.Evaluated
+		}
+		w.Step(s)
+		if step%10 == 9 {
+			w.EndEpoch(step, int32(step/10), 10)
+		}
+	}
+}
