@@ -87,7 +87,7 @@ func TestTheLastPaneStays(t *testing.T) {
 		if !m.layout.Panes[id].Empty() || m.arranged(m.keep.choice(m.deck, "everything")).Wanted[id] {
 			for range 2 { // the first shows it if it does not fit
 				if !m.arranged(m.keep.choice(m.deck, "everything")).Panes[id].Empty() {
-					m.togglePane(id)
+					m.showOrHide(id)
 				}
 			}
 		}
@@ -108,7 +108,7 @@ func TestFocusGoesWithItsPane(t *testing.T) {
 	}
 	press(m, "w", "w", "w", "w")
 	m.setFocus(idKSpace)
-	m.togglePane(idKSpace)
+	m.showOrHide(idKSpace)
 	if m.focus != layout.None {
 		t.Error("a hidden pane has the keys")
 	}

@@ -2,7 +2,6 @@ package screen
 
 import (
 	"fmt"
-	"strings"
 
 	"prismtop/profiles"
 	"prismtop/tui/chart"
@@ -26,7 +25,7 @@ func (m *Model) compose() {
 	}
 	rows := make([]string, 0, l.H)
 	rows = append(rows, m.header()...)
-	rows = append(rows, m.body()...)
+	rows = append(rows, m.tiling.rows()...)
 	rows = append(rows, m.footer()...)
 	if m.sheet.page != noHelp {
 		m.overlay(rows, m.help())
@@ -56,32 +55,6 @@ func (m *Model) compose() {
 		m.overlay(rows, m.restartQuestion())
 	}
 	m.rows = rows
-}
-
-// body returns the rows of the panes, which tile the width.
-func (m *Model) body() []string {
-	top, bottom := m.layout.Header.H, m.layout.Footer.Y
-	rows, parts := make([]string, bottom-top), make([][]string, bottom-top)
-	// Columns are visited from left to right, so that rows grow in order.
-	for x := 0; x < m.layout.W; {
-		next := m.layout.W
-		for id, r := range m.layout.Panes {
-			switch {
-			case r.Empty():
-			case r.X == x:
-				for i, line := range m.panes[id].Lines() {
-					parts[r.Y-top+i] = append(parts[r.Y-top+i], line)
-				}
-			case r.X > x:
-				next = min(next, r.X)
-			}
-		}
-		x = next
-	}
-	for y, p := range parts {
-		rows[y] = strings.Join(p, "")
-	}
-	return rows
 }
 
 // overlay lays a box of lines over the middle of the rows.

@@ -11,75 +11,6 @@ import (
 
 // This file manages the focus and the zoom, including focus by mouse.
 
-// setFocus focuses a pane, or none.
-func (m *Model) setFocus(id layout.Pane) {
-	m.focus = id
-	for i, p := range m.panes {
-		p.SetFocus(layout.Pane(i) == id)
-	}
-}
-
-// cycleFocus moves the focus to the next or previous pane on screen in reading order. If a pane
-// is zoomed, the newly focused one replaces it.
-func (m *Model) cycleFocus(step int) {
-	order := m.readingOrder()
-	if len(order) == 0 {
-		return
-	}
-	at := -1
-	for i, id := range order {
-		if id == m.focus {
-			at = i
-		}
-	}
-	if at < 0 && step < 0 {
-		at = 0
-	}
-	m.setFocus(order[(at+step+len(order))%len(order)])
-	if m.zoomed {
-		m.relay()
-	}
-}
-
-// readingOrder returns the panes on screen, row by row. If a pane is zoomed, it returns those of
-// the unzoomed screen, then those that do not fit.
-func (m *Model) readingOrder() []layout.Pane {
-	l := &m.layout
-	var crowded []layout.Pane
-	if m.zoomed {
-		whole := m.arranged(m.choice())
-		l, crowded = &whole, whole.Crowded()
-	}
-	var order []layout.Pane
-	for id, r := range l.Panes {
-		if r.Empty() {
-			continue
-		}
-		at := len(order)
-		for at > 0 {
-			before := l.Panes[order[at-1]]
-			if before.Y < r.Y || before.Y == r.Y && before.X < r.X {
-				break
-			}
-			at--
-		}
-		order = append(order[:at], append([]layout.Pane{layout.Pane(id)}, order[at:]...)...)
-	}
-	return append(order, crowded...)
-}
-
-// toggleZoom zooms the focused pane, or unzooms it.
-func (m *Model) toggleZoom() {
-	if m.focus == layout.None {
-		m.cycleFocus(1)
-	}
-	if m.focus == layout.None {
-		return
-	}
-	m.zoomed = !m.zoomed
-	m.relay()
-}
-
 // needsFocus answers a pane's key that no focused pane handles.
 func (m *Model) needsFocus() {
 	if m.focus == layout.None {
@@ -87,26 +18,6 @@ func (m *Model) needsFocus() {
 		return
 	}
 	m.say(m.paneName(m.focus) + " has nothing for " + m.pressed)
-}
-
-// openPane focuses a pane, and zooms it if it does not fit. None means that this screen does not
-// have the pane.
-func (m *Model) openPane(id layout.Pane) {
-	if id == layout.None {
-		return
-	}
-	m.setFocus(id)
-	if m.layout.Panes[id].Empty() || m.zoomed {
-		m.zoomed = true
-		m.relay()
-	}
-}
-
-// closePane removes the focus and the zoom.
-func (m *Model) closePane() {
-	m.zoomed = false
-	m.setFocus(layout.None)
-	m.relay()
 }
 
 // The mouse is off until a key enables it: mouse reporting disables the terminal's own selection

@@ -154,14 +154,6 @@ func (m *Model) noteLines(w int) []widget.Line {
 	return lines
 }
 
-func (m *Model) paneNames(ids []layout.Pane) string {
-	names := make([]string, len(ids))
-	for i, id := range ids {
-		names[i] = m.paneName(id)
-	}
-	return strings.Join(names, ", ")
-}
-
 // scrolled returns a sheet with columns of w cells, scrolled to its current row.
 func (m *Model) scrolled(title, more string, columns [][]widget.Line, w int) []string {
 	return widget.Sheet(&m.sheet.Scroll, title, more, columns, w, m.layout.W, m.layout.H).Lines(m.theme)

@@ -39,14 +39,7 @@ type Model struct {
 	stray   *terminal.Stray    // nil if the output is not the process's own
 	printed []profiles.LogLine // lines of the log that are this screen's own: output of other code, exports
 
-	layout   layout.Layout
-	preset   string      // the current arrangement, initially everything; not remembered
-	focus    layout.Pane // the focused pane; layout.None for none
-	zoomed   bool        // the focused pane fills the screen
-	without  layout.Set  // panes that do not apply to the run
-	specs    []pane.Spec
-	deck     *layout.Deck
-	panes    []pane.Pane
+	tiling
 	graphics *terminal.Graphics // the terminal's support for pictures
 	theme    *theme.Theme
 	ground   terminal.Ground
@@ -66,7 +59,6 @@ type Model struct {
 	bookmarks  [bookmarkSlots]*bookmark
 	storing    bool               // the next digit stores a bookmark
 	pressed    string             // the key being handled
-	own        string             // its arrangement, if the user has chosen none; empty for the first
 	askedAt    *profiles.Ablation // the table when an ablation was asked for
 	ablating   bool               // an ablation was requested and has not been reported yet
 	wantPaused *bool
@@ -125,14 +117,14 @@ func New(s control.Source, o Options) *Model {
 		ground: terminal.Ground{Profile: colorprofile.ANSI256, Dark: true}, colours: o.Colours,
 		left:     make(chan struct{}),
 		notices:  notice.New(o.Notices, o.Environ),
-		focus:    layout.None,
+		tiling:   tiling{specs: o.Panes, deck: pane.NewDeck(o.Panes), focus: layout.None},
 		pace:     terminal.NewPacer(o.Bandwidth),
 		graphics: terminal.NewGraphics(),
 		stale:    true,
-		specs:    o.Panes, deck: pane.NewDeck(o.Panes),
 	}
+	m.tiling.keep = &m.keep
 	m.keys = bindingsOf(o.Settings.Table(), m.abilities(nil))
-	m.without = m.lacking(&profiles.Snapshot{})
+	m.without, m.replays = m.lacking(&profiles.Snapshot{}), m.can(canPlay)
 	for _, s := range m.specs {
 		m.panes = append(m.panes, s.New(host{m}))
 	}
@@ -371,9 +363,7 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 	if len(m.lost()) == 0 {
 		m.restarting = false
 	}
-	for _, p := range m.panes {
-		p.Update(shown)
-	}
+	m.show(shown)
 	if m.sleep == fallingAsleep && s.State != profiles.Running {
 		return tea.Batch(next, m.fallAsleep())
 	}
@@ -384,9 +374,12 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 // the old ones.
 func (m *Model) rebind(s *profiles.Snapshot) {
 	t, can := cmp.Or(s.Settings.Table(), m.keys.table), m.abilities(s)
-	if other := t != m.keys.table; !other && can == m.keys.can {
-		return
-	} else if m.keys = bindingsOf(t, can); !other {
+	other := t != m.keys.table
+	if other || can != m.keys.can {
+		m.keys = bindingsOf(t, can)
+		m.replays = m.can(canPlay)
+	}
+	if !other {
 		return
 	}
 	m.history, m.bookmarks, m.picking, m.comparing, m.typing = history{}, [bookmarkSlots]*bookmark{}, nil, nil, nil
@@ -455,46 +448,10 @@ func (m *Model) second() tea.Cmd {
 	return everySecond(m.left)
 }
 
-// showLines shows new lines of this screen in the panes.
-func (m *Model) showLines() {
-	if m.snap == nil {
-		return
-	}
-	shown := m.withPrinted(m.snap)
-	for _, p := range m.panes {
-		p.Update(shown)
-	}
-}
-
-func (m *Model) resize(w, h int) {
-	a := m.arrangement()
-	m.layout = layout.Arrange(w, h, a, m.choice())
-	if m.zoomed {
-		m.layout.Zoom(m.focus)
-	} else if m.focus != layout.None && m.layout.Panes[m.focus].Empty() {
-		m.setFocus(layout.None)
-	}
-	last := m.layout.At(w-1, m.layout.Footer.Y-1)
-	for id, p := range m.panes {
-		r := m.layout.Panes[id]
-		p.SetSize(r.W, r.H)
-		corner := ""
-		if layout.Pane(id) == last && !m.zoomed {
-			corner = m.hiddenPanes(&m.layout, (r.W-4)/2)
-		}
-		p.SetCorner(corner)
-	}
-}
-
-// relay recomputes the layout at the current size.
-func (m *Model) relay() { m.resize(m.layout.W, m.layout.H) }
-
 func (m *Model) retheme() {
 	g := m.ground.As(m.colours)
 	m.theme = theme.New(g.Profile, g.Dark, m.options.ASCII)
-	for _, p := range m.panes {
-		p.SetTheme(m.theme)
-	}
+	m.repaint(m.theme)
 }
 
 func (o Options) withDefaults() Options {

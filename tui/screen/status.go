@@ -207,6 +207,13 @@ func (m *Model) addLine(l profiles.LogLine) {
 // maxPrinted is the maximum number of such lines kept.
 const maxPrinted = 200
 
+// showLines shows new lines of this screen in the panes.
+func (m *Model) showLines() {
+	if m.snap != nil {
+		m.show(m.withPrinted(m.snap))
+	}
+}
+
 // withPrinted returns a snapshot whose log includes the lines of this screen.
 func (m *Model) withPrinted(s *profiles.Snapshot) *profiles.Snapshot {
 	if len(m.printed) == 0 {
