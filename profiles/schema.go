@@ -11,12 +11,26 @@ import (
 // Limits of a schema. Records have room for this many entries, so that they have a
 // fixed size and no pointers.
 const (
-	MaxPhases   = 8
-	MaxSeries   = 10
-	MaxCaches   = 4
+	MaxPhases   = 16
+	MaxSeries   = 24
+	MaxCaches   = 8
 	MaxMemory   = 8
 	MaxPictures = 5
 )
+
+// What a slot has room for: queues of iterations keep a record in Schema.Slots of them, so that the
+// records of most schemas take no more memory than they need.
+const (
+	SlotPhases = 8
+	SlotSeries = 10
+	SlotCaches = 4
+)
+
+// Slots returns the number of slots that a record takes in a queue.
+func (s *Schema) Slots() int {
+	slots := func(n, room int) int { return (n + room - 1) / room }
+	return max(1, slots(len(s.Phases), SlotPhases), slots(len(s.Series), SlotSeries), slots(len(s.Caches), SlotCaches))
+}
 
 // Schema describes the numbers of a workload. The workload declares it; records,
 // snapshots and files refer to its entries by index. It does not change during a run.

@@ -97,8 +97,8 @@ type record struct {
 	last   profiles.Iteration // the newest
 	has    bool
 	recent window
-	stage  *[profiles.MaxPhases + 1]histogram // of the whole stage; the last is Total
-	fresh  bool                               // iterations arrived since times were summarised
+	stage  *stage // the whole one
+	fresh  bool   // iterations arrived since times were summarised
 	times  profiles.Times
 	whole  profiles.Times
 	trends trends
@@ -140,7 +140,7 @@ func New(source profiles.Source, options Options) *Aggregator {
 		holds:    make(chan hold),
 		over:     make(chan struct{}),
 		readings: readings{load: options.Load, resident: machine.ReadResident, collectable: machine.ReadCollectable, sensors: options.Sensors},
-		record:   record{stage: new([profiles.MaxPhases + 1]histogram)},
+		record:   record{stage: new(stage)},
 	}
 	a.asker, _ = source.(profiles.Asker)
 	a.report, _ = source.(profiles.Reporter)
@@ -250,7 +250,7 @@ func (a *Aggregator) take(e *profiles.Event) {
 		a.record = record{run: b.Info, settings: b.Settings, began: e.At, stage: a.stage}
 		a.effects, a.forking = effect.New(&b.Info.Schema), false
 		a.sized(nil)
-		clear(a.stage[:])
+		a.stage.clear()
 		a.pace.enter(profiles.Preparing, e.At)
 		a.memory.Memory = profiles.Memory{}
 	case *profiles.Changed:
@@ -362,7 +362,7 @@ func keepNewest[T any](list []T, most int) []T {
 // iteration handles the next iteration.
 func (a *Aggregator) iteration(it *profiles.Iteration) {
 	if !a.has || !a.run.Schema.SameStage(it.Kind, a.last.Kind) {
-		clear(a.stage[:])
+		a.stage.clear()
 	}
 	begins := a.effects.Iteration(it)
 	a.effects.Holds(a.memory.Held(&a.run.Schema)-a.memory.Caches+cacheBytes(it), false)
@@ -378,12 +378,7 @@ func (a *Aggregator) iteration(it *profiles.Iteration) {
 	a.cost.busy += time.Duration(it.Retimed)
 	if it.Flags&profiles.Warmup == 0 {
 		a.recent.add(it, &a.last)
-		for p, ns := range it.Phases {
-			if ns > 0 {
-				a.stage[p].add(ns)
-			}
-		}
-		a.stage[profiles.MaxPhases].add(it.Total)
+		a.stage.add(it)
 		a.trends.add(it)
 	}
 	if a.run.Schema.Item.One != "" {
@@ -424,7 +419,7 @@ func (a *Aggregator) measure(m *profiles.Measurement) {
 
 // summarise updates the summaries of times.
 func (a *Aggregator) summarise() {
-	a.times, a.whole, a.fresh = a.recent.times(), wholeTimes(a.stage), false
+	a.times, a.whole, a.fresh = a.recent.times(), a.stage.times(), false
 }
 
 // judge looks for problems at now. Cleared alerts are logged.

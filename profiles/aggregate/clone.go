@@ -24,8 +24,8 @@ func (a *Aggregator) Clone(source profiles.Source) *Aggregator {
 func (r *record) clone() record {
 	c := *r
 	c.pace.marks = slices.Clone(r.pace.marks)
-	stage := *r.stage
-	c.stage = &stage
+	c.recent.phases, c.recent.lookups = slices.Clone(r.recent.phases), slices.Clone(r.recent.lookups)
+	c.stage = &stage{total: r.stage.total, phases: slices.Clone(r.stage.phases)}
 	c.single = slices.Clip(r.single)
 	c.iterationTime, c.clock = r.iterationTime.clone(), r.clock.clone()
 	for i := range c.series {

@@ -83,13 +83,35 @@ func (h *histogram) spread() profiles.Spread {
 	return s
 }
 
-// wholeTimes summarises a stage.
-func wholeTimes(stage *[profiles.MaxPhases + 1]histogram) profiles.Times {
-	t := profiles.Times{Total: stage[profiles.MaxPhases].spread()}
-	for p := range profiles.MaxPhases {
-		t.Phases[p].Spread = stage[p].spread()
-		if sum := stage[profiles.MaxPhases].sum; sum > 0 {
-			t.Phases[p].Share = stage[p].sum / sum
+// stage counts the times of a whole stage.
+type stage struct {
+	total  histogram
+	phases []histogram // up to the last that ran
+}
+
+func (s *stage) add(it *profiles.Iteration) {
+	s.total.add(it.Total)
+	for p, ns := range it.Phases {
+		if ns > 0 {
+			s.phases = reaching(s.phases, p)
+			s.phases[p].add(ns)
+		}
+	}
+}
+
+// clear forgets all times and keeps the memory.
+func (s *stage) clear() {
+	s.total = histogram{}
+	clear(s.phases)
+}
+
+// times summarises the stage.
+func (s *stage) times() profiles.Times {
+	t := profiles.Times{Total: s.total.spread()}
+	for p := range s.phases {
+		t.Phases[p].Spread = s.phases[p].spread()
+		if s.total.sum > 0 {
+			t.Phases[p].Share = s.phases[p].sum / s.total.sum
 		}
 	}
 	return t

@@ -93,7 +93,7 @@ type timings []profiles.Timing
 
 func (t *timings) add(it *profiles.Iteration) {
 	if len(*t) == cap(*t) {
-		more := make([]profiles.Timing, 0, 4*recentTimings)
+		more := make([]profiles.Timing, 0, 2*recentTimings)
 		*t = append(more, t.newest()...)
 	}
 	*t = append(*t, profiles.Timing{Index: it.Index, Start: it.Start, Total: it.Total, Phases: it.Phases, Flags: it.Flags})

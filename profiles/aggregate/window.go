@@ -15,9 +15,9 @@ const windowSize = 512
 // window holds the newest iterations under one set of settings.
 type window struct {
 	total  [windowSize]int64
-	phases [profiles.MaxPhases][windowSize]int64
-	// lookups are the caches' counters before each iteration.
-	lookups [windowSize][profiles.MaxCaches]lookups
+	phases [][windowSize]int64 // up to the last that ever ran
+	// lookups are the caches' counters before each iteration, up to the last cache that was ever asked.
+	lookups [][windowSize]lookups
 	n       int // iterations held
 	next    int // index of the next one
 
@@ -37,14 +37,32 @@ func (w *window) add(it, before *profiles.Iteration) {
 	i := w.next
 	w.total[i] = it.Total
 	for p, ns := range it.Phases {
-		w.phases[p][i] = ns
+		if ns != 0 {
+			w.phases = reaching(w.phases, p)
+		}
 	}
-	for c := range profiles.MaxCaches {
+	for p := range w.phases {
+		w.phases[p][i] = it.Phases[p]
+	}
+	for c := range it.Caches {
+		if it.Caches[c] != (profiles.CacheCounters{}) {
+			w.lookups = reaching(w.lookups, c)
+		}
+	}
+	for c := range w.lookups {
 		b := &before.Caches[c]
-		w.lookups[i][c] = lookups{b.Hits, b.Misses, b.CapacityMisses, b.Entries, b.Saved, b.Priced, b.Gross, b.Spent, b.SpentSquares}
+		w.lookups[c][i] = lookups{b.Hits, b.Misses, b.CapacityMisses, b.Entries, b.Saved, b.Priced, b.Gross, b.Spent, b.SpentSquares}
 	}
 	w.next = (i + 1) % windowSize
 	w.n = min(w.n+1, windowSize)
+}
+
+// reaching returns s with an element at an index.
+func reaching[E any](s []E, index int) []E {
+	for len(s) <= index {
+		s = append(s, *new(E))
+	}
+	return s
 }
 
 // times summarises the window.
@@ -52,7 +70,7 @@ func (w *window) times() profiles.Times {
 	var t profiles.Times
 	t.Total = w.spread(&w.total)
 	sum := t.Total.Mean * float64(t.Total.N)
-	for p := range profiles.MaxPhases {
+	for p := range w.phases {
 		s := w.spread(&w.phases[p])
 		t.Phases[p].Spread = s
 		if sum > 0 {
@@ -89,8 +107,8 @@ func (w *window) caches(newest *profiles.Iteration) [profiles.MaxCaches]profiles
 	var views [profiles.MaxCaches]profiles.CacheView
 	for c := range profiles.MaxCaches {
 		views[c].CacheCounters = newest.Caches[c]
-		if w.n > 0 {
-			recent(&views[c], &w.lookups[(w.next+windowSize-w.n)%windowSize][c], w.n)
+		if w.n > 0 && c < len(w.lookups) {
+			recent(&views[c], &w.lookups[c][(w.next+windowSize-w.n)%windowSize], w.n)
 		}
 	}
 	return views

@@ -30,7 +30,7 @@ type moment struct {
 
 // Watch evaluates the rules repeatedly.
 type Watch struct {
-	each   [22]entry // by rule
+	each   [14 + 2*profiles.MaxCaches]entry // by rule
 	shown  []profiles.Alert
 	pace   throughput
 	mark   moment // start of the current measurement of throughput

@@ -13,7 +13,7 @@ import (
 
 // A block is what an aggregator consumed in a few of its ticks. Its data, deflated, are
 //
-//	varint    the number of iterations
+//	varint    the number of iterations, plus 1<<20 where their columns are those of a wide block
 //	          their columns (column.go, iterations.go)
 //	varint    the number of steps, and for each
 //	  varint    iterations since the step before
@@ -65,6 +65,17 @@ const (
 	drainStep = 2
 )
 
+// wideMark is added to the number of iterations of a wide block.
+const wideMark = 1 << 20
+
+// counted splits the number at the beginning of a block.
+func counted(n uint64) (iterations uint64, l *layout) {
+	if n >= wideMark {
+		return n - wideMark, &wideLayout
+	}
+	return n, &narrowLayout
+}
+
 // Limits of a block that is read, against files that are damaged or made to harm. What a recorder or a
 // Piece writes is far below them.
 const (
@@ -76,8 +87,8 @@ const (
 
 // largestBlock returns the most bytes that a block of n iterations may inflate to: those of its columns
 // at their widest, and those of its steps.
-func largestBlock(n int) int64 {
-	columns := int64(len(fields) + profiles.MaxSeries)
+func largestBlock(n int, l *layout) int64 {
+	columns := int64(len(l.fields) + l.series)
 	return columns*(widestColumn+8*int64(n)) + largestBodies
 }
 
@@ -89,10 +100,11 @@ func inflate(data []byte) ([]byte, error) {
 		return nil, err
 	}
 	n, _ := binary.Uvarint(raw) // 0 where it makes no sense
+	n, l := counted(n)
 	if n > mostIterations {
 		return nil, fmt.Errorf("%d iterations: must be at most %d", n, mostIterations)
 	}
-	most := largestBlock(int(n))
+	most := largestBlock(int(n), l)
 	rest, err := io.ReadAll(io.LimitReader(from, most-int64(len(raw))+1))
 	if err != nil {
 		return nil, err
@@ -112,8 +124,12 @@ type packer struct {
 
 // pack returns the data of a block, valid until the next call.
 func (p *packer) pack(b *block) ([]byte, error) {
-	raw := binary.AppendUvarint(p.raw[:0], uint64(len(b.iterations)))
-	raw = putIterations(raw, b.iterations)
+	l, n := layoutOf(b.iterations), uint64(len(b.iterations))
+	if l == &wideLayout {
+		n += wideMark
+	}
+	raw := binary.AppendUvarint(p.raw[:0], n)
+	raw = putIterations(raw, b.iterations, l)
 	raw = binary.AppendUvarint(raw, uint64(len(b.steps)))
 	after, ticked := 0, time.Duration(0)
 	for i := range b.steps {
@@ -163,9 +179,9 @@ func unpackBlock(data []byte) (b *block, err error) {
 	}
 	r := blockReader{raw: raw}
 	b = &block{}
-	if n := r.uvarint(); n > 0 {
+	if n, l := counted(r.uvarint()); n > 0 {
 		b.iterations = make([]profiles.Iteration, n)
-		if r.raw, err = takeIterations(r.raw, b.iterations); err != nil {
+		if r.raw, err = takeIterations(r.raw, b.iterations, l); err != nil {
 			return nil, err
 		}
 	}

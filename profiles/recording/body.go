@@ -84,7 +84,7 @@ func packed(v reflect.Value, inForce settings.Values) any {
 		}
 		return object
 	case reflect.Slice, reflect.Array:
-		list := make([]any, v.Len())
+		list := make([]any, written(v))
 		for i := range list {
 			if e := v.Index(i); e.Kind() != reflect.Pointer || !e.IsNil() {
 				list[i] = packed(e, inForce)
@@ -106,6 +106,28 @@ func packedSettings(v, inForce settings.Values) map[string]string {
 	}
 	return object
 }
+
+// written returns how many elements of a list are written: of an array without those at its end that say nothing, beyond
+// what arrays had room for in the first programs.
+func written(v reflect.Value) int {
+	n := v.Len()
+	switch v.Type() {
+	case seriesType:
+		for n > profiles.SlotSeries && math.IsNaN(v.Index(n-1).Float()) {
+			n--
+		}
+	case cachesType:
+		for n > profiles.SlotCaches && v.Index(n-1).IsZero() {
+			n--
+		}
+	}
+	return n
+}
+
+var (
+	seriesType = reflect.TypeFor[profiles.Values]()
+	cachesType = reflect.TypeFor[[profiles.MaxCaches]int64]()
+)
 
 // pack encodes the body of an event.
 func pack(b profiles.Body, inForce settings.Values) ([]byte, error) {
@@ -240,8 +262,11 @@ func (u *unpacker) fill(v reflect.Value, read any) error {
 		if !ok {
 			return mismatch
 		}
-		if v.Kind() == reflect.Slice {
+		switch {
+		case v.Kind() == reflect.Slice:
 			v.Set(reflect.MakeSlice(v.Type(), len(list), len(list)))
+		case v.Type() == seriesType:
+			v.Set(reflect.ValueOf(profiles.NoValues()))
 		}
 		for i := range min(v.Len(), len(list)) {
 			if err := u.fill(v.Index(i), list[i]); err != nil {

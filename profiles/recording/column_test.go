@@ -82,15 +82,80 @@ func identical(a, b *profiles.Iteration) bool {
 func TestIterationsKeepEveryBit(t *testing.T) {
 	noise := rand.New(rand.NewPCG(3, 4))
 	for n := range 30 {
-		all := random(n, noise)
-		got := make([]profiles.Iteration, n)
-		rest, err := takeIterations(putIterations(nil, all), got)
-		if err != nil || len(rest) > 0 {
-			t.Fatalf("%d iterations: %d bytes are left: %v", n, len(rest), err)
+		for _, narrow := range []bool{false, true} {
+			all := random(n, noise)
+			if narrow {
+				narrowed(all)
+			}
+			var p packer
+			data, err := p.pack(&block{iterations: all})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := unpackBlock(data)
+			if err != nil || len(got.iterations) != n {
+				t.Fatalf("%d iterations became %d: %v", n, len(got.iterations), err)
+			}
+			for i := range all {
+				if !identical(&all[i], &got.iterations[i]) {
+					t.Fatalf("iteration %d of %d:\n%+v\nbecame\n%+v", i, n, all[i], got.iterations[i])
+				}
+			}
 		}
-		for i := range all {
-			if !identical(&all[i], &got[i]) {
-				t.Fatalf("iteration %d of %d:\n%+v\nbecame\n%+v", i, n, all[i], got[i])
+	}
+}
+
+// narrowed clears what most schemas do not have.
+func narrowed(all []profiles.Iteration) {
+	for i := range all {
+		clear(all[i].Phases[profiles.SlotPhases:])
+		clear(all[i].Series[profiles.SlotSeries:])
+		clear(all[i].Caches[profiles.SlotCaches:])
+	}
+}
+
+// Iterations whose schema fits into a slot are stored as they were when there was room for no larger one.
+func TestMostBlocksAreNarrow(t *testing.T) {
+	all := random(10, rand.New(rand.NewPCG(3, 4)))
+	if layoutOf(all) != &wideLayout {
+		t.Error("a block with everything is narrow")
+	}
+	narrowed(all)
+	if layoutOf(all) != &narrowLayout {
+		t.Error("a block with what fits into slots is wide")
+	}
+	for name, beyond := range map[string]func(*profiles.Iteration){
+		"phase": func(it *profiles.Iteration) { it.Phases[profiles.SlotPhases] = 1 }, "series": func(it *profiles.Iteration) { it.Series[profiles.MaxSeries-1] = math.NaN() },
+		"cache": func(it *profiles.Iteration) { it.Caches[profiles.SlotCaches].Enabled = true },
+	} {
+		more := slices.Clone(all)
+		if beyond(&more[9]); layoutOf(more) != &wideLayout {
+			t.Errorf("a block with one more %s is narrow", name)
+		}
+	}
+}
+
+// A measurement is stored as it was when there was room for no larger schema, and one of a larger schema whole.
+func TestSeriesThatWereNotMeasuredTakeNoRoom(t *testing.T) {
+	few, many := profiles.NoValues(), profiles.NoValues()
+	few[1], many[profiles.MaxSeries-1] = 2, 3
+	for want, v := range map[int]profiles.Values{profiles.SlotSeries: few, profiles.MaxSeries: many} {
+		m := &profiles.Measurement{Values: v}
+		if n := len(packed(reflect.ValueOf(m), settings.Values{}).(map[string]any)["Values"].([]any)); n != want {
+			t.Errorf("%d values are stored, want %d", n, want)
+		}
+		data, err := pack(m, settings.Values{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := (&unpacker{}).unpack("measurement", data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := b.(*profiles.Measurement).Values
+		for i := range v {
+			if math.Float64bits(got[i]) != math.Float64bits(v[i]) && !(math.IsNaN(got[i]) && math.IsNaN(v[i])) {
+				t.Errorf("series %d: %v became %v", i, v[i], got[i])
 			}
 		}
 	}
@@ -124,7 +189,7 @@ func TestNoFieldOfAnIterationIsForgotten(t *testing.T) {
 	one := make([]profiles.Iteration, 1)
 	fill(reflect.ValueOf(&one[0]).Elem())
 	got := make([]profiles.Iteration, 1)
-	if _, err := takeIterations(putIterations(nil, one), got); err != nil || one[0] != got[0] {
+	if _, err := takeIterations(putIterations(nil, one, &wideLayout), got, &wideLayout); err != nil || one[0] != got[0] {
 		t.Errorf("%+v\nbecame\n%+v (%v)", one[0], got[0], err)
 	}
 }

@@ -107,9 +107,9 @@ func TestTheWidestBlockIsRead(t *testing.T) {
 // A schema with more entries than records have room for, or that contradicts itself, is refused.
 func TestASchemaThatRecordsHaveNoRoomForIsRefused(t *testing.T) {
 	for want, change := range map[string]func(s *profiles.Schema){
-		"9 phases: must be at most 8":               func(s *profiles.Schema) { s.Phases = make([]profiles.PhaseInfo, 9) },
-		"11 series: must be at most 10":             func(s *profiles.Schema) { s.Series = make([]profiles.SeriesInfo, 11) },
-		"5 caches: must be at most 4":               func(s *profiles.Schema) { s.Caches = make([]profiles.CacheInfo, 5) },
+		"17 phases: must be at most 16":             func(s *profiles.Schema) { s.Phases = make([]profiles.PhaseInfo, 17) },
+		"25 series: must be at most 24":             func(s *profiles.Schema) { s.Series = make([]profiles.SeriesInfo, 25) },
+		"9 caches: must be at most 8":               func(s *profiles.Schema) { s.Caches = make([]profiles.CacheInfo, 9) },
 		"9 categories of memory: must be at most 8": func(s *profiles.Schema) { s.Memory = make([]profiles.MemoryInfo, 9) },
 		"6 pictures: must be at most 5":             func(s *profiles.Schema) { s.Pictures = make([]profiles.PictureInfo, 6) },
 		"257 kinds of iterations: must be at most":  func(s *profiles.Schema) { s.Kinds = make([]profiles.KindInfo, 257) },
@@ -127,11 +127,11 @@ func TestASchemaThatRecordsHaveNoRoomForIsRefused(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	body, err := json.Marshal(map[string]any{"Layers": []any{map[string]any{"Name": "l", "Phase": 9}}})
+	body, err := json.Marshal(map[string]any{"Layers": []any{map[string]any{"Name": "l", "Phase": 17}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := new(unpacker).unpack("layers", body); err == nil || !strings.Contains(err.Error(), "phase 9: must be below 8") {
+	if _, err := new(unpacker).unpack("layers", body); err == nil || !strings.Contains(err.Error(), "phase 17: must be below 16") {
 		t.Error(err)
 	}
 }

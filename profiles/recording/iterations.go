@@ -1,6 +1,10 @@
 package recording
 
-import "prismtop/profiles"
+import (
+	"math"
+
+	"prismtop/profiles"
+)
 
 // Iterations are stored without loss, by columns of what cannot be predicted from the iteration
 // before and from the other numbers of the same one: of the start only the gap since the end of the
@@ -27,10 +31,43 @@ func grows(of func(it *profiles.Iteration) *int64, step int64) field {
 	}
 }
 
-// fields lists the numbers of an iteration except its series.
-var fields = buildFields()
+// layout is what the columns of a block are of: the numbers of an iteration except its series, and the number of those.
+type layout struct {
+	fields []field
+	series int
+}
 
-func buildFields() []field {
+// The blocks of most runs are narrow: nothing in them is beyond what a slot has room for. The others are wide, and have
+// columns for all that an iteration has room for.
+var (
+	narrowLayout = layout{buildFields(profiles.SlotPhases, profiles.SlotCaches), profiles.SlotSeries}
+	wideLayout   = layout{buildFields(profiles.MaxPhases, profiles.MaxCaches), profiles.MaxSeries}
+)
+
+// layoutOf returns the narrowest layout that keeps every number of iterations.
+func layoutOf(all []profiles.Iteration) *layout {
+	for i := range all {
+		it := &all[i]
+		for _, ns := range it.Phases[profiles.SlotPhases:] {
+			if ns != 0 {
+				return &wideLayout
+			}
+		}
+		for _, v := range it.Series[profiles.SlotSeries:] {
+			if math.Float64bits(v) != 0 {
+				return &wideLayout
+			}
+		}
+		for c := profiles.SlotCaches; c < profiles.MaxCaches; c++ {
+			if it.Caches[c] != (profiles.CacheCounters{}) {
+				return &wideLayout
+			}
+		}
+	}
+	return &narrowLayout
+}
+
+func buildFields(phases, caches int) []field {
 	all := []field{
 		grows(func(it *profiles.Iteration) *int64 { return &it.Index }, 1),
 		{func(it, before *profiles.Iteration) int64 { return int64(it.Kind) },
@@ -46,7 +83,7 @@ func buildFields() []field {
 		{func(it, before *profiles.Iteration) int64 { return it.Retimed },
 			func(it, before *profiles.Iteration, part int64) { it.Retimed = part }, true, 0},
 	}
-	for p := range profiles.MaxPhases {
+	for p := range phases {
 		all = append(all, field{
 			func(it, before *profiles.Iteration) int64 { return it.Phases[p] },
 			func(it, before *profiles.Iteration, part int64) { it.Phases[p] = part },
@@ -62,7 +99,7 @@ func buildFields() []field {
 		func(it, before *profiles.Iteration, part int64) { it.Start = endOf(before) + part },
 		false, 0,
 	})
-	for c := range profiles.MaxCaches {
+	for c := range caches {
 		for _, f := range cacheFields(c) {
 			f.rests, f.cache = true, c+1
 			all = append(all, f)
@@ -145,8 +182,8 @@ func truth(b bool) int64 {
 // beforeFirst is what the first iteration of a block builds on: blocks do not build on one another.
 var beforeFirst = profiles.Iteration{Index: -1, InUnit: -1}
 
-// putIterations appends iterations.
-func putIterations(to []byte, all []profiles.Iteration) []byte {
+// putIterations appends iterations in a layout.
+func putIterations(to []byte, all []profiles.Iteration, l *layout) []byte {
 	if len(all) == 0 {
 		return to
 	}
@@ -160,10 +197,10 @@ func putIterations(to []byte, all []profiles.Iteration) []byte {
 		}
 		to = putColumn(to, parts)
 	}
-	for i := range fields {
-		column(fields[i].part)
+	for i := range l.fields {
+		column(l.fields[i].part)
 	}
-	for s := range profiles.MaxSeries {
+	for s := range l.series {
 		narrow := single(before.Series[s])
 		for i := 0; i < len(all) && narrow; i++ {
 			narrow = single(all[i].Series[s])
@@ -178,8 +215,8 @@ func putIterations(to []byte, all []profiles.Iteration) []byte {
 	return to
 }
 
-// takeIterations fills iterations from the beginning of data and returns the rest.
-func takeIterations(data []byte, all []profiles.Iteration) ([]byte, error) {
+// takeIterations fills iterations from the beginning of data, which has them in a layout, and returns the rest.
+func takeIterations(data []byte, all []profiles.Iteration, l *layout) ([]byte, error) {
 	if len(all) == 0 {
 		return data, nil
 	}
@@ -187,8 +224,8 @@ func takeIterations(data []byte, all []profiles.Iteration) ([]byte, error) {
 	parts := make([]int64, len(all))
 	var err error
 	var used [profiles.MaxCaches + 1]bool // caches of which a part is not 0
-	for f := range fields {
-		if cache := fields[f].cache; len(data) > 0 && data[0] == allZero && fields[f].rests && !used[cache] {
+	for f := range l.fields {
+		if cache := l.fields[f].cache; len(data) > 0 && data[0] == allZero && l.fields[f].rests && !used[cache] {
 			data = data[1:]
 			continue
 		} else if cache > 0 {
@@ -199,11 +236,11 @@ func takeIterations(data []byte, all []profiles.Iteration) ([]byte, error) {
 		}
 		last := before
 		for i := range all {
-			fields[f].restore(&all[i], last, parts[i])
+			l.fields[f].restore(&all[i], last, parts[i])
 			last = &all[i]
 		}
 	}
-	for s := range profiles.MaxSeries {
+	for s := range l.series {
 		if len(data) == 0 {
 			return nil, errShort
 		}

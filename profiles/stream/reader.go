@@ -27,7 +27,7 @@ type Reader struct {
 	spare []placed // memory for the next queue
 }
 
-// placed is a rare event with its position: the number of iterations before it.
+// placed is a rare event with its position: the slots of the ring written before it.
 type placed struct {
 	profiles.Event
 	position uint64

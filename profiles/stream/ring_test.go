@@ -20,7 +20,7 @@ func TestRingRoundsItsCapacityUpToAPowerOfTwo(t *testing.T) {
 func TestRingRefusesWhenFullAndKeepsWhatItHas(t *testing.T) {
 	r := NewRing(4)
 	for i := range int64(7) {
-		if got, want := r.Push(&profiles.Iteration{Index: i}), i < 4; got != want {
+		if got, want := r.Push(&profiles.Iteration{Index: i}, 1), i < 4; got != want {
 			t.Errorf("Push %d = %v, want %v", i, got, want)
 		}
 	}
@@ -36,7 +36,7 @@ func TestRingRefusesWhenFullAndKeepsWhatItHas(t *testing.T) {
 	if r.Pop(&it) {
 		t.Error("Pop of an empty ring gave a record")
 	}
-	if !r.Push(&it) {
+	if !r.Push(&it, 1) {
 		t.Error("Push after the ring was emptied was refused")
 	}
 }
@@ -51,7 +51,7 @@ func TestRingHandsOverEveryRecordInOrder(t *testing.T) {
 		for i := int64(0); i < n; {
 			it.Index, it.Total, it.Start = i, 3*i, -i
 			it.Caches[prism.CacheMasks].Saved = i
-			if r.Push(&it) {
+			if r.Push(&it, 1) {
 				i++
 			} else {
 				runtime.Gosched()
@@ -74,17 +74,56 @@ func TestRingHandsOverEveryRecordInOrder(t *testing.T) {
 	}
 }
 
+// A record of a large schema takes several slots, and arrives whole beside others.
+func TestRingKeepsRecordsOfAnySchema(t *testing.T) {
+	r := NewRing(8)
+	var wide profiles.Iteration
+	wide.Total = 5
+	for p := range wide.Phases {
+		wide.Phases[p] = int64(p + 1)
+	}
+	for s := range wide.Series {
+		wide.Series[s] = float64(s) + 0.5
+	}
+	for c := range wide.Caches {
+		wide.Caches[c].Hits = int64(c + 1)
+	}
+	narrow := wide
+	clear(narrow.Phases[profiles.SlotPhases:])
+	clear(narrow.Series[profiles.SlotSeries:])
+	clear(narrow.Caches[profiles.SlotCaches:])
+	schema := profiles.Schema{Series: make([]profiles.SeriesInfo, profiles.MaxSeries)}
+	slots := schema.Slots()
+	if small := (profiles.Schema{Phases: make([]profiles.PhaseInfo, profiles.SlotPhases)}); slots != 3 || small.Slots() != 1 {
+		t.Fatalf("the largest record takes %d slots, want 3, and one that fits %d", slots, small.Slots())
+	}
+	for range 50 {
+		if !r.Push(&wide, slots) || !r.Push(&narrow, 1) || !r.Push(&wide, slots) || r.Push(&wide, slots) || !r.Push(&narrow, 1) {
+			t.Fatal("eight slots are not the room for two large records and two small ones")
+		}
+		it := wide
+		for i, want := range []*profiles.Iteration{&wide, &narrow, &wide, &narrow} {
+			if !r.Pop(&it) || it != *want {
+				t.Fatalf("record %d arrived as %+v", i, it)
+			}
+		}
+	}
+	if r.Dropped() != 50 {
+		t.Errorf("%d records are counted as dropped, want 50", r.Dropped())
+	}
+}
+
 func BenchmarkRingPush(b *testing.B) {
 	b.Run("into a full ring", func(b *testing.B) {
 		r, it := NewRing(2), profiles.Iteration{}
 		for b.Loop() {
-			r.Push(&it)
+			r.Push(&it, 1)
 		}
 	})
 	b.Run("and pop", func(b *testing.B) {
 		r, it := NewRing(1024), profiles.Iteration{}
 		for b.Loop() {
-			r.Push(&it)
+			r.Push(&it, 1)
 			r.Pop(&it)
 		}
 	})
@@ -107,7 +146,7 @@ func BenchmarkRingPush(b *testing.B) {
 		}()
 		it := profiles.Iteration{}
 		for b.Loop() {
-			r.Push(&it)
+			r.Push(&it, 1)
 		}
 		close(stop)
 		<-done

@@ -27,6 +27,7 @@ type Stream struct {
 	density atomic.Int64 // of watching: the factor, negative in a dark block; 0 is full
 	clock   func() time.Time
 	room    int // capacity of a reader in iterations
+	slots   int // of an iteration, by the run's schema; 0 before the run begins
 
 	mu      sync.Mutex
 	claimed bool // the first reader was returned
@@ -45,8 +46,8 @@ type known struct {
 	newest
 }
 
-// New returns a stream whose first reader has room for at least capacity iterations.
-// 8192 of them (6 MiB) are more than a second of the fastest loop. Events written before
+// New returns a stream whose first reader has room for at least capacity iterations, or fewer if the schema
+// is so large that each takes several slots. 8192 of them (6 MiB) are more than a second of the fastest loop. Events written before
 // the first call of Follow are kept for the first reader.
 func New(capacity int) *Stream { return WithClock(capacity, time.Now) }
 
@@ -125,6 +126,7 @@ func (s *Stream) know(e *profiles.Event) {
 	k := &s.known
 	switch b := e.Body.(type) {
 	case *profiles.Begin:
+		s.slots = b.Info.Schema.Slots()
 		*k = known{begin: e, newest: k.newest.lasting()}
 	case *profiles.Changed:
 		if k.begin != nil {
@@ -177,8 +179,9 @@ func (s *Stream) Begin(info profiles.RunInfo, v settings.Values) {
 // Iteration records one iteration. A reader whose ring is full drops it and counts
 // it.
 func (s *Stream) Iteration(it *profiles.Iteration) {
+	slots := max(1, s.slots)
 	for _, r := range *s.readers.Load() {
-		r.ring.Push(it)
+		r.ring.Push(it, slots)
 	}
 }
 
