@@ -1,8 +1,6 @@
 package profiles
 
 import (
-	"fmt"
-	"math"
 	"slices"
 
 	"prismtop/profiles/settings"
@@ -35,67 +33,47 @@ func (s *Schema) Slots() int {
 // Schema describes the numbers of a workload. The workload declares it; records,
 // snapshots and files refer to its entries by index. It does not change during a run.
 type Schema struct {
-	Workload string // "prism"
-	Unit     Unit
+	Workload string `json:"workload"` // "prism"
+	Unit     Unit   `json:"unit"`
 	// Tasks is true if the units are rounds of the tasks of a list, whose state the run publishes.
-	Tasks bool
+	Tasks bool `json:"tasks,omitempty"`
 	// Item names what an iteration processes in batches of the setting batch_size: images. It is
 	// empty if iterations are not batches; effects are then of an iteration, else of an item.
-	Item Unit
+	Item Unit `json:"item,omitzero"`
 
-	Stages   []string // parts of the run, as named on the screen and in JSON
-	Kinds    []KindInfo
-	Phases   []PhaseInfo // in the order listed on the screen
-	Caches   []CacheInfo
-	Series   []SeriesInfo
-	Memory   []MemoryInfo // without the caches, common to all workloads
-	Pictures []PictureInfo
+	Stages   []string      `json:"stages"` // parts of the run, as named on the screen and in JSON
+	Kinds    []KindInfo    `json:"kinds"`
+	Phases   []PhaseInfo   `json:"phases"` // in the order listed on the screen
+	Caches   []CacheInfo   `json:"caches,omitempty"`
+	Series   []SeriesInfo  `json:"series,omitempty"`
+	Memory   []MemoryInfo  `json:"memory,omitempty"` // without the caches, common to all workloads
+	Pictures []PictureInfo `json:"pictures,omitempty"`
 
 	// Quality names the series that measures the quality of the result, by which changes
 	// of settings are judged in addition to their time. It is empty if there is none.
-	Quality string
+	Quality string `json:"quality,omitempty"`
 
 	// Threshold is the key of the setting below whose value the loss of a unit must fall;
 	// empty if there is none.
-	Threshold string
+	Threshold string `json:"threshold,omitempty"`
 	// Tips are the workload's own advice for alerts, in terms of its settings.
-	Tips []Tip
-}
-
-// Check returns why a schema, as a file has it, cannot be used: it has more entries than records have
-// room for, or entries that refer to others that it lacks.
-func (s *Schema) Check() error {
-	for _, part := range []struct {
-		name    string
-		n, most int
-	}{
-		{"phases", len(s.Phases), MaxPhases}, {"series", len(s.Series), MaxSeries}, {"caches", len(s.Caches), MaxCaches},
-		{"categories of memory", len(s.Memory), MaxMemory}, {"pictures", len(s.Pictures), MaxPictures},
-		{"kinds of iterations", len(s.Kinds), math.MaxUint8 + 1},
-	} {
-		if part.n > part.most {
-			return fmt.Errorf("the schema has %d %s: must be at most %d", part.n, part.name, part.most)
-		}
-	}
-	for _, k := range s.Kinds {
-		if k.Stage < 0 || k.Stage >= len(s.Stages) {
-			return fmt.Errorf("the schema's kind %q belongs to stage %d of %d", k.Name, k.Stage, len(s.Stages))
-		}
-	}
-	return nil
+	Tips []Tip `json:"tips,omitempty"`
 }
 
 // When is a condition on settings: one of them has a value. The zero value always holds.
-type When struct{ Setting, Value string }
+type When struct {
+	Setting string `json:"setting,omitempty"`
+	Value   string `json:"value,omitempty"`
+}
 
 // Holds reports whether the condition is met.
 func (w When) Holds(v settings.Values) bool { return w.Setting == "" || v.Get(w.Setting) == w.Value }
 
 // Tip is advice for an alert under some settings. The first that applies is given.
 type Tip struct {
-	Alert string // the rule: "sample-limit"
+	Alert string `json:"alert"` // the rule: "sample-limit"
 	When
-	Try Advice
+	Try Advice `json:"try"`
 }
 
 // TipFor returns the workload's advice for an alert; empty if it has none.
@@ -110,38 +88,44 @@ func (s *Schema) TipFor(alert string, v settings.Values) Advice {
 
 // Unit names the units of work that a run processes one after the other: the
 // samples of a pattern, the batches of an epoch, the files of a list.
-type Unit struct{ One, Many string }
+type Unit struct {
+	One  string `json:"one"`
+	Many string `json:"many"`
+}
 
 // KindInfo is a kind of iteration. Iterations of one kind compute the same, so their
 // times can be compared; those of different kinds cannot.
 type KindInfo struct {
-	Name  string // "first sample"
-	Stage int    // index of Schema.Stages
+	Name  string `json:"name"`            // "first sample"
+	Stage int    `json:"stage,omitempty"` // index of Schema.Stages
 	// Units is true if the iterations belong to the run's units, and false if they come
 	// before the first unit or after the last.
-	Units bool
+	Units bool `json:"units,omitempty"`
+	// Aside is true of iterations that come in between and are no sample of the others, such as those with an
+	// evaluation: comparisons leave them out, and go on after them.
+	Aside bool `json:"aside,omitempty"`
 }
 
 // PhaseInfo is a part of an iteration that is timed separately.
 type PhaseInfo struct {
-	Name string
-	What string // the work that counts to it: "both losses and the stop rule"
+	Name string `json:"name"`
+	What string `json:"what,omitempty"` // the work that counts to it: "both losses and the stop rule"
 	// Looking is true for the phase to which comparing and picturing the result count, if
 	// the run does that and not the iteration itself.
-	Looking bool
+	Looking bool `json:"looking,omitempty"`
 }
 
 // CacheInfo is a cache.
 type CacheInfo struct {
-	Name    string // key in JSON: "fft_plans"
-	Title   string // on screen, under the heading Caches: "FFT"
-	Long    string // anywhere else: "FFT cache"
-	Setting string // key of the setting that switches it
-	What    string // its contents: "keeps what one aperture sees of the object"
-	Note    string // what its saving leaves out, a sentence; empty for nothing
-	Limit   string // key of the setting that bounds it, in MiB; empty if nothing does
+	Name    string `json:"name"`              // key in JSON: "fft_plans"
+	Title   string `json:"title,omitempty"`   // on screen, under the heading Caches: "FFT"
+	Long    string `json:"long,omitempty"`    // anywhere else: "FFT cache"
+	Setting string `json:"setting,omitempty"` // key of the setting that switches it
+	What    string `json:"what,omitempty"`    // its contents: "keeps what one aperture sees of the object"
+	Note    string `json:"note,omitempty"`    // what its saving leaves out, a sentence; empty for nothing
+	Limit   string `json:"limit,omitempty"`   // key of the setting that bounds it, in MiB; empty if nothing does
 	// Uses explain how often it hits; the first that applies to the settings counts.
-	Uses []CacheUse
+	Uses []CacheUse `json:"uses,omitempty"`
 }
 
 // CacheUse explains how often a cache hits under some settings.
@@ -149,16 +133,18 @@ type CacheUse struct {
 	When
 	// Once is true if each unit looks up entries of its own, once a pass, so that nothing
 	// can hit in the first pass.
-	Once bool
+	Once bool `json:"once,omitempty"`
 	// Why explains the hits and misses, as a clause that follows the cache's name.
-	Why string
+	Why string `json:"why,omitempty"`
 	// Seldom replaces Why if fewer than half of the lookups hit; empty if Why covers that.
-	Seldom string
+	Seldom string `json:"seldom,omitempty"`
 	// Brief is Why in a few words, and Reason in summaries.
-	Brief, Reason string
+	Brief  string `json:"brief,omitempty"`
+	Reason string `json:"reason,omitempty"`
 	// Instead names what else to set for more hits, as the end of "switch it off, or …", and
 	// Hint says what that does, beginning with its key. Both are empty if nothing does.
-	Instead, Hint Advice
+	Instead Advice `json:"instead,omitempty"`
+	Hint    Advice `json:"hint,omitempty"`
 }
 
 // Use returns the explanation of a cache's hits under the present settings, nil for none.
@@ -192,23 +178,24 @@ const (
 
 // SeriesInfo is a number tracked over the run.
 type SeriesInfo struct {
-	Name   string // key in JSON, with its unit: "psnr_db"
-	Title  string // "PSNR"
-	What   string // what a loss measures: "the loss on everything measured before"
-	Unit   string // "dB"; empty for a bare number
-	Better Direction
-	Scale  Scale
+	Name   string    `json:"name"`            // key in JSON, with its unit: "psnr_db"
+	Title  string    `json:"title,omitempty"` // "PSNR"
+	What   string    `json:"what,omitempty"`  // what a loss measures: "the loss on everything measured before"
+	Unit   string    `json:"unit,omitempty"`  // "dB"; empty for a bare number
+	Better Direction `json:"better,omitempty"`
+	Scale  Scale     `json:"scale,omitempty"`
 	// Group names the series that share a chart: Losses, Metrics, or neither if the
 	// series has no chart.
-	Group string
+	Group string `json:"group,omitempty"`
 	// Absent tells why there is no value yet, and Infinite the meaning of an infinite
 	// value; empty if that cannot occur.
-	Absent, Infinite string
+	Absent   string `json:"absent,omitempty"`
+	Infinite string `json:"infinite,omitempty"`
 	// Internal values are omitted from summaries: they are not results.
-	Internal bool
+	Internal bool `json:"internal,omitempty"`
 	// Each is true if every iteration has a value, false if only occasional
 	// Measurements have one.
-	Each bool
+	Each bool `json:"each,omitempty"`
 }
 
 // GradientScale is the name of the series of the factor by which fp16 multiplies
@@ -223,19 +210,19 @@ const (
 
 // MemoryInfo is a category of memory.
 type MemoryInfo struct {
-	Name string // on screen and in JSON: "activations"
+	Name string `json:"name"` // on screen and in JSON: "activations"
 	// Parameters is true for the memory of the model's parameters: weights, gradients,
 	// moments. The others are buffers.
-	Parameters bool
+	Parameters bool `json:"parameters,omitempty"`
 	// Kept is true for memory that the settings in force do not need, such as plans kept for when
 	// they change back.
-	Kept bool
+	Kept bool `json:"kept,omitempty"`
 }
 
 // PictureInfo is a picture that a run publishes.
 type PictureInfo struct {
-	Name string // "reconstruction"
-	Live bool   // it changes during the run
+	Name string `json:"name"`           // "reconstruction"
+	Live bool   `json:"live,omitempty"` // it changes during the run
 }
 
 // SeriesNamed returns the index of a series, −1 if there is none of that name.

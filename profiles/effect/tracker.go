@@ -79,6 +79,7 @@ type Tracker struct {
 	held    memory
 	history history
 	names   []string // of the phases
+	aside   []bool   // by kind: its iterations are left out
 	items   int64    // of an iteration
 	over    bool     // the run has ended
 	unheard int64    // Iteration.Changes minus the announced changes
@@ -96,6 +97,9 @@ func New(s *profiles.Schema) Tracker {
 	t := Tracker{quality: s.SeriesNamed(s.Quality), history: history{phases: len(s.Phases)}, items: 1}
 	for _, p := range s.Phases {
 		t.names = append(t.names, p.Name)
+	}
+	for _, k := range s.Kinds {
+		t.aside = append(t.aside, k.Aside)
 	}
 	return t
 }
@@ -179,6 +183,10 @@ func (e *Tracker) dueUntil(index int64) (joined boundary, changed bool) {
 // iterations begins with it.
 func (e *Tracker) Iteration(it *profiles.Iteration) (begins bool) {
 	kind := it.Kind
+	aside := int(kind) < len(e.aside) && e.aside[kind] && e.current != nil
+	if aside {
+		kind = e.current.kind
+	}
 	if e.current == nil {
 		e.unheard = int64(it.Changes) - e.heard
 	}
@@ -193,7 +201,7 @@ func (e *Tracker) Iteration(it *profiles.Iteration) (begins bool) {
 			e.takeForce(&due, from, cut)
 		}
 	}
-	if e.current.counts(it) {
+	if !aside && e.current.counts(it) {
 		e.current.waiting++
 		if n := len(e.all); n > 0 && e.all[n-1].Open() {
 			e.dirty = true // number of waiting iterations

@@ -73,6 +73,8 @@ func packed(v reflect.Value, inForce settings.Values) any {
 		case math.IsInf(f, -1):
 			return "-Infinity"
 		}
+	case reflect.Uint8: // a direction or a kind has a word in JSON, and a number here
+		return v.Uint()
 	case reflect.Pointer:
 		return packed(v.Elem(), inForce)
 	case reflect.Struct:
@@ -97,7 +99,7 @@ func packed(v reflect.Value, inForce settings.Values) any {
 
 func packedSettings(v, inForce settings.Values) map[string]string {
 	keys := v.Differing(inForce)
-	if v.Table() != inForce.Table() {
+	if !v.Table().Same(inForce.Table()) {
 		keys = v.Table().Names()
 	}
 	object := map[string]string{}
@@ -129,9 +131,18 @@ var (
 	cachesType = reflect.TypeFor[[profiles.MaxCaches]int64]()
 )
 
+// tableKey is the entry of a Begin that has its table of settings, if that was read from data: no program has it in Go.
+const tableKey = "Table"
+
 // pack encodes the body of an event.
 func pack(b profiles.Body, inForce settings.Values) ([]byte, error) {
-	return json.Marshal(packed(reflect.ValueOf(b), inForce))
+	body := packed(reflect.ValueOf(b), inForce)
+	if begin, ok := b.(*profiles.Begin); ok {
+		if data := begin.Settings.Table().Data(); data != nil {
+			body.(map[string]any)[tableKey] = json.RawMessage(data)
+		}
+	}
+	return json.Marshal(body)
 }
 
 // unpacker decodes bodies in their order.
@@ -142,7 +153,7 @@ type unpacker struct {
 }
 
 // unpack decodes a body. Fields that this version does not know are ignored.
-func (u *unpacker) unpack(name string, data []byte) (profiles.Body, error) {
+func (u *unpacker) unpack(name string, data []byte) (body profiles.Body, err error) {
 	t, ok := bodies[name]
 	if !ok {
 		return nil, nil
@@ -154,7 +165,9 @@ func (u *unpacker) unpack(name string, data []byte) (profiles.Body, error) {
 		return nil, fmt.Errorf("event %s: %w", name, err)
 	}
 	if name == "begin" {
-		u.inForce = u.empty(read)
+		if u.inForce, err = u.empty(read); err != nil {
+			return nil, fmt.Errorf("event %s: %w", name, err)
+		}
 	}
 	v := reflect.New(t)
 	if err := u.fill(v.Elem(), read); err != nil {
@@ -203,15 +216,29 @@ func (u *unpacker) own(data []byte, into *profiles.OwnCost) error {
 	return u.fill(reflect.ValueOf(into).Elem(), read)
 }
 
-// empty returns settings without values for the workload of a Begin. For one that this program does
-// not have, types are inferred from the values.
-func (u *unpacker) empty(begin map[string]any) settings.Values {
+// empty returns settings without values for the workload of a Begin: those of its own table, or of the program's. For
+// one that this program does not have, types are inferred from the values.
+func (u *unpacker) empty(begin map[string]any) (settings.Values, error) {
+	if read, ok := begin[tableKey]; ok {
+		data, err := json.Marshal(read)
+		if err != nil {
+			return settings.Values{}, err
+		}
+		t, err := settings.ReadTable(data)
+		if err != nil {
+			return settings.Values{}, err
+		}
+		if t.Same(u.inForce.Table()) { // a restart
+			t = u.inForce.Table()
+		}
+		return t.Zero(), nil
+	}
 	info, _ := begin["Info"].(map[string]any)
 	schema, _ := info["Schema"].(map[string]any)
 	workload, _ := schema["Workload"].(string)
 	if u.table != nil {
 		if t := u.table(workload); t != nil {
-			return t.Zero()
+			return t.Zero(), nil
 		}
 	}
 	values, _ := begin["Settings"].(map[string]any)
@@ -225,9 +252,9 @@ func (u *unpacker) empty(begin map[string]any) settings.Values {
 	}
 	var v settings.Values
 	if data, err := json.Marshal(inferred); err != nil || v.UnmarshalJSON(data) != nil {
-		return settings.Values{}
+		return settings.Values{}, nil
 	}
-	return v
+	return v, nil
 }
 
 // fill sets v to a decoded value.

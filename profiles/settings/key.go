@@ -38,6 +38,8 @@ type Key struct {
 	// Revertible is set if the setting takes force with the next iteration, takes milliseconds to switch,
 	// and leaves the run's state as it would be without it, so that it can be switched back and forth.
 	Revertible bool
+	Price      Price  // of a change
+	Idles      []Idle // why it has no effect under the others: the first that applies
 	Empty      string // word for an empty text or list: "none"
 	Zero       string // word for 0: "no limit"
 
@@ -111,10 +113,35 @@ type Comparison struct {
 }
 
 // Pair is two values of a setting.
-type Pair struct{ Off, On string }
+type Pair struct {
+	Off string `json:"off"`
+	On  string `json:"on"`
+}
+
+// Price is what it costs to change a setting during a run.
+type Price uint8
+
+// The prices.
+const (
+	Cheap Price = iota // it may be switched back and forth, block by block
+	Dear               // a switch takes so long that only a replication makes several
+	Epoch              // it takes force with the next unit of work: no comparison switches it
+)
+
+// Idle says why a setting has no effect while another one has a value.
+type Idle struct {
+	Setting string `json:"setting"`
+	Value   string `json:"value"`
+	Why     string `json:"why"`
+}
 
 // Idle returns why a setting has no effect under the others; empty if it has.
 func (k *Key) Idle(v Values) string {
+	for _, i := range k.Idles {
+		if v.Get(i.Setting) == i.Value {
+			return i.Why
+		}
+	}
 	if k.idle == nil {
 		return ""
 	}

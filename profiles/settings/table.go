@@ -12,6 +12,9 @@ type Table struct {
 	keys  []Key
 	index map[string]int
 	rules func(Values) error // rules that involve several settings; nil for none
+
+	data    []byte // what the table was read from; nil for one that is declared in Go
+	initial []any  // the values that data begin with; nil for none of a setting
 }
 
 // NewTable returns the table of a workload, in the order in which files and documents
@@ -29,11 +32,14 @@ func NewTable(workload string, rules func(Values) error, entries ...Entry) *Tabl
 	}
 	for i := range t.keys {
 		if k := &t.keys[i]; !k.Live && k.Fixed == "" {
-			k.Fixed = "it is read at the start"
+			k.Fixed = readAtStart
 		}
 	}
 	return t
 }
+
+// readAtStart is why most settings cannot change during a run.
+const readAtStart = "it is read at the start"
 
 // Keys lists every setting in the table's order. The caller must not modify them.
 func (t *Table) Keys() []Key {
@@ -219,6 +225,15 @@ func (e Entry) Touches(phases ...string) Entry {
 	e.key.Touches, e.key.TouchesKnown = phases, true
 	return e
 }
+
+// IdleWhile says why the setting has no effect while another one has a value.
+func (e Entry) IdleWhile(setting, value, why string) Entry {
+	e.key.Idles = append(slices.Clone(e.key.Idles), Idle{setting, value, why})
+	return e
+}
+
+// Costs says what a change costs; without it, it is Cheap.
+func (e Entry) Costs(p Price) Entry { e.key.Price = p; return e }
 
 // Idle sets the function that returns why the setting has no effect under the others, "" if it
 // has one.

@@ -142,7 +142,7 @@ func (v Values) Of(name string) string { return v.bound(name).Now }
 // A number suspended in one of them counts as the same number. The list is empty for Values of
 // different tables, which cannot be compared.
 func (v Values) Differing(w Values) []string {
-	if v.table != w.table || len(v.values) == 0 || &v.values[0] == &w.values[0] {
+	if !v.table.Same(w.table) || len(v.values) == 0 || &v.values[0] == &w.values[0] {
 		return nil
 	}
 	var keys []string
@@ -166,7 +166,7 @@ func same(a, b any) bool {
 
 // WithLive returns v with the live settings of w, which has the same table.
 func (v Values) WithLive(w Values) Values {
-	if v.table != w.table {
+	if !v.table.Same(w.table) {
 		return v
 	}
 	out := Values{v.table, slices.Clone(v.values)}

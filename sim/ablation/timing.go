@@ -73,6 +73,13 @@ const (
 
 // count adds an iteration to the block.
 func (t *timing) count(it *profiles.Iteration) timed {
+	if k := int(it.Kind); k < len(t.options.Kinds) && t.options.Kinds[k].Aside {
+		if t.began {
+			t.spent += it.Total
+			t.now = it.Start + it.Total
+		}
+		return within
+	}
 	if !t.began {
 		t.began, t.first, t.now = true, *it, it.Start
 	}
