@@ -13,6 +13,7 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
 	"prismtop/sim/ablation"
+	"prismtop/sim/experiment"
 	"prismtop/sim/prism"
 	"prismtop/sim/workload"
 	"prismtop/sim/workloads"
@@ -198,6 +199,12 @@ func TestAnAblationOfARunThatIsOverIsRefused(t *testing.T) {
 // switched is a run, not started, whose ablation has switched something.
 func switched(t *testing.T) (*Run, *aggregate.Aggregator, settings.Values) {
 	t.Helper()
+	return switchedBy(t, func(l *loop, o ablation.Options) error { return l.startAblation(t.Context(), o) })
+}
+
+// switchedBy is switched by an ablation that begin begins.
+func switchedBy(t *testing.T, begin func(*loop, ablation.Options) error) (*Run, *aggregate.Aggregator, settings.Values) {
+	t.Helper()
 	o := Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(small, "init_iterations=0", "iterations=1000000", "threshold=0")...), Stream: stream.New(1 << 10)}
 	r, err := New(t.Context(), o)
 	if err != nil {
@@ -205,7 +212,7 @@ func switched(t *testing.T) (*Run, *aggregate.Aggregator, settings.Values) {
 	}
 	t.Cleanup(r.Close)
 	l := &r.loop
-	if err := l.startAblation(t.Context(), ablation.Options{Rounds: 1000, Least: 4, Time: time.Millisecond, Only: brief.Only}); err != nil {
+	if err := begin(l, ablation.Options{Rounds: 1000, Least: 4, Time: time.Millisecond, Only: brief.Only}); err != nil {
 		t.Fatal(err)
 	}
 	for range 10_000 {
@@ -242,16 +249,19 @@ func TestAPanicOfTheAblationCostsTheRunNothing(t *testing.T) {
 		meet func(*loop, context.Context) error // the fault
 	}{
 		{"before an iteration", (*loop).iterate},
-		{"after one", (*loop).observeAblation},
+		{"after one", (*loop).observe},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r, a, before := switched(t)
+			var schedule struct{ experiment.Schedule }
+			r, a, before := switchedBy(t, func(l *loop, o ablation.Options) error {
+				return l.beginComparison(t.Context(), experiment.Compare(l.settings, "", func() experiment.Schedule {
+					schedule.Schedule = ablation.New(l.settings, o)
+					return &schedule
+				}))
+			})
 			l := &r.loop
 			rows := len(a.Tick(time.Now()).Ablation.Rows)
-			l.ablation.schedule = nil
-			if tt.name == "before an iteration" {
-				l.ablation.schedule = &ablation.Schedule{} // one without rows
-			}
+			schedule.Schedule = nil // each call panics
 			if err := tt.meet(l, t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -263,7 +273,7 @@ func TestAPanicOfTheAblationCostsTheRunNothing(t *testing.T) {
 			if len(l.changesTo(before, true)) > 0 {
 				t.Error("the loop's settings are still switched")
 			}
-			if got := len(s.Ablation.Rows); tt.name == "after one" && got != rows {
+			if got := len(s.Ablation.Rows); got != rows {
 				t.Errorf("the last table has %d rows, %d were published", got, rows)
 			}
 		})

@@ -15,10 +15,10 @@ import (
 
 // This file changes the settings of a run between two iterations.
 
-// base returns the user's settings: during an ablation, those that it will restore.
+// base returns the user's settings: during a comparison, those that it will restore.
 func (l *loop) base() settings.Values {
-	if l.ablation != nil {
-		return l.ablation.base
+	if l.comparison != nil {
+		return l.comparison.Base()
 	}
 	return l.settings
 }
@@ -41,14 +41,14 @@ func (l *loop) set(cut context.Context, next settings.Values, decides bool) erro
 		besides += ", but " + key + " = " + now.Get(key)
 	}
 	l.endFork(changed[0] + " was changed")
-	if err := l.leaveAblation(cut, changed[0]+" was changed", besides); err != nil {
+	if err := l.leaveComparison(cut, changed[0]+" was changed", besides); err != nil {
 		return err
 	}
 	began := time.Now()
 	if err := l.change(cut, now, false); err != nil || !decides || l.finished {
 		return err
 	}
-	return l.decide(cut, before, changed, time.Since(began))
+	return l.decide(cut, before, time.Since(began))
 }
 
 // setNext sets the settings for a restart, given the current ones of the run.
@@ -74,7 +74,7 @@ func (l *loop) change(cut context.Context, next settings.Values, ablating bool) 
 	l.settings = next
 	l.read()
 	if err := l.work.Apply(cut, next); err != nil {
-		if refusedBy(err) && cut.Err() == nil {
+		if workload.Refused(err) && cut.Err() == nil {
 			return l.refuse(cut, before, changes, err, ablating)
 		}
 		l.settings = before // the change is made again if the run continues
@@ -93,12 +93,6 @@ func (l *loop) change(cut context.Context, next settings.Values, ablating bool) 
 	return nil
 }
 
-// refusedBy reports whether a task refused settings and keeps its previous ones.
-func refusedBy(err error) bool {
-	var refused *workload.RefusedError
-	return errors.As(err, &refused)
-}
-
 // refuse returns to the settings before changes that the task refused.
 func (l *loop) refuse(cut context.Context, before settings.Values, changes []profiles.Change, why error, ablating bool) error {
 	l.settings = before
@@ -106,7 +100,7 @@ func (l *loop) refuse(cut context.Context, before settings.Values, changes []pro
 	c := &changes[0]
 	text := fmt.Sprintf("%s stays %s: %v", c.Key, c.Before, why)
 	if ablating {
-		return l.stopAblation(cut, text)
+		return l.stopComparison(cut, text)
 	}
 	sets := make([]settings.Assignment, len(changes))
 	for i := range changes {
@@ -130,6 +124,26 @@ func (r *Run) insist(sets []settings.Assignment) {
 			c.settings = next.Settled()
 		}
 	}
+}
+
+// want changes what is asked of the run, for a change that the loop makes by itself. It changes nothing
+// and returns false if a change by the user waits, which overrules it.
+func (r *Run) want(sets ...settings.Assignment) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next, err := r.wanted.With(sets...)
+	if err != nil || r.asking > 0 {
+		return false
+	}
+	r.wanted = next
+	return true
+}
+
+// answered counts a change by the user that is being carried out.
+func (r *Run) answered() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asking--
 }
 
 // cardOf returns the model of a GPU; empty for other devices.
@@ -172,7 +186,7 @@ func (l *loop) mend(cut context.Context, err error) error {
 		return err
 	}
 	l.endFork("the device failed")
-	l.abandonAblation("the device failed")
+	l.abandonComparison("the device failed")
 	next, wrong := l.settings.With(sets...)
 	if wrong != nil {
 		return err

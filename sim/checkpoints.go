@@ -240,7 +240,7 @@ func (c *checkpoints) take(result writeResult) error {
 // has none until it ends.
 func (l *loop) regularCheckpoint(cut context.Context) {
 	o := &l.run.options.Checkpoints
-	if o.Path == "" || o.Every <= 0 || time.Since(l.checkpoints.copied) < o.Every || l.ablation != nil || !l.checkpoints.idle() {
+	if o.Path == "" || o.Every <= 0 || time.Since(l.checkpoints.copied) < o.Every || l.comparison != nil || !l.checkpoints.idle() {
 		return
 	}
 	if err := l.checkpoint(cut); err != nil && cut.Err() == nil {
@@ -262,7 +262,7 @@ func (l *loop) checkpointBeforeRestart(cut context.Context) {
 func (l *loop) requestedCheckpoint(cut context.Context) {
 	_ = l.checkpoints.wait() // the log has its error
 	switch {
-	case l.ablation != nil:
+	case l.comparison != nil:
 		l.noCheckpoint("the settings are those of a comparison, which must end first")
 		return
 	case errors.Is(l.failure, workload.ErrDiverged):

@@ -11,6 +11,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
 	"prismtop/sim/ablation"
+	"prismtop/sim/experiment"
 )
 
 // command is an operation for the next iteration boundary.
@@ -95,7 +96,7 @@ func (r *Run) assign(sets []settings.Assignment) (settings.Values, error) {
 		k, _ := next.Lookup(a.Key)
 		live = live && k.Live
 	}
-	next = overruled(next.Settled(), sets)
+	next = experiment.Overruled(next.Settled(), sets)
 	if !r.over.Load() {
 		if err := r.started.WithLive(next).Validate(); err != nil {
 			return next, err

@@ -25,6 +25,7 @@ const layers = `
 	sim/workloads sim/bench/suite sim/ptycho/sweep/report sim/verify/... gpu gpu/check gpu/monitor
 	sim/bench sim/bench/builds sim/bench/peer sim/ptycho/sweep
 	sim sim/prism sim/curve sim/ptycho/... sim/cyto/... sim/cpu/... gpu/cuda
+	sim/experiment
 	sim/learning sim/optics sim/ptycho/scan sim/cyto/stack sim/cyto/tasks/... sim/workload
 	sim/ablation sim/bench/apart sim/cache sim/checkpoint sim/picture sim/weights
 	sim/npy
@@ -59,7 +60,7 @@ var walls = []wall{
 	{"profiles/... sim/...", "gpu/...", "", "only the command line has a GPU"},
 	{"gpu/...", "sim/...", "sim/nn sim/tensor", "a backend knows plans only"},
 	{"sim/nn/... sim/cpu/vec/... gpu/driver/... gpu/library gpu/nvml", "profiles/...", "profiles/machine", "the engine knows no record"},
-	{"sim sim/workload sim/ablation", "sim/optics sim/picture sim/nn", "", "a run knows tasks, neither what they compute nor how"},
+	{"sim sim/workload sim/experiment sim/ablation", "sim/optics sim/picture sim/nn", "", "a run knows tasks, neither what they compute nor how"},
 	{"tui/pane/...", "tui/control tui/notice", "", "a pane does not know who shows it"},
 	{"tui/lines tui/page tui/runs tui/comparison tui/sessions", "tui/pane/... tui/layout", "", "only the screen of a run has panes"},
 	{"tui/terminal tui/layout tui/serve", "profiles/...", "profiles/visible profiles/unit profiles/inputfile profiles/await", "what carries a screen does not know its contents"},

@@ -10,6 +10,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
+	"prismtop/sim/experiment"
 	"prismtop/sim/workload"
 )
 
@@ -45,13 +46,13 @@ type loop struct {
 	complete    bool                  // the task has nothing left to do
 	checkpoints checkpoints
 
-	rec      profiles.Iteration
-	layers   layerProfile
-	pace     pace
-	ablation *trial             // nil where none is under way
-	fork     *fork              // likewise
-	table    *profiles.Ablation // of the newest ablation, nil before the first
-	tuned    string             // what the auto-tuner has chosen, empty before
+	rec        profiles.Iteration
+	layers     layerProfile
+	pace       pace
+	comparison *experiment.Comparison // nil where none is under way
+	fork       *experiment.Fork       // likewise
+	table      *profiles.Ablation     // of the newest comparison, nil before the first
+	tuned      string                 // what the auto-tuner has chosen, empty before
 }
 
 // candidate is a workload that is ready for its first iteration.
@@ -293,9 +294,9 @@ func (l *loop) end(cut context.Context, err error) error {
 	l.lastLayers()
 	l.endFork(why)
 	if l.checkpoints.wanted(l.run) && unsound == nil { // with the settings of the user in force
-		unsound = l.endAblation(cut, why)
+		unsound = l.concludeComparison(cut, why)
 	}
-	l.abandonAblation(why)
+	l.abandonComparison(why)
 	l.lastCheckpoint(cut, unsound)
 	switch {
 	case err != nil:
@@ -312,7 +313,7 @@ func (l *loop) iterate(cut context.Context) error {
 	if err := l.tune(cut); err != nil {
 		return err
 	}
-	if err := l.switchAblation(cut); err != nil {
+	if err := l.switchSettings(cut); err != nil {
 		return err
 	}
 	if err := l.forkHere(cut); err != nil {
@@ -362,7 +363,7 @@ func (l *loop) iterate(cut context.Context) error {
 	if outcome.Finished && err == nil && !l.run.options.Trial {
 		err = l.finish(cut)
 	}
-	if err := l.observeAblation(cut); err != nil {
+	if err := l.observe(cut); err != nil {
 		return err
 	}
 	l.index++
@@ -370,7 +371,7 @@ func (l *loop) iterate(cut context.Context) error {
 	l.run.over.Store(last)
 	if last {
 		l.endFork("the run is over")
-		err := l.endAblation(cut, "the run is over")
+		err := l.concludeComparison(cut, "the run is over")
 		l.lastCheckpoint(cut, err)
 		return err
 	}
@@ -524,7 +525,7 @@ func (l *loop) carryOut(cut context.Context, c command) (stop bool, err error) {
 		l.startFork(c)
 	case stopAblationCommand:
 		l.endFork("it was stopped")
-		return false, l.stopComparing(cut)
+		return false, l.stopAsked(cut)
 	case restartCommand:
 		return false, l.restart(cut)
 	case saveCommand:

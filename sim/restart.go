@@ -23,7 +23,7 @@ func (l *loop) restart(cut context.Context) error {
 	if err != nil || c.work == nil {
 		return err
 	}
-	if err := l.stopAblation(cut, "the run was restarted"); err != nil {
+	if err := l.stopComparison(cut, "the run was restarted"); err != nil {
 		return err
 	}
 	l.restarts++
@@ -70,7 +70,7 @@ func (l *loop) another(cut context.Context, v settings.Values, beside bool) (c c
 	}
 	given := err == nil && !beside
 	if given {
-		if err := l.stopAblation(cut, "the run was restarted"); err != nil {
+		if err := l.stopComparison(cut, "the run was restarted"); err != nil {
 			return c, err
 		}
 		l.close()

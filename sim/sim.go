@@ -237,7 +237,7 @@ func (r *Run) guard(ctx, cut context.Context) (err error) {
 			err = &PanicError{Value: v, Stack: debug.Stack()}
 			r.loop.panicked()
 			r.loop.endFork("the run failed")
-			r.loop.abandonAblation("the run failed")
+			r.loop.abandonComparison("the run failed")
 			r.stream.State(profiles.Failed, err.Error())
 		}
 	}()

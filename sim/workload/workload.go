@@ -211,6 +211,12 @@ func (e *RefusedError) Error() string { return e.Err.Error() }
 // Unwrap returns the reason.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
+// Refused reports whether an error of a task is that of settings which it refused: it keeps its previous ones.
+func Refused(err error) bool {
+	var refused *RefusedError
+	return errors.As(err, &refused)
+}
+
 // Exporter is a maker whose tasks have weights.
 type Exporter interface {
 	// Weights returns the weights of a checkpoint, by their names in PyTorch, given its

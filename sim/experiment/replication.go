@@ -1,0 +1,100 @@
+package experiment
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/checklist"
+	"prismtop/profiles/settings"
+	"prismtop/profiles/stats"
+	"prismtop/sim/ablation"
+)
+
+// NewReplication switches a change back and forth until its effect on the time of an iteration is decided. undone
+// holds the changed settings with their previous values, and iteration is where the change took effect. A change
+// that is no longer in force, or cannot be reverted, is an error. If undone has every optimisation that saves time
+// off, all of them are switched, from off to on, whatever the settings in force are.
+func NewReplication(base settings.Values, schema *profiles.Schema, undone []settings.Assignment, iteration int64) (*Comparison, error) {
+	before, err := base.With(undone...)
+	after, everything := base, EverythingOn(base.Table(), undone)
+	if err == nil && everything != nil {
+		after, err = base.With(everything...)
+	}
+	for _, v := range []settings.Values{before, after} {
+		if err == nil {
+			err = v.Validate()
+		}
+	}
+	if err == nil && len(after.Differing(before)) == 0 {
+		err = errors.New("the settings are as they were before that change")
+	}
+	if err != nil {
+		return nil, err
+	}
+	change := pairing(before, after)
+	if everything != nil {
+		change.Key, change.Off, change.On = checklist.Everything, "off", "on"
+	}
+	return replicate(base, schema, "replication of "+change.Key+" began", change, iteration, 0), nil
+}
+
+// EverythingOn returns the values of every optimisation that saves time, on, if undone has all of them, off; else nil.
+func EverythingOn(t *settings.Table, undone []settings.Assignment) []settings.Assignment {
+	off, on := t.Everything()
+	if len(off) > 1 && slices.Equal(off, undone) {
+		return on
+	}
+	return nil
+}
+
+// decisionNeeds is the number of iterations that the shortest decision with a verdict takes, in groups of four blocks.
+const decisionNeeds = stats.SignedRankLeast * 4 * (profiles.DecisionWarmup + profiles.DecisionLeast)
+
+// slowSwitch is the longest time of a switch that is made again and again for a decision.
+const slowSwitch = profiles.DecisionTime / 50
+
+// Press is a change that a key has just made.
+type Press struct {
+	Before, After settings.Values
+	Took          time.Duration // of the change
+	Iteration     time.Duration // of the newest one
+}
+
+// NewDecision is NewReplication for a press, for a time at most. It returns nil if the settings do not ask for one, or
+// if it cannot be made within that time: the effect is then that of the iterations before and after the change.
+func NewDecision(schema *profiles.Schema, p Press, iteration int64) *Comparison {
+	changed := p.After.Differing(p.Before)
+	switch {
+	case p.After.Get(settings.Decide) != settings.DecideAuto, !p.After.Table().Revertible(changed...), len(changed) == 0:
+		return nil
+	case p.Took > slowSwitch, decisionNeeds*p.Iteration > profiles.DecisionTime:
+		return nil
+	}
+	return replicate(p.After, schema, "", pairing(p.Before, p.After), iteration, profiles.DecisionTime)
+}
+
+// pairing describes the settings before and after a change.
+func pairing(before, after settings.Values) ablation.Pairing {
+	keys, off, on := differences(before, after)
+	return ablation.Pairing{Key: keys, Off: off, On: on, Before: before, After: after}
+}
+
+// replicate switches between the settings of a change, for a time at most, 0 for no limit.
+func replicate(base settings.Values, schema *profiles.Schema, began string, change ablation.Pairing, iteration int64, within time.Duration) *Comparison {
+	return Compare(base, began, func() Schedule {
+		return ablation.Replicate(base, change, iteration, optionsFor(schema, ablation.Options{Within: within}))
+	})
+}
+
+// differences lists the keys of a change, with their values before and after it.
+func differences(before, after settings.Values) (keys, was, is string) {
+	var off, on []string
+	changed := after.Differing(before)
+	for _, key := range changed {
+		off, on = append(off, before.Get(key)), append(on, after.Get(key))
+	}
+	return strings.Join(changed, ", "), strings.Join(off, ", "), strings.Join(on, ", ")
+}
