@@ -8,11 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"prismtop/profiles"
 	"prismtop/profiles/settings"
 	"prismtop/sim/checkpoint"
 	"prismtop/sim/workload"
 )
+
+// What a user may say of a run's checkpoints, and which of its states the loop has written.
 
 // Checkpoints says when and where a run writes checkpoints. Whatever it says, Checkpoint writes
 // one on request.
@@ -40,121 +41,6 @@ type Checkpoints struct {
 	Recording func() *checkpoint.Recording
 }
 
-// Resumed is a checkpoint from which a run goes on.
-type Resumed struct {
-	*checkpoint.Checkpoint
-	Path     string          // of the file
-	Settings settings.Values // in force at the checkpoint
-
-	limit string // the setting that limits the units of work
-}
-
-// Kind is a workload that a checkpoint may be of.
-type Kind struct {
-	Table  *settings.Table
-	Schema profiles.Schema
-}
-
-// OpenCheckpoint reads the checkpoint of a file, which is of one of the workloads.
-func OpenCheckpoint(ctx context.Context, path string, workloads []Kind) (*Resumed, error) {
-	c, err := checkpoint.Read(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	var known []string
-	for _, w := range workloads {
-		if known = append(known, w.Table.Workload); w.Table.Workload != c.Workload {
-			continue
-		}
-		v, err := c.Values(w.Table)
-		if err != nil {
-			return nil, fmt.Errorf("checkpoint %s: %w", path, err)
-		}
-		return &Resumed{c, path, v, settings.MaxUnits(w.Schema.Unit.Many)}, nil
-	}
-	return nil, fmt.Errorf("checkpoint %s: the workload %q is unknown: must be %s", path, c.Workload, strings.Join(known, " or "))
-}
-
-// Check returns an error if the run cannot go on under the settings.
-func (c *Resumed) Check(v settings.Values) error {
-	for _, key := range v.Differing(c.Settings) {
-		if k, _ := v.Lookup(key); !k.Live {
-			want := "must be " + c.Settings.Quoted(key) + ", as in the checkpoint " + c.Path
-			if k.Fixed != "" {
-				want += ": " + k.Fixed
-			}
-			return v.Wrong(key, want)
-		}
-	}
-	switch iterations, units := int64(v.Int(settings.MaxIterations)), v.Int(c.limit); {
-	case c.Finished:
-		return fmt.Errorf("checkpoint %s: the run is complete: there is nothing to go on with", c.Path)
-	case iterations > 0 && iterations <= c.Iteration:
-		return v.Wrong(settings.MaxIterations, fmt.Sprintf("must be above %d, the iterations of the checkpoint %s, or 0 for no limit", c.Iteration, c.Path))
-	case units > 0 && units <= c.Ended():
-		return v.Wrong(c.limit, fmt.Sprintf("must be above %d, as far as the checkpoint %s is, or 0 for all", c.Ended(), c.Path))
-	}
-	return nil
-}
-
-// notes returns the first lines of the log of a resumed run.
-func (c *Resumed) notes(info *profiles.RunInfo) []string {
-	notes := []string{fmt.Sprintf("goes on after iteration %d of the checkpoint %s", c.Iteration, c.Path)}
-	if info.Kernels != c.Kernels {
-		notes = append(notes, fmt.Sprintf("the checkpoint was written with %s kernels, from whose results those of %s differ in rounding", c.Kernels, info.Kernels))
-	}
-	return notes
-}
-
-// resume makes the task of the checkpoint, which begins with the checkpoint's settings, and
-// changes to those requested.
-func (l *loop) resume(ctx context.Context, r *Run, v settings.Values) error {
-	from := r.options.Resume
-	begin, err := r.resumedOn(from.Settings, v)
-	if err != nil {
-		return err
-	}
-	c := r.foreseen(ctx, begin)
-	work, err := r.options.Maker.New(ctx, begin, r.inputs)
-	if err != nil {
-		return err
-	}
-	task, ok := work.(workload.Checkpointer)
-	if !ok {
-		work.Close()
-		return fmt.Errorf("checkpoint %s: %s cannot go on from one", from.Path, from.Workload)
-	}
-	if err := task.Resume(ctx, from.Checkpoint); err != nil {
-		work.Close()
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return fmt.Errorf("checkpoint %s: %w", from.Path, err)
-	}
-	c.inputs, c.work = r.inputs, work
-	l.begin(r, c, from)
-	from.Arrays = nil // copied
-	err = l.change(ctx, v, false)
-	if err != nil {
-		l.close()
-	}
-	return err
-}
-
-// resumedOn returns the settings with which a checkpoint is resumed: its own on the requested device, or the requested
-// ones if that device does not support its own.
-func (r *Run) resumedOn(from, v settings.Values) (settings.Values, error) {
-	k, ok := from.Lookup(settings.Device)
-	if !ok || !k.Live {
-		return from, nil
-	}
-	begin, err := from.Set(settings.Device, v.Text(settings.Device))
-	if err == nil && r.options.Maker.Check(begin, settings.Device) != nil {
-		begin = v
-	}
-	return begin, err
-}
-
 // Written is the newest checkpoint of a run.
 type Written struct {
 	Path      string // empty for none
@@ -166,81 +52,10 @@ type Written struct {
 	Reached []string
 }
 
-// checkpoints is the state of writing. Files are written by another goroutine, one at a time.
-type checkpoints struct {
-	files   family           // of the start
-	writing chan writeResult // of one file; nil for none
-	copied  time.Time        // when the newest copy was made, or the start began
-
-	written   Written // the newest file
-	start     int     // the start that it is of
-	concluded bool    // the start has ended and its last state was dealt with
-	missing   error   // why that state was not written, nil if it was or none was wanted
-}
-
-// writeResult is how the writing of a file ended.
-type writeResult struct {
-	written Written
-	files   family
-	start   int
-	err     error
-}
-
-// began begins the first interval of a start, whose checkpoints are named for it. from is the checkpoint that it goes
-// on from, nil for none.
-func (c *checkpoints) began(o *Checkpoints, start int, from *Resumed) {
-	c.copied, c.concluded, c.missing = time.Now(), false, nil
-	switch {
-	case o.Path == "":
-	case from != nil:
-		c.files = resumedFamily(o.Path, from)
-	case start == 0:
-		c.files = family{path: o.Path, newest: -1}
-	default:
-		_ = c.wait() // or its file would seem to be free
-		c.files = family{path: c.files.next(o), newest: -1}
-	}
-}
-
-// wanted reports whether the run leaves a checkpoint at its end.
-func (c *checkpoints) wanted(r *Run) bool { return r.options.Checkpoints.Path != "" }
-
-// wait waits until no file is being written and returns the error of the one that was.
-func (c *checkpoints) wait() error {
-	if c.writing == nil {
-		return nil
-	}
-	return c.take(<-c.writing)
-}
-
-// idle reports whether no file is being written.
-func (c *checkpoints) idle() bool {
-	if c.writing == nil {
-		return true
-	}
-	select {
-	case result := <-c.writing:
-		_ = c.take(result) // the log has it
-		return true
-	default:
-		return false
-	}
-}
-
-func (c *checkpoints) take(result writeResult) error {
-	c.writing = nil
-	if result.err == nil {
-		c.written, c.start = result.written, result.start
-	}
-	c.files = result.files
-	return result.err
-}
-
 // regularCheckpoint writes a checkpoint if one is due. A run whose settings an ablation changes
 // has none until it ends.
 func (l *loop) regularCheckpoint(cut context.Context) {
-	o := &l.run.options.Checkpoints
-	if o.Path == "" || o.Every <= 0 || time.Since(l.checkpoints.copied) < o.Every || l.comparison != nil || !l.checkpoints.idle() {
+	if l.comparison != nil || !l.checkpoints.due() {
 		return
 	}
 	if err := l.checkpoint(cut); err != nil && cut.Err() == nil {
@@ -252,7 +67,7 @@ func (l *loop) regularCheckpoint(cut context.Context) {
 func (l *loop) checkpointBeforeRestart(cut context.Context) {
 	c := &l.checkpoints
 	_ = c.wait() // the log has its error
-	if !c.wanted(l.run) || l.index == l.info.Resumed || c.written.Iteration == l.index && c.start == l.restarts && c.written.Path != "" {
+	if !c.wanted() || l.index == l.info.Resumed || c.has(l.index, l.restarts) {
 		return
 	}
 	l.requestedCheckpoint(cut)
@@ -281,10 +96,10 @@ var errDivergedState = errors.New("the loss is not a number, and there is nothin
 // state is none to go on from, nil if it is one.
 func (l *loop) lastCheckpoint(cut context.Context, unsound error) {
 	c := &l.checkpoints
-	if !c.wanted(l.run) || l.work == nil || c.concluded {
+	if !c.wanted() || l.work == nil || c.concluded {
 		return
 	}
-	c.concluded = true
+	c.conclude(nil)
 	_ = c.wait() // the log has what was wrong with the one before
 	var err error
 	switch {
@@ -294,26 +109,26 @@ func (l *loop) lastCheckpoint(cut context.Context, unsound error) {
 		err = errors.New("the run was cut short within an iteration")
 	case unsound != nil:
 		err = fmt.Errorf("no sound state is left: %w", unsound)
-	case c.written.Path != "" && c.written.Iteration == l.index && c.start == l.restarts:
+	case c.has(l.index, l.restarts):
 		return
 	default:
 		if err = l.checkpoint(context.WithoutCancel(cut)); err == nil {
-			c.missing = c.wait() // the log has it
+			c.conclude(c.wait()) // the log has it
 			return
 		}
 	}
 	l.noCheckpoint(err.Error())
-	c.missing = fmt.Errorf("no checkpoint of iteration %d: %w", l.index, err)
+	c.conclude(fmt.Errorf("no checkpoint of iteration %d: %w", l.index, err))
 }
 
 // panicked notes that a panic leaves no state to go on from.
 func (l *loop) panicked() {
 	c := &l.checkpoints
-	if l.run == nil || l.work == nil || !c.wanted(l.run) || c.concluded {
+	if l.run == nil || l.work == nil || !c.wanted() || c.concluded {
 		return
 	}
 	_ = c.wait()
-	c.concluded, c.missing = true, errors.New("no checkpoint at the end: a panic leaves no sound state")
+	c.conclude(errors.New("no checkpoint at the end: a panic leaves no sound state"))
 	l.noCheckpoint("a panic leaves no sound state")
 }
 
@@ -322,11 +137,7 @@ func (l *loop) noCheckpoint(why string) {
 	if l.run == nil || l.work == nil { // it had not begun
 		return
 	}
-	instead := ""
-	if w := l.checkpoints.written; w.Path != "" {
-		instead = fmt.Sprintf("; %s has iteration %d", w.Path, w.Iteration)
-	}
-	l.run.stream.Refuse("no checkpoint: " + why + instead)
+	l.run.stream.Refuse("no checkpoint: " + why + l.checkpoints.instead())
 }
 
 // checkpoint copies the state and starts writing it.
@@ -339,7 +150,7 @@ func (l *loop) checkpoint(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o, stream := &l.run.options.Checkpoints, l.run.stream
+	o := &l.run.options.Checkpoints
 	run := &checkpoint.Run{
 		Program: o.Program, Workload: l.info.Schema.Workload, Object: l.info.Object, Kernels: l.info.Kernels,
 		Iteration: l.index, Finished: l.complete, Settings: checkpoint.SettingsOf(l.settings),
@@ -357,34 +168,11 @@ func (l *loop) checkpoint(ctx context.Context) error {
 	}
 	c := &l.checkpoints
 	c.copied = time.Now()
-	before, files, improved := c.files, c.files, false
-	if files.path != "" && o.Keep.Best {
-		if best := l.improved(ctx, files.best); best != nil {
-			files.best, improved = best, true
-		}
+	w := toWrite{run: run, state: state, reached: l.reached(), start: l.restarts, names: l.run.checkpointNames()}
+	if best, keeps := c.keepsBest(); keeps {
+		w.best = l.improved(ctx, best)
 	}
-	written := Written{files.path, run.Iteration, run.Finished, l.reached()}
-	done, names, start := make(chan writeResult, 1), l.run.checkpointNames(), l.restarts
-	c.writing = done
-	go func() {
-		var err, lost error
-		after := files
-		if files.path != "" {
-			after, lost, err = files.write(o.Keep.Last, improved, run, state)
-		} else {
-			written.Path, err = checkpoint.WriteNew(names, run, state)
-		}
-		if err != nil {
-			stream.Refuse("no checkpoint: " + err.Error())
-			after = before
-		} else {
-			stream.Log(fmt.Sprintf("checkpoint of iteration %d in %s", run.Iteration, written.Path))
-		}
-		if lost != nil {
-			stream.Refuse("an older or the best checkpoint was not kept: " + lost.Error())
-		}
-		done <- writeResult{written, after, start, err}
-	}()
+	c.write(w)
 	return nil
 }
 

@@ -93,7 +93,7 @@ func checkpointed(t *testing.T, r *Run) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "c.npz")
 	r.options.Checkpoints.Path = path
-	r.loop.checkpoints.began(&r.options.Checkpoints, 0, nil)
+	r.loop.checkpoints.began(&r.options.Checkpoints, r.stream, 0, nil)
 	if err := errors.Join(r.loop.checkpoint(t.Context()), r.loop.checkpoints.wait()); err != nil {
 		t.Fatal(err)
 	}

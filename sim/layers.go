@@ -11,7 +11,8 @@ import (
 // for a screen, rarely enough that an iteration costs only one addition per step.
 const layersEvery = 500 * time.Millisecond
 
-// layerProfile sums the times of a plan's steps between two publications.
+// layerProfile sums the times of a plan's steps between two publications. At the boundary it reads the timed steps of
+// the iteration, and returns the layers to publish when they are due; it changes nothing.
 type layerProfile struct {
 	plan      *profiles.Layer  // the first step of the summed plan, which identifies it
 	kernels   []profiles.Layer // without times
@@ -55,6 +56,15 @@ func (p *layerProfile) begin(steps []profiles.Layer) {
 	p.nanos = make([]int64, len(p.kernels))
 }
 
+// observe adds one iteration and returns the layers to publish; nil if they are not due. sparse thins them.
+func (p *layerProfile) observe(steps []profiles.Layer, nanos []int64, now time.Time, sparse int) []profiles.Layer {
+	p.add(steps, nanos, now)
+	if !p.due(now, sparse) {
+		return nil
+	}
+	return p.take()
+}
+
 // due reports whether there is something to publish.
 func (p *layerProfile) due(now time.Time, sparse int) bool {
 	return p.n > 0 && now.Sub(p.since) >= layersEvery*time.Duration(sparse)
@@ -73,8 +83,16 @@ func (p *layerProfile) take() []profiles.Layer {
 		}
 	}
 	clear(p.nanos)
-	p.n = 0
+	p.n, p.published = 0, true
 	return layers
+}
+
+// last returns the layers of a plan that ran for less than the interval, for the end of a run; nil if there are none.
+func (p *layerProfile) last() []profiles.Layer {
+	if p.n == 0 || p.published {
+		return nil
+	}
+	return p.take()
 }
 
 // profileLayers adds an iteration to the profile, if the settings ask for one.
@@ -84,31 +102,20 @@ func (l *loop) profileLayers(rec *profiles.Iteration) {
 	if !ok || !l.reads.layers || rec.Flags&(profiles.Converged|profiles.NonFinite) != 0 {
 		return
 	}
-	watched, sparse := l.run.stream.Watched()
-	if !watched {
-		return
-	}
-	now := time.Now()
-	steps, nanos := profiler.Steps()
-	l.layers.add(steps, nanos, now)
-	if l.layers.due(now, sparse) {
-		l.publishLayers()
+	if watched, sparse := l.run.stream.Watched(); watched {
+		steps, nanos := profiler.Steps()
+		l.publishLayers(l.layers.observe(steps, nanos, time.Now(), sparse))
 	}
 }
 
-// lastLayers publishes the times of a plan that ran for less than the interval when the run ended.
-func (l *loop) lastLayers() {
-	if l.layers.n > 0 && !l.layers.published {
-		l.publishLayers()
+// publishLayers publishes layers, if there are some.
+func (l *loop) publishLayers(layers []profiles.Layer) {
+	if layers != nil {
+		l.run.stream.Layers(layers, l.layers.shown)
 	}
 }
 
-func (l *loop) publishLayers() {
-	l.run.stream.Layers(l.layers.take(), l.layers.shown)
-	l.layers.published = true
-}
-
-// judgeLayers finds the roofs for the kernels and threads in use.
+// judgeLayers begins a profile that is judged by the roofs of the kernels and threads in use.
 func (l *loop) judgeLayers() {
 	l.layers = layerProfile{}
 	device := l.work.Device()

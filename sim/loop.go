@@ -44,7 +44,7 @@ type loop struct {
 	results     []profiles.UnitResult // of the newest units that ended
 	earlier     profiles.Ended        // the units before those
 	complete    bool                  // the task has nothing left to do
-	checkpoints checkpoints
+	checkpoints checkpointClock
 
 	rec        profiles.Iteration
 	layers     layerProfile
@@ -133,7 +133,7 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 	r.over.Store(false)
 	l.active, l.began = 0, time.Now()
 	l.resumed, l.compare = l.began, l.began
-	l.checkpoints.began(&r.options.Checkpoints, l.restarts, from)
+	l.checkpoints.began(&r.options.Checkpoints, r.stream, l.restarts, from)
 	l.comparing = 0
 
 	info := l.work.Info()
@@ -151,7 +151,7 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 		info.Most, _ = b.Most(c.settings)
 	}
 	if o := &r.options.Checkpoints; o.Path != "" {
-		info.Checkpoint, info.NextCheckpoint = l.checkpoints.files.path, l.checkpoints.files.foretold(o)
+		info.Checkpoint, info.NextCheckpoint = l.checkpoints.path(), l.checkpoints.files.foretold(o)
 	}
 	info.PriorStarts = l.restarts
 	info.Notes = append(info.Notes, r.options.Notes...)
@@ -291,9 +291,9 @@ func (l *loop) end(cut context.Context, err error) error {
 	if err == nil {
 		why = "the run was stopped"
 	}
-	l.lastLayers()
+	l.publishLayers(l.layers.last())
 	l.endFork(why)
-	if l.checkpoints.wanted(l.run) && unsound == nil { // with the settings of the user in force
+	if l.checkpoints.wanted() && unsound == nil { // with the settings of the user in force
 		unsound = l.concludeComparison(cut, why)
 	}
 	l.abandonComparison(why)
@@ -340,7 +340,7 @@ func (l *loop) iterate(cut context.Context) error {
 	stream.Iteration(rec)
 	l.recorded = l.index + 1
 	if last {
-		l.lastLayers()
+		l.publishLayers(l.layers.last())
 	}
 
 	if hasMeasured {

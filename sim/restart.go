@@ -27,11 +27,11 @@ func (l *loop) restart(cut context.Context) error {
 		return err
 	}
 	l.restarts++
-	paused, earlier := l.paused, l.checkpoints.files.path
+	paused, earlier := l.paused, l.checkpoints.path()
 	l.paused = false
 	l.begin(l.run, c, nil)
 	checkpoints := ""
-	if now := l.checkpoints.files.path; now != earlier {
+	if now := l.checkpoints.path(); now != earlier {
 		checkpoints = fmt.Sprintf("; its checkpoints go to %s, %s stays", now, earlier)
 	}
 	l.run.stream.Log("restarted from " + l.run.firstWeights() + with(v, before) + checkpoints)
