@@ -55,7 +55,7 @@ func (p *position) measured() int {
 
 // Checkpoint returns the state of the reconstruction between two iterations.
 func (r *Reconstruction) Checkpoint(ctx context.Context) (*checkpoint.State, error) {
-	sum, err := r.pictureSum(ctx)
+	sum, err := r.truth.sum(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -105,9 +105,9 @@ func (r *Reconstruction) copyState(ctx context.Context, old []checkpoint.Array) 
 			}
 			copy(a.Float32, output)
 		case targetOldArray:
-			copy(a.Float32, r.targetOld)
+			copy(a.Float32, r.targets.old)
 		case targetNewArray:
-			copy(a.Float32, r.targetNew)
+			copy(a.Float32, r.targets.new)
 		default:
 			v, _ := r.decoder.Model().Index(a.Name)
 			r.state.Read(v, a.Float32)
@@ -118,9 +118,8 @@ func (r *Reconstruction) copyState(ctx context.Context, old []checkpoint.Array) 
 
 // keepTargets copies the targets of a sample from the plan, if that holds the newest.
 func (r *Reconstruction) keepTargets() {
-	if !r.initial && r.program != nil && r.program.fed {
-		r.program.keep(TargetOldInput, r.targetOld)
-		r.program.keep(TargetNewInput, r.targetNew)
+	if !r.initial {
+		r.targets.keep(r.program)
 	}
 }
 
@@ -151,18 +150,6 @@ func elements(shape []int) int {
 		n *= axis
 	}
 	return n
-}
-
-// pictureSum returns the SHA-256 sum of the object's amplitudes, in hexadecimal.
-func (r *Reconstruction) pictureSum(ctx context.Context) (string, error) {
-	if r.pictureHash == "" {
-		sum := NewMeasurementCache(0, false, nil).hashPicture(ctx, r.object.Amplitude)
-		if err := ctx.Err(); err != nil {
-			return "", err
-		}
-		r.pictureHash = hex.EncodeToString(sum[:])
-	}
-	return r.pictureHash, nil
 }
 
 // Resume puts a new reconstruction into the state of a checkpoint of the same settings.
@@ -204,13 +191,13 @@ func (r *Reconstruction) restore(ctx context.Context, p *position, arrays map[st
 	}
 	copy(r.current, arrays[currentArray].Float32)
 	copy(r.output, arrays[outputArray].Float32)
-	copy(r.targetOld, arrays[targetOldArray].Float32)
-	copy(r.targetNew, arrays[targetNewArray].Float32)
+	copy(r.targets.old, arrays[targetOldArray].Float32)
+	copy(r.targets.new, arrays[targetNewArray].Float32)
 	r.hasCurrent, r.whole, r.hasOutput = p.Current, p.Whole, p.Whole
 	if r.system.Samples() != p.measured() {
 		r.system.clearMasks()
 		for i := range p.measured() {
-			if err := r.system.AddMask(ctx, r.samples[i%len(r.samples)]); err != nil {
+			if err := r.system.AddMask(ctx, r.samples.of(i)); err != nil {
 				return err
 			}
 		}
@@ -225,15 +212,15 @@ func (r *Reconstruction) restore(ctx context.Context, p *position, arrays map[st
 
 // checkPosition returns an error if a position is impossible or of another picture.
 func (r *Reconstruction) checkPosition(ctx context.Context, c *checkpoint.Checkpoint, p *position) error {
-	sum, err := r.pictureSum(ctx)
+	sum, err := r.truth.sum(ctx)
 	rate := float64(p.LearningRate)
 	switch {
 	case err != nil:
 		return err
 	case p.Picture != sum:
-		return fmt.Errorf("the picture %s differs from that of the checkpoint, %s: give it by --image or restore the file", r.object.Name, c.Object)
-	case p.Initial && (r.disc == nil || p.Sample != -1),
-		p.Sample < -1 || p.Sample >= r.total() || p.InSample < 0 || p.InSample > math.MaxInt32,
+		return fmt.Errorf("the picture %s differs from that of the checkpoint, %s: give it by --image or restore the file", r.truth.object.Name, c.Object)
+	case p.Initial && (r.initialisation.disc == nil || p.Sample != -1),
+		p.Sample < -1 || p.Sample >= r.samples.total(r.settings.Passes) || p.InSample < 0 || p.InSample > math.MaxInt32,
 		p.Sample == -1 && p.InSample > 0 && !p.Initial,
 		!(rate > 0) || math.IsInf(rate, 0) || p.PlateauBad < 0 || p.PlateauBad > plateauPatience || math.IsNaN(float64(p.PlateauBest)),
 		p.Elapsed < 0:

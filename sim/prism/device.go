@@ -81,37 +81,12 @@ func failure(b nn.Backend) error {
 	return nil
 }
 
-// failure returns the error of an operation of the device that could not return it, once unless the device is lost; nil
-// for none.
-func (r *Reconstruction) failure() error {
-	err := r.unreported
-	if r.unreported = nil; err == nil {
-		err = failure(r.device.Backend)
-	}
-	return err
-}
-
 // admits returns an error if a backend cannot compute the field of the settings.
 func admits(b nn.Backend, s *Settings) error {
 	if of, ok := b.(nn.Bounded); ok && s.Size > of.LongestTransform() {
 		return &deviceError{fmt.Errorf("size = %d: the GPU transforms lines of at most %d pixels", s.Size, of.LongestTransform())}
 	}
 	return nil
-}
-
-// report leaves an error for the next call of failure.
-func (r *Reconstruction) report(err error) { r.unreported = err }
-
-// Remarks returns what a user should know of the device in use.
-func (r *Reconstruction) Remarks() []string {
-	var all []string
-	if r.device.Note != "" {
-		all = append(all, "computed on the CPU: "+r.device.Note)
-	}
-	if f, ok := r.device.Backend.(nn.Fallible); ok {
-		all = append(all, f.Remarks()...)
-	}
-	return all
 }
 
 // advised adds to an error about a device's memory what would need less.
@@ -146,7 +121,10 @@ func (r *Reconstruction) move(ctx context.Context, s *Settings, o PlanOptions) (
 		err = admits(backend, s)
 	}
 	if err == nil {
-		state, program, err = r.carryTo(ctx, backend, o)
+		err = r.outlive()
+	}
+	if err == nil {
+		state, program, err = r.carryTo(ctx, backend, r.nextProgram(), o)
 	}
 	if err != nil {
 		r.dropKept()
@@ -161,51 +139,9 @@ func (r *Reconstruction) move(ctx context.Context, s *Settings, o PlanOptions) (
 		}
 		return false, &workload.RefusedError{Err: advised(err)}
 	}
-	r.settleScaler()
-	r.unload()
-	r.state.Close()
-	d.leave()
-	d.Backend, d.Note = backend, note
-	r.state, r.program = state, program
+	r.moveTo(backend, note, state, program)
 	r.dropKept()
 	return true, nil
-}
-
-// carryTo makes a copy of the variables on another backend, with the program of the next iteration.
-func (r *Reconstruction) carryTo(ctx context.Context, backend nn.Backend, o PlanOptions) (state nn.State, p *program, err error) {
-	if err := r.outlive(); err != nil {
-		return nil, nil, err
-	}
-	variables := r.decoder.Model().Variables()
-	if state, err = backend.NewState(ctx, variables); err != nil {
-		return nil, nil, err
-	}
-	var values []float32
-	for i, v := range variables {
-		if v.Category == nn.Gradients {
-			continue
-		}
-		n := v.Shape.Elements()
-		if len(values) < n {
-			values = make([]float32, n)
-		}
-		r.state.Read(i, values[:n])
-		if err = r.failure(); err != nil {
-			break
-		}
-		state.Write(i, values[:n])
-		if err = errors.Join(failure(backend), ctx.Err()); err != nil {
-			break
-		}
-	}
-	if err == nil {
-		p, err = loadProgram(ctx, r.nextProgram(), r.decoder, o, backend, state)
-	}
-	if err != nil {
-		state.Close()
-		return nil, nil, err
-	}
-	return state, p, nil
 }
 
 // memory returns what is held on a device with memory of its own, given the memory of the plan and the variables.
@@ -234,6 +170,12 @@ type kept struct {
 	spare    []checkpoint.Array // the copy before, whose memory the next one uses
 }
 
+// due reports whether the state is to be copied before an iteration of a sample.
+func (k *kept) due(inSample int) bool {
+	past := time.Since(k.at)
+	return !k.has || past >= keepingShare*k.took && (inSample == 0 || past >= keepWithin)
+}
+
 // bytes returns the memory of the copies.
 func (k *kept) bytes() (sum int64) {
 	for _, arrays := range [][]checkpoint.Array{k.arrays, k.spare} {
@@ -260,7 +202,7 @@ func (r *Reconstruction) keepState(ctx context.Context, rec *profiles.Iteration)
 	if r.marked != nil && k.has {
 		return nil
 	}
-	if past := time.Since(k.at); k.has && (past < keepingShare*k.took || r.inSample > 0 && past < keepWithin) {
+	if !k.due(r.inSample) {
 		return nil
 	}
 	rec.Flags |= profiles.Warmup
@@ -305,12 +247,8 @@ func (r *Reconstruction) Recover(ctx context.Context, v settings.Values) (from w
 	if err != nil {
 		return from, err
 	}
-	r.unload()
-	r.state.Close()
-	r.device.leave()
-	r.device.Backend, r.device.Note, r.state, r.kept = r.device.Processor, "", state, kept{}
-	r.report(nil)
-	r.skipped = 0
+	r.retreat(state)
+	r.kept = kept{}
 	r.adopt(&s)
 	arrays := map[string]checkpoint.Array{}
 	for _, a := range k.arrays {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"prismtop/profiles"
 	"prismtop/profiles/machine"
 	"prismtop/sim/checkpoint"
 	"prismtop/sim/nn"
@@ -215,19 +216,6 @@ func (d *Decoder) fold(values trainedValues, of statistics) (*Decoder, trainedVa
 	return folded, all, nil
 }
 
-// trained copies the weights and running statistics of the reconstruction.
-func (r *Reconstruction) trained() (trainedValues, error) {
-	values := trainedValues{}
-	for i, v := range r.decoder.Model().Variables() {
-		if v.Category == nn.Weights {
-			x := make([]float32, v.Shape.Elements())
-			r.state.Read(i, x)
-			values[v.Name] = x
-		}
-	}
-	return values, r.failure()
-}
-
 // trainedOf takes them from a checkpoint.
 func trainedOf(d *Decoder, c *checkpoint.Checkpoint) (trainedValues, error) {
 	values := trainedValues{}
@@ -263,7 +251,7 @@ func (r *Reconstruction) finalOutput(ctx context.Context) ([]float32, error) {
 	if r.failed {
 		return r.Output(), nil
 	}
-	if !r.roomForFinal() {
+	if !roomForFinal(r.Memory(), len(r.output)) {
 		return r.newest()
 	}
 	values, err := r.trained()
@@ -289,14 +277,13 @@ func (r *Reconstruction) finalOutput(ctx context.Context) ([]float32, error) {
 	return got, nil
 }
 
-// roomForFinal reports whether there is memory for a final pass beside the run: three more copies of the weights (folded, packed
+// roomForFinal reports whether there is memory for a final pass beside a run that holds m: three more copies of the weights (folded, packed
 // and those of the file), the results of all layers before and after their packing, and two planes. Where the system does not say, there is.
-func (r *Reconstruction) roomForFinal() bool {
+func roomForFinal(m profiles.Memory, pixels int) bool {
 	free, known := machine.ReadMemory().Usable()
 	if !known {
 		return true
 	}
-	m := r.Memory()
-	need := 3*m.Parts[MemoryWeights] + 2*m.Parts[MemoryActivations] + 8*int64(len(r.output))
+	need := 3*m.Parts[MemoryWeights] + 2*m.Parts[MemoryActivations] + 8*int64(pixels)
 	return need < free/2
 }

@@ -19,7 +19,9 @@ func (m Maker) Most(v settings.Values) (iterations int64, sooner bool) {
 }
 
 // MayConverge reports whether the initialisation, if it has not ended, or a sample may end before its limit.
-func (r *Reconstruction) MayConverge() bool { return r.stop > 0 || r.initial && r.threshold > 0 }
+func (r *Reconstruction) MayConverge() bool {
+	return r.stop > 0 || r.initial && r.initialisation.threshold > 0
+}
 
 // Needs returns the memory that a reconstruction comes to hold, by category, from the plans of its settings
 // alone: nothing is allocated for it. The caches count with all that they come to hold. What the backend's

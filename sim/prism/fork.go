@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
-	"time"
 
 	"prismtop/sim/nn"
 )
@@ -15,10 +14,7 @@ import (
 type mark struct {
 	variables [][]float32 // weights, moments, statistics and the scaler, in the model's order
 	settings  Settings
-	inSample  int
-	lr        float64
-	plateau   plateau
-	began     time.Time
+	progress  progress
 	output    []float32
 	targetOld []float32
 	targetNew []float32
@@ -41,8 +37,8 @@ func (r *Reconstruction) Mark(ctx context.Context) error {
 	}
 	r.settleScaler()
 	m := &mark{
-		targetOld: slices.Clone(r.targetOld), targetNew: slices.Clone(r.targetNew),
-		settings: r.settings, inSample: r.inSample, lr: r.lr, plateau: r.plateau, began: r.began,
+		targetOld: slices.Clone(r.targets.old), targetNew: slices.Clone(r.targets.new),
+		settings: r.settings, progress: r.progress,
 		output: slices.Clone(r.output), noise: r.system.options.Noise.State(), skipped: r.skipped,
 	}
 	for i, v := range variables {
@@ -77,14 +73,14 @@ func (r *Reconstruction) Return(context.Context) error {
 			r.state.Write(i, values)
 		}
 	}
-	r.inSample, r.lr, r.plateau, r.began = m.inSample, m.lr, m.plateau, m.began
+	r.progress = m.progress
 	if r.settings.LearningRate != m.settings.LearningRate {
-		r.lr, r.plateau = r.settings.LearningRate, newPlateau()
+		r.restart(r.settings.LearningRate)
 	}
 	copy(r.output, m.output)
 	r.hasOutput, r.done, r.failed = true, false, false
-	copy(r.targetOld, m.targetOld)
-	copy(r.targetNew, m.targetNew)
+	copy(r.targets.old, m.targetOld)
+	copy(r.targets.new, m.targetNew)
 	if r.program != nil {
 		r.program.fed, r.program.unread = false, false
 	}

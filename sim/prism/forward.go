@@ -7,16 +7,6 @@ import (
 	"prismtop/sim/nn"
 )
 
-// Steps returns the steps of the current plan and the nanoseconds each took in
-// its last run; both are empty between two plans, and where the newest iteration did not
-// time every step. The slices are reused.
-func (r *Reconstruction) Steps() ([]profiles.Layer, []int64) {
-	if r.program == nil {
-		return nil, nil
-	}
-	return r.program.steps()
-}
-
 // Forward is the decoder's forward pass alone, without training. It is not safe for
 // concurrent use.
 type Forward struct {

@@ -144,9 +144,6 @@ type deviceError struct{ error }
 // Unwrap returns the backend's error.
 func (e *deviceError) Unwrap() error { return e.error }
 
-// Device returns the device of the reconstruction.
-func (r *Reconstruction) Device() workload.Device { return r.device.Backend }
-
 // threads returns the effective number of threads: 0 means one per processor.
 func threads(setting int) int {
 	if setting == 0 {
@@ -165,7 +162,7 @@ func (r *Reconstruction) Save(ctx context.Context, base string, fresh bool) ([]s
 	if err != nil {
 		return nil, err
 	}
-	save, p := picture.SavePair, r.crop(PictureReconstruction, output)
+	save, p := picture.SavePair, r.settings.crop(PictureReconstruction, output)
 	if fresh {
 		save = picture.SaveNewPair
 	}
