@@ -46,6 +46,7 @@ func serveCommand() *cobra.Command {
 	flags.StringVar(&f.keys, "keys", "", "file of authorised keys, a role and a public key or fingerprint on each line (default prismtop/authorized_keys in the user's configuration folder)")
 	flags.IntVar(&f.limits.Sessions, "max-sessions", f.limits.Sessions, "SSH sessions at a time")
 	flags.IntVar(&f.limits.PerKey, "max-per-key", f.limits.PerKey, "SSH sessions at a time with one key")
+	flags.IntVar(&f.limits.Memory, "max-memory", f.limits.Memory, "MiB that the screens of all SSH sessions may take together")
 	flags.IntVar(&f.limits.Startups, "startups", f.limits.Startups, "connections at a time that have not begun an SSH session")
 	flags.IntVar(&f.limits.Rate, "rate", f.limits.Rate, "connections a minute from one address")
 	flags.DurationVar(&f.limits.Handshake, "handshake", f.limits.Handshake, "time for a connection to begin its SSH session")

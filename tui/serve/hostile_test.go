@@ -489,6 +489,54 @@ func TestBounds(t *testing.T) {
 	r.logs("refused: more than 3 connections a minute from there")
 }
 
+// All screens together take no more memory than allowed, however few they are: a session more is refused, and a window that
+// grows keeps the size of its screen.
+func TestTheMemoryOfAllScreensIsBounded(t *testing.T) {
+	limits := quick
+	limits.Memory = 240
+	r := serving(t, limits)
+	sizes := make(chan [2]int, 10)
+	r.show = func(ctx context.Context, v *Visitor) (string, error) {
+		visiting, leave := context.WithCancel(ctx)
+		defer leave()
+		go func() {
+			for {
+				select {
+				case size := <-v.Streams().Sizes:
+					sizes <- size
+				case <-visiting.Done():
+					return
+				}
+			}
+		}()
+		return untilEnd(ctx, v)
+	}
+	first := r.sized(r.login("operator"), 800, 300)
+	r.sized(r.login("operator"), 800, 300)
+	x := r.sized(r.login("operator"), 800, 300)
+	_ = x.Wait()
+	if !strings.Contains(x.out.String(), "a screen of 800x300 needs 108 MiB of memory, and 24.9 MiB are left for sessions (--max-memory): try a smaller window") {
+		t.Errorf("one screen too many is told %q", x.out.String())
+	}
+	small := r.sized(r.login("viewer"), 120, 40)
+	if err := small.WindowChange(300, 800); err != nil {
+		t.Fatal(err)
+	}
+	r.logs("keeps its size: no memory for a screen of 800x300 (--max-memory)")
+	if err := small.WindowChange(50, 130); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-sizes; got != [2]int{130, 50} {
+		t.Errorf("the screen gets %v", got)
+	}
+	_, _ = first.in.Write([]byte("q"))
+	_ = first.Wait()
+	r.sized(r.login("viewer"), 800, 300)
+	if n := strings.Count(r.logged(), "): logged in"); n != 4 {
+		t.Errorf("%d were let in, want 4", n)
+	}
+}
+
 // Addresses of which rates are kept are bounded, and those of one IPv6 site share theirs.
 func TestRatesAreBounded(t *testing.T) {
 	limits := quick

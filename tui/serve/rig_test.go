@@ -29,7 +29,7 @@ type rig struct {
 }
 
 // quick are limits that tests of none of them do not meet.
-var quick = Limits{Sessions: 20, PerKey: 20, Startups: 50, Rate: 100_000, Handshake: 20 * time.Second, Stall: 20 * time.Second}
+var quick = Limits{Sessions: 20, PerKey: 20, Memory: 4096, Startups: 50, Rate: 100_000, Handshake: 20 * time.Second, Stall: 20 * time.Second}
 
 func signer(t testing.TB, seed byte) gossh.Signer {
 	t.Helper()
@@ -208,7 +208,10 @@ func (g *gathered) String() string {
 
 // session begins a session on a terminal, and returns when the server has let it in or refused it, which
 // it does after the client was told that it has a shell.
-func (r *rig) session(c *gossh.Client) *terminalOf {
+func (r *rig) session(c *gossh.Client) *terminalOf { return r.sized(c, 120, 40) }
+
+// sized is session with a size.
+func (r *rig) sized(c *gossh.Client, columns, rows int) *terminalOf {
 	r.t.Helper()
 	decided := func() int {
 		log := r.logged()
@@ -222,7 +225,7 @@ func (r *rig) session(c *gossh.Client) *terminalOf {
 	x := &terminalOf{Session: s, out: &gathered{}}
 	s.Stdout = x.out
 	if x.in, err = s.StdinPipe(); err == nil {
-		err = s.RequestPty("xterm-256color", 40, 120, nil)
+		err = s.RequestPty("xterm-256color", rows, columns, nil)
 	}
 	if err == nil {
 		err = s.Shell()

@@ -14,6 +14,7 @@ import (
 	"charm.land/wish/v2"
 	gossh "golang.org/x/crypto/ssh"
 
+	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
 )
 
@@ -21,6 +22,7 @@ import (
 type Limits struct {
 	Sessions  int           // at a time
 	PerKey    int           // of them, with one key
+	Memory    int           // MiB of all sessions, by the sizes of their screens
 	Startups  int           // connections that have not begun a session, at a time
 	Rate      int           // connections a minute from one address
 	Handshake time.Duration // from a connection to its session
@@ -30,7 +32,7 @@ type Limits struct {
 
 // DefaultLimits are the limits of a server that is told none.
 var DefaultLimits = Limits{
-	Sessions: 16, PerKey: 4, Startups: 10, Rate: 60, Handshake: 15 * time.Second, Idle: 12 * time.Hour, Stall: 30 * time.Second,
+	Sessions: 16, PerKey: 4, Memory: 768, Startups: 10, Rate: 60, Handshake: 15 * time.Second, Idle: 12 * time.Hour, Stall: 30 * time.Second,
 }
 
 // Options say what a server serves, and to whom.
@@ -243,9 +245,43 @@ func (s *Server) enter(v *visit) (why string) {
 		return fmt.Sprintf("%d sessions are open, the most there may be (--max-sessions)", len(s.visits))
 	case same >= s.options.Limits.PerKey:
 		return fmt.Sprintf("%d sessions are open with this key, the most there may be (--max-per-key)", same)
+	case s.left() < bytesOf(v.size):
+		return fmt.Sprintf("a screen of %dx%d needs %s of memory, and %s are left for sessions (--max-memory): try a smaller window",
+			v.size[0], v.size[1], unit.Binary(bytesOf(v.size)), unit.Binary(s.left()))
 	}
+	v.held = bytesOf(v.size)
 	s.visits[v] = struct{}{}
 	return ""
+}
+
+// What a session takes: its copy of the run's state, and the cells of its screen in the buffers that draw and compare frames.
+// Measured: 6 MB and 400 bytes a cell.
+const (
+	sessionBytes = 16 << 20
+	cellBytes    = 400
+)
+
+// bytesOf returns the memory of a session with a screen of a size.
+func bytesOf(size [2]int) int64 { return sessionBytes + cellBytes*int64(size[0])*int64(size[1]) }
+
+// left returns the memory that no session holds. s.mu is held.
+func (s *Server) left() int64 {
+	left := int64(s.options.Limits.Memory) << 20
+	for v := range s.visits {
+		left -= v.held
+	}
+	return left
+}
+
+// resized reports whether a session may have a screen of another size, and holds its memory.
+func (s *Server) resized(v *visit, size [2]int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if needs := bytesOf(size); needs <= v.held || needs-v.held <= s.left() {
+		v.held = needs
+		return true
+	}
+	return false
 }
 
 // expect makes Close wait for a session, and reports whether there may still be one.
@@ -275,6 +311,7 @@ func (l *Limits) Check() error {
 	}{
 		{"max-sessions", l.Sessions >= 1 && l.Sessions <= 1000, "from 1 to 1000"},
 		{"max-per-key", l.PerKey >= 1, "at least 1"},
+		{"max-memory", l.Memory >= 64 && l.Memory <= 1<<20, "from 64 to 1048576"},
 		{"startups", l.Startups >= 1 && l.Startups <= 1000, "from 1 to 1000"},
 		{"rate", l.Rate >= 1, "at least 1"},
 		{"handshake", l.Handshake >= time.Second, "at least 1s"},

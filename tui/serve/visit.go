@@ -59,6 +59,8 @@ type visit struct {
 	shown [2]int      // the newest size that was taken
 	seen  chan [2]int // sizes for the screen
 
+	held int64 // memory, guarded by the server's mutex
+
 	fingerprint, role string
 	end               context.CancelCauseFunc
 }
@@ -136,7 +138,13 @@ func (s *Server) visited(session ssh.Session) {
 		end(errStalled)
 		_ = v.link.Close()
 	}}
-	go v.relay(within)
+	go v.relay(within, func(size [2]int) bool {
+		fits := s.resized(v, size)
+		if !fits {
+			who.Log(fmt.Sprintf("keeps its size: no memory for a screen of %dx%d (--max-memory)", size[0], size[1]))
+		}
+		return fits
+	})
 	go v.watchIdle(within, end)
 	go func() { _ = who.input.pump(within) }()
 
@@ -175,13 +183,18 @@ func (s *Server) show(ctx context.Context, who *Visitor) (how string, err error)
 // sizePeriod is the least time between two sizes that a screen is laid out for.
 const sizePeriod = 50 * time.Millisecond
 
-// relay passes the newest size on to the screen that is shown, or to the next one if there is none.
-func (v *visit) relay(ctx context.Context) {
+// relay passes the newest size on to the screen that is shown, or to the next one if there is none. The screen keeps its size
+// if another does not fit.
+func (v *visit) relay(ctx context.Context, fits func(size [2]int) bool) {
 	var size [2]int
 	var seen chan<- [2]int // nil once the screen has the newest size
 	for {
 		select {
-		case size = <-v.sizes:
+		case asked := <-v.sizes:
+			if !fits(asked) {
+				continue
+			}
+			size = asked
 			v.mu.Lock()
 			v.shown = size
 			v.mu.Unlock()

@@ -40,7 +40,7 @@ func TestASlowScreenGetsTheNewestSize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		v := &visit{sizes: make(chan [2]int, 1), seen: make(chan [2]int)}
-		go v.relay(ctx)
+		go v.relay(ctx, func(size [2]int) bool { return size[0] < 100 })
 		for _, size := range [][2]int{{80, 24}, {90, 30}} {
 			v.resize(size)
 			time.Sleep(time.Hour)
@@ -48,6 +48,8 @@ func TestASlowScreenGetsTheNewestSize(t *testing.T) {
 				t.Errorf("the terminal has %v, want %v", got, size)
 			}
 		}
+		v.resize([2]int{100, 30}) // does not fit
+		time.Sleep(time.Hour)
 		select {
 		case got := <-v.seen:
 			if got != [2]int{90, 30} {

@@ -149,7 +149,7 @@ func (f *facts) changes() section {
 		s.Intro = "No setting was changed during the run."
 		return s
 	}
-	s.Intro = "Numbered as in the charts. The interval is that of the change of the median time of an iteration; one that contains 0 shows no effect. " +
+	s.Intro = "Numbered as in the charts. The interval is that of the change of the median time of an iteration; one that contains 0 leaves open whether there is an effect. " +
 		"The quality goes on changing while a run trains: its difference is not the effect of the change alone."
 	quality := f.newest.Run.Schema.QualityInfo()
 	for i := range f.summary.Changes {
