@@ -3,10 +3,10 @@ package pane
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"prismtop/profiles"
-	"prismtop/profiles/stats"
 	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
@@ -50,7 +50,7 @@ func (p *memory) history(c *chart.Canvas, s *profiles.Snapshot) (string, theme.S
 		words := words.Wrap(slopeWords(s), w)
 		foot = min(len(words), h/3)
 		for i, text := range words[:foot] {
-			c.Text(0, h-foot+i, chart.Cut(text, w), slopeStyle(m.Trend))
+			c.Text(0, h-foot+i, chart.Cut(text, w), slopeStyle(s))
 		}
 	}
 	plot := c.Sub(0, top, w, h-top-foot)
@@ -145,12 +145,12 @@ func slopeShort(s *profiles.Snapshot) (string, theme.Style) {
 	if t.PerMinute < 0 {
 		word = "shrinks "
 	}
-	return word + strings.TrimSpace(unit.Bytes(int64(math.Round(math.Abs(t.PerMinute))))) + "/min", slopeStyle(t)
+	return word + strings.TrimSpace(unit.Bytes(int64(math.Round(math.Abs(t.PerMinute))))) + "/min", slopeStyle(s)
 }
 
-// slopeStyle warns of growth that the caches do not explain.
-func slopeStyle(t profiles.MemoryTrend) theme.Style {
-	if !t.Noise() && t.PerMinute > 0 && t.BeyondCaches() == stats.Above {
+// slopeStyle warns of growth of which there is an alert.
+func slopeStyle(s *profiles.Snapshot) theme.Style {
+	if slices.ContainsFunc(s.Alerts, func(a profiles.Alert) bool { return a.ID == profiles.LeakAlert }) {
 		return theme.Warn
 	}
 	return theme.Faint

@@ -58,12 +58,12 @@ var headerSlots = []headerSlot{
 	{precisionField, 102, 6},
 	{alertsField, 110, 13},
 	{iterField, 120, 10},
-	{ablationField, ablationFrom, 9},
-	{objectField, 143, sizedObject},
-	{deviceField, 161, 14},
+	{ablationField, ablationFrom, 11},
+	{objectField, 145, sizedObject},
+	{deviceField, 163, 14},
 	{leftField, leftFrom, 13},
-	{objectField, 182, 27},
-	{precisionField, 192, 16},
+	{objectField, 184, 27},
+	{precisionField, 194, 16},
 	{othersField, 200, 19},
 	{precisionField, 212, 28},
 }
@@ -129,18 +129,33 @@ func headerPlaces(w int) (places [numHeaderFields]layout.Rect) {
 	return places
 }
 
-// header returns the line of the header.
+// header returns the line of the header. Two texts with a single cell between them have a line there.
 func (m *Model) header() []string {
 	w := m.layout.Header.W
 	var c chart.Canvas
 	c.Resize(w, 1)
-	for f, r := range headerPlaces(w) {
-		if r.W == 0 {
-			continue
+	line := '│'
+	if m.options.ASCII {
+		line = '|'
+	}
+	places, end := headerPlaces(w), 0 // of the text before
+	for _, group := range headerGroups {
+		for _, f := range group {
+			r := places[f]
+			if r.W == 0 {
+				continue
+			}
+			text, style := m.headerText(f, r.W)
+			if text = chart.Cut(text, r.W); text == "" {
+				continue
+			}
+			slot := c.Sub(r.X, 0, r.W, 1)
+			slot.Text(0, 0, text, style)
+			if end > 0 && end == r.X-1 && text[0] != ' ' {
+				c.Set(end, 0, line, theme.Faint)
+			}
+			end = r.X + chart.Width(text)
 		}
-		slot := c.Sub(r.X, 0, r.W, 1)
-		text, style := m.headerText(headerField(f), r.W)
-		slot.Text(0, 0, chart.Cut(text, r.W), style)
 	}
 	return c.Lines(m.theme)
 }
@@ -211,8 +226,8 @@ const recordingLamp = "● rec      "
 // they share the slot for other programs.
 const (
 	rateFrom     = 80
-	leftFrom     = 176
-	ablationFrom = 132
+	leftFrom     = 178
+	ablationFrom = 134
 )
 
 // sharedText returns the most important of those that do not have their own slots: an ablation,
@@ -340,11 +355,12 @@ func ablationText(s *profiles.Snapshot, w int) string {
 	}
 	switch {
 	case a.Replication:
-		return words.FittingOrLast(w, fmt.Sprintf("deciding %d/%d", a.Done, a.Groups), "deciding")
+		return words.FittingOrLast(w, fmt.Sprintf("deciding %d/%d", a.Done, a.Groups), fmt.Sprintf("decide %d/%d", a.Done, a.Groups), "deciding")
 	case a.Tuning != nil:
-		return fmt.Sprintf("tuner %d", a.Done)
+		return words.FittingOrLast(w, fmt.Sprintf("tuning, trial %d", a.Done), fmt.Sprintf("tuning %d", a.Done))
 	}
-	return fmt.Sprintf("A %*d/%d", len(strconv.Itoa(a.Groups)), a.Done, a.Groups)
+	done := fmt.Sprintf("%*d/%d", len(strconv.Itoa(a.Groups)), a.Done, a.Groups)
+	return words.FittingOrLast(w, "ablation "+done, "ablate "+done, "abl. "+done, done)
 }
 
 // othersText returns the CPU share of other programs for the header, "" if it is not

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -123,7 +124,7 @@ func placesOf(t *testing.T, header string) map[string]int {
 			}
 		}
 		var h, m, s int
-		if _, seen := at["clock"]; !seen && len(rest) >= 8 {
+		if _, seen := at["clock"]; !seen && len(rest) >= 8 && rest[0] >= '0' && rest[0] <= '9' {
 			if n, _ := fmt.Sscanf(rest[:8], "%2d:%2d:%2d", &h, &m, &s); n == 3 {
 				at["clock"] = i
 			}
@@ -313,6 +314,33 @@ func TestAfterTheEndKeysAreThoseThatWork(t *testing.T) {
 		footer = footerOf(m)
 		if !strings.Contains(footer, "threads 1") && !strings.Contains(footer, "2 changes") {
 			t.Errorf("%v: the footer does not tell what the next run begins with: %s", size, footer)
+		}
+	}
+}
+
+// Fields without room between them have a line there, and an experiment is named.
+func TestFieldsOfTheHeaderAreSeparatedAndNamed(t *testing.T) {
+	deciding, ablating := tuitest.Busy(), tuitest.Busy()
+	deciding.Ablation = &profiles.Ablation{Running: true, Replication: true, Groups: 9, Done: 3}
+	ablating.Ablation = &profiles.Ablation{Running: true, Groups: 88, Done: 18}
+	for _, w := range []int{68, 80, 120, 200} {
+		for _, tt := range []struct {
+			s    *profiles.Snapshot
+			want []string
+		}{
+			{tuitest.Busy(), []string{"others 62 %│", "it/s│others"}},
+			{deciding, []string{"decide 3/9", "deciding 3/9"}},
+			{ablating, []string{"abl. 18/88", "ablate 18/88"}},
+		} {
+			tt.s.Alerts = tuitest.Eventful().Alerts
+			m, _ := screen(t, w, 40, Options{}, colorprofile.ANSI256, tt.s)
+			line, _, _ := strings.Cut(frameOf(m), "\n")
+			if w < 200 && !slices.ContainsFunc(tt.want, func(want string) bool { return strings.Contains(line, want) }) {
+				t.Errorf("%d columns: none of %q in %q", w, tt.want, line)
+			}
+			if i := strings.Index(line, "others"); i > 0 && line[i-1] == ' ' && line[i-2] != ' ' {
+				t.Errorf("%d columns: no separator before other programs in %q", w, line)
+			}
 		}
 	}
 }

@@ -281,10 +281,10 @@ func (p *picture) place(s *profiles.Snapshot, w, h int, way drawing) []placed {
 	}
 	iw, ih := p.sizeOf(slots[0])
 	pw := p.window(iw, ih, (w-n+1)/n, h, way, p.scaleOf(slots[0])).columns
-	gap := w - n*pw
+	spare := w - n*pw - (n - 1) // besides a column between two
 	all := make([]placed, n)
 	for i, slot := range slots {
-		all[i] = placed{slot, gap*(i+1)/(n+1) + i*pw, pw}
+		all[i] = placed{slot, spare*(i+1)/(n+1) + i*(pw+1), pw}
 	}
 	return all
 }
