@@ -1,0 +1,898 @@
+"""prismtop's side of a PyTorch loop: it measures the phases of every step and switches knobs at step boundaries.
+
+`prismtop python train.py` puts this file before the program; a program may also import it to say what patches cannot know:
+
+    import prismtop
+    accumulate = prismtop.knob("accumulate", 4, low=1, high=64, touches=["forward", "backward"])
+    for batch in prismtop.steps(loader, items="images"):
+        with prismtop.phase("telescope"): ...
+        prismtop.log(psnr=value)
+
+Without PRISMTOP_LOOP in the environment nothing is patched, nothing is written, and these calls do next to nothing.
+Nothing here waits, synchronises a device or changes a result; the first exception takes every patch back, and the
+training goes on. The file that carries the records is described in FORMAT.md. Standard library only, CPython 3.9 to 3.14.
+"""
+import array
+import atexit
+import collections
+import functools
+import importlib.util
+import math
+import mmap
+import os
+import struct
+import sys
+import threading
+import time
+import types
+import zlib
+
+__all__ = ["phase", "step", "steps", "cache", "knob", "log", "picture", "compare"]
+
+now = time.monotonic_ns
+thread = threading.get_ident
+
+# ---- the ring: FORMAT.md --------------------------------------------------------------------------------------
+
+MAGIC, FORMAT, RECORD, SLOTS, DATA = b"PRSMLOOP", 1, 576, 4096, 65536
+GREETING, SETTINGS, HALF = 4096, 32768, 16384
+STEP, CACHES, MEMORY, TEXT, ANSWER, UNIT, LAYER, PICTURE = 1, 2, 3, 4, 5, 6, 8, 9
+PREPARING, TRAINING, OVER, FAILED, STOPPED = 1, 2, 3, 4, 5
+SKIPPED, SETTLING, EVALUATION, FIRST, THIN, GIVEN_UP, COMPILED, NONFINITE, FORKED, SLOWED = (1 << i for i in range(10))
+DONE, PARTLY, NOT_UNDERSTOOD, LEASE_OVER, SCHEDULE_OVER, KEPT, RETURNED, DROPPED = range(8)
+MOST_PHASES, MOST_SERIES, MOST_CACHES, MOST_PICTURES, MOST_KNOBS = 16, 24, 8, 5, 64
+NO_BLOCK = 0xFFFFFFFF
+
+
+class Ring:
+    """The file in shared memory. One thread writes; publishing copies a record and makes no system call."""
+
+    def __init__(self, folder, rank, world):
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        owner = os.stat(folder)
+        if owner.st_uid != os.getuid() or owner.st_mode & 0o077:
+            raise PermissionError(f"{folder} must belong to this user alone (mode 700)")
+        size = DATA + SLOTS * RECORD
+        for n in range(100):
+            self.path = os.path.join(folder, f"{os.getpid()}-rank{rank}{f'-{n}' if n else ''}.ring")
+            try:
+                fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
+                break
+            except FileExistsError:
+                if n == 99:
+                    raise
+        try:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(fd, 0, size)  # a full disk is an error here, not SIGBUS later
+            else:
+                os.write(fd, bytes(size))
+            self.map = mmap.mmap(fd, size, flags=mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0))
+        except BaseException:
+            os.unlink(self.path)
+            raise
+        finally:
+            os.close(fd)
+        self.bytes = memoryview(self.map)
+        self.words = self.bytes.cast("Q")
+        struct.pack_into("<IIIIqqii", self.map, 8, FORMAT, RECORD, SLOTS, os.getpid(), time.time_ns() - now(), started(), rank, world)
+        self.scratch = bytearray(RECORD)  # the step being measured
+        self.q = memoryview(self.scratch).cast("q")
+        self.d = memoryview(self.scratch).cast("d")
+        self.other = bytearray(RECORD)  # any other record
+        self.written = 0
+        self.seen = 0  # generation of settings
+        self.state(PREPARING)
+        self.map[0:8] = MAGIC
+
+    def state(self, state):
+        self.words[7] = state
+
+    def greet(self, doc):
+        import json
+        text = json.dumps(doc).encode()
+        if len(text) > SETTINGS - GREETING:
+            for entry in doc["knobs"] + doc["phases"]:
+                entry.update({key: "" for key in ("help", "what") if key in entry})
+            text = json.dumps(doc).encode()
+        if len(text) > SETTINGS - GREETING:
+            raise ValueError("the greeting is longer than 28 KiB")
+        self.map[GREETING:GREETING + len(text)] = text
+        struct.pack_into("<II", self.map, 72, len(text), zlib.crc32(text))
+        self.words[8] += 1
+
+    def publish(self, record):
+        """Copies a record into the next slot, over the oldest."""
+        n = self.written
+        self.written = n + 1
+        q = self.q if record is self.scratch else memoryview(record).cast("q")
+        q[0] = n + 1
+        q[71] = zlib.crc32(memoryview(record)[:568])
+        at = DATA + n % SLOTS * RECORD
+        self.bytes[at:at + RECORD] = record
+        self.words[6] = n + 1
+
+    def put(self, kind, step, at, fields=(), text=""):
+        """Publishes a record that is no step: fields are pairs of a format and (offset, values)."""
+        r = self.other
+        r[:] = bytes(RECORD)
+        struct.pack_into("<B", r, 8, kind)
+        struct.pack_into("<qq", r, 16, step, at)
+        for form, offset, *values in fields:
+            struct.pack_into("<" + form, r, offset, *values)
+        if text:
+            raw = text.encode("utf-8", "replace")[:504].decode("utf-8", "ignore").encode()
+            r[64:64 + len(raw)] = raw
+            struct.pack_into("<I", r, {TEXT: 48, ANSWER: 52, LAYER: 60}[kind], len(raw))
+        self.publish(r)
+
+    def settings(self):
+        """The newest settings and their generation; None while they are being written."""
+        generation = self.words[16]
+        length, crc = struct.unpack_from("<II", self.map, 136)
+        at = SETTINGS + (generation & 1) * HALF
+        text = bytes(self.bytes[at:at + min(length, HALF)])
+        if length > HALF or zlib.crc32(text) != crc or self.words[16] != generation:
+            return None
+        self.seen = generation
+        return generation, text
+
+    def watched(self, within=5_000_000_000):
+        """Whether the reader was alive that recently."""
+        return now() - self.words[18] < within
+
+
+def started():
+    """The start of this process in clock ticks, by which a pid that is used again is told from this one."""
+    try:
+        with open("/proc/self/stat") as f:
+            return int(f.read().rsplit(")", 1)[1].split()[19])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+# ---- moments and phases ---------------------------------------------------------------------------------------
+
+DATA_, PREPARE, FORWARD, LOSS, BACKWARD, CLIP, OPTIMIZER, OTHER = range(8)
+FOUND = [("data", "waiting for the DataLoader"), ("prepare", "from the batch to the model: transfer, zero_grad"), ("forward", "the model's call"),
+         ("loss", "from the model's output to backward"), ("backward", "backward"),
+         ("clip", "from backward to the optimizer: unscaling, clipping"), ("optimizer", "optimizer.step"),
+         ("other", "everything else: logging, evaluation, checkpoints, prismtop's own time")]
+# Moments: a batch is asked for and received, the model begins and ends, backward, the optimizer, an evaluation of the
+# model, an iterator that is exhausted. An interval between two moments belongs to a phase.
+D0, D1, F0, F1, B0, B1, O0, O1, E0, E1, X = range(11)
+TABLE = [OTHER] * 256
+for first, second, which in [
+        (D0, D1, DATA_), (D0, X, DATA_), (D1, F0, PREPARE), (O1, F0, PREPARE), (B1, F0, PREPARE), (X, F0, PREPARE), (F0, F1, FORWARD),
+        (F1, B0, LOSS), (F1, F0, LOSS), (B1, B0, LOSS), (F1, D0, LOSS), (D1, B0, FORWARD), (O1, B0, FORWARD), (B0, B1, BACKWARD), (B1, O0, CLIP),
+        (O0, O1, OPTIMIZER), (O0, F0, OPTIMIZER), (O0, B0, OPTIMIZER), (D0, D0, DATA_), (D1, D1, DATA_)]:
+    TABLE[first << 4 | second] = which
+SO_FAR = [DATA_, PREPARE, FORWARD, LOSS, BACKWARD, CLIP, OPTIMIZER, OTHER, OTHER, OTHER, OTHER, OTHER]
+MODEL_PHASES = ["prepare", "forward", "loss", "backward", "clip", "optimizer", "other"]  # all but data: one reaches the next through the allocator
+NANS = array.array("d", [math.nan] * MOST_SERIES)
+ZEROS = array.array("q", bytes(8 * MOST_PHASES))
+NO_TIMES = array.array("q", [-1] * MOST_PHASES)
+
+
+class Knob:
+    """A setting of the loop. apply puts a value in force or raises; values are text in documents."""
+
+    def __init__(self, key, values, value, apply, touches=MODEL_PHASES, help="", price="cheap", compared=(), exact=False, why="",
+                 refused=None, low=None, high=None, integer=False, declared=False):
+        self.key, self.values, self.value, self.apply, self.why = key, values, value, apply, why
+        self.refused, self.low, self.high, self.integer = refused or {}, low, high, integer
+        self.doc = {"key": key, "value": value, "help": help, "touches": list(touches), "price": price, "compared": list(compared), "exact": exact, "declared": declared}
+
+    def describe(self):
+        doc = dict(self.doc, value=self.value, why=self.why)
+        if self.values is None:
+            doc.update(type="number", low=self.low, high=self.high, integer=self.integer)
+        else:
+            doc.update(type="bool" if self.values == ["off", "on"] else "choice", values=self.values, refused=self.refused)
+        return doc
+
+    def put(self, value):
+        """Puts a value in force. It raises ValueError with the reason where that cannot be."""
+        if value == self.value:
+            return
+        if self.why or value in self.refused:
+            raise ValueError(self.why or self.refused[value])
+        if self.values is None:
+            number = float(value)
+            if not self.low <= number <= self.high or self.integer and number != int(number):
+                raise ValueError(f"must be {'a whole number ' if self.integer else ''}from {self.low} to {self.high}")
+        elif value not in self.values:
+            raise ValueError("must be one of " + ", ".join(self.values))
+        self.apply(value)
+        self.value = value
+
+
+class Loop:
+    """The training loop of this process. Its ring is made at the second step: a process that never trains has none."""
+
+    def __init__(self):
+        self.live, self.stopped, self.guest = False, False, None
+        self.phases = [{"name": n, "what": w, "tier": "found"} for n, w in FOUND]
+        self.series = [{"name": "loss", "title": "loss", "unit": "", "better": "less", "group": "losses", "each": True}]
+        self.caches, self.pictures, self.knobs, self.truths, self.shown = [], [], {}, {}, {}
+        self.item, self.quality, self.explicit = "item", "", False
+        self.forget()
+
+    def forget(self):
+        """Becomes the loop of a process that has not trained yet: at the start, and in a child of fork."""
+        self.ring, self.thread, self.pid = None, None, os.getpid()
+        self.acc, self.values = array.array("q", ZEROS), array.array("d", NANS)
+        self.start = self.mark = now()
+        self.last, self.inside, self.ticks, self.world = O1, [], 0, 1
+        self.step = self.flags = self.kind = self.generation = self.spent = self.warm = 0
+        self.block, self.passes, self.backwards, self.losses, self.loss_sum, self.items = NO_BLOCK, 0, 0, 0, 0.0, 0.0
+        self.batch_items, self.source, self.epoch, self.unit, self.place, self.unit_steps, self.unit_items = 0.0, None, None, -1, -1, 0, 0.0
+        self.received, self.blind, self.evaluated, self.usual, self.dirty, self.logged = None, 0, 0, False, False, False
+        self.warming, self.plan, self.after, self.lease, self.pausing, self.watch = 2, None, {}, 0, False, "all"
+        self.next_look = self.next_slow = 0
+        self.device, self.forked = None, 0
+        if self.guest is not None:
+            self.guest.forget()
+
+    # ---- moments ----
+
+    def event(self, code):
+        """A moment: the interval since the last one goes to its phase."""
+        self.cut(self.inside[-1].index if self.inside else TABLE[self.last << 4 | code])
+        self.last = code
+
+    def cut(self, which):
+        t = now()
+        self.acc[which] += t - self.mark
+        self.mark = t
+        if self.device is not None:
+            self.device.mark(which)
+
+    def stop(self, error):
+        """Takes everything back after an exception of ours. The training goes on as if prismtop were not there."""
+        if not self.live:
+            return
+        self.live, self.stopped = False, True
+        text = f"stopped watching: {type(error).__name__}: {error}"
+        try:
+            sys.stderr.write(f"prismtop: {text}\n")
+            if self.ring is not None:
+                self.ring.put(TEXT, self.step, now(), [("q", 32, 3)], text)
+                self.ring.state(STOPPED)
+        except Exception:
+            pass
+        if self.guest is not None:
+            self.guest.back()
+        self.ring = None
+
+    def moment(self, code):
+        """event() inside the guard."""
+        try:
+            self.event(code)
+        except Exception as e:
+            self.stop(e)
+
+    def end_step(self):
+        """The boundary. The record goes out, settings are looked at; what this takes belongs to the next step's phase other."""
+        t = self.mark
+        r = self.ring
+        if r is None:
+            self.begin()
+            return
+        q, acc = r.q, self.acc
+        flags = self.flags
+        source = self.source
+        kind = 0
+        if source is not None:
+            epoch, place = source
+            if epoch != self.epoch or place <= self.place:
+                self.next_unit(t)
+                flags |= FIRST
+                kind = 2
+                self.epoch = epoch
+            self.place = place
+            self.unit_steps += 1
+            self.unit_items += self.items
+        if flags & EVALUATION:
+            self.evaluated += 1
+            if not self.usual:
+                kind = 1
+        if self.guest is not None:
+            flags |= self.guest.new_compilations()
+        if flags & COMPILED:
+            kind = 3
+        logged = self.logged or self.losses
+        if self.losses:
+            loss = self.loss_sum / self.losses
+            self.values[0] = loss
+            if loss - loss != 0:
+                flags |= NONFINITE
+        if self.warm > 0:
+            flags |= SETTLING
+        if self.watch != "all":
+            flags |= THIN
+            self.acc[OTHER] = t - self.start
+        q[1] = STEP | kind << 8 | flags << 16 | min(self.passes, 0xFFFF) << 32 | min(self.backwards, 0x7FFF) << 48
+        q[2], q[3], q[4], q[5] = self.step, self.start, t - self.start, self.generation | (self.block - (1 << 32 if self.block >> 31 else 0)) << 32
+        q[6] = self.unit & 0xFFFFFFFF | self.unit_steps - 1 << 32
+        r.d[7] = self.items
+        q[8:24], q[64] = acc, self.spent
+        if logged:
+            r.d[40:64] = self.values
+        if self.device is None:
+            r.publish(r.scratch)
+        else:
+            self.device.end(r)
+        if logged:
+            self.values[:] = NANS
+            r.d[40:64] = NANS
+            self.logged = False
+        self.blind = self.blind + 1 if self.backwards and not self.passes and not flags & THIN else 0
+        self.step += 1
+        if self.warm > 0:
+            self.warm -= 1
+        acc[:] = ZEROS
+        self.flags = self.forked
+        self.losses = self.passes = self.backwards = 0
+        self.loss_sum = self.items = 0.0
+        if self.plan and not (kind or flags & (SKIPPED | SETTLING | COMPILED | SLOWED)):
+            self.plan.done += 1
+        self.between(t)
+        self.start = t
+        if self.pausing:
+            self.pause()
+        self.mark = now()
+        acc[OTHER] = self.spent = self.mark - self.start
+        if self.device is not None:
+            self.device.mark(OTHER)
+
+    def next_unit(self, t):
+        if self.unit >= 0:
+            self.ring.put(UNIT, self.step - 1, t, [("ii", 48, self.unit, self.unit_steps), ("d", 56, self.unit_items)])
+        self.unit += 1
+        self.unit_steps, self.unit_items = 0, 0.0
+
+    def between(self, t):
+        """Everything that is not part of every boundary."""
+        r = self.ring
+        if r.words[16] != r.seen:
+            self.receive()
+        if self.plan and self.plan.done >= self.plan.length:
+            self.next_block()
+        if t > self.next_look:
+            self.next_look = t + 100_000_000
+            if self.lease and now() - r.words[18] > self.lease:
+                self.lease, self.plan = 0, None
+                if self.guest is not None:
+                    self.guest.extra.unwatched()
+                self.put(self.after, self.generation, self.block, LEASE_OVER)
+            if t > self.next_slow and r.watched():
+                begun = now()
+                self.slowly(t)
+                self.next_slow = t + max(500_000_000, 1000 * (now() - begun))
+        if self.step == 32:
+            self.usual = self.evaluated > 16  # an evaluation in most steps is part of the step: a teacher's forward pass
+        if self.guest is not None:
+            self.guest.boundary(self.step, self.blind)
+            self.guest.extra.boundary(t)
+        if self.dirty:
+            self.greet()
+
+    # ---- what the program declares ----
+
+    def declared_step(self, items):
+        """A step that the program says is over, or that steps() has gone through."""
+        try:
+            self.explicit = True
+            self.event(X)
+            self.items = float(items)
+            self.ticks += 1
+            if self.ring is not None or self.ticks > 1:
+                self.end_step()
+        except Exception as e:
+            self.stop(e)
+
+    def add(self, knob):
+        """Adds a knob; with one that is there already, the newer takes its place."""
+        self.knobs[knob.key] = knob
+        if self.ring is not None:
+            self.locked(knob)
+        self.dirty = True
+
+    def log(self, values):
+        try:
+            for name, value in values.items():
+                name = identifier(name)
+                at = next((i for i, s in enumerate(self.series) if s["name"] == name), -1)
+                if at < 0:
+                    if len(self.series) == MOST_SERIES:
+                        continue
+                    at = len(self.series)
+                    self.series.append(series(name))
+                    self.quality = self.quality or (name if self.series[at]["better"] == "more" else "")
+                    self.dirty = True
+                if self.device is not None and getattr(value, "is_cuda", False):
+                    self.device.copy(at, value)
+                else:
+                    self.values[at] = float(value)
+                    self.logged = True
+        except Exception as e:
+            self.say(f"{type(e).__name__}: {e}", 1)
+
+    def picture(self, name, pixels):
+        try:
+            at = next((i for i, p in enumerate(self.pictures) if p["name"] == name), -1)
+            if at < 0:
+                if len(self.pictures) == MOST_PICTURES:
+                    return
+                at = len(self.pictures)
+                self.pictures.append({"name": name, "live": name != "truth"})
+                self.shown[at] = 0, 0
+                self.dirty = True
+            when, generation = self.shown.get(at, (0, 0))
+            t = now()
+            if t - when < 500_000_000 or not self.ring.watched():
+                return
+            self.shown[at] = t, generation + 1
+            values, width, height = grey(pixels)
+            body = values.tobytes()
+            path = f"{self.ring.path}.picture{at}"
+            with open(path + ".new", "wb", opener=lambda p, f: os.open(p, f, 0o600)) as f:
+                f.write(struct.pack("<8sqIIII", b"PRSMPICT", self.step, width, height, generation + 1, zlib.crc32(body)) + body)
+            os.replace(path + ".new", path)
+            self.ring.put(PICTURE, self.step, t, [("IIII", 48, at, width, height, generation + 1)])
+            if name in self.truths:
+                truth, *shape = grey(self.truths[name])
+                if shape != [width, height]:
+                    raise ValueError(f"the truth is {shape[0]}x{shape[1]}, and the picture {name} {width}x{height}")
+                error = sum((a - b) ** 2 for a, b in zip(values, truth)) / len(truth)
+                self.log({"psnr_db": math.inf if error == 0 else 10 * math.log10(max(map(abs, truth)) ** 2 / error)})
+                self.picture("truth", self.truths[name])
+        except Exception as e:
+            self.say(f"{type(e).__name__}: {e}", 1)
+
+    # ---- settings ----
+
+    def receive(self):
+        got = self.ring.settings()
+        if got is None:
+            return
+        import json
+        generation, text = got
+        try:
+            doc = json.loads(text)
+            sets, after, warm = checked(doc.get("set", {})), checked(doc.get("after", {})), int(doc.get("warm", 2))
+            lease, plan = int(doc.get("lease_ms", 0)) * 1_000_000, doc.get("schedule")
+            plan = Plan(plan) if plan else None
+            if not 0 <= warm <= 10000 or lease < 0 or doc.get("watch", "all") not in ("all", "boundaries"):
+                raise ValueError("warm, lease_ms or watch is out of bounds")
+            if doc.get("state", "") not in ("", "keep", "return", "drop"):
+                raise ValueError("state must be keep, return or drop")
+        except Exception as e:
+            self.answer(generation, NO_BLOCK, now(), 0, NOT_UNDERSTOOD, {"": str(e)})
+            return
+        refused = self.rewatch(doc.get("watch", "all"))
+        if self.plan:
+            sets = dict(self.after, **sets)
+        self.plan, self.after, self.lease, self.warming = plan, after, lease, warm
+        self.pausing = bool(doc.get("pause"))
+        if plan:
+            sets.update(plan.arms[plan.order[0]])
+        if self.guest is not None:
+            refused.update(self.guest.extra.asked(doc))
+        self.put(sets, generation, 0 if plan else NO_BLOCK, DONE, refused)
+
+    def next_block(self):
+        plan = self.plan
+        plan.block += 1
+        plan.done = 0
+        if plan.block < len(plan.order):
+            self.put(plan.arms[plan.order[plan.block]], self.generation, plan.block, DONE)
+        else:
+            self.plan, self.lease = None, 0
+            self.put(self.after, self.generation, NO_BLOCK, SCHEDULE_OVER)
+
+    def put(self, sets, generation, block, result, refused=None):
+        """Puts values in force. An error leaves a knob's old value; it never reaches the program."""
+        t = now()
+        refused = dict(refused or {})
+        changed = False
+        for key, value in sets.items():
+            knob = self.knobs.get(key)
+            try:
+                if knob is None:
+                    raise ValueError("the loop has no such knob")
+                changed |= value != knob.value
+                knob.put(value)
+            except Exception as e:
+                refused[key] = str(e) or type(e).__name__
+        if changed:
+            self.warm = self.warming
+        self.generation, self.block = generation, block
+        self.answer(generation, block, t, now() - t, PARTLY if refused and result == DONE else result, refused)
+
+    def answer(self, generation, block, at, took, result, refused):
+        import json
+        while len(text := json.dumps(refused) if refused else "") > 504:
+            longest = max(refused, key=lambda k: len(refused[k]))
+            refused[longest] = refused[longest][:len(refused[longest]) // 2]
+            if not refused[longest]:
+                del refused[longest]
+        r = self.ring
+        r.words[10] = generation
+        struct.pack_into("<q", r.map, 88, self.step)
+        r.put(ANSWER, self.step, at, [("q", 32, took), ("III", 40, generation, block, result)], text)
+
+    def rewatch(self, watch):
+        """Takes the patches off, or puts them on again, so that their cost can be measured by blocks."""
+        if watch == self.watch:
+            return {}
+        why = self.guest.needed() if self.guest is not None and watch != "all" else ""
+        if why:
+            return {"watch": why}
+        self.watch = watch
+        for p in self.guest.patches if self.guest is not None else []:
+            p.put() if watch == "all" else p.take()
+        self.warm = max(self.warm, self.warming)
+        return {}
+
+    def pause(self):
+        """Waits at the boundary until the reader says otherwise, or is gone."""
+        while self.pausing and self.ring.watched():
+            time.sleep(0.02)
+            if self.ring.words[16] != self.ring.seen:
+                self.receive()
+        self.pausing = False
+        self.start = self.mark = now()
+
+    # ---- what is said now and then ----
+
+    def begin(self):
+        """Makes the ring, at the second step."""
+        rank, world = 0, 1
+        if self.guest is not None:
+            rank, world = self.guest.ranks()
+        self.world = world
+        self.ring = Ring(os.environ["PRISMTOP_LOOP"], rank, world)
+        self.thread = thread()
+        self.ring.q[24:40] = NO_TIMES
+        self.ring.d[40:64] = NANS
+        if self.guest is not None:
+            self.guest.begin()
+        for knob in self.knobs.values():
+            self.locked(knob)
+        self.greet()
+        self.ring.state(TRAINING)
+        self.acc[:] = ZEROS
+        self.values[:] = NANS
+        self.flags, self.losses, self.passes, self.backwards, self.loss_sum, self.items = 0, 0, 0, 0, 0.0, 0.0
+        self.start = self.mark = now()
+
+    def locked(self, knob):
+        if os.environ.get("PRISMTOP_LOOP_ONLY_WATCH") == "1":
+            knob.why = "prismtop was told only to watch"
+        elif self.world > 1:
+            knob.why = "several ranks train together: they are only watched"
+
+    def greet(self):
+        self.dirty = False
+        doc = {"format": FORMAT, "module": identity(), "script": os.path.basename(sys.argv[0] if sys.argv else ""), "argv": [a[:200] for a in sys.argv[:40]],
+               "directory": os.getcwd()[-200:], "python": sys.version.split()[0], "torch": "", "device": "cpu", "card": "", "threads": 1, "workers": 0,
+               "models": [], "parameters": 0, "optimizers": [], "scaler": False, "clock": "host" if self.device is None else "device",
+               "unit": {"one": "epoch", "many": "epochs", "total": 0}, "item": {"one": self.item, "many": self.item + "s"},
+               "kinds": [{"name": "step"}, {"name": "step with evaluation", "aside": True}, {"name": "first step of an epoch", "aside": True},
+                         {"name": "step that compiles", "aside": True}],
+               "phases": self.phases, "series": self.series, "quality": self.quality, "pictures": self.pictures, "memory": [],
+               "caches": [{"name": c.name, "title": c.title, "what": c.what, "setting": c.knob.key} for c in self.caches],
+               "able": {"layers": "the loop has no PyTorch", "fork": "the loop has no PyTorch", "pause": "several ranks wait for each other" if self.world > 1 else ""},
+               "knobs": [k.describe() for k in list(self.knobs.values())[:MOST_KNOBS]]}
+        if self.guest is not None:
+            self.guest.describe(doc)
+        self.ring.greet(doc)
+
+    def slowly(self, t):
+        """Twice a second, while somebody watches: counters of caches, memory."""
+        if self.caches:
+            numbers = [n for c in self.caches for n in c.numbers()]
+            self.ring.put(CACHES, self.step, t, [(f"{len(numbers)}q", 64, *numbers)])
+        if self.guest is not None:
+            parts, card = self.guest.extra.memory()
+            self.ring.put(MEMORY, self.step, t, [("16q", 64, *(parts + [-1] * 16)[:16]), ("16q", 192, *(card + [-1] * 16)[:16])])
+
+    def say(self, text, level=0):
+        if self.ring is not None:
+            self.ring.put(TEXT, self.step, now(), [("q", 32, level)], text)
+
+    def finish(self):
+        """At the interpreter's exit."""
+        if self.ring is None or self.pid != os.getpid():
+            return
+        if self.device is not None:
+            self.device.flush(self.ring)
+        self.ring.state(FAILED if getattr(sys, "last_value", None) is not None else OVER)
+
+
+class Plan:
+    """A schedule: arms of settings by blocks."""
+
+    def __init__(self, doc):
+        self.arms, self.order, self.length = [checked(a) for a in doc["arms"]], [int(i) for i in doc["order"]], int(doc["length"])
+        self.block = self.done = 0
+        if not 0 < len(self.arms) <= 16 or not 0 < len(self.order) <= 4096 or not 0 < self.length or \
+                not all(0 <= i < len(self.arms) for i in self.order):
+            raise ValueError("the schedule is empty or too long, or names an arm that it lacks")
+
+
+def checked(sets):
+    if not isinstance(sets, dict) or not all(isinstance(k, str) and isinstance(v, str) for k, v in sets.items()):
+        raise ValueError("values must be an object of texts")
+    return dict(sets)
+
+
+def size(batch):
+    """How many items a batch has: the length of its first tensor; 0 if that is not known."""
+    for _ in range(4):
+        shape = getattr(batch, "shape", None)
+        if shape is not None:
+            return float(shape[0]) if len(shape) else 0.0
+        if hasattr(batch, "values"):
+            batch = next(iter(batch.values()), None)
+        elif isinstance(batch, (list, tuple)) and batch:
+            batch = batch[0]
+        else:
+            break
+    return 0.0
+
+
+@functools.lru_cache(maxsize=None)
+def identity():
+    """The first digits of this file's hash."""
+    import hashlib
+    try:
+        with open(__file__, "rb") as f:
+            return hashlib.sha256(f.read()).hexdigest()[:16]
+    except OSError:
+        return ""
+
+
+# ---- for those who change their code --------------------------------------------------------------------------
+
+LOOP = Loop()
+
+
+def active():
+    """Whether this process has a reader's folder: else every call below does nothing."""
+    if "PRISMTOP_LOOP" in os.environ and LOOP.guest is None and not LOOP.live:
+        LOOP.live = not LOOP.stopped
+    return LOOP.live
+
+
+class Phase:
+    """A phase that the program declares. It wins over what patches would find inside it."""
+
+    def __init__(self, name):
+        self.index = len(LOOP.phases)
+        if self.index >= MOST_PHASES:
+            self.index = OTHER
+        else:
+            LOOP.phases.append({"name": text32(name), "what": "", "tier": "declared"})
+            LOOP.dirty = True
+
+    def __enter__(self):
+        loop = LOOP
+        if loop.ring is not None and loop.thread == thread():
+            loop.cut(loop.inside[-1].index if loop.inside else SO_FAR[loop.last])
+            loop.inside.append(self)
+
+    def __exit__(self, *_):
+        loop = LOOP
+        if loop.inside and loop.inside[-1] is self and loop.thread == thread():
+            loop.cut(self.index)
+            loop.inside.pop()
+
+
+@functools.lru_cache(maxsize=None)
+def phase(name):
+    """A context: `with prismtop.phase("telescope"): ...`. At most eight names of one's own."""
+    return Phase(name)
+
+
+def step(items=0):
+    """Says that a step is over, for loops without a PyTorch optimizer, or whose steps are not what optimizers do."""
+    if active():
+        LOOP.declared_step(items)
+
+
+def steps(batches, items="items"):
+    """Goes through batches: each is a step, and the wait for it is the phase data."""
+    if not active():
+        yield from batches
+        return
+    LOOP.item, LOOP.explicit = text32(items[:-1] if items.endswith("s") else items), True
+    iterator, token, n = iter(batches), object(), 0
+    while True:
+        LOOP.moment(D0)
+        try:
+            batch = next(iterator)
+        except StopIteration:
+            LOOP.moment(X)
+            return
+        LOOP.moment(D1)
+        n += 1
+        LOOP.source = LOOP.received = id(token), n
+        yield batch
+        LOOP.declared_step(size(batch))
+
+
+def knob(key, value, values=None, low=None, high=None, touches=(), help="", price="cheap", compared=(), exact=False):
+    """A knob of the program: read `.value` where it is used. bool, a choice (values), or a number with bounds."""
+    box = types.SimpleNamespace(value=value)
+    kind = type(value)
+    if kind is bool:
+        values, read = ["off", "on"], lambda v: v == "on"
+    elif values is not None:
+        table = {str(v): v for v in values}
+        values, read = list(table), table.__getitem__
+    elif low is None or high is None:
+        raise ValueError("a number needs low and high")
+    else:
+        read = (lambda v: int(float(v))) if kind is int else float
+    LOOP.add(Knob(text32(key), values, ("on" if value else "off") if kind is bool else str(value), lambda v: setattr(box, "value", read(v)), touches,
+                  help[:200], price, [str(c) for c in compared], exact, low=low, high=high, integer=kind is int, declared=True))
+    return box
+
+
+class Cache:
+    """Remembers results of a function, counts hits, misses, bytes and the time saved; a knob switches it."""
+
+    def __init__(self, function, title, what, key, most):
+        self.function, self.title, self.what, self.most = function, title, what[:200], most
+        self.inner = getattr(function, "__wrapped__", None) if hasattr(function, "cache_info") else None
+        self.entries, self.hits, self.misses, self.held, self.saved, self.spent, self.cost = collections.OrderedDict(), 0, 0, 0, 0, 0, 0
+        self.key = key or (lambda *args, **kwargs: (args, tuple(sorted(kwargs.items()))))
+        self.name = identifier(title)
+        self.on = knob("cache_" + self.name[:26], True, touches=["other"] + [p["name"] for p in LOOP.phases if p["name"] != "other"], exact=True,
+                       help=f"keep the results of {title}"[:200], compared=["on", "off"])
+        self.knob = LOOP.knobs.get(text32("cache_" + self.name[:26]))
+        if len(LOOP.caches) < MOST_CACHES:
+            LOOP.caches.append(self)
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args, **kwargs):
+        t = now()
+        if not self.on.value:
+            return (self.inner or self.function)(*args, **kwargs)
+        if self.inner is not None:
+            before = self.function.cache_info().misses
+            value = self.function(*args, **kwargs)
+            return self.count(value, self.function.cache_info().misses == before, t, now())
+        key = self.key(*args, **kwargs)
+        if key in self.entries:
+            self.entries.move_to_end(key)
+            return self.count(self.entries[key], True, t, now())
+        begun = now()
+        value = self.function(*args, **kwargs)
+        ended = now()
+        self.entries[key] = value
+        self.held += self.weight(value)
+        if len(self.entries) > self.most:
+            self.held -= self.weight(self.entries.popitem(last=False)[1])
+        self.spent += begun - t
+        return self.count(value, False, begun, ended)
+
+    def count(self, value, hit, begun, ended):
+        if hit:
+            self.hits += 1
+            self.spent += ended - begun
+            self.saved += (self.cost // self.misses if self.misses else 0) - (ended - begun)
+        else:
+            self.misses += 1
+            self.cost += ended - begun
+        return value
+
+    @staticmethod
+    def weight(value):
+        return getattr(value, "nbytes", None) or sys.getsizeof(value, 0)
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else functools.partial(self, instance)
+
+    def numbers(self):
+        entries = self.function.cache_info().currsize if self.inner is not None else len(self.entries)
+        return [int(self.on.value), self.hits, self.misses, entries, self.held, self.saved, self.spent]
+
+
+def cache(function=None, *, title=None, what="", key=None, most=128):
+    """A decorator that keeps a function's results by its arguments, or by key(arguments). A function with
+    functools.lru_cache keeps its own cache, which is counted and switched. Arguments must be hashable; a tensor needs a key."""
+    if function is None:
+        return lambda f: cache(f, title=title, what=what, key=key, most=most)
+    return Cache(function, title or function.__name__, what, key, most)
+
+
+def log(**values):
+    """Values of this step for the screen: `prismtop.log(psnr=value)`. A device's tensors are copied without waiting."""
+    if LOOP.ring is not None:
+        LOOP.log(values)
+
+
+def picture(name, array):
+    """Shows a picture (rows and columns; channels are averaged), at most twice a second and only while somebody watches.
+    One on a device is copied to the host, which waits for it."""
+    if LOOP.ring is not None and LOOP.thread == thread():
+        LOOP.picture(text32(name), array)
+
+
+def compare(truth, name="reconstruction"):
+    """Compares the picture of that name with the truth from now on: the series psnr_db."""
+    LOOP.truths[text32(name)] = truth
+
+
+def series(name):
+    """What a logged value is, by its name."""
+    less, more = ("loss", "err", "mse", "mae", "rmse", "nll", "perplexity"), ("psnr", "acc", "ssim", "iou", "dice", "f1", "auc", "score", "reward")
+    better = "less" if any(w in name for w in less) else "more" if any(w in name for w in more) else ""
+    return {"name": name, "title": "PSNR" if name == "psnr_db" else name, "unit": "dB" if "psnr" in name else "", "better": better,
+            "group": "losses" if "loss" in name else "metrics", "each": False}
+
+
+def text32(text):
+    """A name as a greeting may have it."""
+    return str(text).encode("utf-8", "replace")[:32].decode("utf-8", "ignore")
+
+
+def identifier(text):
+    return "".join(c if c.isascii() and c.isalnum() else "_" for c in str(text).lower())[:32]
+
+
+def grey(array_):
+    """Pixels as float32 with width and height, from a tensor, an array of numpy's, or nested lists."""
+    if hasattr(array_, "detach"):
+        array_ = array_.detach().to("cpu").float()
+    while len(getattr(array_, "shape", ())) > 3:
+        array_ = array_[0]
+    if len(getattr(array_, "shape", ())) == 3:
+        array_ = array_.mean(0 if array_.shape[0] <= array_.shape[2] else 2)
+    rows = array_.tolist() if hasattr(array_, "tolist") else [list(row) for row in array_]
+    return array.array("f", [x for row in rows for x in row]), len(rows[0]), len(rows)
+
+
+# ---- the beginning --------------------------------------------------------------------------------------------
+
+class Watch:
+    """Waits for the program to import torch."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "torch":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.loader is None or not hasattr(spec.loader, "exec_module"):
+            return spec
+        execute = spec.loader.exec_module
+
+        def exec_module(module):
+            execute(module)
+            install(module)
+        spec.loader.exec_module = exec_module
+        return spec
+
+
+def install(torch):
+    """Patches PyTorch. Never the reason that a program does not start."""
+    if LOOP.guest is None:
+        try:
+            import prismtop_torch
+            prismtop_torch.Guest(LOOP, torch)
+        except Exception as e:
+            LOOP.live = True
+            LOOP.stop(e)
+
+
+if "PRISMTOP_LOOP" in os.environ:
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=LOOP.forget)
+    atexit.register(LOOP.finish)
+    if getattr(sys.modules.get("torch"), "optim", None) is not None:
+        install(sys.modules["torch"])
+    else:
+        sys.meta_path.insert(0, Watch())
