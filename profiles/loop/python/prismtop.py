@@ -565,6 +565,8 @@ class Loop:
         self.acc[:] = ZEROS
         self.values[:] = NANS
         self.flags, self.losses, self.passes, self.backwards, self.loss_sum, self.items = 0, 0, 0, 0, 0.0, 0.0
+        if self.source is not None:
+            self.epoch, self.place, self.unit = *self.source, 0
         self.start = self.mark = now()
 
     def locked(self, knob):

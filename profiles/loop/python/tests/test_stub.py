@@ -1,0 +1,790 @@
+"""Tests of the module without PyTorch: a stand-in with a made-up clock, so that phases are known to the nanosecond."""
+import math
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MODULE = os.path.dirname(HERE)
+STUB = os.path.join(HERE, "stub")
+for folder in (STUB, MODULE, HERE):
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+
+import ring_reader  # noqa: E402
+
+DATA, PREPARE, FORWARD, LOSS, BACKWARD, CLIP, OPTIMIZER, OTHER = range(8)
+
+
+class Case(unittest.TestCase):
+    """Each test has modules, a folder and a stand-in of PyTorch of its own."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        os.chmod(self.folder, 0o700)
+        os.environ["PRISMTOP_LOOP"] = self.folder
+        os.environ.pop("PRISMTOP_LOOP_ONLY_WATCH", None)
+        self.stderr, sys.stderr = sys.stderr, tempfile.TemporaryFile("w+")
+        self.load()
+
+    def tearDown(self):
+        sys.stderr, unwanted = self.stderr, sys.stderr
+        unwanted.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def load(self):
+        for name in [n for n in sys.modules if n.partition(".")[0] in ("torch", "prismtop", "prismtop_torch", "prismtop_knobs")]:
+            del sys.modules[name]
+        sys.meta_path[:] = [f for f in sys.meta_path if type(f).__name__ != "Watch"]
+        import prismtop
+        import torch
+        self.torch, self.prismtop, self.loop = torch, prismtop, prismtop.LOOP
+        prismtop.now = lambda: torch.elapsed
+
+    def said(self):
+        sys.stderr.seek(0)
+        return sys.stderr.read()
+
+    def reader(self):
+        r = ring_reader.find(self.folder)
+        self.assertIsNotNone(r, "no ring was made")
+        return r
+
+    def model(self, cost=100):
+        torch = self.torch
+
+        class Net(torch.nn.Module):
+            def forward(self, x):
+                torch.advance(cost)
+                return x
+        return Net()
+
+    def train(self, steps, loss=40, backward=300, clip=20, optimizer=50, data=10, size=16, between=0, model=None, each=None):
+        """A plain loop whose durations are known; returns the steps of its ring."""
+        torch = self.torch
+        net = model or self.model()
+        opt = torch.optim.Optimizer(net.parameters(), optimizer)
+        for i, (x, _) in enumerate(torch.utils.data.DataLoader(steps, size, data)):
+            opt.zero_grad()
+            net(x)
+            torch.advance(loss)
+            torch.Tensor(1.5 + i, cost=backward).backward()
+            torch.advance(clip)
+            opt.step()
+            torch.advance(between)
+            if each:
+                each(i)
+        self.net, self.opt = net, opt
+
+    def steps(self):
+        steps = self.reader().read()["steps"]
+        for s in steps:
+            self.assertEqual(sum(s.host), s.total, s)
+        return steps
+
+
+class Phases(Case):
+    def test_every_phase_of_a_plain_step_is_known_to_the_nanosecond(self):
+        self.train(20, between=13)
+        for s in self.steps():
+            self.assertEqual(s.host[:8], (10, 5, 100, 40, 300, 20, 50, 13))
+            self.assertEqual((s.total, s.items, s.passes, s.backwards), (538, 16, 1, 1))
+        self.assertEqual([s.step for s in self.steps()], list(range(18)))
+        self.assertEqual([s.series[0] for s in self.steps()], [3.5 + i for i in range(18)])
+
+    def test_accumulation_adds_up_and_is_counted(self):
+        torch, net = self.torch, self.model()
+        opt = torch.optim.Optimizer(net.parameters(), 50)
+        for i, (x, _) in enumerate(torch.utils.data.DataLoader(40, 16, 10)):
+            net(x)
+            torch.advance(40)
+            torch.Tensor(float(i % 4), cost=300).backward()
+            if i % 4 == 3:
+                opt.step()
+                opt.zero_grad()
+        s = self.steps()[-1]
+        self.assertEqual((s.passes, s.backwards, s.items, s.series[0]), (4, 4, 64, 1.5))
+        self.assertEqual(s.host[:8], (40, 0, 400, 160, 1200, 0, 50, 5))
+
+    def test_a_skipped_step_of_the_gradient_scaler_is_a_step(self):
+        torch, net, scaler = self.torch, self.model(), self.torch.amp.grad_scaler.GradScaler()
+        opt = torch.optim.Optimizer(net.parameters(), 50)
+        for i, (x, _) in enumerate(torch.utils.data.DataLoader(12, 16, 10)):
+            net(x)
+            scaler.scale(torch.Tensor(2.0, cost=300)).backward()
+            scaler.overflow = i % 5 == 4
+            scaler.step(opt)
+        steps = self.steps()
+        self.assertEqual([s.flags & 1 for s in steps], [1 if i % 5 == 4 else 0 for i in range(2, 12)])
+        self.assertEqual({s.series[0] for s in steps}, {2.0}, "the loss is without the scale")
+        self.assertEqual([s.host[CLIP] for s in steps], [7] * 10)
+        self.assertTrue(self.reader().greeting()["scaler"])
+
+    def test_of_two_optimizers_the_last_of_a_round_leads(self):
+        torch, a, b = self.torch, self.model(100), self.model(70)
+        first, second = torch.optim.Optimizer(a.parameters(), 50), torch.optim.Optimizer(b.parameters(), 60)
+        for x, _ in torch.utils.data.DataLoader(20, 16, 10):
+            for net, opt, cost in ((a, first, 300), (b, second, 200)):
+                net(x)
+                torch.Tensor(1.0, cost=cost).backward()
+                opt.step()
+        steps = self.steps()
+        self.assertGreater(len(steps), 15)
+        for s in steps:
+            self.assertEqual(s.host[:8], (10, 0, 170, 0, 500, 0, 110, 0))
+        self.assertEqual(len(self.reader().greeting()["models"]), 2)
+        self.assertEqual(self.reader().greeting()["optimizers"], ["Optimizer", "Optimizer"])
+
+    def test_the_optimizer_that_steps_least_often_leads(self):
+        torch, net = self.torch, self.model()
+        critic, generator = torch.optim.Optimizer(net.parameters(), 50), torch.optim.Optimizer(net.parameters(), 60)
+        for i, (x, _) in enumerate(torch.utils.data.DataLoader(600, 16, 10)):
+            net(x)
+            torch.Tensor(1.0, cost=300).backward()
+            (generator if i % 5 == 4 else critic).step()
+        steps = self.steps()
+        self.assertEqual({s.backwards for s in steps[-60:]}, {5})
+        self.assertEqual(steps[-1].host[OPTIMIZER], 260)
+
+    def test_an_evaluation_inside_a_step_makes_it_another_kind(self):
+        torch = self.torch
+        net = self.model()
+
+        def evaluate(i):
+            if i % 8 == 7:
+                net.eval()
+                with torch.no_grad():
+                    net(torch.Tensor())
+                net.train()
+        self.train(40, model=net, each=evaluate)
+        steps = self.steps()
+        self.assertEqual([s.kind for s in steps], [1 if i % 8 == 0 and i else 0 for i in range(2, 40)][:len(steps)])
+        evaluated = next(s for s in steps if s.kind == 1)
+        self.assertTrue(evaluated.flags & 4)
+        self.assertEqual((evaluated.host[FORWARD], evaluated.host[OTHER]), (100, 100))
+
+    def test_a_forward_pass_without_gradients_in_training_mode_is_no_evaluation(self):
+        torch, net = self.torch, self.model()
+
+        def fakes(i):
+            with torch.no_grad():
+                net(torch.Tensor())
+        self.train(20, model=net, each=fakes)
+        self.assertEqual({s.kind for s in self.steps()}, {0})
+
+    def test_the_first_step_of_an_epoch_is_another_kind_and_units_are_counted(self):
+        torch, net = self.torch, self.model()
+        opt = torch.optim.Optimizer(net.parameters(), 50)
+        loader = torch.utils.data.DataLoader(10, 16, 10)
+        for _ in range(3):
+            for x, _ in loader:
+                net(x)
+                torch.Tensor(1.0).backward()
+                opt.step()
+        got = self.reader().read()
+        steps = got["steps"]
+        self.assertEqual([(s.unit, s.place) for s in steps[8:12]], [(1, 0), (1, 1), (1, 2), (1, 3)])
+        self.assertEqual([s.kind for s in steps[7:10]], [0, 2, 0])
+        self.assertEqual([struct.unpack_from("<ii", raw, 48) for raw in got[6]], [(0, 8), (1, 10)])
+        self.assertEqual(steps[8].host[DATA], 20, "the end of the old iterator and the first batch of the new one")
+
+    def test_a_closure_is_the_optimizer_with_its_passes(self):
+        torch, net = self.torch, self.model()
+        opt = torch.optim.Optimizer(net.parameters(), 50)
+        for i, (x, _) in enumerate(torch.utils.data.DataLoader(8, 16, 10)):
+            def closure():
+                opt.zero_grad()
+                net(x)
+                torch.advance(40)
+                torch.Tensor(float(i), cost=300).backward()
+            opt.step(closure)
+        s = self.steps()[-1]
+        self.assertEqual(s.host[:8], (10, 0, 200, 80, 600, 0, 60, 0))
+        self.assertEqual((s.passes, s.backwards, s.series[0]), (2, 2, 7.0))
+
+    def test_a_model_whose_parts_have_its_own_class(self):
+        torch = self.torch
+
+        class Block(torch.nn.Module):
+            inner = None
+
+            def forward(self, x):
+                torch.advance(30)
+                return self.inner(x) if self.inner else x
+        net = Block()
+        net.inner = Block()
+        self.train(10, model=net)
+        self.assertEqual({s.host[FORWARD] for s in self.steps()}, {60})
+        self.assertEqual(len(self.reader().greeting()["models"]), 1)
+
+    def test_an_exception_of_the_model_leaves_no_trace(self):
+        torch, net = self.torch, self.model()
+        opt = torch.optim.Optimizer(net.parameters(), 50)
+        fails = [False]
+        forward = net.forward
+        net.forward = lambda x: 1 / 0 if fails[0] else forward(x)
+        for i, (x, _) in enumerate(torch.utils.data.DataLoader(20, 16, 10)):
+            fails[0] = i == 10
+            try:
+                net(x)
+            except ZeroDivisionError:
+                fails[0] = False
+                net(x)
+            torch.Tensor(1.0, cost=300).backward()
+            opt.step()
+        self.assertEqual([s.passes for s in self.steps()], [1] * 8 + [2] + [1] * 9)
+
+    def test_a_model_called_in_another_thread_is_not_counted(self):
+        torch, net = self.torch, self.model()
+
+        def elsewhere(i):
+            t = threading.Thread(target=net, args=(torch.Tensor(),))
+            t.start()
+            t.join()
+        self.train(20, model=net, each=elsewhere)
+        self.assertEqual({s.passes for s in self.steps()}, {1})
+
+    def test_models_that_are_used_later_are_found(self):
+        self.train(20)
+        self.train(40, model=self.model(70))
+        self.train(140, model=self.model(60))
+        steps = self.steps()
+        self.assertEqual(steps[-1].host[FORWARD], 60)
+
+
+class Guard(Case):
+    """The first exception of ours takes every patch back; the training goes on."""
+
+    def planted(self, plant):
+        for name in [n for n in sys.modules if n.partition(".")[0] == "torch"]:
+            del sys.modules[name]
+        self.load()
+        t = self.torch
+        done = []
+        original = [p.original for p in self.loop.guest.patches]
+        self.train(10, each=lambda i: (plant() if i == 5 else None, done.append(i)))
+        self.assertEqual(done, list(range(10)), "the training ended")
+        # The optimizers' hooks go with the next backward at the latest.
+        t.Tensor(1.0).backward()
+        self.assertIn("stopped watching", self.said())
+        self.assertEqual(self.said().count("\n"), 1, self.said())
+        self.assertEqual((t.before, t.after), ({}, {}))
+        for p in self.loop.guest.patches:
+            self.assertIsNot(vars(p.owner).get(p.name), p.ours, f"{p.owner}.{p.name} is still patched")
+        self.assertIs(t.autograd.backward, original[0])
+        self.assertFalse("__call__" in vars(type(self.net)))
+        r = self.reader()
+        self.assertEqual(r.state, 5)
+        self.assertIn("planted", r.read()["texts"][-1][1])
+
+    def fail(self, *args, **kwargs):
+        raise RuntimeError("planted")
+
+    def test_in_each_hook(self):
+        for owner, name in (("loop", "event"), ("loop", "end_step"), ("guest", "backward_ends"), ("guest", "optimized"), ("loop", "between"),
+                            ("guest", "new_compilations"), ("ring", "publish")):
+            with self.subTest(name):
+                sys.stderr.seek(0)
+                sys.stderr.truncate()
+                shutil.rmtree(self.folder)
+
+                def plant(owner=owner, name=name):
+                    target = {"loop": self.loop, "guest": self.loop.guest, "ring": self.loop.ring}[owner]
+                    calls = [0]
+                    if name == "publish":  # the first one fails, so that the last line can be written
+                        good = target.publish
+
+                        def publish(record):
+                            calls[0] += 1
+                            return self.fail() if calls[0] == 1 else good(record)
+                        target.publish = publish
+                    else:
+                        setattr(target, name, self.fail)
+                self.planted(plant)
+
+    def test_of_each_moment(self):
+        for which in range(8):
+            with self.subTest(which):
+                sys.stderr.seek(0)
+                sys.stderr.truncate()
+                shutil.rmtree(self.folder)
+
+                def plant():
+                    good, calls = self.loop.event, [0]
+
+                    def event(code):
+                        calls[0] += 1
+                        return self.fail() if calls[0] == which + 1 else good(code)
+                    self.loop.event = event
+                self.planted(plant)
+
+    def test_a_folder_of_another_user_or_open_to_others_is_refused(self):
+        os.chmod(self.folder, 0o755)
+        self.train(10)
+        self.assertIn("must belong to this user alone", self.said())
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_a_full_disk_is_one_line(self):
+        def full(*_):
+            raise OSError(28, "No space left on device")
+        good = os.posix_fallocate
+        os.posix_fallocate = full
+        try:
+            self.train(10)
+        finally:
+            os.posix_fallocate = good
+        self.assertIn("No space left", self.said())
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_a_file_of_the_same_name_stays(self):
+        taken = os.path.join(self.folder, f"{os.getpid()}-rank0.ring")
+        with open(taken, "w") as f:
+            f.write("mine")
+        self.train(10)
+        with open(taken) as f:
+            self.assertEqual(f.read(), "mine")
+        self.assertTrue(os.path.exists(taken.replace(".ring", "-1.ring")))
+
+    def test_a_program_that_never_trains_has_no_ring(self):
+        self.model()(self.torch.Tensor())
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_without_the_variable_nothing_is_patched(self):
+        del os.environ["PRISMTOP_LOOP"]
+        self.load()
+        self.assertIsNone(self.loop.guest)
+        self.assertEqual(self.torch.before, {})
+        with self.prismtop.phase("a"):
+            pass
+        self.prismtop.log(x=1)
+        self.prismtop.step()
+        self.assertEqual(list(self.prismtop.steps([1, 2])), [1, 2])
+
+
+class Settings(Case):
+    def running(self, documents, steps=200, **kwargs):
+        """Trains, and sends each document before the step of its number; returns what came."""
+        got = {}
+
+        def each(i):
+            if i == 2:
+                got["reader"] = self.reader()
+            if i >= 2:
+                got["reader"].beat(self.torch.elapsed)
+            for at, doc in documents:
+                if i == at:
+                    doc(got["reader"]) if callable(doc) else self.send(got["reader"], doc)
+        self.box = self.prismtop.knob("size", 4, low=1, high=64, touches=["forward"])
+        self.way = self.prismtop.knob("way", "a", values=["a", "b", "c"])
+        self.flag = self.prismtop.knob("flag", False)
+        self.train(steps, each=each, **kwargs)
+        return got["reader"].read()
+
+    def send(self, reader, doc):
+        reader.send(doc)
+        reader.beat(self.torch.elapsed)
+
+    def test_values_are_in_force_at_the_next_boundary_and_answered(self):
+        got = self.running([(10, {"set": {"size": "8", "way": "b", "flag": "on"}})])
+        self.assertEqual((self.box.value, self.way.value, self.flag.value), (8, "b", True))
+        answer, = got["answers"]
+        self.assertEqual((answer.step, answer.generation, answer.result, answer.text), (10, 1, 0, {}))
+        self.assertEqual([s.generation for s in got["steps"][8:12]], [0, 0, 1, 1])
+        self.assertEqual([s.flags & 2 for s in got["steps"][8:14]], [0, 0, 2, 2, 0, 0])
+
+    def test_what_cannot_be_is_refused_with_the_reason_and_the_rest_is_done(self):
+        got = self.running([(10, {"set": {"size": "65", "way": "d", "flag": "on", "nothing": "1"}})])
+        answer, = got["answers"]
+        self.assertEqual(answer.result, 1)
+        self.assertEqual(answer.text, {"size": "must be a whole number from 1 to 64", "way": "must be one of a, b, c", "nothing": "the loop has no such knob"})
+        self.assertEqual((self.box.value, self.way.value, self.flag.value), (4, "a", True))
+
+    def test_a_document_that_makes_no_sense_changes_nothing(self):
+        got = self.running([(10, b"{nonsense"), (20, {"set": {"size": 8}}), (30, {"warm": -1}), (40, {"schedule": {"arms": [], "order": [], "length": 3}}), (50, {"state": "steal"})])
+        self.assertEqual([a.result for a in got["answers"]], [2] * 5)
+        self.assertTrue(all(a.text[""] for a in got["answers"]))
+        self.assertEqual(len(got["steps"]), 198)
+
+    def test_a_torn_document_is_read_again_when_it_is_whole(self):
+        def torn(reader):
+            reader.send({"set": {"size": "8"}})
+            reader.map[32768 + 16384 + 3:32768 + 16384 + 4] = b"X"
+
+        def whole(reader):
+            reader.map[32768 + 16384 + 3:32768 + 16384 + 4] = b"e"
+        got = self.running([(10, torn), (30, whole)])
+        self.assertEqual([a.step for a in got["answers"]], [30])
+
+    def test_an_error_in_a_knob_leaves_the_old_value(self):
+        self.loop.add(self.prismtop.Knob("bad", ["a", "b"], "a", lambda v: 1 / 0))
+        got = self.running([(10, {"set": {"bad": "b"}})])
+        self.assertEqual(got["answers"][0].text, {"bad": "division by zero"})
+        self.assertEqual(self.loop.knobs["bad"].value, "a")
+
+    def test_a_schedule_runs_by_steps(self):
+        plan = {"arms": [{"way": "a"}, {"way": "b"}], "order": [0, 1, 1, 0], "length": 10}
+        got = self.running([(10, {"schedule": plan, "after": {"way": "c"}, "warm": 3})])
+        steps, answers = got["steps"], got["answers"]
+        self.assertEqual([a.block for a in answers], [0, 1, 2, 3, 0xFFFFFFFF])
+        self.assertEqual([a.result for a in answers], [0, 0, 0, 0, 4])
+        self.assertEqual(self.way.value, "c")
+        for block in range(4):
+            plain = [s for s in steps if s.block == block and not s.flags & 2]
+            self.assertEqual(len(plain), 10)
+        self.assertEqual(len([s for s in steps if s.block == 1]), 13)
+        self.assertEqual(len([s for s in steps if s.block == 2]), 10, "nothing was switched between equal arms")
+
+    def test_a_lease_puts_back_what_an_experiment_switched(self):
+        plan = {"arms": [{"way": "a"}, {"way": "b"}], "order": [1] * 1000, "length": 10}
+
+        def each(i):
+            self.torch.advance(50_000_000)
+            if i == 2:
+                self.r = self.reader()
+                self.r.send({"schedule": plan, "after": {"way": "c"}, "lease_ms": 1000})
+            if 2 <= i < 60:
+                self.r.beat(self.torch.elapsed)
+        self.way = self.prismtop.knob("way", "a", values=["a", "b", "c"])
+        self.train(200, each=each)
+        answer = self.r.read()["answers"][-1]
+        self.assertEqual((answer.result, self.way.value), (3, "c"))
+        self.assertTrue(75 <= answer.step <= 85, answer.step)
+
+    def test_without_a_lease_the_users_choice_stays(self):
+        def each(i):
+            self.torch.advance(1_000_000_000)
+            if i == 2:
+                self.reader().send({"set": {"way": "b"}})
+        self.way = self.prismtop.knob("way", "a", values=["a", "b", "c"])
+        self.train(200, each=each)
+        self.assertEqual(self.way.value, "b")
+
+    def test_a_new_document_ends_a_schedule(self):
+        plan = {"arms": [{"way": "a"}, {"way": "b"}], "order": [1] * 100, "length": 10}
+        self.running([(10, {"schedule": plan, "after": {"way": "c", "size": "5"}}), (50, {"set": {"size": "6"}})])
+        self.assertEqual((self.way.value, self.box.value), ("c", 6))
+
+    def test_a_thousand_toggles(self):
+        documents = [(i, {"set": {"way": "ab"[i % 2]}}) for i in range(5, 1005)]
+        got = self.running(documents, steps=1100)
+        self.assertEqual(len(got["answers"]), 1000)
+        self.assertEqual(len(got["steps"]), 1098)
+
+    def test_boundaries_only(self):
+        got = self.running([(10, {"watch": "boundaries"}), (30, {"watch": "all"})])
+        thin = [s for s in got["steps"] if s.flags & 16]
+        self.assertEqual(len(thin), 20)
+        self.assertTrue(all(s.host[OTHER] == s.total for s in thin[1:]))
+        self.assertEqual(got["steps"][-1].host[:8], (10, 5, 100, 40, 300, 20, 50, 0))
+
+    def test_only_watching_refuses_every_knob(self):
+        os.environ["PRISMTOP_LOOP_ONLY_WATCH"] = "1"
+        got = self.running([(10, {"set": {"way": "b"}})])
+        self.assertEqual(got["answers"][0].text, {"way": "prismtop was told only to watch"})
+
+    def test_a_pause_ends_with_the_reader(self):
+        import time
+        slept = []
+        sleep, time.sleep = time.sleep, lambda s: (slept.append(s), self.torch.advance(20_000_000))
+        try:
+            self.running([(10, {"pause": True})], steps=30)
+        finally:
+            time.sleep = sleep
+        self.assertAlmostEqual(sum(slept), 5, delta=0.1)
+        self.assertEqual({s.total for s in self.steps()}, {525}, "a pause is part of no step")
+
+    def test_the_ring_wraps_and_the_reader_counts_what_it_missed(self):
+        self.train(10000)
+        r = self.reader()
+        steps = r.read()["steps"]
+        self.assertEqual((len(steps), r.lost), (4096, r.written - 4096))
+        self.assertEqual(steps[-1].step, 9997)
+
+
+class Declared(Case):
+    def test_a_declared_phase_wins(self):
+        torch, net = self.torch, self.model()
+        opt = torch.optim.Optimizer(net.parameters(), 50)
+        for x, _ in torch.utils.data.DataLoader(10, 16, 10):
+            torch.advance(3)
+            with self.prismtop.phase("telescope"):
+                torch.advance(11)
+                net(x)
+            torch.advance(40)
+            with self.prismtop.phase("regulariser"):
+                torch.advance(17)
+            torch.advance(2)
+            torch.Tensor(1.0, cost=300).backward()
+            opt.step()
+        s = self.steps()[-1]
+        names = [p["name"] for p in self.reader().greeting()["phases"]]
+        self.assertEqual(names[8:], ["telescope", "regulariser"])
+        self.assertEqual(s.host[8:10], (111, 17))
+        self.assertEqual(s.host[:8], (10, 3, 0, 42, 300, 0, 50, 0))
+
+    def test_a_loop_without_an_optimizer(self):
+        for _ in self.prismtop.steps([[1, 2, 3]] * 10, items="images"):
+            with self.prismtop.phase("solve"):
+                self.torch.advance(100)
+            self.torch.advance(7)
+        steps = self.steps()
+        self.assertEqual(len(steps), 8)
+        self.assertEqual((steps[-1].host[8], steps[-1].host[OTHER], steps[-1].total), (100, 7, 107))
+        self.assertEqual(self.reader().greeting()["item"], {"one": "image", "many": "images"})
+
+    def test_step_counts_what_it_is_told(self):
+        for _ in range(5):
+            self.torch.advance(100)
+            self.prismtop.step(items=12)
+        self.assertEqual([(s.total, s.items) for s in self.steps()], [(100, 12)] * 3)
+
+    def test_logged_values_are_series(self):
+        self.train(10, each=lambda i: self.prismtop.log(psnr_db=20 + i, val_loss=1 / (i + 1)) if i % 2 else None)
+        r = self.reader()
+        series = {s["name"]: s for s in r.greeting()["series"]}
+        self.assertEqual((series["psnr_db"]["better"], series["val_loss"]["group"], r.greeting()["quality"]), ("more", "losses", "psnr_db"))
+        values = [s.series[1] for s in r.read()["steps"]]
+        self.assertEqual([v for v in values if not math.isnan(v)], [21, 23, 25, 27])
+
+    def test_more_series_and_phases_than_there_is_room_for(self):
+        self.train(10, each=lambda i: self.prismtop.log(**{f"s{k}": k for k in range(40)}))
+        for k in range(20):
+            with self.prismtop.phase(f"p{k}"):
+                pass
+        doc = self.reader().greeting()
+        self.assertEqual(len(doc["series"]), 24)
+        self.assertEqual(len(self.loop.phases), 16)
+
+    def test_a_cache_counts_and_is_switched(self):
+        made = []
+
+        @self.prismtop.cache(title="masks", most=2)
+        def mask(c):
+            made.append(c)
+            self.torch.advance(1000)
+            return [c]
+
+        def each(i):
+            if i == 2:
+                self.r = self.reader()
+            if i >= 2:
+                self.r.beat(self.torch.elapsed)
+                self.torch.advance(600_000_000)
+            if i == 20:
+                self.r.send({"set": {"cache_masks": "off"}})
+                self.r.beat(self.torch.elapsed)
+            self.assertEqual(mask(i % 2), [i % 2])
+        self.train(40, each=each)
+        got = self.r.read()
+        enabled, hits, misses, entries, held, saved, spent = struct.unpack_from("<7q", got[2][-1], 64)
+        self.assertEqual((enabled, hits + misses, misses, entries), (0, 21, 2, 2))
+        self.assertEqual(saved, 1000 * hits)
+        self.assertGreater(held, 0)
+        self.assertEqual(len(made), 2 + 19)
+        self.assertEqual(self.r.greeting()["caches"][0], {"name": "masks", "title": "masks", "what": "", "setting": "cache_masks"})
+
+    def test_a_function_that_has_lru_cache_keeps_its_own(self):
+        import functools
+
+        @functools.lru_cache(maxsize=None)
+        def f(x):
+            return x * 2
+        g = self.prismtop.cache(f)
+        self.assertEqual([g(1), g(1), g(2)], [2, 2, 4])
+        self.assertEqual(g.numbers()[:4], [1, 1, 2, 2])
+        g.on.value = False
+        self.assertEqual((g(1), f.cache_info().hits), (2, 1))
+
+    def test_pictures_and_their_truth(self):
+        truth = [[0.0, 1.0], [1.0, 0.0]]
+        self.prismtop.compare(truth)
+
+        def each(i):
+            if i >= 2:
+                self.reader().beat(self.torch.elapsed)
+                self.torch.advance(600_000_000)
+            self.prismtop.picture("reconstruction", [[0.0, 0.5], [1.0, 0.0]])
+        self.train(8, each=each)
+        r = self.reader()
+        got = r.read()
+        index, width, height, generation = struct.unpack_from("<IIII", got[9][0], 48)
+        self.assertEqual((index, width, height, generation), (0, 2, 2, 1))
+        path = next(os.path.join(self.folder, n) for n in os.listdir(self.folder) if n.endswith(".picture0"))
+        with open(path, "rb") as f:
+            raw = f.read()
+        self.assertEqual(raw[:8], b"PRSMPICT")
+        self.assertEqual(struct.unpack_from("<4f", raw, 32), (0, 0.5, 1, 0))
+        self.assertEqual([p["name"] for p in r.greeting()["pictures"]], ["reconstruction", "truth"])
+        psnr = [s.series[1] for s in got["steps"] if not math.isnan(s.series[1])]
+        self.assertAlmostEqual(psnr[0], 10 * math.log10(1 / 0.0625))
+
+    def test_a_wrong_value_is_a_line_and_not_the_end(self):
+        self.train(10, each=lambda i: self.prismtop.log(a="no number"))
+        got = self.reader().read()
+        self.assertEqual(len(got["steps"]), 8)
+        self.assertIn("no number", got["texts"][0][1])
+
+
+class Processes(Case):
+    def python(self, *arguments, env=None, **kwargs):
+        e = {**os.environ, "PYTHONPATH": MODULE + os.pathsep + STUB, "PRISMTOP_LOOP": self.folder, **(env or {})}
+        return subprocess.run([sys.executable, *arguments], env=e, capture_output=True, text=True, timeout=120, **kwargs)
+
+    LOOP = """
+import torch
+class Net(torch.nn.Module):
+    def forward(self, x): return x
+net = Net(); opt = torch.optim.Optimizer(net.parameters())
+def train(n):
+    for x, _ in torch.utils.data.DataLoader(n):
+        net(x); torch.Tensor(1.0).backward(); opt.step()
+"""
+
+    def rings(self):
+        return sorted(n for n in os.listdir(self.folder) if n.endswith(".ring"))
+
+    def test_an_unchanged_program_is_watched(self):
+        p = self.python("-c", self.LOOP + "train(10)")
+        self.assertEqual((p.returncode, p.stderr), (0, ""))
+        self.assertEqual(self.reader().state, 3)
+        self.assertEqual(len(self.reader().read()["steps"]), 8)
+
+    def test_a_program_that_fails(self):
+        p = self.python("-c", self.LOOP + "train(10)\n1/0")
+        self.assertEqual(p.returncode, 1)
+        self.assertEqual(self.reader().state, 4)
+
+    def test_a_program_that_is_killed(self):
+        self.python("-c", self.LOOP + "train(10)\nimport os, signal\nos.kill(os.getpid(), signal.SIGKILL)")
+        self.assertEqual(self.reader().state, 2)
+        self.assertEqual(len(self.reader().read()["steps"]), 8)
+
+    def test_isolated_python_is_left_alone(self):
+        for flag in ("-I", "-S", "-E"):
+            with self.subTest(flag):
+                p = self.python(flag, "-c", "import sys; sys.path.append(%r)\n" % STUB + self.LOOP + "train(10)")
+                self.assertEqual((p.returncode, p.stderr, self.rings()), (0, "", []))
+
+    def test_a_child_of_fork_writes_nothing_into_its_parents_ring(self):
+        p = self.python("-c", self.LOOP + """
+import os
+train(10)
+if os.fork() == 0:
+    train(30)
+    os._exit(0)
+os.wait()
+train(5)
+""")
+        self.assertEqual((p.returncode, p.stderr), (0, ""))
+        self.assertEqual(len(self.rings()), 2, "a child that trains has a ring of its own")
+        written = sorted(len(ring_reader.Reader(os.path.join(self.folder, n)).read()["steps"]) for n in self.rings())
+        self.assertEqual(written, [13, 28])
+
+    def test_a_child_that_is_spawned_is_watched_like_any_program(self):
+        path = os.path.join(self.folder, "spawn.py")
+        with open(path, "w") as f:
+            f.write(self.LOOP + """
+import multiprocessing
+if __name__ == "__main__":
+    child = multiprocessing.get_context("spawn").Process(target=train, args=(10,))
+    child.start(); child.join()
+""")
+        p = self.python(path)
+        self.assertEqual((p.returncode, p.stderr), (0, ""))
+        self.assertEqual(len(self.rings()), 1)
+
+    def test_the_environments_own_sitecustomize_runs(self):
+        own = os.path.join(self.folder, "own")
+        os.mkdir(own)
+        with open(os.path.join(own, "sitecustomize.py"), "w") as f:
+            f.write("import sys\nsys.marked = True\n")
+        p = self.python("-c", "import sys; print(sys.marked)", env={"PYTHONPATH": os.pathsep.join((MODULE, own))})
+        self.assertEqual((p.stdout.strip(), p.stderr), ("True", ""))
+
+    def test_a_virtual_environment(self):
+        venv = os.path.join(self.folder, "venv")
+        made = subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], capture_output=True)
+        if made.returncode:
+            self.skipTest("this Python makes no virtual environments")
+        e = dict(os.environ, PYTHONPATH=MODULE + os.pathsep + STUB, PRISMTOP_LOOP=self.folder)
+        p = subprocess.run([os.path.join(venv, "bin", "python"), "-c", self.LOOP + "train(10)"], env=e, capture_output=True, text=True, timeout=120)
+        self.assertEqual((p.returncode, p.stderr, len(self.rings())), (0, "", 1))
+
+    def test_importing_prismtop_in_a_program_that_never_trains(self):
+        p = self.python("-c", "import prismtop, torch\nprismtop.log(x=1)\nprint('done')")
+        self.assertEqual((p.returncode, p.stdout, p.stderr, self.rings()), (0, "done\n", "", []))
+
+
+class CUDA(Case):
+    """Device times by events of a made-up device."""
+
+    class Event:
+        lag, clock = 0, 0
+
+        def record(self):
+            self.t = CUDA.Event.clock
+
+        def query(self):
+            return CUDA.Event.clock >= self.t + CUDA.Event.lag
+
+        def elapsed_time(self, other):
+            return (other.t - self.t) / 1e6
+
+    def device(self, lag):
+        import prismtop_torch
+        CUDA.Event.lag, CUDA.Event.clock = lag, 0
+        made = prismtop_torch.Device(CUDA.Event, lambda: False, lambda: None)
+        good = made.mark
+
+        def mark(phase):
+            CUDA.Event.clock += 1000
+            good(phase)
+        made.mark = mark
+        return made
+
+    def train_on(self, device, steps=300):
+        def each(i):
+            if i == 1:
+                self.loop.device = device
+        self.train(steps, each=each)
+        device.flush(self.loop.ring)
+        return self.reader().read()["steps"]
+
+    def test_an_idle_device(self):
+        device = self.device(0)
+        steps = self.train_on(device)
+        self.assertEqual([s.step for s in steps], list(range(298)))
+        for s in steps[2:]:
+            self.assertEqual(sum(s.device[:8]), 9000, "every interval of a step has its device time")
+            self.assertEqual(s.device[FORWARD], 1000)
+            self.assertEqual(sum(s.host), s.total)
+        self.assertLess(device.made, 20)
+
+    def test_a_device_that_is_thirty_steps_behind(self):
+        device = self.device(30 * 9000)
+        steps = self.train_on(device)
+        self.assertEqual([s.step for s in steps], list(range(298)), "in order")
+        self.assertEqual(device.given_up, 30, "only those that were still running at the end")
+        self.assertLess(device.made, 400)
+
+    def test_a_device_that_hangs(self):
+        device = self.device(10 ** 15)
+        steps = self.train_on(device, 1000)
+        self.assertEqual([s.step for s in steps], list(range(998)))
+        self.assertTrue(all(s.flags & 32 and set(s.device) == {-1} for s in steps[1:]))
+        self.assertLessEqual(device.made, 4096)
+
+    def test_no_event_while_a_graph_is_captured(self):
+        device = self.device(0)
+        device.capturing = lambda: True
+        steps = self.train_on(device, 100)
+        self.assertEqual((device.made, len(steps)), (0, 98))
+
+
+if __name__ == "__main__":
+    unittest.main()
