@@ -22,8 +22,9 @@ type launch struct {
 	joins       bool // waits for the second lane
 }
 
-// builder lowers the steps of a plan to launches. The lowering of an operator is a method that checks the operands,
-// takes their addresses and calls launch. Every plan is lowered twice: the first time to learn how much workspace and
+// builder lowers the steps of a plan to launches: it has their operands, memory and launches, and those that it collects
+// to launch together. The lowering of an operator is a method of its family that checks the operands, takes their
+// addresses and calls launch. Every plan is lowered twice: the first time to learn how much workspace and
 // private memory its steps need, with addresses that do not matter.
 type builder struct {
 	backend *Backend

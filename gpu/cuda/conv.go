@@ -6,6 +6,33 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// convolutions lowers the convolutions, their gradients, and those whose weight gradient Adam takes at once.
+type convolutions struct{ *builder }
+
+func (b *convolutions) lower() (known bool, err error) {
+	switch op := b.step.Op.(type) {
+	case nn.Conv2D:
+		return true, b.conv2D(op)
+	case nn.Conv2DGradInput:
+		return true, b.scatterStep(op.Stride, op.Pad, anyOutputPad, false)
+	case nn.Conv2DGradWeight:
+		return true, b.weightStep(op.Stride, op.Pad, false)
+	case nn.ConvTranspose2D:
+		return true, b.scatterStep(op.Stride, op.Pad, op.OutputPad, op.ReLU)
+	case nn.ConvTranspose2DGradInput:
+		return true, b.gatherStep(op.Stride, op.Pad, false)
+	case nn.ConvTranspose2DGradWeight:
+		return true, b.weightStep(op.Stride, op.Pad, true)
+	case nn.BiasGrad:
+		return true, b.biasGrad()
+	case nn.ConvAdam:
+		return true, b.convAdam(op)
+	case nn.GradientShare:
+		return true, nil // no work
+	}
+	return false, nil
+}
+
 // The convolutions and their gradients are three sums. Let the small grid be a Conv2D's output or a ConvTranspose2D's
 // input, the large grid the other one. The weights are w[s][l][ky][kx], with s a channel of the small grid and l one of
 // the large, and every product is
@@ -87,7 +114,7 @@ func (c *convolution) real() error {
 }
 
 // convolution returns the operands of the current step, a gather described by op, or a scatter: x, w and perhaps a bias.
-func (b *builder) convolution(op nn.Conv2D, outputPad int, scatter bool) (c convolution, err error) {
+func (b *convolutions) convolution(op nn.Conv2D, outputPad int, scatter bool) (c convolution, err error) {
 	x, y := b.ins(), b.outs()
 	if len(x) < 2 || len(x) > 3 || len(y) != 1 {
 		return c, operandError("%d operands and %d results", len(x), len(y))
@@ -124,7 +151,7 @@ func doubled(s tensor.Shape) tensor.Shape {
 }
 
 // conv2D lowers a Conv2D.
-func (b *builder) conv2D(op nn.Conv2D) error {
+func (b *convolutions) conv2D(op nn.Conv2D) error {
 	if !op.Up && !op.Pool {
 		return b.gatherStep(op.Stride, op.Pad, op.ReLU)
 	}
@@ -136,7 +163,7 @@ func (b *builder) conv2D(op nn.Conv2D) error {
 }
 
 // gatherStep lowers the current step, a gather.
-func (b *builder) gatherStep(stride, pad int, relu bool) error {
+func (b *convolutions) gatherStep(stride, pad int, relu bool) error {
 	c, err := b.convolution(nn.Conv2D{Stride: stride, Pad: pad, ReLU: relu}, anyOutputPad, false)
 	if err != nil {
 		return err
@@ -145,7 +172,7 @@ func (b *builder) gatherStep(stride, pad int, relu bool) error {
 }
 
 // scatterStep lowers the current step, a scatter.
-func (b *builder) scatterStep(stride, pad, outputPad int, relu bool) error {
+func (b *convolutions) scatterStep(stride, pad, outputPad int, relu bool) error {
 	c, err := b.convolution(nn.Conv2D{Stride: stride, Pad: pad, ReLU: relu}, outputPad, true)
 	if err != nil {
 		return err
@@ -154,7 +181,7 @@ func (b *builder) scatterStep(stride, pad, outputPad int, relu bool) error {
 }
 
 // weightStep lowers the current step, the gradient of the weights of a Conv2D, or of a ConvTranspose2D.
-func (b *builder) weightStep(stride, pad int, transposed bool) error {
+func (b *convolutions) weightStep(stride, pad int, transposed bool) error {
 	x, y, err := b.operands(2, 1)
 	if err != nil {
 		return err
@@ -195,7 +222,7 @@ type convAnyP struct {
 
 // anyConvolution launches the kernel that computes a sum of any geometry; elements of the result are computed by the given number
 // of threads each.
-func (b *builder) anyConvolution(kernel string, c *convolution, threads int64) error {
+func (b *convolutions) anyConvolution(kernel string, c *convolution, threads int64) error {
 	p := convAnyP{X: c.x.at, W: c.w.at, Y: c.y.at, Count: int32(c.y.n()), Geometry: c.geometry,
 		Type: c.x.kind(), WType: c.w.kind(), OutType: c.y.kind(), Products: int32(c.products)}
 	if c.bias != nil {
@@ -206,7 +233,7 @@ func (b *builder) anyConvolution(kernel string, c *convolution, threads int64) e
 }
 
 // gather adds the launches of a gather.
-func (b *builder) gather(c *convolution) error {
+func (b *convolutions) gather(c *convolution) error {
 	if done, err := b.dense(gathers, c); done || err != nil {
 		return err
 	}
@@ -220,7 +247,7 @@ func (b *builder) gather(c *convolution) error {
 }
 
 // scatter adds the launches of a scatter.
-func (b *builder) scatter(c *convolution) error {
+func (b *convolutions) scatter(c *convolution) error {
 	if done, err := b.dense(scatters, c); done || err != nil {
 		return err
 	}
@@ -234,7 +261,7 @@ func (b *builder) scatter(c *convolution) error {
 }
 
 // weights adds the launches of a sum of weights. If it is deferred, the result is there at the end of the segment.
-func (b *builder) weights(c *convolution, deferred bool) error {
+func (b *convolutions) weights(c *convolution, deferred bool) error {
 	if done, err := b.dense(weighs, c); done || err != nil {
 		return err
 	}
@@ -257,7 +284,7 @@ type convBiasGradP struct {
 const biasPart = 4096
 
 // biasGrad lowers a BiasGrad.
-func (b *builder) biasGrad() error {
+func (b *convolutions) biasGrad() error {
 	x, y, err := b.operands(1, 1)
 	if err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 
 // convAdam lowers a ConvAdam: the gradient of the weights goes to private memory, from which the updates at the end of
 // the segment take it.
-func (b *builder) convAdam(op nn.ConvAdam) error {
+func (b *convolutions) convAdam(op nn.ConvAdam) error {
 	x, y := b.ins(), b.outs()
 	state := 3
 	if op.Update.AMSGrad {
@@ -61,7 +61,7 @@ func (b *builder) convAdam(op nn.ConvAdam) error {
 
 // imageWeights returns the weights from which a ConvAdam computes the gradient gx of its image: those before their update
 // or their copy in bfloat16.
-func (b *builder) imageWeights(op nn.ConvAdam, c *convolution, x []operand, gx operand) (w operand, err error) {
+func (b *convolutions) imageWeights(op nn.ConvAdam, c *convolution, x []operand, gx operand) (w operand, err error) {
 	if !op.Outer(x[0].shape) || !c.geometry.single() {
 		return w, operandError("the gradient of the image is not computed with that of weights %v of images %v", c.y.shape, x[0].shape)
 	}

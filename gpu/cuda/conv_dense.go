@@ -14,7 +14,7 @@ type convDenseP struct {
 
 // dense adds the launch of a convolution between one pixel and an image as large as the kernel, if there is a kernel for
 // it.
-func (b *builder) dense(s convSum, c *convolution) (done bool, err error) {
+func (b *convolutions) dense(s convSum, c *convolution) (done bool, err error) {
 	g := &c.geometry
 	p := convDenseP{X: c.x.at, W: c.w.at, Y: c.y.at, Rows: g.Small, Columns: g.Large * g.taps(), Taps: g.taps(),
 		Type: c.x.kind(), OutType: c.y.kind(), ReLU: flag(c.relu), Products: int32(c.products)}
@@ -47,7 +47,7 @@ type convOuterAdamP struct {
 
 // outerAdam adds the launch that updates weights of a single geometry with their gradient, the product of x and gy, after
 // computing the gradient gx of the image from the weights w, if it can.
-func (b *builder) outerAdam(op nn.Adam, c *convolution, x, gy, w, gx operand, scalars, state []operand) (done bool, err error) {
+func (b *convolutions) outerAdam(op nn.Adam, c *convolution, x, gy, w, gx operand, scalars, state []operand) (done bool, err error) {
 	for _, o := range scalars {
 		if !b.scalar(o) {
 			return false, operandError("%v %v is not a scalar", o.dtype, o.shape)

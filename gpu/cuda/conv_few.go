@@ -93,7 +93,7 @@ func chooseFew(s convSum, g *convGeometry, multi int) (k fewKernel, ok bool) {
 }
 
 // few adds the launches of a convolution with few channels, if there is a kernel for it.
-func (b *builder) few(s convSum, c *convolution, deferred bool) (done bool, err error) {
+func (b *convolutions) few(s convSum, c *convolution, deferred bool) (done bool, err error) {
 	g := &c.geometry
 	k, ok := chooseFew(s, g, b.backend.multi)
 	if !ok || c.x.dtype != c.w.dtype || s != weighs && c.y.dtype != c.x.dtype || c.products == nn.BF16x3 {

@@ -110,7 +110,7 @@ type convTileP struct {
 
 // byTiles adds the launches of a convolution by tiles, if there are kernels for it. The parts of a sum of weights that
 // is deferred are added at the end of the segment.
-func (b *builder) byTiles(s convSum, c *convolution, deferred bool) (done bool, err error) {
+func (b *convolutions) byTiles(s convSum, c *convolution, deferred bool) (done bool, err error) {
 	g := &c.geometry
 	kernels, candidates := b.tileKernels(c)
 	if kernels == "" || !g.tiled() {
@@ -140,7 +140,7 @@ func (b *builder) byTiles(s convSum, c *convolution, deferred bool) (done bool, 
 
 // tileKernels returns the beginning of the names of the kernels that multiply the convolution's operands by tiles, and
 // their tiles; an empty name if there are none.
-func (b *builder) tileKernels(c *convolution) (string, []tile) {
+func (b *convolutions) tileKernels(c *convolution) (string, []tile) {
 	if c.x.dtype != c.w.dtype {
 		return "", nil
 	}
@@ -159,7 +159,7 @@ func (b *builder) tileKernels(c *convolution) (string, []tile) {
 }
 
 // partial returns memory for n numbers until the end of the step, or of the segment.
-func (b *builder) partial(n int64, deferred bool) driver.Pointer {
+func (b *convolutions) partial(n int64, deferred bool) driver.Pointer {
 	if deferred {
 		return b.keep(4 * n)
 	}
@@ -179,7 +179,7 @@ type partSum struct {
 }
 
 // finish adds the launch that sums the parts of a convolution, or defers it.
-func (b *builder) finish(c *convolution, partial driver.Pointer, parts int64, deferred bool) error {
+func (b *convolutions) finish(c *convolution, partial driver.Pointer, parts int64, deferred bool) error {
 	if deferred {
 		b.sums = append(b.sums, partSum{partial, c.y.at, int32(c.y.n()), int32(parts)})
 		return nil

@@ -8,6 +8,29 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// elementwise lowers what computes each element from one or a few.
+type elementwise struct{ *builder }
+
+func (b *elementwise) lower() (known bool, err error) {
+	switch op := b.step.Op.(type) {
+	case nn.Activation:
+		return true, b.activation(op)
+	case nn.ActivationGrad:
+		return true, b.activationGrad(op)
+	case nn.Swish:
+		return true, b.unary(unarySwish, 0)
+	case nn.SwishGrad:
+		return true, b.slopes(unarySwish)
+	case nn.Scale:
+		return true, b.scale(op)
+	case nn.Add:
+		return true, b.add()
+	case nn.Fill:
+		return true, b.fill(op)
+	}
+	return false, nil
+}
+
 // fillP is FillP of elementwise.cu.
 type fillP struct {
 	Y     driver.Pointer
@@ -16,7 +39,7 @@ type fillP struct {
 	Value float32
 }
 
-func (b *builder) fill(op nn.Fill) error {
+func (b *elementwise) fill(op nn.Fill) error {
 	_, y, err := b.operands(0, 1)
 	if err != nil {
 		return err
@@ -54,7 +77,7 @@ func alike(first operand, others ...operand) error {
 }
 
 // unary applies a function to each element.
-func (b *builder) unary(op int32, factor float32) error {
+func (b *elementwise) unary(op int32, factor float32) error {
 	x, y, err := b.operands(1, 1)
 	if err != nil {
 		return err
@@ -66,7 +89,7 @@ func (b *builder) unary(op int32, factor float32) error {
 	return b.over("unary", (p.N+3)/4, parameter(&p))
 }
 
-func (b *builder) activation(op nn.Activation) error {
+func (b *elementwise) activation(op nn.Activation) error {
 	if op.Kind > nn.Tanh {
 		return operandError("no activation of kind %d", op.Kind)
 	}
@@ -74,7 +97,7 @@ func (b *builder) activation(op nn.Activation) error {
 }
 
 // scale multiplies real values, or both parts of complex ones.
-func (b *builder) scale(op nn.Scale) error {
+func (b *elementwise) scale(op nn.Scale) error {
 	x, y, err := b.operands(1, 1)
 	if err != nil {
 		return err
@@ -97,7 +120,7 @@ type slopeP struct {
 }
 
 // slopes computes the gradient of a function from its result or its operand, in[0].
-func (b *builder) slopes(op int32) error {
+func (b *elementwise) slopes(op int32) error {
 	in, out, err := b.operands(2, 1)
 	if err != nil {
 		return err
@@ -109,7 +132,7 @@ func (b *builder) slopes(op int32) error {
 	return b.over("slopes", p.N, parameter(&p))
 }
 
-func (b *builder) activationGrad(op nn.ActivationGrad) error {
+func (b *elementwise) activationGrad(op nn.ActivationGrad) error {
 	if op.Kind > nn.Tanh {
 		return operandError("no activation of kind %d", op.Kind)
 	}
@@ -129,7 +152,7 @@ type sumP struct {
 }
 
 // add sums real values, or both parts of complex ones.
-func (b *builder) add() error {
+func (b *elementwise) add() error {
 	x, y := b.ins(), b.outs()
 	if len(x) < 2 || len(y) != 1 {
 		return operandError("%d operands and %d results", len(x), len(y))

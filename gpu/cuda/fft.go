@@ -50,7 +50,7 @@ func rootOfUnity(to []float32, k, n int) {
 }
 
 // rootsOfUnity returns a table of e^(−2πi·k/n), k = 0 … n−1.
-func (b *builder) rootsOfUnity(n int) driver.Pointer {
+func (b *measurements) rootsOfUnity(n int) driver.Pointer {
 	w := make([]float32, 2*n)
 	for k := range n {
 		rootOfUnity(w[2*k:], k, n)
@@ -59,7 +59,7 @@ func (b *builder) rootsOfUnity(n int) driver.Pointer {
 }
 
 // twiddles returns the table of a fast transform; see Line of fft.h.
-func (b *builder) twiddles(l lines) driver.Pointer {
+func (b *measurements) twiddles(l lines) driver.Pointer {
 	w := make([]float32, 2<<l.log)
 	for s := (l.log-1)%3 + 1; s < l.log; s += 3 {
 		for r := 1; r < 8; r++ {
@@ -125,7 +125,7 @@ func mustBe(d tensor.DType, all ...operand) error {
 
 // onPlanes returns the operands and the result of the current step, whose first operand and result are planes of one
 // shape, and the elements of a plane.
-func (b *builder) onPlanes(operands int) (x []operand, y operand, plane int64, err error) {
+func (b *measurements) onPlanes(operands int) (x []operand, y operand, plane int64, err error) {
 	x, all, err := b.operands(operands, 1)
 	if err != nil {
 		return nil, operand{}, 0, err
@@ -139,7 +139,7 @@ func (b *builder) onPlanes(operands int) (x []operand, y operand, plane int64, e
 }
 
 // fft is the centred transform: rows first, then columns.
-func (b *builder) fft(op nn.FFT) error {
+func (b *measurements) fft(op nn.FFT) error {
 	operands, y, plane, err := b.onPlanes(1)
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (b *builder) fft(op nn.FFT) error {
 }
 
 // along transforms the rows or the columns of planes of h×w.
-func (b *builder) along(x, y operand, count, h, w int, columns, inverse bool) error {
+func (b *measurements) along(x, y operand, count, h, w int, columns, inverse bool) error {
 	n := w
 	if columns {
 		n = h
@@ -210,7 +210,7 @@ type maskP struct {
 	N, Plane   int64
 }
 
-func (b *builder) maskMultiply() error {
+func (b *measurements) maskMultiply() error {
 	x, y, plane, err := b.onPlanes(2)
 	if err != nil {
 		return err
@@ -231,7 +231,7 @@ type modulusP struct {
 	N, Plane int64
 }
 
-func (b *builder) modulusFlip() error {
+func (b *measurements) modulusFlip() error {
 	x, y, plane, err := b.onPlanes(1)
 	if err != nil {
 		return err
@@ -249,7 +249,7 @@ type modulusGradP struct {
 	N, Plane  int64
 }
 
-func (b *builder) modulusFlipGrad() error {
+func (b *measurements) modulusFlipGrad() error {
 	x, y, plane, err := b.onPlanes(2)
 	if err != nil {
 		return err

@@ -6,6 +6,35 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// layouts lowers what moves elements: casts, insets, channels, and the sizes of pictures.
+type layouts struct{ *builder }
+
+func (b *layouts) lower() (known bool, err error) {
+	switch op := b.step.Op.(type) {
+	case nn.Place, nn.Cast:
+		return true, b.move()
+	case nn.Concat:
+		return true, b.concat()
+	case nn.Channels:
+		return true, b.pickChannels(op)
+	case nn.Split:
+		return true, b.splitChannels(op)
+	case nn.Inset:
+		return true, b.insetPlanes(op)
+	case nn.InsetGrad:
+		return true, b.insetGrad(op)
+	case nn.MaxPool:
+		return true, b.maxPool()
+	case nn.MaxPoolGrad:
+		return true, b.maxPoolGrad()
+	case nn.Upsample:
+		return true, b.upsample()
+	case nn.UpsampleGrad:
+		return true, b.upsampleGrad()
+	}
+	return false, nil
+}
+
 // placed is Placed of elementwise.cu: a result of a placement.
 type placed struct {
 	Y                                        driver.Pointer
@@ -23,7 +52,7 @@ type placeP struct {
 
 // move lowers a Place or a Cast. Places and casts that follow, each of the result before, join the launch, up to two
 // results per launch: a result that nothing else reads is not stored.
-func (b *builder) move() error {
+func (b *layouts) move() error {
 	x, y, err := b.operands(1, 1)
 	if err != nil {
 		return err
@@ -38,7 +67,7 @@ func (b *builder) move() error {
 		if _, ok := b.step.Op.(nn.Cast); !ok {
 			return operandError("%v %v has no planes", x[0].dtype, s)
 		}
-		return b.unary(unaryCopy, 0)
+		return (&elementwise{b.builder}).unary(unaryCopy, 0)
 	}
 	h, w := s.Plane()
 	p := placeP{X: x[0].at, H: int32(h), W: int32(w), XType: x[0].kind()}
@@ -70,7 +99,7 @@ func (b *builder) move() error {
 		}
 		if !next || results == int32(len(p.To)) {
 			if !places {
-				return b.unary(unaryCopy, 0)
+				return (&elementwise{b.builder}).unary(unaryCopy, 0)
 			}
 			break
 		}
@@ -109,7 +138,7 @@ func fits(op nn.Place, isPlace bool, x, y operand) error {
 
 // continues reports whether the step after step i can take part in a launch that reads x and whose newest result is y:
 // it moves y, to a type that holds what y's does. Its result gets memory of its own if the plan has put it where x is.
-func (b *builder) continues(i int, x, y operand) bool {
+func (b *layouts) continues(i int, x, y operand) bool {
 	if i+1 >= b.segmentEnd() {
 		return false
 	}
@@ -131,7 +160,7 @@ func (b *builder) continues(i int, x, y operand) bool {
 const mostDisplaced = 1 << 20
 
 // displace moves a result of a later step from the arena to private memory, if that is worth it.
-func (b *builder) displace(id nn.BufferID) bool {
+func (b *layouts) displace(id nn.BufferID) bool {
 	buffer := &b.plan.Buffers[id]
 	if buffer.Variable >= 0 || buffer.Pinned || buffer.Bytes() > mostDisplaced {
 		return false
@@ -181,7 +210,7 @@ type blocksP struct {
 
 // channelBlocks copies channels of images: those from first on of x to those from second on of y, as many as the one
 // that has fewer.
-func (b *builder) channelBlocks(x, y operand, first, second int) error {
+func (b *layouts) channelBlocks(x, y operand, first, second int) error {
 	s, t := x.shape, y.shape
 	for _, o := range []operand{x, y} {
 		if len(o.shape) != 4 || o.n() < 1 || !o.real() || !o.indexed() {
@@ -198,7 +227,7 @@ func (b *builder) channelBlocks(x, y operand, first, second int) error {
 	return b.over("blocks", int64(s[0]*count*plane), parameter(&p))
 }
 
-func (b *builder) concat() error {
+func (b *layouts) concat() error {
 	x, y := b.ins(), b.outs()
 	if len(x) < 2 || len(y) != 1 || len(y[0].shape) != 4 {
 		return operandError("%d operands and %d results", len(x), len(y))
@@ -223,7 +252,7 @@ func (b *builder) concat() error {
 	return nil
 }
 
-func (b *builder) pickChannels(op nn.Channels) error {
+func (b *layouts) pickChannels(op nn.Channels) error {
 	x, y, err := b.operands(1, 1)
 	if err != nil {
 		return err
@@ -234,7 +263,7 @@ func (b *builder) pickChannels(op nn.Channels) error {
 	return b.channelBlocks(x[0], y[0], op.From, 0)
 }
 
-func (b *builder) splitChannels(op nn.Split) error {
+func (b *layouts) splitChannels(op nn.Split) error {
 	x, y, err := b.operands(1, 2)
 	if err != nil {
 		return err
@@ -256,7 +285,7 @@ type insetP struct {
 }
 
 // inset replaces a rectangle of h×w of outer by inner, or by zeros if that has no address.
-func (b *builder) inset(outer, inner, y operand, top, left, h, w int) error {
+func (b *layouts) inset(outer, inner, y operand, top, left, h, w int) error {
 	if err := alike(outer, y); err != nil {
 		return err
 	}
@@ -272,7 +301,7 @@ func (b *builder) inset(outer, inner, y operand, top, left, h, w int) error {
 	return b.over("inset", y.n(), parameter(&p))
 }
 
-func (b *builder) insetPlanes(op nn.Inset) error {
+func (b *layouts) insetPlanes(op nn.Inset) error {
 	in, out, err := b.operands(2, 1)
 	if err != nil {
 		return err
@@ -285,7 +314,7 @@ func (b *builder) insetPlanes(op nn.Inset) error {
 	return b.inset(in[0], in[1], out[0], op.Top, op.Left, h, w)
 }
 
-func (b *builder) insetGrad(op nn.InsetGrad) error {
+func (b *layouts) insetGrad(op nn.InsetGrad) error {
 	in, out, err := b.operands(1, 1)
 	if err != nil {
 		return err
@@ -308,7 +337,7 @@ const (
 )
 
 // halves lowers an operator between large images and ones of half their sides; gy, if there is one, is small.
-func (b *builder) halves(op int32, x, y, large, small operand, gy operand) error {
+func (b *layouts) halves(op int32, x, y, large, small operand, gy operand) error {
 	s, t := large.shape, small.shape
 	for _, o := range []operand{x, y, gy} {
 		if !o.real() {
@@ -322,7 +351,7 @@ func (b *builder) halves(op int32, x, y, large, small operand, gy operand) error
 	return b.over("halves", small.n(), parameter(&p))
 }
 
-func (b *builder) maxPool() error {
+func (b *layouts) maxPool() error {
 	x, y, err := b.operands(1, 1)
 	if err != nil {
 		return err
@@ -330,7 +359,7 @@ func (b *builder) maxPool() error {
 	return b.halves(halvesPool, x[0], y[0], x[0], y[0], operand{})
 }
 
-func (b *builder) maxPoolGrad() error {
+func (b *layouts) maxPoolGrad() error {
 	in, out, err := b.operands(2, 1)
 	if err != nil {
 		return err
@@ -341,7 +370,7 @@ func (b *builder) maxPoolGrad() error {
 	return b.halves(halvesPoolGrad, in[0], out[0], in[0], in[1], in[1])
 }
 
-func (b *builder) upsample() error {
+func (b *layouts) upsample() error {
 	x, y, err := b.operands(1, 1)
 	if err != nil {
 		return err
@@ -349,7 +378,7 @@ func (b *builder) upsample() error {
 	return b.halves(halvesRepeat, x[0], y[0], y[0], x[0], operand{})
 }
 
-func (b *builder) upsampleGrad() error {
+func (b *layouts) upsampleGrad() error {
 	x, y, err := b.operands(1, 1)
 	if err != nil {
 		return err

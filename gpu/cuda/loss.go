@@ -6,6 +6,19 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// losses lowers the losses of pictures and their gradients.
+type losses struct{ *builder }
+
+func (b *losses) lower() (known bool, err error) {
+	switch op := b.step.Op.(type) {
+	case nn.Loss:
+		return true, b.loss(op)
+	case nn.LossGrad:
+		return true, b.lossGrad(op)
+	}
+	return false, nil
+}
+
 // lossSumsP is LossSumsP of loss.cu, and so on below.
 type lossSumsP struct {
 	P, T, Sums driver.Pointer
@@ -50,7 +63,7 @@ func lossPlanes(kind nn.LossKind, p, t operand) (h, w int, err error) {
 }
 
 // loss computes a loss between two planes.
-func (b *builder) loss(op nn.Loss) error {
+func (b *losses) loss(op nn.Loss) error {
 	x, y, err := b.operands(2, 2)
 	if err != nil {
 		return err
@@ -83,7 +96,7 @@ func (b *builder) loss(op nn.Loss) error {
 }
 
 // lossGrad computes upstream·∂loss/∂prediction.
-func (b *builder) lossGrad(op nn.LossGrad) error {
+func (b *losses) lossGrad(op nn.LossGrad) error {
 	x, y, err := b.operands(4, 1)
 	if err != nil {
 		return err

@@ -8,6 +8,33 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// measurements lowers the telescope: transforms, masks, moduli, and the measurements made of them at once.
+type measurements struct{ *builder }
+
+func (b *measurements) lower() (known bool, err error) {
+	switch op := b.step.Op.(type) {
+	case nn.FFT:
+		return true, b.fft(op)
+	case nn.MaskMultiply:
+		return true, b.maskMultiply()
+	case nn.ModulusFlip:
+		return true, b.modulusFlip()
+	case nn.ModulusFlipGrad:
+		return true, b.modulusFlipGrad()
+	case nn.Measure:
+		return true, b.measure(op)
+	case nn.MeasureGrad:
+		return true, b.measureGrad(op)
+	case nn.MeasureShare:
+		return true, nil // no work
+	case nn.Amplitudes:
+		return true, b.amplitudes(op)
+	case nn.AmplitudesGrad:
+		return true, b.amplitudesGrad(op)
+	}
+	return false, nil
+}
+
 // masksAtOnce is MASKS of measure.h: the masks or views of one launch.
 const masksAtOnce = 8
 
@@ -74,7 +101,7 @@ type amplitudeBackP struct {
 
 // telescope is the common part of the passes of Measure and Amplitudes over planes of n×n.
 type telescope struct {
-	*builder
+	*measurements
 	op                       nn.MeasureFrame
 	n                        int
 	lines                    lines
@@ -86,7 +113,7 @@ type telescope struct {
 }
 
 // telescope checks an object and its masks.
-func (b *builder) telescope(op nn.MeasureFrame, object operand, masks []operand) (*telescope, error) {
+func (b *measurements) telescope(op nn.MeasureFrame, object operand, masks []operand) (*telescope, error) {
 	count, h, w, err := planes(object)
 	switch {
 	case err != nil:
@@ -99,7 +126,7 @@ func (b *builder) telescope(op nn.MeasureFrame, object operand, masks []operand)
 	if err := mustBe(tensor.Float32, append([]operand{object}, masks...)...); err != nil {
 		return nil, err
 	}
-	t := &telescope{builder: b, op: op, n: w, lines: linesOf(w), bottom: h, right: w, masks: masks, field: int64(nn.MeasureSaved(h, w) / 2)}
+	t := &telescope{measurements: b, op: op, n: w, lines: linesOf(w), bottom: h, right: w, masks: masks, field: int64(nn.MeasureSaved(h, w) / 2)}
 	for i, m := range masks {
 		if m.n() != int64(h*w) {
 			return nil, operandError("mask %d of %v for an object of %v", i, m.shape, object.shape)
@@ -190,7 +217,7 @@ func (t *telescope) back(fields, gx driver.Pointer, field int64, factors, upstre
 }
 
 // measure is the telescope with its losses. The fields are the rows that measure_loss leaves, of n×n each.
-func (b *builder) measure(op nn.Measure) error {
+func (b *measurements) measure(op nn.Measure) error {
 	count := (len(b.step.In) - 1) / 2
 	if count < 1 {
 		return operandError("%d operands", len(b.step.In))
@@ -241,7 +268,7 @@ func (b *builder) measure(op nn.Measure) error {
 }
 
 // measureGrad is the adjoint from the fields to the object.
-func (b *builder) measureGrad(op nn.MeasureGrad) error {
+func (b *measurements) measureGrad(op nn.MeasureGrad) error {
 	count := len(b.step.In) - 3
 	if count < 1 {
 		return operandError("%d operands", len(b.step.In))
@@ -279,7 +306,7 @@ func viewsOf(op nn.Amplitudes) (first []int, err error) {
 }
 
 // amplitudes is the telescope for any loss. The directions are the transformed fields, of n×n each.
-func (b *builder) amplitudes(op nn.Amplitudes) error {
+func (b *measurements) amplitudes(op nn.Amplitudes) error {
 	first, err := viewsOf(op)
 	if err != nil {
 		return err
@@ -322,7 +349,7 @@ func (b *builder) amplitudes(op nn.Amplitudes) error {
 }
 
 // amplitudesGrad is the adjoint of amplitudes.
-func (b *builder) amplitudesGrad(op nn.AmplitudesGrad) error {
+func (b *measurements) amplitudesGrad(op nn.AmplitudesGrad) error {
 	first, err := viewsOf(op.Amplitudes)
 	if err != nil {
 		return err

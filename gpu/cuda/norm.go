@@ -8,6 +8,19 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// normalisations lowers batch normalisation.
+type normalisations struct{ *builder }
+
+func (b *normalisations) lower() (known bool, err error) {
+	switch op := b.step.Op.(type) {
+	case nn.BatchNorm:
+		return true, b.batchNorm(op)
+	case nn.BatchNormGrad:
+		return true, b.batchNormGrad(op)
+	}
+	return false, nil
+}
+
 // imageP is ImageP of norm.cu: images [N, C, plane]. Count is N·plane.
 type imageP struct{ Images, Channels, Plane, Count int32 }
 
@@ -54,7 +67,7 @@ const normWhole = normHeld * 1024
 const normParts = 1024
 
 // channels describes images whose channels have vectors of values, all float32.
-func (b *builder) channels(x operand, vectors ...operand) (imageP, error) {
+func (b *normalisations) channels(x operand, vectors ...operand) (imageP, error) {
 	s := x.shape
 	if len(s) != 4 || min(s[0], s[1], s[2], s[3]) < 1 || x.n() > math.MaxInt32 || !x.real() {
 		return imageP{}, operandError("%v %v is not an image [N, C, H, W]", x.dtype, s)
@@ -68,7 +81,7 @@ func (b *builder) channels(x operand, vectors ...operand) (imageP, error) {
 	return imageP{int32(s[0]), int32(s[1]), int32(plane), int32(s[0] * plane)}, nil
 }
 
-func (b *builder) batchNorm(op nn.BatchNorm) error {
+func (b *normalisations) batchNorm(op nn.BatchNorm) error {
 	outs := 1
 	if op.Train {
 		outs = 5
@@ -110,7 +123,7 @@ func (b *builder) batchNorm(op nn.BatchNorm) error {
 	})
 }
 
-func (b *builder) batchNormGrad(op nn.BatchNormGrad) error {
+func (b *normalisations) batchNormGrad(op nn.BatchNormGrad) error {
 	ins := 5
 	if op.ReLU {
 		ins = 6
@@ -153,7 +166,7 @@ type normKernels struct{ any, whole, parts, apply string }
 
 // perChannel launches the kernels that fit the image. size is the size of a part's sums in bytes; with returns the
 // parameter for count parts of part values.
-func (b *builder) perChannel(m imageP, size int64, k normKernels, with func(parts driver.Pointer, part, count int32) []byte) error {
+func (b *normalisations) perChannel(m imageP, size int64, k normKernels, with func(parts driver.Pointer, part, count int32) []byte) error {
 	channels := int(m.Channels)
 	switch {
 	case m.Plane%4 != 0:

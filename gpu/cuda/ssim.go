@@ -81,7 +81,7 @@ type similarity struct {
 
 // similarity divides what the loss saves. SSIM saves the three maps; MS-SSIM the maps of each scale, before them the
 // planes of each but the first, and after all the factors.
-func (b *builder) similarity(p, t, saved driver.Pointer, h, w, count int) *similarity {
+func (b *losses) similarity(p, t, saved driver.Pointer, h, w, count int) *similarity {
 	s := &similarity{count: count}
 	take := func(elements int) driver.Pointer {
 		at := saved
@@ -101,7 +101,7 @@ func (b *builder) similarity(p, t, saved driver.Pointer, h, w, count int) *simil
 }
 
 // maps computes the maps of all scales and the loss.
-func (b *builder) maps(s *similarity, loss, factors driver.Pointer, weights [ssimScales]float64) error {
+func (b *losses) maps(s *similarity, loss, factors driver.Pointer, weights [ssimScales]float64) error {
 	tiles := int(s.tiles[s.count])
 	maps := ssimMapsP{Scales: s.scales, Sums: b.scratch(4 * int64(tiles)), Window: ssimWindow(), Count: int32(s.count)}
 	if err := b.launch("ssim_maps", driver.X(tiles), driver.X(256), 0, parameter(&maps)); err != nil {
@@ -115,12 +115,12 @@ func (b *builder) maps(s *similarity, loss, factors driver.Pointer, weights [ssi
 }
 
 // ssimLoss computes (1 − SSIM)/2.
-func (b *builder) ssimLoss(p, t, loss, saved driver.Pointer, h, w int) error {
+func (b *losses) ssimLoss(p, t, loss, saved driver.Pointer, h, w int) error {
 	return b.maps(b.similarity(p, t, saved, h, w, 1), loss, 0, [ssimScales]float64{})
 }
 
 // multiscale returns the scales of MS-SSIM: full SSIM only at the fifth.
-func (b *builder) multiscale(p, t, saved driver.Pointer, h, w int) *similarity {
+func (b *losses) multiscale(p, t, saved driver.Pointer, h, w int) *similarity {
 	s := b.similarity(p, t, saved, h, w, nn.MSSSIMScales(h, w))
 	for i := range s.count {
 		s.scales[i].Full = truth(i == ssimScales-1)
@@ -129,7 +129,7 @@ func (b *builder) multiscale(p, t, saved driver.Pointer, h, w int) *similarity {
 }
 
 // msssimLoss computes (1 − Π meanᵢ^weightᵢ)/2, the weights of the scales in use normalised.
-func (b *builder) msssimLoss(p, t, loss, saved driver.Pointer, h, w int) error {
+func (b *losses) msssimLoss(p, t, loss, saved driver.Pointer, h, w int) error {
 	s := b.multiscale(p, t, saved, h, w)
 	if s.count > 1 {
 		pool := ssimPoolP{P: p, T: t, H: int32(h), W: int32(w), Count: int32(s.count)}
@@ -152,7 +152,7 @@ func (b *builder) msssimLoss(p, t, loss, saved driver.Pointer, h, w int) error {
 }
 
 // gradients computes the gradients of the coarser scales, then that of the first.
-func (b *builder) gradients(s *similarity, factors, upstream, gp driver.Pointer, constant float32) error {
+func (b *losses) gradients(s *similarity, factors, upstream, gp driver.Pointer, constant float32) error {
 	for i := range s.count {
 		s.scales[i].Gradient = gp
 		if i > 0 {
@@ -167,12 +167,12 @@ func (b *builder) gradients(s *similarity, factors, upstream, gp driver.Pointer,
 	return b.launch("ssim_grad", driver.X(int(s.tiles[1])), driver.X(256), 0, parameter(&p))
 }
 
-func (b *builder) ssimGrad(p, t, saved, upstream, gp driver.Pointer, h, w int) error {
+func (b *losses) ssimGrad(p, t, saved, upstream, gp driver.Pointer, h, w int) error {
 	constant := float32(-1 / (2 * float64(h*w)))
 	return b.gradients(b.similarity(p, t, saved, h, w, 1), 0, upstream, gp, constant)
 }
 
-func (b *builder) msssimGrad(p, t, saved, upstream, gp driver.Pointer, h, w int) error {
+func (b *losses) msssimGrad(p, t, saved, upstream, gp driver.Pointer, h, w int) error {
 	s := b.multiscale(p, t, saved, h, w)
 	return b.gradients(s, s.factors, upstream, gp, 1)
 }

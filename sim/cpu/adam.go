@@ -15,6 +15,31 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// optimizers binds Adam, the gradient scaler, and convolutions whose weight gradient Adam takes at once.
+type optimizers struct {
+	*binder
+
+	gradient *int64 // time of the last ConvAdam's gradient
+}
+
+func (b *optimizers) bind(op nn.Op) (run func(), ok bool) {
+	switch op := op.(type) {
+	case nn.Unscale:
+		return b.unscale(), true
+	case nn.AdamStep:
+		return b.adamStep(), true
+	case nn.Adam:
+		return b.adam(op), true
+	case nn.ConvAdam:
+		return b.convAdam(op), true
+	case nn.GradientShare:
+		return b.gradientShare(), true
+	case nn.ScalerUpdate:
+		return b.scalerUpdate(op.Interval), true
+	}
+	return nil, false
+}
+
 // decimal recovers the decimal value of a float32 constant: 0.999, not
 // 0.99900001. Without it the bias corrections 1−β^k lose five digits.
 func decimal(x float32) float64 {
@@ -26,7 +51,7 @@ func decimal(x float32) float64 {
 }
 
 // inPlace checks that outputs are the same float32 buffers as the given inputs.
-func (b *binder) inPlace(inputs ...int) bool {
+func (b *optimizers) inPlace(inputs ...int) bool {
 	for o, i := range inputs {
 		if buf := b.buffer(b.current.In[i]); buf.DType != tensor.Float32 {
 			b.fail("input %d (%q) is %v, want float32 to update it in place", i, buf.Name, buf.DType)
@@ -41,7 +66,7 @@ func (b *binder) inPlace(inputs ...int) bool {
 }
 
 // adamStep computes step += 1 unless found is 1.
-func (b *binder) adamStep() func() {
+func (b *optimizers) adamStep() func() {
 	if !b.operands(1, 2, 1) || !b.inPlace(0) {
 		return nil
 	}
@@ -75,7 +100,7 @@ type adamUpdate struct {
 
 // adamUpdate binds an Adam update of the step's first outs outputs. The learning rate and
 // the step counter are inputs first and first+1.
-func (b *binder) adamUpdate(op nn.Adam, first, outs int) *adamUpdate {
+func (b *optimizers) adamUpdate(op nn.Adam, first, outs int) *adamUpdate {
 	u := &adamUpdate{set: b.backend.set, p: b.out(0), m: b.out(1), v: b.out(2),
 		lr: b.scalar(b.in(first), "lr"), step: b.scalar(b.in(first+1), "the step"),
 		beta1: decimal(op.Beta1), beta2: decimal(op.Beta2), eps: op.Eps, decay: op.Decay,
@@ -158,7 +183,7 @@ func (u *adamUpdate) applyOuterProducts(lo int, out, x, factors []float32) {
 	u.round(lo, hi)
 }
 
-func (b *binder) adam(op nn.Adam) func() {
+func (b *optimizers) adam(op nn.Adam) func() {
 	ins, outs := 6, 3
 	if op.AMSGrad {
 		ins, outs = ins+1, outs+1
@@ -189,7 +214,7 @@ func (b *binder) adam(op nn.Adam) func() {
 }
 
 // decayed returns a closure that updates with the gradient g + decay·p.
-func (b *binder) decayed(u *adamUpdate, g []float32) func() {
+func (b *optimizers) decayed(u *adamUpdate, g []float32) func() {
 	blocks := (len(g) + grain - 1) / grain
 	return b.shared(blocks, grain, grain, func(scratch []float32, lo, hi int) {
 		for block := lo; block < hi; block++ {
@@ -203,7 +228,7 @@ func (b *binder) decayed(u *adamUpdate, g []float32) func() {
 }
 
 // unscale computes g[i] /= scale and sets found to 1 if a quotient is not finite.
-func (b *binder) unscale() func() {
+func (b *optimizers) unscale() func() {
 	if !b.operands(3, 3, 2) || !b.inPlace(0, 2) {
 		return nil
 	}
@@ -240,7 +265,7 @@ func scaleFinite(x []float32, w float32) bool {
 // (spec/prism.md §5.7):
 //
 //	found = 1: scale *= 0.5, good = 0;  else good += 1, and at interval scale *= 2, good = 0
-func (b *binder) scalerUpdate(interval int) func() {
+func (b *optimizers) scalerUpdate(interval int) func() {
 	if !b.operands(3, 3, 2) || !b.inPlace(1, 2) {
 		return nil
 	}
@@ -264,7 +289,7 @@ func (b *binder) scalerUpdate(interval int) func() {
 
 // convAdam binds an Adam update of a convolution's weights that does not store their
 // gradient.
-func (b *binder) convAdam(op nn.ConvAdam) func() {
+func (b *optimizers) convAdam(op nn.ConvAdam) func() {
 	outs := 3
 	if op.Update.AMSGrad {
 		outs++
@@ -287,7 +312,8 @@ func (b *binder) convAdam(op nn.ConvAdam) func() {
 	if !op.Transposed {
 		s, l = 1, 0
 	}
-	g, ok := b.convGeometry(b.inShape(s), b.inShape(l), b.outShape(0), op.Stride, op.Pad, anyOutputPad)
+	conv := &convolutions{b.binder}
+	g, ok := conv.convGeometry(b.inShape(s), b.inShape(l), b.outShape(0), op.Stride, op.Pad, anyOutputPad)
 	if !ok {
 		return nil
 	}
@@ -297,7 +323,7 @@ func (b *binder) convAdam(op nn.ConvAdam) func() {
 	var w denseWeights
 	if op.GradInput {
 		if len(b.current.In) > rounded {
-			w = b.matrixInput(rounded)
+			w = conv.matrixInput(rounded)
 		}
 		if !outer || !op.Transposed {
 			return b.fail("the image's gradient comes with the update where that is of an outer product only")
@@ -313,13 +339,13 @@ func (b *binder) convAdam(op nn.ConvAdam) func() {
 	switch {
 	case outer:
 		return b.outerAdam(&g, u, gx, w, b.in(s), b.in(l))
-	case b.pairedWeight(&g) && g.n == 1 && pairBand(&g) == g.hs:
-		return b.patchesAdam(&g, u, b.newPairWeight(&g, s, l))
-	case !b.tiled(&g) && b.patched(&g) && g.n == 1 && g.hs <= patchBand(&g) && !b.split():
-		return b.patchesAdam(&g, u, b.newPatchWeight(&g, b.in(s), b.in(l)))
+	case conv.pairedWeight(&g) && g.n == 1 && pairBand(&g) == g.hs:
+		return b.patchesAdam(&g, u, conv.newPairWeight(&g, s, l))
+	case !conv.tiled(&g) && conv.patched(&g) && g.n == 1 && g.hs <= patchBand(&g) && !b.split():
+		return b.patchesAdam(&g, u, conv.newPatchWeight(&g, b.in(s), b.in(l)))
 	}
 	gw, nanos := b.floats(len(u.p)), b.gradient
-	compute := b.weightGradient(g, gw, s, l)
+	compute := conv.weightGradient(g, gw, s, l)
 	update := b.each(len(gw), grain, func(lo, hi int) { u.apply(lo, gw[lo:hi]) })
 	epoch := time.Now()
 	return func() {
@@ -334,7 +360,7 @@ func (b *binder) convAdam(op nn.ConvAdam) func() {
 
 // gradientShare takes over the gradient's share of the time of the preceding
 // ConvAdam.
-func (b *binder) gradientShare() func() {
+func (b *optimizers) gradientShare() func() {
 	if b.gradient == nil || b.index == 0 {
 		return b.fail("a share of nothing")
 	}
@@ -345,7 +371,7 @@ func (b *binder) gradientShare() func() {
 // outerAdam updates weights between one pixel and an image: the gradient of row s is
 // small[s]·large. Unless gx is nil, gx[s] = Σ large[j]·w[s, j] with the weights before the
 // update, summed in denseGather's order, or with rounded ones unless they are empty.
-func (b *binder) outerAdam(g *geometry, u *adamUpdate, gx []float32, rounded denseWeights, small, large []float32) func() {
+func (b *optimizers) outerAdam(g *geometry, u *adamUpdate, gx []float32, rounded denseWeights, small, large []float32) func() {
 	columns := g.large * g.taps()
 	run := b.rows(g.small, columns, func(lo, hi int) {
 		for s := lo; s < hi; s++ {
@@ -405,7 +431,7 @@ func (r *rowsAdam) run(scratch []float32, lo, hi int) {
 
 // patchesAdam updates the weights of a patched geometry that fits into one band of
 // patches, eight rows at a time.
-func (b *binder) patchesAdam(g *geometry, u *adamUpdate, p patchProducts) func() {
+func (b *optimizers) patchesAdam(g *geometry, u *adamUpdate, p patchProducts) func() {
 	r := &rowsAdam{adamUpdate: u, row: g.large * patch, rows: patchRows, count: g.small, epoch: time.Now(),
 		gradient: func(gw []float32, first, end int) {
 			for l := 0; l < g.large; l += 2 {

@@ -26,7 +26,7 @@ type amplitudeView struct {
 
 // amplitudeViews returns the views of an operator, one plane per measurement in
 // order.
-func (b *binder) amplitudeViews(op nn.Amplitudes, n int, plane func(i int) []float32) []amplitudeView {
+func (b *measurements) amplitudeViews(op nn.Amplitudes, n int, plane func(i int) []float32) []amplitudeView {
 	views, first := make([]amplitudeView, len(op.Apertures)), 0
 	for i, count := range op.Apertures {
 		if views[i] = (amplitudeView{plane(i), first, first + count}); len(views[i].plane) != n*n || count < 1 {
@@ -38,7 +38,7 @@ func (b *binder) amplitudeViews(op nn.Amplitudes, n int, plane func(i int) []flo
 }
 
 // amplitudes binds the forward telescope.
-func (b *binder) amplitudes(op nn.Amplitudes) func() {
+func (b *measurements) amplitudes(op nn.Amplitudes) func() {
 	count, measurements := op.Masks(), len(op.Apertures)
 	if count < 1 || !b.operands(count+1, count+1, measurements+1) {
 		return nil
@@ -101,7 +101,7 @@ type amplitudesGrad struct {
 }
 
 // amplitudesGrad binds the adjoint of amplitudes.
-func (b *binder) amplitudesGrad(op nn.AmplitudesGrad) func() {
+func (b *measurements) amplitudesGrad(op nn.AmplitudesGrad) func() {
 	count, first := op.Masks(), 1+len(op.Apertures)
 	if count < 1 || !b.operands(first+count, first+count, 1) {
 		return nil

@@ -11,6 +11,23 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// normalisations binds what goes over the channels of a batch: its normalisation, and the gradient of a bias.
+type normalisations struct {
+	*binder
+}
+
+func (b *normalisations) bind(op nn.Op) (run func(), ok bool) {
+	switch op := op.(type) {
+	case nn.BiasGrad:
+		return b.biasGrad(), true
+	case nn.BatchNorm:
+		return b.batchNorm(op), true
+	case nn.BatchNormGrad:
+		return b.batchNormGrad(op), true
+	}
+	return nil, false
+}
+
 // channelLoop describes [N, C, H, W] by channel: plane i of channel c begins at
 // (i·channels + c)·plane.
 type channelLoop struct{ n, channels, plane int }
@@ -18,7 +35,7 @@ type channelLoop struct{ n, channels, plane int }
 func (l channelLoop) count() float64 { return float64(l.n * l.plane) }
 
 // perChannel checks an image and its per-channel vectors.
-func (b *binder) perChannel(image tensor.Shape, vectors ...[]float32) (l channelLoop, ok bool) {
+func (b *normalisations) perChannel(image tensor.Shape, vectors ...[]float32) (l channelLoop, ok bool) {
 	if b.err != nil || !b.image(image) {
 		return l, false
 	}
@@ -33,7 +50,7 @@ func (b *binder) perChannel(image tensor.Shape, vectors ...[]float32) (l channel
 }
 
 // eachChannel returns a closure that runs body for every channel, with scratch of size floats.
-func (b *binder) eachChannel(l channelLoop, size int, body func(scratch []float32, c int)) func() {
+func (b *normalisations) eachChannel(l channelLoop, size int, body func(scratch []float32, c int)) func() {
 	if size == 0 {
 		return b.rows(l.channels, l.n*l.plane, func(lo, hi int) {
 			for c := lo; c < hi; c++ {
@@ -61,7 +78,7 @@ type pieces struct {
 const halfPart = 8 << 10
 
 // pieces returns the pieces of images.
-func (b *binder) pieces(l channelLoop, images ...volume.Values) pieces {
+func (b *normalisations) pieces(l channelLoop, images ...volume.Values) pieces {
 	p := pieces{channelLoop: l, pool: b.backend.pool, most: planePart}
 	for _, v := range images {
 		if v.F == nil {
@@ -84,7 +101,7 @@ func (p *pieces) each(c int, do func(at, n int)) {
 }
 
 // biasGrad computes gb[c] = Σ gy[n, c, i, j].
-func (b *binder) biasGrad() func() {
+func (b *normalisations) biasGrad() func() {
 	if !b.operands(1, 1, 1) {
 		return nil
 	}
@@ -109,7 +126,7 @@ func (b *binder) biasGrad() func() {
 const planePart = 1 << 20
 
 // normaliser returns a function that computes n of a BatchNorm's results from at on.
-func (b *binder) normaliser(relu bool, y, x volume.Values) func(scratch []float32, at, n int, mean, factor, shift float32) {
+func (b *normalisations) normaliser(relu bool, y, x volume.Values) func(scratch []float32, at, n int, mean, factor, shift float32) {
 	set, pairs := b.backend.set, b.backend.pairs
 	if relu && b.paired(x, y) {
 		return func(_ []float32, at, n int, mean, factor, shift float32) {
@@ -128,7 +145,7 @@ func (b *binder) normaliser(relu bool, y, x volume.Values) func(scratch []float3
 }
 
 // paired reports whether images are bfloat16 that kernels of pairs convert as they compute.
-func (b *binder) paired(images ...volume.Values) bool {
+func (b *normalisations) paired(images ...volume.Values) bool {
 	for _, v := range images {
 		if v.H == nil || v.Type != tensor.BFloat16 {
 			return false
@@ -137,7 +154,7 @@ func (b *binder) paired(images ...volume.Values) bool {
 	return b.backend.pairs != vec.NoPairs
 }
 
-func (b *binder) batchNorm(op nn.BatchNorm) func() {
+func (b *normalisations) batchNorm(op nn.BatchNorm) func() {
 	outs := 1
 	if op.Train {
 		outs = 5
@@ -215,7 +232,7 @@ func normFactor(gamma, inverseStd float32) float32 { return gamma * inverseStd }
 //	gbeta = Σ gy;  ggamma = Σ gy·x̂;  gx = gamma·inverseStd·(gy − gbeta/m − x̂·ggamma/m)
 //
 // with gy = 0 where a fused ReLU gave 0.
-func (b *binder) batchNormGrad(op nn.BatchNormGrad) func() {
+func (b *normalisations) batchNormGrad(op nn.BatchNormGrad) func() {
 	ins := 5
 	if op.ReLU {
 		ins = 6

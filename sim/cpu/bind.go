@@ -14,8 +14,8 @@ import (
 // another thread.
 const grain = 4096
 
-// binder makes the closures of the steps, one at a time. Its methods that fetch
-// operands record the first error instead of returning it; a closure is used only
+// binder makes the closures of the steps, one at a time. It has their operands, scratch and loops; the kernels are those
+// of its families. Methods that fetch operands record the first error instead of returning it; a closure is used only
 // if there was no error.
 type binder struct {
 	ctx     context.Context // of the current Load
@@ -30,14 +30,12 @@ type binder struct {
 	widened       map[nn.BufferID][]float32
 	before, after []func()
 
-	memory      slab
-	used        int64    // by the current step
-	most        int64    // by any step
-	written     []uint32 // writes to each buffer from outside the plan
-	boxes       map[nn.BufferID]*maskBox
-	lastMeasure *measure
-	shares      []share
-	gradient    *int64 // time of the last ConvAdam's gradient
+	memory   slab
+	used     int64    // by the current step
+	most     int64    // by any step
+	written  []uint32 // writes to each buffer from outside the plan
+	families []family
+	shares   []share
 
 	tables int64 // bytes of tables held by closures
 
@@ -89,99 +87,27 @@ func (b *binder) step(s *nn.Step) (run func(), err error) {
 	}, nil
 }
 
-// bind maps operators to kernels.
-func (b *binder) bind(op nn.Op) func() {
-	switch op := op.(type) {
-	case nn.Conv2D:
-		return b.convGather(op)
-	case nn.Conv2DGradInput:
-		return b.convScatter(op.Stride, op.Pad, anyOutputPad, false)
-	case nn.Conv2DGradWeight:
-		return b.convWeight(op.Stride, op.Pad, true)
-	case nn.ConvTranspose2D:
-		return b.convScatter(op.Stride, op.Pad, op.OutputPad, op.ReLU)
-	case nn.ConvTranspose2DGradInput:
-		return b.convGather(nn.Conv2D{Stride: op.Stride, Pad: op.Pad})
-	case nn.ConvTranspose2DGradWeight:
-		return b.convWeight(op.Stride, op.Pad, false)
-	case nn.BiasGrad:
-		return b.biasGrad()
-	case nn.BatchNorm:
-		return b.batchNorm(op)
-	case nn.BatchNormGrad:
-		return b.batchNormGrad(op)
-	case nn.Activation:
-		return b.activation(op.Kind)
-	case nn.ActivationGrad:
-		return b.activationGrad(op.Kind)
-	case nn.Place:
-		return b.place(op)
-	case nn.Add:
-		return b.add()
-	case nn.Scale:
-		return b.scale(op.Factor)
-	case nn.Concat:
-		return b.concat()
-	case nn.Channels:
-		return b.channels(op.From)
-	case nn.Cast:
-		return b.cast()
-	case nn.Fill:
-		return b.fill(op.Value)
-	}
-	return b.bindRest(op)
+// family binds the operators of a kind; ok is false for others.
+type family interface {
+	bind(op nn.Op) (run func(), ok bool)
 }
 
-// bindRest is the second half of bind: optics, losses and the optimiser.
-func (b *binder) bindRest(op nn.Op) func() {
-	switch op := op.(type) {
-	case nn.FFT:
-		return b.fft(op.Inverse)
-	case nn.MaskMultiply:
-		return b.maskMultiply()
-	case nn.ModulusFlip:
-		return b.modulusFlip()
-	case nn.ModulusFlipGrad:
-		return b.modulusFlipGrad()
-	case nn.Measure:
-		return b.measure(op)
-	case nn.MeasureGrad:
-		return b.measureGrad(op)
-	case nn.Amplitudes:
-		return b.amplitudes(op)
-	case nn.AmplitudesGrad:
-		return b.amplitudesGrad(op)
-	case nn.MeasureShare:
-		return b.measureShare(op)
-	case nn.Element:
-		return b.element(op.Index)
-	case nn.ElementGrad:
-		return b.elementGrad(op.Index)
-	case nn.Loss:
-		return b.loss(op)
-	case nn.LossGrad:
-		return b.lossGrad(op)
-	case nn.WeightedSum:
-		return b.weightedSum(op.Weights)
-	case nn.Seed:
-		return b.seed(op.Weight)
-	case nn.Unscale:
-		return b.unscale()
-	case nn.AdamStep:
-		return b.adamStep()
-	case nn.Adam:
-		return b.adam(op)
-	case nn.ConvAdam:
-		return b.convAdam(op)
-	case nn.GradientShare:
-		return b.gradientShare()
-	case nn.ScalerUpdate:
-		return b.scalerUpdate(op.Interval)
+// kernels returns the families, each with nothing bound yet.
+func (b *binder) kernels() []family {
+	return []family{
+		&convolutions{b}, &normalisations{b}, &elementwise{b}, &measurements{binder: b, boxes: map[nn.BufferID]*maskBox{}},
+		&losses{b}, &optimizers{binder: b}, &volumes{b}, &ptychography{b},
 	}
-	if run, ok := b.bindVolume(op); ok {
-		return run
+}
+
+// bind finds the kernel of an operator.
+func (b *binder) bind(op nn.Op) func() {
+	for _, f := range b.families {
+		if run, ok := f.bind(op); ok {
+			return run
+		}
 	}
-	return b.bindDiffraction(op)
+	return b.fail("no kernel for this operator")
 }
 
 // floats, float64s, complexes and halves return scratch for the current step's

@@ -9,6 +9,29 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// convolutions binds the convolutions of pictures and their gradients.
+type convolutions struct {
+	*binder
+}
+
+func (b *convolutions) bind(op nn.Op) (run func(), ok bool) {
+	switch op := op.(type) {
+	case nn.Conv2D:
+		return b.convGather(op), true
+	case nn.Conv2DGradInput:
+		return b.convScatter(op.Stride, op.Pad, anyOutputPad, false), true
+	case nn.Conv2DGradWeight:
+		return b.convWeight(op.Stride, op.Pad, true), true
+	case nn.ConvTranspose2D:
+		return b.convScatter(op.Stride, op.Pad, op.OutputPad, op.ReLU), true
+	case nn.ConvTranspose2DGradInput:
+		return b.convGather(nn.Conv2D{Stride: op.Stride, Pad: op.Pad}), true
+	case nn.ConvTranspose2DGradWeight:
+		return b.convWeight(op.Stride, op.Pad, false), true
+	}
+	return nil, false
+}
+
 // The six convolution operators are three loops. Let the small grid be a Conv2D's
 // output or a ConvTranspose2D's input, the large grid the other one. Both weight
 // layouts are w[s][l][ky][kx] with s a channel of the small grid, l one of the
@@ -44,7 +67,7 @@ func (g *geometry) single() bool {
 
 // convGeometry checks the shapes of the small and large images and the weights
 // against each other.
-func (b *binder) convGeometry(small, large, w tensor.Shape, stride, pad, outputPad int) (g geometry, ok bool) {
+func (b *convolutions) convGeometry(small, large, w tensor.Shape, stride, pad, outputPad int) (g geometry, ok bool) {
 	if !b.image(small) || !b.image(large) || !b.image(w) {
 		return g, false
 	}
@@ -70,7 +93,7 @@ func (b *binder) convGeometry(small, large, w tensor.Shape, stride, pad, outputP
 }
 
 // bias is the optional third input, one value per output channel.
-func (b *binder) bias(channels int) []float32 {
+func (b *convolutions) bias(channels int) []float32 {
 	if len(b.current.In) < 3 {
 		return nil
 	}
@@ -82,7 +105,7 @@ func (b *binder) bias(channels int) []float32 {
 }
 
 // convGather binds Conv2D (x, w, b → y) and ConvTranspose2DGradInput (gy, w → gx).
-func (b *binder) convGather(op nn.Conv2D) func() {
+func (b *convolutions) convGather(op nn.Conv2D) func() {
 	if !b.operands(2, 3, 1) {
 		return nil
 	}
@@ -117,7 +140,7 @@ func (b *binder) convGather(op nn.Conv2D) func() {
 }
 
 // gather binds a gather with the matching kernel. bias may be nil.
-func (b *binder) gather(g geometry, relu bool, small, large, w, bias []float32) func() {
+func (b *convolutions) gather(g geometry, relu bool, small, large, w, bias []float32) func() {
 	if b.tiled(&g) {
 		return b.rectified(relu, small, b.gatherTiles(&g, small, large, w, bias))
 	}
@@ -153,13 +176,13 @@ func (b *binder) gather(g geometry, relu bool, small, large, w, bias []float32) 
 
 // halved16 reports whether input i is a 16-bit one that no kernel splits: kernels that work in bands
 // convert it piece by piece.
-func (b *binder) halved16(i int) bool {
+func (b *convolutions) halved16(i int) bool {
 	return b.buffer(b.current.In[i]).DType.Size() == 2 && !b.split() && b.backend.tiles == matrix.NoTiles
 }
 
 // rectified returns a closure that calls run and then computes y = max(0, y), for
 // kernels without a ReLU of their own.
-func (b *binder) rectified(relu bool, y []float32, run func()) func() {
+func (b *convolutions) rectified(relu bool, y []float32, run func()) func() {
 	if !relu {
 		return run
 	}
@@ -173,7 +196,7 @@ func (b *binder) rectified(relu bool, y []float32, run func()) func() {
 
 // convScatter binds ConvTranspose2D (x, w, b → y), with a ReLU or without, and
 // Conv2DGradInput (gy, w → gx).
-func (b *binder) convScatter(stride, pad, outputPad int, relu bool) func() {
+func (b *convolutions) convScatter(stride, pad, outputPad int, relu bool) func() {
 	if !b.operands(2, 3, 1) {
 		return nil
 	}
@@ -229,7 +252,7 @@ func (b *binder) convScatter(stride, pad, outputPad int, relu bool) func() {
 
 // convWeight binds the weight gradients: Conv2D's reads x (large) and gy (small),
 // ConvTranspose2D's reads x (small) and gy (large).
-func (b *binder) convWeight(stride, pad int, largeFirst bool) func() {
+func (b *convolutions) convWeight(stride, pad int, largeFirst bool) func() {
 	if !b.operands(2, 2, 1) {
 		return nil
 	}
@@ -250,7 +273,7 @@ func (b *binder) convWeight(stride, pad int, largeFirst bool) func() {
 
 // weightGradient computes gw with the matching kernel, from inputs s, the small grid, and l, the large
 // one.
-func (b *binder) weightGradient(g geometry, gw []float32, s, l int) func() {
+func (b *convolutions) weightGradient(g geometry, gw []float32, s, l int) func() {
 	if b.pairedWeight(&g) {
 		return b.weightPatches(&g, gw, b.newPairWeight(&g, s, l))
 	}

@@ -172,7 +172,7 @@ func packValues(set vec.Set, dst []float32, in volume.Values, at int, rows, colu
 }
 
 // runner returns the closure that computes out from in. bias may be nil.
-func (c *bands) runner(b *binder, out, in volume.Values, w, bias []float32) func() {
+func (c *bands) runner(b *convolutions, out, in volume.Values, w, bias []float32) func() {
 	b.table(2*len(c.segments), 4)
 	set, one := b.backend.set, c.rows*c.pitch
 	group := min(conv.TileRows(set), c.out)
@@ -252,7 +252,7 @@ type bandWeight struct {
 }
 
 // weightBands binds a weight gradient, or returns nil if bands do not fit.
-func (b *binder) weightBands(g *geometry, gw []float32, small, large volume.Values) func() {
+func (b *convolutions) weightBands(g *geometry, gw []float32, small, large volume.Values) func() {
 	form, ok := g.gatherBands()
 	if !ok || len(gw) > weightFloats {
 		return nil
@@ -315,7 +315,7 @@ type directPairs struct {
 
 // directPairs binds a gather with products of pairs as a direct convolution, or returns nil if it is not one of those. A
 // repeated or an unpooled image is scratch.
-func (b *binder) directPairs(g *geometry, op nn.Conv2D) func() {
+func (b *convolutions) directPairs(g *geometry, op nn.Conv2D) func() {
 	if op.Pool && b.outValues(0).H == nil {
 		return nil
 	}
@@ -331,7 +331,7 @@ func (b *binder) directPairs(g *geometry, op nn.Conv2D) func() {
 	if op.Pool {
 		y := c.output.H
 		c.output.H = b.halves(g.n * g.small * g.hs * g.ws)
-		after = b.pooled(y, c.output.H, g.n*g.small*g.hs/2, g.ws/2)
+		after = (&elementwise{b.binder}).pooled(y, c.output.H, g.n*g.small*g.hs/2, g.ws/2)
 	}
 	w, pack := b.weightPairs(c.out, c.channels, g.taps())
 	run := c.bind(b, w)
@@ -344,7 +344,7 @@ func (b *binder) directPairs(g *geometry, op nn.Conv2D) func() {
 }
 
 // directScatter binds a scatter of stride 1 with products of pairs, or returns nil if it is not one of those.
-func (b *binder) directScatter(g *geometry, relu bool) func() {
+func (b *convolutions) directScatter(g *geometry, relu bool) func() {
 	if b.pairs() == vec.NoPairs || !b.bfloatOut() || g.stride != 1 {
 		return nil
 	}
@@ -374,7 +374,7 @@ func (b *binder) directScatter(g *geometry, relu bool) func() {
 }
 
 // newDirectPairs returns a direct convolution of pairs without its weights, or nil if there is none for a shape.
-func (b *binder) newDirectPairs(shape bands, relu bool) *directPairs {
+func (b *convolutions) newDirectPairs(shape bands, relu bool) *directPairs {
 	c := &directPairs{direct: direct{bands: shape, set: b.backend.set}, pairs: b.pairs(), channels: shape.in}
 	c.lanes = conv.PairLanes
 	folds := 2*c.outW == c.lanes && c.outH%2 == 0 && c.out%conv.TapRows == 0
@@ -394,7 +394,7 @@ func (b *binder) newDirectPairs(shape bands, relu bool) *directPairs {
 }
 
 // bind returns the closure that computes with weights w, [out, in, taps].
-func (c *directPairs) bind(b *binder, w []float32) func() {
+func (c *directPairs) bind(b *convolutions, w []float32) func() {
 	c.w = w
 	c.arrange(b)
 	groups := c.groups()
@@ -482,7 +482,7 @@ type pairBandWeight struct {
 }
 
 // weightPairBands binds a weight gradient with products of pairs, or returns nil if it is not one of those.
-func (b *binder) weightPairBands(g *geometry, gw []float32, small, large int) func() {
+func (b *convolutions) weightPairBands(g *geometry, gw []float32, small, large int) func() {
 	if b.pairs() == vec.NoPairs || g.stride != 1 || len(gw) > weightFloats {
 		return nil
 	}

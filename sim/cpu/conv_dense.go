@@ -45,7 +45,7 @@ func (w *denseWeights) products(set vec.Set, out []float32, lo, pitch int, x []f
 }
 
 // matrixInput returns the i-th input as a matrix.
-func (b *binder) matrixInput(i int) denseWeights {
+func (b *convolutions) matrixInput(i int) denseWeights {
 	if b.backend.set == vec.AVX512 && b.buffer(b.current.In[i]).DType == tensor.BFloat16 && !b.split() {
 		return denseWeights{h: b.half(i)}
 	}
@@ -53,7 +53,7 @@ func (b *binder) matrixInput(i int) denseWeights {
 }
 
 // denseScatter computes large[n, j] = Σ small[n, s]·w[s, j] + bias[channel of j].
-func (b *binder) denseScatter(g *geometry, large, small []float32, w denseWeights, bias []float32) func() {
+func (b *convolutions) denseScatter(g *geometry, large, small []float32, w denseWeights, bias []float32) func() {
 	columns := g.large * g.taps()
 	taps := g.taps()
 	set := b.backend.set
@@ -74,7 +74,7 @@ func (b *binder) denseScatter(g *geometry, large, small []float32, w denseWeight
 }
 
 // denseGather computes small[n, s] = Σ large[n, j]·w[s, j] + bias[s].
-func (b *binder) denseGather(g *geometry, small, large []float32, w denseWeights, bias []float32) func() {
+func (b *convolutions) denseGather(g *geometry, small, large []float32, w denseWeights, bias []float32) func() {
 	columns := g.large * g.taps()
 	set := b.backend.set
 	body := func(lo, hi int) {
@@ -93,7 +93,7 @@ func (b *binder) denseGather(g *geometry, small, large []float32, w denseWeights
 }
 
 // denseWeight computes gw[s, j] = Σ over images of small[n, s]·large[n, j].
-func (b *binder) denseWeight(g *geometry, gw, small, large []float32) func() {
+func (b *convolutions) denseWeight(g *geometry, gw, small, large []float32) func() {
 	columns := g.large * g.taps()
 	set := b.backend.set
 	body := func(lo, hi int) {
@@ -129,7 +129,7 @@ type weightGradient struct {
 	image, first, count int
 }
 
-func (b *binder) lowerWeight(g *geometry, gw, small, large []float32) func() {
+func (b *convolutions) lowerWeight(g *geometry, gw, small, large []float32) func() {
 	l := gatherLowering(g)
 	l.plan()
 	d := &weightGradient{lowering: l, set: b.backend.set, rows: conv.DotRows(b.backend.set), gw: gw, small: small, large: large,

@@ -45,7 +45,7 @@ type direct struct {
 }
 
 // direct reports whether a convolution's outputs fill tiles.
-func (b *binder) direct(c *bands) bool {
+func (b *convolutions) direct(c *bands) bool {
 	lanes := conv.TapLanes(b.backend.set)
 	fits := c.outW >= lanes || 2*c.outW == lanes && c.outH%2 == 0
 	return b.backend.set != vec.Go && fits && c.stride == 1 && c.out%conv.TapRows == 0 && c.in*c.kh*c.kw >= directTerms &&
@@ -53,7 +53,7 @@ func (b *binder) direct(c *bands) bool {
 }
 
 // directly binds a direct convolution. bias may be nil.
-func (b *binder) directly(shape *bands, to, from, w, bias []float32) func() {
+func (b *convolutions) directly(shape *bands, to, from, w, bias []float32) func() {
 	c := &direct{bands: *shape, set: b.backend.set, lanes: conv.TapLanes(b.backend.set), to: to, from: from, w: w, bias: bias}
 	c.arrange(b)
 	groups := c.out / conv.TapRows
@@ -76,7 +76,7 @@ func (b *binder) directly(shape *bands, to, from, w, bias []float32) func() {
 func (c *direct) groups() int { return (c.out + conv.TapRows - 1) / conv.TapRows }
 
 // arrange chooses the bands and lists their vectors and taps.
-func (c *direct) arrange(b *binder) {
+func (c *direct) arrange(b *convolutions) {
 	threads := b.backend.Threads()
 	c.columns, c.pitch = c.outW, c.outW+c.kw-1
 	most := directFloats/(c.in*c.pitch) - c.kh + 1
@@ -100,7 +100,7 @@ func (c *direct) arrange(b *binder) {
 }
 
 // list lists the vectors of a band of rows rows.
-func (c *direct) list(b *binder, rows int) {
+func (c *direct) list(b *convolutions, rows int) {
 	var from, to []int
 	if 2*c.outW == c.lanes {
 		for row := 0; row < rows; row += 2 {
@@ -163,7 +163,7 @@ func (c *direct) sum(copies []float32) conv.TapSum {
 // square binds a convolution of float32 that package square has kernels for, or returns nil. With
 // few input channels it pays if there are many output channels. Weights that are converted at every
 // run would also have to be packed at every run, which does not pay.
-func (b *binder) square(shape *bands, o square.Options, to, from, w, bias []float32) func() {
+func (b *convolutions) square(shape *bands, o square.Options, to, from, w, bias []float32) func() {
 	centred := shape.kh == 3 && shape.kw == 3 && shape.stride == 1 && shape.top == 1 && shape.left == 1
 	pays := shape.in*shape.kh*shape.kw >= directTerms || shape.out >= 4*conv.SquareRows
 	if !centred || !pays || !square.Fits(b.backend.set, shape.in, shape.out, shape.outH, shape.outW, o) {
@@ -192,7 +192,7 @@ func (b *binder) square(shape *bands, o square.Options, to, from, w, bias []floa
 
 // resized returns the shapes between which a Conv2D computes: those of its operands, but of the
 // repeated image and before the pooling.
-func (b *binder) resized(op nn.Conv2D) (large, small tensor.Shape, ok bool) {
+func (b *convolutions) resized(op nn.Conv2D) (large, small tensor.Shape, ok bool) {
 	large, small = b.inShape(0), b.outShape(0)
 	if op.Up && b.image(large) {
 		large = tensor.Shape{large[0], large[1], 2 * large[2], 2 * large[3]}
@@ -205,7 +205,7 @@ func (b *binder) resized(op nn.Conv2D) (large, small tensor.Shape, ok bool) {
 
 // resizedGather binds a Conv2D with Up or Pool, or returns nil if it has neither. If no kernel
 // does both, the repeated image or the unpooled one is scratch.
-func (b *binder) resizedGather(g *geometry, op nn.Conv2D, small, large, w, bias []float32) func() {
+func (b *convolutions) resizedGather(g *geometry, op nn.Conv2D, small, large, w, bias []float32) func() {
 	if !op.Up && !op.Pool {
 		return nil
 	}
@@ -276,7 +276,7 @@ const (
 )
 
 // alone reports whether spreadTaps computes a convolution.
-func (b *binder) alone(c *bands) bool {
+func (b *convolutions) alone(c *bands) bool {
 	return b.backend.set != vec.Go && c.spreads(conv.TapLanes(b.backend.set))
 }
 
@@ -287,7 +287,7 @@ func (c *bands) spreads(lanes int) bool {
 
 // spreadTaps binds a convolution with one output channel; up, of a repeated image. bias may be
 // nil.
-func (b *binder) spreadTaps(shape *bands, up bool, to, from, w, bias []float32) func() {
+func (b *convolutions) spreadTaps(shape *bands, up bool, to, from, w, bias []float32) func() {
 	c := &spreadTaps{bands: *shape, set: b.backend.set, lanes: conv.TapLanes(b.backend.set), up: up, to: volume.Floats(to), from: from, bias: bias}
 	c.arrange(b)
 	perImage, size := len(c.pixels), c.products()
@@ -322,7 +322,7 @@ func (c *spreadTaps) turn(w []float32) {
 }
 
 // arrange makes room for the weights and lists the vectors of the bands.
-func (c *spreadTaps) arrange(b *binder) {
+func (c *spreadTaps) arrange(b *convolutions) {
 	c.offsets = []int64{0}
 	taps := c.kh * c.kw
 	if c.up {
@@ -435,7 +435,7 @@ func (c *spreadTaps) gatherPhases(z, one []float32, image, band int) {
 
 // winograd binds a Conv2D whose step asks for Winograd's algorithm, or returns nil if it
 // is not one of those. Weights that are variables are transformed again when they change.
-func (b *binder) winograd(g *geometry, relu bool, y, x, w, bias []float32) func() {
+func (b *convolutions) winograd(g *geometry, relu bool, y, x, w, bias []float32) func() {
 	fits := g.kh == 3 && g.kw == 3 && g.stride == 1 && g.pad == 1
 	if b.current.Products != nn.Winograd || !fits || g.n*g.hs*g.ws < winogradPixels || !winograd.Fits(g.large, g.small, g.hs, g.ws) {
 		return nil
@@ -452,7 +452,7 @@ func (b *binder) winograd(g *geometry, relu bool, y, x, w, bias []float32) func(
 }
 
 // following returns a closure that calls run, after transform if the weights have changed.
-func (b *binder) following(variable int, u *transformed, transform, run func()) func() {
+func (b *convolutions) following(variable int, u *transformed, transform, run func()) func() {
 	state, pool := b.state, b.backend.pool
 	return func() {
 		if variable < 0 || u.seen != state.changes[variable] {
@@ -467,7 +467,7 @@ func (b *binder) following(variable int, u *transformed, transform, run func()) 
 
 // transformedWeights returns memory for the weights of a variable in another form, or, if the
 // variable is negative, of the current step. Executables that share their memory have the same.
-func (b *binder) transformedWeights(f form, floats int) *transformed {
+func (b *convolutions) transformedWeights(f form, floats int) *transformed {
 	if f.variable < 0 {
 		return &transformed{values: b.floats(floats)}
 	}

@@ -257,7 +257,7 @@ type lowered struct {
 	image, first, count int // the current image and band of rows
 }
 
-func newLowered(b *binder, l *lowering) *lowered {
+func newLowered(b *convolutions, l *lowering) *lowered {
 	l.plan()
 	for i := range l.phases {
 		b.table(2*len(l.phases[i].segments), 4)
@@ -269,7 +269,7 @@ func newLowered(b *binder, l *lowering) *lowered {
 }
 
 // runner returns the closure that computes out from in. bias may be nil.
-func (c *lowered) runner(b *binder, out, in, w, bias []float32) func() {
+func (c *lowered) runner(b *convolutions, out, in, w, bias []float32) func() {
 	c.out, c.in, c.w, c.bias = out, in, w, bias
 	inPlane := c.inChannels * c.inH * c.inW
 	pack := func(lo, hi int) {

@@ -17,22 +17,15 @@ import (
 
 // pairs returns how the current step's products of pairs are computed: NoPairs unless both operands
 // are bfloat16.
-func (b *binder) pairs() vec.Pairs {
+func (b *convolutions) pairs() vec.Pairs {
 	if b.split() || !b.bfloat() {
 		return vec.NoPairs
 	}
 	return b.backend.pairs
 }
 
-// half returns the i-th input, a 16-bit one, as it is.
-func (b *binder) half(i int) []uint16 {
-	id := b.current.In[i]
-	b.reads(id)
-	return b.views[id].h
-}
-
 // convPairs binds a gather with products of pairs, or returns nil if there is no kernel for it.
-func (b *binder) convPairs(g *geometry, op nn.Conv2D) func() {
+func (b *convolutions) convPairs(g *geometry, op nn.Conv2D) func() {
 	pairs := b.pairs()
 	if pairs == vec.NoPairs || !b.bfloatOut() {
 		return nil
@@ -52,13 +45,13 @@ func (b *binder) convPairs(g *geometry, op nn.Conv2D) func() {
 
 // repeated returns the first input of a Conv2D with Up as if each pixel were repeated, in scratch, and the function that
 // repeats them.
-func (b *binder) repeated(g *geometry) (x []uint16, repeat func()) {
+func (b *convolutions) repeated(g *geometry) (x []uint16, repeat func()) {
 	x = b.halves(g.n * g.large * g.hl * g.wl)
-	return x, b.doubled(x, b.half(0), g.n*g.large*g.hl/2, g.wl/2)
+	return x, (&elementwise{b.binder}).doubled(x, b.half(0), g.n*g.large*g.hl/2, g.wl/2)
 }
 
 // gatherPairs binds a gather of a patched geometry with products of pairs, or returns nil if it is not one of those.
-func (b *binder) gatherPairs(g *geometry, relu bool) func() {
+func (b *convolutions) gatherPairs(g *geometry, relu bool) func() {
 	shape := pairconv.Shape{N: g.n, Small: g.small, Large: g.large, Height: g.hs, Width: g.ws}
 	if b.pairs() == vec.NoPairs || !b.patched(g) || !pairconv.GatherFits(shape) {
 		return nil
@@ -70,7 +63,7 @@ func (b *binder) gatherPairs(g *geometry, relu bool) func() {
 }
 
 // scatterPairs binds a scatter of a patched geometry with products of pairs, or returns nil if it is not one of those.
-func (b *binder) scatterPairs(g *geometry, relu bool) func() {
+func (b *convolutions) scatterPairs(g *geometry, relu bool) func() {
 	shape := pairconv.Shape{N: g.n, Small: g.small, Large: g.large, Height: g.hs, Width: g.ws}
 	if b.pairs() == vec.NoPairs || !b.patched(g) || !pairconv.ScatterFits(shape) || !b.bfloatOut() {
 		return nil
@@ -146,7 +139,7 @@ type pairWeight struct {
 }
 
 // pairedWeight reports whether a weight gradient is computed from pairs.
-func (b *binder) pairedWeight(g *geometry) bool {
+func (b *convolutions) pairedWeight(g *geometry) bool {
 	return b.pairs() != vec.NoPairs && b.patched(g) && g.hs%2 == 0
 }
 
@@ -154,7 +147,7 @@ func (b *binder) pairedWeight(g *geometry) bool {
 func pairBand(g *geometry) int { return min(max(4*patchBand(g)&^1, 2), g.hs) }
 
 // newPairWeight binds the parts of a weight gradient whose operands are inputs small and large of the step.
-func (b *binder) newPairWeight(g *geometry, small, large int) *pairWeight {
+func (b *convolutions) newPairWeight(g *geometry, small, large int) *pairWeight {
 	c := &pairWeight{geometry: *g, set: b.backend.set, pairs: b.pairs(), smallGrid: b.half(small), row: g.large * patch}
 	c.band = pairBand(g)
 	halfRows := c.band / 2 * g.ws
@@ -193,7 +186,7 @@ func (c *pairWeight) products(gw []float32, s, rows, l int) {
 // winogradPairs binds a convolution of 3×3 with products of pairs by Winograd's algorithm, or returns nil if it is not one
 // of those: its weights must be a variable that the plan does not change, which are transformed when it changes. A repeated
 // image is scratch.
-func (b *binder) winogradPairs(g *geometry, op nn.Conv2D) func() {
+func (b *convolutions) winogradPairs(g *geometry, op nn.Conv2D) func() {
 	square := g.kh == 3 && g.kw == 3 && g.stride == 1 && g.pad == 1
 	if !square || !winograd.PairsFit(g.large, g.small, g.hs, g.ws, op.Pool) || b.outValues(0).H == nil {
 		return nil
@@ -234,7 +227,7 @@ type spreadPairs struct {
 
 // spreadPairs binds a convolution with one output channel with products of pairs, or returns nil if it is not one of
 // those.
-func (b *binder) spreadPairs(g *geometry, op nn.Conv2D) func() {
+func (b *convolutions) spreadPairs(g *geometry, op nn.Conv2D) func() {
 	shape := g.gatherShape()
 	if op.Up {
 		shape.inH, shape.inW, shape.outH, shape.outW = shape.inH/2, shape.inW/2, shape.outH/2, shape.outW/2
@@ -293,7 +286,7 @@ func (c *spreadPairs) multiply(z, copies []float32, image, band int) {
 // weightPairs returns the current step's weights [out, in, taps] as pairs of input channels, [out, ⌈in/2⌉, taps], and a
 // function that packs them if they may have changed. Those of a variable that the plan does not change are packed from the
 // variable, when it has changed.
-func (b *binder) weightPairs(out, in, taps int) (pairs []float32, pack func()) {
+func (b *convolutions) weightPairs(out, in, taps int) (pairs []float32, pack func()) {
 	whole, rows, products, set := in/2, (in+1)/2, b.pairs(), b.backend.set
 	size := rows * taps
 	if variable := b.constant(1); variable >= 0 {
@@ -326,7 +319,7 @@ func (b *binder) weightPairs(out, in, taps int) (pairs []float32, pack func()) {
 }
 
 // bfloatOut reports whether the step's first result is float32 or bfloat16.
-func (b *binder) bfloatOut() bool {
+func (b *convolutions) bfloatOut() bool {
 	d := b.buffer(b.current.Out[0]).DType
 	return d == tensor.Float32 || d == tensor.BFloat16
 }

@@ -40,7 +40,7 @@ const (
 
 // patched reports whether the geometry is one of those convolutions, with a
 // number of pixels that the kernels accept.
-func (b *binder) patched(g *geometry) bool {
+func (b *convolutions) patched(g *geometry) bool {
 	return b.backend.set != vec.Go && g.kh == 4 && g.kw == 4 && g.stride == 2 && g.pad == 1 &&
 		g.hl == 2*g.hs && g.wl == 2*g.ws && g.hs*g.ws%4 == 0 && 4*(g.wl+2) <= planeFloats
 }
@@ -60,7 +60,7 @@ type patchScatter struct {
 }
 
 // scatterPatches binds the scatter of a patched geometry. bias may be nil.
-func (b *binder) scatterPatches(g *geometry, large, small, w, bias []float32, relu bool) func() {
+func (b *convolutions) scatterPatches(g *geometry, large, small, w, bias []float32, relu bool) func() {
 	c := &patchScatter{geometry: *g, relu: relu, set: b.backend.set, pool: b.backend.pool, large: large, small: small, w: w, bias: bias,
 		pixels: g.hs * g.ws, row: g.large * patch, pairs: (g.large + 1) / 2, terms: g.small, pitch: 2*g.ws + 4}
 	c.band = min(max(panelFloats/(2*patch*g.ws), 1), g.hs)
@@ -222,7 +222,7 @@ func (c *patchSource) fill(scratch []float32, lo, hi int) {
 }
 
 // gatherPatches binds the gather of a patched geometry. bias may be nil.
-func (b *binder) gatherPatches(g *geometry, small, large, w, bias []float32) func() {
+func (b *convolutions) gatherPatches(g *geometry, small, large, w, bias []float32) func() {
 	pixels, set := g.hs*g.ws, b.backend.set
 	source := &patchSource{geometry: *g, set: set, large: large, rows: g.hs, dst: b.floats(g.large * pixels * patch)}
 	fill := b.shared(g.large, source.padded(source.rowsAtOnce()), 4*patch*pixels, source.fill)
@@ -263,7 +263,7 @@ type patchWeight struct {
 	band        int // rows of the small grid whose patches are made together
 }
 
-func (b *binder) newPatchWeight(g *geometry, small, large []float32) *patchWeight {
+func (b *convolutions) newPatchWeight(g *geometry, small, large []float32) *patchWeight {
 	c := &patchWeight{geometry: *g, set: b.backend.set, smallGrid: small, pixels: g.hs * g.ws, row: g.large * patch,
 		band: min(patchBand(g), g.hs)}
 	c.source = &patchSource{geometry: *g, set: c.set, large: large, dst: b.floats(c.row * c.band * g.ws)}
@@ -292,7 +292,7 @@ type patchProducts interface {
 }
 
 // weightPatches binds the weight gradient of a patched geometry.
-func (b *binder) weightPatches(g *geometry, gw []float32, c patchProducts) func() {
+func (b *convolutions) weightPatches(g *geometry, gw []float32, c patchProducts) func() {
 	band, row := c.bandRows(), g.large*patch
 	pairs := (g.large + 1) / 2
 	multiply := b.tasks((g.small+patchRows-1)/patchRows*pairs, patchRows*2*patch*band*g.ws, func(lo, hi int) {

@@ -19,7 +19,7 @@ import (
 const tileWork = 1 << 21
 
 // tiled reports whether a convolution's products use tiles.
-func (b *binder) tiled(g *geometry) bool {
+func (b *convolutions) tiled(g *geometry) bool {
 	pixels := g.hs * g.ws
 	return b.backend.tiles != matrix.NoTiles && b.bfloat() && b.patched(g) &&
 		g.small%matrix.TileBlock == 0 && g.large%2 == 0 && pixels%matrix.TileBlock == 0 &&
@@ -28,14 +28,14 @@ func (b *binder) tiled(g *geometry) bool {
 
 // bfloat reports whether the step's operands are bfloat16 or sums of bfloat16
 // parts.
-func (b *binder) bfloat() bool {
+func (b *convolutions) bfloat() bool {
 	bfloat := func(i int) bool { return b.buffer(b.current.In[i]).DType == tensor.BFloat16 }
 	return b.split() || bfloat(0) && bfloat(1)
 }
 
 // tileParts are the bfloat16 parts of an operand, as float32: the operand itself, or
 // its low and high parts.
-func (b *binder) tileParts(x []float32) [][]float32 {
+func (b *convolutions) tileParts(x []float32) [][]float32 {
 	if !b.split() {
 		return [][]float32{x}
 	}
@@ -46,7 +46,7 @@ func (b *binder) tileParts(x []float32) [][]float32 {
 // tileSegments are the segments of sums over k terms: for every 32 of them, the
 // products of the operands' parts except low·low, smallest first. Parts lie aPart
 // and bPart apart, pairs of rows of b bStride.
-func (b *binder) tileSegments(k, aPart, bPart, bStride int) []int32 {
+func (b *convolutions) tileSegments(k, aPart, bPart, bStride int) []int32 {
 	products := [][2]int{{0, 0}}
 	if b.split() {
 		products = [][2]int{{0, 1}, {1, 0}, {1, 1}}
@@ -73,7 +73,7 @@ func tileRows(g *geometry, most int) int {
 
 // narrowParts returns the parts as bfloat16, one after the other, and the function
 // that fills them.
-func (b *binder) narrowParts(parts [][]float32) (y []uint16, fill func()) {
+func (b *convolutions) narrowParts(parts [][]float32) (y []uint16, fill func()) {
 	n, set := len(parts[0]), b.backend.set
 	y = b.halves(len(parts) * n)
 	return y, b.each(n, grain, func(lo, hi int) {
@@ -93,7 +93,7 @@ type tileScatter struct {
 }
 
 // scatterTiles binds the scatter of a tiled geometry. bias may be nil.
-func (b *binder) scatterTiles(g *geometry, large, small, w, bias []float32) func() {
+func (b *convolutions) scatterTiles(g *geometry, large, small, w, bias []float32) func() {
 	pixels, set := g.hs*g.ws, b.backend.set
 	c := &tileScatter{tiles: b.backend.tiles, weights: b.tileParts(w),
 		patchScatter: patchScatter{geometry: *g, set: set, pool: b.backend.pool, large: large, bias: bias,
@@ -163,7 +163,7 @@ type tilePatches struct {
 }
 
 // tilePatches allocates scratch for the patches of large.
-func (b *binder) tilePatches(g *geometry, large []float32) *tilePatches {
+func (b *convolutions) tilePatches(g *geometry, large []float32) *tilePatches {
 	row := g.large * patch
 	c := &tilePatches{band: tileRows(g, patchBandFloats/(row*g.ws))}
 	c.part = row * c.band * g.ws
@@ -178,7 +178,7 @@ func (b *binder) tilePatches(g *geometry, large []float32) *tilePatches {
 
 // each fills the patches of every band, calls lay for every channel of every part
 // with their source and destination, then calls multiply.
-func (c *tilePatches) each(b *binder, lay func(y []uint16, x []float32, l, pixels int), multiply func()) func() {
+func (c *tilePatches) each(b *convolutions, lay func(y []uint16, x []float32, l, pixels int), multiply func()) func() {
 	g, p := c.sources[0].geometry, b.backend.pool
 	body := func(lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -202,7 +202,7 @@ func (c *tilePatches) each(b *binder, lay func(y []uint16, x []float32, l, pixel
 }
 
 // gatherTiles binds the gather of a tiled geometry. bias may be nil.
-func (b *binder) gatherTiles(g *geometry, small, large, w, bias []float32) func() {
+func (b *convolutions) gatherTiles(g *geometry, small, large, w, bias []float32) func() {
 	const tileHalf = matrix.TileBlock / 2
 	pixels, row, set, tiles := g.hs*g.ws, g.large*patch, b.backend.set, b.backend.tiles
 	a, narrow := b.narrowParts(b.tileParts(w))
@@ -243,7 +243,7 @@ func (b *binder) gatherTiles(g *geometry, small, large, w, bias []float32) func(
 }
 
 // weightTiles binds the weight gradient of a tiled geometry.
-func (b *binder) weightTiles(g *geometry, gw, small, large []float32) func() {
+func (b *convolutions) weightTiles(g *geometry, gw, small, large []float32) func() {
 	const tileHalf = matrix.TileBlock / 2
 	pixels, row, set, tiles := g.hs*g.ws, g.large*patch, b.backend.set, b.backend.tiles
 	a, narrow := b.narrowParts(b.tileParts(small))

@@ -8,58 +8,43 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// bindDiffraction is the last part of bind: pooling, and the operators of
-// ptychography.
-func (b *binder) bindDiffraction(op nn.Op) func() {
+// ptychography binds the operators of diffraction patterns: patches, probes, intensities, and the loss of counts.
+type ptychography struct {
+	*binder
+}
+
+func (b *ptychography) bind(op nn.Op) (run func(), ok bool) {
 	switch op := op.(type) {
-	case nn.MaxPool:
-		return b.maxPool()
-	case nn.MaxPoolGrad:
-		return b.maxPoolGrad()
-	case nn.Upsample:
-		return b.upsample()
-	case nn.UpsampleGrad:
-		return b.upsampleGrad()
-	case nn.Inset:
-		return b.inset(op)
-	case nn.InsetGrad:
-		return b.insetGrad(op)
-	case nn.Split:
-		return b.divide(op)
-	case nn.Swish:
-		return b.swish()
-	case nn.SwishGrad:
-		return b.swishGrad()
 	case nn.Polar:
-		return b.polar()
+		return b.polar(), true
 	case nn.PolarGrad:
-		return b.polarGrad()
+		return b.polarGrad(), true
 	case nn.SumPatches:
-		return b.sumPatches()
+		return b.sumPatches(), true
 	case nn.ExtractPatches:
-		return b.extractPatches()
+		return b.extractPatches(), true
 	case nn.DivideByCoverage:
-		return b.divideByCoverage(op)
+		return b.divideByCoverage(op), true
 	case nn.ProbeMultiply:
-		return b.probeMultiply(op.Conjugate)
+		return b.probeMultiply(op.Conjugate), true
 	case nn.Intensity:
-		return b.intensity()
+		return b.intensity(), true
 	case nn.IntensityGrad:
-		return b.intensityGrad()
+		return b.intensityGrad(), true
 	case nn.ExpScale:
-		return b.expScale(op.Power)
+		return b.expScale(op.Power), true
 	case nn.ExpScaleGrad:
-		return b.expScaleGrad(op.Power)
+		return b.expScaleGrad(op.Power), true
 	case nn.PoissonLoss:
-		return b.poissonLoss(op.Epsilon)
+		return b.poissonLoss(op.Epsilon), true
 	case nn.PoissonLossGrad:
-		return b.poissonLossGrad(op.Epsilon)
+		return b.poissonLossGrad(op.Epsilon), true
 	}
-	return b.fail("no kernel for this operator")
+	return nil, false
 }
 
 // polar computes z = a·(cos φ + i·sin φ).
-func (b *binder) polar() func() {
+func (b *ptychography) polar() func() {
 	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.inShape(1), b.outShape(0)) {
 		return nil
 	}
@@ -69,7 +54,7 @@ func (b *binder) polar() func() {
 
 // polarGrad computes ga = Re gz·cos φ + Im gz·sin φ and gφ = a·(Im gz·cos φ −
 // Re gz·sin φ).
-func (b *binder) polarGrad() func() {
+func (b *ptychography) polarGrad() func() {
 	if !b.operands(3, 3, 2) || !b.sameShape(b.inShape(0), b.inShape(1), b.inShape(2), b.outShape(0), b.outShape(1)) {
 		return nil
 	}
@@ -93,7 +78,7 @@ type patches struct {
 }
 
 // patchOperands checks square planes of patches and canvases and their offsets.
-func (b *binder) patchOperands(patch, canvas, offsets tensor.Shape) (p patches, ok bool) {
+func (b *ptychography) patchOperands(patch, canvas, offsets tensor.Shape) (p patches, ok bool) {
 	if !b.image(patch) || !b.image(canvas) {
 		return p, false
 	}
@@ -158,7 +143,7 @@ func (b *Backend) addTranslated(dst, src []float32, from, i int, x, y float32) {
 }
 
 // sumPatches computes canvas[g] = Σ over c of patch[g, c] translated by −offset.
-func (b *binder) sumPatches() func() {
+func (b *ptychography) sumPatches() func() {
 	if !b.operands(2, 2, 1) {
 		return nil
 	}
@@ -183,7 +168,7 @@ func (b *binder) sumPatches() func() {
 }
 
 // extractPatches computes patch[g, c] = canvas[g] translated by the offset.
-func (b *binder) extractPatches() func() {
+func (b *ptychography) extractPatches() func() {
 	if !b.operands(2, 2, 1) {
 		return nil
 	}
@@ -207,7 +192,7 @@ func (b *binder) extractPatches() func() {
 
 // divideByCoverage computes y = z/(Σ over c of cover(row)·cover(column) + epsilon): the
 // square that a patch covers is a product of intervals, and so is its translation.
-func (b *binder) divideByCoverage(op nn.DivideByCoverage) func() {
+func (b *ptychography) divideByCoverage(op nn.DivideByCoverage) func() {
 	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) || !b.image(b.inShape(0)) {
 		return nil
 	}
@@ -264,7 +249,7 @@ func cover(i, side, support int, by shift) float32 {
 }
 
 // probeMultiply computes y = z·probe for each plane, or z times its conjugate.
-func (b *binder) probeMultiply(conjugate bool) func() {
+func (b *ptychography) probeMultiply(conjugate bool) func() {
 	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
 		return nil
 	}
@@ -293,7 +278,7 @@ func (b *binder) probeMultiply(conjugate bool) func() {
 }
 
 // intensity computes y = re² + im².
-func (b *binder) intensity() func() {
+func (b *ptychography) intensity() func() {
 	if !b.operands(1, 1, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
 		return nil
 	}
@@ -306,7 +291,7 @@ func (b *binder) intensity() func() {
 }
 
 // intensityGrad computes gz = 2·gy·z.
-func (b *binder) intensityGrad() func() {
+func (b *ptychography) intensityGrad() func() {
 	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.inShape(1), b.outShape(0)) {
 		return nil
 	}
@@ -319,7 +304,7 @@ func (b *binder) intensityGrad() func() {
 }
 
 // expScale computes y = x·e^(power·s).
-func (b *binder) expScale(power float32) func() {
+func (b *ptychography) expScale(power float32) func() {
 	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
 		return nil
 	}
@@ -336,7 +321,7 @@ func (b *binder) expScale(power float32) func() {
 }
 
 // expScaleGrad computes power·Σ y·gy.
-func (b *binder) expScaleGrad(power float32) func() {
+func (b *ptychography) expScaleGrad(power float32) func() {
 	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.inShape(1)) {
 		return nil
 	}
@@ -350,7 +335,7 @@ func (b *binder) expScaleGrad(power float32) func() {
 
 // total returns a closure that sums term over [0, n), in blocks that do not depend on
 // the number of threads.
-func (b *binder) total(n int, term func(i int) float64) func() float64 {
+func (b *ptychography) total(n int, term func(i int) float64) func() float64 {
 	sums := b.float64s((n + sumBlock - 1) / sumBlock)
 	run := b.each(len(sums), 1, func(lo, hi int) {
 		for block := lo; block < hi; block++ {
@@ -372,7 +357,7 @@ func (b *binder) total(n int, term func(i int) float64) func() float64 {
 }
 
 // poissonLoss computes the mean of p − t·ln(p + epsilon).
-func (b *binder) poissonLoss(epsilon float32) func() {
+func (b *ptychography) poissonLoss(epsilon float32) func() {
 	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.inShape(1)) {
 		return nil
 	}
@@ -387,7 +372,7 @@ func (b *binder) poissonLoss(epsilon float32) func() {
 }
 
 // poissonLossGrad computes gp = g/n·(1 − t/(p + epsilon)).
-func (b *binder) poissonLossGrad(epsilon float32) func() {
+func (b *ptychography) poissonLossGrad(epsilon float32) func() {
 	if !b.operands(3, 3, 1) || !b.sameShape(b.inShape(0), b.inShape(1), b.outShape(0)) {
 		return nil
 	}

@@ -10,8 +10,59 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// elementwise binds what computes each element from one or a few: sums, activations, casts and moves, and the operators of pixels.
+type elementwise struct {
+	*binder
+}
+
+func (b *elementwise) bind(op nn.Op) (run func(), ok bool) {
+	switch op := op.(type) {
+	case nn.Activation:
+		return b.activation(op.Kind), true
+	case nn.ActivationGrad:
+		return b.activationGrad(op.Kind), true
+	case nn.Place:
+		return b.place(op), true
+	case nn.Add:
+		return b.add(), true
+	case nn.Scale:
+		return b.scale(op.Factor), true
+	case nn.Concat:
+		return b.concat(), true
+	case nn.Channels:
+		return b.channels(op.From), true
+	case nn.Cast:
+		return b.cast(), true
+	case nn.Fill:
+		return b.fill(op.Value), true
+	case nn.WeightedSum:
+		return b.weightedSum(op.Weights), true
+	case nn.Seed:
+		return b.seed(op.Weight), true
+	case nn.MaxPool:
+		return b.maxPool(), true
+	case nn.MaxPoolGrad:
+		return b.maxPoolGrad(), true
+	case nn.Upsample:
+		return b.upsample(), true
+	case nn.UpsampleGrad:
+		return b.upsampleGrad(), true
+	case nn.Inset:
+		return b.inset(op), true
+	case nn.InsetGrad:
+		return b.insetGrad(op), true
+	case nn.Split:
+		return b.divide(op), true
+	case nn.Swish:
+		return b.swish(), true
+	case nn.SwishGrad:
+		return b.swishGrad(), true
+	}
+	return nil, false
+}
+
 // add computes y[i] = in0[i] + in1[i] + …
-func (b *binder) add() func() {
+func (b *elementwise) add() func() {
 	if !b.operands(2, math.MaxInt, 1) {
 		return nil
 	}
@@ -37,7 +88,7 @@ func (b *binder) add() func() {
 }
 
 // scale computes y[i] = factor·x[i].
-func (b *binder) scale(factor float32) func() {
+func (b *elementwise) scale(factor float32) func() {
 	if !b.operands(1, 1, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
 		return nil
 	}
@@ -51,7 +102,7 @@ func (b *binder) scale(factor float32) func() {
 }
 
 // fill computes y[i] = value.
-func (b *binder) fill(value float32) func() {
+func (b *elementwise) fill(value float32) func() {
 	if !b.operands(0, 0, 1) {
 		return nil
 	}
@@ -65,7 +116,7 @@ func (b *binder) fill(value float32) func() {
 }
 
 // cast copies between element types, without scratch if one of them is float32.
-func (b *binder) cast() func() {
+func (b *elementwise) cast() func() {
 	if !b.operands(1, 1, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
 		return nil
 	}
@@ -87,7 +138,7 @@ func (b *binder) cast() func() {
 }
 
 // weightedSum computes Σ weights[i]·in[i] of scalars.
-func (b *binder) weightedSum(weights []float32) func() {
+func (b *elementwise) weightedSum(weights []float32) func() {
 	if !b.operands(len(weights), len(weights), 1) {
 		return nil
 	}
@@ -107,7 +158,7 @@ func (b *binder) weightedSum(weights []float32) func() {
 
 // seed returns the weight of a loss, times the gradient scaler's scale if there is
 // one.
-func (b *binder) seed(weight float32) func() {
+func (b *elementwise) seed(weight float32) func() {
 	if !b.operands(0, 1, 1) {
 		return nil
 	}
@@ -121,7 +172,7 @@ func (b *binder) seed(weight float32) func() {
 
 // place computes y[i, j] = x[i−Top, j−Left] where that exists, else 0, for each
 // plane.
-func (b *binder) place(op nn.Place) func() {
+func (b *elementwise) place(op nn.Place) func() {
 	if !b.operands(1, 1, 1) {
 		return nil
 	}
@@ -148,7 +199,7 @@ func (b *binder) place(op nn.Place) func() {
 }
 
 // concat copies the inputs' channels one after the other.
-func (b *binder) concat() func() {
+func (b *elementwise) concat() func() {
 	if !b.operands(2, math.MaxInt, 1) || !b.image(b.outShape(0)) {
 		return nil
 	}
@@ -178,7 +229,7 @@ func (b *binder) concat() func() {
 }
 
 // channels copies the channels from … of each image.
-func (b *binder) channels(from int) func() {
+func (b *elementwise) channels(from int) func() {
 	if !b.operands(1, 1, 1) || !b.image(b.inShape(0)) || !b.image(b.outShape(0)) {
 		return nil
 	}
@@ -215,7 +266,7 @@ var activations = map[nn.ActivationKind]struct {
 	nn.Tanh:         {elements.Tanh, tanhGrad},
 }
 
-func (b *binder) activation(kind nn.ActivationKind) func() {
+func (b *elementwise) activation(kind nn.ActivationKind) func() {
 	if !b.operands(1, 1, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
 		return nil
 	}
@@ -228,7 +279,7 @@ func (b *binder) activation(kind nn.ActivationKind) func() {
 }
 
 // unary returns a closure that computes y = f(x). Results and operands of 16 bit are converted in pieces.
-func (b *binder) unary(f func(y, x []float32)) func() {
+func (b *elementwise) unary(f func(y, x []float32)) func() {
 	x, y, n, set := b.inValues(0), b.outValues(0), b.inShape(0).Elements(), b.backend.set
 	if x.F != nil && y.F != nil {
 		return b.each(n, grain, func(lo, hi int) { f(y.F[lo:hi], x.F[lo:hi]) })
@@ -244,7 +295,7 @@ func (b *binder) unary(f func(y, x []float32)) func() {
 	})
 }
 
-func (b *binder) activationGrad(kind nn.ActivationKind) func() {
+func (b *elementwise) activationGrad(kind nn.ActivationKind) func() {
 	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.inShape(1), b.outShape(0)) {
 		return nil
 	}

@@ -124,7 +124,7 @@ func (x *executable) load(ctx context.Context, b *Backend) error {
 			}
 		}
 		bind.memory = x.memory.scratch
-		bind.boxes, bind.shares = map[nn.BufferID]*maskBox{}, nil
+		bind.families, bind.shares = bind.kernels(), nil
 		x.steps = x.steps[:0]
 		for i := range plan.Steps {
 			if err := ctx.Err(); err != nil {

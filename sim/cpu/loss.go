@@ -7,6 +7,29 @@ import (
 	"prismtop/sim/nn"
 )
 
+// losses binds the losses of pictures and volumes, and their gradients.
+type losses struct {
+	*binder
+}
+
+func (b *losses) bind(op nn.Op) (run func(), ok bool) {
+	switch op := op.(type) {
+	case nn.Loss:
+		return b.loss(op), true
+	case nn.LossGrad:
+		return b.lossGrad(op), true
+	case nn.DiceBCE:
+		return b.diceBCE(op.Smooth), true
+	case nn.DiceBCEGrad:
+		return b.diceBCEGrad(), true
+	case nn.SquaredError:
+		return b.squaredError(), true
+	case nn.SquaredErrorGrad:
+		return b.squaredErrorGrad(), true
+	}
+	return nil, false
+}
+
 const (
 	// lossEpsilon is added to the divisor of a normalised loss (spec/prism.md
 	// §5.5).
@@ -17,7 +40,7 @@ const (
 )
 
 // loss binds a loss between two planes.
-func (b *binder) loss(op nn.Loss) func() {
+func (b *losses) loss(op nn.Loss) func() {
 	if !b.operands(2, 2, 2) {
 		return nil
 	}
@@ -44,7 +67,7 @@ func (b *binder) loss(op nn.Loss) func() {
 }
 
 // lossGrad binds upstream·∂loss/∂prediction.
-func (b *binder) lossGrad(op nn.LossGrad) func() {
+func (b *losses) lossGrad(op nn.LossGrad) func() {
 	if !b.operands(4, 4, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
 		return nil
 	}
@@ -77,7 +100,7 @@ func (b *binder) lossGrad(op nn.LossGrad) func() {
 }
 
 // lossPlanes checks that two inputs are one plane each, large enough for the loss.
-func (b *binder) lossPlanes(kind nn.LossKind, i, j int) (h, w int, ok bool) {
+func (b *losses) lossPlanes(kind nn.LossKind, i, j int) (h, w int, ok bool) {
 	s := b.inShape(i)
 	n, h, w, ok := b.planes(s)
 	if !ok || !b.sameShape(s, b.inShape(j)) {
@@ -102,7 +125,7 @@ func (b *binder) lossPlanes(kind nn.LossKind, i, j int) (h, w int, ok bool) {
 //
 // where norm = 1, or when normalised mean|t| + 1e-8 and mean(t²) + 1e-8. It saves
 // the gradient's factor, 1/(n·norm) or 2/(n·norm).
-func (b *binder) pointwiseLoss(op nn.Loss, value, saved, p, t []float32) func() {
+func (b *losses) pointwiseLoss(op nn.Loss, value, saved, p, t []float32) func() {
 	n := len(p)
 	blocks := (n + sumBlock - 1) / sumBlock
 	sums, norms := b.float64s(blocks), b.float64s(blocks)
@@ -163,7 +186,7 @@ func msssimLayout(saved, p, t []float32, h, w int) (scales []msssimScale, factor
 // part at each, full SSIM at the fifth. With fewer than five scales the weights
 // used are normalised to sum to 1, and no scale has the luminance term. It saves
 // ∂loss/∂(one pixel of scale i's map).
-func (b *binder) msssimLoss(value, saved, p, t []float32, h, w int) func() {
+func (b *losses) msssimLoss(value, saved, p, t []float32, h, w int) func() {
 	scales, factors := msssimLayout(saved, p, t, h, w)
 	maps := make([]*ssimMap, len(scales))
 	pools := make([]func(), len(scales))
@@ -203,7 +226,7 @@ func (b *binder) msssimLoss(value, saved, p, t []float32, h, w int) func() {
 
 // poolPlanes returns a closure that computes a scale's planes from the finer
 // ones.
-func (b *binder) poolPlanes(to, from msssimScale) func() {
+func (b *losses) poolPlanes(to, from msssimScale) func() {
 	return b.rows(to.h, to.w, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			poolRow(to.p[i*to.w:][:to.w], from.p[2*i*from.w:][:2*from.w])
@@ -231,7 +254,7 @@ func unpoolRow(y, x []float32) {
 
 // msssimGrad goes from the coarsest scale to the finest; each adds the gradient
 // of the coarser one.
-func (b *binder) msssimGrad(gp, p, t, saved, upstream []float32, h, w int) func() {
+func (b *losses) msssimGrad(gp, p, t, saved, upstream []float32, h, w int) func() {
 	scales, factors := msssimLayout(saved, p, t, h, w)
 	adjoints := make([]*ssimAdjoint, len(scales))
 	gradients := make([][]float32, len(scales))
@@ -290,7 +313,7 @@ func (s *diceSums) add(p, z, t []float32) {
 
 // diceBCE computes both terms of the segmentation loss, the probabilities, and the
 // factors of each item's gradient, 2/D and (2·Σpt + smooth)/D² with D = Σp + Σt + smooth.
-func (b *binder) diceBCE(smooth float32) func() {
+func (b *losses) diceBCE(smooth float32) func() {
 	if !b.operands(2, 2, 3) || !b.sameShape(b.inShape(0), b.inShape(1), b.outShape(1)) {
 		return nil
 	}
@@ -338,7 +361,7 @@ func (b *binder) diceBCE(smooth float32) func() {
 // diceBCEGrad computes, for the logits of probabilities p,
 //
 //	gz = g[0]/items·(factor[1] − factor[0]·t)·p·(1 − p) + g[1]/elements·(p − t)
-func (b *binder) diceBCEGrad() func() {
+func (b *losses) diceBCEGrad() func() {
 	if !b.operands(4, 4, 1) || !b.sameShape(b.inShape(0), b.inShape(1), b.outShape(0)) {
 		return nil
 	}
@@ -369,7 +392,7 @@ func (b *binder) diceBCEGrad() func() {
 }
 
 // squaredError computes the mean of (x − t)².
-func (b *binder) squaredError() func() {
+func (b *losses) squaredError() func() {
 	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.inShape(1)) {
 		return nil
 	}
@@ -395,7 +418,7 @@ func (b *binder) squaredError() func() {
 }
 
 // squaredErrorGrad computes gx = 2·g/n·(x − t).
-func (b *binder) squaredErrorGrad() func() {
+func (b *losses) squaredErrorGrad() func() {
 	if !b.operands(3, 3, 1) || !b.sameShape(b.inShape(0), b.inShape(1), b.outShape(0)) {
 		return nil
 	}

@@ -10,6 +10,42 @@ import (
 	"prismtop/sim/nn"
 )
 
+// measurements binds the telescope: transforms, masks, moduli, and the measurements made of them at once.
+type measurements struct {
+	*binder
+
+	boxes       map[nn.BufferID]*maskBox
+	lastMeasure *measure
+}
+
+func (b *measurements) bind(op nn.Op) (run func(), ok bool) {
+	switch op := op.(type) {
+	case nn.FFT:
+		return b.fft(op.Inverse), true
+	case nn.MaskMultiply:
+		return b.maskMultiply(), true
+	case nn.ModulusFlip:
+		return b.modulusFlip(), true
+	case nn.ModulusFlipGrad:
+		return b.modulusFlipGrad(), true
+	case nn.Measure:
+		return b.measure(op), true
+	case nn.MeasureGrad:
+		return b.measureGrad(op), true
+	case nn.Amplitudes:
+		return b.amplitudes(op), true
+	case nn.AmplitudesGrad:
+		return b.amplitudesGrad(op), true
+	case nn.MeasureShare:
+		return b.measureShare(op), true
+	case nn.Element:
+		return b.element(op.Index), true
+	case nn.ElementGrad:
+		return b.elementGrad(op.Index), true
+	}
+	return nil, false
+}
+
 // measure is a bound Measure step.
 type measure struct {
 	*measureFields
@@ -27,7 +63,7 @@ type measure struct {
 }
 
 // measure binds the telescope with its losses.
-func (b *binder) measure(op nn.Measure) func() {
+func (b *measurements) measure(op nn.Measure) func() {
 	count := (len(b.current.In) - 1) / 2
 	if !b.operands(3, 2*count+1, 3) {
 		return nil
@@ -151,7 +187,7 @@ func (m *measure) total() {
 }
 
 // measureShare takes over a phase's share of the last Measure's time.
-func (b *binder) measureShare(op nn.MeasureShare) func() {
+func (b *measurements) measureShare(op nn.MeasureShare) func() {
 	if b.lastMeasure == nil {
 		return b.fail("a share of nothing")
 	}
@@ -192,7 +228,7 @@ type measureBack struct {
 
 // measureBack binds the adjoint to the result. The masks are the operands from first
 // on.
-func (b *binder) measureBack(op nn.MeasureFrame, n, first int, fields []float32) *measureBack {
+func (b *measurements) measureBack(op nn.MeasureFrame, n, first int, fields []float32) *measureBack {
 	g := &measureBack{gx: b.out(0)}
 	if g.measureFrame = b.measureFrame(op, n, first, 1, fields); b.err != nil {
 		return nil
@@ -219,7 +255,7 @@ func (g *measureBack) gradient(first int) {
 }
 
 // measureGrad binds the adjoint from the fields to the object.
-func (b *binder) measureGrad(op nn.MeasureGrad) func() {
+func (b *measurements) measureGrad(op nn.MeasureGrad) func() {
 	count := len(b.current.In) - 3
 	if !b.operands(4, count+3, 1) {
 		return nil
@@ -297,7 +333,7 @@ func (g *measureBack) gradientRows(lo, hi int) {
 }
 
 // element computes y = x[index].
-func (b *binder) element(index int) func() {
+func (b *measurements) element(index int) func() {
 	if !b.operands(1, 1, 1) {
 		return nil
 	}
@@ -309,7 +345,7 @@ func (b *binder) element(index int) func() {
 }
 
 // elementGrad computes gx[index] = gy, and 0 elsewhere.
-func (b *binder) elementGrad(index int) func() {
+func (b *measurements) elementGrad(index int) func() {
 	if !b.operands(1, 1, 1) {
 		return nil
 	}

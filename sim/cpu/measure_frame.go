@@ -76,7 +76,7 @@ func (m *maskBox) pack(n int) {
 
 // measured returns the side of the measured object; it is an error if that is not a
 // square with a power of two as its side.
-func (b *binder) measured(object tensor.Shape) int {
+func (b *measurements) measured(object tensor.Shape) int {
 	count, h, w, ok := b.planes(object)
 	if ok && (count != 1 || !nn.MeasureSides(h, w)) {
 		b.fail("measuring an object of %v", object)
@@ -86,7 +86,7 @@ func (b *binder) measured(object tensor.Shape) int {
 
 // measureFrame binds the operators' common part. The masks are every stride-th input
 // from first on.
-func (b *binder) measureFrame(op nn.MeasureFrame, n, first, stride int, fields []float32) *measureFrame {
+func (b *measurements) measureFrame(op nn.MeasureFrame, n, first, stride int, fields []float32) *measureFrame {
 	for i := first; i < len(b.current.In); i += stride {
 		if len(b.in(i)) != n*n {
 			b.fail("mask %d is not %d×%d", (i-first)/stride, n, n)
@@ -129,7 +129,7 @@ func (b *binder) measureFrame(op nn.MeasureFrame, n, first, stride int, fields [
 }
 
 // maskBox returns the box of an input's mask, shared by all steps that read it.
-func (b *binder) maskBox(i int) *maskBox {
+func (b *measurements) maskBox(i int) *maskBox {
 	id := b.current.In[i]
 	box := b.boxes[id]
 	if box == nil {
@@ -237,7 +237,7 @@ type measureFields struct {
 
 // measureFields binds the transforms from the first operand through the masks,
 // which are every stride-th operand after it.
-func (b *binder) measureFields(op nn.MeasureFrame, n, stride int, fields []float32) *measureFields {
+func (b *measurements) measureFields(op nn.MeasureFrame, n, stride int, fields []float32) *measureFields {
 	m := &measureFields{x: b.in(0)}
 	if m.measureFrame = b.measureFrame(op, n, 1, stride, fields); b.err != nil {
 		return nil

@@ -215,6 +215,13 @@ func (b *binder) constant(i int) (variable int) {
 }
 
 // inComplex and outComplex return complex64 operands; other types are an error.
+// half returns the i-th input, a 16-bit one, as it is.
+func (b *binder) half(i int) []uint16 {
+	id := b.current.In[i]
+	b.reads(id)
+	return b.views[id].h
+}
+
 func (b *binder) inComplex(i int) []complex64  { return b.complexView("input", i, b.current.In[i]) }
 func (b *binder) outComplex(i int) []complex64 { return b.complexView("output", i, b.current.Out[i]) }
 

@@ -9,7 +9,7 @@ import (
 
 // halved checks that two images differ by a factor of two in both sides, and
 // returns the number of planes and the smaller sides.
-func (b *binder) halved(large, small tensor.Shape) (n, h, w int, ok bool) {
+func (b *elementwise) halved(large, small tensor.Shape) (n, h, w int, ok bool) {
 	if !b.image(large) || !b.image(small) {
 		return 0, 0, 0, false
 	}
@@ -22,7 +22,7 @@ func (b *binder) halved(large, small tensor.Shape) (n, h, w int, ok bool) {
 }
 
 // maxPool computes y[i, j] = max x[2i…2i+1, 2j…2j+1].
-func (b *binder) maxPool() func() {
+func (b *elementwise) maxPool() func() {
 	if !b.operands(1, 1, 1) {
 		return nil
 	}
@@ -39,7 +39,7 @@ func (b *binder) maxPool() func() {
 }
 
 // maxPoolGrad passes gy to the first of the largest values of each block.
-func (b *binder) maxPoolGrad() func() {
+func (b *elementwise) maxPoolGrad() func() {
 	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (b *binder) maxPoolGrad() func() {
 }
 
 // upsample computes y[i, j] = x[⌊i/2⌋, ⌊j/2⌋].
-func (b *binder) upsample() func() {
+func (b *elementwise) upsample() func() {
 	if !b.operands(1, 1, 1) {
 		return nil
 	}
@@ -83,7 +83,7 @@ func (b *binder) upsample() func() {
 }
 
 // upsampleGrad computes gx[i, j] = Σ gy[2i…2i+1, 2j…2j+1].
-func (b *binder) upsampleGrad() func() {
+func (b *elementwise) upsampleGrad() func() {
 	if !b.operands(1, 1, 1) {
 		return nil
 	}
@@ -103,7 +103,7 @@ func (b *binder) upsampleGrad() func() {
 }
 
 // inset copies outer, and inner over it.
-func (b *binder) inset(op nn.Inset) func() {
+func (b *elementwise) inset(op nn.Inset) func() {
 	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
 		return nil
 	}
@@ -129,7 +129,7 @@ func (b *binder) inset(op nn.Inset) func() {
 }
 
 // insetGrad copies gy, with zeros in the rectangle.
-func (b *binder) insetGrad(op nn.InsetGrad) func() {
+func (b *elementwise) insetGrad(op nn.InsetGrad) func() {
 	if !b.operands(1, 1, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
 		return nil
 	}
@@ -150,12 +150,12 @@ func (b *binder) insetGrad(op nn.InsetGrad) func() {
 }
 
 // rectangle reports whether one of height×width at (top, left) lies within h×w.
-func (b *binder) rectangle(top, left, height, width, h, w int) bool {
+func (b *elementwise) rectangle(top, left, height, width, h, w int) bool {
 	return top >= 0 && left >= 0 && height >= 1 && width >= 1 && top+height <= h && left+width <= w
 }
 
 // divide copies an image's first channels to one output and the rest to another.
-func (b *binder) divide(op nn.Split) func() {
+func (b *elementwise) divide(op nn.Split) func() {
 	if !b.operands(1, 1, 2) || !b.image(b.inShape(0)) || !b.image(b.outShape(0)) || !b.image(b.outShape(1)) {
 		return nil
 	}
@@ -187,7 +187,7 @@ func divider[T float32 | uint16](a, z, x []T, one, other int) func(lo, hi int) {
 }
 
 // swish computes y = x·σ(x).
-func (b *binder) swish() func() {
+func (b *elementwise) swish() func() {
 	if !b.operands(1, 1, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
 		return nil
 	}
@@ -196,7 +196,7 @@ func (b *binder) swish() func() {
 }
 
 // swishGrad computes gx = gy·(s + x·s·(1−s)) with s = σ(x).
-func (b *binder) swishGrad() func() {
+func (b *elementwise) swishGrad() func() {
 	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.inShape(1), b.outShape(0)) {
 		return nil
 	}
@@ -210,7 +210,7 @@ func (b *binder) swishGrad() func() {
 }
 
 // bfloats returns the first input and output, if both are bfloat16.
-func (b *binder) bfloats() (x, y []uint16, ok bool) {
+func (b *elementwise) bfloats() (x, y []uint16, ok bool) {
 	in, out := b.current.In[0], b.current.Out[0]
 	if b.buffer(in).DType != tensor.BFloat16 || b.buffer(out).DType != tensor.BFloat16 {
 		return nil, nil, false
@@ -219,7 +219,7 @@ func (b *binder) bfloats() (x, y []uint16, ok bool) {
 }
 
 // doubled returns a closure that repeats each pixel of rows of x of width w in a block of 2×2 of y.
-func (b *binder) doubled(y, x []uint16, rows, w int) func() {
+func (b *elementwise) doubled(y, x []uint16, rows, w int) func() {
 	pairs, set := half.PairsOf(y), b.backend.set // of an element and its repetition
 	return b.rows(rows, 2*w, func(lo, hi int) {
 		half.PairRows(set, pairs[2*lo*w:], 2*w, x[lo*w:], x[lo*w:], w, hi-lo, w)
@@ -228,7 +228,7 @@ func (b *binder) doubled(y, x []uint16, rows, w int) func() {
 }
 
 // pooled returns a closure that computes the largest of each block of 2×2 pixels of x for rows of y of width w.
-func (b *binder) pooled(y, x []uint16, rows, w int) func() {
+func (b *elementwise) pooled(y, x []uint16, rows, w int) func() {
 	set := b.backend.set
 	return b.rows(rows, 2*w, func(lo, hi int) {
 		for row := lo; row < hi; row++ {

@@ -38,7 +38,7 @@ type ssimMap struct {
 	strips func()
 }
 
-func (b *binder) newSSIMMap(p, t, maps []float32, h, w int, full bool) *ssimMap {
+func (b *losses) newSSIMMap(p, t, maps []float32, h, w int, full bool) *ssimMap {
 	m := &ssimMap{tiling: newTiling(h, w), set: b.backend.set, p: p, t: t, maps: maps, full: full, window: loss.SSIMWindow()}
 	m.sums = b.float64s(m.tiling.strips)
 	m.strips = b.eachStrip(m.tiling, 6*reach*side+7*m.column(), m.strip)
@@ -157,7 +157,7 @@ type ssimAdjoint struct {
 	strips   func()
 }
 
-func (b *binder) newSSIMAdjoint(gp, p, t, maps []float32, h, w int) *ssimAdjoint {
+func (b *losses) newSSIMAdjoint(gp, p, t, maps []float32, h, w int) *ssimAdjoint {
 	a := &ssimAdjoint{tiling: newTiling(h, w), set: b.backend.set, gp: gp, p: p, t: t, maps: maps, window: loss.SSIMWindow()}
 	a.strips = b.eachStrip(a.tiling, 3*reach*side+3*tileSize, a.strip)
 	return a
@@ -233,12 +233,12 @@ func (a *ssimAdjoint) finish(first, rows int) {
 }
 
 // ssimLoss computes (1 − SSIM)/2 and saves the derivatives.
-func (b *binder) ssimLoss(value, saved, p, t []float32, h, w int) func() {
+func (b *losses) ssimLoss(value, saved, p, t []float32, h, w int) func() {
 	m := b.newSSIMMap(p, t, saved, h, w, true)
 	return func() { value[0] = float32((1 - m.run()) / 2) }
 }
 
-func (b *binder) ssimGrad(gp, p, t, saved, upstream []float32, h, w int) func() {
+func (b *losses) ssimGrad(gp, p, t, saved, upstream []float32, h, w int) func() {
 	a := b.newSSIMAdjoint(gp, p, t, saved, h, w)
 	return func() { a.run(float32(-float64(upstream[0]) / (2 * float64(h*w)))) }
 }
@@ -319,7 +319,7 @@ type workspaces struct {
 	memory []float32
 }
 
-func (b *binder) workspaces(count, size int) *workspaces {
+func (b *losses) workspaces(count, size int) *workspaces {
 	return &workspaces{busy: make([]atomic.Bool, count), memory: b.floats(count * size)}
 }
 
@@ -339,7 +339,7 @@ func (s *workspaces) giveBack(piece int) { s.busy[piece].Store(false) }
 
 // eachStrip returns a closure that runs body for every strip of a plane, with size
 // floats of work space.
-func (b *binder) eachStrip(t tiling, size int, body func(strip int, work []float32)) func() {
+func (b *losses) eachStrip(t tiling, size int, body func(strip int, work []float32)) func() {
 	w := b.workspaces(min(maxPieces, t.strips), size)
 	pool := b.backend.pool
 	return b.each(t.strips, (t.strips+maxPieces-1)/maxPieces, func(lo, hi int) {

@@ -17,7 +17,7 @@ func (p fixedPlans) Plan(h, w int) *fft.Plan { return p[[2]int{h, w}] }
 
 // fftPlans returns the source for planes of h×w, and an error for sides that no
 // plan supports.
-func (b *binder) fftPlans(h, w int) (PlanSource, error) {
+func (b *measurements) fftPlans(h, w int) (PlanSource, error) {
 	if b.backend.plans != nil {
 		return b.backend.plans, nil
 	}
@@ -31,7 +31,7 @@ func (b *binder) fftPlans(h, w int) (PlanSource, error) {
 
 // fft binds the centred transform. A real input has no imaginary part, and of a
 // real output it is dropped.
-func (b *binder) fft(inverse bool) func() {
+func (b *measurements) fft(inverse bool) func() {
 	if !b.operands(1, 1, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
 		return nil
 	}
@@ -131,7 +131,7 @@ func complexOf(z []complex64, x []float32) {
 }
 
 // maskMultiply computes out[p, i, j] = z[p, i, j]·mask[i, j] for each plane p.
-func (b *binder) maskMultiply() func() {
+func (b *measurements) maskMultiply() func() {
 	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
 		return nil
 	}
@@ -168,7 +168,7 @@ func wideModulus(z complex64) float32 {
 
 // modulusFlip computes y[p, k] = |z[p, h·w−1−k]| with k counting a plane's
 // elements: reversing both axes reverses the plane.
-func (b *binder) modulusFlip() func() {
+func (b *measurements) modulusFlip() func() {
 	if !b.operands(1, 1, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
 		return nil
 	}
@@ -195,7 +195,7 @@ func modulusRow(y []float32, z []complex64) {
 
 // modulusFlipGrad computes gz[p, k] = gy[p, h·w−1−k]·z[p, k]/|z[p, k]|, 0 where z
 // is 0.
-func (b *binder) modulusFlipGrad() func() {
+func (b *measurements) modulusFlipGrad() func() {
 	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.inShape(1), b.outShape(0)) {
 		return nil
 	}

@@ -6,8 +6,12 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// bindVolume binds the operators of volumes; ok is false for others.
-func (b *binder) bindVolume(op nn.Op) (run func(), ok bool) {
+// volumes binds the convolutions and normalisations of volumes.
+type volumes struct {
+	*binder
+}
+
+func (b *volumes) bind(op nn.Op) (run func(), ok bool) {
 	switch op := op.(type) {
 	case nn.Conv3D:
 		return b.volumeConv(op), true
@@ -25,21 +29,13 @@ func (b *binder) bindVolume(op nn.Op) (run func(), ok bool) {
 		return b.instanceNorm(op), true
 	case nn.InstanceNormGrad:
 		return b.instanceNormGrad(op), true
-	case nn.DiceBCE:
-		return b.diceBCE(op.Smooth), true
-	case nn.DiceBCEGrad:
-		return b.diceBCEGrad(), true
-	case nn.SquaredError:
-		return b.squaredError(), true
-	case nn.SquaredErrorGrad:
-		return b.squaredErrorGrad(), true
 	}
 	return nil, false
 }
 
 // volume checks that a shape is [N, D, H, W, C] with no empty axis, and returns N and
 // the rest.
-func (b *binder) volume(s tensor.Shape) (n int, g volume.Grid) {
+func (b *volumes) volume(s tensor.Shape) (n int, g volume.Grid) {
 	if len(s) != 5 || min(s[0], s[1], s[2], s[3], s[4]) < 1 {
 		b.fail("shape %v is not a volume [N, D, H, W, C]", s)
 		return 0, g
@@ -50,7 +46,7 @@ func (b *binder) volume(s tensor.Shape) (n int, g volume.Grid) {
 // volumeGeometry checks the small and the large grid against the weights. The large
 // grid's volumes have channels of their own. With stride 0, the stride is the kernel's
 // sides; else the padding is half of them.
-func (b *binder) volumeGeometry(small, large, w tensor.Shape, stride int) (g volume.Geometry, ok bool) {
+func (b *volumes) volumeGeometry(small, large, w tensor.Shape, stride int) (g volume.Geometry, ok bool) {
 	g.N, g.Small = b.volume(small)
 	var n int
 	n, g.Large = b.volume(large)
@@ -79,7 +75,7 @@ func (b *binder) volumeGeometry(small, large, w tensor.Shape, stride int) (g vol
 }
 
 // volumeParts returns the inputs from position first on as parts of the large grid.
-func (b *binder) volumeParts(first, channels int) []volume.Part {
+func (b *volumes) volumeParts(first, channels int) []volume.Part {
 	var parts []volume.Part
 	at := 0
 	for i := first; i < len(b.current.In); i++ {
@@ -102,7 +98,7 @@ func (b *binder) volumeParts(first, channels int) []volume.Part {
 const mostVolumes = 16
 
 // volumeConv binds Conv3D (w, b, x… → y).
-func (b *binder) volumeConv(op nn.Conv3D) func() {
+func (b *volumes) volumeConv(op nn.Conv3D) func() {
 	first := 1
 	if op.Bias {
 		first = 2
@@ -133,7 +129,7 @@ func (b *binder) volumeConv(op nn.Conv3D) func() {
 // tileSide is the side of the tiles by which Winograd's algorithm computes volumes: 2 with
 // Exact products, whose rounding error is about that of the sums themselves; 4 if its error,
 // ten times as large, was asked for or is far below that of 16-bit operands.
-func (b *binder) tileSide() int {
+func (b *volumes) tileSide() int {
 	half := b.buffer(b.current.In[0]).DType != tensor.Float32 // of a convolution's weights or upstream gradient
 	if half || b.current.Products == nn.Winograd {
 		return 4
@@ -142,7 +138,7 @@ func (b *binder) tileSide() int {
 }
 
 // volumeConvGradInput binds Conv3DGradInput (gy, w → gx).
-func (b *binder) volumeConvGradInput(op nn.Conv3DGradInput) func() {
+func (b *volumes) volumeConvGradInput(op nn.Conv3DGradInput) func() {
 	if !b.operands(2, 2, 1) {
 		return nil
 	}
@@ -165,7 +161,7 @@ func (b *binder) volumeConvGradInput(op nn.Conv3DGradInput) func() {
 }
 
 // volumeConvGradWeight binds Conv3DGradWeight (gy, x… → gw, gb).
-func (b *binder) volumeConvGradWeight(op nn.Conv3DGradWeight) func() {
+func (b *volumes) volumeConvGradWeight(op nn.Conv3DGradWeight) func() {
 	outs := 1
 	if op.Bias {
 		outs = 2
@@ -194,7 +190,7 @@ func (b *binder) volumeConvGradWeight(op nn.Conv3DGradWeight) func() {
 }
 
 // enlarge binds ConvTranspose3D (x, w → y).
-func (b *binder) enlarge() func() {
+func (b *volumes) enlarge() func() {
 	if !b.operands(2, 2, 1) {
 		return nil
 	}
@@ -207,7 +203,7 @@ func (b *binder) enlarge() func() {
 }
 
 // enlargeGradInput binds ConvTranspose3DGradInput (gy, w → gx).
-func (b *binder) enlargeGradInput() func() {
+func (b *volumes) enlargeGradInput() func() {
 	if !b.operands(2, 2, 1) {
 		return nil
 	}
@@ -220,7 +216,7 @@ func (b *binder) enlargeGradInput() func() {
 }
 
 // enlargeGradWeight binds ConvTranspose3DGradWeight (x, gy → gw).
-func (b *binder) enlargeGradWeight() func() {
+func (b *volumes) enlargeGradWeight() func() {
 	if !b.operands(2, 2, 1) {
 		return nil
 	}
@@ -233,7 +229,7 @@ func (b *binder) enlargeGradWeight() func() {
 }
 
 // correlate returns the closure that runs a correlation.
-func (b *binder) correlate(c *volume.Correlation) func() {
+func (b *volumes) correlate(c *volume.Correlation) func() {
 	c.SetMatrices(b.floats(c.MatrixFloats()))
 	b.table(c.TableBytes(), 1)
 	arrange := b.rows(c.Rows(), panelColumns, c.Arrange)
@@ -253,7 +249,7 @@ func (b *binder) correlate(c *volume.Correlation) func() {
 
 // correlateTiles returns the closure that runs a correlation by Winograd's algorithm, after
 // its weights are arranged.
-func (b *binder) correlateTiles(w *volume.Winograd, arrange func()) func() {
+func (b *volumes) correlateTiles(w *volume.Winograd, arrange func()) func() {
 	w.SetKernels(b.floats(w.KernelFloats()))
 	transform := b.shared(w.Rows(), w.RowScratch(), winogradCost*panelColumns, w.Transform)
 	compute := b.shared(w.Tasks(), w.Scratch(), w.Work(), func(scratch []float32, lo, hi int) {
@@ -272,7 +268,7 @@ func (b *binder) correlateTiles(w *volume.Winograd, arrange func()) func() {
 const panelColumns = 128
 
 // collect returns the closure that runs the gradient of weights.
-func (b *binder) collect(g *volume.Geometry, gw, gb []float32, small volume.Values, parts []volume.Part) func() {
+func (b *volumes) collect(g *volume.Geometry, gw, gb []float32, small volume.Values, parts []volume.Part) func() {
 	if b.err != nil {
 		return nil
 	}
@@ -300,7 +296,7 @@ func (b *binder) collect(g *volume.Geometry, gw, gb []float32, small volume.Valu
 }
 
 // channelsLast checks a volume and vectors for its channels.
-func (b *binder) channelsLast(s tensor.Shape, vectors ...[]float32) (c volume.Channels, ok bool) {
+func (b *volumes) channelsLast(s tensor.Shape, vectors ...[]float32) (c volume.Channels, ok bool) {
 	n, g := b.volume(s)
 	if b.err != nil {
 		return c, false
@@ -314,7 +310,7 @@ func (b *binder) channelsLast(s tensor.Shape, vectors ...[]float32) (c volume.Ch
 }
 
 // statistics checks vectors for the channels of every volume.
-func (b *binder) statistics(c volume.Channels, vectors ...[]float32) bool {
+func (b *volumes) statistics(c volume.Channels, vectors ...[]float32) bool {
 	for _, v := range vectors {
 		if len(v) != c.N*c.C {
 			b.fail("a statistic of %d elements for %d volumes of %d channels", len(v), c.N, c.C)
@@ -324,7 +320,7 @@ func (b *binder) statistics(c volume.Channels, vectors ...[]float32) bool {
 }
 
 // instanceNorm binds InstanceNorm (x, gamma, beta, residual → y, mean, inverseStd).
-func (b *binder) instanceNorm(op nn.InstanceNorm) func() {
+func (b *volumes) instanceNorm(op nn.InstanceNorm) func() {
 	ins := 3
 	if op.Residual {
 		ins = 4
@@ -353,7 +349,7 @@ func (b *binder) instanceNorm(op nn.InstanceNorm) func() {
 
 // norm returns a closure that runs the passes of a norm: over one image after another where
 // that is faster and the images suffice for the threads, or over all images.
-func (b *binder) norm(c volume.Channels, p volume.Passes) func() {
+func (b *volumes) norm(c volume.Channels, p volume.Passes) func() {
 	pool := b.backend.pool
 	images := b.shared(c.N, p.Scratch(), normCost*c.Voxels*c.C, func(scratch []float32, lo, hi int) {
 		for image := lo; image < hi; image++ {
@@ -378,7 +374,7 @@ func (b *binder) norm(c volume.Channels, p volume.Passes) func() {
 const normCost = 16
 
 // blocks returns a closure that runs body for every block of a norm.
-func (b *binder) blocks(c volume.Channels, size int, body func(scratch []float32, block int)) func() {
+func (b *volumes) blocks(c volume.Channels, size int, body func(scratch []float32, block int)) func() {
 	return b.shared(c.Blocks(), size, normCost*c.N*c.Voxels*c.C/c.Blocks(), func(scratch []float32, lo, hi int) {
 		for block := lo; block < hi; block++ {
 			body(scratch, block)
@@ -387,7 +383,7 @@ func (b *binder) blocks(c volume.Channels, size int, body func(scratch []float32
 }
 
 // instanceNormGrad binds InstanceNormGrad.
-func (b *binder) instanceNormGrad(op nn.InstanceNormGrad) func() {
+func (b *volumes) instanceNormGrad(op nn.InstanceNormGrad) func() {
 	outs := 3
 	if op.Residual {
 		outs = 4
