@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"prismtop/profiles"
@@ -196,8 +195,7 @@ func (l *loop) mend(cut context.Context, err error) error {
 	if wrong != nil {
 		return errors.Join(err, wrong)
 	}
-	ended := len(l.results)
-	l.results = slices.DeleteFunc(l.results, func(u profiles.UnitResult) bool { return u.Unit >= from.Unit })
+	again := l.units.undo(from.Unit)
 	l.index = max(l.index, l.recorded)
 	for i := range changes {
 		changes[i].Iteration = l.index
@@ -210,7 +208,7 @@ func (l *loop) mend(cut context.Context, err error) error {
 	l.announce(changes)
 	l.run.stream.Memory(l.memory())
 	text := fmt.Sprintf("%v: continuing on the CPU from the newest copy of the weights; %s lost", err, unit.Plural(int(from.Lost), "iteration", "iterations"))
-	l.moved(text, ended-len(l.results))
+	l.moved(text, again)
 	l.run.stream.Refuse(text)
 	return nil
 }

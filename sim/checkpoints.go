@@ -8,12 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"prismtop/profiles/settings"
 	"prismtop/sim/checkpoint"
 	"prismtop/sim/workload"
 )
 
-// What a user may say of a run's checkpoints, and which of its states the loop has written.
+// The options of a run's checkpoints, and the states of which the loop has one written.
 
 // Checkpoints says when and where a run writes checkpoints. Whatever it says, Checkpoint writes
 // one on request.
@@ -155,11 +154,9 @@ func (l *loop) checkpoint(ctx context.Context) error {
 		Program: o.Program, Workload: l.info.Schema.Workload, Object: l.info.Object, Kernels: l.info.Kernels,
 		Iteration: l.index, Finished: l.complete, Settings: checkpoint.SettingsOf(l.settings),
 	}
-	if l.earlier.Units > 0 {
-		run.Earlier = l.earlier.Clone()
-	}
-	for i := range l.results {
-		run.Results = append(run.Results, checkpoint.ResultOf(&l.results[i], len(l.info.Schema.Series)))
+	run.Earlier = l.units.before()
+	for i := range l.units.newest {
+		run.Results = append(run.Results, checkpoint.ResultOf(&l.units.newest[i], len(l.info.Schema.Series)))
 	}
 	if o.Recording != nil {
 		if run.Recording = o.Recording(); run.Recording != nil {
@@ -168,23 +165,12 @@ func (l *loop) checkpoint(ctx context.Context) error {
 	}
 	c := &l.checkpoints
 	c.copied = time.Now()
-	w := toWrite{run: run, state: state, reached: l.reached(), start: l.restarts, names: l.run.checkpointNames()}
+	w := toWrite{run: run, state: state, reached: l.reads.reached(l.index, len(l.units.newest)), start: l.restarts, names: l.run.checkpointNames()}
 	if best, keeps := c.keepsBest(); keeps {
 		w.best = l.improved(ctx, best)
 	}
 	c.write(w)
 	return nil
-}
-
-// reached returns the limits of the settings in force that the run has reached.
-func (l *loop) reached() (keys []string) {
-	if s := &l.reads; s.maxIterations > 0 && l.index >= s.maxIterations {
-		keys = append(keys, settings.MaxIterations)
-	}
-	if s := &l.reads; s.maxUnits > 0 && len(l.results) >= s.maxUnits {
-		keys = append(keys, s.maxUnitsKey)
-	}
-	return keys
 }
 
 // checkpointNames returns the names of files for checkpoints on request.

@@ -267,13 +267,13 @@ func TestUnitsThatAreTrainedAgainCountOnce(t *testing.T) {
 	}
 	fail = true
 	w.next(1)
-	if s := w.snapshot(); s.Run.Device != "cpu" || len(s.Results) != len(w.loop.results) || len(s.Results) >= 5 {
-		t.Fatalf("on %q, %d units have ended, the loop has %d", s.Run.Device, len(s.Results), len(w.loop.results))
+	if s := w.snapshot(); s.Run.Device != "cpu" || len(s.Results) != len(w.loop.units.newest) || len(s.Results) >= 5 {
+		t.Fatalf("on %q, %d units have ended, the loop has %d", s.Run.Device, len(s.Results), len(w.loop.units.newest))
 	}
 	for len(units()) < 7 {
 		w.next(1)
 	}
-	if done := units(); !slices.Equal(done, []int32{0, 1, 2, 3, 4, 5, 6}) || len(w.loop.results) != 7 {
-		t.Errorf("units %d ended, the loop has %d", done, len(w.loop.results))
+	if done := units(); !slices.Equal(done, []int32{0, 1, 2, 3, 4, 5, 6}) || len(w.loop.units.newest) != 7 {
+		t.Errorf("units %d ended, the loop has %d", done, len(w.loop.units.newest))
 	}
 }

@@ -34,16 +34,14 @@ type loop struct {
 	quality  int   // the series of the quality, −1 for none
 	looking  int   // the phase for comparing and picturing, −1 for none
 
-	began     time.Time     // origin of Iteration.Start
-	asked     time.Time     // when the newest change by the user was asked for
-	active    time.Duration // running time before resumed
-	resumed   time.Time
+	began     time.Time // origin of Iteration.Start
+	asked     time.Time // when the newest change by the user was asked for
+	running   stopwatch
 	compare   time.Time     // time of the last quality measurement
 	comparing time.Duration // that it took
 
-	results     []profiles.UnitResult // of the newest units that ended
-	earlier     profiles.Ended        // the units before those
-	complete    bool                  // the task has nothing left to do
+	units       units
+	complete    bool // the task has nothing left to do
 	checkpoints checkpointClock
 
 	rec        profiles.Iteration
@@ -129,10 +127,10 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 	r.inputs = c.inputs
 	r.begun(c.settings)
 	l.changes, l.index, l.recorded, l.finished, l.failure, l.next = 0, 0, 0, false, nil, nil
-	l.results, l.earlier, l.complete, l.pace, l.tuned = nil, profiles.Ended{}, false, pace{}, ""
+	l.units, l.complete, l.pace, l.tuned = units{}, false, pace{}, ""
 	r.over.Store(false)
-	l.active, l.began = 0, time.Now()
-	l.resumed, l.compare = l.began, l.began
+	l.began = time.Now()
+	l.running, l.compare = stopwatch{since: l.began}, l.began
 	l.checkpoints.began(&r.options.Checkpoints, r.stream, l.restarts, from)
 	l.comparing = 0
 
@@ -197,25 +195,18 @@ func (l *loop) list() {
 
 // resumeUnits publishes the units that ended before a checkpoint.
 func (l *loop) resumeUnits(from *Resumed) {
-	old := max(0, len(from.Results)-2*profiles.KeptResults)
-	if from.Earlier != nil {
-		l.earlier = *from.Earlier.Clone()
+	newest := l.units.resume(from.Checkpoint)
+	if earlier := l.units.before(); earlier != nil {
+		l.run.stream.Ended(earlier)
 	}
-	for i := range from.Results[:old] {
-		r := from.Results[i].UnitResult()
-		l.earlier.Add(&r)
-	}
-	if l.earlier.Units > 0 {
-		l.run.stream.Ended(l.earlier.Clone())
-	}
-	for i := range from.Results[old:] {
-		l.unitDone(from.Results[old+i].UnitResult())
+	for i := range newest {
+		l.unitDone(newest[i].UnitResult())
 	}
 }
 
 // unitDone keeps and publishes the result of a unit of work.
 func (l *loop) unitDone(result profiles.UnitResult) {
-	l.results = l.earlier.Thin(l.results, &result)
+	l.units.add(&result)
 	l.run.stream.UnitDone(result)
 }
 
@@ -330,7 +321,10 @@ func (l *loop) iterate(cut context.Context) error {
 		return fmt.Errorf("iteration %d: %w", l.index, err)
 	}
 	l.profileLayers(rec)
-	limit := l.limit(time.Now(), &outcome)
+	limit := l.reads.limit(l.index, l.running.elapsed(time.Now()), &outcome)
+	if l.tuned != "" && l.run.options.EndTuned {
+		limit = l.tuned
+	}
 	last := err != nil || outcome.Finished || limit != ""
 	measured, hasMeasured, failed := l.look(cut, &outcome, last, err == nil)
 	if failed != nil {
@@ -433,41 +427,6 @@ func (l *loop) compareDue(now time.Time) bool {
 // times as long as the last one took.
 const comparisonShare = 10
 
-// readSettings are the settings that the loop itself reads in every iteration.
-type readSettings struct {
-	maxUnitsKey   string
-	maxIterations int64
-	maxUnits      int
-	maxSeconds    float64
-	layers        bool // to be profiled
-}
-
-// read updates readSettings from the settings in force.
-func (l *loop) read() {
-	v, units := l.settings, settings.MaxUnits(l.info.Schema.Unit.Many)
-	l.reads = readSettings{
-		maxUnitsKey: units, maxIterations: int64(v.Int(settings.MaxIterations)), maxUnits: v.Int(units),
-		maxSeconds: v.Number(settings.MaxSeconds), layers: v.On(settings.LayerProfile),
-	}
-}
-
-// limit returns the setting that ends the run with the current iteration; empty
-// for none.
-func (l *loop) limit(now time.Time, outcome *workload.Outcome) string {
-	s := &l.reads
-	switch {
-	case l.tuned != "" && l.run.options.EndTuned:
-		return l.tuned
-	case s.maxIterations > 0 && l.index+1 >= s.maxIterations:
-		return fmt.Sprintf("%s = %d", settings.MaxIterations, s.maxIterations)
-	case s.maxUnits > 0 && outcome.UnitEnded && int(outcome.Result.Unit)+1 >= s.maxUnits:
-		return fmt.Sprintf("%s = %d", s.maxUnitsKey, s.maxUnits)
-	case s.maxSeconds > 0 && (l.active+now.Sub(l.resumed)).Seconds() >= s.maxSeconds:
-		return fmt.Sprintf("%s = %g", settings.MaxSeconds, s.maxSeconds)
-	}
-	return ""
-}
-
 // obey executes the queued commands; a paused or finished loop waits for some. It
 // returns true if the run must end.
 func (l *loop) obey(ctx, cut context.Context) (stop bool, err error) {
@@ -549,11 +508,11 @@ func (l *loop) pause(paused bool) {
 	}
 	l.paused = paused
 	if paused {
-		l.active += time.Since(l.resumed)
+		l.running.stop(time.Now())
 		l.run.stream.State(profiles.Paused, "")
 		return
 	}
-	l.resumed = time.Now()
+	l.running.start(time.Now())
 	l.run.stream.State(profiles.Running, "")
 }
 
@@ -562,10 +521,10 @@ func (l *loop) step(cut context.Context) error {
 	if !l.paused || l.finished {
 		return nil
 	}
-	l.resumed = time.Now()
+	l.running.start(time.Now())
 	l.run.stream.WantPicture()
 	err := l.iterate(cut)
-	l.active += time.Since(l.resumed)
+	l.running.stop(time.Now())
 	if l.finished {
 		l.announceEnd()
 	}

@@ -61,7 +61,7 @@ func (l *loop) another(cut context.Context, v settings.Values, beside bool) (c c
 	stream := l.run.stream
 	running := !l.paused && !l.finished
 	if running {
-		l.active += time.Since(l.resumed)
+		l.running.stop(time.Now())
 	}
 	stream.State(profiles.Preparing, "")
 	maker, inputs := l.run.options.Maker, l.run.inputs
@@ -89,7 +89,7 @@ func (l *loop) another(cut context.Context, v settings.Values, beside bool) (c c
 	}
 	stream.Refuse("not restarted: " + err.Error())
 	if running {
-		l.resumed = time.Now()
+		l.running.start(time.Now())
 	}
 	l.announceState()
 	return c, nil

@@ -10,7 +10,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// elementwise binds what computes each element from one or a few: sums, activations, casts and moves, and the operators of pixels.
+// elementwise binds what computes each element from one or a few: sums, activations, casts and moves, and the operators
+// of pixels.
 type elementwise struct {
 	*binder
 }

@@ -1,0 +1,64 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"prismtop/profiles/settings"
+	"prismtop/sim/workload"
+)
+
+// The settings that the loop itself reads, the limits among them that end a run, and its running time.
+
+// readSettings are the settings that the loop itself reads in every iteration.
+type readSettings struct {
+	maxUnitsKey   string
+	maxIterations int64
+	maxUnits      int
+	maxSeconds    float64
+	layers        bool // to be profiled
+}
+
+// read updates readSettings from the settings in force.
+func (l *loop) read() {
+	v, key := l.settings, settings.MaxUnits(l.info.Schema.Unit.Many)
+	l.reads = readSettings{
+		maxUnitsKey: key, maxIterations: int64(v.Int(settings.MaxIterations)), maxUnits: v.Int(key),
+		maxSeconds: v.Number(settings.MaxSeconds), layers: v.On(settings.LayerProfile),
+	}
+}
+
+// limit returns the setting that ends a run with an iteration after a running time; empty for none.
+func (s *readSettings) limit(index int64, elapsed time.Duration, outcome *workload.Outcome) string {
+	switch {
+	case s.maxIterations > 0 && index+1 >= s.maxIterations:
+		return fmt.Sprintf("%s = %d", settings.MaxIterations, s.maxIterations)
+	case s.maxUnits > 0 && outcome.UnitEnded && int(outcome.Result.Unit)+1 >= s.maxUnits:
+		return fmt.Sprintf("%s = %d", s.maxUnitsKey, s.maxUnits)
+	case s.maxSeconds > 0 && elapsed.Seconds() >= s.maxSeconds:
+		return fmt.Sprintf("%s = %g", settings.MaxSeconds, s.maxSeconds)
+	}
+	return ""
+}
+
+// reached returns the limits that a run has reached after iterations and units.
+func (s *readSettings) reached(iterations int64, units int) (keys []string) {
+	if s.maxIterations > 0 && iterations >= s.maxIterations {
+		keys = append(keys, settings.MaxIterations)
+	}
+	if s.maxUnits > 0 && units >= s.maxUnits {
+		keys = append(keys, s.maxUnitsKey)
+	}
+	return keys
+}
+
+// stopwatch is the running time of a start, pauses aside.
+type stopwatch struct {
+	before time.Duration // since
+	since  time.Time
+}
+
+// start goes on, and stop pauses; elapsed is the running time of one that goes on.
+func (s *stopwatch) start(now time.Time)                 { s.since = now }
+func (s *stopwatch) stop(now time.Time)                  { s.before += now.Sub(s.since) }
+func (s *stopwatch) elapsed(now time.Time) time.Duration { return s.before + now.Sub(s.since) }
