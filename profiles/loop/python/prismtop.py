@@ -53,14 +53,9 @@ class Ring:
         if owner.st_uid != os.getuid() or owner.st_mode & 0o077:
             raise PermissionError(f"{folder} must belong to this user alone (mode 700)")
         size = DATA + SLOTS * RECORD
-        for n in range(100):
-            self.path = os.path.join(folder, f"{os.getpid()}-rank{rank}{f'-{n}' if n else ''}.ring")
-            try:
-                fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
-                break
-            except FileExistsError:
-                if n == 99:
-                    raise
+        base = os.path.join(folder, f"{os.getpid()}-rank{rank}")
+        self.path = next(p for p in (f"{base}-{n}.ring" if n else f"{base}.ring" for n in range(1000)) if not os.path.lexists(p))
+        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             if hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(fd, 0, size)  # a full disk is an error here, not SIGBUS later
@@ -381,6 +376,8 @@ class Loop:
 
     def declared_step(self, items):
         """A step that the program says is over, or that steps() has gone through."""
+        if not self.live:
+            return
         try:
             self.explicit = True
             self.event(X)
@@ -663,8 +660,7 @@ LOOP = Loop()
 
 def active():
     """Whether this process has a reader's folder: else every call below does nothing."""
-    if "PRISMTOP_LOOP" in os.environ and LOOP.guest is None and not LOOP.live:
-        LOOP.live = not LOOP.stopped
+    LOOP.live = LOOP.live or "PRISMTOP_LOOP" in os.environ and not LOOP.stopped
     return LOOP.live
 
 
