@@ -15,7 +15,7 @@ type Event struct {
 }
 
 // Body is the content of an Event: *Begin, *Iteration, *Changed, *Moved, *Next, *StateChange,
-// *Measurement, *UnitResult, *Ended, *LogEntry, *Note, *Picture, *Memory, *LayerTimes, *Ablation, *Fork, *Tasks,
+// *Measurement, *UnitResult, *Ended, *Answer, *LogEntry, *Note, *Picture, *Memory, *LayerTimes, *Ablation, *Fork, *Tasks,
 // *Resident, *Sensors, *Load or *RecordingState. A body does not change after it was sent, except an *Iteration,
 // which is valid only while the event is handled.
 type Body interface{ body() }
@@ -104,6 +104,7 @@ func (*StateChange) body()    {}
 func (*Measurement) body()    {}
 func (*UnitResult) body()     {}
 func (*Ended) body()          {}
+func (*Answer) body()         {}
 func (*LogEntry) body()       {}
 func (*Note) body()           {}
 func (*Picture) body()        {}

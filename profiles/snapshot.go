@@ -43,9 +43,7 @@ type RunInfo struct {
 	Caveat      Caveat // zero if what it draws is a result
 	Cautions    []Caution
 	PriorStarts int   // restarts of this run so far
-	Forks       bool  // it can go back to where it was, to compare settings from the same point
-	Saves       bool  // it has a result that can be written to files
-	Checkpoints bool  // its state can be written to a file, for another run to go on from
+	Able        Kinds // the commands that it carries out
 	Resumed     int64 // iterations before the checkpoint from which it goes on; 0 for a new run
 	Needs       int64 // bytes that it comes to hold, by its plans with full caches; 0 if that is not known
 	Most        int64 // iterations at most under the settings of its start; 0 if that is not known

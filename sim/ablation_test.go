@@ -155,7 +155,7 @@ func TestAFactorialThatCannotBeServedIsRefused(t *testing.T) {
 	wrong := slices.Clone(factors)
 	wrong[2].On = []settings.Assignment{{Key: "amp", Value: "fp8"}}
 	for want, factors := range map[string][]settings.Factor{
-		"this machine has no such kernels": factors, `amp = "fp8"`: wrong, "1 setting: must be 2 to 5": factors[:1], "no settings": nil,
+		"this machine has no such kernels": factors, `amp = "fp8"`: wrong, "1 setting: must be 2 to 5": factors[:1],
 	} {
 		if err := r.StartFactorial(factors); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

@@ -23,7 +23,7 @@ func (l *loop) base() settings.Values {
 }
 
 // set changes settings between two iterations: live settings of a continuing run before
-// its next iteration, the others at its restart. If decides is set, the change may be decided: see Run.Decide.
+// its next iteration, the others at its restart. If decides is set, the change may be decided: see profiles.DecideCommand.
 func (l *loop) set(cut context.Context, next settings.Values, decides bool) error {
 	before := l.base()
 	now := before
@@ -106,7 +106,7 @@ func (l *loop) refuse(cut context.Context, before settings.Values, changes []pro
 		sets[i] = settings.Assignment{Key: changes[i].Key, Value: changes[i].Before}
 	}
 	l.run.insist(sets)
-	l.run.stream.Refuse(text)
+	l.decline(text)
 	return nil
 }
 
@@ -119,8 +119,8 @@ func (r *Run) insist(sets []settings.Assignment) {
 	}
 	for i := range r.commands {
 		c := &r.commands[i]
-		if next, err := c.settings.With(sets...); c.kind == setCommand && err == nil {
-			c.settings = next.Settled()
+		if next, err := c.values.With(sets...); c.sets() && err == nil {
+			c.values = next.Settled()
 		}
 	}
 }

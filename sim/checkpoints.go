@@ -136,7 +136,7 @@ func (l *loop) noCheckpoint(why string) {
 	if l.run == nil || l.work == nil { // it had not begun
 		return
 	}
-	l.run.stream.Refuse("no checkpoint: " + why + l.checkpoints.instead())
+	l.decline("no checkpoint: " + why + l.checkpoints.instead())
 }
 
 // checkpoint copies the state and starts writing it.

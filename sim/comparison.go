@@ -60,9 +60,9 @@ func (l *loop) startReplication(cut context.Context, c command) error {
 	if free, err := l.makeWay(cut); !free {
 		return err
 	}
-	r, err := experiment.NewReplication(l.settings, &l.info.Schema, c.before, c.iteration)
+	r, err := experiment.NewReplication(l.settings, &l.info.Schema, c.Settings, c.At)
 	if err != nil {
-		l.run.stream.Refuse("not replicated: " + err.Error())
+		l.decline("not replicated: " + err.Error())
 		return nil
 	}
 	return l.beginComparison(cut, r)

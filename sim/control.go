@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -12,73 +13,172 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/sim/ablation"
 	"prismtop/sim/experiment"
+	"prismtop/sim/workload"
 )
 
-// command is an operation for the next iteration boundary.
+// This file carries out commands: Do checks and queues one, carryOut executes it between two iterations, and able says which the
+// run is able to. A new kind is a case of each.
+
+// command is a Command in the queue for the next iteration boundary.
 type command struct {
-	kind     commandKind
-	settings settings.Values // of setCommand: all requested settings, valid
-	asked    time.Time       // of setCommand and noteCommand: when
-	decides  bool            // of setCommand: a press of a key, which may be decided
+	profiles.Command
+	values settings.Values // of SetCommand: all requested settings, valid
+	asked  time.Time       // when
+	note   profiles.Note   // of NoteCommand
 
-	ablation  ablation.Options      // of ablateCommand
-	before    []settings.Assignment // of replicateCommand and forkCommand
-	iteration int64                 // of the same, at which the change was made
-	note      profiles.Note         // of noteCommand
+	ablation ablation.Options // of AblateCommand
 }
 
-type commandKind uint8
-
-const (
-	setCommand commandKind = iota
-	pauseCommand
-	resumeCommand
-	stepCommand
-	restartCommand
-	saveCommand
-	checkpointCommand
-	noteCommand
-	clearCommand
-	ablateCommand
-	replicateCommand
-	forkCommand
-	stopAblationCommand
-	stopCommand
-)
-
-// Set requests a change of a setting: a live one changes at the next iteration boundary;
-// others, and all settings of a finished run, change with the run that Restart starts.
-// Set returns an error at once if the value is invalid or not supported by this machine.
-func (r *Run) Set(key, value string) error {
-	return r.SetMany([]settings.Assignment{{Key: key, Value: value}})
+// sets reports whether it changes settings.
+func (c *command) sets() bool {
+	return c.Kind == profiles.SetCommand || c.Kind == profiles.DecideCommand
 }
 
-// SetMany requests changes of several settings at the same iteration boundary. If
-// one is rejected, none changes; rules that involve several settings are checked
-// with all changes applied.
-func (r *Run) SetMany(sets []settings.Assignment) error { return r.setMany(sets, false) }
+// errUnknown refuses a kind of command that this run does not carry out.
+type errUnknown profiles.CommandKind
 
-// Decide is SetMany for a press of a key. If the setting decide is auto and the changes are revertible, they are then
-// switched back and forth until their effect on the time of an iteration is decided, or profiles.DecisionTime is over.
-// The run goes on with what was asked for. Anything else that changes the settings, and a pause, end it earlier.
-func (r *Run) Decide(sets []settings.Assignment) error { return r.setMany(sets, true) }
+func (e errUnknown) Error() string { return fmt.Sprintf("%q: not a command of this run", string(e)) }
 
-func (r *Run) setMany(sets []settings.Assignment, decides bool) error {
+// Do asks for a command to be carried out at the next iteration boundary. It returns at once, except for a try of settings, with an
+// error if the command is refused: its values are invalid or not supported by this machine, or the run is over. The stream has the
+// answer once it is carried out.
+func (r *Run) Do(c profiles.Command) error {
+	q := command{Command: c, asked: time.Now()}
+	if c.Try && q.sets() {
+		return r.check(c.Settings)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	next, err := r.assign(sets)
-	if err != nil {
-		return err
+	ended := r.ended()
+	if ended && !q.sets() && c.Kind != profiles.StopCommand {
+		return errEnded
 	}
+	var err error
+	switch c.Kind {
+	case profiles.SetCommand, profiles.DecideCommand:
+		if q.values, err = r.assign(c.Settings); err != nil {
+			return err
+		}
+		if ended {
+			return errEnded
+		}
+		r.wanted = q.values
+		if len(c.Settings) == 0 {
+			return nil
+		}
+		r.asking++
+	case profiles.StopCommand:
+		if !c.Try && r.hurry != nil {
+			r.hurry()
+		}
+	case profiles.AblateCommand:
+		q.ablation = ablation.Options{Factors: c.Factors}
+		err = r.mayAblate(&q.ablation)
+	case profiles.ReplicateCommand:
+		err = r.mayReplicate(c.Settings)
+	case profiles.ForkCommand:
+		err = r.mayCompare(errForkOver)
+	case profiles.ClearCommand:
+		err = r.mayCompare(errClearOver)
+	case profiles.NoteCommand:
+		if q.note, err = profiles.NewNote(c.By, c.Text); err == nil && !c.Try {
+			err = r.countNote(q.asked)
+		}
+	case profiles.PauseCommand, profiles.ResumeCommand, profiles.StepCommand, profiles.StopAblationCommand,
+		profiles.RestartCommand, profiles.SaveCommand, profiles.CheckpointCommand:
+	default:
+		return errUnknown(c.Kind)
+	}
+	if err == nil && !c.Try {
+		r.queue(q)
+	}
+	return err
+}
+
+// carryOut executes a command between two iterations. An error is that of the run.
+func (l *loop) carryOut(cut context.Context, c command) (stop bool, err error) {
+	l.declined = ""
+	switch c.Kind {
+	case profiles.SetCommand, profiles.DecideCommand:
+		l.asked = c.asked
+		l.run.answered()
+		err = l.set(cut, c.values, c.Kind == profiles.DecideCommand)
+	case profiles.PauseCommand:
+		if err = l.stopDeciding(cut, "the run was paused"); err == nil {
+			l.pause(true)
+		}
+	case profiles.ResumeCommand:
+		l.pause(false)
+	case profiles.StepCommand:
+		err = l.step(cut)
+	case profiles.AblateCommand:
+		err = l.startAblation(cut, c.ablation)
+	case profiles.ReplicateCommand:
+		err = l.startReplication(cut, c)
+	case profiles.ForkCommand:
+		if err = l.stopDeciding(cut, "a fork was asked for"); err == nil {
+			l.startFork(c)
+		}
+	case profiles.StopAblationCommand:
+		l.endFork("it was stopped")
+		err = l.stopAsked(cut)
+	case profiles.RestartCommand:
+		err = l.restart(cut)
+	case profiles.SaveCommand:
+		l.save(cut)
+	case profiles.CheckpointCommand:
+		l.requestedCheckpoint(cut)
+	case profiles.ClearCommand:
+		l.clearCaches()
+	case profiles.NoteCommand:
+		c.note.Iteration, c.note.Written = l.index, max(0, c.asked.Sub(l.began))
+		l.run.stream.Note(c.note)
+	case profiles.StopCommand:
+		stop = true
+	}
+	if err == nil {
+		l.run.stream.Answer(profiles.Answer{Kind: c.Kind, N: c.N, By: c.By, Refused: l.declined, Iteration: l.index})
+	}
+	return stop, err
+}
+
+// decline logs why a command is not carried out.
+func (l *loop) decline(text string) {
+	l.run.stream.Refuse(text)
+	l.declined = text
+}
+
+// able returns the commands that the run of a task carries out.
+func able(work workload.Task) profiles.Kinds {
+	has := map[profiles.CommandKind]bool{profiles.ClearCommand: len(work.Info().Schema.Caches) > 0}
+	_, has[profiles.SaveCommand] = work.(workload.Saver)
+	_, has[profiles.ForkCommand] = work.(workload.Forker)
+	_, has[profiles.CheckpointCommand] = work.(workload.Checkpointer)
+	return slices.DeleteFunc(profiles.Every(), func(k profiles.CommandKind) bool {
+		can, depends := has[k]
+		return depends && !can
+	})
+}
+
+// Set asks for a change of one setting; see profiles.SetCommand.
+func (r *Run) Set(key, value string) error {
+	return r.Do(profiles.Command{Kind: profiles.SetCommand, Settings: []settings.Assignment{{Key: key, Value: value}}})
+}
+
+// Stop ends the run after the current iteration, or within it if it takes long.
+func (r *Run) Stop() { _ = r.Do(profiles.Command{Kind: profiles.StopCommand}) } // it is never refused
+
+// Ablate starts an ablation with options that a command does not have.
+func (r *Run) Ablate(o ablation.Options) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.ended() {
 		return errEnded
 	}
-	r.wanted = next
-	if len(sets) == 0 {
-		return nil
+	if err := r.mayAblate(&o); err != nil {
+		return err
 	}
-	r.asking++
-	r.queue(command{kind: setCommand, settings: next, asked: time.Now(), decides: decides})
+	r.queue(command{Command: profiles.Command{Kind: profiles.AblateCommand}, ablation: o})
 	return nil
 }
 
@@ -109,10 +209,9 @@ func (r *Run) assign(sets []settings.Assignment) (settings.Values, error) {
 	return next, err
 }
 
-// Check returns the error that a restart would find in settings accepted by Set: it
-// reads the picture they name, which may take long, but not beyond the end of the run.
-// Nothing changes.
-func (r *Run) Check(sets []settings.Assignment) error {
+// check returns the error that a restart would find in settings: it reads the picture they name, which may take long, but not
+// beyond the end of the run. Nothing changes.
+func (r *Run) check(sets []settings.Assignment) error {
 	r.mu.Lock()
 	next, err := r.assign(sets)
 	started, cut := r.started, r.cut
@@ -124,88 +223,19 @@ func (r *Run) Check(sets []settings.Assignment) error {
 	return err
 }
 
-// Pause pauses the loop after the current iteration, or resumes it.
-func (r *Run) Pause(paused bool) {
-	if paused {
-		r.send(command{kind: pauseCommand})
-		return
-	}
-	r.send(command{kind: resumeCommand})
-}
+// Reasons why a run that is over carries something out no more.
+var (
+	errClearOver = errors.New("the run is over: nothing asks its caches any more")
+	errForkOver  = errors.New("a fork needs iterations, and the run is over; restart it first")
+)
 
-// Step runs one iteration of a paused run.
-func (r *Run) Step() { r.send(command{kind: stepCommand}) }
-
-// Restart starts again from the seed's initial weights, with the current settings and
-// those waiting for the next run. If these cannot be used the run continues, and the
-// log gives the reason.
-func (r *Run) Restart() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err := r.CanRestart(); err != nil {
-		return err
-	}
-	r.queue(command{kind: restartCommand})
-	return nil
-}
-
-// CanRestart returns the error that Restart would return, when there is nothing
-// left to restart.
-func (r *Run) CanRestart() error {
-	if r.ended() {
-		return errEnded
+// mayCompare returns an error if there are no more iterations.
+func (r *Run) mayCompare(over error) error {
+	if r.over.Load() {
+		return over
 	}
 	return nil
 }
-
-// Stop ends the run after the current iteration, or within it if it takes long.
-func (r *Run) Stop() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.queue(command{kind: stopCommand})
-	if r.hurry != nil {
-		r.hurry()
-	}
-}
-
-// Save requests that the reconstruction be written as 16-bit PNG and NPY; the log
-// gives the paths or the error.
-func (r *Run) Save() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.ended() {
-		return errEnded
-	}
-	r.queue(command{kind: saveCommand})
-	return nil
-}
-
-// Checkpoint requests a checkpoint of the run; the log gives its path or the error.
-func (r *Run) Checkpoint() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.ended() {
-		return errEnded
-	}
-	r.queue(command{kind: checkpointCommand})
-	return nil
-}
-
-// Clear requests that all caches be cleared; the log says what they held, or that there is none.
-func (r *Run) Clear() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch {
-	case r.ended():
-		return errEnded
-	case r.over.Load():
-		return errClearOver
-	}
-	r.queue(command{kind: clearCommand})
-	return nil
-}
-
-var errClearOver = errors.New("the run is over: nothing asks its caches any more")
 
 // notesAtOnce and noteSpan bound how many notes a run takes in a time.
 const (
@@ -215,26 +245,14 @@ const (
 
 var errManyNotes = fmt.Errorf("too many notes: must be at most %d in %v", notesAtOnce, noteSpan)
 
-// Note puts a note at the next iteration boundary, in the stream and in the log. An error means that
-// the text makes none, or that there are too many.
-func (r *Run) Note(author, text string) error {
-	n, err := profiles.NewNote(author, text)
-	if err != nil {
-		return err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	now := time.Now()
-	switch {
-	case r.ended():
-		return errEnded
-	case now.Sub(r.noting) >= noteSpan:
+// countNote counts a note, and returns an error if there are too many; the caller holds mu.
+func (r *Run) countNote(now time.Time) error {
+	if now.Sub(r.noting) >= noteSpan {
 		r.noting, r.noted = now, 0
-	case r.noted >= notesAtOnce:
+	} else if r.noted >= notesAtOnce {
 		return errManyNotes
 	}
 	r.noted++
-	r.queue(command{kind: noteCommand, note: n, asked: now})
 	return nil
 }
 
@@ -245,12 +263,6 @@ func (r *Run) savePath() string {
 	}
 	name := filepath.Base(r.inputs.Name())
 	return "prismtop-" + strings.TrimSuffix(name, filepath.Ext(name))
-}
-
-func (r *Run) send(c command) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.queue(c)
 }
 
 // queue adds a command and wakes a waiting loop; the caller holds mu.

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -108,5 +109,65 @@ func TestTheLoopsChangesDoNotOverwriteTheUsers(t *testing.T) {
 	}
 	if !r.want(own) || r.wanted.Get("threads") != "2" {
 		t.Errorf("once the user's change is in force, threads = %s is asked for, want 2", r.wanted.Get("threads"))
+	}
+}
+
+// A command is answered by an event: with the iteration from which it is in force, or with why it was refused. A try asks for
+// nothing.
+func TestCommandsAreAnswered(t *testing.T) {
+	r, err := New(t.Context(), Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(small, "samples=60", "threshold=0")...), Stream: stream.New(64)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	answers := r.stream.Follow()
+	next := func() {
+		t.Helper()
+		if _, _, err := r.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next()
+	live := []settings.Assignment{{Key: "amp", Value: "bf16"}}
+	for _, c := range []profiles.Command{
+		{Kind: profiles.SetCommand, N: 1, By: "pts/1", Settings: live},
+		{Kind: profiles.SetCommand, N: 2, Settings: []settings.Assignment{{Key: "amp", Value: "off"}}, Try: true},
+		{Kind: profiles.ForkCommand, N: 3},
+	} {
+		if err := r.Do(c); err != nil {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	if err := r.Do(profiles.Command{Kind: "dance"}); err == nil || err.Error() != `"dance": not a command of this run` {
+		t.Errorf("an unknown command: %v", err)
+	}
+	next()
+	var got []profiles.Answer
+	answers.Drain(func(e *profiles.Event) {
+		if a, ok := e.Body.(*profiles.Answer); ok {
+			got = append(got, *a)
+		}
+	})
+	want := []profiles.Answer{
+		{Kind: profiles.SetCommand, N: 1, By: "pts/1", Iteration: 1},
+		{Kind: profiles.ForkCommand, N: 3, Iteration: 1, Refused: "not forked: the settings are as they were before that change"},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("answers\n%+v, want\n%+v", got, want)
+	}
+	if v := r.loop.settings.Get("amp"); v != "bf16" {
+		t.Errorf("amp is %s", v)
+	}
+}
+
+// A run says which commands it is able to carry out.
+func TestARunSaysWhatItIsAbleToDo(t *testing.T) {
+	r, err := New(t.Context(), Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, small...), Stream: stream.New(1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if got := r.Info().Able; !slices.Equal(got, profiles.Every()) {
+		t.Errorf("able to %v, want all", got)
 	}
 }

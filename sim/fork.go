@@ -2,41 +2,24 @@ package sim
 
 import (
 	"context"
-	"errors"
 
-	"prismtop/profiles/settings"
 	"prismtop/sim/experiment"
 )
 
-// Fork starts comparing the result under the current settings with that under the settings before
-// a change: before holds the changed settings with their previous values, and iteration is where
-// the change took effect. Iterations of the comparison are not recorded; afterwards the run
-// continues from where it was. Changing a setting ends the fork.
-func (r *Run) Fork(before []settings.Assignment, iteration int64) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch {
-	case r.ended():
-		return errEnded
-	case r.over.Load():
-		return errors.New("a fork needs iterations, and the run is over; restart it first")
-	}
-	r.queue(command{kind: forkCommand, before: before, iteration: iteration})
-	return nil
-}
-
-// startFork starts a fork unless one is under way.
+// startFork starts comparing the result under the current settings with that under the settings before a change, unless a fork is
+// under way. Iterations of the comparison are not recorded; afterwards the run continues from where it was. Changing a setting
+// ends the fork.
 func (l *loop) startFork(c command) {
 	if l.finished {
 		return
 	}
 	if l.fork != nil {
-		l.run.stream.Refuse("not forked: a fork is under way")
+		l.decline("not forked: a fork is under way")
 		return
 	}
-	f, err := experiment.NewFork(l.work, l.base(), &l.info.Schema, l.quality, c.before, c.iteration)
+	f, err := experiment.NewFork(l.work, l.base(), &l.info.Schema, l.quality, c.Settings, c.At)
 	if err != nil {
-		l.run.stream.Refuse("not forked: " + err.Error())
+		l.decline("not forked: " + err.Error())
 		return
 	}
 	l.fork = f

@@ -51,6 +51,7 @@ type loop struct {
 	fork       *experiment.Fork       // likewise
 	table      *profiles.Ablation     // of the newest comparison, nil before the first
 	tuned      string                 // what the auto-tuner has chosen, empty before
+	declined   string                 // why the command being carried out was refused, empty if it was not
 }
 
 // candidate is a workload that is ready for its first iteration.
@@ -142,9 +143,7 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 	if r.options.GPUReason != nil {
 		info.GPUReason = cmp.Or(r.options.GPUReason(), info.GPUReason)
 	}
-	_, info.Saves = l.work.(workload.Saver)
-	_, info.Forks = l.work.(workload.Forker)
-	_, info.Checkpoints = l.work.(workload.Checkpointer)
+	info.Able = able(l.work)
 	if b, ok := r.options.Maker.(workload.Bounded); ok && r.options.Needs != nil {
 		info.Most, _ = b.Most(c.settings)
 	}
@@ -449,57 +448,13 @@ func (l *loop) obey(ctx, cut context.Context) (stop bool, err error) {
 			return false, nil
 		}
 		stop, err = l.carryOut(cut, c)
-		if err != nil && c.kind == setCommand {
+		if err != nil && c.sets() {
 			l.run.again(c)
 		}
 		if stop || err != nil {
 			return stop, err
 		}
 	}
-}
-
-func (l *loop) carryOut(cut context.Context, c command) (stop bool, err error) {
-	switch c.kind {
-	case setCommand:
-		l.asked = c.asked
-		l.run.answered()
-		return false, l.set(cut, c.settings, c.decides)
-	case pauseCommand:
-		if err := l.stopDeciding(cut, "the run was paused"); err != nil {
-			return false, err
-		}
-		l.pause(true)
-	case resumeCommand:
-		l.pause(false)
-	case stepCommand:
-		return false, l.step(cut)
-	case ablateCommand:
-		return false, l.startAblation(cut, c.ablation)
-	case replicateCommand:
-		return false, l.startReplication(cut, c)
-	case forkCommand:
-		if err := l.stopDeciding(cut, "a fork was asked for"); err != nil {
-			return false, err
-		}
-		l.startFork(c)
-	case stopAblationCommand:
-		l.endFork("it was stopped")
-		return false, l.stopAsked(cut)
-	case restartCommand:
-		return false, l.restart(cut)
-	case saveCommand:
-		l.save(cut)
-	case noteCommand:
-		c.note.Iteration, c.note.Written = l.index, max(0, c.asked.Sub(l.began))
-		l.run.stream.Note(c.note)
-	case checkpointCommand:
-		l.requestedCheckpoint(cut)
-	case clearCommand:
-		l.clearCaches()
-	case stopCommand:
-		return true, nil
-	}
-	return false, nil
 }
 
 func (l *loop) pause(paused bool) {
@@ -543,7 +498,7 @@ func (l *loop) save(cut context.Context) {
 		return
 	}
 	told = append(told, "not saved: "+strings.TrimPrefix(err.Error(), "saving "))
-	l.run.stream.Refuse(strings.Join(told, "; "))
+	l.decline(strings.Join(told, "; "))
 }
 
 // write writes the result to files named after base, to new ones if fresh is set.

@@ -87,7 +87,7 @@ func (l *loop) another(cut context.Context, v settings.Values, beside bool) (c c
 	case given:
 		return c, fmt.Errorf("restart, after the run before had to make room for it: %w", err)
 	}
-	stream.Refuse("not restarted: " + err.Error())
+	l.decline("not restarted: " + err.Error())
 	if running {
 		l.running.start(time.Now())
 	}

@@ -2,8 +2,8 @@
 // its settings between iterations.
 //
 // The run writes its measurements to a stream.Stream and never waits for a
-// reader. Commands (a setting, pause, step, restart, save, stop) can be queued by
-// any goroutine and are executed at the next iteration boundary.
+// reader. Commands (profiles.Command) can be queued by any goroutine and are executed at
+// the next iteration boundary.
 package sim
 
 import (
@@ -340,7 +340,7 @@ func (r *Run) ClearCache(id profiles.CacheID) {
 func (l *loop) clearCaches() {
 	c, ok := l.work.(workload.Clearer)
 	if !ok {
-		l.run.stream.Refuse("nothing to clear: this workload has no caches")
+		l.decline("nothing to clear: this workload has no caches")
 		return
 	}
 	held := l.work.Memory().Caches

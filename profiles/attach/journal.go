@@ -219,7 +219,7 @@ func stateAfter(p *recording.Piece) []profiles.Event {
 	last := map[reflect.Type]int{} // place of the newest event of a kind of which only that counts
 	p.Bodies(func(e profiles.Event) {
 		switch b := e.Body.(type) {
-		case *profiles.Picture, *profiles.LayerTimes, *profiles.LogEntry, *profiles.Load:
+		case *profiles.Picture, *profiles.LayerTimes, *profiles.LogEntry, *profiles.Answer, *profiles.Load:
 			return
 		case *profiles.UnitResult:
 			results = append(results, e)

@@ -27,6 +27,7 @@ var names = map[reflect.Type]string{
 	reflect.TypeFor[profiles.Measurement]():    "measurement",
 	reflect.TypeFor[profiles.UnitResult]():     "unit",
 	reflect.TypeFor[profiles.Ended]():          "ended",
+	reflect.TypeFor[profiles.Answer]():         "answer",
 	reflect.TypeFor[profiles.LogEntry]():       "log",
 	reflect.TypeFor[profiles.Note]():           "note",
 	reflect.TypeFor[profiles.Picture]():        "picture",

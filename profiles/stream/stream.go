@@ -213,6 +213,9 @@ func (s *Stream) UnitDone(r profiles.UnitResult) { s.put(&r) }
 // Log records a log line; its time is that of the call, since Begin.
 func (s *Stream) Log(text string) { s.put(&profiles.LogEntry{Text: text}) }
 
+// Answer records what became of a command.
+func (s *Stream) Answer(a profiles.Answer) { s.put(&a) }
+
 // Note records a note.
 func (s *Stream) Note(n profiles.Note) { s.put(&n) }
 

@@ -87,19 +87,19 @@ type Decider interface {
 }
 
 // Forker is a source that can compare results from the same starting point, if its run can return
-// to one (RunInfo.Forks).
+// to one (RunInfo.Able).
 type Forker interface {
 	// Fork starts a fork; its parameters are those of Replicator.Replicate.
 	Fork(before []settings.Assignment, iteration int64) error
 }
 
-// Saver is a source that can write its result, if its run has one (RunInfo.Saves).
+// Saver is a source that can write its result, if its run has one (RunInfo.Able).
 type Saver interface {
 	// Save writes the result to files and logs their paths.
 	Save() error
 }
 
-// Checkpointer is a source that can write its state, if its run can (RunInfo.Checkpoints).
+// Checkpointer is a source that can write its state, if its run can (RunInfo.Able).
 type Checkpointer interface {
 	// Checkpoint writes the state to a file, for another run to go on from, and logs its path.
 	Checkpoint() error
@@ -223,7 +223,7 @@ func Of(s Source) (c Capabilities) {
 // Saves reports whether the run of a snapshot can be saved. It is true before the run has
 // described itself.
 func (c *Capabilities) Saves(s *profiles.Snapshot) bool {
-	return c.Saver != nil && (s == nil || s.Run.Schema.Workload == "" || s.Run.Saves)
+	return c.Saver != nil && s.Able().Has(profiles.SaveCommand)
 }
 
 // Press changes settings by a press of a key: one that the run may decide, if it can.
@@ -236,12 +236,12 @@ func (c *Capabilities) Press(sets []settings.Assignment) error {
 
 // Forks reports whether the run of a snapshot can be forked.
 func (c *Capabilities) Forks(s *profiles.Snapshot) bool {
-	return c.Forker != nil && (s == nil || s.Run.Schema.Workload == "" || s.Run.Forks)
+	return c.Forker != nil && s.Able().Has(profiles.ForkCommand)
 }
 
 // Checkpoints reports whether the state of the run of a snapshot can be written.
 func (c *Capabilities) Checkpoints(s *profiles.Snapshot) bool {
-	return c.Checkpointer != nil && (s == nil || s.Run.Schema.Workload == "" || s.Run.Checkpoints)
+	return c.Checkpointer != nil && s.Able().Has(profiles.CheckpointCommand)
 }
 
 // Operates reports whether this screen may change the run.
@@ -249,7 +249,7 @@ func (c *Capabilities) Operates() bool { return c.Operator == nil || c.Operator.
 
 // Clears reports whether the caches of the run of a snapshot can be cleared.
 func (c *Capabilities) Clears(s *profiles.Snapshot) bool {
-	return c.Clearer != nil && (s == nil || s.Run.Schema.Workload == "" || len(s.Run.Schema.Caches) > 0)
+	return c.Clearer != nil && s.Able().Has(profiles.ClearCommand)
 }
 
 // Annotates reports whether this screen may write notes.

@@ -127,7 +127,7 @@ func TestQLeavesARunThatCannotBeStopped(t *testing.T) {
 // A run whose state cannot be written has no key for it.
 func TestOnlyARunWithAStateIsWrittenToACheckpoint(t *testing.T) {
 	s := tuitest.Running()
-	s.Run.Checkpoints = false
+	s.Run.Able = s.Run.Able.Without(profiles.CheckpointCommand)
 	m, r := screen(t, 200, 60, Options{}, colorprofile.ANSI256, s)
 	press(m, "d")
 	if len(r.Called()) > 0 || !strings.Contains(lastLine(m), "d has no meaning here") {
@@ -138,7 +138,7 @@ func TestOnlyARunWithAStateIsWrittenToACheckpoint(t *testing.T) {
 // A run with nothing to save has no key for it; the next run gets the key if it has a result.
 func TestOnlyARunWithAResultIsSaved(t *testing.T) {
 	s := tuitest.Running()
-	s.Run.Saves = false
+	s.Run.Able = s.Run.Able.Without(profiles.SaveCommand)
 	s.State = profiles.Finished
 	m, r := screen(t, 200, 60, Options{}, colorprofile.ANSI256, s)
 	press(m, "s")

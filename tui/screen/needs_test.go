@@ -22,6 +22,7 @@ func plainRun() *profiles.Snapshot {
 		Phases: []profiles.PhaseInfo{{Name: "fit"}},
 		Series: []profiles.SeriesInfo{{Name: "loss", Title: "loss", Group: profiles.Losses, Each: true}},
 	}
+	s.Run.Able = s.Run.Able.Without(profiles.ClearCommand)
 	s.Kind, s.Run.Units, s.Run.Sampling = 0, 0, profiles.Sampling{}
 	return s
 }
