@@ -154,6 +154,18 @@ func AnswerTo(c *Command, err error) Answer {
 	return a
 }
 
+// Long reports whether the first answer to the command may take long: it reads what its settings name.
+func (c *Command) Long() bool {
+	return c.Try && (c.Kind == SetCommand || c.Kind == DecideCommand)
+}
+
+// Control says which screen may change a run that several show.
+type Control struct {
+	Operates bool   `json:"operates"`       // this one may
+	Operator string `json:"operator"`       // the one that may; empty if none does
+	Asks     string `json:"asks,omitempty"` // the one that asks the operator for the right; empty if none does
+}
+
 // Able returns the kinds of commands that the run of a snapshot is able to carry out: all before it has described itself.
 func (s *Snapshot) Able() Kinds {
 	if s == nil || s.Run.Schema.Workload == "" {

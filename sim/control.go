@@ -44,7 +44,7 @@ func (e errUnknown) Error() string { return fmt.Sprintf("%q: not a command of th
 // answer once it is carried out.
 func (r *Run) Do(c profiles.Command) error {
 	q := command{Command: c, asked: time.Now()}
-	if c.Try && q.sets() {
+	if c.Long() {
 		return r.check(c.Settings)
 	}
 	r.mu.Lock()

@@ -29,7 +29,7 @@ const (
 )
 
 // Client is a run in another process. It delivers the snapshots that the run's own screen has or
-// would have, and passes on what a user asks for. The run carries that out only if Operates.
+// would have, and passes on what a user asks for. The run carries out what the screen's role and the lease allow.
 type Client struct {
 	net   net.Conn
 	r     *bufio.Reader
@@ -43,7 +43,7 @@ type Client struct {
 	writing sync.Mutex
 
 	mu       sync.Mutex
-	lease    leaseState
+	control  profiles.Control
 	n        int64 // of the newest command
 	waiting  map[int64]chan error
 	err      error // why the connection ended; read it after done
@@ -86,7 +86,7 @@ func Attach(ctx context.Context, path string, o ClientOptions) (*Client, error) 
 func newClient(c net.Conn, hello serverHello, table func(string) *settings.Table) *Client {
 	_ = c.SetDeadline(time.Time{})
 	return &Client{
-		net: c, r: bufio.NewReaderSize(c, 64<<10), hello: hello, lease: hello.leaseState, table: table, used: usedByProcess,
+		net: c, r: bufio.NewReaderSize(c, 64<<10), hello: hello, control: hello.Control, table: table, used: usedByProcess,
 		offers: make(chan *profiles.Snapshot, 1), done: make(chan struct{}), waiting: map[int64]chan error{},
 	}
 }
@@ -112,35 +112,15 @@ func readHello(r io.Reader, id string) (answer serverHello, err error) {
 // Info describes the session as it was when the client attached.
 func (c *Client) Info() Info { return c.hello.Info }
 
-// Operates reports whether this client has the lease.
-func (c *Client) Operates() bool {
+// Control returns which screen operates the run.
+func (c *Client) Control() profiles.Control {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.lease.Operates
-}
-
-// Operator returns the name of the screen that has the lease, empty if none has.
-func (c *Client) Operator() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.lease.Operator
-}
-
-// Asks returns the name of the screen that asks the operator for the lease, empty if none does.
-func (c *Client) Asks() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.lease.Asks
+	return c.control
 }
 
 // Role returns the role that the client was granted.
 func (c *Client) Role() Role { return c.hello.Role }
-
-// MayOperate reports whether the client may have the lease.
-func (c *Client) MayOperate() bool { return c.Role() >= Operator }
-
-// MayAnnotate reports whether the client may write notes.
-func (c *Client) MayAnnotate() bool { return c.Role() >= Annotator }
 
 // Away returns what happened while no screen showed the run.
 func (c *Client) Away() Away { return c.hello.Away }
@@ -221,10 +201,10 @@ func (c *Client) receive() error {
 		case replyFrame:
 			err = c.replied(body)
 		case leaseFrame:
-			var now leaseState
+			var now profiles.Control
 			if err = json.Unmarshal(body, &now); err == nil {
 				c.mu.Lock()
-				c.lease = now
+				c.control = now
 				c.mu.Unlock()
 			}
 		case byeFrame:
@@ -424,11 +404,11 @@ func (c *Client) reportUsed() {
 		case <-c.done:
 			return
 		case <-tick.C:
-			used := c.used()
-			if math.IsNaN(used) { // not known; the report still says that the screen is there
-				used = 0
+			spent := c.used()
+			if math.IsNaN(spent) { // not known; the report still says that the screen is there
+				spent = 0
 			}
-			_ = c.write(&command{Do: "used", Seconds: used}) // the receiver finds out
+			_ = c.write(usedFrame, used{spent}) // the receiver finds out
 		}
 	}
 }

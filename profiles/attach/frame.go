@@ -15,7 +15,7 @@ import (
 // Protocol is the version of the protocol. It changes when a program of before could misunderstand
 // one of after. The frame, and the fields protocol and version of the first message of either side,
 // stay as they are.
-const Protocol = 2
+const Protocol = 3
 
 // A frame is its length as 4 bytes, most significant first, a byte for its kind, and its contents,
 // which the length counts together with the kind.
@@ -24,9 +24,10 @@ type kind byte
 const (
 	helloFrame   kind = 'H' // JSON, of either side, first
 	dataFrame    kind = 'D' // of the server: see data
-	commandFrame kind = 'C' // of the client: a command
-	replyFrame   kind = 'R' // of the server, to a command
-	leaseFrame   kind = 'L' // of the server: a leaseState, when it changes
+	commandFrame kind = 'C' // of the client: a profiles.Command
+	usedFrame    kind = 'U' // of the client, once a second: a used
+	replyFrame   kind = 'R' // of the server, to a command: the first profiles.Answer
+	leaseFrame   kind = 'L' // of the server: a profiles.Control, when it changes
 	stateFrame   kind = 'S' // of the server, before old data: the run as it stands, as a data frame; programs that do not know it ignore it
 	byeFrame     kind = 'B' // of the server, last: a bye
 )

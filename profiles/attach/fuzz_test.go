@@ -21,12 +21,12 @@ func FuzzAViewerChangesNothing(f *testing.F) {
 	s.begin()
 	s.iterate(100)
 	operator := s.attach(f, ClientOptions{Who: "pts/1"})
-	f.Add([]byte(`{"n":1,"do":"set","sets":[{"Key":"amp","Value":"bf16"}]}`), byte('C'))
-	f.Add([]byte(`{"do":"operate","on":true}`), byte('C'))
+	f.Add([]byte(`{"n":1,"do":"set","settings":[{"Key":"amp","Value":"bf16"}]}`), byte('C'))
+	f.Add([]byte(`{"do":"operate"}`), byte('C'))
 	f.Add([]byte(`{"do":"note","text":"x"}`), byte('C'))
 	f.Add([]byte(`{"do":"stop"}`), byte('C'))
-	f.Add([]byte(`{"do":"used","seconds":1e300}`), byte('C'))
-	f.Add([]byte(`{"do":"factorial","factors":[{"Name":"a","On":[{"Key":"amp"}],"Off":[{}]}]}`), byte('C'))
+	f.Add([]byte(`{"seconds":1e300}`), byte('U'))
+	f.Add([]byte(`{"do":"ablate","factors":[{"Name":"a","On":[{"Key":"amp"}],"Off":[{}]}]}`), byte('C'))
 	f.Add([]byte{0, 0, 0, 9}, byte('D'))
 	hello, _ := message(helloFrame, clientHello{Protocol: Protocol, Want: WantWatch, Role: Viewer, Take: true})
 	logged := len(s.logged())
@@ -46,7 +46,7 @@ func FuzzAViewerChangesNothing(f *testing.F) {
 			t.Fatalf("%q caused %q", body, asked)
 		}
 		s.run.forget()
-		if !operator.Operates() || operator.Asks() != "" || len(s.logged()) != logged {
+		if !operator.operates() || operator.Control().Asks != "" || len(s.logged()) != logged {
 			t.Fatalf("%q took the lease, or filled the log: %q", body, s.logged())
 		}
 	})
@@ -67,7 +67,7 @@ func FuzzAServersFrames(f *testing.F) {
 		}
 		f.Add(got[5:], byte('D'))
 	}
-	f.Add([]byte(`{"n":1,"error":"x"}`), byte('R'))
+	f.Add([]byte(`{"n":1,"refused":"x"}`), byte('R'))
 	f.Add([]byte(`{"why":"x"}`), byte('B'))
 	f.Add([]byte(`{"operates":true}`), byte('L'))
 	f.Fuzz(func(t *testing.T, body []byte, k byte) {

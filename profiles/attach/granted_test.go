@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"prismtop/profiles"
 	"prismtop/profiles/settings"
 )
 
@@ -16,23 +17,17 @@ func TestARoleIsBoundToItsConnection(t *testing.T) {
 	s.iterate(50)
 	sets := []settings.Assignment{{Key: "amp", Value: "bf16"}}
 	viewer := s.attach(t, ClientOptions{Who: "pts/1", Role: Viewer, Take: true})
-	if viewer.Role() != Viewer || viewer.MayOperate() || viewer.Operates() {
-		t.Fatalf("granted %v, may operate %v, operates %v", viewer.Role(), viewer.MayOperate(), viewer.Operates())
+	if viewer.Role() != Viewer || viewer.Able(nil).Has(profiles.OperateCommand) || viewer.operates() {
+		t.Fatalf("granted %v, able to %v, operates %v", viewer.Role(), viewer.Able(nil), viewer.operates())
 	}
 	refused := func(when string) {
 		t.Helper()
-		for _, err := range []error{viewer.SetMany(sets), viewer.Decide(sets), viewer.Restart(), viewer.StartAblation(), viewer.Save(), viewer.Checkpoint(), viewer.Clear(), viewer.Replicate(sets, 1), viewer.Fork(sets, 1)} {
-			if err == nil || !strings.Contains(err.Error(), "role viewer") {
-				t.Errorf("%s: the viewer was told %v", when, err)
+		for _, k := range append(profiles.Every(), profiles.AttendCommand, profiles.OperateCommand, profiles.HandOverCommand) {
+			c := profiles.Command{Kind: k, Settings: sets, At: 1, Text: "flat"}
+			if err := viewer.ask(&c, answerLimit); err == nil || !strings.Contains(err.Error(), "role viewer") || viewer.operates() {
+				t.Errorf("%s: %s: the viewer was told %v, and operates the run: %v", when, k, err, viewer.operates())
 			}
-		}
-		viewer.Pause(true)
-		viewer.Step()
-		viewer.StopAblation()
-		viewer.Stop()
-		viewer.Operate(true)
-		if err := viewer.ask(command{Do: "operate", On: true}, answerLimit); err == nil || viewer.Operates() {
-			t.Errorf("%s: the viewer operates the run: %v", when, err)
+			_ = viewer.Do(c)
 		}
 		if asked := s.run.list(); len(asked) != 0 {
 			t.Fatalf("%s: a viewer caused %q", when, asked)
@@ -40,11 +35,11 @@ func TestARoleIsBoundToItsConnection(t *testing.T) {
 	}
 	refused("with a free lease")
 	operator := s.attach(t, ClientOptions{Who: "pts/2"})
-	if operator.Role() != Operator || !operator.Operates() {
-		t.Fatalf("a screen of the user has the role %v, operates %v", operator.Role(), operator.Operates())
+	if operator.Role() != Operator || !operator.operates() {
+		t.Fatalf("a screen of the user has the role %v, operates %v", operator.Role(), operator.operates())
 	}
 	refused("under an operator")
-	if err := operator.SetMany(sets); err != nil || !slices.Equal(s.run.list(), []string{"set [{amp bf16}]"}) {
+	if err := operator.Do(set(sets...)); err != nil || !slices.Equal(s.run.list(), []string{"set [{amp bf16}]"}) {
 		t.Errorf("the operator: %v, %q", err, s.run.list())
 	}
 }
@@ -56,7 +51,7 @@ func TestARoleCannotBeRaised(t *testing.T) {
 	c := s.dialRaw(t)
 	first, _ := message(helloFrame, clientHello{Protocol: Protocol, Want: WantWatch, Role: Viewer})
 	second, _ := message(helloFrame, clientHello{Protocol: Protocol, Want: WantWatch, Role: Operator, Take: true})
-	stop, _ := message(commandFrame, command{Do: "stop"})
+	stop, _ := message(commandFrame, ask(profiles.StopCommand))
 	if _, err := c.Write(slices.Concat(first, second, stop)); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +76,7 @@ func TestARoleCannotBeRaised(t *testing.T) {
 func TestOnlyAnOperatorStopsTheRun(t *testing.T) {
 	s := serve(t, journalLimit)
 	s.begin()
-	for _, hello := range []string{`{"protocol":2,"want":"stop"}`, `{"protocol":2,"want":"stop","role":"viewer"}`} {
+	for _, hello := range []string{`{"protocol":3,"want":"stop"}`, `{"protocol":3,"want":"stop","role":"viewer"}`} {
 		c := s.dialRaw(t)
 		if _, err := c.Write(frame(helloFrame, []byte(hello))); err != nil {
 			t.Fatal(err)
@@ -98,10 +93,10 @@ func TestOnlyAnOperatorStopsTheRun(t *testing.T) {
 // The run's own screen takes a free lease at first without a word; the log has each time that it returns the lease and takes it back.
 func TestTheOwnScreenTakingTheLeaseBackIsLogged(t *testing.T) {
 	var log []string
-	own := NewLease(func(line string) { log = append(log, line) }).Seat(&fakeRun{}, "pts/0", Operator, func(string) {}).Own()
+	own := NewLease(func(line string) { log = append(log, line) }).Seat(&fakeRun{}, "pts/0", Operator).Own()
 	own.Request(false)
-	own.Operate(false)
-	own.Operate(true)
+	_ = own.Do(ask(profiles.HandOverCommand))
+	_ = own.Do(ask(profiles.OperateCommand))
 	own.Release()
 	want := []string{"pts/0 no longer operates the run", "pts/0 operates the run", "pts/0 no longer operates the run"}
 	if !slices.Equal(log, want) {

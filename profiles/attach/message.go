@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"prismtop/profiles"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/visible"
 )
@@ -61,23 +62,16 @@ type serverHello struct {
 	Info     Info   `json:"info"`
 
 	// For a client that watches.
-	leaseState
+	profiles.Control
 	Role    Role      `json:"role,omitempty"` // granted
 	Began   time.Time `json:"began"`          // origin of the times in data frames
 	Moments int64     `json:"moments"`        // so far
 	Away    Away      `json:"away"`
 }
 
-// command asks for something.
-type command struct {
-	N         int64                 `json:"n"` // the reply has it, too
-	Do        string                `json:"do"`
-	Sets      []settings.Assignment `json:"sets,omitempty"`
-	Factors   []settings.Factor     `json:"factors,omitempty"`
-	Iteration int64                 `json:"iteration,omitempty"`
-	On        bool                  `json:"on,omitempty"`
-	Seconds   float64               `json:"seconds,omitempty"` // of processor time that the client used
-	Text      string                `json:"text,omitempty"`    // of a note
+// used reports the processor time that a client has used so far.
+type used struct {
+	Seconds float64 `json:"seconds"`
 }
 
 // Bounds of a command.
@@ -88,12 +82,12 @@ const (
 )
 
 // parseCommand decodes and checks a command.
-func parseCommand(body []byte) (c command, err error) {
+func parseCommand(body []byte) (c profiles.Command, err error) {
 	if err := json.Unmarshal(body, &c); err != nil {
 		return c, fmt.Errorf("a command makes no sense: %w", err)
 	}
-	long := len(c.Do) > longWho || len(c.Text) > longest || len(c.Sets) > mostSets || len(c.Factors) > settings.MostFactors
-	for _, a := range c.Sets {
+	long := len(c.Kind) > longWho || len(c.Text) > longest || len(c.Settings) > mostSets || len(c.Factors) > settings.MostFactors
+	for _, a := range c.Settings {
 		long = long || len(a.Key) > longWho || len(a.Value) > longest
 	}
 	for _, f := range c.Factors {
@@ -103,19 +97,6 @@ func parseCommand(body []byte) (c command, err error) {
 		return c, errors.New("a command makes no sense: it is too long, or its parts do not match")
 	}
 	return c, nil
-}
-
-// reply answers a command.
-type reply struct {
-	N     int64  `json:"n"`
-	Error string `json:"error,omitempty"`
-}
-
-// leaseState says who operates the run.
-type leaseState struct {
-	Operates bool   `json:"operates"`       // the client does
-	Operator string `json:"operator"`       // empty if no screen does
-	Asks     string `json:"asks,omitempty"` // who asks the operator for the lease; empty if no screen does
 }
 
 // bye ends a connection.

@@ -122,7 +122,7 @@ type fakeRun struct {
 	mu    sync.Mutex
 	asked []string
 	stop  func()
-	block chan struct{} // Check waits for it; nil for not
+	block chan struct{} // a try waits for it; nil for not
 }
 
 func (r *fakeRun) note(format string, args ...any) error {
@@ -147,44 +147,53 @@ func (r *fakeRun) forget() {
 
 var errFake = errors.New("amp: must be off or bf16")
 
-func (r *fakeRun) SetMany(sets []settings.Assignment) error {
-	if len(sets) > 0 && sets[0].Value == "wrong" {
-		return errFake
+// Do notes a command, with what it is about.
+func (r *fakeRun) Do(c profiles.Command) error {
+	what := string(c.Kind)
+	switch c.Kind {
+	case profiles.SetCommand:
+		if len(c.Settings) > 0 && c.Settings[0].Value == "wrong" {
+			return errFake
+		}
+		if len(c.Settings) > 0 && c.Settings[0].Value == "panic" {
+			panic("set")
+		}
+		what += fmt.Sprintf(" %v", c.Settings)
+	case profiles.ReplicateCommand, profiles.ForkCommand:
+		what += fmt.Sprintf(" %v %d", c.Settings, c.At)
+	case profiles.AblateCommand:
+		what += fmt.Sprintf(" %d", len(c.Factors))
+	case profiles.NoteCommand:
+		what += fmt.Sprintf(" %s: %s", c.By, c.Text)
+	case profiles.StopCommand:
+		if r.stop != nil {
+			defer func() { go r.stop() }()
+		}
 	}
-	if len(sets) > 0 && sets[0].Value == "panic" {
-		panic("set")
+	if c.Try {
+		what = "try " + what
+		if r.block != nil {
+			<-r.block
+		}
 	}
-	return r.note("set %v", sets)
+	return r.note("%s", what)
 }
-func (r *fakeRun) Decide(sets []settings.Assignment) error { return r.note("decide %v", sets) }
-func (r *fakeRun) Check(sets []settings.Assignment) error {
-	if r.block != nil {
-		<-r.block
-	}
-	return r.note("check %v", sets)
+
+// ask returns a command without more than its kind.
+func ask(k profiles.CommandKind) profiles.Command { return profiles.Command{Kind: k} }
+
+// set returns a command that changes settings.
+func set(sets ...settings.Assignment) profiles.Command {
+	return profiles.Command{Kind: profiles.SetCommand, Settings: sets}
 }
-func (r *fakeRun) Pause(on bool)                            { _ = r.note("pause %v", on) }
-func (r *fakeRun) Step()                                    { _ = r.note("step") }
-func (r *fakeRun) Restart() error                           { return r.note("restart") }
-func (r *fakeRun) CanRestart() error                        { return r.note("can restart") }
-func (r *fakeRun) StartAblation() error                     { return r.note("ablation") }
-func (r *fakeRun) StopAblation()                            { _ = r.note("stop ablation") }
-func (r *fakeRun) Save() error                              { return r.note("save") }
-func (r *fakeRun) Checkpoint() error                        { return r.note("checkpoint") }
-func (r *fakeRun) Clear() error                             { return r.note("clear") }
-func (r *fakeRun) Note(author, text string) error           { return r.note("note %s: %s", author, text) }
-func (r *fakeRun) Attend()                                  { _ = r.note("attend") }
-func (r *fakeRun) StartFactorial(f []settings.Factor) error { return r.note("factorial %d", len(f)) }
-func (r *fakeRun) Replicate(b []settings.Assignment, i int64) error {
-	return r.note("replicate %v %d", b, i)
+
+// noted returns a command that writes a note.
+func noted(text string) profiles.Command {
+	return profiles.Command{Kind: profiles.NoteCommand, Text: text}
 }
-func (r *fakeRun) Fork(b []settings.Assignment, i int64) error { return r.note("fork %v %d", b, i) }
-func (r *fakeRun) Stop() {
-	_ = r.note("stop")
-	if r.stop != nil {
-		go r.stop()
-	}
-}
+
+// operates reports whether a screen has the lease.
+func (x *attached) operates() bool { return x.Control().Operates }
 
 // served is a session with a socket.
 type served struct {
@@ -220,7 +229,7 @@ func serve(t testing.TB, limit int) *served {
 	s := &served{source: newSource(limit), run: &fakeRun{}, folder: filepath.Join(folder, "prismtop")}
 	s.server, err = Serve(Session{
 		Run: s.run, Journal: s.journal, Lease: NewLease(s.add), Version: "1.2.3",
-		Info: func() Info { return Info{State: "running", Object: "moon"} }, Stop: s.run.Stop,
+		Info: func() Info { return Info{State: "running", Object: "moon"} }, Stop: func() { _ = s.run.Do(ask(profiles.StopCommand)) },
 	}, []string{s.folder}, s.add)
 	if err != nil {
 		t.Fatal(err)

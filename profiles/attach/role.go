@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"prismtop/profiles"
 )
 
 // Role is what a screen may do at a run. Each includes those before it.
@@ -38,6 +40,38 @@ func (r Role) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 func (r *Role) UnmarshalText(name []byte) (err error) {
 	*r, err = ParseRole(string(name))
 	return err
+}
+
+// need is what a screen needs for a command: a role, and perhaps the lease.
+type need struct {
+	role  Role
+	lease bool
+}
+
+// needs are the needs of commands. Those that are not in it change the run: they need an operator with the lease.
+var needs = map[profiles.CommandKind]need{
+	profiles.NoteCommand:     {role: Annotator},
+	profiles.AttendCommand:   {role: Operator}, // the run's budget for watching makes way for it
+	profiles.OperateCommand:  {role: Operator},
+	profiles.HandOverCommand: {role: Operator},
+}
+
+// needOf returns what a screen needs for a command. It is the one place that decides what a screen may do.
+func needOf(k profiles.CommandKind) need {
+	if n, ok := needs[k]; ok {
+		return n
+	}
+	return need{role: Operator, lease: true}
+}
+
+// able returns the commands that a screen with a role, and perhaps the lease, may ask for, of those that the run of a snapshot
+// carries out.
+func able(of *profiles.Snapshot, role Role, operates bool) profiles.Kinds {
+	all := append(profiles.Kinds{profiles.OperateCommand, profiles.HandOverCommand}, of.Able()...)
+	return slices.DeleteFunc(all, func(k profiles.CommandKind) bool {
+		n := needOf(k)
+		return role < n.role || n.lease && !operates
+	})
 }
 
 // RoleError refuses a request that the role of a screen does not include.

@@ -18,22 +18,22 @@ func TestAskingForTheLease(t *testing.T) {
 	s := serve(t, journalLimit)
 	s.begin()
 	first, second, third := s.attach(t, ClientOptions{Who: "pts/1"}), s.attach(t, ClientOptions{Who: "pts/2"}), s.attach(t, ClientOptions{Who: "pts/3"})
-	second.Operate(true)
-	eventually(t, "the request", func() bool { return first.Asks() == "pts/2" })
-	third.Operate(true)
-	eventually(t, "the newer request", func() bool { return first.Asks() == "pts/3" })
+	_ = second.Do(ask(profiles.OperateCommand))
+	eventually(t, "the request", func() bool { return first.Control().Asks == "pts/2" })
+	_ = third.Do(ask(profiles.OperateCommand))
+	eventually(t, "the newer request", func() bool { return first.Control().Asks == "pts/3" })
 	_ = third.net.Close()
-	eventually(t, "the request to be forgotten", func() bool { return first.Asks() == "" })
-	if !first.Operates() {
+	eventually(t, "the request to be forgotten", func() bool { return first.Control().Asks == "" })
+	if !first.operates() {
 		t.Error("a request took the lease")
 	}
-	second.Operate(true)
-	second.Operate(true)
-	eventually(t, "the lease to be taken", func() bool { return second.Operates() && !first.Operates() && second.Asks() == "" })
-	first.Operate(true)
-	eventually(t, "the request to the new operator", func() bool { return second.Asks() == "pts/1" })
+	_ = second.Do(ask(profiles.OperateCommand))
+	_ = second.Do(ask(profiles.OperateCommand))
+	eventually(t, "the lease to be taken", func() bool { return second.operates() && !first.operates() && second.Control().Asks == "" })
+	_ = first.Do(ask(profiles.OperateCommand))
+	eventually(t, "the request to the new operator", func() bool { return second.Control().Asks == "pts/1" })
 	_ = second.net.Close() // as kill -9
-	eventually(t, "the lease of who is gone", func() bool { return first.Operates() && first.Asks() == "" })
+	eventually(t, "the lease of who is gone", func() bool { return first.operates() && first.Control().Asks == "" })
 	want := []string{"pts/1 operates the run", "pts/2 asks to operate the run, which pts/1 does", "pts/3 asks to operate the run, which pts/1 does",
 		"pts/2 asks to operate the run, which pts/1 does", "pts/2 operates the run, which pts/1 did",
 		"pts/1 asks to operate the run, which pts/2 does", "pts/1 operates the run, which pts/2 handed over"}
@@ -57,13 +57,13 @@ func TestRoles(t *testing.T) {
 		s.begin()
 		s.iterate(50)
 		x := s.attach(t, ClientOptions{Who: "pts/1", Role: c.asked, Take: true})
-		if x.Role() != c.granted || x.MayOperate() != (c.granted == Operator) || x.MayAnnotate() != (c.granted >= Annotator) {
+		if x.Role() != c.granted || x.Able(nil).Has(profiles.SetCommand) != (c.granted == Operator) || x.Able(nil).Has(profiles.NoteCommand) != (c.granted >= Annotator) {
 			t.Errorf("asked for %v of %v: granted %v", c.asked, c.allowed, x.Role())
 		}
-		changed, noted := x.SetMany(sets), x.Annotate("looks converged")
-		x.Operate(true)
-		x.Operate(true)
-		again := x.SetMany(sets)
+		changed, noted := x.Do(set(sets...)), x.Do(noted("looks converged"))
+		_ = x.Do(ask(profiles.OperateCommand))
+		_ = x.Do(ask(profiles.OperateCommand))
+		again := x.Do(set(sets...))
 		var want []string
 		if c.granted == Operator {
 			want = append(want, "set [{amp bf16}]")
@@ -82,8 +82,8 @@ func TestRoles(t *testing.T) {
 				t.Errorf("%v is told %v", c.granted, err)
 			}
 		}
-		if x.Operates() != (c.granted == Operator) {
-			t.Errorf("%v: operates %v", c.granted, x.Operates())
+		if x.operates() != (c.granted == Operator) {
+			t.Errorf("%v: operates %v", c.granted, x.operates())
 		}
 		if c.granted < Operator {
 			raw := s.dialRaw(t)
@@ -103,7 +103,7 @@ func TestAConnectionWithoutARole(t *testing.T) {
 	s := serve(t, journalLimit)
 	s.begin()
 	c := s.dialRaw(t)
-	if _, err := c.Write(frame(helloFrame, []byte(`{"protocol":2,"want":"watch","take":true}`))); err != nil {
+	if _, err := c.Write(frame(helloFrame, []byte(`{"protocol":3,"want":"watch","take":true}`))); err != nil {
 		t.Fatal(err)
 	}
 	answer, err := readHello(c, "x")
@@ -111,7 +111,7 @@ func TestAConnectionWithoutARole(t *testing.T) {
 		t.Errorf("granted %v, operates %v, %v", answer.Role, answer.Operates, err)
 	}
 	c = s.dialRaw(t)
-	if _, err := c.Write(frame(helloFrame, []byte(`{"protocol":2,"want":"watch","role":"root"}`))); err != nil {
+	if _, err := c.Write(frame(helloFrame, []byte(`{"protocol":3,"want":"watch","role":"root"}`))); err != nil {
 		t.Fatal(err)
 	}
 	if k, _, err := readFrame(c, largestCommand); err != nil || k != byeFrame {
@@ -125,14 +125,14 @@ func TestNotesAreBounded(t *testing.T) {
 	s.begin()
 	x, y := s.attach(t, ClientOptions{Who: "pts/1", Role: Annotator}), s.attach(t, ClientOptions{Who: "pts/2", Role: Annotator})
 	for range notesAtOnce {
-		if err := x.Annotate("a"); err != nil {
+		if err := x.Do(noted("a")); err != nil {
 			t.Error(err)
 		}
 	}
-	if err := x.Annotate("a"); err == nil || !strings.Contains(err.Error(), "at most 5") {
+	if err := x.Do(noted("a")); err == nil || !strings.Contains(err.Error(), "at most 5") {
 		t.Errorf("one note too many: %v", err)
 	}
-	if err := y.Annotate("b"); err != nil {
+	if err := y.Do(noted("b")); err != nil {
 		t.Errorf("of another screen: %v", err)
 	}
 	if asked := s.run.list(); len(asked) != notesAtOnce+1 {
@@ -215,13 +215,13 @@ func TestNamesAreShortenedByCharacters(t *testing.T) {
 func TestViewersTakeNoPartInTheRun(t *testing.T) {
 	run := &fakeRun{}
 	l := NewLease(func(string) {})
-	l.Seat(run, "a", Viewer, nil).Attend()
-	l.Seat(run, "a", Annotator, nil).Attend()
-	if got := run.list(); len(got) != 0 {
-		t.Errorf("%q", got)
+	for _, role := range []Role{Viewer, Annotator} {
+		if err := l.Seat(run, "a", role).Do(ask(profiles.AttendCommand)); err == nil || len(run.list()) != 0 {
+			t.Errorf("of the role %v: %v, %q", role, err, run.list())
+		}
 	}
-	if l.Seat(run, "a", Operator, nil).Attend(); !slices.Equal(run.list(), []string{"attend"}) {
-		t.Errorf("%q", run.list())
+	if err := l.Seat(run, "a", Operator).Do(ask(profiles.AttendCommand)); err != nil || !slices.Equal(run.list(), []string{"attend"}) {
+		t.Errorf("%v, %q", err, run.list())
 	}
 	s := serve(t, journalLimit)
 	s.begin()

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"prismtop/profiles"
 	"prismtop/profiles/machine"
 )
 
@@ -183,7 +184,7 @@ func (v *Server) Operable() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for c := range v.conns {
-		if c.watches && c.seat.MayOperate() && time.Since(time.Unix(0, c.heard.Load())) < silence {
+		if c.watches && c.seat.role >= Operator && time.Since(time.Unix(0, c.heard.Load())) < silence {
 			return true
 		}
 	}
@@ -254,7 +255,8 @@ func (c *conn) serve() {
 	}
 	answer := serverHello{Protocol: Protocol, Version: v.session.Version, Info: v.info()}
 	if hello.Protocol != Protocol {
-		answer.Error = fmt.Sprintf("version %d of the protocol: must be %d", hello.Protocol, Protocol)
+		answer.Error = fmt.Sprintf("this screen speaks version %d of the protocol, and the session version %d: attach with prismtop %s, which began it",
+			hello.Protocol, Protocol, v.session.Version)
 		c.send(helloFrame, answer)
 		return
 	}
@@ -323,12 +325,12 @@ func (c *conn) watch(r io.Reader, hello clientHello, answer serverHello) {
 	answer.Role = v.session.grant(hello.Role)
 	c.reported = time.Now()
 	c.heard.Store(time.Now().UnixNano())
-	c.seat = v.session.Lease.Seat(v.session.Run, hello.Who, answer.Role, v.refuse)
+	c.seat = v.session.Lease.Seat(v.session.Run, hello.Who, answer.Role)
 	defer c.seat.Release()
 	if !hello.Watch {
 		c.seat.Request(hello.Take)
 	}
-	_, answer.leaseState, _ = v.session.Lease.state(c.seat)
+	answer.Control, _ = v.session.Lease.state(c.seat)
 	answer.Began = v.session.Journal.Began()
 	answer.Away = v.session.Journal.Enter()
 	defer v.session.Journal.Leave()
@@ -343,7 +345,7 @@ func (c *conn) watch(r io.Reader, hello clientHello, answer serverHello) {
 	gone, written := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(written)
-		c.write(gone, answer.leaseState)
+		c.write(gone, answer.Control)
 		_ = c.net.Close() // ends reading
 	}()
 	c.read(r)
@@ -366,11 +368,15 @@ func (c *conn) read(r io.Reader) {
 		if err != nil {
 			return
 		}
-		var asked command
-		if k == commandFrame {
+		var asked profiles.Command
+		var report used
+		switch k {
+		case commandFrame:
 			asked, err = parseCommand(body)
-		} else {
-			err = fmt.Errorf("a frame of kind %q: must be %q", byte(k), byte(commandFrame))
+		case usedFrame:
+			err = json.Unmarshal(body, &report)
+		default:
+			err = fmt.Errorf("a frame of kind %q: must be %q or %q", byte(k), byte(commandFrame), byte(usedFrame))
 		}
 		if err != nil {
 			c.send(byeFrame, bye{Error: err.Error()})
@@ -383,9 +389,9 @@ func (c *conn) read(r io.Reader) {
 			time.Sleep(time.Until(until))
 		}
 		switch {
-		case asked.Do == "used":
-			c.takeUsed(asked.Seconds)
-		case asked.Do == "check": // may read a picture
+		case k == usedFrame:
+			c.takeUsed(report.Seconds)
+		case asked.Long():
 			c.check <- struct{}{}
 			c.checks.Go(func() {
 				c.answer(&asked)
@@ -397,23 +403,19 @@ func (c *conn) read(r io.Reader) {
 	}
 }
 
-// answer carries out a command, sends the reply and reports whether it was taken.
-func (c *conn) answer(asked *command) bool {
-	answer := reply{N: asked.N}
-	if err := c.carryOut(asked); err != nil {
-		answer.Error = err.Error()
-	}
-	return c.send(replyFrame, answer)
+// answer carries out a command, sends its first answer and reports whether that was taken.
+func (c *conn) answer(asked *profiles.Command) bool {
+	return c.send(replyFrame, profiles.AnswerTo(asked, c.carryOut(asked)))
 }
 
 // carryOut carries out a command. A panic costs the client its answer only.
-func (c *conn) carryOut(asked *command) (err error) {
+func (c *conn) carryOut(asked *profiles.Command) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%s: it panicked: %v", asked.Do, p)
+			err = fmt.Errorf("%s: it panicked: %v", asked.Kind, p)
 		}
 	}()
-	return c.seat.carryOut(asked)
+	return c.seat.Do(*asked)
 }
 
 // takeUsed counts the processor time of the client, which reports all of it so far. It cannot have
@@ -433,13 +435,13 @@ func (c *conn) takeUsed(seconds float64) {
 
 // write sends the journal, and changes of the lease, until the client is gone or the session is
 // closed.
-func (c *conn) write(gone <-chan struct{}, lease leaseState) {
+func (c *conn) write(gone <-chan struct{}, control profiles.Control) {
 	at := place{next: -1}
 	var stood time.Time // when the client last heard how the run stands
 	for {
-		_, now, changed := c.server.session.Lease.state(c.seat)
-		if now != lease {
-			if lease = now; !c.send(leaseFrame, lease) {
+		now, changed := c.server.session.Lease.state(c.seat)
+		if now != control {
+			if control = now; !c.send(leaseFrame, control) {
 				return
 			}
 		}

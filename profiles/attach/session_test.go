@@ -2,6 +2,7 @@ package attach
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"io"
 	"math"
@@ -130,18 +131,25 @@ func TestOnlyTheOperatorChangesTheRun(t *testing.T) {
 	s.begin()
 	s.iterate(50)
 	first, second := s.attach(t, ClientOptions{Who: "pts/1"}), s.attach(t, ClientOptions{Who: "pts/2"})
-	if !first.Operates() || second.Operates() || second.Operator() != "pts/1" {
-		t.Fatalf("first %v, second %v under %q", first.Operates(), second.Operates(), second.Operator())
+	if !first.operates() || second.operates() || second.Control().Operator != "pts/1" {
+		t.Fatalf("first %v, second %v under %q", first.operates(), second.operates(), second.Control().Operator)
 	}
 	sets := []settings.Assignment{{Key: "amp", Value: "bf16"}}
 	everything := func(c *Client) (errs []error) {
-		errs = append(errs, c.SetMany(sets), c.Decide(sets), c.Check(sets), c.Restart(), c.CanRestart(), c.StartAblation(),
-			c.StartFactorial([]settings.Factor{{Name: "amp"}}), c.Replicate(sets, 7), c.Fork(sets, 8), c.Save(), c.Checkpoint(), c.Clear())
-		c.Pause(true)
-		c.Pause(false)
-		c.Step()
-		c.StopAblation()
-		return append(errs, c.CanRestart()) // everything before has been carried out
+		for _, asked := range []profiles.Command{
+			set(sets...), {Kind: profiles.DecideCommand, Settings: sets}, {Kind: profiles.SetCommand, Settings: sets, Try: true},
+			ask(profiles.RestartCommand), {Kind: profiles.RestartCommand, Try: true}, ask(profiles.AblateCommand),
+			{Kind: profiles.AblateCommand, Factors: []settings.Factor{{Name: "amp"}}}, {Kind: profiles.ReplicateCommand, Settings: sets, At: 7},
+			{Kind: profiles.ForkCommand, Settings: sets, At: 8}, ask(profiles.SaveCommand), ask(profiles.CheckpointCommand), ask(profiles.ClearCommand),
+		} {
+			errs = append(errs, c.Do(asked))
+		}
+		for _, k := range []profiles.CommandKind{profiles.PauseCommand, profiles.ResumeCommand, profiles.StepCommand, profiles.StopAblationCommand} {
+			if err := c.Do(ask(k)); err != nil {
+				t.Errorf("%s: %v", k, err)
+			}
+		}
+		return append(errs, c.Do(profiles.Command{Kind: profiles.RestartCommand, Try: true})) // everything before has been carried out
 	}
 	for _, err := range everything(second.Client) {
 		if err == nil || !strings.Contains(err.Error(), "pts/1") {
@@ -154,33 +162,35 @@ func TestOnlyTheOperatorChangesTheRun(t *testing.T) {
 	if err := errors.Join(everything(first.Client)...); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"set [{amp bf16}]", "decide [{amp bf16}]", "check [{amp bf16}]", "restart", "can restart", "ablation", "factorial 1", "replicate [{amp bf16}] 7",
-		"fork [{amp bf16}] 8", "save", "checkpoint", "clear", "pause true", "pause false", "step", "stop ablation", "can restart"}
+	want := []string{"set [{amp bf16}]", "decide", "try set [{amp bf16}]", "restart", "try restart", "ablate 0", "ablate 1", "replicate [{amp bf16}] 7",
+		"fork [{amp bf16}] 8", "save", "checkpoint", "clear", "pause", "go", "step", "stop ablation", "try restart"}
 	if asked := s.run.list(); !slices.Equal(asked, want) {
 		t.Errorf("asked for %q", asked)
 	}
-	if err := first.SetMany([]settings.Assignment{{Key: "amp", Value: "wrong"}}); err == nil || err.Error() != errFake.Error() {
+	if err := first.Do(set(settings.Assignment{Key: "amp", Value: "wrong"})); err == nil || err.Error() != errFake.Error() {
 		t.Errorf("the answer is %v", err)
 	}
-	if err := first.SetMany([]settings.Assignment{{Key: "amp", Value: "panic"}}); err == nil || !strings.Contains(err.Error(), "panicked") {
+	if err := first.Do(set(settings.Assignment{Key: "amp", Value: "panic"})); err == nil || !strings.Contains(err.Error(), "panicked") {
 		t.Errorf("the answer to a panic is %v", err)
 	}
 	// The lease is asked for and handed over, both screens know, and the log has it.
-	second.Operate(true)
-	eventually(t, "the operator to be asked", func() bool { return first.Asks() == "pts/2" && second.Asks() == "pts/2" && first.Operates() })
-	first.Operate(false)
-	eventually(t, "the lease to change hands", func() bool {
-		return second.Operates() && !first.Operates() && first.Operator() == "pts/2" && first.Asks() == ""
+	_ = second.Do(ask(profiles.OperateCommand))
+	eventually(t, "the operator to be asked", func() bool {
+		return first.Control().Asks == "pts/2" && second.Control().Asks == "pts/2" && first.operates()
 	})
-	if err := first.SetMany(sets); err == nil {
+	_ = first.Do(ask(profiles.HandOverCommand))
+	eventually(t, "the lease to change hands", func() bool {
+		return second.operates() && !first.operates() && first.Control().Operator == "pts/2" && first.Control().Asks == ""
+	})
+	if err := first.Do(set(sets...)); err == nil {
 		t.Error("the first screen still operates the run")
 	}
-	if err := second.SetMany(sets); err != nil {
+	if err := second.Do(set(sets...)); err != nil {
 		t.Error(err)
 	}
-	second.Operate(false)
-	eventually(t, "the lease to be free", func() bool { return first.Operator() == "" })
-	if err := first.SetMany(sets); err == nil {
+	_ = second.Do(ask(profiles.HandOverCommand))
+	eventually(t, "the lease to be free", func() bool { return first.Control().Operator == "" })
+	if err := first.Do(set(sets...)); err == nil {
 		t.Error("a screen without the lease operates the run")
 	}
 	log := strings.Join(s.logged(), "\n")
@@ -197,13 +207,13 @@ func TestTheLeaseOfAScreenThatIsGone(t *testing.T) {
 	s.begin()
 	first := s.attach(t, ClientOptions{Who: "pts/1"})
 	taker := s.attach(t, ClientOptions{Who: "pts/2", Take: true})
-	eventually(t, "the lease to be taken", func() bool { return !first.Operates() && taker.Operates() })
+	eventually(t, "the lease to be taken", func() bool { return !first.operates() && taker.operates() })
 	_ = taker.net.Close() // as kill -9
-	eventually(t, "the lease to be free", func() bool { return first.Operator() == "" })
-	if x := s.attach(t, ClientOptions{Watch: true}); x.Operates() {
+	eventually(t, "the lease to be free", func() bool { return first.Control().Operator == "" })
+	if x := s.attach(t, ClientOptions{Watch: true}); x.operates() {
 		t.Error("a screen that only watches has the lease")
 	}
-	if x := s.attach(t, ClientOptions{}); !x.Operates() {
+	if x := s.attach(t, ClientOptions{}); !x.operates() {
 		t.Error("the next screen does not operate the run")
 	}
 }
@@ -215,8 +225,8 @@ func TestACheckDelaysNothing(t *testing.T) {
 	s.begin()
 	x := s.attach(t, ClientOptions{})
 	checked := make(chan error, 1)
-	go func() { checked <- x.Check(nil) }()
-	if err := x.Save(); err != nil {
+	go func() { checked <- x.Do(profiles.Command{Kind: profiles.SetCommand, Try: true}) }()
+	if err := x.Do(ask(profiles.SaveCommand)); err != nil {
 		t.Error(err)
 	}
 	close(s.run.block)
@@ -339,31 +349,58 @@ func TestTheSocketIsMadeAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the session to be found again", func() bool { return len(List(t.Context(), []string{s.folder}, "1")) == 1 })
-	if x := s.attach(t, ClientOptions{}); !x.Operates() {
+	if x := s.attach(t, ClientOptions{}); !x.operates() {
 		t.Error("the screen does not operate the run")
 	}
 }
 
-// A program with another version of the protocol is told, by either side.
-func TestAnotherVersionOfTheProtocol(t *testing.T) {
+// What a screen of an older version meets: one sentence, and nothing else. It does nothing to the run, whatever it says next.
+func TestAScreenOfAnOlderVersion(t *testing.T) {
 	s := serve(t, journalLimit)
+	s.begin()
+	s.iterate(100)
 	c := s.dialRaw(t)
-	hello, _ := message(helloFrame, clientHello{Protocol: Protocol + 1, Want: WantWatch})
-	if _, err := c.Write(hello); err != nil {
+	hello := frame(helloFrame, []byte(`{"protocol":2,"version":"1.0","want":"watch","take":true,"who":"pts/9","role":"operator"}`))
+	pause := frame(commandFrame, []byte(`{"n":1,"do":"pause","on":true}`))
+	if _, err := c.Write(slices.Concat(hello, pause)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readHello(c, "k3f9w"); err == nil || !strings.Contains(err.Error(), "must be 2") {
-		t.Errorf("the server says %v", err)
+	_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
+	k, body, err := readFrame(c, largestCommand)
+	if err != nil || k != helloFrame {
+		t.Fatalf("it got a frame %q, %v", byte(k), err)
 	}
+	var answer struct { // what each version reads
+		Protocol       int
+		Version, Error string
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		t.Fatal(err)
+	}
+	const says = "this screen speaks version 2 of the protocol, and the session version 3: attach with prismtop 1.2.3, which began it"
+	if answer.Protocol != Protocol || answer.Version != "1.2.3" || answer.Error != says {
+		t.Errorf("it was told %+v", answer)
+	}
+	if k, _, err := readFrame(c, largestData); err == nil {
+		t.Errorf("a frame %q followed", byte(k))
+	}
+	if asked := s.run.list(); len(asked) != 0 || s.server.info().Operator != "" {
+		t.Errorf("it caused %q, and %q operates the run", asked, s.server.info().Operator)
+	}
+}
+
+// A screen that meets a session of another version says in one sentence what helps.
+func TestASessionOfAnotherVersion(t *testing.T) {
 	here, there := net.Pipe()
 	go func() {
 		answer, _ := message(helloFrame, serverHello{Protocol: Protocol + 1, Version: "9.9"})
 		_, _ = there.Write(answer)
 	}()
 	_, err := readHello(here, "k3f9w")
+	const says = "session k3f9w belongs to prismtop 9.9, which speaks version 4 of the protocol, and this one version 3: attach with the program that began it"
 	var other *OtherVersionError
-	if !errors.As(err, &other) || !strings.Contains(err.Error(), "9.9") || !strings.Contains(err.Error(), "k3f9w") {
-		t.Errorf("the client says %v", err)
+	if !errors.As(err, &other) || err.Error() != says {
+		t.Errorf("it says %v", err)
 	}
 }
 
@@ -380,13 +417,13 @@ func TestNonsenseEndsItsConnectionOnly(t *testing.T) {
 		"noise":           []byte("GET / HTTP/1.1\r\n\r\n"),
 		"no hello":        frame(commandFrame, []byte("{}")),
 		"wrong JSON":      frame(helloFrame, []byte("{")),
-		"wants nothing":   frame(helloFrame, []byte(`{"protocol":2,"want":"all"}`)),
+		"wants nothing":   frame(helloFrame, []byte(`{"protocol":3,"want":"all"}`)),
 		"huge frame":      append(slices.Clone(hello), huge...),
 		"an empty frame":  append(slices.Clone(hello), 0, 0, 0, 0, 'C'),
 		"unknown kind":    append(slices.Clone(hello), frame('X', nil)...),
 		"wrong command":   append(slices.Clone(hello), frame(commandFrame, []byte("[]"))...),
-		"too many values": append(slices.Clone(hello), frame(commandFrame, []byte(`{"sets":[`+strings.Repeat("{},", mostSets)+`{}]}`))...),
-		"odd factors":     append(slices.Clone(hello), frame(commandFrame, []byte(`{"do":"factorial","factors":[{"On":[{}]}]}`))...),
+		"too many values": append(slices.Clone(hello), frame(commandFrame, []byte(`{"settings":[`+strings.Repeat("{},", mostSets)+`{}]}`))...),
+		"odd factors":     append(slices.Clone(hello), frame(commandFrame, []byte(`{"do":"ablate","factors":[{"On":[{}]}]}`))...),
 	} {
 		c := s.dialRaw(t)
 		if _, err := c.Write(bytes); err != nil {
@@ -397,7 +434,7 @@ func TestNonsenseEndsItsConnectionOnly(t *testing.T) {
 			t.Errorf("%s: the connection stays: %v", name, err)
 		}
 	}
-	if err := good.SetMany(nil); err != nil || !good.Operates() {
+	if err := good.Do(set()); err != nil || !good.operates() {
 		t.Errorf("the good screen: %v", err)
 	}
 	if asked := s.run.list(); !slices.Equal(asked, []string{"set []"}) {
