@@ -166,10 +166,16 @@ type Control struct {
 	Asks     string `json:"asks,omitempty"` // the one that asks the operator for the right; empty if none does
 }
 
-// Able returns the kinds of commands that the run of a snapshot is able to carry out: all before it has described itself.
+// Able returns the kinds of commands that the run of a snapshot is able to carry out: all before it has described itself. A screen
+// that shows the past of a run on its way to the present changes nothing of it.
 func (s *Snapshot) Able() Kinds {
-	if s == nil || s.Run.Schema.Workload == "" {
+	switch {
+	case s == nil || s.Run.Schema.Workload == "":
 		return Every()
+	case s.CatchingUp && s.Run.Able.Has(NoteCommand):
+		return Kinds{NoteCommand}
+	case s.CatchingUp:
+		return nil
 	}
 	return s.Run.Able
 }

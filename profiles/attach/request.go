@@ -38,10 +38,9 @@ func (c *Client) write(k kind, v any) error {
 	return nil
 }
 
-// Able returns the commands that this screen may ask for now, of those that the run of a snapshot carries out. One that shows the
-// past of the run on its way to the present asks for none that changes it.
+// Able returns the commands that this screen may ask for now, of those that the run of a snapshot carries out.
 func (c *Client) Able(of *profiles.Snapshot) profiles.Kinds {
-	return able(of, c.Role(), c.Control().Operates && (of == nil || !of.CatchingUp))
+	return able(of, c.Role(), c.Control().Operates)
 }
 
 // unanswered are the commands whose answer nobody waits for: their outcome shows.

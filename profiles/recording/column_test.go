@@ -214,6 +214,7 @@ func TestBodiesAreKept(t *testing.T) {
 		&profiles.Measurement{Iteration: 1 << 60, Unit: -1, Values: values},
 		&profiles.UnitResult{Unit: 3, Values: values, Reached: math.NaN(), Loss: "l1"},
 		&profiles.Ended{Units: 5, Converged: 3, Iterations: 1 << 40, Failed: []int32{1, 4}},
+		&profiles.Answer{Kind: profiles.SetCommand, N: 3, By: "pts/1", Refused: "no such kernels", Iteration: 7},
 		&profiles.LogEntry{Text: "a\x00b", Refused: true},
 		&profiles.Note{Author: "pts/1 from 10.0.0.7", Text: "flat\x00", Iteration: 7, Written: 5},
 		&profiles.Memory{Parts: [profiles.MaxMemory]int64{1, 2}, Caches: 3, Device: profiles.DeviceMemory{Device: "GPU-1", Weights: 4, Caches: [profiles.MaxCaches]int64{1: 5}}},

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -187,11 +188,9 @@ func greeting(c *attach.Client, now time.Time) string {
 	if text := away(c.Away(), c.Info(), now); text != "" {
 		parts = append(parts, text)
 	}
-	if operator := c.Operator(); !c.Operates() {
-		if operator == "" {
-			operator = "no screen"
-		}
-		if operator += " operates the run"; c.MayOperate() {
+	if now := c.Control(); !now.Operates {
+		operator := cmp.Or(now.Operator, "no screen") + " operates the run"
+		if c.Role() >= attach.Operator {
 			operator += ": I asks for it"
 		}
 		parts = append(parts, operator)

@@ -13,7 +13,6 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/aggregate"
 	"prismtop/profiles/preset"
-	"prismtop/profiles/settings"
 	"prismtop/profiles/stats"
 	"prismtop/profiles/stream"
 	"prismtop/sim"
@@ -127,19 +126,9 @@ func milliseconds(d time.Duration) float64 { return d.Seconds() * 1e3 }
 // taped is a recorded run: it delivers its snapshots again, ten per second.
 type taped struct{ snapshots chan *profiles.Snapshot }
 
-func (taped) Set(string, string) error               { return nil }
-func (taped) SetMany([]settings.Assignment) error    { return nil }
-func (taped) StartAblation() error                   { return nil }
-func (taped) StartFactorial([]settings.Factor) error { return nil }
-func (taped) StopAblation()                          {}
-func (taped) Pause(bool)                             {}
-func (taped) Step()                                  {}
-func (taped) Restart() error                         { return nil }
-func (taped) CanRestart() error                      { return nil }
-func (taped) Check([]settings.Assignment) error      { return nil }
-func (taped) Save() error                            { return nil }
-func (taped) Stop()                                  {}
-func (r taped) Snapshots() <-chan *profiles.Snapshot { return r.snapshots }
+func (taped) Able(s *profiles.Snapshot) profiles.Kinds { return s.Able() }
+func (taped) Do(profiles.Command) error                { return nil }
+func (r taped) Snapshots() <-chan *profiles.Snapshot   { return r.snapshots }
 
 // BenchmarkScreenCPU measures the processor time of the screen: all of this process while a
 // recorded run is shown on a terminal of 120x40 at ten snapshots per second, including the work

@@ -107,11 +107,11 @@ type operated struct {
 // inText is a live run as the user of lines of text operates it.
 type inText struct{ exportable }
 
-// MayAnnotate returns true: nobody else has the run.
-func (inText) MayAnnotate() bool { return true }
-
-// Annotate writes a note.
-func (t inText) Annotate(text string) error { return t.Note(sessions.Who(), text) }
+// Do asks for a command in the user's name.
+func (t inText) Do(c profiles.Command) error {
+	c.By = sessions.Who()
+	return t.exportable.Do(c)
+}
 
 // onScreens shows the run until its screen ends, again whenever the shell brings the process back to the
 // foreground. last is the newest snapshot of a run that ended without a screen.

@@ -33,7 +33,7 @@ import (
 // restarted. If ctx ends first, the error is ErrInterrupted.
 func Watch(ctx context.Context, in io.Reader, out io.Writer, source control.Source, o Options, interval time.Duration) (*profiles.Snapshot, error) {
 	o = o.withDefaults()
-	l := lines{out: out, powers: control.Of(source), options: o, told: map[int64]told{}, exported: make(chan string, 1), decides: fromTerminal(in), notices: notice.New(o.Notices, o.Environ)}
+	l := lines{out: out, source: source, options: o, told: map[int64]told{}, exported: make(chan string, 1), decides: fromTerminal(in), notices: notice.New(o.Notices, o.Environ)}
 	typed := make(chan typedLine)
 	left := make(chan struct{})
 	defer close(left)
@@ -46,7 +46,7 @@ func Watch(ctx context.Context, in io.Reader, out io.Writer, source control.Sour
 	for {
 		select {
 		case <-ctx.Done():
-			l.powers.Stop()
+			l.stop()
 			return l.snap, control.ErrInterrupted
 		case line, ok := <-typed:
 			switch {
@@ -136,7 +136,7 @@ func limited(s *profiles.Snapshot) bool {
 // lines is the state of Watch.
 type lines struct {
 	out     io.Writer
-	powers  control.Capabilities
+	source  control.Source
 	options Options
 	snap    *profiles.Snapshot
 	told    map[int64]told // by the iteration of the change
@@ -244,44 +244,86 @@ func (l *lines) effect(e *profiles.Effect) {
 	}
 }
 
+// can reports whether the source carries out a command now.
+func (l *lines) can(k profiles.CommandKind) bool { return l.source.Able(l.snap).Has(k) }
+
+// stop ends the run if the source can.
+func (l *lines) stop() {
+	if l.can(profiles.StopCommand) {
+		_ = l.source.Do(profiles.Command{Kind: profiles.StopCommand}) // a run that is over has nothing to end
+	}
+}
+
+// verbs are the commands to a run that have texts of their own: cannot says that a run is not able to.
+var verbs = map[profiles.CommandKind]struct{ help, cannot string }{
+	profiles.PauseCommand:      {help: "pause, go, step: stop after this iteration, go on, run one", cannot: "this run cannot be paused from here"},
+	profiles.ResumeCommand:     {cannot: "this run cannot be paused from here"},
+	profiles.StepCommand:       {cannot: "this run cannot be paused from here"},
+	profiles.SaveCommand:       {"save: write the reconstruction as PNG and NPY", "this run cannot be saved from here"},
+	profiles.CheckpointCommand: {"checkpoint: write the state to a file, to go on from with --resume", "this run cannot be written to a checkpoint from here"},
+	profiles.ClearCommand:      {"clear: clear all caches, which fill again", "this run has no caches that can be cleared from here"},
+	profiles.NoteCommand:       {"note TEXT: mark this iteration with a note", "this run cannot be annotated from here"},
+	profiles.RestartCommand:    {"restart: begin again from the first weights, with what waits for the next run", "this run cannot be restarted from here"},
+}
+
+// others are the commands to a run that are no words: a change of settings, the end, and those that need a choice.
+var others = profiles.Kinds{profiles.SetCommand, profiles.DecideCommand, profiles.StopCommand, profiles.AblateCommand, profiles.ReplicateCommand,
+	profiles.ForkCommand, profiles.StopAblationCommand}
+
+// verb carries out a line that asks for a command by its name; ok is false if it does not.
+func (l *lines) verb(text string) (ok bool) {
+	word, rest, _ := strings.Cut(text, " ")
+	c := profiles.Command{Kind: profiles.CommandKind(strings.ToLower(word)), Text: strings.TrimSpace(rest)}
+	if c.Kind != profiles.NoteCommand && rest != "" || others.Has(c.Kind) {
+		return false
+	}
+	v, known := verbs[c.Kind]
+	switch {
+	case l.can(c.Kind):
+		if err := l.source.Do(c); err != nil {
+			l.say("%s: %v", c.Kind.Refused(), err)
+		}
+	case known:
+		l.say("%s", v.cannot)
+	default:
+		return false
+	}
+	return true
+}
+
 // help returns the commands that the run supports, with descriptions.
 func (l *lines) help() []string {
-	all := []struct {
-		has  bool
-		text string
-	}{
-		{true, "status: progress on one line"},
-		{true, "summary: times by phase, memory, caches, effects, quality"},
-		{l.powers.Setter != nil, "settings: what can be changed, its value, and the one that waits for the next start"},
-		{l.powers.Setter == nil, "settings: what the run has"},
-		{l.powers.Setter != nil, "NAME=VALUE: change a setting, as amp=bf16 now or radius=24 for the next run"},
-		{true, "effects: what each change did"},
-		{l.powers.Pauser != nil, "pause, go, step: stop after this iteration, go on, run one"},
-		{l.powers.Saves(l.snap), "save: write the reconstruction as PNG and NPY"},
-		{l.powers.Checkpoints(l.snap), "checkpoint: write the state to a file, to go on from with --resume"},
-		{l.powers.Clears(l.snap), "clear: clear all caches, which fill again"},
-		{l.powers.Annotates(), "note TEXT: mark this iteration with a note"},
-		{l.powers.Exporter != nil, "export FORMAT: write what is recorded here; export lists the formats"},
-		{l.powers.Restarter != nil, "restart: begin again from the first weights, with what waits for the next run"},
-		{l.powers.Stopper != nil, "quit: end the run"},
-		{l.powers.Stopper == nil, "quit: stop watching"},
+	texts := []string{"status: progress on one line", "summary: times by phase, memory, caches, effects, quality"}
+	if l.can(profiles.SetCommand) {
+		texts = append(texts, "settings: what can be changed, its value, and the one that waits for the next start",
+			"NAME=VALUE: change a setting, as amp=bf16 now or radius=24 for the next run")
+	} else {
+		texts = append(texts, "settings: what the run has")
 	}
-	var texts []string
-	for _, h := range all {
-		if h.has {
-			texts = append(texts, h.text)
+	texts = append(texts, "effects: what each change did")
+	for _, k := range l.source.Able(l.snap).Without(others...) {
+		if v, known := verbs[k]; !known {
+			texts = append(texts, string(k))
+		} else if v.help != "" {
+			texts = append(texts, v.help)
 		}
 	}
-	return texts
+	if _, ok := l.source.(control.Exporter); ok {
+		texts = append(texts, "export FORMAT: write what is recorded here; export lists the formats")
+	}
+	if l.can(profiles.StopCommand) {
+		return append(texts, "quit: end the run")
+	}
+	return append(texts, "quit: stop watching")
 }
 
 // afterwards lists the commands that still work when the run is over.
 func (l *lines) afterwards() string {
 	words := []string{"summary"}
-	if l.powers.Saves(l.snap) {
+	if l.can(profiles.SaveCommand) {
 		words = []string{"save", "summary"}
 	}
-	if l.powers.Restarter != nil {
+	if l.can(profiles.RestartCommand) {
 		words = append(words, "restart")
 	}
 	last := len(words) - 1
@@ -291,62 +333,28 @@ func (l *lines) afterwards() string {
 	return strings.Join(words[:last], ", ") + " and " + words[last] + " still work, quit ends"
 }
 
-// cannot rejects a command that the run does not support.
-func (l *lines) cannot(what string) { l.say("this run cannot be %s from here", what) }
-
 // obey executes a command. It returns true to end the session.
 func (l *lines) obey(text string) (quit bool) {
 	word := strings.ToLower(text)
-	if first, note, _ := strings.Cut(text, " "); strings.EqualFold(first, "note") {
-		l.note(strings.TrimSpace(note))
-		return false
-	}
-	if key, value, ok := strings.Cut(text, "="); ok {
-		l.set(strings.TrimSpace(key), strings.TrimSpace(value))
-		return false
+	if first, _, _ := strings.Cut(word, " "); first != string(profiles.NoteCommand) {
+		if key, value, ok := strings.Cut(text, "="); ok {
+			l.set(strings.TrimSpace(key), strings.TrimSpace(value))
+			return false
+		}
 	}
 	switch {
 	case word == "quit" || word == "exit":
-		l.powers.Stop()
+		l.stop()
 		return true
 	case word == "help" || word == "?":
 		for _, h := range l.help() {
 			l.say("  %s", h)
 		}
-	case l.powers.Pauser == nil && (word == "pause" || word == "go" || word == "step"):
-		l.cannot("paused")
-	case word == "pause" || word == "go":
-		l.powers.Pauser.Pause(word == "pause")
-	case word == "step":
-		l.powers.Pauser.Step()
-	case word == "restart" && l.powers.Restarter == nil:
-		l.cannot("restarted")
-	case word == "restart":
-		if err := l.powers.Restarter.Restart(); err != nil {
-			l.say("not restarted: %v", err)
-		}
-	case word == "save" && !l.powers.Saves(l.snap):
-		l.cannot("saved")
-	case word == "save":
-		if err := l.powers.Saver.Save(); err != nil {
-			l.say("not saved: %v", err)
-		}
-	case word == "checkpoint" && !l.powers.Checkpoints(l.snap):
-		l.cannot("written to a checkpoint")
-	case word == "checkpoint":
-		if err := l.powers.Checkpointer.Checkpoint(); err != nil {
-			l.say("no checkpoint: %v", err)
-		}
-	case word == "clear" && !l.powers.Clears(l.snap):
-		l.say("this run has no caches that can be cleared from here")
-	case word == "clear":
-		if err := l.powers.Clearer.Clear(); err != nil {
-			l.say("not cleared: %v", err)
-		}
 	case word == "export" || strings.HasPrefix(word, "export "):
 		l.export(strings.TrimSpace(strings.TrimPrefix(word, "export")))
 	case word == "settings":
 		l.settings()
+	case l.verb(text):
 	case l.snap == nil:
 		l.say("the run has not begun")
 	case word == "status" || word == "":
@@ -368,23 +376,12 @@ func (l *lines) obey(text string) (quit bool) {
 	return false
 }
 
-// note writes a note; the log has it.
-func (l *lines) note(text string) {
-	if !l.powers.Annotates() {
-		l.cannot("annotated")
-		return
-	}
-	if err := l.powers.Annotator.Annotate(text); err != nil {
-		l.say("no note: %v", err)
-	}
-}
-
 // export writes the run in a format, beside the session; without one, it lists the formats.
 func (l *lines) export(format string) {
-	exporter := l.powers.Exporter
+	exporter, ok := l.source.(control.Exporter)
 	switch {
-	case exporter == nil:
-		l.cannot("exported")
+	case !ok:
+		l.say("this run cannot be exported from here")
 		return
 	case format == "":
 		for _, f := range exporter.Formats() {
@@ -404,27 +401,27 @@ func (l *lines) export(format string) {
 }
 
 func (l *lines) set(key, value string) {
-	setter := l.powers.Setter
-	if setter == nil {
+	if !l.can(profiles.SetCommand) {
 		l.say("not changed: the settings of this run cannot be changed from here")
 		return
 	}
 	var err error
-	sets := []settings.Assignment{{Key: key, Value: value}}
-	if key == "image" { // checked before it is set
-		err = setter.Check(sets)
+	c := profiles.Command{Kind: profiles.SetCommand, Settings: []settings.Assignment{{Key: key, Value: value}}}
+	if l.decides {
+		c.Kind = profiles.DecideCommand
 	}
-	switch {
-	case err != nil:
-	case l.decides:
-		err = l.powers.Press(sets)
-	default:
-		err = setter.SetMany(sets)
+	if key == "image" { // checked before it is set
+		try := c
+		try.Try = true
+		err = l.source.Do(try)
+	}
+	if err == nil {
+		err = l.source.Do(c)
 	}
 	switch {
 	case err != nil:
 		l.say("not changed: %v", err)
-	case l.powers.Restarter == nil && (l.snap != nil && words.Ended(l.snap.State) || !words.Live(l.table(), key)):
+	case !l.can(profiles.RestartCommand) && (l.snap != nil && words.Ended(l.snap.State) || !words.Live(l.table(), key)):
 		l.say("%s = %s for the next run", key, value)
 	case l.snap != nil && words.Ended(l.snap.State) || !words.Live(l.table(), key):
 		l.say("%s = %s for the next run: restart begins it", key, value)
@@ -458,10 +455,10 @@ func (l *lines) settings() {
 		}
 	}
 	next := "from the next start on, which restart makes:"
-	if l.powers.Restarter == nil {
+	if !l.can(profiles.RestartCommand) {
 		next = "from the next start on:"
 	}
-	if l.powers.Setter == nil {
+	if !l.can(profiles.SetCommand) {
 		list("the settings of this run, which cannot be changed from here:", func(*settings.Key) bool { return true })
 		return
 	}

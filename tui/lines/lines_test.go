@@ -80,7 +80,7 @@ func TestLinesCarryOutWhatIsTyped(t *testing.T) {
 func TestLinesListWhatIsInForceAndWhatWaits(t *testing.T) {
 	for name, s := range map[string]*profiles.Snapshot{"running": tuitest.Running(), "finished": tuitest.Finished()} {
 		out := &tuitest.Transcript{}
-		l := lines{out: out, powers: control.Of(tuitest.NewRecorder()), told: map[int64]told{}}
+		l := lines{out: out, source: tuitest.NewRecorder(), told: map[int64]told{}}
 		tuitest.Set(s, "radius", "88")
 		tuitest.Set(s, "device", "auto")
 		next := tuitest.Having(s.Settings, "radius", "90")
@@ -102,7 +102,7 @@ func TestLinesListWhatIsInForceAndWhatWaits(t *testing.T) {
 // becomes comparable; at the end of the run, effects with too few iterations are printed.
 func TestLinesTellWhatCannotBeCompared(t *testing.T) {
 	out := &tuitest.Transcript{}
-	l := lines{out: out, powers: control.Of(tuitest.NewRecorder()), options: Options{Cores: 2}, told: map[int64]told{}}
+	l := lines{out: out, source: tuitest.NewRecorder(), options: Options{Cores: 2}, told: map[int64]told{}}
 	told := func(want ...string) {
 		t.Helper()
 		var got []string

@@ -27,22 +27,22 @@ func standAside(ctx context.Context, source control.Source, o Options) (over boo
 		return false, nil
 	}
 	fmt.Fprint(o.Output, "prismtop: the run goes on in the background; fg shows the screen\n")
-	aside, stop := context.WithCancel(ctx)
-	defer stop()
+	aside, cancel := context.WithCancel(ctx)
+	defer cancel()
 	go func() {
 		terminal.AwaitForeground(in.Fd(), aside.Done())
-		stop()
+		cancel()
 	}()
 	last := await(aside, source)
-	run := control.Of(source)
+	stop := func() { _ = source.Do(profiles.Command{Kind: profiles.StopCommand}) }
 	switch {
 	case ctx.Err() != nil:
-		run.Stop()
+		stop()
 		return true, context.Cause(ctx)
 	case last == nil || !words.Ended(last.State):
 		return false, nil
 	}
-	run.Stop()
+	stop()
 	notices := notice.New(o.Notices, o.Environ)
 	notices.Tell(o.Output, last)
 	if o.Summary != nil {
@@ -78,29 +78,6 @@ func (m *Model) detach() tea.Cmd {
 	return tea.Quit
 }
 
-// operate asks for the right to change the run, or returns it. The log has the outcome.
-func (m *Model) operate() {
-	asker := m.powers.Operator.Asks()
-	on := !m.powers.Operates()
-	m.powers.Operator.Operate(on)
-	switch {
-	case on && m.powers.Operates():
-		m.sayOperates()
-	case on:
-		m.say(askedToOperate)
-	case asker != "":
-		m.say(handedOver(asker))
-	default:
-		m.say(gaveUpControl)
-	}
-}
-
-// sayOperates says that this screen operates the run. The line of the log that names the screen before follows.
-func (m *Model) sayOperates() {
-	m.say(nowOperates)
-	m.status.awaits = m.now().Add(outcomeLife)
-}
-
 // await returns the newest snapshot when the run ends, its snapshots end, or ctx is done.
 func await(ctx context.Context, source control.Source) (last *profiles.Snapshot) {
 	for {
@@ -131,7 +108,7 @@ func (m *Model) suspend() tea.Cmd {
 		return m.fallAsleep()
 	}
 	m.sleep = fallingAsleep
-	m.resume = m.can(canPause) && m.snap != nil && m.snap.State == profiles.Running && m.wantPaused == nil
+	m.resume = m.can(profiles.PauseCommand) && m.snap != nil && m.snap.State == profiles.Running && m.wantPaused == nil
 	if m.resume {
 		m.pauseRun(true)
 		m.say(suspends)

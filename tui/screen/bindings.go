@@ -15,7 +15,7 @@ import (
 // bindings are a run's key bindings, used for dispatch, footer, help and the manuals.
 type bindings struct {
 	table    *settings.Table
-	can      abilities
+	can      profiles.Kinds
 	run      []binding
 	play     []binding // of a replay
 	settings []binding // change settings of the run, at the next iteration boundary
@@ -24,11 +24,11 @@ type bindings struct {
 	picks    []string  // settings in the value list
 }
 
-// bindingsOf returns the bindings for a table of settings and the abilities of a run. Settings
+// bindingsOf returns the bindings for a table of settings and the commands that its source carries out. Settings
 // that are not in the table have no keys.
-func bindingsOf(t *settings.Table, can abilities) *bindings {
+func bindingsOf(t *settings.Table, can profiles.Kinds) *bindings {
 	b := &bindings{table: t, can: can, run: possible(runKeys, can), play: possible(playKeys, can)}
-	if !can.has(canSet) {
+	if !can.Has(profiles.SetCommand) {
 		b.tuning = possible(tuningKeys(t, nil), can)
 		return b
 	}
@@ -42,16 +42,16 @@ func bindingsOf(t *settings.Table, can abilities) *bindings {
 	return b
 }
 
-// possible returns the bindings that a run's abilities allow.
-func possible(table []binding, can abilities) []binding {
-	return slices.DeleteFunc(slices.Clone(table), func(b binding) bool { return !can.has(b.needs) })
+// possible returns the bindings of the commands that the source carries out.
+func possible(table []binding, can profiles.Kinds) []binding {
+	return slices.DeleteFunc(slices.Clone(table), func(b binding) bool { return !can.Has(b.needs...) })
 }
 
 // tuningKeys returns the bindings beyond single settings: the settings pane, the value list,
 // ablation, undo, bookmarks.
 func tuningKeys(t *settings.Table, picks []string) []binding {
 	keys := []binding{
-		{Binding: bind(",", "all settings", ","), run: does((*Model).toggleSettings), needs: canRead},
+		{Binding: bind(",", "all settings", ","), run: does((*Model).toggleSettings), needs: profiles.Kinds{readCommand}},
 	}
 	if len(picks) > 0 {
 		keys = append(keys, binding{Binding: bind(".", "choose "+namedFirst(t, picks), "."),
@@ -59,18 +59,18 @@ func tuningKeys(t *settings.Table, picks []string) []binding {
 	}
 	if len(t.Compares()) > 0 {
 		keys = append(keys, binding{Binding: bind("A", "ablation: start, stop", "A"), short: "ablate", rank: 3, during: true,
-			run: does((*Model).toggleAblation), action: "ablate", needs: canAblate})
+			run: does((*Model).toggleAblation), action: "ablate", needs: profiles.Kinds{profiles.AblateCommand}})
 	}
 	if off, _ := t.Everything(); len(off) > 1 {
-		keys = append(keys, binding{Binding: bind("*", "everything off against on", "*"), run: does((*Model).compareEverything), needs: canReplicate})
+		keys = append(keys, binding{Binding: bind("*", "everything off against on", "*"), run: does((*Model).compareEverything), needs: profiles.Kinds{profiles.ReplicateCommand}})
 	}
 	return append(keys,
-		binding{Binding: bind("E", "replicate a change: its time", "E"), run: does((*Model).replicate), action: "replicate", needs: canReplicate},
-		binding{Binding: bind("Q", "fork a change: its quality", "Q"), run: does((*Model).forkQuality), action: "fork", needs: canFork},
-		binding{Binding: bind("u", "undo the last change", "u"), run: does((*Model).undo), needs: canSet},
-		binding{Binding: bind("b", "bookmark, then 1-9", "b"), run: does((*Model).storeNext), needs: canSet},
+		binding{Binding: bind("E", "replicate a change: its time", "E"), run: does((*Model).replicate), action: "replicate", needs: profiles.Kinds{profiles.ReplicateCommand}},
+		binding{Binding: bind("Q", "fork a change: its quality", "Q"), run: does((*Model).forkQuality), action: "fork", needs: profiles.Kinds{profiles.ForkCommand}},
+		binding{Binding: bind("u", "undo the last change", "u"), run: does((*Model).undo), needs: profiles.Kinds{profiles.SetCommand}},
+		binding{Binding: bind("b", "bookmark, then 1-9", "b"), run: does((*Model).storeNext), needs: profiles.Kinds{profiles.SetCommand}},
 		binding{Binding: bind("1-9", "apply a bookmark, or back", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
-			run: does(func(m *Model) { m.digit(int(m.pressed[0] - '0')) }), needs: canSet})
+			run: does(func(m *Model) { m.digit(int(m.pressed[0] - '0')) }), needs: profiles.Kinds{profiles.SetCommand}})
 }
 
 // namedFirst names the first settings of the value list, at most as many as fit in a line of the
@@ -172,7 +172,7 @@ func (b *bindings) keyOf(action profiles.Action) string {
 // bindings used by the screen itself.
 func KeySections(of *settings.Table) []widget.KeySection {
 	var sections []widget.KeySection
-	tables := bindingsOf(of, allAbilities).tables()
+	tables := bindingsOf(of, everyKind()).tables()
 	tables = slices.Insert(tables, len(tables)-1, keyTable{"A replay, whose other keys are those of the screen", playKeys})
 	for _, t := range tables {
 		s := widget.KeySection{Title: t.title}

@@ -132,10 +132,10 @@ func TestTextsNameTheKeysOfTheRun(t *testing.T) {
 	if got := words.HandyKeys(sortTable); got != "m f" {
 		t.Errorf("others are %q", got)
 	}
-	if got := bindingsOf(sortTable, allAbilities).keyOf("choose order"); got != "." {
+	if got := bindingsOf(sortTable, everyKind()).keyOf("choose order"); got != "." {
 		t.Errorf("the list's is %q", got)
 	}
-	if got := bindingsOf(sortTable, allAbilities).keyOf("switch fft_cache"); got != "" {
+	if got := bindingsOf(sortTable, everyKind()).keyOf("switch fft_cache"); got != "" {
 		t.Errorf("a setting that is not there has %q", got)
 	}
 	for _, part := range KeySections(sortTable) {

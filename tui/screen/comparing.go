@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"prismtop/profiles"
+	"prismtop/profiles/settings"
 	"prismtop/tui/chart"
 	"prismtop/tui/pane/ablation"
 	"prismtop/tui/words"
@@ -51,13 +52,13 @@ func (m *Model) listing() bool {
 
 // toggleAblation offers the ablations of the run, or stops the one under way.
 func (m *Model) toggleAblation() {
-	if m.powers.Ablator == nil {
+	if !m.can(profiles.AblateCommand) {
 		m.complain(cannotAblate)
 		return
 	}
 	if m.ablationRuns() {
 		m.ablating = false
-		m.powers.Ablator.StopAblation()
+		m.do(profiles.Command{Kind: profiles.StopAblationCommand})
 		m.say(ablationStops)
 		return
 	}
@@ -66,16 +67,15 @@ func (m *Model) toggleAblation() {
 		return
 	}
 	if !ablation.Offered(m.keys.table) {
-		m.startAblation(m.powers.Ablator.StartAblation, ablation.Length(m.snap))
+		m.startAblation(nil, ablation.Length(m.snap))
 		return
 	}
 	m.comparing = ablation.NewChoice(m.keys.table, m.keep.Factorial[m.keys.table.Workload])
 }
 
-// startAblation starts an ablation and shows its table.
-func (m *Model) startAblation(start func() error, length string) {
-	if err := start(); err != nil {
-		m.complain("no ablation: " + err.Error())
+// startAblation starts an ablation, of every combination of factors if there are some, and shows its table.
+func (m *Model) startAblation(factors []settings.Factor, length string) {
+	if !m.do(profiles.Command{Kind: profiles.AblateCommand, Factors: factors}) {
 		return
 	}
 	m.ablating, m.askedAt = true, m.snap.Ablation
@@ -107,7 +107,7 @@ func (m *Model) compare() {
 	c := m.comparing
 	if !c.Factorial() {
 		m.comparing = nil
-		m.startAblation(m.powers.Ablator.StartAblation, ablation.Length(m.snap))
+		m.startAblation(nil, ablation.Length(m.snap))
 		return
 	}
 	factors, err := c.Factors()
@@ -117,7 +117,7 @@ func (m *Model) compare() {
 	}
 	m.comparing = nil
 	m.keep.chooseFactorial(m.keys.table.Workload, c.Names())
-	m.startAblation(func() error { return m.powers.Ablator.StartFactorial(factors) }, ablation.FactorialLength(m.snap, len(factors)))
+	m.startAblation(factors, ablation.FactorialLength(m.snap, len(factors)))
 }
 
 // comparingBox returns the lines of the list.

@@ -74,14 +74,14 @@ func (m *Model) confirmation() []string {
 		question = "Quit? The run stops after this iteration."
 	}
 	w := chart.Width(question)
-	if m.can(canDetach) {
+	if m.can(profiles.LeaveCommand) {
 		w = max(w, chart.Width("q y quit   D leaves it going   any other key stays"))
 	}
 	return m.dialog("Quit", "", w, 3, func(c *chart.Canvas) {
 		c.Text(0, 0, question, theme.Plain)
 		x := c.Text(0, 2, "q y", theme.Key)
 		x = c.Text(x+1, 2, "quit", theme.Plain)
-		if m.can(canDetach) {
+		if m.can(profiles.LeaveCommand) {
 			x = c.Text(x+3, 2, "D", theme.Key)
 			x = c.Text(x+1, 2, "leaves it going", theme.Plain)
 		}
@@ -102,7 +102,7 @@ func (m *Model) tooSmall() []string {
 	}
 	if m.confirming {
 		lines = []string{"Quit? y or q quits, other keys stay"}
-		if m.can(canDetach) {
+		if m.can(profiles.LeaveCommand) {
 			lines = append(lines, "D leaves the run going")
 		}
 	}

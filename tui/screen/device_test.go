@@ -26,19 +26,20 @@ func onMachine(t *testing.T, s *profiles.Snapshot, lacks ...string) (*Model, *la
 	t.Helper()
 	run := &lacking{Recorder: tuitest.NewRecorder(), values: lacks}
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
-	m.powers.Setter, m.powers.Decider = run, run
+	m.source = run
 	return m, run
 }
 
-func (r *lacking) SetMany(sets []settings.Assignment) error {
-	r.asked = append(r.asked, sets[0].Value)
-	if slices.Contains(r.values, sets[0].Value) {
-		return errors.New(sets[0].Key + " = " + sets[0].Value + ": not here")
+func (r *lacking) Do(c profiles.Command) error {
+	if len(c.Settings) == 0 {
+		return nil
+	}
+	r.asked = append(r.asked, c.Settings[0].Value)
+	if slices.Contains(r.values, c.Settings[0].Value) {
+		return errors.New(c.Settings[0].Key + " = " + c.Settings[0].Value + ": not here")
 	}
 	return nil
 }
-
-func (r *lacking) Decide(sets []settings.Assignment) error { return r.SetMany(sets) }
 
 // on is a snapshot of a run with a setting device, computed on a device.
 func on(setting, device string) *profiles.Snapshot {

@@ -43,7 +43,7 @@ func TestEveryCharacterOfTheScreenCanBeDrawn(t *testing.T) {
 			add("a key of "+deck.Panes[id].Name, h.Key+h.Does)
 		}
 	}
-	for _, table := range bindingsOf(prism.Table, allAbilities).tables() {
+	for _, table := range bindingsOf(prism.Table, everyKind()).tables() {
 		for _, b := range table.keys {
 			add("the keys", b.Help().Key+b.Help().Desc)
 		}

@@ -24,7 +24,7 @@ type exporting struct {
 
 // openExports opens the list.
 func (m *Model) openExports() {
-	m.exporting = &exporting{formats: m.powers.Exporter.Formats()}
+	m.exporting = &exporting{formats: m.exporter.Formats()}
 }
 
 // pressExporting handles a key while the list is open.
@@ -51,7 +51,7 @@ func (m *Model) pressExporting(msg tea.KeyPressMsg) tea.Cmd {
 
 // export closes the list and writes the run in a format of it; exportedMsg arrives when that is done.
 func (m *Model) export(row int) tea.Cmd {
-	exporter, format := m.powers.Exporter, m.exporting.formats[row].Name
+	exporter, format := m.exporter, m.exporting.formats[row].Name
 	m.exporting = nil
 	m.say("exporting " + format + " …")
 	return func() tea.Msg {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"prismtop/profiles"
 	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
@@ -36,7 +37,7 @@ func (m *Model) footer() []string {
 	var c chart.Canvas
 	c.Resize(w, h)
 	if h > 1 {
-		transport.Draw(&c, 0, m.powers.Player.Position(), m.options.ASCII)
+		transport.Draw(&c, 0, m.replay.Position(), m.options.ASCII)
 	}
 	var right, keys []widget.Piece
 	var room int
@@ -66,7 +67,7 @@ func (m *Model) offered(how naming, room int) []widget.KeyGroup {
 	}
 	table := m.footerTable(room)
 	groups := m.keyGroups(table, how)
-	if m.over() && !m.can(canPlay) && len(m.keys.footer) > 0 {
+	if m.over() && !m.can(profiles.PlayCommand) && len(m.keys.footer) > 0 {
 		label := widget.KeyGroup{Pieces: []widget.Piece{{Text: "next run:", Style: theme.Strong}}, Rank: 3}
 		groups = append([]widget.KeyGroup{label}, groups...)
 	}
@@ -77,7 +78,7 @@ func (m *Model) offered(how naming, room int) []widget.KeyGroup {
 func (m *Model) footerTable(room int) []binding {
 	table := slices.Concat(m.keys.footer, m.keys.tuning, m.keys.run, m.keys.play, screenKeys)
 	table = slices.DeleteFunc(table, func(b binding) bool { return b.short == "" && b.state == nil || b.state != nil && m.snap == nil })
-	if m.over() && !m.can(canPlay) {
+	if m.over() && !m.can(profiles.PlayCommand) {
 		table = m.afterTheEnd(table, room)
 	} else {
 		table = slices.DeleteFunc(table, func(b binding) bool { return b.afterwards })
@@ -191,7 +192,7 @@ func (m *Model) keyGroups(table []binding, how naming) []widget.KeyGroup {
 		if how == inFull && b.long != "" {
 			name = b.long
 		}
-		if b.needs == canPause && b.during && m.snap != nil && m.paused() {
+		if b.needs.Has(profiles.PauseCommand) && b.during && m.snap != nil && m.paused() {
 			name = "go on"
 		}
 		ps := []widget.Piece{{Text: b.Help().Key, Style: theme.Key}}

@@ -164,12 +164,12 @@ func (m *Model) header() []string {
 func (m *Model) headerText(f headerField, w int) (string, theme.Style) {
 	s := m.snap
 	switch {
-	case f == brandField && !m.powers.Operates():
+	case f == brandField && !m.operates():
 		return "watching", theme.Warn
 	case f == brandField:
 		return "prismtop", theme.Brand
-	case f == stateField && m.can(canPlay):
-		return transport.Lamp(m.powers.Player.Position(), m.options.ASCII)
+	case f == stateField && m.can(profiles.PlayCommand):
+		return transport.Lamp(m.replay.Position(), m.options.ASCII)
 	case s == nil && f == stateField:
 		return stateLamp(profiles.Preparing, m.options.ASCII)
 	case s == nil:

@@ -233,12 +233,12 @@ func (m *Model) alertLines(w int) []widget.Line {
 func (m *Model) afterFailure() string {
 	var keys []string
 	switch {
-	case m.can(canRestart | canSet):
+	case m.can(profiles.RestartCommand, profiles.SetCommand):
 		keys = append(keys, "R restarts it from the first weights, and , changes settings before that")
-	case m.can(canRestart):
+	case m.can(profiles.RestartCommand):
 		keys = append(keys, "R restarts it from the first weights")
 	}
-	if m.can(canSave) {
+	if m.can(profiles.SaveCommand) {
 		keys = append(keys, "s saves the last reconstruction")
 	}
 	return strings.Join(append(keys, "q quits."), "; ")

@@ -30,12 +30,13 @@ type binding struct {
 	during, afterwards bool
 	// state returns the current value that the key changes; nil for actions.
 	state func(*Model) (text string, pending bool)
-	run   func(*Model) tea.Cmd
+	// run is its function; nil asks for the command that it needs.
+	run func(*Model) tea.Cmd
 	// action is the name of its first key's action in the advice of alerts; empty if it is never
 	// advised.
 	action profiles.Action
-	// needs are the abilities of the run that it requires.
-	needs abilities
+	// needs are the commands that it asks for. It is there only if the source is able to carry out all of them.
+	needs profiles.Kinds
 }
 
 func bind(shown, help string, keys ...string) key.Binding {
@@ -60,37 +61,37 @@ func (m *Model) move(k *settings.Key, how settings.Move) {
 
 // runKeys act on the run.
 var runKeys = []binding{
-	{Binding: bind("space", "pause or go on", "space"), needs: canPause, short: "pause", rank: 1, during: true, run: (*Model).togglePause},
-	{Binding: bind("n", "one iteration", "n"), needs: canPause, run: (*Model).step},
-	{Binding: bind("s", "save the result", "s"), needs: canSave, short: "save", rank: 1, afterwards: true, run: (*Model).save, action: "save"},
-	{Binding: bind("d", "write a checkpoint", "d"), needs: canCheckpoint, run: (*Model).checkpoint},
-	{Binding: bind("$", "clear all caches", "$"), needs: canClear, run: (*Model).clearCaches, action: "clear caches"},
-	{Binding: bind("r", "export to a file", "r"), needs: canExport, run: does((*Model).openExports)},
-	{Binding: bind("#", "note at this iteration", "#"), needs: canAnnotate, run: does((*Model).openNote)},
-	{Binding: bind("D", "leave the run going", "D"), needs: canDetach, run: (*Model).detach},
-	{Binding: bind("I", "operate, hand over", "I"), needs: canOperate, run: does((*Model).operate)},
-	{Binding: bind("R", "restart, asks first", "R"), needs: canRestart, short: "restart", rank: 0, afterwards: true, run: (*Model).restart, action: "restart"},
+	{Binding: bind("space", "pause or go on", "space"), needs: profiles.Kinds{profiles.PauseCommand}, short: "pause", rank: 1, during: true, run: (*Model).togglePause},
+	{Binding: bind("n", "one iteration", "n"), needs: profiles.Kinds{profiles.StepCommand}, run: (*Model).step},
+	{Binding: bind("s", "save the result", "s"), needs: profiles.Kinds{profiles.SaveCommand}, short: "save", rank: 1, afterwards: true, run: (*Model).save, action: "save"},
+	{Binding: bind("d", "write a checkpoint", "d"), needs: profiles.Kinds{profiles.CheckpointCommand}, run: (*Model).checkpoint},
+	{Binding: bind("$", "clear all caches", "$"), needs: profiles.Kinds{profiles.ClearCommand}, run: (*Model).clearCaches, action: "clear caches"},
+	{Binding: bind("r", "export to a file", "r"), needs: profiles.Kinds{profiles.ExportCommand}, run: does((*Model).openExports)},
+	{Binding: bind("#", "note at this iteration", "#"), needs: profiles.Kinds{profiles.NoteCommand}, run: does((*Model).openNote)},
+	{Binding: bind("D", "leave the run going", "D"), needs: profiles.Kinds{profiles.LeaveCommand}, run: (*Model).detach},
+	{Binding: bind("I", "operate, hand over", "I"), needs: profiles.Kinds{profiles.OperateCommand}, run: does((*Model).operate)},
+	{Binding: bind("R", "restart, asks first", "R"), needs: profiles.Kinds{profiles.RestartCommand}, short: "restart", rank: 0, afterwards: true, run: (*Model).restart, action: "restart"},
 }
 
 // playKeys act on a replay.
 var playKeys = []binding{
-	{Binding: bind("space", "play or pause", "space"), needs: canPlay, short: "play", long: "play, pause", rank: 1, run: does((*Model).playOrPause)},
-	{Binding: bind("<", "10 seconds back", "<", "left"), needs: canPlay, run: does(func(m *Model) { m.skip(-skipped) })},
-	{Binding: bind(">", "10 seconds on", ">", "right"), needs: canPlay, short: "on", rank: 2, run: does(func(m *Model) { m.skip(skipped) })},
-	{Binding: bind("[", "half the speed", "["), needs: canPlay, run: does(func(m *Model) { m.faster(-1) })},
-	{Binding: bind("]", "twice the speed", "]"), needs: canPlay, short: "faster", rank: 2, run: does(func(m *Model) { m.faster(1) })},
-	{Binding: bind("n", "one snapshot on", "n"), needs: canPlay, run: does(func(m *Model) { m.powers.Player.Step(1) })},
-	{Binding: bind("N", "one snapshot back", "N"), needs: canPlay, run: does(func(m *Model) { m.powers.Player.Step(-1) })},
-	{Binding: bind("}", "next change of a setting", "}"), needs: canPlay, short: "change", rank: 3, run: does(func(m *Model) { m.jump(1, profiles.ChangeMark) })},
-	{Binding: bind("{", "change before", "{"), needs: canPlay, run: does(func(m *Model) { m.jump(-1, profiles.ChangeMark) })},
-	{Binding: bind(")", "next alert", ")"), needs: canPlay, run: does(func(m *Model) { m.jump(1, profiles.AlertMark) })},
-	{Binding: bind("(", "alert before", "("), needs: canPlay, run: does(func(m *Model) { m.jump(-1, profiles.AlertMark) })},
-	{Binding: bind("'", "next note", "'"), needs: canPlay, run: does(func(m *Model) { m.jump(1, profiles.NoteMark) })},
-	{Binding: bind("\"", "note before", "\""), needs: canPlay, run: does(func(m *Model) { m.jump(-1, profiles.NoteMark) })},
-	{Binding: bind("1-9", "to a tenth of it", "1", "2", "3", "4", "5", "6", "7", "8", "9"), needs: canPlay,
+	{Binding: bind("space", "play or pause", "space"), needs: profiles.Kinds{profiles.PlayCommand}, short: "play", long: "play, pause", rank: 1, run: does(func(m *Model) { m.play(profiles.PlayCommand, 0) })},
+	{Binding: bind("<", "10 seconds back", "<", "left"), needs: profiles.Kinds{profiles.PlayCommand}, run: does(func(m *Model) { m.skip(-skipped) })},
+	{Binding: bind(">", "10 seconds on", ">", "right"), needs: profiles.Kinds{profiles.PlayCommand}, short: "on", rank: 2, run: does(func(m *Model) { m.skip(skipped) })},
+	{Binding: bind("[", "half the speed", "["), needs: profiles.Kinds{profiles.PlayCommand}, run: does(func(m *Model) { m.faster(-1) })},
+	{Binding: bind("]", "twice the speed", "]"), needs: profiles.Kinds{profiles.PlayCommand}, short: "faster", rank: 2, run: does(func(m *Model) { m.faster(1) })},
+	{Binding: bind("n", "one snapshot on", "n"), needs: profiles.Kinds{profiles.PlayCommand}, run: does(func(m *Model) { m.play(profiles.SkipCommand, 1) })},
+	{Binding: bind("N", "one snapshot back", "N"), needs: profiles.Kinds{profiles.PlayCommand}, run: does(func(m *Model) { m.play(profiles.SkipCommand, -1) })},
+	{Binding: bind("}", "next change of a setting", "}"), needs: profiles.Kinds{profiles.PlayCommand}, short: "change", rank: 3, run: does(func(m *Model) { m.jump(1, profiles.ChangeMark) })},
+	{Binding: bind("{", "change before", "{"), needs: profiles.Kinds{profiles.PlayCommand}, run: does(func(m *Model) { m.jump(-1, profiles.ChangeMark) })},
+	{Binding: bind(")", "next alert", ")"), needs: profiles.Kinds{profiles.PlayCommand}, run: does(func(m *Model) { m.jump(1, profiles.AlertMark) })},
+	{Binding: bind("(", "alert before", "("), needs: profiles.Kinds{profiles.PlayCommand}, run: does(func(m *Model) { m.jump(-1, profiles.AlertMark) })},
+	{Binding: bind("'", "next note", "'"), needs: profiles.Kinds{profiles.PlayCommand}, run: does(func(m *Model) { m.jump(1, profiles.NoteMark) })},
+	{Binding: bind("\"", "note before", "\""), needs: profiles.Kinds{profiles.PlayCommand}, run: does(func(m *Model) { m.jump(-1, profiles.NoteMark) })},
+	{Binding: bind("1-9", "to a tenth of it", "1", "2", "3", "4", "5", "6", "7", "8", "9"), needs: profiles.Kinds{profiles.PlayCommand},
 		run: does(func(m *Model) { m.seekShare(float64(m.pressed[0]-'0') / 10) })},
-	{Binding: bind("home", "to the beginning", "home", "0"), needs: canPlay, run: does(func(m *Model) { m.seekShare(0) })},
-	{Binding: bind("end", "to the end; follows a run in progress", "end"), needs: canPlay, run: does(func(m *Model) { m.powers.Player.Seek(math.MaxInt64) })},
+	{Binding: bind("home", "to the beginning", "home", "0"), needs: profiles.Kinds{profiles.PlayCommand}, run: does(func(m *Model) { m.seekShare(0) })},
+	{Binding: bind("end", "to the end; follows a run in progress", "end"), needs: profiles.Kinds{profiles.PlayCommand}, run: does(func(m *Model) { m.seek(math.MaxInt64) })},
 }
 
 // screenKeys change the screen.
@@ -152,7 +153,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		case "y", "Y", "q":
 			return m.quit()
 		case "D":
-			if m.can(canDetach) {
+			if m.can(profiles.LeaveCommand) {
 				return m.detach()
 			}
 			m.confirming = false
@@ -205,13 +206,13 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		}
 		return nil
 	}
-	if m.can(canPlay) && !m.status.bad { // of another moment
+	if m.can(profiles.PlayCommand) && !m.status.bad { // of another moment
 		m.status = status{}
 	}
 	for _, table := range m.keys.tables() {
 		for _, b := range table.keys {
 			if key.Matches(msg, b.Binding) {
-				return b.run(m)
+				return m.run(&b)
 			}
 		}
 	}
@@ -221,6 +222,14 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	}
 	m.say(m.pressed + " has no meaning here: ? lists the keys")
 	return nil
+}
+
+// run carries out a binding: by its function, or by the one command that it asks for.
+func (m *Model) run(b *binding) tea.Cmd {
+	if b.run != nil {
+		return b.run(m)
+	}
+	return m.later(profiles.Command{Kind: b.needs[0]})
 }
 
 // pressTooSmall handles a key on a terminal that is too small for the panes. Nothing would show what a key
@@ -274,20 +283,18 @@ func (m *Model) step() tea.Cmd {
 		m.say(stepNeedsPause)
 		return nil
 	}
-	m.powers.Pauser.Step()
+	m.do(profiles.Command{Kind: profiles.StepCommand})
 	return nil
 }
 
 func (m *Model) save() tea.Cmd {
-	saver := m.powers.Saver
 	m.say(savingPicture)
-	return func() tea.Msg { return savedMsg{saver.Save()} }
+	return m.later(profiles.Command{Kind: profiles.SaveCommand})
 }
 
 func (m *Model) checkpoint() tea.Cmd {
-	checkpointer := m.powers.Checkpointer
 	m.say(writingCheckpoint)
-	return func() tea.Msg { return savedMsg{checkpointer.Checkpoint()} }
+	return m.later(profiles.Command{Kind: profiles.CheckpointCommand})
 }
 
 func (m *Model) clearCaches() tea.Cmd {
@@ -295,11 +302,9 @@ func (m *Model) clearCaches() tea.Cmd {
 		m.complain(clearNeedsRun)
 		return nil
 	}
-	if err := m.powers.Clearer.Clear(); err != nil {
-		m.complain(err.Error())
-		return nil
+	if m.do(profiles.Command{Kind: profiles.ClearCommand}) {
+		m.say(clearingCaches)
 	}
-	m.say(clearingCaches)
 	return nil
 }
 
@@ -333,7 +338,7 @@ func (m *Model) closeOverlay() tea.Cmd {
 }
 
 func (m *Model) askQuit() tea.Cmd {
-	if m.snap == nil || words.Ended(m.snap.State) || !m.can(canStop) { // nothing to end
+	if m.snap == nil || words.Ended(m.snap.State) || !m.can(profiles.StopCommand) { // nothing to end
 		return m.quit()
 	}
 	m.confirming = true
@@ -342,10 +347,10 @@ func (m *Model) askQuit() tea.Cmd {
 
 func (m *Model) quit() tea.Cmd {
 	switch {
-	case m.can(canStop):
+	case m.can(profiles.StopCommand):
 		m.ending, m.stopped = true, time.Now()
-		m.powers.Stop()
-	case m.can(canDetach) && !m.over(): // another screen operates the run
+		m.do(profiles.Command{Kind: profiles.StopCommand})
+	case m.can(profiles.LeaveCommand) && !m.over(): // another screen operates the run
 		m.gone = control.ErrDetached
 	}
 	m.Leave()

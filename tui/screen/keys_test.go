@@ -218,7 +218,7 @@ func TestSettingsOfARunThatEndedCountForTheNext(t *testing.T) {
 	stopped := tuitest.Running()
 	stopped.State = profiles.Stopped
 	for _, snap := range []*profiles.Snapshot{tuitest.Finished(), stopped, tuitest.Failed()} {
-		for _, b := range bindingsOf(prism.Table, allAbilities).settings {
+		for _, b := range bindingsOf(prism.Table, everyKind()).settings {
 			m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, snap)
 			press(m, b.Keys()[0])
 			if got := r.Called(); len(got) != 1 || !strings.HasPrefix(got[0], "Set ") {
@@ -496,14 +496,19 @@ type attended struct {
 	n int
 }
 
-func (a *attended) Attend() { a.n++ }
+func (a *attended) Do(c profiles.Command) error {
+	if c.Kind == profiles.AttendCommand {
+		a.n++
+	}
+	return a.Recorder.Do(c)
+}
 
 // allKeys returns all bindings.
 func allKeys() []binding { return keysOf(prism.Table) }
 
 func keysOf(table *settings.Table) []binding {
 	var all []binding
-	for _, t := range bindingsOf(table, allAbilities).tables() {
+	for _, t := range bindingsOf(table, everyKind()).tables() {
 		all = append(all, t.keys...)
 	}
 	return all

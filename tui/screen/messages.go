@@ -18,9 +18,11 @@ type snapshotMsg struct{ *profiles.Snapshot }
 // closedMsg reports that there are no more snapshots: the run's goroutine has ended.
 type closedMsg struct{}
 
-// savedMsg reports whether the reconstruction will be saved; the log records when it was saved,
-// and where.
-type savedMsg struct{ err error }
+// answeredMsg is the first answer to a command, nil if it was accepted; the log has its outcome.
+type answeredMsg struct {
+	kind profiles.CommandKind
+	err  error
+}
 
 // exportedMsg reports the files of an export, and why there are none or what they lack.
 type exportedMsg struct {
@@ -28,9 +30,6 @@ type exportedMsg struct {
 	paths  []string
 	err    error
 }
-
-// notedMsg reports why a note was not taken; nil if it was.
-type notedMsg struct{ err error }
 
 // checkedMsg reports the validity of a setting for the next run.
 type checkedMsg struct {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,12 +30,14 @@ import (
 // Model is the screen: one Bubble Tea model that owns all panes. It draws in Update, so that View
 // costs nothing and panics while drawing are caught in one place.
 type Model struct {
-	source  control.Source
-	powers  control.Capabilities
-	options Options
-	now     func() time.Time
-	out     *terminal.Output  // nil if drawn without a terminal
-	console *terminal.Console // nil if drawn without a terminal
+	source   control.Source
+	shared   control.Shared   // nil if this is the only screen
+	replay   control.Replay   // nil if it is none
+	exporter control.Exporter // nil if it has none
+	options  Options
+	now      func() time.Time
+	out      *terminal.Output  // nil if drawn without a terminal
+	console  *terminal.Console // nil if drawn without a terminal
 
 	stray   *terminal.Stray    // nil if the output is not the process's own
 	printed []profiles.LogLine // lines of the log that are this screen's own: output of other code, exports
@@ -111,7 +114,7 @@ const (
 func New(s control.Source, o Options) *Model {
 	o = o.withDefaults()
 	m := &Model{
-		source: s, powers: control.Of(s), options: o, now: o.Now,
+		source: s, options: o, now: o.Now,
 		wishes: wishes{}, mine: map[string]bool{}, lastUsed: map[string]string{},
 
 		ground: terminal.Ground{Profile: colorprofile.ANSI256, Dark: true}, colours: o.Colours,
@@ -122,9 +125,12 @@ func New(s control.Source, o Options) *Model {
 		graphics: terminal.NewGraphics(),
 		stale:    true,
 	}
+	m.shared, _ = s.(control.Shared)
+	m.replay, _ = s.(control.Replay)
+	m.exporter, _ = s.(control.Exporter)
 	m.tiling.keep = &m.keep
-	m.keys = bindingsOf(o.Settings.Table(), m.abilities(nil))
-	m.without, m.replays = m.lacking(&profiles.Snapshot{}), m.can(canPlay)
+	m.keys = bindingsOf(o.Settings.Table(), m.able(nil))
+	m.without, m.replays = m.lacking(&profiles.Snapshot{}), m.can(profiles.PlayCommand)
 	for _, s := range m.specs {
 		m.panes = append(m.panes, s.New(host{m}))
 	}
@@ -164,7 +170,7 @@ func (m *Model) Update(msg tea.Msg) (model tea.Model, cmd tea.Cmd) {
 		}
 	}()
 	if isInput(msg) {
-		m.powers.Attend()
+		_ = m.source.Do(profiles.Command{Kind: profiles.AttendCommand}) // of no consequence to a source that does not attend
 	}
 	cmd = m.handle(msg)
 	if m.pending != nil {
@@ -277,16 +283,10 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		}
 	case checkedMsg:
 		m.checked(msg)
-	case savedMsg:
-		if msg.err != nil {
-			m.complain(fmt.Sprintf("not saved: %v", msg.err))
-		}
+	case answeredMsg:
+		m.answered(msg)
 	case exportedMsg:
 		m.exported(msg)
-	case notedMsg:
-		if msg.err != nil {
-			m.complain("no note: " + msg.err.Error())
-		}
 	case rememberedMsg:
 		if msg.err != nil {
 			m.complain(fmt.Sprintf("not remembered: %v", msg.err))
@@ -330,7 +330,7 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 	if !m.rewound(s) {
 		m.tellNews(s)
 	}
-	if !m.can(canPlay) {
+	if !m.can(profiles.PlayCommand) {
 		m.openOnFailure(m.snap, s)
 	}
 	missed := ""
@@ -373,11 +373,11 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 // rebind updates the keys for a run with other settings, and discards requests that referred to
 // the old ones.
 func (m *Model) rebind(s *profiles.Snapshot) {
-	t, can := cmp.Or(s.Settings.Table(), m.keys.table), m.abilities(s)
+	t, can := cmp.Or(s.Settings.Table(), m.keys.table), m.able(s)
 	other := t != m.keys.table
-	if other || can != m.keys.can {
+	if other || !slices.Equal(can, m.keys.can) {
 		m.keys = bindingsOf(t, can)
-		m.replays = m.can(canPlay)
+		m.replays = m.can(profiles.PlayCommand)
 	}
 	if !other {
 		return

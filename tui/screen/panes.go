@@ -36,7 +36,7 @@ func (h host) KeyOf(a profiles.Action) string { return h.m.keys.keyOf(a) }
 func (h host) Say(text string)                { h.m.say(text) }
 
 func (h host) Table() *settings.Table         { return h.m.keys.table }
-func (h host) Tunable() bool                  { return h.m.can(canSet) }
+func (h host) Tunable() bool                  { return h.m.can(profiles.SetCommand) }
 func (h host) Wanted() settings.Values        { return h.m.wanted() }
 func (h host) Asked(key string) string        { return h.m.asked(key) }
 func (h host) Nudge(key string, up bool)      { h.m.nudge(key, up) }

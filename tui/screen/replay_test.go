@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"prismtop/profiles"
+	"prismtop/profiles/recording/replay"
 	"prismtop/tui/tuitest"
 )
 
@@ -22,10 +23,24 @@ type replayed struct {
 }
 
 func (p *replayed) Position() profiles.Position { return p.at }
-func (p *replayed) Play(playing bool)           { p.at.Playing = playing; p.call("Play", playing) }
-func (p *replayed) Faster(doublings int)        { p.call("Faster", doublings) }
-func (p *replayed) Step(by int)                 { p.call("Step", by) }
-func (p *replayed) Seek(to time.Duration)       { p.call("Seek", to) }
+
+func (p *replayed) Able(*profiles.Snapshot) profiles.Kinds { return new(replay.Player).Able(nil) }
+
+func (p *replayed) Do(c profiles.Command) error {
+	switch c.Kind {
+	case profiles.PlayCommand:
+		p.at.Playing = !p.at.Playing
+		p.call("Play", p.at.Playing)
+	case profiles.SpeedCommand:
+		p.call("Faster", c.At)
+	case profiles.SkipCommand:
+		p.call("Step", c.At)
+	case profiles.SeekCommand:
+		p.call("Seek", time.Duration(c.At))
+	}
+	return nil
+}
+
 func (p *replayed) call(what ...any) {
 	p.calls = append(p.calls, strings.TrimSpace(fmt.Sprintln(what...)))
 }

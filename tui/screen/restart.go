@@ -7,6 +7,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"prismtop/profiles"
 	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
 	"prismtop/tui/chart"
@@ -19,8 +20,7 @@ import (
 
 // restart restarts the run, or asks first if anything would be lost.
 func (m *Model) restart() tea.Cmd {
-	if err := m.powers.Restarter.CanRestart(); err != nil {
-		m.complain("not restarted: " + err.Error())
+	if !m.do(profiles.Command{Kind: profiles.RestartCommand, Try: true}) {
 		return nil
 	}
 	if len(m.lost()) == 0 {
@@ -52,7 +52,7 @@ func (m *Model) answerRestart(key string) tea.Cmd {
 		m.restarting = false
 		m.startAgain()
 	case "s":
-		if m.can(canSave) {
+		if m.can(profiles.SaveCommand) {
 			return m.save()
 		}
 		m.restarting = false
@@ -68,11 +68,9 @@ func (m *Model) answerRestart(key string) tea.Cmd {
 
 // startAgain restarts the run. The run reports the outcome.
 func (m *Model) startAgain() {
-	if err := m.powers.Restarter.Restart(); err != nil {
-		m.complain("not restarted: " + err.Error())
-		return
+	if m.do(profiles.Command{Kind: profiles.RestartCommand}) {
+		m.say(restartingRun)
 	}
-	m.say(restartingRun)
 }
 
 // waiting returns the settings that wait for the next run, formatted for display.
@@ -113,7 +111,7 @@ func (m *Model) restartQuestion() []string {
 		}
 		x, y := 0, len(lines)+1
 		keys := []pane.Hint{{Key: "y", Does: "restart"}, {Key: "s", Does: "save the picture first"}, {Key: "any other key", Does: "leaves it"}}
-		if !m.can(canSave) {
+		if !m.can(profiles.SaveCommand) {
 			keys = slices.Delete(keys, 1, 2)
 		}
 		for _, h := range keys {

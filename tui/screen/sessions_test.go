@@ -2,6 +2,7 @@ package screen
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,16 +28,31 @@ type operator struct {
 	refused  error    // of notes
 }
 
-func (o *operator) Operates() bool    { return o.operates }
-func (o *operator) MayOperate() bool  { return !o.viewer }
-func (o *operator) Asks() string      { return o.asks }
-func (o *operator) Operator() string  { return o.holder }
-func (o *operator) MayAnnotate() bool { return !o.viewer }
-func (o *operator) Annotate(text string) error {
-	o.noted = append(o.noted, text)
-	return o.refused
+func (o *operator) Control() profiles.Control {
+	return profiles.Control{Operates: o.operates, Operator: o.holder, Asks: o.asks}
 }
-func (o *operator) Operate(on bool) { o.asked = append(o.asked, on) }
+
+func (o *operator) Able(s *profiles.Snapshot) (able profiles.Kinds) {
+	if o.operates {
+		able = slices.Clone(s.Able())
+	}
+	if !o.viewer {
+		able = append(able.Without(profiles.NoteCommand), profiles.NoteCommand, profiles.OperateCommand, profiles.HandOverCommand)
+	}
+	return able
+}
+
+func (o *operator) Do(c profiles.Command) error {
+	switch c.Kind {
+	case profiles.OperateCommand, profiles.HandOverCommand:
+		o.asked = append(o.asked, c.Kind == profiles.OperateCommand)
+		return nil
+	case profiles.NoteCommand:
+		o.noted = append(o.noted, c.Text)
+		return o.refused
+	}
+	return o.Recorder.Do(c)
+}
 
 // farewell is what a screen prints that leaves its run going.
 const farewell = "the run goes on\n"

@@ -10,6 +10,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"prismtop/profiles"
 	"prismtop/profiles/settings"
 	"prismtop/tui/words"
 )
@@ -308,14 +309,14 @@ func (m *Model) assign(key, value string) error {
 
 // check reads a picture for the next run in the background before it is requested.
 func (m *Model) check(set settings.Assignment) {
-	if m.powers.Setter == nil {
+	if !m.can(profiles.SetCommand) {
 		m.complain(errReadOnly.Error())
 		return
 	}
 	m.reading = set.Value
 	m.say("reading " + set.Value + " …")
-	setter := m.powers.Setter
-	m.pending = func() tea.Msg { return checkedMsg{set, setter.Check([]settings.Assignment{set})} }
+	source, try := m.source, profiles.Command{Kind: profiles.SetCommand, Settings: []settings.Assignment{set}, Try: true}
+	m.pending = func() tea.Msg { return checkedMsg{set, source.Do(try)} }
 }
 
 // checked requests a picture that has been read, or shows why it is invalid.

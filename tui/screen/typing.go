@@ -5,6 +5,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"prismtop/profiles"
 	"prismtop/profiles/settings"
 	"prismtop/tui/chart"
 	"prismtop/tui/pane"
@@ -29,7 +30,7 @@ func (m *Model) editSetting(key string) {
 	case m.snap == nil || !ok:
 		m.complain(errNotBegun.Error())
 		return
-	case !m.can(canSet):
+	case !m.can(profiles.SetCommand):
 		m.complain(errReadOnly.Error())
 		return
 	}

@@ -3,6 +3,7 @@
 package tuitest
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -58,79 +59,65 @@ func (r *Recorder) Called() []string {
 	return append([]string(nil), r.calls...)
 }
 
-// SetMany records a change of settings.
-func (r *Recorder) SetMany(sets []settings.Assignment) error {
-	call := "SetMany"
-	if len(sets) == 1 {
-		r.note("Set " + sets[0].Key + " " + sets[0].Value)
-		return r.Refuse
-	}
-	for _, a := range sets {
-		call += " " + a.Key + "=" + a.Value
-	}
-	r.note(call)
-	return r.Refuse
-}
+// Able returns what the run of a snapshot is able to do.
+func (r *Recorder) Able(s *profiles.Snapshot) profiles.Kinds { return s.Able() }
 
-// Decide records a change of settings by a press as SetMany does, which tests of screens are about.
-func (r *Recorder) Decide(sets []settings.Assignment) error { return r.SetMany(sets) }
-
-// Check records the settings to check, and returns the error in Wrong.
-func (r *Recorder) Check(sets []settings.Assignment) error {
-	for _, a := range sets {
-		r.note("Check " + a.Key + " " + a.Value)
-	}
+// Do records a command, and refuses it if Refuse, for a try Wrong or Gone, is set. A change of settings is recorded alike whether
+// it is a press of a key or not.
+func (r *Recorder) Do(c profiles.Command) error {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.Wrong
-}
-
-// StartAblation records the call.
-func (r *Recorder) StartAblation() error { r.note("StartAblation"); return r.Refuse }
-
-// StartFactorial records the call with the names of the factors.
-func (r *Recorder) StartFactorial(factors []settings.Factor) error {
-	call := "StartFactorial"
-	for _, f := range factors {
-		call += " " + f.Name
-	}
-	r.note(call)
-	return r.Refuse
-}
-
-// StopAblation records the call.
-func (r *Recorder) StopAblation() { r.note("StopAblation") }
-
-// Replicate records the change to replicate.
-func (r *Recorder) Replicate(before []settings.Assignment, iteration int64) error {
-	r.note(fmt.Sprint("Replicate ", before, " from ", iteration))
-	return r.Refuse
-}
-
-// Fork records the change to compare from the same point.
-func (r *Recorder) Fork(before []settings.Assignment, iteration int64) error {
-	r.note(fmt.Sprint("Fork ", before, " from ", iteration))
-	return r.Refuse
-}
-
-// Pause records that the run is paused or resumed.
-func (r *Recorder) Pause(p bool) {
-	if p {
-		r.note("Pause")
-	} else {
-		r.note("Resume")
-	}
-}
-
-// Step records the call.
-func (r *Recorder) Step() {
-	r.note("Step")
-	r.mu.Lock()
-	hung := r.hung
+	refuse, wrong, gone, hung := r.Refuse, r.Wrong, r.Gone, r.hung
 	r.mu.Unlock()
-	if hung {
-		select {}
+	switch {
+	case c.Kind == profiles.AttendCommand:
+		return nil
+	case c.Kind == profiles.RestartCommand && c.Try:
+		return gone
 	}
+	call := map[profiles.CommandKind]string{
+		profiles.SetCommand: "Set", profiles.DecideCommand: "Set", profiles.PauseCommand: "Pause", profiles.ResumeCommand: "Resume",
+		profiles.StepCommand: "Step", profiles.RestartCommand: "Restart", profiles.AblateCommand: "StartAblation",
+		profiles.StopAblationCommand: "StopAblation", profiles.ReplicateCommand: "Replicate", profiles.ForkCommand: "Fork",
+		profiles.SaveCommand: "Save", profiles.CheckpointCommand: "Checkpoint", profiles.ClearCommand: "Clear",
+		profiles.NoteCommand: "Annotate " + c.Text, profiles.StopCommand: "Stop",
+	}[c.Kind]
+	switch c.Kind {
+	case profiles.SetCommand, profiles.DecideCommand:
+		if c.Long() {
+			for _, a := range c.Settings {
+				r.note("Check " + a.Key + " " + a.Value)
+			}
+			return wrong
+		}
+		if len(c.Settings) == 1 {
+			call += " " + c.Settings[0].Key + " " + c.Settings[0].Value
+			break
+		}
+		call += "Many"
+		for _, a := range c.Settings {
+			call += " " + a.Key + "=" + a.Value
+		}
+	case profiles.AblateCommand:
+		if len(c.Factors) > 0 {
+			call = "StartFactorial"
+		}
+		for _, f := range c.Factors {
+			call += " " + f.Name
+		}
+	case profiles.ReplicateCommand, profiles.ForkCommand:
+		call += fmt.Sprint(" ", c.Settings, " from ", c.At)
+	}
+	r.note(call)
+	switch c.Kind {
+	case profiles.PauseCommand, profiles.ResumeCommand, profiles.StopCommand, profiles.StopAblationCommand:
+		return nil
+	case profiles.StepCommand:
+		if hung {
+			select {}
+		}
+		return nil
+	}
+	return refuse
 }
 
 // Hang makes the next step never return.
@@ -139,27 +126,6 @@ func (r *Recorder) Hang() {
 	defer r.mu.Unlock()
 	r.hung = true
 }
-
-// Restart records the call.
-func (r *Recorder) Restart() error { r.note("Restart"); return r.Refuse }
-
-// CanRestart returns Gone.
-func (r *Recorder) CanRestart() error { return r.Gone }
-
-// Save records the call.
-func (r *Recorder) Save() error { r.note("Save"); return r.Refuse }
-
-// Clear records the call.
-func (r *Recorder) Clear() error { r.note("Clear"); return r.Refuse }
-
-// Checkpoint records the call.
-func (r *Recorder) Checkpoint() error { r.note("Checkpoint"); return r.Refuse }
-
-// MayAnnotate returns true.
-func (r *Recorder) MayAnnotate() bool { return true }
-
-// Annotate records the call.
-func (r *Recorder) Annotate(text string) error { r.note("Annotate " + text); return r.Refuse }
 
 // Formats lists two formats.
 func (r *Recorder) Formats() []control.Format {
@@ -174,9 +140,6 @@ func (r *Recorder) Export(format string) ([]string, error) {
 	}
 	return []string{"run." + format}, nil
 }
-
-// Stop records the call.
-func (r *Recorder) Stop() { r.note("Stop") }
 
 // Snapshots delivers the snapshots sent to Feed.
 func (r *Recorder) Snapshots() <-chan *profiles.Snapshot { return r.Feed }
@@ -554,6 +517,14 @@ func Steady(n, pause int) *profiles.Snapshot {
 
 // Spectacle is a source that can only be watched.
 type Spectacle chan *profiles.Snapshot
+
+// Able returns none.
+func (Spectacle) Able(*profiles.Snapshot) profiles.Kinds { return nil }
+
+// Do refuses every command.
+func (Spectacle) Do(c profiles.Command) error {
+	return errors.New(string(c.Kind) + ": only to be watched")
+}
 
 // Snapshots delivers the snapshots sent to w.
 func (w Spectacle) Snapshots() <-chan *profiles.Snapshot { return w }

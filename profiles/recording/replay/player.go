@@ -5,6 +5,7 @@ package replay
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -66,52 +67,63 @@ func (p *Player) ask(do func(*playback)) {
 	}
 }
 
-// Play plays or pauses. At the end of a recording that does not grow, it plays from the beginning.
-func (p *Player) Play(playing bool) {
-	p.change(func(at *profiles.Position) { at.Playing = playing })
-	p.ask(func(b *playback) {
-		b.following = b.following && playing
-		if b.playing = playing; playing && b.atEnd() && !b.growing {
-			b.seek(b.first())
-		}
-	})
+// Able returns the commands that a replay carries out, whatever the recorded run was able to do.
+func (p *Player) Able(*profiles.Snapshot) profiles.Kinds {
+	return profiles.Kinds{profiles.PlayCommand, profiles.SpeedCommand, profiles.SkipCommand, profiles.SeekCommand}
 }
 
-// Faster doubles the speed so often, or halves it for a negative number.
-func (p *Player) Faster(doublings int) {
-	speed := 1.0
-	p.change(func(at *profiles.Position) {
-		at.Speed = min(max(math.Ldexp(at.Speed, doublings), slowest), fastest)
-		speed = at.Speed
-	})
-	p.ask(func(b *playback) {
-		b.speed = speed
-		b.following = b.following && speed >= 1
-	})
+// Do carries out a command. At the end of a recording that does not grow, a replay plays from the beginning.
+func (p *Player) Do(c profiles.Command) error {
+	switch c.Kind {
+	case profiles.PlayCommand:
+		playing := false
+		p.change(func(at *profiles.Position) {
+			playing = !at.Playing
+			at.Playing = playing
+		})
+		p.ask(func(b *playback) {
+			b.following = b.following && playing
+			if b.playing = playing; playing && b.atEnd() && !b.growing {
+				b.seek(b.first())
+			}
+		})
+	case profiles.SpeedCommand:
+		speed := 1.0
+		p.change(func(at *profiles.Position) {
+			at.Speed = min(max(math.Ldexp(at.Speed, int(c.At)), slowest), fastest)
+			speed = at.Speed
+		})
+		p.ask(func(b *playback) {
+			b.speed = speed
+			b.following = b.following && speed >= 1
+		})
+	case profiles.SkipCommand:
+		p.ask(func(b *playback) {
+			b.playing, b.following = false, false
+			b.step(int(c.At))
+		})
+	case profiles.SeekCommand:
+		to := time.Duration(c.At)
+		p.ask(func(b *playback) {
+			b.seek(to)
+			b.following = b.growing && to >= b.last()
+			b.playing = b.playing || b.following
+		})
+	case profiles.AttendCommand:
+	default:
+		return errNothingChanges
+	}
+	return nil
 }
+
+// errNothingChanges refuses the commands that would change a run.
+var errNothingChanges = errors.New("this is a recording: nothing in it changes")
 
 // change changes the position at once, so that whoever asked sees it before it is carried out.
 func (p *Player) change(how func(*profiles.Position)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	how(&p.position)
-}
-
-// Step pauses and goes to the next snapshot, or to the one before for a negative number.
-func (p *Player) Step(by int) {
-	p.ask(func(b *playback) {
-		b.playing, b.following = false, false
-		b.step(by)
-	})
-}
-
-// Seek goes to a moment, as in Position. At the last one it follows a recording that grows.
-func (p *Player) Seek(to time.Duration) {
-	p.ask(func(b *playback) {
-		b.seek(to)
-		b.following = b.growing && to >= b.last()
-		b.playing = b.playing || b.following
-	})
 }
 
 // Run plays until ctx ends, then closes the channel of snapshots. Playing begins once the first of them

@@ -173,7 +173,9 @@ func TestARunThatGoesOnIsFollowed(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- p.Run(ctx) }()
-	p.Seek(time.Hour)
+	if err := p.Do(profiles.Command{Kind: profiles.SeekCommand, At: int64(time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
 	until := func(index int64) *profiles.Snapshot {
 		for s := range p.Snapshots() {
 			if s.Index >= index {

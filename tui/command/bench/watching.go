@@ -275,8 +275,13 @@ const terminalClass = "\x1b[?62c"
 // unstoppable is a run that goes on when its screen is closed.
 type unstoppable struct{ cli.Live }
 
-// Stop does nothing.
-func (unstoppable) Stop() {}
+// Do asks for a command, but for the end of the run.
+func (u unstoppable) Do(c profiles.Command) error {
+	if c.Kind == profiles.StopCommand {
+		return nil
+	}
+	return u.Live.Do(c)
+}
 
 // write prints the result.
 func (r *watchingResult) write(out io.Writer) error {

@@ -42,8 +42,17 @@ type Live struct {
 // Snapshots delivers the newest snapshot.
 func (l Live) Snapshots() <-chan *profiles.Snapshot { return l.Aggregator.Snapshots() }
 
-// Attend reports a user's input.
-func (l Live) Attend() { l.Aggregator.Attend() }
+// Able returns the commands that the run of a snapshot carries out.
+func (l Live) Able(s *profiles.Snapshot) profiles.Kinds { return s.Able() }
+
+// Do asks the run for a command, or its aggregator to attend to a user.
+func (l Live) Do(c profiles.Command) error {
+	if c.Kind == profiles.AttendCommand {
+		l.Aggregator.Attend()
+		return nil
+	}
+	return l.Run.Do(c)
+}
 
 // Aggregate starts aggregating; end takes what is left and returns when that is done.
 func (l Live) Aggregate() (end func()) {

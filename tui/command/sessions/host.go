@@ -151,7 +151,7 @@ func (h *Host) info(s *profiles.Snapshot, recorded string) attach.Info {
 
 // Screen returns the run as a screen in this process operates it, until Leave.
 func (h *Host) Screen(run cli.Live) *Screen {
-	h.seat = h.lease.Seat(run, Who(), attach.Operator, h.events.Refuse).Own()
+	h.seat = h.lease.Seat(run, Who(), attach.Operator).Own()
 	h.seat.Request(false)
 	h.journal.Enter()
 	h.entered = true
