@@ -25,20 +25,18 @@ const (
 // steadyChange is the relative change below which a phase counts as steady.
 const steadyChange = 0.03
 
+// tallPhases reports whether bars have rows of their own in h rows, and phases their trends beside the name.
+func tallPhases(s *profiles.Snapshot, h int) bool { return h >= 2*len(s.Run.Schema.Phases)+1 }
+
 func (p *phases) bars(c *chart.Canvas, s *profiles.Snapshot) {
 	w, h := c.Size()
 	n := len(s.Run.Schema.Phases)
-	tall := h >= 2*n+1 // the bars get their own rows
+	tall := tallPhases(s, h)
 	gap := 0
 	if h >= 3*n+1 {
 		gap = 1
 	}
-	top := 0.0
-	for _, v := range s.Phases {
-		if v.N > 0 {
-			top = max(top, v.P95, v.Median)
-		}
-	}
+	top := scaleOf(s)
 	y := 0
 	for id, v := range s.Phases[:n] {
 		p.numbers(c, y, profiles.Phase(id), s)
@@ -56,6 +54,11 @@ func (p *phases) bars(c *chart.Canvas, s *profiles.Snapshot) {
 		}
 		y += 1 + gap
 	}
+	if share := between(s); share >= leastBetween && h > y+1 {
+		c.Text(0, y, "between", theme.Plain)
+		c.TextRight(w-shareEnd, y, unit.Percent(share), theme.Plain)
+		y++
+	}
 	if s.Total.N > 0 && h >= y+2 {
 		p.total(c, h-2, s)
 		if tall {
@@ -65,6 +68,38 @@ func (p *phases) bars(c *chart.Canvas, s *profiles.Snapshot) {
 	} else if s.Total.N > 0 && h > y {
 		p.total(c, h-1, s)
 	}
+}
+
+// farthest is how many times the longest median the scale of the bars goes: the whisker of one slow phase beyond has no end, so
+// that bars of the others can be seen.
+const farthest = 3
+
+// scaleOf returns the time at the right end of the bars.
+func scaleOf(s *profiles.Snapshot) float64 {
+	most, median := 0.0, 0.0
+	for _, v := range s.Phases {
+		if v.N > 0 {
+			most, median = max(most, v.P95, v.Median), max(median, v.Median)
+		}
+	}
+	return min(most, farthest*median)
+}
+
+// leastBetween is the share from which the time between phases is shown: less is the rounding of theirs.
+const leastBetween = 0.01
+
+// between returns the share of the time that belongs to no phase.
+func between(s *profiles.Snapshot) float64 {
+	rest := 1.0
+	for _, v := range s.Phases {
+		if v.N > 0 {
+			rest -= v.Share
+		}
+	}
+	if s.Total.N == 0 {
+		return 0
+	}
+	return rest
 }
 
 // numbers writes a phase's name and times.
@@ -146,7 +181,7 @@ func arrowOf(change float64) (rune, theme.Style) {
 	return '→', theme.Faint
 }
 
-// phaseBar draws the median as a bar and the range up to the 95th percentile as a whisker.
+// phaseBar draws the median as a bar and the range up to the 95th percentile as a whisker, without an end beyond top.
 func phaseBar(c *chart.Canvas, v profiles.PhaseView, top float64, style theme.Style) {
 	w, _ := c.Size()
 	if w < 3 {
@@ -159,7 +194,11 @@ func phaseBar(c *chart.Canvas, v profiles.PhaseView, top float64, style theme.St
 		c.Set(x, 0, '─', theme.Border)
 	}
 	if x < end {
-		c.Set(x, 0, '┤', theme.Border)
+		mark := '┤'
+		if v.P95 > top {
+			mark = '─'
+		}
+		c.Set(x, 0, mark, theme.Border)
 	}
 }
 
@@ -197,8 +236,8 @@ func (p *phases) shares(c *chart.Canvas, y int, s *profiles.Snapshot) {
 	}
 }
 
-// bottleneck names the slowest layer or phase, with its share of the time.
-func bottleneck(s *profiles.Snapshot) (string, theme.Style) {
+// bottleneck names the slowest layer or phase, with its share of the time, and what belongs to no phase, in room cells.
+func bottleneck(s *profiles.Snapshot, room int) (string, theme.Style) {
 	if text, style := slowestLayer(s); text != "" {
 		return text, style
 	}
@@ -215,11 +254,17 @@ func bottleneck(s *profiles.Snapshot) (string, theme.Style) {
 	if first < 0 {
 		return "", theme.Faint
 	}
-	text := fmt.Sprintf("bottleneck: %s, %.0f %%", words.PhaseName(s, profiles.Phase(first)), 100*s.Phases[first].Share)
+	brief := fmt.Sprintf("bottleneck: %s, %.0f %%", words.PhaseName(s, profiles.Phase(first)), 100*s.Phases[first].Share)
+	text := brief
 	if second >= 0 && s.Phases[second].Share > 0 {
 		text += fmt.Sprintf(", %.1f× %s", s.Phases[first].Share/s.Phases[second].Share, words.PhaseName(s, profiles.Phase(second)))
 	}
-	return text, phaseStyle(profiles.Phase(first))
+	choices := [][]string{{text}, {brief}}
+	if share := between(s); share >= leastBetween {
+		rest := fmt.Sprintf("between phases %.0f %%", 100*share)
+		choices = [][]string{{text, rest}, {brief, rest}, {brief}}
+	}
+	return words.FittingParts(room, choices...), phaseStyle(profiles.Phase(first))
 }
 
 // slowestLayer names the slowest layer and the roof that it is closer to; empty if layers are

@@ -131,10 +131,13 @@ func (p *phases) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	if p.tiled() {
 		return p.tiles(c, s)
 	}
-	w, _ := c.Size()
+	w, h := c.Size()
 	p.columnTitles(&p.Canvas, 2+w, 0)
+	if tallPhases(s, h) && w-phaseNameWidth-phaseNumbers-2 > trendWidth+sparkMin {
+		p.Canvas.Text(phaseNameWidth+2, 0, " trend ", theme.Faint)
+	}
 	p.bars(c, s)
-	return bottleneck(s)
+	return bottleneck(s, p.EdgeRoom()-2)
 }
 
 // tiles draws all views: bars above the waterfall on the left, layers above the roofline on the
@@ -162,7 +165,7 @@ func (p *phases) tiles(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 		p.layers.roofline(&plot, s, p.EdgeRoom()-2, false)
 	}
 	if note == "" {
-		return bottleneck(s)
+		return bottleneck(s, p.EdgeRoom()-2)
 	}
 	return note, style
 }
