@@ -137,3 +137,28 @@ func TestPanicOfTheLoopRestoresTheTerminal(t *testing.T) {
 	}
 	x.Restored()
 }
+
+// A terminal without UTF-8 gets 7-bit characters unless a flag says otherwise.
+func TestAPlainTerminalGetsASCII(t *testing.T) {
+	for _, tt := range []struct {
+		environ []string
+		flags   []string
+		ascii   bool
+	}{
+		{[]string{"LC_ALL=C"}, nil, true},
+		{[]string{"TERM=linux"}, nil, true},
+		{[]string{"LC_ALL=C"}, []string{"--ascii=false"}, false},
+		{nil, nil, false},
+	} {
+		x := ptytest.Open(t, 120, 40)
+		cmd := exec.Command("prismtop", append(append([]string{"run", "--no-record"}, strings.Fields(tiny)...), tt.flags...)...)
+		cmd.Env = tt.environ
+		x.Start(cmd)
+		x.See("finished")
+		if got := !strings.ContainsAny(x.Text(), "╭│⣿▇✓"); got != tt.ascii {
+			t.Errorf("%q %q: ASCII is %v:\n%s", tt.environ, tt.flags, got, x.Text())
+		}
+		x.Press("q")
+		_ = cmd.Wait()
+	}
+}

@@ -100,7 +100,7 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 	}
 	log, flush := journal(cmd.ErrOrStderr())
 	defer flush()
-	shows := &showing{look: look, shares: newShares()}
+	shows := &showing{look: look, ascii: func(environ []string) bool { return f.ASCII(cmd.Flags(), environ) }, shares: newShares()}
 	server, err := serve.New(serve.Options{
 		HostKey: key, Limits: f.limits, Show: shows.show, Log: log,
 		Keys: func() (serve.Keys, error) { return serve.LoadKeys(path, roles) },

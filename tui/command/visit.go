@@ -31,6 +31,7 @@ var roles = []string{attach.Viewer.String(), attach.Annotator.String(), attach.O
 // showing shows sessions on the terminals of visitors.
 type showing struct {
 	look   screen.Options
+	ascii  func(environ []string) bool // of a visitor's terminal
 	shares *shares
 }
 
@@ -43,7 +44,7 @@ func (s *showing) show(ctx context.Context, v *serve.Visitor) (how string, err e
 	for {
 		on := v.Streams()
 		id, err := choice.New(v.Key.Name+", "+v.Key.Role, func(ctx context.Context) []choice.Row { return sessions.Rows(find(ctx)) },
-			page.Options{ASCII: s.look.ASCII, Colours: s.look.Colours, Bandwidth: s.look.Bandwidth, On: on}).Run(ctx)
+			page.Options{ASCII: s.ascii(on.Environ), Colours: s.look.Colours, Bandwidth: s.look.Bandwidth, On: on}).Run(ctx)
 		if err != nil || id == "" {
 			return "", left(err)
 		}
@@ -92,6 +93,7 @@ func (s *showing) attached(ctx context.Context, v *serve.Visitor, found attach.F
 		ended <- err
 	}()
 	look, on := s.look, v.Streams()
+	look.ASCII = s.ascii(on.Environ)
 	look.Input, look.Output, look.Environ, look.Size, look.Sizes, look.Remote = on.Input, on.Output, on.Environ, on.Size, on.Sizes, on.Remote
 	look.Summary, look.Advice = lines.SummaryAs, cli.Quoted()
 	look.Leave = screen.Leave{Text: fmt.Sprintf("prismtop: session %s goes on\n", found.ID), OnHangup: true, Always: true, Greeting: greeting(client, time.Now()), Missed: stalled(client.Away())}

@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/term"
 
+	console "prismtop/tui/terminal"
 	"prismtop/tui/theme"
 )
 
@@ -26,6 +27,7 @@ type Terminal struct {
 	Height      int    `json:"height,omitempty"`
 	UTF8        bool   `json:"utf8"`
 	Locale      string `json:"locale"` // the variable in effect, "LC_ALL=C"
+	Plain       string `json:"-"`      // why the screen is drawn in ASCII, "" if it is not
 	SSH         bool   `json:"ssh"`
 	// Synchronized reports whether frames are drawn in one piece. Only the terminal itself
 	// knows, when the screen queries it.
@@ -54,7 +56,8 @@ func terminal(out *os.File, environment []string) Terminal {
 		SSH:                env["SSH_TTY"] != "" || env["SSH_CONNECTION"] != "",
 		SynchronizedReason: "the screen asks the terminal when it starts",
 	}
-	t.Locale, t.UTF8 = locale(env)
+	t.Locale, t.UTF8 = console.Locale(environment)
+	t.Plain = console.Plain(environment)
 	switch {
 	case env["TMUX"] != "":
 		t.Multiplexer = "tmux"
@@ -79,8 +82,11 @@ func (t Terminal) advise() []string {
 	if t.Interactive && t.Width > 0 && (t.Width < minWidth || t.Height < minHeight) {
 		advice = append(advice, "the window is smaller than 60x15; panes need that much")
 	}
-	if !t.UTF8 {
-		advice = append(advice, "the locale is not UTF-8; use --ascii, or a locale such as C.UTF-8")
+	switch {
+	case t.Plain != "":
+		advice = append(advice, t.Plain+": the screen is drawn in ASCII; --ascii=false draws all characters")
+	case !t.UTF8:
+		advice = append(advice, "no locale is set: a terminal without UTF-8 needs --ascii")
 	}
 	if !t.NoColor && t.Interactive && (t.Colors == "none" || t.Colors == "16") {
 		advice = append(advice, "few colours: pictures are drawn in braille; TERM=xterm-256color or COLORTERM=truecolor gives them colours where the terminal has these")
@@ -104,18 +110,6 @@ func environ(list []string) map[string]string {
 		m[name] = value
 	}
 	return m
-}
-
-// locale returns the variable that determines the character set, by POSIX's precedence, and
-// whether it is UTF-8.
-func locale(env map[string]string) (setting string, utf8 bool) {
-	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
-		if value := env[name]; value != "" {
-			normal := strings.ReplaceAll(strings.ToLower(value), "-", "")
-			return name + "=" + value, strings.Contains(normal, "utf8")
-		}
-	}
-	return "none set", false
 }
 
 // colors names a colour profile by its number of colours.

@@ -184,7 +184,7 @@ func (x *Terminal) TTY() *os.File { return x.tty }
 func (x *Terminal) Start(cmd *exec.Cmd) {
 	x.t.Helper()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = x.tty, x.tty, x.tty
-	cmd.Env = append(append(os.Environ(), "TERM=xterm-256color", "NO_COLOR=", "COLORTERM=", "SSH_TTY=", "SSH_CONNECTION=",
+	cmd.Env = append(append(os.Environ(), "TERM=xterm-256color", "LC_ALL=C.UTF-8", "NO_COLOR=", "COLORTERM=", "SSH_TTY=", "SSH_CONNECTION=",
 		"XDG_CONFIG_HOME="+x.t.TempDir()), cmd.Env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {

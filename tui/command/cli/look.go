@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/spf13/pflag"
 
@@ -19,14 +20,19 @@ type Look struct {
 
 // Register defines the flags.
 func (l *Look) Register(flags *pflag.FlagSet) {
-	flags.BoolVar(&l.ascii, "ascii", false, "draw with 7-bit characters")
+	flags.BoolVar(&l.ascii, "ascii", false, "draw with 7-bit characters, as on a terminal without UTF-8 (LANG=C, TERM=linux) anyway; --ascii=false draws all there too")
 	flags.StringVar(&l.theme, "theme", "auto", "colours of the screen: auto, dark, light or mono")
 	flags.StringVar(&l.bandwidth, "bandwidth", "auto", "how much of the line to the terminal the screen may take: auto, low or full")
 }
 
+// ASCII reports whether a terminal with an environment is drawn with 7-bit characters.
+func (l *Look) ASCII(flags *pflag.FlagSet, environ []string) bool {
+	return l.ascii || !flags.Changed("ascii") && terminal.Plain(environ) != ""
+}
+
 // Options returns the options of a screen.
 func (l *Look) Options(flags *pflag.FlagSet) (o screen.Options, err error) {
-	o.ASCII = l.ascii
+	o.ASCII = l.ASCII(flags, os.Environ())
 	// Without a known configuration folder the screen remembers nothing.
 	o.Remember, _ = screen.RememberedPath()
 	o.FixedColours, o.FixedBandwidth = flags.Changed("theme"), flags.Changed("bandwidth")
