@@ -1,9 +1,9 @@
 // Package profiles is the data model of a monitored run: the measurements of an
 // iteration, changes of settings, and the Snapshot drawn by the screen.
 //
-// Data flows one way. The run writes fixed-size Iteration records into a stream.Stream
-// (a lossless single-producer ring) and never waits; the aggregate.Aggregator drains it,
-// and once per tick builds one immutable Snapshot. Judgements are in separate packages:
+// Data flows one way. The run writes fixed-size Iteration records into a stream.Stream (a ring per
+// reader; a full ring drops records and counts them) and never waits; the aggregate.Aggregator drains
+// it, and once per tick builds one immutable Snapshot. Judgements are in separate packages:
 // effect evaluates changes of settings, alert finds problems.
 package profiles
 

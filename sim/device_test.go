@@ -375,7 +375,7 @@ func TestACheckpointGoesOnOnAnotherDevice(t *testing.T) {
 		refuse  string
 	}{
 		{"cpu", workloads.NoGPU("no CUDA device: none"), ""}, {"auto", workloads.NoGPU("no CUDA device: none"), ""}, {"cuda:1", d, ""},
-		{"cuda", workloads.NoGPU("no CUDA device: none"), "device = cuda: no CUDA device: none: must be auto or cpu here"},
+		{"cuda", workloads.NoGPU("no CUDA device: none"), "device = cuda: no CUDA device: none; use auto or cpu"},
 	} {
 		c := reopened(t, path)
 		v, err := c.Settings.Set("device", tt.device)

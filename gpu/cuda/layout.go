@@ -137,7 +137,7 @@ func fits(op nn.Place, isPlace bool, x, y operand) error {
 }
 
 // continues reports whether the step after step i can take part in a launch that reads x and whose newest result is y:
-// it moves y, to a type that holds what y's does. Its result gets memory of its own if the plan has put it where x is.
+// it casts y to a type at least as wide. A result that the plan placed over x gets its own memory.
 func (b *layouts) continues(i int, x, y operand) bool {
 	if i+1 >= b.segmentEnd() {
 		return false

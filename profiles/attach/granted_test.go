@@ -98,7 +98,7 @@ func TestTheOwnScreenTakingTheLeaseBackIsLogged(t *testing.T) {
 	_ = own.Do(ask(profiles.HandOverCommand))
 	_ = own.Do(ask(profiles.OperateCommand))
 	own.Release()
-	want := []string{"pts/0 no longer operates the run", "pts/0 operates the run", "pts/0 no longer operates the run"}
+	want := []string{"pts/0 gave up control", "pts/0 has control", "pts/0 gave up control"}
 	if !slices.Equal(log, want) {
 		t.Errorf("the log has %q, want %q", log, want)
 	}

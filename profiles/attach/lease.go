@@ -137,7 +137,7 @@ func (s *Seat) operate() {
 	}
 	l.mu.Unlock()
 	if asks {
-		l.log(s.who + " asks to operate the run, which " + holder.who + " does")
+		l.log(s.who + " wants control; " + holder.who + " has it")
 		return
 	}
 	s.Request(true)
@@ -167,9 +167,9 @@ func (s *Seat) Request(take bool) bool {
 	switch {
 	case !granted, before == s, before == nil && s.own && !again:
 	case before == nil:
-		l.log(s.who + " operates the run")
+		l.log(s.who + " has control")
 	default:
-		l.log(s.who + " operates the run, which " + before.who + " did")
+		l.log(s.who + " took control from " + before.who)
 	}
 	return granted
 }
@@ -190,9 +190,9 @@ func (s *Seat) Release() {
 	l.mu.Unlock()
 	switch {
 	case had && next != nil:
-		l.log(next.who + " operates the run, which " + s.who + " handed over")
+		l.log(s.who + " handed control to " + next.who)
 	case had:
-		l.log(s.who + " no longer operates the run")
+		l.log(s.who + " gave up control")
 	}
 }
 
@@ -224,7 +224,7 @@ func (e *NotOperatorError) Error() string {
 	if e.Operator == "" {
 		return "this screen only watches the run"
 	}
-	return "this screen only watches the run, which " + e.Operator + " operates"
+	return e.Operator + " has control; this screen only watches"
 }
 
 // may returns an error unless the seat may ask for a kind of command.

@@ -34,9 +34,9 @@ func TestAskingForTheLease(t *testing.T) {
 	eventually(t, "the request to the new operator", func() bool { return second.Control().Asks == "pts/1" })
 	_ = second.net.Close() // as kill -9
 	eventually(t, "the lease of who is gone", func() bool { return first.operates() && first.Control().Asks == "" })
-	want := []string{"pts/1 operates the run", "pts/2 asks to operate the run, which pts/1 does", "pts/3 asks to operate the run, which pts/1 does",
-		"pts/2 asks to operate the run, which pts/1 does", "pts/2 operates the run, which pts/1 did",
-		"pts/1 asks to operate the run, which pts/2 does", "pts/1 operates the run, which pts/2 handed over"}
+	want := []string{"pts/1 has control", "pts/2 wants control; pts/1 has it", "pts/3 wants control; pts/1 has it",
+		"pts/2 wants control; pts/1 has it", "pts/2 took control from pts/1",
+		"pts/1 wants control; pts/2 has it", "pts/2 handed control to pts/1"}
 	if got := s.logged(); !slices.Equal(got, want) {
 		t.Errorf("the log has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}

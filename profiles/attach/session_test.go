@@ -194,7 +194,7 @@ func TestOnlyTheOperatorChangesTheRun(t *testing.T) {
 		t.Error("a screen without the lease operates the run")
 	}
 	log := strings.Join(s.logged(), "\n")
-	for _, line := range []string{"pts/1 operates the run", "pts/2 asks to operate the run, which pts/1 does", "pts/2 operates the run, which pts/1 handed over", "pts/2 no longer operates the run"} {
+	for _, line := range []string{"pts/1 has control", "pts/2 wants control; pts/1 has it", "pts/1 handed control to pts/2", "pts/2 gave up control"} {
 		if !strings.Contains(log, line) {
 			t.Errorf("the log lacks %q:\n%s", line, log)
 		}

@@ -22,11 +22,11 @@ import (
 	"prismtop/profiles/settings"
 )
 
-// Pictures that change during the run may take so many bytes, and so many more for each iteration.
+// The byte budget of live pictures: a base and an allowance per iteration.
 // Those beyond are left out, except the last one before the run stops.
 const (
-	pictureBytes    = 128 << 10
-	pictureBytesPer = 8
+	pictureBytes             = 128 << 10
+	pictureBytesPerIteration = 8
 )
 
 // Blocks are joined into one, which compresses better, once they hold this many iterations,
@@ -323,7 +323,7 @@ func (f *file) picture(t *inserts, p *profiles.Picture, at float64) (row int64, 
 	switch {
 	case p.ID < 0 || p.ID >= len(f.schema.Pictures):
 		return 0, nil
-	case f.schema.Pictures[p.ID].Live && f.goesOn && f.pictured > pictureBytes+pictureBytesPer*f.count:
+	case f.schema.Pictures[p.ID].Live && f.goesOn && f.pictured > pictureBytes+pictureBytesPerIteration*f.count:
 		f.left[p.ID] = p
 		return f.shown[p.ID], nil
 	}

@@ -83,7 +83,7 @@ const sensorsTable = `CREATE TABLE IF NOT EXISTS sensors (
 );
 `
 
-// begins makes the table of which salvage.go restores the starts of the run. Recordings had none at first.
+// begins creates the table of run starts, which salvage.go reads if blocks are damaged.
 const begins = "CREATE TABLE IF NOT EXISTS begins (start INTEGER PRIMARY KEY, body BLOB NOT NULL);"
 
 // migrations lead from one version of the format to the next: the first from version 1 to 2.

@@ -138,7 +138,7 @@ func (s *Schedule) Cost() profiles.WatchingCost {
 		c.Value, c.Low, c.High = lost(s.cost.Value), lost(s.cost.Low), lost(s.cost.High)
 	}
 	if s.tooLong() {
-		c.Reason = fmt.Sprintf("iterations of %s are too long to be compared while the screen stands still", unit.Duration(s.trial.mean()))
+		c.Reason = fmt.Sprintf("iterations of %s are too long to measure the cost of watching", unit.Duration(s.trial.mean()))
 	}
 	return c
 }

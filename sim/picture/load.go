@@ -109,7 +109,7 @@ func openRegular(path string) (*os.File, int64, error) {
 		return nil, 0, bare(err)
 	case info.Size() == 0:
 		f.Close()
-		return nil, 0, errors.New("is empty: must be a picture file, " + formatNames)
+		return nil, 0, errors.New("is empty; give a picture file, " + formatNames)
 	}
 	return f, info.Size(), nil
 }

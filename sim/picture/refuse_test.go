@@ -60,7 +60,7 @@ func TestBadFilesAreRefusedInOneLine(t *testing.T) {
 		{"a.fits", []byte("SIMPLE  =                    T"), "unsupported FITS: "},
 		{"a.h5", []byte("\x89HDF\r\n\x1a\n"), "unsupported HDF5: "},
 		{"a.pgm", []byte("P5\n2 2\n255\n...."), "unsupported Netpbm: "},
-		{"empty.png", nil, "is empty: must be a picture file, PNG"},
+		{"empty.png", nil, "is empty; give a picture file, PNG"},
 		{"nothing.png", pngHeader(0, 0), "0 x 0 pixels: must have at least one"},
 		{"huge.png", pngHeader(40_000, 40_000), "40000 x 40000 pixels: must be at most 100 megapixels and 65535 to a side"},
 		{"long.png", pngHeader(1<<31-1, 1), "2147483647 x 1 pixels: must be at most 100 megapixels"},

@@ -320,5 +320,5 @@ func CheckDevice(v settings.Values, reason string) error {
 	if device == "cpu" || device == "auto" || device == "" || reason == "" {
 		return nil
 	}
-	return &settings.KeyError{Key: settings.Device, Err: &LackingError{fmt.Errorf("device = %s: %s: must be auto or cpu here", device, reason)}}
+	return &settings.KeyError{Key: settings.Device, Err: &LackingError{fmt.Errorf("device = %s: %s; use auto or cpu", device, reason)}}
 }

@@ -189,7 +189,7 @@ func greeting(c *attach.Client, now time.Time) string {
 		parts = append(parts, text)
 	}
 	if now := c.Control(); !now.Operates {
-		operator := cmp.Or(now.Operator, "no screen") + " operates the run"
+		operator := cmp.Or(now.Operator, "no screen") + " has control"
 		if c.Role() >= attach.Operator {
 			operator += ": I asks for it"
 		}

@@ -157,7 +157,7 @@ func describeForesight(f *bench.Foresight, preset string) *foresightJSON {
 		if length, ok := f.Length(median); ok {
 			seconds := length.Seconds()
 			if d.Seconds = &seconds; length > long {
-				d.Warnings = append(d.Warnings, "takes up to "+unit.Estimate(length)+": --max-time bounds it, and fewer samples or iterations are sooner done")
+				d.Warnings = append(d.Warnings, "takes up to "+unit.Estimate(length)+": --max-time bounds it, and fewer samples or iterations finish sooner")
 			}
 		}
 	}

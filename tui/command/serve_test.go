@@ -154,7 +154,7 @@ func TestServeOverSSH(t *testing.T) {
 	x.See("cannot be suspended here")
 
 	y, viewer := s.login("viewer")
-	y.See("watching", "operator of the test from 127.0.0.1 operates the run")
+	y.See("watching", "operator of the test from 127.0.0.1 has control")
 	y.Press("space")
 	y.See("your role, viewer, may only watch")
 	y.Press("I", "q")

@@ -301,13 +301,13 @@ func TestAFrozenScreen(t *testing.T) {
 		t.Fatal(err)
 	}
 	x, _ := attachedTo(t)
-	x.See("operates the run: I asks for it")
+	x.See("has control: I asks for it")
 	x.Press("a")
 	x.See("only watches; I asks for control")
 	x.Press("I")
-	x.See("asks to operate the run, which")
+	x.See("wants control; ")
 	x.Press("I") // the operator does not answer
-	x.See(" operates the run, which")
+	x.See(" took control from ")
 	x.Gone("watching  moon")
 	x.Press("a")
 	x.See("AMP off→bf16")

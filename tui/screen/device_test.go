@@ -82,20 +82,20 @@ func TestARefusalCanBeReadOnANarrowScreen(t *testing.T) {
 		reason, want string
 		logged       bool
 	}{
-		{120, brief, "device stays auto: " + brief + ": must be auto or cpu here", false},
+		{120, brief, "device stays auto: " + brief + "; use auto or cpu", false},
 		{80, brief, "device stays auto: " + brief, false},
 		{60, brief, "device stays auto: " + brief, false},
 		{120, long, "device stays auto: " + long, false},
 		{80, long, "device stays auto: NVIDIA GeForce GTX 1080 Ti: compute capability 6.1: … (log)", true},
 	} {
 		m, r := screen(t, tt.w, 24, Options{}, colorprofile.ANSI256, on("auto", "cpu"))
-		r.Refuse = errors.New("device = cuda: " + tt.reason + ": must be auto or cpu here")
+		r.Refuse = errors.New("device = cuda: " + tt.reason + "; use auto or cpu")
 		press(m, "U")
 		if got := strings.TrimSpace(lastLine(m)); !strings.HasPrefix(got, tt.want) {
 			t.Errorf("at %d columns: %q, want %q", tt.w, got, tt.want)
 		}
 		lines := m.withPrinted(m.snap).Log
-		logged := len(lines) > 0 && lines[len(lines)-1].Text == "device stays auto: "+tt.reason+": must be auto or cpu here"
+		logged := len(lines) > 0 && lines[len(lines)-1].Text == "device stays auto: "+tt.reason+"; use auto or cpu"
 		if logged != tt.logged {
 			t.Errorf("at %d columns: %q is in the log: %v", tt.w, tt.reason, logged)
 		}

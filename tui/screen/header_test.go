@@ -196,7 +196,7 @@ func TestAlertsAndNewsLeaveTheKeysInTheFooter(t *testing.T) {
 			before := footerOf(m)
 			s := tuitest.Running()
 			s.Alerts = tuitest.Eventful().Alerts
-			s.Log = append(s.Log, profiles.LogLine{At: time.Minute, Text: "over after 5 s: one of the last samples ended at its limit, far from the threshold"})
+			s.Log = append(s.Log, profiles.LogLine{At: time.Minute, Text: "one of the last samples ended at its limit, far from the threshold (cleared after 5 s)"})
 			m.Update(snapshotMsg{s})
 			if got := footerOf(m); got != before && !(size[0] == 200 && strings.HasPrefix(got, strings.TrimRight(before[:150], " "))) {
 				t.Errorf("%v: the footer was\n%s\nand with alerts is\n%s", size, before, got)

@@ -46,7 +46,7 @@ func TestNewsDoNotReplaceAFreshAnswer(t *testing.T) {
 		return m.status.text
 	}
 	m.say("mixed precision: bf16")
-	if got := tell("sample 3 over after 8 s"); got != "mixed precision: bf16" {
+	if got := tell("sample 3 hit its limit (cleared after 8 s)"); got != "mixed precision: bf16" {
 		t.Errorf("at once: %q", got)
 	}
 	at = at.Add(answerLife)
@@ -69,7 +69,7 @@ func TestNewsDoNotReplaceAFreshAnswer(t *testing.T) {
 // The outcome of a request may come with news of something else, in one snapshot or in a later one, and after the
 // announcement has expired.
 func TestAnOutcomeAmongOtherNews(t *testing.T) {
-	const other, outcome = "slowdown: cleared after 4 s", "pts/2 asks to operate the run, which pts/1 does"
+	const other, outcome = "slowdown: cleared after 4 s", "pts/2 wants control; pts/1 has it"
 	long := strings.Repeat(other+", ", 4)
 	for name, snapshots := range map[string][][]string{
 		"in one snapshot":       {{other, outcome}},

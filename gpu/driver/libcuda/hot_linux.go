@@ -57,7 +57,7 @@ func (h *hot) address(i int, memory []byte, fn uintptr, arguments ...uintptr) dr
 	return driver.Result(r)
 }
 
-// kernel is call with, as argument i, the array that cuLaunchKernel expects: pointers to parameters, of which there is one.
+// kernel is call with argument i set to cuLaunchKernel's parameter array, which has one entry.
 func (h *hot) kernel(i int, parameter []byte, fn uintptr, arguments ...uintptr) driver.Result {
 	s := h.slots.Get().(*slot)
 	n := copy(s.arguments[:], arguments)

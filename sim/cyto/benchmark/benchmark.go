@@ -173,7 +173,7 @@ type benchmark struct {
 func (b *benchmark) Info() profiles.RunInfo {
 	return profiles.RunInfo{
 		Schema: b.schema, Object: b.name, Parameters: b.parameters, Seed: uint64(b.values.Int(settings.Seed)), Units: len(b.schedule),
-		Notes: []string{fmt.Sprintf("%s in %s: batches a task are limited as CytoDL's scripts do (10 of training, 5 of validation, 10 of prediction), unless it says otherwise",
+		Notes: []string{fmt.Sprintf("%s in %s; each task runs at most 10 training, 5 validation and 10 prediction batches, CytoDL's limits, unless the list says otherwise",
 			unit.Plural(len(b.list), "task", "tasks"), unit.Plural(b.values.Int(roundsKey), "round", "rounds"))},
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // Winograd's F(2×2, 3×3) on pairs of bfloat16: a tile of 2×2 outputs of a 3×3 convolution with padding 1 takes sixteen
-// products of transformed inputs and weights instead of 36. Matrices are those of matrices. Lanes are tiles, so
+// products of transformed inputs and weights instead of 36. The transforms use the matrices of stages.go. Lanes are tiles, so
 // that neighbouring columns of an image in bfloat16 are the halves of a lane.
 
 // PairTiles is a list of vectors of sixteen tiles of an image: runs of neighbours in a row of tiles, two of eight tiles or
