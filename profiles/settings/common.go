@@ -15,7 +15,7 @@ func IterationLimit(group string) Entry {
 func UnitLimit(group, one, many, of string) Entry {
 	return Integer(group, MaxUnits(many), "", "end the run after this many "+many+of+"; 0 is all", 0, math.MaxInt32).
 		Live().Limit().Called("last "+one, 'j').
-		Tune(13, "j", MoveBefore, "one "+one+" less to do").Tune(14, "J", MoveNext, "one "+one+" more").Words("", "all")
+		Tune(13, "j", MoveBefore, "one "+one+" fewer").Tune(14, "J", MoveNext, "one "+one+" more").Words("", "all")
 }
 
 // TimeLimit declares the setting that ends a run of any workload after a running time.

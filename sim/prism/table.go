@@ -65,7 +65,7 @@ var Table = settings.NewTable("prism", joined,
 
 	settings.Text(groupLosses, "loss", "distance between prediction and target",
 		"l1", "l2", "ssim", "ms-ssim", "composite").Live().Touches("telescope", "loss", "backward").Called("loss", 'k').
-		Tune(1, "k", settings.MoveNext, "next loss").Tune(2, "K", settings.MoveBefore, "loss before").
+		Tune(1, "k", settings.MoveNext, "next loss").Tune(2, "K", settings.MoveBefore, "previous loss").
 		Listed(2, "mean absolute difference", "mean squared difference", "1 less structural similarity",
 			"the same over five scales", "L1, L2 and SSIM by their weights (W Y V)"),
 	settings.Number(groupLosses, "composite_l1", "", "weight of L1 in the composite loss; the three sum to 1", 0, 1).

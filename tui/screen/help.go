@@ -75,7 +75,7 @@ func (m *Model) paneLines(w int) []widget.Line {
 
 // paneHints are the keys common to all panes.
 var paneHints = []pane.Hint{
-	{Key: "z", Does: "the whole screen, and back"}, {Key: "tab", Does: "the next pane"}, {Key: "⇧tab", Does: "the pane before"}, {Key: "esc", Does: "one step back"},
+	{Key: "z", Does: "the whole screen, and back"}, {Key: "tab", Does: "the next pane"}, {Key: "⇧tab", Does: "the previous pane"}, {Key: "esc", Does: "one step back"},
 }
 
 // guide names the panes that answer common questions.

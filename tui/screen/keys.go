@@ -99,7 +99,7 @@ var screenKeys = []binding{
 	{Binding: bind("?", "explain: pane, then keys", "?", "h"), short: "help", long: "every key", rank: 0, run: (*Model).toggleHelp},
 	{Binding: bind(pane.AlertKey, "alerts, with what to do", pane.AlertKey), run: does((*Model).toggleAlerts)},
 	{Binding: bind("tab", "next pane", "tab"), short: "pane", rank: 9, run: does(func(m *Model) { m.cycleFocus(1) })},
-	{Binding: bind("⇧tab", "pane before", "shift+tab"), run: does(func(m *Model) { m.cycleFocus(-1) })},
+	{Binding: bind("⇧tab", "previous pane", "shift+tab"), run: does(func(m *Model) { m.cycleFocus(-1) })},
 	{Binding: bind("z", "zoom the pane", "z", "enter"), run: does((*Model).toggleZoom)},
 	{Binding: bind("v x i", "its view, scale, look", "v", "x", "i"), run: does((*Model).needsFocus), action: "view memory"},
 	{Binding: bind("w", "next layout", "w"), short: "layout", rank: 11, run: does((*Model).nextArrangement)},

@@ -70,7 +70,7 @@ const inLog = " (log)"
 func (m *Model) refuse(what, reason string) {
 	m.complain(what + ": " + reason)
 	least := m.status.text
-	if i := strings.LastIndex(reason, ": must be "); i > 0 {
+	if i := max(strings.LastIndex(reason, ": must be "), strings.LastIndex(reason, "; use ")); i > 0 {
 		least = visible.Text(what + ": " + reason[:i])
 		m.status.brief = append(m.status.brief, least)
 	}

@@ -67,7 +67,7 @@ var Table = settings.NewTable("cyto-tasks", nil,
 	settings.IterationLimit(groupLimits),
 	settings.Integer(groupLimits, settings.MaxUnits("tasks"), "", "end the run after this many rounds of tasks; 0 is all", 0, math.MaxInt32).
 		Live().Limit().Called("last task", 'j').Words("", "all").
-		Tune(13, "j", settings.MoveBefore, "one round of a task less").Tune(14, "J", settings.MoveNext, "one more"),
+		Tune(13, "j", settings.MoveBefore, "one round of a task fewer").Tune(14, "J", settings.MoveNext, "one more"),
 	settings.TimeLimit(groupLimits),
 
 	settings.Integer(groupComputing, settings.Threads, "", "worker threads of every task; 0 is one per core", 0, 1024).Fixed("speed-ups are between tasks with the same threads"),
