@@ -39,7 +39,7 @@ const layers = `
 	tui/pane tui/page tui/notice tui/transport
 	tui/widget tui/program tui/doctor
 	tui/chart tui/words tui/control
-	tui/theme tui/serve
+	tui/theme tui/serve tui/keys
 	tui/terminal
 	tui/layout tui/monospace
 	profiles/compare profiles/recommend profiles/checklist

@@ -11,9 +11,9 @@ import (
 )
 
 var table = settings.NewTable("test", nil,
-	settings.Switch("computing", "cache", "keeps results").Live().Called("cache", 'c').Tune(1, "c", settings.MoveNext, "cache"),
-	settings.Switch("computing", "thrift", "holds less").Live().Called("thrift", 't').Tune(2, "t", settings.MoveNext, "thrift"),
-	settings.Text("computing", "amp", "mixed precision", "off", "bf16", "fp16").Live().Called("amp", 'a').Tune(3, "a", settings.MoveNext, "amp"),
+	settings.Switch("computing", "cache", "keeps results").Live().Called("cache", 'c').Press("c", settings.MoveNext, "cache"),
+	settings.Switch("computing", "thrift", "holds less").Live().Called("thrift", 't').Press("t", settings.MoveNext, "thrift"),
+	settings.Text("computing", "amp", "mixed precision", "off", "bf16", "fp16").Live().Called("amp", 'a').Press("a", settings.MoveNext, "amp"),
 	settings.Switch("computing", "fixed", "is read at the start").Fixed("it is read at the start"),
 )
 

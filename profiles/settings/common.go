@@ -7,7 +7,7 @@ import "math"
 func IterationLimit(group string) Entry {
 	return Integer(group, MaxIterations, "", "end the run after so many; 0 is no limit", 0, 1<<53).
 		Live().Limit().Called("most iterations", 'Z').
-		Tune(15, "Z", MoveWrite, "limit of iterations").Words("", "no limit")
+		Press("Z", MoveWrite, "limit of iterations").Words("", "no limit")
 }
 
 // UnitLimit declares the setting that ends a run after a number of its units of work, such as
@@ -15,21 +15,21 @@ func IterationLimit(group string) Entry {
 func UnitLimit(group, one, many, of string) Entry {
 	return Integer(group, MaxUnits(many), "", "end the run after this many "+many+of+"; 0 is all", 0, math.MaxInt32).
 		Live().Limit().Called("last "+one, 'j').
-		Tune(13, "j", MoveBefore, "one "+one+" fewer").Tune(14, "J", MoveNext, "one "+one+" more").Words("", "all")
+		Press("j", MoveBefore, "one "+one+" fewer").Press("J", MoveNext, "one "+one+" more").Words("", "all")
 }
 
 // TimeLimit declares the setting that ends a run of any workload after a running time.
 func TimeLimit(group string) Entry {
 	return Number(group, MaxSeconds, "seconds", "end the run after so long; 0 is no limit", 0, 1e9).
 		Live().Limit().Called("most seconds", 'X').
-		Tune(16, "X", MoveWrite, "limit of seconds").Words("", "no limit")
+		Press("X", MoveWrite, "limit of seconds").Words("", "no limit")
 }
 
 // Deciding declares the setting that says what follows a press of a key that changes a revertible
 // setting, for any workload that has some.
 func Deciding(group string) Entry {
-	return Text(group, Decide, "a press of a key that is cheap to take back: auto switches back and forth up to 10 s until its effect is decided; ask waits for E; off offers nothing",
+	return Text(group, Decide, "a press of a key that is cheap to take back: auto switches back and forth up to 10 s until its effect is decided; ask waits until you replicate it; off offers nothing",
 		DecideAuto, DecideAsk, DecideOff).
 		Live().Limit().Called("a press decides", '@').
-		Tune(24, "@", MoveNext, "what a press decides")
+		Press("@", MoveNext, "what a press decides")
 }

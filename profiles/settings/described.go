@@ -2,13 +2,13 @@ package settings
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -57,6 +57,7 @@ type writtenKey struct {
 	Mark       string            `json:"mark,omitempty"`
 	Key        string            `json:"key,omitempty"`
 	Presses    []writtenPress    `json:"presses,omitempty"`
+	Foremost   int               `json:"foremost,omitempty"`
 	Notes      map[string]string `json:"notes,omitempty"`
 	Listed     int               `json:"listed,omitempty"`
 	Compared   *writtenCompared  `json:"compared,omitempty"`
@@ -65,16 +66,9 @@ type writtenKey struct {
 }
 
 type writtenPress struct {
-	Key      string   `json:"key"`
-	Also     []string `json:"also,omitempty"`
-	Help     string   `json:"help,omitempty"`
-	Does     Move     `json:"does,omitempty"`
-	Tuning   bool     `json:"tuning,omitempty"`
-	Place    int      `json:"place,omitempty"`
-	InFooter bool     `json:"in_footer,omitempty"`
-	Footer   string   `json:"footer,omitempty"`
-	Rank     int      `json:"rank,omitempty"`
-	Width    int      `json:"width,omitempty"`
+	Key  string `json:"key"`
+	Help string `json:"help,omitempty"`
+	Does Move   `json:"does,omitempty"`
 }
 
 type writtenCompared struct {
@@ -210,7 +204,7 @@ func (k *Key) written() writtenKey {
 	w := writtenKey{
 		Group: k.Group, Name: k.Name, Help: k.Help, Unit: k.Unit, Type: k.Type, Allowed: k.Allowed, Only: k.Only, Above: k.Above,
 		Live: k.Live, Limit: k.Limit, Revertible: k.Revertible, Price: k.Price, Idle: k.Idles, Empty: k.Empty, Zero: k.Zero,
-		Short: k.Short, Notes: k.Notes, Listed: k.Listed, Suspended: k.Suspended,
+		Short: k.Short, Foremost: k.Foremost, Notes: k.Notes, Listed: k.Listed, Suspended: k.Suspended,
 	}
 	if k.Fixed != readAtStart {
 		w.Fixed = k.Fixed
@@ -333,7 +327,7 @@ func (w *writtenKey) read(i int) (Key, error) {
 	k := Key{
 		Group: w.Group, Name: w.Name, Help: w.Help, Unit: w.Unit, Type: w.Type, Allowed: w.Allowed, Only: w.Only, Above: w.Above,
 		Live: w.Live, Fixed: w.Fixed, Limit: w.Limit, Revertible: w.Revertible, Price: w.Price, Idles: w.Idle, Empty: w.Empty, Zero: w.Zero,
-		Short: w.Short, Notes: w.Notes, Listed: w.Listed, Suspended: w.Suspended,
+		Short: w.Short, Foremost: w.Foremost, Notes: w.Notes, Listed: w.Listed, Suspended: w.Suspended,
 	}
 	for _, text := range []struct {
 		what, text string
@@ -353,7 +347,8 @@ func (w *writtenKey) read(i int) (Key, error) {
 		}
 	}
 	if w.Key != "" {
-		k.Presses = append(k.Presses, k.wished(w.Key, i))
+		k.Presses = append(k.Presses, k.wished(w.Key))
+		k.Foremost = cmp.Or(k.Foremost, i+1)
 	}
 	return k, nil
 }
@@ -472,11 +467,9 @@ func (w *writtenKey) readScreen(k *Key) error {
 	}
 	keys := []string{w.Key}
 	for _, p := range w.Presses {
-		keys = append(append(keys, p.Key), p.Also...)
-		for _, text := range []string{p.Help, p.Footer} {
-			if err := CheckText("the name of a press", text, LongestText); err != nil {
-				return err
-			}
+		keys = append(keys, p.Key)
+		if err := CheckText("the name of a press", p.Help, LongestText); err != nil {
+			return err
 		}
 		k.Presses = append(k.Presses, Press(p))
 	}
@@ -488,21 +481,11 @@ func (w *writtenKey) readScreen(k *Key) error {
 	return nil
 }
 
-// wished returns the press of a setting that only names a key, the i-th of its table.
-func (k *Key) wished(key string, i int) Press {
-	name := k.Short
-	if name == "" {
-		name = k.Name
-	}
-	p := Press{Key: key, Help: name, Does: MoveNext, Place: i + 1, InFooter: i < 4, Footer: name, Rank: i}
+// wished returns the press of a setting that only names a key.
+func (k *Key) wished(key string) Press {
+	p := Press{Key: key, Help: k.Title(), Does: MoveNext}
 	if k.Type == TypeList || k.Type == TypeText && len(k.Allowed) == 0 || k.ranged() {
 		p.Does = MoveWrite
-	}
-	for _, v := range k.Allowed {
-		p.Width = max(p.Width, utf8.RuneCountInString(v))
-	}
-	if k.ranged() {
-		p.Width = len(strconv.FormatFloat(k.Max, 'g', 4, 64))
 	}
 	return p
 }

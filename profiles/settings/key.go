@@ -44,11 +44,12 @@ type Key struct {
 	Zero       string // word for 0: "no limit"
 
 	// Data for the screen about a setting that can change during a run.
-	Short   string            // its name there: "meas. cache"; empty means Name in words
-	Mark    rune              // the letter that marks its changes in charts
-	Presses []Press           // the keys that change it
-	Notes   map[string]string // what the values of Allowed mean
-	Listed  int               // position among the settings whose values are chosen from a list; 0 means none
+	Short    string            // its name there: "meas. cache"; empty means Name in words
+	Mark     rune              // the letter that marks its changes in charts
+	Presses  []Press           // what single presses of keys change
+	Foremost int               // position among the settings that matter most, from 1; 0 means none of them
+	Notes    map[string]string // what the values of Allowed mean
+	Listed   int               // position among the settings whose values are chosen from a list; 0 means none
 
 	Compared Comparison // by an ablation
 
@@ -67,23 +68,11 @@ type Key struct {
 	idle  func(v Values) string  // why it has no effect under the other settings
 }
 
-// Press is a keyboard key that changes a setting.
+// Press is a change of a setting by a single press: an action, for which the user interface finds a key.
 type Press struct {
-	Key  string   // as shown on the screen: "m"
-	Also []string // other keys with the same function
-	Help string   // "measurement cache"
+	Key  string // the key that suits it: "m"; another one is found if that is taken. Empty for no preference
+	Help string // "measurement cache"
 	Does Move
-
-	Tuning bool // listed with the tuning keys; otherwise with those of settings
-	Place  int  // position in that list
-
-	// Footer is its name in the screen's footer, if it appears there; entries of rank 0 are the
-	// last to be dropped when space is short. Width is the width of its value, 0 for a switch's
-	// on/off mark.
-	InFooter bool
-	Footer   string
-	Rank     int
-	Width    int
 }
 
 // Move is the effect of a Press on a value.
@@ -133,6 +122,14 @@ type Idle struct {
 	Setting string `json:"setting"`
 	Value   string `json:"value"`
 	Why     string `json:"why"`
+}
+
+// Title returns the setting's name on the screen.
+func (k *Key) Title() string {
+	if k.Short != "" {
+		return k.Short
+	}
+	return strings.ReplaceAll(k.Name, "_", " ")
 }
 
 // Idle returns why a setting has no effect under the others; empty if it has.

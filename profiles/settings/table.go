@@ -178,16 +178,14 @@ func (e Entry) Called(short string, mark rune) Entry {
 	return e
 }
 
-// Press adds keyboard keys.
-func (e Entry) Press(presses ...Press) Entry {
-	e.key.Presses = append(slices.Clone(e.key.Presses), presses...)
+// Press lets a single press of a key change the setting, preferably of the key named.
+func (e Entry) Press(key string, does Move, help string) Entry {
+	e.key.Presses = append(slices.Clone(e.key.Presses), Press{Key: key, Help: help, Does: does})
 	return e
 }
 
-// Tune adds a tuning key.
-func (e Entry) Tune(place int, key string, does Move, help string) Entry {
-	return e.Press(Press{Key: key, Help: help, Does: does, Tuning: true, Place: place})
-}
+// Foremost gives the setting a place, from 1, among those that matter most; the screen shows the first of them.
+func (e Entry) Foremost(place int) Entry { e.key.Foremost = place; return e }
 
 // Listed lets the values be chosen from a list and describes each of them, in order.
 func (e Entry) Listed(place int, notes ...string) Entry {

@@ -35,10 +35,10 @@ var Table = settings.NewTable("curve", nil,
 	settings.Integer("The curve", "degree", "", "degree of the polynomial", 1, 64),
 	settings.Switch("How it is computed", "basis_cache", "keep the basis polynomials' values at the points").
 		Live().Touches("basis").Revertible().Called("basis cache", 'm').Compared(1, "false", "true").Factor("basis_cache", "true").
-		Press(settings.Press{Key: "m", Help: "basis cache", Does: settings.MoveNext, Place: 1, InFooter: true, Footer: "basis cache"}),
+		Press("m", settings.MoveNext, "basis cache").Foremost(1),
 	settings.Switch("How it is computed", "fused_residue", "add a point's gradient while its basis values are at hand, not in a second pass over the block").
 		Live().Touches("residue").Revertible().Called("fused residue", 'F').Compared(2, "false", "true").Factor("fused_residue", "true").
-		Press(settings.Press{Key: "F", Help: "fused residue", Does: settings.MoveNext, Place: 2, InFooter: true, Footer: "fused residue"}),
+		Press("F", settings.MoveNext, "fused residue").Foremost(2),
 	settings.Deciding("How it is computed"),
 	settings.IterationLimit("Limits of the run"),
 	settings.TimeLimit("Limits of the run"),

@@ -65,31 +65,30 @@ var Table = settings.NewTable("prism", joined,
 
 	settings.Text(groupLosses, "loss", "distance between prediction and target",
 		"l1", "l2", "ssim", "ms-ssim", "composite").Live().Touches("telescope", "loss", "backward").Called("loss", 'k').
-		Tune(1, "k", settings.MoveNext, "next loss").Tune(2, "K", settings.MoveBefore, "previous loss").
+		Press("k", settings.MoveNext, "next loss").Press("K", settings.MoveBefore, "previous loss").
 		Listed(2, "mean absolute difference", "mean squared difference", "1 less structural similarity",
 			"the same over five scales", "L1, L2 and SSIM by their weights (W Y V)"),
 	settings.Number(groupLosses, "composite_l1", "", "weight of L1 in the composite loss; the three sum to 1", 0, 1).
-		Live().Called("weight of L1", 'W').Tune(4, "W", settings.MoveWrite, "weight of L1"),
+		Live().Called("weight of L1", 'W').Press("W", settings.MoveWrite, "weight of L1"),
 	settings.Number(groupLosses, "composite_l2", "", "weight of L2 in the composite loss", 0, 1).
-		Live().Called("weight of L2", 'Y').Tune(5, "Y", settings.MoveWrite, "weight of L2"),
+		Live().Called("weight of L2", 'Y').Press("Y", settings.MoveWrite, "weight of L2"),
 	settings.Number(groupLosses, "composite_ssim", "", "weight of SSIM in the composite loss", 0, 1).
-		Live().Called("weight of SSIM", 'V').Tune(6, "V", settings.MoveWrite, "weight of SSIM"),
+		Live().Called("weight of SSIM", 'V').Press("V", settings.MoveWrite, "weight of SSIM"),
 	settings.Switch(groupLosses, "normalize_loss", "divide L1 and L2 by the target's mean").
-		Live().Touches("telescope", "loss", "backward").Called("normalised loss", 'N').Tune(3, "N", settings.MoveNext, "normalised loss"),
+		Live().Touches("telescope", "loss", "backward").Called("normalised loss", 'N').Press("N", settings.MoveNext, "normalised loss"),
 	settings.Number(groupLosses, "threshold", "", "a sample ends when both losses are below it; 0 never", 0, math.Inf(1)).Live().Limit().
 		Of("samples end at their limits", lossInUse, isLossName).Called("threshold", 'T').
-		Tune(7, "t", settings.MoveBefore, "halve the threshold").Tune(8, "T", settings.MoveNext, "double the threshold"),
-	settings.Number(groupLosses, "learning_rate", "", "Adam's step", 0, 10).Above().Live().Touches().Called("lr", 'l').Press(
-		settings.Press{Key: "l", Help: "halve learning rate", Does: settings.MoveBefore, Place: 8}, settings.Press{Key: "L", Help: "double learning rate", Does: settings.MoveNext, Place: 9}),
+		Press("t", settings.MoveBefore, "halve the threshold").Press("T", settings.MoveNext, "double the threshold"),
+	settings.Number(groupLosses, "learning_rate", "", "Adam's step", 0, 10).Above().Live().Touches().Called("lr", 'l').Press("l", settings.MoveBefore, "halve learning rate").Press("L", settings.MoveNext, "double learning rate").Foremost(8),
 	settings.Switch(groupLosses, "amsgrad", "Adam's AMSGrad variant").Fixed("its moments are allocated at the start"),
 	settings.Text(groupLosses, "scheduler", "learning rate over the cycles of a sample",
-		"constant", "plateau").Live().Touches().Called("schedule", 'H').Tune(9, "H", settings.MoveNext, "learning rate's schedule").
+		"constant", "plateau").Live().Touches().Called("schedule", 'H').Press("H", settings.MoveNext, "learning rate's schedule").
 		Listed(4, "the learning rate stays", "halves it when the loss stands still"),
 	settings.Integer(groupLosses, "iterations", "", "iterations of a cycle (PRISM: n_epochs)", 1, maxCount).
 		Live().Limit().Called("iterations", '[').
-		Tune(10, "[", settings.MoveBefore, "halve iterations a cycle").Tune(11, "]", settings.MoveNext, "double them"),
+		Press("[", settings.MoveBefore, "halve iterations a cycle").Press("]", settings.MoveNext, "double them"),
 	settings.Integer(groupLosses, "cycles", "", "cycles of a sample (PRISM: max_epochs)", 1, maxCount).
-		Live().Limit().Called("cycles", 'O').Tune(12, "O", settings.MoveWrite, "cycles of a sample"),
+		Live().Limit().Called("cycles", 'O').Press("O", settings.MoveWrite, "cycles of a sample"),
 
 	settings.Integer(groupInitial, "init_iterations", "", "iterations of a cycle; 0 skips the phase", 0, maxCount).Fixed(fixedInitial),
 	settings.Integer(groupInitial, "init_cycles", "", "cycles; 0 skips the phase", 0, maxCount).Fixed(fixedInitial),
@@ -100,27 +99,27 @@ var Table = settings.NewTable("prism", joined,
 
 	settings.Text(groupComputing, "pattern", "trainer: measure the object once per sample; remeasure: every iteration", "trainer", "remeasure").
 		Live().Touches("telescope").Called("pattern", 'p').
-		Press(settings.Press{Key: "p", Help: "measuring pattern", Does: settings.MoveNext, Place: 5, InFooter: true, Rank: 4, Width: 9}).
+		Press("p", settings.MoveNext, "measuring pattern").Foremost(5).
 		Listed(3, "measures the object once a sample", "measures it every iteration"),
 	settings.Integer(groupComputing, "warmup_measurements", "", "measurements before the first sample, pattern remeasure only",
 		0, maxCount).Fixed("it takes part in the preparation"),
 	settings.Switch(groupComputing, "measurement_cache", "keep measurements of the object").Live().Touches("telescope").Revertible().Called("meas. cache", 'm').
-		Press(settings.Press{Key: "m", Help: "measurement cache", Does: settings.MoveNext, Place: 1, InFooter: true, Footer: "meas. cache", Rank: 1}).Compared(1, "false", "true").Everything().Factor("caches", "true").
+		Press("m", settings.MoveNext, "measurement cache").Foremost(1).Compared(1, "false", "true").Everything().Factor("caches", "true").
 		Idle(when("pattern", "trainer", "asked once per sample in the trainer pattern")),
 	settings.Integer(groupComputing, "measurement_cache_mb", "MiB", "bound of the measurement cache", 1, 1<<20).
-		Live().Touches("telescope").Called("meas. cache MiB", 'G').Tune(17, "G", settings.MoveWrite, "measurement cache's MiB"),
+		Live().Touches("telescope").Called("meas. cache MiB", 'G').Press("G", settings.MoveWrite, "measurement cache's MiB"),
 	settings.Integer(groupComputing, "clear_cache_every", "samples", "clear the measurement cache after every n samples; 0 never", 0, maxCount).
-		Live().Touches("telescope").Called("clear meas. cache", '%').Tune(22, "%", settings.MoveWrite, "clear meas. cache every n"),
+		Live().Touches("telescope").Called("clear meas. cache", '%').Press("%", settings.MoveWrite, "clear meas. cache every n"),
 	settings.Switch(groupComputing, "fft_cache", "keep FFT plans and their twiddle factors").Live().Touches("telescope", "backward").Revertible().Called("FFT cache", 'f').
-		Press(settings.Press{Key: "f", Help: "FFT cache", Does: settings.MoveNext, Place: 2, InFooter: true, Footer: "FFT cache", Rank: 2}).Compared(2, "false", "true").Everything().Factor("caches", "true"),
+		Press("f", settings.MoveNext, "FFT cache").Foremost(3).Compared(2, "false", "true").Everything().Factor("caches", "true"),
 	settings.Switch(groupComputing, "mask_cache", "keep aperture masks and coordinate grids").Live().Touches("telescope").Revertible().Called("mask cache", 'g').
-		Press(settings.Press{Key: "g", Help: "mask cache", Does: settings.MoveNext, Place: 3, InFooter: true, Footer: "mask cache", Rank: 3}).Compared(3, "false", "true").Everything().Factor("caches", "true"),
+		Press("g", settings.MoveNext, "mask cache").Foremost(4).Compared(3, "false", "true").Everything().Factor("caches", "true"),
 	settings.Switch(groupComputing, "shared_spectrum", "one FFT of the output serves both measurements").
-		Live().Touches("telescope", "loss", "backward").Revertible().Called("shared spectrum", 'S').Tune(18, "S", settings.MoveNext, "shared spectrum").Compared(4, "false", "true").Everything(),
+		Live().Touches("telescope", "loss", "backward").Revertible().Called("shared spectrum", 'S').Press("S", settings.MoveNext, "shared spectrum").Compared(4, "false", "true").Everything(),
 	settings.Switch(groupComputing, "fused_telescope", "measure sixteen rows at a time, and compare and differentiate in the same step for l1 and l2 of one aperture").
-		Live().Touches("telescope", "loss", "backward").Revertible().Called("fused telescope", 'F').Tune(19, "F", settings.MoveNext, "fused telescope").Compared(5, "false", "true").Everything().Factor("fused_telescope", "true"),
+		Live().Touches("telescope", "loss", "backward").Revertible().Called("fused telescope", 'F').Press("F", settings.MoveNext, "fused telescope").Compared(5, "false", "true").Everything().Factor("fused_telescope", "true"),
 	settings.Switch(groupComputing, "pruned_fft", "the fused telescope leaves out the zeros around the object and outside the masks").
-		Live().Touches("telescope", "loss", "backward").Revertible().Called("pruned FFT", 'e').Tune(20, "e", settings.MoveNext, "leave out zeros, pruned FFT").Compared(6, "false", "true").Everything().Factor("pruned_fft", "true").
+		Live().Touches("telescope", "loss", "backward").Revertible().Called("pruned FFT", 'e').Press("e", settings.MoveNext, "leave out zeros, pruned FFT").Compared(6, "false", "true").Everything().Factor("pruned_fft", "true").
 		Idle(func(v settings.Values) string {
 			if v.On("fused_telescope") {
 				return ""
@@ -129,25 +128,24 @@ var Table = settings.NewTable("prism", joined,
 		}),
 	settings.Switch(groupComputing, "checkpointing", "recompute the decoder's activations in the backward pass instead of keeping them: less memory, more time").
 		Live().Touches("forward", "backward").Revertible().Called("recompute", 'c').
-		Press(settings.Press{Key: "c", Help: "recompute activations", Does: settings.MoveNext, Place: 6, InFooter: true, Footer: "recompute", Rank: 7}).Compared(8, "false", "true"),
+		Press("c", settings.MoveNext, "recompute activations").Foremost(6).Compared(8, "false", "true"),
 	settings.Switch(groupComputing, "fused_optimizer", "update convolutions' weights as their gradients are computed, which then take no memory; fp16 checks all gradients first and has none of it").
 		Live().Touches("backward", "optimizer").Revertible().Called("fused optimizer", 'o').
-		Press(settings.Press{Key: "o", Help: "fused optimizer", Does: settings.MoveNext, Place: 7, InFooter: true, Footer: "fused optimizer", Rank: 8}).Compared(7, "false", "true").Everything().
+		Press("o", settings.MoveNext, "fused optimizer").Foremost(7).Compared(7, "false", "true").Everything().
 		Idle(when("amp", "fp16", "fp16 checks all gradients first")),
 	settings.Text(groupComputing, "amp", "mixed precision; bf16x3 splits products and keeps float32's accuracy; tf32 needs a GPU", "off", "bf16", "bf16x3", "fp16", "tf32").
 		Live().Revertible().Called("AMP", 'a').
-		Press(settings.Press{Key: "a", Help: "mixed precision: on, off", Does: settings.MoveToggle, Place: 4, InFooter: true, Footer: "AMP", Rank: 0, Width: 6}).
+		Press("a", settings.MoveToggle, "mixed precision: on, off").Foremost(2).
 		Compared(9, "off", "bf16", "bf16x3", "fp16").Factor("amp", "bf16").
 		Listed(1, "float32", "the range of float32", "nearly float32's accuracy", "with a gradient scaler", "10-bit products"),
-	settings.Integer(groupComputing, "threads", "", "worker threads; 0 is one per core", 0, 1024).Live().Called("threads", '+').Press(
-		settings.Press{Key: "-", Also: []string{"_"}, Help: "one thread fewer", Does: settings.MoveBefore, Place: 11}, settings.Press{Key: "+", Also: []string{"="}, Help: "one thread more", Does: settings.MoveNext, Place: 10}),
+	settings.Integer(groupComputing, "threads", "", "worker threads; 0 is one per core", 0, 1024).Live().Called("threads", '+').Press("-", settings.MoveBefore, "one thread fewer").Press("+", settings.MoveNext, "one thread more").Foremost(9),
 	settings.Text(groupComputing, "kernels", "instruction set of the CPU's kernels; auto is the fastest but amx; avx512-bf16 and amx are avx512 with products of bf16 by AVX512_BF16 or by AMX", "auto", "avx512-bf16", "amx", "avx512", "avx2", "go").Fixed("the weights are laid out for it"),
 	settings.Switch(groupComputing, "layer_profile", "show the layer that takes longest, beside what this machine can do at most").
-		Live().Called("layer profile", 'y').Tune(21, "y", settings.MoveNext, "profile of the layers"),
+		Live().Called("layer profile", 'y').Press("y", settings.MoveNext, "profile of the layers"),
 	settings.Deciding(groupComputing),
 	settings.Text(groupComputing, "device", "where it is computed; auto is the GPU if there is one, cuda:1 the second GPU",
 		"auto", "cpu", "cuda", "cuda:1", "cuda:2", "cuda:3", "cuda:4", "cuda:5", "cuda:6", "cuda:7").
-		Live().Called("device", 'U').Tune(23, "U", settings.MoveToggle, "device: CPU, GPU"),
+		Live().Called("device", 'U').Press("U", settings.MoveToggle, "device: CPU, GPU"),
 	settings.Integer(groupComputing, "seed", "", "seed of weights, noise and random sampling", 0, settings.MaxInteger).Fixed("the first weights and the noise came from it"),
 	settings.Switch(groupComputing, "faithful", "keep PRISM's defects, which docs/faithful.md lists").Fixed("it takes part in the preparation"),
 )

@@ -32,8 +32,8 @@ func attachCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "attach [SESSION]", Short: "Reattach the screen to a running session", Args: cobra.ArbitraryArgs,
 		Long: "Show a session, a run on this machine that outlives its terminal, with all panes and keys (docs/sessions.md). Of\n" +
-			"several screens one operates the run, the first unless --take is given; the others watch it, and I asks for that.\n" +
-			"D and ctrl+c leave the run going. Without a session, show the only one; prismtop sessions lists them.",
+			"several screens one operates the run, the first unless --take is given; the others watch it, and can ask for that.\n" +
+			"Leaving the screen leaves the run going. Without a session, show the only one; prismtop sessions lists them.",
 		Example: "prismtop attach\nprismtop attach k3f9w --take",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -55,7 +55,7 @@ func attachCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&take, "take", false, "operate the run even if another screen does, which then only watches it")
-	flags.BoolVar(&watch, "watch", false, "only watch the run, until I asks to operate it")
+	flags.BoolVar(&watch, "watch", false, "only watch the run, until you ask to operate it")
 	flags.StringVar(&roleName, "role", attach.Operator.String(), "what the screen may do at most: viewer, annotator (also notes), or operator")
 	f.Look.Register(flags)
 	flags.StringVar(&f.notify, "notify", "off", "how to tell that the run finished, failed or stalled, as of prismtop run")
@@ -74,6 +74,9 @@ func (f *runFlags) attach(cmd *cobra.Command, id string, o attach.ClientOptions)
 	}
 	if !term.IsTerminal(os.Stdout.Fd()) || !term.IsTerminal(os.Stdin.Fd()) || os.Getenv("TERM") == "dumb" {
 		return errors.New("attach: needs a terminal; prismtop sessions --json says how far the runs are")
+	}
+	if err := cli.ReadKeys(cmd.Context(), &look); err != nil {
+		return err
 	}
 	found, err := sessions.Named(attach.List(cmd.Context(), sessions.Folders(), cli.Version), id)
 	if err != nil {

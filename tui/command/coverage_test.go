@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prismtop/sim/workloads"
+	"prismtop/tui/keys"
 )
 
 // named is the number of things that each document names, by the start of their IDs.
@@ -24,10 +25,11 @@ func TestCoverageNamesWhatExists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var keys []string
-	for _, s := range keySections(&workloads.All[0]) {
-		for _, k := range s.Keys {
-			keys = append(keys, k.Keys...)
+	var listed []string
+	of, _ := keys.For(workloads.All[0].Presets.Table, nil)
+	for _, s := range of.Manual() {
+		for _, r := range s.Rows {
+			listed = append(listed, r.Keys...)
 		}
 	}
 	command, key := regexp.MustCompile("`(prismtop[^`]*)`"), regexp.MustCompile("[Kk]eys? `([^`]+)`")
@@ -62,7 +64,7 @@ func TestCoverageNamesWhatExists(t *testing.T) {
 			}
 		}
 		for _, m := range key.FindAllStringSubmatch(line, -1) {
-			if !slices.Contains(keys, m[1]) {
+			if !slices.Contains(listed, m[1]) {
 				t.Errorf("%s: no key %s", id, m[1])
 			}
 		}

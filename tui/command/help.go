@@ -1,10 +1,11 @@
 package command
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,12 +13,7 @@ import (
 	"prismtop/sim/workloads"
 	"prismtop/tui/command/cli"
 	"prismtop/tui/command/page"
-	"prismtop/tui/comparison"
-	pages "prismtop/tui/page"
-	"prismtop/tui/runs"
-	"prismtop/tui/screen"
-	"prismtop/tui/sessions"
-	"prismtop/tui/widget"
+	"prismtop/tui/keys"
 )
 
 // help writes the help of a command, unless the command line has a word that is none.
@@ -31,9 +27,9 @@ func help(cmd *cobra.Command) error {
 // helpCommand returns the command help, which rejects unknown commands.
 func helpCommand() *cobra.Command {
 	var workload string
-	topics := map[string]func(io.Writer, *workloads.Workload) error{
+	topics := map[string]func(context.Context, io.Writer, *workloads.Workload) error{
 		"keys": writeKeys,
-		"settings": func(w io.Writer, of *workloads.Workload) error {
+		"settings": func(_ context.Context, w io.Writer, of *workloads.Workload) error {
 			p, err := workloads.Presets().Lookup(of.Presets.Default)
 			if err != nil {
 				return err
@@ -67,7 +63,7 @@ func helpCommand() *cobra.Command {
 				if err != nil {
 					return cli.BadUsage(err)
 				}
-				return topics[args[0]](cmd.OutOrStdout(), w)
+				return topics[args[0]](cmd.Context(), cmd.OutOrStdout(), w)
 			}
 			of, rest, err := cmd.Root().Find(args)
 			switch {
@@ -85,21 +81,35 @@ func helpCommand() *cobra.Command {
 	return help
 }
 
-// writeKeys writes the keys of all screens, those of a run for a workload.
-func writeKeys(w io.Writer, of *workloads.Workload) error {
+// writeKeys writes the keys of all screens that are in force, those of a run for a workload, with the names of the
+// actions in keys.toml.
+func writeKeys(ctx context.Context, w io.Writer, of *workloads.Workload) error {
+	own, err := cli.OwnKeys(ctx)
+	if err != nil {
+		return err
+	}
+	t, err := keys.For(of.Presets.Table, own)
+	if err != nil {
+		return err
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Keys of a run of the workload %s, of a replay, of the table of runs and of a comparison\n", of.Presets.Table.Workload)
-	for _, section := range keySections(of) {
-		fmt.Fprintf(&b, "\n%s\n", section.Title)
-		for _, k := range section.Keys {
-			keys := strings.Join(k.Keys, " ")
-			if len(k.Keys) == 9 && k.Keys[0] == "1" {
-				keys = "1-9"
+	for _, s := range t.Manual() {
+		fmt.Fprintf(&b, "\n%s\n", s.Title)
+		for _, r := range s.Rows {
+			shown := strings.Join(r.Keys, " ")
+			if len(r.Keys) > 2 {
+				shown = r.Name()
 			}
-			fmt.Fprintf(&b, "  %-14s %s\n", keys, k.Does)
+			name := keys.Path(r.Action)
+			if r.Fixed {
+				name = "fixed"
+			}
+			fmt.Fprintf(&b, "  %-11s %-26s %s\n", shown, name, r.Help)
 		}
 	}
-	_, err := io.WriteString(w, b.String())
+	fmt.Fprintf(&b, "\nA line in %s, such as pause = \"z\", gives an action another key.\n", cmp.Or(keys.OwnPath(), "keys.toml"))
+	_, err = io.WriteString(w, b.String())
 	return err
 }
 
@@ -119,7 +129,11 @@ func manualCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "man", Short: "Print the manual page", Hidden: true, Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			text, err := manual()
+			own, err := cli.OwnKeys(cmd.Context())
+			if err != nil {
+				return err
+			}
+			text, err := manual(own)
 			if err == nil {
 				_, err = io.WriteString(cmd.OutOrStdout(), text)
 			}
@@ -128,12 +142,11 @@ func manualCommand() *cobra.Command {
 	}
 }
 
-// manual returns the manual page.
-func manual() (string, error) {
-	return page.Manual(rootCommand(), keySections(&workloads.All[0]))
-}
-
-// keySections returns the keys of all screens, those of a run for a workload.
-func keySections(of *workloads.Workload) []widget.KeySection {
-	return slices.Concat(screen.KeySections(of.Presets.Table), runs.KeySections(), sessions.KeySections(), comparison.KeySections(), pages.KeySections())
+// manual returns the manual page, with the user's choices of keys.
+func manual(own *keys.Own) (string, error) {
+	t, err := keys.For(workloads.All[0].Presets.Table, own)
+	if err != nil {
+		return "", err
+	}
+	return page.Manual(rootCommand(), t.Manual())
 }

@@ -9,11 +9,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"prismtop/sim/workloads"
+	"prismtop/tui/keys"
 )
 
 // docs/prismtop.1 matches the commands, their flags and the table of keys.
 func TestManual(t *testing.T) {
-	got, err := manual()
+	got, err := manual(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,10 +33,11 @@ func TestManual(t *testing.T) {
 		t.Errorf("%s is not what the program says; go test ./tui/command -run Manual -update writes it anew", name)
 	}
 	plain := strings.NewReplacer(`\-`, "-", `\&`, "", `\fB`, "", `\fP`, "", `\fI`, "").Replace(got)
-	for _, s := range keySections(&workloads.All[0]) {
-		for _, k := range s.Keys {
-			if !strings.Contains(plain, k.Does) {
-				t.Errorf("the manual lacks %v: %s", k.Keys, k.Does)
+	listed, _ := keys.For(workloads.All[0].Presets.Table, nil)
+	for _, s := range listed.Manual() {
+		for _, r := range s.Rows {
+			if !strings.Contains(plain, r.Help) {
+				t.Errorf("the manual lacks %v: %s", r.Keys, r.Help)
 			}
 		}
 	}

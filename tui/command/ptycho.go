@@ -36,8 +36,8 @@ func ptychoCommand() *cobra.Command {
 	cmd.Use = "ptycho"
 	cmd.Short = "Run PtychoPINN's inference, and tune its batch size while it runs"
 	cmd.Long = "Reconstruct a simulated ptychographic scan with PtychoPINN's network, batch by batch, and\n" +
-		"measure the throughput of every batch size (docs/ptycho.md). On the live screen, ] and [ double\n" +
-		"and halve the batch size, and t starts the auto-tuner, which finds the one of the most images a\n" +
+		"measure the throughput of every batch size (docs/ptycho.md). On the live screen, keys double and\n" +
+		"halve the batch size, and one starts the auto-tuner, which finds the one of the most images a\n" +
 		"second within the memory limit. The weights are those that training left for this network, or\n" +
 		"those of --weights; where there are none they are seeded, and what is drawn is no object."
 	cmd.Example = "prismtop ptycho\nprismtop ptycho --preset ptycho-small --batch-size 4 --tune\nprismtop ptycho --headless --json --tune --memory-limit 256\nprismtop ptycho train"

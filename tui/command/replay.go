@@ -63,6 +63,9 @@ func (f *runFlags) replay(cmd *cobra.Command, path string) error {
 	if f.headless || f.json || !cli.OnTerminal() {
 		return f.tell(cmd, r)
 	}
+	if err := cli.ReadKeys(cmd.Context(), &look); err != nil {
+		return err
+	}
 	cli.ThriftyCollector()
 	return playOnScreen(cmd.Context(), r, look)
 }

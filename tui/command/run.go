@@ -153,6 +153,9 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 		screen, f.lines = false, true
 	}
 	look, err := f.look(cmd.Flags(), v)
+	if err == nil && screen {
+		err = cli.ReadKeys(cmd.Context(), &look)
+	}
 	if err != nil {
 		return err
 	}

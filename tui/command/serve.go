@@ -86,6 +86,9 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	if err := cli.ReadKeys(cmd.Context(), &look); err != nil {
+		return err
+	}
 	look.Remember = "" // each session begins with the same screen
 	if err := f.limits.Check(); err != nil {
 		return cli.BadUsage(err)

@@ -229,7 +229,7 @@ func (f *runFlags) serve(host *sessions.Host, show cli.Live, look *screen.Option
 		return nil
 	}
 	look.Leave = screen.Leave{Text: host.Farewell(), OnHangup: f.outlives}
-	text := "session " + host.ID() + ": D leaves it going"
+	text := "session " + host.ID() + " can be left going"
 	if f.outlives {
 		sessions.OutliveTerminal()
 		text += ", as the loss of the terminal does"

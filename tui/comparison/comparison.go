@@ -11,9 +11,11 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"prismtop/profiles"
 	"prismtop/profiles/compare"
 	"prismtop/profiles/visible"
 	"prismtop/tui/chart"
+	"prismtop/tui/keys"
 	"prismtop/tui/page"
 	"prismtop/tui/theme"
 	"prismtop/tui/widget"
@@ -162,18 +164,10 @@ func (s *Screen) Status() []widget.Piece {
 
 // Tables returns the bindings.
 func (s *Screen) Tables() []page.Table {
-	return []page.Table{{Title: "The comparison", Keys: []page.Binding{
-		{Keys: []string{"v"}, Help: "all rows, those with a verdict, those that differ", Short: "rows", Rank: 1, Run: s.nextFilter},
-		{Keys: []string{"tab"}, Help: "next curve; on a small screen the rows, then the curves", Short: "curves", Rank: 1, Run: s.nextCurve},
-		{Keys: []string{"x"}, Help: "curves over iterations or over time", Short: "axis", Rank: 3, Run: s.otherAxis},
-		{Keys: []string{"right", "left"}, Shown: "← →", Help: "the next side against the base, or the one before", Run: func() tea.Cmd { return nil }},
-		{Keys: []string{"m"}, Help: "write the comparison as Markdown", Short: "Markdown", Rank: 2, Run: s.askPath},
-		{Keys: []string{"up", "down", "pgup", "pgdown", "home", "end"}, Shown: "↑ ↓", Help: "select; pgup, pgdown, home, end too", Run: func() tea.Cmd { return nil }},
-	}}}
+	return []page.Table{s.Bind(keys.Comparison, map[profiles.Action]func() tea.Cmd{
+		"comparison rows": s.nextFilter, "comparison curves": s.nextCurve, "comparison axis": s.otherAxis, "comparison write": s.askPath,
+	})}
 }
-
-// KeySections returns the keys of a comparison for the manuals.
-func KeySections() []widget.KeySection { return page.Sections("", (&Screen{}).Tables()) }
 
 // Press handles the keys of the list, of the sides and of the dialog.
 func (s *Screen) Press(key string) (tea.Cmd, bool) {

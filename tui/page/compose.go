@@ -43,7 +43,7 @@ func (p *Page) tooSmall(c *chart.Canvas) {
 	for i, s := range []string{
 		fmt.Sprintf("terminal too small: %dx%d needed", MinWidth, MinHeight),
 		fmt.Sprintf("this is %dx%d", p.w, p.h),
-		"q quits",
+		p.Keys.Say("{quit|quitting} quits"),
 	} {
 		s = chart.Cut(s, p.w)
 		c.Text((p.w-chart.Width(s))/2, y+i, s, theme.Plain)
@@ -66,7 +66,7 @@ func (p *Page) footer(c *chart.Canvas) {
 		for _, table := range p.tables() {
 			for _, b := range table.Keys {
 				if b.Short != "" {
-					groups = append(groups, widget.Hint(b.name(), b.Short, b.Rank))
+					groups = append(groups, widget.Hint(b.Name(), b.Short, b.Rank))
 				}
 			}
 		}
@@ -87,7 +87,7 @@ func (p *Page) sheet() *chart.Canvas {
 		for _, t := range p.tables() {
 			block := widget.Title(t.Title, width)
 			for _, b := range t.Keys {
-				block = append(block, widget.KeyLines(b.name(), b.Help, width)...)
+				block = append(block, widget.KeyLines(b.Name(), b.Help, width)...)
 			}
 			blocks = append(blocks, block)
 		}

@@ -2,11 +2,12 @@ package page
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
+	"prismtop/profiles"
+	"prismtop/tui/keys"
 	"prismtop/tui/terminal"
 	"prismtop/tui/widget"
 )
@@ -24,16 +25,10 @@ type click struct {
 
 // keys are the page's own bindings.
 func (p *Page) keys() Table {
-	return Table{"The page", []Binding{
-		{Keys: []string{"?", "h"}, Help: "these keys", Short: "help", Run: p.toggleHelp},
-		{Keys: []string{"M"}, Help: "mouse on or off", Run: p.toggleMouse},
-		{Keys: []string{"C"}, Help: "colours", Run: p.cycleColours},
-		{Keys: []string{"esc"}, Help: "close what is open", Run: p.back},
-		{Keys: []string{"ctrl+l"}, Help: "redraw the screen", Run: func() tea.Cmd { return tea.ClearScreen }},
-		{Keys: []string{"ctrl+z"}, Help: "suspend", Run: p.suspend},
-		{Keys: []string{"q"}, Help: "back, or quit", Short: "quit", Run: p.Quit},
-		{Keys: []string{"ctrl+c"}, Help: "quit at once", Run: p.interrupt},
-	}}
+	return p.Bind(keys.Page, map[profiles.Action]func() tea.Cmd{
+		"help": p.toggleHelp, "mouse": p.toggleMouse, "colours": p.cycleColours, "close": p.back,
+		"redraw": func() tea.Cmd { return tea.ClearScreen }, "suspend": p.suspend, "quit": p.Quit, "interrupt": p.interrupt,
+	})
 }
 
 // tables returns all bindings.
@@ -60,15 +55,19 @@ func (p *Page) press(msg tea.KeyPressMsg) tea.Cmd {
 	}
 	for _, table := range p.tables() {
 		for _, b := range table.Keys {
-			if slices.Contains(b.Keys, key) {
-				if !slices.Contains(b.Keys, "?") && !slices.Contains(b.Keys, "C") {
-					p.help = nil
-				}
-				return b.Run()
+			if !b.Has(key) {
+				continue
 			}
+			if b.Action != "help" && b.Action != "colours" {
+				p.help = nil
+			}
+			if b.Run == nil {
+				return nil
+			}
+			return b.Run()
 		}
 	}
-	p.Say(key + " has no meaning here: ? lists the keys")
+	p.Say(key + " has no meaning here: " + p.Keys.Say("{help|the help} lists the keys"))
 	return nil
 }
 
@@ -158,26 +157,4 @@ func (p *Page) wheeled(e tea.Mouse) {
 		return
 	}
 	p.content.Wheel(step == "down")
-}
-
-// KeySections returns the keys that every page has, for the manuals.
-func KeySections() []widget.KeySection {
-	keys := (&Page{}).keys()
-	return Sections("", []Table{{"The table of runs and the comparison alike", keys.Keys}})
-}
-
-// Sections returns bindings for the manuals, where titles follow the name of their page.
-func Sections(of string, tables []Table) []widget.KeySection {
-	var sections []widget.KeySection
-	for _, t := range tables {
-		s := widget.KeySection{Title: t.Title}
-		if of != "" {
-			s.Title = of + ": " + strings.ToLower(t.Title[:1]) + t.Title[1:]
-		}
-		for _, b := range t.Keys {
-			s.Keys = append(s.Keys, widget.ManualKey{Keys: b.Keys, Does: b.Help})
-		}
-		sections = append(sections, s)
-	}
-	return sections
 }

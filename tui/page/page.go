@@ -15,9 +15,11 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
 
+	"prismtop/profiles"
 	"prismtop/profiles/visible"
 	"prismtop/tui/chart"
 	"prismtop/tui/control"
+	"prismtop/tui/keys"
 	"prismtop/tui/program"
 	"prismtop/tui/terminal"
 	"prismtop/tui/theme"
@@ -59,24 +61,19 @@ type Table struct {
 	Keys  []Binding
 }
 
-// Binding is a key with its names in the footer and in the help, and its action.
+// Binding is a row of tui/keys and what its action does; nil where the content handles the keys before.
 type Binding struct {
-	Keys  []string // as a terminal names them
-	Shown string   // in the footer and the help, if other than the first key
-	Help  string
-	// Short is its name in the footer; empty hides it there. Rank is its priority: a narrow footer
-	// drops the highest ranks first.
-	Short string
-	Rank  int
-	Run   func() tea.Cmd
+	keys.Row
+	Run func() tea.Cmd
 }
 
-// name returns the key as it is shown.
-func (b *Binding) name() string {
-	if b.Shown != "" {
-		return b.Shown
+// Bind returns the bindings of a section with what the actions do.
+func (p *Page) Bind(of keys.Section, does map[profiles.Action]func() tea.Cmd) Table {
+	t := Table{Title: of.Title()}
+	for _, r := range p.Keys.Rows(of) {
+		t.Keys = append(t.Keys, Binding{r, does[r.Action]})
 	}
-	return b.Keys[0]
+	return t
 }
 
 // Options are the looks of a page and its terminal. The zero value is a page on the process's own
@@ -88,10 +85,12 @@ type Options struct {
 	Mouse     bool
 	On        terminal.Streams
 	Now       func() time.Time // the clock; nil is time.Now
+	Keys      *keys.Own        // the user's choices of keys; nil for the defaults
 }
 
 // Page is a full screen, which may be shown several times.
 type Page struct {
+	Keys    *keys.Table // in force
 	content Content
 	options Options
 	now     func() time.Time
@@ -143,6 +142,7 @@ func New(content Content, o Options) *Page {
 	o.On.NoColor = o.On.OrOwn().NoColor
 	p := &Page{content: content, options: o, now: o.Now, colours: o.Colours, mouse: o.Mouse, pace: terminal.NewPacer(o.Bandwidth),
 		ground: terminal.Ground{Profile: colorprofile.ANSI256, Dark: true}}
+	p.Keys, _ = keys.For(nil, o.Keys)
 	p.reset(context.Background())
 	p.retheme()
 	return p

@@ -14,6 +14,7 @@ import (
 
 	"prismtop/tui/chart"
 	"prismtop/tui/control"
+	"prismtop/tui/keys"
 	"prismtop/tui/program"
 	"prismtop/tui/terminal"
 	"prismtop/tui/theme"
@@ -59,7 +60,7 @@ func (n *note) Click(_, _ int, twice bool) tea.Cmd {
 }
 
 func (n *note) Tables() []Table {
-	return []Table{{"Keys", []Binding{{Keys: []string{"o"}, Help: "open it", Short: "open", Run: func() tea.Cmd { n.opened++; return nil }}}}}
+	return []Table{{"Keys", []Binding{{keys.Row{Keys: []string{"o"}, Help: "open it", Short: "open"}, func() tea.Cmd { n.opened++; return nil }}}}}
 }
 
 // shown returns a page of the given size.

@@ -265,7 +265,7 @@ func (p *caches) hint(s *profiles.Snapshot, id int) string {
 	if use == nil || use.Hint == "" {
 		return ""
 	}
-	return p.advice(s, "; "+use.Hint.Text(p.host.KeyOf))
+	return p.advice(s, "; "+p.host.Keys().Say(use.Hint))
 }
 
 // whyNoHits explains for the first cache that cannot hit under the current settings why; empty if

@@ -230,7 +230,7 @@ func reasonStyle(s *profiles.Snapshot, id profiles.CacheID, usual theme.Style) t
 // switchesOn names the key that enables a cache during the run, followed by more; empty if there
 // is none.
 func (p *caches) switchesOn(s *profiles.Snapshot, setting, more string) string {
-	keys := words.KeysToChange(s, setting)
+	keys := p.host.Keys().Changes(setting)
 	if keys == "" {
 		return ""
 	}
@@ -258,7 +258,7 @@ func (p *caches) cacheReason(s *profiles.Snapshot, id profiles.CacheID) string {
 		return use.Seldom + "."
 	case v.RecentCapacity > 0 && limit(s, int(id)) > 0:
 		more := ""
-		if key := p.host.KeyOf(profiles.Action("set " + s.Run.Schema.Caches[id].Limit)); key != "" {
+		if key := p.host.Keys().Of(profiles.Action("set " + s.Run.Schema.Caches[id].Limit)); key != "" {
 			more = p.advice(s, ": "+key+" gives it more")
 		}
 		return use.Why + fmt.Sprintf("; but it drops what is asked for again, because %d MiB are full%s.", limit(s, int(id)), more)
@@ -280,7 +280,7 @@ func (p *caches) onceReason(s *profiles.Snapshot, id int) string {
 		return ", but for what was measured under other settings" + p.hint(s, id)
 	}
 	text := ", so it cannot hit, and its lookups cost" + p.hint(s, id)
-	if keys := words.KeysToChange(s, s.Run.Schema.Caches[id].Setting); keys != "" {
+	if keys := p.host.Keys().Changes(s.Run.Schema.Caches[id].Setting); keys != "" {
 		text += p.advice(s, "; "+keys+" switches it off")
 	}
 	return text

@@ -7,6 +7,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
+	"prismtop/tui/keys"
 	"prismtop/tui/layout"
 	"prismtop/tui/theme"
 	"prismtop/tui/words"
@@ -16,7 +17,7 @@ import (
 var IterationTime = Spec{
 	Name:  "iteration time",
 	Shape: layout.Shape{Width: layout.Extent{Least: 36, Good: 52, Most: 140, Weight: 6}, Height: layout.Extent{Least: 6, Good: 9, Most: 16, Weight: 3}},
-	New:   func(Host) Pane { return newIterationTime() },
+	New:   func(h Host) Pane { return newIterationTime(h) },
 }
 
 // Loss specifies the pane of the losses over the run.
@@ -24,7 +25,7 @@ var Loss = Spec{
 	Name:  "loss",
 	Shape: layout.Shape{Width: layout.Extent{Least: 36, Good: 48, Most: 120, Weight: 5}, Height: layout.Extent{Least: 6, Good: 9, Most: 16, Weight: 3}},
 	Needs: func(r *profiles.RunInfo) bool { return len(r.Schema.Group(profiles.Losses)) > 0 },
-	New:   func(Host) Pane { return newLosses() },
+	New:   func(h Host) Pane { return newLosses(h) },
 }
 
 // iterationTime charts the iteration time over the run, with a mark at every change of settings.
@@ -35,7 +36,9 @@ type iterationTime struct {
 	decades [2]float64
 }
 
-func newIterationTime() *iterationTime { return &iterationTime{Box: Box{Title: "Iteration time"}} }
+func newIterationTime(h Host) *iterationTime {
+	return &iterationTime{Box: Box{Title: "Iteration time"}, Timeline: Timeline{Keys: h.Keys}}
+}
 
 // Lines returns the pane as lines.
 func (p *iterationTime) Lines() []string { return p.Render(p.draw) }
@@ -107,15 +110,19 @@ func (p *iterationTime) upperEdge(s *profiles.Snapshot) {
 func compact(v float64) string { return strings.TrimSpace(unit.Fixed(v, 4)) }
 
 // marks returns the changes of settings as marks, one for all changes that took effect together, and
-// the notes. The label is the key that makes the change, or severalMark for several settings.
-func marks(s *profiles.Snapshot) []chart.Mark {
+// the notes. The label is the letter of the setting, or severalMark for several settings.
+func marks(of func() *keys.Table, s *profiles.Snapshot) []chart.Mark {
+	var k *keys.Table
+	if of != nil {
+		k = of()
+	}
 	m := make([]chart.Mark, 0, len(s.Changes)+len(s.Notes))
 	for i, c := range s.Changes {
 		if i > 0 && s.Changes[i-1].Iteration == c.Iteration {
 			m[len(m)-1].Label = severalMark
 			continue
 		}
-		m = append(m, chart.Mark{At: c.Iteration, Label: words.SettingMark(s.Settings.Table(), c.Key)})
+		m = append(m, chart.Mark{At: c.Iteration, Label: k.Mark(s.Settings.Table(), c.Key)})
 	}
 	for i := range s.Notes {
 		m = append(m, chart.Mark{At: s.Notes[i].Iteration, Label: noteMark})
@@ -136,8 +143,8 @@ type losses struct {
 	scale lossScale
 }
 
-func newLosses() *losses {
-	return &losses{Box: Box{Title: "Loss"}, Timeline: Timeline{Log: true}}
+func newLosses(h Host) *losses {
+	return &losses{Box: Box{Title: "Loss"}, Timeline: Timeline{Log: true, Keys: h.Keys}}
 }
 
 // Lines returns the pane as lines.

@@ -52,12 +52,12 @@ func TestKeysPressedTogetherShowAsOne(t *testing.T) {
 	if len(s.Effects) != 2 || len(s.Changes) != 3 {
 		t.Fatalf("%d effects and %d changes: %+v", len(s.Effects), len(s.Changes), s.Effects)
 	}
-	if got := marks(s); len(got) != 2 || got[0].Label != 'a' || got[1].Label != severalMark || got[1].At != 200 {
+	if got := marks(nil, s); len(got) != 2 || got[0].Label != 'a' || got[1].Label != severalMark || got[1].At != 200 {
 		t.Errorf("marks %+v", got)
 	}
 	with := *s
 	with.Notes = []profiles.Note{{Author: "pts/1", Text: "flat", Iteration: 150}}
-	if got := marks(&with); len(got) != 3 || got[2].Label != noteMark || got[2].At != 150 {
+	if got := marks(nil, &with); len(got) != 3 || got[2].Label != noteMark || got[2].At != 150 {
 		t.Errorf("marks with a note %+v", got)
 	}
 	for i, want := range []string{"AMP off→fp16", "mask cache on→off + FFT cache on→off"} {

@@ -54,7 +54,7 @@ func (p *effects) Hints() []Hint {
 		action profiles.Action
 		text   string
 	}{{"replicate", "replicate"}, {"fork", "quality"}} {
-		if key := p.host.KeyOf(h.action); key != "" {
+		if key := p.host.Keys().Of(h.action); key != "" {
 			hints = append(hints, Hint{key, h.text})
 		}
 	}
@@ -75,7 +75,7 @@ func (p *effects) Explain() []string {
 	if p.Snap != nil {
 		quality = cmp.Or(p.Snap.Run.Schema.QualityInfo().Title, "quality")
 	}
-	if p.host.KeyOf("ablate") != "" {
+	if p.host.Keys().Of("ablate") != "" {
 		offered = strings.Join(explanations.Of("effects, offered"), " ")
 	}
 	return explanations.Of("effects", "{offered}", offered, "{quality}", quality, "{quiet}", fmt.Sprintf("%.0f %%", 100*machine.Quiet))
@@ -126,10 +126,18 @@ func (p *effects) pointer(c *chart.Canvas, y, i int) int {
 	return 2
 }
 
+// startsNext says which key begins another run; "" if none does.
+func startsNext(h Host) string {
+	if h.Keys().Of("restart") == "" {
+		return ""
+	}
+	return h.Keys().Say(" {restart|A restart} starts the next.")
+}
+
 func (p *effects) empty(c *chart.Canvas, s *profiles.Snapshot) {
 	_, h := c.Size()
 	text := "Change a setting"
-	if keys := words.HandyKeys(s.Settings.Table()); keys != "" {
+	if keys := p.host.Keys().Handy(); keys != "" {
 		text += " (" + keys + ")"
 	}
 	text += " and read here what it did to speed and quality."
@@ -138,9 +146,7 @@ func (p *effects) empty(c *chart.Canvas, s *profiles.Snapshot) {
 		text = "No setting was changed yet, and none can be changed from here."
 	case words.Ended(s.State):
 		text = "No setting was changed in this run."
-		if p.host.KeyOf("restart") != "" {
-			text += " R starts the next."
-		}
+		text += startsNext(p.host)
 	}
 	if w, _ := c.Size(); h < 3 {
 		text = words.FittingOrLast(w, text, "No setting was changed yet.")
@@ -180,9 +186,11 @@ func incomparable(h Host, s *profiles.Snapshot, e *profiles.Effect) []string {
 	}
 	switch ablationOf(h, s, e) {
 	case replicationOffered:
-		return []string{not + ": press E", not + ": E", not}
+		key := h.Keys().Of("replicate")
+		return []string{not + ": press " + key, not + ": " + key, not}
 	case ablationOffered:
-		return []string{not + ": press A", not + ": A", not}
+		key := h.Keys().Of("ablate")
+		return []string{not + ": press " + key, not + ": " + key, not}
 	case ablationKnows:
 		return []string{not + ": see Ablation", not}
 	}
@@ -223,7 +231,7 @@ func ablationOf(h Host, s *profiles.Snapshot, e *profiles.Effect) ablationHelp {
 	for _, v := range e.Changes() {
 		inForce = inForce && h.Asked(v.Key) == v.After
 	}
-	if inForce && !words.Ended(s.State) && h.KeyOf("replicate") != "" && !h.AblationRuns() && h.Asked(settings.Decide) != settings.DecideOff {
+	if inForce && !words.Ended(s.State) && h.Keys().Of("replicate") != "" && !h.AblationRuns() && h.Asked(settings.Decide) != settings.DecideOff {
 		return replicationOffered
 	}
 	known := s.Ablation != nil && !s.Ablation.Replication
@@ -237,7 +245,7 @@ func ablationOf(h Host, s *profiles.Snapshot, e *profiles.Effect) ablationHelp {
 	switch {
 	case known:
 		return ablationKnows
-	case words.Ended(s.State) || h.KeyOf("ablate") == "":
+	case words.Ended(s.State) || h.Keys().Of("ablate") == "":
 		return ablationCannot
 	}
 	return ablationOffered

@@ -280,7 +280,7 @@ func (p *effects) inWords(c *chart.Canvas, s *profiles.Snapshot, e *profiles.Eff
 	case e.Replica != nil && !e.Comparable():
 		text += "its effect on the time is not decided."
 		if ablationOf(p.host, s, e) == replicationOffered {
-			advice = "Press E: it is switched back and forth until it is decided, however long that takes."
+			advice = p.host.Keys().Say("Press {replicate|a key}: it is switched back and forth until it is decided, however long that takes.")
 		}
 	case e.Comparable():
 		text += fmt.Sprintf("an iteration takes %s ms instead of %s, %s (95 %% interval %s to %s %%), from %d iterations before and %d after%s. %s%s",
@@ -319,9 +319,9 @@ func (p *effects) compareBy(s *profiles.Snapshot, e *profiles.Effect) string {
 	}
 	switch ablationOf(p.host, s, e) {
 	case replicationOffered:
-		return "Press E: it is switched back and forth in balanced blocks, which other programs slow alike, until it is decided."
+		return p.host.Keys().Say("Press {replicate|a key}: it is switched back and forth in balanced blocks, which other programs slow alike, until it is decided.")
 	case ablationOffered:
-		return "Press A: an ablation compares " + which + " in balanced blocks, which other programs slow alike."
+		return p.host.Keys().Say("Press {ablate|a key}: an ablation compares ") + which + " in balanced blocks, which other programs slow alike."
 	case ablationKnows:
 		return "The Ablation pane compares " + which + " in balanced blocks, which other programs slow alike."
 	}
@@ -424,7 +424,7 @@ func (p *effects) around(c *chart.Canvas, s *profiles.Snapshot, e *profiles.Effe
 	line := chart.Line{
 		Series: []chart.Series{{Curve: curve, Style: theme.Line, Envelope: true, EnvelopeStyle: theme.Envelope}},
 		From:   max(e.Iteration-reach, 0), To: e.Iteration + reach, Ceiling: p.ceiling,
-		Marks: marks(s), Label: unit.AxisLabel, LabelWidth: AxisLabelWidth,
+		Marks: marks(p.host.Keys, s), Label: unit.AxisLabel, LabelWidth: AxisLabelWidth,
 	}
 	title := fmt.Sprintf("ms about iteration %d", e.Iteration)
 	if e.Enough {

@@ -3,8 +3,8 @@ package pane
 import (
 	"time"
 
-	"prismtop/profiles"
 	"prismtop/profiles/settings"
+	"prismtop/tui/keys"
 	"prismtop/tui/terminal"
 )
 
@@ -16,8 +16,8 @@ type Host interface {
 	Cores() int
 	// Graphics returns the terminal's picture capabilities.
 	Graphics() *terminal.Graphics
-	// KeyOf returns the key of an action, empty if the run does not have it.
-	KeyOf(action profiles.Action) string
+	// Keys returns the keys of the actions that the run has.
+	Keys() *keys.Table
 	// Say shows a reply to a key in the footer.
 	Say(text string)
 	Tuning

@@ -140,7 +140,7 @@ func (t *layerTable) missing(s *profiles.Snapshot) []string {
 		return []string{"layers are not timed: layer_profile is off"}
 	}
 	how := "--set layer_profile=true times them"
-	if key := words.KeysToChange(s, settings.LayerProfile); key != "" {
+	if key := t.host.Keys().Changes(settings.LayerProfile); key != "" {
 		how = key + " times them, at a small cost"
 	}
 	return []string{"layers are not timed: layer_profile is off", how}

@@ -17,7 +17,7 @@ import (
 var Log = Spec{
 	Name:  "log",
 	Shape: layout.Shape{Width: layout.Extent{Least: 36, Good: 52, Most: 100, Weight: 4}, Height: layout.Extent{Least: 4, Good: 9, Most: 13, Weight: 1}},
-	New:   func(h Host) Pane { return newLog(h.KeyOf) },
+	New:   func(h Host) Pane { return newLog(h) },
 }
 
 // log shows the log, newest last, below the active alerts.
@@ -27,7 +27,7 @@ type log struct {
 	height int // rows when last drawn
 	rows   []logRow
 	of     logKey
-	keyOf  func(profiles.Action) string // the key of the action that an alert advises
+	host   Host
 }
 
 // logRow is one row of an entry; only the first has a time.
@@ -43,8 +43,8 @@ type logKey struct {
 	newest profiles.LogLine
 }
 
-func newLog(keyOf func(profiles.Action) string) *log {
-	return &log{Box: Box{Title: "Log"}, keyOf: keyOf}
+func newLog(h Host) *log {
+	return &log{Box: Box{Title: "Log"}, host: h}
 }
 
 // Lines returns the pane as lines.
@@ -153,7 +153,7 @@ func (p *log) alertRows(a profiles.Alert, w int, d alertDetail) (rows []string, 
 	rows = words.Wrap(a.What, w)
 	what = len(rows)
 	if d == whatAndTry {
-		rows = append(rows, words.Wrap(a.Try.Text(p.keyOf), w)...)
+		rows = append(rows, words.Wrap(p.host.Keys().Say(a.Try), w)...)
 	}
 	return rows, what
 }
@@ -220,12 +220,12 @@ func (p *log) alerts(c *chart.Canvas, s *profiles.Snapshot) int {
 // among them, and the key that lists them. It returns the next row.
 func (p *log) moreAlerts(c *chart.Canvas, y, n int, worst profiles.Severity) int {
 	w, _ := c.Size()
-	text := unit.About(int64(n), "alert", "alerts")
+	text, key := unit.About(int64(n), "alert", "alerts"), p.host.Keys().Of("alerts")
 	if y > 0 {
 		text = unit.About(int64(n), "more alert", "more alerts")
 	}
 	c.Set(logIndent, y, AlertGlyph(worst), AlertStyle(worst))
-	c.Text(alertIndent, y, words.FittingOrLast(w-alertIndent, text+": "+AlertKey+" lists them", text+": "+AlertKey), AlertStyle(worst))
+	c.Text(alertIndent, y, words.FittingOrLast(w-alertIndent, text+": "+key+" lists them", text+": "+key), AlertStyle(worst))
 	return y + 1
 }
 
@@ -250,6 +250,3 @@ func AlertGlyph(s profiles.Severity) rune {
 	}
 	return '·'
 }
-
-// AlertKey opens the list of alerts.
-const AlertKey = "!"

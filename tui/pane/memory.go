@@ -18,7 +18,7 @@ var Memory = Spec{
 	Name:  "memory",
 	Shape: layout.Shape{Width: layout.Extent{Least: 22, Good: 36, Most: 48, Weight: 1}, Height: layout.Extent{Least: 6, Good: 11, Most: 13, Weight: 2}},
 	Roomy: layout.Shape{Width: layout.Extent{Least: 22, Good: 52, Most: 100, Weight: 3}, Height: layout.Extent{Least: 6, Good: 12, Most: memoryBothHeight + 4, Weight: 3}},
-	New:   func(Host) Pane { return newMemory() },
+	New:   func(h Host) Pane { return newMemory(h) },
 }
 
 // memory shows the run's memory by category and that of the process and the GPU, now and over
@@ -30,7 +30,9 @@ type memory struct {
 	ceiling float64
 }
 
-func newMemory() *memory { return &memory{Box: Box{Title: "Memory"}} }
+func newMemory(h Host) *memory {
+	return &memory{Box: Box{Title: "Memory"}, Timeline: Timeline{Keys: h.Keys}}
+}
 
 // Lines returns the pane as lines.
 func (p *memory) Lines() []string { return p.Render(p.draw) }

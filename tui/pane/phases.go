@@ -86,12 +86,12 @@ func (p *phases) Press(key string) bool {
 
 // Hints returns the keys of the view, and the key that switches layer timing on.
 func (p *phases) Hints() []Hint {
-	layers := Hint{"y", "time layers"}
+	layers := Hint{p.host.Keys().Changes(settings.LayerProfile), "time layers"}
 	if p.Snap != nil && words.SettingsOf(p.Snap).On(settings.LayerProfile) {
 		layers.Does = "stop timing"
 	}
 	hints := []Hint{{"v", phaseViewNames[(p.view+1)%numPhaseViews]}}
-	if (p.Snap == nil || !words.Ended(p.Snap.State)) && p.host.Tunable() {
+	if (p.Snap == nil || !words.Ended(p.Snap.State)) && p.host.Tunable() && layers.Key != "" {
 		hints = append(hints, layers)
 	}
 	tiled := p.view == overview && p.tiled()
@@ -125,6 +125,7 @@ func (p *phases) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 		return p.layers.roofline(c, s, p.EdgeRoom()-2, true)
 	case waterfallView:
 		note, style := p.water.draw(c, s)
+		note = p.host.Keys().Say(profiles.Advice(note))
 		p.Aside(p.water.title, theme.Faint)
 		return note, style
 	}

@@ -17,7 +17,7 @@ var Progress = Spec{
 	Called: progressName,
 	Shape:  layout.Shape{Width: layout.Extent{Least: 36, Good: 42, Most: 140, Weight: 4}, Height: layout.Extent{Least: 6, Good: 10, Most: 18, Weight: 3}},
 	Needs:  func(r *profiles.RunInfo) bool { return progressName(r) != "" },
-	New:    func(Host) Pane { return newProgress() },
+	New:    func(h Host) Pane { return newProgress(h) },
 }
 
 // progressName names what a run has of the two; empty for neither.
@@ -43,8 +43,8 @@ type progress struct {
 	scale   lossScale
 }
 
-func newProgress() *progress {
-	return &progress{Box: Box{Title: "Quality and loss"}, Timeline: Timeline{Log: true}}
+func newProgress(h Host) *progress {
+	return &progress{Box: Box{Title: "Quality and loss"}, Timeline: Timeline{Log: true, Keys: h.Keys}}
 }
 
 // Lines returns the pane as lines.

@@ -35,7 +35,7 @@ func (t *layerTable) roofline(c *chart.Canvas, s *profiles.Snapshot, room int, l
 	x, y, hidden := t.ranges(s.Roofs)
 	plane.X, plane.Y = x, y
 	if !plane.Begin(&plot) {
-		Message(&plot, "z zooms: the roofline wants more room")
+		Message(&plot, t.host.Keys().Say("{zoom|more room} zooms: the roofline wants more room"))
 		return t.describe(room)
 	}
 	if s.Roofs != nil {

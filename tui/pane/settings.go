@@ -88,10 +88,10 @@ func readAtTheStart(h Host) string {
 	switch {
 	case !h.Tunable():
 		return "Read at the start"
-	case h.KeyOf("restart") == "":
+	case h.Keys().Of("restart") == "":
 		return "Read at the start: changes wait for the next run"
 	}
-	return "Read at the start: changes wait for the next run, which R starts"
+	return h.Keys().Say("Read at the start: changes wait for the next run, which {restart|a restart} starts")
 }
 
 // Lines returns the pane as lines.

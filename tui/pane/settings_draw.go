@@ -118,7 +118,7 @@ func (p *settingsView) row(c *chart.Canvas, y, w, i int, s *profiles.Snapshot) {
 		cell(c, settingWishX, y, settingKeyX-settingWishX-1, "→ "+p.text(k, wish), theme.Pending)
 	}
 	if p.host.Tunable() {
-		cell(c, settingKeyX, y, settingEffectX-settingKeyX-1, words.KeysOf(k), theme.Key)
+		cell(c, settingKeyX, y, settingEffectX-settingKeyX-1, p.host.Keys().Changes(k.Name), theme.Key)
 	}
 	onCPU := ""
 	if k.Name == settings.Device {
@@ -186,17 +186,17 @@ func (p *settingsView) details(c *chart.Canvas, y, w int, s *profiles.Snapshot) 
 		case len(k.Allowed) > 0:
 			verb = "lists the values"
 		}
-		text := "← → change · enter " + verb + " · u undoes · , closes"
+		text := profiles.Advice("← → change · enter " + verb + " · {undo|undo} undoes · {settings|esc} closes")
 		if k.Type == settings.TypeList || k.Type == settings.TypeText && len(k.Allowed) == 0 {
-			text = "enter " + verb + " · u undoes · , closes"
+			text = profiles.Advice("enter " + verb + " · {undo|undo} undoes · {settings|esc} closes")
 		}
-		if !k.Live && p.host.KeyOf("restart") != "" {
-			text += " · R restarts"
+		if !k.Live && p.host.Keys().Of("restart") != "" {
+			text += " · {restart|a restart} restarts"
 		}
 		if !p.host.Tunable() {
-			text = "cannot be changed from here · , closes"
+			text = "cannot be changed from here · {settings|esc} closes"
 		}
-		cell(c, 0, y+3, w, text, theme.Faint)
+		cell(c, 0, y+3, w, p.host.Keys().Say(text), theme.Faint)
 	}
 }
 
@@ -214,8 +214,8 @@ func (p *settingsView) about(k *settings.Key, s *profiles.Snapshot) string {
 		return text
 	case wish != words.SettingsOf(s).Get(k.Name) && (words.Ended(s.State) || !k.Live):
 		starts := ""
-		if p.host.KeyOf("restart") != "" {
-			starts = " (R)"
+		if key := p.host.Keys().Of("restart"); key != "" {
+			starts = " (" + key + ")"
 		}
 		return fmt.Sprintf("next run: %s %s%s · %s", k.Name, p.text(k, wish), starts, wants)
 	case k.Name == settings.Device && words.OnCPU(s) != "":

@@ -20,8 +20,8 @@ type Pane interface {
 	// SetFocus sets whether the pane receives the keys.
 	SetFocus(on bool)
 	// Press handles a key while the pane has the focus; false leaves the key to the screen. A
-	// pane's keys are the arrows, pgup, pgdown, home and end, v for its next view and x for its
-	// next scale or colours.
+	// pane's keys are the arrows, pgup, pgdown, home and end, v for its next view, x for its next
+	// scale or colours and i for the way of drawing, whichever keys the user has for these three.
 	Press(key string) bool
 	// Explain describes the pane's terms and how its numbers are measured, one string per
 	// paragraph.

@@ -9,6 +9,7 @@ import (
 	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
 	"prismtop/tui/chart"
+	"prismtop/tui/keys"
 	"prismtop/tui/theme"
 	"prismtop/tui/words"
 )
@@ -34,6 +35,8 @@ type Timeline struct {
 	span int64 // length of the window in units; 0 is the whole run
 	Held bool  // scrolled back: the axis is fixed
 	to   int64 // last unit of the axis, if held
+
+	Keys func() *keys.Table // for the letters of changes; nil for their own
 
 	cursor  int64 // an iteration
 	Reading bool  // the cursor is shown
@@ -270,7 +273,7 @@ func fillingLength(n int64, wall bool) int64 {
 func (t *Timeline) Line(s *profiles.Snapshot) chart.Line {
 	l := chart.Line{
 		From: t.axis.first, To: t.axis.last, Log: t.Log,
-		Marks: marks(s), Label: unit.AxisLabel, LabelWidth: AxisLabelWidth,
+		Marks: marks(t.Keys, s), Label: unit.AxisLabel, LabelWidth: AxisLabelWidth,
 		Cursor: t.unit(t.cursor), HasCursor: t.Reading,
 	}
 	if t.wall {

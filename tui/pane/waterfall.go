@@ -113,7 +113,7 @@ func (f *waterfall) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.S
 	case f.held:
 		return fmt.Sprintf("at iteration %d · end: live", it.Index), theme.Strong
 	case len(steps) > 0 && rows == 0:
-		return "z zooms: the steps want more room", theme.Faint
+		return "{zoom|more room} zooms: the steps want more room", theme.Faint
 	}
 	return "", theme.Faint
 }

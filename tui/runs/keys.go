@@ -3,6 +3,8 @@ package runs
 import (
 	tea "charm.land/bubbletea/v2"
 
+	"prismtop/profiles"
+	"prismtop/tui/keys"
 	"prismtop/tui/page"
 	"prismtop/tui/widget"
 )
@@ -12,30 +14,16 @@ import (
 // Tables returns the bindings.
 func (t *Table) Tables() []page.Table {
 	return []page.Table{
-		{Title: "The selected run", Keys: []page.Binding{
-			{Keys: []string{"enter"}, Help: "open the replay; q there comes back", Short: "open", Run: t.open},
-			{Keys: []string{"r"}, Help: "rename", Short: "rename", Rank: 3, Run: func() tea.Cmd { return t.askText("name") }},
-			{Keys: []string{"n"}, Help: "edit the note", Short: "note", Rank: 4, Run: func() tea.Cmd { return t.askText("note") }},
-			{Keys: []string{"x"}, Help: "export: format, then path", Short: "export", Rank: 3, Run: t.askExport},
-			{Keys: []string{"X"}, Help: "stop the export", Run: t.stopExport},
-		}},
-		{Title: "Marked runs, or the selected one", Keys: []page.Binding{
-			{Keys: []string{"space"}, Help: "mark, or take the mark back", Short: "mark", Rank: 1, Run: t.mark},
-			{Keys: []string{"c"}, Help: "compare two or more marked", Short: "compare", Rank: 1, Run: t.compare},
-			{Keys: []string{"d", "delete"}, Help: "delete, after a question", Short: "delete", Rank: 2, Run: t.askDelete},
-		}},
-		{Title: "The rows", Keys: []page.Binding{
-			{Keys: []string{"/"}, Help: "filter as typed: name, preset, picture, state, day, note", Short: "filter", Rank: 1, Run: t.askFilter},
-			{Keys: []string{"s"}, Help: "sort by the next column", Short: "sort", Rank: 2, Run: t.sortNext},
-			{Keys: []string{"S"}, Help: "reverse the order", Run: t.reverse},
-			{Keys: []string{"up", "down", "pgup", "pgdown", "home", "end"}, Shown: "↑ ↓", Help: "select; pgup, pgdown, home, end too", Run: func() tea.Cmd { return nil }},
-		}},
+		t.Bind(keys.RunsOne, map[profiles.Action]func() tea.Cmd{
+			"runs open":   t.open,
+			"runs rename": func() tea.Cmd { return t.askText("name") },
+			"runs note":   func() tea.Cmd { return t.askText("note") },
+			"runs export": t.askExport,
+			"runs stop":   t.stopExport,
+		}),
+		t.Bind(keys.RunsMarked, map[profiles.Action]func() tea.Cmd{"runs mark": t.mark, "runs compare": t.compare, "runs delete": t.askDelete}),
+		t.Bind(keys.RunsRows, map[profiles.Action]func() tea.Cmd{"runs filter": t.askFilter, "runs sort": t.sortNext, "runs reverse": t.reverse}),
 	}
-}
-
-// KeySections returns the keys of the table for the manuals.
-func KeySections() []widget.KeySection {
-	return page.Sections("The table of runs", (&Table{}).Tables())
 }
 
 // Prompt returns the keys of what is open.

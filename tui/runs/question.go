@@ -66,7 +66,7 @@ func (t *Table) askExport() tea.Cmd {
 	switch {
 	case r == nil:
 	case t.exporting != "":
-		t.Complain("an export is being written: X stops it")
+		t.Complain(t.Keys.Say("an export is being written: {runs stop|a stop} stops it"))
 	case r.State == Unread:
 		t.Complain("cannot be exported: " + r.Err)
 	default:

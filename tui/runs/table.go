@@ -250,7 +250,7 @@ func (t *Table) Status() []widget.Piece {
 // leave ends the page for an action.
 func (t *Table) leave(a Action, paths ...string) tea.Cmd {
 	if t.exporting != "" {
-		t.Complain("an export is being written: X stops it")
+		t.Complain(t.Keys.Say("an export is being written: {runs stop|a stop} stops it"))
 		return nil
 	}
 	t.action, t.paths = a, paths

@@ -111,7 +111,7 @@ func (m *Model) suspend() tea.Cmd {
 	m.resume = m.can(profiles.PauseCommand) && m.snap != nil && m.snap.State == profiles.Running && m.wantPaused == nil
 	if m.resume {
 		m.pauseRun(true)
-		m.say(suspends)
+		m.say(m.keys.Say(suspends))
 		return nil
 	}
 	return m.fallAsleep()

@@ -1,185 +1,106 @@
 package screen
 
 import (
-	"slices"
 	"strings"
+
+	tea "charm.land/bubbletea/v2"
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
-	"prismtop/tui/widget"
-	"prismtop/tui/words"
+	"prismtop/tui/keys"
 )
 
-// This file derives the key bindings of a run from the table of its settings.
+// This file connects the keys of tui/keys with what this screen and the run are able to do.
 
-// bindings are a run's key bindings, used for dispatch, footer, help and the manuals.
+// bindings are the keys of the run on screen, used for dispatch, footer, help and sentences.
 type bindings struct {
-	table    *settings.Table
-	can      profiles.Kinds
-	run      []binding
-	play     []binding // of a replay
-	settings []binding // change settings of the run, at the next iteration boundary
-	tuning   []binding // beyond single settings, or for settings not in the list above
-	footer   []binding // settings shown in the footer
-	picks    []string  // settings in the value list
+	*keys.Table
+	table *settings.Table
+	can   profiles.Kinds
+	all   *keys.Table // without regard to what the source carries out
+	picks []string    // settings in the value list
 }
 
-// bindingsOf returns the bindings for a table of settings and the commands that its source carries out. Settings
-// that are not in the table have no keys.
-func bindingsOf(t *settings.Table, can profiles.Kinds) *bindings {
-	b := &bindings{table: t, can: can, run: possible(runKeys, can), play: possible(playKeys, can)}
-	if !can.Has(profiles.SetCommand) {
-		b.tuning = possible(tuningKeys(t, nil), can)
-		return b
+// ownSections are the sections of this screen, in the order in which a key is looked up and the help lists them.
+var ownSections = []keys.Section{keys.Settings, keys.Run, keys.Replay, keys.Tuning, keys.Screen}
+
+// bindingsOf returns the keys for a table of settings and the commands that its source carries out, as the user chose
+// them. Settings that are not in the table have no keys. A choice that cannot be obeyed for these settings leaves the
+// default.
+func bindingsOf(t *settings.Table, can profiles.Kinds, own *keys.Own) *bindings {
+	all, _ := keys.For(t, own)
+	b := &bindings{table: t, can: can, all: all, Table: all.Only(func(_ keys.Section, r *keys.Row) bool {
+		return can.Has(needs(r)...)
+	})}
+	if can.Has(profiles.SetCommand) {
+		b.picks = keys.Listed(t)
 	}
-	b.picks = listedSettings(t)
-	b.settings = pressesOf(t, func(p settings.Press) bool { return !p.Tuning })
-	b.tuning = slices.Concat(possible(tuningKeys(t, b.picks), can), pressesOf(t, func(p settings.Press) bool { return p.Tuning }))
-	if k, ok := t.Lookup(settings.Device); ok && len(k.Presses) == 0 {
-		b.tuning = append(b.tuning, binding{Binding: bind("U", "device", "U"), run: does((*Model).otherDevice)})
-	}
-	b.footer = foremost(b.settings)
 	return b
 }
 
-// possible returns the bindings of the commands that the source carries out.
-func possible(table []binding, can profiles.Kinds) []binding {
-	return slices.DeleteFunc(slices.Clone(table), func(b binding) bool { return !can.Has(b.needs...) })
+// needs returns the commands that an action asks for.
+func needs(r *keys.Row) profiles.Kinds {
+	switch {
+	case r.Action == "settings":
+		return profiles.Kinds{readCommand}
+	case r.Command == "":
+		return nil
+	}
+	return profiles.Kinds{r.Command}
 }
 
-// tuningKeys returns the bindings beyond single settings: the settings pane, the value list,
-// ablation, undo, bookmarks.
-func tuningKeys(t *settings.Table, picks []string) []binding {
-	keys := []binding{
-		{Binding: bind(",", "all settings", ","), run: does((*Model).toggleSettings), needs: profiles.Kinds{readCommand}},
+// run carries out an action: by its function, or by the one command that it asks for.
+func (m *Model) run(r *keys.Row) tea.Cmd {
+	if r.Setting != nil {
+		m.move(r.Setting, r.Move)
+		return nil
 	}
-	if len(picks) > 0 {
-		keys = append(keys, binding{Binding: bind(".", "choose "+namedFirst(t, picks), "."),
-			run: does((*Model).openPicks), action: profiles.Action("choose " + picks[0])})
+	if deed := deeds[r.Action]; deed != nil {
+		return deed(m)
 	}
-	if len(t.Compares()) > 0 {
-		keys = append(keys, binding{Binding: bind("A", "ablation: start, stop", "A"), short: "ablate", rank: 3, during: true,
-			run: does((*Model).toggleAblation), action: "ablate", needs: profiles.Kinds{profiles.AblateCommand}})
-	}
-	if off, _ := t.Everything(); len(off) > 1 {
-		keys = append(keys, binding{Binding: bind("*", "everything off against on", "*"), run: does((*Model).compareEverything), needs: profiles.Kinds{profiles.ReplicateCommand}})
-	}
-	return append(keys,
-		binding{Binding: bind("E", "replicate a change: its time", "E"), run: does((*Model).replicate), action: "replicate", needs: profiles.Kinds{profiles.ReplicateCommand}},
-		binding{Binding: bind("Q", "fork a change: its quality", "Q"), run: does((*Model).forkQuality), action: "fork", needs: profiles.Kinds{profiles.ForkCommand}},
-		binding{Binding: bind("u", "undo the last change", "u"), run: does((*Model).undo), needs: profiles.Kinds{profiles.SetCommand}},
-		binding{Binding: bind("b", "bookmark, then 1-9", "b"), run: does((*Model).storeNext), needs: profiles.Kinds{profiles.SetCommand}},
-		binding{Binding: bind("1-9", "apply a bookmark, or back", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
-			run: does(func(m *Model) { m.digit(int(m.pressed[0] - '0')) }), needs: profiles.Kinds{profiles.SetCommand}})
+	return m.later(profiles.Command{Kind: r.Command})
 }
 
-// namedFirst names the first settings of the value list, at most as many as fit in a line of the
-// help.
-func namedFirst(t *settings.Table, picks []string) string {
-	var names []string
-	for _, key := range picks[:min(len(picks), 3)] {
-		names = append(names, words.SettingName(t, key))
+// forPane returns a pressed key as the focused pane knows it. While a value is typed, keys are characters.
+func (m *Model) forPane(pressed string) string {
+	if m.editing() {
+		return pressed
 	}
-	return strings.Join(names, ", ")
+	return m.keys.InPane(pressed)
+}
+
+// closes reports whether a pressed key closes a list.
+func (m *Model) closes(pressed string) bool {
+	return pressed == "esc" || pressed == m.keys.Of("quit") || pressed == m.keys.Of("help")
 }
 
 // isDigit reports whether a key names a bookmark.
 func isDigit(key string) bool { return len(key) == 1 && key[0] >= '1' && key[0] <= '9' }
 
-// pressesOf returns the bindings of the wanted keys that settings declare, ordered by Place.
-func pressesOf(t *settings.Table, wanted func(settings.Press) bool) []binding {
-	var bindings []binding
-	for _, p := range words.Presses(t, wanted) {
-		bindings = append(bindings, pressOf(p.Of, p.Press))
+// inFooter returns the value of the setting that a row changes, and whether it is not in force yet: a lamp for a switch,
+// otherwise text of a fixed width, so that nothing moves.
+func (m *Model) inFooter(r *keys.Row) (shown string, pending bool) {
+	value, pending := m.value(r.Setting.Name)
+	switch {
+	case r.Setting.Type == settings.TypeSwitch && value == "true":
+		return "●", pending
+	case r.Setting.Type == settings.TypeSwitch:
+		return "○", pending
 	}
-	return bindings
+	value = m.textOf(r.Setting.Name, value)
+	return value + strings.Repeat(" ", max(0, widthOf(r.Setting)-len(value))), pending
 }
 
-// pressOf returns the binding of a key that a setting declares.
-func pressOf(k *settings.Key, p settings.Press) binding {
-	b := binding{Binding: bind(p.Key, p.Help, append([]string{p.Key}, p.Also...)...), run: does(func(m *Model) { m.move(k, p.Does) }), action: actionOf(k, p.Does)}
-	if p.InFooter {
-		b.short, b.rank, b.state = p.Footer, p.Rank, lamp(k.Name)
-		if p.Width > 0 {
-			b.state = text(k.Name, p.Width)
-		} else {
-			b.long = p.Help
+// widthOf returns the width of a setting's values in the footer: that of the longest of a choice, and of a
+// number at most that of four digits.
+func widthOf(k *settings.Key) (w int) {
+	for _, v := range k.Allowed {
+		w = max(w, len(v))
+	}
+	if k.Type == settings.TypeInteger {
+		for w = 1; w < 4 && k.Max >= 10; w++ {
+			k = &settings.Key{Max: k.Max / 10}
 		}
 	}
-	return b
-}
-
-// actionOf returns the name of a key's action, as used in advice.
-func actionOf(k *settings.Key, how settings.Move) profiles.Action {
-	verb := "switch"
-	switch number := k.Type == settings.TypeInteger || k.Type == settings.TypeNumber; {
-	case how == settings.MoveWrite:
-		verb = "set"
-	case number && how == settings.MoveNext:
-		verb = "raise"
-	case number && how == settings.MoveBefore:
-		verb = "lower"
-	case how == settings.MoveBefore:
-		return "" // the opposite of another key's action
-	}
-	return profiles.Action(verb + " " + k.Name)
-}
-
-// footerSettings is the number of settings in the footer.
-const footerSettings = 2
-
-// foremost returns the bindings of settings in the footer: those of the lowest ranks, in their own order.
-func foremost(keys []binding) []binding {
-	shown := slices.DeleteFunc(slices.Clone(keys), func(b binding) bool { return b.state == nil })
-	byRank := slices.Clone(shown)
-	slices.SortStableFunc(byRank, func(a, b binding) int { return a.rank - b.rank })
-	first := byRank[:min(footerSettings, len(byRank))]
-	return slices.DeleteFunc(shown, func(b binding) bool {
-		return !slices.ContainsFunc(first, func(f binding) bool { return f.Help() == b.Help() })
-	})
-}
-
-// keyTable is a titled group of bindings.
-type keyTable struct {
-	title string
-	keys  []binding
-}
-
-// tables returns all bindings.
-func (b *bindings) tables() []keyTable {
-	return slices.DeleteFunc([]keyTable{
-		{"Settings, in force from the next iteration on", b.settings},
-		{"The run", b.run},
-		{"The replay", b.play},
-		{"Tuning: all settings, ablation, undo, bookmarks", b.tuning},
-		{"The screen", screenKeys},
-	}, func(t keyTable) bool { return len(t.keys) == 0 })
-}
-
-// keyOf returns the key of an action named in advice, "" for none.
-func (b *bindings) keyOf(action profiles.Action) string {
-	for _, table := range b.tables() {
-		for _, b := range table.keys {
-			if b.action != "" && b.action == action {
-				return b.Keys()[0]
-			}
-		}
-	}
-	return ""
-}
-
-// KeySections returns the keys for the manuals, for runs with the given settings, from the
-// bindings used by the screen itself.
-func KeySections(of *settings.Table) []widget.KeySection {
-	var sections []widget.KeySection
-	tables := bindingsOf(of, everyKind()).tables()
-	tables = slices.Insert(tables, len(tables)-1, keyTable{"A replay, whose other keys are those of the screen", playKeys})
-	for _, t := range tables {
-		s := widget.KeySection{Title: t.title}
-		for _, b := range t.keys {
-			s.Keys = append(s.Keys, widget.ManualKey{Keys: b.Keys(), Does: b.Help().Desc})
-		}
-		sections = append(sections, s)
-	}
-	return sections
+	return w
 }

@@ -13,18 +13,17 @@ import (
 	"prismtop/sim/prism"
 	"prismtop/tui/layout"
 	"prismtop/tui/tuitest"
-	"prismtop/tui/words"
 )
 
 // sortTable is the settings of a run that shares few with PRISM.
 var sortTable = settings.NewTable("sort", nil,
 	settings.Text("How it sorts", "order", "order of the keys", "plain", "folded", "natural").Live().Called("order", 'm').
-		Press(settings.Press{Key: "m", Help: "order: plain or another", Does: settings.MoveToggle, Place: 1, InFooter: true, Footer: "order", Rank: 1, Width: 7}).
+		Press("m", settings.MoveToggle, "order: plain or another").Foremost(1).
 		Listed(1, "by bytes", "without case", "numbers by value"),
 	settings.Switch("How it sorts", "stable", "keep equal keys in place").Live().Called("stable", 'f').
-		Press(settings.Press{Key: "f", Help: "stable order", Does: settings.MoveNext, Place: 2, InFooter: true, Footer: "stable", Rank: 2}),
+		Press("f", settings.MoveNext, "stable order").Foremost(2),
 	settings.Integer("Limits", "max_files", "", "files to sort; 0 is all", 0, 1000).Live().Limit().Words("", "every one").
-		Called("last file", 'j').Tune(1, "j", settings.MoveBefore, "one file less").Tune(2, "J", settings.MoveNext, "one file more"),
+		Called("last file", 'j').Press("j", settings.MoveBefore, "one file less").Press("J", settings.MoveNext, "one file more"),
 	settings.Text("The files", "folder", "where the files are").Words("this one", ""),
 )
 
@@ -126,22 +125,23 @@ func TestPanesOfARunWithOtherSettings(t *testing.T) {
 }
 
 func TestTextsNameTheKeysOfTheRun(t *testing.T) {
-	if got := words.HandyKeys(prism.Table); got != "m f g a p l L + −" {
+	if got := bindingsOf(prism.Table, everyKind(), nil).Handy(); got != "m a f g p c" {
 		t.Errorf("PRISM's are %q", got)
 	}
-	if got := words.HandyKeys(sortTable); got != "m f" {
+	sort := bindingsOf(sortTable, everyKind(), nil)
+	if got := sort.Handy(); got != "m f" {
 		t.Errorf("others are %q", got)
 	}
-	if got := bindingsOf(sortTable, everyKind()).keyOf("choose order"); got != "." {
+	if got := sort.Of("choose order"); got != "." {
 		t.Errorf("the list's is %q", got)
 	}
-	if got := bindingsOf(sortTable, everyKind()).keyOf("switch fft_cache"); got != "" {
+	if got := sort.Of("switch fft_cache"); got != "" {
 		t.Errorf("a setting that is not there has %q", got)
 	}
-	for _, part := range KeySections(sortTable) {
-		for _, k := range part.Keys {
-			if strings.Contains(k.Does, "ablation:") || strings.Contains(k.Does, "learning rate") {
-				t.Errorf("the manual has %v: %s", k.Keys, k.Does)
+	for _, part := range sort.Manual() {
+		for _, r := range part.Rows {
+			if strings.Contains(r.Help, "ablation:") || strings.Contains(r.Help, "learning rate") {
+				t.Errorf("the manual has %v: %s", r.Keys, r.Help)
 			}
 		}
 	}

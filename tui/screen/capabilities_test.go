@@ -46,10 +46,10 @@ func TestASourceThatCanOnlyBeWatched(t *testing.T) {
 					t.Errorf("%v: the footer has %q: %s", size, dead, foot)
 				}
 			}
-			for _, table := range m.keys.tables() {
-				for _, b := range table.keys {
-					if i := slices.IndexFunc(b.Keys(), func(k string) bool { return slices.Contains(deadKeys, k) }); i >= 0 {
-						t.Errorf("%q is listed: %s", b.Keys()[i], b.Help().Desc)
+			for _, section := range ownSections {
+				for _, r := range m.keys.Rows(section) {
+					if slices.ContainsFunc(r.Keys, func(k string) bool { return slices.Contains(deadKeys, k) }) {
+						t.Errorf("%q is listed: %s", r.Keys, r.Help)
 					}
 				}
 			}

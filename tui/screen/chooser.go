@@ -39,16 +39,16 @@ func (m *Model) openChooser() {
 // pressChooser handles a key while the list is open.
 func (m *Model) pressChooser(msg tea.KeyPressMsg) tea.Cmd {
 	c := m.choosing
-	switch s := msg.String(); s {
-	case "esc", "P", "q", "?":
+	switch s := msg.String(); {
+	case m.closes(s) || m.keys.Is("panes", s):
 		m.choosing = nil
-	case "ctrl+c":
+	case s == "ctrl+c":
 		return m.interrupt()
-	case "w":
+	case m.keys.Is("layout", s):
 		m.nextArrangement()
-	case "space":
+	case s == "space":
 		m.showOrHide(layout.Pane(c.row))
-	case "enter", "z":
+	case s == "enter" || m.keys.Is("zoom", s):
 		m.choosing = nil
 		m.setFocus(layout.Pane(c.row))
 		m.zoomed = true
@@ -69,7 +69,7 @@ func (m *Model) chooserBox() []string {
 	whole := m.arranged(m.choice())
 	rows := min(len(m.panes), m.layout.H-2)
 	first := max(0, min(m.choosing.row-rows/2, len(m.panes)-rows))
-	return m.dialog("Panes in "+a.Name, "space shows, enter zooms, w layout, esc", 44, rows, func(c *chart.Canvas) {
+	return m.dialog("Panes in "+a.Name, m.keys.Say(chooserFoot), 44, rows, func(c *chart.Canvas) {
 		w, _ := c.Size()
 		for y := range rows {
 			id := layout.Pane(first + y)

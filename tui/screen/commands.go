@@ -8,6 +8,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
+	"prismtop/tui/keys"
 	"prismtop/tui/layout"
 	"prismtop/tui/pane"
 	"prismtop/tui/words"
@@ -86,9 +87,9 @@ func (m *Model) setRun(sets []settings.Assignment, decides bool) error {
 }
 
 // withRestart appends how to text if the run can be restarted.
-func (m *Model) withRestart(text, how string) string {
+func (m *Model) withRestart(text string, how profiles.Advice) string {
 	if m.can(profiles.RestartCommand) {
-		return text + how
+		return text + m.keys.Say(how)
 	}
 	return text
 }
@@ -112,13 +113,13 @@ func (m *Model) examine(kind profiles.CommandKind, what string) {
 	e := m.examined()
 	switch {
 	case m.snap == nil || words.Ended(m.snap.State):
-		m.complain(m.withRestart(comparisonNeedsRun, "; R starts another"))
+		m.complain(m.withRestart(comparisonNeedsRun, startsAnother))
 		return
 	case e == nil:
 		m.complain(noChangeYet)
 		return
 	case m.ablationRuns():
-		m.complain(comparisonRuns)
+		m.complain(m.keys.Say(comparisonRuns))
 		return
 	}
 	var before []settings.Assignment
@@ -138,7 +139,7 @@ func (m *Model) examine(kind profiles.CommandKind, what string) {
 
 // replicate switches the examined change back and forth until its effect is decided.
 func (m *Model) replicate() {
-	m.examine(profiles.ReplicateCommand, replicates)
+	m.examine(profiles.ReplicateCommand, m.keys.Say(replicates))
 }
 
 // noChange is the iteration of a replication of no change that was made by hand.
@@ -150,10 +151,10 @@ func (m *Model) compareEverything() {
 	off, _ := m.keys.table.Everything()
 	switch {
 	case m.snap == nil || words.Ended(m.snap.State):
-		m.complain(m.withRestart(comparisonNeedsRun, "; R starts another"))
+		m.complain(m.withRestart(comparisonNeedsRun, startsAnother))
 		return
 	case m.ablationRuns():
-		m.complain(comparisonRuns)
+		m.complain(m.keys.Say(comparisonRuns))
 		return
 	}
 	if !m.do(profiles.Command{Kind: profiles.ReplicateCommand, Settings: off, At: noChange}) {
@@ -161,13 +162,13 @@ func (m *Model) compareEverything() {
 	}
 	m.ablating, m.askedAt = true, m.snap.Ablation
 	m.openPane(m.deck.Find(ablationPane))
-	m.say(comparesEverything)
+	m.say(m.keys.Say(comparesEverything))
 }
 
 // forkQuality compares the result with and without the examined change from the same starting
 // points.
 func (m *Model) forkQuality() {
-	m.examine(profiles.ForkCommand, fmt.Sprintf("is compared %d times from the same point over %d iterations; A stops it", profiles.ForkCount, profiles.ForkArm))
+	m.examine(profiles.ForkCommand, fmt.Sprintf("is compared %d times from the same point over %d iterations; %s stops it", profiles.ForkCount, profiles.ForkArm, m.keys.Of("ablate")))
 }
 
 // wouldChange returns the answer to a key that would change a run which this screen cannot, from its longest
@@ -188,14 +189,16 @@ func (m *Model) wouldChange(pressed string) []string {
 		answer = func(does string) []string { return []string{pressed + " (" + does + "): " + why, why} }
 		without = []profiles.CommandKind{profiles.LeaveCommand}
 	case !m.operates():
-		answer = func(does string) []string { return []string{pressed + " (" + does + "): " + onlyWatches, onlyWatches} }
+		why := m.keys.Say(onlyWatches)
+		answer = func(does string) []string { return []string{pressed + " (" + does + "): " + why, why} }
 	case !m.can(profiles.PlayCommand):
 		return nil
 	}
-	for _, table := range bindingsOf(m.keys.table, everyKind().Without(without...)).tables() {
-		for _, b := range table.keys {
-			if slices.Contains(b.Keys(), pressed) {
-				return answer(b.Help().Desc)
+	can := everyKind().Without(without...)
+	for _, section := range []keys.Section{keys.Settings, keys.Run, keys.Tuning} {
+		for _, r := range m.keys.all.Rows(section) {
+			if r.Has(pressed) && can.Has(needs(&r)...) {
+				return answer(r.Help)
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
 	"prismtop/tui/chart"
+	"prismtop/tui/keys"
 	"prismtop/tui/pane/ablation"
 	"prismtop/tui/words"
 )
@@ -31,7 +32,9 @@ func (m *Model) deciding() string {
 // decisionKey names the key of the setting that is decided, "" for several: "a: ".
 func (m *Model) decisionKey() string {
 	if k, ok := m.keys.table.Lookup(m.snap.Ablation.Rows[0].Key); ok && len(k.Presses) > 0 {
-		return k.Presses[0].Key + ": "
+		if key := m.keys.Of(keys.ActionOf(k, k.Presses[0].Does)); key != "" {
+			return key + ": "
+		}
 	}
 	return ""
 }
@@ -63,7 +66,7 @@ func (m *Model) toggleAblation() {
 		return
 	}
 	if m.snap == nil || words.Ended(m.snap.State) {
-		m.complain(ablationNeedsRun)
+		m.complain(m.keys.Say(ablationNeedsRun))
 		return
 	}
 	if !ablation.Offered(m.keys.table) {
@@ -80,19 +83,19 @@ func (m *Model) startAblation(factors []settings.Factor, length string) {
 	}
 	m.ablating, m.askedAt = true, m.snap.Ablation
 	m.openPane(m.deck.Find(ablationPane))
-	m.say(strings.TrimSpace("ablation: A or esc stops it. " + length))
+	m.say(strings.TrimSpace(m.keys.Say(stopsAblation) + length))
 }
 
 // pressComparing handles a key while the list of ablations is open.
 func (m *Model) pressComparing(msg tea.KeyPressMsg) tea.Cmd {
-	switch s := msg.String(); s {
-	case "ctrl+c":
+	switch s := msg.String(); {
+	case s == "ctrl+c":
 		return m.interrupt()
-	case "ctrl+l":
+	case s == "ctrl+l":
 		return m.redraw()
-	case "esc", "q", "?":
+	case m.closes(s):
 		m.comparing = nil
-	case "enter", "A":
+	case s == "enter" || m.keys.Is("ablate", s):
 		m.compare()
 	default:
 		if said := m.comparing.Press(s); said != "" {
@@ -123,7 +126,7 @@ func (m *Model) compare() {
 // comparingBox returns the lines of the list.
 func (m *Model) comparingBox() []string {
 	rows := min(m.comparing.Rows(), m.layout.H-2)
-	return m.dialog("Ablation", "enter or A starts, space chooses, esc", ablation.ChoiceWidth, rows, func(c *chart.Canvas) {
+	return m.dialog("Ablation", m.keys.Say(ablationStarts), ablation.ChoiceWidth, rows, func(c *chart.Canvas) {
 		m.comparing.Draw(c, m.snap)
 	})
 }

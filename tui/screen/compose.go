@@ -73,16 +73,16 @@ func (m *Model) confirmation() []string {
 	case m.snap != nil && m.state() == profiles.Running:
 		question = "Quit? The run stops after this iteration."
 	}
-	w := chart.Width(question)
+	w, quit, detach := chart.Width(question), m.keys.Of("quit")+" y", m.keys.Of("detach")
 	if m.can(profiles.LeaveCommand) {
-		w = max(w, chart.Width("q y quit   D leaves it going   any other key stays"))
+		w = max(w, chart.Width(quit+" quit   "+detach+" leaves it going   any other key stays"))
 	}
 	return m.dialog("Quit", "", w, 3, func(c *chart.Canvas) {
 		c.Text(0, 0, question, theme.Plain)
-		x := c.Text(0, 2, "q y", theme.Key)
+		x := c.Text(0, 2, quit, theme.Key)
 		x = c.Text(x+1, 2, "quit", theme.Plain)
 		if m.can(profiles.LeaveCommand) {
-			x = c.Text(x+3, 2, "D", theme.Key)
+			x = c.Text(x+3, 2, detach, theme.Key)
 			x = c.Text(x+1, 2, "leaves it going", theme.Plain)
 		}
 		x = c.Text(x+3, 2, "any other key", theme.Key)
@@ -98,12 +98,12 @@ func (m *Model) tooSmall() []string {
 	lines := []string{
 		fmt.Sprintf("terminal too small: %dx%d needed", layout.MinWidth, layout.MinHeight),
 		fmt.Sprintf("this is %dx%d", m.layout.W, m.layout.H),
-		"the run goes on; q quits",
+		m.keys.Say(quitsHere),
 	}
 	if m.confirming {
-		lines = []string{"Quit? y or q quits, other keys stay"}
+		lines = []string{m.keys.Say(quitQuestion)}
 		if m.can(profiles.LeaveCommand) {
-			lines = append(lines, "D leaves the run going")
+			lines = append(lines, m.keys.Say(leavesGoing))
 		}
 	}
 	for i, s := range lines {

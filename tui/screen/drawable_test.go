@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"prismtop/sim/prism"
 	"prismtop/tui/screenshot"
 	"prismtop/tui/tuitest"
 )
@@ -39,14 +38,15 @@ func TestEveryCharacterOfTheScreenCanBeDrawn(t *testing.T) {
 		for _, paragraph := range p.Explain() {
 			add("the help of "+deck.Panes[id].Name, paragraph)
 		}
-		for _, h := range append(p.Hints(), paneHints...) {
+		for _, h := range p.Hints() {
 			add("a key of "+deck.Panes[id].Name, h.Key+h.Does)
 		}
-	}
-	for _, table := range bindingsOf(prism.Table, everyKind()).tables() {
-		for _, b := range table.keys {
-			add("the keys", b.Help().Key+b.Help().Desc)
+		for _, h := range paneHints {
+			add("a key of "+deck.Panes[id].Name, h.does)
 		}
+	}
+	for _, r := range allKeys() {
+		add("the keys", r.Name()+r.Help)
 	}
 	for r, where := range found {
 		if ok, err := screenshot.Draws(r); err != nil || !ok {

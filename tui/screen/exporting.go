@@ -31,14 +31,14 @@ func (m *Model) openExports() {
 func (m *Model) pressExporting(msg tea.KeyPressMsg) tea.Cmd {
 	x := m.exporting
 	n := len(x.formats)
-	switch s := msg.String(); s {
-	case "ctrl+c":
+	switch s := msg.String(); {
+	case s == "ctrl+c":
 		return m.interrupt()
-	case "ctrl+l":
+	case s == "ctrl+l":
 		return m.redraw()
-	case "esc", "r", "q", "?":
+	case m.closes(s) || m.keys.Is("export", s):
 		m.exporting = nil
-	case "enter", "space":
+	case s == "enter" || s == "space":
 		return m.export(x.row)
 	default:
 		x.row, _ = widget.Around(s, x.row, n)

@@ -14,7 +14,7 @@ import (
 // needsFocus answers a pane's key that no focused pane handles.
 func (m *Model) needsFocus() {
 	if m.focus == layout.None {
-		m.say(focusFirst)
+		m.say(m.keys.Say(focusFirst))
 		return
 	}
 	m.say(m.paneName(m.focus) + " has nothing for " + m.pressed)

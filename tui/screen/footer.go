@@ -7,6 +7,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
+	"prismtop/tui/keys"
 	"prismtop/tui/layout"
 	"prismtop/tui/pane"
 	"prismtop/tui/theme"
@@ -67,39 +68,42 @@ func (m *Model) offered(how naming, room int) []widget.KeyGroup {
 	}
 	table := m.footerTable(room)
 	groups := m.keyGroups(table, how)
-	if m.over() && !m.can(profiles.PlayCommand) && len(m.keys.footer) > 0 {
+	if m.over() && !m.can(profiles.PlayCommand) && len(m.keys.Rows(keys.Settings)) > 0 {
 		label := widget.KeyGroup{Pieces: []widget.Piece{{Text: "next run:", Style: theme.Strong}}, Rank: 3}
 		groups = append([]widget.KeyGroup{label}, groups...)
 	}
 	return groups
 }
 
-// footerTable returns the bindings in the footer: those of the lowest ranks, in the order of their tables.
-func (m *Model) footerTable(room int) []binding {
-	table := slices.Concat(m.keys.footer, m.keys.tuning, m.keys.run, m.keys.play, screenKeys)
-	table = slices.DeleteFunc(table, func(b binding) bool { return b.short == "" && b.state == nil || b.state != nil && m.snap == nil })
+// footerTable returns the rows in the footer: those of the lowest ranks, in the order of their sections.
+func (m *Model) footerTable(room int) []keys.Row {
+	var table []keys.Row
+	for _, section := range []keys.Section{keys.Settings, keys.Tuning, keys.Run, keys.Replay, keys.Screen} {
+		table = append(table, m.keys.Rows(section)...)
+	}
+	table = slices.DeleteFunc(table, func(r keys.Row) bool { return r.Short == "" || r.Setting != nil && m.snap == nil })
 	if m.over() && !m.can(profiles.PlayCommand) {
 		table = m.afterTheEnd(table, room)
 	} else {
-		table = slices.DeleteFunc(table, func(b binding) bool { return b.afterwards })
+		table = slices.DeleteFunc(table, func(r keys.Row) bool { return r.Afterwards })
 	}
 	ranks := make([]int, len(table))
-	for i, b := range table {
-		ranks[i] = b.rank
+	for i, r := range table {
+		ranks[i] = r.Rank
 	}
 	slices.Sort(ranks)
 	last := ranks[min(footerKeys, len(ranks))-1]
 	left := footerKeys
-	for _, b := range table {
-		if b.rank < last {
+	for _, r := range table {
+		if r.Rank < last {
 			left--
 		}
 	}
-	return slices.DeleteFunc(table, func(b binding) bool {
-		if b.rank == last {
+	return slices.DeleteFunc(table, func(r keys.Row) bool {
+		if r.Rank == last {
 			left--
 		}
-		return b.rank > last || b.rank == last && left < 0
+		return r.Rank > last || r.Rank == last && left < 0
 	})
 }
 
@@ -124,30 +128,30 @@ func (m *Model) editing() bool {
 	return m.typing != nil || e != nil && e.Editing()
 }
 
-// afterTheEnd returns the bindings of a run that is over: those that need a running run give way to restart and save.
+// afterTheEnd returns the rows of a run that is over: those that need a running run give way to restart and save.
 // Settings are the first to be dropped, unless they were changed for the next run.
-func (m *Model) afterTheEnd(table []binding, room int) []binding {
-	var left []binding
-	for _, b := range table {
+func (m *Model) afterTheEnd(table []keys.Row, room int) []keys.Row {
+	var left []keys.Row
+	for _, r := range table {
 		switch {
-		case b.during:
+		case r.During:
 			continue
-		case b.Keys()[0] == "R":
+		case r.Action == "restart":
 			if changed := m.changedNext(); len(changed) > 0 {
-				b.short = nextRunText(changed, room)
+				r.Short = nextRunText(changed, room)
 			}
-		case b.state != nil:
-			b.rank += 2
-			if _, pending := b.state(m); pending {
-				b.rank = 0
+		case r.Setting != nil:
+			r.Rank += 2
+			if _, pending := m.inFooter(&r); pending {
+				r.Rank = 0
 			}
 		}
-		left = append(left, b)
+		left = append(left, r)
 	}
 	return left
 }
 
-// nextRunText describes the run that R starts, with the settings changed since the end, leaving
+// nextRunText describes the run that a restart begins, with the settings changed since the end, leaving
 // room for the keys that are always shown in the row.
 func nextRunText(changed []string, room int) string {
 	const others = 35
@@ -174,36 +178,45 @@ func (m *Model) focusKeys() []widget.KeyGroup {
 			groups = append(groups, widget.Hint(h.Key, h.Does, rank))
 		}
 	}
-	add(1, m.panes[m.focus].Hints()...)
+	add(1, m.hints()...)
 	if m.editing() {
 		return groups
 	}
-	add(0, pane.Hint{Key: "z", Does: zoom}, pane.Hint{Key: "?", Does: "explain"})
-	add(2, pane.Hint{Key: "tab", Does: "next pane"}, pane.Hint{Key: "esc", Does: "back"})
-	add(3, pane.Hint{Key: "q", Does: "quit"})
+	add(0, pane.Hint{Key: m.keys.Of("zoom"), Does: zoom}, pane.Hint{Key: m.keys.Of("help"), Does: "explain"})
+	add(2, pane.Hint{Key: m.keys.Of("next pane"), Does: "next pane"}, pane.Hint{Key: "esc", Does: "back"})
+	add(3, pane.Hint{Key: m.keys.Of("quit"), Does: "quit"})
 	return groups
 }
 
-// keyGroups returns bindings as they are shown in the footer.
-func (m *Model) keyGroups(table []binding, how naming) []widget.KeyGroup {
+// hints returns the focused pane's own keys as the user has them.
+func (m *Model) hints() []pane.Hint {
+	hints := slices.Clone(m.panes[m.focus].Hints())
+	for i, h := range hints {
+		hints[i].Key = m.keys.Hint(h.Key)
+	}
+	return hints
+}
+
+// keyGroups returns rows as they are shown in the footer.
+func (m *Model) keyGroups(table []keys.Row, how naming) []widget.KeyGroup {
 	var groups []widget.KeyGroup
-	for _, b := range table {
-		name := b.short
-		if how == inFull && b.long != "" {
-			name = b.long
+	for _, r := range table {
+		name := r.Short
+		if how == inFull && r.Long != "" {
+			name = r.Long
 		}
-		if b.needs.Has(profiles.PauseCommand) && b.during && m.snap != nil && m.paused() {
+		if r.Action == "pause" && m.snap != nil && m.paused() {
 			name = "go on"
 		}
-		ps := []widget.Piece{{Text: b.Help().Key, Style: theme.Key}}
-		if name != "" && !(how == byState && b.state != nil) {
+		ps := []widget.Piece{{Text: r.Name(), Style: theme.Key}}
+		if name != "" && !(how == byState && r.Setting != nil) {
 			ps = append(ps, widget.Piece{Text: " " + name, Style: theme.Plain})
 		}
-		if b.state != nil {
-			text, pending := b.state(m)
+		if r.Setting != nil {
+			text, pending := m.inFooter(&r)
 			ps = append(ps, widget.Piece{Text: " " + text, Style: stateStyle(text, pending)})
 		}
-		groups = append(groups, widget.KeyGroup{Pieces: ps, Rank: b.rank})
+		groups = append(groups, widget.KeyGroup{Pieces: ps, Rank: r.Rank})
 	}
 	return groups
 }

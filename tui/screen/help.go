@@ -47,11 +47,11 @@ func (h *help) next(focused bool) {
 func (m *Model) help() []string {
 	if m.sheet.page == paneHelp && m.focus != layout.None {
 		w := min(pane.ProseWidth, m.layout.W-4)
-		return m.scrolled(m.paneName(m.focus), "? all keys", [][]widget.Line{m.paneLines(w)}, w)
+		return m.scrolled(m.paneName(m.focus), m.keys.Say(allKeysHint), [][]widget.Line{m.paneLines(w)}, w)
 	}
 	if m.sheet.page == alertsHelp {
 		w := min(pane.ProseWidth, m.layout.W-4)
-		return m.scrolled("Alerts", "? all keys", [][]widget.Line{m.alertLines(w)}, w)
+		return m.scrolled("Alerts", m.keys.Say(allKeysHint), [][]widget.Line{m.alertLines(w)}, w)
 	}
 	columns, width := m.keyColumns()
 	return m.scrolled("Keys", "", columns, len(columns)*(width+2)-2)
@@ -61,39 +61,49 @@ func (m *Model) help() []string {
 func (m *Model) paneLines(w int) []widget.Line {
 	var lines []widget.Line
 	for _, paragraph := range m.panes[m.focus].Explain() {
-		for _, l := range words.Wrap(paragraph, w) {
+		for _, l := range words.Wrap(m.keys.Say(profiles.Advice(paragraph)), w) {
 			lines = append(lines, widget.Line{Text: l})
 		}
 		lines = append(lines, widget.Line{})
 	}
 	lines = append(lines, widget.Line{Text: "Keys here", Style: theme.Title})
-	for _, h := range append(m.panes[m.focus].Hints(), paneHints...) {
+	for _, h := range m.hints() {
 		lines = append(lines, widget.Line{Key: h.Key, Text: h.Does})
+	}
+	for _, h := range paneHints {
+		lines = append(lines, widget.Line{Key: m.keys.Of(h.action), Text: h.does})
 	}
 	return lines
 }
 
-// paneHints are the keys common to all panes.
-var paneHints = []pane.Hint{
-	{Key: "z", Does: "the whole screen, and back"}, {Key: "tab", Does: "the next pane"}, {Key: "⇧tab", Does: "the previous pane"}, {Key: "esc", Does: "one step back"},
+// paneHints are the actions common to all panes.
+var paneHints = []struct {
+	action profiles.Action
+	does   string
+}{
+	{"zoom", "the whole screen, and back"}, {"next pane", "the next pane"}, {"previous pane", "the previous pane"}, {"close", "one step back"},
 }
 
 // guide names the panes that answer common questions.
-var guide = []pane.Hint{
-	{Key: "Effects", Does: "what a switch did to an iteration's time"},
-	{Key: "Caches", Does: "what each saved, less what asking it costs"},
-	{Key: "Phases", Does: "where the time goes, the worst in its edge"},
-	{Key: "tab, ?", Does: "a pane's words, how its numbers are measured"},
+var guide = []struct{ where, does string }{
+	{"Effects", "what a switch did to an iteration's time"},
+	{"Caches", "what each saved, less what asking it costs"},
+	{"Phases", "where the time goes, the worst in its edge"},
+	{"{next pane|next pane}, {help|help}", "a pane's words, how its numbers are measured"},
 }
 
 // keyColumns returns all bindings and the run's notes, in columns of width cells.
 func (m *Model) keyColumns() (columns [][]widget.Line, width int) {
 	return widget.Columns(m.layout.W-4, m.layout.H-2, func(width int) [][]widget.Line {
 		blocks := [][]widget.Line{m.noteLines(width)}
-		for _, t := range m.keys.tables() {
-			block := widget.Title(t.title, width)
-			for _, b := range t.keys {
-				block = append(block, widget.KeyLines(b.Help().Key, b.Help().Desc, width)...)
+		for _, section := range ownSections {
+			rows := m.keys.Rows(section)
+			if len(rows) == 0 {
+				continue
+			}
+			block := widget.Title(section.Title(), width)
+			for _, r := range rows {
+				block = append(block, widget.KeyLines(r.Name(), r.Help, width)...)
 			}
 			blocks = append(blocks, block)
 		}
@@ -121,7 +131,7 @@ func (m *Model) cautionLines() (lines []string) {
 func (m *Model) noteLines(w int) []widget.Line {
 	lines := widget.Title("Where to look", w)
 	for _, g := range guide {
-		lines = append(lines, widget.KeyLines(g.Key, g.Does, w)...)
+		lines = append(lines, widget.KeyLines(m.keys.Say(profiles.Advice(g.where)), g.does, w)...)
 	}
 	var notes []string
 	if m.snap != nil {
@@ -134,7 +144,7 @@ func (m *Model) noteLines(w int) []widget.Line {
 		notes = append(notes, "Too small for: "+names+".")
 	}
 	if names := m.paneNames(m.layout.Put.List()); names != "" {
-		notes = append(notes, "Hidden, as you left them: "+names+". P shows them.")
+		notes = append(notes, "Hidden, as you left them: "+names+". "+m.keys.Say(panesShowsThem))
 	}
 	if m.snap != nil {
 		notes = append(notes, m.snap.Run.Notes...)
@@ -173,7 +183,7 @@ func (m *Model) troubles() []profiles.Alert {
 	}
 	failure := profiles.Alert{Severity: profiles.Critical, Since: s.Elapsed, Iteration: s.Index,
 		What: "The run failed: " + words.FirstLine(s.Err),
-		Try:  profiles.Advice(m.afterFailure())}
+		Try:  m.afterFailure()}
 	return append([]profiles.Alert{failure}, s.Alerts...)
 }
 
@@ -184,8 +194,8 @@ func (m *Model) alertLamp(w int) (string, theme.Style) {
 		return "", theme.Plain
 	}
 	worst := alerts[0].Severity
-	n := int64(len(alerts))
-	text := words.FittingOrLast(w, unit.About(n, "alert", "alerts")+": "+pane.AlertKey, fmt.Sprintf("%d: %s", n, pane.AlertKey), pane.AlertKey)
+	n, key := int64(len(alerts)), m.keys.Of("alerts")
+	text := words.FittingOrLast(w, unit.About(n, "alert", "alerts")+": "+key, fmt.Sprintf("%d: %s", n, key), key)
 	glyph := '▴' // a notice's dot would look like a separator
 	if worst == profiles.Critical {
 		glyph = pane.AlertGlyph(worst)
@@ -223,23 +233,23 @@ func (m *Model) alertLines(w int) []widget.Line {
 		style := pane.AlertStyle(a.Severity)
 		lines = append(lines, widget.Line{Text: fmt.Sprintf("%c %s since %s", pane.AlertGlyph(a.Severity), a.Severity, unit.Clock(a.Since)), Style: style})
 		lines = append(lines, widget.Wrapped(a.What, w, theme.Strong)...)
-		lines = append(lines, widget.Wrapped(a.Try.Text(m.keys.keyOf), w, theme.Plain)...)
+		lines = append(lines, widget.Wrapped(m.keys.Say(a.Try), w, theme.Plain)...)
 		lines = append(lines, widget.Line{})
 	}
 	return lines[:len(lines)-1]
 }
 
-// afterFailure describes the keys that help after a failure.
-func (m *Model) afterFailure() string {
-	var keys []string
+// afterFailure describes what helps after a failure.
+func (m *Model) afterFailure() profiles.Advice {
+	var ways []string
 	switch {
 	case m.can(profiles.RestartCommand, profiles.SetCommand):
-		keys = append(keys, "R restarts it from the first weights, and , changes settings before that")
+		ways = append(ways, "{restart|a restart} begins again from the first weights, and {settings|the list of settings} changes them before that")
 	case m.can(profiles.RestartCommand):
-		keys = append(keys, "R restarts it from the first weights")
+		ways = append(ways, "{restart|a restart} begins again from the first weights")
 	}
 	if m.can(profiles.SaveCommand) {
-		keys = append(keys, "s saves the last reconstruction")
+		ways = append(ways, "{save|saving} keeps the last reconstruction")
 	}
-	return strings.Join(append(keys, "q quits."), "; ")
+	return profiles.Advice(strings.Join(append(ways, "{quit|quitting} ends the program."), "; "))
 }

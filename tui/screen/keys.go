@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
 	"prismtop/profiles"
@@ -16,32 +15,6 @@ import (
 	"prismtop/tui/terminal"
 	"prismtop/tui/words"
 )
-
-// binding is a key with its names in the footer and in the help, and its action. The tables of
-// bindings (see bindings) drive dispatch, footer and help.
-type binding struct {
-	key.Binding
-	// short is its name in the footer, and long the one where there is room; without a name or a state it is not
-	// there.
-	short, long string
-	// rank is its priority in the footer: the lowest ranks are there, and a narrow one drops the highest first.
-	rank int
-	// during and afterwards restrict it in the footer to a run in progress, and to one that is over.
-	during, afterwards bool
-	// state returns the current value that the key changes; nil for actions.
-	state func(*Model) (text string, pending bool)
-	// run is its function; nil asks for the command that it needs.
-	run func(*Model) tea.Cmd
-	// action is the name of its first key's action in the advice of alerts; empty if it is never
-	// advised.
-	action profiles.Action
-	// needs are the commands that it asks for. It is there only if the source is able to carry out all of them.
-	needs profiles.Kinds
-}
-
-func bind(shown, help string, keys ...string) key.Binding {
-	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(shown, help))
-}
 
 // move applies a key's move to a setting.
 func (m *Model) move(k *settings.Key, how settings.Move) {
@@ -59,59 +32,66 @@ func (m *Model) move(k *settings.Key, how settings.Move) {
 	}
 }
 
-// runKeys act on the run.
-var runKeys = []binding{
-	{Binding: bind("space", "pause or go on", "space"), needs: profiles.Kinds{profiles.PauseCommand}, short: "pause", rank: 1, during: true, run: (*Model).togglePause},
-	{Binding: bind("n", "one iteration", "n"), needs: profiles.Kinds{profiles.StepCommand}, run: (*Model).step},
-	{Binding: bind("s", "save the result", "s"), needs: profiles.Kinds{profiles.SaveCommand}, short: "save", rank: 1, afterwards: true, run: (*Model).save, action: "save"},
-	{Binding: bind("d", "write a checkpoint", "d"), needs: profiles.Kinds{profiles.CheckpointCommand}, run: (*Model).checkpoint},
-	{Binding: bind("$", "clear all caches", "$"), needs: profiles.Kinds{profiles.ClearCommand}, run: (*Model).clearCaches, action: "clear caches"},
-	{Binding: bind("r", "export to a file", "r"), needs: profiles.Kinds{profiles.ExportCommand}, run: does((*Model).openExports)},
-	{Binding: bind("#", "note at this iteration", "#"), needs: profiles.Kinds{profiles.NoteCommand}, run: does((*Model).openNote)},
-	{Binding: bind("D", "leave the run going", "D"), needs: profiles.Kinds{profiles.LeaveCommand}, run: (*Model).detach},
-	{Binding: bind("I", "operate, hand over", "I"), needs: profiles.Kinds{profiles.OperateCommand}, run: does((*Model).operate)},
-	{Binding: bind("R", "restart, asks first", "R"), needs: profiles.Kinds{profiles.RestartCommand}, short: "restart", rank: 0, afterwards: true, run: (*Model).restart, action: "restart"},
-}
+// deeds are what the actions of tui/keys do on this screen, but for those of settings. One that is not here asks the
+// source for its command.
+var deeds = map[profiles.Action]func(*Model) tea.Cmd{
+	"pause":        (*Model).togglePause,
+	"step":         (*Model).step,
+	"save":         (*Model).save,
+	"checkpoint":   (*Model).checkpoint,
+	"clear caches": (*Model).clearCaches,
+	"export":       does((*Model).openExports),
+	"note":         does((*Model).openNote),
+	"detach":       (*Model).detach,
+	"control":      does((*Model).operate),
+	"restart":      (*Model).restart,
 
-// playKeys act on a replay.
-var playKeys = []binding{
-	{Binding: bind("space", "play or pause", "space"), needs: profiles.Kinds{profiles.PlayCommand}, short: "play", long: "play, pause", rank: 1, run: does(func(m *Model) { m.play(profiles.PlayCommand, 0) })},
-	{Binding: bind("<", "10 seconds back", "<", "left"), needs: profiles.Kinds{profiles.PlayCommand}, run: does(func(m *Model) { m.skip(-skipped) })},
-	{Binding: bind(">", "10 seconds on", ">", "right"), needs: profiles.Kinds{profiles.PlayCommand}, short: "on", rank: 2, run: does(func(m *Model) { m.skip(skipped) })},
-	{Binding: bind("[", "half the speed", "["), needs: profiles.Kinds{profiles.PlayCommand}, run: does(func(m *Model) { m.faster(-1) })},
-	{Binding: bind("]", "twice the speed", "]"), needs: profiles.Kinds{profiles.PlayCommand}, short: "faster", rank: 2, run: does(func(m *Model) { m.faster(1) })},
-	{Binding: bind("n", "one snapshot on", "n"), needs: profiles.Kinds{profiles.PlayCommand}, run: does(func(m *Model) { m.play(profiles.SkipCommand, 1) })},
-	{Binding: bind("N", "one snapshot back", "N"), needs: profiles.Kinds{profiles.PlayCommand}, run: does(func(m *Model) { m.play(profiles.SkipCommand, -1) })},
-	{Binding: bind("}", "next change of a setting", "}"), needs: profiles.Kinds{profiles.PlayCommand}, short: "change", rank: 3, run: does(func(m *Model) { m.jump(1, profiles.ChangeMark) })},
-	{Binding: bind("{", "change before", "{"), needs: profiles.Kinds{profiles.PlayCommand}, run: does(func(m *Model) { m.jump(-1, profiles.ChangeMark) })},
-	{Binding: bind(")", "next alert", ")"), needs: profiles.Kinds{profiles.PlayCommand}, run: does(func(m *Model) { m.jump(1, profiles.AlertMark) })},
-	{Binding: bind("(", "alert before", "("), needs: profiles.Kinds{profiles.PlayCommand}, run: does(func(m *Model) { m.jump(-1, profiles.AlertMark) })},
-	{Binding: bind("'", "next note", "'"), needs: profiles.Kinds{profiles.PlayCommand}, run: does(func(m *Model) { m.jump(1, profiles.NoteMark) })},
-	{Binding: bind("\"", "note before", "\""), needs: profiles.Kinds{profiles.PlayCommand}, run: does(func(m *Model) { m.jump(-1, profiles.NoteMark) })},
-	{Binding: bind("1-9", "to a tenth of it", "1", "2", "3", "4", "5", "6", "7", "8", "9"), needs: profiles.Kinds{profiles.PlayCommand},
-		run: does(func(m *Model) { m.seekShare(float64(m.pressed[0]-'0') / 10) })},
-	{Binding: bind("home", "to the beginning", "home", "0"), needs: profiles.Kinds{profiles.PlayCommand}, run: does(func(m *Model) { m.seekShare(0) })},
-	{Binding: bind("end", "to the end; follows a run in progress", "end"), needs: profiles.Kinds{profiles.PlayCommand}, run: does(func(m *Model) { m.seek(math.MaxInt64) })},
-}
+	"play":              does(func(m *Model) { m.play(profiles.PlayCommand, 0) }),
+	"backward":          does(func(m *Model) { m.skip(-skipped) }),
+	"forward":           does(func(m *Model) { m.skip(skipped) }),
+	"slower":            does(func(m *Model) { m.faster(-1) }),
+	"faster":            does(func(m *Model) { m.faster(1) }),
+	"next snapshot":     does(func(m *Model) { m.play(profiles.SkipCommand, 1) }),
+	"previous snapshot": does(func(m *Model) { m.play(profiles.SkipCommand, -1) }),
+	"next change":       does(func(m *Model) { m.jump(1, profiles.ChangeMark) }),
+	"previous change":   does(func(m *Model) { m.jump(-1, profiles.ChangeMark) }),
+	"next alert":        does(func(m *Model) { m.jump(1, profiles.AlertMark) }),
+	"previous alert":    does(func(m *Model) { m.jump(-1, profiles.AlertMark) }),
+	"next note":         does(func(m *Model) { m.jump(1, profiles.NoteMark) }),
+	"previous note":     does(func(m *Model) { m.jump(-1, profiles.NoteMark) }),
+	"tenth":             does(func(m *Model) { m.seekShare(float64(m.pressed[0]-'0') / 10) }),
+	"beginning":         does(func(m *Model) { m.seekShare(0) }),
+	"end":               does(func(m *Model) { m.seek(math.MaxInt64) }),
 
-// screenKeys change the screen.
-var screenKeys = []binding{
-	{Binding: bind("?", "explain: pane, then keys", "?", "h"), short: "help", long: "every key", rank: 0, run: (*Model).toggleHelp},
-	{Binding: bind(pane.AlertKey, "alerts, with what to do", pane.AlertKey), run: does((*Model).toggleAlerts)},
-	{Binding: bind("tab", "next pane", "tab"), short: "pane", rank: 9, run: does(func(m *Model) { m.cycleFocus(1) })},
-	{Binding: bind("⇧tab", "previous pane", "shift+tab"), run: does(func(m *Model) { m.cycleFocus(-1) })},
-	{Binding: bind("z", "zoom the pane", "z", "enter"), run: does((*Model).toggleZoom)},
-	{Binding: bind("v x i", "its view, scale, look", "v", "x", "i"), run: does((*Model).needsFocus), action: "view memory"},
-	{Binding: bind("w", "next layout", "w"), short: "layout", rank: 11, run: does((*Model).nextArrangement)},
-	{Binding: bind("P", "show and hide panes", "P"), short: "panes", rank: 10, run: does((*Model).openChooser)},
-	{Binding: bind("M", "mouse on or off", "M"), run: does((*Model).toggleMouse)},
-	{Binding: bind("ctrl+z", "suspend", "ctrl+z"), run: (*Model).suspend},
-	{Binding: bind("C", "colours", "C"), run: does((*Model).cycleColours)},
-	{Binding: bind("B", "bandwidth", "B"), run: does((*Model).cycleBandwidth)},
-	{Binding: bind("esc", "close what is open", "esc"), run: (*Model).closeOverlay},
-	{Binding: bind("ctrl+l", "redraw the screen", "ctrl+l"), run: (*Model).redraw},
-	{Binding: bind("q", "quit; in a run twice", "q"), short: "quit", rank: 0, run: (*Model).askQuit},
-	{Binding: bind("ctrl+c", "quit at once", "ctrl+c"), run: (*Model).interrupt, action: "interrupt"},
+	"settings":           does((*Model).toggleSettings),
+	"choose":             does((*Model).openPicks),
+	"ablate":             does((*Model).toggleAblation),
+	"compare everything": does((*Model).compareEverything),
+	"replicate":          does((*Model).replicate),
+	"fork":               does((*Model).forkQuality),
+	"undo":               does((*Model).undo),
+	"bookmark":           does((*Model).storeNext),
+	"apply bookmark":     does(func(m *Model) { m.digit(int(m.pressed[0] - '0')) }),
+	"switch device":      does((*Model).otherDevice),
+
+	"help":          (*Model).toggleHelp,
+	"alerts":        does((*Model).toggleAlerts),
+	"next pane":     does(func(m *Model) { m.cycleFocus(1) }),
+	"previous pane": does(func(m *Model) { m.cycleFocus(-1) }),
+	"zoom":          does((*Model).toggleZoom),
+	"view":          does((*Model).needsFocus),
+	"scale":         does((*Model).needsFocus),
+	"draw":          does((*Model).needsFocus),
+	"layout":        does((*Model).nextArrangement),
+	"panes":         does((*Model).openChooser),
+	"mouse":         does((*Model).toggleMouse),
+	"suspend":       (*Model).suspend,
+	"colours":       does((*Model).cycleColours),
+	"bandwidth":     does((*Model).cycleBandwidth),
+	"close":         (*Model).closeOverlay,
+	"redraw":        (*Model).redraw,
+	"quit":          (*Model).askQuit,
+	"interrupt":     (*Model).interrupt,
 }
 
 // does turns a method without a command into a handler.
@@ -149,19 +129,15 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		m.storing = false
 	}
 	if m.confirming {
-		switch msg.String() {
-		case "y", "Y", "q":
+		switch {
+		case m.pressed == "y" || m.pressed == "Y" || m.keys.Is("quit", m.pressed):
 			return m.quit()
-		case "D":
-			if m.can(profiles.LeaveCommand) {
-				return m.detach()
-			}
-			m.confirming = false
-		case "ctrl+c":
+		case m.keys.Is("detach", m.pressed):
+			return m.detach()
+		case m.pressed == "ctrl+c":
 			return m.interrupt()
-		default:
-			m.confirming = false
 		}
+		m.confirming = false
 		return nil
 	}
 	if m.layout.TooSmall && m.layout.W > 0 {
@@ -198,10 +174,10 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 			return nil
 		}
 	}
-	if m.focus != layout.None && m.panes[m.focus].Press(msg.String()) {
+	if m.focus != layout.None && m.panes[m.focus].Press(m.forPane(m.pressed)) {
 		if t, ok := m.panes[m.focus].(pane.Teller); ok {
 			if said := t.Tell(); said != "" {
-				m.say(said)
+				m.say(m.keys.Say(profiles.Advice(said)))
 			}
 		}
 		return nil
@@ -209,10 +185,10 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	if m.can(profiles.PlayCommand) && !m.status.bad { // of another moment
 		m.status = status{}
 	}
-	for _, table := range m.keys.tables() {
-		for _, b := range table.keys {
-			if key.Matches(msg, b.Binding) {
-				return m.run(&b)
+	for _, section := range ownSections {
+		for _, r := range m.keys.Rows(section) {
+			if r.Has(m.pressed) {
+				return m.run(&r)
 			}
 		}
 	}
@@ -220,36 +196,23 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		m.sayOne(texts...)
 		return nil
 	}
-	m.say(m.pressed + " has no meaning here: ? lists the keys")
+	m.say(m.pressed + " has no meaning here: " + m.keys.Say(listsKeys))
 	return nil
-}
-
-// run carries out a binding: by its function, or by the one command that it asks for.
-func (m *Model) run(b *binding) tea.Cmd {
-	if b.run != nil {
-		return b.run(m)
-	}
-	return m.later(profiles.Command{Kind: b.needs[0]})
 }
 
 // pressTooSmall handles a key on a terminal that is too small for the panes. Nothing would show what a key
 // changes, so only those that leave the screen or draw it anew act.
 func (m *Model) pressTooSmall(key string) tea.Cmd {
-	switch key {
-	case "q":
-		return m.askQuit()
-	case "ctrl+c":
-		return m.interrupt()
-	case "ctrl+z":
-		return m.suspend()
-	case "ctrl+l":
-		return m.redraw()
+	for _, action := range []profiles.Action{"quit", "interrupt", "suspend", "redraw"} {
+		if m.keys.Is(action, key) {
+			return deeds[action](m)
+		}
 	}
 	return nil
 }
 
 // runIsOver is the answer to keys that need a running run.
-func (m *Model) runIsOver() string { return m.withRestart("the run is over", ": R starts the next") }
+func (m *Model) runIsOver() string { return m.withRestart("the run is over", startsNext) }
 
 func (m *Model) togglePause() tea.Cmd {
 	switch {
@@ -280,7 +243,7 @@ func (m *Model) step() tea.Cmd {
 		return nil
 	}
 	if !m.paused() || m.snap == nil {
-		m.say(stepNeedsPause)
+		m.say(m.keys.Say(stepNeedsPause))
 		return nil
 	}
 	m.do(profiles.Command{Kind: profiles.StepCommand})

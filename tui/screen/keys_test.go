@@ -20,10 +20,8 @@ import (
 	"prismtop/sim/prism"
 	"prismtop/sim/ptycho/inference"
 	"prismtop/sim/ptycho/training"
-	"prismtop/tui/comparison"
+	"prismtop/tui/keys"
 	"prismtop/tui/layout"
-	"prismtop/tui/page"
-	"prismtop/tui/runs"
 	"prismtop/tui/tuitest"
 )
 
@@ -218,14 +216,14 @@ func TestSettingsOfARunThatEndedCountForTheNext(t *testing.T) {
 	stopped := tuitest.Running()
 	stopped.State = profiles.Stopped
 	for _, snap := range []*profiles.Snapshot{tuitest.Finished(), stopped, tuitest.Failed()} {
-		for _, b := range bindingsOf(prism.Table, everyKind()).settings {
+		for _, b := range bindingsOf(prism.Table, everyKind(), nil).Rows(keys.Settings) {
 			m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, snap)
-			press(m, b.Keys()[0])
+			press(m, b.Keys[0])
 			if got := r.Called(); len(got) != 1 || !strings.HasPrefix(got[0], "Set ") {
-				t.Errorf("%v: %s called %q", snap.State, b.Keys()[0], got)
+				t.Errorf("%v: %s called %q", snap.State, b.Keys[0], got)
 			}
 			if got := lastLine(m); !strings.Contains(got, "for the next run: R starts it") {
-				t.Errorf("%v: after %s the footer says %q", snap.State, b.Keys()[0], got)
+				t.Errorf("%v: after %s the footer says %q", snap.State, b.Keys[0], got)
 			}
 		}
 	}
@@ -339,7 +337,7 @@ func TestHelpListsEveryBinding(t *testing.T) {
 			seen += ansi.Strip(m.View().Content)
 		}
 		for _, b := range allKeys() {
-			if line := b.Help().Key + " " + b.Help().Desc; !strings.Contains(seen, line) {
+			if line := b.Name() + " " + b.Help; !strings.Contains(seen, line) {
 				t.Errorf("%v: the help lacks %q", size, line)
 			}
 		}
@@ -350,18 +348,13 @@ func TestHelpListsEveryBinding(t *testing.T) {
 	}
 }
 
-func TestNoKeyIsBoundTwice(t *testing.T) {
+// Every action of tui/keys does something on this screen.
+func TestEveryActionIsDone(t *testing.T) {
 	for _, table := range []*settings.Table{prism.Table, training.Table, experiment.Table, benchmark.Table} {
-		seen := map[string]string{}
-		for _, b := range keysOf(table) {
-			if len(b.Keys()) == 0 || b.run == nil || b.Help().Key == "" || b.Help().Desc == "" {
-				t.Errorf("%s: binding %+v is incomplete", table.Workload, b.Help())
-			}
-			for _, k := range b.Keys() {
-				if other, twice := seen[k]; twice {
-					t.Errorf("%s: %s is bound to %q and %q", table.Workload, k, other, b.Help().Desc)
-				}
-				seen[k] = b.Help().Desc
+		b := bindingsOf(table, append(everyKind(), profiles.PlayCommand), nil)
+		for _, section := range ownSections {
+			if got, want := len(b.Rows(section)), len(b.all.Rows(section)); got != want {
+				t.Errorf("%s: %d of %d actions of %q are done", table.Workload, got, want, section.Title())
 			}
 		}
 	}
@@ -503,13 +496,11 @@ func (a *attended) Do(c profiles.Command) error {
 	return a.Recorder.Do(c)
 }
 
-// allKeys returns all bindings.
-func allKeys() []binding { return keysOf(prism.Table) }
-
-func keysOf(table *settings.Table) []binding {
-	var all []binding
-	for _, t := range bindingsOf(table, everyKind()).tables() {
-		all = append(all, t.keys...)
+// allKeys returns all rows of a run of PRISM.
+func allKeys() (all []keys.Row) {
+	b := bindingsOf(prism.Table, everyKind(), nil)
+	for _, section := range ownSections {
+		all = append(all, b.Rows(section)...)
 	}
 	return all
 }
@@ -517,18 +508,51 @@ func keysOf(table *settings.Table) []binding {
 // The manual's page of keys is written from the table of bindings.
 func TestTheManualListsTheKeys(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("# Which keys are there?\n\nWritten from the tables of bindings (`go test ./tui/screen -run Manual -update`).\n\n")
-	for _, part := range slices.Concat(KeySections(prism.Table), runs.KeySections(), comparison.KeySections(), page.KeySections()) {
-		b.WriteString("## " + part.Title + "\n\n| key | what it does |\n|---|---|\n")
-		for _, k := range part.Keys {
-			b.WriteString("| `" + strings.Join(k.Keys, "` `") + "` | " + k.Does + " |\n")
+	b.WriteString("# Which keys are there?\n\nWritten from the table of `tui/keys` (`go test ./tui/screen -run Manual -update`). " +
+		"A line in `keys.toml` of prismtop's configuration folder gives an action another key, such as `pause = \"z\"`; [own keys](#your-own-keys).\n\n")
+	all, err := keys.For(prism.Table, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range all.Manual() {
+		b.WriteString("## " + part.Title + "\n\n| key | action | what it does |\n|---|---|---|\n")
+		for _, r := range part.Rows {
+			action := "fixed"
+			if !r.Fixed {
+				action = "`" + keys.Path(r.Action) + "`"
+			}
+			b.WriteString("| `" + strings.Join(r.Keys, "` `") + "` | " + action + " | " + r.Help + " |\n")
 		}
 		b.WriteString("\n")
 	}
 	b.WriteString(keysByWorkload())
+	b.WriteString(ownKeys)
 	b.WriteString("`q` asks only while the run can go on; a run that is finished, stopped or failed is left at once.\n")
 	tuitest.Kept(t, filepath.Join("..", "..", "docs", "keys.md"), b.String())
 }
+
+// ownKeys describes the user's file.
+const ownKeys = `## Your own keys
+
+` + "`prismtop/keys.toml`" + ` in the configuration folder (` + "`$XDG_CONFIG_HOME`, or `~/.config`" + `) has a line for each action that is to have another key:
+
+` + "```toml" + `
+pause = "z"
+restart = "ctrl+r"
+switch.amp = "b"
+previous.change = "f2"
+
+[outside.raise]      # settings of a loop in another process
+lr = "l"
+` + "```" + `
+
+The names of actions are above, and ` + "`prismtop help keys`" + ` lists those in force. A key is a character, ` + "`ctrl+` or `alt+`" + ` with one, ` + "`space`, `tab`, `shift+tab`, `backspace`, `delete`, `insert` or `f1` to `f12`" + `.
+The keys marked fixed and digits are reserved. An action that has the key by default loses it: a setting gets the next free letter, any other
+action must have a second key or a line of its own. A file with an unknown action, a key given twice on one screen, or one that no terminal
+sends is refused with its line. Footer, help, manual page and every sentence name the keys in force; an attached screen uses the file of
+its own user.
+
+`
 
 // keysByWorkload returns the table of the keys of settings, a column for each workload.
 func keysByWorkload() string {
@@ -537,22 +561,25 @@ func keysByWorkload() string {
 	b.WriteString("## The keys of settings in every workload\n\n`prismtop help keys --workload NAME` lists all keys of one.\n\n| key |")
 	rule := "|---|"
 	does := map[string][]string{}
-	var keys []string
+	var all []string
 	for i, table := range tables {
 		b.WriteString(" " + table.Workload + " |")
 		rule += "---|"
-		for _, k := range table.Keys() {
-			for _, p := range k.Presses {
-				if does[p.Key] == nil {
-					does[p.Key], keys = make([]string, len(tables)), append(keys, p.Key)
-				}
-				does[p.Key][i] = p.Help
+		of, _ := keys.For(table, nil)
+		for _, r := range slices.Concat(of.Rows(keys.Settings), of.Rows(keys.Tuning)) {
+			if r.Setting == nil {
+				continue
 			}
+			key := r.Keys[0]
+			if does[key] == nil {
+				does[key], all = make([]string, len(tables)), append(all, key)
+			}
+			does[key][i] = r.Help
 		}
 	}
-	slices.Sort(keys)
+	slices.Sort(all)
 	b.WriteString("\n" + rule + "\n")
-	for _, key := range keys {
+	for _, key := range all {
 		b.WriteString("| `" + key + "` | " + strings.Join(does[key], " | ") + " |\n")
 	}
 	return b.String() + "\n"

@@ -129,8 +129,8 @@ func New(s control.Source, o Options) *Model {
 	m.replay, _ = s.(control.Replay)
 	m.exporter, _ = s.(control.Exporter)
 	m.tiling.keep = &m.keep
-	m.keys = bindingsOf(o.Settings.Table(), m.able(nil))
-	m.without, m.replays = m.lacking(&profiles.Snapshot{}), m.can(profiles.PlayCommand)
+	m.keys = bindingsOf(o.Settings.Table(), m.able(nil), o.Keys)
+	m.without, m.replays, m.listKey = m.lacking(&profiles.Snapshot{}), m.can(profiles.PlayCommand), m.keys.Of("panes")
 	for _, s := range m.specs {
 		m.panes = append(m.panes, s.New(host{m}))
 	}
@@ -376,8 +376,8 @@ func (m *Model) rebind(s *profiles.Snapshot) {
 	t, can := cmp.Or(s.Settings.Table(), m.keys.table), m.able(s)
 	other := t != m.keys.table
 	if other || !slices.Equal(can, m.keys.can) {
-		m.keys = bindingsOf(t, can)
-		m.replays = m.can(profiles.PlayCommand)
+		m.keys = bindingsOf(t, can, m.options.Keys)
+		m.replays, m.listKey = m.can(profiles.PlayCommand), m.keys.Of("panes")
 	}
 	if !other {
 		return

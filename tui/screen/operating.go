@@ -32,11 +32,11 @@ func (m *Model) operate() {
 	case on && m.operates():
 		m.sayOperates()
 	case on:
-		m.say(askedToOperate)
+		m.say(m.keys.Say(askedToOperate))
 	case asker != "":
 		m.say(handedOver(asker))
 	default:
-		m.say(gaveUpControl)
+		m.say(m.keys.Say(gaveUpControl))
 	}
 }
 
@@ -50,11 +50,11 @@ func (m *Model) sayOperates() {
 // that has been decided.
 func (m *Model) sayWhoAsks() {
 	control := m.control()
-	before := requestOf(m.asker)
+	before := m.requestOf(m.asker)
 	m.asker = control.Asks
-	now, operates := requestOf(m.asker), control.Operates
+	now, operates := m.requestOf(m.asker), control.Operates
 	switch {
-	case operates && m.status.text == visible.Text(askedToOperate):
+	case operates && m.status.text == visible.Text(m.keys.Say(askedToOperate)):
 		m.sayOperates()
 	case operates && now != before && now != "":
 		m.say(now)
@@ -67,9 +67,9 @@ func (m *Model) sayWhoAsks() {
 }
 
 // requestOf says who asks to operate the run, "" for no screen.
-func requestOf(asker string) string {
+func (m *Model) requestOf(asker string) string {
 	if asker == "" {
 		return ""
 	}
-	return wantsControl(asker)
+	return wantsControl(asker, m.keys.Table)
 }

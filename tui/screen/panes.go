@@ -5,6 +5,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
+	"prismtop/tui/keys"
 	"prismtop/tui/pane"
 	"prismtop/tui/pane/ablation"
 	"prismtop/tui/pane/imaging"
@@ -29,11 +30,11 @@ const (
 // host is the screen's interface to its panes.
 type host struct{ m *Model }
 
-func (h host) Now() time.Time                 { return h.m.now() }
-func (h host) Cores() int                     { return h.m.options.Cores }
-func (h host) Graphics() *terminal.Graphics   { return h.m.graphics }
-func (h host) KeyOf(a profiles.Action) string { return h.m.keys.keyOf(a) }
-func (h host) Say(text string)                { h.m.say(text) }
+func (h host) Now() time.Time               { return h.m.now() }
+func (h host) Cores() int                   { return h.m.options.Cores }
+func (h host) Graphics() *terminal.Graphics { return h.m.graphics }
+func (h host) Keys() *keys.Table            { return h.m.keys.Table }
+func (h host) Say(text string)              { h.m.say(text) }
 
 func (h host) Table() *settings.Table         { return h.m.keys.table }
 func (h host) Tunable() bool                  { return h.m.can(profiles.SetCommand) }

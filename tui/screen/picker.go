@@ -26,17 +26,6 @@ type valueList struct {
 	row   int      // index of the selected value
 }
 
-// listedSettings returns the settings in the value list.
-func listedSettings(t *settings.Table) []string {
-	keys := slices.DeleteFunc(slices.Clone(t.Keys()), func(k settings.Key) bool { return k.Listed == 0 })
-	slices.SortFunc(keys, func(a, b settings.Key) int { return a.Listed - b.Listed })
-	names := make([]string, len(keys))
-	for i, k := range keys {
-		names[i] = k.Name
-	}
-	return names
-}
-
 // openPicks opens the value list.
 func (m *Model) openPicks() { m.openPicker(m.keys.picks) }
 
@@ -68,18 +57,18 @@ func (p *valueList) values() []string {
 func (m *Model) pressPicker(msg tea.KeyPressMsg) tea.Cmd {
 	p := m.picking
 	n := len(p.values())
-	switch s := msg.String(); s {
-	case "ctrl+c":
+	switch s := msg.String(); {
+	case s == "ctrl+c":
 		return m.interrupt()
-	case "ctrl+l":
+	case s == "ctrl+l":
 		return m.redraw()
-	case "esc", ".", "q", "?":
+	case m.closes(s) || m.keys.Is("choose", s):
 		m.picking = nil
-	case "left":
+	case s == "left":
 		m.pickFrom(p.at - 1)
-	case "right":
+	case s == "right":
 		m.pickFrom(p.at + 1)
-	case "enter", "space":
+	case s == "enter" || s == "space":
 		m.pick(p.row)
 	default:
 		p.row, _ = widget.Around(s, p.row, n)
@@ -173,6 +162,6 @@ func (m *Model) toggle(k *settings.Key) {
 	m.set(k.Name, cmp.Or(m.lastUsed[k.Name], on))
 	if !m.status.bad && k.Listed > 0 && m.when(k.Name) == "" {
 		m.status.brief = append([]string{m.status.text}, m.status.brief...)
-		m.status.text += "; . lists the modes"
+		m.status.text += m.keys.Say(listsModes)
 	}
 }

@@ -10,12 +10,13 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"prismtop/sim/prism"
+	"prismtop/tui/keys"
 )
 
 // Every value of every listed setting can be selected directly, and the list cycles through the
 // settings in both directions.
 func TestTheListOfValuesReachesEveryValue(t *testing.T) {
-	picks := listedSettings(prism.Table)
+	picks := keys.Listed(prism.Table)
 	for at, key := range picks {
 		values := (&valueList{table: prism.Table, keys: picks, at: at}).values()
 		for i, value := range values {

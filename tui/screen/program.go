@@ -11,6 +11,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
 	"prismtop/tui/control"
+	"prismtop/tui/keys"
 	"prismtop/tui/notice"
 	"prismtop/tui/pane"
 	"prismtop/tui/program"
@@ -184,6 +185,9 @@ type Options struct {
 	Settings settings.Values
 	// Origins holds the origin of each setting's value; nil if unknown.
 	Origins settings.Origins
+
+	// Keys are the user's choices of keys; nil for the defaults.
+	Keys *keys.Own
 
 	// Remember is the file in which the screen stores its state (RememberedPath); empty disables
 	// it.

@@ -16,7 +16,7 @@ import (
 	"prismtop/tui/words"
 )
 
-// This file handles R: a restart discards the results of the run, so it asks first.
+// This file restarts the run: a restart discards the results of the run, so it asks first.
 
 // restart restarts the run, or asks first if anything would be lost.
 func (m *Model) restart() tea.Cmd {
@@ -46,18 +46,14 @@ func (m *Model) lost() []string {
 
 // answerRestart handles the key that answers the question; any other key keeps the run.
 func (m *Model) answerRestart(key string) tea.Cmd {
-	switch key {
-	case "R": // held down or pressed twice, it must not discard the run
-	case "y", "Y":
+	switch {
+	case m.keys.Is("restart", key): // held down or pressed twice, it must not discard the run
+	case key == "y" || key == "Y":
 		m.restarting = false
 		m.startAgain()
-	case "s":
-		if m.can(profiles.SaveCommand) {
-			return m.save()
-		}
-		m.restarting = false
-		m.say("not restarted")
-	case "ctrl+c":
+	case m.keys.Is("save", key):
+		return m.save()
+	case key == "ctrl+c":
 		return m.interrupt()
 	default:
 		m.restarting = false
@@ -103,14 +99,14 @@ func (m *Model) restartQuestion() []string {
 		lines = append(lines, words.Wrap("The next run has "+strings.Join(next, ", ")+".", w)...)
 	}
 	if most := max(1, m.layout.H-5); len(lines) > most {
-		lines = append(lines[:most-1], fmt.Sprintf("… and %d more lines: , lists the settings", len(lines)-most+1))
+		lines = append(lines[:most-1], fmt.Sprintf("… and %d more lines: %s", len(lines)-most+1, m.keys.Say(settingsLists)))
 	}
 	return m.dialog("Restart", "", w, len(lines)+2, func(c *chart.Canvas) {
 		for y, l := range lines {
 			c.Text(0, y, chart.Cut(l, w), theme.Plain)
 		}
 		x, y := 0, len(lines)+1
-		keys := []pane.Hint{{Key: "y", Does: "restart"}, {Key: "s", Does: "save the picture first"}, {Key: "any other key", Does: "leaves it"}}
+		keys := []pane.Hint{{Key: "y", Does: "restart"}, {Key: m.keys.Of("save"), Does: "save the picture first"}, {Key: "any other key", Does: "leaves it"}}
 		if !m.can(profiles.SaveCommand) {
 			keys = slices.Delete(keys, 1, 2)
 		}

@@ -138,7 +138,7 @@ func (m *Model) when(keys ...string) string {
 }
 
 // nextRun returns text to append to a change that waits for the next run.
-func (m *Model) nextRun() string { return m.withRestart(", for the next run", ": R starts it") }
+func (m *Model) nextRun() string { return m.withRestart(", for the next run", startsIt) }
 
 // changeText describes a change.
 func (m *Model) changeText(key, before, after string) string {
@@ -216,8 +216,9 @@ func (m *Model) moreThreads(by int) {
 		return
 	}
 	if most := mostThreads * m.options.Cores; by > 0 && n > most {
-		m.complain(fmt.Sprintf("threads stays %d: more than %d per processor would wait for each other (key , sets more)", n-by, mostThreads))
-		m.status.brief = []string{fmt.Sprintf("threads stays %d, %d per processor (key , sets more)", n-by, mostThreads)}
+		more := m.keys.Say(settingsSetsMore)
+		m.complain(fmt.Sprintf("threads stays %d: more than %d per processor would wait for each other%s", n-by, mostThreads, more))
+		m.status.brief = []string{fmt.Sprintf("threads stays %d, %d per processor%s", n-by, mostThreads, more)}
 		return
 	}
 	m.set(settings.Threads, strconv.Itoa(n))
@@ -315,7 +316,7 @@ func (m *Model) suspensions(before settings.Values) (text string) {
 		case is && !was:
 			given, now = words.LossNames(given, now)
 			text += fmt.Sprintf("; %s %g was for %s: suspended until %s sets one for %s", m.nameOf(key), number, given,
-				cmp.Or(m.keys.keyOf(profiles.Action("set "+key)), m.keys.keyOf(profiles.Action("raise "+key)), ","), now)
+				cmp.Or(m.keys.Of(profiles.Action("set "+key)), m.keys.Of(profiles.Action("raise "+key)), m.keys.Of("settings")), now)
 		case was && !is && before.Number(key) == number:
 			text += fmt.Sprintf("; %s %g is in force again", m.nameOf(key), number)
 		}

@@ -1,30 +1,53 @@
 package screen
 
-import "fmt"
+import (
+	"fmt"
 
-// This file holds the messages of the footer.
+	"prismtop/profiles"
+	"prismtop/tui/keys"
+)
+
+// This file holds the messages of the footer. Those that name keys name actions, for which tui/keys has the keys.
 
 const (
-	askedToOperate     = "asked for control; I takes it at once …"
+	askedToOperate     profiles.Advice = "asked for control; {control|asking again} takes it at once …"
+	suspends           profiles.Advice = "suspends after this iteration; {suspend|another stop} again suspends at once"
+	gaveUpControl      profiles.Advice = "you gave up control; {control|asking} takes it back"
+	ablationNeedsRun   profiles.Advice = "an ablation needs a run in progress; {restart|a restart} starts another"
+	startsAnother      profiles.Advice = "; {restart|a restart} starts another"
+	startsNext         profiles.Advice = ": {restart|a restart} starts the next"
+	startsIt           profiles.Advice = ": {restart|a restart} starts it"
+	comparisonRuns     profiles.Advice = "another comparison is running; {ablate|a stop} stops it"
+	comparesEverything profiles.Advice = "everything off against on, by turns until decided; {ablate|a stop} stops it"
+	replicates         profiles.Advice = "is switched back and forth until decided; {ablate|a stop} stops it"
+	stopsAblation      profiles.Advice = "ablation: {ablate|a stop} or esc stops it. "
+	onlyWatches        profiles.Advice = "this screen only watches; {control|asking} asks for control"
+	focusFirst         profiles.Advice = "{next pane|a click} focuses a pane; {view} then changes its view, {scale} its scale, {draw} the drawing of a picture"
+	stepNeedsPause     profiles.Advice = "{step|a step} steps a paused run; {pause|a pause} pauses it"
+	listsKeys          profiles.Advice = "{help|the help} lists the keys"
+	allKeysHint        profiles.Advice = "{help|the help} all keys"
+	panesShowsThem     profiles.Advice = "{panes|the list of panes} shows them."
+	listsModes         profiles.Advice = "; {choose|the list} lists the modes"
+	settingsSetsMore   profiles.Advice = " (key {settings|for all settings} sets more)"
+	settingsLists      profiles.Advice = "{settings|the list of settings} lists the settings"
+	quitsHere          profiles.Advice = "the run goes on; {quit|quitting} quits"
+	quitQuestion       profiles.Advice = "Quit? y or {quit|quitting} quits, other keys stay"
+	leavesGoing        profiles.Advice = "{detach|leaving} leaves the run going"
+	ablationStarts     profiles.Advice = "enter or {ablate|a click} starts, space chooses, esc"
+	chooserFoot        profiles.Advice = "space shows, enter zooms, {layout|the next} layout, esc"
+)
+
+const (
 	nowOperates        = "you have control"
 	cannotSuspend      = "a program cannot be suspended here"
-	suspends           = "suspends after this iteration; ctrl+z again suspends at once"
-	gaveUpControl      = "you gave up control; I takes it back"
 	lastPane           = "the last pane cannot be hidden"
 	cannotAblate       = "no ablation can be started from here"
 	ablationStops      = "the ablation stops; your settings return"
-	ablationNeedsRun   = "an ablation needs a run in progress; R starts another"
 	comparisonNeedsRun = "a comparison needs a run in progress"
 	noChangeYet        = "no setting was changed yet; change one first"
-	comparisonRuns     = "another comparison is running; A stops it"
-	comparesEverything = "everything off against on, by turns until decided; A stops it"
-	replicates         = "is switched back and forth until decided; A stops it"
-	onlyWatches        = "this screen only watches; I asks for control"
 	catchesUp          = "not yet: the screen is catching up with the run"
 	viewerWatches      = "your role, viewer, may only watch"
 	annotatorWatches   = "your role, annotator, may only watch and write notes"
-	focusFirst         = "tab focuses a pane; v then changes its view, x its scale, i the drawing of a picture"
-	stepNeedsPause     = "n steps a paused run; space pauses it"
 	clearNeedsRun      = "caches are cleared only during a run"
 	clearingCaches     = "clearing all caches …"
 	savingPicture      = "saving …"
@@ -45,7 +68,9 @@ func handedOver(to string) string { return "handed control to " + to }
 func hasControl(who string) string { return who + " has control" }
 
 // wantsControl names the screen that asks for control.
-func wantsControl(who string) string { return who + " wants control; I hands it over" }
+func wantsControl(who string, t *keys.Table) string {
+	return who + " wants control; " + t.Say("{control|asking} hands it over")
+}
 
 // notInForce refuses to examine a change that another one replaced.
 func notInForce(setting, value string) string {
@@ -74,8 +99,8 @@ func bookmarkKept(slot int) string {
 	return fmt.Sprintf("bookmark %d set; %d applies these settings, and again goes back", slot, slot)
 }
 
-func bookmarkEmpty(slot int) string {
-	return fmt.Sprintf("bookmark %d is empty; b %d keeps the present settings there", slot, slot)
+func bookmarkEmpty(slot int, t *keys.Table) string {
+	return fmt.Sprintf("bookmark %d is empty; %s %d keeps the present settings there", slot, t.Of("bookmark"), slot)
 }
 
 func bookmarkInForce(slot int) string {

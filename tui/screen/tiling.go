@@ -28,6 +28,7 @@ type tiling struct {
 
 	keep    *remembered        // what the user shows and hides
 	replays bool               // the run is a recording
+	listKey string             // opens the list of panes
 	shown   *profiles.Snapshot // nil before the first
 }
 
@@ -254,7 +255,7 @@ func (t *tiling) hiddenPanes(w int) string {
 	}
 	all := strconv.Itoa(l.Unseen) + " hidden"
 	n := unit.About(int64(l.Unseen), "pane", "panes") + " hidden"
-	return words.Fitting(w, all+": "+strings.Join(parts, " · ")+" (P)", n+", P lists them", n+": P", all)
+	return words.Fitting(w, all+": "+strings.Join(parts, " · ")+" ("+t.listKey+")", n+", "+t.listKey+" lists them", n+": "+t.listKey, all)
 }
 
 // setFocus focuses a pane, or none.

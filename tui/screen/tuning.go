@@ -166,7 +166,7 @@ func (m *Model) scale(k *settings.Key, up bool) {
 		return
 	}
 	if v == 0 {
-		m.complain(fmt.Sprintf("%s is 0: , and enter give it a number", m.nameOf(k.Name)))
+		m.complain(fmt.Sprintf("%s is 0: %s and enter give it a number", m.nameOf(k.Name), m.keys.Of("settings")))
 		return
 	}
 	if up {
@@ -277,7 +277,7 @@ func (m *Model) share(key string, v float64) []settings.Assignment {
 func (m *Model) weightsText() string {
 	text := "weights of L1, L2, SSIM: " + m.asked(weights[0]) + ", " + m.asked(weights[1]) + ", " + m.asked(weights[2])
 	if m.asked("loss") != "composite" {
-		text += ", of the composite loss, which k chooses"
+		text += ", of the composite loss" + m.keys.Say(", which {switch loss|the list of values} chooses")
 	}
 	return text
 }

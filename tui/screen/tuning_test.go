@@ -20,7 +20,6 @@ import (
 	"prismtop/sim/prism"
 	"prismtop/tui/layout"
 	"prismtop/tui/tuitest"
-	"prismtop/tui/words"
 )
 
 var (
@@ -119,7 +118,7 @@ func TestEveryLiveSettingHasAKeyAndARow(t *testing.T) {
 		if p.Select(k.Name); p.Selected() != k.Name {
 			t.Errorf("%s has no row", k.Name)
 		}
-		keys := strings.NewReplacer("−", "-").Replace(words.KeysOf(&k))
+		keys := strings.NewReplacer("−", "-").Replace(m.keys.Changes(k.Name))
 		if k.Live && keys == "" {
 			t.Errorf("%s has no key", k.Name)
 		}

@@ -57,7 +57,7 @@ func (m *Model) store(slot int) {
 func (m *Model) apply(slot int) {
 	b := m.bookmarks[slot-1]
 	if b == nil {
-		m.say(bookmarkEmpty(slot))
+		m.say(bookmarkEmpty(slot, m.keys.Table))
 		return
 	}
 	sets, verb := m.differing(b), "bookmark %d: "

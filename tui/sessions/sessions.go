@@ -9,8 +9,10 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"prismtop/profiles"
 	"prismtop/profiles/visible"
 	"prismtop/tui/chart"
+	"prismtop/tui/keys"
 	"prismtop/tui/page"
 	"prismtop/tui/theme"
 	"prismtop/tui/widget"
@@ -115,15 +117,7 @@ func (l *List) Status() []widget.Piece {
 
 // Tables returns the bindings.
 func (l *List) Tables() []page.Table {
-	return []page.Table{{Title: "The selected session", Keys: []page.Binding{
-		{Keys: []string{"enter"}, Help: "show it; D there comes back", Short: "show", Run: l.open},
-		{Keys: []string{"up", "down", "pgup", "pgdown", "home", "end"}, Shown: "↑ ↓", Help: "select; pgup, pgdown, home, end too", Run: func() tea.Cmd { return nil }},
-	}}}
-}
-
-// KeySections returns the keys of the list for the manuals.
-func KeySections() []widget.KeySection {
-	return page.Sections("The list of sessions", (&List{}).Tables())
+	return []page.Table{l.Bind(keys.Sessions, map[profiles.Action]func() tea.Cmd{"sessions show": l.open})}
 }
 
 // Prompt returns nil: there are no dialogs.

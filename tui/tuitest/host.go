@@ -1,10 +1,12 @@
 package tuitest
 
 import (
+	"cmp"
 	"time"
 
-	"prismtop/profiles"
 	"prismtop/profiles/settings"
+	"prismtop/sim/prism"
+	"prismtop/tui/keys"
 	"prismtop/tui/terminal"
 )
 
@@ -35,12 +37,13 @@ func (h Host) Graphics() *terminal.Graphics {
 	return terminal.NewGraphics()
 }
 
-// KeyOf returns the keys of an ablation and of a restart.
-func (h Host) KeyOf(a profiles.Action) string {
-	if h.ReadOnly {
-		return ""
-	}
-	return map[profiles.Action]string{"ablate": "A", "restart": "R"}[a]
+// Keys returns the default keys of the screen, of settings, of an ablation and of a restart; of a read-only host those of
+// the screen alone.
+func (h Host) Keys() *keys.Table {
+	all, _ := keys.For(cmp.Or(h.Values.Table(), prism.Table), nil)
+	return all.Only(func(s keys.Section, r *keys.Row) bool {
+		return s == keys.Screen || !h.ReadOnly && (r.Setting != nil || r.Action == "ablate" || r.Action == "restart")
+	})
 }
 
 // Say ignores the text.

@@ -2,7 +2,6 @@ package words
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -18,18 +17,10 @@ func FormatRate(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // SettingName returns a setting's name on screen: its short name, or its key in words.
 func SettingName(t *settings.Table, key string) string {
-	if k, _ := t.Lookup(key); k.Short != "" {
-		return k.Short
+	if k, ok := t.Lookup(key); ok {
+		return k.Title()
 	}
 	return strings.ReplaceAll(key, "_", " ")
-}
-
-// SettingMark returns the letter of a setting's changes in charts.
-func SettingMark(t *settings.Table, key string) rune {
-	if k, _ := t.Lookup(key); k.Mark != 0 {
-		return k.Mark
-	}
-	return '*'
 }
 
 // SettingText formats a setting's value for display; cores is the number of threads that a
@@ -126,59 +117,4 @@ func ThresholdOf(s *profiles.Snapshot) float64 {
 		return s.Settings.Number(key)
 	}
 	return s.Settings.InForce(key)
-}
-
-// KeysToChange returns the keyboard keys that change a setting of a run; "" if it has no such
-// setting.
-func KeysToChange(s *profiles.Snapshot, key string) string {
-	k, _ := s.Settings.Lookup(key)
-	return KeysOf(k)
-}
-
-// KeysOf returns the keyboard keys that change a setting.
-func KeysOf(k *settings.Key) string {
-	var keys []string
-	for _, p := range k.Presses {
-		keys = append(keys, keyShown(p.Key))
-	}
-	if len(keys) == 0 && k.Mark != 0 {
-		return string(k.Mark)
-	}
-	return strings.Join(keys, " ")
-}
-
-// keyShown returns a keyboard key as shown in texts.
-func keyShown(key string) string { return strings.ReplaceAll(key, "-", "−") }
-
-// Press is a keyboard key that a setting declares.
-type Press struct {
-	settings.Press
-	Of *settings.Key
-}
-
-// Presses returns the wanted keyboard keys of all settings, ordered by Place.
-func Presses(t *settings.Table, wanted func(settings.Press) bool) []Press {
-	var all []Press
-	for i := range t.Keys() {
-		k := &t.Keys()[i]
-		for _, p := range k.Presses {
-			if wanted(p) {
-				all = append(all, Press{p, k})
-			}
-		}
-	}
-	slices.SortFunc(all, func(a, b Press) int { return a.Place - b.Place })
-	return all
-}
-
-// LastHandy is the highest rank of a setting whose key is named as an example.
-const LastHandy = 6
-
-// HandyKeys returns the keys of the settings up to that rank.
-func HandyKeys(t *settings.Table) string {
-	var keys []string
-	for _, p := range Presses(t, func(p settings.Press) bool { return !p.Tuning && p.Rank <= LastHandy }) {
-		keys = append(keys, keyShown(p.Key))
-	}
-	return strings.Join(keys, " ")
 }

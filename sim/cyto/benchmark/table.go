@@ -50,12 +50,12 @@ var Table = settings.NewTable("cyto-tasks", nil,
 	settings.Integer(groupTasks, roundsKey, "", "times that every task runs, each time in another order", 1, mostRounds).Fixed("the run is announced with it"),
 	settings.Text(groupTasks, baselineKey, "what speed-ups compare with: the first task of an experiment in the list, or the fastest, the rule of CytoDL's script",
 		string(tasks.FirstTask), string(tasks.FastestTask)).Live().Limit().Called("baseline", 'F').
-		Press(settings.Press{Key: "F", Help: "baseline: first task, fastest", Does: settings.MoveNext, Place: 2}).
+		Press("F", settings.MoveNext, "baseline: first task, fastest").
 		Listed(1, "the first of an experiment", "no speed-up is above 1"),
 	settings.Switch(groupTasks, skipKey, "run the next task after one that failed").Live().Limit().Called("skip failed", 'k').
-		Press(settings.Press{Key: "k", Help: "continue after failed tasks", Does: settings.MoveNext, Place: 1, InFooter: true, Footer: "skip failed", Rank: 0}),
+		Press("k", settings.MoveNext, "continue after failed tasks").Foremost(1),
 	settings.List(groupTasks, cancelledKey, "", "tasks that are not run, by number from 1; one that is running ends", 1, 1000).Live().Limit().Called("cancelled", 'x').Words("none", "").
-		Tune(1, "c", settings.MoveWrite, "cancelled tasks, by number"),
+		Press("c", settings.MoveWrite, "cancelled tasks, by number"),
 	settings.Switch(groupTasks, fallbackKey, "run tasks for a GPU on the processor where there is none, and say so; otherwise they are not available").Fixed("the devices are opened at the start"),
 	settings.Text(groupTasks, repoKey, "git repository whose branches the tasks name, each run in a worktree and a process of its own; without one branches are variants").
 		Words("none", "").Fixed("the branches were found at the start"),
@@ -67,7 +67,7 @@ var Table = settings.NewTable("cyto-tasks", nil,
 	settings.IterationLimit(groupLimits),
 	settings.Integer(groupLimits, settings.MaxUnits("tasks"), "", "end the run after this many rounds of tasks; 0 is all", 0, math.MaxInt32).
 		Live().Limit().Called("last task", 'j').Words("", "all").
-		Tune(13, "j", settings.MoveBefore, "one round of a task fewer").Tune(14, "J", settings.MoveNext, "one more"),
+		Press("j", settings.MoveBefore, "one round of a task fewer").Press("J", settings.MoveNext, "one more"),
 	settings.TimeLimit(groupLimits),
 
 	settings.Integer(groupComputing, settings.Threads, "", "worker threads of every task; 0 is one per core", 0, 1024).Fixed("speed-ups are between tasks with the same threads"),

@@ -114,8 +114,7 @@ var Table = settings.NewTable("cyto", joined,
 	settings.Integer(groupTraining, "limit_val_batches", "", "batches of held-out patches at most, for the validation loss of an epoch", 0, 1<<20).Words("", "all").
 		Fixed(fixedBatches).Idle(onlyTraining),
 	settings.Number(groupTraining, "learning_rate", "", "Adam's step in the first epoch; it shrinks to 99.5 % in every other", 0, 1).Above().
-		Live().Touches().Called("lr", 'l').Idle(onlyTraining).Press(
-		settings.Press{Key: "l", Help: "halve learning rate", Does: settings.MoveBefore, Place: 4}, settings.Press{Key: "L", Help: "double learning rate", Does: settings.MoveNext, Place: 5}),
+		Live().Touches().Called("lr", 'l').Idle(onlyTraining).Press("l", settings.MoveBefore, "halve learning rate").Press("L", settings.MoveNext, "double learning rate").Foremost(4),
 	settings.Switch(groupTraining, "augment", "change patches of a segmentation by chance: histogram, brightness, contrast").Fixed(fixedBatches).Idle(onlyTraining),
 
 	settings.Integer(groupPrediction, "passes", "", "passes over the images", 1, 1<<20).Fixed("the run is announced with it").Idle(onlyPrediction),
@@ -132,23 +131,23 @@ var Table = settings.NewTable("cyto", joined,
 	settings.Integer(groupComputing, "batch", "", "patches of a minibatch, or whole images of a batch of predictions", 1, 4096).Fixed(fixedBatches),
 	settings.Integer(groupComputing, "window_batch", "", "windows of a whole image that the network computes at a time", 1, 1024).
 		Live().Touches("forward", "postprocess", "validate").Called("window batch", 'b').
-		Press(settings.Press{Key: "]", Help: "twice the windows at a time", Does: settings.MoveNext, Place: 6}, settings.Press{Key: "[", Help: "half the windows at a time", Does: settings.MoveBefore, Place: 7}).
+		Press("]", settings.MoveNext, "twice the windows at a time").Press("[", settings.MoveBefore, "half the windows at a time").Foremost(6).
 		Compared(3, "1", "4").Idle(onlyIn(Predict, "a training predicts held-out images only to measure its quality")),
 	settings.Number(groupComputing, "overlap", "", "part of a window that the next one covers again, below 1", 0, 0.95).
-		Live().Touches("forward", "postprocess", "validate").Called("overlap", 'O').Tune(1, "O", settings.MoveWrite, "overlap of windows"),
+		Live().Touches("forward", "postprocess", "validate").Called("overlap", 'O').Press("O", settings.MoveWrite, "overlap of windows"),
 	settings.Integer(groupComputing, "workers", "", "goroutines that load batches beside the loop; 0 loads them on it", 0, 64).
 		Live().Touches("load").Called("workers", 'w').
-		Press(settings.Press{Key: "W", Help: "loading workers, typed", Does: settings.MoveWrite, Place: 1, InFooter: true, Footer: "workers", Rank: 0, Width: 2}).
+		Press("W", settings.MoveWrite, "loading workers, typed").Foremost(1).
 		Compared(1, "0", "4").Factor("workers", "4"),
 	settings.Integer(groupComputing, "prefetch", "batches", "batches that each worker is ahead", 1, 64).Live().Touches("load").Called("prefetch", 'f').
-		Tune(2, "f", settings.MoveWrite, "batches that each worker is ahead").Idle(func(v settings.Values) string {
+		Press("f", settings.MoveWrite, "batches that each worker is ahead").Idle(func(v settings.Values) string {
 		if v.Int("workers") > 0 {
 			return ""
 		}
 		return "without workers nothing is loaded ahead"
 	}),
 	settings.Switch(groupComputing, "persistent_workers", "workers stay and load ahead over the end of an epoch").Live().Touches("load").Called("persistent", 'p').
-		Tune(3, "p", settings.MoveNext, "persistent workers").Idle(func(v settings.Values) string {
+		Press("p", settings.MoveNext, "persistent workers").Idle(func(v settings.Values) string {
 		if v.Int("workers") > 0 {
 			return ""
 		}
@@ -158,12 +157,12 @@ var Table = settings.NewTable("cyto", joined,
 		Fixed("the minibatches are divided at the start").Idle(onlyTraining),
 	settings.Text(groupComputing, "amp", "mixed precision: bf16 rounds the operands of the convolutions", "off", "bf16").
 		Live().Touches("forward", "backward", "validate").Revertible().Called("AMP", 'a').
-		Press(settings.Press{Key: "a", Help: "mixed precision: on, off", Does: settings.MoveToggle, Place: 3, InFooter: true, Footer: "AMP", Rank: 0, Width: 4}).
+		Press("a", settings.MoveToggle, "mixed precision: on, off").Foremost(2).
 		Compared(4, "off", "bf16").Factor("amp", "bf16").
 		Listed(1, "float32", "the range of float32 with 8 bits of precision"),
 	settings.Switch(groupComputing, "winograd", "3x3x3 convolutions by Winograd's F(4x4, 3x3): fewer multiplications, more rounding error than float32's").
 		Live().Touches("forward", "backward", "validate").Revertible().Called("Winograd", 'G').
-		Press(settings.Press{Key: "G", Help: "convolutions by Winograd", Does: settings.MoveNext, Place: 11, InFooter: true, Footer: "Winograd", Rank: 3}).
+		Press("G", settings.MoveNext, "convolutions by Winograd").Foremost(11).
 		Compared(5, "false", "true").Factor("winograd", "true").
 		Idle(func(v settings.Values) string {
 			if v.Text("amp") == "off" {
@@ -173,14 +172,13 @@ var Table = settings.NewTable("cyto", joined,
 		}),
 	settings.Switch(groupComputing, "checkpointing", "recompute activations in the backward pass instead of keeping them: less memory, more time").
 		Live().Touches("forward", "backward").Revertible().Called("recompute", 'c').Idle(onlyTraining).
-		Press(settings.Press{Key: "c", Help: "recompute activations", Does: settings.MoveNext, Place: 2, InFooter: true, Footer: "recompute", Rank: 2}).
+		Press("c", settings.MoveNext, "recompute activations").Foremost(3).
 		Compared(2, "false", "true").Factor("checkpointing", "true"),
-	settings.Integer(groupComputing, settings.Threads, "", "worker threads; 0 is one per core", 0, 1024).Live().Called("threads", '+').Press(
-		settings.Press{Key: "-", Also: []string{"_"}, Help: "one thread fewer", Does: settings.MoveBefore, Place: 9}, settings.Press{Key: "+", Also: []string{"="}, Help: "one thread more", Does: settings.MoveNext, Place: 8}),
+	settings.Integer(groupComputing, settings.Threads, "", "worker threads; 0 is one per core", 0, 1024).Live().Called("threads", '+').Press("-", settings.MoveBefore, "one thread fewer").Press("+", settings.MoveNext, "one thread more").Foremost(9),
 	settings.Text(groupComputing, "kernels", "instruction set of the CPU's kernels; auto is the fastest but amx; avx512-bf16 and amx are avx512 with products of bf16 by AVX512_BF16 or by AMX",
 		"auto", "avx512-bf16", "amx", "avx512", "avx2", "go").Fixed("the weights are laid out for it"),
 	settings.Switch(groupComputing, settings.LayerProfile, "show the layer that takes longest, beside what this machine can do at most").
-		Live().Called("layer profile", 'y').Tune(4, "y", settings.MoveNext, "profile of the layers"),
+		Live().Called("layer profile", 'y').Press("y", settings.MoveNext, "profile of the layers"),
 	settings.Deciding(groupComputing),
 	settings.Text(groupComputing, settings.Device, "where it is computed; auto is the CPU", "auto", "cpu").Only(workload.NoKernels).
 		Called("device", 'U').Fixed("the weights are laid out for it"),

@@ -40,24 +40,22 @@ var Table = settings.NewTable("ptycho", validate,
 
 	settings.Integer(groupComputing, settings.BatchSize, "", "objects that the network computes at a time, at most as many as the scan has", 1, maxBatch).
 		Live().Touches("load", "group", "normalise", "predict", "reassemble").Called("batch size", 'B').
-		Press(
-			settings.Press{Key: "]", Help: "twice the batch size", Does: settings.MoveNext, Place: 1, InFooter: true, Footer: "batch", Rank: 0, Width: 4},
-			settings.Press{Key: "[", Help: "half the batch size", Does: settings.MoveBefore, Place: 2}).
-		Tune(1, "=", settings.MoveWrite, "batch size, typed"),
+		Press("]", settings.MoveNext, "twice the batch size").Press("[", settings.MoveBefore, "half the batch size").Foremost(1).
+		Press("=", settings.MoveWrite, "batch size, typed"),
 	settings.Switch(groupComputing, settings.AutoTune, "find the batch size of the most images a second while the run goes on").
 		Live().Limit().Called("auto-tuner", 'T').
-		Press(settings.Press{Key: "t", Help: "auto-tuner of the batch size", Does: settings.MoveNext, Place: 3, InFooter: true, Footer: "tune", Rank: 1}),
+		Press("t", settings.MoveNext, "auto-tuner of the batch size").Foremost(3),
 	settings.Integer(groupComputing, settings.MemoryLimit, "MiB", "bound of the run's memory, of batch sizes and of plans that are kept", 0, 1<<20).
 		Live().Limit().Called("memory limit", 'G').Words("", "no limit").
-		Tune(2, "G", settings.MoveWrite, "memory limit in MiB"),
+		Press("G", settings.MoveWrite, "memory limit in MiB"),
 	settings.Text(groupComputing, "amp", "mixed precision of the convolutions; bf16x3 splits products and keeps nearly float32's accuracy", ptycho.Modes()...).
 		Live().Touches("predict").Revertible().Called("AMP", 'a').
-		Press(settings.Press{Key: "a", Help: "mixed precision: on, off", Does: settings.MoveToggle, Place: 4, InFooter: true, Footer: "AMP", Rank: 0, Width: 6}).
+		Press("a", settings.MoveToggle, "mixed precision: on, off").Foremost(2).
 		Compared(1, "off", "bf16", "bf16x3").Factor("amp", "bf16").
 		Listed(1, "float32", "the range of float32", "nearly float32's accuracy"),
 	settings.Switch(groupComputing, winograd, "3×3 convolutions by Winograd's F(4×4, 3×3): a quarter of the multiplications, ten times the rounding error of float32").
 		Live().Touches("predict").Revertible().Called("Winograd", 'W').
-		Press(settings.Press{Key: "W", Help: "convolutions by Winograd", Does: settings.MoveNext, Place: 8, InFooter: true, Footer: "Winograd", Rank: 3}).
+		Press("W", settings.MoveNext, "convolutions by Winograd").Foremost(8).
 		Compared(2, "false", "true").Factor("winograd", "true").
 		Idle(func(v settings.Values) string {
 			if v.Text("amp") == "off" {
@@ -65,16 +63,14 @@ var Table = settings.NewTable("ptycho", validate,
 			}
 			return "mixed precision computes the convolutions in its own way"
 		}),
-	settings.Integer(groupComputing, settings.Threads, "", "worker threads; 0 is one per core", 0, 1024).Live().Called("threads", '+').Press(
-		settings.Press{Key: "+", Help: "one thread more", Does: settings.MoveNext, Place: 5},
-		settings.Press{Key: "-", Help: "one less", Does: settings.MoveBefore, Place: 6}),
+	settings.Integer(groupComputing, settings.Threads, "", "worker threads; 0 is one per core", 0, 1024).Live().Called("threads", '+').Press("+", settings.MoveNext, "one thread more").Press("-", settings.MoveBefore, "one thread fewer").Foremost(5),
 	settings.Text(groupComputing, "kernels", "instruction set of the CPU's kernels; auto is the fastest but amx; avx512-bf16 and amx are avx512 with products of bf16 by AVX512_BF16 or by AMX",
 		"auto", "avx512-bf16", "amx", "avx512", "avx2", "go").Fixed("the weights are laid out for it"),
 	settings.Deciding(groupComputing),
 	settings.Text(groupComputing, settings.Device, "where it is computed; auto is the CPU", "auto", "cpu").Only(workload.NoKernels).
 		Called("device", 'U').Fixed("the weights are laid out for it"),
 	settings.Switch(groupComputing, settings.LayerProfile, "show the time of every layer").Live().Touches().Called("layers", 'l').
-		Press(settings.Press{Key: "l", Help: "layer profile", Does: settings.MoveNext, Place: 7, InFooter: true, Footer: "layers", Rank: 5}),
+		Press("l", settings.MoveNext, "layer profile").Foremost(7),
 
 	settings.Integer(groupLimits, "passes", "", "passes over the scan", 1, 1e6),
 	settings.UnitLimit(groupLimits, "pass", "passes", ""),

@@ -45,13 +45,12 @@ var Table = settings.NewTable("ptycho-training", joined,
 	settings.Integer(groupTraining, "batch", "groups", "groups of a minibatch", 1, 1024).Fixed(fixedSplit),
 	settings.Integer(groupTraining, "epochs", "", "times that all training groups are learned from", 1, 1<<20).Fixed("the run is announced with it"),
 	settings.Number(groupTraining, "test_share", "", "share of the groups that is kept for testing, in whole minibatches and at least one", 0, 0.5).Fixed(fixedSplit),
-	settings.Number(groupTraining, "learning_rate", "", "Adam's step", 0, 1).Above().Live().Touches().Called("lr", 'l').Press(
-		settings.Press{Key: "l", Help: "halve learning rate", Does: settings.MoveBefore, Place: 4}, settings.Press{Key: "L", Help: "double learning rate", Does: settings.MoveNext, Place: 5}),
+	settings.Number(groupTraining, "learning_rate", "", "Adam's step", 0, 1).Above().Live().Touches().Called("lr", 'l').Press("l", settings.MoveBefore, "halve learning rate").Press("L", settings.MoveNext, "double learning rate").Foremost(4),
 	settings.Text(groupTraining, "scheduler", "learning rate over the epochs", "constant", "plateau").Live().Touches().Called("schedule", 'H').
-		Tune(1, "H", settings.MoveNext, "learning rate's schedule").
+		Press("H", settings.MoveNext, "learning rate's schedule").
 		Listed(2, "the learning rate stays", "halves it when the test loss stands still"),
 	settings.Integer(groupTraining, "patience", "epochs", "end after so many epochs without a lower test loss; 0 never", 0, 1<<20).
-		Live().Limit().Called("patience", 'P').Tune(2, "p", settings.MoveWrite, "patience of the early stop").Words("", "never"),
+		Live().Limit().Called("patience", 'P').Press("p", settings.MoveWrite, "patience of the early stop").Words("", "never"),
 
 	settings.IterationLimit(groupLimits),
 	settings.UnitLimit(groupLimits, "epoch", "epochs", ""),
@@ -59,21 +58,20 @@ var Table = settings.NewTable("ptycho-training", joined,
 
 	settings.Switch(groupComputing, "checkpointing", "recompute activations in the backward pass instead of keeping them: less memory, more time").
 		Live().Touches("forward", "backward").Revertible().Called("recompute", 'c').
-		Press(settings.Press{Key: "c", Help: "recompute activations", Does: settings.MoveNext, Place: 2, InFooter: true, Footer: "recompute", Rank: 2}).Compared(2, "false", "true"),
+		Press("c", settings.MoveNext, "recompute activations").Foremost(3).Compared(2, "false", "true"),
 	settings.Switch(groupComputing, "fused_optimizer", "update convolutions' weights as their gradients are computed, which then take no memory").
 		Live().Touches("backward", "optimizer").Revertible().Called("fused optimizer", 'o').
-		Press(settings.Press{Key: "o", Help: "fused optimizer", Does: settings.MoveNext, Place: 3, InFooter: true, Footer: "fused optimizer", Rank: 1}).Compared(1, "false", "true").Everything(),
+		Press("o", settings.MoveNext, "fused optimizer").Foremost(2).Compared(1, "false", "true").Everything(),
 	settings.Text(groupComputing, "amp", "mixed precision of the convolutions; bf16x3 splits products and keeps nearly float32's accuracy", "off", "bf16", "bf16x3").
 		Live().Revertible().Called("AMP", 'a').
-		Press(settings.Press{Key: "a", Help: "mixed precision: on, off", Does: settings.MoveToggle, Place: 1, InFooter: true, Footer: "AMP", Rank: 0, Width: 6}).
+		Press("a", settings.MoveToggle, "mixed precision: on, off").Foremost(1).
 		Compared(3, "off", "bf16", "bf16x3").Factor("amp", "bf16").
 		Listed(1, "float32", "the range of float32", "nearly float32's accuracy"),
-	settings.Integer(groupComputing, "threads", "", "worker threads; 0 is one per core", 0, 1024).Live().Called("threads", '+').Press(
-		settings.Press{Key: "-", Also: []string{"_"}, Help: "one thread fewer", Does: settings.MoveBefore, Place: 7}, settings.Press{Key: "+", Also: []string{"="}, Help: "one thread more", Does: settings.MoveNext, Place: 6}),
+	settings.Integer(groupComputing, "threads", "", "worker threads; 0 is one per core", 0, 1024).Live().Called("threads", '+').Press("-", settings.MoveBefore, "one thread fewer").Press("+", settings.MoveNext, "one thread more").Foremost(9),
 	settings.Text(groupComputing, "kernels", "instruction set of the CPU's kernels; auto is the fastest but amx; avx512-bf16 and amx are avx512 with products of bf16 by AVX512_BF16 or by AMX",
 		"auto", "avx512-bf16", "amx", "avx512", "avx2", "go").Fixed("the weights are laid out for it"),
 	settings.Switch(groupComputing, settings.LayerProfile, "show the layer that takes longest, beside what this machine can do at most").
-		Live().Called("layer profile", 'y').Tune(3, "y", settings.MoveNext, "profile of the layers"),
+		Live().Called("layer profile", 'y').Press("y", settings.MoveNext, "profile of the layers"),
 	settings.Deciding(groupComputing),
 	settings.Text(groupComputing, settings.Device, "where it is computed; auto is the CPU", "auto", "cpu").Only(workload.NoKernels).
 		Called("device", 'U').Fixed("the weights are laid out for it"),

@@ -27,7 +27,7 @@ func benchAblationCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ablation", Short: "Measure what every optimisation saves or costs here, with intervals", Args: cli.NoArguments,
 		Long: "Switch each optimisation on and off in balanced blocks of iterations, in the middle of the\n" +
-			"preset's pattern, as the key A does on the live screen. Each row has the iteration time off and\n" +
+			"preset's pattern, as an ablation on the live screen does. Each row has the iteration time off and\n" +
 			"on, the effect with its 95 % interval, the memory, and what PSNR gained more or less.\n" +
 			"Settings start from the preset baseline. Whether mixed precision pays at other image sizes: bench amp.\n\n" +
 			"With --factorial, run every combination of two to five settings instead: what each saves alone\n" +

@@ -1,11 +1,15 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 
 	"github.com/spf13/pflag"
 
+	"prismtop/profiles/settings"
+	"prismtop/sim/workloads"
+	"prismtop/tui/keys"
 	"prismtop/tui/page"
 	"prismtop/tui/screen"
 	"prismtop/tui/terminal"
@@ -45,8 +49,27 @@ func (l *Look) Options(flags *pflag.FlagSet) (o screen.Options, err error) {
 	return o, nil
 }
 
+// ReadKeys reads the user's choices of keys for a screen that is about to be shown.
+func ReadKeys(ctx context.Context, o *screen.Options) (err error) {
+	o.Keys, err = OwnKeys(ctx)
+	return err
+}
+
+// OwnKeys returns the user's choices of keys, for runs of all workloads.
+func OwnKeys(ctx context.Context) (*keys.Own, error) {
+	var tables []*settings.Table
+	for i := range workloads.All {
+		tables = append(tables, workloads.All[i].Presets.Table)
+	}
+	own, err := keys.Read(ctx, keys.OwnPath(), tables...)
+	if err != nil {
+		return nil, BadUsage(err)
+	}
+	return own, nil
+}
+
 // Page returns the looks of a page: those of the screen as it was left, unless flags say otherwise.
 func Page(o screen.Options) page.Options {
 	colours, bandwidth, mouse := screen.Left(o)
-	return page.Options{ASCII: o.ASCII, Colours: colours, Bandwidth: bandwidth, Mouse: mouse}
+	return page.Options{ASCII: o.ASCII, Colours: colours, Bandwidth: bandwidth, Mouse: mouse, Keys: o.Keys}
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/muesli/roff"
 	"github.com/spf13/cobra"
 
-	"prismtop/tui/widget"
+	"prismtop/tui/keys"
 )
 
 // Manual returns the manual page of a program: the command line's part is generated from the commands
 // and their flags, the part about keys from the tables of bindings of the screens.
-func Manual(root *cobra.Command, keys []widget.KeySection) (string, error) {
+func Manual(root *cobra.Command, listed []keys.Listing) (string, error) {
 	root.Long = strings.ReplaceAll(root.Long, "\n", " ")
 	page, err := mango.NewManPage(1, root)
 	if err != nil {
@@ -23,15 +23,15 @@ func Manual(root *cobra.Command, keys []widget.KeySection) (string, error) {
 	page.Build(doc)
 	doc.Section("Keys")
 	doc.Text("On the live screen, in a replay, in the table of runs and in a comparison:")
-	for _, s := range keys {
+	for _, s := range listed {
 		doc.Paragraph()
 		doc.TextItalic(s.Title + ":")
-		for _, k := range s.Keys {
-			doc.entry(strings.Join(k.Keys, ", "), k.Does)
+		for _, r := range s.Rows {
+			doc.entry(strings.Join(r.Keys, ", "), r.Help)
 		}
 	}
 	doc.Paragraph()
-	doc.Text("A pane that has the keys takes arrows, pgup, pgdown, home, end, v and x for itself; ? tells what they do there.")
+	doc.Text("A pane that has the keys takes arrows, pgup, pgdown, home, end, and the keys of its view, scale and drawing for itself; its help says what they do there.")
 	doc.Section("Environment")
 	doc.entry("NO_COLOR", "Not empty: no colours.")
 	doc.entry("PRISMTOP_KEY", "A setting, as --set key=value would give it; the key is in capitals.")
@@ -41,6 +41,8 @@ func Manual(root *cobra.Command, keys []widget.KeySection) (string, error) {
 	doc.Section("Files")
 	doc.entry("$XDG_CONFIG_HOME/prismtop/screen.toml",
 		"How the screen was left: panes shown and hidden in each layout, mouse, colours, bandwidth; every start shows the layout everything. A file that cannot be read is left as it is, and the screen says why. Without a screen it is neither read nor written.")
+	doc.entry("$XDG_CONFIG_HOME/prismtop/keys.toml",
+		`Your own keys: a line such as pause = "z" for each, with the name of an action as prismtop help keys lists it.`)
 	doc.entry("$XDG_CONFIG_HOME/prismtop/config.toml", "Settings for all runs, over the preset's; --config none leaves them out. A table such as [cyto] is for one workload.")
 	doc.entry("$XDG_STATE_HOME/prismtop/runs", "A recording of every run (~/.local/state/prismtop/runs without that variable): see prismtop runs, --record, --no-record and --record-limit.")
 	doc.entry("$XDG_STATE_HOME/prismtop/sessions", "The logs of sessions: see prismtop sessions. Their sockets are in $XDG_RUNTIME_DIR/prismtop.")

@@ -29,7 +29,7 @@ func CompareCommand() *cobra.Command {
 			"(docs/compare.md). A recording is a path or a name that prismtop runs lists; RUN@1:30..2:45, RUN@change2..\n" +
 			"or RUN@iteration500.. is a stretch of one. Several recordings are one side with a colon between the sides:\n" +
 			"with three or more of each, made by turns, what all times do together is judged too. On a terminal the\n" +
-			"comparison is a screen, with the curves over each other (? lists its keys); elsewhere, and with --text,\n" +
+			"comparison is a screen, with the curves over each other (its help lists the keys); elsewhere, and with --text,\n" +
 			"--markdown, --json or --fail-over, it is printed.",
 		Example: "prismtop compare old.sqlite new.sqlite\nprismtop compare run.sqlite@..change1 run.sqlite@change1 --markdown\n" +
 			"prismtop compare old-*.sqlite : new-*.sqlite --fail-over 10%",
@@ -52,6 +52,9 @@ func CompareCommand() *cobra.Command {
 				return err
 			}
 			if !asText && !out.Printed() && cli.OnTerminal() {
+				if err := cli.ReadKeys(cmd.Context(), &options); err != nil {
+					return err
+				}
 				return compareNamed(cmd.Context(), recordings{sides, o}, options)
 			}
 			c, damaged, err := Compare(cmd.Context(), sides, o)

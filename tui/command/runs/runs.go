@@ -41,8 +41,8 @@ func Command(do Actions) *cobra.Command {
 		Use: "runs", Short: "Show the recorded runs: open, compare, export, rename, delete", Args: cli.NoArguments,
 		Long: "Show the recordings in $XDG_STATE_HOME/prismtop/runs, newest first: when, preset, picture, length,\n" +
 			"iterations, the median time of one, quality, size, and whether the run goes on, ended, or was killed.\n" +
-			"On a terminal they are a table to filter, sort, open, compare, export, rename and delete (? lists its\n" +
-			"keys); with --list, or where standard output is no terminal, a list.",
+			"On a terminal they are a table to filter, sort, open, compare, export, rename and delete (its help lists\n" +
+			"the keys); with --list, or where standard output is no terminal, a list.",
 		Example: "prismtop runs\nprismtop runs --list\nprismtop runs --json\nprismtop runs name 2026-11-22T13-57-48-moon \"threshold 0\"\nprismtop runs delete 2026-11-22T13-57-48-moon",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			options, err := look.Options(cmd.Flags())
@@ -54,6 +54,9 @@ func Command(do Actions) *cobra.Command {
 				return err
 			}
 			if !asJSON && !asList && cli.OnTerminal() {
+				if err := cli.ReadKeys(cmd.Context(), &options); err != nil {
+					return err
+				}
 				return showTable(cmd.Context(), folder, do, options)
 			}
 			all, err := recording.List(cmd.Context(), folder)

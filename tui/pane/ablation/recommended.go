@@ -45,7 +45,7 @@ const priorityColumns = 8
 func (p *view) recommendation(r *recommend.Recommendation) string {
 	parts := []string{r.Action()}
 	for _, verb := range []string{"switch ", "choose "} {
-		if key := p.host.KeyOf(profiles.Action(verb + r.Key)); key != "" {
+		if key := p.host.Keys().Of(profiles.Action(verb + r.Key)); key != "" {
 			parts[0] += " (" + key + ")"
 			break
 		}

@@ -58,11 +58,11 @@ func (p *view) Hints() []pane.Hint {
 	if p.Snap != nil && words.Ended(p.Snap.State) || !p.startable() {
 		return nil
 	}
-	return []pane.Hint{{Key: "A", Does: "start or stop"}, {Key: "esc", Does: "stop, then leave"}}
+	return []pane.Hint{{Key: p.host.Keys().Of("ablate"), Does: "start or stop"}, {Key: "esc", Does: "stop, then leave"}}
 }
 
 // startable reports whether an ablation can be started from this screen.
-func (p *view) startable() bool { return p.host.KeyOf("ablate") != "" }
+func (p *view) startable() bool { return p.host.Keys().Of("ablate") != "" }
 
 //go:embed explain.md
 var explainMarkdown string
@@ -111,8 +111,8 @@ func (p *view) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style)
 	a := s.Ablation
 	if a == nil && words.Ended(s.State) {
 		text := "No ablation ran in this run."
-		if p.startable() && p.host.KeyOf("restart") != "" {
-			text += " R starts the next; A then switches each optimisation off and on while it goes on."
+		if keys := p.host.Keys(); p.startable() && keys.Of("restart") != "" {
+			text += keys.Say(" {restart|A restart} starts the next; {ablate|an ablation} then switches each optimisation off and on while it goes on.")
 		}
 		pane.WriteWrapped(c, 0, 0, 4, text, theme.Faint)
 		return "", theme.Faint
@@ -126,12 +126,12 @@ func (p *view) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style)
 		return "", theme.Faint
 	}
 	if a == nil {
-		text := "A switches each optimisation off and on in balanced blocks while the run goes on, and tells here " +
+		text := "{ablate|An ablation} switches each optimisation off and on in balanced blocks while the run goes on, and tells here " +
 			"what it saves or costs. " + Length(s) + " The settings then are what they were."
 		if Offered(s.Settings.Table()) {
-			text += " A also offers every combination of some of them: whether their speed-ups multiply."
+			text += " {ablate|It} also offers every combination of some of them: whether their speed-ups multiply."
 		}
-		pane.WriteWrapped(c, 0, 0, 6, text, theme.Faint)
+		pane.WriteWrapped(c, 0, 0, 6, p.host.Keys().Say(profiles.Advice(text)), theme.Faint)
 		return "", theme.Faint
 	}
 	if a.Factorial != nil {

@@ -198,7 +198,7 @@ func (p *kspace) Press(key string) bool {
 	case "x":
 		switch {
 		case p.view != densityView:
-			p.said = "k-space: only the map has colours to change; v shows it"
+			p.said = "k-space: only the map has colours to change; {view|another view} shows it"
 			return true
 		case !p.coloured():
 			p.said = "k-space: the map has colours on a terminal of 256 or more, where the line is fast enough"

@@ -13,6 +13,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
+	"prismtop/tui/keys"
 	"prismtop/tui/layout"
 	"prismtop/tui/pane"
 	"prismtop/tui/terminal"
@@ -25,7 +26,7 @@ var Reconstruction = pane.Spec{
 	Name:  "reconstruction",
 	Shape: layout.Shape{Width: layout.Extent{Least: 22, Good: 32, Most: 61, Weight: 3}, Height: layout.Extent{Least: 8, Good: 17, Most: 36, Weight: 4}, Square: true, Pair: true},
 	Needs: func(r *profiles.RunInfo) bool { return r.Schema.PictureNamed(reconstructionPicture) >= 0 },
-	New:   func(h pane.Host) pane.Pane { return newPicture(h.Now, h.Graphics(), amplitudeSubject) },
+	New:   func(h pane.Host) pane.Pane { return pictureOn(h, amplitudeSubject) },
 }
 
 // Minimum times between two pictures regardless of the budget: the eye sees only a few pictures
@@ -83,11 +84,27 @@ type picture struct {
 	panels [numPanels]panel
 	scale  amplitudes
 	errors spectrum
+	keys   func() *keys.Table // nil for a pane without a screen
+}
+
+// pictureOn returns the pane of a subject on a screen.
+func pictureOn(h pane.Host, of *subject) *picture {
+	p := newPicture(h.Now, h.Graphics(), of)
+	p.keys = h.Keys
+	return p
 }
 
 func newPicture(now func() time.Time, graphics *terminal.Graphics, of *subject) *picture {
 	return &picture{Box: pane.Box{Title: of.title}, of: of, now: now, graphics: graphics, pace: terminal.NewBucket(terminal.PictureBudget, now()),
 		middleX: 0.5, middleY: 0.5}
+}
+
+// shows says which key draws the picture again.
+func (p *picture) shows() string {
+	if p.keys == nil {
+		return ""
+	}
+	return p.keys().Say(": {draw|drawing} shows it")
 }
 
 // Lines returns the pane as lines.
@@ -189,7 +206,7 @@ func (p *picture) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 	below := ""
 	switch {
 	case way == noDrawing:
-		pane.Message(c, "picture off: i shows it")
+		pane.Message(c, "picture off"+p.shows())
 	case len(placed) == 0:
 		pane.Message(c, "no truth to compare with")
 	default:

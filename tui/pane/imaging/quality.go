@@ -17,7 +17,11 @@ var Quality = pane.Spec{
 	Name:  "quality",
 	Shape: layout.Shape{Width: layout.Extent{Least: 36, Good: 48, Most: 100, Weight: 5}, Height: layout.Extent{Least: 6, Good: 9, Most: 16, Weight: 3}},
 	Needs: func(r *profiles.RunInfo) bool { return len(r.Schema.Group(profiles.Metrics)) > 0 },
-	New:   func(pane.Host) pane.Pane { return newQuality() },
+	New: func(h pane.Host) pane.Pane {
+		p := newQuality()
+		p.Keys = h.Keys
+		return p
+	},
 }
 
 // quality charts the closeness of the reconstruction to the truth over the run: one metric, or

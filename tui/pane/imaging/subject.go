@@ -21,7 +21,7 @@ var Phase = pane.Spec{
 	Shape: layout.Shape{Width: layout.Extent{Least: 22, Good: 32, Most: 61, Weight: 3}, Height: layout.Extent{Least: 8, Good: 17, Most: 36, Weight: 4}, Square: true, Pair: true},
 	Needs: func(r *profiles.RunInfo) bool { return r.Schema.PictureNamed(phasePicture) >= 0 },
 	Late:  true,
-	New:   func(h pane.Host) pane.Pane { return newPicture(h.Now, h.Graphics(), phaseSubject) },
+	New:   func(h pane.Host) pane.Pane { return pictureOn(h, phaseSubject) },
 }
 
 // Slices specifies the pane of a plane of a volume that the network predicts, its target and their
@@ -32,14 +32,14 @@ var (
 		Shape: Reconstruction.Shape,
 		Needs: func(r *profiles.RunInfo) bool { return r.Schema.PictureNamed(predictionPicture) >= 0 },
 		Late:  true,
-		New:   func(h pane.Host) pane.Pane { return newPicture(h.Now, h.Graphics(), slicesSubject) },
+		New:   func(h pane.Host) pane.Pane { return pictureOn(h, slicesSubject) },
 	}
 	Raw = pane.Spec{
 		Name:  "raw",
 		Shape: layout.Shape{Width: layout.Extent{Least: 22, Good: 28, Most: 61, Weight: 2}, Height: layout.Extent{Least: 8, Good: 14, Most: 36, Weight: 4}, Square: true},
 		Needs: func(r *profiles.RunInfo) bool { return r.Schema.PictureNamed(rawPicture) >= 0 },
 		Late:  true,
-		New:   func(h pane.Host) pane.Pane { return newPicture(h.Now, h.Graphics(), rawSubject) },
+		New:   func(h pane.Host) pane.Pane { return pictureOn(h, rawSubject) },
 	}
 )
 
@@ -49,7 +49,7 @@ var Diffraction = pane.Spec{
 	Shape: layout.Shape{Width: layout.Extent{Least: 22, Good: 32, Most: 61, Weight: 2}, Height: layout.Extent{Least: 8, Good: 17, Most: 36, Weight: 3}, Square: true},
 	Needs: func(r *profiles.RunInfo) bool { return r.Schema.PictureNamed(diffractionPicture) >= 0 },
 	Late:  true,
-	New:   func(h pane.Host) pane.Pane { return newPicture(h.Now, h.Graphics(), diffractionSubject) },
+	New:   func(h pane.Host) pane.Pane { return pictureOn(h, diffractionSubject) },
 }
 
 // subject is what a pane of pictures shows.
