@@ -111,6 +111,11 @@ func (s *Schema) Check() error {
 			return fmt.Errorf("the schema has %d %s: must be at most %d", part.n, part.name, part.most)
 		}
 	}
+	for _, p := range s.Phases {
+		if p.Colour < 0 || p.Colour > MaxPhases {
+			return fmt.Errorf("the schema's phase %q has the colour %d: must be from 1 to %d, or 0", p.Name, p.Colour, MaxPhases)
+		}
+	}
 	for _, k := range s.Kinds {
 		if k.Stage < 0 || k.Stage >= len(s.Stages) {
 			return fmt.Errorf("the schema's kind %q belongs to stage %d of %d", k.Name, k.Stage, len(s.Stages))

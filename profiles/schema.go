@@ -113,6 +113,17 @@ type PhaseInfo struct {
 	// Looking is true for the phase to which comparing and picturing the result count, if
 	// the run does that and not the iteration itself.
 	Looking bool `json:"looking,omitempty"`
+	// Colour is the place of its colour among those of phases, from 1, so that a phase has the same one in
+	// every workload; 0 is the place of the phase.
+	Colour int `json:"colour,omitempty"`
+}
+
+// PhaseColour returns the place of a phase's colour among those of phases, from 0.
+func (s *Schema) PhaseColour(p Phase) int {
+	if int(p) < len(s.Phases) && s.Phases[p].Colour > 0 {
+		return s.Phases[p].Colour - 1
+	}
+	return int(p)
 }
 
 // CacheInfo is a cache.

@@ -26,6 +26,7 @@ type layerTable struct {
 	means   []profiles.Layer // in the plan's order, with averaged times
 	order   []profiles.Layer
 	sum     float64 // total, ns
+	schema  *profiles.Schema
 }
 
 // newestWeight is the weight of a new reading in the displayed mean, which averages about the
@@ -35,6 +36,7 @@ const newestWeight = 0.2
 // follow takes the layers of a snapshot and sorts them by the displayed values. Layers with
 // equal values keep their order, and the selected layer stays selected.
 func (t *layerTable) follow(s *profiles.Snapshot) {
+	t.schema = &s.Run.Schema
 	if len(s.Layers) == len(t.of) && (len(t.of) == 0 || &s.Layers[0] == &t.of[0]) {
 		return
 	}
@@ -248,10 +250,10 @@ func (t *layerTable) row(c *chart.Canvas, s *profiles.Snapshot, y, i int, col la
 		c.Set(1, y, '▸', theme.Key)
 		text = theme.Strong
 	}
-	c.Set(0, y, marker(i), phaseStyle(l.Phase))
+	c.Set(0, y, marker(i), phaseStyle(t.schema, l.Phase))
 	c.Text(2, y, chart.Cut(l.Name, col.name), text)
 	if col.phase > 0 {
-		c.Text(2+col.phase, y, chart.Cut(words.PhaseName(s, l.Phase), 9), phaseStyle(l.Phase))
+		c.Text(2+col.phase, y, chart.Cut(words.PhaseName(s, l.Phase), 9), phaseStyle(t.schema, l.Phase))
 	}
 	c.TextRight(col.ms, y, unit.Milliseconds(l.Nanos), number)
 	share := 0.0
@@ -271,7 +273,7 @@ func (t *layerTable) row(c *chart.Canvas, s *profiles.Snapshot, y, i int, col la
 	share, roof := nearestRoof(l)
 	c.TextRight(col.roof, y, unit.Percent(share)+" "+roof, theme.Plain)
 	if col.bar > 0 {
-		c.Bar(col.barAt, y, col.bar, min(share, 1)*float64(col.bar), phaseStyle(l.Phase))
+		c.Bar(col.barAt, y, col.bar, min(share, 1)*float64(col.bar), phaseStyle(t.schema, l.Phase))
 	}
 }
 
@@ -296,12 +298,12 @@ func (t *layerTable) describe(w int) (string, theme.Style) {
 	}
 	if !l.Judged {
 		why := unjudgedIn(max(w-chart.Width(intense)-3, 0))
-		return words.FittingOrLast(w, intense+" · "+why, intense, head), phaseStyle(l.Phase)
+		return words.FittingOrLast(w, intense+" · "+why, intense, head), phaseStyle(t.schema, l.Phase)
 	}
 	share, roof := nearestRoof(l)
 	name := map[string]string{"FMA": "FMA roof", "mem": "bandwidth"}[roof]
 	return words.FittingOrLast(w,
 		intense+fmt.Sprintf(", FMA %.0f %%, bandwidth %.0f %%", 100*l.Compute, 100*l.Memory),
 		intense+fmt.Sprintf(", %.0f %% of %s", 100*share, name),
-		head+fmt.Sprintf(", %.0f %% of %s", 100*share, name), head), phaseStyle(l.Phase)
+		head+fmt.Sprintf(", %.0f %% of %s", 100*share, name), head), phaseStyle(t.schema, l.Phase)
 }

@@ -50,7 +50,7 @@ func (p *phases) bars(c *chart.Canvas, s *profiles.Snapshot) {
 			c.Set(w-phaseNumbers-2, y, arrow, style)
 		}
 		if v.N > 0 && top > 0 {
-			phaseBar(&bars, v, top, phaseStyle(profiles.Phase(id)))
+			phaseBar(&bars, v, top, phaseStyle(&s.Run.Schema, profiles.Phase(id)))
 		}
 		y += 1 + gap
 	}
@@ -148,7 +148,7 @@ func (p *phases) trend(c *chart.Canvas, y, id int, s *profiles.Snapshot) {
 	}
 	style := theme.Plain
 	if id < len(s.Phases) {
-		style = phaseStyle(profiles.Phase(id))
+		style = phaseStyle(&s.Run.Schema, profiles.Phase(id))
 	}
 	spark := min(room-trendWidth-1, sparkMax)
 	if spark >= sparkMin {
@@ -231,7 +231,7 @@ func (p *phases) shares(c *chart.Canvas, y int, s *profiles.Snapshot) {
 		}
 		sum += v.Share
 		end := min(int(sum*float64(w)+0.5), w)
-		c.Fill(x, y, end-x, 1, shades[id%2], phaseStyle(profiles.Phase(id)))
+		c.Fill(x, y, end-x, 1, shades[id%2], phaseStyle(&s.Run.Schema, profiles.Phase(id)))
 		x = max(x, end)
 	}
 }
@@ -264,7 +264,7 @@ func bottleneck(s *profiles.Snapshot, room int) (string, theme.Style) {
 		rest := fmt.Sprintf("between phases %.0f %%", 100*share)
 		choices = [][]string{{text, rest}, {brief, rest}, {brief}}
 	}
-	return words.FittingParts(room, choices...), phaseStyle(profiles.Phase(first))
+	return words.FittingParts(room, choices...), phaseStyle(&s.Run.Schema, profiles.Phase(first))
 }
 
 // slowestLayer names the slowest layer and the roof that it is closer to; empty if layers are
@@ -288,5 +288,5 @@ func slowestLayer(s *profiles.Snapshot) (string, theme.Style) {
 	default:
 		text += fmt.Sprintf("%.0f %% of bandwidth", 100*top.Memory)
 	}
-	return text, phaseStyle(top.Phase)
+	return text, phaseStyle(&s.Run.Schema, top.Phase)
 }

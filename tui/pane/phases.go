@@ -61,7 +61,9 @@ func newPhases(h Host) *phases {
 // Lines returns the pane as lines.
 func (p *phases) Lines() []string { return p.Render(p.draw) }
 
-func phaseStyle(p profiles.Phase) theme.Style { return theme.Phase1 + theme.Style(p) }
+func phaseStyle(s *profiles.Schema, p profiles.Phase) theme.Style {
+	return theme.Phase1 + theme.Style(s.PhaseColour(p))
+}
 
 // Press switches the view; up and down select a layer, left and right an iteration of the
 // waterfall.

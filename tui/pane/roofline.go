@@ -68,7 +68,7 @@ func (t *layerTable) points(plane *chart.Plane) (under map[int]rune) {
 	}
 	for i := range t.order {
 		if i != t.At {
-			put(i, marker(i), phaseStyle(t.order[i].Phase))
+			put(i, marker(i), phaseStyle(t.schema, t.order[i].Phase))
 		}
 	}
 	return under
@@ -90,7 +90,7 @@ func (t *layerTable) legend(c *chart.Canvas, under map[int]rune) {
 			style = theme.Strong
 			c.Set(3, i, '▸', theme.Key)
 		}
-		c.Set(2, i, marker(i), phaseStyle(l.Phase))
+		c.Set(2, i, marker(i), phaseStyle(t.schema, l.Phase))
 		c.Text(4, i, chart.Cut(name, legendWidth-11), style)
 		c.TextRight(legendWidth, i, unit.Milliseconds(l.Nanos), theme.Faint)
 	}

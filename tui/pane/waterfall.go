@@ -80,7 +80,7 @@ func (f *waterfall) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.S
 		f.title += "  warm-up"
 	}
 	spans := phaseSpans(s, it)
-	steps := stepSpans(s.Layers)
+	steps := stepSpans(&s.Run.Schema, s.Layers)
 	longest := float64(it.Total)
 	if len(steps) > 0 {
 		last := steps[len(steps)-1]
@@ -134,18 +134,18 @@ func phaseSpans(s *profiles.Snapshot, it *profiles.Timing) []span {
 	at := 0.0
 	for id, ns := range it.Phases[:len(s.Run.Schema.Phases)] {
 		p := profiles.Phase(id)
-		spans = append(spans, span{words.PhaseName(s, p), phaseStyle(p), at, float64(ns)})
+		spans = append(spans, span{words.PhaseName(s, p), phaseStyle(&s.Run.Schema, p), at, float64(ns)})
 		at += float64(ns)
 	}
 	return append(spans, span{"rest", theme.Faint, at, float64(it.Rest())})
 }
 
 // stepSpans returns the steps of the plan, laid end to end.
-func stepSpans(layers []profiles.Layer) []span {
+func stepSpans(schema *profiles.Schema, layers []profiles.Layer) []span {
 	spans := make([]span, len(layers))
 	at := 0.0
 	for i, l := range layers {
-		spans[i] = span{l.Name, phaseStyle(l.Phase), at, l.Nanos}
+		spans[i] = span{l.Name, phaseStyle(schema, l.Phase), at, l.Nanos}
 		at += l.Nanos
 	}
 	return spans

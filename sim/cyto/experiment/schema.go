@@ -117,13 +117,13 @@ func ofTraining(schema *profiles.Schema) {
 	schema.Stages = []string{"training"}
 	schema.Kinds = []profiles.KindInfo{KindMinibatch: {Name: "minibatches", Units: true}}
 	schema.Phases = []profiles.PhaseInfo{
-		PhaseLoad:      {Name: "load", What: "waiting for a minibatch of random patches, or making it without workers"},
-		PhaseToDevice:  {Name: "to_device", What: "copying the minibatch to the plan's inputs"},
-		PhaseForward:   {Name: "forward", What: "the network"},
-		PhaseLoss:      {Name: "loss", What: "Dice and cross-entropy against the masks, or the squared error against the signal"},
-		PhaseBackward:  {Name: "backward", What: "all gradients"},
-		PhaseOptimizer: {Name: "optimizer", What: "Adam"},
-		PhaseValidate:  {Name: "validate", What: "the loss of held-out patches, held-out volumes, and the pictures", Looking: true},
+		PhaseLoad:      {Name: "load", Colour: 7, What: "waiting for a minibatch of random patches, or making it without workers"},
+		PhaseToDevice:  {Name: "to_device", Colour: 2, What: "copying the minibatch to the plan's inputs"},
+		PhaseForward:   {Name: "forward", Colour: 1, What: "the network"},
+		PhaseLoss:      {Name: "loss", Colour: 3, What: "Dice and cross-entropy against the masks, or the squared error against the signal"},
+		PhaseBackward:  {Name: "backward", Colour: 4, What: "all gradients"},
+		PhaseOptimizer: {Name: "optimizer", Colour: 5, What: "Adam"},
+		PhaseValidate:  {Name: "validate", Colour: 6, What: "the loss of held-out patches, held-out volumes, and the pictures", Looking: true},
 	}
 	schema.Series = append(schema.Series,
 		profiles.SeriesInfo{Name: "loss", Title: "train", What: "the loss of the minibatch", Better: profiles.LessIsBetter,
@@ -139,11 +139,11 @@ func ofPrediction(schema *profiles.Schema) {
 	schema.Stages = []string{"prediction"}
 	schema.Kinds = []profiles.KindInfo{KindPrediction: {Name: "batches", Units: true}}
 	schema.Phases = []profiles.PhaseInfo{
-		PhaseLoad:        {Name: "load", What: "waiting for a batch of whole images, or making it without workers"},
-		PhaseToDevice:    {Name: "to_device", What: "copying windows to the plan's inputs"},
-		PhaseForward:     {Name: "forward", What: "the network"},
-		PhasePostprocess: {Name: "postprocess", What: "blending the windows, the sigmoid, and the images as bytes"},
-		PhaseCompare:     {Name: "validate", What: "comparing the images with their targets, and the pictures", Looking: true},
+		PhaseLoad:        {Name: "load", Colour: 7, What: "waiting for a batch of whole images, or making it without workers"},
+		PhaseToDevice:    {Name: "to_device", Colour: 2, What: "copying windows to the plan's inputs"},
+		PhaseForward:     {Name: "forward", Colour: 1, What: "the network"},
+		PhasePostprocess: {Name: "postprocess", Colour: 5, What: "blending the windows, the sigmoid, and the images as bytes"},
+		PhaseCompare:     {Name: "validate", Colour: 6, What: "comparing the images with their targets, and the pictures", Looking: true},
 	}
 }
 

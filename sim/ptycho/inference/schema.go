@@ -51,12 +51,12 @@ func Schema() profiles.Schema {
 		Unit:     profiles.Unit{One: "pass", Many: "passes"}, Item: profiles.Unit{One: "image", Many: "images"},
 		Stages: []string{"inference"}, Kinds: []profiles.KindInfo{{Name: "batches", Units: true}},
 		Phases: []profiles.PhaseInfo{
-			phaseLoad:       {Name: "load", What: "gathering the patterns of the batch's groups, which are drawn at the start"},
-			phaseGroup:      {Name: "group", What: "the distances of their positions from the centres of their groups"},
-			phaseNormalise:  {Name: "normalise", What: "scaling their amplitudes"},
-			phasePredict:    {Name: "predict", What: "the network"},
-			phaseReassemble: {Name: "reassemble", What: "adding the centres of the objects to the canvas, and comparing them with their first results"},
-			phaseMetrics:    {Name: "metrics", What: "comparing the canvas with the truth, and the pictures on screen", Looking: true},
+			phaseLoad:       {Name: "load", Colour: 7, What: "gathering the patterns of the batch's groups, which are drawn at the start"},
+			phaseGroup:      {Name: "group", Colour: 2, What: "the distances of their positions from the centres of their groups"},
+			phaseNormalise:  {Name: "normalise", Colour: 3, What: "scaling their amplitudes"},
+			phasePredict:    {Name: "predict", Colour: 1, What: "the network"},
+			phaseReassemble: {Name: "reassemble", Colour: 5, What: "adding the centres of the objects to the canvas, and comparing them with their first results"},
+			phaseMetrics:    {Name: "metrics", Colour: 6, What: "comparing the canvas with the truth, and the pictures on screen", Looking: true},
 		},
 		Series: []profiles.SeriesInfo{
 			seriesThroughput: {Name: "images_per_s", Title: "throughput", Unit: "images/s", Better: profiles.MoreIsBetter, Group: profiles.Metrics, Each: true},
