@@ -2,6 +2,7 @@ package runs
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"prismtop/profiles/unit"
@@ -62,8 +63,37 @@ const (
 	markWidth = 3
 )
 
+// longest are the lengths of the longest name and of the longest picture's name in the table.
+type longest struct{ name, picture int }
+
+// mostPicture is the largest width of the column of pictures.
+const mostPicture = 26
+
+// longest measures the rows.
+func (t *Table) longest() (most longest) {
+	for _, r := range t.rows {
+		most.name = max(most.name, chart.Width(visible.Text(r.Label())))
+		most.picture = max(most.picture, chart.Width(visible.Text(r.Object)))
+	}
+	return most
+}
+
 // places fits the columns into w cells: those of a high rank are dropped, the rest get their wide widths
-// if there is room, and the names take what is left.
+// if there is room, and the names take what is left; of what none of them needs, pictures take what they need.
+func (t *Table) places(w int) []place {
+	all := places(w)
+	most := t.longest()
+	if i := slices.IndexFunc(all, func(p place) bool { return p.title == "picture" }); i == nameColumn+1 {
+		spare := min(all[nameColumn].w-max(most.name, leastName), min(most.picture, mostPicture)-all[i].w)
+		if spare > 0 {
+			all[nameColumn].w -= spare
+			all[i].w += spare
+			all[i].x -= spare
+		}
+	}
+	return all
+}
+
 func places(w int) []place {
 	for rank := 5; rank >= 0; rank-- {
 		for _, wide := range []bool{true, false} {
@@ -105,7 +135,7 @@ func placesOf(w, rank int, wide bool) (all []place, name int) {
 
 // sortAt sorts by the column of a heading, or reverses the order if it is sorted by it.
 func (t *Table) sortAt(x int) {
-	for _, p := range places(t.width) {
+	for _, p := range t.places(t.width) {
 		if x-2 >= p.x && x-2 < p.x+p.w {
 			t.back = t.order == p.order && !t.back
 			t.order = p.order
@@ -190,7 +220,7 @@ func (t *Table) edge(c *chart.Canvas) {
 // headings draws the names of the columns; that of the order is marked.
 func (t *Table) headings(c *chart.Canvas) {
 	w, _ := c.Size()
-	for _, p := range places(w) {
+	for _, p := range t.places(w) {
 		title, style := p.title, theme.Faint
 		if p.order == t.order && !(p.title == "picture") {
 			mark := "↓"
@@ -211,7 +241,7 @@ func (t *Table) headings(c *chart.Canvas) {
 func (t *Table) row(c *chart.Canvas, y, i int) {
 	r := t.rows[i]
 	w, _ := c.Size()
-	at := places(w)
+	at := t.places(w)
 	if t.marked[r.Path] {
 		c.Text(1, y, "●", theme.Good)
 	}

@@ -170,6 +170,21 @@ func TestGoldenTables(t *testing.T) {
 	}
 }
 
+// Names of pictures take the width that names of runs leave.
+func TestPicturesAreWholeWhereNamesLeaveRoom(t *testing.T) {
+	r := run(1, "short")
+	r.Object = "titan_temperate_lakes.png"
+	m, _ := shown(t, 120, 24, page.Options{}, r)
+	if text := frame(t, m, 120, 24); !strings.Contains(text, r.Object+" ") {
+		t.Errorf("the picture is cut:\n%s", text)
+	}
+	r.Name = strings.Repeat("long", 12)
+	m, _ = shown(t, 120, 24, page.Options{}, r)
+	if text := frame(t, m, 120, 24); strings.Contains(strings.Split(text, "\n")[2], r.Object) {
+		t.Errorf("the name makes no room:\n%s", text)
+	}
+}
+
 // The cursor stays on its run, and a scrolled row in its place, when runs come and go.
 func TestTheCursorStaysOnItsRun(t *testing.T) {
 	var runs []Run

@@ -156,6 +156,9 @@ func (l *library) Taken(format, to string) (taken []string, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if target.Stdout() {
+		return nil, errors.New("must be the path of a file: the screen has standard output")
+	}
 	for _, path := range target.Files() {
 		if err := cli.Writable(filepath.Dir(path)); err != nil {
 			return nil, fmt.Errorf("the folder %s cannot be written: %w", filepath.Dir(path), cli.Bare(err))

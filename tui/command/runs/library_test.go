@@ -138,3 +138,16 @@ func TestTheStateOfARow(t *testing.T) {
 		}
 	}
 }
+
+// Qualities of a unit have the same decimals, so that a column of them can be compared.
+func TestQualitiesAreAligned(t *testing.T) {
+	for _, tt := range []struct {
+		v    float64
+		of   string
+		want string
+	}{{27, "dB", "27.0 dB"}, {8.2474, "dB", "8.2 dB"}, {0.9776, "", "0.9776"}, {0.98, "", "0.9800"}, {12.345678, "%", "12.35 %"}} {
+		if got := decimals(tt.v, tt.of); got != tt.want {
+			t.Errorf("%g %s is %q, want %q", tt.v, tt.of, got, tt.want)
+		}
+	}
+}

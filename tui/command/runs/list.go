@@ -144,18 +144,28 @@ func qualityOf(l *recording.Listed) string {
 
 // measuredBy returns the name of the quality, and its value with its unit; nothing if it was not measured.
 func measuredBy(l *recording.Listed) (metric, measured string) {
-	value := short(l.Quality)
-	if value == "–" {
+	if math.IsNaN(l.Quality) || math.IsInf(l.Quality, 0) {
 		return "", ""
 	}
 	for _, w := range workloads.All {
 		if schema := w.Schema(); schema.Workload == l.Workload {
 			if i := schema.SeriesNamed(l.QualityIs); i >= 0 {
-				return schema.Series[i].Title, strings.TrimSpace(value + " " + schema.Series[i].Unit)
+				return schema.Series[i].Title, decimals(l.Quality, schema.Series[i].Unit)
 			}
 		}
 	}
-	return l.QualityIs, value
+	return l.QualityIs, decimals(l.Quality, "")
+}
+
+// decimals formats a quality with as many decimals as others of its unit, so that a column of them can be compared.
+func decimals(v float64, of string) string {
+	switch {
+	case of == "dB":
+		return fmt.Sprintf("%.1f dB", v)
+	case of == "" && math.Abs(v) <= 1:
+		return fmt.Sprintf("%.4f", v)
+	}
+	return strings.TrimSpace(short(v) + " " + of)
 }
 
 // short formats a number for the list; a dash if there is none.
