@@ -49,7 +49,7 @@ func TestAnAblationReturnsToTheSettings(t *testing.T) {
 		changed   map[string]string
 	}{
 		{name: "complete", why: "complete", options: brief, end: func(*testing.T, *Run) {}},
-		{name: "stopped by the user", why: "it was stopped", options: long, end: func(_ *testing.T, r *Run) { r.StopAblation() }},
+		{name: "stopped by the user", why: "it was stopped", options: long, end: func(t *testing.T, r *Run) { do(t, r, profiles.StopAblationCommand) }},
 		{name: "restarted", why: "the run was restarted", options: long, end: func(t *testing.T, r *Run) { restart(t, r) }},
 		{name: "a setting was changed", why: "threads was changed", options: long, changed: map[string]string{"threads": otherThreads()},
 			end: func(t *testing.T, r *Run) {
@@ -58,11 +58,11 @@ func TestAnAblationReturnsToTheSettings(t *testing.T) {
 				}
 			}},
 		{name: "stopped while paused", why: "it was stopped", options: long,
-			end: func(_ *testing.T, r *Run) { r.Pause(true); r.StopAblation() }},
+			end: func(t *testing.T, r *Run) { do(t, r, profiles.PauseCommand); do(t, r, profiles.StopAblationCommand) }},
 		{name: "the run is over", why: "the run is over", options: long, sets: []string{"max_iterations=1000"}, end: func(*testing.T, *Run) {}},
 		{name: "the run was stopped", why: "the run was stopped", options: long, end: func(_ *testing.T, r *Run) { r.Stop() }},
 		{name: "a factorial, complete", why: "complete", options: factorial(t, 2), end: func(*testing.T, *Run) {}},
-		{name: "a factorial, stopped by the user", why: "it was stopped", options: factorial(t, 1000), end: func(_ *testing.T, r *Run) { r.StopAblation() }},
+		{name: "a factorial, stopped by the user", why: "it was stopped", options: factorial(t, 1000), end: func(t *testing.T, r *Run) { do(t, r, profiles.StopAblationCommand) }},
 		{name: "a factorial, restarted", why: "the run was restarted", options: factorial(t, 1000), end: func(t *testing.T, r *Run) { restart(t, r) }},
 		{name: "a factorial, a setting was changed", why: "threads was changed", options: factorial(t, 1000), changed: map[string]string{"threads": otherThreads()},
 			end: func(t *testing.T, r *Run) {
@@ -157,11 +157,11 @@ func TestAFactorialThatCannotBeServedIsRefused(t *testing.T) {
 	for want, factors := range map[string][]settings.Factor{
 		"this machine has no such kernels": factors, `amp = "fp8"`: wrong, "1 setting: must be 2 to 5": factors[:1],
 	} {
-		if err := r.StartFactorial(factors); err == nil || !strings.Contains(err.Error(), want) {
+		if err := r.Do(profiles.Command{Kind: profiles.AblateCommand, Factors: factors}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	if err := r.StartFactorial(factors[:2]); err != nil {
+	if err := r.Do(profiles.Command{Kind: profiles.AblateCommand, Factors: factors[:2]}); err != nil {
 		t.Fatal(err)
 	}
 	s := until(t, a, "a factorial", func(s *profiles.Snapshot) bool { return s.Ablation != nil })
@@ -191,7 +191,7 @@ func TestACompleteAblationFillsItsTable(t *testing.T) {
 func TestAnAblationOfARunThatIsOverIsRefused(t *testing.T) {
 	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(small, "max_iterations=5")...), Linger: true})
 	until(t, a, "the end", func(s *profiles.Snapshot) bool { return s.State == profiles.Finished })
-	if err := r.StartAblation(); err == nil || !strings.Contains(err.Error(), "restart") {
+	if err := ask(r, profiles.AblateCommand); err == nil || !strings.Contains(err.Error(), "restart") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -304,21 +304,21 @@ func TestAChangeIsReplicated(t *testing.T) {
 	set(t, r, "checkpointing", "true")
 	s := until(t, a, "the effect", func(s *profiles.Snapshot) bool { return len(s.Effects) == 1 && s.Effects[0].NAfter > 0 })
 	e := &s.Effects[0]
-	if err := r.Replicate([]settings.Assignment{{Key: e.Key, Value: e.Before}}, e.Iteration); err != nil {
+	if err := r.Do(profiles.Command{Kind: profiles.ReplicateCommand, Settings: []settings.Assignment{{Key: e.Key, Value: e.Before}}, At: e.Iteration}); err != nil {
 		t.Fatal(err)
 	}
 	s = until(t, a, "switching", func(s *profiles.Snapshot) bool { return s.Ablation != nil && !s.Settings.On("checkpointing") })
 	if !s.Ablation.Base.On("checkpointing") || !s.Ablation.Replication || s.Ablation.Of != e.Iteration {
 		t.Errorf("%+v", s.Ablation)
 	}
-	r.StopAblation()
+	do(t, r, profiles.StopAblationCommand)
 	s = until(t, a, "the end", func(s *profiles.Snapshot) bool { return !s.Ablation.Running && s.Settings.On("checkpointing") })
 	if got := s.Effects[0].Replica; got == nil || got.Key != "checkpointing" || got.Off != "false" || got.On != "true" || len(s.Effects) != 1 {
 		t.Errorf("%d effects, replica %+v", len(s.Effects), got)
 	}
 	const line = "replication of checkpointing ended: it was stopped"
 	until(t, a, line, func(s *profiles.Snapshot) bool { return told(s, line) })
-	if err := r.Replicate([]settings.Assignment{{Key: "checkpointing", Value: "true"}}, 0); err != nil {
+	if err := r.Do(profiles.Command{Kind: profiles.ReplicateCommand, Settings: []settings.Assignment{{Key: "checkpointing", Value: "true"}}, At: 0}); err != nil {
 		t.Fatal(err)
 	}
 	until(t, a, "the refusal", func(s *profiles.Snapshot) bool {
@@ -332,7 +332,7 @@ func deciding(t *testing.T, more ...string) (*Run, *aggregate.Aggregator) {
 	sets := slices.Concat(small, []string{"samples=60", "threshold=0", "iterations=1000000", "init_iterations=0", "checkpointing=false", "threads=1"}, more)
 	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, sets...), Linger: true})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 5 })
-	if err := r.Decide([]settings.Assignment{{Key: "checkpointing", Value: "true"}}); err != nil {
+	if err := ask(r, profiles.DecideCommand, settings.Assignment{Key: "checkpointing", Value: "true"}); err != nil {
 		t.Fatal(err)
 	}
 	return r, a
@@ -367,11 +367,15 @@ func TestADecisionMakesWay(t *testing.T) {
 		does  func(*Run) error
 		ended string
 	}{
-		{"another press", func(r *Run) error { return r.Decide([]settings.Assignment{{Key: "fused_optimizer", Value: "true"}}) }, "fused_optimizer was changed"},
-		{"a setting that is dear", func(r *Run) error { return r.Decide([]settings.Assignment{{Key: "threads", Value: "2"}}) }, "threads was changed"},
-		{"a pause", func(r *Run) error { r.Pause(true); return nil }, "the run was paused"},
+		{"another press", func(r *Run) error {
+			return ask(r, profiles.DecideCommand, settings.Assignment{Key: "fused_optimizer", Value: "true"})
+		}, "fused_optimizer was changed"},
+		{"a setting that is dear", func(r *Run) error {
+			return ask(r, profiles.DecideCommand, settings.Assignment{Key: "threads", Value: "2"})
+		}, "threads was changed"},
+		{"a pause", func(r *Run) error { return ask(r, profiles.PauseCommand) }, "the run was paused"},
 		{"a replication", func(r *Run) error {
-			return r.Replicate([]settings.Assignment{{Key: "checkpointing", Value: "false"}}, 1)
+			return r.Do(profiles.Command{Kind: profiles.ReplicateCommand, Settings: []settings.Assignment{{Key: "checkpointing", Value: "false"}}, At: 1})
 		}, "another comparison was asked for"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -413,7 +417,7 @@ func TestNotEveryChangeIsDecided(t *testing.T) {
 			if name == "dear together" {
 				press = append(press, settings.Assignment{Key: "threads", Value: "2"})
 			}
-			if err := r.Decide(press); err != nil {
+			if err := ask(r, profiles.DecideCommand, press...); err != nil {
 				t.Fatal(err)
 			}
 			until(t, a, "the press", func(s *profiles.Snapshot) bool { return s.Settings.On("checkpointing") })
@@ -435,14 +439,14 @@ func TestEverythingLeavesWhatWasThere(t *testing.T) {
 	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, sets...), Linger: true})
 	before := until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 5 }).Settings
 	off, _ := before.Table().Everything()
-	if err := r.Replicate(off, -1); err != nil {
+	if err := r.Do(profiles.Command{Kind: profiles.ReplicateCommand, Settings: off, At: -1}); err != nil {
 		t.Fatal(err)
 	}
 	until(t, a, "everything on", func(s *profiles.Snapshot) bool {
 		return s.Ablation != nil && s.Settings.On("mask_cache") && s.Settings.On("fused_optimizer") && s.Ablation.Rows[0].Name() == "everything on"
 	})
 	until(t, a, "everything off", func(s *profiles.Snapshot) bool { return !s.Settings.On("fft_cache") })
-	r.StopAblation()
+	do(t, r, profiles.StopAblationCommand)
 	until(t, a, "the end", func(s *profiles.Snapshot) bool { return !s.Ablation.Running })
 	s := until(t, a, "its settings", func(s *profiles.Snapshot) bool { return len(s.Settings.Differing(before)) == 0 })
 	if len(s.Effects) != 0 {

@@ -51,7 +51,7 @@ func driven(t *testing.T, r *Run, last int64, changes map[int64]string) (bits []
 			key, value, _ := strings.Cut(set, "=")
 			sets = append(sets, settings.Assignment{Key: key, Value: value})
 		}
-		if err := r.SetMany(sets); err != nil {
+		if err := ask(r, profiles.SetCommand, sets...); err != nil {
 			t.Fatal(err)
 		}
 		rec, _, err := r.Next(t.Context())
@@ -363,11 +363,11 @@ func TestAnAblationPostponesCheckpoints(t *testing.T) {
 		Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(small, "iterations=1000000", "threshold=0", "threads=1")...),
 		Checkpoints: Checkpoints{Path: path},
 	})
-	if err := r.StartAblation(); err != nil {
+	if err := ask(r, profiles.AblateCommand); err != nil {
 		t.Fatal(err)
 	}
 	until(t, a, "an ablation", func(s *profiles.Snapshot) bool { return s.Ablation != nil && s.Ablation.Running })
-	if err := r.Checkpoint(); err != nil {
+	if err := ask(r, profiles.CheckpointCommand); err != nil {
 		t.Fatal(err)
 	}
 	until(t, a, "a refusal", func(s *profiles.Snapshot) bool {
@@ -430,18 +430,18 @@ func TestCheckpointsOnRequest(t *testing.T) {
 		})
 	}
 	for _, name := range []string{"prismtop-moon.checkpoint.npz", "prismtop-moon-2.checkpoint.npz"} {
-		if err := r.Checkpoint(); err != nil {
+		if err := ask(r, profiles.CheckpointCommand); err != nil {
 			t.Fatal(err)
 		}
 		logged(" in " + name)
 		reopened(t, name)
 	}
-	r.Pause(true)
+	do(t, r, profiles.PauseCommand)
 	until(t, a, "a pause", func(s *profiles.Snapshot) bool { return s.State == profiles.Paused })
 	if err := os.Mkdir("prismtop-moon-3.checkpoint.npz", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Checkpoint(); err != nil {
+	if err := ask(r, profiles.CheckpointCommand); err != nil {
 		t.Fatal(err)
 	}
 	logged(" in prismtop-moon-4.checkpoint.npz")
@@ -459,7 +459,7 @@ func TestARestartHasItsOwnCheckpoint(t *testing.T) {
 		if c := reopened(t, path); c.Iteration != 15 || c.Finished {
 			t.Errorf("iteration %d, finished %v", c.Iteration, c.Finished)
 		}
-		if err := errors.Join(os.Remove(path), r.Restart()); err != nil {
+		if err := errors.Join(os.Remove(path), ask(r, profiles.RestartCommand)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,6 +12,19 @@ import (
 	"prismtop/sim/workloads"
 )
 
+// ask asks a run for a command of a kind about settings.
+func ask(r *Run, k profiles.CommandKind, sets ...settings.Assignment) error {
+	return r.Do(profiles.Command{Kind: k, Settings: sets})
+}
+
+// do is ask for a command that must be accepted.
+func do(t *testing.T, r *Run, k profiles.CommandKind) {
+	t.Helper()
+	if err := ask(r, k); err != nil {
+		t.Fatalf("%s: %v", k, err)
+	}
+}
+
 func TestSetManyChangesAllAtOneBoundary(t *testing.T) {
 	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(small, "samples=60", "threshold=0")...), Linger: true})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
@@ -19,7 +32,7 @@ func TestSetManyChangesAllAtOneBoundary(t *testing.T) {
 		{Key: "loss", Value: "composite"}, {Key: "composite_l1", Value: "0.2"}, {Key: "composite_l2", Value: "0.3"},
 		{Key: "composite_ssim", Value: "0.5"}, {Key: "amp", Value: "bf16"}, {Key: "threads", Value: "1"},
 	}
-	if err := r.SetMany(sets); err != nil {
+	if err := ask(r, profiles.SetCommand, sets...); err != nil {
 		t.Fatal(err)
 	}
 	s := until(t, a, "the changes", func(s *profiles.Snapshot) bool {
@@ -47,7 +60,7 @@ func TestSetManyChangesNothingWhereOneIsRefused(t *testing.T) {
 		"must sum to 1":                      {{Key: "loss", Value: "composite"}, {Key: "composite_l1", Value: "0.9"}, {Key: "composite_l2", Value: "0.9"}},
 		"device = cuda: no CUDA device":      {{Key: "amp", Value: "bf16"}, {Key: "device", Value: "cuda"}},
 	} {
-		if err := r.SetMany(wrong); err == nil || !strings.Contains(err.Error(), want) {
+		if err := ask(r, profiles.SetCommand, wrong...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: error %v, want one with %q", wrong, err, want)
 		}
 		if len(before.Differing(r.wanted)) > 0 {
@@ -61,7 +74,7 @@ func TestSetManyChangesNothingWhereOneIsRefused(t *testing.T) {
 func TestSamplesLeftCanChange(t *testing.T) {
 	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(small, "samples=60", "threshold=0", "iterations=4")...), Linger: true})
 	until(t, a, "two samples", func(s *profiles.Snapshot) bool { return len(s.Results) >= 2 })
-	r.Pause(true)
+	do(t, r, profiles.PauseCommand)
 	s := until(t, a, "pause", func(s *profiles.Snapshot) bool { return s.State == profiles.Paused })
 	for _, most := range []string{"1", "1000"} { // there and back: neither ends it now
 		if err := r.Set("max_samples", most); err != nil {
@@ -72,7 +85,7 @@ func TestSamplesLeftCanChange(t *testing.T) {
 	if err := r.Set("max_samples", strconv.Itoa(want)); err != nil {
 		t.Fatal(err)
 	}
-	r.Pause(false)
+	do(t, r, profiles.ResumeCommand)
 	ended := "ended by max_samples = " + strconv.Itoa(want)
 	s = until(t, a, ended, func(s *profiles.Snapshot) bool { return s.State == profiles.Finished && told(s, ended) })
 	if len(s.Results) != want {

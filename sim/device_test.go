@@ -319,7 +319,7 @@ func TestAForkOnADeviceThatFails(t *testing.T) {
 	}
 	w.set("device", "cpu")
 	got, _ := w.next(7)
-	if err := w.Fork([]settings.Assignment{{Key: "device", Value: "cuda"}}, w.loop.index); err != nil {
+	if err := w.Do(profiles.Command{Kind: profiles.ForkCommand, Settings: []settings.Assignment{{Key: "device", Value: "cuda"}}, At: w.loop.index}); err != nil {
 		t.Fatal(err)
 	}
 	more, _ := w.next(20)
@@ -410,7 +410,7 @@ func TestAForkThatTheDeviceRefusesEnds(t *testing.T) {
 	}
 	w.set("device", "cpu")
 	got, _ := w.next(7)
-	if err := w.Fork([]settings.Assignment{{Key: "device", Value: "cuda"}}, w.loop.index); err != nil {
+	if err := w.Do(profiles.Command{Kind: profiles.ForkCommand, Settings: []settings.Assignment{{Key: "device", Value: "cuda"}}, At: w.loop.index}); err != nil {
 		t.Fatal(err)
 	}
 	more, _ := w.next(13)

@@ -76,7 +76,7 @@ func TestAPreparationIsStopped(t *testing.T) {
 	if err := r.Set(key, value); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Restart(); err != nil {
+	if err := ask(r, profiles.RestartCommand); err != nil {
 		t.Fatal(err)
 	}
 	until(t, a, "the preparation", func(s *profiles.Snapshot) bool { return s.State == profiles.Preparing })

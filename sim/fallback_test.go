@@ -112,7 +112,7 @@ func TestARestartOnAGPUStaysThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.next(8)
-	if err := w.Restart(); err != nil {
+	if err := w.Do(profiles.Command{Kind: profiles.RestartCommand}); err != nil {
 		t.Fatal(err)
 	}
 	w.next(2)
@@ -200,7 +200,7 @@ func TestCommandsBehindAChangeThatFails(t *testing.T) {
 	w.next(2)
 	w.set("amp", "bf16")
 	w.set("learning_rate", "0.0025")
-	if err := w.Note("", "seen"); err != nil {
+	if err := w.Do(profiles.Command{Kind: profiles.NoteCommand, By: "", Text: "seen"}); err != nil {
 		t.Fatal(err)
 	}
 	w.next(2)

@@ -59,7 +59,7 @@ func TestAForkLeavesTheRunAlone(t *testing.T) {
 	forked, f := stepped(t, n, func(i int, r *Run) {
 		change(i, r)
 		if i == 8 {
-			if err := r.Fork([]settings.Assignment{{Key: "learning_rate", Value: "0.0001"}}, 5); err != nil {
+			if err := r.Do(profiles.Command{Kind: profiles.ForkCommand, Settings: []settings.Assignment{{Key: "learning_rate", Value: "0.0001"}}, At: 5}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -81,7 +81,7 @@ func TestAForkLeavesTheRunAlone(t *testing.T) {
 func TestAForkOfACacheIsEqual(t *testing.T) {
 	_, f := stepped(t, 12+profiles.ForkCount*(profiles.ForkArm+1), func(i int, r *Run) {
 		if i == 8 {
-			if err := r.Fork([]settings.Assignment{{Key: "mask_cache", Value: "false"}, {Key: "checkpointing", Value: "true"}}, 5); err != nil {
+			if err := r.Do(profiles.Command{Kind: profiles.ForkCommand, Settings: []settings.Assignment{{Key: "mask_cache", Value: "false"}, {Key: "checkpointing", Value: "true"}}, At: 5}); err != nil {
 				t.Error(err)
 			}
 		}

@@ -17,7 +17,7 @@ func TestNotesTakeTheirPlace(t *testing.T) {
 	plain, _ := stepped(t, 12, func(int, *Run) {})
 	noted, _ := stepped(t, 12, func(i int, r *Run) {
 		if i == 7 {
-			if err := r.Note("pts/1", "flat"); err != nil {
+			if err := r.Do(profiles.Command{Kind: profiles.NoteCommand, By: "pts/1", Text: "flat"}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -27,9 +27,9 @@ func TestNotesTakeTheirPlace(t *testing.T) {
 	}
 	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(small, "samples=60", "threshold=0")...), Linger: true})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
-	r.Pause(true)
+	do(t, r, profiles.PauseCommand)
 	paused := until(t, a, "the pause", func(s *profiles.Snapshot) bool { return s.State == profiles.Paused })
-	if err := r.Note("pts/1", "what \x1b[2J happens"); err != nil {
+	if err := r.Do(profiles.Command{Kind: profiles.NoteCommand, By: "pts/1", Text: "what \x1b[2J happens"}); err != nil {
 		t.Fatal(err)
 	}
 	s := until(t, a, "the note", func(s *profiles.Snapshot) bool { return len(s.Notes) > 0 })
@@ -47,7 +47,7 @@ func TestCachesAreClearedOnRequest(t *testing.T) {
 	remeasure := append(append([]string(nil), small...), "pattern=remeasure", "samples=60", "threshold=0")
 	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, remeasure...), Linger: true})
 	before := until(t, a, "a measurement in the cache", func(s *profiles.Snapshot) bool { return s.Caches[0].Bytes > 0 && s.Caches[0].Hits > 0 })
-	if err := r.Clear(); err != nil {
+	if err := ask(r, profiles.ClearCommand); err != nil {
 		t.Fatal(err)
 	}
 	until(t, a, "the log", func(s *profiles.Snapshot) bool {
@@ -61,13 +61,13 @@ func TestCachesAreClearedOnRequest(t *testing.T) {
 	if err := r.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Clear(); err == nil {
+	if err := ask(r, profiles.ClearCommand); err == nil {
 		t.Error("a run that is over was cleared")
 	}
 	plain, _ := stepped(t, 12, func(int, *Run) {})
 	cleared, _ := stepped(t, 12, func(i int, r *Run) {
 		if i == 7 {
-			if err := r.Clear(); err != nil {
+			if err := ask(r, profiles.ClearCommand); err != nil {
 				t.Error(err)
 			}
 		}
@@ -105,19 +105,19 @@ func TestNotesOfARunAreBounded(t *testing.T) {
 	}
 	defer r.Close()
 	for text, want := range map[string]string{"": "no text", strings.Repeat("ä", profiles.LongestNote+1): "at most 200 characters"} {
-		if err := r.Note("pts/1", text); err == nil || !strings.Contains(err.Error(), want) {
+		if err := r.Do(profiles.Command{Kind: profiles.NoteCommand, By: "pts/1", Text: text}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	if err := r.Note(strings.Repeat("a", 1000), strings.Repeat("ä", profiles.LongestNote)); err != nil {
+	if err := r.Do(profiles.Command{Kind: profiles.NoteCommand, By: strings.Repeat("a", 1000), Text: strings.Repeat("ä", profiles.LongestNote)}); err != nil {
 		t.Error(err)
 	}
 	for range notesAtOnce - 1 {
-		if err := r.Note("", "a"); err != nil {
+		if err := r.Do(profiles.Command{Kind: profiles.NoteCommand, By: "", Text: "a"}); err != nil {
 			t.Error(err)
 		}
 	}
-	if err := r.Note("", "a"); err == nil || !strings.Contains(err.Error(), "at most 20") {
+	if err := r.Do(profiles.Command{Kind: profiles.NoteCommand, By: "", Text: "a"}); err == nil || !strings.Contains(err.Error(), "at most 20") {
 		t.Errorf("one note too many: %v", err)
 	}
 	taken := 0

@@ -17,7 +17,7 @@ func TestAPausedRunUsesNoProcessorTime(t *testing.T) {
 	s := configured(t, append(small, "iterations=1000000", "threshold=0", "threads=2")...)
 	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: s})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 20 })
-	r.Pause(true)
+	do(t, r, profiles.PauseCommand)
 	until(t, a, "the pause", func(s *profiles.Snapshot) bool { return s.State == profiles.Paused })
 	ctx, cancel := context.WithCancel(t.Context())
 	go a.Run(ctx, 0)

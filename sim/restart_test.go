@@ -21,7 +21,7 @@ var endless = slices.Concat(small, []string{"samples=60", "threshold=0", "iterat
 
 func restart(t *testing.T, r *Run) {
 	t.Helper()
-	if err := r.Restart(); err != nil {
+	if err := ask(r, profiles.RestartCommand); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -77,10 +77,10 @@ func TestSettingsOfTheStartAreJudgedWhenAskedFor(t *testing.T) {
 		}
 	}
 	missing := []settings.Assignment{{Key: "image", Value: filepath.Join(t.TempDir(), "none.png")}}
-	if err := r.Check(missing); err == nil || !strings.Contains(err.Error(), "none.png: no such file") {
+	if err := r.Do(profiles.Command{Kind: profiles.SetCommand, Settings: missing, Try: true}); err == nil || !strings.Contains(err.Error(), "none.png: no such file") {
 		t.Errorf("a picture that is not there: %v", err)
 	}
-	if err := r.Check([]settings.Assignment{{Key: "object", Value: "star"}}); err != nil {
+	if err := r.Do(profiles.Command{Kind: profiles.SetCommand, Settings: []settings.Assignment{{Key: "object", Value: "star"}}, Try: true}); err != nil {
 		t.Error(err)
 	}
 	set(t, r, "size", "256") // the next run may have what this one cannot
@@ -104,7 +104,9 @@ func TestARunOutlivesARestartThatFails(t *testing.T) {
 	}{{profiles.Running, endless}, {profiles.Paused, endless}, {profiles.Finished, append(slices.Clone(small), "max_iterations=5")}} {
 		r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, tt.sets...), Linger: true})
 		s := until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
-		r.Pause(tt.state == profiles.Paused)
+		if tt.state == profiles.Paused {
+			do(t, r, profiles.PauseCommand)
+		}
 		before := until(t, a, tt.state.String(), func(s *profiles.Snapshot) bool { return s.State == tt.state })
 		set(t, r, "image", path)
 		restart(t, r)
@@ -137,7 +139,7 @@ func TestARestartLoadsAnotherPicture(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "europa")
 	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, endless...), Linger: true, SaveTo: base})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
-	if err := r.Save(); err != nil {
+	if err := ask(r, profiles.SaveCommand); err != nil {
 		t.Fatal(err)
 	}
 	until(t, a, "the picture", func(*profiles.Snapshot) bool { _, err := os.Stat(base + ".npy"); return err == nil })
@@ -156,7 +158,7 @@ func TestARunWhoseLoopIsGoneRefusesARestart(t *testing.T) {
 	r, _ := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, endless...), Linger: true})
 	r.Stop()
 	_ = r.Wait()
-	if err := r.Restart(); err == nil || !strings.Contains(err.Error(), "over for good") {
+	if err := ask(r, profiles.RestartCommand); err == nil || !strings.Contains(err.Error(), "over for good") {
 		t.Errorf("a restart of a run whose loop is gone: %v", err)
 	}
 }

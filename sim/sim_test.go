@@ -196,16 +196,16 @@ func TestSettingsThatCannotChangeAreRefused(t *testing.T) {
 func TestPauseStepAndRestart(t *testing.T) {
 	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(small, "samples=60", "threshold=0")...), Linger: true})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
-	r.Pause(true)
+	do(t, r, profiles.PauseCommand)
 	at := until(t, a, "pause", func(s *profiles.Snapshot) bool { return s.State == profiles.Paused }).Index
-	r.Step()
+	do(t, r, profiles.StepCommand)
 	until(t, a, "one iteration", func(s *profiles.Snapshot) bool { return s.Index == at+1 })
 	if s := a.Tick(time.Now()); s.Index != at+1 || s.State != profiles.Paused {
 		t.Errorf("a step led to iteration %d in state %v, want %d paused", s.Index, s.State, at+1)
 	}
 	restart(t, r)
 	until(t, a, "restart", func(s *profiles.Snapshot) bool { return s.Index == 0 && s.State == profiles.Paused })
-	r.Pause(false)
+	do(t, r, profiles.ResumeCommand)
 	until(t, a, "going on", func(s *profiles.Snapshot) bool { return s.State == profiles.Running && s.Index > 2 })
 }
 
@@ -240,7 +240,7 @@ func TestSaveWritesPictureAndArray(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "moon")
 	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, small...), Linger: true, SaveTo: base})
 	until(t, a, "the end", func(s *profiles.Snapshot) bool { return s.State == profiles.Finished })
-	if err := r.Save(); err != nil {
+	if err := ask(r, profiles.SaveCommand); err != nil {
 		t.Fatal(err)
 	}
 	until(t, a, "log line", func(s *profiles.Snapshot) bool {
@@ -251,7 +251,7 @@ func TestSaveWritesPictureAndArray(t *testing.T) {
 			t.Errorf("%s: %v, %v", ext, info, err)
 		}
 	}
-	if err := r.Save(); err != nil {
+	if err := ask(r, profiles.SaveCommand); err != nil {
 		t.Fatal(err)
 	}
 	until(t, a, "line of the second", func(s *profiles.Snapshot) bool {
@@ -264,14 +264,14 @@ func TestSaveWritesPictureAndArray(t *testing.T) {
 func TestDivergenceIsAnErrorAndCanBeRestarted(t *testing.T) {
 	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(small, "samples=60", "threshold=0")...), Linger: true})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
-	r.Pause(true)
+	do(t, r, profiles.PauseCommand)
 	until(t, a, "pause", func(s *profiles.Snapshot) bool { return s.State == profiles.Paused })
 	// The loop waits, so nothing else reads the object: the next sample measures
 	// it.
 	middle := object(r).Size/2*object(r).Size + object(r).Size/2
 	healthy := object(r).Amplitude[middle]
 	object(r).Amplitude[middle] = float32(math.NaN())
-	r.Pause(false)
+	do(t, r, profiles.ResumeCommand)
 	s := until(t, a, "divergence", func(s *profiles.Snapshot) bool { return s.State == profiles.Failed })
 	if !strings.Contains(s.Err, "not a number") || s.NonFinite != 1 {
 		t.Errorf("error %q, %d non-finite losses", s.Err, s.NonFinite)

@@ -18,14 +18,14 @@ var converging = slices.Concat(small, []string{"samples=60", "threshold=0.5", "i
 // their limits until it is given anew, and under the first it is in force again.
 func TestAThresholdBelongsToItsLoss(t *testing.T) {
 	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, converging...), Linger: true})
-	r.Pause(true)
+	do(t, r, profiles.PauseCommand)
 	s := until(t, a, "pause", func(s *profiles.Snapshot) bool { return s.State == profiles.Paused })
 	if s.Settings.InForce("threshold") != 0.5 {
 		t.Fatalf("threshold %g in force at the start", s.Settings.InForce("threshold"))
 	}
 	set(t, r, "loss", "l2")
 	until(t, a, "the loss", func(s *profiles.Snapshot) bool { return s.Settings.Text("loss") == "l2" })
-	r.Pause(false)
+	do(t, r, profiles.ResumeCommand)
 	from := len(s.Results) + 1 // the sample under way began under l1
 	s = until(t, a, "samples", func(s *profiles.Snapshot) bool { return len(s.Results) >= from+4 })
 	for _, res := range s.Results[from:] {
@@ -77,7 +77,7 @@ func TestASuspendedThresholdComesBack(t *testing.T) {
 		{[]settings.Assignment{{Key: "threshold", Value: "0"}, {Key: "loss", Value: "l1"}}, "0"},                // never is never
 	}
 	for i, step := range steps {
-		if err := r.SetMany(step.sets); err != nil {
+		if err := ask(r, profiles.SetCommand, step.sets...); err != nil {
 			t.Fatal(err)
 		}
 		until(t, a, step.want, func(s *profiles.Snapshot) bool {

@@ -165,13 +165,15 @@ func TestTheTunerIsOverruled(t *testing.T) {
 	if s := step(3); s.Ablation.Running || s.Ablation.Ended != "batch_size was changed" || s.Settings.Get(settings.BatchSize) != "7" || s.Settings.On(settings.AutoTune) {
 		t.Errorf("after a size by key: %v, %+v", s.Settings, s.Ablation)
 	}
-	if err := r.SetMany([]settings.Assignment{{Key: settings.AutoTune, Value: "true"}}); err != nil {
+	if err := r.Do(profiles.Command{Kind: profiles.SetCommand, Settings: []settings.Assignment{{Key: settings.AutoTune, Value: "true"}}}); err != nil {
 		t.Fatal(err)
 	}
 	if s := step(3); !s.Ablation.Running || s.Ablation.Tuning.From != 7 {
 		t.Errorf("switched on again: %+v", s.Ablation)
 	}
-	r.StopAblation()
+	if err := r.Do(profiles.Command{Kind: profiles.StopAblationCommand}); err != nil {
+		t.Fatal(err)
+	}
 	if s := step(3); s.Ablation.Running || s.Settings.On(settings.AutoTune) || s.Settings.Int(settings.BatchSize) != 7 {
 		t.Errorf("stopped: %v, %+v", s.Settings, s.Ablation)
 	}
@@ -202,8 +204,8 @@ func TestAChangeOverrulesTheChoice(t *testing.T) {
 		{"the batch size", func(r *sim.Run) error { return r.Set(settings.BatchSize, "7") }, 7, false, "; not adopted: batch_size was changed; the settings are as before, but batch_size = 7"},
 		{"another setting", func(r *sim.Run) error { return r.Set("other", "1") }, 2, true, "; not adopted: other was changed; the settings are as before, but other = 1"},
 		{"the tuner", func(r *sim.Run) error { return r.Set(settings.AutoTune, "false") }, 2, false, "; not adopted: auto_tune was changed"},
-		{"stop", func(r *sim.Run) error { r.StopAblation(); return nil }, 2, false, "; not adopted: it was stopped"},
-		{"restart", func(r *sim.Run) error { return r.Restart() }, 2, true, ""},
+		{"stop", func(r *sim.Run) error { return r.Do(profiles.Command{Kind: profiles.StopAblationCommand}) }, 2, false, "; not adopted: it was stopped"},
+		{"restart", func(r *sim.Run) error { return r.Do(profiles.Command{Kind: profiles.RestartCommand}) }, 2, true, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			events := stream.New(1 << 14)

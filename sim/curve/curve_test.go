@@ -169,7 +169,7 @@ func TestAFitIsAblatedAndSet(t *testing.T) {
 	if err := r.Set("loss", "l2"); err == nil || !strings.Contains(err.Error(), `unknown setting "loss"`) {
 		t.Errorf("a setting of another workload: %v", err)
 	}
-	if err := r.SetMany([]settings.Assignment{{Key: "basis_cache", Value: "off"}, {Key: "max_iterations", Value: "1"}}); err != nil {
+	if err := r.Do(profiles.Command{Kind: profiles.SetCommand, Settings: []settings.Assignment{{Key: "basis_cache", Value: "off"}, {Key: "max_iterations", Value: "1"}}}); err != nil {
 		t.Fatal(err)
 	}
 	if s := end(t, r, a); s.Settings.On("basis_cache") || s.EndedBy != "max_iterations = 1" {

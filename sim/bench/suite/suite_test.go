@@ -256,7 +256,7 @@ func TestEverythingIsSwitchedTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer run.Close()
-	if err := run.Replicate(off, -1); err != nil {
+	if err := run.Do(profiles.Command{Kind: profiles.ReplicateCommand, Settings: off, At: -1}); err != nil {
 		t.Fatal(err)
 	}
 	for {

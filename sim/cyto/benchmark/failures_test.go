@@ -106,7 +106,7 @@ func TestCancelledTasks(t *testing.T) {
 	defer r.Close()
 	for i := 0; ; i++ {
 		if i == 3 {
-			if err := r.SetMany([]settings.Assignment{{Key: "cancelled", Value: "1,2"}}); err != nil {
+			if err := r.Do(profiles.Command{Kind: profiles.SetCommand, Settings: []settings.Assignment{{Key: "cancelled", Value: "1,2"}}}); err != nil {
 				t.Fatal(err)
 			}
 		}
