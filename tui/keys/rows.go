@@ -63,6 +63,7 @@ var fixed = [sections][]Row{
 	},
 	Screen: {
 		{Action: "help", Keys: []string{"?", "h"}, Help: "explain: pane, then keys", Short: "help", Long: "every key"},
+		{Action: "search", Keys: []string{"/"}, Help: "search keys and explanations"},
 		{Action: "alerts", Keys: []string{"!"}, Help: "alerts, with what to do"},
 		{Action: "next pane", Keys: []string{"tab"}, Help: "next pane", Short: "pane", Rank: 9},
 		{Action: "previous pane", Keys: []string{"shift+tab"}, Help: "previous pane"},

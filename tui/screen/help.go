@@ -2,6 +2,7 @@ package screen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"prismtop/profiles"
@@ -14,11 +15,12 @@ import (
 )
 
 // This file draws the help: a scrollable sheet over the screen that explains the focused pane,
-// lists all bindings, or lists the alerts.
+// lists all bindings, searches both, or lists the alerts.
 
 // help is the open sheet.
 type help struct {
 	page helpPage
+	find *widget.Input // what is searched for; nil without a search
 	widget.Scroll
 }
 
@@ -45,16 +47,70 @@ func (h *help) next(focused bool) {
 
 // help returns the lines of the sheet.
 func (m *Model) help() []string {
+	if m.sheet.find != nil {
+		w := min(pane.ProseWidth, m.layout.W-4)
+		return m.scrolled("Search the help", "", [][]widget.Line{m.foundLines(w)}, w)
+	}
 	if m.sheet.page == paneHelp && m.focus != layout.None {
 		w := min(pane.ProseWidth, m.layout.W-4)
-		return m.scrolled(m.paneName(m.focus), m.keys.Say(allKeysHint), [][]widget.Line{m.paneLines(w)}, w)
+		return m.scrolled(m.paneName(m.focus), m.keys.Say(allKeysHint+" · "+searchHint), [][]widget.Line{m.paneLines(w)}, w)
 	}
 	if m.sheet.page == alertsHelp {
 		w := min(pane.ProseWidth, m.layout.W-4)
 		return m.scrolled("Alerts", m.keys.Say(allKeysHint), [][]widget.Line{m.alertLines(w)}, w)
 	}
 	columns, width := m.keyColumns()
-	return m.scrolled("Keys", "", columns, len(columns)*(width+2)-2)
+	return m.scrolled("Keys", m.keys.Say(searchHint), columns, len(columns)*(width+2)-2)
+}
+
+// search begins a search.
+func (m *Model) search() { m.sheet = help{page: keysHelp, find: widget.NewInput("")} }
+
+// pressSearch handles a key of a search: the sheet scrolls, every other key is typed.
+func (m *Model) pressSearch(pressed string) {
+	switch {
+	case pressed == "esc":
+		m.sheet = help{page: keysHelp}
+	case len([]rune(pressed)) == 1 || pressed == "space" || widget.Edits(pressed):
+		m.sheet.find.Press(pressed)
+		m.sheet.Scroll = widget.Scroll{}
+	default:
+		m.sheet.Move(pressed)
+	}
+}
+
+// foundLines returns what is searched for, the keys and the paragraphs on panes that have all of its words.
+func (m *Model) foundLines(w int) []widget.Line {
+	text := m.sheet.find.Value()
+	lines := []widget.Line{{Key: m.keys.Of("search"), Text: text + "_", Style: theme.Strong}, {}}
+	wanted := strings.Fields(strings.ToLower(text))
+	if len(wanted) == 0 {
+		return append(lines, widget.Wrapped("Type words: keys and explanations with all of them are listed.", w, theme.Faint)...)
+	}
+	has := func(parts ...string) bool {
+		all := strings.ToLower(strings.Join(parts, " "))
+		return !slices.ContainsFunc(wanted, func(word string) bool { return !strings.Contains(all, word) })
+	}
+	least := len(lines)
+	for _, section := range ownSections {
+		for _, r := range m.keys.Rows(section) {
+			if has(r.Name(), r.Help, section.Title()) {
+				lines = append(lines, widget.KeyLines(r.Name(), r.Help, w)...)
+			}
+		}
+	}
+	for id := range m.panes {
+		for _, paragraph := range m.panes[id].Explain() {
+			if has(paragraph) {
+				lines = append(lines, widget.Line{}, widget.Line{Text: m.paneName(layout.Pane(id)), Style: theme.Title})
+				lines = append(lines, widget.Wrapped(paragraph, w, theme.Plain)...)
+			}
+		}
+	}
+	if len(lines) == least {
+		return append(lines, widget.Line{Text: "Nothing has these words.", Style: theme.Faint})
+	}
+	return lines
 }
 
 // paneLines explain the focused pane.

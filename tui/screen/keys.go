@@ -75,6 +75,7 @@ var deeds = map[profiles.Action]func(*Model) tea.Cmd{
 	"switch device":      does((*Model).otherDevice),
 
 	"help":          (*Model).toggleHelp,
+	"search":        does((*Model).search),
 	"alerts":        does((*Model).toggleAlerts),
 	"next pane":     does(func(m *Model) { m.cycleFocus(1) }),
 	"previous pane": does(func(m *Model) { m.cycleFocus(-1) }),
@@ -165,6 +166,10 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		if cmd, left := m.pressTyping(msg); !left {
 			return cmd
 		}
+	}
+	if m.sheet.find != nil {
+		m.pressSearch(m.pressed)
+		return nil
 	}
 	if m.sheet.page != noHelp {
 		if m.pressed == "esc" { // before the pane beneath, which may handle esc itself

@@ -631,3 +631,39 @@ func TestAMPSaysWhereItIsEmulated(t *testing.T) {
 		}
 	}
 }
+
+// The help is searched by words: keys and explanations that have all of them are listed, and typing presses no other key.
+func TestTheHelpCanBeSearched(t *testing.T) {
+	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
+	press(m, "?", "/")
+	if frame := frameOf(m); !strings.Contains(frame, "Search the help") || !strings.Contains(frame, "Type words") {
+		t.Fatalf("no search:\n%s", frame)
+	}
+	for _, key := range "learning" {
+		press(m, string(key))
+	}
+	frame := frameOf(m)
+	for _, want := range []string{"learning_", "halve learning rate", "double learning rate"} {
+		if !strings.Contains(frame, want) {
+			t.Errorf("no %q in\n%s", want, frame)
+		}
+	}
+	if strings.Contains(frame, "pause or go on") || len(r.Called()) > 0 {
+		t.Errorf("other keys are listed, or were pressed (%v):\n%s", r.Called(), frame)
+	}
+	press(m, "ctrl+u")
+	for _, key := range "whisker p95" {
+		press(m, strings.ReplaceAll(string(key), " ", "space"))
+	}
+	if frame := frameOf(m); !strings.Contains(frame, "the whisker ends at p95") || !strings.Contains(frame, "phases") {
+		t.Errorf("the explanation of phases is not found:\n%s", frame)
+	}
+	press(m, "q", "q")
+	if frame := frameOf(m); !strings.Contains(frame, "Nothing has these words.") {
+		t.Errorf("q is not typed:\n%s", frame)
+	}
+	press(m, "esc")
+	if frame := frameOf(m); strings.Contains(frame, "Search the help") || !strings.Contains(frame, "/ search") {
+		t.Errorf("esc does not lead back to the keys:\n%s", frame)
+	}
+}

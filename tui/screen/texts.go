@@ -26,6 +26,7 @@ const (
 	stepNeedsPause     profiles.Advice = "{step|a step} steps a paused run; {pause|a pause} pauses it"
 	listsKeys          profiles.Advice = "{help|the help} lists the keys"
 	allKeysHint        profiles.Advice = "{help|the help} all keys"
+	searchHint         profiles.Advice = "{search|a search} search"
 	panesShowsThem     profiles.Advice = "{panes|the list of panes} shows them."
 	listsModes         profiles.Advice = "; {choose|the list} lists the modes"
 	settingsSetsMore   profiles.Advice = " (key {settings|for all settings} sets more)"
