@@ -30,26 +30,23 @@ func (m *Model) showOrHide(id layout.Pane) {
 }
 
 func (m *Model) openChooser() {
-	m.choosing = &chooser{}
+	c := &chooser{}
 	if m.focus != layout.None {
-		m.choosing.row = int(m.focus)
+		c.row = int(m.focus)
 	}
+	m.lay(c)
 }
 
-// pressChooser handles a key while the list is open.
-func (m *Model) pressChooser(msg tea.KeyPressMsg) tea.Cmd {
-	c := m.choosing
-	switch s := msg.String(); {
+func (c *chooser) press(m *Model, s string) (cmd tea.Cmd, left bool) {
+	switch {
 	case m.closes(s) || m.keys.Is("panes", s):
-		m.choosing = nil
-	case s == "ctrl+c":
-		return m.interrupt()
+		m.lift()
 	case m.keys.Is("layout", s):
 		m.nextArrangement()
 	case s == "space":
 		m.showOrHide(layout.Pane(c.row))
 	case s == "enter" || m.keys.Is("zoom", s):
-		m.choosing = nil
+		m.lift()
 		m.setFocus(layout.Pane(c.row))
 		m.zoomed = true
 		m.relay()
@@ -60,15 +57,14 @@ func (m *Model) pressChooser(msg tea.KeyPressMsg) tea.Cmd {
 			m.showOrHide(layout.Pane(i))
 		}
 	}
-	return nil
+	return nil, false
 }
 
-// chooserBox returns the lines of the list.
-func (m *Model) chooserBox() []string {
+func (l *chooser) box(m *Model) []string {
 	a := m.arrangement()
 	whole := m.arranged(m.choice())
 	rows := min(len(m.panes), m.layout.H-2)
-	first := max(0, min(m.choosing.row-rows/2, len(m.panes)-rows))
+	first := max(0, min(l.row-rows/2, len(m.panes)-rows))
 	return m.dialog("Panes in "+a.Name, m.keys.Say(chooserFoot), 44, rows, func(c *chart.Canvas) {
 		w, _ := c.Size()
 		for y := range rows {
@@ -86,7 +82,7 @@ func (m *Model) chooserBox() []string {
 			default:
 				note = "not in this layout"
 			}
-			if int(id) == m.choosing.row {
+			if int(id) == l.row {
 				c.Text(0, y, "▸", theme.Key)
 			}
 			if int(id) < len(chooserKeys) {

@@ -47,7 +47,7 @@ func TestTheListGivesAnyPaneTheScreen(t *testing.T) {
 	m, _ := screen(t, 60, 15, Options{}, colorprofile.ANSI256, tuitest.Running())
 	for id := range layout.Pane(len(Panes)) {
 		m.openChooser()
-		m.choosing.row = int(id)
+		over[*chooser](m).row = int(id)
 		checkFrame(t, m, 60, 15)
 		press(m, "enter")
 		checkFrame(t, m, 60, 15)
@@ -299,7 +299,7 @@ func TestTheListOfPanesKeepsNamesApart(t *testing.T) {
 			m.without[id] = true
 		}
 		press(m, "P")
-		text := ansi.Strip(strings.Join(m.chooserBox(), "\n"))
+		text := ansi.Strip(strings.Join(over[*chooser](m).box(m), "\n"))
 		for id := range m.panes {
 			if name := m.paneName(layout.Pane(id)); !strings.Contains(text, name+" ") {
 				t.Errorf("%s has no space behind it:\n%s", name, text)

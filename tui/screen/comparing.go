@@ -16,6 +16,9 @@ import (
 // This file starts and stops ablations. Where a run has several settings to compare, a list offers
 // an ablation of single settings, which is selected, and one of every combination of some.
 
+// comparing is the open list of ablations.
+type comparing struct{ *ablation.Choice }
+
 // ablationRuns reports whether an ablation is under way or requested. A decision, which makes way for one, is none.
 func (m *Model) ablationRuns() bool {
 	return m.ablating || m.snap != nil && m.snap.Ablation != nil && m.snap.Ablation.Running && !m.snap.Ablation.Decides()
@@ -48,11 +51,6 @@ func (m *Model) sayDecision(before *profiles.Ablation) {
 	m.sayOne(words.Decision(m.keys.table, a, m.options.Cores, m.decisionKey())...)
 }
 
-// listing reports whether a list is open.
-func (m *Model) listing() bool {
-	return m.choosing != nil || m.picking != nil || m.comparing != nil || m.exporting != nil || m.typing != nil
-}
-
 // toggleAblation offers the ablations of the run, or stops the one under way.
 func (m *Model) toggleAblation() {
 	if !m.can(profiles.AblateCommand) {
@@ -73,7 +71,7 @@ func (m *Model) toggleAblation() {
 		m.startAblation(nil, ablation.Length(m.snap))
 		return
 	}
-	m.comparing = ablation.NewChoice(m.keys.table, m.keep.Factorial[m.keys.table.Workload])
+	m.lay(&comparing{ablation.NewChoice(m.keys.table, m.keep.Factorial[m.keys.table.Workload])})
 }
 
 // startAblation starts an ablation, of every combination of factors if there are some, and shows its table.
@@ -86,30 +84,24 @@ func (m *Model) startAblation(factors []settings.Factor, length string) {
 	m.say(strings.TrimSpace(m.keys.Say(stopsAblation) + length))
 }
 
-// pressComparing handles a key while the list of ablations is open.
-func (m *Model) pressComparing(msg tea.KeyPressMsg) tea.Cmd {
-	switch s := msg.String(); {
-	case s == "ctrl+c":
-		return m.interrupt()
-	case s == "ctrl+l":
-		return m.redraw()
+func (c *comparing) press(m *Model, s string) (cmd tea.Cmd, left bool) {
+	switch {
 	case m.closes(s):
-		m.comparing = nil
+		m.lift()
 	case s == "enter" || m.keys.Is("ablate", s):
-		m.compare()
+		c.start(m)
 	default:
-		if said := m.comparing.Press(s); said != "" {
+		if said := c.Press(s); said != "" {
 			m.say(said)
 		}
 	}
-	return nil
+	return nil, false
 }
 
-// compare starts the selected ablation and closes the list.
-func (m *Model) compare() {
-	c := m.comparing
+// start starts the selected ablation and closes the list.
+func (c *comparing) start(m *Model) {
 	if !c.Factorial() {
-		m.comparing = nil
+		m.lift()
 		m.startAblation(nil, ablation.Length(m.snap))
 		return
 	}
@@ -118,15 +110,14 @@ func (m *Model) compare() {
 		m.complain(err.Error())
 		return
 	}
-	m.comparing = nil
+	m.lift()
 	m.keep.chooseFactorial(m.keys.table.Workload, c.Names())
 	m.startAblation(factors, ablation.FactorialLength(m.snap, len(factors)))
 }
 
-// comparingBox returns the lines of the list.
-func (m *Model) comparingBox() []string {
-	rows := min(m.comparing.Rows(), m.layout.H-2)
-	return m.dialog("Ablation", m.keys.Say(ablationStarts), ablation.ChoiceWidth, rows, func(c *chart.Canvas) {
-		m.comparing.Draw(c, m.snap)
+func (c *comparing) box(m *Model) []string {
+	rows := min(c.Rows(), m.layout.H-2)
+	return m.dialog("Ablation", m.keys.Say(ablationStarts), ablation.ChoiceWidth, rows, func(on *chart.Canvas) {
+		c.Draw(on, m.snap)
 	})
 }

@@ -165,12 +165,12 @@ func TestSettingsOfAFactorialAreChosen(t *testing.T) {
 		press(m, "down")
 	}
 	press(m, "space", "down", "space", "enter") // amp alone is left
-	if got := m.status.text; !strings.Contains(got, "choose 2 to 5 settings") || m.comparing == nil || r.Called() != nil {
+	if got := m.status.text; !strings.Contains(got, "choose 2 to 5 settings") || !lies[*comparing](m) || r.Called() != nil {
 		t.Errorf("says %q, called %q", got, r.Called())
 	}
 	press(m, "down", "space", "down", "space", "enter") // fused_optimizer and checkpointing
 	want := "StartFactorial fused_optimizer checkpointing amp=bf16"
-	if got := r.Called(); !slices.Equal(got, []string{want}) || m.comparing != nil || m.focus != idAblation {
+	if got := r.Called(); !slices.Equal(got, []string{want}) || lies[*comparing](m) || m.focus != idAblation {
 		t.Errorf("called %q, want %q", got, want)
 	}
 	press(m, "A", "A", "down", "enter")
@@ -194,12 +194,12 @@ func TestAFactorialIsBounded(t *testing.T) {
 	for range 5 {                // up to pruned_fft
 		press(m, "up", "space")
 	}
-	if want, got := []string{"pruned_fft", "fused_optimizer", "checkpointing", "amp=bf16"}, m.comparing.Names(); !slices.Equal(got, want) {
+	if want, got := []string{"pruned_fft", "fused_optimizer", "checkpointing", "amp=bf16"}, over[*comparing](m).Names(); !slices.Equal(got, want) {
 		t.Errorf("chosen %q, want %q", got, want)
 	}
 	press(m, "up", "space", "up", "space")
 	if got := m.status.text; !strings.Contains(got, "at most 5") {
-		t.Errorf("says %q with %q", got, m.comparing.Names())
+		t.Errorf("says %q with %q", got, over[*comparing](m).Names())
 	}
 	press(m, "enter")
 	if got := r.Called(); len(got) != 1 || len(strings.Fields(got[0])) != 1+settings.MostFactors {
@@ -217,7 +217,7 @@ func TestAFactorialIsRefused(t *testing.T) {
 	}
 	press(m, "A")
 	m.Update(snapshotMsg{tuitest.Finished()})
-	if m.comparing != nil {
+	if lies[*comparing](m) {
 		t.Error("the list of a run that is over is open")
 	}
 }

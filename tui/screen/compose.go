@@ -3,6 +3,8 @@ package screen
 import (
 	"fmt"
 
+	tea "charm.land/bubbletea/v2"
+
 	"prismtop/profiles"
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
@@ -30,29 +32,8 @@ func (m *Model) compose() {
 	if m.sheet.page != noHelp {
 		m.overlay(rows, m.help())
 	}
-	if m.choosing != nil {
-		m.overlay(rows, m.chooserBox())
-	}
-	if m.picking != nil {
-		m.overlay(rows, m.pickerBox())
-	}
-	if m.comparing != nil {
-		m.overlay(rows, m.comparingBox())
-	}
-	if m.exporting != nil {
-		m.overlay(rows, m.exportingBox())
-	}
-	if m.noting != nil {
-		m.overlay(rows, m.noteBox())
-	}
-	if m.typing != nil {
-		m.overlay(rows, m.typingBox())
-	}
-	if m.confirming {
-		m.overlay(rows, m.confirmation())
-	}
-	if m.restarting {
-		m.overlay(rows, m.restartQuestion())
+	for _, o := range m.overlays.open {
+		m.overlay(rows, o.box(m))
 	}
 	m.rows = rows
 }
@@ -65,7 +46,21 @@ func (m *Model) dialog(title, foot string, w, h int, draw func(c *chart.Canvas))
 	return widget.Dialog(title, foot, min(w+4, m.layout.W), min(h+2, m.layout.H), draw).Lines(m.theme)
 }
 
-func (m *Model) confirmation() []string {
+// quitting asks whether to quit; any other key than its own stays.
+type quitting struct{}
+
+func (quitting) press(m *Model, key string) (cmd tea.Cmd, left bool) {
+	switch {
+	case key == "y" || key == "Y" || m.keys.Is("quit", key):
+		return m.quit(), false
+	case m.keys.Is("detach", key):
+		return m.detach(), false
+	}
+	m.lift()
+	return nil, false
+}
+
+func (quitting) box(m *Model) []string {
 	question := "Quit? The run ends here."
 	switch {
 	case m.snap != nil && words.Ended(m.snap.State):
@@ -100,7 +95,7 @@ func (m *Model) tooSmall() []string {
 		fmt.Sprintf("this is %dx%d", m.layout.W, m.layout.H),
 		m.keys.Say(quitsHere),
 	}
-	if m.confirming {
+	if _, asked := opened[quitting](&m.overlays); asked {
 		lines = []string{m.keys.Say(quitQuestion)}
 		if m.can(profiles.LeaveCommand) {
 			lines = append(lines, m.keys.Say(leavesGoing))

@@ -15,7 +15,7 @@ func TestAKeyBehindEscActs(t *testing.T) {
 	m.Update(pressed("tab"))
 	m.Update(pressed("z"))
 	m.Update(tea.KeyPressMsg{Code: 'p', Mod: tea.ModAlt | tea.ModShift})
-	if m.zoomed || m.choosing == nil {
-		t.Errorf("after esc and P at once: zoomed %v, list of panes %v", m.zoomed, m.choosing)
+	if m.zoomed || !lies[*chooser](m) {
+		t.Errorf("after esc and P at once: zoomed %v, list of panes %v", m.zoomed, over[*chooser](m))
 	}
 }

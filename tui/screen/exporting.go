@@ -24,35 +24,29 @@ type exporting struct {
 
 // openExports opens the list.
 func (m *Model) openExports() {
-	m.exporting = &exporting{formats: m.exporter.Formats()}
+	m.lay(&exporting{formats: m.exporter.Formats()})
 }
 
-// pressExporting handles a key while the list is open.
-func (m *Model) pressExporting(msg tea.KeyPressMsg) tea.Cmd {
-	x := m.exporting
+func (x *exporting) press(m *Model, s string) (cmd tea.Cmd, left bool) {
 	n := len(x.formats)
-	switch s := msg.String(); {
-	case s == "ctrl+c":
-		return m.interrupt()
-	case s == "ctrl+l":
-		return m.redraw()
+	switch {
 	case m.closes(s) || m.keys.Is("export", s):
-		m.exporting = nil
+		m.lift()
 	case s == "enter" || s == "space":
-		return m.export(x.row)
+		return x.export(m, x.row), false
 	default:
 		x.row, _ = widget.Around(s, x.row, n)
 		if isDigit(s) && int(s[0]-'1') < n {
-			return m.export(int(s[0] - '1'))
+			return x.export(m, int(s[0]-'1')), false
 		}
 	}
-	return nil
+	return nil, false
 }
 
 // export closes the list and writes the run in a format of it; exportedMsg arrives when that is done.
-func (m *Model) export(row int) tea.Cmd {
-	exporter, format := m.exporter, m.exporting.formats[row].Name
-	m.exporting = nil
+func (x *exporting) export(m *Model, row int) tea.Cmd {
+	exporter, format := m.exporter, x.formats[row].Name
+	m.lift()
 	m.say("exporting " + format + " …")
 	return func() tea.Msg {
 		paths, err := exporter.Export(format)
@@ -72,9 +66,7 @@ func (m *Model) exported(msg exportedMsg) {
 	}
 }
 
-// exportingBox returns the lines of the list.
-func (m *Model) exportingBox() []string {
-	x := m.exporting
+func (x *exporting) box(m *Model) []string {
 	rows := min(len(x.formats), m.layout.H-2)
 	first := max(0, min(x.row-rows/2, len(x.formats)-rows))
 	return m.dialog("Export what is recorded", "enter or a digit writes it here, esc", 56, rows, func(c *chart.Canvas) {

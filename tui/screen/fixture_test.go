@@ -105,3 +105,15 @@ func arrange(m *Model, name string) {
 	m.stale = true
 	m.Update(secondMsg{})
 }
+
+// over returns the open overlay of a kind, its zero value if there is none.
+func over[T overlay](m *Model) T {
+	o, _ := opened[T](&m.overlays)
+	return o
+}
+
+// lies reports whether an overlay of a kind is open.
+func lies[T overlay](m *Model) bool {
+	_, open := opened[T](&m.overlays)
+	return open
+}

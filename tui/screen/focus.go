@@ -57,7 +57,7 @@ func (m *Model) toggleMouse() {
 // clicked focuses the pane under the mouse; a click on its title or a double click zooms or
 // unzooms it.
 func (m *Model) clicked(e tea.Mouse) {
-	if e.Button != tea.MouseLeft || m.confirming || m.restarting {
+	if e.Button != tea.MouseLeft || m.top() != nil && !m.listing() {
 		return
 	}
 	if m.sheet.page != noHelp || m.listing() {
@@ -96,7 +96,7 @@ func (m *Model) wheeled(e tea.Mouse) {
 		m.sheet.Move(step)
 		return
 	}
-	if id := m.layout.At(e.X, e.Y); id != layout.None && !m.confirming && !m.restarting && !m.listing() {
+	if id := m.layout.At(e.X, e.Y); id != layout.None && m.top() == nil {
 		m.panes[id].Press(step)
 	}
 }

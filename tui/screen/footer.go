@@ -60,8 +60,8 @@ func (m *Model) footer() []string {
 
 // offered returns the keys in the footer, for room cells.
 func (m *Model) offered(how naming, room int) []widget.KeyGroup {
-	if m.typing != nil {
-		return m.typingKeys()
+	if t, typed := opened[*typing](&m.overlays); typed {
+		return t.keys()
 	}
 	if m.focus != layout.None {
 		return m.focusKeys()
@@ -125,7 +125,8 @@ func (m *Model) over() bool { return m.snap != nil && words.Ended(m.snap.State) 
 // editing reports whether keys are typed into a setting's value.
 func (m *Model) editing() bool {
 	e, _ := m.editor()
-	return m.typing != nil || e != nil && e.Editing()
+	_, typed := opened[*typing](&m.overlays)
+	return typed || e != nil && e.Editing()
 }
 
 // afterTheEnd returns the rows of a run that is over: those that need a running run give way to restart and save.
@@ -162,8 +163,8 @@ func nextRunText(changed []string, room int) string {
 
 // focusKeys returns the keys of the focused pane, nil if there is none.
 func (m *Model) focusKeys() []widget.KeyGroup {
-	if m.typing != nil {
-		return m.typingKeys()
+	if t, typed := opened[*typing](&m.overlays); typed {
+		return t.keys()
 	}
 	if m.focus == layout.None {
 		return nil

@@ -129,41 +129,18 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	if m.storing && !isDigit(m.pressed) {
 		m.storing = false
 	}
-	if m.confirming {
-		switch {
-		case m.pressed == "y" || m.pressed == "Y" || m.keys.Is("quit", m.pressed):
-			return m.quit()
-		case m.keys.Is("detach", m.pressed):
-			return m.detach()
-		case m.pressed == "ctrl+c":
-			return m.interrupt()
-		}
-		m.confirming = false
-		return nil
-	}
-	if m.layout.TooSmall && m.layout.W > 0 {
+	over := m.top()
+	if _, asked := over.(quitting); m.layout.TooSmall && m.layout.W > 0 && !asked {
 		return m.pressTooSmall(m.pressed)
 	}
-	if m.restarting {
-		return m.answerRestart(m.pressed)
-	}
-	if m.choosing != nil {
-		return m.pressChooser(msg)
-	}
-	if m.picking != nil {
-		return m.pressPicker(msg)
-	}
-	if m.comparing != nil {
-		return m.pressComparing(msg)
-	}
-	if m.exporting != nil {
-		return m.pressExporting(msg)
-	}
-	if m.noting != nil {
-		return m.pressNote(msg)
-	}
-	if m.typing != nil {
-		if cmd, left := m.pressTyping(msg); !left {
+	if over != nil {
+		switch m.pressed {
+		case "ctrl+c":
+			return m.interrupt()
+		case "ctrl+l":
+			return m.redraw()
+		}
+		if cmd, left := over.press(m, m.pressed); !left {
 			return cmd
 		}
 	}
@@ -283,18 +260,8 @@ func (m *Model) redraw() tea.Cmd { m.redrawPictures(); return tea.ClearScreen }
 // closeOverlay goes back one step: it closes the help, the zoom or the focus.
 func (m *Model) closeOverlay() tea.Cmd {
 	switch {
-	case m.choosing != nil:
-		m.choosing = nil
-	case m.picking != nil:
-		m.picking = nil
-	case m.comparing != nil:
-		m.comparing = nil
-	case m.exporting != nil:
-		m.exporting = nil
-	case m.noting != nil:
-		m.noting = nil
-	case m.typing != nil:
-		m.typing = nil
+	case m.top() != nil:
+		m.lift()
 	case m.sheet.page != noHelp:
 		m.sheet = help{}
 	case m.zoomed:
@@ -309,7 +276,7 @@ func (m *Model) askQuit() tea.Cmd {
 	if m.snap == nil || words.Ended(m.snap.State) || !m.can(profiles.StopCommand) { // nothing to end
 		return m.quit()
 	}
-	m.confirming = true
+	m.lay(quitting{})
 	return nil
 }
 

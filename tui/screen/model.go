@@ -20,10 +20,8 @@ import (
 	"prismtop/tui/layout"
 	"prismtop/tui/notice"
 	"prismtop/tui/pane"
-	"prismtop/tui/pane/ablation"
 	"prismtop/tui/terminal"
 	"prismtop/tui/theme"
-	"prismtop/tui/widget"
 	"prismtop/tui/words"
 )
 
@@ -67,20 +65,13 @@ type Model struct {
 	wantPaused *bool
 	status     status
 	sheet      help
-	choosing   *chooser         // the list of panes; nil if closed
-	picking    *valueList       // the list of a setting's values; nil if closed
-	comparing  *ablation.Choice // the list of ablations; nil if closed
-	exporting  *exporting       // the list of formats; nil if closed
-	noting     *widget.Input    // the note being written; nil for none
-	typing     *typing          // the setting being typed; nil for none
-	asker      string           // the screen that asks to operate the run, as last said
-	confirming bool
-	restarting bool // the restart question is open
-	mouse      bool
-	click      click
-	keep       remembered
-	keeper     *keeper // nil if nothing is remembered
-	note       string  // error in its file
+	overlays
+	asker  string // the screen that asks to operate the run, as last said
+	mouse  bool
+	click  click
+	keep   remembered
+	keeper *keeper // nil if nothing is remembered
+	note   string  // error in its file
 
 	pace     terminal.Pacer
 	pictured terminal.Bandwidth // the bandwidth of the picture budget
@@ -273,13 +264,15 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		m.Leave()
 		return tea.Quit
 	case tea.PasteMsg:
-		if m.noting != nil {
-			m.noting.Paste(msg.Content)
-		} else if m.typing != nil {
-			m.typing.input.Paste(msg.Content)
-			m.typing.fresh = false
-		} else if e, _ := m.editor(); e != nil {
-			e.Paste(msg.Content)
+		switch over := m.top().(type) {
+		case noting:
+			over.Paste(msg.Content)
+		case *typing:
+			over.paste(msg.Content)
+		case nil:
+			if e, _ := m.editor(); e != nil {
+				e.Paste(msg.Content)
+			}
 		}
 	case checkedMsg:
 		m.checked(msg)
@@ -358,10 +351,10 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 		m.wantPaused = nil
 	}
 	if words.Ended(s.State) {
-		m.comparing = nil // the question whether to quit stays: its answer may be on the way
+		discard[*comparing](&m.overlays) // the question whether to quit stays: its answer may be on the way
 	}
 	if len(m.lost()) == 0 {
-		m.restarting = false
+		discard[restarting](&m.overlays)
 	}
 	m.show(shown)
 	if m.sleep == fallingAsleep && s.State != profiles.Running {
@@ -382,7 +375,10 @@ func (m *Model) rebind(s *profiles.Snapshot) {
 	if !other {
 		return
 	}
-	m.history, m.bookmarks, m.picking, m.comparing, m.typing = history{}, [bookmarkSlots]*bookmark{}, nil, nil, nil
+	m.history, m.bookmarks = history{}, [bookmarkSlots]*bookmark{}
+	discard[*valueList](&m.overlays)
+	discard[*comparing](&m.overlays)
+	discard[*typing](&m.overlays)
 	clear(m.wishes)
 	clear(m.mine)
 	clear(m.lastUsed)

@@ -11,7 +11,8 @@ import (
 	"prismtop/tui/widget"
 )
 
-// This file is the line in which a note is written.
+// noting is the line in which a note is written.
+type noting struct{ *widget.Input }
 
 // openNote opens the line in which a note is written.
 func (m *Model) openNote() {
@@ -19,39 +20,33 @@ func (m *Model) openNote() {
 		m.complain(errNotBegun.Error())
 		return
 	}
-	m.noting = widget.NewInput("")
+	m.lay(noting{widget.NewInput("")})
 }
 
-// pressNote handles a key while a note is written.
-func (m *Model) pressNote(msg tea.KeyPressMsg) tea.Cmd {
-	switch s := msg.String(); s {
-	case "ctrl+c":
-		return m.interrupt()
-	case "ctrl+l":
-		return m.redraw()
+func (n noting) press(m *Model, key string) (cmd tea.Cmd, left bool) {
+	switch key {
 	case "esc":
-		m.noting = nil
+		m.lift()
 	case "enter":
-		text := strings.TrimSpace(m.noting.Value())
+		text := strings.TrimSpace(n.Value())
 		if _, err := profiles.NewNote("", text); err != nil && text != "" {
 			m.complain("no note: " + err.Error())
-			return nil
+			return nil, false
 		}
-		if m.noting = nil; text == "" {
-			return nil
+		if m.lift(); text == "" {
+			return nil, false
 		}
 		m.say(writingNote)
-		return m.later(profiles.Command{Kind: profiles.NoteCommand, Text: text})
+		return m.later(profiles.Command{Kind: profiles.NoteCommand, Text: text}), false
 	default:
-		m.noting.Press(s)
+		n.Press(key)
 	}
-	return nil
+	return nil, false
 }
 
-// noteBox returns the lines of the note that is written.
-func (m *Model) noteBox() []string {
+func (n noting) box(m *Model) []string {
 	return m.dialog(fmt.Sprintf("Note at iteration %d", m.snap.Index), "enter writes it, esc leaves", 70, 1, func(c *chart.Canvas) {
 		w, _ := c.Size()
-		m.noting.Draw(c, 0, 0, w)
+		n.Draw(c, 0, 0, w)
 	})
 }

@@ -35,13 +35,13 @@ func (m *Model) openPicker(keys []string) {
 		m.complain(errNotBegun.Error())
 		return
 	}
-	m.picking = &valueList{table: m.keys.table, keys: keys}
-	m.pickFrom(0)
+	p := &valueList{table: m.keys.table, keys: keys}
+	p.from(m, 0)
+	m.lay(p)
 }
 
-// pickFrom switches to another setting and selects its current value.
-func (m *Model) pickFrom(at int) {
-	p := m.picking
+// from switches to another setting and selects its current value.
+func (p *valueList) from(m *Model, at int) {
 	p.at = (at + len(p.keys)) % len(p.keys)
 	p.row = max(0, slices.Index(p.values(), m.asked(p.key())))
 }
@@ -53,36 +53,30 @@ func (p *valueList) values() []string {
 	return k.Allowed
 }
 
-// pressPicker handles a key while the list is open.
-func (m *Model) pressPicker(msg tea.KeyPressMsg) tea.Cmd {
-	p := m.picking
+func (p *valueList) press(m *Model, s string) (cmd tea.Cmd, left bool) {
 	n := len(p.values())
-	switch s := msg.String(); {
-	case s == "ctrl+c":
-		return m.interrupt()
-	case s == "ctrl+l":
-		return m.redraw()
+	switch {
 	case m.closes(s) || m.keys.Is("choose", s):
-		m.picking = nil
+		m.lift()
 	case s == "left":
-		m.pickFrom(p.at - 1)
+		p.from(m, p.at-1)
 	case s == "right":
-		m.pickFrom(p.at + 1)
+		p.from(m, p.at+1)
 	case s == "enter" || s == "space":
-		m.pick(p.row)
+		p.pick(m, p.row)
 	default:
 		p.row, _ = widget.Around(s, p.row, n)
 		if isDigit(s) && int(s[0]-'1') < n {
-			m.pick(int(s[0] - '1'))
+			p.pick(m, int(s[0]-'1'))
 		}
 	}
-	return nil
+	return nil, false
 }
 
 // pick requests a value and closes the list.
-func (m *Model) pick(row int) {
-	key, value := m.picking.key(), m.picking.values()[row]
-	m.picking = nil
+func (p *valueList) pick(m *Model, row int) {
+	key, value := p.key(), p.values()[row]
+	m.lift()
 	if value == m.asked(key) {
 		m.say(m.nameOf(key) + " is " + value + " already")
 		return
@@ -90,9 +84,7 @@ func (m *Model) pick(row int) {
 	m.set(key, value)
 }
 
-// pickerBox returns the lines of the list.
-func (m *Model) pickerBox() []string {
-	p := m.picking
+func (p *valueList) box(m *Model) []string {
 	values, key := p.values(), p.key()
 	foot := "enter or a digit sets it, esc leaves"
 	if len(p.keys) > 1 {

@@ -42,7 +42,7 @@ func TestTheListOfValuesReachesEveryValue(t *testing.T) {
 			if value == s.Settings.Get(key) {
 				want = nil
 			}
-			if got := r.Called(); !slices.Equal(got, want) || m.picking != nil {
+			if got := r.Called(); !slices.Equal(got, want) || lies[*valueList](m) {
 				t.Errorf("%s %d called %q, want %q", key, i+1, got, want)
 			}
 			if lastLine(m) == "" || m.status.text == "" {
@@ -68,7 +68,7 @@ func TestTheListOfValuesGoesUpAndDown(t *testing.T) {
 	for _, key := range []string{"esc", ".", "q", "?"} {
 		m.openPicks()
 		press(m, "m", "9", key) // letters and digits without a value do nothing
-		if m.picking != nil || m.sheet.page != noHelp || m.confirming {
+		if lies[*valueList](m) || m.sheet.page != noHelp || lies[quitting](m) {
 			t.Errorf("%s does not just close the list", key)
 		}
 	}
@@ -88,8 +88,8 @@ func TestEnterListsTheValuesOfASetting(t *testing.T) {
 	for key, digit := range map[string]string{"amp": "4", "sampling": "2", "aperture": "2", "output_activation": "7"} {
 		settingsIn(m).Select(key)
 		press(m, "enter")
-		if m.picking == nil || m.picking.key() != key {
-			t.Fatalf("enter on %s lists %+v", key, m.picking)
+		if !lies[*valueList](m) || over[*valueList](m).key() != key {
+			t.Fatalf("enter on %s lists %+v", key, over[*valueList](m))
 		}
 		m.Update(rightKey) // no effect
 		checkFrame(t, m, 80, 24)
@@ -103,7 +103,7 @@ func TestEnterListsTheValuesOfASetting(t *testing.T) {
 	mouse(m, 5, 5)
 	m.openPicks()
 	mouse(m, 5, 5)
-	if m.picking != nil {
+	if lies[*valueList](m) {
 		t.Error("a click does not close the list")
 	}
 }

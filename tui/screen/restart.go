@@ -27,7 +27,7 @@ func (m *Model) restart() tea.Cmd {
 		m.startAgain()
 		return nil
 	}
-	m.restarting = true
+	m.lay(restarting{})
 	return nil
 }
 
@@ -44,22 +44,22 @@ func (m *Model) lost() []string {
 	return lost
 }
 
-// answerRestart handles the key that answers the question; any other key keeps the run.
-func (m *Model) answerRestart(key string) tea.Cmd {
+// restarting asks whether to restart the run; any other key than its own keeps it.
+type restarting struct{}
+
+func (restarting) press(m *Model, key string) (cmd tea.Cmd, left bool) {
 	switch {
 	case m.keys.Is("restart", key): // held down or pressed twice, it must not discard the run
 	case key == "y" || key == "Y":
-		m.restarting = false
+		m.lift()
 		m.startAgain()
 	case m.keys.Is("save", key):
-		return m.save()
-	case key == "ctrl+c":
-		return m.interrupt()
+		return m.save(), false
 	default:
-		m.restarting = false
+		m.lift()
 		m.say("not restarted")
 	}
-	return nil
+	return nil, false
 }
 
 // startAgain restarts the run. The run reports the outcome.
@@ -84,8 +84,7 @@ func (m *Model) waiting() []string {
 	return list
 }
 
-// restartQuestion returns the lines of the question.
-func (m *Model) restartQuestion() []string {
+func (restarting) box(m *Model) []string {
 	w := min(64, m.layout.W-4)
 	lines := []string{"Restart? This run loses:"}
 	for _, l := range m.lost() {

@@ -77,8 +77,8 @@ func TestASuspendedThresholdIsWrittenAnew(t *testing.T) {
 		press(m, "k")
 		s = obeyed(m, s)
 		press(m, key)
-		if m.typing == nil || m.typing.input.Value() != "" {
-			t.Fatalf("%s begins with %+v", key, m.typing)
+		if !lies[*typing](m) || over[*typing](m).input.Value() != "" {
+			t.Fatalf("%s begins with %+v", key, over[*typing](m))
 		}
 		press(m, "1", "e", "-", "4", "enter")
 		if got := m.status.text; got != "threshold: 0.005 for normalised l1 → 1e-4" {
@@ -118,7 +118,7 @@ func TestThresholdsOfLossesThatAreAskedFor(t *testing.T) {
 	s := bound(t)
 	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
 	press(m, "k", "T") // suspended before the run reports it
-	if m.typing == nil {
+	if !lies[*typing](m) {
 		t.Fatalf("T called %q", r.Called())
 	}
 	press(m, "3", "enter", "k") // for l2, and then ssim

@@ -125,9 +125,9 @@ func TestEveryLiveSettingHasAKeyAndARow(t *testing.T) {
 		for _, key := range strings.Fields(keys) {
 			m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t))
 			press(m, key)
-			if m.typing != nil {
-				if m.typing.key.Name != k.Name || m.focus != layout.None {
-					t.Errorf("%s opens %q", key, m.typing.key.Name)
+			if lies[*typing](m) {
+				if over[*typing](m).key.Name != k.Name || m.focus != layout.None {
+					t.Errorf("%s opens %q", key, over[*typing](m).key.Name)
 				}
 			} else if calls := r.Called(); key != "J" && (len(calls) != 1 || !strings.Contains(calls[0], "Set "+k.Name+" ")) {
 				t.Errorf("%s of %s called %q", key, k.Name, calls)
@@ -193,7 +193,7 @@ func TestAWrongValueSaysWhatWouldBeRight(t *testing.T) {
 	}
 	r.Refuse = nil
 	press(m, "ctrl+u", "1", "q", "space", "esc")
-	if p.Editing() || m.confirming {
+	if p.Editing() || lies[quitting](m) {
 		t.Error("esc did not leave the value, or q quit")
 	}
 	press(m, "enter", "ctrl+u", "0", ".", "0", "2", "enter")

@@ -15,11 +15,11 @@ func TestKeysLeaveAFieldInWhichNothingWasTyped(t *testing.T) {
 		for _, key := range strings.Fields("j J H N S F [ ] t T k K B M n space u h") {
 			m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t))
 			press(m, opener)
-			if m.typing == nil || !strings.Contains(frameOf(m), "typing: "+m.typing.key.Name) || !strings.Contains(footerOf(m), "typing: ") {
+			if !lies[*typing](m) || !strings.Contains(frameOf(m), "typing: "+over[*typing](m).key.Name) || !strings.Contains(footerOf(m), "typing: ") {
 				t.Fatalf("%s: no field is seen:\n%s", opener, frameOf(m))
 			}
 			press(m, key)
-			if m.typing != nil {
+			if lies[*typing](m) {
 				t.Errorf("%s %s: the field stays open", opener, key)
 			}
 			plain, want := screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t))
@@ -44,7 +44,7 @@ func TestANumberTakesNoLetters(t *testing.T) {
 	}
 	m, r = screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t))
 	press(m, "Z", "2", "space")
-	if got := r.Called(); m.typing != nil || len(got) != 1 || got[0] != "Pause" {
+	if got := r.Called(); lies[*typing](m) || len(got) != 1 || got[0] != "Pause" {
 		t.Errorf("space called %q", got)
 	}
 	for _, from := range [][]string{nil, {"tab"}, {"tab", "z"}, {"w"}} {

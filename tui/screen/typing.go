@@ -38,30 +38,24 @@ func (m *Model) editSetting(key string) {
 	if m.suspended(key) {
 		value = ""
 	}
-	m.typing = &typing{key: k, input: widget.NewInput(value), fresh: true}
+	m.lay(&typing{key: k, input: widget.NewInput(value), fresh: true})
 }
 
-// pressTyping handles a key while a value is typed; left reports that the key closed the field and keeps
-// its usual meaning. Keys that the value cannot contain do so until something was typed, and space always.
-// After that they are refused, since a slip must not act on the run.
-func (m *Model) pressTyping(msg tea.KeyPressMsg) (cmd tea.Cmd, left bool) {
-	t := m.typing
-	switch s := msg.String(); {
-	case s == "ctrl+c":
-		return m.interrupt(), false
-	case s == "ctrl+l":
-		return m.redraw(), false
+// press takes what the value can contain. Other keys close the field and keep their meaning until something was typed, and
+// space always. After that they are refused, since a slip must not act on the run.
+func (t *typing) press(m *Model, s string) (cmd tea.Cmd, left bool) {
+	switch {
 	case s == "ctrl+z":
 		return m.suspend(), false
 	case s == "esc":
-		m.typing = nil
+		m.lift()
 	case s == "enter":
-		m.commitTyped()
+		t.commit(m)
 	case widget.Edits(s) || t.key.Takes(s):
 		t.input.Press(s)
 		t.fresh, t.fault = false, ""
 	case t.fresh || s == "space":
-		m.typing = nil
+		m.lift()
 		return nil, true
 	default:
 		m.complain(s + " is not part of " + t.key.Name + ", " + t.key.Wants() + ": enter sets it, esc leaves it")
@@ -69,21 +63,24 @@ func (m *Model) pressTyping(msg tea.KeyPressMsg) (cmd tea.Cmd, left bool) {
 	return nil, false
 }
 
-// commitTyped requests the typed value, or shows what is wrong with it.
-func (m *Model) commitTyped() {
-	t := m.typing
+// commit requests the typed value, or shows what is wrong with it.
+func (t *typing) commit(m *Model) {
 	value := strings.TrimSpace(t.input.Value())
 	if err := m.assign(t.key.Name, value); err != nil {
 		t.fault = err.Error()
 		m.complain(t.fault)
 		return
 	}
-	m.typing = nil
+	m.lift()
 }
 
-// typingBox returns the lines of the field.
-func (m *Model) typingBox() []string {
-	t := m.typing
+// paste takes pasted text.
+func (t *typing) paste(text string) {
+	t.input.Paste(text)
+	t.fresh = false
+}
+
+func (t *typing) box(m *Model) []string {
 	name := t.key.Name + " = "
 	return m.dialog("typing: "+t.key.Name, "enter sets it, esc leaves it", 72, 3, func(c *chart.Canvas) {
 		w, _ := c.Size()
@@ -105,10 +102,10 @@ func (m *Model) typingBox() []string {
 	})
 }
 
-// typingKeys returns the keys of the field for the footer.
-func (m *Model) typingKeys() []widget.KeyGroup {
+// keys returns the keys of the field for the footer.
+func (t *typing) keys() []widget.KeyGroup {
 	return []widget.KeyGroup{
-		{Pieces: []widget.Piece{{Text: "typing: " + m.typing.key.Name, Style: theme.Strong}}},
+		{Pieces: []widget.Piece{{Text: "typing: " + t.key.Name, Style: theme.Strong}}},
 		widget.Hint("enter", "sets", 0), widget.Hint("esc", "leaves", 0), widget.Hint("← →", "move", 1), widget.Hint("ctrl+u", "clears", 2),
 	}
 }

@@ -43,7 +43,7 @@ func TestTheEditorShowsWhatTypingReplaces(t *testing.T) {
 			if got := r.Called(); !slices.Equal(got, []string{"Set max_iterations 50"}) {
 				t.Errorf("called %q", got)
 			}
-			if m.focus != layout.None || m.typing != nil {
+			if m.focus != layout.None || lies[*typing](m) {
 				t.Errorf("%v: enter does not lead back: %s", size, footerOf(m))
 			}
 		}
