@@ -3,6 +3,7 @@ package command
 import (
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"math"
 	"os"
 	"os/exec"
@@ -113,14 +114,14 @@ func TestAllOutputsOfARunAgree(t *testing.T) {
 	}
 	want := from(t, summary, paths...)
 
-	agree := func(where string, got numbers) {
+	agree := func(where string, got numbers, least ...int) {
 		t.Helper()
 		for name, n := range got {
 			if w, ok := want[name]; !ok || !(math.Abs(n.value-w.value) <= n.open+w.open) {
 				t.Errorf("%s: %s is %v ± %.2g, and %v in the summary", where, name, n.value, n.open, w.value)
 			}
 		}
-		if len(got) < 10 {
+		if len(got) < append(least, 10)[0] {
 			t.Errorf("%s: only %d numbers were found", where, len(got))
 		}
 	}
@@ -132,6 +133,14 @@ func TestAllOutputsOfARunAgree(t *testing.T) {
 	agree("report as HTML", reportNumbers(t, tableOf(read(t, filepath.Join(folder, "run.html")))))
 	agree("compare --json", comparedNumbers(t, output(t, folder, "compare", "--json", "run.sqlite", "run.sqlite")))
 	agree("compare as text", comparedTexts(t, output(t, folder, "compare", "run.sqlite", "run.sqlite")))
+	library := t.TempDir()
+	listed := filepath.Join(library, "prismtop", "runs")
+	if err := errors.Join(os.MkdirAll(listed, 0o700), os.WriteFile(filepath.Join(listed, "2026-01-02T03-04-05-moon.sqlite"), []byte(read(t, filepath.Join(folder, "run.sqlite"))), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("XDG_STATE_HOME", library)
+	agree("runs --json", listedNumbers(t, output(t, folder, "runs", "--json")), 3)
+	agree("runs --list", listedTexts(t, output(t, folder, "runs", "--list")), 3)
 
 	x := ptytest.Open(t, 200, 60)
 	cmd := exec.Command("prismtop", "replay", "run.sqlite")
@@ -364,7 +373,35 @@ func comparedTexts(t *testing.T, text string) numbers {
 	for _, m := range agreedMemory {
 		n["memory_bytes."+m] = printed(t, find(t, text, `(?m)^ `+m+` +([\d.]+ .?B)`)[0])
 	}
+	n["memory_bytes.rss_peak"] = printed(t, find(t, text, `(?m)^ peak resident +([\d.]+ .?B)`)[0])
+	for i, title := range []string{"measurement", "FFT", "mask"} {
+		rate := printed(t, find(t, text, `(?m)^ `+title+` hits +([\d.]+) %`)[0])
+		n["caches."+agreedCaches[i]+".hit_rate"] = number{rate.value / 100, rate.open / 100}
+		n["caches."+agreedCaches[i]+".bytes"] = printed(t, find(t, text, `(?m)^ `+title+` +([\d.]+ .?B)`)[0])
+	}
 	return n
+}
+
+// listedNumbers are those of the list of runs, whose lengths are those of recordings, preparation included.
+func listedNumbers(t *testing.T, document string) numbers {
+	t.Helper()
+	var l struct {
+		Runs []struct {
+			Iterations, Quality float64
+			Median              float64 `json:"iteration_ms_median"`
+		}
+	}
+	if err := json.Unmarshal([]byte(document), &l); err != nil || len(l.Runs) != 1 {
+		t.Fatalf("%d runs (%v)", len(l.Runs), err)
+	}
+	r := l.Runs[0]
+	return numbers{"iterations": exactly(r.Iterations), "quality.psnr_db": exactly(r.Quality), "iteration_ms.median": exactly(r.Median)}
+}
+
+func listedTexts(t *testing.T, text string) numbers {
+	t.Helper()
+	m := find(t, text, `(?m)^2026-01-02T03-04-05-moon .* \d\d:\d\d:\d\d +(\d+) +([\d.]+) +PSNR ([\d.-]+ dB)`)
+	return numbers{"iterations": printed(t, m[0]), "iteration_ms.median": printed(t, m[1]), "quality.psnr_db": printed(t, m[2])}
 }
 
 // screenNumbers are those of a screen that shows every pane; times there are of the recent window, hit rates too.
