@@ -10,6 +10,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"prismtop/profiles"
 	"prismtop/tui/tuitest"
 )
 
@@ -39,5 +40,30 @@ func TestLinesOfASourceThatCanOnlyBeWatched(t *testing.T) {
 		if strings.Contains(text, not) {
 			t.Errorf("%q is offered:\n%s", not, text)
 		}
+	}
+}
+
+// able is a run that carries out commands that line mode has no texts for.
+type able struct{ *tuitest.Recorder }
+
+func (able) Able(*profiles.Snapshot) profiles.Kinds {
+	return profiles.Kinds{profiles.ExportCommand, "dance"}
+}
+
+// A command without texts of its own is a word, with the sentence of its key if it has one; one that the run is not able to do is none.
+func TestEveryCommandIsAWord(t *testing.T) {
+	out, run := &tuitest.Transcript{}, able{tuitest.NewRecorder()}
+	l := lines{out: out, source: run, snap: tuitest.Running()}
+	for _, typed := range []string{"help", "dance", "waltz", "dance twice", "save"} {
+		l.obey(typed)
+	}
+	text := out.String()
+	for _, want := range []string{"\n  dance\n", "\n  export: ", "\"waltz\": not a command", "\"dance twice\": not a command", "this run cannot be saved from here"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing:\n%s", want, text)
+		}
+	}
+	if called := run.Called(); len(called) != 1 {
+		t.Errorf("asked for %q", called)
 	}
 }

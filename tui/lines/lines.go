@@ -19,6 +19,7 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
 	"prismtop/tui/control"
+	"prismtop/tui/keys"
 	"prismtop/tui/notice"
 	"prismtop/tui/terminal"
 	"prismtop/tui/words"
@@ -303,7 +304,7 @@ func (l *lines) help() []string {
 	texts = append(texts, "effects: what each change did")
 	for _, k := range l.source.Able(l.snap).Without(others...) {
 		if v, known := verbs[k]; !known {
-			texts = append(texts, string(k))
+			texts = append(texts, l.sentence(k))
 		} else if v.help != "" {
 			texts = append(texts, v.help)
 		}
@@ -315,6 +316,17 @@ func (l *lines) help() []string {
 		return append(texts, "quit: end the run")
 	}
 	return append(texts, "quit: stop watching")
+}
+
+// sentence says what a command without texts of its own does, as the help of its key does.
+func (l *lines) sentence(k profiles.CommandKind) string {
+	table, _ := keys.For(l.table(), nil) // the defaults are always obeyed
+	for _, r := range table.Rows(keys.Run) {
+		if r.Command == k {
+			return string(k) + ": " + r.Help
+		}
+	}
+	return string(k)
 }
 
 // afterwards lists the commands that still work when the run is over.
