@@ -94,7 +94,7 @@ func TestARefusalCanBeReadOnANarrowScreen(t *testing.T) {
 		if got := strings.TrimSpace(lastLine(m)); !strings.HasPrefix(got, tt.want) {
 			t.Errorf("at %d columns: %q, want %q", tt.w, got, tt.want)
 		}
-		lines := m.withPrinted(m.snap).Log
+		lines := m.within(m.snap).Log
 		logged := len(lines) > 0 && lines[len(lines)-1].Text == "device stays auto: "+tt.reason+"; use auto or cpu"
 		if logged != tt.logged {
 			t.Errorf("at %d columns: %q is in the log: %v", tt.w, tt.reason, logged)

@@ -29,7 +29,7 @@ func TestARunIsExportedByKey(t *testing.T) {
 		if want := "no chrome was exported: the run is not recorded"; m.status.text != want || !m.status.bad {
 			t.Errorf("%v: says %q, want %q", size, m.status.text, want)
 		}
-		log := m.withPrinted(m.snap).Log
+		log := m.within(m.snap).Log
 		if n := len(log); n < 2 || log[n-2].Text != "exported run.csv" || !log[n-1].Refused {
 			t.Errorf("%v: the log ends with %v", size, log)
 		}

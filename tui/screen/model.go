@@ -33,14 +33,13 @@ type Model struct {
 	replay   control.Replay   // nil if it is none
 	exporter control.Exporter // nil if it has none
 	options  Options
-	now      func() time.Time
 	out      *terminal.Output  // nil if drawn without a terminal
 	console  *terminal.Console // nil if drawn without a terminal
 
-	stray   *terminal.Stray    // nil if the output is not the process's own
-	printed []profiles.LogLine // lines of the log that are this screen's own: output of other code, exports
-
 	tiling
+	overlays
+	answers
+	ownLog
 	graphics *terminal.Graphics // the terminal's support for pictures
 	theme    *theme.Theme
 	ground   terminal.Ground
@@ -63,15 +62,13 @@ type Model struct {
 	askedAt    *profiles.Ablation // the table when an ablation was asked for
 	ablating   bool               // an ablation was requested and has not been reported yet
 	wantPaused *bool
-	status     status
 	sheet      help
-	overlays
-	asker  string // the screen that asks to operate the run, as last said
-	mouse  bool
-	click  click
-	keep   remembered
-	keeper *keeper // nil if nothing is remembered
-	note   string  // error in its file
+	asker      string // the screen that asks to operate the run, as last said
+	mouse      bool
+	click      click
+	keep       remembered
+	keeper     *keeper // nil if nothing is remembered
+	note       string  // error in its file
 
 	pace     terminal.Pacer
 	pictured terminal.Bandwidth // the bandwidth of the picture budget
@@ -105,12 +102,13 @@ const (
 func New(s control.Source, o Options) *Model {
 	o = o.withDefaults()
 	m := &Model{
-		source: s, options: o, now: o.Now,
+		source: s, options: o,
 		wishes: wishes{}, mine: map[string]bool{}, lastUsed: map[string]string{},
 
 		ground: terminal.Ground{Profile: colorprofile.ANSI256, Dark: true}, colours: o.Colours,
 		left:     make(chan struct{}),
 		notices:  notice.New(o.Notices, o.Environ),
+		answers:  answers{now: o.Now},
 		tiling:   tiling{specs: o.Panes, deck: pane.NewDeck(o.Panes), focus: layout.None},
 		pace:     terminal.NewPacer(o.Bandwidth),
 		graphics: terminal.NewGraphics(),
@@ -342,7 +340,7 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 	m.sayDecision(ablation)
 	m.notify(missed)
 	m.sayWhoAsks()
-	shown := m.withPrinted(s)
+	shown := m.within(s)
 	m.wishes.settle(s, now)
 	if words.Ended(s.State) || s.Ablation != nil && (s.Ablation.Running || s.Ablation != m.askedAt) {
 		m.ablating = false
@@ -425,9 +423,7 @@ func (m *Model) second() tea.Cmd {
 		}
 	}
 	m.budgetPictures()
-	if m.overhear() {
-		m.showLines()
-	}
+	m.overhear()
 	if m.out == nil {
 		m.cost.sum(now, 0, 0)
 		return everySecond(m.left)

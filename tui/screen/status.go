@@ -1,17 +1,21 @@
 package screen
 
 import (
-	"slices"
 	"strings"
 	"time"
 
 	"prismtop/profiles"
-	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 	"prismtop/tui/words"
 )
+
+// answers is the line of the footer that answers keys and shows news of the run.
+type answers struct {
+	now    func() time.Time
+	status status
+}
 
 // status is a temporary message to the user.
 type status struct {
@@ -41,25 +45,25 @@ const (
 )
 
 // say shows an answer. One that ends in "…" announces an outcome, which is news.
-func (m *Model) say(s string) {
-	now := m.now()
-	m.status = status{text: visible.Text(s), until: now.Add(statusLife)}
+func (a *answers) say(s string) {
+	now := a.now()
+	a.status = status{text: visible.Text(s), until: now.Add(statusLife)}
 	if strings.HasSuffix(s, "…") {
-		m.status.awaits = now.Add(outcomeLife)
+		a.status.awaits = now.Add(outcomeLife)
 	}
 }
 
 // sayOne shows the longest version of an answer that fits in the footer; texts are ordered from
 // longest to shortest.
-func (m *Model) sayOne(texts ...string) {
-	m.say(texts[0])
+func (a *answers) sayOne(texts ...string) {
+	a.say(texts[0])
 	for _, text := range texts[1:] {
-		m.status.brief = append(m.status.brief, visible.Text(text))
+		a.status.brief = append(a.status.brief, visible.Text(text))
 	}
 }
 
-func (m *Model) complain(s string) {
-	m.status = status{text: visible.Text(s), bad: true, until: m.now().Add(statusLife)}
+func (a *answers) complain(s string) {
+	a.status = status{text: visible.Text(s), bad: true, until: a.now().Add(statusLife)}
 }
 
 // inLog marks a refusal that is cut: the log has all of it.
@@ -83,38 +87,38 @@ func (m *Model) refuse(what, reason string) {
 
 // news shows news of the run, which the log also keeps. It does not replace an error or a recent
 // answer, unless that answer announced an outcome: then the news is shown as the answer.
-func (m *Model) news(lines ...string) {
-	now := m.now()
-	if now.Before(m.status.awaits) {
-		m.sayOutcome(lines)
+func (a *answers) news(lines ...string) {
+	now := a.now()
+	if now.Before(a.status.awaits) {
+		a.sayOutcome(lines)
 		return
 	}
-	unread := m.status.text != "" && !m.status.news && m.status.until.Sub(now) > statusLife-answerLife
-	if m.status.bad || unread {
+	unread := a.status.text != "" && !a.status.news && a.status.until.Sub(now) > statusLife-answerLife
+	if a.status.bad || unread {
 		return
 	}
-	m.status = status{text: visible.Text(strings.Join(lines, separator)), news: true, until: now.Add(statusLife)}
+	a.status = status{text: visible.Text(strings.Join(lines, separator)), news: true, until: now.Add(statusLife)}
 }
 
 // sayOutcome shows lines of news as the outcome that was announced. They may be about something else, and
 // the outcome may come later, so later lines are added to those on screen.
-func (m *Model) sayOutcome(lines []string) {
-	awaits, heard := m.status.awaits, m.status.heard
+func (a *answers) sayOutcome(lines []string) {
+	awaits, heard := a.status.awaits, a.status.heard
 	for _, line := range lines {
 		heard = append(heard[:len(heard):len(heard)], visible.Text(line))
 	}
 	heard = heard[max(0, len(heard)-mostHeard):]
-	m.say(strings.Join(heard, separator))
-	m.status.awaits, m.status.heard = awaits, heard
+	a.say(strings.Join(heard, separator))
+	a.status.awaits, a.status.heard = awaits, heard
 }
 
 // separator stands between lines of news.
 const separator = " · "
 
 // page returns the lines of an outcome that are shown now in w cells: all, or by turns those that fit.
-func (m *Model) page(w int) string {
+func (a *answers) page(w int) string {
 	var pages []string
-	for i, line := range m.status.heard {
+	for i, line := range a.status.heard {
 		if i > 0 {
 			if last := pages[len(pages)-1] + separator + line; chart.Width(last) <= w {
 				pages[len(pages)-1] = last
@@ -123,7 +127,7 @@ func (m *Model) page(w int) string {
 		}
 		pages = append(pages, line)
 	}
-	shown := statusLife - m.status.until.Sub(m.now())
+	shown := statusLife - a.status.until.Sub(a.now())
 	return pages[max(0, int(shown/pageLife))%len(pages)]
 }
 
@@ -173,54 +177,4 @@ func (m *Model) changedNext() []string {
 		}
 	}
 	return changed
-}
-
-// overhear moves text that other code printed to the terminal into the log, and reports whether
-// there was any.
-func (m *Model) overhear() bool {
-	if m.stray == nil {
-		return false
-	}
-	lines, lost := m.stray.Take()
-	if lost > 0 {
-		lines = append([]string{"(" + unit.About(int64(lost), "line", "lines") + " lost)"}, lines...)
-	}
-	if len(lines) == 0 {
-		return false
-	}
-	for _, text := range lines {
-		m.addLine(profiles.LogLine{Text: "printed: " + words.Printed(strings.TrimSpace(text))})
-	}
-	m.complain(m.printed[len(m.printed)-1].Text)
-	return true
-}
-
-// addLine adds a line to the log of this screen, at the present time of the run.
-func (m *Model) addLine(l profiles.LogLine) {
-	if m.snap != nil {
-		l.At = m.snap.Elapsed
-	}
-	m.printed = append(m.printed, l)
-	m.printed = m.printed[max(0, len(m.printed)-maxPrinted):]
-}
-
-// maxPrinted is the maximum number of such lines kept.
-const maxPrinted = 200
-
-// showLines shows new lines of this screen in the panes.
-func (m *Model) showLines() {
-	if m.snap != nil {
-		m.show(m.withPrinted(m.snap))
-	}
-}
-
-// withPrinted returns a snapshot whose log includes the lines of this screen.
-func (m *Model) withPrinted(s *profiles.Snapshot) *profiles.Snapshot {
-	if len(m.printed) == 0 {
-		return s
-	}
-	with := *s
-	with.Log = slices.Concat(s.Log, m.printed)
-	slices.SortStableFunc(with.Log, func(a, b profiles.LogLine) int { return int(a.At - b.At) })
-	return &with
 }
