@@ -327,12 +327,19 @@ func Summarize(s *profiles.Snapshot, from Source) *Summary {
 		sum.RecordingReason = s.Recording.Err // the file lacks the rest
 	}
 	sum.IterationMS, sum.IterationMSReason = spread(s.Whole.Total)
-	if s.Run.Parameters > 0 { // it began
+	if s.Run.Parameters > 0 || s.Index > 0 { // it began
 		sum.Settings = &s.Settings
 		sum.Seed = &s.Run.Seed
-		sum.Model = &Model{s.Run.Parameters, s.Run.Size, s.Run.ObjectSize}
 	} else {
-		sum.SettingsReason, sum.SeedReason, sum.ModelReason = notBegun, notBegun, notBegun
+		sum.SettingsReason, sum.SeedReason = notBegun, notBegun
+	}
+	switch {
+	case s.Run.Parameters > 0:
+		sum.Model = &Model{s.Run.Parameters, s.Run.Size, s.Run.ObjectSize}
+	case s.Index > 0:
+		sum.ModelReason = "the workload has no parameters that it counts"
+	default:
+		sum.ModelReason = notBegun
 	}
 	if loss, now, suspended := s.Settings.Suspended(s.Run.Schema.Threshold); suspended {
 		sum.ThresholdSuspended = true

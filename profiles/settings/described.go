@@ -31,6 +31,7 @@ const (
 type writtenTable struct {
 	Workload string       `json:"workload"`
 	Settings []writtenKey `json:"settings"`
+	Roles    Roles        `json:"roles,omitzero"`
 }
 
 type writtenKey struct {
@@ -146,7 +147,7 @@ func (t *Table) MarshalJSON() ([]byte, error) {
 	if t.rules != nil {
 		return nil, fmt.Errorf("the settings of %s have rules that involve several of them", t.Workload)
 	}
-	w := writtenTable{Workload: t.Workload}
+	w := writtenTable{Workload: t.Workload, Roles: t.roles}
 	for i := range t.keys {
 		k := &t.keys[i]
 		if k.holds != nil || k.of != nil || k.idle != nil {
@@ -271,6 +272,10 @@ func ReadTable(data []byte) (*Table, error) {
 		names[k.Name] = true
 	}
 	t := NewTable(w.Workload, nil, entries...)
+	t.roles = w.Roles
+	if err := t.checkRoles(); err != nil {
+		return nil, fmt.Errorf("the settings of %s: %w", t.Workload, err)
+	}
 	if err := t.readValues(w.Settings); err != nil {
 		return nil, err
 	}

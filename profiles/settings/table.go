@@ -13,6 +13,8 @@ type Table struct {
 	index map[string]int
 	rules func(Values) error // rules that involve several settings; nil for none
 
+	roles Roles // of some settings
+
 	data    []byte // what the table was read from; nil for one that is declared in Go
 	initial []any  // the values that data begin with; nil for none of a setting
 }

@@ -148,7 +148,11 @@ var Table = settings.NewTable("prism", joined,
 		Live().Called("device", 'U').Press("U", settings.MoveToggle, "device: CPU, GPU"),
 	settings.Integer(groupComputing, "seed", "", "seed of weights, noise and random sampling", 0, settings.MaxInteger).Fixed("the first weights and the noise came from it"),
 	settings.Switch(groupComputing, "faithful", "keep PRISM's defects, which docs/faithful.md lists").Fixed("it takes part in the preparation"),
-)
+).As(settings.Roles{
+	Rate: "learning_rate", Precision: "amp", Unit: []string{"iterations", "cycles"}, Before: []string{"init_iterations", "init_cycles"},
+	Objective: []string{"loss", "normalize_loss", "composite_l1", "composite_l2", "composite_ssim"},
+	Weights:   []string{"composite_l1", "composite_l2", "composite_ssim"}, WeightsName: "weights of L1, L2, SSIM", WeightsOf: "loss", WeightsIn: "composite",
+})
 
 // when returns a condition under which a setting has no effect: another setting
 // has a certain value.

@@ -254,7 +254,7 @@ func newestLosses(s *profiles.Snapshot) string {
 // latest losses belong to the previous one.
 func lossJustChanged(s *profiles.Snapshot) bool {
 	return slices.ContainsFunc(s.Changes, func(c profiles.Change) bool {
-		return c.Iteration >= s.Index && (c.Key == "loss" || c.Key == "normalize_loss" || strings.HasPrefix(c.Key, "composite_"))
+		return c.Iteration >= s.Index && slices.Contains(s.Settings.Table().Roles().Objective, c.Key)
 	})
 }
 

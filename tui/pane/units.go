@@ -105,39 +105,40 @@ type unitColumn struct {
 	title string
 	width int
 	least int // minimum width of the pane
-	// has reports whether a run has the column's data; nil if every run has.
-	has  func(s *profiles.Snapshot) bool
-	cell func(s *profiles.Snapshot, r profiles.UnitResult) string
+	cell  func(s *profiles.Snapshot, r profiles.UnitResult) string
 }
 
-var unitColumns = []unitColumn{
-	{"iterations", 10, 0, nil, func(_ *profiles.Snapshot, r profiles.UnitResult) string { return unit.Count(int64(r.Iterations)) }},
-	{"time", 8, 0, nil, func(_ *profiles.Snapshot, r profiles.UnitResult) string { return unit.Seconds(float64(r.Elapsed)) }},
-	{"ms each", 8, 40, nil, func(_ *profiles.Snapshot, r profiles.UnitResult) string {
-		return unit.Milliseconds(float64(r.Elapsed) / float64(r.Iterations))
-	}},
-	{"loss old", 9, 60, hasSeries(lossOld), func(s *profiles.Snapshot, r profiles.UnitResult) string { return unit.Loss(valueOf(s, r, lossOld)) }},
-	{"loss new", 9, 50, hasSeries(lossNew), func(s *profiles.Snapshot, r profiles.UnitResult) string { return unit.Loss(valueOf(s, r, lossNew)) }},
-	{"centre, px", 12, 75, func(s *profiles.Snapshot) bool { return len(s.Run.Centres) > 0 }, func(s *profiles.Snapshot, r profiles.UnitResult) string { return centre(s, int(r.Unit)) }},
-}
-
-// The losses with columns in the table.
-const (
-	lossOld = "loss_old"
-	lossNew = "loss_new"
-)
-
-// hasSeries returns a function that reports whether a run has a series of that name.
-func hasSeries(name string) func(*profiles.Snapshot) bool {
-	return func(s *profiles.Snapshot) bool { return s.Run.Schema.SeriesNamed(name) >= 0 }
-}
-
-// valueOf returns the value of a series at the end of a unit, or NaN.
-func valueOf(s *profiles.Snapshot, r profiles.UnitResult, name string) float64 {
-	if i := s.Run.Schema.SeriesNamed(name); i >= 0 {
-		return r.Values[i]
+// unitColumns returns the columns of a run: those of every run, those of the losses by which its units end, the oldest of
+// which goes first where there is little room, and the place of a unit that has one.
+func unitColumns(s *profiles.Snapshot) []unitColumn {
+	all := []unitColumn{
+		iterationsColumn,
+		{"time", 8, 0, func(_ *profiles.Snapshot, r profiles.UnitResult) string { return unit.Seconds(float64(r.Elapsed)) }},
+		{"ms each", 8, 40, func(_ *profiles.Snapshot, r profiles.UnitResult) string {
+			return unit.Milliseconds(float64(r.Elapsed) / float64(r.Iterations))
+		}},
 	}
-	return math.NaN()
+	if losses := unitLosses(s); len(losses) > 0 {
+		for i, loss := range losses {
+			title := "loss " + s.Run.Schema.Series[loss].Title
+			all = append(all, unitColumn{title, max(9, chart.Width(title)+1), 50 + 10*(len(losses)-1-i), func(_ *profiles.Snapshot, r profiles.UnitResult) string { return unit.Loss(r.Values[loss]) }})
+		}
+	}
+	if len(s.Run.Centres) > 0 {
+		all = append(all, unitColumn{"centre, px", 12, 75, func(s *profiles.Snapshot, r profiles.UnitResult) string { return centre(s, int(r.Unit)) }})
+	}
+	return all
+}
+
+// iterationsColumn is the first.
+var iterationsColumn = unitColumn{"iterations", 10, 0, func(_ *profiles.Snapshot, r profiles.UnitResult) string { return unit.Count(int64(r.Iterations)) }}
+
+// unitLosses are the series of the losses by which units end; none where a unit does not end by one.
+func unitLosses(s *profiles.Snapshot) []int {
+	if s.Run.Schema.Threshold == "" {
+		return nil
+	}
+	return s.Run.Schema.Group(profiles.Losses)
 }
 
 // Widths and positions of the columns of a unit.
@@ -225,15 +226,15 @@ func (p *units) titles(c *chart.Canvas, s *profiles.Snapshot) {
 
 // unitLimit returns the maximum number of iterations of a unit; 0 for no limit.
 func unitLimit(s *profiles.Snapshot) int64 {
-	return int64(s.Settings.Int("iterations") * s.Settings.Int("cycles"))
+	return s.Settings.Product(s.Settings.Table().Roles().Unit)
 }
 
 // eachColumn calls draw with the right end of each column that fits.
 func eachColumn(c *chart.Canvas, s *profiles.Snapshot, draw func(x int, col unitColumn)) {
 	w, _ := c.Size()
 	x := unitFixed
-	for _, col := range unitColumns {
-		if w < col.least || x+1+col.width > w || col.has != nil && !col.has(s) {
+	for _, col := range unitColumns(s) {
+		if w < col.least || x+1+col.width > w {
 			continue
 		}
 		x += 1 + col.width
@@ -282,7 +283,7 @@ func runningUnit(c *chart.Canvas, y int, s *profiles.Snapshot) {
 	w, _ := c.Size()
 	name, limit := strconv.Itoa(s.Unit+1), unitLimit(s)
 	if !s.InUnits() {
-		name, limit = "init", int64(s.Settings.Int("init_iterations")*s.Settings.Int("init_cycles"))
+		name, limit = "init", s.Settings.Product(s.Settings.Table().Roles().Before)
 	}
 	c.TextRight(unitNumberWidth, y, chart.Cut(name, unitNumberWidth), theme.Current)
 	state := "training"
@@ -291,16 +292,16 @@ func runningUnit(c *chart.Canvas, y int, s *profiles.Snapshot) {
 	}
 	c.Text(unitNumberWidth+1, y, state, theme.Current)
 	done := s.InUnit + 1
-	c.TextRight(unitFixed+1+unitColumns[0].width, y, unit.Count(int64(done)), theme.Strong)
-	x := unitFixed + unitColumns[0].width + 2
+	c.TextRight(unitFixed+1+iterationsColumn.width, y, unit.Count(int64(done)), theme.Strong)
+	x := unitFixed + iterationsColumn.width + 2
 	of := "of " + unit.Count(limit) + " "
 	if limit <= 0 || x+chart.Width(of) > w {
 		return
 	}
 	x = c.Text(x, y, of, theme.Faint)
 	newest := ""
-	if len(s.Of(lossNew).Curve) > 0 && w-x >= 40 {
-		newest = " loss " + strings.TrimSpace(unit.Loss(s.Of(lossNew).Latest))
+	if losses := unitLosses(s); len(losses) > 0 && len(s.Series[losses[len(losses)-1]].Curve) > 0 && w-x >= 40 {
+		newest = " loss " + strings.TrimSpace(unit.Loss(s.Series[losses[len(losses)-1]].Latest))
 		c.TextRight(w, y, newest, theme.Plain)
 	}
 	room := min(w-x-chart.Width(newest), 40)

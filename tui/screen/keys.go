@@ -25,8 +25,8 @@ func (m *Model) move(k *settings.Key, how settings.Move) {
 		m.otherDevice()
 	case how == settings.MoveToggle && len(k.Allowed) > 1:
 		m.toggle(k)
-	case k.Name == "learning_rate":
-		m.scaleRate(map[settings.Move]float64{settings.MoveNext: 2, settings.MoveBefore: 0.5}[how])
+	case k.Name == m.keys.table.Roles().Rate:
+		m.scaleRate(k.Name, map[settings.Move]float64{settings.MoveNext: 2, settings.MoveBefore: 0.5}[how])
 	default:
 		m.nudge(k.Name, how != settings.MoveBefore)
 	}

@@ -50,17 +50,14 @@ func (w wishes) settle(s *profiles.Snapshot, now time.Time) {
 	}
 }
 
-// rateSeries is the series of the learning rate in use.
-const rateSeries = "learning_rate"
-
 // settingValue returns a setting's value in a snapshot, as text. The learning rate is the one in
 // use, which a schedule may have lowered.
 func settingValue(s *profiles.Snapshot, key string) (string, bool) {
 	if s == nil {
 		return "", false
 	}
-	if key == "learning_rate" {
-		if now := s.Of(rateSeries).Latest; now > 0 && !math.IsInf(now, 0) {
+	if key != "" && key == words.SettingsOf(s).Table().Roles().Rate {
+		if now := s.Of(key).Latest; now > 0 && !math.IsInf(now, 0) {
 			return words.FormatRate(now), true
 		}
 	}
@@ -194,18 +191,18 @@ func (m *Model) cycle(key string, values ...string) {
 	m.setFirst(key, values...)
 }
 
-// scaleRate multiplies the learning rate.
-func (m *Model) scaleRate(factor float64) {
-	value, _ := m.value("learning_rate")
+// scaleRate multiplies a learning rate.
+func (m *Model) scaleRate(rate string, factor float64) {
+	value, _ := m.value(rate)
 	if m.snap != nil && words.Ended(m.snap.State) {
-		value = m.asked("learning_rate") // not the one lowered by a schedule
+		value = m.asked(rate) // not the one lowered by a schedule
 	}
 	v, err := strconv.ParseFloat(value, 64)
 	if err != nil || !(v > 0) {
 		m.say(noRate)
 		return
 	}
-	m.set("learning_rate", words.FormatRate(v*factor))
+	m.set(rate, words.FormatRate(v*factor))
 }
 
 // moreThreads changes the number of threads, starting from the number of cores if it is 0.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -137,7 +138,7 @@ func (m *Model) nudge(key string, up bool) {
 		m.nextSeed(up)
 	case k.Type == settings.TypeList, k.Type == settings.TypeText && len(k.Allowed) == 0:
 		m.complain(m.nameOf(key) + " has no steps: enter writes a value")
-	case strings.HasPrefix(key, "composite_"):
+	case slices.Contains(m.keys.table.Roles().Weights, key):
 		m.shiftWeight(key, map[bool]float64{true: 0.05, false: -0.05}[up])
 	case k.Type == settings.TypeSwitch:
 		m.flip(key)
@@ -233,9 +234,6 @@ func (m *Model) moreUnits(up bool) {
 	m.set(key, strconv.Itoa(most))
 }
 
-// weights are the settings of the composite loss, which sum to 1.
-var weights = []string{"composite_l1", "composite_l2", "composite_ssim"}
-
 // shiftWeight changes one weight by the given amount.
 func (m *Model) shiftWeight(key string, by float64) {
 	v, _ := strconv.ParseFloat(m.asked(key), 64)
@@ -248,10 +246,10 @@ func (m *Model) shiftWeight(key string, by float64) {
 	m.sayChange(m.weightsText()+m.suspensions(all)+m.when(), cut)
 }
 
-// share sets one weight and divides the rest between the other two in proportion to their present
-// values. The three change together because they sum to 1.
+// share sets one weight and divides the rest between the others in proportion to their present
+// values. They change together because they sum to 1.
 func (m *Model) share(key string, v float64) []settings.Assignment {
-	rest := 0.0
+	rest, weights := 0.0, m.keys.table.Roles().Weights
 	for _, w := range weights {
 		if w != key {
 			u, _ := strconv.ParseFloat(m.asked(w), 64)
@@ -267,7 +265,7 @@ func (m *Model) share(key string, v float64) []settings.Assignment {
 		case rest > 0:
 			u = (1 - v) * u / rest
 		default:
-			u = (1 - v) / 2
+			u = (1 - v) / float64(len(weights)-1)
 		}
 		sets = append(sets, settings.Assignment{Key: w, Value: words.FormatRate(math.Round(u*1e4) / 1e4)})
 	}
@@ -275,21 +273,26 @@ func (m *Model) share(key string, v float64) []settings.Assignment {
 }
 
 func (m *Model) weightsText() string {
-	text := "weights of L1, L2, SSIM: " + m.asked(weights[0]) + ", " + m.asked(weights[1]) + ", " + m.asked(weights[2])
-	if m.asked("loss") != "composite" {
-		text += ", of the composite loss" + m.keys.Say(", which {switch loss|the list of values} chooses")
+	r := m.keys.table.Roles()
+	values := make([]string, len(r.Weights))
+	for i, w := range r.Weights {
+		values[i] = m.asked(w)
+	}
+	text := cmp.Or(r.WeightsName, "weights") + ": " + strings.Join(values, ", ")
+	if r.WeightsOf != "" && m.asked(r.WeightsOf) != r.WeightsIn {
+		text += fmt.Sprintf(", of the %s %s", r.WeightsIn, m.nameOf(r.WeightsOf)) + m.keys.Say(profiles.Advice(", which {switch "+r.WeightsOf+"|the list of values} chooses"))
 	}
 	return text
 }
 
-// assign requests a typed value. A weight of the composite loss takes its share from the other
-// two.
+// assign requests a typed value. One of several weights takes its share from the others.
 func (m *Model) assign(key, value string) error {
 	all := m.wanted()
 	if _, err := all.Set(key, value); err != nil {
 		return err
 	}
 	sets := []settings.Assignment{{Key: key, Value: value}}
+	weights := m.keys.table.Roles().Weights
 	for _, w := range weights {
 		if w == key {
 			sets = m.share(key, parseNumber(value))

@@ -103,7 +103,7 @@ func TestWeightsChangeTogether(t *testing.T) {
 		t.Fatalf("called %q", calls)
 	}
 	sum := 0.0
-	for _, w := range weights {
+	for _, w := range prism.Table.Roles().Weights {
 		sum += parseNumber(m.asked(w))
 	}
 	if math.Abs(sum-1) > 0.01 {

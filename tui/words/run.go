@@ -57,10 +57,11 @@ func PhaseName(s *profiles.Snapshot, p profiles.Phase) string {
 // Precision describes the arithmetic of the run: fp32, or the AMP mode, with the gradient scaling
 // of fp16 if w cells are enough. It is "" if the workload offers no choice.
 func Precision(s *profiles.Snapshot, w int) string {
-	if v := SettingsOf(s); v.Table() != nil && !v.Has("amp") {
+	precision := SettingsOf(s).Table().Roles().Precision
+	if SettingsOf(s).Table() != nil && precision == "" {
 		return ""
 	}
-	switch amp := SettingsOf(s).Text("amp"); amp {
+	switch amp := SettingsOf(s).Text(precision); amp {
 	case "", "off":
 		return "fp32"
 	case "fp16":

@@ -38,7 +38,7 @@ func SettingText(t *settings.Table, key, value string, cores int) string {
 		return k.Zero
 	case value == "0" && key == settings.Threads:
 		return strconv.Itoa(cores)
-	case key == "learning_rate":
+	case key == t.Roles().Rate:
 		if v, err := strconv.ParseFloat(value, 64); err == nil {
 			return strings.TrimSpace(unit.LearningRate(v))
 		}

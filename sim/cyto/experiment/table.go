@@ -184,7 +184,7 @@ var Table = settings.NewTable("cyto", joined,
 		Called("device", 'U').Fixed("the weights are laid out for it"),
 	settings.Integer(groupComputing, settings.Seed, "", "seed of the first weights, the synthetic cells, the patches and the order of the images", 0, settings.MaxInteger).
 		Fixed("the first weights and the data came from it"),
-)
+).As(settings.Roles{Rate: "learning_rate", Precision: "amp"})
 
 // joined checks the rules that involve several settings, for this machine's memory.
 func joined(v settings.Values) error { return joinedWith(v, available()) }

@@ -76,7 +76,7 @@ var Table = settings.NewTable("ptycho", validate,
 	settings.UnitLimit(groupLimits, "pass", "passes", ""),
 	settings.IterationLimit(groupLimits),
 	settings.TimeLimit(groupLimits),
-)
+).As(settings.Roles{Precision: "amp"})
 
 // maxBatch bounds batch sizes against typing errors.
 const maxBatch = 4096

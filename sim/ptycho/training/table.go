@@ -77,7 +77,7 @@ var Table = settings.NewTable("ptycho-training", joined,
 		Called("device", 'U').Fixed("the weights are laid out for it"),
 	settings.Integer(groupComputing, "seed", "", "seed of the object, the positions, the photons, the groups, the first weights and the order of the minibatches", 0, settings.MaxInteger).
 		Fixed("the scan and the first weights came from it"),
-)
+).As(settings.Roles{Rate: "learning_rate", Precision: "amp"})
 
 // joined checks the rules that involve several settings, for this machine's memory.
 func joined(v settings.Values) error { return joinedWith(v, available()) }
