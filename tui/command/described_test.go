@@ -219,8 +219,9 @@ func TestALoopOfDataIsSeenEverywhere(t *testing.T) {
 	if n := len(last.Effects); n < 2 {
 		t.Errorf("%d effects", n)
 	}
+	// Without them drying and bisque take half as long again, 0.29 of 3.72 ms.
 	effect := last.Effects[slices.IndexFunc(last.Effects, func(e profiles.Effect) bool { return e.Key == "keep_dips" && e.After == "false" })]
-	if want := 0.078 // half of what stacking and dipping take, less the looks that are left out; effect.Verdict() != profiles.Slower || math.Abs(effect.Shift-want) > 0.02 {
+	if want := 0.078; effect.Verdict() != profiles.Slower || math.Abs(effect.Shift-want) > 0.02 {
 		t.Errorf("keep_dips off: %s %+.3f, want %+.3f", effect.Verdict().Name(), effect.Shift, want)
 	}
 	rows := last.Ablation.Rows
