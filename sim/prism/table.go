@@ -67,7 +67,7 @@ var Table = settings.NewTable("prism", joined,
 		"l1", "l2", "ssim", "ms-ssim", "composite").Live().Touches("telescope", "loss", "backward").Called("loss", 'k').
 		Press("k", settings.MoveNext, "next loss").Press("K", settings.MoveBefore, "previous loss").
 		Listed(2, "mean absolute difference", "mean squared difference", "1 less structural similarity",
-			"the same over five scales", "L1, L2 and SSIM by their weights (W Y V)"),
+			"the same over five scales", "L1, L2 and SSIM by their weights"),
 	settings.Number(groupLosses, "composite_l1", "", "weight of L1 in the composite loss; the three sum to 1", 0, 1).
 		Live().Called("weight of L1", 'W').Press("W", settings.MoveWrite, "weight of L1"),
 	settings.Number(groupLosses, "composite_l2", "", "weight of L2 in the composite loss", 0, 1).

@@ -19,6 +19,7 @@ import (
 	"prismtop/tui/command/cli"
 	"prismtop/tui/command/sessions"
 	"prismtop/tui/control"
+	"prismtop/tui/keys"
 	"prismtop/tui/lines"
 	"prismtop/tui/notice"
 	"prismtop/tui/screen"
@@ -92,7 +93,7 @@ func (f *runFlags) attach(cmd *cobra.Command, id string, o attach.ClientOptions)
 	}
 	cli.ThriftyCollector()
 	look.Summary, look.Advice = lines.SummaryAs, cli.Quoted()
-	look.Leave = screen.Leave{Text: sessions.Farewell(found.ID), OnHangup: true, Always: true, Greeting: greeting(client, time.Now()), Missed: stalled(client.Away())}
+	look.Leave = screen.Leave{Text: sessions.Farewell(found.ID), OnHangup: true, Always: true, Greeting: greeting(client, time.Now(), look.Keys), Missed: stalled(client.Away())}
 	ctx, stop := context.WithCancel(context.WithoutCancel(cmd.Context()))
 	defer stop()
 	var why string
@@ -186,7 +187,7 @@ func away(a attach.Away, i attach.Info, now time.Time) string {
 }
 
 // greeting says what a screen that attaches has missed, and whether it operates the run.
-func greeting(c *attach.Client, now time.Time) string {
+func greeting(c *attach.Client, now time.Time, own *keys.Own) string {
 	var parts []string
 	if text := away(c.Away(), c.Info(), now); text != "" {
 		parts = append(parts, text)
@@ -194,7 +195,8 @@ func greeting(c *attach.Client, now time.Time) string {
 	if now := c.Control(); !now.Operates {
 		operator := cmp.Or(now.Operator, "no screen") + " has control"
 		if c.Role() >= attach.Operator {
-			operator += ": I asks for it"
+			named, _ := keys.For(nil, own)
+			operator += named.Say(": {control|asking} asks for it")
 		}
 		parts = append(parts, operator)
 	}

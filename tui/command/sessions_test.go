@@ -430,3 +430,29 @@ func TestSessionsRefuse(t *testing.T) {
 		t.Errorf("left behind: %q, %v", files, err)
 	}
 }
+
+// An attached screen has the keys of its own user, whichever the run's user has.
+func TestAnAttachedScreenHasItsOwnKeys(t *testing.T) {
+	inFolder(t)
+	s := detached(t)
+	config := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", config)
+	if err := os.MkdirAll(filepath.Join(config, "prismtop"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(config, "prismtop", "keys.toml"), []byte("pause = \"z\"\ncontrol = \"&\"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	x, cmd := attachedTo(t, s.ID, "--watch")
+	x.Press("z")
+	x.See("this screen only watches; & asks for control")
+	x.Press("&")
+	x.See("z pause")
+	x.Press("z")
+	x.See("paused", "z go on")
+	x.Press("ctrl+c")
+	_ = cmd.Wait()
+	if _, err := program("stop", s.ID); err != nil {
+		t.Error(err)
+	}
+}

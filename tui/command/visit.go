@@ -96,7 +96,7 @@ func (s *showing) attached(ctx context.Context, v *serve.Visitor, found attach.F
 	look.ASCII = s.ascii(on.Environ)
 	look.Input, look.Output, look.Environ, look.Size, look.Sizes, look.Remote = on.Input, on.Output, on.Environ, on.Size, on.Sizes, on.Remote
 	look.Summary, look.Advice = lines.SummaryAs, cli.Quoted()
-	look.Leave = screen.Leave{Text: fmt.Sprintf("prismtop: session %s goes on\n", found.ID), OnHangup: true, Always: true, Greeting: greeting(client, time.Now()), Missed: stalled(client.Away())}
+	look.Leave = screen.Leave{Text: fmt.Sprintf("prismtop: session %s goes on\n", found.ID), OnHangup: true, Always: true, Greeting: greeting(client, time.Now(), look.Keys), Missed: stalled(client.Away())}
 	err = screen.Run(ctx, client, look)
 	if err == nil { // the run was told to end, or has ended
 		select {

@@ -198,7 +198,7 @@ func (p *view) foot(c *chart.Canvas, a *profiles.Ablation) {
 	case !a.Running:
 		style = theme.Faint
 	}
-	c.Text(0, h-1, chart.Cut(progressOf(a, p.startable()), w), style)
+	c.Text(0, h-1, chart.Cut(progressOf(a, p.host.Keys().Of("ablate")), w), style)
 }
 
 // notes writes why settings cannot matter, between row y and end, and returns the next free row.
@@ -234,8 +234,8 @@ func whiskers(a *profiles.Ablation, named bool) []chart.Whisker {
 // disturbed reports whether other programs took a considerable share of the CPU meanwhile.
 func disturbed(a *profiles.Ablation) bool { return a.ForeignKnown && a.Foreign > machine.Quiet }
 
-// progressOf returns the progress of an ablation, or how it ended.
-func progressOf(a *profiles.Ablation, stoppable bool) string {
+// progressOf returns the progress of an ablation with the key that stops it, or how it ended.
+func progressOf(a *profiles.Ablation, stop string) string {
 	kind := ""
 	if a.Work != "" {
 		kind = " · " + a.Work
@@ -254,8 +254,8 @@ func progressOf(a *profiles.Ablation, stoppable bool) string {
 	if a.LeftKnown {
 		left = "left " + unit.Estimate(a.Left)
 	}
-	if stoppable {
-		left += " · A stops"
+	if stop != "" {
+		left += " · " + stop + " stops"
 	}
 	return fmt.Sprintf("%s %d of %d · %s%s", one, min(done+1, all), all, left, kind)
 }
