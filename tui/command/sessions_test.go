@@ -436,14 +436,16 @@ func TestAnAttachedScreenHasItsOwnKeys(t *testing.T) {
 	inFolder(t)
 	s := detached(t)
 	config := t.TempDir()
-	t.Setenv("XDG_CONFIG_HOME", config)
 	if err := os.MkdirAll(filepath.Join(config, "prismtop"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(config, "prismtop", "keys.toml"), []byte("pause = \"z\"\ncontrol = \"&\"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	x, cmd := attachedTo(t, s.ID, "--watch")
+	x, cmd := ptytest.Open(t, 120, 40), exec.Command("prismtop", "attach", s.ID, "--watch")
+	cmd.Env = []string{"XDG_CONFIG_HOME=" + config}
+	x.Start(cmd)
+	x.See("sample  1/40")
 	x.Press("z")
 	x.See("this screen only watches; & asks for control")
 	x.Press("&")

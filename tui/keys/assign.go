@@ -109,16 +109,20 @@ func (t *Table) add(of *settings.Table) {
 	}
 }
 
-// assign gives the rows of settings that have no key yet the one that they want, or another that is free, in the
-// order of the rows; a row for which none is left goes. The keys + and - are also those beside them on the
+// assign gives the rows of settings that have no key yet the one that they want, then the others one that is free, in
+// the order of the rows; a row for which none is left goes. The keys + and - are also those beside them on the
 // keyboard, as far as these are free.
 func (t *Table) assign() {
-	for _, s := range []Section{Settings, Tuning} {
-		for i := range t.rows[s] {
-			if r := &t.rows[s][i]; r.Setting != nil && len(r.Keys) == 0 {
-				r.Keys = t.freeKey(r)
+	for _, find := range []func(*Row) []string{func(r *Row) []string { return t.firstFree(wish(r)) }, t.freeKey} {
+		for _, s := range []Section{Settings, Tuning} {
+			for i := range t.rows[s] {
+				if r := &t.rows[s][i]; r.Setting != nil && len(r.Keys) == 0 {
+					r.Keys = find(r)
+				}
 			}
 		}
+	}
+	for _, s := range []Section{Settings, Tuning} {
 		t.rows[s] = slices.DeleteFunc(t.rows[s], func(r Row) bool { return len(r.Keys) == 0 })
 	}
 	for _, s := range []Section{Settings, Tuning} {
@@ -131,25 +135,34 @@ func (t *Table) assign() {
 	}
 }
 
-// freeKey returns the first free key for a row of a setting: the one that it wants, its other case, the letters of the
-// setting's name, any letter; nil if none is left.
-func (t *Table) freeKey(r *Row) []string {
-	wish := ""
+// wish returns the key that suits a row of a setting, "" for none.
+func wish(r *Row) string {
 	for _, p := range r.Setting.Presses {
 		if p.Does == r.Move {
-			wish = p.Key
+			return p.Key
 		}
 	}
+	return ""
+}
+
+// freeKey returns the first free key for a row of a setting whose wish is taken: its other case, the letters of the
+// setting's name, any letter; nil if none is left.
+func (t *Table) freeKey(r *Row) []string {
 	letters := strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' {
 			return c
 		}
 		return -1
 	}, strings.ToLower(r.Setting.Name)) + "abcdefghijklmnopqrstuvwxyz"
-	wanted := []string{wish, otherCase(wish)}
+	wanted := []string{otherCase(wish(r))}
 	for _, c := range letters {
 		wanted = append(wanted, string(c), strings.ToUpper(string(c)))
 	}
+	return t.firstFree(wanted...)
+}
+
+// firstFree returns the first of the keys that is free, nil for none.
+func (t *Table) firstFree(wanted ...string) []string {
 	for _, key := range wanted {
 		if valid(key) == nil && t.taken(key) == nil {
 			return []string{key}

@@ -27,7 +27,7 @@ var keyNames = []*regexp.Regexp{
 
 // exceptions are sentences that name no key, or one that cannot be changed there, with the reason.
 var exceptions = map[string]string{
-	"\nA line in %s, such as pause = \"z\", gives an action another key.\n": "an example of the file",
+	"\nA line in %s, such as pause = \"z\", gives an action another key.\n":                                   "an example of the file",
 	"A start with --max-time, or with fewer iterations, ends sooner; {interrupt|an interrupt} ends this one.": "the article",
 	": takes up to ": "the colon",
 }

@@ -100,8 +100,8 @@ func (m *Model) foundLines(w int) []widget.Line {
 		}
 	}
 	for id := range m.panes {
-		for _, paragraph := range m.panes[id].Explain() {
-			if has(paragraph) {
+		for _, sentences := range m.panes[id].Explain() {
+			if paragraph := m.keys.Say(profiles.Advice(sentences)); has(paragraph) {
 				lines = append(lines, widget.Line{}, widget.Line{Text: m.paneName(layout.Pane(id)), Style: theme.Title})
 				lines = append(lines, widget.Wrapped(paragraph, w, theme.Plain)...)
 			}

@@ -306,7 +306,8 @@ func TestPanesExplainThemselves(t *testing.T) {
 		if len(paragraphs) < 2 {
 			t.Errorf("%s explains itself in %d paragraphs", deck.Panes[p.id].Name, len(paragraphs))
 		}
-		for _, text := range paragraphs {
+		for _, sentences := range paragraphs {
+			text := m.keys.Say(profiles.Advice(sentences))
 			if !strings.HasSuffix(text, ".") || strings.Contains(text, "  ") || strings.ContainsAny(text, "{}") {
 				t.Errorf("%s: %q", deck.Panes[p.id].Name, text)
 			}

@@ -70,7 +70,7 @@ func (p *view) medians(c *chart.Canvas, y, each int, a *profiles.Ablation) int {
 func (p *view) method(c *chart.Canvas, y, end, w int) {
 	var lines []string
 	for _, paragraph := range p.Explain() {
-		lines = append(lines, words.Wrap(paragraph, w-4)...)
+		lines = append(lines, words.Wrap(p.host.Keys().Say(profiles.Advice(paragraph)), w-4)...)
 	}
 	if len(lines)+2 > end-y {
 		return
