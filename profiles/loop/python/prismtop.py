@@ -73,6 +73,7 @@ class Ring:
         self.scratch = bytearray(RECORD)  # the step being measured
         self.q = memoryview(self.scratch).cast("q")
         self.d = memoryview(self.scratch).cast("d")
+        self.body = memoryview(self.scratch)[:568]
         self.other = bytearray(RECORD)  # any other record
         self.written = 0
         self.seen = 0  # generation of settings
@@ -99,9 +100,9 @@ class Ring:
         """Copies a record into the next slot, over the oldest."""
         n = self.written
         self.written = n + 1
-        q = self.q if record is self.scratch else memoryview(record).cast("q")
+        q, body = (self.q, self.body) if record is self.scratch else (memoryview(record).cast("q"), memoryview(record)[:568])
         q[0] = n + 1
-        q[71] = zlib.crc32(memoryview(record)[:568])
+        q[71] = zlib.crc32(body)
         at = DATA + n % SLOTS * RECORD
         self.bytes[at:at + RECORD] = record
         self.words[6] = n + 1
@@ -218,7 +219,7 @@ class Loop:
         self.acc, self.values = array.array("q", ZEROS), array.array("d", NANS)
         self.start = self.mark = now()
         self.last, self.inside, self.ticks, self.world = O1, [], 0, 1
-        self.step = self.flags = self.kind = self.generation = self.spent = self.warm = 0
+        self.step = self.flags = self.generation = self.spent = self.warm = 0
         self.block, self.passes, self.backwards, self.losses, self.loss_sum, self.items = NO_BLOCK, 0, 0, 0, 0.0, 0.0
         self.batch_items, self.source, self.epoch, self.unit, self.place, self.unit_steps, self.unit_items = 0.0, None, None, -1, -1, 0, 0.0
         self.received, self.blind, self.evaluated, self.usual, self.dirty, self.logged = None, 0, 0, False, False, False

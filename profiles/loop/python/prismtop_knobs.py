@@ -26,8 +26,8 @@ class Extra:
     def __init__(self, guest):
         self.guest, self.loop, self.torch = guest, guest.loop, guest.torch
         self.enter = self.checkpoints = self.compiled = None
-        self.wants_layers, self.next_layers, self.kept, self.waiting, self.replaying = False, 0, None, None, None
-        self.autocast, self.gc_on, self.written, self.blocks, self.inside = None, gc.isenabled(), {}, set(), False
+        self.wants_layers, self.next_layers, self.kept, self.waiting = False, 0, None, None
+        self.gc_on, self.written, self.blocks = gc.isenabled(), {}, set()
         for make in (self.autocast_knob, self.optimizer_knob, self.matmul_knob, self.tf32_knob, self.threads_knob, self.checkpointing_knob, self.compile_knob,
                      self.attention_knob, self.cudnn_knob, self.memory_format_knob, self.gc_knob, self.workers_knob, self.pin_memory_knob, self.prefetch_knob):
             try:

@@ -88,6 +88,9 @@ class Reader:
 
 
 def find(folder, rank=0):
-    """The reader of the newest ring in a folder; None if there is none."""
+    """The reader of the newest ring in a folder; None if there is none that is complete."""
     rings = sorted((os.path.join(folder, n) for n in os.listdir(folder) if f"-rank{rank}" in n and n.endswith(".ring")), key=os.path.getmtime)
-    return Reader(rings[-1]) if rings else None
+    try:
+        return Reader(rings[-1]) if rings else None
+    except (AssertionError, ValueError):  # it is still being made
+        return None
