@@ -90,7 +90,7 @@ def measure(make, watched):
         for on in [True, False, False, True] if coin.random() < .5 else [False, True, True, False]:
             reader.beat(time.monotonic_ns() if watched else 0)
             switch(on)
-            for _ in range(3):
+            for _ in range(30):  # Python specialises its code again after a class has changed
                 step()
             times = []
             for _ in range(each):
