@@ -88,7 +88,7 @@ func (r *watchedRun) gone(s *profiles.Snapshot, id, what string) {
 	}
 	told := 0
 	for _, l := range s.Log {
-		if strings.Contains(l.Text, " (cleared after ") && strings.Contains(l.Text, what) {
+		if strings.HasPrefix(l.Text, "cleared after ") && strings.Contains(l.Text, what) {
 			told++
 		}
 	}
@@ -272,9 +272,9 @@ func TestASlowdownIsTold(t *testing.T) {
 		t.Errorf("%+v", s.Alerts)
 	}
 	s := r.run(6, 8, nil)
-	r.raised(s, "slowdown", "Slowdown: 125 it/s, ", "No setting changed")
+	r.raised(s, "slowdown", "Slowdown to 125 it/s, ", "No setting changed")
 	s = r.run(8, 5, nil)
-	r.gone(s, "slowdown", "Slowdown: ")
+	r.gone(s, "slowdown", "Slowdown to ")
 }
 
 func TestASlowdownNamesOtherProgramsWhereTheyTookMore(t *testing.T) {

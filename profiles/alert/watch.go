@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"prismtop/profiles"
@@ -162,7 +161,7 @@ func (a *Watch) Judge(f *Facts, elapsed, at time.Duration) (gone []profiles.LogL
 			changed = true
 		case m.waiting && elapsed-m.pending >= limit:
 			m.active, m.waiting = false, false
-			gone = append(gone, profiles.LogLine{At: at, Text: fmt.Sprintf("%s (cleared after %v)", strings.TrimSuffix(m.What, "."), (at - m.Since).Round(time.Second))})
+			gone = append(gone, profiles.LogLine{At: at, Text: fmt.Sprintf("cleared after %v: %s", (at - m.Since).Round(time.Second), m.What)})
 			changed = true
 		case m.active && v.raised && elapsed-m.told >= retell: // otherwise it would report a problem that is almost over
 			what, try := v.tell()

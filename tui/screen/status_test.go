@@ -46,7 +46,7 @@ func TestNewsDoNotReplaceAFreshAnswer(t *testing.T) {
 		return m.status.text
 	}
 	m.say("mixed precision: bf16")
-	if got := tell("sample 3 hit its limit (cleared after 8 s)"); got != "mixed precision: bf16" {
+	if got := tell("sample 3 cleared after 8 s"); got != "mixed precision: bf16" {
 		t.Errorf("at once: %q", got)
 	}
 	at = at.Add(answerLife)
