@@ -280,7 +280,7 @@ class Loop:
         kind = 0
         if source is not None:
             epoch, place = source
-            if epoch != self.epoch or place <= self.place:
+            if epoch != self.epoch or place < self.place:
                 self.next_unit(t)
                 flags |= FIRST
                 kind = 2
@@ -306,7 +306,8 @@ class Loop:
             flags |= SETTLING
         if self.watch != "all":
             flags |= THIN
-            self.acc[OTHER] = t - self.start
+            acc[:] = ZEROS
+            acc[OTHER] = t - self.start
         q[1] = STEP | kind << 8 | flags << 16 | min(self.passes, 0xFFFF) << 32 | min(self.backwards, 0x7FFF) << 48
         q[2], q[3], q[4], q[5] = self.step, self.start, t - self.start, self.generation | (self.block - (1 << 32 if self.block >> 31 else 0)) << 32
         q[6] = self.unit & 0xFFFFFFFF | self.unit_steps - 1 << 32

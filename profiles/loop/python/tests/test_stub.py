@@ -479,7 +479,7 @@ class Settings(Case):
         got = self.running([(10, {"watch": "boundaries"}), (30, {"watch": "all"})])
         thin = [s for s in got["steps"] if s.flags & 16]
         self.assertEqual(len(thin), 20)
-        self.assertTrue(all(s.host[OTHER] == s.total for s in thin[1:]))
+        self.assertTrue(all(s.host[OTHER] == s.total == sum(s.host) for s in thin))
         self.assertEqual(got["steps"][-1].host[:8], (10, 5, 100, 40, 300, 20, 50, 0))
 
     def test_only_watching_refuses_every_knob(self):
