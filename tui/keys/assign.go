@@ -146,7 +146,7 @@ func wish(r *Row) string {
 }
 
 // freeKey returns the first free key for a row of a setting whose wish is taken: its other case, the letters of the
-// setting's name, any letter; nil if none is left.
+// setting's name, any letter, a sign, alt with a letter; nil if none is left.
 func (t *Table) freeKey(r *Row) []string {
 	letters := strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' {
@@ -157,6 +157,12 @@ func (t *Table) freeKey(r *Row) []string {
 	wanted := []string{otherCase(wish(r))}
 	for _, c := range letters {
 		wanted = append(wanted, string(c), strings.ToUpper(string(c)))
+	}
+	for _, c := range "&^~;:/|=" {
+		wanted = append(wanted, string(c))
+	}
+	for c := 'a'; c <= 'z'; c++ {
+		wanted = append(wanted, "alt+"+string(c))
 	}
 	return t.firstFree(wanted...)
 }
