@@ -84,6 +84,7 @@ const (
 	NonFinite                     // a loss was NaN or infinite
 	Warmup                        // first iteration after a plan was compiled or a setting changed
 	Unwatched                     // it began while nobody watched: see Thinner
+	Unphased                      // its phases were not measured
 )
 
 // Values holds a value for every series of a schema; NaN if there is none.

@@ -43,6 +43,7 @@ type RunInfo struct {
 	Caveat      Caveat // zero if what it draws is a result
 	Cautions    []Caution
 	PriorStarts int   // restarts of this run so far
+	Prints      bool  // it is that of another program, which prints: see Output
 	Able        Kinds // the commands that it carries out
 	Resumed     int64 // iterations before the checkpoint from which it goes on; 0 for a new run
 	Needs       int64 // bytes that it comes to hold, by its plans with full caches; 0 if that is not known
@@ -221,6 +222,7 @@ type Snapshot struct {
 	Results []UnitResult // of the newest units that ended, at least KeptResults of them; see Ended and UnitsEnded
 	Earlier Ended        // the units before those
 	Tasks   *Tasks       // the newest state; nil if the run is not of a list of tasks
+	Output  *Output      // what the program of a loop in another process prints; nil for other runs
 
 	Recording RecordingState
 

@@ -72,7 +72,7 @@ func (l *loop) change(cut context.Context, next settings.Values, ablating bool) 
 	before := l.settings
 	l.settings = next
 	l.read()
-	if err := l.work.Apply(cut, next); err != nil {
+	if err := l.apply(cut, next, ablating); err != nil {
 		if workload.Refused(err) && cut.Err() == nil {
 			return l.refuse(cut, before, changes, err, ablating)
 		}
@@ -90,6 +90,14 @@ func (l *loop) change(cut context.Context, next settings.Values, ablating bool) 
 	l.moved("", 0)
 	l.announceSuspended(before)
 	return nil
+}
+
+// apply has the task apply settings, those of an ablation so that they end with it.
+func (l *loop) apply(cut context.Context, next settings.Values, ablating bool) error {
+	if t, ok := l.work.(workload.Trier); ok && ablating {
+		return t.Try(cut, next, l.base())
+	}
+	return l.work.Apply(cut, next)
 }
 
 // refuse returns to the settings before changes that the task refused.

@@ -105,10 +105,10 @@ func (l *loop) carryOut(cut context.Context, c command) (stop bool, err error) {
 		err = l.set(cut, c.values, c.Kind == profiles.DecideCommand)
 	case profiles.PauseCommand:
 		if err = l.stopDeciding(cut, "the run was paused"); err == nil {
-			l.pause(true)
+			l.pause(cut, true)
 		}
 	case profiles.ResumeCommand:
-		l.pause(false)
+		l.pause(cut, false)
 	case profiles.StepCommand:
 		err = l.step(cut)
 	case profiles.AblateCommand:
@@ -154,10 +154,14 @@ func able(work workload.Task) profiles.Kinds {
 	_, has[profiles.SaveCommand] = work.(workload.Saver)
 	_, has[profiles.ForkCommand] = work.(workload.Forker)
 	_, has[profiles.CheckpointCommand] = work.(workload.Checkpointer)
-	return slices.DeleteFunc(profiles.Every(), func(k profiles.CommandKind) bool {
+	able := slices.DeleteFunc(profiles.Every(), func(k profiles.CommandKind) bool {
 		can, depends := has[k]
 		return depends && !can
 	})
+	if t, ok := work.(workload.Unable); ok {
+		able = able.Without(t.Unable()...)
+	}
+	return able
 }
 
 // Set asks for a change of one setting; see profiles.SetCommand.

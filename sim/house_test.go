@@ -24,7 +24,7 @@ const layers = `
 	tui/command/cli tui/command/page
 	sim/workloads sim/bench/suite sim/ptycho/sweep/report sim/verify/... gpu gpu/check gpu/monitor
 	sim/bench sim/bench/builds sim/bench/peer sim/ptycho/sweep
-	sim sim/prism sim/curve sim/ptycho/... sim/cyto/... sim/cpu/... gpu/cuda
+	sim sim/prism sim/curve sim/outside sim/ptycho/... sim/cyto/... sim/cpu/... gpu/cuda
 	sim/experiment
 	sim/learning sim/optics sim/ptycho/scan sim/cyto/stack sim/cyto/tasks/... sim/workload
 	sim/ablation sim/bench/apart sim/cache sim/checkpoint sim/picture sim/weights

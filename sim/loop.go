@@ -319,6 +319,9 @@ func (l *loop) iterate(cut context.Context) error {
 	if err != nil && !errors.Is(err, workload.ErrDiverged) {
 		return fmt.Errorf("iteration %d: %w", l.index, err)
 	}
+	if outcome.NoIteration {
+		return l.over(cut, &outcome)
+	}
 	l.profileLayers(rec)
 	limit := l.reads.limit(l.index, l.running.elapsed(time.Now()), &outcome)
 	if l.tuned != "" && l.run.options.EndTuned {
@@ -329,7 +332,9 @@ func (l *loop) iterate(cut context.Context) error {
 	if failed != nil {
 		return fmt.Errorf("iteration %d: %w", l.index, failed)
 	}
-	rec.Total = int64(time.Since(start)) - rec.Retimed
+	if _, keeps := l.work.(workload.Timekeeper); !keeps {
+		rec.Total = int64(time.Since(start)) - rec.Retimed
+	}
 	stream.Iteration(rec)
 	l.recorded = l.index + 1
 	if last {
@@ -348,6 +353,7 @@ func (l *loop) iterate(cut context.Context) error {
 	if outcome.TasksChanged {
 		l.list()
 	}
+	l.pass(&outcome)
 	l.endedBy = ""
 	if limit != "" && !outcome.Finished {
 		l.endedBy = limit
@@ -371,6 +377,35 @@ func (l *loop) iterate(cut context.Context) error {
 	l.foretell()
 	l.regularCheckpoint(cut)
 	return nil
+}
+
+// pass publishes what a task says besides an iteration.
+func (l *loop) pass(outcome *workload.Outcome) {
+	for _, said := range outcome.Said {
+		if said.Refused {
+			l.run.stream.Refuse(said.Text)
+		} else {
+			l.run.stream.Log(said.Text)
+		}
+	}
+	if outcome.Layers != nil && l.reads.layers {
+		l.run.stream.Layers(outcome.Layers, nil)
+	}
+}
+
+// over ends a run whose task found that it is finished before another iteration began.
+func (l *loop) over(cut context.Context, outcome *workload.Outcome) error {
+	if outcome.UnitEnded {
+		l.unitDone(outcome.Result)
+	}
+	l.pass(outcome)
+	l.publishLayers(l.layers.last())
+	l.endedBy, l.failure, l.finished, l.complete = "", nil, true, true
+	l.run.over.Store(true)
+	l.endFork("the run is over")
+	err := l.concludeComparison(cut, "the run is over")
+	l.lastCheckpoint(cut, err)
+	return err
 }
 
 // finish has a complete task leave what others need of it.
@@ -457,9 +492,15 @@ func (l *loop) obey(ctx, cut context.Context) (stop bool, err error) {
 	}
 }
 
-func (l *loop) pause(paused bool) {
+func (l *loop) pause(cut context.Context, paused bool) {
 	if paused == l.paused || l.finished {
 		return
+	}
+	if p, ok := l.work.(workload.Pauser); ok {
+		if err := p.Pause(cut, paused); err != nil && cut.Err() == nil {
+			l.decline(err.Error())
+			return
+		}
 	}
 	l.paused = paused
 	if paused {

@@ -38,7 +38,7 @@ func (l *loop) restart(cut context.Context) error {
 	l.announceSuspended(before)
 	l.run.stream.State(profiles.Running, "")
 	if paused {
-		l.pause(true)
+		l.pause(cut, true)
 	}
 	return nil
 }

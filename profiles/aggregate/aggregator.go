@@ -32,6 +32,9 @@ type Options struct {
 	// Load reads the processor time used by programs; nil reads this machine's.
 	Load func() machine.Load
 
+	// Resident reads the resident memory of another process that computes the run, in bytes; nil reads this one's.
+	Resident func() (rss, peak int64, reason string)
+
 	// Sensors returns the newest reading of the GPUs and of the counters of energy, and when it was taken; nil
 	// before the first. It must not wait. A nil function reads none.
 	Sensors func() (*machine.Sensors, time.Time)
@@ -78,6 +81,7 @@ type Aggregator struct {
 	loads    loads
 	cost     cost
 	dropped  int64
+	output   *profiles.Output // also of starts before
 
 	ablatingSince time.Time
 	behind        bool // the newest snapshot is older than the last Advance
@@ -133,13 +137,17 @@ func New(source profiles.Source, options Options) *Aggregator {
 	if options.Load == nil {
 		options.Load = machine.ReadLoad
 	}
+	collectable := func() int64 { return 0 }
+	if options.Resident == nil {
+		options.Resident, collectable = machine.ReadResident, machine.ReadCollectable
+	}
 	a := &Aggregator{
 		source: source, options: options,
 		offers:   make(chan *profiles.Snapshot, 1),
 		inputs:   make(chan struct{}, 1),
 		holds:    make(chan hold),
 		over:     make(chan struct{}),
-		readings: readings{load: options.Load, resident: machine.ReadResident, collectable: machine.ReadCollectable, sensors: options.Sensors},
+		readings: readings{load: options.Load, resident: options.Resident, collectable: collectable, sensors: options.Sensors},
 		record:   record{stage: new(stage)},
 	}
 	a.asker, _ = source.(profiles.Asker)
@@ -296,6 +304,8 @@ func (a *Aggregator) take(e *profiles.Event) {
 		}
 	case *profiles.Tasks:
 		a.tasks = b
+	case *profiles.Output:
+		a.output = b
 	case *profiles.Fork:
 		a.forking = b.Running
 		a.effects.Forked(b)
@@ -376,7 +386,7 @@ func (a *Aggregator) iteration(it *profiles.Iteration) {
 	}
 	a.alerts.Iteration(it, begins)
 	a.cost.busy += time.Duration(it.Retimed)
-	if it.Flags&profiles.Warmup == 0 {
+	if it.Flags&(profiles.Warmup|profiles.Unphased) == 0 {
 		a.recent.add(it, &a.last)
 		a.stage.add(it)
 		a.trends.add(it)
@@ -468,7 +478,7 @@ func (a *Aggregator) snapshot(now time.Time) *profiles.Snapshot {
 		Batches: a.batches.views(), Caches: a.recent.caches(&a.last), Memory: a.memory, Load: a.loads.view,
 		Sensors: profiles.SensorsView{Sensors: a.sensors, Energy: a.energies.views},
 		Changes: changes, Effects: effects, Notes: slices.Clip(a.notes),
-		Recording: a.recording, Tasks: a.tasks,
+		Recording: a.recording, Tasks: a.tasks, Output: a.output,
 		Results: slices.Clip(a.results), Earlier: a.earlier, Log: slices.Clip(a.log), Alerts: a.alerts.Standing(),
 		Own:  profiles.OwnCost{Aggregator: a.cost.share(time.Now()), Dropped: a.dropped, Watching: a.watchingCost()},
 		Unit: -1,

@@ -8,6 +8,3 @@ var origin = time.Now()
 
 // Now returns the nanoseconds since this process began: on this system, no other clock is shared with a loop.
 func Now() int64 { return int64(time.Since(origin)) }
-
-// exists reports whether there is a process, as far as that is known.
-func exists(int) bool { return true }

@@ -2,11 +2,7 @@
 
 package loop
 
-import (
-	"syscall"
-
-	"golang.org/x/sys/unix"
-)
+import "golang.org/x/sys/unix"
 
 // Now returns the time of CLOCK_MONOTONIC, in nanoseconds.
 func Now() int64 {
@@ -14,6 +10,3 @@ func Now() int64 {
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // never fails
 	return t.Nano()
 }
-
-// exists reports whether there is a process.
-func exists(pid int) bool { return syscall.Kill(pid, 0) != syscall.ESRCH }

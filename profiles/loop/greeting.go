@@ -114,6 +114,21 @@ type Knob struct {
 	Declared bool              // by the program
 }
 
+// Under changes the values in force to those that settings asked for: a reader that comes later finds them so. refused
+// values are not among them, as far as the greeting says.
+func (g *Greeting) Under(s *Settings) {
+	for i := range g.Knobs {
+		k := &g.Knobs[i]
+		for _, sets := range []map[string]string{s.Set, s.After} {
+			value, has := sets[k.Key]
+			if !has || k.Refused[value] != "" || k.Type != Number && !slices.Contains(k.Values, value) {
+				continue
+			}
+			k.Value = value
+		}
+	}
+}
+
 // Bounds of a greeting.
 const (
 	maxKinds    = 8

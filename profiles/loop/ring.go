@@ -138,10 +138,8 @@ func (r *Ring) Operates() bool { return r.lock != nil }
 
 // Alive reports whether the process of the loop is there.
 func (r *Ring) Alive() bool {
-	if now := machine.Started(r.PID); r.started != 0 && now != 0 {
-		return now == r.started
-	}
-	return exists(r.PID)
+	now := machine.Started(r.PID)
+	return machine.Runs(r.PID) && (now == r.started || r.started == 0 || now == 0)
 }
 
 // Skip leaves out all records so far.
@@ -181,6 +179,16 @@ func (r *Ring) document(at, from int64, most int) []byte {
 		return nil
 	}
 	return text
+}
+
+// Asked returns the newest settings that a reader has written, nil if there are none.
+func (r *Ring) Asked() *Settings {
+	text := r.document(atSettingsSize, settingsText+int64(r.word(atSettings)%2)*settingsMax, settingsMax)
+	s := &Settings{}
+	if text == nil || json.Unmarshal(text, s) != nil {
+		return nil
+	}
+	return s
 }
 
 // errWatches is returned where another prismtop operates the loop.

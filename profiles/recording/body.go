@@ -36,6 +36,7 @@ var names = map[reflect.Type]string{
 	reflect.TypeFor[profiles.Ablation]():       "ablation",
 	reflect.TypeFor[profiles.Fork]():           "fork",
 	reflect.TypeFor[profiles.Tasks]():          "tasks",
+	reflect.TypeFor[profiles.Output]():         "output",
 	reflect.TypeFor[profiles.Resident]():       "resident",
 	reflect.TypeFor[profiles.Sensors]():        "sensors",
 	reflect.TypeFor[profiles.Load]():           "load",

@@ -37,7 +37,7 @@ type placed struct {
 // if the queue is full. A slot without a body is empty.
 type newest struct {
 	memory, layers, ablation, resident, sensors profiles.Event
-	recording, tasks                            profiles.Event
+	recording, tasks, output                    profiles.Event
 	pictures                                    [profiles.MaxPictures]profiles.Event
 
 	changed, state profiles.Event // for which the queue had no room
@@ -46,7 +46,7 @@ type newest struct {
 
 // lasting returns the events that outlive a restart.
 func (n *newest) lasting() newest {
-	return newest{ablation: n.ablation, resident: n.resident, sensors: n.sensors, recording: n.recording}
+	return newest{ablation: n.ablation, resident: n.resident, sensors: n.sensors, recording: n.recording, output: n.output}
 }
 
 // each calls take with the events, in a fixed order.
@@ -64,6 +64,7 @@ func (n *newest) each(take func(*profiles.Event)) (any bool) {
 	}
 	one(&n.ablation)
 	one(&n.tasks)
+	one(&n.output)
 	one(&n.changed)
 	one(&n.next)
 	one(&n.resident)
@@ -85,6 +86,8 @@ func (n *newest) slot(b profiles.Body) *profiles.Event {
 		return &n.ablation
 	case *profiles.Tasks:
 		return &n.tasks
+	case *profiles.Output:
+		return &n.output
 	case *profiles.Resident:
 		return &n.resident
 	case *profiles.Sensors:

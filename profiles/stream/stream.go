@@ -245,6 +245,9 @@ func (s *Stream) Ablation(a *profiles.Ablation) { s.put(a) }
 // Tasks publishes the state of a list of tasks; the newest counts.
 func (s *Stream) Tasks(t *profiles.Tasks) { s.put(t) }
 
+// Output publishes what the program of a loop has printed.
+func (s *Stream) Output(o *profiles.Output) { s.put(o) }
+
 // Recording publishes the state of the run's recording; the newest counts, and it is kept when the
 // run restarts. Any goroutine may call it.
 func (s *Stream) Recording(r profiles.RecordingState) { s.put(&r) }

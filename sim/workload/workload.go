@@ -54,6 +54,10 @@ type Outcome struct {
 	MemoryChanged bool                // the division of memory changes from here on
 	TasksChanged  bool                // of a Lister
 	Finished      bool
+	NoIteration   bool // there was none: the task found that it is finished before one began
+
+	Said   []profiles.LogEntry // lines for the log, after the iteration
+	Layers []profiles.Layer    // of a task that times its own layers, with their times; nil for none
 }
 
 // ErrDiverged ends a run whose loss is no longer finite: an error of Iterate that wraps
@@ -177,6 +181,24 @@ type Finisher interface {
 type Converger interface {
 	// MayConverge reports whether what is left of the task, or of a unit of work in it, may end before its limits.
 	MayConverge() bool
+}
+
+// Timekeeper is a task whose Iterate also fills in Start and Total of the record: the times of an iteration that it has
+// waited for.
+type Timekeeper interface{ KeepsTime() }
+
+// Trier is a task whose settings another process applies.
+type Trier interface {
+	// Try is Apply for an experiment. Should this process die, base is put in force without it.
+	Try(ctx context.Context, v, base settings.Values) error
+}
+
+// Unable is a task that some commands make no sense for, whatever else it is able to.
+type Unable interface{ Unable() []profiles.CommandKind }
+
+// Pauser is a task that goes on by itself between two iterations, unless it is told to pause.
+type Pauser interface {
+	Pause(ctx context.Context, paused bool) error
 }
 
 // Recoverer is a task whose device can fail while it runs.

@@ -50,6 +50,10 @@ var All = []Workload{
 	{experiment.Presets(), experiment.Schema, func(Devices) workload.Maker { return Cyto() }, experiment.Suffixes, predictions, false, workload.NoKernels},
 }
 
+// Add adds a workload that is known at run time only, of which this process has one run. It must be called before that
+// run, and by nothing that goes on beside others.
+func Add(w Workload) { All = append(All, w) }
+
 // always returns a Stateless of runs none of which has a state.
 func always(name string) func(settings.Values) string {
 	return func(settings.Values) string { return name }

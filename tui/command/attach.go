@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prismtop/profiles/attach"
+	"prismtop/profiles/loop"
 	"prismtop/profiles/recording"
 	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
@@ -50,6 +53,9 @@ func attachCommand() *cobra.Command {
 			case take && role < attach.Operator:
 				return cli.BadUsage(fmt.Errorf("flag --take: cannot be joined with --role %s", role))
 			}
+			if id := strings.Join(args, ""); adoptable(cmd.Context(), id) {
+				return adoptAlone(cmd, id)
+			}
 			return f.attach(cmd, strings.Join(args, ""), attach.ClientOptions{
 				Version: cli.Version, Who: sessions.Who(), Role: role, Take: take, Watch: watch, Table: cli.TableOf})
 		},
@@ -61,6 +67,33 @@ func attachCommand() *cobra.Command {
 	f.Look.Register(flags)
 	flags.StringVar(&f.notify, "notify", "off", "how to tell that the run finished, failed or stalled, as of prismtop run")
 	return cmd
+}
+
+// adoptable reports whether a loop without a prismtop is to be shown: that of a process, or the only one where there is
+// no session.
+func adoptable(ctx context.Context, id string) bool {
+	if id != "" {
+		pid, err := strconv.Atoi(id)
+		return err == nil && slices.ContainsFunc(loop.List(), func(l loop.Left) bool { return l.PID == pid })
+	}
+	return len(loop.List()) == 1 && len(attach.List(ctx, sessions.Folders(), cli.Version)) == 0
+}
+
+// adoptAlone is prismtop python --pid.
+func adoptAlone(cmd *cobra.Command, id string) error {
+	if id == "" {
+		all := loop.List()
+		if len(all) != 1 {
+			return fmt.Errorf("attach: %s", noLoop(all))
+		}
+		id = strconv.Itoa(all[0].PID)
+	}
+	c := pythonCommand()
+	c.SetArgs([]string{"--pid", id})
+	c.SetOut(cmd.OutOrStdout())
+	c.SetErr(cmd.ErrOrStderr())
+	c.SilenceUsage, c.SilenceErrors = true, true
+	return c.ExecuteContext(cmd.Context())
 }
 
 // attach shows a session on the screen.

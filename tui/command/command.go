@@ -81,7 +81,7 @@ func rootCommand() *cobra.Command {
 		title    string
 		commands []*cobra.Command
 	}{
-		{"Run", []*cobra.Command{runCommand(), ptychoCommand(), cytoCommand(), presetsCommand(), settingsCommand()}},
+		{"Run", []*cobra.Command{runCommand(), pythonCommand(), ptychoCommand(), cytoCommand(), presetsCommand(), settingsCommand()}},
 		{"Sessions, which outlive their terminal", []*cobra.Command{sessions.Command(), attachCommand(), sessions.StopCommand(), serveCommand()}},
 		{"Recordings", []*cobra.Command{runs.Command(runs.Actions{Replay: replayOnScreen, Export: exportTo}), replayCommand(), runs.CompareCommand(), exportCommand(), weightsCommand()}},
 		{"Measurements", []*cobra.Command{bench.Command(), verifyCommand(), doctorCommand()}},

@@ -23,13 +23,16 @@ import (
 // doctorCommand returns the command doctor.
 func doctorCommand() *cobra.Command {
 	var asJSON, calibrate, checkGPU bool
-	var card string
+	var card, python string
 	var o cpu.Options
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Tell what this machine, its terminal and its GPU can do, and why not more", Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkCard(card, checkGPU, cmd.Flags().Changed("device")); err != nil {
 				return cli.BadUsage(fmt.Errorf("doctor: %w", err))
+			}
+			if cmd.Flags().Changed("python") {
+				return checkPython(cmd, python, asJSON)
 			}
 			backend, err := cpu.New(o)
 			if err != nil {
@@ -82,6 +85,7 @@ func doctorCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
 	cmd.Flags().BoolVar(&checkGPU, "gpu", false, "compare the GPU's kernels with the processor's, and measure the GPU (docs/gpu.md)")
 	cmd.Flags().StringVar(&card, "device", "cuda", "the GPU of --gpu: cuda, or cuda:1 for the second")
+	cmd.Flags().StringVar(&python, "python", "", "tell instead what prismtop python could do with this Python (docs/python.md)")
 	cmd.Flags().BoolVar(&calibrate, "calibrate", false, "measure again what this machine can do at most")
 	cli.EngineFlags(cmd.Flags(), &o)
 	return cmd

@@ -58,6 +58,7 @@ type runFlags struct {
 	watchBudget float64         // 0 to 1
 	outlives    bool            // the run goes on when the terminal is lost
 	child       *sessions.Child // what this process is of run --detach; nil if it is not
+	program     *guest          // whose loop the run is; nil for runs of prismtop's own
 }
 
 // runCommand returns the command run.
@@ -94,6 +95,15 @@ func (f *runFlags) command() *cobra.Command {
 	f.SettingFlags.Own = true
 	f.SettingFlags.Register(flags)
 	f.registerOwn(flags)
+	f.registerWatching(flags)
+	flags.BoolVar(&f.dryRun, "dry-run", false, "run nothing: print the memory and the time that the run would take, from its plan and a second of its iterations; with --json as one object")
+	flags.StringVar(&f.save, "save", "", f.saveHelp())
+	f.keep.register(flags)
+	return cmd
+}
+
+// registerWatching defines the flags of how a run is watched, recorded and handed on, whatever it runs.
+func (f *runFlags) registerWatching(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.headless, "headless", false, "without a screen: progress on standard error, the summary on standard output")
 	flags.BoolVar(&f.json, "json", false, "the summary as one JSON object (docs/json.md); implies --headless")
 	f.Look.Register(flags)
@@ -106,14 +116,10 @@ func (f *runFlags) command() *cobra.Command {
 	flags.BoolVar(&f.detach, "detach", false, "run without a screen or a terminal, and print the ID for prismtop attach (docs/sessions.md)")
 	flags.StringVar(&f.onHangup, "on-hangup", "auto",
 		"what the loss of the terminal does to a run on the screen: detach leaves it going, end ends it; auto detaches in an SSH login")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "run nothing: print the memory and the time that the run would take, from its plan and a second of its iterations; with --json as one object")
 	f.record.register(flags)
-	flags.StringVar(&f.save, "save", "", f.saveHelp())
-	f.keep.register(flags)
 	flags.StringArrayVar(&f.exports, "export", nil,
 		"write the run to a file while it goes on, as FORMAT=PATH with the format "+files.Names()+" (docs/export.md); may be given again")
 	flags.StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus over HTTP at HOST:PORT, or at PORT for this machine alone")
-	return cmd
 }
 
 // saveHelp describes the flag --save.
@@ -202,6 +208,9 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 	if screen || f.child != nil {
 		observed = cli.OnScreen(f.watchBudget, sensors)
 	}
+	if f.program != nil {
+		f.program.observe(&o, &observed)
+	}
 	open := sim.New
 	if screen || f.lines || f.child != nil {
 		open = sim.Open // opens at once
@@ -244,6 +253,9 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 		failed = errors.Join(failed, f.record.closeRecording(cmd, recorder, show.Aggregator.Last(), within))
 	}()
 	handed.follow(o.Stream, show.Aggregator.Last)
+	if f.program != nil {
+		defer f.program.follow(o.Stream, show.Aggregator.Last, host)()
+	}
 	if screen || f.child != nil {
 		if err := f.serve(host, show, &look, o.Stream, recorder); err != nil {
 			return err

@@ -68,6 +68,9 @@ func (quitting) box(m *Model) []string {
 	case m.snap != nil && m.state() == profiles.Running:
 		question = "Quit? The run stops after this iteration."
 	}
+	if m.snap != nil && m.snap.Run.Prints && !words.Ended(m.snap.State) {
+		question = "End " + m.snap.Run.Object + "? It gets ctrl+c."
+	}
 	w, quit, detach := chart.Width(question), m.keys.Of("quit")+" y", m.keys.Of("detach")
 	if m.can(profiles.LeaveCommand) {
 		w = max(w, chart.Width(quit+" quit   "+detach+" leaves it going   any other key stays"))

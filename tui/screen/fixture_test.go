@@ -40,6 +40,7 @@ var (
 	idDiffraction   = deck.Find("diffraction")
 	idGPU           = deck.Find("gpu")
 	idProgress      = deck.Find("quality and loss")
+	idOutput        = deck.Find("output")
 )
 
 // screen returns a model of the given size that has received snapshots.

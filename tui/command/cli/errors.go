@@ -30,9 +30,12 @@ func ExitStatus(err error) int {
 	var usage *usageError
 	var undecided *undecidedError
 	var elsewhere *elsewhereError
+	var program *statusError
 	switch {
 	case err == nil:
 		return StatusDone
+	case errors.As(err, &program):
+		return program.status
 	case Interrupted(err):
 		return StatusInterrupted
 	case errors.As(err, &usage):
@@ -111,6 +114,17 @@ func (e *elsewhereError) Unwrap() error { return e.error }
 
 // Elsewhere marks an error about a reference that was measured on another machine.
 func Elsewhere(err error) error { return &elsewhereError{err} }
+
+// statusError is the end of a program whose exit status is to be this one's.
+type statusError struct {
+	error
+	status int
+}
+
+func (e *statusError) Unwrap() error { return e.error }
+
+// WithStatus marks an error about a program that ended with an exit status, which becomes this program's.
+func WithStatus(err error, status int) error { return &statusError{err, status} }
 
 // Undecided marks an error that is neither a yes nor a no.
 func Undecided(err error) error { return &undecidedError{err} }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"prismtop/profiles/loop"
 	"prismtop/profiles/preset"
 	"prismtop/profiles/settings"
 	"prismtop/sim/cpu"
@@ -68,6 +69,14 @@ func (f *SettingFlags) Register(flags *pflag.FlagSet) {
 	if f.Has("faithful") {
 		flags.Bool("faithful", false, "keep PRISM's defects (see docs/faithful.md)")
 	}
+}
+
+// RegisterOutside defines the flags of a run of another program: its settings are known once it runs.
+func (f *SettingFlags) RegisterOutside(flags *pflag.FlagSet) {
+	f.NoFile = true
+	flags.StringArrayVar(&f.Sources.Sets, "set", nil, "a value of a knob from the first step that is watched on, as key=value; may be given again")
+	flags.Int64("max-iterations", 0, "end after so many steps; 0 is no limit")
+	flags.DurationVar(&f.maxTime, "max-time", 0, "end after so much time, as 90s or 5m")
 }
 
 // noConfig is the value of --config that leaves out the user's own file.
@@ -209,7 +218,7 @@ func (f *SettingFlags) FromBaseline(flags *pflag.FlagSet) {
 }
 
 // OtherEnvironment lists the variables with the settings' prefix that are not settings.
-var OtherEnvironment = []string{EnvNotify, EnvWatchBudget, EnvOnHangup}
+var OtherEnvironment = []string{EnvNotify, EnvWatchBudget, EnvOnHangup, loop.EnvFolder, loop.EnvOnlyWatch, loop.EnvCompile}
 
 // FlagError adds to an error about a flag what would be valid.
 func FlagError(cmd *cobra.Command, err error) error {

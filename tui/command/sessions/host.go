@@ -76,8 +76,12 @@ func (h *Host) Observe(o aggregate.Options) aggregate.Options {
 		tapes = append(tapes, o.Tape)
 	}
 	o.Tape = tapes
+	read := o.Load
+	if read == nil {
+		read = machine.ReadLoad
+	}
 	o.Load = func() machine.Load {
-		l := machine.ReadLoad()
+		l := read()
 		if s := h.server.Load(); s != nil && l.Reason == "" {
 			l.Own += s.ProcessorTime()
 		}

@@ -1,0 +1,218 @@
+package outside_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/aggregate"
+	"prismtop/profiles/loop"
+	"prismtop/profiles/loop/looptest"
+	"prismtop/profiles/preset"
+	"prismtop/profiles/stream"
+	"prismtop/sim"
+	"prismtop/sim/outside"
+)
+
+// rig is a run of a loop that looptest trains.
+type rig struct {
+	*sim.Run
+	w    *looptest.Writer
+	stop func()
+	over chan struct{}
+	a    *aggregate.Aggregator
+	loop *outside.Loop
+}
+
+// follow begins a run of a loop whose steps take each.
+func follow(t *testing.T, each time.Duration, sets ...string) *rig {
+	t.Helper()
+	r := &rig{w: looptest.Create(t, t.TempDir(), 0), over: make(chan struct{})}
+	r.stop = looptest.Train(r.w, each)
+	t.Cleanup(r.stop)
+	ring, err := loop.Open(r.w.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var g *loop.Greeting
+	if err := loop.Wait(nil, func() (bool, error) { g, err = ring.Greeting(); return g != nil, err }); err != nil {
+		t.Fatal(err)
+	}
+	r.loop = &outside.Loop{Ring: ring, Greeting: g, Over: r.over, Failure: func() error { return nil }}
+	shelf, err := outside.Table(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, _, err := preset.Resolve(preset.Sources{Shelves: preset.Shelves{shelf}, Sets: sets})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := stream.New(1 << 14)
+	if r.Run, err = sim.New(t.Context(), sim.Options{Maker: outside.Maker{Loop: r.loop}, Settings: v, Stream: events}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	r.a = aggregate.New(events.Follow(), aggregate.Options{})
+	return r
+}
+
+// do asks for a command.
+func (r *rig) do(t *testing.T, kind profiles.CommandKind) {
+	t.Helper()
+	if err := r.Do(profiles.Command{Kind: kind}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// next returns the next iteration.
+func (r *rig) next(t *testing.T) *profiles.Iteration {
+	t.Helper()
+	it, done, err := r.Next(t.Context())
+	if err != nil || done {
+		t.Fatalf("done %t, %v", done, err)
+	}
+	return it
+}
+
+// The steps of a loop are the iterations of a run: their times are the loop's, and settings are in force from the step on
+// that the loop says.
+func TestALoopIsARun(t *testing.T) {
+	r := follow(t, 3*time.Millisecond)
+	for i := range int64(25) {
+		it := r.next(t)
+		sum := int64(0)
+		for _, ns := range it.Phases {
+			sum += ns
+		}
+		if it.Index != i || it.Total < 3e6 || sum != it.Total || it.Unit != int32(i/10) || it.InUnit != int32(i%10) || it.Series[0] != 1/float64(i+1) || it.Start < 0 {
+			t.Fatalf("%+v", it)
+		}
+		if evaluated := i%10 == 0 && i > 0; (it.Kind == 1) != evaluated {
+			t.Errorf("step %d is of kind %d", i, it.Kind)
+		}
+	}
+	if err := r.Set("autocast", "bf16"); err != nil {
+		t.Fatal(err)
+	}
+	for range 8 {
+		r.next(t)
+	}
+	s := r.a.Tick(time.Now())
+	if s.Settings.Get("autocast") != "bf16" || len(s.Changes) != 1 || len(s.Results) != 3 || s.Results[0].Iterations != 10 {
+		t.Errorf("autocast = %s, %d changes, %+v", s.Settings.Get("autocast"), len(s.Changes), s.Results)
+	}
+	if s.Run.Device != "cpu" || s.Run.Parameters != 1234 || !s.Run.Prints || s.Run.Object != "train.py" {
+		t.Errorf("%+v", s.Run)
+	}
+	r.stop()
+	close(r.over)
+	for {
+		_, done, err := r.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if done {
+			break
+		}
+	}
+	if s := r.a.Tick(time.Now()); s.EndedBy != "" {
+		t.Errorf("ended by %q", s.EndedBy)
+	}
+}
+
+// What the greeting says that a loop refuses is refused at once; a knob that cannot be switched says why.
+func TestWhatALoopRefuses(t *testing.T) {
+	r := follow(t, time.Millisecond)
+	for key, want := range map[[2]string]string{
+		{"autocast", "fp16"}:   "no enabled GradScaler",
+		{"autocast", "fp8"}:    "must be one of off, bf16, fp16",
+		{"accumulate", "65"}:   "from 1 to 64",
+		{"learning_rate", "1"}: "unknown setting",
+	} {
+		if err := r.Set(key[0], key[1]); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s = %s: %v", key[0], key[1], err)
+		}
+	}
+	if compile, has := r.a.Tick(time.Now()).Settings.Table().Lookup("compile"); !has || compile.Live || compile.Fixed != "no C++ compiler" {
+		t.Errorf("%+v", compile)
+	}
+}
+
+// A loop that pauses waits at its boundary, and goes on.
+func TestALoopPauses(t *testing.T) {
+	r := follow(t, time.Millisecond)
+	r.next(t)
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	r.Start(ctx)
+	r.do(t, profiles.PauseCommand)
+	var paused uint64
+	for range 500 {
+		now := r.loop.Ring.Written()
+		time.Sleep(20 * time.Millisecond)
+		if paused = r.loop.Ring.Written(); paused == now {
+			break
+		}
+	}
+	time.Sleep(50 * time.Millisecond)
+	if now := r.loop.Ring.Written(); now != paused {
+		t.Errorf("%d records while it pauses", now-paused)
+	}
+	r.do(t, profiles.ResumeCommand)
+	for deadline := time.Now().Add(20 * time.Second); r.loop.Ring.Written() == paused; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it does not go on")
+		}
+	}
+	r.Stop()
+	if err := r.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// How a program ended is how its run ended.
+func TestAFailedProgramFailsTheRun(t *testing.T) {
+	r := follow(t, time.Millisecond)
+	r.next(t)
+	r.loop.Failure = func() error { return errors.New("train.py ended with exit status 3") }
+	r.stop()
+	r.w.State(loop.Failed)
+	close(r.over)
+	for {
+		_, done, err := r.Next(t.Context())
+		if err != nil {
+			if !strings.Contains(err.Error(), "exit status 3") {
+				t.Errorf("%v", err)
+			}
+			return
+		}
+		if done {
+			t.Fatal("it ended well")
+		}
+	}
+}
+
+// Steps that only have their boundaries are no part of the phases' times, and what an experiment switched comes back
+// where its prismtop dies.
+func TestALoopTakesBackWhatAnExperimentSwitched(t *testing.T) {
+	r := follow(t, time.Millisecond)
+	r.next(t)
+	r.do(t, profiles.AblateCommand)
+	leased := false
+	for range 400 {
+		r.next(t)
+		if s := r.loop.Ring.Asked(); s != nil && s.LeaseMS > 0 {
+			leased = true
+			if s.After["autocast"] == "" && s.After["gc"] == "" {
+				t.Fatalf("%+v", s)
+			}
+			break
+		}
+	}
+	if !leased {
+		t.Error("no lease in 400 steps of an ablation")
+	}
+}

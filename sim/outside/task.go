@@ -1,0 +1,507 @@
+package outside
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/loop"
+	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
+	"prismtop/profiles/visible"
+	"prismtop/sim/workload"
+)
+
+const (
+	beatEvery = 500 * time.Millisecond
+	lease     = 5 * time.Second // after which the loop takes back what an experiment switched, if nobody is there
+
+	restingPause = 10 * time.Millisecond // between two looks at the ring, whose 4096 records wait for it
+	leastPause   = 200 * time.Microsecond
+
+	endsWithin = 3 * time.Second // a program whose loop is over
+)
+
+// task follows a loop.
+type task struct {
+	*Loop
+	name     string
+	schema   profiles.Schema
+	settings settings.Values // in force
+	asked    loop.Settings   // as sent last
+	trying   bool            // the settings in force are those of an experiment
+
+	queue   []loop.Record // steps that were read while an answer was awaited
+	rec     loop.Record   // the newest
+	base    int64         // the monotonic time when the run began
+	known   bool          // base is
+	pace    time.Duration // of a step
+	lost    int64         // records of which the log knows
+	caches  [loop.MaxCaches]loop.CacheCounters
+	memory  profiles.Memory
+	changed bool // memory, since the last step
+
+	ended     bool // a unit, since the last step
+	result    profiles.UnitResult
+	unitBegan int64
+	last      profiles.Values
+	said      []profiles.LogEntry
+	layers    []profiles.Layer // that arrive
+	pictures  map[int]loop.Record
+
+	beating, beaten chan struct{}
+}
+
+// beat tells the loop that somebody is there, until Close.
+func (t *task) beat() {
+	defer close(t.beaten)
+	tick := time.NewTicker(beatEvery)
+	defer tick.Stop()
+	for {
+		t.Ring.Beat()
+		select {
+		case <-t.beating:
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// Info describes the run.
+func (t *task) Info() profiles.RunInfo {
+	g := t.Greeting
+	info := profiles.RunInfo{Schema: t.schema, Object: visible.Text(t.name), Parameters: g.Parameters, Units: g.Unit.Total, Prints: true, Notes: t.Notes}
+	var models []string
+	for _, m := range g.Models {
+		models = append(models, visible.Text(m.Class))
+	}
+	about := []string{"Python " + visible.Text(g.Python)}
+	if g.Torch != "" {
+		about = append(about, "PyTorch "+visible.Text(g.Torch))
+	}
+	if len(models) > 0 {
+		about = append(about, "trains "+strings.Join(models, ", ")+" by "+visible.Text(strings.Join(g.Optimizers, ", ")))
+	}
+	info.Notes = append(slices.Clone(info.Notes), strings.Join(about, ", "))
+	if t.Ring.World > 1 {
+		info.Notes = append(info.Notes, fmt.Sprintf("rank %d of %d is shown", t.Ring.Rank, t.Ring.World))
+	}
+	if g.Device == "cpu" || g.Device == "" {
+		info.GPUReason = "the program trains on the CPU"
+	}
+	return info
+}
+
+// device is the loop's, which it chose itself.
+type device struct{ g *loop.Greeting }
+
+func (d device) Device() string { return cmp.Or(visible.Text(d.g.Device), "cpu") }
+func (d device) Card() string   { return visible.Text(d.g.Card) }
+func (d device) Threads() int   { return max(d.g.Threads, 1) }
+func (d device) SetThreads(int) {}
+func (d device) Kernels() string {
+	if d.g.Torch == "" {
+		return "Python " + visible.Text(d.g.Python)
+	}
+	return "PyTorch " + visible.Text(d.g.Torch)
+}
+
+// Device returns the loop's device.
+func (t *task) Device() workload.Device { return device{t.Greeting} }
+
+// Memory returns the memory that the loop reported last.
+func (t *task) Memory() profiles.Memory { return t.memory }
+
+// KeepsTime says that the times of the records are the loop's.
+func (t *task) KeepsTime() {}
+
+// Unable are what no run of a program can do: it goes on by itself.
+func (t *task) Unable() []profiles.CommandKind {
+	unable := []profiles.CommandKind{profiles.RestartCommand, profiles.StepCommand, profiles.ForkCommand}
+	if t.Greeting.Able["pause"] != "" {
+		unable = append(unable, profiles.PauseCommand, profiles.ResumeCommand)
+	}
+	if !t.Ring.Operates() {
+		unable = append(unable, profiles.SetCommand, profiles.DecideCommand, profiles.AblateCommand, profiles.ReplicateCommand, profiles.PauseCommand)
+	}
+	return unable
+}
+
+// Close lets the loop go on alone.
+func (t *task) Close() {
+	if t.Ring == nil {
+		return
+	}
+	close(t.beating)
+	<-t.beaten
+	if t.over() {
+		t.Ring.Remove()
+	}
+	t.Ring.Close()
+	t.Ring = nil
+}
+
+// over reports whether the loop has ended, or is not watched any more.
+func (t *task) over() bool {
+	if t.Over != nil {
+		select {
+		case <-t.Over:
+			return true
+		default:
+		}
+	}
+	return t.Ring.State() > loop.Training || t.Over == nil && !t.Ring.Alive()
+}
+
+// next returns the next record; ok is false once there will be none.
+func (t *task) next(ctx context.Context) (ok bool, err error) {
+	for {
+		over := t.over()
+		if t.Ring.Next(&t.rec) {
+			return true, nil
+		}
+		if over {
+			return false, nil
+		}
+		pause := restingPause
+		if t.trying {
+			pause = min(max(t.pace/8, leastPause), restingPause)
+		}
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+// Apply sends changed settings and waits until the loop has them in force.
+func (t *task) Apply(ctx context.Context, v settings.Values) error { return t.apply(ctx, v, v) }
+
+// Try is Apply for an experiment: the loop puts base in force if this process dies.
+func (t *task) Try(ctx context.Context, v, base settings.Values) error { return t.apply(ctx, v, base) }
+
+func (t *task) apply(ctx context.Context, v, base settings.Values) error {
+	next := t.asked
+	next.Set, next.After, next.LeaseMS, next.Warm = maps.Clone(t.asked.Set), nil, 0, nil
+	if next.Set == nil {
+		next.Set = map[string]string{}
+	}
+	sends := v.On(settings.LayerProfile) != next.Layers
+	next.Layers = v.On(settings.LayerProfile)
+	for _, k := range t.Greeting.Knobs {
+		value := loopValue(&k, v)
+		if value != loopValue(&k, t.settings) {
+			next.Set[k.Key], sends = value, true
+		}
+		if before := loopValue(&k, base); before != value {
+			if next.After == nil {
+				next.After = map[string]string{}
+			}
+			next.After[k.Key], next.LeaseMS = before, int(lease.Milliseconds())
+		}
+	}
+	t.trying = next.After != nil
+	if !sends && (next.LeaseMS == 0) == (t.asked.LeaseMS == 0) {
+		t.settings = v
+		return nil
+	}
+	why, err := t.send(ctx, next)
+	if err != nil || len(why) == 0 {
+		t.settings = v
+		return err
+	}
+	before := t.asked
+	for key := range why {
+		delete(before.Set, key)
+	}
+	for _, k := range t.Greeting.Knobs { // all is as it was
+		if value := loopValue(&k, t.settings); value != loopValue(&k, v) {
+			before.Set[k.Key] = value
+		}
+	}
+	t.trying = false
+	if _, err := t.send(ctx, before); err != nil {
+		return err
+	}
+	var texts []string
+	for _, key := range slices.Sorted(maps.Keys(why)) {
+		texts = append(texts, visible.Text(why[key]))
+	}
+	return &workload.RefusedError{Err: errors.New(strings.Join(texts, "; "))}
+}
+
+// send writes settings and waits for their answer, which says what was refused. Steps in between are kept.
+func (t *task) send(ctx context.Context, s loop.Settings) (why map[string]string, err error) {
+	t.asked = s
+	generation, err := t.Ring.Send(&s)
+	if err != nil {
+		return nil, &workload.RefusedError{Err: err}
+	}
+	pace := t.trying
+	t.trying = true
+	defer func() { t.trying = pace }()
+	for {
+		ok, err := t.next(ctx)
+		switch {
+		case err != nil || !ok:
+			return nil, err
+		case t.rec.Kind == loop.Step:
+			t.queue = append(t.queue, t.rec)
+			t.queue[len(t.queue)-1].Flags |= loop.Settling
+		case t.rec.Kind == loop.Answer && t.rec.Generation == generation:
+			if t.rec.Outcome == loop.NotUnderstood {
+				return map[string]string{"": cmp.Or(t.rec.Refusals()[""], "the loop did not understand it")}, nil
+			}
+			return t.rec.Refusals(), nil
+		default:
+			t.take()
+		}
+	}
+}
+
+// tell sends settings whose answer does not matter.
+func (t *task) tell(s loop.Settings) {
+	zero := 0
+	s.Warm = &zero
+	if _, err := t.Ring.Send(&s); err == nil {
+		t.asked = s
+	}
+}
+
+// Pause makes the loop wait at its next boundary, or go on.
+func (t *task) Pause(ctx context.Context, paused bool) error {
+	s := t.asked
+	s.Pause = paused
+	_, err := t.send(ctx, s)
+	return err
+}
+
+// take takes a record that is no step.
+func (t *task) take() {
+	switch r := &t.rec; r.Kind {
+	case loop.Caches:
+		t.caches = r.CacheCounters
+	case loop.Memory:
+		t.takeMemory(r)
+	case loop.Line:
+		t.said = append(t.said, profiles.LogEntry{Text: visible.Text(r.Text), Refused: r.Severity >= 2})
+	case loop.Answer:
+		if r.Outcome == loop.LeaseOver {
+			t.said = append(t.said, profiles.LogEntry{Text: "the loop missed prismtop and took back what an experiment had switched", Refused: true})
+		}
+	case loop.EpochEnd:
+		t.ended = true
+		t.result = profiles.UnitResult{Unit: r.Unit, Iterations: r.InUnit, Values: t.last, Elapsed: time.Duration(max(0, r.Start-t.unitBegan))}
+		t.unitBegan = r.Start
+	case loop.LayerTimes:
+		t.takeLayer(r)
+	case loop.Picture:
+		if t.pictures == nil {
+			t.pictures = map[int]loop.Record{}
+		}
+		t.pictures[r.Index] = *r
+	}
+}
+
+// takeMemory takes the memory of the loop: that of tensors is the device's, where there is one.
+func (t *task) takeMemory(r *loop.Record) {
+	var m profiles.Memory
+	d := &r.DeviceMemory
+	for i, part := range t.schema.Memory {
+		bytes := max(0, r.Memory[i])
+		if d.Reserved < 0 {
+			m.Parts[i] = bytes
+			continue
+		}
+		switch part.Name {
+		case "parameters":
+			m.Device.Weights = bytes
+		case "gradients":
+			m.Device.Gradients = bytes
+		case "optimizer state":
+			m.Device.Moments = bytes
+		case "activations":
+			m.Device.Activations = bytes
+		}
+	}
+	if d.Reserved >= 0 {
+		m.Device.Device, m.Device.Allocated = cmp.Or(visible.Text(t.Greeting.Card), t.Greeting.Device), d.Reserved
+	}
+	t.changed = t.changed || m != t.memory
+	t.memory = m
+}
+
+// takeLayer takes the times of a module; the last of them makes the list whole.
+func (t *task) takeLayer(r *loop.Record) {
+	const most = 2000
+	if r.Index == 0 {
+		t.layers = nil
+	}
+	if len(t.layers) > most {
+		return
+	}
+	for _, part := range []struct {
+		phase string
+		nanos int64
+	}{{"forward", r.LayerForward}, {"backward", r.LayerBackward}} {
+		if phase := slices.IndexFunc(t.schema.Phases, func(p profiles.PhaseInfo) bool { return p.Name == part.phase }); phase >= 0 && part.nanos >= 0 {
+			t.layers = append(t.layers, profiles.Layer{Name: visible.Text(r.Text) + " " + part.phase, Phase: profiles.Phase(phase), Nanos: float64(part.nanos)})
+		}
+	}
+}
+
+// Iterate waits for the loop's next step.
+func (t *task) Iterate(ctx context.Context, it *profiles.Iteration) (out workload.Outcome, err error) {
+	if !t.known {
+		t.base, t.known = loop.Now()-it.Start, true
+		t.unitBegan = t.base
+	}
+	t.watch(it.Flags&profiles.Unwatched != 0)
+	step, ok, err := t.step(ctx)
+	if err != nil {
+		return out, err
+	}
+	if lost := t.Ring.Lost; ok && lost > t.lost {
+		t.said = append(t.said, profiles.LogEntry{Text: unit.Plural(int(lost-t.lost), "record", "records") + " of the loop came faster than they were read, and are missing", Refused: true})
+		t.lost = lost
+	}
+	out = workload.Outcome{UnitEnded: t.ended, Result: t.result, Measured: profiles.NoValues(), MemoryChanged: t.changed, Said: t.said}
+	t.ended, t.changed, t.said = false, false, nil
+	out.Layers, t.layers = t.layers, nil // a step comes after the last of them
+	if !ok {
+		out.Finished, out.NoIteration = true, true
+		return out, t.end(ctx, &out)
+	}
+	t.fill(it, &step, &out)
+	return out, nil
+}
+
+// step returns the next step; ok is false once there will be none.
+func (t *task) step(ctx context.Context) (step loop.Record, ok bool, err error) {
+	if len(t.queue) > 0 {
+		step, t.queue = t.queue[0], t.queue[1:]
+		return step, true, nil
+	}
+	for {
+		if ok, err := t.next(ctx); !ok || err != nil {
+			return step, false, err
+		}
+		if t.rec.Kind == loop.Step {
+			return t.rec, true, nil
+		}
+		t.take()
+	}
+}
+
+// watch asks the loop to time phases, or only steps.
+func (t *task) watch(dark bool) {
+	want := ""
+	if dark {
+		want = loop.WatchBoundaries
+	}
+	if t.asked.Watch != want && t.Ring.Operates() {
+		s := t.asked
+		s.Watch = want
+		t.tell(s)
+	}
+}
+
+// flags are those of a step as a record of a run has them.
+var flags = []struct {
+	of loop.Flags
+	is profiles.Flags
+}{
+	{loop.Skipped, profiles.SkippedStep}, {loop.NonFinite, profiles.NonFinite}, {loop.Boundaries, profiles.Unwatched | profiles.Unphased},
+	{loop.Settling | loop.Compiled | loop.Measured, profiles.Warmup},
+}
+
+// fill makes an iteration of a step.
+func (t *task) fill(it *profiles.Iteration, s *loop.Record, out *workload.Outcome) {
+	it.Flags &^= profiles.Unwatched // as the loop says
+	for _, f := range flags {
+		if s.Flags&f.of != 0 {
+			it.Flags |= f.is
+		}
+	}
+	if int(s.StepKind) < len(t.schema.Kinds) {
+		it.Kind = profiles.Kind(s.StepKind)
+	}
+	it.Start, it.Total = max(0, s.Start-t.base), s.Total
+	times := &s.Host
+	if t.Greeting.Clock == "device" && s.Flags&loop.NoDevice == 0 {
+		times = &s.Device
+	}
+	for i := range t.schema.Phases {
+		it.Phases[i] = max(0, times[i])
+	}
+	it.Unit, it.InUnit = s.Unit, s.InUnit
+	if s.Unit < 0 {
+		it.InUnit = int32(min(s.Step, math.MaxInt32))
+	}
+	it.Series = profiles.NoValues()
+	for i, info := range t.schema.Series {
+		v := s.Series[i]
+		if it.Series[i] = v; !math.IsNaN(v) {
+			t.last[i] = v
+			if !info.Each {
+				out.Measured[i], out.Measures = v, true
+			}
+		}
+	}
+	for i := range t.schema.Caches {
+		c := &t.caches[i]
+		it.Caches[i] = profiles.CacheCounters{Enabled: c.Enabled, Hits: c.Hits, Misses: c.Misses, Entries: c.Entries, Bytes: c.Bytes, Saved: c.Saved, Spent: c.Lookups}
+	}
+	t.pace += (time.Duration(s.Total) - t.pace) / 8
+}
+
+// end says how the loop ended.
+func (t *task) end(ctx context.Context, out *workload.Outcome) error {
+	say := func(text string) { out.Said = append(out.Said, profiles.LogEntry{Text: text}) }
+	state := t.Ring.State()
+	if state == loop.Unpatched {
+		say("the module took its hooks back; the program goes on without being watched")
+		return nil
+	}
+	if t.Over != nil {
+		select {
+		case <-t.Over:
+			if t.Failure != nil {
+				return t.Failure()
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(endsWithin):
+			say("the loop is over; the program goes on")
+		}
+		return nil
+	}
+	switch state {
+	case loop.Over:
+		return nil
+	case loop.Failed:
+		return fmt.Errorf("%s failed with an exception", t.name)
+	}
+	return fmt.Errorf("%s was killed: its process %d has ended without saying so", t.name, t.Ring.PID)
+}
+
+// Picture returns the newest picture of an index, nil if there is none.
+func (t *task) Picture(id int) *profiles.Picture {
+	r, ok := t.pictures[id]
+	if !ok {
+		return nil
+	}
+	width, height, pixels, err := loop.ReadPicture(t.Ring.Path, id)
+	if err != nil {
+		return nil
+	}
+	return &profiles.Picture{ID: id, Iteration: r.Step, Width: width, Height: height, Pixels: pixels}
+}

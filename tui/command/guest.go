@@ -1,0 +1,382 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/aggregate"
+	"prismtop/profiles/loop"
+	"prismtop/profiles/machine"
+	"prismtop/profiles/stream"
+	"prismtop/profiles/visible"
+	"prismtop/sim"
+	"prismtop/sim/outside"
+	"prismtop/tui/command/cli"
+	"prismtop/tui/command/sessions"
+	"prismtop/tui/terminal"
+)
+
+// guest is a program that prismtop started to watch its training loop. It writes into a file and not into a pipe, and has
+// a session of its own, so that it goes on if prismtop is killed.
+type guest struct {
+	name   string // "train.py"
+	pid    int
+	rings  string // folder
+	leave  bool   // at a limit, it goes on
+	screen bool   // the run is on a screen, where what it prints has a pane
+
+	limited, finished bool // the run ended at a limit, or because the loop ended
+
+	tree *machine.Tree
+	loop *outside.Loop
+
+	over    chan struct{} // closed once it has ended
+	failure error         // then: how; nil if it ended well or was told to
+	status  int           // likewise: its exit status
+
+	mu    sync.Mutex
+	ended bool // it was told to end
+
+	file    *os.File // what it prints
+	printed *loop.Printed
+	written time.Time // when it printed first
+	echo    io.Writer // where what it prints is passed on to; nil for nowhere
+	drained chan struct{}
+}
+
+const (
+	lookAtOutput  = 50 * time.Millisecond
+	showOutput    = 500 * time.Millisecond
+	silentFor     = time.Minute // after its first output, a program that does not greet is probably not watched
+	interruptedIn = 10 * time.Second
+	terminatedIn  = 5 * time.Second
+)
+
+// startProgram starts a command line with the module in front of its PYTHONPATH. echo takes what it prints until it is
+// replaced.
+func startProgram(name string, argv []string, stdin *os.File, echo io.Writer) (*guest, error) {
+	rings, err := loop.MakeFolder()
+	if err != nil {
+		return nil, err
+	}
+	module, err := loop.Install(filepath.Dir(rings))
+	if err != nil {
+		return nil, err
+	}
+	p := newGuest(name, rings)
+	p.echo = echo
+	if p.file, err = sessions.NewOutput(name); err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, p.file, p.file
+	path := module
+	if already := os.Getenv("PYTHONPATH"); already != "" {
+		path += string(os.PathListSeparator) + already
+	}
+	cmd.Env = append(os.Environ(), "PYTHONPATH="+path, loop.EnvFolder+"="+rings)
+	if os.Getenv("PYTHONUNBUFFERED") == "" {
+		cmd.Env = append(cmd.Env, "PYTHONUNBUFFERED=1") // a file, and yet somebody reads along
+	}
+	terminal.NewSession(cmd)
+	if err := cmd.Start(); err != nil {
+		_ = os.Remove(rings)
+		return nil, fmt.Errorf("%s: %w", argv[0], cli.Bare(err))
+	}
+	p.pid, p.tree = cmd.Process.Pid, machine.NewTree(cmd.Process.Pid)
+	go p.await(cmd)
+	go p.pump()
+	return p, nil
+}
+
+// adopt takes over a loop that goes on without a prismtop. Its exit status is its parent's to know.
+func adopt(left *loop.Left) (*guest, error) {
+	r, err := loop.Open(left.Path)
+	if err != nil {
+		return nil, err
+	}
+	g, err := r.Greeting()
+	if err == nil && (g == nil || !r.Operates()) {
+		err = fmt.Errorf("process %d: another prismtop has it", left.PID)
+	}
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	if asked := r.Asked(); asked != nil {
+		g.Under(asked)
+	}
+	r.Skip()
+	p := newGuest(filepath.Base(g.Script), filepath.Dir(left.Path))
+	p.pid, p.tree = machine.GroupOf(left.PID), machine.NewTree(left.PID)
+	p.file, err = sessions.OutputOf(left.PID)
+	if err != nil {
+		p.file, _ = os.Open(os.DevNull)
+	}
+	p.loop = &outside.Loop{Ring: r, Greeting: g, Notes: []string{fmt.Sprintf("process %d trains since before; its earlier steps are not shown", left.PID)}}
+	go func() {
+		for machine.Runs(left.PID) {
+			time.Sleep(lookAtOutput)
+		}
+		close(p.over)
+	}()
+	go p.pump()
+	return p, nil
+}
+
+func newGuest(name, rings string) *guest {
+	return &guest{name: name, rings: rings, over: make(chan struct{}), drained: make(chan struct{}), printed: loop.NewPrinted(profiles.OutputLines, profiles.OutputWidth/4)}
+}
+
+// await waits for the end of the program.
+func (p *guest) await(cmd *exec.Cmd) {
+	err := cmd.Wait()
+	p.status = cmd.ProcessState.ExitCode()
+	if s, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && s.Signaled() {
+		p.status = 128 + int(s.Signal())
+		err = fmt.Errorf("%s was ended by a signal: %s", p.name, s.Signal())
+	} else if err != nil {
+		err = fmt.Errorf("%s ended with exit status %d", p.name, p.status)
+	}
+	<-p.drainedAfter()
+	p.mu.Lock()
+	if err != nil && !p.ended {
+		if last := p.exception(); last != "" {
+			err = fmt.Errorf("%w: %s", err, last)
+		}
+		p.failure = cli.WithStatus(err, p.status)
+	}
+	p.mu.Unlock()
+	close(p.over)
+}
+
+// drainedAfter gives what the program printed last the time to be read.
+func (p *guest) drainedAfter() <-chan time.Time { return time.After(2 * lookAtOutput) }
+
+// exception returns the last line of a traceback that the program ended with, "" if it did not.
+func (p *guest) exception() string {
+	lines, _ := p.printed.Lines()
+	if len(lines) == 0 || !slices.ContainsFunc(lines, func(s string) bool { return strings.HasPrefix(s, "Traceback (") }) {
+		return ""
+	}
+	return lines[len(lines)-1]
+}
+
+// pump reads what the program prints, until some time after its end.
+func (p *guest) pump() {
+	defer close(p.drained)
+	b := make([]byte, 1<<16)
+	at := int64(0)
+	for {
+		over := false
+		select {
+		case <-p.over:
+			over = true
+		default:
+		}
+		n, _ := p.file.ReadAt(b, at)
+		if at += int64(n); n > 0 {
+			p.take(b[:n])
+			continue
+		}
+		if over {
+			return
+		}
+		time.Sleep(lookAtOutput)
+	}
+}
+
+func (p *guest) take(b []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.written.IsZero() {
+		p.written = time.Now()
+	}
+	_, _ = p.printed.Write(b)
+	if p.echo != nil {
+		_, _ = p.echo.Write(b)
+	}
+}
+
+// passOn passes what the program prints from now on to another writer, nil for none.
+func (p *guest) passOn(to io.Writer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.echo = to
+}
+
+// output returns the end of what it printed.
+func (p *guest) output() *profiles.Output {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	o := &profiles.Output{Path: p.file.Name()}
+	o.Lines, o.Printed = p.printed.Lines()
+	return o
+}
+
+// silent reports whether it has printed for a while.
+func (p *guest) silent() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.written.IsZero() && time.Since(p.written) > silentFor
+}
+
+// unwatched is told of a program that prints and does not greet.
+const unwatched = "prismtop: no training loop was found in %s within %v of its first output. It is watched from its second optimizer step on, unless Python was " +
+	"started with -I, -S or -E or the environment was cleared: then `import prismtop` in the program helps (docs/python.md)\n"
+
+// greeted waits for the loop of the program; false if it ended without one. notes takes what is to be said meanwhile.
+func (p *guest) greeted(ctx context.Context, notes io.Writer) (found bool, err error) {
+	refused, told := map[string]bool{}, false
+	err = loop.Wait(ctx.Done(), func() (bool, error) {
+		over := p.hasEnded()
+		for _, path := range loop.In(p.rings) {
+			if refused[path] {
+				continue
+			}
+			r, err := loop.Open(path)
+			if err != nil {
+				continue // still being made
+			}
+			g, err := r.Greeting()
+			if err != nil {
+				refused[path] = true
+				fmt.Fprintf(notes, "prismtop: the loop cannot be shown: %s\n", visible.Text(err.Error()))
+			}
+			if g == nil || r.Rank != 0 {
+				r.Close()
+				continue
+			}
+			p.loop = &outside.Loop{Ring: r, Greeting: g, Over: p.over, Failure: func() error { return p.failure }}
+			return true, nil
+		}
+		if !told && p.silent() {
+			told = true
+			fmt.Fprintf(notes, unwatched, p.name, silentFor)
+		}
+		return over, nil
+	})
+	return p.loop != nil, errors.Join(err, ctx.Err())
+}
+
+func (p *guest) hasEnded() bool {
+	select {
+	case <-p.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// observe lets a run and its aggregator know whose processor time and memory it is.
+func (p *guest) observe(o *sim.Options, a *aggregate.Options) {
+	o.Roofs = nil // of prismtop's own kernels
+	a.Load = func() machine.Load {
+		l := machine.ReadLoad()
+		if l.Reason == "" {
+			l.Own += p.tree.Seconds()
+		}
+		return l
+	}
+	a.Resident = func() (rss, peak int64, reason string) { return machine.ReadResidentOf(p.loop.Ring.PID) }
+}
+
+// follow publishes what the program prints, and ends it when the run has reached a limit, until the function that it
+// returns is called.
+func (p *guest) follow(events *stream.Stream, last func() *profiles.Snapshot, host *sessions.Host) (stop func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		var shown int64
+		newest := ""
+		for tick := time.NewTicker(showOutput); ; {
+			if p.screen && !host.Detached() {
+				p.passOn(nil)
+			} else {
+				p.passOn(os.Stderr)
+			}
+			o := p.output()
+			end := ""
+			if n := len(o.Lines); n > 0 {
+				end = o.Lines[n-1]
+			}
+			if o.Printed != shown || end != newest {
+				events.Output(o)
+				shown, newest = o.Printed, end
+			}
+			if s := last(); s != nil && s.EndedBy != "" && !p.leave {
+				go p.end()
+			}
+			select {
+			case <-done:
+				tick.Stop()
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-ended
+		if s := last(); s != nil {
+			p.limited, p.finished = s.EndedBy != "", s.State == profiles.Finished && s.EndedBy == ""
+		}
+	}
+}
+
+// end ends the program as ctrl+c would, or, if it does not end, as kill does. It returns whether it ended.
+func (p *guest) end() bool {
+	p.mu.Lock()
+	first := !p.ended
+	p.ended = true
+	p.mu.Unlock()
+	if !first || p.hasEnded() {
+		return p.hasEnded()
+	}
+	again := make(chan os.Signal, 1)
+	signal.Notify(again, os.Interrupt)
+	defer signal.Stop(again)
+	machine.Interrupt(p.pid)
+	terminate := time.After(interruptedIn)
+	var giveUp <-chan time.Time
+	for {
+		select {
+		case <-p.over:
+			return true
+		case <-again: // as a shell would
+			machine.Interrupt(p.pid)
+		case <-terminate:
+			machine.Terminate(p.pid)
+			giveUp = time.After(terminatedIn)
+		case <-giveUp:
+			return false
+		}
+	}
+}
+
+// close ends what is left of the program: its rings, and the file of what it printed if that was passed on.
+func (p *guest) close() {
+	if p.hasEnded() {
+		<-p.drained
+		for _, path := range loop.In(p.rings) {
+			if r, err := loop.Open(path); err == nil {
+				r.Remove()
+				r.Close()
+			}
+		}
+		_ = os.Remove(p.rings)
+	}
+	_ = p.file.Close()
+}

@@ -1,0 +1,263 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"prismtop/profiles"
+	"prismtop/profiles/loop"
+	"prismtop/profiles/settings"
+	"prismtop/profiles/visible"
+	"prismtop/sim/outside"
+	"prismtop/sim/workload"
+	"prismtop/sim/workloads"
+	"prismtop/tui/command/cli"
+	"prismtop/tui/command/sessions"
+)
+
+// pythonFlags are the flags of the command python.
+type pythonFlags struct {
+	runFlags
+	python       string
+	module       bool
+	leave, stdin bool
+	demo         bool
+	pid          int
+}
+
+// pythonCommand returns the command python.
+func pythonCommand() *cobra.Command {
+	var f pythonFlags
+	f.keep.none = true
+	cmd := &cobra.Command{
+		Use:   "python [FLAG]… SCRIPT [ARGUMENT]… | -m MODULE [ARGUMENT]… | -- COMMAND [ARGUMENT]…",
+		Short: "Watch, switch and measure the training loop of an unchanged PyTorch program",
+		Long: "Run a Python program and show its training loop on the live screen: the phases of its steps, its losses, and what\n" +
+			"switching autocast, the optimizer's implementation and other knobs does to its speed, with an interval\n" +
+			"(docs/python.md). Nothing of the program is changed. Until it trains, its output is shown as it is. The flags of\n" +
+			"prismtop come before the script; everything after it belongs to the program. Without a screen, or in lines of text,\n" +
+			"this works as in prismtop run. The exit status is the program's.",
+		Example: "prismtop python train.py --epochs 3\nprismtop python --headless --json --max-iterations 1000 train.py\n" +
+			"prismtop python -- torchrun --nproc-per-node 2 train.py\nprismtop python --demo",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.execute(cmd, args) },
+	}
+	flags := cmd.Flags()
+	flags.SetInterspersed(false)
+	f.SettingFlags.RegisterOutside(flags)
+	flags.StringVar(&f.python, "python", "", "Python to run the script with; without it, python3 of the PATH")
+	flags.BoolVarP(&f.module, "module", "m", false, "what follows is the name of a module, which is run as a script")
+	flags.BoolVar(&f.leave, "leave", false, "at --max-iterations or --max-time, leave the program running instead of ending it")
+	flags.BoolVar(&f.stdin, "stdin", false, "the program reads standard input, which must be a file or a pipe; without it, it has none")
+	flags.IntVar(&f.pid, "pid", 0, "run nothing: show the loop of this process again, whose prismtop has ended")
+	flags.BoolVar(&f.demo, "demo", false, "write a small training to prismtop-demo.py, which needs PyTorch alone, and run that")
+	f.registerWatching(flags)
+	return cmd
+}
+
+// demoName is the file that --demo writes.
+const demoName = "prismtop-demo.py"
+
+// commandLine returns the command line of the program and its name.
+func (f *pythonFlags) commandLine(cmd *cobra.Command, args []string) (name string, argv []string, err error) {
+	direct := cmd.ArgsLenAtDash() == 0
+	switch {
+	case f.demo && len(args) > 0:
+		return "", nil, errors.New("flag --demo: cannot be joined with a program")
+	case f.demo:
+		args = []string{demoName}
+	case len(args) == 0:
+		return "", nil, errors.New("python: what to run is missing: must be a script, -m and a module, or -- and a command")
+	case direct && (f.module || f.python != ""):
+		return "", nil, errors.New("flags --python and -m: cannot be joined with a command after --")
+	}
+	name = filepath.Base(args[0])
+	if direct {
+		return name, args, nil
+	}
+	python := f.python
+	if python == "" {
+		if python, err = exec.LookPath("python3"); err != nil {
+			return "", nil, errors.New("python: there is no python3 in PATH; --python names another")
+		}
+	}
+	argv = []string{python}
+	if f.module {
+		argv = append(argv, "-m")
+	} else if _, err := os.Stat(args[0]); err != nil && !f.demo {
+		return "", nil, fmt.Errorf("python: %s: %w", args[0], cli.Bare(err))
+	}
+	return name, append(argv, args...), nil
+}
+
+// execute runs the program, first with its output on the terminal, and from its greeting on as a run.
+func (f *pythonFlags) execute(cmd *cobra.Command, args []string) error {
+	f.child = sessions.IsChild()
+	if cmd.Flags().Changed("pid") {
+		return f.adopt(cmd, args)
+	}
+	name, argv, err := f.commandLine(cmd, args)
+	if err != nil {
+		return cli.BadUsage(err)
+	}
+	if err := f.record.check(cmd.Flags()); err != nil {
+		return cli.BadUsage(err)
+	}
+	if f.detach && f.child == nil {
+		return f.begin(cmd)
+	}
+	var stdin *os.File
+	if f.stdin {
+		if term.IsTerminal(os.Stdin.Fd()) {
+			return cli.BadUsage(errors.New("flag --stdin: standard input is the terminal, whose keys are prismtop's: must be a file or a pipe"))
+		}
+		stdin = os.Stdin
+	}
+	if f.demo {
+		if err := writeDemo(); err != nil {
+			return err
+		}
+	}
+	p, err := startProgram(name, argv, stdin, os.Stderr)
+	if err != nil {
+		return err
+	}
+	p.leave = f.leave
+	defer p.close()
+	found, err := p.greeted(cmd.Context(), cli.Notes(cmd))
+	switch {
+	case err != nil:
+		p.end()
+		return cli.ErrInterrupted
+	case !found:
+		<-p.drained
+		return p.failure
+	}
+	return f.watchProgram(cmd, p)
+}
+
+// adopt shows a loop whose prismtop has ended.
+func (f *pythonFlags) adopt(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 || f.demo || f.detach && f.child == nil {
+		return cli.BadUsage(errors.New("flag --pid: cannot be joined with a program or --detach"))
+	}
+	all := loop.List()
+	i := slices.IndexFunc(all, func(l loop.Left) bool { return l.PID == f.pid })
+	if i < 0 {
+		return fmt.Errorf("flag --pid: %d: %s", f.pid, noLoop(all))
+	}
+	p, err := adopt(&all[i])
+	if err != nil {
+		return err
+	}
+	p.leave = f.leave
+	defer p.close()
+	return f.watchProgram(cmd, p)
+}
+
+// noLoop says which loops go on without a prismtop.
+func noLoop(all []loop.Left) string {
+	if len(all) == 0 {
+		return "no loop goes on without a prismtop"
+	}
+	var names []string
+	for _, l := range all {
+		names = append(names, fmt.Sprintf("%s (process %d)", visible.Text(filepath.Base(l.Greeting.Script)), l.PID))
+	}
+	return "without a prismtop go on " + strings.Join(names, ", ")
+}
+
+// watchProgram is the run of a program that greeted.
+func (f *pythonFlags) watchProgram(cmd *cobra.Command, p *guest) error {
+	w, err := f.joins(p.loop)
+	if err != nil {
+		p.end()
+		return err
+	}
+	f.Of, f.program = &w, p
+	f.maker = w.Maker
+	v, err := f.settings(cmd)
+	if err != nil {
+		p.end()
+		return cli.BadUsage(err)
+	}
+	if p.file.Name() != os.DevNull {
+		p.loop.Notes = append(p.loop.Notes, "what "+p.name+" prints is in "+p.file.Name())
+	}
+	p.screen = f.onScreen()
+	err = f.run(cmd, v)
+	p.passOn(os.Stderr)
+	return f.conclude(cmd, p, err)
+}
+
+// onScreen reports whether the run will have the screen.
+func (f *pythonFlags) onScreen() bool {
+	return f.child == nil && !f.lines && !f.headless && !f.json && term.IsTerminal(os.Stdout.Fd()) && term.IsTerminal(os.Stdin.Fd()) && os.Getenv("TERM") != "dumb"
+}
+
+// joins makes the workload of a loop known to this process.
+func (f *pythonFlags) joins(l *outside.Loop) (w workloads.Workload, err error) {
+	shelf, err := outside.Table(l.Greeting)
+	if err != nil {
+		return w, err
+	}
+	w = workloads.Workload{
+		Presets: shelf, Schema: func() profiles.Schema { return outside.Schema(l.Greeting) },
+		Maker:      func(workloads.Devices) workload.Maker { return outside.Maker{Loop: l} },
+		Stateless:  func(settings.Values) string { return "a program" },
+		Unweighted: true, NoGPU: "the program chooses its device itself",
+	}
+	workloads.Add(w)
+	return w, nil
+}
+
+// conclude ends the program after its run, if it is not to go on, and returns how both ended.
+func (f *pythonFlags) conclude(cmd *cobra.Command, p *guest, err error) error {
+	switch {
+	case p.hasEnded():
+	case p.limited && f.leave:
+		fmt.Fprintf(cli.Notes(cmd), "prismtop: %s goes on as process %d; prismtop attach %d shows it again\n", p.name, p.pid, p.pid)
+		return err
+	case p.finished && cmd.Context().Err() == nil: // what it trains is over, or not watched any more
+		select {
+		case <-p.over:
+		case <-cmd.Context().Done():
+			p.end()
+			return cli.ErrInterrupted
+		}
+	default:
+		if !p.end() {
+			return errors.Join(err, fmt.Errorf("%s does not end: process %d", p.name, p.pid))
+		}
+	}
+	<-p.drained
+	if p.failure != nil && p.screen {
+		o := p.output()
+		for _, line := range o.Lines[max(0, len(o.Lines)-traceback):] {
+			fmt.Fprintln(cmd.ErrOrStderr(), line)
+		}
+	}
+	if err == nil {
+		err = p.failure
+	}
+	return err
+}
+
+// traceback is the number of lines of a program's output that are printed after its failure.
+const traceback = 30
+
+// writeDemo writes the demo program, unless a file of its name has other contents.
+func writeDemo() error {
+	if there, err := os.ReadFile(demoName); err == nil && string(there) != string(loop.Demo()) {
+		return fmt.Errorf("flag --demo: %s exists already and is another program", demoName)
+	}
+	return os.WriteFile(demoName, loop.Demo(), 0o644)
+}
