@@ -178,6 +178,7 @@ class Guest:
                     self.layers.enter()
             elif not trained:
                 loop.flags |= EVALUATION
+                loop.batch_items = 0.0
                 if self.amp_on:
                     self.autocast(False)
             return trained
@@ -315,7 +316,7 @@ class Guest:
                 raise
             loop.moment(D1)
             try:
-                loop.batch_items = size(batch)
+                loop.batch_items += size(batch)  # a loop may fetch several before it uses them
                 loop.received = id(iterator), iterator._num_yielded
             except Exception as e:
                 loop.stop(e)
