@@ -15,7 +15,6 @@ import (
 // bindings are the keys of the run on screen, used for dispatch, footer, help and sentences.
 type bindings struct {
 	*keys.Table
-	table *settings.Table
 	can   profiles.Kinds
 	all   *keys.Table // without regard to what the source carries out
 	picks []string    // settings in the value list
@@ -29,7 +28,7 @@ var ownSections = []keys.Section{keys.Settings, keys.Run, keys.Replay, keys.Tuni
 // default.
 func bindingsOf(t *settings.Table, can profiles.Kinds, own *keys.Own) *bindings {
 	all, _ := keys.For(t, own)
-	b := &bindings{table: t, can: can, all: all, Table: all.Only(func(_ keys.Section, r *keys.Row) bool {
+	b := &bindings{can: can, all: all, Table: all.Only(func(_ keys.Section, r *keys.Row) bool {
 		return can.Has(needs(r)...)
 	})}
 	if can.Has(profiles.SetCommand) {

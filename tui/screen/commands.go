@@ -125,7 +125,7 @@ func (m *Model) examine(kind profiles.CommandKind, what string) {
 	var before []settings.Assignment
 	for _, c := range e.Changes() {
 		if m.asked(c.Key) != c.After {
-			m.complain(notInForce(words.SettingName(m.keys.table, c.Key), words.SettingText(m.keys.table, c.Key, c.After, m.options.Cores)))
+			m.complain(notInForce(words.SettingName(m.table, c.Key), words.SettingText(m.table, c.Key, c.After, m.options.Cores)))
 			return
 		}
 		before = append(before, settings.Assignment{Key: c.Key, Value: c.Before})
@@ -134,7 +134,7 @@ func (m *Model) examine(kind profiles.CommandKind, what string) {
 		return
 	}
 	m.openPane(m.deck.Find(effectsPane))
-	m.say(words.Changed(m.keys.table, e, m.options.Cores) + " " + what)
+	m.say(words.Changed(m.table, e, m.options.Cores) + " " + what)
 }
 
 // replicate switches the examined change back and forth until its effect is decided.
@@ -148,7 +148,7 @@ const noChange = -1
 // compareEverything switches every optimisation that saves time off and on by turns until it is decided what they
 // save together. The settings are then as before.
 func (m *Model) compareEverything() {
-	off, _ := m.keys.table.Everything()
+	off, _ := m.table.Everything()
 	switch {
 	case m.snap == nil || words.Ended(m.snap.State):
 		m.complain(m.withRestart(comparisonNeedsRun, startsAnother))

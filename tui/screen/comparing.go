@@ -34,7 +34,7 @@ func (m *Model) deciding() string {
 
 // decisionKey names the key of the setting that is decided, "" for several: "a: ".
 func (m *Model) decisionKey() string {
-	if k, ok := m.keys.table.Lookup(m.snap.Ablation.Rows[0].Key); ok && len(k.Presses) > 0 {
+	if k, ok := m.table.Lookup(m.snap.Ablation.Rows[0].Key); ok && len(k.Presses) > 0 {
 		if key := m.keys.Of(keys.ActionOf(k, k.Presses[0].Does)); key != "" {
 			return key + ": "
 		}
@@ -48,7 +48,7 @@ func (m *Model) sayDecision(before *profiles.Ablation) {
 	if before == nil || a == nil || !before.Running || !before.Decides() || a.Running || a.Of != before.Of || !a.Concluded() {
 		return
 	}
-	m.sayOne(words.Decision(m.keys.table, a, m.options.Cores, m.decisionKey())...)
+	m.sayOne(words.Decision(m.table, a, m.options.Cores, m.decisionKey())...)
 }
 
 // toggleAblation offers the ablations of the run, or stops the one under way.
@@ -67,11 +67,11 @@ func (m *Model) toggleAblation() {
 		m.complain(m.keys.Say(ablationNeedsRun))
 		return
 	}
-	if !ablation.Offered(m.keys.table) {
+	if !ablation.Offered(m.table) {
 		m.startAblation(nil, ablation.Length(m.snap))
 		return
 	}
-	m.lay(&comparing{ablation.NewChoice(m.keys.table, m.keep.Factorial[m.keys.table.Workload])})
+	m.lay(&comparing{ablation.NewChoice(m.table, m.keep.Factorial[m.table.Workload])})
 }
 
 // startAblation starts an ablation, of every combination of factors if there are some, and shows its table.
@@ -111,7 +111,7 @@ func (c *comparing) start(m *Model) {
 		return
 	}
 	m.lift()
-	m.keep.chooseFactorial(m.keys.table.Workload, c.Names())
+	m.keep.chooseFactorial(m.table.Workload, c.Names())
 	m.startAblation(factors, ablation.FactorialLength(m.snap, len(factors)))
 }
 

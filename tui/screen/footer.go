@@ -119,9 +119,6 @@ func (m *Model) told(c *chart.Canvas, y, room int, keys []widget.Piece) {
 	widget.Tell(c, y, room, keys, text, style)
 }
 
-// over reports whether the run on screen has ended.
-func (m *Model) over() bool { return m.snap != nil && words.Ended(m.snap.State) }
-
 // editing reports whether keys are typed into a setting's value.
 func (m *Model) editing() bool {
 	e, _ := m.editor()

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"prismtop/profiles"
-	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
 	"prismtop/tui/chart"
@@ -307,14 +306,6 @@ func unitText(s *profiles.Snapshot, w int) string {
 	one, now := s.Run.Schema.Unit.One, min(s.Unit+1, all)
 	return words.FittingOrLast(w, fmt.Sprintf("%s %*d/%d", one, len(strconv.Itoa(all)), now, all), fmt.Sprintf("%s %d/%s", one, now, unit.Count(int64(all))),
 		fmt.Sprintf("%s %d", one, now))
-}
-
-// threadsOf returns the number of threads of a run.
-func (m *Model) threadsOf(s *profiles.Snapshot) int {
-	if n := words.SettingsOf(s).Int(settings.Threads); n > 0 {
-		return n
-	}
-	return m.options.Cores
 }
 
 // state returns the run's state, as requested or as reported.

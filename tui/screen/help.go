@@ -167,22 +167,6 @@ func (m *Model) keyColumns() (columns [][]widget.Line, width int) {
 	})
 }
 
-// cautionLines returns a line for each value of a setting that has its price on this machine.
-func (m *Model) cautionLines() (lines []string) {
-	for _, c := range m.snap.Run.Cautions {
-		under := c.Under == (profiles.When{}) || c.Unavailable && c.Under.Holds(m.wanted())
-		if c.Value != "" && under && m.snap.Settings.Has(c.Setting) {
-			lines = append(lines, m.nameOf(c.Setting)+" "+c.Value+" is "+c.Text+".")
-		}
-	}
-	if m.options.Advice != nil {
-		for _, c := range m.options.Advice(m.snap.Run, m.wanted()) {
-			lines = append(lines, strings.TrimSpace(m.nameOf(c.Setting)+" "+c.Value)+" "+c.Text+".")
-		}
-	}
-	return lines
-}
-
 // noteLines returns the guide, anything emulated or hidden, and the run's notes.
 func (m *Model) noteLines(w int) []widget.Line {
 	lines := widget.Title("Where to look", w)

@@ -25,7 +25,7 @@ func (m *Model) move(k *settings.Key, how settings.Move) {
 		m.otherDevice()
 	case how == settings.MoveToggle && len(k.Allowed) > 1:
 		m.toggle(k)
-	case k.Name == m.keys.table.Roles().Rate:
+	case k.Name == m.table.Roles().Rate:
 		m.scaleRate(k.Name, map[settings.Move]float64{settings.MoveNext: 2, settings.MoveBefore: 0.5}[how])
 	default:
 		m.nudge(k.Name, how != settings.MoveBefore)

@@ -40,16 +40,15 @@ type Model struct {
 	overlays
 	answers
 	ownLog
+	asking
 	graphics *terminal.Graphics // the terminal's support for pictures
 	theme    *theme.Theme
 	ground   terminal.Ground
 	colours  terminal.Colours
 
-	snap       *profiles.Snapshot
 	keys       *bindings // for the settings of the run
 	lastAsked  time.Time
 	taken      time.Time // when the newest snapshot arrived
-	wishes     wishes
 	history    history
 	mine       map[string]bool   // settings changed in this session
 	lastUsed   map[string]string // last values of choices, other than their first
@@ -103,12 +102,13 @@ func New(s control.Source, o Options) *Model {
 	o = o.withDefaults()
 	m := &Model{
 		source: s, options: o,
-		wishes: wishes{}, mine: map[string]bool{}, lastUsed: map[string]string{},
+		mine: map[string]bool{}, lastUsed: map[string]string{},
 
 		ground: terminal.Ground{Profile: colorprofile.ANSI256, Dark: true}, colours: o.Colours,
 		left:     make(chan struct{}),
 		notices:  notice.New(o.Notices, o.Environ),
 		answers:  answers{now: o.Now},
+		asking:   asking{table: o.Settings.Table(), begins: o.Settings, cores: o.Cores, advice: o.Advice, wishes: wishes{}},
 		tiling:   tiling{specs: o.Panes, deck: pane.NewDeck(o.Panes), focus: layout.None},
 		pace:     terminal.NewPacer(o.Bandwidth),
 		graphics: terminal.NewGraphics(),
@@ -364,9 +364,10 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 // rebind updates the keys for a run with other settings, and discards requests that referred to
 // the old ones.
 func (m *Model) rebind(s *profiles.Snapshot) {
-	t, can := cmp.Or(s.Settings.Table(), m.keys.table), m.able(s)
-	other := t != m.keys.table
+	t, can := cmp.Or(s.Settings.Table(), m.table), m.able(s)
+	other := t != m.table
 	if other || !slices.Equal(can, m.keys.can) {
+		m.table = t
 		m.keys = bindingsOf(t, can, m.options.Keys)
 		m.replays, m.listKey = m.can(profiles.PlayCommand), m.keys.Of("panes")
 	}

@@ -36,7 +36,7 @@ func (h host) Graphics() *terminal.Graphics { return h.m.graphics }
 func (h host) Keys() *keys.Table            { return h.m.keys.Table }
 func (h host) Say(text string)              { h.m.say(text) }
 
-func (h host) Table() *settings.Table         { return h.m.keys.table }
+func (h host) Table() *settings.Table         { return h.m.table }
 func (h host) Tunable() bool                  { return h.m.can(profiles.SetCommand) }
 func (h host) Wanted() settings.Values        { return h.m.wanted() }
 func (h host) Asked(key string) string        { return h.m.asked(key) }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -35,7 +34,7 @@ func (m *Model) openPicker(keys []string) {
 		m.complain(errNotBegun.Error())
 		return
 	}
-	p := &valueList{table: m.keys.table, keys: keys}
+	p := &valueList{table: m.table, keys: keys}
 	p.from(m, 0)
 	m.lay(p)
 }
@@ -123,23 +122,6 @@ func (p *valueList) box(m *Model) []string {
 			c.Text(18, y, chart.Cut(m.valueNote(key, v), max(w-18, 0)), theme.Faint)
 		}
 	})
-}
-
-// unavailable returns why the run refuses a value of a setting; "" if it is not known to.
-func (m *Model) unavailable(key, value string) string {
-	return m.snap.Run.Unavailable(key, value, m.wanted())
-}
-
-// valueNote describes a value of a setting on this machine.
-func (m *Model) valueNote(key, value string) string {
-	if reason := m.unavailable(key, value); reason != "" {
-		return reason
-	}
-	if text := m.advised(key, value); text != "" {
-		return text
-	}
-	k, _ := m.keys.table.Lookup(key)
-	return strings.Join(append([]string{k.Notes[value]}, m.cautions(key, value)...), ", ")
 }
 
 // toggle switches a setting off, to the first of its values, or back to the last other value

@@ -69,21 +69,6 @@ func (m *Model) startAgain() {
 	}
 }
 
-// waiting returns the settings that wait for the next run, formatted for display.
-func (m *Model) waiting() []string {
-	if m.snap == nil {
-		return nil
-	}
-	wanted := m.wanted()
-	var list []string
-	for _, key := range wanted.Differing(words.SettingsOf(m.snap)) {
-		if words.Ended(m.snap.State) || !words.Live(m.keys.table, key) {
-			list = append(list, m.nameOf(key)+" "+m.textOf(key, wanted.Get(key)))
-		}
-	}
-	return list
-}
-
 func (restarting) box(m *Model) []string {
 	w := min(64, m.layout.W-4)
 	lines := []string{"Restart? This run loses:"}

@@ -11,17 +11,8 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
-	"prismtop/profiles/unit"
 	"prismtop/tui/words"
 )
-
-// nameOf returns a setting's name in this run.
-func (m *Model) nameOf(key string) string { return words.SettingName(m.keys.table, key) }
-
-// textOf formats a setting's value for display.
-func (m *Model) textOf(key, value string) string {
-	return words.SettingText(m.keys.table, key, value, m.options.Cores)
-}
 
 // wishLife is how long a requested value is shown if the run does not report it, unless the run
 // is paused.
@@ -65,22 +56,6 @@ func settingValue(s *profiles.Snapshot, key string) (string, bool) {
 	return value, value != ""
 }
 
-// value returns a setting's requested value; pending reports that it is not in force yet.
-func (m *Model) value(key string) (value string, pending bool) {
-	if w, ok := m.wishes[key]; ok {
-		return w.value, true
-	}
-	if m.snap == nil {
-		return "", false
-	}
-	asked := m.asked(key)
-	if asked != words.SettingsOf(m.snap).Get(key) {
-		return asked, true
-	}
-	value, _ = settingValue(m.snap, key)
-	return value, false
-}
-
 // set requests a setting and reports the change or the error.
 func (m *Model) set(key, value string) { m.setFirst(key, value) }
 
@@ -120,7 +95,7 @@ func (m *Model) when(keys ...string) string {
 	}
 	wanted, waits := m.wanted(), false
 	for _, key := range keys {
-		if words.Live(m.keys.table, key) {
+		if words.Live(m.table, key) {
 			continue
 		}
 		waits = true
@@ -136,45 +111,6 @@ func (m *Model) when(keys ...string) string {
 
 // nextRun returns text to append to a change that waits for the next run.
 func (m *Model) nextRun() string { return m.withRestart(", for the next run", startsIt) }
-
-// changeText describes a change.
-func (m *Model) changeText(key, before, after string) string {
-	return fmt.Sprintf("%s: %s → %s", m.nameOf(key), m.textOf(key, before), m.textOf(key, after))
-}
-
-// caution returns a warning to append to a change whose value has a limited effect here.
-func (m *Model) caution(key, value string) string {
-	text := ""
-	for _, c := range m.cautions(key, value) {
-		text += ", " + c
-	}
-	if n, err := strconv.Atoi(value); key == settings.Threads && err == nil && n > m.options.Cores {
-		text += fmt.Sprintf(", more than the %s here", unit.About(int64(m.options.Cores), "processor", "processors"))
-	}
-	return text
-}
-
-// advised returns what was measured here of a value of a setting under the settings asked for; of no value, what holds
-// for all.
-func (m *Model) advised(key, value string) string {
-	if m.snap == nil || m.options.Advice == nil {
-		return ""
-	}
-	for _, c := range m.options.Advice(m.snap.Run, m.wanted()) {
-		if c.Setting == key && c.Value == value {
-			return c.Text
-		}
-	}
-	return ""
-}
-
-// cautions returns what limits a requested value of a setting in this run.
-func (m *Model) cautions(key, value string) []string {
-	if m.snap == nil {
-		return nil
-	}
-	return m.snap.Run.CautionsAbout(key, value, m.wanted())
-}
 
 // flip switches a setting that is on or off.
 func (m *Model) flip(key string) {
@@ -224,50 +160,9 @@ func (m *Model) moreThreads(by int) {
 // mostThreads is the maximum number of threads per processor that a key sets.
 const mostThreads = 2
 
-func (m *Model) threads() int {
-	value, _ := m.value(settings.Threads)
-	if n, err := strconv.Atoi(value); err == nil && n > 0 {
-		return n
-	}
-	return m.options.Cores
-}
-
 // A change has side effects, which the functions below report: it ends the window of the previous
 // change, possibly with too few iterations for an effect, and changing the loss suspends the
 // threshold.
-
-// cutShort names the effect that a change of settings would leave with too few iterations, in
-// versions from longest to shortest, to be appended to the message; nil if there is none. It must
-// be called before the change.
-func (m *Model) cutShort(keys ...string) []string {
-	s := m.snap
-	if s == nil || words.Ended(s.State) || len(s.Effects) == 0 {
-		return nil
-	}
-	cuts := false
-	for _, key := range keys {
-		k, ok := s.Settings.Lookup(key)
-		cuts = cuts || ok && k.Live && !k.Limit
-	}
-	e := &s.Effects[len(s.Effects)-1]
-	had, short := e.CutShort()
-	if !cuts || !short || s.Index <= e.Iteration { // no iteration ran with it: both take effect together
-		return nil
-	}
-	name := m.nameOf(e.Key)
-	if more := len(e.With); more > 0 {
-		name = fmt.Sprintf("%s + %d more", name, more)
-	}
-	owner := name + "'s"
-	if strings.HasSuffix(name, "s") {
-		owner = name + "'"
-	}
-	return []string{
-		fmt.Sprintf("; %s effect had %d of %d iterations", owner, had, profiles.EffectEnough),
-		fmt.Sprintf("; %s had %d of %d iterations", name, had, profiles.EffectEnough),
-		fmt.Sprintf("; %s had %d of %d", name, had, profiles.EffectEnough),
-	}
-}
 
 // sayChange shows what was changed, and which effect was cut short or what comparison it ends.
 func (m *Model) sayChange(text string, cut []string) {
@@ -295,18 +190,11 @@ func keysIn(sets []settings.Assignment) []string {
 	return keys
 }
 
-// suspended reports whether the requested number was given for a state of other settings than the
-// requested one, such as a threshold for another loss.
-func (m *Model) suspended(key string) bool {
-	_, _, suspended := m.wanted().Suspended(key)
-	return suspended
-}
-
 // suspensions returns text to append to a change that suspends or restores a number; before holds
 // the requested settings before the change.
 func (m *Model) suspensions(before settings.Values) (text string) {
 	after := m.wanted()
-	for _, key := range m.keys.table.Dependent() {
+	for _, key := range m.table.Dependent() {
 		_, _, was := before.Suspended(key)
 		number := after.Number(key)
 		switch given, now, is := after.Suspended(key); {

@@ -163,18 +163,3 @@ func (m *Model) whileDeciding() []string {
 	}
 	return append(texts, m.deciding())
 }
-
-// changedNext returns the settings changed since the run ended, with their values for the next.
-func (m *Model) changedNext() []string {
-	next := words.NextSettings(m.snap)
-	if next == nil {
-		return nil
-	}
-	var changed []string
-	for _, k := range m.keys.table.Keys() {
-		if after := next.Get(k.Name); after != m.snap.Settings.Get(k.Name) {
-			changed = append(changed, m.nameOf(k.Name)+" "+m.textOf(k.Name, after))
-		}
-	}
-	return changed
-}

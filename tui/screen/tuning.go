@@ -13,7 +13,6 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
-	"prismtop/tui/words"
 )
 
 // This file requests settings from the run, singly or together, typed or in steps suited to each,
@@ -44,7 +43,7 @@ func (m *Model) request(sets []settings.Assignment, undoable bool) error {
 		return err
 	}
 	now := m.now()
-	for _, key := range m.keys.table.Dependent() { // another loss may suspend a threshold
+	for _, key := range m.table.Dependent() { // another loss may suspend a threshold
 		if w, ok := m.wishes[key]; ok {
 			m.wishes[key] = wish{after.Get(key), w.at}
 		}
@@ -83,44 +82,10 @@ func asTheRunSays(before settings.Values, sets []settings.Assignment) (settings.
 	return after, out
 }
 
-// wanted returns all settings as requested; before the run begins, those it will start with.
-func (m *Model) wanted() settings.Values {
-	if m.snap == nil {
-		return m.options.Settings
-	}
-	all := words.SettingsOf(m.snap)
-	if next := m.snap.Next; next != nil && words.Ended(m.snap.State) {
-		all = *next
-	} else if next != nil {
-		all = next.WithLive(all)
-	}
-	all = all.Settled()
-	for key, w := range m.wishes {
-		all, _ = all.Set(key, w.value) // the run has already accepted it
-	}
-	return all.Settled()
-}
-
-// asked returns a setting's requested value, by default its present one, or that of the next run
-// if the run is over. The learning rate is the setting, not the one lowered by a schedule.
-func (m *Model) asked(key string) string {
-	if w, ok := m.wishes[key]; ok {
-		return w.value
-	}
-	switch {
-	case m.snap == nil:
-		return ""
-	}
-	if k, ok := m.keys.table.Lookup(key); ok && k.Depends() { // a request for another loss may suspend a threshold
-		return m.wanted().Get(key)
-	}
-	return words.SettingsAsked(m.snap, key).Get(key)
-}
-
 // nudge changes a setting by one step up or down: a switch flips, a choice cycles, a number goes
 // to its next value.
 func (m *Model) nudge(key string, up bool) {
-	k, ok := m.keys.table.Lookup(key)
+	k, ok := m.table.Lookup(key)
 	switch {
 	case !ok || m.snap == nil:
 		m.complain(errNotBegun.Error())
@@ -138,7 +103,7 @@ func (m *Model) nudge(key string, up bool) {
 		m.nextSeed(up)
 	case k.Type == settings.TypeList, k.Type == settings.TypeText && len(k.Allowed) == 0:
 		m.complain(m.nameOf(key) + " has no steps: enter writes a value")
-	case slices.Contains(m.keys.table.Roles().Weights, key):
+	case slices.Contains(m.table.Roles().Weights, key):
 		m.shiftWeight(key, map[bool]float64{true: 0.05, false: -0.05}[up])
 	case k.Type == settings.TypeSwitch:
 		m.flip(key)
@@ -204,9 +169,6 @@ func (m *Model) nextSeed(up bool) {
 	m.set(settings.Seed, strconv.FormatUint(seed, 10))
 }
 
-// maxUnits returns the setting that limits a run's units of work, such as samples.
-func (m *Model) maxUnits() string { return settings.MaxUnits(m.snap.Run.Schema.Unit.Many) }
-
 // moreUnits changes the number of units after which the run ends; 0 means all units of all
 // passes.
 func (m *Model) moreUnits(up bool) {
@@ -246,34 +208,8 @@ func (m *Model) shiftWeight(key string, by float64) {
 	m.sayChange(m.weightsText()+m.suspensions(all)+m.when(), cut)
 }
 
-// share sets one weight and divides the rest between the others in proportion to their present
-// values. They change together because they sum to 1.
-func (m *Model) share(key string, v float64) []settings.Assignment {
-	rest, weights := 0.0, m.keys.table.Roles().Weights
-	for _, w := range weights {
-		if w != key {
-			u, _ := strconv.ParseFloat(m.asked(w), 64)
-			rest += u
-		}
-	}
-	var sets []settings.Assignment
-	for _, w := range weights {
-		u, _ := strconv.ParseFloat(m.asked(w), 64)
-		switch {
-		case w == key:
-			u = v
-		case rest > 0:
-			u = (1 - v) * u / rest
-		default:
-			u = (1 - v) / float64(len(weights)-1)
-		}
-		sets = append(sets, settings.Assignment{Key: w, Value: words.FormatRate(math.Round(u*1e4) / 1e4)})
-	}
-	return sets
-}
-
 func (m *Model) weightsText() string {
-	r := m.keys.table.Roles()
+	r := m.table.Roles()
 	values := make([]string, len(r.Weights))
 	for i, w := range r.Weights {
 		values[i] = m.asked(w)
@@ -292,7 +228,7 @@ func (m *Model) assign(key, value string) error {
 		return err
 	}
 	sets := []settings.Assignment{{Key: key, Value: value}}
-	weights := m.keys.table.Roles().Weights
+	weights := m.table.Roles().Weights
 	for _, w := range weights {
 		if w == key {
 			sets = m.share(key, parseNumber(value))

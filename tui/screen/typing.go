@@ -25,7 +25,7 @@ type typing struct {
 
 // editSetting opens the field of a setting. A suspended number starts empty: it is on another scale.
 func (m *Model) editSetting(key string) {
-	k, ok := m.keys.table.Lookup(key)
+	k, ok := m.table.Lookup(key)
 	switch {
 	case m.snap == nil || !ok:
 		m.complain(errNotBegun.Error())

@@ -2,7 +2,6 @@ package screen
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"prismtop/profiles/settings"
@@ -43,7 +42,7 @@ func (m *Model) store(slot int) {
 		return
 	}
 	b := &bookmark{values: map[string]string{}}
-	for _, k := range m.keys.table.Keys() {
+	for _, k := range m.table.Keys() {
 		if k.Live {
 			b.values[k.Name] = m.asked(k.Name)
 		}
@@ -84,17 +83,6 @@ func (m *Model) apply(slot int) {
 		b.before = before
 	}
 	m.sayChange(fmt.Sprintf(verb, slot)+strings.Join(said, ", ")+m.suspensions(all)+m.when(), cut)
-}
-
-// differing returns the bookmark's settings that are not in force, in the order of the table.
-func (m *Model) differing(b *bookmark) []settings.Assignment {
-	var sets []settings.Assignment
-	for _, k := range m.keys.table.Keys() {
-		if v, ok := b.values[k.Name]; ok && m.asked(k.Name) != v {
-			sets = append(sets, settings.Assignment{Key: k.Name, Value: v})
-		}
-	}
-	return slices.Clip(sets)
 }
 
 // flip is the change of one setting in a request.
