@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -43,13 +44,12 @@ const same = 0.03
 
 // Advice is about one value of a setting.
 type Advice struct {
-	Machine    Machine           `json:"machine"`
-	Version    string            `json:"version"`  // of the program
-	Measured   time.Time         `json:"measured"` // when
-	Workload   string            `json:"workload"`
-	Size       int               `json:"size"`
-	ObjectSize int               `json:"object_size"`
-	Settings   map[string]string `json:"settings"` // in force besides, that the time depends on
+	Machine  Machine           `json:"machine"`
+	Version  string            `json:"version"`  // of the program
+	Measured time.Time         `json:"measured"` // when
+	Workload string            `json:"workload"`
+	Shape    []string          `json:"shape"`    // the values of the settings of that role
+	Settings map[string]string `json:"settings"` // in force besides, that the time depends on
 
 	Setting string  `json:"setting"` // amp
 	Off     string  `json:"off"`     // what the value is compared with
@@ -92,7 +92,7 @@ func (a *Advice) Judge() {
 
 // Sentence is the advice in one sentence.
 func (a *Advice) Sentence() string {
-	text := fmt.Sprintf("%s = %s at %d/%d: %s: %s, %s; ", a.Setting, a.Value, a.Size, a.ObjectSize, a.Verdict, a.time(), a.memory())
+	text := fmt.Sprintf("%s = %s at %s: %s: %s, %s; ", a.Setting, a.Value, a.Size(), a.Verdict, a.time(), a.memory())
 	if len(a.Risks) == 0 {
 		text += fmt.Sprintf("no risk found in trainings of %s", unit.Plural(a.Iterations, "iteration", "iterations"))
 	} else {
@@ -109,6 +109,12 @@ func (a *Advice) Sentence() string {
 	}
 	return text + "."
 }
+
+// Size is the size of the work that was measured: "512/128".
+func (a *Advice) Size() string { return join(a.Shape) }
+
+// join words the values of a shape.
+func join(shape []string) string { return strings.Join(shape, "/") }
 
 // Brief is the advice in a few words, with its date.
 func (a *Advice) Brief() string {
@@ -138,7 +144,7 @@ func (a *Advice) memory() string {
 
 // same reports whether two pieces of advice are about the same, so that the newer replaces the older.
 func (a *Advice) same(b *Advice) bool {
-	if a.Machine != b.Machine || a.Workload != b.Workload || a.Size != b.Size || a.ObjectSize != b.ObjectSize || a.Setting != b.Setting || a.Value != b.Value ||
+	if a.Machine != b.Machine || a.Workload != b.Workload || !slices.Equal(a.Shape, b.Shape) || a.Setting != b.Setting || a.Value != b.Value ||
 		len(a.Settings) != len(b.Settings) {
 		return false
 	}
@@ -152,7 +158,7 @@ func (a *Advice) same(b *Advice) bool {
 
 // Fits reports whether the advice is about a run of these settings on a machine.
 func (a *Advice) Fits(m Machine, v settings.Values) bool {
-	if a.Machine != m || v.Table() == nil || a.Workload != v.Table().Workload || !v.Has("size") || a.Size != v.Int("size") || a.ObjectSize != v.Int("object_size") {
+	if a.Machine != m || v.Table() == nil || a.Workload != v.Table().Workload || !slices.Equal(a.Shape, v.Shape()) {
 		return false
 	}
 	for key, value := range a.Settings {
@@ -181,8 +187,8 @@ func Quote(all []Advice, m Machine, setting string, v settings.Values) (said []p
 			said = append(said, profiles.Caution{When: profiles.When{Setting: setting, Value: a.Value}, Text: a.Brief()})
 		}
 	}
-	if len(said) == 0 && v.Has(setting) && v.Has("size") && v.Has("object_size") {
-		text := fmt.Sprintf("not measured here at %s/%s with these settings: prismtop bench amp --sizes %[1]s/%[2]s", v.Get("size"), v.Get("object_size"))
+	if size := v.Shape(); len(said) == 0 && v.Has(setting) && len(size) > 0 {
+		text := fmt.Sprintf("not measured here at %s with these settings: prismtop bench amp --sizes %[1]s", join(size))
 		said = append(said, profiles.Caution{When: profiles.When{Setting: setting}, Text: text})
 	}
 	return said
@@ -208,9 +214,24 @@ func Merge(older, newer []Advice) []Advice {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Advice) int {
-		return cmp.Or(b.Measured.Compare(a.Measured), cmp.Compare(a.Size, b.Size))
+		return cmp.Or(b.Measured.Compare(a.Measured), slices.CompareFunc(a.Shape, b.Shape, compare))
 	})
 	return all[:min(len(all), most)]
+}
+
+// compare orders the values of a setting: numbers by their size, before texts.
+func compare(a, b string) int {
+	x, notX := strconv.ParseFloat(a, 64)
+	y, notY := strconv.ParseFloat(b, 64)
+	switch {
+	case notX == nil && notY == nil:
+		return cmp.Compare(x, y)
+	case notX == nil:
+		return -1
+	case notY == nil:
+		return 1
+	}
+	return cmp.Compare(a, b)
 }
 
 // most bounds the advice that is kept.

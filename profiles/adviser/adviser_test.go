@@ -14,7 +14,7 @@ import (
 
 var table = settings.NewTable("prism", nil,
 	settings.Integer("g", "size", "", "", 1, 4096), settings.Integer("g", "object_size", "", "", 1, 4096),
-	settings.Text("g", "amp", "", "off", "bf16", "fp16"), settings.Text("g", "loss", "", "l1", "l2"))
+	settings.Text("g", "amp", "", "off", "bf16", "fp16"), settings.Text("g", "loss", "", "l1", "l2")).As(settings.Roles{Shape: []string{"size", "object_size"}})
 
 func values(t *testing.T, sets ...string) settings.Values {
 	t.Helper()
@@ -32,7 +32,7 @@ var here = adviser.Machine{CPU: "a processor", Processors: 2, Device: "cpu", Ker
 
 // some returns advice of a value at 512/128, by the interval of its change.
 func some(value string, low, high float64, risks ...string) adviser.Advice {
-	a := adviser.Advice{Machine: here, Version: "1.0", Measured: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC), Workload: "prism", Size: 512, ObjectSize: 128,
+	a := adviser.Advice{Machine: here, Version: "1.0", Measured: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC), Workload: "prism", Shape: []string{"512", "128"},
 		Settings: map[string]string{"loss": "l1"}, Setting: "amp", Off: "off", Value: value, OffMS: 6, ValueMS: 6 * (1 + (low+high)/2),
 		Change: (low + high) / 2, Low: &low, High: &high, OffBytes: 100, ValueBytes: 112, Iterations: 100, Risks: risks}
 	a.Judge()
@@ -125,7 +125,7 @@ func TestNewAdviceReplacesOld(t *testing.T) {
 	first, second := some("bf16", 0.38, 0.44), some("bf16", 0.1, 0.2)
 	second.Measured = first.Measured.Add(time.Hour)
 	other := some("bf16", 0.5, 0.6)
-	other.Size = 256
+	other.Shape = []string{"256", "128"}
 	for _, all := range [][]adviser.Advice{{first, some("fp16", 0.5, 0.6)}, {second}, {other}, nil} {
 		if err := s.Add(t.Context(), all); err != nil {
 			t.Fatal(err)
@@ -175,8 +175,9 @@ func TestBrokenAdviceIsNamedAndReplaced(t *testing.T) {
 	}
 	text := string(whole)
 	for broken, want := range map[string]string{
+		strings.Replace(text, `"schema": 2`, `"schema": 1`, 1): "of another version of the program",
 		text[:len(text)/2]: "is damaged", "": "is damaged", "[]": "is damaged",
-		strings.Replace(text, `"schema": 1`, `"schema": 9`, 1):                        "of another version of the program",
+		strings.Replace(text, `"schema": 2`, `"schema": 9`, 1):                        "of another version of the program",
 		strings.Replace(text, `"cpu": "a processor"`, `"cpu": "another"`, 1):          "of another machine, another with 2 processors",
 		strings.Replace(text, `"off_ms": 6`, `"off_ms": 0`, 1):                        "has no machine, date or times",
 		strings.Replace(text, `"measured": "2026-11-22T12:00:00Z"`, `"verdict":1`, 1): "is damaged",

@@ -41,7 +41,7 @@ type document struct {
 }
 
 const (
-	schema      = 1
+	schema      = 2 // in 1 the shape was PRISM's
 	largestFile = 1 << 20
 	readLimit   = time.Second
 )

@@ -14,6 +14,8 @@ type Roles struct {
 	// Unit are integers whose product is the number of iterations of a unit at most, and Before of those before the first unit.
 	Unit   []string `json:"unit,omitempty"`
 	Before []string `json:"before,omitempty"`
+	// Shape are the settings that fix the size of the work, of which a measurement of time is: "512/128".
+	Shape []string `json:"shape,omitempty"`
 	// Objective are the settings that decide what the losses measure: those before a change are not comparable.
 	Objective []string `json:"objective,omitempty"`
 	// Weights are numbers that sum to 1: a change of one changes the others in proportion. WeightsName names them on the
@@ -60,7 +62,7 @@ func (t *Table) checkRoles() error {
 	}
 	for _, err := range []error{
 		check("rate", []string{r.Rate}, TypeNumber), check("precision", []string{r.Precision}, TypeText),
-		check("unit", r.Unit, TypeInteger), check("before", r.Before, TypeInteger), check("weights", r.Weights, TypeNumber),
+		check("unit", r.Unit, TypeInteger), check("before", r.Before, TypeInteger), check("shape", r.Shape, TypeInteger, TypeNumber, TypeText), check("weights", r.Weights, TypeNumber),
 		check("objective", r.Objective, TypeText, TypeSwitch, TypeInteger, TypeNumber, TypeList),
 		check("weights_of", []string{r.WeightsOf}, TypeText, TypeSwitch), CheckText("the name of the weights", r.WeightsName, LongestName),
 	} {
@@ -69,6 +71,14 @@ func (t *Table) checkRoles() error {
 		}
 	}
 	return nil
+}
+
+// Shape returns the values of the settings that fix the size of the work, in the order of their role; none without.
+func (v Values) Shape() (values []string) {
+	for _, name := range v.Table().Roles().Shape {
+		values = append(values, v.Get(name))
+	}
+	return values
 }
 
 // Product returns the product of integers by their names; 0 for none.

@@ -150,6 +150,7 @@ var Table = settings.NewTable("prism", joined,
 	settings.Switch(groupComputing, "faithful", "keep PRISM's defects, which docs/faithful.md lists").Fixed("it takes part in the preparation"),
 ).As(settings.Roles{
 	Rate: "learning_rate", Precision: "amp", Unit: []string{"iterations", "cycles"}, Before: []string{"init_iterations", "init_cycles"},
+	Shape:     []string{"size", "object_size"},
 	Objective: []string{"loss", "normalize_loss", "composite_l1", "composite_l2", "composite_ssim"},
 	Weights:   []string{"composite_l1", "composite_l2", "composite_ssim"}, WeightsName: "weights of L1, L2, SSIM", WeightsOf: "loss", WeightsIn: "composite",
 })

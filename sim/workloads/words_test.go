@@ -27,7 +27,6 @@ var exceptions = map[string]string{
 	"tui/command/ptycho.go":      "likewise",
 	"tui/tuitest":                "made-up snapshots of PRISM, for tests",
 	"profiles/export/exporttest": "likewise",
-	"profiles/adviser":           "keeps what bench amp measured of PRISM by the size of its pictures",
 	"tui/pane/imaging":           "panes of telescopes: k-space is drawn from the settings of the aperture",
 	"tui/words/series.go":        "PSNR, wherever a workload compares pictures",
 	"profiles/preset/presets.go": "a preset names the picture that it was made for, the setting image",

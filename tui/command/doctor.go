@@ -113,7 +113,7 @@ func doctorAdvice(ctx context.Context, backend *cpu.Backend) (to doctor.Advice) 
 	}
 	for i := range all {
 		if a := &all[i]; a.Machine == m {
-			to.Found = append(to.Found, doctor.Advised{Measured: a.Measured, Version: a.Version, Mode: a.Value, Size: fmt.Sprintf("%d/%d", a.Size, a.ObjectSize),
+			to.Found = append(to.Found, doctor.Advised{Measured: a.Measured, Version: a.Version, Mode: a.Value, Size: a.Size(),
 				Verdict: string(a.Verdict), Sentence: a.Sentence()})
 		}
 	}

@@ -198,7 +198,7 @@ func (r *Report) Advice() (all []adviser.Advice) {
 func (r *Report) adviceOn(z *AMPSize, m *AMPMode) adviser.Advice {
 	started, _ := time.Parse(time.RFC3339, r.Started)
 	a := adviser.Advice{
-		Machine: r.fingerprint(), Version: r.Version, Measured: started, Workload: "prism", Size: z.Size, ObjectSize: z.ObjectSize, Settings: z.Settings,
+		Machine: r.fingerprint(), Version: r.Version, Measured: started, Workload: "prism", Shape: []string{strconv.Itoa(z.Size), strconv.Itoa(z.ObjectSize)}, Settings: z.Settings,
 		Setting: "amp", Off: "off", Value: m.Mode, OffMS: m.OffMS, ValueMS: m.OnMS, Change: 1/m.Speedup.Value - 1,
 		OffBytes: m.OffBytes, ValueBytes: m.OnBytes, Iterations: r.AMP.Iterations, Risks: []string{}, Memory: memoryAdvice(z, m), Foreign: r.Machine.ForeignCPU,
 	}

@@ -36,6 +36,6 @@ func Quoted() func(profiles.RunInfo, settings.Values) []profiles.Caution {
 	m := AdviceMachine("", "", 0)
 	return func(run profiles.RunInfo, v settings.Values) []profiles.Caution {
 		m.Device, m.Kernels, m.Threads = run.Device, run.Kernels, cmp.Or(v.Int(settings.Threads), m.Processors)
-		return adviser.Quote(all, m, "amp", v)
+		return adviser.Quote(all, m, v.Table().Roles().Precision, v)
 	}
 }
