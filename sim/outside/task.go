@@ -26,7 +26,7 @@ const (
 	restingPause = 10 * time.Millisecond // between two looks at the ring, whose 4096 records wait for it
 	leastPause   = 200 * time.Microsecond
 
-	endsWithin = 3 * time.Second // a program whose loop is over
+	endsWithin = 10 * time.Second // a program whose loop is over
 )
 
 // task follows a loop.
@@ -472,6 +472,10 @@ func (t *task) end(ctx context.Context, out *workload.Outcome) error {
 		return nil
 	}
 	if t.Over != nil {
+		var goesOn <-chan time.Time
+		if state != loop.Failed { // or it is about to end
+			goesOn = time.After(endsWithin)
+		}
 		select {
 		case <-t.Over:
 			if t.Failure != nil {
@@ -479,7 +483,7 @@ func (t *task) end(ctx context.Context, out *workload.Outcome) error {
 			}
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(endsWithin):
+		case <-goesOn:
 			say("the loop is over; the program goes on")
 		}
 		return nil

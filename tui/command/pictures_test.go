@@ -239,6 +239,31 @@ func TestPicturesOfTheDocumentation(t *testing.T) {
 	x.Press("q", "y")
 }
 
+// The pictures of a PyTorch loop are of the demo, by the Python that TORCH_PYTHON names, after two presses of a key.
+func TestPicturesOfAPythonLoop(t *testing.T) {
+	python := os.Getenv("TORCH_PYTHON")
+	if !*update || python == "" {
+		t.Skip("skipped: draws pictures only with -update, and with a Python that has PyTorch in TORCH_PYTHON")
+	}
+	x := ptytest.Open(t, 120, 40)
+	x.Start(withDefaults(t, "python", "--python", python, "--demo"))
+	x.See("Phases", "Output", "backward", "epoch 1:")
+	x.Press("a")
+	x.See("as written→off")
+	x.Press("a")
+	x.See("off→bf16")
+	x.Gone("deciding")
+	for _, size := range []struct {
+		name          string
+		width, height int
+	}{{"120x40", 120, 40}, {"80x24", 80, 24}} {
+		g := &gallery{x, inRepository(t, "docs"), size.name, origin(t)}
+		g.resize(size.width, size.height)
+		g.save("python")
+	}
+	x.Press("q", "y")
+}
+
 // overlays saves the overlays, and further views of some panes.
 func (g *gallery) overlays() {
 	g.open(kspacePane)
