@@ -55,7 +55,7 @@ const (
 // Sizes in the overview, whose panes are brief.
 var (
 	pictureAndTruth = Shape{Width: Extent{Least: 22, Good: 42, Most: 150, Weight: 4}, Height: Extent{Least: 8, Good: 19, Most: 50, Weight: 4}, Square: true, Twins: true}
-	phasesInBrief   = Shape{Width: Extent{Least: 38, Good: 38, Most: 76, Weight: 1}, Height: Extent{Least: 8, Good: 8, Most: 8}}
+	phasesInBrief   = Shape{Width: Extent{Least: 38, Good: 38, Most: 76, Weight: 1}, Height: Extent{Least: 8, Good: 8, Most: 8}, Listing: true}
 	effectsInBrief  = Shape{Width: Extent{Least: 34, Good: 38, Most: 100, Weight: 4}, Height: Extent{Least: 3, Good: 8, Most: 18, Weight: 3}}
 	chartInBrief    = Shape{Width: Extent{Least: 36, Good: 42, Most: 140, Weight: 4}, Height: Extent{Least: 6, Good: 9, Most: 18, Weight: 3}}
 	cachesInBrief   = Shape{Width: Extent{Least: 34, Good: 38, Most: 100, Weight: 1}, Height: Extent{Least: 5, Good: 5, Most: 5}}

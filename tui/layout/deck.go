@@ -145,7 +145,7 @@ func (a *Arrangement) order(c Choice) []Pane {
 
 // plan returns the first plan that shows the most panes of an order in w by h cells. Panes are
 // added in order until one does not fit, so that a larger screen never shows fewer.
-func (a *Arrangement) plan(order []Pane, insisted Set, w, h int) node {
+func (a *Arrangement) plan(order []Pane, c *Choice, w, h int) node {
 	best, most := node{}, 0
 	for _, p := range a.plans {
 		if p.from > w {
@@ -153,8 +153,9 @@ func (a *Arrangement) plan(order []Pane, insisted Set, w, h int) node {
 		}
 		var placed Set
 		p.panes(&placed)
+		listed := p.node.listing(&c.Rows)
 		for _, pack := range []packing{a.deck.goodRows, a.deck.leastRows, a.deck.lowRows} {
-			got, n, all := a.fill(p.node, placed, order, insisted, w, h, pack)
+			got, n, all := a.fill(listed, placed, order, c.Show, w, h, pack)
 			if n > most && (!p.whole || n == len(order)) {
 				best, most = got, n
 			}

@@ -40,6 +40,20 @@ func (n node) prune(keep *Set) (pruned node, ok bool) {
 	return out, len(out.parts) > 0
 }
 
+// listing returns the tree with panes as high as the rows of their content, where their shape is so.
+func (n node) listing(rows *[MaxPanes]int) node {
+	if n.axis == leaf {
+		n.shape = n.shape.listing(rows[n.pane])
+		return n
+	}
+	parts := make([]node, len(n.parts))
+	for i, p := range n.parts {
+		parts[i] = p.listing(rows)
+	}
+	n.parts = parts
+	return n
+}
+
 // panes adds the panes of the tree to a set.
 func (n node) panes(to *Set) {
 	if n.axis == leaf {

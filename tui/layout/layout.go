@@ -118,6 +118,8 @@ type Choice struct {
 	Show, Hide, Without Set
 	// Replays gives the footer a line for a replay's position, where the screen is high enough.
 	Replays bool
+	// Rows are those of the content of panes, as far as they are known: 0 for a pane that takes what it gets.
+	Rows [MaxPanes]int
 }
 
 // Arrange lays out the screen. The header, the footer and the panes tile it without gaps or
@@ -141,7 +143,7 @@ func Arrange(w, h int, a *Arrangement, c Choice) Layout {
 	}
 	l.Header = Rect{0, 0, w, 1}
 	l.Footer = Rect{0, h - foot, w, foot}
-	plan := a.plan(order, c.Show, w, h-1-foot)
+	plan := a.plan(order, &c, w, h-1-foot)
 	plan.place(l.Body(), &l.Panes)
 	l.Unseen = len(l.Crowded()) + len(l.Put.List())
 	return l

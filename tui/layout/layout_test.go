@@ -136,7 +136,7 @@ func TestPanesDropInOrder(t *testing.T) {
 
 // prism lacks the panes that PRISM's runs have nothing for.
 func prism() (c layout.Choice) {
-	for _, name := range []string{"phase", "slices", "raw", "task list", "task losses", "gpu"} {
+	for _, name := range []string{"phase", "slices", "raw", "task list", "task losses", "gpu", "output"} {
 		c.Without[deck.Find(name)] = true
 	}
 	return c
@@ -186,5 +186,23 @@ func TestChosenPanesComeFirst(t *testing.T) {
 	before, after := layout.Arrange(120, 40, all, prism()), layout.Arrange(120, 40, all, hide)
 	if !after.Panes[deck.Find("reconstruction")].Empty() || after.Panes[deck.Find("phases")].W <= before.Panes[deck.Find("phases")].W {
 		t.Errorf("without the picture the phases are %+v, with it %+v", after.Panes[deck.Find("phases")], before.Panes[deck.Find("phases")])
+	}
+}
+
+// A pane that lists its content is as high as that, where the screen has room, and never lower than without.
+func TestAListIsAsHighAsItsContent(t *testing.T) {
+	c, phases := prism(), deck.Find("phases")
+	for _, id := range []string{"reconstruction", "k-space", "caches"} {
+		c.Without[deck.Find(id)] = true
+	}
+	for _, tt := range []struct{ w, h, rows, want int }{{120, 40, 0, 8}, {120, 40, 6, 8}, {120, 40, 8, 10}, {120, 40, 12, 14}, {80, 24, 8, 10}, {60, 15, 12, 8}} {
+		c.Rows[phases] = tt.rows
+		l := layout.Arrange(tt.w, tt.h, &deck.Arrangements[0], c)
+		if err := l.Check(); err != nil {
+			t.Error(err)
+		}
+		if got := l.Panes[phases].H; got < tt.want {
+			t.Errorf("%dx%d: %d phases get %d rows, want %d", tt.w, tt.h, tt.rows, got, tt.want)
+		}
 	}
 }

@@ -6,6 +6,7 @@ type Shape struct {
 	Square        bool // the drawing is square, with two columns as wide as one row is high
 	Pair          bool // a second square fits beside the first from one and a half times its width
 	Twins         bool // with Square: the drawing is two squares side by side
+	Listing       bool // as high as its content, where the Choice knows the rows of that
 }
 
 // Extent is the size of a part along one axis, in cells: the minimum, a good size, and the
@@ -18,6 +19,19 @@ const (
 	squareRows    = 3
 	squareColumns = 4
 )
+
+// frameRows are the rows of a pane's frame.
+const frameRows = 2
+
+// listing returns the shape of a pane whose content has some rows, 0 if that is not known.
+func (s *Shape) listing(rows int) *Shape {
+	if !s.Listing || rows+frameRows <= s.Height.Good {
+		return s
+	}
+	fits := *s
+	fits.Height.Good, fits.Height.Most = rows+frameRows, max(s.Height.Most, rows+frameRows)
+	return &fits
+}
 
 // anyShape is the default shape.
 var anyShape = Shape{Width: Extent{36, 44, 80, 0, 2}, Height: Extent{6, 9, 14, 0, 1}}

@@ -17,6 +17,7 @@ var Phases = Spec{
 	Shape: layout.Shape{Width: layout.Extent{Least: 38, Good: 46, Most: 76, Weight: 1}, Height: layout.Extent{Least: 8, Good: 8, Most: 17, Leap: 2, Weight: 2}},
 	Roomy: layout.Shape{Width: layout.Extent{Least: 38, Good: 60, Most: tiledWidth + 4, Leap: tiledWidth + 4 - 60, Weight: 2}, Height: layout.Extent{Least: 8, Good: 17, Most: tiledHeight + 8, Weight: 3}},
 	Needs: func(r *profiles.RunInfo) bool { return len(r.Schema.Phases) > 0 },
+	Rows:  func(r *profiles.RunInfo) int { return len(r.Schema.Phases) },
 	New:   func(h Host) Pane { return newPhases(h) },
 }
 

@@ -73,6 +73,8 @@ type Spec struct {
 	// Shape is the size that the pane asks for, Roomy its size in arrangements with room for
 	// everything it can show.
 	Shape, Roomy layout.Shape
+	// Rows returns the rows of the pane's content in a run; nil if it takes what it gets.
+	Rows func(*profiles.RunInfo) int
 	// Joins lists the arrangements that include the pane although their plans do not name it.
 	Joins []string
 	// Needs reports whether a run has the pane's data; nil if every run has.

@@ -27,7 +27,7 @@ func (m *Model) compose() {
 	}
 	rows := make([]string, 0, l.H)
 	rows = append(rows, m.header()...)
-	rows = append(rows, m.tiling.rows()...)
+	rows = append(rows, m.tiling.lines()...)
 	rows = append(rows, m.footer()...)
 	if m.sheet.page != noHelp {
 		m.overlay(rows, m.help())

@@ -20,11 +20,12 @@ type tiling struct {
 	panes []pane.Pane
 
 	layout  layout.Layout
-	preset  string      // the arrangement that the user has chosen; empty for none, and not remembered
-	own     string      // the arrangement of the run, if the user has chosen none; empty for the first
-	without layout.Set  // panes that do not apply to the run
-	focus   layout.Pane // layout.None for none
-	zoomed  bool        // the focused pane fills the screen
+	preset  string               // the arrangement that the user has chosen; empty for none, and not remembered
+	own     string               // the arrangement of the run, if the user has chosen none; empty for the first
+	without layout.Set           // panes that do not apply to the run
+	rows    [layout.MaxPanes]int // of the content of panes in this run
+	focus   layout.Pane          // layout.None for none
+	zoomed  bool                 // the focused pane fills the screen
 
 	keep    *remembered        // what the user shows and hides
 	replays bool               // the run is a recording
@@ -42,10 +43,20 @@ func (t *tiling) show(s *profiles.Snapshot) {
 // adopt notes the snapshot that the panes are about to show, and updates the layout if other panes apply to its run.
 func (t *tiling) adopt(s *profiles.Snapshot) {
 	t.shown = s
-	if without := t.lacking(s); without != t.without {
-		t.without, t.own = without, ownArrangement(&s.Run.Schema)
+	if without, rows := t.lacking(s), t.content(&s.Run); without != t.without || rows != t.rows {
+		t.without, t.rows, t.own = without, rows, ownArrangement(&s.Run.Schema)
 		t.relay()
 	}
+}
+
+// content returns the rows of the content of panes in a run.
+func (t *tiling) content(r *profiles.RunInfo) (rows [layout.MaxPanes]int) {
+	for id, s := range t.specs {
+		if s.Rows != nil {
+			rows[id] = s.Rows(r)
+		}
+	}
+	return rows
 }
 
 // lacking returns the panes that do not apply to a run, or have nothing to show of it; only late ones before the run has
@@ -142,7 +153,7 @@ func (t *tiling) arrangement() *layout.Arrangement {
 // to the run.
 func (t *tiling) choice() layout.Choice {
 	c := t.keep.choice(t.deck, t.arrangement().Name)
-	c.Without, c.Replays = t.without, t.replays
+	c.Without, c.Replays, c.Rows = t.without, t.replays, t.rows
 	return c
 }
 
@@ -227,7 +238,7 @@ func (t *tiling) togglePane(id layout.Pane) (why string) {
 		c.Show[id], c.Hide[id] = true, false
 	}
 	kept := c
-	kept.Without = layout.Set{} // depends on the run, not on the user
+	kept.Without, kept.Rows = layout.Set{}, [layout.MaxPanes]int{} // depend on the run, not on the user
 	t.keep.choose(t.deck, a.Name, kept)
 	if after := t.arranged(c); id == t.focus && !after.Wanted[id] {
 		t.zoomed = false
@@ -347,8 +358,8 @@ func (t *tiling) closePane() {
 	t.relay()
 }
 
-// rows returns the rows of the panes, which tile the width.
-func (t *tiling) rows() []string {
+// lines returns the rows of the panes, which tile the width.
+func (t *tiling) lines() []string {
 	top, bottom := t.layout.Header.H, t.layout.Footer.Y
 	rows, parts := make([]string, bottom-top), make([][]string, bottom-top)
 	// Columns are visited from left to right, so that rows grow in order.
