@@ -32,6 +32,9 @@ const (
 	DecisionBlock  = 25 * time.Millisecond
 )
 
+// Everything is the key of the row of an ablation that switches every optimisation together.
+const Everything = "everything"
+
 // AblationEstimate returns the approximate duration of an ablation, given the number of
 // pairs of values and the time of an iteration, without switching and slower settings.
 func AblationEstimate(pairs int, iteration time.Duration) time.Duration {

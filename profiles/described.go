@@ -121,7 +121,7 @@ func (s *Schema) Check() error {
 			return fmt.Errorf("the schema's kind %q belongs to stage %d of %d", k.Name, k.Stage, len(s.Stages))
 		}
 	}
-	return nil
+	return s.checkAcceptance()
 }
 
 // checkNames returns why a name cannot be used: it is empty, too long, does not print, or is there twice.
@@ -191,7 +191,7 @@ func (s *Schema) checkTexts() (err error) {
 	if err == nil && s.Quality != "" && s.SeriesNamed(s.Quality) < 0 {
 		err = fmt.Errorf("the schema's quality is the series %q, which it lacks", visible.Text(s.Quality))
 	}
-	return err
+	return cmp.Or(err, s.acceptanceTexts())
 }
 
 // CheckSettings returns why a schema does not fit a table of settings: one refers to what the other lacks.

@@ -58,6 +58,8 @@ type Schema struct {
 	Threshold string `json:"threshold,omitempty"`
 	// Tips are the workload's own advice for alerts, in terms of its settings.
 	Tips []Tip `json:"tips,omitempty"`
+	// Acceptance is what its optimisations are to achieve together; empty for no such list.
+	Acceptance Acceptance `json:"acceptance,omitzero"`
 }
 
 // When is a condition on settings: one of them has a value. The zero value always holds.
@@ -306,6 +308,11 @@ func (s *Schema) CacheOf(setting string) int {
 		}
 	}
 	return -1
+}
+
+// CacheNamed returns the index of a cache, −1 if there is none of that name.
+func (s *Schema) CacheNamed(name string) int {
+	return slices.IndexFunc(s.Caches, func(c CacheInfo) bool { return c.Name == name })
 }
 
 // PictureNamed returns the index of a picture, −1 if there is none of that name.

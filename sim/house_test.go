@@ -42,7 +42,7 @@ const layers = `
 	tui/theme tui/serve tui/keys
 	tui/terminal
 	tui/layout tui/monospace
-	profiles/compare profiles/recommend profiles/checklist
+	profiles/compare profiles/recommend profiles/criteria
 	profiles
 	profiles/history profiles/preset sim/cpu/square sim/cpu/pairconv sim/cpu/winograd sim/cpu/telescope
 	sim/cpu/fft sim/cpu/volume

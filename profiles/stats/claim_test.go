@@ -62,8 +62,8 @@ var ends = []string{"Low", "High", "QualityLow", "QualityHigh", "BeyondLow", "Be
 
 // unjudged are the comparisons of such ends that word no verdict, by file.
 var unjudged = map[string]string{
-	"profiles/checklist/checklist.go": "how wide an interval is",
-	"profiles/checklist/live.go":      "whether a ratio has an inverse",
+	"profiles/criteria/criteria.go":   "how wide an interval is",
+	"profiles/criteria/live.go":       "whether a ratio has an inverse",
 	"profiles/recommend/recommend.go": "priorities by the least that is saved",
 }
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"prismtop/profiles"
-	"prismtop/profiles/checklist"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stats"
 	"prismtop/sim/ablation"
@@ -36,7 +35,7 @@ func NewReplication(base settings.Values, schema *profiles.Schema, undone []sett
 	}
 	change := pairing(before, after)
 	if everything != nil {
-		change.Key, change.Off, change.On = checklist.Everything, "off", "on"
+		change.Key, change.Off, change.On = profiles.Everything, "off", "on"
 	}
 	return replicate(base, schema, "replication of "+change.Key+" began", change, iteration, 0), nil
 }

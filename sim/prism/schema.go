@@ -106,6 +106,16 @@ func Schema() profiles.Schema {
 		},
 		Quality:   "psnr_db",
 		Threshold: thresholdKey,
+		Acceptance: profiles.Acceptance{Name: "PRISM's acceptance list", Criteria: []profiles.Criterion{ // of phase5_implementation_summary.md
+			{Name: "speed-up", Of: profiles.OfSpeedup, Limit: 3, Wanted: ">= 3x", Line: 320},
+			{Name: "cache hit rate", Of: profiles.OfHits, Cache: "measurement", Limit: 0.8, Wanted: ">= 80 %", Line: 321,
+				Met: "of measurements of the object", Missed: "measurements were lost from the cache, or too few were repeated so far: see measurement_cache_mb"},
+			{Name: "no quality regression", Of: profiles.OfQuality, Limit: 1, Wanted: "PSNR difference < 1 dB", Line: 322,
+				Met: "the same reconstruction, to rounding, in every round"},
+			{Name: "memory reasonable", Of: profiles.OfPeak, Limit: 2e9, Wanted: "peak memory < 2 GB on CPU", Line: 323},
+			// The document says "consistent" and no number.
+			{Name: "reproducible", Of: profiles.OfSpread, Limit: 0.1, Wanted: "2-3 runs, consistent", Line: 324},
+		}},
 		Tips: []profiles.Tip{
 			{Alert: "not-finite", When: profiles.When{Setting: "amp", Value: "fp16"},
 				Try: "Switch AMP off {switch amp} or to bf16 {choose amp}, whose range is that of fp32, and restart {restart}."},

@@ -8,20 +8,20 @@ import (
 	"time"
 
 	"prismtop/profiles/adviser"
-	"prismtop/profiles/checklist"
+	"prismtop/profiles/criteria"
 	"prismtop/profiles/unit"
 )
 
 // AMPCriterion is a rule about mixed precision at one learning rate, judged over all seeds by the worst. The first
 // three are those of PRISM's PERFORMANCE_OPTIMIZATION_GUIDE.md; of the others it gives no number.
 type AMPCriterion struct {
-	Name         string            `json:"name"`
-	LearningRate float64           `json:"learning_rate"`
-	Line         int               `json:"line"` // of the document
-	Wanted       string            `json:"wanted"`
-	Measured     string            `json:"measured"`
-	Verdict      checklist.Verdict `json:"verdict"`
-	Reason       string            `json:"reason"`
+	Name         string           `json:"name"`
+	LearningRate float64          `json:"learning_rate"`
+	Line         int              `json:"line"` // of the document
+	Wanted       string           `json:"wanted"`
+	Measured     string           `json:"measured"`
+	Verdict      criteria.Verdict `json:"verdict"`
+	Reason       string           `json:"reason"`
 
 	far float64 // the worst: by how much it differs from float32, or how often something went wrong; infinite if it is not finite
 }
@@ -96,9 +96,9 @@ func judgeMode(base, mode *Training, iterations int) []AMPCriterion {
 		}
 	}
 	stable := AMPCriterion{Name: "stability", Line: 329, Wanted: fmt.Sprintf("no loss or gradient that is not finite, at most %.0f %% of steps skipped", 100*wantedSkipped),
-		Measured: fmt.Sprintf("%d not finite, %s skipped", bad, unit.Plural(skipped, "step", "steps")), Verdict: checklist.Pass, Reason: "the document says \"stable\" and no number"}
+		Measured: fmt.Sprintf("%d not finite, %s skipped", bad, unit.Plural(skipped, "step", "steps")), Verdict: criteria.Pass, Reason: "the document says \"stable\" and no number"}
 	if bad > 0 || float64(skipped) > wantedSkipped*float64(iterations*len(mode.Runs)) {
-		stable.Verdict = checklist.Fail
+		stable.Verdict = criteria.Fail
 	}
 	stable.far = float64(bad)*float64(iterations) + float64(skipped)
 	all := []AMPCriterion{rate.criterion(), loss.criterion(), ssim.criterion(), norm.criterion(), stable}
@@ -111,8 +111,8 @@ func judgeMode(base, mode *Training, iterations int) []AMPCriterion {
 // excuse takes back the failures that float32 shows against itself when it rounds otherwise, to the same extent or more.
 func excuse(mode, control []AMPCriterion) {
 	for i := range mode {
-		if mode[i].Verdict == checklist.Fail && control[i].Verdict == checklist.Fail && mode[i].far <= control[i].far {
-			mode[i].Verdict, mode[i].Reason = checklist.Impossible, "float32 with other rounding is as unlike itself: "+control[i].Measured
+		if mode[i].Verdict == criteria.Fail && control[i].Verdict == criteria.Fail && mode[i].far <= control[i].far {
+			mode[i].Verdict, mode[i].Reason = criteria.Impossible, "float32 with other rounding is as unlike itself: "+control[i].Measured
 		}
 	}
 }
@@ -133,7 +133,7 @@ func (j *judged) add(v float64) { j.values = append(j.values, v) }
 func (j *judged) criterion() AMPCriterion {
 	k := AMPCriterion{Name: j.name, Line: j.line, Wanted: j.wanted}
 	if j.reason != "" || len(j.values) == 0 {
-		k.Verdict, k.Reason, k.Measured = checklist.Impossible, j.reason, "–"
+		k.Verdict, k.Reason, k.Measured = criteria.Impossible, j.reason, "–"
 		return k
 	}
 	worst := 0.0
@@ -158,9 +158,9 @@ func (j *judged) criterion() AMPCriterion {
 	if k.far = math.Abs(worst); math.IsNaN(worst) {
 		k.far = math.Inf(1)
 	}
-	k.Verdict, k.Reason = checklist.Fail, fmt.Sprintf("the worst of %s", unit.Plural(len(j.values), "training", "trainings"))
+	k.Verdict, k.Reason = criteria.Fail, fmt.Sprintf("the worst of %s", unit.Plural(len(j.values), "training", "trainings"))
 	if math.Abs(worst) <= j.limit {
-		k.Verdict = checklist.Pass
+		k.Verdict = criteria.Pass
 	}
 	return k
 }
@@ -208,10 +208,10 @@ func (r *Report) adviceOn(z *AMPSize, m *AMPMode) adviser.Advice {
 	}
 	a.Trainings, a.Criteria = r.AMP.Seeds*len(r.AMP.LearningRates), len(m.Criteria)
 	for _, k := range m.Criteria {
-		if k.Verdict == checklist.Impossible {
+		if k.Verdict == criteria.Impossible {
 			a.Unjudged++
 		}
-		if k.Verdict == checklist.Fail {
+		if k.Verdict == criteria.Fail {
 			a.Risks = append(a.Risks, fmt.Sprintf("%s %s at a learning rate of %s", k.Name, k.Measured, strconv.FormatFloat(k.LearningRate, 'g', -1, 64)))
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"prismtop/profiles/adviser"
-	"prismtop/profiles/checklist"
+	"prismtop/profiles/criteria"
 	"prismtop/sim/bench/suite"
 )
 
@@ -101,7 +101,7 @@ func checkAdvice(t *testing.T, r *suite.Report) {
 		if slower && a.Verdict != adviser.DoNotUse || slower != (*m.Speedup.High < 1) || a.Sentence() != m.Advice {
 			t.Errorf("%s, measured %+v", a.Sentence(), m.Speedup)
 		}
-		failed := slices.ContainsFunc(m.Criteria, func(k suite.AMPCriterion) bool { return k.Verdict == checklist.Fail })
+		failed := slices.ContainsFunc(m.Criteria, func(k suite.AMPCriterion) bool { return k.Verdict == criteria.Fail })
 		if failed != (len(a.Risks) > 0) || failed && a.Verdict != adviser.DoNotUse {
 			t.Errorf("%+v, of %+v", a, m.Criteria)
 		}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"prismtop/profiles/checklist"
+	"prismtop/profiles/criteria"
 	"prismtop/profiles/unit"
 )
 
@@ -123,7 +123,7 @@ func (z *AMPSize) criteria(b *strings.Builder) {
 			for ; at < len(m.Criteria) && m.Criteria[at].LearningRate == rate; at++ {
 				k := &m.Criteria[at]
 				verdict := string(k.Verdict)
-				if k.Verdict == checklist.Impossible {
+				if k.Verdict == criteria.Impossible {
 					reasons = append(reasons, fmt.Sprintf("  %s, lr %g, %s: %s", m.Mode, rate, k.Name, k.Reason))
 					verdict = "not judged"
 				}

@@ -4,33 +4,37 @@ import (
 	"fmt"
 	"math"
 
-	"prismtop/profiles/checklist"
+	"prismtop/profiles"
+	"prismtop/profiles/criteria"
 	"prismtop/profiles/stats"
 	"prismtop/sim/prism"
 )
 
 // Criterion is one line of the acceptance list of PRISM's phase5_implementation_summary.md, judged.
 type Criterion struct {
-	Preset   string            `json:"preset"`
-	Set      Set               `json:"optimizations"`
-	Name     string            `json:"name"`
-	Line     int               `json:"line"`   // of the document
-	Wanted   string            `json:"wanted"` // as the document says it
-	Measured string            `json:"measured"`
-	Verdict  checklist.Verdict `json:"verdict"`
-	Reason   string            `json:"reason"`
+	Preset   string           `json:"preset"`
+	Set      Set              `json:"optimizations"`
+	Name     string           `json:"name"`
+	Line     int              `json:"line"`   // of the document
+	Wanted   string           `json:"wanted"` // as the document says it
+	Measured string           `json:"measured"`
+	Verdict  criteria.Verdict `json:"verdict"`
+	Reason   string           `json:"reason"`
 }
 
 // checklist judges a comparison by the acceptance list.
 func (c *Comparison) checklist() (all []Criterion) {
-	repeats := checklist.Repeats{N: c.Rounds, Unit: "rounds"}
+	repeats := criteria.Repeats{N: c.Rounds, Unit: "rounds"}
 	quality := stats.Centre{Value: math.NaN()}
 	if c.PSNR != nil {
 		quality = c.PSNR.centre()
 	}
-	for _, k := range []checklist.Criterion{
-		checklist.Speedup(c.Speedup.centre(), repeats, c.mostSpeedup()), c.hits(), checklist.Quality(quality, "optimised less baseline, over the rounds' seeds"),
-		c.memory(), checklist.Reproducible(c.Speedup.centre(), repeats),
+	schema := prism.Schema()
+	of := schema.Acceptance.Criterion
+	for _, k := range []criteria.Judged{
+		criteria.Speedup(of(profiles.OfSpeedup), c.Speedup.centre(), repeats, c.mostSpeedup()), c.hits(of(profiles.OfHits)),
+		criteria.Quality(of(profiles.OfQuality), quality, schema.QualityInfo(), "optimised less baseline, over the rounds' seeds"),
+		c.memory(of(profiles.OfPeak)), criteria.Reproducible(of(profiles.OfSpread), c.Speedup.centre(), repeats),
 	} {
 		all = append(all, Criterion{c.Preset, c.Set, k.Name, k.Line, k.Wanted, k.Measured, k.Verdict, k.Reason})
 	}
@@ -38,12 +42,12 @@ func (c *Comparison) checklist() (all []Criterion) {
 }
 
 // mostSpeedup returns a speed-up that PRISM's optimisations cannot exceed.
-func (c *Comparison) mostSpeedup() checklist.Bound {
+func (c *Comparison) mostSpeedup() criteria.Bound {
 	most, ok := c.most()
 	if !ok {
-		return checklist.Bound{}
+		return criteria.Bound{}
 	}
-	return checklist.Bound{Most: most, Reason: fmt.Sprintf("because what the measurement cache and the mask cache can save is the telescope's, %.0f %% of the optimised time: "+
+	return criteria.Bound{Most: most, Reason: fmt.Sprintf("because what the measurement cache and the mask cache can save is the telescope's, %.0f %% of the optimised time: "+
 		"without all of it the speed-up would be %.2fx", 100*typical(c.Results[1]).Phases[telescope], most)}
 }
 
@@ -60,25 +64,25 @@ func (c *Comparison) most() (float64, bool) {
 	return c.Baseline.Median / rest, rest > 0
 }
 
-func (c *Comparison) hits() checklist.Criterion {
+func (c *Comparison) hits(of profiles.Criterion) criteria.Judged {
 	r := typical(c.Results[1])
 	m := r.Caches[prism.Schema().Caches[prism.CacheMeasurement].Name]
 	asked := m.Hits + m.Misses
-	bound := checklist.Bound{}
+	bound := criteria.Bound{}
 	if asked > 0 {
 		bound.Most = math.Max(0, 1-float64(r.Centres)/float64(asked))
 		bound.Reason = fmt.Sprintf("because %d measurements at %d different centres hit %.0f %% at most; a pattern that measures each centre once reaches 80 %% in 5 passes (--set passes=5)",
 			asked, r.Centres, 100*bound.Most)
 	}
-	return checklist.Hits(m.Hits, m.Misses, bound)
+	return criteria.Hits(of, m.Hits, m.Misses, bound)
 }
 
-func (c *Comparison) memory() checklist.Criterion {
+func (c *Comparison) memory(of profiles.Criterion) criteria.Judged {
 	last := &c.Results[1][len(c.Results[1])-1]
 	if last.PeakRSS == nil {
-		return checklist.Memory(0, last.RSSReason)
+		return criteria.Memory(of, 0, last.RSSReason)
 	}
-	return checklist.Memory(*last.PeakRSS, "")
+	return criteria.Memory(of, *last.PeakRSS, "")
 }
 
 // centre returns an interval without its null.
@@ -92,5 +96,5 @@ func (i Interval) centre() stats.Centre {
 
 // text formats an interval: "1.56x [1.52, 1.60]".
 func (i Interval) text(unit string, decimals int) string {
-	return checklist.Text(i.centre(), unit, decimals)
+	return criteria.Text(i.centre(), unit, decimals)
 }

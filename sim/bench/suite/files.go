@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"prismtop/profiles/checklist"
+	"prismtop/profiles/criteria"
 	"prismtop/profiles/export"
 	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
@@ -209,7 +209,7 @@ func (r *Report) writeHTML(w io.Writer) error {
 		b.WriteString("<h2>The acceptance list</h2>\n<table><tr><th>Workload</th><th>Criterion</th><th>Wanted</th><th>Measured</th><th>Verdict</th></tr>\n")
 		for _, k := range r.Checklist {
 			class := string(k.Verdict)
-			if k.Verdict == checklist.Impossible || k.Verdict == checklist.Undecided {
+			if k.Verdict == criteria.Impossible || k.Verdict == criteria.Undecided {
 				class = "other"
 			}
 			fmt.Fprintf(&b, "<tr><td>%s, %s</td><td>%s</td><td>%s</td><td>%s</td><td><span class=\"%s\">%s</span>: %s</td></tr>\n",

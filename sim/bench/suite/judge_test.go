@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"prismtop/profiles/checklist"
+	"prismtop/profiles"
+	"prismtop/profiles/criteria"
+	"prismtop/sim/prism"
 )
 
 // trained returns a training of one run.
@@ -16,7 +18,7 @@ func trainedAs(mode string, rate, final, ssim, norm float64) *Training {
 
 func verdicts(all []AMPCriterion) (s string) {
 	for _, k := range all {
-		s += map[checklist.Verdict]string{checklist.Pass: "P", checklist.Fail: "F", checklist.Impossible: "-"}[k.Verdict]
+		s += map[criteria.Verdict]string{criteria.Pass: "P", criteria.Fail: "F", criteria.Impossible: "-"}[k.Verdict]
 	}
 	return s
 }
@@ -74,18 +76,19 @@ func TestTheAcceptanceListKnowsWhatItDoesNotKnow(t *testing.T) {
 	for _, k := range c.checklist() {
 		switch k.Name {
 		case "no quality regression":
-			if k.Verdict != checklist.Fail || k.Reason != "PSNR was not measured" {
+			if k.Verdict != criteria.Fail || k.Reason != "PSNR was not measured" {
 				t.Errorf("%+v", k)
 			}
 		case "cache hit rate":
-			if k.Verdict != checklist.Impossible || !strings.Contains(k.Reason, "300 measurements at 100 different centres hit 67 % at most") {
+			if k.Verdict != criteria.Impossible || !strings.Contains(k.Reason, "300 measurements at 100 different centres hit 67 % at most") {
 				t.Errorf("%+v", k)
 			}
 		}
 	}
 	// Where the pattern allows it, too few hits are a failure.
 	c.Results[1][0].Caches["measurement"] = Cache{Enabled: true, Hits: 600, Misses: 400}
-	if k := c.hits(); k.Verdict != checklist.Fail {
+	schema := prism.Schema()
+	if k := c.hits(schema.Acceptance.Criterion(profiles.OfHits)); k.Verdict != criteria.Fail {
 		t.Errorf("%+v", k)
 	}
 }

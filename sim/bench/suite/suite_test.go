@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"prismtop/profiles"
-	"prismtop/profiles/checklist"
+	"prismtop/profiles/criteria"
 	"prismtop/profiles/export/schematest"
 	"prismtop/profiles/history"
 	"prismtop/profiles/machine"
@@ -148,13 +148,13 @@ func checkVerdicts(t *testing.T, r *suite.Report) {
 	if len(r.Checklist) != 15 {
 		t.Errorf("%d criteria, want 5 of each of 3 comparisons", len(r.Checklist))
 	}
-	if k := got["standard prism cache hit rate"]; k.Verdict != checklist.Impossible || !strings.Contains(k.Reason, "passes=5") {
+	if k := got["standard prism cache hit rate"]; k.Verdict != criteria.Impossible || !strings.Contains(k.Reason, "passes=5") {
 		t.Errorf("%+v", k)
 	}
-	if k := got["phase5 prism cache hit rate"]; k.Verdict != checklist.Pass {
+	if k := got["phase5 prism cache hit rate"]; k.Verdict != criteria.Pass {
 		t.Errorf("%+v", k)
 	}
-	if k := got["standard prism no quality regression"]; k.Verdict != checklist.Pass {
+	if k := got["standard prism no quality regression"]; k.Verdict != criteria.Pass {
 		t.Errorf("%+v", k)
 	}
 	for _, c := range r.Claims {

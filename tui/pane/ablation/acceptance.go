@@ -3,7 +3,7 @@ package ablation
 import (
 	"fmt"
 
-	"prismtop/profiles/checklist"
+	"prismtop/profiles/criteria"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 	"prismtop/tui/words"
@@ -12,9 +12,9 @@ import (
 // verdictColumns is the width of a verdict with the space after it.
 const verdictColumns = 6
 
-// acceptance draws PRISM's acceptance list between row y and end, and returns the next free row and the
+// acceptance draws a list of acceptance of a name between row y and end, and returns the next free row and the
 // number of criteria that had no room. Reasons are left out if not all of them fit.
-func acceptance(c *chart.Canvas, y, end int, list []checklist.Criterion) (next, hidden int) {
+func acceptance(c *chart.Canvas, y, end int, name string, list []criteria.Judged) (next, hidden int) {
 	w, _ := c.Size()
 	w -= 2 + verdictColumns
 	whole := make([][]string, len(list))
@@ -25,7 +25,7 @@ func acceptance(c *chart.Canvas, y, end int, list []checklist.Criterion) (next, 
 	}
 	brief := rows > end-y
 	if !brief || len(list)+1 <= end-y {
-		c.Text(2, y, chart.Cut("PRISM's acceptance list, judged by this run", w+verdictColumns), theme.Axis)
+		c.Text(2, y, chart.Cut(name+", judged by this run", w+verdictColumns), theme.Axis)
 		y++
 	}
 	for i, k := range list {
@@ -36,7 +36,7 @@ func acceptance(c *chart.Canvas, y, end int, list []checklist.Criterion) (next, 
 		c.Text(2, y, word, style)
 		if brief {
 			whole[i] = []string{k.Name + " " + k.Measured + ", wanted " + k.Wanted}
-			if k.Verdict == checklist.Impossible {
+			if k.Verdict == criteria.Impossible {
 				whole[i][0] = k.Name + " " + string(k.Verdict) + ", " + k.Measured
 			}
 		}
@@ -49,22 +49,22 @@ func acceptance(c *chart.Canvas, y, end int, list []checklist.Criterion) (next, 
 }
 
 // verdictCell returns the mark of a verdict.
-func verdictCell(v checklist.Verdict) (string, theme.Style) {
+func verdictCell(v criteria.Verdict) (string, theme.Style) {
 	switch v {
-	case checklist.Pass:
+	case criteria.Pass:
 		return string(v), theme.Good
-	case checklist.Fail:
+	case criteria.Fail:
 		return string(v), theme.Bad
-	case checklist.Undecided:
+	case criteria.Undecided:
 		return "?", theme.Warn
 	}
 	return "–", theme.Warn
 }
 
 // sentence says what a criterion comes to, and why.
-func sentence(k checklist.Criterion) string {
+func sentence(k criteria.Judged) string {
 	text := fmt.Sprintf("%s %s, wanted %s: ", k.Name, k.Measured, k.Wanted)
-	if k.Verdict == checklist.Impossible || k.Verdict == checklist.Undecided {
+	if k.Verdict == criteria.Impossible || k.Verdict == criteria.Undecided {
 		text += string(k.Verdict) + ", "
 	}
 	return text + k.Reason
@@ -72,14 +72,14 @@ func sentence(k checklist.Criterion) string {
 
 // withList draws the acceptance list below the table, and what else there is room for below it. The text for
 // the frame says what had none.
-func (p *view) withList(c *chart.Canvas, list []checklist.Criterion) (string, theme.Style) {
+func (p *view) withList(c *chart.Canvas, list []criteria.Judged) (string, theme.Style) {
 	a := p.Snap.Ablation
 	_, h := c.Size()
 	y := len(a.Rows) + 1
 	if y+1+len(list) < h-1 {
 		y++
 	}
-	y, hidden := acceptance(c, y, h-1, list)
+	y, hidden := acceptance(c, y, h-1, p.Snap.Run.Schema.Acceptance.Name, list)
 	p.below(c, y+1, h-1, a)
 	p.foot(c, a)
 	if hidden > 0 {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"prismtop/profiles"
-	"prismtop/profiles/checklist"
+	"prismtop/profiles/criteria"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stats"
@@ -80,7 +80,7 @@ func (p *view) Explain() []string {
 	switch {
 	case p.Snap != nil && p.Snap.Ablation != nil && p.Snap.Ablation.Factorial != nil:
 		about = explainFactorial(p.Snap.Ablation.Factorial)
-	case p.Snap != nil && len(checklist.Live(p.Snap)) > 0:
+	case p.Snap != nil && len(criteria.Live(p.Snap)) > 0:
 		about = append(p.explainSingle(), explanations.Of("acceptance")...)
 	default:
 		about = p.explainSingle()
@@ -157,7 +157,7 @@ func (p *view) table(c *chart.Canvas, a *profiles.Ablation) (string, theme.Style
 			c.Set(0, i+1, '▸', theme.Key)
 		}
 	}
-	if list := checklist.Live(p.Snap); len(list) > 0 {
+	if list := criteria.Live(p.Snap); len(list) > 0 {
 		return p.withList(c, list)
 	}
 	if y := len(a.Rows) + 1; y < h-1 {
