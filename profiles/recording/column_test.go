@@ -226,6 +226,7 @@ func TestBodiesAreKept(t *testing.T) {
 			UUID: "GPU-1", Temperature: machine.Reading(0), Throttle: []string{"idle"}, Processes: []machine.GPUProcess{{ID: 9, Bytes: machine.Reading(1 << 50)}}}}}},
 		&profiles.Load{},
 		&profiles.RecordingState{Path: "x", Err: "full", Dropped: 3},
+		&profiles.Output{Printed: 7, Lines: []string{"epoch 1", "epoch 2"}, Path: "x.log"},
 	}
 	u := unpacker{table: func(string) *settings.Table { return prism.Table }}
 	inForce := settings.Values{}

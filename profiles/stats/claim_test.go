@@ -62,6 +62,7 @@ var ends = []string{"Low", "High", "QualityLow", "QualityHigh", "BeyondLow", "Be
 
 // unjudged are the comparisons of such ends that word no verdict, by file.
 var unjudged = map[string]string{
+	"profiles/loop/greeting.go":       "whether a knob has a range",
 	"profiles/criteria/criteria.go":   "how wide an interval is",
 	"profiles/criteria/live.go":       "whether a ratio has an inverse",
 	"profiles/recommend/recommend.go": "priorities by the least that is saved",
