@@ -136,6 +136,8 @@ func Progress(s *profiles.Snapshot) string {
 	case s.Index == 0 && s.State != profiles.Running: // nothing is known of it yet
 	case !s.InUnits():
 		parts = append(parts, s.Stage())
+	case s.Run.AllUnits() == 0: // their number is not known
+		parts = append(parts, fmt.Sprintf("%s %d", s.Run.Schema.Unit.One, s.Unit+1))
 	default:
 		parts = append(parts, fmt.Sprintf("%s %d/%d", s.Run.Schema.Unit.One, min(s.Unit+1, s.Run.AllUnits()), s.Run.AllUnits()))
 	}

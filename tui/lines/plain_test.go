@@ -253,3 +253,15 @@ func TestProgressOfAResumedRun(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// A loop of somebody else's may not say how many units it will have.
+func TestUnitsOfAnUnknownNumberAreCounted(t *testing.T) {
+	s := tuitest.Running()
+	s.Run.Units = 0
+	if got := Progress(s); strings.Contains(got, "/0") || !strings.Contains(got, "sample 38 ·") {
+		t.Errorf("progress: %q", got)
+	}
+	if got := Summary(s); strings.Contains(got, "of 0") {
+		t.Errorf("summary:\n%s", got)
+	}
+}

@@ -114,7 +114,11 @@ func summary(s *profiles.Snapshot, state string, cores int) string {
 	if s.Run.Resumed > 0 {
 		reached += fmt.Sprintf(", %d of the iterations before the checkpoint", s.Run.Resumed)
 	}
-	line("  iterations   %d in %d of %s%s", s.Index, s.UnitsEnded(), unit.Plural(r.AllUnits(), r.Schema.Unit.One, r.Schema.Unit.Many), reached)
+	units := unit.Plural(s.UnitsEnded(), r.Schema.Unit.One, r.Schema.Unit.Many)
+	if all := r.AllUnits(); all > 0 {
+		units = fmt.Sprintf("%d of %s", s.UnitsEnded(), unit.Plural(all, r.Schema.Unit.One, r.Schema.Unit.Many))
+	}
+	line("  iterations   %d in %s%s", s.Index, units, reached)
 	summariseTimes(line, s)
 	summariseMemory(line, s)
 	summariseSeries(line, s)

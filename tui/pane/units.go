@@ -202,10 +202,14 @@ func (p *units) work(s *profiles.Snapshot) {
 
 // summary counts the units.
 func (p *units) summary(s *profiles.Snapshot) string {
-	if len(p.sorted) == 0 {
-		return fmt.Sprintf("0 of %d", s.Run.AllUnits())
+	done := strconv.Itoa(s.UnitsEnded())
+	if all := s.Run.AllUnits(); all > 0 {
+		done = fmt.Sprintf("%s of %d", done, all)
 	}
-	parts := []string{fmt.Sprintf("%d of %d", s.UnitsEnded(), s.Run.AllUnits())}
+	if len(p.sorted) == 0 {
+		return done
+	}
+	parts := []string{done}
 	if ends := p.ends.String(); ends != "" {
 		parts = append(parts, ends)
 	}

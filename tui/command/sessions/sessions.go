@@ -91,7 +91,11 @@ func Rows(found []attach.Found) (rows []sessions.Row) {
 			continue
 		}
 		progress := "–"
-		if i.Unit != "" {
+		switch {
+		case i.Unit == "":
+		case i.Units == 0: // their number is not known
+			progress = fmt.Sprintf("%d %s, iter %d", i.Done, i.UnitMany, i.Iterations)
+		default:
 			progress = fmt.Sprintf("%d/%d %s, iter %d", i.Done, i.Units, i.UnitMany, i.Iterations)
 		}
 		rows = append(rows, sessions.Row{
