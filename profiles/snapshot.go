@@ -53,7 +53,7 @@ type RunInfo struct {
 	Checkpoint     string // file to which it writes its checkpoints; empty for none
 	NextCheckpoint string // file to which a restart writes them
 
-	Sampling // of k-space; zero if the workload does not sample it
+	Sampling *Sampling // of k-space; nil if the workload does not sample it
 }
 
 // Move takes over the device of a run that moved.
@@ -114,6 +114,14 @@ type Sampling struct {
 	Centres    [][2]float64 // of apertures [y, x], pixels from DC; PerSample of them each
 	PerSample  int
 	Radius     float64 // of an aperture, pixels
+}
+
+// KSpace returns how the run samples k-space; the zero value if it does not.
+func (r *RunInfo) KSpace() Sampling {
+	if r.Sampling == nil {
+		return Sampling{}
+	}
+	return *r.Sampling
 }
 
 // AllUnits returns the number of units of all passes, as counted by

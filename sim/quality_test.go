@@ -52,8 +52,8 @@ func bandLimited(t *testing.T, r *Run) []float32 {
 	t.Helper()
 	n, info := object(r).Size, r.Info()
 	mask, grid := make([]float32, n*n), optics.Coordinates(n)
-	aperture := optics.Aperture{Kind: optics.Circular, Radius: info.Radius}
-	for _, c := range info.Centres {
+	aperture := optics.Aperture{Kind: optics.Circular, Radius: info.Sampling.Radius}
+	for _, c := range info.Sampling.Centres {
 		if err := aperture.Add(t.Context(), mask, grid, optics.Point{Y: c[0], X: c[1]}); err != nil {
 			t.Fatal(err)
 		}

@@ -52,8 +52,8 @@ func TestSettingsOfTheStartWaitForTheRestart(t *testing.T) {
 	}
 	restart(t, r)
 	s = until(t, a, "the next run", func(s *profiles.Snapshot) bool { return s.Run.PriorStarts == 1 && s.Index > 3 })
-	if s.Run.Radius != 8 || s.Settings.Number("radius") != 8 || s.Next != nil || s.Settings.Get("threads") != otherThreads() {
-		t.Errorf("the next run has radius %g, %+v", s.Run.Radius, s.Settings)
+	if s.Run.Sampling.Radius != 8 || s.Settings.Number("radius") != 8 || s.Next != nil || s.Settings.Get("threads") != otherThreads() {
+		t.Errorf("the next run has radius %g, %+v", s.Run.Sampling.Radius, s.Settings)
 	}
 	const line = "restarted from the first weights of the seed with radius = 8"
 	until(t, a, line, func(s *profiles.Snapshot) bool { return told(s, line) })
@@ -148,8 +148,8 @@ func TestARestartLoadsAnotherPicture(t *testing.T) {
 	}
 	restart(t, r)
 	s := until(t, a, "the next run", func(s *profiles.Snapshot) bool { return s.Run.PriorStarts == 1 && s.Index > 0 })
-	if s.Run.Object != "europa.png" || s.Run.Size != 128 || s.Picture("truth").Width != 16 {
-		t.Errorf("the next run shows %s of %d, a window of %d", s.Run.Object, s.Run.Size, s.Picture("truth").Width)
+	if s.Run.Object != "europa.png" || s.Run.Sampling.Size != 128 || s.Picture("truth").Width != 16 {
+		t.Errorf("the next run shows %s of %d, a window of %d", s.Run.Object, s.Run.Sampling.Size, s.Picture("truth").Width)
 	}
 }
 

@@ -335,7 +335,7 @@ func Summarize(s *profiles.Snapshot, from Source) *Summary {
 	}
 	switch {
 	case s.Run.Parameters > 0:
-		sum.Model = &Model{s.Run.Parameters, s.Run.Size, s.Run.ObjectSize}
+		sum.Model = &Model{s.Run.Parameters, s.Run.KSpace().Size, s.Run.KSpace().ObjectSize}
 	case s.Index > 0:
 		sum.ModelReason = "the workload has no parameters that it counts"
 	default:

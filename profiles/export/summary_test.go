@@ -32,7 +32,7 @@ func whole(t *testing.T) *profiles.Snapshot {
 		Run: profiles.RunInfo{
 			Object: "europa.jpg", Device: "cpu", Kernels: "avx512", GPUReason: "no CUDA device: libcuda.so.1 not found",
 			Schema: prism.Schema(), Parameters: 2797431, Seed: 7, Units: 100, Notes: []string{"padded to square"},
-			Sampling: profiles.Sampling{Size: 512, ObjectSize: 128},
+			Sampling: &profiles.Sampling{Size: 512, ObjectSize: 128},
 		},
 		Settings: presetSettings(t, "baseline"), State: profiles.Finished, Elapsed: 102_500 * time.Millisecond,
 		Kind: prism.KindLaterSample, Index: 9300, Unit: 99,

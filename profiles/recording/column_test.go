@@ -202,7 +202,7 @@ func TestBodiesAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	info := prismtest.Info(3)
-	info.Seed, info.Centres, info.Notes = math.MaxUint64, [][2]float64{{1, -0.25}}, []string{"padded"}
+	info.Seed, info.Sampling, info.Notes = math.MaxUint64, &profiles.Sampling{Size: 64, Centres: [][2]float64{{1, -0.25}}}, []string{"padded"}
 	values := profiles.NoValues()
 	values[0], values[1] = math.Inf(1), 0.1
 	all := []profiles.Body{

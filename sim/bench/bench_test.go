@@ -122,7 +122,7 @@ func TestDisturbedBatchesAreLeftOutOrTold(t *testing.T) {
 }
 
 func TestLayersAreKernelsSortedByTime(t *testing.T) {
-	r := &Report{Options: Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: small(t)}, Total: []int64{60, 60}, Run: profiles.RunInfo{Schema: prism.Schema(), Parameters: 1, Sampling: profiles.Sampling{Size: 64, ObjectSize: 32}}, Threads: 1}
+	r := &Report{Options: Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: small(t)}, Total: []int64{60, 60}, Run: profiles.RunInfo{Schema: prism.Schema(), Parameters: 1, Sampling: &profiles.Sampling{Size: 64, ObjectSize: 32}}, Threads: 1}
 	r.Run.Kernels = "go"
 	r.Steps = []StepTimes{
 		{Name: "short", FLOPs: 100, Bytes: 10, Nanos: []int64{10, 10}},

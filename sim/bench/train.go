@@ -136,7 +136,7 @@ func (m *measurement) forward(maker prism.Maker) error {
 	m.report.Run = profiles.RunInfo{
 		Schema: prism.Schema(), Parameters: pass.Parameters(), Seed: s.Seed,
 		Device: device.Backend.Device(), Kernels: device.Backend.Kernels(),
-		Sampling: profiles.Sampling{Size: s.Size, ObjectSize: s.ObjectSize},
+		Sampling: &profiles.Sampling{Size: s.Size, ObjectSize: s.ObjectSize},
 	}
 	m.report.Kind = prism.KindLaterSample
 	for range m.report.Options.Warmup {

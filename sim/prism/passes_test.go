@@ -24,8 +24,8 @@ func TestPassesTrainThePatternAgain(t *testing.T) {
 	s, object := resolved(t, "", append(append([]string(nil), steadySettings...), "passes=3", "threshold=0")...)
 	r := prepared(t, s, object, 1)
 	info := r.Info()
-	if info.Units != samples || info.AllUnits() != 3*samples || len(info.Centres) != samples {
-		t.Errorf("%d samples, %d in all, %d centres", info.Units, info.AllUnits(), len(info.Centres))
+	if info.Units != samples || info.AllUnits() != 3*samples || len(info.Sampling.Centres) != samples {
+		t.Errorf("%d samples, %d in all, %d centres", info.Units, info.AllUnits(), len(info.Sampling.Centres))
 	}
 	rec := new(profiles.Iteration)
 	var coverage []float64

@@ -346,7 +346,7 @@ func (r *Reconstruction) Info() profiles.RunInfo {
 	info := profiles.RunInfo{
 		Schema: Schema(), Object: r.truth.object.Name, Parameters: r.decoder.Parameters(), Seed: s.Seed,
 		Units: len(r.samples), Passes: s.Passes, Notes: append([]string(nil), r.truth.object.Notes...),
-		Sampling: profiles.Sampling{Size: s.Size, ObjectSize: s.ObjectSize, PerSample: len(r.samples[0]), Radius: s.Radius},
+		Sampling: &profiles.Sampling{Size: s.Size, ObjectSize: s.ObjectSize, PerSample: len(r.samples[0]), Radius: s.Radius},
 	}
 	if s.FusedOptimizer && s.AMP == "fp16" {
 		info.Notes = append(info.Notes, "the optimiser is not fused under fp16, which checks all gradients first")
@@ -357,7 +357,7 @@ func (r *Reconstruction) Info() profiles.RunInfo {
 	}
 	for _, sample := range r.samples {
 		for _, c := range sample {
-			info.Centres = append(info.Centres, [2]float64{float64(c.Y), float64(c.X)})
+			info.Sampling.Centres = append(info.Sampling.Centres, [2]float64{float64(c.Y), float64(c.X)})
 		}
 	}
 	return info

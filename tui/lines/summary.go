@@ -74,8 +74,8 @@ func hanging(text string, width int) string {
 func identity(s *profiles.Snapshot) []string {
 	r := &s.Run
 	all := []string{r.Object}
-	if r.Size > 0 {
-		all[0] += fmt.Sprintf(" %d/%d", r.Size, r.ObjectSize)
+	if k := r.KSpace(); k.Size > 0 {
+		all[0] += fmt.Sprintf(" %d/%d", k.Size, k.ObjectSize)
 	}
 	if r.Device != "" {
 		all = append(all, r.Device+" "+r.Kernels)

@@ -82,7 +82,7 @@ func (p *units) Explain() []string {
 		earlier = fmt.Sprintf("The table has the newest %s; all are counted.", unit.Plural(len(p.Snap.Results), one, p.Snap.Run.Schema.Unit.Many))
 	}
 	var losses []string
-	if p.Snap == nil || len(p.Snap.Run.Centres) > 0 {
+	if p.Snap == nil || len(p.Snap.Run.KSpace().Centres) > 0 {
 		kind, losses = "units, samples", explanations.Of("units, losses")
 	}
 	return slices.Concat(explanations.Of(kind, "{unit}", one), explanations.Of("units, times", "{unit}", one), losses, explanations.Of("units, order", "{earlier}", earlier))
@@ -124,7 +124,7 @@ func unitColumns(s *profiles.Snapshot) []unitColumn {
 			all = append(all, unitColumn{title, max(9, chart.Width(title)+1), 50 + 10*(len(losses)-1-i), func(_ *profiles.Snapshot, r profiles.UnitResult) string { return unit.Loss(r.Values[loss]) }})
 		}
 	}
-	if len(s.Run.Centres) > 0 {
+	if len(s.Run.KSpace().Centres) > 0 {
 		all = append(all, unitColumn{"centre, px", 12, 75, func(s *profiles.Snapshot, r profiles.UnitResult) string { return centre(s, int(r.Unit)) }})
 	}
 	return all
@@ -315,13 +315,14 @@ func runningUnit(c *chart.Canvas, y int, s *profiles.Snapshot) {
 // centre formats the position of a sample's aperture in k-space; for a line of apertures, its
 // middle.
 func centre(s *profiles.Snapshot, sample int) string {
-	per := max(s.Run.PerSample, 1)
+	k := s.Run.KSpace()
+	per := max(k.PerSample, 1)
 	sample, _ = s.Run.Place(sample)
-	if sample < 0 || (sample+1)*per > len(s.Run.Centres) {
+	if sample < 0 || (sample+1)*per > len(k.Centres) {
 		return "–"
 	}
 	var y, x float64
-	for _, c := range s.Run.Centres[sample*per : (sample+1)*per] {
+	for _, c := range k.Centres[sample*per : (sample+1)*per] {
 		y, x = y+c[0]/float64(per), x+c[1]/float64(per)
 	}
 	return wholeSigned(x) + ", " + wholeSigned(-y)

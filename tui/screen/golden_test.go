@@ -213,7 +213,7 @@ func FuzzSnapshots(f *testing.F) {
 		w, h = max(w, 0)%301, max(h, 0)%101
 		s := tuitest.Running()
 		s.Run.Object, s.Err, s.Run.GPUReason = object, text, text
-		s.Unit, s.Run.Radius, s.Run.PerSample = sample, a, int(n%7)
+		s.Unit, s.Run.Sampling.Radius, s.Run.Sampling.PerSample = sample, a, int(n%7)
 		s.Index, s.Rate = n, b
 		for series, v := range []float64{a, b, a, b, a, a, b, a} { // in the order of the schema
 			tuitest.Latest(s, series, v)
@@ -228,7 +228,7 @@ func FuzzSnapshots(f *testing.F) {
 		wild := prism.From(s.Settings)
 		wild.AMP, wild.Pattern, wild.Threshold, wild.ROIDiameter = text, object, a, b
 		s.Settings = wild.Values()
-		s.Run.Centres = append(s.Run.Centres, [2]float64{a, b})
+		s.Run.Sampling.Centres = append(s.Run.Sampling.Centres, [2]float64{a, b})
 		s.Effects[0].Key, s.Effects[0].Shift, s.Effects[0].Low, s.Effects[0].Confounded = text, a, b, object
 		s.Changes[0].Iteration, s.Own.Dropped = n, n
 		m, _ := screen(t, w, h, Options{}, colorprofile.ANSI256, s)

@@ -287,10 +287,11 @@ const sizedObject = 21
 
 // objectText returns the name of the reconstructed object, with its sizes if they fit in w cells.
 func objectText(s *profiles.Snapshot, w int) string {
-	if w < sizedObject || s.Run.Size <= 0 {
+	k := s.Run.KSpace()
+	if w < sizedObject || k.Size <= 0 {
 		return visible.Text(s.Run.Object)
 	}
-	sizes := fmt.Sprintf(" %d/%d", s.Run.Size, s.Run.ObjectSize)
+	sizes := fmt.Sprintf(" %d/%d", k.Size, k.ObjectSize)
 	return chart.Cut(visible.Text(s.Run.Object), w-len(sizes)) + sizes
 }
 

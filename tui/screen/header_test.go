@@ -42,7 +42,9 @@ func headerStates() map[string]*profiles.Snapshot {
 	with("long names", func(s *profiles.Snapshot) {
 		s.Run.Object, s.Run.Kernels = "a-picture-of-europa-with-a-very-long-name.tiff", "avx512-with-a-name"
 	})
-	with("no names", func(s *profiles.Snapshot) { s.Run.Object, s.Run.Kernels, s.Run.Device, s.Run.Size = "", "", "", 0 })
+	with("no names", func(s *profiles.Snapshot) {
+		s.Run.Object, s.Run.Kernels, s.Run.Device, s.Run.Sampling = "", "", "", nil
+	})
 	with("small numbers", func(s *profiles.Snapshot) {
 		s.Unit, s.Index, s.Rate, s.Elapsed, s.ETAKnown = 0, 7, 0.4, time.Second, false
 	})

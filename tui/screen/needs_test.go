@@ -23,7 +23,7 @@ func plainRun() *profiles.Snapshot {
 		Series: []profiles.SeriesInfo{{Name: "loss", Title: "loss", Group: profiles.Losses, Each: true}},
 	}
 	s.Run.Able = s.Run.Able.Without(profiles.ClearCommand)
-	s.Kind, s.Run.Units, s.Run.Sampling = 0, 0, profiles.Sampling{}
+	s.Kind, s.Run.Units, s.Run.Sampling = 0, 0, nil
 	return s
 }
 

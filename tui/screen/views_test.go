@@ -58,10 +58,10 @@ func TestGoldenPicturesAndKspace(t *testing.T) {
 func TestEveryViewHoldsTheScreen(t *testing.T) {
 	odd := tuitest.Running()
 	odd.Pictures[prism.PictureTruth] = &profiles.Picture{Width: 5, Height: 3, Pixels: make([]float32, 15)}
-	odd.Run.PerSample = 7
+	odd.Run.Sampling.PerSample = 7
 	tuitest.Set(odd, "aperture", "hexagonal")
 	blind := tuitest.Running()
-	blind.Pictures[prism.PictureTruth], blind.Run.Radius = nil, math.Inf(1)
+	blind.Pictures[prism.PictureTruth], blind.Run.Sampling.Radius = nil, math.Inf(1)
 	for i, s := range []*profiles.Snapshot{tuitest.Running(), odd, blind, tuitest.Preparing(), tuitest.Finished()} {
 		for _, size := range [][2]int{{60, 15}, {80, 24}, {131, 37}, {240, 70}} {
 			m := paneScreen(t, idPicture, size[0], size[1], Options{ASCII: i == 1}, colorprofile.Profile(1+(i+size[0])%5), s)

@@ -89,7 +89,7 @@ func (r *run) tick() {
 func (r *run) begin(v settings.Values, starts int) {
 	info := prismtest.Info(4)
 	info.PriorStarts, info.Seed = starts, math.MaxUint64
-	info.Centres, info.PerSample = [][2]float64{{0.5, -1}, {2, 3}}, 1
+	info.Sampling = &profiles.Sampling{Centres: [][2]float64{{0.5, -1}, {2, 3}}, PerSample: 1}
 	r.Begin(info, v)
 	r.began = r.now
 	r.Picture(&profiles.Picture{ID: prism.PictureTruth, Width: 2, Height: 1, Pixels: []float32{0, 1}})

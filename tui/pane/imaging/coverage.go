@@ -47,13 +47,14 @@ type coverageKey struct {
 // count counts the samples before last. It counts only new samples, and starts again if the run
 // is another or went back.
 func (v *coverage) count(s *profiles.Snapshot, extent float64, last int) {
-	key := coverageKey{&s.Run.Centres[0], len(s.Run.Centres), max(s.Run.PerSample, 1), extent, apertureOf(s)}
+	k := s.Run.KSpace()
+	key := coverageKey{&k.Centres[0], len(k.Centres), max(k.PerSample, 1), extent, apertureOf(s)}
 	last = min(max(last, 0), (key.n+key.per-1)/key.per)
 	if v.of != key || v.next > last || v.counts == nil {
 		*v = coverage{of: key, counts: make([]float32, gridSide*gridSide)}
 	}
 	for ; v.next < last; v.next++ {
-		for _, c := range s.Run.Centres[v.next*key.per : min((v.next+1)*key.per, key.n)] {
+		for _, c := range k.Centres[v.next*key.per : min((v.next+1)*key.per, key.n)] {
 			v.add(c)
 		}
 	}
@@ -179,11 +180,16 @@ func (p *kspace) legend(s *profiles.Snapshot, current int) {
 func (p *kspace) Update(s *profiles.Snapshot) {
 	before := p.Snap
 	p.Snap = s
-	if before == nil || before.Unit != s.Unit || before.State != s.State || coveredShare(before) != coveredShare(s) ||
-		before.UnitsEnded() != s.UnitsEnded() || len(before.Run.Centres) != len(s.Run.Centres) ||
-		before.Run.Units != s.Run.Units || before.Run.Size != s.Run.Size ||
-		before.Run.PerSample != s.Run.PerSample || before.Settings.Number("roi_diameter") != s.Settings.Number("roi_diameter") ||
-		apertureOf(before) != apertureOf(s) || len(s.Run.Centres) > 0 && before.Run.Centres[0] != s.Run.Centres[0] {
+	if before == nil {
+		p.Stale = true
+		return
+	}
+	was, is := before.Run.KSpace(), s.Run.KSpace()
+	if before.Unit != s.Unit || before.State != s.State || coveredShare(before) != coveredShare(s) ||
+		before.UnitsEnded() != s.UnitsEnded() || len(was.Centres) != len(is.Centres) ||
+		before.Run.Units != s.Run.Units || was.Size != is.Size ||
+		was.PerSample != is.PerSample || before.Settings.Number("roi_diameter") != s.Settings.Number("roi_diameter") ||
+		apertureOf(before) != apertureOf(s) || len(is.Centres) > 0 && was.Centres[0] != is.Centres[0] {
 		p.Stale = true
 	}
 }

@@ -20,7 +20,7 @@ func covered(v *coverage) float64 {
 
 func TestCoverageIsTheAreaOfTheApertures(t *testing.T) {
 	s := tuitest.Running()
-	s.Run.Radius, s.Run.Centres = 40, [][2]float64{{0, 0}, {100, 0}, {100, 20}}
+	s.Run.Sampling.Radius, s.Run.Sampling.Centres = 40, [][2]float64{{0, 0}, {100, 0}, {100, 20}}
 	s.Run.Units = 3
 	var v coverage
 	v.count(s, 512, 1)
@@ -45,7 +45,7 @@ func TestCoverageIsTheAreaOfTheApertures(t *testing.T) {
 	if v.most != 1 {
 		t.Error("a run that went back keeps its counts")
 	}
-	s.Run.PerSample = 3 // a line: several centres per sample
+	s.Run.Sampling.PerSample = 3 // a line: several centres per sample
 	v.count(s, 512, 1)
 	if got := covered(&v); got != both {
 		t.Errorf("a sample of three centres covers %.5f, want %.5f", got, both)

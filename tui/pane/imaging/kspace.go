@@ -18,7 +18,7 @@ import (
 var KSpace = pane.Spec{
 	Name:  "k-space",
 	Shape: layout.Shape{Width: layout.Extent{Least: 20, Good: 32, Most: 32, Weight: 3}, Height: layout.Extent{Least: 8, Good: 17, Most: 36, Weight: 4}, Square: true},
-	Needs: func(r *profiles.RunInfo) bool { return len(r.Centres) > 0 },
+	Needs: func(r *profiles.RunInfo) bool { return len(r.KSpace().Centres) > 0 },
 	New:   func(pane.Host) pane.Pane { return newKspace() },
 }
 
@@ -48,7 +48,7 @@ func (p *kspace) Explain() []string { return explanations.Of("k-space") }
 func (p *kspace) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	w, h := c.Size()
 	extent := kspaceExtent(s)
-	if len(s.Run.Centres) == 0 || extent <= 0 {
+	if len(s.Run.KSpace().Centres) == 0 || extent <= 0 {
 		pane.Message(c, "no apertures"+words.Yet(s))
 		return "", theme.Faint
 	}
@@ -96,7 +96,7 @@ func (p *kspace) apertures(c *chart.Canvas, s *profiles.Snapshot, extent float64
 	a.edge(regionOf(s)/2, theme.Frame)
 	a.samples(0, done, func(c [2]float64) { a.fill(c, 2, theme.Done) })
 	if next >= 0 {
-		a.samples(next, next+1, func(c [2]float64) { a.circle(c, s.Run.Radius, 1, theme.Next) })
+		a.samples(next, next+1, func(c [2]float64) { a.circle(c, s.Run.KSpace().Radius, 1, theme.Next) })
 	}
 	a.samples(current, current+1, func(c [2]float64) { a.fill(c, 1, theme.Current) })
 }
@@ -106,19 +106,19 @@ func regionOf(s *profiles.Snapshot) float64 {
 	if d := s.Settings.Number("roi_diameter"); d > 0 {
 		return d
 	}
-	return float64(s.Run.Size)
+	return float64(s.Run.KSpace().Size)
 }
 
 // kspaceExtent returns the side of the drawn square, in pixels of k-space: the sampled disc with
 // its outermost apertures, at most the whole field.
 func kspaceExtent(s *profiles.Snapshot) float64 {
-	reach := regionOf(s) / 2
-	for _, c := range s.Run.Centres {
-		if r := math.Hypot(c[0], c[1]) + s.Run.Radius; !math.IsNaN(r) {
+	k, reach := s.Run.KSpace(), regionOf(s)/2
+	for _, c := range k.Centres {
+		if r := math.Hypot(c[0], c[1]) + k.Radius; !math.IsNaN(r) {
 			reach = max(reach, r)
 		}
 	}
-	if size := float64(s.Run.Size) / 2; size > 0 {
+	if size := float64(k.Size) / 2; size > 0 {
 		reach = min(reach, size)
 	}
 	return 2 * reach
@@ -162,7 +162,7 @@ type aperture struct {
 }
 
 func apertureOf(s *profiles.Snapshot) aperture {
-	return aperture{s.Settings.Text("aperture"), s.Run.Radius, s.Settings.Number("inner_radius")}
+	return aperture{s.Settings.Text("aperture"), s.Run.KSpace().Radius, s.Settings.Number("inner_radius")}
 }
 
 // holds reports whether a point is inside, given its offsets from the centre.
@@ -185,10 +185,10 @@ func (a *aperturePlot) edge(radius float64, style theme.Style) {
 
 // samples calls draw with the centres of the samples from first up to but excluding last.
 func (a *aperturePlot) samples(first, last int, draw func([2]float64)) {
-	per := max(a.snap.Run.PerSample, 1)
-	centres := a.snap.Run.Centres
-	for i := max(first, 0) * per; i < min(last*per, len(centres)); i++ {
-		draw(centres[i])
+	k := a.snap.Run.KSpace()
+	per := max(k.PerSample, 1)
+	for i := max(first, 0) * per; i < min(last*per, len(k.Centres)); i++ {
+		draw(k.Centres[i])
 	}
 }
 

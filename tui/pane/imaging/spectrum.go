@@ -81,10 +81,11 @@ func (r *spectrum) transform(shown, truth *profiles.Picture) {
 // mark draws the border of the part of k-space under the first samples as dashes, as far as the run has apertures.
 func (r *spectrum) mark(s *profiles.Snapshot, covered int) {
 	r.pixels = append(r.pixels[:0], r.decibel...)
-	if len(s.Run.Centres) == 0 || s.Run.Size <= 0 {
+	k := s.Run.KSpace()
+	if len(k.Centres) == 0 || k.Size <= 0 {
 		return
 	}
-	r.union.count(s, float64(s.Run.Size), covered)
+	r.union.count(s, float64(k.Size), covered)
 	inside := func(x, y int) bool {
 		x, y = min(max(x, 0), r.side-1), min(max(y, 0), r.side-1)
 		return r.union.counts[y*gridSide/r.side*gridSide+x*gridSide/r.side] > 0

@@ -194,7 +194,7 @@ func TestTheSpectrumShowsWhereTheErrorIs(t *testing.T) {
 	if brightest != 0 { // −π, −π
 		t.Errorf("the largest error is at %d, %d", brightest%r.side, brightest/r.side)
 	}
-	if !slices.ContainsFunc(r.pixels, func(v float32) bool { return v == brightestResidual }) || s.Run.Size == 0 {
+	if !slices.ContainsFunc(r.pixels, func(v float32) bool { return v == brightestResidual }) || s.Run.KSpace().Size == 0 {
 		t.Error("the measured part is not marked")
 	}
 	for range 2 {
