@@ -210,7 +210,7 @@ func (s *Schema) CheckSettings(t *settings.Table) error {
 	}
 	for i := range s.Caches {
 		c := &s.Caches[i]
-		if err := cmp.Or(refers("the cache "+c.Name, c.Setting), refers("the limit of the cache "+c.Name, c.Limit)); err != nil {
+		if err := errors.Join(refers("the cache "+c.Name, c.Setting), refers("the limit of the cache "+c.Name, c.Limit)); err != nil {
 			return err
 		}
 		for _, u := range c.Uses {

@@ -2,7 +2,6 @@ package screen
 
 import (
 	"math"
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -98,26 +97,6 @@ var deeds = map[profiles.Action]func(*Model) tea.Cmd{
 // does turns a method without a command into a handler.
 func does(f func(*Model)) func(*Model) tea.Cmd {
 	return func(m *Model) tea.Cmd { f(m); return nil }
-}
-
-// lamp shows a switch as ● or ○.
-func lamp(setting string) func(*Model) (string, bool) {
-	return func(m *Model) (string, bool) {
-		value, pending := m.value(setting)
-		if value == "true" {
-			return "●", pending
-		}
-		return "○", pending
-	}
-}
-
-// text shows a setting's value at a fixed width, so that nothing moves.
-func text(setting string, width int) func(*Model) (string, bool) {
-	return func(m *Model) (string, bool) {
-		value, pending := m.value(setting)
-		value = m.textOf(setting, value)
-		return value + strings.Repeat(" ", max(0, width-len(value))), pending
-	}
 }
 
 // press runs the action of a key.
