@@ -35,6 +35,15 @@ func zoomed(t testing.TB, w, h int, id layout.Pane, snap *profiles.Snapshot, key
 	return m
 }
 
+// alone shows one pane alone on a screen.
+func alone(m *Model, id layout.Pane) {
+	m.setFocus(id)
+	m.zoomed = true
+	m.relay()
+	m.stale = true
+	m.Update(secondMsg{})
+}
+
 // named returns the press of a key given by name, arrows included.
 func named(name string) tea.KeyPressMsg {
 	codes := map[string]rune{"up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft, "right": tea.KeyRight,
