@@ -63,7 +63,11 @@ func exportRecording(cmd *cobra.Command, path string, texts []string) error {
 		return fmt.Errorf("export: %w", err)
 	}
 	for i, t := range targets {
-		if err := named.Write(fmt.Sprintf("%q", texts[i]), t.Files()...); err != nil {
+		err := named.Write(fmt.Sprintf("%q", texts[i]), t.Files()...)
+		if err == nil {
+			err = t.Replaceable()
+		}
+		if err != nil {
 			return cli.BadUsage(fmt.Errorf("export: %w", err))
 		}
 	}
@@ -130,6 +134,9 @@ func exportTo(ctx context.Context, path, text string) ([]string, error) {
 	err = named.Read("the recording", cli.RecordingFiles(r.Path())...)
 	if err == nil {
 		err = named.Write(text, target.Files()...)
+	}
+	if err == nil {
+		err = target.Replaceable()
 	}
 	if err != nil {
 		return nil, err

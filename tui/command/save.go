@@ -124,6 +124,9 @@ func (f *runFlags) claim(ctx context.Context, v settings.Values) error {
 		if err := c.Write(fmt.Sprintf("flag --export: %q", f.exports[i]), t.Files()...); err != nil {
 			return err
 		}
+		if err := t.Replaceable(); err != nil {
+			return fmt.Errorf("flag --export: %w", err)
+		}
 	}
 	return nil
 }

@@ -5,6 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"prismtop/profiles/atomicfile"
 )
 
 // Kind is a format to choose from.
@@ -39,6 +44,39 @@ func Ending(format string) string {
 		return ending
 	}
 	return "." + format
+}
+
+// suffixes are the ends of the names of files of a format, where they are not its name alone.
+var suffixes = map[string][]string{
+	"chrome": {".json", ".json.gz", ".trace.gz"},
+	"pprof":  {".pprof", ".pb.gz", ".pb", ".prof"},
+	"md":     {".md", ".markdown"},
+	"html":   {".html", ".htm"},
+}
+
+// Replaceable returns an error if a file would be replaced whose name does not say that it is of the format.
+func (t Target) Replaceable() error {
+	own, several := suffixes[t.Format()]
+	if !several {
+		own = []string{"." + t.Format()}
+	}
+	for _, path := range t.Files() {
+		at, err := atomicfile.Target(path)
+		if err != nil {
+			continue // opening it says why it cannot be written
+		}
+		info, err := os.Lstat(at)
+		name := strings.ToLower(filepath.Base(at))
+		if err != nil || !info.Mode().IsRegular() || slices.ContainsFunc(own, func(s string) bool { return strings.HasSuffix(name, s) }) {
+			continue
+		}
+		which := ""
+		if path != t.Path {
+			which = path + " "
+		}
+		return fmt.Errorf("%q: %sexists, and is no %s: choose another name", t.Format()+"="+t.Path, which, own[0])
+	}
+	return nil
 }
 
 // New returns the target of a format whose files are not there yet: base, with a number if its name

@@ -1,7 +1,9 @@
 package files
 
 import (
+	"errors"
 	"os"
+	"slices"
 	"testing"
 )
 
@@ -28,6 +30,60 @@ func TestNewFilesReplaceNone(t *testing.T) {
 	}
 	if _, err := New("none", "run"); err == nil {
 		t.Error("an unknown format has a file")
+	}
+}
+
+// A file is replaced by one of its own format alone, as its name says.
+func TestOtherFilesAreNotReplaced(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"a.png", "a.CSV", "a.changes.csv", "bare.changes", "notes.txt", "a.trace.json", "a.json.gz", "all.tar.gz", "a.pb.gz", "a.htm", "events"} {
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Symlink("notes.txt", "linked.csv"), os.Symlink("a.CSV", "newest"), os.Mkdir("folder", 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for target, want := range map[string]string{
+		"csv=a.png":          `"csv=a.png": exists, and is no .csv: choose another name`,
+		"png=a.png":          "",
+		"csv=a.CSV":          "",
+		"csv=new.txt":        "",
+		"csv=-":              "",
+		"csv=bare":           `"csv=bare": bare.changes exists, and is no .csv: choose another name`,
+		"csv=linked.csv":     `"csv=linked.csv": exists, and is no .csv: choose another name`,
+		"csv=newest":         "",
+		"md=notes.txt":       `"md=notes.txt": exists, and is no .md: choose another name`,
+		"html=a.htm":         "",
+		"chrome=a.json.gz":   "",
+		"chrome=all.tar.gz":  `"chrome=all.tar.gz": exists, and is no .json: choose another name`,
+		"pprof=a.pb.gz":      "",
+		"pprof=a.json.gz":    `"pprof=a.json.gz": exists, and is no .pprof: choose another name`,
+		"tensorboard=folder": "",
+		"md=folder":          "", // opening it says what is wrong
+	} {
+		parsed, err := Parse(target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if err := parsed.Replaceable(); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", target, got, want)
+		}
+	}
+	for _, k := range Kinds() {
+		if made := (Target{Path: "new" + Ending(k.Name)}); k.Name != "tensorboard" {
+			made.format = &formats[slices.IndexFunc(formats, func(f format) bool { return f.name == k.Name })]
+			if err := os.WriteFile(made.Path, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := made.Replaceable(); err != nil {
+				t.Errorf("the name of a new file: %v", err)
+			}
+		}
 	}
 }
 

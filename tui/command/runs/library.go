@@ -159,6 +159,9 @@ func (l *library) Taken(format, to string) (taken []string, err error) {
 	if target.Stdout() {
 		return nil, errors.New("must be the path of a file: the screen has standard output")
 	}
+	if err := target.Replaceable(); err != nil {
+		return nil, err
+	}
 	for _, path := range target.Files() {
 		if err := cli.Writable(filepath.Dir(path)); err != nil {
 			return nil, fmt.Errorf("the folder %s cannot be written: %w", filepath.Dir(path), cli.Bare(err))
