@@ -45,6 +45,7 @@ type Written struct {
 	Path      string // empty for none
 	Iteration int64  // iterations it has
 	Finished  bool   // nothing is left to go on with
+	Earlier   bool   // it is of a start before the last one, which has none
 
 	// Reached are the limits of its settings that its iterations or units of work have reached: a run
 	// that goes on from it needs others.
@@ -136,7 +137,7 @@ func (l *loop) noCheckpoint(why string) {
 	if l.run == nil || l.work == nil { // it had not begun
 		return
 	}
-	l.decline("no checkpoint: " + why + l.checkpoints.instead())
+	l.decline("no checkpoint: " + why + l.checkpoints.instead(l.restarts))
 }
 
 // checkpoint copies the state and starts writing it.
@@ -188,5 +189,8 @@ func (r *Run) checkpointNames() func(n int) string {
 // LastCheckpoint returns the newest checkpoint of a run that has ended, and why its last state
 // was not written; nil if it was, or if no checkpoint at the end was wanted.
 func (r *Run) LastCheckpoint() (Written, error) {
-	return r.loop.checkpoints.written, r.loop.checkpoints.missing
+	c := &r.loop.checkpoints
+	written := c.written
+	written.Earlier = written.Path != "" && c.start != r.loop.restarts
+	return written, c.missing
 }

@@ -447,6 +447,35 @@ func TestCheckpointsOnRequest(t *testing.T) {
 	logged(" in prismtop-moon-4.checkpoint.npz")
 }
 
+// A checkpoint on request is of its start: once another has begun, it is none of the run that ends.
+func TestACheckpointIsOfItsStart(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		t.Chdir(t.TempDir())
+		r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(small, "iterations=100000", "threshold=0", "threads=1")...)})
+		until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
+		asked := []profiles.CommandKind{profiles.CheckpointCommand, profiles.RestartCommand}
+		want := "prismtop-moon.checkpoint.npz"
+		if again {
+			asked = append(asked, profiles.CheckpointCommand)
+			want = "prismtop-moon-2.checkpoint.npz"
+		}
+		for _, kind := range asked {
+			if err := ask(r, kind); err != nil {
+				t.Fatal(err)
+			}
+		}
+		until(t, a, "the restart", func(s *profiles.Snapshot) bool { return s.Run.PriorStarts == 1 && s.Index > 3 })
+		r.Stop()
+		if err := r.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		if written, missing := r.LastCheckpoint(); written.Path != want || written.Earlier == again || missing != nil {
+			t.Errorf("%v: %+v, want %s (%v)", again, written, want, missing)
+		}
+		reopened(t, want)
+	}
+}
+
 // A restart begins a new run, whose checkpoint is its own.
 func TestARestartHasItsOwnCheckpoint(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.npz")

@@ -65,10 +65,13 @@ func (c *checkpointClock) has(iteration int64, start int) bool {
 // path returns the path of the newest checkpoint of the start; empty for none.
 func (c *checkpointClock) path() string { return c.files.path }
 
-// instead says which checkpoint there is where the present state is not written.
-func (c *checkpointClock) instead() string {
-	if c.written.Path == "" {
+// instead says which checkpoint there is where the present state of a start is not written.
+func (c *checkpointClock) instead(start int) string {
+	switch {
+	case c.written.Path == "":
 		return ""
+	case c.start != start:
+		return fmt.Sprintf("; %s has iteration %d of the run before the restart", c.written.Path, c.written.Iteration)
 	}
 	return fmt.Sprintf("; %s has iteration %d", c.written.Path, c.written.Iteration)
 }
@@ -128,7 +131,7 @@ func (c *checkpointClock) write(w toWrite) {
 	if w.best != nil {
 		files.best = w.best
 	}
-	written := Written{files.path, w.run.Iteration, w.run.Finished, w.reached}
+	written := Written{Path: files.path, Iteration: w.run.Iteration, Finished: w.run.Finished, Reached: w.reached}
 	log, last, done := c.log, c.options.Keep.Last, make(chan writeResult, 1)
 	c.writing = done
 	go func() {

@@ -171,16 +171,25 @@ func (k *keepFlags) preset(sources preset.Sources) (preset.Preset, error) {
 func reportCheckpoint(cmd *cobra.Command, r *sim.Run, runErr error) error {
 	written, err := r.LastCheckpoint()
 	if written.Path != "" {
-		next := "to continue: " + resumeCommand(cmd.CommandPath(), written)
-		if written.Finished {
-			next = "the run is complete"
-		}
-		fmt.Fprintf(cli.Notes(cmd), "checkpoint of iteration %d in %s; %s\n", written.Iteration, visible.Text(written.Path), next)
+		fmt.Fprintln(cli.Notes(cmd), writtenLine(cmd.CommandPath(), written))
 	}
 	if err != nil && cli.Interrupted(runErr) { // not reported anywhere else
 		fmt.Fprintln(cmd.ErrOrStderr(), "prismtop: "+cli.ErrorLine(err))
 	}
 	return err
+}
+
+// writtenLine says which checkpoint a run has left, and what command goes on from it.
+func writtenLine(command string, w sim.Written) string {
+	path := visible.Text(w.Path)
+	if w.Earlier {
+		return fmt.Sprintf("the checkpoint of iteration %d in %s is of the run before the restart; this run has none", w.Iteration, path)
+	}
+	next := "the run is complete"
+	if !w.Finished {
+		next = "to continue: " + resumeCommand(command, w)
+	}
+	return fmt.Sprintf("checkpoint of iteration %d in %s; %s", w.Iteration, path, next)
 }
 
 // resumeCommand returns the command line that continues a run from a checkpoint, without the limits that it has reached.

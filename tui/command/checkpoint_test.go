@@ -74,6 +74,19 @@ func TestEveryEndLeavesACheckpoint(t *testing.T) {
 	}
 }
 
+// The line at the end of a run offers to continue that run alone: no complete one, and none before a restart.
+func TestTheLineAboutTheLastCheckpoint(t *testing.T) {
+	for want, w := range map[string]sim.Written{
+		"checkpoint of iteration 34 in c.npz; to continue: prismtop run --resume c.npz --max-iterations 0": {Path: "c.npz", Iteration: 34, Reached: []string{"max_iterations"}},
+		"checkpoint of iteration 34 in c.npz; the run is complete":                                         {Path: "c.npz", Iteration: 34, Finished: true},
+		"the checkpoint of iteration 34 in c.npz is of the run before the restart; this run has none":      {Path: "c.npz", Iteration: 34, Earlier: true},
+	} {
+		if got := writtenLine("prismtop run", w); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // The command that a run prints at its end continues it as it stands, whatever ended it.
 func TestThePrintedCommandContinuesTheRun(t *testing.T) {
 	skipStarts(t)
