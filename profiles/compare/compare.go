@@ -29,8 +29,9 @@ type Comparison struct {
 	Settings []Setting
 	Warnings []Warning
 	Curves   []Curve
-	// Intervals is the number of intervals that hold together in 95 of 100 comparisons, and Miss the
-	// chance with which each of them may miss: 0.05 over that number (Bonferroni's inequality).
+	// Intervals is the number of intervals that are there, which hold together in 95 of 100 comparisons,
+	// and Miss the chance with which each of them may miss: 0.05 over the number that there would be if
+	// everything had been measured and were comparable (Bonferroni's inequality).
 	Intervals int
 	Miss      float64
 }

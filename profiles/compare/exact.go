@@ -11,25 +11,53 @@ import (
 
 // Rows of numbers that are exact: counters of caches, and memory as the plans allocate it.
 
-// caches appends the rows of the caches, at equal iterations.
-func (t *table) caches() {
+// ends returns the bin of each recording after which its caches and its memory are compared: the last that all
+// have, or the last of each where the stretches begin apart. about says the latter of what is compared; ends is
+// nil if there is none.
+func (t *table) ends(what string) (ends [][]*bin, about string) {
+	if t.apart() {
+		for _, side := range t.samples {
+			var of []*bin
+			for _, s := range side {
+				of = append(of, s.grid.end())
+			}
+			ends = append(ends, of)
+		}
+		return ends, what
+	}
 	all, _, upTo := align(t.samples)
 	if upTo == 0 {
+		return nil, ""
+	}
+	for i := range all {
+		var of []*bin
+		for j := range all[i].grids {
+			bins := all[i].grids[j].bins
+			of = append(of, &bins[len(bins)-1])
+		}
+		ends = append(ends, of)
+	}
+	return ends, ""
+}
+
+// caches appends the rows of the caches.
+func (t *table) caches() {
+	ends, about := t.ends("caches: the lookups within each stretch, and the bytes at its end")
+	if ends == nil {
 		return
 	}
 	for i := range t.samples[0][0].schema.Caches {
 		info := &t.samples[0][0].schema.Caches[i]
-		rate := Row{Group: Caches, Name: info.Name + "_hit_rate", Title: info.Title + " hits", Unit: "1", Better: profiles.MoreIsBetter, Absolute: true}
-		bytes := Row{Group: Caches, Name: info.Name + "_cache_bytes", Title: info.Title, Unit: "B", Better: profiles.LessIsBetter}
+		rate := Row{Group: Caches, Name: info.Name + "_hit_rate", Title: info.Title + " hits", Unit: "1", About: about, Better: profiles.MoreIsBetter, Absolute: true}
+		bytes := Row{Group: Caches, Name: info.Name + "_cache_bytes", Title: info.Title, Unit: "B", About: about, Better: profiles.LessIsBetter}
 		looked := false
-		for k := range all {
+		for k, side := range t.samples {
 			var rates, sizes []float64
-			for r := range all[k].grids {
-				at := cacheNamed(all[k].schemas[r], info.Name)
+			for r, s := range side {
+				at := cacheNamed(&s.schema, info.Name)
 				share, held := math.NaN(), math.NaN()
-				if n := len(all[k].grids[r].bins); at >= 0 && n > 0 {
-					first := t.samples[k][r].before[at]
-					last := all[k].grids[r].bins[n-1].caches[at]
+				if at >= 0 {
+					first, last := s.before[at], ends[k][r].caches[at]
 					hits, misses := last.hits-first.hits, last.misses-first.misses
 					held = float64(last.bytes)
 					if hits+misses > 0 {
@@ -104,20 +132,23 @@ func (r *Row) exactly(k int, within float64) {
 // newest does.
 const delivery = int64(300 * time.Millisecond)
 
-// memory appends the rows of the memory at the last common iteration.
+// memory appends the rows of the memory.
 func (t *table) memory() {
-	all, _, upTo := align(t.samples)
-	if upTo == 0 {
+	ends, about := t.ends("memory: as it is at the end of each stretch")
+	if ends == nil {
 		return
 	}
-	row := func(name, title string, of func(s *Sample, end int64) (bytes float64, reason string)) Row {
-		r := Row{Group: Memory, Name: name, Title: title, Unit: "B", Better: profiles.LessIsBetter}
+	row := func(name, title string, of func(s *Sample, end, late int64) (bytes float64, reason string)) Row {
+		r := Row{Group: Memory, Name: name, Title: title, Unit: "B", About: about, Better: profiles.LessIsBetter}
 		for k, side := range t.samples {
 			var values []float64
 			reason := ""
 			for i, s := range side {
-				bins := all[k].grids[i].bins
-				v, why := of(s, bins[len(bins)-1].end)
+				late := delivery
+				if about != "" && s.stretch.to.kind == atChange { // what comes then is of the change
+					late = 0
+				}
+				v, why := of(s, ends[k][i].end, late)
 				values, reason = append(values, v), cmp.Or(reason, why)
 			}
 			r.Values = append(r.Values, exact(values, reason))
@@ -125,16 +156,20 @@ func (t *table) memory() {
 		return r
 	}
 	for _, info := range t.samples[0][0].schema.Memory {
-		t.addFixed(row(info.Name+"_bytes", info.Name, func(s *Sample, end int64) (float64, string) {
-			return s.held(info.Name, end)
+		t.addFixed(row(info.Name+"_bytes", info.Name, func(s *Sample, end, late int64) (float64, string) {
+			return s.held(info.Name, end, late)
 		}), func(row *Row, k int) { row.exactly(k, 0) })
 	}
 	peak := row("rss_peak_bytes", "peak resident", (*Sample).peakAt)
 	t.addFixed(peak, func(row *Row, k int) {
-		if row.exactly(k, 0); row.Against[k-1].Verdict == NotComparable {
+		d := &row.Against[k-1]
+		switch row.exactly(k, 0); {
+		case d.Verdict == NotComparable:
+			return
+		case about != "" && t.samples[0][0].ofOneRun(t.samples[k][0]):
+			d.no("the peak is the process's by then, so that of the later stretch is never below that of the earlier", "of one process")
 			return
 		}
-		d := &row.Against[k-1]
 		m := residentApart + max(row.Values[0].Floor, row.Values[k].Floor, residentLeast)/row.Values[0].Value
 		d.Low, d.High, d.Within = d.Raw-m, d.Raw+m, 0
 		d.say(Less, More, false, residentApart)
@@ -142,8 +177,8 @@ func (t *table) memory() {
 }
 
 // held returns the bytes of a category of memory at a time, NaN where they are not known for a reason:
-// a category that changed soon afterwards may have changed before that, too.
-func (s *Sample) held(name string, end int64) (bytes float64, reason string) {
+// a category that changed less than late afterwards may have changed before that, too.
+func (s *Sample) held(name string, end, late int64) (bytes float64, reason string) {
 	i := slices.IndexFunc(s.schema.Memory, func(m profiles.MemoryInfo) bool { return m.Name == name })
 	next := slices.IndexFunc(s.memory, func(m memoryMark) bool { return m.at > end })
 	if next < 0 {
@@ -154,7 +189,7 @@ func (s *Sample) held(name string, end int64) (bytes float64, reason string) {
 	}
 	now := s.memory[next-1].Parts[i]
 	for _, m := range s.memory[next:] {
-		if m.at > end+delivery {
+		if m.at > end+late {
 			break
 		}
 		if m.Parts[i] != now {
@@ -164,10 +199,10 @@ func (s *Sample) held(name string, end int64) (bytes float64, reason string) {
 	return float64(now), ""
 }
 
-// peakAt returns the largest resident memory of the process up to a time.
-func (s *Sample) peakAt(end int64) (bytes float64, reason string) {
+// peakAt returns the largest resident memory of the process up to a time, as it was read less than late afterwards.
+func (s *Sample) peakAt(end, late int64) (bytes float64, reason string) {
 	for _, m := range s.peaks {
-		if m.at <= end+delivery {
+		if m.at <= end+late {
 			bytes = max(bytes, float64(m.peak))
 		}
 	}

@@ -166,6 +166,16 @@ func (g *grid) whole() int {
 	return n
 }
 
+// end returns the last bin that has iterations; an empty one if there is none.
+func (g *grid) end() *bin {
+	for i := len(g.bins) - 1; i >= 0; i-- {
+		if g.bins[i].n > 0 {
+			return &g.bins[i]
+		}
+	}
+	return &bin{}
+}
+
 // curve returns a number over the run.
 func (g *grid) curve(of func(*bin) extent) []Point {
 	size := max(g.size, 1)

@@ -168,8 +168,52 @@ func (a *aligned) same(b *aligned) bool {
 	return true
 }
 
+// apart reports whether some stretches do not begin at the same iteration of their runs, so that they have no equal
+// iterations.
+func (t *table) apart() bool {
+	for _, side := range t.samples {
+		for _, s := range side {
+			if s.grid.first != t.samples[0][0].grid.first {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ofOneRun reports whether two samples are stretches of one start of one recording.
+func (s *Sample) ofOneRun(o *Sample) bool { return s.run.Path == o.run.Path && s.began.Equal(o.began) }
+
+// whyApart says why the results of a side and the base are not comparable where stretches begin apart, in full and in
+// a few words.
+func (t *table) whyApart(k int) (reason, brief string) {
+	a, b := t.samples[0][0], t.samples[k][0]
+	earlier, later := Letter(0), Letter(k)
+	if b.grid.first < a.grid.first {
+		a, b, earlier, later = b, a, later, earlier
+	}
+	switch from := b.grid.first; {
+	case a.ofOneRun(b) && from == a.last+1:
+		return fmt.Sprintf("%s goes on from where %s ends, so its results have %s's training in them", later, earlier, earlier), "goes on from " + earlier
+	case a.ofOneRun(b) && from > a.last:
+		return fmt.Sprintf("%s is a later part of the run of %s, so its results have %s's training in them", later, earlier, earlier), "later than " + earlier
+	case from == a.grid.first:
+		return "other stretches begin at other iterations of their runs, so there are none that all have in common", "begin apart"
+	}
+	return fmt.Sprintf("%s begins at iteration %d of its run and %s at %d, so their results are of different training",
+		earlier, a.grid.first+1, later, b.grid.first+1), "begin apart"
+}
+
 // quality appends the rows of the results.
 func (t *table) quality() {
+	if t.apart() {
+		for i := range t.samples[0][0].schema.Series {
+			if info := &t.samples[0][0].schema.Series[i]; !info.Internal {
+				t.atTheEnd(info, resultRow(info), nil)
+			}
+		}
+		return
+	}
 	all, from, upTo := align(t.samples)
 	schema := &t.samples[0][0].schema
 	if upTo == 0 {
@@ -180,18 +224,14 @@ func (t *table) quality() {
 		if info.Internal {
 			continue
 		}
-		absolute := info.Scale != profiles.Logarithmic
-		row := Row{Group: Quality, Name: info.Name, Title: info.Title, Unit: short(info.Unit), Better: info.Better, Absolute: absolute}
-		if info.Group == profiles.Losses {
-			row.Title = "loss " + row.Title
-		}
+		row := resultRow(info)
 		end := row
 		values := make([][]float64, len(all))
 		found, places := false, map[int64]bool{}
 		for k := range all {
 			var at []int64
 			values[k], at = all[k].at(info)
-			v := Value{Value: levelOf(singles(values[k])).value, Floor: all[k].floor(info, absolute), At: at[0]}
+			v := Value{Value: levelOf(singles(values[k])).value, Floor: all[k].floor(info, row.Absolute), At: at[0]}
 			if math.IsNaN(v.Value) {
 				v.Reason = "it was not measured"
 			} else {
@@ -220,6 +260,15 @@ func (t *table) quality() {
 		}})
 		t.atTheEnd(info, end, all)
 	}
+}
+
+// resultRow returns the row of a series without values.
+func resultRow(info *profiles.SeriesInfo) Row {
+	row := Row{Group: Quality, Name: info.Name, Title: info.Title, Unit: short(info.Unit), Better: info.Better, Absolute: info.Scale != profiles.Logarithmic}
+	if info.Group == profiles.Losses {
+		row.Title = "loss " + row.Title
+	}
+	return row
 }
 
 // whereMeasured lists the iterations that the sides' values were measured in, which are those of the first recordings.
@@ -319,9 +368,10 @@ func (t *table) judgeQuality(row *Row, k int, info *profiles.SeriesInfo, values 
 }
 
 // atTheEnd adds a row of a result at the ends of the recordings. An occasional series has it only where these are not
-// at equal iterations.
+// at equal iterations. all is nil where the stretches begin apart.
 func (t *table) atTheEnd(info *profiles.SeriesInfo, row Row, all []aligned) {
-	differ := false
+	apart := all == nil
+	differ, found := apart, false
 	lengths := make([]string, len(t.samples))
 	for k, side := range t.samples {
 		for _, s := range side {
@@ -346,15 +396,24 @@ func (t *table) atTheEnd(info *profiles.SeriesInfo, row Row, all []aligned) {
 					measured = s.reached()
 				}
 			}
+			if apart && measured > 0 {
+				measured += s.grid.first
+			}
 			if last = append(last, v); r == 0 {
 				at = measured
 			}
+			found = found || !math.IsNaN(v)
 		}
 		row.Values = append(row.Values, Value{Value: levelOf(singles(last)).value, Floor: math.NaN(), At: at})
+	}
+	if !found {
+		return
 	}
 	t.addFixed(row, func(row *Row, k int) {
 		d := &row.Against[k-1]
 		switch {
+		case apart:
+			d.no(t.whyApart(k))
 		case differ:
 			d.no("after "+lengths[0]+" and "+lengths[k]+" iterations", "other length")
 		case all[0].same(&all[k]):

@@ -123,6 +123,82 @@ func TestCountersAreComparedAtEqualIterations(t *testing.T) {
 	}
 }
 
+// Of two stretches of one run, before a change and after it, the results are no comparison, each has the lookups within
+// it, and the memory is that at its end; times are compared.
+func TestStretchesOfOneRunAreNotComparedAtEqualIterations(t *testing.T) {
+	m := simulation{seed: 5, iterations: 4000, change: 2500}
+	c, err := Compare([]string{"A", "B"}, [][]*Sample{{m.sample(t, "run", "..change1")}, {m.sample(t, "run", "change1..")}}, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		d := &r.Against[0]
+		switch {
+		case r.Group == Quality && (d.Verdict != NotComparable || !strings.HasPrefix(d.Reason, "B goes on from where A ends")):
+			t.Errorf("%s: %s, %q", r.Title, r.Words(0), d.Reason)
+		case r.Group == Speed && d.Verdict == NotComparable:
+			t.Errorf("%s: %s", r.Title, d.Reason)
+		case (r.Group == Caches || r.Group == Memory) && !strings.Contains(r.About, "each stretch"):
+			t.Errorf("%s: about %q", r.Title, r.About)
+		}
+	}
+	for name, want := range map[string]struct {
+		values [2]float64
+		at     [2]int64
+		words  string
+	}{
+		"masks_hit_rate":    {[2]float64{2495. / 2500, 1497. / 1500}, [2]int64{}, "equal"},
+		"masks_cache_bytes": {[2]float64{4096, 4096}, [2]int64{}, "equal"},
+		"weights_bytes":     {[2]float64{4 << 20, 4 << 20}, [2]int64{}, "equal"},
+		"activations_bytes": {[2]float64{1 << 20, 2 << 20}, [2]int64{}, "more"},
+		"rss_peak_bytes":    {[2]float64{}, [2]int64{}, "not comparable"},
+		"psnr_db_end":       {[2]float64{}, [2]int64{2460, 3960}, "not comparable"},
+		"loss_end":          {[2]float64{}, [2]int64{2500, 4000}, "not comparable"},
+	} {
+		r := rowNamed(t, c, name)
+		for k, v := range r.Values {
+			if want.values[k] != 0 && v.Value != want.values[k] || v.At != want.at[k] || !finite(v.Value) {
+				t.Errorf("%s of side %d: %+v, want %g at %d", name, k, v, want.values[k], want.at[k])
+			}
+		}
+		if r.Words(0) != want.words {
+			t.Errorf("%s: %s, %q", name, r.Words(0), r.Against[0].Reason)
+		}
+	}
+	if want := len(simulatedPhases) + 3; c.Intervals != want { // the iteration, its rate, and all together
+		t.Errorf("%d intervals, want %d", c.Intervals, want)
+	}
+}
+
+// Whatever stretches do not begin at the same iteration have no equal iterations, and why is said; others have.
+func TestWhyStretchesHaveNoEqualIterations(t *testing.T) {
+	m := simulation{seed: 5, iterations: 1000}
+	for _, c := range []struct{ path, a, b, want string }{
+		{"run", "..iteration500", "iteration500..", "B goes on from where A ends"},
+		{"run", "iteration500..", "..iteration500", "A goes on from where B ends"},
+		{"run", "..iteration300", "iteration500..", "B is a later part of the run of A"},
+		{"run", "..iteration500", "iteration300..", "A begins at iteration 1 of its run and B at 301"},
+		{"other", "iteration100..", "iteration300..", "A begins at iteration 101 of its run and B at 301"},
+		{"other", "iteration100..", "iteration100..", ""},
+		{"run", "..iteration600", "", ""},
+	} {
+		got, err := Compare([]string{"A", "B"}, [][]*Sample{{m.sample(t, "run", c.a)}, {m.sample(t, c.path, c.b)}}, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.want == "" {
+			if r := rowNamed(t, got, "loss_mean"); r.Against[0].Verdict != Equal {
+				t.Errorf("%+v: %s, %q", c, r.Words(0), r.Against[0].Reason)
+			}
+			continue
+		}
+		if r := rowNamed(t, got, "loss_end"); r.Against[0].Verdict != NotComparable || !strings.HasPrefix(r.Against[0].Reason, c.want) {
+			t.Errorf("%+v: %s, %q", c, r.Words(0), r.Against[0].Reason)
+		}
+	}
+}
+
 // The table fits a terminal of 80 columns, in which names from outside steer nothing.
 func TestTheTextFitsAndSteersNothing(t *testing.T) {
 	m := simulation{seed: 1, iterations: 4000, layers: true, change: 3000}

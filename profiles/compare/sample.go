@@ -43,7 +43,7 @@ type Sample struct {
 
 	entered bool               // an iteration was in the stretch
 	first   int64              // when the first of them started
-	newest  profiles.Iteration // the newest of the start: its index and when it started
+	newest  profiles.Iteration // the newest of the start: its index, when it started, and the caches after it
 	last    int64              // index of the newest in the stretch
 	skip    int                // iterations of the warm-up that are still to come
 	kind    profiles.Kind
@@ -205,13 +205,14 @@ func (s *Sample) state(state profiles.State, at time.Time) {
 func (s *Sample) left() bool { return s.place.reached(s.stretch.to, &s.newest) }
 
 func (s *Sample) iteration(it *profiles.Iteration) {
-	s.newest.Index, s.newest.Start = it.Index, it.Start
+	before := s.newest.Caches
+	s.newest.Index, s.newest.Start, s.newest.Caches = it.Index, it.Start, it.Caches
 	if !s.place.within(&s.stretch, it) || int(it.Kind) >= len(s.schema.Kinds) {
 		s.close()
 		return
 	}
 	if !s.entered {
-		s.enter(it)
+		s.enter(it, &before)
 	}
 	s.run.Iterations++
 	s.last = it.Index
@@ -243,15 +244,15 @@ func (s *Sample) iteration(it *profiles.Iteration) {
 	}
 }
 
-// enter begins the stretch.
-func (s *Sample) enter(it *profiles.Iteration) {
+// enter begins the stretch with an iteration. before are the caches after the one before it.
+func (s *Sample) enter(it *profiles.Iteration, before *[profiles.MaxCaches]profiles.CacheCounters) {
 	s.entered, s.first, s.kind = true, it.Start, it.Kind
 	s.grid.first = it.Index
 	if s.stretch.from.kind == anywhere { // iterations count from the run's first, even of a resumed run
 		s.grid.first = 0
 	} else {
 		for i := range s.before {
-			s.before[i] = counted{hits: it.Caches[i].Hits, misses: it.Caches[i].Misses}
+			s.before[i] = counted{hits: before[i].Hits, misses: before[i].Misses}
 		}
 	}
 }

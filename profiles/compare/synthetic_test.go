@@ -109,6 +109,7 @@ func (m simulation) play(take func(*profiles.Event)) {
 			}
 			changes++
 			send(&profiles.Changed{Change: profiles.Change{Key: "rate", Before: "0", After: "0.5", Iteration: i}, Settings: v})
+			send(&profiles.Memory{Parts: [profiles.MaxMemory]int64{4 << 20, 2 << 20}})
 		}
 		it := profiles.Iteration{Index: i, Kind: 1, Unit: int32(i / 500), Start: at, Changes: changes, Series: profiles.NoValues()}
 		if i < 50 {

@@ -60,13 +60,13 @@ func (t *table) compare(names []string) (*Comparison, error) {
 	t.caches()
 	t.memory()
 	t.quality()
-	c.Intervals = t.intervals(c.Design)
-	c.Miss = 0.05 / float64(c.Intervals)
+	c.Miss = 0.05 / float64(t.asked(c.Design))
 	c.Rows, c.Common = t.times(c.Miss)
 	for i := range t.rows {
 		t.rows[i].conclude(c.Miss)
 		c.Rows = append(c.Rows, t.rows[i].row)
 	}
+	c.Intervals = t.intervals(c)
 	for i, side := range t.samples {
 		s := Side{Name: names[i]}
 		for _, sample := range side {
@@ -78,8 +78,28 @@ func (t *table) compare(names []string) (*Comparison, error) {
 	return c, nil
 }
 
-// intervals counts the intervals that have a chance to miss.
-func (t *table) intervals(d Design) (n int) {
+// intervals counts the intervals that are there and have a chance to miss: not those of exact numbers.
+func (t *table) intervals(c *Comparison) (n int) {
+	for _, m := range c.Common {
+		if finite(m.Low) && finite(m.High) {
+			n++
+		}
+	}
+	for i := range c.Rows {
+		if judged := i - len(t.columns); judged >= 0 && t.rows[judged].fixed {
+			continue
+		}
+		for _, d := range c.Rows[i].Against {
+			if finite(d.Low) && finite(d.High) && d.Low < d.High {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// asked counts the intervals that there are at most, which decides how wide they are.
+func (t *table) asked(d Design) (n int) {
 	n = len(t.columns)
 	if d != Alternating {
 		n++ // of what the times did together

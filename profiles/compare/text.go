@@ -54,6 +54,9 @@ func WriteText(w io.Writer, c *Comparison, width int) error {
 
 // Footnote says what the intervals mean.
 func (c *Comparison) Footnote() string {
+	if c.Intervals == 0 {
+		return "No number has an interval that could miss by chance."
+	}
 	all := fmt.Sprintf("All %d intervals hold together in 95 of 100 comparisons (Bonferroni)", c.Intervals)
 	switch c.Design {
 	case Alternating:

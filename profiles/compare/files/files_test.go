@@ -33,7 +33,8 @@ type recorded struct {
 func record(path string) *recorded {
 	r := &recorded{Recorder: recording.New(recording.Options{Path: path, Fingerprint: recording.Fingerprint{Version: "1.2", Preset: "moon", Threads: 3, CPU: machine.CPU{Model: "a processor"}}}), began: time.Now()}
 	schema := profiles.Schema{Workload: "test", Stages: []string{"all"}, Kinds: []profiles.KindInfo{{Name: "steps"}},
-		Phases: []profiles.PhaseInfo{{Name: "first"}, {Name: "second"}, {Name: "third"}}, Pictures: []profiles.PictureInfo{{Name: "truth"}}}
+		Phases: []profiles.PhaseInfo{{Name: "first"}, {Name: "second"}, {Name: "third"}}, Pictures: []profiles.PictureInfo{{Name: "truth"}},
+		Series: []profiles.SeriesInfo{{Name: "loss", Title: "loss", Each: true}}}
 	r.put(0, &profiles.Begin{Info: profiles.RunInfo{Schema: schema, Object: "moon"}, Settings: table.Zero()})
 	r.put(0, &profiles.StateChange{State: profiles.Running})
 	r.put(0, &profiles.Picture{Width: 2, Height: 1, Pixels: []float32{0, 1}})
@@ -49,6 +50,7 @@ func (r *recorded) run(iterations int64) {
 	for end := r.next + iterations; r.next < end; r.next++ {
 		it := profiles.Iteration{Index: r.next, Start: r.next * 1e6, Total: 900_000, Series: profiles.NoValues()}
 		it.Phases = [profiles.MaxPhases]int64{300_000, 300_000, 300_000}
+		it.Series[0] = 1 / float64(1+r.next)
 		r.put(0, &it)
 		if r.next%100 == 99 {
 			r.Tick(r.began.Add(time.Duration(it.Start)+time.Millisecond), &profiles.Snapshot{Index: r.next + 1, State: profiles.Running})
@@ -113,10 +115,25 @@ func TestARecordingIsComparedWhileItGrows(t *testing.T) {
 	if len(c.Settings) != 1 || c.Settings[0].Values[2] != "true" {
 		t.Errorf("settings %+v", c.Settings)
 	}
+	results := 0
 	for i := range c.Rows {
+		if r := &c.Rows[i]; r.Group == compare.Quality {
+			if results++; !strings.HasPrefix(r.Against[1].Reason, "A begins at iteration 1 of its run and C at 20001") {
+				t.Errorf("%s: %+v", r.Name, r.Against)
+			}
+		}
 		if r := &c.Rows[i]; r.Group <= compare.Phases && (r.Against[0].Verdict != compare.Equal || r.Against[1].Verdict != compare.Equal) {
 			t.Errorf("%s: %+v", r.Name, r.Against)
 		}
+	}
+	if results == 0 {
+		t.Error("there is no row of a result")
+	}
+	if c, err = compare.Compare([]string{"A", "B"}, [][]*compare.Sample{{read(t, path, "..change1")}, {read(t, path, "change1")}}, compare.Options{MaxForeign: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if d := c.Rows[len(c.Rows)-1].Against[0]; d.Verdict != compare.NotComparable || !strings.HasPrefix(d.Reason, "B goes on from where A ends") {
+		t.Errorf("two stretches: %+v", d)
 	}
 }
 
