@@ -52,7 +52,7 @@ func TestCachesAreClearedOnRequest(t *testing.T) {
 	}
 	until(t, a, "the log", func(s *profiles.Snapshot) bool {
 		return slices.ContainsFunc(s.Log, func(l profiles.LogLine) bool {
-			return strings.HasPrefix(l.Text, "all caches cleared, which held ")
+			return strings.HasPrefix(l.Text, "all caches cleared: ")
 		})
 	})
 	until(t, a, "the same centre measured again", func(s *profiles.Snapshot) bool { return s.Caches[0].Misses > before.Caches[0].Misses })

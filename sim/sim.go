@@ -348,7 +348,7 @@ func (l *loop) clearCaches() {
 		c.ClearCache(profiles.CacheID(id))
 	}
 	now := l.memory()
-	l.run.stream.Log("all caches cleared, which held " + strings.TrimSpace(unit.Bytes(max(0, held-now.Caches))))
+	l.run.stream.Log("all caches cleared: " + strings.TrimSpace(unit.Bytes(max(0, held-now.Caches))) + " freed")
 	l.run.stream.Memory(now)
 }
 

@@ -90,7 +90,7 @@ var fixed = [sections][]Row{
 		{Action: "runs stop", Keys: []string{"X"}, Help: "stop the export"},
 	},
 	RunsMarked: {
-		{Action: "runs mark", Keys: []string{"space"}, Help: "mark, or take the mark back", Short: "mark", Rank: 1},
+		{Action: "runs mark", Keys: []string{"space"}, Help: "mark or unmark", Short: "mark", Rank: 1},
 		{Action: "runs compare", Keys: []string{"c"}, Help: "compare two or more marked", Short: "compare", Rank: 1},
 		{Action: "runs delete", Keys: []string{"d", "delete"}, Help: "delete, after a question", Short: "delete", Rank: 2},
 	},

@@ -248,7 +248,7 @@ func TestAKeyListsTheAlerts(t *testing.T) {
 	}
 	m, _ := screen(t, 80, 24, Options{}, colorprofile.ANSI256, tuitest.Running())
 	press(m, "!")
-	if !strings.Contains(frameOf(m), "No alert stands.") {
+	if !strings.Contains(frameOf(m), "No alert is active.") {
 		t.Errorf("without alerts:\n%s", frameOf(m))
 	}
 }

@@ -266,7 +266,7 @@ func (m *Model) openOnFailure(before, now *profiles.Snapshot) {
 func (m *Model) alertLines(w int) []widget.Line {
 	alerts := m.troubles()
 	if len(alerts) == 0 {
-		return widget.Wrapped("No alert stands. The Log pane keeps those that were cleared.", w, theme.Plain)
+		return widget.Wrapped("No alert is active. The Log pane keeps the cleared ones.", w, theme.Plain)
 	}
 	var lines []widget.Line
 	for _, a := range alerts {
