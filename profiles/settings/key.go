@@ -206,5 +206,18 @@ func bound(v float64) string {
 // MaxInteger is the largest integer in a settings file.
 const MaxInteger = math.MaxInt64
 
+// Usual returns the value that a press of a MoveToggle switches on: of the values that an ablation compares the one that is not
+// the first of Allowed, else the second of Allowed.
+func (k *Key) Usual() string {
+	if len(k.Compared.Pairs) > 0 {
+		for _, v := range []string{k.Compared.Pairs[0].On, k.Compared.Pairs[0].Off} {
+			if v != k.Allowed[0] && slices.Contains(k.Allowed, v) {
+				return v
+			}
+		}
+	}
+	return k.Allowed[1]
+}
+
 // Depends reports whether the number belongs to the state of other settings; see Entry.Of.
 func (k *Key) Depends() bool { return k.of != nil }

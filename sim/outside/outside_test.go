@@ -12,6 +12,7 @@ import (
 	"prismtop/profiles/loop"
 	"prismtop/profiles/loop/looptest"
 	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
 	"prismtop/sim"
 	"prismtop/sim/outside"
@@ -214,5 +215,22 @@ func TestALoopTakesBackWhatAnExperimentSwitched(t *testing.T) {
 	}
 	if !leased {
 		t.Error("no lease in 400 steps of an ablation")
+	}
+}
+
+// A press switches a choice on as an ablation would, and off as the loop was written.
+func TestAPressSwitchesWhatAnAblationCompares(t *testing.T) {
+	k := settings.Key{Allowed: []string{"as written", "off", "bf16", "fp16"}}
+	if got := k.Usual(); got != "off" {
+		t.Errorf("nothing is compared: %q", got)
+	}
+	for _, tt := range []struct {
+		pair settings.Pair
+		want string
+	}{{settings.Pair{Off: "off", On: "bf16"}, "bf16"}, {settings.Pair{Off: "off", On: "as written"}, "off"}} {
+		k.Compared.Pairs = []settings.Pair{tt.pair}
+		if got := k.Usual(); got != tt.want {
+			t.Errorf("%+v: %q, want %q", tt.pair, got, tt.want)
+		}
 	}
 }

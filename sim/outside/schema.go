@@ -65,7 +65,12 @@ func Table(g *loop.Greeting) (preset.Shelf, error) {
 		}
 		e = e.Live().Touches(k.Touches...).Called(visible.Text(strings.ReplaceAll(k.Key, "_", " ")), mark(k.Key))
 		foremost++
-		e = e.Press(cmp.Or(wishes[k.Key], k.Key[:1]), settings.MoveNext, visible.Text(strings.ReplaceAll(k.Key, "_", " "))).Foremost(foremost)
+		move := settings.MoveNext
+		if len(k.Compared) == 2 && len(k.Values) > 1 && k.Type != loop.Bool {
+			move = settings.MoveToggle
+			e = e.Listed(i + 1)
+		}
+		e = e.Press(cmp.Or(wishes[k.Key], k.Key[:1]), move, visible.Text(strings.ReplaceAll(k.Key, "_", " "))).Foremost(foremost)
 		switch k.Price {
 		case loop.Cheap:
 			e = e.Revertible()

@@ -127,7 +127,7 @@ func (p *valueList) box(m *Model) []string {
 // toggle switches a setting off, to the first of its values, or back to the last other value
 // used.
 func (m *Model) toggle(k *settings.Key) {
-	off, on := k.Allowed[0], k.Allowed[1]
+	off, on := k.Allowed[0], k.Usual()
 	if value, _ := m.value(k.Name); value != off {
 		m.lastUsed[k.Name] = value
 		m.set(k.Name, off)
