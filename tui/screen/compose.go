@@ -57,7 +57,16 @@ func (quitting) press(m *Model, key string) (cmd tea.Cmd, left bool) {
 		return m.detach(), false
 	}
 	m.lift()
+	if m.losesWeights() && m.keys.Is("checkpoint", key) {
+		return m.checkpoint(), false
+	}
 	return nil, false
+}
+
+// losesWeights reports whether the end of the run discards what it has learnt: it writes no checkpoint then.
+func (m *Model) losesWeights() bool {
+	s := m.snap
+	return s != nil && s.Index > s.Run.Resumed && s.Run.Checkpoint == "" && m.can(profiles.CheckpointCommand)
 }
 
 func (quitting) box(m *Model) []string {
@@ -71,20 +80,30 @@ func (quitting) box(m *Model) []string {
 	if m.snap != nil && m.snap.Run.Prints && !words.Ended(m.snap.State) {
 		question = "End " + m.snap.Run.Object + "? It gets ctrl+c."
 	}
-	w, quit, detach := chart.Width(question), m.keys.Of("quit")+" y", m.keys.Of("detach")
+	lines := []string{question}
+	if m.losesWeights() {
+		lines = append(lines, m.keys.Say(weightsGo))
+	}
+	w, quit, detach := 0, m.keys.Of("quit")+" y", m.keys.Of("detach")
+	for _, l := range lines {
+		w = max(w, chart.Width(l))
+	}
 	if m.can(profiles.LeaveCommand) {
 		w = max(w, chart.Width(quit+" quit   "+detach+" leaves it going   any other key stays"))
 	}
-	return m.dialog("Quit", "", w, 3, func(c *chart.Canvas) {
-		c.Text(0, 0, question, theme.Plain)
-		x := c.Text(0, 2, quit, theme.Key)
-		x = c.Text(x+1, 2, "quit", theme.Plain)
-		if m.can(profiles.LeaveCommand) {
-			x = c.Text(x+3, 2, detach, theme.Key)
-			x = c.Text(x+1, 2, "leaves it going", theme.Plain)
+	return m.dialog("Quit", "", w, len(lines)+2, func(c *chart.Canvas) {
+		for y, l := range lines {
+			c.Text(0, y, l, theme.Plain)
 		}
-		x = c.Text(x+3, 2, "any other key", theme.Key)
-		c.Text(x+1, 2, "stays", theme.Plain)
+		y := len(lines) + 1
+		x := c.Text(0, y, quit, theme.Key)
+		x = c.Text(x+1, y, "quit", theme.Plain)
+		if m.can(profiles.LeaveCommand) {
+			x = c.Text(x+3, y, detach, theme.Key)
+			x = c.Text(x+1, y, "leaves it going", theme.Plain)
+		}
+		x = c.Text(x+3, y, "any other key", theme.Key)
+		c.Text(x+1, y, "stays", theme.Plain)
 	})
 }
 

@@ -266,6 +266,26 @@ func TestTheQuestionFitsWhatTheRunDoes(t *testing.T) {
 	}
 }
 
+// Where the run writes no checkpoint at its end, the question says that its weights go, and the key that saves them works.
+func TestTheQuestionSaysWhatIsLost(t *testing.T) {
+	kept, resumed := tuitest.Running(), tuitest.Running()
+	kept.Run.Checkpoint, resumed.Run.Resumed = "run.npz", resumed.Index
+	for name, tt := range map[string]struct {
+		snap  *profiles.Snapshot
+		loses bool
+	}{"none": {tuitest.Running(), true}, "written at the end": {kept, false}, "no iterations yet": {tuitest.Preparing(), false}, "just resumed": {resumed, false}} {
+		m, _ := screen(t, 60, 15, Options{}, colorprofile.ANSI256, tt.snap)
+		press(m, "q")
+		if frame := ansi.Strip(m.View().Content); strings.Contains(frame, "Its weights go unless d writes them to a checkpoint.") != tt.loses {
+			t.Errorf("%s: says that weights go: %v:\n%s", name, !tt.loses, frame)
+		}
+		press(m, "d")
+		if asked := strings.Contains(ansi.Strip(m.View().Content), "writing a checkpoint"); asked != tt.loses || lies[quitting](m) {
+			t.Errorf("%s: d asked for a checkpoint: %v", name, asked)
+		}
+	}
+}
+
 func TestSmallThingsReadWell(t *testing.T) {
 	s := tuitest.Paused()
 	s.NonFinite = 1
