@@ -20,7 +20,7 @@ import (
 var losses = flag.Int("losses", 3, "how many screens are lost in the middle of a change, an ablation or a replication")
 
 // underWay matches the progress of an ablation or of a replication in the header.
-var underWay = regexp.MustCompile(` (abl(ation|ate|\.) +\d+/\d+|decid(ing|e)\b)`)
+var underWay = regexp.MustCompile(`\b(abl(ation|ate|\.) +\d+/\d+|decid(ing|e) )`)
 
 // headerOf returns the first line of a screen.
 func headerOf(x *ptytest.Terminal) string {
