@@ -230,6 +230,9 @@ func FuzzRing(f *testing.F) {
 
 // Reading allocates nothing, or a fast loop would pay for the collector.
 func TestReadingAllocatesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped: the race detector, whose runs are short, allocates itself")
+	}
 	w := looptest.Create(t, t.TempDir(), 0)
 	r := open(t, w.Path)
 	b := looptest.Record(loop.Step, 1, 1)
