@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -176,14 +177,20 @@ func TestPruningTakesNamedRecordingsLast(t *testing.T) {
 	}
 }
 
-// countdown is a context that ends after it was asked so often.
+// countdown is a context that ends after it was asked so often, by whichever goroutine.
 type countdown struct {
 	context.Context
-	left int
+	left atomic.Int64
+}
+
+func countingDown(ctx context.Context, left int) *countdown {
+	c := &countdown{Context: ctx}
+	c.left.Store(int64(left))
+	return c
 }
 
 func (c *countdown) Err() error {
-	if c.left--; c.left < 0 {
+	if c.left.Add(-1) < 0 {
 		return context.DeadlineExceeded
 	}
 	return nil
@@ -206,7 +213,7 @@ func TestPruningALargeFolderKeepsWhatItAchieved(t *testing.T) {
 	paths = slices.Delete(paths, count/2, count/2+1)
 	var all []string
 	for asked := 1000; ; asked *= 4 {
-		p, deleted := f.prune(&countdown{t.Context(), asked}, paths[len(paths)-1], kept*f.size)
+		p, deleted := f.prune(countingDown(t.Context(), asked), paths[len(paths)-1], kept*f.size)
 		all = append(all, deleted...)
 		if !slices.Equal(all, paths[:len(all)]) {
 			t.Fatalf("the oldest were not deleted first: %v", deleted)
