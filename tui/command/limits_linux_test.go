@@ -8,6 +8,9 @@ import (
 
 // Under limits that are too low the program says so in one sentence, and Go's runtime leaves no dump.
 func TestLowLimitsAreSaid(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped: the race detector, whose runs are short, needs more memory than these limits leave")
+	}
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("skipped: no bash, whose ulimit sets limits")
 	}
