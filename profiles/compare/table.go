@@ -90,7 +90,7 @@ func (t *table) intervals(c *Comparison) (n int) {
 			continue
 		}
 		for _, d := range c.Rows[i].Against {
-			if finite(d.Low) && finite(d.High) && d.Low < d.High {
+			if finite(d.Low) && finite(d.High) && d.Low != d.High {
 				n++
 			}
 		}
