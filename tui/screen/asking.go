@@ -3,9 +3,9 @@ package screen
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
@@ -250,17 +250,6 @@ func (a *asking) cutShort(keys ...string) []string {
 	}
 }
 
-// differing returns the bookmark's settings that are not in force, in the order of the table.
-func (a *asking) differing(b *bookmark) []settings.Assignment {
-	var sets []settings.Assignment
-	for _, k := range a.table.Keys() {
-		if v, ok := b.values[k.Name]; ok && a.asked(k.Name) != v {
-			sets = append(sets, settings.Assignment{Key: k.Name, Value: v})
-		}
-	}
-	return slices.Clip(sets)
-}
-
 // over reports whether the run on screen has ended.
 func (a *asking) over() bool { return a.snap != nil && words.Ended(a.snap.State) }
 
@@ -281,4 +270,46 @@ func (a *asking) cautionLines() (lines []string) {
 		}
 	}
 	return lines
+}
+
+// wishLife is how long a requested value is shown if the run does not report it, unless the run
+// is paused.
+const wishLife = 2 * time.Second
+
+// wishes are requested settings that are not in force yet, so that pressing a key twice starts
+// from the first request.
+type wishes map[string]wish
+
+type wish struct {
+	value string
+	at    time.Time
+}
+
+// settle removes the wishes that are fulfilled, and those that a run that is not paused has not
+// fulfilled in time.
+func (w wishes) settle(s *profiles.Snapshot, now time.Time) {
+	for key, v := range w {
+		current, _ := settingValue(s, key)
+		if words.Waits(s, key) {
+			current = s.Next.Get(key)
+		}
+		if current == v.value || s.State != profiles.Paused && now.Sub(v.at) > wishLife {
+			delete(w, key)
+		}
+	}
+}
+
+// settingValue returns a setting's value in a snapshot, as text. The learning rate is the one in
+// use, which a schedule may have lowered.
+func settingValue(s *profiles.Snapshot, key string) (string, bool) {
+	if s == nil {
+		return "", false
+	}
+	if key != "" && key == words.SettingsOf(s).Table().Roles().Rate {
+		if now := s.Of(key).Latest; now > 0 && !math.IsInf(now, 0) {
+			return words.FormatRate(now), true
+		}
+	}
+	value := words.SettingsOf(s).Get(key)
+	return value, value != ""
 }

@@ -1,21 +1,18 @@
 package screen
 
 import (
-	"strings"
-
-	tea "charm.land/bubbletea/v2"
-
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
 	"prismtop/tui/keys"
 )
 
-// This file connects the keys of tui/keys with what this screen and the run are able to do.
+// This file holds the keys of the run on screen: those of tui/keys for what this screen and the run are able to do, and what is
+// said of a key whose command is not among that.
 
 // bindings are the keys of the run on screen, used for dispatch, footer, help and sentences.
 type bindings struct {
 	*keys.Table
-	can   profiles.Kinds
+	able  profiles.Kinds
 	all   *keys.Table // without regard to what the source carries out
 	picks []string    // settings in the value list
 }
@@ -28,7 +25,7 @@ var ownSections = []keys.Section{keys.Settings, keys.Run, keys.Replay, keys.Tuni
 // default.
 func bindingsOf(t *settings.Table, can profiles.Kinds, own *keys.Own) *bindings {
 	all, _ := keys.For(t, own)
-	b := &bindings{can: can, all: all, Table: all.Only(func(_ keys.Section, r *keys.Row) bool {
+	b := &bindings{able: can, all: all, Table: all.Only(func(_ keys.Section, r *keys.Row) bool {
 		return can.Has(needs(r)...)
 	})}
 	if can.Has(profiles.SetCommand) {
@@ -48,58 +45,68 @@ func needs(r *keys.Row) profiles.Kinds {
 	return profiles.Kinds{r.Command}
 }
 
-// run carries out an action: by its function, or by the one command that it asks for.
-func (m *Model) run(r *keys.Row) tea.Cmd {
-	if r.Setting != nil {
-		m.move(r.Setting, r.Move)
-		return nil
-	}
-	if deed := deeds[r.Action]; deed != nil {
-		return deed(m)
-	}
-	return m.later(profiles.Command{Kind: r.Command})
+// readCommand reads all settings: the screen carries it out if it has a pane for them.
+const readCommand profiles.CommandKind = "read settings"
+
+// everyKind are the commands of keys that act on a run, wherever it is.
+func everyKind() profiles.Kinds {
+	return append(profiles.Every(), profiles.ExportCommand, profiles.LeaveCommand, profiles.OperateCommand, profiles.HandOverCommand, readCommand)
 }
 
-// forPane returns a pressed key as the focused pane knows it. While a value is typed, keys are characters.
-func (m *Model) forPane(pressed string) string {
-	if m.editing() {
-		return pressed
+// can reports whether the screen may ask for all given commands.
+func (b *bindings) can(all ...profiles.CommandKind) bool { return b.able.Has(all...) }
+
+// withRestart appends how to text if the run can be restarted.
+func (b *bindings) withRestart(text string, how profiles.Advice) string {
+	if b.can(profiles.RestartCommand) {
+		return text + b.Say(how)
 	}
-	return m.keys.InPane(pressed)
+	return text
+}
+
+// runIsOver is the answer to keys that need a running run.
+func (b *bindings) runIsOver() string { return b.withRestart("the run is over", startsNext) }
+
+// wouldChange returns the answer to a key that would change a run which this screen cannot, from its longest
+// version to its shortest, nil for any other. operates reports whether this screen may change the run, and behind whether
+// its snapshots are still catching up.
+func (b *bindings) wouldChange(pressed string, operates, behind bool) []string {
+	answer := func(does string) []string {
+		return []string{pressed + " (" + does + ") would change the run, but this is a recording", "this is a recording: nothing in it changes"}
+	}
+	because := func(why string) func(string) []string {
+		return func(does string) []string { return []string{pressed + " (" + does + "): " + why, why} }
+	}
+	without := []profiles.CommandKind{profiles.LeaveCommand, profiles.OperateCommand, profiles.NoteCommand}
+	switch {
+	case operates && behind:
+		answer = because(catchesUp)
+	case !operates && !b.can(profiles.OperateCommand):
+		why := viewerWatches
+		if b.can(profiles.NoteCommand) {
+			why = annotatorWatches
+		}
+		answer, without = because(why), []profiles.CommandKind{profiles.LeaveCommand}
+	case !operates:
+		answer = because(b.Say(onlyWatches))
+	case !b.can(profiles.PlayCommand):
+		return nil
+	}
+	can := everyKind().Without(without...)
+	for _, section := range []keys.Section{keys.Settings, keys.Run, keys.Tuning} {
+		for _, r := range b.all.Rows(section) {
+			if r.Has(pressed) && can.Has(needs(&r)...) {
+				return answer(r.Help)
+			}
+		}
+	}
+	return nil
 }
 
 // closes reports whether a pressed key closes a list.
-func (m *Model) closes(pressed string) bool {
-	return pressed == "esc" || pressed == m.keys.Of("quit") || pressed == m.keys.Of("help")
+func (b *bindings) closes(pressed string) bool {
+	return pressed == "esc" || pressed == b.Of("quit") || pressed == b.Of("help")
 }
 
 // isDigit reports whether a key names a bookmark.
 func isDigit(key string) bool { return len(key) == 1 && key[0] >= '1' && key[0] <= '9' }
-
-// inFooter returns the value of the setting that a row changes, and whether it is not in force yet: a lamp for a switch,
-// otherwise text of a fixed width, so that nothing moves.
-func (m *Model) inFooter(r *keys.Row) (shown string, pending bool) {
-	value, pending := m.value(r.Setting.Name)
-	switch {
-	case r.Setting.Type == settings.TypeSwitch && value == "true":
-		return "●", pending
-	case r.Setting.Type == settings.TypeSwitch:
-		return "○", pending
-	}
-	value = m.textOf(r.Setting.Name, value)
-	return value + strings.Repeat(" ", max(0, widthOf(r.Setting)-len(value))), pending
-}
-
-// widthOf returns the width of a setting's values in the footer: that of the longest of a choice, and of a
-// number at most that of four digits.
-func widthOf(k *settings.Key) (w int) {
-	for _, v := range k.Allowed {
-		w = max(w, len(v))
-	}
-	if k.Type == settings.TypeInteger {
-		for w = 1; w < 4 && k.Max >= 10; w++ {
-			k = &settings.Key{Max: k.Max / 10}
-		}
-	}
-	return w
-}

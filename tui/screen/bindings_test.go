@@ -42,7 +42,7 @@ func TestKeysAreOfTheSettingsOfTheRun(t *testing.T) {
 	m.status = status{}
 	s := sorting()
 	m.Update(snapshotMsg{s})
-	if lies[*valueList](m) || m.bookmarks[0] != nil || len(m.wishes) != 0 {
+	if lies[*valueList](m) || m.bookmarks.slots[0] != nil || len(m.wishes) != 0 {
 		t.Error("what was asked of the run before outlives it")
 	}
 	footer := footerOf(m)

@@ -11,61 +11,62 @@ import (
 	"prismtop/tui/widget"
 )
 
-// This file shows the list of panes, where they can be shown and hidden.
-
-// chooser is the open list of panes.
-type chooser struct{ row int }
+// chooser is the open list of panes, where they can be shown and hidden.
+type chooser struct {
+	*tiling
+	*answers
+	keys *bindings
+	row  int
+}
 
 // chooserKeys are the letters and digits that select panes in the list.
 const chooserKeys = "1234567890abcdefghiklm"
 
-// nextArrangement switches to the next arrangement of panes.
-func (m *Model) nextArrangement() { m.say("panes: " + m.rearrange()) }
+// newChooser returns the list, with the focused pane selected.
+func newChooser(t *tiling, a *answers, k *bindings) *chooser {
+	c := &chooser{tiling: t, answers: a, keys: k}
+	if t.focus != layout.None {
+		c.row = int(t.focus)
+	}
+	return c
+}
 
-// showOrHide shows or hides a pane, and says why it cannot.
-func (m *Model) showOrHide(id layout.Pane) {
-	if why := m.togglePane(id); why != "" {
-		m.say(why)
+// showOrHide shows or hides the selected pane, and says why it cannot.
+func (c *chooser) showOrHide() {
+	if why := c.togglePane(layout.Pane(c.row)); why != "" {
+		c.say(why)
 	}
 }
 
-func (m *Model) openChooser() {
-	c := &chooser{}
-	if m.focus != layout.None {
-		c.row = int(m.focus)
-	}
-	m.lay(c)
-}
-
-func (c *chooser) press(m *Model, s string) (cmd tea.Cmd, left bool) {
+func (c *chooser) press(s string) (tea.Cmd, outcome) {
 	switch {
-	case m.closes(s) || m.keys.Is("panes", s):
-		m.lift()
-	case m.keys.Is("layout", s):
-		m.nextArrangement()
+	case c.keys.closes(s) || c.keys.Is("panes", s):
+		return nil, closed
+	case c.keys.Is("layout", s):
+		c.say("panes: " + c.rearrange())
 	case s == "space":
-		m.showOrHide(layout.Pane(c.row))
-	case s == "enter" || m.keys.Is("zoom", s):
-		m.lift()
-		m.setFocus(layout.Pane(c.row))
-		m.zoomed = true
-		m.relay()
+		c.showOrHide()
+	case s == "enter" || c.keys.Is("zoom", s):
+		c.setFocus(layout.Pane(c.row))
+		c.zoomed = true
+		c.relay()
+		return nil, closed
 	default:
-		c.row, _ = widget.Around(s, c.row, len(m.panes))
-		if i := strings.Index(chooserKeys[:min(len(m.panes), len(chooserKeys))], s); len(s) == 1 && i >= 0 {
+		c.row, _ = widget.Around(s, c.row, len(c.panes))
+		if i := strings.Index(chooserKeys[:min(len(c.panes), len(chooserKeys))], s); len(s) == 1 && i >= 0 {
 			c.row = i
-			m.showOrHide(layout.Pane(i))
+			c.showOrHide()
 		}
 	}
-	return nil, false
+	return nil, held
 }
 
-func (l *chooser) box(m *Model) []string {
-	a := m.arrangement()
-	whole := m.arranged(m.choice())
-	rows := min(len(m.panes), m.layout.H-2)
-	first := max(0, min(l.row-rows/2, len(m.panes)-rows))
-	return m.dialog("Panes in "+a.Name, m.keys.Say(chooserFoot), 44, rows, func(c *chart.Canvas) {
+func (l *chooser) box(in room) []string {
+	a := l.arrangement()
+	whole := l.arranged(l.choice())
+	rows := min(len(l.panes), in.h-2)
+	first := max(0, min(l.row-rows/2, len(l.panes)-rows))
+	return in.dialog("Panes in "+a.Name, l.keys.Say(chooserFoot), 44, rows, func(c *chart.Canvas) {
 		w, _ := c.Size()
 		for y := range rows {
 			id := layout.Pane(first + y)
@@ -75,8 +76,8 @@ func (l *chooser) box(m *Model) []string {
 				lamp, style = "●", theme.Good
 			case whole.Wanted[id]:
 				lamp, style, note = "◌", theme.Warn, "hidden: no room"
-			case m.without[id]:
-				note = m.whyLacking(id)
+			case l.without[id]:
+				note = l.whyLacking(id)
 			case whole.Put[id]:
 				note = "hidden"
 			default:
@@ -89,8 +90,8 @@ func (l *chooser) box(m *Model) []string {
 				c.Text(2, y, chooserKeys[id:id+1], theme.Key)
 			}
 			c.Text(4, y, lamp, style)
-			c.Text(6, y, m.paneName(id), theme.Plain)
-			c.TextRight(w, y, chart.Cut(note, w-8-chart.Width(m.paneName(id))), style)
+			c.Text(6, y, l.paneName(id), theme.Plain)
+			c.TextRight(w, y, chart.Cut(note, w-8-chart.Width(l.paneName(id))), style)
 		}
 	})
 }

@@ -46,7 +46,7 @@ func TestPanesAreShownAndHiddenByKey(t *testing.T) {
 func TestTheListGivesAnyPaneTheScreen(t *testing.T) {
 	m, _ := screen(t, 60, 15, Options{}, colorprofile.ANSI256, tuitest.Running())
 	for id := range layout.Pane(len(Panes)) {
-		m.openChooser()
+		m.lay(newChooser(&m.tiling, &m.answers, m.keys))
 		over[*chooser](m).row = int(id)
 		checkFrame(t, m, 60, 15)
 		press(m, "enter")
@@ -87,7 +87,7 @@ func TestTheLastPaneStays(t *testing.T) {
 		if !m.layout.Panes[id].Empty() || m.arranged(m.keep.choice(m.deck, "everything")).Wanted[id] {
 			for range 2 { // the first shows it if it does not fit
 				if !m.arranged(m.keep.choice(m.deck, "everything")).Panes[id].Empty() {
-					m.showOrHide(id)
+					showOrHide(m, id)
 				}
 			}
 		}
@@ -108,7 +108,7 @@ func TestFocusGoesWithItsPane(t *testing.T) {
 	}
 	press(m, "w", "w", "w", "w")
 	m.setFocus(idKSpace)
-	m.showOrHide(idKSpace)
+	showOrHide(m, idKSpace)
 	if m.focus != layout.None {
 		t.Error("a hidden pane has the keys")
 	}
@@ -145,7 +145,7 @@ func TestPresetsGoRound(t *testing.T) {
 	}
 }
 
-func mouse(m *Model, x, y int) {
+func clickOn(m *Model, x, y int) {
 	m.Update(tea.MouseClickMsg{X: x, Y: y, Button: tea.MouseLeft})
 }
 
@@ -160,20 +160,20 @@ func TestTheMouseGivesKeysAndTheScreen(t *testing.T) {
 		t.Error("M leaves the mouse off")
 	}
 	loss := m.layout.Panes[idLoss]
-	mouse(m, loss.X+3, loss.Y+2)
+	clickOn(m, loss.X+3, loss.Y+2)
 	if m.focus != idLoss || m.zoomed {
 		t.Errorf("a click: %d has the keys, zoomed %v", m.focus, m.zoomed)
 	}
-	mouse(m, loss.X+3, loss.Y+2) // the clock of the test is stopped
+	clickOn(m, loss.X+3, loss.Y+2) // the clock of the test is stopped
 	if !m.zoomed {
 		t.Error("a double click does not zoom")
 	}
-	mouse(m, 5, 1) // the title
+	clickOn(m, 5, 1) // the title
 	if m.zoomed {
 		t.Error("a click on the title does not take the screen back")
 	}
-	mouse(m, 0, 0)
-	mouse(m, 5, 39)
+	clickOn(m, 0, 0)
+	clickOn(m, 5, 39)
 	if m.focus != idLoss {
 		t.Error("a click on the header or the footer takes the keys")
 	}
@@ -206,7 +206,7 @@ func TestTheWheelGoesToThePaneUnderIt(t *testing.T) {
 	small, _ := screen(t, 60, 15, Options{}, colorprofile.ANSI256, tuitest.Running())
 	press(small, "?")
 	small.Update(tea.MouseWheelMsg{X: 5, Y: 5, Button: tea.MouseWheelDown})
-	if small.sheet.Above() != 1 {
+	if small.help.Above() != 1 {
 		t.Error("the wheel does not scroll the help")
 	}
 }
@@ -250,7 +250,7 @@ func TestHelpExplainsThePaneThatHasTheKeys(t *testing.T) {
 			t.Errorf("%v: the second ? does not list the keys", size)
 		}
 		press(m, "?")
-		if m.sheet.page != noHelp {
+		if m.help.page != noHelp {
 			t.Error("the third ? does not close the help")
 		}
 	}
@@ -266,7 +266,7 @@ func TestTheFooterStandsStill(t *testing.T) {
 		for i, s := range []*profiles.Snapshot{a, b} {
 			m, _ := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, s)
 			if i == 1 {
-				m.cost.skipped, m.cost.skippedAt = 3, m.now()
+				m.skipped, m.skippedAt = 3, m.now()
 				m.Update(snapshotMsg{s})
 			}
 			for _, word := range []string{"space", "? ", "q quit", "a AMP"} {
@@ -282,7 +282,7 @@ func TestTheFooterStandsStill(t *testing.T) {
 func TestEveryPaneExplainsItself(t *testing.T) {
 	m, _ := screen(t, 80, 24, Options{}, colorprofile.ANSI256, tuitest.Running())
 	for id := range layout.Pane(len(Panes)) {
-		m.focus, m.sheet = id, help{page: paneHelp}
+		m.focus, m.help.sheet = id, sheet{page: paneHelp}
 		if len(m.panes[id].Explain()) == 0 {
 			t.Errorf("%s does not explain itself", deck.Panes[id].Name)
 		}
@@ -299,7 +299,7 @@ func TestTheListOfPanesKeepsNamesApart(t *testing.T) {
 			m.without[id] = true
 		}
 		press(m, "P")
-		text := ansi.Strip(strings.Join(over[*chooser](m).box(m), "\n"))
+		text := ansi.Strip(strings.Join(over[*chooser](m).box(m.room()), "\n"))
 		for id := range m.panes {
 			if name := m.paneName(layout.Pane(id)); !strings.Contains(text, name+" ") {
 				t.Errorf("%s has no space behind it:\n%s", name, text)

@@ -212,7 +212,7 @@ func TestAFactorialIsRefused(t *testing.T) {
 	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t))
 	r.Refuse = errors.New("amp = bf16: not on this machine")
 	press(m, "A", "down", "enter")
-	if got := m.status.text; got != "no ablation: amp = bf16: not on this machine" || m.ablationRuns() {
+	if got := m.status.text; got != "no ablation: amp = bf16: not on this machine" || m.experiments.running() {
 		t.Errorf("says %q", got)
 	}
 	press(m, "A")

@@ -13,17 +13,17 @@ import (
 	"prismtop/tui/words"
 )
 
-// This file shows the cost of watching in the footer and in the help, and counts what is sent.
-
-// cost counts the output of the screen, summed once a second.
+// cost is the cost of watching, for the footer and the help: what the run measured, and the output of the screen, which it sums
+// once a second.
 type cost struct {
+	run     *asking
+	pause   *pausing
+	display *display
+	tiles   *tiling
+
 	bytes int64 // total written at the last sum
 	drawn int64 // total frames at the last sum
 	at    time.Time
-	// skipped counts the frames skipped, up to skippedAt, because the terminal was busy or the
-	// budget was spent.
-	skipped   int64
-	skippedAt time.Time
 
 	rate  float64 // bytes per second
 	fps   float64 // frames per second
@@ -49,19 +49,19 @@ const (
 	ratesWidth    = 220
 )
 
-// costPieces returns the cost of the screen and any losses, for the footer; brief omits the interval.
-func (m *Model) costPieces(brief bool) []widget.Piece {
+// pieces returns the cost of the screen and any losses, for the footer; brief omits the interval.
+func (c *cost) pieces(brief bool) []widget.Piece {
 	var ps []widget.Piece
-	if m.snap != nil && m.snap.Own.Dropped > 0 {
-		ps = append(ps, widget.Piece{Text: fmt.Sprintf("%d dropped  ", m.snap.Own.Dropped), Style: theme.Warn})
+	if c.run.snap != nil && c.run.snap.Own.Dropped > 0 {
+		ps = append(ps, widget.Piece{Text: fmt.Sprintf("%d dropped  ", c.run.snap.Own.Dropped), Style: theme.Warn})
 	}
-	text, style := m.watchingText(brief)
-	if m.layout.W >= ratesWidth && !brief {
-		text += m.cost.rates()
+	text, style := c.watchingText(brief)
+	if c.tiles.layout.W >= ratesWidth && !brief {
+		text += c.rates()
 	}
-	if m.cost.skipped > 0 && m.now().Sub(m.cost.skippedAt) < skippedLife { // replaces the cost at the same width
+	if c.display.skipped > 0 && c.display.now().Sub(c.display.skippedAt) < skippedLife { // replaces the cost at the same width
 		w := chart.Width(text)
-		skipped := words.FittingOrLast(w, unit.About(m.cost.skipped, "frame", "frames")+" skipped", fmt.Sprintf("%d skipped", m.cost.skipped), "skipped")
+		skipped := words.FittingOrLast(w, unit.About(c.display.skipped, "frame", "frames")+" skipped", fmt.Sprintf("%d skipped", c.display.skipped), "skipped")
 		return append(ps, widget.Piece{Text: fmt.Sprintf("%*s", w, skipped), Style: theme.Warn})
 	}
 	return append(ps, widget.Piece{Text: text, Style: style})
@@ -76,13 +76,13 @@ func (c *cost) rates() string {
 }
 
 // watchingText formats the cost of watching at a fixed width.
-func (m *Model) watchingText(brief bool) (string, theme.Style) {
+func (c *cost) watchingText(brief bool) (string, theme.Style) {
 	var w profiles.WatchingCost
-	if m.snap != nil {
-		w = m.snap.Own.Watching
+	if c.run.snap != nil {
+		w = c.run.snap.Own.Watching
 	}
 	label, width := "ui", len("ui −0.2 % [−0.9, 0.6]")-2*(len("−")-1)
-	if m.layout.W >= longCostWidth {
+	if c.tiles.layout.W >= longCostWidth {
 		label, width = "watching", len("watching −0.2 % [−0.9, 0.6]")-2*(len("−")-1)
 	}
 	if w.Thinned {
@@ -96,7 +96,7 @@ func (m *Model) watchingText(brief bool) (string, theme.Style) {
 		if w.Budget > 0 && stats.AtMost(w.Budget).Judge(w.Low, w.High) == stats.Above {
 			style = theme.Warn
 		}
-	case w.Measured && w.Reason == "" && m.still():
+	case w.Measured && w.Reason == "" && c.pause.still():
 		text = label + ": –"
 	case w.Measured && w.Reason == "":
 		text = label + ": measuring"
@@ -111,22 +111,19 @@ func (m *Model) watchingText(brief bool) (string, theme.Style) {
 	return fmt.Sprintf("%*s", width, text), style
 }
 
-// still reports whether the run on screen computes nothing, because it is paused or over.
-func (m *Model) still() bool { return m.paused() || m.over() }
-
-// costNotes explains the cost for the help, as far as it is known.
-func (m *Model) costNotes() (notes []string) {
-	if m.snap == nil || !m.snap.Own.Watching.Measured {
+// notes explains the cost for the help, as far as it is known.
+func (c *cost) notes() (notes []string) {
+	if c.run.snap == nil || !c.run.snap.Own.Watching.Measured {
 		return nil
 	}
-	w := m.snap.Own.Watching
+	w := c.run.snap.Own.Watching
 	switch {
 	case w.Reason != "":
 		notes = append(notes, "The cost of watching is not measured: "+w.Reason+".")
 	case w.Known:
 		notes = append(notes, "Watching costs "+unit.ShareWithin(w.Value, w.Low, w.High)+
 			" of the run's speed, measured by not watching for a quarter of a second now and then.")
-	case m.still():
+	case c.pause.still():
 		notes = append(notes, "The cost of watching is not known: it is measured only while a run computes, which takes about a minute.")
 	default:
 		notes = append(notes, "The cost of watching is being measured, which takes about a minute.")
@@ -138,9 +135,9 @@ func (m *Model) costNotes() (notes []string) {
 		}
 		notes = append(notes, text+", for a budget of "+unit.Share(w.Budget)+" (--watch-budget).")
 	}
-	sent := "Collecting the data takes " + unit.Share(m.snap.Own.Aggregator) + " of a processor"
-	if m.cost.known {
-		sent += fmt.Sprintf("; the terminal gets %.1f KB and %.0f frames a second", m.cost.rate/1000, m.cost.fps)
+	sent := "Collecting the data takes " + unit.Share(c.run.snap.Own.Aggregator) + " of a processor"
+	if c.known {
+		sent += fmt.Sprintf("; the terminal gets %.1f KB and %.0f frames a second", c.rate/1000, c.fps)
 	}
 	return append(notes, sent+".")
 }

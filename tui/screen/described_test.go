@@ -162,7 +162,7 @@ func TestADescribedCurveIsTheCurve(t *testing.T) {
 		sheet := ""
 		for range 60 { // lines of the sheet
 			agree("the help")
-			sheet += ansi.Strip(strings.Join(first.help(), "\n"))
+			sheet += ansi.Strip(strings.Join(first.help.lines(first.room()), "\n"))
 			first.Update(downKey)
 			second.Update(downKey)
 		}

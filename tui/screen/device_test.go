@@ -26,7 +26,7 @@ func onMachine(t *testing.T, s *profiles.Snapshot, lacks ...string) (*Model, *la
 	t.Helper()
 	run := &lacking{Recorder: tuitest.NewRecorder(), values: lacks}
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
-	m.source = run
+	m.seat.source = run
 	return m, run
 }
 
@@ -122,7 +122,7 @@ func TestTheScreenSaysWhyAutoIsTheCPU(t *testing.T) {
 				t.Errorf("%d columns, device = %s, not selected:\n%s", w, setting, frame)
 			}
 			help := ""
-			for _, line := range m.noteLines(70) {
+			for _, line := range m.help.noteLines(70) {
 				help += line.Text + " "
 			}
 			if strings.Contains(help, "The device auto is the CPU: "+s.Run.GPUReason+".") != (setting == "auto") {
@@ -159,7 +159,7 @@ func TestTheListsMarkWhatTheMachineLacks(t *testing.T) {
 			}
 		}
 		help := ""
-		for _, line := range m.noteLines(70) {
+		for _, line := range m.help.noteLines(70) {
 			help += line.Text + " "
 		}
 		if lacks := tt.device == "cpu" && tt.setting != "cuda"; strings.Count(help, "AMP tf32 is "+noTF32+".") != map[bool]int{true: 1}[lacks] {
@@ -173,11 +173,11 @@ func TestACycleLeavesOutWhatTheMachineLacks(t *testing.T) {
 	s := on("auto", "cpu")
 	tuitest.Set(s, "amp", "fp16")
 	m, run := onMachine(t, s, "tf32")
-	if m.nudge("amp", true); !slices.Equal(run.asked, []string{"tf32", "off"}) || !strings.HasPrefix(m.status.text, "AMP: fp16 → off") {
+	if m.knobs.nudge("amp", true); !slices.Equal(run.asked, []string{"tf32", "off"}) || !strings.HasPrefix(m.status.text, "AMP: fp16 → off") {
 		t.Errorf("asked for %q, the screen says %q", run.asked, m.status.text)
 	}
 	m, _ = onMachine(t, s, "off", "bf16", "bf16x3", "tf32")
-	if m.nudge("amp", true); m.status.text != "AMP stays fp16: amp = tf32: not here" {
+	if m.knobs.nudge("amp", true); m.status.text != "AMP stays fp16: amp = tf32: not here" {
 		t.Errorf("with nothing else: %q", m.status.text)
 	}
 }

@@ -5,71 +5,51 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"prismtop/profiles"
-	"prismtop/profiles/visible"
 	"prismtop/tui/chart"
 	"prismtop/tui/control"
 	"prismtop/tui/theme"
 	"prismtop/tui/widget"
-	"prismtop/tui/words"
 )
 
-// This file lists the formats that a run can be written in, and writes it in the selected one.
-
-// exporting is the open list of formats.
+// exporting is the open list of the formats that the run can be written in; it writes the run in the selected one.
 type exporting struct {
-	formats []control.Format
-	row     int
+	*answers
+	exporter control.Exporter
+	keys     *bindings
+	formats  []control.Format
+	row      int
 }
 
-// openExports opens the list.
-func (m *Model) openExports() {
-	m.lay(&exporting{formats: m.exporter.Formats()})
-}
-
-func (x *exporting) press(m *Model, s string) (cmd tea.Cmd, left bool) {
+func (x *exporting) press(s string) (tea.Cmd, outcome) {
 	n := len(x.formats)
 	switch {
-	case m.closes(s) || m.keys.Is("export", s):
-		m.lift()
+	case x.keys.closes(s) || x.keys.Is("export", s):
+		return nil, closed
 	case s == "enter" || s == "space":
-		return x.export(m, x.row), false
+		return x.export(x.row), closed
 	default:
 		x.row, _ = widget.Around(s, x.row, n)
 		if isDigit(s) && int(s[0]-'1') < n {
-			return x.export(m, int(s[0]-'1')), false
+			return x.export(int(s[0] - '1')), closed
 		}
 	}
-	return nil, false
+	return nil, held
 }
 
-// export closes the list and writes the run in a format of it; exportedMsg arrives when that is done.
-func (x *exporting) export(m *Model, row int) tea.Cmd {
-	exporter, format := m.exporter, x.formats[row].Name
-	m.lift()
-	m.say("exporting " + format + " …")
+// export writes the run in a format of the list; exportedMsg arrives when that is done.
+func (x *exporting) export(row int) tea.Cmd {
+	exporter, format := x.exporter, x.formats[row].Name
+	x.say("exporting " + format + " …")
 	return func() tea.Msg {
 		paths, err := exporter.Export(format)
 		return exportedMsg{format, paths, err}
 	}
 }
 
-// exported logs and shows where the files are, or why there are none.
-func (m *Model) exported(msg exportedMsg) {
-	text := words.Exported(msg.format, msg.paths, msg.err)
-	m.addLine(profiles.LogLine{Text: visible.Text(text), Refused: msg.err != nil})
-	m.showLines()
-	if msg.err != nil {
-		m.complain(text)
-	} else {
-		m.say(text)
-	}
-}
-
-func (x *exporting) box(m *Model) []string {
-	rows := min(len(x.formats), m.layout.H-2)
+func (x *exporting) box(in room) []string {
+	rows := min(len(x.formats), in.h-2)
 	first := max(0, min(x.row-rows/2, len(x.formats)-rows))
-	return m.dialog("Export what is recorded", "enter or a digit writes it here, esc", 56, rows, func(c *chart.Canvas) {
+	return in.dialog("Export what is recorded", "enter or a digit writes it here, esc", 56, rows, func(c *chart.Canvas) {
 		w, _ := c.Size()
 		for y := range rows {
 			i := first + y

@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"prismtop/profiles"
+	"prismtop/tui/layout"
 	"prismtop/tui/pane"
 	"prismtop/tui/tuitest"
 )
@@ -105,6 +106,13 @@ func arrange(m *Model, name string) {
 	m.relay()
 	m.stale = true
 	m.Update(secondMsg{})
+}
+
+// showOrHide does to a pane what its key in the list of panes does.
+func showOrHide(m *Model, id layout.Pane) {
+	c := newChooser(&m.tiling, &m.answers, m.keys)
+	c.row = int(id)
+	c.showOrHide()
 }
 
 // over returns the open overlay of a kind, its zero value if there is none.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"prismtop/profiles"
+	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/keys"
@@ -16,7 +17,19 @@ import (
 	"prismtop/tui/words"
 )
 
-// This file draws the footer.
+// footer is the line below the panes: the keys that matter most, or those of the focused pane, the answer to the last key, and the
+// screen's cost. A replay has a line above it with its position.
+type footer struct {
+	*answers
+	run         *asking
+	keys        *bindings
+	tiles       *tiling
+	overlays    *overlays
+	pause       *pausing
+	experiments *experiments
+	cost        *cost
+	playback    *playback
+}
 
 // footerKeys is the number of keys that the footer offers while no pane has the focus.
 const footerKeys = 6
@@ -30,15 +43,14 @@ const (
 	byState        // settings by their values alone
 )
 
-// footer returns the lines of the footer: the keys that matter most, or those of the focused pane, the answer to the
-// last key, and the screen's cost. A replay's position has a line of its own above. Where the keys do not fit, the cost
+// lines returns the lines of the footer. Where the keys do not fit, the cost
 // loses its interval, which the help has; then names are shortened, and those of settings dropped.
-func (m *Model) footer() []string {
-	w, h := m.layout.Footer.W, m.layout.Footer.H
+func (f *footer) lines(t *theme.Theme) []string {
+	w, h := f.tiles.layout.Footer.W, f.tiles.layout.Footer.H
 	var c chart.Canvas
 	c.Resize(w, h)
 	if h > 1 {
-		transport.Draw(&c, 0, m.replay.Position(), m.options.ASCII)
+		transport.Draw(&c, 0, f.playback.replay.Position(), f.playback.ascii)
 	}
 	var right, keys []widget.Piece
 	var room int
@@ -46,44 +58,44 @@ func (m *Model) footer() []string {
 		naming
 		brief bool
 	}{{inFull, false}, {inFull, true}, {inShort, true}, {byState, true}} {
-		right = m.costPieces(form.brief)
+		right = f.cost.pieces(form.brief)
 		room = w - 3 - widget.Width(right)
 		var missing int
-		if keys, missing = widget.FitKeys(m.offered(form.naming, room), room); missing > widget.LastRank {
+		if keys, missing = widget.FitKeys(f.offered(form.naming, room), room); missing > widget.LastRank {
 			break
 		}
 	}
 	widget.Put(&c, w-1-widget.Width(right), h-1, right)
-	m.told(&c, h-1, room, keys)
-	return c.Lines(m.theme)
+	f.told(&c, h-1, room, keys)
+	return c.Lines(t)
 }
 
 // offered returns the keys in the footer, for room cells.
-func (m *Model) offered(how naming, room int) []widget.KeyGroup {
-	if t, typed := opened[*typing](&m.overlays); typed {
-		return t.keys()
+func (f *footer) offered(how naming, room int) []widget.KeyGroup {
+	if t, typed := opened[*typing](f.overlays); typed {
+		return t.hints()
 	}
-	if m.focus != layout.None {
-		return m.focusKeys()
+	if f.tiles.focus != layout.None {
+		return f.focusKeys()
 	}
-	table := m.footerTable(room)
-	groups := m.keyGroups(table, how)
-	if m.over() && !m.can(profiles.PlayCommand) && len(m.keys.Rows(keys.Settings)) > 0 {
+	table := f.table(room)
+	groups := f.keyGroups(table, how)
+	if f.run.over() && !f.keys.can(profiles.PlayCommand) && len(f.keys.Rows(keys.Settings)) > 0 {
 		label := widget.KeyGroup{Pieces: []widget.Piece{{Text: "next run:", Style: theme.Strong}}, Rank: 3}
 		groups = append([]widget.KeyGroup{label}, groups...)
 	}
 	return groups
 }
 
-// footerTable returns the rows in the footer: those of the lowest ranks, in the order of their sections.
-func (m *Model) footerTable(room int) []keys.Row {
+// table returns the rows in the footer: those of the lowest ranks, in the order of their sections.
+func (f *footer) table(room int) []keys.Row {
 	var table []keys.Row
 	for _, section := range []keys.Section{keys.Settings, keys.Tuning, keys.Run, keys.Replay, keys.Screen} {
-		table = append(table, m.keys.Rows(section)...)
+		table = append(table, f.keys.Rows(section)...)
 	}
-	table = slices.DeleteFunc(table, func(r keys.Row) bool { return r.Short == "" || r.Setting != nil && m.snap == nil })
-	if m.over() && !m.can(profiles.PlayCommand) {
-		table = m.afterTheEnd(table, room)
+	table = slices.DeleteFunc(table, func(r keys.Row) bool { return r.Short == "" || r.Setting != nil && f.run.snap == nil })
+	if f.run.over() && !f.keys.can(profiles.PlayCommand) {
+		table = f.afterTheEnd(table, room)
 	} else {
 		table = slices.DeleteFunc(table, func(r keys.Row) bool { return r.Afterwards })
 	}
@@ -110,37 +122,37 @@ func (m *Model) footerTable(room int) []keys.Row {
 // told draws the keys of a row and the status beside them. An answer to a key that does not fit
 // there temporarily replaces the keys, and if longer also the screen's cost. News is not shown
 // then; it remains in the log.
-func (m *Model) told(c *chart.Canvas, y, room int, keys []widget.Piece) {
+func (f *footer) told(c *chart.Canvas, y, room int, keys []widget.Piece) {
 	w, _ := c.Size()
-	text, style := m.statusLine(w - 2)
-	if m.status.news && m.deciding() == "" && !widget.Beside(room, keys, text) {
+	text, style := f.statusLine(w - 2)
+	if f.status.news && f.experiments.deciding() == "" && !widget.Beside(room, keys, text) {
 		text = ""
 	}
 	widget.Tell(c, y, room, keys, text, style)
 }
 
 // editing reports whether keys are typed into a setting's value.
-func (m *Model) editing() bool {
-	e, _ := m.editor()
-	_, typed := opened[*typing](&m.overlays)
+func (f *footer) editing() bool {
+	e, _ := f.tiles.editor()
+	_, typed := opened[*typing](f.overlays)
 	return typed || e != nil && e.Editing()
 }
 
 // afterTheEnd returns the rows of a run that is over: those that need a running run give way to restart and save.
 // Settings are the first to be dropped, unless they were changed for the next run.
-func (m *Model) afterTheEnd(table []keys.Row, room int) []keys.Row {
+func (f *footer) afterTheEnd(table []keys.Row, room int) []keys.Row {
 	var left []keys.Row
 	for _, r := range table {
 		switch {
 		case r.During:
 			continue
 		case r.Action == "restart":
-			if changed := m.changedNext(); len(changed) > 0 {
+			if changed := f.run.changedNext(); len(changed) > 0 {
 				r.Short = nextRunText(changed, room)
 			}
 		case r.Setting != nil:
 			r.Rank += 2
-			if _, pending := m.inFooter(&r); pending {
+			if _, pending := f.inFooter(&r); pending {
 				r.Rank = 0
 			}
 		}
@@ -159,51 +171,42 @@ func nextRunText(changed []string, room int) string {
 }
 
 // focusKeys returns the keys of the focused pane, nil if there is none.
-func (m *Model) focusKeys() []widget.KeyGroup {
-	if t, typed := opened[*typing](&m.overlays); typed {
-		return t.keys()
+func (f *footer) focusKeys() []widget.KeyGroup {
+	if t, typed := opened[*typing](f.overlays); typed {
+		return t.hints()
 	}
-	if m.focus == layout.None {
+	if f.tiles.focus == layout.None {
 		return nil
 	}
 	zoom := "zoom"
-	if m.zoomed {
+	if f.tiles.zoomed {
 		zoom = "unzoom"
 	}
-	groups := []widget.KeyGroup{{Pieces: []widget.Piece{{Text: m.paneName(m.focus) + ":", Style: theme.Strong}}}}
+	groups := []widget.KeyGroup{{Pieces: []widget.Piece{{Text: f.tiles.paneName(f.tiles.focus) + ":", Style: theme.Strong}}}}
 	add := func(rank int, hints ...pane.Hint) {
 		for _, h := range hints {
 			groups = append(groups, widget.Hint(h.Key, h.Does, rank))
 		}
 	}
-	add(1, m.hints()...)
-	if m.editing() {
+	add(1, f.tiles.hints(f.keys)...)
+	if f.editing() {
 		return groups
 	}
-	add(0, pane.Hint{Key: m.keys.Of("zoom"), Does: zoom}, pane.Hint{Key: m.keys.Of("help"), Does: "explain"})
-	add(2, pane.Hint{Key: m.keys.Of("next pane"), Does: "next pane"}, pane.Hint{Key: "esc", Does: "back"})
-	add(3, pane.Hint{Key: m.keys.Of("quit"), Does: "quit"})
+	add(0, pane.Hint{Key: f.keys.Of("zoom"), Does: zoom}, pane.Hint{Key: f.keys.Of("help"), Does: "explain"})
+	add(2, pane.Hint{Key: f.keys.Of("next pane"), Does: "next pane"}, pane.Hint{Key: "esc", Does: "back"})
+	add(3, pane.Hint{Key: f.keys.Of("quit"), Does: "quit"})
 	return groups
 }
 
-// hints returns the focused pane's own keys as the user has them.
-func (m *Model) hints() []pane.Hint {
-	hints := slices.Clone(m.panes[m.focus].Hints())
-	for i, h := range hints {
-		hints[i].Key = m.keys.Hint(h.Key)
-	}
-	return hints
-}
-
 // keyGroups returns rows as they are shown in the footer.
-func (m *Model) keyGroups(table []keys.Row, how naming) []widget.KeyGroup {
+func (f *footer) keyGroups(table []keys.Row, how naming) []widget.KeyGroup {
 	var groups []widget.KeyGroup
 	for _, r := range table {
 		name := r.Short
 		if how == inFull && r.Long != "" {
 			name = r.Long
 		}
-		if r.Action == "pause" && m.snap != nil && m.paused() {
+		if r.Action == "pause" && f.run.snap != nil && f.pause.paused() {
 			name = "go on"
 		}
 		ps := []widget.Piece{{Text: r.Name(), Style: theme.Key}}
@@ -211,7 +214,7 @@ func (m *Model) keyGroups(table []keys.Row, how naming) []widget.KeyGroup {
 			ps = append(ps, widget.Piece{Text: " " + name, Style: theme.Plain})
 		}
 		if r.Setting != nil {
-			text, pending := m.inFooter(&r)
+			text, pending := f.inFooter(&r)
 			ps = append(ps, widget.Piece{Text: " " + text, Style: stateStyle(text, pending)})
 		}
 		groups = append(groups, widget.KeyGroup{Pieces: ps, Rank: r.Rank})
@@ -229,4 +232,58 @@ func stateStyle(text string, pending bool) theme.Style {
 		return theme.Faint
 	}
 	return theme.Strong
+}
+
+// inFooter returns the value of the setting that a row changes, and whether it is not in force yet: a lamp for a switch,
+// otherwise text of a fixed width, so that nothing moves.
+func (f *footer) inFooter(r *keys.Row) (shown string, pending bool) {
+	value, pending := f.run.value(r.Setting.Name)
+	switch {
+	case r.Setting.Type == settings.TypeSwitch && value == "true":
+		return "●", pending
+	case r.Setting.Type == settings.TypeSwitch:
+		return "○", pending
+	}
+	value = f.run.textOf(r.Setting.Name, value)
+	return value + strings.Repeat(" ", max(0, widthOf(r.Setting)-len(value))), pending
+}
+
+// widthOf returns the width of a setting's values in the footer: that of the longest of a choice, and of a
+// number at most that of four digits.
+func widthOf(k *settings.Key) (w int) {
+	for _, v := range k.Allowed {
+		w = max(w, len(v))
+	}
+	if k.Type == settings.TypeInteger {
+		for w = 1; w < 4 && k.Max >= 10; w++ {
+			k = &settings.Key{Max: k.Max / 10}
+		}
+	}
+	return w
+}
+
+// statusLine returns the current status, in a version that fits in w cells if there is one.
+func (f *footer) statusLine(w int) (string, theme.Style) {
+	style := theme.Warn
+	switch {
+	case f.status.bad:
+		style = theme.Bad
+	case f.experiments.deciding() != "":
+		return words.FittingOrLast(w, f.whileDeciding()...), theme.Pending
+	case len(f.status.heard) > 0:
+		return f.page(w), style
+	}
+	return words.FittingOrLast(w, append([]string{f.status.text}, f.status.brief...)...), style
+}
+
+// whileDeciding returns the progress of a decision, from its longest version to its shortest: with the answer to
+// the key that began it.
+func (f *footer) whileDeciding() []string {
+	var texts []string
+	if f.status.text != "" && !f.status.news {
+		for _, answer := range append([]string{f.status.text}, f.status.brief...) {
+			texts = append(texts, f.experiments.deciding()+separator+answer)
+		}
+	}
+	return append(texts, f.experiments.deciding())
 }

@@ -26,6 +26,7 @@ import (
 	"prismtop/tui/layout"
 	"prismtop/tui/terminal"
 	"prismtop/tui/tuitest"
+	"prismtop/tui/widget"
 )
 
 // This file plays sessions encoded in bytes: actions of the user, events of the run and behaviour
@@ -249,7 +250,7 @@ func (s *session) update(msg tea.Msg) {
 	if cleared || lost && !out.Lost() {
 		s.write(ansi.CursorHomePosition + ansi.EraseEntireScreen)
 	}
-	if s.m.sleep == asleep {
+	if s.m.suspension.sleep == asleep {
 		s.write(ansi.ResetModeAltScreenSaveCursor)
 		s.write(ansi.SetModeAltScreenSaveCursor)
 		s.update(awakeMsg{})
@@ -450,10 +451,10 @@ func (s *session) look() {
 	if s.over() {
 		return
 	}
-	if rows := m.rows; !m.stale && len(rows) != s.h {
+	if rows := m.frame; !m.stale && len(rows) != s.h {
 		s.t.Fatalf("%dx%d: %d lines", s.w, s.h, len(rows))
 	}
-	for y, row := range m.rows {
+	for y, row := range m.frame {
 		if y < len(s.rows) && s.rows[y] == row {
 			continue
 		}
@@ -464,7 +465,7 @@ func (s *session) look() {
 			s.t.Fatalf("line %d of an ASCII screen: %q", y, row)
 		}
 	}
-	s.rows = append(s.rows[:0], m.rows...)
+	s.rows = append(s.rows[:0], m.frame...)
 	if m.layout.W >= layout.MinWidth && m.layout.H >= layout.MinHeight && !m.zoomed {
 		if err := m.layout.Check(); err != nil {
 			s.t.Fatalf("%dx%d: %v", s.w, s.h, err)
@@ -486,7 +487,7 @@ func (s *session) repainted() {
 	}
 	var whole strings.Builder
 	whole.WriteString("\x1bc")
-	for y, row := range s.m.rows {
+	for y, row := range s.m.frame {
 		whole.WriteString(ansi.CursorPosition(1, y+1))
 		whole.WriteString(row)
 	}
@@ -498,7 +499,7 @@ func (s *session) repainted() {
 		for x := range s.w {
 			if got, want := s.terminal.CellAt(x, y), s.blank.CellAt(x, y); !sameCell(got, want) {
 				s.t.Fatalf("%dx%d: the terminal shows %+v at %d,%d, an empty one %+v in %q\nby differences\n%s\nfrom scratch\n%s",
-					s.w, s.h, got, x, y, want, s.m.rows[y], s.terminal, s.blank)
+					s.w, s.h, got, x, y, want, s.m.frame[y], s.terminal, s.blank)
 			}
 		}
 	}
@@ -521,13 +522,13 @@ func sameCell(a, b *uv.Cell) bool {
 
 // redrawn compares the session's frame with one drawn from scratch.
 func (s *session) redrawn() {
-	before := strings.Join(s.m.rows, "\n")
+	before := strings.Join(s.m.frame, "\n")
 	for _, p := range s.m.panes {
 		p.SetSize(0, 0)
 	}
 	s.m.resize(s.w, s.h)
 	s.m.compose()
-	if after := strings.Join(s.m.rows, "\n"); after != before {
+	if after := strings.Join(s.m.frame, "\n"); after != before {
 		s.t.Fatalf("%dx%d: the screen\n%s\ndrawn anew\n%s", s.w, s.h, ansi.Strip(before), ansi.Strip(after))
 	}
 }
@@ -538,7 +539,7 @@ func TestABoxOverWideCharactersKeepsTheWidth(t *testing.T) {
 	for shift := range 2 {
 		for w := 6; w < 10; w++ {
 			rows := []string{strings.Repeat(" ", shift) + strings.Repeat("月", 29) + strings.Repeat(" ", 2-shift)}
-			m.overlay(rows, []string{strings.Repeat("-", w)})
+			widget.Overlay(rows, []string{strings.Repeat("-", w)}, m.layout.W)
 			if got := ansi.StringWidth(rows[0]); got != 60 {
 				t.Errorf("shifted by %d, a box of %d: %d wide: %q", shift, w, got, rows[0])
 			}

@@ -72,7 +72,7 @@ func TestThePaneOfGPUsComesWithTheFirstReading(t *testing.T) {
 	if frame := frameOf(m); !strings.Contains(frame, "none: libnvidia-ml.so.1") {
 		t.Errorf("the list does not say why there is none:\n%s", frame)
 	}
-	m.showOrHide(idGPU)
+	showOrHide(m, idGPU)
 	if !strings.Contains(m.status.text, "libnvidia-ml.so.1 not found") {
 		t.Errorf("asked for the pane: %q", m.status.text)
 	}

@@ -443,7 +443,7 @@ func TestPlacesHoldTheScreen(t *testing.T) {
 			}
 		}
 		checkFrame(t, m, w, h)
-		if m.sheet.page != noHelp { // it covers places
+		if m.help.page != noHelp { // it covers places
 			continue
 		}
 		b := tuitest.Cells(m.View().Content, w, h)

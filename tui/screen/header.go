@@ -11,13 +11,26 @@ import (
 	"prismtop/profiles/visible"
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
+	"prismtop/tui/pane"
 	"prismtop/tui/theme"
 	"prismtop/tui/transport"
 	"prismtop/tui/words"
 )
 
-// This file draws the header. Each field has a slot that depends only on the screen's width, so
+// header is the line above the panes in one frame. Each of its fields has a slot that depends only on the screen's width, so
 // that fields appear, disappear and grow without moving the others.
+type header struct {
+	snap      *profiles.Snapshot // nil before the first
+	width     int
+	ascii     bool
+	watches   bool               // another screen operates the run
+	position  *profiles.Position // of a replay, nil for none
+	state     profiles.State     // as requested or as reported
+	paused    bool               // likewise
+	threads   int
+	troubles  []profiles.Alert
+	alertsKey string // lists them
+}
 
 // headerField names a field of the header.
 type headerField int
@@ -128,13 +141,13 @@ func headerPlaces(w int) (places [numHeaderFields]layout.Rect) {
 	return places
 }
 
-// header returns the line of the header. Two texts with a single cell between them have a line there.
-func (m *Model) header() []string {
-	w := m.layout.Header.W
+// lines returns the line of the header. Two texts with a single cell between them have a line there.
+func (h *header) lines(t *theme.Theme) []string {
+	w := h.width
 	var c chart.Canvas
 	c.Resize(w, 1)
 	line := '│'
-	if m.options.ASCII {
+	if h.ascii {
 		line = '|'
 	}
 	places, end := headerPlaces(w), 0 // of the text before
@@ -144,7 +157,7 @@ func (m *Model) header() []string {
 			if r.W == 0 {
 				continue
 			}
-			text, style := m.headerText(f, r.W)
+			text, style := h.text(f, r.W)
 			if text = chart.Cut(text, r.W); text == "" {
 				continue
 			}
@@ -156,21 +169,21 @@ func (m *Model) header() []string {
 			end = r.X + chart.Width(text)
 		}
 	}
-	return c.Lines(m.theme)
+	return c.Lines(t)
 }
 
-// headerText returns a field's text for w cells, "" if it has none.
-func (m *Model) headerText(f headerField, w int) (string, theme.Style) {
-	s := m.snap
+// text returns a field's text for w cells, "" if it has none.
+func (h *header) text(f headerField, w int) (string, theme.Style) {
+	s := h.snap
 	switch {
-	case f == brandField && !m.operates():
+	case f == brandField && h.watches:
 		return "watching", theme.Warn
 	case f == brandField:
 		return "prismtop", theme.Brand
-	case f == stateField && m.can(profiles.PlayCommand):
-		return transport.Lamp(m.replay.Position(), m.options.ASCII)
+	case f == stateField && h.position != nil:
+		return transport.Lamp(*h.position, h.ascii)
 	case s == nil && f == stateField:
-		return stateLamp(profiles.Preparing, m.options.ASCII)
+		return stateLamp(profiles.Preparing, h.ascii)
 	case s == nil:
 		return "", theme.Plain
 	}
@@ -182,7 +195,7 @@ func (m *Model) headerText(f headerField, w int) (string, theme.Style) {
 			return s.Run.Device + " " + s.Run.Kernels, theme.Faint
 		}
 		if s.Run.Device != "" {
-			kernels := fmt.Sprintf("%s ×%d", s.Run.Kernels, m.threadsOf(s))
+			kernels := fmt.Sprintf("%s ×%d", s.Run.Kernels, h.threads)
 			return words.FittingOrLast(w, s.Run.Device+" "+kernels, kernels, s.Run.Kernels), theme.Faint
 		}
 	case precisionField:
@@ -192,28 +205,28 @@ func (m *Model) headerText(f headerField, w int) (string, theme.Style) {
 	case iterField:
 		return words.Fitting(w, fmt.Sprintf("iter %d", s.Index), "iter "+unit.Count(s.Index)), theme.Plain
 	case rateField:
-		return m.rateText()
+		return h.rateText()
 	case othersField:
-		return m.sharedText(w)
+		return h.sharedText(w)
 	case ablationField:
 		return ablationText(s, w), theme.Pending
 	case alertsField:
-		if m.leftBesideOthers(w) {
-			return m.leftText()
+		if h.leftBesideOthers(w) {
+			return h.leftText()
 		}
-		return m.alertLamp(w)
+		return h.alertLamp(w)
 	case clockField:
 		return fmt.Sprintf("%*s", w, unit.Clock(s.Elapsed)), theme.Plain
 	case leftField:
-		return m.leftText()
+		return h.leftText()
 	case stateField:
 		if s.CatchingUp {
 			return "catching up", theme.Warn
 		}
-		if r := &s.Recording; m.state() == profiles.Running && r.Path != "" && r.Err == "" {
+		if r := &s.Recording; h.state == profiles.Running && r.Path != "" && r.Err == "" {
 			return recordingLamp, theme.Good
 		}
-		return stateLamp(m.state(), m.options.ASCII)
+		return stateLamp(h.state, h.ascii)
 	}
 	return "", theme.Plain
 }
@@ -231,19 +244,19 @@ const (
 
 // sharedText returns the most important of those that do not have their own slots: an ablation,
 // other programs, the rate and the time left.
-func (m *Model) sharedText(w int) (string, theme.Style) {
-	if text := ablationText(m.snap, w); text != "" && m.layout.Header.W < ablationFrom {
+func (h *header) sharedText(w int) (string, theme.Style) {
+	if text := ablationText(h.snap, w); text != "" && h.width < ablationFrom {
 		return text, theme.Pending
 	}
-	switch text := othersText(m.snap, w); {
-	case text != "" && m.paused(): // from the last reading, not updated while paused
+	switch text := othersText(h.snap, w); {
+	case text != "" && h.paused: // from the last reading, not updated while paused
 		return text, theme.Faint
 	case text != "":
 		return text, theme.Warn
-	case m.layout.Header.W < rateFrom:
-		return m.rateText()
-	case m.layout.Header.W < leftFrom:
-		text, style := m.leftText()
+	case h.width < rateFrom:
+		return h.rateText()
+	case h.width < leftFrom:
+		text, style := h.leftText()
 		return words.Fitting(w, text, strings.ReplaceAll(text, " min", "min")), style
 	}
 	return "", theme.Plain
@@ -251,19 +264,19 @@ func (m *Model) sharedText(w int) (string, theme.Style) {
 
 // leftBesideOthers reports whether the time left, in whose place other programs are shown, is in the place of
 // alerts, w cells wide: there are none.
-func (m *Model) leftBesideOthers(w int) bool {
-	text, _ := m.leftText()
-	width := m.layout.Header.W
-	ablates := width < ablationFrom && ablationText(m.snap, w) != ""
-	return width >= rateFrom && width < leftFrom && !ablates && othersText(m.snap, w) != "" && len(m.troubles()) == 0 && chart.Width(text) <= w
+func (h *header) leftBesideOthers(w int) bool {
+	text, _ := h.leftText()
+	width := h.width
+	ablates := width < ablationFrom && ablationText(h.snap, w) != ""
+	return width >= rateFrom && width < leftFrom && !ablates && othersText(h.snap, w) != "" && len(h.troubles) == 0 && chart.Width(text) <= w
 }
 
 // leftText returns the time left, "" if unknown or the run is over.
-func (m *Model) leftText() (string, theme.Style) {
-	switch s := m.snap; {
+func (h *header) leftText() (string, theme.Style) {
+	switch s := h.snap; {
 	case !s.ETAKnown || words.Ended(s.State):
 		return "", theme.Plain
-	case m.paused():
+	case h.paused:
 		return "left (paused)", theme.Faint
 	default:
 		return "left " + unit.Estimate(s.ETA), theme.Plain
@@ -271,15 +284,31 @@ func (m *Model) leftText() (string, theme.Style) {
 }
 
 // rateText returns the iterations per second, a dash if paused, "" if the run is over.
-func (m *Model) rateText() (string, theme.Style) {
-	s := m.snap
+func (h *header) rateText() (string, theme.Style) {
+	s := h.snap
 	switch {
 	case words.Ended(s.State) || s.Index <= 0:
 		return "", theme.Plain
-	case m.paused():
+	case h.paused:
 		return unit.Rate(math.NaN()), theme.Faint
 	}
 	return unit.Rate(s.Rate), theme.Plain
+}
+
+// alertLamp returns the number of active alerts and the key that lists them, in w cells.
+func (h *header) alertLamp(w int) (string, theme.Style) {
+	alerts := h.troubles
+	if len(alerts) == 0 {
+		return "", theme.Plain
+	}
+	worst := alerts[0].Severity
+	n, key := int64(len(alerts)), h.alertsKey
+	text := words.FittingOrLast(w, unit.About(n, "alert", "alerts")+": "+key, fmt.Sprintf("%d: %s", n, key), key)
+	glyph := '▴' // a notice's dot would look like a separator
+	if worst == profiles.Critical {
+		glyph = pane.AlertGlyph(worst)
+	}
+	return string(glyph) + " " + text, pane.AlertStyle(worst)
 }
 
 // sizedObject is the minimum width at which an object is shown with its sizes.
@@ -307,15 +336,6 @@ func unitText(s *profiles.Snapshot, w int) string {
 	one, now := s.Run.Schema.Unit.One, min(s.Unit+1, all)
 	return words.FittingOrLast(w, fmt.Sprintf("%s %*d/%d", one, len(strconv.Itoa(all)), now, all), fmt.Sprintf("%s %d/%s", one, now, unit.Count(int64(all))),
 		fmt.Sprintf("%s %d", one, now))
-}
-
-// state returns the run's state, as requested or as reported.
-func (m *Model) state() profiles.State {
-	s := m.snap.State
-	if m.wantPaused != nil && *m.wantPaused && s == profiles.Running {
-		return profiles.Paused
-	}
-	return s
 }
 
 // stateLamp returns a run's state, padded to a fixed width.

@@ -108,7 +108,7 @@ func TestAPausedRunShowsNothingLive(t *testing.T) {
 	s := tuitest.Busy()
 	s.State = profiles.Paused
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
-	if _, style := m.headerText(othersField, 11); style != theme.Faint {
+	if _, style := m.header().text(othersField, 11); style != theme.Faint {
 		t.Errorf("other programs, of which a paused run has no news, stand in style %d", style)
 	}
 }
@@ -148,7 +148,7 @@ func TestTheFieldsOfTheHeaderStandStill(t *testing.T) {
 		m, _ := screen(t, w, 30, Options{}, colorprofile.ANSI256)
 		for name, s := range states {
 			m.Update(snapshotMsg{s})
-			m.sheet = help{}
+			m.help.sheet = sheet{}
 			header, _, _ := strings.Cut(frameOf(m), "\n")
 			at := placesOf(t, header)
 			if _, ok := at["clock"]; !ok && w >= 80 {
@@ -353,7 +353,7 @@ func TestTheTimeLeftBesideOtherPrograms(t *testing.T) {
 		s := tuitest.Busy()
 		s.Run.Device, s.Run.Kernels = "cpu", "avx512-bf16"
 		m, _ := screen(t, w, 40, Options{}, colorprofile.ANSI256, s)
-		line := m.header()[0]
+		line := m.header().lines(m.theme)[0]
 		if !strings.Contains(line, "62 %") || !strings.Contains(line, "left ~3 min") {
 			t.Errorf("%d columns: %q", w, line)
 		}
@@ -362,7 +362,7 @@ func TestTheTimeLeftBesideOtherPrograms(t *testing.T) {
 		}
 		s.Alerts = tuitest.Eventful().Alerts
 		m.Update(snapshotMsg{s})
-		if line = m.header()[0]; !strings.Contains(line, "62 %") || !strings.Contains(line, "alert") {
+		if line = m.header().lines(m.theme)[0]; !strings.Contains(line, "62 %") || !strings.Contains(line, "alert") {
 			t.Errorf("%d columns, with alerts: %q", w, line)
 		}
 	}

@@ -14,11 +14,19 @@ import (
 	"prismtop/tui/words"
 )
 
-// This file draws the help: a scrollable sheet over the screen that explains the focused pane,
-// lists all bindings, searches both, or lists the alerts.
-
-// help is the open sheet.
+// help is a scrollable sheet over the screen that explains the focused pane, lists all bindings, searches both, or lists the
+// alerts.
 type help struct {
+	sheet
+	run   *asking
+	tiles *tiling
+	keys  *bindings
+	cost  *cost
+	note  string // the error in the file of the remembered state
+}
+
+// sheet is what the help shows.
+type sheet struct {
 	page helpPage
 	find *widget.Input // what is searched for; nil without a search
 	widget.Scroll
@@ -34,55 +42,58 @@ const (
 )
 
 // next switches from closed to the focused pane's page, then to the keys, then to closed.
-func (h *help) next(focused bool) {
+func (h *help) next() {
 	page := keysHelp
 	switch {
-	case h.page == noHelp && focused:
+	case h.page == noHelp && h.tiles.focus != layout.None:
 		page = paneHelp
 	case h.page == keysHelp:
 		page = noHelp
 	}
-	*h = help{page: page}
+	h.sheet = sheet{page: page}
 }
 
-// help returns the lines of the sheet.
-func (m *Model) help() []string {
-	if m.sheet.find != nil {
-		w := min(pane.ProseWidth, m.layout.W-4)
-		return m.scrolled("Search the help", "", [][]widget.Line{m.foundLines(w)}, w)
+// close closes the sheet.
+func (h *help) close() { h.sheet = sheet{} }
+
+// lines returns the lines of the sheet.
+func (h *help) lines(in room) []string {
+	if h.find != nil {
+		w := min(pane.ProseWidth, in.w-4)
+		return h.scrolled(in, "Search the help", "", [][]widget.Line{h.foundLines(w)}, w)
 	}
-	if m.sheet.page == paneHelp && m.focus != layout.None {
-		w := min(pane.ProseWidth, m.layout.W-4)
-		return m.scrolled(m.paneName(m.focus), m.keys.Say(allKeysHint+" · "+searchHint), [][]widget.Line{m.paneLines(w)}, w)
+	if h.page == paneHelp && h.tiles.focus != layout.None {
+		w := min(pane.ProseWidth, in.w-4)
+		return h.scrolled(in, h.tiles.paneName(h.tiles.focus), h.keys.Say(allKeysHint+" · "+searchHint), [][]widget.Line{h.paneLines(w)}, w)
 	}
-	if m.sheet.page == alertsHelp {
-		w := min(pane.ProseWidth, m.layout.W-4)
-		return m.scrolled("Alerts", m.keys.Say(allKeysHint), [][]widget.Line{m.alertLines(w)}, w)
+	if h.page == alertsHelp {
+		w := min(pane.ProseWidth, in.w-4)
+		return h.scrolled(in, "Alerts", h.keys.Say(allKeysHint), [][]widget.Line{h.alertLines(w)}, w)
 	}
-	columns, width := m.keyColumns()
-	return m.scrolled("Keys", m.keys.Say(searchHint), columns, len(columns)*(width+2)-2)
+	columns, width := h.keyColumns()
+	return h.scrolled(in, "Keys", h.keys.Say(searchHint), columns, len(columns)*(width+2)-2)
 }
 
 // search begins a search.
-func (m *Model) search() { m.sheet = help{page: keysHelp, find: widget.NewInput("")} }
+func (h *help) search() { h.sheet = sheet{page: keysHelp, find: widget.NewInput("")} }
 
 // pressSearch handles a key of a search: the sheet scrolls, every other key is typed.
-func (m *Model) pressSearch(pressed string) {
+func (h *help) pressSearch(pressed string) {
 	switch {
 	case pressed == "esc":
-		m.sheet = help{page: keysHelp}
+		h.sheet = sheet{page: keysHelp}
 	case len([]rune(pressed)) == 1 || pressed == "space" || widget.Edits(pressed):
-		m.sheet.find.Press(pressed)
-		m.sheet.Scroll = widget.Scroll{}
+		h.find.Press(pressed)
+		h.Scroll = widget.Scroll{}
 	default:
-		m.sheet.Move(pressed)
+		h.Move(pressed)
 	}
 }
 
 // foundLines returns what is searched for, the keys and the paragraphs on panes that have all of its words.
-func (m *Model) foundLines(w int) []widget.Line {
-	text := m.sheet.find.Value()
-	lines := []widget.Line{{Key: m.keys.Of("search"), Text: text + "_", Style: theme.Strong}, {}}
+func (h *help) foundLines(w int) []widget.Line {
+	text := h.find.Value()
+	lines := []widget.Line{{Key: h.keys.Of("search"), Text: text + "_", Style: theme.Strong}, {}}
 	wanted := strings.Fields(strings.ToLower(text))
 	if len(wanted) == 0 {
 		return append(lines, widget.Wrapped("Type words: keys and explanations with all of them are listed.", w, theme.Faint)...)
@@ -93,16 +104,16 @@ func (m *Model) foundLines(w int) []widget.Line {
 	}
 	least := len(lines)
 	for _, section := range ownSections {
-		for _, r := range m.keys.Rows(section) {
+		for _, r := range h.keys.Rows(section) {
 			if has(r.Name(), r.Help, section.Title()) {
 				lines = append(lines, widget.KeyLines(r.Name(), r.Help, w)...)
 			}
 		}
 	}
-	for id := range m.panes {
-		for _, sentences := range m.panes[id].Explain() {
-			if paragraph := m.keys.Say(profiles.Advice(sentences)); has(paragraph) {
-				lines = append(lines, widget.Line{}, widget.Line{Text: m.paneName(layout.Pane(id)), Style: theme.Title})
+	for id := range h.tiles.panes {
+		for _, sentences := range h.tiles.panes[id].Explain() {
+			if paragraph := h.keys.Say(profiles.Advice(sentences)); has(paragraph) {
+				lines = append(lines, widget.Line{}, widget.Line{Text: h.tiles.paneName(layout.Pane(id)), Style: theme.Title})
 				lines = append(lines, widget.Wrapped(paragraph, w, theme.Plain)...)
 			}
 		}
@@ -114,20 +125,20 @@ func (m *Model) foundLines(w int) []widget.Line {
 }
 
 // paneLines explain the focused pane.
-func (m *Model) paneLines(w int) []widget.Line {
+func (h *help) paneLines(w int) []widget.Line {
 	var lines []widget.Line
-	for _, paragraph := range m.panes[m.focus].Explain() {
-		for _, l := range words.Wrap(m.keys.Say(profiles.Advice(paragraph)), w) {
+	for _, paragraph := range h.tiles.panes[h.tiles.focus].Explain() {
+		for _, l := range words.Wrap(h.keys.Say(profiles.Advice(paragraph)), w) {
 			lines = append(lines, widget.Line{Text: l})
 		}
 		lines = append(lines, widget.Line{})
 	}
 	lines = append(lines, widget.Line{Text: "Keys here", Style: theme.Title})
-	for _, h := range m.hints() {
+	for _, h := range h.tiles.hints(h.keys) {
 		lines = append(lines, widget.Line{Key: h.Key, Text: h.Does})
 	}
-	for _, h := range paneHints {
-		lines = append(lines, widget.Line{Key: m.keys.Of(h.action), Text: h.does})
+	for _, all := range paneHints {
+		lines = append(lines, widget.Line{Key: h.keys.Of(all.action), Text: all.does})
 	}
 	return lines
 }
@@ -149,11 +160,11 @@ var guide = []struct{ where, does string }{
 }
 
 // keyColumns returns all bindings and the run's notes, in columns of width cells.
-func (m *Model) keyColumns() (columns [][]widget.Line, width int) {
-	return widget.Columns(m.layout.W-4, m.layout.H-2, func(width int) [][]widget.Line {
-		blocks := [][]widget.Line{m.noteLines(width)}
+func (h *help) keyColumns() (columns [][]widget.Line, width int) {
+	return widget.Columns(h.tiles.layout.W-4, h.tiles.layout.H-2, func(width int) [][]widget.Line {
+		blocks := [][]widget.Line{h.noteLines(width)}
 		for _, section := range ownSections {
-			rows := m.keys.Rows(section)
+			rows := h.keys.Rows(section)
 			if len(rows) == 0 {
 				continue
 			}
@@ -168,31 +179,31 @@ func (m *Model) keyColumns() (columns [][]widget.Line, width int) {
 }
 
 // noteLines returns the guide, anything emulated or hidden, and the run's notes.
-func (m *Model) noteLines(w int) []widget.Line {
+func (h *help) noteLines(w int) []widget.Line {
 	lines := widget.Title("Where to look", w)
 	for _, g := range guide {
-		lines = append(lines, widget.KeyLines(m.keys.Say(profiles.Advice(g.where)), g.does, w)...)
+		lines = append(lines, widget.KeyLines(h.keys.Say(profiles.Advice(g.where)), g.does, w)...)
 	}
 	var notes []string
-	if m.snap != nil {
-		notes = append(notes, m.cautionLines()...)
-		if reason := words.OnCPU(m.snap); reason != "" {
+	if h.run.snap != nil {
+		notes = append(notes, h.run.cautionLines()...)
+		if reason := words.OnCPU(h.run.snap); reason != "" {
 			notes = append(notes, "The device auto is the CPU: "+reason+".")
 		}
 	}
-	if names := m.paneNames(m.layout.Crowded()); names != "" && !m.zoomed {
+	if names := h.tiles.paneNames(h.tiles.layout.Crowded()); names != "" && !h.tiles.zoomed {
 		notes = append(notes, "Too small for: "+names+".")
 	}
-	if names := m.paneNames(m.layout.Put.List()); names != "" {
-		notes = append(notes, "Hidden, as you left them: "+names+". "+m.keys.Say(panesShowsThem))
+	if names := h.tiles.paneNames(h.tiles.layout.Put.List()); names != "" {
+		notes = append(notes, "Hidden, as you left them: "+names+". "+h.keys.Say(panesShowsThem))
 	}
-	if m.snap != nil {
-		notes = append(notes, m.snap.Run.Notes...)
+	if h.run.snap != nil {
+		notes = append(notes, h.run.snap.Run.Notes...)
 	}
-	if m.note != "" {
-		notes = append(notes, m.note)
+	if h.note != "" {
+		notes = append(notes, h.note)
 	}
-	notes = append(notes, m.costNotes()...)
+	notes = append(notes, h.cost.notes()...)
 	if len(notes) > 0 {
 		lines = append(lines, widget.Line{}, widget.Line{Text: "Here", Style: theme.Title})
 	}
@@ -205,66 +216,32 @@ func (m *Model) noteLines(w int) []widget.Line {
 }
 
 // scrolled returns a sheet with columns of w cells, scrolled to its current row.
-func (m *Model) scrolled(title, more string, columns [][]widget.Line, w int) []string {
-	return widget.Sheet(&m.sheet.Scroll, title, more, columns, w, m.layout.W, m.layout.H).Lines(m.theme)
-}
-
-// The following functions show alerts outside the log pane: as a count in its own header slot,
-// and as a list opened by a key.
-
-// troubles returns the active alerts, worst first, preceded by the failure if the run failed.
-func (m *Model) troubles() []profiles.Alert {
-	s := m.snap
-	if s == nil {
-		return nil
-	}
-	if s.State != profiles.Failed {
-		return s.Alerts
-	}
-	failure := profiles.Alert{Severity: profiles.Critical, Since: s.Elapsed, Iteration: s.Index,
-		What: "The run failed: " + words.FirstLine(s.Err),
-		Try:  m.afterFailure()}
-	return append([]profiles.Alert{failure}, s.Alerts...)
-}
-
-// alertLamp returns the number of active alerts and the key that lists them, in w cells.
-func (m *Model) alertLamp(w int) (string, theme.Style) {
-	alerts := m.troubles()
-	if len(alerts) == 0 {
-		return "", theme.Plain
-	}
-	worst := alerts[0].Severity
-	n, key := int64(len(alerts)), m.keys.Of("alerts")
-	text := words.FittingOrLast(w, unit.About(n, "alert", "alerts")+": "+key, fmt.Sprintf("%d: %s", n, key), key)
-	glyph := '▴' // a notice's dot would look like a separator
-	if worst == profiles.Critical {
-		glyph = pane.AlertGlyph(worst)
-	}
-	return string(glyph) + " " + text, pane.AlertStyle(worst)
+func (h *help) scrolled(in room, title, more string, columns [][]widget.Line, w int) []string {
+	return widget.Sheet(&h.Scroll, title, more, columns, w, in.w, in.h).Lines(in.theme)
 }
 
 // toggleAlerts opens or closes the list of alerts.
-func (m *Model) toggleAlerts() {
-	if m.sheet.page == alertsHelp {
-		m.sheet = help{}
+func (h *help) toggleAlerts() {
+	if h.page == alertsHelp {
+		h.close()
 		return
 	}
-	m.sheet = help{page: alertsHelp}
+	h.sheet = sheet{page: alertsHelp}
 }
 
-// openOnFailure opens the list of alerts if the run has just failed and nothing else is open,
-// because the reason needs more than one line.
-func (m *Model) openOnFailure(before, now *profiles.Snapshot) {
+// openOnFailure opens the list of alerts if the run has just failed and no sheet is open, because the reason needs more than one
+// line.
+func (h *help) openOnFailure(before, now *profiles.Snapshot) {
 	failed := now.State == profiles.Failed && (before == nil || before.State != profiles.Failed)
-	if failed && m.sheet.page == noHelp && !m.listing() {
-		m.sheet = help{page: alertsHelp}
+	if failed && h.page == noHelp {
+		h.sheet = sheet{page: alertsHelp}
 	}
 }
 
 // alertLines returns the full alerts in lines of w cells, each with its severity, start time and
 // advice.
-func (m *Model) alertLines(w int) []widget.Line {
-	alerts := m.troubles()
+func (h *help) alertLines(w int) []widget.Line {
+	alerts := troubles(h.run.snap, h.keys)
 	if len(alerts) == 0 {
 		return widget.Wrapped("No alert is active. The Log pane keeps the cleared ones.", w, theme.Plain)
 	}
@@ -273,23 +250,8 @@ func (m *Model) alertLines(w int) []widget.Line {
 		style := pane.AlertStyle(a.Severity)
 		lines = append(lines, widget.Line{Text: fmt.Sprintf("%c %s since %s", pane.AlertGlyph(a.Severity), a.Severity, unit.Clock(a.Since)), Style: style})
 		lines = append(lines, widget.Wrapped(a.What, w, theme.Strong)...)
-		lines = append(lines, widget.Wrapped(m.keys.Say(a.Try), w, theme.Plain)...)
+		lines = append(lines, widget.Wrapped(h.keys.Say(a.Try), w, theme.Plain)...)
 		lines = append(lines, widget.Line{})
 	}
 	return lines[:len(lines)-1]
-}
-
-// afterFailure describes what helps after a failure.
-func (m *Model) afterFailure() profiles.Advice {
-	var ways []string
-	switch {
-	case m.can(profiles.RestartCommand, profiles.SetCommand):
-		ways = append(ways, "{restart|a restart} begins again from the first weights, and {settings|the list of settings} changes them before that")
-	case m.can(profiles.RestartCommand):
-		ways = append(ways, "{restart|a restart} begins again from the first weights")
-	}
-	if m.can(profiles.SaveCommand) {
-		ways = append(ways, "{save|saving} keeps the last reconstruction")
-	}
-	return profiles.Advice(strings.Join(append(ways, "{quit|quitting} ends the program."), "; "))
 }

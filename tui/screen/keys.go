@@ -2,101 +2,88 @@ package screen
 
 import (
 	"math"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"prismtop/profiles"
-	"prismtop/profiles/settings"
-	"prismtop/tui/control"
+	"prismtop/tui/keys"
 	"prismtop/tui/layout"
 	"prismtop/tui/pane"
 	"prismtop/tui/terminal"
-	"prismtop/tui/words"
+	"prismtop/tui/widget"
 )
-
-// move applies a key's move to a setting.
-func (m *Model) move(k *settings.Key, how settings.Move) {
-	switch {
-	case how == settings.MoveWrite:
-		m.editSetting(k.Name)
-	case k.Name == settings.Device:
-		m.otherDevice()
-	case how == settings.MoveToggle && len(k.Allowed) > 1:
-		m.toggle(k)
-	case k.Name == m.table.Roles().Rate:
-		m.scaleRate(k.Name, map[settings.Move]float64{settings.MoveNext: 2, settings.MoveBefore: 0.5}[how])
-	default:
-		m.nudge(k.Name, how != settings.MoveBefore)
-	}
-}
 
 // deeds are what the actions of tui/keys do on this screen, but for those of settings. One that is not here asks the
 // source for its command.
 var deeds = map[profiles.Action]func(*Model) tea.Cmd{
-	"pause":        (*Model).togglePause,
-	"step":         (*Model).step,
-	"save":         (*Model).save,
-	"checkpoint":   (*Model).checkpoint,
-	"clear caches": (*Model).clearCaches,
+	"pause":        does(func(m *Model) { m.pause.toggle() }),
+	"step":         does(func(m *Model) { m.pause.step() }),
+	"save":         announces(savingPicture, profiles.SaveCommand),
+	"checkpoint":   announces(writingCheckpoint, profiles.CheckpointCommand),
+	"clear caches": does((*Model).clearCaches),
 	"export":       does((*Model).openExports),
 	"note":         does((*Model).openNote),
-	"detach":       (*Model).detach,
-	"control":      does((*Model).operate),
-	"restart":      (*Model).restart,
+	"detach":       func(m *Model) tea.Cmd { return m.detach() },
+	"control":      does(func(m *Model) { m.seat.operate() }),
+	"restart":      does((*Model).restart),
 
-	"play":              does(func(m *Model) { m.play(profiles.PlayCommand, 0) }),
-	"backward":          does(func(m *Model) { m.skip(-skipped) }),
-	"forward":           does(func(m *Model) { m.skip(skipped) }),
-	"slower":            does(func(m *Model) { m.faster(-1) }),
-	"faster":            does(func(m *Model) { m.faster(1) }),
-	"next snapshot":     does(func(m *Model) { m.play(profiles.SkipCommand, 1) }),
-	"previous snapshot": does(func(m *Model) { m.play(profiles.SkipCommand, -1) }),
-	"next change":       does(func(m *Model) { m.jump(1, profiles.ChangeMark) }),
-	"previous change":   does(func(m *Model) { m.jump(-1, profiles.ChangeMark) }),
-	"next alert":        does(func(m *Model) { m.jump(1, profiles.AlertMark) }),
-	"previous alert":    does(func(m *Model) { m.jump(-1, profiles.AlertMark) }),
-	"next note":         does(func(m *Model) { m.jump(1, profiles.NoteMark) }),
-	"previous note":     does(func(m *Model) { m.jump(-1, profiles.NoteMark) }),
-	"tenth":             does(func(m *Model) { m.seekShare(float64(m.pressed[0]-'0') / 10) }),
-	"beginning":         does(func(m *Model) { m.seekShare(0) }),
-	"end":               does(func(m *Model) { m.seek(math.MaxInt64) }),
+	"play":              does(func(m *Model) { m.playback.play(profiles.PlayCommand, 0) }),
+	"backward":          does(func(m *Model) { m.playback.skip(-skipped) }),
+	"forward":           does(func(m *Model) { m.playback.skip(skipped) }),
+	"slower":            does(func(m *Model) { m.playback.faster(-1) }),
+	"faster":            does(func(m *Model) { m.playback.faster(1) }),
+	"next snapshot":     does(func(m *Model) { m.playback.play(profiles.SkipCommand, 1) }),
+	"previous snapshot": does(func(m *Model) { m.playback.play(profiles.SkipCommand, -1) }),
+	"next change":       does(func(m *Model) { m.playback.jump(1, profiles.ChangeMark) }),
+	"previous change":   does(func(m *Model) { m.playback.jump(-1, profiles.ChangeMark) }),
+	"next alert":        does(func(m *Model) { m.playback.jump(1, profiles.AlertMark) }),
+	"previous alert":    does(func(m *Model) { m.playback.jump(-1, profiles.AlertMark) }),
+	"next note":         does(func(m *Model) { m.playback.jump(1, profiles.NoteMark) }),
+	"previous note":     does(func(m *Model) { m.playback.jump(-1, profiles.NoteMark) }),
+	"tenth":             does(func(m *Model) { m.playback.seekShare(float64(m.pressed[0]-'0') / 10) }),
+	"beginning":         does(func(m *Model) { m.playback.seekShare(0) }),
+	"end":               does(func(m *Model) { m.playback.seek(math.MaxInt64) }),
 
-	"settings":           does((*Model).toggleSettings),
-	"choose":             does((*Model).openPicks),
-	"ablate":             does((*Model).toggleAblation),
-	"compare everything": does((*Model).compareEverything),
-	"replicate":          does((*Model).replicate),
-	"fork":               does((*Model).forkQuality),
-	"undo":               does((*Model).undo),
-	"bookmark":           does((*Model).storeNext),
-	"apply bookmark":     does(func(m *Model) { m.digit(int(m.pressed[0] - '0')) }),
-	"switch device":      does((*Model).otherDevice),
+	"settings":           does(func(m *Model) { m.toggleSettings() }),
+	"choose":             does(func(m *Model) { m.knobs.list(m.keys.picks) }),
+	"ablate":             does(func(m *Model) { m.experiments.toggle() }),
+	"compare everything": does(func(m *Model) { m.experiments.compareEverything() }),
+	"replicate":          does(func(m *Model) { m.experiments.replicate() }),
+	"fork":               does(func(m *Model) { m.experiments.fork() }),
+	"undo":               does(func(m *Model) { m.tuning.undo() }),
+	"bookmark":           does(func(m *Model) { m.bookmarks.storeNext() }),
+	"apply bookmark":     does(func(m *Model) { m.bookmarks.digit(int(m.pressed[0] - '0')) }),
+	"switch device":      does(func(m *Model) { m.knobs.otherDevice() }),
 
-	"help":          (*Model).toggleHelp,
-	"search":        does((*Model).search),
-	"alerts":        does((*Model).toggleAlerts),
+	"help":          does(func(m *Model) { m.help.next() }),
+	"search":        does(func(m *Model) { m.help.search() }),
+	"alerts":        does(func(m *Model) { m.help.toggleAlerts() }),
 	"next pane":     does(func(m *Model) { m.cycleFocus(1) }),
 	"previous pane": does(func(m *Model) { m.cycleFocus(-1) }),
-	"zoom":          does((*Model).toggleZoom),
+	"zoom":          does(func(m *Model) { m.toggleZoom() }),
 	"view":          does((*Model).needsFocus),
 	"scale":         does((*Model).needsFocus),
 	"draw":          does((*Model).needsFocus),
-	"layout":        does((*Model).nextArrangement),
-	"panes":         does((*Model).openChooser),
-	"mouse":         does((*Model).toggleMouse),
-	"suspend":       (*Model).suspend,
-	"colours":       does((*Model).cycleColours),
-	"bandwidth":     does((*Model).cycleBandwidth),
+	"layout":        does(func(m *Model) { m.say("panes: " + m.rearrange()) }),
+	"panes":         does(func(m *Model) { m.lay(newChooser(&m.tiling, &m.answers, m.keys)) }),
+	"mouse":         does(func(m *Model) { m.mouse.toggle() }),
+	"suspend":       func(m *Model) tea.Cmd { return m.suspension.suspend() },
+	"colours":       does(func(m *Model) { m.cycleColours() }),
+	"bandwidth":     does(func(m *Model) { m.cycleBandwidth() }),
 	"close":         (*Model).closeOverlay,
 	"redraw":        (*Model).redraw,
 	"quit":          (*Model).askQuit,
-	"interrupt":     (*Model).interrupt,
+	"interrupt":     func(m *Model) tea.Cmd { return m.interrupt() },
 }
 
 // does turns a method without a command into a handler.
 func does(f func(*Model)) func(*Model) tea.Cmd {
 	return func(m *Model) tea.Cmd { f(m); return nil }
+}
+
+// announces turns a command that may take a while into a handler that says what is done.
+func announces(text string, kind profiles.CommandKind) func(*Model) tea.Cmd {
+	return func(m *Model) tea.Cmd { return m.seat.announce(text, profiles.Command{Kind: kind}) }
 }
 
 // press runs the action of a key.
@@ -105,8 +92,8 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		return tea.Batch(m.press(tea.KeyPressMsg{Code: tea.KeyEscape}), m.press(rest))
 	}
 	m.pressed = msg.String()
-	if m.storing && !isDigit(m.pressed) {
-		m.storing = false
+	if !isDigit(m.pressed) {
+		m.bookmarks.storing = false
 	}
 	over := m.top()
 	if _, asked := over.(quitting); m.layout.TooSmall && m.layout.W > 0 && !asked {
@@ -118,20 +105,22 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 			return m.interrupt()
 		case "ctrl+l":
 			return m.redraw()
+		case "ctrl+z":
+			return m.suspension.suspend()
 		}
-		if cmd, left := over.press(m, m.pressed); !left {
+		if cmd, left := m.overlays.press(m.pressed); !left {
 			return cmd
 		}
 	}
-	if m.sheet.find != nil {
-		m.pressSearch(m.pressed)
+	if m.help.find != nil {
+		m.help.pressSearch(m.pressed)
 		return nil
 	}
-	if m.sheet.page != noHelp {
+	if m.help.page != noHelp {
 		if m.pressed == "esc" { // before the pane beneath, which may handle esc itself
 			return m.closeOverlay()
 		}
-		if m.sheet.Move(msg.String()) {
+		if m.help.Move(m.pressed) {
 			return nil
 		}
 	}
@@ -143,7 +132,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		}
 		return nil
 	}
-	if m.can(profiles.PlayCommand) && !m.status.bad { // of another moment
+	if m.keys.can(profiles.PlayCommand) && !m.status.bad { // of another moment
 		m.status = status{}
 	}
 	for _, section := range ownSections {
@@ -153,7 +142,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 			}
 		}
 	}
-	if texts := m.wouldChange(m.pressed); texts != nil {
+	if texts := m.keys.wouldChange(m.pressed, m.seat.operates(), m.snap != nil && m.snap.CatchingUp); texts != nil {
 		m.sayOne(texts...)
 		return nil
 	}
@@ -172,68 +161,6 @@ func (m *Model) pressTooSmall(key string) tea.Cmd {
 	return nil
 }
 
-// runIsOver is the answer to keys that need a running run.
-func (m *Model) runIsOver() string { return m.withRestart("the run is over", startsNext) }
-
-func (m *Model) togglePause() tea.Cmd {
-	switch {
-	case m.snap == nil:
-		m.say(errNotBegun.Error())
-		return nil
-	case words.Ended(m.snap.State):
-		m.say(m.runIsOver())
-		return nil
-	}
-	pause := !m.paused()
-	m.wantPaused = &pause
-	m.pauseRun(pause)
-	return nil
-}
-
-// paused reports whether the run is paused, as requested or as reported.
-func (m *Model) paused() bool {
-	if m.wantPaused != nil {
-		return *m.wantPaused
-	}
-	return m.snap != nil && m.snap.State == profiles.Paused
-}
-
-func (m *Model) step() tea.Cmd {
-	if m.snap != nil && words.Ended(m.snap.State) {
-		m.say(m.runIsOver())
-		return nil
-	}
-	if !m.paused() || m.snap == nil {
-		m.say(m.keys.Say(stepNeedsPause))
-		return nil
-	}
-	m.do(profiles.Command{Kind: profiles.StepCommand})
-	return nil
-}
-
-func (m *Model) save() tea.Cmd {
-	m.say(savingPicture)
-	return m.later(profiles.Command{Kind: profiles.SaveCommand})
-}
-
-func (m *Model) checkpoint() tea.Cmd {
-	m.say(writingCheckpoint)
-	return m.later(profiles.Command{Kind: profiles.CheckpointCommand})
-}
-
-func (m *Model) clearCaches() tea.Cmd {
-	if m.snap == nil || words.Ended(m.snap.State) {
-		m.complain(clearNeedsRun)
-		return nil
-	}
-	if m.do(profiles.Command{Kind: profiles.ClearCommand}) {
-		m.say(clearingCaches)
-	}
-	return nil
-}
-
-func (m *Model) toggleHelp() tea.Cmd { m.sheet.next(m.focus != layout.None); return nil }
-
 func (m *Model) redraw() tea.Cmd { m.redrawPictures(); return tea.ClearScreen }
 
 // closeOverlay goes back one step: it closes the help, the zoom or the focus.
@@ -241,8 +168,8 @@ func (m *Model) closeOverlay() tea.Cmd {
 	switch {
 	case m.top() != nil:
 		m.lift()
-	case m.sheet.page != noHelp:
-		m.sheet = help{}
+	case m.help.page != noHelp:
+		m.help.close()
 	case m.zoomed:
 		m.toggleZoom()
 	default:
@@ -251,31 +178,115 @@ func (m *Model) closeOverlay() tea.Cmd {
 	return nil
 }
 
+// run carries out an action: by its function, or by the one command that it asks for.
+func (m *Model) run(r *keys.Row) tea.Cmd {
+	if r.Setting != nil {
+		m.knobs.move(r.Setting, r.Move)
+		return nil
+	}
+	if deed := deeds[r.Action]; deed != nil {
+		return deed(m)
+	}
+	return m.seat.later(profiles.Command{Kind: r.Command})
+}
+
+// forPane returns a pressed key as the focused pane knows it. While a value is typed, keys are characters.
+func (m *Model) forPane(pressed string) string {
+	if m.footer.editing() {
+		return pressed
+	}
+	return m.keys.InPane(pressed)
+}
+
+// needsFocus answers a pane's key that no focused pane handles.
+func (m *Model) needsFocus() {
+	if m.focus == layout.None {
+		m.say(m.keys.Say(focusFirst))
+		return
+	}
+	m.say(m.paneName(m.focus) + " has nothing for " + m.pressed)
+}
+
+// clicked focuses the pane under the mouse; a click on its title or a double click zooms or
+// unzooms it.
+func (m *Model) clicked(e tea.Mouse) {
+	if e.Button != tea.MouseLeft || m.top() != nil && !m.listing() {
+		return
+	}
+	if m.help.page != noHelp || m.listing() {
+		m.closeOverlay()
+		return
+	}
+	if r := headerPlaces(m.layout.W)[alertsField]; !m.layout.TooSmall && r.Contains(e.X, e.Y) && len(troubles(m.snap, m.keys)) > 0 {
+		m.help.toggleAlerts()
+		return
+	}
+	id := m.layout.At(e.X, e.Y)
+	if id == layout.None {
+		return
+	}
+	twice := m.mouse.clicked(id)
+	m.setFocus(id)
+	if twice || e.Y == m.layout.Panes[id].Y {
+		m.mouse.last = click{}
+		m.toggleZoom()
+	}
+}
+
+// wheeled scrolls the open sheet, or the pane under the mouse.
+func (m *Model) wheeled(e tea.Mouse) {
+	step := "down"
+	switch e.Button {
+	case tea.MouseWheelUp:
+		step = "up"
+	case tea.MouseWheelDown:
+	default:
+		return
+	}
+	if m.help.page != noHelp {
+		m.help.Move(step)
+		return
+	}
+	if id := m.layout.At(e.X, e.Y); id != layout.None && m.top() == nil {
+		m.panes[id].Press(step)
+	}
+}
+
+// clearCaches empties the caches of a running run.
+func (m *Model) clearCaches() {
+	if m.snap == nil || m.over() {
+		m.complain(clearNeedsRun)
+	} else if m.seat.do(profiles.Command{Kind: profiles.ClearCommand}) {
+		m.say(clearingCaches)
+	}
+}
+
+// openExports opens the list of formats.
+func (m *Model) openExports() {
+	m.lay(&exporting{answers: &m.answers, exporter: m.exporter, keys: m.keys, formats: m.exporter.Formats()})
+}
+
+// openNote opens the line in which a note is written.
+func (m *Model) openNote() {
+	if m.snap == nil {
+		m.complain(errNotBegun.Error())
+		return
+	}
+	m.lay(noting{widget.NewInput(""), &m.seat, &m.asking})
+}
+
+// restart restarts the run, or asks first if anything would be lost.
+func (m *Model) restart() {
+	if m.restarting.mayAsk() {
+		m.lay(&m.restarting)
+	}
+}
+
+// askQuit asks whether to quit, or quits if nothing would end.
 func (m *Model) askQuit() tea.Cmd {
-	if m.snap == nil || words.Ended(m.snap.State) || !m.can(profiles.StopCommand) { // nothing to end
+	if m.snap == nil || m.over() || !m.keys.can(profiles.StopCommand) {
 		return m.quit()
 	}
-	m.lay(quitting{})
+	m.lay(quitting{&m.departure, &m.pause})
 	return nil
-}
-
-func (m *Model) quit() tea.Cmd {
-	switch {
-	case m.can(profiles.StopCommand):
-		m.ending, m.stopped = true, time.Now()
-		m.do(profiles.Command{Kind: profiles.StopCommand})
-	case m.can(profiles.LeaveCommand) && !m.over(): // another screen operates the run
-		m.gone = control.ErrDetached
-	}
-	m.Leave()
-	return tea.Quit
-}
-
-func (m *Model) interrupt() tea.Cmd {
-	m.interrupted = true
-	if m.options.Leave.Always {
-		m.Leave()
-		return tea.Quit
-	}
-	return m.quit()
 }

@@ -116,7 +116,7 @@ func TestKeysOnATerminalThatIsTooSmall(t *testing.T) {
 		if press(m, "q") {
 			t.Fatalf("%v: q quits without asking", size)
 		}
-		if got := strings.Join(m.rows, "\n"); size[0] >= 40 && !strings.Contains(ansi.Strip(got), "Quit? y or q quits, other keys stay") {
+		if got := strings.Join(m.frame, "\n"); size[0] >= 40 && !strings.Contains(ansi.Strip(got), "Quit? y or q quits, other keys stay") {
 			t.Errorf("%v: q shows\n%s", size, got)
 		}
 		if press(m, "m", "q") || len(r.Called()) > 0 {
@@ -139,7 +139,7 @@ func TestASettingEndsAnAblation(t *testing.T) {
 	s := tuitest.Running()
 	s.Ablation = &profiles.Ablation{Running: true, Groups: 96, Base: s.Settings}
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
-	m.set("seed", "7")
+	m.tuning.set("seed", "7")
 	if got := m.status.text; !strings.Contains(got, "next run") || strings.Contains(got, "ended") {
 		t.Errorf("the seed of the next run: %q", got)
 	}
@@ -292,7 +292,7 @@ func TestSmallThingsReadWell(t *testing.T) {
 	s.Effects = []profiles.Effect{{Change: profiles.Change{Key: "threads", Before: "0", After: "3"}}}
 	at := time.Unix(1000, 0)
 	m, _ := screen(t, 120, 40, Options{ASCII: true, Now: func() time.Time { return at }}, colorprofile.ANSI256, s)
-	m.cost.skipped, m.cost.skippedAt = 1, at
+	m.skipped, m.skippedAt = 1, at
 	m.Update(pressed("n"))
 	frame := ansi.Strip(m.View().Content)
 	for _, want := range []string{"|| paused", "1 frame skipped", "1 loss was not finite", "threads 2>3"} {
@@ -463,7 +463,7 @@ func TestTheFooterShowsTheCostOfWatching(t *testing.T) {
 		if got := strings.TrimRight(lastLine(m), " "); !strings.HasSuffix(got, "watching: –") {
 			t.Errorf("%s: the footer ends in %q", s.State, got)
 		}
-		if notes := strings.Join(m.costNotes(), " "); !strings.Contains(notes, "only while a run computes") {
+		if notes := strings.Join(m.cost.notes(), " "); !strings.Contains(notes, "only while a run computes") {
 			t.Errorf("%s: the help says %q", s.State, notes)
 		}
 	}
@@ -473,14 +473,14 @@ func TestTheFooterShowsTheCostOfWatching(t *testing.T) {
 func TestASecondDrawsNothingWhileSnapshotsArrive(t *testing.T) {
 	at := time.Unix(1000, 0)
 	m, _ := screen(t, 120, 40, Options{Now: func() time.Time { return at }}, colorprofile.ANSI256, tuitest.Running())
-	m.rows = nil
+	m.frame = nil
 	m.Update(secondMsg(at))
-	if m.rows != nil {
+	if m.frame != nil {
 		t.Error("a second of a running run was drawn")
 	}
 	at = at.Add(time.Minute) // no snapshot arrives any more
 	m.Update(secondMsg(at))
-	if m.rows == nil {
+	if m.frame == nil {
 		t.Error("a second without snapshots was not drawn")
 	}
 }

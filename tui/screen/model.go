@@ -16,112 +16,91 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
+	"prismtop/profiles/settings"
 	"prismtop/tui/control"
 	"prismtop/tui/layout"
 	"prismtop/tui/notice"
 	"prismtop/tui/pane"
 	"prismtop/tui/terminal"
-	"prismtop/tui/theme"
-	"prismtop/tui/words"
 )
 
-// Model is the screen: one Bubble Tea model that owns all panes. It draws in Update, so that View
-// costs nothing and panics while drawing are caught in one place.
+// Model is the screen: one Bubble Tea model that owns all panes. It routes messages and keys to its pieces, and connects these. It
+// draws in Update, so that View costs nothing and panics while drawing are caught in one place.
 type Model struct {
-	source   control.Source
-	shared   control.Shared   // nil if this is the only screen
-	replay   control.Replay   // nil if it is none
-	exporter control.Exporter // nil if it has none
 	options  Options
-	out      *terminal.Output  // nil if drawn without a terminal
-	console  *terminal.Console // nil if drawn without a terminal
+	exporter control.Exporter // nil if the source has none
+	keys     *bindings        // for the settings of the run
 
+	asking
+	answers
 	tiling
 	overlays
-	answers
 	ownLog
-	asking
-	graphics *terminal.Graphics // the terminal's support for pictures
-	theme    *theme.Theme
-	ground   terminal.Ground
-	colours  terminal.Colours
+	display
+	departure
 
-	keys       *bindings // for the settings of the run
-	lastAsked  time.Time
-	taken      time.Time // when the newest snapshot arrived
-	history    history
-	mine       map[string]bool   // settings changed in this session
-	lastUsed   map[string]string // last values of choices, other than their first
-	lastGPU    string            // last value of the setting device that was a GPU, empty for none
-	reading    string            // the picture being read for a restart; empty for none
-	pending    tea.Cmd           // runs after the current message
-	bookmarks  [bookmarkSlots]*bookmark
-	storing    bool               // the next digit stores a bookmark
-	pressed    string             // the key being handled
-	askedAt    *profiles.Ablation // the table when an ablation was asked for
-	ablating   bool               // an ablation was requested and has not been reported yet
-	wantPaused *bool
-	sheet      help
-	asker      string // the screen that asks to operate the run, as last said
-	mouse      bool
-	click      click
-	keep       remembered
-	keeper     *keeper // nil if nothing is remembered
-	note       string  // error in its file
+	seat        seat
+	pause       pausing
+	playback    playback
+	tuning      tuning
+	knobs       knobs
+	bookmarks   bookmarks
+	reading     reading
+	experiments experiments
+	restarting  restarting
+	suspension  suspension
+	mouse       mouse
+	cost        cost
+	help        help
+	footer      footer
 
-	pace     terminal.Pacer
-	pictured terminal.Bandwidth // the bandwidth of the picture budget
-	cost     cost
-	sleep    sleep
-	resume   bool     // resume the run after a suspension
-	rows     []string // of the frame
-	stale    bool     // the frame is older than the state
+	keep    remembered
+	keeper  *keeper // nil if nothing is remembered
+	notices notice.Notifier
 
-	questioned  time.Time     // when the terminal was queried
-	left        chan struct{} // closed when leaving the screen
-	interrupted bool
-	ending      bool      // the run was told to stop
-	stopped     time.Time // when
-	closed      bool      // there are no more snapshots
-	gone        error     // why this screen left a run that continues; nil if it did not
-	crash       error
-	notices     notice.Notifier
+	taken     time.Time // when the newest snapshot arrived
+	lastAsked time.Time
+	pressed   string   // the key being handled
+	frame     []string // its rows
 }
-
-// sleep is the progress of a suspension by ctrl+z.
-type sleep uint8
-
-const (
-	awake         sleep = iota
-	fallingAsleep       // until the run is paused
-	asleep
-)
 
 // New returns the screen of a run. Run shows it on a terminal.
 func New(s control.Source, o Options) *Model {
 	o = o.withDefaults()
-	m := &Model{
-		source: s, options: o,
-		mine: map[string]bool{}, lastUsed: map[string]string{},
-
-		ground: terminal.Ground{Profile: colorprofile.ANSI256, Dark: true}, colours: o.Colours,
-		left:     make(chan struct{}),
-		notices:  notice.New(o.Notices, o.Environ),
-		answers:  answers{now: o.Now},
-		asking:   asking{table: o.Settings.Table(), begins: o.Settings, cores: o.Cores, advice: o.Advice, wishes: wishes{}},
-		tiling:   tiling{specs: o.Panes, deck: pane.NewDeck(o.Panes), focus: layout.None},
-		pace:     terminal.NewPacer(o.Bandwidth),
-		graphics: terminal.NewGraphics(),
-		stale:    true,
+	m := &Model{options: o, keys: &bindings{}, notices: notice.New(o.Notices, o.Environ)}
+	m.asking = asking{table: o.Settings.Table(), begins: o.Settings, cores: o.Cores, advice: o.Advice, wishes: wishes{}}
+	m.answers = answers{now: o.Now}
+	m.tiling = tiling{specs: o.Panes, deck: pane.NewDeck(o.Panes), focus: layout.None, keep: &m.keep}
+	m.ownLog = ownLog{run: &m.asking, tiles: &m.tiling, footer: &m.answers}
+	m.display = display{
+		answers: &m.answers, tiles: &m.tiling, keep: &m.keep, plain: o.NoColor, ascii: o.ASCII, colours: o.Colours,
+		ground: terminal.Ground{Profile: colorprofile.ANSI256, Dark: true}, graphics: terminal.NewGraphics(), pace: terminal.NewPacer(o.Bandwidth), stale: true,
 	}
-	m.shared, _ = s.(control.Shared)
-	m.replay, _ = s.(control.Replay)
+	m.seat = seat{answers: &m.answers, source: s, keys: m.keys}
+	m.seat.shared, _ = s.(control.Shared)
 	m.exporter, _ = s.(control.Exporter)
-	m.tiling.keep = &m.keep
-	m.keys = bindingsOf(o.Settings.Table(), m.able(nil), o.Keys)
-	m.without, m.replays, m.listKey = m.lacking(&profiles.Snapshot{}), m.can(profiles.PlayCommand), m.keys.Of("panes")
+	m.departure = departure{seat: &m.seat, run: &m.asking, leave: o.Leave, left: make(chan struct{})}
+	m.pause = pausing{seat: &m.seat, asking: &m.asking}
+	m.playback = playback{seat: &m.seat, ascii: o.ASCII}
+	m.playback.replay, _ = s.(control.Replay)
+	m.tuning = tuning{seat: &m.seat, asking: &m.asking, log: &m.ownLog, tiles: &m.tiling, mine: map[string]bool{}, used: map[string]string{}}
+	m.knobs = knobs{tuning: &m.tuning, overlays: &m.overlays}
+	m.bookmarks = bookmarks{tuning: &m.tuning}
+	m.reading = reading{tuning: &m.tuning}
+	m.experiments = experiments{seat: &m.seat, asking: &m.asking, tiles: &m.tiling, overlays: &m.overlays, keep: &m.keep}
+	m.restarting = restarting{seat: &m.seat, asking: &m.asking}
+	m.suspension = suspension{display: &m.display, pause: &m.pause}
+	m.mouse = mouse{answers: &m.answers, keep: &m.keep, remote: o.remote()}
+	m.cost = cost{run: &m.asking, pause: &m.pause, display: &m.display, tiles: &m.tiling}
+	m.help = help{run: &m.asking, tiles: &m.tiling, keys: m.keys, cost: &m.cost}
+	m.footer = footer{
+		answers: &m.answers, run: &m.asking, keys: m.keys, tiles: &m.tiling, overlays: &m.overlays,
+		pause: &m.pause, experiments: &m.experiments, cost: &m.cost, playback: &m.playback,
+	}
+	m.bind(o.Settings.Table(), m.able(nil))
+	m.without = m.lacking(&profiles.Snapshot{})
 	for _, s := range m.specs {
-		m.panes = append(m.panes, s.New(host{m}))
+		m.panes = append(m.panes, s.New(host{&m.display, &m.knobs, &m.reading, &m.experiments, o.Origins}))
 	}
 	m.retheme()
 	if o.Remember != "" {
@@ -131,21 +110,9 @@ func New(s control.Source, o Options) *Model {
 	return m
 }
 
-// Init requests the first snapshot and queries the terminal's background and support for
-// synchronized output, which Bubble Tea does not query over SSH.
+// Init requests the first snapshot and queries the terminal.
 func (m *Model) Init() tea.Cmd {
-	m.questioned = time.Now()
-	class := tea.Raw(ansi.RequestPrimaryDeviceAttributes) // the last query, whose answer ends the wait
-	if !m.options.ASCII && !m.options.NoColor {
-		class = m.graphics.Ask()
-	} else {
-		m.graphics.Refuse("the terminal was not asked: --ascii, or no colours")
-	}
-	return tea.Batch(
-		nextSnapshot(m.source.Snapshots(), 0, m.left),
-		everySecond(m.left),
-		tea.Sequence(tea.Raw(ansi.RequestModeSynchronizedOutput), tea.RequestBackgroundColor, class),
-	)
+	return tea.Batch(nextSnapshot(m.seat.source.Snapshots(), 0, m.left), everySecond(m.left), m.display.ask())
 }
 
 // Update handles a message and redraws what it changed. A panic ends the program with the
@@ -159,17 +126,17 @@ func (m *Model) Update(msg tea.Msg) (model tea.Model, cmd tea.Cmd) {
 		}
 	}()
 	if isInput(msg) {
-		_ = m.source.Do(profiles.Command{Kind: profiles.AttendCommand}) // of no consequence to a source that does not attend
+		_ = m.seat.source.Do(profiles.Command{Kind: profiles.AttendCommand}) // of no consequence to a source that does not attend
 	}
 	cmd = m.handle(msg)
-	if m.pending != nil {
-		cmd, m.pending = tea.Batch(cmd, m.pending), nil
+	if m.reading.pending != nil {
+		cmd, m.reading.pending = tea.Batch(cmd, m.reading.pending), nil
 	}
 	if m.stale && m.mayDraw(isData(msg)) {
 		m.compose()
 		m.stale = false
 		if m.out != nil {
-			m.out.Frame(m.rows, m.layout.W, m.layout.H)
+			m.out.Frame(m.frame, m.layout.W, m.layout.H)
 		}
 		cmd = m.sendPictures(cmd)
 	}
@@ -194,45 +161,16 @@ func isInput(msg tea.Msg) bool {
 	return false
 }
 
-// mayDraw reports whether a frame may be drawn now. None is drawn while the terminal is behind.
-// Frames for data also wait for the budget; those for user input do not.
-func (m *Model) mayDraw(data bool) bool {
-	if m.out == nil {
-		return true
-	}
-	now := m.now()
-	switch {
-	case m.out.Busy():
-		m.pace.Behind(now)
-	case !data || m.pace.Allows(now, m.out.Written()):
-		return true
-	default: // required by the budget
-		return false
-	}
-	m.cost.skipped++
-	m.cost.skippedAt = now
-	return false
-}
-
 // View returns the frame drawn by Update. On a terminal, Bubble Tea only applies the modes,
 // because the output has already shown the frame.
 func (m *Model) View() tea.View {
 	v := tea.NewView(" ") // Bubble Tea would draw every empty frame
 	if m.out == nil {
-		v.Content = strings.Join(m.rows, "\n")
+		v.Content = strings.Join(m.frame, "\n")
 	}
 	v.AltScreen = true
-	v.MouseMode = m.mouseMode()
+	v.MouseMode = m.mouse.mode()
 	return v
-}
-
-// Leave releases the waiting commands.
-func (m *Model) Leave() {
-	select {
-	case <-m.left:
-	default:
-		close(m.left)
-	}
 }
 
 func (m *Model) handle(msg tea.Msg) tea.Cmd {
@@ -273,9 +211,9 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 			}
 		}
 	case checkedMsg:
-		m.checked(msg)
+		m.reading.checked(msg)
 	case answeredMsg:
-		m.answered(msg)
+		m.seat.answered(msg)
 	case exportedMsg:
 		m.exported(msg)
 	case rememberedMsg:
@@ -288,12 +226,12 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		}
 		m.stale = owed
 	case awakeMsg:
-		m.wakeUp(msg.err)
+		m.suspension.wakeUp(msg.err)
 	case secondMsg:
 		if m.followed() {
 			m.stale = owed
 		}
-		return tea.Batch(m.second(), m.remember())
+		return tea.Batch(m.second(), m.keeper.begin(m.keep))
 	default:
 		m.stale = owed
 		return m.hear(msg)
@@ -313,22 +251,22 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 	m.taken = now
 	due := m.pace.Budget(now).Period - now.Sub(m.lastAsked)
 	m.lastAsked = now.Add(max(due, 0))
-	next := nextSnapshot(m.source.Snapshots(), max(due, 0), m.left)
+	next := nextSnapshot(m.seat.source.Snapshots(), max(due, 0), m.left)
 	if s == nil {
 		return next
 	}
 	m.rebind(s)
-	if !m.rewound(s) {
-		m.tellNews(s)
+	if !rewound(m.snap, s) {
+		m.tellNews(m.snap, s)
 	}
-	if !m.can(profiles.PlayCommand) {
-		m.openOnFailure(m.snap, s)
+	if !m.keys.can(profiles.PlayCommand) && !m.listing() {
+		m.help.openOnFailure(m.snap, s)
 	}
 	missed := ""
 	if m.snap == nil {
-		missed = m.options.Leave.Missed
-		if m.options.Leave.Greeting != "" {
-			m.say(m.options.Leave.Greeting)
+		missed = m.leave.Missed
+		if m.leave.Greeting != "" {
+			m.say(m.leave.Greeting)
 		}
 	}
 	var ablation *profiles.Ablation
@@ -337,50 +275,64 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 	}
 	m.snap = s
 	m.adopt(s)
-	m.sayDecision(ablation)
+	m.experiments.sayDecision(ablation)
 	m.notify(missed)
-	m.sayWhoAsks()
+	m.seat.sayWhoAsks()
 	shown := m.within(s)
 	m.wishes.settle(s, now)
-	if words.Ended(s.State) || s.Ablation != nil && (s.Ablation.Running || s.Ablation != m.askedAt) {
-		m.ablating = false
-	}
-	if m.wantPaused != nil && (words.Ended(s.State) || (s.State == profiles.Paused) == *m.wantPaused) {
-		m.wantPaused = nil
-	}
-	if words.Ended(s.State) {
+	m.experiments.settle()
+	m.pause.settle()
+	if m.over() {
 		discard[*comparing](&m.overlays) // the question whether to quit stays: its answer may be on the way
 	}
-	if len(m.lost()) == 0 {
-		discard[restarting](&m.overlays)
+	if len(m.restarting.lost()) == 0 {
+		discard[*restarting](&m.overlays)
 	}
 	m.show(shown)
-	if m.sleep == fallingAsleep && s.State != profiles.Running {
-		return tea.Batch(next, m.fallAsleep())
+	if m.suspension.sleep == fallingAsleep && s.State != profiles.Running {
+		return tea.Batch(next, m.suspension.fallAsleep())
 	}
 	return next
+}
+
+// able returns the commands that the screen may ask for now, with those that it carries out itself.
+func (m *Model) able(s *profiles.Snapshot) profiles.Kinds {
+	able := slices.Clip(m.seat.source.Able(s))
+	if m.exporter != nil {
+		able = append(able, profiles.ExportCommand)
+	}
+	if m.leave.Text != "" {
+		able = append(able, profiles.LeaveCommand)
+	}
+	if m.deck.Find(settingsPane) != layout.None {
+		able = append(able, readCommand)
+	}
+	return able
+}
+
+// bind updates the keys for a table of settings and the commands of a run.
+func (m *Model) bind(t *settings.Table, able profiles.Kinds) {
+	m.table, *m.keys = t, *bindingsOf(t, able, m.options.Keys)
+	m.replays, m.listKey = m.keys.can(profiles.PlayCommand), m.keys.Of("panes")
 }
 
 // rebind updates the keys for a run with other settings, and discards requests that referred to
 // the old ones.
 func (m *Model) rebind(s *profiles.Snapshot) {
-	t, can := cmp.Or(s.Settings.Table(), m.table), m.able(s)
+	t, able := cmp.Or(s.Settings.Table(), m.table), m.able(s)
 	other := t != m.table
-	if other || !slices.Equal(can, m.keys.can) {
-		m.table = t
-		m.keys = bindingsOf(t, can, m.options.Keys)
-		m.replays, m.listKey = m.can(profiles.PlayCommand), m.keys.Of("panes")
+	if other || !slices.Equal(able, m.keys.able) {
+		m.bind(t, able)
 	}
 	if !other {
 		return
 	}
-	m.history, m.bookmarks = history{}, [bookmarkSlots]*bookmark{}
+	m.bookmarks.slots = [bookmarkSlots]*bookmark{}
 	discard[*valueList](&m.overlays)
 	discard[*comparing](&m.overlays)
 	discard[*typing](&m.overlays)
 	clear(m.wishes)
-	clear(m.mine)
-	clear(m.lastUsed)
+	m.tuning.forget()
 }
 
 // notify sends the notice of the newest snapshot, or of what was missed before, in order with the frames.
@@ -391,25 +343,6 @@ func (m *Model) notify(missed string) {
 	}
 	if text != "" && m.out != nil {
 		_, _ = m.out.Write([]byte(text))
-	}
-}
-
-// tellNews shows new lines of the log once.
-func (m *Model) tellNews(s *profiles.Snapshot) {
-	var texts []string
-	refused := ""
-	for _, l := range words.NewLines(m.snap, s) {
-		texts = append(texts, l.Text)
-		if l.Refused {
-			refused = l.Text
-		}
-	}
-	if refused != "" { // the answer to a request
-		m.complain(refused)
-		return
-	}
-	if len(texts) > 0 {
-		m.news(texts...)
 	}
 }
 
@@ -439,12 +372,6 @@ func (m *Model) second() tea.Cmd {
 		return tea.Batch(everySecond(m.left), tea.ClearScreen)
 	}
 	return everySecond(m.left)
-}
-
-func (m *Model) retheme() {
-	g := m.ground.As(m.colours)
-	m.theme = theme.New(g.Profile, g.Dark, m.options.ASCII)
-	m.repaint(m.theme)
 }
 
 func (o Options) withDefaults() Options {

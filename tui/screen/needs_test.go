@@ -51,7 +51,7 @@ func TestPanesThatARunHasNothingForAreNotThere(t *testing.T) {
 	if text := ansi.Strip(m.View().Content); strings.Count(text, "not in this run") != len(gone) {
 		t.Errorf("the list of panes does not say which have nothing to show:\n%s", text)
 	}
-	m.showOrHide(idKSpace)
+	showOrHide(m, idKSpace)
 	if m.layout.Wanted[idKSpace] || !strings.Contains(m.status.text, "this run has no data for k-space") {
 		t.Errorf("k-space was asked for: %q", m.status.text)
 	}

@@ -11,41 +11,35 @@ import (
 	"prismtop/tui/widget"
 )
 
-// noting is the line in which a note is written.
-type noting struct{ *widget.Input }
-
-// openNote opens the line in which a note is written.
-func (m *Model) openNote() {
-	if m.snap == nil {
-		m.complain(errNotBegun.Error())
-		return
-	}
-	m.lay(noting{widget.NewInput("")})
+// noting is the line in which a note on the run is written.
+type noting struct {
+	*widget.Input
+	seat *seat
+	run  *asking
 }
 
-func (n noting) press(m *Model, key string) (cmd tea.Cmd, left bool) {
+func (n noting) press(key string) (tea.Cmd, outcome) {
 	switch key {
 	case "esc":
-		m.lift()
+		return nil, closed
 	case "enter":
 		text := strings.TrimSpace(n.Value())
-		if _, err := profiles.NewNote("", text); err != nil && text != "" {
-			m.complain("no note: " + err.Error())
-			return nil, false
+		if text == "" {
+			return nil, closed
 		}
-		if m.lift(); text == "" {
-			return nil, false
+		if _, err := profiles.NewNote("", text); err != nil {
+			n.seat.complain("no note: " + err.Error())
+			return nil, held
 		}
-		m.say(writingNote)
-		return m.later(profiles.Command{Kind: profiles.NoteCommand, Text: text}), false
+		return n.seat.announce(writingNote, profiles.Command{Kind: profiles.NoteCommand, Text: text}), closed
 	default:
 		n.Press(key)
 	}
-	return nil, false
+	return nil, held
 }
 
-func (n noting) box(m *Model) []string {
-	return m.dialog(fmt.Sprintf("Note at iteration %d", m.snap.Index), "enter writes it, esc leaves", 70, 1, func(c *chart.Canvas) {
+func (n noting) box(in room) []string {
+	return in.dialog(fmt.Sprintf("Note at iteration %d", n.run.snap.Index), "enter writes it, esc leaves", 70, 1, func(c *chart.Canvas) {
 		w, _ := c.Size()
 		n.Draw(c, 0, 0, w)
 	})

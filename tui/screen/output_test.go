@@ -34,18 +34,18 @@ func TestNoFrameIsDrawnForABusyTerminal(t *testing.T) {
 	m.out = terminal.NewOutput(w)
 	m.out.Write([]byte("x"))
 	ptytest.Eventually(t, "the output to be busy", m.out.Busy)
-	before := strings.Join(m.rows, "\n")
+	before := strings.Join(m.frame, "\n")
 	m.Update(pressed("?"))
-	if strings.Join(m.rows, "\n") != before {
+	if strings.Join(m.frame, "\n") != before {
 		t.Error("a frame was drawn")
 	}
-	if m.cost.skipped == 0 {
+	if m.skipped == 0 {
 		t.Error("the frame that was left out is not counted")
 	}
 	w.Free()
 	ptytest.Eventually(t, "the output to be free", func() bool { return !m.out.Busy() })
 	m.Update(secondMsg(time.Now()))
-	if !strings.Contains(strings.Join(m.rows, "\n"), "Keys") {
+	if !strings.Contains(strings.Join(m.frame, "\n"), "Keys") {
 		t.Error("the help is missing from the frame after")
 	}
 	m.out.Close(time.Second)

@@ -1,14 +1,40 @@
 package screen
 
-import tea "charm.land/bubbletea/v2"
+import (
+	tea "charm.land/bubbletea/v2"
 
-// overlay is a list, a field or a question that lies over the panes and takes the keys until it is closed. ctrl+c and
-// ctrl+l never reach it.
+	"prismtop/tui/chart"
+	"prismtop/tui/theme"
+	"prismtop/tui/widget"
+)
+
+// overlay is a list, a field or a question that lies over the panes and takes the keys until it is closed. ctrl+c, ctrl+l and
+// ctrl+z never reach it.
 type overlay interface {
 	// box returns its lines.
-	box(m *Model) []string
-	// press handles a key. left reports that the key closed it, and keeps its usual meaning.
-	press(m *Model, key string) (cmd tea.Cmd, left bool)
+	box(in room) []string
+	// press handles a key.
+	press(key string) (tea.Cmd, outcome)
+}
+
+// outcome is what a key did to an overlay.
+type outcome uint8
+
+const (
+	held   outcome = iota // it stays open
+	closed                // it closes
+	passed                // it closes, and the key keeps its usual meaning
+)
+
+// room is the screen that an overlay may fill.
+type room struct {
+	w, h  int
+	theme *theme.Theme
+}
+
+// dialog returns a framed box with a title and a footer around w by h cells filled by draw.
+func (r room) dialog(title, foot string, w, h int, draw func(c *chart.Canvas)) []string {
+	return widget.Dialog(title, foot, min(w+4, r.w), min(h+2, r.h), draw).Lines(r.theme)
 }
 
 // overlays are the open ones, the last on top of the others. At most one is a list or a field: only the question whether
@@ -29,6 +55,26 @@ func (o *overlays) lay(over overlay) { o.open = append(o.open, over) }
 // lift closes the overlay on top.
 func (o *overlays) lift() { o.open = o.open[:len(o.open)-1] }
 
+// press gives a key to the overlay on top. left reports that the key keeps its usual meaning.
+func (o *overlays) press(key string) (cmd tea.Cmd, left bool) {
+	top := o.top()
+	cmd, came := top.press(key)
+	if came != held {
+		o.close(func(x overlay) bool { return x == top })
+	}
+	return cmd, came == passed
+}
+
+// close closes the overlay that has a property, if one is open.
+func (o *overlays) close(has func(overlay) bool) {
+	for i, x := range o.open {
+		if has(x) {
+			o.open = append(o.open[:i:i], o.open[i+1:]...)
+			return
+		}
+	}
+}
+
 // opened returns the open overlay of a kind, its zero value if there is none.
 func opened[T overlay](o *overlays) (over T, ok bool) {
 	for _, x := range o.open {
@@ -41,12 +87,7 @@ func opened[T overlay](o *overlays) (over T, ok bool) {
 
 // discard closes the overlay of a kind, if it is open.
 func discard[T overlay](o *overlays) {
-	for i, x := range o.open {
-		if _, ok := x.(T); ok {
-			o.open = append(o.open[:i:i], o.open[i+1:]...)
-			return
-		}
-	}
+	o.close(func(x overlay) bool { _, ok := x.(T); return ok })
 }
 
 // listing reports whether a list is open, or the field of a setting: a click beside it closes it.

@@ -6,6 +6,8 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/unit"
+	"prismtop/profiles/visible"
+	"prismtop/tui/chart"
 	"prismtop/tui/terminal"
 	"prismtop/tui/words"
 )
@@ -13,18 +15,16 @@ import (
 // ownLog holds the lines of the log that are this screen's own: output of other code, exports, refusals that are too long
 // for the footer.
 type ownLog struct {
+	run    *asking
+	tiles  *tiling
+	footer *answers
+
 	stray   *terminal.Stray // what other code prints to the terminal; nil if the output is not the process's own
 	printed []profiles.LogLine
 }
 
 // maxPrinted is the maximum number of own lines kept.
 const maxPrinted = 200
-
-// add adds a line.
-func (o *ownLog) add(l profiles.LogLine) {
-	o.printed = append(o.printed, l)
-	o.printed = o.printed[max(0, len(o.printed)-maxPrinted):]
-}
 
 // heard returns what other code printed to the terminal since the last call.
 func (o *ownLog) heard() []string {
@@ -52,29 +52,62 @@ func (o *ownLog) within(s *profiles.Snapshot) *profiles.Snapshot {
 	return &with
 }
 
-// addLine adds a line to the log of this screen, at the present time of the run.
-func (m *Model) addLine(l profiles.LogLine) {
-	if m.snap != nil {
-		l.At = m.snap.Elapsed
+// addLine adds a line, at the present time of the run.
+func (o *ownLog) addLine(l profiles.LogLine) {
+	if o.run.snap != nil {
+		l.At = o.run.snap.Elapsed
 	}
-	m.add(l)
+	o.printed = append(o.printed, l)
+	o.printed = o.printed[max(0, len(o.printed)-maxPrinted):]
 }
 
-// showLines shows new lines of this screen in the panes.
-func (m *Model) showLines() {
-	if m.snap != nil {
-		m.show(m.within(m.snap))
+// showLines shows new lines in the panes.
+func (o *ownLog) showLines() {
+	if s := o.run.snap; s != nil {
+		o.tiles.show(o.within(s))
 	}
 }
 
-// overhear shows what other code printed to the terminal in the log, and the last of it in the footer.
-func (m *Model) overhear() {
-	lines := m.heard()
+// overhear shows what other code printed to the terminal, and the last of it in the footer.
+func (o *ownLog) overhear() {
+	lines := o.heard()
 	for _, text := range lines {
-		m.addLine(profiles.LogLine{Text: text})
+		o.addLine(profiles.LogLine{Text: text})
 	}
 	if len(lines) > 0 {
-		m.complain(lines[len(lines)-1])
-		m.showLines()
+		o.footer.complain(lines[len(lines)-1])
+		o.showLines()
+	}
+}
+
+// exported shows where the files of an export are, or why there are none, also in the footer.
+func (o *ownLog) exported(msg exportedMsg) {
+	text := words.Exported(msg.format, msg.paths, msg.err)
+	o.addLine(profiles.LogLine{Text: visible.Text(text), Refused: msg.err != nil})
+	o.showLines()
+	if msg.err != nil {
+		o.footer.complain(text)
+	} else {
+		o.footer.say(text)
+	}
+}
+
+// inLog marks a refusal that is cut: the log has all of it.
+const inLog = " (log)"
+
+// refuse shows in the footer that something stays as it is, and the reason. On a narrow screen it omits what would be right; a
+// reason that is still too long is cut, and goes to the log whole.
+func (o *ownLog) refuse(what, reason string) {
+	o.footer.complain(what + ": " + reason)
+	shown := &o.footer.status
+	least := shown.text
+	if i := max(strings.LastIndex(reason, ": must be "), strings.LastIndex(reason, "; use ")); i > 0 {
+		least = visible.Text(what + ": " + reason[:i])
+		shown.brief = append(shown.brief, least)
+	}
+	if room := o.tiles.layout.Footer.W - 2; chart.Width(least) > room {
+		o.addLine(profiles.LogLine{Text: shown.text, Refused: true})
+		o.showLines()
+		shown.brief = append(shown.brief, chart.Cut(least, room-len(inLog))+inLog)
 	}
 }

@@ -28,31 +28,37 @@ const (
 )
 
 // host is the screen's interface to its panes.
-type host struct{ m *Model }
+type host struct {
+	display     *display
+	knobs       *knobs
+	reading     *reading
+	experiments *experiments
+	origins     settings.Origins
+}
 
-func (h host) Now() time.Time               { return h.m.now() }
-func (h host) Cores() int                   { return h.m.options.Cores }
-func (h host) Graphics() *terminal.Graphics { return h.m.graphics }
-func (h host) Keys() *keys.Table            { return h.m.keys.Table }
-func (h host) Say(text string)              { h.m.say(text) }
+func (h host) Now() time.Time               { return h.display.now() }
+func (h host) Cores() int                   { return h.knobs.cores }
+func (h host) Graphics() *terminal.Graphics { return h.display.graphics }
+func (h host) Keys() *keys.Table            { return h.knobs.keys.Table }
+func (h host) Say(text string)              { h.display.say(text) }
 
-func (h host) Table() *settings.Table         { return h.m.table }
-func (h host) Tunable() bool                  { return h.m.can(profiles.SetCommand) }
-func (h host) Wanted() settings.Values        { return h.m.wanted() }
-func (h host) Asked(key string) string        { return h.m.asked(key) }
-func (h host) Nudge(key string, up bool)      { h.m.nudge(key, up) }
-func (h host) Choose(key string)              { h.m.openPicker([]string{key}) }
-func (h host) Assign(key, value string) error { return h.m.assign(key, value) }
-func (h host) Check(key, value string)        { h.m.check(settings.Assignment{Key: key, Value: value}) }
-func (h host) Forget()                        { h.m.reading = "" }
+func (h host) Table() *settings.Table         { return h.knobs.table }
+func (h host) Tunable() bool                  { return h.knobs.keys.can(profiles.SetCommand) }
+func (h host) Wanted() settings.Values        { return h.knobs.wanted() }
+func (h host) Asked(key string) string        { return h.knobs.asked(key) }
+func (h host) Nudge(key string, up bool)      { h.knobs.nudge(key, up) }
+func (h host) Choose(key string)              { h.knobs.list([]string{key}) }
+func (h host) Assign(key, value string) error { return h.knobs.assign(key, value) }
+func (h host) Check(key, value string)        { h.reading.check(key, value) }
+func (h host) Forget()                        { h.reading.forget() }
 
 // Origin returns where a setting's value came from.
 func (h host) Origin(key string) string {
-	if h.m.mine[key] {
+	if h.knobs.mine[key] {
 		return "a change during the run"
 	}
-	return h.m.options.Origins[key]
+	return h.origins[key]
 }
 
-func (h host) AblationRuns() bool { return h.m.ablationRuns() }
-func (h host) ToggleAblation()    { h.m.toggleAblation() }
+func (h host) AblationRuns() bool { return h.experiments.running() }
+func (h host) ToggleAblation()    { h.experiments.toggle() }

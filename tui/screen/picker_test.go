@@ -18,8 +18,8 @@ import (
 func TestTheListOfValuesReachesEveryValue(t *testing.T) {
 	picks := keys.Listed(prism.Table)
 	for at, key := range picks {
-		values := (&valueList{table: prism.Table, keys: picks, at: at}).values()
-		for i, value := range values {
+		k, _ := prism.Table.Lookup(key)
+		for i, value := range k.Allowed {
 			s := whole(t)
 			m, r := screen(t, 60, 15, Options{}, colorprofile.ANSI256, s)
 			press(m, ".")
@@ -57,18 +57,18 @@ func TestTheListOfValuesGoesUpAndDown(t *testing.T) {
 	press(m, ".")
 	m.Update(upKey)
 	press(m, "enter")
-	m.openPicks()
+	m.knobs.list(m.keys.picks)
 	m.Update(leftKey) // wraps around to the schedule
 	m.Update(downKey)
 	press(m, "space")
-	m.openPicks()
+	m.knobs.list(m.keys.picks)
 	m.Update(rightKey)
 	m.Update(tea.KeyPressMsg{Code: tea.KeyEnd})
 	press(m, "enter")
 	for _, key := range []string{"esc", ".", "q", "?"} {
-		m.openPicks()
+		m.knobs.list(m.keys.picks)
 		press(m, "m", "9", key) // letters and digits without a value do nothing
-		if lies[*valueList](m) || m.sheet.page != noHelp || lies[quitting](m) {
+		if lies[*valueList](m) || m.help.page != noHelp || lies[quitting](m) {
 			t.Errorf("%s does not just close the list", key)
 		}
 	}
@@ -100,9 +100,9 @@ func TestEnterListsTheValuesOfASetting(t *testing.T) {
 	if want := []string{"Set amp fp16", "Set aperture hexagonal", "Set output_activation tanh", "Set sampling random"}; !slices.Equal(got, want) {
 		t.Errorf("called %q, want %q", got, want)
 	}
-	mouse(m, 5, 5)
-	m.openPicks()
-	mouse(m, 5, 5)
+	clickOn(m, 5, 5)
+	m.knobs.list(m.keys.picks)
+	clickOn(m, 5, 5)
 	if lies[*valueList](m) {
 		t.Error("a click does not close the list")
 	}

@@ -20,14 +20,6 @@ import (
 	"prismtop/tui/words"
 )
 
-// lastLimit is the longest wait for the run's last snapshot. With the limits of program and
-// terminal.DrainLimit, leaving takes less than two seconds. stopLimit is the longest from the key that stops the
-// run, which a terminal that takes everything leaves for it: a long iteration is cut short.
-const (
-	lastLimit = 300 * time.Millisecond
-	stopLimit = 1100 * time.Millisecond
-)
-
 // Run shows the run on a terminal until the user quits, ctx ends or the channel of snapshots is
 // closed. It stops the run when the user quits, restores the terminal and prints a summary, and
 // returns within two seconds even if the terminal has stopped reading.
@@ -60,67 +52,18 @@ func (o Options) onTerminal() Options {
 // Mount takes the terminal.
 func (m *Model) Mount(on program.Stage) { m.console, m.out, m.stray = on.Console, on.Output, on.Stray }
 
-// Left returns a channel that is closed when the screen is left.
-func (m *Model) Left() <-chan struct{} { return m.left }
-
-// OutlivesTerminal reports whether the run goes on when the terminal is lost.
-func (m *Model) OutlivesTerminal() bool { return m.options.Leave.OnHangup }
-
-// TerminalLost leaves the run going. The program has ended.
-func (m *Model) TerminalLost() { m.gone = control.ErrHungUp }
-
-// Failure returns a panic, why the run goes on without the screen, or ErrInterrupted after ctrl+c.
-func (m *Model) Failure() error {
-	switch {
-	case m.crash != nil:
-		return m.crash
-	case m.gone != nil:
-		return m.gone
-	case m.interrupted:
-		return control.ErrInterrupted
-	}
-	return nil
-}
-
-// lastWait returns how long the run's last snapshot is awaited.
-func (m *Model) lastWait(now time.Time) time.Duration {
-	if m.stopped.IsZero() {
-		return lastLimit
-	}
-	return max(lastLimit, stopLimit-now.Sub(m.stopped))
-}
-
-// awaitLast takes snapshots until the run has ended or lastWait has passed.
-func (m *Model) awaitLast() {
-	timer := time.NewTimer(m.lastWait(time.Now()))
-	defer timer.Stop()
-	for m.snap != nil && !words.Ended(m.snap.State) {
-		select {
-		case s, ok := <-m.source.Snapshots():
-			if !ok {
-				return
-			}
-			if s != nil {
-				m.snap = s
-			}
-		case <-timer.C:
-			return
-		}
-	}
-}
-
 // LastWords writes what is remembered and returns the run's summary for the normal screen. A run whose
 // end has not been reported in time is "stopping".
 func (m *Model) LastWords() string {
-	m.rememberLast()
+	m.keeper.finish(m.keep)
 	if m.crash != nil {
 		return ""
 	}
 	if m.goesOn() {
-		return strings.ReplaceAll(ansi.ResetStyle+"\r"+m.options.Leave.Text, "\n", "\r\n")
+		return strings.ReplaceAll(ansi.ResetStyle+"\r"+m.leave.Text, "\n", "\r\n")
 	}
 	m.awaitLast()
-	if m.closed && m.options.Leave.Always && m.snap != nil && !words.Ended(m.snap.State) { // its process was killed
+	if m.closed && m.leave.Always && m.snap != nil && !words.Ended(m.snap.State) { // its process was killed
 		return ""
 	}
 	if m.options.Summary == nil || m.snap == nil || m.snap.Run.Schema.Workload == "" { // the newest run had not begun
@@ -139,12 +82,7 @@ func (m *Model) LastWords() string {
 }
 
 // AnswersDue reports whether the terminal may still answer.
-func (m *Model) AnswersDue(now time.Time) bool {
-	if m.out == nil || m.out.Failed() || m.crash != nil || !program.AnswersExpected(m.questioned, now) {
-		return false
-	}
-	return m.graphics.AnswerDue()
-}
+func (m *Model) AnswersDue(now time.Time) bool { return m.crash == nil && m.display.answersDue(now) }
 
 // Options configure the screen and its terminal. The zero value is a screen on the process's own
 // terminal, with the capabilities of that terminal.

@@ -282,25 +282,23 @@ func (k *keeper) save(r remembered) error {
 // rememberedMsg reports whether the state was written.
 type rememberedMsg struct{ err error }
 
-// remember writes the changes of the last second in the background.
-func (m *Model) remember() tea.Cmd {
-	if m.keeper == nil || !m.keeper.changed(m.keep) {
+// begin writes the changes of the last second in the background. A nil keeper has none.
+func (k *keeper) begin(r remembered) tea.Cmd {
+	if k == nil || !k.changed(r) {
 		return nil
 	}
-	k, r := m.keeper, m.keep
 	return func() tea.Msg { return rememberedMsg{k.save(r)} }
 }
 
 // keepLimit is the maximum time that the end of the program waits for the file.
 const keepLimit = 200 * time.Millisecond
 
-// rememberLast writes remaining changes at the end of the program.
-func (m *Model) rememberLast() {
-	if m.keeper == nil || !m.keeper.changed(m.keep) {
+// finish writes remaining changes at the end of the program.
+func (k *keeper) finish(r remembered) {
+	if k == nil || !k.changed(r) {
 		return
 	}
 	done := make(chan struct{})
-	k, r := m.keeper, m.keep
 	go func() {
 		_ = k.save(r)
 		close(done)
@@ -342,9 +340,9 @@ func (m *Model) recall(path string) {
 		chosen, _ := terminal.ParseBandwidth(r.Bandwidth)
 		m.pace.Choose(chosen)
 	}
-	m.mouse = r.Mouse && !m.options.remote()
+	m.mouse.on = r.Mouse && !m.mouse.remote
 	if err != nil {
-		m.note = err.Error() + ". It stays as it is, and nothing is remembered until it can be read."
+		m.help.note = err.Error() + ". It stays as it is, and nothing is remembered until it can be read."
 		m.complain(strings.Replace(err.Error(), path, filepath.Base(path), 1) + "; nothing is remembered (? tells more)")
 	}
 }

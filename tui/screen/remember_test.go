@@ -22,7 +22,7 @@ import (
 // passSecond runs the screen's once-a-second work, including the commands it starts.
 func (m *Model) passSecond(t *testing.T) {
 	t.Helper()
-	if cmd := m.remember(); cmd != nil {
+	if cmd := m.keeper.begin(m.keep); cmd != nil {
 		m.Update(cmd())
 	}
 }
@@ -80,8 +80,8 @@ func TestTheArrangementOfAnOlderFileIsForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, _ := screen(t, 120, 40, Options{Remember: path}, colorprofile.ANSI256, tuitest.Running())
-	if m.note != "" || !m.mouse || m.layout.Panes[idPhases].Empty() {
-		t.Errorf("note %q, mouse %v, phases %+v", m.note, m.mouse, m.layout.Panes[idPhases])
+	if m.help.note != "" || !m.mouse.on || m.layout.Panes[idPhases].Empty() {
+		t.Errorf("note %q, mouse %v, phases %+v", m.help.note, m.mouse.on, m.layout.Panes[idPhases])
 	}
 	press(m, "w", "w", "M")
 	m.passSecond(t)
@@ -131,7 +131,7 @@ func TestABrokenFileIsLeftAlone(t *testing.T) {
 				t.Errorf("the footer says %q", got)
 			}
 			var told strings.Builder
-			for _, l := range m.noteLines(50) {
+			for _, l := range m.help.noteLines(50) {
 				told.WriteString(l.Text + " ")
 			}
 			if !strings.Contains(told.String(), "nothing is remembered until") {
@@ -139,7 +139,7 @@ func TestABrokenFileIsLeftAlone(t *testing.T) {
 			}
 			press(m, "w", "M")
 			m.passSecond(t)
-			m.rememberLast()
+			m.keeper.finish(m.keep)
 			if text, _ := os.ReadFile(path); string(text) != tt.text {
 				t.Errorf("the file is now %q", text)
 			}
@@ -177,7 +177,7 @@ func TestWhatIsNoFileIsLeftAlone(t *testing.T) {
 				}
 				press(m, "w", "M")
 				m.passSecond(t)
-				m.rememberLast()
+				m.keeper.finish(m.keep)
 			}()
 			select {
 			case <-done:
@@ -214,7 +214,7 @@ func TestAMarkInFrontOfTheFileIsNoText(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, _ := screen(t, 200, 60, Options{Remember: path}, colorprofile.ANSI256, tuitest.Running())
-	if !m.mouse {
+	if !m.mouse.on {
 		t.Errorf("the mouse is off, and the screen says %q", lastLine(m))
 	}
 }
@@ -251,7 +251,7 @@ func TestAnUnwritableFolderIsSaid(t *testing.T) {
 	if got := lastLine(m); !strings.Contains(got, "not remembered") {
 		t.Errorf("the footer says %q", got)
 	}
-	if m.remember() != nil {
+	if m.keeper.begin(m.keep) != nil {
 		t.Error("the same is tried again and again")
 	}
 }

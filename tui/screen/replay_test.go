@@ -137,7 +137,7 @@ func TestTheTransportFits(t *testing.T) {
 				change(&p.at)
 				m.Update(snapshotMsg{s})
 				checkFrame(t, m, size[0], size[1])
-				if frame := frameOf(m); strings.Contains(frame, "R restarts") || m.sheet.page != noHelp {
+				if frame := frameOf(m); strings.Contains(frame, "R restarts") || m.help.page != noHelp {
 					t.Errorf("%v: a replay offers a restart:\n%s", size, frame)
 				}
 			}

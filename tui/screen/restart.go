@@ -16,24 +16,28 @@ import (
 	"prismtop/tui/words"
 )
 
-// This file restarts the run: a restart discards the results of the run, so it asks first.
+// restarting restarts the run. A restart discards its results, so it asks first: any other key than its own keeps the run.
+type restarting struct {
+	*seat
+	*asking
+}
 
-// restart restarts the run, or asks first if anything would be lost.
-func (m *Model) restart() tea.Cmd {
-	if !m.do(profiles.Command{Kind: profiles.RestartCommand, Try: true}) {
-		return nil
+// mayAsk restarts the run if nothing would be lost. Otherwise, unless the run refuses, it returns true: the question is to be
+// asked.
+func (r *restarting) mayAsk() bool {
+	if !r.do(profiles.Command{Kind: profiles.RestartCommand, Try: true}) {
+		return false
 	}
-	if len(m.lost()) == 0 {
-		m.startAgain()
-		return nil
+	if len(r.lost()) > 0 {
+		return true
 	}
-	m.lay(restarting{})
-	return nil
+	r.startAgain()
+	return false
 }
 
 // lost describes what a restart discards, nil before the first iteration.
-func (m *Model) lost() []string {
-	s := m.snap
+func (r *restarting) lost() []string {
+	s := r.snap
 	if s == nil || s.Index == 0 {
 		return nil
 	}
@@ -44,54 +48,50 @@ func (m *Model) lost() []string {
 	return lost
 }
 
-// restarting asks whether to restart the run; any other key than its own keeps it.
-type restarting struct{}
-
-func (restarting) press(m *Model, key string) (cmd tea.Cmd, left bool) {
+func (r *restarting) press(key string) (tea.Cmd, outcome) {
 	switch {
-	case m.keys.Is("restart", key): // held down or pressed twice, it must not discard the run
+	case r.keys.Is("restart", key): // held down or pressed twice, it must not discard the run
+		return nil, held
 	case key == "y" || key == "Y":
-		m.lift()
-		m.startAgain()
-	case m.keys.Is("save", key):
-		return m.save(), false
+		r.startAgain()
+	case r.keys.Is("save", key):
+		return r.announce(savingPicture, profiles.Command{Kind: profiles.SaveCommand}), held
 	default:
-		m.lift()
-		m.say("not restarted")
+		r.say("not restarted")
 	}
-	return nil, false
+	return nil, closed
 }
 
 // startAgain restarts the run. The run reports the outcome.
-func (m *Model) startAgain() {
-	if m.do(profiles.Command{Kind: profiles.RestartCommand}) {
-		m.say(restartingRun)
+func (r *restarting) startAgain() {
+	if r.do(profiles.Command{Kind: profiles.RestartCommand}) {
+		r.say(restartingRun)
 	}
 }
 
-func (restarting) box(m *Model) []string {
-	w := min(64, m.layout.W-4)
+func (r *restarting) box(in room) []string {
+	w := min(64, in.w-4)
 	lines := []string{"Restart? This run loses:"}
-	for _, l := range m.lost() {
+	for _, l := range r.lost() {
 		lines = append(lines, "  "+l)
 	}
-	if run := &m.snap.Run; run.Checkpoint != "" {
+	if run := &r.snap.Run; run.Checkpoint != "" {
 		stays := fmt.Sprintf("Its checkpoint stays in %s; the next run writes to %s.", run.Checkpoint, run.NextCheckpoint)
 		lines = append(lines, words.Wrap(visible.Text(stays), w)...)
 	}
-	if next := m.waiting(); len(next) > 0 {
+	if next := r.waiting(); len(next) > 0 {
 		lines = append(lines, words.Wrap("The next run has "+strings.Join(next, ", ")+".", w)...)
 	}
-	if most := max(1, m.layout.H-5); len(lines) > most {
-		lines = append(lines[:most-1], fmt.Sprintf("… and %d more lines: %s", len(lines)-most+1, m.keys.Say(settingsLists)))
+	if most := max(1, in.h-5); len(lines) > most {
+		lines = append(lines[:most-1], fmt.Sprintf("… and %d more lines: %s", len(lines)-most+1, r.keys.Say(settingsLists)))
 	}
-	return m.dialog("Restart", "", w, len(lines)+2, func(c *chart.Canvas) {
+	return in.dialog("Restart", "", w, len(lines)+2, func(c *chart.Canvas) {
 		for y, l := range lines {
 			c.Text(0, y, chart.Cut(l, w), theme.Plain)
 		}
 		x, y := 0, len(lines)+1
-		keys := []pane.Hint{{Key: "y", Does: "restart"}, {Key: m.keys.Of("save"), Does: "save the picture first"}, {Key: "any other key", Does: "leaves it"}}
-		if !m.can(profiles.SaveCommand) {
+		keys := []pane.Hint{{Key: "y", Does: "restart"}, {Key: r.keys.Of("save"), Does: "save the picture first"}, {Key: "any other key", Does: "leaves it"}}
+		if !r.keys.can(profiles.SaveCommand) {
 			keys = slices.Delete(keys, 1, 2)
 		}
 		for _, h := range keys {

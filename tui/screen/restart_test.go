@@ -48,13 +48,13 @@ func TestTheQuestionBeforeARestartGoesWithTheRestart(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
 	press(m, "R")
 	m.Update(snapshotMsg{tuitest.Preparing()})
-	if lies[restarting](m) {
+	if lies[*restarting](m) {
 		t.Error("the question outlives what would be lost")
 	}
 	m.Update(snapshotMsg{tuitest.Running()})
 	press(m, "R")
-	mouse(m, 5, 5)
-	if !lies[restarting](m) {
+	clickOn(m, 5, 5)
+	if !lies[*restarting](m) {
 		t.Error("a click answers the question")
 	}
 }
@@ -64,8 +64,8 @@ func TestARestartOfARunThatIsGoneSaysSo(t *testing.T) {
 	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Failed())
 	r.Gone = errors.New("the run is over for good")
 	press(m, "R")
-	if got := lastLine(m); lies[restarting](m) || len(r.Called()) != 0 || !strings.Contains(got, "not restarted: the run is over for good") {
-		t.Errorf("asks: %v, called %q, says %q", lies[restarting](m), r.Called(), got)
+	if got := lastLine(m); lies[*restarting](m) || len(r.Called()) != 0 || !strings.Contains(got, "not restarted: the run is over for good") {
+		t.Errorf("asks: %v, called %q, says %q", lies[*restarting](m), r.Called(), got)
 	}
 	r.Gone, r.Refuse = nil, errors.New("it went meanwhile")
 	press(m, "R", "R", "y")

@@ -32,9 +32,9 @@ func everyScreen(t *testing.T, w, h int, see func(where, frame string)) {
 	}
 	for name, s := range runs {
 		draw := func(m *Model, where string) {
-			m.sheet, m.stale = help{}, true
+			m.help.sheet, m.stale = sheet{}, true
 			m.Update(snapshotMsg{s})
-			m.sheet, m.stale = help{}, true
+			m.help.sheet, m.stale = sheet{}, true
 			m.Update(snapshotMsg{s})
 			see(name+" "+where, frameOf(m))
 		}

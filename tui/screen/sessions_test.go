@@ -107,7 +107,7 @@ func TestTheQuestionNamesD(t *testing.T) {
 func TestAScreenThatOnlyWatches(t *testing.T) {
 	run := &operator{Recorder: tuitest.NewRecorder()}
 	m := shared(120, 40, run)
-	brand := func() string { return strings.Fields(ansi.Strip(m.header()[0]))[0] }
+	brand := func() string { return strings.Fields(ansi.Strip(m.header().lines(m.theme)[0]))[0] }
 	if text := ansi.Strip(frameOf(m)); brand() != "watching" || !strings.Contains(text, "since you left: 2 changes") {
 		t.Errorf("the screen shows neither that it watches nor what it missed:\n%s", text)
 	}
@@ -166,8 +166,8 @@ func TestAScreenThatCatchesUpChangesNothing(t *testing.T) {
 	}
 	m.Update(snapshotMsg{tuitest.Running()})
 	press(m, "a")
-	if called := run.Called(); len(called) != 1 || !strings.Contains(called[0], "amp") || strings.Contains(ansi.Strip(m.header()[0]), "catching up") {
-		t.Errorf("caught up, a called %q under %q", called, m.header()[0])
+	if called := run.Called(); len(called) != 1 || !strings.Contains(called[0], "amp") || strings.Contains(ansi.Strip(m.header().lines(m.theme)[0]), "catching up") {
+		t.Errorf("caught up, a called %q under %q", called, m.header().lines(m.theme)[0])
 	}
 }
 
@@ -175,7 +175,7 @@ func TestAScreenThatCatchesUpChangesNothing(t *testing.T) {
 func TestCtrlCLeavesARunInAnotherProcess(t *testing.T) {
 	run := &operator{Recorder: tuitest.NewRecorder(), operates: true}
 	m := shared(120, 40, run)
-	m.options.Leave.Always = true
+	m.leave.Always = true
 	press(m, "ctrl+c")
 	if called := run.Called(); len(called) != 0 {
 		t.Errorf("ctrl+c called %q", called)

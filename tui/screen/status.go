@@ -7,7 +7,6 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/visible"
 	"prismtop/tui/chart"
-	"prismtop/tui/theme"
 	"prismtop/tui/words"
 )
 
@@ -66,25 +65,6 @@ func (a *answers) complain(s string) {
 	a.status = status{text: visible.Text(s), bad: true, until: a.now().Add(statusLife)}
 }
 
-// inLog marks a refusal that is cut: the log has all of it.
-const inLog = " (log)"
-
-// refuse shows that something stays as it is, and the reason. On a narrow screen it omits what would be right; a reason
-// that is still too long is cut, and goes to the log whole.
-func (m *Model) refuse(what, reason string) {
-	m.complain(what + ": " + reason)
-	least := m.status.text
-	if i := max(strings.LastIndex(reason, ": must be "), strings.LastIndex(reason, "; use ")); i > 0 {
-		least = visible.Text(what + ": " + reason[:i])
-		m.status.brief = append(m.status.brief, least)
-	}
-	if room := m.layout.Footer.W - 2; chart.Width(least) > room {
-		m.addLine(profiles.LogLine{Text: m.status.text, Refused: true})
-		m.showLines()
-		m.status.brief = append(m.status.brief, chart.Cut(least, room-len(inLog))+inLog)
-	}
-}
-
 // news shows news of the run, which the log also keeps. It does not replace an error or a recent
 // answer, unless that answer announced an outcome: then the news is shown as the answer.
 func (a *answers) news(lines ...string) {
@@ -98,6 +78,25 @@ func (a *answers) news(lines ...string) {
 		return
 	}
 	a.status = status{text: visible.Text(strings.Join(lines, separator)), news: true, until: now.Add(statusLife)}
+}
+
+// tellNews shows the lines of the log that a snapshot adds to the one before, nil for none.
+func (a *answers) tellNews(before, s *profiles.Snapshot) {
+	var texts []string
+	refused := ""
+	for _, l := range words.NewLines(before, s) {
+		texts = append(texts, l.Text)
+		if l.Refused {
+			refused = l.Text
+		}
+	}
+	if refused != "" { // the answer to a request
+		a.complain(refused)
+		return
+	}
+	if len(texts) > 0 {
+		a.news(texts...)
+	}
 }
 
 // sayOutcome shows lines of news as the outcome that was announced. They may be about something else, and
@@ -136,30 +135,4 @@ func (s *status) expire(now time.Time) {
 	if now.After(s.until) {
 		*s = status{awaits: s.awaits}
 	}
-}
-
-// statusLine returns the current status, in a version that fits in w cells if there is one.
-func (m *Model) statusLine(w int) (string, theme.Style) {
-	style := theme.Warn
-	switch {
-	case m.status.bad:
-		style = theme.Bad
-	case m.deciding() != "":
-		return words.FittingOrLast(w, m.whileDeciding()...), theme.Pending
-	case len(m.status.heard) > 0:
-		return m.page(w), style
-	}
-	return words.FittingOrLast(w, append([]string{m.status.text}, m.status.brief...)...), style
-}
-
-// whileDeciding returns the progress of a decision, from its longest version to its shortest: with the answer to
-// the key that began it.
-func (m *Model) whileDeciding() []string {
-	var texts []string
-	if m.status.text != "" && !m.status.news {
-		for _, answer := range append([]string{m.status.text}, m.status.brief...) {
-			texts = append(texts, m.deciding()+separator+answer)
-		}
-	}
-	return append(texts, m.deciding())
 }

@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -297,6 +298,25 @@ func (t *tiling) cycleFocus(step int) {
 	if t.zoomed {
 		t.relay()
 	}
+}
+
+// hints returns the focused pane's own keys as the user has them.
+func (t *tiling) hints(b *bindings) []pane.Hint {
+	hints := slices.Clone(t.panes[t.focus].Hints())
+	for i, h := range hints {
+		hints[i].Key = b.Hint(h.Key)
+	}
+	return hints
+}
+
+// toggleSettings opens the settings pane, or closes it.
+func (t *tiling) toggleSettings() {
+	id := t.deck.Find(settingsPane)
+	if t.focus == id {
+		t.closePane()
+		return
+	}
+	t.openPane(id)
 }
 
 // readingOrder returns the panes on screen, row by row. If a pane is zoomed, it returns those of

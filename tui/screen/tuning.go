@@ -4,19 +4,25 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
-	"slices"
 	"strconv"
 	"strings"
 
-	tea "charm.land/bubbletea/v2"
-
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
+	"prismtop/tui/words"
 )
 
-// This file requests settings from the run, singly or together, typed or in steps suited to each,
-// and opens the settings pane.
+// tuning requests settings from the run, singly or together, and says what changes and what that ends; it keeps what undo needs.
+type tuning struct {
+	*seat
+	*asking
+	log   *ownLog
+	tiles *tiling
+
+	mine    map[string]bool   // settings changed in this session
+	used    map[string]string // last values of choices, other than their first
+	history history
+}
 
 var (
 	errNotBegun = errors.New("the run has not begun yet")
@@ -25,41 +31,48 @@ var (
 
 // ask requests settings, all before the same iteration, and records the previous values of those
 // that change for undo.
-func (m *Model) ask(sets ...settings.Assignment) error {
-	return m.request(sets, true)
+func (t *tuning) ask(sets ...settings.Assignment) error {
+	return t.request(sets, true)
 }
 
 // request is ask, or takes changes back: that is not recorded for undo, and not decided.
-func (m *Model) request(sets []settings.Assignment, undoable bool) error {
-	if m.snap == nil {
+func (t *tuning) request(sets []settings.Assignment, undoable bool) error {
+	if t.snap == nil {
 		return errNotBegun
 	}
-	after, sets := asTheRunSays(m.wanted(), sets)
+	after, sets := asTheRunSays(t.wanted(), sets)
 	var step undoStep
 	for _, a := range sets {
-		step = append(step, flip{a.Key, m.asked(a.Key), a.Value})
+		step = append(step, flip{a.Key, t.asked(a.Key), a.Value})
 	}
-	if err := m.setRun(sets, undoable); err != nil {
+	if err := t.change(sets, undoable); err != nil {
 		return err
 	}
-	now := m.now()
-	for _, key := range m.table.Dependent() { // another loss may suspend a threshold
-		if w, ok := m.wishes[key]; ok {
-			m.wishes[key] = wish{after.Get(key), w.at}
+	now := t.now()
+	for _, key := range t.table.Dependent() { // another loss may suspend a threshold
+		if w, ok := t.wishes[key]; ok {
+			t.wishes[key] = wish{after.Get(key), w.at}
 		}
 	}
 	for _, a := range sets {
-		m.wishes[a.Key] = wish{a.Value, now}
-		m.mine[a.Key] = true
+		t.wishes[a.Key] = wish{a.Value, now}
+		t.mine[a.Key] = true
 		if k, _ := after.Lookup(a.Key); len(k.Allowed) > 0 && a.Value != k.Allowed[0] {
-			m.lastUsed[a.Key] = a.Value
+			t.used[a.Key] = a.Value
 		}
 	}
-	m.settingsChanged()
+	t.tiles.settingsChanged()
 	if undoable {
-		m.history.push(step)
+		t.history.push(step)
 	}
 	return nil
+}
+
+// forget drops what refers to the settings of another run.
+func (t *tuning) forget() {
+	t.history = history{}
+	clear(t.mine)
+	clear(t.used)
 }
 
 // asTheRunSays returns all settings after a change, and the change with the values as the run
@@ -82,228 +95,147 @@ func asTheRunSays(before settings.Values, sets []settings.Assignment) (settings.
 	return after, out
 }
 
-// nudge changes a setting by one step up or down: a switch flips, a choice cycles, a number goes
-// to its next value.
-func (m *Model) nudge(key string, up bool) {
-	k, ok := m.table.Lookup(key)
-	switch {
-	case !ok || m.snap == nil:
-		m.complain(errNotBegun.Error())
-	case k.Depends() && m.suspended(key):
-		m.editSetting(key)
-		m.say(m.nameOf(key) + " is suspended: type one for " + m.wanted().Of(key))
-	case k.Depends() && m.asked(key) == "0":
-		m.editSetting(key)
-		m.say(m.nameOf(key) + " is off: type one")
-	case key == settings.Threads:
-		m.moreThreads(map[bool]int{true: 1, false: -1}[up])
-	case key == m.maxUnits():
-		m.moreUnits(up)
-	case key == settings.Seed:
-		m.nextSeed(up)
-	case k.Type == settings.TypeList, k.Type == settings.TypeText && len(k.Allowed) == 0:
-		m.complain(m.nameOf(key) + " has no steps: enter writes a value")
-	case slices.Contains(m.table.Roles().Weights, key):
-		m.shiftWeight(key, map[bool]float64{true: 0.05, false: -0.05}[up])
-	case k.Type == settings.TypeSwitch:
-		m.flip(key)
-	case len(k.Allowed) > 0 && up:
-		m.cycle(key, k.Allowed...)
-	case len(k.Allowed) > 0:
-		m.cycle(key, reversed(k.Allowed)...)
-	default:
-		m.scale(k, up)
+// set requests a setting and reports the change or the error.
+func (t *tuning) set(key, value string) { t.setFirst(key, value) }
+
+// setFirst is set with the first of the values that this machine accepts.
+func (t *tuning) setFirst(key string, values ...string) {
+	if t.snap == nil {
+		t.say(errNotBegun.Error())
+		return
 	}
+	before, _ := t.value(key)
+	all, cut := t.wanted(), t.cutShort(key)
+	value := ""
+	var refused error
+	for _, value = range values {
+		err := t.ask(settings.Assignment{Key: key, Value: value})
+		if err == nil {
+			refused = nil
+			break
+		}
+		refused = cmp.Or(refused, err)
+	}
+	if refused != nil {
+		reason := refused.Error()
+		if len(values) == 1 { // which the user has just asked for
+			reason = strings.TrimPrefix(reason, key+" = "+value+": ")
+		}
+		t.log.refuse(t.nameOf(key)+" stays "+t.textOf(key, before), reason)
+		return
+	}
+	t.sayChange(t.changeText(key, before, value)+t.caution(key, value)+t.suspensions(all)+t.when(key), cut)
 }
 
-func reversed(list []string) []string {
-	out := make([]string, len(list))
-	for i, v := range list {
-		out[len(list)-1-i] = v
+// when returns text to append to a change of settings that waits for a restart.
+func (t *tuning) when(keys ...string) string {
+	if t.over() {
+		return t.nextRun()
 	}
-	return out
+	wanted, waits := t.wanted(), false
+	for _, key := range keys {
+		if words.Live(t.table, key) {
+			continue
+		}
+		waits = true
+		if wanted.Get(key) != words.SettingsOf(t.snap).Get(key) {
+			return t.nextRun()
+		}
+	}
+	if waits {
+		return ", as this run has it"
+	}
+	return ""
 }
 
-// scale doubles or halves a number within its range.
-func (m *Model) scale(k *settings.Key, up bool) {
-	value, _ := m.value(k.Name)
-	v, err := strconv.ParseFloat(value, 64)
-	if err != nil {
-		return
-	}
-	if v == 0 {
-		m.complain(fmt.Sprintf("%s is 0: %s and enter give it a number", m.nameOf(k.Name), m.keys.Of("settings")))
-		return
-	}
-	if up {
-		v *= 2
-	} else {
-		v /= 2
-	}
-	if k.Type == settings.TypeInteger {
-		v = math.Trunc(v)
-	}
-	v = min(max(v, k.Min), k.Max)
-	text := strconv.FormatFloat(v, 'f', -1, 64)
-	if text == value {
-		m.complain(fmt.Sprintf("%s stays %s: must be %s", m.nameOf(k.Name), m.textOf(k.Name, value), k.Wants()))
-		return
-	}
-	m.set(k.Name, text)
-}
-
-// nextSeed goes to the next or previous seed.
-func (m *Model) nextSeed(up bool) {
-	seed, err := strconv.ParseUint(m.asked(settings.Seed), 10, 64)
-	switch {
-	case err != nil:
-		return
-	case up:
-		seed++
-	case seed == 0:
-		m.complain(leastSeed)
-		return
-	default:
-		seed--
-	}
-	m.set(settings.Seed, strconv.FormatUint(seed, 10))
-}
-
-// moreUnits changes the number of units after which the run ends; 0 means all units of all
-// passes.
-func (m *Model) moreUnits(up bool) {
-	key, most, all := m.maxUnits(), 0, m.snap.Run.AllUnits()
-	if v, err := strconv.Atoi(m.asked(key)); err == nil {
-		most = v
-	}
-	switch {
-	case up && (most == 0 || most >= all):
-		m.complain(allTrained(all, m.snap.Run.Schema.Unit.Many))
-		return
-	case up && most+1 == all:
-		most = 0
-	case up:
-		most++
-	case most == 0 || most > all:
-		most = all - 1
-	default:
-		most--
-	}
-	if most < 1 && !up {
-		m.complain(m.nameOf(key) + " stays 1: a run trains one at least")
-		return
-	}
-	m.set(key, strconv.Itoa(most))
-}
-
-// shiftWeight changes one weight by the given amount.
-func (m *Model) shiftWeight(key string, by float64) {
-	v, _ := strconv.ParseFloat(m.asked(key), 64)
-	v = min(max(math.Round((v+by)*20)/20, 0), 1)
-	all, cut := m.wanted(), m.cutShort(key)
-	if err := m.ask(m.share(key, v)...); err != nil {
-		m.complain(fmt.Sprintf("%s stays: %v", m.nameOf(key), err))
-		return
-	}
-	m.sayChange(m.weightsText()+m.suspensions(all)+m.when(), cut)
-}
-
-func (m *Model) weightsText() string {
-	r := m.table.Roles()
-	values := make([]string, len(r.Weights))
-	for i, w := range r.Weights {
-		values[i] = m.asked(w)
-	}
-	text := cmp.Or(r.WeightsName, "weights") + ": " + strings.Join(values, ", ")
-	if r.WeightsOf != "" && m.asked(r.WeightsOf) != r.WeightsIn {
-		text += fmt.Sprintf(", of the %s %s", r.WeightsIn, m.nameOf(r.WeightsOf)) + m.keys.Say(profiles.Advice(", which {switch "+r.WeightsOf+"|the list of values} chooses"))
-	}
-	return text
-}
+// nextRun returns text to append to a change that waits for the next run.
+func (t *tuning) nextRun() string { return t.keys.withRestart(", for the next run", startsIt) }
 
 // assign requests a typed value. One of several weights takes its share from the others.
-func (m *Model) assign(key, value string) error {
-	all := m.wanted()
+func (t *tuning) assign(key, value string) error {
+	all := t.wanted()
 	if _, err := all.Set(key, value); err != nil {
 		return err
 	}
 	sets := []settings.Assignment{{Key: key, Value: value}}
-	weights := m.table.Roles().Weights
+	weights := t.table.Roles().Weights
 	for _, w := range weights {
 		if w == key {
-			sets = m.share(key, parseNumber(value))
+			sets = t.share(key, parseNumber(value))
 		}
 	}
-	before, cut := m.asked(key), m.cutShort(key)
-	if err := m.ask(sets...); err != nil {
+	before, cut := t.asked(key), t.cutShort(key)
+	if err := t.ask(sets...); err != nil {
 		return err
 	}
 	if len(sets) > 1 {
-		m.sayChange(m.weightsText()+m.suspensions(all)+m.when(), cut)
+		t.sayChange(t.weightsText()+t.suspensions(all)+t.when(), cut)
 	} else {
-		m.sayChange(m.changeText(key, before, value)+m.caution(key, value)+m.suspensions(all)+m.when(key), cut)
+		t.sayChange(t.changeText(key, before, value)+t.caution(key, value)+t.suspensions(all)+t.when(key), cut)
 	}
 	return nil
 }
 
-// check reads a picture for the next run in the background before it is requested.
-func (m *Model) check(set settings.Assignment) {
-	if !m.can(profiles.SetCommand) {
-		m.complain(errReadOnly.Error())
-		return
+func (t *tuning) weightsText() string {
+	r := t.table.Roles()
+	values := make([]string, len(r.Weights))
+	for i, w := range r.Weights {
+		values[i] = t.asked(w)
 	}
-	m.reading = set.Value
-	m.say("reading " + set.Value + " …")
-	source, try := m.source, profiles.Command{Kind: profiles.SetCommand, Settings: []settings.Assignment{set}, Try: true}
-	m.pending = func() tea.Msg { return checkedMsg{set, source.Do(try)} }
+	text := cmp.Or(r.WeightsName, "weights") + ": " + strings.Join(values, ", ")
+	if r.WeightsOf != "" && t.asked(r.WeightsOf) != r.WeightsIn {
+		text += fmt.Sprintf(", of the %s %s", r.WeightsIn, t.nameOf(r.WeightsOf)) + t.keys.Say(profiles.Advice(", which {switch "+r.WeightsOf+"|the list of values} chooses"))
+	}
+	return text
 }
 
-// checked requests a picture that has been read, or shows why it is invalid.
-func (m *Model) checked(msg checkedMsg) {
-	if m.reading != msg.set.Value {
-		return // cancelled by esc, or superseded
+// A change has side effects, which the functions below report: it ends the window of the previous
+// change, possibly with too few iterations for an effect, and changing the loss suspends the
+// threshold.
+
+// sayChange shows what was changed, and which effect was cut short or what comparison it ends.
+func (t *tuning) sayChange(text string, cut []string) {
+	if a := t.snap.Ablation; a != nil && a.Running && !a.Decides() && len(a.Base.WithLive(t.wanted()).Differing(a.Base)) > 0 {
+		t.say(text + "; " + a.Name() + " ended")
+		return
 	}
-	m.reading = ""
-	err := msg.err
-	if err == nil {
-		err = m.assign(msg.set.Key, msg.set.Value)
+	if len(cut) == 0 {
+		t.say(text)
+		return
 	}
-	if err != nil {
-		m.complain(err.Error())
+	texts := make([]string, len(cut))
+	for i, c := range cut {
+		texts[i] = text + c
 	}
-	if e, _ := m.editor(); e != nil {
-		e.Checked(msg.set.Key, err)
-	}
+	t.sayOne(texts...)
 }
 
-// toggleSettings opens the settings pane, or closes it.
-func (m *Model) toggleSettings() {
-	id := m.deck.Find(settingsPane)
-	if m.focus == id {
-		m.closePane()
-		return
+// keysIn returns the keys of assignments.
+func keysIn(sets []settings.Assignment) []string {
+	keys := make([]string, len(sets))
+	for i, a := range sets {
+		keys[i] = a.Key
 	}
-	m.openPane(id)
+	return keys
 }
 
-// otherDevice requests the processor, or the GPU used last.
-func (m *Model) otherDevice() {
-	if m.snap == nil {
-		m.say(errNotBegun.Error())
-		return
+// suspensions returns text to append to a change that suspends or restores a number; before holds
+// the requested settings before the change.
+func (t *tuning) suspensions(before settings.Values) (text string) {
+	after := t.wanted()
+	for _, key := range t.table.Dependent() {
+		_, _, was := before.Suspended(key)
+		number := after.Number(key)
+		switch given, now, is := after.Suspended(key); {
+		case is && !was:
+			given, now = words.LossNames(given, now)
+			text += fmt.Sprintf("; %s %g was for %s: suspended until %s sets one for %s", t.nameOf(key), number, given,
+				cmp.Or(t.keys.Of(profiles.Action("set "+key)), t.keys.Of(profiles.Action("raise "+key)), t.keys.Of("settings")), now)
+		case was && !is && before.Number(key) == number:
+			text += fmt.Sprintf("; %s %g is in force again", t.nameOf(key), number)
+		}
 	}
-	now := m.asked(settings.Device)
-	chosen := strings.HasPrefix(now, "cuda")
-	onGPU := chosen || now != "cpu" && m.snap.Run.Device != "cpu"
-	if !onGPU {
-		m.set(settings.Device, cmp.Or(m.lastGPU, "cuda"))
-		return
-	}
-	m.lastGPU = ""
-	if chosen {
-		m.lastGPU = now
-	}
-	m.set(settings.Device, "cpu")
+	return text
 }
 
 func parseNumber(text string) float64 {

@@ -267,7 +267,7 @@ func TestBookmarksFlipBetweenTwoConfigurations(t *testing.T) {
 	}
 	before := len(r.Called())
 	press(m, "b", "m", "2") // another key cancels
-	if got := r.Called(); len(got) != before+1 || m.bookmarks[1] != nil {
+	if got := r.Called(); len(got) != before+1 || m.bookmarks.slots[1] != nil {
 		t.Errorf("called %q", got[before:])
 	}
 }

@@ -5,7 +5,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"prismtop/profiles"
 	"prismtop/profiles/settings"
 	"prismtop/tui/chart"
 	"prismtop/tui/pane"
@@ -13,65 +12,53 @@ import (
 	"prismtop/tui/widget"
 )
 
-// This file shows the field in which a setting's value is typed after its key.
-
-// typing is the open field. Whoever opens it stays where he is: the field lies over the panes.
+// typing is the open field in which a setting's value is typed after its key. Whoever opens it stays where he is: the field lies
+// over the panes.
 type typing struct {
+	*tuning
 	key   *settings.Key
 	input *widget.Input
 	fresh bool   // nothing was typed yet
 	fault string // why the last value is not valid
 }
 
-// editSetting opens the field of a setting. A suspended number starts empty: it is on another scale.
-func (m *Model) editSetting(key string) {
-	k, ok := m.table.Lookup(key)
-	switch {
-	case m.snap == nil || !ok:
-		m.complain(errNotBegun.Error())
-		return
-	case !m.can(profiles.SetCommand):
-		m.complain(errReadOnly.Error())
-		return
-	}
-	value, _ := settings.Unbound(m.asked(key))
-	if m.suspended(key) {
+// newTyping returns the field of a setting. A suspended number starts empty: it is on another scale.
+func newTyping(t *tuning, k *settings.Key) *typing {
+	value, _ := settings.Unbound(t.asked(k.Name))
+	if t.suspended(k.Name) {
 		value = ""
 	}
-	m.lay(&typing{key: k, input: widget.NewInput(value), fresh: true})
+	return &typing{tuning: t, key: k, input: widget.NewInput(value), fresh: true}
 }
 
 // press takes what the value can contain. Other keys close the field and keep their meaning until something was typed, and
 // space always. After that they are refused, since a slip must not act on the run.
-func (t *typing) press(m *Model, s string) (cmd tea.Cmd, left bool) {
+func (t *typing) press(s string) (tea.Cmd, outcome) {
 	switch {
-	case s == "ctrl+z":
-		return m.suspend(), false
 	case s == "esc":
-		m.lift()
+		return nil, closed
 	case s == "enter":
-		t.commit(m)
+		return nil, t.commit()
 	case widget.Edits(s) || t.key.Takes(s):
 		t.input.Press(s)
 		t.fresh, t.fault = false, ""
 	case t.fresh || s == "space":
-		m.lift()
-		return nil, true
+		return nil, passed
 	default:
-		m.complain(s + " is not part of " + t.key.Name + ", " + t.key.Wants() + ": enter sets it, esc leaves it")
+		t.complain(s + " is not part of " + t.key.Name + ", " + t.key.Wants() + ": enter sets it, esc leaves it")
 	}
-	return nil, false
+	return nil, held
 }
 
 // commit requests the typed value, or shows what is wrong with it.
-func (t *typing) commit(m *Model) {
+func (t *typing) commit() outcome {
 	value := strings.TrimSpace(t.input.Value())
-	if err := m.assign(t.key.Name, value); err != nil {
+	if err := t.assign(t.key.Name, value); err != nil {
 		t.fault = err.Error()
-		m.complain(t.fault)
-		return
+		t.complain(t.fault)
+		return held
 	}
-	m.lift()
+	return closed
 }
 
 // paste takes pasted text.
@@ -80,9 +67,9 @@ func (t *typing) paste(text string) {
 	t.fresh = false
 }
 
-func (t *typing) box(m *Model) []string {
+func (t *typing) box(in room) []string {
 	name := t.key.Name + " = "
-	return m.dialog("typing: "+t.key.Name, "enter sets it, esc leaves it", 72, 3, func(c *chart.Canvas) {
+	return in.dialog("typing: "+t.key.Name, "enter sets it, esc leaves it", 72, 3, func(c *chart.Canvas) {
 		w, _ := c.Size()
 		cut := func(y int, text string, style theme.Style) { c.Text(0, y, chart.Cut(text, w), style) }
 		cut(0, t.key.Help, theme.Faint)
@@ -94,16 +81,16 @@ func (t *typing) box(m *Model) []string {
 			cut(2, t.fault, theme.Bad)
 		case t.input.Selected():
 			cut(2, "typing replaces it, ← → edit it; "+t.key.Wants(), theme.Faint)
-		case pane.Suspended(t.key.Name, m.snap) != "":
-			cut(2, pane.Suspended(t.key.Name, m.snap), theme.Faint)
+		case pane.Suspended(t.key.Name, t.snap) != "":
+			cut(2, pane.Suspended(t.key.Name, t.snap), theme.Faint)
 		default:
 			cut(2, t.key.Wants(), theme.Faint)
 		}
 	})
 }
 
-// keys returns the keys of the field for the footer.
-func (t *typing) keys() []widget.KeyGroup {
+// hints returns the keys of the field for the footer.
+func (t *typing) hints() []widget.KeyGroup {
 	return []widget.KeyGroup{
 		{Pieces: []widget.Piece{{Text: "typing: " + t.key.Name, Style: theme.Strong}}},
 		widget.Hint("enter", "sets", 0), widget.Hint("esc", "leaves", 0), widget.Hint("← →", "move", 1), widget.Hint("ctrl+u", "clears", 2),

@@ -1,98 +1,20 @@
 package screen
 
 import (
-	"fmt"
 	"strings"
 
 	"prismtop/profiles/settings"
 )
 
-// This file restores earlier settings: by nine bookmarks, which switch between two
-// configurations, and by u, which undoes the last change, then the ones before it. Both last as
-// long as the screen, and therefore survive a restart of the run.
-
-// bookmark holds stored live settings.
-type bookmark struct {
-	values map[string]string
-	// before holds the values replaced by applying it, to switch back; empty until then.
-	before []settings.Assignment
-}
-
-const bookmarkSlots = 9
-
-// storeNext makes the next digit store the present settings.
-func (m *Model) storeNext() {
-	m.storing = true
-	m.say(bookmarkNext)
-}
-
-// digit stores or applies a bookmark; slot counts from 1.
-func (m *Model) digit(slot int) {
-	if m.storing {
-		m.storing = false
-		m.store(slot)
-		return
-	}
-	m.apply(slot)
-}
-
-func (m *Model) store(slot int) {
-	if m.snap == nil {
-		m.say(errNotBegun.Error())
-		return
-	}
-	b := &bookmark{values: map[string]string{}}
-	for _, k := range m.table.Keys() {
-		if k.Live {
-			b.values[k.Name] = m.asked(k.Name)
-		}
-	}
-	m.bookmarks[slot-1] = b
-	m.say(bookmarkKept(slot))
-}
-
-// apply applies a bookmark, all settings before the same iteration. If it is already in force, it
-// restores the settings before it.
-func (m *Model) apply(slot int) {
-	b := m.bookmarks[slot-1]
-	if b == nil {
-		m.say(bookmarkEmpty(slot, m.keys.Table))
-		return
-	}
-	sets, verb := m.differing(b), "bookmark %d: "
-	if back := len(sets) == 0; back {
-		if len(b.before) == 0 {
-			m.say(bookmarkInForce(slot))
-			return
-		}
-		sets, verb = b.before, "back from bookmark %d: "
-	}
-	var before []settings.Assignment
-	var said []string
-	for _, a := range sets {
-		now := m.asked(a.Key)
-		before = append(before, settings.Assignment{Key: a.Key, Value: now})
-		said = append(said, m.nameOf(a.Key)+" "+m.textOf(a.Key, now)+" → "+m.textOf(a.Key, a.Value))
-	}
-	all, cut := m.wanted(), m.cutShort(keysIn(sets)...)
-	if err := m.ask(sets...); err != nil {
-		m.complain(fmt.Sprintf("bookmark %d was not applied: %v", slot, err))
-		return
-	}
-	if verb == "bookmark %d: " {
-		b.before = before
-	}
-	m.sayChange(fmt.Sprintf(verb, slot)+strings.Join(said, ", ")+m.suspensions(all)+m.when(), cut)
-}
+// history holds the changes of settings that can be undone, oldest first. It lasts as long as the screen, and therefore survives
+// a restart of the run.
+type history struct{ steps []undoStep }
 
 // flip is the change of one setting in a request.
 type flip struct{ key, before, after string }
 
 // undoStep is the changes of one request.
 type undoStep []flip
-
-// history holds the changes that can be undone, oldest first.
-type history struct{ steps []undoStep }
 
 // maxHistory is the maximum length of a history.
 const maxHistory = 256
@@ -114,32 +36,32 @@ func (h *history) push(s undoStep) {
 }
 
 // undo requests the settings before the last change that has not been undone yet.
-func (m *Model) undo() {
-	n := len(m.history.steps)
+func (t *tuning) undo() {
+	n := len(t.history.steps)
 	if n == 0 {
-		m.say(nothingToUndo)
+		t.say(nothingToUndo)
 		return
 	}
-	last := m.history.steps[n-1]
+	last := t.history.steps[n-1]
 	var sets []settings.Assignment
 	for _, f := range last {
 		sets = append(sets, settings.Assignment{Key: f.key, Value: f.before})
 	}
-	all := m.wanted()
+	all := t.wanted()
 	from := make([]string, len(last))
 	for i, f := range last {
-		from[i] = m.asked(f.key)
+		from[i] = t.asked(f.key)
 	}
-	cut := m.cutShort(keysIn(sets)...)
-	if err := m.request(sets, false); err != nil {
-		m.complain("not undone: " + err.Error())
+	cut := t.cutShort(keysIn(sets)...)
+	if err := t.request(sets, false); err != nil {
+		t.complain("not undone: " + err.Error())
 		return
 	}
-	m.history.steps = m.history.steps[:n-1]
+	t.history.steps = t.history.steps[:n-1]
 	var said, keys []string
 	for i, f := range last {
 		keys = append(keys, f.key)
-		said = append(said, m.nameOf(f.key)+" "+m.textOf(f.key, from[i])+" → "+m.textOf(f.key, f.before))
+		said = append(said, t.nameOf(f.key)+" "+t.textOf(f.key, from[i])+" → "+t.textOf(f.key, f.before))
 	}
-	m.sayChange("undone: "+strings.Join(said, ", ")+m.suspensions(all)+m.when(keys...), cut)
+	t.sayChange("undone: "+strings.Join(said, ", ")+t.suspensions(all)+t.when(keys...), cut)
 }

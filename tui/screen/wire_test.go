@@ -14,11 +14,11 @@ func TestAFrameThatChangesNothingSendsNothing(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
 	var s terminal.Wire
 	s.Synchronize()
-	first := len(s.Frame(m.rows, 120, 40))
-	if got := s.Frame(append([]string(nil), m.rows...), 120, 40); got != nil {
+	first := len(s.Frame(m.frame, 120, 40))
+	if got := s.Frame(append([]string(nil), m.frame...), 120, 40); got != nil {
 		t.Errorf("the same frame sends %q", got)
 	}
-	rows := append([]string(nil), m.rows...)
+	rows := append([]string(nil), m.frame...)
 	for y := range rows {
 		rows[y] = strings.Replace(rows[y], "0.812", "0.813", 1)
 	}
@@ -30,9 +30,9 @@ func TestAFrameThatChangesNothingSendsNothing(t *testing.T) {
 // BenchmarkFrame measures the output's share of a frame in which every pane has changed.
 func BenchmarkFrame(b *testing.B) {
 	m, _ := screen(b, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
-	one := append([]string(nil), m.rows...)
+	one := append([]string(nil), m.frame...)
 	m.Update(snapshotMsg{tuitest.Trainer()})
-	other := append([]string(nil), m.rows...)
+	other := append([]string(nil), m.frame...)
 	var s terminal.Wire
 	sent := 0
 	for i := 0; b.Loop(); i++ {
