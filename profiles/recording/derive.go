@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"prismtop/profiles"
-	"prismtop/profiles/machine"
 	"prismtop/profiles/stats"
 )
 
@@ -67,28 +66,6 @@ func (f *file) changed(t *inserts, b *profiles.Changed, at float64) {
 		asked = b.Asked
 	}
 	t.run(insertChange, f.start, b.Iteration, b.Key, b.Before, b.After, asked.Seconds(), b.At.Seconds(), effectWarmup, b.Ablation, at)
-}
-
-// tabulateSensors writes a row for each GPU, and one without a GPU for the processors.
-func tabulateSensors(t *inserts, s *machine.Sensors, at float64) {
-	known := func(g machine.Gauge) any {
-		if !g.Known {
-			return nil
-		}
-		return measured(g.Value)
-	}
-	if s.Processors.Known {
-		t.run(insertSensors, at, nil, nil, nil, nil, nil, nil, nil, known(s.Processors), nil, nil, nil, nil, nil, nil)
-	}
-	for i := range s.GPUs {
-		g := &s.GPUs[i]
-		throttle := any(strings.Join(g.Throttle, ", "))
-		if g.ThrottleReason != "" {
-			throttle = nil
-		}
-		t.run(insertSensors, at, i, g.Name, known(g.MemoryUsed), known(g.MemoryReserved), known(g.MemoryTotal), known(g.Utilisation),
-			known(g.Power), known(g.Energy), known(g.Temperature), known(g.SMClock), known(g.MemoryClock), throttle, known(g.Received), known(g.Sent))
-	}
 }
 
 // tabulate writes an event of a kind that has a table.

@@ -25,7 +25,7 @@ const applicationID = 0x70746f70
 // schema makes the tables of a new file. Only blocks, pictures, layer_lists and layer_samples are
 // read by a replay; the others have the same data in a form for SQL. Times without a unit in their
 // name are seconds since the recording began. docs/recording.md describes every column.
-const schema = `
+var schema = `
 CREATE TABLE recording (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE progress (
 	one INTEGER PRIMARY KEY CHECK (one = 1),
@@ -56,7 +56,7 @@ CREATE TABLE log (at REAL NOT NULL, text TEXT NOT NULL, refused INTEGER);
 CREATE TABLE alerts (
 	start INTEGER, id TEXT, severity TEXT, iteration INTEGER, what TEXT, try TEXT, raised REAL, cleared REAL
 );
-` + notesTable + sensorsTable + `CREATE TABLE readings (
+` + notesTable + sensorsTable() + `CREATE TABLE readings (
 	at REAL NOT NULL, iteration INTEGER, rss INTEGER, peak_rss INTEGER, caches INTEGER, others REAL, own REAL, lost INTEGER
 );
 CREATE TABLE memory (start INTEGER, at REAL, part TEXT, bytes INTEGER);
@@ -74,13 +74,6 @@ CREATE TABLE blocks (
 
 // notesTable makes the table of notes, which files of the first programs lack.
 const notesTable = `CREATE TABLE IF NOT EXISTS notes (start INTEGER, iteration INTEGER, author TEXT, text TEXT NOT NULL, written REAL, at REAL NOT NULL);
-`
-
-// sensorsTable makes the table of the sensors of GPUs and of the processors' energy, which came later than notes.
-const sensorsTable = `CREATE TABLE IF NOT EXISTS sensors (
-	at REAL NOT NULL, gpu INTEGER, name TEXT, memory_used INTEGER, memory_reserved INTEGER, memory_total INTEGER, utilisation REAL,
-	watts REAL, joules REAL, celsius REAL, sm_mhz REAL, memory_mhz REAL, throttle TEXT, received REAL, sent REAL
-);
 `
 
 // begins creates the table of run starts, which salvage.go reads if blocks are damaged.

@@ -142,11 +142,14 @@ func joinFile(o *Options) (*file, error) {
 		db: db, path: j.Path, options: o, began: j.began, start: j.starts - 1, tailed: j.ticks, count: j.count, pictured: j.picture, gap: true,
 	}
 	// Pieces that were not joined when the run was killed stay as they are.
-	_, err = db.ExecContext(ctx, `BEGIN;`+notesTable+sensorsTable+begins+`
+	_, err = db.ExecContext(ctx, `BEGIN;`+notesTable+sensorsTable()+begins+`
 		UPDATE blocks SET sealed = 1 WHERE NOT sealed;
 		UPDATE alerts SET cleared = (SELECT written FROM progress) WHERE cleared IS NULL;
 		INSERT OR REPLACE INTO recording VALUES ('stopped', ?);
 		COMMIT`, strings.Repeat(" ", stoppedRoom))
+	if err == nil {
+		err = addSensors(ctx, db)
+	}
 	if err == nil {
 		err = f.tables.prepare(ctx, db)
 	}

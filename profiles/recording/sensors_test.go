@@ -10,8 +10,8 @@ import (
 	"prismtop/profiles/machine"
 )
 
-// Sensors are in a table, where NULL stands for what is missing; a recording without the table, as earlier programs
-// made them, is read and joined.
+// Sensors are in a table, where NULL stands for what is missing; a recording without the table or without its last column, as
+// earlier programs made them, is read and joined.
 func TestSensorsAreRecorded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.sqlite")
 	r := begin(New(Options{Path: path}))
@@ -38,15 +38,25 @@ func TestSensorsAreRecorded(t *testing.T) {
 			t.Errorf("%s: %q (%v), want %q", query, got, err, want)
 		}
 	}
-	_, err = db.ExecContext(t.Context(), "DROP TABLE sensors")
-	if err := errors.Join(err, db.Close()); err != nil {
+	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if indices, _ := read(t, path); len(indices) != 50 {
-		t.Errorf("%d iterations without the table, want 50", len(indices))
-	}
-	resume(t, path, 50, 10)
-	if indices, _ := read(t, path); len(indices) != 60 {
-		t.Errorf("%d iterations after it was joined, want 60", len(indices))
+	for i, older := range []string{"DROP TABLE sensors", "ALTER TABLE sensors DROP COLUMN sent"} {
+		db, err := connect(path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = db.ExecContext(t.Context(), older)
+		if err := errors.Join(err, db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		n := 50 + 10*i
+		if indices, _ := read(t, path); len(indices) != n {
+			t.Errorf("%s: %d iterations, want %d", older, len(indices), n)
+		}
+		resume(t, path, int64(n), 10)
+		if indices, _ := read(t, path); len(indices) != n+10 {
+			t.Errorf("%s: %d iterations after it was joined, want %d", older, len(indices), n+10)
+		}
 	}
 }

@@ -55,7 +55,7 @@ var statements = [numStatements]string{
 	insertAlert:       into("alerts", 8),
 	clearAlert:        "UPDATE alerts SET cleared = ? WHERE rowid = ?",
 	insertReading:     into("readings", 8),
-	insertSensors:     into("sensors", 15),
+	insertSensors:     into("sensors", 2+len(sensorColumns)),
 	insertMemory:      into("memory", 4),
 	insertPicture:     into("pictures", 11),
 	insertLayerList:   into("layer_lists", 2),
