@@ -14,7 +14,7 @@ type Event struct {
 	Body Body
 }
 
-// Body is the content of an Event: *Begin, *Iteration, *Changed, *Moved, *Next, *StateChange,
+// Body is the content of an Event: *Begin, *Grown, *Iteration, *Changed, *Moved, *Next, *StateChange,
 // *Measurement, *UnitResult, *Ended, *Answer, *LogEntry, *Note, *Picture, *Memory, *LayerTimes, *Ablation, *Fork, *Tasks,
 // *Output, *Resident, *Sensors, *Load or *RecordingState. A body does not change after it was sent, except an *Iteration,
 // which is valid only while the event is handled.
@@ -26,6 +26,10 @@ type Begin struct {
 	Info     RunInfo
 	Settings settings.Values
 }
+
+// Grown is the schema of a run that measures more than at its Begin: entries were added at the ends of its lists, and those
+// that were there are the same. It comes before the first iteration with numbers of them.
+type Grown struct{ Schema Schema }
 
 // Changed is a setting that changed, and all settings after it. It comes before the
 // first iteration under the new value.
@@ -96,6 +100,7 @@ type RecordingState struct {
 }
 
 func (*Begin) body()          {}
+func (*Grown) body()          {}
 func (*Iteration) body()      {}
 func (*Changed) body()        {}
 func (*Moved) body()          {}

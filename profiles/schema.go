@@ -62,6 +62,30 @@ type Schema struct {
 	Acceptance Acceptance `json:"acceptance,omitzero"`
 }
 
+// Extends reports whether a schema has everything of another in the same places, and maybe more at the ends of its lists.
+func (s *Schema) Extends(other *Schema) bool {
+	return s.Workload == other.Workload && slices.Equal(s.Kinds, other.Kinds) && slices.Equal(s.Stages, other.Stages) &&
+		begins(s.Phases, other.Phases) && begins(s.Series, other.Series) && begins(s.Pictures, other.Pictures)
+}
+
+func begins[T comparable](list, with []T) bool {
+	return len(list) >= len(with) && slices.Equal(list[:len(with)], with)
+}
+
+// Beyond returns the names of the phases, series and pictures that a schema has beside those of another, which it extends.
+func (s *Schema) Beyond(other *Schema) (names []string) {
+	for _, p := range s.Phases[min(len(other.Phases), len(s.Phases)):] {
+		names = append(names, p.Name)
+	}
+	for _, x := range s.Series[min(len(other.Series), len(s.Series)):] {
+		names = append(names, x.Name)
+	}
+	for _, p := range s.Pictures[min(len(other.Pictures), len(s.Pictures)):] {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
 // When is a condition on settings: one of them has a value. The zero value always holds.
 type When struct {
 	Setting string `json:"setting,omitempty"`

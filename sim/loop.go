@@ -322,6 +322,7 @@ func (l *loop) iterate(cut context.Context) error {
 	if outcome.NoIteration {
 		return l.over(cut, &outcome)
 	}
+	l.grow(outcome.Grown)
 	l.profileLayers(rec)
 	limit := l.reads.limit(l.index, l.running.elapsed(time.Now()), &outcome)
 	if l.tuned != "" && l.run.options.EndTuned {
@@ -377,6 +378,16 @@ func (l *loop) iterate(cut context.Context) error {
 	l.foretell()
 	l.regularCheckpoint(cut)
 	return nil
+}
+
+// grow takes over the schema of a task that measures more than before.
+func (l *loop) grow(schema *profiles.Schema) {
+	if schema == nil {
+		return
+	}
+	l.info.Schema = *schema
+	l.quality, l.looking = schema.SeriesNamed(schema.Quality), schema.Looking()
+	l.run.stream.Grown(*schema)
 }
 
 // pass publishes what a task says besides an iteration.

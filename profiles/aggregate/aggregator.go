@@ -261,6 +261,9 @@ func (a *Aggregator) take(e *profiles.Event) {
 		a.stage.clear()
 		a.pace.enter(profiles.Preparing, e.At)
 		a.memory.Memory = profiles.Memory{}
+	case *profiles.Grown:
+		a.run.Schema = b.Schema
+		a.effects.Grow(&b.Schema)
 	case *profiles.Changed:
 		a.settings = b.Settings
 		a.needs.change()

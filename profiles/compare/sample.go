@@ -126,6 +126,8 @@ func (s *Sample) Take(e *profiles.Event) {
 	}
 	at := int64(e.At.Sub(s.began))
 	switch b := e.Body.(type) {
+	case *profiles.Grown:
+		s.measures(b.Schema)
 	case *profiles.Iteration:
 		s.iteration(b)
 	case *profiles.Changed:
@@ -161,6 +163,12 @@ func (s *Sample) begin(b *profiles.Begin, at time.Time) {
 		r.Threads = n
 	}
 	s.under, s.skip = s.group(b.Settings), warmUp
+	s.measures(b.Info.Schema)
+}
+
+// measures takes a schema as far as records have room for it.
+func (s *Sample) measures(schema profiles.Schema) {
+	s.schema = schema
 	c := &s.schema // a file that was damaged may have any numbers of them
 	c.Phases, c.Series = c.Phases[:min(len(c.Phases), profiles.MaxPhases)], c.Series[:min(len(c.Series), profiles.MaxSeries)]
 	c.Caches, c.Memory = c.Caches[:min(len(c.Caches), profiles.MaxCaches)], c.Memory[:min(len(c.Memory), profiles.MaxMemory)]

@@ -95,13 +95,29 @@ type Tracker struct {
 // New returns a Tracker for a run with a schema.
 func New(s *profiles.Schema) Tracker {
 	t := Tracker{quality: s.SeriesNamed(s.Quality), history: history{phases: len(s.Phases)}, items: 1}
-	for _, p := range s.Phases {
-		t.names = append(t.names, p.Name)
-	}
+	t.names = names(s)
 	for _, k := range s.Kinds {
 		t.aside = append(t.aside, k.Aside)
 	}
 	return t
+}
+
+// Grow goes on with a schema that has more phases or series than before. The history begins anew.
+func (e *Tracker) Grow(s *profiles.Schema) {
+	if e.quality < 0 {
+		e.quality = s.SeriesNamed(s.Quality)
+	}
+	if e.names = names(s); len(e.names) != e.history.phases {
+		e.history.clear()
+		e.history.phases = len(e.names)
+	}
+}
+
+func names(s *profiles.Schema) (all []string) {
+	for _, p := range s.Phases {
+		all = append(all, p.Name)
+	}
+	return all
 }
 
 // Awaiting reports whether iterations are waiting for the load by other programs: see

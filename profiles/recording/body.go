@@ -20,6 +20,7 @@ import (
 // names are the kinds of events in a block. A name, once used, keeps its meaning.
 var names = map[reflect.Type]string{
 	reflect.TypeFor[profiles.Begin]():          "begin",
+	reflect.TypeFor[profiles.Grown]():          "grown",
 	reflect.TypeFor[profiles.Changed]():        "changed",
 	reflect.TypeFor[profiles.Moved]():          "moved",
 	reflect.TypeFor[profiles.Next]():           "next",
@@ -182,6 +183,8 @@ func (u *unpacker) unpack(name string, data []byte) (body profiles.Body, err err
 	switch b := b.(type) {
 	case *profiles.Begin:
 		u.inForce, u.schema = b.Settings, &b.Info.Schema
+	case *profiles.Grown:
+		u.schema = &b.Schema
 	case *profiles.Changed:
 		u.inForce = b.Settings
 	}
@@ -193,6 +196,8 @@ func sensible(b profiles.Body) error {
 	switch b := b.(type) {
 	case *profiles.Begin:
 		return b.Info.Schema.Check()
+	case *profiles.Grown:
+		return b.Schema.Check()
 	case *profiles.Tasks:
 		return b.Check()
 	case *profiles.Ended:

@@ -207,6 +207,7 @@ func TestBodiesAreKept(t *testing.T) {
 	values[0], values[1] = math.Inf(1), 0.1
 	all := []profiles.Body{
 		&profiles.Begin{Info: info, Settings: base},
+		&profiles.Grown{Schema: info.Schema},
 		&profiles.Changed{Change: profiles.Change{Key: "amp", Before: "off", After: "bf16", Iteration: 7, At: 5, Asked: 4, Controls: 3}, Settings: changed},
 		&profiles.Moved{Device: "cuda", Kernels: "sm_80", Card: "Test GPU", Cautions: []profiles.Caution{{When: profiles.When{Setting: "amp", Value: "bf16"}, Text: "slower"}}, Failed: "lost"},
 		&profiles.Next{Settings: base},

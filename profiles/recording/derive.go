@@ -40,21 +40,37 @@ func (f *file) begin(t *inserts, b *profiles.Begin, at float64) {
 		}
 		t.run(insertSetting, f.start, key, b.Settings.Get(key), origin)
 	}
+	f.metrics(t, &profiles.Schema{}, &i.Schema)
+}
+
+// grown writes what a start measures from here on beside what it measured before.
+func (f *file) grown(t *inserts, schema *profiles.Schema) {
+	f.metrics(t, &f.schema, schema)
+	f.schema = *schema
+}
+
+// metrics writes the numbers of a schema that one before it lacks.
+func (f *file) metrics(t *inserts, before, s *profiles.Schema) {
 	better := map[profiles.Direction]any{profiles.LessIsBetter: "less", profiles.MoreIsBetter: "more"}
-	for _, s := range i.Schema.Series {
-		t.run(insertMetric, f.start, s.Name, "series", s.Title, s.Unit, better[s.Better])
+	for _, x := range added(before.Series, s.Series) {
+		t.run(insertMetric, f.start, x.Name, "series", x.Title, x.Unit, better[x.Better])
 	}
-	for _, p := range i.Schema.Phases {
+	for _, p := range added(before.Phases, s.Phases) {
 		t.run(insertMetric, f.start, p.Name+"_ms", "phase", p.Name, "ms", "less")
 	}
-	t.run(insertMetric, f.start, "iteration_ms", "time", "iteration time", "ms", "less")
-	for _, c := range i.Schema.Caches {
+	if len(before.Kinds) == 0 {
+		t.run(insertMetric, f.start, "iteration_ms", "time", "iteration time", "ms", "less")
+	}
+	for _, c := range added(before.Caches, s.Caches) {
 		t.run(insertMetric, f.start, c.Name+"_hit_rate", "cache", c.Title, "0 to 1", "more")
 	}
-	for _, m := range i.Schema.Memory {
+	for _, m := range added(before.Memory, s.Memory) {
 		t.run(insertMetric, f.start, m.Name+"_bytes", "memory", m.Name, "B", "less")
 	}
 }
+
+// added returns the entries at the end of a list that the one before lacks.
+func added[T any](before, after []T) []T { return after[min(len(before), len(after)):] }
 
 // effectWarmup is the number of iterations after a change that are not compared.
 const effectWarmup = 5

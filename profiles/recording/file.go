@@ -287,6 +287,8 @@ func (f *file) event(t *inserts, e *entry) ([]byte, error) {
 		}
 		t.run(insertBegin, f.start, body)
 		return pack(b, settings.Values{})
+	case *profiles.Grown:
+		f.grown(t, &b.Schema)
 	case *profiles.Changed:
 		f.changed(t, b, at)
 		body, err := pack(b, f.inForce)

@@ -128,6 +128,13 @@ func (s *Stream) know(e *profiles.Event) {
 	case *profiles.Begin:
 		s.slots = b.Info.Schema.Slots()
 		*k = known{begin: e, newest: k.newest.lasting()}
+	case *profiles.Grown:
+		s.slots = b.Schema.Slots()
+		if k.begin != nil {
+			begin := *k.begin.Body.(*profiles.Begin)
+			begin.Info.Schema = b.Schema
+			k.begin = &profiles.Event{At: k.begin.At, Body: &begin}
+		}
 	case *profiles.Changed:
 		if k.begin != nil {
 			begin := *k.begin.Body.(*profiles.Begin)
@@ -193,6 +200,9 @@ func (s *Stream) Change(c profiles.Change, after settings.Values) {
 }
 
 // Moved records that the run moved to another device. It comes after the change of settings that it belongs to.
+// Grown reports that the run measures more from here on: see profiles.Grown.
+func (s *Stream) Grown(schema profiles.Schema) { s.put(&profiles.Grown{Schema: schema}) }
+
 func (s *Stream) Moved(m profiles.Moved) { s.put(&m) }
 
 // Next records the settings for a restart, if they were changed; the newest ones are

@@ -26,6 +26,8 @@ type rig struct {
 	over chan struct{}
 	a    *aggregate.Aggregator
 	loop *outside.Loop
+
+	events *stream.Stream
 }
 
 // follow begins a run of a loop whose steps take each.
@@ -56,6 +58,7 @@ func follow(t *testing.T, each time.Duration, sets ...string) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.Close)
+	r.events = events
 	r.a = aggregate.New(events.Follow(), aggregate.Options{})
 	return r
 }
@@ -193,6 +196,33 @@ func TestAFailedProgramFailsTheRun(t *testing.T) {
 		if done {
 			t.Fatal("it ended well")
 		}
+	}
+}
+
+// What a loop declares late, in a greeting right after the first step that has it, is measured from that step on: also by
+// those who begin to watch afterwards.
+func TestALoopMeasuresMoreLater(t *testing.T) {
+	r := follow(t, time.Millisecond)
+	r.next(t)
+	r.stop()
+	r.w.State(loop.Training)
+	grown := strings.Replace(looptest.Greeting, `"each": true}]`, `"each": true}, {"name": "val_acc", "title": "val_acc", "better": "more", "group": "metrics"}]`, 1)
+	grown = strings.Replace(grown, `"everything else"}]`, `"everything else"}, {"name": "evaluating", "tier": "declared"}]`, 1)
+	grown = strings.Replace(grown, `"able"`, `"quality": "val_acc", "able"`, 1)
+	r.w.Step(looptest.Step{Step: 1000, Start: loop.Now(), Host: []int64{1e6, 1e6, 1e6, 1e6, 1e6, 5e6}, Series: []float64{0.5, 0.25}})
+	time.AfterFunc(10*time.Millisecond, func() { r.w.Greet(grown) })
+	for r.next(t).Phases[5] == 0 {
+	}
+	s := r.a.Tick(time.Now())
+	if i := s.Run.Schema.SeriesNamed("val_acc"); i != 1 || !s.Series[i].Has || s.Series[i].Latest != 0.25 || s.Run.Schema.Quality != "val_acc" {
+		t.Errorf("%+v, %+v", s.Run.Schema.Series, s.Series[1])
+	}
+	if n := len(s.Run.Schema.Phases); n != 6 || s.Run.Schema.Phases[5].Name != "evaluating" {
+		t.Errorf("%+v", s.Run.Schema.Phases)
+	}
+	later := aggregate.New(r.events.Follow(), aggregate.Options{})
+	if s := later.Tick(time.Now()); len(s.Run.Schema.Series) != 2 {
+		t.Errorf("who follows later sees %+v", s.Run.Schema.Series)
 	}
 }
 

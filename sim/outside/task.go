@@ -54,6 +54,7 @@ type task struct {
 	last      profiles.Values
 	said      []profiles.LogEntry
 	layers    []profiles.Layer // that arrive
+	deaf      time.Time        // until then, no greeting is waited for
 	pictures  map[int]loop.Record
 
 	beating, beaten chan struct{}
@@ -380,8 +381,62 @@ func (t *task) Iterate(ctx context.Context, it *profiles.Iteration) (out workloa
 		out.Finished, out.NoIteration = true, true
 		return out, t.end(ctx, &out)
 	}
+	out.Grown = t.grow(ctx, &step)
 	t.fill(it, &step, &out)
 	return out, nil
+}
+
+const (
+	greetsWithin = 200 * time.Millisecond // of a step that has what its greeting will say
+	deafFor      = 10 * time.Second       // after one did not come
+)
+
+// grow returns the schema after a step that measured what the loop did not have before, nil if that is known: the loop
+// greets again right after the step.
+func (t *task) grow(ctx context.Context, step *loop.Record) *profiles.Schema {
+	if !t.lacks(step) || time.Now().Before(t.deaf) {
+		return nil
+	}
+	waiting, stop := context.WithTimeout(ctx, greetsWithin)
+	defer stop()
+	var schema profiles.Schema
+	_ = loop.Wait(waiting.Done(), func() (bool, error) {
+		g, err := t.Ring.Greeting()
+		if g != nil {
+			schema = Schema(g)
+		}
+		return g != nil && schema.Extends(&t.schema) && schema.Check() == nil, err
+	})
+	names := schema.Beyond(&t.schema)
+	if len(names) == 0 || !schema.Extends(&t.schema) || schema.Check() != nil {
+		t.deaf = time.Now().Add(deafFor)
+		return nil
+	}
+	t.said = append(t.said, profiles.LogEntry{Text: "measured from here on: " + strings.Join(names, ", ")})
+	// A cache has a knob, and knobs are what they were at the beginning.
+	schema.Caches, schema.Memory = t.schema.Caches, t.schema.Memory
+	t.schema = schema
+	return &schema
+}
+
+// lacks reports whether a step, or a picture before it, has numbers that the schema does not name.
+func (t *task) lacks(step *loop.Record) bool {
+	for _, v := range step.Series[min(len(t.schema.Series), loop.MaxSeries):] {
+		if !math.IsNaN(v) {
+			return true
+		}
+	}
+	for _, ns := range step.Host[min(len(t.schema.Phases), loop.MaxPhases):] {
+		if ns > 0 {
+			return true
+		}
+	}
+	for index := range t.pictures {
+		if index >= len(t.schema.Pictures) {
+			return true
+		}
+	}
+	return false
 }
 
 // step returns the next step; ok is false once there will be none.

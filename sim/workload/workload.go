@@ -56,6 +56,7 @@ type Outcome struct {
 	Finished      bool
 	NoIteration   bool // there was none: the task found that it is finished before one began
 
+	Grown  *profiles.Schema    // the schema from here on, if it has more than before: see profiles.Grown
 	Said   []profiles.LogEntry // lines for the log, after the iteration
 	Layers []profiles.Layer    // of a task that times its own layers, with their times; nil for none
 }

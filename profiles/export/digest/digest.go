@@ -60,6 +60,8 @@ func (d *Digest) Take(e *profiles.Event) {
 	switch b := e.Body.(type) {
 	case *profiles.Begin:
 		d.begin(b, e.At)
+	case *profiles.Grown:
+		d.Info.Schema = b.Schema
 	case *profiles.Iteration:
 		d.iteration(b)
 	case *profiles.Measurement:

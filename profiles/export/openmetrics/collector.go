@@ -48,6 +48,8 @@ func (c *Collector) Take(e *profiles.Event) {
 	switch b := e.Body.(type) {
 	case *profiles.Begin:
 		c.schema = b.Info.Schema
+	case *profiles.Grown:
+		c.schema = b.Schema
 	case *profiles.Changed:
 		if !b.Ablation {
 			c.changes++

@@ -58,6 +58,8 @@ func (w *Writer) Take(e *profiles.Event) {
 		}
 		w.began, w.schema = e.At, b.Info.Schema
 		w.times = [profiles.MaxPhases]spent{}
+	case *profiles.Grown:
+		w.schema = b.Schema
 	case *profiles.Iteration:
 		w.iteration(b)
 	case *profiles.LayerTimes:

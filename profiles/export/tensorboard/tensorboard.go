@@ -63,6 +63,8 @@ func (w *Writer) Take(e *profiles.Event) {
 	switch b := e.Body.(type) {
 	case *profiles.Begin:
 		w.begin(b, e.At)
+	case *profiles.Grown:
+		w.measures(b.Schema)
 	case *profiles.Iteration:
 		w.iteration(b)
 	case *profiles.UnitResult:
@@ -120,7 +122,13 @@ func (w *Writer) begin(b *profiles.Begin, at time.Time) {
 	}
 	w.newest, w.ended, w.last = profiles.Iteration{Index: -1}, false, 0
 	w.measured.Iteration = -1
-	w.began, w.schema, w.sampled = at, b.Info.Schema, -interval
+	w.began, w.sampled = at, -interval
+	w.measures(b.Info.Schema)
+}
+
+// measures makes the tags of what a schema has.
+func (w *Writer) measures(s profiles.Schema) {
+	w.schema = s
 	w.tags, w.caches = w.tags[:0], w.caches[:0]
 	for i := range w.schema.Series {
 		w.tags = append(w.tags, Tag(&w.schema.Series[i]))

@@ -76,6 +76,8 @@ func (w *Writer) Take(e *profiles.Event) {
 	}
 	at := int64(e.At.Sub(w.first))
 	switch b := e.Body.(type) {
+	case *profiles.Grown:
+		w.schema = b.Schema
 	case *profiles.Iteration:
 		w.iteration(b)
 	case *profiles.UnitResult:
