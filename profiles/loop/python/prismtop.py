@@ -224,7 +224,7 @@ class Loop:
         self.batch_items, self.source, self.epoch, self.unit, self.place, self.unit_steps, self.unit_items = 0.0, None, None, -1, -1, 0, 0.0
         self.received, self.blind, self.evaluated, self.usual, self.dirty, self.logged = None, 0, 0, False, False, False
         self.warming, self.plan, self.after, self.lease, self.pausing, self.watch = 2, None, {}, 0, False, "all"
-        self.next_look = self.next_slow = 0
+        self.next_look = self.next_slow = self.next_memory = 0
         self.device, self.forked = None, 0
         if self.guest is not None:
             self.guest.forget()
@@ -363,9 +363,8 @@ class Loop:
                     self.guest.extra.unwatched()
                 self.put(self.after, self.generation, self.block, LEASE_OVER)
             if t > self.next_slow and r.watched():
-                begun = now()
+                self.next_slow = t + 500_000_000
                 self.slowly(t)
-                self.next_slow = t + max(500_000_000, 1000 * (now() - begun))
         if self.step == 32:
             self.usual = self.evaluated > 16  # an evaluation in most steps is part of the step: a teacher's forward pass
         if self.guest is not None:
@@ -591,12 +590,14 @@ class Loop:
         self.ring.greet(doc)
 
     def slowly(self, t):
-        """Twice a second, while somebody watches: counters of caches, memory."""
+        """Twice a second, while somebody watches: counters of caches; memory more rarely where counting it takes long."""
         if self.caches:
             numbers = [n for c in self.caches for n in c.numbers()]
             self.ring.put(CACHES, self.step, t, [(f"{len(numbers)}q", 64, *numbers)])
-        if self.guest is not None:
+        if self.guest is not None and t > self.next_memory:
+            begun = now()
             parts, card = self.guest.extra.memory()
+            self.next_memory = t + 1000 * (now() - begun)
             self.ring.put(MEMORY, self.step, t, [("16q", 64, *(parts + [-1] * 16)[:16]), ("16q", 192, *(card + [-1] * 16)[:16])])
 
     def say(self, text, level=0):

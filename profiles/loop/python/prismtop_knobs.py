@@ -348,7 +348,7 @@ class Extra:
 
     def describe(self, doc):
         loader = self.guest.loader()[0]
-        doc.update(workers=loader.num_workers if loader is not None else 0, memory=[{"name": n, "model": n != "activations"} for n in MEMORY])
+        doc.update(workers=loader.num_workers if loader is not None else 0, memory=[{"name": n, "model": n != "activations"} for n in MEMORY if n != "activations" or self.guest.kind == "cuda"])
         doc["able"].update(layers=self.layers_why(), fork=self.fork_why())
 
     # ---- memory ----

@@ -8,6 +8,7 @@ import array
 import collections
 import functools
 import importlib
+import os
 import struct
 import sys
 import threading
@@ -16,6 +17,23 @@ import weakref
 from prismtop import (B0, B1, COMPILED, D0, D1, E0, E1, EVALUATION, F0, F1, GIVEN_UP, O0, O1, SKIPPED, X, ZEROS, size)
 
 thread = threading.get_ident
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def unseen(error):
+    """Leaves the frames of these files out of an exception's traceback, and of those that led to it: a program ends with its own."""
+    seen = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        frames, at = [], error.__traceback__
+        while at is not None:
+            if os.path.dirname(at.tb_frame.f_code.co_filename) != HERE:
+                frames.append(at)
+            at = at.tb_next
+        for frame, following in zip(frames, frames[1:] + [None]):
+            frame.tb_next = following
+        error.__traceback__ = frames[0] if frames else None
+        error = error.__cause__ or error.__context__
 
 
 class Patch:
@@ -51,6 +69,7 @@ class Guest:
         self.missing, self.kind, self.patches, self.handles = [], "cpu", [], []
         self.amp, self.amp_on, self.own_autocast = "as written", None, False
         self.forget()
+        self.last_words = Patch(sys, "excepthook", self.make_excepthook)
         from torch.optim import optimizer
         for register, hook in ((optimizer.register_optimizer_step_pre_hook, self.before_step), (optimizer.register_optimizer_step_post_hook, self.after_step)):
             self.handles.append(register(hook))
@@ -77,7 +96,7 @@ class Guest:
 
     def back(self):
         """Takes everything back. The optimizers' hooks stay while PyTorch goes through them, and are removed by the next backward."""
-        for undo in [self.discovered, lambda: self.autocast(False), lambda: self.extra and self.extra.back()] + \
+        for undo in [self.discovered, lambda: self.autocast(False), lambda: self.extra and self.extra.back(), self.last_words.take] + \
                 [p.take for p in self.patches if not (self.in_step and p.name == "backward")]:
             try:
                 undo()
@@ -384,6 +403,17 @@ class Guest:
             self.amp_on = None
 
     # ---- what is said of it ----
+
+    @staticmethod
+    def make_excepthook(original):
+        def excepthook(kind, error, trace):
+            try:
+                unseen(error)
+                trace = error.__traceback__
+            except Exception:
+                pass
+            original(kind, error, trace)
+        return excepthook
 
     def new_compilations(self):
         """Whether PyTorch's compiler has compiled something since the last look."""

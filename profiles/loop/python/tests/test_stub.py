@@ -588,6 +588,23 @@ class Declared(Case):
         self.assertEqual(len(made), 2 + 19)
         self.assertEqual(self.r.greeting()["caches"][0], {"name": "masks", "title": "masks", "what": "", "setting": "cache_masks"})
 
+    def test_caches_are_told_often_although_memory_takes_long_to_count(self):
+        self.prismtop.cache(lambda x: x, title="one")
+
+        def slow():
+            self.torch.advance(50_000_000)
+            return [1, 2, 3, 4, -1], []
+
+        def each(i):
+            if i >= 2:
+                self.loop.guest.extra.memory = slow
+                self.reader().beat(self.torch.elapsed)
+                self.torch.advance(600_000_000)
+        self.train(30, each=each)
+        got = self.reader().read()
+        self.assertGreater(len(got[2]), 20)
+        self.assertLessEqual(len(got[3]), 2)
+
     def test_a_function_that_has_lru_cache_keeps_its_own(self):
         import functools
 
@@ -658,6 +675,18 @@ def train(n):
         p = self.python("-c", self.LOOP + "train(10)\n1/0")
         self.assertEqual(p.returncode, 1)
         self.assertEqual(self.reader().state, 4)
+
+    def test_a_traceback_has_the_programs_frames_alone(self):
+        for fault, at in (("1/0", "forward"), ("signal.raise_signal(signal.SIGINT)", "forward"), ("raise ValueError from KeyError()", "forward")):
+            with self.subTest(fault):
+                program = os.path.join(self.folder, "fails.py")
+                with open(program, "w") as f:
+                    f.write("import signal\n" + self.LOOP.replace("return x", "\n        if self.n == 6: %s\n        self.n += 1\n        return x" % fault)
+                            .replace("def forward", "n = 0\n    def forward") + "train(10)\n")
+                p = self.python(program)
+                self.assertNotEqual(p.returncode, 0)
+                self.assertIn("in " + at, p.stderr)
+                self.assertNotIn("prismtop", p.stderr)
 
     def test_a_program_that_is_killed(self):
         self.python("-c", self.LOOP + "train(10)\nimport os, signal\nos.kill(os.getpid(), signal.SIGKILL)")
