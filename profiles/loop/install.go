@@ -9,8 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"prismtop/profiles/atomicfile"
+	"prismtop/profiles/machine"
 )
 
 // modules are the Python files that are put in front of PYTHONPATH.
@@ -23,7 +25,8 @@ var notModules = map[string]bool{demo: true}
 
 const demo = "demo.py"
 
-// Install writes the module into a private folder below another, named after what is in it, and returns its path.
+// Install writes the module into a private folder below another, named after what is in it, and returns its path. Folders
+// of other versions that no process uses any more are removed.
 func Install(below string) (folder string, err error) {
 	names, err := fs.Glob(modules, "python/*.py")
 	if err != nil {
@@ -42,7 +45,8 @@ func Install(below string) (folder string, err error) {
 		fmt.Fprintf(sum, "%s %d\n%s", base, len(text), text)
 		files[base] = text
 	}
-	folder = filepath.Join(below, "python-"+hex.EncodeToString(sum.Sum(nil))[:16])
+	folder = filepath.Join(below, folderPrefix+hex.EncodeToString(sum.Sum(nil))[:16])
+	removeOthers(folder)
 	if err := atomicfile.OwnFolder(folder); err != nil {
 		return "", fmt.Errorf("the folder of the Python module: %w", err)
 	}
@@ -55,7 +59,30 @@ func Install(below string) (folder string, err error) {
 			return "", fmt.Errorf("the Python module: %w", err)
 		}
 	}
+	now := time.Now()
+	_ = os.Chtimes(folder, now, now) // in use from now on
 	return folder, nil
+}
+
+// folderPrefix begins the name of a folder with the module.
+const folderPrefix = "python-"
+
+// abandonedAfter is the age from which a folder that no process uses is of a version that is not run any more, and not of
+// one that is just being started.
+const abandonedAfter = time.Hour
+
+// removeOthers removes the folders of other versions beside a folder, unless a process was started with one of them.
+func removeOthers(folder string) {
+	others, _ := filepath.Glob(filepath.Join(filepath.Dir(folder), folderPrefix+"*"))
+	for _, other := range others {
+		info, err := os.Lstat(other)
+		if other == folder || err != nil || !info.IsDir() || time.Since(info.ModTime()) < abandonedAfter {
+			continue
+		}
+		if used, known := machine.InEnvironment(other); known && !used {
+			_ = os.RemoveAll(other)
+		}
+	}
 }
 
 // Demo is a program that trains a small network with PyTorch alone.

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -124,4 +125,23 @@ func Started(pid int) int64 {
 // ReadResidentOf is ReadResident of another process.
 func ReadResidentOf(pid int) (rss, peak int64, reason string) {
 	return readResident(fmt.Sprintf("/proc/%d/status", pid))
+}
+
+// InEnvironment reports whether a process of this user was started with a text in its environment; known is false where
+// that cannot be read.
+func InEnvironment(text string) (used, known bool) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return false, false
+	}
+	for _, e := range entries {
+		if _, err := strconv.Atoi(e.Name()); err != nil {
+			continue
+		}
+		environment, err := os.ReadFile("/proc/" + e.Name() + "/environ") // empty or refused for those of others
+		if err == nil && bytes.Contains(environment, []byte(text)) {
+			return true, true
+		}
+	}
+	return false, true
 }
