@@ -157,6 +157,9 @@ func (h *header) lines(t *theme.Theme) []string {
 			if r.W == 0 {
 				continue
 			}
+			if f == objectField {
+				r.W += h.besideObject(&places)
+			}
 			text, style := h.text(f, r.W)
 			if text = chart.Cut(text, r.W); text == "" {
 				continue
@@ -170,6 +173,16 @@ func (h *header) lines(t *theme.Theme) []string {
 		}
 	}
 	return c.Lines(t)
+}
+
+// besideObject returns the cells after the object's slot that it may take as well: those of the precision, in a workload
+// that has none.
+func (h *header) besideObject(places *[numHeaderFields]layout.Rect) int {
+	object, precision := places[objectField], places[precisionField]
+	if h.snap == nil || precision.W == 0 || places[deviceField].W > 0 || words.Precision(h.snap, precision.W) != "" {
+		return 0
+	}
+	return precision.X + precision.W - object.X - object.W
 }
 
 // text returns a field's text for w cells, "" if it has none.

@@ -367,3 +367,23 @@ func TestTheTimeLeftBesideOtherPrograms(t *testing.T) {
 		}
 	}
 }
+
+// A workload without a choice of precision leaves that slot to a long name.
+func TestALongNameHasTheSlotOfThePrecision(t *testing.T) {
+	const long = "finetune-demo.py"
+	s := tuitest.Tasks()
+	s.Run.Object = long
+	for w, want := range map[int]string{100: "finetune-…", 120: long, 160: long, 240: long} {
+		m, _ := screen(t, w, 40, Options{}, colorprofile.ANSI256, s)
+		line, _, _ := strings.Cut(frameOf(m), "\n")
+		if !strings.Contains(line, want+" ") {
+			t.Errorf("%d columns: no %q in %q", w, want, line)
+		}
+	}
+	p := tuitest.Running()
+	p.Run.Object = long
+	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, p)
+	if line, _, _ := strings.Cut(frameOf(m), "\n"); !strings.Contains(line, "finetune-…") {
+		t.Errorf("%q", line)
+	}
+}
