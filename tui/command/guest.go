@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -53,12 +54,14 @@ type guest struct {
 	printed *loop.Printed
 	written time.Time // when it printed first
 	echo    io.Writer // where what it prints is passed on to; nil for nowhere
+	held    []byte    // of what it printed after it was told to end: see farewell
 	drained chan struct{}
 }
 
 const (
 	lookAtOutput  = 50 * time.Millisecond
 	showOutput    = 500 * time.Millisecond
+	startingFor   = time.Second // without output, after which a line says that it is starting
 	silentFor     = time.Minute // after its first output, a program that does not greet is probably not watched
 	interruptedIn = 10 * time.Second
 	terminatedIn  = 5 * time.Second
@@ -168,7 +171,7 @@ func (p *guest) drainedAfter() <-chan time.Time { return time.After(2 * lookAtOu
 // exception returns the last line of a traceback that the program ended with, "" if it did not.
 func (p *guest) exception() string {
 	lines, _ := p.printed.Lines()
-	if len(lines) == 0 || !slices.ContainsFunc(lines, func(s string) bool { return strings.HasPrefix(s, "Traceback (") }) {
+	if len(lines) == 0 || !slices.ContainsFunc(lines, func(s string) bool { return strings.HasPrefix(s, tracebackBegins) }) {
 		return ""
 	}
 	return lines[len(lines)-1]
@@ -177,6 +180,7 @@ func (p *guest) exception() string {
 // pump reads what the program prints, until some time after its end.
 func (p *guest) pump() {
 	defer close(p.drained)
+	defer p.release()
 	b := make([]byte, 1<<16)
 	at := int64(0)
 	for {
@@ -205,9 +209,78 @@ func (p *guest) take(b []byte) {
 		p.written = time.Now()
 	}
 	_, _ = p.printed.Write(b)
+	if p.ended {
+		b = p.farewell(b)
+	}
 	if p.echo != nil {
 		_, _ = p.echo.Write(b)
 	}
+}
+
+// wholeLines passes on lines once they are whole, those that are written over, as progress bars are, in their last
+// state: so that prismtop's own lines come between them.
+type wholeLines struct {
+	to   io.Writer
+	line []byte
+}
+
+// Write takes what was printed next.
+func (w *wholeLines) Write(b []byte) (int, error) {
+	w.line = append(w.line, b...)
+	end := bytes.LastIndexByte(w.line, '\n') + 1
+	for line := range bytes.Lines(w.line[:end]) {
+		if at := bytes.LastIndexByte(bytes.TrimRight(line, "\r\n"), '\r'); at >= 0 {
+			line = line[at+1:]
+		}
+		_, _ = w.to.Write(line)
+	}
+	w.line = append(w.line[:0], w.line[end:]...)
+	if at := bytes.LastIndexByte(bytes.TrimRight(w.line, "\r"), '\r'); at > longestLine {
+		w.line = append(w.line[:0], w.line[at+1:]...)
+	}
+	return len(b), nil
+}
+
+// longestLine bounds what is kept of a line that is written over again and again, in bytes.
+const longestLine = 1 << 16
+
+// flush passes on a line that is not whole.
+func (w *wholeLines) flush() {
+	if len(w.line) > 0 {
+		_, _ = w.Write([]byte("\n"))
+	}
+}
+
+// tracebackBegins begins the traceback of an exception, and interruptError the last line of that of an interrupt.
+const (
+	tracebackBegins = "Traceback (most recent call last):"
+	interruptError  = "KeyboardInterrupt"
+)
+
+// farewell returns what is passed on of what a program prints that was told to end: a traceback is held back until it is
+// known to say more than that it was interrupted.
+func (p *guest) farewell(b []byte) []byte {
+	if p.held == nil {
+		at := bytes.Index(b, []byte(tracebackBegins))
+		if at < 0 {
+			return b
+		}
+		p.held = bytes.Clone(b[at:])
+		return b[:at]
+	}
+	p.held = append(p.held, b...)
+	return nil
+}
+
+// release passes on what was held back, unless it only says that the program was interrupted.
+func (p *guest) release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	end := bytes.TrimRight(p.held, "\n")
+	if last := end[bytes.LastIndexByte(end, '\n')+1:]; p.echo != nil && !bytes.HasPrefix(last, []byte(interruptError)) {
+		_, _ = p.echo.Write(p.held)
+	}
+	p.held = nil
 }
 
 // passOn passes what the program prints from now on to another writer, nil for none.
@@ -226,6 +299,13 @@ func (p *guest) output() *profiles.Output {
 	return o
 }
 
+// printsAlready reports whether it has printed anything.
+func (p *guest) printsAlready() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.written.IsZero()
+}
+
 // silent reports whether it has printed for a while.
 func (p *guest) silent() bool {
 	p.mu.Lock()
@@ -239,7 +319,7 @@ const unwatched = "prismtop: no training loop was found in %s within %v of its f
 
 // greeted waits for the loop of the program; false if it ended without one. notes takes what is to be said meanwhile.
 func (p *guest) greeted(ctx context.Context, notes io.Writer) (found bool, err error) {
-	refused, told := map[string]bool{}, false
+	refused, told, begun, starting := map[string]bool{}, false, time.Now(), false
 	err = loop.Wait(ctx.Done(), func() (bool, error) {
 		over := p.hasEnded()
 		for _, path := range loop.In(p.rings) {
@@ -261,6 +341,11 @@ func (p *guest) greeted(ctx context.Context, notes io.Writer) (found bool, err e
 			}
 			p.loop = &outside.Loop{Ring: r, Greeting: g, Over: p.over, Failure: func() error { return p.failure }}
 			return true, nil
+		}
+		if !starting && time.Since(begun) > startingFor {
+			if starting = true; !p.printsAlready() {
+				fmt.Fprintf(notes, "prismtop: %s is starting; its loop is watched from its second step on\n", p.name)
+			}
 		}
 		if !told && p.silent() {
 			told = true
@@ -290,13 +375,24 @@ func (p *guest) observe(o *sim.Options, a *aggregate.Options) {
 		}
 		return l
 	}
-	a.Resident = func() (rss, peak int64, reason string) { return machine.ReadResidentOf(p.loop.Ring.PID) }
+	var rss, peak int64 // as last read: of a program that has ended nothing can be
+	a.Resident = func() (int64, int64, string) {
+		now, most, reason := machine.ReadResidentOf(p.loop.Ring.PID)
+		switch {
+		case reason == "":
+			rss, peak = now, most
+		case peak > 0 && !machine.Runs(p.loop.Ring.PID):
+			return rss, peak, ""
+		}
+		return now, most, reason
+	}
 }
 
 // follow publishes what the program prints, and ends it when the run has reached a limit, until the function that it
 // returns is called.
 func (p *guest) follow(events *stream.Stream, last func() *profiles.Snapshot, host *sessions.Host) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
+	lines := wholeLines{to: os.Stderr}
 	go func() {
 		defer close(ended)
 		var shown int64
@@ -305,7 +401,7 @@ func (p *guest) follow(events *stream.Stream, last func() *profiles.Snapshot, ho
 			if p.screen && !host.Detached() {
 				p.passOn(nil)
 			} else {
-				p.passOn(os.Stderr)
+				p.passOn(&lines)
 			}
 			o := p.output()
 			end := ""
@@ -330,6 +426,8 @@ func (p *guest) follow(events *stream.Stream, last func() *profiles.Snapshot, ho
 	return func() {
 		close(done)
 		<-ended
+		p.passOn(nil)
+		lines.flush()
 		if s := last(); s != nil {
 			p.limited, p.finished = s.EndedBy != "", s.State == profiles.Finished && s.EndedBy == ""
 		}

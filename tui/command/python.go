@@ -209,11 +209,15 @@ func (f *pythonFlags) joins(l *outside.Loop) (w workloads.Workload, err error) {
 	if err != nil {
 		return w, err
 	}
+	device := "the program trains on the CPU"
+	if d := l.Greeting.Device; d != "" && d != "cpu" {
+		device = "the program chooses its device itself"
+	}
 	w = workloads.Workload{
 		Presets: shelf, Schema: func() profiles.Schema { return outside.Schema(l.Greeting) },
 		Maker:      func(workloads.Devices) workload.Maker { return outside.Maker{Loop: l} },
 		Stateless:  func(settings.Values) string { return "a program" },
-		Unweighted: true, NoGPU: "the program chooses its device itself",
+		Unweighted: true, NoGPU: device,
 	}
 	workloads.Add(w)
 	return w, nil
