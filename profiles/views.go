@@ -97,8 +97,8 @@ type BatchView struct {
 	Bytes                int64 // memory that the run needs with it
 }
 
-// Efficiency is items a second for each MiB of memory.
-func (b *BatchView) Efficiency() float64 { return b.PerSecond / (float64(b.Bytes) / (1 << 20)) }
+// Efficiency is items a second for each MB of memory.
+func (b *BatchView) Efficiency() float64 { return b.PerSecond / (float64(b.Bytes) / 1e6) }
 
 // MemoryView is Memory together with the operating system's figures.
 type MemoryView struct {

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -348,7 +347,7 @@ func (l *loop) clearCaches() {
 		c.ClearCache(profiles.CacheID(id))
 	}
 	now := l.memory()
-	l.run.stream.Log("all caches cleared: " + strings.TrimSpace(unit.Bytes(max(0, held-now.Caches))) + " freed")
+	l.run.stream.Log("all caches cleared: " + unit.Size(max(0, held-now.Caches)) + " freed")
 	l.run.stream.Memory(now)
 }
 

@@ -1,10 +1,12 @@
 package check
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
 	"prismtop/gpu/driver"
+	"prismtop/profiles/unit"
 )
 
 // threads is the size of the blocks of the kernels.
@@ -91,7 +93,7 @@ func (m *measurement) roofs() error {
 	}
 	m.bytes = min(copied, free/4) / int64(m.options.Scale) &^ 4095
 	if m.bytes == 0 {
-		return fmt.Errorf("out of memory: %.1f MiB are free", float64(free)/(1<<20))
+		return errors.New("out of memory: " + unit.Size(int64(free)) + " are free")
 	}
 	for i := range m.buffers {
 		if m.buffers[i], err = m.MemAlloc(m.bytes); err != nil {

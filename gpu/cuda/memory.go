@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"prismtop/gpu/driver"
+	"prismtop/profiles/unit"
 )
 
 // alignment of buffers on the device, in bytes.
@@ -74,9 +75,9 @@ type MemoryError struct {
 func (e *MemoryError) Error() string {
 	asked := ""
 	if e.Asked > 0 {
-		asked = fmt.Sprintf("%.1f MiB asked for, ", float64(e.Asked)/(1<<20))
+		asked = unit.Size(e.Asked) + " asked for, "
 	}
-	return fmt.Sprintf("%s has too little memory for %s: %s%.1f MiB free", e.Device, e.For, asked, float64(e.Free)/(1<<20))
+	return fmt.Sprintf("%s has too little memory for %s: %s%s free", e.Device, e.For, asked, unit.Size(e.Free))
 }
 
 // Unwrap returns the driver's error.

@@ -68,8 +68,8 @@ func TestBatchesAreCollectedBySize(t *testing.T) {
 	if sixteen.Stretches < 7 || math.Abs(sixteen.PerSecond-16/0.15) > 1e-6 || math.Abs(sixteen.High-sixteen.Low) > 1e-6 || sixteen.Bytes != 16<<20 {
 		t.Errorf("of 16: %+v", sixteen)
 	}
-	if math.Abs(sixteen.Efficiency()-16/0.15/16) > 1e-6 || math.Abs(sixteen.Latency-150e6) > 1 {
-		t.Errorf("of 16: %g images/s/MiB, %g ns", sixteen.Efficiency(), sixteen.Latency)
+	if math.Abs(sixteen.Efficiency()-16/0.15/16.777216) > 1e-6 || math.Abs(sixteen.Latency-150e6) > 1 {
+		t.Errorf("of 16: %g images/s/MB, %g ns", sixteen.Efficiency(), sixteen.Latency)
 	}
 	for size := 1; size <= 2*mostSizes; size++ {
 		add(true, size, 3, 1e6)

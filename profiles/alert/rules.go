@@ -127,7 +127,7 @@ func judgeRecording(f *Facts) finding {
 func judgeNeeds(f *Facts) finding {
 	short := f.Available > 0 && f.Needs > f.Available
 	return finding{short, short, "", profiles.Warning, func() (string, profiles.Advice) {
-		size := func(bytes int64) string { return strings.TrimSpace(unit.Bytes(bytes)) }
+		size := func(bytes int64) string { return unit.Size(bytes) }
 		return fmt.Sprintf("The run comes to hold %s with full caches, and %s were available when it began: the system may end it.",
 			size(f.Needs), size(f.Available)), needsLess.of()
 	}}

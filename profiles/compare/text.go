@@ -240,7 +240,7 @@ func (r *Row) Shown(side int) string {
 	case !finite(v):
 		return "–"
 	case r.Unit == "B":
-		return strings.TrimSpace(unit.Bytes(int64(math.Round(v))))
+		return unit.Size(int64(math.Round(v)))
 	case r.Unit == "1":
 		return strings.TrimSpace(unit.HitRate(v))
 	case r.Group == Quality || math.Abs(v) >= 1000:
@@ -288,7 +288,7 @@ func (r *Row) ShownFloor(side int) string {
 		return ""
 	}
 	if r.Unit == "B" {
-		return strings.TrimSpace(unit.Bytes(int64(f)))
+		return unit.Size(int64(f))
 	}
 	return r.Amount(f)
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"runtime"
-	"strings"
 	"time"
 
 	"prismtop/profiles/machine"
@@ -88,7 +87,7 @@ func (m Machine) Same(other Machine) bool {
 func (m Machine) String() string {
 	text := fmt.Sprintf("%s, %s, %s", m.CPU, unit.Plural(m.Processors, "processor", "processors"), m.System)
 	if m.Memory > 0 {
-		text += ", " + strings.TrimSpace(unit.Bytes(m.Memory))
+		text += ", " + unit.Size(m.Memory)
 	}
 	return text
 }

@@ -181,9 +181,9 @@ func (r *Recommendation) MemoryText() string {
 	case *r.Memory == 0:
 		return "same"
 	case *r.Memory < 0:
-		return "−" + strings.TrimSpace(unit.Bytes(-*r.Memory))
+		return "−" + unit.Size(-*r.Memory)
 	}
-	return "+" + strings.TrimSpace(unit.Bytes(*r.Memory))
+	return "+" + unit.Size(*r.Memory)
 }
 
 // automatic says whether anything is to be done for it.

@@ -22,46 +22,30 @@ func Bytes(n int64) string {
 	return Fixed(v, 4) + " TB"
 }
 
-// Binary formats a size in binary units with three digits: "512 B", "1.5 KiB", "46.2
-// GiB".
-func Binary(bytes int64) string {
-	const unit = 1024
-	if bytes < unit {
-		return fmt.Sprintf("%d B", bytes)
-	}
-	value, names := float64(bytes)/unit, []string{"KiB", "MiB", "GiB", "TiB"}
-	i := 0
-	for value >= unit && i < len(names)-1 {
-		value, i = value/unit, i+1
-	}
-	if value >= 999.5 { // three digits would be a power of ten
-		return fmt.Sprintf("%.0f %s", value, names[i])
-	}
-	return fmt.Sprintf("%.3g %s", value, names[i])
-}
+// Size formats a size like Bytes, without padding: "512 B", "11.2 MB".
+func Size(n int64) string { return strings.TrimSpace(Bytes(n)) }
 
-// SignedBinary formats a difference of sizes like Binary, with its sign and a true minus: "+1.2 GiB". 0 has none.
-func SignedBinary(bytes int64) string {
+// SignedSize formats a difference of sizes like Size, with its sign and a true minus: "+1.29 GB". 0 has none.
+func SignedSize(n int64) string {
 	switch {
-	case bytes > 0:
-		return "+" + Binary(bytes)
-	case bytes < 0:
-		return "−" + Binary(-max(bytes, -math.MaxInt64))
+	case n > 0:
+		return "+" + Size(n)
+	case n < 0:
+		return "−" + Size(-max(n, -math.MaxInt64))
 	}
-	return Binary(0)
+	return Size(0)
 }
 
-// Memory formats an amount of memory, which may be very large: "512 MiB", "1.5
-// GiB".
+// Memory formats an amount of memory, which may be very large: "537 MB", "1.5 GB".
 func Memory(bytes float64) string {
-	if bytes < 1<<30 {
-		return fmt.Sprintf("%.0f MiB", bytes/(1<<20))
+	if bytes < 1e9 {
+		return fmt.Sprintf("%.0f MB", bytes/1e6)
 	}
-	return fmt.Sprintf("%.1f GiB", bytes/(1<<30))
+	return fmt.Sprintf("%.1f GB", bytes/1e9)
 }
 
-// Limit formats a size that is a whole number of KiB or MiB, such as cache sizes and
-// limits: "32 KiB", "256 MiB".
+// Limit formats a size that is a whole number of KiB or MiB, such as those of the processor's caches and limits that are given
+// in MiB: "32 KiB", "256 MiB". What was measured is in decimal units.
 func Limit(bytes int64) string {
 	if bytes < 1<<20 {
 		return fmt.Sprintf("%d KiB", bytes>>10)

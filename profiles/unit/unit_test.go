@@ -29,9 +29,9 @@ func TestNumbersReadWell(t *testing.T) {
 		{Plural(1, "record", "records"), "1 record"}, {Plural(20_000, "record", "records"), "20000 records"},
 		{About(1, "record", "records"), "1 record"}, {About(20_000, "record", "records"), "20.0k records"},
 		{Share(0.0012), "0.1 %"}, {Share(0.0598), "6.0 %"}, {Share(0.0996), "10 %"}, {Share(0.334), "33 %"}, {Share(1.128), "113 %"},
-		{Binary(0), "0 B"}, {Binary(1023), "1023 B"}, {Binary(1536), "1.5 KiB"}, {Binary(128 << 30), "128 GiB"}, {Binary(1 << 52), "4096 TiB"}, {Binary(1020 << 20), "1020 MiB"},
-		{SignedBinary(0), "0 B"}, {SignedBinary(1229 << 20), "+1.2 GiB"}, {SignedBinary(-4_410_000), "−4.21 MiB"}, {SignedBinary(math.MinInt64), "−8388608 TiB"},
-		{Memory(512 << 20), "512 MiB"}, {Memory(1536 << 20), "1.5 GiB"}, {Memory(3e20), "279396772384.6 GiB"},
+		{Size(0), "0 B"}, {Size(1023), "1.02 KB"}, {Size(128 << 30), "137 GB"}, {Size(1 << 52), "4504 TB"}, {Size(1020 << 20), "1.07 GB"},
+		{SignedSize(0), "0 B"}, {SignedSize(1229 << 20), "+1.29 GB"}, {SignedSize(-4_410_000), "−4.41 MB"}, {SignedSize(math.MinInt64), "−9e+06 TB"},
+		{Memory(512 << 20), "537 MB"}, {Memory(1536 << 20), "1.6 GB"}, {Memory(3e20), "300000000000.0 GB"},
 		{Limit(32 << 10), "32 KiB"}, {Limit(1 << 20), "1 MiB"}, {Limit(256 << 20), "256 MiB"},
 		{Duration(940), "940 ns"}, {Duration(1500), "1.5 µs"}, {Duration(12.34e6), "12.3 ms"}, {Duration(1.94e9), "1.94 s"},
 	} {

@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"prismtop/profiles/export"
+	"prismtop/profiles/unit"
 )
 
 // WriteText writes a benchmark's summary as text.
@@ -49,7 +50,7 @@ func writeLayers(b *strings.Builder, bm *export.Benchmark) {
 	}
 	fmt.Fprintf(b, "\nroofs: %.0f GFLOP/s", bm.Roofs.GFLOPS)
 	for _, l := range bm.Roofs.Levels {
-		fmt.Fprintf(b, " · %.3g MiB: %.0f GB/s read, %.0f updated", float64(l.Bytes)/(1<<20), l.Read, l.Update)
+		fmt.Fprintf(b, " · %s: %.0f GB/s read, %.0f updated", unit.Limit(l.Bytes), l.Read, l.Update)
 	}
 	fmt.Fprintln(b)
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)

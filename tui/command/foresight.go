@@ -73,7 +73,7 @@ func memoryText(f *bench.Foresight) string {
 	return text + fmt.Sprintf("; %s are available", size(available))
 }
 
-func size(bytes int64) string { return strings.TrimSpace(unit.Bytes(bytes)) }
+func size(bytes int64) string { return unit.Size(bytes) }
 
 // smaller advises on what needs less memory.
 const smaller = "a smaller size or measurement_cache_mb, or checkpointing, needs less"

@@ -122,7 +122,7 @@ func TestReportOnGPU(t *testing.T) {
 		{Name: "B", Capability: "8.0", TotalBytes: 1 << 34, FreeReason: "no NVML"},
 	}}
 	got := text(t, Gather(o))
-	for _, want := range []string{"driver 580.1, CUDA 13.0", "A · compute capability 9.0 · 128 GiB for programs · 64 GiB free", "B · compute capability 8.0 · 16 GiB for programs · free memory unknown: no NVML"} {
+	for _, want := range []string{"driver 580.1, CUDA 13.0", "A · compute capability 9.0 · 137 GB for programs · 68.7 GB free", "B · compute capability 8.0 · 17.2 GB for programs · free memory unknown: no NVML"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("report lacks %q:\n%s", want, got)
 		}
@@ -143,8 +143,8 @@ func TestReportHasEverySensorOrItsReason(t *testing.T) {
 		Processes: []machine.GPUProcess{{ID: 1, Bytes: machine.Reading(1 << 20)}}}
 	o.Sensors = machine.Sensors{GPUs: []machine.GPUSensors{g}, Processors: machine.Reading(0)}
 	got = text(t, Gather(o))
-	for _, want := range []string{"GPU 0, A", "memory: 1.16 GiB of 79.6 GiB used", "driver: 565 MiB of the memory used", "power: 73.2 W (the rest n/a, NVML: no permission (4))", "temperature: n/a, NVML: not supported on this device (3)",
-		"held down by: idle", "PCIe sent: 850 KB/s", "fan: n/a, not read", "processes: 1, 1 MiB", "energy: 5.07 kJ since the driver was loaded", "energy of the processors: counted by RAPL"} {
+	for _, want := range []string{"GPU 0, A", "memory: 1.25 GB of 85.5 GB used", "driver: 592 MB of the memory used", "power: 73.2 W (the rest n/a, NVML: no permission (4))", "temperature: n/a, NVML: not supported on this device (3)",
+		"held down by: idle", "PCIe sent: 850 KB/s", "fan: n/a, not read", "processes: 1, 1.05 MB", "energy: 5.07 kJ since the driver was loaded", "energy of the processors: counted by RAPL"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("report lacks %q:\n%s", want, got)
 		}

@@ -123,7 +123,7 @@ func (p *page) gpuMeasured(c *GPUCheck) {
 			p.line("", "       %s", parts)
 		}
 	}
-	p.line("", "memory: %s for programs, %s free beside the kernels, L2 cache %s", unit.Binary(c.TotalBytes), unit.Binary(c.FreeBytes), unit.Binary(c.L2Bytes))
+	p.line("", "memory: %s for programs, %s free beside the kernels, L2 cache %s", unit.Size(c.TotalBytes), unit.Size(c.FreeBytes), unit.Limit(c.L2Bytes))
 }
 
 // compared writes one comparison.

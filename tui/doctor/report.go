@@ -71,7 +71,7 @@ func (p *page) engine(e Engine) {
 		if i == 0 {
 			p.line("roofs", "%.0f GFLOP/s on registers, measured %s", e.Roofs.GFLOPS, e.Roofs.Measured.Format("2006-01-02"))
 		}
-		p.line("", "%s: %.0f GB/s read, %.0f GB/s updated", unit.Binary(l.Bytes), l.Read, l.Update)
+		p.line("", "%s: %.0f GB/s read, %.0f GB/s updated", unit.Limit(l.Bytes), l.Read, l.Update)
 	}
 	if e.Roofs.BF16 > 0 {
 		p.line("", "%.0f GFLOP/s of bf16 dot products on registers: %s", e.Roofs.BF16, gain(e.Roofs.BF16/e.Roofs.GFLOPS))
@@ -118,13 +118,13 @@ func (p *page) advice(found Advice) {
 func (p *page) memory(m machine.Memory) {
 	var parts []string
 	if m.Total > 0 {
-		parts = append(parts, unit.Binary(m.Total)+" in all")
+		parts = append(parts, unit.Size(m.Total)+" in all")
 	}
 	if m.Available > 0 {
-		parts = append(parts, unit.Binary(m.Available)+" available")
+		parts = append(parts, unit.Size(m.Available)+" available")
 	}
 	if m.Limit > 0 {
-		parts = append(parts, strings.TrimSpace("control group "+visible.Text(m.Group))+" allows "+unit.Binary(m.Limit))
+		parts = append(parts, strings.TrimSpace("control group "+visible.Text(m.Group))+" allows "+unit.Size(m.Limit))
 	}
 	if m.Reason != "" {
 		parts = append(parts, m.Reason)
@@ -146,11 +146,11 @@ func (p *page) gpu(g machine.GPU) {
 		p.line("", "driver %s, CUDA %s", driver, g.CUDA)
 	}
 	for _, d := range g.Devices {
-		free := unit.Binary(d.FreeBytes) + " free"
+		free := unit.Size(d.FreeBytes) + " free"
 		if d.FreeReason != "" {
 			free = "free memory unknown: " + d.FreeReason
 		}
-		p.line("", "%s · compute capability %s · %s for programs · %s", d.Name, d.Capability, unit.Binary(d.TotalBytes), free)
+		p.line("", "%s · compute capability %s · %s for programs · %s", d.Name, d.Capability, unit.Size(d.TotalBytes), free)
 		if g.Usable && d.Reason != "" {
 			p.line("", "  not used: %s", d.Reason)
 		}

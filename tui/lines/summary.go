@@ -190,17 +190,17 @@ func summariseMemory(line func(string, ...any), s *profiles.Snapshot) {
 		line("  memory       – (no plan was compiled)")
 		return
 	}
-	peak := "peak RSS " + strings.TrimSpace(unit.Bytes(m.PeakRSS))
+	peak := "peak RSS " + unit.Size(m.PeakRSS)
 	if m.PeakRSS == 0 {
 		peak = "peak RSS – (" + m.Reason + ")"
 	}
 	text := ""
 	for i, info := range s.Run.Schema.Memory {
 		if info.Name == "weights" || info.Name == "activations" {
-			text += info.Name + " " + strings.TrimSpace(unit.Bytes(m.Parts[i])) + ", "
+			text += info.Name + " " + unit.Size(m.Parts[i]) + ", "
 		}
 	}
-	line("  memory       %scaches %s, %s", text, strings.TrimSpace(unit.Bytes(m.Caches)), peak)
+	line("  memory       %scaches %s, %s", text, unit.Size(m.Caches), peak)
 }
 
 func summariseCaches(line func(string, ...any), s *profiles.Snapshot) {

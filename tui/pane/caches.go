@@ -231,7 +231,7 @@ func cacheName(c *chart.Canvas, y int, title string, v profiles.CacheView) {
 // cacheDetail returns a cache's lookups, contents and the basis of its price, in at most w cells
 // where possible.
 func cacheDetail(v profiles.CacheView, w int) (string, theme.Style) {
-	size, entries := strings.TrimSpace(unit.Bytes(v.Bytes)), unit.About(v.Entries, "entry", "entries")
+	size, entries := unit.Size(v.Bytes), unit.About(v.Entries, "entry", "entries")
 	switch {
 	case v.Hits+v.Misses == 0 && !v.Enabled: // the row already shows that it is off
 		return words.FittingParts(w, []string{entries, size}, []string{entries}), theme.Faint

@@ -181,10 +181,10 @@ func (p *caches) prices(row func(string, theme.Style, ...string), id int, s *pro
 		lookup, with = ", a lookup "+strings.TrimSpace(unit.Seconds(ns)), " with hashing and storing"
 	}
 	row("takes", style, miss+lookup+with, miss+lookup, miss)
-	held := fmt.Sprintf("%s, %s", unit.About(v.Entries, "entry", "entries"), strings.TrimSpace(unit.Bytes(v.Bytes)))
+	held := fmt.Sprintf("%s, %s", unit.About(v.Entries, "entry", "entries"), unit.Size(v.Bytes))
 	brief := held
 	if mb := limit(s, id); mb > 0 {
-		held += " of at most " + strings.TrimSpace(unit.Bytes(int64(mb)<<20))
+		held += " of at most " + unit.Size(int64(mb)<<20)
 	}
 	if v.RecentDropped > 0 {
 		held += fmt.Sprintf(", %s dropped recently", unit.Count(v.RecentDropped))

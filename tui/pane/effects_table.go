@@ -344,9 +344,9 @@ func remembered(e *profiles.Effect) string {
 	case e.MemoryChange == 0:
 		return " The run holds as much memory as before."
 	case e.MemoryChange > 0:
-		return " The run holds " + unit.Binary(e.MemoryChange) + " more memory."
+		return " The run holds " + unit.Size(e.MemoryChange) + " more memory."
 	}
-	return " The run holds " + unit.Binary(-e.MemoryChange) + " less memory."
+	return " The run holds " + unit.Size(-e.MemoryChange) + " less memory."
 }
 
 // leftOut reports the iterations left out because other programs disturbed them.

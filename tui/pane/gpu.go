@@ -158,7 +158,7 @@ func gpuBytes(g machine.Gauge) string {
 	if !g.Known {
 		return "–"
 	}
-	return unit.Binary(int64(g.Value))
+	return unit.Size(int64(g.Value))
 }
 
 // numberOr formats a scaled number; a dash if it is missing.

@@ -104,7 +104,7 @@ func (p *memory) ledger(c *chart.Canvas, s *profiles.Snapshot, l *profiles.Ledge
 		if r.Name == profiles.Unexplained {
 			style = unexplainedStyle(r.Bytes.Value, l.Used)
 		}
-		c.TextRight(x-1, y, signedBinary(r.Bytes.Value), style)
+		c.TextRight(x-1, y, signedSize(r.Bytes.Value), style)
 		if room := w - x; room > 2 && most > 0 {
 			c.Bar(x, y, room, max(r.Bytes.Value, 0)/most*float64(room), theme.Memory)
 		}
@@ -144,16 +144,16 @@ func usedText(l *profiles.Ledger) string {
 	case !l.Used.Known:
 		return "n/a: " + l.Used.Reason
 	case l.Total.Known:
-		return unit.Binary(int64(l.Used.Value)) + " of " + unit.Binary(int64(l.Total.Value)) + " used"
+		return unit.Size(int64(l.Used.Value)) + " of " + unit.Size(int64(l.Total.Value)) + " used"
 	}
-	return unit.Binary(int64(l.Used.Value)) + " used"
+	return unit.Size(int64(l.Used.Value)) + " used"
 }
 
-func signedBinary(v float64) string {
+func signedSize(v float64) string {
 	if v < 0 {
-		return unit.SignedBinary(int64(v))
+		return unit.SignedSize(int64(v))
 	}
-	return unit.Binary(int64(v))
+	return unit.Size(int64(v))
 }
 
 // process writes a row of the process' memory on the host with what of it is pinned, and reports whether there was room
@@ -166,9 +166,9 @@ func (p *memory) process(c *chart.Canvas, y int, s *profiles.Snapshot) (told boo
 	case m.Reason != "":
 		c.Text(ledgerName-8, y, chart.Cut("n/a: "+m.Reason, w-ledgerName+8), theme.Faint)
 	case m.RSS > 0:
-		text := strings.TrimSpace(unit.Bytes(m.RSS))
+		text := unit.Size(m.RSS)
 		if m.Device.Pinned > 0 {
-			text += ", " + unit.Binary(m.Device.Pinned) + " pinned"
+			text += ", " + unit.Size(m.Device.Pinned) + " pinned"
 		}
 		x := c.Text(ledgerName-8, y, chart.Cut(text, w-ledgerName+8), theme.Strong)
 		slope, style := slopeShort(s)

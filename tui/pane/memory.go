@@ -168,10 +168,10 @@ func (p *memory) brief(c *chart.Canvas, s *profiles.Snapshot) {
 	case m.Reason != "":
 		c.Text(gpuColumn, 1, chart.Cut("n/a: "+m.Reason, w-gpuColumn), theme.Faint)
 	case m.RSS > 0:
-		x := c.Text(label, 1, strings.TrimSpace(unit.Bytes(m.RSS)), theme.Strong)
+		x := c.Text(label, 1, unit.Size(m.RSS), theme.Strong)
 		text, style := slopeShort(s)
 		if style != theme.Warn {
-			text, style = "peak "+strings.TrimSpace(unit.Bytes(m.PeakRSS)), theme.Faint
+			text, style = "peak "+unit.Size(m.PeakRSS), theme.Faint
 		}
 		c.Text(x+2, 1, words.Fitting(w-x-2, text, ""), style)
 	default:
@@ -182,7 +182,7 @@ func (p *memory) brief(c *chart.Canvas, s *profiles.Snapshot) {
 		own = memoryRow{"caches", s.Memory.Caches}
 	}
 	c.Text(0, 2, own.name, theme.Plain)
-	c.Text(label, 2, strings.TrimSpace(unit.Bytes(own.bytes)), theme.Strong)
+	c.Text(label, 2, unit.Size(own.bytes), theme.Strong)
 }
 
 // bars draws the current memory, and reports whether there was room for the slope.
@@ -225,7 +225,7 @@ func (p *memory) bars(c *chart.Canvas, s *profiles.Snapshot) (told bool) {
 		c.Text(gpuColumn, y, chart.Cut("n/a: "+m.Reason, w-gpuColumn), theme.Faint)
 	case m.RSS > 0:
 		c.TextRight(name+number, y, unit.Bytes(m.RSS), theme.Strong)
-		peak := "peak " + strings.TrimSpace(unit.Bytes(m.PeakRSS))
+		peak := "peak " + unit.Size(m.PeakRSS)
 		text := words.Fitting(w-name-number-1, peak, "")
 		slope, style := slopeShort(s)
 		x := c.Text(name+number+1, y, text, theme.Faint)

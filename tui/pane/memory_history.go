@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"prismtop/profiles"
 	"prismtop/profiles/unit"
@@ -93,7 +92,7 @@ func (p *memory) names(c *chart.Canvas, schema *profiles.Schema, m profiles.Memo
 			continue
 		}
 		text := series.name
-		if full := text + " " + strings.TrimSpace(unit.Bytes(now[i])); w >= 76 {
+		if full := text + " " + unit.Size(now[i]); w >= 76 {
 			text = full
 		}
 		if x+chart.Width(text)+2 > w {
@@ -115,7 +114,7 @@ func (p *memory) readout(s *profiles.Snapshot) string {
 		if text == "" {
 			text = "iteration " + Iterations(at) + ":"
 		}
-		text += " " + series.name + " " + strings.TrimSpace(unit.Bytes(int64(at.Mean)))
+		text += " " + series.name + " " + unit.Size(int64(at.Mean))
 	}
 	return text
 }
@@ -126,7 +125,7 @@ func byteRate(v float64) string {
 	if v < 0 {
 		sign = "−"
 	}
-	return sign + strings.TrimSpace(unit.Bytes(int64(math.Round(math.Abs(v)))))
+	return sign + unit.Size(int64(math.Round(math.Abs(v))))
 }
 
 // slopeShort summarizes the slope, in a style that warns if it needs attention.
@@ -145,7 +144,7 @@ func slopeShort(s *profiles.Snapshot) (string, theme.Style) {
 	if t.PerMinute < 0 {
 		word = "shrinks "
 	}
-	return word + strings.TrimSpace(unit.Bytes(int64(math.Round(math.Abs(t.PerMinute))))) + "/min", slopeStyle(s)
+	return word + unit.Size(int64(math.Round(math.Abs(t.PerMinute)))) + "/min", slopeStyle(s)
 }
 
 // slopeStyle warns of growth of which there is an alert.

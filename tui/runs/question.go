@@ -261,7 +261,7 @@ func (t *Table) delete(runs []*Run) tea.Cmd {
 			bytes += r.Bytes
 			done.gone = append(done.gone, r.Path)
 		}
-		done.said = "deleted " + count(len(done.gone)) + ", " + strings.TrimSpace(unit.Bytes(bytes))
+		done.said = "deleted " + count(len(done.gone)) + ", " + unit.Size(bytes)
 		if len(failed) > 0 {
 			done.err = fmt.Errorf("deleted %d of %d: %w", len(done.gone), len(doomed), errors.Join(failed...))
 		}
@@ -341,7 +341,7 @@ func (q *question) doomed(w, h int) []widget.Line {
 			lines = append(lines, widget.Line{Text: l, Style: style})
 		}
 	}
-	say("Delete "+count(len(q.runs))+", "+strings.TrimSpace(unit.Bytes(bytes))+", for good?", theme.Strong)
+	say("Delete "+count(len(q.runs))+", "+unit.Size(bytes)+", for good?", theme.Strong)
 	unread := 0
 	for _, r := range q.runs {
 		if r.State == Unread {

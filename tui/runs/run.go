@@ -191,7 +191,7 @@ func (r *Run) quality(w int) string {
 }
 
 // size formats the bytes of the file.
-func (r *Run) size() string { return strings.TrimSpace(unit.Bytes(r.Bytes)) }
+func (r *Run) size() string { return unit.Size(r.Bytes) }
 
 // count formats a number of runs: "1 run", "3 runs".
 func count(n int) string { return unit.Plural(n, "run", "runs") }

@@ -224,7 +224,7 @@ func (t *Table) Title() string {
 	for _, r := range t.all {
 		bytes += r.Bytes
 	}
-	parts := []string{count(len(t.all)) + ", " + strings.TrimSpace(unit.Bytes(bytes))}
+	parts := []string{count(len(t.all)) + ", " + unit.Size(bytes)}
 	if t.filter != "" {
 		parts = append(parts, fmt.Sprintf("%d match", len(t.rows)))
 	}

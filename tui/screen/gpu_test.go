@@ -81,7 +81,7 @@ func TestThePaneOfGPUsComesWithTheFirstReading(t *testing.T) {
 	if m.layout.Panes[idGPU].Empty() {
 		t.Error("the pane does not come with the first reading")
 	}
-	if frame := frameOf(m); !strings.Contains(frame, "not used by this run") || !strings.Contains(frame, "0.65 of 79.6 GiB, 0 by this run") {
+	if frame := frameOf(m); !strings.Contains(frame, "not used by this run") || !strings.Contains(frame, "0.70 of 85.5 GB used, 0 by this run") {
 		t.Errorf("a run on the processor:\n%s", frame)
 	}
 }

@@ -515,7 +515,7 @@ func TestTheMemoryOfAllScreensIsBounded(t *testing.T) {
 	r.sized(r.login("operator"), 800, 300)
 	x := r.sized(r.login("operator"), 800, 300)
 	_ = x.Wait()
-	if !strings.Contains(x.out.String(), "a screen of 800x300 needs 108 MiB of memory, and 24.9 MiB are left for sessions (--max-memory): try a smaller window") {
+	if !strings.Contains(x.out.String(), "a screen of 800x300 needs 113 MB of memory, and 26.1 MB are left for sessions (--max-memory): try a smaller window") {
 		t.Errorf("one screen too many is told %q", x.out.String())
 	}
 	small := r.sized(r.login("viewer"), 120, 40)

@@ -247,7 +247,7 @@ func (s *Server) enter(v *visit) (why string) {
 		return fmt.Sprintf("%d sessions are open with this key, the most there may be (--max-per-key)", same)
 	case s.left() < bytesOf(v.size):
 		return fmt.Sprintf("a screen of %dx%d needs %s of memory, and %s are left for sessions (--max-memory): try a smaller window",
-			v.size[0], v.size[1], unit.Binary(bytesOf(v.size)), unit.Binary(s.left()))
+			v.size[0], v.size[1], unit.Size(bytesOf(v.size)), unit.Size(s.left()))
 	}
 	v.held = bytesOf(v.size)
 	s.visits[v] = struct{}{}

@@ -240,7 +240,6 @@ func Running() *profiles.Snapshot {
 	Latest(s, prism.SeriesLossOld, 4.21e-3)
 	Latest(s, prism.SeriesLossNew, 1.38e-2)
 	Latest(s, prism.SeriesLearningRate, 1e-3)
-	Latest(s, prism.SeriesGradientScale, 0)
 	Latest(s, prism.SeriesPSNR, 24.31)
 	Latest(s, prism.SeriesSSIM, 0.812)
 	Latest(s, prism.SeriesRMSE, 11.4)

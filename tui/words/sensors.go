@@ -18,9 +18,9 @@ type Sensor struct {
 
 // Sensors lists every sensor of a GPU, each with its value or the reason why it has none.
 func Sensors(g *machine.GPUSensors) []Sensor {
-	memory := of("memory", g.InUse(), g.MemoryTotal, binary, "")
+	memory := of("memory", g.InUse(), g.MemoryTotal, size, "")
 	memory.Text = suffixed(memory.Text, " used")
-	driver := plain("driver", g.MemoryReserved, binary) // named as in the ledger
+	driver := plain("driver", g.MemoryReserved, size) // named as in the ledger
 	driver.Text = suffixed(driver.Text, " of the memory used")
 	energy := plain("energy", g.Energy, Joules)
 	energy.Text = suffixed(energy.Text, " since the driver was loaded")
@@ -78,7 +78,7 @@ func processes(g *machine.GPUSensors) Sensor {
 	if bytes, known := g.Listed(); !known {
 		s.Reason = "the driver does not give the memory of each"
 	} else if len(g.Processes) > 0 {
-		s.Text += ", " + binary(bytes)
+		s.Text += ", " + size(bytes)
 	}
 	return s
 }
@@ -118,9 +118,9 @@ func Joules(v float64) string {
 }
 
 // Traffic formats bytes a second: "2.50 MB/s".
-func Traffic(v float64) string { return strings.TrimSpace(unit.Bytes(int64(v))) + "/s" }
+func Traffic(v float64) string { return unit.Size(int64(v)) + "/s" }
 
-func binary(v float64) string  { return unit.Binary(int64(v)) }
+func size(v float64) string    { return unit.Size(int64(v)) }
 func percent(v float64) string { return strings.TrimSpace(unit.Percent(v)) }
 func celsius(v float64) string { return whole(v) + " °C" }
 func whole(v float64) string   { return strconv.FormatFloat(v, 'f', 0, 64) }
@@ -144,7 +144,7 @@ func PerIteration(e *profiles.EnergyView) (text, reason string) {
 	return Joules(e.PerIteration.Value) + " an iteration", ""
 }
 
-// MemoryChange describes what a change of settings did to the run's memory: "+1.2 GiB"; "" if that is not known.
+// MemoryChange describes what a change of settings did to the run's memory: "+1.29 GB"; "" if that is not known.
 func MemoryChange(e *profiles.Effect) string {
 	switch {
 	case !e.HasMemory:
@@ -152,22 +152,22 @@ func MemoryChange(e *profiles.Effect) string {
 	case e.MemoryChange == 0:
 		return "same memory"
 	}
-	return unit.SignedBinary(e.MemoryChange)
+	return unit.SignedSize(e.MemoryChange)
 }
 
-// CardMemory describes, in w cells if possible, a GPU's memory and the part of it that this run holds: "1.23 of 79.6 GiB
+// CardMemory describes, in w cells if possible, a GPU's memory and the part of it that this run holds: "1.23 of 85.5 GB
 // used, 0 by this run".
 func CardMemory(g *machine.GPUSensors, own int64, w int) string {
 	used := g.InUse()
 	if !used.Known {
 		return "n/a: " + missing(used)
 	}
-	text, by := binary(used.Value), "0"
+	text, by := size(used.Value), "0"
 	if g.MemoryTotal.Known {
-		text = three(used.Value/(1<<30)) + " of " + three(g.MemoryTotal.Value/(1<<30)) + " GiB"
+		text = three(used.Value/1e9) + " of " + three(g.MemoryTotal.Value/1e9) + " GB"
 	}
 	if own > 0 {
-		by = unit.Binary(own)
+		by = unit.Size(own)
 	}
 	return FittingOrLast(w, text+" used, "+by+" by this run", text+", "+by+" by this run", text+", own "+by, text)
 }

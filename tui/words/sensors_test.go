@@ -21,8 +21,8 @@ func TestTheMemoryOfAChangeReadsWell(t *testing.T) {
 		e    profiles.Effect
 		want string
 	}{
-		{profiles.Effect{}, ""}, {profiles.Effect{HasMemory: true}, "same memory"}, {profiles.Effect{HasMemory: true, MemoryChange: 1229 << 20}, "+1.2 GiB"},
-		{profiles.Effect{HasMemory: true, MemoryChange: -12 << 10}, "−12 KiB"},
+		{profiles.Effect{}, ""}, {profiles.Effect{HasMemory: true}, "same memory"}, {profiles.Effect{HasMemory: true, MemoryChange: 1229 << 20}, "+1.29 GB"},
+		{profiles.Effect{HasMemory: true, MemoryChange: -12 << 10}, "−12.3 KB"},
 	} {
 		if got := MemoryChange(&c.e); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.e, got, c.want)
@@ -35,7 +35,7 @@ func TestTheMemoryStandsBesideTheTimes(t *testing.T) {
 	s := &profiles.Snapshot{}
 	e := &profiles.Effect{Enough: true, BeforeNS: 7e6, AfterNS: 5.4e6, NAfter: 40, HasMemory: true, MemoryChange: -4_410_000}
 	for w, want := range map[int]string{
-		80: "7.00 → 5.40 ms · −4.21 MiB · quality not measured · n 40", 50: "7.00 → 5.40 ms · −4.21 MiB · quality not measured", 37: "7.00 → 5.40 ms · −4.21 MiB", 20: "7.00 → 5.40 ms",
+		80: "7.00 → 5.40 ms · −4.41 MB · quality not measured · n 40", 50: "7.00 → 5.40 ms · −4.41 MB · quality not measured", 37: "7.00 → 5.40 ms · −4.41 MB", 20: "7.00 → 5.40 ms",
 	} {
 		if got, _ := Detail(s, e, w); got != want {
 			t.Errorf("in %d cells: %q, want %q", w, got, want)
@@ -57,10 +57,10 @@ func TestSensorsCountMemoryAsTheLedgerDoes(t *testing.T) {
 	if !ok {
 		t.Fatal("no ledger")
 	}
-	want := map[string]string{"memory": unit.Binary(int64(l.Used.Value)) + " of " + unit.Binary(int64(l.Total.Value)) + " used"}
+	want := map[string]string{"memory": unit.Size(int64(l.Used.Value)) + " of " + unit.Size(int64(l.Total.Value)) + " used"}
 	for _, e := range l.Entries {
 		if e.Name == "driver" {
-			want["driver"] = unit.Binary(int64(e.Bytes.Value)) + " of the memory used"
+			want["driver"] = unit.Size(int64(e.Bytes.Value)) + " of the memory used"
 		}
 	}
 	found := 0
@@ -98,7 +98,7 @@ func TestEverySensorIsNamedOnce(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 	card := machine.GPUSensors{MemoryUsed: machine.Reading(1 << 30), MemoryTotal: machine.Reading(80 << 30)}
-	for w, want := range map[int]string{80: "1.00 of 80.0 GiB used, 0 by this run", 31: "1.00 of 80.0 GiB, 0 by this run", 25: "1.00 of 80.0 GiB, own 0", 5: "1.00 of 80.0 GiB"} {
+	for w, want := range map[int]string{80: "1.07 of 85.9 GB used, 0 by this run", 31: "1.07 of 85.9 GB, 0 by this run", 25: "1.07 of 85.9 GB, own 0", 5: "1.07 of 85.9 GB"} {
 		if got := CardMemory(&card, 0, w); got != want {
 			t.Errorf("in %d cells: %q, want %q", w, got, want)
 		}

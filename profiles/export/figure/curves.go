@@ -145,9 +145,9 @@ func hitRates(d *digest.Digest) Chart {
 }
 
 func memoryUse(d *digest.Digest) Chart {
-	c := Chart{ID: "memory", Title: "Memory", Unit: "MiB", Of: "MiB", Zero: true, Note: "largest", Reason: "no reading was taken"}
+	c := Chart{ID: "memory", Title: "Memory", Unit: "MB", Of: "MB", Zero: true, Note: "largest", Reason: "no reading was taken"}
 	add := func(name string, bytes func(*digest.Bin) int64) {
-		l := line(d, name, func(b *digest.Bin) float64 { return float64(bytes(b)) / (1 << 20) })
+		l := line(d, name, func(b *digest.Bin) float64 { return float64(bytes(b)) / 1e6 })
 		some := false
 		for k, v := range l.Y {
 			if some = some || v > 0; !some {

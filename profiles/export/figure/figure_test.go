@@ -140,7 +140,7 @@ func TestAFigureNamesWhatItShows(t *testing.T) {
 	for _, e := range parsed(t, b.Bytes()) {
 		all += e.text + "\n"
 	}
-	for _, want := range []string{"Iteration time (ms)", "Phases (ms per iteration)", "Loss", "PSNR (dB)", "Cache hit rates (%)", "Memory (MiB)",
+	for _, want := range []string{"Iteration time (ms)", "Phases (ms per iteration)", "Loss", "PSNR (dB)", "Cache hit rates (%)", "Memory (MB)",
 		"amp off → bf16", "iteration 1666", "backward", "mask", "process", "Iteration\n", "Test CPU", "faster", "10th to 90th percentile; longest "} {
 		if !strings.Contains(all, want) {
 			t.Errorf("the figure lacks %q", want)

@@ -82,7 +82,7 @@ func (m Maker) withinLimit(v settings.Values, key string) error {
 	if err != nil || need <= limit(v) {
 		return err
 	}
-	want := fmt.Sprintf("a batch of %d needs %s, more than %s = %d allows", v.Int(settings.BatchSize), unit.Binary(need), settings.MemoryLimit, v.Int(settings.MemoryLimit))
+	want := fmt.Sprintf("a batch of %d needs %s, more than %s = %d allows", v.Int(settings.BatchSize), unit.Size(need), settings.MemoryLimit, v.Int(settings.MemoryLimit))
 	return &settings.KeyError{Key: key, Err: fmt.Errorf("%s = %s: %s", key, v.Get(key), want)}
 }
 

@@ -15,7 +15,7 @@ const (
 // The series.
 const (
 	seriesThroughput = iota // images a second of the iteration
-	seriesEfficiency        // images a second for each MiB of the memory that it needs
+	seriesEfficiency        // images a second for each MB of the memory that it needs
 	seriesPSNR              // of the amplitude, dB
 	seriesRMSE              // of the amplitude, percent of the truth's RMS
 	seriesPhaseError        // root mean square difference of the phases, radians
@@ -60,7 +60,7 @@ func Schema() profiles.Schema {
 		},
 		Series: []profiles.SeriesInfo{
 			seriesThroughput: {Name: "images_per_s", Title: "throughput", Unit: "images/s", Better: profiles.MoreIsBetter, Group: profiles.Metrics, Each: true},
-			seriesEfficiency: {Name: "images_per_s_mib", Title: "efficiency", Unit: "images/s/MiB", Better: profiles.MoreIsBetter, Each: true},
+			seriesEfficiency: {Name: "images_per_s_mb", Title: "efficiency", Unit: "images/s/MB", Better: profiles.MoreIsBetter, Each: true},
 			seriesPSNR:       {Name: "psnr_db", Title: "PSNR", Unit: "dB", Better: profiles.MoreIsBetter, Group: profiles.Metrics, Absent: notCompared, Infinite: "the reconstruction equals the truth"},
 			seriesRMSE:       {Name: "rmse_percent", Title: "RMSE", Unit: "% of the truth's RMS", Better: profiles.LessIsBetter, Group: profiles.Metrics, Absent: notCompared},
 			seriesPhaseError: {Name: "phase_error_rad", Title: "phase error", Unit: "rad", Better: profiles.LessIsBetter, Group: profiles.Metrics, Absent: notCompared},

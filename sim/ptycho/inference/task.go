@@ -212,7 +212,7 @@ func (t *Task) Iterate(ctx context.Context, rec *profiles.Iteration) (workload.O
 	}
 	rate := float64(p.options.Batch) / time.Since(start).Seconds()
 	rec.Series[seriesThroughput], rec.Series[seriesDifference] = rate, difference
-	rec.Series[seriesEfficiency] = rate / (float64(t.needed) / (1 << 20))
+	rec.Series[seriesEfficiency] = rate / (float64(t.needed) / 1e6)
 	return out, nil
 }
 

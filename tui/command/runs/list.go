@@ -44,7 +44,7 @@ func writeRuns(w io.Writer, folder string, all []recording.Listed) error {
 		l := &all[i]
 		total += l.Bytes
 		name := cut(visible.Text(fileName(l.Path)), widestName)
-		size := strings.TrimSpace(unit.Bytes(l.Bytes))
+		size := unit.Size(l.Bytes)
 		if l.Err != nil {
 			table = append(table, []string{name, "–", "–", "–", "–", "–", "–", size, visible.Text(withoutPath(l.Err, l.Path))})
 			continue
@@ -74,7 +74,7 @@ func writeRuns(w io.Writer, folder string, all []recording.Listed) error {
 		}
 		text.WriteString(line + "\n")
 	}
-	fmt.Fprintf(&text, "%s in %s\n", strings.TrimSpace(unit.Bytes(total)), visible.Text(folder))
+	fmt.Fprintf(&text, "%s in %s\n", unit.Size(total), visible.Text(folder))
 	_, err := io.WriteString(w, text.String())
 	return err
 }

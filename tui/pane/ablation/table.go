@@ -412,9 +412,9 @@ func memoryCell(r *profiles.AblationRow) (string, theme.Style) {
 	case more == 0:
 		return "same", theme.Faint
 	case more < 0:
-		return "−" + strings.TrimSpace(unit.Bytes(-more)), theme.Good
+		return "−" + unit.Size(-more), theme.Good
 	}
-	return "+" + strings.TrimSpace(unit.Bytes(more)), theme.Plain
+	return "+" + unit.Size(more), theme.Plain
 }
 
 func qualityCell(r *profiles.AblationRow, better profiles.Direction) (string, theme.Style) {

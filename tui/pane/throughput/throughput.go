@@ -63,7 +63,7 @@ func (p *view) Lines() []string {
 	if p.Snap != nil && batched(&p.Snap.Run) {
 		items = p.Snap.Run.Schema.Item.Many
 	}
-	p.Title = [quantities]string{"Throughput, " + items + "/s", "Latency of a batch, ms", "Memory by batch size", "Efficiency, " + items + "/s/MiB"}[p.of]
+	p.Title = [quantities]string{"Throughput, " + items + "/s", "Latency of a batch, ms", "Memory by batch size", "Efficiency, " + items + "/s/MB"}[p.of]
 	return p.Render(p.draw)
 }
 
@@ -111,7 +111,7 @@ func (q quantity) value(b *profiles.BatchView) (at, low, high float64) {
 func (q quantity) text(v float64) string {
 	switch {
 	case q == memory && v > 0:
-		return strings.TrimSpace(unit.Binary(int64(v)))
+		return unit.Size(int64(v))
 	case math.IsNaN(v) || math.IsInf(v, 0) || q == memory:
 		return "–"
 	}

@@ -55,8 +55,8 @@ func TestEverySizeHasARow(t *testing.T) {
 	}{
 		{Pane, "", []string{"Throughput, images/s", "   8     80.00 [75.00, 85.00]", "▸ 16     100.0 [95.00, 105.0]", "  32     90.00 [85.00, 95.00]"}},
 		{Pane, "v", []string{"Latency of a batch, ms", "   8     100.0 [94.12, 106.7]", "▸ 16     160.0 [152.4, 168.4]", "  32     355.6 [336.8, 376.5]"}},
-		{Memory, "", []string{"Memory by batch size", "   8    28 MiB", "▸ 16    36 MiB", "  32    52 MiB"}},
-		{Memory, "v", []string{"Efficiency, images/s/MiB", "   8      2.86 [2.68, 3.04]", "▸ 16      2.78 [2.64, 2.92]", "  32      1.73 [1.63, 1.83]"}},
+		{Memory, "", []string{"Memory by batch size", "   8   29.4 MB", "▸ 16   37.7 MB", "  32   54.5 MB"}},
+		{Memory, "v", []string{"Efficiency, images/s/MB", "   8      2.72 [2.55, 2.90]", "▸ 16      2.65 [2.52, 2.78]", "  32      1.65 [1.56, 1.74]"}},
 	} {
 		lines := drawn(s, tt.spec, tt.keys)
 		for i, want := range tt.want {
@@ -65,7 +65,7 @@ func TestEverySizeHasARow(t *testing.T) {
 			}
 		}
 	}
-	if lines := drawn(s, Memory, ""); !strings.Contains(lines[0], "limit 50 MiB") || !strings.Contains(lines[1], "│    │") && strings.Count(lines[1], "│") != 3 {
+	if lines := drawn(s, Memory, ""); !strings.Contains(lines[0], "limit 52.4 MB") || !strings.Contains(lines[1], "│    │") && strings.Count(lines[1], "│") != 3 {
 		t.Errorf("the limit is not drawn: %q", lines[:2])
 	}
 }
