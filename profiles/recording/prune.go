@@ -77,6 +77,20 @@ func Prune(ctx context.Context, folder, own string, limit int64) (Pruned, error)
 	return p.Pruned, err
 }
 
+// Prunable returns how many recordings of a folder Prune counts, unless they grow or are damaged, and their size.
+func Prunable(folder string) (n int, bytes int64) {
+	files, err := filesOf(folder)
+	if err != nil {
+		return 0, 0
+	}
+	for path, t := range files {
+		if ours.MatchString(filepath.Base(path)) {
+			n, bytes = n+1, bytes+t.bytes
+		}
+	}
+	return n, bytes
+}
+
 // pruning is the state of Prune.
 type pruning struct {
 	Pruned

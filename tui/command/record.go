@@ -39,7 +39,7 @@ func (f *recordFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.file, "record", "", "file to record the run to, which must not exist yet; without it one in $XDG_STATE_HOME/prismtop/runs")
 	flags.BoolVar(&f.off, "no-record", false, "do not record the run")
 	flags.Int64Var(&f.limit, "record-limit", recordLimit,
-		"MiB that one recording may take, and the earlier ones of that folder together, of which the oldest are deleted at the end; 0 is no limit")
+		"MiB that all finished recordings of the folder may take together: at the end the run deletes the oldest beyond; one that alone takes more stops growing; 0 is no limit")
 }
 
 // check returns an error about flags that cannot be obeyed, so that a run of hours is not lost.
@@ -78,6 +78,18 @@ func (f *recordFlags) join(ctx context.Context, from *sim.Resumed, print recordi
 		return nil, []string{fmt.Sprintf("recorded to a new file: %s, the recording of the checkpoint, %v", path, err)}
 	}
 	return j, []string{"the recording goes on in " + path}
+}
+
+// announce says what the given limit will do at the end of the run, which may be to delete recordings of other runs; nil if
+// none is given, or the run does not record to the folder.
+func (f *recordFlags) announce(flags *pflag.FlagSet) []string {
+	folder, err := recording.Folder()
+	if f.off || f.file != "" || f.limit == 0 || err != nil || !flags.Changed("record-limit") {
+		return nil
+	}
+	n, bytes := recording.Prunable(folder)
+	return []string{fmt.Sprintf("--record-limit %d is for all recordings in %s together: it has %s, %s; at the end of this run the oldest are deleted until %s are left at most",
+		f.limit, folder, unit.Plural(n, "recording", "recordings"), unit.Size(bytes), unit.Limit(f.limit<<20))}
 }
 
 // recorder starts to record a run, in the recording that it joins if there is one, unless that is not
@@ -183,11 +195,11 @@ const fewDeleted = 3
 func prunedLines(p *recording.Pruned, folder string, limit int64) (lines []string) {
 	allowed := ": --record-limit is " + unit.Limit(limit)
 	if n := len(p.Deleted); n > fewDeleted {
-		lines = append(lines, fmt.Sprintf("deleted %d recordings, %s, the oldest %s and the newest %s%s", n, unit.Binary(p.Bytes()),
+		lines = append(lines, fmt.Sprintf("deleted %d recordings, %s, the oldest %s and the newest %s%s", n, unit.Size(p.Bytes()),
 			filepath.Base(p.Deleted[0].Path), filepath.Base(p.Deleted[n-1].Path), allowed))
 	} else {
 		for _, d := range p.Deleted {
-			lines = append(lines, fmt.Sprintf("deleted the recording %s of %s%s", d.Path, unit.Binary(d.Bytes), allowed))
+			lines = append(lines, fmt.Sprintf("deleted the recording %s of %s%s", d.Path, unit.Size(d.Bytes), allowed))
 		}
 	}
 	if p.Late {
@@ -195,7 +207,7 @@ func prunedLines(p *recording.Pruned, folder string, limit int64) (lines []strin
 	}
 	if p.Kept > limit {
 		lines = append(lines, fmt.Sprintf("%s holds %s in files that a run never deletes (running, damaged, or not named by prismtop): more than --record-limit, which is %s",
-			folder, unit.Binary(p.Kept), unit.Limit(limit)))
+			folder, unit.Size(p.Kept), unit.Limit(limit)))
 	}
 	return lines
 }

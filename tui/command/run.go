@@ -105,7 +105,7 @@ func (f *runFlags) command() *cobra.Command {
 // registerWatching defines the flags of how a run is watched, recorded and handed on, whatever it runs.
 func (f *runFlags) registerWatching(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.headless, "headless", false, "without a screen: progress on standard error, the summary on standard output")
-	flags.BoolVar(&f.json, "json", false, "the summary as one JSON object (docs/json.md); implies --headless")
+	flags.BoolVar(&f.json, "json", false, "the summary as one JSON object (prismtop docs json); implies --headless")
 	f.Look.Register(flags)
 	cli.RegisterQuiet(flags)
 	flags.BoolVar(&f.lines, "lines", false, "lines of text instead of the screen, for screen readers and logs; settings and commands are typed")
@@ -113,12 +113,12 @@ func (f *runFlags) registerWatching(flags *pflag.FlagSet) {
 		"percentage of the run's speed that the screen may cost; above it there are fewer frames, pictures and quality measurements; 0 is no limit")
 	flags.StringVar(&f.notify, "notify", "off",
 		"how to tell that the run finished, failed or stalled: off, or bell, osc9, osc777 or several of them with commas between")
-	flags.BoolVar(&f.detach, "detach", false, "run without a screen or a terminal, and print the ID for prismtop attach (docs/sessions.md)")
+	flags.BoolVar(&f.detach, "detach", false, "run without a screen or a terminal, and print the ID for prismtop attach (prismtop docs sessions)")
 	flags.StringVar(&f.onHangup, "on-hangup", "auto",
 		"what the loss of the terminal does to a run on the screen: detach leaves it going, end ends it; auto detaches in an SSH login")
 	f.record.register(flags)
 	flags.StringArrayVar(&f.exports, "export", nil,
-		"write the run to a file while it goes on, as FORMAT=PATH with the format "+files.Names()+" (docs/export.md); may be given again")
+		"write the run to a file while it goes on, as FORMAT=PATH with the format "+files.Names()+" (prismtop docs export); may be given again")
 	flags.StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus over HTTP at HOST:PORT, or at PORT for this machine alone")
 }
 
@@ -189,6 +189,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 	}
 	maker := makes(gpu.Devices())
 	joined, notes := f.record.join(cmd.Context(), f.keep.resumed, print)
+	notes = append(notes, f.record.announce(cmd.Flags())...)
 	if seen, ok := needs(cmd.Context(), maker, v); ok {
 		notes = append(notes, "needs "+memoryText(&seen))
 	}
