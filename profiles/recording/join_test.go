@@ -125,6 +125,28 @@ func TestTheTimeBetweenIsNotRecorded(t *testing.T) {
 	}
 }
 
+// The length of a run is that of its iterations: since its newest restart, the parts that were resumed since included.
+func TestTheLengthIsSinceTheRestart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run.sqlite")
+	r := begin(New(Options{Path: path}))
+	r.tick(100)
+	r.Tick(r.began.Add(90*time.Second), &r.snap)
+	r.Event(&profiles.Event{At: r.began.Add(100 * time.Second), Body: &profiles.Begin{Info: r.snap.Run, Settings: r.snap.Settings}})
+	r.it.Index = 0
+	r.tick(50)
+	s := r.snap
+	s.Index = r.it.Index
+	r.Tick(r.began.Add(130*time.Second), &s)
+	r.Flush(t.Context())
+	got, err := statusOf(t.Context(), path)
+	if err != nil || got.Starts != 2 || got.Iterations != 50 || got.Length < 29*time.Second || got.Length > 31*time.Second {
+		t.Errorf("%d iterations of start %d in %v (%v)", got.Iterations, got.Starts, got.Length, err)
+	}
+	if err := r.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A recording that the run cannot go on with says why, and is left as it is.
 func TestARecordingThatCannotBeJoinedSaysWhy(t *testing.T) {
 	path, cut := recordedRun(t, 3000), filepath.Join(t.TempDir(), "cut")

@@ -350,9 +350,9 @@ func TestARunIsOverBeforeItsScreenIsClosed(t *testing.T) {
 	process(os.Getpid())
 	r.start()
 	r.Tick(r.began.Add(2*time.Minute), &r.snap)
-	look(Growing, false, 2*time.Minute, 2*time.Minute+time.Second)
+	look(Growing, false, 2*time.Minute-time.Second, 2*time.Minute+time.Second)
 	process(math.MaxInt32)
-	look(Killed, false, 2*time.Minute, 2*time.Minute+time.Second)
+	look(Killed, false, 2*time.Minute-time.Second, 2*time.Minute+time.Second)
 	if err := r.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}

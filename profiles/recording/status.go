@@ -40,8 +40,8 @@ type Status struct {
 	RunState   string // as on the screen: "finished"
 	Error      string // why it failed
 	Starts     int
-	Iterations int64         // of the newest start
-	Length     time.Duration // up to the run's end, without the time between an interrupted run and the one that resumed it
+	Iterations int64         // since the newest restart, those of the parts that it resumed included
+	Length     time.Duration // as Iterations, up to the run's end, without the time between a part and the one that resumed it
 	MedianMS   float64       // of an iteration; NaN if none ran
 	Quality    float64       // NaN if it was not measured
 	QualityIs  string        // the name of its series
@@ -121,6 +121,9 @@ func (r *Reader) Status(ctx context.Context) (s Status, err error) {
 	s.Stopped = strings.TrimSpace(s.Stopped)         // from the room that was kept for it
 	seconds, _ := strconv.ParseFloat(unrecorded, 64) // 0 where it does not say
 	s.Length = s.written - time.Duration(seconds*float64(time.Second))
+	if s.Starts > 1 {
+		s.Length, err = r.sinceRestart(ctx, s.written)
+	}
 	if at, err := strconv.ParseFloat(end, 64); err == nil && s.Over() {
 		s.Length -= max(0, s.written-time.Duration(at*float64(time.Second)))
 	}
@@ -136,7 +139,33 @@ func (r *Reader) Status(ctx context.Context) (s Status, err error) {
 	default:
 		s.State = Killed
 	}
-	return s, named(r.path, rows.Err())
+	return s, named(r.path, errors.Join(err, rows.Err()))
+}
+
+// sinceRestart returns the recorded time since the newest start that began at the first iteration, up to a time since the
+// recording began: starts after it resumed the one before each.
+func (r *Reader) sinceRestart(ctx context.Context, until time.Duration) (sum time.Duration, err error) {
+	rows, err := r.db.QueryContext(ctx, `SELECT s.at, b.first, b.last FROM starts s
+		LEFT JOIN (SELECT start, min(first) AS first, max(to_ns) AS last FROM blocks GROUP BY start) b ON b.start = s.start ORDER BY s.start DESC`)
+	if err != nil {
+		return 0, misread("its table starts", err)
+	}
+	defer rows.Close()
+	for newest := true; rows.Next(); newest = false {
+		var at float64
+		var first, last sql.NullInt64
+		if err := rows.Scan(&at, &first, &last); err != nil {
+			return 0, misread("its table starts", err)
+		}
+		if !newest {
+			until = time.Duration(last.Int64)
+		}
+		sum += max(0, until-time.Duration(at*float64(time.Second)))
+		if first.Int64 == 0 { // also of one that has no iteration yet
+			break
+		}
+	}
+	return sum, misread("its table starts", rows.Err())
 }
 
 // PictureHash returns the SHA-256 of the exact pixels of a start's picture that does not change, in
