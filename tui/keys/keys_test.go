@@ -115,6 +115,16 @@ func TestSwappedKeys(t *testing.T) {
 	if all.Of("pause") != "n" || all.Of("step") != "space" || all.Of("play") != "z" {
 		t.Errorf("pause %s, step %s, play %s", all.Of("pause"), all.Of("step"), all.Of("play"))
 	}
+	for _, text := range []string{"pause = \"z\"\nzoom = \"space\"\n", "zoom = \"space\"\npause = \"z\"\n"} {
+		all := table(t, text) // play has space alone, on a screen that has zoom and no pause: it takes part
+		if all.Of("pause") != "z" || all.Of("zoom") != "space" || all.Of("play") != "z" {
+			t.Errorf("%q: pause %s, zoom %s, play %s", text, all.Of("pause"), all.Of("zoom"), all.Of("play"))
+		}
+		unique(t, all)
+	}
+	if all := table(t, "pause = \"z\"\nzoom = \"space\"\nplay = \"f2\"\n"); all.Of("play") != "f2" {
+		t.Errorf("play has %s beside a swap", all.Of("play"))
+	}
 }
 
 // A pane has its keys under their default names.

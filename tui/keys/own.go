@@ -229,13 +229,13 @@ func (o *Own) apply(t *Table) (first error) {
 		return nil
 	}
 	foreign := t.of != nil && !slices.Contains(o.known, t.of)
-	obeyed := map[*Row]*choice{}
+	obeyed, given := map[*Row]*choice{}, o.swapped(t)
 	for i := range o.choices {
 		c := &o.choices[i]
 		if c.outside != foreign && isSetting(t, c.action) {
 			continue
 		}
-		if err := o.obey(t, c, obeyed); err != nil && first == nil {
+		if err := o.obey(t, c, obeyed, given[c]); err != nil && first == nil {
 			first = fmt.Errorf("%s: line %d: %s = %q: %w", o.path, c.line, c.name(), c.key, err)
 		}
 	}
@@ -248,8 +248,23 @@ func isSetting(t *Table, a profiles.Action) bool {
 	return r != nil && r.Setting != nil
 }
 
-// obey gives an action its key and takes it from the rows on the same screens that have it by default.
-func (o *Own) obey(t *Table, c *choice, obeyed map[*Row]*choice) error {
+// swapped returns, for each choice of two that swap their actions' keys, the key that its action gives up.
+func (o *Own) swapped(t *Table) map[*choice]string {
+	given := map[*choice]string{}
+	for i := range o.choices {
+		for j := range o.choices {
+			a, b := &o.choices[i], &o.choices[j]
+			if of, with := t.find(a.action), t.find(b.action); of != nil && with != nil && of.Has(b.key) && with.Has(a.key) {
+				given[a] = b.key
+			}
+		}
+	}
+	return given
+}
+
+// obey gives an action its key and takes it from the rows on the same screens that have it by default. A row without another
+// key takes part in a swap: it gets the key that the action gives up.
+func (o *Own) obey(t *Table, c *choice, obeyed map[*Row]*choice, given string) error {
 	at := place(0)
 	for s := range t.rows {
 		for i := range t.rows[s] {
@@ -258,7 +273,7 @@ func (o *Own) obey(t *Table, c *choice, obeyed map[*Row]*choice) error {
 			}
 		}
 	}
-	var losers []*Row
+	var losers, swapping []*Row
 	for s := range t.rows {
 		for i := range t.rows[s] {
 			r := &t.rows[s][i]
@@ -266,6 +281,8 @@ func (o *Own) obey(t *Table, c *choice, obeyed map[*Row]*choice) error {
 			case r.Action == c.action || Section(s).at(r)&at == 0 || !r.Has(c.key):
 			case obeyed[r] != nil:
 				return fmt.Errorf("%s has that key, line %d", obeyed[r].name(), obeyed[r].line)
+			case len(r.Keys) == 1 && !o.chooses(r.Action) && given != "" && !r.Fixed && o.free(t, given, Section(s).at(r), c.action):
+				swapping = append(swapping, r)
 			case len(r.Keys) == 1 && !o.chooses(r.Action):
 				return fmt.Errorf("is the only key of %s: give that another one too", Path(r.Action))
 			default:
@@ -276,6 +293,9 @@ func (o *Own) obey(t *Table, c *choice, obeyed map[*Row]*choice) error {
 	for _, r := range losers {
 		r.Keys = slices.DeleteFunc(slices.Clone(r.Keys), func(k string) bool { return k == c.key })
 	}
+	for _, r := range swapping {
+		r.Keys, r.Shown = []string{given}, ""
+	}
 	for s := range t.rows {
 		for i := range t.rows[s] {
 			if r := &t.rows[s][i]; r.Action == c.action {
@@ -284,6 +304,23 @@ func (o *Own) obey(t *Table, c *choice, obeyed map[*Row]*choice) error {
 		}
 	}
 	return nil
+}
+
+// free reports whether no row of some screens needs a key beside that of an action which gives it up: none has it, or
+// the user chose it for one.
+func (o *Own) free(t *Table, key string, at place, but profiles.Action) bool {
+	for s := range t.rows {
+		for i := range t.rows[s] {
+			r := &t.rows[s][i]
+			if r.Action == but || Section(s).at(r)&at == 0 {
+				continue
+			}
+			if r.Has(key) || slices.ContainsFunc(o.choices, func(c choice) bool { return c.action == r.Action && c.key == key }) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // chooses reports whether the user chose a key for an action.
