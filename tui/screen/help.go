@@ -59,8 +59,11 @@ func (h *help) close() { h.sheet = sheet{} }
 // lines returns the lines of the sheet.
 func (h *help) lines(in room) []string {
 	if h.find != nil {
-		w := min(pane.ProseWidth, in.w-4)
-		return h.scrolled(in, "Search the help", "", [][]widget.Line{h.foundLines(w)}, w)
+		w, more := min(pane.ProseWidth, in.w-4), ""
+		if h.find.Value() != "" {
+			more = "esc clears the search first"
+		}
+		return h.scrolled(in, "Search the help", more, [][]widget.Line{h.foundLines(w)}, w)
 	}
 	if h.page == paneHelp && h.tiles.focus != layout.None {
 		w := min(pane.ProseWidth, in.w-4)
@@ -77,11 +80,14 @@ func (h *help) lines(in room) []string {
 // search begins a search.
 func (h *help) search() { h.sheet = sheet{page: keysHelp, find: widget.NewInput("")} }
 
-// pressSearch handles a key of a search: the sheet scrolls, every other key is typed.
+// pressSearch handles a key of a search: the sheet scrolls, esc clears what was typed and then closes the help, every
+// other key is typed.
 func (h *help) pressSearch(pressed string) {
 	switch {
+	case pressed == "esc" && h.find.Value() == "":
+		h.close()
 	case pressed == "esc":
-		h.sheet = sheet{page: keysHelp}
+		h.search()
 	case len([]rune(pressed)) == 1 || pressed == "space" || widget.Edits(pressed):
 		h.find.Press(pressed)
 		h.Scroll = widget.Scroll{}

@@ -675,15 +675,22 @@ func TestTheHelpCanBeSearched(t *testing.T) {
 	for _, key := range "whisker p95" {
 		press(m, strings.ReplaceAll(string(key), " ", "space"))
 	}
-	if frame := frameOf(m); !strings.Contains(frame, "the whisker ends at p95") || !strings.Contains(frame, "phases") {
+	if frame := frameOf(m); !strings.Contains(frame, "ends at p95") || !strings.Contains(frame, "phases") {
 		t.Errorf("the explanation of phases is not found:\n%s", frame)
 	}
 	press(m, "q", "q")
 	if frame := frameOf(m); !strings.Contains(frame, "Nothing has these words.") {
 		t.Errorf("q is not typed:\n%s", frame)
 	}
+	if frame := frameOf(m); !strings.Contains(frame, "esc clears the search first · esc closes") {
+		t.Errorf("the first esc is not explained:\n%s", frame)
+	}
 	press(m, "esc")
-	if frame := frameOf(m); strings.Contains(frame, "Search the help") || !strings.Contains(frame, "/ search") {
-		t.Errorf("esc does not lead back to the keys:\n%s", frame)
+	if frame := frameOf(m); !strings.Contains(frame, "Search the help") || !strings.Contains(frame, "Type words") || strings.Contains(frame, "first") {
+		t.Errorf("esc does not clear the search:\n%s", frame)
+	}
+	press(m, "esc")
+	if frame := frameOf(m); strings.Contains(frame, "Search the help") || strings.Contains(frame, "esc closes") {
+		t.Errorf("the second esc does not close the help:\n%s", frame)
 	}
 }
