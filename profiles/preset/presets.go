@@ -85,18 +85,12 @@ func (all Shelves) explained(table *settings.Table, err error) error {
 	if !errors.As(err, &unknown) {
 		return err
 	}
-	elsewhere, show := false, ""
 	for i := range all {
-		if all[i].Table == table {
-			show = all[i].Default
-		} else if _, known := all[i].Table.Lookup(unknown.Key); known {
-			elsewhere = true
+		if _, known := all[i].Table.Lookup(unknown.Key); known && all[i].Table != table {
+			return fmt.Errorf("the workload %s has no setting %q: prismtop settings --workload %[1]s lists them", table.Workload, unknown.Key)
 		}
 	}
-	if !elsewhere {
-		return err
-	}
-	return fmt.Errorf("the workload %s has no setting %q: see prismtop presets show %s", table.Workload, unknown.Key, show)
+	return err
 }
 
 func unknownPreset(name string, names []string) error {

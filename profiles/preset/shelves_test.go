@@ -61,10 +61,10 @@ func TestKeysOfAnotherWorkload(t *testing.T) {
 		src  preset.Sources
 		want string
 	}{
-		{preset.Sources{Sets: []string{"milk=true"}}, `flag --set: the workload bread has no setting "milk": see prismtop presets show loaf`},
-		{preset.Sources{Flags: []preset.Flag{{Name: "milk", Key: "milk", Value: "true"}}}, `flag --milk: the workload bread has no setting "milk": see prismtop presets show loaf`},
-		{preset.Sources{Sets: []string{"salt=true"}}, `flag --set: unknown setting "salt": see prismtop presets show`},
-		{preset.Sources{File: file, Preset: "loaf"}, `file ` + file + `: the workload bread has no setting "milk": see prismtop presets show loaf`},
+		{preset.Sources{Sets: []string{"milk=true"}}, `flag --set: the workload bread has no setting "milk": prismtop settings --workload bread lists them`},
+		{preset.Sources{Flags: []preset.Flag{{Name: "milk", Key: "milk", Value: "true"}}}, `flag --milk: the workload bread has no setting "milk": prismtop settings --workload bread lists them`},
+		{preset.Sources{Sets: []string{"salt=true"}}, `flag --set: unknown setting "salt": prismtop settings lists them`},
+		{preset.Sources{File: file, Preset: "loaf"}, `file ` + file + `: the workload bread has no setting "milk": prismtop settings --workload bread lists them`},
 		{preset.Sources{Env: []string{"PRISMTOP_SUGAR=1"}}, "environment PRISMTOP_SUGAR: no such setting"},
 	} {
 		c.src.Shelves = all

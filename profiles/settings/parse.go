@@ -41,9 +41,9 @@ type UnknownKeyError struct {
 // Error implements error.
 func (e *UnknownKeyError) Error() string {
 	if len(e.Near) == 0 {
-		return fmt.Sprintf("unknown setting %q: see prismtop presets show", e.Key)
+		return fmt.Sprintf("unknown setting %q: prismtop settings lists them", e.Key)
 	}
-	return fmt.Sprintf("unknown setting %q: did you mean %s?", e.Key, strings.Join(e.Near, " or "))
+	return fmt.Sprintf("unknown setting %q: did you mean %s? prismtop settings lists them", e.Key, strings.Join(e.Near, " or "))
 }
 
 // Set returns v with a value given as text, as in --set key=value. The error is an

@@ -226,12 +226,12 @@ func TestSetRefusesBadValuesAndChangesNothing(t *testing.T) {
 
 func TestUnknownKeysNameTheNearest(t *testing.T) {
 	for name, want := range map[string]string{
-		"raduis":       `unknown setting "raduis": did you mean radius?`,
-		"learningrate": `unknown setting "learningrate": did you mean learning_rate?`,
-		"lr":           `unknown setting "lr": see prismtop presets show`,
-		"iteration":    `unknown setting "iteration": did you mean iterations or init_iterations or max_iterations?`,
-		"xyzzyx":       `unknown setting "xyzzyx": see prismtop presets show`,
-		"":             `unknown setting "": see prismtop presets show`,
+		"raduis":       `unknown setting "raduis": did you mean radius? prismtop settings lists them`,
+		"learningrate": `unknown setting "learningrate": did you mean learning_rate? prismtop settings lists them`,
+		"lr":           `unknown setting "lr": prismtop settings lists them`,
+		"iteration":    `unknown setting "iteration": did you mean iterations or init_iterations or max_iterations? prismtop settings lists them`,
+		"xyzzyx":       `unknown setting "xyzzyx": prismtop settings lists them`,
+		"":             `unknown setting "": prismtop settings lists them`,
 	} {
 		v := prism.Table.Zero()
 		if _, err := v.Set(name, "1"); err == nil || err.Error() != want {

@@ -86,7 +86,7 @@ func TestTheZeroValuesHaveNothing(t *testing.T) {
 	if _, known := v.Lookup("heat"); known {
 		t.Error("knows a key")
 	}
-	if _, err := v.Set("heat", "1"); err == nil || err.Error() != `unknown setting "heat": see prismtop presets show` {
+	if _, err := v.Set("heat", "1"); err == nil || err.Error() != `unknown setting "heat": prismtop settings lists them` {
 		t.Errorf("set without a table: %v", err)
 	}
 	if v = v.Settled(); v.Keys() != nil {
