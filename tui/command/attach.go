@@ -35,7 +35,7 @@ func attachCommand() *cobra.Command {
 	var roleName string
 	cmd := &cobra.Command{
 		Use: "attach [SESSION]", Short: "Reattach the screen to a running session", Args: cobra.ArbitraryArgs,
-		Long: "Show a session, a run on this machine that outlives its terminal, with all panes and keys (docs/sessions.md). Of\n" +
+		Long: "Show a session, a run on this machine that outlives its terminal, with all panes and keys (prismtop docs sessions). Of\n" +
 			"several screens one operates the run, the first unless --take is given; the others watch it, and can ask for that.\n" +
 			"Leaving the screen leaves the run going. Without a session, show the only one; prismtop sessions lists them.",
 		Example: "prismtop attach\nprismtop attach k3f9w --take",
@@ -106,12 +106,6 @@ func (f *runFlags) attach(cmd *cobra.Command, id string, o attach.ClientOptions)
 	if look.Notices, err = notice.Parse(notify); err != nil {
 		return cli.BadUsage(fmt.Errorf("%s: %w", where, err))
 	}
-	if !term.IsTerminal(os.Stdout.Fd()) || !term.IsTerminal(os.Stdin.Fd()) || os.Getenv("TERM") == "dumb" {
-		return errors.New("attach: needs a terminal; prismtop sessions --json says how far the runs are")
-	}
-	if err := cli.ReadKeys(cmd.Context(), &look); err != nil {
-		return err
-	}
 	found, err := sessions.Named(attach.List(cmd.Context(), sessions.Folders(), cli.Version), id)
 	if err != nil {
 		if sessions.Ended(id) {
@@ -119,6 +113,12 @@ func (f *runFlags) attach(cmd *cobra.Command, id string, o attach.ClientOptions)
 			fmt.Fprint(cmd.ErrOrStderr(), n.Missed("session "+id+" has ended"))
 		}
 		return fmt.Errorf("attach: %w", err)
+	}
+	if !term.IsTerminal(os.Stdout.Fd()) || !term.IsTerminal(os.Stdin.Fd()) || os.Getenv("TERM") == "dumb" {
+		return errors.New("attach: needs a terminal; prismtop sessions --json says how far the runs are")
+	}
+	if err := cli.ReadKeys(cmd.Context(), &look); err != nil {
+		return err
 	}
 	client, err := attach.Attach(cmd.Context(), found.Path, o)
 	if err != nil {

@@ -409,7 +409,8 @@ func TestAnAbandonedRunEnds(t *testing.T) {
 func TestSessionsRefuse(t *testing.T) {
 	inFolder(t)
 	for _, c := range []struct{ line, want string }{
-		{"attach", "attach: needs a terminal"},
+		{"attach", "attach: no session on this machine"},
+		{"attach nosuch", `attach: session "nosuch": no session on this machine`},
 		{"attach a b", "wants one session"},
 		{"attach --take --watch", "cannot be joined with --watch"},
 		{"attach --role root", "flag --role: \"root\": must be viewer, annotator or operator"},
