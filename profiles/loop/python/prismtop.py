@@ -151,7 +151,7 @@ def started():
 DATA_, PREPARE, FORWARD, LOSS, BACKWARD, CLIP, OPTIMIZER, OTHER = range(8)
 FOUND = [("data", "waiting for the DataLoader"), ("prepare", "from the batch to the model: transfer, zero_grad"), ("forward", "the model's call"),
          ("loss", "from the model's output to backward"), ("backward", "backward"),
-         ("clip", "from backward to the optimizer: unscaling, clipping"), ("optimizer", "optimizer.step"),
+         ("clip", "from backward to the optimizer, whatever is done there: unscaling, clipping, exchange of gradients"), ("optimizer", "optimizer.step"),
          ("other", "everything else: logging, evaluation, checkpoints, prismtop's own time")]
 # Moments: a batch is asked for and received, the model begins and ends, backward, the optimizer, an evaluation of the
 # model, an iterator that is exhausted. An interval between two moments belongs to a phase.

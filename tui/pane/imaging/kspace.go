@@ -54,11 +54,11 @@ func (p *kspace) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	}
 	done, current, next := measuredSamples(s)
 	seen := strings.TrimSpace(unit.PercentFine(coveredShare(s)))
-	if count := fmt.Sprintf("%d of %d%s", done, s.Run.Units, passText(s)); w >= chart.Width(count)+len(seen)+7 {
-		c.Text(0, h-1, count, theme.Strong)
+	count := fmt.Sprintf("%d/%d", sampleInPass(s, current), s.Run.Units)
+	if long := s.Run.Schema.Unit.One + " " + count + passText(s); w >= chart.Width(long)+len(seen)+7 {
+		c.Text(0, h-1, long, theme.Strong)
 		c.TextRight(w, h-1, seen+" seen", theme.Faint)
 	} else {
-		count := fmt.Sprintf("%d/%d", done, s.Run.Units)
 		c.Text(0, h-1, words.FittingOrLast(w-len(seen)-2, count+passText(s), count), theme.Strong)
 		c.TextRight(w, h-1, seen, theme.Faint)
 	}
@@ -77,13 +77,22 @@ func (p *kspace) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	return p.density(&area), theme.Faint
 }
 
+// sampleInPass returns the number of the current sample as the header counts it, from 1, but within its pass; of a run that
+// has ended, the number of samples.
+func sampleInPass(s *profiles.Snapshot, current int) int {
+	if current < 0 {
+		return min(s.UnitsEnded(), s.Run.Units)
+	}
+	return current + 1
+}
+
 // passText follows the number of samples if the pattern is trained several times.
 func passText(s *profiles.Snapshot) string {
 	if s.Run.Passes <= 1 {
 		return ""
 	}
 	_, pass := s.Run.Place(s.Unit)
-	return fmt.Sprintf(" · pass %d", pass+1)
+	return fmt.Sprintf(" · pass %d/%d", pass+1, s.Run.Passes)
 }
 
 // apertures draws the measured apertures, the current one and the next.

@@ -19,7 +19,7 @@ func TestKSpaceFollowsPasses(t *testing.T) {
 	p.SetSize(80, 30)
 	p.Update(s)
 	view := tuitest.Shown(tuitest.Cells(strings.Join(p.Lines(), "\n"), 80, 30))
-	for _, want := range []string{"100 of 100 · pass 2"} {
+	for _, want := range []string{"sample 5/100 · pass 2/3"} {
 		if !strings.Contains(view, want) {
 			t.Errorf("%q is missing:\n%s", want, view)
 		}
