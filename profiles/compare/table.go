@@ -137,7 +137,7 @@ func (t *table) check(names []string) error {
 	for _, side := range t.samples {
 		for _, s := range side {
 			if s.schema.Workload != first.schema.Workload {
-				return fmt.Errorf("%s is a run of the workload %s, and %s of %s: must be of one", first.run.Name, first.schema.Workload, s.run.Name, s.schema.Workload)
+				return fmt.Errorf("%s ran %s and %s ran %s: runs of two workloads cannot be compared", first.run.Name, first.schema.Workload, s.run.Name, s.schema.Workload)
 			}
 		}
 	}
