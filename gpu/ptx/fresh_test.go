@@ -7,8 +7,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"prismtop/gpu/ptx"
 )
 
 // files lists the sources and their PTX, in the order of SHA256SUMS.
@@ -41,6 +44,34 @@ func TestSumsMatchTheFiles(t *testing.T) {
 	}
 	if !bytes.Equal(sums.Bytes(), want) {
 		t.Errorf("SHA256SUMS is not that of the files; go generate ./gpu/ptx makes it:\n%s", sums.Bytes())
+	}
+}
+
+// The archive in the program has the committed PTX and nothing else.
+func TestTheArchiveHasThePTX(t *testing.T) {
+	var want []string
+	for _, name := range files(t) {
+		if filepath.Ext(name) == ".ptx" {
+			want = append(want, filepath.ToSlash(name))
+		}
+	}
+	var got []string
+	for _, set := range ptx.Sets() {
+		modules, err := set.Modules()
+		if err != nil {
+			t.Skip(err)
+		}
+		for _, m := range modules {
+			name := set.Name + "/" + m.Name + ".ptx"
+			got = append(got, name)
+			if text, err := os.ReadFile(name); err != nil || string(m.Text) != string(text)+"\x00" {
+				t.Errorf("%s is not that of the archive (%v); go run ./gen pack makes it", name, err)
+			}
+		}
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("the archive has %q, want %q", got, want)
 	}
 }
 

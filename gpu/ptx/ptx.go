@@ -1,5 +1,6 @@
 // Package ptx holds the CUDA backend's kernels: their sources (*.cu, dev.h) and the PTX that clang-19 compiles them to,
-// which the driver compiles for its device when it loads them. Running the program needs neither clang nor a toolkit.
+// which the driver compiles for its device when it loads them. The program has the PTX as an archive, kernels.zip, and none with
+// the build tag nogpu. Running the program needs neither clang nor a toolkit.
 //
 // Every kernel has one parameter, a struct by value, which package cuda fills in. There is a set of PTX for devices of
 // compute capability 7.5, and one for 8.0 and later, whose kernels also multiply bfloat16 and TF32 by matrix
@@ -7,16 +8,16 @@
 package ptx
 
 import (
-	"embed"
+	"archive/zip"
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"path"
 	"strings"
 )
 
 //go:generate go run ./gen
-
-//go:embed sm_75/*.ptx sm_80/*.ptx
-var files embed.FS
 
 // Set is the kernels compiled for devices of a compute capability and later ones.
 type Set struct {
@@ -48,19 +49,39 @@ type Module struct {
 
 // Modules lists the modules of the set by name.
 func (s Set) Modules() ([]Module, error) {
-	entries, err := files.ReadDir(s.Name)
+	if len(archive) == 0 {
+		return nil, errors.New("this program was built without kernels (build tag nogpu)")
+	}
+	files, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
 	if err != nil {
 		return nil, err
 	}
-	modules := make([]Module, len(entries))
-	for i, e := range entries {
-		text, err := files.ReadFile(path.Join(s.Name, e.Name()))
-		if err != nil {
-			return nil, err
+	var modules []Module
+	for _, f := range files.File {
+		folder, name := path.Split(f.Name)
+		if path.Clean(folder) != s.Name {
+			continue
 		}
-		modules[i] = Module{strings.TrimSuffix(e.Name(), ".ptx"), append(text, 0)}
+		text, err := read(f)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Name, err)
+		}
+		modules = append(modules, Module{strings.TrimSuffix(name, ".ptx"), append(text, 0)})
 	}
 	return modules, nil
+}
+
+// read returns the contents of a file of the archive.
+func read(f *zip.File) ([]byte, error) {
+	r, err := f.Open()
+	if err != nil {
+		return nil, err
+	}
+	text := make([]byte, f.UncompressedSize64, f.UncompressedSize64+1)
+	if _, err := io.ReadFull(r, text); err != nil {
+		return nil, err
+	}
+	return text, r.Close()
 }
 
 // Kernels lists the kernels of a module.

@@ -1,11 +1,16 @@
-// Command gen compiles the kernels of package ptx with clang-19, and writes their PTX and the sums of sources and
-// results. It is run by go generate in the package's folder.
+// Command gen compiles the kernels of package ptx with clang-19, and writes their PTX, the archive of it that the program holds,
+// and the sums of sources and results. It is run by go generate in the package's folder; with the argument pack it only makes
+// the archive.
 package main
 
 import (
+	"archive/zip"
 	"bytes"
+	"compress/flate"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io"
 	"log"
 	"os"
 	"os/exec"
@@ -17,6 +22,12 @@ import (
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("gen: ")
+	if slices.Equal(os.Args[1:], []string{"pack"}) {
+		if err := pack(); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 	sources, err := filepath.Glob("*.cu")
 	if err != nil {
 		log.Fatal(err)
@@ -42,9 +53,37 @@ func main() {
 			}
 		}
 	}
-	if err := writeSums(); err != nil {
+	if err := errors.Join(pack(), writeSums()); err != nil {
 		log.Fatal(err)
 	}
+}
+
+// pack writes the archive of all PTX.
+func pack() error {
+	names, err := filepath.Glob("sm_*/*.ptx")
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	w.RegisterCompressor(zip.Deflate, func(to io.Writer) (io.WriteCloser, error) { return flate.NewWriter(to, flate.BestCompression) })
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		f, err := w.CreateHeader(&zip.FileHeader{Name: filepath.ToSlash(name), Method: zip.Deflate})
+		if err != nil {
+			return err
+		}
+		if _, err := f.Write(text); err != nil {
+			return err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	return os.WriteFile("kernels.zip", out.Bytes(), 0o644)
 }
 
 // compile writes the PTX of a source for a target.

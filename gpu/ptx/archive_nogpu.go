@@ -1,0 +1,5 @@
+//go:build nogpu
+
+package ptx
+
+var archive []byte
