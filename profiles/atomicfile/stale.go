@@ -31,14 +31,7 @@ const (
 // removeStale removes the drafts of a file that processes of this machine left behind. What cannot be
 // read or removed stays.
 func removeStale(folder, base string) {
-	cut := base[:min(len(base), longestBase)]
-	RemoveStale(folder, func(other string) bool { return other == cut })
-}
-
-// RemoveStale removes the drafts in a folder that processes of this machine left behind, of files whose
-// names, of which only the first 180 bytes are known, are ours. Writing a file does so for its own name.
-// What cannot be read or removed stays.
-func RemoveStale(folder string, ours func(base string) bool) {
+	base = base[:min(len(base), longestBase)]
 	f, err := os.Open(folder)
 	if err != nil {
 		return
@@ -49,7 +42,7 @@ func RemoveStale(folder string, ours func(base string) bool) {
 		rest, draft := strings.CutSuffix(name, draftSuffix)
 		rest, hidden := strings.CutPrefix(rest, ".")
 		dot := strings.LastIndexByte(rest, '.')
-		if !draft || !hidden || dot < 0 || !ours(rest[:dot]) {
+		if !draft || !hidden || dot < 0 || rest[:dot] != base {
 			continue
 		}
 		parts := strings.Split(rest[dot+1:], "-")

@@ -178,8 +178,8 @@ func (r *Reconstruction) describe(rec *profiles.Iteration) {
 		rec.Unit = 0
 	}
 	rec.Kind = r.kind(int(rec.Unit))
-	rec.Series[SeriesLearningRate], rec.Series[SeriesGradientScale] = r.lr, 0
-	rec.Series[SeriesLossOld] = math.NaN()
+	rec.Series[SeriesLearningRate] = r.lr
+	rec.Series[SeriesLossOld], rec.Series[SeriesGradientScale] = math.NaN(), math.NaN()
 	detailed := r.program.begin(r.settings.LayerProfile && rec.Flags&profiles.Unwatched == 0)
 	if r.program.fresh || r.changed || detailed {
 		rec.Flags |= profiles.Warmup

@@ -39,7 +39,7 @@ const (
 	SeriesRMSE                 // percent of the truth's root mean square
 	SeriesCoverage             // share of k-space that the accumulated mask covers, 0 to 1
 	SeriesLearningRate         // Adam's step
-	SeriesGradientScale        // 0 unless fp16
+	SeriesGradientScale        // not measured unless fp16
 )
 
 // The categories of memory.
@@ -94,7 +94,7 @@ func Schema() profiles.Schema {
 				Group: profiles.Metrics, Absent: notCompared},
 			SeriesCoverage:      {Name: "coverage", Title: "k-space seen", Better: profiles.MoreIsBetter, Absent: "no sample was done"},
 			SeriesLearningRate:  {Name: "learning_rate", Title: "learning rate", Each: true, Internal: true},
-			SeriesGradientScale: {Name: profiles.GradientScale, Title: "gradient scale", Each: true, Internal: true},
+			SeriesGradientScale: {Name: profiles.GradientScale, Title: "gradient scale", Each: true, Internal: true, Absent: "only fp16 scales gradients"},
 		},
 		Memory: []profiles.MemoryInfo{
 			MemoryWeights: {Name: "weights", Parameters: true}, MemoryGradients: {Name: "gradients", Parameters: true},

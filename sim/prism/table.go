@@ -147,7 +147,7 @@ var Table = settings.NewTable("prism", joined,
 		"auto", "cpu", "cuda", "cuda:1", "cuda:2", "cuda:3", "cuda:4", "cuda:5", "cuda:6", "cuda:7").
 		Live().Called("device", 'U').Press("U", settings.MoveToggle, "device: CPU, GPU"),
 	settings.Integer(groupComputing, "seed", "", "seed of weights, noise and random sampling", 0, settings.MaxInteger).Fixed("the first weights and the noise came from it"),
-	settings.Switch(groupComputing, "faithful", "keep PRISM's defects, which docs/faithful.md lists").Fixed("it takes part in the preparation"),
+	settings.Switch(groupComputing, "faithful", "keep PRISM's defects, which prismtop docs faithful lists").Fixed("it takes part in the preparation"),
 ).As(settings.Roles{
 	Rate: "learning_rate", Precision: "amp", Unit: []string{"iterations", "cycles"}, Before: []string{"init_iterations", "init_cycles"},
 	Shape:     []string{"size", "object_size"},

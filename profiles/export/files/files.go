@@ -156,6 +156,52 @@ func Open(targets []Target, from export.Source, stdout io.Writer) (*Exports, err
 	return x, nil
 }
 
+// live is a file that others read while it is appended. It is discarded only until it was flushed.
+type live struct {
+	*os.File
+	kept bool
+	err  error
+}
+
+// Write appends to the file. After an error it writes nothing more.
+func (l *live) Write(p []byte) (n int, err error) {
+	if l.err == nil {
+		n, l.err = l.File.Write(p)
+	}
+	return n, l.err
+}
+
+// Path returns the path of the file.
+func (l *live) Path() string { return l.Name() }
+
+// Err returns the first error of a write.
+func (l *live) Err() error { return l.err }
+
+// Commit closes the file.
+func (l *live) Commit() error {
+	l.kept = true
+	if err := l.Close(); l.err == nil {
+		l.err = err
+	}
+	return l.err
+}
+
+// Discard closes the file, and removes it unless others may have read it.
+func (l *live) Discard() {
+	if _ = l.Close(); !l.kept {
+		_ = os.Remove(l.Name())
+	}
+}
+
+// draft makes a file of an export.
+func (o *output) draft(path string) (draft, error) {
+	if !o.target.format.live {
+		return atomicfile.Create(path, 0o666)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	return &live{File: f}, err
+}
+
 // open makes the folder and the drafts.
 func (o *output) open(from export.Source) error {
 	if folder := filepath.Dir(o.paths[0]); folder == filepath.Clean(o.target.Path) { // the path is that of a folder
@@ -165,11 +211,10 @@ func (o *output) open(from export.Source) error {
 		} else if !errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		atomicfile.RemoveStale(folder, isEvents)
 	}
 	var to []io.Writer
 	for _, path := range o.paths {
-		d, err := atomicfile.Create(path, 0o666)
+		d, err := o.draft(path)
 		if err != nil {
 			return err
 		}
@@ -199,6 +244,8 @@ const (
 	// pictureInterval is the time between two requests for a picture: without a screen nobody else
 	// asks for one.
 	pictureInterval = 2 * time.Second
+	// flushInterval is the time between two flushes of the formats that are read meanwhile.
+	flushInterval = time.Second
 )
 
 // Follow takes the events of a source until ctx ends, and then those that are left. newest
@@ -213,6 +260,7 @@ func (x *Exports) Follow(ctx context.Context, source profiles.Source, newest fun
 		asker = nil
 	}
 	var asked time.Time
+	flushed := time.Now()
 	for ended := false; !ended; {
 		select {
 		case <-ctx.Done():
@@ -232,7 +280,25 @@ func (x *Exports) Follow(ctx context.Context, source profiles.Source, newest fun
 		if s := newest(); s != nil {
 			x.See(s)
 		}
+		if now := time.Now(); now.Sub(flushed) >= flushInterval {
+			x.flush()
+			flushed = now
+		}
 		x.abandon(tell)
+	}
+}
+
+// flush writes what the formats have that others read meanwhile.
+func (x *Exports) flush() {
+	for _, o := range x.all {
+		w, ok := o.writer.(interface{ Flush() })
+		if !ok || !o.target.format.live || o.err != nil {
+			continue
+		}
+		w.Flush()
+		for _, d := range o.drafts {
+			d.(*live).kept = true
+		}
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -77,7 +76,7 @@ func TestEveryFormatIsThereAtTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range names(t, folder) {
-		if !strings.HasPrefix(filepath.Base(name), ".") && name != "logs" {
+		if !strings.HasPrefix(filepath.Base(name), ".") && !strings.HasPrefix(name, "logs") {
 			t.Errorf("%s is there before the end", name)
 		}
 	}
@@ -155,6 +154,38 @@ func TestDiscardLeavesNothing(t *testing.T) {
 
 // What the disk refuses is given up, is told once, and is an error at the end; the other files
 // are complete.
+func TestALiveFormatIsReadDuringTheRun(t *testing.T) {
+	folder := t.TempDir()
+	x, err := Open(targets(t, folder, "tensorboard=@/logs"), export.Source{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := stream.New(1 << 10)
+	reader := s.Follow()
+	for _, e := range exporttest.Events() {
+		s.Put(e)
+	}
+	ctx, end := context.WithTimeout(t.Context(), 3*flushInterval)
+	defer end()
+	size := func() (n int64) {
+		found, _ := filepath.Glob(filepath.Join(folder, "logs", "events.*"))
+		for _, path := range found {
+			if info, err := os.Stat(path); err == nil {
+				n += info.Size()
+			}
+		}
+		return n
+	}
+	during := int64(0)
+	x.Follow(ctx, reader, func() *profiles.Snapshot { during = max(during, size()); return nil }, func(string) {})
+	if during == 0 {
+		t.Error("nothing is there during the run")
+	}
+	if x.Discard(); size() < during {
+		t.Error("what others may have read was removed")
+	}
+}
+
 func TestARefusedFileDoesNotStopTheOthers(t *testing.T) {
 	folder := t.TempDir()
 	x, err := Open(targets(t, folder, "chrome=@/bad.json", "csv=@/run.csv"), export.Source{}, nil)
@@ -223,40 +254,4 @@ func TestBadTargets(t *testing.T) {
 			t.Errorf("%q leaves %q", c.texts, got)
 		}
 	}
-}
-
-// What a program that was killed left of a file of events is removed by the next one in the folder.
-func TestDraftsOfEventsAreRemoved(t *testing.T) {
-	if folder := os.Getenv("PRISMTOP_TEST_EVENTS"); folder != "" {
-		if _, err := Open(targets(t, "", "tensorboard="+folder), export.Source{}, nil); err != nil {
-			t.Fatal(err)
-		}
-		os.Exit(0) // without a Close
-	}
-	folder := filepath.Join(t.TempDir(), "board")
-	drafts := func() []string {
-		t.Helper()
-		all, err := filepath.Glob(filepath.Join(folder, ".events*"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return all
-	}
-	killed := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
-	killed.Env = append(os.Environ(), "PRISMTOP_TEST_EVENTS="+folder)
-	if out, err := killed.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	left := drafts()
-	if len(left) != 1 {
-		t.Fatalf("the other program left %v", left)
-	}
-	x, err := Open(targets(t, "", "tensorboard="+folder), export.Source{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if now := drafts(); len(now) != 1 || now[0] == left[0] {
-		t.Errorf("%v after %v", now, left)
-	}
-	x.Discard()
 }

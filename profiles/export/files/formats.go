@@ -33,6 +33,8 @@ type format struct {
 	paths func(path string) []string
 	// pictured is true for a format that shows pictures of the run.
 	pictured bool
+	// live is true for a format whose files others read while they are appended; its writer flushes.
+	live bool
 	// start makes a writer to the files.
 	start func(to []io.Writer, from export.Source) writer
 }
@@ -41,7 +43,7 @@ type format struct {
 var formats = []format{
 	{name: "chrome", start: startTrace},
 	{name: "csv", paths: tables, start: func(to []io.Writer, _ export.Source) writer { return table.New(to[0], to[1]) }},
-	{name: "tensorboard", paths: inFolder, start: func(to []io.Writer, _ export.Source) writer { return tensorboard.New(to[0]) }},
+	{name: "tensorboard", paths: inFolder, pictured: true, live: true, start: func(to []io.Writer, _ export.Source) writer { return tensorboard.New(to[0]) }},
 	{name: "pprof", start: func(to []io.Writer, from export.Source) writer { return steps.New(to[0], from.Version) }},
 	{name: "png", start: func(to []io.Writer, from export.Source) writer { return figure.NewPNG(to[0], from) }},
 	{name: "svg", start: func(to []io.Writer, from export.Source) writer { return figure.NewSVG(to[0], from) }},
@@ -68,11 +70,6 @@ func tables(path string) []string {
 // inFolder is the path of a file of events in a folder: TensorBoard looks for the name.
 func inFolder(folder string) []string {
 	return []string{filepath.Join(folder, fmt.Sprintf("events.out.tfevents.%d.prismtop.%d", time.Now().Unix(), os.Getpid()))}
-}
-
-// isEvents reports whether a file of events in a folder was begun by this program: each has its own name.
-func isEvents(base string) bool {
-	return strings.HasPrefix(base, "events.out.tfevents.") && strings.Contains(base, ".prismtop.")
 }
 
 // startTrace makes a writer of a trace.

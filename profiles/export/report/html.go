@@ -1,16 +1,12 @@
 package report
 
 import (
-	"bytes"
 	"crypto/sha256"
 	_ "embed" // the page's parts
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"html"
-	"image"
-	"image/color"
-	"image/png"
 	"io"
 	"math"
 	"strconv"
@@ -225,13 +221,13 @@ func (f *facts) pictures(m *markup) {
 	some := false
 	for i := range f.newest.Run.Schema.Pictures {
 		v := f.newest.Pictures[i]
-		if !drawable(v) {
+		if !v.Whole() {
 			continue
 		}
-		span := greys(v)
+		span := v.Span()
 		for k := i; k < len(f.newest.Run.Schema.Pictures); k++ { // the truth follows what is compared with it
-			if w := f.newest.Pictures[k]; !f.newest.Run.Schema.Pictures[k].Live && drawable(w) && w.Width == v.Width && w.Height == v.Height {
-				span = greys(w)
+			if w := f.newest.Pictures[k]; !f.newest.Run.Schema.Pictures[k].Live && w.Whole() && w.Width == v.Width && w.Height == v.Height {
+				span = w.Span()
 				break
 			}
 		}
@@ -252,41 +248,7 @@ func (f *facts) pictures(m *markup) {
 	}
 }
 
-// drawable reports whether there is a picture, and whether it has all of its pixels.
-func drawable(v *profiles.Picture) bool {
-	return v != nil && v.Width > 0 && v.Height > 0 && len(v.Pixels) == v.Width*v.Height
-}
-
-// greys returns the least and the greatest finite value of a picture, 0 and 1 if there are none.
-func greys(v *profiles.Picture) [2]float64 {
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, x := range v.Pixels {
-		if x := float64(x); !math.IsNaN(x) && !math.IsInf(x, 0) {
-			low, high = min(low, x), max(high, x)
-		}
-	}
-	if low > high {
-		return [2]float64{0, 1}
-	}
-	return [2]float64{min(low, 0), high}
-}
-
 // encoded returns a picture as a URL that holds it.
 func encoded(v *profiles.Picture, span [2]float64) string {
-	grey := image.NewGray(image.Rect(0, 0, v.Width, v.Height))
-	for i, x := range v.Pixels {
-		share := 0.0
-		if span[1] > span[0] {
-			share = (float64(x) - span[0]) / (span[1] - span[0])
-		}
-		if math.IsNaN(share) {
-			share = 0
-		}
-		grey.SetGray(i%v.Width, i/v.Width, color.Gray{Y: uint8(math.Round(255 * min(max(share, 0), 1)))})
-	}
-	var b bytes.Buffer
-	if err := png.Encode(&b, grey); err != nil {
-		panic(err) // a Buffer takes everything, and the size was checked
-	}
-	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes())
+	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(v.PNG(span))
 }

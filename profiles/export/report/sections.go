@@ -301,7 +301,7 @@ func (f *facts) caches() section {
 		}
 		rate := or(c.HitRate, c.HitRateReason, func(v float64) string { return strings.TrimSpace(unit.HitRate(v)) })
 		s.Rows = append(s.Rows, []string{f.newest.Run.Schema.Caches[i].Title, state, strconv.FormatInt(c.Hits, 10), strconv.FormatInt(c.Misses, 10), rate,
-			strconv.FormatInt(c.Entries, 10), strings.TrimSpace(unit.Bytes(c.Bytes)),
+			strconv.FormatInt(c.Entries, 10), unit.Size(c.Bytes),
 			or(c.SavedMS, c.SavedMSReason, func(ms float64) string { return strings.TrimSpace(unit.Seconds(ms * 1e6)) }), interval})
 	}
 	if len(s.Rows) == 0 {
@@ -317,7 +317,7 @@ func (f *facts) memory() section {
 	for _, v := range f.summary.Memory {
 		text := "– (" + v.Reason + ")"
 		if n, ok := v.Number.(*int64); ok && n != nil {
-			text = strings.TrimSpace(unit.Bytes(*n))
+			text = unit.Size(*n)
 		}
 		name := v.Name
 		if name == "rss_peak" {
@@ -347,7 +347,7 @@ func (f *facts) layers() section {
 		if l.Judged {
 			compute, memory = strings.TrimSpace(unit.Percent(l.Compute)), strings.TrimSpace(unit.Percent(l.Memory))
 		}
-		s.Rows = append(s.Rows, []string{l.Name, phase, strings.TrimSpace(unit.Seconds(l.Nanos)), unit.Count(l.FLOPs), strings.TrimSpace(unit.Bytes(l.Bytes)), compute, memory})
+		s.Rows = append(s.Rows, []string{l.Name, phase, strings.TrimSpace(unit.Seconds(l.Nanos)), unit.Count(l.FLOPs), unit.Size(l.Bytes), compute, memory})
 	}
 	return s
 }

@@ -1,6 +1,6 @@
-// Package tensorboard writes a run as TensorBoard events: scalars under the tags of PRISM
-// (spec/prism.md §5.8), which are made from the titles of the schema, and those of its guide to
-// performance.
+// Package tensorboard writes a run as TensorBoard events, which TensorBoard reads while they are appended: scalars under the
+// tags of PRISM (spec/prism.md §5.8), which are made from the titles of the schema, and those of its guide to performance; the
+// settings as hyperparameters; pictures; notes as text.
 package tensorboard
 
 import (
@@ -14,6 +14,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
+	"prismtop/profiles/settings"
 )
 
 // interval is the least time between two events of the values that every iteration has, in
@@ -31,8 +32,15 @@ const (
 	tagResident      = "Memory/RSS_GB"         // of the process, in units of 2³⁰ bytes
 	tagGPUMemory     = "Memory/GPU"            // and the number of the GPU: what is in use there by any program
 	tagGPU           = "GPU"                   // and its number
+	tagNotes         = "Notes/text_summary"    // the ending is that of PyTorch's writer
+	tagPictures      = "Pictures/"             // and the picture's name
+	tagStart         = "_hparams_/session_start_info"
+	tagEnd           = "_hparams_/session_end_info"
 	gigabyte         = float64(1 << 30)
 )
+
+// pictureInterval is the least time between two pictures of a name. TensorBoard shows ten or so of each tag.
+const pictureInterval = 10 * time.Second
 
 // Writer writes events. It is not safe for concurrent use.
 type Writer struct {
@@ -53,6 +61,9 @@ type Writer struct {
 	measured profiles.Measurement // the newest
 	ended    bool                 // a unit ended in this start
 	last     int64
+	drawn    [profiles.MaxPictures]time.Time // when a picture was written
+	state    profiles.State
+	changed  time.Time // when the state did
 }
 
 // New returns a writer of events to w.
@@ -71,6 +82,16 @@ func (w *Writer) Take(e *profiles.Event) {
 		w.result(b, e.At)
 	case *profiles.Measurement:
 		w.measure(b, e.At)
+	case *profiles.Note:
+		if w.opened {
+			w.event.begin(e.At, w.done+b.Iteration)
+			w.event.remark(tagNotes, b.String())
+			w.put()
+		}
+	case *profiles.Picture:
+		w.picture(b, e.At)
+	case *profiles.StateChange:
+		w.state, w.changed = b.State, e.At
 	case *profiles.Resident:
 		if b.Reason == "" && w.opened {
 			w.event.begin(e.At, w.step())
@@ -104,9 +125,63 @@ func (w *Writer) sensors(g *machine.GPUSensors, gpu string) {
 	}
 }
 
-// step is that of what happens after the newest iteration: TensorBoard drops what comes before
-// a step that goes back, so restarts go on counting.
+// step is that of what happens after the newest iteration, 0 before the first: TensorBoard drops what comes before a step
+// that goes back, so restarts go on counting.
 func (w *Writer) step() int64 { return w.done + w.newest.Index }
+
+// picture writes a picture, if the one of that name before it is old enough.
+func (w *Writer) picture(p *profiles.Picture, at time.Time) {
+	if !w.opened || !p.Whole() || p.ID < 0 || p.ID >= len(w.schema.Pictures) || at.Sub(w.drawn[p.ID]) < pictureInterval {
+		return
+	}
+	w.drawn[p.ID] = at
+	w.event.begin(at, w.done+p.Iteration)
+	w.event.picture(tagPictures+unbroken(w.schema.Pictures[p.ID].Name), p.Width, p.Height, p.PNG(p.Span()))
+	w.put()
+}
+
+// settings writes the settings at the start of the run as hyperparameters.
+func (w *Writer) settings(v settings.Values, at time.Time) {
+	if v.Table() == nil {
+		return
+	}
+	start := appendDouble(nil, startTime, seconds(at))
+	for _, name := range v.Table().Names() {
+		var value []byte
+		switch x := v.Value(name).(type) {
+		case bool:
+			n := uint64(0)
+			if x {
+				n = 1
+			}
+			value = appendNumber(nil, settingSwitch, n)
+		case int64, float64:
+			value = appendDouble(nil, settingNumber, v.Number(name))
+		default:
+			value = appendString(appendTag(nil, settingText, wireBytes), v.Get(name))
+		}
+		entry := appendMessage(appendString(appendTag(nil, mapKey, wireBytes), name), mapValue, value)
+		start = appendMessage(start, startSettings, entry)
+	}
+	w.event.begin(at, 0)
+	w.event.session(tagStart, hparamsStart, start)
+	w.put()
+}
+
+// end writes how the run ended, if it did.
+func (w *Writer) end() {
+	status := uint64(sessionSuccess)
+	switch w.state {
+	case profiles.Finished, profiles.Stopped:
+	case profiles.Failed:
+		status = sessionFailure
+	default:
+		return
+	}
+	w.event.begin(w.changed, w.step())
+	w.event.session(tagEnd, hparamsEnd, appendDouble(appendNumber(nil, endStatus, status), endTime, seconds(w.changed)))
+	w.put()
+}
 
 // begin handles a start or restart of the run.
 func (w *Writer) begin(b *profiles.Begin, at time.Time) {
@@ -114,6 +189,7 @@ func (w *Writer) begin(b *profiles.Begin, at time.Time) {
 		w.opened = true
 		w.event.version(at)
 		w.put()
+		w.settings(b.Settings, at)
 		w.newest.Index = -1
 	}
 	w.done += w.newest.Index + 1
@@ -136,7 +212,7 @@ func (w *Writer) measures(s profiles.Schema) {
 	for i := range w.schema.Caches {
 		suffix := ""
 		if i > 0 {
-			suffix = "/" + w.schema.Caches[i].Name
+			suffix = "/" + unbroken(w.schema.Caches[i].Name)
 		}
 		w.caches = append(w.caches, [2]string{tagHitRate + suffix, tagSize + suffix})
 	}
@@ -147,9 +223,9 @@ func (w *Writer) measures(s profiles.Schema) {
 func Tag(s *profiles.SeriesInfo) string {
 	switch s.Group {
 	case profiles.Losses:
-		return tagLoss + "/" + s.Title
+		return tagLoss + "/" + unbroken(s.Title)
 	case profiles.Metrics:
-		return s.Title
+		return unbroken(s.Title)
 	}
 	var tag strings.Builder
 	for _, word := range strings.FieldsFunc(s.Title, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
@@ -163,11 +239,15 @@ func Tag(s *profiles.SeriesInfo) string {
 	return tag.String()
 }
 
-// loss returns the sum of the losses, as PRISM logs it; NaN if there are none.
+// unbroken returns a name without blanks, which some readers of tags do not take.
+func unbroken(name string) string { return strings.Join(strings.Fields(name), "_") }
+
+// loss returns the sum of the losses that every iteration trains by, as PRISM logs it; NaN if there are none. Losses that are
+// measured now and then, such as that of a validation, have tags of their own.
 func (w *Writer) loss(v *profiles.Values) float64 {
 	sum, any := 0.0, false
 	for i := range w.schema.Series {
-		if w.schema.Series[i].Group == profiles.Losses && !math.IsNaN(v[i]) {
+		if w.schema.Series[i].Group == profiles.Losses && w.schema.Series[i].Each && !math.IsNaN(v[i]) {
 			sum, any = sum+v[i], true
 		}
 	}
@@ -217,7 +297,7 @@ func (w *Writer) result(r *profiles.UnitResult, at time.Time) {
 			w.event.scalar(tag, w.measured.Values[i])
 		}
 	}
-	w.event.scalar(tagTime+w.schema.Unit.One, r.Elapsed.Seconds())
+	w.event.scalar(tagTime+unbroken(w.schema.Unit.One), r.Elapsed.Seconds())
 	w.put()
 }
 
@@ -242,7 +322,17 @@ func (w *Writer) put() {
 		return
 	}
 	w.record = appendRecord(w.record[:0], w.event.encoded())
+	if len(w.record) > w.out.Available() {
+		w.Flush() // so that what is written are whole records
+	}
 	if _, err := w.out.Write(w.record); err != nil && w.err == nil {
+		w.err = err
+	}
+}
+
+// Flush writes what is buffered, so that a reader finds it.
+func (w *Writer) Flush() {
+	if err := w.out.Flush(); err != nil && w.err == nil {
 		w.err = err
 	}
 }
@@ -253,8 +343,7 @@ func (w *Writer) Close(int64) error {
 		w.event.version(time.Now())
 		w.put()
 	}
-	if err := w.out.Flush(); w.err == nil {
-		w.err = err
-	}
+	w.end()
+	w.Flush()
 	return w.err
 }

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"hash/crc32"
+	"image/png"
 	"io"
 	"math"
 	"os"
 	"slices"
 	"testing"
+	"time"
 
 	"prismtop/profiles"
 	"prismtop/profiles/export/exporttest"
@@ -28,6 +31,16 @@ type readEvent struct {
 	step    int64
 	version string
 	scalars []scalar
+	others  []other
+}
+
+// other is a value that is no scalar.
+type other struct {
+	tag, plugin string
+	content     []byte // for the plugin
+	text        string
+	file        []byte
+	size        [2]int
 }
 
 // fields calls take with the number, the wire type and the contents of each field of a message of
@@ -104,17 +117,48 @@ func read(t *testing.T, file []byte) (all []readEvent) {
 						t.Fatalf("field %d of a summary has wire type %d", field, wire)
 					}
 					var s scalar
+					var o other
+					scalar := false
 					fields(t, p, func(field int, wire byte, p []byte) {
 						switch {
 						case field == 1 && wire == 2:
 							s.tag = string(p)
 						case field == 2 && wire == 5:
-							s.value = math.Float32frombits(binary.LittleEndian.Uint32(p))
+							s.value, scalar = math.Float32frombits(binary.LittleEndian.Uint32(p)), true
+						case field == 4 && wire == 2:
+							fields(t, p, func(field int, _ byte, p []byte) {
+								switch field {
+								case 1, 2:
+									o.size[field-1] = int(binary.LittleEndian.Uint64(p))
+								case 4:
+									o.file = p
+								}
+							})
+						case field == 8 && wire == 2:
+							fields(t, p, func(field int, _ byte, p []byte) {
+								if field == 8 {
+									o.text = string(p)
+								}
+							})
+						case field == 9 && wire == 2:
+							fields(t, p, func(_ int, _ byte, p []byte) {
+								fields(t, p, func(field int, _ byte, p []byte) {
+									if field == 1 {
+										o.plugin = string(p)
+									} else {
+										o.content = p
+									}
+								})
+							})
 						default:
 							t.Fatalf("field %d of a value has wire type %d", field, wire)
 						}
 					})
-					e.scalars = append(e.scalars, s)
+					if o.tag = s.tag; scalar {
+						e.scalars = append(e.scalars, s)
+					} else {
+						e.others = append(e.others, o)
+					}
 				})
 			default:
 				t.Fatalf("field %d of an event has wire type %d", field, wire)
@@ -283,4 +327,118 @@ func TestTheTagsAreDocumented(t *testing.T) {
 			t.Errorf("docs/export.md does not name %s", tag)
 		}
 	}
+}
+
+// Settings are hyperparameters of the plugin hparams, with how the run ended; a note is text, and a picture a file of greys.
+func TestSettingsNotesAndPicturesAreWritten(t *testing.T) {
+	events := exporttest.Events()
+	info := events[0].Body.(*profiles.Begin)
+	drawn := *info
+	drawn.Info.Schema.Pictures = []profiles.PictureInfo{{Name: "the reconstruction", Live: true}}
+	events[0].Body = &drawn
+	for i := range 3 { // the second is too early
+		events = slices.Insert(events, 4+i, profiles.Event{At: exporttest.Began.Add(time.Duration(i) * pictureInterval * 2 / 3), Body: &profiles.Picture{
+			Iteration: int64(i), Width: 3, Height: 2, Pixels: []float32{0, 1, 2, 3, 4, 5}}})
+	}
+	found := map[string][]other{}
+	for _, e := range written(t, events) {
+		for _, o := range e.others {
+			found[o.tag] = append(found[o.tag], o)
+		}
+		if e.step < 0 {
+			t.Errorf("a value at step %d", e.step)
+		}
+	}
+	if notes := found["Notes/text_summary"]; len(notes) != 2 || notes[0].plugin != "text" || notes[0].text != "pts/1: a \"sharp\" drop" {
+		t.Errorf("notes %+v", notes)
+	}
+	pictures := found["Pictures/the_reconstruction"]
+	if len(pictures) != 2 || pictures[0].size != [2]int{2, 3} {
+		t.Fatalf("pictures %+v", pictures)
+	}
+	if img, err := png.Decode(bytes.NewReader(pictures[0].file)); err != nil || img.Bounds().Dx() != 3 || img.Bounds().Dy() != 2 {
+		t.Errorf("a picture of %v (%v)", img, err)
+	}
+	begun, ended := found["_hparams_/session_start_info"], found["_hparams_/session_end_info"]
+	if len(begun) != 1 || begun[0].plugin != "hparams" || len(ended) != 1 || ended[0].plugin != "hparams" {
+		t.Fatalf("begun %+v, ended %+v", begun, ended)
+	}
+	settings := map[string]string{}
+	fields(t, begun[0].content, func(field int, _ byte, p []byte) {
+		if field != 3 {
+			t.Errorf("field %d at the start", field)
+		}
+		fields(t, p, func(field int, _ byte, p []byte) {
+			if field != 1 {
+				return
+			}
+			var key string
+			fields(t, p, func(field int, _ byte, p []byte) {
+				if field == 1 {
+					key = string(p)
+					return
+				}
+				fields(t, p, func(field int, _ byte, p []byte) { settings[key] = fmt.Sprintf("%d %q", field, p) })
+			})
+		})
+	})
+	if len(settings) != 3 || settings["image"] != `3 "a \"quoted\", name\n.png"` || settings["cache"] != `4 "\x00\x00\x00\x00\x00\x00\x00\x00"` || settings["rate"][:2] != "2 " {
+		t.Errorf("settings %q", settings)
+	}
+	fields(t, ended[0].content, func(field int, _ byte, p []byte) {
+		status := uint64(0)
+		fields(t, p, func(at int, _ byte, p []byte) {
+			if at == 1 {
+				status = binary.LittleEndian.Uint64(p)
+			}
+		})
+		if field != 4 || status != sessionSuccess {
+			t.Errorf("field %d, status %d at the end", field, status)
+		}
+	})
+}
+
+// What comes before the first iteration is at step 0; losses of a validation are no part of the loss.
+func TestTheLossIsThatOfTheTraining(t *testing.T) {
+	events := exporttest.Events()[:4]
+	begin := *events[0].Body.(*profiles.Begin)
+	begin.Info.Schema.Series = []profiles.SeriesInfo{{Name: "train", Title: "train", Group: profiles.Losses, Each: true}, {Name: "val", Title: "RMS error", Group: profiles.Losses}}
+	events[0].Body = &begin
+	it := *events[3].Body.(*profiles.Iteration)
+	it.Series[0], it.Series[1] = 0.5, 0.25
+	resident := profiles.Event{At: exporttest.Began, Body: &profiles.Resident{RSS: 1 << 30}}
+	values := it.Series
+	all := written(t, []profiles.Event{events[0], resident, {Body: &it},
+		{At: exporttest.Began, Body: &profiles.Measurement{Values: values}}, {At: exporttest.Began, Body: &profiles.UnitResult{Values: values}}})
+	for tag, want := range map[string]point{"Loss": {0, 0.5}, "Performance/EpochLoss": {0, 0.5}, "Memory/RSS_GB": {0, 1}, "Loss/RMS_error": {0, 0.25}, "Iteration/Loss/RMS_error": {0, 0.25}} {
+		if got := points(all, tag); len(got) != 1 || got[0] != want {
+			t.Errorf("%s: %v, want %v", tag, got, want)
+		}
+	}
+}
+
+// Only whole records reach the file, whenever they do.
+func TestWhatIsFlushedIsWhole(t *testing.T) {
+	var out writes
+	w := New(&out)
+	events := exporttest.Events()
+	for range 400 {
+		for i := range events {
+			w.Take(&events[i])
+		}
+	}
+	if len(out) < 2 {
+		t.Fatalf("%d writes", len(out))
+	}
+	for _, p := range out {
+		read(t, p)
+	}
+}
+
+// writes keeps what is written at once.
+type writes [][]byte
+
+func (w *writes) Write(p []byte) (int, error) {
+	*w = append(*w, bytes.Clone(p))
+	return len(p), nil
 }

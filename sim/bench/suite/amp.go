@@ -392,7 +392,7 @@ func (s *Suite) trainRun(ctx context.Context, g AMPGeometry, mode, key string, r
 
 // scale notes the gradient scaler's factor.
 func (t *TrainRun) scale(v float64) {
-	if v == 0 {
+	if math.IsNaN(v) || v == 0 {
 		return
 	}
 	if t.ScaleFirst == 0 {
