@@ -22,15 +22,15 @@ func TestPrometheusParsesTheSensors(t *testing.T) {
 	text := New("", func() *profiles.Snapshot { return s }).Text()
 	m := parse(t, text)
 	for name, want := range map[string]float64{
-		`{__name__="prismtop_device_memory_bytes", kind="allocated"}`:                100,
-		`{__name__="prismtop_gpu_info", gpu="0", name="a \"GPU\"", uuid="GPU-1"}`:    1,
-		`{__name__="prismtop_gpu_memory_bytes", gpu="0", kind="used"}`:               200,
-		`{__name__="prismtop_gpu_power_watts", gpu="0", kind="draw"}`:                73.25,
-		`{__name__="prismtop_gpu_joules_total", gpu="0"}`:                            5000,
-		`{__name__="prismtop_gpu_clock_hertz", clock="sm", gpu="0"}`:                 345e6,
-		`{__name__="prismtop_gpu_throttled", gpu="0", reason="temperature"}`:         1,
-		`{__name__="prismtop_gpu_pcie_bytes_per_second", direction="sent", gpu="0"}`: 1e6,
-		`{__name__="prismtop_iteration_joules", device="gpu0"}`:                      0.25,
+		`prismtop_device_memory_bytes{kind="allocated"}`:                100,
+		`prismtop_gpu_info{gpu="0", name="a \"GPU\"", uuid="GPU-1"}`:    1,
+		`prismtop_gpu_memory_bytes{gpu="0", kind="used"}`:               200,
+		`prismtop_gpu_power_watts{gpu="0", kind="draw"}`:                73.25,
+		`prismtop_gpu_joules_total{gpu="0"}`:                            5000,
+		`prismtop_gpu_clock_hertz{clock="sm", gpu="0"}`:                 345e6,
+		`prismtop_gpu_throttled{gpu="0", reason="temperature"}`:         1,
+		`prismtop_gpu_pcie_bytes_per_second{direction="sent", gpu="0"}`: 1e6,
+		`prismtop_iteration_joules{device="gpu0"}`:                      0.25,
 	} {
 		if got, ok := m.values[name]; !ok || got != want {
 			t.Errorf("%s: %g (found: %v), want %g", name, got, ok, want)

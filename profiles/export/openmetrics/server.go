@@ -9,9 +9,6 @@ import (
 	"time"
 )
 
-// contentType is that of the text format.
-const contentType = "application/openmetrics-text; version=1.0.0; charset=utf-8"
-
 // Path is where the metrics are served.
 const Path = "/metrics"
 
@@ -26,9 +23,8 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the metrics are at "+Path, http.StatusNotFound)
 		return
 	}
-	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write(c.Text()) // a client that went away misses nothing
+	_ = c.families().answer(w, r) // a client that went away misses nothing
 }
 
 // Address completes an address: a port alone, with or without a colon, is one of the loopback
