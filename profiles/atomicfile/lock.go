@@ -88,8 +88,11 @@ func (l *Lock) Release() {
 	if l.file == nil {
 		return
 	}
-	_ = os.Remove(l.file.Name()) // before the lock is free, or it would be the next one's
+	kept := os.Remove(l.file.Name()) // before the lock is free, or it would be the next one's
 	_ = l.file.Close()
+	if kept != nil { // Windows removes no open file, and so none of the next one's
+		_ = os.Remove(l.file.Name())
+	}
 	l.file = nil
 }
 
