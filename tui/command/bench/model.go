@@ -3,6 +3,7 @@ package bench
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
@@ -27,7 +28,7 @@ type benchFlags struct {
 	size, object int
 	loss, amp    string
 	options      bench.Options
-	json         bool
+	json, goText bool
 	layers       bool
 	history      historyFlags
 }
@@ -57,7 +58,8 @@ func benchModelCommand() *cobra.Command {
 	flags.IntVar(&f.options.Warmup, "warmup", 20, "runs before the first that is measured")
 	flags.Float64Var(&f.options.MaxForeign, "max-foreign", machine.Quiet,
 		"measure again where other programs took more than this share of the processors; 0 keeps everything")
-	flags.BoolVar(&f.json, "json", false, "the summary as one JSON object (docs/json.md)")
+	flags.BoolVar(&f.json, "json", false, "the summary as one JSON object (prismtop docs json)")
+	flags.BoolVar(&f.goText, "benchfmt", false, "the times in the format of Go's benchmarks, which benchstat compares (prismtop docs performance)")
 	f.history.register(flags)
 	return cmd
 }
@@ -106,6 +108,8 @@ func (f *benchFlags) run(cmd *cobra.Command) error {
 	}
 	o := &f.options
 	switch {
+	case f.json && f.goText:
+		return cli.BadUsage(errors.New("flag --benchfmt: cannot be joined with --json"))
 	case o.Warmup < 0:
 		return cli.BadUsage(fmt.Errorf("flag --warmup: %d: must be at least 0", o.Warmup))
 	case !(o.MaxForeign >= 0 && o.MaxForeign <= 1):
@@ -149,8 +153,11 @@ func (f *benchFlags) run(cmd *cobra.Command) error {
 		report.AddLayers(summary, roofs)
 	}
 	write := bench.WriteText
-	if f.json {
+	switch {
+	case f.json:
 		write = export.WriteJSON
+	case f.goText:
+		write = func(w io.Writer, s *export.Summary) error { return bench.WriteGo(w, report, s) }
 	}
 	return errors.Join(write(cmd.OutOrStdout(), summary), f.history.keep(cmd.ErrOrStderr(), []history.Entry{modelEntry(report, chosen.Name, v)}))
 }
