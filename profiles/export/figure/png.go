@@ -1,6 +1,9 @@
 package figure
 
 import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
 	"image"
 	"image/draw"
 	"image/png"
@@ -45,7 +48,27 @@ func (d *Drawing) WritePNG(w io.Writer) error {
 			p.fill([][]point{slices.Clone(s.points)}, s.fill)
 		}
 	}
-	return png.Encode(w, p.to)
+	var b bytes.Buffer
+	if err := png.Encode(&b, p.to); err != nil {
+		return err
+	}
+	_, err := w.Write(printed(b.Bytes(), float64(p.to.Rect.Dx())/paper))
+	return err
+}
+
+// paper is the width of a figure in print, in metres.
+const paper = 0.18
+
+// printed returns a PNG with its pixels per metre (chunk pHYs), by which programs choose its size on paper.
+func printed(file []byte, density float64) []byte {
+	const header = 8 + 4 + 4 + 13 + 4 // the signature and IHDR
+	chunk := append(binary.BigEndian.AppendUint32(nil, 9), "pHYs"...)
+	for range 2 {
+		chunk = binary.BigEndian.AppendUint32(chunk, uint32(math.Round(density)))
+	}
+	chunk = append(chunk, 1) // the unit is the metre
+	chunk = binary.BigEndian.AppendUint32(chunk, crc32.ChecksumIEEE(chunk[4:]))
+	return slices.Concat(file[:header], chunk, file[header:])
 }
 
 // text draws a text.

@@ -133,7 +133,8 @@ func (w *Writer) profile(lost int64) *profile.Profile {
 	if w.first.IsZero() {
 		p.TimeNanos = 0
 	}
-	b := builder{p, map[string]*profile.Location{}}
+	b := builder{p, map[string]*profile.Location{}, &profile.Mapping{ID: 1, File: "prismtop", HasFunctions: true}}
+	p.Mapping = []*profile.Mapping{b.program}
 	iterations := w.iterations
 	for i, phase := range w.phases {
 		if phase.count == 0 || i >= len(w.schema.Phases) {
@@ -160,6 +161,8 @@ func (w *Writer) profile(lost int64) *profile.Profile {
 type builder struct {
 	*profile.Profile
 	places map[string]*profile.Location
+	// program is the mapping of all locations. Functions have names, so that pprof looks for no file.
+	program *profile.Mapping
 }
 
 // add adds a stack, innermost function first, if it was ever run.
@@ -180,7 +183,7 @@ func (b *builder) place(name string) *profile.Location {
 		return l
 	}
 	f := &profile.Function{ID: uint64(len(b.Function) + 1), Name: name, SystemName: name}
-	l := &profile.Location{ID: uint64(len(b.Location) + 1), Line: []profile.Line{{Function: f}}}
+	l := &profile.Location{ID: uint64(len(b.Location) + 1), Mapping: b.program, Line: []profile.Line{{Function: f}}}
 	b.Function, b.Location, b.places[name] = append(b.Function, f), append(b.Location, l), l
 	return l
 }
