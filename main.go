@@ -3,9 +3,15 @@
 package main
 
 import (
+	"embed"
 	"os"
 
 	"prismtop/tui/command"
 )
 
-func main() { os.Exit(command.Main()) }
+// pages are what prismtop docs and prismtop licenses print.
+//
+//go:embed README.md CHANGELOG.md LICENSE docs/*.md docs/third-party.txt
+var pages embed.FS
+
+func main() { os.Exit(command.Main(pages)) }

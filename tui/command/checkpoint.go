@@ -42,7 +42,7 @@ func (k *keepFlags) register(flags *pflag.FlagSet) {
 	if k.none {
 		return
 	}
-	flags.StringVar(&k.path, "checkpoint", "", "file to which the state of the run is written at intervals and at its end, for --resume (docs/checkpoints.md)")
+	flags.StringVar(&k.path, "checkpoint", "", "file to which the state of the run is written at intervals and at its end, for --resume (prismtop docs checkpoints)")
 	flags.DurationVar(&k.every, "checkpoint-every", time.Minute, "time between two checkpoints; 0 writes one at the end only")
 	flags.StringVar(&k.keep, "checkpoint-keep", "1", "checkpoints that stay: the number of the newest, best for that of the best quality, or both, as in 3,best")
 	flags.StringVar(&k.resume, "resume", "", "checkpoint to go on from, with its settings; live ones can be set by flags")
@@ -230,7 +230,7 @@ func weightsCommand() *cobra.Command {
 	export := &cobra.Command{
 		Use: "export", Short: "Write the weights of a checkpoint as a state_dict in NPZ or safetensors format", Args: cli.NoArguments,
 		Long: "Write the weights of a checkpoint as a state_dict in NPZ or safetensors format. With --fold the batch normalisations\n" +
-			"are part of the convolutions, for inference: such a file cannot be trained on (docs/checkpoints.md).",
+			"are part of the convolutions, for inference: such a file cannot be trained on (prismtop docs checkpoints).",
 		Example: "prismtop weights export --from run.npz --to decoder.safetensors\nprismtop weights export --from run.npz --to folded.safetensors --fold batch",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {

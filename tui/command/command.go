@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"syscall"
@@ -20,8 +21,9 @@ import (
 	"prismtop/tui/command/sessions"
 )
 
-// Main runs the command line of the process and returns its exit status.
-func Main() int {
+// Main runs the command line of the process and returns its exit status. pages has the program's documentation and licences, at
+// their paths in the repository.
+func Main(pages fs.FS) int {
 	if err := checkLimits(); err != nil {
 		fmt.Fprintln(os.Stderr, "prismtop: "+cli.ErrorLine(err))
 		return cli.StatusFailed
@@ -32,7 +34,7 @@ func Main() int {
 	// A reader of standard output that goes away ends no run: writing to it is an error like any other. The signal is caught and not
 	// ignored, which programs that are started would inherit.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	root := rootCommand()
+	root := rootCommand(pages)
 	addCompletion(root)
 	root.SetArgs(os.Args[1:])
 	root.SetOut(cli.NewOutlet(ctx.Done(), os.Stdout))
@@ -67,7 +69,7 @@ func addCompletion(root *cobra.Command) {
 }
 
 // rootCommand returns the command prismtop with all subcommands.
-func rootCommand() *cobra.Command {
+func rootCommand(pages fs.FS) *cobra.Command {
 	root := runCommand()
 	root.Use = "prismtop"
 	root.Short = "Watch and tune PRISM's progressive reconstruction while it runs"
@@ -88,7 +90,7 @@ func rootCommand() *cobra.Command {
 	} {
 		cli.AddGroup(root, g.title, g.commands...)
 	}
-	cli.AddGroup(root, "Help", versionCommand())
+	cli.AddGroup(root, "Help", versionCommand(), docsCommand(pages), licensesCommand(pages))
 	root.SetCompletionCommandGroupID("Help")
 	root.Version = cli.Version
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _ = help(cmd) })

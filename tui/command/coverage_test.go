@@ -104,7 +104,7 @@ func TestPagesNameCommandsThatExist(t *testing.T) {
 					shown = strings.Join(words[:at+1], " ")
 				}
 			}
-			root := rootCommand()
+			root := rootCommand(nil)
 			root.InitDefaultHelpCmd()
 			cmd, rest, err := root.Find(strings.Fields(shown))
 			if err != nil || len(rest) > 0 && cmd.HasAvailableSubCommands() && !strings.ContainsAny(rest[0], "|-[") && cmd.HasParent() {
@@ -148,7 +148,7 @@ func TestTheReadmeIsShort(t *testing.T) {
 
 // existsCommand returns an error if a command or one of its flags does not exist.
 func existsCommand(words []string) error {
-	found := rootCommand()
+	found := rootCommand(nil)
 	for _, word := range words {
 		if name, isFlag := strings.CutPrefix(word, "--"); isFlag {
 			if found.Flags().Lookup(name) == nil {

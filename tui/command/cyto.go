@@ -37,7 +37,7 @@ func cytoCommand() *cobra.Command {
 	cmd.Use = "cyto"
 	cmd.Short = "Train CytoDL's network to segment cells, or predict with it"
 	cmd.Long = "Train CytoDL's DynUNet on synthetic cells or on your own images, on the live screen or\n" +
-		"without one (docs/cyto.md). A training that completes its epochs leaves its weights in\n" +
+		"without one (prismtop docs cyto). A training that completes its epochs leaves its weights in\n" +
 		"$XDG_STATE_HOME/prismtop/cyto, where the preset cyto-predict looks for them; cyto-2d is\n" +
 		"for planes. The commands train and inference run lists of tasks and compare them."
 	cmd.Example = "prismtop cyto\nprismtop cyto --preset cyto-2d\nprismtop cyto --preset cyto-predict --set window_batch=8\n" +
@@ -63,7 +63,7 @@ func cytoTasksCommand(kind tasks.Kind) *cobra.Command {
 	f := runFlags{
 		SettingFlags: cli.SettingFlags{Of: &w, NoFile: true, More: []preset.Flag{{Name: "cyto", Key: "kind", Value: kind.String()}}},
 		own: []ownFlag{
-			{"config", "tasks", "list of tasks, a CSV file (docs/cyto-tasks.md); without one six small tasks, one for each variant"},
+			{"config", "tasks", "list of tasks, a CSV file (prismtop docs cyto-tasks); without one six small tasks, one for each variant"},
 			{"output", "output", "file of results, JSON, written after every round; its folder is created"},
 			{"skip-failed", "skip_failed", "run the next task after one that failed"},
 			{"rounds", "rounds", "times that every task runs, in balanced random order; 6 or more give intervals"},
@@ -88,7 +88,7 @@ func cytoTasksCommand(kind tasks.Kind) *cobra.Command {
 		cmd.Use, what = "inference", "inference"
 	}
 	cmd.Short = "Run a list of " + what + " tasks, one after the other, and compare them"
-	cmd.Long = "Run the " + what + " tasks of a CSV list in CytoDL's format (docs/cyto-tasks.md), each with the settings of\n" +
+	cmd.Long = "Run the " + what + " tasks of a CSV list in CytoDL's format (prismtop docs cyto-tasks), each with the settings of\n" +
 		"its variant, its columns and its overrides, on the live screen or without one. The list is\n" +
 		"checked before anything runs. Without --skip-failed the first task that fails ends the list.\n" +
 		"The results are written as JSON after every round, also of a task that was interrupted; the\n" +

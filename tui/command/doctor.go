@@ -83,9 +83,9 @@ func doctorCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
-	cmd.Flags().BoolVar(&checkGPU, "gpu", false, "compare the GPU's kernels with the processor's, and measure the GPU (docs/gpu.md)")
+	cmd.Flags().BoolVar(&checkGPU, "gpu", false, "compare the GPU's kernels with the processor's, and measure the GPU (prismtop docs gpu)")
 	cmd.Flags().StringVar(&card, "device", "cuda", "the GPU of --gpu: cuda, or cuda:1 for the second")
-	cmd.Flags().StringVar(&python, "python", "", "tell instead what prismtop python could do with this Python (docs/python.md)")
+	cmd.Flags().StringVar(&python, "python", "", "tell instead what prismtop python could do with this Python (prismtop docs python)")
 	cmd.Flags().BoolVar(&calibrate, "calibrate", false, "measure again what this machine can do at most")
 	cli.EngineFlags(cmd.Flags(), &o)
 	return cmd

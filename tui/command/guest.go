@@ -315,7 +315,7 @@ func (p *guest) silent() bool {
 
 // unwatched is told of a program that prints and does not greet.
 const unwatched = "prismtop: no training loop was found in %s within %v of its first output. It is watched from its second optimizer step on, unless Python was " +
-	"started with -I, -S or -E or the environment was cleared: then `import prismtop` in the program helps (docs/python.md)\n"
+	"started with -I, -S or -E or the environment was cleared: then `import prismtop` in the program helps (prismtop docs python)\n"
 
 // greeted waits for the loop of the program; false if it ended without one. notes takes what is to be said meanwhile.
 func (p *guest) greeted(ctx context.Context, notes io.Writer) (found bool, err error) {

@@ -148,5 +148,5 @@ func manual(own *keys.Own) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return page.Manual(rootCommand(), t.Manual())
+	return page.Manual(rootCommand(nil), t.Manual())
 }

@@ -54,7 +54,7 @@ func TestManual(t *testing.T) {
 			}
 		}
 	}
-	lacks(rootCommand())
+	lacks(rootCommand(nil))
 	for _, signal := range []string{"SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGXCPU", "SIGTSTP"} {
 		if !strings.Contains(plain, signal) {
 			t.Errorf("the manual lacks %s", signal)

@@ -40,7 +40,7 @@ func replayCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&f.headless, "headless", false, "without a screen: what happened, and the summary, on standard output")
-	flags.BoolVar(&f.json, "json", false, "the summary as one JSON object (docs/json.md); implies --headless")
+	flags.BoolVar(&f.json, "json", false, "the summary as one JSON object (prismtop docs json); implies --headless")
 	f.Look.Register(flags)
 	return cmd
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -36,8 +37,14 @@ func (s stateless) Run() int {
 	return s.M.Run()
 }
 
+// pages stand for the program's documentation and licences.
+var pages = fstest.MapFS{
+	"README.md": {Data: []byte("# A program\n")}, "CHANGELOG.md": {Data: []byte("# Changes\n")}, "docs/json.md": {Data: []byte("# The summary\n")},
+	"LICENSE": {Data: []byte("Ours\n")}, "docs/third-party.txt": {Data: []byte("Theirs\n")},
+}
+
 func TestMain(m *testing.M) {
-	testscript.Main(stateless{m}, map[string]func(){"prismtop": func() { os.Exit(Main()) }})
+	testscript.Main(stateless{m}, map[string]func(){"prismtop": func() { os.Exit(Main(pages)) }})
 }
 
 // tiny makes a run take a second. In scripts, the operand TINY of status expands to it.

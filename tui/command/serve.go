@@ -34,7 +34,7 @@ func serveCommand() *cobra.Command {
 	f := serveFlags{limits: serve.DefaultLimits}
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Show the sessions on this machine to others, over SSH", Args: cli.NoArguments,
-		Long: "Serve the user's sessions on this machine over SSH (docs/serve.md): ssh to the server lists them, and\n" +
+		Long: "Serve the user's sessions on this machine over SSH (prismtop docs serve): ssh to the server lists them, and\n" +
 			"shows one on the same screen as prismtop attach. Users log in with public keys only, each with a role, which the\n" +
 			"process of the run enforces. There are no commands, files or forwarded ports. ctrl+c closes the SSH connections; the\n" +
 			"sessions go on.",
@@ -134,7 +134,7 @@ func (f *serveFlags) announce(cmd *cobra.Command, at net.Addr, key gossh.Signer,
 	fmt.Fprintf(w, "prismtop: serves the runs of this machine: ssh -p %d %s; host key %s; keys of %s\n",
 		tcp.Port, reachable(tcp.IP), gossh.FingerprintSHA256(key.PublicKey()), visible.Text(keys))
 	if !tcp.IP.IsLoopback() {
-		fmt.Fprintf(w, "prismtop: warning: %s can be reached from other machines; 127.0.0.1 with ssh -J or -L cannot (docs/serve.md)\n", at)
+		fmt.Fprintf(w, "prismtop: warning: %s can be reached from other machines; 127.0.0.1 with ssh -J or -L cannot (prismtop docs serve)\n", at)
 	}
 	fmt.Fprintln(cmd.OutOrStdout(), at)
 }

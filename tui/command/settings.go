@@ -24,7 +24,7 @@ func settingsCommand() *cobra.Command {
 		Use: "settings [KEY]", Short: "List the settings with their values, limits and keys, or describe one", Args: cli.AtMost(1),
 		Long: "List every setting of a workload: its value here, after preset, files, environment and flags; its values; the key\n" +
 			"that changes it on the screen, if it is live; and its meaning. With KEY, describe that setting alone\n" +
-			"(docs/settings.md).",
+			"(prismtop docs settings).",
 		Example: "prismtop settings\nprismtop settings --preset cyto\nprismtop settings measurement_cache --preset phase5",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := ofWorkload(cmd.Flags(), workload); err != nil {

@@ -362,7 +362,7 @@ func (s *Screen) Notes() []string {
 	notes := []string{
 		"A is the base. change is the difference of the values; the bar and the interval are of what the verdict is about: the same, or what is " +
 			"left of it once the move that all times made together is taken out.",
-		"floor, and the dots around 0, are the A/A floor: what the sides differ from themselves. docs/compare.md says what every verdict means " +
+		"floor, and the dots around 0, are the A/A floor: what the sides differ from themselves. prismtop docs compare says what every verdict means " +
 			"and how often it is wrong.",
 	}
 	if s.c != nil {

@@ -59,7 +59,7 @@ var Table = settings.NewTable("cyto-tasks", nil,
 	settings.Switch(groupTasks, fallbackKey, "run tasks for a GPU on the processor where there is none, and say so; otherwise they are not available").Fixed("the devices are opened at the start"),
 	settings.Text(groupTasks, repoKey, "git repository whose branches the tasks name, each run in a worktree and a process of its own; without one branches are variants").
 		Words("none", "").Fixed("the branches were found at the start"),
-	settings.Text(groupTasks, commandKey, "program and arguments that run a task on a git branch, with {output}, {batch_size} and other values (docs/cyto-tasks.md); cyto-dl itself if empty").
+	settings.Text(groupTasks, commandKey, "program and arguments that run a task on a git branch, with {output}, {batch_size} and other values (prismtop docs cyto-tasks); cyto-dl itself if empty").
 		Words("cyto-dl", "").Fixed("speed-ups are between tasks of one program"),
 	settings.Switch(groupTasks, fetchKey, "fetch branches that the repository does not have from its remotes, over the network").Fixed("the branches were found at the start"),
 	settings.Number(groupTasks, limitKey, "seconds", "time that a program of a git branch may take; 0 is no limit", 0, 1e9).Words("", "no limit").Fixed("it is given to the program"),

@@ -32,7 +32,7 @@ func benchAblationCommand() *cobra.Command {
 			"Settings start from the preset baseline. Whether mixed precision pays at other image sizes: bench amp.\n\n" +
 			"With --factorial, run every combination of two to five settings instead: what each saves alone\n" +
 			"and on average over the others, which of them interact, and whether the product of the single\n" +
-			"speed-ups is what all of them save together (docs/ablation.md).",
+			"speed-ups is what all of them save together (prismtop docs ablation).",
 		Example: "prismtop bench ablation\nprismtop bench ablation --preset phase5 --only measurement_cache,amp --rounds 12 --json\n" +
 			"prismtop bench ablation --preset phase5 --factorial default\nprismtop bench ablation --factorial caches,amp=bf16x3,pruned_fft",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -54,7 +54,7 @@ func benchAblationCommand() *cobra.Command {
 	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "settings to compare; all without")
 	cmd.Flags().StringSliceVar(&factors, "factorial", nil, fmt.Sprintf("run every combination of these %d to %d settings; default: those that the workload chooses",
 		settings.LeastFactors, settings.MostFactors))
-	cmd.Flags().BoolVar(&asJSON, "json", false, "the table as one JSON object (docs/json.md)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "the table as one JSON object (prismtop docs json)")
 	return cmd
 }
 

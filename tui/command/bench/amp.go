@@ -33,7 +33,7 @@ func ampPart() *part {
 		use: "amp", aside: true, short: "Measure time, memory, quality and risk of each mode by image size, and advise for or against it here",
 		long: "Measure what each mode of mixed precision does, by image size: the time of an iteration by turns, memory by the plan\n" +
 			"and resident, and trainings from float32's weights, at several learning rates: convergence, final loss and SSIM, judged\n" +
-			"by the rules of PRISM's guide, gradient norms, skipped steps and the gradient scaler's course (docs/benchmarks.md).\n" +
+			"by the rules of PRISM's guide, gradient norms, skipped steps and the gradient scaler's course (prismtop docs benchmarks).\n" +
 			"The advice that follows is kept in $XDG_STATE_HOME/prismtop; prismtop doctor and the live screen quote it on this\n" +
 			"machine at that size; a and A on the screen, bench ablation and bench recommend measure one size and one preset.\n" +
 			"Ctrl+c keeps the sizes that were measured.",

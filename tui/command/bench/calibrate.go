@@ -65,7 +65,7 @@ func benchCalibrateCommand() *cobra.Command {
 	flags.IntVar(&o.Ablations, "ablations", 2, "ablations of each size, of one setting each")
 	flags.StringVar(&o.Phase, "phase", "", "phase that the injected time counts to; none unless given")
 	flags.IntVar(&load, "load", 0, "busy processes beside it, which it starts and ends")
-	flags.BoolVar(&asJSON, "json", false, "the result as one JSON object (docs/accuracy.md)")
+	flags.BoolVar(&asJSON, "json", false, "the result as one JSON object (prismtop docs accuracy)")
 	return cmd
 }
 

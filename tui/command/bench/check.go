@@ -64,7 +64,7 @@ func checkCommand() *cobra.Command {
 	flags.StringArrayVar(&f.sets, "set", nil, "one setting of the work as key=value; may be given again")
 	flags.Float64Var(&f.seconds, "seconds", 5, "seconds of each measurement of iterations and forward passes")
 	flags.IntVar(&f.rounds, "rounds", 64, "rounds of four turns with --old")
-	flags.BoolVar(&f.json, "json", false, "the check as one JSON object (docs/benchmarks.md)")
+	flags.BoolVar(&f.json, "json", false, "the check as one JSON object (prismtop docs benchmarks)")
 	flags.BoolVar(&f.markdown, "markdown", false, "Markdown, for an issue")
 	return cmd
 }

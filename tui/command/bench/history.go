@@ -132,7 +132,7 @@ func historyCommand() *cobra.Command {
 	flags.StringVar(&f.machine, "machine", "this", "this, all, or a machine's ID in the list of --machine all")
 	flags.StringVar(&f.preset, "preset", "", "only measurements of this preset")
 	flags.StringVar(&f.work, "work", "", "only this work, as performance or \"compare prism\"")
-	flags.BoolVar(&f.json, "json", false, "the entries as one JSON object (docs/benchmarks.md)")
+	flags.BoolVar(&f.json, "json", false, "the entries as one JSON object (prismtop docs benchmarks)")
 	return cmd
 }
 

@@ -76,7 +76,7 @@ func benchPtychoCommand() *cobra.Command {
 	f := ptychoFlags{options: sweep.Options{Tolerance: sweep.DefaultTolerance}}
 	cmd := &cobra.Command{
 		Use: "ptycho", Short: "Sweep its inference over batch sizes for throughput, latency and memory", Args: cli.NoArguments,
-		Long: "Measure PtychoPINN's inference, from file to reconstruction, over batch sizes, and recommend one (docs/ptycho.md).\n" +
+		Long: "Measure PtychoPINN's inference, from file to reconstruction, over batch sizes, and recommend one (prismtop docs ptycho).\n" +
 			"Each trial is a process of its own, in balanced rounds by chance; one that ends for memory is reported as the edge.\n" +
 			"Without --data the patterns are simulated. Ctrl+c keeps what was measured.",
 		Example: "prismtop bench ptycho --scenario small\nprismtop bench ptycho --size 64 --filters-scale 2 --batch-sizes 8,32 --json\n" +

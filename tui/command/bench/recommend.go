@@ -66,7 +66,7 @@ func recommendCommand() *cobra.Command {
 	register(cmd, &f)
 	cmd.Flags().IntVar(&o.Rounds, "rounds", 0, fmt.Sprintf("groups of four blocks for each setting, %d without; below 6 nothing is recommended", profiles.AblationRounds))
 	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "settings to compare; all without")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "the list as one JSON object (docs/benchmarks.md)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "the list as one JSON object (prismtop docs benchmarks)")
 	return cmd
 }
 

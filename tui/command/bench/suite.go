@@ -60,7 +60,7 @@ func (f *suiteFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.sets, "set", nil, "one setting of every workload as key=value; may be given again")
 	flags.StringVar(&f.output, "output", "", "folder for the files, made if it is not there; none are written without")
 	flags.BoolVar(&f.force, "force", false, "replace files of the same names in the folder")
-	flags.BoolVar(&f.json, "json", false, "the result as one JSON object (docs/benchmarks.md)")
+	flags.BoolVar(&f.json, "json", false, "the result as one JSON object (prismtop docs benchmarks)")
 }
 
 // rounds defines the flags of a comparison.
@@ -104,7 +104,7 @@ func suiteCommands() []*cobra.Command {
 	parts := []*part{baseline, optimized, {
 		use: "performance", short: "Measure the model as PRISM's baseline-v0.2.0.md does",
 		long: "Measure the decoder's creation, its forward pass, one iteration and the experiment of ten samples, with memory, phases and\n" +
-			"the result's PSNR, SSIM, MSE and correlation: the table of PRISM's baseline-v0.2.0.md (docs/benchmarks.md).",
+			"the result's PSNR, SSIM, MSE and correlation: the table of PRISM's baseline-v0.2.0.md (prismtop docs benchmarks).",
 		example: "prismtop bench performance --json",
 		extra:   secondsFlag,
 		plan:    func(s *suite.Suite, _ *suiteFlags, _ func(*profiles.Event)) { s.Model(1) },
@@ -113,7 +113,7 @@ func suiteCommands() []*cobra.Command {
 	}, {
 		use: "compare", sides: true, short: "Run a workload without and with PRISM's optimisations by turns, for the speed-up",
 		long: "Run a workload without and with optimisations by turns, whole runs from the same seeds, and report times,\n" +
-			"speed-up and time saved with 95 % intervals, and PRISM's acceptance list, judged (docs/benchmarks.md).",
+			"speed-up and time saved with 95 % intervals, and PRISM's acceptance list, judged (prismtop docs benchmarks).",
 		example: "prismtop bench compare\nprismtop bench compare --preset phase5 --rounds 6\nprismtop bench compare --optimizations all --json",
 		extra: func(cmd *cobra.Command, f *suiteFlags) {
 			roundFlags(cmd, f)
@@ -131,7 +131,7 @@ func suiteCommands() []*cobra.Command {
 		use: "inference", aside: true, short: "Measure what preparing a trained decoder for inference gives",
 		long: "Train a workload and compare the decoder's forward pass in training mode, in evaluation mode, and with the batch\n" +
 			"normalisations of either folded into the convolutions: outputs, time by turns with intervals, memory. It fails if\n" +
-			"folding changes an output by more than rounding (docs/benchmarks.md).",
+			"folding changes an output by more than rounding (prismtop docs benchmarks).",
 		example: "prismtop bench inference\nprismtop bench inference --preset ten-samples --set amp=bf16 --json",
 		extra: func(cmd *cobra.Command, f *suiteFlags) {
 			f.presets = []string{"phase5"}
@@ -155,7 +155,7 @@ func suiteCommands() []*cobra.Command {
 		use: "all", short: "Run PRISM's documented benchmark whole, with its files and claims", whole: true, sides: true, tapes: true,
 		long: "Measure everything that PRISM's documents describe: the model's baseline, the standard workload without and with\n" +
 			"optimisations, both and the remeasure pattern by turns, one measurement with and without its cache, single\n" +
-			"optimisations, the profile. With --output the files have the documents' names (docs/benchmarks.md). Ctrl+c keeps\n" +
+			"optimisations, the profile. With --output the files have the documents' names (prismtop docs benchmarks). Ctrl+c keeps\n" +
 			"what was measured.",
 		example: "prismtop bench all --output reports",
 		extra: func(cmd *cobra.Command, f *suiteFlags) {

@@ -66,7 +66,7 @@ func benchWatchingCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.IntVar(&o.Rounds, "rounds", 8, "groups of four blocks; below 6 there is no interval")
 	flags.DurationVar(&o.Block, "block", 4*time.Second, "measured time of a block")
-	flags.BoolVar(&asJSON, "json", false, "the result as one JSON object (docs/json.md)")
+	flags.BoolVar(&asJSON, "json", false, "the result as one JSON object (prismtop docs json)")
 	return cmd
 }
 

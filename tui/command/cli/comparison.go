@@ -27,7 +27,7 @@ type ComparisonFlags struct {
 
 // Register defines the flags.
 func (f *ComparisonFlags) Register(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.JSON, "json", false, "one JSON object (docs/compare.md)")
+	flags.BoolVar(&f.JSON, "json", false, "one JSON object (prismtop docs compare)")
 	flags.BoolVar(&f.Markdown, "markdown", false, "Markdown, to be mailed or pasted")
 	flags.StringVar(&f.failOver, "fail-over", "",
 		"percentage, as 10%: end with status 1 if a number is worse than the base's by more, with its whole interval; with status 3 if that cannot be told")

@@ -54,7 +54,7 @@ func (f *SettingFlags) Register(flags *pflag.FlagSet) {
 	if !f.NoFile {
 		flags.StringVar(&f.Sources.File, "config", "", f.configHelp())
 	}
-	flags.StringArrayVar(&f.Sources.Sets, "set", nil, "one setting as key=value; may be given again; a setting's own flag, as --seed, wins over it (see docs/settings.md)")
+	flags.StringArrayVar(&f.Sources.Sets, "set", nil, "one setting as key=value; may be given again; a setting's own flag, as --seed, wins over it (prismtop docs settings)")
 	if f.Has("image") {
 		flags.String("image", "", "picture to reconstruct, a file")
 	}
@@ -67,7 +67,7 @@ func (f *SettingFlags) Register(flags *pflag.FlagSet) {
 	flags.Int64("max-iterations", 0, "end after so many iterations; 0 is no limit")
 	flags.DurationVar(&f.maxTime, "max-time", 0, "end after so much running time, as 90s or 5m")
 	if f.Has("faithful") {
-		flags.Bool("faithful", false, "keep PRISM's defects (see docs/faithful.md)")
+		flags.Bool("faithful", false, "keep PRISM's defects (prismtop docs faithful)")
 	}
 }
 

@@ -26,7 +26,7 @@ func CompareCommand() *cobra.Command {
 		Use: "compare RUN RUN…", Short: "Compare recorded runs, or stretches of them", Args: cobra.ArbitraryArgs,
 		Long: "Compare recordings: times of the iteration, of each phase and layer, caches, memory and quality, each\n" +
 			"with its difference from the first, an interval, what either side differs from itself, and a verdict\n" +
-			"(docs/compare.md). A recording is a path or a name that prismtop runs lists; RUN@1:30..2:45, RUN@change2..\n" +
+			"(prismtop docs compare). A recording is a path or a name that prismtop runs lists; RUN@1:30..2:45, RUN@change2..\n" +
 			"or RUN@iteration500.. is a stretch of one. Several recordings are one side with a colon between the sides:\n" +
 			"with three or more of each, made by turns, what all times do together is judged too. On a terminal the\n" +
 			"comparison is a screen, with the curves over each other (its help lists the keys); elsewhere, and with --text,\n" +

@@ -71,7 +71,7 @@ func Command(do Actions) *cobra.Command {
 			return writeRuns(cmd.OutOrStdout(), folder, all)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object (docs/recording.md)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object (prismtop docs recording)")
 	cmd.Flags().BoolVar(&asList, "list", false, "a list as text, on a terminal too")
 	look.Register(cmd.Flags())
 	cmd.AddCommand(describeRunCommand("name", "Name a recorded run"), describeRunCommand("note", "Write a note to a recorded run"), deleteRunsCommand())

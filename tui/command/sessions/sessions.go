@@ -24,7 +24,7 @@ func Command() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "sessions", Short: "List the sessions on this machine", Args: cli.NoArguments,
-		Long: "List the user's sessions on this machine, runs that outlive their terminal (docs/sessions.md): their state,\n" +
+		Long: "List the user's sessions on this machine, runs that outlive their terminal (prismtop docs sessions): their state,\n" +
 			"picture, progress, and which screen operates them. prismtop attach shows one, prismtop stop ends one.",
 		Example: "prismtop sessions\nprismtop sessions --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -38,7 +38,7 @@ func Command() *cobra.Command {
 			return write(cmd.OutOrStdout(), found)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "a list of JSON objects (docs/sessions.md)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "a list of JSON objects (prismtop docs sessions)")
 	return cmd
 }
 
