@@ -69,14 +69,15 @@ var walls = []wall{
 // owners names the one package of the program that may import a library: the owner
 // of the format that it reads.
 var owners = map[string]string{
-	"archive/zip":                     "sim/npy",
-	"modernc.org/sqlite":              "profiles/recording",
-	"modernc.org/sqlite/lib":          "profiles/recording",
-	"github.com/google/pprof/profile": "profiles/export/steps",
-	"golang.org/x/image/vector":       "profiles/export/figure",
-	"golang.org/x/image/tiff/lzw":     "sim/cyto/stack",
-	"charm.land/ssh":                  "tui/serve",
-	"charm.land/wish/v2":              "tui/serve",
+	"archive/zip":                         "sim/npy",
+	"modernc.org/sqlite":                  "profiles/recording",
+	"modernc.org/sqlite/lib":              "profiles/recording",
+	"github.com/google/pprof/profile":     "profiles/export/steps",
+	"github.com/prometheus/common/expfmt": "profiles/export/openmetrics",
+	"golang.org/x/image/vector":           "profiles/export/figure",
+	"golang.org/x/image/tiff/lzw":         "sim/cyto/stack",
+	"charm.land/ssh":                      "tui/serve",
+	"charm.land/wish/v2":                  "tui/serve",
 }
 
 // pkg is the output of `go list` for a package.

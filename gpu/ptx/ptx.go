@@ -1,5 +1,5 @@
 // Package ptx holds the CUDA backend's kernels: their sources (*.cu, dev.h) and the PTX that clang-19 compiles them to,
-// which the driver compiles for its device when it loads them. The program has the PTX as an archive, kernels.zip, and none with
+// which the driver compiles for its device when it loads them. The program has the PTX as an archive, kernels.gz, and none with
 // the build tag nogpu. Running the program needs neither clang nor a toolkit.
 //
 // Every kernel has one parameter, a struct by value, which package cuda fills in. There is a set of PTX for devices of
@@ -8,8 +8,8 @@
 package ptx
 
 import (
-	"archive/zip"
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -52,36 +52,27 @@ func (s Set) Modules() ([]Module, error) {
 	if len(archive) == 0 {
 		return nil, errors.New("this program was built without kernels (build tag nogpu)")
 	}
-	files, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
+	packed := bytes.NewReader(archive)
+	file, err := gzip.NewReader(packed)
 	if err != nil {
 		return nil, err
 	}
 	var modules []Module
-	for _, f := range files.File {
-		folder, name := path.Split(f.Name)
-		if path.Clean(folder) != s.Name {
-			continue
-		}
-		text, err := read(f)
+	for {
+		file.Multistream(false)
+		text, err := io.ReadAll(file)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.Name, err)
+			return nil, fmt.Errorf("%s: %w", file.Name, err)
 		}
-		modules = append(modules, Module{strings.TrimSuffix(name, ".ptx"), append(text, 0)})
+		if folder, name := path.Split(file.Name); path.Clean(folder) == s.Name {
+			modules = append(modules, Module{strings.TrimSuffix(name, ".ptx"), append(text, 0)})
+		}
+		if err := file.Reset(packed); errors.Is(err, io.EOF) {
+			return modules, nil
+		} else if err != nil {
+			return nil, err
+		}
 	}
-	return modules, nil
-}
-
-// read returns the contents of a file of the archive.
-func read(f *zip.File) ([]byte, error) {
-	r, err := f.Open()
-	if err != nil {
-		return nil, err
-	}
-	text := make([]byte, f.UncompressedSize64, f.UncompressedSize64+1)
-	if _, err := io.ReadFull(r, text); err != nil {
-		return nil, err
-	}
-	return text, r.Close()
 }
 
 // Kernels lists the kernels of a module.

@@ -4,13 +4,11 @@
 package main
 
 import (
-	"archive/zip"
 	"bytes"
-	"compress/flate"
+	"compress/gzip"
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"log"
 	"os"
 	"os/exec"
@@ -65,25 +63,24 @@ func pack() error {
 		return err
 	}
 	var out bytes.Buffer
-	w := zip.NewWriter(&out)
-	w.RegisterCompressor(zip.Deflate, func(to io.Writer) (io.WriteCloser, error) { return flate.NewWriter(to, flate.BestCompression) })
 	for _, name := range names {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			return err
 		}
-		f, err := w.CreateHeader(&zip.FileHeader{Name: filepath.ToSlash(name), Method: zip.Deflate})
+		w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
 		if err != nil {
 			return err
 		}
-		if _, err := f.Write(text); err != nil {
+		w.Name = filepath.ToSlash(name)
+		if _, err := w.Write(text); err != nil {
+			return err
+		}
+		if err := w.Close(); err != nil {
 			return err
 		}
 	}
-	if err := w.Close(); err != nil {
-		return err
-	}
-	return os.WriteFile("kernels.zip", out.Bytes(), 0o644)
+	return os.WriteFile("kernels.gz", out.Bytes(), 0o644)
 }
 
 // compile writes the PTX of a source for a target.
