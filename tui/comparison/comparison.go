@@ -366,7 +366,7 @@ func (s *Screen) Notes() []string {
 			"and how often it is wrong.",
 	}
 	if s.c != nil {
-		notes = append(notes, s.c.Footnote()+".")
+		notes = append(notes, s.c.Footnote())
 	}
 	return notes
 }
