@@ -219,7 +219,7 @@ func switchedBy(t *testing.T, begin func(*loop, ablation.Options) error) (*Run, 
 		if err := l.iterate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if len(l.changesTo(o.Settings, true)) > 0 {
+		if len(o.Settings.Differing(l.settings)) > 0 {
 			return r, aggregate.New(o.Stream.Follow(), aggregate.Options{}), o.Settings
 		}
 	}
@@ -270,7 +270,7 @@ func TestAPanicOfTheAblationCostsTheRunNothing(t *testing.T) {
 			}
 			s := a.Tick(time.Now())
 			returned(t, s, before, "it panicked: ")
-			if len(l.changesTo(before, true)) > 0 {
+			if len(before.Differing(l.settings)) > 0 {
 				t.Error("the loop's settings are still switched")
 			}
 			if got := len(s.Ablation.Rows); got != rows {

@@ -12,7 +12,8 @@ import (
 	"prismtop/sim/workload"
 )
 
-// This file changes the settings of a run between two iterations.
+// The settings of a run between two iterations: changed by the user or a comparison, refused by the task, or changed because the
+// device failed.
 
 // base returns the user's settings: during a comparison, those that it will restore.
 func (l *loop) base() settings.Values {
@@ -65,7 +66,7 @@ func (l *loop) setNext(next, now settings.Values) {
 // change changes the live settings to those of next, all before the next
 // iteration.
 func (l *loop) change(cut context.Context, next settings.Values, ablating bool) error {
-	changes := l.changesTo(next, ablating)
+	changes := l.changes.list(l.settings, next, l.index, ablating)
 	if len(changes) == 0 {
 		return nil
 	}
@@ -85,10 +86,10 @@ func (l *loop) change(cut context.Context, next settings.Values, ablating bool) 
 	if before.On(settings.LayerProfile) != l.reads.layers {
 		l.run.stream.Layers(nil, nil)
 	}
-	l.announce(changes)
+	l.changes.publish(changes, l.settings, l.info.Device, l.work)
 	l.run.stream.Memory(l.memory()) // after the changes that it is the result of
 	l.moved("", 0)
-	l.announceSuspended(before)
+	l.changes.suspended(before, l.settings)
 	return nil
 }
 
@@ -198,7 +199,7 @@ func (l *loop) mend(cut context.Context, err error) error {
 	if wrong != nil {
 		return err
 	}
-	changes := l.changesTo(next, false)
+	changes := l.changes.list(l.settings, next, l.index, false)
 	from, wrong := task.Recover(cut, next)
 	if wrong != nil {
 		return errors.Join(err, wrong)
@@ -213,73 +214,10 @@ func (l *loop) mend(cut context.Context, err error) error {
 	l.run.insist(sets)
 	l.judgeLayers()
 	l.run.stream.Layers(nil, nil)
-	l.announce(changes)
+	l.changes.publish(changes, l.settings, l.info.Device, l.work)
 	l.run.stream.Memory(l.memory())
 	text := fmt.Sprintf("%v: continuing on the CPU from the newest copy of the weights; %s lost", err, unit.Plural(int(from.Lost), "iteration", "iterations"))
 	l.moved(text, again)
 	l.run.stream.Refuse(text)
 	return nil
-}
-
-// announceSuspended logs the numbers that have been suspended or are in force
-// again.
-func (l *loop) announceSuspended(before settings.Values) {
-	for i := range l.settings.Keys() {
-		k := &l.settings.Keys()[i]
-		_, _, was := before.Suspended(k.Name)
-		given, now, is := l.settings.Suspended(k.Name)
-		switch {
-		case is && !was:
-			l.run.stream.Log(fmt.Sprintf("%s %g was given for %s and is suspended under %s: %s",
-				k.Name, l.settings.Number(k.Name), given, now, k.Suspended))
-		case was && !is:
-			l.run.stream.Log(fmt.Sprintf("%s %g is in force for %s", k.Name, l.settings.Number(k.Name), l.settings.Of(k.Name)))
-		}
-	}
-}
-
-// changesTo lists the differences from the settings in force.
-func (l *loop) changesTo(next settings.Values, ablating bool) []profiles.Change {
-	var changes []profiles.Change
-	at := time.Since(l.began)
-	for _, key := range next.Differing(l.settings) {
-		k, _ := next.Lookup(key)
-		c := profiles.Change{
-			Key: key, Before: l.settings.Get(key), After: next.Get(key), Iteration: l.index, At: at, Ablation: ablating, Limit: k.Limit,
-		}
-		if !ablating {
-			c.Asked = max(0, l.asked.Sub(l.began))
-		}
-		if k.TouchesKnown {
-			c.Controls = l.info.Schema.Controls(k.Touches)
-		}
-		changes = append(changes, c)
-	}
-	return changes
-}
-
-// meant returns a change of the device with the devices that auto stands for, unless they are equal.
-func (l *loop) meant(c profiles.Change) profiles.Change {
-	before, after, now := c.Before, c.After, l.work.Device()
-	if before == "auto" && l.info.Device != "" {
-		before = l.info.Device
-	}
-	if after == "auto" && now != nil {
-		after = now.Device()
-	}
-	if before != after {
-		c.Before, c.After = before, after
-	}
-	return c
-}
-
-// announce publishes changes that led to the current settings.
-func (l *loop) announce(changes []profiles.Change) {
-	for _, c := range changes {
-		l.changes++
-		if c.Key == settings.Device {
-			c = l.meant(c)
-		}
-		l.run.stream.Change(c, l.settings)
-	}
 }

@@ -109,12 +109,12 @@ func (l *loop) observe(cut context.Context) error {
 	look, err := c.Take(&l.rec)
 	if err == nil && look {
 		quality := math.NaN()
-		if compares, ok := l.work.(workload.Comparer); ok && l.quality >= 0 {
+		if compares, ok := l.work.(workload.Comparer); ok && l.view.quality >= 0 {
 			measured, err := compares.Quality(cut)
 			if err != nil {
 				return err
 			}
-			quality = measured[l.quality]
+			quality = measured[l.view.quality]
 		}
 		var table *profiles.Ablation
 		if table, err = c.Look(quality, l.work.Memory()); err == nil {
@@ -220,8 +220,8 @@ func (l *loop) abandonComparison(why string) {
 	last := c.Leave(why)
 	l.show(last)
 	l.run.stream.Log(experiment.Ended(last, ""))
-	changes := l.changesTo(c.Base(), true)
+	changes := l.changes.list(l.settings, c.Base(), l.index, true)
 	l.settings = c.Base()
 	l.read()
-	l.announce(changes)
+	l.changes.publish(changes, l.settings, l.info.Device, l.work)
 }

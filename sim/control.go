@@ -100,7 +100,7 @@ func (l *loop) carryOut(cut context.Context, c command) (stop bool, err error) {
 	l.declined = ""
 	switch c.Kind {
 	case profiles.SetCommand, profiles.DecideCommand:
-		l.asked = c.asked
+		l.changes.asked = c.asked
 		l.run.answered()
 		err = l.set(cut, c.values, c.Kind == profiles.DecideCommand)
 	case profiles.PauseCommand:

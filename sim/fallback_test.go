@@ -64,7 +64,7 @@ func TestADeviceThatFailsWhileItIsCompared(t *testing.T) {
 	}
 	w.next(1) // the initialisation has four
 	at := w.loop.index
-	w.loop.run.options.Metrics, w.loop.comparing, reads = time.Nanosecond, 0, 0
+	w.loop.view.every, w.loop.view.took, reads = time.Nanosecond, 0, 0
 	if _, _, err := w.Next(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ func (l *loop) startFork(c command) {
 		l.decline("not forked: a fork is under way")
 		return
 	}
-	f, err := experiment.NewFork(l.work, l.base(), &l.info.Schema, l.quality, c.Settings, c.At)
+	f, err := experiment.NewFork(l.work, l.base(), &l.info.Schema, l.view.quality, c.Settings, c.At)
 	if err != nil {
 		l.decline("not forked: " + err.Error())
 		return

@@ -129,17 +129,17 @@ func (f *family) foretold(o *Checkpoints) string {
 // improved returns the best checkpoint so far if the present state is one, else nil.
 func (l *loop) improved(ctx context.Context, best *checkpoint.Best) *checkpoint.Best {
 	c, ok := l.work.(workload.Comparer)
-	if !ok || l.quality < 0 {
+	if !ok || l.view.quality < 0 {
 		return nil
 	}
 	v, err := c.Quality(ctx)
-	q := v[l.quality]
+	q := v[l.view.quality]
 	if err != nil || math.IsNaN(q) {
 		return nil
 	}
 	if best != nil {
 		was := float64(best.Quality)
-		if better := q > was; better != (l.info.Schema.Series[l.quality].Better == profiles.MoreIsBetter) || q == was {
+		if better := q > was; better != (l.info.Schema.Series[l.view.quality].Better == profiles.MoreIsBetter) || q == was {
 			return nil
 		}
 	}

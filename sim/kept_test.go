@@ -87,7 +87,7 @@ func TestTheBestCheckpointStays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if psnr := q[r.loop.quality]; at == 0 || psnr > highest {
+		if psnr := q[r.loop.view.quality]; at == 0 || psnr > highest {
 			highest, at = psnr, i
 		}
 		if got := reopened(t, best); got.Iteration != at || got.Best == nil || float64(got.Best.Quality) != highest {

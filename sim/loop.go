@@ -28,23 +28,19 @@ type loop struct {
 	failure  error            // why the reconstruction diverged, or left nothing although it is complete
 	endedBy  string           // the limit reached by the last iteration; empty for none
 	restarts int
-	changes  uint32
 	index    int64 // of the next iteration
 	recorded int64 // iterations that were published
-	quality  int   // the series of the quality, −1 for none
-	looking  int   // the phase for comparing and picturing, −1 for none
 
-	began     time.Time // origin of Iteration.Start
-	asked     time.Time // when the newest change by the user was asked for
-	running   stopwatch
-	compare   time.Time     // time of the last quality measurement
-	comparing time.Duration // that it took
+	began   time.Time // origin of Iteration.Start
+	running stopwatch
 
 	units       units
 	complete    bool // the task has nothing left to do
 	checkpoints checkpointClock
 
 	rec        profiles.Iteration
+	changes    changeLog
+	view       view
 	layers     layerProfile
 	pace       pace
 	comparison *experiment.Comparison // nil where none is under way
@@ -127,13 +123,12 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 	l.run, l.settings, l.work = r, c.settings, c.work
 	r.inputs = c.inputs
 	r.begun(c.settings)
-	l.changes, l.index, l.recorded, l.finished, l.failure, l.next = 0, 0, 0, false, nil, nil
+	l.index, l.recorded, l.finished, l.failure, l.next = 0, 0, false, nil, nil
 	l.units, l.complete, l.pace, l.tuned = units{}, false, pace{}, ""
 	r.over.Store(false)
 	l.began = time.Now()
-	l.running, l.compare = stopwatch{since: l.began}, l.began
+	l.running = stopwatch{since: l.began}
 	l.checkpoints.began(&r.options.Checkpoints, r.stream, l.restarts, from)
-	l.comparing = 0
 
 	info := l.work.Info()
 	if device := l.work.Device(); device != nil {
@@ -159,7 +154,8 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 		info.Notes = append(info.Notes, "started from "+r.firstWeights())
 	}
 	l.info = info
-	l.quality, l.looking = info.Schema.SeriesNamed(info.Schema.Quality), info.Schema.Looking()
+	l.changes = changeLog{stream: r.stream, schema: &l.info.Schema, began: l.began, asked: l.changes.asked}
+	l.view = newView(r.stream, &l.info.Schema, r.options.Metrics, l.began)
 	l.read()
 	l.judgeLayers()
 	r.stream.Begin(info, l.settings)
@@ -171,7 +167,7 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 	if from != nil {
 		l.resumeUnits(from)
 	}
-	l.picture(false)
+	l.view.publish(l.work, false, l.index)
 	r.stream.Memory(l.memory())
 	l.list()
 }
@@ -207,27 +203,6 @@ func (l *loop) resumeUnits(from *Resumed) {
 func (l *loop) unitDone(result profiles.UnitResult) {
 	l.units.add(&result)
 	l.run.stream.UnitDone(result)
-}
-
-// picture publishes either the pictures that change during the run or those that do
-// not.
-func (l *loop) picture(live bool) {
-	imager, ok := l.work.(workload.Imager)
-	if !ok {
-		return
-	}
-	for id, info := range l.info.Schema.Pictures {
-		if info.Live == live {
-			p := imager.Picture(id)
-			if p == nil {
-				continue
-			}
-			if p.ID = id; live {
-				p.Iteration = l.index
-			}
-			l.run.stream.Picture(p)
-		}
-	}
 }
 
 func (l *loop) close() {
@@ -311,7 +286,7 @@ func (l *loop) iterate(cut context.Context) error {
 	}
 	stream, rec := l.run.stream, &l.rec
 	start := time.Now()
-	*rec = profiles.Iteration{Index: l.index, Changes: l.changes, Start: int64(start.Sub(l.began))}
+	*rec = profiles.Iteration{Index: l.index, Changes: l.changes.count, Start: int64(start.Sub(l.began))}
 	if watched, _ := stream.Watched(); !watched {
 		rec.Flags |= profiles.Unwatched
 	}
@@ -329,7 +304,7 @@ func (l *loop) iterate(cut context.Context) error {
 		limit = l.tuned
 	}
 	last := err != nil || outcome.Finished || limit != ""
-	measured, hasMeasured, failed := l.look(cut, &outcome, last, err == nil)
+	measured, hasMeasured, failed := l.view.look(cut, l.work, rec, &outcome, last, err == nil)
 	if failed != nil {
 		return fmt.Errorf("iteration %d: %w", l.index, failed)
 	}
@@ -386,7 +361,7 @@ func (l *loop) grow(schema *profiles.Schema) {
 		return
 	}
 	l.info.Schema = *schema
-	l.quality, l.looking = schema.SeriesNamed(schema.Quality), schema.Looking()
+	l.view.find()
 	l.run.stream.Grown(*schema)
 }
 
@@ -431,46 +406,6 @@ func (l *loop) finish(cut context.Context) error {
 	}
 	return err
 }
-
-// look compares the reconstruction with the truth and publishes its picture, if
-// due. Its time counts as metrics; other iterations have none. The error is that of the device.
-func (l *loop) look(cut context.Context, outcome *workload.Outcome, last, sound bool) (v profiles.Values, has bool, err error) {
-	start := time.Now()
-	v, has = outcome.Measured, outcome.UnitEnded || outcome.Measures
-	due := last || outcome.StageEnded || l.compareDue(start)
-	watched, _ := l.run.stream.Watched()
-	pictured := last || watched && l.run.stream.PictureWanted()
-	if c, ok := l.work.(workload.Comparer); ok && !has && sound && due {
-		began := time.Now()
-		v, err = c.Quality(cut)
-		if has = err == nil; !has && cut.Err() == nil {
-			return v, false, err
-		}
-		l.comparing = time.Since(began)
-	}
-	if pictured {
-		l.picture(true)
-		l.run.stream.Answered()
-	}
-	now := time.Now()
-	if has {
-		l.compare = now
-	}
-	if (pictured || due) && l.looking >= 0 {
-		l.rec.Phases[l.looking] += int64(now.Sub(start))
-	}
-	return v, has, nil
-}
-
-func (l *loop) compareDue(now time.Time) bool {
-	watched, sparse := l.run.stream.Watched()
-	every := l.run.options.Metrics * time.Duration(sparse)
-	return watched && every > 0 && now.Sub(l.compare) >= max(every, comparisonShare*l.comparing)
-}
-
-// comparisonShare bounds what comparing costs: the time between two comparisons is so many
-// times as long as the last one took.
-const comparisonShare = 10
 
 // obey executes the queued commands; a paused or finished loop waits for some. It
 // returns true if the run must end.

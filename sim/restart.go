@@ -35,7 +35,7 @@ func (l *loop) restart(cut context.Context) error {
 		checkpoints = fmt.Sprintf("; its checkpoints go to %s, %s stays", now, earlier)
 	}
 	l.run.stream.Log("restarted from " + l.run.firstWeights() + with(v, before) + checkpoints)
-	l.announceSuspended(before)
+	l.changes.suspended(before, l.settings)
 	l.run.stream.State(profiles.Running, "")
 	if paused {
 		l.pause(cut, true)

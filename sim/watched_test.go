@@ -61,7 +61,7 @@ func TestAnUnwatchedLoopDoesNothingToBeWatched(t *testing.T) {
 func TestAThinDensityIsSparse(t *testing.T) {
 	events := stream.New(16)
 	reader := events.Follow()
-	l := loop{run: &Run{stream: events, options: Options{Metrics: time.Second}}, compare: time.Unix(100, 0)}
+	v := view{stream: events, every: time.Second, compared: time.Unix(100, 0)}
 	p := layerProfile{n: 1, since: time.Unix(100, 0)}
 	for _, tt := range []struct {
 		sparse    int
@@ -73,7 +73,7 @@ func TestAThinDensityIsSparse(t *testing.T) {
 	} {
 		reader.Thin(false, tt.sparse)
 		now := time.Unix(100, 0).Add(tt.after)
-		if due, show := l.compareDue(now), p.due(now, tt.sparse); due != tt.due || show != tt.show {
+		if due, show := v.due(now), p.due(now, tt.sparse); due != tt.due || show != tt.show {
 			t.Errorf("%d times as sparse after %v: comparison %v, layers %v", tt.sparse, tt.after, due, show)
 		}
 	}
