@@ -55,6 +55,7 @@ type candidate struct {
 	settings settings.Values
 	inputs   workload.Inputs
 	work     workload.Task
+	said     []string // about the file of its first weights
 
 	needs, available int64 // bytes
 }
@@ -91,7 +92,7 @@ func (r *Run) build(ctx context.Context, v settings.Values, inputs workload.Inpu
 	}
 	work, err := maker.New(ctx, v, inputs)
 	if err == nil && r.options.Weights != "" {
-		if err = r.startFrom(ctx, work); err != nil {
+		if c.said, err = r.startFrom(ctx, work); err != nil {
 			work.Close()
 			work = nil
 		}
@@ -100,17 +101,17 @@ func (r *Run) build(ctx context.Context, v settings.Values, inputs workload.Inpu
 	return c, err
 }
 
-// startFrom gives a new task the weights of the run's file.
-func (r *Run) startFrom(ctx context.Context, work workload.Task) error {
+// startFrom gives a new task the weights of the run's file, and returns lines for the log about it.
+func (r *Run) startFrom(ctx context.Context, work workload.Task) (said []string, err error) {
 	s, ok := work.(workload.Starter)
 	if !ok {
-		return &WeightsError{errors.New(work.Info().Schema.Workload + " has no weights to start from")}
+		return nil, &WeightsError{errors.New(work.Info().Schema.Workload + " has no weights to start from")}
 	}
-	err := s.StartFrom(ctx, r.options.Weights)
+	said, err = s.StartFrom(ctx, r.options.Weights)
 	if err != nil && ctx.Err() == nil {
 		err = &WeightsError{err}
 	}
-	return err
+	return said, err
 }
 
 // begin adopts a workload, whose first iteration is next, and announces it. from is the
@@ -152,6 +153,7 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 		info.Notes = append(info.Notes, from.notes(&info)...)
 	} else if r.options.Weights != "" && l.restarts == 0 {
 		info.Notes = append(info.Notes, "started from "+r.firstWeights())
+		info.Notes = append(info.Notes, c.said...)
 	}
 	l.info = info
 	l.changes = changeLog{stream: r.stream, schema: &l.info.Schema, began: l.began, asked: l.changes.asked}

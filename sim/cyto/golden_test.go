@@ -234,7 +234,7 @@ func TestWeightsAreReadBack(t *testing.T) {
 	if err := weights.Write(path, all); err != nil {
 		t.Fatal(err)
 	}
-	read, err := net.ReadWeights(t.Context(), path)
+	read, _, err := net.ReadWeights(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,7 +92,7 @@ func (n *Network) read(s nn.State, suffix string) []weights.Tensor {
 	return all
 }
 
-// ReadWeights reads a file of weights, NPZ or safetensors, with the names of StateDict.
-func (n *Network) ReadWeights(ctx context.Context, path string) ([]weights.Tensor, error) {
-	return weights.Read(ctx, path, n.StateDict(), func(string) bool { return false })
+// ReadWeights reads a file of weights with the names of StateDict or of Names, and returns lines for the log about it.
+func (n *Network) ReadWeights(ctx context.Context, path string) (all []weights.Tensor, said []string, err error) {
+	return weights.Read(ctx, path, weights.Network{Arrays: n.StateDict(), Others: n.Names()})
 }

@@ -54,7 +54,7 @@ func TestWeightsAreLeft(t *testing.T) {
 	if said, err := Leave("inference", path, all); err != nil || said != "weights for inference in "+path {
 		t.Errorf("%q, %v", said, err)
 	}
-	read, err := weights.Read(t.Context(), path, []weights.Tensor{{Name: "w", Shape: []int{2}}}, func(string) bool { return false })
+	read, _, err := weights.Read(t.Context(), path, weights.Network{Arrays: []weights.Tensor{{Name: "w", Shape: []int{2}}}})
 	if err != nil || len(read) != 1 || read[0].Values[1] != 2 {
 		t.Errorf("read %v, %v", read, err)
 	}

@@ -53,23 +53,28 @@ func (d *Decoder) StateDict() []weights.Tensor {
 	return all
 }
 
+// inFiles is what the decoder takes from files.
+func (d *Decoder) inFiles() weights.Network {
+	return weights.Network{Arrays: d.StateDict(), Ignored: countedBatches}
+}
+
 // countedBatches reports whether a name is PyTorch's count of the batches that a normalisation
 // saw, on which no result depends here: it is neither read nor written, and PyTorch does without.
 func countedBatches(name string) bool { return strings.HasSuffix(name, ".num_batches_tracked") }
 
 // StartFrom gives a new reconstruction the weights of a file, instead of those drawn from the
 // seed. There is no initialisation phase: it only prepares drawn weights.
-func (r *Reconstruction) StartFrom(ctx context.Context, path string) error {
-	read, err := weights.Read(ctx, path, r.decoder.StateDict(), countedBatches)
+func (r *Reconstruction) StartFrom(ctx context.Context, path string) (said []string, err error) {
+	read, said, err := weights.Read(ctx, path, r.decoder.inFiles())
 	if err != nil {
-		return cmp.Or(r.decoder.refuseFolded(ctx, path), err)
+		return nil, cmp.Or(r.decoder.refuseFolded(ctx, path), err)
 	}
 	for i, n := range r.decoder.stateNames() {
 		v, _ := r.decoder.Model().Index(n.variable)
 		r.state.Write(v, read[i].Values)
 	}
 	r.initial = false
-	return r.load(ctx)
+	return said, r.load(ctx)
 }
 
 // refuseFolded returns an error if the file has the decoder's weights with its normalisations folded into the
@@ -79,7 +84,7 @@ func (d *Decoder) refuseFolded(ctx context.Context, path string) error {
 	if err != nil || !d.config.BatchNorm {
 		return nil
 	}
-	if _, err := weights.Read(ctx, path, folded.StateDict(), countedBatches); err != nil {
+	if _, _, err := weights.Read(ctx, path, folded.inFiles()); err != nil {
 		return nil
 	}
 	return fmt.Errorf("weights %s: the normalisations are folded into the convolutions, for inference only: must be weights exported without --fold", path)

@@ -68,7 +68,7 @@ func decoded(t *testing.T, s prism.Settings, path string, running bool) []float3
 	if err != nil {
 		t.Fatal(err)
 	}
-	tensors, err := weights.Read(t.Context(), path, d.StateDict(), prism.CountedBatches)
+	tensors, _, err := weights.Read(t.Context(), path, weights.Network{Arrays: d.StateDict(), Ignored: prism.CountedBatches})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func TestAReconstructionStartsFromWeights(t *testing.T) {
 		}
 		s.Seed++
 		r := prepared(t, s, object, 2)
-		if err := r.StartFrom(t.Context(), path); err != nil {
+		if _, err := r.StartFrom(t.Context(), path); err != nil {
 			t.Fatal(err)
 		}
 		var rec profiles.Iteration
@@ -265,15 +265,15 @@ func TestWeightsOfAnotherDecoderAreRefused(t *testing.T) {
 		change func([]weights.Tensor) []weights.Tensor
 		want   string
 	}{
-		{func(w []weights.Tensor) []weights.Tensor { return w[1:] }, "input_vec is missing: must be there with the shape (1, 32, 1, 1)"},
-		{func(w []weights.Tensor) []weights.Tensor { w[1].Name = "decoder.1.weight"; return w }, `"decoder.1.weight" is not a weight of this network, whose first is "input_vec"`},
+		{func(w []weights.Tensor) []weights.Tensor { return w[1:] }, "has other names than the network: missing: input_vec (1, 32, 1, 1)"},
+		{func(w []weights.Tensor) []weights.Tensor { w[1].Name = "decoder.1.weight"; return w }, "has other names than the network: missing: decoder.0.weight (32, 16, 4, 4); not of this network: decoder.1.weight"},
 		{func(w []weights.Tensor) []weights.Tensor { w[0].Shape = []int{32}; return w }, "input_vec has the shape (32), must be (1, 32, 1, 1)"},
 	} {
 		path := filepath.Join(t.TempDir(), "w.safetensors")
 		if err := weights.Write(path, test.change(slices.Clone(tensors))); err != nil {
 			t.Fatal(err)
 		}
-		err := prepared(t, s, object, 1).StartFrom(t.Context(), path)
+		_, err := prepared(t, s, object, 1).StartFrom(t.Context(), path)
 		if err == nil || err.Error() != "weights "+path+": "+test.want {
 			t.Errorf("%v, want %s", err, test.want)
 		}

@@ -264,7 +264,7 @@ func TestWeightsRoundTrip(t *testing.T) {
 		if err := weights.Write(path, all); err != nil {
 			t.Fatal(err)
 		}
-		read, err := n.ReadWeights(t.Context(), path)
+		read, _, err := n.ReadWeights(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -285,7 +285,7 @@ func TestWeightsRoundTrip(t *testing.T) {
 	if err := weights.Write(path, n.Weights(p.state)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := other.ReadWeights(t.Context(), path); err == nil || !strings.Contains(err.Error(), "enc.0.a.weight has the shape (32, 1, 3, 3), must be (32, 4, 3, 3)") {
+	if _, _, err := other.ReadWeights(t.Context(), path); err == nil || !strings.Contains(err.Error(), "enc.0.a.weight has the shape (32, 1, 3, 3), must be (32, 4, 3, 3)") {
 		t.Errorf("weights of another network: %v", err)
 	}
 	if err := other.SetWeights(p.state, seeded); err == nil {

@@ -86,18 +86,12 @@ func (n *Network) Weights(s nn.State) []weights.Tensor {
 	return all
 }
 
-// ReadWeights reads a file of weights, NPZ or safetensors, with the names of StateDict.
-// Without log_scale in the file, the scale is 1.
-func (n *Network) ReadWeights(ctx context.Context, path string) ([]weights.Tensor, error) {
-	read, err := weights.Read(ctx, path, n.StateDict(), func(string) bool { return false })
-	if err == nil || ctx.Err() != nil {
-		return read, err
-	}
-	bare, bareErr := weights.Read(ctx, path, n.convolutions(), func(string) bool { return false })
-	if bareErr != nil {
-		return nil, err
-	}
-	return append(bare, weights.Tensor{Name: scaleParameter, Shape: []int{}, Values: []float32{0}}), nil
+// ReadWeights reads a file of weights with the names of StateDict, and returns lines for the log about
+// it. Without log_scale in the file, the scale is 1.
+func (n *Network) ReadWeights(ctx context.Context, path string) (all []weights.Tensor, said []string, err error) {
+	arrays := n.StateDict()
+	arrays[len(arrays)-1].Values = []float32{0}
+	return weights.Read(ctx, path, weights.Network{Arrays: arrays})
 }
 
 // ScaleOf returns the factor by which normalised amplitudes are multiplied for a network

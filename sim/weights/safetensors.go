@@ -84,46 +84,39 @@ func writeSafetensors(w io.Writer, tensors []Tensor) error {
 	return buffered.Flush()
 }
 
-// readSafetensors reads the tensors that m accepts.
-func readSafetensors(f io.ReaderAt, size int64, m *match) error {
+// listSafetensors lists the tensors of a file.
+func listSafetensors(f io.ReaderAt, size int64) (all []stored, err error) {
 	var number [8]byte
 	if _, err := f.ReadAt(number[:], 0); err != nil {
-		return err
+		return nil, err
 	}
 	length := int64(min(binary.LittleEndian.Uint64(number[:]), maxSafetensorsHeader))
 	if length > size-8 {
-		return fmt.Errorf("damaged safetensors: a header of %d bytes in a file of %d", length, size)
+		return nil, fmt.Errorf("damaged safetensors: a header of %d bytes in a file of %d", length, size)
 	}
 	text := make([]byte, length)
 	if _, err := f.ReadAt(text, 8); err != nil {
-		return err
+		return nil, err
 	}
 	names, entries, err := parseSafetensors(text, size-8-length)
 	if err != nil {
-		return fmt.Errorf("damaged safetensors: %w", err)
+		return nil, fmt.Errorf("damaged safetensors: %w", err)
 	}
 	for i, name := range names {
 		p := &entries[i]
-		wanted, err := m.accept(name, p.Shape)
-		if err != nil {
-			return err
-		}
-		if !wanted {
-			continue
-		}
-		k, ok := safetensorsKinds[p.Type]
-		if !ok {
-			return fmt.Errorf("%s has numbers of type %s: must be F32, F64, F16 or BF16", name, p.Type)
-		}
-		data := make([]byte, p.Offsets[1]-p.Offsets[0])
-		if _, err := f.ReadAt(data, 8+length+p.Offsets[0]); err != nil {
-			return err
-		}
-		if err := m.add(name, floats(k, data)); err != nil {
-			return err
-		}
+		all = append(all, stored{name, p.Shape, func() ([]float32, error) {
+			k, ok := safetensorsKinds[p.Type]
+			if !ok {
+				return nil, fmt.Errorf("%s has numbers of type %s: must be F32, F64, F16 or BF16", name, p.Type)
+			}
+			data := make([]byte, p.Offsets[1]-p.Offsets[0])
+			if _, err := f.ReadAt(data, 8+length+p.Offsets[0]); err != nil {
+				return nil, err
+			}
+			return floats(k, data), nil
+		}})
 	}
-	return nil
+	return all, nil
 }
 
 // parseSafetensors reads the header of a file with the given number of bytes of data, which the

@@ -1,7 +1,6 @@
 // Package weights reads and writes files of a network's weights: NumPy's NPZ and Hugging Face's
-// safetensors. A network says which arrays it has; nothing else is read from a file.
-//
-// PyTorch's own files hold a pickle, a program that the reader runs, and are not read.
+// safetensors. It also reads those of PyTorch's torch.save, without running what is in them. A network
+// says which arrays it has; nothing else is read from a file.
 package weights
 
 import (
@@ -34,11 +33,6 @@ type Tensor struct {
 
 // Extensions are the names of the formats.
 var Extensions = []string{".npz", ".safetensors"}
-
-// errPickle refuses PyTorch's files.
-var errPickle = errors.New("is a file of torch.save, which holds a program; write it again in Python with " +
-	`safetensors.torch.save_file(m.state_dict(), "weights.safetensors") or ` +
-	`numpy.savez("weights.npz", **{k: v.numpy() for k, v in m.state_dict().items()})`)
 
 // CheckPath returns an error unless the name of a file to be written ends in a known extension.
 func CheckPath(path string) error {
@@ -77,53 +71,118 @@ func writeNPZ(w io.Writer, tensors []Tensor) error {
 	return archive.Close()
 }
 
-// Read reads the tensors that a network has from a file, converted to float32 and in the order
-// of wanted. The format is found by content. Names that ignored accepts may be there besides; any
-// other difference of names or shapes is an error that names the first, before its data are
-// read. The error names the file, or is that of ctx if it ends first.
-func Read(ctx context.Context, path string, wanted []Tensor, ignored func(name string) bool) ([]Tensor, error) {
-	tensors, err := await.Result(ctx, func() ([]Tensor, error) {
-		f, info, err := inputfile.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		return read(ctx, f, info.Size(), wanted, ignored)
-	})
-	if err != nil && ctx.Err() == nil {
-		return nil, fmt.Errorf("weights %s: %w", path, err)
-	}
-	return tensors, err
+// Network is what a network takes from files of weights. A file may have its own names for the arrays, or
+// those of another program.
+type Network struct {
+	Arrays  []Tensor               // in its order; those with numbers may be missing in a file, which then stand
+	Ignored func(name string) bool // other names that files may have; nil for none
+	Others  []Names
 }
 
-func read(ctx context.Context, f io.ReaderAt, size int64, wanted []Tensor, ignored func(string) bool) ([]Tensor, error) {
-	head := make([]byte, 16)
-	n, err := f.ReadAt(head, 0)
+// stored is an array of a file. load reads its numbers as float32.
+type stored struct {
+	name  string
+	shape []int64
+	load  func() ([]float32, error)
+}
+
+// Read reads the arrays of a network from a file, converted to float32 and in the network's order. The
+// format is found by content. Prefixes that wrappers of PyTorch put before names are left out; said has
+// lines for the log about this. Any other difference of names or shapes is an error that names them, before
+// numbers are read. The error names the file, or is that of ctx if it ends first.
+func Read(ctx context.Context, path string, n Network) (tensors []Tensor, said []string, err error) {
+	type result struct {
+		tensors []Tensor
+		said    []string
+	}
+	got, err := await.Result(ctx, func() (r result, err error) {
+		f, info, err := inputfile.Open(path)
+		if err != nil {
+			return r, err
+		}
+		defer f.Close()
+		r.tensors, r.said, err = read(ctx, f, info.Size(), n)
+		return r, err
+	})
+	if err != nil && ctx.Err() == nil {
+		return nil, nil, fmt.Errorf("weights %s: %w", path, err)
+	}
+	return got.tensors, got.said, err
+}
+
+func read(ctx context.Context, source io.ReaderAt, size int64, n Network) (tensors []Tensor, said []string, err error) {
+	f := inputfile.ReaderAt{Context: ctx, Source: source}
+	head := make([]byte, 512)
+	length, err := f.ReadAt(head, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, bare(err)
+		return nil, nil, bare(err)
 	}
-	head = head[:n]
-	m := newMatch(wanted, ignored)
-	switch {
+	var all []stored
+	switch head = head[:length]; {
 	case npy.IsArchive(head):
-		err = readNPZ(ctx, inputfile.ReaderAt{Context: ctx, Source: f}, size, m)
+		all, said, err = listArchive(ctx, f, size)
 	case isSafetensors(head):
-		err = readSafetensors(inputfile.ReaderAt{Context: ctx, Source: f}, size, m)
-	case len(head) > 1 && head[0] == 0x80 && head[1] < 6: // a pickle without an archive, before PyTorch 1.6
-		err = errPickle
+		all, err = listSafetensors(f, size)
+	case isLegacy(head):
+		err = errLegacy
+	case isHDF5(head):
+		err = errHDF5
 	default:
-		err = errors.New("is neither an NPZ archive nor in safetensors format")
-	}
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		err = errors.New("is neither an NPZ archive nor in safetensors format nor of torch.save")
 	}
 	if err == nil {
-		err = m.complete()
+		var renamed []string
+		tensors, renamed, err = n.take(all)
+		said = append(said, renamed...)
 	}
+	if ctx.Err() != nil {
+		return nil, nil, ctx.Err()
+	}
+	return tensors, said, err
+}
+
+// hdf5Magic begins files of HDF5.
+const hdf5Magic = "\x89HDF\r\n\x1a\n"
+
+func isHDF5(head []byte) bool { return strings.HasPrefix(string(head), hdf5Magic) }
+
+// errHDF5 refuses them.
+var errHDF5 = errors.New("is an HDF5 file: must be NPZ, safetensors or of torch.save; " +
+	`write it again in Python with h5py: numpy.savez("weights.npz", **{name: f[name][()] for name in names})`)
+
+// listArchive lists the arrays of a zip archive: NPZ, or one of torch.save.
+func listArchive(ctx context.Context, f io.ReaderAt, size int64) (all []stored, said []string, err error) {
+	entries, err := npy.OpenArchive(f, size)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(entries) == 0 {
+		return listTorch(ctx, f, size)
+	}
+	for _, e := range entries {
+		h, err := e.Header()
+		if err != nil {
+			return nil, nil, fmt.Errorf("array %q: %w", e.Name(), err)
+		}
+		all = append(all, stored{e.Name(), h.Shape, func() ([]float32, error) { return loadArray(ctx, e, h) }})
+	}
+	return all, nil, nil
+}
+
+// loadArray reads an array of an archive of numpy.savez or numpy.savez_compressed.
+func loadArray(ctx context.Context, e npy.Entry, h npy.Header) ([]float32, error) {
+	kind, ok := npyKinds[h.Type]
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("%s has numbers of type %s: must be <f4 or <f8", e.Name(), h.Type)
+	case h.Fortran && len(h.Shape) > 1:
+		return nil, fmt.Errorf("%s is stored by columns: must be stored by rows", e.Name())
+	}
+	_, data, err := e.Load(ctx, func(npy.Header) error { return nil })
 	if err != nil {
 		return nil, err
 	}
-	return m.tensors, nil
+	return floats(kind, data), nil
 }
 
 // bare returns an error without its operation and path.
@@ -133,117 +192,6 @@ func bare(err error) error {
 		return path.Err
 	}
 	return err
-}
-
-// match collects the wanted tensors of a file.
-type match struct {
-	tensors []Tensor
-	index   map[string]int
-	seen    map[string]bool
-	ignored func(string) bool
-}
-
-func newMatch(wanted []Tensor, ignored func(string) bool) *match {
-	m := &match{index: map[string]int{}, seen: map[string]bool{}, ignored: ignored}
-	for i, t := range wanted {
-		m.tensors = append(m.tensors, Tensor{Name: t.Name, Shape: t.Shape})
-		m.index[t.Name] = i
-	}
-	return m
-}
-
-// checkpointName is the first array of a checkpoint, which is an NPZ archive, too (docs/checkpoints.md).
-const checkpointName = "checkpoint"
-
-var errCheckpoint = errors.New("is a checkpoint: must be a file of weights, which prismtop weights export --from makes of it; --resume continues the run itself")
-
-// accept checks a tensor of the file before its data are read; read is false for one that is
-// ignored.
-func (m *match) accept(name string, shape []int64) (read bool, err error) {
-	if m.seen[name] {
-		return false, fmt.Errorf("%q is there twice", name)
-	}
-	m.seen[name] = true
-	i, ok := m.index[name]
-	switch {
-	case !ok && m.ignored(name):
-		return false, nil
-	case !ok && name == checkpointName && len(m.seen) == 1:
-		return false, errCheckpoint
-	case !ok:
-		return false, fmt.Errorf("%q is not a weight of this network, whose first is %q", name, m.tensors[0].Name)
-	case !slices.EqualFunc(shape, m.tensors[i].Shape, func(a int64, b int) bool { return a == int64(b) }):
-		return false, fmt.Errorf("%s has the shape (%s), must be (%s)", name, npy.JoinShape(shape), joined(m.tensors[i].Shape))
-	}
-	return true, nil
-}
-
-// add keeps the numbers of an accepted tensor. A value that is not finite is an error.
-func (m *match) add(name string, values []float32) error {
-	for i, v := range values {
-		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
-			return fmt.Errorf("%s: number %d is %g: must be finite in float32", name, i, v)
-		}
-	}
-	m.tensors[m.index[name]].Values = values
-	return nil
-}
-
-// complete returns an error that names the first tensor missing.
-func (m *match) complete() error {
-	for _, t := range m.tensors {
-		if t.Values == nil {
-			return fmt.Errorf("%s is missing: must be there with the shape (%s)", t.Name, joined(t.Shape))
-		}
-	}
-	return nil
-}
-
-func joined(shape []int) string {
-	axes := make([]int64, len(shape))
-	for i, n := range shape {
-		axes[i] = int64(n)
-	}
-	return npy.JoinShape(axes)
-}
-
-// readNPZ reads an archive of numpy.savez or numpy.savez_compressed.
-func readNPZ(ctx context.Context, f io.ReaderAt, size int64, m *match) error {
-	entries, err := npy.OpenArchive(f, size)
-	if err != nil {
-		return err
-	}
-	if len(entries) == 0 {
-		return errPickle // a zip archive without arrays is one of torch.save
-	}
-	for _, e := range entries {
-		h, err := e.Header()
-		if err != nil {
-			return fmt.Errorf("array %q: %w", e.Name(), err)
-		}
-		wanted, err := m.accept(e.Name(), h.Shape)
-		if err != nil {
-			return err
-		}
-		if !wanted {
-			continue
-		}
-		kind, ok := npyKinds[h.Type]
-		switch {
-		case !ok:
-			return fmt.Errorf("%s has numbers of type %s: must be <f4 or <f8", e.Name(), h.Type)
-		case h.Fortran && len(h.Shape) > 1:
-			return fmt.Errorf("%s is stored by columns: must be stored by rows", e.Name())
-		}
-		_, data, err := e.Load(ctx, func(npy.Header) error { return nil })
-		if err == nil {
-			err = m.add(e.Name(), floats(kind, data))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // npyKinds are the types of numbers read from NPZ, by NumPy's names.

@@ -17,8 +17,6 @@ import (
 	"prismtop/sim/npy/npytest"
 )
 
-func none(string) bool { return false }
-
 // pair is a network of two arrays.
 func pair() []Tensor {
 	return []Tensor{
@@ -34,11 +32,11 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		swapped := []Tensor{pair()[1], pair()[0]}
-		got, err := Read(t.Context(), path, swapped, none)
+		got, _, err := Read(t.Context(), path, Network{Arrays: without(swapped)})
 		if err != nil || !reflect.DeepEqual(got, swapped) {
 			t.Errorf("%s: %v, %v", extension, got, err)
 		}
-		if _, err := Read(awaittest.After(1), path, pair(), none); !errors.Is(err, context.Canceled) {
+		if _, _, err := Read(awaittest.After(1), path, Network{Arrays: without(pair())}); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s, an ended context: %v", extension, err)
 		}
 	}
@@ -65,7 +63,8 @@ func npz(name, kind, shape string, data []byte) []byte {
 
 // readBytes reads a file's content.
 func readBytes(t *testing.T, data []byte, wanted []Tensor) ([]Tensor, error) {
-	return read(t.Context(), bytes.NewReader(data), int64(len(data)), wanted, func(name string) bool { return name == "ignored" })
+	got, _, err := read(t.Context(), bytes.NewReader(data), int64(len(data)), Network{Arrays: wanted, Ignored: func(name string) bool { return name == "ignored" }})
+	return got, err
 }
 
 func TestTypesOfNumbers(t *testing.T) {
@@ -89,41 +88,41 @@ func TestFilesThatAreRefused(t *testing.T) {
 	two, three := npytest.Float32s(1, 2), npytest.Float32s(1, 2, 3)
 	nan := float32(math.NaN())
 	a, b := entry("a", "F32", "2", 0, 8), entry("b", "F32", "1", 8, 12)
-	pickle := errPickle.Error()
 	for _, test := range []struct {
-		name string
-		file []byte
-		want string
+		name   string
+		file   []byte
+		want   string
+		wanted []Tensor
 	}{
-		{"empty", nil, "is neither an NPZ archive nor in safetensors format"},
-		{"text", []byte("weights, weights, weights"), "is neither an NPZ archive nor in safetensors format"},
-		{"old torch.save", []byte("\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."), pickle},
-		{"missing", npz("a", "<f4", "2,", two), "b is missing: must be there with the shape (1)"},
-		{"unknown", npz("c", "<f4", "2,", two), `"c" is not a weight of this network, whose first is "a"`},
-		{"shape", npz("a", "<f4", "1, 2", two), "a has the shape (1, 2), must be (2)"},
-		{"type", npz("a", "<i4", "2,", two), "a has numbers of type <i4: must be <f4 or <f8"},
-		{"NaN", npz("a", "<f4", "2,", npytest.Float32s(1, nan)), "a: number 1 is NaN: must be finite in float32"},
-		{"too large", npz("a", "<f8", "2,", npytest.Float64s(1, 1e300)), "a: number 1 is +Inf: must be finite in float32"},
-		{"S missing", safetensors("{"+a+"}", two), "b is missing: must be there with the shape (1)"},
-		{"S unknown", safetensors("{"+entry("c", "F32", "2", 0, 8)+"}", two), `"c" is not a weight of this network, whose first is "a"`},
-		{"S shape", safetensors("{"+entry("a", "F32", "1,2", 0, 8)+"}", two), "a has the shape (1, 2), must be (2)"},
-		{"S type", safetensors("{"+entry("a", "I32", "2", 0, 8)+"}", two), "a has numbers of type I32: must be F32, F64, F16 or BF16"},
-		{"S strange type", safetensors("{"+entry("a", "F7", "2", 0, 8)+"}", two), `damaged safetensors: "a": numbers of unknown type "F7"`},
-		{"S twice", safetensors("{"+a+","+entry("a", "F32", "2", 8, 16)+"}", append(two, two...)), `"a" is there twice`},
-		{"S overlap", safetensors("{"+a+","+entry("b", "F32", "1", 4, 8)+"}", two), "damaged safetensors: a gap or an overlap of tensors at byte 4"},
-		{"S gap", safetensors("{"+a+","+entry("b", "F32", "1", 12, 16)+"}", append(three, 0, 0, 0, 0)), "damaged safetensors: a gap or an overlap of tensors at byte 8"},
-		{"S rest", safetensors("{"+a+","+b+"}", append(three, 0)), "damaged safetensors: 1 bytes after the last tensor"},
-		{"S cut", safetensors("{"+a+","+b+"}", two), `damaged safetensors: "b": bytes 8 to 12 do not hold the shape [1] in 8 bytes of data`},
-		{"S false bytes", safetensors("{"+entry("a", "F32", "2", 0, 12)+"}", three), `damaged safetensors: "a": bytes 0 to 12 do not hold the shape [2] in 12 bytes of data`},
-		{"S huge shape", safetensors("{"+entry("a", "F32", "4294967296,4294967296", 0, 8)+"}", two), `damaged safetensors: "a": the shape [4294967296 4294967296] does not fit the file`},
-		{"S negative", safetensors("{"+entry("a", "F32", "-2", 0, 8)+"}", two), `damaged safetensors: "a": the shape [-2] does not fit the file`},
-		{"S no offsets", safetensors(`{"a":{"dtype":"F32","shape":[2]}}`, two), `damaged safetensors: "a": bytes -1 to -1 do not hold the shape [2] in 8 bytes of data`},
-		{"S long header", safetensors("{"+a+"}", nil)[:30], "damaged safetensors: a header of 54 bytes in a file of 30"},
-		{"S text", safetensors("{"+a+","+b+"}x", three), "damaged safetensors: the header is followed by other text"},
-		{"S no end", safetensors("{"+a+","+b, three), "damaged safetensors: the header: EOF"},
-		{"S metadata", safetensors(`{"__metadata__":{"a":1},`+a+","+b+"}", three), "damaged safetensors: the header's __metadata__: json: cannot unmarshal number into Go value of type string"},
+		{"shape", npz("a", "<f4", "1, 2", two), "a has the shape (1, 2), must be (2)", wanted[:1]},
+		{"type", npz("a", "<i4", "2,", two), "a has numbers of type <i4: must be <f4 or <f8", wanted[:1]},
+		{"NaN", npz("a", "<f4", "2,", npytest.Float32s(1, nan)), "a: number 1 is NaN: must be finite in float32", wanted[:1]},
+		{"too large", npz("a", "<f8", "2,", npytest.Float64s(1, 1e300)), "a: number 1 is +Inf: must be finite in float32", wanted[:1]},
+		{"S shape", safetensors("{"+entry("a", "F32", "1,2", 0, 8)+"}", two), "a has the shape (1, 2), must be (2)", wanted[:1]},
+		{"S type", safetensors("{"+entry("a", "I32", "2", 0, 8)+"}", two), "a has numbers of type I32: must be F32, F64, F16 or BF16", wanted[:1]},
+		{"empty", nil, "is neither an NPZ archive nor in safetensors format nor of torch.save", wanted},
+		{"text", []byte("weights, weights, weights"), "is neither an NPZ archive nor in safetensors format nor of torch.save", wanted},
+		{"old torch.save", []byte("\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."), errLegacy.Error(), wanted},
+		{"missing", npz("a", "<f4", "2,", two), "has other names than the network: missing: b (1)", wanted},
+		{"unknown", npz("c", "<f4", "2,", two), "has other names than the network: missing: a (2), b (1); not of this network: c", wanted},
+		{"S missing", safetensors("{"+a+"}", two), "has other names than the network: missing: b (1)", wanted},
+		{"S unknown", safetensors("{"+entry("c", "F32", "2", 0, 8)+"}", two), "has other names than the network: missing: a (2), b (1); not of this network: c", wanted},
+		{"S strange type", safetensors("{"+entry("a", "F7", "2", 0, 8)+"}", two), `damaged safetensors: "a": numbers of unknown type "F7"`, wanted},
+		{"S twice", safetensors("{"+a+","+entry("a", "F32", "2", 8, 16)+"}", append(two, two...)), `"a" is there twice`, wanted},
+		{"S overlap", safetensors("{"+a+","+entry("b", "F32", "1", 4, 8)+"}", two), "damaged safetensors: a gap or an overlap of tensors at byte 4", wanted},
+		{"S gap", safetensors("{"+a+","+entry("b", "F32", "1", 12, 16)+"}", append(three, 0, 0, 0, 0)), "damaged safetensors: a gap or an overlap of tensors at byte 8", wanted},
+		{"S rest", safetensors("{"+a+","+b+"}", append(three, 0)), "damaged safetensors: 1 bytes after the last tensor", wanted},
+		{"S cut", safetensors("{"+a+","+b+"}", two), `damaged safetensors: "b": bytes 8 to 12 do not hold the shape [1] in 8 bytes of data`, wanted},
+		{"S false bytes", safetensors("{"+entry("a", "F32", "2", 0, 12)+"}", three), `damaged safetensors: "a": bytes 0 to 12 do not hold the shape [2] in 12 bytes of data`, wanted},
+		{"S huge shape", safetensors("{"+entry("a", "F32", "4294967296,4294967296", 0, 8)+"}", two), `damaged safetensors: "a": the shape [4294967296 4294967296] does not fit the file`, wanted},
+		{"S negative", safetensors("{"+entry("a", "F32", "-2", 0, 8)+"}", two), `damaged safetensors: "a": the shape [-2] does not fit the file`, wanted},
+		{"S no offsets", safetensors(`{"a":{"dtype":"F32","shape":[2]}}`, two), `damaged safetensors: "a": bytes -1 to -1 do not hold the shape [2] in 8 bytes of data`, wanted},
+		{"S long header", safetensors("{"+a+"}", nil)[:30], "damaged safetensors: a header of 54 bytes in a file of 30", wanted},
+		{"S text", safetensors("{"+a+","+b+"}x", three), "damaged safetensors: the header is followed by other text", wanted},
+		{"S no end", safetensors("{"+a+","+b, three), "damaged safetensors: the header: EOF", wanted},
+		{"S metadata", safetensors(`{"__metadata__":{"a":1},`+a+","+b+"}", three), "damaged safetensors: the header's __metadata__: json: cannot unmarshal number into Go value of type string", wanted},
 	} {
-		_, err := readBytes(t, test.file, wanted)
+		_, err := readBytes(t, test.file, test.wanted)
 		if err == nil || err.Error() != test.want {
 			t.Errorf("%s: %v, want %s", test.name, err, test.want)
 		}
@@ -135,7 +134,7 @@ func TestErrorsNameTheFile(t *testing.T) {
 	if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Read(t.Context(), path, pair(), none); err == nil || !strings.HasPrefix(err.Error(), "weights "+path+": is neither") {
+	if _, _, err := Read(t.Context(), path, Network{Arrays: without(pair())}); err == nil || !strings.HasPrefix(err.Error(), "weights "+path+": is neither") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -146,7 +145,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(npz("w", "<f4", "2,", npytest.Float32s(1, 2)))
 	f.Add(safetensors("{"+entry("w", "F32", "2", 0, 8)+"}", npytest.Float32s(1, 2)))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		got, err := read(t.Context(), bytes.NewReader(data), int64(len(data)), []Tensor{{Name: "w", Shape: []int{2}}}, none)
+		got, _, err := read(t.Context(), bytes.NewReader(data), int64(len(data)), Network{Arrays: []Tensor{{Name: "w", Shape: []int{2}}}})
 		if err == nil && (len(got) != 1 || len(got[0].Values) != 2) {
 			t.Errorf("%v", got)
 		}

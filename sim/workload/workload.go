@@ -154,8 +154,8 @@ type Checkpointer interface {
 // Starter is a task that can start from given weights.
 type Starter interface {
 	// StartFrom replaces the weights of a new task by those of a file, and leaves out what
-	// prepares drawn weights.
-	StartFrom(ctx context.Context, path string) error
+	// prepares drawn weights. It returns lines for the log about the file.
+	StartFrom(ctx context.Context, path string) (said []string, err error)
 }
 
 // Lister is a task that works through a list of tasks.
@@ -238,6 +238,12 @@ func (e *RefusedError) Unwrap() error { return e.Err }
 func Refused(err error) bool {
 	var refused *RefusedError
 	return errors.As(err, &refused)
+}
+
+// Namer is an Exporter whose network other programs have under other names.
+type Namer interface {
+	// Names returns the names of the arrays that Weights returns, in their order.
+	Names(v settings.Values) ([]weights.Names, error)
 }
 
 // Exporter is a maker whose tasks have weights.

@@ -38,7 +38,7 @@ type keepFlags struct {
 }
 
 func (k *keepFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&k.weights, "weights", "", "weights to start from instead of drawn ones, a file in NPZ or safetensors format")
+	flags.StringVar(&k.weights, "weights", "", "weights to start from instead of drawn ones, a file in NPZ or safetensors format or of torch.save")
 	if k.none {
 		return
 	}
@@ -226,7 +226,7 @@ func weightsCommand() *cobra.Command {
 			return cli.BadUsage(errors.New("weights: what to do is missing: must be export"))
 		},
 	}
-	var from, to, fold string
+	var from, to, fold, names string
 	export := &cobra.Command{
 		Use: "export", Short: "Write the weights of a checkpoint as a state_dict in NPZ or safetensors format", Args: cli.NoArguments,
 		Long: "Write the weights of a checkpoint as a state_dict in NPZ or safetensors format. With --fold the batch normalisations\n" +
@@ -255,11 +255,12 @@ func weightsCommand() *cobra.Command {
 			if err := c.Hold(); err != nil {
 				return err
 			}
-			return exportWeights(cmd.Context(), cmd.OutOrStdout(), from, to, fold)
+			return exportWeights(cmd.Context(), cmd.OutOrStdout(), from, to, fold, names)
 		},
 	}
 	export.Flags().StringVar(&from, "from", "", "checkpoint to take the weights from")
 	export.Flags().StringVar(&to, "to", "", "file to write; its extension, .npz or .safetensors, is its format")
+	export.Flags().StringVar(&names, "names", "", "names of the arrays: those of another program, monai for a network of cyto; without it those of docs/checkpoints.md")
 	export.Flags().StringVar(&fold, "fold", "", "fold the batch normalisations into the convolutions, with the statistics of the batch (the output is the run's) or the running ones (the output is that of PyTorch's eval())")
 	cmd.AddCommand(export)
 	return cmd
@@ -271,8 +272,9 @@ const (
 	foldRunning = "running"
 )
 
-// exportWeights writes the weights of a checkpoint to a file, folded unless fold is empty.
-func exportWeights(ctx context.Context, w io.Writer, from, to, fold string) error {
+// exportWeights writes the weights of a checkpoint to a file, folded unless fold is empty, and under another
+// program's names unless names is.
+func exportWeights(ctx context.Context, w io.Writer, from, to, fold, names string) error {
 	c, err := sim.OpenCheckpoint(ctx, from, checkpointKinds())
 	if err != nil {
 		return err
@@ -290,9 +292,35 @@ func exportWeights(ctx context.Context, w io.Writer, from, to, fold string) erro
 	if err != nil {
 		return fmt.Errorf("checkpoint %s: %w", from, err)
 	}
+	if names != "" {
+		if tensors, err = renamed(maker, c.Settings, tensors, names); err != nil {
+			return cli.BadUsage(fmt.Errorf("flag --names: %w", err))
+		}
+	}
 	if err := weights.Write(to, tensors); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(w, "%s of iteration %d in %s\n", unit.Plural(len(tensors), "array", "arrays"), c.Iteration, visible.Text(to))
 	return err
+}
+
+// renamed returns weights under the names that another program has for them.
+func renamed(maker workload.Exporter, v settings.Values, all []weights.Tensor, key string) ([]weights.Tensor, error) {
+	var keys []string
+	if namer, ok := maker.(workload.Namer); ok {
+		others, err := namer.Names(v)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range others {
+			if n.Key == key {
+				return n.Rename(all), nil
+			}
+			keys = append(keys, n.Key)
+		}
+	}
+	if len(keys) == 0 {
+		return nil, fmt.Errorf("%q: this network has no names but its own", key)
+	}
+	return nil, fmt.Errorf("%q: must be %s", key, strings.Join(keys, " or "))
 }

@@ -192,7 +192,7 @@ func (u *trial) startFrom() error {
 			return err
 		}
 	}
-	err := u.work.(workload.Starter).StartFrom(u.ctx, path)
+	_, err := u.work.(workload.Starter).StartFrom(u.ctx, path)
 	switch {
 	case err != nil && u.task.Checkpoint == "" && errors.Is(err, fs.ErrNotExist):
 		u.warning = "no checkpoint, and no training has left weights: predicted with random ones"

@@ -114,11 +114,11 @@ func (t *training) Return(ctx context.Context) error {
 func (t *training) Unmark() { t.marked = nil }
 
 // StartFrom gives a new training the weights of a file.
-func (t *training) StartFrom(ctx context.Context, path string) error {
-	if err := t.startFrom(ctx, path); err != nil {
-		return err
+func (t *training) StartFrom(ctx context.Context, path string) (said []string, err error) {
+	if said, err = t.startFrom(ctx, path); err != nil {
+		return nil, err
 	}
-	return t.adopt(ctx)
+	return said, t.adopt(ctx)
 }
 
 // KeepOutput keeps the weights before each update, in case one is cut short.

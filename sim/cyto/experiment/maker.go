@@ -226,13 +226,13 @@ func parametersOf(network *cyto.Network) (n int) {
 	return n
 }
 
-// startFrom gives the network the weights of a file.
-func (m *Model) startFrom(ctx context.Context, path string) error {
-	read, err := m.network.ReadWeights(ctx, path)
+// startFrom gives the network the weights of a file, and returns lines for the log about it.
+func (m *Model) startFrom(ctx context.Context, path string) (said []string, err error) {
+	read, said, err := m.network.ReadWeights(ctx, path)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return m.network.SetWeights(m.state, read)
+	return said, m.network.SetWeights(m.state, read)
 }
 
 // Weights returns the weights of a checkpoint by their names in files.
@@ -261,3 +261,13 @@ type Counter interface{ Progress() Progress }
 
 // batches is the number of batches that hold a number of samples.
 func batches(samples, batch int) int { return (samples + batch - 1) / batch }
+
+// Names returns the names that other programs have for the arrays of Weights.
+func (m Maker) Names(v settings.Values) ([]weights.Names, error) {
+	s := From(v)
+	network, err := cyto.New(s.network())
+	if err != nil {
+		return nil, err
+	}
+	return network.Names(), nil
+}

@@ -83,7 +83,7 @@ func (p *prediction) firstWeights(ctx context.Context, leave func(string, cyto.C
 	if err != nil {
 		return "", err
 	}
-	err = p.startFrom(ctx, path)
+	_, err = p.startFrom(ctx, path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "seeded weights: the network is not trained, and what it predicts means nothing", p.network.SetWeights(p.state, random)
@@ -94,7 +94,7 @@ func (p *prediction) firstWeights(ctx context.Context, leave func(string, cyto.C
 }
 
 // StartFrom replaces the weights by those of a file.
-func (p *prediction) StartFrom(ctx context.Context, path string) error {
+func (p *prediction) StartFrom(ctx context.Context, path string) (said []string, err error) {
 	p.of = ""
 	return p.startFrom(ctx, path)
 }

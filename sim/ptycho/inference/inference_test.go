@@ -256,7 +256,7 @@ func TestWeightsAreNamed(t *testing.T) {
 		t.Errorf("seeded weights have the caveat %+v", c)
 	}
 	before := task.scale
-	if err := task.StartFrom(t.Context(), path); err != nil {
+	if _, err := task.StartFrom(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
 	if got := task.scale / before; math.Abs(got-3) > 1e-5 || task.Info().Notes != nil || task.Info().Caveat.Text != "" {

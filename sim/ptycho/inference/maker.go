@@ -159,7 +159,7 @@ func (t *Task) firstWeights(ctx context.Context, trained func(ptycho.Config) (st
 	if err != nil {
 		return nil, err
 	}
-	read, err := t.network.ReadWeights(ctx, path)
+	read, _, err := t.network.ReadWeights(ctx, path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		t.of = "seeded weights: the network is not trained, and what it draws is no object; " + t.caveat.Remedy
@@ -189,11 +189,11 @@ func trainingOf(c ptycho.Config) string {
 }
 
 // StartFrom replaces the weights by those of a file.
-func (t *Task) StartFrom(ctx context.Context, path string) error {
-	read, err := t.network.ReadWeights(ctx, path)
+func (t *Task) StartFrom(ctx context.Context, path string) (said []string, err error) {
+	read, said, err := t.network.ReadWeights(ctx, path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	t.of, t.caveat = "", profiles.Caveat{}
-	return t.setWeights(read)
+	return said, t.setWeights(read)
 }

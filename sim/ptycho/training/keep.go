@@ -62,12 +62,12 @@ func (t *training) Resume(_ context.Context, c *checkpoint.Checkpoint) error {
 }
 
 // StartFrom gives a new training the weights of a file.
-func (t *training) StartFrom(ctx context.Context, path string) error {
-	read, err := t.network.ReadWeights(ctx, path)
+func (t *training) StartFrom(ctx context.Context, path string) (said []string, err error) {
+	read, said, err := t.network.ReadWeights(ctx, path)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return t.network.SetWeights(t.state, read)
+	return said, t.network.SetWeights(t.state, read)
 }
 
 // Suffixes are the ends of the names of the files that Save writes: the weights, the

@@ -141,7 +141,7 @@ func TestTrainingLearnsAnObject(t *testing.T) {
 		t.Errorf("%q, %v", said, err)
 	}
 	again := begin(t, v)
-	if err := again.(workload.Starter).StartFrom(t.Context(), path); err != nil {
+	if _, err := again.(workload.Starter).StartFrom(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
 	if q, err := again.(workload.Comparer).Quality(t.Context()); err != nil || q[training.SeriesPSNR] != after[training.SeriesPSNR] {

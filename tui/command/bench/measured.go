@@ -119,6 +119,12 @@ func (p *progress) report(format string, values ...any) {
 	}
 }
 
+// note writes a line of its own.
+func (p *progress) note(text string) {
+	p.end()
+	fmt.Fprintln(p.w, text)
+}
+
 // end ends the line.
 func (p *progress) end() {
 	if p.open {

@@ -92,7 +92,7 @@ func benchPtychoCommand() *cobra.Command {
 	flags.BoolVar(&j.ProbeBig, "probe-big", c.ProbeBig, "the network also draws the border of a patch")
 	flags.StringVar(&j.AMP, "amp", string(ptycho.Float32), "mixed precision of the convolutions: "+modeNames())
 	flags.BoolVar(&j.Winograd, "winograd", false, "3×3 convolutions by Winograd's F(4×4, 3×3): a quarter of the multiplications, ten times the rounding error of float32")
-	flags.StringVar(&j.Weights, "weights", "", "file of weights, NPZ or safetensors; without it those that training left, or else seeded ones")
+	flags.StringVar(&j.Weights, "weights", "", "file of weights, NPZ, safetensors or of torch.save; without it those that training left, or else seeded ones")
 	flags.StringVar(&f.data, "data", "", "NPZ file of patterns by PtychoPINN's schema; without it they are simulated")
 	flags.Float64Var(&f.photons, "photons", 1e9, "mean number of photons of a simulated pattern")
 	flags.IntVar(&j.Images, "images", 100, "patterns of a run")
@@ -317,11 +317,15 @@ func (f *ptychoFlags) prepare(ctx context.Context, folder string, shown *progres
 		}
 	}
 	if j.Weights != "" {
-		switch _, err := network.ReadWeights(ctx, j.Weights); {
+		switch _, said, err := network.ReadWeights(ctx, j.Weights); {
 		case err != nil && !given:
 			return fmt.Errorf("trained weights: %w; remove the file, or name another with --weights", err)
 		case err != nil:
 			return cli.BadUsage(fmt.Errorf("flag --weights: %w", err))
+		default:
+			for _, line := range said {
+				shown.note(line)
+			}
 		}
 	}
 	if j.Data = f.data; j.Data != "" {

@@ -169,7 +169,7 @@ func (j Job) prepare(ctx context.Context, backend nn.Backend) (p *pipeline, err 
 	var all []weights.Tensor
 	if j.Weights == "" {
 		all = p.network.Seeded(seed)
-	} else if all, err = p.network.ReadWeights(ctx, j.Weights); err != nil {
+	} else if all, _, err = p.network.ReadWeights(ctx, j.Weights); err != nil {
 		return nil, err
 	}
 	p.scale = ptycho.ScaleOf(all)
