@@ -18,18 +18,37 @@ type Entry struct{ file *zip.File }
 
 // OpenArchive lists the arrays of an NPZ file packed by any zip tool.
 func OpenArchive(f io.ReaderAt, size int64) ([]Entry, error) {
-	archive, err := zip.NewReader(f, size)
+	members, err := OpenZip(f, size)
 	if err != nil {
 		return nil, fmt.Errorf("damaged NPZ: %w", err)
 	}
 	var entries []Entry
-	for _, file := range archive.File {
-		if strings.HasSuffix(file.Name, extension) {
-			entries = append(entries, Entry{file})
+	for _, m := range members {
+		if strings.HasSuffix(m.File.Name, extension) {
+			entries = append(entries, Entry{m.File})
 		}
 	}
 	return entries, nil
 }
+
+// Member is any file in a zip archive, also one that is no array.
+type Member struct{ *zip.File }
+
+// OpenZip lists the files of a zip archive.
+func OpenZip(f io.ReaderAt, size int64) ([]Member, error) {
+	archive, err := zip.NewReader(f, size)
+	if err != nil {
+		return nil, err
+	}
+	members := make([]Member, len(archive.File))
+	for i, file := range archive.File {
+		members[i] = Member{file}
+	}
+	return members, nil
+}
+
+// Stored reports whether the file is in the archive as it is.
+func (m Member) Stored() bool { return m.Method == zip.Store }
 
 // Name returns the array's name.
 func (e Entry) Name() string { return strings.TrimSuffix(e.file.Name, extension) }

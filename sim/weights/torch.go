@@ -1,7 +1,6 @@
 package weights
 
 import (
-	"archive/zip"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +37,7 @@ var torchKinds = map[string]kind{"FloatStorage": float32s, "DoubleStorage": floa
 type torchFile struct {
 	ctx     context.Context
 	file    io.ReaderAt
-	entries []*zip.File
+	entries []npy.Member
 	folder  string          // before the names of entries
 	checked map[string]bool // those whose checksum was compared
 	left    *budget
@@ -49,13 +48,13 @@ type torchFile struct {
 // listTorch lists the tensors of an archive of torch.save. said names where in it they are, unless the
 // archive is a state_dict itself.
 func listTorch(ctx context.Context, f io.ReaderAt, size int64) (all []stored, said []string, err error) {
-	archive, err := zip.NewReader(f, size)
+	members, err := npy.OpenZip(f, size)
 	if err != nil {
 		return nil, nil, fmt.Errorf("damaged file of torch.save: %w", err)
 	}
-	var program *zip.File
+	var program npy.Member
 	scripted := false
-	for _, e := range archive.File {
+	for _, e := range members {
 		switch path.Base(e.Name) {
 		case "data.pkl":
 			program = e
@@ -67,15 +66,15 @@ func listTorch(ctx context.Context, f io.ReaderAt, size int64) (all []stored, sa
 	case scripted:
 		return nil, nil, errors.New("is a TorchScript archive, which holds a program; " +
 			`write its weights in Python with torch.save(torch.jit.load("model.pt").state_dict(), "weights.pt")`)
-	case program == nil:
+	case program.File == nil:
 		return nil, nil, errors.New("is a zip archive, but neither NPZ nor of torch.save")
 	}
-	t := &torchFile{ctx: ctx, file: f, entries: archive.File, checked: map[string]bool{}, left: &budget{left: budgetFactor*size + budgetFloor}}
+	t := &torchFile{ctx: ctx, file: f, entries: members, checked: map[string]bool{}, left: &budget{left: budgetFactor*size + budgetFloor}}
 	t.folder = strings.TrimSuffix(program.Name, "data.pkl")
-	if err := t.left.take(int64(len(archive.File)) * 400); err != nil {
+	if err := t.left.take(int64(len(members)) * 400); err != nil {
 		return nil, nil, err
 	}
-	for _, e := range archive.File {
+	for _, e := range members {
 		if e.Name == t.folder+"byteorder" {
 			order, err := t.read(e)
 			if err != nil || strings.TrimSpace(order) != "little" {
@@ -107,7 +106,7 @@ func listTorch(ctx context.Context, f io.ReaderAt, size int64) (all []stored, sa
 }
 
 // read returns the content of an entry.
-func (t *torchFile) read(e *zip.File) (string, error) {
+func (t *torchFile) read(e npy.Member) (string, error) {
 	if err := t.left.take(int64(min(e.UncompressedSize64, math.MaxInt64))); err != nil {
 		return "", err
 	}
@@ -118,8 +117,8 @@ func (t *torchFile) read(e *zip.File) (string, error) {
 }
 
 // copy writes an entry, which must be in the archive as it is, and compares its checksum.
-func (t *torchFile) copy(to io.Writer, e *zip.File) error {
-	if e.Method != zip.Store {
+func (t *torchFile) copy(to io.Writer, e npy.Member) error {
+	if !e.Stored() {
 		return fmt.Errorf("%s is compressed: must be stored, as torch.save does", printed(e.Name))
 	}
 	r, err := e.Open()
@@ -144,7 +143,7 @@ func (t *torchFile) damaged(format string, a ...any) error {
 // numbers returns the bytes of a storage, after their checksum was compared.
 func (t *torchFile) numbers(of *storage, size int64) (io.ReaderAt, error) {
 	name := t.folder + "data/" + of.key
-	i := slices.IndexFunc(t.entries, func(e *zip.File) bool { return e.Name == name })
+	i := slices.IndexFunc(t.entries, func(e npy.Member) bool { return e.Name == name })
 	if i < 0 {
 		return nil, t.damaged("the storage %s is missing", printed(of.key))
 	}
