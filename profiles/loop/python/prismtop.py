@@ -18,7 +18,6 @@ import collections
 import functools
 import importlib.util
 import math
-import mmap
 import os
 import struct
 import sys
@@ -29,122 +28,12 @@ import zlib
 
 __all__ = ["phase", "step", "steps", "cache", "knob", "log", "picture", "compare"]
 
+from prismtop_ring import (CACHES, COMPILED, DONE, EVALUATION, FIRST, FORMAT, LEASE_OVER, MEMORY, NONFINITE, NOT_UNDERSTOOD, NO_BLOCK, PARTLY, PICTURE,
+                           PREPARING, SCHEDULE_OVER, SETTLING, SKIPPED, SLOWED, STEP, STOPPED, TEXT, THIN, TRAINING, UNIT, ANSWER, FAILED, OVER, Ring)
+
 now = time.monotonic_ns
 thread = threading.get_ident
-
-# ---- the ring: FORMAT.md --------------------------------------------------------------------------------------
-
-MAGIC, FORMAT, RECORD, SLOTS, DATA = b"PRSMLOOP", 1, 576, 4096, 65536
-GREETING, SETTINGS, HALF = 4096, 32768, 16384
-STEP, CACHES, MEMORY, TEXT, ANSWER, UNIT, LAYER, PICTURE = 1, 2, 3, 4, 5, 6, 8, 9
-PREPARING, TRAINING, OVER, FAILED, STOPPED = 1, 2, 3, 4, 5
-SKIPPED, SETTLING, EVALUATION, FIRST, THIN, GIVEN_UP, COMPILED, NONFINITE, FORKED, SLOWED = (1 << i for i in range(10))
-DONE, PARTLY, NOT_UNDERSTOOD, LEASE_OVER, SCHEDULE_OVER, KEPT, RETURNED, DROPPED = range(8)
 MOST_PHASES, MOST_SERIES, MOST_CACHES, MOST_PICTURES, MOST_KNOBS = 16, 24, 8, 5, 64
-NO_BLOCK = 0xFFFFFFFF
-
-
-class Ring:
-    """The file in shared memory. One thread writes; publishing copies a record and makes no system call."""
-
-    def __init__(self, folder, rank, world):
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        owner = os.stat(folder)
-        if owner.st_uid != os.getuid() or owner.st_mode & 0o077:
-            raise PermissionError(f"{folder} must belong to this user alone (mode 700)")
-        size = DATA + SLOTS * RECORD
-        base = os.path.join(folder, f"{os.getpid()}-rank{rank}")
-        self.path = next(p for p in (f"{base}-{n}.ring" if n else f"{base}.ring" for n in range(1000)) if not os.path.lexists(p))
-        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            if hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(fd, 0, size)  # a full disk is an error here, not SIGBUS later
-            else:
-                os.write(fd, bytes(size))
-            self.map = mmap.mmap(fd, size, flags=mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0))
-        except BaseException:
-            os.unlink(self.path)
-            raise
-        finally:
-            os.close(fd)
-        self.bytes = memoryview(self.map)
-        self.words = self.bytes.cast("Q")
-        struct.pack_into("<IIIIqqii", self.map, 8, FORMAT, RECORD, SLOTS, os.getpid(), time.time_ns() - now(), started(), rank, world)
-        self.scratch = bytearray(RECORD)  # the step being measured
-        self.q = memoryview(self.scratch).cast("q")
-        self.d = memoryview(self.scratch).cast("d")
-        self.body = memoryview(self.scratch)[:568]
-        self.other = bytearray(RECORD)  # any other record
-        self.written = 0
-        self.seen = 0  # generation of settings
-        self.state(PREPARING)
-        self.map[0:8] = MAGIC
-
-    def state(self, state):
-        self.words[7] = state
-
-    def greet(self, doc):
-        import json
-        text = json.dumps(doc).encode()
-        if len(text) > SETTINGS - GREETING:
-            for entry in doc["knobs"] + doc["phases"]:
-                entry.update({key: "" for key in ("help", "what") if key in entry})
-            text = json.dumps(doc).encode()
-        if len(text) > SETTINGS - GREETING:
-            raise ValueError("the greeting is longer than 28 KiB")
-        self.map[GREETING:GREETING + len(text)] = text
-        struct.pack_into("<II", self.map, 72, len(text), zlib.crc32(text))
-        self.words[8] += 1
-
-    def publish(self, record):
-        """Copies a record into the next slot, over the oldest."""
-        n = self.written
-        self.written = n + 1
-        q, body = (self.q, self.body) if record is self.scratch else (memoryview(record).cast("q"), memoryview(record)[:568])
-        q[0] = n + 1
-        q[71] = zlib.crc32(body)
-        at = DATA + n % SLOTS * RECORD
-        self.bytes[at:at + RECORD] = record
-        self.words[6] = n + 1
-
-    def put(self, kind, step, at, fields=(), text=""):
-        """Publishes a record that is no step: fields are pairs of a format and (offset, values)."""
-        r = self.other
-        r[:] = bytes(RECORD)
-        struct.pack_into("<B", r, 8, kind)
-        struct.pack_into("<qq", r, 16, step, at)
-        for form, offset, *values in fields:
-            struct.pack_into("<" + form, r, offset, *values)
-        if text:
-            raw = text.encode("utf-8", "replace")[:504].decode("utf-8", "ignore").encode()
-            r[64:64 + len(raw)] = raw
-            struct.pack_into("<I", r, {TEXT: 48, ANSWER: 52, LAYER: 60}[kind], len(raw))
-        self.publish(r)
-
-    def settings(self):
-        """The newest settings and their generation; None while they are being written."""
-        generation = self.words[16]
-        length, crc = struct.unpack_from("<II", self.map, 136)
-        at = SETTINGS + (generation & 1) * HALF
-        text = bytes(self.bytes[at:at + min(length, HALF)])
-        if length > HALF or zlib.crc32(text) != crc or self.words[16] != generation:
-            return None
-        self.seen = generation
-        return generation, text
-
-    def watched(self, within=5_000_000_000):
-        """Whether the reader was alive that recently."""
-        return now() - self.words[18] < within
-
-
-def started():
-    """The start of this process in clock ticks, by which a pid that is used again is told from this one."""
-    try:
-        with open("/proc/self/stat") as f:
-            return int(f.read().rsplit(")", 1)[1].split()[19])
-    except (OSError, ValueError, IndexError):
-        return 0
-
 
 # ---- moments and phases ---------------------------------------------------------------------------------------
 
@@ -156,6 +45,12 @@ FOUND = [("data", "waiting for the DataLoader"), ("prepare", "from the batch to 
 # Moments: a batch is asked for and received, the model begins and ends, backward, the optimizer, an evaluation of the
 # model, an iterator that is exhausted. An interval between two moments belongs to a phase.
 D0, D1, F0, F1, B0, B1, O0, O1, E0, E1, X = range(11)
+# What else goes into the list of moments, each with a value: F0 of a pass without gradients, B1 inside the optimizer's step, a
+# batch, a loss, items and place of a step, a logged value, flags, the end of a step and of prismtop's own work at a boundary.
+NO_GRAD, CLOSURE, BATCH, LOST, ITEMS, PLACE, LOGGED, FLAG, STEPPED, OWN = range(11, 21)
+ENTER, LEAVE = 32, 64  # of a declared phase: and its index
+LAG = 50_000_000  # records of short steps are published together, while the code for it is in the processor's caches
+MANY = 4096
 TABLE = [OTHER] * 256
 for first, second, which in [
         (D0, D1, DATA_), (D0, X, DATA_), (D1, F0, PREPARE), (O1, F0, PREPARE), (B1, F0, PREPARE), (X, F0, PREPARE), (F0, F1, FORWARD),
@@ -216,6 +111,8 @@ class Loop:
     def forget(self):
         """Becomes the loop of a process that has not trained yet: at the start, and in a child of fork."""
         self.ring, self.thread, self.pid = None, None, os.getpid()
+        self.moments = []  # pairs of a code and a time or another value, which fold() takes apart
+        self.prompt, self.due = True, 0
         self.acc, self.values = array.array("q", ZEROS), array.array("d", NANS)
         self.start = self.mark = now()
         self.last, self.inside, self.ticks, self.world = O1, [], 0, 1
@@ -223,7 +120,7 @@ class Loop:
         self.block, self.passes, self.backwards, self.losses, self.loss_sum, self.items = NO_BLOCK, 0, 0, 0, 0.0, 0.0
         self.batch_items, self.source, self.epoch, self.unit, self.place, self.unit_steps, self.unit_items = 0.0, None, None, -1, -1, 0, 0.0
         self.received, self.blind, self.evaluated, self.usual, self.dirty, self.logged = None, 0, 0, False, False, False
-        self.warming, self.plan, self.after, self.lease, self.pausing, self.watch = 2, None, {}, 0, False, "all"
+        self.warming, self.plan, self.after, self.lease, self.pausing, self.watch, self.wanted = 2, None, {}, 0, False, "all", "all"
         self.next_look = self.next_slow = self.next_memory = 0
         self.device, self.forked = None, 0
         if self.guest is not None:
@@ -232,12 +129,65 @@ class Loop:
     # ---- moments ----
 
     def event(self, code):
-        """A moment: the interval since the last one goes to its phase."""
-        self.cut(self.inside[-1].index if self.inside else TABLE[self.last << 4 | code])
-        self.last = code
+        """A moment. This is what a step pays for most: everything that can wait is done by fold()."""
+        moments = self.moments
+        moments.append(code)
+        moments.append(now())
+        if self.device is not None or len(moments) > MANY:
+            self.fold()
 
-    def cut(self, which):
-        t = now()
+    def note(self, code, value):
+        """Something about the step that is under way."""
+        self.moments += code, value
+
+    def fold(self):
+        """Takes the moments apart: the interval between two goes to a phase, and a step that is over becomes a record."""
+        pairs = iter(self.moments)
+        self.moments = []
+        for code, value in zip(pairs, pairs):
+            if code <= CLOSURE:
+                moment = F0 if code == NO_GRAD else B1 if code == CLOSURE else code
+                self.cut(self.inside[-1] if self.inside else TABLE[self.last << 4 | moment], value)
+                self.last = O0 if code == CLOSURE else moment  # what follows a closure's backward is the optimizer's
+                if code == F0:
+                    self.passes += 1
+                    self.items += self.batch_items
+                    self.batch_items = 0.0
+                    self.source = self.received
+                elif moment == B1:
+                    self.backwards += 1
+                elif code == E0:
+                    self.flags |= EVALUATION
+                    self.batch_items = 0.0
+            elif code == STEPPED:
+                self.end_step()
+            elif code == OWN:
+                self.cut(OTHER, value)
+                self.spent = value - self.start
+            elif code == BATCH:
+                self.batch_items += value[0]  # a loop may fetch several before it uses them
+                self.received = value[1:]
+            elif code == LOST:
+                self.loss_sum += value
+                self.losses += 1
+            elif code == FLAG:
+                self.flags |= value
+            elif code == LOGGED:
+                self.values[value[0]] = value[1]
+                self.logged = True
+            elif code == ITEMS:
+                self.items = value
+            elif code == PLACE:
+                self.source = self.received = value
+            elif code >= LEAVE:
+                if self.inside and self.inside[-1] == code - LEAVE:
+                    self.cut(self.inside.pop(), value)
+            else:
+                self.cut(self.inside[-1] if self.inside else SO_FAR[self.last], value)
+                self.inside.append(code - ENTER)
+
+    def cut(self, which, t):
+        """Ends an interval of a phase."""
         self.acc[which] += t - self.mark
         self.mark = t
         if self.device is not None:
@@ -267,12 +217,34 @@ class Loop:
         except Exception as e:
             self.stop(e)
 
+    def over(self):
+        """The loop's step is over, at the last moment. Most steps go on at once."""
+        t = self.moments[-1] if self.moments else now()
+        self.note(STEPPED, t)
+        if self.prompt or t >= self.due:
+            self.turn()
+
+    def turn(self):
+        """A boundary at which records go out and settings are looked at; what this takes belongs to the next step's phase other."""
+        self.fold()
+        if self.ring is None:
+            self.begin()
+        else:
+            self.between(self.start)
+            if self.pausing:
+                self.pause()
+        if self.guest is not None:
+            self.guest.settle()
+        self.prompt = bool(self.device is not None or self.plan or self.guest is not None and not self.guest.hot)
+        t = now()
+        self.due = t + LAG
+        self.note(OWN, t)
+
     def end_step(self):
-        """The boundary. The record goes out, settings are looked at; what this takes belongs to the next step's phase other."""
+        """A step's record goes out."""
         t = self.mark
         r = self.ring
         if r is None:
-            self.begin()
             return
         q, acc = r.q, self.acc
         flags = self.flags
@@ -324,6 +296,8 @@ class Loop:
             r.d[40:64] = NANS
             self.logged = False
         self.blind = self.blind + 1 if self.backwards and not self.passes and not flags & THIN else 0
+        if self.blind == 8:
+            self.due = 0  # the program went on to another model, which is looked for at a boundary
         self.step += 1
         if self.warm > 0:
             self.warm -= 1
@@ -333,14 +307,9 @@ class Loop:
         self.loss_sum = self.items = 0.0
         if self.plan and not (kind or flags & (SKIPPED | SETTLING | COMPILED | SLOWED)):
             self.plan.done += 1
-        self.between(t)
-        self.start = t
-        if self.pausing:
-            self.pause()
-        self.mark = now()
-        acc[OTHER] = self.spent = self.mark - self.start
-        if self.device is not None:
-            self.device.mark(OTHER)
+        if self.step == 32:
+            self.usual = self.evaluated > 16  # an evaluation in most steps is part of the step: a teacher's forward pass
+        self.start, self.spent = t, 0
 
     def next_unit(self, t):
         if self.unit >= 0:
@@ -362,11 +331,11 @@ class Loop:
                 if self.guest is not None:
                     self.guest.extra.unwatched()
                 self.put(self.after, self.generation, self.block, LEASE_OVER)
+            watched = now() - max(r.words[18], r.made) < 5_000_000_000  # without a reader only boundaries are watched
+            self.rewatch(self.wanted if watched or self.plan else "boundaries")
             if t > self.next_slow and r.watched():
                 self.next_slow = t + 500_000_000
                 self.slowly(t)
-        if self.step == 32:
-            self.usual = self.evaluated > 16  # an evaluation in most steps is part of the step: a teacher's forward pass
         if self.guest is not None:
             self.guest.boundary(self.step, self.blind)
             self.guest.extra.boundary(t)
@@ -381,11 +350,11 @@ class Loop:
             return
         try:
             self.explicit = True
+            self.note(ITEMS, float(items))
             self.event(X)
-            self.items = float(items)
             self.ticks += 1
             if self.ring is not None or self.ticks > 1:
-                self.end_step()
+                self.over()
         except Exception as e:
             self.stop(e)
 
@@ -411,8 +380,7 @@ class Loop:
                 if self.device is not None and getattr(value, "is_cuda", False):
                     self.device.copy(at, value)
                 else:
-                    self.values[at] = float(value)
-                    self.logged = True
+                    self.note(LOGGED, (at, float(value)))
         except Exception as e:
             self.say(f"{type(e).__name__}: {e}", 1)
 
@@ -431,6 +399,7 @@ class Loop:
             if t - when < 500_000_000 or not self.ring.watched():
                 return
             self.shown[at] = t, generation + 1
+            self.fold()
             values, width, height = grey(pixels)
             body = values.tobytes()
             path = f"{self.ring.path}.picture{at}"
@@ -468,7 +437,8 @@ class Loop:
         except Exception as e:
             self.answer(generation, NO_BLOCK, now(), 0, NOT_UNDERSTOOD, {"": str(e)})
             return
-        refused = self.rewatch(doc.get("watch", "all"))
+        self.wanted = doc.get("watch", "all")
+        refused = self.rewatch(self.wanted)
         if self.plan:
             sets = dict(self.after, **sets)
         self.plan, self.after, self.lease, self.warming = plan, after, lease, warm
@@ -540,7 +510,7 @@ class Loop:
             if self.ring.words[16] != self.ring.seen:
                 self.receive()
         self.pausing = False
-        self.start = self.mark = now()
+        self.start = self.mark = now()  # a pause is part of no step
 
     # ---- what is said now and then ----
 
@@ -602,12 +572,17 @@ class Loop:
 
     def say(self, text, level=0):
         if self.ring is not None:
+            self.fold()
             self.ring.put(TEXT, self.step, now(), [("q", 32, level)], text)
 
     def finish(self):
         """At the interpreter's exit."""
         if self.ring is None or self.pid != os.getpid():
             return
+        try:
+            self.fold()
+        except Exception as e:
+            return self.stop(e)
         if self.device is not None:
             self.device.flush(self.ring)
         self.ring.state(FAILED if getattr(sys, "last_value", None) is not None else OVER)
@@ -633,15 +608,15 @@ def checked(sets):
 def size(batch):
     """How many items a batch has: the length of its first tensor; 0 if that is not known."""
     for _ in range(4):
+        if isinstance(batch, (list, tuple)):
+            batch = batch[0] if batch else None
+            continue
         shape = getattr(batch, "shape", None)
         if shape is not None:
             return float(shape[0]) if len(shape) else 0.0
-        if hasattr(batch, "values"):
-            batch = next(iter(batch.values()), None)
-        elif isinstance(batch, (list, tuple)) and batch:
-            batch = batch[0]
-        else:
+        if not hasattr(batch, "values"):
             break
+        batch = next(iter(batch.values()), None)
     return 0.0
 
 
@@ -681,14 +656,12 @@ class Phase:
     def __enter__(self):
         loop = LOOP
         if loop.ring is not None and loop.thread == thread():
-            loop.cut(loop.inside[-1].index if loop.inside else SO_FAR[loop.last])
-            loop.inside.append(self)
+            loop.event(ENTER + self.index)
 
     def __exit__(self, *_):
         loop = LOOP
-        if loop.inside and loop.inside[-1] is self and loop.thread == thread():
-            loop.cut(self.index)
-            loop.inside.pop()
+        if loop.ring is not None and loop.thread == thread():
+            loop.event(LEAVE + self.index)
 
 
 @functools.lru_cache(maxsize=None)
@@ -719,7 +692,7 @@ def steps(batches, items="items"):
             return
         LOOP.moment(D1)
         n += 1
-        LOOP.source = LOOP.received = id(token), n
+        LOOP.note(PLACE, (id(token), n))
         yield batch
         LOOP.declared_step(size(batch))
 

@@ -13,7 +13,8 @@ import sys
 import time
 import weakref
 
-from prismtop import FORKED, KEPT, DROPPED, LAYER, NO_BLOCK, PARTLY, RETURNED, SLOWED, Knob
+from prismtop import Knob
+from prismtop_ring import FORKED, KEPT, DROPPED, LAYER, NO_BLOCK, PARTLY, RETURNED, SLOWED
 from prismtop_torch import Patch
 
 now = time.monotonic_ns
@@ -27,6 +28,7 @@ class Extra:
         self.guest, self.loop, self.torch = guest, guest.loop, guest.torch
         self.enter = self.checkpoints = self.compiled = None
         self.wants_layers, self.next_layers, self.kept, self.waiting = False, 0, None, None
+        self.collects = 1000
         self.gc_on, self.written, self.blocks = gc.isenabled(), {}, set()
         for make in (self.autocast_knob, self.optimizer_knob, self.matmul_knob, self.tf32_knob, self.threads_knob, self.checkpointing_knob, self.compile_knob,
                      self.attention_knob, self.cudnn_knob, self.memory_format_knob, self.gc_knob, self.workers_knob, self.pin_memory_knob, self.prefetch_knob):
@@ -308,8 +310,10 @@ class Extra:
     # ---- at boundaries ----
 
     def boundary(self, t):
-        if self.loop.step % 1000 == 0 and self.loop.knobs["gc"].value == "off":
-            gc.collect()
+        if self.loop.step >= self.collects:
+            self.collects = self.loop.step + 1000
+            if self.loop.knobs["gc"].value == "off":
+                gc.collect()
         if self.wants_layers:
             self.layers_boundary(t)
         if self.waiting is not None:

@@ -12,10 +12,13 @@ import os
 import struct
 import sys
 import threading
+import time
 import weakref
 
-from prismtop import (B0, B1, COMPILED, D0, D1, E0, E1, EVALUATION, F0, F1, GIVEN_UP, O0, O1, SKIPPED, X, ZEROS, size)
+from prismtop import B0, B1, BATCH, CLOSURE, D0, D1, E0, E1, F0, F1, FLAG, LOST, MANY, NO_GRAD, O0, O1, STEPPED, X, ZEROS, size
+from prismtop_ring import COMPILED, GIVEN_UP, SKIPPED
 
+now = time.monotonic_ns
 thread = threading.get_ident
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -89,6 +92,15 @@ class Guest:
         self.leader, self.counts, self.optimizers, self.taken, self.foreign = 0, {}, [], 0, 0
         self.depth, self.in_step, self.scaled, self.scaler, self.compiled, self.extra = 0, False, None, None, 0, None
         self.layers = self.kept = None  # set by prismtop_knobs while something is measured or kept
+        self.hot = 0
+
+    def settle(self):
+        """Decides whether the patches take the short way: the thread for which they do, or 0. Nothing is switched or
+        searched then, and a moment costs little more than the clock."""
+        loop = self.loop
+        short = loop.live and loop.ring is not None and loop.device is None and self.kind == "cpu" and self.taken > 64 and \
+            self.amp == "as written" and self.layers is self.kept is self.undo_discovery is self.scaler is None
+        self.hot = loop.thread if short else 0
 
     def mine(self):
         """Whether a moment is to be counted: the loop is watched, and this is the thread that trains."""
@@ -96,6 +108,7 @@ class Guest:
 
     def back(self):
         """Takes everything back. The optimizers' hooks stay while PyTorch goes through them, and are removed by the next backward."""
+        self.hot = 0
         for undo in [self.discovered, lambda: self.autocast(False), lambda: self.extra and self.extra.back(), self.last_words.take] + \
                 [p.take for p in self.patches if not (self.in_step and p.name == "backward")]:
             try:
@@ -120,7 +133,7 @@ class Guest:
         module = self.torch.nn.Module
         original = module.__call__
         self.searches += 1
-        self.until = until
+        self.until, self.hot = until, 0
 
         def call(m, *args, **kwargs):
             module.__call__ = original
@@ -157,8 +170,26 @@ class Guest:
             self.loop.stop(e)
 
     def make_call(self, cls, shared, inner):
+        loop, roots, enabled = self.loop, self.roots, self.torch.is_grad_enabled
+
         def __call__(m, *args, **kwargs):
-            if id(m) not in self.roots or self.depth or not self.mine():
+            if self.depth or id(m) not in roots:
+                return inner(m, *args, **kwargs)
+            if self.hot == thread() and enabled() and not shared:
+                try:
+                    loop.moments += F0, now()
+                except Exception as e:
+                    loop.stop(e)
+                self.depth = 1
+                try:
+                    return inner(m, *args, **kwargs)
+                finally:
+                    self.depth = 0
+                    try:
+                        loop.moments += F1, now()
+                    except Exception as e:
+                        loop.stop(e)
+            if not self.mine():
                 return inner(m, *args, **kwargs)
             trained = self.forward_begins(m)
             patch = next(p for p in self.patches if p.owner is cls) if shared else None
@@ -185,21 +216,14 @@ class Guest:
         try:
             grad = self.torch.is_grad_enabled()
             trained = grad or m.training
-            loop.event(F0 if trained else E0)
+            loop.event(F0 if grad else NO_GRAD if trained else E0)
             if grad:
-                loop.passes += 1
-                loop.items += loop.batch_items
-                loop.batch_items = 0.0
-                loop.source = loop.received
                 if self.amp != "as written":
                     self.autocast(True)
                 if self.layers is not None:
                     self.layers.enter()
-            elif not trained:
-                loop.flags |= EVALUATION
-                loop.batch_items = 0.0
-                if self.amp_on:
-                    self.autocast(False)
+            elif not trained and self.amp_on:
+                self.autocast(False)
             return trained
         except Exception as e:
             loop.stop(e)
@@ -218,27 +242,39 @@ class Guest:
     # ---- optimizers ----
 
     def before_step(self, optimizer, args, kwargs):
-        if not self.mine():
-            return
         try:
+            if self.hot == thread():
+                self.in_step = True
+                self.loop.moments += O0, now()
+                return
+            if not self.mine():
+                return
             self.in_step = True
             self.loop.event(O0)
             if self.amp_on:
                 self.autocast(False)
             found = getattr(optimizer, "found_inf", None)  # a fused optimizer skips by itself
             if found is not None and found.device.type == "cpu" and found.item():
-                self.loop.flags |= SKIPPED
+                self.loop.note(FLAG, SKIPPED)
         except Exception as e:
             self.loop.stop(e)
 
     def after_step(self, optimizer, args, kwargs):
-        if not self.mine():
-            return
+        loop = self.loop
         try:
-            self.loop.event(O1)
-            self.optimized(optimizer)
+            if self.hot == thread() and id(optimizer) == self.leader and not loop.explicit:
+                t = now()
+                loop.moments += O1, t, STEPPED, t
+                if t >= loop.due:
+                    loop.turn()
+                self.foreign = 0
+            elif not self.mine():
+                return
+            else:
+                loop.event(O1)
+                self.optimized(optimizer)
         except Exception as e:
-            self.loop.stop(e)
+            loop.stop(e)
         self.in_step = False
 
     def optimized(self, optimizer):
@@ -257,7 +293,7 @@ class Guest:
         if key == self.leader:
             self.foreign = 0
             if not self.loop.explicit:
-                self.loop.end_step()
+                self.loop.over()
         elif self.leader:
             self.foreign += 1
             if self.foreign > 64:  # the program went on to another optimizer
@@ -282,7 +318,27 @@ class Guest:
     # ---- backward, data, gradient scaler ----
 
     def make_backward(self, original):
+        loop = self.loop
+
         def backward(tensors, *args, **kwargs):
+            if self.hot == thread() and not self.in_step:
+                try:
+                    loop.moments += B0, now()
+                except Exception as e:
+                    loop.stop(e)
+                result = original(tensors, *args, **kwargs)
+                if loop.live:
+                    try:
+                        t = now()
+                        if (not args or args[0] is None) and type(tensors) not in (list, tuple):  # PyTorch has made sure that it is one number
+                            loop.moments += B1, t, LOST, tensors.item()
+                        else:
+                            loop.event(B1)
+                        if len(loop.moments) > MANY:
+                            loop.fold()
+                    except Exception as e:
+                        loop.stop(e)
+                return result
             if not self.mine():
                 if not self.loop.live:
                     self.in_step = False
@@ -304,29 +360,47 @@ class Guest:
         return backward
 
     def backward_ends(self, tensors):
-        loop = self.loop
-        loop.event(B1)
-        loop.backwards += 1
-        if self.in_step:
-            loop.last = O0  # a closure: what follows is the optimizer's
+        self.loop.event(CLOSURE if self.in_step else B1)
         scaled, self.scaled = self.scaled, None
         loss = tensors[0] if isinstance(tensors, (list, tuple)) and len(tensors) == 1 else tensors
         if scaled and loss is scaled[0]:
             loss = scaled[1]
-        if getattr(loss, "shape", None) == () and not (self.in_step and loop.losses):  # of a closure, the first loss
-            if loss.device.type == "cpu":
-                loop.loss_sum += loss.item()
-                loop.losses += 1
-            elif loop.device is not None:
-                loop.device.copy(0, loss)
+        if self.in_step:
+            self.loop.fold()
+        if not (self.in_step and self.loop.losses):  # of a closure, the first loss
+            self.lost(loss)
         if self.layers is not None:
             self.layers.over()
 
+    def lost(self, loss):
+        """The value of a loss, if it is one number."""
+        if getattr(loss, "shape", None) == ():
+            if loss.device.type == "cpu":
+                self.loop.note(LOST, loss.item())
+            elif self.loop.device is not None:
+                self.loop.device.copy(0, loss)
+
     def make_next(self, original):
+        loop = self.loop
+
         def __next__(iterator):
+            if self.hot == thread():
+                try:
+                    loop.moments += D0, now()
+                except Exception as e:
+                    loop.stop(e)
+                try:
+                    batch = original(iterator)
+                except BaseException:
+                    loop.moment(X)
+                    raise
+                try:
+                    loop.moments += D1, now(), BATCH, (size(batch), id(iterator), iterator._num_yielded)
+                except Exception as e:
+                    loop.stop(e)
+                return batch
             if not self.mine():
                 return original(iterator)
-            loop = self.loop
             loop.moment(D0)
             try:
                 batch = self.kept.batch(iterator, original) if self.kept is not None else original(iterator)
@@ -335,8 +409,7 @@ class Guest:
                 raise
             loop.moment(D1)
             try:
-                loop.batch_items += size(batch)  # a loop may fetch several before it uses them
-                loop.received = id(iterator), iterator._num_yielded
+                loop.note(BATCH, (size(batch), id(iterator), iterator._num_yielded))
             except Exception as e:
                 loop.stop(e)
             return batch
@@ -367,7 +440,7 @@ class Guest:
             if result is not outputs and self.mine():
                 self.scaled = result, outputs
                 if self.scaler is None or self.scaler() is not scaler:
-                    self.scaler, self.loop.dirty = weakref.ref(scaler), True
+                    self.scaler, self.loop.dirty, self.hot = weakref.ref(scaler), True, 0
             return result
         return scale
 
@@ -378,7 +451,7 @@ class Guest:
             if self.taken == before and self.mine():
                 try:
                     self.loop.event(O0)
-                    self.loop.flags |= SKIPPED
+                    self.loop.note(FLAG, SKIPPED)
                     self.optimized(optimizer)
                 except Exception as e:
                     self.loop.stop(e)

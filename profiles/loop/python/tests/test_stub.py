@@ -1,4 +1,5 @@
 """Tests of the module without PyTorch: a stand-in with a made-up clock, so that phases are known to the nanosecond."""
+import itertools
 import math
 import os
 import shutil
@@ -23,6 +24,7 @@ DATA, PREPARE, FORWARD, LOSS, BACKWARD, CLIP, OPTIMIZER, OTHER = range(8)
 
 class Case(unittest.TestCase):
     """Each test has modules, a folder and a stand-in of PyTorch of its own."""
+    LAG = 0  # every record goes out at its own boundary
 
     def setUp(self):
         self.folder = tempfile.mkdtemp()
@@ -38,19 +40,24 @@ class Case(unittest.TestCase):
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def load(self):
-        for name in [n for n in sys.modules if n.partition(".")[0] in ("torch", "prismtop", "prismtop_torch", "prismtop_knobs")]:
+        for name in [n for n in sys.modules if n.partition(".")[0] in ("torch", "prismtop", "prismtop_ring", "prismtop_torch", "prismtop_knobs")]:
             del sys.modules[name]
         sys.meta_path[:] = [f for f in sys.meta_path if type(f).__name__ != "Watch"]
         import prismtop
         import torch
         self.torch, self.prismtop, self.loop = torch, prismtop, prismtop.LOOP
-        prismtop.now = lambda: torch.elapsed
+        self.clocked = [prismtop, sys.modules["prismtop_ring"], sys.modules["prismtop_torch"]] if prismtop.LOOP.guest else [prismtop]
+        for module in self.clocked:
+            module.now = lambda: torch.elapsed
+        prismtop.LAG = self.LAG
 
     def said(self):
         sys.stderr.seek(0)
         return sys.stderr.read()
 
     def reader(self):
+        if self.LAG and self.loop.ring:
+            self.loop.fold()
         r = ring_reader.find(self.folder)
         self.assertIsNotNone(r, "no ring was made")
         return r
@@ -257,18 +264,43 @@ class Phases(Case):
         self.assertEqual(steps[-1].host[FORWARD], 60)
 
 
+class PhasesOfStepsPublishedTogether(Phases):
+    LAG = 10 ** 12
+
+    def test_models_that_are_used_later_are_found(self):
+        self.prismtop.LAG = 10_000  # models are searched at boundaries
+        super().test_models_that_are_used_later_are_found()
+
+    def test_records_wait_for_the_lag_or_a_long_step(self):
+        self.prismtop.LAG = 50_000_000
+        written = []
+        self.train(200, between=1_000_000, each=lambda i: written.append(self.loop.ring.written if self.loop.ring else 0))
+        self.assertLess(len(set(written[100:])), 5, "a hundred steps of a millisecond are at most four batches")
+        self.assertGreater(len(set(written[100:])), 1)
+
+
 class Guard(Case):
     """The first exception of ours takes every patch back; the training goes on."""
 
-    def planted(self, plant):
+    def planted(self, plant, at=5):
+        """Trains with a fault from that step on: at 5 the patches take the long way, at 80 the short one."""
+        sys.stderr.seek(0)
+        sys.stderr.truncate()
+        shutil.rmtree(self.folder)
         for name in [n for n in sys.modules if n.partition(".")[0] == "torch"]:
             del sys.modules[name]
         self.load()
         t = self.torch
         done = []
         original = [p.original for p in self.loop.guest.patches]
-        self.train(10, each=lambda i: (plant() if i == 5 else None, done.append(i)))
-        self.assertEqual(done, list(range(10)), "the training ended")
+
+        def each(i):
+            if i == at:
+                self.assertEqual(bool(self.loop.guest.hot), at == 80)
+                plant()
+            done.append(i)
+        self.train(at + 10, each=each)
+        self.assertEqual(done, list(range(at + 10)), "the training ended")
         # The optimizers' hooks go with the next backward at the latest.
         t.Tensor(1.0).backward()
         self.assertIn("stopped watching", self.said())
@@ -282,46 +314,33 @@ class Guard(Case):
         self.assertEqual(r.state, 5)
         self.assertIn("planted", r.read()["texts"][-1][1])
 
-    def fail(self, *args, **kwargs):
-        raise RuntimeError("planted")
+    def failing(self, target, name, which):
+        """Lets a call of a function fail, counted from 1; of the record's, so that the last line can still be written."""
+        good, calls = getattr(target, name), [0]
+
+        def fails(*args):
+            calls[0] += 1
+            if calls[0] == which:
+                raise RuntimeError("planted")
+            return good(*args)
+        setattr(target, name, fails)
 
     def test_in_each_hook(self):
-        for owner, name in (("loop", "event"), ("loop", "end_step"), ("guest", "backward_ends"), ("guest", "optimized"), ("loop", "between"),
-                            ("guest", "new_compilations"), ("ring", "publish")):
-            with self.subTest(name):
-                sys.stderr.seek(0)
-                sys.stderr.truncate()
-                shutil.rmtree(self.folder)
-
-                def plant(owner=owner, name=name):
-                    target = {"loop": self.loop, "guest": self.loop.guest, "ring": self.loop.ring}[owner]
-                    calls = [0]
-                    if name == "publish":  # the first one fails, so that the last line can be written
-                        good = target.publish
-
-                        def publish(record):
-                            calls[0] += 1
-                            return self.fail() if calls[0] == 1 else good(record)
-                        target.publish = publish
-                    else:
-                        setattr(target, name, self.fail)
-                self.planted(plant)
+        both = [("loop", "fold"), ("loop", "turn"), ("loop", "end_step"), ("loop", "between"), ("guest", "new_compilations"), ("ring", "publish")]
+        slow = [("loop", "event"), ("loop", "note"), ("guest", "lost"), ("guest", "backward_ends"), ("guest", "optimized")]
+        for at, (owner, name) in [*itertools.product((5, 80), both), *((5, hook) for hook in slow)]:
+            with self.subTest(name, at=at):
+                self.planted(lambda: self.failing({"loop": self.loop, "guest": self.loop.guest, "ring": self.loop.ring}[owner], name, 1), at)
 
     def test_of_each_moment(self):
-        for which in range(8):
+        for which in range(1, 9):
             with self.subTest(which):
-                sys.stderr.seek(0)
-                sys.stderr.truncate()
-                shutil.rmtree(self.folder)
+                self.planted(lambda: self.failing(self.loop, "event", which))
 
-                def plant():
-                    good, calls = self.loop.event, [0]
-
-                    def event(code):
-                        calls[0] += 1
-                        return self.fail() if calls[0] == which + 1 else good(code)
-                    self.loop.event = event
-                self.planted(plant)
+    def test_at_each_look_at_the_clock_of_the_short_way(self):
+        for which in range(1, 10):
+            with self.subTest(which):
+                self.planted(lambda: self.failing(sys.modules["prismtop_torch"], "now", which), 80)
 
     def test_a_folder_of_another_user_or_open_to_others_is_refused(self):
         os.chmod(self.folder, 0o755)

@@ -1,0 +1,119 @@
+"""The file in shared memory through which a loop and prismtop talk, as FORMAT.md describes it: the loop's side, without PyTorch."""
+import mmap
+import os
+import struct
+import time
+import zlib
+
+MAGIC, FORMAT, RECORD, SLOTS, DATA = b"PRSMLOOP", 1, 576, 4096, 65536
+GREETING, SETTINGS, HALF = 4096, 32768, 16384
+STEP, CACHES, MEMORY, TEXT, ANSWER, UNIT, LAYER, PICTURE = 1, 2, 3, 4, 5, 6, 8, 9
+PREPARING, TRAINING, OVER, FAILED, STOPPED = 1, 2, 3, 4, 5
+SKIPPED, SETTLING, EVALUATION, FIRST, THIN, GIVEN_UP, COMPILED, NONFINITE, FORKED, SLOWED = (1 << i for i in range(10))
+DONE, PARTLY, NOT_UNDERSTOOD, LEASE_OVER, SCHEDULE_OVER, KEPT, RETURNED, DROPPED = range(8)
+NO_BLOCK = 0xFFFFFFFF
+
+now = time.monotonic_ns
+
+
+class Ring:
+    """The file in shared memory. One thread writes; publishing copies a record and makes no system call."""
+
+    def __init__(self, folder, rank, world):
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        owner = os.stat(folder)
+        if owner.st_uid != os.getuid() or owner.st_mode & 0o077:
+            raise PermissionError(f"{folder} must belong to this user alone (mode 700)")
+        size = DATA + SLOTS * RECORD
+        base = os.path.join(folder, f"{os.getpid()}-rank{rank}")
+        self.path = next(p for p in (f"{base}-{n}.ring" if n else f"{base}.ring" for n in range(1000)) if not os.path.lexists(p))
+        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(fd, 0, size)  # a full disk is an error here, not SIGBUS later
+            else:
+                os.write(fd, bytes(size))
+            self.map = mmap.mmap(fd, size, flags=mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0))
+        except BaseException:
+            os.unlink(self.path)
+            raise
+        finally:
+            os.close(fd)
+        self.bytes = memoryview(self.map)
+        self.words = self.bytes.cast("Q")
+        struct.pack_into("<IIIIqqii", self.map, 8, FORMAT, RECORD, SLOTS, os.getpid(), time.time_ns() - now(), started(), rank, world)
+        self.scratch = bytearray(RECORD)  # the step being measured
+        self.q = memoryview(self.scratch).cast("q")
+        self.d = memoryview(self.scratch).cast("d")
+        self.body = memoryview(self.scratch)[:568]
+        self.other = bytearray(RECORD)  # any other record
+        self.made = now()
+        self.written = 0
+        self.seen = 0  # generation of settings
+        self.state(PREPARING)
+        self.map[0:8] = MAGIC
+
+    def state(self, state):
+        self.words[7] = state
+
+    def greet(self, doc):
+        import json
+        text = json.dumps(doc).encode()
+        if len(text) > SETTINGS - GREETING:
+            for entry in doc["knobs"] + doc["phases"]:
+                entry.update({key: "" for key in ("help", "what") if key in entry})
+            text = json.dumps(doc).encode()
+        if len(text) > SETTINGS - GREETING:
+            raise ValueError("the greeting is longer than 28 KiB")
+        self.map[GREETING:GREETING + len(text)] = text
+        struct.pack_into("<II", self.map, 72, len(text), zlib.crc32(text))
+        self.words[8] += 1
+
+    def publish(self, record):
+        """Copies a record into the next slot, over the oldest."""
+        n = self.written
+        self.written = n + 1
+        q, body = (self.q, self.body) if record is self.scratch else (memoryview(record).cast("q"), memoryview(record)[:568])
+        q[0] = n + 1
+        q[71] = zlib.crc32(body)
+        at = DATA + n % SLOTS * RECORD
+        self.bytes[at:at + RECORD] = record
+        self.words[6] = n + 1
+
+    def put(self, kind, step, at, fields=(), text=""):
+        """Publishes a record that is no step: fields are pairs of a format and (offset, values)."""
+        r = self.other
+        r[:] = bytes(RECORD)
+        struct.pack_into("<B", r, 8, kind)
+        struct.pack_into("<qq", r, 16, step, at)
+        for form, offset, *values in fields:
+            struct.pack_into("<" + form, r, offset, *values)
+        if text:
+            raw = text.encode("utf-8", "replace")[:504].decode("utf-8", "ignore").encode()
+            r[64:64 + len(raw)] = raw
+            struct.pack_into("<I", r, {TEXT: 48, ANSWER: 52, LAYER: 60}[kind], len(raw))
+        self.publish(r)
+
+    def settings(self):
+        """The newest settings and their generation; None while they are being written."""
+        generation = self.words[16]
+        length, crc = struct.unpack_from("<II", self.map, 136)
+        at = SETTINGS + (generation & 1) * HALF
+        text = bytes(self.bytes[at:at + min(length, HALF)])
+        if length > HALF or zlib.crc32(text) != crc or self.words[16] != generation:
+            return None
+        self.seen = generation
+        return generation, text
+
+    def watched(self, within=5_000_000_000):
+        """Whether the reader was alive that recently."""
+        return now() - self.words[18] < within
+
+
+def started():
+    """The start of this process in clock ticks, by which a pid that is used again is told from this one."""
+    try:
+        with open("/proc/self/stat") as f:
+            return int(f.read().rsplit(")", 1)[1].split()[19])
+    except (OSError, ValueError, IndexError):
+        return 0
