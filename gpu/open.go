@@ -14,6 +14,8 @@ import (
 	"prismtop/sim/nn"
 )
 
+// Opening the backend of a device, and which device a setting stands for.
+
 // leastCUDA is the first version of CUDA whose drivers compile the kernels, which are PTX of ISA 7.0, as 1000·major +
 // 10·minor.
 const leastCUDA = 11000

@@ -12,6 +12,8 @@ import (
 	"prismtop/profiles/machine"
 )
 
+// The description of the driver and its devices, without a context.
+
 // monitor is the part of NVML used by the probe.
 type monitor interface {
 	// DriverVersion returns the kernel driver's version.

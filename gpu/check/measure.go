@@ -9,6 +9,8 @@ import (
 	"prismtop/profiles/unit"
 )
 
+// What a launch costs, one by one and in a graph, and the roofs of copies and multiplications.
+
 // threads is the size of the blocks of the kernels.
 const threads = 256
 

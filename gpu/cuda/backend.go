@@ -17,6 +17,8 @@ import (
 	"prismtop/sim/nn"
 )
 
+// The backend: opening a device and testing it, its context, its kernels, its errors and its names.
+
 // Options configure a backend.
 type Options struct {
 	// Ordinal selects the device among those that the driver lists.

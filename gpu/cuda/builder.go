@@ -11,6 +11,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// The lowering of a plan to launches: operands of a step, the memory that its kernels need, and their launches.
+
 // launch is a kernel launch of an executable.
 type launch struct {
 	kernel      *kernel

@@ -6,6 +6,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// Convolutions as three sums, the geometry of these, the kernels for any geometry, and the gradient of a bias.
+
 // convolutions lowers the convolutions, their gradients, and those whose weight gradient Adam takes at once.
 type convolutions struct{ *builder }
 

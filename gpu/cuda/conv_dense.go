@@ -5,6 +5,8 @@ import (
 	"prismtop/sim/nn"
 )
 
+// Convolutions between one pixel and a whole image: their product, and the outer product that Adam takes at once.
+
 // convDenseP is ConvDenseP of conv_dense.cu.
 type convDenseP struct {
 	X, W, Bias, Y                           driver.Pointer

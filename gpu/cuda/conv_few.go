@@ -7,6 +7,8 @@ import (
 	"prismtop/sim/nn"
 )
 
+// Convolutions with few channels: the choice of their kernel, and its launch.
+
 // convFewP is ConvFewP of conv_few.cu.
 type convFewP struct {
 	X, W, Bias, Y, Partial          driver.Pointer

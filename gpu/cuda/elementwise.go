@@ -8,6 +8,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// Operators that compute each element from one or a few: fills, functions and their gradients, factors and sums.
+
 // elementwise lowers what computes each element from one or a few.
 type elementwise struct{ *builder }
 

@@ -11,6 +11,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// An executable: loading a plan, running a segment of it, the times of steps, and reading and writing buffers.
+
 // executable is a plan bound to memory on the device.
 type executable struct {
 	backend  *Backend

@@ -7,6 +7,8 @@ import (
 	"prismtop/profiles"
 )
 
+// What the backend reports of itself besides results: failures, remarks and memory.
+
 // Failure returns the sticky error, or that of an operation that returns none, once.
 func (b *Backend) Failure() error {
 	if b.dead != nil {

@@ -9,6 +9,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// Transforms of planes, fast ones and others, with their tables; masks, moduli and their gradients.
+
 // fftP is FftP of fft.cu.
 type fftP struct {
 	X, Y, Twiddles                                     driver.Pointer

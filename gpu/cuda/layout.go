@@ -6,6 +6,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// Operators that move elements: placements and casts, channels of images, rectangles, and images of half the sides.
+
 // layouts lowers what moves elements: casts, insets, channels, and the sizes of pictures.
 type layouts struct{ *builder }
 

@@ -6,6 +6,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// The losses of pictures as sums over their pixels, and their gradients. Those of SSIM are in ssim.go.
+
 // losses lowers the losses of pictures and their gradients.
 type losses struct{ *builder }
 

@@ -6,6 +6,8 @@ import (
 	"prismtop/sim/nn"
 )
 
+// The order in which the families of operators are asked to lower a step.
+
 // ErrNoKernel is the error of a plan with an operator that this backend has no kernel for.
 var ErrNoKernel = fmt.Errorf("the GPU's backend has no kernel for the operator")
 

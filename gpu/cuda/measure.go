@@ -8,6 +8,9 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// The telescope: its passes over the planes of masks, the measurements with their losses, the amplitudes, and the adjoints of
+// both.
+
 // measurements lowers the telescope: transforms, masks, moduli, and the measurements made of them at once.
 type measurements struct{ *builder }
 

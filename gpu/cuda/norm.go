@@ -8,6 +8,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// Batch normalisation and its gradient: kernels for channels of all sizes.
+
 // normalisations lowers batch normalisation.
 type normalisations struct{ *builder }
 

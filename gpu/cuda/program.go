@@ -8,6 +8,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// Consecutive steps on scalars and short vectors as one program, which one kernel runs.
+
 // Limits of a program of scalar operators, see program.cu.
 const (
 	programArrays = 24

@@ -11,6 +11,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// The scalar outputs of a plan, which reach the host in page-locked memory.
+
 // gatherP is GatherP of elementwise.cu.
 type gatherP struct {
 	From [maxScalars]driver.Pointer

@@ -9,6 +9,8 @@ import (
 	"prismtop/sim/nn"
 )
 
+// A segment of an executable: its graphs, its runs, waiting for them and the times of its steps.
+
 // segment is a segment of an executable: its launches in groups of one phase, and the graphs of them. There are two
 // graphs with events of their own, used alternately, so that the times of one run are read while the next computes.
 type segment struct {

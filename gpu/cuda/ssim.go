@@ -7,6 +7,8 @@ import (
 	"prismtop/sim/nn"
 )
 
+// SSIM and MS-SSIM as losses: the scales, their maps and the gradients.
+
 const (
 	ssimPad    = 5 // pixels of SSIM's window on either side of its centre
 	ssimSigma  = 1.5

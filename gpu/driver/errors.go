@@ -5,6 +5,8 @@ import (
 	"fmt"
 )
 
+// The driver's errors: results by number and name, and the classes by which a caller decides.
+
 // ErrMissing is the error of a function that the library lacks, as an old driver does.
 var ErrMissing = errors.New("the driver library lacks the function")
 

@@ -9,6 +9,8 @@ import (
 	"prismtop/gpu/emulator/memory"
 )
 
+// Contexts: which is current to a thread, and its end.
+
 // context is the primary context of a device.
 type context struct {
 	device  *device

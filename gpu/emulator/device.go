@@ -4,6 +4,8 @@ import (
 	"prismtop/gpu/driver"
 )
 
+// The driver and its devices: names, sizes and attributes.
+
 // Name returns "emulator".
 func (d *Driver) Name() string { return "emulator" }
 

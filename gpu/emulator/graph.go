@@ -6,6 +6,8 @@ import (
 	"prismtop/gpu/driver"
 )
 
+// Capture of streams as graphs, what a capture forbids, and graphs that are launched.
+
 // capture is a graph while it is recorded from the streams of a thread.
 type capture struct {
 	origin  *stream

@@ -8,6 +8,8 @@ import (
 	"prismtop/gpu/emulator/ptx"
 )
 
+// Modules, their functions and the attributes of these.
+
 // module is a loaded module.
 type module struct {
 	context *context

@@ -9,6 +9,8 @@ import (
 	"prismtop/gpu/emulator/ptx"
 )
 
+// Streams and events: queues of work, kernels among it, their order and the times between events.
+
 // stream is a queue of work. Its nodes run when something waits for them, or at once unless Options.Deferred is set.
 type stream struct {
 	context *context

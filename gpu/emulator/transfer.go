@@ -7,6 +7,8 @@ import (
 	"prismtop/gpu/emulator/memory"
 )
 
+// Memory of the device and of the host, copies between them, and fills.
+
 // MemAlloc allocates device memory whose bytes count as never written.
 func (d *Driver) MemAlloc(bytes int64) (driver.Pointer, error) {
 	const call = "cuMemAlloc"

@@ -5,6 +5,8 @@ import (
 	"prismtop/profiles/machine"
 )
 
+// The reading of each GPU through NVML: sensors, memory and processes.
+
 // sensors are those of the GPUs that the library lists.
 type sensors struct{ library *nvml.Library }
 

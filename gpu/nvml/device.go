@@ -6,6 +6,8 @@ import (
 	"math/bits"
 )
 
+// A GPU's sensors, memory, processes and the reasons for its clocks, each with the refusals of its own.
+
 // Device is a GPU or a partition of one.
 type Device struct {
 	functions *functions

@@ -1,5 +1,7 @@
 package nvml
 
+// NVML's functions and the structs that they fill.
+
 // function is a function of the library, or the reason why the library lacks it.
 type function[F any] struct {
 	call    F

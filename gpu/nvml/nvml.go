@@ -9,6 +9,8 @@ import (
 	"prismtop/gpu/library"
 )
 
+// The library, opened once, and its devices.
+
 // Library is NVML, open and initialised. Its methods may be called from several goroutines.
 type Library struct{ functions }
 

@@ -8,6 +8,8 @@ import (
 	"prismtop/gpu/library"
 )
 
+// Opening NVML and binding its functions.
+
 // openMachine opens the machine's library; the second path is that of the Windows Subsystem for Linux.
 func openMachine() (*Library, error) {
 	return OpenFrom("libnvidia-ml.so.1", "/usr/lib/wsl/lib/libnvidia-ml.so.1")

@@ -7,6 +7,8 @@ import (
 	"prismtop/gpu/library"
 )
 
+// Calls about devices and their contexts.
+
 func (d *cuda) Init() error { return check("cuInit", d.cuInit(0)) }
 
 func (d *cuda) Version() (int, error) {

@@ -9,6 +9,8 @@ import (
 	"prismtop/gpu/driver"
 )
 
+// Calls that allocate and free memory, and copies that wait.
+
 // hostMapped is CU_MEMHOSTALLOC_DEVICEMAP: the device can address the memory.
 const hostMapped = 2
 

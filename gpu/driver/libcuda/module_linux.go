@@ -11,6 +11,8 @@ import (
 	"prismtop/gpu/library"
 )
 
+// Calls about modules and functions.
+
 // Values of CUjit_option.
 const (
 	jitErrorLogBuffer      = 5

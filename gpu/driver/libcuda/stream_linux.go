@@ -4,6 +4,8 @@ package libcuda
 
 import "prismtop/gpu/driver"
 
+// Calls that make and destroy streams, events and graphs, and capture these.
+
 // Flags of streams and events, and the mode of a capture.
 const (
 	streamNonBlocking      = 1

@@ -7,6 +7,8 @@ import (
 	"prismtop/gpu/emulator/memory"
 )
 
+// Loads and stores: addresses in the state spaces, checks of bounds and of unwritten memory, and vectors.
+
 // Windows of the generic address space. Global memory is addressed as it is.
 const (
 	sharedWindow = 1 << 60

@@ -5,6 +5,8 @@ import (
 	"math/bits"
 )
 
+// Arithmetic on integers and floating-point numbers.
+
 // fastArithmetic holds the runners of the most frequent instructions by name and type.
 var fastArithmetic = map[string]runner{
 	"add.s32": addLanes[uint32], "add.u32": addLanes[uint32], "add.s64": addLanes[uint64], "add.u64": addLanes[uint64],

@@ -1,5 +1,7 @@
 package ptx
 
+// Comparisons, predicates made of them, and selections.
+
 // comparison is a comparison of numbers.
 type comparison uint8
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 )
 
+// Compilation of a kernel's instructions to ops: operands, registers and destinations.
+
 // op is an instruction ready to run.
 type op struct {
 	run        func(w *warp, o *op)

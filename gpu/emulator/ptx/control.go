@@ -2,6 +2,8 @@ package ptx
 
 import "math/bits"
 
+// Branches, exits, traps, exchanges within a warp, votes and barriers.
+
 // buildBranch makes bra.
 func buildBranch(f *assembly, in *instruction, o *op) {
 	f.arguments(1)

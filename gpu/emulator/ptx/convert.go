@@ -5,6 +5,8 @@ import (
 	"math/bits"
 )
 
+// Moves, and conversions between types.
+
 // buildMove makes mov, also of vectors: mov.b64 {a, b}, c joins and splits registers.
 func buildMove(f *assembly, _ *instruction, o *op) {
 	f.arguments(2)

@@ -4,6 +4,8 @@ import (
 	"math"
 )
 
+// Floating-point numbers of 16 and 32 bits: rounding, fused multiplication, packing, minima and maxima.
+
 // fma32 returns a·b + c with one rounding. The product is exact in float64; the sum rounds twice only where its low 28
 // bits are zero, and there it is redone with the first rounding to odd.
 func fma32(a, b, c float32) float32 {

@@ -2,6 +2,8 @@ package ptx
 
 import "unsafe"
 
+// Runners of frequent instructions, for all lanes of a warp at once.
+
 // A runner executes an op for all lanes of a warp.
 type runner = func(w *warp, o *op)
 

@@ -12,6 +12,8 @@ import (
 	"prismtop/gpu/emulator/memory"
 )
 
+// A launch: its checks, its blocks and their threads, and what ends it.
+
 // Checks chooses what a launch checks besides bounds, alignment and convergence.
 type Checks struct {
 	Uninitialised bool // reads of memory that was never written

@@ -5,6 +5,8 @@ import (
 	"slices"
 )
 
+// The registers that a thread of a kernel needs, estimated from the values that are live at each instruction.
+
 // noDestination holds the instructions whose first operand is a source.
 var noDestination = []string{"st", "bar", "barrier", "bra", "ret", "exit", "trap", "cp", "prefetch", "prefetchu", "membar", "fence", "nanosleep"}
 

@@ -4,6 +4,8 @@ import (
 	"math/bits"
 )
 
+// Bitwise logic, shifts, bit fields and permutations.
+
 // buildLogic makes and, or, xor and not on bits and predicates.
 func buildLogic(f *assembly, in *instruction, o *op) {
 	name := in.opcode[0]

@@ -5,6 +5,8 @@ import (
 	"unsafe"
 )
 
+// Instructions on matrices: ldmatrix and mma.
+
 // buildLdmatrix makes ldmatrix, which loads 8×8 matrices of 16-bit elements from rows in shared memory.
 func buildLdmatrix(f *assembly, _ *instruction, o *op) {
 	f.arguments(2)

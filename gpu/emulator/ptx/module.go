@@ -11,6 +11,8 @@ package ptx
 
 import "prismtop/gpu/emulator/memory"
 
+// Parsed modules: variables, kernels, instructions and their operands; a module loaded into memory.
+
 // Module is parsed PTX.
 type Module struct {
 	Version   int // 10·major + minor of the PTX language: 70 for 7.0
