@@ -15,6 +15,9 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// Adam: its step, its update with and without a gradient scaler, and the updates of convolutions whose weight gradient it takes
+// at once.
+
 // optimizers binds Adam, the gradient scaler, and convolutions whose weight gradient Adam takes at once.
 type optimizers struct {
 	*binder

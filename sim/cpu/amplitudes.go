@@ -6,6 +6,8 @@ import (
 	"prismtop/sim/nn"
 )
 
+// The amplitudes of a telescope for any loss, and their gradient.
+
 // amplitudes is a bound Amplitudes step.
 type amplitudes struct {
 	*measureFields

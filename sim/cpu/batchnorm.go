@@ -11,6 +11,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// Batch normalisation and its gradient, and the gradient of a bias.
+
 // normalisations binds what goes over the channels of a batch: its normalisation, and the gradient of a bias.
 type normalisations struct {
 	*binder

@@ -10,6 +10,9 @@ import (
 	"prismtop/sim/nn"
 )
 
+// The binding of a plan's steps to closures: the binder, the families of operators, and the loops and scratch that closures
+// share.
+
 // grain is the smallest number of elements of a cheap loop worth giving to
 // another thread.
 const grain = 4096

@@ -9,6 +9,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// Convolutions of pictures: their geometry, and the choice among the ways to gather, to scatter and to sum weight gradients.
+
 // convolutions binds the convolutions of pictures and their gradients.
 type convolutions struct {
 	*binder

@@ -31,6 +31,8 @@ import (
 	"prismtop/sim/nn"
 )
 
+// The backend: its options, its kernels by name, its threads.
+
 // PlanSource returns the FFT plan for planes of h×w. It is called at every
 // execution of an FFT step, by the goroutine that runs the plan, so a source that
 // caches nothing makes every transform pay for its twiddles.

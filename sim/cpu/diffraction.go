@@ -8,6 +8,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// Diffraction patterns: fields from amplitude and phase, patches and their sums, probes, intensities, and the loss of counts.
+
 // ptychography binds the operators of diffraction patterns: patches, probes, intensities, and the loss of counts.
 type ptychography struct {
 	*binder

@@ -11,6 +11,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// An executable: a plan loaded into memory and run, the forms in which it keeps variables, and reading and writing its buffers.
+
 // executable is a plan bound to memory: one closure per step.
 type executable struct {
 	plan    *nn.Plan

@@ -7,6 +7,9 @@ import (
 	"prismtop/sim/nn"
 )
 
+// The losses of pictures and volumes and their gradients: pointwise ones, MS-SSIM, Dice with cross-entropy, and squared errors.
+// The map of SSIM is in ssim.go.
+
 // losses binds the losses of pictures and volumes, and their gradients.
 type losses struct {
 	*binder

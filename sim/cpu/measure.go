@@ -10,6 +10,8 @@ import (
 	"prismtop/sim/nn"
 )
 
+// The telescope as operators: measurements with their losses, and the adjoint.
+
 // measurements binds the telescope: transforms, masks, moduli, and the measurements made of them at once.
 type measurements struct {
 	*binder

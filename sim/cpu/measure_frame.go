@@ -13,6 +13,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// What the passes of the telescope share: the frame, masks packed by strips, and the fields from an object through them.
+
 // measureFrame is the common part of Measure, Amplitudes and their gradients: the frame of
 // the telescope's passes, the masks, and the fields between two passes.
 type measureFrame struct {

@@ -12,6 +12,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// The operands of a step: its inputs and outputs in the type that a kernel needs, checked, and casts of variables.
+
 var errOperands = errors.New("wrong number of operands")
 
 // fail records an error and returns the nil closure.
@@ -284,76 +286,4 @@ func (b *binder) scalar(x []float32, what string) []float32 {
 		b.fail("%s has %d elements, want a scalar", what, len(x))
 	}
 	return x
-}
-
-// Products of split operands, nn.BF16x3, on kernels that multiply float32. With
-// x = high + low for both operands,
-//
-//	high·high' + high·low' + low·high' = low·high' + high·(high' + low')
-//
-// and a float32 holds high' + low' exactly. So the three products, added in
-// float32, are one sum of twice as many terms: the low and then the high parts of
-// one operand times the high parts and then the whole values of the other. The
-// smaller terms come first.
-
-// split reports whether the current step multiplies split operands.
-func (b *binder) split() bool { return b.current.Products == nn.BF16x3 }
-
-// parted is an operand split into parts: blocks of n floats, each followed by its
-// other half.
-type parted struct {
-	x, out []float32
-	block  int
-	sums   bool // high and high + low; else low and high
-}
-
-// partBefore returns an operand whose blocks are split before the kernel runs.
-func (b *binder) partBefore(x []float32, block int, sums bool) []float32 {
-	p := &parted{x, b.floats(2 * len(x)), block, sums}
-	set := b.backend.set
-	b.before = append(b.before, b.each(len(x), grain, func(lo, hi int) {
-		for lo < hi {
-			n := min(hi, (lo/p.block+1)*p.block) - lo
-			first := p.out[2*lo-lo%p.block:][:n]
-			second := p.out[2*lo-lo%p.block+p.block:][:n]
-			if p.sums {
-				half.SplitSum(set, first, second, p.x[lo:][:n])
-			} else {
-				half.Split(set, second, first, p.x[lo:][:n])
-			}
-			lo += n
-		}
-	}))
-	return p.out
-}
-
-// splitGather doubles the large grid's channels: image low and image high against
-// weights high and weights whole.
-func (b *binder) splitGather(g *geometry, large, w *[]float32) {
-	if !b.split() {
-		return
-	}
-	*large = b.partBefore(*large, g.large*g.hl*g.wl, false)
-	*w = b.partBefore(*w, g.large*g.taps(), true)
-	g.large *= 2
-}
-
-// splitScatter doubles the small grid's channels in the same way.
-func (b *binder) splitScatter(g *geometry, small, w *[]float32) {
-	if !b.split() {
-		return
-	}
-	*small = b.partBefore(*small, g.small*g.hs*g.ws, false)
-	*w = b.partBefore(*w, len(*w), true)
-	g.small *= 2
-}
-
-// splitWeight doubles the images, over which a weight gradient is summed.
-func (b *binder) splitWeight(g *geometry, small, large *[]float32) {
-	if !b.split() {
-		return
-	}
-	*small = b.partBefore(*small, len(*small), true)
-	*large = b.partBefore(*large, len(*large), false)
-	g.n *= 2
 }

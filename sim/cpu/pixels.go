@@ -7,6 +7,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// Pooling and enlarging by two, rectangles, the division of channels, and swish.
+
 // halved checks that two images differ by a factor of two in both sides, and
 // returns the number of planes and the smaller sides.
 func (b *elementwise) halved(large, small tensor.Shape) (n, h, w int, ok bool) {

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"unsafe"
 
-	"prismtop/profiles/await"
 	"prismtop/sim/cpu/pool"
 	"prismtop/sim/nn"
 )
+
+// The variables of a model with their gradients, and their copies in bfloat16.
 
 // state holds a model's variables, all float32, one after the other in a slab. Each
 // gradient is allocated separately, and only while it has users.
@@ -147,62 +147,4 @@ func mustCopy(name string, dst, src []float32) {
 		panic(fmt.Sprintf("cpu: %q: copy of %d elements to %d", name, len(src), len(dst)))
 	}
 	copy(dst, src)
-}
-
-// alignment of every buffer: a cache line.
-const alignment = 64
-
-// slab is a block of memory from which typed slices are cut.
-type slab struct {
-	words []uint64 // keeps the memory alive
-	base  unsafe.Pointer
-	size  int64
-}
-
-// newSlab makes a zeroed slab of size bytes, aligned to a cache line.
-func newSlab(size int64) slab {
-	words := make([]uint64, (size+alignment)/8+1)
-	base := unsafe.Pointer(&words[0])
-	skip := -uintptr(base) & (alignment - 1)
-	return slab{words: words, base: unsafe.Add(base, skip), size: size}
-}
-
-// hugeSlab is the size from which clearing reused memory takes long.
-const hugeSlab = 256 << 20
-
-// newSlabWithin is newSlab, unless ctx ends first; the memory is then dropped.
-func newSlabWithin(ctx context.Context, size int64) (slab, error) {
-	if size < hugeSlab {
-		return newSlab(size), ctx.Err()
-	}
-	return await.Result(ctx, func() (slab, error) { return newSlab(size), nil })
-}
-
-func roundUp(n int64) int64 { return (n + alignment - 1) &^ (alignment - 1) }
-
-// cut returns n elements of type T at a byte offset. It panics if they reach
-// beyond the slab.
-func cut[T float32 | float64 | uint16 | complex64](s *slab, offset int64, n int) []T {
-	var t T
-	if offset < 0 || offset%alignment != 0 || offset+int64(n)*int64(unsafe.Sizeof(t)) > s.size {
-		panic("cpu: slice outside its slab")
-	}
-	return unsafe.Slice((*T)(unsafe.Add(s.base, offset)), n)[:n:n]
-}
-
-// parts returns complex64 values as alternating real and imaginary parts, in
-// place.
-func parts(z []complex64) []float32 {
-	if len(z) == 0 {
-		return nil
-	}
-	return unsafe.Slice((*float32)(unsafe.Pointer(&z[0])), 2*len(z))
-}
-
-// asHalves returns the memory of floats as two 16-bit numbers each.
-func asHalves(x []float32) []uint16 {
-	if len(x) == 0 {
-		return nil
-	}
-	return unsafe.Slice((*uint16)(unsafe.Pointer(&x[0])), 2*len(x))
 }

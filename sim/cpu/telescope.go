@@ -10,6 +10,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// The telescope step by step: transforms with the plans that they use, masks, moduli and their gradients.
+
 // fixedPlans is the default PlanSource: it keeps every plan it made.
 type fixedPlans map[[2]int]*fft.Plan
 

@@ -6,6 +6,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// Convolutions of volumes, their gradients, and instance normalisation.
+
 // volumes binds the convolutions and normalisations of volumes.
 type volumes struct {
 	*binder
