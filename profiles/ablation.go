@@ -11,6 +11,8 @@ import (
 	"prismtop/profiles/unit"
 )
 
+// An ablation as the run publishes it: its table, its rows and what they show, and the verdicts on them.
+
 // Defaults for the thoroughness of an ablation.
 const (
 	AblationRounds = 8  // groups of four blocks per setting

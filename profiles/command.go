@@ -6,6 +6,8 @@ import (
 	"prismtop/profiles/settings"
 )
 
+// Commands to a run: their kinds, the answers to them, and who controls a run.
+
 // Command is something asked of a run, the dual of an Event: a value, whoever asks and wherever the run is. It is carried out
 // between two iterations.
 type Command struct {

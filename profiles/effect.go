@@ -8,6 +8,8 @@ import (
 	"prismtop/profiles/unit"
 )
 
+// The effect of a change of settings: its numbers, its verdict, and why it has none.
+
 // EffectEnough is the number of iterations an effect needs on each side of its
 // change.
 const EffectEnough = 20

@@ -5,6 +5,8 @@ import (
 	"slices"
 )
 
+// The units of work that ended: the newest with their results, older ones counted.
+
 // KeptResults is the number of results that are kept of a run at least: those of its newest units. What is older is counted.
 const KeptResults = 1024
 

@@ -7,6 +7,8 @@ import (
 	"prismtop/profiles/settings"
 )
 
+// Events and all their bodies but those with files of their own; sources of events and what a reader may ask of one.
+
 // Event is something that happened in a run. A live run, a replay and an external
 // process send the same events, in chronological order.
 type Event struct {

@@ -8,7 +8,16 @@ import (
 	"math"
 )
 
-// This file draws a Picture for files.
+// Pictures, their span, and their form in files.
+
+// Picture is a grey image for the screen, immutable once published. Pixels are stored
+// row by row and are amplitudes.
+type Picture struct {
+	ID            int // index in the schema
+	Iteration     int64
+	Width, Height int
+	Pixels        []float32
+}
 
 // Whole reports whether there is a picture with all of its pixels.
 func (p *Picture) Whole() bool {

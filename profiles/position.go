@@ -2,6 +2,8 @@ package profiles
 
 import "time"
 
+// Where a replay is: its position, gaps in the recording, and marks to go to.
+
 // Position is where a replay is. Times are since the recording began.
 type Position struct {
 	At, From, To time.Duration // now; the first and the last moment of the recording

@@ -12,6 +12,9 @@ import (
 	"time"
 )
 
+// The records of a run: iterations with their counters, flags and values, measurements, changes of settings, and results of
+// units.
+
 // Phase is the index of a phase in its schema.
 type Phase uint8
 
@@ -154,35 +157,6 @@ type Change struct {
 	Limit         bool          // it determines when a unit or the run ends, and does not affect an iteration
 }
 
-// Layer is one kernel of an iteration, with its mean time over the last half
-// second.
-type Layer struct {
-	Name  string // "layer 2 convT dW"
-	Phase Phase  // the first, if a kernel belongs to several
-	Nanos float64
-	FLOPs int64 // additions and multiplications
-	Bytes int64 // read and written at least once
-
-	// Compute and Memory are shares, 0 to 1, of this machine's peak rates; Memory
-	// is above 1 if the data stayed in a faster cache than assumed. Judged is
-	// false if the rates were not measured.
-	Compute, Memory float64
-	Judged          bool
-}
-
-// Roofs are this machine's measured peak rates with the kernels and threads in use.
-type Roofs struct {
-	GFLOPS float64     // 10⁹ additions and multiplications per second
-	Levels []RoofLevel // smallest first
-}
-
-// RoofLevel is the bandwidth for data that fit into the given number of bytes, in
-// 10⁹ bytes per second; larger data have the bandwidth of the last level.
-type RoofLevel struct {
-	Bytes int64
-	GBs   float64
-}
-
 // UnitResult is the result of training a unit of work.
 type UnitResult struct {
 	Unit       int32
@@ -198,96 +172,3 @@ type UnitResult struct {
 // Failed reports whether the unit used up its iterations without reaching the
 // threshold in force.
 func (r *UnitResult) Failed() bool { return !r.Converged && r.Threshold > 0 }
-
-// Picture is a grey image for the screen, immutable once published. Pixels are stored
-// row by row and are amplitudes.
-type Picture struct {
-	ID            int // index in the schema
-	Iteration     int64
-	Width, Height int
-	Pixels        []float32
-}
-
-// Memory is the run's memory in bytes. Parts are the categories of the schema, exact from
-// the plans; Caches is the memory held by the caches.
-type Memory struct {
-	Parts  [MaxMemory]int64
-	Caches int64
-	Device DeviceMemory // zero for a run on the processor
-}
-
-// DeviceMemory is the memory that a run holds on a device with memory of its own, such as a GPU, in bytes, as
-// counted by the backend that allocated it.
-type DeviceMemory struct {
-	// Device is the device's UUID as its driver gives it, "GPU-…"; empty on the processor.
-	Device string
-	// Allocated is everything that the backend has allocated from the driver. The categories are its
-	// contents: what remains of it is held for other plans, or lost to alignment.
-	Allocated                                                   int64
-	Weights, Gradients, Moments, Activations, Inputs, Workspace int64
-	// Kept is the part of Allocated, outside the categories, and of Context that is kept only for other settings.
-	Kept int64
-	// Caches are the entries of the schema's caches that are on the device.
-	Caches [MaxCaches]int64
-	// Context is what the driver took of the device's memory when the context and its kernels were made; 0 if that
-	// was not measured.
-	Context int64
-	// Pinned is page-locked memory of the host for copies: not part of the device's memory.
-	Pinned int64
-}
-
-// Used reports whether a run holds memory on a device.
-func (d *DeviceMemory) Used() bool { return d.Device != "" }
-
-// Total returns the memory that the run holds on the device.
-func (d *DeviceMemory) Total() int64 { return d.Allocated + d.Context }
-
-// Spare returns the part of what is allocated that belongs to no category.
-func (d *DeviceMemory) Spare() int64 {
-	rest := d.Allocated - d.Weights - d.Gradients - d.Moments - d.Activations - d.Inputs - d.Workspace
-	for _, bytes := range d.Caches {
-		rest -= bytes
-	}
-	return rest
-}
-
-// Total returns the sum of all categories.
-func (m *Memory) Total() int64 {
-	sum := m.Caches
-	for _, bytes := range m.Parts {
-		sum += bytes
-	}
-	return sum
-}
-
-// Needed returns the sum without what is kept for other settings.
-func (m *Memory) Needed(s *Schema) int64 {
-	sum := m.Total()
-	for i, part := range s.Memory {
-		if part.Kept {
-			sum -= m.Parts[i]
-		}
-	}
-	return sum
-}
-
-// Held returns what the run holds on the host and on a device, without what is kept for other settings.
-func (m *Memory) Held(s *Schema) int64 {
-	held := m.Needed(s)
-	if m.Device.Used() {
-		held += m.Device.Context + max(0, m.Device.Spare()) - m.Device.Kept
-	}
-	return held
-}
-
-// Sums returns the memory of the model's parameters and of its buffers, in bytes.
-func (m *Memory) Sums(s *Schema) (parameters, buffers int64) {
-	for i, part := range s.Memory {
-		if part.Parameters {
-			parameters += m.Parts[i]
-		} else {
-			buffers += m.Parts[i]
-		}
-	}
-	return parameters, buffers
-}

@@ -6,6 +6,8 @@ import (
 	"prismtop/profiles/settings"
 )
 
+// A schema: what a workload's numbers mean, and how its entries are found.
+
 // Limits of a schema. Records have room for this many entries, so that they have a
 // fixed size and no pointers.
 const (

@@ -7,6 +7,8 @@ import (
 	"prismtop/profiles/machine"
 )
 
+// The readings of sensors in a snapshot: those of GPUs, energy, and the ledger of a GPU's memory.
+
 // SensorsView is the newest reading of the GPUs and of the counters of energy. It is without GPUs and without a reason
 // before the first.
 type SensorsView struct {

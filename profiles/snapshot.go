@@ -2,11 +2,12 @@ package profiles
 
 import (
 	"math"
-	"strings"
 	"time"
 
 	"prismtop/profiles/settings"
 )
+
+// The snapshot that a screen draws, and the states of a run.
 
 // State is the state of a run.
 type State uint8
@@ -24,148 +25,6 @@ const (
 // String returns the state's name for display.
 func (s State) String() string {
 	return [...]string{"preparing", "running", "paused", "finished", "stopped", "failed"}[s]
-}
-
-// RunInfo holds everything that does not change during a run.
-type RunInfo struct {
-	Schema      Schema
-	Object      string // its input: "moon", or a file's name
-	Device      string // "cpu", "cuda": that of the start, or to which the run moved since (Moved)
-	Kernels     string // "go", "avx2", "avx512", "avx512-bf16", "amx"
-	Card        string // model of the GPU in use; empty for none
-	GPUReason   string // why no GPU can be used, or why auto did not use one; empty without a reason
-	Failed      string // the failure of a device after which the run moved to this one; empty for none
-	Parameters  int    // trainable numbers of the model
-	Seed        uint64
-	Units       int // units of work in one pass
-	Passes      int // number of passes over the units; 0 counts as 1
-	Notes       []string
-	Caveat      Caveat // zero if what it draws is a result
-	Cautions    []Caution
-	PriorStarts int   // restarts of this run so far
-	Prints      bool  // it is that of another program, which prints: see Output
-	Able        Kinds // the commands that it carries out
-	Resumed     int64 // iterations before the checkpoint from which it goes on; 0 for a new run
-	Needs       int64 // bytes that it comes to hold, by its plans with full caches; 0 if that is not known
-	Most        int64 // iterations at most under the settings of its start; 0 if that is not known
-	Available   int64 // bytes of memory that were available at its start; 0 if that is not known
-
-	Checkpoint     string // file to which it writes its checkpoints; empty for none
-	NextCheckpoint string // file to which a restart writes them
-
-	Sampling *Sampling // of k-space; nil if the workload does not sample it
-}
-
-// Move takes over the device of a run that moved.
-func (r *RunInfo) Move(m *Moved) {
-	r.Device, r.Kernels, r.Card, r.Cautions, r.Failed = m.Device, m.Kernels, m.Card, m.Cautions, m.Failed
-}
-
-// Caveat says why what a run draws is no result, and what makes it one.
-type Caveat struct{ Text, Remedy string }
-
-// Caution says what limits a value of a setting on this machine or under other settings.
-type Caution struct {
-	When       // this value of this setting; any value if Value is empty
-	Under When // and another setting has this value, or any if its Value is empty; always if zero
-	Text  string
-
-	// Unavailable is true of a value that the run refuses for this reason.
-	Unavailable bool
-}
-
-// CautionsAbout returns what limits a value of a setting under the others.
-func (r *RunInfo) CautionsAbout(key, value string, v settings.Values) (all []string) {
-	for i := range r.Cautions {
-		if c := &r.Cautions[i]; c.about(key, value, v) {
-			all = append(all, c.Text)
-		}
-	}
-	return all
-}
-
-// Unavailable returns why the run refuses a value of a setting under the others; "" if it is not known to.
-func (r *RunInfo) Unavailable(key, value string, v settings.Values) string {
-	if key == settings.Device && strings.HasPrefix(value, "cuda") {
-		return r.GPUReason
-	}
-	for i := range r.Cautions {
-		if c := &r.Cautions[i]; c.Unavailable && c.about(key, value, v) {
-			return c.Text
-		}
-	}
-	return ""
-}
-
-// about reports whether a caution holds for a value of a setting under the others.
-func (c *Caution) about(key, value string, v settings.Values) bool {
-	under := c.Under.Holds(v)
-	if c.Under.Setting != "" && c.Under.Value == "" {
-		under = v.Get(c.Under.Setting) != ""
-	}
-	return c.Setting == key && (c.Value == "" || c.Value == value) && under
-}
-
-// Sampling is the pattern in which a telescope samples k-space, a sample for each unit
-// of work.
-type Sampling struct {
-	Size       int          // N: side of the field, pixels
-	ObjectSize int          // S: side of the object's window, pixels
-	Centres    [][2]float64 // of apertures [y, x], pixels from DC; PerSample of them each
-	PerSample  int
-	Radius     float64 // of an aperture, pixels
-}
-
-// KSpace returns how the run samples k-space; the zero value if it does not.
-func (r *RunInfo) KSpace() Sampling {
-	if r.Sampling == nil {
-		return Sampling{}
-	}
-	return *r.Sampling
-}
-
-// AllUnits returns the number of units of all passes, as counted by
-// Iteration.Unit.
-func (r *RunInfo) AllUnits() int { return r.Units * max(r.Passes, 1) }
-
-// Place returns the position of a unit within its pass, and the pass, both from
-// 0. A negative unit, before the first, has place −1.
-func (r *RunInfo) Place(unit int) (place, pass int) {
-	if unit < 0 || r.Units <= 0 {
-		return unit, 0
-	}
-	return unit % r.Units, unit / r.Units
-}
-
-// Stage returns the name of the run's current stage.
-func (s *Snapshot) Stage() string { return s.Run.Schema.Stage(s.Kind) }
-
-// InUnits reports whether the run is processing its units of work.
-func (s *Snapshot) InUnits() bool { return s.Run.Schema.InUnits(s.Kind) }
-
-// Of returns the series of a name; one without values if the schema has none.
-func (s *Snapshot) Of(name string) SeriesView {
-	if i := s.Run.Schema.SeriesNamed(name); i >= 0 {
-		return s.Series[i]
-	}
-	return SeriesView{Latest: math.NaN()}
-}
-
-// Cache returns the cache that a setting switches; the zero value if the schema has
-// none.
-func (s *Snapshot) Cache(setting string) CacheView {
-	if i := s.Run.Schema.CacheOf(setting); i >= 0 {
-		return s.Caches[i]
-	}
-	return CacheView{}
-}
-
-// Picture returns the picture of a name; nil if there is none.
-func (s *Snapshot) Picture(name string) *Picture {
-	if i := s.Run.Schema.PictureNamed(name); i >= 0 {
-		return s.Pictures[i]
-	}
-	return nil
 }
 
 // Snapshot is the complete input of the screen at one moment. It is immutable:
@@ -241,4 +100,35 @@ type Snapshot struct {
 	// CatchingUp marks the run as it stood a moment ago, without its past: an attached screen has the newest settings, pictures
 	// and results, and its curves, times and effects follow.
 	CatchingUp bool
+}
+
+// Stage returns the name of the run's current stage.
+func (s *Snapshot) Stage() string { return s.Run.Schema.Stage(s.Kind) }
+
+// InUnits reports whether the run is processing its units of work.
+func (s *Snapshot) InUnits() bool { return s.Run.Schema.InUnits(s.Kind) }
+
+// Of returns the series of a name; one without values if the schema has none.
+func (s *Snapshot) Of(name string) SeriesView {
+	if i := s.Run.Schema.SeriesNamed(name); i >= 0 {
+		return s.Series[i]
+	}
+	return SeriesView{Latest: math.NaN()}
+}
+
+// Cache returns the cache that a setting switches; the zero value if the schema has
+// none.
+func (s *Snapshot) Cache(setting string) CacheView {
+	if i := s.Run.Schema.CacheOf(setting); i >= 0 {
+		return s.Caches[i]
+	}
+	return CacheView{}
+}
+
+// Picture returns the picture of a name; nil if there is none.
+func (s *Snapshot) Picture(name string) *Picture {
+	if i := s.Run.Schema.PictureNamed(name); i >= 0 {
+		return s.Pictures[i]
+	}
+	return nil
 }

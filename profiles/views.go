@@ -7,7 +7,7 @@ import (
 	"prismtop/profiles/stats"
 )
 
-// Views of a run's parts in a Snapshot.
+// The parts of a snapshot: times, trends, caches, batches, memory, series, load, costs, and lines of the log.
 
 // Spread summarises times of the recent window, in nanoseconds.
 type Spread struct {

@@ -7,6 +7,8 @@ import (
 	"prismtop/sim/workload"
 )
 
+// The layer profile: the times of a plan's steps, summed and published.
+
 // layersEvery is the interval at which the layer profile is published: often enough
 // for a screen, rarely enough that an iteration costs only one addition per step.
 const layersEvery = 500 * time.Millisecond

@@ -14,6 +14,8 @@ import (
 	"prismtop/sim/workload"
 )
 
+// The loop of a run: its state, beginning it with a workload, an iteration, the boundary between two, and the end.
+
 // loop is the state owned by the run's goroutine.
 type loop struct {
 	run      *Run

@@ -9,6 +9,8 @@ import (
 	"prismtop/profiles/settings"
 )
 
+// Restarting a run, and its state as published.
+
 // restart starts again from the seed's initial weights. If that is impossible, the run
 // continues unchanged.
 func (l *loop) restart(cut context.Context) error {

@@ -22,6 +22,8 @@ import (
 	"prismtop/sim/workload"
 )
 
+// A run: its options, its goroutine, its errors, and what others may ask of it directly.
+
 // Options configures a run and its observation.
 type Options struct {
 	Maker    workload.Maker // of the workload

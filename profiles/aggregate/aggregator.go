@@ -16,6 +16,8 @@ import (
 	"prismtop/profiles/watching"
 )
 
+// The aggregator: its options, taking events into the record of a run, and making a snapshot of it at each tick.
+
 // maxLog bounds the number of log lines kept.
 const maxLog = 200
 

@@ -9,6 +9,8 @@ import (
 	"prismtop/profiles/machine"
 )
 
+// The load by other programs: its readings, and the share of it in each iteration.
+
 const (
 	// loadEvery is the interval between readings of the processor time: at the
 	// usual 100 ticks per second it resolves a share of about a hundredth per

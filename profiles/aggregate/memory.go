@@ -8,6 +8,8 @@ import (
 	"prismtop/profiles/stats"
 )
 
+// Memory over the run, and the slope that a leak has.
+
 const (
 	trendPoints = 120              // readings needed for a trend
 	trendLeast  = 30 * time.Second // running time they must cover

@@ -8,6 +8,8 @@ import (
 	"prismtop/profiles/settings"
 )
 
+// Running time, rate, and the time that is left.
+
 const (
 	rateSpan   = 2 * time.Second // running time over which the rate is measured
 	etaSamples = 10              // newest samples used by the estimate

@@ -7,6 +7,8 @@ import (
 	"prismtop/profiles/machine"
 )
 
+// The readings of the machine: when each is due, and that of the process's memory.
+
 // residentEvery is the interval between readings of the process's memory.
 const residentEvery = time.Second
 

@@ -2,6 +2,8 @@ package aggregate
 
 import "prismtop/profiles"
 
+// The recent past: trends of phases, and single iterations.
+
 // trendBins is the number of bins kept. A full trend drops its oldest quarter at
 // once, so its line fills and then jumps.
 const trendBins = 24

@@ -8,6 +8,8 @@ import (
 	"prismtop/profiles/watching"
 )
 
+// The ticks of an aggregator by itself, thinned by the cost of watching, held, and offered to a slow reader.
+
 const (
 	// leastInterval is the minimum interval of Run: 10 snapshots per second.
 	leastInterval = 100 * time.Millisecond

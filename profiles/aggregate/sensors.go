@@ -8,6 +8,8 @@ import (
 	"prismtop/profiles/machine"
 )
 
+// The sensors of GPUs, and the energy of a run and of an iteration.
+
 const (
 	// energySpan is the longest period over which energy per iteration is a mean.
 	energySpan = time.Minute

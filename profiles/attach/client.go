@@ -19,6 +19,8 @@ import (
 	"prismtop/profiles/settings"
 )
 
+// The client: joining a run in another process, receiving its past and present, and following it.
+
 const (
 	// answerLimit is how long a request waits for its answer.
 	answerLimit = 2 * time.Second

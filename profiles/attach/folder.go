@@ -18,6 +18,8 @@ import (
 	"prismtop/profiles/atomicfile"
 )
 
+// The folder of sessions: their sockets, listed, listened on, dialled and stopped.
+
 // socketEnding ends the names of sockets.
 const socketEnding = ".sock"
 

@@ -12,6 +12,8 @@ import (
 	"io"
 )
 
+// The frames of the protocol, and their data.
+
 // Protocol is the version of the protocol. It changes when a program of before could misunderstand
 // one of after. The frame, and the fields protocol and version of the first message of either side,
 // stay as they are.

@@ -13,6 +13,8 @@ import (
 	"prismtop/profiles/stream"
 )
 
+// The journal: what a run's aggregator consumed, in pieces within a bound, and reading it from any point.
+
 const (
 	// sealIterations and sealAfter bound the newest part of a journal, which is not packed yet.
 	sealIterations = 2048

@@ -9,6 +9,8 @@ import (
 	"prismtop/profiles"
 )
 
+// The lease, the right to operate a run, and the seats of screens, which ask for commands under it.
+
 // Run is a run that can be operated; sim.Run is one.
 type Run interface {
 	Do(profiles.Command) error

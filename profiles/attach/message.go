@@ -11,6 +11,8 @@ import (
 	"prismtop/profiles/visible"
 )
 
+// The first messages of both sides, and the last.
+
 // Want is what a client connects for.
 type Want string
 

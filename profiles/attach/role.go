@@ -8,6 +8,8 @@ import (
 	"prismtop/profiles"
 )
 
+// The roles of screens, and what each command needs.
+
 // Role is what a screen may do at a run. Each includes those before it.
 type Role uint8
 

@@ -18,6 +18,8 @@ import (
 	"prismtop/profiles/machine"
 )
 
+// The server: a session's socket, its screens, and what each of them is sent and asks for.
+
 const (
 	// helloLimit is how long a client may take for its first message.
 	helloLimit = 5 * time.Second

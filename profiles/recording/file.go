@@ -22,6 +22,8 @@ import (
 	"prismtop/profiles/settings"
 )
 
+// A file being written: made and described, batches of events with their rows, blocks, and the budget of pictures.
+
 // The byte budget of live pictures: a base and an allowance per iteration.
 // Those beyond are left out, except the last one before the run stops.
 const (

@@ -18,6 +18,8 @@ import (
 	"prismtop/profiles/settings"
 )
 
+// The folder of recordings: names, the list, and what may be deleted.
+
 // extension is how the names of recordings end.
 const extension = ".sqlite"
 

@@ -15,6 +15,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
+// The format of a file: its version, its tables, and opening and checking one.
+
 // Format is the version of the file format, kept in SQLite's user_version. It changes when an older
 // program could misread a file.
 const Format = 1

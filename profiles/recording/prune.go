@@ -11,6 +11,8 @@ import (
 	"time"
 )
 
+// Pruning a folder of recordings: which go, and deleting them.
+
 // Pruned is the result of Prune. Bytes are those of recordings with what SQLite keeps beside them.
 type Pruned struct {
 	Deleted []Freed // in the order of their deletion, the oldest first

@@ -19,6 +19,8 @@ import (
 	"prismtop/profiles/settings"
 )
 
+// The reader of a recording: opening it, where it begins and ends, and a cursor over its events.
+
 // Reader reads a recording, which may still grow. It may be used by several goroutines.
 type Reader struct {
 	db     *sql.DB

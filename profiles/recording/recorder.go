@@ -15,6 +15,8 @@ import (
 	"prismtop/profiles/settings"
 )
 
+// The recorder: its options, the queue between a run and its file, and the goroutine that writes.
+
 const (
 	// flushEvery is the age of the oldest event that waits from which a tick or drain has everything written. They come
 	// at least four times a second, so that nothing older than a quarter of a second waits, and another quarter is left

@@ -14,6 +14,8 @@ import (
 	"prismtop/profiles"
 )
 
+// The state of a recorded run and of its recording.
+
 // RecordedState is how far a recorded run came.
 type RecordedState uint8
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 )
 
+// The prepared statements of a file, and writing rows by them.
+
 // statement names a prepared statement.
 type statement uint8
 

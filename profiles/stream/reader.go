@@ -7,6 +7,8 @@ import (
 	"prismtop/profiles"
 )
 
+// A reader of the stream: its queue of rare events, and what it asks of the run.
+
 // maxEvents bounds the rare events queued for a reader: beyond it, events for a
 // reader that does not drain its queue are dropped and counted.
 const maxEvents = 4096

@@ -14,6 +14,8 @@ import (
 	"prismtop/profiles/settings"
 )
 
+// The stream: the writer's side, and what readers want together.
+
 // Stream receives the events of a live run; readers follow it. Iteration, PictureWanted
 // and Watched are for the loop: they neither wait nor allocate. The other methods
 // are for rare events; they hold a mutex for some nanoseconds for each reader, keep

@@ -13,6 +13,8 @@ import (
 	"prismtop/tui/words"
 )
 
+// The pane of the caches: rows of rates and savings, and advice in few words.
+
 // Caches specifies the pane of the caches' hit rates and savings.
 var Caches = Spec{
 	Name:  "caches",

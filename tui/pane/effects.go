@@ -17,6 +17,8 @@ import (
 	"prismtop/tui/words"
 )
 
+// The pane of the effects: two rows for each, the selected one, and what is said of an effect without a number.
+
 // Effects specifies the pane of the effects of setting changes.
 var Effects = Spec{
 	Name:  "effects",

@@ -5,6 +5,8 @@ import (
 	"strings"
 )
 
+// The texts that explain panes, parsed from Markdown.
+
 //go:embed explain.md
 var explainMarkdown string
 

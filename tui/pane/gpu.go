@@ -16,6 +16,8 @@ import (
 	"prismtop/tui/words"
 )
 
+// The pane of the GPUs' sensors: a table of several, and the lines about one.
+
 // GPU specifies the pane of the sensors of the machine's GPUs and of the energy of an iteration.
 var GPU = Spec{
 	Name:   "gpu",

@@ -8,6 +8,8 @@ import (
 	"prismtop/tui/terminal"
 )
 
+// The interfaces of a pane to its screen: Host, with the settings (Tuning) and ablations (Ablating).
+
 // Host is the interface of a pane to its screen.
 type Host interface {
 	// Now returns the screen's clock.

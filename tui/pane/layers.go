@@ -17,6 +17,8 @@ import (
 	"prismtop/tui/words"
 )
 
+// The table of a plan's layers, with the description of the selected one and what is said where there are none.
+
 // layerTable lists the layers of the plan, the slowest first; one of them is selected.
 type layerTable struct {
 	widget.List

@@ -13,6 +13,8 @@ import (
 	"prismtop/tui/words"
 )
 
+// The pane of the log with the active alerts above it, and the style of alerts.
+
 // Log specifies the pane of the run's log and alerts.
 var Log = Spec{
 	Name:  "log",

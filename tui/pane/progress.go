@@ -11,6 +11,8 @@ import (
 	"prismtop/tui/words"
 )
 
+// The pane of the quality and the losses, one above the other on one time axis.
+
 // Progress specifies the pane of the quality and the losses over the run.
 var Progress = Spec{
 	Name:   "quality and loss",

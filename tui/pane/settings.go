@@ -14,6 +14,8 @@ import (
 	"prismtop/tui/words"
 )
 
+// The pane of all settings: its rows, the selected one, and typing a value. settings_draw.go draws it.
+
 // Settings specifies the pane that lists all settings.
 var Settings = Spec{
 	Name:  "settings",

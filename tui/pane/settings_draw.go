@@ -14,6 +14,8 @@ import (
 	"prismtop/tui/words"
 )
 
+// How the settings are drawn: rows, values, and what is said of the selected setting.
+
 // Columns of the settings.
 const (
 	settingNameX     = 2

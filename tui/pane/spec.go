@@ -8,6 +8,8 @@ import (
 	"prismtop/tui/theme"
 )
 
+// The interfaces Pane and those that some panes also implement, and the Spec of a pane.
+
 // Pane is a part of the screen. The screen sets a pane's size, passes it snapshots and asks for
 // its lines; a pane redraws only after a change. Every pane embeds a Box, which implements all
 // methods but Lines.

@@ -17,6 +17,8 @@ import (
 	"prismtop/tui/words"
 )
 
+// The pane of the results of units: its columns, its order, and the row of the running unit.
+
 // Units specifies the pane of the results of each unit of work.
 var Units = Spec{
 	Name:   "samples",

@@ -10,6 +10,8 @@ import (
 	"prismtop/tui/widget"
 )
 
+// The frame: its parts put together, the header of it, the room of overlays, and a terminal that is too small.
+
 // compose assembles the frame from the header, the panes and the footer. The parts cache their
 // output; only changed ones are redrawn.
 func (m *Model) compose() {

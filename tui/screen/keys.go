@@ -13,6 +13,8 @@ import (
 	"prismtop/tui/widget"
 )
 
+// Keys and the mouse: what each action does, the way of a key to what takes it, and the opening of what lies over the panes.
+
 // deeds are what the actions of tui/keys do on this screen, but for those of settings. One that is not here asks the
 // source for its command.
 var deeds = map[profiles.Action]func(*Model) tea.Cmd{

@@ -11,6 +11,8 @@ import (
 	"prismtop/tui/theme"
 )
 
+// Leaving the screen: how the run goes on or ends, the error that Run returns, and the question whether to quit.
+
 // departure is how this screen leaves the run: with its end or without, after how long a wait, and what Run returns then.
 type departure struct {
 	seat  *seat

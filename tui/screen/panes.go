@@ -14,6 +14,8 @@ import (
 	"prismtop/tui/terminal"
 )
 
+// The list of panes, and their interface to the screen.
+
 // Panes are the panes of the screen, in the order of the list of panes.
 var Panes = []pane.Spec{
 	pane.Phases, imaging.Reconstruction, pane.Caches, pane.Loss, pane.Effects, pane.IterationTime, imaging.KSpace, pane.Memory, imaging.Quality, throughput.Pane, throughput.Memory, pane.Units, pane.Log, pane.Settings, ablation.Pane, imaging.Phase, imaging.Diffraction,

@@ -20,6 +20,8 @@ import (
 	"prismtop/tui/words"
 )
 
+// Running the screen on a terminal: Run, its Options, and what package program asks of a model.
+
 // Run shows the run on a terminal until the user quits, ctx ends or the channel of snapshots is
 // closed. It stops the run when the user quits, restores the terminal and prints a summary, and
 // returns within two seconds even if the terminal has stopped reading.

@@ -25,6 +25,8 @@ import (
 	"prismtop/tui/terminal"
 )
 
+// What the screen remembers between sessions, and its file.
+
 // remembered is the state of the screen kept between sessions. Keys missing from a file have
 // their zero value, which is the initial state.
 type remembered struct {

@@ -13,6 +13,8 @@ import (
 	"prismtop/profiles/unit"
 )
 
+// A replay's place in a recording: consuming it forwards, seeking, and refreshing one that grows.
+
 // refreshEvery is the time between two looks at whether a recording has grown.
 const refreshEvery = 200 * time.Millisecond
 

@@ -15,6 +15,8 @@ import (
 	"prismtop/profiles/recording"
 )
 
+// The player: the commands to a replay, its clock, and the snapshots that it offers.
+
 const (
 	// frame is the time between two snapshots of a replay that plays.
 	frame = 100 * time.Millisecond

@@ -9,6 +9,8 @@ import (
 	"prismtop/tui/words"
 )
 
+// A list of acceptance, drawn below the table of an ablation with its verdicts and reasons.
+
 // verdictColumns is the width of a verdict with the space after it.
 const verdictColumns = 6
 

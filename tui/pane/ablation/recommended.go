@@ -9,6 +9,8 @@ import (
 	"prismtop/tui/theme"
 )
 
+// What an ablation that has ended recommends.
+
 // recommended writes what an ablation that has ended recommends between row y and end, the largest saving first,
 // and returns the next free row. Values in force are left out: the table has what they save.
 func (p *view) recommended(c *chart.Canvas, y, end int, a *profiles.Ablation) int {

@@ -24,6 +24,8 @@ import (
 	"prismtop/tui/words"
 )
 
+// The pane of an ablation: its keys and explanations, the table of single settings, and how long an ablation takes.
+
 // Pane specifies the pane that shows the results of an ablation.
 var Pane = pane.Spec{
 	Name:  "ablation",

@@ -7,6 +7,8 @@ import (
 	"prismtop/tui/theme"
 )
 
+// The ways to draw a picture, which of them the terminal can, and the keys of the panes of pictures.
+
 // drawing is a way to draw pictures.
 type drawing uint8
 

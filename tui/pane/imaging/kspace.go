@@ -14,6 +14,8 @@ import (
 	"prismtop/tui/words"
 )
 
+// The pane of k-space: the apertures to scale, and how many samples there are.
+
 // KSpace specifies the pane of the apertures' positions in k-space.
 var KSpace = pane.Spec{
 	Name:  "k-space",

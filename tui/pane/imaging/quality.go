@@ -12,6 +12,8 @@ import (
 	"prismtop/tui/words"
 )
 
+// The pane of the quality: one metric over the run, or all of them.
+
 // Quality specifies the pane of how close the result is to the truth.
 var Quality = pane.Spec{
 	Name:  "quality",

@@ -13,6 +13,8 @@ import (
 	"prismtop/tui/words"
 )
 
+// The pane of the losses of all tasks.
+
 // Losses specifies the pane of the losses of all tasks over each other.
 var Losses = pane.Spec{
 	Name:  "task losses",

@@ -20,6 +20,8 @@ import (
 	"prismtop/tui/words"
 )
 
+// The pane of the list of tasks: its columns, its rows with their states, and cancelling a task.
+
 // Table specifies the pane of the list.
 var Table = pane.Spec{
 	Name:  "task list",

@@ -19,6 +19,8 @@ import (
 	"prismtop/tui/words"
 )
 
+// The panes of throughput and memory over the batch size, and what the tuner chose.
+
 // Pane specifies the pane of the throughput over the batch size, and Memory that of the memory.
 var (
 	Pane = pane.Spec{
