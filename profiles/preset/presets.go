@@ -142,9 +142,9 @@ func (s *Shelf) load(name string, seen []string) (Preset, error) {
 // complete returns an error naming the keys that a preset without a base leaves
 // unset.
 func (d *document) complete() error {
-	for _, name := range d.table.Names() {
-		if _, ok := d.values[name]; !ok {
-			return fmt.Errorf("%s: must be set, because there is no base", name)
+	for _, k := range d.table.Keys() {
+		if _, ok := d.values[k.Name]; !ok && !k.Optional {
+			return fmt.Errorf("%s: must be set, because there is no base", k.Name)
 		}
 	}
 	return nil

@@ -158,11 +158,11 @@ func SettingsOf(v settings.Values) [][2]string {
 	return all
 }
 
-// Values returns the settings as values of the workload's table. Every key must be there.
+// Values returns the settings as values of the workload's table. Every key that is not optional must be there.
 func (r *Run) Values(table *settings.Table) (settings.Values, error) {
 	v, missing := table.Zero(), map[string]bool{}
-	for _, name := range table.Names() {
-		missing[name] = true
+	for _, k := range table.Keys() {
+		missing[k.Name] = !k.Optional
 	}
 	for _, s := range r.Settings {
 		var err error

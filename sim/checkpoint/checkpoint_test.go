@@ -206,7 +206,7 @@ func TestSettingsThatAreMissingOrUnknown(t *testing.T) {
 		want     string
 	}{
 		{r.Settings[1:], "the setting name is missing"},
-		{append(r.Settings[:4:4], [2]string{"nam", "x"}), `unknown setting "nam": did you mean name?`},
+		{append(r.Settings[:4:4], [2]string{"nam", "x"}), `unknown setting "nam": did you mean name? prismtop settings lists them`},
 		{append(r.Settings[:4:4], [2]string{"count", "101"}), "count = 101: must be a whole number from 1 to 100"},
 	} {
 		c := &Run{Settings: test.settings}

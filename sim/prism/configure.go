@@ -6,7 +6,6 @@ import (
 
 	"prismtop/sim/nn"
 	"prismtop/sim/optics"
-	"prismtop/sim/picture"
 	"prismtop/sim/tensor"
 )
 
@@ -54,7 +53,7 @@ func aperture(s *Settings) (optics.Aperture, error) {
 const maskLimit = 16 << 20
 
 // newSystem prepares the measurements of an object.
-func newSystem(s *Settings, object *picture.Object, device Device, masks *optics.MaskCache) (*MeasurementSystem, error) {
+func newSystem(s *Settings, in Inputs, device Device, masks *optics.MaskCache) (*MeasurementSystem, error) {
 	shape, err := aperture(s)
 	if err != nil {
 		return nil, err
@@ -65,7 +64,7 @@ func newSystem(s *Settings, object *picture.Object, device Device, masks *optics
 	}
 	window := optics.ObjectWindow(s.Size, s.ObjectSize)
 	return NewMeasurementSystem(SystemOptions{
-		Truth: object.Amplitude, Size: s.Size, Aperture: shape, Noise: detector,
+		Truth: in.Object.Amplitude, Measured: in.Measured, Size: s.Size, Aperture: shape, Noise: detector,
 		Rows: [2]int{window.Top, window.Top + window.Size},
 		Host: device.Host, Masks: masks, Transforms: transforms(s), Faithful: s.Faithful,
 		Cache: NewMeasurementCache(int64(s.MeasurementCacheMB)<<20, s.MeasurementCache, nil),

@@ -30,15 +30,25 @@ type Maker struct {
 // Load draws or reads the picture named by the settings.
 func (m Maker) Load(ctx context.Context, v settings.Values) (workload.Inputs, error) {
 	s := From(v)
+	if s.Measured != "" {
+		measured, object, err := loadMeasured(ctx, &s)
+		if err != nil {
+			return nil, err
+		}
+		return Inputs{object, measured}, nil
+	}
 	object, err := LoadObject(ctx, &s)
 	if err != nil {
 		return nil, err
 	}
-	return Inputs{object}, nil
+	return Inputs{Object: object}, nil
 }
 
 // Inputs is the picture to reconstruct.
-type Inputs struct{ Object *picture.Object }
+type Inputs struct {
+	Object   *picture.Object
+	Measured *Measured // nil if the telescope is simulated
+}
 
 // Name returns the picture's name.
 func (in Inputs) Name() string { return in.Object.Name }
@@ -62,11 +72,16 @@ func LoadObject(ctx context.Context, s *Settings) (*picture.Object, error) {
 // SameInputs reports whether two settings load the same picture at the same sizes.
 func (m Maker) SameInputs(a, b settings.Values) bool {
 	s, t := From(a), From(b)
+	if s.Measured != t.Measured || s.Measured != "" && s.Samples != t.Samples {
+		return false
+	}
 	return s.Object == t.Object && s.Image == t.Image && s.Invert == t.Invert && s.Size == t.Size && s.ObjectSize == t.ObjectSize
 }
 
 // Reads reports whether the picture is a file.
-func (m Maker) Reads(v settings.Values) bool { return v.Text("image") != "" }
+func (m Maker) Reads(v settings.Values) bool {
+	return v.Text("image") != "" || v.Text(measuredKey) != ""
+}
 
 // Check returns an error if this machine or this build does not have the device or
 // the kernels.
@@ -116,7 +131,8 @@ func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (
 	if err != nil {
 		return nil, err
 	}
-	r, err := New(ctx, s, in.(Inputs).Object, device)
+	inputs := in.(Inputs)
+	r, err := newReconstruction(ctx, s, inputs, device)
 	var failed *deviceError
 	if err != nil && device.beside() && ctx.Err() == nil && (errors.As(err, &failed) || nn.Lost(err)) {
 		if s.Device != "auto" {
@@ -128,7 +144,7 @@ func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (
 		}
 		device.leave()
 		device.Backend, device.Note = device.Processor, advised(err).Error()
-		r, err = New(ctx, s, in.(Inputs).Object, device)
+		r, err = newReconstruction(ctx, s, inputs, device)
 	}
 	if err != nil {
 		device.Close()

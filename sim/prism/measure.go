@@ -17,6 +17,9 @@ type SystemOptions struct {
 	Aperture optics.Aperture
 	Noise    *optics.Noise // nil adds none
 
+	// Measured stands for measurements of the truth, unless nil.
+	Measured *Measured
+
 	Host  optics.Host
 	Masks *optics.MaskCache
 	Cache *MeasurementCache
@@ -106,7 +109,11 @@ func (s *MeasurementSystem) Aperture() optics.Aperture { return s.options.Apertu
 // Bytes returns the memory of the system's planes and of its work space, which the
 // first measurement of a kind allocates; the caches count their own.
 func (s *MeasurementSystem) Bytes() int64 {
-	return s.telescope.Bytes() + 8*int64(len(s.spectrum)) + 4*int64(len(s.cumulative)+len(s.one))
+	measured := 0
+	if m := s.options.Measured; m != nil {
+		measured = len(m.Amplitudes)
+	}
+	return 4*int64(measured) + s.telescope.Bytes() + 8*int64(len(s.spectrum)) + 4*int64(len(s.cumulative)+len(s.one))
 }
 
 // Cache returns the measurement cache.
@@ -133,7 +140,11 @@ func (s *MeasurementSystem) Measure(ctx context.Context, reconstruction []float3
 		return errors.New("measuring: a sample without apertures")
 	}
 	defer s.options.Host.Attach(s.options.Host.Attach(ctx))
-	if err := s.measureTruth(ctx, targetNew, centres); err != nil {
+	if m := s.options.Measured; m != nil {
+		if err := m.copyTo(targetNew, centres); err != nil {
+			return err
+		}
+	} else if err := s.measureTruth(ctx, targetNew, centres); err != nil {
 		return err
 	}
 	if err := s.options.Noise.Apply(ctx, targetNew, targetNew); err != nil {

@@ -22,8 +22,12 @@ func (r *Reconstruction) QualityOf(ctx context.Context, output []float32) (profi
 }
 
 // Picture returns a copy of the newest output, or of the object, on the object's
-// window. It is nil if the device failed: the next operation returns the error.
+// window. It is nil for an object that is only measured, and if the device failed: the next operation returns the
+// error.
 func (r *Reconstruction) Picture(id int) *profiles.Picture {
+	if id == PictureTruth && r.truth.unknown() {
+		return nil
+	}
 	if id == PictureTruth {
 		return r.settings.crop(id, r.truth.object.Amplitude)
 	}

@@ -52,6 +52,11 @@ type Reconstruction struct {
 
 // New prepares a reconstruction of an object. Errors name the setting.
 func New(ctx context.Context, s Settings, object *picture.Object, device Device) (*Reconstruction, error) {
+	return newReconstruction(ctx, s, Inputs{Object: object}, device)
+}
+
+// newReconstruction is New from inputs, which may be measurements.
+func newReconstruction(ctx context.Context, s Settings, in Inputs, device Device) (*Reconstruction, error) {
 	if err := admits(device.Backend, &s); err != nil {
 		return nil, err
 	}
@@ -59,12 +64,14 @@ func New(ctx context.Context, s Settings, object *picture.Object, device Device)
 	if err != nil {
 		return nil, err
 	}
-	samples, err := samplePattern(ctx, &s)
-	if err != nil {
+	var samples sampling
+	if in.Measured != nil {
+		samples = in.Measured.samples()
+	} else if samples, err = samplePattern(ctx, &s); err != nil {
 		return nil, err
 	}
 	masks := optics.NewMaskCache(s.Size, maskLimit, s.MaskCache, nil)
-	system, err := newSystem(&s, object, device, masks)
+	system, err := newSystem(&s, in, device, masks)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +89,7 @@ func New(ctx context.Context, s Settings, object *picture.Object, device Device)
 	r := &Reconstruction{
 		trainer: t, estimate: estimate{trainer: t, current: both[:plane:plane], output: both[plane:]},
 		progress: progress{sample: -1, lr: s.LearningRate, plateau: newPlateau(), began: time.Now()}, settings: s,
-		truth: truth{object: object, metrics: device.Host.Metrics()}, samples: samples, system: system,
+		truth: truth{object: in.Object, measured: in.Measured, metrics: device.Host.Metrics()}, samples: samples, system: system,
 		caches: cacheSet{system.Cache(), device.Host.Plans(), masks}, targets: targets{make([]float32, plane), make([]float32, plane)},
 		stop: s.ThresholdInForce(),
 	}
@@ -347,6 +354,11 @@ func (r *Reconstruction) Info() profiles.RunInfo {
 		Schema: Schema(), Object: r.truth.object.Name, Parameters: r.decoder.Parameters(), Seed: s.Seed,
 		Units: len(r.samples), Passes: s.Passes, Notes: append([]string(nil), r.truth.object.Notes...),
 		Sampling: &profiles.Sampling{Size: s.Size, ObjectSize: s.ObjectSize, PerSample: len(r.samples[0]), Radius: s.Radius},
+	}
+	if r.truth.unknown() {
+		for _, id := range []int{SeriesPSNR, SeriesSSIM, SeriesRMSE} {
+			info.Schema.Series[id].Absent = noTruth
+		}
 	}
 	if s.FusedOptimizer && s.AMP == "fp16" {
 		info.Notes = append(info.Notes, "the optimiser is not fused under fp16, which checks all gradients first")

@@ -12,9 +12,10 @@ import (
 // not usable: start from a preset. The tags are the keys of Table, which describes them.
 type Settings struct {
 	// The picture.
-	Object string `setting:"object"` // built-in object: moon, usaf, star, points
-	Image  string `setting:"image"`  // picture file; wins over Object when set
-	Invert bool   `setting:"invert"` // invert the picture's intensities
+	Object   string `setting:"object"`   // built-in object: moon, usaf, star, points
+	Image    string `setting:"image"`    // picture file; wins over Object when set
+	Invert   bool   `setting:"invert"`   // invert the picture's intensities
+	Measured string `setting:"measured"` // file of measurements; stands for the object and the telescope
 
 	// The instrument.
 	Size         int     `setting:"size"`          // N, side of the field in pixels, a power of two

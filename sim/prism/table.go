@@ -27,6 +27,8 @@ const (
 	fixedInitial    = "it is read when the phase begins"
 )
 
+const measuredKey = "measured"
+
 // Table is the single definition of each setting's name, meaning, range and presentation.
 // The fields of Settings hold the values.
 var Table = settings.NewTable("prism", joined,
@@ -34,6 +36,7 @@ var Table = settings.NewTable("prism", joined,
 		"moon", "usaf", "star", "points").Fixed(fixedPicture),
 	settings.Text(groupPicture, "image", "picture file; wins over object when set").Words("none", "").Fixed(fixedPicture),
 	settings.Switch(groupPicture, "invert", "invert the picture's intensities").Fixed(fixedPicture),
+	settings.Text(groupPicture, measuredKey, "NPZ file of an instrument's measurements, which stand for the picture and the simulated telescope").Words("none", "").Optional().Fixed(fixedPicture),
 
 	settings.Integer(groupInstrument, "size", "pixels", "side of the field", 16, maxSide).
 		Rule("a power of two", powerOfTwo).Fixed(fixedInstrument),

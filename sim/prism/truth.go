@@ -11,14 +11,18 @@ import (
 
 // truth is the object that is reconstructed, and the comparison with it.
 type truth struct {
-	object  *picture.Object
-	metrics optics.Metrics
-	hash    string // of the amplitudes, for checkpoints; empty until the first
+	object   *picture.Object
+	measured *Measured // of the object; nil if they are simulated
+	metrics  optics.Metrics
+	hash     string // of what is reconstructed, for checkpoints; empty until the first
 }
 
 // compare returns how near a plane, [N, N], is to the object on its window (spec/prism.md §6).
 func (t *truth) compare(ctx context.Context, plane []float32, s *Settings) (profiles.Values, error) {
 	v := profiles.NoValues()
+	if t.unknown() {
+		return v, ctx.Err()
+	}
 	q, err := t.metrics.Compare(ctx, plane, t.object.Amplitude, s.Size, s.window())
 	if err == nil {
 		v[SeriesPSNR], v[SeriesSSIM], v[SeriesRMSE] = q.PSNR, q.SSIM, q.RMSE
@@ -26,10 +30,17 @@ func (t *truth) compare(ctx context.Context, plane []float32, s *Settings) (prof
 	return v, err
 }
 
-// sum returns the SHA-256 sum of the object's amplitudes, in hexadecimal.
+// unknown reports whether there are only measurements of the object.
+func (t *truth) unknown() bool { return t.measured != nil && !t.measured.Known }
+
+// sum returns the SHA-256 sum of the object's amplitudes, or of those measured, in hexadecimal.
 func (t *truth) sum(ctx context.Context) (string, error) {
 	if t.hash == "" {
-		sum := NewMeasurementCache(0, false, nil).hashPicture(ctx, t.object.Amplitude)
+		of := t.object.Amplitude
+		if t.measured != nil {
+			of = t.measured.Amplitudes
+		}
+		sum := NewMeasurementCache(0, false, nil).hashPicture(ctx, of)
 		if err := ctx.Err(); err != nil {
 			return "", err
 		}

@@ -53,6 +53,16 @@ func (s *joinedRules) validInstrument() error {
 	case s.Aperture == "obscured" && s.SpiderWidth >= s.Radius:
 		return s.wrong("spider_width", "must be below radius, %g", s.Radius)
 	}
+	if s.Measured != "" {
+		switch {
+		case s.Image != "":
+			return s.wrong("image", "must be none with %s, which has the object's measurements", measuredKey)
+		case s.Noise != "none":
+			return s.wrong("noise", "must be none with %s: the measurements have their own", measuredKey)
+		case s.SampleLength != 0:
+			return s.wrong("sample_length", "must be 0 with %s, which has one aperture each", measuredKey)
+		}
+	}
 	switch s.Noise {
 	case "shot", "poisson", "composite":
 		if s.SNR == 0 {
@@ -70,6 +80,12 @@ func (s *joinedRules) validInstrument() error {
 const maxSamples = 1 << 20
 
 func (s *joinedRules) validSampling() error {
+	if s.Measured != "" { // which says where the apertures are
+		if float64(s.Samples)*float64(s.Passes) > maxSamples {
+			return s.wrong("samples", "must be at most %d in %d passes", maxSamples/s.Passes, s.Passes)
+		}
+		return nil
+	}
 	roi := s.ROIDiameter
 	if roi == 0 {
 		roi = float64(s.Size)
