@@ -189,7 +189,7 @@ func TestImportsGoDown(t *testing.T) {
 func TestMainKnowsTheCommandLineOnly(t *testing.T) {
 	pkgs := list(t)
 	i := slices.IndexFunc(pkgs, func(p pkg) bool { return p.ImportPath == module })
-	if want := []string{"os", module + "/tui/command"}; i < 0 || !slices.Equal(pkgs[i].Imports, want) {
+	if want := []string{"embed", "os", module + "/tui/command"}; i < 0 || !slices.Equal(pkgs[i].Imports, want) {
 		t.Errorf("main must import %q, nothing else", want)
 	}
 }
