@@ -16,6 +16,8 @@ import (
 	"prismtop/profiles/unit"
 )
 
+// The rules: what each looks at, and its sentence.
+
 // Facts are the input of the rules at one moment of a run.
 type Facts struct {
 	Schema    *profiles.Schema

@@ -9,6 +9,8 @@ import (
 	"prismtop/profiles"
 )
 
+// The watch: the facts of a run as it goes, and which alerts stand.
+
 // retell is the minimum time between changes of the sentence of an active alert.
 const retell = 5 * time.Second
 

@@ -12,6 +12,8 @@ import (
 	"prismtop/profiles/unit"
 )
 
+// The circumstances of a comparison: settings that differ, what all sides share, warnings, and the curves over each other.
+
 // settings lists the settings that differ between the sides' first recordings.
 func (t *table) settings() (differ []Setting) {
 	var keys []string

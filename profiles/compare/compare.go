@@ -15,6 +15,8 @@ import (
 	"prismtop/profiles/unit"
 )
 
+// The result of a comparison: its sides, rows, verdicts, settings, warnings and curves.
+
 // Comparison is the result of comparing sides.
 type Comparison struct {
 	Design Design

@@ -6,6 +6,8 @@ import (
 	"prismtop/profiles"
 )
 
+// The grid of a run: its iterations in bins of equal numbers, so that runs of any length are compared at equal iterations.
+
 // gridBins is the largest number of bins of a grid: a power of two.
 const gridBins = 2048
 

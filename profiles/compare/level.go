@@ -8,6 +8,8 @@ import (
 	"prismtop/profiles/stats"
 )
 
+// Where a side's values lie, with their variance and the margin of a difference, and which blocks of a recording count.
+
 const (
 	// leastBlocks is the least number of blocks of a recording from which its noise is known.
 	leastBlocks = 8

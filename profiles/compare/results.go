@@ -8,6 +8,8 @@ import (
 	"prismtop/profiles"
 )
 
+// Rows of results: series of runs brought to equal iterations, and whether a difference is more than their noise.
+
 const (
 	// apart is how far the result of a run may move by rounding alone, as a share of the value: the
 	// losses of equal trainings that differ in the last bit of the weights (docs/accuracy.md).

@@ -13,6 +13,8 @@ import (
 	"prismtop/profiles/unit"
 )
 
+// A sample: what a comparison keeps of one recording, gathered from its events.
+
 const (
 	// BlockLength is the shortest block of iterations whose medians are compared: other programs are
 	// known as finely as that.

@@ -12,6 +12,8 @@ import (
 	"prismtop/profiles"
 )
 
+// The stretch of a recording that is compared, parsed from an argument.
+
 // Stretch is the part of a recording that is compared. The zero value is its newest start, from the
 // first iteration to the last.
 type Stretch struct {

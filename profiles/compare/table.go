@@ -11,6 +11,8 @@ import (
 	"prismtop/profiles/unit"
 )
 
+// A comparison under way: what is compared, the rows of it, and judging them.
+
 // table is a comparison under way.
 type table struct {
 	options Options

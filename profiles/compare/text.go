@@ -13,6 +13,8 @@ import (
 	"prismtop/profiles/visible"
 )
 
+// A comparison as text: its table, footnotes, settings and warnings.
+
 // Widths of the table's columns in cells, without the gaps between them.
 const (
 	textTitle, textValue, textRaw, textInterval, textFloor = 18, 9, 7, 19, 7

@@ -10,6 +10,8 @@ import (
 	"prismtop/profiles/unit"
 )
 
+// Rows of times and rates, judged against how all times of a machine move together.
+
 // column is a time or a rate of every block.
 type column struct {
 	group  Group

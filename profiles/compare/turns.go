@@ -9,6 +9,8 @@ import (
 	"prismtop/profiles/stats"
 )
 
+// Two programs that run by turns: their slices of time, and the comparison of neighbouring ones.
+
 // Slice is the time for which one of two programs ran while the other was stopped.
 type Slice struct {
 	Side     int // 0 for the base

@@ -11,7 +11,7 @@ import (
 	"prismtop/profiles/stats"
 )
 
-// Reasons why the iterations before and after a change cannot be compared.
+// Why the iterations before and after a change cannot be compared.
 
 // loadCovers bounds the reported load: a noticeable difference in the load by other
 // programs counts if loadCovers times the difference exceeds the shift. One waiting

@@ -7,6 +7,8 @@ import (
 	"prismtop/profiles/machine"
 )
 
+// Segments of iterations under one set of settings, and the windows of effects in them.
+
 // The windows of an effect, in iterations.
 const (
 	Window   = 200 // maximum on each side, nearest to the change

@@ -13,6 +13,8 @@ import (
 	"prismtop/profiles/stats"
 )
 
+// The tracker: effects under construction, the iterations and measurements that it is given, and judging each effect.
+
 // maxChanges bounds the number of changes and effects kept.
 const maxChanges = 256
 

@@ -9,6 +9,8 @@ import (
 	"prismtop/profiles/visible"
 )
 
+// An ablation in JSON, of single settings and factorial.
+
 // Ablation is an ablation's table in JSON. What was not measured is null.
 type Ablation struct {
 	Schema   int             `json:"schema"`

@@ -13,6 +13,8 @@ import (
 	"prismtop/profiles/unit"
 )
 
+// The parts of a summary, from a snapshot: what is known, else the reason.
+
 // The reasons that several fields share.
 const (
 	notBegun    = "the run did not begin"

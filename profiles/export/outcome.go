@@ -7,6 +7,8 @@ import (
 	"prismtop/profiles/unit"
 )
 
+// An effect in words, for reports.
+
 // What returns the changed settings with their values in a line: "amp off → bf16, fft_cache false → true".
 func (c *Change) What() string {
 	parts := make([]string, len(c.Settings))

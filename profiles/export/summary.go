@@ -13,6 +13,8 @@ import (
 	"prismtop/profiles/visible"
 )
 
+// The summary: its fields, made from a snapshot and written.
+
 // Schema is the version of the JSON object. It changes when a field changes its
 // meaning or is removed.
 const Schema = 1

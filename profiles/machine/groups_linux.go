@@ -8,6 +8,8 @@ import (
 	"strings"
 )
 
+// The limits of memory that control groups set.
+
 // memoryGroup is a control group with limits of memory: that of this process, or one that it lies in.
 type memoryGroup struct {
 	dir   string // of its files

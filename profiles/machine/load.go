@@ -2,6 +2,8 @@ package machine
 
 import "cmp"
 
+// Processor time, and the share of it that other programs took.
+
 // Quiet is the share of the processors, 0 to 1, that other programs may use while
 // comparable times are measured.
 const Quiet = 0.06

@@ -3,6 +3,8 @@
 // and gpu fill it, doctor and the reports print it.
 package machine
 
+// Processors, memory and GPUs, as they are described.
+
 // CPU is a processor and the instruction sets relevant to the kernels.
 type CPU struct {
 	Model    string    `json:"model,omitempty"` // "AMD EPYC 9654 96-Core Processor"

@@ -6,6 +6,8 @@ import (
 	"strings"
 )
 
+// The memory of a process from /proc.
+
 // ReadResident reads this process's resident memory and its peak, in bytes; reason
 // says what is missing and why.
 func ReadResident() (rss, peak int64, reason string) { return readResident("/proc/self/status") }

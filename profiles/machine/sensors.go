@@ -2,6 +2,8 @@ package machine
 
 import "math"
 
+// Readings of sensors, numbers that may be missing, and what of a GPU's memory belongs to whom.
+
 // Sensors is a reading of the machine's GPUs and of the energy counters of its processors.
 type Sensors struct {
 	GPUs   []GPUSensors

@@ -14,6 +14,8 @@ import (
 	"prismtop/profiles/settings"
 )
 
+// A settings file, decoded with errors that name line and key.
+
 // largestFile bounds a settings file, in bytes: all keys with generous comments
 // take less than a tenth.
 const largestFile = 64 << 10

@@ -13,6 +13,8 @@ import (
 	"prismtop/profiles/settings"
 )
 
+// Shelves of presets, and the presets on them.
+
 // Shelf holds the presets of a workload.
 type Shelf struct {
 	Table   *settings.Table

@@ -12,6 +12,8 @@ import (
 	"prismtop/profiles/settings"
 )
 
+// The settings of a run from all sources in their order: preset, files, environment, assignments and flags.
+
 // EnvPrefix is the prefix of every environment variable that sets a key:
 // PRISMTOP_LEARNING_RATE sets learning_rate.
 const EnvPrefix = "PRISMTOP_"

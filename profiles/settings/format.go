@@ -13,6 +13,8 @@ import (
 	"prismtop/profiles/visible"
 )
 
+// Values as text: as Set accepts them, as a settings file, and described.
+
 // Get returns the key's value as text accepted by Set, empty for an unknown key. A suspended
 // number is followed by the state it was given for: "0.003 for l1".
 func (v Values) Get(key string) string {

@@ -7,6 +7,8 @@ import (
 	"strings"
 )
 
+// A key of a table: its type, its presses, how it is compared, what it costs, and the values that it takes.
+
 // Type is the type of a key's value.
 type Type uint8
 

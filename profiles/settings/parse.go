@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 )
 
+// Setting a value from text, and the errors of values and keys that are not valid.
+
 // ValueError reports the invalid value of a key and what would be valid. Its text
 // is one line: `size = 500: must be a power of two from 16 to 8192`.
 type ValueError struct {

@@ -7,6 +7,8 @@
 // ones.
 package settings
 
+// The keys that every workload may have, and assignments with the origin of each value.
+
 // Keys that a run looks for in the settings of every workload. All are optional.
 const (
 	MaxIterations = "max_iterations"  // ends the run; 0 means no limit

@@ -5,6 +5,8 @@ import (
 	"slices"
 )
 
+// A table of settings and the declaration of its entries.
+
 // Table declares the settings of a workload. It is made once and immutable.
 type Table struct {
 	Workload string // "prism"

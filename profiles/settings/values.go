@@ -6,6 +6,8 @@ import (
 	"strings"
 )
 
+// Values of all keys: reading them, numbers that belong to the state of others, differences, and validation.
+
 // Values hold a value for every key of a table. They are immutable. The zero Values have
 // no table and no keys.
 type Values struct {

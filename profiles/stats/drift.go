@@ -5,6 +5,8 @@ import (
 	"slices"
 )
 
+// The drift of a series between windows, and the shift between two with its interval.
+
 // Numbers of windows used to estimate a drift.
 const (
 	DriftWindows = 20 // enough for a 95 % interval

@@ -5,6 +5,8 @@ import (
 	"slices"
 )
 
+// The signed-rank interval of paired differences.
+
 // SignedRankLeast is the minimum number of values for a 95 % interval: with five,
 // even the widest interval contains the truth in only 15 of 16 cases.
 const SignedRankLeast = 6

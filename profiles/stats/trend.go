@@ -5,6 +5,8 @@ import (
 	"slices"
 )
 
+// The slope of a series and whether it is more than noise.
+
 // Trend is the slope of a series of measurements.
 type Trend struct {
 	Slope     float64 // the unit of y per unit of x

@@ -10,6 +10,8 @@ import (
 	"prismtop/profiles/unit"
 )
 
+// The comparisons at each density, the cost estimated from them, and the choice of the density.
+
 // Density is how closely a run is watched.
 type Density struct {
 	Period time.Duration // between two frames

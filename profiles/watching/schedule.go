@@ -21,6 +21,8 @@ import (
 	"time"
 )
 
+// The schedule: when watching stops for a dark block, and what the caller does next.
+
 // Step is what the caller does after the wait that comes with it.
 type Step uint8
 

@@ -6,6 +6,8 @@ import (
 	"prismtop/profiles"
 )
 
+// Curves of bounded length: bins of iterations that are joined in pairs when they are too many.
+
 // Most is the largest number of bins.
 const Most = 512
 

@@ -9,6 +9,8 @@ import (
 	"prismtop/profiles/settings"
 )
 
+// The digest: its starts, its alerts, and what it takes of events and snapshots.
+
 const (
 	mostAlerts = 256
 	mostStarts = 64

@@ -8,6 +8,8 @@ import (
 	"prismtop/profiles/unit"
 )
 
+// Vertical and horizontal axes: their range, ticks and labels.
+
 // axis maps values to pixels.
 type axis struct {
 	low, high float64 // values at its ends

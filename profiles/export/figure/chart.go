@@ -9,6 +9,8 @@ import (
 	"prismtop/profiles/visible"
 )
 
+// A chart of curves over iterations: what it has, and drawing it.
+
 // Set is the charts of a run, over its iterations.
 type Set struct {
 	X       []float64 // iteration in the middle of each bin

@@ -12,6 +12,8 @@ import (
 	"prismtop/profiles/unit"
 )
 
+// The writer of figures, and the title and facts of a run above them.
+
 // Writer draws a run at its end: its charts side by side, and its changes of settings below them. It is
 // not safe for concurrent use.
 type Writer struct {

@@ -17,6 +17,8 @@ import (
 	"golang.org/x/image/vector"
 )
 
+// A drawing as PNG.
+
 // scale is the number of pixels of a PNG per pixel of a drawing: enough for paper at 18 cm.
 const scale = 2
 

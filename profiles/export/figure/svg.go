@@ -10,6 +10,8 @@ import (
 	"prismtop/profiles/visible"
 )
 
+// A drawing as SVG.
+
 // family are the fonts of texts in SVG.
 const family = "Helvetica, Arial, 'Liberation Sans', sans-serif"
 

@@ -12,6 +12,8 @@ import (
 	"prismtop/profiles/atomicfile"
 )
 
+// The formats to choose from, and the names of new files.
+
 // Kind is a format to choose from.
 type Kind struct{ Name, About string }
 

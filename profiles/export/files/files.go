@@ -22,6 +22,8 @@ import (
 	"prismtop/profiles/export"
 )
 
+// The files of a run while they are written: targets, drafts, pipes, and the end of all.
+
 // Target is a format and the path to write it to.
 type Target struct {
 	format *format

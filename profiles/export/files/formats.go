@@ -19,6 +19,8 @@ import (
 	"prismtop/profiles/export/trace"
 )
 
+// The table of formats, each with its writer.
+
 // writer writes a run in one format. Errors of its destination are returned by Close, with the
 // number of events that it missed as lost.
 type writer interface {

@@ -13,6 +13,9 @@ import (
 	"prismtop/profiles"
 )
 
+// The collector of a run's numbers, and the metrics of the run, its caches, memory and series. Those of sensors are in
+// sensors.go.
+
 // buckets are the upper bounds of the histogram of iteration times, in nanoseconds.
 var buckets = [...]int64{
 	100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000, 25_000_000, 50_000_000, 100_000_000,

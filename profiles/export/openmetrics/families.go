@@ -14,6 +14,8 @@ import (
 	"prismtop/profiles/visible"
 )
 
+// Families of metrics, and the form that a reader accepts.
+
 // families are metrics by name, in the order in which they are written.
 type families struct {
 	all []*dto.MetricFamily

@@ -9,6 +9,8 @@ import (
 	"prismtop/profiles/machine"
 )
 
+// The metrics of GPUs and of energy.
+
 // writeSensors writes the sensors of the GPUs and the counters of energy, those that there are.
 func writeSensors(t *families, s *profiles.Snapshot) {
 	if d := &s.Memory.Device; d.Used() {

@@ -9,6 +9,8 @@ import (
 	"time"
 )
 
+// The server of metrics: its address, its limits, its end.
+
 // Path is where the metrics are served.
 const Path = "/metrics"
 

@@ -17,6 +17,8 @@ import (
 	"prismtop/profiles/visible"
 )
 
+// A report as one HTML file, with its charts and their data.
+
 var (
 	//go:embed page.css
 	pageStyle string

@@ -15,6 +15,8 @@ import (
 	"prismtop/profiles/unit"
 )
 
+// The sections of a report.
+
 // section is a part of a report: a table, or a sentence where it would be empty.
 type section struct {
 	ID, Title string

@@ -9,6 +9,8 @@ import (
 	"prismtop/profiles/visible"
 )
 
+// The columns of the table of iterations.
+
 // flags are the columns of what was special about an iteration.
 var flags = []struct {
 	flag profiles.Flags

@@ -17,6 +17,8 @@ import (
 	"prismtop/profiles/visible"
 )
 
+// The writer of both tables, and the rows of what happened between iterations.
+
 // Writer writes the tables of a run. It is not safe for concurrent use.
 type Writer struct {
 	iterations *bufio.Writer

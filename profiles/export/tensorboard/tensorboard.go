@@ -17,6 +17,8 @@ import (
 	"prismtop/profiles/settings"
 )
 
+// The writer: when which scalars, pictures and texts are written, and under which tag.
+
 // interval is the least time between two events of the values that every iteration has, in
 // nanoseconds. TensorBoard shows a sample of a thousand points or so of each tag.
 const interval = 50_000_000

@@ -8,6 +8,8 @@ import (
 	"prismtop/profiles/machine"
 )
 
+// The counters of a trace.
+
 // counter opens a counter at a time.
 func (w *Writer) counter(name string, at int64) { w.open('C', name, at, loopThread) }
 

@@ -18,6 +18,8 @@ import (
 	"prismtop/profiles/machine"
 )
 
+// The writer of a trace: its threads and the spans on them.
+
 // The threads.
 const (
 	loopThread = 1 + iota
