@@ -10,7 +10,7 @@ import (
 	"prismtop/tui/widget"
 )
 
-// The frame: its parts put together, the header of it, the room of overlays, and a terminal that is too small.
+// The frame: its parts put together, its header and footer, the room of overlays, and a terminal that is too small.
 
 // compose assembles the frame from the header, the panes and the footer. The parts cache their
 // output; only changed ones are redrawn.
@@ -27,7 +27,7 @@ func (m *Model) compose() {
 	rows := make([]string, 0, l.H)
 	rows = append(rows, m.header().lines(m.theme)...)
 	rows = append(rows, m.tiling.lines()...)
-	rows = append(rows, m.footer.lines(m.theme)...)
+	rows = append(rows, m.footer().lines(m.theme)...)
 	in := m.room()
 	if m.help.page != noHelp {
 		widget.Overlay(rows, m.help.lines(in), l.W)
@@ -45,16 +45,21 @@ func (m *Model) room() room { return room{m.layout.W, m.layout.H, m.theme} }
 func (m *Model) header() *header {
 	h := &header{
 		snap: m.snap, width: m.layout.Header.W, ascii: m.options.ASCII, watches: !m.seat.operates(), alertsKey: m.keys.Of("alerts"),
-		paused: m.pause.paused(), troubles: troubles(m.snap, m.keys),
-	}
-	if m.keys.can(profiles.PlayCommand) {
-		at := m.playback.replay.Position()
-		h.position = &at
+		position: m.playback.position(), paused: m.pause.paused(), troubles: troubles(m.snap, m.keys),
 	}
 	if m.snap != nil {
 		h.state, h.threads = m.pause.state(), m.threadsOf(m.snap)
 	}
 	return h
+}
+
+// footer returns the footer of the next frame.
+func (m *Model) footer() *footer {
+	field, _ := opened[*typing](&m.overlays)
+	return &footer{
+		answers: &m.answers, run: &m.asking, keys: m.keys, tiles: &m.tiling, cost: &m.cost,
+		typing: field, position: m.playback.position(), paused: m.pause.paused(), deciding: m.experiments.deciding(), ascii: m.options.ASCII,
+	}
 }
 
 // tooSmall returns the screen shown if the panes do not fit, with the question whether to quit if that is asked.

@@ -17,18 +17,20 @@ import (
 	"prismtop/tui/words"
 )
 
-// footer is the line below the panes: the keys that matter most, or those of the focused pane, the answer to the last key, and the
-// screen's cost. A replay has a line above it with its position.
+// footer is the line below the panes in one frame: the keys that matter most, or those of the focused pane, the answer to the last
+// key, and the screen's cost. A replay has a line above it with its position.
 type footer struct {
 	*answers
-	run         *asking
-	keys        *bindings
-	tiles       *tiling
-	overlays    *overlays
-	pause       *pausing
-	experiments *experiments
-	cost        *cost
-	playback    *playback
+	run   *asking
+	keys  *bindings
+	tiles *tiling
+	cost  *cost
+
+	typing   *typing            // the open field, nil for none
+	position *profiles.Position // of a replay, nil for none
+	paused   bool
+	deciding string // the progress of the decision under way, empty for none
+	ascii    bool
 }
 
 // footerKeys is the number of keys that the footer offers while no pane has the focus.
@@ -50,7 +52,7 @@ func (f *footer) lines(t *theme.Theme) []string {
 	var c chart.Canvas
 	c.Resize(w, h)
 	if h > 1 {
-		transport.Draw(&c, 0, f.playback.replay.Position(), f.playback.ascii)
+		transport.Draw(&c, 0, *f.position, f.ascii)
 	}
 	var right, keys []widget.Piece
 	var room int
@@ -72,8 +74,8 @@ func (f *footer) lines(t *theme.Theme) []string {
 
 // offered returns the keys in the footer, for room cells.
 func (f *footer) offered(how naming, room int) []widget.KeyGroup {
-	if t, typed := opened[*typing](f.overlays); typed {
-		return t.hints()
+	if f.typing != nil {
+		return f.typing.hints()
 	}
 	if f.tiles.focus != layout.None {
 		return f.focusKeys()
@@ -125,17 +127,10 @@ func (f *footer) table(room int) []keys.Row {
 func (f *footer) told(c *chart.Canvas, y, room int, keys []widget.Piece) {
 	w, _ := c.Size()
 	text, style := f.statusLine(w - 2)
-	if f.status.news && f.experiments.deciding() == "" && !widget.Beside(room, keys, text) {
+	if f.status.news && f.deciding == "" && !widget.Beside(room, keys, text) {
 		text = ""
 	}
 	widget.Tell(c, y, room, keys, text, style)
-}
-
-// editing reports whether keys are typed into a setting's value.
-func (f *footer) editing() bool {
-	e, _ := f.tiles.editor()
-	_, typed := opened[*typing](f.overlays)
-	return typed || e != nil && e.Editing()
 }
 
 // afterTheEnd returns the rows of a run that is over: those that need a running run give way to restart and save.
@@ -172,8 +167,8 @@ func nextRunText(changed []string, room int) string {
 
 // focusKeys returns the keys of the focused pane, nil if there is none.
 func (f *footer) focusKeys() []widget.KeyGroup {
-	if t, typed := opened[*typing](f.overlays); typed {
-		return t.hints()
+	if f.typing != nil {
+		return f.typing.hints()
 	}
 	if f.tiles.focus == layout.None {
 		return nil
@@ -189,7 +184,7 @@ func (f *footer) focusKeys() []widget.KeyGroup {
 		}
 	}
 	add(1, f.tiles.hints(f.keys)...)
-	if f.editing() {
+	if f.tiles.editing() {
 		return groups
 	}
 	add(0, pane.Hint{Key: f.keys.Of("zoom"), Does: zoom}, pane.Hint{Key: f.keys.Of("help"), Does: "explain"})
@@ -206,7 +201,7 @@ func (f *footer) keyGroups(table []keys.Row, how naming) []widget.KeyGroup {
 		if how == inFull && r.Long != "" {
 			name = r.Long
 		}
-		if r.Action == "pause" && f.run.snap != nil && f.pause.paused() {
+		if r.Action == "pause" && f.run.snap != nil && f.paused {
 			name = "go on"
 		}
 		ps := []widget.Piece{{Text: r.Name(), Style: theme.Key}}
@@ -268,7 +263,7 @@ func (f *footer) statusLine(w int) (string, theme.Style) {
 	switch {
 	case f.status.bad:
 		style = theme.Bad
-	case f.experiments.deciding() != "":
+	case f.deciding != "":
 		return words.FittingOrLast(w, f.whileDeciding()...), theme.Pending
 	case len(f.status.heard) > 0:
 		return f.page(w), style
@@ -282,8 +277,8 @@ func (f *footer) whileDeciding() []string {
 	var texts []string
 	if f.status.text != "" && !f.status.news {
 		for _, answer := range append([]string{f.status.text}, f.status.brief...) {
-			texts = append(texts, f.experiments.deciding()+separator+answer)
+			texts = append(texts, f.deciding+separator+answer)
 		}
 	}
-	return append(texts, f.experiments.deciding())
+	return append(texts, f.deciding)
 }

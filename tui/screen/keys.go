@@ -194,7 +194,7 @@ func (m *Model) run(r *keys.Row) tea.Cmd {
 
 // forPane returns a pressed key as the focused pane knows it. While a value is typed, keys are characters.
 func (m *Model) forPane(pressed string) string {
-	if m.footer.editing() {
+	if m.editing() {
 		return pressed
 	}
 	return m.keys.InPane(pressed)

@@ -52,7 +52,6 @@ type Model struct {
 	mouse       mouse
 	cost        cost
 	help        help
-	footer      footer
 
 	keep    remembered
 	keeper  *keeper // nil if nothing is remembered
@@ -93,10 +92,6 @@ func New(s control.Source, o Options) *Model {
 	m.mouse = mouse{answers: &m.answers, keep: &m.keep, remote: o.remote()}
 	m.cost = cost{run: &m.asking, pause: &m.pause, display: &m.display, tiles: &m.tiling}
 	m.help = help{run: &m.asking, tiles: &m.tiling, keys: m.keys, cost: &m.cost}
-	m.footer = footer{
-		answers: &m.answers, run: &m.asking, keys: m.keys, tiles: &m.tiling, overlays: &m.overlays,
-		pause: &m.pause, experiments: &m.experiments, cost: &m.cost, playback: &m.playback,
-	}
 	m.bind(o.Settings.Table(), m.able(nil))
 	m.without = m.lacking(&profiles.Snapshot{})
 	for _, s := range m.specs {

@@ -21,6 +21,15 @@ func (p *playback) play(kind profiles.CommandKind, at int64) {
 	p.do(profiles.Command{Kind: kind, At: at})
 }
 
+// position returns where the replay is, nil if the source is none.
+func (p *playback) position() *profiles.Position {
+	if p.replay == nil {
+		return nil
+	}
+	now := p.replay.Position()
+	return &now
+}
+
 // skipped is how far a key goes in a replay.
 const skipped = 10 * time.Second
 

@@ -117,6 +117,12 @@ func (t *tiling) editor() (pane.Editor, layout.Pane) {
 	return nil, layout.None
 }
 
+// editing reports whether a value is typed in the pane that edits settings.
+func (t *tiling) editing() bool {
+	e, _ := t.editor()
+	return e != nil && e.Editing()
+}
+
 // settingsChanged redraws the settings pane.
 func (t *tiling) settingsChanged() {
 	if _, id := t.editor(); id != layout.None {
