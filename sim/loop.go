@@ -411,6 +411,9 @@ func (l *loop) finish(cut context.Context) error {
 	return err
 }
 
+// commandsFor bounds how long commands may be executed between two iterations of a task that goes on meanwhile.
+const commandsFor = 100 * time.Millisecond
+
 // obey executes the queued commands; a paused or finished loop waits for some. It
 // returns true if the run must end.
 func (l *loop) obey(ctx, cut context.Context) (stop bool, err error) {
@@ -427,7 +430,11 @@ func (l *loop) obey(ctx, cut context.Context) (stop bool, err error) {
 	if !l.run.pending.Load() {
 		return false, nil
 	}
-	for {
+	_, goesOn := l.work.(workload.Timekeeper)
+	for began := time.Now(); ; {
+		if goesOn && !l.paused && !l.finished && time.Since(began) > commandsFor { // its iterations wait to be published
+			return false, nil
+		}
 		c, ok := l.run.take()
 		if !ok {
 			return false, nil

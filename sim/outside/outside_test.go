@@ -199,6 +199,25 @@ func TestAFailedProgramFailsTheRun(t *testing.T) {
 	}
 }
 
+// Toggles that come faster than steps do not hold the steps back.
+func TestStepsGoOnBesideManyToggles(t *testing.T) {
+	r := follow(t, 10*time.Millisecond)
+	r.next(t)
+	const toggles = 100
+	for i := range toggles {
+		if err := r.Set("gc", map[bool]string{true: "true", false: "false"}[i%2 == 1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	it := r.next(t)
+	if it.Changes == 0 || it.Changes > toggles/2 {
+		t.Errorf("the step after %d toggles is under %d of them", toggles, it.Changes)
+	}
+	for it.Changes < toggles {
+		it = r.next(t)
+	}
+}
+
 // What a loop declares late, in a greeting right after the first step that has it, is measured from that step on: also by
 // those who begin to watch afterwards.
 func TestALoopMeasuresMoreLater(t *testing.T) {
