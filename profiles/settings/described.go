@@ -51,6 +51,7 @@ type writtenKey struct {
 	Limit      bool              `json:"limit,omitempty"`
 	Revertible bool              `json:"revertible,omitempty"`
 	Optional   bool              `json:"optional,omitempty"`
+	Without    string            `json:"without,omitempty"`
 	Price      Price             `json:"price,omitempty"`
 	Idle       []Idle            `json:"idle,omitempty"`
 	Empty      string            `json:"empty,omitempty"`
@@ -205,7 +206,7 @@ func (t *Table) Initial() Values {
 func (k *Key) written() writtenKey {
 	w := writtenKey{
 		Group: k.Group, Name: k.Name, Help: k.Help, Unit: k.Unit, Type: k.Type, Allowed: k.Allowed, Only: k.Only, Above: k.Above,
-		Live: k.Live, Limit: k.Limit, Revertible: k.Revertible, Optional: k.Optional, Price: k.Price, Idle: k.Idles, Empty: k.Empty, Zero: k.Zero,
+		Live: k.Live, Limit: k.Limit, Revertible: k.Revertible, Optional: k.Optional, Without: k.Without, Price: k.Price, Idle: k.Idles, Empty: k.Empty, Zero: k.Zero,
 		Short: k.Short, Foremost: k.Foremost, Notes: k.Notes, Listed: k.Listed, Suspended: k.Suspended,
 	}
 	if k.Fixed != readAtStart {
@@ -332,7 +333,7 @@ func CheckText(what, text string, most int) error {
 func (w *writtenKey) read(i int) (Key, error) {
 	k := Key{
 		Group: w.Group, Name: w.Name, Help: w.Help, Unit: w.Unit, Type: w.Type, Allowed: w.Allowed, Only: w.Only, Above: w.Above,
-		Live: w.Live, Fixed: w.Fixed, Limit: w.Limit, Revertible: w.Revertible, Optional: w.Optional, Price: w.Price, Idles: w.Idle, Empty: w.Empty, Zero: w.Zero,
+		Live: w.Live, Fixed: w.Fixed, Limit: w.Limit, Revertible: w.Revertible, Optional: w.Optional, Without: w.Without, Price: w.Price, Idles: w.Idle, Empty: w.Empty, Zero: w.Zero,
 		Short: w.Short, Foremost: w.Foremost, Notes: w.Notes, Listed: w.Listed, Suspended: w.Suspended,
 	}
 	for _, text := range []struct {

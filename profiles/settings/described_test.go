@@ -84,7 +84,7 @@ func TestATableOfDataIsATable(t *testing.T) {
 	if factors := table.Factors(); len(factors) != 1 || factors[0].Name != "autocast=bf16" || !factors[0].Default {
 		t.Errorf("factors %+v", factors)
 	}
-	if f := reflect.TypeFor[settings.Key]().NumField(); f != 34 {
+	if f := reflect.TypeFor[settings.Key]().NumField(); f != 35 {
 		t.Errorf("a key has %d fields: what is new belongs into writtenKey as well", f)
 	}
 }

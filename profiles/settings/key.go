@@ -36,8 +36,9 @@ type Key struct {
 	Rule    string   // a condition beyond type and range, as in "must be …"; empty for none
 	Live    bool     // can change during a run; the others need a restart
 	Fixed   string   // why it cannot: "it is read at the start"; empty if it can
-	// Optional is set if files may leave the setting out, which is then empty.
+	// Optional is set if files may leave out the setting, a text, which is then Without.
 	Optional bool
+	Without  string
 	Limit    bool // determines when a unit or the run ends, and does not affect an iteration
 	// Revertible is set if the setting takes force with the next iteration, takes milliseconds to switch,
 	// and leaves the run's state as it would be without it, so that it can be switched back and forth.

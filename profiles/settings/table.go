@@ -163,9 +163,12 @@ func (e Entry) Only(why string) Entry { e.key.Only = why; return e }
 // Words sets the words for an empty value and for 0.
 func (e Entry) Words(empty, zero string) Entry { e.key.Empty, e.key.Zero = empty, zero; return e }
 
-// Optional lets checkpoints and files of settings leave the setting out, which is then empty: those of versions before it
-// existed.
-func (e Entry) Optional() Entry { e.key.Optional = true; return e }
+// Optional lets checkpoints and files of settings leave out a setting of text, which then has the given value: those of
+// versions before it existed.
+func (e Entry) Optional(without string) Entry {
+	e.key.Optional, e.key.Without = true, without
+	return e
+}
 
 // Live lets the setting change during a run.
 func (e Entry) Live() Entry { e.key.Live = true; return e }

@@ -56,7 +56,7 @@ func (t *Table) Zero() Values {
 		case TypeList:
 			v.values[i] = []int64(nil)
 		default:
-			v.values[i] = ""
+			v.values[i] = k.Without
 		}
 	}
 	return v

@@ -36,7 +36,7 @@ var Table = settings.NewTable("prism", joined,
 		"moon", "usaf", "star", "points").Fixed(fixedPicture),
 	settings.Text(groupPicture, "image", "picture file; wins over object when set").Words("none", "").Fixed(fixedPicture),
 	settings.Switch(groupPicture, "invert", "invert the picture's intensities").Fixed(fixedPicture),
-	settings.Text(groupPicture, measuredKey, "NPZ file of an instrument's measurements, which stand for the picture and the simulated telescope").Words("none", "").Optional().Fixed(fixedPicture),
+	settings.Text(groupPicture, measuredKey, "NPZ file of an instrument's measurements, which stand for the picture and the simulated telescope").Words("none", "").Optional("").Fixed(fixedPicture),
 
 	settings.Integer(groupInstrument, "size", "pixels", "side of the field", 16, maxSide).
 		Rule("a power of two", powerOfTwo).Fixed(fixedInstrument),

@@ -17,6 +17,9 @@ type Config struct {
 	FiltersScale int  // factor of all numbers of filters
 	ProbeBig     bool // the heads also draw the border outside the central N/2×N/2
 
+	// AmpActivation is the activation of the amplitude's centre, one of AmpActivations; empty is the first.
+	AmpActivation string
+
 	Seed uint64 // of the initial parameters
 }
 
@@ -27,6 +30,9 @@ func DefaultConfig() Config {
 
 // Sizes are the possible sides of a diffraction pattern.
 func Sizes() []int { return []int{64, 128, 256} }
+
+// AmpActivations are the activations of the amplitude's centre. PtychoPINN also has softplus.
+func AmpActivations() []string { return []string{"sigmoid", "swish", "relu"} }
 
 // Bounds of a Config, against typing errors.
 const (
@@ -63,6 +69,8 @@ func (c Config) check() error {
 		return fmt.Errorf("gridsize = %d: must be from 1 to %d", c.GridSize, maxGridSize)
 	case c.FiltersScale < 1 || c.FiltersScale > maxFiltersScale:
 		return fmt.Errorf("filters_scale = %d: must be from 1 to %d", c.FiltersScale, maxFiltersScale)
+	case c.AmpActivation != "" && !slices.Contains(AmpActivations(), c.AmpActivation):
+		return fmt.Errorf("amp_activation = %s: must be sigmoid, swish or relu", c.AmpActivation)
 	}
 	return nil
 }
@@ -134,10 +142,18 @@ func (b *builder) heads() (amplitude, phase nn.Value) {
 		x = b.pair(layer, fmt.Sprintf("enc.%d", i), x, filters*c.FiltersScale)
 		x = g.MaxPool(x)
 	}
-	return b.head("amp", x, amplitudeActivation), b.head("phase", x, (*nn.Graph).PiTanh)
+	return b.head("amp", x, b.amplitudeActivation), b.head("phase", x, (*nn.Graph).PiTanh)
 }
 
-func amplitudeActivation(g *nn.Graph, x nn.Value) nn.Value { return g.Activation(x, nn.Sigmoid) }
+func (b *builder) amplitudeActivation(g *nn.Graph, x nn.Value) nn.Value {
+	switch b.network.config.AmpActivation {
+	case "swish":
+		return g.Swish(x)
+	case "relu":
+		return g.Activation(x, nn.ReLU)
+	}
+	return g.Activation(x, nn.Sigmoid)
+}
 
 // object adds the whole network for inference: the merged object of each group,
 // [B, 1, N, N], complex.

@@ -86,12 +86,12 @@ func (n *Network) Weights(s nn.State) []weights.Tensor {
 	return all
 }
 
-// ReadWeights reads a file of weights with the names of StateDict, and returns lines for the log about
+// ReadWeights reads a file of weights with the names of StateDict or of Names, and returns lines for the log about
 // it. Without log_scale in the file, the scale is 1.
 func (n *Network) ReadWeights(ctx context.Context, path string) (all []weights.Tensor, said []string, err error) {
 	arrays := n.StateDict()
 	arrays[len(arrays)-1].Values = []float32{0}
-	return weights.Read(ctx, path, weights.Network{Arrays: arrays})
+	return weights.Read(ctx, path, weights.Network{Arrays: arrays, Others: n.Names()})
 }
 
 // ScaleOf returns the factor by which normalised amplitudes are multiplied for a network

@@ -53,19 +53,29 @@ func listTorch(ctx context.Context, f io.ReaderAt, size int64) (all []stored, sa
 		return nil, nil, fmt.Errorf("damaged file of torch.save: %w", err)
 	}
 	var program npy.Member
-	scripted := false
+	scripted, keras, bundle := false, false, ""
 	for _, e := range members {
 		switch path.Base(e.Name) {
 		case "data.pkl":
 			program = e
 		case "constants.pkl":
 			scripted = true
+		case "model.keras", "model.weights.h5":
+			keras = true
+		case "model.pth":
+			if bundle == "" || strings.Contains(e.Name, "diffraction_to_obj") {
+				bundle = e.Name
+			}
 		}
 	}
 	switch {
 	case scripted:
 		return nil, nil, errors.New("is a TorchScript archive, which holds a program; " +
 			`write its weights in Python with torch.save(torch.jit.load("model.pt").state_dict(), "weights.pt")`)
+	case keras:
+		return nil, nil, errors.New("is a Keras model, HDF5 in a zip archive; convert it: prismtop weights keras > keras.py; python3 keras.py MODEL weights.npz")
+	case bundle != "":
+		return nil, nil, fmt.Errorf("is a bundle of models; take one out: unzip -p FILE %s > model.pth", printed(bundle))
 	case program.File == nil:
 		return nil, nil, errors.New("is a zip archive, but neither NPZ nor of torch.save")
 	}

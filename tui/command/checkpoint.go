@@ -18,6 +18,7 @@ import (
 	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
 	"prismtop/sim"
+	"prismtop/sim/ptycho"
 	"prismtop/sim/weights"
 	"prismtop/sim/workload"
 	"prismtop/sim/workloads"
@@ -221,9 +222,9 @@ func shellWord(word string) string {
 // weightsCommand returns the command weights.
 func weightsCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "weights", Short: "Hand the decoder's weights to PyTorch", Args: cli.NoArguments,
+		Use: "weights", Short: "Hand a network's weights to other programs", Args: cli.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
-			return cli.BadUsage(errors.New("weights: what to do is missing: must be export"))
+			return cli.BadUsage(errors.New("weights: what to do is missing: must be export or keras"))
 		},
 	}
 	var from, to, fold, names string
@@ -260,9 +261,18 @@ func weightsCommand() *cobra.Command {
 	}
 	export.Flags().StringVar(&from, "from", "", "checkpoint to take the weights from")
 	export.Flags().StringVar(&to, "to", "", "file to write; its extension, .npz or .safetensors, is its format")
-	export.Flags().StringVar(&names, "names", "", "names of the arrays: those of another program, monai for a network of cyto; without it those of docs/checkpoints.md")
+	export.Flags().StringVar(&names, "names", "", "names of the arrays: those of another program, monai for a network of cyto, keras or ptycho_torch for one of ptycho; without it those of docs/checkpoints.md")
 	export.Flags().StringVar(&fold, "fold", "", "fold the batch normalisations into the convolutions, with the statistics of the batch (the output is the run's) or the running ones (the output is that of PyTorch's eval())")
-	cmd.AddCommand(export)
+	keras := &cobra.Command{
+		Use: "keras", Short: "Print the Python script that converts PtychoPINN's Keras models", Args: cli.NoArguments,
+		Long:    "Print a Python script that makes an NPZ file for --weights of PtychoPINN's wts.h5.zip or model.keras, which are HDF5 in a zip archive.\nIt needs h5py and numpy, not TensorFlow.",
+		Example: "prismtop weights keras > keras.py\npython3 keras.py wts.h5.zip weights.npz\nprismtop ptycho --weights weights.npz",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := io.WriteString(cmd.OutOrStdout(), ptycho.KerasScript)
+			return err
+		},
+	}
+	cmd.AddCommand(export, keras)
 	return cmd
 }
 

@@ -185,6 +185,9 @@ func trainingOf(c ptycho.Config) string {
 			command += fmt.Sprintf(" --set %s=%d", s.key, s.value)
 		}
 	}
+	if a := c.AmpActivation; a != "" && a != ptycho.AmpActivations()[0] {
+		command += " --set amp_activation=" + a
+	}
 	return command
 }
 

@@ -28,6 +28,7 @@ var Table = settings.NewTable("ptycho", validate,
 		Rule("64, 128 or 256: a whole number", func(v any) bool { n := v.(int64); return n == 64 || n == 128 || n == 256 }),
 	settings.Integer(groupNetwork, "gridsize", "", "side of a group: gridsize² patterns are the channels of one object", 1, 4),
 	settings.Integer(groupNetwork, "filters_scale", "", "factor of all numbers of filters; 2 is PtychoPINN's default", 1, 8),
+	settings.Text(groupNetwork, "amp_activation", "activation of the amplitude's centre; sigmoid is PtychoPINN's default", ptycho.AmpActivations()...).Optional("sigmoid"),
 	settings.Text(groupNetwork, "weights", "trained: those that training left for this network, seeded where there are none; seeded: random ones, for comparisons with other programs",
 		"trained", "seeded"),
 
@@ -116,7 +117,7 @@ func groupCount(v settings.Values) int { return max(v.Int("positions")/channels(
 
 // config returns the network of the settings.
 func config(v settings.Values) ptycho.Config {
-	return ptycho.Config{Size: v.Int("size"), GridSize: v.Int("gridsize"), FiltersScale: v.Int("filters_scale"), ProbeBig: true}
+	return ptycho.Config{Size: v.Int("size"), GridSize: v.Int("gridsize"), FiltersScale: v.Int("filters_scale"), ProbeBig: true, AmpActivation: v.Text("amp_activation")}
 }
 
 // scanOptions returns the simulated scan of the settings.

@@ -105,3 +105,13 @@ func (m Maker) Weights(v settings.Values, c *checkpoint.Checkpoint) ([]weights.T
 	}
 	return learning.WeightsOf(c, network.StateDict())
 }
+
+// Names returns the names that other programs have for the arrays of Weights.
+func (m Maker) Names(v settings.Values) ([]weights.Names, error) {
+	s := From(v)
+	network, err := ptycho.New(s.network())
+	if err != nil {
+		return nil, err
+	}
+	return network.Names(), nil
+}

@@ -27,8 +27,9 @@ type Settings struct {
 	Curvature   float64 `setting:"probe_curvature"`
 
 	// The network.
-	GridSize     int `setting:"gridsize"`
-	FiltersScale int `setting:"filters_scale"`
+	GridSize      int    `setting:"gridsize"`
+	FiltersScale  int    `setting:"filters_scale"`
+	AmpActivation string `setting:"amp_activation"`
 
 	// The training.
 	Batch        int     `setting:"batch"`
@@ -76,7 +77,7 @@ func From(v settings.Values) Settings {
 
 // network returns the network that is trained.
 func (s *Settings) network() ptycho.Config {
-	return ptycho.Config{Size: s.Size, GridSize: s.GridSize, FiltersScale: s.FiltersScale, ProbeBig: true, Seed: s.Seed}
+	return ptycho.Config{Size: s.Size, GridSize: s.GridSize, FiltersScale: s.FiltersScale, ProbeBig: true, AmpActivation: s.AmpActivation, Seed: s.Seed}
 }
 
 // scan returns the scan that is simulated.

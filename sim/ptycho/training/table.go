@@ -41,6 +41,7 @@ var Table = settings.NewTable("ptycho-training", joined,
 
 	settings.Integer(groupNetwork, "gridsize", "", "side of a group: gridsize² patterns are the channels of one object", 1, 4).Fixed(fixedNetwork),
 	settings.Integer(groupNetwork, "filters_scale", "", "factor of all numbers of filters; 2 is PtychoPINN's default", 1, 8).Fixed(fixedNetwork),
+	settings.Text(groupNetwork, "amp_activation", "activation of the amplitude's centre; sigmoid is PtychoPINN's default", ptycho.AmpActivations()...).Optional("sigmoid").Fixed(fixedNetwork),
 
 	settings.Integer(groupTraining, "batch", "groups", "groups of a minibatch", 1, 1024).Fixed(fixedSplit),
 	settings.Integer(groupTraining, "epochs", "", "times that all training groups are learned from", 1, 1<<20).Fixed("the run is announced with it"),

@@ -92,6 +92,7 @@ func benchPtychoCommand() *cobra.Command {
 	flags.BoolVar(&j.ProbeBig, "probe-big", c.ProbeBig, "the network also draws the border of a patch")
 	flags.StringVar(&j.AMP, "amp", string(ptycho.Float32), "mixed precision of the convolutions: "+modeNames())
 	flags.BoolVar(&j.Winograd, "winograd", false, "3×3 convolutions by Winograd's F(4×4, 3×3): a quarter of the multiplications, ten times the rounding error of float32")
+	flags.StringVar(&j.AmpActivation, "amp-activation", "", "activation of the amplitude's centre, "+anyOf(ptycho.AmpActivations())+"; without it sigmoid")
 	flags.StringVar(&j.Weights, "weights", "", "file of weights, NPZ, safetensors or of torch.save; without it those that training left, or else seeded ones")
 	flags.StringVar(&f.data, "data", "", "NPZ file of patterns by PtychoPINN's schema; without it they are simulated")
 	flags.Float64Var(&f.photons, "photons", 1e9, "mean number of photons of a simulated pattern")
@@ -156,7 +157,7 @@ func (f *ptychoFlags) check() (err error) {
 		return fmt.Errorf("flag --batch-sizes: %w", err)
 	}
 	if _, err := ptycho.New(j.Config()); err != nil {
-		return fmt.Errorf("flags --size, --gridsize and --filters-scale: %w", err)
+		return fmt.Errorf("flags --size, --gridsize, --filters-scale and --amp-activation: %w", err)
 	}
 	channels := j.Config().Channels()
 	within := func(flag string, v, low, high float64) {

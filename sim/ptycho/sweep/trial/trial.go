@@ -24,6 +24,8 @@ type Job struct {
 	FiltersScale int  `json:"filters_scale"`
 	ProbeBig     bool `json:"probe_big"`
 
+	AmpActivation string `json:"amp_activation,omitempty"` // empty for the default
+
 	Weights string `json:"weights"` // path; empty for seeded weights
 	Data    string `json:"data"`    // path of an NPZ file
 	Images  int    `json:"images"`  // patterns of a run; more than the file has are an error
@@ -140,7 +142,7 @@ func (j Job) within() error {
 
 // Config returns the configuration of the network.
 func (j Job) Config() ptycho.Config {
-	return ptycho.Config{Size: j.Size, GridSize: j.GridSize, FiltersScale: j.FiltersScale, ProbeBig: j.ProbeBig}
+	return ptycho.Config{Size: j.Size, GridSize: j.GridSize, FiltersScale: j.FiltersScale, ProbeBig: j.ProbeBig, AmpActivation: j.AmpActivation}
 }
 
 // Precision returns how the network multiplies.

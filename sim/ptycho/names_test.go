@@ -1,0 +1,77 @@
+package ptycho
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"prismtop/sim/weights"
+)
+
+// A network under PtychoPINN's names is read back with the same numbers; what differs is named by its field.
+func TestPtychoPINNsNames(t *testing.T) {
+	n, err := New(Config{Size: 64, GridSize: 2, FiltersScale: 1, ProbeBig: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := n.Seeded(3)
+	for _, names := range n.Names() {
+		path := filepath.Join(t.TempDir(), "w.safetensors")
+		renamed := names.Rename(all)
+		for i := range renamed {
+			renamed[i].Name = "model." + renamed[i].Name // as trainers of Lightning have it
+		}
+		if err := weights.Write(path, renamed); err != nil {
+			t.Fatal(err)
+		}
+		read, said, err := n.ReadWeights(t.Context(), path)
+		if err != nil {
+			t.Errorf("%s: %v", names.Key, err)
+			continue
+		}
+		for i, w := range read {
+			if w.Name != all[i].Name || !slices.Equal(w.Shape, all[i].Shape) || !slices.Equal(w.Values, all[i].Values) {
+				t.Errorf("%s: %s differs", names.Key, w.Name)
+			}
+		}
+		if got := said[len(said)-1]; got != "the names in the file of weights are those of "+names.Program {
+			t.Errorf("%s: said %q", names.Key, got)
+		}
+	}
+
+	keras := n.Names()[0].Rename(all)
+	if first, last := keras[0], keras[len(keras)-2]; first.Name != "conv2d/kernel" || !slices.Equal(first.Shape, []int{3, 3, 4, 32}) || first.Values[1] != all[0].Values[36] || last.Name != "conv2d_15/bias" {
+		t.Errorf("%s %v …, %s", first.Name, first.Shape, last.Name)
+	}
+	for change, want := range map[string]string{
+		"autoencoder.encoder.blocks.0.attention.ChannelGate.mlp.1.weight": "cbam_encoder or eca_encoder is set",
+		"autoencoder.decoder_phase.blocks.0.bn1.weight":                   "batch_norm is set",
+	} {
+		path := filepath.Join(t.TempDir(), "w.npz")
+		if err := weights.Write(path, append(n.Names()[1].Rename(all), weights.Tensor{Name: change, Shape: []int{1}, Values: []float32{1}})); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := n.ReadWeights(t.Context(), path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	one, err := New(Config{Size: 64, GridSize: 1, FiltersScale: 1, ProbeBig: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	single := n.Names()[0].Rename(all)
+	theirs := one.Names()[0].Rename(one.Seeded(3))
+	for i := range single { // object_big = false: the heads of a network of groups put out one channel
+		if strings.HasPrefix(single[i].Name, "conv2d_6/") || strings.HasPrefix(single[i].Name, "conv2d_7/") {
+			single[i] = theirs[i]
+		}
+	}
+	path := filepath.Join(t.TempDir(), "w.npz")
+	if err := weights.Write(path, single); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := n.ReadWeights(t.Context(), path); err == nil || !strings.Contains(err.Error(), "object_big = false") {
+		t.Errorf("%v", err)
+	}
+}
