@@ -64,4 +64,4 @@ var errAblateOver = errors.New("an ablation needs iterations, and the run is ove
 
 // Ablation returns the newest table, nil before the first. Only the goroutine that calls
 // Next may call it.
-func (r *Run) Ablation() *profiles.Ablation { return r.loop.table }
+func (r *Run) Ablation() *profiles.Ablation { return r.loop.comparing.table }

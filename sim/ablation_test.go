@@ -199,7 +199,7 @@ func TestAnAblationOfARunThatIsOverIsRefused(t *testing.T) {
 // switched is a run, not started, whose ablation has switched something.
 func switched(t *testing.T) (*Run, *aggregate.Aggregator, settings.Values) {
 	t.Helper()
-	return switchedBy(t, func(l *loop, o ablation.Options) error { return l.startAblation(t.Context(), o) })
+	return switchedBy(t, func(l *loop, o ablation.Options) error { return l.comparing.ablate(t.Context(), o) })
 }
 
 // switchedBy is switched by an ablation that begin begins.
@@ -249,12 +249,12 @@ func TestAPanicOfTheAblationCostsTheRunNothing(t *testing.T) {
 		meet func(*loop, context.Context) error // the fault
 	}{
 		{"before an iteration", (*loop).iterate},
-		{"after one", (*loop).observe},
+		{"after one", func(l *loop, cut context.Context) error { return l.comparing.observe(cut) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var schedule struct{ experiment.Schedule }
 			r, a, before := switchedBy(t, func(l *loop, o ablation.Options) error {
-				return l.beginComparison(t.Context(), experiment.Compare(l.settings, "", func() experiment.Schedule {
+				return l.comparing.begin(t.Context(), experiment.Compare(l.settings, "", func() experiment.Schedule {
 					schedule.Schedule = ablation.New(l.settings, o)
 					return &schedule
 				}))

@@ -17,8 +17,8 @@ import (
 
 // base returns the user's settings: during a comparison, those that it will restore.
 func (l *loop) base() settings.Values {
-	if l.comparison != nil {
-		return l.comparison.Base()
+	if c := l.comparing.now; c != nil {
+		return c.Base()
 	}
 	return l.settings
 }
@@ -41,14 +41,14 @@ func (l *loop) set(cut context.Context, next settings.Values, decides bool) erro
 		besides += ", but " + key + " = " + now.Get(key)
 	}
 	l.endFork(changed[0] + " was changed")
-	if err := l.leaveComparison(cut, changed[0]+" was changed", besides); err != nil {
+	if err := l.comparing.leave(cut, changed[0]+" was changed", besides); err != nil {
 		return err
 	}
 	began := time.Now()
 	if err := l.change(cut, now, false); err != nil || !decides || l.finished {
 		return err
 	}
-	return l.decide(cut, before, time.Since(began))
+	return l.comparing.decide(cut, before, time.Since(began))
 }
 
 // setNext sets the settings for a restart, given the current ones of the run.
@@ -108,7 +108,7 @@ func (l *loop) refuse(cut context.Context, before settings.Values, changes []pro
 	c := &changes[0]
 	text := fmt.Sprintf("%s stays %s: %v", c.Key, c.Before, why)
 	if ablating {
-		return l.stopComparison(cut, text)
+		return l.comparing.stop(cut, text)
 	}
 	sets := make([]settings.Assignment, len(changes))
 	for i := range changes {
@@ -194,7 +194,7 @@ func (l *loop) mend(cut context.Context, err error) error {
 		return err
 	}
 	l.endFork("the device failed")
-	l.abandonComparison("the device failed")
+	l.comparing.abandon("the device failed")
 	next, wrong := l.settings.With(sets...)
 	if wrong != nil {
 		return err

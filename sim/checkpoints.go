@@ -55,7 +55,7 @@ type Written struct {
 // regularCheckpoint writes a checkpoint if one is due. A run whose settings an ablation changes
 // has none until it ends.
 func (l *loop) regularCheckpoint(cut context.Context) {
-	if l.comparison != nil || !l.checkpoints.due() {
+	if l.comparing.now != nil || !l.checkpoints.due() {
 		return
 	}
 	if err := l.checkpoint(cut); err != nil && cut.Err() == nil {
@@ -77,7 +77,7 @@ func (l *loop) checkpointBeforeRestart(cut context.Context) {
 func (l *loop) requestedCheckpoint(cut context.Context) {
 	_ = l.checkpoints.wait() // the log has its error
 	switch {
-	case l.comparison != nil:
+	case l.comparing.now != nil:
 		l.noCheckpoint("the settings are those of a comparison, which must end first")
 		return
 	case errors.Is(l.failure, workload.ErrDiverged):

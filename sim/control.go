@@ -104,7 +104,7 @@ func (l *loop) carryOut(cut context.Context, c command) (stop bool, err error) {
 		l.run.answered()
 		err = l.set(cut, c.values, c.Kind == profiles.DecideCommand)
 	case profiles.PauseCommand:
-		if err = l.stopDeciding(cut, "the run was paused"); err == nil {
+		if err = l.comparing.stopDeciding(cut, "the run was paused"); err == nil {
 			l.pause(cut, true)
 		}
 	case profiles.ResumeCommand:
@@ -112,16 +112,16 @@ func (l *loop) carryOut(cut context.Context, c command) (stop bool, err error) {
 	case profiles.StepCommand:
 		err = l.step(cut)
 	case profiles.AblateCommand:
-		err = l.startAblation(cut, c.ablation)
+		err = l.comparing.ablate(cut, c.ablation)
 	case profiles.ReplicateCommand:
-		err = l.startReplication(cut, c)
+		err = l.comparing.replicate(cut, c.Settings, c.At)
 	case profiles.ForkCommand:
-		if err = l.stopDeciding(cut, "a fork was asked for"); err == nil {
+		if err = l.comparing.stopDeciding(cut, "a fork was asked for"); err == nil {
 			l.startFork(c)
 		}
 	case profiles.StopAblationCommand:
 		l.endFork("it was stopped")
-		err = l.stopAsked(cut)
+		err = l.comparing.stopAsked(cut)
 	case profiles.RestartCommand:
 		err = l.restart(cut)
 	case profiles.SaveCommand:

@@ -95,7 +95,7 @@ func TestAnIterationThatIsCutShortEndsTheRun(t *testing.T) {
 				t.Fatal(err)
 			}
 			if ablating {
-				if err := r.loop.startAblation(t.Context(), ablation.Options{Rounds: 1000, Least: 1, Time: time.Nanosecond}); err != nil {
+				if err := r.loop.comparing.ablate(t.Context(), ablation.Options{Rounds: 1000, Least: 1, Time: time.Nanosecond}); err != nil {
 					t.Fatal(err)
 				}
 			}

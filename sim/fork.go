@@ -31,7 +31,7 @@ func (l *loop) startFork(c command) {
 
 // forkHere has the fork under way run a pair of arms from the present iteration. A comparison comes first.
 func (l *loop) forkHere(cut context.Context) error {
-	if l.fork == nil || l.comparison != nil {
+	if l.fork == nil || l.comparing.now != nil {
 		return nil
 	}
 	news, ended, err := l.fork.Pair(cut, experiment.Point{Task: l.work, Settings: l.settings, Index: l.index, Interrupted: l.run.pending.Load})

@@ -40,16 +40,14 @@ type loop struct {
 	complete    bool // the task has nothing left to do
 	checkpoints checkpointClock
 
-	rec        profiles.Iteration
-	changes    changeLog
-	view       view
-	layers     layerProfile
-	pace       pace
-	comparison *experiment.Comparison // nil where none is under way
-	fork       *experiment.Fork       // likewise
-	table      *profiles.Ablation     // of the newest comparison, nil before the first
-	tuned      string                 // what the auto-tuner has chosen, empty before
-	declined   string                 // why the command being carried out was refused, empty if it was not
+	rec       profiles.Iteration
+	changes   changeLog
+	view      view
+	layers    layerProfile
+	pace      pace
+	comparing comparing
+	fork      *experiment.Fork // nil where none is under way
+	declined  string           // why the command being carried out was refused, empty if it was not
 }
 
 // candidate is a workload that is ready for its first iteration.
@@ -127,7 +125,8 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 	r.inputs = c.inputs
 	r.begun(c.settings)
 	l.index, l.recorded, l.finished, l.failure, l.next = 0, 0, false, nil, nil
-	l.units, l.complete, l.pace, l.tuned = units{}, false, pace{}, ""
+	l.units, l.complete, l.pace = units{}, false, pace{}
+	l.comparing.begun(l, r)
 	r.over.Store(false)
 	l.began = time.Now()
 	l.running = stopwatch{since: l.began}
@@ -263,9 +262,9 @@ func (l *loop) end(cut context.Context, err error) error {
 	l.publishLayers(l.layers.last())
 	l.endFork(why)
 	if l.checkpoints.wanted() && unsound == nil { // with the settings of the user in force
-		unsound = l.concludeComparison(cut, why)
+		unsound = l.comparing.conclude(cut, why)
 	}
-	l.abandonComparison(why)
+	l.comparing.abandon(why)
 	l.lastCheckpoint(cut, unsound)
 	switch {
 	case err != nil:
@@ -279,10 +278,10 @@ func (l *loop) end(cut context.Context, err error) error {
 
 // iterate runs one iteration and publishes it.
 func (l *loop) iterate(cut context.Context) error {
-	if err := l.tune(cut); err != nil {
+	if err := l.comparing.tune(cut); err != nil {
 		return err
 	}
-	if err := l.switchSettings(cut); err != nil {
+	if err := l.comparing.switchSettings(cut); err != nil {
 		return err
 	}
 	if err := l.forkHere(cut); err != nil {
@@ -304,8 +303,8 @@ func (l *loop) iterate(cut context.Context) error {
 	l.grow(outcome.Grown)
 	l.profileLayers(rec)
 	limit := l.reads.limit(l.index, l.running.elapsed(time.Now()), &outcome)
-	if l.tuned != "" && l.run.options.EndTuned {
-		limit = l.tuned
+	if l.comparing.tuned != "" && l.run.options.EndTuned {
+		limit = l.comparing.tuned
 	}
 	last := err != nil || outcome.Finished || limit != ""
 	measured, hasMeasured, failed := l.view.look(cut, l.work, rec, &outcome, last, err == nil)
@@ -342,7 +341,7 @@ func (l *loop) iterate(cut context.Context) error {
 	if outcome.Finished && err == nil && !l.run.options.Trial {
 		err = l.finish(cut)
 	}
-	if err := l.observe(cut); err != nil {
+	if err := l.comparing.observe(cut); err != nil {
 		return err
 	}
 	l.index++
@@ -350,7 +349,7 @@ func (l *loop) iterate(cut context.Context) error {
 	l.run.over.Store(last)
 	if last {
 		l.endFork("the run is over")
-		err := l.concludeComparison(cut, "the run is over")
+		err := l.comparing.conclude(cut, "the run is over")
 		l.lastCheckpoint(cut, err)
 		return err
 	}
@@ -393,7 +392,7 @@ func (l *loop) over(cut context.Context, outcome *workload.Outcome) error {
 	l.endedBy, l.failure, l.finished, l.complete = "", nil, true, true
 	l.run.over.Store(true)
 	l.endFork("the run is over")
-	err := l.concludeComparison(cut, "the run is over")
+	err := l.comparing.conclude(cut, "the run is over")
 	l.lastCheckpoint(cut, err)
 	return err
 }

@@ -25,7 +25,7 @@ func (l *loop) restart(cut context.Context) error {
 	if err != nil || c.work == nil {
 		return err
 	}
-	if err := l.stopComparison(cut, "the run was restarted"); err != nil {
+	if err := l.comparing.stop(cut, "the run was restarted"); err != nil {
 		return err
 	}
 	l.restarts++
@@ -72,7 +72,7 @@ func (l *loop) another(cut context.Context, v settings.Values, beside bool) (c c
 	}
 	given := err == nil && !beside
 	if given {
-		if err := l.stopComparison(cut, "the run was restarted"); err != nil {
+		if err := l.comparing.stop(cut, "the run was restarted"); err != nil {
 			return c, err
 		}
 		l.close()

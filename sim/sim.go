@@ -238,7 +238,7 @@ func (r *Run) guard(ctx, cut context.Context) (err error) {
 			err = &PanicError{Value: v, Stack: debug.Stack()}
 			r.loop.panicked()
 			r.loop.endFork("the run failed")
-			r.loop.abandonComparison("the run failed")
+			r.loop.comparing.abandon("the run failed")
 			r.stream.State(profiles.Failed, err.Error())
 		}
 	}()
