@@ -7,11 +7,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/sbinet/npyio/npz"
-
 	"prismtop/sim/cpu"
 	"prismtop/sim/nn"
 	"prismtop/sim/nn/nntest"
+	"prismtop/sim/npy/npytest"
 	"prismtop/sim/tensor"
 )
 
@@ -19,37 +18,35 @@ import (
 // (suffix _64) and float32 (_32).
 type golden struct {
 	t    *testing.T
-	file *npz.Reader
+	file *npytest.Reader
 }
 
 func openGolden(t *testing.T, name string) golden {
 	t.Helper()
 	path := filepath.Join("../../../shared/golden", name)
-	r, err := npz.Open(path)
+	r, err := npytest.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		t.Skipf("no reference vectors: %v", err)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { r.Close() })
 	return golden{t, r}
 }
 
-func (g golden) has(name string) bool { return g.file.Header(name+".npy") != nil }
+func (g golden) has(name string) bool { return g.file.Has(name) }
 
 func (g golden) shape(name string) tensor.Shape {
 	g.t.Helper()
-	h := g.file.Header(name + ".npy")
-	if h == nil {
+	if !g.file.Has(name) {
 		g.t.Fatalf("no array %q", name)
 	}
-	return h.Descr.Shape
+	return g.file.Shape(name)
 }
 
 func (g golden) read(name string, into any) {
 	g.t.Helper()
-	if err := g.file.Read(name+".npy", into); err != nil {
+	if err := g.file.Read(name, into); err != nil {
 		g.t.Fatalf("array %q: %v", name, err)
 	}
 }
@@ -58,7 +55,7 @@ func (g golden) read(name string, into any) {
 func (g golden) array(name string) nntest.Array {
 	g.t.Helper()
 	a := nntest.Array{Shape: g.shape(name)}
-	switch d := g.file.Header(name + ".npy").Descr.Type; d {
+	switch d := g.file.Kind(name); d {
 	case "<f4":
 		g.read(name, &a.Values)
 	case "|u1":
@@ -84,7 +81,7 @@ func (g golden) array(name string) nntest.Array {
 func (g golden) floats(name string) []float64 {
 	g.t.Helper()
 	var out []float64
-	switch d := g.file.Header(name + ".npy").Descr.Type; d {
+	switch d := g.file.Kind(name); d {
 	case "<f8":
 		g.read(name, &out)
 	case "<c16":

@@ -1,6 +1,7 @@
 package prism_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"flag"
 	"fmt"
@@ -14,10 +15,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sbinet/npyio/npz"
-
 	"prismtop/sim/cpu/host"
 	"prismtop/sim/nn"
+	"prismtop/sim/npy/npytest"
 	"prismtop/sim/optics"
 	"prismtop/sim/picture"
 	"prismtop/sim/prism"
@@ -105,17 +105,17 @@ func (c *curveInput) perturbed() *curveInput {
 // write makes the archive that testdata/loss_curve.py reads.
 func (c *curveInput) write(t *testing.T, path string) {
 	t.Helper()
-	w, err := npz.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	var files []npytest.File
 	for _, name := range c.ordered {
-		err := errors.Join(w.Write(name+".npy", c.arrays[name]), w.Write(name+".shape.npy", c.shapes[name]))
+		values, shape := c.arrays[name], c.shapes[name]
+		data, err := binary.Append(nil, binary.LittleEndian, shape)
 		if err != nil {
 			t.Fatal(err)
 		}
+		files = append(files, npytest.File{Name: name, Data: npytest.Array("<f4", fmt.Sprint(len(values), ","), npytest.Float32s(values...))},
+			npytest.File{Name: name + ".shape", Data: npytest.Array("<i8", fmt.Sprint(len(shape), ","), data)})
 	}
-	if err := w.Close(); err != nil {
+	if err := os.WriteFile(path, npytest.Archive(files...), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -207,14 +207,13 @@ func trainPyTorch(python, input string, threads int, what string) (curve, error)
 	case err != nil:
 		return curve{}, fmt.Errorf("%s: %w: %s", python, err, text)
 	}
-	r, err := npz.Open(output)
+	r, err := npytest.Open(output)
 	if err != nil {
 		return curve{}, err
 	}
-	defer r.Close()
 	var losses []float64
 	var version []uint8
-	err = errors.Join(r.Read("loss.npy", &losses), r.Read("version.npy", &version))
+	err = errors.Join(r.Read("loss", &losses), r.Read("version", &version))
 	return newCurve(fmt.Sprintf("PyTorch %s ×%d%s", version, threads, what), losses), err
 }
 

@@ -7,10 +7,9 @@ import (
 	"os"
 	"testing"
 
-	"github.com/sbinet/npyio/npz"
-
 	"prismtop/sim/cpu"
 	"prismtop/sim/nn"
+	"prismtop/sim/npy/npytest"
 	"prismtop/sim/prism"
 )
 
@@ -23,7 +22,7 @@ const goldenSide = 64
 // golden is the open file.
 type golden struct {
 	t      testing.TB
-	arrays *npz.Reader
+	arrays *npytest.Reader
 	read   map[string]any // arrays that were read before, because reading is slow
 }
 
@@ -32,21 +31,15 @@ func openGolden(t testing.TB) golden {
 	if _, err := os.Stat(goldenFile); err != nil {
 		t.Skipf("no reference numbers here: %v", err)
 	}
-	r, err := npz.Open(goldenFile)
+	r, err := npytest.Open(goldenFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { r.Close() })
 	return golden{t, r, map[string]any{}}
 }
 
 func (g golden) has(name string) bool {
-	for _, k := range g.arrays.Keys() {
-		if k == name+".npy" {
-			return true
-		}
-	}
-	return false
+	return g.arrays.Has(name)
 }
 
 func (g golden) float32s(name string) []float32 { return readArray[float32](g, name) }
@@ -67,7 +60,7 @@ func readArray[T any](g golden, name string) []T {
 		return x
 	}
 	var x []T
-	if err := g.arrays.Read(name+".npy", &x); err != nil {
+	if err := g.arrays.Read(name, &x); err != nil {
 		g.t.Fatal(err)
 	}
 	g.read[name] = x

@@ -3,23 +3,14 @@ package chart
 import (
 	"math"
 
-	"github.com/NimbleMarkets/ntcharts/v2/canvas/runes"
-
 	"prismtop/tui/theme"
 )
 
-// dotRunes are the patterns with a single dot, by row and column of a cell's 4x2 dots.
-var dotRunes = func() (t [4][2]rune) {
-	order := [4][2]int{{0, 3}, {1, 4}, {2, 5}, {6, 7}} // Unicode's numbering of dots
-	for y, row := range order {
-		for x, i := range row {
-			var dots runes.PatternDots
-			dots[i] = true
-			t[y][x] = runes.BraillePatternFromPatternDots(dots)
-		}
-	}
-	return t
-}()
+// noDots is the braille pattern without a dot. The others follow it, each with a bit for each of its dots.
+const noDots = '\u2800'
+
+// dotBits are the bits of the dots, by row and column of a cell's 4x2 dots.
+var dotBits = [4][2]rune{{1 << 0, 1 << 3}, {1 << 1, 1 << 4}, {1 << 2, 1 << 5}, {1 << 6, 1 << 7}}
 
 // Dot sets one braille dot, on a grid of 2 dots per cell across and 4 down. The cell takes the
 // style; its other dots remain.
@@ -28,8 +19,10 @@ func (c *Canvas) Dot(x, y int, s theme.Style) {
 		return
 	}
 	cell := &c.cells[y/4*c.stride+x/2]
-	// Combined with a rune that is not a pattern, the dot stands alone.
-	cell.Rune = runes.CombineBraillePatterns(cell.Rune, dotRunes[y%4][x%2])
+	if cell.Rune < noDots || cell.Rune > noDots+0xff { // beside a rune that is no pattern the dot stands alone
+		cell.Rune = noDots
+	}
+	cell.Rune |= dotBits[y%4][x%2]
 	cell.Style = s
 }
 

@@ -1,11 +1,8 @@
 // Package chart draws the screen's charts on a canvas of characters with style ids, and renders
 // it to strings with one sequence per run of equal style.
 //
-// It uses the glyph arithmetic of ntcharts (canvas/runes: braille patterns and block elements)
-// but none of its chart models, which render cell by cell (3 to 6 ms for a chart of 120x20,
-// compared with tens of microseconds here) and hang or panic on NaN, infinities and small sizes.
-// Here every number is checked once, on input: non-finite values are gaps, values out of range
-// are clamped, and no size panics.
+// Every number is checked once, on input: non-finite values are gaps, values out of range
+// are clamped, and no size panics. docs/architecture.md says why none of its charts is a library's.
 package chart
 
 import (

@@ -8,14 +8,14 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/sbinet/npyio/npz"
+	"prismtop/sim/npy/npytest"
 )
 
 const golden = "../../../../shared/golden/fft.npz"
 
 type archive struct {
 	t *testing.T
-	r *npz.Reader
+	r *npytest.Reader
 }
 
 func openGolden(t *testing.T) archive {
@@ -23,33 +23,20 @@ func openGolden(t *testing.T) archive {
 	if _, err := os.Stat(golden); err != nil {
 		t.Skipf("no reference numbers: %s is absent", filepath.Base(golden))
 	}
-	r, err := npz.Open(golden)
+	r, err := npytest.Open(golden)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { r.Close() })
 	return archive{t, r}
 }
 
-func (a archive) has(name string) bool {
-	return a.r.Header(name+".npy") != nil || a.r.Header(name) != nil
-}
+func (a archive) has(name string) bool { return a.r.Has(name) }
 
-func (a archive) shape(name string) []int {
-	h := a.r.Header(name + ".npy")
-	if h == nil {
-		h = a.r.Header(name)
-	}
-	return h.Descr.Shape
-}
+func (a archive) shape(name string) []int { return a.r.Shape(name) }
 
 func (a archive) read(name string, ptr any) {
 	a.t.Helper()
-	err := a.r.Read(name+".npy", ptr)
-	if err != nil {
-		err = a.r.Read(name, ptr)
-	}
-	if err != nil {
+	if err := a.r.Read(name, ptr); err != nil {
 		a.t.Fatalf("%s: %v", name, err)
 	}
 }

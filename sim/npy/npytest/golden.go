@@ -4,17 +4,14 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
-
-	"github.com/sbinet/npyio/npz"
 )
 
 // Golden is a file of reference numbers, read by a reader independent of package
 // npy.
 type Golden struct {
 	t testing.TB
-	r *npz.Reader
+	r *Reader
 }
 
 // OpenGolden opens a file of reference numbers until the test ends, and skips the
@@ -25,35 +22,28 @@ func OpenGolden(t testing.TB, folder, name string) Golden {
 	if _, err := os.Stat(path); err != nil {
 		t.Skipf("no reference numbers: %s is absent", name)
 	}
-	r, err := npz.Open(path)
+	r, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { r.Close() })
 	return Golden{t, r}
 }
 
 // Names lists the arrays.
-func (g Golden) Names() []string {
-	var names []string
-	for _, k := range g.r.Keys() {
-		names = append(names, strings.TrimSuffix(k, ".npy"))
-	}
-	return names
-}
+func (g Golden) Names() []string { return g.r.Names() }
 
 // Read returns an array's elements, row by row.
 func Read[T any](g Golden, name string) []T {
 	g.t.Helper()
 	var v []T
-	if err := g.r.Read(name+".npy", &v); err != nil {
+	if err := g.r.Read(name, &v); err != nil {
 		g.t.Fatalf("%s: %v", name, err)
 	}
 	return v
 }
 
 // Shape returns an array's shape.
-func (g Golden) Shape(name string) []int { return g.r.Header(name + ".npy").Descr.Shape }
+func (g Golden) Shape(name string) []int { return g.r.Shape(name) }
 
 // Accept applies the acceptance of the reference numbers' README:
 // max|got−64| ≤ 8·max|32−64| + 1e-6·max|64|.

@@ -1,5 +1,5 @@
-// Package npytest writes NPY arrays and NPZ archives for tests, in the form NumPy
-// writes. It shares no code with package npy, which reads them.
+// Package npytest writes and reads NPY arrays and NPZ archives for tests, in the form NumPy
+// writes. It shares no code with package npy.
 package npytest
 
 import (
