@@ -87,7 +87,7 @@ func (f *families) write(w io.Writer, format expfmt.Format) error {
 
 // answer writes the families as a request accepts them.
 func (f *families) answer(w http.ResponseWriter, r *http.Request) error {
-	format := expfmt.NegotiateIncludingOpenMetrics(r.Header)
+	format := expfmt.NegotiateAccept(r.Header, expfmt.DefaultOpenMetricsAcceptedFormats()...)
 	w.Header().Set("Content-Type", string(format))
 	w.Header().Set("Vary", "Accept, Accept-Encoding")
 	if !accepts(r.Header.Values("Accept-Encoding"), "gzip") {
