@@ -121,7 +121,7 @@ class Loop:
         self.batch_items, self.source, self.epoch, self.unit, self.place, self.unit_steps, self.unit_items = 0.0, None, None, -1, -1, 0, 0.0
         self.received, self.blind, self.evaluated, self.usual, self.dirty, self.logged = None, 0, 0, False, False, False
         self.warming, self.plan, self.after, self.lease, self.pausing, self.watch, self.wanted = 2, None, {}, 0, False, "all", "all"
-        self.next_look = self.next_slow = self.next_memory = 0
+        self.next_look = self.next_slow = self.next_memory = self.stop_at = 0
         self.device, self.forked = None, 0
         if self.guest is not None:
             self.guest.forget()
@@ -324,6 +324,8 @@ class Loop:
             self.receive()
         if self.plan and self.plan.done >= self.plan.length:
             self.next_block()
+        if self.step == self.stop_at:
+            self.pausing = True
         if t > self.next_look:
             self.next_look = t + 100_000_000
             if self.lease and now() - r.words[18] > self.lease:
@@ -442,7 +444,7 @@ class Loop:
         if self.plan:
             sets = dict(self.after, **sets)
         self.plan, self.after, self.lease, self.warming = plan, after, lease, warm
-        self.pausing = bool(doc.get("pause"))
+        self.pausing, self.stop_at = bool(doc.get("pause")), self.step + (int(doc.get("pause_after", 0)) or -1)
         if plan:
             sets.update(plan.arms[plan.order[0]])
         if self.guest is not None:
@@ -688,8 +690,7 @@ def steps(batches, items="items"):
         try:
             batch = next(iterator)
         except StopIteration:
-            LOOP.moment(X)
-            return
+            return LOOP.moment(X)
         LOOP.moment(D1)
         n += 1
         LOOP.note(PLACE, (id(token), n))

@@ -320,7 +320,8 @@ class Extra:
             self.try_keep()
 
     def asked(self, doc):
-        """What a document asks for beside values; returns what is refused."""
+        """What a document asks for beside values; returns what is refused. It replaces what the one before it waited for."""
+        self.waiting = None
         self.wants_layers = bool(doc.get("layers"))
         refused = {"layers": self.layers_why()} if self.wants_layers and self.layers_why() else {}
         if refused:
@@ -397,6 +398,8 @@ class Extra:
             return "the batches come from no DataLoader, so they cannot be given again"
         if any(type(o).__name__ == "LBFGS" for o in self.optimizers()):
             return "LBFGS keeps more than its state says"
+        if any(m in sys.modules for m in ("lightning.pytorch.trainer.trainer", "pytorch_lightning.trainer.trainer", "transformers.trainer")):
+            return "its trainer counts steps itself, which cannot be taken back"
         return ""
 
     def state(self, verb, steps):
@@ -427,6 +430,8 @@ class Extra:
                 raise ValueError(f"an epoch has {whole} steps, and this needs {steps}")
             if iterator is None or whole - iterator._num_yielded < steps:
                 return
+            if iterator._num_yielded != self.loop.place:
+                raise ValueError("the loop fetches batches ahead")
             t = now()
             self.kept = self.guest.kept = Kept(self, iterator)
             self.loop.forked = self.loop.flags = FORKED
@@ -552,7 +557,8 @@ class Kept:
     def __init__(self, extra, iterator):
         self.extra, self.torch, self.iterator, self.yielded = extra, extra.torch, weakref.ref(iterator), iterator._num_yielded
         self.batches, self.replay, self.recording = [], [], True
-        guest = extra.guest
+        guest, loop = extra.guest, extra.loop
+        self.counts = loop.unit, loop.unit_steps, loop.unit_items, loop.epoch, loop.place, loop.evaluated
         with self.torch.no_grad():
             tensors = {id(x): x for m in guest.models() for x in [*m.parameters(), *m.buffers()]}
             self.tensors = [(x, x.detach().clone(), None if x.grad is None else x.grad.detach().clone()) for x in tensors.values()]
@@ -616,9 +622,10 @@ class Kept:
         self.draw(self.random)
         self.replay = list(self.batches)
         iterator = self.iterator()
-        if iterator is not None:
-            iterator._num_yielded = self.yielded
-            loop.place = self.yielded
+        if iterator is None:
+            raise ValueError("the epoch is over, and its batches with it")
+        iterator._num_yielded = self.yielded
+        loop.unit, loop.unit_steps, loop.unit_items, loop.epoch, loop.place, loop.evaluated = self.counts
 
 
 def clone(batch):

@@ -89,7 +89,7 @@ class Guest:
     def forget(self):
         """For a child of fork: it may train a model of its own."""
         self.roots, self.loaders, self.undo_discovery, self.searches, self.until = {}, {}, None, 0, -1
-        self.leader, self.counts, self.optimizers, self.taken, self.foreign = 0, {}, [], 0, 0
+        self.leader, self.counts, self.optimizers, self.taken, self.foreign, self.newest = 0, {}, [], 0, 0, 0
         self.depth, self.in_step, self.scaled, self.scaler, self.compiled, self.extra = 0, False, None, None, 0, None
         self.layers = self.kept = None  # set by prismtop_knobs while something is measured or kept
         self.hot = 0
@@ -281,10 +281,11 @@ class Guest:
         """An optimizer has stepped, or its gradient scaler has skipped that. After the leader's step, the loop's step is over."""
         self.taken += 1
         key = id(optimizer)
-        if self.taken <= 64 or key not in self.counts:
-            if key not in self.counts:
+        new = key not in self.counts
+        if self.taken <= 64 or new:
+            if new:
                 self.optimizers.append(weakref.ref(optimizer))
-                self.loop.dirty = True
+                self.loop.dirty, self.newest = True, key
             self.counts[key] = self.counts.get(key, 0) + 1
             if self.taken == 1 and hasattr(self.torch, "nn"):
                 self.discover(1)
@@ -295,8 +296,11 @@ class Guest:
             if not self.loop.explicit:
                 self.loop.over()
         elif self.leader:
+            if not self.foreign and not new:  # the leader has stepped since the newest is known
+                self.newest = 0
             self.foreign += 1
-            if self.foreign > 64:  # the program went on to another optimizer
+            gone = all(id(r()) != self.leader for r in self.optimizers)
+            if gone or self.foreign > (8 if key == self.newest else 64):  # the program went on to another optimizer
                 self.leader, self.foreign = key, 0
 
     def elect(self):

@@ -158,6 +158,25 @@ class Phases(Case):
         self.assertEqual({s.backwards for s in steps[-60:]}, {5})
         self.assertEqual(steps[-1].host[OPTIMIZER], 260)
 
+    def test_a_program_that_goes_on_to_another_optimizer(self):
+        torch, net = self.torch, self.model()
+
+        def stage(opt, steps):
+            for x, _ in torch.utils.data.DataLoader(steps, 16, 10):
+                net(x)
+                torch.Tensor(1.0, cost=300).backward()
+                opt.step()
+        first, second = (torch.optim.Optimizer(net.parameters(), cost) for cost in (50, 70))
+        stage(first, 20)
+        stage(second, 30)
+        self.assertGreaterEqual(len(self.steps()), 18 + 20)
+        stage(torch.optim.Optimizer(net.parameters(), 90), 5)
+        del first, second
+        stage(torch.optim.Optimizer(net.parameters(), 90), 30)
+        steps = self.steps()
+        self.assertGreaterEqual(len(steps), 28)
+        self.assertEqual(steps[-1].host[OPTIMIZER], 90)
+
     def test_an_evaluation_inside_a_step_makes_it_another_kind(self):
         torch = self.torch
         net = self.model()
