@@ -11,6 +11,7 @@ type Settings struct {
 
 	Watch       string `json:"watch,omitempty"` // WatchAll or WatchBoundaries
 	Pause       bool   `json:"pause,omitempty"`
+	PauseAfter  int    `json:"pause_after,omitempty"` // steps
 	Layers      bool   `json:"layers,omitempty"`
 	Activations bool   `json:"activations,omitempty"`
 

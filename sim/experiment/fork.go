@@ -32,6 +32,9 @@ func NewFork(task workload.Task, v settings.Values, schema *profiles.Schema, qua
 		err = before.Validate()
 	}
 	_, can := task.(workload.Forker)
+	if f, ok := task.(workload.Fixed); ok && err == nil {
+		err = f.Fixed()
+	}
 	switch {
 	case !can:
 		err = errors.New("this workload cannot go back to where it was")
@@ -105,7 +108,9 @@ func (f *Fork) Pair(cut context.Context, p Point) (news bool, ended string, err 
 		return false, "", nil
 	}
 	task := p.Task.(workload.Forker)
-	if task.Mark(cut) != nil {
+	if err := task.Mark(cut); workload.Refused(err) {
+		return false, err.Error(), nil
+	} else if err != nil {
 		return false, "", nil // the next iteration may be suitable
 	}
 	defer task.Unmark()

@@ -3,6 +3,7 @@ package outside_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,8 +34,14 @@ type rig struct {
 // follow begins a run of a loop whose steps take each.
 func follow(t *testing.T, each time.Duration, sets ...string) *rig {
 	t.Helper()
+	return followAs(t, looptest.Greeting, each, sets...)
+}
+
+// followAs is follow for a loop with a greeting.
+func followAs(t *testing.T, greeting string, each time.Duration, sets ...string) *rig {
+	t.Helper()
 	r := &rig{w: looptest.Create(t, t.TempDir(), 0), over: make(chan struct{})}
-	r.stop = looptest.Train(r.w, each)
+	r.stop = looptest.TrainAs(r.w, greeting, each)
 	t.Cleanup(r.stop)
 	ring, err := loop.Open(r.w.Path)
 	if err != nil {
@@ -196,6 +203,92 @@ func TestAFailedProgramFailsTheRun(t *testing.T) {
 		if done {
 			t.Fatal("it ended well")
 		}
+	}
+}
+
+// A loop that waits takes single steps.
+func TestALoopTakesSingleSteps(t *testing.T) {
+	r := follow(t, time.Millisecond)
+	r.next(t)
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	r.Start(ctx)
+	r.do(t, profiles.PauseCommand)
+	index := func() int64 { return r.a.Tick(time.Now()).Index }
+	settle := func() (last int64) {
+		for n := 0; n < 20; time.Sleep(5 * time.Millisecond) {
+			if now := index(); now != last {
+				last, n = now, 0
+			}
+			n++
+		}
+		return last
+	}
+	before := settle()
+	for i := range int64(3) {
+		r.do(t, profiles.StepCommand)
+		if now := settle(); now < before+i+1 || now > before+i+3 { // those that were on their way when it paused come first
+			t.Fatalf("after %d steps, %d became %d", i+1, before, now)
+		}
+	}
+	r.do(t, profiles.ResumeCommand)
+	for deadline := time.Now().Add(20 * time.Second); index() < before+20; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it does not go on")
+		}
+	}
+	r.Stop()
+	if err := r.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A fork compares the loss after the same batches under both values, and the loop goes on from where it was. Where the
+// loop cannot go back, its reason is the answer.
+func TestALoopForks(t *testing.T) {
+	r := followAs(t, strings.Replace(looptest.Greeting, `"fork": "no DataLoader"`, `"fork": ""`, 1), time.Millisecond)
+	r.next(t)
+	if err := r.Set("autocast", "bf16"); err != nil {
+		t.Fatal(err)
+	}
+	var it *profiles.Iteration
+	for range 20 {
+		it = r.next(t)
+	}
+	change := r.a.Tick(time.Now()).Changes[0]
+	if err := r.Do(profiles.Command{Kind: profiles.ForkCommand, Settings: []settings.Assignment{{Key: "autocast", Value: "off"}}, At: change.Iteration}); err != nil {
+		t.Fatal(err)
+	}
+	ended := ""
+	for ended == "" {
+		before := it.Series[0]
+		if it = r.next(t); it.Series[0] > before || 1/it.Series[0] > 1/before+1.01 {
+			t.Fatalf("after a loss of 1/%g comes one of 1/%g", 1/before, 1/it.Series[0])
+		}
+		for _, e := range r.a.Tick(time.Now()).Effects {
+			if f := e.Fork; f != nil && !f.Running {
+				ended = f.Ended
+				if row := f.Rows[0]; f.Done != profiles.ForkCount || row.Difference <= 0 || row.Low <= 0 {
+					t.Errorf("%+v", f)
+				}
+			}
+		}
+	}
+	if ended != "complete" || it.Index > 20+profiles.ForkArm*(profiles.ForkCount+1) {
+		t.Errorf("%s after iteration %d", ended, it.Index)
+	}
+
+	other := follow(t, time.Millisecond)
+	other.next(t)
+	if err := other.Set("autocast", "bf16"); err != nil {
+		t.Fatal(err)
+	}
+	other.next(t)
+	_ = other.Do(profiles.Command{Kind: profiles.ForkCommand, Settings: []settings.Assignment{{Key: "autocast", Value: "off"}}})
+	other.next(t)
+	log := other.a.Tick(time.Now()).Log
+	if !slices.ContainsFunc(log, func(l profiles.LogLine) bool { return l.Text == "not forked: no DataLoader" }) {
+		t.Errorf("%+v", log)
 	}
 }
 

@@ -38,9 +38,17 @@ type task struct {
 	asked    loop.Settings   // as sent last
 	trying   bool            // the settings in force are those of an experiment
 
+	held    bool            // it waits at a boundary, except while an iteration of a pause or of a fork is awaited
+	granted int             // steps that it takes before it waits again
+	marked  bool            // its state is kept
+	base    settings.Values // then: those to which it goes back if this process dies
+	outcome loop.Outcome    // of its state, as answered last
+	before  []loop.Record   // steps until it was marked, which were not yet read
+	markNot time.Time       // until then, it is not asked again
+
 	queue   []loop.Record // steps that were read while an answer was awaited
 	rec     loop.Record   // the newest
-	base    int64         // the monotonic time when the run began
+	origin  int64         // the monotonic time when the run began
 	known   bool          // base is
 	pace    time.Duration // of a step
 	lost    int64         // records of which the log knows
@@ -125,12 +133,12 @@ func (t *task) KeepsTime() {}
 
 // Unable are what no run of a program can do: it goes on by itself.
 func (t *task) Unable() []profiles.CommandKind {
-	unable := []profiles.CommandKind{profiles.RestartCommand, profiles.StepCommand, profiles.ForkCommand}
+	unable := []profiles.CommandKind{profiles.RestartCommand}
 	if t.Greeting.Able["pause"] != "" {
-		unable = append(unable, profiles.PauseCommand, profiles.ResumeCommand)
+		unable = append(unable, profiles.PauseCommand, profiles.ResumeCommand, profiles.StepCommand)
 	}
 	if !t.Ring.Operates() {
-		unable = append(unable, profiles.SetCommand, profiles.DecideCommand, profiles.AblateCommand, profiles.ReplicateCommand, profiles.PauseCommand)
+		unable = append(unable, profiles.SetCommand, profiles.DecideCommand, profiles.AblateCommand, profiles.ReplicateCommand, profiles.PauseCommand, profiles.StepCommand, profiles.ForkCommand)
 	}
 	return unable
 }
@@ -184,7 +192,12 @@ func (t *task) next(ctx context.Context) (ok bool, err error) {
 }
 
 // Apply sends changed settings and waits until the loop has them in force.
-func (t *task) Apply(ctx context.Context, v settings.Values) error { return t.apply(ctx, v, v) }
+func (t *task) Apply(ctx context.Context, v settings.Values) error {
+	if t.marked {
+		return t.apply(ctx, v, t.base)
+	}
+	return t.apply(ctx, v, v)
+}
 
 // Try is Apply for an experiment: the loop puts base in force if this process dies.
 func (t *task) Try(ctx context.Context, v, base settings.Values) error { return t.apply(ctx, v, base) }
@@ -208,6 +221,9 @@ func (t *task) apply(ctx context.Context, v, base settings.Values) error {
 			}
 			next.After[k.Key], next.LeaseMS = before, int(lease.Milliseconds())
 		}
+	}
+	if t.marked {
+		next.LeaseMS = int(lease.Milliseconds())
 	}
 	t.trying = next.After != nil
 	if !sends && (next.LeaseMS == 0) == (t.asked.LeaseMS == 0) {
@@ -241,8 +257,10 @@ func (t *task) apply(ctx context.Context, v, base settings.Values) error {
 
 // send writes settings and waits for their answer, which says what was refused. Steps in between are kept.
 func (t *task) send(ctx context.Context, s loop.Settings) (why map[string]string, err error) {
-	t.asked = s
+	s.Pause = t.held && s.PauseAfter == 0
 	generation, err := t.Ring.Send(&s)
+	t.asked = s
+	t.asked.State, t.asked.Steps, t.asked.PauseAfter = "", 0, 0
 	if err != nil {
 		return nil, &workload.RefusedError{Err: err}
 	}
@@ -257,6 +275,8 @@ func (t *task) send(ctx context.Context, s loop.Settings) (why map[string]string
 		case t.rec.Kind == loop.Step:
 			t.queue = append(t.queue, t.rec)
 			t.queue[len(t.queue)-1].Flags |= loop.Settling
+		case t.rec.Kind == loop.Answer && t.rec.Generation == generation && t.rec.Outcome >= loop.Kept:
+			t.outcome = t.rec.Outcome
 		case t.rec.Kind == loop.Answer && t.rec.Generation == generation:
 			if t.rec.Outcome == loop.NotUnderstood {
 				return map[string]string{"": cmp.Or(t.rec.Refusals()[""], "the loop did not understand it")}, nil
@@ -279,9 +299,26 @@ func (t *task) tell(s loop.Settings) {
 
 // Pause makes the loop wait at its next boundary, or go on.
 func (t *task) Pause(ctx context.Context, paused bool) error {
-	s := t.asked
-	s.Pause = paused
+	t.held, t.granted = paused, 0
+	_, err := t.send(ctx, t.asked)
+	return err
+}
+
+// grant lets a loop that waits take the next step, of a fork those of an arm.
+func (t *task) grant(ctx context.Context) error {
+	if !t.held || len(t.queue) > 0 {
+		return nil
+	}
+	if t.granted--; t.granted >= 0 {
+		return nil
+	}
+	s, zero := t.asked, 0
+	s.PauseAfter, s.Warm = 1, &zero
+	if t.marked {
+		s.PauseAfter = profiles.ForkArm
+	}
 	_, err := t.send(ctx, s)
+	t.granted = s.PauseAfter - 1
 	return err
 }
 
@@ -362,10 +399,13 @@ func (t *task) takeLayer(r *loop.Record) {
 // Iterate waits for the loop's next step.
 func (t *task) Iterate(ctx context.Context, it *profiles.Iteration) (out workload.Outcome, err error) {
 	if !t.known {
-		t.base, t.known = loop.Now()-it.Start, true
-		t.unitBegan = t.base
+		t.origin, t.known = loop.Now()-it.Start, true
+		t.unitBegan = t.origin
 	}
 	t.watch(it.Flags&profiles.Unwatched != 0)
+	if err := t.grant(ctx); err != nil {
+		return out, err
+	}
 	step, ok, err := t.step(ctx)
 	if err != nil {
 		return out, err
@@ -489,7 +529,7 @@ func (t *task) fill(it *profiles.Iteration, s *loop.Record, out *workload.Outcom
 	if int(s.StepKind) < len(t.schema.Kinds) {
 		it.Kind = profiles.Kind(s.StepKind)
 	}
-	it.Start, it.Total = max(0, s.Start-t.base), s.Total
+	it.Start, it.Total = max(0, s.Start-t.origin), s.Total
 	times := &s.Host
 	if t.Greeting.Clock == "device" && s.Flags&loop.NoDevice == 0 {
 		times = &s.Device

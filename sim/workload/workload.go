@@ -129,7 +129,7 @@ type Keeper interface{ KeepOutput() }
 // compared over the same iterations from the same point.
 type Forker interface {
 	// Mark keeps where the task is. It is an error where that cannot be, such as between two
-	// units; a later iteration may do. No unit ends until Unmark.
+	// units; a later iteration may do, unless the error is a RefusedError. No unit ends until Unmark.
 	Mark(ctx context.Context) error
 
 	// Return goes back to the mark, under the settings in force.
@@ -137,6 +137,12 @@ type Forker interface {
 
 	// Unmark forgets the mark.
 	Unmark()
+}
+
+// Fixed is a Forker that may be unable to go back for a reason of its own.
+type Fixed interface {
+	// Fixed returns why the task cannot be marked, nil if it can.
+	Fixed() error
 }
 
 // Checkpointer is a task that can go on in another process, bit for bit.

@@ -216,82 +216,115 @@ const Greeting = `{"format": 1, "module": "0123456789abcdef", "script": "train.p
 
 // Train trains until stop is called, an epoch of ten steps after the other: a step takes each, under bf16 a third less, and
 // refuses fp16. It obeys settings as the module does.
-func Train(w *Writer, each time.Duration) (stop func()) {
+func Train(w *Writer, each time.Duration) (stop func()) { return TrainAs(w, Greeting, each) }
+
+// TrainAs is Train with a greeting.
+func TrainAs(w *Writer, greeting string, each time.Duration) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		train(w, each, done)
+		w.Greet(greeting)
+		w.State(loop.Training)
+		t := training{w: w, values: map[string]string{"autocast": "off", "gc": "on", "accumulate": "4"}, kept: -1, pauseAt: -1}
+		t.train(each, done)
 	}()
 	return sync.OnceFunc(func() { close(done); <-ended })
 }
 
-func train(w *Writer, each time.Duration, done <-chan struct{}) {
-	w.Greet(Greeting)
-	w.State(loop.Training)
-	values := map[string]string{"autocast": "off", "gc": "on", "accumulate": "4"}
-	var now loop.Settings
-	var generation uint32
-	settling := 0
-	for step := int64(0); ; step++ {
-		if g, s := w.Settings(); s != nil {
-			generation, now, settling = g, *s, 2
-			if s.Warm != nil {
-				settling = *s.Warm
-			}
-			outcome, refused := loop.Done, ""
-			for key, value := range s.Set {
-				if value == "fp16" {
-					outcome, refused = loop.Partly, `{"autocast": "the loop has no enabled GradScaler"}`
-					continue
-				}
-				values[key] = value
-			}
-			w.Answer(step, generation, outcome, refused)
+// training is what Train keeps between two steps.
+type training struct {
+	w          *Writer
+	values     map[string]string
+	now        loop.Settings
+	generation uint32
+	settling   int
+	step       int64
+	pauses     bool
+	pauseAt    int64 // step before which it pauses by itself
+
+	trained, kept float64 // what the loss depends on; −1 if nothing is kept
+}
+
+// obey puts new settings in force.
+func (t *training) obey() {
+	g, s := t.w.Settings()
+	if s == nil {
+		return
+	}
+	t.generation, t.now, t.settling, t.pauses, t.pauseAt = g, *s, 2, s.Pause, -1
+	if s.Warm != nil {
+		t.settling = *s.Warm
+	}
+	if s.PauseAfter > 0 {
+		t.pauseAt = t.step + int64(s.PauseAfter)
+	}
+	switch s.State {
+	case loop.KeepState:
+		t.kept = t.trained
+		t.w.Answer(t.step, g, loop.Kept, "")
+	case loop.ReturnToState:
+		t.trained = t.kept
+		t.w.Answer(t.step, g, loop.Returned, "")
+	case loop.DropState:
+		t.kept = -1
+		t.w.Answer(t.step, g, loop.Dropped, "")
+	}
+	outcome, refused := loop.Done, ""
+	for key, value := range s.Set {
+		if value == "fp16" {
+			outcome, refused = loop.Partly, `{"autocast": "the loop has no enabled GradScaler"}`
+			continue
 		}
-		if now.LeaseMS > 0 && loop.Now()-w.Beat() > int64(now.LeaseMS)*1e6 {
-			for key, value := range now.After {
-				values[key] = value
+		t.values[key] = value
+	}
+	t.w.Answer(t.step, g, outcome, refused)
+}
+
+func (t *training) train(each time.Duration, done <-chan struct{}) {
+	for ; ; t.step++ {
+		t.obey()
+		if t.now.LeaseMS > 0 && loop.Now()-t.w.Beat() > int64(t.now.LeaseMS)*1e6 {
+			for key, value := range t.now.After {
+				t.values[key] = value
 			}
-			now.LeaseMS = 0
-			w.Answer(step, generation, loop.LeaseOver, "")
+			t.now.LeaseMS = 0
+			t.w.Answer(t.step, t.generation, loop.LeaseOver, "")
 		}
-		for now.Pause {
+		for t.pauses = t.pauses || t.step == t.pauseAt; t.pauses; t.obey() {
 			select {
 			case <-done:
 				return
 			case <-time.After(time.Millisecond):
 			}
-			if g, s := w.Settings(); s != nil {
-				generation, now = g, *s
-				w.Answer(step, generation, loop.Done, "")
-			}
 		}
 		start, long := loop.Now(), each
-		if values["autocast"] == "bf16" {
+		if t.values["autocast"] == "bf16" {
 			long = long * 2 / 3
+			t.trained -= 0.25 // it learns more slowly
 		}
 		select {
 		case <-done:
-			w.State(loop.Over)
+			t.w.State(loop.Over)
 			return
 		case <-time.After(long):
 		}
 		total := loop.Now() - start
-		s := Step{Step: step, Start: start, Generation: generation, Unit: int32(step / 10), InUnit: int32(step % 10), Series: []float64{1 / float64(step+1)}}
+		t.trained++
+		s := Step{Step: t.step, Start: start, Generation: t.generation, Unit: int32(t.step / 10), InUnit: int32(t.step % 10), Series: []float64{1 / t.trained}}
 		s.Host = []int64{0, total / 2, total / 4, total / 8, total - total/2 - total/4 - total/8}
-		if now.Watch == loop.WatchBoundaries {
+		if t.now.Watch == loop.WatchBoundaries {
 			s.Flags |= loop.Boundaries
 			s.Host = []int64{0, 0, 0, 0, total}
 		}
-		if settling--; settling >= 0 {
+		if t.settling--; t.settling >= 0 {
 			s.Flags |= loop.Settling
 		}
-		if step%10 == 0 && step > 0 {
+		if t.step%10 == 0 && t.step > 0 {
 			s.Kind, s.Flags = 1, s.Flags|loop.Evaluated
 		}
-		w.Step(s)
-		if step%10 == 9 {
-			w.EndEpoch(step, int32(step/10), 10)
+		t.w.Step(s)
+		if t.step%10 == 9 {
+			t.w.EndEpoch(t.step, int32(t.step/10), 10)
 		}
 	}
 }
