@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/loop"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/stream"
 	"prismtop/profiles/visible"
 	"prismtop/sim/outside"
 	"prismtop/sim/workload"
@@ -139,6 +141,10 @@ func (f *pythonFlags) execute(cmd *cobra.Command, args []string) error {
 		return cli.ErrInterrupted
 	case !found:
 		<-p.drained
+		if f.json {
+			why := cmp.Or(p.failure, errors.New("no training loop was found in "+p.name))
+			return errors.Join(p.failure, writeNotBegun(cmd.Context(), cmd.OutOrStdout(), stream.New(1), outside.Schema(&loop.Greeting{}), outside.Name, why))
+		}
 		return p.failure
 	}
 	return f.watchProgram(cmd, p)
