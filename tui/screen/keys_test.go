@@ -568,7 +568,7 @@ lr = "l"
 
 The names of actions are above, and ` + "`prismtop help keys`" + ` lists those in force. A key is a character, ` + "`ctrl+` or `alt+`" + ` with one, ` + "`space`, `tab`, `shift+tab`, `backspace`, `delete`, `insert` or `f1` to `f12`" + `.
 The keys marked fixed and digits are reserved. An action that has the key by default loses it: a setting gets the next free letter, any other
-action must have a second key or a line of its own. A file with an unknown action, a key given twice on one screen, or one that no terminal
+action must have a second key, a line of its own, or part in a swap: ` + "`pause = \"z\"` with `zoom = \"space\"` gives `play`, which has `space` alone, `z`" + `. A file with an unknown action, a key given twice on one screen, or one that no terminal
 sends is refused with its line. Footer, help, manual page and every sentence name the keys in force; an attached screen uses the file of
 its own user.
 
@@ -648,6 +648,17 @@ func TestAMPSaysWhereItIsEmulated(t *testing.T) {
 		if bf16 != (tt.kernels == "avx512" || tt.kernels == "avx2") ||
 			split != (tt.device == "cpu" && tt.kernels != "amx") {
 			t.Errorf("%s on %s: the help tells of emulation of bf16: %v, of bf16x3: %v", tt.kernels, tt.device, bf16, split)
+		}
+	}
+}
+
+// A key of a setting waits for the run to begin: before that its value is not known.
+func TestSettingsHaveNoKeyBeforeTheRunBegins(t *testing.T) {
+	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, &profiles.Snapshot{State: profiles.Preparing})
+	for _, key := range []string{"p", "a", "m"} {
+		press(m, key)
+		if !strings.Contains(m.status.text, "has not begun") || len(r.Called()) > 0 {
+			t.Errorf("%s: %q, called %v", key, m.status.text, r.Called())
 		}
 	}
 }

@@ -24,6 +24,8 @@ type knobs struct {
 // move applies a key's move to a setting.
 func (k *knobs) move(s *settings.Key, how settings.Move) {
 	switch {
+	case k.snap == nil || k.snap.Settings.Table() == nil:
+		k.complain(errNotBegun.Error())
 	case how == settings.MoveWrite:
 		k.write(s.Name)
 	case s.Name == settings.Device:
