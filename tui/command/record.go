@@ -88,7 +88,7 @@ func (f *recordFlags) announce(flags *pflag.FlagSet) []string {
 		return nil
 	}
 	n, bytes := recording.Prunable(folder)
-	return []string{fmt.Sprintf("--record-limit %d is for all recordings in %s together: it has %s, %s; at the end of this run the oldest are deleted until %s are left at most",
+	return []string{fmt.Sprintf("--record-limit %d is for all recordings in %s together: it has %s, %s; at the end of this run the oldest are deleted until the rest takes at most %s",
 		f.limit, folder, unit.Plural(n, "recording", "recordings"), unit.Size(bytes), unit.Limit(f.limit<<20))}
 }
 
