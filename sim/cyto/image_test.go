@@ -102,7 +102,7 @@ func TestPatchesAreBoxesOfBoth(t *testing.T) {
 		target.Values[i] += 1000
 	}
 	patch := [3]int{2, 3, 2}
-	s, err := NewSampler([]Pair{{image, target}}, patch, false, 1)
+	s, err := NewSampler([]Pair{{Image: image, Target: target}}, patch, false, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,8 +126,8 @@ func TestPatchesAreBoxesOfBoth(t *testing.T) {
 	}
 	for want, bad := range map[string][]Pair{
 		"patches of no images":                                nil,
-		"image 1 has sides [3 4 5], its target [3 4 4]":       {{image, NewImage([3]int{3, 4, 4})}},
-		"image 1 has sides [1 4 5]: must be at least [2 3 2]": {{NewImage([3]int{1, 4, 5}), NewImage([3]int{1, 4, 5})}},
+		"image 1 has sides [3 4 5], its target [3 4 4]":       {{Image: image, Target: NewImage([3]int{3, 4, 4})}},
+		"image 1 has sides [1 4 5]: must be at least [2 3 2]": {{Image: NewImage([3]int{1, 4, 5}), Target: NewImage([3]int{1, 4, 5})}},
 	} {
 		if _, err := NewSampler(bad, patch, false, 1); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
@@ -142,7 +142,7 @@ func TestAugmentationChangesSomePatches(t *testing.T) {
 	for i := range image.Values {
 		image.Values[i] = float32(math.Sin(float64(i)))
 	}
-	s, err := NewSampler([]Pair{{image, image}}, image.Sides, true, 4)
+	s, err := NewSampler([]Pair{{Image: image, Target: image}}, image.Sides, true, 4)
 	if err != nil {
 		t.Fatal(err)
 	}

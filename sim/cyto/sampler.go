@@ -19,7 +19,17 @@ const (
 )
 
 // Pair is an image and its target, both of the same sides.
-type Pair struct{ Image, Target Image }
+type Pair struct {
+	Image, Target Image
+	From          *Origin // of the image; nil if it is synthetic
+}
+
+// Origin is what a file says about an image, before it was made smaller.
+type Origin struct {
+	Sides   [3]int     // Z, Y, X
+	Voxel   [3]float64 // micrometres along Z, Y and X, 0 if unknown
+	Channel string     // the name of its channel, may be empty
+}
 
 // A Sampler draws patches of pairs for training.
 type Sampler struct {

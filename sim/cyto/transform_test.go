@@ -60,3 +60,15 @@ func TestPredictionsBecomeBytes(t *testing.T) {
 		t.Errorf("%v", x)
 	}
 }
+
+// Voxels are interpolated as PyTorch's interpolate does: torch 2.15, mode trilinear, of
+// arange(6) as 1x2x3 to 1x3x5, rounded down after a scale of 51.
+func TestImagesAreEnlarged(t *testing.T) {
+	got, err := Enlarge(t.Context(), Image{[3]int{1, 2, 3}, []float32{0, 1, 2, 3, 4, 5}}, [3]int{1, 3, 5}, 0, 5)
+	if want := []uint8{0, 20, 51, 81, 102, 76, 96, 127, 158, 178, 153, 173, 204, 234, 255}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %v: want %v", got, err, want)
+	}
+	if got, err := Enlarge(t.Context(), Image{[3]int{1, 1, 2}, []float32{3, 3}}, [3]int{2, 1, 2}, 3, 3); err != nil || !slices.Equal(got, make([]uint8, 4)) {
+		t.Errorf("equal values: %v, %v", got, err)
+	}
+}

@@ -150,7 +150,7 @@ func TestTrainingLearnsToSegmentCells(t *testing.T) {
 			t.Fatal(err)
 		}
 		Normalise(image.Values)
-		return Pair{image, mask}
+		return Pair{Image: image, Target: mask}
 	}
 	s, err := NewSampler([]Pair{draw(1), draw(2), draw(3), draw(4)}, patch, true, 9)
 	if err != nil {

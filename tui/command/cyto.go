@@ -26,6 +26,7 @@ var cytoFlags = []ownFlag{
 	{"data", "data", "folder with train.csv, valid.csv and test.csv; for a prediction also a list, a folder of images or an image"},
 	{"batch-size", "batch", "patches of a minibatch, or images of a batch of predictions"},
 	{"epochs", "epochs", "epochs of a training"},
+	{"predictions", "predictions", "folder for a prediction file of each image (OME-TIFF at its scale); complete ones are skipped"},
 	{"workers", "workers", "goroutines that load batches beside the loop; 0 loads them on it"},
 }
 
@@ -78,6 +79,9 @@ func cytoTasksCommand(kind tasks.Kind) *cobra.Command {
 		join:  withRepository,
 		maker: t.maker,
 		after: t.after,
+	}
+	if kind == tasks.Inference {
+		f.own = append(f.own, ownFlag{"predictions", "predictions", "folder for the predictions, in a folder for each task an OME-TIFF for each image; complete ones are skipped"})
 	}
 	cmd := f.command()
 	cmd.Flags().BoolVar(&t.compare, "compare", false, "print the speed-ups of the tasks of each experiment, with intervals where there are enough rounds")

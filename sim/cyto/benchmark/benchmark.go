@@ -90,6 +90,7 @@ func (Maker) FitsBeside(settings.Values, int64) bool { return false }
 // New prepares a list of tasks. Each task is prepared when its turn comes.
 func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (workload.Task, error) {
 	list := in.(Inputs)
+	m.Experiments.Since = time.Now()
 	base, err := experiments(v)
 	if err != nil {
 		return nil, err
@@ -109,7 +110,7 @@ func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (
 		}
 	}
 	b.schema = schemaOf(kindOf(v), b.list, list.external)
-	if first, err := of(base, &b.list[0]); err == nil { // a git branch may have another network
+	if first, err := of(base, &b.list[0], ""); err == nil { // a git branch may have another network
 		if b.parameters, err = experiment.Parameters(first); err != nil {
 			return nil, err
 		}
@@ -171,10 +172,13 @@ type benchmark struct {
 
 // Info describes the run.
 func (b *benchmark) Info() profiles.RunInfo {
+	limits := "each task runs at most 10 training, 5 validation and 10 prediction batches, CytoDL's limits, unless the list says otherwise"
+	if b.values.Text(filesKey) != "" && kindOf(b.values) == tasks.Inference {
+		limits = "each task predicts all of its images into files"
+	}
 	return profiles.RunInfo{
 		Schema: b.schema, Object: b.name, Parameters: b.parameters, Seed: uint64(b.values.Int(settings.Seed)), Units: len(b.schedule),
-		Notes: []string{fmt.Sprintf("%s in %s; each task runs at most 10 training, 5 validation and 10 prediction batches, CytoDL's limits, unless the list says otherwise",
-			unit.Plural(len(b.list), "task", "tasks"), unit.Plural(b.values.Int(roundsKey), "round", "rounds"))},
+		Notes: []string{fmt.Sprintf("%s in %s; %s", unit.Plural(len(b.list), "task", "tasks"), unit.Plural(b.values.Int(roundsKey), "round", "rounds"), limits)},
 	}
 }
 

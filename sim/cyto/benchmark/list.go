@@ -85,7 +85,7 @@ func (m Maker) readList(ctx context.Context, v settings.Values) (Inputs, error) 
 			in.external = true
 			continue
 		}
-		if _, err := of(base, t); err != nil {
+		if _, err := of(base, t, ""); err != nil {
 			return in, fmt.Errorf("%s:%d: %s: %w", path, t.Line, t.Name(), err)
 		}
 	}
@@ -115,8 +115,8 @@ func experiments(v settings.Values) (settings.Values, error) {
 	return p.Settings.With(more...)
 }
 
-// of returns the settings of a task; those of its trainer come from onProcessor.
-func of(base settings.Values, t *tasks.Task) (settings.Values, error) {
+// of returns the settings of a task, whose predictions go to a folder unless that is empty; those of its trainer come from onProcessor.
+func of(base settings.Values, t *tasks.Task, folder string) (settings.Values, error) {
 	v := base
 	for _, s := range t.Settings() {
 		if s.Key == tasks.TrainerSetting {
@@ -133,7 +133,22 @@ func of(base settings.Values, t *tasks.Task) (settings.Values, error) {
 			return v, err
 		}
 	}
+	if folder != "" {
+		var err error
+		if v, err = v.With(settings.Assignment{Key: filesKey, Value: folder}, settings.Assignment{Key: tasks.LimitPredictSetting, Value: "0"}); err != nil {
+			return v, err
+		}
+	}
 	return v, v.Validate()
+}
+
+// filesOf returns the folder for the predictions of a task, empty for none.
+func (b *benchmark) filesOf(index int) string {
+	folder, t := b.values.Text(filesKey), &b.list[index]
+	if folder == "" || t.Kind != tasks.Inference {
+		return ""
+	}
+	return filepath.Join(folder, fmt.Sprintf("%d-%s-%s", index+1, t.Variant, filepath.Base(t.Experiment)))
 }
 
 // unavailableError reports that this machine lacks what a task needs.

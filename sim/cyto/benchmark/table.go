@@ -28,6 +28,7 @@ const (
 	kindKey      = "kind"
 	listKey      = "tasks"
 	outputKey    = "output"
+	filesKey     = "predictions"
 	roundsKey    = "rounds"
 	baselineKey  = "baseline"
 	skipKey      = "skip_failed"
@@ -47,6 +48,13 @@ var Table = settings.NewTable("cyto-tasks", nil,
 	settings.Text(groupTasks, kindKey, "training or inference tasks", tasks.Training.String(), tasks.Inference.String()).Fixed("it decides which columns the list has"),
 	settings.Text(groupTasks, listKey, "list of tasks, a CSV file; empty for the six variants on synthetic cells, small").Words("the six variants", "").Fixed("it is read at the start"),
 	settings.Text(groupTasks, outputKey, "file of results, JSON, written after every round").Words("none", "").Fixed("its folder is checked at the start"),
+	settings.Text(groupTasks, filesKey, "folder for the predictions of inference tasks, a folder for each task with an OME-TIFF for each image; complete ones are skipped").
+		Words("none", "").Fixed("its folder is checked at the start").Idle(func(v settings.Values) string {
+		if kindOf(v) == tasks.Inference {
+			return ""
+		}
+		return "a training predicts nothing"
+	}),
 	settings.Integer(groupTasks, roundsKey, "", "times that every task runs, each time in another order", 1, mostRounds).Fixed("the run is announced with it"),
 	settings.Text(groupTasks, baselineKey, "what speed-ups compare with: the first task of an experiment in the list, or the fastest, the rule of CytoDL's script",
 		string(tasks.FirstTask), string(tasks.FastestTask)).Live().Limit().Called("baseline", 'F').

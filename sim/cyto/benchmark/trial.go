@@ -174,7 +174,7 @@ func (u *trial) configure() (err error) {
 	if err != nil {
 		return err
 	}
-	if u.values, err = of(base, u.task); err != nil {
+	if u.values, err = of(base, u.task, u.bench.filesOf(u.index)); err != nil {
 		return err
 	}
 	u.values, u.warning, err = onProcessor(u.values, u.task.Trainer, u.bench.values.On(fallbackKey))
@@ -195,7 +195,7 @@ func (u *trial) startFrom() error {
 	_, err := u.work.(workload.Starter).StartFrom(u.ctx, path)
 	switch {
 	case err != nil && u.task.Checkpoint == "" && errors.Is(err, fs.ErrNotExist):
-		u.warning = "no checkpoint, and no training has left weights: predicted with random ones"
+		u.warn("no checkpoint, and no training has left weights: predicted with random ones")
 		return nil
 	case err != nil:
 		return fmt.Errorf("checkpoint %s (column checkpoint_path): %w", path, err)
@@ -218,7 +218,12 @@ func (u *trial) step() (done bool, err error) {
 			u.newest[i] = v
 		}
 	}
-	u.out = workload.Outcome{MemoryChanged: out.MemoryChanged}
+	u.out = workload.Outcome{MemoryChanged: out.MemoryChanged, Said: out.Said}
+	if left, ok := u.work.(interface{ Left() string }); ok && len(out.Said) > 0 {
+		if text := left.Left(); text != "" {
+			u.warn(text + ", so times are of the others")
+		}
+	}
 	if ended {
 		u.out.Measured, u.out.Measures = out.Measured, true
 		for i, v := range out.Measured {
@@ -228,6 +233,14 @@ func (u *trial) step() (done bool, err error) {
 		}
 	}
 	return out.Finished, nil
+}
+
+// warn adds a warning to the results.
+func (u *trial) warn(text string) {
+	if u.warning != "" {
+		text = u.warning + "; " + text
+	}
+	u.warning = text
 }
 
 // finish runs the rest of the experiment.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
@@ -27,6 +28,10 @@ type Maker struct {
 	// Trained returns the path of the file in which a complete training leaves its weights,
 	// and in which a prediction looks for them.
 	Trained func(experiment string, c cyto.Config) (string, error)
+
+	// Since, unless it is zero, is when a run that predicts the same images several times
+	// began: prediction files that are newer are its own, and written again each time.
+	Since time.Time
 }
 
 // Load draws the synthetic images of the settings, or lists the files that they name.
@@ -69,8 +74,8 @@ func (Maker) Most(v settings.Values) (iterations int64, sooner bool) {
 	units, many := s.Epochs, "epochs"
 	each, limit := batches(s.Volumes*s.Patches, s.Batch), s.TrainLimit
 	if s.Mode == Predict {
-		units, many = s.Passes, "passes"
-		each, limit = batches(s.HeldOut, s.Batch), s.PredictLimit
+		units, many = s.passes(), "passes"
+		each, limit = batches(s.HeldOut, s.Batch), s.passLimit()
 	}
 	if limit > 0 {
 		each = min(each, limit)
@@ -111,7 +116,7 @@ func (m Maker) Model(ctx context.Context, v settings.Values) (*Model, error) {
 func (m Maker) Begin(ctx context.Context, v settings.Values, in *Inputs, model *Model) (workload.Task, error) {
 	s := From(v)
 	if s.Mode == Predict {
-		p, err := startPrediction(ctx, s, in, model, m.Trained)
+		p, err := startPrediction(ctx, s, in, model, m)
 		if err != nil {
 			model.Close()
 			return nil, err

@@ -39,14 +39,15 @@ type prediction struct {
 	similarity   float64   // sum over them
 	newest       profiles.Values
 	shown        slice
+	files        *files     // nil without
 	predicted    cyto.Image // the first image of the newest batch
 	processed    []uint8    // the newest image, after the post-processing
 }
 
 // startPrediction prepares a prediction. On an error the caller closes the model.
-func startPrediction(ctx context.Context, s Settings, in *Inputs, m *Model, leave func(string, cyto.Config) (string, error)) (*prediction, error) {
+func startPrediction(ctx context.Context, s Settings, in *Inputs, m *Model, maker Maker) (*prediction, error) {
 	p := &prediction{Model: m, settings: s, inputs: in, began: time.Now(), newest: profiles.NoValues()}
-	err := p.prepare(ctx, leave)
+	err := p.prepare(ctx, maker)
 	if err != nil {
 		p.release()
 		return nil, err
@@ -54,12 +55,17 @@ func startPrediction(ctx context.Context, s Settings, in *Inputs, m *Model, leav
 	return p, nil
 }
 
-func (p *prediction) prepare(ctx context.Context, leave func(string, cyto.Config) (string, error)) (err error) {
-	if p.of, err = p.firstWeights(ctx, leave); err != nil {
+func (p *prediction) prepare(ctx context.Context, maker Maker) (err error) {
+	if p.of, err = p.firstWeights(ctx, maker.Trained); err != nil {
 		return err
 	}
 	if p.images, err = loader.New(context.WithoutCancel(ctx), p.inputs.heldOut, p.settings.predictionBatches()); err != nil {
 		return err
+	}
+	if p.settings.Predictions != "" {
+		if p.files, err = newFiles(&p.settings, p.inputs, maker.Since); err != nil {
+			return &settings.KeyError{Key: "predictions", Err: fmt.Errorf("predictions = %s: %w", p.settings.Predictions, err)}
+		}
 	}
 	first, err := p.inputs.pairs(ctx, 1)
 	if err != nil {
@@ -134,7 +140,7 @@ func (p *prediction) Device() workload.Device { return p.backend }
 // Info describes the run.
 func (p *prediction) Info() profiles.RunInfo {
 	info := profiles.RunInfo{
-		Schema: schemaOf(&p.settings), Object: p.inputs.Name(), Parameters: p.parameters(), Seed: p.settings.Seed, Units: p.settings.Passes,
+		Schema: schemaOf(&p.settings), Object: p.inputs.Name(), Parameters: p.parameters(), Seed: p.settings.Seed, Units: p.settings.passes(),
 		Notes: []string{fmt.Sprintf("%s to predict, %s a pass", unit.Plural(p.inputs.heldOut.Len(), "image", "images"), unit.Plural(p.images.Batches(), "batch", "batches"))},
 	}
 	if p.of != "" {
@@ -148,6 +154,11 @@ func (p *prediction) Iterate(ctx context.Context, rec *profiles.Iteration) (out 
 	began := time.Now()
 	rec.Kind, rec.Unit, rec.InUnit = KindPrediction, int32(p.pass), int32(p.inPass)
 	rec.Series = profiles.NoValues()
+	if p.files != nil && !p.files.checked {
+		if done, err := p.resumeFiles(ctx, &out); done || err != nil {
+			return out, err
+		}
+	}
 	if p.fresh {
 		rec.Flags |= profiles.Warmup
 		p.fresh = false
@@ -160,7 +171,7 @@ func (p *prediction) Iterate(ctx context.Context, rec *profiles.Iteration) (out 
 	rec.Series[SeriesLoading] = batch.Worked.Seconds() * 1e3
 	compared := time.Duration(0)
 	for i := range batch.Pairs {
-		took, err := p.predict(ctx, &batch.Pairs[i], i == 0, rec)
+		took, err := p.predict(ctx, &batch.Pairs[i], batch.Items[i], i == 0, rec)
 		if err != nil {
 			return out, err
 		}
@@ -175,9 +186,9 @@ func (p *prediction) Iterate(ctx context.Context, rec *profiles.Iteration) (out 
 	return out, nil
 }
 
-// predict predicts an image, and returns the time that its comparison with the target
-// took. The first of a batch is shown.
-func (p *prediction) predict(ctx context.Context, pair *cyto.Pair, show bool, rec *profiles.Iteration) (compared time.Duration, err error) {
+// predict predicts an image, the item of that number, and returns the time that its
+// comparison with the target took. The first of a batch is shown.
+func (p *prediction) predict(ctx context.Context, pair *cyto.Pair, item int, show bool, rec *profiles.Iteration) (compared time.Duration, err error) {
 	output, err := p.windows.Predict(ctx, pair.Image, p.settings.Overlap)
 	if err != nil {
 		return 0, err
@@ -185,6 +196,11 @@ func (p *prediction) predict(ctx context.Context, pair *cyto.Pair, show bool, re
 	spent := p.windows.Spent()
 	done := time.Now()
 	p.processed = postprocess(p.processed, p.settings.Experiment, output.Values)
+	if p.files != nil {
+		if err := p.files.write(ctx, &p.settings, item, pair, output); err != nil {
+			return 0, err
+		}
+	}
 	compare := time.Now()
 	rec.Phases[PhaseToDevice] += int64(spent.ToDevice)
 	rec.Phases[PhaseForward] += int64(spent.Forward)
@@ -232,7 +248,7 @@ func (p *prediction) endPass(rec *profiles.Iteration, out *workload.Outcome) {
 	out.UnitEnded, out.Measured = true, p.newest
 	out.Result = profiles.UnitResult{Unit: rec.Unit, Iterations: int32(p.inPass), Values: rec.Series, Elapsed: time.Since(p.began)}
 	p.pass++
-	out.Finished = p.pass == p.settings.Passes
+	out.Finished = p.pass == p.settings.passes()
 	p.inPass, p.compared, p.similarity, p.began = 0, 0, 0, time.Now()
 }
 
@@ -241,7 +257,7 @@ func (p *prediction) Progress() Progress {
 	s := &p.settings
 	return Progress{
 		Batches: p.batches, Samples: p.samples, Outputs: p.samples, EpochBatches: p.images.Batches(),
-		Available: batches(p.inputs.heldOut.Len(), s.Batch), Iterations: s.Passes * p.images.Batches(),
+		Available: batches(p.inputs.heldOut.Len(), s.Batch), Iterations: s.passes() * p.images.Batches(),
 	}
 }
 

@@ -56,6 +56,7 @@ type Settings struct {
 	Passes       int    `setting:"passes"`
 	PredictLimit int    `setting:"limit_predict_batches"`
 	Weights      string `setting:"weights"`
+	Predictions  string `setting:"predictions"`
 
 	// Limits of the run.
 	MaxIterations int64   `setting:"max_iterations"`
@@ -214,7 +215,23 @@ func (s *Settings) validationBatches() loader.Options {
 
 // predictionBatches returns how batches of whole images are made.
 func (s *Settings) predictionBatches() loader.Options {
-	return loader.Options{Batch: s.Batch, Limit: s.PredictLimit, Seed: s.Seed, Lane: s.lane()}
+	return loader.Options{Batch: s.Batch, Limit: s.passLimit(), Seed: s.Seed, Lane: s.lane()}
+}
+
+// passes and passLimit are the passes of a prediction and the batches of each at most, 0
+// for all. A prediction into files is one pass over all images.
+func (s *Settings) passes() int {
+	if s.Predictions != "" {
+		return 1
+	}
+	return s.Passes
+}
+
+func (s *Settings) passLimit() int {
+	if s.Predictions != "" {
+		return 0
+	}
+	return s.PredictLimit
 }
 
 // heldOutSeed separates the seeds of held-out volumes from those of training.

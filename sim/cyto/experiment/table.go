@@ -44,6 +44,17 @@ func onlyPrediction(v settings.Values) string {
 	return onlyIn(Predict, "a training is divided into epochs")(v)
 }
 
+// onlyWithoutFiles is for what files of predictions decide.
+func onlyWithoutFiles(v settings.Values) string {
+	if why := onlyPrediction(v); why != "" {
+		return why
+	}
+	if v.Text("predictions") == "" {
+		return ""
+	}
+	return "each image is predicted once, into its file"
+}
+
 func onlySynthetic(v settings.Values) string {
 	if v.Text("data") == "" {
 		return ""
@@ -117,10 +128,12 @@ var Table = settings.NewTable("cyto", joined,
 		Live().Touches().Called("lr", 'l').Idle(onlyTraining).Press("l", settings.MoveBefore, "halve learning rate").Press("L", settings.MoveNext, "double learning rate").Foremost(4),
 	settings.Switch(groupTraining, "augment", "change patches of a segmentation by chance: histogram, brightness, contrast").Fixed(fixedBatches).Idle(onlyTraining),
 
-	settings.Integer(groupPrediction, "passes", "", "passes over the images", 1, 1<<20).Fixed("the run is announced with it").Idle(onlyPrediction),
-	settings.Integer(groupPrediction, "limit_predict_batches", "", "batches of a pass at most", 0, 1<<20).Words("", "all").Fixed(fixedBatches).Idle(onlyPrediction),
+	settings.Integer(groupPrediction, "passes", "", "passes over the images", 1, 1<<20).Fixed("the run is announced with it").Idle(onlyWithoutFiles),
+	settings.Integer(groupPrediction, "limit_predict_batches", "", "batches of a pass at most", 0, 1<<20).Words("", "all").Fixed(fixedBatches).Idle(onlyWithoutFiles),
 	settings.Text(groupPrediction, "weights", "trained: those that a training left for this experiment, seeded where there are none; seeded: random ones, for comparisons with other programs",
 		trained, seeded).Fixed("the run starts with them").Idle(onlyPrediction),
+	settings.Text(groupPrediction, "predictions", "folder for a prediction file of each image, OME-TIFF at its scale; those that are complete are skipped").
+		Words("none", "").Fixed("the files are checked at the start").Idle(onlyPrediction),
 
 	settings.IterationLimit(groupLimits),
 	settings.UnitLimit(groupLimits, "epoch", "epochs", ""),

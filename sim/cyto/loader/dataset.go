@@ -89,6 +89,26 @@ func (d *synthetic) draw(ctx context.Context, i int) (cyto.Pair, error) {
 	return cyto.Pair{Image: image, Target: target}, nil
 }
 
+// part is some of the pairs of a dataset.
+type part struct {
+	Dataset
+	chosen []int
+}
+
+// Part returns some of the pairs of a dataset, in the given order.
+func Part(d Dataset, chosen []int) Dataset { return &part{d, chosen} }
+
+// Len is the number of pairs that were chosen.
+func (d *part) Len() int { return len(d.chosen) }
+
+// Name names a pair as the whole dataset does.
+func (d *part) Name(i int) string { return d.Dataset.Name(d.chosen[i]) }
+
+// Load returns a pair of the whole dataset.
+func (d *part) Load(ctx context.Context, i int) (cyto.Pair, int64, error) {
+	return d.Dataset.Load(ctx, d.chosen[i])
+}
+
 // cached keeps pairs in memory.
 type cached struct {
 	Dataset

@@ -98,7 +98,7 @@ func (d *files) load(ctx context.Context, item Item) (cyto.Pair, int64, error) {
 		return cyto.Pair{}, 0, named(err, item, false)
 	}
 	read := source.Bytes
-	var pair cyto.Pair
+	pair := cyto.Pair{From: &cyto.Origin{Sides: [3]int(source.Sides[1:]), Voxel: source.Voxel, Channel: source.Channels[0]}}
 	if pair.Image, err = d.prepare(ctx, item.Image, source, 0, true); err != nil {
 		return cyto.Pair{}, read, err
 	}

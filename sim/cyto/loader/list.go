@@ -295,12 +295,12 @@ func Folder(images, targets string, o ListOptions) ([]Item, error) {
 			return nil, err
 		}
 		for _, path := range others {
-			byName[stem(path)] = path
+			byName[Stem(path)] = path
 		}
 	}
 	items := make([]Item, len(found))
 	for i, path := range found {
-		target := byName[stem(path)]
+		target := byName[Stem(path)]
 		if target == "" && targets != "" && !o.TargetsOptional {
 			return nil, fmt.Errorf("%s: no target in %s: must have the same name", path, targets)
 		}
@@ -311,7 +311,7 @@ func Folder(images, targets string, o ListOptions) ([]Item, error) {
 
 // imagesOf and listsOf return the paths of a folder's images and of its CSV lists.
 func imagesOf(folder string) ([]string, error) {
-	return filesOf(folder, func(name string) bool { return stem(name) != name })
+	return filesOf(folder, func(name string) bool { return Stem(name) != name })
 }
 
 func listsOf(folder string) ([]string, error) {
@@ -333,8 +333,8 @@ func filesOf(folder string, is func(name string) bool) ([]string, error) {
 	return paths, nil
 }
 
-// stem is a file's name without the ending of an image.
-func stem(path string) string {
+// Stem returns the name of a file without its folder and the ending of an image.
+func Stem(path string) string {
 	name := filepath.Base(path)
 	for _, ending := range endings {
 		if len(name) > len(ending) && strings.EqualFold(name[len(name)-len(ending):], ending) {

@@ -14,6 +14,7 @@ type omeXML struct {
 	UUID       string    `xml:"UUID,attr"`
 	BinaryOnly *struct{} `xml:"BinaryOnly"`
 	Images     []struct {
+		Note   string     `xml:"Description"`
 		Pixels *omePixels `xml:"Pixels"`
 	} `xml:"Image"`
 }

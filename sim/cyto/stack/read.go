@@ -2,10 +2,14 @@ package stack
 
 import (
 	"context"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
+
+	"prismtop/profiles/await"
+	"prismtop/profiles/inputfile"
 )
 
 // arrangement says which page has which plane of a stack.
@@ -195,4 +199,70 @@ func (t *tiff) arrangePlain(ctx context.Context, pages []uint64, first *page) (*
 	a := &arrangement{extent: extent{channels: first.samples, planes: len(full), times: 1}}
 	a.page = func(_, plane, _ int) (int, int, error) { return full[plane], 0, nil }
 	return a, nil
+}
+
+// Note returns the description of an OME-TIFF's first image. Other files are an error, and
+// so, with the description, are those that are not whole. If ctx ends first, its error is
+// returned.
+func Note(ctx context.Context, path string) (string, error) {
+	note, err := await.Result(ctx, func() (string, error) {
+		f, info, err := inputfile.Open(path)
+		if err != nil {
+			return "", err
+		}
+		defer f.Close()
+		r := inputfile.ReaderAt{Context: ctx, Source: f}
+		head := make([]byte, 8)
+		if _, err := r.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
+			return "", err
+		}
+		if !isTIFF(head) {
+			return "", errNotOME
+		}
+		t, err := openTIFF(r, info.Size())
+		if err != nil {
+			return "", err
+		}
+		return t.note(ctx)
+	})
+	if err != nil {
+		return note, fmt.Errorf("%s: %w", path, err)
+	}
+	return note, nil
+}
+
+var errNotOME = errors.New("must be OME-TIFF")
+
+func (t *tiff) note(ctx context.Context) (note string, err error) {
+	pages, err := t.pages(ctx)
+	if err != nil {
+		return "", err
+	}
+	var doc omeXML
+	for i := range pages {
+		p, err := t.page(pages, i)
+		if err != nil {
+			return note, err
+		}
+		if i == 0 {
+			text, err := p.text(tagDescription)
+			if err != nil {
+				return "", err
+			}
+			if err := xml.Unmarshal([]byte(text), &doc); err != nil || len(doc.Images) == 0 {
+				return "", errNotOME
+			}
+			note = doc.Images[0].Note
+		}
+		offsets, counts, err := p.blocks()
+		if err != nil {
+			return note, err
+		}
+		for k, at := range offsets {
+			if size := uint64(t.size); at > size || counts[k] > size-at {
+				return note, fmt.Errorf("page %d is not whole: is the file truncated?", i+1)
+			}
+		}
+	}
+	return note, nil
 }

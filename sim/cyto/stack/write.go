@@ -19,6 +19,7 @@ type Pixels[T uint8 | float32] struct {
 	Sides    [4]int
 	Channels []string   // names, may be empty
 	Voxel    [3]float64 // micrometres along Z, Y and X, 0 if unknown
+	Note     string     // the image's description in OME-XML, which Note reads again
 	Values   []T
 }
 
@@ -115,7 +116,13 @@ func (p Pixels[T]) omeXML() string {
 	b.WriteString(xml.Header)
 	b.WriteString(`<OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" ` +
 		`xsi:schemaLocation="http://www.openmicroscopy.org/Schemas/OME/2016-06 http://www.openmicroscopy.org/Schemas/OME/2016-06/ome.xsd" Creator="prismtop">`)
-	fmt.Fprintf(&b, `<Image ID="Image:0"><Pixels ID="Pixels:0" DimensionOrder="XYZCT" Type="%s" BigEndian="false" SizeX="%d" SizeY="%d" SizeZ="%d" SizeC="%d" SizeT="1"`,
+	b.WriteString(`<Image ID="Image:0">`)
+	if p.Note != "" {
+		b.WriteString("<Description>")
+		_ = xml.EscapeText(&b, []byte(p.Note)) // a bytes.Buffer takes everything
+		b.WriteString("</Description>")
+	}
+	fmt.Fprintf(&b, `<Pixels ID="Pixels:0" DimensionOrder="XYZCT" Type="%s" BigEndian="false" SizeX="%d" SizeY="%d" SizeZ="%d" SizeC="%d" SizeT="1"`,
 		kind, p.Sides[3], p.Sides[2], p.Sides[1], p.Sides[0])
 	for i, axis := range "ZYX" {
 		if v := p.Voxel[i]; v > 0 {
