@@ -115,6 +115,9 @@ func (k *Keeper) Updated(err error) error {
 	return err
 }
 
+// Whole reports whether the variables are those of a complete update.
+func (k *Keeper) Whole() bool { return !k.broken }
+
 // errCutShort refuses weights that an update left half changed.
 var errCutShort = errors.New("the last update was cut short, and with it the weights")
 

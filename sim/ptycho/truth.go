@@ -12,8 +12,9 @@ import (
 // Truth is the part of a known object that a reassembled canvas shows: the largest
 // central square of the canvas on which every pixel lies under a patch.
 type Truth struct {
-	Side   int // of the square
-	Values []complex64
+	Side    int // of the square
+	Values  []complex64
+	Unknown bool // there is none: Values are 0, and the square is the whole canvas
 
 	margin, canvas int // pixels of the canvas around it, and the side of the canvas
 }
@@ -23,7 +24,7 @@ type Truth struct {
 const leastTruth = 11
 
 // NewTruth cuts the truth for the canvas of groups of n×n pixels with the given centres.
-// It is an error if they leave pixels near the middle uncovered.
+// It is an error if they leave pixels near the middle uncovered. Without an object the truth is unknown.
 func NewTruth(o *scan.Object, n int, centres [][2]float64) (*Truth, error) {
 	ones := make([]complex64, len(centres)*n*n)
 	for i := range ones {
@@ -37,6 +38,9 @@ func NewTruth(o *scan.Object, n int, centres [][2]float64) (*Truth, error) {
 		return nil, err
 	}
 	covered := a.Canvas()
+	if o == nil {
+		return &Truth{Side: covered.Side, canvas: covered.Side, Values: make([]complex64, covered.Side*covered.Side), Unknown: true}, nil
+	}
 	t := &Truth{Side: covered.Side - 2*covered.gap(), canvas: covered.Side}
 	t.margin = (t.canvas - t.Side) / 2
 	if t.Side < leastTruth {
@@ -67,7 +71,7 @@ type Alignment struct {
 	PhaseError float64 // root mean square difference of the phases, radians, where the truth is not 0
 }
 
-// Align compares a canvas of the groups of NewTruth with the truth.
+// Align compares a canvas of the groups of NewTruth with the truth. An unknown truth leaves it as it is, without errors.
 func (t *Truth) Align(c *Canvas) (*Alignment, error) {
 	if c.Side != t.canvas {
 		return nil, errors.New("align with the truth: the canvas is of other groups")
@@ -81,6 +85,10 @@ func (t *Truth) Align(c *Canvas) (*Alignment, error) {
 		product += cmplx.Conj(complex128(v)) * complex128(t.Values[i])
 		energy += square(v)
 		all += square(t.Values[i])
+	}
+	if t.Unknown {
+		a.Error, a.PhaseError = math.NaN(), math.NaN()
+		return a, nil
 	}
 	factor := complex128(0)
 	if energy > 0 {
@@ -99,8 +107,11 @@ func (t *Truth) Align(c *Canvas) (*Alignment, error) {
 	return a, nil
 }
 
-// PhaseAt returns the phase of pixel i less that of the truth, in (−π, π].
+// PhaseAt returns the phase of pixel i less that of the truth, if it is known, in (−π, π].
 func (a *Alignment) PhaseAt(t *Truth, i int) float64 {
+	if t.Unknown {
+		return cmplx.Phase(complex128(a.Values[i]))
+	}
 	return cmplx.Phase(complex128(a.Values[i]) * cmplx.Conj(complex128(t.Values[i])))
 }
 

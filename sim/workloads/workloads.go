@@ -45,7 +45,7 @@ var All = []Workload{
 	{prism.Presets(), prism.Schema, func(d Devices) workload.Maker { return PRISM(d) }, []string{".png", ".npy"}, nil, false, ""},
 	{curve.Presets(), curve.Schema, func(Devices) workload.Maker { return curve.Maker{} }, nil, nil, true, "this workload computes on no device"},
 	{training.Presets(), training.Schema, func(Devices) workload.Maker { return ptychoTraining() }, training.Suffixes, nil, false, workload.NoKernels},
-	{inference.Presets(), inference.Schema, func(Devices) workload.Maker { return Ptycho() }, []string{".png", ".npy"}, always("an inference of ptycho"), false, workload.NoKernels},
+	{inference.Presets(), inference.Schema, func(Devices) workload.Maker { return Ptycho() }, inference.Suffixes, always("an inference of ptycho"), false, workload.NoKernels},
 	{benchmark.Presets(), benchmark.Schema, func(Devices) workload.Maker { return CytoTasks() }, nil, always("a list of tasks"), true, workload.NoKernels},
 	{experiment.Presets(), experiment.Schema, func(Devices) workload.Maker { return Cyto() }, experiment.Suffixes, predictions, false, workload.NoKernels},
 }

@@ -22,7 +22,9 @@ var ptychoFlags = []ownFlag{
 	{"size", "size", "N, the side of a diffraction pattern: 64, 128 or 256"},
 	{"gridsize", "gridsize", "side of a group of patterns"},
 	{"filters-scale", "filters_scale", "factor of all numbers of filters"},
-	{"images", "positions", "number of diffraction patterns to simulate"},
+	{"images", "positions", "number of diffraction patterns"},
+	{"data", "data", "NPZ file of a measured scan by PtychoPINN's schema, instead of a simulated one"},
+	{"data-as", "data_as", "how its patterns are read: amplitude, as PtychoPINN's loader does, or intensity"},
 	{"batch-size", settings.BatchSize, "objects that the network computes at a time"},
 	{"memory-limit", settings.MemoryLimit, "bound of the run's memory in MiB, of batch sizes and of plans that are kept; 0 is none"},
 	{"max-passes", "max_passes", "end after so many passes over the scan; 0 is all"},
@@ -85,8 +87,11 @@ func (f *runFlags) readOwn(flags *pflag.FlagSet) {
 
 // trainCommand returns the command ptycho train.
 func trainCommand() *cobra.Command {
-	var f runFlags
 	w := workloads.Of(training.Table.Zero())
+	f := runFlags{own: []ownFlag{
+		{"data", "data", "NPZ file of a measured scan by PtychoPINN's schema, instead of a simulated one"},
+		{"data-as", "data_as", "how its patterns are read: amplitude, as PtychoPINN's loader does, or intensity"},
+	}}
 	f.Of = &w
 	cmd := f.command()
 	cmd.Use, cmd.Short = "train", "Train the network on a simulated scan, on the live screen or without one"

@@ -82,7 +82,7 @@ func (f *runFlags) write(cmd *cobra.Command, r *sim.Run, wasInterrupted bool) er
 func (f *runFlags) claim(ctx context.Context, v settings.Values) error {
 	c := cli.Claims{}
 	f.claims = c
-	reads := [][2]string{{"--image", v.Text("image")}, {"--weights", f.keep.weights}, {"--config", v.Text("tasks")}}
+	reads := [][2]string{{"--image", v.Text("image")}, {"the setting measured", v.Text("measured")}, {"--weights", f.keep.weights}, {"--config", v.Text("tasks")}}
 	if !f.NoFile {
 		reads = append(reads, [2]string{"--config", f.Sources.File})
 	}
@@ -135,6 +135,10 @@ func (f *runFlags) claim(ctx context.Context, v settings.Values) error {
 // any number of others.
 func readData(ctx context.Context, c cli.Claims, v settings.Values, writes []string) {
 	if v.Text("data") == "" || len(writes) == 0 {
+		return
+	}
+	if v.Table() != experiment.Table { // one file
+		_ = c.Read("--data", v.Text("data"))
 		return
 	}
 	for _, path := range experiment.Files(ctx, v) {

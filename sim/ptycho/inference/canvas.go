@@ -1,11 +1,14 @@
 package inference
 
 import (
+	"bytes"
 	"context"
 	"math"
 	"math/cmplx"
 
 	"prismtop/profiles"
+	"prismtop/sim/learning"
+	"prismtop/sim/npy"
 	"prismtop/sim/picture"
 	"prismtop/sim/ptycho"
 	"prismtop/sim/ptycho/scan"
@@ -17,6 +20,7 @@ type canvas struct {
 	assembly *ptycho.Assembly
 	whole    *ptycho.Canvas // nil before the end of the first pass
 	truth    []complex64
+	unknown  bool // there is no truth
 	side     int
 }
 
@@ -26,6 +30,10 @@ func (c *canvas) spreadOut(object *scan.Object, centres [][2]float64) (err error
 		return err
 	}
 	c.side = c.assembly.Canvas().Side
+	if c.unknown = object == nil; c.unknown {
+		c.truth = make([]complex64, c.side*c.side)
+		return nil
+	}
 	c.truth = c.assembly.Truth(object, 0)
 	return c.mask(centres)
 }
@@ -83,8 +91,11 @@ func (c *canvas) turnTo(object []complex64) complex128 {
 }
 
 // scaleTo returns the factor of least squares by which the moduli of an object come closest to the
-// truth's: a network's amplitudes have no scale of their own. It is 0 for an empty object.
+// truth's: a network's amplitudes have no scale of their own. It is 0 for an empty object, and 1 without a truth.
 func (c *canvas) scaleTo(object []complex64) float64 {
+	if c.unknown {
+		return 1
+	}
 	product, square := 0.0, 0.0
 	for i, z := range object {
 		if z != 0 {
@@ -103,7 +114,7 @@ func (c *canvas) scaleTo(object []complex64) float64 {
 // in dB, relative to the truth's largest modulus, and RMSE in percent of its root mean square, and the
 // phases by the root mean square of their differences. All are NaN before the first pass is complete.
 func (c *canvas) compare() (psnr, rmse, phase float64) {
-	if c.whole == nil {
+	if c.whole == nil || c.unknown {
 		return math.NaN(), math.NaN(), math.NaN()
 	}
 	scale, turn := c.scaleTo(c.whole.Object), c.turnTo(c.whole.Object)
@@ -130,15 +141,28 @@ func (t *Task) Picture(id int) *profiles.Picture {
 	if id == pictureDiffraction {
 		return t.diffraction()
 	}
-	p := &profiles.Picture{ID: id, Width: t.side, Height: t.side, Pixels: make([]float32, t.side*t.side)}
-	object, turn, scale := t.truth, complex128(1), 1.0
+	if t.unknown && (id == pictureTruth || id == picturePhaseTruth) {
+		return nil
+	}
+	object := t.truth
 	if id == pictureReconstruction || id == picturePhase {
 		object = t.current()
+	}
+	return t.pictureOf(id, object)
+}
+
+// pictureOf returns the amplitude or the phase of an object, the truth or one that is brought to its scale and phase.
+func (t *Task) pictureOf(id int, object []complex64) *profiles.Picture {
+	p := &profiles.Picture{ID: id, Width: t.side, Height: t.side, Pixels: make([]float32, t.side*t.side)}
+	turn, scale := complex128(1), 1.0
+	if id == pictureReconstruction || id == picturePhase {
 		turn, scale = t.turnTo(object), t.scaleTo(object)
 	}
 	for i, z := range object {
 		switch {
 		case z == 0:
+		case id == picturePhase && t.unknown:
+			p.Pixels[i] = float32(math.Pi + cmplx.Phase(complex128(z)))
 		case id == picturePhase || id == picturePhaseTruth:
 			p.Pixels[i] = float32(math.Pi + cmplx.Phase(complex128(t.truth[i])) + t.lead(i, z, turn))
 		default:
@@ -158,17 +182,29 @@ func (t *Task) diffraction() *profiles.Picture {
 	return p
 }
 
-// Save writes the amplitude of the newest complete canvas to base.png (16 bit) and base.npy.
+// Suffixes are the ends of the names of the files that Save writes: the complex object, its amplitude and its phase.
+var Suffixes = []string{".npy", ".png", "-phase.png"}
+
+// Save writes the newest complete canvas to base.npy, complex as the network drew it, 0 where no patch lies, and its
+// amplitude and phase as in the pictures to base.png and base-phase.png (16 bit): all or none.
 func (t *Task) Save(ctx context.Context, base string, fresh bool) ([]string, error) {
 	if t.whole == nil {
 		return nil, errNothing
 	}
-	save, pixels, scale := picture.SavePair, make([]float32, len(t.truth)), t.scaleTo(t.whole.Object)
-	if fresh {
-		save = picture.SaveNewPair
-	}
-	for i, z := range t.whole.Object {
-		pixels[i] = float32(scale * cmplx.Abs(complex128(z)))
-	}
-	return save(ctx, base, pixels, t.side, t.side)
+	return learning.Saving(base, func() ([]string, error) {
+		var object bytes.Buffer
+		if err := npy.Write(&object, []int{t.side, t.side}, t.whole.Object); err != nil {
+			return nil, err
+		}
+		data := [][]byte{object.Bytes()}
+		for _, id := range []int{pictureReconstruction, picturePhase} {
+			p := t.pictureOf(id, t.whole.Object)
+			encoded, err := picture.EncodePNG16(ctx, p.Pixels, p.Width, p.Height)
+			if err != nil {
+				return nil, err
+			}
+			data = append(data, encoded)
+		}
+		return learning.WriteNamed(base, fresh, Suffixes, data)
+	})
 }

@@ -1,12 +1,15 @@
 package inference
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -333,8 +336,74 @@ func TestResultsAreComparedWithTheTruth(t *testing.T) {
 		t.Error("the diffraction is not brightest at its centre")
 	}
 	paths, err := task.Save(t.Context(), filepath.Join(t.TempDir(), "x"), true)
-	if err != nil || len(paths) != 2 {
-		t.Errorf("saved %q, %v", paths, err)
+	if err != nil || len(paths) != 3 {
+		t.Fatalf("saved %q, %v", paths, err)
+	}
+	data, err := os.ReadFile(paths[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, at, err := npy.ReadHeader(bytes.NewReader(data))
+	if err != nil || h.Type != "<c8" || !slices.Equal(h.Shape, []int64{int64(task.side), int64(task.side)}) {
+		t.Fatalf("%s: %+v, %v", paths[0], h, err)
+	}
+	for i, z := range task.whole.Object {
+		re, im := math.Float32frombits(binary.LittleEndian.Uint32(data[at+8*int64(i):])), math.Float32frombits(binary.LittleEndian.Uint32(data[at+8*int64(i)+4:]))
+		if complex(re, im) != z {
+			t.Fatalf("pixel %d is saved as %g, and is %g", i, complex(re, im), z)
+		}
+	}
+}
+
+// One's own scan is reconstructed as the simulated one that it is; without objectGuess nothing is compared, and the
+// pictures and files are the same.
+func TestAFileStandsForTheSimulatedScan(t *testing.T) {
+	m, v := maker(t), resolved(t, "batch_size=20")
+	path, _ := m.Trained(config(v))
+	write(t, path, config(v))
+	in, err := m.Load(t.Context(), v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	simulated := start(t, m, v)
+	var rec profiles.Iteration
+	want, err := simulated.Iterate(t.Context(), &rec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, known := range []bool{true, false} {
+		s := *in.(Inputs).Scan
+		if !known {
+			s.Object = nil
+		}
+		file := filepath.Join(t.TempDir(), "scan.npz")
+		if err := scan.Write(file, &s); err != nil {
+			t.Fatal(err)
+		}
+		task := start(t, m, set(t, v, "data", file))
+		out, err := task.Iterate(t.Context(), &rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(task.whole.Object, simulated.whole.Object) {
+			t.Errorf("truth known %v: the object differs", known)
+		}
+		absent := task.Info().Schema.Series[seriesPSNR].Absent
+		if known != (out.Measured[seriesPSNR] == want.Measured[seriesPSNR]) || known == (absent == noTruth) || known == (task.Picture(pictureTruth) == nil) {
+			t.Errorf("truth known %v: PSNR %g, absent because %q", known, out.Measured[seriesPSNR], absent)
+		}
+		if paths, err := task.Save(t.Context(), filepath.Join(t.TempDir(), "x"), false); err != nil || len(paths) != 3 {
+			t.Errorf("saved %q, %v", paths, err)
+		}
+		if notes := strings.Join(task.Info().Notes, "; "); !strings.Contains(notes, "amplitudes are multiplied by") {
+			t.Errorf("notes %q", notes)
+		}
+		for key, want := range map[string]string{"positions": "set positions = ", "size": "set size = 64"} {
+			value := map[string]string{"positions": "60000", "size": "128"}[key]
+			if _, err := m.Load(t.Context(), set(t, set(t, v, "data", file), key, value)); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s = %s: %v", key, value, err)
+			}
+		}
 	}
 }
 

@@ -34,14 +34,24 @@ type Maker struct {
 	Trained func(ptycho.Config) (string, error)
 }
 
-// Inputs is a simulated scan.
+// Inputs is a scan.
 type Inputs struct{ Scan *scan.Scan }
 
 // Name returns what files of the result are named after.
 func (Inputs) Name() string { return "ptycho" }
 
-// Load simulates the scan of the settings.
+// Load reads or simulates the scan of the settings.
 func (m Maker) Load(ctx context.Context, v settings.Values) (workload.Inputs, error) {
+	if path := v.Text("data"); path != "" {
+		s, err := scan.Chosen(ctx, path, v.Text("data_as"), v.Int("size"), v.Int("positions"), seed(v))
+		if err != nil {
+			if ctx.Err() == nil {
+				err = &settings.KeyError{Key: "data", Err: err}
+			}
+			return nil, err
+		}
+		return Inputs{s}, nil
+	}
 	device, err := m.Open(v)
 	if err != nil {
 		return nil, err
@@ -54,11 +64,13 @@ func (m Maker) Load(ctx context.Context, v settings.Values) (workload.Inputs, er
 	return Inputs{s}, nil
 }
 
-// SameInputs reports whether two settings simulate the same scan.
-func (Maker) SameInputs(a, b settings.Values) bool { return scanOptions(a) == scanOptions(b) }
+// SameInputs reports whether two settings have the same scan.
+func (Maker) SameInputs(a, b settings.Values) bool {
+	return scanOptions(a) == scanOptions(b) && a.Text("data") == b.Text("data") && a.Text("data_as") == b.Text("data_as")
+}
 
-// Reads returns false: the scan is simulated.
-func (Maker) Reads(settings.Values) bool { return false }
+// Reads reports whether the scan is a file.
+func (Maker) Reads(v settings.Values) bool { return v.Text("data") != "" }
 
 // Check returns an error if this machine does not have the kernels, or if a batch needs more memory than the limit.
 func (m Maker) Check(v settings.Values, key string) error {

@@ -32,8 +32,11 @@ var Table = settings.NewTable("ptycho", validate,
 	settings.Text(groupNetwork, "weights", "trained: those that training left for this network, seeded where there are none; seeded: random ones, for comparisons with other programs",
 		"trained", "seeded"),
 
+	settings.Text(groupScan, "data", "NPZ file of a measured scan by PtychoPINN's schema; stands for the simulated one").Words("none", "").Optional(""),
+	settings.Text(groupScan, "data_as", "how the numbers of the patterns in data are read: as they are, as PtychoPINN's loader does, or as intensities, whose square roots are taken",
+		scan.AsAmplitude, scan.AsIntensity).Optional(scan.AsAmplitude),
 	settings.Integer(groupScan, "object_size", "pixels", "side of the simulated object, at least twice the size", 128, 4096),
-	settings.Integer(groupScan, "positions", "", "number of diffraction patterns", 16, 1<<16),
+	settings.Integer(groupScan, "positions", "", "number of diffraction patterns; of data, as many are drawn", 16, 1<<16),
 	settings.Number(groupScan, "photons", "", "mean number of photons of a pattern", 1, 1e15),
 	settings.Switch(groupScan, "object_phase", "the object also shifts the phase"),
 	settings.Number(groupScan, "probe_curvature", "radians", "phase of the beam at its edge, above that in its centre; 0 is PtychoPINN's flat beam", -10, 10),
@@ -96,7 +99,7 @@ func Presets() preset.Shelf {
 
 // validate checks the rules that involve several settings.
 func validate(v settings.Values) error {
-	if size, object := v.Int("size"), v.Int("object_size"); object < 2*size {
+	if size, object := v.Int("size"), v.Int("object_size"); object < 2*size && v.Text("data") == "" {
 		return &settings.ValueError{Key: "object_size", Value: v.Get("object_size"), Want: fmt.Sprintf("must be at least twice the size, %d", 2*size)}
 	}
 	if least := scan.LeastPositions(channels(v)); v.Int("positions") < least {
@@ -153,6 +156,9 @@ func threads(v settings.Values) int {
 	}
 	return machine.Processors()
 }
+
+// noTruth is why a reconstruction of a file without objectGuess is not compared.
+const noTruth = "the data have no objectGuess to compare with"
 
 // errNothing is the error of saving before the first object.
 var errNothing = errors.New("nothing was reconstructed yet")

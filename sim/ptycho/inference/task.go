@@ -115,6 +115,12 @@ func (t *Task) Info() profiles.RunInfo {
 	if t.of != "" {
 		info.Notes = []string{t.of}
 	}
+	info.Notes = append(info.Notes, t.scan.Notes...)
+	if t.unknown {
+		for _, id := range []int{seriesPSNR, seriesRMSE, seriesPhaseError} {
+			info.Schema.Series[id].Absent = noTruth
+		}
+	}
 	if t.caveat.Text != "" {
 		for _, id := range []int{seriesPSNR, seriesRMSE, seriesPhaseError} {
 			info.Schema.Series[id].Absent = t.caveat.Text

@@ -11,8 +11,6 @@ import (
 	"strings"
 
 	"prismtop/profiles/atomicfile"
-	"prismtop/profiles/await"
-	"prismtop/profiles/inputfile"
 	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
 	"prismtop/sim/npy"
@@ -43,47 +41,52 @@ const (
 	beamOverMean     = 1000
 )
 
+// How the numbers of patterns are read.
+const (
+	AsAmplitude = "amplitude" // as they are, whatever their type: what PtychoPINN's loader does
+	AsIntensity = "intensity" // their square roots
+)
+
 // Read reads a scan from an NPZ file by PtychoPINN's schema. Patterns may be stored by
-// either axis first, as amplitudes of real numbers or as intensities of integers. An error
-// names the file, the array, and what would be right, or is that of ctx if it ends first.
-func Read(ctx context.Context, path string) (*Scan, error) {
-	s, err := await.Result(ctx, func() (*Scan, error) {
-		f, info, err := inputfile.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		return read(ctx, inputfile.ReaderAt{Context: ctx, Source: f}, info.Size())
-	})
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	if err != nil {
+// either axis first, and are read as amplitudes or as intensities. An error
+// names the file, the array, and what would be right, or is that of ctx if it ends first. Choices that were made are in
+// the scan's notes.
+func Read(ctx context.Context, path, as string) (*Scan, error) {
+	s, err := npy.ReadArchive(ctx, path, func(a *npy.Archive) (*Scan, error) { return read(a, as) })
+	if err != nil && ctx.Err() == nil {
 		return nil, fmt.Errorf("data %s: %w", path, err)
 	}
-	return s, nil
+	return s, err
+}
+
+// Chosen reads the scan of settings: of a file, of which count positions are drawn, patterns of size×size.
+func Chosen(ctx context.Context, path, as string, size, count int, seed uint64) (*Scan, error) {
+	s, err := Read(ctx, path, as)
+	if err != nil {
+		return nil, err
+	}
+	all := len(s.X)
+	switch {
+	case s.Size != size:
+		return nil, fmt.Errorf("data %s: has patterns of %d×%[2]d, not of size = %d: set size = %[2]d", path, s.Size, size)
+	case all < count:
+		return nil, fmt.Errorf("data %s: has %d patterns, fewer than positions = %d: set positions = %[2]d", path, all, count)
+	}
+	if s, err = s.Sample(count, seed); err == nil && all > count {
+		s.Notes = append(slices.Clone(s.Notes), fmt.Sprintf("%d of the %d patterns, drawn by the setting positions", count, all))
+	}
+	return s, err
 }
 
 // read reads a scan from an archive.
-func read(ctx context.Context, f io.ReaderAt, size int64) (*Scan, error) {
-	head := make([]byte, 4)
-	if n, err := f.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	} else if !npy.IsArchive(head[:n]) {
-		return nil, errors.New("is not an NPZ archive")
-	}
-	entries, err := npy.OpenArchive(f, size)
-	if err != nil {
-		return nil, err
-	}
-	a := archive{ctx: ctx, entries: map[string]npy.Entry{}}
-	for _, e := range entries {
-		if _, twice := a.entries[e.Name()]; twice {
-			return nil, fmt.Errorf("%s is in the file twice", visible.Text(e.Name()))
+func read(from *npy.Archive, as string) (s *Scan, err error) {
+	a := archive{from}
+	for _, key := range []string{xKey, yKey, probeKey} {
+		if !a.Has(key) {
+			return nil, fmt.Errorf("has no array %s: must have %s or %s, and %s, %s and %s", key, diffractionKey, oldDiffractionKey, xKey, yKey, probeKey)
 		}
-		a.entries[e.Name()] = e
 	}
-	s := &Scan{}
+	s = &Scan{}
 	if s.X, err = a.coordinates(xKey); err != nil {
 		return nil, err
 	}
@@ -93,10 +96,10 @@ func read(ctx context.Context, f io.ReaderAt, size int64) (*Scan, error) {
 	if len(s.X) != len(s.Y) {
 		return nil, fmt.Errorf("%s has %d numbers and %s %d: must have one for each pattern", xKey, len(s.X), yKey, len(s.Y))
 	}
-	if err := a.diffraction(s); err != nil {
+	if err := a.diffraction(s, as); err != nil {
 		return nil, err
 	}
-	probe, err := a.plane(probeKey)
+	probe, modes, err := a.plane(probeKey)
 	if err != nil {
 		return nil, err
 	}
@@ -104,67 +107,36 @@ func read(ctx context.Context, f io.ReaderAt, size int64) (*Scan, error) {
 		return nil, fmt.Errorf("%s is %d×%d: must have the size of the patterns, %d×%[4]d", probeKey, probe.Height, probe.Width, s.Size)
 	}
 	s.Probe = probe.Values
-	if _, ok := a.entries[objectKey]; ok {
-		if s.Object, err = a.plane(objectKey); err != nil {
+	if len(modes) > 1 {
+		all := 0.0
+		for _, power := range modes {
+			all += power
+		}
+		s.Notes = append(s.Notes, fmt.Sprintf("%s has %d modes: the first, %.0f %% of the intensity, is the probe", probeKey, len(modes), 100*modes[0]/all))
+	}
+	if a.Has(objectKey) {
+		object, slices, err := a.plane(objectKey)
+		if err != nil {
 			return nil, err
 		}
+		if s.Object = object; len(slices) > 1 {
+			s.Notes = append(s.Notes, fmt.Sprintf("%s has %d slices: the first is compared", objectKey, len(slices)))
+		}
 	}
-	return s, nil
+	factor, err := s.Normalisation()
+	if err == nil {
+		s.Notes = append(s.Notes, fmt.Sprintf("amplitudes are multiplied by %.4g, by PtychoPINN's rule: the mean sum of their squares becomes (N/2)²", factor))
+	}
+	return s, err
 }
 
 // archive is a file being read.
-type archive struct {
-	ctx     context.Context
-	entries map[string]npy.Entry
-}
-
-// array passes the numbers of an array to take, in the order of the file, after accept has
-// seen its header.
-func (a *archive) array(key string, accept func(npy.Header) error, take func(float64)) error {
-	entry, ok := a.entries[key]
-	if !ok {
-		return fmt.Errorf("has no array %s: must have %s, %s, %s and %s", key, diffractionKey, xKey, yKey, probeKey)
-	}
-	err := entry.Read(func(r io.Reader, _ int64) error {
-		r = inputfile.Reader{Context: a.ctx, Source: r}
-		h, _, err := npy.ReadHeader(r)
-		if err != nil {
-			return err
-		}
-		e, known := npy.ElementOf(h.Type)
-		bytes, bounded := h.Bytes()
-		if !known || !bounded {
-			return fmt.Errorf("elements of type %s, or a shape (%s), that are not supported", visible.Text(h.Type), npy.JoinShape(h.Shape))
-		}
-		if err := accept(h); err != nil {
-			return err
-		}
-		chunk := make([]byte, 1<<16)
-		for bytes > 0 {
-			part := chunk[:min(int64(len(chunk)), bytes)]
-			if _, err := io.ReadFull(r, part); err != nil {
-				if a.ctx.Err() == nil {
-					err = fmt.Errorf("damaged NPZ: the data end too early: %w", err)
-				}
-				return err
-			}
-			bytes -= int64(len(part))
-			for ; len(part) > 0; part = part[e.Size:] {
-				take(e.Read(part))
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("array %s: %w", key, err)
-	}
-	return nil
-}
+type archive struct{ *npy.Archive }
 
 // coordinates reads the positions along one axis.
 func (a *archive) coordinates(key string) (all []float64, err error) {
 	finite := true
-	err = a.array(key, func(h npy.Header) error {
+	err = a.Numbers(key, func(h npy.Header) error {
 		if e, _ := npy.ElementOf(h.Type); len(h.Shape) != 1 || h.Shape[0] < 1 || h.Shape[0] > maxPositions || e.Complex {
 			return fmt.Errorf("has the shape (%s) of %s: must be a list of 1 to %d real numbers", npy.JoinShape(h.Shape), visible.Text(h.Type), maxPositions)
 		}
@@ -184,25 +156,25 @@ const maxCoordinate = 1 << 24
 
 // diffraction reads the patterns. Their order of axes is recognised by the number of
 // positions.
-func (a *archive) diffraction(s *Scan) error {
+func (a *archive) diffraction(s *Scan, as string) error {
 	key := diffractionKey
-	if _, ok := a.entries[key]; !ok {
-		if _, old := a.entries[oldDiffractionKey]; old {
+	if !a.Has(key) {
+		if a.Has(oldDiffractionKey) {
 			key = oldDiffractionKey
 		}
 	}
 	var place func(i int) int
-	counts, at := false, 0
-	err := a.array(key, func(h npy.Header) (err error) {
+	integers, at := false, 0
+	err := a.Numbers(key, func(h npy.Header) (err error) {
 		place, err = s.layout(h)
 		e, _ := npy.ElementOf(h.Type)
 		if err == nil && e.Complex {
-			err = fmt.Errorf("has numbers of type %s: must be real amplitudes, or intensities as integers", visible.Text(h.Type))
+			err = fmt.Errorf("has numbers of type %s: must be real amplitudes or intensities", visible.Text(h.Type))
 		}
-		counts = !strings.Contains(h.Type, "f")
+		integers = !strings.Contains(h.Type, "f")
 		return err
 	}, func(v float64) {
-		if counts {
+		if as == AsIntensity {
 			v = math.Copysign(math.Sqrt(math.Abs(v)), v)
 		}
 		if s.Diffraction == nil {
@@ -214,8 +186,18 @@ func (a *archive) diffraction(s *Scan) error {
 	if err != nil {
 		return err
 	}
-	if err := s.sane(counts); err != nil {
+	doubts, err := s.sane()
+	if err != nil {
 		return fmt.Errorf("array %s: %w", key, err)
+	}
+	switch {
+	case as == AsIntensity:
+		s.Notes = append(s.Notes, key+" is read as intensities, whose square roots are the amplitudes")
+	case integers:
+		s.Notes = append(s.Notes, key+" has integers, read as amplitudes as PtychoPINN's loader does; data_as = intensity takes their square roots")
+	}
+	for _, doubt := range doubts {
+		s.Notes = append(s.Notes, key+" "+doubt)
 	}
 	return nil
 }
@@ -267,14 +249,14 @@ func (s *Scan) layout(h npy.Header) (func(i int) int, error) {
 	}, nil
 }
 
-// sane checks amplitudes by the rules of PtychoPINN's data contract, which are of 64×64
-// pixels. The number of photons sets the scale of intensities that were counted.
-func (s *Scan) sane(counts bool) error {
+// sane returns an error for numbers that no amplitudes can be, and what PtychoPINN's data contract, whose rules are of
+// 64×64 pixels, makes doubtful.
+func (s *Scan) sane() (doubts []string, err error) {
 	n := s.Size
 	largest, aside, total := 0.0, 0.0, 0.0 // aside of the direct beam
 	for i, v := range s.Diffraction {
 		if !(v >= 0) || math.IsInf(float64(v), 0) {
-			return fmt.Errorf("pattern %d has the value %g: must be 0 or more, and finite", i/(n*n), v)
+			return nil, fmt.Errorf("pattern %d has the value %g: must be 0 or more, and finite", i/(n*n), v)
 		}
 		largest, total = max(largest, float64(v)), total+float64(v)
 		if math.Hypot(float64(i/n%n-n/2), float64(i%n-n/2)) > float64(n)/8 {
@@ -282,50 +264,75 @@ func (s *Scan) sane(counts bool) error {
 		}
 	}
 	mean, scale := total/float64(len(s.Diffraction)), max(1, float64(n)/64)
-	switch {
-	case mean == 0:
-		return errors.New("is 0 everywhere: must be amplitudes")
-	case counts:
-		return nil
-	case largest >= largestAmplitude*scale:
-		return fmt.Errorf("has values up to %.4g: must be amplitudes below %g, the square roots of intensities, scaled", largest, largestAmplitude*scale)
-	case largest/mean >= beamOverMean*scale:
-		return fmt.Errorf("has values up to %.4g times the mean: must be amplitudes, below %g times; are they intensities?", largest/mean, beamOverMean*scale)
-	case aside/mean >= largestOverMean*scale:
-		return fmt.Errorf("has values up to %.4g times the mean aside of the centre: must be below %g times; is the direct beam at [%d, %d], and no pixel hot?", aside/mean, largestOverMean*scale, n/2, n/2)
+	if mean == 0 {
+		return nil, errors.New("is 0 everywhere: must be amplitudes")
 	}
-	return nil
+	if largest >= largestAmplitude*scale {
+		doubts = append(doubts, fmt.Sprintf("has values up to %.4g, not normalised to below %g", largest, largestAmplitude*scale))
+	}
+	switch {
+	case largest/mean >= beamOverMean*scale:
+		doubts = append(doubts, fmt.Sprintf("has values up to %.4g times the mean: are they intensities? data_as = intensity takes their square roots", largest/mean))
+	case aside/mean >= largestOverMean*scale:
+		doubts = append(doubts, fmt.Sprintf("has values up to %.4g times the mean aside of the centre: is the direct beam at [%d, %d], and no pixel hot?", aside/mean, n/2, n/2))
+	}
+	return doubts, nil
 }
 
-// plane reads a complex plane.
-func (a *archive) plane(key string) (*Object, error) {
-	o := &Object{}
+// maxModes bounds the planes of a probe or an object of several.
+const maxModes = 64
+
+// plane reads a complex plane, or the first of several, whose axis comes first, or last if the others are equal. powers
+// are the sums of squares of all.
+func (a *archive) plane(key string) (o *Object, powers []float64, err error) {
+	o = &Object{}
 	var parts []float64
-	fortran := false
-	err := a.array(key, func(h npy.Header) error {
+	var sides, axes [3]int // of plane, row, column: their lengths, and their axes in the file
+	fortran, last := false, false
+	err = a.Numbers(key, func(h npy.Header) error {
 		e, _ := npy.ElementOf(h.Type)
-		if len(h.Shape) != 2 || !e.Complex || h.Shape[0] < 1 || h.Shape[1] < 1 || h.Shape[0] > maxPlane || h.Shape[1] > maxPlane {
-			return fmt.Errorf("has the shape (%s) of %s: must be a plane of complex numbers, of %d×%[3]d at most", npy.JoinShape(h.Shape), visible.Text(h.Type), maxPlane)
+		shape := slices.Clone(h.Shape)
+		if len(shape) == 2 {
+			shape = append([]int64{1}, shape...)
 		}
-		o.Height, o.Width, fortran = int(h.Shape[0]), int(h.Shape[1]), h.Fortran
+		if last = len(shape) == 3 && len(h.Shape) == 3 && shape[0] == shape[1] && shape[1] != shape[2] && shape[2] <= maxModes; last {
+			shape = []int64{shape[2], shape[0], shape[1]}
+		}
+		if len(shape) != 3 || !e.Complex || shape[0] < 1 || shape[0] > maxModes || shape[0]*min(shape[1], maxPlane)*min(shape[2], maxPlane) > maxPlane*maxPlane || shape[1] < 1 || shape[2] < 1 || shape[1] > maxPlane || shape[2] > maxPlane {
+			return fmt.Errorf("has the shape (%s) of %s: must be a plane of complex numbers, of %d×%[3]d at most, or up to %d of them", npy.JoinShape(h.Shape), visible.Text(h.Type), maxPlane, maxModes)
+		}
+		sides, fortran = [3]int{int(shape[0]), int(shape[1]), int(shape[2])}, h.Fortran
 		return nil
 	}, func(v float64) { parts = append(parts, v) })
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	o.Values = make([]complex64, len(parts)/2)
-	for i := range o.Values {
-		at := i
-		if fortran {
-			at = i%o.Height*o.Width + i/o.Height
-		}
-		re, im := parts[2*i], parts[2*i+1]
+	axes = [3]int{0, 1, 2}
+	if last {
+		axes = [3]int{1, 2, 0}
+	}
+	if fortran {
+		slices.Reverse(axes[:])
+	}
+	o.Height, o.Width = sides[1], sides[2]
+	o.Values, powers = make([]complex64, sides[1]*sides[2]), make([]float64, sides[0])
+	var at [3]int
+	for i := 0; i < len(parts); i += 2 {
+		re, im := parts[i], parts[i+1]
 		if !(math.Abs(re) <= math.MaxFloat32 && math.Abs(im) <= math.MaxFloat32) {
-			return nil, fmt.Errorf("array %s: the value at [%d, %d] is not finite", key, at/o.Width, at%o.Width)
+			return nil, nil, fmt.Errorf("array %s: the value at [%d, %d] is not finite", key, at[1], at[2])
 		}
-		o.Values[at] = complex(float32(re), float32(im))
+		if powers[at[0]] += re*re + im*im; at[0] == 0 {
+			o.Values[at[1]*o.Width+at[2]] = complex(float32(re), float32(im))
+		}
+		for k := 2; k >= 0; k-- {
+			if at[axes[k]]++; at[axes[k]] < sides[axes[k]] {
+				break
+			}
+			at[axes[k]] = 0
+		}
 	}
-	return o, nil
+	return o, powers, nil
 }
 
 // Write writes a scan to an NPZ file by PtychoPINN's schema: the whole file, or none.

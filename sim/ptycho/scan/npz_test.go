@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"prismtop/sim/npy"
 	"prismtop/sim/npy/npytest"
 )
 
@@ -53,7 +54,15 @@ func (f fields) file() []byte {
 
 func (f fields) read(t testing.TB) (*Scan, error) {
 	data := f.file()
-	return read(t.Context(), bytes.NewReader(data), int64(len(data)))
+	return readAs(t, data, AsAmplitude)
+}
+
+func readAs(t testing.TB, data []byte, as string) (*Scan, error) {
+	a, err := npy.NewArchive(t.Context(), bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return nil, err
+	}
+	return read(a, as)
 }
 
 // What is written is read back bit for bit.
@@ -66,7 +75,7 @@ func TestWrittenScansAreRead(t *testing.T) {
 	if err := Write(path, s); err != nil {
 		t.Fatal(err)
 	}
-	got, err := Read(t.Context(), path)
+	got, err := Read(t.Context(), path, AsAmplitude)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,12 +83,12 @@ func TestWrittenScansAreRead(t *testing.T) {
 		got.Object == nil || got.Object.Width != s.Object.Width || !slices.Equal(got.Object.Values, s.Object.Values) {
 		t.Error("the scan that is read differs from the one that was written")
 	}
-	if _, err := Read(t.Context(), path+"x"); err == nil || !strings.Contains(err.Error(), path+"x") {
+	if _, err := Read(t.Context(), path+"x", AsAmplitude); err == nil || !strings.Contains(err.Error(), path+"x") {
 		t.Errorf("a missing file: %v", err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Read(ended, path); !errors.Is(err, context.Canceled) {
+	if _, err := Read(ended, path, AsAmplitude); !errors.Is(err, context.Canceled) {
 		t.Errorf("after the end of its context: %v", err)
 	}
 }
@@ -91,8 +100,8 @@ func TestSimulatedScansAreSane(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.sane(false); err != nil {
-			t.Errorf("%d pixels: %v", n, err)
+		if doubts, err := s.sane(); err != nil || len(doubts) > 0 {
+			t.Errorf("%d pixels: %v, %v", n, doubts, err)
 		}
 	}
 }
@@ -141,8 +150,54 @@ func TestOlderLayoutsAreRead(t *testing.T) {
 		counts[i] = uint8(i)
 	}
 	f["diff3d"] = npytest.Array("|u1", "3, 8, 8", counts)
-	if got, err := f.read(t); err != nil || math.Abs(float64(got.Diffraction[169])-13) > 1e-6 {
+	if got, err := readAs(t, f.file(), AsIntensity); err != nil || math.Abs(float64(got.Diffraction[169])-13) > 1e-6 {
 		t.Errorf("counted intensities: %v", err)
+	}
+	// PtychoPINN's loader takes integers as they are, and so does this one, saying so.
+	if got, err := f.read(t); err != nil || got.Diffraction[169] != 169 || !strings.Contains(strings.Join(got.Notes, "; "), "has integers, read as amplitudes as PtychoPINN's loader does") {
+		t.Errorf("counts as the loader reads them: %v", err)
+	}
+}
+
+// What PtychoPINN's data contract makes doubtful is read, and noted.
+func TestDoubtfulScansAreReadAndNoted(t *testing.T) {
+	large := ramp(3*8*8, 0, 0.01)
+	large[3] = 12
+	for want, change := range map[string]func(fields){
+		"diff3d has values up to 12, not normalised to below 10": func(f fields) { f["diff3d"] = floats("3, 8, 8", large) },
+		"times the mean aside of the centre":                     func(f fields) { f["diff3d"] = floats("3, 8, 8", append(make([]float64, 191), 1)) },
+		"has values up to 4096 times the mean: are they intensities?": func(f fields) {
+			beam := make([]float64, 64*64)
+			beam[32*64+32] = 1
+			f["diff3d"], f["probeGuess"] = floats("1, 64, 64", beam), complexes("64, 64", 64*64)
+			f["xcoords"], f["ycoords"] = floats("1,", ramp(1, 0, 1)), floats("1,", ramp(1, 0, 1))
+		},
+		"probeGuess has 2 modes: the first, ":             func(f fields) { f["probeGuess"] = complexes("2, 8, 8", 128) },
+		"probeGuess has 3 modes: the first, ":             func(f fields) { f["probeGuess"] = complexes("8, 8, 3", 192) },
+		"objectGuess has 2 slices: the first is compared": func(f fields) { f["objectGuess"] = complexes("2, 20, 20", 800) },
+		"amplitudes are multiplied by 0.":                 func(f fields) {},
+	} {
+		f := valid()
+		change(f)
+		got, err := f.read(t)
+		if err != nil || !strings.Contains(strings.Join(got.Notes, "; "), want) {
+			t.Errorf("%v, notes %v, want %s", err, got, want)
+		}
+	}
+	// The planes of the modes are where the axes say.
+	numbers := make([]float32, 256) // 0, 1, 2, … as complex numbers
+	for i := range 128 {
+		numbers[2*i] = float32(i)
+	}
+	for shape, second := range map[string]complex64{"8, 8": 1, "2, 8, 8": 1, "8, 8, 2": 2, "8, 8, 1": 1, "1, 8, 8": 1} {
+		f, count := valid(), 64
+		if strings.Contains(shape, "2") {
+			count = 128
+		}
+		f["probeGuess"] = npytest.Array("<c8", shape, npytest.Float32s(numbers[:2*count]...))
+		if got, err := f.read(t); err != nil || got.Probe[1] != second || got.Probe[63] != 63*second {
+			t.Errorf("probe of the shape (%s): %v", shape, err)
+		}
 	}
 }
 
@@ -153,25 +208,17 @@ func TestWrongScansAreRefused(t *testing.T) {
 		return all
 	}
 	for want, change := range map[string]func(fields){
-		"has no array diff3d: must have diff3d, xcoords":              func(f fields) { delete(f, "diff3d") },
-		"has no array ycoords":                                        func(f fields) { delete(f, "ycoords") },
-		"has no array probeGuess":                                     func(f fields) { delete(f, "probeGuess") },
-		"xcoords has 3 numbers and ycoords 2":                         func(f fields) { f["ycoords"] = floats("2,", ramp(2, 0, 1)) },
-		"must be (3, N, N) or (N, N, 3) for 3 positions":              func(f fields) { f["diff3d"] = floats("4, 8, 8", ramp(4*8*8, 0, 1)) },
-		"(3, 8, 10): must be":                                         func(f fields) { f["diff3d"] = floats("3, 8, 10", ramp(3*8*10, 0, 1)) },
-		"must be of an even side":                                     func(f fields) { f["diff3d"] = floats("3, 7, 7", ramp(3*49, 0, 0.01)) },
-		"pattern 1 has the value -1: must be 0 or more":               func(f fields) { f["diff3d"] = floats("3, 8, 8", with(64, -1)) },
-		"pattern 2 has the value NaN":                                 func(f fields) { f["diff3d"] = floats("3, 8, 8", with(130, math.NaN())) },
-		"has values up to 12: must be amplitudes below 10":            func(f fields) { f["diff3d"] = floats("3, 8, 8", with(3, 12)) },
-		"times the mean aside of the centre: must be below 100 times": func(f fields) { f["diff3d"] = floats("3, 8, 8", append(make([]float64, 191), 1)) },
-		"has values up to 4096 times the mean: must be amplitudes": func(f fields) {
-			beam := make([]float64, 64*64)
-			beam[32*64+32] = 1
-			f["diff3d"], f["probeGuess"] = floats("1, 64, 64", beam), complexes("64, 64", 64*64)
-			f["xcoords"], f["ycoords"] = floats("1,", ramp(1, 0, 1)), floats("1,", ramp(1, 0, 1))
-		},
-		"is 0 everywhere": func(f fields) { f["diff3d"] = floats("3, 8, 8", make([]float64, 192)) },
-		"must be real amplitudes, or intensities as integers":               func(f fields) { f["diff3d"] = complexes("3, 8, 8", 192) },
+		"has no array diff3d":                                               func(f fields) { delete(f, "diff3d") },
+		"has no array ycoords":                                              func(f fields) { delete(f, "ycoords") },
+		"has no array probeGuess":                                           func(f fields) { delete(f, "probeGuess") },
+		"xcoords has 3 numbers and ycoords 2":                               func(f fields) { f["ycoords"] = floats("2,", ramp(2, 0, 1)) },
+		"must be (3, N, N) or (N, N, 3) for 3 positions":                    func(f fields) { f["diff3d"] = floats("4, 8, 8", ramp(4*8*8, 0, 1)) },
+		"(3, 8, 10): must be":                                               func(f fields) { f["diff3d"] = floats("3, 8, 10", ramp(3*8*10, 0, 1)) },
+		"must be of an even side":                                           func(f fields) { f["diff3d"] = floats("3, 7, 7", ramp(3*49, 0, 0.01)) },
+		"pattern 1 has the value -1: must be 0 or more":                     func(f fields) { f["diff3d"] = floats("3, 8, 8", with(64, -1)) },
+		"pattern 2 has the value NaN":                                       func(f fields) { f["diff3d"] = floats("3, 8, 8", with(130, math.NaN())) },
+		"is 0 everywhere":                                                   func(f fields) { f["diff3d"] = floats("3, 8, 8", make([]float64, 192)) },
+		"must be real amplitudes or intensities":                            func(f fields) { f["diff3d"] = complexes("3, 8, 8", 192) },
 		"array xcoords: a position is not finite":                           func(f fields) { f["xcoords"] = floats("3,", []float64{1, math.Inf(1), 2}) },
 		"array xcoords: has the shape (3, 1)":                               func(f fields) { f["xcoords"] = floats("3, 1", ramp(3, 0, 1)) },
 		"probeGuess is 16×16: must have the size of the patterns, 8×8":      func(f fields) { f["probeGuess"] = complexes("16, 16", 256) },
@@ -190,7 +237,7 @@ func TestWrongScansAreRefused(t *testing.T) {
 	if err := os.WriteFile(path, []byte("no archive"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Read(t.Context(), path); err == nil || !strings.Contains(err.Error(), "text.npz: is not an NPZ archive") {
+	if _, err := Read(t.Context(), path, AsAmplitude); err == nil || !strings.Contains(err.Error(), "text.npz: is not an NPZ archive") {
 		t.Errorf("a text: %v", err)
 	}
 }
@@ -206,7 +253,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(bytes.Replace(whole, []byte("(3, 8, 8)"), []byte("(8, 8, 3)"), 1))
 	f.Add(bytes.Replace(whole, []byte("<f8"), []byte("<u8"), 3))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := read(t.Context(), bytes.NewReader(data), int64(len(data)))
+		s, err := readAs(t, data, AsIntensity)
 		if err != nil {
 			return
 		}

@@ -18,6 +18,7 @@ type Scan struct {
 	X, Y        []float64   // of the probe's centre in pixels of the object, X along columns
 	Probe       []complex64 // N×N
 	Object      *Object     // the truth, or nil
+	Notes       []string    // choices made in reading a file
 }
 
 // Object is a complex object, row by row.
@@ -58,7 +59,7 @@ func (s *Scan) Sample(count int, seed uint64) (*Scan, error) {
 	}
 	drawn := rand.New(rand.NewPCG(seed, 0x73616d706c65)).Perm(n)[:count]
 	slices.Sort(drawn)
-	part := &Scan{Size: s.Size, Probe: s.Probe, Object: s.Object, Diffraction: make([]float32, 0, count*s.Size*s.Size)}
+	part := &Scan{Size: s.Size, Probe: s.Probe, Object: s.Object, Notes: s.Notes, Diffraction: make([]float32, 0, count*s.Size*s.Size)}
 	for _, i := range drawn {
 		part.Diffraction = append(part.Diffraction, s.Pattern(i)...)
 		part.X, part.Y = append(part.X, s.X[i]), append(part.Y, s.Y[i])

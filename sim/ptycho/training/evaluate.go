@@ -17,24 +17,30 @@ type result struct {
 	values  profiles.Values
 }
 
-// evaluate reassembles the objects of the test groups, aligns them and compares them with
-// the truth. If ctx ends first, the result before stays.
-func (t *training) evaluate(ctx context.Context) error {
+// assemble returns the object that the network makes of groups, at least a minibatch of them.
+func (t *training) assemble(ctx context.Context, all []group) (*ptycho.Canvas, error) {
 	n, size := t.settings.Batch, t.settings.Size
 	id, numbers := t.objects.elements(ptycho.ObjectOutput)
 	parts := make([]float32, numbers)
-	objects := make([]complex64, 0, len(t.groups.test)*size*size)
-	for at := 0; at < len(t.groups.test); at += n {
-		t.objects.feed(t.groups, t.groups.test[at:][:n])
+	objects := make([]complex64, 0, len(all)*size*size)
+	for at := 0; at < len(all); at += n {
+		from := min(at, len(all)-n) // the last minibatch repeats groups of the one before
+		t.objects.feed(t.groups, all[from:][:n])
 		if err := t.objects.Run(ctx, nn.SegmentForward, nil); err != nil {
-			return err
+			return nil, err
 		}
 		t.objects.Exe.Read(id, parts)
-		for i := 0; i < len(parts); i += 2 {
+		for i := 2 * (at - from) * size * size; i < len(parts); i += 2 {
 			objects = append(objects, complex(parts[i], parts[i+1]))
 		}
 	}
-	canvas, err := ptycho.Reassemble(objects, size, t.groups.centres())
+	return ptycho.Reassemble(objects, size, centresOf(all))
+}
+
+// evaluate reassembles the objects of the test groups, aligns them and compares them with
+// the truth. If ctx ends first, the result before stays.
+func (t *training) evaluate(ctx context.Context) error {
+	canvas, err := t.assemble(ctx, t.groups.test)
 	if err != nil {
 		return err
 	}
@@ -43,6 +49,10 @@ func (t *training) evaluate(ctx context.Context) error {
 		return err
 	}
 	v := profiles.NoValues()
+	if t.truth.Unknown {
+		t.result = &result{aligned, v}
+		return nil
+	}
 	side := t.truth.Side
 	q, err := t.device.Metrics.Compare(ctx, moduli(aligned.Values), moduli(t.truth.Values), side, optics.Window{Size: side})
 	if err != nil {
@@ -80,6 +90,9 @@ func (t *training) Quality(ctx context.Context) (profiles.Values, error) {
 
 // Picture returns a copy of a picture: the newest comparison's, or the truth's.
 func (t *training) Picture(id int) *profiles.Picture {
+	if t.truth.Unknown && (id == PictureTruth || id == PicturePhaseTruth) {
+		return nil
+	}
 	p := &profiles.Picture{ID: id, Width: t.truth.Side, Height: t.truth.Side}
 	switch id {
 	case PictureTruth:

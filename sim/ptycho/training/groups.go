@@ -110,9 +110,11 @@ func (g *groups) fill(members []group, diffraction, counts, offsets []float32) (
 }
 
 // centres are x and y of the test groups.
-func (g *groups) centres() [][2]float64 {
-	all := make([][2]float64, len(g.test))
-	for i, one := range g.test {
+func (g *groups) centres() [][2]float64 { return centresOf(g.test) }
+
+func centresOf(of []group) [][2]float64 {
+	all := make([][2]float64, len(of))
+	for i, one := range of {
 		all[i] = [2]float64{one.X, one.Y}
 	}
 	return all

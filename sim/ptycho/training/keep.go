@@ -1,13 +1,16 @@
 package training
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"time"
 
 	"prismtop/sim/checkpoint"
 	"prismtop/sim/learning"
+	"prismtop/sim/npy"
 	"prismtop/sim/picture"
 	"prismtop/sim/weights"
 )
@@ -71,11 +74,12 @@ func (t *training) StartFrom(ctx context.Context, path string) (said []string, e
 }
 
 // Suffixes are the ends of the names of the files that Save writes: the weights, the
-// amplitude, and the phase.
-var Suffixes = []string{".npz", ".png", "-phase.png"}
+// amplitude, the phase, and the complex object.
+var Suffixes = []string{".npz", ".png", "-phase.png", "-object.npy"}
 
-// Save writes the weights to base.npz, and the newest picture of the test groups to
-// base.png, its amplitude, and base-phase.png: all or none.
+// Save writes the weights to base.npz, the newest picture of the test groups to
+// base.png, its amplitude, and base-phase.png, and the object that the network makes of all groups to base-object.npy,
+// complex: all or none. After an update that was cut short, which leaves no network to compute it, there is no object.
 func (t *training) Save(ctx context.Context, base string, fresh bool) ([]string, error) {
 	return learning.Saving(base, func() ([]string, error) {
 		if t.result == nil {
@@ -85,7 +89,7 @@ func (t *training) Save(ctx context.Context, base string, fresh bool) ([]string,
 		if err != nil {
 			return nil, err
 		}
-		data := make([][]byte, len(Suffixes))
+		data := make([][]byte, 3)
 		if data[0], err = weights.EncodeNPZ(all); err != nil {
 			return nil, err
 		}
@@ -95,7 +99,18 @@ func (t *training) Save(ctx context.Context, base string, fresh bool) ([]string,
 				return nil, err
 			}
 		}
-		return learning.WriteNamed(base, fresh, Suffixes, data)
+		if t.keeper.Whole() {
+			canvas, err := t.assemble(ctx, slices.Concat(t.groups.train, t.groups.test))
+			if err != nil {
+				return nil, err
+			}
+			var object bytes.Buffer
+			if err := npy.Write(&object, []int{canvas.Side, canvas.Side}, canvas.Object); err != nil {
+				return nil, err
+			}
+			data = append(data, object.Bytes())
+		}
+		return learning.WriteNamed(base, fresh, Suffixes[:len(data)], data)
 	})
 }
 

@@ -2,6 +2,7 @@ package training
 
 import (
 	"context"
+	"path/filepath"
 
 	"prismtop/profiles/settings"
 	"prismtop/sim/checkpoint"
@@ -25,18 +26,36 @@ type Maker struct {
 	Leave func(ptycho.Config) (string, error)
 }
 
-// objectName is the name of the simulated object.
-const objectName = "lines"
+// object is the name of the object: of the file, or of the simulated lines.
+func (s *Settings) object() string {
+	if s.Data != "" {
+		return filepath.Base(s.Data)
+	}
+	return "lines"
+}
 
-// Inputs is a simulated scan.
-type Inputs struct{ Scan *scan.Scan }
+// Inputs is a scan.
+type Inputs struct {
+	Scan *scan.Scan
+	name string
+}
 
 // Name returns the object's name.
-func (Inputs) Name() string { return objectName }
+func (in Inputs) Name() string { return in.name }
 
-// Load simulates the scan of the settings.
+// Load reads or simulates the scan of the settings.
 func (m Maker) Load(ctx context.Context, v settings.Values) (workload.Inputs, error) {
 	s := From(v)
+	if s.Data != "" {
+		measured, err := scan.Chosen(ctx, s.Data, s.DataAs, s.Size, s.Positions, s.Seed)
+		if err != nil {
+			if ctx.Err() == nil {
+				err = &settings.KeyError{Key: "data", Err: err}
+			}
+			return nil, err
+		}
+		return Inputs{measured, s.object()}, nil
+	}
 	device, err := m.Open(&s)
 	if err != nil {
 		return nil, err
@@ -46,17 +65,17 @@ func (m Maker) Load(ctx context.Context, v settings.Values) (workload.Inputs, er
 	if err != nil {
 		return nil, err
 	}
-	return Inputs{simulated}, nil
+	return Inputs{simulated, s.object()}, nil
 }
 
-// SameInputs reports whether two settings simulate the same scan.
+// SameInputs reports whether two settings have the same scan.
 func (m Maker) SameInputs(a, b settings.Values) bool {
 	s, t := From(a), From(b)
-	return s.scan() == t.scan()
+	return s.scan() == t.scan() && s.Data == t.Data && s.DataAs == t.DataAs
 }
 
-// Reads returns false: no file is read.
-func (m Maker) Reads(settings.Values) bool { return false }
+// Reads reports whether the scan is a file.
+func (m Maker) Reads(v settings.Values) bool { return v.Text("data") != "" }
 
 // Check returns an error if this machine does not have the kernels.
 func (m Maker) Check(v settings.Values, key string) error {

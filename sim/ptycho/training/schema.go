@@ -51,6 +51,9 @@ const (
 	PicturePhaseTruth
 )
 
+// noTruth is why it is not, for data without objectGuess.
+const noTruth = "the data have no objectGuess to compare with"
+
 const notCompared = "the reconstruction was not compared with the truth"
 
 // Schema describes the records of a training.

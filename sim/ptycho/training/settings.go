@@ -20,6 +20,8 @@ import (
 type Settings struct {
 	// The scan.
 	Size        int     `setting:"size"`
+	Data        string  `setting:"data"`
+	DataAs      string  `setting:"data_as"`
 	ObjectSize  int     `setting:"object_size"`
 	Positions   int     `setting:"positions"`
 	Photons     float64 `setting:"photons"`

@@ -33,6 +33,9 @@ const (
 var Table = settings.NewTable("ptycho-training", joined,
 	settings.Integer(groupScan, "size", "pixels", "N, the side of a diffraction pattern", 64, 256).
 		Rule("a power of two", func(v any) bool { n, _ := v.(int64); return n == 64 || n == 128 || n == 256 }).Fixed(fixedScan),
+	settings.Text(groupScan, "data", "NPZ file of a measured scan by PtychoPINN's schema; stands for the simulated one").Words("none", "").Optional("").Fixed(fixedScan),
+	settings.Text(groupScan, "data_as", "how the numbers of the patterns in data are read: as they are, as PtychoPINN's loader does, or as intensities, whose square roots are taken",
+		scan.AsAmplitude, scan.AsIntensity).Optional(scan.AsAmplitude).Fixed(fixedScan),
 	settings.Integer(groupScan, "object_size", "pixels", "side of the simulated object, at least twice the size", 128, 4096).Fixed(fixedScan),
 	settings.Integer(groupScan, "positions", "", "number of diffraction patterns, and of groups", 16, 1<<16).Fixed(fixedScan),
 	settings.Number(groupScan, "photons", "", "mean number of photons of a pattern", 1, 1e15).Fixed(fixedScan),
@@ -90,7 +93,7 @@ func available() int64 {
 
 func joinedWith(v settings.Values, memory int64) error {
 	s := From(v)
-	if s.ObjectSize < 2*s.Size {
+	if s.ObjectSize < 2*s.Size && s.Data == "" {
 		return v.Wrong("object_size", fmt.Sprintf("must be at least twice the size, %d", 2*s.Size))
 	}
 	if channels := s.network().Channels(); s.Positions < scan.LeastPositions(channels) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"prismtop/profiles"
@@ -127,10 +128,16 @@ func (t *training) Device() workload.Device { return t.device.Backend }
 // Info describes the run.
 func (t *training) Info() profiles.RunInfo {
 	s := &t.settings
+	schema := Schema()
+	if t.truth.Unknown {
+		for _, id := range []int{SeriesPSNR, SeriesSSIM, SeriesRMSE, SeriesPhaseError, SeriesObjectError} {
+			schema.Series[id].Absent = noTruth
+		}
+	}
 	return profiles.RunInfo{
-		Schema: Schema(), Object: objectName, Parameters: t.network.Parameters(), Seed: s.Seed, Units: s.Epochs,
-		Notes: []string{fmt.Sprintf("%d groups to learn from and %d for testing, each of %s of %d×%[4]d pixels",
-			len(t.groups.train), len(t.groups.test), unit.Plural(s.network().Channels(), "pattern", "patterns"), s.Size)},
+		Schema: schema, Object: s.object(), Parameters: t.network.Parameters(), Seed: s.Seed, Units: s.Epochs,
+		Notes: append(slices.Clone(t.groups.scan.Notes), fmt.Sprintf("%d groups to learn from and %d for testing, each of %s of %d×%[4]d pixels",
+			len(t.groups.train), len(t.groups.test), unit.Plural(s.network().Channels(), "pattern", "patterns"), s.Size)),
 	}
 }
 

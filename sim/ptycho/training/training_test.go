@@ -14,6 +14,7 @@ import (
 	"prismtop/profiles/stream"
 	"prismtop/sim"
 	"prismtop/sim/checkpoint"
+	"prismtop/sim/ptycho/scan"
 	"prismtop/sim/ptycho/training"
 	"prismtop/sim/workload"
 	"prismtop/sim/workloads"
@@ -182,7 +183,7 @@ func saved(t *testing.T, task workload.Task, weights string) {
 		base  string
 	}{{false, base}, {false, base}, {true, base + "-2"}} {
 		paths, err := task.(workload.Saver).Save(t.Context(), base, want.fresh)
-		if err != nil || !slices.Equal(paths, []string{want.base + ".npz", want.base + ".png", want.base + "-phase.png"}) {
+		if err != nil || !slices.Equal(paths, []string{want.base + ".npz", want.base + ".png", want.base + "-phase.png", want.base + "-object.npy"}) {
 			t.Fatalf("%v, %v", paths, err)
 		}
 	}
@@ -268,5 +269,45 @@ func TestARunTrains(t *testing.T) {
 	})
 	if iterations != 2 || len(pictures) != 4 || measured != 1 {
 		t.Errorf("%d iterations, %d pictures, measured %d times", iterations, len(pictures), measured)
+	}
+}
+
+// A training on one's own scan without objectGuess learns and keeps its object; nothing is compared.
+func TestAFileWithoutTruthIsLearnedFrom(t *testing.T) {
+	v := configured(t, append(slices.Clone(tiny), "filters_scale=1")...)
+	in, err := maker(t).Load(t.Context(), v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	measured := *in.(training.Inputs).Scan
+	measured.Object = nil
+	path := filepath.Join(t.TempDir(), "scan.npz")
+	if err := scan.Write(path, &measured); err != nil {
+		t.Fatal(err)
+	}
+	own, err := v.Set("data", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if in, err = maker(t).Load(t.Context(), own); err != nil || in.Name() != "scan.npz" {
+		t.Fatal(in, err)
+	}
+	task, err := maker(t).New(t.Context(), own, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer task.Close()
+	same := begin(t, v)
+	if got, want := train(t, task, 2), train(t, same, 2); !slices.Equal(got.loss, want.loss) {
+		t.Errorf("losses %v, of the simulated scan %v", got.loss, want.loss)
+	}
+	q, err := task.(workload.Comparer).Quality(t.Context())
+	absent := task.Info().Schema.Series[training.SeriesPSNR].Absent
+	if err != nil || !math.IsNaN(q[training.SeriesPSNR]) || !strings.Contains(absent, "no objectGuess") || task.(workload.Imager).Picture(training.PictureTruth) != nil {
+		t.Errorf("PSNR %g, absent because %q, %v", q[training.SeriesPSNR], absent, err)
+	}
+	paths, err := task.(workload.Saver).Save(t.Context(), filepath.Join(t.TempDir(), "a"), false)
+	if err != nil || len(paths) != 4 {
+		t.Errorf("saved %q, %v", paths, err)
 	}
 }

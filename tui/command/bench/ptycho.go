@@ -94,6 +94,7 @@ func benchPtychoCommand() *cobra.Command {
 	flags.BoolVar(&j.Winograd, "winograd", false, "3×3 convolutions by Winograd's F(4×4, 3×3): a quarter of the multiplications, ten times the rounding error of float32")
 	flags.StringVar(&j.AmpActivation, "amp-activation", "", "activation of the amplitude's centre, "+anyOf(ptycho.AmpActivations())+"; without it sigmoid")
 	flags.StringVar(&j.Weights, "weights", "", "file of weights, NPZ, safetensors or of torch.save; without it those that training left, or else seeded ones")
+	flags.StringVar(&j.DataAs, "data-as", scan.AsAmplitude, "how the numbers of --data are read: amplitude, as PtychoPINN's loader does, or intensity, whose square roots are taken")
 	flags.StringVar(&f.data, "data", "", "NPZ file of patterns by PtychoPINN's schema; without it they are simulated")
 	flags.Float64Var(&f.photons, "photons", 1e9, "mean number of photons of a simulated pattern")
 	flags.IntVar(&j.Images, "images", 100, "patterns of a run")
@@ -160,6 +161,9 @@ func (f *ptychoFlags) check() (err error) {
 		return fmt.Errorf("flags --size, --gridsize, --filters-scale and --amp-activation: %w", err)
 	}
 	channels := j.Config().Channels()
+	if j.DataAs != scan.AsAmplitude && j.DataAs != scan.AsIntensity {
+		return fmt.Errorf("flag --data-as: %q: must be %s or %s", j.DataAs, scan.AsAmplitude, scan.AsIntensity)
+	}
 	within := func(flag string, v, low, high float64) {
 		if err == nil && !(v >= low && v <= high) {
 			err = fmt.Errorf("flag --%s: %g: must be from %g to %g", flag, v, low, high)
@@ -298,7 +302,14 @@ func (f *ptychoFlags) sweep(cmd *cobra.Command) (r *sweep.Report, limit string, 
 			}
 		}
 	}
+	if f.output.path != "" {
+		o.Job.Keep = filepath.Join(folder, reconstruction)
+	}
 	r, err = sweep.Run(ctx, *o)
+	if o.Job.Keep != "" {
+		f.output.take(o.Job.Keep)
+		o.Job.Keep = ""
+	}
 	return r, limit, err
 }
 
@@ -330,7 +341,7 @@ func (f *ptychoFlags) prepare(ctx context.Context, folder string, shown *progres
 		}
 	}
 	if j.Data = f.data; j.Data != "" {
-		s, err := scan.Read(ctx, j.Data)
+		s, err := scan.Read(ctx, j.Data, j.DataAs)
 		switch {
 		case err != nil:
 			return cli.BadUsage(fmt.Errorf("flag --data: %w", err))
@@ -338,6 +349,9 @@ func (f *ptychoFlags) prepare(ctx context.Context, folder string, shown *progres
 			return cli.BadUsage(fmt.Errorf("flag --data: %s has patterns of %d×%d: must be of --size, %d×%d", j.Data, s.Size, s.Size, j.Size, j.Size))
 		case len(s.X) < j.Images:
 			return cli.BadUsage(fmt.Errorf("flag --images: %d: must be at most the %d patterns of %s", j.Images, len(s.X), j.Data))
+		}
+		for _, line := range s.Notes {
+			shown.note(line)
 		}
 		_, err = s.Groups(ctx, j.Config().Channels(), j.Images/j.Config().Channels(), j.Seed)
 		return cli.BadUsage(err)

@@ -12,6 +12,7 @@ import (
 
 	"prismtop/sim/ptycho/sweep"
 	"prismtop/sim/ptycho/sweep/report"
+	"prismtop/sim/ptycho/sweep/trial"
 	"prismtop/tui/command/cli"
 )
 
@@ -20,6 +21,8 @@ type sweepOutput struct {
 	outputFolder
 	force   bool
 	formats []string
+
+	kept [][]byte // the files of the reconstruction; nil for none
 
 	logFolder string
 	monitor   sweep.Monitor
@@ -56,7 +59,7 @@ func (o *sweepOutput) open(cmd *cobra.Command, claims cli.Claims) error {
 		}
 	}
 	if o.path != "" {
-		if err := o.prepare(report.Names(o.formats), o.force); err != nil {
+		if err := o.prepare(slices.Concat(report.Names(o.formats), reconstructionNames()), o.force); err != nil {
 			return err
 		}
 	}
@@ -85,7 +88,31 @@ func (o *sweepOutput) openLog() error {
 	return err
 }
 
-// write writes the report, all of its files or none.
+// reconstruction is the name of the files of --output with the object that the trials reconstructed.
+const reconstruction = "reconstruction"
+
+func reconstructionNames() []string {
+	var names []string
+	for _, suffix := range trial.Suffixes {
+		names = append(names, reconstruction+suffix)
+	}
+	return names
+}
+
+// take reads the files of a reconstruction that trials left, if one got so far.
+func (o *sweepOutput) take(base string) {
+	var all [][]byte
+	for _, suffix := range trial.Suffixes {
+		data, err := os.ReadFile(base + suffix)
+		if err != nil {
+			return
+		}
+		all = append(all, data)
+	}
+	o.kept = all
+}
+
+// write writes the report and the reconstruction, all of the files or none.
 func (o *sweepOutput) write(r *sweep.Report) error {
 	err := o.monitor.Err()
 	if o.path == "" {
@@ -94,6 +121,9 @@ func (o *sweepOutput) write(r *sweep.Report) error {
 	names, data, broken := report.Files(r, o.formats)
 	if broken != nil {
 		return errors.Join(err, broken)
+	}
+	if o.kept != nil {
+		names, data = slices.Concat(names, reconstructionNames()), slices.Concat(data, o.kept)
 	}
 	if failed := o.outputFolder.write(names, data); failed != nil {
 		err = errors.Join(err, fmt.Errorf("flag --output: %w", failed))

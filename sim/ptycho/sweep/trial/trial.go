@@ -26,10 +26,12 @@ type Job struct {
 
 	AmpActivation string `json:"amp_activation,omitempty"` // empty for the default
 
-	Weights string `json:"weights"` // path; empty for seeded weights
-	Data    string `json:"data"`    // path of an NPZ file
-	Images  int    `json:"images"`  // patterns of a run; more than the file has are an error
-	Seed    uint64 `json:"seed"`    // of the groups and of the patterns that are drawn
+	Weights string `json:"weights"`           // path; empty for seeded weights
+	Data    string `json:"data"`              // path of an NPZ file
+	DataAs  string `json:"data_as,omitempty"` // how its patterns are read; empty for the default
+	Keep    string `json:"keep,omitempty"`    // path, without Suffixes, to which the reconstruction is written; empty for none
+	Images  int    `json:"images"`            // patterns of a run; more than the file has are an error
+	Seed    uint64 `json:"seed"`              // of the groups and of the patterns that are drawn
 
 	Kernels string `json:"kernels"`
 	Threads int    `json:"threads"`
@@ -252,14 +254,17 @@ func (p *pipeline) run(ctx context.Context) (*Run, error) {
 		return nil, err
 	}
 	clock = time.Now()
-	assembly.Canvas()
+	canvas := assembly.Canvas()
 	lap(&r.Seconds.Reassemble)
-	return r, nil
+	if p.Keep != "" { // every run and every batch size has the same
+		err = keep(ctx, p.Keep, canvas)
+	}
+	return r, err
 }
 
 // load reads the file, and draws the patterns of a run.
 func (p *pipeline) load(ctx context.Context) (*scan.Scan, error) {
-	s, err := scan.Read(ctx, p.Data)
+	s, err := scan.Read(ctx, p.Data, cmp.Or(p.DataAs, scan.AsAmplitude))
 	if err != nil {
 		return nil, err
 	}
