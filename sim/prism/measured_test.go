@@ -1,7 +1,6 @@
 package prism_test
 
 import (
-	"fmt"
 	"math"
 	"math/cmplx"
 	"os"
@@ -208,7 +207,7 @@ func FuzzMeasured(f *testing.F) {
 		}
 		s, _ := resolved(t, "", measuredSettings(path, "size=16", "object_size=8", "samples=1", "radius=4")...)
 		if _, err := (prism.Maker{}).Load(t.Context(), s.Values()); err == nil && len(data) == 0 {
-			t.Error(fmt.Sprint("an empty file was read"))
+			t.Error("an empty file was read")
 		}
 	})
 }
