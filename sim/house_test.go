@@ -76,6 +76,7 @@ var owners = map[string]string{
 	"github.com/prometheus/common/expfmt": "profiles/export/openmetrics",
 	"golang.org/x/image/vector":           "profiles/export/figure",
 	"golang.org/x/image/tiff/lzw":         "sim/cyto/stack",
+	"github.com/klauspost/compress/zstd":  "sim/cyto/stack",
 	"charm.land/ssh":                      "tui/serve",
 	"charm.land/wish/v2":                  "tui/serve",
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,7 +31,8 @@ const cacheLimit = 1 << 30
 // inputs are the settings that name the images.
 func (s *Settings) inputs() Settings {
 	return Settings{
-		Mode: s.Mode, Experiment: s.Experiment, Axes: s.Axes, Data: s.Data, CacheImages: s.CacheImages, Zoom: s.Zoom, Plane: s.Plane, ImageChannel: s.ImageChannel, TargetChannel: s.TargetChannel,
+		Mode: s.Mode, Experiment: s.Experiment, Axes: s.Axes, Data: s.Data, CacheImages: s.CacheImages, Zoom: s.Zoom, Plane: s.Plane,
+		ImageColumn: s.ImageColumn, TargetColumn: s.TargetColumn, ImageChannel: s.ImageChannel, TargetChannel: s.TargetChannel,
 		Volumes: s.Volumes, HeldOut: s.HeldOut, Depth: s.Depth, Side: s.Side, Cells: s.Cells, Noise: s.Noise, Seed: s.Seed,
 	}
 }
@@ -59,11 +59,9 @@ func (s *Settings) load(ctx context.Context) (*Inputs, error) {
 
 // list says how lists of files are read.
 func (s *Settings) list() loader.ListOptions {
-	o := loader.ListOptions{ImageChannel: s.ImageChannel, TargetChannel: s.TargetChannel}
-	if s.Experiment == LabelFree { // both signals are channels of one file
-		o.TargetColumn = "raw"
+	return loader.ListOptions{
+		LabelFree: s.Experiment == LabelFree, ImageColumn: s.ImageColumn, TargetColumn: s.TargetColumn, ImageChannel: s.ImageChannel, TargetChannel: s.TargetChannel,
 	}
-	return o
 }
 
 // Files returns the files that the setting data leads to, as far as they can be listed: lists, and the
@@ -78,7 +76,7 @@ func Files(ctx context.Context, v settings.Values) (paths []string) {
 		splits, _ := loader.ReadSplits(ctx, s.Data, s.list())
 		items = slices.Concat(splits.Train, splits.Valid, splits.Test)
 	} else {
-		items, _ = s.predicted(ctx)
+		items, _ = loader.Images(ctx, s.Data, s.list())
 	}
 	for _, item := range items {
 		paths = append(paths, item.Image)
@@ -117,7 +115,7 @@ func (s *Settings) files(ctx context.Context) (*Inputs, error) {
 		}
 		return in, err
 	}
-	items, err := s.predicted(ctx)
+	items, err := loader.Images(ctx, s.Data, s.list())
 	if err != nil {
 		return nil, err
 	}
@@ -126,24 +124,6 @@ func (s *Settings) files(ctx context.Context) (*Inputs, error) {
 	}
 	in.heldOut, err = s.dataset(items)
 	return in, err
-}
-
-// predicted lists the images of a prediction: those of test.csv in a folder, of a list,
-// all files of a folder, or one file.
-func (s *Settings) predicted(ctx context.Context) ([]loader.Item, error) {
-	info, err := os.Stat(s.Data)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.IsDir() && strings.EqualFold(filepath.Ext(s.Data), ".csv"):
-		return loader.ReadList(ctx, s.Data, s.list())
-	case !info.IsDir():
-		return []loader.Item{{Image: s.Data, ImageChannel: s.ImageChannel}}, nil
-	}
-	if _, err := os.Stat(filepath.Join(s.Data, "test.csv")); err == nil {
-		return loader.ReadList(ctx, filepath.Join(s.Data, "test.csv"), s.list())
-	}
-	return loader.Folder(s.Data, "", s.list())
 }
 
 func (s *Settings) dataset(items []loader.Item) (loader.Dataset, error) {

@@ -35,8 +35,10 @@ type Settings struct {
 	CacheImages   bool    `setting:"cache_images"`
 	Zoom          float64 `setting:"zoom"`
 	Plane         int     `setting:"plane"`
-	ImageChannel  int     `setting:"image_channel"`
-	TargetChannel int     `setting:"target_channel"`
+	ImageColumn   string  `setting:"image_column"`
+	TargetColumn  string  `setting:"target_column"`
+	ImageChannel  string  `setting:"image_channel"`
+	TargetChannel string  `setting:"target_channel"`
 	Volumes       int     `setting:"volumes"`
 	HeldOut       int     `setting:"held_out"`
 	Depth         int     `setting:"depth"`

@@ -98,8 +98,12 @@ var Table = settings.NewTable("cyto", joined,
 		}
 		return "volumes are taken whole"
 	}),
-	settings.Integer(groupData, "image_channel", "", "channel of the network's input in a file, from 0", 0, 255).Fixed(fixedData).Idle(onlyFiles),
-	settings.Integer(groupData, "target_channel", "", "channel of the target in its file, from 0", 0, 255).Fixed(fixedData).Idle(onlyFiles),
+	settings.Text(groupData, "image_column", "column of the images in a list; empty for CytoDL's, raw or brightfield").Words("CytoDL's", "").Fixed(fixedData).Idle(onlyFiles),
+	settings.Text(groupData, "target_column", "column of the targets in a list; empty for CytoDL's, seg or signal").Words("CytoDL's", "").Fixed(fixedData).Idle(onlyFiles),
+	settings.Text(groupData, "image_channel", "channel of the network's input in a file, a number from 0 or a name; empty for the only one, or CytoDL's, 5 or 6").
+		Words("CytoDL's", "").Fixed(fixedData).Idle(onlyFiles),
+	settings.Text(groupData, "target_channel", "channel of the target in its file, a number from 0 or a name; empty for the only one, or CytoDL's, 0 or 5").
+		Words("CytoDL's", "").Fixed(fixedData).Idle(onlyFiles),
 	settings.Integer(groupData, "volumes", "", "synthetic images to learn from", 1, 1<<16).Fixed(fixedData).Idle(func(v settings.Values) string {
 		if why := onlySynthetic(v); why != "" {
 			return why

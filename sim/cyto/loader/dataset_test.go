@@ -137,19 +137,19 @@ func TestFilesBecomePairs(t *testing.T) {
 		cyto.Normalise(x)
 		return x
 	}
-	one := Item{Image: a, Target: a, TargetChannel: 1}
+	one := Item{Image: a, ImageChannel: "0", Target: a, TargetChannel: "1"}
 	p := load(t, open(FileOptions{Zoom: CytoZoom}, one), 0)
 	if want := normal(109.5, 113.5, 141.5, 145.5); p.Image.Sides != [3]int{1, 2, 2} || !slices.Equal(p.Image.Values, want) || !slices.Equal(p.Target.Values, []float32{1, 1, 1, 1}) {
 		t.Errorf("%v, want %v", p, want)
 	}
-	p = load(t, open(FileOptions{Planar: true, Plane: 3, Signal: true}, Item{Image: a, Target: b, TargetChannel: 1}), 0)
+	p = load(t, open(FileOptions{Planar: true, Plane: 3, Signal: true}, Item{Image: a, ImageChannel: "0", Target: b, TargetChannel: "1"}), 0)
 	if p.Image.Sides != [3]int{1, 8, 8} || p.Target.Values[0] != -1 || p.Target.Values[1] != 1 || p.Image.Values[0] != -p.Image.Values[63] {
 		t.Errorf("%v", p)
 	}
-	if p = load(t, open(FileOptions{}, Item{Image: b}), 0); p.Target.Values != nil || len(p.Image.Values) != 256 {
+	if p = load(t, open(FileOptions{}, Item{Image: b, ImageChannel: "0"}), 0); p.Target.Values != nil || len(p.Image.Values) != 256 {
 		t.Errorf("%v", p)
 	}
-	self := Item{Image: a, Target: a}
+	self := Item{Image: a, ImageChannel: "0", Target: a}
 	if p = load(t, open(FileOptions{}, self), 0); p.Image.Values[0] == p.Target.Values[0] || p.Target.Values[0] != 0 || len(p.Target.Values) != len(p.Image.Values) {
 		t.Errorf("a channel that is its own target: %v", p)
 	}
@@ -164,14 +164,14 @@ func TestFilesBecomePairs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, item := range map[string]Item{
-		"a.ome.tif: TIFF: channel 2: must be 0 to 1 (setting image_channel)":   {Image: a, ImageChannel: 2},
-		"a.ome.tif: TIFF: channel 3: must be 0 to 1 (setting target_channel)":  {Image: a, Target: a, TargetChannel: 3},
-		"cells.csv:7: " + filepath.Join(folder, "none.tif") + ": no such file": {Image: a, Target: filepath.Join(folder, "none.tif"), From: "cells.csv:7"},
-		"a.ome.tif has sides [4 8 8], its target":                              {Image: a, Target: small},
+		"a.ome.tif: TIFF: channel 2: must be 0 to 1 (setting image_channel)":   {Image: a, ImageChannel: "2"},
+		"a.ome.tif: TIFF: channel 3: must be 0 to 1 (setting target_channel)":  {Image: a, ImageChannel: "0", Target: a, TargetChannel: "3"},
+		"cells.csv:7: " + filepath.Join(folder, "none.tif") + ": no such file": {Image: a, ImageChannel: "0", Target: filepath.Join(folder, "none.tif"), From: "cells.csv:7"},
+		"a.ome.tif has sides [4 8 8], its target":                              {Image: a, ImageChannel: "0", Target: small},
 		"infinite.npy: voxel 1 is +Inf: must be finite":                        {Image: infinite},
-		"none.tif: no such file or directory":                                  {Image: a, Target: filepath.Join(folder, "none.tif")},
+		"none.tif: no such file or directory":                                  {Image: a, ImageChannel: "0", Target: filepath.Join(folder, "none.tif")},
 		filepath.Base(folder) + ": is a folder":                                {Image: folder},
-		"small.tif: TIFF: channel 7: must be 0 to 1 (setting target_channel)":  {Image: a, Target: small, TargetChannel: 7},
+		"small.tif: TIFF: channel 7: must be 0 to 1 (setting target_channel)":  {Image: a, ImageChannel: "0", Target: small, TargetChannel: "7"},
 		"list_test.go: neither TIFF nor NPY: must be a":                        {Image: "list_test.go"},
 	} {
 		if _, _, err := open(FileOptions{}, item).Load(t.Context(), 0); err == nil || !strings.Contains(err.Error(), want) {
@@ -195,7 +195,7 @@ func BenchmarkLoading(b *testing.B) {
 	for i := range 4 {
 		path := filepath.Join(folder, fmt.Sprintf("%d.ome.tif", i))
 		write(b, path, [3]int{16, 64, 64})
-		items = append(items, Item{Image: path, Target: path, TargetChannel: 1})
+		items = append(items, Item{Image: path, ImageChannel: "0", Target: path, TargetChannel: "1"})
 	}
 	d, err := Files(items, FileOptions{})
 	if err != nil {

@@ -5,15 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strconv"
 
 	"prismtop/sim/cyto"
 	"prismtop/sim/cyto/stack"
 )
 
-// Item is a pair of files. Channels are counted from 0.
+// Item is a pair of files. A channel is a number from 0 or a name; an empty one is the
+// only channel of a file, or that of CytoDL's experiment.
 type Item struct {
 	Image, Target               string // paths; no Target for predictions
-	ImageChannel, TargetChannel int
+	ImageChannel, TargetChannel string
 	From                        string // the list and the line that name them, as list.csv:2; empty for none
 }
 
@@ -33,6 +36,46 @@ const (
 	CytoZoom  = 0.25
 	CytoPlane = 38
 )
+
+// cytoChannels are the channels of image and target in CytoDL's experiments (§B2): the
+// nuclear dye and a file's only channel, or brightfield and the dye.
+func (o *FileOptions) cytoChannels() (image, target int) {
+	if o.Signal {
+		return 6, 5
+	}
+	return 5, 0
+}
+
+// channelOf finds the channel that a setting names among those of a file.
+func channelOf(setting, text string, standard, channels int, names []string) (int, error) {
+	if text == "" {
+		switch {
+		case channels == 1:
+			return 0, nil
+		case standard < channels:
+			return standard, nil
+		}
+		return 0, fmt.Errorf("%d channels%s: one must be chosen (setting %s)", channels, listed(names), setting)
+	}
+	if n, err := strconv.Atoi(text); err == nil {
+		if n < 0 || n >= channels {
+			return 0, fmt.Errorf("%w (setting %s)", &stack.SelectionError{What: "channel", Index: n, Count: channels}, setting)
+		}
+		return n, nil
+	}
+	if i := slices.Index(names, text); i >= 0 {
+		return i, nil
+	}
+	return 0, fmt.Errorf("no channel %q among its %d%s (setting %s)", text, channels, listed(names), setting)
+}
+
+// listed lists the names of channels, nothing if they have none.
+func listed(names []string) string {
+	if !slices.ContainsFunc(names, func(n string) bool { return n != "" }) {
+		return ""
+	}
+	return fmt.Sprintf(" %q", names)
+}
 
 // files reads pairs from files.
 type files struct {
@@ -68,34 +111,33 @@ func (d *files) Load(ctx context.Context, i int) (cyto.Pair, int64, error) {
 	return pair, read, err
 }
 
-// named adds the setting to an error about a channel or a plane of a file.
-func named(err error, item Item, target bool) error {
+// named adds the setting to an error about a plane of a file.
+func named(err error) error {
 	var wrong *stack.SelectionError
-	if !errors.As(err, &wrong) {
+	if !errors.As(err, &wrong) || wrong.What != "plane" {
 		return err
 	}
-	setting := "image_channel"
-	switch {
-	case wrong.What == "plane":
-		setting = "plane"
-	case target || wrong.Index != item.ImageChannel: // of a file with both, the image's is checked first
-		setting = "target_channel"
-	}
-	return fmt.Errorf("%w (setting %s)", err, setting)
+	return fmt.Errorf("%w (setting plane)", err)
 }
 
 func (d *files) load(ctx context.Context, item Item) (cyto.Pair, int64, error) {
-	options := stack.ReadOptions{Channels: []int{item.ImageChannel}}
+	imageStandard, targetStandard := d.o.cytoChannels()
+	both := item.Target == item.Image
+	var options stack.ReadOptions
+	options.Choose = func(channels int, names []string) ([]int, error) {
+		image, err := channelOf("image_channel", item.ImageChannel, imageStandard, channels, names)
+		if err != nil || !both {
+			return []int{image}, err
+		}
+		target, err := channelOf("target_channel", item.TargetChannel, targetStandard, channels, names)
+		return []int{image, target}, err
+	}
 	if d.o.Planar {
 		options.Planes = []int{d.o.Plane}
 	}
-	both := item.Target == item.Image && item.TargetChannel != item.ImageChannel
-	if both {
-		options.Channels = append(options.Channels, item.TargetChannel)
-	}
 	source, err := stack.Read(ctx, item.Image, options)
 	if err != nil {
-		return cyto.Pair{}, 0, named(err, item, false)
+		return cyto.Pair{}, 0, named(err)
 	}
 	read := source.Bytes
 	pair := cyto.Pair{From: &cyto.Origin{Sides: [3]int(source.Sides[1:]), Voxel: source.Voxel, Channel: source.Channels[0]}}
@@ -107,9 +149,12 @@ func (d *files) load(ctx context.Context, item Item) (cyto.Pair, int64, error) {
 	}
 	from, channel := source, 1
 	if !both {
-		options.Channels = []int{item.TargetChannel}
+		options.Choose = func(channels int, names []string) ([]int, error) {
+			target, err := channelOf("target_channel", item.TargetChannel, targetStandard, channels, names)
+			return []int{target}, err
+		}
 		if from, err = stack.Read(ctx, item.Target, options); err != nil {
-			return cyto.Pair{}, read, named(err, item, true)
+			return cyto.Pair{}, read, named(err)
 		}
 		read += from.Bytes
 		channel = 0

@@ -13,33 +13,27 @@ import (
 	"strings"
 
 	"prismtop/profiles/inputfile"
+	"prismtop/sim/cyto/stack"
 )
 
-// ListOptions say what a list of files means.
+// ListOptions say what a list of files means. Its columns have CytoDL's names unless they
+// are given: raw and seg; of a label-free list brightfield and signal, or raw, whose file
+// has both.
 type ListOptions struct {
-	ImageColumn, TargetColumn   string // "raw" and "seg" if empty
+	LabelFree                   bool
+	ImageColumn, TargetColumn   string
 	SplitColumn                 string // "split" if empty; of a list with all parts
-	ImageChannel, TargetChannel int    // of every file
+	ImageChannel, TargetChannel string // of every file, as in Item
 	TargetsOptional             bool   // for predictions: a list without the column, and empty cells, have none
 }
 
-// SegmentationList and LabelFreeList are the lists of CytoDL's experiments (§B2): the
-// nuclear dye and the segmentation of another file, and the brightfield and the dye of one
-// file.
-func SegmentationList() ListOptions {
-	return ListOptions{ImageColumn: "raw", TargetColumn: "seg", ImageChannel: 5, TargetChannel: 0}
-}
-
-// See SegmentationList.
-func LabelFreeList() ListOptions {
-	return ListOptions{ImageColumn: "brightfield", TargetColumn: "signal", ImageChannel: 6, TargetChannel: 5}
-}
-
-// The columns of CytoDL's segmentation lists.
+// The columns of CytoDL's lists (§B2).
 const (
-	defaultImageColumn  = "raw"
-	defaultTargetColumn = "seg"
-	defaultSplitColumn  = "split"
+	defaultImageColumn   = "raw"
+	defaultTargetColumn  = "seg"
+	labelFreeImageColumn = "brightfield"
+	labelFreeTarget      = "signal"
+	defaultSplitColumn   = "split"
 )
 
 // maxList bounds a list of files, in bytes.
@@ -48,16 +42,22 @@ const maxList = 1 << 26
 // endings are those of files that are read.
 var endings = []string{".ome.tiff", ".ome.tif", ".tiff", ".tif", ".npy"}
 
-// withDefaults fills in the names of columns.
-func (o ListOptions) withDefaults() ListOptions {
+// columns fills in the names of the columns of a list with a header.
+func (o ListOptions) columns(header []string) ListOptions {
 	if o.ImageColumn == "" {
 		o.ImageColumn = defaultImageColumn
+		if o.LabelFree && slices.Contains(header, labelFreeImageColumn) {
+			o.ImageColumn = labelFreeImageColumn
+		}
 	}
 	if o.TargetColumn == "" {
 		o.TargetColumn = defaultTargetColumn
-	}
-	if o.SplitColumn == "" {
-		o.SplitColumn = defaultSplitColumn
+		if o.LabelFree {
+			o.TargetColumn = labelFreeTarget
+			if !slices.Contains(header, labelFreeTarget) && !o.TargetsOptional {
+				o.TargetColumn = o.ImageColumn // both signals are channels of one file
+			}
+		}
 	}
 	return o
 }
@@ -88,7 +88,9 @@ func (s *Splits) part(name string) *[]Item {
 // that names the part of each row.
 func ReadSplits(ctx context.Context, path string, o ListOptions) (Splits, error) {
 	var s Splits
-	o = o.withDefaults()
+	if o.SplitColumn == "" {
+		o.SplitColumn = defaultSplitColumn
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return s, err
@@ -133,10 +135,9 @@ func Lists(folder string) ([]string, error) {
 // partOf returns the part of a dataset that a list's name stands for.
 func partOf(list string) string { return strings.TrimSuffix(filepath.Base(list), ".csv") }
 
-// Images reads the images to predict: a file, those of a list, of all lists of a folder, or
-// of a folder of images. Lists may give targets, to measure the prediction by.
+// Images reads the images to predict: a file, those of a list, of predict.csv or test.csv in
+// a folder, or of a folder of images. Lists may give targets, to measure the prediction by.
 func Images(ctx context.Context, path string, o ListOptions) ([]Item, error) {
-	o = o.withDefaults()
 	o.TargetsOptional = true
 	info, err := os.Stat(path)
 	switch {
@@ -144,39 +145,25 @@ func Images(ctx context.Context, path string, o ListOptions) ([]Item, error) {
 		return nil, err
 	case !info.IsDir() && strings.EqualFold(filepath.Ext(path), ".csv"):
 		return ReadList(ctx, path, o)
-	case !info.IsDir():
+	case !info.IsDir() || stack.IsFolder(path):
 		return []Item{o.item(path, "")}, nil
 	}
-	lists, err := listsOf(path)
-	if err != nil {
-		return nil, err
-	}
-	if len(lists) == 0 {
-		return Folder(path, "", o)
-	}
-	var items []Item
-	known := make(map[Item]bool)
-	for _, list := range lists {
-		more, err := ReadList(ctx, list, o)
-		if err != nil {
-			return nil, err
-		}
-		for _, item := range more { // an image may be in several lists
-			same := item
-			same.From = ""
-			if !known[same] {
-				known[same] = true
-				items = append(items, item)
-			}
+	for _, name := range []string{"predict.csv", "test.csv"} {
+		if list := filepath.Join(path, name); isFile(list) {
+			return ReadList(ctx, list, o)
 		}
 	}
-	return items, nil
+	return Folder(path, "", o)
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
 }
 
 // ReadList reads a CSV list of pairs with a header. Relative paths begin at the list's
 // folder. Errors name the list, the line and the column.
 func ReadList(ctx context.Context, path string, o ListOptions) ([]Item, error) {
-	o = o.withDefaults()
 	o.SplitColumn = ""
 	rows, err := readRows(ctx, path, o)
 	items := make([]Item, len(rows))
@@ -210,6 +197,7 @@ func readRows(ctx context.Context, path string, o ListOptions) ([]row, error) {
 	if err != nil {
 		return nil, listFault(path, err)
 	}
+	o = o.columns(header)
 	wanted := []string{o.ImageColumn}
 	targets := !o.TargetsOptional || slices.Contains(header, o.TargetColumn)
 	if targets {
@@ -286,7 +274,7 @@ func Folder(images, targets string, o ListOptions) ([]Item, error) {
 		return nil, err
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("%s: no images: must hold files that end in %s", images, strings.Join(endings, ", "))
+		return nil, fmt.Errorf("%s: no images: must hold files that end in %s%s", images, strings.Join(endings, ", "), foreign(images))
 	}
 	byName := make(map[string]string)
 	if targets != "" {
@@ -307,6 +295,15 @@ func Folder(images, targets string, o ListOptions) ([]Item, error) {
 		items[i] = o.item(path, target)
 	}
 	return items, nil
+}
+
+// foreign says how to convert a folder's images that are not read, empty without any.
+func foreign(folder string) string {
+	others, _ := filesOf(folder, func(name string) bool { return strings.EqualFold(filepath.Ext(name), ".czi") })
+	if len(others) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; Zeiss CZI, such as %s, must be converted, as by bfconvert of Bio-Formats", filepath.Base(others[0]))
 }
 
 // imagesOf and listsOf return the paths of a folder's images and of its CSV lists.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -24,22 +25,22 @@ func TestListsNameTheFilesOfEveryPart(t *testing.T) {
 	list(t, folder, "train.csv", "\ufeff,seg,raw\r\n0,s/1.tif,/data/1.tif\r\n1,\"s/2, b.tif\",2.tif\r\n")
 	list(t, folder, "valid.csv", "raw,seg\n3.tif,4.tif\n")
 	list(t, folder, "notes.csv", "these,are\nnot,parts\n")
-	s, err := ReadSplits(t.Context(), folder, SegmentationList())
+	s, err := ReadSplits(t.Context(), folder, ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	in := func(path string) string { return filepath.Join(folder, path) }
-	if want := []Item{{"/data/1.tif", in("s/1.tif"), 5, 0, in("train.csv:2")}, {in("2.tif"), in("s/2, b.tif"), 5, 0, in("train.csv:3")}}; !slices.Equal(s.Train, want) {
+	if want := []Item{{"/data/1.tif", in("s/1.tif"), "", "", in("train.csv:2")}, {in("2.tif"), in("s/2, b.tif"), "", "", in("train.csv:3")}}; !slices.Equal(s.Train, want) {
 		t.Errorf("%v, want %v", s.Train, want)
 	}
-	if want := []Item{{in("3.tif"), in("4.tif"), 5, 0, in("valid.csv:2")}}; !slices.Equal(s.Valid, want) || s.Test != nil {
+	if want := []Item{{in("3.tif"), in("4.tif"), "", "", in("valid.csv:2")}}; !slices.Equal(s.Valid, want) || s.Test != nil {
 		t.Errorf("%v and %v, want %v", s.Valid, s.Test, want)
 	}
 	one := list(t, folder, "one", "signal,split,brightfield\na,train,b\nc,test,d\ne,training,f\n")
-	if s, err = ReadSplits(t.Context(), one, LabelFreeList()); err != nil {
+	if s, err = ReadSplits(t.Context(), one, ListOptions{LabelFree: true}); err != nil {
 		t.Fatal(err)
 	}
-	if want := []Item{{in("b"), in("a"), 6, 5, one + ":2"}, {in("f"), in("e"), 6, 5, one + ":4"}}; !slices.Equal(s.Train, want) || s.Valid != nil || len(s.Test) != 1 {
+	if want := []Item{{in("b"), in("a"), "", "", one + ":2"}, {in("f"), in("e"), "", "", one + ":4"}}; !slices.Equal(s.Train, want) || s.Valid != nil || len(s.Test) != 1 {
 		t.Errorf("%v, want %v", s, want)
 	}
 }
@@ -100,15 +101,15 @@ func TestImagesToPredict(t *testing.T) {
 	test := list(t, lists, "test.csv", "raw\n../raw/b.ome.tif\n")
 	targets := list(t, folder, "targets.csv", "seg,raw\nseg/b.tif,raw/b.ome.tif\n,raw/a.npy\n")
 	for path, want := range map[string][]Item{
-		b:                                   {{Image: b, ImageChannel: 1}},
-		filepath.Join(folder, "raw"):        {{Image: a, ImageChannel: 1}, {Image: b, ImageChannel: 1}},
-		lists:                               {{Image: b, ImageChannel: 1, From: test + ":2"}, {Image: a, ImageChannel: 1, From: train + ":2"}},
-		train:                               {{Image: a, ImageChannel: 1, From: train + ":2"}, {Image: b, ImageChannel: 1, From: train + ":3"}},
-		targets:                             {{Image: b, Target: filepath.Join(folder, "seg", "b.tif"), ImageChannel: 1, From: targets + ":2"}, {Image: a, ImageChannel: 1, From: targets + ":3"}},
+		b:                                   {{Image: b, ImageChannel: "1"}},
+		filepath.Join(folder, "raw"):        {{Image: a, ImageChannel: "1"}, {Image: b, ImageChannel: "1"}},
+		lists:                               {{Image: b, ImageChannel: "1", From: test + ":2"}},
+		train:                               {{Image: a, ImageChannel: "1", From: train + ":2"}, {Image: b, ImageChannel: "1", From: train + ":3"}},
+		targets:                             {{Image: b, Target: filepath.Join(folder, "seg", "b.tif"), ImageChannel: "1", From: targets + ":2"}, {Image: a, ImageChannel: "1", From: targets + ":3"}},
 		filepath.Join(folder, "nothing"):    nil,
 		filepath.Join(folder, "seg", "b.t"): nil,
 	} {
-		got, err := Images(t.Context(), path, ListOptions{ImageChannel: 1})
+		got, err := Images(t.Context(), path, ListOptions{ImageChannel: "1"})
 		if !slices.Equal(got, want) || (err == nil) != (want != nil) {
 			t.Errorf("%s: %v (%v), want %v", path, got, err, want)
 		}
@@ -123,5 +124,60 @@ func TestImagesToPredict(t *testing.T) {
 	}
 	if _, err := Folder(folder, "", ListOptions{}); err == nil || !strings.Contains(err.Error(), "no images: must hold files that end in .ome.tiff") {
 		t.Error(err)
+	}
+}
+
+// The columns are CytoDL's of the experiment, or one's own; a list for a prediction needs no
+// targets.
+func TestColumnsOfLists(t *testing.T) {
+	folder := t.TempDir()
+	in := func(path string) string { return filepath.Join(folder, path) }
+	from := in("list.csv") + ":2"
+	for _, c := range []struct {
+		text string
+		o    ListOptions
+		want Item
+	}{
+		{"brightfield,signal\na,b\n", ListOptions{LabelFree: true}, Item{Image: in("a"), Target: in("b")}},
+		{"raw\na\n", ListOptions{LabelFree: true}, Item{Image: in("a"), Target: in("a")}},
+		{"raw\na\n", ListOptions{LabelFree: true, TargetsOptional: true}, Item{Image: in("a")}},
+		{"brightfield\na\n", ListOptions{LabelFree: true, TargetsOptional: true}, Item{Image: in("a")}},
+		{"raw\na\n", ListOptions{TargetsOptional: true}, Item{Image: in("a")}},
+		{"raw,seg,mine,mask\na,b,c,d\n", ListOptions{ImageColumn: "mine", TargetColumn: "mask"}, Item{Image: in("c"), Target: in("d")}},
+		{"mine\na\n", ListOptions{LabelFree: true, ImageColumn: "mine"}, Item{Image: in("a"), Target: in("a")}},
+	} {
+		c.want.From = from
+		got, err := ReadList(t.Context(), list(t, folder, "list.csv", c.text), c.o)
+		if err != nil || !slices.Equal(got, []Item{c.want}) {
+			t.Errorf("%q: %v (%v), want %v", c.text, got, err, c.want)
+		}
+	}
+	if _, err := ReadList(t.Context(), list(t, folder, "list.csv", "raw,seg\na,b\n"), ListOptions{TargetColumn: "mask"}); err == nil || !strings.Contains(err.Error(), `no column "mask" among ["raw" "seg"]`) {
+		t.Error(err)
+	}
+}
+
+// A channel is a number or a name; without either it is the only one of a file, or CytoDL's.
+func TestChannelsAreChosen(t *testing.T) {
+	three, seven := []string{"DNA", "", "brightfield"}, make([]string, 7)
+	for _, c := range []struct {
+		text     string
+		standard int
+		names    []string
+		want     string
+	}{
+		{"", 5, []string{""}, "0"}, {"", 5, seven, "5"}, {"", 5, three, `3 channels ["DNA" "" "brightfield"]: one must be chosen (setting image_channel)`},
+		{"", 7, seven, "7 channels: one must be chosen (setting image_channel)"},
+		{"2", 5, three, "2"}, {"3", 5, three, "channel 3: must be 0 to 2 (setting image_channel)"}, {"-1", 5, three, "channel -1: must be 0 to 2 (setting image_channel)"},
+		{"brightfield", 5, three, "2"}, {"GFP", 5, three, `no channel "GFP" among its 3 ["DNA" "" "brightfield"] (setting image_channel)`},
+	} {
+		n, err := channelOf("image_channel", c.text, c.standard, len(c.names), c.names)
+		got := strconv.Itoa(n)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("channel %q of %q: %s, want %s", c.text, c.names, got, c.want)
+		}
 	}
 }

@@ -11,12 +11,16 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/klauspost/compress/zstd"
 	"golang.org/x/image/tiff/lzw"
 )
 
-// mostExpansion is more than any of the compressions shrinks: LZW's longest string has
-// fewer bytes for 12 bits, Deflate reaches 1032.
-const mostExpansion = 4096
+// mostExpansion is as much as any of the compressions shrinks: Zstandard has blocks of
+// 128 KiB in 4 bytes, LZW's longest string has 4096 bytes for 12 bits, Deflate reaches 1032.
+const mostExpansion = 1 << 15
+
+// mostZstandard bounds the memory of Zstandard's window, in bytes.
+const mostZstandard = 1 << 26
 
 // little is the order in which rows are decoded. Its methods are inlined, those of a file's
 // order are not.
@@ -27,6 +31,7 @@ type decoder struct {
 	file   *tiff
 	packed *bufio.Reader
 	zlib   io.ReadCloser
+	zstd   *zstd.Decoder
 	row    []byte
 	spare  []byte // of a row whose bytes are put into another order
 }
@@ -131,6 +136,13 @@ func (d *decoder) unpacked(compression uint64, r io.Reader) (io.Reader, error) {
 			return z, err
 		}
 		return d.zlib, d.zlib.(zlib.Resetter).Reset(d.packed, nil)
+	case compressionZstandard:
+		if d.zstd == nil {
+			z, err := zstd.NewReader(d.packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(mostZstandard))
+			d.zstd = z
+			return z, err
+		}
+		return d.zstd, d.zstd.Reset(d.packed)
 	}
 	return d.packed, nil
 }

@@ -12,6 +12,7 @@ const (
 	compressionDeflate    = 8
 	compressionPackBits   = 32773
 	compressionOldDeflate = 32946
+	compressionZstandard  = 50000
 
 	predictorNone       = 1
 	predictorHorizontal = 2
@@ -31,7 +32,7 @@ const maxRow = 1 << 26
 // compressionNames are of compressions that are not read.
 var compressionNames = map[uint64]string{
 	2: "CCITT modified Huffman", 3: "CCITT Group 3", 4: "CCITT Group 4", 6: "old JPEG", 7: "JPEG", 33003: "JPEG 2000", 33005: "JPEG 2000",
-	34712: "JPEG 2000", 34887: "LERC", 34925: "LZMA", 50000: "Zstandard", 50001: "WebP", 50002: "JPEG XL", 52546: "JPEG XL",
+	34712: "JPEG 2000", 34887: "LERC", 34925: "LZMA", 50001: "WebP", 50002: "JPEG XL", 52546: "JPEG XL",
 }
 
 // page is how one page's numbers are stored: in blocks, which are strips or tiles, from
@@ -130,13 +131,13 @@ func (p *page) readCoding() (err error) {
 		return err
 	}
 	switch p.compression {
-	case compressionNone, compressionLZW, compressionDeflate, compressionOldDeflate, compressionPackBits:
+	case compressionNone, compressionLZW, compressionDeflate, compressionOldDeflate, compressionPackBits, compressionZstandard:
 	default:
 		name := ""
 		if n := compressionNames[p.compression]; n != "" {
 			name = " (" + n + ")"
 		}
-		return p.fault(tagCompression, "%d%s: must be none, LZW, Deflate or PackBits", p.compression, name)
+		return p.fault(tagCompression, "%d%s: must be none, LZW, Deflate, Zstandard or PackBits", p.compression, name)
 	}
 	if order, err := p.number(tagFillOrder, 1); err != nil || order != 1 {
 		if err == nil {
@@ -148,7 +149,7 @@ func (p *page) readCoding() (err error) {
 		return err
 	}
 	switch {
-	case p.compression != compressionLZW && p.compression != compressionDeflate && p.compression != compressionOldDeflate:
+	case p.compression == compressionNone || p.compression == compressionPackBits:
 		p.predictor = predictorNone // has no meaning there, as in libtiff
 	case p.predictor < predictorNone || p.predictor > predictorFloat:
 		return p.fault(tagPredictor, "%d: must be 1 to 3", p.predictor)

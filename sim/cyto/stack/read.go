@@ -15,7 +15,6 @@ import (
 // arrangement says which page has which plane of a stack.
 type arrangement struct {
 	extent
-	names []string   // of the channels
 	voxel [3]float64 // micrometres along Z, Y and X
 	// page returns the index of the page with a plane, in which the channels from first on
 	// are the samples of a pixel.
@@ -59,11 +58,6 @@ func (t *tiff) volume(ctx context.Context, name string, o ReadOptions) (*Volume,
 		return nil, err
 	}
 	v.Type, v.Voxel = first.kind(), a.voxel
-	for i, c := range channels {
-		if c < len(a.names) {
-			v.Channels[i] = a.names[c]
-		}
-	}
 	return v, t.fill(ctx, v, a, pages, first, channels, planes, o.Time)
 }
 

@@ -7,10 +7,12 @@
 package stack
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 
 	"prismtop/profiles/await"
@@ -36,7 +38,10 @@ func (v *Volume) Channel(c int) []float32 {
 
 // ReadOptions select a part of a file. Channels, planes and times are counted from 0.
 type ReadOptions struct {
-	Channels  []int // to read, in this order; all if empty
+	Channels []int // to read, in this order; all if empty
+	// Choose, unless it is nil, returns Channels of a file with a number of channels and
+	// these names, as far as it has any.
+	Choose    func(channels int, names []string) ([]int, error)
 	Planes    []int // along Z, in this order; all if empty
 	Time      int
 	MaxVoxels int // bound of the voxels read, DefaultMaxVoxels if 0
@@ -49,6 +54,9 @@ const DefaultMaxVoxels = 1 << 28
 // its error is returned.
 func Read(ctx context.Context, path string, o ReadOptions) (*Volume, error) {
 	v, err := await.Result(ctx, func() (*Volume, error) {
+		if IsFolder(path) {
+			return nil, errors.New("OME-Zarr is not read: must be converted to OME-TIFF, as by tifffile.imwrite(\"a.ome.tif\", zarr.open(\"a.zarr/0\")[:])")
+		}
 		f, info, err := inputfile.Open(path)
 		if err != nil {
 			return nil, err
@@ -60,6 +68,17 @@ func Read(ctx context.Context, path string, o ReadOptions) (*Volume, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return v, nil
+}
+
+// IsFolder reports whether a path is a folder that is an image, not one of images: one with
+// the metadata of a Zarr group or array.
+func IsFolder(path string) bool {
+	for _, name := range []string{".zattrs", ".zgroup", ".zarray", "zarr.json"} {
+		if info, err := os.Stat(filepath.Join(path, name)); err == nil && !info.IsDir() {
+			return true
+		}
+	}
+	return false
 }
 
 // decode reads a volume from a file's bytes. name is the file's, without its folder.
@@ -76,6 +95,8 @@ func decode(ctx context.Context, name string, r io.ReaderAt, size int64, o ReadO
 		return decodeNPY(ctx, r, size, o)
 	case isTIFF(head):
 		return decodeTIFF(ctx, name, r, size, o)
+	case bytes.HasPrefix(head, []byte("ZISRAWFILE")):
+		return nil, errors.New("Zeiss CZI is not read: must be converted to OME-TIFF, as by bfconvert of Bio-Formats: bfconvert a.czi a.ome.tif")
 	}
 	return nil, errors.New("neither TIFF nor NPY: must be a TIFF or OME-TIFF stack or an NPY array")
 }
@@ -85,12 +106,18 @@ func decode(ctx context.Context, name string, r io.ReaderAt, size int64, o ReadO
 type extent struct {
 	channels, planes, times, height, width int
 	room                                   int64
+	names                                  []string // of the channels, as far as they have any
 }
 
 // volume allocates the selected part of a file, and returns its channels and planes.
 func (e extent) volume(o ReadOptions) (v *Volume, channels, planes []int, err error) {
 	if o.Time < 0 || o.Time >= e.times {
 		return nil, nil, nil, fmt.Errorf("time %d: must be 0 to %d", o.Time, e.times-1)
+	}
+	if o.Choose != nil {
+		if o.Channels, err = o.Choose(e.channels, e.names); err != nil {
+			return nil, nil, nil, err
+		}
 	}
 	if channels, err = selected("channel", o.Channels, e.channels); err != nil {
 		return nil, nil, nil, err
@@ -108,8 +135,13 @@ func (e extent) volume(o ReadOptions) (v *Volume, channels, planes []int, err er
 	if int64(voxels) > e.room {
 		return nil, nil, nil, fmt.Errorf("%d voxels in a file that cannot hold more than %d: is it truncated?", voxels, e.room)
 	}
-	return &Volume{Sides: [4]int{len(channels), len(planes), e.height, e.width}, Channels: make([]string, len(channels)),
-		Values: make([]float32, voxels)}, channels, planes, nil
+	v = &Volume{Sides: [4]int{len(channels), len(planes), e.height, e.width}, Channels: make([]string, len(channels)), Values: make([]float32, voxels)}
+	for i, c := range channels {
+		if c < len(e.names) {
+			v.Channels[i] = e.names[c]
+		}
+	}
+	return v, channels, planes, nil
 }
 
 // SelectionError is a channel or a plane that a file does not have.

@@ -79,6 +79,8 @@ func TestStacksOfOtherProgramsAreRead(t *testing.T) {
 		{"f64_lzw3.tif", "float64", plain, []string{""}, [3]float64{}, real},
 		{"rgb_separate_lzw2.tif", "uint8", [4]int{3, 3, 20, 37}, []string{"", "", ""}, [3]float64{}, rgb},
 		{"rgb_zip2.tif", "uint8", [4]int{3, 3, 20, 37}, []string{"", "", ""}, [3]float64{}, rgb},
+		{"u16_zstd2.ome.tif", "uint16", [4]int{2, 3, 20, 37}, named, [3]float64{0.29, 0.1083, 0.1083}, u16},
+		{"f32_zstd3_tiles.tif", "float32", plain, []string{""}, [3]float64{}, real},
 		{"i4_zyx.npy", ">i4", [4]int{1, 3, 4, 5}, []string{""}, [3]float64{}, u8},
 	} {
 		t.Run(c.file, func(t *testing.T) {
@@ -162,13 +164,14 @@ func TestFaultsNamePageAndTag(t *testing.T) {
 	}{
 		{"text", "neither TIFF nor NPY", []byte("raw,seg\n")},
 		{"nothing", "neither TIFF nor NPY", nil},
+		{"CZI", "Zeiss CZI is not read: must be converted to OME-TIFF", []byte("ZISRAWFILE\x00\x00\x00\x00\x00\x00\x20\x03\x00\x00")},
 		{"no page", "TIFF: no pages", []byte("II*\x00\x00\x00\x00\x00")},
 		{"truncated pages", "is it truncated?", whole[:len(whole)/2]},
 		{"offsets of four bytes", "BigTIFF with offsets of 4 bytes: must be 8", []byte("II+\x00\x04\x00\x00\x00\x10\x00\x00\x00\x00\x00\x00\x00")},
 		{"a page after itself", "page 2 follows itself", []byte("II*\x00\x08\x00\x00\x00\x00\x00\x08\x00\x00\x00")},
 		{"no sides", "page 1: ImageWidth (tag 256): 0: must be 1 to", []byte("II*\x00\x08\x00\x00\x00\x00\x00\x00\x00\x00\x00")},
 		{"many tags", "page 1: 65535 tags: must be 1024 at most", []byte("II*\x00\x08\x00\x00\x00\xff\xff")},
-		{"JPEG", "page 1: Compression (tag 259): 7 (JPEG): must be none, LZW, Deflate or PackBits", damaged(t, "u8_packbits.tif", short(259, 32773), short(259, 7))},
+		{"JPEG", "page 1: Compression (tag 259): 7 (JPEG): must be none, LZW, Deflate, Zstandard or PackBits", damaged(t, "u8_packbits.tif", short(259, 32773), short(259, 7))},
 		{"bits", "page 1: BitsPerSample (tag 258): 12: must be 8, 16 or 32 for integers", damaged(t, "u8_packbits.tif", short(258, 8), short(258, 12))},
 		{"complex", "page 1: SampleFormat (tag 339): 6: must be 1 (unsigned), 2 (signed) or 3", damaged(t, "f32_zip3_tiles.tif", short(339, 3), short(339, 6))},
 		{"planar", "page 1: PlanarConfiguration (tag 284): 9: must be 1 or 2", damaged(t, "u8_packbits.tif", short(284, 1), short(284, 9))},
@@ -267,6 +270,13 @@ func TestReadingEndsWithItsContext(t *testing.T) {
 		if _, err := Read(ctx, filepath.Join("testdata", file), ReadOptions{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", file, err)
 		}
+	}
+	zarr := t.TempDir()
+	if err := os.WriteFile(filepath.Join(zarr, ".zattrs"), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(t.Context(), zarr, ReadOptions{}); err == nil || !strings.Contains(err.Error(), "OME-Zarr is not read: must be converted to OME-TIFF") {
+		t.Error(err)
 	}
 	if _, err := Read(t.Context(), "testdata", ReadOptions{}); err == nil || err.Error() != "testdata: is a folder" {
 		t.Error(err)
