@@ -40,7 +40,7 @@ const (
 const maxList = 1 << 26
 
 // endings are those of files that are read.
-var endings = []string{".ome.tiff", ".ome.tif", ".tiff", ".tif", ".npy"}
+var endings = []string{".ome.tiff", ".ome.tif", ".tiff", ".tif", ".npy", ".ome.zarr", ".zarr"}
 
 // columns fills in the names of the columns of a list with a header.
 func (o ListOptions) columns(header []string) ListOptions {
@@ -323,7 +323,7 @@ func filesOf(folder string, is func(name string) bool) ([]string, error) {
 	}
 	var paths []string
 	for _, e := range entries {
-		if !e.IsDir() && is(e.Name()) {
+		if is(e.Name()) && (!e.IsDir() || stack.IsFolder(filepath.Join(folder, e.Name()))) {
 			paths = append(paths, filepath.Join(folder, e.Name()))
 		}
 	}

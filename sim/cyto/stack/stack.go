@@ -1,4 +1,4 @@
-// Package stack reads microscope volumes from TIFF and OME-TIFF stacks and from NPY
+// Package stack reads microscope volumes from TIFF and OME-TIFF stacks, OME-Zarr and NPY
 // arrays, and writes predictions in the same formats.
 //
 // A Volume is float32 [C, Z, Y, X], whichever type its file stores. Nothing in a file's
@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"prismtop/profiles/await"
@@ -50,12 +49,12 @@ type ReadOptions struct {
 // DefaultMaxVoxels is the largest volume that is read by default: 1 GiB of float32.
 const DefaultMaxVoxels = 1 << 28
 
-// Read reads a file: NPY, TIFF or OME-TIFF, as its first bytes say. If ctx ends first,
+// Read reads a file: NPY, TIFF or OME-TIFF, as its first bytes say, or a folder of OME-Zarr. If ctx ends first,
 // its error is returned.
 func Read(ctx context.Context, path string, o ReadOptions) (*Volume, error) {
 	v, err := await.Result(ctx, func() (*Volume, error) {
 		if IsFolder(path) {
-			return nil, errors.New("OME-Zarr is not read: must be converted to OME-TIFF, as by tifffile.imwrite(\"a.ome.tif\", zarr.open(\"a.zarr/0\")[:])")
+			return zarrVolume(ctx, path, o)
 		}
 		f, info, err := inputfile.Open(path)
 		if err != nil {
@@ -68,17 +67,6 @@ func Read(ctx context.Context, path string, o ReadOptions) (*Volume, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return v, nil
-}
-
-// IsFolder reports whether a path is a folder that is an image, not one of images: one with
-// the metadata of a Zarr group or array.
-func IsFolder(path string) bool {
-	for _, name := range []string{".zattrs", ".zgroup", ".zarray", "zarr.json"} {
-		if info, err := os.Stat(filepath.Join(path, name)); err == nil && !info.IsDir() {
-			return true
-		}
-	}
-	return false
 }
 
 // decode reads a volume from a file's bytes. name is the file's, without its folder.

@@ -271,13 +271,6 @@ func TestReadingEndsWithItsContext(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
-	zarr := t.TempDir()
-	if err := os.WriteFile(filepath.Join(zarr, ".zattrs"), []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Read(t.Context(), zarr, ReadOptions{}); err == nil || !strings.Contains(err.Error(), "OME-Zarr is not read: must be converted to OME-TIFF") {
-		t.Error(err)
-	}
 	if _, err := Read(t.Context(), "testdata", ReadOptions{}); err == nil || err.Error() != "testdata: is a folder" {
 		t.Error(err)
 	}

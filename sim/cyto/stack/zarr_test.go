@@ -1,0 +1,112 @@
+package stack
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// The folders are of ome-zarr and zarr (testdata/README.md).
+func TestOMEZarrIsRead(t *testing.T) {
+	u16 := func(c, z, y, x int) float32 { return float32(251*pattern(c, z, y, x) + 7) }
+	real := func(c, z, y, x int) float32 { return float32(pattern(c, z, y, x))/8 - 3 }
+	for _, c := range []struct {
+		folder, kind string
+		want         func(c, z, y, x int) float32
+	}{{"v2_zlib", "<u2", u16}, {"v2_zstd", "<f4", real}, {"v3_zstd", "<u2", u16}, {"v3_gzip", "<f4", real}} {
+		v := read(t, c.folder+".ome.zarr", ReadOptions{})
+		expect(t, v, [4]int{2, 3, 20, 37}, c.want)
+		if v.Type != c.kind || v.Bytes <= 0 || !slices.Equal(v.Channels, []string{"DNA", "membrane & more"}) {
+			t.Errorf("%s: %s, %d bytes, channels %q", c.folder, v.Type, v.Bytes, v.Channels)
+		}
+		for i, want := range [3]float64{0.29, 0.1083, 0.1083} {
+			if d := v.Voxel[i] - want; d > 1e-12 || d < -1e-12 {
+				t.Errorf("%s: voxels %v", c.folder, v.Voxel)
+			}
+		}
+		part := read(t, c.folder+".ome.zarr", ReadOptions{Channels: []int{1}, Planes: []int{2, 0}})
+		expect(t, part, [4]int{1, 2, 20, 37}, func(_, z, y, x int) float32 { return c.want(1, []int{2, 0}[z], y, x) })
+		if part.Bytes > v.Bytes || part.Channels[0] != "membrane & more" {
+			t.Errorf("%s: %d bytes for a part of %d, %q", c.folder, part.Bytes, v.Bytes, part.Channels)
+		}
+	}
+	array := read(t, "array.zarr", ReadOptions{})
+	expect(t, array, [4]int{1, 3, 20, 37}, func(_, z, y, x int) float32 {
+		if z == 2 {
+			return 9
+		}
+		return u16(0, z, y, x)
+	})
+}
+
+// What is not read is refused by name.
+func TestFaultsOfOMEZarrNameTheFile(t *testing.T) {
+	if _, err := Read(t.Context(), "testdata/v2_blosc.ome.zarr", ReadOptions{}); err == nil || !strings.Contains(err.Error(), `.zarray: compression "blosc": must be none, zlib, gzip or zstd`) {
+		t.Error(err)
+	}
+	array := `{"zarr_format":3,"node_type":"array","shape":[4,4],"data_type":"uint8","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[4,4]}},` +
+		`"chunk_key_encoding":{"name":"default"},"fill_value":1,"codecs":[{"name":"bytes"}]}`
+	for _, c := range []struct{ old, new, want string }{
+		{`[{"name":"bytes"}]`, `[{"name":"sharding_indexed"}]`, `zarr.json: codec "sharding_indexed": must be bytes`},
+		{`[{"name":"bytes"}]`, `[{"name":"bytes"},{"name":"blosc"}]`, `compression "blosc"`},
+		{`[{"name":"bytes"}]`, `[]`, "codecs: must begin with bytes"},
+		{`"uint8"`, `"complex64"`, `type "complex64": must be real numbers`},
+		{`"shape":[4,4]`, `"shape":[4]`, "must have the axes YX"},
+		{`"chunk_shape":[4,4]`, `"chunk_shape":[4,0]`, "must be positive"},
+		{`"chunk_shape":[4,4]`, `"chunk_shape":[65536,65536]`, "chunks of 1073741824 bytes at most"},
+		{`"fill_value":1`, `"fill_value":[1]`, "fill_value [1]: must be a number"},
+		{`"node_type":"array"`, `"node_type":"group"`, "no multiscales: must be an image"},
+		{`"regular"`, `"rectilinear"`, `chunk_grid "rectilinear": must be regular`},
+		{`{"zarr`, `["zarr`, "zarr.json: "},
+	} {
+		if !strings.Contains(array, c.old) {
+			t.Fatal(c.old)
+		}
+		folder := t.TempDir()
+		if err := os.WriteFile(filepath.Join(folder, "zarr.json"), []byte(strings.Replace(array, c.old, c.new, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(t.Context(), folder, ReadOptions{}); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want %s", c.new, err, c.want)
+		}
+	}
+}
+
+// Whatever the metadata and the chunk, the answer is a volume of the size that it says, or
+// an error of one line.
+func FuzzZarr(f *testing.F) {
+	for _, name := range []string{"v2_zlib", "v2_zstd", "v3_zstd", "v3_gzip"} {
+		folder := filepath.Join("testdata", name+".ome.zarr")
+		read := func(names ...string) []byte {
+			for _, n := range names {
+				if data, err := os.ReadFile(filepath.Join(folder, n)); err == nil {
+					return data
+				}
+			}
+			f.Fatalf("%s: none of %v", folder, names)
+			return nil
+		}
+		f.Add(name[:2] == "v3", read("zarr.json", ".zattrs"), read("s0/zarr.json", "s0/.zarray"), read("s0/c/0/0/0/0", "s0/0/0/0/0"))
+	}
+	f.Fuzz(func(t *testing.T, third bool, group, array, chunk []byte) {
+		files := fstest.MapFS{"s0/c/0/0/0/0": {Data: chunk}, "s0/0/0/0/0": {Data: chunk}}
+		if third {
+			files["zarr.json"], files["s0/zarr.json"] = &fstest.MapFile{Data: group}, &fstest.MapFile{Data: array}
+		} else {
+			files[".zattrs"], files["s0/.zarray"] = &fstest.MapFile{Data: group}, &fstest.MapFile{Data: array}
+		}
+		v, err := decodeZarr(t.Context(), files, ReadOptions{MaxVoxels: 1 << 12})
+		if err != nil {
+			if strings.Contains(err.Error(), "\n") {
+				t.Fatalf("more than a line: %q", err)
+			}
+			return
+		}
+		if n := v.Sides[0] * v.Sides[1] * v.Sides[2] * v.Sides[3]; n != len(v.Values) || n > 1<<12 || len(v.Channels) != v.Sides[0] {
+			t.Fatalf("%d values for sides of %v, %d channels", len(v.Values), v.Sides, len(v.Channels))
+		}
+	})
+}
