@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"prismtop/profiles/atomicfile"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/visible"
 	"prismtop/sim"
@@ -56,6 +57,19 @@ func saved(base string, suffixes []string) []string {
 		all[i] = base + suffix
 	}
 	return all
+}
+
+// replaceable returns an error if files are there of which none says that prismtop wrote it: arrays say nothing, but the
+// picture that is saved beside one does.
+func replaceable(paths []string) error {
+	taken := slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
+		info, err := os.Stat(path)
+		return err != nil || !info.Mode().IsRegular() || info.Size() == 0
+	})
+	if len(taken) == 0 || slices.ContainsFunc(taken, func(path string) bool { return atomicfile.Marked(path) }) {
+		return nil
+	}
+	return fmt.Errorf("%s exists, and nothing says that prismtop wrote it: choose another name", visible.Text(taken[0]))
 }
 
 // write saves the reconstruction. The signal that ended a run does not interrupt saving, which
@@ -118,6 +132,11 @@ func (f *runFlags) claim(ctx context.Context, v settings.Values) error {
 	for _, flag := range []string{"--save", "--checkpoint", "--record", "--output"} {
 		if err := c.Write("flag "+flag, writes[flag]...); err != nil {
 			return err
+		}
+	}
+	if f.save != "" {
+		if err := replaceable(writes["--save"]); err != nil {
+			return fmt.Errorf("flag --save: %w", err)
 		}
 	}
 	for i, t := range targets {

@@ -95,6 +95,10 @@ func TestReportOnRoofs(t *testing.T) {
 	if got := text(t, Gather(o)); !strings.Contains(got, "130 GB/s updated\n           "+o.Roofs.Note+"\n") {
 		t.Errorf("report lacks the note on the roofs:\n%s", got)
 	}
+	o.Roofs.BF16 = 6 // of a measurement that is doubtful follows nothing
+	if got := text(t, Gather(o)); strings.Contains(got, "gains nothing") || !strings.Contains(got, "registers: 0.02 of float32's\n") {
+		t.Errorf("something follows from doubtful roofs:\n%s", got)
+	}
 }
 
 func TestReportQuotesAdviceWithItsDate(t *testing.T) {

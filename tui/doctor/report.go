@@ -62,7 +62,7 @@ func (p *page) engine(e Engine) {
 		switch {
 		case s.Name == e.Kernels:
 		case s.Available:
-			p.line("", "%s: available, not in use", s.Name)
+			p.line("", "%s: available, not in use; kernels = %s takes it at the start of a run", s.Name, s.Name)
 		default:
 			p.line("", "%s: no, %s", s.Name, s.Reason)
 		}
@@ -74,7 +74,12 @@ func (p *page) engine(e Engine) {
 		p.line("", "%s: %.0f GB/s read, %.0f GB/s updated", unit.Limit(l.Bytes), l.Read, l.Update)
 	}
 	if e.Roofs.BF16 > 0 {
-		p.line("", "%.0f GFLOP/s of bf16 dot products on registers: %s", e.Roofs.BF16, gain(e.Roofs.BF16/e.Roofs.GFLOPS))
+		ratio := e.Roofs.BF16 / e.Roofs.GFLOPS
+		says := gain(ratio)
+		if e.Roofs.Note != "" { // it may say that this is doubtful
+			says = fmt.Sprintf("%.2f of float32's", ratio)
+		}
+		p.line("", "%.0f GFLOP/s of bf16 dot products on registers: %s", e.Roofs.BF16, says)
 	}
 	if e.Roofs.Note != "" {
 		p.line("", "%s", e.Roofs.Note)

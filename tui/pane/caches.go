@@ -148,6 +148,14 @@ func (p *caches) rows(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	return "", theme.Faint
 }
 
+// withoutCache returns what a disabled cache means, from long to short: its work is done again, unless nobody asks twice.
+func withoutCache(s *profiles.Snapshot, id int) []string {
+	if use := s.Run.Schema.Caches[id].Use(s.Settings); use != nil && use.Once && s.Run.Passes <= 1 {
+		return []string{", nothing is asked twice", ", asked once"}
+	}
+	return []string{", work done again", ", done again"}
+}
+
 // row draws a cache's switch, hit rate and saving per iteration.
 func (p *caches) row(c *chart.Canvas, y, id int, s *profiles.Snapshot) {
 	w, _ := c.Size()
@@ -156,11 +164,8 @@ func (p *caches) row(c *chart.Canvas, y, id int, s *profiles.Snapshot) {
 	x := cacheTitleWidth + 3
 	_, ok := v.HitRate()
 	switch {
-	case !v.Enabled && w-x < 20:
-		c.Text(x, y, cacheOff+", done again", theme.Faint)
-		return
 	case !v.Enabled:
-		c.Text(x, y, cacheOff+", work done again", theme.Faint)
+		c.Text(x, y, cacheOff+words.Fitting(w-x-len(cacheOff), withoutCache(s, id)...), theme.Faint)
 		return
 	case !ok:
 		c.Text(x, y, words.NotAsked+words.Yet(s), theme.Faint)

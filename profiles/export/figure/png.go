@@ -61,16 +61,22 @@ func (d *Drawing) WritePNG(w io.Writer) error {
 // paper is the width of a figure in print, in metres.
 const paper = 0.18
 
-// printed returns a PNG with its pixels per metre (chunk pHYs), by which programs choose its size on paper.
+// printed returns a PNG with its pixels per metre (chunk pHYs), by which programs choose its size on paper, and the program
+// that made it (chunk tEXt, keyword Software).
 func printed(file []byte, density float64) []byte {
 	const header = 8 + 4 + 4 + 13 + 4 // the signature and IHDR
-	chunk := append(binary.BigEndian.AppendUint32(nil, 9), "pHYs"...)
+	var size []byte
 	for range 2 {
-		chunk = binary.BigEndian.AppendUint32(chunk, uint32(math.Round(density)))
+		size = binary.BigEndian.AppendUint32(size, uint32(math.Round(density)))
 	}
-	chunk = append(chunk, 1) // the unit is the metre
-	chunk = binary.BigEndian.AppendUint32(chunk, crc32.ChecksumIEEE(chunk[4:]))
-	return slices.Concat(file[:header], chunk, file[header:])
+	return slices.Concat(file[:header], chunk("pHYs", append(size, 1)), chunk("tEXt", []byte("Software\x00prismtop")), file[header:]) // 1: the metre
+}
+
+// chunk returns a chunk of a PNG file.
+func chunk(kind string, content []byte) []byte {
+	b := append(binary.BigEndian.AppendUint32(nil, uint32(len(content))), kind...)
+	b = append(b, content...)
+	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b[4:]))
 }
 
 // text draws a text.

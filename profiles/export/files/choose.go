@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"prismtop/profiles/atomicfile"
+	"prismtop/profiles/export/table"
 )
 
 // The formats to choose from, and the names of new files.
@@ -56,7 +57,8 @@ var suffixes = map[string][]string{
 	"html":   {".html", ".htm"},
 }
 
-// Replaceable returns an error if a file would be replaced whose name does not say that it is of the format.
+// Replaceable returns an error if a file would be replaced whose name does not say that it is of the format, or whose
+// content that prismtop wrote it.
 func (t Target) Replaceable() error {
 	own, several := suffixes[t.Format()]
 	if !several {
@@ -68,15 +70,23 @@ func (t Target) Replaceable() error {
 			continue // opening it says why it cannot be written
 		}
 		info, err := os.Lstat(at)
-		name := strings.ToLower(filepath.Base(at))
-		if err != nil || !info.Mode().IsRegular() || slices.ContainsFunc(own, func(s string) bool { return strings.HasSuffix(name, s) }) {
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		why, name := "", strings.ToLower(filepath.Base(at))
+		switch {
+		case !slices.ContainsFunc(own, func(s string) bool { return strings.HasSuffix(name, s) }):
+			why = "is no " + own[0]
+		case !atomicfile.Marked(at, table.Begins...):
+			why = "nothing in it says that prismtop wrote it"
+		default:
 			continue
 		}
 		which := ""
 		if path != t.Path {
 			which = path + " "
 		}
-		return fmt.Errorf("%q: %sexists, and is no %s: choose another name", t.Format()+"="+t.Path, which, own[0])
+		return fmt.Errorf("%q: %sexists, and %s: choose another name", t.Format()+"="+t.Path, which, why)
 	}
 	return nil
 }

@@ -41,6 +41,11 @@ func TestOtherFilesAreNotReplaced(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for name, content := range map[string]string{"mine.csv": "a,b\n1,2\n", "own.csv": "start,iteration,seconds,kind\n", "mine.html": "<h1>mine</h1>", "own.html": "<!-- prismtop -->"} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := errors.Join(os.Symlink("notes.txt", "linked.csv"), os.Symlink("a.CSV", "newest"), os.Mkdir("folder", 0o700)); err != nil {
 		t.Fatal(err)
 	}
@@ -49,6 +54,10 @@ func TestOtherFilesAreNotReplaced(t *testing.T) {
 		"png=a.png":          "",
 		"csv=a.CSV":          "",
 		"csv=new.txt":        "",
+		"csv=mine.csv":       `"csv=mine.csv": exists, and nothing in it says that prismtop wrote it: choose another name`,
+		"csv=own.csv":        "",
+		"html=mine.html":     `"html=mine.html": exists, and nothing in it says that prismtop wrote it: choose another name`,
+		"html=own.html":      "",
 		"csv=-":              "",
 		"csv=bare":           `"csv=bare": bare.changes exists, and is no .csv: choose another name`,
 		"csv=linked.csv":     `"csv=linked.csv": exists, and is no .csv: choose another name`,

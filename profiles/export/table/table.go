@@ -190,3 +190,6 @@ func (w *Writer) write(p []byte) {
 	_, err := w.iterations.Write(p)
 	w.keep(err)
 }
+
+// Begins are the beginnings of the two tables, by which prismtop knows a file of its own.
+var Begins = []string{"start,iteration,seconds,", "start,seconds,iteration,"}
