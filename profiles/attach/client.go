@@ -244,6 +244,7 @@ type show struct {
 type feed struct {
 	moment  *recording.Moment
 	dropped int64
+	changes []profiles.Change // of a run as it stands, which are kept from the aggregator
 }
 
 // Drain passes on the events of the moment.
@@ -324,16 +325,40 @@ func (s *show) stands(body []byte) (err error) {
 		return nil
 	}
 	now := show{client: s.client, feed: &feed{}}
-	now.aggregator = aggregate.New(now.feed, aggregate.Options{})
+	now.aggregator = aggregate.New(asStands{now.feed}, aggregate.Options{})
 	for i := range moments {
 		m := &moments[i]
 		now.feed.moment, now.feed.dropped = m, m.Own.Dropped
 		shown := *now.aggregator.Tick(m.At)
-		shown.Own, shown.Alerts, shown.CatchingUp = m.Own, nil, true // its alerts would be those of a run of one iteration
+		shown.Own, shown.Changes = m.Own, now.feed.changes
+		withoutPast(&shown)
 		s.behind = true
 		s.offer(&shown)
 	}
 	return nil
+}
+
+// withoutPast marks the snapshot of a run that stands, and removes what its only iteration would say of the iterations before it.
+func withoutPast(s *profiles.Snapshot) {
+	s.CatchingUp, s.Alerts, s.Effects, s.ETA, s.ETAKnown = true, nil, nil, 0, false
+	for i := range s.Caches {
+		s.Caches[i] = profiles.CacheView{CacheCounters: s.Caches[i].CacheCounters}
+	}
+}
+
+// asStands is the source of the aggregator of a run as it stands. It withholds the changes of settings: without the iterations
+// between them, the aggregator would join them into one change. Begin has the settings in force.
+type asStands struct{ *feed }
+
+// Drain passes on the events of the moment but for changes.
+func (f asStands) Drain(take func(*profiles.Event)) bool {
+	return f.feed.Drain(func(e *profiles.Event) {
+		if c, ok := e.Body.(*profiles.Changed); ok {
+			f.changes = append(f.changes, c.Change)
+			return
+		}
+		take(e)
+	})
 }
 
 // consume passes a moment to the aggregator. Those of the past give no snapshot.

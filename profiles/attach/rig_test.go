@@ -100,13 +100,16 @@ func (s *source) tick() *profiles.Snapshot {
 }
 
 // set changes mixed precision.
-func (s *source) set(before, after string) {
-	next, err := s.values.Set("amp", after)
+func (s *source) set(before, after string) { s.change("amp", before, after) }
+
+// change changes a setting.
+func (s *source) change(key, before, after string) {
+	next, err := s.values.Set(key, after)
 	if err != nil {
 		panic(err)
 	}
 	s.values = next
-	s.Change(profiles.Change{Key: "amp", Before: before, After: after, Iteration: s.it.Index, At: s.now.Sub(s.began)}, next)
+	s.Change(profiles.Change{Key: key, Before: before, After: after, Iteration: s.it.Index, At: s.now.Sub(s.began)}, next)
 	s.it.Changes++
 }
 

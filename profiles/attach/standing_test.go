@@ -2,6 +2,7 @@ package attach
 
 import (
 	"runtime"
+	"slices"
 	"testing"
 
 	"prismtop/profiles"
@@ -60,6 +61,41 @@ func TestAnAttachedScreenNeverShowsThePastAsThePresent(t *testing.T) {
 		t.Errorf("the first is off by %v", d)
 	}
 	same(t, "caught up", want, shots[len(shots)-1])
+}
+
+// A screen that has only the newest iteration shows no effect and no recent use of a cache, and the changes where they were made.
+func TestAScreenThatCatchesUpDerivesNothingFromOneIteration(t *testing.T) {
+	for _, newest := range []profiles.Flags{0, profiles.Warmup} {
+		s := serve(t, journalLimit)
+		s.begin()
+		s.iterate(17)
+		s.change("measurement_cache", "on", "off")
+		s.iterate(97)
+		s.set("off", "bf16")
+		s.iterate(300)
+		s.change("measurement_cache", "off", "on")
+		s.it.Caches[prism.CacheMasks] = profiles.CacheCounters{Enabled: true, Hits: 880, Misses: 20, Entries: 20, Saved: 64e7, Spent: 1e6, Price: 727e3, PricedBy: 9, Priced: 880, Gross: 64e7}
+		s.iterate(8000)
+		s.it.Flags = newest
+		s.iterate(1)
+		want := s.tick()
+		var shots []*profiles.Snapshot
+		every(t, s, ClientOptions{}, func(shot *profiles.Snapshot) { shots = append(shots, shot) })
+		first := shots[0]
+		if !first.CatchingUp || len(first.Effects) != 0 {
+			t.Errorf("catching up: %t, with the effects %+v", first.CatchingUp, first.Effects)
+		}
+		if !slices.Equal(first.Changes, want.Changes) || len(want.Changes) != 3 {
+			t.Errorf("changes %+v, want %+v", first.Changes, want.Changes)
+		}
+		if !slices.Equal(first.Log, want.Log) {
+			t.Errorf("log %v, want %v", first.Log, want.Log)
+		}
+		if got := first.Caches[prism.CacheMasks]; got != (profiles.CacheView{CacheCounters: want.Caches[prism.CacheMasks].CacheCounters}) {
+			t.Errorf("the cache is %+v", got)
+		}
+		same(t, "caught up", want, shots[len(shots)-1])
+	}
 }
 
 // A run without parts to catch up with is shown as it is at once.

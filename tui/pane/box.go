@@ -16,6 +16,7 @@ type Box struct {
 	Snap   *profiles.Snapshot
 	Stale  bool
 	Focus  bool
+	Past   bool // the pane shows nothing while its screen lacks the run's past
 	drawn  []string
 }
 
@@ -88,6 +89,8 @@ func (b *Box) Render(draw func(inner *chart.Canvas, s *profiles.Snapshot) (note 
 	inner := b.Canvas.Sub(2, 1, w-4, h-2)
 	if b.Snap == nil {
 		Message(&inner, "waiting for the run")
+	} else if b.Past && b.Snap.CatchingUp {
+		Message(&inner, words.CatchingUp)
 	} else if note, style := draw(&inner, b.Snap); note != "" {
 		b.Canvas.Text(2, h-1, chart.Cut(" "+note+" ", b.EdgeRoom()), style)
 	}

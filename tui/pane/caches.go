@@ -31,7 +31,7 @@ type caches struct {
 	widget.Scroll
 }
 
-func newCaches(h Host) *caches { return &caches{Box: Box{Title: "Caches"}, host: h} }
+func newCaches(h Host) *caches { return &caches{Box: Box{Title: "Caches", Past: true}, host: h} }
 
 // Lines returns the pane as lines.
 func (p *caches) Lines() []string { return p.Render(p.draw) }

@@ -35,7 +35,7 @@ type effects struct {
 	ceiling float64 // of the chart around a change
 }
 
-func newEffects(h Host) *effects { return &effects{Box: Box{Title: "Effects"}, host: h} }
+func newEffects(h Host) *effects { return &effects{Box: Box{Title: "Effects", Past: true}, host: h} }
 
 // Lines returns the pane as lines.
 func (p *effects) Lines() []string { return p.Render(p.draw) }

@@ -234,7 +234,7 @@ func (h *header) text(f headerField, w int) (string, theme.Style) {
 		return h.leftText()
 	case stateField:
 		if s.CatchingUp {
-			return "catching up", theme.Warn
+			return words.CatchingUp, theme.Warn
 		}
 		if r := &s.Recording; h.state == profiles.Running && r.Path != "" && r.Err == "" {
 			return recordingLamp, theme.Good
@@ -296,13 +296,13 @@ func (h *header) leftText() (string, theme.Style) {
 	}
 }
 
-// rateText returns the iterations per second, a dash if paused, "" if the run is over.
+// rateText returns the iterations per second, a dash if paused or not known yet, "" if the run is over.
 func (h *header) rateText() (string, theme.Style) {
 	s := h.snap
 	switch {
 	case words.Ended(s.State) || s.Index <= 0:
 		return "", theme.Plain
-	case h.paused:
+	case h.paused || s.CatchingUp:
 		return unit.Rate(math.NaN()), theme.Faint
 	}
 	return unit.Rate(s.Rate), theme.Plain

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +13,9 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"prismtop/profiles"
+	"prismtop/profiles/unit"
 	"prismtop/tui/control"
+	"prismtop/tui/layout"
 	"prismtop/tui/tuitest"
 )
 
@@ -164,10 +167,35 @@ func TestAScreenThatCatchesUpChangesNothing(t *testing.T) {
 	if text := ansi.Strip(frameOf(m)); !strings.Contains(text, "catching up") || !strings.Contains(text, "m (measurement cache): not yet: the screen is catching up with the run") {
 		t.Errorf("the screen says neither that it catches up nor why a key does nothing:\n%s", text)
 	}
+	rate := unit.Rate(tuitest.Running().Rate)
+	if text := ansi.Strip(m.header().lines(m.theme)[0]); strings.Contains(text, rate) || !strings.Contains(text, unit.Rate(math.NaN())) {
+		t.Errorf("the header shows a rate: %s", text)
+	}
 	m.Update(snapshotMsg{tuitest.Running()})
 	press(m, "a")
 	if called := run.Called(); len(called) != 1 || !strings.Contains(called[0], "amp") || strings.Contains(ansi.Strip(m.header().lines(m.theme)[0]), "catching up") {
 		t.Errorf("caught up, a called %q under %q", called, m.header().lines(m.theme)[0])
+	}
+}
+
+// While a screen catches up, the panes of what is measured over the past say so in every view, and nothing else.
+func TestPanesOfThePastWaitForIt(t *testing.T) {
+	behind := *tuitest.Running()
+	behind.CatchingUp = true
+	for _, id := range []layout.Pane{idCaches, idEffects} {
+		for _, size := range [][2]int{{34, 5}, {60, 9}, {160, 45}} {
+			p := paneOf(t, id, size[0], size[1], &behind)
+			for range 2 {
+				inside := strings.Join(p.Lines()[1:size[1]-1], "")
+				if words := strings.Fields(strings.ReplaceAll(ansi.Strip(inside), "│", " ")); !slices.Equal(words, []string{"catching", "up"}) {
+					t.Errorf("pane %d of %v: %q", id, size, words)
+				}
+				p.Press("v")
+			}
+			if p.Update(tuitest.Running()); strings.Contains(strings.Join(p.Lines(), ""), "catching") {
+				t.Errorf("pane %d of %v still catches up", id, size)
+			}
+		}
 	}
 }
 

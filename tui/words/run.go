@@ -16,6 +16,9 @@ import (
 
 // This file describes a run, its progress and its log.
 
+// CatchingUp is shown while an attached screen has the run's present, but not yet its past.
+const CatchingUp = "catching up"
+
 // Ended reports whether a run in this state is over.
 func Ended(s profiles.State) bool {
 	return s == profiles.Finished || s == profiles.Stopped || s == profiles.Failed

@@ -57,7 +57,9 @@ type view struct {
 	of   quantity
 }
 
-func newView(h pane.Host, of quantity) *view { return &view{host: h, of: of} }
+func newView(h pane.Host, of quantity) *view {
+	return &view{Box: pane.Box{Past: true}, host: h, of: of}
+}
 
 // Lines returns the pane as lines.
 func (p *view) Lines() []string {
