@@ -97,19 +97,19 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	if !isDigit(m.pressed) {
 		m.bookmarks.storing = false
 	}
+	for _, action := range []profiles.Action{"interrupt", "suspend", "redraw"} { // whatever takes the other keys
+		if m.keys.Is(action, m.pressed) {
+			return deeds[action](m)
+		}
+	}
 	over := m.top()
-	if _, asked := over.(quitting); m.layout.TooSmall && m.layout.W > 0 && !asked {
-		return m.pressTooSmall(m.pressed)
+	if _, asked := over.(quitting); m.layout.TooSmall && m.layout.W > 0 && !asked { // nothing would show what another key changes
+		if m.keys.Is("quit", m.pressed) {
+			return m.askQuit()
+		}
+		return nil
 	}
 	if over != nil {
-		switch m.pressed {
-		case "ctrl+c":
-			return m.interrupt()
-		case "ctrl+l":
-			return m.redraw()
-		case "ctrl+z":
-			return m.suspension.suspend()
-		}
 		if cmd, left := m.overlays.press(m.pressed); !left {
 			return cmd
 		}
@@ -149,17 +149,6 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		return nil
 	}
 	m.say(m.pressed + " has no meaning here: " + m.keys.Say(listsKeys))
-	return nil
-}
-
-// pressTooSmall handles a key on a terminal that is too small for the panes. Nothing would show what a key
-// changes, so only those that leave the screen or draw it anew act.
-func (m *Model) pressTooSmall(key string) tea.Cmd {
-	for _, action := range []profiles.Action{"quit", "interrupt", "suspend", "redraw"} {
-		if m.keys.Is(action, key) {
-			return deeds[action](m)
-		}
-	}
 	return nil
 }
 
