@@ -51,6 +51,10 @@ const (
 	ctrlC  = 0x03
 )
 
+// escapeRest behind ESC makes it the key esc in Kitty's protocol. Bubble Tea takes ESC ESC and a key that arrive together for Alt with
+// the key, and one esc would be lost.
+const escapeRest = "[27u"
+
 // feed takes input of the terminal and reports whether it contained ctrl+c, which discards
 // everything in the queue.
 func (g *gate) feed(p []byte, now time.Time) (interrupted bool) {
@@ -81,6 +85,9 @@ func (g *gate) feed(p []byte, now time.Time) (interrupted bool) {
 // pass queues a byte outside of a paste, and reports whether it completes ctrl+c as encoded by
 // the keyboard protocols.
 func (g *gate) pass(b byte, now time.Time) (interrupts bool) {
+	if n := len(g.queue); b == escape && g.state == escapeState && len(g.seq) == 1 && n > 0 && g.queue[n-1] == escape {
+		g.queue = append(g.queue, escapeRest...)
+	}
 	switch {
 	case b == escape && g.state != stringState, g.state == keyState && (b < 0x80 || b >= 0xc0):
 		g.seq, g.drop, g.length = g.seq[:0], len(g.queue) >= maxQueued, 0

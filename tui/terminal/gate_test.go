@@ -1,9 +1,12 @@
 package terminal
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	uv "github.com/charmbracelet/ultraviolet"
 )
 
 // typing is a gate with its clock.
@@ -37,7 +40,7 @@ func (g *typing) expect(t *testing.T, what, queue string, interrupted bool) {
 
 func TestKeysPassAsTheyCome(t *testing.T) {
 	for _, text := range []string{
-		"q", "\x1b", "é月", "\x1b[A", "\x1bOP", "\x1ba", "\x1b\x1b[A", "\x1b[<0;5;6M", "\x1b[200~ab\x1b[201~", "\x1b[200~\x1b[201~q",
+		"q", "\x1b", "é月", "\x1b[A", "\x1bOP", "\x1ba", "\x1b[<0;5;6M", "\x1b[200~ab\x1b[201~", "\x1b[200~\x1b[201~q",
 		"\x1b]11;rgb:0000/0000/0000\x1b\\", "\x1bP1+r524742\x1b\\q", "\x1b_Gi=31;OK\x1b\\", "\x1b[?62;22c", "\x1b[99;6u", "\x1b[100;5u",
 		"\x1b[99;5:3u", "\x1b[27;5;100~", "\x1b[200~a\x03b\x1b[201~",
 	} {
@@ -161,4 +164,22 @@ func FuzzGate(f *testing.F) {
 			t.Fatalf("%d bytes wait", len(whole.queue))
 		}
 	})
+}
+
+// No esc of several that arrive together is lost, as Bubble Tea decodes what passes.
+func TestEveryEscIsAKey(t *testing.T) {
+	for sent, want := range map[string]string{
+		"\x1b\x1b,": "esc alt+,", "\x1b\x1b\x1b": "esc esc esc", "\x1b\x1b[A": "esc up", "\x1b[A\x1b\x1bz": "up esc alt+z", "\x1b\x1bOP": "esc f1",
+	} {
+		g := newTyping().send(sent)
+		var decoder uv.EventDecoder
+		var keys []string
+		for len(g.queue) > 0 {
+			n, event := decoder.Decode(g.queue)
+			keys, g.queue = append(keys, fmt.Sprint(event)), g.queue[n:]
+		}
+		if got := strings.Join(keys, " "); got != want {
+			t.Errorf("%q: %s, want %s", sent, got, want)
+		}
+	}
 }
