@@ -236,11 +236,9 @@ func (p *settingsView) Paste(text string) {
 	p.input.Paste(text)
 }
 
-// write handles a key while a value is being edited. Ctrl+c is left to the screen.
+// write handles a key while a value is being edited: other characters than the value's are refused.
 func (p *settingsView) write(key string) bool {
 	switch key {
-	case "ctrl+c", "ctrl+z", "ctrl+l":
-		return false
 	case "esc":
 		p.input, p.fault = nil, ""
 		p.host.Forget()
@@ -251,7 +249,7 @@ func (p *settingsView) write(key string) bool {
 		switch {
 		case widget.Edits(key) || k.Takes(key):
 			p.input.Press(key)
-		case p.input.Selected() || p.input.Value() == "": // nothing would be lost
+		case !widget.Types(key) && (p.input.Selected() || p.input.Value() == ""): // nothing would be lost
 			p.input, p.fault = nil, ""
 			return p.Press(key)
 		default:

@@ -88,7 +88,7 @@ func (h *help) pressSearch(pressed string) {
 		h.close()
 	case pressed == "esc":
 		h.search()
-	case len([]rune(pressed)) == 1 || pressed == "space" || widget.Edits(pressed):
+	case widget.Types(pressed) || widget.Edits(pressed):
 		h.find.Press(pressed)
 		h.Scroll = widget.Scroll{}
 	default:

@@ -31,8 +31,8 @@ func newTyping(t *tuning, k *settings.Key) *typing {
 	return &typing{tuning: t, key: k, input: widget.NewInput(value), fresh: true}
 }
 
-// press takes what the value can contain. Other keys close the field and keep their meaning until something was typed, and
-// space always. After that they are refused, since a slip must not act on the run.
+// press takes what the value can contain, and refuses other characters: a slip must not act on the run. Keys that type nothing
+// close the field and keep their meaning until something was typed.
 func (t *typing) press(s string) (tea.Cmd, outcome) {
 	switch {
 	case s == "esc":
@@ -42,7 +42,7 @@ func (t *typing) press(s string) (tea.Cmd, outcome) {
 	case widget.Edits(s) || t.key.Takes(s):
 		t.input.Press(s)
 		t.fresh, t.fault = false, ""
-	case t.fresh || s == "space":
+	case t.fresh && !widget.Types(s):
 		return nil, passed
 	default:
 		t.complain(s + " is not part of " + t.key.Name + ", " + t.key.Wants() + ": enter sets it, esc leaves it")

@@ -43,6 +43,9 @@ func Edits(key string) bool {
 	return false
 }
 
+// Types reports whether a key types a character.
+func Types(key string) bool { return key == "space" || len([]rune(key)) == 1 }
+
 // Press moves the cursor, deletes and inserts; other keys are ignored.
 func (in *Input) Press(key string) {
 	in.at = min(max(in.at, 0), len(in.text))
@@ -73,7 +76,7 @@ func (in *Input) Press(key string) {
 	case "space":
 		in.replace(selected, " ")
 	default:
-		if len([]rune(key)) != 1 {
+		if !Types(key) {
 			in.selected = selected
 			return
 		}
