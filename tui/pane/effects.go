@@ -247,7 +247,7 @@ func ablationOf(h Host, s *profiles.Snapshot, e *profiles.Effect) ablationHelp {
 	switch {
 	case known:
 		return ablationKnows
-	case words.Ended(s.State) || h.Keys().Of("ablate") == "":
+	case words.Ended(s.State) || h.Keys().Of("ablate") == "" || h.AblationRuns(): // its key would end what runs
 		return ablationCannot
 	}
 	return ablationOffered

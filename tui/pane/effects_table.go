@@ -326,7 +326,7 @@ func (p *effects) compareBy(s *profiles.Snapshot, e *profiles.Effect) string {
 		return "The Ablation pane compares " + which + " in balanced blocks, which other programs slow alike."
 	}
 	switch {
-	case words.Ended(s.State) || !p.host.Tunable():
+	case words.Ended(s.State) || !p.host.Tunable() || p.host.AblationRuns():
 		return ""
 	case e.Enough:
 		return "Change it back and again in the middle of a sample, on a quiet machine."

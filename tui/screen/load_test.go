@@ -59,6 +59,12 @@ func TestEffectsTellWhatOthersDid(t *testing.T) {
 			t.Errorf("%q: the pane has a number of what is not comparable:\n%s", keys, got)
 		}
 	}
+	during := tuitest.Busy()
+	during.Ablation = &profiles.Ablation{Running: true, Replication: true, Of: during.Effects[len(during.Effects)-1].Iteration, Base: during.Settings, Groups: 24}
+	if got := flat(during, "down"); strings.Contains(got, "ress A") || strings.Contains(got, "ress E") || strings.Contains(got, "Change it back") ||
+		!strings.Contains(got, "5.40 not comparable: others took") {
+		t.Errorf("during a replication, which A would end, the pane has:\n%s", got)
+	}
 	s := tuitest.Busy()
 	s.Load = profiles.LoadView{Reason: "not read on plan9"}
 	if got, want := flat(s), "What other programs took is not known: not read on plan9."; !strings.Contains(got, want) {
