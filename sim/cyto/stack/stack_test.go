@@ -164,7 +164,7 @@ func TestFaultsNamePageAndTag(t *testing.T) {
 	}{
 		{"text", "neither TIFF nor NPY", []byte("raw,seg\n")},
 		{"nothing", "neither TIFF nor NPY", nil},
-		{"CZI", "Zeiss CZI is not read: must be converted to OME-TIFF", []byte("ZISRAWFILE\x00\x00\x00\x00\x00\x00\x20\x03\x00\x00")},
+		{"CZI", "a CZI file of Zeiss is not read: must be converted to OME-TIFF", []byte("ZISRAWFILE\x00\x00\x00\x00\x00\x00\x20\x03\x00\x00")},
 		{"no page", "TIFF: no pages", []byte("II*\x00\x00\x00\x00\x00")},
 		{"truncated pages", "is it truncated?", whole[:len(whole)/2]},
 		{"offsets of four bytes", "BigTIFF with offsets of 4 bytes: must be 8", []byte("II+\x00\x04\x00\x00\x00\x10\x00\x00\x00\x00\x00\x00\x00")},
