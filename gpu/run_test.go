@@ -171,7 +171,7 @@ func TestFaultsAtTheStart(t *testing.T) {
 		{"PTX too new", emulator.Options{ISA: 65}, []string{"(222)"}},
 		{"PTX refused", emulator.Options{Faults: []emulator.Fault{{Call: "cuModuleLoadData", N: 2, Result: 222}}}, []string{"compiling the kernels", "(222)"}},
 		{"memory for the weights", emulator.Options{Faults: []emulator.Fault{{Call: "cuMemAlloc", N: 2, Result: 2}}}, []string{"too little memory for the weights", "a smaller size or object_size needs less"}},
-		{"memory for the layers", emulator.Options{Faults: []emulator.Fault{{Call: "cuMemAlloc", N: 3, Result: 2}}}, []string{"too little memory", "MiB free; a smaller size or object_size needs less"}},
+		{"memory for the layers", emulator.Options{Faults: []emulator.Fault{{Call: "cuMemAlloc", N: 3, Result: 2}}}, []string{"too little memory", "GB free; a smaller size or object_size needs less"}},
 		{"an overrun in the first kernel", emulator.Options{Faults: []emulator.Fault{{Kernel: "fill", N: 1, Result: 700}}}, []string{"(700)"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -94,7 +94,7 @@ func TestValidateRefusesWhatMemoryCannotHold(t *testing.T) {
 		{"samples", func(s *Settings) { s.Samples = 1_000_000_000 }, 16 * gib, "samples = 1000000000: must be at most 9852 in a disc of 112 pixels"},
 		{"lines", func(s *Settings) { s.Size, s.Radius, s.SampleLength = 4096, 1, 100 }, 16 * gib, "sample_length = 100: needs at least"},
 		{"lines of tiny apertures", func(s *Settings) { s.Samples, s.Radius, s.SampleLength = 9000, 1e-4, 100 }, 16 * gib,
-			"radius = 0.0001: needs at least 1000.7 GiB of memory, this machine has 16.0 GiB: must be larger, with 1000001 apertures in each of 9000 samples now"},
+			"radius = 0.0001: needs at least 1074.4 GB of memory, this machine has 17.2 GB: must be larger, with 1000001 apertures in each of 9000 samples now"},
 		{"decoder", func(s *Settings) { s.Size = 8192 }, 8 * gib, "size = 8192: needs at least"},
 		{"latent", func(s *Settings) { s.Latent = 32768 }, 64 * gib, "latent = 32768: needs at least"},
 		{"channels", func(s *Settings) { s.Channels = []int{32768, 32768, 8, 4, 1} }, 64 * gib, "channels = [32768, 32768, 8, 4, 1]: needs at least"},
