@@ -93,9 +93,15 @@ func TestMetricsOfALiveRun(t *testing.T) {
 		t.Fatalf("no address in %q", s.Received())
 	}
 	counted := regexp.MustCompile(`(?m)^prismtop_iteration_seconds_count ([1-9]\d*)$`)
+	running := regexp.MustCompile(`(?m)^prismtop_state\{prismtop_state="running"\} 1(\.0)?$`)
 	client := &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Accept", "application/openmetrics-text; version=1.0.0")
 	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		response, err := client.Get(url)
+		response, err := client.Do(request)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +110,7 @@ func TestMetricsOfALiveRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if counted.Match(body) && strings.Contains(string(body), "prismtop_state{prismtop_state=\"running\"} 1\n") && strings.HasSuffix(string(body), "\n# EOF\n") {
+		if counted.Match(body) && running.Match(body) && strings.HasSuffix(string(body), "\n# EOF\n") {
 			break
 		}
 		if time.Now().After(deadline) {

@@ -51,7 +51,7 @@ func TestAGPUThatIsWellIsReportedSo(t *testing.T) {
 		t.Errorf("%d operators, %d trainings, %d modules, %d roofs, %d bytes", len(r.Operators), len(r.Trainings), len(r.Modules), len(r.Roofs), r.TotalBytes)
 	}
 	for _, want := range []string{
-		"gpu check  Emulated GPU · compute capability 8.0 · kernels sm_80", "kernels compiled in", "a launch takes", "in a graph", "roofs: copy", "bf16", "memory: 1 GiB for programs",
+		"gpu check  Emulated GPU · compute capability 8.0 · kernels sm_80", "kernels compiled in", "a launch takes", "in a graph", "roofs: copy", "bf16", "memory: 1.07 GB for programs",
 		"operators, compared with cpu", "ConvTranspose2D            tf32", "MeasureGrad                off", "losses of trainings:", "16/8                       fp16", "all is well",
 	} {
 		if !strings.Contains(text, want) {

@@ -50,7 +50,7 @@ func Check(t *testing.T, d Document) {
 		root["properties"].(Schema)["schema"] = Schema{"const": 1, "description": "version of this form"}
 	}
 	root["$schema"], root["title"] = "https://json-schema.org/draft/2020-12/schema", d.Title
-	root["$id"] = "urn:prismtop:schema:" + d.Name
+	root["$id"] = origin + d.Name + ".json"
 	if len(g.definitions) > 0 {
 		root["$defs"] = g.definitions
 	}

@@ -26,8 +26,8 @@ func Validate(name string, document []byte) error {
 	return compiled.Validate(value)
 }
 
-// origin is where schemas are while they are compiled, so that they can refer to one another by their names.
-const origin = "schema:///"
+// origin begins the identifiers of the schemas, so that they can refer to one another by their files' names.
+const origin = "prismtop:///schema/"
 
 // siblings loads schemas from docs/schema.
 type siblings struct{}
