@@ -148,9 +148,17 @@ func (p *caches) rows(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	return "", theme.Faint
 }
 
+// onceUse returns the declared use of a cache that is asked for nothing twice in the whole run; nil of another.
+func onceUse(s *profiles.Snapshot, id int) *profiles.CacheUse {
+	if use := s.Run.Schema.Caches[id].Use(s.Settings); use != nil && use.Once && s.Run.Passes <= 1 {
+		return use
+	}
+	return nil
+}
+
 // withoutCache returns what a disabled cache means, from long to short: its work is done again, unless nobody asks twice.
 func withoutCache(s *profiles.Snapshot, id int) []string {
-	if use := s.Run.Schema.Caches[id].Use(s.Settings); use != nil && use.Once && s.Run.Passes <= 1 {
+	if onceUse(s, id) != nil {
 		return []string{", nothing is asked twice", ", asked once"}
 	}
 	return []string{", work done again", ", done again"}

@@ -113,7 +113,7 @@ func (p *caches) block(c *chart.Canvas, id int, s *profiles.Snapshot) {
 	switch {
 	case !v.Enabled:
 		switches := p.switchesOn(s, s.Run.Schema.Caches[id].Setting, "")
-		if use := s.Run.Schema.Caches[id].Use(s.Settings); use != nil && use.Once && s.Run.Passes <= 1 {
+		if use := onceUse(s, id); use != nil {
 			row(cacheOff, theme.Faint, use.Why+", so it has nothing to save"+switches, "nothing is asked twice")
 		} else {
 			row(cacheOff, theme.Faint, "the work is done again at every use"+switches, "work done again")
@@ -246,9 +246,8 @@ func (p *caches) switchesOn(s *profiles.Snapshot, setting, more string) string {
 func (p *caches) cacheReason(s *profiles.Snapshot, id profiles.CacheID) string {
 	v := s.Caches[id]
 	setting := s.Run.Schema.Caches[id].Setting
-	use := s.Run.Schema.Caches[id].Use(s.Settings)
-	if !v.Enabled && use != nil && use.Once && s.Run.Passes <= 1 {
-		return cacheOff + "; " + use.Why + ", so it has nothing to save" + p.switchesOn(s, setting, "") + "."
+	if once := onceUse(s, int(id)); !v.Enabled && once != nil {
+		return cacheOff + "; " + once.Why + ", so it has nothing to save" + p.switchesOn(s, setting, "") + "."
 	}
 	if !v.Enabled {
 		return cacheOff + ", so every use computes it again" + p.switchesOn(s, setting, " and the effects pane says what that is worth") + "."
@@ -257,6 +256,7 @@ func (p *caches) cacheReason(s *profiles.Snapshot, id profiles.CacheID) string {
 	if !asked {
 		return words.NotAsked + words.Yet(s) + "."
 	}
+	use := s.Run.Schema.Caches[id].Use(s.Settings)
 	switch {
 	case use == nil:
 		return "no explanation of its hits was declared."
