@@ -37,9 +37,9 @@ func TestNotesTakeTheirPlace(t *testing.T) {
 	if n.Iteration != paused.Index || n.Author != "pts/1" || n.Text != `what \x1b[2J happens` || n.Written <= 0 {
 		t.Errorf("at iteration %d: %+v", paused.Index, n)
 	}
-	if last := s.Log[len(s.Log)-1]; last.Text != `pts/1: what \x1b[2J happens` {
-		t.Errorf("the log ends with %q", last.Text)
-	}
+	until(t, a, "the note in the log", func(s *profiles.Snapshot) bool {
+		return s.Log[len(s.Log)-1].Text == `pts/1: what \x1b[2J happens`
+	})
 }
 
 // Clearing the caches is logged and changes no result; every cache is cleared; a run that is over, and one without caches, refuse.

@@ -285,7 +285,11 @@ func (t *Tuner) neighbours(best int) (text string) {
 			nearest, cost = other, slower
 		}
 		if nearest != 0 {
-			text += fmt.Sprintf("; %d takes %s more an item", nearest, unit.Share(cost))
+			more := "more"
+			if cost < 0 { // of two that were not told apart, the smaller is taken
+				more = "less"
+			}
+			text += fmt.Sprintf("; %d takes %s %s an item", nearest, unit.Share(math.Abs(cost)), more)
 		}
 	}
 	return text
