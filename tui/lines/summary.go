@@ -109,7 +109,7 @@ func summary(s *profiles.Snapshot, state string, cores int) string {
 	}
 	reached := ""
 	if ends := words.CountEnds(s); ends != (words.UnitEnds{}) {
-		reached = fmt.Sprintf(", %d converged", ends.Converged)
+		reached = fmt.Sprintf(", %d converged, %d at their limit", ends.Converged, ends.AtLimit)
 	}
 	if s.Run.Resumed > 0 {
 		reached += fmt.Sprintf(", %d of the iterations before the checkpoint", s.Run.Resumed)

@@ -9,7 +9,7 @@ import (
 // This file describes units of work.
 
 // UnitEnds counts the outcomes of units with a threshold.
-type UnitEnds struct{ Converged, failed int }
+type UnitEnds struct{ Converged, AtLimit int }
 
 // CountEnds counts the outcomes of a run's units.
 func CountEnds(s *profiles.Snapshot) UnitEnds {
@@ -22,5 +22,5 @@ func (n UnitEnds) String() string {
 	if n == (UnitEnds{}) {
 		return ""
 	}
-	return fmt.Sprintf("%d converged · %d at limit", n.Converged, n.failed)
+	return fmt.Sprintf("%d converged · %d at limit", n.Converged, n.AtLimit)
 }
