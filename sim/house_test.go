@@ -23,6 +23,7 @@ const layers = `
 	tui/command/bench tui/command/runs tui/command/sessions
 	tui/command/cli tui/command/page
 	sim/workloads sim/bench/suite sim/ptycho/sweep/report sim/verify/... gpu gpu/check gpu/monitor
+	sim/bench/executor
 	sim/bench sim/bench/builds sim/bench/peer sim/ptycho/sweep
 	sim sim/prism sim/curve sim/outside sim/ptycho/... sim/cyto/... sim/cpu/... gpu/cuda
 	sim/experiment
@@ -35,14 +36,14 @@ const layers = `
 	profiles/export/figure
 	profiles/effect profiles/alert profiles/watching profiles/adviser profiles/recording profiles/export profiles/export/digest profiles/export/openmetrics profiles/export/steps profiles/export/table profiles/export/tensorboard profiles/export/trace
 	tui/screen tui/lines
-	tui/pane/imaging tui/pane/ablation tui/pane/throughput tui/pane/tasks tui/comparison tui/runs tui/sessions
+	tui/pane/imaging tui/pane/ablation tui/pane/throughput tui/pane/tasks tui/comparison tui/runs tui/sessions tui/sweep
 	tui/pane tui/page tui/notice tui/transport
 	tui/widget tui/program tui/doctor
 	tui/chart tui/words tui/control
 	tui/theme tui/serve tui/keys
 	tui/terminal
 	tui/layout tui/monospace
-	profiles/compare profiles/recommend profiles/criteria
+	profiles/compare profiles/recommend profiles/criteria profiles/sweep
 	profiles
 	profiles/history profiles/preset sim/cpu/square sim/cpu/pairconv sim/cpu/winograd sim/cpu/telescope
 	sim/cpu/fft sim/cpu/volume
@@ -62,7 +63,7 @@ var walls = []wall{
 	{"sim/nn/... sim/cpu/vec/... gpu/driver/... gpu/library gpu/nvml", "profiles/...", "profiles/machine", "the engine knows no record"},
 	{"sim sim/workload sim/experiment sim/ablation", "sim/optics sim/picture sim/nn", "", "a run knows tasks, neither what they compute nor how"},
 	{"tui/pane/...", "tui/control tui/notice", "", "a pane does not know who shows it"},
-	{"tui/lines tui/page tui/runs tui/comparison tui/sessions", "tui/pane/... tui/layout", "", "only the screen of a run has panes"},
+	{"tui/lines tui/page tui/runs tui/comparison tui/sessions tui/sweep", "tui/pane/... tui/layout", "", "only the screen of a run has panes"},
 	{"tui/terminal tui/layout tui/serve", "profiles/...", "profiles/visible profiles/unit profiles/inputfile profiles/await", "what carries a screen does not know its contents"},
 }
 

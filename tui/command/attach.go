@@ -34,11 +34,12 @@ func attachCommand() *cobra.Command {
 	var take, watch bool
 	var roleName string
 	cmd := &cobra.Command{
-		Use: "attach [SESSION]", Short: "Reattach the screen to a running session", Args: cobra.ArbitraryArgs,
+		Use: "attach [SESSION | JOB]", Short: "Reattach the screen to a running session", Args: cobra.ArbitraryArgs,
 		Long: "Show a session, a run on this machine that outlives its terminal, with all panes and keys (prismtop docs sessions). Of\n" +
 			"several screens one operates the run, the first unless --take is given; the others watch it, and can ask for that.\n" +
-			"Leaving the screen leaves the run going. Without a session, show the only one; prismtop sessions lists them.",
-		Example: "prismtop attach\nprismtop attach k3f9w --take",
+			"Leaving the screen leaves the run going. Without a session, show the only one; prismtop sessions lists them.\n" +
+			"The number of a job of Slurm, of an array's element as 4711.3, shows the session in that job, through srun.",
+		Example: "prismtop attach\nprismtop attach k3f9w --take\nprismtop attach 4711.3",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) > 1:
@@ -55,6 +56,9 @@ func attachCommand() *cobra.Command {
 			}
 			if id := strings.Join(args, ""); adoptable(cmd.Context(), id) {
 				return adoptAlone(cmd, id)
+			}
+			if id := strings.Join(args, ""); isJob(cmd.Context(), id) {
+				return attachJob(cmd, id, take, watch, roleName)
 			}
 			return f.attach(cmd, strings.Join(args, ""), attach.ClientOptions{
 				Version: cli.Version, Who: sessions.Who(), Role: role, Take: take, Watch: watch, Table: cli.TableOf})
@@ -120,6 +124,11 @@ func (f *runFlags) attach(cmd *cobra.Command, id string, o attach.ClientOptions)
 	if err := cli.ReadKeys(cmd.Context(), &look); err != nil {
 		return err
 	}
+	return attachTo(cmd, found, look, o)
+}
+
+// attachTo shows a session that was found.
+func attachTo(cmd *cobra.Command, found attach.Found, look screen.Options, o attach.ClientOptions) error {
 	client, err := attach.Attach(cmd.Context(), found.Path, o)
 	if err != nil {
 		return fmt.Errorf("attach: session %s: %w", found.ID, err)

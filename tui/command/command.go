@@ -86,7 +86,7 @@ func rootCommand(pages fs.FS) *cobra.Command {
 		{"Run", []*cobra.Command{runCommand(), pythonCommand(), ptychoCommand(), cytoCommand(), presetsCommand(), settingsCommand()}},
 		{"Sessions, which outlive their terminal", []*cobra.Command{sessions.Command(), attachCommand(), sessions.StopCommand(), serveCommand()}},
 		{"Recordings", []*cobra.Command{runs.Command(runs.Actions{Replay: replayOnScreen, Export: exportTo}), replayCommand(), runs.CompareCommand(), exportCommand(), weightsCommand()}},
-		{"Measurements", []*cobra.Command{bench.Command(), verifyCommand(), doctorCommand()}},
+		{"Measurements", []*cobra.Command{bench.Command(sweepOfSuite), sweepCommand(), verifyCommand(), doctorCommand()}},
 	} {
 		cli.AddGroup(root, g.title, g.commands...)
 	}

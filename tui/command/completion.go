@@ -11,6 +11,7 @@ import (
 	"prismtop/profiles/export/files"
 	"prismtop/profiles/recording"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/sweep"
 	"prismtop/sim/cpu"
 	"prismtop/sim/workloads"
 	"prismtop/tui/command/cli"
@@ -22,6 +23,7 @@ import (
 // fixed lists the values of flags that have few.
 var fixed = map[string][]string{
 	"theme": {"auto", "dark", "light", "mono"}, "bandwidth": {"auto", "low", "full"}, "on-hangup": {"auto", "detach", "end"},
+	"executor": {"local", "slurm"}, "pairing": {"none", "turns"}, "format": sweep.Formats,
 	"notify": {"off", "bell", "osc9", "osc777"}, "device": {"auto", "cpu", "cuda", "cuda:1"},
 }
 

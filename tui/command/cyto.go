@@ -55,6 +55,8 @@ type cytoTasks struct {
 	ignore  bool
 	results []tasks.Result
 	lost    error // why results were not written
+
+	executor, folder string // of the list as a sweep
 }
 
 // cytoTasksCommand returns the command cyto train or cyto inference.
@@ -86,6 +88,15 @@ func cytoTasksCommand(kind tasks.Kind) *cobra.Command {
 	cmd := f.command()
 	cmd.Flags().BoolVar(&t.compare, "compare", false, "print the speed-ups of the tasks of each experiment, with intervals where there are enough rounds")
 	cmd.Flags().BoolVar(&t.ignore, "ignore-failed", false, "exit with status 0 although tasks failed")
+	cmd.Flags().StringVar(&t.executor, "executor", "", "run the list as a sweep, a task an arm and a round a replicate: local, or slurm, one array (prismtop docs sweep)")
+	cmd.Flags().StringVar(&t.folder, "folder", "", "folder of the sweep, which all machines share; each task's results are in its runs")
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if t.executor != "" || t.folder != "" {
+			return t.sweep(&f, cmd)
+		}
+		return run(cmd, args)
+	}
 	what := "training"
 	cmd.Use = "train"
 	if kind == tasks.Inference {

@@ -110,7 +110,7 @@ func (f *pythonFlags) execute(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return cli.BadUsage(err)
 	}
-	if err := f.record.check(cmd.Flags()); err != nil {
+	if err := f.record.check(cmd.Flags(), nil); err != nil {
 		return cli.BadUsage(err)
 	}
 	if f.detach && f.child == nil {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -42,8 +43,9 @@ func (f *recordFlags) register(flags *pflag.FlagSet) {
 		"MiB that all finished recordings of the folder may take together: at the end the run deletes the oldest beyond; one that alone takes more stops growing; 0 is no limit")
 }
 
-// check returns an error about flags that cannot be obeyed, so that a run of hours is not lost.
-func (f *recordFlags) check(flags *pflag.FlagSet) error {
+// check returns an error about flags that cannot be obeyed, so that a run of hours is not lost. A run that goes on from a
+// checkpoint may name its recording.
+func (f *recordFlags) check(flags *pflag.FlagSet, from *sim.Resumed) error {
 	switch {
 	case f.off && flags.Changed("record"):
 		return errors.New("flag --no-record: cannot be joined with --record")
@@ -54,7 +56,9 @@ func (f *recordFlags) check(flags *pflag.FlagSet) error {
 	case f.file == "":
 		return errors.New(`flag --record: "": must be the path of a file`)
 	}
-	if _, err := os.Lstat(f.file); err == nil {
+	if _, err := os.Lstat(f.file); err == nil && f.names(from) {
+		return nil
+	} else if err == nil {
 		return fmt.Errorf("flag --record: %s exists already: must be a new file", f.file)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("flag --record: %s: %w", f.file, cli.Bare(err))
@@ -66,18 +70,44 @@ func (f *recordFlags) check(flags *pflag.FlagSet) error {
 	return nil
 }
 
+// names reports whether the file given is the recording of a checkpoint.
+func (f *recordFlags) names(from *sim.Resumed) bool {
+	if from == nil || from.Recording == nil {
+		return false
+	}
+	path, err := filepath.Abs(f.file)
+	return err == nil && path == from.Recording.Path
+}
+
 // join returns the recording of a checkpoint for the run that resumes from it, and lines for its log;
 // nil if there is none to go on with, or another file is wanted.
 func (f *recordFlags) join(ctx context.Context, from *sim.Resumed, print recording.Fingerprint) (*recording.Joined, []string) {
-	if f.off || f.file != "" || from == nil || from.Recording == nil {
+	if f.off || from == nil || from.Recording == nil || f.file != "" && !f.names(from) {
 		return nil, nil
 	}
 	path := from.Recording.Path
+	if _, err := os.Lstat(path); err != nil && f.file != "" { // it is to be a new one
+		return nil, nil
+	}
 	j, err := recording.Join(ctx, path, from.Recording.Began, from.Recording.Starts, from.Iteration, recording.Options{Fingerprint: print, Limit: f.limit << 20})
 	if err != nil {
+		if f.file != "" {
+			f.file = beside(f.file)
+		}
 		return nil, []string{fmt.Sprintf("recorded to a new file: %s, the recording of the checkpoint, %v", path, err)}
 	}
 	return j, []string{"the recording goes on in " + path}
+}
+
+// beside returns the path of a file that does not exist, named for another: run-2.sqlite.
+func beside(path string) string {
+	ending := filepath.Ext(path)
+	for n := 2; ; n++ {
+		next := fmt.Sprintf("%s-%d%s", strings.TrimSuffix(path, ending), n, ending)
+		if _, err := os.Lstat(next); errors.Is(err, fs.ErrNotExist) {
+			return next
+		}
+	}
 }
 
 // announce says what the given limit will do at the end of the run, which may be to delete recordings of other runs; nil if

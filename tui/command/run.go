@@ -45,6 +45,7 @@ type runFlags struct {
 	metrics  string
 	detach   bool
 	onHangup string
+	session  string // file for the ID of the session that a run without a screen is to be; empty for none
 	dryRun   bool
 	record   recordFlags
 	keep     keepFlags
@@ -116,6 +117,8 @@ func (f *runFlags) registerWatching(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.detach, "detach", false, "run without a screen or a terminal, and print the ID for prismtop attach (prismtop docs sessions)")
 	flags.StringVar(&f.onHangup, "on-hangup", "auto",
 		"what the loss of the terminal does to a run on the screen: detach leaves it going, end ends it; auto detaches in an SSH login")
+	flags.StringVar(&f.session, "session", "", "file for the ID of the session that this run without a screen is, for prismtop attach")
+	_ = flags.MarkHidden("session") // it is there
 	f.record.register(flags)
 	flags.StringArrayVar(&f.exports, "export", nil,
 		"write the run to a file while it goes on, as FORMAT=PATH with the format "+files.Names()+" (prismtop docs export); may be given again")
@@ -139,7 +142,7 @@ func (f *runFlags) settings(cmd *cobra.Command) (settings.Values, error) {
 		err = f.join(cmd.Flags(), v)
 	}
 	if err == nil {
-		err = f.record.check(cmd.Flags())
+		err = f.record.check(cmd.Flags(), f.keep.resumed)
 	}
 	if err == nil && cmd.Flags().Changed("save") {
 		f.save, err = savePath(f.save, v)
@@ -241,7 +244,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 	host := sessions.NewHost(o.Stream)
 	reader := o.Stream.Follow()
 	var from profiles.Source = reader
-	if screen || f.child != nil {
+	if screen || f.child != nil || f.session != "" {
 		from, observed = host.Source(reader), host.Observe(observed)
 	}
 	show := cli.Live{Run: r, Aggregator: aggregate.New(from, observed)}
@@ -257,7 +260,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 	if f.program != nil {
 		defer f.program.follow(o.Stream, show.Aggregator.Last, host)()
 	}
-	if screen || f.child != nil {
+	if screen || f.child != nil || f.session != "" {
 		if err := f.serve(host, show, &look, o.Stream, recorder); err != nil {
 			return err
 		}

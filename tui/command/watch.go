@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"prismtop/profiles"
+	"prismtop/profiles/atomicfile"
 	"prismtop/profiles/recording"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
@@ -224,6 +225,15 @@ func (f *runFlags) serve(host *sessions.Host, show cli.Live, look *screen.Option
 		return f.child.Begun(host)
 	case f.child != nil:
 		return err
+	case f.session != "":
+		if err == nil {
+			host.Begin()
+			err = atomicfile.Write(f.session, []byte(host.ID()+"\n"), 0o600)
+		}
+		if err != nil {
+			events.Refuse("no screen can attach: " + err.Error())
+		}
+		return nil
 	case err != nil:
 		events.Refuse("cannot be left going: " + err.Error())
 		return nil

@@ -71,6 +71,7 @@ const (
 	RunsMarked
 	RunsRows
 	Sessions
+	Sweep
 	Comparison
 	Page
 	sections
@@ -84,11 +85,12 @@ const (
 	replay
 	runs
 	sessionList
+	sweep
 	comparison
 )
 
 // places are the screens that have a section's rows.
-var places = [sections]place{live, live, replay, live, live | replay, runs, runs, runs, sessionList, comparison, runs | sessionList | comparison}
+var places = [sections]place{live, live, replay, live, live | replay, runs, runs, runs, sessionList, sweep, comparison, runs | sessionList | sweep | comparison}
 
 // at returns the screens that have a row of a section.
 func (s Section) at(r *Row) place {
@@ -110,6 +112,7 @@ func (s Section) Title() string {
 		"Marked runs, or the selected one",
 		"The rows",
 		"The selected session",
+		"The arms of a sweep",
 		"The comparison",
 		"The page",
 	}[s]

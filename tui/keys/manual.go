@@ -17,7 +17,7 @@ func (t *Table) Manual() []Listing {
 	}{
 		{"", Settings}, {"", Run}, {"", Tuning}, {"A replay, whose other keys are those of the screen", Replay}, {"", Screen},
 		{"The table of runs: the selected run", RunsOne}, {"The table of runs: marked runs, or the selected one", RunsMarked}, {"The table of runs: the rows", RunsRows},
-		{"The list of sessions: the selected session", Sessions}, {"", Comparison}, {"The table of runs and the comparison alike", Page},
+		{"The list of sessions: the selected session", Sessions}, {"", Sweep}, {"", Comparison}, {"The table of runs, a sweep and the comparison alike", Page},
 	} {
 		if part.title == "" {
 			part.title = part.of.Title()

@@ -104,6 +104,14 @@ var fixed = [sections][]Row{
 		{Action: "sessions show", Keys: []string{"enter"}, Help: "show it, and come back when it is left going", Short: "show", Fixed: true},
 		{Action: "select", Keys: moves, Shown: "↑ ↓", Help: "select; pgup, pgdown, home, end too", Fixed: true},
 	},
+	Sweep: {
+		{Action: "sweep open", Keys: []string{"enter"}, Help: "open the run, live if it runs here", Short: "open", Fixed: true},
+		{Action: "sweep run", Keys: []string{"tab", "shift+tab"}, Shown: "tab", Help: "the next run of the arm", Short: "run", Rank: 1, Fixed: true},
+		{Action: "sweep filter", Keys: []string{"/"}, Help: "filter as typed: name, state", Short: "filter", Rank: 1},
+		{Action: "sweep sort", Keys: []string{"s"}, Help: "sort by the next column", Short: "sort", Rank: 2},
+		{Action: "sweep reverse", Keys: []string{"S"}, Help: "reverse the order"},
+		{Action: "select", Keys: moves, Shown: "↑ ↓", Help: "select; pgup, pgdown, home, end too", Fixed: true},
+	},
 	Comparison: {
 		{Action: "comparison rows", Keys: []string{"v"}, Help: "all rows, those with a verdict, those that differ", Short: "rows", Rank: 1},
 		{Action: "comparison curves", Keys: []string{"tab"}, Help: "next curve; on a small screen the rows, then the curves", Short: "curves", Rank: 1},

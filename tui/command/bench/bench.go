@@ -10,8 +10,17 @@ import (
 	"prismtop/tui/command/cli"
 )
 
-// Command returns the command bench.
-func Command() *cobra.Command {
+// Sweep runs commands of the suite as arms of a sweep, in a folder, by an executor.
+type Sweep func(cmd *cobra.Command, folder, executor string, arms []Arm) error
+
+// Arm is a command of the suite: its arguments after bench.
+type Arm struct {
+	Name string
+	Args []string
+}
+
+// Command returns the command bench. sweep runs a plan of its commands.
+func Command(sweep Sweep) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "bench", Short: "Measure speed, memory and effects, each command for one question", Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -25,7 +34,7 @@ func Command() *cobra.Command {
 		},
 	}
 	part := map[string]*cobra.Command{}
-	for _, c := range suiteCommands() {
+	for _, c := range suiteCommands(sweep) {
 		part[c.Name()] = c
 	}
 	cmd.AddCommand(burnCommand(), ptychoTrialCommand())

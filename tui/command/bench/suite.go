@@ -1,12 +1,14 @@
 package bench
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -38,6 +40,8 @@ type suiteFlags struct {
 	list    bool
 	amp     *ampFlags // of bench amp
 	history historyFlags
+
+	executor, folder string // of the suite as a sweep
 }
 
 // part is a command that measures a part of the suite, or all of it.
@@ -52,6 +56,7 @@ type part struct {
 	aside bool     // its results are none for the history
 	tapes bool     // the profile's files are written
 	files []string // what the names of its files begin with; nil for all
+	sweep Sweep    // runs its parts as a sweep; nil if it has none
 }
 
 // register defines the flags.
@@ -78,7 +83,7 @@ func setFlag(cmd *cobra.Command, f *suiteFlags) {
 }
 
 // suiteCommands returns bench baseline, optimized, compare, profile, all and claims.
-func suiteCommands() []*cobra.Command {
+func suiteCommands(sweep Sweep) []*cobra.Command {
 	side := func(side suite.Side, report func(*suite.Report) *suite.Result, title string) *part {
 		return &part{extra: setFlag, sides: true,
 			plan: func(s *suite.Suite, f *suiteFlags, _ func(*profiles.Event)) {
@@ -161,9 +166,12 @@ func suiteCommands() []*cobra.Command {
 		extra: func(cmd *cobra.Command, f *suiteFlags) {
 			roundFlags(cmd, f)
 			secondsFlag(cmd, f)
+			cmd.Flags().StringVar(&f.executor, "executor", "", "run the parts as a sweep: local, one after the other in processes of their own, or slurm, an array (prismtop docs sweep)")
+			cmd.Flags().StringVar(&f.folder, "folder", "", "folder of the sweep, which all machines share; the parts' files are in its runs")
 		},
-		plan: planAll,
-		text: func(r *suite.Report, w io.Writer) error { return r.WriteMaster(w) },
+		plan:  planAll,
+		sweep: sweep,
+		text:  func(r *suite.Report, w io.Writer) error { return r.WriteMaster(w) },
 	}, {
 		use: "claims", short: "Put every claimed figure beside the one measured here", whole: true, sides: true,
 		files: []string{"performance_baseline", "phase5_comparison", "phase5_master", "inference_", "claims", "report", "benchmark"},
@@ -311,6 +319,9 @@ func (p *part) run(cmd *cobra.Command, f *suiteFlags) error {
 	if err != nil {
 		return cli.BadUsage(err)
 	}
+	if f.executor != "" || f.folder != "" {
+		return p.asSweep(cmd, f)
+	}
 	ctx := cmd.Context()
 	v, origins, err := f.resolve("standard")
 	if err != nil {
@@ -351,6 +362,28 @@ func (p *part) run(cmd *cobra.Command, f *suiteFlags) error {
 		out.discard()
 	}
 	return errors.Join(out.write(report, p.whole), p.print(cmd.OutOrStdout(), report, f.json), f.history.keep(cmd.ErrOrStderr(), report.Entries()), f.keepAdvice(report), err)
+}
+
+// asSweep runs the parts of bench all as arms of a sweep.
+func (p *part) asSweep(cmd *cobra.Command, f *suiteFlags) error {
+	switch {
+	case f.folder == "":
+		return cli.BadUsage(errors.New("flag --executor: needs --folder, the folder of the sweep"))
+	case f.output != "":
+		return cli.BadUsage(errors.New("flag --output: cannot be joined with --executor: the files are in the sweep's folder"))
+	}
+	var all []Arm
+	for _, name := range []string{"baseline", "optimized", "profile", "claims", "amp"} {
+		a := Arm{name, []string{name, "--output", "{output}"}}
+		for _, set := range f.sets {
+			a.Args = append(a.Args, "--set", set)
+		}
+		if name == "claims" {
+			a.Args = append(a.Args, "--rounds", strconv.Itoa(f.rounds), "--seconds", strconv.FormatFloat(f.seconds, 'g', -1, 64))
+		}
+		all = append(all, a)
+	}
+	return p.sweep(cmd, f.folder, cmp.Or(f.executor, "local"), all)
 }
 
 // print prints the report.

@@ -18,7 +18,7 @@ func TestSettingsThatAMeasurementDecidesAreRefused(t *testing.T) {
 		{"compare", "amp=bf16", "flag --set: amp: the comparison decides it"},
 	} {
 		t.Run(c.command+" "+c.set, func(t *testing.T) {
-			command := Command()
+			command := Command(nil)
 			command.SilenceErrors, command.SilenceUsage = true, true
 			command.SetArgs([]string{c.command, "--set", c.set})
 			err := command.ExecuteContext(t.Context())

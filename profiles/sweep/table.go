@@ -1,0 +1,343 @@
+package sweep
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"prismtop/profiles"
+	"prismtop/profiles/settings"
+	"prismtop/profiles/stats"
+)
+
+// The table of a sweep: what its runs measured, the difference of each arm from the reference, and which arms nothing beats.
+
+// Table is the result of a sweep so far.
+type Table struct {
+	Folder     string
+	Reference  string
+	Replicates int
+	Metric     Metric
+	Arms       []Row
+	Factorial  *Factorial // nil if the arms are no factorial design
+	NoFactors  string     // why not
+	Counts     map[State]int
+	// Judged is the number of differences for which an interval is there. Verdicts of all of them hold together in 95 of
+	// 100 sweeps (Bonferroni's inequality); the intervals shown hold in 95 of 100 cases each.
+	Judged int
+}
+
+// Metric is what the quality is.
+type Metric struct {
+	Name, Unit string
+	Less       bool // less is better
+}
+
+// Row is an arm.
+type Row struct {
+	Name       string
+	Set        []settings.Assignment
+	Counts     map[State]int
+	Iterations int64    // of all its runs so far
+	Most       int64    // that they may take; 0 if unlimited
+	Rate       float64  // iterations a second of those that run, NaN if none does
+	MS         Estimate // median time of an iteration
+	Seconds    Estimate // running time of a run
+	Quality    Estimate
+	CPU        Estimate // seconds of processors of a run
+	CPUSoFar   float64  // of all its runs
+	Faster     Difference
+	Better     Difference // of the quality, in its unit
+	Front      bool       // no other arm has both less time and better quality
+	Errors     []string   // of runs that failed
+}
+
+// Estimate is a mean over the runs that are done, and its interval of 95 %; NaN for what is not known.
+type Estimate struct {
+	Value, Low, High float64
+	N                int
+}
+
+// Known reports whether there is a value, and Sure whether there is an interval.
+func (e Estimate) Known() bool { return !math.IsNaN(e.Value) }
+
+// Sure reports whether there is an interval.
+func (e Estimate) Sure() bool {
+	return e.Known() && !math.IsNaN(e.Low) && !math.IsInf(e.Low, 0) && !math.IsInf(e.High, 0)
+}
+
+// Difference is how an arm differs from the reference.
+type Difference struct {
+	Estimate
+	Finding stats.Finding // of the claim that there is none
+	ByTurns bool
+}
+
+// unknown is an estimate without a value.
+var unknown = Estimate{Value: math.NaN(), Low: math.NaN(), High: math.NaN()}
+
+// Make makes the table of a sweep from the states of its runs, in the order of Cells, and the effects of runs by turns.
+func Make(f *Folder, all []Status, effects []Effect) *Table {
+	t := &Table{Folder: f.Path, Reference: f.Reference, Replicates: f.Replicates, Counts: map[State]int{}}
+	m := maker{Table: t, folder: f, all: all, effects: effects, done: map[Cell]*Status{}}
+	for i, c := range f.Cells() {
+		if all[i].State == Done {
+			m.done[c] = &all[i]
+			if s := &all[i]; s.Quality != nil && t.Metric.Name == "" {
+				t.Metric = Metric{s.QualityIs, s.QualityUnit, s.LessIsBetter}
+			}
+		}
+	}
+	for a := range f.Arms {
+		t.Arms = append(t.Arms, m.row(a))
+	}
+	m.compare()
+	m.front()
+	t.Factorial, t.NoFactors = m.factorial()
+	return t
+}
+
+// Table returns the table of a folder.
+func (f *Folder) Table(ctx context.Context) (*Table, error) {
+	w := NewWatch(f)
+	if _, err := w.Look(ctx); err != nil {
+		return nil, err
+	}
+	effects, err := f.Effects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return Make(f, w.Statuses(), effects), nil
+}
+
+// maker makes a table.
+type maker struct {
+	*Table
+	folder  *Folder
+	all     []Status
+	effects []Effect
+	done    map[Cell]*Status
+}
+
+// row sums up the runs of an arm.
+func (m *maker) row(arm int) Row {
+	of := &m.folder.Arms[arm]
+	r := Row{Name: of.Name, Set: of.Set, Counts: map[State]int{}, Most: of.Iterations * int64(m.folder.Replicates), Rate: math.NaN()}
+	for rep := range m.folder.Replicates {
+		s := &m.all[rep*len(m.folder.Arms)+arm]
+		r.Counts[s.State]++
+		m.Counts[s.State]++
+		r.Iterations += s.Iterations
+		r.CPUSoFar += s.CPUSeconds
+		if s.State == Running && s.Seconds > 0 {
+			if math.IsNaN(r.Rate) {
+				r.Rate = 0
+			}
+			r.Rate += float64(s.Iterations) / s.Seconds
+		}
+		if s.State == Failed && !slices.Contains(r.Errors, s.Error) {
+			r.Errors = append(r.Errors, s.Error)
+		}
+	}
+	r.MS = logged(m.values(arm, median))
+	r.Seconds = logged(m.values(arm, func(s *Status) float64 { return s.Seconds }))
+	r.CPU = logged(m.values(arm, func(s *Status) float64 { return s.CPUSeconds }))
+	r.Quality = plain(m.values(arm, quality))
+	r.Faster, r.Better = Difference{Estimate: unknown}, Difference{Estimate: unknown}
+	return r
+}
+
+func median(s *Status) float64 { return valueOf(s.MS) }
+
+func quality(s *Status) float64 { return valueOf(s.Quality) }
+
+func valueOf(v *float64) float64 {
+	if v == nil {
+		return math.NaN()
+	}
+	return *v
+}
+
+// values returns a number of each run of an arm that is done, NaN for the others.
+func (m *maker) values(arm int, of func(s *Status) float64) []float64 {
+	all := make([]float64, m.folder.Replicates)
+	for r := range all {
+		all[r] = math.NaN()
+		if s := m.done[Cell{arm, r + 1}]; s != nil {
+			all[r] = of(s)
+		}
+	}
+	return all
+}
+
+// known drops what is not known.
+func known(values []float64) []float64 {
+	return slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
+}
+
+// plain returns the mean of values with Student's interval.
+func plain(values []float64) Estimate { return meanOf(known(values), chance) }
+
+// chance is that with which an interval misses.
+const chance = 0.05
+
+// meanOf returns the mean of values with Student's interval, which misses with the given chance.
+func meanOf(v []float64, miss float64) Estimate {
+	e := unknown
+	if e.N = len(v); e.N == 0 {
+		return e
+	}
+	mean, variance := moments(v)
+	e.Value = mean
+	if e.N > 1 {
+		half := stats.StudentT(float64(e.N-1), miss) * math.Sqrt(variance/float64(e.N))
+		e.Low, e.High = mean-half, mean+half
+	}
+	return e
+}
+
+// moments returns the mean and the variance of values, NaN for fewer than two.
+func moments(v []float64) (mean, variance float64) {
+	for _, x := range v {
+		mean += x / float64(len(v))
+	}
+	for _, x := range v {
+		variance += (x - mean) * (x - mean)
+	}
+	return mean, variance / float64(len(v)-1)
+}
+
+// logged is plain for positive numbers whose ratios matter.
+func logged(values []float64) Estimate {
+	return through(meanOf(logs(known(values)), chance), math.Exp)
+}
+
+// logs returns the logarithms of the values that are positive.
+func logs(values []float64) (all []float64) {
+	for _, v := range values {
+		if v > 0 {
+			all = append(all, math.Log(v))
+		}
+	}
+	return all
+}
+
+// through applies an increasing function to an estimate.
+func through(e Estimate, f func(float64) float64) Estimate {
+	e.Value, e.Low, e.High = f(e.Value), f(e.Low), f(e.High)
+	return e
+}
+
+// compare compares each arm with the reference.
+func (m *maker) compare() {
+	ref := slices.IndexFunc(m.folder.Arms, func(a FrozenArm) bool { return a.Name == m.Reference })
+	type judged struct {
+		d      *Difference
+		at     func(miss float64) Estimate
+		margin float64
+	}
+	var all []judged
+	for a := range m.Arms {
+		if a == ref {
+			continue
+		}
+		r := &m.Arms[a]
+		times, byTurns := m.times(a, ref)
+		for _, j := range []judged{
+			{&r.Faster, func(miss float64) Estimate { return through(times(miss), math.Expm1) }, profiles.EqualWithin},
+			{&r.Better, m.qualities(a, ref), 0},
+		} {
+			j.d.Estimate = j.at(chance)
+			j.d.ByTurns = byTurns && j.d == &r.Faster
+			if j.d.Sure() {
+				m.Judged++
+				all = append(all, j)
+			}
+		}
+	}
+	for _, j := range all {
+		e := j.at(chance / float64(m.Judged))
+		j.d.Finding = stats.Zero(j.margin).Judge(e.Low, e.High)
+	}
+}
+
+// times returns the difference of two arms' logarithms of an iteration's time, as a function of the chance to miss. By
+// turns, each replicate has one, measured within a task, and a single replicate has that task's interval; otherwise the
+// runs are independent, and the interval is Welch's.
+func (m *maker) times(arm, ref int) (at func(miss float64) Estimate, byTurns bool) {
+	var pairs []float64
+	only := unknown
+	for _, e := range m.effects {
+		if e.Arm == m.folder.Arms[arm].Name && e.Against == m.folder.Arms[ref].Name {
+			pairs = append(pairs, math.Log1p(e.Value))
+			only = Estimate{math.Log1p(e.Value), math.Log1p(e.Low), math.Log1p(e.High), 1}
+		}
+	}
+	switch {
+	case len(pairs) == 1: // whose interval is of 95 %, as wide as its turns make it
+		return func(miss float64) Estimate {
+			e := only
+			wider := math.Erfinv(1-miss) / math.Erfinv(1-chance)
+			e.Low, e.High = e.Value-(e.Value-e.Low)*wider, e.Value+(e.High-e.Value)*wider
+			return e
+		}, true
+	case len(pairs) > 1:
+		return func(miss float64) Estimate { return meanOf(pairs, miss) }, true
+	}
+	a, b := logs(known(m.values(arm, median))), logs(known(m.values(ref, median)))
+	return func(miss float64) Estimate { return welch(a, b, miss) }, false
+}
+
+// welch returns the difference of two means, a − b, with Welch's interval (Welch 1947, The generalization of "Student's"
+// problem when several different population variances are involved).
+func welch(a, b []float64, miss float64) Estimate {
+	e := unknown
+	if e.N = min(len(a), len(b)); e.N == 0 {
+		return e
+	}
+	ma, va := moments(a)
+	mb, vb := moments(b)
+	e.Value = ma - mb
+	if e.N < 2 {
+		return e
+	}
+	na, nb := float64(len(a)), float64(len(b))
+	sa, sb := va/na, vb/nb
+	if sa+sb == 0 {
+		e.Low, e.High = e.Value, e.Value
+		return e
+	}
+	df := (sa + sb) * (sa + sb) / (sa*sa/(na-1) + sb*sb/(nb-1))
+	half := stats.StudentT(df, miss) * math.Sqrt(sa+sb)
+	e.Low, e.High = e.Value-half, e.Value+half
+	return e
+}
+
+// qualities returns the difference of two arms' qualities as a function of the chance to miss. Replicates of the same number
+// have the same seed, so that they are pairs.
+func (m *maker) qualities(arm, ref int) func(miss float64) Estimate {
+	a, b := m.values(arm, quality), m.values(ref, quality)
+	for i := range a {
+		a[i] -= b[i]
+	}
+	pairs := known(a)
+	return func(miss float64) Estimate { return meanOf(pairs, miss) }
+}
+
+// front marks the arms that no other beats in both time and quality.
+func (m *maker) front() {
+	sense := 1.0
+	if m.Metric.Less {
+		sense = -1
+	}
+	for i := range m.Arms {
+		a := &m.Arms[i]
+		a.Front = a.Seconds.Known() && a.Quality.Known() && !slices.ContainsFunc(m.Arms, func(b Row) bool {
+			if !b.Seconds.Known() || !b.Quality.Known() {
+				return false
+			}
+			time, better := b.Seconds.Value-a.Seconds.Value, sense*(b.Quality.Value-a.Quality.Value)
+			return time <= 0 && better >= 0 && (time < 0 || better > 0)
+		})
+	}
+}

@@ -1,0 +1,564 @@
+package executor
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/atomicfile"
+	"prismtop/profiles/recording"
+	"prismtop/profiles/settings"
+	"prismtop/profiles/sweep"
+	"prismtop/sim/bench/apart"
+)
+
+// A run under way: its process, what that records, and the state in the folder.
+
+// running is a run that this process works on.
+type running struct {
+	*Options
+	cell   sweep.Cell
+	arm    *sweep.FrozenArm
+	status sweep.Status
+	lock   *atomicfile.Lock
+	folder string // in the sweep's folder
+	local  string // on this machine's disk
+
+	cmd       *exec.Cmd
+	log       *os.File
+	complaint apart.Tail
+	ended     chan error // the end of the process, once
+	over      bool
+	before    float64 // seconds of processors of earlier attempts
+	slices    time.Duration
+	turning   bool // stopped by turns: its running time is slices
+
+	reported time.Time // when the state was written
+	copied   time.Time // when the recordings were
+	cost     time.Duration
+	kept     time.Time // of the newest checkpoint, when the recordings were copied after it
+}
+
+// The files of a run, in its folder and on this machine.
+const (
+	checkpointFile = "checkpoint.npz"
+	recordingFile  = "recording.sqlite"
+	summaryFile    = "summary.json"
+	logFile        = "log"
+	configFile     = "settings.toml"
+	sessionFile    = "session"
+)
+
+// prepare makes the folders, and brings the newest recording of an earlier attempt to this machine.
+func (r *running) prepare(ctx context.Context) error {
+	r.local = localFolder(r.Folder, r.cell)
+	if err := os.MkdirAll(filepath.Dir(filepath.Dir(r.local)), 0o700); err != nil {
+		return err
+	}
+	if err := atomicfile.OwnFolder(filepath.Dir(filepath.Dir(r.local))); err != nil { // anybody may make one in a temporary folder
+		return err
+	}
+	for _, folder := range []string{r.folder, r.local} {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return err
+		}
+	}
+	if r.status.Attempt == 0 || r.status.State == "" {
+		if err := os.RemoveAll(r.local); err != nil {
+			return err
+		}
+		return os.MkdirAll(r.local, 0o700)
+	}
+	for _, path := range recordings(r.folder) {
+		here := filepath.Join(r.local, filepath.Base(path))
+		if newer(ctx, path, here) {
+			if err := removeRecording(here); err != nil {
+				return err
+			}
+			if err := recording.Copy(ctx, path, here); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// recordings lists those in a folder, in the order in which they were made.
+func recordings(folder string) []string {
+	all, _ := filepath.Glob(filepath.Join(folder, "recording*.sqlite")) // the pattern is valid
+	slices.SortFunc(all, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
+	return all
+}
+
+// newer reports whether a recording in the folder has more than the one on this machine, which may be of an earlier attempt
+// or not be there.
+func newer(ctx context.Context, path, here string) bool {
+	there, err := statusOf(ctx, path)
+	if err != nil {
+		return false
+	}
+	own, err := statusOf(ctx, here)
+	return err != nil || there.Starts > own.Starts || there.Starts == own.Starts && there.Iterations > own.Iterations
+}
+
+// statusOf returns the state of a recording.
+func statusOf(ctx context.Context, path string) (recording.Status, error) {
+	rec, err := recording.Open(ctx, path, func(string) *settings.Table { return nil })
+	if err != nil {
+		return recording.Status{}, err
+	}
+	defer rec.Close()
+	return rec.Status(ctx)
+}
+
+func removeRecording(path string) error {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return recording.Delete(path)
+}
+
+// finished reports whether an earlier attempt finished the run and died before it said so.
+func (r *running) finished(ctx context.Context) bool {
+	all := recordings(r.local)
+	if r.status.Attempt == 0 || len(all) == 0 {
+		return false
+	}
+	s, err := statusOf(ctx, all[len(all)-1])
+	return err == nil && s.State != recording.Growing && s.RunState == profiles.Finished.String()
+}
+
+// start starts the process on some processors, nil for all. One of share runs that run by turns may take their time.
+func (r *running) start(ctx context.Context, pin []int, share int, turning bool) error {
+	args, err := r.arguments(ctx, share)
+	if err != nil {
+		return err
+	}
+	if r.log, err = os.OpenFile(filepath.Join(r.folder, logFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644); err != nil {
+		return err
+	}
+	summary, err := os.Create(filepath.Join(r.local, summaryFile))
+	if err != nil {
+		return err
+	}
+	defer summary.Close()
+	r.cmd = exec.Command(r.Folder.At(r.arm.Program), args...)
+	r.cmd.Dir = r.Folder.Directory
+	r.complaint.Most = 4096
+	r.cmd.Stdout, r.cmd.Stderr = summary, both{r.log, &r.complaint}
+	r.cmd.WaitDelay = time.Second
+	r.cmd.SysProcAttr = apart.Attributes()
+	s := &r.status
+	s.Attempt++
+	s.Runtime = r.local // on many nodes there is no other
+	if run := os.Getenv("XDG_RUNTIME_DIR"); run != "" {
+		if info, err := os.Stat(run); err == nil && info.IsDir() {
+			s.Runtime = run
+		}
+	}
+	s.State, s.Error, s.Host, s.Job, s.Local, s.Turns, s.Session = sweep.Running, "", hostname(), r.Job, r.local, turning, ""
+	if s.Began.IsZero() {
+		s.Began = time.Now()
+	}
+	r.cmd.Env = r.environ()
+	r.before, r.turning = s.CPUSeconds, turning
+	r.slices = time.Duration(s.Seconds * float64(time.Second))
+	_ = os.Remove(filepath.Join(r.local, sessionFile))
+	if err := startOn(r.cmd, pin); err != nil {
+		return err
+	}
+	s.Process = r.cmd.Process.Pid
+	r.ended = make(chan error, 1)
+	go func() { r.ended <- r.cmd.Wait() }()
+	r.copied, r.kept = time.Now(), modified(filepath.Join(r.folder, checkpointFile))
+	return r.write()
+}
+
+// both writes to the log and keeps the end.
+type both struct {
+	log *os.File
+	end *apart.Tail
+}
+
+// Write writes to both.
+func (b both) Write(p []byte) (int, error) {
+	_, _ = b.end.Write(p) // never fails
+	return b.log.Write(p)
+}
+
+// ownPrefix begins the environment variables that set what the plan sets.
+const ownPrefix = "PRISMTOP_"
+
+// environ returns the environment of the process: no setting comes from there, and the user's own file of settings does not
+// apply to prismtop's runs.
+func (r *running) environ() (all []string) {
+	for _, e := range r.Environ {
+		if !strings.HasPrefix(e, ownPrefix) {
+			all = append(all, e)
+		}
+	}
+	if r.arm.Kind == "settings" || r.arm.Kind == "program" {
+		all = append(all, "XDG_CONFIG_HOME="+filepath.Join(r.local, "no-settings"))
+	}
+	return append(all, "XDG_RUNTIME_DIR="+r.status.Runtime)
+}
+
+// arguments returns those of the process, one of share that run by turns.
+func (r *running) arguments(ctx context.Context, share int) ([]string, error) {
+	fill := func(words []string) (all []string) {
+		place := strings.NewReplacer("{replicate}", strconv.Itoa(r.cell.Replicate), "{output}", r.folder, "{arm}", r.arm.Name, "{folder}", r.Folder.Path)
+		for _, w := range words {
+			all = append(all, place.Replace(w))
+		}
+		return all
+	}
+	watched := []string{"--headless", "--json", "--quiet", "--record", filepath.Join(r.local, recordingFile)}
+	ours := r.arm.Program == r.Folder.Programs[0].Name
+	if ours {
+		watched = append(watched, "--session", filepath.Join(r.local, sessionFile))
+	}
+	var set []string
+	for _, s := range r.arm.Set {
+		if s.Key != settings.MaxSeconds {
+			set = append(set, "--set", s.Key+"="+s.Value)
+		}
+	}
+	if seconds := r.arm.Seconds * float64(share); seconds > 0 {
+		set = append(set, "--max-time", time.Duration(seconds*float64(time.Second)).String())
+	}
+	seed := func() []string {
+		if r.arm.Seed == nil {
+			return nil
+		}
+		return []string{"--seed", strconv.FormatUint(*r.arm.Seed+uint64(r.cell.Replicate-1), 10)}
+	}
+	checkpoint := filepath.Join(r.folder, checkpointFile)
+	keep := []string{"--checkpoint", checkpoint, "--checkpoint-every", r.Folder.Checkpoint.String()}
+	if r.arm.Stateless {
+		keep = nil
+	}
+	_, err := os.Stat(checkpoint)
+	resumes := err == nil && keep != nil && r.status.Attempt > 0
+	watched[4] = free(r.local) // a recording that is not gone on with stays beside the new one
+	if all := recordings(r.local); ours && resumes && len(all) > 0 {
+		watched[4] = all[len(all)-1]
+	}
+	switch r.arm.Kind {
+	case "command":
+		args := fill(r.arm.Args)
+		if !r.arm.Unrecorded {
+			args = append(args, watched...)
+			if r.arm.Seconds > 0 {
+				args = append(args, set[len(set)-2:]...)
+			}
+		}
+		return args, nil
+	case "python":
+		return append(append(append([]string{"python"}, watched...), pythonSet(set)...), fill(r.arm.Args)...), nil
+	case "program":
+		if resumes {
+			return append(append(append([]string{"run"}, watched...), keep...), "--resume", checkpoint), nil
+		}
+		args := append(append([]string{"run"}, watched...), keep...)
+		if r.arm.Preset != "" {
+			args = append(args, "--preset", r.arm.Preset)
+		}
+		return append(append(args, set...), seed()...), nil
+	}
+	if resumes {
+		return append(append(append([]string{"run"}, watched...), keep...), "--resume", checkpoint), nil
+	}
+	text, err := r.Folder.Settings(ctx, r.cell.Arm)
+	if err != nil {
+		return nil, err
+	}
+	config := filepath.Join(r.local, configFile)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		return nil, err
+	}
+	args := append(append(append([]string{"run"}, watched...), keep...), "--config", config)
+	if r.arm.Seconds > 0 {
+		args = append(args, set[len(set)-2:]...)
+	}
+	return append(args, seed()...), nil
+}
+
+// pythonSet turns the settings that prismtop python has flags of its own for into these.
+func pythonSet(set []string) (all []string) {
+	for i := 0; i+1 < len(set); i += 2 {
+		if n, ok := strings.CutPrefix(set[i+1], settings.MaxIterations+"="); ok {
+			all = append(all, "--max-iterations", n)
+			continue
+		}
+		all = append(all, set[i], set[i+1])
+	}
+	return all
+}
+
+// free returns a path for a new recording.
+func free(local string) string {
+	for n := 1; ; n++ {
+		name := recordingFile
+		if n > 1 {
+			name = fmt.Sprintf("recording-%d.sqlite", n)
+		}
+		if _, err := os.Lstat(filepath.Join(local, name)); errors.Is(err, fs.ErrNotExist) {
+			return filepath.Join(local, name)
+		}
+	}
+}
+
+func hostname() string {
+	name, _ := os.Hostname() // an unknown name is none
+	return name
+}
+
+// modified returns when a file was written; zero for none.
+func modified(path string) time.Time {
+	info, err := os.Stat(path)
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+// Times of what a task writes into the folder.
+const (
+	reportEvery = 2 * time.Second
+	copyEvery   = 10 * time.Second
+	copyShare   = 500 // how much longer than a copy takes the task waits for the next
+	flushed     = time.Second
+)
+
+// look reads what the process has recorded, and keeps it where it is due.
+func (r *running) look(ctx context.Context) {
+	if time.Since(r.reported) >= reportEvery {
+		r.measure(ctx)
+		_ = r.write() // the next one may succeed
+	}
+	// What a checkpoint goes on from must be in the copy, too; the recorder writes it within half a second.
+	checkpoint := modified(filepath.Join(r.folder, checkpointFile))
+	due := checkpoint.After(r.kept) && time.Since(checkpoint) > flushed
+	if due || time.Since(r.copied) > max(copyEvery, copyShare*r.cost) {
+		r.kept = checkpoint
+		r.copy(ctx)
+	}
+}
+
+// copy writes closed copies of the recordings into the folder.
+func (r *running) copy(ctx context.Context) {
+	began := time.Now()
+	r.status.Recordings = r.status.Recordings[:0]
+	for _, path := range recordings(r.local) {
+		name := filepath.Base(path)
+		to := filepath.Join(r.folder, name)
+		if modified(path).After(modified(to)) || modified(path+"-wal").After(modified(to)) {
+			if err := recording.Copy(ctx, path, to); err != nil { // it may have nothing yet
+				if _, gone := os.Stat(to); gone != nil {
+					continue
+				}
+			}
+		}
+		r.status.Recordings = append(r.status.Recordings, name)
+	}
+	r.copied = time.Now()
+	r.cost = time.Since(began)
+}
+
+// measure reads the numbers of the recordings: those of a run that went on in another file are its parts.
+func (r *running) measure(ctx context.Context) {
+	s := &r.status
+	if id, err := os.ReadFile(filepath.Join(r.local, sessionFile)); err == nil {
+		s.Session = strings.TrimSpace(string(id))
+	}
+	if at := modified(filepath.Join(r.folder, checkpointFile)); !at.IsZero() {
+		unix := at.Unix()
+		s.Checkpoint = &unix
+	}
+	length := time.Duration(0)
+	for _, path := range recordings(r.local) {
+		part, err := statusOf(ctx, path)
+		if err != nil {
+			continue
+		}
+		length += part.Length
+		if part.Iterations == 0 {
+			continue
+		}
+		s.Iterations = part.Iterations
+		if !math.IsNaN(part.MedianMS) {
+			s.MS = &part.MedianMS
+		}
+		if !math.IsNaN(part.Quality) && !math.IsInf(part.Quality, 0) {
+			s.Quality = &part.Quality
+			if s.QualityIs == "" {
+				r.metric(ctx, path)
+			}
+		}
+	}
+	s.Seconds = length.Seconds()
+	if r.turning {
+		s.Seconds = r.slices.Seconds()
+	}
+}
+
+// metric reads what the quality of a recording is.
+func (r *running) metric(ctx context.Context, path string) {
+	rec, err := recording.Open(ctx, path, r.Tables)
+	if err != nil {
+		return
+	}
+	defer rec.Close()
+	stretches, err := rec.Stretches(ctx, 0)
+	if err != nil || len(stretches) == 0 {
+		return
+	}
+	cursor := rec.Cursor()
+	moments, err := cursor.Read(ctx, stretches[0])
+	if err != nil {
+		return
+	}
+	for i := range moments {
+		moments[i].Each(func(e *profiles.Event) {
+			if b, ok := e.Body.(*profiles.Begin); ok {
+				q := b.Info.Schema.QualityInfo()
+				r.status.QualityIs, r.status.QualityUnit, r.status.LessIsBetter = q.Title, q.Unit, q.Better == profiles.LessIsBetter
+				if r.status.QualityIs == "" {
+					r.status.QualityIs = q.Name
+				}
+			}
+		})
+		if r.status.QualityIs != "" {
+			return
+		}
+	}
+}
+
+// write writes the state into the folder.
+func (r *running) write() error {
+	r.reported = time.Now()
+	err := r.Folder.Write(r.cell, &r.status)
+	if r.Report != nil {
+		s := r.status
+		r.Report(r.cell, &s)
+	}
+	return err
+}
+
+// patience is how long a process has to end in order, and to write its checkpoint.
+const patience = 30 * time.Second
+
+// interrupt ends the process, which leaves a checkpoint, and keeps what it has.
+func (r *running) interrupt() error {
+	if r.cmd != nil && !r.over {
+		terminate(r.cmd)
+		select {
+		case err := <-r.ended:
+			r.over = true
+			if err == nil { // it finished just then
+				return errors.Join(r.conclude(context.Background(), nil), ErrInterrupted)
+			}
+		case <-time.After(patience):
+			kill(r.cmd)
+			<-r.ended
+			r.over = true
+		}
+	}
+	return r.stopped()
+}
+
+// stopped notes that the run goes on later.
+func (r *running) stopped() error {
+	ctx := context.Background()
+	r.count()
+	r.measure(ctx)
+	r.copy(ctx)
+	r.status.State, r.status.Session, r.status.Process = sweep.Interrupted, "", 0
+	return errors.Join(r.write(), ErrInterrupted)
+}
+
+// count adds the processor time of the process that has ended.
+func (r *running) count() {
+	if r.cmd != nil && r.cmd.ProcessState != nil {
+		r.status.CPUSeconds = r.before + (r.cmd.ProcessState.UserTime() + r.cmd.ProcessState.SystemTime()).Seconds()
+	}
+}
+
+// statusInterrupted is the exit status of a prismtop that a signal ended.
+const statusInterrupted = 130
+
+// conclude ends the run whose process has ended.
+func (r *running) conclude(ctx context.Context, ended error) error {
+	r.over = true
+	var exit *exec.ExitError
+	if ended != nil && errors.As(ended, &exit) && (exit.ExitCode() == statusInterrupted || exit.ExitCode() == 128+int(syscall.SIGTERM)) {
+		select { // Slurm signals all processes of a task, in any order
+		case <-ctx.Done():
+			return r.stopped()
+		case <-time.After(time.Second):
+		}
+		ended = errors.New("a signal or a screen ended it")
+	}
+	if ended != nil {
+		return r.fail(r.why(ended))
+	}
+	r.count()
+	last := context.WithoutCancel(ctx)
+	r.measure(last)
+	r.copy(last)
+	if text, err := os.ReadFile(filepath.Join(r.local, summaryFile)); err == nil && len(bytes.TrimSpace(text)) > 0 {
+		if err := atomicfile.Write(filepath.Join(r.folder, summaryFile), text, 0o644); err != nil {
+			return err
+		}
+	}
+	if s, err := statusOf(last, newest(r.local)); err == nil && s.RunState == profiles.Stopped.String() && r.arm.Kind != "python" {
+		return r.fail(errors.New("a screen ended it before its limit"))
+	}
+	if r.arm.Unrecorded {
+		r.status.Seconds = time.Since(r.status.Began).Seconds()
+	}
+	r.status.State, r.status.Session, r.status.Process = sweep.Done, "", 0
+	if err := r.write(); err != nil {
+		return err
+	}
+	return os.RemoveAll(r.local)
+}
+
+// why words the end of a process by its last line.
+func (r *running) why(ended error) error {
+	if line := strings.TrimPrefix(apart.LastLine(r.complaint.String()), "prismtop: "); line != "" {
+		return errors.New(line)
+	}
+	return ended
+}
+
+// fail notes that the run failed, which is no error of the task.
+func (r *running) fail(err error) error {
+	ctx := context.Background()
+	r.count()
+	r.measure(ctx)
+	r.copy(ctx)
+	r.status.State, r.status.Error, r.status.Session, r.status.Process = sweep.Failed, err.Error(), "", 0
+	return r.write()
+}
+
+// close gives the run back.
+func (r *running) close() {
+	if r.log != nil {
+		_ = r.log.Close()
+	}
+	r.lock.Release()
+}
