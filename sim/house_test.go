@@ -78,6 +78,7 @@ var owners = map[string]string{
 	"golang.org/x/image/vector":           "profiles/export/figure",
 	"golang.org/x/image/tiff/lzw":         "sim/cyto/stack",
 	"github.com/klauspost/compress/zstd":  "sim/cyto/stack",
+	"github.com/pierrec/lz4/v4":           "sim/cyto/stack",
 	"charm.land/ssh":                      "tui/serve",
 	"charm.land/wish/v2":                  "tui/serve",
 }

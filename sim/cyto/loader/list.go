@@ -136,8 +136,29 @@ func Lists(folder string) ([]string, error) {
 func partOf(list string) string { return strings.TrimSuffix(filepath.Base(list), ".csv") }
 
 // Images reads the images to predict: a file, those of a list, of predict.csv or test.csv in
-// a folder, or of a folder of images. Lists may give targets, to measure the prediction by.
+// a folder, or of a folder of images. Lists may give targets, to measure the prediction by. A plate,
+// a well or a series of OME-Zarr without a target stands for all of its images.
 func Images(ctx context.Context, path string, o ListOptions) ([]Item, error) {
+	items, err := images(ctx, path, o)
+	var all []Item
+	for _, item := range items {
+		if item.Target != "" || !stack.IsFolder(item.Image) {
+			all = append(all, item)
+			continue
+		}
+		parts, err := stack.Images(item.Image)
+		if err != nil {
+			return nil, err
+		}
+		for _, part := range parts {
+			item.Image = part
+			all = append(all, item)
+		}
+	}
+	return all, err
+}
+
+func images(ctx context.Context, path string, o ListOptions) ([]Item, error) {
 	o.TargetsOptional = true
 	info, err := os.Stat(path)
 	switch {
@@ -283,12 +304,12 @@ func Folder(images, targets string, o ListOptions) ([]Item, error) {
 			return nil, err
 		}
 		for _, path := range others {
-			byName[Stem(path)] = path
+			byName[stem(path)] = path
 		}
 	}
 	items := make([]Item, len(found))
 	for i, path := range found {
-		target := byName[Stem(path)]
+		target := byName[stem(path)]
 		if target == "" && targets != "" && !o.TargetsOptional {
 			return nil, fmt.Errorf("%s: no target in %s: must have the same name", path, targets)
 		}
@@ -308,7 +329,7 @@ func foreign(folder string) string {
 
 // imagesOf and listsOf return the paths of a folder's images and of its CSV lists.
 func imagesOf(folder string) ([]string, error) {
-	return filesOf(folder, func(name string) bool { return Stem(name) != name })
+	return filesOf(folder, func(name string) bool { return stem(name) != name })
 }
 
 func listsOf(folder string) ([]string, error) {
@@ -330,8 +351,20 @@ func filesOf(folder string, is func(name string) bool) ([]string, error) {
 	return paths, nil
 }
 
-// Stem returns the name of a file without its folder and the ending of an image.
+// Stem returns the name of a file without its folder and the ending of an image. That of an image in a folder of OME-Zarr
+// begins with the folder's: plate-A-1-0 for plate.zarr/A/1/0.
 func Stem(path string) string {
+	inside := ""
+	for at := filepath.Clean(path); filepath.Dir(at) != at; at = filepath.Dir(at) {
+		if name := stem(at); inside != "" && name != filepath.Base(at) && strings.EqualFold(filepath.Ext(at), ".zarr") {
+			return name + inside
+		}
+		inside = "-" + stem(at) + inside
+	}
+	return stem(path)
+}
+
+func stem(path string) string {
 	name := filepath.Base(path)
 	for _, ending := range endings {
 		if len(name) > len(ending) && strings.EqualFold(name[len(name)-len(ending):], ending) {

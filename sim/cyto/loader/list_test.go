@@ -85,6 +85,17 @@ func TestFaultsOfAListNameLineAndColumn(t *testing.T) {
 	}
 }
 
+// The name of an image in a folder of OME-Zarr begins with the folder's.
+func TestStems(t *testing.T) {
+	for path, want := range map[string]string{
+		"a.tif": "a", "x/a.ome.tiff": "a", "a.npy": "a", "a": "a", "x/a.ome.zarr": "a", "/data/p.ome.zarr/B/3/0": "p-B-3-0", "p.zarr/0": "p-0", "p.ZARR/0/": "p-0", ".zarr/0": "0",
+	} {
+		if got := Stem(path); got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+}
+
 // Images to predict are given as a file, a list, a folder of lists or a folder of images.
 func TestImagesToPredict(t *testing.T) {
 	folder := t.TempDir()

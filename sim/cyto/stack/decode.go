@@ -138,13 +138,18 @@ func (d *decoder) unpacked(compression uint64, r io.Reader) (io.Reader, error) {
 		return d.zlib, d.zlib.(zlib.Resetter).Reset(d.packed, nil)
 	case compressionZstandard:
 		if d.zstd == nil {
-			z, err := zstd.NewReader(d.packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(mostZstandard))
+			z, err := newZstandard(d.packed)
 			d.zstd = z
 			return z, err
 		}
 		return d.zstd, d.zstd.Reset(d.packed)
 	}
 	return d.packed, nil
+}
+
+// newZstandard returns a decompressor that works on its caller's goroutine, in bounded memory.
+func newZstandard(r io.Reader) (*zstd.Decoder, error) {
+	return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(mostZstandard))
 }
 
 // packBits reads runs of bytes (TIFF 6.0, section 9).

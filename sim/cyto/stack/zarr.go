@@ -20,6 +20,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"prismtop/profiles/unit"
 	"prismtop/sim/npy"
 )
 
@@ -53,7 +54,17 @@ type omeZarr struct {
 	Omero struct {
 		Channels []struct{ Label string }
 	}
+	Plate struct {
+		Wells []zarrPart
+	}
+	Well struct {
+		Images []zarrPart
+	}
+	Layout int `json:"bioformats2raw.layout"` // 3 of a series of images, named 0, 1, …
 }
+
+// zarrPart is a well of a plate, or an image of a well.
+type zarrPart struct{ Path string }
 
 type zarrTransform struct {
 	Type  string
@@ -104,7 +115,7 @@ type zarrArray struct {
 	element       npy.Element
 	kind          string // as NumPy names it
 	fill          float32
-	codec         string // "", zlib, gzip or zstd
+	codec         string // "", blosc, zlib, gzip or zstd
 	prefix        string // of the names of chunks
 	separator     string
 	read          int64
@@ -115,27 +126,98 @@ func zarrVolume(ctx context.Context, path string, o ReadOptions) (*Volume, error
 	if o.MaxVoxels == 0 {
 		o.MaxVoxels = DefaultMaxVoxels
 	}
-	v, err := decodeZarr(ctx, os.DirFS(path), o)
+	v, err := decodeZarr(ctx, filepath.Base(path), os.DirFS(path), o)
 	if err != nil && ctx.Err() == nil {
 		err = fmt.Errorf("OME-Zarr: %w", err)
 	}
 	return v, err
 }
 
-// decodeZarr reads the full resolution of an OME-Zarr image, or an array alone.
-func decodeZarr(ctx context.Context, files fs.FS, o ReadOptions) (*Volume, error) {
-	var image omeZarr
+// readOME reads the metadata of a group, none if it has none.
+func readOME(files fs.FS, folder string) (o omeZarr, err error) {
 	var root zarrMetadata
-	folder := "."
-	switch err := readZarrJSON(files, "zarr.json", &root); {
-	case err == nil:
-		image = root.Attributes.OME
-	case !errors.Is(err, fs.ErrNotExist):
-		return nil, err
-	default:
-		if err := readZarrJSON(files, ".zattrs", &image); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
+	if err = readZarrJSON(files, path.Join(folder, "zarr.json"), &root); err == nil {
+		return root.Attributes.OME, nil
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = readZarrJSON(files, path.Join(folder, ".zattrs"), &o)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return o, err
+}
+
+// parts returns the paths of the images in a plate, a well or a series, and what it is; none of an image.
+func (o *omeZarr) parts(files fs.FS, folder string) (images []string, what string, err error) {
+	switch {
+	case len(o.Plate.Wells) > 0:
+		for _, w := range o.Plate.Wells {
+			at := path.Join(folder, w.Path)
+			if !fs.ValidPath(w.Path) {
+				return nil, "", fmt.Errorf("well %q: must be a path in the folder", w.Path)
+			}
+			well, err := readOME(files, at)
+			if err != nil {
+				return nil, "", err
+			}
+			well.Plate.Wells = nil
+			inside, _, err := well.parts(files, at)
+			if err != nil {
+				return nil, "", err
+			}
+			images = append(images, inside...)
 		}
+		return images, "plate", nil
+	case len(o.Well.Images) > 0:
+		for _, i := range o.Well.Images {
+			if !fs.ValidPath(i.Path) {
+				return nil, "", fmt.Errorf("image %q: must be a path in the folder", i.Path)
+			}
+			images = append(images, path.Join(folder, i.Path))
+		}
+		return images, "well", nil
+	case o.Layout > 0:
+		for {
+			at := path.Join(folder, strconv.Itoa(len(images)))
+			if info, err := fs.Stat(files, at); err != nil || !info.IsDir() {
+				return images, "series", nil
+			}
+			images = append(images, at)
+		}
+	}
+	return nil, "", nil
+}
+
+// Images returns the paths of the images in a folder of OME-Zarr: those of a plate, of a well or of a series, or else the folder
+// itself.
+func Images(folder string) ([]string, error) {
+	files := os.DirFS(folder)
+	o, err := readOME(files, ".")
+	if err != nil {
+		return nil, fmt.Errorf("%s: OME-Zarr: %w", folder, err)
+	}
+	images, what, err := o.parts(files, ".")
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: OME-Zarr: %w", folder, err)
+	case what == "" || len(o.Multiscales) > 0:
+		return []string{folder}, nil
+	case len(images) == 0:
+		return nil, fmt.Errorf("%s: OME-Zarr: a %s without images", folder, what)
+	}
+	for i, at := range images {
+		images[i] = filepath.Join(folder, filepath.FromSlash(at))
+	}
+	return images, nil
+}
+
+// decodeZarr reads the full resolution of an OME-Zarr image, or an array alone. name is the folder's.
+func decodeZarr(ctx context.Context, name string, files fs.FS, o ReadOptions) (*Volume, error) {
+	folder := "."
+	image, err := readOME(files, folder)
+	if err != nil {
+		return nil, err
 	}
 	names := []string{"t", "c", "z", "y", "x"}
 	a := &zarrArray{files: files}
@@ -168,7 +250,14 @@ func decodeZarr(ctx context.Context, files fs.FS, o ReadOptions) (*Volume, error
 	}
 	if err := a.open(folder); err != nil {
 		if errors.Is(err, fs.ErrNotExist) && len(image.Multiscales) == 0 {
-			return nil, errors.New("no multiscales: must be an image; of a plate or a series name the image in it, such as a.zarr/0")
+			images, what, err := image.parts(files, ".")
+			switch {
+			case err != nil:
+				return nil, err
+			case len(images) > 0:
+				return nil, fmt.Errorf("a %s of %s: must be one of them, such as %s", what, unit.Plural(len(images), "image", "images"), path.Join(name, images[0]))
+			}
+			return nil, errors.New("no multiscales: must be an image")
 		}
 		return nil, err
 	}
@@ -270,9 +359,9 @@ func (a *zarrArray) third(m *zarrMetadata) error {
 				order = ">"
 			}
 		case i == 0:
-			return fmt.Errorf("codec %q: must be bytes, and then none, gzip or zstd", c.Name)
+			return fmt.Errorf("codec %q: must be bytes, and then none, blosc, gzip or zstd", c.Name)
 		case i > 1:
-			return fmt.Errorf("codec %q after %q: must be bytes, and then none, gzip or zstd", c.Name, m.Codecs[i-1].Name)
+			return fmt.Errorf("codec %q after %q: must be bytes, and then none, blosc, gzip or zstd", c.Name, m.Codecs[i-1].Name)
 		default:
 			if err := a.compressed(c.Name); err != nil {
 				return err
@@ -306,11 +395,11 @@ func (a *zarrArray) typed(kind string) error {
 
 func (a *zarrArray) compressed(codec string) error {
 	switch codec {
-	case "zlib", "gzip", "zstd":
+	case "blosc", "zlib", "gzip", "zstd":
 		a.codec = codec
 		return nil
 	}
-	return fmt.Errorf("compression %q: must be none, zlib, gzip or zstd", codec)
+	return fmt.Errorf("compression %q: must be none, blosc, zlib, gzip or zstd", codec)
 }
 
 // sides takes the sides of the array and of its chunks, and the value of missing chunks.
@@ -443,13 +532,19 @@ func (a *zarrArray) chunk(name string) ([]byte, error) {
 	}
 	var r io.Reader = bytes.NewReader(packed)
 	switch a.codec {
+	case "blosc":
+		data, err := unblosc(packed, n)
+		if err != nil {
+			return nil, fmt.Errorf("blosc: %w", err)
+		}
+		return data, nil
 	case "zlib":
 		r, err = zlib.NewReader(r)
 	case "gzip":
 		r, err = gzip.NewReader(r)
 	case "zstd":
 		var z *zstd.Decoder
-		if z, err = zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(mostZstandard)); err == nil {
+		if z, err = newZstandard(r); err == nil {
 			defer z.Close()
 			r = z
 		}
@@ -458,10 +553,7 @@ func (a *zarrArray) chunk(name string) ([]byte, error) {
 		return nil, err
 	}
 	data := make([]byte, n)
-	if _, err := io.ReadFull(r, data); err != nil {
-		return nil, fmt.Errorf("must have %d bytes: %w", n, err)
-	}
-	return data, nil
+	return data, filled(data, r)
 }
 
 // readZarrJSON reads a file of metadata.
