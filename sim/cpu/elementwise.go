@@ -58,6 +58,10 @@ func (b *elementwise) bind(op nn.Op) (run func(), ok bool) {
 		return b.swish(), true
 	case nn.SwishGrad:
 		return b.swishGrad(), true
+	case nn.Softplus:
+		return b.softplus(), true
+	case nn.SoftplusGrad:
+		return b.softplusGrad(), true
 	}
 	return nil, false
 }

@@ -1,13 +1,15 @@
 package cpu
 
 import (
+	"math"
+
 	"prismtop/sim/cpu/vec/elements"
 	"prismtop/sim/cpu/vec/half"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
 
-// Pooling and enlarging by two, rectangles, the division of channels, and swish.
+// Pooling and enlarging by two, rectangles, the division of channels, swish and softplus.
 
 // halved checks that two images differ by a factor of two in both sides, and
 // returns the number of planes and the smaller sides.
@@ -207,6 +209,33 @@ func (b *elementwise) swishGrad() func() {
 		for i := lo; i < hi; i++ {
 			s := elements.Logistic(x[i])
 			gx[i] = float32(float64(gy[i]) * (s + float64(x[i])*s*(1-s)))
+		}
+	})
+}
+
+// softplus computes y = ln(1 + e^x) = max(x, 0) + ln(1 + e^−|x|).
+func (b *elementwise) softplus() func() {
+	if !b.operands(1, 1, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
+		return nil
+	}
+	x, y := b.in(0), b.out(0)
+	return b.each(len(x), grain, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			v := float64(x[i])
+			y[i] = float32(max(v, 0) + math.Log1p(math.Exp(-math.Abs(v))))
+		}
+	})
+}
+
+// softplusGrad computes gx = gy·σ(x).
+func (b *elementwise) softplusGrad() func() {
+	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.inShape(1), b.outShape(0)) {
+		return nil
+	}
+	x, gy, gx := b.in(0), b.in(1), b.out(0)
+	return b.each(len(x), grain, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			gx[i] = float32(float64(gy[i]) * elements.Logistic(x[i]))
 		}
 	})
 }

@@ -50,6 +50,12 @@ type Intensity struct{}
 // IntensityGrad is 2·gy·z. In: z complex64, gy. Out: gz complex64.
 type IntensityGrad struct{}
 
+// Softplus is ln(1 + e^x), an amplitude without an upper bound. In: x. Out: y.
+type Softplus struct{}
+
+// SoftplusGrad is ∂L/∂x of Softplus. In: x, gy. Out: gx.
+type SoftplusGrad struct{}
+
 // ExpScale multiplies by e^(Power·s) of a scalar s. In: x, s. Out: y.
 type ExpScale struct{ Power float32 }
 
@@ -73,6 +79,8 @@ func (DivideByCoverage) opName() string { return "coverage" }
 func (ProbeMultiply) opName() string    { return "probe" }
 func (Intensity) opName() string        { return "intensity" }
 func (IntensityGrad) opName() string    { return "intensity grad" }
+func (Softplus) opName() string         { return "softplus" }
+func (SoftplusGrad) opName() string     { return "softplus grad" }
 func (ExpScale) opName() string         { return "exp scale" }
 func (ExpScaleGrad) opName() string     { return "exp scale grad" }
 func (PoissonLoss) opName() string      { return "Poisson loss" }
@@ -103,6 +111,9 @@ func (g *Graph) ProbeMultiply(z, probe Value) Value { return g.apply(ProbeMultip
 
 // Intensity is |z|².
 func (g *Graph) Intensity(z Value) Value { return g.apply(Intensity{}, z) }
+
+// Softplus is ln(1 + e^x).
+func (g *Graph) Softplus(x Value) Value { return g.apply(Softplus{}, x) }
 
 // ExpScale is x·e^(power·s).
 func (g *Graph) ExpScale(x, s Value, power float32) Value {
@@ -261,6 +272,13 @@ func (Intensity) backward(b *backward, t *taped, gy BufferID) error {
 	return nil
 }
 
+func (Softplus) infer(in []spec) ([]result, error) { return unary(in) }
+func (Softplus) precision() precision              { return follow }
+func (Softplus) backward(b *backward, t *taped, gy BufferID) error {
+	b.give(t.in[0], b.emit(t, SoftplusGrad{}, []BufferID{t.in[0], gy}, b.like(t.in[0])))
+	return nil
+}
+
 func (ExpScale) infer(in []spec) ([]result, error) {
 	if err := operands(in, 2, 2); err != nil {
 		return nil, err
@@ -316,6 +334,8 @@ func (DivideByCoverage) flops(in, _ []spec) int64 {
 func (ProbeMultiply) flops(in, _ []spec) int64   { return 6 * in[0].elements() }
 func (Intensity) flops(in, _ []spec) int64       { return 3 * in[0].elements() }
 func (IntensityGrad) flops(in, _ []spec) int64   { return 3 * in[0].elements() }
+func (Softplus) flops(in, _ []spec) int64        { return 3 * in[0].elements() }
+func (SoftplusGrad) flops(in, _ []spec) int64    { return 3 * in[0].elements() }
 func (ExpScale) flops(in, _ []spec) int64        { return in[0].elements() }
 func (ExpScaleGrad) flops(in, _ []spec) int64    { return 2 * in[0].elements() }
 func (PoissonLoss) flops(in, _ []spec) int64     { return 5 * in[0].elements() }

@@ -13,11 +13,22 @@ import (
 //go:embed keras.py
 var KerasScript string
 
-// Names are the names of the network's arrays in PtychoPINN: those of its Keras model, as the script of
-// prismtop weights keras writes them, and those of its port to PyTorch.
-func (n *Network) Names() []weights.Names {
-	return []weights.Names{n.keras(), n.port()}
+// Names are the names of the network's arrays in those of PtychoPINN's programs that have this network: its Keras model, as the
+// script of prismtop weights keras writes them, and its port to PyTorch.
+func (n *Network) Names() (all []weights.Names) {
+	for i, names := range n.programs() {
+		as := n.config
+		as.Heads = HeadKinds()[i]
+		channels, filters := as.border()
+		if c, f := n.config.border(); c == channels && f == filters {
+			all = append(all, names)
+		}
+	}
+	return all
 }
+
+// programs are the names in both programs, in the order of HeadKinds.
+func (n *Network) programs() []weights.Names { return []weights.Names{n.keras(), n.port()} }
 
 // keras numbers the convolutions as PtychoPINN creates them: in each head the last ones come before the
 // decoder. Kernels are [row, column, in, out].
@@ -106,8 +117,10 @@ func (n *Network) refusedShape(kind string) func(string, []int64) string {
 		case n.config.Channels() > 1 && out == 1:
 			return "object_big = false draws one channel; must be true"
 		case strings.Contains(name, "_amp.amp.conv") || strings.Contains(name, "_phase.phase.conv"):
-			return fmt.Sprintf("its decoder draws the border with other channels than the last %d (decoder_last_c_outer_fraction, or gridsize 1 of ptycho_torch), or with %d filters at sizes above 64",
-				outerChannels, 32*n.config.FiltersScale)
+			if n.config.Heads != headsOfPort {
+				return "its heads draw the border as those of ptycho_torch at gridsize 1 and at sizes above 64; heads = ptycho_torch has them"
+			}
+			return "its heads draw the border as those of the Keras model, which heads = keras has, or with use_legacy_decoder_channel_override"
 		}
 		return ""
 	}

@@ -56,6 +56,42 @@ func TestPtychoPINNsNames(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
+	for _, c := range []struct {
+		config Config
+		keys   string
+		other  string // what refuses the names of the program whose heads differ
+	}{
+		{Config{Size: 64, GridSize: 1, FiltersScale: 1, ProbeBig: true}, "keras", "heads = ptycho_torch has them"},
+		{Config{Size: 64, GridSize: 1, FiltersScale: 1, ProbeBig: true, Heads: "ptycho_torch"}, "ptycho_torch", ""},
+		{Config{Size: 128, GridSize: 2, FiltersScale: 1, ProbeBig: true, Heads: "ptycho_torch"}, "ptycho_torch", ""},
+		{Config{Size: 128, GridSize: 2, FiltersScale: 1, ProbeBig: true}, "keras", "heads = ptycho_torch has them"},
+	} {
+		n, err := New(c.config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys := ""
+		for _, names := range n.Names() {
+			keys += names.Key
+		}
+		if keys != c.keys {
+			t.Errorf("%+v has the names of %s, want %s", c.config, keys, c.keys)
+		}
+		port := c.config
+		port.Heads = "ptycho_torch"
+		theirs, err := New(port)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "w.npz")
+		names := theirs.port()
+		if err := weights.Write(path, names.Rename(theirs.Seeded(3))); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := n.ReadWeights(t.Context(), path); (err == nil) != (c.other == "") || err != nil && !strings.Contains(err.Error(), c.other) {
+			t.Errorf("%+v: %v, want %s", c.config, err, c.other)
+		}
+	}
 	one, err := New(Config{Size: 64, GridSize: 1, FiltersScale: 1, ProbeBig: true})
 	if err != nil {
 		t.Fatal(err)

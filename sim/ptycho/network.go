@@ -20,6 +20,9 @@ type Config struct {
 	// AmpActivation is the activation of the amplitude's centre, one of AmpActivations; empty is the first.
 	AmpActivation string
 
+	// Heads are whose heads the network has, one of HeadKinds; empty is the first.
+	Heads string
+
 	Seed uint64 // of the initial parameters
 }
 
@@ -31,8 +34,23 @@ func DefaultConfig() Config {
 // Sizes are the possible sides of a diffraction pattern.
 func Sizes() []int { return []int{64, 128, 256} }
 
-// AmpActivations are the activations of the amplitude's centre. PtychoPINN also has softplus.
-func AmpActivations() []string { return []string{"sigmoid", "swish", "relu"} }
+// AmpActivations are the activations of the amplitude's centre.
+func AmpActivations() []string { return []string{"sigmoid", "swish", "softplus", "relu"} }
+
+// HeadKinds are the programs whose heads a network may have. They differ in the channels that draw the border: four of the
+// decoder's in the Keras model, one for each pattern of a group in ptycho_torch, which then has 32 filters for a scale of 1 at every
+// size.
+func HeadKinds() []string { return []string{"keras", headsOfPort} }
+
+const headsOfPort = "ptycho_torch"
+
+// border returns the channels that draw the border, and the filters that they pass.
+func (c Config) border() (channels, filters int) {
+	if c.Heads == headsOfPort {
+		return c.Channels(), 32 * c.FiltersScale
+	}
+	return outerChannels, c.FiltersScale * 2048 / c.Size
+}
 
 // Bounds of a Config, against typing errors.
 const (
@@ -40,7 +58,7 @@ const (
 	maxFiltersScale = 64
 )
 
-// outerChannels is the number of the decoder's channels that draw the border.
+// outerChannels is the number of the decoder's channels that draw the border in the Keras model.
 const outerChannels = 4
 
 // stages are the filters of the encoder's and the decoders' stages, for a filter scale
@@ -70,7 +88,9 @@ func (c Config) check() error {
 	case c.FiltersScale < 1 || c.FiltersScale > maxFiltersScale:
 		return fmt.Errorf("filters_scale = %d: must be from 1 to %d", c.FiltersScale, maxFiltersScale)
 	case c.AmpActivation != "" && !slices.Contains(AmpActivations(), c.AmpActivation):
-		return fmt.Errorf("amp_activation = %s: must be sigmoid, swish or relu", c.AmpActivation)
+		return fmt.Errorf("amp_activation = %s: must be sigmoid, swish, softplus or relu", c.AmpActivation)
+	case c.Heads != "" && !slices.Contains(HeadKinds(), c.Heads):
+		return fmt.Errorf("heads = %s: must be keras or ptycho_torch", c.Heads)
 	}
 	return nil
 }
@@ -149,6 +169,8 @@ func (b *builder) amplitudeActivation(g *nn.Graph, x nn.Value) nn.Value {
 	switch b.network.config.AmpActivation {
 	case "swish":
 		return g.Swish(x)
+	case "softplus":
+		return g.Softplus(x)
 	case "relu":
 		return g.Activation(x, nn.ReLU)
 	}
@@ -175,14 +197,14 @@ func (b *builder) head(name string, x nn.Value, activation func(*nn.Graph, nn.Va
 	}
 	layer := name + " output"
 	g.Layer(layer, nn.PhaseForward)
-	inner, outer := g.Split(x, channels(x)-outerChannels) // before the last upsampling, which each part may fuse
+	border, filters := c.border()
+	inner, outer := g.Split(x, channels(x)-border) // before the last upsampling, which each part may fuse
 	inner = activation(g, b.conv(layer, name+".inner", g.Upsample(inner), c.Channels()))
 	quarter := c.Size / 4
 	if !c.ProbeBig {
 		return g.Place(inner, quarter, quarter, c.Size, c.Size)
 	}
 	layer = name + " border"
-	filters := c.FiltersScale * 2048 / c.Size
 	outer = g.Activation(b.conv(layer, name+".outer_a", g.Upsample(outer), filters), nn.ReLU)
 	outer = g.Activation(b.conv(layer, name+".outer_b", outer, filters), nn.ReLU)
 	outer = g.Swish(b.conv(layer, name+".outer_c", g.Upsample(outer), c.Channels()))

@@ -88,6 +88,8 @@ func TestImpossibleNetworksAreRefused(t *testing.T) {
 		{func(c *Config) { c.Size = 32 }, "size = 32: must be 64, 128 or 256"},
 		{func(c *Config) { c.GridSize = 0 }, "gridsize = 0: must be from 1 to 8"},
 		{func(c *Config) { c.FiltersScale = 65 }, "filters_scale = 65: must be from 1 to 64"},
+		{func(c *Config) { c.AmpActivation = "gelu" }, "amp_activation = gelu: must be sigmoid, swish, softplus or relu"},
+		{func(c *Config) { c.Heads = "torch" }, "heads = torch: must be keras or ptycho_torch"},
 	} {
 		config := DefaultConfig()
 		c.change(&config)

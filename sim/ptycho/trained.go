@@ -10,7 +10,7 @@ import (
 // TrainedPath returns the file of the weights that training leaves for a network:
 // prismtop/ptycho/weights-N64-s2-g1.npz in $XDG_STATE_HOME, which is ~/.local/state
 // unless set. The name of a network whose heads do not draw the border has -inner
-// after it, and one with another activation than the sigmoid that one's name.
+// after it, and one with another activation than the sigmoid, or with ptycho_torch's heads, that name.
 func TrainedPath(c Config) (string, error) {
 	folder, err := weights.Folder("ptycho")
 	if err != nil {
@@ -22,6 +22,9 @@ func TrainedPath(c Config) (string, error) {
 	}
 	if c.AmpActivation != "" && c.AmpActivation != AmpActivations()[0] {
 		name += "-" + c.AmpActivation
+	}
+	if c.Heads != "" && c.Heads != HeadKinds()[0] {
+		name += "-" + c.Heads
 	}
 	return filepath.Join(folder, name+".npz"), nil
 }

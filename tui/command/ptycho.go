@@ -25,6 +25,7 @@ var ptychoFlags = []ownFlag{
 	{"images", "positions", "number of diffraction patterns"},
 	{"data", "data", "NPZ file of a measured scan by PtychoPINN's schema, instead of a simulated one"},
 	{"data-as", "data_as", "how its patterns are read: amplitude, as PtychoPINN's loader does, or intensity"},
+	{"data-factor", "data_factor", "factor of its amplitudes; 0 is PtychoPINN's rule"},
 	{"batch-size", settings.BatchSize, "objects that the network computes at a time"},
 	{"memory-limit", settings.MemoryLimit, "bound of the run's memory in MiB, of batch sizes and of plans that are kept; 0 is none"},
 	{"max-passes", "max_passes", "end after so many passes over the scan; 0 is all"},
@@ -91,6 +92,7 @@ func trainCommand() *cobra.Command {
 	f := runFlags{own: []ownFlag{
 		{"data", "data", "NPZ file of a measured scan by PtychoPINN's schema, instead of a simulated one"},
 		{"data-as", "data_as", "how its patterns are read: amplitude, as PtychoPINN's loader does, or intensity"},
+		{"data-factor", "data_factor", "factor of its amplitudes; 0 is PtychoPINN's rule"},
 	}}
 	f.Of = &w
 	cmd := f.command()

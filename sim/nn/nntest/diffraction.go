@@ -20,12 +20,36 @@ func diffractionCases() []testCase {
 	for _, shape := range []tensor.Shape{{1, 1}, {2, 3, 7, 9}, {3, 1, 64, 64}} {
 		cases = append(cases, fieldCases(s, shape)...)
 	}
+	for _, d := range []tensor.DType{tensor.Float32, tensor.BFloat16, tensor.Float16} {
+		cases = append(cases, softplusCases(s, d, 23)...)
+		cases = append(cases, softplusCases(s, d, 10_001)...)
+	}
 	for _, c := range []struct{ groups, channels, patch, canvas, support int }{
 		{1, 1, 4, 4, 2}, {2, 4, 8, 14, 4}, {3, 2, 9, 5, 3}, {2, 4, 64, 78, 32},
 	} {
 		cases = append(cases, patchCases(s, c.groups, c.channels, c.patch, c.canvas, c.support)...)
 	}
 	return cases
+}
+
+func softplusCases(s source, d tensor.DType, n int) []testCase {
+	x, gy := s.normal(d, n), s.normal(d, n)
+	for i := range x.Values {
+		x.Values[i] *= 3
+	}
+	copy(x.Values, []float32{200, -200, 0, 30, -30})
+	round(d, x.Values)
+	y, gx := make([]float64, n), make([]float64, n)
+	for i, v := range floats64(x.Values) {
+		y[i] = math.Log(1 + math.Exp(v))
+		gx[i] = float64(gy.Values[i]) * logistic(v)
+	}
+	out := []Result{{Shape: x.Shape, DType: d}}
+	name := fmt.Sprintf("softplus %v %d", d, n)
+	return []testCase{
+		{name, nn.Softplus{}, []Array{x}, out, []reference{{y, 1, 2e-7}}},
+		{name + " grad", nn.SoftplusGrad{}, []Array{x, gy}, out, []reference{{gx, 0, 1e-7}}},
+	}
 }
 
 func polarCases(s source, n int) []testCase {

@@ -43,7 +43,7 @@ func (Inputs) Name() string { return "ptycho" }
 // Load reads or simulates the scan of the settings.
 func (m Maker) Load(ctx context.Context, v settings.Values) (workload.Inputs, error) {
 	if path := v.Text("data"); path != "" {
-		s, err := scan.Chosen(ctx, path, v.Text("data_as"), v.Int("size"), v.Int("positions"), seed(v))
+		s, err := scan.Chosen(ctx, path, dataOptions(v), v.Int("size"), v.Int("positions"), seed(v))
 		if err != nil {
 			if ctx.Err() == nil {
 				err = &settings.KeyError{Key: "data", Err: err}
@@ -66,7 +66,7 @@ func (m Maker) Load(ctx context.Context, v settings.Values) (workload.Inputs, er
 
 // SameInputs reports whether two settings have the same scan.
 func (Maker) SameInputs(a, b settings.Values) bool {
-	return scanOptions(a) == scanOptions(b) && a.Text("data") == b.Text("data") && a.Text("data_as") == b.Text("data_as")
+	return scanOptions(a) == scanOptions(b) && a.Text("data") == b.Text("data") && dataOptions(a) == dataOptions(b)
 }
 
 // Reads reports whether the scan is a file.
@@ -199,6 +199,9 @@ func trainingOf(c ptycho.Config) string {
 	}
 	if a := c.AmpActivation; a != "" && a != ptycho.AmpActivations()[0] {
 		command += " --set amp_activation=" + a
+	}
+	if h := c.Heads; h != "" && h != ptycho.HeadKinds()[0] {
+		command += " --set heads=" + h
 	}
 	return command
 }

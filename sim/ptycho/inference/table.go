@@ -29,12 +29,14 @@ var Table = settings.NewTable("ptycho", validate,
 	settings.Integer(groupNetwork, "gridsize", "", "side of a group: gridsize² patterns are the channels of one object", 1, 4),
 	settings.Integer(groupNetwork, "filters_scale", "", "factor of all numbers of filters; 2 is PtychoPINN's default", 1, 8),
 	settings.Text(groupNetwork, "amp_activation", "activation of the amplitude's centre; sigmoid is PtychoPINN's default", ptycho.AmpActivations()...).Optional("sigmoid"),
+	settings.Text(groupNetwork, "heads", "whose heads the network has, which differ in how the border is drawn: PtychoPINN's Keras model's, or ptycho_torch's", ptycho.HeadKinds()...).Optional("keras"),
 	settings.Text(groupNetwork, "weights", "trained: those that training left for this network, seeded where there are none; seeded: random ones, for comparisons with other programs",
 		"trained", "seeded"),
 
 	settings.Text(groupScan, "data", "NPZ file of a measured scan by PtychoPINN's schema; stands for the simulated one").Words("none", "").Optional(""),
 	settings.Text(groupScan, "data_as", "how the numbers of the patterns in data are read: as they are, as PtychoPINN's loader does, or as intensities, whose square roots are taken",
 		scan.AsAmplitude, scan.AsIntensity).Optional(scan.AsAmplitude),
+	settings.Number(groupScan, "data_factor", "", "factor of the amplitudes of data; 0 is PtychoPINN's rule, by which the mean sum of a pattern's squares becomes (N/2)²", 0, 1e12).Words("", "PtychoPINN's rule").Optional("0"),
 	settings.Integer(groupScan, "object_size", "pixels", "side of the simulated object, at least twice the size", 128, 4096),
 	settings.Integer(groupScan, "positions", "", "number of diffraction patterns; of data, as many are drawn", 16, 1<<16),
 	settings.Number(groupScan, "photons", "", "mean number of photons of a pattern", 1, 1e15),
@@ -120,7 +122,12 @@ func groupCount(v settings.Values) int { return max(v.Int("positions")/channels(
 
 // config returns the network of the settings.
 func config(v settings.Values) ptycho.Config {
-	return ptycho.Config{Size: v.Int("size"), GridSize: v.Int("gridsize"), FiltersScale: v.Int("filters_scale"), ProbeBig: true, AmpActivation: v.Text("amp_activation")}
+	return ptycho.Config{Size: v.Int("size"), GridSize: v.Int("gridsize"), FiltersScale: v.Int("filters_scale"), ProbeBig: true, AmpActivation: v.Text("amp_activation"), Heads: v.Text("heads")}
+}
+
+// dataOptions returns how the settings read their data.
+func dataOptions(v settings.Values) scan.ReadOptions {
+	return scan.ReadOptions{As: v.Text("data_as"), Factor: v.Number("data_factor")}
 }
 
 // scanOptions returns the simulated scan of the settings.

@@ -47,12 +47,18 @@ const (
 	AsIntensity = "intensity" // their square roots
 )
 
+// ReadOptions say how a file is read.
+type ReadOptions struct {
+	As     string  // AsAmplitude or AsIntensity
+	Factor float64 // Scan.Factor
+}
+
 // Read reads a scan from an NPZ file by PtychoPINN's schema. Patterns may be stored by
 // either axis first, and are read as amplitudes or as intensities. An error
 // names the file, the array, and what would be right, or is that of ctx if it ends first. Choices that were made are in
-// the scan's notes.
-func Read(ctx context.Context, path, as string) (*Scan, error) {
-	s, err := npy.ReadArchive(ctx, path, func(a *npy.Archive) (*Scan, error) { return read(a, as) })
+// the scan's notes, the factor of its patterns in that of Chosen and of NoteFactor.
+func Read(ctx context.Context, path string, o ReadOptions) (*Scan, error) {
+	s, err := npy.ReadArchive(ctx, path, func(a *npy.Archive) (*Scan, error) { return read(a, o) })
 	if err != nil && ctx.Err() == nil {
 		return nil, fmt.Errorf("data %s: %w", path, err)
 	}
@@ -60,8 +66,8 @@ func Read(ctx context.Context, path, as string) (*Scan, error) {
 }
 
 // Chosen reads the scan of settings: of a file, of which count positions are drawn, patterns of size×size.
-func Chosen(ctx context.Context, path, as string, size, count int, seed uint64) (*Scan, error) {
-	s, err := Read(ctx, path, as)
+func Chosen(ctx context.Context, path string, o ReadOptions, size, count int, seed uint64) (*Scan, error) {
+	s, err := Read(ctx, path, o)
 	if err != nil {
 		return nil, err
 	}
@@ -75,18 +81,35 @@ func Chosen(ctx context.Context, path, as string, size, count int, seed uint64) 
 	if s, err = s.Sample(count, seed); err == nil && all > count {
 		s.Notes = append(slices.Clone(s.Notes), fmt.Sprintf("%d of the %d patterns, drawn by the setting positions", count, all))
 	}
+	if err == nil {
+		err = s.NoteFactor()
+	}
 	return s, err
 }
 
+// NoteFactor adds the factor of the amplitudes to the notes.
+func (s *Scan) NoteFactor() error {
+	factor, err := s.Normalisation()
+	if err != nil {
+		return err
+	}
+	why := "by PtychoPINN's rule: the mean sum of their squares becomes (N/2)²"
+	if s.Factor > 0 {
+		why = "the data_factor"
+	}
+	s.Notes = append(slices.Clip(s.Notes), fmt.Sprintf("amplitudes are multiplied by %.4g, %s", factor, why))
+	return nil
+}
+
 // read reads a scan from an archive.
-func read(from *npy.Archive, as string) (s *Scan, err error) {
+func read(from *npy.Archive, o ReadOptions) (s *Scan, err error) {
 	a := archive{from}
 	for _, key := range []string{xKey, yKey, probeKey} {
 		if !a.Has(key) {
 			return nil, fmt.Errorf("has no array %s: must have %s or %s, and %s, %s and %s", key, diffractionKey, oldDiffractionKey, xKey, yKey, probeKey)
 		}
 	}
-	s = &Scan{}
+	s = &Scan{Factor: o.Factor}
 	if s.X, err = a.coordinates(xKey); err != nil {
 		return nil, err
 	}
@@ -96,7 +119,7 @@ func read(from *npy.Archive, as string) (s *Scan, err error) {
 	if len(s.X) != len(s.Y) {
 		return nil, fmt.Errorf("%s has %d numbers and %s %d: must have one for each pattern", xKey, len(s.X), yKey, len(s.Y))
 	}
-	if err := a.diffraction(s, as); err != nil {
+	if err := a.diffraction(s, o.As); err != nil {
 		return nil, err
 	}
 	probe, modes, err := a.plane(probeKey)
@@ -123,11 +146,7 @@ func read(from *npy.Archive, as string) (s *Scan, err error) {
 			s.Notes = append(s.Notes, fmt.Sprintf("%s has %d slices: the first is compared", objectKey, len(slices)))
 		}
 	}
-	factor, err := s.Normalisation()
-	if err == nil {
-		s.Notes = append(s.Notes, fmt.Sprintf("amplitudes are multiplied by %.4g, by PtychoPINN's rule: the mean sum of their squares becomes (N/2)²", factor))
-	}
-	return s, err
+	return s, nil
 }
 
 // archive is a file being read.

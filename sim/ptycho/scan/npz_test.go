@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"os"
@@ -62,7 +63,7 @@ func readAs(t testing.TB, data []byte, as string) (*Scan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return read(a, as)
+	return read(a, ReadOptions{As: as})
 }
 
 // What is written is read back bit for bit.
@@ -75,7 +76,7 @@ func TestWrittenScansAreRead(t *testing.T) {
 	if err := Write(path, s); err != nil {
 		t.Fatal(err)
 	}
-	got, err := Read(t.Context(), path, AsAmplitude)
+	got, err := Read(t.Context(), path, ReadOptions{As: AsAmplitude})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,13 +84,41 @@ func TestWrittenScansAreRead(t *testing.T) {
 		got.Object == nil || got.Object.Width != s.Object.Width || !slices.Equal(got.Object.Values, s.Object.Values) {
 		t.Error("the scan that is read differs from the one that was written")
 	}
-	if _, err := Read(t.Context(), path+"x", AsAmplitude); err == nil || !strings.Contains(err.Error(), path+"x") {
+	if _, err := Read(t.Context(), path+"x", ReadOptions{As: AsAmplitude}); err == nil || !strings.Contains(err.Error(), path+"x") {
 		t.Errorf("a missing file: %v", err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Read(ended, path, AsAmplitude); !errors.Is(err, context.Canceled) {
+	if _, err := Read(ended, path, ReadOptions{As: AsAmplitude}); !errors.Is(err, context.Canceled) {
 		t.Errorf("after the end of its context: %v", err)
+	}
+}
+
+// The factor that is noted is the one that is used: by PtychoPINN's rule for the patterns that are drawn, or the given one.
+func TestTheFactorIsNoted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "scan.npz")
+	if err := os.WriteFile(path, valid().file(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, given := range []float64{0, 2.5} {
+		for _, count := range []int{2, 3} {
+			s, err := Chosen(t.Context(), path, ReadOptions{As: AsAmplitude, Factor: given}, 8, count, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			total := 0.0
+			for _, v := range s.Diffraction {
+				total += float64(v) * float64(v)
+			}
+			want, why := math.Sqrt(16*float64(count)/total), "by PtychoPINN's rule"
+			if given > 0 {
+				want, why = given, "the data_factor"
+			}
+			got, err := s.Normalisation()
+			if note := fmt.Sprintf("amplitudes are multiplied by %.4g, %s", want, why); err != nil || math.Abs(got-want) > 1e-12 || !strings.Contains(strings.Join(s.Notes, "; "), note) {
+				t.Errorf("%d patterns, given %g: %g, %v, notes %q, want %g", count, given, got, err, s.Notes, want)
+			}
+		}
 	}
 }
 
@@ -175,7 +204,6 @@ func TestDoubtfulScansAreReadAndNoted(t *testing.T) {
 		"probeGuess has 2 modes: the first, ":             func(f fields) { f["probeGuess"] = complexes("2, 8, 8", 128) },
 		"probeGuess has 3 modes: the first, ":             func(f fields) { f["probeGuess"] = complexes("8, 8, 3", 192) },
 		"objectGuess has 2 slices: the first is compared": func(f fields) { f["objectGuess"] = complexes("2, 20, 20", 800) },
-		"amplitudes are multiplied by 0.":                 func(f fields) {},
 	} {
 		f := valid()
 		change(f)
@@ -237,7 +265,7 @@ func TestWrongScansAreRefused(t *testing.T) {
 	if err := os.WriteFile(path, []byte("no archive"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Read(t.Context(), path, AsAmplitude); err == nil || !strings.Contains(err.Error(), "text.npz: is not an NPZ archive") {
+	if _, err := Read(t.Context(), path, ReadOptions{As: AsAmplitude}); err == nil || !strings.Contains(err.Error(), "text.npz: is not an NPZ archive") {
 		t.Errorf("a text: %v", err)
 	}
 }

@@ -18,6 +18,7 @@ type Scan struct {
 	X, Y        []float64   // of the probe's centre in pixels of the object, X along columns
 	Probe       []complex64 // N×N
 	Object      *Object     // the truth, or nil
+	Factor      float64     // of the amplitudes, instead of that of Normalisation; 0 for none
 	Notes       []string    // choices made in reading a file
 }
 
@@ -33,9 +34,12 @@ func (s *Scan) Pattern(i int) []float32 {
 	return s.Diffraction[i*n:][:n]
 }
 
-// Normalisation returns the factor by which networks multiply amplitudes: with it a
+// Normalisation returns the factor by which networks multiply amplitudes: Factor, or else the one with which a
 // pattern's mean sum of squares is (N/2)².
 func (s *Scan) Normalisation() (float64, error) {
+	if s.Factor > 0 {
+		return s.Factor, nil
+	}
 	total := 0.0
 	for _, v := range s.Diffraction {
 		total += float64(v) * float64(v)
@@ -59,7 +63,7 @@ func (s *Scan) Sample(count int, seed uint64) (*Scan, error) {
 	}
 	drawn := rand.New(rand.NewPCG(seed, 0x73616d706c65)).Perm(n)[:count]
 	slices.Sort(drawn)
-	part := &Scan{Size: s.Size, Probe: s.Probe, Object: s.Object, Notes: s.Notes, Diffraction: make([]float32, 0, count*s.Size*s.Size)}
+	part := &Scan{Size: s.Size, Probe: s.Probe, Object: s.Object, Factor: s.Factor, Notes: s.Notes, Diffraction: make([]float32, 0, count*s.Size*s.Size)}
 	for _, i := range drawn {
 		part.Diffraction = append(part.Diffraction, s.Pattern(i)...)
 		part.X, part.Y = append(part.X, s.X[i]), append(part.Y, s.Y[i])

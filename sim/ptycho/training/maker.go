@@ -47,7 +47,7 @@ func (in Inputs) Name() string { return in.name }
 func (m Maker) Load(ctx context.Context, v settings.Values) (workload.Inputs, error) {
 	s := From(v)
 	if s.Data != "" {
-		measured, err := scan.Chosen(ctx, s.Data, s.DataAs, s.Size, s.Positions, s.Seed)
+		measured, err := scan.Chosen(ctx, s.Data, s.data(), s.Size, s.Positions, s.Seed)
 		if err != nil {
 			if ctx.Err() == nil {
 				err = &settings.KeyError{Key: "data", Err: err}
@@ -71,7 +71,7 @@ func (m Maker) Load(ctx context.Context, v settings.Values) (workload.Inputs, er
 // SameInputs reports whether two settings have the same scan.
 func (m Maker) SameInputs(a, b settings.Values) bool {
 	s, t := From(a), From(b)
-	return s.scan() == t.scan() && s.Data == t.Data && s.DataAs == t.DataAs
+	return s.scan() == t.scan() && s.Data == t.Data && s.data() == t.data()
 }
 
 // Reads reports whether the scan is a file.

@@ -22,6 +22,7 @@ type Settings struct {
 	Size        int     `setting:"size"`
 	Data        string  `setting:"data"`
 	DataAs      string  `setting:"data_as"`
+	DataFactor  float64 `setting:"data_factor"`
 	ObjectSize  int     `setting:"object_size"`
 	Positions   int     `setting:"positions"`
 	Photons     float64 `setting:"photons"`
@@ -32,6 +33,7 @@ type Settings struct {
 	GridSize      int    `setting:"gridsize"`
 	FiltersScale  int    `setting:"filters_scale"`
 	AmpActivation string `setting:"amp_activation"`
+	Heads         string `setting:"heads"`
 
 	// The training.
 	Batch        int     `setting:"batch"`
@@ -79,7 +81,7 @@ func From(v settings.Values) Settings {
 
 // network returns the network that is trained.
 func (s *Settings) network() ptycho.Config {
-	return ptycho.Config{Size: s.Size, GridSize: s.GridSize, FiltersScale: s.FiltersScale, ProbeBig: true, AmpActivation: s.AmpActivation, Seed: s.Seed}
+	return ptycho.Config{Size: s.Size, GridSize: s.GridSize, FiltersScale: s.FiltersScale, ProbeBig: true, AmpActivation: s.AmpActivation, Heads: s.Heads, Seed: s.Seed}
 }
 
 // scan returns the scan that is simulated.
@@ -87,6 +89,11 @@ func (s *Settings) scan() scan.Options {
 	return scan.Options{
 		Size: s.Size, ObjectSize: s.ObjectSize, Positions: s.Positions, Photons: s.Photons, Phase: s.ObjectPhase, Curvature: s.Curvature, Seed: s.Seed,
 	}
+}
+
+// data returns how the scan's file is read.
+func (s *Settings) data() scan.ReadOptions {
+	return scan.ReadOptions{As: s.DataAs, Factor: s.DataFactor}
 }
 
 // plan returns the options of the training plan.

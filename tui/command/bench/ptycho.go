@@ -93,8 +93,10 @@ func benchPtychoCommand() *cobra.Command {
 	flags.StringVar(&j.AMP, "amp", string(ptycho.Float32), "mixed precision of the convolutions: "+modeNames())
 	flags.BoolVar(&j.Winograd, "winograd", false, "3×3 convolutions by Winograd's F(4×4, 3×3): a quarter of the multiplications, ten times the rounding error of float32")
 	flags.StringVar(&j.AmpActivation, "amp-activation", "", "activation of the amplitude's centre, "+anyOf(ptycho.AmpActivations())+"; without it sigmoid")
+	flags.StringVar(&j.Heads, "heads", "", "whose heads the network has, "+anyOf(ptycho.HeadKinds())+", which differ in how the border is drawn; without it keras")
 	flags.StringVar(&j.Weights, "weights", "", "file of weights, NPZ, safetensors or of torch.save; without it those that training left, or else seeded ones")
 	flags.StringVar(&j.DataAs, "data-as", scan.AsAmplitude, "how the numbers of --data are read: amplitude, as PtychoPINN's loader does, or intensity, whose square roots are taken")
+	flags.Float64Var(&j.Factor, "data-factor", 0, "factor of the amplitudes of --data; 0 is PtychoPINN's rule, by which the mean sum of a pattern's squares becomes (N/2)²")
 	flags.StringVar(&f.data, "data", "", "NPZ file of patterns by PtychoPINN's schema; without it they are simulated")
 	flags.Float64Var(&f.photons, "photons", 1e9, "mean number of photons of a simulated pattern")
 	flags.IntVar(&j.Images, "images", 100, "patterns of a run")
@@ -158,7 +160,7 @@ func (f *ptychoFlags) check() (err error) {
 		return fmt.Errorf("flag --batch-sizes: %w", err)
 	}
 	if _, err := ptycho.New(j.Config()); err != nil {
-		return fmt.Errorf("flags --size, --gridsize, --filters-scale and --amp-activation: %w", err)
+		return fmt.Errorf("flags --size, --gridsize, --filters-scale, --amp-activation and --heads: %w", err)
 	}
 	channels := j.Config().Channels()
 	if j.DataAs != scan.AsAmplitude && j.DataAs != scan.AsIntensity {
@@ -177,6 +179,7 @@ func (f *ptychoFlags) check() (err error) {
 	within("warmup", float64(j.Warmup), 0, mostRounds)
 	within("margin", o.Margin, 0, 0.5)
 	within("tolerance", o.Tolerance, 0, 0.5)
+	within("data-factor", j.Factor, 0, 1e12)
 	within("photons", f.photons, 1, 1e15)
 	within("threads", float64(f.engine.Threads), 0, 1024)
 	if err == nil && !slices.Contains(ptycho.Modes(), j.AMP) {
@@ -341,7 +344,7 @@ func (f *ptychoFlags) prepare(ctx context.Context, folder string, shown *progres
 		}
 	}
 	if j.Data = f.data; j.Data != "" {
-		s, err := scan.Read(ctx, j.Data, j.DataAs)
+		s, err := scan.Read(ctx, j.Data, scan.ReadOptions{As: j.DataAs, Factor: j.Factor})
 		switch {
 		case err != nil:
 			return cli.BadUsage(fmt.Errorf("flag --data: %w", err))
@@ -349,6 +352,12 @@ func (f *ptychoFlags) prepare(ctx context.Context, folder string, shown *progres
 			return cli.BadUsage(fmt.Errorf("flag --data: %s has patterns of %d×%d: must be of --size, %d×%d", j.Data, s.Size, s.Size, j.Size, j.Size))
 		case len(s.X) < j.Images:
 			return cli.BadUsage(fmt.Errorf("flag --images: %d: must be at most the %d patterns of %s", j.Images, len(s.X), j.Data))
+		}
+		if s, err = s.Sample(j.Images, j.Seed); err == nil {
+			err = s.NoteFactor()
+		}
+		if err != nil {
+			return cli.BadUsage(fmt.Errorf("flag --data: %w", err))
 		}
 		for _, line := range s.Notes {
 			shown.note(line)

@@ -21,8 +21,8 @@ type container struct {
 	offsets  []float32 // [groups, channels, 2]
 }
 
-// normalise fills the container, a batch of groups at a time. One factor makes the mean
-// square sum of all patterns (N/2)², and is followed by scale.
+// normalise fills the container, a batch of groups at a time. One factor, the scan's or the one that makes the mean
+// square sum of all patterns (N/2)², is followed by scale.
 func (c *container) normalise(batch int, scale float64) error {
 	plane := c.scan.Size * c.scan.Size
 	c.patterns = make([]float32, len(c.groups)*c.channels*plane)
@@ -43,7 +43,11 @@ func (c *container) normalise(batch int, scale float64) error {
 		return errors.New("normalise: the diffraction is 0 or not finite everywhere")
 	}
 	half := float64(c.scan.Size) / 2
-	factor := float32(math.Sqrt(half*half*float64(len(c.groups)*c.channels)/total) * scale)
+	normal := math.Sqrt(half * half * float64(len(c.groups)*c.channels) / total)
+	if c.scan.Factor > 0 {
+		normal = c.scan.Factor
+	}
+	factor := float32(normal * scale)
 	at = 0
 	c.batches(batch, func(groups []scan.Group) {
 		part := c.patterns[at:][:len(groups)*c.channels*plane]

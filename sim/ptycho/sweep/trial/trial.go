@@ -25,13 +25,15 @@ type Job struct {
 	ProbeBig     bool `json:"probe_big"`
 
 	AmpActivation string `json:"amp_activation,omitempty"` // empty for the default
+	Heads         string `json:"heads,omitempty"`          // empty for the default
 
-	Weights string `json:"weights"`           // path; empty for seeded weights
-	Data    string `json:"data"`              // path of an NPZ file
-	DataAs  string `json:"data_as,omitempty"` // how its patterns are read; empty for the default
-	Keep    string `json:"keep,omitempty"`    // path, without Suffixes, to which the reconstruction is written; empty for none
-	Images  int    `json:"images"`            // patterns of a run; more than the file has are an error
-	Seed    uint64 `json:"seed"`              // of the groups and of the patterns that are drawn
+	Weights string  `json:"weights"`               // path; empty for seeded weights
+	Data    string  `json:"data"`                  // path of an NPZ file
+	DataAs  string  `json:"data_as,omitempty"`     // how its patterns are read; empty for the default
+	Factor  float64 `json:"data_factor,omitempty"` // of its amplitudes; 0 for PtychoPINN's rule
+	Keep    string  `json:"keep,omitempty"`        // path, without Suffixes, to which the reconstruction is written; empty for none
+	Images  int     `json:"images"`                // patterns of a run; more than the file has are an error
+	Seed    uint64  `json:"seed"`                  // of the groups and of the patterns that are drawn
 
 	Kernels string `json:"kernels"`
 	Threads int    `json:"threads"`
@@ -144,7 +146,7 @@ func (j Job) within() error {
 
 // Config returns the configuration of the network.
 func (j Job) Config() ptycho.Config {
-	return ptycho.Config{Size: j.Size, GridSize: j.GridSize, FiltersScale: j.FiltersScale, ProbeBig: j.ProbeBig, AmpActivation: j.AmpActivation}
+	return ptycho.Config{Size: j.Size, GridSize: j.GridSize, FiltersScale: j.FiltersScale, ProbeBig: j.ProbeBig, AmpActivation: j.AmpActivation, Heads: j.Heads}
 }
 
 // Precision returns how the network multiplies.
@@ -264,7 +266,7 @@ func (p *pipeline) run(ctx context.Context) (*Run, error) {
 
 // load reads the file, and draws the patterns of a run.
 func (p *pipeline) load(ctx context.Context) (*scan.Scan, error) {
-	s, err := scan.Read(ctx, p.Data, cmp.Or(p.DataAs, scan.AsAmplitude))
+	s, err := scan.Read(ctx, p.Data, scan.ReadOptions{As: cmp.Or(p.DataAs, scan.AsAmplitude), Factor: p.Factor})
 	if err != nil {
 		return nil, err
 	}

@@ -180,6 +180,15 @@ func TestNormalisingDoesNotDependOnTheBatch(t *testing.T) {
 			t.Errorf("batch size %d: other values", batch)
 		}
 	}
+	groups, err := s.Groups(t.Context(), 1, 5, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Factor = 3
+	c := container{scan: s, groups: groups, channels: 1}
+	if err := c.normalise(2, 0.5); err != nil || c.patterns[1] != 1.5*s.Pattern(groups[0].Positions[0])[1] {
+		t.Errorf("a given factor: %g, %v", c.patterns[1], err)
+	}
 	dark := container{scan: &scan.Scan{Size: 8, X: []float64{0}, Y: []float64{0}, Diffraction: make([]float32, 64)}, groups: []scan.Group{{Positions: []int{0}}}, channels: 1}
 	if err := dark.normalise(1, 1); err == nil {
 		t.Error("a dark scan is normalised")
