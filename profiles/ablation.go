@@ -162,6 +162,8 @@ type AblationRow struct {
 
 	// OffNS and OnNS are medians of the blocks' medians of the whole iteration.
 	OffNS, OnNS float64
+	// OffBlocks and OnBlocks are the blocks' medians in order, which nothing but the summary of the benchmark reads.
+	OffBlocks, OnBlocks []float64 `json:"-"`
 	// Effect is on/off − 1 with its 95 % interval, which is infinite below
 	// stats.SignedRankLeast groups and NaN without any.
 	Effect, Low, High float64

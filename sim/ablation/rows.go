@@ -93,6 +93,7 @@ func (r *row) take(g *group) {
 func (r *row) judge() {
 	r.Groups, r.QualityGroups = len(r.ratios), len(r.gains)
 	r.OffNS, r.OnNS = middle(r.off), middle(r.on)
+	r.OffBlocks, r.OnBlocks = slices.Clip(r.off), slices.Clip(r.on)
 	c := stats.SignedRank(r.ratios)
 	if r.Sequential {
 		c = r.look()

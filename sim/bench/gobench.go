@@ -3,50 +3,65 @@ package bench
 import (
 	"fmt"
 	"io"
-	"runtime"
-	"strings"
 
+	"prismtop/profiles"
 	"prismtop/profiles/export"
-	"prismtop/profiles/visible"
+	"prismtop/profiles/machine"
+	"prismtop/profiles/settings"
 )
 
-// goLines is the number of lines of a benchmark in Go's format: benchstat needs several to give an interval.
-const goLines = 10
+// Measurements in the format of Go's benchmarks: an iteration and its phases, sizes and threads, the settings of an ablation.
 
-// WriteGo writes a measurement in the format of Go's benchmarks, which benchstat compares: a benchmark for the iteration and each
-// phase, in up to goLines lines, each the mean of consecutive iterations.
+// WriteGo writes a benchmark for the iteration and each phase.
 func WriteGo(w io.Writer, r *Report, s *export.Summary) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "goos: %s\ngoarch: %s\npkg: prismtop\n", runtime.GOOS, runtime.GOARCH)
-	if s.Machine.CPU != nil {
-		fmt.Fprintf(&b, "cpu: %s\n", visible.Text(*s.Machine.CPU))
-	}
-	// Further keys would make benchstat put runs that differ in them in tables of their own: these are comments.
-	fmt.Fprintf(&b, "# prismtop %s, kernels %s\n", s.Version, or(s.Machine.Kernels, "unknown"))
-	for _, name := range s.Settings.Table().Names() {
-		fmt.Fprintf(&b, "# %s = %s\n", name, visible.Text(s.Settings.Quoted(name)))
-	}
+	comments := goComments(s.Version, *s.Settings)
+	comments[0] += ", kernels " + or(s.Machine.Kernels, "unknown")
+	g := export.NewGoBenchmarks(or(s.Machine.CPU, ""), comments...)
 	name := "Iteration"
 	if r.Options.Forward {
 		name = "Forward"
 	}
-	writeGo(&b, name, r.Threads, r.Total)
+	g.AddTimes(name, r.Threads, r.Total)
 	for i, p := range r.Run.Schema.Phases {
-		writeGo(&b, name+"/phase="+strings.ReplaceAll(p.Name, " ", "_"), r.Threads, r.Phases[i])
+		g.AddTimes(name+"/phase="+p.Name, r.Threads, r.Phases[i])
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return g.Write(w)
 }
 
-// writeGo writes the lines of a benchmark of times in nanoseconds.
-func writeGo(b *strings.Builder, name string, threads int, nanos []int64) {
-	lines := min(goLines, len(nanos))
-	for i := range lines {
-		of := nanos[i*len(nanos)/lines : (i+1)*len(nanos)/lines]
-		sum := int64(0)
-		for _, n := range of {
-			sum += n
-		}
-		fmt.Fprintf(b, "Benchmark%s-%d\t%d\t%.1f ns/op\n", name, threads, len(of), float64(sum)/float64(len(of)))
+// goComments are what was measured: the program and its settings.
+func goComments(version string, v settings.Values) []string {
+	lines := []string{"prismtop " + version}
+	for _, name := range v.Table().Names() {
+		lines = append(lines, name+" = "+v.Quoted(name))
 	}
+	return lines
+}
+
+// WriteScalingGo writes a benchmark for each point: of a version of the program with settings, on a processor.
+func WriteScalingGo(w io.Writer, points []Point, version, cpu string, v settings.Values) error {
+	g := export.NewGoBenchmarks(cpu, goComments(version, v)...)
+	for _, p := range points {
+		g.AddTimes(fmt.Sprintf("Iteration/size=%d/object=%d", p.Size, p.Object), p.Threads, p.Nanos)
+	}
+	return g.Write(w)
+}
+
+// WriteAblationGo writes two benchmarks for each setting, off and on, with the median of each block as a measurement. version, cpu
+// and v are as for WriteScalingGo. A factorial ablation has no such blocks.
+func WriteAblationGo(w io.Writer, a *profiles.Ablation, version, cpu string, v settings.Values) error {
+	g := export.NewGoBenchmarks(cpu, goComments(version, v)...)
+	threads := v.Int(settings.Threads)
+	if threads == 0 {
+		threads = machine.Processors()
+	}
+	for i := range a.Rows {
+		r := &a.Rows[i]
+		for side, blocks := range [][]float64{r.OffBlocks, r.OnBlocks} {
+			name := fmt.Sprintf("Ablation/setting=%s/side=%s", r.Key, []string{"off", "on"}[side])
+			for _, nanos := range blocks {
+				g.Add(name, threads, max(r.Iterations/(len(r.OffBlocks)+len(r.OnBlocks)), 1), nanos)
+			}
+		}
+	}
+	return g.Write(w)
 }

@@ -15,6 +15,7 @@ type Point struct {
 	Median, P10, P90      float64 // ms
 	Foreign               float64 // share of the processors used by other programs
 	Clean                 bool
+	Nanos                 []int64 // of each iteration
 }
 
 // at returns the options for a field of a size, with an object of a quarter of it, and a number of threads.
@@ -59,7 +60,7 @@ func Scaling(ctx context.Context, o Options, sizes, threads []int, progress func
 			t := spread(r.Total)
 			points = append(points, Point{
 				Size: size, Object: at.Settings.ObjectSize, Threads: r.Threads,
-				Median: t.Median / 1e6, P10: t.P10 / 1e6, P90: t.P90 / 1e6, Foreign: r.Foreign, Clean: r.Clean,
+				Median: t.Median / 1e6, P10: t.P10 / 1e6, P90: t.P90 / 1e6, Foreign: r.Foreign, Clean: r.Clean, Nanos: r.Total,
 			})
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/sim/ablation"
 	"prismtop/sim/bench"
+	"prismtop/sim/cpu/features"
 	"prismtop/tui/command/cli"
 )
 
@@ -22,7 +23,7 @@ import (
 func benchAblationCommand() *cobra.Command {
 	var f cli.SettingFlags
 	var o ablation.Options
-	var asJSON bool
+	var asJSON, goText bool
 	var factors []string
 	cmd := &cobra.Command{
 		Use: "ablation", Short: "Measure what every optimisation saves or costs here, with intervals", Args: cli.NoArguments,
@@ -37,7 +38,15 @@ func benchAblationCommand() *cobra.Command {
 			"prismtop bench ablation --preset phase5 --factorial default\nprismtop bench ablation --factorial caches,amp=bf16x3,pruned_fft",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			m, err := resolve(cmd, &f, "an ablation ends with its last round; see --rounds and --only",
-				func(v settings.Values) error { return benchAblationOptions(cmd.Flags(), v, factors, &o) })
+				func(v settings.Values) error {
+					switch {
+					case asJSON && goText:
+						return errJoinedJSON
+					case goText && cmd.Flags().Changed("factorial"):
+						return errors.New("flag --benchfmt: a factorial ablation compares combinations, not two sides: must be left out with --factorial")
+					}
+					return benchAblationOptions(cmd.Flags(), v, factors, &o)
+				})
 			if err != nil {
 				return err
 			}
@@ -45,7 +54,7 @@ func benchAblationCommand() *cobra.Command {
 			if table == nil {
 				return failed(&f, err)
 			}
-			return errors.Join(writeAblation(cmd.OutOrStdout(), table, &m, asJSON), err)
+			return errors.Join(writeAblation(cmd.OutOrStdout(), table, &m, asJSON, goText), err)
 		},
 	}
 	register(cmd, &f)
@@ -55,12 +64,16 @@ func benchAblationCommand() *cobra.Command {
 	cmd.Flags().StringSliceVar(&factors, "factorial", nil, fmt.Sprintf("run every combination of these %d to %d settings; default: those that the workload chooses",
 		settings.LeastFactors, settings.MostFactors))
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the table as one JSON object (prismtop docs json)")
+	cmd.Flags().BoolVar(&goText, "benchfmt", false, "the blocks in the format of Go's benchmarks, for benchstat -row /setting -col /side (prismtop docs performance)")
 	return cmd
 }
 
 // writeAblation writes the table of an ablation, which may have been interrupted.
-func writeAblation(w io.Writer, table *profiles.Ablation, m *measured, asJSON bool) error {
-	if !asJSON {
+func writeAblation(w io.Writer, table *profiles.Ablation, m *measured, asJSON, goText bool) error {
+	switch {
+	case goText:
+		return bench.WriteAblationGo(w, table, cli.Version, features.Detect().Model, m.settings)
+	case !asJSON:
 		return bench.WriteAblation(w, table)
 	}
 	data, err := export.AblationJSON(table, m.settings, cli.Version, m.preset)

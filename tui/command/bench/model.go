@@ -64,6 +64,9 @@ func benchModelCommand() *cobra.Command {
 	return cmd
 }
 
+// errJoinedJSON is the error of two forms on one standard output.
+var errJoinedJSON = errors.New("flag --benchfmt: cannot be joined with --json")
+
 // modelFlags are the flags whose values are settings without conversion.
 var modelFlags = [][2]string{{"size", "size"}, {"object", "object_size"}, {"amp", "amp"}}
 
@@ -109,7 +112,7 @@ func (f *benchFlags) run(cmd *cobra.Command) error {
 	o := &f.options
 	switch {
 	case f.json && f.goText:
-		return cli.BadUsage(errors.New("flag --benchfmt: cannot be joined with --json"))
+		return cli.BadUsage(errJoinedJSON)
 	case o.Warmup < 0:
 		return cli.BadUsage(fmt.Errorf("flag --warmup: %d: must be at least 0", o.Warmup))
 	case !(o.MaxForeign >= 0 && o.MaxForeign <= 1):

@@ -42,6 +42,7 @@ type ptychoFlags struct {
 	data     string
 	output   sweepOutput
 	json     bool
+	goText   bool
 
 	gpuReason string // why no GPU is used
 }
@@ -115,6 +116,7 @@ func benchPtychoCommand() *cobra.Command {
 	cli.EngineFlags(flags, &f.engine)
 	f.output.register(flags)
 	flags.BoolVar(&f.json, "json", false, "the result as one JSON object (docs/schema/ptycho.json)")
+	flags.BoolVar(&f.goText, "benchfmt", false, "the runs in the format of Go's benchmarks, which benchstat compares (prismtop docs performance)")
 	return cmd
 }
 
@@ -163,6 +165,9 @@ func (f *ptychoFlags) check() (err error) {
 		return fmt.Errorf("flags --size, --gridsize, --filters-scale, --amp-activation and --heads: %w", err)
 	}
 	channels := j.Config().Channels()
+	if f.json && f.goText {
+		return errJoinedJSON
+	}
 	if j.DataAs != scan.AsAmplitude && j.DataAs != scan.AsIntensity {
 		return fmt.Errorf("flag --data-as: %q: must be %s or %s", j.DataAs, scan.AsAmplitude, scan.AsIntensity)
 	}
@@ -251,7 +256,10 @@ func (f *ptychoFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	print := report.WriteText
-	if f.json {
+	switch {
+	case f.goText:
+		print = report.WriteGo
+	case f.json:
 		print = func(w io.Writer, r *sweep.Report) error { return export.WriteObject(w, r) }
 	}
 	return errors.Join(f.output.write(r), print(cmd.OutOrStdout(), r), err)

@@ -13,6 +13,7 @@ import (
 	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
 	"prismtop/sim/bench"
+	"prismtop/sim/cpu/features"
 	"prismtop/sim/workloads"
 	"prismtop/tui/command/cli"
 )
@@ -23,6 +24,7 @@ func benchScalingCommand() *cobra.Command {
 	var seconds float64
 	var plot string
 	var sets []string
+	var goText bool
 	cmd := &cobra.Command{
 		Use: "scaling", Short: "Time iterations over field sizes and threads, as a table and a plot", Args: cli.NoArguments,
 		Example: "prismtop bench scaling --sizes 256,512,1024 --plot scaling.svg",
@@ -75,7 +77,13 @@ func benchScalingCommand() *cobra.Command {
 			if len(points) == 0 {
 				return err
 			}
-			err = errors.Join(bench.WriteScaling(cmd.OutOrStdout(), points), err)
+			write := bench.WriteScaling
+			if goText {
+				write = func(w io.Writer, points []bench.Point) error {
+					return bench.WriteScalingGo(w, points, cli.Version, features.Detect().Model, v)
+				}
+			}
+			err = errors.Join(write(cmd.OutOrStdout(), points), err)
 			if plot != "" {
 				err = errors.Join(err, writePlot(plot, points))
 			}
@@ -86,6 +94,7 @@ func benchScalingCommand() *cobra.Command {
 	flags.IntSliceVar(&sizes, "sizes", []int{256, 512, 1024, 2048}, "sides of the field in pixels; the object has a quarter")
 	flags.IntSliceVar(&threads, "threads", []int{1, machine.Processors()}, "numbers of threads")
 	flags.Float64Var(&seconds, "seconds", 5, "seconds of each measurement")
+	flags.BoolVar(&goText, "benchfmt", false, "the times in the format of Go's benchmarks, which benchstat compares (prismtop docs performance)")
 	flags.StringVar(&plot, "plot", "", "path of a plot to draw, in SVG")
 	flags.StringArrayVar(&sets, "set", nil, "one setting as key=value; may be given again")
 	return cmd

@@ -151,3 +151,15 @@ func TestSchema(t *testing.T) {
 		}
 	}
 }
+
+// Each run of a batch size is a measurement of its benchmark; those of the edge are none.
+func TestRunsInTheFormatOfGo(t *testing.T) {
+	var b strings.Builder
+	if err := WriteGo(&b, measuredReport(t, 4, 8)); err != nil {
+		t.Fatal(err)
+	}
+	line := "BenchmarkPredict/N=64/gridsize=1/filters_scale=1/batch=8-2\t104\t3000000.0 ns/op\t333.3 images/s\t56000000 peak-B\n"
+	if strings.Count(b.String(), line) != 3 || strings.Count(b.String(), "\nBenchmark") != 6 || !strings.Contains(b.String(), "\n# weights: seeded\n") {
+		t.Error(b.String())
+	}
+}
