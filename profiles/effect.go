@@ -132,6 +132,8 @@ func (e *Effect) Incomparable() (full, brief string) {
 		return cmp.Or(e.Confounded, "too few iterations before it"), cmp.Or(e.Briefly, "too few before")
 	case e.Ended:
 		return "the run ended first", "the run ended first"
+	case e.Fork != nil:
+		return "its fork came first, with " + TooFew(e.NAfter) + " after it", "its fork came first"
 	}
 	return TooFew(e.NAfter) + " after it", "too few after"
 }

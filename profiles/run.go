@@ -26,6 +26,7 @@ type RunInfo struct {
 	Cautions    []Caution
 	PriorStarts int   // restarts of this run so far
 	Prints      bool  // it is that of another program, which prints: see Output
+	GoesOn      bool  // it is that of another program, which goes on without it
 	Able        Kinds // the commands that it carries out
 	Resumed     int64 // iterations before the checkpoint from which it goes on; 0 for a new run
 	Needs       int64 // bytes that it comes to hold, by its plans with full caches; 0 if that is not known

@@ -384,6 +384,7 @@ func (l *loop) pass(outcome *workload.Outcome) {
 
 // over ends a run whose task found that it is finished before another iteration began.
 func (l *loop) over(cut context.Context, outcome *workload.Outcome) error {
+	l.grow(outcome.Grown)
 	if outcome.UnitEnded {
 		l.unitDone(outcome.Result)
 	}

@@ -25,6 +25,7 @@ type Greeting struct {
 	Optimizers []string
 	Scaler     bool
 	Clock      string // "device" or "host": whose times are to be shown
+	Attached   bool   // the module came into the program while it ran
 
 	Unit struct {
 		One, Many string

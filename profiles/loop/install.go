@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -21,9 +22,12 @@ import (
 var modules embed.FS
 
 // notModules are those of them that no program imports.
-var notModules = map[string]bool{demo: true}
+var notModules = map[string]bool{demo: true, attach: true}
 
-const demo = "demo.py"
+const (
+	demo   = "demo.py"
+	attach = "attach.py"
+)
 
 // Install writes the module into a private folder below another, named after what is in it, and returns its path. Folders
 // of other versions that no process uses any more are removed.
@@ -84,6 +88,23 @@ func removeOthers(folder string) {
 		}
 	}
 }
+
+// Attachment is a program that a running Python executes to load the module, installed in a folder: it makes its rings in
+// another, where the file AttachmentSays has AttachmentDone, or why not, once it has run.
+func Attachment(module, rings string) []byte {
+	text, _ := modules.ReadFile("python/" + attach) // it is embedded
+	call, _ := json.Marshal([]string{module, rings, filepath.Join(rings, AttachmentSays), AttachmentDone})
+	return append(text, fmt.Sprintf("\nprismtop_attach(*%s)\ndel prismtop_attach\n", call)...)
+}
+
+// Detachment is a program that has the module of an Attachment take everything back.
+const Detachment = `__import__("sys").modules["prismtop"].LOOP.retire()` + "\n"
+
+// What an Attachment leaves in its folder of rings.
+const (
+	AttachmentSays = "attached"
+	AttachmentDone = "done"
+)
 
 // Demo is a program that trains a small network with PyTorch alone.
 func Demo() []byte {

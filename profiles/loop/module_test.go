@@ -44,6 +44,19 @@ func TestModuleWithoutPyTorch(t *testing.T) {
 	}
 }
 
+// TestFrameworks runs the callbacks' examples, those whose packages are there, with the Python of PRISMTOP_TEST_TORCH or the
+// first one on PATH.
+func TestFrameworks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains networks")
+	}
+	python := pythons(t)[0]
+	if own := os.Getenv("PRISMTOP_TEST_TORCH"); own != "" {
+		python = own
+	}
+	runTests(t, python, "test_frameworks.py")
+}
+
 // TestModuleWithPyTorch runs with the Python of PRISMTOP_TEST_TORCH, else with the first one on PATH that has PyTorch.
 func TestModuleWithPyTorch(t *testing.T) {
 	if testing.Short() {

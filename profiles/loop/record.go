@@ -88,8 +88,8 @@ type Record struct {
 	Block             uint32
 	Items             float64 // 0 if unknown; also of an EpochEnd
 	Host, Device      [MaxPhases]int64
-	Series            [MaxSeries]float64
-	Spent             int64 // by the module, at the boundary before
+	Series            [MaxSeries]float64 // also of an EpochEnd: logged since its last step
+	Spent             int64              // by the module, at the boundary before
 
 	Generation     uint32 // of settings; also of an Answer
 	Unit, InUnit   int32  // also of an EpochEnd, whose InUnit is the number of its steps
@@ -146,6 +146,9 @@ func (r *Record) decode(b []byte) bool {
 		r.Took, r.Generation, r.Block, r.Outcome, r.Text = i64(32), u32(40), u32(44), Outcome(u32(48)), text(52)
 	case EpochEnd:
 		r.Unit, r.InUnit, r.Items = int32(u32(48)), int32(u32(52)), f64(56)
+		for i := range MaxSeries {
+			r.Series[i] = f64(320 + 8*i)
+		}
 	case LayerTimes:
 		r.LayerForward, r.LayerBackward, r.Index, r.Count = i64(32), i64(40), int(u32(48)), int(u32(52))
 		r.Calls, r.Text = int(u32(56)), text(60)

@@ -17,6 +17,8 @@ type Settings struct {
 
 	State string `json:"state,omitempty"` // KeepState, ReturnToState or DropState, once a generation
 	Steps int    `json:"steps,omitempty"` // that must be left in the epoch for KeepState
+
+	Detach bool `json:"detach,omitempty"` // take everything back, for good
 }
 
 // What a loop watches.

@@ -56,8 +56,8 @@ type task struct {
 	memory  profiles.Memory
 	changed bool // memory, since the last step
 
-	ended     bool // a unit, since the last step
-	result    profiles.UnitResult
+	ended     bool        // a unit, since the last step
+	ending    loop.Record // then: its end
 	unitBegan int64
 	last      profiles.Values
 	said      []profiles.LogEntry
@@ -86,7 +86,7 @@ func (t *task) beat() {
 // Info describes the run.
 func (t *task) Info() profiles.RunInfo {
 	g := t.Greeting
-	info := profiles.RunInfo{Schema: t.schema, Object: visible.Text(t.name), Parameters: g.Parameters, Units: g.Unit.Total, Prints: true, Notes: t.Notes}
+	info := profiles.RunInfo{Schema: t.schema, Object: visible.Text(t.name), Parameters: g.Parameters, Units: g.Unit.Total, Prints: !g.Attached, GoesOn: g.Attached, Notes: t.Notes}
 	var models []string
 	for _, m := range g.Models {
 		models = append(models, visible.Text(m.Class))
@@ -336,9 +336,7 @@ func (t *task) take() {
 			t.said = append(t.said, profiles.LogEntry{Text: "the loop missed prismtop and took back what an experiment had switched", Refused: true})
 		}
 	case loop.EpochEnd:
-		t.ended = true
-		t.result = profiles.UnitResult{Unit: r.Unit, Iterations: r.InUnit, Values: t.last, Elapsed: time.Duration(max(0, r.Start-t.unitBegan))}
-		t.unitBegan = r.Start
+		t.ended, t.ending = true, *r
 	case loop.LayerTimes:
 		t.takeLayer(r)
 	case loop.Picture:
@@ -414,16 +412,38 @@ func (t *task) Iterate(ctx context.Context, it *profiles.Iteration) (out workloa
 		t.said = append(t.said, profiles.LogEntry{Text: unit.Plural(int(lost-t.lost), "record", "records") + " of the loop came faster than they were read, and are missing", Refused: true})
 		t.lost = lost
 	}
-	out = workload.Outcome{UnitEnded: t.ended, Result: t.result, Measured: profiles.NoValues(), MemoryChanged: t.changed, Said: t.said}
-	t.ended, t.changed, t.said = false, false, nil
+	newest := &step
+	if !ok {
+		newest = &t.ending // which may have what no step had
+	}
+	out = workload.Outcome{UnitEnded: t.ended, Measured: profiles.NoValues(), MemoryChanged: t.changed}
+	if ok || t.ended {
+		out.Grown = t.grow(ctx, newest)
+	}
+	if t.ended {
+		out.Result = t.unit()
+	}
+	out.Said, t.ended, t.changed, t.said = t.said, false, false, nil
 	out.Layers, t.layers = t.layers, nil // a step comes after the last of them
 	if !ok {
 		out.Finished, out.NoIteration = true, true
 		return out, t.end(ctx, &out)
 	}
-	out.Grown = t.grow(ctx, &step)
 	t.fill(it, &step, &out)
 	return out, nil
+}
+
+// unit returns the result of the unit that ended: the values of its last step, and those that were logged after it.
+func (t *task) unit() profiles.UnitResult {
+	r := &t.ending
+	for i := range t.schema.Series {
+		if v := r.Series[i]; !math.IsNaN(v) {
+			t.last[i] = v
+		}
+	}
+	began := t.unitBegan
+	t.unitBegan = r.Start
+	return profiles.UnitResult{Unit: r.Unit, Iterations: r.InUnit, Values: t.last, Elapsed: time.Duration(max(0, r.Start-began))}
 }
 
 const (

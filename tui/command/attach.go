@@ -13,6 +13,7 @@ import (
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"prismtop/profiles/attach"
 	"prismtop/profiles/loop"
@@ -32,18 +33,25 @@ import (
 func attachCommand() *cobra.Command {
 	var f runFlags
 	var take, watch bool
+	var pid int
 	var roleName string
 	cmd := &cobra.Command{
 		Use: "attach [SESSION | JOB]", Short: "Reattach the screen to a running session", Args: cobra.ArbitraryArgs,
 		Long: "Show a session, a run on this machine that outlives its terminal, with all panes and keys (prismtop docs sessions). Of\n" +
 			"several screens one operates the run, the first unless --take is given; the others watch it, and can ask for that.\n" +
 			"Leaving the screen leaves the run going. Without a session, show the only one; prismtop sessions lists them.\n" +
-			"The number of a job of Slurm, of an array's element as 4711.3, shows the session in that job, through srun.",
-		Example: "prismtop attach\nprismtop attach k3f9w --take\nprismtop attach 4711.3",
+			"The number of a job of Slurm, of an array's element as 4711.3, shows the session in that job, through srun. With\n" +
+			"--pid, show the training loop of a Python program that runs already and knows nothing of prismtop; leaving takes back\n" +
+			"what was done to it (Linux, CPython from 3.14 on; prismtop docs python).",
+		Example: "prismtop attach\nprismtop attach k3f9w --take\nprismtop attach 4711.3\nprismtop attach --pid 4711",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) > 1:
 				return cli.BadUsage(errors.New("attach: wants one session; prismtop sessions lists them"))
+			case cmd.Flags().Changed("pid") && (len(args) > 0 || take || watch || cmd.Flags().Changed("role")):
+				return cli.BadUsage(errors.New("flag --pid: cannot be joined with a session or the flags of one"))
+			case cmd.Flags().Changed("pid"):
+				return adoptAlone(cmd, strconv.Itoa(pid))
 			case take && watch:
 				return cli.BadUsage(errors.New("flag --take: cannot be joined with --watch"))
 			}
@@ -66,6 +74,7 @@ func attachCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&take, "take", false, "operate the run even if another screen does, which then only watches it")
+	flags.IntVar(&pid, "pid", 0, "show the PyTorch loop of this process, which runs already")
 	flags.BoolVar(&watch, "watch", false, "only watch the run, until you ask to operate it")
 	flags.StringVar(&roleName, "role", attach.Operator.String(), "what the screen may do at most: viewer, annotator (also notes), or operator")
 	f.Look.Register(flags)
@@ -93,7 +102,13 @@ func adoptAlone(cmd *cobra.Command, id string) error {
 		id = strconv.Itoa(all[0].PID)
 	}
 	c := pythonCommand()
-	c.SetArgs([]string{"--pid", id})
+	args := []string{"--pid", id}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Name != "pid" {
+			args = append(args, "--"+f.Name+"="+f.Value.String())
+		}
+	})
+	c.SetArgs(args)
 	c.SetOut(cmd.OutOrStdout())
 	c.SetErr(cmd.ErrOrStderr())
 	c.SilenceUsage, c.SilenceErrors = true, true

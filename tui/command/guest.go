@@ -36,7 +36,9 @@ type guest struct {
 	pid    int
 	rings  string // folder
 	leave  bool   // at a limit, it goes on
-	screen bool   // the run is on a screen, where what it prints has a pane
+	goesOn bool   // it is not prismtop's to end: it is left as it was
+	remote *pythonProcess
+	screen bool // the run is on a screen, where what it prints has a pane
 
 	limited, finished bool // the run ended at a limit, or because the loop ended
 
@@ -123,20 +125,23 @@ func adopt(left *loop.Left) (*guest, error) {
 	}
 	r.Skip()
 	p := newGuest(filepath.Base(g.Script), filepath.Dir(left.Path))
-	p.pid, p.tree = machine.GroupOf(left.PID), machine.NewTree(left.PID)
+	p.pid, p.tree, p.goesOn = machine.GroupOf(left.PID), machine.NewTree(left.PID), g.Attached
 	p.file, err = sessions.OutputOf(left.PID)
 	if err != nil {
 		p.file, _ = os.Open(os.DevNull)
 	}
 	p.loop = &outside.Loop{Ring: r, Greeting: g, Notes: []string{fmt.Sprintf("process %d trains since before; its earlier steps are not shown", left.PID)}}
-	go func() {
-		for machine.Runs(left.PID) {
-			time.Sleep(lookAtOutput)
-		}
-		close(p.over)
-	}()
+	go p.awaitOther(left.PID)
 	go p.pump()
 	return p, nil
+}
+
+// awaitOther waits for the end of a program that this process did not start.
+func (p *guest) awaitOther(pid int) {
+	for machine.Runs(pid) {
+		time.Sleep(lookAtOutput)
+	}
+	close(p.over)
 }
 
 func newGuest(name, rings string) *guest {
@@ -412,7 +417,7 @@ func (p *guest) follow(events *stream.Stream, last func() *profiles.Snapshot, ho
 				events.Output(o)
 				shown, newest = o.Printed, end
 			}
-			if s := last(); s != nil && s.EndedBy != "" && !p.leave {
+			if s := last(); s != nil && s.EndedBy != "" && !p.leave && !p.goesOn {
 				go p.end()
 			}
 			select {
@@ -434,8 +439,12 @@ func (p *guest) follow(events *stream.Stream, last func() *profiles.Snapshot, ho
 	}
 }
 
-// end ends the program as ctrl+c would, or, if it does not end, as kill does. It returns whether it ended.
+// end ends the program as ctrl+c would, or, if it does not end, as kill does. It returns whether it ended. One that is not
+// prismtop's to end is left.
 func (p *guest) end() bool {
+	if p.goesOn {
+		return p.leaveIt()
+	}
 	p.mu.Lock()
 	first := !p.ended
 	p.ended = true
@@ -462,6 +471,18 @@ func (p *guest) end() bool {
 			return false
 		}
 	}
+}
+
+// farewellStatus is the end of a program that was told to end by a key: that of an interrupt, or what it made of it. A
+// shell's && must not take it for a training that was completed.
+func (p *guest) farewellStatus() error {
+	switch {
+	case p.status == 0 || !p.ended:
+		return nil
+	case p.status == 128+int(syscall.SIGINT):
+		return cli.ErrInterrupted
+	}
+	return cli.WithStatus(fmt.Errorf("%s ended with exit status %d after ctrl+c", p.name, p.status), p.status)
 }
 
 // close ends what is left of the program: its rings, and the file of what it printed if that was passed on.

@@ -23,6 +23,7 @@ import (
 	"prismtop/sim/workloads"
 	"prismtop/tui/command/cli"
 	"prismtop/tui/command/sessions"
+	"prismtop/tui/terminal"
 )
 
 // pythonFlags are the flags of the command python.
@@ -59,7 +60,7 @@ func pythonCommand() *cobra.Command {
 	flags.BoolVarP(&f.module, "module", "m", false, "what follows is the name of a module, which is run as a script")
 	flags.BoolVar(&f.leave, "leave", false, "at --max-iterations or --max-time, leave the program running instead of ending it")
 	flags.BoolVar(&f.stdin, "stdin", false, "the program reads standard input, which must be a file or a pipe; without it, it has none")
-	flags.IntVar(&f.pid, "pid", 0, "run nothing: show the loop of this process again, whose prismtop has ended")
+	flags.IntVar(&f.pid, "pid", 0, "run nothing: show the loop of this process, which runs already, as prismtop attach --pid does")
 	flags.BoolVar(&f.demo, "demo", false, "write a small training to prismtop-demo.py, which needs PyTorch alone, and run that")
 	f.registerWatching(flags)
 	return cmd
@@ -134,7 +135,12 @@ func (f *pythonFlags) execute(cmd *cobra.Command, args []string) error {
 	}
 	p.leave = f.leave
 	defer p.close()
+	restore := func() {}
+	if f.onScreen() {
+		restore = terminal.Hush(os.Stdin) // keys are for the screen
+	}
 	found, err := p.greeted(cmd.Context(), cli.Notes(cmd))
+	restore()
 	switch {
 	case err != nil:
 		p.end()
@@ -150,17 +156,19 @@ func (f *pythonFlags) execute(cmd *cobra.Command, args []string) error {
 	return f.watchProgram(cmd, p)
 }
 
-// adopt shows a loop whose prismtop has ended.
+// adopt shows a loop that runs already: one whose prismtop has ended, or one that has had none.
 func (f *pythonFlags) adopt(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 || f.demo || f.detach && f.child == nil {
 		return cli.BadUsage(errors.New("flag --pid: cannot be joined with a program or --detach"))
 	}
 	all := loop.List()
-	i := slices.IndexFunc(all, func(l loop.Left) bool { return l.PID == f.pid })
-	if i < 0 {
-		return fmt.Errorf("flag --pid: %d: %s", f.pid, noLoop(all))
+	var p *guest
+	var err error
+	if i := slices.IndexFunc(all, func(l loop.Left) bool { return l.PID == f.pid }); i >= 0 {
+		p, err = adopt(&all[i])
+	} else {
+		p, err = remote(cmd.Context(), f.pid, cli.Notes(cmd))
 	}
-	p, err := adopt(&all[i])
 	if err != nil {
 		return err
 	}
@@ -233,6 +241,12 @@ func (f *pythonFlags) joins(l *outside.Loop) (w workloads.Workload, err error) {
 func (f *pythonFlags) conclude(cmd *cobra.Command, p *guest, err error) error {
 	switch {
 	case p.hasEnded():
+	case p.goesOn:
+		if !p.leaveIt() {
+			return errors.Join(err, fmt.Errorf("%s ends no step: its hooks stay until it does (process %d)", p.name, p.pid))
+		}
+		fmt.Fprintf(cli.Notes(cmd), "prismtop: %s goes on as process %d, as it was before\n", p.name, p.pid)
+		return err
 	case p.limited && f.leave:
 		fmt.Fprintf(cli.Notes(cmd), "prismtop: %s goes on as process %d; prismtop attach %d shows it again\n", p.name, p.pid, p.pid)
 		return err
@@ -257,6 +271,9 @@ func (f *pythonFlags) conclude(cmd *cobra.Command, p *guest, err error) error {
 	}
 	if err == nil {
 		err = p.failure
+	}
+	if err == nil && !p.limited {
+		err = p.farewellStatus()
 	}
 	return err
 }

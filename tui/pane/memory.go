@@ -213,9 +213,13 @@ func (p *memory) bars(c *chart.Canvas, s *profiles.Snapshot) (told bool) {
 		rows = nil
 		c.Text(0, 0, "no plan"+words.Yet(s), theme.Faint)
 	}
-	const name, number = 11, 8
+	const number = 8
+	name := 11
+	for _, r := range rows {
+		name = max(name, min(chart.Width(r.name), w-number))
+	}
 	for y, r := range rows {
-		c.Text(0, y, r.name, theme.Plain)
+		c.Text(0, y, chart.Cut(r.name, name), theme.Plain)
 		c.TextRight(name+number, y, unit.Bytes(r.bytes), theme.Strong)
 		if room := w - name - number - 1; room > 2 && most > 0 {
 			c.Bar(name+number+1, y, room, float64(r.bytes)/float64(most)*float64(room), theme.Memory)

@@ -181,6 +181,9 @@ func (q quitting) box(in room) []string {
 	if s != nil && s.Run.Prints && !q.run.over() {
 		question = "End " + s.Run.Object + "? It gets ctrl+c."
 	}
+	if s != nil && s.Run.GoesOn && !q.run.over() {
+		question = "Leave " + s.Run.Object + "? It trains on, as before prismtop came."
+	}
 	lines := []string{question}
 	if q.losesWeights() {
 		lines = append(lines, keys.Say(weightsGo))

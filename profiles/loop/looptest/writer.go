@@ -158,11 +158,18 @@ func (w *Writer) Answer(step int64, generation uint32, outcome loop.Outcome, ref
 	w.Publish(b)
 }
 
-// EndEpoch publishes the end of an epoch.
-func (w *Writer) EndEpoch(step int64, unit, steps int32) {
+// EndEpoch publishes the end of an epoch, with what was logged since its last step.
+func (w *Writer) EndEpoch(step int64, unit, steps int32, series ...float64) {
 	b := Record(loop.EpochEnd, step, loop.Now())
 	binary.LittleEndian.PutUint32(b[48:], uint32(unit))
 	binary.LittleEndian.PutUint32(b[52:], uint32(steps))
+	for i := range 24 {
+		v := math.NaN()
+		if i < len(series) {
+			v = series[i]
+		}
+		binary.LittleEndian.PutUint64(b[320+8*i:], math.Float64bits(v))
+	}
 	w.Publish(b)
 }
 

@@ -14,7 +14,6 @@ training goes on. The file that carries the records is described in FORMAT.md. S
 """
 import array
 import atexit
-import collections
 import functools
 import importlib.util
 import math
@@ -26,7 +25,7 @@ import time
 import types
 import zlib
 
-__all__ = ["phase", "step", "steps", "cache", "knob", "log", "picture", "compare"]
+__all__ = ["phase", "step", "steps", "epoch", "evaluation", "accumulates", "cache", "knob", "log", "picture", "compare"]
 
 from prismtop_ring import (CACHES, COMPILED, DONE, EVALUATION, FIRST, FORMAT, LEASE_OVER, MEMORY, NONFINITE, NOT_UNDERSTOOD, NO_BLOCK, PARTLY, PICTURE,
                            PREPARING, SCHEDULE_OVER, SETTLING, SKIPPED, SLOWED, STEP, STOPPED, TEXT, THIN, TRAINING, UNIT, ANSWER, FAILED, OVER, Ring)
@@ -46,8 +45,9 @@ FOUND = [("data", "waiting for the DataLoader"), ("prepare", "from the batch to 
 # model, an iterator that is exhausted. An interval between two moments belongs to a phase.
 D0, D1, F0, F1, B0, B1, O0, O1, E0, E1, X = range(11)
 # What else goes into the list of moments, each with a value: F0 of a pass without gradients, B1 inside the optimizer's step, a
-# batch, a loss, items and place of a step, a logged value, flags, the end of a step and of prismtop's own work at a boundary.
-NO_GRAD, CLOSURE, BATCH, LOST, ITEMS, PLACE, LOGGED, FLAG, STEPPED, OWN = range(11, 21)
+# batch, a loss, items and place of a step, a logged value, flags, the end of a step and of prismtop's own work at a boundary,
+# the beginning of an epoch.
+NO_GRAD, CLOSURE, BATCH, LOST, ITEMS, PLACE, LOGGED, FLAG, STEPPED, OWN, EPOCH = range(11, 22)
 ENTER, LEAVE = 32, 64  # of a declared phase: and its index
 LAG = 50_000_000  # records of short steps are published together, while the code for it is in the processor's caches
 MANY = 4096
@@ -106,6 +106,7 @@ class Loop:
         self.series = [{"name": "loss", "title": "loss", "unit": "", "better": "less", "group": "losses", "each": True}]
         self.caches, self.pictures, self.knobs, self.truths, self.shown = [], [], {}, {}, {}
         self.item, self.quality, self.explicit = "item", "", False
+        self.epochs, self.evaluates, self.sums, self.attached = 0, -1, False, False
         self.forget()
 
     def forget(self):
@@ -120,6 +121,7 @@ class Loop:
         self.block, self.passes, self.backwards, self.losses, self.loss_sum, self.items = NO_BLOCK, 0, 0, 0, 0.0, 0.0
         self.batch_items, self.source, self.epoch, self.unit, self.place, self.unit_steps, self.unit_items = 0.0, None, None, -1, -1, 0, 0.0
         self.received, self.blind, self.evaluated, self.usual, self.dirty, self.logged = None, 0, 0, False, False, False
+        self.told, self.fresh, self.exhausted, self.early, self.began = None, False, False, NANS, {}
         self.warming, self.plan, self.after, self.lease, self.pausing, self.watch, self.wanted = 2, None, {}, 0, False, "all", "all"
         self.next_look = self.next_slow = self.next_memory = self.stop_at = 0
         self.device, self.forked = None, 0
@@ -149,18 +151,23 @@ class Loop:
                 moment = F0 if code == NO_GRAD else B1 if code == CLOSURE else code
                 self.cut(self.inside[-1] if self.inside else TABLE[self.last << 4 | moment], value)
                 self.last = O0 if code == CLOSURE else moment  # what follows a closure's backward is the optimizer's
-                if code == F0:
+                if code == F0 and self.evaluates not in self.inside:
+                    if self.logged and not self.passes:  # since the step before: an epoch that was over then has these values
+                        self.early = self.values[:]
                     self.passes += 1
                     self.items += self.batch_items
                     self.batch_items = 0.0
                     self.source = self.received
                 elif moment == B1:
                     self.backwards += 1
-                elif code == E0:
+                elif code in (E0, F0):
                     self.flags |= EVALUATION
                     self.batch_items = 0.0
+                elif code == X:
+                    self.exhausted = True
             elif code == STEPPED:
                 self.end_step()
+                self.exhausted = False
             elif code == OWN:
                 self.cut(OTHER, value)
                 self.spent = value - self.start
@@ -176,15 +183,23 @@ class Loop:
                 self.values[value[0]] = value[1]
                 self.logged = True
             elif code == ITEMS:
-                self.items = value
+                self.items = self.items + self.batch_items if value is None else value
+                self.batch_items = 0.0
+            elif code == EPOCH:
+                self.end_unit(self.mark, self.values)
+                self.told, self.fresh = value, value is not None
             elif code == PLACE:
                 self.source = self.received = value
             elif code >= LEAVE:
                 if self.inside and self.inside[-1] == code - LEAVE:
                     self.cut(self.inside.pop(), value)
+                    if code - LEAVE == self.evaluates:
+                        self.batch_items = 0.0
             else:
                 self.cut(self.inside[-1] if self.inside else SO_FAR[self.last], value)
                 self.inside.append(code - ENTER)
+                if code - ENTER == self.evaluates:
+                    self.flags |= EVALUATION
 
     def cut(self, which, t):
         """Ends an interval of a phase."""
@@ -197,18 +212,26 @@ class Loop:
         """Takes everything back after an exception of ours. The training goes on as if prismtop were not there."""
         if not self.live:
             return
-        self.live, self.stopped = False, True
         text = f"stopped watching: {type(error).__name__}: {error}"
+        self.live = False
         try:
             sys.stderr.write(f"prismtop: {text}\n")
             if self.ring is not None:
                 self.ring.put(TEXT, self.step, now(), [("q", 32, 3)], text)
-                self.ring.state(STOPPED)
         except Exception:
             pass
+        self.retire()
+
+    def retire(self):
+        """Takes every patch back, for good."""
+        self.live, self.stopped, self.pausing = False, True, False
         if self.guest is not None:
             self.guest.back()
-        self.ring = None
+        ring, self.ring = self.ring, None
+        if ring is not None:
+            ring.state(STOPPED)
+        if self.attached:
+            os.environ.pop("PRISMTOP_LOOP", None)
 
     def moment(self, code):
         """event() inside the guard."""
@@ -249,15 +272,19 @@ class Loop:
         q, acc = r.q, self.acc
         flags = self.flags
         source = self.source
-        kind = 0
+        kind, begins = 0, False
         if source is not None:
             epoch, place = source
-            if epoch != self.epoch or place < self.place:
-                self.next_unit(t)
-                flags |= FIRST
-                kind = 2
-                self.epoch = epoch
-            self.place = place
+            begins = epoch != self.epoch or place < self.place
+            self.epoch, self.place = epoch, place
+        if self.told is not None:
+            begins, self.fresh = self.fresh, False
+        if begins:
+            self.end_unit(t, self.early)
+            self.unit = self.unit + 1 if self.told is None else self.told
+            flags |= FIRST
+            kind = 2
+        if self.unit >= 0:
             self.unit_steps += 1
             self.unit_items += self.items
         if flags & EVALUATION:
@@ -270,7 +297,7 @@ class Loop:
             kind = 3
         logged = self.logged or self.losses
         if self.losses:
-            loss = self.loss_sum / self.losses
+            loss = self.loss_sum if self.sums else self.loss_sum / self.losses
             self.values[0] = loss
             if loss - loss != 0:
                 flags |= NONFINITE
@@ -294,7 +321,7 @@ class Loop:
         if logged:
             self.values[:] = NANS
             r.d[40:64] = NANS
-            self.logged = False
+            self.logged, self.early = False, NANS
         self.blind = self.blind + 1 if self.backwards and not self.passes and not flags & THIN else 0
         if self.blind == 8:
             self.due = 0  # the program went on to another model, which is looked for at a boundary
@@ -311,10 +338,10 @@ class Loop:
             self.usual = self.evaluated > 16  # an evaluation in most steps is part of the step: a teacher's forward pass
         self.start, self.spent = t, 0
 
-    def next_unit(self, t):
-        if self.unit >= 0:
-            self.ring.put(UNIT, self.step - 1, t, [("ii", 48, self.unit, self.unit_steps), ("d", 56, self.unit_items)])
-        self.unit += 1
+    def end_unit(self, t, values):
+        """An epoch is over; values are those logged since its last step."""
+        if self.ring is not None and self.unit >= 0 and self.unit_steps:
+            self.ring.put(UNIT, self.step - 1, t, [("ii", 48, self.unit, self.unit_steps), ("d", 56, self.unit_items), (f"{MOST_SERIES}d", 320, *values)])
         self.unit_steps, self.unit_items = 0, 0.0
 
     def between(self, t):
@@ -322,6 +349,8 @@ class Loop:
         r = self.ring
         if r.words[16] != r.seen:
             self.receive()
+            if self.ring is None:
+                return
         if self.plan and self.plan.done >= self.plan.length:
             self.next_block()
         if self.step == self.stop_at:
@@ -352,7 +381,7 @@ class Loop:
             return
         try:
             self.explicit = True
-            self.note(ITEMS, float(items))
+            self.note(ITEMS, items)
             self.event(X)
             self.ticks += 1
             if self.ring is not None or self.ticks > 1:
@@ -379,7 +408,7 @@ class Loop:
                     self.series.append(series(name))
                     self.quality = self.quality or (name if self.series[at]["better"] == "more" else "")
                     self.dirty = True
-                if self.device is not None and getattr(value, "is_cuda", False):
+                if self.device is not None and getattr(value, "is_cuda", False) and value.numel() == 1:
                     self.device.copy(at, value)
                 else:
                     self.note(LOGGED, (at, float(value)))
@@ -434,6 +463,8 @@ class Loop:
             plan = Plan(plan) if plan else None
             if not 0 <= warm <= 10000 or lease < 0 or doc.get("watch", "all") not in ("all", "boundaries"):
                 raise ValueError("warm, lease_ms or watch is out of bounds")
+            if doc.get("detach"):
+                return self.detach(generation)
             if doc.get("state", "") not in ("", "keep", "return", "drop"):
                 raise ValueError("state must be keep, return or drop")
         except Exception as e:
@@ -450,6 +481,14 @@ class Loop:
         if self.guest is not None:
             refused.update(self.guest.extra.asked(doc))
         self.put(sets, generation, 0 if plan else NO_BLOCK, DONE, refused)
+
+    def detach(self, generation):
+        """The reader asks that everything is taken back, what was switched, too."""
+        if self.guest is not None:
+            self.guest.extra.unwatched()
+        self.plan, self.lease = None, 0
+        self.put(self.began, generation, NO_BLOCK, DONE)
+        self.retire()
 
     def next_block(self):
         plan = self.plan
@@ -507,7 +546,7 @@ class Loop:
 
     def pause(self):
         """Waits at the boundary until the reader says otherwise, or is gone."""
-        while self.pausing and self.ring.watched():
+        while self.pausing and self.ring is not None and self.ring.watched():
             time.sleep(0.02)
             if self.ring.words[16] != self.ring.seen:
                 self.receive()
@@ -530,6 +569,7 @@ class Loop:
             self.guest.begin()
         for knob in self.knobs.values():
             self.locked(knob)
+        self.began = {knob.key: knob.value for knob in self.knobs.values()}
         self.greet()
         self.ring.state(TRAINING)
         self.acc[:] = ZEROS
@@ -537,6 +577,8 @@ class Loop:
         self.flags, self.losses, self.passes, self.backwards, self.loss_sum, self.items = 0, 0, 0, 0, 0.0, 0.0
         if self.source is not None:
             self.epoch, self.place, self.unit = *self.source, 0
+        if self.told is not None:
+            self.unit, self.fresh = self.told, False
         self.start = self.mark = now()
 
     def locked(self, knob):
@@ -550,7 +592,8 @@ class Loop:
         doc = {"format": FORMAT, "module": identity(), "script": os.path.basename(sys.argv[0] if sys.argv else ""), "argv": [a[:200] for a in sys.argv[:40]],
                "directory": os.getcwd()[-200:], "python": sys.version.split()[0], "torch": "", "device": "cpu", "card": "", "threads": 1, "workers": 0,
                "models": [], "parameters": 0, "optimizers": [], "scaler": False, "clock": "host" if self.device is None else "device",
-               "unit": {"one": "epoch", "many": "epochs", "total": 0}, "item": {"one": self.item, "many": self.item + "s"},
+               "attached": self.attached,
+               "unit": {"one": "epoch", "many": "epochs", "total": self.epochs}, "item": {"one": self.item, "many": self.item + "s"},
                "kinds": [{"name": "step"}, {"name": "step with evaluation", "aside": True}, {"name": "first step of an epoch", "aside": True},
                          {"name": "step that compiles", "aside": True}],
                "phases": self.phases, "series": self.series, "quality": self.quality, "pictures": self.pictures, "memory": [],
@@ -583,6 +626,10 @@ class Loop:
             return
         try:
             self.fold()
+            if self.exhausted:
+                self.end_unit(self.mark, self.values)
+            if self.dirty:
+                self.greet()
         except Exception as e:
             return self.stop(e)
         if self.device is not None:
@@ -648,10 +695,13 @@ class Phase:
     """A phase that the program declares. It wins over what patches would find inside it."""
 
     def __init__(self, name):
-        self.index = len(LOOP.phases)
-        if self.index >= MOST_PHASES:
+        names = [p["name"] for p in LOOP.phases]
+        if text32(name) in names:
+            self.index = names.index(text32(name))
+        elif len(names) >= MOST_PHASES:
             self.index = OTHER
         else:
+            self.index = len(names)
             LOOP.phases.append({"name": text32(name), "what": "", "tier": "declared"})
             LOOP.dirty = True
 
@@ -668,14 +718,36 @@ class Phase:
 
 @functools.lru_cache(maxsize=None)
 def phase(name):
-    """A context: `with prismtop.phase("telescope"): ...`. At most eight names of one's own."""
+    """A context: `with prismtop.phase("telescope"): ...`. At most eight names of one's own, beside those that are found."""
     return Phase(name)
 
 
-def step(items=0):
-    """Says that a step is over, for loops without a PyTorch optimizer, or whose steps are not what optimizers do."""
+def step(items=None):
+    """Says that a step is over, for loops without a PyTorch optimizer, or whose steps are not what optimizers do. Without
+    items, it had those of the batches that a DataLoader gave since the last step."""
     if active():
-        LOOP.declared_step(items)
+        LOOP.declared_step(None if items is None else float(items))
+
+
+def epoch(number=None, of=0):
+    """Says that an epoch begins, counted from 0, of so many; without a number, that the last one is over."""
+    if active():
+        of = max(0, int(of or 0))
+        if number is not None and of != LOOP.epochs:
+            LOOP.epochs, LOOP.dirty = of, True
+        LOOP.note(EPOCH, None if number is None else int(number))
+
+
+def evaluation():
+    """A context: what happens in it is an evaluation, and its step a step with evaluation."""
+    context = phase("evaluation")
+    LOOP.evaluates = context.index
+    return context
+
+
+def accumulates():
+    """Says that the losses of a step's several backward passes add up to the step's loss, as where each is divided by their number."""
+    LOOP.sums = True
 
 
 def steps(batches, items="items"):
@@ -716,71 +788,12 @@ def knob(key, value, values=None, low=None, high=None, touches=(), help="", pric
     return box
 
 
-class Cache:
-    """Remembers results of a function, counts hits, misses, bytes and the time saved; a knob switches it."""
-
-    def __init__(self, function, title, what, key, most):
-        self.function, self.title, self.what, self.most = function, title, what[:200], most
-        self.inner = getattr(function, "__wrapped__", None) if hasattr(function, "cache_info") else None
-        self.entries, self.hits, self.misses, self.held, self.saved, self.spent, self.cost = collections.OrderedDict(), 0, 0, 0, 0, 0, 0
-        self.key = key or (lambda *args, **kwargs: (args, tuple(sorted(kwargs.items()))))
-        self.name = identifier(title)
-        self.on = knob("cache_" + self.name[:26], True, touches=["other"] + [p["name"] for p in LOOP.phases if p["name"] != "other"], exact=True,
-                       help=f"keep the results of {title}"[:200], compared=["on", "off"])
-        self.knob = LOOP.knobs.get(text32("cache_" + self.name[:26]))
-        if len(LOOP.caches) < MOST_CACHES:
-            LOOP.caches.append(self)
-        functools.update_wrapper(self, function)
-
-    def __call__(self, *args, **kwargs):
-        t = now()
-        if not self.on.value:
-            return (self.inner or self.function)(*args, **kwargs)
-        if self.inner is not None:
-            before = self.function.cache_info().misses
-            value = self.function(*args, **kwargs)
-            return self.count(value, self.function.cache_info().misses == before, t, now())
-        key = self.key(*args, **kwargs)
-        if key in self.entries:
-            self.entries.move_to_end(key)
-            return self.count(self.entries[key], True, t, now())
-        begun = now()
-        value = self.function(*args, **kwargs)
-        ended = now()
-        self.entries[key] = value
-        self.held += self.weight(value)
-        if len(self.entries) > self.most:
-            self.held -= self.weight(self.entries.popitem(last=False)[1])
-        self.spent += begun - t
-        return self.count(value, False, begun, ended)
-
-    def count(self, value, hit, begun, ended):
-        if hit:
-            self.hits += 1
-            self.spent += ended - begun
-            self.saved += (self.cost // self.misses if self.misses else 0) - (ended - begun)
-        else:
-            self.misses += 1
-            self.cost += ended - begun
-        return value
-
-    @staticmethod
-    def weight(value):
-        return getattr(value, "nbytes", None) or sys.getsizeof(value, 0)
-
-    def __get__(self, instance, owner=None):
-        return self if instance is None else functools.partial(self, instance)
-
-    def numbers(self):
-        entries = self.function.cache_info().currsize if self.inner is not None else len(self.entries)
-        return [int(self.on.value), self.hits, self.misses, entries, self.held, self.saved, self.spent]
-
-
 def cache(function=None, *, title=None, what="", key=None, most=128):
     """A decorator that keeps a function's results by its arguments, or by key(arguments). A function with
     functools.lru_cache keeps its own cache, which is counted and switched. Arguments must be hashable; a tensor needs a key."""
     if function is None:
         return lambda f: cache(f, title=title, what=what, key=key, most=most)
+    from prismtop_cache import Cache
     return Cache(function, title or function.__name__, what, key, most)
 
 
@@ -800,6 +813,14 @@ def picture(name, array):
 def compare(truth, name="reconstruction"):
     """Compares the picture of that name with the truth from now on: the series psnr_db."""
     LOOP.truths[text32(name)] = truth
+
+
+def __getattr__(name):
+    """The callbacks for frameworks, which are loaded when they are asked for."""
+    if name not in ("lightning", "transformers", "accelerate", "keras"):
+        raise AttributeError(f"module 'prismtop' has no attribute {name!r}")
+    import prismtop_frameworks
+    return getattr(prismtop_frameworks, name)
 
 
 def series(name):

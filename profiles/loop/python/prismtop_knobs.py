@@ -89,7 +89,7 @@ class Extra:
         t, refused = self.torch, {}
         groups = [g for o in self.optimizers() for g in o.param_groups]
         named = " and ".join(sorted({type(o).__name__ for o in self.optimizers()}))
-        why = "" if any("foreach" in g for g in groups) else f"{named} has one way only"
+        why = "" if any("foreach" in g for g in groups) else f"{named} has one way only" if named else "no optimizer of PyTorch's was found"
         parameters = [p for g in groups for p in g["params"]]
         if not any("fused" in g for g in groups):
             refused["fused"] = f"{named} has no fused way"
@@ -398,7 +398,7 @@ class Extra:
             return "the batches come from no DataLoader, so they cannot be given again"
         if any(type(o).__name__ == "LBFGS" for o in self.optimizers()):
             return "LBFGS keeps more than its state says"
-        if any(m in sys.modules for m in ("lightning.pytorch.trainer.trainer", "pytorch_lightning.trainer.trainer", "transformers.trainer")):
+        if any(m in sys.modules for m in ("lightning.pytorch.trainer.trainer", "pytorch_lightning.trainer.trainer", "transformers.trainer", "keras.src.backend.torch.trainer")):
             return "its trainer counts steps itself, which cannot be taken back"
         return ""
 

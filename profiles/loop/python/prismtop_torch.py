@@ -91,6 +91,7 @@ class Guest:
         self.roots, self.loaders, self.undo_discovery, self.searches, self.until = {}, {}, None, 0, -1
         self.leader, self.counts, self.optimizers, self.taken, self.foreign, self.newest = 0, {}, [], 0, 0, 0
         self.depth, self.in_step, self.scaled, self.scaler, self.compiled, self.extra = 0, False, None, None, 0, None
+        self.lost_inside = False  # the loss of the closure's first pass is known
         self.layers = self.kept = None  # set by prismtop_knobs while something is measured or kept
         self.hot = 0
 
@@ -244,12 +245,12 @@ class Guest:
     def before_step(self, optimizer, args, kwargs):
         try:
             if self.hot == thread():
-                self.in_step = True
+                self.in_step, self.lost_inside = True, False
                 self.loop.moments += O0, now()
                 return
             if not self.mine():
                 return
-            self.in_step = True
+            self.in_step, self.lost_inside = True, False
             self.loop.event(O0)
             if self.amp_on:
                 self.autocast(False)
@@ -369,10 +370,9 @@ class Guest:
         loss = tensors[0] if isinstance(tensors, (list, tuple)) and len(tensors) == 1 else tensors
         if scaled and loss is scaled[0]:
             loss = scaled[1]
-        if self.in_step:
-            self.loop.fold()
-        if not (self.in_step and self.loop.losses):  # of a closure, the first loss
+        if not (self.in_step and self.lost_inside):  # of a closure, the first loss
             self.lost(loss)
+        self.lost_inside = self.in_step
         if self.layers is not None:
             self.layers.over()
 
@@ -542,7 +542,7 @@ class Device:
         self.make, self.capturing, self.pinned = make, capturing, pinned
         self.pool, self.limbo, self.held, self.marks = [], collections.deque(), collections.deque(), []
         self.made = self.given_up = self.step = 0
-        self.copies, self.slots = [], []
+        self.copies, self.slots, self.copied = [], [], {}
 
     def mark(self, phase):
         """Ends an interval of a phase on the device."""
@@ -564,8 +564,9 @@ class Device:
         self.limbo.extend(event for _, event in marks)
 
     def copy(self, series, value):
-        """Every 16 steps a value is copied into pinned memory, and read when the step's last event is complete."""
-        if self.step % self.SOMETIMES == 0 and not self.capturing() and len(self.copies) < 8:
+        """At most every 16 steps a value is copied into pinned memory, and read when the step's last event is complete."""
+        if self.step >= self.copied.get(series, 0) and not self.capturing() and len(self.copies) < 8:
+            self.copied[series] = self.step + self.SOMETIMES
             slot = self.slots.pop() if self.slots else self.pinned()
             slot.copy_(value.detach().reshape(()), non_blocking=True)
             self.copies.append((series, slot))

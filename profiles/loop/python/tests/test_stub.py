@@ -1,4 +1,5 @@
 """Tests of the module without PyTorch: a stand-in with a made-up clock, so that phases are known to the nanosecond."""
+import gc
 import itertools
 import math
 import os
@@ -40,13 +41,14 @@ class Case(unittest.TestCase):
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def load(self):
-        for name in [n for n in sys.modules if n.partition(".")[0] in ("torch", "prismtop", "prismtop_ring", "prismtop_torch", "prismtop_knobs")]:
+        for name in [n for n in sys.modules if n.partition(".")[0] in ("torch", "prismtop", "prismtop_ring", "prismtop_torch", "prismtop_knobs", "prismtop_cache", "prismtop_frameworks")]:
             del sys.modules[name]
         sys.meta_path[:] = [f for f in sys.meta_path if type(f).__name__ != "Watch"]
         import prismtop
+        import prismtop_cache
         import torch
         self.torch, self.prismtop, self.loop = torch, prismtop, prismtop.LOOP
-        self.clocked = [prismtop, sys.modules["prismtop_ring"], sys.modules["prismtop_torch"]] if prismtop.LOOP.guest else [prismtop]
+        self.clocked = [prismtop, prismtop_cache, *(sys.modules[name] for name in ("prismtop_ring", "prismtop_torch") if prismtop.LOOP.guest)]
         for module in self.clocked:
             module.now = lambda: torch.elapsed
         prismtop.LAG = self.LAG
@@ -597,6 +599,95 @@ class Declared(Case):
         doc = self.reader().greeting()
         self.assertEqual(len(doc["series"]), 24)
         self.assertEqual(len(self.loop.phases), 16)
+
+    def test_epochs_that_the_program_counts(self):
+        torch, net = self.torch, self.model()
+        opt = torch.optim.Optimizer(net.parameters(), 50)
+        for epoch in range(3, 6):
+            self.prismtop.epoch(epoch, 6)
+            for part in range(2):  # of an epoch, with a DataLoader each
+                for x, _ in torch.utils.data.DataLoader(5, 16, 10):
+                    net(x)
+                    torch.Tensor(1.0).backward()
+                    opt.step()
+            with self.prismtop.evaluation():
+                net(torch.Tensor())
+                torch.advance(7)
+            self.prismtop.log(val_acc=epoch / 10)
+        self.prismtop.epoch()
+        self.loop.fold()
+        got = self.reader().read()
+        steps, greeting = got["steps"], self.reader().greeting()
+        self.assertEqual(greeting["unit"]["total"], 6)
+        self.assertEqual([(s.unit, s.kind) for s in steps], [(3, 0)] * 8 + [(4, 1)] + [(4, 0)] * 9 + [(5, 1)] + [(5, 0)] * 9)
+        self.assertEqual([struct.unpack_from("<ii", raw, 48) for raw in got[6]], [(3, 8), (4, 10), (5, 10)])
+        at = [s["name"] for s in greeting["series"]].index("val_acc")
+        self.assertEqual([struct.unpack_from("<24d", raw, 320)[at] for raw in got[6]], [0.3, 0.4, 0.5])
+        phase = [p["name"] for p in greeting["phases"]].index("evaluation")
+        self.assertEqual({s.host[phase] for s in steps if s.kind == 1}, {107})
+        self.assertEqual({(s.passes, s.items) for s in steps}, {(1, 16.0)}, "what an evaluation calls is no pass")
+
+    def test_an_epoch_has_what_was_logged_since_its_last_step(self):
+        torch, net = self.torch, self.model()
+        opt = torch.optim.Optimizer(net.parameters(), 50)
+        loader = torch.utils.data.DataLoader(10, 16, 10)
+        for epoch in range(3):
+            for i, (x, _) in enumerate(loader):
+                net(x)
+                torch.Tensor(1.0).backward()
+                self.prismtop.log(rate=100 + i)
+                opt.step()
+            self.prismtop.log(val_acc=epoch)
+        self.loop.finish()
+        got = self.reader().read()
+        self.assertEqual([struct.unpack_from("<3d", raw, 320)[2] for raw in got[6]], [0, 1, 2])
+        self.assertTrue(all(math.isnan(struct.unpack_from("<3d", raw, 320)[1]) for raw in got[6]), "what the first step logs is not the epoch's before")
+
+    def test_losses_that_add_up(self):
+        torch, net = self.torch, self.model()
+        self.prismtop.accumulates()
+        opt = torch.optim.Optimizer(net.parameters(), 50)
+        for i, (x, _) in enumerate(torch.utils.data.DataLoader(12, 16, 10)):
+            def closure():
+                net(x)
+                torch.Tensor(0.75, cost=300).backward()
+            if i % 2:
+                opt.step(closure)  # as Lightning does: the last part is inside
+            else:
+                net(x)
+                torch.Tensor(0.5, cost=300).backward()
+        self.assertEqual({s.series[0] for s in self.steps()}, {1.25})
+
+    def test_a_step_has_the_items_of_its_batches(self):
+        for _ in self.torch.utils.data.DataLoader(10, 16, 10):
+            with self.prismtop.phase("forward"):
+                self.torch.advance(3)
+            self.prismtop.step()
+        steps = self.steps()
+        self.assertEqual([s.items for s in steps], [16] * 8)
+        self.assertEqual({s.host[FORWARD] for s in steps}, {3}, "a phase that is there by its name")
+
+    def test_detaching_takes_everything_back(self):
+        t, original = self.torch, [p.original for p in self.loop.guest.patches]
+        speed = self.prismtop.knob("speed", 1, low=1, high=9)
+        values = []
+
+        def each(i):
+            if i == 4:
+                self.r = self.reader()
+                self.r.send({"set": {"speed": "5", "gc": "off"}})
+            if i == 10:
+                self.r.send({"detach": True})
+            values.append((speed.value, gc.isenabled()))
+        self.train(20, each=each)
+        self.assertEqual(values, [(1, True)] * 5 + [(5, False)] * 6 + [(1, True)] * 9)
+        t.Tensor(1.0).backward()
+        self.assertEqual((t.before, t.after), ({}, {}))
+        self.assertIs(t.autograd.backward, original[0])
+        for p in [*self.loop.guest.patches, self.loop.guest.last_words]:
+            self.assertIsNot(vars(p.owner).get(p.name), p.ours, f"{p.owner}.{p.name} is still patched")
+        self.assertEqual((self.r.state, self.said()), (5, ""))
+        self.assertEqual(len(self.r.read()["steps"]), 10)
 
     def test_a_cache_counts_and_is_switched(self):
         made = []

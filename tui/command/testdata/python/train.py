@@ -1,0 +1,48 @@
+"""A training with the stand-in for PyTorch, whose steps take some milliseconds: until a file named stop is there."""
+import functools
+import os
+import sys
+import time
+
+import torch
+
+try:
+    import prismtop
+    careful = prismtop.knob("xcareful", True, help="compute twice as long", touches=["forward"], compared=["on", "off"])
+except ImportError:  # nobody started it with prismtop
+    prismtop = careful = None
+
+
+@functools.lru_cache(maxsize=None)
+def mask(n):
+    time.sleep(0.004)
+    return n
+
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        mask(step % 8)
+        time.sleep(0.004 if careful is None or careful.value else 0.002)
+        return x
+
+
+if prismtop:
+    mask = prismtop.cache(mask, title="masks")
+step = 0
+net = Net()
+optimizer = torch.optim.Optimizer(net.parameters())
+while not os.path.exists("stop"):
+    for x, _ in torch.utils.data.DataLoader(200):
+        optimizer.zero_grad()
+        net(x)
+        torch.Tensor(1 / (1 + step)).backward()
+        optimizer.step()
+        step += 1
+        if step % 50 == 0:
+            print("step", step, flush=True)
+        if os.path.exists("stop"):
+            break
+patched = [name for name, there in [("hooks", torch.before or torch.after), ("call", "__call__" in vars(Net)), ("backward", hasattr(torch.autograd.backward, "__wrapped__")),
+                                    ("next", hasattr(torch.utils.data.dataloader._BaseDataLoaderIter.__next__, "__wrapped__")), ("excepthook", sys.excepthook is not sys.__excepthook__),
+                                    ("environment", "PRISMTOP_LOOP" in os.environ)] if there]
+print("left behind:", *patched, flush=True)
