@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 
 	"github.com/pelletier/go-toml/v2"
@@ -19,6 +20,9 @@ import (
 // largestFile bounds a settings file, in bytes: all keys with generous comments
 // take less than a tenth.
 const largestFile = 64 << 10
+
+// yaml matches a mapping in YAML: a name and a colon at the beginning of a line.
+var yaml = regexp.MustCompile(`(?m)^[A-Za-z_]\w*:(\s|$)`)
 
 // document is a decoded TOML file of settings.
 type document struct {
@@ -34,6 +38,9 @@ func decode(data []byte) (d document, err error) {
 		return d, err
 	}
 	if err := toml.NewDecoder(bytes.NewReader(data)).Decode(&d.values); err != nil {
+		if yaml.Match(data) {
+			return d, fmt.Errorf("%w: settings are TOML, not YAML: PRISM's network.use_amp: true is the line amp = \"fp16\" here", decodeError(err))
+		}
 		return d, decodeError(err)
 	}
 	return d, nil

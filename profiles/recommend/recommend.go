@@ -196,7 +196,7 @@ func (r *Recommendation) automatic() string {
 
 // WriteText writes the list with the columns of PRISM's PERFORMANCE_OPTIMIZATION_GUIDE.md, and the checkboxes
 // and priorities of its baseline-v0.2.0.md.
-// It also says how many rows of the ablation could not be judged, and where nothing is recommended, what was measured.
+// It also says how many rows of the ablation could not be judged, and lists those that are not recommended with what was measured.
 func WriteText(w io.Writer, list []Recommendation, a *profiles.Ablation) error {
 	unjudged, rows := 0, len(a.Rows)
 	for i := range a.Rows {
@@ -214,7 +214,7 @@ func WriteText(w io.Writer, list []Recommendation, a *profiles.Ablation) error {
 			fmt.Fprintln(t, "Nothing to recommend: no setting that was compared is shown to save time or memory here.")
 		}
 		if rows > 0 {
-			measured(t, a)
+			measured(t, a.Rows)
 		}
 		return t.Flush()
 	}
@@ -228,14 +228,30 @@ func WriteText(w io.Writer, list []Recommendation, a *profiles.Ablation) error {
 		fmt.Fprintf(t, "%s\t%s\t%s = %s\t%.2fx [%.2f, %.2f]\t%s\t%s\t%s\t%s\n", box, r.Priority, r.Key, visible.Text(r.Value),
 			r.Speedup.Value, r.Speedup.Low, r.Speedup.High, r.MemoryText(), visible.Text(r.Requires), r.automatic(), r.Caution)
 	}
+	var others []profiles.AblationRow
+	for _, row := range a.Rows {
+		if !slices.ContainsFunc(list, func(r Recommendation) bool { return r.of(&row) }) {
+			others = append(others, row)
+		}
+	}
+	if len(others) > 0 {
+		_ = t.Flush() // a table of its own; its error comes again
+		fmt.Fprintln(t, "\nNot recommended:")
+		measured(t, others)
+	}
 	return t.Flush()
 }
 
-// measured writes the rows of an ablation.
-func measured(w io.Writer, a *profiles.Ablation) {
+// of reports whether a recommendation was derived from a row.
+func (r *Recommendation) of(row *profiles.AblationRow) bool {
+	return r.Key == row.Key && (r.Value == row.On && r.From == row.Off || r.Value == row.Off && r.From == row.On)
+}
+
+// measured writes rows of an ablation.
+func measured(w io.Writer, rows []profiles.AblationRow) {
 	fmt.Fprintln(w, "setting\tfrom → to\ttime of an iteration\tverdict\tmemory")
-	for i := range a.Rows {
-		r := &a.Rows[i]
+	for i := range rows {
+		r := &rows[i]
 		effect := "–"
 		switch {
 		case r.Judge() != profiles.Unjudged:

@@ -84,6 +84,11 @@ func TestOtherJudgements(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
+	some := compared(t, nil, row("cache", "false", "true", -0.2, -0.25, -0.15), row("amp", "off", "bf16", 0.2, 0.15, 0.25))
+	if err := WriteText(&b, List(some, nil), some); err != nil || !strings.Contains(b.String(), "\nNot recommended:\nsetting  from → to   time of an iteration  verdict") || strings.Count(b.String(), "cache") != 2 {
+		t.Errorf("%v, %s", err, b.String())
+	}
+	b.Reset()
 	if err := WriteText(&b, nil, &profiles.Ablation{}); err != nil || !strings.HasPrefix(b.String(), "Nothing to recommend") {
 		t.Errorf("%v, %q", err, b.String())
 	}

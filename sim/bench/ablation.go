@@ -18,33 +18,33 @@ import (
 // Ablation compares every switchable optimisation on and off, or every combination of the factors
 // in o, in the middle of the settings' pattern, like the ablation of a live run. report is called
 // with the state after every block and may be nil. If ctx ends, its error comes with the table of
-// what was measured, nil if there is none.
-func Ablation(ctx context.Context, maker workload.Maker, v settings.Values, o ablation.Options, report func(*profiles.Ablation)) (*profiles.Ablation, error) {
+// what was measured, nil if there is none. The run within which it was measured comes with the table.
+func Ablation(ctx context.Context, maker workload.Maker, v settings.Values, o ablation.Options, report func(*profiles.Ablation)) (*profiles.Ablation, profiles.RunInfo, error) {
 	m := &measurement{ctx: ctx, report: &Report{}}
 	run, err := m.middle(maker, v)
 	if err != nil {
-		return nil, err
+		return nil, profiles.RunInfo{}, err
 	}
 	defer run.Close()
 	if err := run.Ablate(o); err != nil {
-		return nil, err
+		return nil, run.Info(), err
 	}
 	for seen := (*profiles.Ablation)(nil); ; {
 		if err := m.iterate(run, &row{}); err != nil {
 			err = fmt.Errorf("bench ablation: %w", err)
 			if ctx.Err() == nil || seen == nil || seen.Done == 0 {
-				return nil, err
+				return nil, run.Info(), err
 			}
 			incomplete := *seen
 			incomplete.Running, incomplete.Ended = false, "interrupted"
-			return &incomplete, err
+			return &incomplete, run.Info(), err
 		}
 		newest := run.Ablation()
 		if newest != seen && newest != nil && report != nil && newest.Spent > 0 {
 			report(newest)
 		}
 		if seen = newest; newest != nil && !newest.Running {
-			return newest, nil
+			return newest, run.Info(), nil
 		}
 	}
 }

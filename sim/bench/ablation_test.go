@@ -29,7 +29,7 @@ func smallField(t *testing.T) settings.Values {
 
 func TestAblationMeasuresLaterSamples(t *testing.T) {
 	told := 0
-	a, err := Ablation(t.Context(), workloads.PRISM(workloads.Devices{}), smallField(t), smallAblation, func(*profiles.Ablation) { told++ })
+	a, _, err := Ablation(t.Context(), workloads.PRISM(workloads.Devices{}), smallField(t), smallAblation, func(*profiles.Ablation) { told++ })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestFactorialsAreWritten(t *testing.T) {
 	}
 	o := ablation.Options{Factors: factors, Rounds: 10, Least: 3, Time: time.Microsecond}
 	told := 0
-	a, err := Ablation(t.Context(), workloads.PRISM(workloads.Devices{}), v, o, func(*profiles.Ablation) { told++ })
+	a, _, err := Ablation(t.Context(), workloads.PRISM(workloads.Devices{}), v, o, func(*profiles.Ablation) { told++ })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestTheQualitysColumnIsTheWorkloads(t *testing.T) {
 
 func TestAblationCanBeInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := Ablation(ctx, workloads.PRISM(workloads.Devices{}), smallField(t), ablation.Options{Rounds: 1000}, func(*profiles.Ablation) { cancel() })
+	_, _, err := Ablation(ctx, workloads.PRISM(workloads.Devices{}), smallField(t), ablation.Options{Rounds: 1000}, func(*profiles.Ablation) { cancel() })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
@@ -105,7 +105,7 @@ func TestAnInterruptedAblationKeepsItsTable(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	o := smallAblation
 	o.Rounds = 1000
-	a, err := Ablation(ctx, workloads.PRISM(workloads.Devices{}), smallField(t), o, func(a *profiles.Ablation) {
+	a, _, err := Ablation(ctx, workloads.PRISM(workloads.Devices{}), smallField(t), o, func(a *profiles.Ablation) {
 		if a.Done > 2 {
 			stop()
 		}

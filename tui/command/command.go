@@ -50,6 +50,7 @@ func Main(pages fs.FS) int {
 	case !begun:
 		err = cli.BadUsage(err)
 	}
+	err = fromDocuments(os.Args[1:], err)
 	if errors.Is(err, cli.ErrGivenUp) && ctx.Err() != nil {
 		err = cli.ErrInterrupted
 	}
@@ -76,7 +77,9 @@ func rootCommand(pages fs.FS) *cobra.Command {
 	root.Long = "prismtop reconstructs an image from a simulated telescope, measures every phase of\n" +
 		"every iteration, and switches caches and mixed precision while the run goes on.\n" +
 		"Without a command it opens the live screen on the default preset; where standard\n" +
-		"output is no terminal it runs without one."
+		"output is no terminal it runs without one. Commands of PRISM's, CytoDL's and PtychoPINN's\n" +
+		"documents are beside those here in prismtop docs from-the-documents, and what to do where\n" +
+		"something does not work is in prismtop docs troubleshooting."
 	root.Example = "prismtop\nprismtop run --preset baseline --image europa.jpg\nprismtop run --headless --json --set amp=bf16 --max-iterations 500"
 	root.AddCommand(manualCommand(), sessions.WakeCommand())
 	for _, g := range []struct {

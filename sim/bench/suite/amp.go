@@ -205,7 +205,7 @@ func (s *Suite) ampAt(ctx context.Context, o AMPOptions, g AMPGeometry, progress
 		z.Settings[key] = v.Get(key)
 	}
 	const shareOfTimes = 0.5
-	table, err := bench.Ablation(ctx, s.options.Maker, v, ablation.Options{Only: []string{"amp"}, Rounds: s.options.Rounds, Time: min(profiles.AblationBlock, s.options.Time/50)}, func(t *profiles.Ablation) {
+	table, _, err := bench.Ablation(ctx, s.options.Maker, v, ablation.Options{Only: []string{"amp"}, Rounds: s.options.Rounds, Time: min(profiles.AblationBlock, s.options.Time/50)}, func(t *profiles.Ablation) {
 		if t.Groups > 0 {
 			progress(shareOfTimes * float64(t.Done) / float64(t.Groups))
 		}

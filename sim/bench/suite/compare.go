@@ -16,6 +16,16 @@ import (
 // and two more.
 const Rounds = 8
 
+// negated returns the interval of the negative number.
+func (i Interval) negated() Interval {
+	n := Interval{Value: -i.Value}
+	if i.Low != nil && i.High != nil {
+		low, high := -*i.High, -*i.Low
+		n.Low, n.High = &low, &high
+	}
+	return n
+}
+
 // Comparison is a workload run without and with a set of optimisations, by turns.
 type Comparison struct {
 	Preset string `json:"preset"`

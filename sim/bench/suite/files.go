@@ -38,6 +38,8 @@ var files = []File{
 		of.Comparisons, of.Measurement, of.Effects, of.Checklist = r.Comparisons, r.Measurement, r.Effects, r.Checklist
 	}), hasComparison},
 	{"phase5_comparison_report.txt", func(r *Report, w io.Writer) error { return r.WriteComparison(w) }, hasComparison},
+	{"measurement_cache_performance.json", part(func(r, of *Report) { of.Measurement = r.Measurement }), hasMeasurement},
+	{"measurement_cache_performance.txt", func(r *Report, w io.Writer) error { return r.WriteMeasurement(w) }, hasMeasurement},
 	{"amp_performance.json", part(func(r, of *Report) { of.AMP = r.AMP }), hasAMP},
 	{"amp_performance.txt", func(r *Report, w io.Writer) error { return r.WriteAMP(w) }, hasAMP},
 	{"inference_performance.json", part(func(r, of *Report) { of.Inference = r.Inference }), hasInference},
@@ -55,19 +57,20 @@ var wholeFiles = []File{
 	{"report.html", (*Report).writeHTML, always},
 }
 
-func hasModel(r *Report) bool      { return r.Model != nil }
-func hasBaseline(r *Report) bool   { return r.Baseline != nil }
-func hasOptimized(r *Report) bool  { return r.Optimized != nil }
-func hasComparison(r *Report) bool { return len(r.Comparisons) > 0 }
-func hasAMP(r *Report) bool        { return r.AMP != nil && len(r.AMP.Sizes) > 0 }
-func hasInference(r *Report) bool  { return r.Inference != nil }
-func hasProfile(r *Report) bool    { return r.Profile != nil }
-func always(*Report) bool          { return true }
+func hasModel(r *Report) bool       { return r.Model != nil }
+func hasBaseline(r *Report) bool    { return r.Baseline != nil }
+func hasOptimized(r *Report) bool   { return r.Optimized != nil }
+func hasComparison(r *Report) bool  { return len(r.Comparisons) > 0 }
+func hasMeasurement(r *Report) bool { return r.Measurement != nil }
+func hasAMP(r *Report) bool         { return r.AMP != nil && len(r.AMP.Sizes) > 0 }
+func hasInference(r *Report) bool   { return r.Inference != nil }
+func hasProfile(r *Report) bool     { return r.Profile != nil }
+func always(*Report) bool           { return true }
 
 // part returns a writer of a part of a report as JSON.
 func part(take func(r, of *Report)) func(*Report, io.Writer) error {
 	return func(r *Report, w io.Writer) error {
-		of := &Report{Schema: r.Schema, Version: r.Version, Build: r.Build, Started: r.Started, Seconds: r.Seconds, Complete: r.Complete, Ended: r.Ended, Changed: r.Changed, Machine: r.Machine,
+		of := &Report{Schema: r.Schema, Version: r.Version, Build: r.Build, Started: r.Started, Seconds: r.Seconds, Complete: r.Complete, Ended: r.Ended, Failures: r.Failures, Changed: r.Changed, Machine: r.Machine,
 			Comparisons: []Comparison{}, Effects: []Effect{}, Checklist: []Criterion{}, Claims: []Claim{}}
 		take(r, of)
 		return export.WriteObject(w, of)
@@ -129,11 +132,16 @@ func (r *Report) writeParts(w io.Writer, title string, most int) error {
 	var b strings.Builder
 	r.heading(&b, title)
 	p := r.Profile
-	fmt.Fprintf(&b, "preset %s, all optimisations: %s in %.3f s\n\n", p.Preset, unit.Plural(int(p.Iterations), "iteration", "iterations"), p.Seconds)
+	fmt.Fprintf(&b, "preset %s, all optimisations%s: %s in %.3f s\n\n", p.Preset, exceptFor(r.Changed), unit.Plural(int(p.Iterations), "iteration", "iterations"), p.Seconds)
 	lines := []string{"phase\tcalls\ttotal ms\tshare"}
 	for _, v := range p.Phases {
 		lines = append(lines, fmt.Sprintf("%s\t%d\t%.2f\t%.1f %%", v.Name, v.Calls, v.MS, 100*v.Share))
 	}
+	rest := 1.0
+	for _, v := range p.Phases {
+		rest -= v.Share
+	}
+	lines = append(lines, fmt.Sprintf("between phases\t\t%.2f\t%.1f %%", 1e3*rest*p.Seconds, 100*rest))
 	table(&b, lines...)
 	fmt.Fprintln(&b)
 	lines = []string{"step\tphase\tcalls\ttotal ms\tms a call\tshare\tGFLOP/s\tGB/s"}
@@ -143,6 +151,14 @@ func (r *Report) writeParts(w io.Writer, title string, most int) error {
 	table(&b, lines...)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// exceptFor names settings of the user.
+func exceptFor(changed []string) string {
+	if len(changed) == 0 {
+		return ""
+	}
+	return " but for " + visible.Text(strings.Join(changed, ", "))
 }
 
 func (r *Report) writeProfile(w io.Writer) error {
@@ -203,7 +219,7 @@ func (r *Report) writeHTML(w io.Writer) error {
 	}
 	b.WriteString("</p>\n")
 	if !r.Complete {
-		fmt.Fprintf(&b, "<p class=\"FAIL\">Not complete: %s.</p>\n", text(r.Ended))
+		fmt.Fprintf(&b, "<p class=\"FAIL\">Not complete: %s.</p>\n", text(r.ended()))
 	}
 	if len(r.Checklist) > 0 {
 		b.WriteString("<h2>The acceptance list</h2>\n<table><tr><th>Workload</th><th>Criterion</th><th>Wanted</th><th>Measured</th><th>Verdict</th></tr>\n")

@@ -93,6 +93,27 @@ func TestTheAcceptanceListKnowsWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
+// A slower side is slower, not faster by less than nothing, and an interval that holds both decides neither.
+func TestASlowerSideIsNotFaster(t *testing.T) {
+	for _, tt := range []struct {
+		base, optimized []float64
+		want            string
+	}{
+		{[]float64{9, 9.1, 9.2, 9.1, 9, 9.1}, []float64{10, 10.1, 10.2, 10, 10.1, 10}, "time added 10.9 % [9.9, 12.2], 10 % slower"},
+		{[]float64{16, 16.1, 16.2, 16.1, 16, 16}, []float64{10, 10.1, 10.2, 10, 10.1, 10}, "time saved 37.4 % [36.9, 37.9], 60 % faster"},
+		{[]float64{9, 11, 9.2, 11.1, 9, 11}, []float64{10, 10.1, 10.2, 10, 10.1, 10}, "undecided"},
+	} {
+		c := &Comparison{}
+		for i := range tt.base {
+			c.Results[0], c.Results[1] = append(c.Results[0], Result{Seconds: tt.base[i]}), append(c.Results[1], Result{Seconds: tt.optimized[i]})
+		}
+		c.judge()
+		if got := c.gain(); !strings.HasSuffix(got, tt.want) || strings.Contains(got, "-") && tt.want != "undecided" {
+			t.Errorf("%q, want %q", got, tt.want)
+		}
+	}
+}
+
 func TestTheFallOfALossIsItsSlope(t *testing.T) {
 	var losses []float64
 	for i := range 50 {

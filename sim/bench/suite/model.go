@@ -271,7 +271,7 @@ func (s *Suite) effects(ctx context.Context, preset string, keys []string, progr
 	if err != nil {
 		return err
 	}
-	table, err := bench.Ablation(ctx, s.options.Maker, v, ablation.Options{Only: keys, Rounds: s.options.Rounds}, func(a *profiles.Ablation) {
+	table, _, err := bench.Ablation(ctx, s.options.Maker, v, ablation.Options{Only: keys, Rounds: s.options.Rounds}, func(a *profiles.Ablation) {
 		if a.Groups > 0 {
 			progress(float64(a.Done) / float64(a.Groups))
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
@@ -34,7 +35,12 @@ type ProfilePart struct {
 	GB    float64 `json:"gb"`    // read and written at least once, of all calls
 }
 
-// Profile adds the profiling workload. tape takes every event of its run, and may be nil.
+// changes reports whether the user's settings differ from the presets' in one.
+func (s *Suite) changes(key string) bool {
+	return slices.ContainsFunc(s.options.Changed, func(set string) bool { return strings.HasPrefix(set, key+"=") })
+}
+
+// Profile adds the profiling workload with all optimisations, except for those that the user's settings decide. tape takes every event of its run, and may be nil.
 func (s *Suite) Profile(tape func(*profiles.Event), weight float64) {
 	s.plan = append(s.plan, step{"profile", weight, func(ctx context.Context, progress func(float64)) error {
 		return s.profile(ctx, tape, progress)
@@ -42,7 +48,8 @@ func (s *Suite) Profile(tape func(*profiles.Event), weight float64) {
 }
 
 func (s *Suite) profile(ctx context.Context, tape func(*profiles.Event), progress func(float64)) error {
-	sets := append(Everything.assignments(Optimized), settings.Assignment{Key: "layer_profile", Value: "true"}, settings.Assignment{Key: "seed", Value: "1"})
+	sets := slices.DeleteFunc(Everything.assignments(Optimized), func(a settings.Assignment) bool { return s.changes(a.Key) })
+	sets = append(sets, settings.Assignment{Key: "layer_profile", Value: "true"}, settings.Assignment{Key: "seed", Value: "1"})
 	v, err := s.options.Settings("profiling", sets)
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"prismtop/profiles/history"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
 	"prismtop/sim/prism"
 )
 
@@ -49,6 +50,7 @@ type Report struct {
 	Seconds  float64       `json:"seconds"` // of the whole measurement
 	Complete bool          `json:"complete"`
 	Ended    string        `json:"ended,omitempty"`  // why it is not complete
+	Failures []Failure     `json:"failures"`         // of parts; the others were measured all the same
 	Changed  []string      `json:"changed_settings"` // from those of the presets, as key=value; with any, the workloads are not the documents'
 	Machine  Machine       `json:"machine"`
 
@@ -63,6 +65,12 @@ type Report struct {
 	AMP         *AMP         `json:"amp"`
 	Checklist   []Criterion  `json:"checklist"`
 	Claims      []Claim      `json:"claims"`
+}
+
+// Failure is a part that could not be measured, and why.
+type Failure struct {
+	Part  string `json:"part"`
+	Error string `json:"error"`
 }
 
 // Machine is where it was measured.
@@ -112,22 +120,26 @@ func New(o Options) *Suite {
 		model = o.Processor.Reason
 	}
 	s.report = &Report{
-		Schema: Schema, Changed: append([]string{}, o.Changed...), Version: o.Build.Version, Build: o.Build, Started: s.began.UTC().Format(time.RFC3339), Comparisons: []Comparison{}, Effects: []Effect{},
+		Schema: Schema, Changed: append([]string{}, o.Changed...), Version: o.Build.Version, Build: o.Build, Started: s.began.UTC().Format(time.RFC3339), Failures: []Failure{}, Comparisons: []Comparison{}, Effects: []Effect{},
 		Checklist: []Criterion{}, Claims: []Claim{},
 		Machine: Machine{CPU: model, Processors: machine.Processors(), GPUReason: o.GPUReason, System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version()},
 	}
 	return s
 }
 
-// Run measures the steps that were added. What was measured before ctx ended, or before a step failed,
-// is in the report, which comes with the error.
+// Run measures the steps that were added. A step that fails does not end the others; when ctx ends, all end. What was measured
+// is in the report, which comes with the errors.
 func (s *Suite) Run(ctx context.Context) (*Report, error) {
 	whole := 0.0
 	for _, p := range s.plan {
 		whole += p.weight
 	}
-	var err error
+	r := s.report
+	var failed []error
 	for _, p := range s.plan {
+		if ctx.Err() != nil {
+			break
+		}
 		progress := func(part float64) {
 			if s.options.Progress == nil {
 				return
@@ -140,15 +152,16 @@ func (s *Suite) Run(ctx context.Context) (*Report, error) {
 			s.options.Progress(p.name, share, left)
 		}
 		progress(0)
-		if err = p.run(ctx, progress); err != nil {
-			if ctx.Err() == nil {
-				err = fmt.Errorf("%s: %w", p.name, err)
-			}
-			break
+		if err := p.run(ctx, progress); err != nil && ctx.Err() == nil {
+			failed = append(failed, fmt.Errorf("%s: %w", p.name, err))
+			r.Failures = append(r.Failures, Failure{p.name, err.Error()})
 		}
 		s.done += p.weight
 	}
-	r := s.report
+	err := errors.Join(failed...)
+	if ctx.Err() != nil {
+		err = errors.Join(append(failed, ctx.Err())...)
+	}
 	r.Seconds = time.Since(s.began).Seconds()
 	load := machine.ReadLoad().Since(s.load)
 	if len(s.plan) == 0 {
@@ -164,7 +177,7 @@ func (s *Suite) Run(ctx context.Context) (*Report, error) {
 	case errors.Is(err, context.Canceled):
 		r.Ended = "interrupted"
 	default:
-		r.Ended = err.Error()
+		r.Ended = fmt.Sprintf("%d of %s failed", len(failed), unit.Plural(len(s.plan), "part", "parts"))
 	}
 	r.judge()
 	return r, err

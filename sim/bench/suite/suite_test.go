@@ -243,6 +243,68 @@ func TestWhatWasMeasuredBeforeAnInterruptionIsKept(t *testing.T) {
 	}
 }
 
+// A part that fails is named in every file, and the others are measured all the same.
+func TestAPartThatFailsDoesNotEndTheOthers(t *testing.T) {
+	o := small(t)
+	settle := o.Settings
+	o.Settings = func(name string, sets []settings.Assignment) (settings.Values, error) {
+		if name == "profiling" {
+			return settings.Values{}, errors.New("a disk is full")
+		}
+		return settle(name, sets)
+	}
+	s := suite.New(o)
+	s.Side("standard", suite.Documented, suite.Baseline, 1)
+	s.Profile(nil, 1)
+	s.Side("standard", suite.Documented, suite.Optimized, 1)
+	r, err := s.Run(t.Context())
+	if err == nil || err.Error() != "profile: a disk is full" || r.Complete || r.Ended != "1 of 3 parts failed" || len(r.Failures) != 1 || r.Failures[0] != (suite.Failure{Part: "profile", Error: "a disk is full"}) {
+		t.Errorf("%v, %+v", err, r)
+	}
+	if r.Baseline == nil || r.Optimized == nil || r.Profile != nil {
+		t.Error("the other parts were not measured")
+	}
+	names, data, err := r.Files(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range names {
+		if !bytes.Contains(data[i], []byte("a disk is full")) {
+			t.Errorf("%s does not name the part that failed", name)
+		}
+	}
+}
+
+// The profile is of the settings that it names.
+func TestTheProfileIsOfTheUsersSettings(t *testing.T) {
+	steps := func(changed ...string) (names []string) {
+		o := small(t)
+		settle := o.Settings
+		o.Changed = changed
+		o.Settings = func(name string, sets []settings.Assignment) (settings.Values, error) {
+			for _, set := range changed {
+				key, value, _ := strings.Cut(set, "=")
+				sets = append([]settings.Assignment{{Key: key, Value: value}}, sets...)
+			}
+			return settle(name, sets)
+		}
+		s := suite.New(o)
+		s.Profile(nil, 1)
+		r, err := s.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range r.Profile.Steps {
+			names = append(names, p.Name)
+		}
+		return names
+	}
+	fused, apart := steps(), steps("fused_telescope=false")
+	if len(apart) <= len(fused) {
+		t.Errorf("with the telescope fused %d steps %q, without %d %q", len(fused), fused, len(apart), apart)
+	}
+}
+
 // The key * on the screen replicates the change of everything.
 func TestEverythingIsSwitchedTogether(t *testing.T) {
 	o := small(t)

@@ -61,9 +61,18 @@ func (r *Report) heading(b *strings.Builder, title string) {
 		fmt.Fprintf(b, "with %s: not the documents' workloads\n", visible.Text(strings.Join(r.Changed, ", ")))
 	}
 	if !r.Complete {
-		fmt.Fprintf(b, "NOT COMPLETE: %s; what was measured before is here\n", visible.Text(r.Ended))
+		fmt.Fprintf(b, "NOT COMPLETE: %s; what was measured is here\n", visible.Text(r.ended()))
 	}
 	b.WriteByte('\n')
+}
+
+// ended says why the report is not complete, with what failed.
+func (r *Report) ended() string {
+	text := r.Ended
+	for _, f := range r.Failures {
+		text += "; " + f.Part + ": " + f.Error
+	}
+	return text
 }
 
 // computed lists the device, the kernels and the threads, each behind a mark; empty if nothing ran.
@@ -178,6 +187,24 @@ func (r *Report) model(b *strings.Builder) {
 	table(b, lines...)
 }
 
+// WriteMeasurement writes one measurement, computed and from the cache.
+func (r *Report) WriteMeasurement(w io.Writer) error {
+	var b strings.Builder
+	r.heading(&b, "One measurement")
+	r.measurement(&b)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (r *Report) measurement(b *strings.Builder) {
+	m := r.Measurement
+	if m == nil {
+		return
+	}
+	fmt.Fprintf(b, "one measurement: %s ms computed, %s ms from the cache, %s\n", number(m.ComputedMS.Median), number(m.CachedMS.Median), m.Speedup.text("x", 2))
+	fmt.Fprintf(b, "  computed with this program's own savings: %s ms, %s\n\n", number(m.PrunedMS.Median), m.PrunedRatio.text("x", 2))
+}
+
 // WriteComparison writes the comparisons, what single optimisations do, and the acceptance list.
 func (r *Report) WriteComparison(w io.Writer) error {
 	var b strings.Builder
@@ -202,17 +229,20 @@ func (r *Report) comparisons(b *strings.Builder) {
 			fmt.Sprintf("  total time, median\t%.3f s\t%.3f s", c.Baseline.Median, c.Optimized.Median),
 			fmt.Sprintf("  least and most\t%.3f to %.3f s\t%.3f to %.3f s", c.Baseline.Min, c.Baseline.Max, c.Optimized.Min, c.Optimized.Max),
 			fmt.Sprintf("  time per sample\t%.2f ms\t%.2f ms", base.SampleMS, optimized.SampleMS),
+			fmt.Sprintf("  throughput\t%.1f samples/s\t%.1f samples/s", base.SamplesPerS, optimized.SamplesPerS),
+			fmt.Sprintf("  memory of the run\t%.1f MB\t%.1f MB", float64(base.MemoryBytes)/1e6, float64(optimized.MemoryBytes)/1e6),
 			fmt.Sprintf("  measurement cache\t%s\t%s", base.Caches["measurement"].text(), optimized.Caches["measurement"].text()),
-			fmt.Sprintf("  PSNR, median\t%s\t%s", optional(medianPSNR(c.Results[0]), 2, " dB"), optional(medianPSNR(c.Results[1]), 2, " dB")))
+			fmt.Sprintf("  FFT plans\t%s\t%s", base.Caches["fft_plans"].text(), optimized.Caches["fft_plans"].text()),
+			fmt.Sprintf("  masks\t%s\t%s", base.Caches["masks"].text(), optimized.Caches["masks"].text()),
+			fmt.Sprintf("  PSNR, median\t%s\t%s", optional(medianOf(c.Results[0], psnrOf), 2, " dB"), optional(medianOf(c.Results[1], psnrOf), 2, " dB")),
+			fmt.Sprintf("  MSE, median\t%s\t%s", optional(medianOf(c.Results[0], mseOf), 5, ""), optional(medianOf(c.Results[1], mseOf), 5, "")),
+			fmt.Sprintf("  correlation, median\t%s\t%s", optional(medianOf(c.Results[0], correlationOf), 4, ""), optional(medianOf(c.Results[1], correlationOf), 4, "")))
 		if c.PSNR != nil {
 			fmt.Fprintf(b, "  PSNR, optimised less baseline from the same seed: %s\n", c.PSNR.text(" dB", 2))
 		}
-		fmt.Fprintf(b, "  speed-up %s; time saved %s; %+.0f %% faster\n\n", c.Speedup.text("x", 2), c.Percent.text(" %", 1), 100*(c.Speedup.Value-1))
+		fmt.Fprintf(b, "  speed-up %s; %s\n\n", c.Speedup.text("x", 2), c.gain())
 	}
-	if m := r.Measurement; m != nil {
-		fmt.Fprintf(b, "one measurement: %s ms computed, %s ms from the cache, %s\n", number(m.ComputedMS.Median), number(m.CachedMS.Median), m.Speedup.text("x", 2))
-		fmt.Fprintf(b, "  computed with this program's own savings: %s ms, %s\n\n", number(m.PrunedMS.Median), m.PrunedRatio.text("x", 2))
-	}
+	r.measurement(b)
 	if len(r.Effects) > 0 {
 		lines := []string{"one optimisation\toff ms\ton ms\tspeed-up\tmemory\t"}
 		for _, e := range r.Effects {
@@ -223,11 +253,30 @@ func (r *Report) comparisons(b *strings.Builder) {
 	}
 }
 
-// medianPSNR returns the median of the rounds, which differ by their seeds; nil if none was measured.
-func medianPSNR(results []Result) *float64 {
+// gain says what the speed-up saves of the baseline's time, or adds to it, and whether its interval decides that: "time saved
+// 37.5 % [33.1, 41.0], 60 % faster".
+func (c *Comparison) gain() string {
+	time, word, more, change := c.Percent, "saved", "faster", c.Speedup.Value-1
+	decided := stats.Zero(0).Judge(time.centre().Low, time.centre().High).Excluded()
+	if time.Value < 0 {
+		time, word, more, change = time.negated(), "added", "slower", -change
+	}
+	text := fmt.Sprintf("time %s %s, %.0f %% %s", word, time.text(" %", 1), 100*change, more)
+	if !decided {
+		text += "; undecided"
+	}
+	return text
+}
+
+func psnrOf(r *Result) *float64        { return r.PSNR }
+func mseOf(r *Result) *float64         { return r.MSE }
+func correlationOf(r *Result) *float64 { return r.Correlation }
+
+// medianOf returns the median of a number over the rounds, which differ by their seeds; nil if it was measured in none.
+func medianOf(results []Result, of func(*Result) *float64) *float64 {
 	var all []float64
 	for i := range results {
-		if v := results[i].PSNR; v != nil {
+		if v := of(&results[i]); v != nil {
 			all = append(all, *v)
 		}
 	}
@@ -305,7 +354,7 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 		fmt.Fprintf(&b, " **With %s: not the documents' workloads.**", visible.Text(strings.Join(r.Changed, ", ")))
 	}
 	if !r.Complete {
-		fmt.Fprintf(&b, " **Not complete: %s.**", visible.Text(r.Ended))
+		fmt.Fprintf(&b, " **Not complete: %s.**", visible.Text(r.ended()))
 	}
 	document := ""
 	for _, c := range r.Claims {

@@ -23,6 +23,8 @@ type Arm struct {
 func Command(sweep Sweep) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "bench", Short: "Measure speed, memory and effects, each command for one question", Args: cli.NoArguments,
+		Long: "Measure speed, memory and effects, each command for one question. The commands of PRISM's, CytoDL's and PtychoPINN's\n" +
+			"documents are beside these in prismtop docs from-the-documents.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var names []string
 			for _, c := range cmd.Commands() {
@@ -43,7 +45,7 @@ func Command(sweep Sweep) *cobra.Command {
 	cli.AddGroup(cmd, "Does mixed precision pay here?", part["amp"])
 	cli.AddGroup(cmd, "Which build is faster?", checkCommand(), compareBuildsCommand(), historyCommand())
 	cli.AddGroup(cmd, "What do PRISM's documents claim, and is it so here?", part["claims"], part["all"], part["compare"], part["baseline"], part["optimized"],
-		part["performance"], part["profile"], part["inference"])
+		part["performance"], part["profile"], part["measurement-cache"], part["inference"])
 	cli.AddGroup(cmd, "Which batch size is best for PtychoPINN?", benchPtychoCommand())
 	cli.AddGroup(cmd, "Can these numbers be trusted?", benchCalibrateCommand(), benchWatchingCommand())
 	for _, c := range cmd.Commands() {

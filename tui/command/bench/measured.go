@@ -25,6 +25,7 @@ type measured struct {
 	settings settings.Values
 	preset   string // its name
 	maker    workload.Maker
+	run      profiles.RunInfo // once it was measured
 }
 
 // limits are the flags that would end the run before the measurement.
@@ -59,18 +60,19 @@ func resolve(cmd *cobra.Command, f *cli.SettingFlags, ends string, check func(se
 		return m, cli.BadUsage(err)
 	}
 	maker, err := cli.OnDevice(cmd.Context(), v)
-	return measured{v, chosen.Name, maker}, cli.BadUsage(f.Sourced(err))
+	return measured{settings: v, preset: chosen.Name, maker: maker}, cli.BadUsage(f.Sourced(err))
 }
 
 // ablation runs an ablation and shows how far it is. An interrupted one has a table and an error, if it measured
 // anything.
 func (m *measured) ablation(cmd *cobra.Command, o ablation.Options) (*profiles.Ablation, error) {
 	shown := newProgress(cmd)
-	table, err := bench.Ablation(cmd.Context(), m.maker, m.settings, o, func(a *profiles.Ablation) {
+	table, run, err := bench.Ablation(cmd.Context(), m.maker, m.settings, o, func(a *profiles.Ablation) {
 		if a.LeftKnown {
 			shown.report("%d of %d %s, %.0f s left", a.Done, a.Groups, a.Unit(), a.Left.Seconds())
 		}
 	})
+	m.run = run
 	shown.end()
 	if cmd.Context().Err() != nil {
 		err = cli.ErrInterrupted

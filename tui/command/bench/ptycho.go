@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"prismtop/profiles/export"
 	"prismtop/profiles/machine"
@@ -36,6 +37,8 @@ type ptychoFlags struct {
 	options  sweep.Options
 	engine   cpu.Options
 	scenario string
+	device   string
+	plots    bool // pictures are among the formats, whatever --formats says
 	sizes    string
 	limit    string
 	photons  float64
@@ -79,7 +82,9 @@ func benchPtychoCommand() *cobra.Command {
 		Use: "ptycho", Short: "Sweep its inference over batch sizes for throughput, latency and memory", Args: cli.NoArguments,
 		Long: "Measure PtychoPINN's inference, from file to reconstruction, over batch sizes, and recommend one (prismtop docs ptycho).\n" +
 			"Each trial is a process of its own, in balanced rounds by chance; one that ends for memory is reported as the edge.\n" +
-			"Without --data the patterns are simulated. Ctrl+c keeps what was measured.",
+			"Without --data the patterns are simulated. Ctrl+c keeps what was measured. The flags of PtychoPINN's plan are taken\n" +
+			"under its names, too: --model-path, --test-data, --n-images, --num-runs, --warmup-runs, --output-dir,\n" +
+			"--adaptive-sizing, --profile-memory and --export-format.",
 		Example: "prismtop bench ptycho --scenario small\nprismtop bench ptycho --size 64 --filters-scale 2 --batch-sizes 8,32 --json\n" +
 			"prismtop bench ptycho --memory-limit 600MB --output report\nprismtop bench ptycho --adaptive --data scan.npz --weights weights.npz",
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
@@ -113,11 +118,27 @@ func benchPtychoCommand() *cobra.Command {
 	flags.BoolVar(&f.options.Adaptive, "adaptive", false, "search the fastest batch size up to 256, and measure those around it, too")
 	flags.Float64Var(&f.options.Tolerance, "tolerance", sweep.DefaultTolerance, "share of throughput that a smaller batch may cost")
 	flags.Uint64Var(&j.Seed, "seed", 42, "seed of the simulated patterns, of groups, and of the order of trials")
+	flags.StringVar(&f.device, "device", "auto", "what computes: auto or cpu")
+	flags.BoolVar(&f.plots, "plot-results", false, "draw the figure whatever --formats says")
+	flags.Bool("profile-memory", true, "memory is always measured")
+	_ = flags.MarkHidden("profile-memory") // it exists
+	flags.SetNormalizeFunc(ofThePlan)
 	cli.EngineFlags(flags, &f.engine)
 	f.output.register(flags)
 	flags.BoolVar(&f.json, "json", false, "the result as one JSON object (docs/schema/ptycho.json)")
 	flags.BoolVar(&f.goText, "benchfmt", false, "the runs in the format of Go's benchmarks, which benchstat compares (prismtop docs performance)")
 	return cmd
+}
+
+// planFlags are the names of flags in PtychoPINN's plan of a throughput benchmark.
+var planFlags = map[string]string{
+	"model-path": "weights", "test-data": "data", "n-images": "images", "num-runs": "runs", "warmup-runs": "warmup", "output-dir": "output",
+	"adaptive-sizing": "adaptive", "export-format": "formats",
+}
+
+// ofThePlan gives a flag of the plan the name that it has here.
+func ofThePlan(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	return pflag.NormalizedName(cmp.Or(planFlags[name], name))
 }
 
 func scenarioNames() string {
@@ -187,6 +208,12 @@ func (f *ptychoFlags) check() (err error) {
 	within("data-factor", j.Factor, 0, 1e12)
 	within("photons", f.photons, 1, 1e15)
 	within("threads", float64(f.engine.Threads), 0, 1024)
+	if f.plots && !slices.Contains(f.output.formats, "png") {
+		f.output.formats = append(f.output.formats, "png")
+	}
+	if err == nil && f.device != "auto" && f.device != "cpu" {
+		err = fmt.Errorf("flag --device: %q: %s: must be cpu", f.device, workload.NoKernels)
+	}
 	if err == nil && !slices.Contains(ptycho.Modes(), j.AMP) {
 		err = fmt.Errorf("flag --amp: %q: must be %s", j.AMP, modeNames())
 	}

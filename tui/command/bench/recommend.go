@@ -11,7 +11,6 @@ import (
 	"prismtop/profiles/recommend"
 	"prismtop/profiles/settings"
 	"prismtop/sim/ablation"
-	"prismtop/sim/prism"
 	"prismtop/tui/command/cli"
 )
 
@@ -70,11 +69,7 @@ func recommendCommand() *cobra.Command {
 	return cmd
 }
 
-// cautions returns what limits values of settings on this machine.
+// cautions returns what limits values of settings on the device and with the kernels of the run that was measured.
 func (m *measured) cautions() func(key, value string) []string {
-	run := profiles.RunInfo{}
-	if m.settings.Table() == prism.Table {
-		run.Cautions = prism.Cautions("cpu", m.settings.Text("kernels"))
-	}
-	return func(key, value string) []string { return run.CautionsAbout(key, value, m.settings) }
+	return func(key, value string) []string { return m.run.CautionsAbout(key, value, m.settings) }
 }

@@ -133,6 +133,15 @@ func suiteCommands(sweep Sweep) []*cobra.Command {
 		text:  func(r *suite.Report, w io.Writer) error { return r.WriteComparison(w) },
 		files: []string{"phase5_comparison"},
 	}, {
+		use: "measurement-cache", aside: true, short: "Time one measurement, computed and from the measurement cache, by turns",
+		long: "Measure the object at the centres of a pattern over and over, computed, computed with this program's own savings, and\n" +
+			"from the measurement cache, by turns: PRISM's 16x, which is no speed-up of training (prismtop docs benchmarks).",
+		example: "prismtop bench measurement-cache\nprismtop bench measurement-cache --json",
+		plan:    func(s *suite.Suite, _ *suiteFlags, _ func(*profiles.Event)) { s.Cached(1) },
+		text:    func(r *suite.Report, w io.Writer) error { return r.WriteMeasurement(w) },
+		sides:   true,
+		files:   []string{"measurement_cache"},
+	}, {
 		use: "inference", aside: true, short: "Measure what preparing a trained decoder for inference gives",
 		long: "Train a workload and compare the decoder's forward pass in training mode, in evaluation mode, and with the batch\n" +
 			"normalisations of either folded into the convolutions: outputs, time by turns with intervals, memory. It fails if\n" +
@@ -174,7 +183,7 @@ func suiteCommands(sweep Sweep) []*cobra.Command {
 		text:  func(r *suite.Report, w io.Writer) error { return r.WriteMaster(w) },
 	}, {
 		use: "claims", short: "Put every claimed figure beside the one measured here", whole: true, sides: true,
-		files: []string{"performance_baseline", "phase5_comparison", "phase5_master", "inference_", "claims", "report", "benchmark"},
+		files: []string{"performance_baseline", "phase5_comparison", "phase5_master", "measurement_cache", "inference_", "claims", "report", "benchmark"},
 		long: "Measure what bench all does, except for the profile, and print each figure of PRISM's documents with its line, what\n" +
 			"it refers to, what was measured here with its interval, and how the two differ. --list only prints the claims.",
 		example: "prismtop bench claims\nprismtop bench claims --list --json",

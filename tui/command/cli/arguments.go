@@ -77,8 +77,16 @@ func commandNames(cmd *cobra.Command) (names []string) {
 	return names
 }
 
+// foreignFlags are flags of PRISM, and what is given here instead.
+var foreignFlags = map[string]string{
+	"use-amp": "it is --set amp=fp16, or bf16, here; prismtop bench amp measures which mode pays",
+}
+
 // unknownFlag returns an error about an unknown flag of cmd that suggests similar names.
 func unknownFlag(cmd *cobra.Command, name string) error {
+	if hint := foreignFlags[name]; hint != "" {
+		return BadUsage(fmt.Errorf("%sunknown flag --%s: %s", prefix(cmd), name, hint))
+	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	return BadUsage(fmt.Errorf("%sunknown flag --%s%s", prefix(cmd), name, similar(name, names, "--", cmd)))
