@@ -239,3 +239,9 @@ func (r *AblationRow) Name() string {
 	}
 	return r.Key + " " + r.On
 }
+
+// Block is a number of iterations of a comparison: Warm that are not compared, and then Length.
+type Block struct {
+	Settings     settings.Values
+	Warm, Length int
+}

@@ -18,7 +18,7 @@ type Event struct {
 
 // Body is the content of an Event: *Begin, *Grown, *Iteration, *Changed, *Moved, *Next, *StateChange,
 // *Measurement, *UnitResult, *Ended, *Answer, *LogEntry, *Note, *Picture, *Memory, *LayerTimes, *Ablation, *Fork, *Tasks,
-// *Output, *Resident, *Sensors, *Load or *RecordingState. A body does not change after it was sent, except an *Iteration,
+// *Output, *Ranks, *Resident, *Sensors, *Load or *RecordingState. A body does not change after it was sent, except an *Iteration,
 // which is valid only while the event is handled.
 type Body interface{ body() }
 

@@ -25,6 +25,8 @@ type RunInfo struct {
 	Caveat      Caveat // zero if what it draws is a result
 	Cautions    []Caution
 	PriorStarts int   // restarts of this run so far
+	Ranks       int   // processes that train together; 0 or 1 for one alone
+	Traced      bool  // it was read from a profiler's trace, which is short
 	Prints      bool  // it is that of another program, which prints: see Output
 	GoesOn      bool  // it is that of another program, which goes on without it
 	Able        Kinds // the commands that it carries out

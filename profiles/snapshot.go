@@ -89,6 +89,7 @@ type Snapshot struct {
 	Results []UnitResult // of the newest units that ended, at least KeptResults of them; see Ended and UnitsEnded
 	Earlier Ended        // the units before those
 	Tasks   *Tasks       // the newest state; nil if the run is not of a list of tasks
+	Ranks   *Ranks       // the newest state; nil if one process trains alone
 	Output  *Output      // what the program of a loop in another process prints; nil for other runs
 
 	Recording RecordingState

@@ -146,6 +146,19 @@ func (c *comparing) switchSettings(cut context.Context) error {
 	if err != nil {
 		return c.stop(cut, err.Error())
 	}
+	at := c.boundary.moment()
+	if s, ok := at.work.(workload.Scheduler); ok {
+		blocks, err := c.now.Ahead(time.Duration(at.newest.Total))
+		if err == nil {
+			err = s.Plan(cut, blocks, c.now.Base())
+		}
+		if err != nil {
+			if cut.Err() != nil {
+				return err
+			}
+			return c.stop(cut, err.Error())
+		}
+	}
 	return c.boundary.change(cut, next, true)
 }
 
@@ -215,8 +228,19 @@ func (c *comparing) leave(cut context.Context, why, besides string) error {
 	return c.restore(cut, left, left.Leave(why), besides)
 }
 
+// unplan has a task that runs blocks by itself end them.
+func (c *comparing) unplan(cut context.Context, base settings.Values) error {
+	if s, ok := c.boundary.moment().work.(workload.Scheduler); ok {
+		return s.Plan(cut, nil, base)
+	}
+	return nil
+}
+
 // restore shows the last table of a comparison and restores the settings.
 func (c *comparing) restore(cut context.Context, left *experiment.Comparison, last *profiles.Ablation, besides string) error {
+	if err := c.unplan(cut, left.Base()); err != nil {
+		return err
+	}
 	c.show(last)
 	c.stream.Log(experiment.Ended(last, besides))
 	return c.boundary.change(cut, left.Base(), true)
@@ -249,6 +273,9 @@ func (c *comparing) conclude(cut context.Context, why string) error {
 	}
 	c.show(last)
 	c.stream.Log(last.Name() + " ended: " + last.Ended)
+	if err := c.unplan(cut, left.Base()); err != nil {
+		return err
+	}
 	if err := c.boundary.change(cut, left.Base(), true); err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ const layers = `
 	tui/layout tui/monospace
 	profiles/compare profiles/recommend profiles/criteria profiles/sweep
 	profiles
-	profiles/history profiles/preset sim/cpu/square sim/cpu/pairconv sim/cpu/winograd sim/cpu/telescope
+	profiles/history profiles/kineto profiles/preset sim/cpu/square sim/cpu/pairconv sim/cpu/winograd sim/cpu/telescope
 	sim/cpu/fft sim/cpu/volume
 	profiles/settings profiles/loop sim/nn sim/nn/fold sim/cpu/vec/... gpu/driver/installed
 	profiles/atomicfile profiles/inputfile sim/cpu/features sim/tensor gpu/driver/... gpu/nvml gpu/ptx

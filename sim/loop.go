@@ -377,6 +377,9 @@ func (l *loop) pass(outcome *workload.Outcome) {
 			l.run.stream.Log(said.Text)
 		}
 	}
+	if outcome.Ranks != nil {
+		l.run.stream.Ranks(outcome.Ranks)
+	}
 	if outcome.Layers != nil && l.reads.layers {
 		l.run.stream.Layers(outcome.Layers, nil)
 	}

@@ -129,6 +129,7 @@ type record struct {
 	results  []profiles.UnitResult // the newest
 	earlier  profiles.Ended        // units whose results are not kept
 	tasks    *profiles.Tasks
+	ranks    *profiles.Ranks
 	notes    []profiles.Note
 }
 
@@ -311,6 +312,8 @@ func (a *Aggregator) take(e *profiles.Event) {
 		a.tasks = b
 	case *profiles.Output:
 		a.output = b
+	case *profiles.Ranks:
+		a.ranks = b
 	case *profiles.Fork:
 		a.forking = b.Running
 		a.effects.Forked(b)
@@ -483,7 +486,7 @@ func (a *Aggregator) snapshot(now time.Time) *profiles.Snapshot {
 		Batches: a.batches.views(), Caches: a.recent.caches(&a.last), Memory: a.memory, Load: a.loads.view,
 		Sensors: profiles.SensorsView{Sensors: a.sensors, Energy: a.energies.views},
 		Changes: changes, Effects: effects, Notes: slices.Clip(a.notes),
-		Recording: a.recording, Tasks: a.tasks, Output: a.output,
+		Recording: a.recording, Tasks: a.tasks, Output: a.output, Ranks: a.ranks,
 		Results: slices.Clip(a.results), Earlier: a.earlier, Log: slices.Clip(a.log), Alerts: a.alerts.Standing(),
 		Own:  profiles.OwnCost{Aggregator: a.cost.share(time.Now()), Dropped: a.dropped, Watching: a.watchingCost()},
 		Unit: -1,

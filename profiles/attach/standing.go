@@ -88,6 +88,9 @@ func standing(origin, begun time.Time, s *profiles.Snapshot, last *profiles.Iter
 	if s.Tasks != nil {
 		put(now, s.Tasks)
 	}
+	if s.Ranks != nil {
+		put(now, s.Ranks)
+	}
 	if s.Next != nil {
 		put(now, &profiles.Next{Settings: *s.Next})
 	}

@@ -164,7 +164,9 @@ func (s *Sample) begin(b *profiles.Begin, at time.Time) {
 	if n := b.Settings.Int(settings.Threads); n > 0 {
 		r.Threads = n
 	}
-	s.under, s.skip = s.group(b.Settings), warmUp
+	if s.under, s.skip = s.group(b.Settings), warmUp; b.Info.Traced {
+		s.skip = 0
+	}
 	s.measures(b.Info.Schema)
 }
 
@@ -243,13 +245,17 @@ func (s *Sample) iteration(it *profiles.Iteration) {
 		o.from = it.Start
 	}
 	o.to = end
+	least := blockLeast
+	if s.info.Traced { // it has few steps, each of which is a block
+		least = 1
+	}
 	o.total = append(o.total, it.Total)
 	for p := range s.schema.Phases {
 		if ns := it.Phases[p]; ns > 0 {
 			o.phases[p] = append(o.phases[p], ns)
 		}
 	}
-	if o.to-o.from >= s.length && len(o.total) >= blockLeast {
+	if len(o.total) >= least && (o.to-o.from >= s.length || s.info.Traced) {
 		s.close()
 	}
 }
@@ -319,7 +325,7 @@ func (s *Sample) profile(b *profiles.LayerTimes) {
 func (s *Sample) close() {
 	o := &s.open
 	n := len(o.total)
-	if n >= blockLeast && o.to-o.from >= s.length/2 {
+	if n >= blockLeast && o.to-o.from >= s.length/2 || n > 0 && s.info.Traced {
 		b := block{kind: s.kind, under: s.under, from: o.from, to: o.to, n: n, total: logMedian(o.total),
 			rate: math.Log(float64(n) / (float64(o.to-o.from) / 1e9))}
 		for p := range b.phases {

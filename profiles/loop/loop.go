@@ -22,6 +22,7 @@ const (
 	EnvFolder    = "PRISMTOP_LOOP"            // folder for rings
 	EnvOnlyWatch = "PRISMTOP_LOOP_ONLY_WATCH" // "1": every knob is refused
 	EnvCompile   = "PRISMTOP_LOOP_COMPILE"    // the back end of torch.compile
+	EnvNVTX      = "PRISMTOP_LOOP_NVTX"       // "1": NVTX ranges are written, on CUDA
 )
 
 // ringEnding ends the names of rings.
@@ -95,12 +96,12 @@ func List() (all []Left) {
 			case !r.Operates(): // another prismtop has it
 			case !alive:
 				r.Remove()
-			case r.State() <= Training:
+			case r.State() <= Training && r.Rank == 0: // which stands for the others
 				if g, err := r.Greeting(); err == nil && g != nil {
 					all = append(all, Left{path, r.PID, g})
 				}
 			}
-			r.release()
+			r.Release()
 		}
 		_ = os.Remove(folder) // if it is empty
 	}

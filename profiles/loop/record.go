@@ -59,6 +59,8 @@ const (
 	Kept
 	Returned
 	Dropped
+	Ready     // of several ranks: it is in force from its step on if all are
+	Cancelled // they were not
 )
 
 // NoBlock is the block of a step outside a schedule.

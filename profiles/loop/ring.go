@@ -77,7 +77,7 @@ func Open(path string) (*Ring, error) {
 	r := &Ring{Path: path, next: 1}
 	if err := r.open(); err != nil {
 		if r.file != nil {
-			r.release()
+			r.Release()
 		}
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -307,11 +307,11 @@ func (r *Ring) Close() {
 	if r.lock != nil {
 		_, _ = r.file.WriteAt(make([]byte, 12), atHeartbeat)
 	}
-	r.release()
+	r.Release()
 }
 
-// release closes the file and leaves the heartbeat.
-func (r *Ring) release() { _ = r.file.Close() }
+// Release closes the file and leaves the heartbeat, for one that only looked.
+func (r *Ring) Release() { _ = r.file.Close() }
 
 // Remove removes the ring and the files beside it, once the loop is over or its process has ended.
 func (r *Ring) Remove() {

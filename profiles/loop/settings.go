@@ -9,6 +9,12 @@ type Settings struct {
 	LeaseMS int               `json:"lease_ms,omitempty"` // how old the heartbeat may get until After is put in force
 	After   map[string]string `json:"after,omitempty"`
 
+	Schedule *Schedule `json:"schedule,omitempty"` // blocks that the loop runs by itself, and then After
+
+	// Of several ranks: the step from which on this is in force, and the name of the file by which the ranks agree.
+	From      int64  `json:"from,omitempty"`
+	Agreement string `json:"agreement,omitempty"`
+
 	Watch       string `json:"watch,omitempty"` // WatchAll or WatchBoundaries
 	Pause       bool   `json:"pause,omitempty"`
 	PauseAfter  int    `json:"pause_after,omitempty"` // steps
@@ -20,6 +26,19 @@ type Settings struct {
 
 	Detach bool `json:"detach,omitempty"` // take everything back, for good
 }
+
+// Schedule is a number of blocks of steps, each under one of a few arms.
+type Schedule struct {
+	Arms   []map[string]string `json:"arms"`
+	Order  []int               `json:"order"`  // of arms
+	Length int                 `json:"length"` // plain steps of a block, after those that settle
+}
+
+// Bounds of a schedule.
+const (
+	MaxArms   = 16
+	MaxBlocks = 4096
+)
 
 // What a loop watches.
 const (

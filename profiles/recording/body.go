@@ -38,6 +38,7 @@ var names = map[reflect.Type]string{
 	reflect.TypeFor[profiles.Fork]():           "fork",
 	reflect.TypeFor[profiles.Tasks]():          "tasks",
 	reflect.TypeFor[profiles.Output]():         "output",
+	reflect.TypeFor[profiles.Ranks]():          "ranks",
 	reflect.TypeFor[profiles.Resident]():       "resident",
 	reflect.TypeFor[profiles.Sensors]():        "sensors",
 	reflect.TypeFor[profiles.Load]():           "load",
@@ -199,6 +200,8 @@ func sensible(b profiles.Body) error {
 	case *profiles.Grown:
 		return b.Schema.Check()
 	case *profiles.Tasks:
+		return b.Check()
+	case *profiles.Ranks:
 		return b.Check()
 	case *profiles.Ended:
 		return b.Check()

@@ -39,7 +39,7 @@ type placed struct {
 // if the queue is full. A slot without a body is empty.
 type newest struct {
 	memory, layers, ablation, resident, sensors profiles.Event
-	recording, tasks, output                    profiles.Event
+	recording, tasks, output, ranks             profiles.Event
 	pictures                                    [profiles.MaxPictures]profiles.Event
 
 	changed, state profiles.Event // for which the queue had no room
@@ -67,6 +67,7 @@ func (n *newest) each(take func(*profiles.Event)) (any bool) {
 	one(&n.ablation)
 	one(&n.tasks)
 	one(&n.output)
+	one(&n.ranks)
 	one(&n.changed)
 	one(&n.next)
 	one(&n.resident)
@@ -90,6 +91,8 @@ func (n *newest) slot(b profiles.Body) *profiles.Event {
 		return &n.tasks
 	case *profiles.Output:
 		return &n.output
+	case *profiles.Ranks:
+		return &n.ranks
 	case *profiles.Resident:
 		return &n.resident
 	case *profiles.Sensors:

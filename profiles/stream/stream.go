@@ -257,6 +257,9 @@ func (s *Stream) Ablation(a *profiles.Ablation) { s.put(a) }
 // Tasks publishes the state of a list of tasks; the newest counts.
 func (s *Stream) Tasks(t *profiles.Tasks) { s.put(t) }
 
+// Ranks publishes the state of the ranks of a training; the newest counts.
+func (s *Stream) Ranks(r *profiles.Ranks) { s.put(r) }
+
 // Output publishes what the program of a loop has printed.
 func (s *Stream) Output(o *profiles.Output) { s.put(o) }
 

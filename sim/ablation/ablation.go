@@ -182,6 +182,24 @@ func (s *Schedule) Wanted() settings.Values {
 	return r.switched[0]
 }
 
+// Ahead returns what is left of the group under way, given the time of an iteration before, and fixes its lengths.
+func (s *Schedule) Ahead(each time.Duration) (blocks []profiles.Block) {
+	if s.Done() || s.lead > 0 {
+		return nil
+	}
+	length := s.length(each)
+	r := &s.rows[s.order[s.at]]
+	for i := s.group.block; i < len(s.group.medians); i++ {
+		v := r.switched[0]
+		if s.group.isOn(i) {
+			v = r.switched[1]
+		}
+		blocks = append(blocks, profiles.Block{Settings: v, Warm: s.options.Warmup, Length: length})
+		length = s.block.want
+	}
+	return blocks
+}
+
 // Add adds the measurements of an iteration under Wanted. It returns true if the
 // caller must call Look before the next.
 func (s *Schedule) Add(it *profiles.Iteration) (look bool) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
@@ -111,6 +112,19 @@ func (f *Factorial) Wanted() settings.Values {
 		return f.base
 	}
 	return f.cells[f.order[f.at]]
+}
+
+// Ahead returns what is left of the round under way, given the time of an iteration before, and fixes its lengths.
+func (f *Factorial) Ahead(each time.Duration) (blocks []profiles.Block) {
+	if f.Done() {
+		return nil
+	}
+	length := f.length(each)
+	for _, cell := range f.order[f.at:] {
+		blocks = append(blocks, profiles.Block{Settings: f.cells[cell], Warm: f.options.Warmup, Length: length})
+		length = f.block.want
+	}
+	return blocks
 }
 
 // Add adds the measurements of an iteration under Wanted. It returns true if the caller must call

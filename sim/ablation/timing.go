@@ -15,6 +15,7 @@ type block struct {
 	want    int // to be timed; 0 while the first block of a group or round determines it
 	nanos   []int64
 	sum     int64
+	idle    int64 // of iterations that were not timed
 	quality float64 // at the end of the warm-up
 }
 
@@ -100,8 +101,10 @@ func (t *timing) count(it *profiles.Iteration) timed {
 	}
 	if it.Flags&(profiles.Warmup|profiles.Converged) == 0 && it.Total > 0 {
 		b.add(it)
+	} else {
+		b.idle += it.Total
 	}
-	if left := b.seen - t.options.Warmup - len(b.nanos); left > patience*max(b.want, t.options.Least) {
+	if left := b.seen - t.options.Warmup - len(b.nanos); left > patience*max(b.want, t.options.Least) && b.idle > idleFor {
 		t.End("hardly an iteration can be compared: samples end at once")
 		return within
 	}
@@ -118,6 +121,9 @@ const longestGap = int64(time.Second)
 // patience is the number of incomparable iterations that a block tolerates per iteration
 // it needs.
 const patience = 20
+
+// idleFor is how long a block goes on without a comparable iteration, in nanoseconds: several ranks agree meanwhile.
+const idleFor = int64(time.Second)
 
 // full reports whether the current block is complete.
 func (t *timing) full() bool {
@@ -140,6 +146,19 @@ func (t *timing) left(blocks int) (d time.Duration, known bool) {
 		return 0, false
 	}
 	return time.Duration(t.spent) / time.Duration(t.blocks) * time.Duration(blocks), true
+}
+
+// length fixes the length of the block under way, if its first iterations have not done so yet, by the time of an iteration, and
+// returns how many are left. each is that of before, and used until there is a comparable one.
+func (t *timing) length(each time.Duration) int {
+	b := &t.block
+	if b.want == 0 {
+		if len(b.nanos) > 0 {
+			each = time.Duration(b.sum / int64(len(b.nanos)))
+		}
+		b.want = min(max(t.options.Least, int(t.options.Time/max(each, 1))+1), maxBlock)
+	}
+	return max(1, b.want-len(b.nanos))
 }
 
 // table returns what every table has.

@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
@@ -111,8 +112,21 @@ func (c *Comparison) Begin() (table *profiles.Ablation, err error) {
 	return table, err
 }
 
-// Next returns the settings for the next iteration. This is the only place where a schedule is asked for them: a task
-// that is given several iterations at once would be given those of a whole group here.
+// A planner is a schedule whose next blocks are known: those of a whole group.
+type planner interface {
+	Ahead(each time.Duration) []profiles.Block
+}
+
+// Ahead returns the blocks that come next, the first being the one under way, given the time of an iteration before
+// the comparison; none if they are not known. It fixes their lengths, so it is only for tasks that run blocks by themselves.
+func (c *Comparison) Ahead(each time.Duration) (blocks []profiles.Block, err error) {
+	if p, ok := c.schedule.(planner); ok {
+		err = c.guard(func() { blocks = p.Ahead(each) })
+	}
+	return blocks, err
+}
+
+// Next returns the settings for the next iteration. This is the only place where a schedule is asked for them.
 func (c *Comparison) Next() (v settings.Values, err error) {
 	err = c.guard(func() { v = c.schedule.Wanted() })
 	return v, err

@@ -26,6 +26,11 @@ type Loop struct {
 	Over    <-chan struct{}
 	Failure func() error
 
+	// Peers are the other ranks of the training, if it has several, by rank. Locked is why their settings cannot change, empty
+	// if they can: one of them is not on this machine.
+	Peers  []Peer
+	Locked string
+
 	// Notes are lines for the log.
 	Notes []string
 }
@@ -95,6 +100,7 @@ func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (
 	t := &task{Loop: m.Loop, name: in.Name(), beating: make(chan struct{}), beaten: make(chan struct{})}
 	t.schema = Schema(m.Greeting)
 	t.settings = initial(m.Greeting, v.Table())
+	t.ranks = newRanks(m.Loop)
 	go t.beat()
 	if err := t.Apply(ctx, v); err != nil { // what the command line asks for
 		t.Close()

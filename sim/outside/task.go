@@ -46,12 +46,17 @@ type task struct {
 	before  []loop.Record   // steps until it was marked, which were not yet read
 	markNot time.Time       // until then, it is not asked again
 
-	queue   []loop.Record // steps that were read while an answer was awaited
-	rec     loop.Record   // the newest
-	origin  int64         // the monotonic time when the run began
-	known   bool          // base is
-	pace    time.Duration // of a step
-	lost    int64         // records of which the log knows
+	queue    []loop.Record // steps that were read while an answer was awaited
+	rec      loop.Record   // the newest
+	origin   int64         // the monotonic time when the run began
+	known    bool          // base is
+	pace     time.Duration // of a step
+	lost     int64         // records of which the log knows
+	ranks    ranks
+	proposed int    // proposals to the ranks so far
+	sent     uint32 // generation of the settings sent last
+	plan     *plan  // blocks that the loop runs by itself; nil for none
+
 	caches  [loop.MaxCaches]loop.CacheCounters
 	memory  profiles.Memory
 	changed bool // memory, since the last step
@@ -75,6 +80,9 @@ func (t *task) beat() {
 	defer tick.Stop()
 	for {
 		t.Ring.Beat()
+		for _, p := range t.Peers {
+			p.Ring.Beat()
+		}
 		select {
 		case <-t.beating:
 			return
@@ -99,8 +107,8 @@ func (t *task) Info() profiles.RunInfo {
 		about = append(about, "trains "+strings.Join(models, ", ")+" by "+visible.Text(strings.Join(g.Optimizers, ", ")))
 	}
 	info.Notes = append(slices.Clone(info.Notes), strings.Join(about, ", "))
-	if t.Ring.World > 1 {
-		info.Notes = append(info.Notes, fmt.Sprintf("rank %d of %d is shown", t.Ring.Rank, t.Ring.World))
+	if info.Ranks = t.Ring.World; t.Ring.World > 1 {
+		info.Notes = append(info.Notes, fmt.Sprintf("%d ranks train together; rank %d is shown", t.Ring.World, t.Ring.Rank))
 	}
 	if g.Device == "cpu" || g.Device == "" {
 		info.GPUReason = "the program trains on the CPU"
@@ -150,10 +158,13 @@ func (t *task) Close() {
 	}
 	close(t.beating)
 	<-t.beaten
-	if t.over() {
-		t.Ring.Remove()
+	over := t.over()
+	for _, r := range append([]Peer{{Ring: t.Ring}}, t.Peers...) {
+		if over {
+			r.Ring.Remove()
+		}
+		r.Ring.Close()
 	}
-	t.Ring.Close()
 	t.Ring = nil
 }
 
@@ -172,22 +183,42 @@ func (t *task) over() bool {
 // next returns the next record; ok is false once there will be none.
 func (t *task) next(ctx context.Context) (ok bool, err error) {
 	for {
-		over := t.over()
-		if t.Ring.Next(&t.rec) {
-			return true, nil
+		t.ranks.drain(false)
+		t.say(t.ranks.lost())
+		if got, over, err := t.look(ctx); got || over || err != nil {
+			return got, err
 		}
-		if over {
-			return false, nil
+	}
+}
+
+// look looks for the next record, and waits a moment if there is none.
+func (t *task) look(ctx context.Context) (got, over bool, err error) {
+	over = t.over()
+	if t.Ring.Next(&t.rec) {
+		if t.ranks.several() {
+			t.ranks.members[0].take(&t.rec)
 		}
-		pause := restingPause
-		if t.trying {
-			pause = min(max(t.pace/8, leastPause), restingPause)
-		}
-		select {
-		case <-ctx.Done():
-			return false, ctx.Err()
-		case <-time.After(pause):
-		}
+		return true, false, nil
+	}
+	if over {
+		return false, true, nil
+	}
+	pause := restingPause
+	if t.trying {
+		pause = min(max(t.pace/8, leastPause), restingPause)
+	}
+	select {
+	case <-ctx.Done():
+		return false, false, ctx.Err()
+	case <-time.After(pause):
+		return false, false, nil
+	}
+}
+
+// say adds warnings to the log.
+func (t *task) say(texts []string) {
+	for _, text := range texts {
+		t.said = append(t.said, profiles.LogEntry{Text: text, Refused: true})
 	}
 }
 
@@ -200,15 +231,22 @@ func (t *task) Apply(ctx context.Context, v settings.Values) error {
 }
 
 // Try is Apply for an experiment: the loop puts base in force if this process dies.
-func (t *task) Try(ctx context.Context, v, base settings.Values) error { return t.apply(ctx, v, base) }
+func (t *task) Try(ctx context.Context, v, base settings.Values) error {
+	if t.plan.covers(v) {
+		t.plan.wanted = v
+		return nil
+	}
+	return t.apply(ctx, v, base)
+}
 
 func (t *task) apply(ctx context.Context, v, base settings.Values) error {
+	ends := t.plan.leave(t)
 	next := t.asked
 	next.Set, next.After, next.LeaseMS, next.Warm = maps.Clone(t.asked.Set), nil, 0, nil
 	if next.Set == nil {
 		next.Set = map[string]string{}
 	}
-	sends := v.On(settings.LayerProfile) != next.Layers
+	sends := ends || v.On(settings.LayerProfile) != next.Layers
 	next.Layers = v.On(settings.LayerProfile)
 	for _, k := range t.Greeting.Knobs {
 		value := loopValue(&k, v)
@@ -224,6 +262,9 @@ func (t *task) apply(ctx context.Context, v, base settings.Values) error {
 	}
 	if t.marked {
 		next.LeaseMS = int(lease.Milliseconds())
+	}
+	if next.After != nil && t.ranks.several() {
+		return &workload.RefusedError{Err: errors.New("several ranks train together, and this comparison does not know its next blocks")}
 	}
 	t.trying = next.After != nil
 	if !sends && (next.LeaseMS == 0) == (t.asked.LeaseMS == 0) {
@@ -258,12 +299,21 @@ func (t *task) apply(ctx context.Context, v, base settings.Values) error {
 // send writes settings and waits for their answer, which says what was refused. Steps in between are kept.
 func (t *task) send(ctx context.Context, s loop.Settings) (why map[string]string, err error) {
 	s.Pause = t.held && s.PauseAfter == 0
-	generation, err := t.Ring.Send(&s)
 	t.asked = s
 	t.asked.State, t.asked.Steps, t.asked.PauseAfter = "", 0, 0
+	if s.Schedule != nil { // which ends by itself, or by the next settings
+		t.asked.Schedule, t.asked.After, t.asked.LeaseMS, t.asked.Warm = nil, nil, 0, nil
+	}
+	if t.ranks.several() {
+		why, err := t.agree(ctx, s)
+		t.sent = t.ranks.members[0].proposal.asked
+		return why, err
+	}
+	generation, err := t.Ring.Send(&s)
 	if err != nil {
 		return nil, &workload.RefusedError{Err: err}
 	}
+	t.sent = generation
 	pace := t.trying
 	t.trying = true
 	defer func() { t.trying = pace }()
@@ -299,6 +349,7 @@ func (t *task) tell(s loop.Settings) {
 
 // Pause makes the loop wait at its next boundary, or go on.
 func (t *task) Pause(ctx context.Context, paused bool) error {
+	t.plan.leave(t)
 	t.held, t.granted = paused, 0
 	_, err := t.send(ctx, t.asked)
 	return err
@@ -332,6 +383,7 @@ func (t *task) take() {
 	case loop.Line:
 		t.said = append(t.said, profiles.LogEntry{Text: visible.Text(r.Text), Refused: r.Severity >= 2})
 	case loop.Answer:
+		t.plan.hear(t, r)
 		if r.Outcome == loop.LeaseOver {
 			t.said = append(t.said, profiles.LogEntry{Text: "the loop missed prismtop and took back what an experiment had switched", Refused: true})
 		}
@@ -425,6 +477,7 @@ func (t *task) Iterate(ctx context.Context, it *profiles.Iteration) (out workloa
 	}
 	out.Said, t.ended, t.changed, t.said = t.said, false, false, nil
 	out.Layers, t.layers = t.layers, nil // a step comes after the last of them
+	out.Ranks = t.ranks.state()
 	if !ok {
 		out.Finished, out.NoIteration = true, true
 		return out, t.end(ctx, &out)
@@ -503,6 +556,7 @@ func (t *task) lacks(step *loop.Record) bool {
 func (t *task) step(ctx context.Context) (step loop.Record, ok bool, err error) {
 	if len(t.queue) > 0 {
 		step, t.queue = t.queue[0], t.queue[1:]
+		t.plan.mark(&step)
 		return step, true, nil
 	}
 	for {
@@ -510,6 +564,7 @@ func (t *task) step(ctx context.Context) (step loop.Record, ok bool, err error) 
 			return step, false, err
 		}
 		if t.rec.Kind == loop.Step {
+			t.plan.mark(&t.rec)
 			return t.rec, true, nil
 		}
 		t.take()
@@ -522,7 +577,7 @@ func (t *task) watch(dark bool) {
 	if dark {
 		want = loop.WatchBoundaries
 	}
-	if t.asked.Watch != want && t.Ring.Operates() {
+	if t.asked.Watch != want && t.Ring.Operates() && t.plan == nil && !t.ranks.several() {
 		s := t.asked
 		s.Watch = want
 		t.tell(s)

@@ -58,6 +58,7 @@ type Outcome struct {
 
 	Grown  *profiles.Schema    // the schema from here on, if it has more than before: see profiles.Grown
 	Said   []profiles.LogEntry // lines for the log, after the iteration
+	Ranks  *profiles.Ranks     // their new state; nil for none
 	Layers []profiles.Layer    // of a task that times its own layers, with their times; nil for none
 }
 
@@ -198,6 +199,13 @@ type Timekeeper interface{ KeepsTime() }
 type Trier interface {
 	// Try is Apply for an experiment. Should this process die, base is put in force without it.
 	Try(ctx context.Context, v, base settings.Values) error
+}
+
+// Scheduler is a Trier whose process can run several blocks of a comparison by itself, exactly as long as they are.
+type Scheduler interface {
+	// Plan is told before each iteration of a comparison which blocks come next, the first being the one under way; none if
+	// that is not known, or at its end. Base is in force after the last of them, whatever happens to this process.
+	Plan(ctx context.Context, blocks []profiles.Block, base settings.Values) error
 }
 
 // Unable is a task that some commands make no sense for, whatever else it is able to.

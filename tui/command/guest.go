@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -69,9 +71,9 @@ const (
 	terminatedIn  = 5 * time.Second
 )
 
-// startProgram starts a command line with the module in front of its PYTHONPATH. echo takes what it prints until it is
+// startProgram starts a command line with the module in front of its PYTHONPATH, and with other variables. echo takes what it prints until it is
 // replaced.
-func startProgram(name string, argv []string, stdin *os.File, echo io.Writer) (*guest, error) {
+func startProgram(name string, argv, also []string, stdin *os.File, echo io.Writer) (*guest, error) {
 	rings, err := loop.MakeFolder()
 	if err != nil {
 		return nil, err
@@ -91,7 +93,7 @@ func startProgram(name string, argv []string, stdin *os.File, echo io.Writer) (*
 	if already := os.Getenv("PYTHONPATH"); already != "" {
 		path += string(os.PathListSeparator) + already
 	}
-	cmd.Env = append(os.Environ(), "PYTHONPATH="+path, loop.EnvFolder+"="+rings)
+	cmd.Env = append(append(os.Environ(), "PYTHONPATH="+path, loop.EnvFolder+"="+rings), also...)
 	if os.Getenv("PYTHONUNBUFFERED") == "" {
 		cmd.Env = append(cmd.Env, "PYTHONUNBUFFERED=1") // a file, and yet somebody reads along
 	}
@@ -131,6 +133,10 @@ func adopt(left *loop.Left) (*guest, error) {
 		p.file, _ = os.Open(os.DevNull)
 	}
 	p.loop = &outside.Loop{Ring: r, Greeting: g, Notes: []string{fmt.Sprintf("process %d trains since before; its earlier steps are not shown", left.PID)}}
+	p.gather(context.Background())
+	for _, peer := range p.loop.Peers {
+		peer.Ring.Skip()
+	}
 	go p.awaitOther(left.PID)
 	go p.pump()
 	return p, nil
@@ -345,6 +351,7 @@ func (p *guest) greeted(ctx context.Context, notes io.Writer) (found bool, err e
 				continue
 			}
 			p.loop = &outside.Loop{Ring: r, Greeting: g, Over: p.over, Failure: func() error { return p.failure }}
+			p.gather(ctx)
 			return true, nil
 		}
 		if !starting && time.Since(begun) > startingFor {
@@ -359,6 +366,53 @@ func (p *guest) greeted(ctx context.Context, notes io.Writer) (found bool, err e
 		return over, nil
 	})
 	return p.loop != nil, errors.Join(err, ctx.Err())
+}
+
+// ranksWithin is how long the rings of other ranks are waited for: all take the same step.
+const ranksWithin = 5 * time.Second
+
+// gather finds the other ranks of a training.
+func (p *guest) gather(ctx context.Context) {
+	l := p.loop
+	if l.Ring.World < 2 {
+		return
+	}
+	found := map[int]outside.Peer{}
+	ctx, stop := context.WithTimeout(ctx, ranksWithin)
+	defer stop()
+	_ = loop.Wait(ctx.Done(), func() (bool, error) {
+		for _, path := range loop.In(p.rings) {
+			r, err := loop.Open(path)
+			if err != nil {
+				continue // still being made
+			}
+			_, has := found[r.Rank]
+			if !has && r.Rank != l.Ring.Rank && r.World == l.Ring.World && r.Operates() && r.Alive() {
+				if g, err := r.Greeting(); err == nil && g != nil {
+					found[r.Rank] = outside.Peer{Ring: r, Greeting: g}
+					continue
+				}
+			}
+			r.Release()
+		}
+		return len(found) == l.Ring.World-1 || p.hasEnded(), nil
+	})
+	var missing []string
+	for rank := range l.Ring.World {
+		switch peer, has := found[rank]; {
+		case has:
+			l.Peers = append(l.Peers, peer)
+		case rank != l.Ring.Rank:
+			missing = append(missing, strconv.Itoa(rank))
+		}
+	}
+	if len(missing) > 0 {
+		l.Locked = fmt.Sprintf("of %d ranks, this machine does not have %s: they are only watched", l.Ring.World, strings.Join(missing, ", "))
+		for i := range l.Greeting.Knobs {
+			l.Greeting.Knobs[i].Why = cmp.Or(l.Greeting.Knobs[i].Why, l.Locked)
+		}
+		l.Notes = append(l.Notes, l.Locked)
+	}
 }
 
 func (p *guest) hasEnded() bool {

@@ -32,8 +32,10 @@ type pythonFlags struct {
 	python       string
 	module       bool
 	leave, stdin bool
+	nvtx         bool
 	demo         bool
 	pid          int
+	against      againstFlags
 }
 
 // pythonCommand returns the command python.
@@ -60,9 +62,11 @@ func pythonCommand() *cobra.Command {
 	flags.BoolVarP(&f.module, "module", "m", false, "what follows is the name of a module, which is run as a script")
 	flags.BoolVar(&f.leave, "leave", false, "at --max-iterations or --max-time, leave the program running instead of ending it")
 	flags.BoolVar(&f.stdin, "stdin", false, "the program reads standard input, which must be a file or a pipe; without it, it has none")
+	flags.BoolVar(&f.nvtx, "nvtx", false, "write steps and phases as NVTX ranges, for Nsight Systems; needs a model on CUDA")
 	flags.IntVar(&f.pid, "pid", 0, "run nothing: show the loop of this process, which runs already, as prismtop attach --pid does")
 	flags.BoolVar(&f.demo, "demo", false, "write a small training to prismtop-demo.py, which needs PyTorch alone, and run that")
 	f.registerWatching(flags)
+	f.against.register(flags)
 	return cmd
 }
 
@@ -111,7 +115,7 @@ func (f *pythonFlags) execute(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return cli.BadUsage(err)
 	}
-	if err := f.record.check(cmd.Flags(), nil); err != nil {
+	if err := cmp.Or(f.record.check(cmd.Flags(), nil), f.against.check(cmd.Context(), &f.record)); err != nil {
 		return cli.BadUsage(err)
 	}
 	if f.detach && f.child == nil {
@@ -129,7 +133,11 @@ func (f *pythonFlags) execute(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	p, err := startProgram(name, argv, stdin, os.Stderr)
+	var also []string
+	if f.nvtx {
+		also = append(also, loop.EnvNVTX+"=1")
+	}
+	p, err := startProgram(name, argv, also, stdin, os.Stderr)
 	if err != nil {
 		return err
 	}
@@ -209,7 +217,10 @@ func (f *pythonFlags) watchProgram(cmd *cobra.Command, p *guest) error {
 	p.screen = f.onScreen()
 	err = f.run(cmd, v)
 	p.passOn(os.Stderr)
-	return f.conclude(cmd, p, err)
+	if err = f.conclude(cmd, p, err); err != nil || f.child != nil {
+		return err
+	}
+	return f.against.judge(cmd, f.recorded, f.json)
 }
 
 // onScreen reports whether the run will have the screen.

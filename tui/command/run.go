@@ -56,6 +56,7 @@ type runFlags struct {
 	maker func(workloads.Devices) workload.Maker                                    // of its runs; nil for the workload's
 	after func(f *runFlags, cmd *cobra.Command, v settings.Values, err error) error // is given what a run returned; nil for none
 
+	recorded    string          // path of the recording, once there is one
 	watchBudget float64         // 0 to 1
 	outlives    bool            // the run goes on when the terminal is lost
 	child       *sessions.Child // what this process is of run --detach; nil if it is not
@@ -240,6 +241,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 	recorder = f.record.recorder(o.Stream, v, print, gpu, joined)
 	if recorder != nil {
 		observed.Tape = recorder
+		f.recorded = recorder.Path()
 	}
 	host := sessions.NewHost(o.Stream)
 	reader := o.Stream.Follow()

@@ -66,18 +66,18 @@ var (
 var arranged = []declaration{
 	{
 		name:  "overview",
-		panes: []string{"reconstruction", "slices", "phases", "effects", "quality and loss", "caches", "memory", "k-space", "phase", "raw", "output"},
+		panes: []string{"reconstruction", "slices", "phases", "effects", "quality and loss", "caches", "memory", "k-space", "phase", "raw", "output", "ranks"},
 		plans: []declaredPlan{
 			{from: wide, place: stacked(
 				beside(sized("reconstruction", pictureAndTruth), sized("slices", pictureAndTruth), one("phase"), one("k-space"), one("raw")),
-				beside(stacked(sized("phases", phasesInBrief), one("quality and loss"), one("output")), stacked(sized("effects", effectsInBrief), sized("caches", cachesInBrief), sized("memory", memoryInBrief))))},
+				beside(stacked(sized("phases", phasesInBrief), one("ranks"), one("quality and loss"), one("output")), stacked(sized("effects", effectsInBrief), sized("caches", cachesInBrief), sized("memory", memoryInBrief))))},
 			{from: wide, place: beside(
 				stacked(sized("reconstruction", pictureAndTruth), sized("slices", pictureAndTruth), sized("quality and loss", chartInBrief), one("output")),
-				stacked(sized("phases", phasesInBrief), sized("effects", effectsInBrief)),
+				stacked(sized("phases", phasesInBrief), one("ranks"), sized("effects", effectsInBrief)),
 				stacked(one("k-space"), one("phase"), one("raw"), sized("caches", cachesInBrief), sized("memory", memoryInBrief)))},
 			{from: 0, place: beside(
 				stacked(sized("reconstruction", pictureAndTruth), sized("slices", pictureAndTruth), sized("quality and loss", chartInBrief), one("output")),
-				stacked(sized("phases", phasesInBrief), sized("effects", effectsInBrief), sized("caches", cachesInBrief), sized("memory", memoryInBrief),
+				stacked(sized("phases", phasesInBrief), one("ranks"), sized("effects", effectsInBrief), sized("caches", cachesInBrief), sized("memory", memoryInBrief),
 					one("k-space"), one("phase"), one("raw")))},
 		},
 	},

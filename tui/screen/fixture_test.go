@@ -42,6 +42,7 @@ var (
 	idGPU           = deck.Find("gpu")
 	idProgress      = deck.Find("quality and loss")
 	idOutput        = deck.Find("output")
+	idRanks         = deck.Find("ranks")
 )
 
 // screen returns a model of the given size that has received snapshots.

@@ -30,7 +30,7 @@ func plainRun() *profiles.Snapshot {
 // A pane that does not apply to the workload is in no arrangement: it takes no space, is not
 // counted as hidden, and cannot be shown.
 func TestPanesThatARunHasNothingForAreNotThere(t *testing.T) {
-	gone := []layout.Pane{idPicture, idPhase, idKSpace, idCaches, idQuality, idSamples, idThroughput, idFootprint, idDiffraction, idSlices, idRaw, idTasks, idTaskLosses, idGPU, idOutput}
+	gone := []layout.Pane{idPicture, idPhase, idKSpace, idCaches, idQuality, idSamples, idThroughput, idFootprint, idDiffraction, idSlices, idRaw, idTasks, idTaskLosses, idGPU, idOutput, idRanks}
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
 		for i := range deck.Arrangements {
 			m, _ := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, plainRun())

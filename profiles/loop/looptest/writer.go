@@ -4,10 +4,13 @@ package looptest
 import (
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"hash/crc32"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -35,10 +38,16 @@ type Writer struct {
 // Create makes a ring in a folder, of a process, or of this one if pid is 0.
 func Create(t testing.TB, folder string, pid int) *Writer {
 	t.Helper()
+	return CreateRank(t, folder, pid, 0, 1)
+}
+
+// CreateRank is Create for a rank of several.
+func CreateRank(t testing.TB, folder string, pid, rank, world int) *Writer {
+	t.Helper()
 	if pid == 0 {
 		pid = os.Getpid()
 	}
-	path := filepath.Join(folder, "1-rank0.ring")
+	path := filepath.Join(folder, fmt.Sprintf("1-rank%d.ring", rank))
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
 		err = f.Truncate(records + slots*size)
@@ -49,7 +58,7 @@ func Create(t testing.TB, folder string, pid int) *Writer {
 	t.Cleanup(func() { f.Close() })
 	w := &Writer{Path: path, file: f}
 	head := make([]byte, 64)
-	for at, v := range map[int]uint32{8: 1, 12: size, 16: slots, 20: uint32(pid), 44: 1} {
+	for at, v := range map[int]uint32{8: 1, 12: size, 16: slots, 20: uint32(pid), 40: uint32(rank), 44: uint32(world)} {
 		binary.LittleEndian.PutUint32(head[at:], v)
 	}
 	binary.LittleEndian.PutUint64(head[32:], uint64(machine.Started(pid)))
@@ -101,6 +110,7 @@ type Step struct {
 	Kind         byte
 	Flags        loop.Flags
 	Generation   uint32
+	Block        uint32 // of the schedule, counted from 1; 0 for none
 	Unit, InUnit int32
 	Host         []int64
 	Series       []float64
@@ -123,7 +133,7 @@ func (w *Writer) Step(s Step) {
 	}
 	binary.LittleEndian.PutUint64(b[32:], uint64(total))
 	binary.LittleEndian.PutUint32(b[40:], s.Generation)
-	binary.LittleEndian.PutUint32(b[44:], math.MaxUint32)
+	binary.LittleEndian.PutUint32(b[44:], s.Block-1)
 	binary.LittleEndian.PutUint32(b[48:], uint32(s.Unit))
 	binary.LittleEndian.PutUint32(b[52:], uint32(s.InUnit))
 	for i := range 24 {
@@ -151,9 +161,13 @@ func (w *Writer) Line(severity int64, text string) {
 
 // Answer publishes the answer to settings.
 func (w *Writer) Answer(step int64, generation uint32, outcome loop.Outcome, refused string) {
+	w.answer(step, generation, noBlock, outcome, refused)
+}
+
+func (w *Writer) answer(step int64, generation, block uint32, outcome loop.Outcome, refused string) {
 	b := texted(Record(loop.Answer, step, loop.Now()), 52, refused)
 	binary.LittleEndian.PutUint32(b[40:], generation)
-	binary.LittleEndian.PutUint32(b[44:], math.MaxUint32)
+	binary.LittleEndian.PutUint32(b[44:], block)
 	binary.LittleEndian.PutUint32(b[48:], uint32(outcome))
 	w.Publish(b)
 }
@@ -221,6 +235,48 @@ const Greeting = `{"format": 1, "module": "0123456789abcdef", "script": "train.p
            {"key": "accumulate", "type": "number", "low": 1, "high": 64, "integer": true, "value": "4", "touches": ["forward"], "price": "cheap",
             "declared": true}]}`
 
+// Ranks trains several ranks in step: the slow one takes longer by more, and the others wait for it. Each is stopped by its
+// function; the others then wait.
+func Ranks(writers []*Writer, each, more time.Duration, slow int) (stops []func()) {
+	var mu sync.Mutex
+	steps := make([]int64, len(writers))
+	for i, w := range writers {
+		done, ended := make(chan struct{}), make(chan struct{})
+		stops = append(stops, sync.OnceFunc(func() { close(done); <-ended }))
+		go func() {
+			defer close(ended)
+			greeting := strings.Replace(Greeting, `{"name": "other", "what": "everything else"}`, `{"name": "other", "what": "everything else"}, {"name": "exchange"}`, 1)
+			w.Greet(greeting)
+			w.State(loop.Training)
+			t := training{w: w, values: map[string]string{"autocast": "off", "gc": "on", "accumulate": "4"}, kept: -1, pauseAt: -1}
+			t.exchange = func(step int64) bool {
+				mu.Lock()
+				steps[i] = step + 1
+				mu.Unlock()
+				for {
+					mu.Lock()
+					all := slices.Min(steps) > step
+					mu.Unlock()
+					select {
+					case <-done:
+						return false
+					case <-time.After(50 * time.Microsecond):
+					}
+					if all {
+						return true
+					}
+				}
+			}
+			took := each
+			if i == slow {
+				took += more
+			}
+			t.train(took, done)
+		}()
+	}
+	return stops
+}
+
 // Train trains until stop is called, an epoch of ten steps after the other: a step takes each, under bf16 a third less, and
 // refuses fp16. It obeys settings as the module does.
 func Train(w *Writer, each time.Duration) (stop func()) { return TrainAs(w, Greeting, each) }
@@ -249,15 +305,53 @@ type training struct {
 	pauses     bool
 	pauseAt    int64 // step before which it pauses by itself
 
+	block, plain int // of the schedule
+
+	proposed *loop.Settings // for a step; nil for none
+	asked    uint32         // its generation
+
+	exchange func(step int64) bool // waits for other ranks; nil for none
+
 	trained, kept float64 // what the loss depends on; −1 if nothing is kept
 }
 
-// obey puts new settings in force.
+// obey looks for new settings: those of several ranks wait for their step.
 func (t *training) obey() {
-	g, s := t.w.Settings()
-	if s == nil {
+	if t.proposed == nil {
+		g, s := t.w.Settings()
+		switch {
+		case s == nil:
+			return
+		case s.Agreement == "" || len(s.Set)+len(s.After) == 0 && s.Schedule == nil:
+			t.put(g, s)
+			return
+		case s.From <= t.step:
+			t.w.Answer(t.step, g, loop.Ready, `{"": "the step is over"}`)
+			return
+		case s.Set["autocast"] == "fp16":
+			t.w.Answer(t.step, g, loop.Ready, `{"autocast": "the loop has no enabled GradScaler"}`)
+			return
+		}
+		t.proposed, t.asked = s, g
+		t.w.Answer(t.step, g, loop.Ready, "")
+	}
+	if t.step < t.proposed.From {
 		return
 	}
+	s := t.proposed
+	t.proposed = nil
+	link := filepath.Join(filepath.Dir(t.w.Path), s.Agreement)
+	if err := os.Symlink("no", link); err == nil {
+		t.w.Answer(t.step, t.asked, loop.Cancelled, "")
+	} else if decision, _ := os.Readlink(link); decision == "yes" {
+		t.put(t.asked, s)
+	} else {
+		t.w.Answer(t.step, t.asked, loop.Cancelled, "")
+	}
+}
+
+// put puts settings in force.
+func (t *training) put(g uint32, s *loop.Settings) {
 	t.generation, t.now, t.settling, t.pauses, t.pauseAt = g, *s, 2, s.Pause, -1
 	if s.Warm != nil {
 		t.settling = *s.Warm
@@ -284,8 +378,49 @@ func (t *training) obey() {
 		}
 		t.values[key] = value
 	}
+	if t.now.Schedule != nil {
+		t.block, t.plain = 0, 0
+		t.arm()
+		return
+	}
 	t.w.Answer(t.step, g, outcome, refused)
 }
+
+// arm puts the arm of the block of the schedule in force.
+func (t *training) arm() {
+	s := t.now.Schedule
+	for key, value := range s.Arms[s.Order[t.block]] {
+		t.values[key] = value
+	}
+	t.settling = 2
+	if t.now.Warm != nil {
+		t.settling = *t.now.Warm
+	}
+	t.w.answer(t.step, t.generation, uint32(t.block), loop.Done, "")
+}
+
+// passed counts a step of a schedule, and goes on to the next block.
+func (t *training) passed(plain bool) {
+	s := t.now.Schedule
+	if s == nil || !plain {
+		return
+	}
+	if t.plain++; t.plain < s.Length {
+		return
+	}
+	t.plain = 0
+	if t.block++; t.block < len(s.Order) {
+		t.arm()
+		return
+	}
+	t.block, t.now.Schedule, t.now.LeaseMS = noBlock, nil, 0
+	for key, value := range t.now.After {
+		t.values[key] = value
+	}
+	t.w.Answer(t.step, t.generation, loop.ScheduleOver, "")
+}
+
+const noBlock = math.MaxUint32
 
 func (t *training) train(each time.Duration, done <-chan struct{}) {
 	for ; ; t.step++ {
@@ -294,7 +429,7 @@ func (t *training) train(each time.Duration, done <-chan struct{}) {
 			for key, value := range t.now.After {
 				t.values[key] = value
 			}
-			t.now.LeaseMS = 0
+			t.now.LeaseMS, t.now.Schedule = 0, nil
 			t.w.Answer(t.step, t.generation, loop.LeaseOver, "")
 		}
 		for t.pauses = t.pauses || t.step == t.pauseAt; t.pauses; t.obey() {
@@ -315,10 +450,21 @@ func (t *training) train(each time.Duration, done <-chan struct{}) {
 			return
 		case <-time.After(long):
 		}
-		total := loop.Now() - start
+		waited := int64(0)
+		if t.exchange != nil {
+			begun := loop.Now()
+			if !t.exchange(t.step) {
+				return
+			}
+			waited = loop.Now() - begun
+		}
+		total := loop.Now() - start - waited
 		t.trained++
 		s := Step{Step: t.step, Start: start, Generation: t.generation, Unit: int32(t.step / 10), InUnit: int32(t.step % 10), Series: []float64{1 / t.trained}}
-		s.Host = []int64{0, total / 2, total / 4, total / 8, total - total/2 - total/4 - total/8}
+		s.Host = []int64{0, total / 2, total / 4, total / 8, total - total/2 - total/4 - total/8, waited}
+		if t.now.Schedule != nil {
+			s.Block = uint32(t.block) + 1
+		}
 		if t.now.Watch == loop.WatchBoundaries {
 			s.Flags |= loop.Boundaries
 			s.Host = []int64{0, 0, 0, 0, total}
@@ -330,6 +476,7 @@ func (t *training) train(each time.Duration, done <-chan struct{}) {
 			s.Kind, s.Flags = 1, s.Flags|loop.Evaluated
 		}
 		t.w.Step(s)
+		t.passed(s.Kind == 0 && s.Flags&loop.Settling == 0)
 		if t.step%10 == 9 {
 			t.w.EndEpoch(t.step, int32(t.step/10), 10)
 		}

@@ -27,8 +27,8 @@ import zlib
 
 __all__ = ["phase", "step", "steps", "epoch", "evaluation", "accumulates", "cache", "knob", "log", "picture", "compare"]
 
-from prismtop_ring import (CACHES, COMPILED, DONE, EVALUATION, FIRST, FORMAT, LEASE_OVER, MEMORY, NONFINITE, NOT_UNDERSTOOD, NO_BLOCK, PARTLY, PICTURE,
-                           PREPARING, SCHEDULE_OVER, SETTLING, SKIPPED, SLOWED, STEP, STOPPED, TEXT, THIN, TRAINING, UNIT, ANSWER, FAILED, OVER, Ring)
+from prismtop_ring import (CACHES, CANCELLED, COMPILED, DONE, EVALUATION, FIRST, FORMAT, LEASE_OVER, MEMORY, NONFINITE, NOT_UNDERSTOOD, NO_BLOCK, PARTLY, PICTURE,
+                           PREPARING, READY, SCHEDULE_OVER, SETTLING, SKIPPED, SLOWED, STEP, STOPPED, TEXT, THIN, TRAINING, UNIT, ANSWER, FAILED, OVER, Ring)
 
 now = time.monotonic_ns
 thread = threading.get_ident
@@ -42,12 +42,12 @@ FOUND = [("data", "waiting for the DataLoader"), ("prepare", "from the batch to 
          ("clip", "from backward to the optimizer, whatever is done there: unscaling, clipping, exchange of gradients"), ("optimizer", "optimizer.step"),
          ("other", "everything else: logging, evaluation, checkpoints, prismtop's own time")]
 # Moments: a batch is asked for and received, the model begins and ends, backward, the optimizer, an evaluation of the
-# model, an iterator that is exhausted. An interval between two moments belongs to a phase.
-D0, D1, F0, F1, B0, B1, O0, O1, E0, E1, X = range(11)
+# model, an iterator that is exhausted, the last local gradient of several ranks. An interval between two moments belongs to a phase.
+D0, D1, F0, F1, B0, B1, O0, O1, E0, E1, X, G = range(12)
 # What else goes into the list of moments, each with a value: F0 of a pass without gradients, B1 inside the optimizer's step, a
 # batch, a loss, items and place of a step, a logged value, flags, the end of a step and of prismtop's own work at a boundary,
 # the beginning of an epoch.
-NO_GRAD, CLOSURE, BATCH, LOST, ITEMS, PLACE, LOGGED, FLAG, STEPPED, OWN, EPOCH = range(11, 22)
+NO_GRAD, CLOSURE, BATCH, LOST, ITEMS, PLACE, LOGGED, FLAG, STEPPED, OWN, EPOCH = range(12, 23)
 ENTER, LEAVE = 32, 64  # of a declared phase: and its index
 LAG = 50_000_000  # records of short steps are published together, while the code for it is in the processor's caches
 MANY = 4096
@@ -55,9 +55,9 @@ TABLE = [OTHER] * 256
 for first, second, which in [
         (D0, D1, DATA_), (D0, X, DATA_), (D1, F0, PREPARE), (O1, F0, PREPARE), (B1, F0, PREPARE), (X, F0, PREPARE), (F0, F1, FORWARD),
         (F1, B0, LOSS), (F1, F0, LOSS), (B1, B0, LOSS), (F1, D0, LOSS), (D1, B0, FORWARD), (O1, B0, FORWARD), (B0, B1, BACKWARD), (B1, O0, CLIP),
-        (O0, O1, OPTIMIZER), (O0, F0, OPTIMIZER), (O0, B0, OPTIMIZER), (D0, D0, DATA_), (D1, D1, DATA_)]:
+        (O0, O1, OPTIMIZER), (O0, F0, OPTIMIZER), (O0, B0, OPTIMIZER), (D0, D0, DATA_), (D1, D1, DATA_), (B0, G, BACKWARD), (G, G, BACKWARD), (G, B1, BACKWARD)]:
     TABLE[first << 4 | second] = which
-SO_FAR = [DATA_, PREPARE, FORWARD, LOSS, BACKWARD, CLIP, OPTIMIZER, OTHER, OTHER, OTHER, OTHER, OTHER]
+SO_FAR = [DATA_, PREPARE, FORWARD, LOSS, BACKWARD, CLIP, OPTIMIZER, OTHER, OTHER, OTHER, OTHER, BACKWARD]
 MODEL_PHASES = ["prepare", "forward", "loss", "backward", "clip", "optimizer", "other"]  # all but data: one reaches the next through the allocator
 NANS = array.array("d", [math.nan] * MOST_SERIES)
 ZEROS = array.array("q", bytes(8 * MOST_PHASES))
@@ -83,8 +83,13 @@ class Knob:
 
     def put(self, value):
         """Puts a value in force. It raises ValueError with the reason where that cannot be."""
-        if value == self.value:
-            return
+        if value != self.value:
+            self.check(value)
+            self.apply(value)
+            self.value = value
+
+    def check(self, value):
+        """Raises ValueError with the reason why a value cannot be in force."""
         if self.why or value in self.refused:
             raise ValueError(self.why or self.refused[value])
         if self.values is None:
@@ -93,8 +98,6 @@ class Knob:
                 raise ValueError(f"must be {'a whole number ' if self.integer else ''}from {self.low} to {self.high}")
         elif value not in self.values:
             raise ValueError("must be one of " + ", ".join(self.values))
-        self.apply(value)
-        self.value = value
 
 
 class Loop:
@@ -105,7 +108,7 @@ class Loop:
         self.phases = [{"name": n, "what": w, "tier": "found"} for n, w in FOUND]
         self.series = [{"name": "loss", "title": "loss", "unit": "", "better": "less", "group": "losses", "each": True}]
         self.caches, self.pictures, self.knobs, self.truths, self.shown = [], [], {}, {}, {}
-        self.item, self.quality, self.explicit = "item", "", False
+        self.item, self.quality, self.explicit, self.ranges = "item", "", False, None
         self.epochs, self.evaluates, self.sums, self.attached = 0, -1, False, False
         self.forget()
 
@@ -124,7 +127,7 @@ class Loop:
         self.told, self.fresh, self.exhausted, self.early, self.began = None, False, False, NANS, {}
         self.warming, self.plan, self.after, self.lease, self.pausing, self.watch, self.wanted = 2, None, {}, 0, False, "all", "all"
         self.next_look = self.next_slow = self.next_memory = self.stop_at = 0
-        self.device, self.forked = None, 0
+        self.device, self.forked, self.proposed = None, 0, None
         if self.guest is not None:
             self.guest.forget()
 
@@ -135,6 +138,8 @@ class Loop:
         moments = self.moments
         moments.append(code)
         moments.append(now())
+        if self.ranges is not None:
+            self.ranges.mark(code)
         if self.device is not None or len(moments) > MANY:
             self.fold()
 
@@ -258,9 +263,12 @@ class Loop:
                 self.pause()
         if self.guest is not None:
             self.guest.settle()
-        self.prompt = bool(self.device is not None or self.plan or self.guest is not None and not self.guest.hot)
+        if self.ranges is not None:
+            self.ranges.step(self.step)
+        exact = bool(self.plan or self.proposed or self.ranges)  # what is in force changes at a step
+        self.prompt = bool(exact or self.device is not None or self.guest is not None and not self.guest.hot)
         t = now()
-        self.due = t + LAG
+        self.due = 0 if exact else t + LAG
         self.note(OWN, t)
 
     def end_step(self):
@@ -332,8 +340,8 @@ class Loop:
         self.flags = self.forked
         self.losses = self.passes = self.backwards = 0
         self.loss_sum = self.items = 0.0
-        if self.plan and not (kind or flags & (SKIPPED | SETTLING | COMPILED | SLOWED)):
-            self.plan.done += 1
+        if self.plan and not flags & SETTLING and (self.world > 1 or not (kind or flags & (SKIPPED | COMPILED | SLOWED))):
+            self.plan.done += 1  # what is plain on one rank may not be on another
         if self.step == 32:
             self.usual = self.evaluated > 16  # an evaluation in most steps is part of the step: a teacher's forward pass
         self.start, self.spent = t, 0
@@ -347,7 +355,9 @@ class Loop:
     def between(self, t):
         """Everything that is not part of every boundary."""
         r = self.ring
-        if r.words[16] != r.seen:
+        if self.proposed:
+            self.decide()
+        elif r.words[16] != r.seen:
             self.receive()
             if self.ring is None:
                 return
@@ -457,30 +467,58 @@ class Loop:
         import json
         generation, text = got
         try:
-            doc = json.loads(text)
-            sets, after, warm = checked(doc.get("set", {})), checked(doc.get("after", {})), int(doc.get("warm", 2))
-            lease, plan = int(doc.get("lease_ms", 0)) * 1_000_000, doc.get("schedule")
-            plan = Plan(plan) if plan else None
-            if not 0 <= warm <= 10000 or lease < 0 or doc.get("watch", "all") not in ("all", "boundaries"):
-                raise ValueError("warm, lease_ms or watch is out of bounds")
-            if doc.get("detach"):
+            asked = Asked(json.loads(text))
+            if asked.doc.get("detach"):
                 return self.detach(generation)
-            if doc.get("state", "") not in ("", "keep", "return", "drop"):
-                raise ValueError("state must be keep, return or drop")
+            if self.world > 1 and (asked.sets or asked.after or asked.plan):
+                from prismtop_ranks import Proposal
+                asked.proposal = Proposal(self.ring, asked.doc, self.step)
         except Exception as e:
-            self.answer(generation, NO_BLOCK, now(), 0, NOT_UNDERSTOOD, {"": str(e)})
+            self.answer(generation, NO_BLOCK, now(), 0, NOT_UNDERSTOOD, {"": str(e) or type(e).__name__})
             return
+        if asked.proposal is None:
+            return self.obey(asked, generation)
+        refused = {"": f"step {asked.proposal.start} is over"} if asked.proposal.late else {}
+        for sets in [asked.sets, asked.after] + (asked.plan.arms if asked.plan else []):
+            for key, value in sets.items():
+                try:
+                    knob = self.knobs[key]
+                    if value != knob.value:
+                        knob.check(value)
+                except Exception as e:
+                    refused[key] = str(e) if key in self.knobs else "the loop has no such knob"
+        if not refused:
+            self.proposed = asked, generation
+        self.answer(generation, NO_BLOCK, now(), 0, READY, refused)
+
+    def decide(self):
+        """At the step of a proposal, all ranks of a machine find the same decision."""
+        asked, generation = self.proposed
+        if self.step < asked.proposal.start:
+            return
+        self.proposed = None
+        if asked.proposal.agreed():
+            self.obey(asked, generation)
+        else:
+            self.answer(generation, NO_BLOCK, now(), 0, CANCELLED, {})
+
+    def obey(self, asked, generation):
+        """Puts what a document asks for in force."""
+        doc, sets, plan = asked.doc, asked.sets, asked.plan
         self.wanted = doc.get("watch", "all")
         refused = self.rewatch(self.wanted)
         if self.plan:
             sets = dict(self.after, **sets)
-        self.plan, self.after, self.lease, self.warming = plan, after, lease, warm
+        self.plan, self.after, self.warming = plan, asked.after, asked.warm
+        self.lease = asked.lease if self.world == 1 else 0  # it would run out at another step on each rank; a schedule ends by itself
         self.pausing, self.stop_at = bool(doc.get("pause")), self.step + (int(doc.get("pause_after", 0)) or -1)
         if plan:
             sets.update(plan.arms[plan.order[0]])
         if self.guest is not None:
             refused.update(self.guest.extra.asked(doc))
         self.put(sets, generation, 0 if plan else NO_BLOCK, DONE, refused)
+        if plan:
+            self.warm = self.warming
 
     def detach(self, generation):
         """The reader asks that everything is taken back, what was switched, too."""
@@ -496,6 +534,7 @@ class Loop:
         plan.done = 0
         if plan.block < len(plan.order):
             self.put(plan.arms[plan.order[plan.block]], self.generation, plan.block, DONE)
+            self.warm = self.warming
         else:
             self.plan, self.lease = None, 0
             self.put(self.after, self.generation, NO_BLOCK, SCHEDULE_OVER)
@@ -584,8 +623,9 @@ class Loop:
     def locked(self, knob):
         if os.environ.get("PRISMTOP_LOOP_ONLY_WATCH") == "1":
             knob.why = "prismtop was told only to watch"
-        elif self.world > 1:
-            knob.why = "several ranks train together: they are only watched"
+        elif self.world > 1 and not knob.why:
+            from prismtop_ranks import ALONE
+            knob.why = ALONE.get(knob.key, "")
 
     def greet(self):
         self.dirty = False
@@ -635,6 +675,20 @@ class Loop:
         if self.device is not None:
             self.device.flush(self.ring)
         self.ring.state(FAILED if getattr(sys, "last_value", None) is not None else OVER)
+
+
+class Asked:
+    """A document of settings. It raises an exception where it makes no sense."""
+
+    def __init__(self, doc):
+        self.doc, self.proposal = doc, None
+        self.sets, self.after, self.warm = checked(doc.get("set", {})), checked(doc.get("after", {})), int(doc.get("warm", 2))
+        self.lease, plan = int(doc.get("lease_ms", 0)) * 1_000_000, doc.get("schedule")
+        self.plan = Plan(plan) if plan else None
+        if not 0 <= self.warm <= 10000 or self.lease < 0 or doc.get("watch", "all") not in ("all", "boundaries"):
+            raise ValueError("warm, lease_ms or watch is out of bounds")
+        if doc.get("state", "") not in ("", "keep", "return", "drop"):
+            raise ValueError("state must be keep, return or drop")
 
 
 class Plan:
@@ -850,6 +904,34 @@ def grey(array_):
         array_ = array_.mean(0 if array_.shape[0] <= array_.shape[2] else 2)
     rows = array_.tolist() if hasattr(array_, "tolist") else [list(row) for row in array_]
     return array.array("f", [x for row in rows for x in row]), len(rows[0]), len(rows)
+
+
+class Ranges:
+    """NVTX ranges for a profiler of NVIDIA's: a step, and in it the phases that begin and end with a call."""
+
+    BEGIN = {D0: "data", F0: "forward", NO_GRAD: "forward", B0: "backward", O0: "optimizer", E0: "evaluation"}
+    END = {D1: "data", X: "data", F1: "forward", B1: "backward", CLOSURE: "backward", O1: "optimizer", E1: "evaluation"}
+
+    def __init__(self, push, pop):
+        self.push, self.pop, self.open = push, pop, []
+
+    def mark(self, code):
+        name = self.BEGIN.get(code)
+        if name is not None:
+            self.open.append(name)
+            self.push(name)
+        elif self.END.get(code) in self.open:  # those inside it end with it
+            while self.open.pop() != self.END[code]:
+                self.pop()
+            self.pop()
+
+    def step(self, number):
+        """Ends the ranges of a step and begins the next."""
+        for _ in self.open:
+            self.pop()
+        name = f"step {number}"
+        self.open = [name]
+        self.push(name)
 
 
 # ---- the beginning --------------------------------------------------------------------------------------------

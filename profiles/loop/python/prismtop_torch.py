@@ -92,6 +92,7 @@ class Guest:
         self.leader, self.counts, self.optimizers, self.taken, self.foreign, self.newest = 0, {}, [], 0, 0, 0
         self.depth, self.in_step, self.scaled, self.scaler, self.compiled, self.extra = 0, False, None, None, 0, None
         self.lost_inside = False  # the loss of the closure's first pass is known
+        self.last_gradient = None  # of several ranks
         self.layers = self.kept = None  # set by prismtop_knobs while something is measured or kept
         self.hot = 0
 
@@ -99,7 +100,7 @@ class Guest:
         """Decides whether the patches take the short way: the thread for which they do, or 0. Nothing is switched or
         searched then, and a moment costs little more than the clock."""
         loop = self.loop
-        short = loop.live and loop.ring is not None and loop.device is None and self.kind == "cpu" and self.taken > 64 and \
+        short = loop.live and loop.ring is not None and loop.device is None and loop.ranges is None and self.kind == "cpu" and self.taken > 64 and \
             self.amp == "as written" and self.layers is self.kept is self.undo_discovery is self.scaler is None
         self.hot = loop.thread if short else 0
 
@@ -110,7 +111,8 @@ class Guest:
     def back(self):
         """Takes everything back. The optimizers' hooks stay while PyTorch goes through them, and are removed by the next backward."""
         self.hot = 0
-        for undo in [self.discovered, lambda: self.autocast(False), lambda: self.extra and self.extra.back(), self.last_words.take] + \
+        for undo in [self.discovered, lambda: self.autocast(False), lambda: self.extra and self.extra.back(), self.last_words.take,
+                     lambda: self.last_gradient and self.last_gradient.take()] + \
                 [p.take for p in self.patches if not (self.in_step and p.name == "backward")]:
             try:
                 undo()
@@ -315,6 +317,8 @@ class Guest:
 
     def boundary(self, step, blind):
         """Looks at a boundary whether models are to be searched."""
+        if self.last_gradient is not None:
+            self.last_gradient.boundary()
         if step == self.until:
             self.discovered()
         if blind >= 8 and self.searches < 4 and not self.undo_discovery:  # the program went on to another model
@@ -510,9 +514,18 @@ class Guest:
         if self.kind == "cuda":
             cuda = self.torch.cuda
             loop.device = Device(functools.partial(cuda.Event, enable_timing=True), cuda.is_current_stream_capturing, functools.partial(self.torch.empty, (), pin_memory=True))
+        if os.environ.get("PRISMTOP_LOOP_NVTX") == "1":
+            if self.kind == "cuda":
+                from prismtop import Ranges
+                loop.ranges = Ranges(self.torch.cuda.nvtx.range_push, self.torch.cuda.nvtx.range_pop)
+            else:
+                loop.say("no NVTX ranges: the model is not on a CUDA device", 1)
         self.new_compilations()
         import prismtop_knobs
         self.extra = prismtop_knobs.Extra(self)
+        if loop.world > 1:
+            import prismtop_ranks
+            self.last_gradient = prismtop_ranks.begin(loop, self)
         for place in self.missing:
             loop.say(f"this PyTorch has no {place}: what it would tell is missing", 1)
 

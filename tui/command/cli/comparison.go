@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,6 +24,43 @@ type ComparisonFlags struct {
 	failOver string
 	limit    float64 // a share; 0 for none
 	limited  bool
+}
+
+// RegisterLimit defines --fail-over alone, with its help.
+func (f *ComparisonFlags) RegisterLimit(flags *pflag.FlagSet, help string) {
+	flags.StringVar(&f.failOver, "fail-over", "", help)
+}
+
+// Limited reports whether --fail-over was given.
+func (f *ComparisonFlags) Limited() bool { return f.failOver != "" }
+
+// Verdict is what --fail-over says of the times of a comparison: an error names what is worse by more, or says that this
+// cannot be told. Of phases, only those that take a share of the base's iteration count: what is short differs by itself.
+func (f *ComparisonFlags) Verdict(command string, c *compare.Comparison, share float64) error {
+	if !f.limited {
+		return nil
+	}
+	whole := 0.0
+	for i := range c.Rows {
+		if r := &c.Rows[i]; r.Group == compare.Speed && r.Unit == "ms" {
+			whole = r.Values[0].Value
+		}
+	}
+	over := slices.DeleteFunc(c.Over(f.limit), func(o compare.OverLimit) bool {
+		return o.Row.Group > compare.Phases || o.Row.Group == compare.Phases && o.Row.Values[0].Value < share*whole
+	})
+	return f.verdict(command, c, over, c.Undecided(f.limit))
+}
+
+// verdict is the error of what is over the limit, or of what cannot be told.
+func (f *ComparisonFlags) verdict(command string, c *compare.Comparison, over []compare.OverLimit, undecided string) error {
+	switch {
+	case len(over) > 0:
+		return fmt.Errorf("%s: worse by more than %g %%: %s", command, 100*f.limit, WorseRows(c, over))
+	case undecided != "":
+		return Undecided(fmt.Errorf("%s: whether anything is worse by more than %g %% cannot be told: %s", command, 100*f.limit, undecided))
+	}
+	return nil
 }
 
 // Register defines the flags.
@@ -87,13 +125,5 @@ func (f *ComparisonFlags) Write(w io.Writer, command string, c *compare.Comparis
 	default:
 		err = compare.WriteText(w, c, terminal.Columns(w))
 	}
-	switch {
-	case err != nil:
-		return err
-	case len(over) > 0:
-		return fmt.Errorf("%s: worse by more than %g %%: %s", command, 100*f.limit, WorseRows(c, over))
-	case undecided != "":
-		return Undecided(fmt.Errorf("%s: whether anything is worse by more than %g %% cannot be told: %s", command, 100*f.limit, undecided))
-	}
-	return nil
+	return cmp.Or(err, f.verdict(command, c, over, undecided))
 }

@@ -28,7 +28,8 @@ func CompareCommand() *cobra.Command {
 			"with its difference from the first, an interval, what either side differs from itself, and a verdict\n" +
 			"(prismtop docs compare). A recording is a path or a name that prismtop runs lists; RUN@1:30..2:45, RUN@change2..\n" +
 			"or RUN@iteration500.. is a stretch of one. Several recordings are one side with a colon between the sides:\n" +
-			"with three or more of each, made by turns, what all times do together is judged too. On a terminal the\n" +
+			"with three or more of each, made by turns, what all times do together is judged too. Traces of torch.profiler\n" +
+			"(A.json B.json) are compared by step and phase. On a terminal the\n" +
 			"comparison is a screen, with the curves over each other (its help lists the keys); elsewhere, and with --text,\n" +
 			"--markdown, --json or --fail-over, it is printed.",
 		Example: "prismtop compare old.sqlite new.sqlite\nprismtop compare run.sqlite@..change1 run.sqlite@change1 --markdown\n" +
@@ -40,6 +41,11 @@ func CompareCommand() *cobra.Command {
 			if !(o.MaxForeign >= 0 && o.MaxForeign <= 1) {
 				return cli.BadUsage(fmt.Errorf("flag --max-foreign: %g: must be from 0 to 1", o.MaxForeign))
 			}
+			args, done, err := cli.Traces(cmd.Context(), args)
+			if err != nil {
+				return fmt.Errorf("compare: %w", err)
+			}
+			defer done()
 			sides, err := ParseSides(cmd.Context(), args)
 			if err != nil {
 				if err = fmt.Errorf("compare: %w", err); errors.Is(err, fs.ErrNotExist) {

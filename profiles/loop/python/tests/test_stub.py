@@ -41,7 +41,7 @@ class Case(unittest.TestCase):
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def load(self):
-        for name in [n for n in sys.modules if n.partition(".")[0] in ("torch", "prismtop", "prismtop_ring", "prismtop_torch", "prismtop_knobs", "prismtop_cache", "prismtop_frameworks")]:
+        for name in [n for n in sys.modules if n.partition(".")[0] in ("torch", "prismtop", "prismtop_ring", "prismtop_torch", "prismtop_knobs", "prismtop_cache", "prismtop_frameworks", "prismtop_ranks")]:
             del sys.modules[name]
         sys.meta_path[:] = [f for f in sys.meta_path if type(f).__name__ != "Watch"]
         import prismtop
@@ -406,6 +406,134 @@ class Guard(Case):
         self.assertEqual(list(self.prismtop.steps([1, 2])), [1, 2])
 
 
+class Ranks(Case):
+    """One rank of two: the other is played by the test."""
+
+    def setUp(self):
+        super().setUp()
+        self.torch.distributed = self.torch.module("distributed", is_available=lambda: True, is_initialized=lambda: True, get_rank=lambda: 0, get_world_size=lambda: 2)
+        self.prismtop.knob("size", 4, low=1, high=64)
+
+    def proposed(self, doc, decide=None, steps=60, at=10):
+        """Sends a proposal before a step, and makes the link at another; returns what came."""
+        def each(i):
+            if i == 2:
+                self.r = self.reader()
+            if i >= 2:
+                self.r.beat(self.torch.elapsed)
+            if i == at:
+                self.r.send(dict(doc, agreement="ring.agreed-1"))
+            if decide and i == decide[0]:
+                os.symlink(decide[1], os.path.join(self.folder, "ring.agreed-1"))
+        self.train(steps, each=each)
+        return self.r.read()
+
+    def outcomes(self, got):
+        return [(a.step, a.result, a.block) for a in got["answers"]]
+
+    def test_what_all_agree_to_is_in_force_at_its_step(self):
+        got = self.proposed({"set": {"size": "8"}, "from": 20}, (15, "yes"))
+        self.assertEqual(self.outcomes(got), [(10, 8, 0xFFFFFFFF), (20, 0, 0xFFFFFFFF)])
+        self.assertEqual([s.step for s in got["steps"] if s.generation == 1][0], 20)
+        self.assertEqual(self.loop.knobs["size"].value, "8")
+
+    def test_a_rank_that_comes_to_the_step_first_cancels(self):
+        got = self.proposed({"set": {"size": "8"}, "from": 20})
+        self.assertEqual(self.outcomes(got), [(10, 8, 0xFFFFFFFF), (20, 9, 0xFFFFFFFF)])
+        self.assertEqual(os.readlink(os.path.join(self.folder, "ring.agreed-1")), "no")
+        self.assertEqual(self.loop.knobs["size"].value, "4")
+
+    def test_what_the_other_has_cancelled_is_not_in_force(self):
+        got = self.proposed({"set": {"size": "8"}, "from": 20}, (15, "no"))
+        self.assertEqual(self.outcomes(got)[1][1], 9)
+        self.assertEqual(self.loop.knobs["size"].value, "4")
+
+    def test_a_rank_says_before_the_step_what_it_would_refuse(self):
+        got = self.proposed({"set": {"size": "99", "none": "1"}, "from": 20})
+        answer, = got["answers"]
+        self.assertEqual((answer.result, set(answer.text)), (8, {"size", "none"}))
+        self.assertEqual(os.path.lexists(os.path.join(self.folder, "ring.agreed-1")), False)
+
+    def test_a_step_that_is_over_is_refused(self):
+        answer, = self.proposed({"set": {"size": "8"}, "from": 5})["answers"]
+        self.assertEqual((answer.result, answer.text), (8, {"": "step 5 is over"}))
+
+    def test_a_name_that_leads_elsewhere_is_refused(self):
+        def each(i):
+            if i == 2:
+                self.r = self.reader()
+            if i == 10:
+                self.r.send({"set": {"size": "8"}, "from": 20, "agreement": "../x.agreed"})
+        self.train(40, each=each)
+        self.assertEqual([a.result for a in self.r.read()["answers"]], [2])
+
+    def test_a_schedule_runs_and_ends_by_steps(self):
+        plan = {"arms": [{"size": "5"}, {"size": "6"}], "order": [0, 1, 1, 0], "length": 4}
+        got = self.proposed({"schedule": plan, "after": {"size": "4"}, "warm": 2, "lease_ms": 1, "from": 20}, (15, "yes"))
+        self.assertEqual(self.outcomes(got)[1:], [(20, 0, 0), (26, 0, 1), (32, 0, 2), (38, 0, 3), (44, 4, 0xFFFFFFFF)])
+        self.assertEqual(self.loop.knobs["size"].value, "4")
+
+    def test_knobs_for_one_process_say_so(self):
+        self.train(10)
+        knobs = {k["key"]: k for k in self.reader().greeting()["knobs"]}
+        self.assertIn("one rank", knobs["workers"]["why"])
+        self.assertEqual(knobs["size"]["why"], "")
+        self.assertEqual(self.reader().greeting()["phases"][-1]["name"], "exchange")
+
+    def test_the_last_gradient_divides_backward(self):
+        hooks = []
+
+        class Handle:
+            def __init__(self, hook):
+                self.hook = hook
+
+            def remove(self):
+                hooks.remove(self.hook)
+
+        def register(p, hook):
+            hooks.append(hook)
+            return Handle(hook)
+        self.torch.Tensor.register_post_accumulate_grad_hook = register
+
+        def backward(tensors, *_):
+            self.torch.advance(200)
+            for hook in list(hooks):
+                hook(None)
+            self.torch.advance(100)
+        self.loop.guest.back()
+        self.load()
+        self.torch.distributed = self.torch.module("distributed", is_available=lambda: True, is_initialized=lambda: True, get_rank=lambda: 0, get_world_size=lambda: 2)
+        self.torch.Tensor.register_post_accumulate_grad_hook = register
+        self.loop.guest.patches[0].original = backward
+        self.torch.autograd.backward = self.loop.guest.make_backward(backward)
+        self.train(200)
+        s = self.steps()[-1]
+        self.assertEqual((s.host[BACKWARD], s.host[8]), (200, 100))
+        self.assertEqual(len(hooks), 1)
+
+
+class NVTX(Case):
+    def test_ranges_are_balanced_and_named(self):
+        said, depth = [], [0]
+
+        def push(name):
+            said.append(name)
+            depth[0] += 1
+
+        def pop():
+            depth[0] -= 1
+            self.assertGreaterEqual(depth[0], 0)
+
+        def each(i):
+            if i == 5:
+                self.loop.ranges = self.prismtop.Ranges(push, pop)
+        self.train(20, each=each)
+        self.assertEqual(said[-6:], ["data", "forward", "backward", "optimizer", "step 18", "data"])
+        self.assertEqual(depth[0], 1)
+        for s in self.steps():
+            self.assertEqual(s.host[:8], (10, 5, 100, 40, 300, 20, 50, 0))
+
+
 class Settings(Case):
     def running(self, documents, steps=200, **kwargs):
         """Trains, and sends each document before the step of its number; returns what came."""
@@ -477,7 +605,7 @@ class Settings(Case):
             plain = [s for s in steps if s.block == block and not s.flags & 2]
             self.assertEqual(len(plain), 10)
         self.assertEqual(len([s for s in steps if s.block == 1]), 13)
-        self.assertEqual(len([s for s in steps if s.block == 2]), 10, "nothing was switched between equal arms")
+        self.assertEqual(len([s for s in steps if s.block == 2]), 13, "every block begins alike")
 
     def test_a_lease_puts_back_what_an_experiment_switched(self):
         plan = {"arms": [{"way": "a"}, {"way": "b"}], "order": [1] * 1000, "length": 10}
