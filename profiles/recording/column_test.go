@@ -220,6 +220,8 @@ func TestBodiesAreKept(t *testing.T) {
 		&profiles.Note{Author: "pts/1 from 10.0.0.7", Text: "flat\x00", Iteration: 7, Written: 5},
 		&profiles.Memory{Parts: [profiles.MaxMemory]int64{1, 2}, Caches: 3, Device: profiles.DeviceMemory{Device: "GPU-1", Weights: 4, Caches: [profiles.MaxCaches]int64{1: 5}}},
 		&profiles.Ablation{Running: true, Base: base, Rows: []profiles.AblationRow{{Key: "amp", Effect: math.NaN(), Low: math.Inf(-1), High: math.Inf(1)}}},
+		&profiles.Ranks{World: 2, Slow: 1, Phase: "backward", Excess: 6e6, Low: 5e6, High: 7e6, Steps: 320, List: []profiles.Rank{
+			{PID: 41, State: "training", Step: 99, Time: 3e7, Local: 2e7, Exchange: 1e7, Wait: 6e6}, {Rank: 1, PID: 42, State: "was killed", Gone: true, Behind: 3}}, Locked: "rank 1 was killed"},
 		&profiles.Tasks{List: []profiles.Task{{Name: "main", State: profiles.TaskFailed, Why: "no memory", Loss: math.NaN(), SpeedUp: 1.5}, {Name: "phase1"}}, Order: []int{1, 0}, Rounds: 1},
 		&profiles.Fork{Of: 4, Rows: []profiles.ForkRow{{Low: math.Inf(-1), Difference: 1e-300}}},
 		&profiles.Resident{RSS: 1, Peak: 2, Reason: "none", Collectable: 4},

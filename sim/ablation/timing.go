@@ -15,7 +15,7 @@ type block struct {
 	want    int // to be timed; 0 while the first block of a group or round determines it
 	nanos   []int64
 	sum     int64
-	idle    int64 // of iterations that were not timed
+	idle    int64   // of iterations that were not timed
 	quality float64 // at the end of the warm-up
 }
 

@@ -136,7 +136,7 @@ func TestPanesDropInOrder(t *testing.T) {
 
 // prism lacks the panes that PRISM's runs have nothing for.
 func prism() (c layout.Choice) {
-	for _, name := range []string{"phase", "slices", "raw", "task list", "task losses", "gpu", "output"} {
+	for _, name := range []string{"phase", "slices", "raw", "task list", "task losses", "gpu", "output", "ranks"} {
 		c.Without[deck.Find(name)] = true
 	}
 	return c

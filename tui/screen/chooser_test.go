@@ -74,7 +74,7 @@ func TestTabLeadsToEveryPaneOfAZoomedScreen(t *testing.T) {
 	}
 	for id := range layout.Pane(len(Panes)) {
 		if seen[id] == (id == idSettings || id == idAblation || id == idThroughput || id == idFootprint || id == idPhase ||
-			id == idDiffraction || id == idSlices || id == idRaw || id == idTasks || id == idTaskLosses || id == idGPU || id == idProgress || id == idOutput) {
+			id == idDiffraction || id == idSlices || id == idRaw || id == idTasks || id == idTaskLosses || id == idGPU || id == idProgress || id == idOutput || id == idRanks) {
 			t.Errorf("tab leads to %s: %v", deck.Panes[id].Name, seen[id])
 		}
 	}
