@@ -174,12 +174,14 @@ type reader struct {
 
 // bounds are what the second pass finds in a step: spans of the host.
 type bounds struct {
-	data, zeroed, optimizer int64 // sums
-	prepared                int64 // when the batch is there and zero_grad is over
-	firstOp, lastOp         int64 // operators of the host before backward
-	backward, backwardEnds  int64
-	optimizes, optimized    int64
-	device                  [Phases]int64
+	data, optimizer        int64 // sums
+	received               int64 // when the batch is there
+	prepared               int64 // and zero_grad is over
+	backward, backwardEnds int64
+	optimizes, optimized   int64
+	seeds                  [seeds]int64 // starts of operators by which a backward may begin, the newest of them
+	seeded                 int
+	device                 [Phases]int64
 }
 
 type kernel struct {
@@ -320,7 +322,7 @@ func (r *reader) order() {
 	r.found = make([]bounds, len(r.trace.Steps))
 	r.names, r.launch = map[string]*Kernel{}, map[int64]int64{}
 	for i := range r.found {
-		r.found[i].firstOp, r.found[i].backward, r.found[i].optimizes = math.MaxInt64, math.MaxInt64, math.MaxInt64
+		r.found[i].backward, r.found[i].optimizes = math.MaxInt64, math.MaxInt64
 	}
 }
 
@@ -366,9 +368,11 @@ func (r *reader) rest(e *event) error {
 	switch {
 	case strings.HasPrefix(e.Name, "enumerate(DataLoader)"):
 		b.data += to - from
-		b.prepared = max(b.prepared, to)
+		b.received, b.prepared = max(b.received, to), max(b.prepared, to)
+	case e.Name == seed:
+		b.seeds[b.seeded%seeds] = from
+		b.seeded++
 	case strings.HasPrefix(e.Name, "Optimizer.zero_grad"):
-		b.zeroed += to - from
 		if from < b.optimizes {
 			b.prepared = max(b.prepared, to)
 		}
@@ -400,6 +404,25 @@ func (r *reader) kernel(k kernel) error {
 	return nil
 }
 
+// seed is the operator that makes the gradient of a loss, with which backward begins; seeds is how many a step keeps.
+const (
+	seed  = "aten::ones_like"
+	seeds = 8
+)
+
+// begin moves the beginning of backward from autograd's first function to the operator right before it.
+func (b *bounds) begin() {
+	newest := int64(math.MinInt64)
+	for _, from := range b.seeds[:min(b.seeded, seeds)] {
+		if from < b.backward {
+			newest = max(newest, from)
+		}
+	}
+	if newest > b.prepared && b.backward < math.MaxInt64 && b.backward-newest < (b.backwardEnds-newest)/4 {
+		b.backward = newest
+	}
+}
+
 // phase returns where in a step a time is.
 func (b *bounds) phase(t int64, start int64) Phase {
 	switch {
@@ -419,6 +442,9 @@ func (b *bounds) phase(t int64, start int64) Phase {
 
 // finish makes phases of what was found.
 func (r *reader) finish() {
+	for i := range r.found {
+		r.found[i].begin()
+	}
 	for i := range r.late {
 		k := &r.late[i]
 		at, ok := r.launch[k.correlation]
@@ -456,7 +482,7 @@ func (r *reader) finish() {
 			} else if b.optimizes < math.MaxInt64 {
 				p[Forward] = max(0, b.optimizes-prepared)
 			}
-			p[Prepare] = max(0, prepared-s.Start-b.data)
+			p[Prepare] = max(0, prepared-max(b.received, s.Start))
 		}
 		sum := int64(0)
 		for phase := range Other {

@@ -49,7 +49,12 @@ func exportRecording(cmd *cobra.Command, path string, texts []string) error {
 	if err != nil {
 		return cli.BadUsage(fmt.Errorf("export: %w", err))
 	}
-	path, err = cli.RecordingNamed(cmd.Context(), path)
+	traced, done, err := cli.Traces(cmd.Context(), []string{path})
+	if err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	defer done()
+	path, err = cli.RecordingNamed(cmd.Context(), traced[0])
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
