@@ -123,7 +123,7 @@ const longestGap = int64(time.Second)
 const patience = 20
 
 // idleFor is how long a block goes on without a comparable iteration, in nanoseconds: several ranks agree meanwhile.
-const idleFor = int64(time.Second)
+const idleFor = int64(10 * time.Second)
 
 // full reports whether the current block is complete.
 func (t *timing) full() bool {
