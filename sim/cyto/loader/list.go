@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -274,7 +275,8 @@ func listFault(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// local returns the path of a cell, which is relative to the folder of its list.
+// local returns the path of a cell, which is relative to the folder of its list or, where nothing is there, to the working folder,
+// as in CytoDL's own lists.
 func local(list, path string) (string, error) {
 	switch {
 	case path == "":
@@ -284,7 +286,13 @@ func local(list, path string) (string, error) {
 	case filepath.IsAbs(path):
 		return path, nil
 	}
-	return filepath.Join(filepath.Dir(list), path), nil
+	beside := filepath.Join(filepath.Dir(list), path)
+	if _, err := os.Stat(beside); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(path); err == nil {
+			return filepath.Clean(path), nil
+		}
+	}
+	return beside, nil
 }
 
 // Folder lists the images of a folder, sorted by name. The target of each is the file of

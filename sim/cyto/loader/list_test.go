@@ -85,6 +85,20 @@ func TestFaultsOfAListNameLineAndColumn(t *testing.T) {
 	}
 }
 
+// Paths begin at the list's folder or, where nothing is there, at the working folder.
+func TestPathsOfListsMayBeginAtTheWorkingFolder(t *testing.T) {
+	folder := t.TempDir()
+	t.Chdir(folder)
+	write(t, filepath.Join(folder, "data", "a.npy"), [3]int{1, 2, 2})
+	write(t, filepath.Join(folder, "lists", "data", "b.npy"), [3]int{1, 2, 2})
+	write(t, filepath.Join(folder, "data", "b.npy"), [3]int{1, 2, 2})
+	path := list(t, filepath.Join(folder, "lists"), "predict.csv", "raw\n./data/a.npy\n./data/b.npy\nnone.npy\n")
+	items, err := ReadList(t.Context(), path, ListOptions{TargetsOptional: true})
+	if err != nil || items[0].Image != "data/a.npy" || items[1].Image != filepath.Join(folder, "lists", "data", "b.npy") || items[2].Image != filepath.Join(folder, "lists", "none.npy") {
+		t.Errorf("%+v, %v", items, err)
+	}
+}
+
 // The name of an image in a folder of OME-Zarr begins with the folder's.
 func TestStems(t *testing.T) {
 	for path, want := range map[string]string{
