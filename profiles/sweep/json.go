@@ -44,6 +44,7 @@ type armJSON struct {
 	Better     *differenceJSON   `json:"quality_change"` // in the quality's unit
 	Front      bool              `json:"front"`
 	Errors     []string          `json:"errors,omitempty"`
+	Changes    []string          `json:"changes,omitempty"` // by screens, while its runs went on
 }
 
 type estimateJSON struct {
@@ -87,7 +88,7 @@ func (t *Table) JSON(version string) Document {
 	for i := range t.Arms {
 		r := &t.Arms[i]
 		d.Arms = append(d.Arms, armJSON{Name: r.Name, Set: setJSON(r.Set), Runs: countsJSON(r.Counts), Iterations: r.Iterations, Rate: finite(r.Rate), MS: r.MS.json(),
-			Seconds: r.Seconds.json(), Quality: r.Quality.json(), CPU: r.CPU.json(), Faster: r.Faster.json(), Better: r.Better.json(), Front: r.Front, Errors: r.Errors})
+			Seconds: r.Seconds.json(), Quality: r.Quality.json(), CPU: r.CPU.json(), Faster: r.Faster.json(), Better: r.Better.json(), Front: r.Front, Errors: r.Errors, Changes: r.Changes})
 	}
 	if f := t.Factorial; f != nil {
 		d.Factorial = &factorialJSON{Replicates: f.Runs}

@@ -35,7 +35,8 @@ type Status struct {
 	Error   string    `json:"error,omitempty"` // of a run that failed
 	Attempt int       `json:"attempt"`         // starts of its process, counted from 1
 	Host    string    `json:"host,omitempty"`
-	Job     string    `json:"job,omitempty"` // of Slurm: "4711_3"
+	Node    string    `json:"node,omitempty"` // as Slurm names the host; empty without it
+	Job     string    `json:"job,omitempty"`  // of Slurm: "4711_3"
 	Process int       `json:"process,omitempty"`
 	Local   string    `json:"local,omitempty"`          // folder on the host's own disk
 	Runtime string    `json:"runtime_folder,omitempty"` // $XDG_RUNTIME_DIR of its process, where its session has its socket
@@ -52,8 +53,9 @@ type Status struct {
 	QualityIs    string   `json:"quality_metric,omitempty"`
 	QualityUnit  string   `json:"quality_unit,omitempty"`
 	LessIsBetter bool     `json:"quality_less_is_better,omitempty"`
-	CPUSeconds   float64  `json:"cpu_seconds"` // of its processes
-	Recordings   []string `json:"recordings"`  // closed copies in the run's folder
+	Changes      []string `json:"changes,omitempty"` // of settings by a screen during the run, with their effects
+	CPUSeconds   float64  `json:"cpu_seconds"`       // of its processes
+	Recordings   []string `json:"recordings"`        // closed copies in the run's folder
 }
 
 // beat is how often a task writes the state of a run; one that was silent for several beats has died.

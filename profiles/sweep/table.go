@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -41,6 +42,8 @@ type Row struct {
 	Iterations int64    // of all its runs so far
 	Most       int64    // that they may take; 0 if unlimited
 	Rate       float64  // iterations a second of those that run, NaN if none does
+	NowMS      float64  // median time of an iteration of the newest that runs, NaN if none does
+	Changes    []string // of settings by screens, while its runs went on
 	MS         Estimate // median time of an iteration
 	Seconds    Estimate // running time of a run
 	Quality    Estimate
@@ -122,7 +125,7 @@ type maker struct {
 // row sums up the runs of an arm.
 func (m *maker) row(arm int) Row {
 	of := &m.folder.Arms[arm]
-	r := Row{Name: of.Name, Set: of.Set, Counts: map[State]int{}, Most: of.Iterations * int64(m.folder.Replicates), Rate: math.NaN()}
+	r := Row{Name: of.Name, Set: of.Set, Counts: map[State]int{}, Most: of.Iterations * int64(m.folder.Replicates), Rate: math.NaN(), NowMS: math.NaN()}
 	for rep := range m.folder.Replicates {
 		s := &m.all[rep*len(m.folder.Arms)+arm]
 		r.Counts[s.State]++
@@ -134,6 +137,12 @@ func (m *maker) row(arm int) Row {
 				r.Rate = 0
 			}
 			r.Rate += float64(s.Iterations) / s.Seconds
+		}
+		if s.State == Running && s.MS != nil {
+			r.NowMS = *s.MS
+		}
+		for _, change := range s.Changes {
+			r.Changes = append(r.Changes, fmt.Sprintf("run %d: %s", rep+1, change))
 		}
 		if s.State == Failed && !slices.Contains(r.Errors, s.Error) {
 			r.Errors = append(r.Errors, s.Error)

@@ -221,6 +221,9 @@ func (t *Table) notes() (all []string) {
 		all = append(all, fmt.Sprintf("Effects are averages over all combinations of the other settings, of %s.", unit.Plural(t.Factorial.Runs, "complete replicate", "complete replicates")))
 	}
 	for i := range t.Arms {
+		for _, change := range t.Arms[i].Changes {
+			all = append(all, t.Arms[i].Name+" was changed during "+change)
+		}
 		for _, e := range t.Arms[i].Errors {
 			all = append(all, t.Arms[i].Name+" failed: "+e)
 		}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -289,7 +290,7 @@ func sweepLine(name string, s *sweep.Status) string {
 	case sweep.Interrupted:
 		line += " after " + unit.Plural(int(s.Iterations), "iteration", "iterations")
 	case sweep.Running:
-		line += " on " + visible.Text(s.Host)
+		line += " on " + visible.Text(cmp.Or(s.Node, s.Host))
 	}
 	return line
 }

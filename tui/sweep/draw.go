@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -39,16 +40,20 @@ const (
 var columns = []column{
 	{title: "state", w: 16, rank: 0, text: func(_ *Screen, r *plan.Row) (string, theme.Style) { return stateText(r), stateStyle(r) }},
 	{title: "progress", w: 8, rank: 2, right: true, text: func(_ *Screen, r *plan.Row) (string, theme.Style) { return progress(r), theme.Plain }},
-	{title: "it/s", w: 6, rank: 3, right: true, text: func(_ *Screen, r *plan.Row) (string, theme.Style) {
+	{title: "it/s", w: 6, rank: 4, right: true, text: func(_ *Screen, r *plan.Row) (string, theme.Style) {
 		if math.IsNaN(r.Rate) {
 			return "", theme.Plain
 		}
-		return strings.TrimSpace(unit.Rate(r.Rate)), theme.Plain
+		return fmt.Sprintf("%.4g", r.Rate), theme.Plain
 	}},
 	{title: "ms", w: 7, rank: 1, right: true, text: func(_ *Screen, r *plan.Row) (string, theme.Style) {
-		return dash(r.MS, func(v float64) string { return strings.TrimSpace(unit.Milliseconds(v * 1e6)) }), theme.Strong
+		form := func(v float64) string { return strings.TrimSpace(unit.Milliseconds(v * 1e6)) }
+		if !r.MS.Known() && !math.IsNaN(r.NowMS) { // so far
+			return form(r.NowMS), theme.Faint
+		}
+		return dash(r.MS, form), theme.Strong
 	}},
-	{title: "quality", w: 10, rank: 1, right: true, text: func(s *Screen, r *plan.Row) (string, theme.Style) {
+	{title: "quality", w: 10, rank: 3, right: true, text: func(s *Screen, r *plan.Row) (string, theme.Style) {
 		return dash(r.Quality, func(v float64) string {
 			return strings.TrimSpace(fmt.Sprintf("%.4g %s", v, s.view.Table.Metric.Unit))
 		}), theme.Plain
@@ -56,16 +61,16 @@ var columns = []column{
 	{title: "time against", w: 26, rank: 0, text: func(s *Screen, r *plan.Row) (string, theme.Style) {
 		return s.view.Table.Faster(r), differenceStyle(r.Faster, false)
 	}},
-	{title: "quality against", w: 26, rank: 4, text: func(s *Screen, r *plan.Row) (string, theme.Style) {
+	{title: "quality against", w: 26, rank: 5, text: func(s *Screen, r *plan.Row) (string, theme.Style) {
 		return s.view.Table.Better(r), differenceStyle(r.Better, !s.view.Table.Metric.Less)
 	}},
-	{title: "CPU", w: 8, rank: 3, right: true, text: func(_ *Screen, r *plan.Row) (string, theme.Style) {
+	{title: "CPU", w: 8, rank: 4, right: true, text: func(_ *Screen, r *plan.Row) (string, theme.Style) {
 		if r.CPUSoFar == 0 {
 			return "–", theme.Faint
 		}
 		return unit.Clock(time.Duration(r.CPUSoFar * 1e9)), theme.Plain
 	}},
-	{title: "", w: 1, rank: 1, text: func(_ *Screen, r *plan.Row) (string, theme.Style) {
+	{title: "", w: 1, rank: 3, text: func(_ *Screen, r *plan.Row) (string, theme.Style) {
 		if r.Front {
 			return "•", theme.Good
 		}
@@ -140,7 +145,7 @@ func progress(r *plan.Row) string {
 
 // fit returns the columns that fit into w cells, and the width of names.
 func (s *Screen) fit(w int) (all []column, name int) {
-	for rank := 5; ; rank-- {
+	for rank := 6; ; rank-- {
 		all, name = nil, w-3
 		for _, c := range columns {
 			if c.rank <= rank {
@@ -294,12 +299,13 @@ func (s *Screen) about(arm, replicate int) (string, theme.Style) {
 	if r.Quality != nil {
 		facts = append(facts, strings.TrimSpace(fmt.Sprintf("%s %.4g %s", r.QualityIs, *r.Quality, r.QualityUnit)))
 	}
-	if r.Host != "" {
-		facts = append(facts, "on "+r.Host)
+	if on := cmp.Or(r.Node, r.Host); on != "" {
+		facts = append(facts, "on "+on)
 	}
 	if r.Job != "" {
 		facts = append(facts, "job "+r.Job)
 	}
+	facts = append(facts, r.Changes...)
 	if r.Attempt > 1 {
 		facts = append(facts, fmt.Sprintf("start %d", r.Attempt))
 	}

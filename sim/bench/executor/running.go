@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,6 +23,7 @@ import (
 	"prismtop/profiles/recording"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/sweep"
+	"prismtop/profiles/unit"
 	"prismtop/sim/bench/apart"
 )
 
@@ -169,7 +171,7 @@ func (r *running) start(ctx context.Context, pin []int, share int, turning bool)
 			s.Runtime = run
 		}
 	}
-	s.State, s.Error, s.Host, s.Job, s.Local, s.Turns, s.Session = sweep.Running, "", hostname(), r.Job, r.local, turning, ""
+	s.State, s.Error, s.Host, s.Node, s.Job, s.Local, s.Turns, s.Session = sweep.Running, "", hostname(), os.Getenv("SLURMD_NODENAME"), r.Job, r.local, turning, ""
 	if s.Began.IsZero() {
 		s.Began = time.Now()
 	}
@@ -523,6 +525,7 @@ func (r *running) conclude(ctx context.Context, ended error) error {
 		if err := atomicfile.Write(filepath.Join(r.folder, summaryFile), text, 0o644); err != nil {
 			return err
 		}
+		r.status.Changes = changes(text)
 	}
 	if s, err := statusOf(last, newest(r.local)); err == nil && s.RunState == profiles.Stopped.String() && r.arm.Kind != "python" {
 		return r.fail(errors.New("a screen ended it before its limit"))
@@ -535,6 +538,28 @@ func (r *running) conclude(ctx context.Context, ended error) error {
 		return err
 	}
 	return os.RemoveAll(r.local)
+}
+
+// changes words the changes of settings in a summary, with what they did to the time of an iteration where that is known.
+func changes(summary []byte) (all []string) {
+	var s struct {
+		Changes []struct {
+			Key, Before, After string
+			Iteration          int64
+			Effect             *struct{ Shift, Low, High *float64 }
+		}
+	}
+	if json.Unmarshal(summary, &s) != nil { // of another program
+		return nil
+	}
+	for _, c := range s.Changes {
+		text := fmt.Sprintf("%s %s → %s at iteration %d", c.Key, c.Before, c.After, c.Iteration)
+		if e := c.Effect; e != nil && e.Shift != nil && e.Low != nil && e.High != nil {
+			text += ", time of an iteration " + unit.ShareWithin(*e.Shift, *e.Low, *e.High)
+		}
+		all = append(all, text)
+	}
+	return all
 }
 
 // why words the end of a process by its last line.

@@ -1,0 +1,341 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"prismtop/profiles/recording"
+	"prismtop/profiles/sweep"
+	"prismtop/tui/command/cli"
+	"prismtop/tui/ptytest"
+)
+
+// Sweeps on a Slurm of two nodes on this machine, which testdata/slurm/cluster.sh starts in a folder of its own.
+
+// slurm is the cluster of a test.
+type slurm struct {
+	*testing.T
+	folder, program string
+}
+
+// newSlurm starts a cluster, or skips the test where Slurm is not installed.
+func newSlurm(t *testing.T) *slurm {
+	t.Helper()
+	if os.Getenv("SLURM_TESTS") == "" {
+		t.Skip("skipped: a cluster takes two minutes; SLURM_TESTS=1 starts one")
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("skipped: Slurm's daemons need root")
+	}
+	for _, name := range []string{"munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel", "srun", "scontrol", "sinfo"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skipf("skipped: %s is not installed (slurm-wlm, munge)", name)
+		}
+	}
+	folder, err := os.MkdirTemp("", "slurm") // sockets have short paths
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &slurm{t, folder, filepath.Join(folder, "prismtop")}
+	if err := os.Symlink(self, s.program); err != nil { // by this name the test is the program
+		t.Fatal(err)
+	}
+	t.Setenv("SLURM_CONF", filepath.Join(folder, "slurm.conf"))
+	t.Setenv("XDG_STATE_HOME", filepath.Join(folder, "user"))
+	t.Cleanup(s.end)
+	if out, err := exec.Command("testdata/slurm/cluster.sh", folder, strconv.Itoa(freePort(t))).CombinedOutput(); err != nil {
+		t.Fatalf("cluster.sh: %v\n%s", err, out)
+	}
+	return s
+}
+
+// freePort returns the first of three ports of which the first is free.
+func freePort(t *testing.T) int {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port%20000 + 20000
+}
+
+// end ends the cluster's jobs and daemons.
+func (s *slurm) end() {
+	_ = exec.Command("scancel", "--full", "--state=RUNNING").Run()
+	_ = exec.Command("scancel", "--state=PENDING").Run()
+	for range 20 {
+		if out, _ := exec.Command("squeue", "--noheader").Output(); len(bytes.TrimSpace(out)) == 0 {
+			break
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
+	if s.Failed() {
+		for _, name := range []string{"slurmctld.log", "n1.log", "n2.log"} {
+			log, _ := os.ReadFile(filepath.Join(s.folder, name))
+			s.Logf("%s:\n%s", name, log[max(0, len(log)-2000):])
+		}
+	}
+	pids, _ := filepath.Glob(filepath.Join(s.folder, "*.pid"))
+	for _, path := range pids {
+		if pid := s.pid(path); pid > 0 {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+	_ = os.RemoveAll(s.folder)
+}
+
+// pid reads the ID of a daemon; 0 for none.
+func (s *slurm) pid(path string) int {
+	text, _ := os.ReadFile(path)
+	pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	return pid
+}
+
+// run runs a command and returns what it prints.
+func (s *slurm) run(status int, name string, args ...string) string {
+	s.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Dir = s.folder
+	var out, complaint bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaint
+	_ = cmd.Run() // its status says it
+	if got := cmd.ProcessState.ExitCode(); got != status {
+		s.Fatalf("%s %s ended with %d, want %d\n%s%s", name, strings.Join(args, " "), got, status, out.String(), complaint.String())
+	}
+	return out.String()
+}
+
+// await waits until all runs fulfil a condition, and returns their states by name.
+func (s *slurm) await(f *sweep.Folder, what string, done func(all map[string]*sweep.Status) bool) map[string]*sweep.Status {
+	s.Helper()
+	w := sweep.NewWatch(f)
+	for deadline := time.Now().Add(4 * time.Minute); ; {
+		if _, err := w.Look(s.Context()); err != nil {
+			s.Fatal(err)
+		}
+		all := map[string]*sweep.Status{}
+		for i, c := range f.Cells() {
+			all[f.Name(c)] = &w.Statuses()[i]
+		}
+		if done(all) {
+			return all
+		}
+		if time.Now().After(deadline) {
+			text, _ := json.MarshalIndent(all, "", " ")
+			s.Fatalf("waiting for %s:\n%s\n%s", what, text, s.run(0, "squeue"))
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// count counts the runs in a state.
+func count(all map[string]*sweep.Status, state sweep.State) (n int) {
+	for _, s := range all {
+		if s.State == state {
+			n++
+		}
+	}
+	return n
+}
+
+// parent returns the parent of a process.
+func parent(pid int) int {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	up, _ := strconv.Atoi(fields[1])
+	return up
+}
+
+const twelve = `
+folder = "sw"
+checkpoint_every = "1s"
+[base]
+preset = "curve"
+max_iterations = 60000
+[grid]
+degree = [10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21]
+`
+
+// An array of twelve arms, of which one loses its node, one is cancelled and one runs out of time, has the table of a sweep that
+// nothing happened to: nothing runs twice, and nothing is lost that was recorded half a second before.
+func TestASweepOnSlurmSurvivesItsNodes(t *testing.T) {
+	s := newSlurm(t)
+	plan := filepath.Join(s.folder, "plan.toml")
+	if err := os.WriteFile(plan, []byte(twelve), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.run(0, s.program, "sweep", plan, "--executor", "slurm")
+	f, err := sweep.Open(t.Context(), filepath.Join(s.folder, "sw"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	on := func(node string, all map[string]*sweep.Status) string {
+		for name, r := range all {
+			if r.State == sweep.Running && r.Node == node && r.Checkpoint != nil && r.Iterations > 2000 {
+				return name
+			}
+		}
+		return ""
+	}
+
+	// The node n2 is killed: its daemon, the step's and the task's processes.
+	killed := ""
+	all := s.await(f, "a run on n2", func(all map[string]*sweep.Status) bool { killed = on("n2", all); return killed != "" })
+	run := all[killed].Process
+	task := parent(run)
+	step := parent(task)
+	lost := time.Now()
+	for _, pid := range []int{s.pid(filepath.Join(s.folder, "n2.pid")), step, task, run} {
+		if pid <= 1 || syscall.Kill(pid, syscall.SIGKILL) != nil && pid != run { // which the system kills with its task
+			t.Fatalf("process %d of %s cannot be killed", pid, killed)
+		}
+	}
+	local := filepath.Join(all[killed].Local, "recording.sqlite")
+	r, err := recording.Open(t.Context(), local, cli.TableOf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stretches, err := r.Stretches(t.Context(), 0)
+	if err != nil || len(stretches) == 0 {
+		t.Fatal(stretches, err)
+	}
+	status, err := r.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if end := status.Began.Add(stretches[len(stretches)-1].To); lost.Sub(end) > 2*time.Second { // half a second on an idle machine
+		t.Errorf("the recording of %s ends %s before its node", killed, lost.Sub(end))
+	}
+	kept := status.Iterations
+	_ = r.Close()
+
+	// On the other node, one runs out of time and one is cancelled.
+	late := ""
+	all = s.await(f, "a run on n1", func(all map[string]*sweep.Status) bool { late = on("n1", all); return late != "" })
+	_ = exec.Command("scancel", "--signal=USR1", "--batch", all[late].Job).Run() // it fails if the job is back in the queue before it ends
+	s.await(f, "the run that is out of time", func(all map[string]*sweep.Status) bool {
+		return all[late].State != sweep.Running || all[late].Attempt > 1
+	})
+	cancelled := ""
+	all = s.await(f, "another run on n1", func(all map[string]*sweep.Status) bool {
+		cancelled = on("n1", all)
+		return cancelled != "" && cancelled != late
+	})
+	s.run(0, "scancel", all[cancelled].Job)
+	s.await(f, "the run that is cancelled", func(all map[string]*sweep.Status) bool { return all[cancelled].State == sweep.Interrupted })
+
+	// The same command submits that one again, and no other.
+	s.run(0, s.program, "sweep", plan, "--executor", "slurm")
+	node := exec.Command("slurmd", "-f", os.Getenv("SLURM_CONF"), "-N", "n2")
+	if out, err := node.CombinedOutput(); err != nil {
+		t.Fatalf("slurmd: %v\n%s", err, out)
+	}
+	all = s.await(f, "all runs", func(all map[string]*sweep.Status) bool { return count(all, sweep.Done) == 12 })
+	for name, run := range all {
+		want := 1
+		if slices.Contains([]string{killed, late, cancelled}, name) {
+			want = 2
+		}
+		if run.Attempt != want || run.Iterations != 60000 {
+			t.Errorf("%s had %d starts and %d iterations, want %d and 60000", name, run.Attempt, run.Iterations, want)
+		}
+	}
+	checkWhole(t, f, killed, kept)
+	checkWhole(t, f, cancelled, 0)
+	if out := s.run(0, s.program, "sweep", plan, "--executor", "slurm", "--quiet"); !strings.Contains(out, "12 of 12 runs done") {
+		t.Errorf("the table is\n%s", out)
+	}
+	text, err := os.ReadFile(f.At("slurm", "jobs.json"))
+	if err != nil || strings.Count(string(text), `"id"`) != 2 {
+		t.Errorf("the jobs are %s, %v", text, err)
+	}
+}
+
+// halfASecond is the most iterations of the plan's runs in half a second, the time that a killed process has not recorded.
+const halfASecond = 8000
+
+// checkWhole checks that the recordings of a run that was interrupted once have all of its iterations but those of half a
+// second, and of its first part as many as were recorded then. A recording that ends before the checkpoint goes on in a second file.
+func checkWhole(t *testing.T, f *sweep.Folder, name string, kept int64) {
+	t.Helper()
+	paths, _ := filepath.Glob(f.At("runs", name, "recording*.sqlite")) // the pattern is valid
+	slices.SortFunc(paths, func(a, b string) int { return len(a) - len(b) })
+	var of []int64 // iterations of each start
+	for i, path := range paths {
+		r, err := recording.Open(t.Context(), path, cli.TableOf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		s, err := r.Status(t.Context())
+		if err != nil || s.Dropped != 0 || i == len(paths)-1 && s.Iterations != 60000 {
+			t.Errorf("%s has %d iterations and lacks %d, %v", path, s.Iterations, s.Dropped, err)
+		}
+		stretches, err := r.Stretches(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cursor := r.Cursor()
+		for _, part := range stretches {
+			moments, err := cursor.Read(t.Context(), part)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range moments {
+				if moments[i].Begins() {
+					of = append(of, 0)
+				}
+				of[len(of)-1] += int64(moments[i].Iterations())
+			}
+		}
+	}
+	if len(of) != 2 || of[0] < kept || of[0]+of[1] < 60000-halfASecond {
+		t.Errorf("%s has starts with %v iterations, want two; when it was killed, %d were recorded", name, of, kept)
+	}
+}
+
+// From the login node a screen operates a run in a job, and the change is in the table.
+func TestAJobOnSlurmIsAttachedTo(t *testing.T) {
+	s := newSlurm(t)
+	s.run(0, s.program, "sweep", "--folder", "sw", "--preset", "curve", "--set", "max_iterations=0", "--set", "max_seconds=40", "--grid", "degree=10", "--executor", "slurm")
+	f, err := sweep.Open(t.Context(), filepath.Join(s.folder, "sw"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := s.await(f, "a session", func(all map[string]*sweep.Status) bool { return all["degree=10.1"].Session != "" })
+	term := ptytest.Open(t, 120, 40)
+	defer term.Close()
+	cmd := exec.Command(s.program, "attach", strings.Replace(all["degree=10.1"].Job, "_", ".", 1))
+	cmd.Env = append(os.Environ(), "TERM=xterm-256color")
+	term.Start(cmd)
+	term.See("basis cache ●")
+	term.Press("m")
+	term.See("basis cache ○")
+	time.Sleep(3 * time.Second) // iterations after the change, for its effect
+	term.Press("q", "D")
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("attach ended with %v", err)
+	}
+	all = s.await(f, "the run", func(all map[string]*sweep.Status) bool { return count(all, sweep.Done) == 1 })
+	if got := strings.Join(all["degree=10.1"].Changes, "; "); !strings.Contains(got, "basis_cache true → false at iteration") {
+		t.Errorf("the changes are %q", got)
+	}
+}
