@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"math"
@@ -75,7 +76,14 @@ type zarrTransform struct {
 type zarrCodec struct {
 	Name          string
 	ID            string
-	Configuration struct{ Endian string }
+	Configuration struct {
+		Endian string
+
+		Chunks   []int       `json:"chunk_shape"` // of sharding
+		Codecs   []zarrCodec // of a chunk in a shard
+		Index    []zarrCodec `json:"index_codecs"`
+		Location string      `json:"index_location"`
+	}
 }
 
 // zarrMetadata is .zarray of Zarr 2 and zarr.json of Zarr 3.
@@ -104,6 +112,8 @@ type zarrMetadata struct {
 		Configuration struct{ Separator string }
 	} `json:"chunk_key_encoding"`
 	Codecs []zarrCodec
+
+	shards []int // sides of a shard; nil without shards
 }
 
 // zarrArray is an open array, with the axes T, C, Z, Y and X.
@@ -116,9 +126,20 @@ type zarrArray struct {
 	kind          string // as NumPy names it
 	fill          float32
 	codec         string // "", blosc, zlib, gzip or zstd
-	prefix        string // of the names of chunks
+	prefix        string // of the names of chunks or shards
 	separator     string
 	read          int64
+
+	shards [5]int // chunks of a shard along each axis; zero without shards
+	summed bool   // the index of a shard ends in its CRC-32C
+	first  bool   // the index comes before the chunks
+	open   shard  // that was read last
+}
+
+// shard is the index of a file with several chunks.
+type shard struct {
+	name  string
+	index []byte // the place and the length of each chunk, uint64 each
 }
 
 // zarrVolume reads a volume from a folder.
@@ -248,7 +269,7 @@ func decodeZarr(ctx context.Context, name string, files fs.FS, o ReadOptions) (*
 			v.Voxel[at-2] = inMicrometres(size, "")
 		}
 	}
-	if err := a.open(folder); err != nil {
+	if err := a.describe(folder); err != nil {
 		if errors.Is(err, fs.ErrNotExist) && len(image.Multiscales) == 0 {
 			images, what, err := image.parts(files, ".")
 			switch {
@@ -278,8 +299,8 @@ func decodeZarr(ctx context.Context, name string, files fs.FS, o ReadOptions) (*
 // zarrUnits are the units of OME-Zarr's axes, in micrometres.
 var zarrUnits = map[string]float64{"micrometer": 1, "nanometer": 1e-3, "millimeter": 1e3, "centimeter": 1e4, "meter": 1e6, "angstrom": 1e-4, "picometer": 1e-6}
 
-// open reads the metadata of an array.
-func (a *zarrArray) open(folder string) error {
+// describe reads the metadata of an array.
+func (a *zarrArray) describe(folder string) error {
 	a.folder = folder
 	var m zarrMetadata
 	name := path.Join(folder, "zarr.json")
@@ -350,8 +371,23 @@ func (a *zarrArray) third(m *zarrMetadata) error {
 	default:
 		return fmt.Errorf("chunk_key_encoding %q: must be default or v2", m.ChunkKeys.Name)
 	}
+	codecs := m.Codecs
+	if len(codecs) == 1 && codecs[0].Name == "sharding_indexed" {
+		of := &codecs[0].Configuration
+		m.shards, m.Chunks, codecs = m.Chunks, of.Chunks, of.Codecs
+		index := of.Index
+		if len(index) == 2 && index[1].Name == "crc32c" {
+			a.summed, index = true, index[:1]
+		}
+		if len(index) != 1 || index[0].Name != "bytes" || index[0].Configuration.Endian != "little" {
+			return errors.New("index_codecs: must be bytes, little, and then none or crc32c")
+		}
+		if a.first = of.Location == "start"; !a.first && of.Location != "end" && of.Location != "" {
+			return fmt.Errorf("index_location %q: must be start or end", of.Location)
+		}
+	}
 	order := ""
-	for i, c := range m.Codecs {
+	for i, c := range codecs {
 		switch {
 		case i == 0 && c.Name == "bytes":
 			order = "<"
@@ -361,7 +397,7 @@ func (a *zarrArray) third(m *zarrMetadata) error {
 		case i == 0:
 			return fmt.Errorf("codec %q: must be bytes, and then none, blosc, gzip or zstd", c.Name)
 		case i > 1:
-			return fmt.Errorf("codec %q after %q: must be bytes, and then none, blosc, gzip or zstd", c.Name, m.Codecs[i-1].Name)
+			return fmt.Errorf("codec %q after %q: must be bytes, and then none, blosc, gzip or zstd", c.Name, codecs[i-1].Name)
 		default:
 			if err := a.compressed(c.Name); err != nil {
 				return err
@@ -425,6 +461,18 @@ func (a *zarrArray) sides(m *zarrMetadata) error {
 		bytes *= m.Chunks[i]
 		a.shape[at], a.chunks[at] = m.Shape[i], m.Chunks[i]
 	}
+	if m.shards != nil {
+		if len(m.shards) != n {
+			return fmt.Errorf("shards of %v: must have %d sides", m.shards, n)
+		}
+		a.shards = [5]int{1, 1, 1, 1, 1}
+		for i, at := range a.axes {
+			if m.shards[i] < 1 || m.shards[i]%m.Chunks[i] != 0 {
+				return fmt.Errorf("shards of %v of chunks of %v: must be whole chunks", m.shards, m.Chunks)
+			}
+			a.shards[at] = m.shards[i] / m.Chunks[i]
+		}
+	}
 	switch fill := m.Fill.(type) {
 	case nil:
 	case float64:
@@ -468,11 +516,9 @@ func (a *zarrArray) fillVolume(ctx context.Context, v *Volume, channels, planes 
 					if err := ctx.Err(); err != nil {
 						return err
 					}
-					at := [5]int{time / a.chunks[0], c, z, y, x}
-					name := a.chunkName(at)
-					data, err := a.chunk(name)
+					data, err := a.chunk([5]int{time / a.chunks[0], c, z, y, x})
 					if err != nil {
-						return fmt.Errorf("chunk %s: %w", name, err)
+						return err
 					}
 					for _, ci := range cs {
 						for _, zi := range zs {
@@ -504,8 +550,8 @@ func (a *zarrArray) place(plane []float32, data []byte, at [3]int, y, x int) {
 	}
 }
 
-// chunkName returns the path of a chunk.
-func (a *zarrArray) chunkName(at [5]int) string {
+// fileName returns the path of a chunk or a shard.
+func (a *zarrArray) fileName(at [5]int) string {
 	var parts []string
 	for _, axis := range a.axes {
 		parts = append(parts, strconv.Itoa(at[axis]))
@@ -514,15 +560,90 @@ func (a *zarrArray) chunkName(at [5]int) string {
 }
 
 // chunk reads and decompresses a chunk, nil if there is none.
-func (a *zarrArray) chunk(name string) ([]byte, error) {
-	packed, err := readZarrFile(a.files, name, maxZarrChunk)
+func (a *zarrArray) chunk(at [5]int) (data []byte, err error) {
+	var packed []byte
+	what, name := "chunk", ""
+	if a.shards == [5]int{} {
+		name = a.fileName(at)
+		packed, err = readZarrFile(a.files, name, maxZarrChunk)
+	} else {
+		in, place := at, 0 // the shard, and the number of the chunk in it
+		for i, n := range a.shards {
+			in[i], place = at[i]/n, place*n+at[i]%n
+		}
+		what, name = "shard", a.fileName(in)
+		packed, err = a.ofShard(name, place)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+	if err == nil {
+		a.read += int64(len(packed))
+		data, err = a.unpack(packed)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", what, name, err)
+	}
+	return data, nil
+}
+
+// ofShard reads a chunk of a shard. One that is not there is fs.ErrNotExist.
+func (a *zarrArray) ofShard(name string, place int) ([]byte, error) {
+	f, err := a.files.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	a.read += int64(len(packed))
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	r, ok := f.(io.ReaderAt)
+	if !ok || !info.Mode().IsRegular() {
+		return nil, errors.New("must be a file")
+	}
+	size := info.Size()
+	if a.open.name != name {
+		length := int64(16)
+		for _, n := range a.shards {
+			if length *= int64(n); length > size {
+				return nil, fmt.Errorf("%d bytes have no room for the index: is it truncated?", size)
+			}
+		}
+		sum := int64(0)
+		if a.summed {
+			sum = crc32.Size
+		}
+		at := size - length - sum
+		if a.first {
+			at = 0
+		}
+		if at < 0 || length > maxZarrMetadata {
+			return nil, fmt.Errorf("an index of %d bytes in %d: must be %d at most", length, size, maxZarrMetadata)
+		}
+		index := make([]byte, length+sum)
+		if _, err := r.ReadAt(index, at); err != nil {
+			return nil, err
+		}
+		if a.summed && crc32.Checksum(index[:length], crc32.MakeTable(crc32.Castagnoli)) != little.Uint32(index[length:]) {
+			return nil, errors.New("the index has another checksum: the file is damaged")
+		}
+		a.open = shard{name, index[:length]}
+	}
+	at, length := little.Uint64(a.open.index[16*place:]), little.Uint64(a.open.index[16*place+8:])
+	switch {
+	case at == math.MaxUint64 && length == math.MaxUint64:
+		return nil, fs.ErrNotExist
+	case at > uint64(size) || length > uint64(size)-at || length > maxZarrChunk:
+		return nil, fmt.Errorf("%d bytes at %d are outside the file of %d bytes: is it truncated?", length, at, size)
+	}
+	packed := make([]byte, length)
+	_, err = r.ReadAt(packed, int64(at))
+	return packed, err
+}
+
+// unpack decompresses a chunk.
+func (a *zarrArray) unpack(packed []byte) (_ []byte, err error) {
 	n := a.element.Size
 	for _, c := range a.chunks {
 		n *= c

@@ -1,6 +1,9 @@
 package stack
 
 import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +19,7 @@ func TestOMEZarrIsRead(t *testing.T) {
 	for _, c := range []struct {
 		folder, kind string
 		want         func(c, z, y, x int) float32
-	}{{"v2_zlib", "<u2", u16}, {"v2_zstd", "<f4", real}, {"v2_blosc", "<u2", u16}, {"v3_zstd", "<u2", u16}, {"v3_gzip", "<f4", real}} {
+	}{{"v2_zlib", "<u2", u16}, {"v2_zstd", "<f4", real}, {"v2_blosc", "<u2", u16}, {"v3_zstd", "<u2", u16}, {"v3_shards", "<u2", u16}, {"v3_gzip", "<f4", real}} {
 		v := read(t, c.folder+".ome.zarr", ReadOptions{})
 		expect(t, v, [4]int{2, 3, 20, 37}, c.want)
 		if v.Type != c.kind || v.Bytes <= 0 || !slices.Equal(v.Channels, []string{"DNA", "membrane & more"}) {
@@ -47,7 +50,11 @@ func TestFaultsOfOMEZarrNameTheFile(t *testing.T) {
 	array := `{"zarr_format":3,"node_type":"array","shape":[4,4],"data_type":"uint8","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[4,4]}},` +
 		`"chunk_key_encoding":{"name":"default"},"fill_value":1,"codecs":[{"name":"bytes"}]}`
 	for _, c := range []struct{ old, new, want string }{
-		{`[{"name":"bytes"}]`, `[{"name":"sharding_indexed"}]`, `zarr.json: codec "sharding_indexed": must be bytes`},
+		{`[{"name":"bytes"}]`, `[{"name":"sharding_indexed"}]`, `zarr.json: index_codecs: must be bytes, little, and then none or crc32c`},
+		{`[{"name":"bytes"}]`, sharded(`"chunk_shape":[2,4]`, "middle"), `index_location "middle": must be start or end`},
+		{`[{"name":"bytes"}]`, sharded(`"chunk_shape":[3,4]`, "end"), "shards of [4 4] of chunks of [3 4]: must be whole chunks"},
+		{`[{"name":"bytes"}]`, sharded(`"chunk_shape":[4]`, "end"), "must have as many"},
+		{`[{"name":"bytes"}]`, `[{"name":"bytes"},` + sharded(`"chunk_shape":[2,4]`, "end")[1:], `compression "sharding_indexed"`},
 		{`[{"name":"bytes"}]`, `[{"name":"bytes"},{"name":"crc32c"}]`, `compression "crc32c": must be none, blosc, zlib, gzip or zstd`},
 		{`[{"name":"bytes"}]`, `[]`, "codecs: must begin with bytes"},
 		{`"uint8"`, `"complex64"`, `type "complex64": must be real numbers`},
@@ -68,6 +75,44 @@ func TestFaultsOfOMEZarrNameTheFile(t *testing.T) {
 		}
 		if _, err := Read(t.Context(), folder, ReadOptions{}); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want %s", c.new, err, c.want)
+		}
+	}
+}
+
+// sharded is the codec of shards, which have a checksum.
+func sharded(chunks, location string) string {
+	return `[{"name":"sharding_indexed","configuration":{` + chunks + `,"codecs":[{"name":"bytes"}],` +
+		`"index_codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"crc32c"}],"index_location":"` + location + `"}}]`
+}
+
+// What is wrong with a shard is said with its name.
+func TestDamagedShardsAreRefused(t *testing.T) {
+	source := "testdata/v3_shards.ome.zarr"
+	whole, err := os.ReadFile(filepath.Join(source, "s0/c/0/0/0/0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry := len(whole) - 4 - 16*8 // of the first of eight chunks
+	for want, change := range map[string]func([]byte) []byte{
+		"the index has another checksum": func(b []byte) []byte { b[entry+8]++; return b },
+		"have no room for the index":     func(b []byte) []byte { return b[:100] },
+		"an index of 128 bytes in 130":   func(b []byte) []byte { return b[:130] },
+		"are outside the file of":        func(b []byte) []byte { binary.LittleEndian.PutUint64(b[entry:], 1<<63); return b },
+		"shard s0/c/0/0/0/0: blosc: ":    func(b []byte) []byte { b[4]++; return b },
+	} {
+		folder := filepath.Join(t.TempDir(), "a.ome.zarr")
+		if err := os.CopyFS(folder, os.DirFS(source)); err != nil {
+			t.Fatal(err)
+		}
+		damaged := change(bytes.Clone(whole))
+		if n := len(damaged); n == len(whole) && !strings.Contains(want, "checksum") {
+			binary.LittleEndian.PutUint32(damaged[n-4:], crc32.Checksum(damaged[entry:n-4], crc32.MakeTable(crc32.Castagnoli)))
+		}
+		if err := os.WriteFile(filepath.Join(folder, "s0/c/0/0/0/0"), damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(t.Context(), folder, ReadOptions{}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "shard s0/c/0/0/0/0: ") {
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }
@@ -145,7 +190,7 @@ func TestPlatesAreTheirImages(t *testing.T) {
 // Whatever the metadata and the chunk, the answer is a volume of the size that it says, or
 // an error of one line.
 func FuzzZarr(f *testing.F) {
-	for _, name := range []string{"v2_zlib", "v2_zstd", "v2_blosc", "v3_zstd", "v3_gzip"} {
+	for _, name := range []string{"v2_zlib", "v2_zstd", "v2_blosc", "v3_zstd", "v3_shards", "v3_gzip"} {
 		folder := filepath.Join("testdata", name+".ome.zarr")
 		read := func(names ...string) []byte {
 			for _, n := range names {
