@@ -184,6 +184,20 @@ func (c *Comparison) Over(limit float64) (rows []OverLimit) {
 	return rows
 }
 
+// Slowed is Over for times alone: those of the iteration, and of the phases that take a share of the base's iteration or more.
+// A phase that is short differs by itself.
+func (c *Comparison) Slowed(limit, share float64) []OverLimit {
+	whole := 0.0
+	for i := range c.Rows {
+		if r := &c.Rows[i]; r.Group == Speed && !r.Absolute && r.Unit == "ms" {
+			whole = r.Values[0].Value
+		}
+	}
+	return slices.DeleteFunc(c.Over(limit), func(o OverLimit) bool {
+		return o.Row.Group > Phases || o.Row.Group == Phases && o.Row.Values[0].Value < share*whole
+	})
+}
+
 // OverLimit is a row that is worse than the base by more than a limit.
 type OverLimit struct {
 	Row  *Row

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -40,16 +39,7 @@ func (f *ComparisonFlags) Verdict(command string, c *compare.Comparison, share f
 	if !f.limited {
 		return nil
 	}
-	whole := 0.0
-	for i := range c.Rows {
-		if r := &c.Rows[i]; r.Group == compare.Speed && r.Unit == "ms" {
-			whole = r.Values[0].Value
-		}
-	}
-	over := slices.DeleteFunc(c.Over(f.limit), func(o compare.OverLimit) bool {
-		return o.Row.Group > compare.Phases || o.Row.Group == compare.Phases && o.Row.Values[0].Value < share*whole
-	})
-	return f.verdict(command, c, over, c.Undecided(f.limit))
+	return f.verdict(command, c, c.Slowed(f.limit, share), c.Undecided(f.limit))
 }
 
 // verdict is the error of what is over the limit, or of what cannot be told.
