@@ -1,6 +1,7 @@
 package ptycho
 
 import (
+	"cmp"
 	_ "embed" // KerasScript
 	"fmt"
 	"strings"
@@ -95,6 +96,41 @@ func portOf(name string) string {
 		map[string]string{"inner": "conv1", "outer_a": "conv_up_block.conv1", "outer_b": "conv_up_block.conv2", "outer_c": "conv2"}[part[1]]
 }
 
+// refusedOwn names the setting by which a network differs that was saved under the names of StateDict.
+func (n *Network) refusedOwn(name string, shape []int64) string {
+	if len(shape) != 4 {
+		return ""
+	}
+	if name == "enc.0.a.weight" {
+		return n.otherEncoder(shape[0], shape[1])
+	}
+	decoder := stages[n.config.Size].decoder
+	last := decoder[len(decoder)-1] * n.config.FiltersScale // its channels, of the border and others
+	for _, kind := range HeadKinds() {
+		as := n.config
+		as.Heads = kind
+		channels, filters := as.border()
+		theirs := map[string][2]int{"amp.inner.weight": {as.Channels(), last - channels}, "amp.outer_a.weight": {filters, channels}}[name]
+		if kind != cmp.Or(n.config.Heads, HeadKinds()[0]) && shape[0] == int64(theirs[0]) && shape[1] == int64(theirs[1]) {
+			return "heads = " + kind + " has them"
+		}
+	}
+	return ""
+}
+
+// otherEncoder names the setting by which the first convolution of another network differs.
+func (n *Network) otherEncoder(out, in int64) string {
+	for g := range int64(maxGridSize) {
+		if g++; in == g*g && in != int64(n.config.Channels()) {
+			return fmt.Sprintf("it is of a network with gridsize = %d", g)
+		}
+	}
+	if first := int64(FirstFilters(n.config.Size)); in == int64(n.config.Channels()) && out%first == 0 {
+		return fmt.Sprintf("it is of a network with filters_scale = %d, or of another size than %d", out/first, n.config.Size)
+	}
+	return ""
+}
+
 // refusedShape names the field of PtychoPINN's configuration by which a network differs.
 func (n *Network) refusedShape(kind string) func(string, []int64) string {
 	last := "conv2d_" // of the heads
@@ -106,6 +142,12 @@ func (n *Network) refusedShape(kind string) func(string, []int64) string {
 			if strings.Contains(name, part) {
 				return field
 			}
+		}
+		switch {
+		case len(shape) == 4 && name == kind+"/kernel":
+			return n.otherEncoder(shape[3], shape[2])
+		case len(shape) == 4 && strings.HasSuffix(name, "autoencoder.encoder.blocks.0.conv1.weight"):
+			return n.otherEncoder(shape[0], shape[1])
 		}
 		out := int64(-1)
 		if len(shape) == 4 && kind == "" {

@@ -1,6 +1,7 @@
 package ptycho
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -90,6 +91,44 @@ func TestPtychoPINNsNames(t *testing.T) {
 		}
 		if _, _, err := n.ReadWeights(t.Context(), path); (err == nil) != (c.other == "") || err != nil && !strings.Contains(err.Error(), c.other) {
 			t.Errorf("%+v: %v, want %s", c.config, err, c.other)
+		}
+	}
+	// The names of a network tell the setting by which it differs.
+	for want, as := range map[string]Config{
+		"it is of a network with gridsize = 3":                                  {Size: 64, GridSize: 3, FiltersScale: 1, ProbeBig: true},
+		"it is of a network with filters_scale = 2, or of another size than 64": {Size: 64, GridSize: 2, FiltersScale: 2, ProbeBig: true},
+	} {
+		theirs, err := New(as)
+		if err != nil {
+			t.Fatal(err)
+		}
+		keras, port := theirs.keras(), theirs.port()
+		for i, all := range [][]weights.Tensor{theirs.Seeded(3), keras.Rename(theirs.Seeded(3)), port.Rename(theirs.Seeded(3))} {
+			path := filepath.Join(t.TempDir(), "w.npz")
+			if err := weights.Write(path, all); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := n.ReadWeights(t.Context(), path); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("names %d: %v, want %s", i, err, want)
+			}
+		}
+	}
+	for _, as := range []Config{{Size: 64, GridSize: 1, FiltersScale: 1, ProbeBig: true, Heads: "ptycho_torch"}, {Size: 128, GridSize: 2, FiltersScale: 1, ProbeBig: true}} {
+		theirs, err := New(as)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "w.npz")
+		if err := weights.Write(path, theirs.Seeded(3)); err != nil {
+			t.Fatal(err)
+		}
+		as.Heads = map[string]string{"ptycho_torch": "", "": "ptycho_torch"}[as.Heads]
+		ours, err := New(as)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := ours.ReadWeights(t.Context(), path); err == nil || !strings.HasSuffix(err.Error(), "heads = "+cmp.Or(theirs.config.Heads, "keras")+" has them") {
+			t.Errorf("%+v: %v", as, err)
 		}
 	}
 	one, err := New(Config{Size: 64, GridSize: 1, FiltersScale: 1, ProbeBig: true})

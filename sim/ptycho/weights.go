@@ -91,7 +91,7 @@ func (n *Network) Weights(s nn.State) []weights.Tensor {
 func (n *Network) ReadWeights(ctx context.Context, path string) (all []weights.Tensor, said []string, err error) {
 	arrays := n.StateDict()
 	arrays[len(arrays)-1].Values = []float32{0}
-	return weights.Read(ctx, path, weights.Network{Arrays: arrays, Others: n.programs()})
+	return weights.Read(ctx, path, weights.Network{Arrays: arrays, Others: n.programs(), Refused: n.refusedOwn})
 }
 
 // ScaleOf returns the factor by which normalised amplitudes are multiplied for a network

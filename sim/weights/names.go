@@ -109,7 +109,7 @@ func (n *Names) Rename(all []Tensor) []Tensor {
 
 // own are the network's own names.
 func (n *Network) own() *Names {
-	own := &Names{Ignored: n.Ignored}
+	own := &Names{Ignored: n.Ignored, Refused: n.Refused}
 	for _, t := range n.Arrays {
 		own.Arrays = append(own.Arrays, Alias{Name: t.Name})
 	}

@@ -77,6 +77,7 @@ type Network struct {
 	Arrays  []Tensor               // in its order; those with numbers may be missing in a file, which then stand
 	Ignored func(name string) bool // other names that files may have; nil for none
 	Others  []Names
+	Refused func(name string, shape []int64) string // as that of Names, for files under the network's own names
 }
 
 // stored is an array of a file. load reads its numbers as float32.
