@@ -50,8 +50,9 @@ type Effect struct {
 	QualityDrift float64
 	HasQuality   bool
 	// MemoryChange is what the run holds at the end of the after-window minus what it held before the change, in
-	// bytes: the sums of its plans' buffers and of its caches, not what the operating system counts. HasMemory is
-	// false until the run has reported its memory after the change.
+	// bytes: the sums of its plans' buffers and of its caches, not what the operating system counts; of a change that
+	// was switched back and forth, the difference between the blocks of both values. HasMemory is false until the run
+	// has reported its memory after the change.
 	MemoryChange int64
 	HasMemory    bool
 	// Replica is what switching the change back and forth has shown; nil where that was not

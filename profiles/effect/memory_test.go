@@ -1,6 +1,10 @@
 package effect
 
-import "testing"
+import (
+	"testing"
+
+	"prismtop/profiles"
+)
 
 // What a change does to memory is known once the run has reported it after the change, and what is held long after it
 // is not its work.
@@ -49,5 +53,38 @@ func TestAnEffectWithoutReportsHasNoMemory(t *testing.T) {
 	tr.effects.Holds(200, false)
 	if e := tr.last(); e.HasMemory {
 		t.Errorf("%+v", e)
+	}
+}
+
+// Where an ablation switched at the boundary of a change, what is held there belongs to either value: only the blocks tell
+// them apart.
+func TestAnEffectThatIsSwitchedHasTheMemoryOfItsBlocks(t *testing.T) {
+	tr := newTrial(6)
+	tr.effects.Holds(100, true)
+	tr.iterate(60)
+	tr.change("checkpointing")
+	tr.cut() // the first block has the old value
+	tr.effects.Holds(100, true)
+	tr.iterate(Warmup)
+	tr.effects.Holds(100, true)
+	if e := tr.last(); e.HasMemory {
+		t.Errorf("in a block of the old value: %+v", e)
+	}
+	at := tr.last().Iteration
+	tr.effects.Replicate(at, &profiles.AblationRow{OffBytes: 100, OnBytes: 60})
+	if e := tr.last(); e.HasMemory {
+		t.Errorf("before both values had a block: %+v", e)
+	}
+	tr.effects.Replicate(at, &profiles.AblationRow{OffBytes: 100, OnBytes: 60, HasMemory: true})
+	if e := tr.last(); !e.HasMemory || e.MemoryChange != -40 {
+		t.Errorf("%v %d, want −40", e.HasMemory, e.MemoryChange)
+	}
+	tr.cut()
+	tr.change("learning_rate") // ends the blocks
+	tr.effects.Holds(60, true)
+	tr.iterate(Warmup)
+	tr.effects.Holds(60, false)
+	if all := tr.view(); all[0].MemoryChange != -40 || all[1].HasMemory {
+		t.Errorf("%+v and %+v: the learning rate changes no memory", all[0], all[1])
 	}
 }

@@ -288,8 +288,13 @@ func (e *Tracker) takeForce(b *boundary, from *segment, switched bool) {
 // Replicate records the interim result of replicating the change at an iteration.
 func (e *Tracker) Replicate(iteration int64, row *profiles.AblationRow) {
 	for i := range e.all {
-		if f := &e.all[i]; f.Iteration == iteration && f.Replica != row {
-			f.Replica, e.dirty = row, true
+		f := &e.all[i]
+		if f.Iteration != iteration || f.Replica == row {
+			continue
+		}
+		f.Replica, e.dirty = row, true
+		if row.HasMemory {
+			f.MemoryChange, f.HasMemory = row.OnBytes-row.OffBytes, true
 		}
 	}
 }
@@ -348,7 +353,7 @@ func (e *Tracker) drift(f *effect) {
 }
 
 // Holds adds what the run holds, in bytes, after an iteration or, if reported is true, by a report of its plans, which
-// follows every change.
+// follows every change. It says nothing of a change at whose boundary an ablation switched, too: its blocks do (Replicate).
 func (e *Tracker) Holds(bytes int64, reported bool) {
 	e.held.bytes = bytes
 	if reported {
@@ -356,7 +361,7 @@ func (e *Tracker) Holds(bytes int64, reported bool) {
 	}
 	for i := e.open; i < len(e.all); i++ {
 		f := &e.all[i]
-		if f.closed || f.held.reports == 0 || f.held.reports == e.held.reports || f.HasMemory && f.to.whole() {
+		if f.closed || f.switched || f.held.reports == 0 || f.held.reports == e.held.reports || f.HasMemory && f.to.whole() {
 			continue
 		}
 		if change := bytes - f.held.bytes; change != f.MemoryChange || !f.HasMemory {

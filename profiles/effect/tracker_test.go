@@ -47,6 +47,12 @@ func (t *trial) set(key, before, after string) {
 	t.it.Changes++
 }
 
+// cut switches settings as an ablation does.
+func (t *trial) cut() {
+	t.effects.Cut(profiles.Change{Iteration: t.it.Index})
+	t.it.Changes++
+}
+
 // compare measures the quality at the newest iteration.
 func (t *trial) compare(psnr float64) {
 	m := prismtest.Compared(t.it.Index-1, psnr)
