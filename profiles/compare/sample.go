@@ -41,6 +41,7 @@ type Sample struct {
 	info   profiles.RunInfo
 	place  place
 	groups []settings.Values // the different settings that iterations ran under, without limits
+	ran    []int64           // iterations of the stretch under each group
 	under  int               // the group in force
 
 	entered bool               // an iteration was in the stretch
@@ -185,7 +186,7 @@ func (s *Sample) group(v settings.Values) int {
 			return i
 		}
 	}
-	s.groups = append(s.groups, v)
+	s.groups, s.ran = append(s.groups, v), append(s.ran, 0)
 	return len(s.groups) - 1
 }
 
@@ -227,6 +228,7 @@ func (s *Sample) iteration(it *profiles.Iteration) {
 		s.enter(it, &before)
 	}
 	s.run.Iterations++
+	s.ran[s.under]++
 	s.last = it.Index
 	end := it.Start + it.Total + it.Retimed
 	s.run.Seconds = (time.Duration(end-s.first) - s.paused).Seconds()

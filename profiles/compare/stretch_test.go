@@ -145,6 +145,15 @@ func TestTheSettingsOfAStretchAreCompared(t *testing.T) {
 	if len(c.Settings) != 1 || c.Settings[0].Key != "rate" || c.Settings[0].Values[0] != "0" || c.Settings[0].Values[1] != "0.5" {
 		t.Errorf("settings %+v", c.Settings)
 	}
+	m.iterations = 2520 // too few after the change for a block
+	c, err = Compare([]string{"A", "B"}, [][]*Sample{{m.sample(t, "A", "..change1")}, {m.sample(t, "B", "change1")}}, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Sides[1].Runs[0].Blocks != 0 || len(c.Settings) != 1 || c.Settings[0].Values[1] != "0.5" {
+		t.Errorf("without a block: %+v, settings %+v", c.Sides[1].Runs[0], c.Settings)
+	}
+	m.iterations = 4000
 	c = compared(t, m, simulation{seed: 6, iterations: 4000})
 	left := c.Sides[0].Runs[0].LeftOut
 	if len(c.Settings) != 0 || left.Settings < 1000 || left.Settings > 1500 || len(c.Warnings) == 0 || c.Warnings[0].About != "changes" {

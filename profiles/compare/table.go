@@ -161,7 +161,8 @@ func (t *table) allReplicated() bool {
 }
 
 // choose chooses what is compared: the kind of iterations of which every recording has most, and in each
-// recording the settings under which most of them ran. It returns the kind's name.
+// recording the settings under which most of them ran, in blocks or, where there is none, at all. It returns the kind's
+// name.
 func (t *table) choose() string {
 	counts := func(s *Sample, kind string) (under, most int) {
 		n := make([]int, len(s.groups))
@@ -174,6 +175,9 @@ func (t *table) choose() string {
 			if n[i] > most {
 				under, most = i, n[i]
 			}
+		}
+		if most == 0 {
+			under = slices.Index(s.ran, slices.Max(s.ran))
 		}
 		return under, most
 	}
