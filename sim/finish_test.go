@@ -114,3 +114,32 @@ func TestACompleteTaskLeavesSomething(t *testing.T) {
 		}
 	}
 }
+
+// The quality of a run that a limit or a user ends within a sample is that of the picture that is saved, which the newest
+// update changed.
+func TestTheQualityIsOfThePictureThatIsSaved(t *testing.T) {
+	for _, end := range []string{"max_iterations=15", "max_iterations=0"} {
+		r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), KeepOutput: true,
+			Settings: configured(t, append(small, "iterations=100000000", "threshold=0", end)...)})
+		if end == "max_iterations=0" {
+			until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 15 })
+			r.Stop()
+		}
+		if err := r.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		s := a.Tick(time.Now())
+		of := s.Run.Schema.SeriesNamed(s.Run.Schema.Quality)
+		saved, err := r.loop.work.(workload.FinalComparer).FinalQuality(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, err := r.loop.work.(workload.Comparer).Quality(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Series[of].Latest; got != saved[of] || got == before[of] {
+			t.Errorf("%s: %v is said, %v was saved, %v was before the newest update", end, got, saved[of], before[of])
+		}
+	}
+}

@@ -271,9 +271,22 @@ func (l *loop) end(cut context.Context, err error) error {
 		l.run.stream.State(profiles.Failed, err.Error())
 		return err
 	case !l.finished:
+		l.measureFinal(cut)
 		l.run.stream.State(profiles.Stopped, "")
 	}
 	return l.failure
+}
+
+// measureFinal publishes the quality of what a run that keeps its output leaves, so that what is said of the run is said of
+// the picture that is written. One that cannot be measured keeps the newest quality.
+func (l *loop) measureFinal(cut context.Context) {
+	c, ok := l.work.(workload.FinalComparer)
+	if !ok || !l.run.options.KeepOutput || l.index == 0 {
+		return
+	}
+	if values, err := c.FinalQuality(cut); err == nil {
+		l.run.stream.Measure(profiles.Measurement{Iteration: l.index - 1, Unit: l.rec.Unit, Values: values})
+	}
 }
 
 // iterate runs one iteration and publishes it.
@@ -351,6 +364,9 @@ func (l *loop) iterate(cut context.Context) error {
 		l.endFork("the run is over")
 		err := l.comparing.conclude(cut, "the run is over")
 		l.lastCheckpoint(cut, err)
+		if !outcome.UnitEnded && l.failure == nil {
+			l.measureFinal(cut)
+		}
 		return err
 	}
 	l.foretell()

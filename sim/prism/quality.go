@@ -16,6 +16,16 @@ func (r *Reconstruction) Quality(ctx context.Context) (profiles.Values, error) {
 	return r.QualityOf(ctx, output)
 }
 
+// FinalQuality is Quality of what is saved (finalOutput): of the weights after the newest update, where the newest
+// output is of those before it.
+func (r *Reconstruction) FinalQuality(ctx context.Context) (profiles.Values, error) {
+	output, err := r.finalOutput(ctx)
+	if err != nil {
+		return profiles.NoValues(), err
+	}
+	return r.QualityOf(ctx, output)
+}
+
 // QualityOf is Quality of another output, [N, N]. The only error is that of a context that ends first.
 func (r *Reconstruction) QualityOf(ctx context.Context, output []float32) (profiles.Values, error) {
 	return r.truth.compare(ctx, output, &r.settings)

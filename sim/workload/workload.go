@@ -87,6 +87,13 @@ type Comparer interface {
 	Quality(ctx context.Context) (profiles.Values, error)
 }
 
+// FinalComparer is a Comparer that may save another result than the newest that it has compared, such as that of weights
+// which the newest iteration updated after its forward pass.
+type FinalComparer interface {
+	// FinalQuality is Quality of what Save writes.
+	FinalQuality(ctx context.Context) (profiles.Values, error)
+}
+
 // Imager is a task with pictures.
 type Imager interface {
 	// Picture returns a copy of the newest state of one of the schema's pictures; nil if the device failed, whose error

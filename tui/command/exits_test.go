@@ -3,11 +3,13 @@
 package command
 
 import (
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -293,6 +295,43 @@ func TestInTheBackground(t *testing.T) {
 		s.end(30 * time.Second)
 		x.Restored()
 	})
+}
+
+// A run without a screen that ctrl+z stops pauses first: no iteration's time has that in which the process was stopped.
+func TestStoppedWithoutAScreen(t *testing.T) {
+	skipStarts(t)
+	const stopped = 1500 * time.Millisecond
+	for _, surface := range []string{"--headless", "--lines"} {
+		t.Run(surface, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			x := ptytest.Open(t, 120, 40)
+			s := startOn(t, x, "set -m; prismtop run "+surface+" --preset quick --set samples=40 --set threshold=0 --set iterations=100000000 --export csv=a.csv; read; fg; echo over")
+			x.See("it/s")
+			x.Press("ctrl+z")
+			x.See("Stopped")
+			time.Sleep(stopped)
+			x.Press("enter")
+			ptytest.Eventually(t, "the command in the foreground", func() bool { return strings.Count(s.Received(), "threshold=0") > 1 })
+			x.Press("ctrl+c")
+			x.See("over")
+			s.end(30 * time.Second)
+			f, err := os.Open("a.csv")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			rows, err := csv.NewReader(f).ReadAll()
+			if err != nil {
+				t.Fatal(err)
+			}
+			total := slices.Index(rows[0], "total_ms")
+			for _, row := range rows[1:] {
+				if ms, err := strconv.ParseFloat(row[total], 64); err != nil || ms >= float64(stopped.Milliseconds()) {
+					t.Errorf("an iteration took %s ms: %v", row[total], err)
+				}
+			}
+		})
+	}
 }
 
 // A screen that a signal from outside stopped has its terminal again after fg; bg leaves the terminal to the shell.

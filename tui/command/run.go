@@ -267,6 +267,9 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 			return err
 		}
 	}
+	if !screen && f.child == nil {
+		defer pauseWhileStopped(show)()
+	}
 	if screen || f.lines || f.child != nil {
 		exports := exportsRecorded(recorder)
 		err = f.watch(cmd.Context(), cmd.OutOrStdout(), exportable{show, exports}, look, host)

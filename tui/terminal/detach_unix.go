@@ -42,7 +42,7 @@ func ToShell(waker *exec.Cmd) error {
 	if err := waker.Start(); err != nil {
 		return err
 	}
-	err = suspension{}.stop()
+	err = stop()
 	if err != nil {
 		_ = waker.Process.Kill()
 	}

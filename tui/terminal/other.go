@@ -69,6 +69,9 @@ func FromShell(in io.Reader, _ <-chan struct{}) (r io.Reader, release func()) { 
 // JobControl is false: a program cannot be suspended.
 const JobControl = false
 
+// PauseWhileStopped does nothing: there is no job control.
+func PauseWhileStopped(<-chan struct{}, func(<-chan os.Signal) func()) {}
+
 // Suspension returns nil: there is no job control.
 func (*Console) Suspension(*Output, func()) tea.ExecCommand { return nil }
 

@@ -37,16 +37,19 @@ func (s suspension) Run() error {
 	defer s.console.away.Store(false)
 	s.out.Drain(DrainLimit)
 	s.console.GiveBack()
-	err := s.stop()
+	err := stop()
 	return errors.Join(err, s.console.retake(s.behind, func() {}))
 }
 
-// stop stops the process until the shell continues it.
-func (s suspension) stop() error {
+// stop stops the processes of this job until the shell continues them.
+func stop() error { return stopped(0, syscall.SIGTSTP) }
+
+// stopped sends a signal that stops a process, or all of the job for 0, and waits until the shell continues it.
+func stopped(pid int, by syscall.Signal) error {
 	on := make(chan os.Signal, 1)
 	signal.Notify(on, syscall.SIGCONT)
 	defer signal.Stop(on)
-	if err := syscall.Kill(0, syscall.SIGTSTP); err != nil {
+	if err := syscall.Kill(pid, by); err != nil {
 		return err
 	}
 	select {
@@ -68,6 +71,27 @@ const stopLimit = 300 * time.Millisecond
 // errNoShell is returned if no shell could continue the process, so that the system does not
 // stop it.
 var errNoShell = errors.New("no shell with job control is behind this terminal")
+
+// PauseWhileStopped lets a program without a screen pause before the shell stops it, as ctrl+z asks, so that no time is
+// counted in which it did not run. pause returns once that is done, or when again delivers that ctrl+z was pressed once
+// more, with what goes on afterwards. It ends with done.
+func PauseWhileStopped(done <-chan struct{}, pause func(again <-chan os.Signal) (goOn func())) {
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGTSTP)
+	defer signal.Stop(asked)
+	for {
+		select {
+		case <-done:
+			return
+		case <-asked:
+		}
+		goOn := pause(asked)
+		// SIGTSTP stops no Go program that was ever notified of it. This one does, and like it only where a shell can
+		// continue the process; an error says that none could, so that it was not stopped.
+		_ = stopped(os.Getpid(), syscall.SIGTTOU)
+		goOn()
+	}
+}
 
 // SetStdin does nothing: no input is read.
 func (suspension) SetStdin(io.Reader) {}
