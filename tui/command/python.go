@@ -115,7 +115,7 @@ func (f *pythonFlags) execute(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return cli.BadUsage(err)
 	}
-	if err := errors.Join(f.record.check(cmd.Flags(), nil), f.against.check(cmd.Context(), &f.record)); err != nil {
+	if err := errors.Join(f.record.check(cmd.Context(), cmd.Flags(), nil), f.against.check(cmd.Context(), &f.record)); err != nil {
 		return cli.BadUsage(err)
 	}
 	if f.detach && f.child == nil {

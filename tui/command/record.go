@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +46,7 @@ func (f *recordFlags) register(flags *pflag.FlagSet) {
 
 // check returns an error about flags that cannot be obeyed, so that a run of hours is not lost. A run that goes on from a
 // checkpoint may name its recording.
-func (f *recordFlags) check(flags *pflag.FlagSet, from *sim.Resumed) error {
+func (f *recordFlags) check(ctx context.Context, flags *pflag.FlagSet, from *sim.Resumed) error {
 	switch {
 	case f.off && flags.Changed("record"):
 		return errors.New("flag --no-record: cannot be joined with --record")
@@ -56,7 +57,7 @@ func (f *recordFlags) check(flags *pflag.FlagSet, from *sim.Resumed) error {
 	case f.file == "":
 		return errors.New(`flag --record: "": must be the path of a file`)
 	}
-	if _, err := os.Lstat(f.file); err == nil && f.names(from) {
+	if _, err := os.Lstat(f.file); err == nil && f.names(ctx, from) {
 		return nil
 	} else if err == nil {
 		return fmt.Errorf("flag --record: %s exists already: must be a new file", f.file)
@@ -70,25 +71,27 @@ func (f *recordFlags) check(flags *pflag.FlagSet, from *sim.Resumed) error {
 	return nil
 }
 
-// names reports whether the file given is the recording of a checkpoint.
-func (f *recordFlags) names(from *sim.Resumed) bool {
-	if from == nil || from.Recording == nil {
+// names reports whether the file given is the recording of a checkpoint, which may have been copied there.
+func (f *recordFlags) names(ctx context.Context, from *sim.Resumed) bool {
+	if f.file == "" || from == nil || from.Recording == nil {
 		return false
 	}
-	path, err := filepath.Abs(f.file)
-	return err == nil && path == from.Recording.Path
+	r, err := recording.Open(ctx, f.file, cli.TableOf)
+	if err != nil {
+		return false
+	}
+	defer r.Close()
+	s, err := r.Status(ctx)
+	return err == nil && s.Began.Equal(from.Recording.Began)
 }
 
 // join returns the recording of a checkpoint for the run that resumes from it, and lines for its log;
 // nil if there is none to go on with, or another file is wanted.
 func (f *recordFlags) join(ctx context.Context, from *sim.Resumed, print recording.Fingerprint) (*recording.Joined, []string) {
-	if f.off || from == nil || from.Recording == nil || f.file != "" && !f.names(from) {
+	if f.off || from == nil || from.Recording == nil || f.file != "" && !f.names(ctx, from) {
 		return nil, nil
 	}
-	path := from.Recording.Path
-	if _, err := os.Lstat(path); err != nil && f.file != "" { // it is to be a new one
-		return nil, nil
-	}
+	path := cmp.Or(f.file, from.Recording.Path)
 	j, err := recording.Join(ctx, path, from.Recording.Began, from.Recording.Starts, from.Iteration, recording.Options{Fingerprint: print, Limit: f.limit << 20})
 	if err != nil {
 		if f.file != "" {

@@ -143,7 +143,7 @@ func (f *runFlags) settings(cmd *cobra.Command) (settings.Values, error) {
 		err = f.join(cmd.Flags(), v)
 	}
 	if err == nil {
-		err = f.record.check(cmd.Flags(), f.keep.resumed)
+		err = f.record.check(cmd.Context(), cmd.Flags(), f.keep.resumed)
 	}
 	if err == nil && cmd.Flags().Changed("save") {
 		f.save, err = savePath(f.save, v)

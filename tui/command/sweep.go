@@ -228,7 +228,15 @@ func (f *sweepFlags) onScreen(cmd *cobra.Command, folder *sweep.Folder, o *execu
 	p.mu.Lock()
 	p.to = notes
 	p.mu.Unlock()
-	ended := <-ran
+	var ended error
+	select {
+	case ended = <-ran:
+	default:
+		if shown == nil {
+			fmt.Fprintln(notes, "prismtop: the sweep goes on; ctrl+c interrupts it")
+		}
+		ended = <-ran
+	}
 	if shown != nil && !cli.Interrupted(shown) {
 		return errors.Join(shown, ended)
 	}

@@ -407,7 +407,7 @@ func (r *running) measure(ctx context.Context) {
 		if !math.IsNaN(part.Quality) && !math.IsInf(part.Quality, 0) {
 			s.Quality = &part.Quality
 			if s.QualityIs == "" {
-				r.metric(ctx, path)
+				r.name(r.metric(ctx, path))
 			}
 		}
 	}
@@ -417,36 +417,58 @@ func (r *running) measure(ctx context.Context) {
 	}
 }
 
-// metric reads what the quality of a recording is.
-func (r *running) metric(ctx context.Context, path string) {
+// metric reads what the quality of a recording is, of its first stretches: the schema's, or else the first loss.
+func (r *running) metric(ctx context.Context, path string) (found profiles.SeriesInfo) {
 	rec, err := recording.Open(ctx, path, r.Tables)
 	if err != nil {
-		return
+		return found
 	}
 	defer rec.Close()
 	stretches, err := rec.Stretches(ctx, 0)
-	if err != nil || len(stretches) == 0 {
-		return
-	}
-	cursor := rec.Cursor()
-	moments, err := cursor.Read(ctx, stretches[0])
 	if err != nil {
-		return
+		return found
 	}
-	for i := range moments {
-		moments[i].Each(func(e *profiles.Event) {
-			if b, ok := e.Body.(*profiles.Begin); ok {
-				q := b.Info.Schema.QualityInfo()
-				r.status.QualityIs, r.status.QualityUnit, r.status.LessIsBetter = q.Title, q.Unit, q.Better == profiles.LessIsBetter
-				if r.status.QualityIs == "" {
-					r.status.QualityIs = q.Name
-				}
+	look := func(s *profiles.Schema) {
+		if q := s.QualityInfo(); q.Name != "" {
+			found = q
+		}
+		for i := range s.Series {
+			if found.Name == "" && s.Series[i].Group == profiles.Losses {
+				found = s.Series[i]
+				found.Better = profiles.LessIsBetter
 			}
-		})
-		if r.status.QualityIs != "" {
-			return
 		}
 	}
+	cursor := rec.Cursor()
+	for _, part := range stretches[:min(len(stretches), metricWithin)] {
+		moments, err := cursor.Read(ctx, part)
+		if err != nil {
+			return found
+		}
+		for i := range moments {
+			moments[i].Each(func(e *profiles.Event) {
+				switch b := e.Body.(type) {
+				case *profiles.Begin:
+					look(&b.Info.Schema)
+				case *profiles.Grown:
+					look(&b.Schema)
+				}
+			})
+		}
+		if found.Name != "" {
+			break
+		}
+	}
+	return found
+}
+
+// metricWithin is the number of stretches in which a loop in another process declares its loss.
+const metricWithin = 20
+
+// name notes what the quality of the run is.
+func (r *running) name(of profiles.SeriesInfo) {
+	s := &r.status
+	s.QualityIs, s.QualityUnit, s.LessIsBetter = cmp.Or(of.Title, of.Name), of.Unit, of.Better == profiles.LessIsBetter
 }
 
 // write writes the state into the folder.
@@ -526,6 +548,7 @@ func (r *running) conclude(ctx context.Context, ended error) error {
 			return err
 		}
 		r.status.Changes = changes(text)
+		r.loss(last, text)
 	}
 	if s, err := statusOf(last, newest(r.local)); err == nil && s.RunState == profiles.Stopped.String() && r.arm.Kind != "python" {
 		return r.fail(errors.New("a screen ended it before its limit"))
@@ -538,6 +561,19 @@ func (r *running) conclude(ctx context.Context, ended error) error {
 		return err
 	}
 	return os.RemoveAll(r.local)
+}
+
+// loss takes the last loss of a summary for the quality of a run that measures none.
+func (r *running) loss(ctx context.Context, summary []byte) {
+	var s struct{ Quality map[string]any }
+	if r.status.Quality != nil || json.Unmarshal(summary, &s) != nil {
+		return
+	}
+	of := r.metric(ctx, newest(r.local))
+	if v, ok := s.Quality[of.Name].(float64); ok {
+		r.status.Quality = &v
+		r.name(of)
+	}
 }
 
 // changes words the changes of settings in a summary, with what they did to the time of an iteration where that is known.

@@ -383,7 +383,7 @@ func (p *part) asSweep(cmd *cobra.Command, f *suiteFlags) error {
 	}
 	var all []Arm
 	for _, name := range []string{"baseline", "optimized", "profile", "claims", "amp"} {
-		a := Arm{name, []string{name, "--output", "{output}"}}
+		a := Arm{name, []string{name, "--output", "{output}", "--force"}}
 		for _, set := range f.sets {
 			a.Args = append(a.Args, "--set", set)
 		}
