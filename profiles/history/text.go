@@ -46,10 +46,19 @@ func (e *Entry) notes(machines bool) string {
 	return visible.Text(strings.Join(parts, " · "))
 }
 
-// WriteTable writes entries as PRISM's table of versions, the newest last.
+// ofPRISM are the rows of the table in PRISM's baseline-v0.2.0.md. Its memory is what Python's allocator held.
+var ofPRISM = [][]string{
+	{"PRISM 0.1.0", "–", "–", "–", "before its refactoring, not measured"},
+	{"PRISM 0.2.0", "1.32", "0.14", "3.93", "by its own document, on an unnamed CUDA GPU; memory of Python's objects alone"},
+}
+
+// WriteTable writes entries as PRISM's table of versions below PRISM's own rows, the newest last.
 func WriteTable(w io.Writer, entries []Entry, machines bool) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, strings.Join(Columns, "\t"))
+	for _, row := range ofPRISM {
+		fmt.Fprintln(t, strings.Join(row, "\t"))
+	}
 	for i := range entries {
 		fmt.Fprintln(t, strings.Join(entries[i].cells(machines), "\t"))
 	}

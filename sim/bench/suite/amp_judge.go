@@ -73,9 +73,9 @@ func (z *AMPSize) training(mode string, rate float64) *Training {
 
 // judgeMode compares the trainings in a mode with float32's from the same weights.
 func judgeMode(base, mode *Training, iterations int) []AMPCriterion {
-	rate := judged{name: "rate of convergence", line: 326, wanted: fmt.Sprintf("within %.0f %% of float32", 100*wantedRate), limit: wantedRate, percent: true}
-	loss := judged{name: "final loss", line: 327, wanted: fmt.Sprintf("within %.0f %% of float32", 100*wantedLoss), limit: wantedLoss, percent: true}
-	ssim := judged{name: "SSIM", line: 289, wanted: fmt.Sprintf("within %g of float32", wantedSSIM), limit: wantedSSIM}
+	rate := judged{name: "rate of convergence", line: 326, wanted: fmt.Sprintf("within %.0f %% of float32, or faster", 100*wantedRate), limit: wantedRate, percent: true, better: 1}
+	loss := judged{name: "final loss", line: 327, wanted: fmt.Sprintf("within %.0f %% of float32, or lower", 100*wantedLoss), limit: wantedLoss, percent: true, better: -1}
+	ssim := judged{name: "SSIM", line: 289, wanted: fmt.Sprintf("within %g of float32, or higher", wantedSSIM), limit: wantedSSIM, better: 1}
 	norm := judged{name: "gradient norm", line: 328, wanted: fmt.Sprintf("median within a factor of %g of float32", wantedNorm), limit: math.Log(wantedNorm), factor: true}
 	bad, skipped := 0, 0
 	for i := range mode.Runs {
@@ -117,17 +117,26 @@ func excuse(mode, control []AMPCriterion) {
 	}
 }
 
-// judged gathers how far trainings are from float32's.
+// judged gathers how far trainings are from float32's; the worst decides.
 type judged struct {
 	name, wanted    string
 	line            int
 	limit           float64
 	percent, factor bool
-	reason          string // why it cannot be judged
+	better          float64 // 1 if more is better, -1 if less is, 0 if either is as bad; what is better is no risk
+	reason          string  // why it cannot be judged
 	values          []float64
 }
 
 func (j *judged) add(v float64) { j.values = append(j.values, v) }
+
+// harm is by how much a difference from float32 counts: not at all if it is for the better.
+func (j *judged) harm(v float64) float64 {
+	if j.better*v > 0 {
+		return 0
+	}
+	return math.Abs(v)
+}
 
 // criterion judges by the worst value.
 func (j *judged) criterion() AMPCriterion {
@@ -136,13 +145,14 @@ func (j *judged) criterion() AMPCriterion {
 		k.Verdict, k.Reason, k.Measured = criteria.Impossible, j.reason, "–"
 		return k
 	}
-	worst := 0.0
+	worst := j.values[0]
 	for _, v := range j.values {
-		if math.IsNaN(v) || math.Abs(v) > math.Abs(worst) {
-			worst = v
-		}
 		if math.IsNaN(v) {
+			worst = v
 			break
+		}
+		if j.harm(v) > j.harm(worst) || j.harm(v) == j.harm(worst) && math.Abs(v) < math.Abs(worst) {
+			worst = v
 		}
 	}
 	switch {
@@ -155,11 +165,11 @@ func (j *judged) criterion() AMPCriterion {
 	default:
 		k.Measured = fmt.Sprintf("%+.4f", worst)
 	}
-	if k.far = math.Abs(worst); math.IsNaN(worst) {
+	if k.far = j.harm(worst); math.IsNaN(worst) {
 		k.far = math.Inf(1)
 	}
 	k.Verdict, k.Reason = criteria.Fail, fmt.Sprintf("the worst of %s", unit.Plural(len(j.values), "training", "trainings"))
-	if math.Abs(worst) <= j.limit {
+	if j.harm(worst) <= j.limit {
 		k.Verdict = criteria.Pass
 	}
 	return k

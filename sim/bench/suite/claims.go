@@ -29,25 +29,32 @@ type quantity struct {
 
 // quantities are what figures can be compared with.
 var quantities = map[string]quantity{
-	"create_s":            {"median of 9 creations: weights drawn, plan compiled", fromModel(func(m *Model) Interval { return inner(m.CreateSeconds) })},
-	"create_mb":           {"weights, activations and work space of the forward pass", fromModel(func(m *Model) Interval { return exact(float64(m.CreateMemory) / 1e6) })},
-	"parameters":          {"parameters of the decoder", fromModel(func(m *Model) Interval { return exact(float64(m.Parameters)) })},
-	"weights_mb":          {"the weights as they are held", fromModel(func(m *Model) Interval { return exact(float64(m.IterationMemory["weights"]) / 1e6) })},
-	"forward_ms":          {"median of forward passes", fromModel(func(m *Model) Interval { return inner(m.ForwardMS) })},
-	"forward_fps":         {"median of forward passes", fromModel(func(m *Model) Interval { return rate(m.ForwardMS) })},
-	"iteration_ms":        {"median of iterations in the middle of the standard workload", fromModel(func(m *Model) Interval { return inner(m.IterationMS) })},
-	"iterations_s":        {"median of iterations in the middle of the standard workload", fromModel(func(m *Model) Interval { return rate(m.IterationMS) })},
-	"experiment_s":        {"preset ten-samples, median of 3 runs", fromModel(func(m *Model) Interval { return exact(m.Experiment.Seconds) })},
-	"experiment_sample_s": {"preset ten-samples, median of 3 runs", fromModel(func(m *Model) Interval { return exact(m.Experiment.SampleMS / 1e3) })},
-	"experiment_mb":       {"preset ten-samples, memory of the run", fromModel(func(m *Model) Interval { return exact(float64(m.Experiment.MemoryBytes) / 1e6) })},
-	"share_forward":       {"of the phases' medians", share("forward")},
-	"share_backward":      {"of the phases' medians", share("backward")},
-	"share_optimizer":     {"of the phases' medians", share("optimizer")},
-	"share_telescope":     {"of the phases' medians", share("telescope")},
+	"create_s":               {"median of 9 creations: weights drawn, plan compiled", fromModel(func(m *Model) Interval { return inner(m.CreateSeconds) })},
+	"create_mb":              {"weights, activations and work space of the forward pass, by its plan", fromModel(func(m *Model) Interval { return exact(float64(m.CreateMemory) / 1e6) })},
+	"create_peak_mb":         {"growth of the peak of resident memory while the decoder is made", createPeak},
+	"parameters":             {"parameters of the decoder", fromModel(func(m *Model) Interval { return exact(float64(m.Parameters)) })},
+	"weights_mb":             {"the weights as they are held", fromModel(func(m *Model) Interval { return exact(float64(m.IterationMemory["weights"]) / 1e6) })},
+	"forward_ms":             {"median of forward passes", fromModel(func(m *Model) Interval { return inner(m.ForwardMS) })},
+	"forward_fps":            {"median of forward passes", fromModel(func(m *Model) Interval { return rate(m.ForwardMS) })},
+	"iteration_ms":           {"median of iterations in the middle of the standard workload", fromModel(func(m *Model) Interval { return inner(m.IterationMS) })},
+	"iterations_s":           {"median of iterations in the middle of the standard workload", fromModel(func(m *Model) Interval { return rate(m.IterationMS) })},
+	"iteration_over_forward": {"median of iterations over that of forward passes", fromModel(func(m *Model) Interval { return exact(m.IterationMS.Median / m.ForwardMS.Median) })},
+	"backward_ms":            {"median of the phase in the middle of the standard workload", phase("backward")},
+	"optimizer_ms":           {"median of the phase in the middle of the standard workload", phase("optimizer")},
+	"experiment_s":           {"preset ten-samples, median of 3 runs", fromModel(func(m *Model) Interval { return exact(m.Experiment.Seconds) })},
+	"experiment_sample_s":    {"preset ten-samples, median of 3 runs", fromModel(func(m *Model) Interval { return exact(m.Experiment.SampleMS / 1e3) })},
+	"experiment_mb":          {"preset ten-samples, memory of the run", fromModel(func(m *Model) Interval { return exact(float64(m.Experiment.MemoryBytes) / 1e6) })},
+	"share_forward":          {"of the phases' medians", share("forward")},
+	"share_backward":         {"of the phases' medians", share("backward")},
+	"share_optimizer":        {"of the phases' medians", share("optimizer")},
+	"share_telescope":        {"of the phases' medians", share("telescope")},
 
 	"speedup_standard":        {"preset standard, runs by turns", compared("standard", Documented, func(c *Comparison) Interval { return c.Speedup })},
 	"speedup_standard_all":    {"preset standard, everything off against everything on, runs by turns", compared("standard", Everything, func(c *Comparison) Interval { return c.Speedup })},
 	"speedup_phase5":          {"preset phase5, runs by turns", compared("phase5", Documented, func(c *Comparison) Interval { return c.Speedup })},
+	"speedup_guide":           {"preset guide, runs by turns", compared("guide", Documented, func(c *Comparison) Interval { return c.Speedup })},
+	"standard_baseline_mb":    {"preset standard, baseline: memory of the run at its largest", compared("standard", Documented, func(c *Comparison) Interval { return exact(float64(typical(c.Results[0]).MemoryBytes) / 1e6) })},
+	"standard_memory":         {"preset standard: memory of the run at its largest, optimised against baseline", compared("standard", Documented, memoryAdded)},
 	"standard_baseline_s":     {"preset standard, baseline: median of the runs, least to most", compared("standard", Documented, func(c *Comparison) Interval { return c.Baseline.interval(1) })},
 	"standard_optimized_s":    {"preset standard, optimised: median of the runs, least to most", compared("standard", Documented, func(c *Comparison) Interval { return c.Optimized.interval(1) })},
 	"standard_baseline_ms":    {"preset standard, baseline: median of the runs, least to most", compared("standard", Documented, func(c *Comparison) Interval { return c.Baseline.interval(1e3 / c.samples()) })},
@@ -62,6 +69,8 @@ var quantities = map[string]quantity{
 	"phase5_optimized_s":      {"preset phase5, optimised: median of the runs, least to most", compared("phase5", Documented, func(c *Comparison) Interval { return c.Optimized.interval(1) })},
 	"phase5_optimized_hits":   {"preset phase5: counted", hitRate("phase5", 1)},
 	"cache_mb":                {"preset standard, entries of the measurement cache at the end", cacheBytes},
+	"cache_entries":           {"preset standard, at the end", cacheEntries},
+	"masks_mb":                {"preset standard, entries of the mask cache at the end", masksBytes},
 
 	"one_measurement": {"20 centres over and over, computed and from the cache by turns", measured(func(m *Measurement) Interval { return m.Speedup })},
 	"one_computed_ms": {"median of measurements, 512 pixels", measured(func(m *Measurement) Interval { return inner(m.ComputedMS) })},
@@ -75,6 +84,9 @@ var quantities = map[string]quantity{
 	"amp_512":                  {"bf16 at 512/128, ablation in the middle of the baseline; that of phase5 where no size was measured", ampSpeed(512)},
 	"amp_1024":                 {"bf16 at 1024, ablation in the middle of the baseline", ampSpeed(1024)},
 	"amp_2048":                 {"bf16 at 2048, ablation in the middle of the baseline", ampSpeed(2048)},
+	"amp_memory_512":           {"bf16 at 512/128, of the memory of the run, by its plan", ampMemoryAt(512)},
+	"amp_memory_1024":          {"bf16 at 1024, of the memory of the run, by its plan", ampMemoryAt(1024)},
+	"amp_memory_2048":          {"bf16 at 2048, of the memory of the run, by its plan", ampMemoryAt(2048)},
 	"amp_ssim":                 {"bf16 at the largest size, the preset's learning rate: worst seed's difference from float32", ampWorst(func(b, m *TrainRun) float64 { return 100 * difference(m.SSIM, b.SSIM) })},
 	"amp_rate":                 {"bf16 at the largest size, the preset's learning rate: worst seed's difference from float32", ampWorst(func(b, m *TrainRun) float64 { return 100 * ratio(m.Rate, b.Rate) })},
 	"amp_loss":                 {"bf16 at the largest size, the preset's learning rate: worst seed's difference from float32", ampWorst(func(b, m *TrainRun) float64 { return 100 * ratio(m.FinalLoss, b.FinalLoss) })},
@@ -126,6 +138,29 @@ func share(phase string) func(*Report) (Interval, bool) {
 		v, ok := r.Model.PhaseShares[phase]
 		return exact(100 * v), ok
 	}
+}
+
+// phase is the median time of a phase.
+func phase(name string) func(*Report) (Interval, bool) {
+	return func(r *Report) (Interval, bool) {
+		if r.Model == nil {
+			return Interval{}, false
+		}
+		ms, ok := r.Model.PhasesMS[name]
+		return exact(ms), ok
+	}
+}
+
+func createPeak(r *Report) (Interval, bool) {
+	if r.Model == nil || r.Model.CreatePeak == nil {
+		return Interval{}, false
+	}
+	return exact(float64(*r.Model.CreatePeak) / 1e6), true
+}
+
+// memoryAdded is by how much the optimised side holds more, in per cent.
+func memoryAdded(c *Comparison) Interval {
+	return exact(100 * (float64(typical(c.Results[1]).MemoryBytes)/float64(typical(c.Results[0]).MemoryBytes) - 1))
 }
 
 // of returns the comparison of a workload; nil for none.
@@ -220,6 +255,9 @@ func ampWorst(of func(base, mode *TrainRun) float64) func(*Report) (Interval, bo
 		if math.IsNaN(worst) || math.IsInf(worst, 0) {
 			return Interval{}, false
 		}
+		if len(all) < 2 { // one seed has no spread
+			return exact(worst), true
+		}
 		return Interval{worst, &low, &high}, true
 	}
 }
@@ -244,6 +282,36 @@ func inferenceSpeedup(r *Report) (Interval, bool) {
 		}
 	}
 	return Interval{}, false
+}
+
+// ampMemoryAt is by how much bf16 holds more at a size, in per cent.
+func ampMemoryAt(size int) func(*Report) (Interval, bool) {
+	return func(r *Report) (Interval, bool) {
+		if r.AMP != nil {
+			for i := range r.AMP.Sizes {
+				for _, m := range r.AMP.Sizes[i].Modes {
+					if r.AMP.Sizes[i].Size == size && m.Mode == "bf16" {
+						return exact(100 * (float64(m.OnBytes)/float64(m.OffBytes) - 1)), true
+					}
+				}
+			}
+		}
+		return Interval{}, false
+	}
+}
+
+func cacheEntries(r *Report) (Interval, bool) {
+	c, ok := r.measurementCache("standard", 1)
+	return exact(float64(c.Entries)), ok
+}
+
+func masksBytes(r *Report) (Interval, bool) {
+	c := r.of("standard", Documented)
+	if c == nil {
+		return Interval{}, false
+	}
+	v, ok := typical(c.Results[1]).Caches[prism.Schema().Caches[prism.CacheMasks].Name]
+	return exact(float64(v.Bytes) / 1e6), ok
 }
 
 func cacheBytes(r *Report) (Interval, bool) {
@@ -310,7 +378,9 @@ func claimsOf(r *Report) []Claim {
 			q := quantities[f.Measure]
 			if v, ok := q.get(r); ok {
 				c.Measured, c.Where = &v, q.of
-				c.Verdict = f.verdict(v)
+				if !f.Word {
+					c.Verdict = f.verdict(v)
+				}
 			} else {
 				c.Where = "not measured"
 			}

@@ -213,7 +213,7 @@ func (r *Report) writeHTML(w io.Writer) error {
 	fmt.Fprintf(&b, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">"+
 		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"><title>prismtop: PRISM's benchmark</title><style>%s</style></head><body>\n", style)
 	m := &r.Machine
-	fmt.Fprintf(&b, "<h1>PRISM's benchmark, measured</h1>\n<p>prismtop %s on %s, %s%s. %s, %.0f s.", text(r.Version), text(m.CPU), text(m.System), text(m.computed(", ")), text(r.Started), r.Seconds)
+	fmt.Fprintf(&b, "<h1>PRISM's benchmark, measured</h1>\n<p>prismtop %s on %s, %s%s. %s, %.0f s.", text(r.Build.String()), text(m.CPU), text(m.System), text(m.computed(", ")), text(r.Started), r.Seconds)
 	if m.ForeignCPU != nil {
 		fmt.Fprintf(&b, " Other programs took %.1f %% of the processors meanwhile.", 100**m.ForeignCPU)
 	}
@@ -243,14 +243,11 @@ func (r *Report) writeHTML(w io.Writer) error {
 			document = c.Document
 			fmt.Fprintf(&b, "<h3>%s</h3>\n<table><tr><th>Line</th><th>What</th><th>Claimed</th><th>Measured</th><th></th></tr>\n", text(document))
 		}
-		line, measured := "", "–"
-		if c.Line > 0 {
-			line = fmt.Sprint(c.Line)
-		}
+		measured := "–"
 		if c.Measured != nil {
 			measured = c.Measured.in(c.Unit)
 		}
-		fmt.Fprintf(&b, "<tr><td>%s</td><td>%s</td><td>%s</td><td class=\"n\">%s</td><td class=\"note\">%s</td></tr>\n", line, text(c.Of), text(c.Text), text(measured), text(c.sentence()))
+		fmt.Fprintf(&b, "<tr><td>%s</td><td>%s</td><td>%s</td><td class=\"n\">%s</td><td class=\"note\">%s</td></tr>\n", c.lines(), text(c.Of), text(c.Text), text(measured), text(c.sentence()))
 	}
 	b.WriteString("</table>\n<h2>Comparisons</h2>\n")
 	var plain strings.Builder

@@ -29,7 +29,7 @@ func TestTheGuidesRulesAreJudged(t *testing.T) {
 	for want, mode := range map[string]*Training{
 		"PPPPP": trainedAs("bf16", 0.0165, 0.113, 0.481, 19),
 		"FPPPP": trainedAs("bf16", 0.0155, 0.1, 0.5, 10),
-		"PFPPP": trainedAs("bf16", 0.02, 0.0845, 0.5, 10),
+		"PFPPP": trainedAs("bf16", 0.02, 0.1155, 0.5, 10),
 		"PPFPP": trainedAs("bf16", 0.02, 0.1, 0.475, 10),
 		"PPPFP": trainedAs("bf16", 0.02, 0.1, 0.5, 4.9),
 		"FFFPP": trainedAs("bf16", math.NaN(), math.Inf(1), math.NaN(), 10),
@@ -37,6 +37,10 @@ func TestTheGuidesRulesAreJudged(t *testing.T) {
 		if got := verdicts(judgeMode(base, mode, 100)); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
+	}
+	// What is better than float32 is no risk.
+	if got := verdicts(judgeMode(base, trainedAs("bf16x3", 0.025, 0.08, 0.6, 10), 100)); got != "PPPPP" {
+		t.Errorf("faster, lower, and more alike: %s", got)
 	}
 	unstable := trainedAs("fp16", 0.02, 0.1, 0.5, 10)
 	unstable.Runs[0].Skipped = 11

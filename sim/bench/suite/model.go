@@ -3,11 +3,13 @@ package suite
 import (
 	"context"
 	"math"
+	"runtime/debug"
 	"slices"
 	"time"
 
 	"prismtop/profiles"
 	"prismtop/profiles/history"
+	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stats"
 	"prismtop/sim/ablation"
@@ -22,8 +24,10 @@ type Model struct {
 	Settings   map[string]string `json:"settings"`
 	Parameters int               `json:"parameters"`
 
-	CreateSeconds   Spread           `json:"create_seconds"` // weights drawn, plan compiled
-	CreateMemory    int64            `json:"create_memory_bytes"`
+	CreateSeconds   Spread           `json:"create_seconds"`      // weights drawn, plan compiled
+	CreateMemory    int64            `json:"create_memory_bytes"` // weights, activations and work space of the forward pass
+	CreatePeak      *int64           `json:"create_peak_bytes"`   // growth of the peak of resident memory while it is made, the optimizer's moments with it
+	NoPeak          string           `json:"create_peak_bytes_reason,omitempty"`
 	ForwardMS       Spread           `json:"forward_ms"`
 	ForwardFPS      float64          `json:"forward_fps"`
 	ForwardMemory   map[string]int64 `json:"forward_memory_bytes"` // by category
@@ -125,18 +129,31 @@ func (s *Suite) create(ctx context.Context, m *Model, p *prism.Settings) error {
 	}
 	defer device.Backend.Close()
 	var seconds []float64
-	for range creations {
+	debug.FreeOSMemory()
+	before, _, reason := machine.ReadResident()
+	if reason == "" {
+		reason = machine.ResetPeak()
+	}
+	for i := range creations {
 		start := time.Now()
 		pass, err := prism.NewForward(ctx, p, device.Backend)
 		if err != nil {
 			return err
 		}
 		seconds = append(seconds, time.Since(start).Seconds())
+		if i == 0 && reason == "" {
+			if _, most, why := machine.ReadResident(); why == "" {
+				most -= before
+				m.CreatePeak = &most
+			} else {
+				reason = why
+			}
+		}
 		memory := pass.Memory()
-		m.CreateMemory = memory.Total()
+		m.CreateMemory = memory.Total() - memory.Parts[prism.MemoryMoments]
 		pass.Close()
 	}
-	m.CreateSeconds = spreadOf(seconds)
+	m.CreateSeconds, m.NoPeak = spreadOf(seconds), reason
 	return nil
 }
 

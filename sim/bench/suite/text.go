@@ -48,10 +48,14 @@ func table(b *strings.Builder, lines ...string) {
 func (r *Report) heading(b *strings.Builder, title string) {
 	m := &r.Machine
 	fmt.Fprintf(b, "%s\n%s\n", title, strings.Repeat("=", len(title)))
-	fmt.Fprintf(b, "prismtop %s · %s · %s · %s%s\n", r.Version, r.Started, visible.Text(m.CPU), m.System, m.computed(" · "))
+	fmt.Fprintf(b, "prismtop %s · %s · %s · %s%s\n", r.Build.String(), r.Started, visible.Text(m.CPU), m.System, m.computed(" · "))
 	switch {
 	case m.ForeignCPU != nil:
-		fmt.Fprintf(b, "other programs took %.1f %% of the processors meanwhile\n", 100**m.ForeignCPU)
+		fmt.Fprintf(b, "other programs took %.1f %% of the processors meanwhile", 100**m.ForeignCPU)
+		if *m.ForeignCPU > busy {
+			b.WriteString(": the machine was busy, and times and speed-ups are not this program's alone")
+		}
+		b.WriteByte('\n')
 	case m.ForeignCPUReason == nothingMeasured:
 		fmt.Fprintln(b, nothingMeasured)
 	default:
@@ -65,6 +69,9 @@ func (r *Report) heading(b *strings.Builder, title string) {
 	}
 	b.WriteByte('\n')
 }
+
+// busy is the share of the processors that other programs may take before a report warns.
+const busy = 0.05
 
 // ended says why the report is not complete, with what failed.
 func (r *Report) ended() string {
@@ -172,6 +179,7 @@ func (r *Report) model(b *strings.Builder) {
 	table(b,
 		fmt.Sprintf("parameters\t%d", m.Parameters),
 		fmt.Sprintf("memory after creation\t%.2f MB: weights, activations, work space", float64(m.CreateMemory)/1e6),
+		"peak while it is made\t"+m.peakText(),
 		fmt.Sprintf("forward passes a second\t%.1f", m.ForwardFPS),
 		fmt.Sprintf("iterations a second\t%.1f", m.IterationsPerS),
 		fmt.Sprintf("experiment of 10 samples\t%.3f s, %.2f ms a sample", e.Seconds, e.SampleMS),
@@ -185,7 +193,31 @@ func (r *Report) model(b *strings.Builder) {
 		lines = append(lines, fmt.Sprintf("  %s\t%.3f ms\t%.0f %%", name, m.PhasesMS[name], 100*m.PhaseShares[name]))
 	}
 	table(b, lines...)
+	fmt.Fprintln(b, m.insight(names))
 }
+
+// peakText is by how much resident memory grew at its peak.
+func (m *Model) peakText() string {
+	if m.CreatePeak == nil {
+		return "– (" + m.NoPeak + ")"
+	}
+	return fmt.Sprintf("%.2f MB of resident memory more, with the optimizer's moments", float64(*m.CreatePeak)/1e6)
+}
+
+// insight says where most of the time goes, and whether that stands out: phases, longest first.
+func (m *Model) insight(phases []string) string {
+	if len(phases) < 2 || m.PhasesMS[phases[1]] <= 0 {
+		return ""
+	}
+	first, times := phases[0], m.PhasesMS[phases[0]]/m.PhasesMS[phases[1]]
+	if times < stands {
+		return fmt.Sprintf("no phase stands out: %s takes %.0f %%, %s %.0f %%", first, 100*m.PhaseShares[first], phases[1], 100*m.PhaseShares[phases[1]])
+	}
+	return fmt.Sprintf("the bottleneck is %s: %.0f %% of an iteration, %.1fx %s", first, 100*m.PhaseShares[first], times, phases[1])
+}
+
+// stands is how many times the next phase's time a phase takes that stands out.
+const stands = 1.25
 
 // WriteMeasurement writes one measurement, computed and from the cache.
 func (r *Report) WriteMeasurement(w io.Writer) error {
@@ -314,15 +346,11 @@ func (r *Report) WriteClaims(w io.Writer) error {
 			document = c.Document
 			fmt.Fprintf(&b, "%s\n", document)
 		}
-		line := "    "
-		if c.Line > 0 {
-			line = fmt.Sprintf("%4d", c.Line)
-		}
 		measured := "–"
 		if c.Measured != nil {
 			measured = c.Measured.in(c.Unit)
 		}
-		fmt.Fprintf(&b, "  %s  %s: claimed %s; measured %s\n", line, c.Of, c.Text, measured)
+		fmt.Fprintf(&b, "  %4s  %s: claimed %s; measured %s\n", c.lines(), c.Of, c.Text, measured)
 		fmt.Fprintf(&b, "        %s\n", c.sentence())
 	}
 	_, err := io.WriteString(w, b.String())
@@ -346,9 +374,12 @@ func (c *Claim) sentence() string {
 func (r *Report) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	m := &r.Machine
-	fmt.Fprintf(&b, "prismtop %s on %s (%s%s), %s. ", r.Version, visible.Text(m.CPU), m.System, m.computed(", "), r.Started[:10])
+	fmt.Fprintf(&b, "prismtop %s on %s (%s%s), %s, in %.0f s.", r.Build.String(), visible.Text(m.CPU), m.System, m.computed(", "), r.Started[:10], r.Seconds)
 	if m.ForeignCPU != nil {
-		fmt.Fprintf(&b, "Other programs took %.1f %% of the processors meanwhile.", 100**m.ForeignCPU)
+		fmt.Fprintf(&b, " Other programs took %.1f %% of the processors meanwhile.", 100**m.ForeignCPU)
+		if *m.ForeignCPU > busy {
+			b.WriteString(" **The machine was busy: times and speed-ups are not this program's alone.**")
+		}
 	}
 	if len(r.Changed) > 0 {
 		fmt.Fprintf(&b, " **With %s: not the documents' workloads.**", visible.Text(strings.Join(r.Changed, ", ")))
@@ -362,14 +393,11 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 			document = c.Document
 			fmt.Fprintf(&b, "\n\n### %s\n\n| Line | What | Claimed | Measured here | |\n|---|---|---|---|---|", document)
 		}
-		line, measured := "", "–"
-		if c.Line > 0 {
-			line = strconv.Itoa(c.Line)
-		}
+		measured := "–"
 		if c.Measured != nil {
 			measured = c.Measured.in(c.Unit)
 		}
-		fmt.Fprintf(&b, "\n| %s | %s | %s | %s | %s |", line, c.Of, c.Text, measured, c.sentence())
+		fmt.Fprintf(&b, "\n| %s | %s | %s | %s | %s |", c.lines(), c.Of, c.Text, measured, c.sentence())
 	}
 	b.WriteString("\n")
 	if len(r.Checklist) > 0 {

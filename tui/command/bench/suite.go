@@ -213,6 +213,7 @@ func planClaims(s *suite.Suite, f *suiteFlags) {
 	s.Compare("standard", suite.Documented, 7*rounds)
 	s.Compare("standard", suite.Everything, 6*rounds)
 	s.Compare("phase5", suite.Documented, 42*rounds)
+	s.Compare("guide", suite.Documented, 18*rounds)
 	s.Cached(6)
 	s.Effects("phase5", []string{"measurement_cache", "fft_cache", "mask_cache", "amp"}, 7*rounds)
 	s.Inference("phase5", 14)
@@ -224,7 +225,7 @@ func planAll(s *suite.Suite, f *suiteFlags, tape func(*profiles.Event)) {
 	s.Profile(tape, 2)
 	planClaims(s, f)
 	amp := suite.DefaultAMP()
-	s.AMP(suite.AMPOptions{Sizes: amp.Sizes, Iterations: amp.Iterations, Seeds: 1}, 80) // at the preset's learning rate
+	s.AMP(suite.AMPOptions{Sizes: amp.Sizes, Iterations: amp.Iterations, Seeds: 3}, 160) // at the preset's learning rate
 }
 
 // command returns the command of a part.
