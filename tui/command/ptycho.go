@@ -1,14 +1,21 @@
 package command
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"prismtop/profiles/inputfile"
 	"prismtop/profiles/preset"
 	"prismtop/profiles/settings"
 	"prismtop/sim/ptycho/inference"
+	sweepreport "prismtop/sim/ptycho/sweep/report"
 	"prismtop/sim/ptycho/training"
 	"prismtop/sim/workloads"
 	"prismtop/tui/command/cli"
@@ -35,7 +42,10 @@ var ptychoFlags = []ownFlag{
 func ptychoCommand() *cobra.Command {
 	w := workloads.Of(inference.Table.Zero())
 	f := runFlags{SettingFlags: cli.SettingFlags{Of: &w}, own: ptychoFlags, keep: keepFlags{none: true}}
+	var from recommended
+	f.before = func(cmd *cobra.Command) error { return from.apply(cmd, &f) }
 	cmd := f.command()
+	from.register(cmd.Flags())
 	cmd.Use = "ptycho"
 	cmd.Short = "Run PtychoPINN's inference, and tune its batch size while it runs"
 	cmd.Long = "Reconstruct a simulated ptychographic scan with PtychoPINN's network, batch by batch, and\n" +
@@ -43,9 +53,51 @@ func ptychoCommand() *cobra.Command {
 		"halve the batch size, and one starts the auto-tuner, which finds the one of the most images a\n" +
 		"second within the memory limit. The weights are those that training left for this network, or\n" +
 		"those of --weights; where there are none they are seeded, and what is drawn is no object."
-	cmd.Example = "prismtop ptycho\nprismtop ptycho --preset ptycho-small --batch-size 4 --tune\nprismtop ptycho --headless --json --tune --memory-limit 256\nprismtop ptycho train"
+	cmd.Example = "prismtop ptycho\nprismtop ptycho --batch-sizes report/batch_sizes.json --recommended balanced\nprismtop ptycho --preset ptycho-small --batch-size 4 --tune\nprismtop ptycho --headless --json --tune --memory-limit 256\nprismtop ptycho train"
 	cmd.AddCommand(trainCommand())
 	return cmd
+}
+
+// recommended is what a sweep recommends for a run: the file and the preset in it.
+type recommended struct{ file, preset string }
+
+func (r *recommended) register(flags *pflag.FlagSet) {
+	flags.StringVar(&r.file, "batch-sizes", "", "batch_sizes.json of bench ptycho: run the network that it is of in a batch size that it recommends")
+	flags.StringVar(&r.preset, "recommended", "speed_optimized", "what that batch size is best for: speed_optimized, memory_optimized, balanced, real_time or another preset of the file")
+}
+
+// largestBatchSizes bounds a file of batch sizes, in bytes.
+const largestBatchSizes = 1 << 20
+
+// apply passes the recommendation to the settings: the batch size, and the network that it is of. Flags of the same settings win.
+func (r *recommended) apply(cmd *cobra.Command, f *runFlags) error {
+	if r.file == "" {
+		if cmd.Flags().Changed("recommended") {
+			return errors.New("flag --recommended: is of a file of --batch-sizes, which is missing")
+		}
+		return nil
+	}
+	text, err := inputfile.ReadNamed(cmd.Context(), r.file, largestBatchSizes)
+	if err != nil {
+		return fmt.Errorf("flag --batch-sizes: %w", err)
+	}
+	var sizes sweepreport.BatchSizes
+	if err := json.Unmarshal(text, &sizes); err != nil || len(sizes.Presets) == 0 {
+		return fmt.Errorf("flag --batch-sizes: %s: must be batch_sizes.json of prismtop bench ptycho --output", r.file)
+	}
+	batch := sizes.Presets[r.preset]["predict"]
+	if batch < 1 {
+		return fmt.Errorf("flag --recommended: %q: %s has %s", r.preset, r.file, strings.Join(slices.Sorted(maps.Keys(sizes.Presets)), ", "))
+	}
+	for _, s := range []struct {
+		flag, key string
+		value     int
+	}{{"batch-size", settings.BatchSize, batch}, {"size", "size", sizes.Model.Size}, {"gridsize", "gridsize", sizes.Model.GridSize}, {"filters-scale", "filters_scale", sizes.Model.FiltersScale}} {
+		if !cmd.Flags().Changed(s.flag) {
+			f.More = append(f.More, preset.Flag{Name: "batch-sizes", Key: s.key, Value: fmt.Sprint(s.value)})
+		}
+	}
+	return nil
 }
 
 // tuneFlag is the flag of the workloads' commands that starts the auto-tuner.

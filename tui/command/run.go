@@ -51,10 +51,11 @@ type runFlags struct {
 	keep     keepFlags
 	claims   cli.Claims // the files that the flags name
 
-	own   []ownFlag                                                                 // of the workload's command
-	join  func(flags *pflag.FlagSet, v settings.Values) error                       // checks own flags that need one another; nil for none
-	maker func(workloads.Devices) workload.Maker                                    // of its runs; nil for the workload's
-	after func(f *runFlags, cmd *cobra.Command, v settings.Values, err error) error // is given what a run returned; nil for none
+	own    []ownFlag                                                                 // of the workload's command
+	before func(cmd *cobra.Command) error                                            // gives settings that own flags name; nil for none
+	join   func(flags *pflag.FlagSet, v settings.Values) error                       // checks own flags that need one another; nil for none
+	maker  func(workloads.Devices) workload.Maker                                    // of its runs; nil for the workload's
+	after  func(f *runFlags, cmd *cobra.Command, v settings.Values, err error) error // is given what a run returned; nil for none
 
 	recorded    string          // path of the recording, once there is one
 	watchBudget float64         // 0 to 1
@@ -137,6 +138,11 @@ func (f *runFlags) saveHelp() string {
 // settings merges preset, file, environment and flags, and checks the path of --save.
 func (f *runFlags) settings(cmd *cobra.Command) (settings.Values, error) {
 	f.readOwn(cmd.Flags())
+	if f.before != nil {
+		if err := f.before(cmd); err != nil {
+			return settings.Values{}, err
+		}
+	}
 	v, origins, err := f.keep.resolve(cmd.Context(), cmd.Flags(), &f.SettingFlags)
 	f.origins = origins
 	if err == nil && f.join != nil {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"strconv"
 
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
@@ -94,8 +95,33 @@ func (m Maker) withinLimit(v settings.Values, key string) error {
 	if err != nil || need <= limit(v) {
 		return err
 	}
-	want := fmt.Sprintf("a batch of %d needs %s, more than %s = %d allows", v.Int(settings.BatchSize), unit.Size(need), settings.MemoryLimit, v.Int(settings.MemoryLimit))
+	want := fmt.Sprintf("a batch of %d needs %s, more than %s = %d allows: %s", v.Int(settings.BatchSize), unit.Size(need), settings.MemoryLimit, v.Int(settings.MemoryLimit), fitting(v))
 	return &settings.KeyError{Key: key, Err: fmt.Errorf("%s = %s: %s", key, v.Get(key), want)}
+}
+
+// fitting says which batch size fits in the memory limit, or that none does.
+func fitting(v settings.Values) string {
+	need := func(batch int) (int64, bool) {
+		w, err := v.With(settings.Assignment{Key: settings.BatchSize, Value: strconv.Itoa(batch)})
+		if err != nil {
+			return 0, false
+		}
+		bytes, err := Footprint(context.Background(), w)
+		return bytes, err == nil
+	}
+	least, ok := need(1)
+	if !ok || least > limit(v) {
+		return fmt.Sprintf("even 1 needs %s, so that the limit must be larger", unit.Size(least))
+	}
+	low, high := 1, v.Int(settings.BatchSize) // the first fits, the second does not
+	for high-low > 1 {
+		if bytes, ok := need((low + high) / 2); ok && bytes <= limit(v) {
+			low = (low + high) / 2
+		} else {
+			high = (low + high) / 2
+		}
+	}
+	return fmt.Sprintf("%s must be at most %d", settings.BatchSize, low)
 }
 
 // Footprint is the memory of a run under the settings: weights, scan, results and the plan of the

@@ -601,3 +601,25 @@ func TestClaimsAreJudgedByTheirIntervals(t *testing.T) {
 		}
 	}
 }
+
+// The plan wants the optimum within 10 %: met where every size is shown to be less than that above it.
+func TestTheAccuracyOfTheOptimumIsJudged(t *testing.T) {
+	between := func(v, low, high float64) Interval { return Interval{v, &low, &high} }
+	for _, tt := range []struct {
+		slower map[string]Interval
+		want   string
+	}{
+		{map[string]Interval{"8": {}, "16": between(0.05, 0.01, 0.08)}, "met"},
+		{map[string]Interval{"8": {}, "16": between(0.05, -0.2, 0.3)}, "undecided: another size may be faster by more"},
+		{map[string]Interval{"8": {}}, "met"},
+	} {
+		o := Optimum{BatchSize: 8, Fastest: 8, Slower: tt.slower, MayBe: &[2]int{8, 16}}
+		if got := o.accurate(); got != tt.want {
+			t.Errorf("%+v: %q, want %q", o.above(), got, tt.want)
+		}
+	}
+	o := Optimum{BatchSize: 8, Fastest: 16, Slower: map[string]Interval{"8": {Value: 0.05}, "16": {}}, MayBeReason: "an interval needs two rounds or more"}
+	if got := o.accurate(); got != "undecided: an interval needs two rounds or more" {
+		t.Error(got)
+	}
+}

@@ -38,7 +38,8 @@ type ptychoFlags struct {
 	engine   cpu.Options
 	scenario string
 	device   string
-	plots    bool // pictures are among the formats, whatever --formats says
+	matrix   string // file of a test matrix; empty for one sweep
+	plots    bool   // pictures are among the formats, whatever --formats says
 	sizes    string
 	limit    string
 	photons  float64
@@ -66,6 +67,9 @@ var scenarios = []scenario{
 	{"memory", "the largest batch size: memory_test, with the edge", [][2]string{{"batch-sizes", "memory_test"}, {"runs", "2"}, {"edge", "true"}}},
 	{"latency", "the shortest wait: 1 to 16 at a time", [][2]string{{"batch-sizes", "1,2,3,4,6,8,12,16"}}},
 	{"throughput", "the most images a second: searched", [][2]string{{"batch-sizes", "quick"}, {"adaptive", "true"}}},
+	{"energy", "the most images a joule, where a counter can be read", [][2]string{{"batch-sizes", "quick"}, {"images", "400"}}},
+	{"defaults", "the defaults of the plan's BenchmarkConfig", [][2]string{{"images", "1000"}, {"runs", "5"}, {"warmup", "3"}, {"batch-sizes", "1,4,8,16,32,64,128"},
+		{"output", "benchmark_results"}, {"formats", "json,csv"}}},
 }
 
 // batchSets are the document's sets of batch sizes.
@@ -118,6 +122,7 @@ func benchPtychoCommand() *cobra.Command {
 	flags.BoolVar(&f.options.Adaptive, "adaptive", false, "search the fastest batch size up to 256, and measure those around it, too")
 	flags.Float64Var(&f.options.Tolerance, "tolerance", sweep.DefaultTolerance, "share of throughput that a smaller batch may cost")
 	flags.Uint64Var(&j.Seed, "seed", 42, "seed of the simulated patterns, of groups, and of the order of trials")
+	flags.StringVar(&f.matrix, "matrix", "", "file of a test matrix in JSON: every combination of its data sets, models and batch sizes is measured, in one report (prismtop docs ptycho)")
 	flags.StringVar(&f.device, "device", "auto", "what computes: auto or cpu")
 	flags.BoolVar(&f.plots, "plot-results", false, "draw the figure whatever --formats says")
 	flags.Bool("profile-memory", true, "memory is always measured")
@@ -258,28 +263,14 @@ func (f *ptychoFlags) run(cmd *cobra.Command) error {
 	if err := f.apply(cmd); err != nil {
 		return cli.BadUsage(err)
 	}
+	if f.matrix != "" {
+		return f.runMatrix(cmd)
+	}
 	if err := f.check(); err != nil {
 		return cli.BadUsage(err)
 	}
-	claims := cli.Claims{}
-	for _, read := range [][2]string{{"--data", f.data}, {"--weights", f.options.Job.Weights}} {
-		if read[1] != "" {
-			_ = claims.Read(read[0], read[1]) // reading it says why it cannot be read
-		}
-	}
-	if err := f.output.open(cmd, claims); err != nil {
-		return cli.BadUsage(err)
-	}
-	defer f.output.close()
-	r, limit, err := f.sweep(cmd)
-	if r == nil {
-		return err
-	}
-	f.describe(r, limit)
-	if cmd.Context().Err() != nil {
-		err = cli.ErrInterrupted
-	}
-	if len(r.Trials) == 0 {
+	r, err := f.measure(cmd)
+	if r == nil || len(r.Trials) == 0 {
 		return err
 	}
 	print := report.WriteText
@@ -289,7 +280,33 @@ func (f *ptychoFlags) run(cmd *cobra.Command) error {
 	case f.json:
 		print = func(w io.Writer, r *sweep.Report) error { return export.WriteObject(w, r) }
 	}
-	return errors.Join(f.output.write(r), print(cmd.OutOrStdout(), r), err)
+	return errors.Join(print(cmd.OutOrStdout(), r), err)
+}
+
+// measure sweeps and writes the files of --output. The report is nil if the trials could not begin.
+func (f *ptychoFlags) measure(cmd *cobra.Command) (*sweep.Report, error) {
+	claims := cli.Claims{}
+	for _, read := range [][2]string{{"--data", f.data}, {"--weights", f.options.Job.Weights}} {
+		if read[1] != "" {
+			_ = claims.Read(read[0], read[1]) // reading it says why it cannot be read
+		}
+	}
+	if err := f.output.open(cmd, claims); err != nil {
+		return nil, cli.BadUsage(err)
+	}
+	defer f.output.close()
+	r, limit, err := f.sweep(cmd)
+	if r == nil {
+		return nil, err
+	}
+	f.describe(r, limit)
+	if cmd.Context().Err() != nil {
+		err = cli.ErrInterrupted
+	}
+	if len(r.Trials) > 0 {
+		err = errors.Join(f.output.write(r), err)
+	}
+	return r, err
 }
 
 // sweep runs the trials. The report is nil if they could not begin.

@@ -139,9 +139,9 @@ func planBytes(b *sweep.Batch) (sum int64) {
 	return sum
 }
 
-// batchSizes is the configuration that the recommendations come to: batch sizes by preset and
+// BatchSizes is the configuration that the recommendations come to: batch sizes by preset and
 // stage.
-type batchSizes struct {
+type BatchSizes struct {
 	Schema  int                       `json:"schema"`
 	Model   sweep.Model               `json:"model"`
 	Machine string                    `json:"machine"`
@@ -150,7 +150,7 @@ type batchSizes struct {
 
 // WriteBatchSizes writes the recommended batch sizes, for the configuration of other programs.
 func WriteBatchSizes(w io.Writer, r *sweep.Report) error {
-	v := batchSizes{sweep.Schema, r.Model, r.Machine.CPU, map[string]map[string]int{}}
+	v := BatchSizes{sweep.Schema, r.Model, r.Machine.CPU, map[string]map[string]int{}}
 	for _, p := range r.Recommendations {
 		v.Presets[p.Preset] = p.BatchSize
 	}

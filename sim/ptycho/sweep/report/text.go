@@ -195,7 +195,10 @@ func WriteMarkdown(w io.Writer, r *sweep.Report) error {
 	put("## Executive Summary\n")
 	if o := r.Optimum; o != nil {
 		at := r.Of(o.BatchSize)
-		put("- **Optimal Batch Size**: %d (%s)\n- **Maximum Throughput**: %.2f images/second\n", o.BatchSize, o.Sentence, at.ImagesPerS.Median)
+		put("- **Optimal Batch Size**: %d (%s)\n- **Maximum Throughput**: %.2f images/second, at %d\n", o.BatchSize, o.Sentence, r.Of(o.Fastest).ImagesPerS.Median, o.Fastest)
+		if o.Fastest != o.BatchSize {
+			put("- **Throughput at Optimal**: %.2f images/second\n", at.ImagesPerS.Median)
+		}
 		if at.PeakBytes != nil {
 			put("- **Memory at Optimal**: %.1f MB\n", float64(*at.PeakBytes)/1e6)
 		}
