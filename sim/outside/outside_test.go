@@ -292,6 +292,47 @@ func TestALoopForks(t *testing.T) {
 	}
 }
 
+// Where a knob works by the patches, so that these cannot be left out for a moment, others are switched all the same.
+func TestSettingsAreInForceAlthoughThePatchesStay(t *testing.T) {
+	w := looptest.Create(t, t.TempDir(), 0)
+	t.Cleanup(looptest.Train(w, time.Millisecond))
+	ring, err := loop.Open(w.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &outside.Loop{Ring: ring}
+	if l.Greeting, err = outside.Join(t.Context(), ring, nil); err != nil {
+		t.Fatal(err)
+	}
+	shelf, err := outside.Table(l.Greeting)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, _, err := preset.Resolve(preset.Sources{Shelves: preset.Shelves{shelf}, Sets: []string{"autocast=bf16"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	maker := outside.Maker{Loop: l}
+	in, _ := maker.Load(t.Context(), v)
+	task, err := maker.New(t.Context(), v, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer task.Close()
+	for i := range 20 {
+		it := profiles.Iteration{Flags: profiles.Unwatched}
+		if _, err := task.Iterate(t.Context(), &it); err != nil || it.Flags&profiles.Unphased != 0 {
+			t.Fatalf("%v, flags %b", err, it.Flags)
+		}
+		if v, err = v.Set("gc", map[bool]string{true: "true", false: "false"}[i%2 == 1]); err != nil {
+			t.Fatal(err)
+		}
+		if err := task.Apply(t.Context(), v); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Toggles that come faster than steps do not hold the steps back.
 func TestStepsGoOnBesideManyToggles(t *testing.T) {
 	r := follow(t, 10*time.Millisecond)

@@ -19,6 +19,10 @@ import (
 	"prismtop/sim/workload"
 )
 
+// refusedWatch is the key under which a loop refuses to watch boundaries alone, while a knob works by its patches: its steps say
+// what was watched, and values are in force all the same.
+const refusedWatch = "watch"
+
 const (
 	beatEvery = 500 * time.Millisecond
 	lease     = 5 * time.Second // after which the loop takes back what an experiment switched, if nobody is there
@@ -272,6 +276,7 @@ func (t *task) apply(ctx context.Context, v, base settings.Values) error {
 		return nil
 	}
 	why, err := t.send(ctx, next)
+	delete(why, refusedWatch)
 	if err != nil || len(why) == 0 {
 		t.settings = v
 		return err

@@ -278,7 +278,7 @@ func Ranks(writers []*Writer, each, more time.Duration, slow int) (stops []func(
 }
 
 // Train trains until stop is called, an epoch of ten steps after the other: a step takes each, under bf16 a third less, and
-// refuses fp16. It obeys settings as the module does.
+// refuses fp16 and to watch boundaries alone. It obeys settings as the module does.
 func Train(w *Writer, each time.Duration) (stop func()) { return TrainAs(w, Greeting, each) }
 
 // TrainAs is Train with a greeting.
@@ -371,6 +371,9 @@ func (t *training) put(g uint32, s *loop.Settings) {
 		t.w.Answer(t.step, g, loop.Dropped, "")
 	}
 	outcome, refused := loop.Done, ""
+	if s.Watch == loop.WatchBoundaries && t.values["autocast"] == "bf16" {
+		t.now.Watch, outcome, refused = "", loop.Partly, `{"watch": "the knob autocast works by the patches"}`
+	}
 	for key, value := range s.Set {
 		if value == "fp16" {
 			outcome, refused = loop.Partly, `{"autocast": "the loop has no enabled GradScaler"}`
