@@ -27,16 +27,6 @@ func pythonSince(t *testing.T, minor int) string {
 	return ""
 }
 
-// standIn is the folder of a stand-in for PyTorch.
-func standIn(t *testing.T) string {
-	t.Helper()
-	path, err := filepath.Abs("../../profiles/loop/python/tests/stub")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // trainAlone starts testdata/python/train.py without prismtop, with the stand-in for PyTorch, and returns it once it
 // trains. stopped ends it and returns what it printed.
 func trainAlone(t *testing.T, python string, environ ...string) (cmd *exec.Cmd, stopped func() string) {
@@ -45,7 +35,10 @@ func trainAlone(t *testing.T, python string, environ ...string) (cmd *exec.Cmd, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	stub := standIn(t)
+	stub, err := filepath.Abs("../../profiles/loop/python/tests/stub")
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Chdir(t.TempDir())
 	out, err := os.Create("printed")
 	if err != nil {

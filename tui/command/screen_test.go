@@ -40,8 +40,26 @@ func TestAlertsOnRealRuns(t *testing.T) {
 	play(t, "session-alerts")
 }
 
-// play plays the sessions in a folder of testdata, each in a separate folder.
-func play(t *testing.T, folder string) {
+// TestSessionsOfPython plays sessions with a program that trains with a stand-in for PyTorch.
+func TestSessionsOfPython(t *testing.T) {
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("skipped: there is no python3")
+	}
+	script, err := os.ReadFile(filepath.Join("testdata", "python", "train.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stub, err := filepath.Abs("../../profiles/loop/python/tests/stub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PYTHONPATH", stub)
+	t.Setenv("PYTHONDONTWRITEBYTECODE", "1")
+	play(t, "session-python", func() { _ = os.WriteFile("train.py", script, 0o600) })
+}
+
+// play plays the sessions in a folder of testdata, each in a separate folder, which prepare fills.
+func play(t *testing.T, folder string, prepare ...func()) {
 	files, err := filepath.Glob(filepath.Join("testdata", folder, "*.txt"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%s: %d sessions, %v", folder, len(files), err)
@@ -53,6 +71,9 @@ func play(t *testing.T, folder string) {
 		}
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 			t.Chdir(t.TempDir())
+			for _, fill := range prepare {
+				fill()
+			}
 			ptytest.Play(t, string(session))
 		})
 	}

@@ -8,9 +8,9 @@ import torch
 
 try:
     import prismtop
-    careful = prismtop.knob("xcareful", True, help="compute twice as long", touches=["forward"], compared=["on", "off"])
+    extra = prismtop.knob("extra", True, help="compute twice as long", touches=["forward"], compared=["on", "off"])
 except ImportError:  # nobody started it with prismtop
-    prismtop = careful = None
+    prismtop = extra = None
 
 
 @functools.lru_cache(maxsize=None)
@@ -22,7 +22,7 @@ def mask(n):
 class Net(torch.nn.Module):
     def forward(self, x):
         mask(step % 8)
-        time.sleep(0.004 if careful is None or careful.value else 0.002)
+        time.sleep(0.004 if extra is None or extra.value else 0.002)
         return x
 
 
