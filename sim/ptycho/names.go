@@ -9,7 +9,7 @@ import (
 	"prismtop/sim/weights"
 )
 
-// KerasScript converts PtychoPINN's Keras models, which are HDF5 in a zip archive, to the names of keras: a program in Python.
+// KerasScript converts PtychoPINN's Keras models, which are HDF5 in a zip archive, to the names of keras, and back: a program in Python.
 //
 //go:embed keras.py
 var KerasScript string
