@@ -109,6 +109,8 @@ type Makes struct {
 	Owner     string // of the lock
 	// Inputs returns the files that a run of the settings reads.
 	Inputs func(v settings.Values) []string
+	// Command returns an error for arguments that are no command of this program.
+	Command func(args []string) error
 	// Stateless reports whether a run of the settings has no checkpoint.
 	Stateless func(v settings.Values) bool
 }
@@ -272,9 +274,20 @@ func (f *Folder) arm(ctx context.Context, p *Plan, a *Arm, m Makes, all map[stri
 	}
 	switch frozen.Kind {
 	case "python":
+		if script := a.Python[0]; !strings.ContainsAny(script[:1], "-{") {
+			if !filepath.IsAbs(script) {
+				script = filepath.Join(m.Directory, script)
+			}
+			if _, err := os.Stat(script); err != nil {
+				return frozen, p.wrong(a.path+".python", err)
+			}
+		}
 		frozen.Args = a.Python
 		err = f.read(ctx, m.Directory, a.Python)
 	case "command":
+		if err := m.Command(a.Command); err != nil {
+			return frozen, p.wrong(a.path+".command", err)
+		}
 		frozen.Args = a.Command
 		err = f.read(ctx, m.Directory, a.Command)
 	case "program":

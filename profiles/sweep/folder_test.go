@@ -24,7 +24,7 @@ func again(t *testing.T, f *Folder, text string) (*Folder, bool, error) {
 	}
 	p.Folder = f.Path
 	return Freeze(t.Context(), p, nil, Makes{Version: "other", Program: f.Programs[0].Path, Directory: f.Directory, Presets: shelves, Owner: "test",
-		Inputs: func(settings.Values) []string { return nil }, Stateless: func(settings.Values) bool { return false }})
+		Inputs: func(settings.Values) []string { return nil }, Stateless: func(settings.Values) bool { return false }, Command: func([]string) error { return nil }})
 }
 
 func TestAPlanIsFrozen(t *testing.T) {
@@ -110,7 +110,7 @@ func BenchmarkTableOfAThousandArms(b *testing.B) {
 		b.Fatal(err)
 	}
 	f, _, err := Freeze(b.Context(), p, nil, Makes{Program: dir + "/prismtop", Presets: shelves, Inputs: func(settings.Values) []string { return nil },
-		Stateless: func(settings.Values) bool { return false }})
+		Stateless: func(settings.Values) bool { return false }, Command: func([]string) error { return nil }})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func frozen(t *testing.T, text string) *Folder {
 	}
 	p.Folder = filepath.Join(dir, "sw")
 	f, begun, err := Freeze(t.Context(), p, []byte(text), Makes{Version: "test", Program: program, Directory: dir, Presets: shelves, Owner: "test",
-		Inputs: func(settings.Values) []string { return nil }, Stateless: func(settings.Values) bool { return false }})
+		Inputs: func(settings.Values) []string { return nil }, Stateless: func(settings.Values) bool { return false }, Command: func([]string) error { return nil }})
 	if err != nil || begun {
 		t.Fatal(begun, err)
 	}

@@ -152,7 +152,7 @@ func (t *table) words(key string) []string {
 		return nil
 	case string:
 		all, err := Words(v)
-		if err == nil && len(all) == 0 {
+		if err == nil && (len(all) == 0 || all[0] == "") {
 			err = errors.New("is empty")
 		}
 		if err != nil {
@@ -167,6 +167,9 @@ func (t *table) words(key string) []string {
 				t.fail(key, fmt.Errorf("%s: must be a list of texts", settings.Describe(word)))
 			}
 			all = append(all, text)
+		}
+		if len(all) == 0 || all[0] == "" {
+			t.fail(key, errors.New("is empty"))
 		}
 		return all
 	default:

@@ -403,11 +403,24 @@ func freeze(ctx context.Context, p *sweep.Plan, text []byte) (*sweep.Folder, boo
 		Inputs: func(v settings.Values) []string {
 			return []string{v.Text("image"), v.Text("measured"), v.Text("tasks"), v.Text("data")}
 		},
+		Command: isCommand,
 		Stateless: func(v settings.Values) bool {
 			w := workloads.Of(v)
 			return w.Stateless != nil && w.Stateless(v) != ""
 		},
 	})
+}
+
+// isCommand returns an error for arguments that name no command of this program, or flags that it does not have.
+func isCommand(args []string) error {
+	cmd, rest, err := rootCommand(nil).Find(args)
+	switch {
+	case err != nil:
+		return err
+	case !cmd.HasParent():
+		return fmt.Errorf("%q: must begin with a command of prismtop", args[0])
+	}
+	return cmd.ParseFlags(rest)
 }
 
 // read reads the plan of a file, or makes one of flags.

@@ -253,7 +253,11 @@ func isJob(ctx context.Context, id string) bool {
 
 // attachJob shows the session in a job of Slurm.
 func attachJob(cmd *cobra.Command, id string, take, watch bool, role string) error {
-	if !cli.OnTerminal() {
+	placed, err := executor.Find(cmd.Context(), id)
+	switch {
+	case err != nil:
+		return fmt.Errorf("attach: %w", err)
+	case !cli.OnTerminal():
 		return fmt.Errorf("attach: job %s: needs a terminal", id)
 	}
 	var more []string
@@ -265,10 +269,6 @@ func attachJob(cmd *cobra.Command, id string, take, watch bool, role string) err
 	}
 	if role != attach.Operator.String() {
 		more = append(more, "--role", role)
-	}
-	placed, err := executor.Find(cmd.Context(), id)
-	if err != nil {
-		return fmt.Errorf("attach: %w", err)
 	}
 	path := executor.FolderOf(placed.Script)
 	if path == "" { // the job runs prismtop by a script of its own

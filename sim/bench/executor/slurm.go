@@ -267,7 +267,7 @@ func Find(ctx context.Context, id string) (p Placed, err error) {
 	id = strings.Replace(id, ".", "_", 1)
 	out, err := ask(ctx, "squeue", "--noheader", "--jobs="+id, "--format=%A|%T|%o")
 	if err != nil {
-		return p, err
+		return p, fmt.Errorf("job %s: %w", id, err)
 	}
 	lines := strings.Split(out, "\n")
 	parts := strings.SplitN(lines[0], "|", 3)
