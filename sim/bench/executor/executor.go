@@ -133,12 +133,8 @@ const lookEvery = 500 * time.Millisecond
 // open begins to work on a run; nil if there is nothing to do, because it is done, another process works on it, or it failed
 // and failures are not repeated.
 func (o *Options) open(ctx context.Context, c sweep.Cell) (*running, error) {
-	lock, err := o.Folder.Lock(c, o.Owner)
-	var taken *atomicfile.LockedError
-	if errors.As(err, &taken) {
-		return nil, nil
-	}
-	if err != nil {
+	lock, err := o.lock(ctx, c)
+	if lock == nil || err != nil {
 		return nil, err
 	}
 	s, err := o.Folder.Read(ctx, c)
@@ -163,6 +159,26 @@ func (o *Options) open(ctx context.Context, c sweep.Cell) (*running, error) {
 		return nil, err
 	}
 	return r, nil
+}
+
+// lock makes this process the only one that works on a run; nil if another does. An element of an array waits for one that is
+// about to end: Slurm may begin it while the job that was cancelled still writes its checkpoint.
+func (o *Options) lock(ctx context.Context, c sweep.Cell) (*atomicfile.Lock, error) {
+	for until := time.Now().Add(patience + 10*time.Second); ; {
+		lock, err := o.Folder.Lock(c, o.Owner)
+		var taken *atomicfile.LockedError
+		switch {
+		case !errors.As(err, &taken):
+			return lock, err
+		case o.Job == "" || time.Now().After(until):
+			return nil, nil
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return nil, ErrInterrupted
+		}
+	}
 }
 
 // Left lists the tasks that have a run to do.
