@@ -80,7 +80,9 @@ type Model struct {
 	Channels     int    `json:"channels"` // patterns of a group
 	FiltersScale int    `json:"filters_scale"`
 	ProbeBig     bool   `json:"probe_big"`
-	Weights      string `json:"weights"` // path, or "seeded"
+	Activation   string `json:"amp_activation"` // of the amplitude's centre
+	Heads        string `json:"heads"`          // keras or ptycho_torch
+	Weights      string `json:"weights"`        // path, or "seeded"
 }
 
 // Data are the patterns.
@@ -88,6 +90,8 @@ type Data struct {
 	Source string `json:"source"` // path, or "simulated"
 	Images int    `json:"images"` // patterns of a run
 	Groups int    `json:"groups"` // of a run
+
+	Factor float64 `json:"factor"` // of the amplitudes; 0 for PtychoPINN's rule
 }
 
 // Configuration is how it was measured.
@@ -190,8 +194,9 @@ func (s *Sweep) report(err error) *Report {
 	r := &Report{
 		Schema: Schema, Started: s.began.UTC().Format(time.RFC3339), Seconds: time.Since(s.began).Seconds(), Complete: err == nil,
 		Machine: Machine{Processors: machine.Processors(), System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(), MemoryBytes: machine.ReadMemory().Total},
-		Model:   Model{j.Size, j.GridSize, channels, j.FiltersScale, j.ProbeBig, cmp.Or(j.Weights, "seeded")},
-		Data:    Data{j.Data, j.Images / channels * channels, j.Images / channels},
+		Model: Model{j.Size, j.GridSize, channels, j.FiltersScale, j.ProbeBig,
+			cmp.Or(j.AmpActivation, ptycho.AmpActivations()[0]), cmp.Or(j.Heads, ptycho.HeadKinds()[0]), cmp.Or(j.Weights, "seeded")},
+		Data: Data{j.Data, j.Images / channels * channels, j.Images / channels, j.Factor},
 		Configuration: Configuration{BatchSizes: slices.Clone(s.o.Sizes), AMP: cmp.Or(j.AMP, string(ptycho.Float32)), Winograd: j.Winograd, Microbatch: j.Microbatch,
 			Runs: s.o.Runs, Warmup: j.Warmup, Seed: j.Seed, Adaptive: s.o.Adaptive, Margin: s.o.Margin, Tolerance: s.o.Tolerance},
 		Batches: map[string]*Batch{}, Bottlenecks: []Bottleneck{}, Recommendations: []Recommendation{}, Alerts: []Alert{}, Trials: []TrialRecord{},

@@ -105,6 +105,12 @@ const farthest = 0.3
 func model(r *sweep.Report) string {
 	m := &r.Model
 	text := fmt.Sprintf("N=%d, gridsize %d (%s), s=%d", m.Size, m.GridSize, unit.Plural(m.Channels, "channel", "channels"), m.FiltersScale)
+	if m.Activation != ptycho.AmpActivations()[0] {
+		text += ", " + m.Activation
+	}
+	if m.Heads != ptycho.HeadKinds()[0] {
+		text += ", heads of " + m.Heads
+	}
 	switch p := ptycho.PrecisionOf(r.Configuration.AMP, r.Configuration.Winograd); p {
 	case ptycho.Winograd:
 		text += ", Winograd's convolutions"
