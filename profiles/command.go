@@ -61,6 +61,9 @@ const (
 	CheckpointCommand CommandKind = "checkpoint"
 	// ClearCommand clears all caches and logs what they held. They fill again as the run goes on.
 	ClearCommand CommandKind = "clear"
+	// TraceCommand has the program's own profiler write a trace of a few iterations to a file. The log has the path, and what the
+	// iterations after it take beside those before.
+	TraceCommand CommandKind = "trace"
 	// NoteCommand writes Text, one line, at the present iteration.
 	NoteCommand CommandKind = "note"
 	// StopCommand ends the run after the current iteration.
@@ -116,7 +119,7 @@ type Kinds []CommandKind
 func Every() Kinds {
 	return Kinds{
 		SetCommand, DecideCommand, PauseCommand, ResumeCommand, StepCommand, RestartCommand, AblateCommand, ReplicateCommand,
-		ForkCommand, StopAblationCommand, SaveCommand, CheckpointCommand, ClearCommand, NoteCommand, StopCommand,
+		ForkCommand, StopAblationCommand, SaveCommand, CheckpointCommand, ClearCommand, TraceCommand, NoteCommand, StopCommand,
 	}
 }
 

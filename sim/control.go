@@ -85,7 +85,7 @@ func (r *Run) Do(c profiles.Command) error {
 			err = r.countNote(q.asked)
 		}
 	case profiles.PauseCommand, profiles.ResumeCommand, profiles.StepCommand, profiles.StopAblationCommand,
-		profiles.RestartCommand, profiles.SaveCommand, profiles.CheckpointCommand:
+		profiles.RestartCommand, profiles.SaveCommand, profiles.CheckpointCommand, profiles.TraceCommand:
 	default:
 		return errUnknown(c.Kind)
 	}
@@ -130,6 +130,8 @@ func (l *loop) carryOut(cut context.Context, c command) (stop bool, err error) {
 		l.requestedCheckpoint(cut)
 	case profiles.ClearCommand:
 		l.clearCaches()
+	case profiles.TraceCommand:
+		l.trace(cut)
 	case profiles.NoteCommand:
 		c.note.Iteration, c.note.Written = l.index, max(0, c.asked.Sub(l.began))
 		l.run.stream.Note(c.note)
@@ -148,11 +150,24 @@ func (l *loop) decline(text string) {
 	l.declined = text
 }
 
+// trace has the task's program write a trace.
+func (l *loop) trace(cut context.Context) {
+	t, ok := l.work.(workload.Tracer)
+	if !ok || l.finished {
+		l.decline("no trace: the run is over")
+		return
+	}
+	if err := t.Trace(cut); err != nil && cut.Err() == nil {
+		l.decline("no trace: " + err.Error())
+	}
+}
+
 // able returns the commands that the run of a task carries out.
 func able(work workload.Task) profiles.Kinds {
 	has := map[profiles.CommandKind]bool{profiles.ClearCommand: len(work.Info().Schema.Caches) > 0}
 	_, has[profiles.SaveCommand] = work.(workload.Saver)
 	_, has[profiles.ForkCommand] = work.(workload.Forker)
+	_, has[profiles.TraceCommand] = work.(workload.Tracer)
 	_, has[profiles.CheckpointCommand] = work.(workload.Checkpointer)
 	able := slices.DeleteFunc(profiles.Every(), func(k profiles.CommandKind) bool {
 		can, depends := has[k]

@@ -21,6 +21,7 @@ type Settings struct {
 	Layers      bool   `json:"layers,omitempty"`
 	Activations bool   `json:"activations,omitempty"`
 
+	Trace string `json:"trace,omitempty"` // path of a new file for a trace of torch.profiler, once a generation
 	State string `json:"state,omitempty"` // KeepState, ReturnToState or DropState, once a generation
 	Steps int    `json:"steps,omitempty"` // that must be left in the epoch for KeepState
 

@@ -134,7 +134,7 @@ func (t *task) propose(ctx context.Context, s loop.Settings, step int64) (forced
 	for i, m := range t.ranks.members {
 		of := s
 		if i > 0 {
-			of.Layers = false // it would slow the step of all
+			of.Layers, of.Trace = false, "" // they would slow the step of all
 		}
 		m.proposal = proposal{}
 		if m.proposal.asked, err = m.ring.Send(&of); err != nil {

@@ -417,3 +417,24 @@ func TestAPressSwitchesWhatAnAblationCompares(t *testing.T) {
 		}
 	}
 }
+
+// A trace is asked of the loop's profiler, and what it leaves behind is said, with an interval.
+func TestATraceOnDemand(t *testing.T) {
+	r := follow(t, 500*time.Microsecond)
+	for range 100 {
+		r.next(t)
+	}
+	r.do(t, profiles.TraceCommand)
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		r.next(t)
+		if asked := r.loop.Ring.Asked(); asked != nil && asked.Trace != "" && !strings.HasSuffix(asked.Trace, ".pt.trace.json") {
+			t.Fatalf("%q", asked.Trace)
+		}
+		if slices.ContainsFunc(r.a.Tick(time.Now()).Log, func(l profiles.LogLine) bool { return strings.HasPrefix(l.Text, "a step after the trace takes ") }) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%+v", r.a.Tick(time.Now()).Log)
+		}
+	}
+}

@@ -61,6 +61,7 @@ type rankStep struct {
 type ranks struct {
 	members []*member // by rank, the first being the one that is shown
 	locked  string    // why settings cannot change
+	first   string    // the first rank that was lost, and how
 	shown   time.Time // when the state was last published
 	looked  time.Time // whether they are alive
 	drained time.Time
@@ -162,12 +163,18 @@ func (r *ranks) lost() (said []string) {
 		m.gone = how
 		text := fmt.Sprintf("rank %d %s", m.ring.Rank, how)
 		said = append(said, text)
+		if r.first == "" {
+			r.first = text
+		}
 		if r.locked == "" {
 			r.locked = text
 		}
 	}
 	return said
 }
+
+// gone says which rank was the first to end while others trained; empty for none.
+func (r *ranks) gone() string { return r.first }
 
 // state returns the state of the ranks, nil if it was published a moment ago.
 func (r *ranks) state() *profiles.Ranks {

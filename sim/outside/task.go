@@ -57,9 +57,10 @@ type task struct {
 	pace     time.Duration // of a step
 	lost     int64         // records of which the log knows
 	ranks    ranks
-	proposed int    // proposals to the ranks so far
-	sent     uint32 // generation of the settings sent last
-	plan     *plan  // blocks that the loop runs by itself; nil for none
+	proposed int     // proposals to the ranks so far
+	sent     uint32  // generation of the settings sent last
+	residue  residue // of a trace
+	plan     *plan   // blocks that the loop runs by itself; nil for none
 
 	caches  [loop.MaxCaches]loop.CacheCounters
 	memory  profiles.Memory
@@ -146,11 +147,14 @@ func (t *task) KeepsTime() {}
 // Unable are what no run of a program can do: it goes on by itself.
 func (t *task) Unable() []profiles.CommandKind {
 	unable := []profiles.CommandKind{profiles.RestartCommand}
+	if t.Greeting.Able["trace"] != "" || t.Greeting.Torch == "" {
+		unable = append(unable, profiles.TraceCommand)
+	}
 	if t.Greeting.Able["pause"] != "" {
 		unable = append(unable, profiles.PauseCommand, profiles.ResumeCommand, profiles.StepCommand)
 	}
 	if !t.Ring.Operates() {
-		unable = append(unable, profiles.SetCommand, profiles.DecideCommand, profiles.AblateCommand, profiles.ReplicateCommand, profiles.PauseCommand, profiles.StepCommand, profiles.ForkCommand)
+		unable = append(unable, profiles.SetCommand, profiles.DecideCommand, profiles.AblateCommand, profiles.ReplicateCommand, profiles.PauseCommand, profiles.StepCommand, profiles.ForkCommand, profiles.TraceCommand)
 	}
 	return unable
 }
@@ -305,7 +309,7 @@ func (t *task) apply(ctx context.Context, v, base settings.Values) error {
 func (t *task) send(ctx context.Context, s loop.Settings) (why map[string]string, err error) {
 	s.Pause = t.held && s.PauseAfter == 0
 	t.asked = s
-	t.asked.State, t.asked.Steps, t.asked.PauseAfter = "", 0, 0
+	t.asked.State, t.asked.Steps, t.asked.PauseAfter, t.asked.Trace = "", 0, 0, ""
 	if s.Schedule != nil { // which ends by itself, or by the next settings
 		t.asked.Schedule, t.asked.After, t.asked.LeaseMS, t.asked.Warm = nil, nil, 0, nil
 	}
@@ -485,7 +489,11 @@ func (t *task) Iterate(ctx context.Context, it *profiles.Iteration) (out workloa
 	out.Ranks = t.ranks.state()
 	if !ok {
 		out.Finished, out.NoIteration = true, true
-		return out, t.end(ctx, &out)
+		err := t.end(ctx, &out)
+		if lost := t.ranks.gone(); lost != "" && err != nil && ctx.Err() == nil {
+			err = fmt.Errorf("%s: %w", lost, err)
+		}
+		return out, err
 	}
 	t.fill(it, &step, &out)
 	return out, nil
@@ -636,6 +644,7 @@ func (t *task) fill(it *profiles.Iteration, s *loop.Record, out *workload.Outcom
 		it.Caches[i] = profiles.CacheCounters{Enabled: c.Enabled, Hits: c.Hits, Misses: c.Misses, Entries: c.Entries, Bytes: c.Bytes, Saved: c.Saved, Spent: c.Lookups}
 	}
 	t.pace += (time.Duration(s.Total) - t.pace) / 8
+	t.residue.take(t, s)
 }
 
 // end says how the loop ended.

@@ -215,6 +215,11 @@ type Scheduler interface {
 	Plan(ctx context.Context, blocks []profiles.Block, base settings.Values) error
 }
 
+// Tracer is a task whose program has a profiler that can write a trace.
+type Tracer interface {
+	Trace(ctx context.Context) error
+}
+
 // Unable is a task that some commands make no sense for, whatever else it is able to.
 type Unable interface{ Unable() []profiles.CommandKind }
 

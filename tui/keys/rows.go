@@ -26,6 +26,7 @@ var fixed = [sections][]Row{
 		{Action: "checkpoint", Command: profiles.CheckpointCommand, Keys: []string{"d"}, Help: "write a checkpoint", Words: "checkpoint"},
 		{Action: "clear caches", Command: profiles.ClearCommand, Keys: []string{"$"}, Help: "clear all caches", Words: "clear"},
 		{Action: "export", Command: profiles.ExportCommand, Keys: []string{"r"}, Help: "export to a file", Words: "export", Replayed: true},
+		{Action: "trace", Command: profiles.TraceCommand, Keys: []string{"^"}, Help: "a profiler's trace of 5 steps", Words: "trace"},
 		{Action: "note", Command: profiles.NoteCommand, Keys: []string{"#"}, Help: "note at this iteration", Words: "note TEXT", Replayed: true},
 		{Action: "detach", Command: profiles.LeaveCommand, Keys: []string{"D"}, Help: "leave the run going", Replayed: true},
 		{Action: "control", Command: profiles.OperateCommand, Keys: []string{"I"}, Help: "operate, hand over", Replayed: true},

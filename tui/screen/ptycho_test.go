@@ -29,7 +29,7 @@ func inferring(t *testing.T, sets ...string) *profiles.Snapshot {
 	s := &profiles.Snapshot{
 		Run: profiles.RunInfo{
 			Schema: inference.Schema(), Object: "N=64 C=1", Device: "cpu", Kernels: "avx512", GPUReason: "no CUDA device", Parameters: 2331772,
-			Seed: 42, Units: 10000, Able: profiles.Every().Without(profiles.ForkCommand, profiles.CheckpointCommand, profiles.ClearCommand),
+			Seed: 42, Units: 10000, Able: profiles.Every().Without(profiles.TraceCommand, profiles.ForkCommand, profiles.CheckpointCommand, profiles.ClearCommand),
 		},
 		Settings: v, State: profiles.Running, Elapsed: 83 * time.Second, Index: 412, Unit: 27, InUnit: 3, Rate: 3.1,
 		Total: running.Total, IterationTime: running.IterationTime, Clock: running.Clock, Log: []profiles.LogLine{{Text: "auto-tuner began at batch_size = 32"}},

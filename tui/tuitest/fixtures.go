@@ -221,7 +221,7 @@ func Running() *profiles.Snapshot {
 		Run: profiles.RunInfo{
 			Object: "europa", Device: "cpu", Kernels: "avx512",
 			GPUReason: "libcuda.so.1 not found",
-			Schema:    prism.Schema(), Parameters: 2797431, Seed: 1, Units: 100, Able: profiles.Every(),
+			Schema:    prism.Schema(), Parameters: 2797431, Seed: 1, Units: 100, Able: profiles.Every().Without(profiles.TraceCommand),
 			Sampling: &profiles.Sampling{Size: 512, ObjectSize: 128, Centres: fermat(100, 256), PerSample: 1, Radius: 20},
 			Notes:    []string{"europa.jpg: 900x700 padded to a square"},
 			Cautions: prism.Cautions("cpu", "avx512"),

@@ -34,7 +34,7 @@ func Tasks() *profiles.Snapshot {
 	list.List[3].Why = "trainer gpu is not available: libcuda.so.1 not found; its time would not be that of a processor"
 	list.List[4].State, list.List[4].Iterations = profiles.TaskRunning, 13
 	s := &profiles.Snapshot{
-		Run: profiles.RunInfo{Object: "variants", Device: "cpu", Kernels: "avx512", GPUReason: "libcuda.so.1 not found", Schema: schema, Seed: 12345, Units: 12, Able: profiles.Every().Without(profiles.SaveCommand, profiles.ForkCommand, profiles.CheckpointCommand),
+		Run: profiles.RunInfo{Object: "variants", Device: "cpu", Kernels: "avx512", GPUReason: "libcuda.so.1 not found", Schema: schema, Seed: 12345, Units: 12, Able: profiles.Every().Without(profiles.TraceCommand, profiles.SaveCommand, profiles.ForkCommand, profiles.CheckpointCommand),
 			Notes: []string{"6 tasks in 2 rounds"}},
 		Settings: Having(benchmark.Table.Zero(), "kind", "training", "rounds", "2", "baseline", "first", "cancelled", "3", "kernels", "auto"),
 		State:    profiles.Running, Kind: benchmark.Kind(4), Elapsed: 7 * time.Second,

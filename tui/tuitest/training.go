@@ -29,7 +29,7 @@ func Training() *profiles.Snapshot {
 	s := &profiles.Snapshot{
 		Run: profiles.RunInfo{
 			Object: "lines", Device: "cpu", Kernels: "avx512", GPUReason: "libcuda.so.1 not found",
-			Schema: training.Schema(), Parameters: 2331772, Seed: 42, Units: 8, Able: profiles.Every().Without(profiles.ForkCommand, profiles.ClearCommand),
+			Schema: training.Schema(), Parameters: 2331772, Seed: 42, Units: 8, Able: profiles.Every().Without(profiles.TraceCommand, profiles.ForkCommand, profiles.ClearCommand),
 			Notes: []string{"448 groups to learn from and 64 for testing, each of 1 pattern of 64×64 pixels"},
 		},
 		Settings: training.Table.Encode(training.Settings{

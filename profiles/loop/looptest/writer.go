@@ -305,6 +305,7 @@ type training struct {
 	pauses     bool
 	pauseAt    int64 // step before which it pauses by itself
 
+	traces       int // steps of a trace that are to come
 	block, plain int // of the schedule
 
 	proposed *loop.Settings // for a step; nil for none
@@ -358,6 +359,9 @@ func (t *training) put(g uint32, s *loop.Settings) {
 	}
 	if s.PauseAfter > 0 {
 		t.pauseAt = t.step + int64(s.PauseAfter)
+	}
+	if s.Trace != "" {
+		t.traces = 6
 	}
 	switch s.State {
 	case loop.KeepState:
@@ -467,6 +471,9 @@ func (t *training) train(each time.Duration, done <-chan struct{}) {
 		s.Host = []int64{0, total / 2, total / 4, total / 8, total - total/2 - total/4 - total/8, waited}
 		if t.now.Schedule != nil {
 			s.Block = uint32(t.block) + 1
+		}
+		if t.traces--; t.traces >= 0 {
+			s.Flags |= loop.Measured
 		}
 		if t.now.Watch == loop.WatchBoundaries {
 			s.Flags |= loop.Boundaries

@@ -265,7 +265,8 @@ class Loop:
             self.guest.settle()
         if self.ranges is not None:
             self.ranges.step(self.step)
-        exact = bool(self.plan or self.proposed or self.ranges)  # what is in force changes at a step
+        extra = self.guest and self.guest.extra
+        exact = bool(self.plan or self.proposed or self.ranges or extra and extra.trace)  # what is in force changes at a step
         self.prompt = bool(exact or self.device is not None or self.guest is not None and not self.guest.hot)
         t = now()
         self.due = 0 if exact else t + LAG
@@ -881,7 +882,7 @@ def series(name):
     """What a logged value is, by its name."""
     less, more = ("loss", "err", "mse", "mae", "rmse", "nll", "perplexity"), ("psnr", "acc", "ssim", "iou", "dice", "f1", "auc", "score", "reward")
     better = "less" if any(w in name for w in less) else "more" if any(w in name for w in more) else ""
-    return {"name": name, "title": "PSNR" if name == "psnr_db" else name, "unit": "dB" if "psnr" in name else "", "better": better,
+    return {"name": name, "title": "PSNR" if name == "psnr_db" else name, "unit": "dB" if "psnr" in name else "MB" if name.endswith("_mb") else "", "better": better,
             "group": "losses" if "loss" in name else "metrics", "each": False}
 
 

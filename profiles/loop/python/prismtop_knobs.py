@@ -27,7 +27,7 @@ class Extra:
     def __init__(self, guest):
         self.guest, self.loop, self.torch = guest, guest.loop, guest.torch
         self.enter = self.checkpoints = self.compiled = None
-        self.wants_layers, self.next_layers, self.kept, self.waiting = False, 0, None, None
+        self.wants_layers, self.next_layers, self.kept, self.waiting, self.trace = False, 0, None, None, None
         self.collects = 1000
         self.gc_on, self.written, self.blocks = gc.isenabled(), {}, set()
         for make in (self.autocast_knob, self.optimizer_knob, self.matmul_knob, self.tf32_knob, self.threads_knob, self.checkpointing_knob, self.compile_knob,
@@ -316,6 +316,8 @@ class Extra:
                 gc.collect()
         if self.wants_layers:
             self.layers_boundary(t)
+        if self.trace is not None and self.trace.boundary():
+            self.trace = None
         if self.waiting is not None:
             self.try_keep()
 
@@ -326,6 +328,11 @@ class Extra:
         refused = {"layers": self.layers_why()} if self.wants_layers and self.layers_why() else {}
         if refused:
             self.wants_layers = False
+        if doc.get("trace") and self.trace is None:
+            try:
+                self.trace = Trace(self, str(doc["trace"]))
+            except Exception as e:
+                refused["trace"] = str(e) or type(e).__name__
         verb = doc.get("state", "")
         if verb:
             try:
@@ -343,18 +350,18 @@ class Extra:
 
     def back(self):
         """Takes back what is switched, after an error."""
-        for undo in [lambda: self.enter and self.enter.take(), lambda: self.checkpoints and self.checkpoints.take(),
+        for undo in [lambda: self.trace and self.trace.stop(), lambda: self.enter and self.enter.take(), lambda: self.checkpoints and self.checkpoints.take(),
                      lambda: (gc.enable if self.gc_on else gc.disable)(), lambda: self.guest.layers and self.guest.layers.leave()]:
             try:
                 undo()
             except Exception:
                 pass
-        self.guest.layers = self.guest.kept = None
+        self.guest.layers = self.guest.kept = self.trace = None
 
     def describe(self, doc):
         loader = self.guest.loader()[0]
         doc.update(workers=loader.num_workers if loader is not None else 0, memory=[{"name": n, "model": n != "activations"} for n in MEMORY if n != "activations" or self.guest.kind == "cuda"])
-        doc["able"].update(layers=self.layers_why(), fork=self.fork_why())
+        doc["able"].update(layers=self.layers_why(), fork=self.fork_why(), trace="" if hasattr(self.torch, "profiler") else "this PyTorch has no profiler")
 
     # ---- memory ----
 
@@ -369,6 +376,9 @@ class Extra:
             return parts + [-1], []
         s = t.cuda.memory_stats()
         free, total = t.cuda.mem_get_info()
+        held, unused = s.get("reserved_bytes.all.current", 0), s.get("inactive_split_bytes.all.current", 0)
+        self.loop.log({"gpu_allocated_mb": s.get("allocated_bytes.all.current", 0) / 1e6, "gpu_reserved_mb": held / 1e6,
+                       "gpu_peak_mb": s.get("allocated_bytes.all.peak", 0) / 1e6, "gpu_fragmented": unused / held if held else 0.0})
         card = [s.get(k, -1) for k in ("allocated_bytes.all.current", "reserved_bytes.all.current", "allocated_bytes.all.peak", "reserved_bytes.all.peak")]
         return parts + [max(0, card[2] - sum(parts))], card + [free, total, s.get("num_alloc_retries", -1)]
 
@@ -548,6 +558,45 @@ class Layers:
         for n, i in enumerate(called):
             loop.ring.put(LAYER, loop.step - 1, t, [("qq", 32, *sums[i]), ("III", 48, n, len(called), self.calls[i])], self.names[i][0])
         return True
+
+
+class Trace:
+    """A trace of torch.profiler of a few steps, written when they are over. The first step that it sees is left out."""
+
+    STEPS = 5
+
+    def __init__(self, extra, path):
+        self.extra, self.path, self.seen = extra, path, -1  # the boundary at which it begins is none of its own
+        with open(path, "xb", opener=lambda p, f: os.open(p, f, 0o600)):  # that it can be written is known before anything is traced
+            pass
+        profiler = extra.torch.profiler
+        kinds = [profiler.ProfilerActivity.CPU] + ([profiler.ProfilerActivity.CUDA] if extra.guest.kind == "cuda" else [])
+        try:
+            self.profile = profiler.profile(activities=kinds, schedule=profiler.schedule(wait=0, warmup=1, active=self.STEPS, repeat=1), on_trace_ready=self.ready)
+            self.profile.start()
+        except Exception:
+            os.unlink(path)
+            raise
+        extra.guest.loop.flags |= SLOWED
+
+    def ready(self, profile):
+        begun = now()
+        profile.export_chrome_trace(self.path)
+        self.extra.loop.say(f"trace of {self.STEPS} steps written to {self.path} in {(now() - begun) / 1e9:.1f} s")
+
+    def boundary(self):
+        """Counts a step; whether it was the last."""
+        self.seen += 1
+        if self.seen > 0:
+            self.profile.step()  # calls ready() after the last
+        self.extra.loop.flags |= SLOWED
+        if self.seen <= self.STEPS:
+            return False
+        self.stop()
+        return True
+
+    def stop(self):
+        self.profile.stop()
 
 
 class Kept:

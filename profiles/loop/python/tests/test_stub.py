@@ -512,6 +512,62 @@ class Ranks(Case):
         self.assertEqual(len(hooks), 1)
 
 
+class Traces(Case):
+    def test_a_trace_of_five_steps_is_written_once(self):
+        calls, path = [], os.path.join(self.folder, "trace.json")
+
+        class Profile:
+            def __init__(self, activities, schedule, on_trace_ready):
+                self.ready, self.steps = on_trace_ready, 0
+
+            def start(self):
+                calls.append("start")
+
+            def step(self):
+                self.steps += 1
+                if self.steps == 6:
+                    self.ready(self)
+
+            def stop(self):
+                calls.append("stop")
+
+            def export_chrome_trace(self, path):
+                calls.append(path)
+        self.torch.module("profiler", profile=Profile, schedule=lambda **k: k, ProfilerActivity=type("A", (), {"CPU": 1, "CUDA": 2}))
+
+        def each(i):
+            if i == 2:
+                self.r = self.reader()
+            if i == 10:
+                self.r.send({"trace": path})
+            if i == 30:
+                self.r.send({"trace": path})
+        self.train(60, each=each)
+        got = self.r.read()
+        self.assertEqual(calls, ["start", path, "stop"])
+        self.assertEqual([a.text for a in got["answers"]], [{}, {"trace": f"[Errno 17] File exists: '{path}'"}])
+        slowed = [s.step for s in got["steps"] if s.flags & 512]
+        self.assertEqual(slowed, list(range(slowed[0], slowed[0] + 7)))
+        self.assertIn("trace of 5 steps written to", got["texts"][0][1])
+        self.assertEqual(self.r.greeting()["able"]["trace"], "")
+
+    def test_memory_of_a_device_is_a_series(self):
+        self.train(10)
+        cuda = self.torch.module("cuda", memory_stats=lambda: {"reserved_bytes.all.current": 8e9, "allocated_bytes.all.current": 5e9, "allocated_bytes.all.peak": 6e9, "inactive_split_bytes.all.current": 2e9},
+                                 mem_get_info=lambda: (1, 2))
+        self.assertIsNotNone(cuda)
+        self.loop.guest.kind = "cuda"
+        try:
+            parts, card = self.loop.guest.extra.memory()
+        finally:
+            self.loop.guest.kind = "cpu"
+        self.loop.fold()
+        names = [s["name"] for s in self.loop.series]
+        values = {n: self.loop.values[names.index(n)] for n in ("gpu_allocated_mb", "gpu_reserved_mb", "gpu_peak_mb", "gpu_fragmented")}
+        self.assertEqual(values, {"gpu_allocated_mb": 5000, "gpu_reserved_mb": 8000, "gpu_peak_mb": 6000, "gpu_fragmented": 0.25})
+        self.assertEqual(card[1], 8e9)
+
+
 class NVTX(Case):
     def test_ranges_are_balanced_and_named(self):
         said, depth = [], [0]
