@@ -51,9 +51,12 @@ func (f *family) older(iteration int64) string {
 }
 
 // bestPath returns the path of the best checkpoint.
-func (f *family) bestPath() string {
-	base, extension := f.split()
-	return base + "-best" + extension
+func (f *family) bestPath() string { return BestPath(f.path) }
+
+// BestPath returns the path of the best checkpoint of a run that keeps it beside the newest one at path.
+func BestPath(path string) string {
+	extension := filepath.Ext(path)
+	return strings.TrimSuffix(path, extension) + "-best" + extension
 }
 
 // isOlder reports whether a base name is one of older.
@@ -175,8 +178,11 @@ func (f family) write(last int, improved bool, run *checkpoint.Run, state *check
 	return f, lost, nil
 }
 
-// copyFile copies a file with its mode, the whole file or nothing of it.
+// copyFile copies a checkpoint with its mode, the whole file or nothing of it. It replaces no file but a checkpoint.
 func copyFile(from, to string) error {
+	if err := atomicfile.Replaceable(checkpoint.Is, to); err != nil {
+		return err
+	}
 	source, err := os.Open(from)
 	if err != nil {
 		return err

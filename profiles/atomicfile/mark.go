@@ -3,9 +3,26 @@ package atomicfile
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"io"
 	"os"
+	"slices"
 )
+
+// Replaceable returns an error if files with data are at paths that are written together, and own is true of none of them:
+// they are the user's. A file that says nothing of itself, as an array, is known by one beside it that does.
+func Replaceable(own func(path string) bool, paths ...string) error {
+	var taken []string
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() > 0 { // what else is there, writing refuses
+			taken = append(taken, path)
+		}
+	}
+	if len(taken) == 0 || slices.ContainsFunc(taken, own) {
+		return nil
+	}
+	return fmt.Errorf("%s exists, and nothing says that prismtop wrote it: choose another name", taken[0])
+}
 
 // Marked reports whether a regular file says near its beginning that prismtop wrote it, by that word, also where it is
 // compressed by gzip; an empty file has nothing to lose, and counts as marked. marks are other beginnings that say so.

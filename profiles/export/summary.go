@@ -27,6 +27,9 @@ type Source struct {
 	Threads int         // used by the kernels; 0 means the settings' number
 	GPU     string      // model of the GPU in use; empty for none
 
+	Cut string // "killed" or "cut short" for a recording that ends before its run; empty for one that has the end
+	Why string // why it does
+
 	Processors int              // threads that a setting of 0 means; 0 if unknown
 	Origins    settings.Origins // of the settings of the first start; nil if unknown
 }
@@ -327,6 +330,9 @@ func Summarize(s *profiles.Snapshot, from Source) *Summary {
 	sum.Recording, sum.RecordingReason = text(s.Recording.Path, orElse(s.Recording.Err, "the run was not recorded"))
 	if s.Recording.Path != "" {
 		sum.RecordingReason = s.Recording.Err // the file lacks the rest
+	}
+	if from.Cut != "" {
+		sum.State, sum.RecordingReason = from.Cut, from.Why
 	}
 	sum.IterationMS, sum.IterationMSReason = spread(s.Whole.Total)
 	if s.Run.Parameters > 0 || s.Index > 0 { // it began

@@ -96,6 +96,12 @@ func Read(ctx context.Context, path string) (entries []Entry, damaged []Damaged,
 	return entries, damaged, nil
 }
 
+// Is reports whether a file is a history: one of its lines is an entry.
+func Is(path string) bool {
+	entries, _, err := Read(context.Background(), path)
+	return err == nil && len(entries) > 0
+}
+
 // parse reads the lines of a history.
 func parse(data []byte) (entries []Entry, damaged []Damaged) {
 	for n := 1; len(data) > 0; n++ {

@@ -572,7 +572,11 @@ func TestARecordingThatCannotBeWrittenSaysWhy(t *testing.T) {
 			if err := readAll(t.Context(), c.o.Path); err != nil {
 				t.Errorf("%s: what was recorded before: %v", name, err)
 			}
-			if s, err := statusOf(t.Context(), c.o.Path); err != nil || s.State != CutShort || !strings.Contains(s.Stopped, c.want) || !strings.Contains(s.Ending(), c.want) {
+			s, err := statusOf(t.Context(), c.o.Path)
+			if state, why := s.Cut(); state != "cut short" && !s.Over() || why != s.Stopped && !s.Over() {
+				t.Errorf("the run is %q for %q", state, why)
+			}
+			if err != nil || s.State != CutShort || !strings.Contains(s.Stopped, c.want) || !strings.Contains(s.Ending(), c.want) {
 				t.Errorf("%s: it is %v: %q (%v)", name, s.State, s.Stopped, err)
 			}
 			if beside, err := filepath.Glob(c.o.Path + "-*"); err != nil || len(beside) > 0 {

@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -65,6 +66,15 @@ func (s *Status) Ending() string {
 		return "the run was killed"
 	}
 	return ""
+}
+
+// Cut returns the state of a run whose recording ends before it, "killed" or "cut short", and why it does; empty if the
+// recording has the end, or goes on.
+func (s *Status) Cut() (state, why string) {
+	if s.Ending() == "" || s.Over() {
+		return "", ""
+	}
+	return s.State.String(), cmp.Or(s.Stopped, s.Ending())
 }
 
 // over are the states of a run that has ended.

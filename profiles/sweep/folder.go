@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -137,6 +138,13 @@ func Freeze(ctx context.Context, p *Plan, text []byte, m Makes) (f *Folder, begu
 	f, err = Open(ctx, path)
 	switch {
 	case errors.Is(err, ErrNone):
+		same := func(at string) bool {
+			there, err := os.ReadFile(at)
+			return err == nil && bytes.Equal(there, text)
+		}
+		if err = atomicfile.Replaceable(same, filepath.Join(path, "plan.toml")); err != nil && text != nil {
+			return nil, false, p.wrong("folder", err)
+		}
 		f, err = freeze(ctx, p, path, digest, m)
 	case err != nil:
 	case f.Digest != digest:

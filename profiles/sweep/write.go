@@ -6,6 +6,8 @@ import (
 	"html"
 	"io"
 	"math"
+	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -270,6 +272,21 @@ func (t *Table) WriteText(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// begins matches the beginning of a table in each of its forms.
+var begins = regexp.MustCompile(`\A(?:[^\n]+\n\d+ arms?(?: × \d+ replicates)?: \d+ of \d+ runs? done|# Sweep\n\n|arm,replicates,done,|` +
+	`(?s:<!DOCTYPE html>.*<title>Sweep: )|\{\s*"schema": \d+,\s*"version": "[^"]*",\s*"folder": )`)
+
+// IsTable reports whether a file is a table of a sweep, in any of its forms.
+func IsTable(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, 4<<10))
+	return err == nil && begins.Match(head)
 }
 
 // WriteMarkdown writes the table as Markdown.

@@ -1,9 +1,11 @@
 package bench
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"slices"
 	"strings"
 )
@@ -34,7 +36,7 @@ func WriteScalingSVG(w io.Writer, points []Point) error {
 	p.fit(points)
 	fmt.Fprintf(&p, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="12">`+"\n",
 		plotWidth, plotHeight)
-	p.WriteString(`<rect width="100%" height="100%" fill="#fff"/>` + "\n")
+	p.WriteString(plotMark + `<rect width="100%" height="100%" fill="#fff"/>` + "\n")
 	p.axes()
 	colours := strings.Fields(lineColours)
 	for i, threads := range threadsOf(points) {
@@ -43,6 +45,20 @@ func WriteScalingSVG(w io.Writer, points []Point) error {
 	p.WriteString("</svg>\n")
 	_, err := io.WriteString(w, p.String())
 	return err
+}
+
+// plotMark is in the beginning of a plot.
+const plotMark = "<metadata>prismtop bench scaling</metadata>\n"
+
+// IsPlot reports whether WriteScalingSVG wrote a file.
+func IsPlot(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, 1<<10))
+	return err == nil && bytes.HasPrefix(head, []byte("<svg")) && bytes.Contains(head, []byte(plotMark))
 }
 
 // fit chooses the axes: the sizes, and whole powers of ten around the times.

@@ -102,6 +102,34 @@ func read(ctx context.Context, path string) (*Checkpoint, error) {
 	return decode(ctx, f, info.Size())
 }
 
+// Is reports whether a file is a checkpoint by its first array, also one of a later version of the format.
+func Is(path string) bool {
+	f, info, err := inputfile.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	entries, err := npy.OpenArchive(f, info.Size())
+	if err != nil || len(entries) == 0 || entries[0].Name() != documentName {
+		return false
+	}
+	begins := []byte(`{"format":`)
+	return entries[0].Read(func(r io.Reader, _ int64) error {
+		h, _, err := npy.ReadHeader(r)
+		head := make([]byte, len(begins))
+		if err == nil {
+			_, err = io.ReadFull(r, head)
+		}
+		if err == nil && (h.Type != "|u1" || !bytes.Equal(head, begins)) {
+			return errNotCheckpoint
+		}
+		if err == nil {
+			_, err = io.Copy(io.Discard, r)
+		}
+		return err
+	}) == nil
+}
+
 // decode reads the archive, whose arrays are not compressed and hence take no more memory than
 // the file.
 func decode(ctx context.Context, f io.ReaderAt, size int64) (*Checkpoint, error) {

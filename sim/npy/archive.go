@@ -47,6 +47,15 @@ func OpenZip(f io.ReaderAt, size int64) ([]Member, error) {
 	return members, nil
 }
 
+// CommentOf returns the comment of a zip archive, which Writer.Comment sets; "" if the file is none.
+func CommentOf(f io.ReaderAt, size int64) string {
+	archive, err := zip.NewReader(f, size)
+	if err != nil {
+		return ""
+	}
+	return archive.Comment
+}
+
 // Stored reports whether the file is in the archive as it is.
 func (m Member) Stored() bool { return m.Method == zip.Store }
 

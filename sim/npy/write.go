@@ -18,6 +18,9 @@ type Writer struct{ zip *zip.Writer }
 // NewWriter returns a Writer of an archive to w. Close ends the archive.
 func NewWriter(w io.Writer) *Writer { return &Writer{zip.NewWriter(w)} }
 
+// Comment sets the archive's comment, which NumPy ignores.
+func (w *Writer) Comment(text string) error { return w.zip.SetComment(text) }
+
 // Close writes the archive's directory.
 func (w *Writer) Close() error { return w.zip.Close() }
 

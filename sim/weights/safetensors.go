@@ -45,10 +45,13 @@ func isSafetensors(head []byte) bool {
 	return len(head) > 8 && binary.LittleEndian.Uint64(head) <= maxSafetensorsHeader && head[8] == '{'
 }
 
+// safetensorsBegin begins the header of files that writeSafetensors writes; Own knows them by it.
+const safetensorsBegin = `{"` + metadataName + `":{"format":"pt","producer":"` + producer + `"}`
+
 // writeSafetensors writes tensors as F32, in their order.
 func writeSafetensors(w io.Writer, tensors []Tensor) error {
 	var header bytes.Buffer
-	header.WriteString(`{"` + metadataName + `":{"format":"pt"}`)
+	header.WriteString(safetensorsBegin)
 	at := int64(0)
 	for _, t := range tensors {
 		p := placed{"F32", make([]int64, len(t.Shape)), [2]int64{at, at + 4*int64(len(t.Values))}}

@@ -61,8 +61,29 @@ func EncodeNPZ(tensors []Tensor) ([]byte, error) {
 	return b.Bytes(), err
 }
 
+// producer is in the comment of archives and in the metadata of safetensors that this package writes.
+const producer = "prismtop"
+
+// Own reports whether this package wrote a file of weights.
+func Own(path string) bool {
+	f, info, err := inputfile.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	if npy.CommentOf(f, info.Size()) == producer {
+		return true
+	}
+	head := make([]byte, 8+len(safetensorsBegin))
+	_, err = io.ReadFull(f, head)
+	return err == nil && isSafetensors(head) && string(head[8:]) == safetensorsBegin
+}
+
 func writeNPZ(w io.Writer, tensors []Tensor) error {
 	archive := npy.NewWriter(w)
+	if err := archive.Comment(producer); err != nil {
+		return err
+	}
 	for _, t := range tensors {
 		if err := npy.Add(archive, t.Name, t.Shape, t.Values); err != nil {
 			return err

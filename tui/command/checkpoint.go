@@ -248,7 +248,7 @@ func weightsCommand() *cobra.Command {
 			}
 			c := cli.Claims{}
 			if err := c.Read("--from", from); err == nil {
-				if err := c.Write("flag --to", to); err != nil {
+				if err := c.Replace("flag --to", weights.Own, to); err != nil {
 					return cli.BadUsage(err)
 				}
 			}

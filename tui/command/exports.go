@@ -100,15 +100,14 @@ func exportRecording(cmd *cobra.Command, path string, texts []string) error {
 // writeRecording writes a recording to the targets, as far as it goes, and returns the paths of the
 // files. stdout is that of files.Open. An error with paths is about a part that is missing in them.
 func writeRecording(ctx context.Context, r *recording.Reader, targets []files.Target, stdout io.Writer) ([]string, error) {
-	made, err := r.Fingerprint(ctx)
+	from, err := sourceOf(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	origins, err := r.Origins(ctx)
-	if err != nil {
+	if from.Origins, err = r.Origins(ctx); err != nil {
 		return nil, err
 	}
-	x, err := files.Open(targets, export.Source{Version: made.Version, Preset: made.Preset, CPU: made.CPU, Processors: made.Threads, Origins: origins}, stdout)
+	x, err := files.Open(targets, from, stdout)
 	if err != nil {
 		return nil, err
 	}
@@ -122,6 +121,16 @@ func writeRecording(ctx context.Context, r *recording.Reader, targets []files.Ta
 	}
 	paths, failed := x.Close(last.Own.Dropped)
 	return paths, errors.Join(err, failed)
+}
+
+// sourceOf returns what the events of a recording do not say. A state that cannot be read is that of the events.
+func sourceOf(ctx context.Context, r *recording.Reader) (export.Source, error) {
+	made, err := r.Fingerprint(ctx)
+	from := export.Source{Version: made.Version, Preset: made.Preset, CPU: made.CPU, Processors: made.Threads}
+	if status, failed := r.Status(ctx); failed == nil {
+		from.Cut, from.Why = status.Cut()
+	}
+	return from, err
 }
 
 // exportTo writes the recording at a path to a target, FORMAT=PATH.

@@ -88,6 +88,39 @@ func TestTwoRunsDoNotWriteTheSameFile(t *testing.T) {
 	}
 }
 
+// A run that was killed is said to be, whatever reads its recording.
+func TestAKilledRunIsCalledKilled(t *testing.T) {
+	skipStarts(t)
+	t.Chdir(t.TempDir())
+	run := exec.Command("prismtop", strings.Fields("run --headless --record k.sqlite "+unended)...)
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if text, err := exec.Command("prismtop", "export", "k.sqlite", "csv=-").Output(); err == nil && strings.Count(string(text), "\n") > 1 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("waited in vain for recorded iterations")
+		}
+	}
+	_ = run.Process.Kill()
+	_ = run.Wait()
+	for args, want := range map[string]string{
+		"replay k.sqlite --json": `"state": "killed"`, "replay k.sqlite --headless": "running, then the run was killed",
+		"export k.sqlite md=-": "| State | killed |", "export k.sqlite svg=-": " killed · ",
+	} {
+		text, err := exec.Command("prismtop", strings.Fields(args)...).Output()
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s: no %q (%v)", args, want, err)
+		}
+	}
+	text, _ := exec.Command("prismtop", "replay", "k.sqlite", "--json").Output()
+	if !strings.Contains(string(text), `"recording_reason": "the run was killed"`) {
+		t.Error("replay --json does not say why the recording lacks the end")
+	}
+}
+
 // awaitFile waits for a file with contents.
 func awaitFile(t *testing.T, name string) {
 	t.Helper()

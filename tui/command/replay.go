@@ -120,16 +120,15 @@ func (f *runFlags) tell(cmd *cobra.Command, r *recording.Reader) error {
 	if last == nil {
 		return errors.Join(err, fmt.Errorf("replay: %s: nothing was recorded", r.Path()))
 	}
-	status, failed := r.Status(cmd.Context())
-	err = errors.Join(err, failed)
+	status, unknown := r.Status(cmd.Context())
+	err = errors.Join(err, unknown)
 	if f.json {
-		made, failed := r.Fingerprint(cmd.Context())
-		summary := export.Summarize(last, export.Source{Version: made.Version, Preset: made.Preset, CPU: made.CPU, Processors: made.Threads})
-		return errors.Join(export.WriteJSON(out, summary), err, failed)
+		from, failed := sourceOf(cmd.Context(), r)
+		return errors.Join(export.WriteJSON(out, export.Summarize(last, from)), err, failed)
 	}
 	state := last.State.String()
 	switch {
-	case failed != nil: // why the rest is not known is in the error
+	case unknown != nil: // why the rest is not known is in the error
 	case status.Ending() != "":
 		state += ", then " + status.Ending()
 	case status.State == recording.Growing && !words.Ended(last.State):

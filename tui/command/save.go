@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -17,7 +16,9 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/profiles/visible"
 	"prismtop/sim"
+	"prismtop/sim/checkpoint"
 	"prismtop/sim/cyto/experiment"
+	"prismtop/sim/cyto/tasks"
 	"prismtop/sim/workloads"
 	"prismtop/tui/command/cli"
 )
@@ -57,19 +58,6 @@ func saved(base string, suffixes []string) []string {
 		all[i] = base + suffix
 	}
 	return all
-}
-
-// replaceable returns an error if files are there of which none says that prismtop wrote it: arrays say nothing, but the
-// picture that is saved beside one does.
-func replaceable(paths []string) error {
-	taken := slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
-		info, err := os.Stat(path)
-		return err != nil || !info.Mode().IsRegular() || info.Size() == 0
-	})
-	if len(taken) == 0 || slices.ContainsFunc(taken, func(path string) bool { return atomicfile.Marked(path) }) {
-		return nil
-	}
-	return fmt.Errorf("%s exists, and nothing says that prismtop wrote it: choose another name", visible.Text(taken[0]))
 }
 
 // write saves the reconstruction. The signal that ended a run does not interrupt saving, which
@@ -112,31 +100,42 @@ func (f *runFlags) claim(ctx context.Context, v settings.Values) error {
 	if err != nil {
 		return fmt.Errorf("flag --export: %w", err)
 	}
-	writes := map[string][]string{}
+	type written struct {
+		flag  string
+		own   func(path string) bool
+		paths []string
+	}
+	var writes []written
 	if f.save != "" {
-		writes["--save"] = saved(f.save, saveSuffixes(v))
+		marked := func(path string) bool { return atomicfile.Marked(path) }
+		writes = append(writes, written{"--save", marked, saved(f.save, saveSuffixes(v))})
 	}
 	if f.keep.path != "" {
-		writes["--checkpoint"] = []string{f.keep.path}
-	}
-	if f.record.file != "" {
-		writes["--record"] = cli.RecordingFiles(f.record.file)
-	}
-	if path := v.Text("output"); path != "" {
-		writes["--output"] = []string{path}
-	}
-	for _, t := range targets {
-		writes["--export"] = append(writes["--export"], t.Files()...)
-	}
-	readData(ctx, c, v, slices.Concat(slices.Collect(maps.Values(writes))...))
-	for _, flag := range []string{"--save", "--checkpoint", "--record", "--output"} {
-		if err := c.Write("flag "+flag, writes[flag]...); err != nil {
-			return err
+		writes = append(writes, written{"--checkpoint", checkpoint.Is, []string{f.keep.path}})
+		if f.keep.kept.Best { // it may be the checkpoint of --resume
+			if err := atomicfile.Replaceable(checkpoint.Is, sim.BestPath(f.keep.path)); err != nil {
+				return fmt.Errorf("flag --checkpoint-keep: %w", err)
+			}
 		}
 	}
-	if f.save != "" {
-		if err := replaceable(writes["--save"]); err != nil {
-			return fmt.Errorf("flag --save: %w", err)
+	if f.record.file != "" {
+		checked := func(string) bool { return true } // it is a new one, or the recording of the checkpoint
+		writes = append(writes, written{"--record", checked, cli.RecordingFiles(f.record.file)})
+	}
+	if path := v.Text("output"); path != "" {
+		writes = append(writes, written{"--output", tasks.IsResults, []string{path}})
+	}
+	var all []string
+	for _, w := range writes {
+		all = append(all, w.paths...)
+	}
+	for _, t := range targets {
+		all = append(all, t.Files()...)
+	}
+	readData(ctx, c, v, all)
+	for _, w := range writes {
+		if err := c.Replace("flag "+w.flag, w.own, w.paths...); err != nil {
+			return err
 		}
 	}
 	for i, t := range targets {

@@ -70,7 +70,12 @@ func (o *sweepOutput) check(flags *pflag.FlagSet) error {
 		return fmt.Errorf("flag --format: %q: must be one of %s", o.format, strings.Join(sweep.Formats, ", "))
 	}
 	if o.output != "" {
-		return cli.WritableFiles("output", o.output, o.output, o.output)
+		if err := cli.WritableFiles("output", o.output, o.output, o.output); err != nil {
+			return err
+		}
+		if err := atomicfile.Replaceable(sweep.IsTable, o.output); err != nil {
+			return fmt.Errorf("flag --output: %w", err)
+		}
 	}
 	return nil
 }

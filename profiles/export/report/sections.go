@@ -45,10 +45,12 @@ func (f *facts) sections() (all []section) {
 			all = append(all, s)
 		}
 	}
+	from := f.from
+	from.Cut, from.Why = "", "" // of the newest start
 	for i := range f.digest.Starts {
 		if d := f.digest.Starts[i].Whole; d != nil {
 			s := d.Snapshot()
-			all = append(all, (&facts{d, s, export.Summarize(s, f.from), f.from}).earlier(f.digest)...)
+			all = append(all, (&facts{d, s, export.Summarize(s, from), from}).earlier(f.digest)...)
 		}
 	}
 	return all
@@ -110,6 +112,9 @@ func (f *facts) overview() section {
 	state := sum.State
 	if why := cmp.Or(sum.Error, sum.EndedBy); why != "" {
 		state += ": " + why
+	}
+	if f.from.Cut != "" && !strings.Contains(f.from.Why, state) {
+		state += ": " + f.from.Why
 	}
 	add("State", state)
 	if f.digest.Begun() {

@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"slices"
 
 	"prismtop/profiles/atomicfile"
+	"prismtop/profiles/inputfile"
 	"prismtop/profiles/visible"
 )
 
@@ -60,6 +62,20 @@ func Decode(data []byte) ([]Result, error) {
 		}
 	}
 	return all, nil
+}
+
+// largestResults bounds a file that IsResults reads, in bytes.
+const largestResults = 64 << 20
+
+// IsResults reports whether WriteResults wrote a file: it is a list of which every entry has its rounds, which a list of
+// CytoDL's lacks.
+func IsResults(path string) bool {
+	data, err := inputfile.Read(context.Background(), path, largestResults)
+	if err != nil {
+		return false
+	}
+	all, err := Decode(data)
+	return err == nil && !slices.ContainsFunc(all, func(r Result) bool { return r.Rounds == nil })
 }
 
 // FinalMetrics are a training's last values, such as "train/loss". What is not finite is null

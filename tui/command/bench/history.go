@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"prismtop/profiles"
+	"prismtop/profiles/atomicfile"
 	"prismtop/profiles/export"
 	"prismtop/profiles/history"
 	"prismtop/profiles/recording"
@@ -52,7 +53,12 @@ func (f *historyFlags) check(claims cli.Claims) error {
 		if err := cli.WritableFiles("history", f.path, f.path, f.path); err != nil {
 			return err
 		}
-		return claims.Append("flag --history", f.path)
+		if err := claims.Append("flag --history", f.path); err != nil {
+			return err
+		}
+		if err := atomicfile.Replaceable(history.Is, f.path); err != nil {
+			return fmt.Errorf("flag --history: %w", err)
+		}
 	}
 	return nil
 }

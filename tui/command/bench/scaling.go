@@ -107,7 +107,7 @@ func claimPlot(claims cli.Claims, path string) error {
 	}
 	err := cli.WritableFiles("plot", path, path, path)
 	if err == nil {
-		err = claims.Write("flag --plot", path)
+		err = claims.Replace("flag --plot", bench.IsPlot, path)
 	}
 	if err == nil {
 		err = claims.Hold()

@@ -42,6 +42,18 @@ func (c Claims) Read(by string, paths ...string) error {
 // belongs to another.
 func (c Claims) Write(by string, paths ...string) error { return c.note(true, by, paths) }
 
+// Replace is Write for files that may be replaced only if prismtop wrote them, of which own is true; the paths are of
+// files written together, as atomicfile.Replaceable takes them.
+func (c Claims) Replace(by string, own func(path string) bool, paths ...string) error {
+	if err := c.Write(by, paths...); err != nil {
+		return err
+	}
+	if err := atomicfile.Replaceable(own, paths...); err != nil {
+		return fmt.Errorf("%s: %w", by, err)
+	}
+	return nil
+}
+
 // Append is Write for files that several processes may append to at the same time: Hold leaves them out.
 func (c Claims) Append(by string, paths ...string) error { return c.note(false, by, paths) }
 
