@@ -142,6 +142,9 @@ func (r *Ring) Alive() bool {
 	return machine.Runs(r.PID) && (now == r.started || r.started == 0 || now == 0)
 }
 
+// GoesOn reports whether the loop trains.
+func (r *Ring) GoesOn() bool { return r.State() <= Training && r.Alive() }
+
 // Skip leaves out all records so far.
 func (r *Ring) Skip() { r.next, r.have, r.taken = r.Written()+1, 0, 0 }
 

@@ -168,7 +168,7 @@ func (t *task) Close() {
 	<-t.beaten
 	over := t.over()
 	for _, r := range append([]Peer{{Ring: t.Ring}}, t.Peers...) {
-		if over {
+		if over && !r.Ring.GoesOn() {
 			r.Ring.Remove()
 		}
 		r.Ring.Close()

@@ -545,7 +545,9 @@ func (p *guest) close() {
 		<-p.drained
 		for _, path := range loop.In(p.rings) {
 			if r, err := loop.Open(path); err == nil {
-				r.Remove()
+				if !r.GoesOn() { // a launcher that was killed may leave its processes behind
+					r.Remove()
+				}
 				r.Close()
 			}
 		}
