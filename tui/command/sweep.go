@@ -366,7 +366,7 @@ func (f *sweepFlags) await(ctx context.Context, folder *sweep.Folder, w *sweep.W
 			return err
 		}
 		if len(now.Elements) == 0 {
-			return errors.New("Slurm has no task of it any more, and runs are left: the same command submits them again")
+			return errors.New("no task of it is in Slurm any more, and runs are left: the same command submits them again")
 		}
 	}
 }

@@ -58,7 +58,6 @@ type Screen struct {
 	filter string
 	typing *widget.Input
 	first  int
-	width  int
 
 	chosen Choice
 }
