@@ -196,6 +196,7 @@ const (
 	Costs                      // above 0
 	Undecided                  // the interval holds 0, and reaches beyond EqualWithin
 	SameTime                   // within EqualWithin of 0
+	SoFar                      // there is an interval, but more groups follow: it holds only when they are in
 )
 
 // Judge returns the conclusion from the interval.
@@ -205,6 +206,8 @@ func (r *AblationRow) Judge() Judgement {
 		return Unjudged
 	case !r.Sequential && r.Groups < stats.SignedRankLeast || math.IsNaN(r.Effect):
 		return Unjudged
+	case !r.Sequential && !r.Final: // looked at after every group, it would be wrong more often than it says
+		return SoFar
 	}
 	return map[stats.Finding]Judgement{stats.Below: Saves, stats.Above: Costs, stats.Within: SameTime, stats.Undecided: Undecided}[stats.Zero(EqualWithin).Judge(r.Low, r.High)]
 }
@@ -216,6 +219,8 @@ func (r *AblationRow) Verdict() string {
 		return "saves " + unit.Share(-r.Effect)
 	case Costs:
 		return "costs " + unit.Share(r.Effect)
+	case SoFar:
+		return "so far"
 	case SameTime:
 		return "equal within " + unit.Share(EqualWithin)
 	case Undecided:

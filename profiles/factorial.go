@@ -174,6 +174,8 @@ func (f *Factorial) Verdict() string {
 	}
 	beyond := unit.Plural(interact, "interaction is", "interactions are") + " beyond noise"
 	switch m := f.Multiplies(); {
+	case m != MultipliesUnknown && !f.Final:
+		return "so far, " + measured + apart
 	case m == MultipliesWell && interact > 0:
 		return "one may multiply all of the single speed-ups, although " + beyond + ": " + measured
 	case m == MultipliesWell:
@@ -196,6 +198,9 @@ func (f *Factorial) InteractionVerdict(i int) string {
 	r := f.Interactions[i]
 	if !r.Known() {
 		return ""
+	}
+	if !f.Final {
+		return "so far ± " + unit.Share(r.Reach())
 	}
 	switch r.Judge(0) {
 	case stats.Above:

@@ -27,10 +27,13 @@ func TestFactorialVerdicts(t *testing.T) {
 		{Ratio{0.1, -0.12, 0.3}, beyond, "one may not multiply all of them: 1 interaction is beyond noise. Of everything on, the product", MultipliesOpen},
 		{Ratio{0.1, -inf, inf}, Ratio{0.1, -inf, inf}, "intervals after 4 more", MultipliesUnknown},
 	} {
-		f := Factorial{Factors: make([]settings.Factor, 2), Rounds: 5, Needed: 9, Excess: tt.excess, Product: Ratio{Effect: -0.5},
+		f := Factorial{Factors: make([]settings.Factor, 2), Rounds: 5, Needed: 9, Final: tt.conclusion != MultipliesUnknown, Excess: tt.excess, Product: Ratio{Effect: -0.5},
 			Whole: Ratio{1/1.6 - 1, 1/1.75 - 1, 1/1.5 - 1}, Interactions: []Interaction{{[]int{0, 1}, tt.pair}}}
 		if got := f.Verdict(); !strings.HasPrefix(got, tt.want) || f.Multiplies() != tt.conclusion {
 			t.Errorf("%+v: %q, want %q", tt.excess, got, tt.want)
+		}
+		if f.Final = false; tt.conclusion != MultipliesUnknown && !strings.HasPrefix(f.Verdict(), "so far, the product says") {
+			t.Errorf("before the end: %q", f.Verdict())
 		}
 		if f.Final = true; tt.conclusion == MultipliesUnknown && f.Verdict() != "too few rounds: 5 of 9" {
 			t.Errorf("ended: %q", f.Verdict())

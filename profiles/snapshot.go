@@ -27,6 +27,12 @@ func (s State) String() string {
 	return [...]string{"preparing", "running", "paused", "finished", "stopped", "failed"}[s]
 }
 
+// Before is what the starts of a run before its newest one did.
+type Before struct {
+	Iterations int64
+	Changes    int // whose effects were followed
+}
+
 // Snapshot is the complete input of the screen at one moment. It is immutable:
 // memory it refers to is never modified after it was published.
 type Snapshot struct {
@@ -36,6 +42,8 @@ type Snapshot struct {
 	State    State
 	Err      string
 	EndedBy  string // the limit that finished the run early, as "max_iterations = 300"; empty for none
+
+	Before Before // what ran before the newest restart
 
 	Elapsed  time.Duration // running time, pauses excluded
 	Kind     Kind          // of the newest iteration

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -503,12 +504,22 @@ func (l *loop) step(cut context.Context) error {
 	return err
 }
 
+// Saved says which files were saved, and that a PNG among them has not the values but what they are between the least and the
+// greatest.
+func Saved(paths []string) string {
+	text := "saved " + strings.Join(paths, " and ")
+	if slices.ContainsFunc(paths, func(path string) bool { return strings.HasSuffix(path, ".png") }) {
+		text += "; black is the least value in a PNG, white the greatest"
+	}
+	return text
+}
+
 // save writes the current reconstruction.
 func (l *loop) save(cut context.Context) {
 	paths, err := l.write(cut, l.run.savePath(), true)
 	var told []string
 	if len(paths) > 0 {
-		told = append(told, "saved "+strings.Join(paths, " and "))
+		told = append(told, Saved(paths))
 	}
 	if err == nil {
 		l.run.stream.Log(told[0])

@@ -73,6 +73,7 @@ type Aggregator struct {
 
 	record
 	log       []profiles.LogLine
+	before    profiles.Before
 	ablation  *profiles.Ablation
 	recording profiles.RecordingState
 
@@ -258,6 +259,13 @@ func (a *Aggregator) take(e *profiles.Event) {
 		a.iteration(b)
 		a.compare(b)
 	case *profiles.Begin:
+		if b.Info.PriorStarts == 0 {
+			a.before = profiles.Before{}
+		} else if b.Info.Resumed == 0 && a.has {
+			effects, _ := a.effects.View()
+			a.before.Iterations += a.last.Index + 1
+			a.before.Changes += len(effects)
+		}
 		a.record = record{run: b.Info, settings: b.Settings, began: e.At, stage: a.stage}
 		a.effects, a.forking = effect.New(&b.Info.Schema), false
 		a.sized(nil)
@@ -476,7 +484,7 @@ func (a *Aggregator) value(name string) float64 {
 func (a *Aggregator) snapshot(now time.Time) *profiles.Snapshot {
 	effects, changes := a.effects.View()
 	s := &profiles.Snapshot{
-		Run: a.run, Settings: a.settings, Next: a.next, State: a.pace.state, Err: a.err, EndedBy: a.endedBy,
+		Run: a.run, Settings: a.settings, Next: a.next, State: a.pace.state, Err: a.err, EndedBy: a.endedBy, Before: a.before,
 		Elapsed: a.pace.elapsed(now), Rate: a.pace.rate(now),
 		Total: a.times.Total, Phases: a.times.Phases, Whole: a.whole,
 		Trends: a.trends.publish(), Recent: a.single.newest(),

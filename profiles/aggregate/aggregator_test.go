@@ -206,6 +206,9 @@ func TestARestartBeginsAgainAndKeepsTheLog(t *testing.T) {
 		s.Total.N+s.Whole.Total.N+len(s.Of("loss_new").Curve)+len(s.Of("psnr_db").Curve)+len(s.Changes)+len(s.Effects)+len(s.Results) != 0 {
 		t.Errorf("after a restart: %+v", s)
 	}
+	if s.Before != (profiles.Before{Iterations: 40, Changes: 1}) {
+		t.Errorf("before the restart: %+v", s.Before)
+	}
 	if len(s.Log) != 1 || s.Run.PriorStarts != 1 {
 		t.Errorf("log %v, starts %d", s.Log, s.Run.PriorStarts)
 	}

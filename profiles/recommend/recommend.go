@@ -93,7 +93,7 @@ func of(row *profiles.AblationRow, a *profiles.Ablation, cautions func(key, valu
 		r.Value, r.From, r.Saved, r.Done = row.On, row.Off, on, now == row.On
 	case judgement == profiles.Costs && now == row.On:
 		r.Value, r.From, r.Saved, memory = row.Off, row.On, off, -memory
-	case judgement != profiles.Unjudged && now == row.Off && row.HasMemory && frees(row):
+	case judgement != profiles.Unjudged && judgement != profiles.SoFar && now == row.Off && row.HasMemory && frees(row):
 		r.Value, r.From, r.Saved = row.On, row.Off, on
 	default:
 		return r, false

@@ -28,7 +28,7 @@ func compared(t *testing.T, sets []settings.Assignment, rows ...profiles.Ablatio
 }
 
 func row(key, off, on string, effect, low, high float64) profiles.AblationRow {
-	return profiles.AblationRow{Key: key, Off: off, On: on, Effect: effect, Low: low, High: high, Groups: 8, OffBytes: 100e6, OnBytes: 100e6, HasMemory: true}
+	return profiles.AblationRow{Key: key, Off: off, On: on, Effect: effect, Low: low, High: high, Groups: 8, Final: true, OffBytes: 100e6, OnBytes: 100e6, HasMemory: true}
 }
 
 func TestRecommendationsAreOrderedByWhatTheySave(t *testing.T) {

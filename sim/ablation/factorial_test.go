@@ -173,6 +173,7 @@ func TestAFactorialsNumbers(t *testing.T) {
 		rounds[i] = []float64{10e6 * scale, 8e6 * scale, 5e6 * scale, 4.4e6 * scale}
 	}
 	v := Analyse(factors, rounds)
+	v.Final = true
 	near := func(what string, r profiles.Ratio, want float64) {
 		t.Helper()
 		for _, got := range []float64{r.Effect, r.Low, r.High} {

@@ -67,7 +67,7 @@ func (f *runFlags) write(cmd *cobra.Command, r *sim.Run, wasInterrupted bool) er
 	defer stop()
 	paths, err := r.WriteReconstruction(ctx, f.save)
 	if len(paths) > 0 {
-		fmt.Fprintln(cli.Notes(cmd), "saved "+visible.Text(strings.Join(paths, " and ")))
+		fmt.Fprintln(cli.Notes(cmd), visible.Text(sim.Saved(paths)))
 	}
 	if err != nil && (wasInterrupted || ctx.Err() != nil) { // not reported anywhere else
 		why := cli.ErrorLine(err)

@@ -18,6 +18,7 @@ import (
 	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
+	"prismtop/profiles/visible"
 	"prismtop/tui/control"
 	"prismtop/tui/keys"
 	"prismtop/tui/notice"
@@ -58,6 +59,7 @@ func Watch(ctx context.Context, in io.Reader, out io.Writer, source control.Sour
 				}
 			case line.long:
 				l.say("a line of more than %d bytes is no command: it was ignored", maxTyped)
+			case l.waits(strings.TrimSpace(line.text)):
 			case l.obey(strings.TrimSpace(line.text)):
 				return l.snap, nil
 			}
@@ -72,6 +74,12 @@ func Watch(ctx context.Context, in io.Reader, out io.Writer, source control.Sour
 			}
 			if s != nil {
 				l.take(s)
+				for len(l.waiting) > 0 && s.State != profiles.Preparing {
+					text := l.waiting[0]
+					if l.waiting = l.waiting[1:]; l.obey(text) {
+						return l.snap, nil
+					}
+				}
 				if words.Ended(s.State) && (typed == nil || limited(s)) {
 					return l.snap, nil
 				}
@@ -144,9 +152,32 @@ type lines struct {
 	index   int64          // of the last printed progress
 	notices notice.Notifier
 
+	waiting   []string // commands that came before the run began
 	exporting bool
 	exported  chan string // what became of an export
 	decides   bool        // commands come from a terminal: those that change a setting are presses
+}
+
+// mostWaiting bounds the commands that wait for the run to begin.
+const mostWaiting = 1000
+
+// waits keeps a command that came while the run is prepared until it has begun, and says so: a script does not see when. Others
+// that came before it go first; those that need no run do not wait.
+func (l *lines) waits(text string) bool {
+	if l.snap != nil && l.snap.State != profiles.Preparing || text == "" || len(l.waiting) >= mostWaiting {
+		return false
+	}
+	switch strings.ToLower(text) {
+	case "quit", "exit":
+		if len(l.waiting) == 0 {
+			return false
+		}
+	case "help", "?", "status":
+		return false
+	}
+	l.waiting = append(l.waiting, text)
+	l.say("%s: waits until the run has begun", visible.Text(text))
+	return true
 }
 
 func (l *lines) say(format string, args ...any) {

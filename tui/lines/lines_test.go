@@ -157,9 +157,39 @@ func TestLinesWithoutInputEndWithTheRun(t *testing.T) {
 	}
 }
 
+// Commands that come while the run is prepared are carried out, in their order, when it has begun.
+func TestCommandsWaitForTheRun(t *testing.T) {
+	r, out := tuitest.NewRecorder(), &tuitest.Transcript{}
+	preparing := tuitest.Running()
+	preparing.State = profiles.Preparing
+	r.Feed <- preparing
+	ended := make(chan error, 1)
+	go func() {
+		_, err := Watch(context.Background(), strings.NewReader("pause\ncheckpoint\nquit\n"), out, r, Options{}, time.Hour)
+		ended <- err
+	}()
+	ptytest.Eventually(t, "all commands", func() bool { return strings.Contains(out.String(), "quit: waits until the run has begun") })
+	if got := r.Called(); len(got) > 0 {
+		t.Errorf("before the run began it was asked %q", got)
+	}
+	r.Feed <- tuitest.Running()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("quit was not obeyed")
+	}
+	if got := r.Called(); !slices.Equal(got, []string{"Pause", "Checkpoint", "Stop"}) {
+		t.Errorf("the run was asked %q", got)
+	}
+}
+
 // A line that is too long is reported, and the following commands still work.
 func TestALineThatIsTooLongIsSkipped(t *testing.T) {
 	r, out := tuitest.NewRecorder(), &tuitest.Transcript{}
+	r.Feed <- tuitest.Running()
 	in := strings.NewReader(strings.Repeat("x", 100_000) + "\npause\n" + strings.Repeat("y", maxTyped+1) + "\nquit")
 	ended := make(chan error, 1)
 	go func() {

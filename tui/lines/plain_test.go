@@ -134,10 +134,31 @@ func TestSummaryCountsInWords(t *testing.T) {
 	s.Whole.Total.N, s.Index, s.Results, s.Run.Units, s.Run.Passes = 1, 2, nil, 1, 1
 	s.Effects = make([]profiles.Effect, summaryEffects+1)
 	got := Summary(s)
-	for _, want := range []string{"   2 in 0 of 1 sample\n", "ms, 1 iteration\n", "(warm-up left out: the first after each compilation or change)\n", "1 earlier one left out\n"} {
+	for _, want := range []string{"   2 in 0 of 1 sample\n", "ms, 1 iteration\n", "(warm-up left out: the first after each compilation or change)\n", "1 earlier one left out, none of them with a result\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the summary lacks %q:\n%s", want, got)
 		}
+	}
+}
+
+// Changes with a result stay in a summary that leaves some out, as do those of the starts before as a number.
+func TestSummaryKeepsResults(t *testing.T) {
+	s := tuitest.Finished()
+	decided := profiles.Effect{Change: profiles.Change{Key: "amp", Before: "off", After: "bf16"}, Enough: true, Shift: -0.2, Low: -0.25, High: -0.15}
+	s.Effects = append([]profiles.Effect{decided, decided}, make([]profiles.Effect, summaryEffects)...)
+	s.Before = profiles.Before{Iterations: 7400, Changes: 2}
+	got := Summary(s)
+	for _, want := range []string{"changes      2 earlier ones left out, none of them with a result", "restarted    after 7400 iterations and 2 changes, which are not in these numbers"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the summary lacks %q:\n%s", want, got)
+		}
+	}
+	if n := strings.Count(got, "[−25.0, −15.0] %"); n != 2 {
+		t.Errorf("%d of 2 results are there:\n%s", n, got)
+	}
+	s.Caches[0].Gross, s.Caches[0].GrossLow, s.Caches[0].GrossHigh, s.Caches[0].Saved, s.Caches[0].Spent = 152e6, -4e6, 387e6, 152e6, 0
+	if got := Summary(s); !strings.Contains(got, "saving undecided [−4.00 ms, 387 ms]") {
+		t.Errorf("a saving whose interval holds 0:\n%s", got)
 	}
 }
 

@@ -2,6 +2,7 @@ package lines
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"prismtop/profiles"
@@ -119,6 +120,13 @@ func summary(s *profiles.Snapshot, state string, cores int) string {
 		units = fmt.Sprintf("%d of %s", s.UnitsEnded(), unit.Plural(all, r.Schema.Unit.One, r.Schema.Unit.Many))
 	}
 	line("  iterations   %d in %s%s", s.Index, units, reached)
+	if b := s.Before; b.Iterations > 0 {
+		more := ""
+		if b.Changes > 0 {
+			more = " and " + unit.Plural(b.Changes, "change", "changes")
+		}
+		line("  restarted    after %s%s, which are not in these numbers", unit.Plural(int(b.Iterations), "iteration", "iterations"), more)
+	}
 	summariseTimes(line, s)
 	summariseMemory(line, s)
 	summariseSeries(line, s)
@@ -231,13 +239,26 @@ const (
 )
 
 func summariseEffects(line func(string, ...any), s *profiles.Snapshot, cores int) {
-	all := s.Effects
-	if more := len(all) - summaryEffects; more > 0 {
-		line("  changes      %s left out", unit.Plural(more, "earlier one", "earlier ones"))
-		all = all[more:]
+	var all []*profiles.Effect
+	for i := range s.Effects {
+		all = append(all, &s.Effects[i])
 	}
-	for i := range all {
-		e := &all[i]
+	if more := len(all) - summaryEffects; more > 0 {
+		left := unit.Plural(more, "earlier one", "earlier ones") + " left out"
+		all = slices.DeleteFunc(all, func(e *profiles.Effect) bool { // those without a result go first
+			_, _, known := words.Interval(e)
+			goes := more > 0 && !known
+			if goes {
+				more--
+			}
+			return goes
+		})
+		if all = all[more:]; more == 0 {
+			left += ", none of them with a result"
+		}
+		line("  changes      %s", left)
+	}
+	for _, e := range all {
 		what := fmt.Sprintf("at %-9d %s", e.Iteration, words.ChangedIn(s.Settings.Table(), e, cores, summaryChange))
 		why, _ := e.Incomparable()
 		shift := e.Shift

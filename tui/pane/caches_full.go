@@ -147,11 +147,12 @@ func (p *caches) savings(row func(string, theme.Style, ...string), s *profiles.S
 		return
 	case nothingSaved(s, each):
 		why := fmt.Sprintf("%s/it, below %.1f %% of an iteration", strings.TrimSpace(perIteration(each.Value)), 100*profiles.SavingLeast)
+		word := words.AboutNothing
 		if each.HoldsZero() {
 			unit := unitOf(max(-each.Low, each.High))
-			why = fmt.Sprintf("interval %s %s/it holds 0", bounds(each, unit), unit.name)
+			word, why = "undecided", fmt.Sprintf("interval %s %s/it holds 0", bounds(each, unit), unit.name)
 		}
-		row("saves", style, words.AboutNothing+": "+why+"; "+whole, words.AboutNothing+": "+why, words.AboutNothing)
+		row("saves", style, word+": "+why+"; "+whole, word+": "+why, word)
 		return
 	}
 	word := "saves"

@@ -107,7 +107,7 @@ func TestPressAIsSaidWhereAHelps(t *testing.T) {
 	if got, other := has(s, 0), has(s, 4); got != "not comparable: see Ablation" || other != "not comparable: press A" {
 		t.Errorf("during a factorial: %q, of a setting that is not in it %q", got, other)
 	}
-	s.Ablation.Running, s.Ablation.Factorial.Rounds = false, 24
+	s.Ablation.Running, s.Ablation.Factorial.Rounds, s.Ablation.Factorial.Final = false, 24, true
 	if got := has(s, 0); got != "not comparable: see Ablation" {
 		t.Errorf("after a factorial: %q", got)
 	}

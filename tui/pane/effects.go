@@ -255,11 +255,11 @@ func ablationOf(h Host, s *profiles.Snapshot, e *profiles.Effect) ablationHelp {
 
 // ablationJudged reports whether an ablation reached a verdict on a setting.
 func ablationJudged(a *profiles.Ablation, key string) bool {
-	if f := a.Factorial; f != nil && f.Rounds >= f.Needed && f.Switches(key) {
+	if f := a.Factorial; f != nil && f.Final && f.Rounds >= f.Needed && f.Switches(key) {
 		return true
 	}
 	for i := range a.Rows {
-		if r := &a.Rows[i]; r.Key == key && r.Judge() != profiles.Unjudged {
+		if r := &a.Rows[i]; r.Key == key && r.Judge() != profiles.Unjudged && r.Judge() != profiles.SoFar {
 			return true
 		}
 	}

@@ -159,7 +159,7 @@ type quitting struct {
 func (q quitting) press(key string) (tea.Cmd, outcome) {
 	keys := q.seat.keys
 	switch {
-	case key == "y" || key == "Y" || keys.Is("quit", key):
+	case key == "y" || key == "Y" || keys.Is("quit", key) && !q.onlyY():
 		return q.quit(), held
 	case keys.Is("detach", key):
 		return q.detach(), held
@@ -168,6 +168,10 @@ func (q quitting) press(key string) (tea.Cmd, outcome) {
 	}
 	return nil, closed
 }
+
+// onlyY reports whether the key that asked does not answer, too: pressed twice from habit, it would end a run that goes on
+// without this screen.
+func (q quitting) onlyY() bool { return q.leave.Always && !q.run.over() }
 
 func (q quitting) box(in room) []string {
 	s, keys := q.run.snap, q.seat.keys
@@ -189,6 +193,9 @@ func (q quitting) box(in room) []string {
 		lines = append(lines, keys.Say(weightsGo))
 	}
 	w, quit, detach := 0, keys.Of("quit")+" y", keys.Of("detach")
+	if q.onlyY() {
+		quit = "y"
+	}
 	for _, l := range lines {
 		w = max(w, chart.Width(l))
 	}

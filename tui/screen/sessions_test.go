@@ -216,6 +216,30 @@ func TestCtrlCLeavesARunInAnotherProcess(t *testing.T) {
 	}
 }
 
+// The key that asks whether to quit does not answer where the run goes on without the screen: pressed twice, it would end it.
+func TestQTwiceDoesNotEndARunInAnotherProcess(t *testing.T) {
+	for _, always := range []bool{true, false} {
+		run := &operator{Recorder: tuitest.NewRecorder(), operates: true}
+		m := shared(120, 40, run)
+		m.leave.Always = always
+		press(m, "q")
+		if text := ansi.Strip(frameOf(m)); strings.Contains(text, "q y quit") == always {
+			t.Errorf("always %v: the question is\n%s", always, text)
+		}
+		press(m, "q")
+		if called := run.Called(); slices.Contains(called, "Stop") == always {
+			t.Errorf("always %v: q q called %q", always, called)
+		}
+		if !always {
+			continue
+		}
+		press(m, "q", "y")
+		if called := run.Called(); !slices.Contains(called, "Stop") {
+			t.Errorf("q y called %q", called)
+		}
+	}
+}
+
 // A note is written in a line by a screen that operates the run, and by one that only watches; a
 // pasted one too. What is no note is said, and nothing is lost by that.
 func TestWritingANote(t *testing.T) {

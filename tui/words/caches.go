@@ -1,6 +1,7 @@
 package words
 
 import (
+	"fmt"
 	"math"
 	"strings"
 
@@ -28,13 +29,15 @@ func Lookups(v profiles.CacheView) string {
 const AboutNothing = "≈ 0"
 
 // SavedInAll formats a cache's total savings since the run began: "saved 1.94 s" if verbFirst,
-// else "1.94 s saved".
+// else "1.94 s saved"; "saving undecided" with the interval if that holds 0.
 func SavedInAll(v profiles.CacheView, verbFirst bool) string {
 	total := v.Total()
 	verb, amount := "saved", strings.TrimSpace(unit.Seconds(math.Abs(total.Value)))
 	switch {
-	case total.Nothing(0):
+	case total.HoldsZero() && total.Low == 0 && total.High == 0:
 		amount = AboutNothing
+	case total.HoldsZero():
+		return fmt.Sprintf("saving undecided [%s, %s]", strings.TrimSpace(unit.Seconds(total.Low)), strings.TrimSpace(unit.Seconds(total.High)))
 	case total.Value < 0:
 		verb = "lost"
 	}
