@@ -258,7 +258,7 @@ func (r *Row) Change(i int) string {
 	case !finite(d.Raw):
 		return "–"
 	case !r.Absolute:
-		return unit.Signed(100*d.Raw, decimals(100*d.Raw)) + " %"
+		return unit.Signed(100*d.Raw, visibly(100*d.Raw)) + " %"
 	case r.Unit == "1":
 		return unit.Signed(100*d.Raw, decimals(100*d.Raw)) + " pt"
 	}
@@ -293,6 +293,14 @@ func (r *Row) ShownFloor(side int) string {
 		return unit.Size(int64(f))
 	}
 	return r.Amount(f)
+}
+
+// visibly is decimals for a difference that has a verdict: one that is not 0 does not look like it.
+func visibly(v float64) int {
+	if a := math.Abs(v); a > 0 && a < 0.05 {
+		return min(6, int(math.Ceil(-math.Log10(a))))
+	}
+	return decimals(v)
 }
 
 func decimals(v float64) int {

@@ -162,6 +162,20 @@ func TestSummaryKeepsResults(t *testing.T) {
 	}
 }
 
+// The time outside the phases is a line of its own where it is more than a little.
+func TestSummaryShowsTheTimeBetweenPhases(t *testing.T) {
+	s := tuitest.Finished()
+	if got := Summary(s); strings.Contains(got, "between phases") {
+		t.Errorf("the phases are the whole time:\n%s", got)
+	}
+	for id := range s.Whole.Phases {
+		s.Whole.Phases[id].Share /= 2
+	}
+	if got := Summary(s); !strings.Contains(got, "    between phases                            50 %\n") {
+		t.Errorf("half of the time is of no phase:\n%s", got)
+	}
+}
+
 func TestSummaryTellsEffectsOnce(t *testing.T) {
 	s := tuitest.Running()
 	e := profiles.Effect{Change: profiles.Change{Key: "threads", Before: "0", After: "3"}, Enough: true, Shift: 0.545, Low: 0.459, High: 0.958}

@@ -168,6 +168,9 @@ func summariseSeries(line func(string, ...any), s *profiles.Snapshot) {
 	}
 }
 
+// leastBetween is the least share of the time outside the phases that a summary shows.
+const leastBetween = 0.05
+
 // summariseTimes prints the times of all iterations of the newest stage, whatever their settings.
 func summariseTimes(line func(string, ...any), s *profiles.Snapshot) {
 	w := s.Whole
@@ -184,10 +187,15 @@ func summariseTimes(line func(string, ...any), s *profiles.Snapshot) {
 	}
 	line("  %-12s %8s %8s %8s %8s   ms, %s", s.Stage(), "median", "p10", "p90", "share", unit.Plural(w.Total.N, "iteration", "iterations"))
 	row("iteration", w.Total, "")
+	between := 1.0
 	for id, v := range w.Phases {
 		if v.N > 0 {
+			between -= v.Share
 			row("  "+words.PhaseName(s, profiles.Phase(id)), v.Spread, unit.Percent(v.Share))
 		}
+	}
+	if between >= leastBetween {
+		line("    %-37s %8s", "between phases", unit.Percent(between))
 	}
 	line("  %-12s (warm-up left out: the first after each compilation or change)", "")
 }

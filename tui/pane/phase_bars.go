@@ -126,7 +126,7 @@ func notRun(s *profiles.Snapshot, id profiles.Phase) string {
 	case s.Total.N == 0:
 		return "not run since the change"
 	}
-	return fmt.Sprintf("not run in the last %d", s.Total.N)
+	return fmt.Sprintf("in none of the last %d", s.Total.N)
 }
 
 // trendOf returns the recent trend of a phase, or of the whole iteration for the index after the

@@ -34,11 +34,11 @@ func MetricsOf(s *profiles.Snapshot) (all []Metric) {
 func (m Metric) Format(v float64) string {
 	switch m.Name {
 	case PSNRSeries:
-		return strings.TrimSpace(unit.PSNR(v))
+		return strings.Replace(strings.TrimSpace(unit.PSNR(v)), "-", "−", 1)
 	case SSIMSeries:
 		return strings.TrimSpace(unit.SSIM(v))
 	}
-	text := strings.TrimSpace(unit.Fixed(v, 5))
+	text := strings.Replace(strings.TrimSpace(unit.Fixed(v, 5)), "-", "−", 1)
 	if unit, _, _ := strings.Cut(m.Unit, " "); unit != "" { // "% of the truth's RMS"
 		text += " " + unit
 	}

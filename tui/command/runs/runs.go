@@ -167,14 +167,14 @@ func listAsJSON(folder string, all []recording.Listed) list {
 // describeRunCommand returns the command runs name, or runs note.
 func describeRunCommand(key, does string) *cobra.Command {
 	return &cobra.Command{
-		Use: key + " RUN [TEXT]", Short: does, Args: cobra.ArbitraryArgs,
-		Long: does + ", which prismtop runs shows. Without a text, the one it has is removed. Commands that take a recording\n" +
+		Use: key + " RUN TEXT", Short: does, Args: cobra.ArbitraryArgs,
+		Long: does + ", which prismtop runs shows. An empty text removes the one it has. Commands that take a recording\n" +
 			"take its path, the name of its file, or the name given here if only one run has it.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) < 1 || len(args) > 2 {
-				return cli.BadUsage(fmt.Errorf("runs %s: wants a recording and a text", key))
+			if len(args) != 2 {
+				return cli.BadUsage(fmt.Errorf("runs %s: wants a recording and a text; '' removes the one it has", key))
 			}
-			text := strings.Join(args[1:], "")
+			text := args[1]
 			path, err := cli.RecordingNamed(cmd.Context(), args[0])
 			if err == nil {
 				err = recording.Describe(cmd.Context(), path, key, text)
