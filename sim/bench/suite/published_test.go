@@ -94,7 +94,7 @@ func (r *Report) short() string {
 	if m := r.Machine.ForeignCPU; m != nil && *m > busy {
 		fmt.Fprintf(&b, ", beside other programs that took %.0f %% of them", 100**m)
 	}
-	b.WriteString(": [all claims](docs/claims.md), [how](docs/benchmarks.md).\n")
+	b.WriteString(".\n")
 	return b.String()
 }
 

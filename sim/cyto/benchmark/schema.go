@@ -70,7 +70,7 @@ func sameExperiment(list []tasks.Task) string {
 
 // program is the commit that this program was built from.
 func program() *tasks.GitInfo {
-	g := &tasks.GitInfo{Branch: tasks.Unknown, CommitHash: tasks.Unknown, CommitDate: tasks.Unknown}
+	g := &tasks.GitInfo{Branch: "none: a variant of this program", CommitHash: tasks.Unknown, CommitDate: tasks.Unknown}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return g

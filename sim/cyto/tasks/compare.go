@@ -52,6 +52,7 @@ type Compared struct {
 	Task     int       `json:"task"` // in the list of results, from 0
 	Branch   string    `json:"branch"`
 	Measures []Measure `json:"measures"`         // the first is the total time
+	Spread   *Spread   `json:"spread"`           // of the total time over its rounds; null for one round
 	Reason   string    `json:"reason,omitempty"` // why there are none
 }
 
@@ -66,6 +67,9 @@ type Measure struct {
 	Low     *float64 `json:"speed_up_low"` // 95 % interval
 	High    *float64 `json:"speed_up_high"`
 	Reason  string   `json:"interval_reason,omitempty"`
+
+	Forecast string `json:"forecast,omitempty"` // CytoDL's document of the variant, in its words
+	Verdict  string `json:"verdict,omitempty"`  // what the interval allows to say of the forecast
 }
 
 // measure is how a number is read from the metrics.
@@ -83,6 +87,9 @@ func seconds(t *Timer) *float64 {
 	return &t.ElapsedSeconds
 }
 
+// loadingKey is the loading of a training's first batch in the metrics.
+const loadingKey = "data_loading_first_batch"
+
 var trainingMeasures = []measure{
 	{"total_training", "total", "s", false, func(m *Metrics) *float64 { return seconds(m.Training.TotalTraining) }},
 	{"full_training", "training", "s", false, func(m *Metrics) *float64 { return seconds(m.Training.FullTraining) }},
@@ -92,12 +99,30 @@ var trainingMeasures = []measure{
 		}
 		return nil
 	}},
+	{loadingKey, "loading", "s", false, func(m *Metrics) *float64 {
+		if b := m.Training.EpochBreakdown; b != nil {
+			return seconds(b.DataLoadingFirstBatch)
+		}
+		return nil
+	}},
+	{"model_forward_first_batch", "first forward", "s", false, func(m *Metrics) *float64 {
+		if b := m.Training.EpochBreakdown; b != nil {
+			return seconds(b.ModelForwardFirstBatch)
+		}
+		return nil
+	}},
 	{"throughput_samples_per_sec", "throughput", "samples/s", true, func(m *Metrics) *float64 { return m.Training.Throughput }},
 }
 
 var inferenceMeasures = []measure{
 	{"total_inference", "total", "s", false, func(m *Metrics) *float64 { return seconds(m.Inference.TotalInference) }},
 	{"full_prediction", "prediction", "s", false, func(m *Metrics) *float64 { return seconds(m.Inference.FullPrediction) }},
+	{"first_batch_loading", "loading", "s", false, func(m *Metrics) *float64 {
+		if b := m.Inference.BatchBreakdown; b != nil {
+			return seconds(b.FirstBatchLoading)
+		}
+		return nil
+	}},
 	{"first_batch_forward", "first forward", "s", false, func(m *Metrics) *float64 {
 		if b := m.Inference.BatchBreakdown; b != nil {
 			return seconds(b.FirstBatchForward)
@@ -201,6 +226,7 @@ func (g *Group) compare(results []Result, rule Rule) {
 			t.Reason = "the task measured nothing"
 			continue
 		}
+		t.Spread = spreadOf(rounds)
 		if first := t.Measures[0]; rule == FastestTask && first.Value < fastest {
 			fastest, g.Baseline = first.Value, t.Task
 		}
@@ -215,7 +241,7 @@ func (g *Group) compare(results []Result, rule Rule) {
 		}
 		return
 	}
-	base := results[g.Baseline].rounds()
+	base, from := results[g.Baseline].rounds(), results[g.Baseline].Branch
 	for i := range g.Tasks {
 		t := &g.Tasks[i]
 		if t.Task == g.Baseline || t.Reason != "" {
@@ -226,6 +252,7 @@ func (g *Group) compare(results []Result, rule Rule) {
 		for j := range t.Measures {
 			m := &t.Measures[j]
 			m.against(base, own, all[slices.IndexFunc(all, func(a measure) bool { return a.name == m.Name })])
+			m.forecast(from, t.Branch)
 		}
 	}
 }
@@ -336,6 +363,12 @@ func (g *Group) write(b *strings.Builder, t *Compared) {
 		default:
 			line += fmt.Sprintf("  %.2fx", *m.SpeedUp)
 		}
+		if m.Forecast != "" {
+			line += "  forecast " + m.Forecast + ": " + m.Verdict
+		}
 		fmt.Fprintln(b, strings.TrimRight(line, " "))
+	}
+	if s := t.Spread; s != nil {
+		fmt.Fprintf(b, "  %-30s %-13s %12.1f %-9s  of the median, over %d rounds; the document's ±5 %%: %s\n", "", "spread", 100*s.Largest, "%", s.Rounds, s.Verdict)
 	}
 }

@@ -156,11 +156,11 @@ func TestComparisonsAreText(t *testing.T) {
 	for _, want := range []string{
 		"im2im/segmentation, training: speed-up against main\n",
 		"  main                           total              10.0000 s          baseline\n",
-		"  combined                       total               5.0000 s          2.00x [1.98, 2.02]\n",
+		"  combined                       total               5.0000 s          2.00x [1.98, 2.02]  forecast 40-80% overall speedup: more than forecast\n",
 		"                                 throughput        100.0000 samples/s  2.25x [",
 		"  broken                         the task failed\n",
 		"\nim2im/labelfree, training: speed-up against main\n",
-		"  combined                       total               2.0000 s          1.50x (1 of at least 6 rounds: no interval)\n",
+		"  combined                       total               2.0000 s          1.50x (1 of at least 6 rounds: no interval)  forecast 40-80% overall speedup: undecided\n",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
@@ -209,5 +209,53 @@ func TestRoundsAreBalanced(t *testing.T) {
 	}
 	if got := Schedule(3, 0, 1); len(got) != 0 {
 		t.Errorf("%v", got)
+	}
+}
+
+// What CytoDL's document expects of a phase is judged by the whole interval, against the variant that the phase adds to.
+func TestForecastsAreJudged(t *testing.T) {
+	six := func(v float64) []float64 { return []float64{v, v * 1.01, v, v * 0.99, v, v * 1.005} }
+	verdict := func(branch string, times []float64, baseline string) (text string) {
+		base := measured(baseline, Segmentation, six(10)...)
+		for _, g := range Compare([]Result{base, measured(branch, Segmentation, times...)}, FirstTask).Groups {
+			for _, m := range g.Tasks[1].Measures {
+				if m.Forecast != "" {
+					text += m.Forecast + ": " + m.Verdict
+				}
+			}
+		}
+		return text
+	}
+	for _, tt := range []struct {
+		branch   string
+		times    []float64
+		baseline string
+		want     string
+	}{
+		{"combined", six(6), "main", "40-80% overall speedup: as forecast"},
+		{"claude/all-optimizations-combined-x", six(9.5), "main", "40-80% overall speedup: less than forecast"},
+		{"combined", []float64{5, 12, 6, 11, 7, 9}, "main", "40-80% overall speedup: undecided"},
+		{"combined", []float64{6}, "main", "40-80% overall speedup: undecided"},
+		{"combined", six(6), "phase3", "40-80% overall speedup: not judged: main must be the baseline"},
+		{"phase4", six(10.1), "phase3", "No performance change: as forecast"},
+		{"phase4", six(8), "main", "No performance change: not judged: the phases are cumulative, so that phase3 must be the baseline"},
+		{"feature", six(6), "main", ""},
+	} {
+		if got := verdict(tt.branch, tt.times, tt.baseline); got != tt.want {
+			t.Errorf("%s of %v against %s: %q, want %q", tt.branch, tt.times, tt.baseline, got, tt.want)
+		}
+	}
+}
+
+// Runs of a task lie within ±5 % of their median, or do not.
+func TestTheSpreadOfRoundsIsJudged(t *testing.T) {
+	for want, times := range map[string][]float64{"within it": {10, 10.4, 9.7}, "beyond it": {10, 10.6, 9.9}} {
+		c := Compare([]Result{measured("main", Segmentation, times...), measured("combined", Segmentation, 5)}, FirstTask).Groups[0]
+		if s := c.Tasks[0].Spread; s == nil || s.Verdict != want || s.Rounds != 3 {
+			t.Errorf("%v: %+v, want %s", times, s, want)
+		}
+		if s := c.Tasks[1].Spread; s != nil {
+			t.Errorf("one round: %+v", s)
+		}
 	}
 }

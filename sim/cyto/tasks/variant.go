@@ -17,9 +17,10 @@ type Variant struct {
 // The variants' settings besides those of main. The phases' branches are cumulative, and so
 // are the variants.
 var (
-	plain       = []Setting{{AMPSetting, "off"}, {WorkersSetting, "0"}, {PrefetchSetting, "2"}, {PersistentSetting, "false"}, {ProfileSetting, "false"}}
+	plain       = []Setting{{AMPSetting, "off"}, {WorkersSetting, "0"}, {PrefetchSetting, "2"}, {PersistentSetting, "false"}, {ProfileSetting, "false"}, {WindowBatchSetting, "4"}}
 	mixed       = with(plain, AMPSetting, "bf16")
-	loaded      = with(mixed, WorkersSetting, "4", PersistentSetting, "true")
+	tuned       = with(mixed, WindowBatchSetting, "8")
+	loaded      = with(tuned, WorkersSetting, "4", PersistentSetting, "true")
 	profiled    = with(loaded, ProfileSetting, "true")
 	allVariants = []Variant{
 		{Name: "main", Title: "baseline", Settings: plain},
@@ -28,8 +29,9 @@ var (
 			"fused Adam: one kernel updates a parameter with its decay in every variant",
 			"TF32: a format of CUDA devices",
 		}},
-		{Name: "phase2", Title: "TensorRT integration", Settings: mixed, Notes: []string{
-			"TensorRT: not in this engine; every variant runs a plan compiled before its first batch, so that phase2 has the settings of phase1",
+		{Name: "phase2", Title: "TensorRT integration", Settings: tuned, Notes: []string{
+			"TensorRT: not in this engine; every variant runs a plan compiled before its first batch",
+			"dynamic shapes: a prediction computes twice as many windows of an image at a time",
 		}},
 		{Name: "phase3", Title: "advanced optimisations", Settings: loaded, Notes: []string{
 			"kernel fusion: norm, residual and activation are one pass in every variant",
