@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"prismtop/profiles"
+	"prismtop/profiles/machine"
+	"prismtop/profiles/unit"
 	"prismtop/sim/nn"
 )
 
@@ -20,6 +22,9 @@ type Program struct {
 
 // Load loads a plan, whose steps count to the phases.
 func Load(ctx context.Context, plan *nn.Plan, phases *Phases, backend nn.Backend, state nn.State) (*Program, error) {
+	if need, has := plan.ArenaBytes, machine.ReadMemory().Allowed(); has > 0 && need > has { // which Go's runtime does not survive
+		return nil, fmt.Errorf("load plan: needs %s of memory, this machine has %s: the batch must be smaller", unit.Size(need), unit.Size(has))
+	}
 	exe, err := backend.Load(ctx, plan, state)
 	if err != nil {
 		return nil, fmt.Errorf("load plan: %w", err)
