@@ -17,6 +17,7 @@ import (
 	tables "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/text"
 
+	"prismtop/profiles"
 	"prismtop/profiles/export"
 	"prismtop/profiles/export/exporttest"
 	"prismtop/profiles/export/report"
@@ -115,6 +116,23 @@ func TestAPageHasEverySection(t *testing.T) {
 }
 
 // The values at the cursor are those of the charts, with a value or null for each bin.
+// A start that another one followed before it ended does not run any more.
+func TestAnEarlierStartDoesNotRun(t *testing.T) {
+	var b bytes.Buffer
+	w := report.NewMarkdown(&b, from)
+	exporttest.Story{Iterations: 100, Restarted: true}.Tell(func(e *profiles.Event) {
+		if s, ok := e.Body.(*profiles.StateChange); !ok || s.State == profiles.Running {
+			w.Take(e)
+		}
+	})
+	if err := w.Close(0); err != nil {
+		t.Fatal(err)
+	}
+	if starts := between(t, b.String(), "## Earlier starts", "## "); !strings.Contains(starts, "| not finished | ") || strings.Contains(starts, "| running |") {
+		t.Errorf("the earlier starts are %s", starts)
+	}
+}
+
 // An earlier start has its changes, its quality and its times, too.
 func TestEarlierStartsAreReported(t *testing.T) {
 	page := written(t, report.NewMarkdown, exporttest.Story{Iterations: 5000, Restarted: true}, 0)

@@ -442,7 +442,11 @@ func (f *facts) starts() section {
 		if result != "–" {
 			result = strings.TrimSpace(quality.Title + " " + result + " " + quality.Unit)
 		}
-		s.Rows = append(s.Rows, []string{v.Began.UTC().Format("2006-01-02 15:04:05 UTC"), v.State.String(), strconv.FormatInt(v.Iterations, 10), median, result})
+		state := v.State.String()
+		if v.State < profiles.Finished { // another start began meanwhile
+			state = "not finished"
+		}
+		s.Rows = append(s.Rows, []string{v.Began.UTC().Format("2006-01-02 15:04:05 UTC"), state, strconv.FormatInt(v.Iterations, 10), median, result})
 	}
 	return s
 }
