@@ -2,6 +2,7 @@ package compare
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -132,11 +133,24 @@ func (r *Row) exactly(k int, within float64) {
 // newest does.
 const delivery = int64(300 * time.Millisecond)
 
+// goesBeyond reports whether a recording has iterations after the common ones.
+func (t *table) goesBeyond(common int64) bool {
+	return slices.ContainsFunc(t.samples, func(side []*Sample) bool {
+		return slices.ContainsFunc(side, func(s *Sample) bool { return s.reached() > common })
+	})
+}
+
 // memory appends the rows of the memory.
 func (t *table) memory() {
 	ends, about := t.ends("memory: as it is at the end of each stretch")
 	if ends == nil {
 		return
+	}
+	apart := about != ""
+	upTo := int64(0) // where the sides have a common part and one goes on beyond it
+	if _, _, common := align(t.samples); !apart && t.goesBeyond(common) {
+		upTo = common
+		about = fmt.Sprintf("memory: as it was after %d iterations; its peak until then", upTo)
 	}
 	row := func(name, title string, of func(s *Sample, end, late int64) (bytes float64, reason string)) Row {
 		r := Row{Group: Memory, Name: name, Title: title, Unit: "B", About: about, Better: profiles.LessIsBetter}
@@ -145,7 +159,7 @@ func (t *table) memory() {
 			reason := ""
 			for i, s := range side {
 				late := delivery
-				if about != "" && s.stretch.to.kind == atChange { // what comes then is of the change
+				if apart && s.stretch.to.kind == atChange { // what comes then is of the change
 					late = 0
 				}
 				v, why := of(s, ends[k][i].end, late)
@@ -160,13 +174,18 @@ func (t *table) memory() {
 			return s.held(info.Name, end, late)
 		}), func(row *Row, k int) { row.exactly(k, 0) })
 	}
-	peak := row("rss_peak_bytes", "peak resident", (*Sample).peakAt)
+	peak := row("rss_peak_bytes", "peak resident", func(s *Sample, end, late int64) (float64, string) {
+		if s.stretch.to == (moment{}) && (apart || upTo == 0 || s.reached() <= upTo) { // with what comes after its last iteration
+			late = math.MaxInt64 - end
+		}
+		return s.peakAt(end, late)
+	})
 	t.addFixed(peak, func(row *Row, k int) {
 		d := &row.Against[k-1]
 		switch row.exactly(k, 0); {
 		case d.Verdict == NotComparable:
 			return
-		case about != "" && t.samples[0][0].ofOneRun(t.samples[k][0]):
+		case apart && t.samples[0][0].ofOneRun(t.samples[k][0]):
 			d.no("the peak is the process's by then, so that of the later stretch is never below that of the earlier", "of one process")
 			return
 		}

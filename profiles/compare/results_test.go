@@ -9,6 +9,7 @@ import (
 	"sort"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"prismtop/profiles"
@@ -248,6 +249,34 @@ func TestCurvesAreBounded(t *testing.T) {
 					t.Errorf("%s of side %d: point %d is %+v", curve.Name, side, i, p)
 				}
 			}
+		}
+	}
+}
+
+// The peak of the resident memory is the run's, with what comes after its last iteration; that of a run which goes on beyond
+// the other's end is the one until there, and the comparison says so.
+func TestThePeakOfMemoryIsTheRuns(t *testing.T) {
+	const spike = 500 << 20
+	whole := simulation{seed: 3, iterations: 1500}.sample(t, "A", "")
+	whole.Take(&profiles.Event{At: whole.began.Add(time.Hour), Body: &profiles.Resident{RSS: spike, Peak: spike}})
+	for _, other := range []int{1500, 3000} {
+		c, err := Compare([]string{"A", "B"}, [][]*Sample{{whole}, {simulation{seed: 4, iterations: other}.sample(t, "B", "")}}, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range c.Rows {
+			if r.Name == "rss_peak_bytes" && (r.Values[0].Value != spike || (r.About != "") != (other > 1500)) {
+				t.Errorf("against %d iterations: %v bytes, about %q", other, r.Values[0].Value, r.About)
+			}
+		}
+	}
+	c, err := Compare([]string{"A", "B"}, [][]*Sample{{simulation{seed: 4, iterations: 700}.sample(t, "A", "")}, {whole}}, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range c.Rows {
+		if r.Name == "rss_peak_bytes" && (r.Values[1].Value >= spike || r.About == "") {
+			t.Errorf("of the longer run: %v bytes, about %q", r.Values[1].Value, r.About)
 		}
 	}
 }

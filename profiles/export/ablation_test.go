@@ -19,7 +19,7 @@ func TestAblationJSONHasNullForWhatIsUnknown(t *testing.T) {
 	a := &profiles.Ablation{Rows: []profiles.AblationRow{
 		{Key: "amp", Off: "off", On: "bf16", OffNS: nan, OnNS: nan, Effect: nan, Low: -inf, High: inf, Quality: nan, QualityLow: -inf, QualityHigh: inf},
 		{Key: "fft_cache", Off: "false", On: "true", OffNS: 4e6, OnNS: 3e6, Effect: -0.25, Low: -0.3, High: -0.2, Groups: 8,
-			Quality: nan, QualityLow: -inf, QualityHigh: inf, OffBytes: 10, OnBytes: 4, HasMemory: true},
+			Quality: nan, QualityLow: -inf, QualityHigh: inf, OffBytes: 10, OnBytes: 4, HasMemory: true, Final: true},
 	}}
 	back := written(t, a)
 	if back.Quality != nil || back.Factorial != nil {

@@ -56,13 +56,16 @@ func needsOf(maker workload.Maker) func(context.Context, settings.Values) (neede
 	}
 }
 
-// memoryText says what memory a run needs, and what there is.
+// memoryText says what memory a run needs beside what the program has, and what there is.
 func memoryText(f *bench.Foresight) string {
 	held := ""
 	if f.Held {
 		held = ", held after the first iterations"
 	}
 	text := "about " + size(f.Memory.Total()) + " of memory" + held
+	if own, _, _ := machine.ReadResident(); own > 0 {
+		text += ", beside " + size(own) + " of the program itself"
+	}
 	available, known := f.Free.Usable()
 	switch {
 	case !known:

@@ -562,7 +562,7 @@ const ownKeys = `## Your own keys
 ` + "```toml" + `
 pause = "z"
 restart = "ctrl+r"
-switch.amp = "b"
+switch.amp = "&"
 previous.change = "f2"
 
 [outside.raise]      # settings of a loop in another process
@@ -576,6 +576,20 @@ sends is refused with its line. Footer, help, manual page and every sentence nam
 its own user.
 
 `
+
+// What the page shows as a file of one's own keys is one that is taken.
+func TestTheExampleOfOwnKeysIsTaken(t *testing.T) {
+	_, example, _ := strings.Cut(ownKeys, "```toml\n")
+	example, _, found := strings.Cut(example, "```")
+	if !found {
+		t.Fatal("no example")
+	}
+	for _, text := range []string{example, `pause = "z"`, "pause = \"z\"\nzoom = \"space\""} {
+		if _, err := keys.Parse("keys.toml", []byte(text), prism.Table, inference.Table, training.Table, experiment.Table, benchmark.Table, curve.Table); err != nil {
+			t.Errorf("%v of\n%s", err, text)
+		}
+	}
+}
 
 // keysByWorkload returns the table of the keys of settings, a column for each workload.
 func keysByWorkload() string {
