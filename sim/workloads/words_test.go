@@ -25,6 +25,7 @@ var exceptions = map[string]string{
 	"tui/command/bench":          "likewise: flags of bench are settings of PRISM",
 	"tui/command/cyto.go":        "the command of the workload: its flags are its settings",
 	"tui/command/ptycho.go":      "likewise",
+	"tui/command/sweep_plans.go": "a list of CytoDL's tasks as a sweep, one for each",
 	"tui/tuitest":                "made-up snapshots of PRISM, for tests",
 	"profiles/export/exporttest": "likewise",
 	"tui/pane/imaging":           "panes of telescopes: k-space is drawn from the settings of the aperture",

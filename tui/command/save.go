@@ -149,6 +149,11 @@ func (f *runFlags) claim(ctx context.Context, v settings.Values) error {
 	return nil
 }
 
+// inputs returns the files that settings name for a run to read, "" for those that are not set.
+func inputs(v settings.Values) []string {
+	return []string{v.Text("image"), v.Text("measured"), v.Text("tasks"), v.Text("data")}
+}
+
 // readData notes the files of the setting data that have a name of one to be written: lists may name
 // any number of others.
 func readData(ctx context.Context, c cli.Claims, v settings.Values, writes []string) {

@@ -405,10 +405,7 @@ func freeze(ctx context.Context, p *sweep.Plan, text []byte) (*sweep.Folder, boo
 	}
 	return sweep.Freeze(ctx, p, text, sweep.Makes{
 		Version: cli.Version, Program: program, Directory: here, Presets: workloads.Presets(), Owner: fmt.Sprintf("prismtop sweep, process %d", os.Getpid()),
-		Inputs: func(v settings.Values) []string {
-			return []string{v.Text("image"), v.Text("measured"), v.Text("tasks"), v.Text("data")}
-		},
-		Command: isCommand,
+		Inputs: inputs, Command: isCommand,
 		Stateless: func(v settings.Values) bool {
 			w := workloads.Of(v)
 			return w.Stateless != nil && w.Stateless(v) != ""
