@@ -48,6 +48,7 @@ type moment struct {
 	finished bool
 	forks    bool // a fork is under way
 	newest   *profiles.Iteration
+	typical  time.Duration // of an iteration, 0 before the first
 	work     workload.Task
 	quality  int // the series of the quality, −1 for none
 }
@@ -121,7 +122,7 @@ func (c *comparing) decide(cut context.Context, before settings.Values, took tim
 	if at.paused || at.index == 0 {
 		return nil
 	}
-	press := experiment.Press{Before: before, After: at.settings, Took: took, Iteration: time.Duration(at.newest.Total)}
+	press := experiment.Press{Before: before, After: at.settings, Took: took, Iteration: at.typical}
 	if d := experiment.NewDecision(at.schema, press, at.index); d != nil {
 		return c.begin(cut, d)
 	}
@@ -148,7 +149,7 @@ func (c *comparing) switchSettings(cut context.Context) error {
 	}
 	at := c.boundary.moment()
 	if s, ok := at.work.(workload.Scheduler); ok {
-		blocks, err := c.now.Ahead(time.Duration(at.newest.Total))
+		blocks, err := c.now.Ahead(at.typical)
 		if err == nil {
 			err = s.Plan(cut, blocks, c.now.Base())
 		}
@@ -301,7 +302,7 @@ func (c *comparing) abandon(why string) {
 func (l *loop) moment() moment {
 	return moment{
 		settings: l.settings, schema: &l.info.Schema, index: l.index, paused: l.paused, finished: l.finished, forks: l.fork != nil,
-		newest: &l.rec, work: l.work, quality: l.view.quality,
+		newest: &l.rec, typical: l.typical.time(), work: l.work, quality: l.view.quality,
 	}
 }
 

@@ -46,6 +46,7 @@ type loop struct {
 	view      view
 	layers    layerProfile
 	pace      pace
+	typical   typical
 	comparing comparing
 	fork      *experiment.Fork // nil where none is under way
 	declined  string           // why the command being carried out was refused, empty if it was not
@@ -126,7 +127,7 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 	r.inputs = c.inputs
 	r.begun(c.settings)
 	l.index, l.recorded, l.finished, l.failure, l.next = 0, 0, false, nil, nil
-	l.units, l.complete, l.pace = units{}, false, pace{}
+	l.units, l.complete, l.pace, l.typical = units{}, false, pace{}, typical{}
 	l.comparing.begun(l, r)
 	r.over.Store(false)
 	l.began = time.Now()
@@ -329,6 +330,7 @@ func (l *loop) iterate(cut context.Context) error {
 		rec.Total = int64(time.Since(start)) - rec.Retimed
 	}
 	stream.Iteration(rec)
+	l.typical.take(rec)
 	l.recorded = l.index + 1
 	if last {
 		l.publishLayers(l.layers.last())

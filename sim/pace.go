@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,6 +37,31 @@ func (p *pace) take(it *profiles.Iteration) bool {
 	p.nanos += it.Total
 	p.told = p.n >= paceLeast && p.nanos >= int64(paceTime)
 	return p.told
+}
+
+// typical gathers what an iteration takes: one alone may have waited for other programs, or compiled a plan.
+type typical struct {
+	newest [15]int64 // in turn
+	n      int64     // so far
+}
+
+// take adds an iteration, those of warm-up aside.
+func (t *typical) take(it *profiles.Iteration) {
+	if it.Flags&profiles.Warmup == 0 {
+		t.newest[t.n%int64(len(t.newest))] = it.Total
+		t.n++
+	}
+}
+
+// time returns the median of the newest iterations, 0 before the first.
+func (t *typical) time() time.Duration {
+	n := min(t.n, int64(len(t.newest)))
+	if n == 0 {
+		return 0
+	}
+	all := t.newest
+	slices.Sort(all[:n])
+	return time.Duration(all[n/2])
 }
 
 // forecast says how long the iterations that are left take at most; limit is that of the run in seconds, 0 for none. sooner

@@ -59,7 +59,7 @@ const slowSwitch = profiles.DecisionTime / 50
 type Press struct {
 	Before, After settings.Values
 	Took          time.Duration // of the change
-	Iteration     time.Duration // of the newest one
+	Iteration     time.Duration // that one takes
 }
 
 // NewDecision is NewReplication for a press, for a time at most. It returns nil if the settings do not ask for one, or

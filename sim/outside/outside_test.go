@@ -17,6 +17,7 @@ import (
 	"prismtop/profiles/stream"
 	"prismtop/sim"
 	"prismtop/sim/outside"
+	"prismtop/sim/workload"
 )
 
 // rig is a run of a loop that looptest trains.
@@ -323,6 +324,16 @@ func TestSettingsAreInForceAlthoughThePatchesStay(t *testing.T) {
 		it := profiles.Iteration{Flags: profiles.Unwatched}
 		if _, err := task.Iterate(t.Context(), &it); err != nil || it.Flags&profiles.Unphased != 0 {
 			t.Fatalf("%v, flags %b", err, it.Flags)
+		}
+		off, err := v.Set("autocast", "off")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := task.(workload.Scheduler).Plan(t.Context(), []profiles.Block{{Settings: off, Warm: 1, Length: 2}, {Settings: v, Warm: 1, Length: 2}}, v); err != nil {
+			t.Fatal("blocks: ", err)
+		}
+		if err := task.(workload.Scheduler).Plan(t.Context(), nil, v); err != nil {
+			t.Fatal(err)
 		}
 		if v, err = v.Set("gc", map[bool]string{true: "true", false: "false"}[i%2 == 1]); err != nil {
 			t.Fatal(err)

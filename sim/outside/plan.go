@@ -111,6 +111,7 @@ func (t *task) Plan(ctx context.Context, blocks []profiles.Block, base settings.
 	}
 	t.plan.leave(t)
 	next := t.asked
+	next.Watch = "" // steps whose phases are not timed are not compared
 	next.Set, next.After = maps.Clone(t.asked.Set), map[string]string{}
 	next.Warm, next.LeaseMS, next.Layers = &warm, int(lease.Milliseconds()), base.On(settings.LayerProfile)
 	schedule.Order, schedule.Arms = p.order, make([]map[string]string, len(p.arms))
