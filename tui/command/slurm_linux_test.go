@@ -187,9 +187,9 @@ func TestASweepOnSlurmSurvivesItsNodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	on := func(node string, all map[string]*sweep.Status) string {
+	on := func(node string, all map[string]*sweep.Status, but ...string) string {
 		for name, r := range all {
-			if r.State == sweep.Running && r.Node == node && r.Checkpoint != nil && r.Iterations > 2000 {
+			if !slices.Contains(but, name) && r.State == sweep.Running && r.Node == node && r.Checkpoint != nil && r.Iterations > 2000 {
 				return name
 			}
 		}
@@ -229,15 +229,15 @@ func TestASweepOnSlurmSurvivesItsNodes(t *testing.T) {
 
 	// On the other node, one runs out of time and one is cancelled.
 	late := ""
-	all = s.await(f, "a run on n1", func(all map[string]*sweep.Status) bool { late = on("n1", all); return late != "" })
+	all = s.await(f, "a run on n1", func(all map[string]*sweep.Status) bool { late = on("n1", all, killed); return late != "" })
 	_ = exec.Command("scancel", "--signal=USR1", "--batch", all[late].Job).Run() // it fails if the job is back in the queue before it ends
 	s.await(f, "the run that is out of time", func(all map[string]*sweep.Status) bool {
 		return all[late].State != sweep.Running || all[late].Attempt > 1
 	})
 	cancelled := ""
 	all = s.await(f, "another run on n1", func(all map[string]*sweep.Status) bool {
-		cancelled = on("n1", all)
-		return cancelled != "" && cancelled != late
+		cancelled = on("n1", all, killed, late)
+		return cancelled != ""
 	})
 	s.run(0, "scancel", all[cancelled].Job)
 	s.await(f, "the run that is cancelled", func(all map[string]*sweep.Status) bool { return all[cancelled].State == sweep.Interrupted })
