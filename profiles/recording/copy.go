@@ -17,7 +17,7 @@ func Copy(ctx context.Context, from, to string) error {
 	if err := looksRight(from); err != nil {
 		return named(from, err)
 	}
-	db, err := connect(from, url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(2000)"}})
+	db, err := connect(from, url.Values{"mode": {"ro"}})
 	if err != nil {
 		return named(from, err)
 	}

@@ -187,7 +187,7 @@ func Describe(ctx context.Context, path, key, text string) error {
 	if err := looksRight(path); err != nil {
 		return named(path, err)
 	}
-	db, err := connect(path, url.Values{"mode": {"rw"}, "_pragma": {"busy_timeout(2000)"}})
+	db, err := connect(path, url.Values{"mode": {"rw"}})
 	if err != nil {
 		return named(path, err)
 	}

@@ -6,9 +6,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"modernc.org/sqlite"
@@ -108,9 +110,14 @@ func address(path string, parameters url.Values) (string, error) {
 	return u.String(), nil
 }
 
-// connect opens a file with one connection.
+// connect opens a file with one connection, whose statements wait for another program that locks the file.
 func connect(path string, parameters url.Values) (*sql.DB, error) {
-	name, err := address(path, parameters)
+	all := maps.Clone(parameters)
+	if all == nil {
+		all = url.Values{}
+	}
+	all["_pragma"] = slices.Concat(all["_pragma"], []string{fmt.Sprintf("busy_timeout(%d)", busyMS)})
+	name, err := address(path, all)
 	if err != nil {
 		return nil, err
 	}

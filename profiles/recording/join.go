@@ -99,7 +99,7 @@ var errTaken = errors.New("is recorded to by another program")
 
 // claim makes another process the one that writes a recording, if it is that of before.
 func (j *Joined) claim(ctx context.Context, path string, before, after claim) (err error) {
-	db, err := connect(path, url.Values{"mode": {"rw"}, "_pragma": {"busy_timeout(2000)"}})
+	db, err := connect(path, url.Values{"mode": {"rw"}})
 	if err != nil {
 		return err
 	}

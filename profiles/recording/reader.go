@@ -132,7 +132,7 @@ func openFile(ctx context.Context, path string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if db, err = connect(path, url.Values{"mode": {"rw"}, "_pragma": {"busy_timeout(2000)"}}); err == nil {
+	if db, err = connect(path, url.Values{"mode": {"rw"}}); err == nil {
 		err = errors.Join(migrate(ctx, db, format, migrations), db.Close())
 	}
 	if err != nil {
@@ -164,7 +164,7 @@ const readers = 3
 // reading opens a file that is not changed. One that cannot be written, nor its folder, is taken as
 // it is, unless a log stands beside it.
 func reading(ctx context.Context, path string) (*sql.DB, error) {
-	parameters := url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(2000)", "query_only(1)"}}
+	parameters := url.Values{"mode": {"ro"}, "_pragma": {"query_only(1)"}}
 	db, err := connect(path, parameters)
 	if err == nil {
 		db.SetMaxOpenConns(readers)

@@ -337,7 +337,7 @@ func TestAFollowedRunThatIsKilled(t *testing.T) {
 // execute executes a statement on a file.
 func execute(t *testing.T, path, statement string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", path)
+	db, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(2000)")
 	if err != nil {
 		t.Fatal(err)
 	}
