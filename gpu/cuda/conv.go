@@ -152,7 +152,8 @@ func doubled(s tensor.Shape) tensor.Shape {
 	return tensor.Shape{s[0], s[1], 2 * s[2], 2 * s[3]}
 }
 
-// conv2D lowers a Conv2D.
+// conv2D lowers a Conv2D. What it enlarges and what it reduces has memory of its own where the convolution between has a fast
+// kernel.
 func (b *convolutions) conv2D(op nn.Conv2D) error {
 	if !op.Up && !op.Pool {
 		return b.gatherStep(op.Stride, op.Pad, op.ReLU)
@@ -161,7 +162,31 @@ func (b *convolutions) conv2D(op nn.Conv2D) error {
 	if err != nil {
 		return err
 	}
-	return b.anyConvolution("conv_gather_any", &c, 1)
+	if kernels, _ := b.tileKernels(&c); kernels == "" || !c.geometry.tiled() {
+		return b.anyConvolution("conv_gather_any", &c, 1)
+	}
+	resize := layouts{b.builder}
+	if op.Up {
+		large := b.doubledScratch(c.x)
+		if err := resize.halves(halvesRepeat, c.x, large, large, c.x, operand{}); err != nil {
+			return err
+		}
+		c.x, c.up = large, false
+	}
+	if !op.Pool {
+		return b.gather(&c)
+	}
+	y := c.y
+	c.y, c.pool = b.doubledScratch(y), false
+	if err := b.gather(&c); err != nil {
+		return err
+	}
+	return resize.halves(halvesPool, c.y, y, c.y, y, operand{})
+}
+
+// doubledScratch returns scratch memory for images of twice the sides of x.
+func (b *convolutions) doubledScratch(x operand) operand {
+	return operand{b.scratch(4 * x.bytes()), doubled(x.shape), x.dtype}
 }
 
 // gatherStep lowers the current step, a gather.

@@ -23,6 +23,10 @@ func (b *elementwise) lower() (known bool, err error) {
 		return true, b.unary(unarySwish, 0)
 	case nn.SwishGrad:
 		return true, b.slopes(unarySwish)
+	case nn.Softplus:
+		return true, b.unary(unarySoftplus, 0)
+	case nn.SoftplusGrad:
+		return true, b.slopes(unarySoftplus)
 	case nn.Scale:
 		return true, b.scale(op)
 	case nn.Add:
@@ -66,6 +70,7 @@ const (
 	unarySwish = int32(nn.Tanh) + 1 + iota
 	unaryScale
 	unaryCopy
+	unarySoftplus
 )
 
 // alike checks that operands are real and have one shape.

@@ -23,6 +23,14 @@ func (p poisoned) of(x nntest.Array) nntest.Array {
 	return x
 }
 
+// nanTest is an operator on arrays with NaNs.
+type nanTest struct {
+	name string
+	op   nn.Op
+	in   []nntest.Array
+	out  []nntest.Result
+}
+
 // A NaN spreads as on the processor: the results have it at the same places.
 func TestNaNStaysOne(t *testing.T) {
 	host, err := cpu.New(cpu.Options{})
@@ -35,46 +43,41 @@ func TestNaNStaysOne(t *testing.T) {
 	one := nntest.Array{Shape: tensor.Shape{}, Values: []float32{1}}
 	array := func(shape ...int) nntest.Array { return normal(tensor.Float32, uint64(len(shape)), shape...) }
 	result := func(shape ...int) nntest.Result { return nntest.Result{Shape: shape} }
-	type test struct {
-		name string
-		op   nn.Op
-		in   []nntest.Array
-		out  []nntest.Result
-	}
-	var tests []test
+	var tests []nanTest
 	for kind := nn.ReLU; kind <= nn.Tanh; kind++ {
 		name := fmt.Sprintf("activation %d", kind)
 		tests = append(tests,
-			test{name, nn.Activation{Kind: kind}, []nntest.Array{at.of(array(30))}, []nntest.Result{result(30)}},
-			test{name + " gradient at NaN", nn.ActivationGrad{Kind: kind}, []nntest.Array{at.of(array(30)), array(30)}, []nntest.Result{result(30)}},
-			test{name + " gradient of NaN", nn.ActivationGrad{Kind: kind}, []nntest.Array{array(30), at.of(array(30))}, []nntest.Result{result(30)}})
+			nanTest{name, nn.Activation{Kind: kind}, []nntest.Array{at.of(array(30))}, []nntest.Result{result(30)}},
+			nanTest{name + " gradient at NaN", nn.ActivationGrad{Kind: kind}, []nntest.Array{at.of(array(30)), array(30)}, []nntest.Result{result(30)}},
+			nanTest{name + " gradient of NaN", nn.ActivationGrad{Kind: kind}, []nntest.Array{array(30), at.of(array(30))}, []nntest.Result{result(30)}})
 	}
 	for i := range 4 { // of a block of 2×2 pixels
 		corner := poisoned{i/2*8 + i%2}
-		tests = append(tests, test{fmt.Sprintf("pooling %d", i), nn.MaxPool{}, []nntest.Array{corner.of(array(1, 1, 8, 8))}, []nntest.Result{result(1, 1, 4, 4)}},
-			test{fmt.Sprintf("convolution and pooling %d", i), nn.Conv2D{Stride: 1, ReLU: true, Pool: true},
+		tests = append(tests, nanTest{fmt.Sprintf("pooling %d", i), nn.MaxPool{}, []nntest.Array{corner.of(array(1, 1, 8, 8))}, []nntest.Result{result(1, 1, 4, 4)}},
+			nanTest{fmt.Sprintf("convolution and pooling %d", i), nn.Conv2D{Stride: 1, ReLU: true, Pool: true},
 				[]nntest.Array{corner.of(array(1, 2, 8, 8)), array(2, 2, 1, 1), array(2)}, []nntest.Result{result(1, 2, 4, 4)}})
 	}
 	for _, side := range []int{5, 8} { // planes of any size, and of whole vectors
 		for _, train := range []bool{false, true} {
 			x, channel := at.of(array(1, 2, side, side)), result(2)
-			tests = append(tests, test{fmt.Sprintf("normalisation of %d×%d, training %t", side, side, train), nn.BatchNorm{Eps: 1e-5, Momentum: 0.1, Train: train, ReLU: true},
+			tests = append(tests, nanTest{fmt.Sprintf("normalisation of %d×%d, training %t", side, side, train), nn.BatchNorm{Eps: 1e-5, Momentum: 0.1, Train: train, ReLU: true},
 				[]nntest.Array{x, array(2), array(2), array(2), ones(2)}, normOutputs(train, result(1, 2, side, side), channel)})
 		}
-		tests = append(tests, test{fmt.Sprintf("normalisation's gradient of %d×%d", side, side), nn.BatchNormGrad{ReLU: true},
+		tests = append(tests, nanTest{fmt.Sprintf("normalisation's gradient of %d×%d", side, side), nn.BatchNormGrad{ReLU: true},
 			[]nntest.Array{at.of(array(1, 2, side, side)), array(1, 2, side, side), array(2), array(2), ones(2), array(2)}, []nntest.Result{result(1, 2, side, side), result(2), result(2)}})
 	}
 	for _, kind := range []nn.LossKind{nn.L1, nn.L2, nn.SSIM, nn.MSSSIM} {
 		saved := nntest.Array{Shape: tensor.Shape{nn.LossSaved(kind, 24, 24)}}
-		tests = append(tests, test{fmt.Sprintf("loss %d", kind), nn.Loss{Kind: kind}, []nntest.Array{at.of(array(24, 24)), array(24, 24)}, []nntest.Result{result(), {Shape: saved.Shape}}})
+		tests = append(tests, nanTest{fmt.Sprintf("loss %d", kind), nn.Loss{Kind: kind}, []nntest.Array{at.of(array(24, 24)), array(24, 24)}, []nntest.Result{result(), {Shape: saved.Shape}}})
 		if kind == nn.L1 || kind == nn.L2 {
 			saved.Values = []float32{0.5}
-			tests = append(tests, test{fmt.Sprintf("gradient of loss %d", kind), nn.LossGrad{Kind: kind},
+			tests = append(tests, nanTest{fmt.Sprintf("gradient of loss %d", kind), nn.LossGrad{Kind: kind},
 				[]nntest.Array{at.of(array(24, 24)), array(24, 24), saved, one}, []nntest.Result{result(24, 24)}})
 		}
 	}
+	tests = append(tests, ptychographyOfNaN(array, result)...)
 	inPlace := func(i int) nntest.Result { return nntest.Result{InPlace: true, Input: i} }
-	tests = append(tests, test{"AMSGrad", nn.Adam{Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, AMSGrad: true},
+	tests = append(tests, nanTest{"AMSGrad", nn.Adam{Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, AMSGrad: true},
 		[]nntest.Array{at.of(array(30)), one, one, array(30), array(30), ones(30), ones(30)}, []nntest.Result{inPlace(3), inPlace(4), inPlace(5), inPlace(6)}})
 	for _, tt := range tests {
 		want, got := nntest.Apply(t, host, tt.op, tt.in, tt.out...), nntest.Apply(t, device, tt.op, tt.in, tt.out...)
@@ -127,6 +130,49 @@ func TestProductsOfNaN(t *testing.T) {
 			}
 		}
 	}
+}
+
+// ptychographyOfNaN are the operators of ptychography with a NaN in each operand.
+func ptychographyOfNaN(array func(...int) nntest.Array, result func(...int) nntest.Result) (tests []nanTest) {
+	field := func(shape ...int) nntest.Array {
+		return nntest.Array{Shape: shape, DType: tensor.Complex64, Values: normal(tensor.Float32, 7, append(shape, 2)...).Values}
+	}
+	out := func(shape ...int) nntest.Result { return nntest.Result{Shape: shape, DType: tensor.Complex64} }
+	one := nntest.Array{Shape: tensor.Shape{}, Values: []float32{1}}
+	for _, c := range []struct {
+		name string
+		op   nn.Op
+		in   func() []nntest.Array
+		out  []nntest.Result
+	}{
+		{"softplus", nn.Softplus{}, func() []nntest.Array { return []nntest.Array{array(30)} }, []nntest.Result{result(30)}},
+		{"softplus gradient", nn.SoftplusGrad{}, func() []nntest.Array { return []nntest.Array{array(30), array(30)} }, []nntest.Result{result(30)}},
+		{"polar", nn.Polar{}, func() []nntest.Array { return []nntest.Array{array(30), array(30)} }, []nntest.Result{out(30)}},
+		{"polar gradient", nn.PolarGrad{}, func() []nntest.Array { return []nntest.Array{array(30), array(30), field(30)} }, []nntest.Result{result(30), result(30)}},
+		{"sum of patches", nn.SumPatches{}, func() []nntest.Array { return []nntest.Array{field(2, 4, 5, 5), array(2, 4, 2)} }, []nntest.Result{out(2, 1, 9, 9)}},
+		{"patches", nn.ExtractPatches{}, func() []nntest.Array { return []nntest.Array{field(2, 1, 9, 9), array(2, 4, 2)} }, []nntest.Result{out(2, 4, 5, 5)}},
+		{"coverage", nn.DivideByCoverage{Support: 3, Epsilon: 1e-3}, func() []nntest.Array { return []nntest.Array{field(2, 1, 9, 9), array(2, 4, 2)} }, []nntest.Result{out(2, 1, 9, 9)}},
+		{"probe", nn.ProbeMultiply{}, func() []nntest.Array { return []nntest.Array{field(2, 5, 5), array(2, 5, 5)} }, []nntest.Result{out(2, 5, 5)}},
+		{"intensity", nn.Intensity{}, func() []nntest.Array { return []nntest.Array{field(2, 5, 5)} }, []nntest.Result{result(2, 5, 5)}},
+		{"intensity gradient", nn.IntensityGrad{}, func() []nntest.Array { return []nntest.Array{field(2, 5, 5), array(2, 5, 5)} }, []nntest.Result{out(2, 5, 5)}},
+		{"exp scale", nn.ExpScale{Power: -1}, func() []nntest.Array { return []nntest.Array{array(30), one} }, []nntest.Result{result(30)}},
+		{"exp scale gradient", nn.ExpScaleGrad{Power: -1}, func() []nntest.Array { return []nntest.Array{array(30), array(30)} }, []nntest.Result{result()}},
+		{"Poisson loss", nn.PoissonLoss{Epsilon: 20}, func() []nntest.Array { return []nntest.Array{array(30), array(30)} }, []nntest.Result{result()}},
+		{"Poisson loss of negative counts", nn.PoissonLoss{Epsilon: 1e-7}, func() []nntest.Array { return []nntest.Array{array(30), array(30)} }, []nntest.Result{result()}},
+		{"Poisson loss gradient", nn.PoissonLossGrad{Epsilon: 1e-7}, func() []nntest.Array { return []nntest.Array{array(30), array(30), one} }, []nntest.Result{result(30)}},
+	} {
+		for i := range c.in() {
+			in := c.in()
+			if len(in[i].Values) > 21 {
+				in[i] = poisoned{3, 6, 21}.of(in[i])
+			} else {
+				in[i] = nntest.Array{Shape: in[i].Shape, Values: slices.Clone(in[i].Values)}
+				in[i] = poisoned{len(in[i].Values) / 2}.of(in[i])
+			}
+			tests = append(tests, nanTest{fmt.Sprintf("%s, operand %d", c.name, i), c.op, in, c.out})
+		}
+	}
+	return tests
 }
 
 // ones is an array of ones.

@@ -29,6 +29,8 @@ var parameters = map[string]any{
 	"measure_back_columns*": measureBackP{}, "measure_back_rows*": measureBackRowsP{},
 	"amplitude_rows*": amplitudeRowsP{}, "amplitude_back_rows*": amplitudeBackP{},
 	"loss_sums": lossSumsP{}, "loss_total": lossTotalP{}, "loss_grad": lossGradP{},
+	"polar": polarP{}, "polar_grad": polarGradP{}, "sum_patches": patchesP{}, "extract_patches": patchesP{}, "divide_by_coverage": coverageP{},
+	"probe_multiply": probeP{}, "intensity*": intensityP{}, "exp_scale": expScaleP{}, "terms": termsP{}, "terms_total": termsTotalP{}, "poisson_grad": poissonGradP{},
 	"ssim_maps": ssimMapsP{}, "ssim_grad": ssimGradP{}, "ssim_pool": ssimPoolP{}, "ssim_total": ssimTotalP{},
 }
 

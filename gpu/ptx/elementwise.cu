@@ -45,8 +45,19 @@ DEVICE float hyperbolic(float x) {
 	return x < 0 ? -y : y;
 }
 
+// ln(1 + e^x): x or 0, and ln(1 + u) = 2·artanh(u/(2 + u)) of u = e^−|x| by its series.
+DEVICE float softplus(float x) {
+	float u = exponential(x < 0 ? x : -x), s = u / (2 + u), t = s * s;
+	float p = __builtin_fmaf(1.0f / 13, t, 1.0f / 11);
+	p = __builtin_fmaf(p, t, 1.0f / 9);
+	p = __builtin_fmaf(p, t, 1.0f / 7);
+	p = __builtin_fmaf(p, t, 1.0f / 5);
+	p = __builtin_fmaf(p, t, 1.0f / 3);
+	return (x > 0 ? x : 0) + 2 * __builtin_fmaf(s * t, p, s);
+}
+
 // Functions of an element; the first six are nn.ActivationKind.
-enum { RELU, LEAKY, SIGMOID, HARD, SCALED, TANH, SWISH, SCALE, COPY };
+enum { RELU, LEAKY, SIGMOID, HARD, SCALED, TANH, SWISH, SCALE, COPY, SOFTPLUS };
 
 DEVICE float apply(int op, float x, float factor) {
 	float y;
@@ -61,6 +72,7 @@ DEVICE float apply(int op, float x, float factor) {
 	case TANH: return hyperbolic(x);
 	case SWISH: return x * logistic(x);
 	case SCALE: return factor * x;
+	case SOFTPLUS: return softplus(x);
 	}
 	return x;
 }
@@ -81,7 +93,7 @@ KERNEL BOUNDS(256) unary(UnaryP p) {
 	if (at < p.n - 4 * whole) store(p.y, 4 * whole + at, p.yType, apply(p.op, load(p.x, 4 * whole + at, p.xType), p.factor));
 }
 
-// The gradient of a function: of an activation from its result y, of Swish from its operand.
+// The gradient of a function: of an activation from its result y, of Swish and softplus from their operand.
 DEVICE float slope(int op, float y, float g) {
 	switch (op) {
 	case RELU: return y <= 0 ? 0 : g;
@@ -91,8 +103,9 @@ DEVICE float slope(int op, float y, float g) {
 	case SCALED: return g * (y + 0.01f) * (1.01f - y) / 1.02f;
 	case TANH: return g * (1 - y * y);
 	}
-	float u = exponential(y < 0 ? y : -y), most = 1 / (1 + u), least = u * most; // Swish
-	float s = y < 0 ? least : most, rest = y < 0 ? most : least;                 // σ(y) and 1 − σ(y)
+	float u = exponential(y < 0 ? y : -y), most = 1 / (1 + u), least = u * most;
+	float s = y < 0 ? least : most, rest = y < 0 ? most : least; // σ(y) and 1 − σ(y)
+	if (op == SOFTPLUS) return g * s;
 	return g * __builtin_fmaf(y * s, rest, s);
 }
 

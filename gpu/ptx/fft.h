@@ -2,12 +2,8 @@
 // each thread, exchanged through shared memory between passes of radix 8. Before and after a transform thread t of a
 // line has elements t + m·N/8 in v[m]. All are forward; an inverse one swaps real and imaginary parts before and after.
 #pragma once
-#include "dev.h"
+#include "complex.h"
 
-// Real and imaginary part.
-typedef float F2 __attribute__((ext_vector_type(2)));
-
-DEVICE F2 times(F2 a, F2 b) { return F2{a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x}; }
 DEVICE F2 swapped(F2 a) { return F2{a.y, a.x}; }
 // Loads from a table, each time anew: held over a loop of transforms, the twiddles of all passes take too many registers.
 DEVICE F2 tabled(const F2 *p) {

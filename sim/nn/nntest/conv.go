@@ -126,7 +126,7 @@ func convCases() []testCase {
 	for i, c := range winogradShapes {
 		cases = append(cases, c.cases(newSource(uint64(100+i)), tensor.Float32, nn.Winograd)...)
 	}
-	return append(cases, resizedCases()...)
+	return cases
 }
 
 // winogradShapes have whole tiles of 4×4 outputs and of channels, or not.

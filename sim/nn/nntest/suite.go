@@ -72,6 +72,7 @@ func (o Options) Run(t *testing.T, open func(t *testing.T, threads int) nn.Backe
 		cases func() []testCase
 	}{
 		{"convolution", convCases},
+		{"resized convolution", resizedCases},
 		{"normalisation", normCases},
 		{"activation", activationCases},
 		{"layout", layoutCases},
