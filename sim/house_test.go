@@ -29,7 +29,7 @@ const layers = `
 	sim/experiment
 	sim/learning sim/optics sim/ptycho/scan sim/cyto/stack sim/cyto/tasks/... sim/workload
 	sim/ablation sim/bench/apart sim/cache sim/checkpoint sim/picture sim/weights
-	sim/npy
+	sim/npy sim/tiff
 	profiles/attach
 	profiles/recording/replay profiles/stream profiles/export/files
 	profiles/aggregate profiles/compare/files profiles/export/report
@@ -76,8 +76,9 @@ var owners = map[string]string{
 	"github.com/google/pprof/profile":     "profiles/export/steps",
 	"github.com/prometheus/common/expfmt": "profiles/export/openmetrics",
 	"golang.org/x/image/vector":           "profiles/export/figure",
-	"golang.org/x/image/tiff/lzw":         "sim/cyto/stack",
-	"github.com/klauspost/compress/zstd":  "sim/cyto/stack",
+	"golang.org/x/image/tiff/lzw":         "sim/tiff",
+	"golang.org/x/image/ccitt":            "sim/tiff",
+	"github.com/klauspost/compress/zstd":  "sim/tiff",
 	"github.com/pierrec/lz4/v4":           "sim/cyto/stack",
 	"charm.land/ssh":                      "tui/serve",
 	"charm.land/wish/v2":                  "tui/serve",

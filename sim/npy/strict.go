@@ -37,7 +37,6 @@ type Damage struct {
 	Err   error
 }
 
-// Error names the array.
 func (d Damage) Error() string {
 	if d.Array == "" {
 		return "zip: " + d.Err.Error()
@@ -56,33 +55,25 @@ func (d Damage) Error() string {
 // Damaged arrays are reported together with the intact ones. The error is damage
 // that prevents finding the arrays, or that of ctx.
 func ReadStrict(ctx context.Context, data []byte, accept func(kind string) error) (map[string]*Array, []Damage, error) {
-	entries, start, err := parseDirectory(data)
+	entries, err := strictEntries(data)
 	if err != nil {
 		return nil, nil, err
 	}
 	arrays := make(map[string]*Array, len(entries))
 	var damaged []Damage
-	at, total := 0, 0
+	total := uint64(0)
 	for _, e := range entries {
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
 		}
-		if e.offset != at {
-			return nil, nil, Damage{e.name, fmt.Errorf("its offset in the directory is %d, its place %d", e.offset, at)}
-		}
-		packed, next, err := e.contents(data[:start], at)
-		if err != nil {
-			return nil, nil, Damage{e.name, err}
-		}
-		at = next
-		if e.size > maxArray {
+		if e.UncompressedSize64 > maxArray {
 			return nil, nil, Damage{e.name, errors.New("is larger than " + unit.Limit(maxArray))}
 		}
-		if total += int(e.size); total > MaxStrict {
+		if total += e.UncompressedSize64; total > MaxStrict {
 			return nil, nil, errors.New("zip: the arrays hold more than " + unit.Limit(MaxStrict))
 		}
 		var a *Array
-		raw, err := e.unpack(ctx, packed)
+		raw, err := e.unpack(ctx)
 		if err == nil {
 			a, err = parseStrict(raw, accept)
 		}
@@ -91,9 +82,6 @@ func ReadStrict(ctx context.Context, data []byte, accept func(kind string) error
 		} else {
 			arrays[e.name] = a
 		}
-	}
-	if at != start {
-		return nil, nil, Damage{"", fmt.Errorf("%d bytes in front of the directory belong to no array", start-at)}
 	}
 	return arrays, damaged, nil
 }

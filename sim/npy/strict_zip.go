@@ -1,6 +1,7 @@
 package npy
 
 import (
+	"archive/zip"
 	"bytes"
 	"compress/flate"
 	"context"
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"unicode"
@@ -16,41 +18,22 @@ import (
 	"prismtop/profiles/inputfile"
 )
 
-// The zip records are read here and not by archive/zip, which ignores local
-// headers and would not notice changed bytes in them.
-
-// Signatures and sizes of the zip records, and the bits of its flags.
+// Sizes and signatures of the zip records (PKWARE's APPNOTE 6.3), and bits of an entry's flags.
 const (
 	localSignature     = 0x04034b50
 	directorySignature = 0x02014b50
 	endSignature       = 0x06054b50
 	trailerSignature   = 0x08074b50
 
-	localSize     = 30
-	directorySize = 46
-	endSize       = 22
-	trailerSize   = 16
-
 	encryptedFlag = 1 << 0
 	trailerFlag   = 1 << 3 // sizes and checksum follow the data
-
-	stored   = 0
-	deflated = 8
-
-	zip64Field = 1
-	large      = 0xffffffff // the size is in the zip64 field
 )
 
-// entry is one array's record in the directory.
-type entry struct {
-	name                 string // without .npy
-	fixed                [10]byte
-	flags, method        uint16
-	crc, packed, size    uint32
-	extra                []byte
-	made                 uint16
-	internal, attributes uint32
-	offset               int
+// strictEntry is an array's place in an archive.
+type strictEntry struct {
+	*zip.File
+	name   string // without .npy
+	packed []byte
 }
 
 // printable returns a name that is safe to display: names in a file may contain
@@ -64,194 +47,147 @@ func printable(name string) string {
 
 func unprintable(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }
 
-// parseDirectory reads the directory at the end of the file and returns its
-// entries and its offset.
-func parseDirectory(data []byte) (entries []entry, start int, err error) {
-	if len(data) < endSize || binary.LittleEndian.Uint32(data[len(data)-endSize:]) != endSignature {
-		return nil, 0, errors.New("not an NPZ file: no zip end record at its end")
+// strictEntries finds the arrays by archive/zip, which ignores what an archive says twice. So each record is written
+// again from what archive/zip read, and must have the bytes that the file has: an archive is its data and nothing but
+// the records that NumPy or archive/zip write around them.
+func strictEntries(data []byte) ([]strictEntry, error) {
+	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return nil, fmt.Errorf("not an NPZ file, or damaged: %w", err)
 	}
-	end := data[len(data)-endSize:]
-	u16 := func(i int) int { return int(binary.LittleEndian.Uint16(end[i:])) }
-	size, start := int(binary.LittleEndian.Uint32(end[12:])), int(binary.LittleEndian.Uint32(end[16:]))
-	count := u16(8)
-	if u16(4) != 0 || u16(6) != 0 || u16(10) != count || u16(20) != 0 || start+size != len(data)-endSize {
-		return nil, 0, errors.New("zip: the end record contradicts itself or the file's size")
-	}
-	rest := data[start : start+size]
+	var entries []strictEntry
+	var directory []byte
 	names := map[string]bool{}
-	for range count {
-		var e entry
-		if e, rest, err = parseEntry(rest); err != nil {
-			return nil, 0, err
-		}
-		if names[e.name] {
-			return nil, 0, Damage{e.name, errors.New("is in the file twice")}
+	at := 0
+	for _, f := range archive.File {
+		e := strictEntry{File: f, name: strings.TrimSuffix(f.Name, extension)}
+		first := archive.File[0]
+		switch {
+		case e.name == f.Name || e.name == "" || strings.ContainsFunc(f.Name, unprintable):
+			return nil, Damage{f.Name, errors.New("is no .npy array")}
+		case names[e.name]:
+			return nil, Damage{e.name, errors.New("is in the file twice")}
+		case f.Flags&encryptedFlag != 0:
+			return nil, Damage{e.name, errors.New("is encrypted")}
+		case f.CreatorVersion != first.CreatorVersion || f.ExternalAttrs != first.ExternalAttrs:
+			return nil, Damage{e.name, errors.New("its directory entry has other attributes than the first one's")}
 		}
 		names[e.name] = true
-		if first := entries; len(first) > 0 && !e.agrees(first[0]) {
-			return nil, 0, Damage{e.name, errors.New("its directory entry has other attributes than the first one's")}
+		directory = append(directory, e.directoryRecord(at)...)
+		if at, err = e.find(data, at); err != nil {
+			return nil, Damage{e.name, err}
 		}
 		entries = append(entries, e)
 	}
-	if len(rest) != 0 {
-		return nil, 0, errors.New("zip: the directory is longer than its entries")
+	end := joined(uint32(endSignature), uint32(0), uint16(len(entries)), uint16(len(entries)), uint32(len(directory)), uint32(at), uint16(0))
+	if !bytes.Equal(data[at:], append(directory, end...)) {
+		return nil, errors.New("zip: the directory or the record at its end is damaged")
 	}
-	return entries, start, nil
+	return entries, nil
 }
 
-// parseEntry reads one directory entry and returns the rest.
-func parseEntry(data []byte) (e entry, rest []byte, err error) {
-	if len(data) < directorySize {
-		return entry{}, nil, errors.New("zip: the directory is cut off")
-	}
-	u16 := func(i int) uint16 { return binary.LittleEndian.Uint16(data[i:]) }
-	u32 := func(i int) uint32 { return binary.LittleEndian.Uint32(data[i:]) }
-	name, extra, comment := int(u16(28)), int(u16(30)), int(u16(32))
-	if len(data) < directorySize+name+extra+comment {
-		return entry{}, nil, errors.New("zip: a directory entry is cut off")
-	}
-	full := string(data[directorySize : directorySize+name])
-	e = entry{
-		name: strings.TrimSuffix(full, extension),
-		made: u16(4), flags: u16(8), method: u16(10), crc: u32(16), packed: u32(20), size: u32(24),
-		internal: uint32(u16(36)), attributes: u32(38), offset: int(u32(42)),
-		extra: data[directorySize+name : directorySize+name+extra],
-	}
-	copy(e.fixed[:], data[6:16])
-	switch {
-	case u32(0) != directorySignature:
-		return entry{}, nil, Damage{e.name, errors.New("its directory entry is damaged")}
-	case !strings.HasSuffix(full, extension) || e.name == "" || strings.ContainsFunc(full, unprintable):
-		return entry{}, nil, Damage{full, errors.New("is no .npy array")}
-	case u16(34) != 0 || comment != 0:
-		return entry{}, nil, Damage{e.name, errors.New("its directory entry has a comment or another disk")}
-	case e.flags&encryptedFlag != 0:
-		return entry{}, nil, Damage{e.name, errors.New("is encrypted")}
-	}
-	return e, data[directorySize+name+extra+comment:], nil
-}
-
-// agrees checks fields that a writer sets alike in all entries, and those that
-// occur only in the directory.
-func (e entry) agrees(f entry) bool {
-	return e.made == f.made && e.internal == f.internal && e.attributes == f.attributes
-}
-
-// contents checks the local header at an offset against the directory entry and
-// returns the entry's packed data and the offset after it.
-func (e entry) contents(data []byte, at int) (packed []byte, next int, err error) {
-	cut := errors.New("is cut off")
-	if len(data)-at < localSize {
-		return nil, 0, cut
-	}
-	h := data[at:]
-	u16 := func(i int) int { return int(binary.LittleEndian.Uint16(h[i:])) }
-	u32 := func(i int) uint32 { return binary.LittleEndian.Uint32(h[i:]) }
-	name, extra := u16(26), u16(28)
-	body := localSize + name + extra
-	if len(h) < body {
-		return nil, 0, cut
-	}
-	// Version, flags, method, time and date are identical in both headers.
-	if u32(0) != localSignature || !bytes.Equal(h[4:14], e.fixed[:]) || string(h[localSize:localSize+name]) != e.name+extension {
-		return nil, 0, errors.New("its header differs from the directory")
-	}
-	if err := e.checkSizes(u32(14), u32(18), u32(22), h[localSize+name:body]); err != nil {
-		return nil, 0, err
-	}
-	trailer := 0
-	if e.flags&trailerFlag != 0 {
-		trailer = trailerSize
-	}
-	if left := int64(len(h) - body - trailer); int64(e.packed) > left {
-		return nil, 0, sizeDamage(uint64(e.packed), uint64(max(left, 0)))
-	}
-	stop := body + int(e.packed)
-	if trailer > 0 {
-		if err := e.checkTrailer(h[stop:]); err != nil {
-			return nil, 0, err
+// find reads the record in front of an array's data and the one behind them, if there is one, and returns the offset
+// after.
+func (e *strictEntry) find(data []byte, at int) (next int, err error) {
+	record := -1
+	for _, r := range e.localRecords() {
+		if bytes.HasPrefix(data[at:], r) {
+			record = len(r)
 		}
 	}
-	return h[body:stop], at + stop + trailer, nil
+	if record < 0 {
+		return 0, errors.New("is damaged: its header differs from the directory")
+	}
+	trailer := e.trailer()
+	if left := len(data) - at - record - len(trailer); left < 0 || e.CompressedSize64 > uint64(left) {
+		return 0, fmt.Errorf("is damaged: the directory says %d bytes, the file has %d", e.CompressedSize64, max(left, 0))
+	}
+	start := at + record
+	stop := start + int(e.CompressedSize64)
+	if !bytes.HasPrefix(data[stop:], trailer) {
+		return 0, errors.New("is damaged: the record behind its data differs from the directory")
+	}
+	e.packed = data[start:stop]
+	return stop + len(trailer), nil
 }
 
-// sizeDamage describes how a size in the directory differs from the size that the
-// file's own header, or its end, implies for the array.
-func sizeDamage(directory, file uint64) error {
-	return fmt.Errorf("is damaged: the directory says %d bytes, the file has %d", directory, file)
+// joined are numbers and bytes one behind the other, the numbers in little-endian order.
+func joined(fields ...any) []byte {
+	var b []byte
+	for _, f := range fields {
+		b, _ = binary.Append(b, binary.LittleEndian, f) // fails for no type used here
+	}
+	return b
 }
 
-// checkTrailer compares the checksum and sizes after the data with the
-// directory's.
-func (e entry) checkTrailer(trailer []byte) error {
-	u32 := func(i int) uint32 { return binary.LittleEndian.Uint32(trailer[i:]) }
-	if u32(0) != trailerSignature || u32(4) != e.crc || u32(8) != e.packed {
-		return errors.New("its trailer differs from the directory")
-	}
-	if size := u32(12); size != e.size {
-		return sizeDamage(uint64(e.size), uint64(size))
-	}
-	return nil
+// record is what an array's headers in front of the data and in the directory have in common.
+type record struct {
+	Version, Flags, Method, Time, Date uint16
+	CRC, Packed, Size                  uint32
+	Name, Extra                        uint16 // their lengths
 }
 
-// checkSizes compares the local header's checksum and sizes with the
-// directory's. They are zero if a trailer has them. NumPy repeats the sizes in a
-// zip64 field.
-func (e entry) checkSizes(crc, packed, size uint32, extra []byte) error {
-	wantCRC, wantPacked, wantSize := e.crc, e.packed, e.size
-	if e.flags&trailerFlag != 0 {
-		wantCRC, wantPacked, wantSize = 0, 0, 0
+func (e *strictEntry) record() record {
+	return record{e.ReaderVersion, e.Flags, e.Method, e.ModifiedTime, e.ModifiedDate, //lint:ignore SA1019 as the file has it
+		e.CRC32, uint32(e.CompressedSize64), uint32(e.UncompressedSize64), uint16(len(e.Name)), uint16(len(e.Extra))}
+}
+
+// localRecords are the headers that may stand in front of the data: with the sizes, without them if they follow, or
+// with NumPy's zip64 field, which repeats them and may be there instead of them.
+func (e *strictEntry) localRecords() [][]byte {
+	plain := e.record()
+	if e.Flags&trailerFlag != 0 {
+		plain.CRC, plain.Packed, plain.Size = 0, 0, 0
 	}
-	if len(extra) == 20 && binary.LittleEndian.Uint16(extra) == zip64Field {
-		if binary.LittleEndian.Uint16(extra[2:]) != 16 {
-			return errors.New("its zip64 field is damaged")
-		}
-		if longSize := binary.LittleEndian.Uint64(extra[4:]); longSize != uint64(wantSize) {
-			return sizeDamage(uint64(e.size), longSize)
-		}
-		if longPacked := binary.LittleEndian.Uint64(extra[12:]); longPacked != uint64(wantPacked) {
-			return sizeDamage(uint64(e.packed), longPacked)
-		}
-		if packed == large && size == large {
-			packed, size = wantPacked, wantSize
-		}
-		extra = nil
+	zip64 := joined(uint16(1), uint16(16), uint64(plain.Size), uint64(plain.Packed))
+	repeated := plain
+	repeated.Extra = uint16(len(zip64))
+	instead := repeated
+	instead.Packed, instead.Size = math.MaxUint32, math.MaxUint32
+	return [][]byte{
+		joined(uint32(localSignature), plain, []byte(e.Name), e.Extra),
+		joined(uint32(localSignature), repeated, []byte(e.Name), zip64),
+		joined(uint32(localSignature), instead, []byte(e.Name), zip64),
 	}
-	if size != wantSize {
-		return sizeDamage(uint64(e.size), uint64(size))
+}
+
+// trailer is the record behind the data, if there is one.
+func (e *strictEntry) trailer() []byte {
+	if e.Flags&trailerFlag == 0 {
+		return nil
 	}
-	if packed != wantPacked {
-		return sizeDamage(uint64(e.packed), uint64(packed))
-	}
-	if crc != wantCRC || !bytes.Equal(extra, e.extra) {
-		return errors.New("its header differs from the directory")
-	}
-	return nil
+	return joined(uint32(trailerSignature), e.CRC32, uint32(e.CompressedSize64), uint32(e.UncompressedSize64))
+}
+
+// directoryRecord is the array's entry in the directory; its header is at an offset. It has no comment, is on the first
+// disk and has no attributes of the format.
+func (e *strictEntry) directoryRecord(at int) []byte {
+	return joined(uint32(directorySignature), e.CreatorVersion, e.record(), [6]byte{}, e.ExternalAttrs, uint32(at), []byte(e.Name), e.Extra)
 }
 
 // unpack returns the array's file after checking its length and checksum.
-func (e entry) unpack(ctx context.Context, packed []byte) ([]byte, error) {
-	raw := packed
-	switch e.method {
-	case stored:
-	case deflated:
-		source := bytes.NewReader(packed)
+func (e *strictEntry) unpack(ctx context.Context) ([]byte, error) {
+	raw := e.packed
+	switch e.Method {
+	case zip.Store:
+	case zip.Deflate:
+		source := bytes.NewReader(e.packed)
 		reader := inputfile.Reader{Context: ctx, Source: flate.NewReader(source)}
 		var err error
-		if raw, err = io.ReadAll(io.LimitReader(reader, int64(e.size)+1)); err != nil {
+		if raw, err = io.ReadAll(io.LimitReader(reader, int64(e.UncompressedSize64)+1)); err != nil {
 			return nil, fmt.Errorf("does not unpack: %w", err)
 		}
 		if source.Len() != 0 {
 			return nil, errors.New("has bytes after its packed data")
 		}
 	default:
-		return nil, fmt.Errorf("is packed by method %d, which is neither stored nor deflated", e.method)
+		return nil, fmt.Errorf("is packed by method %d, which is neither stored nor deflated", e.Method)
 	}
-	if len(raw) != int(e.size) {
-		return nil, fmt.Errorf("has %d bytes, the directory says %d", len(raw), e.size)
+	if uint64(len(raw)) != e.UncompressedSize64 {
+		return nil, fmt.Errorf("has %d bytes, the directory says %d", len(raw), e.UncompressedSize64)
 	}
-	if sum := crc32.ChecksumIEEE(raw); sum != e.crc {
-		return nil, fmt.Errorf("checksum is %08x, the file says %08x: its bytes have changed", sum, e.crc)
+	if sum := crc32.ChecksumIEEE(raw); sum != e.CRC32 {
+		return nil, fmt.Errorf("checksum is %08x, the file says %08x: its bytes have changed", sum, e.CRC32)
 	}
 	return raw, nil
 }

@@ -15,9 +15,10 @@ import (
 	"strings"
 
 	"golang.org/x/image/bmp"
-	"golang.org/x/image/tiff"
 	"golang.org/x/image/webp"
 )
+
+// The formats that libraries decode, their errors in one line, and the intensity of colours.
 
 // format is an image format decoded by a library.
 type format struct {
@@ -41,14 +42,12 @@ var formats = []format{
 	{"PNG", []string{"\x89PNG\r\n\x1a\n"}, pngConfig, png.Decode, inspectPNG},
 	{"JPEG", []string{"\xff\xd8\xff"}, jpeg.DecodeConfig, jpeg.Decode, inspectJPEG},
 	{"GIF", []string{"GIF87a", "GIF89a"}, gif.DecodeConfig, gif.Decode, inspectGIF},
-	{"TIFF", []string{"II*\x00", "MM\x00*"}, tiff.DecodeConfig, tiff.Decode, inspectTIFF},
 	{"BMP", []string{"BM????\x00\x00\x00\x00"}, bmp.DecodeConfig, bmp.Decode, inspectBMP},
 	{"WebP", []string{"RIFF????WEBPVP8"}, webp.DecodeConfig, webp.Decode, inspectWebP},
 }
 
 // otherFormats are recognised so that they can be rejected by name.
 var otherFormats = []format{
-	{name: "BigTIFF", magic: []string{"II+\x00", "MM\x00+"}},
 	{name: "JPEG 2000", magic: []string{"\x00\x00\x00\x0cjP  \r\n\x87\n", "\xff\x4f\xff\x51"}},
 	{name: "JPEG XL", magic: []string{"\x00\x00\x00\x0cJXL \r\n\x87\n", "\xff\x0a"}},
 	{name: "HEIF", magic: []string{"????ftyphe", "????ftypmif1"}},
@@ -60,12 +59,19 @@ var otherFormats = []format{
 	{name: "Netpbm", magic: []string{"P1\n", "P2\n", "P3\n", "P4\n", "P5\n", "P6\n", "P7\n", "Pf\n", "PF\n"}},
 }
 
-// unsupported is the error for an intact but unsupported file.
+// unsupportedError is of an intact file that is not read.
+type unsupportedError struct{ what string }
+
+func (e *unsupportedError) Error() string {
+	return "unsupported " + e.what + ": must be saved as PNG, such as 16-bit greyscale, or as NPY"
+}
+
+// unsupported is the error for a variant of a format, or for the format if what is empty.
 func unsupported(format, what string) error {
 	if what != "" {
-		what = ", " + what
+		format += ", " + what
 	}
-	return fmt.Errorf("unsupported %s%s: must be saved as PNG, such as 16-bit greyscale, or as NPY", format, what)
+	return &unsupportedError{format}
 }
 
 func (f format) recognises(head []byte) bool {
@@ -96,7 +102,7 @@ func (f format) open(r *io.SectionReader) (source, []string, error) {
 		return err
 	})
 	if err != nil {
-		return source{}, nil, f.damaged(err)
+		return source{}, nil, damaged(f.name, err)
 	}
 	if err := checkSides(config.Width, config.Height); err != nil {
 		return source{}, nil, err
@@ -110,7 +116,7 @@ func (f format) open(r *io.SectionReader) (source, []string, error) {
 		return err
 	})
 	if err != nil {
-		return source{}, nil, f.damaged(err)
+		return source{}, nil, damaged(f.name, err)
 	}
 	if in.correct != nil {
 		img = in.correct(img)
@@ -127,16 +133,16 @@ func (f format) open(r *io.SectionReader) (source, []string, error) {
 }
 
 // damaged explains a decoder's error in one line.
-func (f format) damaged(err error) error {
+func damaged(format string, err error) error {
 	if what, ok := unsupportedFeature(err); ok {
-		return unsupported(f.name, what)
+		return unsupported(format, what)
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return fmt.Errorf("truncated %s: the file ends too early", f.name)
+		return fmt.Errorf("truncated %s: the file ends too early", format)
 	}
 	text := strings.Join(strings.Fields(err.Error()), " ")
-	text = strings.TrimPrefix(text, strings.ToLower(f.name)+": ")
-	return fmt.Errorf("truncated or damaged %s: %s", f.name, text)
+	text = strings.TrimPrefix(text, strings.ToLower(format)+": ")
+	return fmt.Errorf("truncated or damaged %s: %s", format, text)
 }
 
 // unsupportedFeature returns the feature that a decoder reports as unsupported, if
@@ -144,14 +150,11 @@ func (f format) damaged(err error) error {
 func unsupportedFeature(err error) (what string, ok bool) {
 	var inPNG png.UnsupportedError
 	var inJPEG jpeg.UnsupportedError
-	var inTIFF tiff.UnsupportedError
 	switch {
 	case errors.As(err, &inPNG):
 		return string(inPNG), true
 	case errors.As(err, &inJPEG):
 		return string(inJPEG), true
-	case errors.As(err, &inTIFF):
-		return string(inTIFF), true
 	}
 	return "", errors.Is(err, bmp.ErrUnsupported)
 }

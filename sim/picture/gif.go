@@ -8,6 +8,8 @@ import (
 	"io"
 )
 
+// What image/gif leaves out: where the first frame is on the screen, and whether others follow.
+
 // inspectGIF reads what image/gif drops: the position of the frame on its screen,
 // and whether others follow.
 func inspectGIF(r *io.SectionReader) (inspection, error) {

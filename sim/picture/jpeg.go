@@ -4,29 +4,29 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"image"
 	"io"
 )
 
-// jpegCodings names the codings that image/jpeg does not decode, by frame marker.
+// What image/jpeg leaves out: the orientation, and chroma that is interpolated as libjpeg does.
+
+// jpegCodings names the codings that image/jpeg does not decode, by frame marker (ITU-T T.81, table B.1).
 var jpegCodings = map[byte]string{
 	0xc3: "lossless coding", 0xc5: "hierarchical coding", 0xc6: "hierarchical coding", 0xc7: "hierarchical coding",
 	0xc9: "arithmetic coding", 0xca: "arithmetic coding", 0xcb: "arithmetic coding", 0xcd: "hierarchical coding",
 	0xce: "hierarchical coding", 0xcf: "hierarchical coding", 0xde: "hierarchical coding", 0xf7: "JPEG-LS",
 }
 
-// inspectJPEG reads the segments before the first scan: the orientation, and
-// codings that image/jpeg does not decode.
+// inspectJPEG finds the orientation in the segments before the first scan, and codings by their name.
 func inspectJPEG(r *io.SectionReader) (inspection, error) {
 	in := inspection{orientation: 1, correct: smoothChroma}
 	b := bufio.NewReader(r)
 	_, _ = b.Discard(2)
-	adobe, exif, components := false, false, 0
+	exif := false
 	for {
 		marker, ok := nextMarker(b)
 		if !ok || marker == 0xda || marker == 0xd9 {
-			break
+			return in, nil
 		}
 		if coding := jpegCodings[marker]; coding != "" {
 			return in, unsupported("JPEG", coding)
@@ -35,23 +35,11 @@ func inspectJPEG(r *io.SectionReader) (inspection, error) {
 		if !ok {
 			return in, nil // the decoder reports the damage
 		}
-		switch {
-		case marker >= 0xc0 && marker <= 0xc2:
-			fault := ""
-			if components, fault = unreadFrame(segment); fault != "" {
-				return in, unsupported("JPEG", fault)
-			}
-		case marker == 0xee && bytes.HasPrefix(segment, []byte("Adobe")):
-			adobe = true
-		case marker == 0xe1 && !exif && bytes.HasPrefix(segment, []byte(exifPrefix)):
+		if marker == 0xe1 && !exif && bytes.HasPrefix(segment, []byte(exifPrefix)) {
 			exif = true
 			in.orientation = exifOrientation(io.NewSectionReader(bytes.NewReader(segment), 0, int64(len(segment))))
 		}
 	}
-	if components == 4 && !adobe {
-		return in, unsupported("JPEG", "four components without Adobe's marker, which says what they mean")
-	}
-	return in, nil
 }
 
 // smoothChroma interpolates chroma as libjpeg does.
@@ -94,19 +82,4 @@ func readSegment(b *bufio.Reader) ([]byte, bool) {
 	segment := make([]byte, max(0, int(binary.BigEndian.Uint16(length[:]))-2))
 	_, err := io.ReadFull(b, segment)
 	return segment, err == nil
-}
-
-// unreadFrame counts a frame's components and names a coding that is not decoded.
-func unreadFrame(frame []byte) (components int, fault string) {
-	if len(frame) < 6 || len(frame) < 6+3*int(frame[5]) {
-		return 0, ""
-	}
-	components = int(frame[5])
-	switch {
-	case frame[0] != 8:
-		return components, fmt.Sprintf("%d bits per sample", frame[0])
-	case components != 1 && components != 3 && components != 4:
-		return components, fmt.Sprintf("%d components", components)
-	}
-	return components, ""
 }

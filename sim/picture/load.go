@@ -13,7 +13,10 @@ import (
 	"prismtop/profiles/await"
 	"prismtop/profiles/inputfile"
 	"prismtop/sim/npy"
+	"prismtop/sim/tiff"
 )
+
+// Loading a file: its format by content, and the bounds of what is decoded.
 
 // Bounds on pictures: the largest picture that decodes within a gigabyte or two,
 // and the largest side, which bounds a row.
@@ -79,7 +82,7 @@ func loadFile(ctx context.Context, path, array string, o Options) (*Object, erro
 		return nil, err
 	}
 	defer f.Close()
-	src, notes, err := open(inputfile.ReaderAt{Context: ctx, Source: f}, size, array)
+	src, notes, err := open(ctx, inputfile.ReaderAt{Context: ctx, Source: f}, size, array)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +142,7 @@ type source struct {
 }
 
 // open recognises the format by its first bytes and decodes the file.
-func open(f io.ReaderAt, size int64, array string) (source, []string, error) {
+func open(ctx context.Context, f io.ReaderAt, size int64, array string) (source, []string, error) {
 	head := make([]byte, 16)
 	n, err := f.ReadAt(head, 0)
 	if err != nil && err != io.EOF {
@@ -154,6 +157,8 @@ func open(f io.ReaderAt, size int64, array string) (source, []string, error) {
 	case npy.IsArray(head):
 		src, err := readNPY(io.NewSectionReader(f, 0, size), size)
 		return src, nil, err
+	case tiff.Is(head):
+		return openTIFF(ctx, f, size)
 	}
 	for _, format := range formats {
 		if format.recognises(head) {
@@ -168,13 +173,21 @@ func open(f io.ReaderAt, size int64, array string) (source, []string, error) {
 	return source{}, nil, errors.New("not a picture: must be " + formatNames)
 }
 
+// sidesError is of a picture without pixels or with too many.
+type sidesError struct {
+	w, h int
+	must string
+}
+
+func (e *sidesError) Error() string { return fmt.Sprintf("%d x %d pixels: must %s", e.w, e.h, e.must) }
+
 // checkSides rejects empty and oversized pictures before anything is decoded.
 func checkSides(w, h int) error {
 	switch {
 	case w < 1 || h < 1:
-		return fmt.Errorf("%d x %d pixels: must have at least one", w, h)
+		return &sidesError{w, h, "have at least one"}
 	case w > maxSide || h > maxSide || w > maxPixels/h:
-		return fmt.Errorf("%d x %d pixels: must be at most %d megapixels and %d to a side", w, h, maxPixels/1_000_000, maxSide)
+		return &sidesError{w, h, fmt.Sprintf("be at most %d megapixels and %d to a side", maxPixels/1_000_000, maxSide)}
 	}
 	return nil
 }

@@ -3,37 +3,40 @@ package picture
 import (
 	"fmt"
 	"io"
+
+	"prismtop/sim/tiff"
 )
 
 // orientation is how a stored picture must be turned to be upright: the value of
 // TIFF's and Exif's tag 274, from 1 (upright) to 8.
 type orientation int
 
-const tagOrientation = 274
-
 // exifPrefix precedes Exif data in JPEG, and by mistake in some WebP.
 const exifPrefix = "Exif\x00\x00"
 
-// orientation returns the directory's orientation; 1 if it is missing or out of
-// range.
-func (d *directory) orientation() orientation {
-	if o := d.number(tagOrientation, 1); o >= 1 && o <= 8 {
+// orientationOf returns a directory's orientation; 1 if it is missing, damaged or out of range.
+func orientationOf(d *tiff.Directory) orientation {
+	if o, err := d.Number(tiff.Orientation, 1); err == nil && o >= 1 && o <= 8 {
 		return orientation(o)
 	}
 	return 1
 }
 
-// exifOrientation reads Exif data, with or without their prefix.
+// exifOrientation reads Exif data, which are a TIFF file (Exif 2.32, 4.5), with or without their prefix.
 func exifOrientation(r *io.SectionReader) orientation {
 	head := make([]byte, len(exifPrefix))
 	if n, _ := r.ReadAt(head, 0); n == len(head) && string(head) == exifPrefix {
 		r = io.NewSectionReader(r, int64(n), r.Size()-int64(n))
 	}
-	d, ok := readDirectory(r)
-	if !ok {
+	f, err := tiff.Open(r, r.Size())
+	if err != nil {
 		return 1
 	}
-	return d.orientation()
+	d, _, err := f.First()
+	if err != nil {
+		return 1
+	}
+	return orientationOf(d)
 }
 
 // note describes the turn, for the log; empty for upright pictures.

@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"testing"
+
+	"prismtop/sim/tiff"
 )
 
 // exifData are Exif data of one tag, the orientation.
@@ -17,7 +19,7 @@ func exifData(order binary.AppendByteOrder, orientation uint16) []byte {
 	}
 	data = order.AppendUint32(data, 8)
 	data = order.AppendUint16(data, 1)
-	data = order.AppendUint16(data, tagOrientation)
+	data = order.AppendUint16(data, tiff.Orientation)
 	data = order.AppendUint16(data, 3) // SHORT
 	data = order.AppendUint32(data, 1)
 	data = order.AppendUint16(data, orientation)

@@ -5,6 +5,8 @@ import (
 	"io"
 )
 
+// What image/png leaves out: the orientation, and whether frames follow.
+
 // maxChunks bounds the number of chunks of a PNG or WebP that are examined: a PNG
 // of a hundred megapixels has about ten thousand.
 const maxChunks = 1 << 20

@@ -49,9 +49,10 @@ func TestBadFilesAreRefusedInOneLine(t *testing.T) {
 		want string
 	}{
 		{"notes.txt", []byte("a text file\n"), "not a picture: must be PNG, JPEG, GIF, TIFF, BMP, WebP, NPY or NPZ"},
-		{"big.tif", []byte("II+\x00\x08\x00\x00\x00"), "unsupported BigTIFF: must be saved as PNG, such as 16-bit greyscale, or as NPY"},
-		{"big-endian.tif", []byte("MM\x00+\x00\x08\x00\x00"), "unsupported BigTIFF: "},
-		{"a.jp2", []byte("\x00\x00\x00\x0cjP  \r\n\x87\n"), "unsupported JPEG 2000: "},
+		{"big.tif", []byte("II+\x00\x08\x00\x00\x00"), "truncated or damaged TIFF: 8 bytes at 8 are outside the file of 8 bytes"},
+		{"claim.tif", []byte("MM\x00*\x00\x00\x00\x08\x00\x04\x01\x00\x00\x04\x00\x00\x00\x01\x00\x00\x27\x10\x01\x01\x00\x04\x00\x00\x00\x01\x00\x00\x27\x10" +
+			"\x01\x02\x00\x03\x00\x00\x00\x01\x00\x08\x00\x00\x01\x06\x00\x03\x00\x00\x00\x01\x00\x01\x00\x00\x00\x00\x00\x00"), "truncated TIFF: the file ends too early"},
+		{"a.jp2", []byte("\x00\x00\x00\x0cjP  \r\n\x87\n"), "unsupported JPEG 2000: must be saved as PNG, such as 16-bit greyscale, or as NPY"},
 		{"a.jxl", []byte("\xff\x0a\x00"), "unsupported JPEG XL: "},
 		{"a.heic", []byte("\x00\x00\x00\x18ftypheic"), "unsupported HEIF: "},
 		{"a.avif", []byte("\x00\x00\x00\x18ftypavif"), "unsupported AVIF: "},
@@ -155,7 +156,7 @@ func TestAPanickingDecoderIsAnError(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	if got := (format{name: "PNG"}).damaged(err).Error(); got != "truncated or damaged PNG: the decoder failed: index out of range at 3" {
+	if got := damaged("PNG", err).Error(); got != "truncated or damaged PNG: the decoder failed: index out of range at 3" {
 		t.Errorf("error %q", got)
 	}
 }

@@ -100,7 +100,6 @@ type NotFiniteError struct {
 	Value       float64
 }
 
-// Error names the pixel and its value.
 func (e *NotFiniteError) Error() string {
 	return fmt.Sprintf("the value at [%d, %d] is %g: a PNG cannot hold it, NPY can", e.Row, e.Column, e.Value)
 }

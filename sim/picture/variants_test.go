@@ -106,7 +106,7 @@ func TestEveryVariantIsReadRightOrRefusedByName(t *testing.T) {
 	var refused strings.Builder
 	read := map[string]int{}
 	for _, v := range variants(t) {
-		src, _, err := open(bytes.NewReader(v.data), int64(len(v.data)), "")
+		src, _, err := open(t.Context(), bytes.NewReader(v.data), int64(len(v.data)), "")
 		if err != nil {
 			fmt.Fprintf(&refused, "%s: %v\n", v.name, err)
 			if !strings.HasPrefix(err.Error(), "unsupported ") {

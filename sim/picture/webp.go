@@ -6,6 +6,8 @@ import (
 	"io"
 )
 
+// What golang.org/x/image/webp leaves out: the orientation, animations, and the range of lossy luma and chroma.
+
 // Flags of a WebP's VP8X chunk.
 const (
 	webpAnimation = 1 << 1

@@ -3,19 +3,22 @@ package stack
 import (
 	"bytes"
 	"compress/zlib"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 
-	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
+
+	"prismtop/sim/tiff"
 )
 
-// Blosc 1, the default compression of zarr-python 2: blocks of one compressed stream, or one for each byte of an element, whose
-// bytes or bits are shuffled (README_CHUNK_FORMAT.rst of c-blosc). BloscLZ, which nothing else uses, is decompressed here.
+// Blosc 1, the default compression of zarr-python 2: blocks of one compressed stream, or one for each byte of an
+// element, whose bytes or bits are shuffled (README_CHUNK_FORMAT.rst of c-blosc). BloscLZ, which nothing else uses,
+// is decompressed here.
 
-// The header: versions of the format and of the codec, flags, the size of an element, then the sizes of the data, of a block
-// and of the whole as uint32.
+// The header: versions of the format and of the codec, flags, the size of an element, then the sizes of the data, of
+// a block and of the whole as uint32.
 const (
 	bloscHeader  = 16
 	bloscVersion = 2
@@ -53,8 +56,12 @@ type blosc struct {
 	flags   byte
 	element int // bytes
 	decode  func(b *blosc, dst, src []byte) error
-	mixed   []byte // a block before its bytes are put into order
-	frames  *zstd.Decoder
+	mixed   []byte      // a block before its bytes are put into order
+	frames  interface { // Zstandard's decoder
+		io.Reader
+		Reset(io.Reader) error
+		Close()
+	}
 }
 
 // unblosc decompresses a container of n bytes.
@@ -64,7 +71,7 @@ func unblosc(packed []byte, n int) ([]byte, error) {
 	}
 	b := blosc{flags: packed[2], element: max(int(packed[3]), 1)}
 	codec := int(b.flags >> bloscCodec)
-	size, side := little.Uint32(packed[4:]), int64(little.Uint32(packed[8:])) // of the data and of a block
+	size, side := binary.LittleEndian.Uint32(packed[4:]), int64(binary.LittleEndian.Uint32(packed[8:])) // of the data and of a block
 	switch {
 	case packed[0] > bloscVersion:
 		return nil, fmt.Errorf("version %d of the format: must be %d at most, of Blosc 1", packed[0], bloscVersion)
@@ -95,7 +102,7 @@ func unblosc(packed []byte, n int) ([]byte, error) {
 	for i := 0; i*int(side) < n; i++ {
 		block := data[i*int(side):]
 		block = block[:min(int(side), len(block))]
-		at := int64(little.Uint32(packed[bloscHeader+4*i:]))
+		at := int64(binary.LittleEndian.Uint32(packed[bloscHeader+4*i:]))
 		if at > int64(len(packed)) {
 			return nil, fmt.Errorf("block %d is outside the %d bytes: the file is damaged", i, len(packed))
 		}
@@ -129,7 +136,7 @@ func (b *blosc) block(dst, packed []byte, full bool) error {
 		if len(packed) < 4 {
 			return errDamaged
 		}
-		size := int64(little.Uint32(packed))
+		size := int64(binary.LittleEndian.Uint32(packed))
 		packed = packed[4:]
 		if size > int64(len(packed)) {
 			return fmt.Errorf("%d bytes in %d: is it truncated?", size, len(packed))
@@ -173,7 +180,7 @@ func (b *blosc) zlib(dst, src []byte) error {
 
 func (b *blosc) zstd(dst, src []byte) (err error) {
 	if b.frames == nil {
-		b.frames, err = newZstandard(bytes.NewReader(src))
+		b.frames, err = tiff.NewZstandard(bytes.NewReader(src))
 	} else {
 		err = b.frames.Reset(bytes.NewReader(src))
 	}
@@ -191,8 +198,9 @@ func filled(dst []byte, r io.Reader) error {
 	return nil
 }
 
-// bloscLZ decompresses BloscLZ: runs of literals, of up to 32 bytes, and copies of what is 1 to 73727 bytes before. The first byte
-// of either has the kind and the length in its upper three bits and, for a copy, the upper bits of the distance in the others.
+// bloscLZ decompresses BloscLZ: runs of literals, of up to 32 bytes, and copies of what is 1 to 73727 bytes before.
+// The first byte of either has the kind and the length in its upper three bits and, for a copy, the upper bits of the
+// distance in the others.
 func bloscLZ(dst, src []byte) error {
 	const far = 8191 // distances from here on take two bytes more
 	at, to := 0, 0
@@ -255,7 +263,8 @@ func unshuffle(dst, src []byte, element int) {
 	copy(dst[n*element:], src[n*element:])
 }
 
-// unshuffleBits puts the bits of elements together, of which there must be a multiple of eight: others were not shuffled.
+// unshuffleBits puts the bits of elements together, of which there must be a multiple of eight: others were not
+// shuffled.
 func unshuffleBits(dst, src []byte, element int) {
 	n := len(dst) / element
 	if n%8 != 0 {

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"prismtop/sim/tiff"
 )
 
 // arrangeImageJ reads the description that ImageJ writes: lines such as channels=2. Pages
 // are in the order of channels, slices, frames.
-func arrangeImageJ(text string, pages int, first *page) (*arrangement, error) {
+func arrangeImageJ(text string, pages int, first *tiff.Page) (*arrangement, error) {
 	values := make(map[string]string)
 	for line := range strings.Lines(text) {
 		if key, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
@@ -21,8 +23,8 @@ func arrangeImageJ(text string, pages int, first *page) (*arrangement, error) {
 			return missing, nil
 		}
 		n, err := strconv.Atoi(value)
-		if err != nil || n < 1 || n > maxPages {
-			return 0, fmt.Errorf("%s=%q: must be 1 to %d", key, value, maxPages)
+		if err != nil || n < 1 || n > tiff.MaxPages {
+			return 0, fmt.Errorf("%s=%q: must be 1 to %d", key, value, tiff.MaxPages)
 		}
 		return n, nil
 	}
@@ -46,23 +48,23 @@ func arrangeImageJ(text string, pages int, first *page) (*arrangement, error) {
 		sizes[1] = images
 	}
 	groups := sizes[0]
-	if first.samples > 1 && groups == first.samples {
+	if first.Samples > 1 && groups == first.Samples {
 		groups = 1 // an RGB page has all channels
 	}
 	if n := int64(groups) * int64(sizes[1]) * int64(sizes[2]); n != int64(images) {
 		return nil, fmt.Errorf("channels=%d, slices=%d, frames=%d: must be the %d images", sizes[0], sizes[1], sizes[2], images)
 	}
-	a := &arrangement{extent: extent{channels: groups * first.samples, planes: sizes[1], times: sizes[2]}}
+	a := &arrangement{extent: extent{channels: groups * first.Samples, planes: sizes[1], times: sizes[2]}}
 	a.page = func(channel, plane, time int) (int, int, error) {
-		group := channel / first.samples
-		return (time*sizes[1]+plane)*groups + group, group * first.samples, nil
+		group := channel / first.Samples
+		return (time*sizes[1]+plane)*groups + group, group * first.Samples, nil
 	}
 	return a, a.imageJVoxel(values, first)
 }
 
 // imageJVoxel reads the sides of voxels: spacing is along Z; the resolutions of the page
 // are pixels per unit.
-func (a *arrangement) imageJVoxel(values map[string]string, first *page) error {
+func (a *arrangement) imageJVoxel(values map[string]string, first *tiff.Page) error {
 	unit := strings.ReplaceAll(values["unit"], `\u00B5`, "µ") // as ImageJ writes it
 	factor := micrometres[unit]
 	if unit == "micron" || unit == "microns" {
@@ -74,8 +76,8 @@ func (a *arrangement) imageJVoxel(values map[string]string, first *page) error {
 	if z, err := strconv.ParseFloat(values["spacing"], 64); err == nil && z > 0 {
 		a.voxel[0] = z * factor
 	}
-	for i, tag := range []uint16{tagYResolution, tagXResolution} {
-		perUnit, err := first.fraction(tag)
+	for i, tag := range []uint16{tiff.YResolution, tiff.XResolution} {
+		perUnit, err := first.Fraction(tag)
 		if err != nil {
 			return err
 		}

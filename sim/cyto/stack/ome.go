@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"prismtop/sim/tiff"
 )
 
 // omeXML is the part of OME-XML (schema 2016-06 and before) that says where planes are.
@@ -69,7 +71,7 @@ const (
 )
 
 // arrangeOME reads where OME-XML says that planes are. Of several images, it is the first.
-func arrangeOME(text, name string, first *page) (*arrangement, error) {
+func arrangeOME(text, name string, first *tiff.Page) (*arrangement, error) {
 	var doc omeXML
 	if err := xml.Unmarshal([]byte(text), &doc); err != nil {
 		return nil, errors.New(strings.ReplaceAll(err.Error(), "\n", " "))
@@ -83,24 +85,24 @@ func arrangeOME(text, name string, first *page) (*arrangement, error) {
 		return nil, errors.New("no Image with Pixels")
 	}
 	px := doc.Images[0].Pixels
-	if px.SizeX != first.width || px.SizeY != first.height {
-		return nil, fmt.Errorf("SizeX %d and SizeY %d: the page has %d and %d", px.SizeX, px.SizeY, first.width, first.height)
+	if px.SizeX != first.Width || px.SizeY != first.Height {
+		return nil, fmt.Errorf("SizeX %d and SizeY %d: the page has %d and %d", px.SizeX, px.SizeY, first.Width, first.Height)
 	}
 	for _, n := range []int{px.SizeZ, px.SizeC, px.SizeT} {
-		if n < 1 || n > maxPages {
-			return nil, fmt.Errorf("SizeZ %d, SizeC %d, SizeT %d: must be 1 to %d", px.SizeZ, px.SizeC, px.SizeT, maxPages)
+		if n < 1 || n > tiff.MaxPages {
+			return nil, fmt.Errorf("SizeZ %d, SizeC %d, SizeT %d: must be 1 to %d", px.SizeZ, px.SizeC, px.SizeT, tiff.MaxPages)
 		}
 	}
-	if px.SizeC%first.samples != 0 {
-		return nil, fmt.Errorf("SizeC %d: pages with %d samples per pixel do not divide it", px.SizeC, first.samples)
+	if px.SizeC%first.Samples != 0 {
+		return nil, fmt.Errorf("SizeC %d: pages with %d samples per pixel do not divide it", px.SizeC, first.Samples)
 	}
 	order, err := px.order()
 	if err != nil {
 		return nil, err
 	}
-	o := omePlanes{order: order, sizes: map[byte]int{'Z': px.SizeZ, 'C': px.SizeC / first.samples, 'T': px.SizeT}}
-	if o.sizes['Z']*o.sizes['C'] > maxPages || o.sizes['Z']*o.sizes['C']*o.sizes['T'] > maxPages {
-		return nil, fmt.Errorf("%d planes: must be %d at most", o.sizes['Z']*o.sizes['C']*o.sizes['T'], maxPages)
+	o := omePlanes{order: order, sizes: map[byte]int{'Z': px.SizeZ, 'C': px.SizeC / first.Samples, 'T': px.SizeT}}
+	if o.sizes['Z']*o.sizes['C'] > tiff.MaxPages || o.sizes['Z']*o.sizes['C']*o.sizes['T'] > tiff.MaxPages {
+		return nil, fmt.Errorf("%d planes: must be %d at most", o.sizes['Z']*o.sizes['C']*o.sizes['T'], tiff.MaxPages)
 	}
 	if err := o.place(px.Data, &doc, name); err != nil {
 		return nil, err
@@ -109,12 +111,12 @@ func arrangeOME(text, name string, first *page) (*arrangement, error) {
 	a.voxel = [3]float64{inMicrometres(px.VoxelZ, px.UnitZ), inMicrometres(px.VoxelY, px.UnitY), inMicrometres(px.VoxelX, px.UnitX)}
 	a.names = make([]string, px.SizeC)
 	for i, c := range px.Channels {
-		if i*first.samples < px.SizeC && len(px.Channels) <= px.SizeC/first.samples {
-			a.names[i*first.samples] = c.Name
+		if i*first.Samples < px.SizeC && len(px.Channels) <= px.SizeC/first.Samples {
+			a.names[i*first.Samples] = c.Name
 		}
 	}
 	a.page = func(channel, plane, time int) (int, int, error) {
-		group := channel / first.samples
+		group := channel / first.Samples
 		at := o.at[o.index(map[byte]int{'Z': plane, 'C': group, 'T': time})]
 		switch {
 		case at == nowhere:
@@ -122,7 +124,7 @@ func arrangeOME(text, name string, first *page) (*arrangement, error) {
 		case at <= elsewhere:
 			return 0, 0, fmt.Errorf("TiffData: channel %d, plane %d, time %d are in the file %s: only stacks in one file are read", channel, plane, time, o.others[elsewhere-at])
 		}
-		return at, group * first.samples, nil
+		return at, group * first.Samples, nil
 	}
 	return a, nil
 }
@@ -177,7 +179,7 @@ func (o *omePlanes) place(data []omeData, doc *omeXML, name string) error {
 		if d.PlaneCount != nil {
 			count = *d.PlaneCount
 		}
-		if page < 0 || page > maxPages || count < 0 {
+		if page < 0 || page > tiff.MaxPages || count < 0 {
 			return fmt.Errorf("TiffData: IFD %d with PlaneCount %d: must be 0 or more", page, count)
 		}
 		other := 0

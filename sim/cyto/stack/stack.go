@@ -17,6 +17,7 @@ import (
 	"prismtop/profiles/await"
 	"prismtop/profiles/inputfile"
 	"prismtop/sim/npy"
+	"prismtop/sim/tiff"
 )
 
 // Volume is an image of one point in time: float32 [C, Z, Y, X], row-major.
@@ -81,7 +82,7 @@ func decode(ctx context.Context, name string, r io.ReaderAt, size int64, o ReadO
 	switch {
 	case npy.IsArray(head):
 		return decodeNPY(ctx, r, size, o)
-	case isTIFF(head):
+	case tiff.Is(head):
 		return decodeTIFF(ctx, name, r, size, o)
 	case bytes.HasPrefix(head, []byte("ZISRAWFILE")):
 		return nil, errors.New("a CZI file of Zeiss is not read: must be converted to OME-TIFF, as by bfconvert of Bio-Formats: bfconvert a.czi a.ome.tif")

@@ -3,7 +3,6 @@ package stack
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 
 	"prismtop/profiles/atomicfile"
 	"prismtop/sim/npy"
+	"prismtop/sim/tiff"
 )
 
 // Pixels are a volume to be written, [C, Z, Y, X]: bytes, or the numbers of a Volume.
@@ -43,15 +43,19 @@ func Write[T uint8 | float32](ctx context.Context, path string, p Pixels[T]) err
 	var write func(io.Writer) error
 	switch lower := strings.ToLower(path); {
 	case strings.HasSuffix(lower, ".ome.tif"), strings.HasSuffix(lower, ".ome.tiff"):
-		write = func(w io.Writer) error { return writeTIFF(w, p, p.omeXML(), p.planesByZ()) }
+		write = func(w io.Writer) error { return p.writeTIFF(w, p.omeXML(), p.planesByZ()) }
 	case strings.HasSuffix(lower, ".tif"), strings.HasSuffix(lower, ".tiff"):
-		write = func(w io.Writer) error { return writeTIFF(w, p, p.imageJ(), p.planesByChannel()) }
+		write = func(w io.Writer) error { return p.writeTIFF(w, p.imageJ(), p.planesByChannel()) }
 	case strings.HasSuffix(lower, ".npy"):
 		write = func(w io.Writer) error { return npy.Write(w, p.Sides[:], p.Values) }
 	default:
 		return fmt.Errorf("%s: must end in %s", path, Endings)
 	}
 	return atomicfile.WriteFrom(path, 0o666, func(w io.Writer) error { return write(writer{ctx, w}) })
+}
+
+func (p Pixels[T]) writeTIFF(w io.Writer, description string, planes [][]T) error {
+	return tiff.Write(w, tiff.Pages[T]{Width: p.Sides[3], Height: p.Sides[2], Description: description, PixelWidth: p.Voxel[2], PixelHeight: p.Voxel[1], Planes: planes})
 }
 
 // writer writes until its context ends.
@@ -90,14 +94,6 @@ func (p Pixels[T]) planesByChannel() [][]T {
 	return planes
 }
 
-// bits and format are the tags of the type of numbers.
-func (p Pixels[T]) bits() (bits, format uint32) {
-	if _, ok := any(p.Values).([]float32); ok {
-		return 32, formatFloat
-	}
-	return 8, formatUnsigned
-}
-
 // name returns a channel's name.
 func (p Pixels[T]) name(c int) string {
 	if c < len(p.Channels) {
@@ -110,7 +106,7 @@ func (p Pixels[T]) name(c int) string {
 func (p Pixels[T]) omeXML() string {
 	var b bytes.Buffer
 	kind := "uint8"
-	if bits, _ := p.bits(); bits == 32 {
+	if _, ok := any(p.Values).([]float32); ok {
 		kind = "float"
 	}
 	b.WriteString(xml.Header)
@@ -150,124 +146,8 @@ func (p Pixels[T]) imageJ() string {
 		return ""
 	}
 	text := fmt.Sprintf("ImageJ=1.53t\nimages=%d\nchannels=%d\nslices=%d\nhyperstack=true\nmode=grayscale\n", p.Sides[0]*p.Sides[1], p.Sides[0], p.Sides[1])
-	if p.Voxel[0] > 0 && p.resolutions() != nil {
+	if p.Voxel[0] > 0 && tiff.Resolutions(p.Voxel[2], p.Voxel[1]) != nil {
 		text += fmt.Sprintf("unit=micron\nspacing=%g\n", p.Voxel[0])
 	}
 	return text
-}
-
-// resolutions are the values of XResolution and YResolution, pixels per micrometre as
-// fractions, nil if unknown.
-func (p Pixels[T]) resolutions() []byte {
-	var b []byte
-	for _, v := range []float64{p.Voxel[2], p.Voxel[1]} {
-		below := math.Round(v * 1e6)
-		if !(below >= 1 && below <= math.MaxUint32) {
-			return nil
-		}
-		b = binary.LittleEndian.AppendUint32(b, 1e6)
-		b = binary.LittleEndian.AppendUint32(b, uint32(below))
-	}
-	return b
-}
-
-// entry is a tag of a page: a number, or the offset of values elsewhere.
-type entry struct {
-	tag, kind    uint16
-	count, value uint32
-}
-
-// Field types of TIFF.
-const (
-	kindText  = 2
-	kindShort = 3
-	kindLong  = 4
-)
-
-// writeTIFF writes a classic TIFF file in little-endian order, uncompressed, a strip per
-// page: the header, the description and resolutions of the first page, the directories,
-// and the planes.
-func writeTIFF[T uint8 | float32](w io.Writer, p Pixels[T], description string, planes [][]T) error {
-	if description != "" {
-		description += "\x00"
-	}
-	resolutions := p.resolutions()
-	extra := append([]byte(description), resolutions...)
-	if len(extra)%2 == 1 {
-		extra = append(extra, 0) // directories begin at even offsets
-	}
-	bits, format := p.bits()
-	planeBytes := int64(len(planes[0])) * int64(bits/8)
-	entries := func(page int, data int64) []entry {
-		height := uint32(p.Sides[2])
-		list := []entry{{tagWidth, kindLong, 1, uint32(p.Sides[3])}, {tagLength, kindLong, 1, height}, {tagBits, kindShort, 1, bits},
-			{tagCompression, kindShort, 1, compressionNone}, {tagPhotometric, kindShort, 1, 1}}
-		if page == 0 && description != "" {
-			list = append(list, entry{tagDescription, kindText, uint32(len(description)), 8})
-		}
-		list = append(list, entry{tagStripOffsets, kindLong, 1, uint32(data)}, entry{tagSamples, kindShort, 1, 1},
-			entry{tagRowsPerStrip, kindLong, 1, height}, entry{tagStripCounts, kindLong, 1, uint32(planeBytes)})
-		if page == 0 && resolutions != nil {
-			at := 8 + uint32(len(description))
-			list = append(list, entry{tagXResolution, kindRational, 1, at}, entry{tagYResolution, kindRational, 1, at + 8}, entry{tagResolutionUnit, kindShort, 1, 1})
-		}
-		return append(list, entry{tagSampleFormat, kindShort, 1, format})
-	}
-	data := 8 + int64(len(extra))
-	for i := range planes {
-		data += directoryBytes(entries(i, 0))
-	}
-	if total := data + planeBytes*int64(len(planes)); total > math.MaxUint32 {
-		return fmt.Errorf("%d bytes: must be %d at most in TIFF, write .npy instead", total, math.MaxUint32)
-	}
-	head := binary.LittleEndian.AppendUint32([]byte("II*\x00"), 8+uint32(len(extra)))
-	head = append(head, extra...)
-	for i := range planes {
-		list := entries(i, data+int64(i)*planeBytes)
-		next := uint32(int64(len(head)) + directoryBytes(list))
-		if i == len(planes)-1 {
-			next = 0
-		}
-		head = appendDirectory(head, list, next)
-	}
-	if _, err := w.Write(head); err != nil {
-		return err
-	}
-	return writePlanes(w, planes)
-}
-
-// directoryBytes is the size of a directory.
-func directoryBytes(list []entry) int64 { return 2 + 12*int64(len(list)) + 4 }
-
-// appendDirectory appends a directory, and the offset of the next one.
-func appendDirectory(head []byte, list []entry, next uint32) []byte {
-	head = binary.LittleEndian.AppendUint16(head, uint16(len(list)))
-	for _, e := range list {
-		head = binary.LittleEndian.AppendUint16(head, e.tag)
-		head = binary.LittleEndian.AppendUint16(head, e.kind)
-		head = binary.LittleEndian.AppendUint32(head, e.count)
-		head = binary.LittleEndian.AppendUint32(head, e.value)
-	}
-	return binary.LittleEndian.AppendUint32(head, next)
-}
-
-// writePlanes writes planes one after another in little-endian order.
-func writePlanes[T uint8 | float32](w io.Writer, planes [][]T) error {
-	var buffer []byte
-	for _, plane := range planes {
-		data := buffer[:0]
-		switch plane := any(plane).(type) {
-		case []uint8:
-			data = plane
-		case []float32:
-			for _, v := range plane {
-				data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
-			}
-			buffer = data
-		}
-		if _, err := w.Write(data); err != nil {
-			return err
-		}
-	}
-	return nil
 }

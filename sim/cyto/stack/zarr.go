@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"compress/zlib"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,10 +20,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/klauspost/compress/zstd"
-
 	"prismtop/profiles/unit"
 	"prismtop/sim/npy"
+	"prismtop/sim/tiff"
 )
 
 // Bounds of what a Zarr folder may hold, in bytes.
@@ -210,8 +210,8 @@ func (o *omeZarr) parts(files fs.FS, folder string) (images []string, what strin
 	return nil, "", nil
 }
 
-// Images returns the paths of the images in a folder of OME-Zarr: those of a plate, of a well or of a series, or else the folder
-// itself.
+// Images returns the paths of the images in a folder of OME-Zarr: those of a plate, of a well or of a series, or else
+// the folder itself.
 func Images(folder string) ([]string, error) {
 	files := os.DirFS(folder)
 	o, err := readOME(files, ".")
@@ -625,12 +625,12 @@ func (a *zarrArray) ofShard(name string, place int) ([]byte, error) {
 		if _, err := r.ReadAt(index, at); err != nil {
 			return nil, err
 		}
-		if a.summed && crc32.Checksum(index[:length], crc32.MakeTable(crc32.Castagnoli)) != little.Uint32(index[length:]) {
+		if a.summed && crc32.Checksum(index[:length], crc32.MakeTable(crc32.Castagnoli)) != binary.LittleEndian.Uint32(index[length:]) {
 			return nil, errors.New("the index has another checksum: the file is damaged")
 		}
 		a.open = shard{name, index[:length]}
 	}
-	at, length := little.Uint64(a.open.index[16*place:]), little.Uint64(a.open.index[16*place+8:])
+	at, length := binary.LittleEndian.Uint64(a.open.index[16*place:]), binary.LittleEndian.Uint64(a.open.index[16*place+8:])
 	switch {
 	case at == math.MaxUint64 && length == math.MaxUint64:
 		return nil, fs.ErrNotExist
@@ -648,7 +648,7 @@ func (a *zarrArray) unpack(packed []byte) (_ []byte, err error) {
 	for _, c := range a.chunks {
 		n *= c
 	}
-	if n > len(packed)*mostExpansion {
+	if n > len(packed)*tiff.MostExpansion {
 		return nil, fmt.Errorf("%d bytes cannot hold %d: the file is damaged", len(packed), n)
 	}
 	var r io.Reader = bytes.NewReader(packed)
@@ -664,8 +664,8 @@ func (a *zarrArray) unpack(packed []byte) (_ []byte, err error) {
 	case "gzip":
 		r, err = gzip.NewReader(r)
 	case "zstd":
-		var z *zstd.Decoder
-		if z, err = newZstandard(r); err == nil {
+		z, fault := tiff.NewZstandard(r)
+		if err = fault; err == nil {
 			defer z.Close()
 			r = z
 		}

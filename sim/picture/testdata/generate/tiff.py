@@ -114,8 +114,8 @@ def reader_of(name):
     return "ImageMagick" if deep else "Pillow"
 
 
-def put(name, data, tolerance=EXACT, reader=None):
-    add(f"tiff/{name}.tif", data, tolerance, reader or reader_of(name))
+def put(name, data, tolerance=EXACT, reader=None, source=None):
+    add(f"tiff/{name}.tif", data, tolerance, reader or reader_of(name), source)
 
 
 def pictures():
@@ -265,7 +265,7 @@ def orders():
         for codec in ("none", "lzw", "packbits", "zip"):
             put(f"{codec}-{kind}-lsb", tiffcp(BASES[kind](), "-c", codec, "-f", "lsb2msb"))
     for order, name in (("<", ""), (">", "-big-endian")):
-        put("bigtiff-black-8" + name, gray(order=order, big=True))
+        put("bigtiff-black-8" + name, gray(order=order, big=True), source=grey() / 255 * 65535 if name else None)
         put("bigtiff-rgb-16" + name, color(bits=16, order=order, big=True))
     put("bigtiff-lzw", tiffcp(gray(), "-8", "-c", "lzw"))
 

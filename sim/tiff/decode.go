@@ -1,4 +1,4 @@
-package stack
+package tiff
 
 import (
 	"bufio"
@@ -12,12 +12,13 @@ import (
 	"math/bits"
 
 	"github.com/klauspost/compress/zstd"
+	"golang.org/x/image/ccitt"
 	"golang.org/x/image/tiff/lzw"
 )
 
-// mostExpansion is as much as any of the compressions shrinks: Zstandard has blocks of
+// MostExpansion is as much as any of the compressions shrinks: Zstandard has blocks of
 // 128 KiB in 4 bytes, LZW's longest string has 4096 bytes for 12 bits, Deflate reaches 1032.
-const mostExpansion = 1 << 15
+const MostExpansion = 1 << 15
 
 // mostZstandard bounds the memory of Zstandard's window, in bytes.
 const mostZstandard = 1 << 26
@@ -26,26 +27,25 @@ const mostZstandard = 1 << 26
 // order are not.
 var little = binary.LittleEndian
 
-// decoder decodes pages into float32, row by row.
+// decoder is what decoding a file's pages takes, used again for each block.
 type decoder struct {
-	file   *tiff
 	packed *bufio.Reader
 	zlib   io.ReadCloser
 	zstd   *zstd.Decoder
 	row    []byte
-	spare  []byte // of a row whose bytes are put into another order
+	spare  []byte // of a row whose bytes are put into another order, or whose samples get a byte each
 }
 
-// decode writes the samples of a page to dst, one plane each; those whose plane is nil are
+// Decode writes the samples of a page to dst, one plane of Height rows each; those whose plane is nil are
 // skipped. If ctx ends, its error is returned.
-func (d *decoder) decode(ctx context.Context, p *page, dst [][]float32) error {
+func (p *Page) Decode(ctx context.Context, dst [][]float32) error {
 	offsets, counts, err := p.blocks()
 	if err != nil {
 		return err
 	}
 	planes := 1
 	if p.separate {
-		planes = p.samples
+		planes = p.Samples
 	}
 	across, down := p.across(), p.down()
 	for plane := range planes {
@@ -61,7 +61,7 @@ func (d *decoder) decode(ctx context.Context, p *page, dst [][]float32) error {
 				return err
 			}
 			at := plane*across*down + i
-			if err := d.block(p, offsets[at], counts[at], i%across, i/across, wanted); err != nil {
+			if err := p.block(offsets[at], counts[at], i%across, i/across, wanted); err != nil {
 				if ended := ctx.Err(); ended != nil {
 					return ended
 				}
@@ -72,7 +72,7 @@ func (d *decoder) decode(ctx context.Context, p *page, dst [][]float32) error {
 	return nil
 }
 
-func (p *page) blockName() string {
+func (p *Page) blockName() string {
 	if p.tiled {
 		return "tile"
 	}
@@ -80,23 +80,26 @@ func (p *page) blockName() string {
 }
 
 // block decodes a strip or tile, column x and row y of the page's blocks.
-func (d *decoder) block(p *page, at, count uint64, x, y int, dst [][]float32) error {
-	size := uint64(d.file.size)
+func (p *Page) block(at, count uint64, x, y int, dst [][]float32) error {
+	size, d := uint64(p.file.size), &p.file.decoder
 	if at > size || count > size-at {
 		return fmt.Errorf("%d bytes at %d are outside the file of %d bytes: is it truncated?", count, at, size)
 	}
 	top, left := y*p.blockHeight, x*p.blockWidth
-	rows, columns := min(p.blockHeight, p.height-top), min(p.blockWidth, p.width-left)
-	rowBytes := p.blockWidth * p.pixelBytes()
-	if uint64(cap(d.row)) < uint64(rowBytes) {
-		d.row, d.spare = make([]byte, rowBytes), make([]byte, rowBytes)
+	rows, columns := min(p.blockHeight, p.Height-top), min(p.blockWidth, p.Width-left)
+	rowBytes := p.rowBytes()
+	if cap(d.row) < rowBytes {
+		d.row = make([]byte, rowBytes)
+	}
+	if n := max(rowBytes, p.blockWidth*p.together()); cap(d.spare) < n {
+		d.spare = make([]byte, n)
 	}
 	row := d.row[:rowBytes]
 	if p.compression == compressionNone {
 		count = min(count, uint64(rows)*uint64(rowBytes))
 	}
-	d.file.read += int64(count)
-	source, err := d.unpacked(p.compression, io.NewSectionReader(d.file.r, int64(at), int64(count)))
+	p.file.read += int64(count)
+	source, err := d.unpacked(p, rows, io.NewSectionReader(p.file.r, int64(at), int64(count)))
 	if err != nil {
 		return err
 	}
@@ -108,24 +111,38 @@ func (d *decoder) block(p *page, at, count uint64, x, y int, dst [][]float32) er
 			return err
 		}
 		d.undo(p, row)
+		samples, width := row, p.Bits
+		if width < 8 {
+			samples, width = d.spread(row, p.blockWidth*p.together(), p.Bits), 8
+		}
 		for s, plane := range dst {
 			if plane != nil {
-				convert(plane[(top+r)*p.width+left:][:columns], row[s*p.bits/8:], p.pixelBytes(), p.format, p.bits)
+				convert(plane[(top+r)*p.Width+left:][:columns], samples[s*width/8:], p.together()*width/8, p.Format, width)
 			}
 		}
 	}
 	return nil
 }
 
-// unpacked returns a reader of a block's decompressed bytes.
-func (d *decoder) unpacked(compression uint64, r io.Reader) (io.Reader, error) {
+// unpacked returns a reader of the decompressed bytes of a block of rows.
+func (d *decoder) unpacked(p *Page, rows int, r io.Reader) (io.Reader, error) {
+	if p.lowBitsFirst {
+		r = turned{r}
+	}
 	if d.packed == nil {
 		d.packed = bufio.NewReaderSize(r, 1<<16)
 	} else {
 		d.packed.Reset(r)
 	}
-	switch compression {
+	switch p.compression {
+	case compressionGroup3: // a one is black, which the page's photometric interpretation turns as it does other bits
+		return ccitt.NewReader(d.packed, ccitt.MSB, ccitt.Group3, p.blockWidth, rows, &ccitt.Options{Invert: true}), nil
+	case compressionGroup4:
+		return ccitt.NewReader(d.packed, ccitt.MSB, ccitt.Group4, p.blockWidth, rows, &ccitt.Options{Invert: true}), nil
 	case compressionLZW:
+		if start, _ := d.packed.Peek(2); len(start) == 2 && start[0] == 0 && start[1]&1 == 1 {
+			return nil, p.unread(tagCompression, "LZW as of TIFF 6.0", "%d (LZW with the low bits first)", p.compression)
+		}
 		return lzw.NewReader(d.packed, lzw.MSB, 8), nil
 	case compressionPackBits:
 		return &packBits{source: d.packed}, nil
@@ -138,7 +155,7 @@ func (d *decoder) unpacked(compression uint64, r io.Reader) (io.Reader, error) {
 		return d.zlib, d.zlib.(zlib.Resetter).Reset(d.packed, nil)
 	case compressionZstandard:
 		if d.zstd == nil {
-			z, err := newZstandard(d.packed)
+			z, err := NewZstandard(d.packed)
 			d.zstd = z
 			return z, err
 		}
@@ -147,9 +164,21 @@ func (d *decoder) unpacked(compression uint64, r io.Reader) (io.Reader, error) {
 	return d.packed, nil
 }
 
-// newZstandard returns a decompressor that works on its caller's goroutine, in bounded memory.
-func newZstandard(r io.Reader) (*zstd.Decoder, error) {
+// NewZstandard returns a decompressor that works on its caller's goroutine, in bounded memory.
+func NewZstandard(r io.Reader) (*zstd.Decoder, error) {
 	return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(mostZstandard))
+}
+
+// turned reads bytes whose lowest bit comes first (FillOrder 2).
+type turned struct{ io.Reader }
+
+// Read reads bytes with the highest bit first.
+func (t turned) Read(p []byte) (int, error) {
+	n, err := t.Reader.Read(p)
+	for i, b := range p[:n] {
+		p[i] = bits.Reverse8(b)
+	}
+	return n, err
 }
 
 // packBits reads runs of bytes (TIFF 6.0, section 9).
@@ -191,8 +220,8 @@ func (b *packBits) Read(p []byte) (int, error) {
 }
 
 // undo puts a row's numbers into little-endian order and reverses its predictor.
-func (d *decoder) undo(p *page, row []byte) {
-	n, size := p.together(), p.bits/8
+func (d *decoder) undo(p *Page, row []byte) {
+	n, size := p.together(), p.Bits/8
 	if p.predictor == predictorFloat {
 		for i := n; i < len(row); i++ {
 			row[i] += row[i-n]
@@ -200,16 +229,16 @@ func (d *decoder) undo(p *page, row []byte) {
 		d.gather(row, size)
 		return
 	}
-	if d.file.order == binary.ByteOrder(binary.BigEndian) {
+	if p.file.order == binary.ByteOrder(binary.BigEndian) {
 		swap(row, size)
 	}
 	switch {
 	case p.predictor != predictorHorizontal:
-	case p.bits == 8:
+	case p.Bits == 8:
 		for i := n; i < len(row); i++ {
 			row[i] += row[i-n]
 		}
-	case p.bits == 16:
+	case p.Bits == 16:
 		for i := 2 * n; i < len(row); i += 2 {
 			little.PutUint16(row[i:], little.Uint16(row[i:])+little.Uint16(row[i-2*n:]))
 		}
@@ -252,26 +281,36 @@ func (d *decoder) gather(row []byte, size int) {
 	}
 }
 
+// spread gives each of a row's samples of less than 8 bits a byte of its own; the highest bits of a byte come first.
+func (d *decoder) spread(row []byte, samples, width int) []byte {
+	spare := d.spare[:samples]
+	for i := range spare {
+		at := i * width
+		spare[i] = row[at/8] >> (8 - width - at%8) & (1<<width - 1)
+	}
+	return spare
+}
+
 // convert converts numbers in little-endian order that are step bytes apart.
 func convert(dst []float32, from []byte, step int, format uint64, width int) {
 	switch {
-	case format == formatFloat && width == 64:
+	case format == Float && width == 64:
 		for i := range dst {
 			dst[i] = float32(math.Float64frombits(little.Uint64(from[i*step:])))
 		}
-	case format == formatFloat:
+	case format == Float:
 		for i := range dst {
 			dst[i] = math.Float32frombits(little.Uint32(from[i*step:]))
 		}
-	case format == formatSigned && width == 8:
+	case format == Signed && width == 8:
 		for i := range dst {
 			dst[i] = float32(int8(from[i*step]))
 		}
-	case format == formatSigned && width == 16:
+	case format == Signed && width == 16:
 		for i := range dst {
 			dst[i] = float32(int16(little.Uint16(from[i*step:])))
 		}
-	case format == formatSigned:
+	case format == Signed:
 		for i := range dst {
 			dst[i] = float32(int32(little.Uint32(from[i*step:])))
 		}
