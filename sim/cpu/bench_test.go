@@ -234,3 +234,6 @@ func BenchmarkOptimiser(b *testing.B) {
 	benchmark(b, "weighted sum", 0, nn.WeightedSum{Weights: []float32{1, 1}}, []nntest.Array{value(1), value(2)}, like(value(0)))
 	benchmark(b, "seed", 0, nn.Seed{Weight: 1}, []nntest.Array{value(1)}, like(value(0)))
 }
+
+// like is a new array of the shape of another.
+func like(a nntest.Array) nntest.Result { return nntest.Result{Shape: a.Shape} }

@@ -41,29 +41,29 @@ func measure(b *testing.B, o PlanOptions, segments ...nn.Segment) {
 	for i := range image {
 		image[i] = float32(i%97)/48 - 1
 	}
-	p.write(ImageInput, image)
+	p.Write(ImageInput, image)
 	if o.Train {
-		p.write(nn.LearningRateInput, []float32{LearningRate})
+		p.Write(nn.LearningRateInput, []float32{LearningRate})
 	}
-	p.run(segments...)
+	p.Run(segments...)
 	flops := int64(0)
-	for _, s := range p.plan.Steps {
+	for _, s := range p.Plan.Steps {
 		switch s.Op.(type) {
 		case nn.Conv3D, nn.Conv3DGradInput, nn.Conv3DGradWeight, nn.ConvTranspose3D, nn.ConvTranspose3DGradInput, nn.ConvTranspose3DGradWeight:
 			flops += s.FLOPs
 		}
 	}
-	least := slices.Clone(p.exe.StepNanos())
+	least := slices.Clone(p.Exe.StepNanos())
 	var times []float64
 	for b.Loop() {
 		begun := time.Now()
-		p.run(segments...)
+		p.Run(segments...)
 		times = append(times, float64(time.Since(begun))/1e6)
-		for i, n := range p.exe.StepNanos() {
+		for i, n := range p.Exe.StepNanos() {
 			least[i] = min(least[i], n)
 		}
 	}
-	b.ReportMetric(float64(p.plan.ArenaBytes+p.exe.ScratchBytes())/1e6, "MB")
+	b.ReportMetric(float64(p.Plan.ArenaBytes+p.Exe.ScratchBytes())/1e6, "MB")
 	slices.Sort(times)
 	b.ReportMetric(times[len(times)/2], "ms-median")
 	if _, peak, reason := machine.ReadResident(); reason == "" {
@@ -71,7 +71,7 @@ func measure(b *testing.B, o PlanOptions, segments ...nn.Segment) {
 	}
 	b.ReportMetric(float64(flops)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 	if testing.Verbose() {
-		for i, s := range p.plan.Steps {
+		for i, s := range p.Plan.Steps {
 			b.Logf("%-36s at least %9.3f ms, at most %7.1f GFLOP/s", s.Name, float64(least[i])/1e6, float64(s.FLOPs)/float64(least[i]+1))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"prismtop/sim/cpu"
 	"prismtop/sim/nn"
+	"prismtop/sim/nn/nntest"
 	"prismtop/sim/weights"
 )
 
@@ -21,17 +22,17 @@ func TestGoldenNumbers(t *testing.T) {
 		t.Run(kernels, func(t *testing.T) {
 			p := load(t, DefaultConfig(3), PlanOptions{Batch: 2, Sides: [3]int{8, 16, 16}, Loss: DiceBCE, Train: true}, cpu.Options{Threads: 2, Kernels: kernels})
 			image, target := goldenData()
-			p.write(ImageInput, image)
-			p.write(TargetInput, target)
-			p.write(nn.LearningRateInput, []float32{LearningRate})
-			p.run(nn.SegmentForward, nn.SegmentEvaluate, nn.SegmentUpdate)
+			p.Write(ImageInput, image)
+			p.Write(TargetInput, target)
+			p.Write(nn.LearningRateInput, []float32{LearningRate})
+			p.Run(nn.SegmentForward, nn.SegmentEvaluate, nn.SegmentUpdate)
 			near := func(what string, got, want, tolerance float64) {
 				t.Helper()
 				if !(math.Abs(got-want) <= tolerance) {
 					t.Errorf("%s: %.10g, want %.10g within %g", what, got, want, tolerance)
 				}
 			}
-			y := p.read(LogitsOutput)
+			y := p.Read(LogitsOutput)
 			mean, squares, error2 := 0.0, 0.0, 0.0
 			for i, v := range y {
 				mean += float64(v) / float64(len(y))
@@ -46,12 +47,12 @@ func TestGoldenNumbers(t *testing.T) {
 				near("y", float64(y[i]), want, 5e-6)
 			}
 			near("MSE", error2, 0.7354410073, 1e-6)
-			near("loss", p.scalar(LossOutput), 1.2817458910, 2e-6)
-			near("Dice", p.scalar(DiceOutput), 0.5165857201, 1e-6)
-			near("BCE", p.scalar(BCEOutput), 0.7651601709, 1e-6)
+			near("loss", p.Scalar(LossOutput), 1.2817458910, 2e-6)
+			near("Dice", p.Scalar(DiceOutput), 0.5165857201, 1e-6)
+			near("BCE", p.Scalar(BCEOutput), 0.7651601709, 1e-6)
 			gradients := map[string]float64{"inp.conv1.weight": 6.6262854885e-02, "inp.norm3.weight": 1.5405954358e-02, "bottle.conv2.weight": 1.8529704088e-01,
 				"up0.up.weight": 4.7945610539e-02, "out.weight": 1.1164024463e-01, "out.bias": 2.4198912541e-02}
-			for _, g := range p.net.Gradients(p.state) {
+			for _, g := range p.net.Gradients(p.State) {
 				if want, ok := gradients[g.Name]; ok {
 					near("gradient of "+g.Name, norm(g.Values), want, 1e-5*want+1e-8)
 				}
@@ -61,11 +62,11 @@ func TestGoldenNumbers(t *testing.T) {
 				steps = 1
 			}
 			for step := 1; step <= steps; step++ {
-				p.run(nn.SegmentForward, nn.SegmentEvaluate)
+				p.Run(nn.SegmentForward, nn.SegmentEvaluate)
 				if want := map[int]float64{1: 1.2586009105, 5: 1.1895941962}[step]; want != 0 {
-					near("loss after steps", p.scalar(LossOutput), want, 1e-5)
+					near("loss after steps", p.Scalar(LossOutput), want, 1e-5)
 				}
-				p.run(nn.SegmentUpdate)
+				p.Run(nn.SegmentUpdate)
 			}
 		})
 	}
@@ -197,20 +198,20 @@ func TestOtherNetworksTrain(t *testing.T) {
 		for i := range image {
 			image[i] = float32(math.Sin(0.3 * float64(i)))
 		}
-		p.write(ImageInput, image)
-		p.write(TargetInput, image[:3*24*16])
-		p.write(nn.LearningRateInput, []float32{1e-2})
+		p.Write(ImageInput, image)
+		p.Write(TargetInput, image[:3*24*16])
+		p.Write(nn.LearningRateInput, []float32{1e-2})
 		first := 0.0
 		for step := range 20 {
-			p.run(nn.SegmentForward, nn.SegmentEvaluate, nn.SegmentUpdate)
+			p.Run(nn.SegmentForward, nn.SegmentEvaluate, nn.SegmentUpdate)
 			if step == 0 {
-				first = p.scalar(LossOutput)
+				first = p.Scalar(LossOutput)
 			}
 		}
-		if last := p.scalar(LossOutput); !(last < 0.5*first) {
+		if last := p.Scalar(LossOutput); !(last < 0.5*first) {
 			t.Errorf("the loss went from %g to %g", first, last)
 		}
-		return p.net.Weights(p.state), p.plan.ArenaBytes
+		return p.net.Weights(p.State), p.Plan.ArenaBytes
 	}
 	plain, most := train(false)
 	again, less := train(true)
@@ -245,20 +246,15 @@ func TestWeightsAreReadBack(t *testing.T) {
 	}
 	p := load(t, DefaultConfig(2), PlanOptions{Batch: 1, Sides: [3]int{1, 8, 8}}, cpu.Options{Threads: 1})
 	read[3].Name = "down.norm9.weight"
-	if err := p.net.SetWeights(p.state, read); err == nil || !strings.Contains(err.Error(), "down.norm9.weight") {
+	if err := p.net.SetWeights(p.State, read); err == nil || !strings.Contains(err.Error(), "down.norm9.weight") {
 		t.Errorf("%v, want an error that names the array", err)
 	}
 }
 
 // program is a plan on the CPU with seeded weights.
 type program struct {
-	t     testing.TB
-	net   *Network
-	plan  *nn.Plan
-	state nn.State
-	exe   nn.Executable
-
-	backend nn.Backend
+	*nntest.Program
+	net *Network
 }
 
 func load(t testing.TB, c Config, o PlanOptions, options cpu.Options) *program {
@@ -276,56 +272,9 @@ func load(t testing.TB, c Config, o PlanOptions, options cpu.Options) *program {
 		t.Fatal(err)
 	}
 	t.Cleanup(backend.Close)
-	variables, err := n.model.InitialVariables(t.Context())
-	if err != nil {
+	p := &program{nntest.Load(t, backend, n.model, plan), n}
+	if err := n.SetWeights(p.State, n.Seeded(12345)); err != nil {
 		t.Fatal(err)
 	}
-	state, err := backend.NewState(t.Context(), variables)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(state.Close)
-	if err := n.SetWeights(state, n.Seeded(12345)); err != nil {
-		t.Fatal(err)
-	}
-	exe, err := backend.Load(t.Context(), plan, state)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(exe.Close)
-	return &program{t, n, plan, state, exe, backend}
-}
-
-func (p *program) run(segments ...nn.Segment) {
-	p.t.Helper()
-	for _, s := range segments {
-		if err := p.exe.Run(p.t.Context(), s); err != nil {
-			p.t.Fatal(err)
-		}
-	}
-}
-
-func (p *program) write(input string, values []float32) {
-	p.t.Helper()
-	id, ok := p.plan.Input(input)
-	if !ok {
-		p.t.Fatalf("the plan has no input %s", input)
-	}
-	p.exe.Write(id, values)
-}
-
-func (p *program) read(output string) []float32 {
-	p.t.Helper()
-	id, ok := p.plan.Output(output)
-	if !ok {
-		p.t.Fatalf("the plan has no output %s", output)
-	}
-	values := make([]float32, p.plan.Buffers[id].Shape.Elements())
-	p.exe.Read(id, values)
-	return values
-}
-
-func (p *program) scalar(output string) float64 {
-	p.t.Helper()
-	return float64(p.read(output)[0])
+	return p
 }

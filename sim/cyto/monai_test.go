@@ -31,7 +31,7 @@ func TestMONAIsNetwork(t *testing.T) {
 		if got := strings.Join(said, "; "); !strings.HasSuffix(got, "the names in the file of weights are those of MONAI's DynUNet") || !strings.Contains(got, "left out backbone. of ") {
 			t.Errorf("said %q", got)
 		}
-		if err := p.net.SetWeights(p.state, all); err != nil {
+		if err := p.net.SetWeights(p.State, all); err != nil {
 			t.Fatal(err)
 		}
 		shape := []int{1, 1, c.sides[0], c.sides[1], c.sides[2]}
@@ -42,9 +42,9 @@ func TestMONAIsNetwork(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.write(ImageInput, want[0].Values)
-		p.run(nn.SegmentForward)
-		for i, v := range p.read(LogitsOutput) {
+		p.Write(ImageInput, want[0].Values)
+		p.Run(nn.SegmentForward)
+		for i, v := range p.Read(LogitsOutput) {
 			if math.Abs(float64(v-want[1].Values[i])) > 2e-5 {
 				t.Errorf("%s: output %d is %g, MONAI's %g", path, i, v, want[1].Values[i])
 				break

@@ -62,20 +62,20 @@ func trained(t *testing.T, o PlanOptions) (r training) {
 	o.Batch, o.Sides, o.Loss, o.Train = 2, [3]int{8, 16, 16}, DiceBCE, true
 	p := load(t, DefaultConfig(3), o, cpu.Options{Threads: 2})
 	image, target := goldenData()
-	p.write(ImageInput, image)
-	p.write(TargetInput, target)
-	p.write(nn.LearningRateInput, []float32{LearningRate})
+	p.Write(ImageInput, image)
+	p.Write(TargetInput, target)
+	p.Write(nn.LearningRateInput, []float32{LearningRate})
 	for step := range 6 {
-		p.run(nn.SegmentForward, nn.SegmentEvaluate)
-		r.losses = append(r.losses, p.scalar(LossOutput))
+		p.Run(nn.SegmentForward, nn.SegmentEvaluate)
+		r.losses = append(r.losses, p.Scalar(LossOutput))
 		if step == 0 {
-			r.logits = p.read(LogitsOutput)
+			r.logits = p.Read(LogitsOutput)
 		}
-		p.run(nn.SegmentUpdate)
+		p.Run(nn.SegmentUpdate)
 		if step > 0 {
 			continue
 		}
-		for _, g := range p.net.Gradients(p.state) {
+		for _, g := range p.net.Gradients(p.State) {
 			r.gradient = append(r.gradient, g.Values...)
 		}
 	}
@@ -91,14 +91,14 @@ func TestPrecisionsRepeatTheirBits(t *testing.T) {
 			p := load(t, DefaultConfig(3), o, cpu.Options{Threads: threads})
 			image, target := goldenData()
 			n := 3 * 4 * 16 * 12
-			p.write(ImageInput, image[:n])
-			p.write(TargetInput, target[:n])
-			p.write(nn.LearningRateInput, []float32{LearningRate})
+			p.Write(ImageInput, image[:n])
+			p.Write(TargetInput, target[:n])
+			p.Write(nn.LearningRateInput, []float32{LearningRate})
 			for range 2 {
-				p.run(nn.SegmentForward, nn.SegmentEvaluate, nn.SegmentUpdate)
+				p.Run(nn.SegmentForward, nn.SegmentEvaluate, nn.SegmentUpdate)
 			}
-			bits := fmt.Sprintf("%x", math.Float64bits(p.scalar(LossOutput)))
-			for _, w := range p.net.Weights(p.state) {
+			bits := fmt.Sprintf("%x", math.Float64bits(p.Scalar(LossOutput)))
+			for _, w := range p.net.Weights(p.State) {
 				bits += fmt.Sprintf(" %x", norm(w.Values))
 			}
 			if threads == 1 {

@@ -30,25 +30,25 @@ func TestReplicasTrainAsOne(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer second.Close()
-		r, err := NewReplicas(t.Context(), two.net, []nn.Backend{two.backend, second}, two.state, options)
+		r, err := NewReplicas(t.Context(), two.net, []nn.Backend{two.Backend, second}, two.State, options)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer r.Close()
 		for step := range steps {
-			one.write(ImageInput, image)
-			one.write(TargetInput, target)
-			one.write(nn.LearningRateInput, []float32{LearningRate})
-			one.run(nn.SegmentForward, nn.SegmentEvaluate, nn.SegmentUpdate)
+			one.Write(ImageInput, image)
+			one.Write(TargetInput, target)
+			one.Write(nn.LearningRateInput, []float32{LearningRate})
+			one.Run(nn.SegmentForward, nn.SegmentEvaluate, nn.SegmentUpdate)
 			got, err := r.Step(t.Context(), image, target, LearningRate)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := one.scalar(LossOutput); math.Abs(got-want) > 1e-5*want {
+			if want := one.Scalar(LossOutput); math.Abs(got-want) > 1e-5*want {
 				t.Errorf("loss %d, step %d: %g, want %g", loss, step, got, want)
 			}
-			for i, want := range one.net.Gradients(one.state) {
-				g := two.net.Gradients(two.state)[i]
+			for i, want := range one.net.Gradients(one.State) {
+				g := two.net.Gradients(two.State)[i]
 				difference := make([]float32, len(g.Values))
 				for k, v := range g.Values {
 					difference[k] = v - want.Values[k]
@@ -59,12 +59,12 @@ func TestReplicasTrainAsOne(t *testing.T) {
 				}
 			}
 		}
-		for i, w := range two.net.Weights(two.state) {
+		for i, w := range two.net.Weights(two.State) {
 			if other := two.net.Weights(r.replicas[1].state)[i]; !slices.Equal(w.Values, other.Values) {
 				t.Errorf("loss %d: %s differs between the replicas", loss, w.Name)
 			}
 			// Adam moves a weight by the learning rate at most, even for the smallest gradient.
-			for k, want := range one.net.Weights(one.state)[i].Values {
+			for k, want := range one.net.Weights(one.State)[i].Values {
 				if d := math.Abs(float64(w.Values[k] - want)); d > 2*steps*LearningRate {
 					t.Fatalf("loss %d: %s[%d] differs by %g", loss, w.Name, k, d)
 				}
@@ -92,15 +92,15 @@ func TestImpossibleReplicasAreRefused(t *testing.T) {
 		want     string
 	}{
 		{nil, good, "no backend"},
-		{[]nn.Backend{p.backend, p.backend}, good, "replica 2 has another's backend"},
-		{[]nn.Backend{p.backend, other}, odd, "a batch of 3: must be a multiple of the 2 replicas"},
-		{[]nn.Backend{p.backend, other}, PlanOptions{Batch: 2, Sides: [3]int{1, 8, 8}}, "training needs a loss"},
+		{[]nn.Backend{p.Backend, p.Backend}, good, "replica 2 has another's backend"},
+		{[]nn.Backend{p.Backend, other}, odd, "a batch of 3: must be a multiple of the 2 replicas"},
+		{[]nn.Backend{p.Backend, other}, PlanOptions{Batch: 2, Sides: [3]int{1, 8, 8}}, "training needs a loss"},
 	} {
-		if _, err := NewReplicas(t.Context(), p.net, c.backends, p.state, c.options); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := NewReplicas(t.Context(), p.net, c.backends, p.State, c.options); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
-	r, err := NewReplicas(t.Context(), p.net, []nn.Backend{p.backend, other}, p.state, good)
+	r, err := NewReplicas(t.Context(), p.net, []nn.Backend{p.Backend, other}, p.State, good)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,9 +92,9 @@ func TestWindowsAreBlended(t *testing.T) {
 		for _, z := range []int{0, 3} {
 			for _, left := range []int{0, 6, 11} {
 				crop(x, image, [3]int{z, 0, left}, sides)
-				p.write(ImageInput, x)
-				p.run(nn.SegmentForward)
-				for i, v := range p.read(LogitsOutput) {
+				p.Write(ImageInput, x)
+				p.Run(nn.SegmentForward)
+				for i, v := range p.Read(LogitsOutput) {
 					at := ((z+i/48)*6+i/8%6)*19 + left + i%8
 					sum[at] += float64(weights[i]) * float64(v)
 					total[at] += float64(weights[i])
@@ -122,9 +122,9 @@ func TestSmallImagesArePadded(t *testing.T) {
 	for row := range 5 {
 		copy(x[(row+1)*8:][:8], image.Values[row*12:])
 	}
-	p.write(ImageInput, x)
-	p.run(nn.SegmentForward)
-	want := p.read(LogitsOutput)
+	p.Write(ImageInput, x)
+	p.Run(nn.SegmentForward)
+	want := p.Read(LogitsOutput)
 	for row := range 5 {
 		for column := range 4 { // which the second window does not cover
 			if a, b := got.Values[row*12+column], want[(row+1)*8+column]; math.Abs(float64(a-b)) > 1e-6 {
@@ -163,13 +163,13 @@ func TestTrainingLearnsToSegmentCells(t *testing.T) {
 		for i, pair := range s.Epoch() {
 			s.Draw(pair, image[i*s.Floats():][:s.Floats()], target[i*s.Floats():][:s.Floats()])
 		}
-		p.write(ImageInput, image)
-		p.write(TargetInput, target)
-		p.write(nn.LearningRateInput, []float32{float32(RateAt(1e-2, step))})
-		p.run(nn.SegmentForward, nn.SegmentEvaluate, nn.SegmentUpdate)
+		p.Write(ImageInput, image)
+		p.Write(TargetInput, target)
+		p.Write(nn.LearningRateInput, []float32{float32(RateAt(1e-2, step))})
+		p.Run(nn.SegmentForward, nn.SegmentEvaluate, nn.SegmentUpdate)
 	}
 	unseen := draw(77)
-	w, err := NewWindows(t.Context(), p.net, p.backend, p.state, PlanOptions{Sides: patch, Batch: batch})
+	w, err := NewWindows(t.Context(), p.net, p.Backend, p.State, PlanOptions{Sides: patch, Batch: batch})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,13 +193,13 @@ func TestTrainingAllocatesNothingAndRepeats(t *testing.T) {
 		p := load(t, DefaultConfig(3), PlanOptions{Batch: 2, Sides: [3]int{4, 8, 8}, Loss: DiceBCE, Train: true}, cpu.Options{Threads: threads})
 		image := ramp([3]int{2 * 4, 8, 8})
 		Normalise(image.Values)
-		p.write(ImageInput, image.Values)
-		p.write(nn.LearningRateInput, []float32{LearningRate})
-		step := func() { p.run(nn.SegmentForward, nn.SegmentEvaluate, nn.SegmentUpdate) }
+		p.Write(ImageInput, image.Values)
+		p.Write(nn.LearningRateInput, []float32{LearningRate})
+		step := func() { p.Run(nn.SegmentForward, nn.SegmentEvaluate, nn.SegmentUpdate) }
 		if n := testing.AllocsPerRun(3, step); n != 0 {
 			t.Errorf("%d threads: %v allocations per step", threads, n)
 		}
-		weights := p.net.Weights(p.state)[9].Values
+		weights := p.net.Weights(p.State)[9].Values
 		if first == nil {
 			first = weights
 		} else if !slices.Equal(weights, first) {

@@ -46,7 +46,7 @@ func TestMixedPrecisionGradientsAreClose(t *testing.T) {
 	g := openGolden(t)
 	for _, kernels := range cpu.KernelNames() {
 		gradients := func(threads int, o prism.PlanOptions) map[string][]float32 {
-			b := goldenBenchOn(g, cpu.Options{Kernels: kernels, Threads: threads})
+			b := goldenBenchOn(t, g, cpu.Options{Kernels: kernels, Threads: threads})
 			b.goldenPlan(g, o).iterate()
 			all := map[string][]float32{}
 			for _, name := range b.decoder.Model().ParameterNames() {

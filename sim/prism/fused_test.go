@@ -124,12 +124,12 @@ func TestFusedTelescopeTellsItsPhasesApart(t *testing.T) {
 	l := trainable(b, prism.PlanOptions{Fused: true, Pruned: true, SharedSpectrum: true})
 	l.iterate()
 	phases := map[nn.Phase]bool{}
-	for i, step := range l.plan.Steps {
+	for i, step := range l.Plan.Steps {
 		switch step.Op.(type) {
 		case nn.FFT, nn.Loss, nn.ModulusFlip:
 			t.Errorf("step %q is not fused", step.Name)
 		case nn.Measure, nn.MeasureShare:
-			if nanos := l.exe.StepNanos()[i]; nanos <= 0 {
+			if nanos := l.Exe.StepNanos()[i]; nanos <= 0 {
 				t.Errorf("%q took %d ns", step.Name, nanos)
 			}
 			phases[step.Phase] = true

@@ -74,12 +74,12 @@ func TestFusedOptimizerKeepsNoGradients(t *testing.T) {
 		l := trainable(b, prism.PlanOptions{AMP: amp, FusedOptimizer: true})
 		l.iterate()
 		kept, fused, together := 0, 0, 0
-		for _, buffer := range l.plan.Buffers {
+		for _, buffer := range l.Plan.Buffers {
 			if buffer.Variable >= 0 && buffer.Category == nn.Gradients && strings.HasSuffix(buffer.Name, ".weight.grad") && strings.HasPrefix(buffer.Name, "conv") {
 				kept++
 			}
 		}
-		for i, step := range l.plan.Steps {
+		for i, step := range l.Plan.Steps {
 			switch op := step.Op.(type) {
 			case nn.ConvAdam, nn.GradientShare:
 				want := nn.PhaseOptimizer
@@ -90,7 +90,7 @@ func TestFusedOptimizerKeepsNoGradients(t *testing.T) {
 				if conv, ok := op.(nn.ConvAdam); ok && conv.GradInput {
 					together++
 				}
-				if nanos := l.exe.StepNanos()[i]; nanos <= 0 || step.FLOPs <= 0 || step.Phase != want {
+				if nanos := l.Exe.StepNanos()[i]; nanos <= 0 || step.FLOPs <= 0 || step.Phase != want {
 					t.Errorf("%v: %q took %d ns of %v for %d operations", amp, step.Name, nanos, step.Phase, step.FLOPs)
 				}
 			}
@@ -98,7 +98,7 @@ func TestFusedOptimizerKeepsNoGradients(t *testing.T) {
 		if scaled := amp == tensor.Float16; (kept > 0) != scaled || (fused == 0) != scaled {
 			t.Errorf("%v: %d gradients kept, %d fused steps", amp, kept, fused)
 		}
-		alone := slices.ContainsFunc(l.plan.Steps, func(s nn.Step) bool { return s.Name == "layer 1 convT dX" })
+		alone := slices.ContainsFunc(l.Plan.Steps, func(s nn.Step) bool { return s.Name == "layer 1 convT dX" })
 		if once := amp != tensor.Float16; (together == 1) != once || alone == once {
 			t.Errorf("%v: %d image gradients with updates, the first layer's alone %v", amp, together, alone)
 		}

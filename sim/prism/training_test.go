@@ -174,8 +174,8 @@ func BenchmarkIteration(b *testing.B) {
 			l.iterate()
 			for b.Loop() {
 				l.iterate()
-				for i, n := range l.exe.StepNanos() {
-					phases[l.plan.Steps[i].Phase] += n
+				for i, n := range l.Exe.StepNanos() {
+					phases[l.Plan.Steps[i].Phase] += n
 				}
 			}
 			for p, n := range phases {

@@ -9,6 +9,7 @@ import (
 
 	"prismtop/sim/cpu"
 	"prismtop/sim/nn"
+	"prismtop/sim/nn/nntest"
 	"prismtop/sim/tensor"
 )
 
@@ -27,19 +28,19 @@ func benchmarkInference(b *testing.B, o PlanOptions) {
 		b.Run(fmt.Sprintf("batch %d", batch), func(b *testing.B) {
 			o.Batch = batch
 			p := startInference(b, o)
-			p.run(nn.SegmentForward) // transforms weights
-			best := slices.Clone(p.exe.StepNanos())
+			p.Run(nn.SegmentForward) // transforms weights
+			best := slices.Clone(p.Exe.StepNanos())
 			for b.Loop() {
-				if err := p.exe.Run(b.Context(), nn.SegmentForward); err != nil {
+				if err := p.Exe.Run(b.Context(), nn.SegmentForward); err != nil {
 					b.Fatal(err)
 				}
-				for i, t := range p.exe.StepNanos() {
+				for i, t := range p.Exe.StepNanos() {
 					best[i] = min(best[i], t)
 				}
 			}
 			b.ReportMetric(float64(batch*b.N)/b.Elapsed().Seconds(), "images/s")
-			b.ReportMetric(float64(p.plan.ArenaBytes+p.exe.ScratchBytes())/(1<<20), "MiB-activations")
-			logSteps(b, p.plan.Steps, best)
+			b.ReportMetric(float64(p.Plan.ArenaBytes+p.Exe.ScratchBytes())/(1<<20), "MiB-activations")
+			logSteps(b, p.Plan.Steps, best)
 		})
 	}
 }
@@ -103,7 +104,7 @@ func logSteps(b *testing.B, steps []nn.Step, nanos []int64) {
 	b.ReportMetric(float64(total)/1e6, "ms-of-best-steps")
 }
 
-func startInference(b *testing.B, o PlanOptions) *program {
+func startInference(b *testing.B, o PlanOptions) *nntest.Program {
 	b.Helper()
 	c := DefaultConfig()
 	n, err := New(c)
@@ -115,6 +116,6 @@ func startInference(b *testing.B, o PlanOptions) *program {
 		b.Fatal(err)
 	}
 	p := load(b, n, plan, cpu.Options{Threads: runtime.GOMAXPROCS(0)})
-	p.write(DiffractionInput, sine(c, o.Batch))
+	p.Write(DiffractionInput, sine(c, o.Batch))
 	return p
 }

@@ -8,6 +8,7 @@ import (
 
 	"prismtop/sim/cpu"
 	"prismtop/sim/nn"
+	"prismtop/sim/nn/nntest"
 	"prismtop/sim/tensor"
 )
 
@@ -127,11 +128,11 @@ func runGolden(t *testing.T, c Config, kernels string) goldenResults {
 		t.Fatal(err)
 	}
 	p := load(t, n, plan, cpu.Options{Threads: 2, Kernels: kernels})
-	p.write(DiffractionInput, sine(c, 2))
-	p.write(OffsetsInput, goldenOffsets(c))
-	p.write(ProbeInput, discProbe(c.Size))
-	p.run(nn.SegmentForward, nn.SegmentEvaluate)
-	return goldenResults{p.read(AmplitudeOutput), p.read(PhaseOutput), p.read(IntensityOutput), p.readComplex(ObjectOutput)}
+	p.Write(DiffractionInput, sine(c, 2))
+	p.Write(OffsetsInput, goldenOffsets(c))
+	p.Write(ProbeInput, discProbe(c.Size))
+	p.Run(nn.SegmentForward, nn.SegmentEvaluate)
+	return goldenResults{p.Read(AmplitudeOutput), p.Read(PhaseOutput), p.Read(IntensityOutput), complexes(p.Read(ObjectOutput))}
 }
 
 // sine is 0.5 + 0.5·sin(0.013·i) at the flat index i of [B, N, N, C].
@@ -181,78 +182,23 @@ func discProbe(n int) []float32 {
 	return probe
 }
 
-// program is a plan on the CPU with seeded weights.
-type program struct {
-	t     testing.TB
-	net   *Network
-	plan  *nn.Plan
-	state nn.State
-	exe   nn.Executable
-}
-
-func load(t testing.TB, n *Network, plan *nn.Plan, o cpu.Options) *program {
+// load loads a plan on the CPU with seeded weights.
+func load(t testing.TB, n *Network, plan *nn.Plan, o cpu.Options) *nntest.Program {
 	t.Helper()
 	backend, err := cpu.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(backend.Close)
-	variables, err := n.model.InitialVariables(t.Context())
-	if err != nil {
+	p := nntest.Load(t, backend, n.model, plan)
+	if err := n.SetWeights(p.State, n.Seeded(12345)); err != nil {
 		t.Fatal(err)
 	}
-	state, err := backend.NewState(t.Context(), variables)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(state.Close)
-	if err := n.SetWeights(state, n.Seeded(12345)); err != nil {
-		t.Fatal(err)
-	}
-	exe, err := backend.Load(t.Context(), plan, state)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(exe.Close)
-	return &program{t, n, plan, state, exe}
+	return p
 }
 
-func (p *program) run(segments ...nn.Segment) {
-	p.t.Helper()
-	for _, s := range segments {
-		if err := p.exe.Run(p.t.Context(), s); err != nil {
-			p.t.Fatal(err)
-		}
-	}
-}
-
-func (p *program) write(input string, values []float32) {
-	p.t.Helper()
-	id, ok := p.plan.Input(input)
-	if !ok {
-		p.t.Fatalf("the plan has no input %s", input)
-	}
-	p.exe.Write(id, values)
-}
-
-func (p *program) read(output string) []float32 {
-	p.t.Helper()
-	id, ok := p.plan.Output(output)
-	if !ok {
-		p.t.Fatalf("the plan has no output %s", output)
-	}
-	b := p.plan.Buffers[id]
-	values := make([]float32, b.Shape.Elements())
-	if b.DType == tensor.Complex64 {
-		values = make([]float32, 2*len(values))
-	}
-	p.exe.Read(id, values)
-	return values
-}
-
-func (p *program) readComplex(output string) []complex64 {
-	p.t.Helper()
-	parts := p.read(output)
+// complexes joins pairs of real and imaginary parts.
+func complexes(parts []float32) []complex64 {
 	z := make([]complex64, len(parts)/2)
 	for i := range z {
 		z[i] = complex(parts[2*i], parts[2*i+1])

@@ -32,10 +32,10 @@ func testGradients(t *testing.T, c Config) {
 	}
 	p := load(t, n, plan, cpu.Options{Threads: 2})
 	scale := IntensityScale(photons, c.Size)
-	n.SetScale(p.state, scale)
+	n.SetScale(p.State, scale)
 	writeScan(t, p, c, scale, photons)
-	p.write(nn.LearningRateInput, []float32{0}) // the update changes nothing
-	p.run(nn.SegmentForward, nn.SegmentEvaluate, nn.SegmentUpdate)
+	p.Write(nn.LearningRateInput, []float32{0}) // the update changes nothing
+	p.Run(nn.SegmentForward, nn.SegmentEvaluate, nn.SegmentUpdate)
 
 	for _, name := range []string{"log_scale", "enc.0.a.weight", "enc.2.b.weight", "amp.stages.0.a.weight", "amp.inner.weight",
 		"phase.stages.1.b.bias", "phase.inner.bias", "phase.outer_b.weight"} {
@@ -46,8 +46,8 @@ func testGradients(t *testing.T, c Config) {
 		}
 		at := make([]float32, n.model.Variables()[v].Shape.Elements())
 		gradient := make([]float32, len(at))
-		p.state.Read(v, at)
-		p.state.Read(g, gradient)
+		p.State.Read(v, at)
+		p.State.Read(g, gradient)
 		norm := 0.0
 		for _, x := range gradient {
 			norm += float64(x) * float64(x)
@@ -61,10 +61,10 @@ func testGradients(t *testing.T, c Config) {
 			for i := range at {
 				moved[i] = at[i] + float32(step*float64(gradient[i])/norm)
 			}
-			p.state.Write(v, moved)
-			p.run(nn.SegmentForward, nn.SegmentEvaluate)
-			p.state.Write(v, at)
-			return float64(p.read(LossOutput)[0])
+			p.State.Write(v, moved)
+			p.Run(nn.SegmentForward, nn.SegmentEvaluate)
+			p.State.Write(v, at)
+			return float64(p.Read(LossOutput)[0])
 		}
 		const step = 1e-3
 		difference := (loss(step) - loss(-step)) / (2 * step)
@@ -90,12 +90,12 @@ func TestTrainingPlansAgree(t *testing.T) {
 		}
 		p := load(t, n, plan, cpu.Options{Threads: 2})
 		scale := IntensityScale(1e5, c.Size)
-		n.SetScale(p.state, scale)
+		n.SetScale(p.State, scale)
 		writeScan(t, p, c, scale, 1e5)
 		var losses []float32
 		for range 2 {
-			p.run(nn.SegmentForward, nn.SegmentEvaluate, nn.SegmentUpdate)
-			losses = append(losses, p.read(LossOutput)[0])
+			p.Run(nn.SegmentForward, nn.SegmentEvaluate, nn.SegmentUpdate)
+			losses = append(losses, p.Read(LossOutput)[0])
 		}
 		return losses
 	}

@@ -178,10 +178,10 @@ func TestResultsAreTheSameInEveryBatch(t *testing.T) {
 			var got []float32
 			for from := 0; from < groups; from += batch {
 				one, moved := len(x)/groups, len(offsets)/groups
-				p.write(DiffractionInput, x[from*one:][:batch*one])
-				p.write(OffsetsInput, offsets[from*moved:][:batch*moved])
-				p.run(nn.SegmentForward)
-				got = append(got, p.read(ObjectOutput)...)
+				p.Write(DiffractionInput, x[from*one:][:batch*one])
+				p.Write(OffsetsInput, offsets[from*moved:][:batch*moved])
+				p.Run(nn.SegmentForward)
+				got = append(got, p.Read(ObjectOutput)...)
 			}
 			if want == nil {
 				want = got
@@ -203,9 +203,9 @@ func TestReducedPrecisionIsClose(t *testing.T) {
 		o.Batch, o.Heads = 2, true
 		n, plan := inference(t, c, o)
 		p := load(t, n, plan, cpu.Options{Threads: 2})
-		p.write(DiffractionInput, sine(c, 2))
-		p.run(nn.SegmentForward)
-		return p.read(AmplitudeOutput)
+		p.Write(DiffractionInput, sine(c, 2))
+		p.Run(nn.SegmentForward)
+		return p.Read(AmplitudeOutput)
 	}
 	exact := run(PlanOptions{})
 	for _, o := range []struct {
@@ -229,14 +229,14 @@ func TestInferenceFollowsTheWeights(t *testing.T) {
 	for _, precision := range []Precision{BF16, Winograd} {
 		n, plan := inference(t, c, PlanOptions{Batch: 1, Heads: true}.With(precision))
 		p := load(t, n, plan, cpu.Options{Threads: 2})
-		p.write(DiffractionInput, sine(c, 1))
+		p.Write(DiffractionInput, sine(c, 1))
 		seen := map[uint32][]float32{}
 		for _, seed := range []uint32{7, 8, 7} {
-			if err := n.SetWeights(p.state, n.Seeded(seed)); err != nil {
+			if err := n.SetWeights(p.State, n.Seeded(seed)); err != nil {
 				t.Fatal(err)
 			}
-			p.run(nn.SegmentForward)
-			got := slices.Clone(p.read(AmplitudeOutput))
+			p.Run(nn.SegmentForward)
+			got := slices.Clone(p.Read(AmplitudeOutput))
 			if before, ok := seen[seed]; ok && !slices.Equal(got, before) {
 				t.Errorf("%s: weights %d give another result the second time", precision, seed)
 			}
@@ -254,11 +254,11 @@ func TestWeightsRoundTrip(t *testing.T) {
 	p := load(t, n, plan, cpu.Options{Threads: 1})
 	seeded := n.Seeded(7)
 	seeded[len(seeded)-1].Values[0] = 0.25
-	if err := n.SetWeights(p.state, seeded); err != nil {
+	if err := n.SetWeights(p.State, seeded); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"w.npz", "w.safetensors", "bare.npz"} {
-		path, all := filepath.Join(t.TempDir(), name), n.Weights(p.state)
+		path, all := filepath.Join(t.TempDir(), name), n.Weights(p.State)
 		want := float32(0.25)
 		if strings.HasPrefix(name, "bare") {
 			all, want = all[:len(all)-1], 0
@@ -284,13 +284,13 @@ func TestWeightsRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "w.npz")
-	if err := weights.Write(path, n.Weights(p.state)); err != nil {
+	if err := weights.Write(path, n.Weights(p.State)); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := other.ReadWeights(t.Context(), path); err == nil || !strings.Contains(err.Error(), "enc.0.a.weight has the shape (32, 1, 3, 3), must be (32, 4, 3, 3)") {
 		t.Errorf("weights of another network: %v", err)
 	}
-	if err := other.SetWeights(p.state, seeded); err == nil {
+	if err := other.SetWeights(p.State, seeded); err == nil {
 		t.Error("weights of another network are written")
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"prismtop/sim/cpu"
 	"prismtop/sim/nn"
+	"prismtop/sim/nn/nntest"
 	"prismtop/sim/ptycho/scan"
 )
 
@@ -26,20 +27,20 @@ func TestTrainingLearnsAScan(t *testing.T) {
 		p := load(t, n, plan, cpu.Options{Threads: 2})
 		for i, v := range initial(t, n) { // instead of the seeded weights
 			if v.Initial != nil {
-				p.state.Write(i, v.Initial)
+				p.State.Write(i, v.Initial)
 			}
 		}
 		scale := IntensityScale(photons, c.Size)
-		n.SetScale(p.state, scale)
+		n.SetScale(p.State, scale)
 		least := writeScan(t, p, c, scale, photons)
 		first, last := 0.0, 0.0
 		for step := range 30 {
-			p.run(nn.SegmentForward, nn.SegmentEvaluate)
-			last = float64(p.read(LossOutput)[0])
+			p.Run(nn.SegmentForward, nn.SegmentEvaluate)
+			last = float64(p.Read(LossOutput)[0])
 			if step == 0 {
 				first = last
 			}
-			p.run(nn.SegmentUpdate)
+			p.Run(nn.SegmentUpdate)
 		}
 		t.Logf("gridsize %d: loss %.4f, then %.4f, of at least %.4f", grid, first, last, least)
 		if !(first > least && last >= least && last-least < 0.5*(first-least)) {
@@ -59,7 +60,7 @@ func initial(t *testing.T, n *Network) []nn.Variable {
 
 // writeScan writes one batch of a simulated scan to the plan's inputs, and returns the
 // loss of a perfect prediction.
-func writeScan(t *testing.T, p *program, c Config, scale, photons float64) (least float64) {
+func writeScan(t *testing.T, p *nntest.Program, c Config, scale, photons float64) (least float64) {
 	t.Helper()
 	backend, err := cpu.New(cpu.Options{Threads: 2})
 	if err != nil {
@@ -74,8 +75,8 @@ func writeScan(t *testing.T, p *program, c Config, scale, photons float64) (leas
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, _ := p.plan.Input(DiffractionInput)
-	groups, err := s.Groups(t.Context(), c.Channels(), p.plan.Buffers[id].Shape[0], 3)
+	id, _ := p.Plan.Input(DiffractionInput)
+	groups, err := s.Groups(t.Context(), c.Channels(), p.Plan.Buffers[id].Shape[0], 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,11 +97,11 @@ func writeScan(t *testing.T, p *program, c Config, scale, photons float64) (leas
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.write(DiffractionInput, diffraction)
-	p.write(CountsInput, counts)
-	p.write(OffsetsInput, offsets)
-	p.write(ProbeInput, probe)
-	p.write(nn.LearningRateInput, []float32{1e-3})
+	p.Write(DiffractionInput, diffraction)
+	p.Write(CountsInput, counts)
+	p.Write(OffsetsInput, offsets)
+	p.Write(ProbeInput, probe)
+	p.Write(nn.LearningRateInput, []float32{1e-3})
 	return least / float64(len(counts))
 }
 

@@ -64,7 +64,7 @@ func (c *checker) adamSteps(p0, grads *array, amsgrad bool) (history, m, v []flo
 	all, n := grads.float32s(), p0.shape[0]
 	for k := range grads.shape[0] {
 		session.executable.Write(g, all[k*n:][:n])
-		if err := session.run(); err != nil {
+		if err := session.run(nn.SegmentForward); err != nil {
 			return nil, nil, nil, err
 		}
 		history = append(history, session.read(p)...)

@@ -24,9 +24,10 @@ const (
 	kinkedReference = 0.1
 )
 
-// kinkSlack is what a loss after training may differ by in addition, for each step of Adam, as a fraction of it: values that rounding
-// puts on the other side of a ReLU move it by up to 1.3e-6 a step in PyTorch's float32 (docs/accuracy.md), of which it is
-// roundingFactor times. Whether that happened to the reference says nothing of whether it happens to the result.
+// kinkSlack is what a loss after training may differ by in addition, for each step of Adam, as a fraction of it:
+// values that rounding puts on the other side of a ReLU move it by up to 1.3e-6 a step in PyTorch's float32
+// (docs/accuracy.md), of which it is roundingFactor times. Whether that happened to the reference says nothing of
+// whether it happens to the result.
 const kinkSlack = 1e-5
 
 // compare checks a result against name_64 with the tolerance derived from

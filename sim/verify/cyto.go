@@ -119,11 +119,7 @@ func (d *cytoCase) start() (nn.State, error) {
 		}
 		all[i].Values = a.float32s()
 	}
-	variables, err := d.net.Model().InitialVariables(d.backend.ctx)
-	if err != nil {
-		return nil, err
-	}
-	state, err := d.backend.NewState(d.backend.ctx, variables)
+	state, err := d.backend.fresh(d.net.Model())
 	if err != nil {
 		return nil, err
 	}
@@ -137,8 +133,7 @@ func (d *cytoCase) start() (nn.State, error) {
 // within calls check with a plan loaded on fresh weights, and its images written.
 func (d *cytoCase) within(o cyto.PlanOptions, check func(*cytoProgram) error) error {
 	o.Batch, o.Sides = d.batch, d.sides
-	ctx := d.backend.ctx
-	plan, err := d.net.Plan(ctx, o)
+	plan, err := d.net.Plan(d.backend.ctx, o)
 	if err != nil {
 		return err
 	}
@@ -146,13 +141,13 @@ func (d *cytoCase) within(o cyto.PlanOptions, check func(*cytoProgram) error) er
 	if err != nil {
 		return err
 	}
-	defer state.Close()
-	executable, err := d.backend.Load(ctx, plan, state)
+	session, err := d.backend.session(plan, state)
 	if err != nil {
+		state.Close()
 		return err
 	}
-	defer executable.Close()
-	p := &cytoProgram{d, plan, executable, state}
+	defer session.close()
+	p := &cytoProgram{d, session}
 	p.write(cyto.ImageInput, d.image.float32s())
 	p.write(cyto.TargetInput, d.target.float32s())
 	if o.Train {
@@ -164,28 +159,16 @@ func (d *cytoCase) within(o cyto.PlanOptions, check func(*cytoProgram) error) er
 // cytoProgram is a loaded plan.
 type cytoProgram struct {
 	*cytoCase
-	plan       *nn.Plan
-	executable nn.Executable
-	state      nn.State
+	*session
 }
 
-func (p *cytoProgram) write(input string, values []float32) {
-	id, _ := p.plan.Input(input)
-	p.executable.Write(id, values)
-}
-
-func (p *cytoProgram) read(output string) []float32 {
-	id, _ := p.plan.Output(output)
-	return readBuffer(p.plan, p.executable, id)
-}
-
-func (p *cytoProgram) run(segments ...nn.Segment) error {
-	for _, s := range segments {
-		if err := p.executable.Run(p.backend.ctx, s); err != nil {
-			return err
-		}
+// compareOutput compares an output under its name in the file, after some steps of training if there were any.
+func (p *cytoProgram) compareOutput(name, output string, steps int) error {
+	values, err := p.output(output)
+	if err == nil {
+		p.compareTrained(name, values, steps)
 	}
-	return nil
+	return err
 }
 
 // checkSquaredError compares the output, and the mean squared error.
@@ -194,9 +177,10 @@ func (d *cytoCase) checkSquaredError() error {
 		if err := p.run(nn.SegmentForward, nn.SegmentEvaluate); err != nil {
 			return err
 		}
-		p.compare("output", p.read(cyto.LogitsOutput))
-		p.compare("mse", p.read(cyto.LossOutput))
-		return nil
+		if err := p.compareOutput("output", cyto.LogitsOutput, 0); err != nil {
+			return err
+		}
+		return p.compareOutput("mse", cyto.LossOutput, 0)
 	})
 }
 
@@ -213,7 +197,9 @@ func (d *cytoCase) checkTraining() error {
 				return err
 			}
 			if slices.Contains(steps, step) {
-				p.compareTrained(fmt.Sprintf("loss.step%d", step), p.read(cyto.LossOutput), step)
+				if err := p.compareOutput(fmt.Sprintf("loss.step%d", step), cyto.LossOutput, step); err != nil {
+					return err
+				}
 			}
 			if err := p.run(nn.SegmentUpdate); err != nil {
 				return err

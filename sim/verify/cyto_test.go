@@ -69,8 +69,8 @@ func segmentationArrays(t *testing.T, config cyto.Config, batch int, sides ...in
 	}
 	err = d.within(cyto.PlanOptions{Loss: cyto.MeanSquare}, func(p *cytoProgram) error {
 		err := p.run(0, 1)
-		result("output", shape, p.read(cyto.LogitsOutput))
-		result("mse", nil, p.read(cyto.LossOutput))
+		result("output", shape, output(t, p, cyto.LogitsOutput))
+		result("mse", nil, output(t, p, cyto.LossOutput))
 		return err
 	})
 	if err != nil {
@@ -81,7 +81,7 @@ func segmentationArrays(t *testing.T, config cyto.Config, batch int, sides ...in
 			if err := p.run(0, 1); err != nil {
 				return err
 			}
-			result(fmt.Sprintf("loss.step%d", step), nil, p.read(cyto.LossOutput))
+			result(fmt.Sprintf("loss.step%d", step), nil, output(t, p, cyto.LossOutput))
 			if err := p.run(2); err != nil {
 				return err
 			}
@@ -157,8 +157,9 @@ func TestSegmentationOfOtherSizes(t *testing.T) {
 	}
 }
 
-// A loss after steps of Adam may be apart by what a value on the other side of a kink does to it, more with each step, however near to
-// the truth the reference happens to be; one before training may not, and one that is further apart is found.
+// A loss after steps of Adam may be apart by what a value on the other side of a kink does to it, more with each
+// step, however near to the truth the reference happens to be; one before training may not, and one that is further
+// apart is found.
 func TestLossesAfterTrainingAllowForKinks(t *testing.T) {
 	arrays := segmentationArrays(t, cyto.Config{Axes: 3, Filters: []int{3, 5}}, 3, 2, 6, 4)
 	for _, tt := range []struct {
@@ -218,4 +219,14 @@ func TestSegmentationFilesAreRefused(t *testing.T) {
 			t.Errorf("%v, want %q", checker.results, want)
 		}
 	}
+}
+
+// output reads an output that the plan has.
+func output(t *testing.T, p *cytoProgram, name string) []float32 {
+	t.Helper()
+	values, err := p.output(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return values
 }

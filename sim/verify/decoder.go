@@ -225,18 +225,12 @@ func (d decoderCase) checkTargets() error {
 // network is a plan of the decoder on the backend with the file's parameters.
 type network struct {
 	decoderCase
-	plan       *nn.Plan
-	executable nn.Executable
-	state      nn.State
+	*session
 }
 
 // start writes the parameters to a fresh state.
 func (d decoderCase) start() (nn.State, error) {
-	variables, err := d.net.Model().InitialVariables(d.backend.ctx)
-	if err != nil {
-		return nil, err
-	}
-	state, err := d.backend.NewState(d.backend.ctx, variables)
+	state, err := d.backend.fresh(d.net.Model())
 	if err != nil {
 		return nil, err
 	}
@@ -249,39 +243,19 @@ func (d decoderCase) start() (nn.State, error) {
 
 // load loads a plan on a state and writes its inputs.
 func (d decoderCase) load(plan *nn.Plan, state nn.State) (*network, error) {
-	executable, err := d.backend.Load(d.backend.ctx, plan, state)
+	session, err := d.backend.session(plan, state)
 	if err != nil {
 		return nil, err
 	}
-	n := &network{d, plan, executable, state}
+	n := &network{d, session}
 	for name, values := range map[string][]float32{
 		prism.MaskOldInput: d.maskOld.float32s(), prism.MaskNewInput(0, 1): d.maskNew.float32s(),
 		prism.TargetOldInput: d.targets[0], prism.TargetNewInput: d.targets[1],
 		nn.LearningRateInput: {adamRate},
 	} {
-		if id, ok := plan.Input(name); ok {
-			executable.Write(id, values)
-		}
+		n.write(name, values)
 	}
 	return n, nil
-}
-
-func (n *network) run(segments ...nn.Segment) error {
-	for _, s := range segments {
-		if err := n.executable.Run(n.backend.ctx, s); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// output reads an output of the plan.
-func (n *network) output(name string) ([]float32, error) {
-	id, ok := n.plan.Output(name)
-	if !ok {
-		return nil, fmt.Errorf("the plan has no output %q", name)
-	}
-	return readBuffer(n.plan, n.executable, id), nil
 }
 
 // variable reads a variable of the model.

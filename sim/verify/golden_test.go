@@ -38,12 +38,15 @@ func variant(t testing.TB, o cpu.Options) nn.Backend {
 	return backend
 }
 
-// Every array of every file, under every variant of the kernels that this machine
-// runs and on one to four threads.
+// Every array of every file, under every variant of the kernels that this machine runs, and under the fastest on
+// one to four threads. That the number of threads makes no difference to any operator is in package nntest.
 func TestGoldenVectorsAreWithinTolerance(t *testing.T) {
 	paths := goldenFiles(t)
-	for _, kernels := range cpu.KernelNames() {
+	for i, kernels := range cpu.KernelNames() { // the fastest first
 		for threads := 1; threads <= 4; threads++ {
+			if i > 0 && threads != 3 {
+				continue
+			}
 			backend := variant(t, cpu.Options{Kernels: kernels, Threads: threads})
 			for _, path := range paths {
 				t.Run(fmt.Sprintf("%s ×%d %s", kernels, threads, filepath.Base(path)), func(t *testing.T) {

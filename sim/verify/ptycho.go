@@ -89,38 +89,36 @@ func (c *checker) runPtycho(net *ptycho.Network) (heads [2][]float32, err error)
 		}
 		all[i].Values = a.float32s()
 	}
-	ctx := c.backend.ctx
-	plan, err := net.InferencePlan(ctx, ptycho.PlanOptions{Batch: 1, Heads: true})
+	plan, err := net.InferencePlan(c.backend.ctx, ptycho.PlanOptions{Batch: 1, Heads: true})
 	if err != nil {
 		return heads, err
 	}
-	variables, err := net.Model().InitialVariables(ctx)
+	state, err := c.backend.fresh(net.Model())
 	if err != nil {
 		return heads, err
 	}
-	state, err := c.backend.NewState(ctx, variables)
-	if err != nil {
-		return heads, err
-	}
-	defer state.Close()
 	if err := net.SetWeights(state, all); err != nil {
+		state.Close()
 		return heads, err
 	}
-	executable, err := c.backend.Load(ctx, plan, state)
+	session, err := c.backend.session(plan, state)
 	if err != nil {
+		state.Close()
 		return heads, err
 	}
-	defer executable.Close()
-	id, _ := plan.Input(ptycho.DiffractionInput)
+	defer session.close()
 	patterns := input.float32s()
 	for group := range slices.Chunk(patterns, len(patterns)/input.shape[0]) {
-		executable.Write(id, group)
-		if err := executable.Run(ctx, nn.SegmentForward); err != nil {
+		session.write(ptycho.DiffractionInput, group)
+		if err := session.run(nn.SegmentForward); err != nil {
 			return heads, err
 		}
 		for i, name := range []string{ptycho.AmplitudeOutput, ptycho.PhaseOutput} {
-			id, _ := plan.Output(name)
-			heads[i] = append(heads[i], readBuffer(plan, executable, id)...)
+			values, err := session.output(name)
+			if err != nil {
+				return heads, err
+			}
+			heads[i] = append(heads[i], values...)
 		}
 	}
 	return heads, nil

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"fmt"
 
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
@@ -67,15 +68,15 @@ func (s *script) load(backend device) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	executable, err := backend.Load(backend.ctx, &s.plan, state)
+	session, err := backend.session(&s.plan, state)
 	if err != nil {
 		state.Close()
 		return nil, err
 	}
 	for _, o := range s.inputs {
-		executable.Write(o.id, o.values)
+		session.executable.Write(o.id, o.values)
 	}
-	return &session{backend.ctx, &s.plan, executable, state}, nil
+	return session, nil
 }
 
 // run loads the script, runs it once and returns the given results.
@@ -85,7 +86,7 @@ func (s *script) run(backend device, results ...nn.BufferID) ([][]float32, error
 		return nil, err
 	}
 	defer session.close()
-	if err := session.run(); err != nil {
+	if err := session.run(nn.SegmentForward); err != nil {
 		return nil, err
 	}
 	values := make([][]float32, len(results))
@@ -95,7 +96,7 @@ func (s *script) run(backend device, results ...nn.BufferID) ([][]float32, error
 	return values, nil
 }
 
-// session is a loaded script.
+// session is a plan loaded on a state, of a script or of a network.
 type session struct {
 	ctx        context.Context
 	plan       *nn.Plan
@@ -103,7 +104,48 @@ type session struct {
 	state      nn.State
 }
 
-func (s *session) run() error { return s.executable.Run(s.ctx, nn.SegmentForward) }
+// session loads a plan on a state.
+func (d device) session(plan *nn.Plan, state nn.State) (*session, error) {
+	executable, err := d.Load(d.ctx, plan, state)
+	if err != nil {
+		return nil, err
+	}
+	return &session{d.ctx, plan, executable, state}, nil
+}
+
+// fresh returns a state with a model's initial values.
+func (d device) fresh(m *nn.Model) (nn.State, error) {
+	variables, err := m.InitialVariables(d.ctx)
+	if err != nil {
+		return nil, err
+	}
+	return d.NewState(d.ctx, variables)
+}
+
+func (s *session) run(segments ...nn.Segment) error {
+	for _, segment := range segments {
+		if err := s.executable.Run(s.ctx, segment); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write sets an input, if the plan has it.
+func (s *session) write(input string, values []float32) {
+	if id, ok := s.plan.Input(input); ok {
+		s.executable.Write(id, values)
+	}
+}
+
+// output reads an output of the plan.
+func (s *session) output(name string) ([]float32, error) {
+	id, ok := s.plan.Output(name)
+	if !ok {
+		return nil, fmt.Errorf("the plan has no output %q", name)
+	}
+	return s.read(id), nil
+}
 
 func (s *session) read(id nn.BufferID) []float32 { return readBuffer(s.plan, s.executable, id) }
 

@@ -86,11 +86,6 @@ func (n *network) step() error {
 	return n.run(nn.SegmentForward, nn.SegmentEvaluate, nn.SegmentUpdate)
 }
 
-func (n *network) close() {
-	n.executable.Close()
-	n.state.Close()
-}
-
 // checkFirstStep compares the layers, the output, the measurements, the losses
 // and the gradients of the first step.
 func (d *decoderCase) checkFirstStep(n *network) error {

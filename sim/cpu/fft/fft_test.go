@@ -4,87 +4,29 @@ import (
 	"math"
 	"math/cmplx"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"prismtop/sim/npy/npytest"
 )
 
-const golden = "../../../../shared/golden/fft.npz"
-
-type archive struct {
-	t *testing.T
-	r *npytest.Reader
-}
-
-func openGolden(t *testing.T) archive {
-	t.Helper()
-	if _, err := os.Stat(golden); err != nil {
-		t.Skipf("no reference numbers: %s is absent", filepath.Base(golden))
-	}
-	r, err := npytest.Open(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return archive{t, r}
-}
-
-func (a archive) has(name string) bool { return a.r.Has(name) }
-
-func (a archive) shape(name string) []int { return a.r.Shape(name) }
-
-func (a archive) read(name string, ptr any) {
-	a.t.Helper()
-	if err := a.r.Read(name, ptr); err != nil {
-		a.t.Fatalf("%s: %v", name, err)
-	}
-}
-
-// complexPair reads NAME_64 and NAME_32.
-func (a archive) complexPair(name string) (truth []complex128, torch []complex64) {
-	a.t.Helper()
-	a.read(name+"_64", &truth)
-	a.read(name+"_32", &torch)
-	return truth, torch
-}
-
-// accept applies the acceptance of the reference numbers' README:
-// max|got−64| ≤ 8·max|32−64| + 1e-6·max|64|.
-func accept(t *testing.T, name string, got, torch []complex64, truth []complex128) {
-	t.Helper()
-	var worst, reference, largest float64
-	for i, want := range truth {
-		worst = max(worst, cmplx.Abs(complex128(got[i])-want))
-		reference = max(reference, cmplx.Abs(complex128(torch[i])-want))
-		largest = max(largest, cmplx.Abs(want))
-	}
-	if bound := 8*reference + 1e-6*largest; !(worst <= bound) {
-		t.Errorf("%s: off by %.3g, allowed %.3g", name, worst, bound)
-	}
-}
-
 func TestTransformsMatchReferenceNumbers(t *testing.T) {
-	a := openGolden(t)
+	g := npytest.OpenGolden(t, "../../../../shared/golden", "fft.npz")
 	for _, c := range []string{"a", "b", "c", "d", "e"} {
-		shape := a.shape(c + ".x")
-		var x []complex64
-		a.read(c+".x", &x)
+		shape, x := g.Shape(c+".x"), npytest.Read[complex64](g, c+".x")
 		p, err := NewPlan(shape[0], shape[1])
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := make([]complex64, len(x))
 		check := func(name string, run func(), factor float32) {
-			if !a.has(c + "." + name + "_64") {
+			if !g.Has(c + "." + name + "_64") {
 				return
 			}
 			run()
 			for i := range got {
 				got[i] *= complex(factor, 0)
 			}
-			truth, torch := a.complexPair(c + "." + name)
-			accept(t, c+"."+name, got, torch, truth)
+			g.AcceptComplex(c+"."+name, got)
 		}
 		n := float64(len(x))
 		check("fft2", func() { p.Forward(got, x, nil) }, 1)

@@ -9,8 +9,8 @@ import (
 	"prismtop/sim/prism"
 )
 
-// drift is how far losses may be apart after the first: the first steps of Adam move every weight by the learning rate, in
-// the direction of its gradient's sign, which rounding decides where the gradient is nearly zero.
+// drift is how far losses may be apart after the first: the first steps of Adam move every weight by the learning
+// rate, in the direction of its gradient's sign, which rounding decides where the gradient is nearly zero.
 const drift = 0.03
 
 // train compares whole iterations in a mode with those of the reference in float32.
