@@ -8,8 +8,8 @@ import (
 
 // Commands to a run: their kinds, the answers to them, and who controls a run.
 
-// Command is something asked of a run, the dual of an Event: a value, whoever asks and wherever the run is. It is carried out
-// between two iterations.
+// Command is something asked of a run, the dual of an Event: a value, whoever asks and wherever the run is. It is
+// carried out between two iterations.
 type Command struct {
 	Kind CommandKind `json:"do"`
 	// N numbers the commands of one screen; the Answer has it, too.
@@ -25,44 +25,46 @@ type Command struct {
 	At       int64                 `json:"at,omitempty"`
 }
 
-// CommandKind is what a Command asks for, and its name wherever it is written: on the wire, in recordings and in line mode. A
-// name, once used, keeps its meaning.
+// CommandKind is what a Command asks for, and its name wherever it is written: on the wire, in recordings and in line
+// mode. A name, once used, keeps its meaning.
 type CommandKind string
 
 // Commands to a run.
 const (
-	// SetCommand changes Settings together: live ones before the next iteration, the others, and all of a run that is over, for
-	// the next run. If one of them is refused, none changes. A try also reads the picture that they name.
+	// SetCommand changes Settings together: live ones before the next iteration, the others, and all of a run that is
+	// over, for the next run. If one of them is refused, none changes. A try also reads the picture that they name.
 	SetCommand CommandKind = "set"
-	// DecideCommand is SetCommand for a press of a key: as the setting decide says, the change is then switched back and forth
-	// until its effect on iteration time is decided or DecisionTime is over.
+	// DecideCommand is SetCommand for a press of a key: as the setting decide says, the change is then switched back
+	// and forth until its effect on iteration time is decided or DecisionTime is over.
 	DecideCommand CommandKind = "decide"
-	// PauseCommand pauses the loop after the current iteration, ResumeCommand resumes it, and StepCommand runs one iteration of
-	// a paused run.
+	// PauseCommand pauses the loop after the current iteration, ResumeCommand resumes it, and StepCommand runs one
+	// iteration of a paused run.
 	PauseCommand  CommandKind = "pause"
 	ResumeCommand CommandKind = "go"
 	StepCommand   CommandKind = "step"
-	// RestartCommand starts again from the initial weights of the seed, with the current settings and those that wait for the
-	// next run. If that fails, the run continues and the log has the reason.
+	// RestartCommand starts again from the initial weights of the seed, with the current settings and those that wait
+	// for the next run. If that fails, the run continues and the log has the reason.
 	RestartCommand CommandKind = "restart"
-	// AblateCommand compares every switchable optimisation on and off or, given Factors, runs every combination of them. The
-	// settings are restored however it ends.
+	// AblateCommand compares every switchable optimisation on and off or, given Factors, runs every combination of
+	// them. The settings are restored however it ends.
 	AblateCommand CommandKind = "ablate"
-	// ReplicateCommand switches one change back and forth until its effect on iteration time is decided: Settings are the changed
-	// ones with their previous values, and At is the iteration where the change took effect. It ends as an ablation does. If
-	// Settings have every optimisation that saves time off, all of them are switched, whatever is in force.
+	// ReplicateCommand switches one change back and forth until its effect on iteration time is decided: Settings are
+	// the changed ones with their previous values, and At is the iteration where the change took effect. It ends as
+	// an ablation does. If Settings have every optimisation that saves time off, all of them are switched, whatever
+	// is in force.
 	ReplicateCommand CommandKind = "replicate"
 	// ForkCommand compares the results with and without such a change from the same starting points.
 	ForkCommand CommandKind = "fork"
 	// StopAblationCommand ends an ablation, a replication or a fork early.
 	StopAblationCommand CommandKind = "stop ablation"
-	// SaveCommand writes the result to files, and CheckpointCommand the state, for another run to go on from. The log has the paths.
+	// SaveCommand writes the result to files, and CheckpointCommand the state, for another run to go on from. The log
+	// has the paths.
 	SaveCommand       CommandKind = "save"
 	CheckpointCommand CommandKind = "checkpoint"
 	// ClearCommand clears all caches and logs what they held. They fill again as the run goes on.
 	ClearCommand CommandKind = "clear"
-	// TraceCommand has the program's own profiler write a trace of a few iterations to a file. The log has the path, and what the
-	// iterations after it take beside those before.
+	// TraceCommand has the program's own profiler write a trace of a few iterations to a file. The log has the path,
+	// and what the iterations after it take beside those before.
 	TraceCommand CommandKind = "trace"
 	// NoteCommand writes Text, one line, at the present iteration.
 	NoteCommand CommandKind = "note"
@@ -72,14 +74,16 @@ const (
 
 // Commands to what shows a run.
 const (
-	// AttendCommand reports a user's input: watching, which pauses for a fraction of a second now and then to measure its cost,
-	// goes on at once, so that the response does not wait.
+	// AttendCommand reports a user's input: watching, which pauses for a fraction of a second now and then to measure
+	// its cost, goes on at once, so that the response does not wait.
 	AttendCommand CommandKind = "attend"
-	// OperateCommand asks for the right to change a run that several screens show. A right that another screen has is asked for
-	// first and taken when it is asked for again. HandOverCommand returns it, to the screen that asks for it.
+	// OperateCommand asks for the right to change a run that several screens show. A right that another screen has is
+	// asked for first and taken when it is asked for again. HandOverCommand returns it, to the screen that asks for
+	// it.
 	OperateCommand  CommandKind = "operate"
 	HandOverCommand CommandKind = "hand over"
-	// ExportCommand writes the run to files for other programs, and LeaveCommand leaves it going: the screen carries them out.
+	// ExportCommand writes the run to files for other programs, and LeaveCommand leaves it going: the screen carries
+	// them out.
 	ExportCommand CommandKind = "export"
 	LeaveCommand  CommandKind = "leave"
 )
@@ -104,7 +108,8 @@ var refusals = map[CommandKind]string{
 	OperateCommand: "not asked to operate the run", ExportCommand: "not exported", LeaveCommand: "not left",
 }
 
-// Refused says that a command of the kind is refused: "not paused", "no checkpoint". The reason follows it after a colon.
+// Refused says that a command of the kind is refused: "not paused", "no checkpoint". The reason follows it after a
+// colon.
 func (k CommandKind) Refused() string {
 	if text, ok := refusals[k]; ok {
 		return text
@@ -171,8 +176,8 @@ type Control struct {
 	Asks     string `json:"asks,omitempty"` // the one that asks the operator for the right; empty if none does
 }
 
-// Able returns the kinds of commands that the run of a snapshot is able to carry out: all before it has described itself. A screen
-// that shows the past of a run on its way to the present changes nothing of it.
+// Able returns the kinds of commands that the run of a snapshot is able to carry out: all before it has described
+// itself. A screen that shows the past of a run on its way to the present changes nothing of it.
 func (s *Snapshot) Able() Kinds {
 	switch {
 	case s == nil || s.Run.Schema.Workload == "":

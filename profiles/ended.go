@@ -7,7 +7,8 @@ import (
 
 // The units of work that ended: the newest with their results, older ones counted.
 
-// KeptResults is the number of results that are kept of a run at least: those of its newest units. What is older is counted.
+// KeptResults is the number of results that are kept of a run at least: those of its newest units. What is older is
+// counted.
 const KeptResults = 1024
 
 // Ended counts units of work that ended. As an event, it is of those whose results do not follow.
@@ -49,8 +50,8 @@ func (e *Ended) Clone() *Ended {
 	return &c
 }
 
-// Thin appends a result to those that are kept, and counts the oldest instead once there are twice KeptResults. Results that were
-// published are not modified.
+// Thin appends a result to those that are kept, and counts the oldest instead once there are twice KeptResults.
+// Results that were published are not modified.
 func (e *Ended) Thin(results []UnitResult, r *UnitResult) []UnitResult {
 	if len(results) >= 2*KeptResults {
 		old := results[:len(results)-KeptResults+1]

@@ -17,9 +17,10 @@ type Event struct {
 }
 
 // Body is the content of an Event: *Begin, *Grown, *Iteration, *Changed, *Moved, *Next, *StateChange,
-// *Measurement, *UnitResult, *Ended, *Answer, *LogEntry, *Note, *Picture, *Memory, *LayerTimes, *Ablation, *Fork, *Tasks,
-// *Output, *Ranks, *Resident, *Sensors, *Load or *RecordingState. A body does not change after it was sent, except an *Iteration,
-// which is valid only while the event is handled.
+// *Measurement, *UnitResult, *Ended, *Answer, *LogEntry, *Note, *Picture, *Memory, *LayerTimes, *Ablation, *Fork,
+// *Tasks,
+// *Output, *Ranks, *Resident, *Sensors, *Load or *RecordingState. A body does not change after it was sent, except an
+// *Iteration, which is valid only while the event is handled.
 type Body interface{ body() }
 
 // Begin starts or restarts a run: everything known about it before is dropped, except
@@ -29,8 +30,8 @@ type Begin struct {
 	Settings settings.Values
 }
 
-// Grown is the schema of a run that measures more than at its Begin: entries were added at the ends of its lists, and those
-// that were there are the same. It comes before the first iteration with numbers of them.
+// Grown is the schema of a run that measures more than at its Begin: entries were added at the ends of its lists, and
+// those that were there are the same. It comes before the first iteration with numbers of them.
 type Grown struct{ Schema Schema }
 
 // Changed is a setting that changed, and all settings after it. It comes before the

@@ -11,7 +11,8 @@ import (
 	"prismtop/profiles/unit"
 )
 
-// A factorial ablation: its combinations, the effects and interactions estimated from them, and whether speed-ups multiply.
+// A factorial ablation: its combinations, the effects and interactions estimated from them, and whether speed-ups
+// multiply.
 
 // FactorialRounds is the default number of rounds of a factorial ablation: blocks of each
 // combination.

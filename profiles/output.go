@@ -6,8 +6,8 @@ const (
 	OutputWidth = 400
 )
 
-// Output is what the program of a loop in another process has printed: the end of it, as a terminal would show it. A line
-// that was written over, such as a progress bar, is there in its last state.
+// Output is what the program of a loop in another process has printed: the end of it, as a terminal would show it. A
+// line that was written over, such as a progress bar, is there in its last state.
 type Output struct {
 	Printed int64    // lines so far, with those that are not kept
 	Lines   []string // the newest, at most OutputLines; the last of them may grow

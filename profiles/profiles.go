@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// The records of a run: iterations with their counters, flags and values, measurements, changes of settings, and results of
-// units.
+// The records of a run: iterations with their counters, flags and values, measurements, changes of settings, and
+// results of units.
 
 // Phase is the index of a phase in its schema.
 type Phase uint8

@@ -7,8 +7,8 @@ type Ranks struct {
 	World int    // processes of the training
 	List  []Rank // those that are known, by rank
 
-	// Slow is the rank that the others wait for, −1 if none is shown to be. It takes Excess nanoseconds a step longer than
-	// the slowest of the others, with a 95 % interval, Phase being where most of it is.
+	// Slow is the rank that the others wait for, −1 if none is shown to be. It takes Excess nanoseconds a step longer
+	// than the slowest of the others, with a 95 % interval, Phase being where most of it is.
 	Slow              int
 	Phase             string
 	Excess, Low, High float64

@@ -22,7 +22,7 @@ type RunInfo struct {
 	Units       int // units of work in one pass
 	Passes      int // number of passes over the units; 0 counts as 1
 	Notes       []string
-	Caveat      Caveat // zero if what it draws is a result
+	Caveat      Caution // why what it draws is no result; zero if it is one
 	Cautions    []Caution
 	PriorStarts int   // restarts of this run so far
 	Ranks       int   // processes that train together; 0 or 1 for one alone
@@ -46,14 +46,12 @@ func (r *RunInfo) Move(m *Moved) {
 	r.Device, r.Kernels, r.Card, r.Cautions, r.Failed = m.Device, m.Kernels, m.Card, m.Cautions, m.Failed
 }
 
-// Caveat says why what a run draws is no result, and what makes it one.
-type Caveat struct{ Text, Remedy string }
-
-// Caution says what limits a value of a setting on this machine or under other settings.
+// Caution says what limits a value of a setting on this machine or under other settings, or the result of a run.
 type Caution struct {
-	When       // this value of this setting; any value if Value is empty
-	Under When // and another setting has this value, or any if its Value is empty; always if zero
-	Text  string
+	When        // this value of this setting; any value if Value is empty
+	Under  When // and another setting has this value, or any if its Value is empty; always if zero
+	Text   string
+	Remedy string // what ends it, if anything does
 
 	// Unavailable is true of a value that the run refuses for this reason.
 	Unavailable bool

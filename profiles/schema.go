@@ -59,12 +59,13 @@ type Schema struct {
 	// empty if there is none.
 	Threshold string `json:"threshold,omitempty"`
 	// Tips are the workload's own advice for alerts, in terms of its settings.
-	Tips []Tip `json:"tips,omitempty"`
+	Tips []AlertAdvice `json:"tips,omitempty"`
 	// Acceptance is what its optimisations are to achieve together; empty for no such list.
 	Acceptance Acceptance `json:"acceptance,omitzero"`
 }
 
-// Extends reports whether a schema has everything of another in the same places, and maybe more at the ends of its lists.
+// Extends reports whether a schema has everything of another in the same places, and maybe more at the ends of its
+// lists.
 func (s *Schema) Extends(other *Schema) bool {
 	return s.Workload == other.Workload && slices.Equal(s.Kinds, other.Kinds) && slices.Equal(s.Stages, other.Stages) &&
 		begins(s.Phases, other.Phases) && begins(s.Series, other.Series) && begins(s.Pictures, other.Pictures)
@@ -74,7 +75,8 @@ func begins[T comparable](list, with []T) bool {
 	return len(list) >= len(with) && slices.Equal(list[:len(with)], with)
 }
 
-// Beyond returns the names of the phases, series and pictures that a schema has beside those of another, which it extends.
+// Beyond returns the names of the phases, series and pictures that a schema has beside those of another, which it
+// extends.
 func (s *Schema) Beyond(other *Schema) (names []string) {
 	for _, p := range s.Phases[min(len(other.Phases), len(s.Phases)):] {
 		names = append(names, p.Name)
@@ -97,8 +99,8 @@ type When struct {
 // Holds reports whether the condition is met.
 func (w When) Holds(v settings.Values) bool { return w.Setting == "" || v.Get(w.Setting) == w.Value }
 
-// Tip is advice for an alert under some settings. The first that applies is given.
-type Tip struct {
+// AlertAdvice is advice for an alert under some settings. The first that applies is given.
+type AlertAdvice struct {
 	Alert string `json:"alert"` // the rule: "sample-limit"
 	When
 	Try Advice `json:"try"`

@@ -122,8 +122,8 @@ func (s *Snapshot) Ledger() (l Ledger, ok bool) {
 	return l, true
 }
 
-// context returns the size of the run's context on a GPU, −1 for an unknown one: as the backend measured it, else what the
-// driver counts for this process beyond what the backend allocated.
+// context returns the size of the run's context on a GPU, −1 for an unknown one: as the backend measured it, else
+// what the driver counts for this process beyond what the backend allocated.
 func (s *Snapshot) context(gpu int) machine.Gauge {
 	d := &s.Memory.Device
 	if d.Context > 0 {

@@ -106,8 +106,8 @@ type Snapshot struct {
 	Alerts []Alert // current problems, worst first
 	Own    OwnCost
 
-	// CatchingUp marks the run as it stood a moment ago, without its past: an attached screen has the newest settings, pictures
-	// and results, and its curves, times and effects follow.
+	// CatchingUp marks the run as it stood a moment ago, without its past: an attached screen has the newest
+	// settings, pictures and results, and its curves, times and effects follow.
 	CatchingUp bool
 }
 

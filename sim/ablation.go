@@ -12,9 +12,9 @@ import (
 
 // What may be asked of a run about its ablations and replications.
 
-// mayAblate returns an error if the run, or this machine, cannot take an ablation: a factorial one if it has factors. An ablation
-// ends by itself, by a command, or with anything that changes what is compared: a setting, a restart, the end of the run. The
-// settings are then restored. The caller holds mu.
+// mayAblate returns an error if the run, or this machine, cannot take an ablation: a factorial one if it has factors.
+// An ablation ends by itself, by a command, or with anything that changes what is compared: a setting, a restart, the
+// end of the run. The settings are then restored. The caller holds mu.
 func (r *Run) mayAblate(o *ablation.Options) error {
 	if err := r.mayCompare(errAblateOver); err != nil {
 		return err
@@ -43,8 +43,8 @@ func (r *Run) accepts(base settings.Values, factors []settings.Factor) error {
 	return nil
 }
 
-// mayReplicate returns an error if the run, or this machine, cannot switch a change back and forth: before has the changed settings
-// with their previous values. It ends in the same ways as an ablation. The caller holds mu.
+// mayReplicate returns an error if the run, or this machine, cannot switch a change back and forth: before has the
+// changed settings with their previous values. It ends in the same ways as an ablation. The caller holds mu.
 func (r *Run) mayReplicate(before []settings.Assignment) error {
 	if err := r.mayCompare(errAblateOver); err != nil {
 		return err

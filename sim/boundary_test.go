@@ -13,7 +13,8 @@ var apart = map[string]string{
 	"Comparison": "experiment/comparison.go", "Fork": "experiment/fork.go", "checkpointClock": "clock.go", "layerProfile": "layers.go", "pace": "pace.go",
 }
 
-// mentioned lists the identifiers of a type's declaration and methods in a file; it is nil if the file does not declare it.
+// mentioned lists the identifiers of a type's declaration and methods in a file; it is nil if the file does not
+// declare it.
 func mentioned(t *testing.T, file, name string) (all []string) {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)

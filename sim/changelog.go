@@ -10,8 +10,8 @@ import (
 	"prismtop/sim/workload"
 )
 
-// changeLog publishes the changes of a run's settings, numbered from its start. At the boundary it reads settings before and after a
-// change, and changes nothing.
+// changeLog publishes the changes of a run's settings, numbered from its start. At the boundary it reads settings
+// before and after a change, and changes nothing.
 type changeLog struct {
 	stream *stream.Stream
 	schema *profiles.Schema

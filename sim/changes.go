@@ -12,8 +12,8 @@ import (
 	"prismtop/sim/workload"
 )
 
-// The settings of a run between two iterations: changed by the user or a comparison, refused by the task, or changed because the
-// device failed.
+// The settings of a run between two iterations: changed by the user or a comparison, refused by the task, or changed
+// because the device failed.
 
 // base returns the user's settings: during a comparison, those that it will restore.
 func (l *loop) base() settings.Values {
@@ -24,7 +24,8 @@ func (l *loop) base() settings.Values {
 }
 
 // set changes settings between two iterations: live settings of a continuing run before
-// its next iteration, the others at its restart. If decides is set, the change may be decided: see profiles.DecideCommand.
+// its next iteration, the others at its restart. If decides is set, the change may be decided: see
+// profiles.DecideCommand.
 func (l *loop) set(cut context.Context, next settings.Values, decides bool) error {
 	before := l.base()
 	now := before
@@ -162,8 +163,8 @@ func cardOf(d workload.Device) string {
 	return ""
 }
 
-// moved publishes the device of the task if it is another one than before, which failed as described, with the number of
-// units that are trained again for it, or did not if that is empty.
+// moved publishes the device of the task if it is another one than before, which failed as described, with the number
+// of units that are trained again for it, or did not if that is empty.
 func (l *loop) moved(failed string, again int) {
 	device := l.work.Device()
 	if device == nil {

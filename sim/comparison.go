@@ -13,8 +13,8 @@ import (
 	"prismtop/sim/workload"
 )
 
-// comparing is the comparison of a run: which one may begin, one at a time, the settings that it switches to between two iterations,
-// and how these return. What makes one is in package experiment.
+// comparing is the comparison of a run: which one may begin, one at a time, the settings that it switches to between
+// two iterations, and how these return. What makes one is in package experiment.
 type comparing struct {
 	boundary boundary
 	stream   *stream.Stream
@@ -102,7 +102,8 @@ func (c *comparing) ablate(cut context.Context, o ablation.Options) error {
 	return c.begin(cut, experiment.NewAblation(at.settings, at.schema, o))
 }
 
-// replicate starts a replication of a change at an iteration, from settings before it, unless another comparison is under way.
+// replicate starts a replication of a change at an iteration, from settings before it, unless another comparison is
+// under way.
 func (c *comparing) replicate(cut context.Context, before []settings.Assignment, iteration int64) error {
 	if free, err := c.makeWay(cut); !free {
 		return err

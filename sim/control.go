@@ -16,8 +16,8 @@ import (
 	"prismtop/sim/workload"
 )
 
-// This file carries out commands: Do checks and queues one, carryOut executes it between two iterations, and able says which the
-// run is able to. A new kind is a case of each.
+// This file carries out commands: Do checks and queues one, carryOut executes it between two iterations, and able
+// says which the run is able to. A new kind is a case of each.
 
 // command is a Command in the queue for the next iteration boundary.
 type command struct {
@@ -39,9 +39,9 @@ type errUnknown profiles.CommandKind
 
 func (e errUnknown) Error() string { return fmt.Sprintf("%q: not a command of this run", string(e)) }
 
-// Do asks for a command to be carried out at the next iteration boundary. It returns at once, except for a try of settings, with an
-// error if the command is refused: its values are invalid or not supported by this machine, or the run is over. The stream has the
-// answer once it is carried out.
+// Do asks for a command to be carried out at the next iteration boundary. It returns at once, except for a try of
+// settings, with an error if the command is refused: its values are invalid or not supported by this machine, or the
+// run is over. The stream has the answer once it is carried out.
 func (r *Run) Do(c profiles.Command) error {
 	q := command{Command: c, asked: time.Now()}
 	if c.Long() {
@@ -228,8 +228,8 @@ func (r *Run) assign(sets []settings.Assignment) (settings.Values, error) {
 	return next, err
 }
 
-// check returns the error that a restart would find in settings: it reads the picture they name, which may take long, but not
-// beyond the end of the run. Nothing changes.
+// check returns the error that a restart would find in settings: it reads the picture they name, which may take long,
+// but not beyond the end of the run. Nothing changes.
 func (r *Run) check(sets []settings.Assignment) error {
 	r.mu.Lock()
 	next, err := r.assign(sets)

@@ -125,8 +125,8 @@ func TestTheLoopsChangesDoNotOverwriteTheUsers(t *testing.T) {
 	}
 }
 
-// A command is answered by an event: with the iteration from which it is in force, or with why it was refused. A try asks for
-// nothing.
+// A command is answered by an event: with the iteration from which it is in force, or with why it was refused. A try
+// asks for nothing.
 func TestCommandsAreAnswered(t *testing.T) {
 	r, err := New(t.Context(), Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(small, "samples=60", "threshold=0")...), Stream: stream.New(64)})
 	if err != nil {

@@ -115,8 +115,8 @@ func TestACompleteTaskLeavesSomething(t *testing.T) {
 	}
 }
 
-// The quality of a run that a limit or a user ends within a sample is that of the picture that is saved, which the newest
-// update changed.
+// The quality of a run that a limit or a user ends within a sample is that of the picture that is saved, which the
+// newest update changed.
 func TestTheQualityIsOfThePictureThatIsSaved(t *testing.T) {
 	for _, end := range []string{"max_iterations=15", "max_iterations=0"} {
 		r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), KeepOutput: true,

@@ -8,9 +8,9 @@ import (
 
 // Forks at the boundary: started, run, and ended.
 
-// startFork starts comparing the result under the current settings with that under the settings before a change, unless a fork is
-// under way. Iterations of the comparison are not recorded; afterwards the run continues from where it was. Changing a setting
-// ends the fork.
+// startFork starts comparing the result under the current settings with that under the settings before a change,
+// unless a fork is under way. Iterations of the comparison are not recorded; afterwards the run continues from where
+// it was. Changing a setting ends the fork.
 func (l *loop) startFork(c command) {
 	if l.finished {
 		return

@@ -279,8 +279,8 @@ func (l *loop) end(cut context.Context, err error) error {
 	return l.failure
 }
 
-// measureFinal publishes the quality of what a run that keeps its output leaves, so that what is said of the run is said of
-// the picture that is written. One that cannot be measured keeps the newest quality.
+// measureFinal publishes the quality of what a run that keeps its output leaves, so that what is said of the run is
+// said of the picture that is written. One that cannot be measured keeps the newest quality.
 func (l *loop) measureFinal(cut context.Context) {
 	c, ok := l.work.(workload.FinalComparer)
 	if !ok || !l.run.options.KeepOutput || l.index == 0 {
@@ -506,8 +506,8 @@ func (l *loop) step(cut context.Context) error {
 	return err
 }
 
-// Saved says which files were saved, and that a PNG among them has not the values but what they are between the least and the
-// greatest.
+// Saved says which files were saved, and that a PNG among them has not the values but what they are between the least
+// and the greatest.
 func Saved(paths []string) string {
 	text := "saved " + strings.Join(paths, " and ")
 	if slices.ContainsFunc(paths, func(path string) bool { return strings.HasSuffix(path, ".png") }) {

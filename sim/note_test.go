@@ -42,7 +42,8 @@ func TestNotesTakeTheirPlace(t *testing.T) {
 	})
 }
 
-// Clearing the caches is logged and changes no result; every cache is cleared; a run that is over, and one without caches, refuse.
+// Clearing the caches is logged and changes no result; every cache is cleared; a run that is over, and one without
+// caches, refuse.
 func TestCachesAreClearedOnRequest(t *testing.T) {
 	remeasure := append(append([]string(nil), small...), "pattern=remeasure", "samples=60", "threshold=0")
 	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, remeasure...), Linger: true})

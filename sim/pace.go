@@ -12,6 +12,8 @@ import (
 	"prismtop/sim/workload"
 )
 
+// The pace of a run: how long it takes at most, foretold from its first iterations, and the typical time of one.
+
 // pace gathers the first iterations of a start, to say how long it takes at most. At the boundary it reads the record
 // of the iteration, and returns a line for the log; it changes nothing.
 type pace struct {
@@ -64,8 +66,8 @@ func (t *typical) time() time.Duration {
 	return time.Duration(all[n/2])
 }
 
-// forecast says how long the iterations that are left take at most; limit is that of the run in seconds, 0 for none. sooner
-// is true if it may end before, when it converges.
+// forecast says how long the iterations that are left take at most; limit is that of the run in seconds, 0 for none.
+// sooner is true if it may end before, when it converges.
 func (p *pace) forecast(most, left int64, limit float64, sooner bool) string {
 	each := float64(p.nanos) / float64(p.n)
 	seconds := each * float64(left) / 1e9

@@ -11,8 +11,8 @@ import (
 )
 
 // A paused run gives its processors away: its workers do not spin, and nothing is watched that does not move. Waking up
-// for the frames takes 0.3 to 2 % of a processor, depending on the machine; a worker that spins takes all of it. Several
-// spans are looked at because the garbage of the iterations may still be collected in the first.
+// for the frames takes 0.3 to 2 % of a processor, depending on the machine; a worker that spins takes all of it.
+// Several spans are looked at because the garbage of the iterations may still be collected in the first.
 func TestAPausedRunUsesNoProcessorTime(t *testing.T) {
 	s := configured(t, append(small, "iterations=1000000", "threshold=0", "threads=2")...)
 	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: s})

@@ -176,19 +176,15 @@ func (r *Run) begun(v settings.Values) {
 // SettingsError ends a run whose settings cannot be used.
 type SettingsError struct{ Err error }
 
-// Error names the setting.
 func (e *SettingsError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the underlying error.
 func (e *SettingsError) Unwrap() error { return e.Err }
 
 // WeightsError reports that a run cannot start from Options.Weights.
 type WeightsError struct{ Err error }
 
-// Error says why.
 func (e *WeightsError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the reason.
 func (e *WeightsError) Unwrap() error { return e.Err }
 
 // patience is how long current work may continue once the run must stop: nearly
@@ -262,7 +258,6 @@ type PanicError struct {
 	Stack []byte
 }
 
-// Error describes the panic in one line; Stack has the rest.
 func (e *PanicError) Error() string { return fmt.Sprintf("the run panicked: %v", e.Value) }
 
 // Next runs one iteration of a run that was not started, on the caller's goroutine,

@@ -9,8 +9,9 @@ import (
 	"prismtop/sim/workload"
 )
 
-// view is what a run shows of its result: its quality, as often as comparing it with the truth is cheap, and its pictures, as often
-// as they are wanted. At the boundary it reads the task and adds the time that this takes to the record of the iteration.
+// view is what a run shows of its result: its quality, as often as comparing it with the truth is cheap, and its
+// pictures, as often as they are wanted. At the boundary it reads the task and adds the time that this takes to the
+// record of the iteration.
 type view struct {
 	stream  *stream.Stream
 	schema  *profiles.Schema

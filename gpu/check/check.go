@@ -1,5 +1,6 @@
-// Package check measures a GPU: how long its driver takes to compile the kernels, what a launch costs, and what the
-// device can do at most.
+// Package check measures a GPU for prismtop doctor --gpu: how long its driver takes to compile the kernels, what a launch
+// costs, and how fast the device reads memory and multiplies at most, which rooflines are drawn by. Whether it computes
+// the right numbers is the business of sim/verify/against.
 package check
 
 import (

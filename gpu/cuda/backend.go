@@ -234,12 +234,10 @@ type LostError struct {
 	Err    error
 }
 
-// Error names the device and what it was doing.
 func (e *LostError) Error() string {
 	return fmt.Sprintf("%s failed during %s and cannot be used by this process any more: %v", e.Device, e.During, e.Err)
 }
 
-// Unwrap returns the driver's error.
 func (e *LostError) Unwrap() error { return e.Err }
 
 // Lost marks the error for package nn.

@@ -72,7 +72,6 @@ type MemoryError struct {
 	Err         error
 }
 
-// Error names the bytes asked for, if known, and the free ones.
 func (e *MemoryError) Error() string {
 	asked := ""
 	if e.Asked > 0 {
@@ -81,7 +80,6 @@ func (e *MemoryError) Error() string {
 	return fmt.Sprintf("%s has too little memory for %s: %s%s free", e.Device, e.For, asked, unit.Size(e.Free))
 }
 
-// Unwrap returns the driver's error.
 func (e *MemoryError) Unwrap() error { return e.Err }
 
 // short returns the *MemoryError of an error: err itself if it has one. asked is in bytes, 0 if unknown.

@@ -38,7 +38,6 @@ type Error struct {
 	Detail string // of the compiler's log, the sizes of an allocation; empty for none
 }
 
-// Error names the call, the meaning of the result and its number.
 func (e *Error) Error() string {
 	text := fmt.Sprintf("%s: %v", e.Call, e.Result)
 	if e.Detail != "" {

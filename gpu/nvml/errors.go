@@ -22,7 +22,6 @@ var errorTexts = map[Error]string{
 	999: "unknown error",
 }
 
-// Error describes the error with its number.
 func (e Error) Error() string {
 	if text, ok := errorTexts[e]; ok {
 		return fmt.Sprintf("NVML: %s (%d)", text, int32(e))

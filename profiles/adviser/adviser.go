@@ -42,8 +42,8 @@ const (
 // same is the change of time within which the whole interval must lie to make no difference.
 const same = 0.03
 
-// Advice is about one value of a setting.
-type Advice struct {
+// Finding is what was measured of one value of a setting, and the advice that follows.
+type Finding struct {
 	Machine  Machine           `json:"machine"`
 	Version  string            `json:"version"`  // of the program
 	Measured time.Time         `json:"measured"` // when
@@ -79,7 +79,7 @@ type Advice struct {
 }
 
 // Judge derives the verdict: a value is for use if its whole interval saves time and nothing went wrong.
-func (a *Advice) Judge() {
+func (a *Finding) Judge() {
 	switch {
 	case len(a.Risks) > 0:
 		a.Verdict = DoNotUse
@@ -91,7 +91,7 @@ func (a *Advice) Judge() {
 }
 
 // Sentence is the advice in one sentence.
-func (a *Advice) Sentence() string {
+func (a *Finding) Sentence() string {
 	text := fmt.Sprintf("%s = %s at %s: %s: %s, %s; ", a.Setting, a.Value, a.Size(), a.Verdict, a.time(), a.memory())
 	if len(a.Risks) == 0 {
 		text += fmt.Sprintf("no risk found in trainings of %s", unit.Plural(a.Iterations, "iteration", "iterations"))
@@ -111,13 +111,13 @@ func (a *Advice) Sentence() string {
 }
 
 // Size is the size of the work that was measured: "512/128".
-func (a *Advice) Size() string { return join(a.Shape) }
+func (a *Finding) Size() string { return join(a.Shape) }
 
 // join words the values of a shape.
 func join(shape []string) string { return strings.Join(shape, "/") }
 
 // Brief is the advice in a few words, with its date.
-func (a *Advice) Brief() string {
+func (a *Finding) Brief() string {
 	text := fmt.Sprintf("measured here %s: %s", a.Measured.Local().Format(time.DateOnly), a.time())
 	if n := len(a.Risks); n > 0 {
 		text += ", risky"
@@ -126,7 +126,7 @@ func (a *Advice) Brief() string {
 }
 
 // time words the change of an iteration's time.
-func (a *Advice) time() string {
+func (a *Finding) time() string {
 	word := "longer"
 	if a.Change < 0 {
 		word = "shorter"
@@ -138,12 +138,12 @@ func (a *Advice) time() string {
 	return text
 }
 
-func (a *Advice) memory() string {
+func (a *Finding) memory() string {
 	return fmt.Sprintf("memory %+.0f %%", 100*(float64(a.ValueBytes)/float64(a.OffBytes)-1))
 }
 
 // same reports whether two pieces of advice are about the same, so that the newer replaces the older.
-func (a *Advice) same(b *Advice) bool {
+func (a *Finding) same(b *Finding) bool {
 	if a.Machine != b.Machine || a.Workload != b.Workload || !slices.Equal(a.Shape, b.Shape) || a.Setting != b.Setting || a.Value != b.Value ||
 		len(a.Settings) != len(b.Settings) {
 		return false
@@ -157,7 +157,7 @@ func (a *Advice) same(b *Advice) bool {
 }
 
 // Fits reports whether the advice is about a run of these settings on a machine.
-func (a *Advice) Fits(m Machine, v settings.Values) bool {
+func (a *Finding) Fits(m Machine, v settings.Values) bool {
 	if a.Machine != m || v.Table() == nil || a.Workload != v.Table().Workload || !slices.Equal(a.Shape, v.Shape()) {
 		return false
 	}
@@ -170,7 +170,7 @@ func (a *Advice) Fits(m Machine, v settings.Values) bool {
 }
 
 // About returns the advice that fits a run.
-func About(all []Advice, m Machine, v settings.Values) (fitting []Advice) {
+func About(all []Finding, m Machine, v settings.Values) (fitting []Finding) {
 	for i := range all {
 		if all[i].Fits(m, v) {
 			fitting = append(fitting, all[i])
@@ -181,7 +181,7 @@ func About(all []Advice, m Machine, v settings.Values) (fitting []Advice) {
 
 // Quote returns what a screen says about the values of a setting in a run: a few words on each value that was
 // measured, or one that holds for all that nothing was.
-func Quote(all []Advice, m Machine, setting string, v settings.Values) (said []profiles.Caution) {
+func Quote(all []Finding, m Machine, setting string, v settings.Values) (said []profiles.Caution) {
 	for _, a := range About(all, m, v) {
 		if a.Setting == setting {
 			said = append(said, profiles.Caution{When: profiles.When{Setting: setting, Value: a.Value}, Text: a.Brief()})
@@ -194,26 +194,26 @@ func Quote(all []Advice, m Machine, setting string, v settings.Values) (said []p
 	return said
 }
 
-// replaces reports whether advice takes the place of older advice: it is about the same, and follows from as many trainings at
-// least, or is of another version.
-func (a *Advice) replaces(older *Advice) bool {
+// replaces reports whether advice takes the place of older advice: it is about the same, and follows from as many
+// trainings at least, or is of another version.
+func (a *Finding) replaces(older *Finding) bool {
 	return a.same(older) && (a.Trainings >= older.Trainings || a.Version != older.Version)
 }
 
 // Merge adds newer advice to older, whose place it takes unless the older one is better founded, and keeps the newest.
-func Merge(older, newer []Advice) []Advice {
-	all := []Advice{}
+func Merge(older, newer []Finding) []Finding {
+	all := []Finding{}
 	for i := range newer {
-		if !slices.ContainsFunc(older, func(o Advice) bool { return newer[i].same(&o) && !newer[i].replaces(&o) }) {
+		if !slices.ContainsFunc(older, func(o Finding) bool { return newer[i].same(&o) && !newer[i].replaces(&o) }) {
 			all = append(all, newer[i])
 		}
 	}
 	for i := range older {
-		if !slices.ContainsFunc(newer, func(n Advice) bool { return n.replaces(&older[i]) }) {
+		if !slices.ContainsFunc(newer, func(n Finding) bool { return n.replaces(&older[i]) }) {
 			all = append(all, older[i])
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Advice) int {
+	slices.SortStableFunc(all, func(a, b Finding) int {
 		return cmp.Or(b.Measured.Compare(a.Measured), slices.CompareFunc(a.Shape, b.Shape, compare))
 	})
 	return all[:min(len(all), most)]

@@ -31,8 +31,8 @@ func values(t *testing.T, sets ...string) settings.Values {
 var here = adviser.Machine{CPU: "a processor", Processors: 2, Device: "cpu", Kernels: "avx512", Threads: 2}
 
 // some returns advice of a value at 512/128, by the interval of its change.
-func some(value string, low, high float64, risks ...string) adviser.Advice {
-	a := adviser.Advice{Machine: here, Version: "1.0", Measured: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC), Workload: "prism", Shape: []string{"512", "128"},
+func some(value string, low, high float64, risks ...string) adviser.Finding {
+	a := adviser.Finding{Machine: here, Version: "1.0", Measured: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC), Workload: "prism", Shape: []string{"512", "128"},
 		Settings: map[string]string{"loss": "l1"}, Setting: "amp", Off: "off", Value: value, OffMS: 6, ValueMS: 6 * (1 + (low+high)/2),
 		Change: (low + high) / 2, Low: &low, High: &high, OffBytes: 100, ValueBytes: 112, Iterations: 100, Risks: risks}
 	a.Judge()
@@ -87,7 +87,7 @@ func TestAdviceIsOneSentence(t *testing.T) {
 
 // Advice is quoted for the machine, the size and the settings that it is of, and for nothing else.
 func TestAdviceIsOfOneMachineAndSize(t *testing.T) {
-	all := []adviser.Advice{some("bf16", 0.38, 0.44), some("fp16", 0.5, 0.6)}
+	all := []adviser.Finding{some("bf16", 0.38, 0.44), some("fp16", 0.5, 0.6)}
 	v := values(t, "size", "512", "object_size", "128", "amp", "off", "loss", "l1")
 	if said := adviser.Quote(all, here, "amp", v); len(said) != 2 || said[0].Value != "bf16" || !strings.HasPrefix(said[0].Text, "measured here") {
 		t.Errorf("%+v", said)
@@ -126,7 +126,7 @@ func TestNewAdviceReplacesOld(t *testing.T) {
 	second.Measured = first.Measured.Add(time.Hour)
 	other := some("bf16", 0.5, 0.6)
 	other.Shape = []string{"256", "128"}
-	for _, all := range [][]adviser.Advice{{first, some("fp16", 0.5, 0.6)}, {second}, {other}, nil} {
+	for _, all := range [][]adviser.Finding{{first, some("fp16", 0.5, 0.6)}, {second}, {other}, nil} {
 		if err := s.Add(t.Context(), all); err != nil {
 			t.Fatal(err)
 		}
@@ -148,12 +148,12 @@ func TestNewAdviceReplacesOld(t *testing.T) {
 func TestTheBetterFoundedAdviceIsKept(t *testing.T) {
 	thorough, quick := some("bf16", 0.1, 0.2, "final loss +40 %"), some("bf16", -0.2, -0.1)
 	thorough.Trainings, quick.Trainings, quick.Measured = 9, 1, thorough.Measured.Add(time.Hour)
-	kept := adviser.Merge([]adviser.Advice{thorough}, []adviser.Advice{quick})
+	kept := adviser.Merge([]adviser.Finding{thorough}, []adviser.Finding{quick})
 	if len(kept) != 1 || len(kept[0].Risks) != 1 {
 		t.Errorf("%+v", kept)
 	}
 	quick.Version = "another"
-	if kept = adviser.Merge([]adviser.Advice{thorough}, []adviser.Advice{quick}); len(kept) != 1 || kept[0].Trainings != 1 {
+	if kept = adviser.Merge([]adviser.Finding{thorough}, []adviser.Finding{quick}); len(kept) != 1 || kept[0].Trainings != 1 {
 		t.Errorf("of another version: %+v", kept)
 	}
 }
@@ -162,7 +162,7 @@ func TestTheBetterFoundedAdviceIsKept(t *testing.T) {
 func TestBrokenAdviceIsNamedAndReplaced(t *testing.T) {
 	dir := t.TempDir()
 	s := adviser.Store{Dir: dir}
-	if err := s.Add(t.Context(), []adviser.Advice{some("bf16", 0.1, 0.2)}); err != nil {
+	if err := s.Add(t.Context(), []adviser.Finding{some("bf16", 0.1, 0.2)}); err != nil {
 		t.Fatal(err)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "advice-*.json"))
@@ -193,7 +193,7 @@ func TestBrokenAdviceIsNamedAndReplaced(t *testing.T) {
 			t.Errorf("%s: %v, %v", want, kept, err)
 		}
 	}
-	if err := s.Add(t.Context(), []adviser.Advice{some("fp16", 0.1, 0.2)}); err != nil {
+	if err := s.Add(t.Context(), []adviser.Finding{some("fp16", 0.1, 0.2)}); err != nil {
 		t.Fatal(err)
 	}
 	if kept, err := s.Load(t.Context(), here); err != nil || len(kept) != 1 || kept[0].Value != "fp16" {

@@ -34,10 +34,10 @@ func UserStore() (Store, error) {
 
 // document is the content of a file.
 type document struct {
-	Schema     int      `json:"schema"`
-	CPU        string   `json:"cpu"`
-	Processors int      `json:"processors"`
-	Advice     []Advice `json:"advice"`
+	Schema     int       `json:"schema"`
+	CPU        string    `json:"cpu"`
+	Processors int       `json:"processors"`
+	Advice     []Finding `json:"advice"`
 }
 
 const (
@@ -54,7 +54,7 @@ func (s Store) path(m Machine) string {
 
 // Load returns the advice kept for a machine, newest first, of any kernels and threads. There is none if there is
 // no file; an error says why one cannot be used.
-func (s Store) Load(ctx context.Context, m Machine) ([]Advice, error) {
+func (s Store) Load(ctx context.Context, m Machine) ([]Finding, error) {
 	if s.Dir == "" {
 		return nil, nil
 	}
@@ -87,14 +87,14 @@ func (s Store) Load(ctx context.Context, m Machine) ([]Advice, error) {
 }
 
 // sound reports whether advice read from a file has what its sentences need.
-func (a *Advice) sound(m Machine) bool {
+func (a *Finding) sound(m Machine) bool {
 	return a.Machine.CPU == m.CPU && a.Machine.Processors == m.Processors && !a.Measured.IsZero() && a.OffMS > 0 && a.ValueMS > 0 &&
 		a.OffBytes > 0 && a.ValueBytes > 0 && a.Setting != "" && a.Value != "" && a.Verdict != "" && (a.Low == nil) == (a.High == nil)
 }
 
 // Add merges advice about one machine into what is kept and writes it, the whole file or nothing. A file that cannot
 // be used is replaced.
-func (s Store) Add(ctx context.Context, newer []Advice) error {
+func (s Store) Add(ctx context.Context, newer []Finding) error {
 	if s.Dir == "" || len(newer) == 0 {
 		return nil
 	}

@@ -11,7 +11,8 @@ import (
 	"prismtop/profiles/settings"
 )
 
-// sensed is a rig whose GPU takes 300 W and whose processors cannot be read. Readings are a second apart, and 40 ms old.
+// sensed is a rig whose GPU takes 300 W and whose processors cannot be read. Readings are a second apart, and 40 ms
+// old.
 func sensed(change func(*machine.Sensors)) *rig {
 	r := newRig()
 	r.a = New(r.a.source, Options{Load: r.readLoad, Sensors: everySecond(&r.now, change)})

@@ -395,7 +395,8 @@ func judgePlateau(f *Facts) finding {
 	}}
 }
 
-// thousands returns the highest of some round numbers of iterations that n has reached, so that a sentence changes rarely.
+// thousands returns the highest of some round numbers of iterations that n has reached, so that a sentence changes
+// rarely.
 func thousands(n int64) string {
 	best := int64(plateauLeast)
 	for unit := int64(plateauLeast); unit <= n; unit *= 10 {

@@ -60,7 +60,7 @@ func TestRulesHaveTipsForEveryWorkload(t *testing.T) {
 	if got := f.tipFor(notFinite, otherSettings); got != "Restart {restart} with other settings." {
 		t.Errorf("%q", got)
 	}
-	f.Schema = &profiles.Schema{Tips: []profiles.Tip{
+	f.Schema = &profiles.Schema{Tips: []profiles.AlertAdvice{
 		{Alert: overflow, Try: "Other."},
 		{Alert: notFinite, When: profiles.When{Setting: "amp", Value: "fp16"}, Try: "Under fp16."},
 		{Alert: notFinite, Try: "Own."},

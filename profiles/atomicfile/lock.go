@@ -23,7 +23,6 @@ type LockedError struct {
 	Owner string // as that process named itself; empty if that could not be read
 }
 
-// Error names the file and the process.
 func (e *LockedError) Error() string {
 	return e.Path + " is being written by " + cmp.Or(e.Owner, "another process")
 }

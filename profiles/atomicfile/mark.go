@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// Replaceable returns an error if files with data are at paths that are written together, and own is true of none of them:
-// they are the user's. A file that says nothing of itself, as an array, is known by one beside it that does.
+// Replaceable returns an error if files with data are at paths that are written together, and own is true of none of
+// them: they are the user's. A file that says nothing of itself, as an array, is known by one beside it that does.
 func Replaceable(own func(path string) bool, paths ...string) error {
 	var taken []string
 	for _, path := range paths {

@@ -32,13 +32,12 @@ func inherit(draft *os.File, replaced fs.FileInfo) error {
 // ForeignLinkError reports a symbolic link of another user in a folder where everybody can put one.
 type ForeignLinkError struct{ Link, Owner string }
 
-// Error names the link and its owner.
 func (e *ForeignLinkError) Error() string {
 	return fmt.Sprintf("the symbolic link %s is %s's, in a folder that everybody can write to: must be a link of yours, or none", e.Link, e.Owner)
 }
 
-// ownLinks returns a ForeignLinkError if the way to a file leads over a symbolic link of another user in a sticky folder
-// that everybody can write to. Linux follows the same rule where fs.protected_symlinks is 1.
+// ownLinks returns a ForeignLinkError if the way to a file leads over a symbolic link of another user in a sticky
+// folder that everybody can write to. Linux follows the same rule where fs.protected_symlinks is 1.
 func ownLinks(path string) error {
 	left := maxLinks
 	return ownLinksWithin(path, &left)
@@ -81,8 +80,8 @@ func ownLinksWithin(path string, left *int) error {
 	return nil
 }
 
-// foreignLink reports whether a link is of neither this user nor the folder's owner, in a sticky folder that everybody can
-// write to.
+// foreignLink reports whether a link is of neither this user nor the folder's owner, in a sticky folder that
+// everybody can write to.
 func foreignLink(link fs.FileInfo, folder string) (owner string, foreign bool) {
 	info, err := os.Stat(folder)
 	if err != nil || info.Mode()&fs.ModeSticky == 0 || info.Mode().Perm()&0o002 == 0 {

@@ -338,7 +338,8 @@ func (s *show) stands(body []byte) (err error) {
 	return nil
 }
 
-// withoutPast marks the snapshot of a run that stands, and removes what its only iteration would say of the iterations before it.
+// withoutPast marks the snapshot of a run that stands, and removes what its only iteration would say of the
+// iterations before it.
 func withoutPast(s *profiles.Snapshot) {
 	s.CatchingUp, s.Alerts, s.Effects, s.ETA, s.ETAKnown = true, nil, nil, 0, false
 	for i := range s.Caches {
@@ -346,8 +347,8 @@ func withoutPast(s *profiles.Snapshot) {
 	}
 }
 
-// asStands is the source of the aggregator of a run as it stands. It withholds the changes of settings: without the iterations
-// between them, the aggregator would join them into one change. Begin has the settings in force.
+// asStands is the source of the aggregator of a run as it stands. It withholds the changes of settings: without the
+// iterations between them, the aggregator would join them into one change. Begin has the settings in force.
 type asStands struct{ *feed }
 
 // Drain passes on the events of the moment but for changes.

@@ -44,8 +44,8 @@ func TestAFrameForASlowClient(t *testing.T) {
 	}
 }
 
-// A connection that ends without a farewell ends a run that is over like any other, and means that the process was killed if it
-// is not.
+// A connection that ends without a farewell ends a run that is over like any other, and means that the process was
+// killed if it is not.
 func TestAConnectionEndsWithoutAFarewell(t *testing.T) {
 	for _, over := range []bool{false, true} {
 		s := serve(t, journalLimit)

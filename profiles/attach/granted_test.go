@@ -90,7 +90,8 @@ func TestOnlyAnOperatorStopsTheRun(t *testing.T) {
 	}
 }
 
-// The run's own screen takes a free lease at first without a word; the log has each time that it returns the lease and takes it back.
+// The run's own screen takes a free lease at first without a word; the log has each time that it returns the lease
+// and takes it back.
 func TestTheOwnScreenTakingTheLeaseBackIsLogged(t *testing.T) {
 	var log []string
 	own := NewLease(func(line string) { log = append(log, line) }).Seat(&fakeRun{}, "pts/0", Operator).Own()

@@ -210,7 +210,8 @@ func (j *Journal) next(now time.Time) {
 	go j.seal(p)
 }
 
-// stateResults is the number of results that stateAfter keeps: an estimate of the time left needs so many. The others are counted.
+// stateResults is the number of results that stateAfter keeps: an estimate of the time left needs so many. The others
+// are counted.
 const stateResults = 10
 
 // stateAfter returns the events of a piece that the state of the run after it depends on, without

@@ -55,8 +55,8 @@ type Seat struct {
 	had   bool // it has had the lease; guarded by the lease's mu
 }
 
-// notesAtOnce and noteSpan bound how many notes one name takes in a time, on all its screens: its share of the run's. mostNoters
-// bounds the names that are kept.
+// notesAtOnce and noteSpan bound how many notes one name takes in a time, on all its screens: its share of the run's.
+// mostNoters bounds the names that are kept.
 const (
 	notesAtOnce = 5
 	noteSpan    = 10 * time.Second
@@ -198,7 +198,8 @@ func (s *Seat) Release() {
 	}
 }
 
-// state returns who has the lease and who asks for it, as a seat sees it, and a channel that is closed when that changes.
+// state returns who has the lease and who asks for it, as a seat sees it, and a channel that is closed when that
+// changes.
 func (l *Lease) state(s *Seat) (now profiles.Control, changed <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -221,7 +222,6 @@ func (l *Lease) Operator() string {
 // NotOperatorError refuses a request of a screen without the lease.
 type NotOperatorError struct{ Operator string }
 
-// Error says who operates the run.
 func (e *NotOperatorError) Error() string {
 	if e.Operator == "" {
 		return "this screen only watches the run"

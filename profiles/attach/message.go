@@ -125,7 +125,6 @@ type OtherVersionError struct {
 	Protocol    int
 }
 
-// Error says what helps.
 func (e *OtherVersionError) Error() string {
 	return fmt.Sprintf("session %s belongs to prismtop %s, which speaks version %d of the protocol, and this one version %d: attach with the program that began it",
 		e.ID, visible.Text(e.Version), e.Protocol, Protocol)

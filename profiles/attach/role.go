@@ -66,8 +66,8 @@ func needOf(k profiles.CommandKind) need {
 	return need{role: Operator, lease: true}
 }
 
-// able returns the commands that a screen with a role, and perhaps the lease, may ask for, of those that the run of a snapshot
-// carries out.
+// able returns the commands that a screen with a role, and perhaps the lease, may ask for, of those that the run of a
+// snapshot carries out.
 func able(of *profiles.Snapshot, role Role, operates bool) profiles.Kinds {
 	all := append(profiles.Kinds{profiles.OperateCommand, profiles.HandOverCommand}, of.Able()...)
 	return slices.DeleteFunc(all, func(k profiles.CommandKind) bool {
@@ -79,7 +79,6 @@ func able(of *profiles.Snapshot, role Role, operates bool) profiles.Kinds {
 // RoleError refuses a request that the role of a screen does not include.
 type RoleError struct{ Has, Needs Role }
 
-// Error says which role would do.
 func (e *RoleError) Error() string {
 	return fmt.Sprintf("this screen has the role %s: must be %s", e.Has, e.Needs)
 }

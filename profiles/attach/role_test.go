@@ -211,7 +211,8 @@ func TestNamesAreShortenedByCharacters(t *testing.T) {
 	}
 }
 
-// Only the input of a screen that may operate the run counts as watching it, and only such a screen keeps a run that is over.
+// Only the input of a screen that may operate the run counts as watching it, and only such a screen keeps a run that
+// is over.
 func TestViewersTakeNoPartInTheRun(t *testing.T) {
 	run := &fakeRun{}
 	l := NewLease(func(string) {})

@@ -23,8 +23,8 @@ import (
 const (
 	// helloLimit is how long a client may take for its first message.
 	helloLimit = 5 * time.Second
-	// mostClients bounds the connections that are served at a time, and mostScreens those of them that watch: the others are
-	// for what lists and stops sessions.
+	// mostClients bounds the connections that are served at a time, and mostScreens those of them that watch: the
+	// others are for what lists and stops sessions.
 	mostClients = mostScreens + 64
 	mostScreens = 64
 	// silence is how long a screen that is there says nothing at most: it reports its processor time more often.
@@ -32,7 +32,8 @@ const (
 	// A connection carries out so many commands in a span, and the others wait.
 	mostCommands = 200
 	commandSpan  = time.Second
-	// byeLimit is how long the end of a session waits for a screen to take anything, and byesLimit for it to take all that is left.
+	// byeLimit is how long the end of a session waits for a screen to take anything, and byesLimit for it to take all
+	// that is left.
 	byeLimit  = time.Second
 	byesLimit = 10 * time.Second
 	// lookEvery is the time between two looks at whether the socket still has its name.
@@ -180,8 +181,8 @@ func (v *Server) Close(why string) {
 	v.group.Wait()
 }
 
-// Operable reports whether a screen that may operate the run shows it, and has not been silent for long: a suspended one is as
-// good as none.
+// Operable reports whether a screen that may operate the run shows it, and has not been silent for long: a suspended
+// one is as good as none.
 func (v *Server) Operable() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -487,8 +488,8 @@ func (c *conn) send(k kind, v any) bool {
 	return err == nil && c.put(f)
 }
 
-// put writes a frame and reports whether it was taken. At the end of a session, the client must take something of it within byeLimit,
-// again and again.
+// put writes a frame and reports whether it was taken. At the end of a session, the client must take something of it
+// within byeLimit, again and again.
 func (c *conn) put(f []byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

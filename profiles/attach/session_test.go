@@ -354,7 +354,8 @@ func TestTheSocketIsMadeAgain(t *testing.T) {
 	}
 }
 
-// What a screen of an older version meets: one sentence, and nothing else. It does nothing to the run, whatever it says next.
+// What a screen of an older version meets: one sentence, and nothing else. It does nothing to the run, whatever it
+// says next.
 func TestAScreenOfAnOlderVersion(t *testing.T) {
 	s := serve(t, journalLimit)
 	s.begin()

@@ -9,13 +9,14 @@ import (
 	"prismtop/profiles/recording"
 )
 
-// This file sends the run as it stands ahead of its past, so that a screen that attaches to a long run never shows a setting of
-// long ago as if it were in force.
+// This file sends the run as it stands ahead of its past, so that a screen that attaches to a long run never shows a
+// setting of long ago as if it were in force.
 
 const (
 	// standEvery is the time between two accounts of how the run stands, while a screen catches up.
 	standEvery = 500 * time.Millisecond
-	// behindBy is how long before the present what a screen gets next must be for it to catch up; what is newer it has at once.
+	// behindBy is how long before the present what a screen gets next must be for it to catch up; what is newer it
+	// has at once.
 	behindBy = 2 * time.Second
 )
 
@@ -43,8 +44,8 @@ func (j *Journal) stands() ([]byte, error) {
 	return frame(stateFrame, bodyOf(&f)), nil
 }
 
-// standing returns what an aggregator needs for the state in a snapshot: events of a run that has had only its newest iteration.
-// Curves, windows of times and what was measured of changes need the past.
+// standing returns what an aggregator needs for the state in a snapshot: events of a run that has had only its newest
+// iteration. Curves, windows of times and what was measured of changes need the past.
 func standing(origin, begun time.Time, s *profiles.Snapshot, last *profiles.Iteration) *recording.Piece {
 	p := &recording.Piece{Began: origin}
 	now := begun.Add(max(s.Elapsed, time.Duration(last.Start+last.Total)))

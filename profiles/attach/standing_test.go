@@ -63,7 +63,8 @@ func TestAnAttachedScreenNeverShowsThePastAsThePresent(t *testing.T) {
 	same(t, "caught up", want, shots[len(shots)-1])
 }
 
-// A screen that has only the newest iteration shows no effect and no recent use of a cache, and the changes where they were made.
+// A screen that has only the newest iteration shows no effect and no recent use of a cache, and the changes where
+// they were made.
 func TestAScreenThatCatchesUpDerivesNothingFromOneIteration(t *testing.T) {
 	for _, newest := range []profiles.Flags{0, profiles.Warmup} {
 		s := serve(t, journalLimit)

@@ -1,4 +1,5 @@
-// Package await waits for an uninterruptible operation or the end of a context.
+// Package await waits for an operation that cannot be interrupted, such as a library's decoder, or for the end of a
+// context, whichever comes first. The operation then goes on by itself and its result is dropped.
 package await
 
 import (

@@ -56,8 +56,8 @@ func TestAnEffectWithoutReportsHasNoMemory(t *testing.T) {
 	}
 }
 
-// Where an ablation switched at the boundary of a change, what is held there belongs to either value: only the blocks tell
-// them apart.
+// Where an ablation switched at the boundary of a change, what is held there belongs to either value: only the blocks
+// tell them apart.
 func TestAnEffectThatIsSwitchedHasTheMemoryOfItsBlocks(t *testing.T) {
 	tr := newTrial(6)
 	tr.effects.Holds(100, true)

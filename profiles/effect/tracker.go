@@ -353,7 +353,8 @@ func (e *Tracker) drift(f *effect) {
 }
 
 // Holds adds what the run holds, in bytes, after an iteration or, if reported is true, by a report of its plans, which
-// follows every change. It says nothing of a change at whose boundary an ablation switched, too: its blocks do (Replicate).
+// follows every change. It says nothing of a change at whose boundary an ablation switched, too: its blocks do
+// (Replicate).
 func (e *Tracker) Holds(bytes int64, reported bool) {
 	e.held.bytes = bytes
 	if reported {

@@ -21,7 +21,6 @@ import (
 // KindError reports a path that leads to something unreadable.
 type KindError struct{ Mode fs.FileMode }
 
-// Error says what it is: "is a folder".
 func (e *KindError) Error() string {
 	switch {
 	case e.Mode.IsDir():
@@ -39,7 +38,6 @@ func (e *KindError) Error() string {
 // SizeError reports a file that is too large.
 type SizeError struct{ Limit int64 }
 
-// Error names the limit.
 func (e *SizeError) Error() string {
 	return "is larger than " + unit.Limit(e.Limit)
 }

@@ -1,7 +1,7 @@
 // Package kineto reads traces of torch.profiler (Kineto's Chrome JSON) as steps and their phases.
 //
-// A file is read twice, event by event, and nothing of it is kept but the bounds of steps and sums of phases: the steps are
-// the annotations ProfilerStep#N, which torch.profiler.profile writes for each call of its step().
+// A file is read twice, event by event, and nothing of it is kept but the bounds of steps and sums of phases: the
+// steps are the annotations ProfilerStep#N, which torch.profiler.profile writes for each call of its step().
 package kineto
 
 import (

@@ -54,7 +54,8 @@ func (g *memoryGroup) read(name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// cached returns the bytes of cached files, which count as used and make room when it is needed, as in the machine's MemAvailable.
+// cached returns the bytes of cached files, which count as used and make room when it is needed, as in the machine's
+// MemAvailable.
 func (g *memoryGroup) cached() (bytes int64) {
 	for line := range strings.Lines(g.read("memory.stat")) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -66,8 +67,8 @@ func (g *memoryGroup) cached() (bytes int64) {
 	return bytes
 }
 
-// memoryGroups returns the control groups that this process is in and that limit memory, of versions 1 and 2: its own, and those
-// around it that it can see.
+// memoryGroups returns the control groups that this process is in and that limit memory, of versions 1 and 2: its
+// own, and those around it that it can see.
 func memoryGroups(root string) (groups []memoryGroup) {
 	own, _ := os.ReadFile(filepath.Join(root, "/proc/self/cgroup")) // a system without control groups has none
 	mounts, _ := os.ReadFile(filepath.Join(root, "/proc/self/mountinfo"))
@@ -103,8 +104,8 @@ func memoryGroups(root string) (groups []memoryGroup) {
 	return groups
 }
 
-// groupMount returns where the hierarchy of control groups with memory is mounted, and which group is the root of that mount,
-// from the text of mountinfo (https://docs.kernel.org/filesystems/proc.html, 3.5).
+// groupMount returns where the hierarchy of control groups with memory is mounted, and which group is the root of
+// that mount, from the text of mountinfo (https://docs.kernel.org/filesystems/proc.html, 3.5).
 func groupMount(mounts string, version int) (mounted, point string, ok bool) {
 	for line := range strings.Lines(mounts) {
 		before, after, found := strings.Cut(line, " - ")

@@ -64,7 +64,8 @@ type GPUDevice struct {
 	Reason     string `json:"reason,omitempty"`      // why this build cannot compute on it; empty if it can
 }
 
-// Allowed returns the memory that this process may use at most: the machine's, or the limit of its control groups; 0 if unknown.
+// Allowed returns the memory that this process may use at most: the machine's, or the limit of its control groups; 0
+// if unknown.
 func (m Memory) Allowed() int64 {
 	if m.Limit > 0 {
 		return m.Limit
@@ -72,8 +73,8 @@ func (m Memory) Allowed() int64 {
 	return m.Total
 }
 
-// Usable returns the memory that a new process may use, within the limit of its control group; known is false where the system
-// does not say.
+// Usable returns the memory that a new process may use, within the limit of its control group; known is false where
+// the system does not say.
 func (m Memory) Usable() (bytes int64, known bool) {
 	if m.Available <= 0 {
 		return m.Limit, m.Limit > 0

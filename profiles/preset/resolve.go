@@ -230,8 +230,8 @@ func (src Sources) env() map[string]string {
 	return ours
 }
 
-// applyOwn applies the user's own file: its settings that the workload has, then its table for the workload. Settings of other
-// workloads are ignored, as one file serves all runs.
+// applyOwn applies the user's own file: its settings that the workload has, then its table for the workload. Settings
+// of other workloads are ignored, as one file serves all runs.
 func (src Sources) applyOwn(v settings.Values, origins settings.Origins) (settings.Values, error) {
 	if src.Own == "" {
 		return v, nil

@@ -138,7 +138,8 @@ func requires(v settings.Values, key, value string, cautions func(key, value str
 	return strings.Join(parts, "; ")
 }
 
-// caution says by how much the quality is worse with the value that is on, or off; empty if it is not, or the interval holds 0.
+// caution says by how much the quality is worse with the value that is on, or off; empty if it is not, or the
+// interval holds 0.
 func caution(r *profiles.AblationRow, a *profiles.Ablation, on bool) string {
 	change, low, high := r.Quality, r.QualityLow, r.QualityHigh
 	if !on {
@@ -196,7 +197,8 @@ func (r *Recommendation) automatic() string {
 
 // WriteText writes the list with the columns of PRISM's PERFORMANCE_OPTIMIZATION_GUIDE.md, and the checkboxes
 // and priorities of its baseline-v0.2.0.md.
-// It also says how many rows of the ablation could not be judged, and lists those that are not recommended with what was measured.
+// It also says how many rows of the ablation could not be judged, and lists those that are not recommended with what
+// was measured.
 func WriteText(w io.Writer, list []Recommendation, a *profiles.Ablation) error {
 	unjudged, rows := 0, len(a.Rows)
 	for i := range a.Rows {

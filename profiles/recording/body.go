@@ -113,8 +113,8 @@ func packedSettings(v, inForce settings.Values) map[string]string {
 	return object
 }
 
-// written returns how many elements of a list are written: of an array without those at its end that say nothing, beyond
-// what arrays had room for in the first programs.
+// written returns how many elements of a list are written: of an array without those at its end that say nothing,
+// beyond what arrays had room for in the first programs.
 func written(v reflect.Value) int {
 	n := v.Len()
 	switch v.Type() {

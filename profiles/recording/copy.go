@@ -10,9 +10,9 @@ import (
 	"strconv"
 )
 
-// Copy writes a closed copy of a recording, which may still grow, to a path, and replaces the file there by a rename. Whoever
-// reads it through a network file system sees the whole of the one or of the other. A plain copy of the file would lack what
-// is still in SQLite's log.
+// Copy writes a closed copy of a recording, which may still grow, to a path, and replaces the file there by a rename.
+// Whoever reads it through a network file system sees the whole of the one or of the other. A plain copy of the file
+// would lack what is still in SQLite's log.
 func Copy(ctx context.Context, from, to string) error {
 	if err := looksRight(from); err != nil {
 		return named(from, err)

@@ -10,7 +10,8 @@ import (
 	"prismtop/profiles"
 )
 
-// A copy of a recording that still grows is a whole file with what was recorded; a plain copy of the file would lack the log.
+// A copy of a recording that still grows is a whole file with what was recorded; a plain copy of the file would lack
+// the log.
 func TestACopyHasWhatIsInTheLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.sqlite")
 	r := New(Options{Path: path, Every: time.Hour, Fingerprint: Fingerprint{Version: "test"}})

@@ -68,9 +68,9 @@ type file struct {
 	made      os.FileInfo // of the file, to notice that the path leads elsewhere
 }
 
-// writing are the pragmas of a file that is written. It is appended to: half a megabyte of its pages in memory is enough.
-// Without a journal on the way to the log, no moment at which the program may end leaves one beside the file: only its header is
-// written then.
+// writing are the pragmas of a file that is written. It is appended to: half a megabyte of its pages in memory is
+// enough. Without a journal on the way to the log, no moment at which the program may end leaves one beside the file:
+// only its header is written then.
 var writing = []string{"journal_mode(off)", "journal_mode(wal)", "synchronous(normal)", "cache_size(-512)"}
 
 // busyMS is how long a statement waits for another program that locks the file, in milliseconds.

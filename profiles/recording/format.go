@@ -89,7 +89,6 @@ var migrations []string
 // NewerError reports a recording by a newer program.
 type NewerError struct{ Format int }
 
-// Error says what helps.
 func (e *NewerError) Error() string {
 	return fmt.Sprintf("was recorded by a newer prismtop, in format %d: this one reads formats up to %d, so update it", e.Format, Format)
 }

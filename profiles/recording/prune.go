@@ -37,13 +37,13 @@ func (p *Pruned) Bytes() (sum int64) {
 	return sum
 }
 
-// Prune deletes the oldest recordings of a folder until the others that may be deleted take at most limit bytes; 0 means
-// no limit. Those with a name or a note are deleted after all others. The recording at own, those that grow, files that
-// cannot be read as recordings and files with other names than those of NewPath are neither deleted nor counted. When ctx
-// ends, Prune returns what it has achieved.
+// Prune deletes the oldest recordings of a folder until the others that may be deleted take at most limit bytes; 0
+// means no limit. Those with a name or a note are deleted after all others. The recording at own, those that grow,
+// files that cannot be read as recordings and files with other names than those of NewPath are neither deleted nor
+// counted. When ctx ends, Prune returns what it has achieved.
 //
-// Files are opened only if the sizes of all exceed the limit: each before it is deleted, and the largest until those that
-// may be deleted are known to exceed it, but for at most half of the time.
+// Files are opened only if the sizes of all exceed the limit: each before it is deleted, and the largest until those
+// that may be deleted are known to exceed it, but for at most half of the time.
 func Prune(ctx context.Context, folder, own string, limit int64) (Pruned, error) {
 	if limit <= 0 {
 		return Pruned{}, nil
@@ -105,8 +105,8 @@ type pruning struct {
 	checksEnd time.Time       // zero for never
 }
 
-// delete deletes those of paths that may be deleted and are wanted, in their order, until the limit is kept. It returns the
-// others that may be deleted.
+// delete deletes those of paths that may be deleted and are wanted, in their order, until the limit is kept. It
+// returns the others that may be deleted.
 func (p *pruning) delete(ctx context.Context, paths []string, wanted func(*Status) bool) (others []string, err error) {
 	for _, path := range paths {
 		if err := p.check(ctx); err != nil {
@@ -138,8 +138,8 @@ func (p *pruning) delete(ctx context.Context, paths []string, wanted func(*Statu
 	return others, nil
 }
 
-// check opens the largest files until those that may be deleted exceed the limit, so that none is deleted because of files
-// that have to stay.
+// check opens the largest files until those that may be deleted exceed the limit, so that none is deleted because of
+// files that have to stay.
 func (p *pruning) check(ctx context.Context) error {
 	for p.total > p.limit && p.sure <= p.limit && len(p.unchecked) > 0 && (p.checksEnd.IsZero() || time.Now().Before(p.checksEnd)) {
 		path := p.unchecked[0]

@@ -374,8 +374,8 @@ func (r *Recorder) Close(ctx context.Context) error {
 	}
 }
 
-// Logged reports, once Close has returned nil, that a part of the run is in the log beside the file, because another program
-// reads it or the disk takes its time.
+// Logged reports, once Close has returned nil, that a part of the run is in the log beside the file, because another
+// program reads it or the disk takes its time.
 func (r *Recorder) Logged() bool {
 	select {
 	case <-r.done:

@@ -9,8 +9,8 @@ import (
 	"prismtop/profiles/machine"
 )
 
-// sensorColumns are the columns of the table of sensors, after the time and the number of the GPU, with their values in the row of a
-// GPU and in that of the machine itself, whose gpu is NULL; nil for NULL. A new one comes last.
+// sensorColumns are the columns of the table of sensors, after the time and the number of the GPU, with their values
+// in the row of a GPU and in that of the machine itself, whose gpu is NULL; nil for NULL. A new one comes last.
 var sensorColumns = []struct {
 	name, kind string
 	machine    func(*machine.Sensors) any

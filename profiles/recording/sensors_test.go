@@ -10,8 +10,8 @@ import (
 	"prismtop/profiles/machine"
 )
 
-// Sensors are in a table, where NULL stands for what is missing; a recording without the table or without its last column, as
-// earlier programs made them, is read and joined.
+// Sensors are in a table, where NULL stands for what is missing; a recording without the table or without its last
+// column, as earlier programs made them, is read and joined.
 func TestSensorsAreRecorded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.sqlite")
 	r := begin(New(Options{Path: path}))

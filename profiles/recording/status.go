@@ -154,8 +154,8 @@ func (r *Reader) Status(ctx context.Context) (s Status, err error) {
 	return s, named(r.path, errors.Join(err, rows.Err()))
 }
 
-// sinceRestart returns the recorded time since the newest start that began at the first iteration, up to a time since the
-// recording began: starts after it resumed the one before each.
+// sinceRestart returns the recorded time since the newest start that began at the first iteration, up to a time since
+// the recording began: starts after it resumed the one before each.
 func (r *Reader) sinceRestart(ctx context.Context, until time.Duration) (sum time.Duration, err error) {
 	rows, err := r.db.QueryContext(ctx, `SELECT s.at, b.first, b.last FROM starts s
 		LEFT JOIN (SELECT start, min(first) AS first, max(to_ns) AS last FROM blocks GROUP BY start) b ON b.start = s.start ORDER BY s.start DESC`)

@@ -61,8 +61,8 @@ func (f *file) check(limit int64) error {
 	return err
 }
 
-// checkpoint writes the log to the file and empties it. It does not wait for programs that read the log: whole is false if
-// one of them keeps it.
+// checkpoint writes the log to the file and empties it. It does not wait for programs that read the log: whole is
+// false if one of them keeps it.
 func (f *file) checkpoint(ctx context.Context) (whole bool, err error) {
 	var kept, pages, written int
 	_, err = f.db.ExecContext(ctx, "PRAGMA busy_timeout(0)")
@@ -76,8 +76,8 @@ func (f *file) checkpoint(ctx context.Context) (whole bool, err error) {
 // errTooLarge ends a recording that may not grow.
 var errTooLarge = errors.New("file too large: the file system or ulimit -f lets it grow no further")
 
-// explain returns errTooLarge for an error of SQLite that means that: it gives only its own code. The file that keeps room shows
-// whether one may be so large, without taking any.
+// explain returns errTooLarge for an error of SQLite that means that: it gives only its own code. The file that keeps
+// room shows whether one may be so large, without taking any.
 func (f *file) explain(why error) error {
 	var failed *sqlite.Error
 	if !errors.As(why, &failed) || failed.Code()&0xff != sqlite3.SQLITE_IOERR && failed.Code()&0xff != sqlite3.SQLITE_FULL {
@@ -125,8 +125,8 @@ func (f *file) stop(ctx context.Context, why error) error {
 }
 
 // close closes the file, which is then a single one unless another program has it open. why is why the recording stops
-// before its run; nil if the run ended. committed is called as soon as the whole run is in the file and its log. logged reports
-// that the log stays beside the file with a part of the run, because another program reads it.
+// before its run; nil if the run ended. committed is called as soon as the whole run is in the file and its log.
+// logged reports that the log stays beside the file with a part of the run, because another program reads it.
 func (f *file) close(why error, committed func()) (logged bool, err error) {
 	ctx := context.Background()
 	defer f.tables.close()

@@ -35,7 +35,6 @@ type DamagedError struct {
 	Err error
 }
 
-// Error says what is missing, and why.
 func (e *DamagedError) Error() string {
 	when := fmt.Sprintf("from %v to %v", e.From.Round(time.Millisecond), e.To.Round(time.Millisecond))
 	if e.lost && e.Iterations == 0 {
@@ -51,7 +50,6 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("%s %s missing%s, %s: %v", unit.Plural(int(e.Iterations), "iteration", "iterations"), verb, which, when, e.Err)
 }
 
-// Unwrap returns the reason.
 func (e *DamagedError) Unwrap() error { return e.Err }
 
 // mostNamed is the number of missing parts that Damages names.

@@ -317,8 +317,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// CheckText returns why a text that a screen shows cannot be used: it is longer than a number of bytes, or has characters
-// that do not print.
+// CheckText returns why a text that a screen shows cannot be used: it is longer than a number of bytes, or has
+// characters that do not print.
 func CheckText(what, text string, most int) error {
 	switch {
 	case len(text) > most:

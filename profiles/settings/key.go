@@ -211,8 +211,8 @@ func bound(v float64) string {
 // MaxInteger is the largest integer in a settings file.
 const MaxInteger = math.MaxInt64
 
-// Usual returns the value that a press of a MoveToggle switches on: of the values that an ablation compares the one that is not
-// the first of Allowed, else the second of Allowed.
+// Usual returns the value that a press of a MoveToggle switches on: of the values that an ablation compares the one
+// that is not the first of Allowed, else the second of Allowed.
 func (k *Key) Usual() string {
 	if len(k.Compared.Pairs) > 0 {
 		for _, v := range []string{k.Compared.Pairs[0].On, k.Compared.Pairs[0].Off} {

@@ -19,7 +19,6 @@ type ValueError struct {
 	Want  string // "must be …"
 }
 
-// Error implements error.
 func (e *ValueError) Error() string { return e.Key + " = " + e.Value + ": " + e.Want }
 
 // KeyError reports that what a value stands for cannot be used: a picture, or a device.
@@ -28,10 +27,8 @@ type KeyError struct {
 	Err error
 }
 
-// Error says why.
 func (e *KeyError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the reason.
 func (e *KeyError) Unwrap() error { return e.Err }
 
 // UnknownKeyError reports a key that does not exist, with similar ones.
@@ -40,7 +37,6 @@ type UnknownKeyError struct {
 	Near []string
 }
 
-// Error implements error.
 func (e *UnknownKeyError) Error() string {
 	if len(e.Near) == 0 {
 		return fmt.Sprintf("unknown setting %q: prismtop settings lists them", e.Key)

@@ -7,19 +7,21 @@ import (
 
 // Roles name the settings of a workload that others treat in a way of their own, such as a screen. All are optional.
 type Roles struct {
-	// Rate is a learning rate: a screen multiplies it, and shows the series of its name, which a schedule may have lowered.
+	// Rate is a learning rate: a screen multiplies it, and shows the series of its name, which a schedule may have
+	// lowered.
 	Rate string `json:"rate,omitempty"`
 	// Precision is the arithmetic of the computation, a text; "off" is float32.
 	Precision string `json:"precision,omitempty"`
-	// Unit are integers whose product is the number of iterations of a unit at most, and Before of those before the first unit.
+	// Unit are integers whose product is the number of iterations of a unit at most, and Before of those before the
+	// first unit.
 	Unit   []string `json:"unit,omitempty"`
 	Before []string `json:"before,omitempty"`
 	// Shape are the settings that fix the size of the work, of which a measurement of time is: "512/128".
 	Shape []string `json:"shape,omitempty"`
 	// Objective are the settings that decide what the losses measure: those before a change are not comparable.
 	Objective []string `json:"objective,omitempty"`
-	// Weights are numbers that sum to 1: a change of one changes the others in proportion. WeightsName names them on the
-	// screen. They count while the setting WeightsOf has the value WeightsIn.
+	// Weights are numbers that sum to 1: a change of one changes the others in proportion. WeightsName names them on
+	// the screen. They count while the setting WeightsOf has the value WeightsIn.
 	Weights     []string `json:"weights,omitempty"`
 	WeightsName string   `json:"weights_name,omitempty"`
 	WeightsOf   string   `json:"weights_of,omitempty"`

@@ -27,8 +27,8 @@ const (
 	Within                   // the claim is shown: the whole interval is within its margin
 )
 
-// Judge returns what an interval, from low to high, allows to say. An interval with an end that is infinite or NaN is not
-// known. One that excludes the claim but lies within its margin is Within: so small a difference does not matter.
+// Judge returns what an interval, from low to high, allows to say. An interval with an end that is infinite or NaN is
+// not known. One that excludes the claim but lies within its margin is Within: so small a difference does not matter.
 func (c Claim) Judge(low, high float64) Finding {
 	switch {
 	case math.IsNaN(low) || math.IsNaN(high) || math.IsInf(low, 0) || math.IsInf(high, 0):

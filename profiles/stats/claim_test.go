@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// The cases come from wrong verdicts: "no effect" of [-48, +82] %, "less than claimed" of 1.94 [0.71, 5.25] beside 2 to 5, and an optimum
-// of 4 "less than claimed" beside 64 to 128 while the fastest size may be any from 1 to 256.
+// The cases come from wrong verdicts: "no effect" of [-48, +82] %, "less than claimed" of 1.94 [0.71, 5.25] beside 2
+// to 5, and an optimum of 4 "less than claimed" beside 64 to 128 while the fastest size may be any from 1 to 256.
 func TestWhatAnIntervalAllowsToSay(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
 	for _, tt := range []struct {

@@ -1,5 +1,12 @@
-// Package stats summarises measurements: quantiles, and the shift between two
-// windows of iteration times with its interval.
+// Package stats summarises measurements and says what an interval allows to claim; nothing else in the program judges
+// one.
+//
+//	quantile.go    quantiles, the median's interval
+//	student.go     Student's t, of means and of differences
+//	signedrank.go  Wilcoxon's signed ranks, of pairs (Hodges and Lehmann's estimate)
+//	trend.go       slopes
+//	drift.go       the shift between two windows of iteration times beside what the machine drifts by
+//	claim.go       the claim: faster, slower, alike, undecided
 package stats
 
 import "math"

@@ -49,8 +49,8 @@ type known struct {
 }
 
 // New returns a stream whose first reader has room for at least capacity iterations, or fewer if the schema
-// is so large that each takes several slots. 8192 of them (6 MiB) are more than a second of the fastest loop. Events written before
-// the first call of Follow are kept for the first reader.
+// is so large that each takes several slots. 8192 of them (6 MiB) are more than a second of the fastest loop. Events
+// written before the first call of Follow are kept for the first reader.
 func New(capacity int) *Stream { return WithClock(capacity, time.Now) }
 
 // WithClock is New with a clock other than the machine's, which must not run

@@ -83,7 +83,6 @@ type Error struct {
 	Err  error
 }
 
-// Error names file, line and key.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("plan")
@@ -100,7 +99,6 @@ func (e *Error) Error() string {
 	return b.String() + e.Err.Error()
 }
 
-// Unwrap returns the error itself.
 func (e *Error) Unwrap() error { return e.Err }
 
 // wrong places an error at a key of the file, or at the nearest key around it.

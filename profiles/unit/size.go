@@ -44,8 +44,8 @@ func Memory(bytes float64) string {
 	return fmt.Sprintf("%.1f GB", bytes/1e9)
 }
 
-// Limit formats a size that is a whole number of KiB or MiB, such as those of the processor's caches and limits that are given
-// in MiB: "32 KiB", "256 MiB". What was measured is in decimal units.
+// Limit formats a size that is a whole number of KiB or MiB, such as those of the processor's caches and limits that
+// are given in MiB: "32 KiB", "256 MiB". What was measured is in decimal units.
 func Limit(bytes int64) string {
 	if bytes < 1<<20 {
 		return fmt.Sprintf("%d KiB", bytes>>10)

@@ -148,8 +148,8 @@ func (t *timing) left(blocks int) (d time.Duration, known bool) {
 	return time.Duration(t.spent) / time.Duration(t.blocks) * time.Duration(blocks), true
 }
 
-// length fixes the length of the block under way, if its first iterations have not done so yet, by the time of an iteration, and
-// returns how many are left. each is that of before, and used until there is a comparable one.
+// length fixes the length of the block under way, if its first iterations have not done so yet, by the time of an
+// iteration, and returns how many are left. each is that of before, and used until there is a comparable one.
 func (t *timing) length(each time.Duration) int {
 	b := &t.block
 	if b.want == 0 {

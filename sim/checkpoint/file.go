@@ -183,7 +183,6 @@ func decode(ctx context.Context, f io.ReaderAt, size int64) (*Checkpoint, error)
 // NewerError reports a file of a later version of the format.
 type NewerError struct{ Format int }
 
-// Error names the versions.
 func (e *NewerError) Error() string {
 	return fmt.Sprintf("is in version %d of the format, of a newer prismtop: must be at most %d", e.Format, Format)
 }

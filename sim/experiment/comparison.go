@@ -118,7 +118,8 @@ type planner interface {
 }
 
 // Ahead returns the blocks that come next, the first being the one under way, given the time of an iteration before
-// the comparison; none if they are not known. It fixes their lengths, so it is only for tasks that run blocks by themselves.
+// the comparison; none if they are not known. It fixes their lengths, so it is only for tasks that run blocks by
+// themselves.
 func (c *Comparison) Ahead(each time.Duration) (blocks []profiles.Block, err error) {
 	if p, ok := c.schedule.(planner); ok {
 		err = c.guard(func() { blocks = p.Ahead(each) })

@@ -1,5 +1,7 @@
 package nn
 
+// Memory by category: of the variables that a plan uses, and of its arena.
+
 import "sort"
 
 // Usage is memory in bytes by category.

@@ -10,6 +10,8 @@ import (
 	"strings"
 )
 
+// Sampling patterns: their options, and the points or lines of k-space that are measured, in order.
+
 // PatternOptions configure the sampling of k-space (spec/prism.md §4).
 type PatternOptions struct {
 	// Name is one of PatternNames.

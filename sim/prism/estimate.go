@@ -7,7 +7,8 @@ import (
 	"prismtop/sim/nn"
 )
 
-// estimate is the reconstruction as a picture: the newest output of the decoder, and the one at the start of the sample.
+// estimate is the reconstruction as a picture: the newest output of the decoder, and the one at the start of the
+// sample.
 type estimate struct {
 	trainer *trainer
 

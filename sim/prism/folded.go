@@ -277,8 +277,9 @@ func (r *Reconstruction) finalOutput(ctx context.Context) ([]float32, error) {
 	return got, nil
 }
 
-// roomForFinal reports whether there is memory for a final pass beside a run that holds m: three more copies of the weights (folded, packed
-// and those of the file), the results of all layers before and after their packing, and two planes. Where the system does not say, there is.
+// roomForFinal reports whether there is memory for a final pass beside a run that holds m: three more copies of the
+// weights (folded, packed and those of the file), the results of all layers before and after their packing, and two
+// planes. Where the system does not say, there is.
 func roomForFinal(m profiles.Memory, pixels int) bool {
 	free, known := machine.ReadMemory().Usable()
 	if !known {

@@ -157,7 +157,6 @@ func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (
 // deviceError is an error of a backend: too little memory, a missing kernel, a driver's or a device's failure.
 type deviceError struct{ error }
 
-// Unwrap returns the backend's error.
 func (e *deviceError) Unwrap() error { return e.error }
 
 // threads returns the effective number of threads: 0 means one per processor.

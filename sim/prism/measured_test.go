@@ -85,8 +85,8 @@ func firstLosses(t *testing.T, r *prism.Reconstruction) (all []float64) {
 	return all
 }
 
-// A run from measured amplitudes, intensities or fields is the run that simulates them; its quality is absent, unless the
-// truth is in the file.
+// A run from measured amplitudes, intensities or fields is the run that simulates them; its quality is absent, unless
+// the truth is in the file.
 func TestMeasurementsStandForTheTelescope(t *testing.T) {
 	simulated, err := made(t, measuredSettings("")...)
 	if err != nil {

@@ -116,7 +116,7 @@ func Schema() profiles.Schema {
 			// The document says "consistent" and no number.
 			{Name: "reproducible", Of: profiles.OfSpread, Limit: 0.1, Wanted: "2-3 runs, consistent", Line: 324},
 		}},
-		Tips: []profiles.Tip{
+		Tips: []profiles.AlertAdvice{
 			{Alert: "not-finite", When: profiles.When{Setting: "amp", Value: "fp16"},
 				Try: "Switch AMP off {switch amp} or to bf16 {choose amp}, whose range is that of fp32, and restart {restart}."},
 			{Alert: "not-finite", Try: "Halve the learning rate {lower learning_rate} and restart {restart}."},

@@ -111,8 +111,8 @@ func (t *trainer) settleScaler() {
 	}
 }
 
-// recordSkipped shows a skipped step in a record, which has room for one. Where the last two steps of a run are skipped on
-// a GPU, one remains.
+// recordSkipped shows a skipped step in a record, which has room for one. Where the last two steps of a run are
+// skipped on a GPU, one remains.
 func (t *trainer) recordSkipped(rec *profiles.Iteration) {
 	if t.skipped > 0 {
 		t.skipped--

@@ -9,13 +9,14 @@ import (
 	"prismtop/sim/weights"
 )
 
-// KerasScript converts PtychoPINN's Keras models, which are HDF5 in a zip archive, to the names of keras, and back: a program in Python.
+// KerasScript converts PtychoPINN's Keras models, which are HDF5 in a zip archive, to the names of keras, and back: a
+// program in Python.
 //
 //go:embed keras.py
 var KerasScript string
 
-// Names are the names of the network's arrays in those of PtychoPINN's programs that have this network: its Keras model, as the
-// script of prismtop weights keras writes them, and its port to PyTorch.
+// Names are the names of the network's arrays in those of PtychoPINN's programs that have this network: its Keras
+// model, as the script of prismtop weights keras writes them, and its port to PyTorch.
 func (n *Network) Names() (all []weights.Names) {
 	for i, names := range n.programs() {
 		as := n.config

@@ -37,9 +37,9 @@ func Sizes() []int { return []int{64, 128, 256} }
 // AmpActivations are the activations of the amplitude's centre.
 func AmpActivations() []string { return []string{"sigmoid", "swish", "softplus", "relu"} }
 
-// HeadKinds are the programs whose heads a network may have. They differ in the channels that draw the border: four of the
-// decoder's in the Keras model, one for each pattern of a group in ptycho_torch, which then has 32 filters for a scale of 1 at every
-// size.
+// HeadKinds are the programs whose heads a network may have. They differ in the channels that draw the border: four
+// of the decoder's in the Keras model, one for each pattern of a group in ptycho_torch, which then has 32 filters for
+// a scale of 1 at every size.
 func HeadKinds() []string { return []string{"keras", headsOfPort} }
 
 const headsOfPort = "ptycho_torch"

@@ -71,7 +71,8 @@ type Alignment struct {
 	PhaseError float64 // root mean square difference of the phases, radians, where the truth is not 0
 }
 
-// Align compares a canvas of the groups of NewTruth with the truth. An unknown truth leaves it as it is, without errors.
+// Align compares a canvas of the groups of NewTruth with the truth. An unknown truth leaves it as it is, without
+// errors.
 func (t *Truth) Align(c *Canvas) (*Alignment, error) {
 	if c.Side != t.canvas {
 		return nil, errors.New("align with the truth: the canvas is of other groups")

@@ -87,8 +87,8 @@ type Comparer interface {
 	Quality(ctx context.Context) (profiles.Values, error)
 }
 
-// FinalComparer is a Comparer that may save another result than the newest that it has compared, such as that of weights
-// which the newest iteration updated after its forward pass.
+// FinalComparer is a Comparer that may save another result than the newest that it has compared, such as that of
+// weights which the newest iteration updated after its forward pass.
 type FinalComparer interface {
 	// FinalQuality is Quality of what Save writes.
 	FinalQuality(ctx context.Context) (profiles.Values, error)
@@ -210,8 +210,9 @@ type Trier interface {
 
 // Scheduler is a Trier whose process can run several blocks of a comparison by itself, exactly as long as they are.
 type Scheduler interface {
-	// Plan is told before each iteration of a comparison which blocks come next, the first being the one under way; none if
-	// that is not known, or at its end. Base is in force after the last of them, whatever happens to this process.
+	// Plan is told before each iteration of a comparison which blocks come next, the first being the one under way;
+	// none if that is not known, or at its end. Base is in force after the last of them, whatever happens to this
+	// process.
 	Plan(ctx context.Context, blocks []profiles.Block, base settings.Values) error
 }
 
@@ -254,10 +255,8 @@ type Remarker interface {
 // RefusedError is an error of Apply that changed nothing.
 type RefusedError struct{ Err error }
 
-// Error says why.
 func (e *RefusedError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the reason.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
 // Refused reports whether an error of a task is that of settings which it refused: it keeps its previous ones.
@@ -359,10 +358,8 @@ func IterationsWithin(v settings.Values, most float64) int64 {
 // The settings are valid elsewhere.
 type LackingError struct{ Err error }
 
-// Error says what is lacking and what would be right.
 func (e *LackingError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the reason.
 func (e *LackingError) Unwrap() error { return e.Err }
 
 // NoKernels is why a workload whose operators the CPU alone has kernels for is not computed on a GPU.

@@ -77,8 +77,8 @@ func (d Devices) resolve(device string) string {
 	return "cuda:0"
 }
 
-// open returns the processor's backend, or opens that of a GPU. Under auto the note says why a GPU that seemed usable is
-// not used.
+// open returns the processor's backend, or opens that of a GPU. Under auto the note says why a GPU that seemed usable
+// is not used.
 func (d Devices) open(device string, processor nn.Backend) (b nn.Backend, note string, err error) {
 	if device == "cpu" {
 		return processor, "", nil

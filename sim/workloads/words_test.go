@@ -80,8 +80,8 @@ func declared() map[string]bool {
 	return names
 }
 
-// wordsIn calls say with every literal of a file that is a workload's name: one of several words anywhere, or the beginning of
-// one, and any other where something is asked for it or compared with it.
+// wordsIn calls say with every literal of a file that is a workload's name: one of several words anywhere, or the
+// beginning of one, and any other where something is asked for it or compared with it.
 func wordsIn(t *testing.T, path string, names map[string]bool, say func(line int, name string)) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
@@ -139,8 +139,8 @@ func nameOf(e ast.Expr) string {
 	return ""
 }
 
-// What a workload calls its settings, phases, series and caches is said in its folder only: others read it in its schema and
-// its table.
+// What a workload calls its settings, phases, series and caches is said in its folder only: others read it in its
+// schema and its table.
 func TestAWorkloadsWordsAreInItsFolderOnly(t *testing.T) {
 	root := filepath.Join("..", "..")
 	names, used := declared(), map[string]bool{}

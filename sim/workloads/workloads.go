@@ -1,5 +1,6 @@
-// Package workloads lists the workloads of prismtop, on the devices of this build. It
-// is imported only by packages that start runs.
+// Package workloads lists the workloads of prismtop, a line each, and opens the devices that they ask for: the
+// processor's kernels, or a GPU's, which only the command line can hand in. It is imported only by packages that
+// start runs; everything else knows a workload by its schema and its table of settings.
 package workloads
 
 import (

@@ -88,8 +88,8 @@ func Ceiling(c profiles.Curve, previous float64) float64 {
 }
 
 // Range returns a linear axis between round numbers that contains the curve but for its first point and
-// twentieth, which are often far from the rest. The previous axis is kept while the curve fills more than half of it, so that
-// the axis does not flicker.
+// twentieth, which are often far from the rest. The previous axis is kept while the curve fills more than half of it,
+// so that the axis does not flicker.
 func Range(c profiles.Curve, previous [2]float64) [2]float64 {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, p := range c[min(max(len(c)-1, 0), (len(c)+19)/20):] {

@@ -1,4 +1,6 @@
-// Package control is the interface between a run and its viewers.
+// Package control is the interface between a run and its viewers. A Source delivers snapshots, says which commands it
+// is able to carry out, and carries them out; a live run, a replay and a session of another process are sources
+// alike. What only some can do, such as being played or exported, is an interface beside it, which a viewer asks for.
 package control
 
 import (
@@ -18,15 +20,15 @@ var (
 	ErrHungUp   = errors.New("the terminal was lost")
 )
 
-// Source is a run being watched: live, replayed, or in another process. It may also be Shared, a Replay or an Exporter. The run's
-// own goroutine never waits for a viewer.
+// Source is a run being watched: live, replayed, or in another process. It may also be Shared, a Replay or an
+// Exporter. The run's own goroutine never waits for a viewer.
 type Source interface {
 	// Snapshots delivers the newest snapshot; a slow reader misses the ones in between.
 	Snapshots() <-chan *profiles.Snapshot
 	// Able returns the commands that this viewer may ask for now, given the newest snapshot, nil before the first.
 	Able(*profiles.Snapshot) profiles.Kinds
-	// Do asks for a command. It returns at once, except for one that may take Long, with an error if the command is refused. It
-	// takes effect between two iterations; what became of it is in the snapshots.
+	// Do asks for a command. It returns at once, except for one that may take Long, with an error if the command is
+	// refused. It takes effect between two iterations; what became of it is in the snapshots.
 	Do(profiles.Command) error
 }
 

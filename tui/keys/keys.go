@@ -14,8 +14,8 @@ import (
 // Row is an action with its keys.
 type Row struct {
 	Action profiles.Action
-	// Command is the command that it asks the run for; empty if it needs none. A row whose command the run does not carry
-	// out is not there.
+	// Command is the command that it asks the run for; empty if it needs none. A row whose command the run does not
+	// carry out is not there.
 	Command profiles.CommandKind
 	Keys    []string // as a terminal names them; texts name the first
 	Shown   string   // in place of the first in lists, such as "1-9"; empty for none

@@ -262,8 +262,8 @@ func (o *Own) swapped(t *Table) map[*choice]string {
 	return given
 }
 
-// obey gives an action its key and takes it from the rows on the same screens that have it by default. A row without another
-// key takes part in a swap: it gets the key that the action gives up.
+// obey gives an action its key and takes it from the rows on the same screens that have it by default. A row without
+// another key takes part in a swap: it gets the key that the action gives up.
 func (o *Own) obey(t *Table, c *choice, obeyed map[*Row]*choice, given string) error {
 	at := place(0)
 	for s := range t.rows {

@@ -50,7 +50,8 @@ func (able) Able(*profiles.Snapshot) profiles.Kinds {
 	return profiles.Kinds{profiles.ExportCommand, "dance"}
 }
 
-// A command without texts of its own is a word, with the sentence of its key if it has one; one that the run is not able to do is none.
+// A command without texts of its own is a word, with the sentence of its key if it has one; one that the run is not
+// able to do is none.
 func TestEveryCommandIsAWord(t *testing.T) {
 	out, run := &tuitest.Transcript{}, able{tuitest.NewRecorder()}
 	l := lines{out: out, source: run, snap: tuitest.Running()}

@@ -1,5 +1,6 @@
-// Package lines presents a run as lines of text: an interactive session, progress output, and the
-// summary at the end.
+// Package lines presents a run as lines of text, for screen readers, logs and terminals that cannot draw: a session in
+// which commands are words, the progress of a headless run, and the summary at the end of every run. It has the words
+// of the screen (tui/words) and none of its drawing.
 package lines
 
 import (
@@ -161,8 +162,8 @@ type lines struct {
 // mostWaiting bounds the commands that wait for the run to begin.
 const mostWaiting = 1000
 
-// waits keeps a command that came while the run is prepared until it has begun, and says so: a script does not see when. Others
-// that came before it go first; those that need no run do not wait.
+// waits keeps a command that came while the run is prepared until it has begun, and says so: a script does not see
+// when. Others that came before it go first; those that need no run do not wait.
 func (l *lines) waits(text string) bool {
 	if l.snap != nil && l.snap.State != profiles.Preparing || text == "" || len(l.waiting) >= mostWaiting {
 		return false

@@ -156,7 +156,8 @@ func onceUse(s *profiles.Snapshot, id int) *profiles.CacheUse {
 	return nil
 }
 
-// withoutCache returns what a disabled cache means, from long to short: its work is done again, unless nobody asks twice.
+// withoutCache returns what a disabled cache means, from long to short: its work is done again, unless nobody asks
+// twice.
 func withoutCache(s *profiles.Snapshot, id int) []string {
 	if onceUse(s, id) != nil {
 		return []string{", nothing is asked twice", ", asked once"}

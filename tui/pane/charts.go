@@ -13,8 +13,8 @@ import (
 	"prismtop/tui/words"
 )
 
-// The pane of the iteration time; the marks of changes and notes that all charts over the run have, and the paragraphs about
-// these charts.
+// The pane of the iteration time; the marks of changes and notes that all charts over the run have, and the
+// paragraphs about these charts.
 
 // IterationTime specifies the pane of the iteration time over the run.
 var IterationTime = Spec{

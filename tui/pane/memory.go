@@ -13,8 +13,8 @@ import (
 	"prismtop/tui/words"
 )
 
-// The pane of the memory: bars of its categories, or a line each for GPU, process and caches. Its ledger is in ledger.go, its
-// chart in memory_history.go.
+// The pane of the memory: bars of its categories, or a line each for GPU, process and caches. Its ledger is in
+// ledger.go, its chart in memory_history.go.
 
 // Memory specifies the pane of the memory used by the run, the process and the GPU.
 var Memory = Spec{

@@ -70,8 +70,8 @@ func (p *phases) bars(c *chart.Canvas, s *profiles.Snapshot) {
 	}
 }
 
-// farthest is how many times the longest median the scale of the bars goes: the whisker of one slow phase beyond has no end, so
-// that bars of the others can be seen.
+// farthest is how many times the longest median the scale of the bars goes: the whisker of one slow phase beyond has
+// no end, so that bars of the others can be seen.
 const farthest = 3
 
 // scaleOf returns the time at the right end of the bars.

@@ -11,7 +11,8 @@ import (
 	"prismtop/tui/words"
 )
 
-// The pane of the phases and its views: bars, the layers' table, roofline and waterfall, beside each other where there is room.
+// The pane of the phases and its views: bars, the layers' table, roofline and waterfall, beside each other where
+// there is room.
 
 // Phases specifies the pane that breaks an iteration down by phase.
 var Phases = Spec{

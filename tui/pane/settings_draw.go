@@ -230,7 +230,8 @@ func (p *settingsView) about(k *settings.Key, s *profiles.Snapshot) string {
 	return text
 }
 
-// Suspended describes why a threshold is not in force and the losses that another may be chosen from, "" for any other setting.
+// Suspended describes why a threshold is not in force and the losses that another may be chosen from, "" for any
+// other setting.
 func Suspended(key string, s *profiles.Snapshot) string {
 	given, now, suspended := words.SettingsOf(s).Suspended(key)
 	if !suspended {

@@ -1,5 +1,9 @@
 // Package pane provides the panes of the screen: the Pane and Host interfaces, the parts that
-// panes share, and the panes of every workload.
+// panes share, and the panes of every workload, a file each.
+//
+// To read one, begin with units.go, which is short. A pane draws the newest snapshot that its Host has into the
+// rectangle that it is given, and knows nothing of who shows it; its Spec says what a run must offer for it. Panes of
+// imaging workloads and others that only some have are in packages below.
 package pane
 
 import (

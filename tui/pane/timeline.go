@@ -14,7 +14,8 @@ import (
 	"prismtop/tui/words"
 )
 
-// The time axis of a chart over the run: its window, its cursor and keys, the visible part of curves, and what the cursor reads.
+// The time axis of a chart over the run: its window, its cursor and keys, the visible part of curves, and what the
+// cursor reads.
 
 // Timeline is the time axis of a chart over the run, with a cursor. It shows the whole run, or a
 // window that follows the run or was scrolled back and is held. A pane embeds a Timeline next to

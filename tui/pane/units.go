@@ -110,8 +110,8 @@ type unitColumn struct {
 	cell  func(s *profiles.Snapshot, r profiles.UnitResult) string
 }
 
-// unitColumns returns the columns of a run: those of every run, those of the losses by which its units end, the oldest of
-// which goes first where there is little room, and the place of a unit that has one.
+// unitColumns returns the columns of a run: those of every run, those of the losses by which its units end, the
+// oldest of which goes first where there is little room, and the place of a unit that has one.
 func unitColumns(s *profiles.Snapshot) []unitColumn {
 	all := []unitColumn{
 		iterationsColumn,

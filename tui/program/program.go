@@ -54,7 +54,8 @@ type Stage struct {
 // not wait for it: see terminal.Output.
 const framesPerSecond = 50
 
-// Time limits for leaving: of Bubble Tea's orderly end, and of its forced end. No shell waits for the end of a visitor's screen.
+// Time limits for leaving: of Bubble Tea's orderly end, and of its forced end. No shell waits for the end of a
+// visitor's screen.
 const (
 	leaveLimit       = 800 * time.Millisecond
 	leaveLimitRemote = 5 * time.Second
@@ -69,9 +70,10 @@ const (
 	holdPeriod   = 10 * time.Millisecond
 )
 
-// Bubble Tea's reader waits until each key is taken. If keys were left at the end, it would wait for ever, together with the
-// model: the end of a process ends it, that of a visitor's screen does not. The end of a visitor's screen therefore waits for the
-// last key of the hushed keyboard, at most for settleLimit, and for settleLost if the terminal is lost, which sends no last key.
+// Bubble Tea's reader waits until each key is taken. If keys were left at the end, it would wait for ever, together
+// with the model: the end of a process ends it, that of a visitor's screen does not. The end of a visitor's screen
+// therefore waits for the last key of the hushed keyboard, at most for settleLimit, and for settleLost if the
+// terminal is lost, which sends no last key.
 const (
 	settleLimit = 4 * time.Second
 	settleLost  = 80 * time.Millisecond
@@ -86,8 +88,8 @@ func AnswersExpected(questioned, now time.Time) bool {
 // model leaves or ctx ends. It restores the terminal and returns within two seconds even if the terminal
 // has stopped reading.
 //
-// The error is nil if the model quit; control.ErrInterrupted after ctrl+c, and on a terminal of this machine after SIGINT, SIGTERM or SIGHUP;
-// ctx's cause if ctx ended; and otherwise describes the failure.
+// The error is nil if the model quit; control.ErrInterrupted after ctrl+c, and on a terminal of this machine after
+// SIGINT, SIGTERM or SIGHUP; ctx's cause if ctx ended; and otherwise describes the failure.
 func Run(ctx context.Context, m Model, on terminal.Streams) error {
 	own := on.Output == nil
 	on = on.OrOwn()

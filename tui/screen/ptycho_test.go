@@ -95,7 +95,7 @@ func tuned(t *testing.T) *profiles.Snapshot {
 // untrained is inferring with seeded weights, whose pictures are compared with nothing.
 func untrained(t *testing.T) *profiles.Snapshot {
 	s := inferring(t)
-	s.Run.Caveat = profiles.Caveat{Text: "seeded weights: no reconstruction", Remedy: "prismtop ptycho train trains them"}
+	s.Run.Caveat = profiles.Caution{Text: "seeded weights: no reconstruction", Remedy: "prismtop ptycho train trains them"}
 	for _, name := range []string{"psnr_db", "rmse_percent", "phase_error_rad"} {
 		s.Series[s.Run.Schema.SeriesNamed(name)] = profiles.SeriesView{Latest: math.NaN()}
 	}

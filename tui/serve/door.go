@@ -144,7 +144,8 @@ type link struct {
 	visited atomic.Bool  // it has, or had, a session
 }
 
-// linkRate is the most bytes a second that a connection may send, in messages of any kind: what a visitor types is limited further.
+// linkRate is the most bytes a second that a connection may send, in messages of any kind: what a visitor types is
+// limited further.
 const linkRate = 2 * inputRate
 
 // Read reads the connection, no faster than linkRate.

@@ -489,8 +489,8 @@ func TestBounds(t *testing.T) {
 	r.logs("refused: more than 3 connections a minute from there")
 }
 
-// All screens together take no more memory than allowed, however few they are: a session more is refused, and a window that
-// grows keeps the size of its screen.
+// All screens together take no more memory than allowed, however few they are: a session more is refused, and a
+// window that grows keeps the size of its screen.
 func TestTheMemoryOfAllScreensIsBounded(t *testing.T) {
 	limits := quick
 	limits.Memory = 240

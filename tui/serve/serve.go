@@ -128,8 +128,8 @@ func (s *Server) Serve(l net.Listener) error {
 	return err
 }
 
-// closeLimit is how long Close waits for sessions to end in order. Each has its own limits; this one is for a machine that is
-// too busy to meet them.
+// closeLimit is how long Close waits for sessions to end in order. Each has its own limits; this one is for a machine
+// that is too busy to meet them.
 const closeLimit = 4 * farewellLimit
 
 // Close ends the server: nobody can log in any more, users are told, and their screens are closed.
@@ -254,8 +254,8 @@ func (s *Server) enter(v *visit) (why string) {
 	return ""
 }
 
-// What a session takes: its copy of the run's state, and the cells of its screen in the buffers that draw and compare frames.
-// Measured: 6 MB and 400 bytes a cell.
+// What a session takes: its copy of the run's state, and the cells of its screen in the buffers that draw and compare
+// frames. Measured: 6 MB and 400 bytes a cell.
 const (
 	sessionBytes = 16 << 20
 	cellBytes    = 400

@@ -83,7 +83,6 @@ var (
 // idleError ends a session without input.
 type idleError struct{ limit time.Duration }
 
-// Error names the limit.
 func (e idleError) Error() string { return fmt.Sprintf("no input for %v", e.limit) }
 
 // farewellLimit is how long the end of a session waits for its terminal to take the last words and the
@@ -183,8 +182,8 @@ func (s *Server) show(ctx context.Context, who *Visitor) (how string, err error)
 // sizePeriod is the least time between two sizes that a screen is laid out for.
 const sizePeriod = 50 * time.Millisecond
 
-// relay passes the newest size on to the screen that is shown, or to the next one if there is none. The screen keeps its size
-// if another does not fit.
+// relay passes the newest size on to the screen that is shown, or to the next one if there is none. The screen keeps
+// its size if another does not fit.
 func (v *visit) relay(ctx context.Context, fits func(size [2]int) bool) {
 	var size [2]int
 	var seen chan<- [2]int // nil once the screen has the newest size

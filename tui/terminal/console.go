@@ -145,8 +145,8 @@ func (c *Console) Hush() {
 	}
 }
 
-// lastKey is what a hushed keyboard hands over last: the end of a sequence and of a paste that were cut off, and F35, which no
-// keyboard has.
+// lastKey is what a hushed keyboard hands over last: the end of a sequence and of a paste that were cut off, and F35,
+// which no keyboard has.
 const lastKey = cutOff + "\x1b[201~" + "\x1b[57398u"
 
 // IsLastKey reports whether a key is the last of a hushed keyboard.

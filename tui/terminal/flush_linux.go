@@ -19,8 +19,8 @@ func flushInput(in io.Reader) {
 // flushOutput discards output that the terminal has not read.
 func flushOutput(f *os.File) { _ = unix.IoctlSetInt(int(f.Fd()), unix.TCFLSH, unix.TCOFLUSH) }
 
-// Hush turns off the echo of a terminal, whose ctrl+c still interrupts, until restore is called, which discards what was
-// typed meanwhile.
+// Hush turns off the echo of a terminal, whose ctrl+c still interrupts, until restore is called, which discards what
+// was typed meanwhile.
 func Hush(in io.Reader) (restore func()) {
 	f, ok := in.(term.File)
 	if !ok || !term.IsTerminal(f.Fd()) || !InForeground(f.Fd()) {

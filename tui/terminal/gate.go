@@ -51,8 +51,8 @@ const (
 	ctrlC  = 0x03
 )
 
-// escapeRest behind ESC makes it the key esc in Kitty's protocol. Bubble Tea takes ESC ESC and a key that arrive together for Alt with
-// the key, and one esc would be lost.
+// escapeRest behind ESC makes it the key esc in Kitty's protocol. Bubble Tea takes ESC ESC and a key that arrive
+// together for Alt with the key, and one esc would be lost.
 const escapeRest = "[27u"
 
 // feed takes input of the terminal and reports whether it contained ctrl+c, which discards

@@ -15,8 +15,8 @@ func Locale(environ []string) (setting string, utf8 bool) {
 	return "none set", false
 }
 
-// Plain returns why a terminal is drawn with 7-bit characters, "" if it is not. Where no locale is set, as in many containers
-// and over many connections, the terminal is taken for one of UTF-8.
+// Plain returns why a terminal is drawn with 7-bit characters, "" if it is not. Where no locale is set, as in many
+// containers and over many connections, the terminal is taken for one of UTF-8.
 func Plain(environ []string) (why string) {
 	setting, utf8 := Locale(environ)
 	switch {

@@ -1,5 +1,5 @@
-// Package transport draws where a replay is: its state, its time, and a track with the moments worth
-// going to.
+// Package transport draws where a replay is, in the place of a live run's header: its state, its time, and a track
+// with the moments worth going to (changes, alerts, notes).
 package transport
 
 import (

@@ -62,8 +62,8 @@ func (r *Recorder) Called() []string {
 // Able returns what the run of a snapshot is able to do.
 func (r *Recorder) Able(s *profiles.Snapshot) profiles.Kinds { return s.Able() }
 
-// Do records a command, and refuses it if Refuse, for a try Wrong or Gone, is set. A change of settings is recorded alike whether
-// it is a press of a key or not.
+// Do records a command, and refuses it if Refuse, for a try Wrong or Gone, is set. A change of settings is recorded
+// alike whether it is a press of a key or not.
 func (r *Recorder) Do(c profiles.Command) error {
 	r.mu.Lock()
 	refuse, wrong, gone, hung := r.Refuse, r.Wrong, r.Gone, r.hung

@@ -37,8 +37,8 @@ func (h Host) Graphics() *terminal.Graphics {
 	return terminal.NewGraphics()
 }
 
-// Keys returns the default keys of the screen, of settings, of an ablation and of a restart; of a read-only host those of
-// the screen alone.
+// Keys returns the default keys of the screen, of settings, of an ablation and of a restart; of a read-only host
+// those of the screen alone.
 func (h Host) Keys() *keys.Table {
 	all, _ := keys.For(cmp.Or(h.Values.Table(), prism.Table), nil)
 	return all.Only(func(s keys.Section, r *keys.Row) bool {

@@ -33,8 +33,8 @@ func Paged(key string, rows, n int) (by int, ok bool) {
 	return by, ok
 }
 
-// Around returns the row that a key selects in a list of n that is shown whole, from one end on to the other; ok is false for other
-// keys.
+// Around returns the row that a key selects in a list of n that is shown whole, from one end on to the other; ok is
+// false for other keys.
 func Around(key string, row, n int) (to int, ok bool) {
 	switch key {
 	case "up", "shift+tab":

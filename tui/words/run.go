@@ -40,8 +40,8 @@ func WhileRunning(s *profiles.Snapshot, advice string) string {
 	return advice
 }
 
-// OnCPU returns why a run whose device is auto is computed on the CPU: "no CUDA device: libcuda.so.1 not found". It is ""
-// for a run on a GPU, and for one that was given its device.
+// OnCPU returns why a run whose device is auto is computed on the CPU: "no CUDA device: libcuda.so.1 not found". It
+// is "" for a run on a GPU, and for one that was given its device.
 func OnCPU(s *profiles.Snapshot) string {
 	if v := SettingsOf(s); s.Run.Device != "cpu" || !v.Has(settings.Device) || v.Text(settings.Device) != "auto" {
 		return ""

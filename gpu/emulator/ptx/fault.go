@@ -36,7 +36,6 @@ var faultNames = map[FaultKind]string{
 // String names the kind.
 func (k FaultKind) String() string { return faultNames[k] }
 
-// Error names the kernel, the line and the thread.
 func (e *Fault) Error() string {
 	return fmt.Sprintf("kernel %s: %v at line %d (%s), block %v, thread %v: %s", e.Kernel, e.Kind, e.Line, e.Instruction, e.Block, e.Thread, e.Detail)
 }

@@ -1,5 +1,6 @@
 // Package replay plays recordings: a Player delivers the snapshots that the screen had live, at any
-// speed and from any moment.
+// speed and from any moment. It reads events from package recording, in blocks around the moment that is asked for, and
+// hands them to the same aggregator as a live run does.
 package replay
 
 import (

@@ -38,7 +38,6 @@ const (
 // NoSlurmError reports that a command of Slurm is missing.
 type NoSlurmError struct{ Command string }
 
-// Error says what would be right.
 func (e *NoSlurmError) Error() string {
 	return e.Command + " is not in PATH: must run where Slurm's commands are, on a login node"
 }

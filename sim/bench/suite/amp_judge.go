@@ -192,7 +192,7 @@ func difference(a, b *float64) float64 {
 }
 
 // Advice returns what follows from the measurement of mixed precision, for the machine's store.
-func (r *Report) Advice() (all []adviser.Advice) {
+func (r *Report) Advice() (all []adviser.Finding) {
 	if r.AMP == nil {
 		return nil
 	}
@@ -205,9 +205,9 @@ func (r *Report) Advice() (all []adviser.Advice) {
 	return all
 }
 
-func (r *Report) adviceOn(z *AMPSize, m *AMPMode) adviser.Advice {
+func (r *Report) adviceOn(z *AMPSize, m *AMPMode) adviser.Finding {
 	started, _ := time.Parse(time.RFC3339, r.Started)
-	a := adviser.Advice{
+	a := adviser.Finding{
 		Machine: r.fingerprint(), Version: r.Version, Measured: started, Workload: "prism", Shape: []string{strconv.Itoa(z.Size), strconv.Itoa(z.ObjectSize)}, Settings: z.Settings,
 		Setting: "amp", Off: "off", Value: m.Mode, OffMS: m.OffMS, ValueMS: m.OnMS, Change: 1/m.Speedup.Value - 1,
 		OffBytes: m.OffBytes, ValueBytes: m.OnBytes, Iterations: r.AMP.Iterations, Risks: []string{}, Memory: memoryAdvice(z, m), Foreign: r.Machine.ForeignCPU,

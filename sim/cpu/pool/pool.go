@@ -100,7 +100,6 @@ type Panic struct {
 	Stack []byte // of the goroutine that ran the body
 }
 
-// Error returns the panic's value and its stack.
 func (p *Panic) Error() string { return fmt.Sprintf("panic in a loop: %v\n%s", p.Value, p.Stack) }
 
 // New makes a pool of the given number of threads, including the caller's; values

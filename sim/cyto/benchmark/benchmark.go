@@ -43,7 +43,8 @@ func (m Maker) Load(ctx context.Context, v settings.Values) (workload.Inputs, er
 	return in, nil
 }
 
-// checkOutput makes the folder of the results and returns why they cannot be written there; nothing is wrong without a path.
+// checkOutput makes the folder of the results and returns why they cannot be written there; nothing is wrong without
+// a path.
 func checkOutput(path, list string) error {
 	if path == "" {
 		return nil

@@ -115,7 +115,8 @@ func experiments(v settings.Values) (settings.Values, error) {
 	return p.Settings.With(more...)
 }
 
-// of returns the settings of a task, whose predictions go to a folder unless that is empty; those of its trainer come from onProcessor.
+// of returns the settings of a task, whose predictions go to a folder unless that is empty; those of its trainer come
+// from onProcessor.
 func of(base settings.Values, t *tasks.Task, folder string) (settings.Values, error) {
 	v := base
 	for _, s := range t.Settings() {
@@ -154,7 +155,6 @@ func (b *benchmark) filesOf(index int) string {
 // unavailableError reports that this machine lacks what a task needs.
 type unavailableError struct{ reason string }
 
-// Error gives the reason.
 func (e unavailableError) Error() string { return e.reason }
 
 // simulated is the number of replicas of the trainer ddp_sim, and of ddp without GPUs.

@@ -87,7 +87,8 @@ func Files(ctx context.Context, v settings.Values) (paths []string) {
 	return paths
 }
 
-// nameOf returns the name of a folder or a file without its ending. That of "." is the name of the folder it stands for.
+// nameOf returns the name of a folder or a file without its ending. That of "." is the name of the folder it stands
+// for.
 func nameOf(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs

@@ -131,7 +131,7 @@ func ofTraining(schema *profiles.Schema) {
 		profiles.SeriesInfo{Name: "val_loss", Title: "val", What: "that of held-out patches, at the end of each epoch", Better: profiles.LessIsBetter,
 			Scale: profiles.Logarithmic, Group: profiles.Losses, Absent: "no epoch ended"},
 		profiles.SeriesInfo{Name: "learning_rate", Title: "learning rate", Each: true, Internal: true})
-	schema.Tips = []profiles.Tip{{Alert: "not-finite", Try: "Halve the learning rate {lower learning_rate} and restart {restart}."}}
+	schema.Tips = []profiles.AlertAdvice{{Alert: "not-finite", Try: "Halve the learning rate {lower learning_rate} and restart {restart}."}}
 }
 
 func ofPrediction(schema *profiles.Schema) {

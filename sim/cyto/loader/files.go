@@ -100,8 +100,8 @@ func (d *files) Len() int { return len(d.items) }
 // Name is the path of the image.
 func (d *files) Name(i int) string { return d.items[i].Image }
 
-// Load reads a pair. An image and a target that are channels of one file are read together. Errors name the file, the line of the list that
-// names it, and the setting of a channel or a plane that the file does not have.
+// Load reads a pair. An image and a target that are channels of one file are read together. Errors name the file, the
+// line of the list that names it, and the setting of a channel or a plane that the file does not have.
 func (d *files) Load(ctx context.Context, i int) (cyto.Pair, int64, error) {
 	item := d.items[i]
 	pair, read, err := d.load(ctx, item)

@@ -275,8 +275,8 @@ func listFault(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// local returns the path of a cell, which is relative to the folder of its list or, where nothing is there, to the working folder,
-// as in CytoDL's own lists.
+// local returns the path of a cell, which is relative to the folder of its list or, where nothing is there, to the
+// working folder, as in CytoDL's own lists.
 func local(list, path string) (string, error) {
 	switch {
 	case path == "":
@@ -359,8 +359,8 @@ func filesOf(folder string, is func(name string) bool) ([]string, error) {
 	return paths, nil
 }
 
-// Stem returns the name of a file without its folder and the ending of an image. That of an image in a folder of OME-Zarr
-// begins with the folder's: plate-A-1-0 for plate.zarr/A/1/0.
+// Stem returns the name of a file without its folder and the ending of an image. That of an image in a folder of
+// OME-Zarr begins with the folder's: plate-A-1-0 for plate.zarr/A/1/0.
 func Stem(path string) string {
 	inside := ""
 	for at := filepath.Clean(path); filepath.Dir(at) != at; at = filepath.Dir(at) {

@@ -212,7 +212,8 @@ func TestRoundsAreBalanced(t *testing.T) {
 	}
 }
 
-// What CytoDL's document expects of a phase is judged by the whole interval, against the variant that the phase adds to.
+// What CytoDL's document expects of a phase is judged by the whole interval, against the variant that the phase adds
+// to.
 func TestForecastsAreJudged(t *testing.T) {
 	six := func(v float64) []float64 { return []float64{v, v * 1.01, v, v * 0.99, v, v * 1.005} }
 	verdict := func(branch string, times []float64, baseline string) (text string) {

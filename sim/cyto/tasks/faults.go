@@ -17,7 +17,6 @@ type Fault struct {
 	Message      string // says what would be right
 }
 
-// Error is one line: "tasks.csv:3:24: trainer "tpu": must be …".
 func (f Fault) Error() string {
 	at := fmt.Sprintf("%s:%d", visible.Text(f.File), f.Line)
 	if f.Column > 0 {
@@ -35,10 +34,8 @@ type Faults []Fault
 // mostFaults bounds the lines of an error.
 const mostFaults = 20
 
-// Error has a line for each mistake, up to twenty, as errors.Join does.
 func (f Faults) Error() string { return errors.Join(f.Unwrap()...).Error() }
 
-// Unwrap returns the mistakes that Error shows.
 func (f Faults) Unwrap() []error {
 	var all []error
 	for _, fault := range f[:min(len(f), mostFaults)] {

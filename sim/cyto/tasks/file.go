@@ -67,8 +67,8 @@ func Decode(data []byte) ([]Result, error) {
 // largestResults bounds a file that IsResults reads, in bytes.
 const largestResults = 64 << 20
 
-// IsResults reports whether WriteResults wrote a file: it is a list of which every entry has its rounds, which a list of
-// CytoDL's lacks.
+// IsResults reports whether WriteResults wrote a file: it is a list of which every entry has its rounds, which a list
+// of CytoDL's lacks.
 func IsResults(path string) bool {
 	data, err := inputfile.Read(context.Background(), path, largestResults)
 	if err != nil {

@@ -18,8 +18,8 @@ type Options struct {
 	// Threads is the largest number of threads of the backends to open; 0 is 4.
 	Threads int
 
-	// Families are the families of operators to test, and the parts "loss gradients", "refusals", "device" and "beside";
-	// empty is all of them.
+	// Families are the families of operators to test, and the parts "loss gradients", "refusals", "device" and
+	// "beside"; empty is all of them.
 	Families []string
 
 	// Every, if above 1, leaves out all but each Every-th case of a family, for backends that are slow.

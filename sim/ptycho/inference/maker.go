@@ -188,7 +188,7 @@ const firstSeed = 12345
 
 // firstWeights returns the weights of the settings, and notes where they come from.
 func (t *Task) firstWeights(ctx context.Context, trained func(ptycho.Config) (string, error)) ([]weights.Tensor, error) {
-	t.caveat = profiles.Caveat{Text: "seeded weights: no reconstruction", Remedy: trainingOf(t.network.Config()) + " trains them"}
+	t.caveat = profiles.Caution{Text: "seeded weights: no reconstruction", Remedy: trainingOf(t.network.Config()) + " trains them"}
 	if trained == nil || t.v.Text("weights") == "seeded" {
 		t.of = "seeded weights"
 		return t.network.Seeded(firstSeed), nil
@@ -205,7 +205,7 @@ func (t *Task) firstWeights(ctx context.Context, trained func(ptycho.Config) (st
 	case err != nil:
 		return nil, fmt.Errorf("trained weights: %w; weights = seeded goes without them", err)
 	}
-	t.of, t.caveat = "trained weights of "+path, profiles.Caveat{}
+	t.of, t.caveat = "trained weights of "+path, profiles.Caution{}
 	return read, nil
 }
 
@@ -238,6 +238,6 @@ func (t *Task) StartFrom(ctx context.Context, path string) (said []string, err e
 	if err != nil {
 		return nil, err
 	}
-	t.of, t.caveat = "", profiles.Caveat{}
+	t.of, t.caveat = "", profiles.Caution{}
 	return said, t.setWeights(read)
 }

@@ -23,7 +23,7 @@ type Task struct {
 	network *ptycho.Network
 	state   nn.State
 	of      string // where the weights are from; empty if the run has named their file
-	caveat  profiles.Caveat
+	caveat  profiles.Caution
 	scale   float64 // from the scan's amplitudes to the network's input
 
 	programs []*program // the newest used first

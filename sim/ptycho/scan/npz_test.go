@@ -94,7 +94,8 @@ func TestWrittenScansAreRead(t *testing.T) {
 	}
 }
 
-// The factor that is noted is the one that is used: by PtychoPINN's rule for the patterns that are drawn, or the given one.
+// The factor that is noted is the one that is used: by PtychoPINN's rule for the patterns that are drawn, or the
+// given one.
 func TestTheFactorIsNoted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "scan.npz")
 	if err := os.WriteFile(path, valid().file(), 0o600); err != nil {

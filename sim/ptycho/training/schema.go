@@ -98,7 +98,7 @@ func Schema() profiles.Schema {
 			PicturePhase: {Name: "phase", Live: true}, PicturePhaseTruth: {Name: "phase_truth"},
 		},
 		Quality: "psnr_db",
-		Tips: []profiles.Tip{
+		Tips: []profiles.AlertAdvice{
 			{Alert: "not-finite", Try: "Halve the learning rate {lower learning_rate} and restart {restart}."},
 		},
 	}

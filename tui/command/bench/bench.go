@@ -1,4 +1,5 @@
-// Package bench is the command bench with its subcommands.
+// Package bench is the command bench: a subcommand a file, which reads its flags, has sim/bench measure, and prints or
+// writes what came out. What a measurement means, and how it is judged, is in sim/bench and profiles; here are words.
 package bench
 
 import (

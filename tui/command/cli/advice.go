@@ -18,7 +18,7 @@ func AdviceMachine(device, kernels string, threads int) adviser.Machine {
 }
 
 // Advice returns what benchmarks found on this machine, with any kernels and threads.
-func Advice(ctx context.Context) ([]adviser.Advice, error) {
+func Advice(ctx context.Context) ([]adviser.Finding, error) {
 	store, err := adviser.UserStore()
 	if err != nil {
 		return nil, err

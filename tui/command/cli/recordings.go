@@ -67,12 +67,10 @@ func RecordingNamed(ctx context.Context, given string) (string, error) {
 // notRecorded is an error about a recording that is not there.
 type notRecorded struct{ given string }
 
-// Error says where names are listed.
 func (e *notRecorded) Error() string {
 	return visible.Text(e.given) + ": no such file, and no run that prismtop runs lists"
 }
 
-// Unwrap returns fs.ErrNotExist.
 func (e *notRecorded) Unwrap() error { return fs.ErrNotExist }
 
 // RecordingFiles lists the file of a recording, and those that SQLite keeps beside it.

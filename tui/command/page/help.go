@@ -1,4 +1,5 @@
-// Package page writes the pages about the command line: the help of a command, and the manual.
+// Package page writes the pages about the command line: the help of a command, which is also its answer to a wrong flag,
+// and the manual page. Both are made of the commands' own tables of flags, and of tui/keys.
 package page
 
 import (

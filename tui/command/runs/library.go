@@ -226,10 +226,8 @@ type shortError struct {
 	text string
 }
 
-// Error returns the text.
 func (e *shortError) Error() string { return e.text }
 
-// Unwrap returns the error itself.
 func (e *shortError) Unwrap() error { return e.error }
 
 // withShortPath shortens the path in an error.

@@ -1,4 +1,5 @@
-// Package runs is the command runs and what else works on several recorded runs.
+// Package runs is the command runs, and what else works on several recorded runs: their table, comparing and deleting
+// them. It reads files and fills the plain data that tui/runs and tui/comparison draw.
 package runs
 
 import (

@@ -1,5 +1,6 @@
-// Package sessions makes a run go on without its screen, and is the commands that list such runs and
-// end them.
+// Package sessions makes a run go on without its screen: Host serves it on a socket to the screens that attach, the run's
+// own included, and detach.go leaves its terminal. It also is the commands that list such runs and end them. The
+// protocol and who may do what are in profiles/attach.
 package sessions
 
 import (

@@ -11,8 +11,8 @@ import (
 	"prismtop/tui/words"
 )
 
-// The views of the k-space pane beyond the apertures: how densely k-space was measured, as a map and by rings, with their keys
-// and legend.
+// The views of the k-space pane beyond the apertures: how densely k-space was measured, as a map and by rings, with
+// their keys and legend.
 
 // kspaceView is a view of the k-space pane.
 type kspaceView uint8

@@ -79,8 +79,8 @@ func (p *kspace) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	return p.density(&area), theme.Faint
 }
 
-// sampleInPass returns the number of the current sample as the header counts it, from 1, but within its pass; of a run that
-// has ended, the number of samples.
+// sampleInPass returns the number of the current sample as the header counts it, from 1, but within its pass; of a
+// run that has ended, the number of samples.
 func sampleInPass(s *profiles.Snapshot, current int) int {
 	if current < 0 {
 		return min(s.UnitsEnded(), s.Run.Units)

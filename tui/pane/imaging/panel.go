@@ -14,8 +14,8 @@ import (
 	"prismtop/tui/theme"
 )
 
-// The panels of a pane, one picture each: the samples that it draws, what of them a byte budget allows, and pictures that the
-// terminal draws.
+// The panels of a pane, one picture each: the samples that it draws, what of them a byte budget allows, and pictures
+// that the terminal draws.
 
 // The panels of a pane; each has its own slot in the terminal, from the first of the pane's
 // subject on.

@@ -21,7 +21,8 @@ import (
 	"prismtop/tui/words"
 )
 
-// The pane of the reconstruction, the truth and their difference: its views, the places of its panels, and the scale of values.
+// The pane of the reconstruction, the truth and their difference: its views, the places of its panels, and the scale
+// of values.
 
 // Reconstruction specifies the pane of the reconstruction, the truth and their difference.
 var Reconstruction = pane.Spec{

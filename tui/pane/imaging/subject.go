@@ -14,7 +14,8 @@ import (
 	"prismtop/tui/words"
 )
 
-// What panes of pictures show: amplitude, phase, slices, raw data and diffraction patterns, with the specs of all but the first.
+// What panes of pictures show: amplitude, phase, slices, raw data and diffraction patterns, with the specs of all but
+// the first.
 
 // Phase specifies the pane of the phase of a complex reconstruction, the true phase and their
 // difference.

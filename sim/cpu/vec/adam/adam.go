@@ -1,5 +1,9 @@
-// Package adam holds the kernels of the optimiser Adam: its update, for a stored gradient or for one that is an outer
-// product of two vectors.
+// Package adam holds the kernels of the optimiser Adam (Kingma and Ba, 2015), with ε outside the root as in PyTorch:
+//
+//	m ← β₁ m + (1 − β₁) g,  v ← β₂ v + (1 − β₂) g²,  p ← p − lr · m̂ / (√v̂ + ε)
+//
+// for a gradient g that is stored (adam.go), or the outer product of two vectors, which then never is (outer.go). Package
+// vec says how its files are named.
 package adam
 
 import "math"

@@ -66,7 +66,6 @@ type UnavailableError struct {
 	Runs string // kernels it can run instead
 }
 
-// Error names the kernels, the reason, and the alternatives.
 func (e *UnavailableError) Error() string {
 	return fmt.Sprintf("kernels %q: %s; this machine runs %s", e.Name, e.Why, e.Runs)
 }

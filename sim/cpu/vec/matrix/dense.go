@@ -1,4 +1,5 @@
-// Package matrix holds products of matrices: of a vector and a matrix, and of blocks of bfloat16 on tiles of AMX.
+// Package matrix holds products of matrices: of a vector and a matrix (dense.go), and of blocks of bfloat16 on tiles of
+// AMX (tiles.go), which add into float32. Package vec says how its files are named.
 package matrix
 
 import (

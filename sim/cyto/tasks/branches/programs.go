@@ -10,8 +10,8 @@ import (
 	"prismtop/profiles/visible"
 )
 
-// programKeys match the keys of a configuration, in lower case, whose values git runs when it checks out a branch, fetches
-// it or removes a worktree. Hooks and the file system monitor are switched off instead, and the variable
+// programKeys match the keys of a configuration, in lower case, whose values git runs when it checks out a branch,
+// fetches it or removes a worktree. Hooks and the file system monitor are switched off instead, and the variable
 // GIT_SSH_COMMAND goes before core.sshCommand.
 var programKeys = []string{
 	"filter.*.smudge", "filter.*.clean", "filter.*.process",

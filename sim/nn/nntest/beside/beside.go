@@ -1,5 +1,5 @@
-// Package beside has a backend for tests that behaves like a device beside the processor, a GPU: its memory is lost when
-// it fails, it can be short of memory, and the times of an update are known one iteration late.
+// Package beside has a backend for tests that behaves like a device beside the processor, a GPU: its memory is lost
+// when it fails, it can be short of memory, and the times of an update are known one iteration late.
 package beside
 
 import (
@@ -23,7 +23,8 @@ type Backend struct {
 	// Notes are those of Remarks.
 	Notes []string
 
-	// Hang is called by Settle, which then waits for the end of its context, like a kernel that never ends. nil for none.
+	// Hang is called by Settle, which then waits for the end of its context, like a kernel that never ends. nil for
+	// none.
 	Hang func()
 
 	// Longest is the longest line that it transforms; 0 for any.
@@ -38,7 +39,6 @@ type Backend struct {
 // LostError is a failure after which nothing on the device can be read.
 type LostError struct{ During string }
 
-// Error names the operation.
 func (e *LostError) Error() string { return "the test's GPU is lost, during " + e.During }
 
 // Lost marks the error.
@@ -47,7 +47,6 @@ func (*LostError) Lost() {}
 // MemoryError is a lack of memory.
 type MemoryError struct{}
 
-// Error names what was asked for.
 func (*MemoryError) Error() string { return "the test's GPU has too little memory" }
 
 // Short marks the error.
