@@ -55,3 +55,27 @@ func (n *Note) String() string {
 	}
 	return n.Author + ": " + n.Text
 }
+
+// NoteSpan is the time in which a NoteCount takes a number of notes.
+const NoteSpan = 10 * time.Second
+
+// NoteCount counts the notes of a run, or of an author, so that there are not too many.
+type NoteCount struct {
+	began time.Time // the newest span
+	notes int       // in it
+}
+
+// Take counts a note, and reports whether it is among the first of its span.
+func (c *NoteCount) Take(now time.Time, most int) bool {
+	if c.Over(now) {
+		*c = NoteCount{began: now}
+	}
+	if c.notes >= most {
+		return false
+	}
+	c.notes++
+	return true
+}
+
+// Over reports whether the newest span is over.
+func (c *NoteCount) Over(now time.Time) bool { return now.Sub(c.began) >= NoteSpan }

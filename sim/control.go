@@ -81,8 +81,8 @@ func (r *Run) Do(c profiles.Command) error {
 	case profiles.ClearCommand:
 		err = r.mayCompare(errClearOver)
 	case profiles.NoteCommand:
-		if q.note, err = profiles.NewNote(c.By, c.Text); err == nil && !c.Try {
-			err = r.countNote(q.asked)
+		if q.note, err = profiles.NewNote(c.By, c.Text); err == nil && !c.Try && !r.notes.Take(q.asked, notesAtOnce) {
+			err = errManyNotes
 		}
 	case profiles.PauseCommand, profiles.ResumeCommand, profiles.StepCommand, profiles.StopAblationCommand,
 		profiles.RestartCommand, profiles.SaveCommand, profiles.CheckpointCommand, profiles.TraceCommand:
@@ -256,24 +256,10 @@ func (r *Run) mayCompare(over error) error {
 	return nil
 }
 
-// notesAtOnce and noteSpan bound how many notes a run takes in a time.
-const (
-	notesAtOnce = 20
-	noteSpan    = 10 * time.Second
-)
+// notesAtOnce bounds how many notes a run takes in profiles.NoteSpan.
+const notesAtOnce = 20
 
-var errManyNotes = fmt.Errorf("too many notes: must be at most %d in %v", notesAtOnce, noteSpan)
-
-// countNote counts a note, and returns an error if there are too many; the caller holds mu.
-func (r *Run) countNote(now time.Time) error {
-	if now.Sub(r.noting) >= noteSpan {
-		r.noting, r.noted = now, 0
-	} else if r.noted >= notesAtOnce {
-		return errManyNotes
-	}
-	r.noted++
-	return nil
-}
+var errManyNotes = fmt.Errorf("too many notes: must be at most %d in %v", notesAtOnce, profiles.NoteSpan)
 
 // savePath returns the path that Save writes to, without extension.
 func (r *Run) savePath() string {

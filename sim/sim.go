@@ -98,9 +98,8 @@ type Run struct {
 	wanted   settings.Values // for the next start, once the queue is executed
 	started  settings.Values // with which the current start began
 	commands []command
-	asking   int       // changes of settings that are queued and not carried out
-	noting   time.Time // when the newest span of notes began
-	noted    int       // notes in it
+	asking   int // changes of settings that are queued and not carried out
+	notes    profiles.NoteCount
 	err      error
 
 	pending atomic.Bool   // commands are queued

@@ -24,7 +24,7 @@ type Lease struct {
 	holder  *Seat
 	asking  *Seat         // asks the holder for it; nil for none
 	changed chan struct{} // closed when one of them changes
-	noters  map[string]noting
+	noters  map[string]profiles.NoteCount
 }
 
 // NewLease returns a lease that no screen has. log gets a line whenever it changes hands.
@@ -55,36 +55,26 @@ type Seat struct {
 	had   bool // it has had the lease; guarded by the lease's mu
 }
 
-// notesAtOnce and noteSpan bound how many notes one name takes in a time, on all its screens: its share of the run's.
-// mostNoters bounds the names that are kept.
+// notesAtOnce bounds how many notes one name takes in profiles.NoteSpan, on all its screens: its share of the run's. mostNoters
+// bounds the names that are kept.
 const (
 	notesAtOnce = 5
-	noteSpan    = 10 * time.Second
 	mostNoters  = 256
 )
 
-var errManyNotes = fmt.Errorf("too many notes: must be at most %d in %v from one user", notesAtOnce, noteSpan)
-
-// noting is how many notes a name wrote in its newest span.
-type noting struct {
-	began time.Time
-	notes int
-}
+var errManyNotes = fmt.Errorf("too many notes: must be at most %d in %v from one user", notesAtOnce, profiles.NoteSpan)
 
 // note counts a note of a name, and reports whether there may be one more now.
 func (l *Lease) note(who string, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	maps.DeleteFunc(l.noters, func(_ string, n noting) bool { return now.Sub(n.began) >= noteSpan })
+	maps.DeleteFunc(l.noters, func(_ string, n profiles.NoteCount) bool { return n.Over(now) })
 	n, known := l.noters[who]
-	switch {
-	case !known && len(l.noters) >= mostNoters, n.notes >= notesAtOnce:
+	if !known && len(l.noters) >= mostNoters || !n.Take(now, notesAtOnce) {
 		return false
-	case !known:
-		n.began = now
 	}
-	if n.notes++; l.noters == nil {
-		l.noters = map[string]noting{}
+	if l.noters == nil {
+		l.noters = map[string]profiles.NoteCount{}
 	}
 	l.noters[who] = n
 	return true

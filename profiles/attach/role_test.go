@@ -193,11 +193,11 @@ func TestNotesAreCountedByName(t *testing.T) {
 			t.Errorf("note %d: %v", i+1, got)
 		}
 	}
-	if !l.note("ben from 10.0.0.8", now) || l.note("ann from 10.0.0.7", now.Add(noteSpan-1)) || !l.note("ann from 10.0.0.7", now.Add(noteSpan)) {
+	if !l.note("ben from 10.0.0.8", now) || l.note("ann from 10.0.0.7", now.Add(profiles.NoteSpan-1)) || !l.note("ann from 10.0.0.7", now.Add(profiles.NoteSpan)) {
 		t.Error("another name, or the same later")
 	}
 	for i := range 2 * mostNoters {
-		l.note(fmt.Sprint(i), now.Add(noteSpan))
+		l.note(fmt.Sprint(i), now.Add(profiles.NoteSpan))
 	}
 	if len(l.noters) > mostNoters {
 		t.Errorf("%d names are kept", len(l.noters))
