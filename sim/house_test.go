@@ -47,7 +47,7 @@ const layers = `
 	profiles
 	profiles/history profiles/kineto profiles/preset sim/cpu/square sim/cpu/pairconv sim/cpu/winograd sim/cpu/telescope
 	sim/cpu/fft sim/cpu/volume
-	profiles/settings profiles/loop sim/nn sim/nn/fold sim/cpu/vec/... gpu/driver/installed
+	profiles/settings profiles/loop profiles/report sim/nn sim/nn/fold sim/cpu/vec/... gpu/driver/installed
 	profiles/atomicfile profiles/inputfile sim/cpu/features sim/tensor gpu/driver/... gpu/nvml gpu/ptx
 	profiles/machine profiles/stats profiles/unit profiles/visible profiles/await gpu/library gpu/driver
 `

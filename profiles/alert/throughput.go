@@ -1,10 +1,6 @@
 package alert
 
-import (
-	"slices"
-
-	"prismtop/profiles/stats"
-)
+import "prismtop/profiles/stats"
 
 // throughput is the rate of iterations, one measurement per second or per
 // iteration if that takes longer, since the last change of a setting or stage.
@@ -39,16 +35,12 @@ func (t *throughput) others() (newest, usual float64) {
 	for _, v := range t.foreign[n-slowInARow:] {
 		newest += v / slowInARow
 	}
-	return newest, median(t.foreign)
+	return newest, stats.Median(t.foreign)
 }
 
 func (t *throughput) newest() float64 { return t.rates[len(t.rates)-1] }
 
-func (t *throughput) median() float64 { return median(t.rates) }
-
-func median(values []float64) float64 {
-	return stats.Quantile(slices.Sorted(slices.Values(values)), 0.5)
-}
+func (t *throughput) median() float64 { return stats.Median(t.rates) }
 
 // slow reports whether the newest measurements all lie below a share of the median
 // (documents 004, §6.2: the last below 0.8 of the median of 100).

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/stats"
 )
 
 // Rows of numbers that are exact: counters of caches, and memory as the plans allocate it.
@@ -97,7 +98,7 @@ func exact(values []float64, reason string) Value {
 	if len(there) == 0 {
 		return Value{Value: math.NaN(), Reason: reason, Floor: math.NaN()}
 	}
-	v := Value{Value: median(there)}
+	v := Value{Value: stats.Median(there)}
 	for _, x := range there {
 		for _, y := range there {
 			v.Floor = max(v.Floor, math.Abs(x-y))

@@ -1,10 +1,10 @@
 package compare
 
 import (
-	"math"
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/report"
 )
 
 // The types of this file are a comparison as JSON, which docs/compare.md describes. What is not known is
@@ -140,7 +140,7 @@ func (c *Comparison) JSON(version string, over []OverLimit, undecided string) an
 		out.Sides = append(out.Sides, s)
 	}
 	for _, m := range c.Common {
-		out.Common = append(out.Common, commonJSON{number(m.Move), number(m.Low), number(m.High), m.Moved, m.Judged, m.Text})
+		out.Common = append(out.Common, commonJSON{report.Finite(m.Move), report.Finite(m.Low), report.Finite(m.High), m.Moved, m.Judged, m.Text})
 	}
 	for i := range c.Rows {
 		out.Rows = append(out.Rows, c.Rows[i].json())
@@ -161,7 +161,7 @@ func (r *Run) json() runJSON {
 	return runJSON{
 		Path: r.Path, Stretch: r.Stretch, Began: r.Began.UTC().Format(time.RFC3339), Growing: r.Growing, Program: r.Program, Preset: r.Preset,
 		Workload: r.Workload, Object: r.Object, Picture: r.Picture, Processor: r.Processor, Device: r.Device, Kernels: r.Kernels, Threads: r.Threads,
-		Seed: r.Seed, Iterations: r.Iterations, Seconds: r.Seconds, Blocks: r.Blocks, LeftOut: leftOutJSON(r.LeftOut), Foreign: number(r.Foreign),
+		Seed: r.Seed, Iterations: r.Iterations, Seconds: r.Seconds, Blocks: r.Blocks, LeftOut: leftOutJSON(r.LeftOut), Foreign: report.Finite(r.Foreign),
 	}
 }
 
@@ -172,7 +172,7 @@ func (r *Row) json() rowJSON {
 		out.Better = &better
 	}
 	for _, v := range r.Values {
-		j := valueJSON{number(v.Value), v.Reason, nil, v.Blocks, number(v.Floor)}
+		j := valueJSON{report.Finite(v.Value), v.Reason, nil, v.Blocks, report.Finite(v.Floor)}
 		if at := v.At - 1; at >= 0 {
 			j.At = &at
 		}
@@ -183,20 +183,12 @@ func (r *Row) json() rowJSON {
 	}
 	for i := range r.Against {
 		d := &r.Against[i]
-		j := differenceJSON{Raw: number(d.Raw), Value: number(d.Value), Low: number(d.Low), High: number(d.High), Beside: d.Beside,
+		j := differenceJSON{Raw: report.Finite(d.Raw), Value: report.Finite(d.Value), Low: report.Finite(d.Low), High: report.Finite(d.High), Beside: d.Beside,
 			Verdict: verdictNames[d.Verdict], Sense: senses[r.Sense(i)], Reason: d.Reason}
 		if d.Verdict == Equal {
-			j.Within = number(d.Within)
+			j.Within = report.Finite(d.Within)
 		}
 		out.Against = append(out.Against, j)
 	}
 	return out
-}
-
-// number is null for what is no number.
-func number(v float64) *float64 {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return nil
-	}
-	return &v
 }

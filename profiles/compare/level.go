@@ -56,9 +56,9 @@ func levelOf(runs [][]float64) level {
 	apart := slices.Max(values) - slices.Min(values)
 	switch {
 	case len(values) >= LeastReplicas:
-		l.variance, l.df, l.floor = variance(values)/n, n-1, apart
+		l.variance, l.df, l.floor = stats.Variance(values)/n, n-1, apart
 	case len(values) > 1:
-		l.variance = max(l.variance, variance(values)/n)
+		l.variance = max(l.variance, stats.Variance(values)/n)
 		l.floor = max(l.floor, apart)
 	}
 	return l
@@ -67,7 +67,7 @@ func levelOf(runs [][]float64) level {
 // alone returns the median of a recording's values, its variance and how far it moves by itself: the
 // range of the medians of its quarters. It is not known from fewer than leastBlocks values.
 func alone(values []float64) (value, ofValue, df, floor float64) {
-	value = median(values)
+	value = stats.Median(values)
 	n := len(values)
 	if n < leastBlocks {
 		return value, math.Inf(1), 0, math.NaN()
@@ -75,41 +75,20 @@ func alone(values []float64) (value, ofValue, df, floor float64) {
 	parts := func(k int) []float64 {
 		medians := make([]float64, k)
 		for i := range medians {
-			medians[i] = median(values[i*n/k : (i+1)*n/k])
+			medians[i] = stats.Median(values[i*n/k : (i+1)*n/k])
 		}
 		return medians
 	}
 	k := min(batches, n)
 	of := parts(quarters)
-	return value, variance(parts(k)) / float64(k), float64(k - 1), slices.Max(of) - slices.Min(of)
-}
-
-func median(values []float64) float64 {
-	return stats.Quantile(slices.Sorted(slices.Values(values)), 0.5)
-}
-
-// variance returns the sample variance.
-func variance(values []float64) float64 {
-	mean, sum := stats.Mean(values), 0.0
-	for _, v := range values {
-		sum += (v - mean) * (v - mean)
-	}
-	return sum / float64(len(values)-1)
+	return value, stats.Variance(parts(k)) / float64(k), float64(k - 1), slices.Max(of) - slices.Min(of)
 }
 
 // margin is half the length of the interval of the difference of two levels, which misses the truth
 // with a chance of miss: Welch's interval, but never narrower than what either side differs from itself.
 // Replicated sides need no such floor: their variance has it.
 func margin(a, b level, replicated bool, miss float64) float64 {
-	v := a.variance + b.variance
-	m := 0.0
-	if v > 0 {
-		df := v * v / (a.variance*a.variance/a.df + b.variance*b.variance/b.df)
-		if math.IsNaN(df) { // one of them does not vary
-			df = min(a.df, b.df)
-		}
-		m = stats.StudentT(df, miss) * math.Sqrt(v)
-	}
+	m := stats.WelchHalf(a.variance, a.df, b.variance, b.df, miss)
 	if !replicated {
 		m = max(m, a.floor, b.floor)
 	}

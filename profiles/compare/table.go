@@ -8,6 +8,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/stats"
 	"prismtop/profiles/unit"
 )
 
@@ -303,7 +304,7 @@ func (b blocksOf) levelAt(of func(*block) float64) float64 {
 			}
 		}
 	}
-	return median(all)
+	return stats.Median(all)
 }
 
 // read returns the times of a side.

@@ -9,49 +9,68 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"prismtop/profiles/report"
 	"prismtop/profiles/unit"
-	"prismtop/profiles/visible"
 )
 
-// A comparison as text: its table, footnotes, settings and warnings.
+// A comparison as text and as Markdown.
 
-// Widths of the table's columns in cells, without the gaps between them.
 const (
-	textTitle, textValue, textRaw, textInterval, textFloor = 18, 9, 7, 19, 7
-	// leastWidth is the width of the table; from floorWidth on it has the A/A floor too, and the
-	// verdicts in full.
-	leastWidth = 80
+	// titleWidth is the most cells that a row's title takes of a terminal's line.
+	titleWidth = 18
+	// floorWidth is the width in cells from which the table has the A/A floor too, and the verdicts in full.
 	floorWidth = 96
 )
 
 // WriteText writes a comparison as text for a terminal of a width in cells; 0 is unlimited. The table
 // needs 80.
 func WriteText(w io.Writer, c *Comparison, width int) error {
-	t := textTable{Comparison: c, full: width == 0 || width >= floorWidth, width: max(width, leastWidth)}
+	if width > 0 {
+		width = max(width, 80)
+	}
+	l := written{Comparison: c, short: width > 0 && width < floorWidth, terminal: true}
 	if width == 0 {
-		t.width = 100
+		width = 100 // of the sentences
 	}
-	for i := range c.Sides {
-		t.side(i)
+	return l.document().WriteText(w, width)
+}
+
+// WriteMarkdown writes a comparison as Markdown.
+func WriteMarkdown(w io.Writer, c *Comparison) error {
+	return (&written{Comparison: c}).document().WriteMarkdown(w)
+}
+
+// written is a comparison as a document.
+type written struct {
+	*Comparison
+	short    bool // without the A/A floors, with short verdicts
+	terminal bool // with short titles, and without what a page has room for
+}
+
+// document returns the comparison as a document.
+func (l *written) document() *report.Document {
+	d := &report.Document{Title: "Comparison"}
+	l.sides(d)
+	if l.Kind != "" {
+		d.Paragraph("times of: %s", l.Kind)
 	}
-	if c.Kind != "" {
-		fmt.Fprintf(&t.b, "times of: %s\n", visible.Text(c.Kind))
-	}
-	for _, common := range c.Common {
+	for _, common := range l.Common {
 		if common.Text != "" {
-			t.wrapped(upper(common.Text) + ".")
+			d.Paragraph("%s.", upper(common.Text))
 		}
 	}
-	for k := 1; k < len(c.Sides); k++ {
-		t.rows(k)
+	for k := 1; k < len(l.Sides); k++ {
+		if !l.terminal {
+			d.Heading(2, Letter(k)+" against "+Letter(0))
+		}
+		l.rows(d, k)
 	}
-	t.settings()
-	for _, warning := range c.Warnings {
-		t.wrapped("! " + visible.Text(warning.Text))
+	l.settings(d)
+	for _, warning := range l.Warnings {
+		d.Paragraph("! %s", warning.Text)
 	}
-	t.wrapped(c.Footnote())
-	_, err := io.WriteString(w, t.b.String())
-	return err
+	d.Paragraph("%s", l.Footnote())
+	return d
 }
 
 // Footnote says what the intervals mean.
@@ -69,14 +88,6 @@ func (c *Comparison) Footnote() string {
 	return all + "; those of times are from blocks of half a second or more, and never narrower than what either side differs from itself."
 }
 
-// textTable is a comparison being written.
-type textTable struct {
-	*Comparison
-	b     strings.Builder
-	width int
-	full  bool
-}
-
 // Letter names a side in tables: A is the base.
 func Letter(side int) string {
 	if side < 26 {
@@ -85,75 +96,81 @@ func Letter(side int) string {
 	return fmt.Sprint(side + 1)
 }
 
-// side describes a side.
-func (t *textTable) side(i int) {
-	s := &t.Sides[i]
-	if t.Design == Alternating {
-		all := int64(0)
+// sides adds what is compared.
+func (l *written) sides(d *report.Document) {
+	for i := range l.Sides {
+		s := &l.Sides[i]
+		if l.Design == Alternating {
+			all := int64(0)
+			for j := range s.Runs {
+				all += s.Runs[j].Iterations
+			}
+			d.Paragraph("%s  %s: %s in %s", Letter(i), s.Name, unit.Plural(int(all), "iteration", "iterations"), unit.Plural(len(s.Runs), "start", "starts"))
+			continue
+		}
 		for j := range s.Runs {
-			all += s.Runs[j].Iterations
+			r := &s.Runs[j]
+			letter := Letter(i)
+			if j > 0 {
+				letter = " "
+			}
+			about := fmt.Sprintf("%s in %s, %s", unit.Plural(int(r.Iterations), "iteration", "iterations"), unit.Clock(time.Duration(r.Seconds*1e9)), unit.Plural(r.Blocks, "block", "blocks"))
+			if r.LeftOut.Disturbed > 0 {
+				about += fmt.Sprintf(", %d disturbed", r.LeftOut.Disturbed)
+			}
+			if !l.terminal {
+				about += fmt.Sprintf("; prismtop %s on %s", r.Program, r.Processor)
+			}
+			d.Paragraph("%s  %s: %s", letter, r.Name, about)
 		}
-		t.wrapped(fmt.Sprintf("%s  %s: %s in %s", Letter(i), visible.Text(s.Name), unit.Plural(int(all), "iteration", "iterations"), unit.Plural(len(s.Runs), "start", "starts")))
-		return
-	}
-	for j := range s.Runs {
-		r := &s.Runs[j]
-		letter := Letter(i)
-		if j > 0 {
-			letter = " "
-		}
-		about := fmt.Sprintf("%s  %s: %s in %s", letter, visible.Text(r.Name), unit.Plural(int(r.Iterations), "iteration", "iterations"), unit.Clock(time.Duration(r.Seconds*1e9)))
-		about += ", " + unit.Plural(r.Blocks, "block", "blocks")
-		if r.LeftOut.Disturbed > 0 {
-			about += fmt.Sprintf(", %d disturbed", r.LeftOut.Disturbed)
-		}
-		t.wrapped(about)
 	}
 }
 
-// rows writes the table of a side against the base.
-func (t *textTable) rows(k int) {
-	beside := false
-	for i := range t.Rows {
-		beside = beside || t.Rows[i].Against[k-1].Beside
-	}
+// rows adds the table of a side against the base.
+func (l *written) rows(d *report.Document, k int) {
 	change := "difference"
-	if beside {
+	if slices.ContainsFunc(l.Rows, func(r Row) bool { return r.Against[k-1].Beside }) {
 		change = "beside the others"
 	}
-	fmt.Fprintf(&t.b, "\n%s %s %s %s %s", pad("", textTitle), left(Letter(0), textValue), left(Letter(k), textValue), left("change", textRaw), left(change, textInterval))
-	if t.full {
-		t.b.WriteString(" " + left("floor", textFloor))
+	head := []string{"", Letter(0), Letter(k), "change", change, "floor", "verdict"}
+	t := d.Table(head...)
+	t.Align = "lrrrrrl"
+	if l.short {
+		t.Head, t.Align = slices.Delete(head, 5, 6), "lrrrrl"
 	}
-	t.b.WriteString("  verdict\n")
 	var reasons []string
 	group := Group(255)
-	for i := range t.Rows {
-		r := &t.Rows[i]
-		d := &r.Against[k-1]
+	for i := range l.Rows {
+		r := &l.Rows[i]
+		of := &r.Against[k-1]
 		if r.Group != group {
 			group = r.Group
-			fmt.Fprintln(&t.b, group)
+			t.Add(report.Strong(group.String()))
 		}
-		interval := r.Interval(k - 1)
-		if d.Verdict == NotComparable {
-			interval = visible.Text(d.Briefly)
+		title, interval, verdict := r.Title, r.Interval(k-1), l.verdict(r, k-1)
+		if l.terminal {
+			title = " " + cut(title, titleWidth-1)
 		}
-		fmt.Fprintf(&t.b, "%s %s %s %s %s", pad(" "+visible.Text(r.Title), textTitle), left(r.Shown(0), textValue), left(r.Shown(k), textValue),
-			left(r.Change(k-1), textRaw), left(interval, textInterval))
-		if t.full {
-			t.b.WriteString(" " + left(r.ShownFloor(k), textFloor))
+		if of.Verdict == NotComparable {
+			interval = of.Briefly
+			if !slices.Contains(reasons, of.Reason) {
+				reasons = append(reasons, of.Reason)
+			}
 		}
-		t.b.WriteString("  " + t.verdict(r, k-1) + "\n")
-		if d.Verdict == NotComparable && !slices.Contains(reasons, d.Reason) {
-			reasons = append(reasons, d.Reason)
+		if of.Verdict == Faster || of.Verdict == Slower {
+			verdict = report.Strong(verdict)
 		}
+		row := []string{title, r.Shown(0), r.Shown(k), r.Change(k - 1), interval, r.ShownFloor(k), verdict}
+		if l.short {
+			row = slices.Delete(row, 5, 6)
+		}
+		t.Add(row...)
 	}
-	for _, about := range t.Abouts() {
-		t.wrapped(visible.Text(about))
+	for _, about := range l.Abouts() {
+		d.Paragraph("%s", about)
 	}
 	for _, reason := range reasons {
-		t.wrapped("not comparable: " + visible.Text(reason))
+		d.Paragraph("not comparable: %s", reason)
 	}
 }
 
@@ -168,9 +185,9 @@ func (c *Comparison) Abouts() (all []string) {
 }
 
 // verdict is the verdict of a row as far as there is room.
-func (t *textTable) verdict(r *Row, i int) string {
+func (l *written) verdict(r *Row, i int) string {
 	switch d := &r.Against[i]; {
-	case t.full:
+	case !l.short:
 	case d.Verdict == NotComparable:
 		return "–"
 	case d.Verdict == Equal && d.Within > 0 && !r.Absolute:
@@ -183,56 +200,32 @@ func (t *textTable) verdict(r *Row, i int) string {
 	return r.Words(i)
 }
 
-// settings writes the settings that differ.
-func (t *textTable) settings() {
-	if len(t.Settings) == 0 {
-		t.b.WriteString("\nno setting differs\n")
+// settings adds the settings that differ.
+func (l *written) settings(d *report.Document) {
+	if len(l.Settings) == 0 {
+		d.Heading(2, "No setting differs")
 		return
 	}
-	t.b.WriteString("\nsettings that differ\n")
-	for _, s := range t.Settings {
+	d.Heading(2, "Settings that differ")
+	var facts []report.Fact
+	for _, s := range l.Settings {
 		var values []string
 		for k, v := range s.Values {
-			values = append(values, Letter(k)+" "+visible.Text(v))
+			values = append(values, Letter(k)+" "+v)
 		}
-		t.wrapped(pad(" "+visible.Text(s.Key), textTitle) + "  " + strings.Join(values, ", "))
+		facts = append(facts, report.Fact{Name: s.Key, Text: strings.Join(values, ", ")})
 	}
-}
-
-// wrapped writes a line, in several if it is too long, which are indented.
-func (t *textTable) wrapped(line string) {
-	at := 0
-	for i, word := range strings.Split(line, " ") {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-		case at+1+n > t.width:
-			t.b.WriteString("\n   ")
-			at = 3
-		default:
-			t.b.WriteString(" ")
-			at++
-		}
-		t.b.WriteString(word)
-		at += n
-	}
-	t.b.WriteString("\n")
+	d.Facts(facts...)
 }
 
 func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// pad and left fill a text up to a width, at its end and at its beginning. A text that is too long is
-// cut.
-func pad(s string, width int) string {
-	n := utf8.RuneCountInString(s)
-	if n > width {
-		return string([]rune(s)[:width-1]) + "…"
+// cut shortens a text to a number of cells.
+func cut(s string, most int) string {
+	if utf8.RuneCountInString(s) <= most {
+		return s
 	}
-	return s + strings.Repeat(" ", width-n)
-}
-
-func left(s string, width int) string {
-	return strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s))) + s
+	return string([]rune(s)[:most-1]) + "…"
 }
 
 // Shown is the row's value of a side, with its unit: "7.41 ms"; "–" if there is none.

@@ -171,7 +171,7 @@ func (c *contest) settle() {
 		for _, i := range c.refs {
 			moves = append(moves, c.other.level(i).value-c.base.level(i).value)
 		}
-		c.allowance = layout + follow*math.Abs(median(moves))
+		c.allowance = layout + follow*math.Abs(stats.Median(moves))
 	}
 	type mover struct {
 		column int
@@ -186,7 +186,7 @@ func (c *contest) settle() {
 					others = append(others, row[r]-c.origin[r])
 				}
 			}
-			return row[i] - median(others)
+			return row[i] - stats.Median(others)
 		}
 		a, b := levelOf(c.base.series(beside)), levelOf(c.other.series(beside))
 		if by := math.Abs(b.value-a.value) / (margin(a, b, c.replicated, c.miss) + c.allowance); by > 1 {

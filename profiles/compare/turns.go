@@ -217,7 +217,7 @@ func (t *Turns) judge(columns []column, rows []Row, miss float64) {
 				means, self = append(means, q.mean[side]), append(self, q.self[side])
 			}
 			own := stats.SignedRank(self)
-			v := Value{Value: c.shown(median(means)), Blocks: 2 * len(all), Floor: math.Expm1(max(-own.Low, own.High))}
+			v := Value{Value: c.shown(stats.Median(means)), Blocks: 2 * len(all), Floor: math.Expm1(max(-own.Low, own.High))}
 			if !finite(v.Floor) {
 				v.Floor = math.NaN()
 			}
@@ -230,7 +230,7 @@ func (t *Turns) judge(columns []column, rows []Row, miss float64) {
 		centre := stats.SignedRankAt(differences(all), miss)
 		d.Raw = math.Expm1(centre.Value)
 		if n := float64(len(starts)); n > 1 {
-			m := stats.StudentT(n-1, miss) * math.Sqrt(variance(starts)/n)
+			m := stats.StudentT(n-1, miss) * math.Sqrt(stats.Variance(starts)/n)
 			centre.Low, centre.High = min(centre.Low, centre.Value-m), max(centre.High, centre.Value+m)
 		}
 		if math.IsInf(centre.Low, 0) || math.IsNaN(centre.Value) {

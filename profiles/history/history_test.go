@@ -193,7 +193,7 @@ func TestTheTableIsPRISMs(t *testing.T) {
 	e := entry("a", 0, 3.93)
 	e.Build, e.Note = Build{Version: "0.2.0", Commit: "0123456789", Modified: true}, "after the \x1b[2Jrefactoring"
 	var b bytes.Buffer
-	if err := WriteTable(&b, []Entry{e}, true); err != nil {
+	if err := TableOf([]Entry{e}, true).WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")

@@ -3,11 +3,11 @@ package history
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
-	"text/tabwriter"
 
+	"prismtop/profiles/report"
 	"prismtop/profiles/unit"
-	"prismtop/profiles/visible"
 )
 
 // Columns are the columns of PRISM's table of versions.
@@ -21,7 +21,7 @@ func (e *Entry) cells(machines bool) []string {
 		}
 		return "–"
 	}
-	return []string{visible.Text(e.Build.String()), number(Forward, 1), number(Memory, 1e-6), number(Iteration, 1), e.notes(machines)}
+	return []string{e.Build.String(), number(Forward, 1), number(Memory, 1e-6), number(Iteration, 1), e.notes(machines)}
 }
 
 // notes says what an entry is.
@@ -43,7 +43,7 @@ func (e *Entry) notes(machines bool) string {
 	if e.Note != "" {
 		parts = append(parts, e.Note)
 	}
-	return visible.Text(strings.Join(parts, " · "))
+	return strings.Join(parts, " · ")
 }
 
 // ofPRISM are the rows of the table in PRISM's baseline-v0.2.0.md. Its memory is what Python's allocator held.
@@ -52,17 +52,13 @@ var ofPRISM = [][]string{
 	{"PRISM 0.2.0", "1.32", "0.14", "3.93", "by its own document, on an unnamed CUDA GPU; memory of Python's objects alone"},
 }
 
-// WriteTable writes entries as PRISM's table of versions below PRISM's own rows, the newest last.
-func WriteTable(w io.Writer, entries []Entry, machines bool) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, strings.Join(Columns, "\t"))
-	for _, row := range ofPRISM {
-		fmt.Fprintln(t, strings.Join(row, "\t"))
-	}
+// TableOf returns entries as PRISM's table of versions below PRISM's own rows, the newest last.
+func TableOf(entries []Entry, machines bool) *report.Table {
+	t := &report.Table{Head: Columns, Rows: slices.Clone(ofPRISM)}
 	for i := range entries {
-		fmt.Fprintln(t, strings.Join(entries[i].cells(machines), "\t"))
+		t.Add(entries[i].cells(machines)...)
 	}
-	return t.Flush()
+	return t
 }
 
 // row returns a row of a check as cells.
@@ -78,80 +74,56 @@ func (r *Row) cells() []string {
 	return []string{r.Name, fmt.Sprintf("%.4g %s", r.Reference*scale, name), fmt.Sprintf("%.4g %s", r.New*scale, name), percent(r.Ratio - 1), interval, string(r.Verdict), r.Reason}
 }
 
-var checkColumns = []string{"", "reference", "new", "change", "95 % interval", "verdict", ""}
-
-// basis says what the check rests on, a line for each fact.
-func (c *Check) basis() (lines []string) {
-	lines = append(lines, fmt.Sprintf("new        %s, %s", c.New.Build, unit.Plural(c.NewCount, "measurement", "measurements")))
-	if c.Reference != nil {
-		text := fmt.Sprintf("reference  %s, %s, the last at %s", c.Reference.Build, unit.Plural(c.Entries, "measurement", "measurements"), c.Reference.Time)
-		if c.SameBuild {
-			text += ": the same program, so that what differs is the machine"
-		}
-		lines = append(lines, text)
+// document returns a check as a document, without its title.
+func (c *Check) document() *report.Document {
+	d := &report.Document{}
+	d.Paragraph("%s", c.Reason)
+	facts := []report.Fact{{Name: "new", Text: fmt.Sprintf("%s, %s", c.New.Build, unit.Plural(c.NewCount, "measurement", "measurements"))}}
+	add := func(name, format string, values ...any) {
+		facts = append(facts, report.Fact{Name: name, Text: fmt.Sprintf(format, values...)})
 	}
-	lines = append(lines, "machine    "+c.New.Machine.String())
+	if c.Reference != nil {
+		same := ""
+		if c.SameBuild {
+			same = ": the same program, so that what differs is the machine"
+		}
+		add("reference", "%s, %s, the last at %s%s", c.Reference.Build, unit.Plural(c.Entries, "measurement", "measurements"), c.Reference.Time, same)
+	}
+	add("machine", "%s", c.New.Machine)
 	switch {
 	case c.Reference == nil:
 	case c.Spread == nil:
-		lines = append(lines, "certainty  unknown: the history has no build that was measured twice on this machine")
+		add("certainty", "unknown: the history has no build that was measured twice on this machine")
 	default:
-		lines = append(lines, fmt.Sprintf("certainty  times of one and the same build differ by ±%s on this machine (standard deviation, %s); the intervals allow for that",
-			unit.Share(*c.Spread), unit.Plural(c.Degrees, "degree of freedom", "degrees of freedom")))
+		add("certainty", "times of one and the same build differ by ±%s on this machine (standard deviation, %s); the intervals allow for that",
+			unit.Share(*c.Spread), unit.Plural(c.Degrees, "degree of freedom", "degrees of freedom"))
 	}
 	if f := c.New.Foreign; f != nil && *f >= 0.01 {
-		lines = append(lines, "load       other programs took "+unit.Share(*f)+" of the processors during this measurement")
+		add("load", "other programs took %s of the processors during this measurement", unit.Share(*f))
 	}
-	for i := range lines {
-		lines[i] = visible.Text(lines[i])
+	add("work", "%s, preset %s; a figure may be worse by %s", c.New.Work, c.New.Preset, unit.Share(c.Limit))
+	d.Facts(facts...)
+	if len(c.Rows) > 0 {
+		t := d.Table("figure", "reference", "new", "change", "95 % interval", "verdict", "")
+		for i := range c.Rows {
+			t.Add(c.Rows[i].cells()...)
+		}
 	}
-	return lines
+	return d
 }
 
 // WriteText writes a check.
 func (c *Check) WriteText(w io.Writer) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n\n", strings.ToUpper(string(c.Verdict)), visible.Text(c.Reason))
-	for _, line := range c.basis() {
-		fmt.Fprintln(&b, line)
+	if _, err := io.WriteString(w, strings.ToUpper(string(c.Verdict))+": "); err != nil {
+		return err
 	}
-	if len(c.Rows) > 0 {
-		fmt.Fprintln(&b)
-		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(t, strings.Join(checkColumns, "\t"))
-		for i := range c.Rows {
-			fmt.Fprintln(t, strings.Join(c.Rows[i].cells(), "\t"))
-		}
-		_ = t.Flush() // writes to memory do not fail
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return c.document().WriteText(w, 0)
 }
 
 // WriteMarkdown writes a check as the text of an issue.
 func (c *Check) WriteMarkdown(w io.Writer) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "## Performance: %s\n\n%s\n\n", c.Verdict, markdown(c.Reason))
-	for _, line := range c.basis() {
-		name, text, _ := strings.Cut(line, " ")
-		fmt.Fprintf(&b, "- **%s**: %s\n", name, markdown(strings.TrimSpace(text)))
+	if _, err := fmt.Fprintf(w, "## Performance: %s\n\n", c.Verdict); err != nil {
+		return err
 	}
-	fmt.Fprintf(&b, "- **work**: %s, preset %s; a figure may be worse by %s\n", c.New.Work, markdown(c.New.Preset), unit.Share(c.Limit))
-	if len(c.Rows) > 0 {
-		b.WriteString("\n| Figure | Reference | New | Change | 95 % interval | Verdict | |\n|---|---|---|---|---|---|---|\n")
-		for i := range c.Rows {
-			cells := c.Rows[i].cells()
-			for k := range cells {
-				cells[k] = markdown(cells[k])
-			}
-			fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
-		}
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// markdown escapes what Markdown would read as a mark.
-func markdown(s string) string {
-	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", `\<`, "[", `\[`, "\n", " ").Replace(visible.Text(s))
+	return c.document().WriteMarkdown(w)
 }

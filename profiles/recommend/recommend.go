@@ -9,13 +9,12 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"prismtop/profiles"
+	"prismtop/profiles/report"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stats"
 	"prismtop/profiles/unit"
-	"prismtop/profiles/visible"
 )
 
 // Priority is how much a recommendation matters.
@@ -206,29 +205,10 @@ func WriteText(w io.Writer, list []Recommendation, a *profiles.Ablation) error {
 			unjudged++
 		}
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var d report.Document
 	if unjudged > 0 {
-		fmt.Fprintf(t, "%d of %s could not be judged: it takes %d groups of blocks each (--rounds).\n", unjudged,
+		d.Paragraph("%d of %s could not be judged: it takes %d groups of blocks each (--rounds).", unjudged,
 			unit.Plural(rows, "comparison", "comparisons"), stats.SignedRankLeast)
-	}
-	if len(list) == 0 {
-		if unjudged < rows || rows == 0 {
-			fmt.Fprintln(t, "Nothing to recommend: no setting that was compared is shown to save time or memory here.")
-		}
-		if rows > 0 {
-			measured(t, a.Rows)
-		}
-		return t.Flush()
-	}
-	fmt.Fprintln(t, "\tpriority\toptimisation\tspeed-up\tmemory\trequires\tautomatic\t")
-	for i := range list {
-		r := &list[i]
-		box := "[ ]"
-		if r.Done {
-			box = "[x]"
-		}
-		fmt.Fprintf(t, "%s\t%s\t%s = %s\t%.2fx [%.2f, %.2f]\t%s\t%s\t%s\t%s\n", box, r.Priority, r.Key, visible.Text(r.Value),
-			r.Speedup.Value, r.Speedup.Low, r.Speedup.High, r.MemoryText(), visible.Text(r.Requires), r.automatic(), r.Caution)
 	}
 	var others []profiles.AblationRow
 	for _, row := range a.Rows {
@@ -236,12 +216,27 @@ func WriteText(w io.Writer, list []Recommendation, a *profiles.Ablation) error {
 			others = append(others, row)
 		}
 	}
-	if len(others) > 0 {
-		_ = t.Flush() // a table of its own; its error comes again
-		fmt.Fprintln(t, "\nNot recommended:")
-		measured(t, others)
+	switch {
+	case len(list) > 0:
+		t := d.Table("", "priority", "optimisation", "speed-up", "memory", "requires", "automatic", "")
+		for i := range list {
+			r := &list[i]
+			box := "[ ]"
+			if r.Done {
+				box = "[x]"
+			}
+			t.Add(box, string(r.Priority), r.Key+" = "+r.Value, report.Between(r.Speedup.Value, r.Speedup.Low, r.Speedup.High).Text("x", 2), r.MemoryText(), r.Requires, r.automatic(), r.Caution)
+		}
+		if len(others) > 0 {
+			d.Heading(2, "Not recommended:")
+		}
+	case unjudged < rows || rows == 0:
+		d.Paragraph("Nothing to recommend: no setting that was compared is shown to save time or memory here.")
 	}
-	return t.Flush()
+	if len(others) > 0 {
+		measured(&d, others)
+	}
+	return d.WriteText(w, 0)
 }
 
 // of reports whether a recommendation was derived from a row.
@@ -249,9 +244,9 @@ func (r *Recommendation) of(row *profiles.AblationRow) bool {
 	return r.Key == row.Key && (r.Value == row.On && r.From == row.Off || r.Value == row.Off && r.From == row.On)
 }
 
-// measured writes rows of an ablation.
-func measured(w io.Writer, rows []profiles.AblationRow) {
-	fmt.Fprintln(w, "setting\tfrom → to\ttime of an iteration\tverdict\tmemory")
+// measured adds rows of an ablation.
+func measured(d *report.Document, rows []profiles.AblationRow) {
+	t := d.Table("setting", "from → to", "time of an iteration", "verdict", "memory")
 	for i := range rows {
 		r := &rows[i]
 		effect := "–"
@@ -269,6 +264,6 @@ func measured(w io.Writer, rows []profiles.AblationRow) {
 		if r.Note != "" {
 			verdict += "; " + r.Note
 		}
-		fmt.Fprintf(w, "%s\t%s → %s\t%s\t%s\t%s\n", r.Key, visible.Text(r.Off), visible.Text(r.On), effect, visible.Text(verdict), memory)
+		t.Add(r.Key, r.Off+" → "+r.On, effect, verdict, memory)
 	}
 }

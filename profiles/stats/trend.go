@@ -117,3 +117,34 @@ func inflation(x, y []float64, slope float64) float64 {
 	rho = min(max(rho, 0), 0.98)
 	return (1 + rho) / (1 - rho)
 }
+
+// Line fits y = fixed + slope·x by least squares with weights, 1 each if they are nil. The
+// slope is NaN for fewer than two different x.
+func Line(x, y, weights []float64) (fixed, slope, r2 float64) {
+	var n, sx, sy, sxx, sxy, syy float64
+	for i := range x {
+		w := 1.0
+		if weights != nil {
+			w = weights[i]
+		}
+		n, sx, sy = n+w, sx+w*x[i], sy+w*y[i]
+	}
+	mx, my := sx/n, sy/n
+	for i := range x {
+		w := 1.0
+		if weights != nil {
+			w = weights[i]
+		}
+		dx, dy := x[i]-mx, y[i]-my
+		sxx, sxy, syy = sxx+w*dx*dx, sxy+w*dx*dy, syy+w*dy*dy
+	}
+	if len(x) < 2 || sxx == 0 {
+		return math.NaN(), math.NaN(), math.NaN()
+	}
+	slope = sxy / sxx
+	r2 = 1
+	if syy > 0 {
+		r2 = sxy * sxy / (sxx * syy)
+	}
+	return my - slope*mx, slope, r2
+}

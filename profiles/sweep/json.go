@@ -1,8 +1,7 @@
 package sweep
 
 import (
-	"math"
-
+	"prismtop/profiles/report"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stats"
 )
@@ -87,7 +86,7 @@ func (t *Table) JSON(version string) Document {
 	}
 	for i := range t.Arms {
 		r := &t.Arms[i]
-		d.Arms = append(d.Arms, armJSON{Name: r.Name, Set: setJSON(r.Set), Runs: countsJSON(r.Counts), Iterations: r.Iterations, Rate: finite(r.Rate), MS: r.MS.json(),
+		d.Arms = append(d.Arms, armJSON{Name: r.Name, Set: setJSON(r.Set), Runs: countsJSON(r.Counts), Iterations: r.Iterations, Rate: report.Finite(r.Rate), MS: r.MS.json(),
 			Seconds: r.Seconds.json(), Quality: r.Quality.json(), CPU: r.CPU.json(), Faster: r.Faster.json(), Better: r.Better.json(), Front: r.Front, Errors: r.Errors, Changes: r.Changes})
 	}
 	if f := t.Factorial; f != nil {
@@ -122,18 +121,11 @@ func setJSON(set []settings.Assignment) map[string]string {
 	return all
 }
 
-func finite(v float64) *float64 {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return nil
-	}
-	return &v
-}
-
 func (e Estimate) json() *estimateJSON {
-	if finite(e.Value) == nil {
+	if report.Finite(e.Value) == nil {
 		return nil
 	}
-	return &estimateJSON{e.Value, finite(e.Low), finite(e.High), e.N}
+	return &estimateJSON{e.Value, report.Finite(e.Low), report.Finite(e.High), e.N}
 }
 
 func (d Difference) json() *differenceJSON {

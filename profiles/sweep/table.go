@@ -191,29 +191,15 @@ func plain(values []float64) Estimate { return meanOf(known(values), chance) }
 const chance = 0.05
 
 // meanOf returns the mean of values with Student's interval, which misses with the given chance.
-func meanOf(v []float64, miss float64) Estimate {
-	e := unknown
-	if e.N = len(v); e.N == 0 {
-		return e
-	}
-	mean, variance := moments(v)
-	e.Value = mean
-	if e.N > 1 {
-		half := stats.StudentT(float64(e.N-1), miss) * math.Sqrt(variance/float64(e.N))
-		e.Low, e.High = mean-half, mean+half
+func meanOf(v []float64, miss float64) Estimate { return estimated(stats.Student(v, miss), len(v)) }
+
+// estimated returns the estimate from n values, NaN where there is none.
+func estimated(c stats.Centre, n int) Estimate {
+	e := Estimate{c.Value, c.Low, c.High, n}
+	if math.IsInf(c.Low, 0) || math.IsNaN(c.Value) {
+		e.Low, e.High = math.NaN(), math.NaN()
 	}
 	return e
-}
-
-// moments returns the mean and the variance of values, NaN for fewer than two.
-func moments(v []float64) (mean, variance float64) {
-	for _, x := range v {
-		mean += x / float64(len(v))
-	}
-	for _, x := range v {
-		variance += (x - mean) * (x - mean)
-	}
-	return mean, variance / float64(len(v)-1)
 }
 
 // logged is plain for positive numbers whose ratios matter.
@@ -294,32 +280,7 @@ func (m *maker) times(arm, ref int) (at func(miss float64) Estimate, byTurns boo
 		return func(miss float64) Estimate { return meanOf(pairs, miss) }, true
 	}
 	a, b := logs(known(m.values(arm, median))), logs(known(m.values(ref, median)))
-	return func(miss float64) Estimate { return welch(a, b, miss) }, false
-}
-
-// welch returns the difference of two means, a − b, with Welch's interval (Welch 1947, The generalization of "Student's"
-// problem when several different population variances are involved).
-func welch(a, b []float64, miss float64) Estimate {
-	e := unknown
-	if e.N = min(len(a), len(b)); e.N == 0 {
-		return e
-	}
-	ma, va := moments(a)
-	mb, vb := moments(b)
-	e.Value = ma - mb
-	if e.N < 2 {
-		return e
-	}
-	na, nb := float64(len(a)), float64(len(b))
-	sa, sb := va/na, vb/nb
-	if sa+sb == 0 {
-		e.Low, e.High = e.Value, e.Value
-		return e
-	}
-	df := (sa + sb) * (sa + sb) / (sa*sa/(na-1) + sb*sb/(nb-1))
-	half := stats.StudentT(df, miss) * math.Sqrt(sa+sb)
-	e.Low, e.High = e.Value-half, e.Value+half
-	return e
+	return func(miss float64) Estimate { return estimated(stats.Welch(a, b, miss), min(len(a), len(b))) }, false
 }
 
 // qualities returns the difference of two arms' qualities as a function of the chance to miss. Replicates of the same number

@@ -101,19 +101,6 @@ func TestEffectsAreFound(t *testing.T) {
 	}
 }
 
-// Example of Welch's interval with a known solution: two samples of NIST/SEMATECH's kind, worked by hand.
-func TestWelch(t *testing.T) {
-	a, b := []float64{1, 2, 3, 4}, []float64{2, 4, 6}
-	e := welch(a, b, 0.05)
-	// means 2.5 and 4, variances 5/3 and 4: s² = 5/12 + 4/3 = 1.75; df = 1.75² / ((5/12)²/3 + (4/3)²/2) = 3.235; t(0.975) = 3.056
-	if math.Abs(e.Value+1.5) > 1e-12 || math.Abs(e.High-e.Value-3.056*math.Sqrt(1.75)) > 0.02 {
-		t.Errorf("%+v", e)
-	}
-	if e := welch(a, b[:1], 0.05); !math.IsNaN(e.Low) || e.Value != 0.5 {
-		t.Errorf("one value has no interval: %+v", e)
-	}
-}
-
 func TestRunsByTurnsAreTheDifference(t *testing.T) {
 	f := frozen(t, "folder = \"sw\"\npairing = \"turns\"\n[[arm]]\nname = \"a\"\n[[arm]]\nname = \"b\"\nset = {fused = true}\n")
 	if len(f.Tasks) != 1 || !f.Tasks[0].Turns || len(f.Tasks[0].Cells) != 2 {

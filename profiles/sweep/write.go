@@ -1,7 +1,7 @@
 package sweep
 
 import (
-	"encoding/csv"
+	"cmp"
 	"fmt"
 	"html"
 	"io"
@@ -13,22 +13,16 @@ import (
 	"strings"
 	"time"
 
+	"prismtop/profiles/report"
 	"prismtop/profiles/stats"
 	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
 )
 
-// The table as text, Markdown, CSV and HTML. The same cells serve all of them.
+// The table as text, Markdown, CSV and HTML.
 
 // Formats are the names of the forms of the table, the default first.
 var Formats = []string{"text", "markdown", "json", "csv", "html"}
-
-// grid is a titled table of texts; columns from the second on are numbers.
-type grid struct {
-	title string
-	head  []string
-	rows  [][]string
-}
 
 // Title sums up the sweep: "12 arms × 2 replicates: 20 of 24 runs done, 1 failed".
 func (t *Table) Title() string {
@@ -46,22 +40,18 @@ func (t *Table) Title() string {
 	return text
 }
 
-// Columns of the arms.
-func (t *Table) arms() grid {
-	g := grid{head: []string{"arm", "runs", "ms/iteration", "against " + t.Reference, "time", "quality", "difference", "CPU", "front"}}
-	if t.Metric.Name != "" {
-		g.head[5] = t.Metric.Name
-	}
+// arms adds the table of the arms.
+func (t *Table) arms(d *report.Document) {
+	of := d.Table("arm", "runs", "ms/iteration", "against "+t.Reference, "time", cmp.Or(t.Metric.Name, "quality"), "difference", "CPU", "front")
 	for i := range t.Arms {
 		r := &t.Arms[i]
 		front := ""
 		if r.Front {
 			front = "•"
 		}
-		g.rows = append(g.rows, []string{r.Name, fmt.Sprintf("%d/%d", r.Counts[Done], t.Replicates), r.MS.text(three), t.Faster(r), r.Seconds.short(seconds),
-			r.Quality.text(three), t.Better(r), r.CPU.short(seconds), front})
+		of.Add(r.Name, fmt.Sprintf("%d/%d", r.Counts[Done], t.Replicates), r.MS.text(three), t.Faster(r), r.Seconds.short(seconds),
+			r.Quality.text(three), t.Better(r), r.CPU.short(seconds), front)
 	}
-	return g
 }
 
 // Faster words the difference of an arm's times from the reference: "−31 % [−33, −29] faster".
@@ -173,13 +163,14 @@ func (e Estimate) text(form func(float64) string) string {
 	return text
 }
 
-// terms are the factorial's effects.
-func (t *Table) terms() grid {
+// terms adds the factorial's effects.
+func (t *Table) terms(d *report.Document) {
 	f := t.Factorial
-	g := grid{title: "Effects and interactions", head: []string{"setting", "time", "quality"}}
-	if t.Metric.Name != "" {
-		g.head[2] = t.Metric.Name
+	if f == nil {
+		return
 	}
+	d.Heading(2, "Effects and interactions")
+	of := d.Table("setting", "time", cmp.Or(t.Metric.Name, "quality"))
 	for i := range f.Terms {
 		term := &f.Terms[i]
 		name := term.Name
@@ -187,9 +178,8 @@ func (t *Table) terms() grid {
 			of := f.Factors[term.Of[0]]
 			name += ": " + orPreset(of.Off) + " → " + orPreset(of.On)
 		}
-		g.rows = append(g.rows, []string{name, term.Time.times(), term.Quality.quality(t.Metric)})
+		of.Add(name, term.Time.times(), term.Quality.quality(t.Metric))
 	}
-	return g
 }
 
 func orPreset(value string) string {
@@ -233,50 +223,36 @@ func (t *Table) notes() (all []string) {
 	return all
 }
 
-// grids are the tables.
-func (t *Table) grids() []grid {
-	all := []grid{t.arms()}
-	if t.Factorial != nil {
-		all = append(all, t.terms())
+// document returns the table as a document.
+func (t *Table) document() *report.Document {
+	d := &report.Document{Title: "Sweep"}
+	d.Paragraph("%s", t.Title())
+	t.arms(d)
+	d.Figure("Time and quality of each arm. Filled: on the front.", t.plane())
+	t.terms(d)
+	for _, note := range t.notes() {
+		d.Paragraph("%s", note)
 	}
-	return all
+	return d
 }
 
 // WriteText writes the table as text.
 func (t *Table) WriteText(w io.Writer) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n%s\n", visible.Text(t.Folder), t.Title())
-	for _, g := range t.grids() {
-		b.WriteByte('\n')
-		if g.title != "" {
-			b.WriteString(g.title + "\n")
-		}
-		widths := make([]int, len(g.head))
-		for _, row := range append([][]string{g.head}, g.rows...) {
-			for i, cell := range row {
-				widths[i] = max(widths[i], len([]rune(visible.Text(cell))))
-			}
-		}
-		for _, row := range append([][]string{g.head}, g.rows...) {
-			line := ""
-			for i, cell := range row {
-				cell = visible.Text(cell)
-				line += cell + strings.Repeat(" ", widths[i]-len([]rune(cell))+2)
-			}
-			b.WriteString(strings.TrimRight(line, " ") + "\n")
-		}
+	if _, err := fmt.Fprintln(w, visible.Text(t.Folder)); err != nil {
+		return err
 	}
-	b.WriteByte('\n')
-	for _, note := range t.notes() {
-		b.WriteString(visible.Text(note) + "\n")
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return t.document().WriteText(w, 0)
 }
+
+// WriteMarkdown writes the table as Markdown.
+func (t *Table) WriteMarkdown(w io.Writer) error { return t.document().WriteMarkdown(w) }
+
+// WriteHTML writes the table as one page that requests nothing.
+func (t *Table) WriteHTML(w io.Writer) error { return t.document().WriteHTML(w) }
 
 // begins matches the beginning of a table in each of its forms.
 var begins = regexp.MustCompile(`\A(?:[^\n]+\n\d+ arms?(?: × \d+ replicates)?: \d+ of \d+ runs? done|# Sweep\n\n|arm,replicates,done,|` +
-	`(?s:<!DOCTYPE html>.*<title>Sweep: )|\{\s*"schema": \d+,\s*"version": "[^"]*",\s*"folder": )`)
+	`(?s:<!DOCTYPE html>.*<title>Sweep[:<])|\{\s*"schema": \d+,\s*"version": "[^"]*",\s*"folder": )`)
 
 // IsTable reports whether a file is a table of a sweep, in any of its forms.
 func IsTable(path string) bool {
@@ -289,45 +265,13 @@ func IsTable(path string) bool {
 	return err == nil && begins.Match(head)
 }
 
-// WriteMarkdown writes the table as Markdown.
-func (t *Table) WriteMarkdown(w io.Writer) error {
-	var b strings.Builder
-	escape := strings.NewReplacer("|", `\|`, "*", `\*`, "_", `\_`, "<", "&lt;")
-	text := func(s string) string { return escape.Replace(visible.Text(s)) }
-	fmt.Fprintf(&b, "# Sweep\n\n%s\n", text(t.Title()))
-	for _, g := range t.grids() {
-		if g.title != "" {
-			fmt.Fprintf(&b, "\n## %s\n", g.title)
-		}
-		b.WriteString("\n")
-		for i, row := range append([][]string{g.head}, g.rows...) {
-			for _, cell := range row {
-				b.WriteString("| " + text(cell) + " ")
-			}
-			b.WriteString("|\n")
-			if i == 0 {
-				b.WriteString("|---" + strings.Repeat("|---:", len(g.head)-1) + "|\n")
-			}
-		}
-	}
-	for _, note := range t.notes() {
-		fmt.Fprintf(&b, "\n%s\n", text(note))
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
 // WriteCSV writes the arms as CSV, a row each: numbers with all their digits, empty where they are not known.
 func (t *Table) WriteCSV(w io.Writer) error {
-	c := csv.NewWriter(w)
-	head := []string{"arm", "replicates", "done", "running", "interrupted", "failed", "iterations"}
+	c := report.Table{Head: []string{"arm", "replicates", "done", "running", "interrupted", "failed", "iterations"}}
 	for _, name := range []string{"iteration_ms", "time_change", "seconds", "quality", "quality_change", "cpu_seconds"} {
-		head = append(head, name, name+"_low", name+"_high")
+		c.Head = append(c.Head, name, name+"_low", name+"_high")
 	}
-	head = append(head, "quality_metric", "front")
-	if err := c.Write(head); err != nil {
-		return err
-	}
+	c.Head = append(c.Head, "quality_metric", "front")
 	for i := range t.Arms {
 		r := &t.Arms[i]
 		row := []string{r.Name, strconv.Itoa(t.Replicates), strconv.Itoa(r.Counts[Done]), strconv.Itoa(r.Counts[Running]), strconv.Itoa(r.Counts[Interrupted]),
@@ -335,59 +279,15 @@ func (t *Table) WriteCSV(w io.Writer) error {
 		for _, e := range []Estimate{r.MS, r.Faster.Estimate, r.Seconds, r.Quality, r.Better.Estimate, r.CPU} {
 			for _, v := range []float64{e.Value, e.Low, e.High} {
 				text := ""
-				if !math.IsNaN(v) && !math.IsInf(v, 0) {
+				if report.Finite(v) != nil {
 					text = strconv.FormatFloat(v, 'g', -1, 64)
 				}
 				row = append(row, text)
 			}
 		}
-		if err := c.Write(append(row, t.Metric.Name, strconv.FormatBool(r.Front))); err != nil {
-			return err
-		}
+		c.Add(append(row, t.Metric.Name, strconv.FormatBool(r.Front))...)
 	}
-	c.Flush()
-	return c.Error()
-}
-
-// style is that of the page, which requests nothing.
-const style = `:root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:75rem;padding:0 1rem}
-table{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:1rem 0}th,td{border-bottom:1px solid #8885;padding:.3rem .7rem;text-align:right;white-space:nowrap}
-th:first-child,td:first-child{text-align:left}.scroll{overflow-x:auto}svg{max-width:100%;height:auto}svg text{fill:currentColor;font-size:12px}`
-
-// WriteHTML writes the table as one page that requests nothing.
-func (t *Table) WriteHTML(w io.Writer) error {
-	var b strings.Builder
-	text := func(s string) string { return html.EscapeString(visible.Text(s)) }
-	fmt.Fprintf(&b, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"+
-		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n<title>Sweep: %s</title>\n<style>%s</style>\n</head>\n<body>\n<h1>Sweep</h1>\n<p>%[1]s</p>\n",
-		text(t.Title()), style)
-	for i, g := range t.grids() {
-		if g.title != "" {
-			fmt.Fprintf(&b, "<h2>%s</h2>\n", text(g.title))
-		}
-		b.WriteString("<div class=\"scroll\"><table>\n")
-		for i, row := range append([][]string{g.head}, g.rows...) {
-			tag := "td"
-			if i == 0 {
-				tag = "th"
-			}
-			b.WriteString("<tr>")
-			for _, cell := range row {
-				fmt.Fprintf(&b, "<%s>%s</%[1]s>", tag, text(cell))
-			}
-			b.WriteString("</tr>\n")
-		}
-		b.WriteString("</table></div>\n")
-		if i == 0 {
-			b.WriteString(t.plane())
-		}
-	}
-	for _, note := range t.notes() {
-		fmt.Fprintf(&b, "<p>%s</p>\n", text(note))
-	}
-	b.WriteString("</body>\n</html>\n")
-	_, err := io.WriteString(w, b.String())
-	return err
+	return c.WriteCSV(w)
 }
 
 // plane draws the arms by time and quality, those of the front filled; empty for fewer than two.
@@ -411,7 +311,7 @@ func (t *Table) plane() string {
 	}
 	px, py := scale(x, left+20, w-edge-60), scale(y, h-edge-10, edge)
 	var b strings.Builder
-	fmt.Fprintf(&b, "<h2>Time and quality</h2>\n<svg viewBox=\"0 0 %g %g\" width=\"%[1]g\" role=\"img\" aria-label=\"Time and quality of each arm\">\n", w, h)
+	fmt.Fprintf(&b, "<svg viewBox=\"0 0 %g %g\" width=\"%[1]g\" fill=\"currentColor\" font-size=\"12\" role=\"img\" aria-label=\"Time and quality of each arm\">\n", w, h)
 	fmt.Fprintf(&b, "<path d=\"M%g %gV%gH%g\" fill=\"none\" stroke=\"currentColor\" stroke-opacity=\".5\"/>\n", left, edge/2, h-edge, w-edge)
 	for _, v := range []float64{slices.Min(x), slices.Max(x)} {
 		fmt.Fprintf(&b, "<text x=\"%.1f\" y=\"%g\" text-anchor=\"middle\">%s</text>\n", px(v), h-edge+18, html.EscapeString(seconds(v)))

@@ -6,9 +6,9 @@ import (
 	"io"
 	"math"
 	"strings"
-	"text/tabwriter"
 
 	"prismtop/profiles"
+	"prismtop/profiles/report"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
 	"prismtop/sim/ablation"
@@ -54,35 +54,33 @@ func WriteAblation(w io.Writer, a *profiles.Ablation) error {
 	if a.Factorial != nil {
 		return writeFactorial(w, a)
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s · %s of off on on off or its mirror · %.0f s\n", a.Work, unit.Plural(a.Rounds, "round", "rounds"), a.Spent.Seconds())
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	var d report.Document
+	d.Paragraph("%s · %s of off on on off or its mirror · %.0f s", a.Work, unit.Plural(a.Rounds, "round", "rounds"), a.Spent.Seconds())
 	quality := a.QualityTitle()
-	fmt.Fprintf(t, "setting\toff ms\ton ms\teffect\t95 %% interval\tmemory MB\t%sn\t verdict\n", cell(quality, quality))
+	t := d.Table("setting", "off ms", "on ms", "effect", "95 % interval", "memory MB", quality, "n", "verdict")
+	t.Align = "lrrrrrrrl"
 	for _, r := range a.Rows {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s%d\t %s\n", r.Name(), medianOf(r.OffNS), medianOf(r.OnNS),
-			percent(r.Effect), interval(r.Low, r.High), megabytes(&r), cell(quality, gain(&r)), r.Iterations, verdict(&r))
+		gained := ""
+		if quality != "" {
+			gained = gain(&r)
+		}
+		t.Add(r.Name(), medianOf(r.OffNS), medianOf(r.OnNS), percent(r.Effect), interval(r.Low, r.High), megabytes(&r), gained, fmt.Sprint(r.Iterations), verdict(&r))
 	}
-	_ = t.Flush() // writes to memory do not fail
 	if quality == "" {
-		fmt.Fprintln(&b, "memory is that of on less off;")
+		d.Paragraph("memory is that of on less off;")
 	} else {
-		fmt.Fprintf(&b, "memory and %[1]s are those of on less off; %[1]s gained over 100 iterations;\n", strings.TrimSuffix(quality, "/100"))
+		d.Paragraph("memory and %[1]s are those of on less off; %[1]s gained over 100 iterations;", strings.TrimSuffix(quality, "/100"))
 	}
-	fmt.Fprintln(&b, "an effect is that within groups of four neighbouring blocks, so that it need not be on ms over off ms, which are of all blocks")
-	if a.Ended != "complete" {
-		fmt.Fprintf(&b, "the ablation ended early: %s\n", a.Ended)
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	d.Paragraph("an effect is that within groups of four neighbouring blocks, so that it need not be on ms over off ms, which are of all blocks")
+	ended(&d, a)
+	return d.WriteText(w, 0)
 }
 
-// cell returns a cell of a column, "" if the column has no title.
-func cell(title, text string) string {
-	if title == "" {
-		return ""
+// ended says why an ablation is not complete.
+func ended(d *report.Document, a *profiles.Ablation) {
+	if a.Ended != "complete" {
+		d.Paragraph("the ablation ended early: %s", a.Ended)
 	}
-	return text + "\t"
 }
 
 func verdict(r *profiles.AblationRow) string {

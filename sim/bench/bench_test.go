@@ -142,7 +142,7 @@ func TestLayersAreKernelsSortedByTime(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 	var text strings.Builder
-	if err := WriteText(&text, s); err != nil || !strings.Contains(text.String(), "50 %   memory long") {
+	if err := WriteText(&text, s); err != nil || !strings.Contains(text.String(), "50 %   memory  long") {
 		t.Errorf("%v\n%s", err, text.String())
 	}
 }

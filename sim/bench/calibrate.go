@@ -7,13 +7,12 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"prismtop/profiles"
 	"prismtop/profiles/effect"
 	"prismtop/profiles/machine"
+	"prismtop/profiles/report"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stats"
 	"prismtop/sim"
@@ -376,21 +375,26 @@ func (c *calibrator) play(schedule *ablation.Schedule, off, on float64, tally *T
 
 // WriteCalibration writes a calibration as a table of text.
 func WriteCalibration(w io.Writer, c *Calibration) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d changes, %d of them not comparable; other programs took %.0f %% of the processors; %.2f ms an iteration\n",
+	var d report.Document
+	d.Paragraph("%d changes, %d of them not comparable; other programs took %.0f %% of the processors; %.2f ms an iteration",
 		c.Changes, c.Incomparable, 100*c.ForeignCPU, c.IterationMS)
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	const four, five = "found\tequal\tcovered\tn\t", "found\tequal\tcovered\tn\tseconds\t"
-	fmt.Fprintln(t, "\tby key\t\t\t\tpressed\t\t\t\t\treplicated\t\t\t\t\tablation\t\t\t\t")
-	fmt.Fprintln(t, "effect\t"+four+five+five+four)
-	for _, s := range c.Sizes {
-		fmt.Fprintf(t, "%g %%\t%s\t%s\t%s\t%s\t%s\t%s\t\n", 100*s.Size, tallied(s.ByKey), tallied(s.Pressed), seconds(s.Decided, s.Pressed.N),
-			tallied(s.Replicated), seconds(s.Seconds, s.Replicated.N), tallied(s.Ablation))
+	t := d.Table()
+	t.Align = "r"
+	groups, head := []string{""}, []string{"effect"}
+	for _, group := range []string{"by key", "pressed", "replicated", "ablation"} {
+		groups, head = append(groups, group, "", "", ""), append(head, "found", "equal", "covered", "n")
+		if group == "pressed" || group == "replicated" {
+			groups, head = append(groups, ""), append(head, "seconds")
+		}
 	}
-	_ = t.Flush() // writes to memory
-	fmt.Fprintln(&b, "found: called faster or slower, which is false for 0 %; covered: the interval holds the injected effect")
-	_, err := io.WriteString(w, b.String())
-	return err
+	t.Add(groups...)
+	t.Add(head...)
+	for _, s := range c.Sizes {
+		t.Add(slices.Concat([]string{fmt.Sprintf("%g %%", 100*s.Size)}, tallied(s.ByKey), tallied(s.Pressed), []string{seconds(s.Decided, s.Pressed.N)},
+			tallied(s.Replicated), []string{seconds(s.Seconds, s.Replicated.N)}, tallied(s.Ablation))...)
+	}
+	d.Paragraph("found: called faster or slower, which is false for 0 %%; covered: the interval holds the injected effect")
+	return d.WriteText(w, 0)
 }
 
 // seconds formats the mean time of n verdicts.
@@ -401,11 +405,12 @@ func seconds(mean float64, n int) string {
 	return fmt.Sprintf("%.1f", mean)
 }
 
-func tallied(t Tally) string {
+func tallied(t Tally) []string {
 	if t.N == 0 {
-		return "–\t–\t–\t0"
+		return []string{"–", "–", "–", "0"}
 	}
-	return fmt.Sprintf("%.1f %%\t%.1f %%\t%.1f %%\t%d", 100*t.Found, 100*t.Equal, 100*t.Covered, t.N)
+	share := func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
+	return []string{share(t.Found), share(t.Equal), share(t.Covered), fmt.Sprint(t.N)}
 }
 
 // holds reports whether an interval holds the truth.

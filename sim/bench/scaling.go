@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 
+	"prismtop/profiles/report"
 	"prismtop/profiles/unit"
 )
 
@@ -70,8 +70,8 @@ func Scaling(ctx context.Context, o Options, sizes, threads []int, progress func
 // WriteScaling writes the points as a Markdown table with the speed-up over the
 // first number of threads at the same size.
 func WriteScaling(w io.Writer, points []Point) error {
-	var b strings.Builder
-	b.WriteString("| field/object | threads | ms, median [10th, 90th percentile] | speed-up | others' share |\n|---|---|---|---|---|\n")
+	var d report.Document
+	t := d.Table("field/object", "threads", "ms, median [10th, 90th percentile]", "speed-up", "others' share")
 	first := map[int]float64{}
 	for _, p := range points {
 		if first[p.Size] == 0 {
@@ -81,9 +81,8 @@ func WriteScaling(w io.Writer, points []Point) error {
 		if !p.Clean {
 			disturbed = ", disturbed"
 		}
-		fmt.Fprintf(&b, "| %d/%d | %d | %.3g [%.3g, %.3g] | %.2f | %.1f %%%s |\n",
-			p.Size, p.Object, p.Threads, p.Median, p.P10, p.P90, first[p.Size]/p.Median, 100*p.Foreign, disturbed)
+		t.Add(fmt.Sprintf("%d/%d", p.Size, p.Object), fmt.Sprint(p.Threads), fmt.Sprintf("%.3g [%.3g, %.3g]", p.Median, p.P10, p.P90),
+			fmt.Sprintf("%.2f", first[p.Size]/p.Median), fmt.Sprintf("%.1f %%%s", 100*p.Foreign, disturbed))
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return d.WriteMarkdown(w)
 }

@@ -3,64 +3,62 @@ package bench
 import (
 	"fmt"
 	"io"
-	"strings"
-	"text/tabwriter"
 
 	"prismtop/profiles/export"
+	"prismtop/profiles/report"
 	"prismtop/profiles/unit"
 )
 
 // WriteText writes a benchmark's summary as text.
 func WriteText(w io.Writer, s *export.Summary) error {
-	var b strings.Builder
+	var d report.Document
 	bm := s.Benchmark
-	fmt.Fprintf(&b, "%s · %d/%d · %s · %s ×%d · amp %s\n", bm.Measured, s.Model.InputSize, s.Model.OutputSize,
+	d.Paragraph("%s · %d/%d · %s · %s ×%d · amp %s", bm.Measured, s.Model.InputSize, s.Model.OutputSize,
 		or(s.Machine.CPU, s.Machine.CPUReason), or(s.Machine.Kernels, ""), *s.Machine.Threads, s.Settings.Text("amp"))
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "ms\tmedian\tp10\tp90\tmin\tshare\tn\t")
+	t := d.Table("ms", "median", "p10", "p90", "min", "share", "n")
+	t.Align = "lr"
+	row := func(name, share string, v export.Spread, least float64) {
+		ms := func(v float64) string { return fmt.Sprintf("%.3f", v) }
+		t.Add(name, ms(v.Median), ms(v.P10), ms(v.P90), ms(least), share, fmt.Sprint(v.N))
+	}
 	for _, p := range s.PhasesMS {
 		if v := p.Phase; v != nil {
-			fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%.3f\t%.3f\t%.0f %%\t%d\t\n",
-				p.Name, v.Median, v.P10, v.P90, bm.MinMS[p.Name], 100*v.Share, v.N)
+			row(p.Name, fmt.Sprintf("%.0f %%", 100*v.Share), v.Spread, bm.MinMS[p.Name])
 		}
 	}
 	if v := s.IterationMS; v != nil {
-		fmt.Fprintf(t, "total\t%.3f\t%.3f\t%.3f\t%.3f\t\t%d\t\n", v.Median, v.P10, v.P90, bm.MinMS["iteration"], v.N)
+		row("total", "", *v, bm.MinMS["iteration"])
 	}
-	_ = t.Flush() // writes to memory do not fail
+	others := "other programs' share of the processors is unknown: " + bm.ForeignCPUReason
 	if bm.ForeignCPU != nil {
-		fmt.Fprintf(&b, "other programs took %.1f %% of the processors", 100**bm.ForeignCPU)
-	} else {
-		fmt.Fprintf(&b, "other programs' share of the processors is unknown: %s", bm.ForeignCPUReason)
+		others = fmt.Sprintf("other programs took %.1f %% of the processors", 100**bm.ForeignCPU)
 	}
-	fmt.Fprintf(&b, "; %d disturbed half seconds %s\n", bm.DroppedBatches, map[bool]string{
+	d.Paragraph("%s; %d disturbed half seconds %s", others, bm.DroppedBatches, map[bool]string{
 		true: "left out", false: "kept, because too little was undisturbed"}[bm.Clean || bm.DroppedBatches == 0])
 	if peak, reason := s.Memory.Of("rss_peak"); reason == "" {
-		fmt.Fprintf(&b, "peak of resident memory %.0f MB\n", float64(*peak.(*int64))/1e6)
+		d.Paragraph("peak of resident memory %.0f MB", float64(*peak.(*int64))/1e6)
 	}
-	writeLayers(&b, bm)
-	_, err := io.WriteString(w, b.String())
-	return err
+	layers(&d, bm)
+	return d.WriteText(w, 0)
 }
 
-// writeLayers writes the table of the steps, if requested.
-func writeLayers(b *strings.Builder, bm *export.Benchmark) {
+// layers adds the table of the steps, if requested.
+func layers(d *report.Document, bm *export.Benchmark) {
 	if bm.Roofs == nil {
 		return
 	}
-	fmt.Fprintf(b, "\nroofs: %.0f GFLOP/s", bm.Roofs.GFLOPS)
+	roofs := fmt.Sprintf("roofs: %.0f GFLOP/s", bm.Roofs.GFLOPS)
 	for _, l := range bm.Roofs.Levels {
-		fmt.Fprintf(b, " · %s: %.0f GB/s read, %.0f updated", unit.Limit(l.Bytes), l.Read, l.Update)
+		roofs += fmt.Sprintf(" · %s: %.0f GB/s read, %.0f updated", unit.Limit(l.Bytes), l.Read, l.Update)
 	}
-	fmt.Fprintln(b)
-	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "ms\tp10\tp90\tMFLOP\tMB\tGFLOP/s\tGB/s\tcompute\tmemory\tnearer\t step")
+	d.Heading(2, roofs)
+	t := d.Table("ms", "p10", "p90", "MFLOP", "MB", "GFLOP/s", "GB/s", "compute", "memory", "nearer", "step")
+	t.Align = "rrrrrrrrrrl"
 	for _, l := range bm.Layers {
-		fmt.Fprintf(t, "%.3f\t%.3f\t%.3f\t%.1f\t%.1f\t%.1f\t%.1f\t%.0f %%\t%.0f %%\t%s\t %s\n",
-			l.MedianMS, l.P10MS, l.P90MS, float64(l.FLOPs)/1e6, float64(l.Bytes)/1e6,
-			l.GFLOPS, l.GBs, 100*l.ComputeShare, 100*l.MemoryShare, l.Bound, l.Name)
+		ms, one, share := "%.3f", "%.1f", "%.0f %%"
+		t.Add(fmt.Sprintf(ms, l.MedianMS), fmt.Sprintf(ms, l.P10MS), fmt.Sprintf(ms, l.P90MS), fmt.Sprintf(one, float64(l.FLOPs)/1e6), fmt.Sprintf(one, float64(l.Bytes)/1e6),
+			fmt.Sprintf(one, l.GFLOPS), fmt.Sprintf(one, l.GBs), fmt.Sprintf(share, 100*l.ComputeShare), fmt.Sprintf(share, 100*l.MemoryShare), l.Bound, l.Name)
 	}
-	_ = t.Flush() // writes to memory do not fail
 }
 
 func or(v *string, otherwise string) string {

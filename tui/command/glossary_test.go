@@ -19,10 +19,9 @@ const glossary = "../../docs/glossary.md"
 // quoting lists the texts that quote others: documents of PRISM and CytoDL, options of PyTorch.
 var quoting = map[string]bool{
 	"docs/glossary.md": true, "docs/coverage.md": true,
-	"docs/performance.md":        true, // PyTorch's Adam(fused=True)
-	"sim/bench/peer/work.go":     true,
-	"sim/bench/suite/figures.go": true,
-	"sim/cyto/tasks/variant.go":  true,
+	"docs/performance.md":       true, // PyTorch's Adam(fused=True)
+	"sim/bench/peer/work.go":    true,
+	"sim/cyto/tasks/variant.go": true,
 }
 
 // One idea has one name in everything that a user reads: no page and no text of the program has a name

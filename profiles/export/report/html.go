@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"html"
 	"io"
 	"math"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/export/figure"
+	"prismtop/profiles/report"
 	"prismtop/profiles/visible"
 )
 
@@ -27,20 +27,7 @@ var (
 )
 
 // markup is HTML under construction.
-type markup struct{ strings.Builder }
-
-// put writes HTML in which each %s stands for one of the texts, escaped. What of a text could not be seen
-// is written out.
-func (m *markup) put(format string, texts ...string) {
-	escaped := make([]any, len(texts))
-	for i, t := range texts {
-		escaped[i] = html.EscapeString(visible.Text(t))
-	}
-	fmt.Fprintf(m, format, escaped...)
-}
-
-// longText is the number of bytes from which a cell of a table gets more than the least width.
-const longText = 60
+type markup struct{ report.Page }
 
 // chartSize are the width and height of a chart in pixels, before the page scales it.
 var chartSize = [2]float64{560, 250}
@@ -51,18 +38,18 @@ func (f *facts) html(w io.Writer) error {
 	style := ":root{" + figure.Light.Variables() + "}@media screen and (prefers-color-scheme:dark){:root{" + figure.Dark.Variables() + "}}" + figure.Classes() + "\n" + pageStyle
 	sections, title := f.sections(), figure.Title(f.summary)
 	var m markup
-	m.put("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
+	m.Put("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
 	m.WriteString(`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src ` + hash(style) + `; script-src ` + hash(pageScript) +
 		`; img-src data:; base-uri 'none'; form-action 'none'">` + "\n")
-	m.put(`<meta name="viewport" content="width=device-width, initial-scale=1">` + "\n" + `<meta name="color-scheme" content="light dark">` + "\n" +
+	m.Put(`<meta name="viewport" content="width=device-width, initial-scale=1">` + "\n" + `<meta name="color-scheme" content="light dark">` + "\n" +
 		`<meta name="referrer" content="no-referrer">` + "\n" + `<link rel="icon" href="data:,">` + "\n")
-	m.put("<title>%s</title>\n", title)
+	m.Put("<title>%s</title>\n", title)
 	m.WriteString("<style>" + style + "</style>\n</head>\n<body>\n")
-	m.put("<header>\n<h1>%s</h1>\n<p class=\"muted\">%s</p>\n<nav aria-label=\"Sections\"><ul>", title, figure.Facts(f.digest, f.summary))
+	m.Put("<header>\n<h1>%s</h1>\n<p class=\"muted\">%s</p>\n<nav aria-label=\"Sections\"><ul>", title, figure.Facts(f.digest, f.summary))
 	for i := range sections {
-		m.put(`<li><a href="#%s">%s</a></li>`, sections[i].ID, sections[i].Title)
+		m.Put(`<li><a href="#%s">%s</a></li>`, sections[i].ID, sections[i].Title)
 	}
-	m.put("</ul></nav>\n</header>\n<main>\n")
+	m.Put("</ul></nav>\n</header>\n<main>\n")
 	f.pictures(&m)
 	data, err := f.charts(&m)
 	if err != nil {
@@ -71,7 +58,7 @@ func (f *facts) html(w io.Writer) error {
 	for i := range sections {
 		m.section(&sections[i])
 	}
-	m.put("</main>\n")
+	m.Put("</main>\n")
 	m.WriteString(`<script type="application/json" id="data">` + data + "</script>\n<script>" + pageScript + "</script>\n</body>\n</html>\n")
 	_, err = io.WriteString(w, m.String())
 	return err
@@ -79,7 +66,7 @@ func (f *facts) html(w io.Writer) error {
 
 // charts writes the charts, and returns the values that the script shows, as JSON without < and >.
 func (f *facts) charts(m *markup) (data string, err error) {
-	m.put(`<section aria-labelledby="charts">` + "\n" + `<h2 id="charts">Charts</h2>` + "\n" +
+	m.Put(`<section aria-labelledby="charts">` + "\n" + `<h2 id="charts">Charts</h2>` + "\n" +
 		`<p class="muted">Dashed lines are changes of settings, with their numbers in the table below.<span id="hint" hidden> ` +
 		"Values at the pointer are below each chart; with a chart in focus, the arrow keys, Home and End move through the iterations.</span></p>\n<div class=\"charts\">\n")
 	set := figure.Charts(f.digest, f.summary.Changes)
@@ -88,12 +75,12 @@ func (f *facts) charts(m *markup) (data string, err error) {
 		c := &set.Charts[i]
 		id, about := "chart-"+strconv.Itoa(i), latest(c)
 		drawing, plot := set.Alone(c, chartSize[0], chartSize[1], about)
-		m.put(`<figure class="chart" data-chart="%s" aria-label="%s">`, id, c.Title)
+		m.Put(`<figure class="chart" data-chart="%s" aria-label="%s">`, id, c.Title)
 		m.WriteString(drawing.Inline(id)) // escapes its texts
-		m.put(`<figcaption id="%s-values">%s</figcaption></figure>`+"\n", id, about)
+		m.Put(`<figcaption id="%s-values">%s</figcaption></figure>`+"\n", id, about)
 		values.Charts = append(values.Charts, dataOf(id, c, plot))
 	}
-	m.put("</div>\n</section>\n")
+	m.Put("</div>\n</section>\n")
 	encoded, err := json.Marshal(values)
 	if err != nil {
 		return "", fmt.Errorf("the values of the charts: %w", err)
@@ -103,43 +90,20 @@ func (f *facts) charts(m *markup) (data string, err error) {
 
 // section writes a section.
 func (m *markup) section(s *section) {
-	m.put(`<section aria-labelledby="%s">`+"\n"+`<h2 id="%[1]s">%s</h2>`+"\n", s.ID, s.Title)
+	m.Put(`<section aria-labelledby="%s">`+"\n"+`<h2 id="%[1]s">%s</h2>`+"\n", s.ID, s.Title)
 	if s.Intro != "" {
-		m.put("<p class=\"muted\">%s</p>\n", s.Intro)
+		m.Put("<p class=\"muted\">%s</p>\n", s.Intro)
 	}
 	if len(s.Rows) > 0 {
 		if s.Folded {
-			m.put("<details><summary>%s rows</summary>\n", strconv.Itoa(len(s.Rows)))
+			m.Put("<details><summary>%s rows</summary>\n", strconv.Itoa(len(s.Rows)))
 		}
-		m.put("<div class=\"table\"><table>\n<thead><tr>")
-		m.cells(s, `<th scope="col"`, "th", s.Head)
-		m.put("</tr></thead>\n<tbody>\n")
-		for _, row := range s.Rows {
-			m.put("<tr>")
-			m.cells(s, "<td", "td", row)
-			m.put("</tr>\n")
-		}
-		m.put("</tbody>\n</table></div>\n")
+		m.Table(&report.Table{Head: s.Head, Rows: s.Rows, Align: s.Align})
 		if s.Folded {
-			m.put("</details>\n")
+			m.Put("</details>\n")
 		}
 	}
-	m.put("</section>\n")
-}
-
-// cells writes a row of a table.
-func (m *markup) cells(s *section, open, name string, texts []string) {
-	for i, text := range texts {
-		m.WriteString(open)
-		switch {
-		case s.Numbers > 0 && i >= s.Numbers:
-			m.put(` class="number"`)
-		case len(text) > longText:
-			m.put(` class="long"`)
-		}
-		m.put(">%s", text)
-		m.WriteString("</" + name + ">")
-	}
+	m.Put("</section>\n")
 }
 
 // hash returns the source of a policy that allows a text.
@@ -234,7 +198,7 @@ func (f *facts) pictures(m *markup) {
 			}
 		}
 		if !some {
-			m.put("<div class=\"pictures\">\n")
+			m.Put("<div class=\"pictures\">\n")
 			some = true
 		}
 		info := f.newest.Run.Schema.Pictures[i]
@@ -242,11 +206,11 @@ func (f *facts) pictures(m *markup) {
 		if info.Live {
 			caption += fmt.Sprintf(", iteration %d", v.Iteration)
 		}
-		m.put(`<figure><img src="%s" alt="%s, %s by %s pixels" width="%[3]s" height="%[4]s"><figcaption>%[5]s; black %[6]s, white %[7]s</figcaption></figure>`+"\n",
+		m.Put(`<figure><img src="%s" alt="%s, %s by %s pixels" width="%[3]s" height="%[4]s"><figcaption>%[5]s; black %[6]s, white %[7]s</figcaption></figure>`+"\n",
 			encoded(v, span), info.Name, strconv.Itoa(v.Width), strconv.Itoa(v.Height), caption, number(span[0]), number(span[1]))
 	}
 	if some {
-		m.put("</div>\n")
+		m.Put("</div>\n")
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/export"
 	"prismtop/profiles/export/digest"
+	"prismtop/profiles/export/figure"
+	"prismtop/profiles/report"
 )
 
 // Writer writes a report when the run is closed. It is not safe for concurrent use.
@@ -40,4 +42,21 @@ func (w *Writer) Close(lost int64) error {
 	w.digest.Lost = lost
 	s := w.digest.Snapshot()
 	return w.write(&facts{&w.digest, s, export.Summarize(s, w.from), w.from}, w.to)
+}
+
+// markdown writes the report as Markdown.
+func (f *facts) markdown(to io.Writer) error {
+	d := report.Document{Title: figure.Title(f.summary)}
+	d.Paragraph("%s", figure.Facts(f.digest, f.summary))
+	for _, s := range f.sections() {
+		d.Heading(2, s.Title)
+		if s.Intro != "" {
+			d.Paragraph("%s", s.Intro)
+		}
+		if len(s.Rows) > 0 {
+			t := d.Table(s.Head...)
+			t.Rows, t.Align = s.Rows, s.Align
+		}
+	}
+	return d.WriteMarkdown(to)
 }

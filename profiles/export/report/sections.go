@@ -23,8 +23,8 @@ type section struct {
 	Intro     string
 	Head      []string
 	Rows      [][]string
-	Numbers   int  // columns from here on are numbers; 0 for none
-	Folded    bool // long, and seldom wanted
+	Align     string // of the columns, as in report.Table
+	Folded    bool   // long, and seldom wanted
 }
 
 // facts are what a report says about a run.
@@ -186,7 +186,7 @@ func (f *facts) annotations() section {
 
 // forks lists what changes did to the result on equal terms.
 func (f *facts) forks() section {
-	s := section{ID: "forks", Title: "Changes on equal terms", Head: []string{"Change", "Series", "Before", "After", "Difference", "95 % interval", "Pairs"}, Numbers: 2,
+	s := section{ID: "forks", Title: "Changes on equal terms", Head: []string{"Change", "Series", "Before", "After", "Difference", "95 % interval", "Pairs"}, Align: "llr",
 		Intro: "From the same points, the run went on under the settings before and after a change."}
 	for i := range f.summary.Changes {
 		c := &f.summary.Changes[i]
@@ -276,7 +276,7 @@ func (f *facts) quality() section {
 
 // phases lists the times of the phases.
 func (f *facts) phases() section {
-	s := section{ID: "phases", Title: "Phases", Head: []string{"Phase", "What it does", "Median", "10th percentile", "90th percentile", "Share"}, Numbers: 2}
+	s := section{ID: "phases", Title: "Phases", Head: []string{"Phase", "What it does", "Median", "10th percentile", "90th percentile", "Share"}, Align: "llr"}
 	for i, p := range f.summary.PhasesMS {
 		what := f.newest.Run.Schema.Phases[i].What
 		if p.Phase == nil {
@@ -296,7 +296,7 @@ func (f *facts) phases() section {
 
 // caches lists the counters of the caches.
 func (f *facts) caches() section {
-	s := section{ID: "caches", Title: "Caches", Head: []string{"Cache", "At the end", "Hits", "Misses", "Hit rate", "Entries", "Size", "Saved in all", "95 % interval"}, Numbers: 2}
+	s := section{ID: "caches", Title: "Caches", Head: []string{"Cache", "At the end", "Hits", "Misses", "Hit rate", "Entries", "Size", "Saved in all", "95 % interval"}, Align: "llr"}
 	for i, c := range f.summary.Caches {
 		state := "off"
 		if c.Enabled {
@@ -320,7 +320,7 @@ func (f *facts) caches() section {
 
 // memory lists the memory of the run and of the process.
 func (f *facts) memory() section {
-	s := section{ID: "memory", Title: "Memory", Head: []string{"Memory", "Size"}, Numbers: 1}
+	s := section{ID: "memory", Title: "Memory", Head: []string{"Memory", "Size"}, Align: "lr"}
 	for _, v := range f.summary.Memory {
 		text := "– (" + v.Reason + ")"
 		if n, ok := v.Number.(*int64); ok && n != nil {
@@ -342,7 +342,7 @@ func (f *facts) layers() section {
 	}
 	s := section{ID: "layers", Title: "Layers", Folded: true,
 		Intro: "Mean times over the last half second in which they were profiled, longest first. The shares are of this machine's peak rates.",
-		Head:  []string{"Layer", "Phase", "Time", "Operations", "Bytes", "Of the peak rate", "Of the bandwidth"}, Numbers: 2}
+		Head:  []string{"Layer", "Phase", "Time", "Operations", "Bytes", "Of the peak rate", "Of the bandwidth"}, Align: "llr"}
 	layers := slices.Clone(f.newest.Layers)
 	slices.SortStableFunc(layers, func(a, b profiles.Layer) int { return cmp.Compare(b.Nanos, a.Nanos) })
 	for i := range layers {
@@ -430,7 +430,7 @@ func (f *facts) starts() section {
 		return section{}
 	}
 	s := section{ID: "starts", Title: "Earlier starts", Intro: "The run was started again. The charts, and the sections that name no start, are about the newest one; the newest earlier ones have sections of their own.",
-		Head: []string{"Began", "State", "Iterations", "Median iteration", "Quality at the end"}, Numbers: 2}
+		Head: []string{"Began", "State", "Iterations", "Median iteration", "Quality at the end"}, Align: "llr"}
 	quality := f.newest.Run.Schema.QualityInfo()
 	for i := range f.digest.Starts {
 		v := &f.digest.Starts[i]

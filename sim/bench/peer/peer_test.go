@@ -169,7 +169,7 @@ func TestTable(t *testing.T) {
 	for _, want := range []string{
 		"1970-01-01", "| iteration | 60.5 ms [59.5, 61.5] | 5.00 ms | 12.1 × [12.0, 12.2] | 2 of 3 |",
 		"8.00 × [8.00, 8.00] | 0 of 1: all disturbed, all shown |",
-		"| iteration | not measured: exit / status 1 more | | | 0 |",
+		"| iteration | not measured: exit \\| status 1 more |  |  | 0 |",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("lacks %q:\n%s", want, b.String())

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"prismtop/profiles/report"
 	"prismtop/profiles/unit"
-	"prismtop/profiles/visible"
 )
 
 // Header describes what was measured, and where.
@@ -24,24 +24,26 @@ type Header struct {
 
 // WriteMarkdown writes the table of the results.
 func WriteMarkdown(w io.Writer, h Header, results []Result) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: prismtop %s (%s) and PyTorch %s (NumPy %s, Python %s; %s) on %s, %s, "+
+	var d report.Document
+	d.Paragraph("%s: prismtop %s (%s) and PyTorch %s (NumPy %s, Python %s; %s) on %s, %s, "+
 		"%s on both sides where nothing else is said. Medians [10th to 90th percentile]; the ratio is the median of "+
-		"the ratios of %s [10th to 90th percentile], in each of which one side ran after the other.\n\n",
-		h.Measured.UTC().Format("2006-01-02"), h.Version, h.Kernels, visible.Text(h.Peer.Torch), visible.Text(h.Peer.Numpy),
-		visible.Text(h.Peer.Python), visible.Text(h.Peer.Capability), h.CPU,
+		"the ratios of %s [10th to 90th percentile], in each of which one side ran after the other.",
+		h.Measured.UTC().Format("2006-01-02"), h.Version, h.Kernels, h.Peer.Torch, h.Peer.Numpy, h.Peer.Python, h.Peer.Capability, h.CPU,
 		unit.Plural(h.Logical, "logical processor", "logical processors"), unit.Plural(h.Threads, "thread", "threads"), unit.Plural(h.Rounds, "round", "rounds"))
-	b.WriteString("| work | PyTorch | prismtop | ratio | rounds kept |\n|---|---|---|---|---|\n")
+	t := d.Table("work", "PyTorch", "prismtop", "ratio", "rounds kept")
 	for _, r := range results {
-		b.WriteString(r.line())
+		t.Add(r.cells()...)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return d.WriteMarkdown(w)
 }
 
-func (r Result) line() string {
+func (r Result) cells() []string {
 	if len(r.Rounds) == 0 {
-		return fmt.Sprintf("| %s | not measured: %v | | | 0 |\n", r.Work.Name, oneLine(r.Err))
+		err := "no round"
+		if r.Err != nil {
+			err = strings.ReplaceAll(r.Err.Error(), "\n", " ")
+		}
+		return []string{r.Work.Name, "not measured: " + err, "", "", "0"}
 	}
 	kept, clean := r.Kept()
 	ratio, low, high := quantiles(kept, Round.Ratio)
@@ -49,10 +51,8 @@ func (r Result) line() string {
 	if !clean {
 		count = fmt.Sprintf("0 of %d: all disturbed, all shown", len(r.Rounds))
 	}
-	return fmt.Sprintf("| %s | %s%s | %s | %s × [%s, %s] | %s |\n", r.Work.Name,
-		cell(kept, r.Work.Unit, func(x Round) Figure { return x.Peer }), note(kept),
-		cell(kept, r.Work.Unit, func(x Round) Figure { return x.Ours }),
-		digits(ratio), digits(low), digits(high), count)
+	return []string{r.Work.Name, cell(kept, r.Work.Unit, func(x Round) Figure { return x.Peer }) + note(kept),
+		cell(kept, r.Work.Unit, func(x Round) Figure { return x.Ours }), fmt.Sprintf("%s × [%s, %s]", digits(ratio), digits(low), digits(high)), count}
 }
 
 // cell returns a side's figure: the median of its medians, between the medians of
@@ -83,11 +83,4 @@ func digits(v float64) string {
 		return fmt.Sprintf("%.1f", v)
 	}
 	return fmt.Sprintf("%.2f", v)
-}
-
-func oneLine(err error) string {
-	if err == nil {
-		return "no round"
-	}
-	return visible.Text(strings.NewReplacer("\n", " ", "|", "/").Replace(err.Error()))
 }

@@ -11,6 +11,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
+	"prismtop/profiles/report"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stats"
 	"prismtop/profiles/stream"
@@ -68,17 +69,17 @@ type AMPSize struct {
 
 // AMPMode is one value of the setting amp beside float32.
 type AMPMode struct {
-	Mode     string         `json:"mode"`
-	OffMS    float64        `json:"off_ms"` // of an iteration
-	OnMS     float64        `json:"on_ms"`
-	Speedup  Interval       `json:"speedup"`   // off over on
-	OffBytes int64          `json:"off_bytes"` // of the run, by its plan
-	OnBytes  int64          `json:"on_bytes"`
-	OffPeak  *int64         `json:"off_peak_bytes"` // resident memory of the run at its largest
-	OnPeak   *int64         `json:"on_peak_bytes"`
-	NoPeak   string         `json:"peak_bytes_reason,omitempty"`
-	Criteria []AMPCriterion `json:"criteria"`
-	Advice   string         `json:"advice"` // in one sentence
+	Mode     string          `json:"mode"`
+	OffMS    float64         `json:"off_ms"` // of an iteration
+	OnMS     float64         `json:"on_ms"`
+	Speedup  report.Interval `json:"speedup"`   // off over on
+	OffBytes int64           `json:"off_bytes"` // of the run, by its plan
+	OnBytes  int64           `json:"on_bytes"`
+	OffPeak  *int64          `json:"off_peak_bytes"` // resident memory of the run at its largest
+	OnPeak   *int64          `json:"on_peak_bytes"`
+	NoPeak   string          `json:"peak_bytes_reason,omitempty"`
+	Criteria []AMPCriterion  `json:"criteria"`
+	Advice   string          `json:"advice"` // in one sentence
 }
 
 // Training is what came of training in one mode at one learning rate, from each seed.
@@ -90,19 +91,19 @@ type Training struct {
 
 // TrainRun is one training. Those of the same seed and rate start from the same weights, whatever their mode.
 type TrainRun struct {
-	Seed       uint64   `json:"seed"`
-	FirstLoss  *float64 `json:"first_loss"`
-	FinalLoss  *float64 `json:"final_loss"` // mean of the last tenth
-	Rate       *float64 `json:"rate"`       // by which the logarithm of the loss falls, an iteration
-	PSNR       *float64 `json:"psnr_db"`
-	SSIM       *float64 `json:"ssim"`
-	Gradients  *Spread  `json:"gradient_norm"` // of all parameters, every fifth iteration
-	Skipped    int      `json:"skipped_steps"` // by the gradient scaler
-	NonFinite  int      `json:"non_finite"`    // losses and gradient norms of steps that were not skipped
-	ScaleFirst float64  `json:"scale_first"`   // the gradient scaler's; 0 without one
-	ScaleLeast float64  `json:"scale_least"`
-	ScaleLast  float64  `json:"scale_last"`
-	Ended      int      `json:"ended_at,omitempty"` // iteration after which it diverged; 0 if it did not
+	Seed       uint64         `json:"seed"`
+	FirstLoss  *float64       `json:"first_loss"`
+	FinalLoss  *float64       `json:"final_loss"` // mean of the last tenth
+	Rate       *float64       `json:"rate"`       // by which the logarithm of the loss falls, an iteration
+	PSNR       *float64       `json:"psnr_db"`
+	SSIM       *float64       `json:"ssim"`
+	Gradients  *report.Spread `json:"gradient_norm"` // of all parameters, every fifth iteration
+	Skipped    int            `json:"skipped_steps"` // by the gradient scaler
+	NonFinite  int            `json:"non_finite"`    // losses and gradient norms of steps that were not skipped
+	ScaleFirst float64        `json:"scale_first"`   // the gradient scaler's; 0 without one
+	ScaleLeast float64        `json:"scale_least"`
+	ScaleLast  float64        `json:"scale_last"`
+	Ended      int            `json:"ended_at,omitempty"` // iteration after which it diverged; 0 if it did not
 }
 
 // Scaler is the course of fp16's gradient scaler, which doubles its factor after 2000 good steps and halves it at an
@@ -217,7 +218,7 @@ func (s *Suite) ampAt(ctx context.Context, o AMPOptions, g AMPGeometry, progress
 	for _, row := range table.Rows {
 		if row.Groups > 0 {
 			z.Modes = append(z.Modes, AMPMode{Mode: row.On, OffMS: row.OffNS / 1e6, OnMS: row.OnNS / 1e6, OffBytes: row.OffBytes, OnBytes: row.OnBytes,
-				Speedup: intervalOf(stats.Centre{Value: row.Effect, Low: row.Low, High: row.High}, func(v float64) float64 { return 1 / (1 + v) })})
+				Speedup: report.Between(row.Effect, row.Low, row.High).Through(func(v float64) float64 { return 1 / (1 + v) })})
 		}
 	}
 	if err := s.ampMemory(ctx, z, v); err != nil {
@@ -379,14 +380,14 @@ func (s *Suite) trainRun(ctx context.Context, g AMPGeometry, mode, key string, r
 	}
 	t.losses(losses)
 	if len(norms) > 0 && !slices.ContainsFunc(norms, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }) {
-		spread := spreadOf(norms)
+		spread := report.SpreadOf(norms)
 		t.Gradients = &spread
 	}
 	if t.Ended > 0 {
 		return t, nil
 	}
 	q, err := run.Quality(ctx)
-	t.PSNR, t.SSIM = finite(q[prism.SeriesPSNR]), finite(q[prism.SeriesSSIM])
+	t.PSNR, t.SSIM = report.Finite(q[prism.SeriesPSNR]), report.Finite(q[prism.SeriesSSIM])
 	return t, err
 }
 
@@ -406,25 +407,24 @@ func (t *TrainRun) losses(all []float64) {
 	if len(all) == 0 {
 		return
 	}
-	t.FirstLoss = finite(all[0])
+	t.FirstLoss = report.Finite(all[0])
 	last := all[len(all)-max(1, len(all)/10):]
 	sum := 0.0
 	for _, v := range last {
 		sum += v
 	}
-	t.FinalLoss = finite(sum / float64(len(last)))
-	t.Rate = finite(fallOf(all))
+	t.FinalLoss = report.Finite(sum / float64(len(last)))
+	t.Rate = report.Finite(fallOf(all))
 }
 
 // fallOf returns by how much the logarithm of a loss falls in an iteration: the slope of the least squares line.
 func fallOf(losses []float64) float64 {
-	n := float64(len(losses))
-	var x, y, xx, xy float64
+	x, y := make([]float64, len(losses)), make([]float64, len(losses))
 	for i, v := range losses {
-		l := math.Log(v)
-		x, y, xx, xy = x+float64(i), y+l, xx+float64(i)*float64(i), xy+float64(i)*l
+		x[i], y[i] = float64(i), math.Log(v)
 	}
-	return -(n*xy - x*y) / (n*xx - x*x)
+	_, slope, _ := stats.Line(x, y, nil)
+	return -slope
 }
 
 // scaler follows the gradient scaler over a long training.

@@ -46,7 +46,7 @@ func checkAMP(t *testing.T, r *suite.Report) {
 	}
 	checkAdvice(t, r)
 	var b bytes.Buffer
-	if err := r.WriteAMP(&b); err != nil || strings.Contains(b.String(), "NaN") || !strings.Contains(b.String(), "gradient norm") || !strings.Contains(b.String(), "64/16") {
+	if err := suite.Text("Mixed precision", suite.TheSizes)(r, &b); err != nil || strings.Contains(b.String(), "NaN") || !strings.Contains(b.String(), "gradient norm") || !strings.Contains(b.String(), "64/16") {
 		t.Errorf("%v: %s", err, b.String())
 	}
 	for _, c := range r.Claims {
@@ -132,7 +132,7 @@ func TestSizesMeasuredBeforeAnInterruptionAreKept(t *testing.T) {
 		t.Fatalf("%v, %+v", err, r.AMP)
 	}
 	var b bytes.Buffer
-	if err := r.WriteAMP(&b); err != nil || !strings.Contains(b.String(), "NOT COMPLETE: interrupted") {
+	if err := suite.Text("Mixed precision", suite.TheSizes)(r, &b); err != nil || !strings.Contains(b.String(), "NOT COMPLETE: interrupted") {
 		t.Errorf("%v: %s", err, b.String())
 	}
 }

@@ -2,85 +2,70 @@ package suite
 
 import (
 	"fmt"
-	"io"
 	"strconv"
-	"strings"
 
 	"prismtop/profiles/criteria"
+	"prismtop/profiles/report"
 	"prismtop/profiles/unit"
 )
 
-// WriteAMP writes mixed precision by image size.
-func (r *Report) WriteAMP(w io.Writer) error {
-	if r.AMP == nil || len(r.AMP.Sizes) == 0 {
-		return nil
+// TheSizes adds mixed precision by image size.
+func TheSizes(r *Report, d *report.Document) {
+	if !hasAMP(r) {
+		return
 	}
-	var b strings.Builder
-	r.heading(&b, "Mixed precision by image size")
-	r.precision(&b)
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func (r *Report) precision(b *strings.Builder) {
 	a := r.AMP
-	fmt.Fprintf(b, "preset %s by size; %s each of %s from the same weights as float32's\n", a.Preset,
+	d.Paragraph("preset %s by size; %s each of %s from the same weights as float32's", a.Preset,
 		unit.Plural(a.Seeds, "training", "trainings"), unit.Plural(a.Iterations, "iteration", "iterations"))
 	for i := range a.Sizes {
 		z := &a.Sizes[i]
-		fmt.Fprintf(b, "\n%d/%d\n", z.Size, z.ObjectSize)
-		lines := []string{"  mode\toff ms\ton ms\tspeed-up\tmemory\tpeak of resident memory"}
+		d.Heading(3, AMPGeometry{z.Size, z.ObjectSize}.String())
+		t := d.Table("mode", "off ms", "on ms", "speed-up", "memory", "peak of resident memory")
 		for k := range z.Modes {
 			m := &z.Modes[k]
-			lines = append(lines, fmt.Sprintf("  %s\t%.3f\t%.3f\t%s\t%.1f to %.1f MB\t%s", m.Mode, m.OffMS, m.OnMS, m.Speedup.text("x", 3),
-				float64(m.OffBytes)/1e6, float64(m.OnBytes)/1e6, m.peaks()))
+			peaks := peak(m.OffPeak, m.NoPeak)
+			if m.OffPeak != nil {
+				peaks += " to " + peak(m.OnPeak, m.NoPeak)
+			}
+			t.Add(m.Mode, fmt.Sprintf("%.3f", m.OffMS), fmt.Sprintf("%.3f", m.OnMS), m.Speedup.Text("x", 3), megabytes(m.OffBytes)+" to "+megabytes(m.OnBytes), peaks)
 		}
-		table(b, lines...)
-		z.trainings(b, a)
-		z.criteria(b)
+		z.trainings(d, a)
+		z.criteria(d)
 		for k := range z.Modes {
-			fmt.Fprintf(b, "  %s\n", z.Modes[k].Advice)
+			d.Paragraph("%s", z.Modes[k].Advice)
 		}
 	}
-	a.wanted(b)
+	a.wanted(d)
 	if c := a.Scaler; c != nil {
-		fmt.Fprintf(b, "\nfp16's gradient scaler at %d/%d over %s, %s skipped:", c.Size, c.ObjectSize, unit.Plural(c.Iterations, "iteration", "iterations"), unit.Plural(c.Skipped, "step", "steps"))
+		text := fmt.Sprintf("fp16's gradient scaler at %d/%d over %s, %s skipped:", c.Size, c.ObjectSize, unit.Plural(c.Iterations, "iteration", "iterations"), unit.Plural(c.Skipped, "step", "steps"))
 		for i, p := range c.Course {
 			if i > 0 {
-				fmt.Fprintf(b, ", from iteration %d on", p.Iteration)
+				text += fmt.Sprintf(", from iteration %d on", p.Iteration)
 			}
-			fmt.Fprintf(b, " %s", strconv.FormatFloat(p.Scale, 'f', -1, 64))
+			text += " " + strconv.FormatFloat(p.Scale, 'f', -1, 64)
 		}
-		b.WriteByte('\n')
+		d.Paragraph("%s", text)
 	}
 }
 
-// wanted writes the criteria.
-func (a *AMP) wanted(b *strings.Builder) {
-	var lines []string
-	if z := &a.Sizes[0]; len(z.Modes) > 0 {
-		for _, k := range z.Modes[0].Criteria {
-			if k.LearningRate == a.LearningRates[0] {
-				lines = append(lines, "  "+k.Name+"\t"+k.Wanted)
-			}
+// wanted adds the criteria.
+func (a *AMP) wanted(d *report.Document) {
+	z := &a.Sizes[0]
+	if len(z.Modes) == 0 || len(z.Modes[0].Criteria) == 0 {
+		return
+	}
+	d.Heading(3, "Criteria, judged by the worst seed; not judged where float32 that only rounds otherwise fails, too")
+	t := d.Table()
+	for _, k := range z.Modes[0].Criteria {
+		if k.LearningRate == a.LearningRates[0] {
+			t.Add(k.Name, k.Wanted)
 		}
 	}
-	if len(lines) > 0 {
-		fmt.Fprintf(b, "\ncriteria, judged by the worst seed; not judged where float32 that only rounds otherwise fails, too:\n")
-		table(b, lines...)
-	}
 }
 
-func (m *AMPMode) peaks() string {
-	if m.OffPeak == nil || m.OnPeak == nil {
-		return "– (" + m.NoPeak + ")"
-	}
-	return fmt.Sprintf("%.1f to %.1f MB", float64(*m.OffPeak)/1e6, float64(*m.OnPeak)/1e6)
-}
-
-// trainings writes what came of the trainings, the first seed's numbers of each.
-func (z *AMPSize) trainings(b *strings.Builder, a *AMP) {
-	lines := []string{"  trained\tlr\tloss, first\tfinal\tPSNR\tSSIM\tgradient norm\tskipped\tscale"}
+// trainings adds what came of the trainings, the first seed's numbers of each.
+func (z *AMPSize) trainings(d *report.Document, a *AMP) {
+	table := d.Table("trained", "lr", "loss, first", "final", "PSNR", "SSIM", "gradient norm", "skipped", "scale")
 	for _, t := range z.Trainings {
 		if len(t.Runs) == 0 {
 			continue
@@ -90,56 +75,52 @@ func (z *AMPSize) trainings(b *strings.Builder, a *AMP) {
 			skipped += r.Skipped
 		}
 		norm, scale := "–", "–"
-		if run.Gradients != nil {
-			norm = fmt.Sprintf("%s (%s to %s)", number(run.Gradients.Median), number(run.Gradients.P10), number(run.Gradients.P90))
+		if g := run.Gradients; g != nil {
+			norm = fmt.Sprintf("%s (%s to %s)", report.Number(g.Median), report.Number(g.P10), report.Number(g.P90))
 		}
 		if run.ScaleFirst > 0 {
-			scale = number(run.ScaleFirst)
+			scale = report.Number(run.ScaleFirst)
 			if run.ScaleLast != run.ScaleFirst || run.ScaleLeast != run.ScaleFirst {
-				scale += fmt.Sprintf(", least %s, last %s", number(run.ScaleLeast), number(run.ScaleLast))
+				scale += fmt.Sprintf(", least %s, last %s", report.Number(run.ScaleLeast), report.Number(run.ScaleLast))
 			}
 		}
-		final := optional(run.FinalLoss, 4, "")
+		final := report.Optional(run.FinalLoss, 4, "")
 		if run.Ended > 0 {
 			final = fmt.Sprintf("diverged after %d", run.Ended)
 		}
-		lines = append(lines, fmt.Sprintf("  %s\t%g\t%s\t%s\t%s\t%s\t%s\t%d\t%s", t.Mode, t.LearningRate, optional(run.FirstLoss, 4, ""), final,
-			optional(run.PSNR, 2, " dB"), optional(run.SSIM, 4, ""), norm, skipped, scale))
+		table.Add(t.Mode, fmt.Sprintf("%g", t.LearningRate), report.Optional(run.FirstLoss, 4, ""), final,
+			report.Optional(run.PSNR, 2, " dB"), report.Optional(run.SSIM, 4, ""), norm, strconv.Itoa(skipped), scale)
 	}
-	table(b, lines...)
 	if a.Seeds > 1 {
-		fmt.Fprintf(b, "  numbers of the first of %d seeds, skipped steps of all\n", a.Seeds)
+		d.Paragraph("numbers of the first of %d seeds, skipped steps of all", a.Seeds)
 	}
 }
 
-// criteria writes the verdicts, a line for each mode and learning rate.
-func (z *AMPSize) criteria(b *strings.Builder) {
-	var lines, reasons []string
+// criteria adds the verdicts, a row for each mode and learning rate, and the reasons why some are not judged.
+func (z *AMPSize) criteria(d *report.Document) {
+	var t *report.Table
+	var reasons []string
 	for i := range z.Modes {
 		m := &z.Modes[i]
 		for at := 0; at < len(m.Criteria); {
-			rate, line := m.Criteria[at].LearningRate, fmt.Sprintf("  %s\t%g", m.Mode, m.Criteria[at].LearningRate)
-			heading := "  judged\tlr"
+			rate := m.Criteria[at].LearningRate
+			head, row := []string{"judged", "lr"}, []string{m.Mode, fmt.Sprintf("%g", rate)}
 			for ; at < len(m.Criteria) && m.Criteria[at].LearningRate == rate; at++ {
 				k := &m.Criteria[at]
 				verdict := string(k.Verdict)
 				if k.Verdict == criteria.Impossible {
-					reasons = append(reasons, fmt.Sprintf("  %s, lr %g, %s: %s", m.Mode, rate, k.Name, k.Reason))
+					reasons = append(reasons, fmt.Sprintf("%s, lr %g, %s: %s", m.Mode, rate, k.Name, k.Reason))
 					verdict = "not judged"
 				}
-				heading, line = heading+"\t"+k.Name, line+"\t"+verdict+" "+k.Measured
+				head, row = append(head, k.Name), append(row, report.Strong(verdict)+" "+k.Measured)
 			}
-			if len(lines) == 0 {
-				lines = append(lines, heading)
+			if t == nil {
+				t = d.Table(head...)
 			}
-			lines = append(lines, line)
+			t.Add(row...)
 		}
 	}
-	if len(lines) == 0 {
-		return
-	}
-	table(b, lines...)
-	for _, r := range reasons {
-		fmt.Fprintln(b, r)
+	for _, reason := range reasons {
+		d.Paragraph("%s", reason)
 	}
 }

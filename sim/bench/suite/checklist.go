@@ -27,14 +27,14 @@ func (c *Comparison) checklist() (all []Criterion) {
 	repeats := criteria.Repeats{N: c.Rounds, Unit: "rounds"}
 	quality := stats.Centre{Value: math.NaN()}
 	if c.PSNR != nil {
-		quality = c.PSNR.centre()
+		quality = c.PSNR.Centre()
 	}
 	schema := prism.Schema()
 	of := schema.Acceptance.Criterion
 	for _, k := range []criteria.Judged{
-		criteria.Speedup(of(profiles.OfSpeedup), c.Speedup.centre(), repeats, c.mostSpeedup()), c.hits(of(profiles.OfHits)),
+		criteria.Speedup(of(profiles.OfSpeedup), c.Speedup.Centre(), repeats, c.mostSpeedup()), c.hits(of(profiles.OfHits)),
 		criteria.Quality(of(profiles.OfQuality), quality, schema.QualityInfo(), "optimised less baseline, over the rounds' seeds"),
-		c.memory(of(profiles.OfPeak)), criteria.Reproducible(of(profiles.OfSpread), c.Speedup.centre(), repeats),
+		c.memory(of(profiles.OfPeak)), criteria.Reproducible(of(profiles.OfSpread), c.Speedup.Centre(), repeats),
 	} {
 		all = append(all, Criterion{c.Preset, c.Set, k.Name, k.Line, k.Wanted, k.Measured, k.Verdict, k.Reason})
 	}
@@ -83,18 +83,4 @@ func (c *Comparison) memory(of profiles.Criterion) criteria.Judged {
 		return criteria.Memory(of, 0, last.RSSReason)
 	}
 	return criteria.Memory(of, *last.PeakRSS, "")
-}
-
-// centre returns an interval without its null.
-func (i Interval) centre() stats.Centre {
-	c := stats.Centre{Value: i.Value, Low: math.Inf(-1), High: math.Inf(1)}
-	if i.Low != nil && i.High != nil {
-		c.Low, c.High = *i.Low, *i.High
-	}
-	return c
-}
-
-// text formats an interval: "1.56x [1.52, 1.60]".
-func (i Interval) text(unit string, decimals int) string {
-	return criteria.Text(i.centre(), unit, decimals)
 }

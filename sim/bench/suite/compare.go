@@ -9,22 +9,13 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"prismtop/profiles/report"
 	"prismtop/profiles/stats"
 )
 
 // Rounds is the number of rounds of a comparison unless it is given: the fewest with a 95 % interval,
 // and two more.
 const Rounds = 8
-
-// negated returns the interval of the negative number.
-func (i Interval) negated() Interval {
-	n := Interval{Value: -i.Value}
-	if i.Low != nil && i.High != nil {
-		low, high := -*i.High, -*i.Low
-		n.Low, n.High = &low, &high
-	}
-	return n
-}
 
 // Comparison is a workload run without and with a set of optimisations, by turns.
 type Comparison struct {
@@ -37,10 +28,10 @@ type Comparison struct {
 
 	// Speedup is baseline over optimised time, and Percent what is saved of the baseline's time, 0
 	// to 100; both from the rounds' ratios.
-	Speedup Interval `json:"speedup"`
-	Percent Interval `json:"time_saved_percent"`
+	Speedup report.Interval `json:"speedup"`
+	Percent report.Interval `json:"time_saved_percent"`
 	// PSNR is optimised less baseline, over the rounds' seeds; nil if it was not measured in each of them.
-	PSNR *Interval `json:"psnr_difference_db"`
+	PSNR *report.Interval `json:"psnr_difference_db"`
 
 	Results [2][]Result `json:"results"` // of the rounds, baseline first
 
@@ -52,25 +43,6 @@ type Seconds struct {
 	Median float64 `json:"median"`
 	Min    float64 `json:"min"`
 	Max    float64 `json:"max"`
-}
-
-// Interval is a value with its 95 % interval, which is null with too few rounds.
-type Interval struct {
-	Value float64  `json:"value"`
-	Low   *float64 `json:"low"`
-	High  *float64 `json:"high"`
-}
-
-// intervalOf applies f to a centre and its interval.
-func intervalOf(c stats.Centre, f func(float64) float64) Interval {
-	low, high := finite(f(c.Low)), finite(f(c.High))
-	if math.IsInf(c.Low, 0) || math.IsInf(c.High, 0) {
-		return Interval{Value: f(c.Value)}
-	}
-	if *low > *high {
-		low, high = high, low
-	}
-	return Interval{f(c.Value), low, high}
 }
 
 // Compare adds a comparison of a workload. Weight is its share of the suite.
@@ -137,11 +109,11 @@ func (c *Comparison) judge() {
 		}
 	}
 	c.Baseline, c.Optimized = secondsOf(c.Results[0]), secondsOf(c.Results[1])
-	centre := stats.SignedRank(ratios)
-	c.Speedup = intervalOf(centre, math.Exp)
-	c.Percent = intervalOf(centre, func(v float64) float64 { return 100 * -math.Expm1(-v) })
+	ratio := report.Of(stats.SignedRank(ratios))
+	c.Speedup = ratio.Through(math.Exp)
+	c.Percent = ratio.Through(func(v float64) float64 { return 100 * -math.Expm1(-v) })
 	if len(differences) == c.Rounds {
-		d := intervalOf(stats.SignedRank(differences), func(v float64) float64 { return v })
+		d := report.Of(stats.SignedRank(differences))
 		c.PSNR = &d
 	}
 }

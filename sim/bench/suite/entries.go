@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"prismtop/profiles/history"
+	"prismtop/profiles/report"
 )
 
 // Entries returns what was measured whole as entries of the history.
@@ -17,7 +18,7 @@ func (r *Report) Entries() (entries []history.Entry) {
 		})
 	}
 	if m := r.Model; m != nil {
-		add("performance", "standard", m.Settings, m.ForwardMS.figure(history.Forward), m.IterationMS.figure(history.Iteration),
+		add("performance", "standard", m.Settings, spread(history.Forward, m.ForwardMS), spread(history.Iteration, m.IterationMS),
 			single(history.Memory, "bytes", float64(total(m.IterationMemory))), single(history.Experiment, "s", m.Experiment.Seconds))
 	}
 	for _, v := range []*Result{r.Baseline, r.Optimized} {
@@ -51,9 +52,9 @@ func single(name, unit string, v float64) history.Figure {
 	return history.Figure{Name: name, Unit: unit, Value: v, N: 1}
 }
 
-// figure returns a distribution of milliseconds.
-func (s Spread) figure(name string) history.Figure {
-	return history.Figure{Name: name, Unit: "ms", Value: s.Median, Low: finite(s.P10), High: finite(s.P90), N: s.N}
+// spread returns a distribution of milliseconds.
+func spread(name string, s report.Spread) history.Figure {
+	return history.Figure{Name: name, Unit: "ms", Value: s.Median, Low: report.Finite(s.P10), High: report.Finite(s.P90), N: s.N}
 }
 
 // total is the sum of the categories of memory.

@@ -3,15 +3,13 @@ package suite
 import (
 	"context"
 	"fmt"
-	"io"
 	"math"
-	"strings"
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/report"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stats"
-	"prismtop/profiles/unit"
 	"prismtop/sim/prism"
 )
 
@@ -32,22 +30,22 @@ type Inference struct {
 
 // InferenceForm is one form of the decoder.
 type InferenceForm struct {
-	Name        string   `json:"form"`
-	Statistics  string   `json:"statistics"` // of the normalisations: batch or running
-	Folded      bool     `json:"folded"`
-	MS          Spread   `json:"ms"`           // of forward passes
-	MemoryBytes int64    `json:"memory_bytes"` // weights, activations, work space
-	PSNR        *float64 `json:"psnr_db"`
-	SSIM        *float64 `json:"ssim"`
+	Name        string        `json:"form"`
+	Statistics  string        `json:"statistics"` // of the normalisations: batch or running
+	Folded      bool          `json:"folded"`
+	MS          report.Spread `json:"ms"`           // of forward passes
+	MemoryBytes int64         `json:"memory_bytes"` // weights, activations, work space
+	PSNR        *float64      `json:"psnr_db"`
+	SSIM        *float64      `json:"ssim"`
 }
 
 // Fold compares a folded form with the one that has the same statistics.
 type Fold struct {
-	Statistics string   `json:"statistics"`
-	Speedup    Interval `json:"speedup"` // unfolded over folded time
-	Apart      float64  `json:"apart"`   // largest difference of the outputs, of their largest magnitude
-	Tolerance  float64  `json:"tolerance"`
-	Memory     int64    `json:"memory_difference_bytes"` // folded less unfolded
+	Statistics string          `json:"statistics"`
+	Speedup    report.Interval `json:"speedup"` // unfolded over folded time
+	Apart      float64         `json:"apart"`   // largest difference of the outputs, of their largest magnitude
+	Tolerance  float64         `json:"tolerance"`
+	Memory     int64           `json:"memory_difference_bytes"` // folded less unfolded
 }
 
 // The schedule of the forms: in every round a block of each, first to last or last to first by turns.
@@ -124,7 +122,7 @@ func (s *Suite) forms(ctx context.Context, run *prism.Reconstruction, n *Inferen
 		memory := pass.Memory()
 		n.Forms = append(n.Forms, InferenceForm{
 			Name: form.String(), Statistics: statisticsOf(form), Folded: form.Folded(), MemoryBytes: memory.Total(),
-			PSNR: finite(q[prism.SeriesPSNR]), SSIM: finite(q[prism.SeriesSSIM]),
+			PSNR: report.Finite(q[prism.SeriesPSNR]), SSIM: report.Finite(q[prism.SeriesSSIM]),
 		})
 	}
 	var times [prism.Forms][]float64
@@ -140,7 +138,7 @@ func (s *Suite) forms(ctx context.Context, run *prism.Reconstruction, n *Inferen
 			if err != nil {
 				return err
 			}
-			if medians[form] = spreadOf(block).Median; round > 0 { // the first warms up
+			if medians[form] = report.SpreadOf(block).Median; round > 0 { // the first warms up
 				times[form] = append(times[form], block...)
 			}
 		}
@@ -155,12 +153,12 @@ func (s *Suite) forms(ctx context.Context, run *prism.Reconstruction, n *Inferen
 	}
 	n.Rounds = inferenceRounds
 	for form := range prism.Forms {
-		n.Forms[form].MS = spreadOf(times[form])
+		n.Forms[form].MS = report.SpreadOf(times[form])
 		if !form.Folded() {
 			continue
 		}
 		fold := Fold{Statistics: statisticsOf(form), Tolerance: prism.FoldTolerance, Apart: prism.Apart(outputs[form], outputs[form.Unfolded()]),
-			Speedup: intervalOf(stats.SignedRank(ratios[form]), math.Exp), Memory: n.Forms[form].MemoryBytes - n.Forms[form.Unfolded()].MemoryBytes}
+			Speedup: report.Of(stats.SignedRank(ratios[form])).Through(math.Exp), Memory: n.Forms[form].MemoryBytes - n.Forms[form.Unfolded()].MemoryBytes}
 		if !(fold.Apart <= fold.Tolerance) {
 			return fmt.Errorf("%v puts out something else than %v: %.2g apart, must be %g at most", form, form.Unfolded(), fold.Apart, fold.Tolerance)
 		}
@@ -187,34 +185,4 @@ func blockOf(ctx context.Context, pass *prism.Forward, least time.Duration) (ms 
 		ms = append(ms, time.Since(start).Seconds()*1e3)
 	}
 	return ms, nil
-}
-
-// WriteInference writes the forms of the trained decoder.
-func (r *Report) WriteInference(w io.Writer) error {
-	if r.Inference == nil {
-		return nil
-	}
-	var b strings.Builder
-	r.heading(&b, "Inference: the trained decoder's output alone")
-	r.forms(&b)
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func (r *Report) forms(b *strings.Builder) {
-	n := r.Inference
-	fmt.Fprintf(b, "preset %s, %d/%d, trained for %s with amp = %s, which took %.1f MB; then in float32 without gradients and moments:\n\n", n.Preset, n.Size, n.ObjectSize,
-		unit.Plural(int(n.Iterations), "iteration", "iterations"), n.AMP, float64(n.TrainingMemory)/1e6)
-	lines := []string{"form\tstatistics\tmedian ms\tp10\tp90\tmemory\tPSNR\tSSIM"}
-	for _, f := range n.Forms {
-		lines = append(lines, fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%.2f MB\t%s\t%s", f.Name, f.Statistics, number(f.MS.Median), number(f.MS.P10), number(f.MS.P90),
-			float64(f.MemoryBytes)/1e6, optional(f.PSNR, 2, " dB"), optional(f.SSIM, 4, "")))
-	}
-	table(b, lines...)
-	fmt.Fprintf(b, "\nfolded, by turns in %s:\n", unit.Plural(n.Rounds, "round", "rounds"))
-	for _, f := range n.Folds {
-		fmt.Fprintf(b, "  %s statistics: %s; memory %+.2f MB; outputs %.1g apart, %g allowed\n", f.Statistics, f.Speedup.text("x", 3), float64(f.Memory)/1e6, f.Apart, f.Tolerance)
-	}
-	fmt.Fprintf(b, "The run's picture is training mode's, with the statistics of the batch, one picture; evaluation mode has the averages of\n"+
-		"training and is PyTorch's eval(). --save writes training mode, folded; weights export --fold writes either.\n")
 }

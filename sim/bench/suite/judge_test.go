@@ -7,13 +7,14 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/criteria"
+	"prismtop/profiles/report"
 	"prismtop/sim/prism"
 )
 
 // trained returns a training of one run.
 func trainedAs(mode string, rate, final, ssim, norm float64) *Training {
-	spread := Spread{Median: norm, P10: norm, P90: norm, N: 1}
-	return &Training{Mode: mode, LearningRate: 1e-3, Runs: []TrainRun{{Seed: 1, Rate: finite(rate), FinalLoss: finite(final), SSIM: finite(ssim), Gradients: &spread}}}
+	spread := report.Spread{Median: norm, P10: norm, P90: norm, N: 1}
+	return &Training{Mode: mode, LearningRate: 1e-3, Runs: []TrainRun{{Seed: 1, Rate: report.Finite(rate), FinalLoss: report.Finite(final), SSIM: report.Finite(ssim), Gradients: &spread}}}
 }
 
 func verdicts(all []AMPCriterion) (s string) {
@@ -150,17 +151,16 @@ func TestMemoryAdviceWhereMemoryIsShort(t *testing.T) {
 
 // Verdicts of the documents' figures follow from the whole interval.
 func TestFiguresAreJudgedByTheirIntervals(t *testing.T) {
-	between := func(v, low, high float64) Interval { return Interval{v, &low, &high} }
 	for _, tt := range []struct {
-		of        Interval
+		of        report.Interval
 		low, high float64 // of the claim; 0 is none
 		want      string
 	}{
-		{between(1.94, 0.71, 5.25), 2, 5, "undecided: it lies from 0.710 to 5.25"}, {between(3, 0.71, 5.25), 2, 5, "undecided: it lies from 0.710 to 5.25"},
-		{between(3, 2.5, 4), 2, 5, "as claimed"}, {between(1.5, 1.2, 1.8), 2, 5, "less than claimed (0.750x)"}, {between(10, 8, 12), 2, 5, "more than claimed (2x)"},
-		{between(3.5, 3.1, 4), 3, 0, "as claimed"}, {between(3.5, 2.5, 4), 3, 0, "undecided: it lies from 2.50 to 4"}, {between(2, 1.5, 2.9), 3, 0, "less than claimed (0.667x)"},
-		{between(5.1, 4.9, 5.3), 5, 5, "as claimed within 10 %"}, {between(5.1, 4, 5.3), 5, 5, "undecided: it lies from 4 to 5.30"}, {between(4, 3.9, 4.1), 5, 5, "less than claimed (0.800x)"},
-		{exact(5.02), 5, 5, "as claimed"}, {exact(5.2), 5, 5, "more than claimed (1.04x)"}, {exact(3), 2, 5, "as claimed"},
+		{report.Between(1.94, 0.71, 5.25), 2, 5, "undecided: it lies from 0.710 to 5.25"}, {report.Between(3, 0.71, 5.25), 2, 5, "undecided: it lies from 0.710 to 5.25"},
+		{report.Between(3, 2.5, 4), 2, 5, "as claimed"}, {report.Between(1.5, 1.2, 1.8), 2, 5, "less than claimed (0.750x)"}, {report.Between(10, 8, 12), 2, 5, "more than claimed (2x)"},
+		{report.Between(3.5, 3.1, 4), 3, 0, "as claimed"}, {report.Between(3.5, 2.5, 4), 3, 0, "undecided: it lies from 2.50 to 4"}, {report.Between(2, 1.5, 2.9), 3, 0, "less than claimed (0.667x)"},
+		{report.Between(5.1, 4.9, 5.3), 5, 5, "as claimed within 10 %"}, {report.Between(5.1, 4, 5.3), 5, 5, "undecided: it lies from 4 to 5.30"}, {report.Between(4, 3.9, 4.1), 5, 5, "less than claimed (0.800x)"},
+		{report.Exact(5.02), 5, 5, "as claimed"}, {report.Exact(5.2), 5, 5, "more than claimed (1.04x)"}, {report.Exact(3), 2, 5, "as claimed"},
 	} {
 		f := Figure{Text: "2-5x", Low: tt.low}
 		if tt.high > 0 {

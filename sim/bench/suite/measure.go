@@ -11,6 +11,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/history"
 	"prismtop/profiles/machine"
+	"prismtop/profiles/report"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
 	"prismtop/sim"
@@ -241,11 +242,11 @@ func (r *Result) compare(ctx context.Context, run *sim.Run) error {
 	if err != nil {
 		return err
 	}
-	r.PSNR, r.SSIM = finite(q[prism.SeriesPSNR]), finite(q[prism.SeriesSSIM])
+	r.PSNR, r.SSIM = report.Finite(q[prism.SeriesPSNR]), report.Finite(q[prism.SeriesSSIM])
 	truth, got := run.Picture(prism.PictureTruth), run.Picture(prism.PictureReconstruction)
 	if truth != nil && got != nil {
 		mse, correlation := agreement(truth.Pixels, got.Pixels)
-		r.MSE, r.Correlation = finite(mse), finite(correlation)
+		r.MSE, r.Correlation = report.Finite(mse), report.Finite(correlation)
 	}
 	return nil
 }
@@ -265,11 +266,4 @@ func agreement(a, b []float32) (mse, correlation float64) {
 		aa, bb, ab = aa+x*x, bb+y*y, ab+x*y
 	}
 	return squares / n, ab / math.Sqrt(aa*bb)
-}
-
-func finite(v float64) *float64 {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return nil
-	}
-	return &v
 }

@@ -4,12 +4,12 @@ import (
 	"context"
 	"math"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"prismtop/profiles"
 	"prismtop/profiles/history"
 	"prismtop/profiles/machine"
+	"prismtop/profiles/report"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stats"
 	"prismtop/sim/ablation"
@@ -24,14 +24,14 @@ type Model struct {
 	Settings   map[string]string `json:"settings"`
 	Parameters int               `json:"parameters"`
 
-	CreateSeconds   Spread           `json:"create_seconds"`      // weights drawn, plan compiled
+	CreateSeconds   report.Spread    `json:"create_seconds"`      // weights drawn, plan compiled
 	CreateMemory    int64            `json:"create_memory_bytes"` // weights, activations and work space of the forward pass
 	CreatePeak      *int64           `json:"create_peak_bytes"`   // growth of the peak of resident memory while it is made, the optimizer's moments with it
 	NoPeak          string           `json:"create_peak_bytes_reason,omitempty"`
-	ForwardMS       Spread           `json:"forward_ms"`
+	ForwardMS       report.Spread    `json:"forward_ms"`
 	ForwardFPS      float64          `json:"forward_fps"`
 	ForwardMemory   map[string]int64 `json:"forward_memory_bytes"` // by category
-	IterationMS     Spread           `json:"iteration_ms"`
+	IterationMS     report.Spread    `json:"iteration_ms"`
 	IterationsPerS  float64          `json:"iterations_per_second"`
 	IterationMemory map[string]int64 `json:"iteration_memory_bytes"`
 	// PhasesMS are medians of the phases of an iteration, and PhaseShares of their sum.
@@ -39,20 +39,6 @@ type Model struct {
 	PhaseShares map[string]float64 `json:"phase_shares"`
 
 	Experiment *Result `json:"experiment"` // of ten samples, the run whose time is the median
-}
-
-// Spread is a distribution of a number.
-type Spread struct {
-	Median float64 `json:"median"`
-	Mean   float64 `json:"mean"`
-	P10    float64 `json:"p10"`
-	P90    float64 `json:"p90"`
-	N      int     `json:"n"`
-}
-
-func spreadOf(values []float64) Spread {
-	sorted := slices.Sorted(slices.Values(values))
-	return Spread{stats.Quantile(sorted, 0.5), stats.Mean(values), stats.Quantile(sorted, 0.1), stats.Quantile(sorted, 0.9), len(values)}
 }
 
 func millisecondsOf(nanos []int64) []float64 {
@@ -88,7 +74,7 @@ func (s *Suite) model(ctx context.Context, progress func(float64)) error {
 		return err
 	}
 	m.Parameters = forward.Run.Parameters
-	m.ForwardMS = spreadOf(millisecondsOf(forward.Total))
+	m.ForwardMS = report.SpreadOf(millisecondsOf(forward.Total))
 	m.ForwardFPS = 1e3 / m.ForwardMS.Median
 	m.ForwardMemory = memoryOf(&forward.Run.Schema, forward.Memory)
 	progress(0.4)
@@ -98,7 +84,7 @@ func (s *Suite) model(ctx context.Context, progress func(float64)) error {
 		return err
 	}
 	s.report.Machine.on(&iteration.Run, iteration.Threads)
-	m.IterationMS = spreadOf(millisecondsOf(iteration.Total))
+	m.IterationMS = report.SpreadOf(millisecondsOf(iteration.Total))
 	m.IterationsPerS = 1e3 / m.IterationMS.Median
 	m.IterationMemory = memoryOf(&iteration.Run.Schema, iteration.Memory)
 	m.divide(iteration)
@@ -153,7 +139,7 @@ func (s *Suite) create(ctx context.Context, m *Model, p *prism.Settings) error {
 		m.CreateMemory = memory.Total() - memory.Parts[prism.MemoryMoments]
 		pass.Close()
 	}
-	m.CreateSeconds, m.NoPeak = spreadOf(seconds), reason
+	m.CreateSeconds, m.NoPeak = report.SpreadOf(seconds), reason
 	return nil
 }
 
@@ -162,7 +148,7 @@ func (m *Model) divide(r *bench.Report) {
 	sum := 0.0
 	for p, info := range r.Run.Schema.Phases {
 		if len(r.Phases[p]) > 0 {
-			median := spreadOf(millisecondsOf(r.Phases[p])).Median
+			median := report.SpreadOf(millisecondsOf(r.Phases[p])).Median
 			m.PhasesMS[info.Name] = median
 			sum += median
 		}
@@ -184,13 +170,13 @@ func memoryOf(schema *profiles.Schema, m profiles.Memory) map[string]int64 {
 // Measurement compares measuring an object with taking the measurement from the cache, over and over
 // at the centres of a pattern: what PRISM's phase1_week3_performance_report.md calls 16x.
 type Measurement struct {
-	Centres     int      `json:"centres"`
-	ComputedMS  Spread   `json:"computed_ms"`
-	CachedMS    Spread   `json:"cached_ms"`
-	Speedup     Interval `json:"speedup"`
-	EntryBytes  int64    `json:"entry_bytes"`
-	PrunedMS    Spread   `json:"computed_pruned_ms"` // computed with this program's own savings
-	PrunedRatio Interval `json:"speedup_over_pruned"`
+	Centres     int             `json:"centres"`
+	ComputedMS  report.Spread   `json:"computed_ms"`
+	CachedMS    report.Spread   `json:"cached_ms"`
+	Speedup     report.Interval `json:"speedup"`
+	EntryBytes  int64           `json:"entry_bytes"`
+	PrunedMS    report.Spread   `json:"computed_pruned_ms"` // computed with this program's own savings
+	PrunedRatio report.Interval `json:"speedup_over_pruned"`
 }
 
 // Cached adds the comparison of measurements.
@@ -255,24 +241,24 @@ func (s *Suite) cached(ctx context.Context, progress func(float64)) error {
 		}
 		progress(float64(round+1) / (cachedRounds + 1))
 	}
-	m.ComputedMS, m.CachedMS, m.PrunedMS = spreadOf(times[0]), spreadOf(times[1]), spreadOf(times[2])
-	m.Speedup = intervalOf(stats.SignedRank(ratios), math.Exp)
-	m.PrunedRatio = intervalOf(stats.SignedRank(pruned), math.Exp)
+	m.ComputedMS, m.CachedMS, m.PrunedMS = report.SpreadOf(times[0]), report.SpreadOf(times[1]), report.SpreadOf(times[2])
+	m.Speedup = report.Of(stats.SignedRank(ratios)).Through(math.Exp)
+	m.PrunedRatio = report.Of(stats.SignedRank(pruned)).Through(math.Exp)
 	s.report.Measurement = m
 	return nil
 }
 
 // Effect is what one optimisation does to the time of an iteration, by an ablation.
 type Effect struct {
-	Preset      string   `json:"preset"`
-	Setting     string   `json:"setting"`
-	Off         string   `json:"off"`
-	On          string   `json:"on"`
-	OffMS       float64  `json:"off_ms"`
-	OnMS        float64  `json:"on_ms"`
-	Speedup     Interval `json:"speedup"` // off over on
-	MemoryBytes int64    `json:"memory_difference_bytes"`
-	Note        string   `json:"note,omitempty"`
+	Preset      string          `json:"preset"`
+	Setting     string          `json:"setting"`
+	Off         string          `json:"off"`
+	On          string          `json:"on"`
+	OffMS       float64         `json:"off_ms"`
+	OnMS        float64         `json:"on_ms"`
+	Speedup     report.Interval `json:"speedup"` // off over on
+	MemoryBytes int64           `json:"memory_difference_bytes"`
+	Note        string          `json:"note,omitempty"`
 }
 
 // Effects adds an ablation of single settings in the middle of a workload, with PRISM's
@@ -302,7 +288,7 @@ func (s *Suite) effects(ctx context.Context, preset string, keys []string, progr
 		if r.Groups == 0 {
 			continue
 		}
-		e.Speedup = intervalOf(stats.Centre{Value: r.Effect, Low: r.Low, High: r.High}, func(v float64) float64 { return 1 / (1 + v) })
+		e.Speedup = report.Between(r.Effect, r.Low, r.High).Through(func(v float64) float64 { return 1 / (1 + v) })
 		s.report.Effects = append(s.report.Effects, e)
 	}
 	return err

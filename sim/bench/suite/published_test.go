@@ -83,7 +83,7 @@ func (r *Report) short() string {
 	for _, id := range inReadme {
 		for _, c := range r.Claims {
 			if c.ID == id && c.Measured != nil {
-				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", c.Of, c.Text, c.Measured.in(c.Unit), c.Verdict)
+				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", c.Of, c.Text, c.Measured.In(c.Unit), c.Verdict)
 			}
 		}
 	}

@@ -204,7 +204,7 @@ func checkFiles(t *testing.T, r *suite.Report) {
 		}
 	}
 	var claims bytes.Buffer
-	if err := r.WriteClaims(&claims); err != nil {
+	if err := suite.Text("Claims", suite.TheClaims)(r, &claims); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range suite.Figures() {

@@ -5,69 +5,53 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
-	"text/tabwriter"
 
+	"prismtop/profiles/report"
 	"prismtop/profiles/stats"
 	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
 )
 
-// number formats a number with about three significant digits, and with an exponent only below 0.0001.
-func number(v float64) string {
-	a := math.Abs(v)
-	switch {
-	case a >= 100 || v == math.Trunc(v):
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	case a >= 0.01:
-		return strconv.FormatFloat(v, 'f', min(6, max(0, 2-int(math.Floor(math.Log10(a))))), 64)
-	}
-	return strconv.FormatFloat(v, 'g', 2, 64)
-}
+// What a report says of its parts, as parts of a document.
 
-// in formats an interval in a unit: "1.56 [1.52, 1.60] x".
-func (i Interval) in(unit string) string {
-	text := number(i.Value)
-	if i.Low != nil {
-		text += fmt.Sprintf(" [%s, %s]", number(*i.Low), number(*i.High))
-	}
-	return strings.TrimSpace(text + " " + unit)
-}
+// Part adds what a report says of a part of the measurement to a document; nothing of what was not measured.
+type Part func(*Report, *report.Document)
 
-// table writes aligned columns: the cells of a line are separated by tabs.
-func table(b *strings.Builder, lines ...string) {
-	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	for _, line := range lines {
-		fmt.Fprintln(t, line)
-	}
-	_ = t.Flush() // writes to memory do not fail
-}
-
-// heading writes a title with the machine.
-func (r *Report) heading(b *strings.Builder, title string) {
-	m := &r.Machine
-	fmt.Fprintf(b, "%s\n%s\n", title, strings.Repeat("=", len(title)))
-	fmt.Fprintf(b, "prismtop %s · %s · %s · %s%s\n", r.Build.String(), r.Started, visible.Text(m.CPU), m.System, m.computed(" · "))
-	switch {
-	case m.ForeignCPU != nil:
-		fmt.Fprintf(b, "other programs took %.1f %% of the processors meanwhile", 100**m.ForeignCPU)
-		if *m.ForeignCPU > busy {
-			b.WriteString(": the machine was busy, and times and speed-ups are not this program's alone")
+// Text returns a writer of parts of a report as text under a title.
+func Text(title string, parts ...Part) func(*Report, io.Writer) error {
+	return func(r *Report, w io.Writer) error {
+		d := report.Document{}
+		d.Heading(1, title)
+		r.head(&d)
+		for _, add := range parts {
+			add(r, &d)
 		}
-		b.WriteByte('\n')
+		return d.WriteText(w, 0)
+	}
+}
+
+// head adds what was measured, on what, and how quiet it was there.
+func (r *Report) head(d *report.Document) {
+	m := &r.Machine
+	d.Paragraph("prismtop %s · %s · %s · %s%s", r.Build.String(), r.Started, m.CPU, m.System, m.computed(" · "))
+	switch {
 	case m.ForeignCPUReason == nothingMeasured:
-		fmt.Fprintln(b, nothingMeasured)
+		d.Paragraph("%s", nothingMeasured)
+	case m.ForeignCPU == nil:
+		d.Paragraph("measured in %.0f s; other programs' share of the processors is unknown: %s", r.Seconds, m.ForeignCPUReason)
+	case *m.ForeignCPU > busy:
+		d.Paragraph("measured in %.0f s; other programs took %.1f %% of the processors meanwhile: %s", r.Seconds, 100**m.ForeignCPU,
+			report.Strong("the machine was busy, and times and speed-ups are not this program's alone"))
 	default:
-		fmt.Fprintf(b, "other programs' share of the processors is unknown: %s\n", m.ForeignCPUReason)
+		d.Paragraph("measured in %.0f s; other programs took %.1f %% of the processors meanwhile", r.Seconds, 100**m.ForeignCPU)
 	}
 	if len(r.Changed) > 0 {
-		fmt.Fprintf(b, "with %s: not the documents' workloads\n", visible.Text(strings.Join(r.Changed, ", ")))
+		d.Paragraph("with %s: %s", strings.Join(r.Changed, ", "), report.Strong("not the documents' workloads"))
 	}
 	if !r.Complete {
-		fmt.Fprintf(b, "NOT COMPLETE: %s; what was measured is here\n", visible.Text(r.ended()))
+		d.Paragraph("%s: %s; what was measured is here", report.Strong("NOT COMPLETE"), r.ended())
 	}
-	b.WriteByte('\n')
 }
 
 // busy is the share of the processors that other programs may take before a report warns.
@@ -90,35 +74,41 @@ func (m *Machine) computed(mark string) string {
 	return fmt.Sprintf("%s%s%s%s ×%d", mark, m.Device, mark, m.Kernels, m.Threads)
 }
 
-// WriteResult writes a run as PRISM's baseline and optimised reports list one.
-func (r *Report) WriteResult(w io.Writer, title string, v *Result) error {
-	var b strings.Builder
-	r.heading(&b, title)
-	v.write(&b)
-	_, err := io.WriteString(w, b.String())
-	return err
+// megabytes formats bytes.
+func megabytes(bytes int64) string { return fmt.Sprintf("%.1f MB", float64(bytes)/1e6) }
+
+// peak formats a peak of resident memory that may not be known.
+func peak(bytes *int64, reason string) string {
+	if bytes == nil {
+		return "– (" + reason + ")"
+	}
+	return megabytes(*bytes)
 }
 
-func (v *Result) write(b *strings.Builder) {
-	lines := []string{
-		fmt.Sprintf("workload\tpreset %s, %s, %s", v.Preset, unit.Plural(v.Samples, "sample", "samples"), unit.Plural(int(v.Iterations), "iteration", "iterations")),
-		fmt.Sprintf("optimisations\t%s, %s", v.Set.Name(), v.Side),
-		fmt.Sprintf("total time\t%.3f s", v.Seconds),
-		fmt.Sprintf("average time per sample\t%.2f ms", v.SampleMS),
-		fmt.Sprintf("throughput\t%.2f samples/s", v.SamplesPerS),
-		fmt.Sprintf("average time per iteration\t%.2f ms", v.IterationMS),
-		fmt.Sprintf("memory of the run\t%.1f MB", float64(v.MemoryBytes)/1e6),
+// Runs adds a run as PRISM's baseline and optimised reports list one.
+func Runs(of func(*Report) *Result) Part {
+	return func(r *Report, d *report.Document) {
+		v := of(r)
+		if v == nil {
+			return
+		}
+		t := d.Table()
+		t.Add("workload", fmt.Sprintf("preset %s, %s, %s", v.Preset, unit.Plural(v.Samples, "sample", "samples"), unit.Plural(int(v.Iterations), "iteration", "iterations")))
+		t.Add("optimisations", v.Set.Name()+", "+string(v.Side))
+		t.Add("total time", fmt.Sprintf("%.3f s", v.Seconds))
+		t.Add("average time per sample", fmt.Sprintf("%.2f ms", v.SampleMS))
+		t.Add("throughput", fmt.Sprintf("%.2f samples/s", v.SamplesPerS))
+		t.Add("average time per iteration", fmt.Sprintf("%.2f ms", v.IterationMS))
+		t.Add("memory of the run", megabytes(v.MemoryBytes))
+		t.Add("peak of resident memory", peak(v.PeakRSS, v.RSSReason))
+		for _, name := range sortedKeys(v.Caches) {
+			t.Add(name+" cache", v.Caches[name].text())
+		}
+		t.Add("PSNR", report.Optional(v.PSNR, 2, " dB"))
+		t.Add("SSIM", report.Optional(v.SSIM, 4, ""))
+		t.Add("MSE", report.Optional(v.MSE, 5, ""))
+		t.Add("correlation", report.Optional(v.Correlation, 4, ""))
 	}
-	if v.PeakRSS != nil {
-		lines = append(lines, fmt.Sprintf("peak of resident memory\t%.1f MB", float64(*v.PeakRSS)/1e6))
-	} else {
-		lines = append(lines, "peak of resident memory\t– ("+v.RSSReason+")")
-	}
-	for _, name := range sortedKeys(v.Caches) {
-		lines = append(lines, name+" cache\t"+v.Caches[name].text())
-	}
-	lines = append(lines, "PSNR\t"+optional(v.PSNR, 2, " dB"), "SSIM\t"+optional(v.SSIM, 4, ""), "MSE\t"+optional(v.MSE, 5, ""), "correlation\t"+optional(v.Correlation, 4, ""))
-	table(b, lines...)
 }
 
 func (c Cache) text() string {
@@ -135,13 +125,6 @@ func (c Cache) text() string {
 	return text
 }
 
-func optional(v *float64, decimals int, unit string) string {
-	if v == nil {
-		return "–"
-	}
-	return fmt.Sprintf("%.*f%s", decimals, *v, unit)
-}
-
 func sortedKeys[V any](m map[string]V) []string {
 	var keys []string
 	for k := range m {
@@ -151,57 +134,44 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// WriteModel writes the table of PRISM's baseline-v0.2.0.md.
-func (r *Report) WriteModel(w io.Writer) error {
-	var b strings.Builder
-	r.heading(&b, "Performance baseline")
-	r.model(&b)
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func (r *Report) model(b *strings.Builder) {
+// TheModel adds the table of PRISM's baseline-v0.2.0.md.
+func TheModel(r *Report, d *report.Document) {
 	m := r.Model
 	if m == nil {
-		b.WriteString("The model was not measured.\n")
+		d.Paragraph("The model was not measured.")
 		return
 	}
-	lines := []string{"\tmedian\tp10\tp90\tn"}
-	row := func(name string, s Spread, factor float64, unit string) {
-		lines = append(lines, fmt.Sprintf("%s\t%s %s\t%s\t%s\t%d", name, number(s.Median*factor), unit, number(s.P10*factor), number(s.P90*factor), s.N))
+	t := d.Table("", "median", "p10", "p90", "n")
+	row := func(name string, s report.Spread, unit string) {
+		t.Add(name, report.Number(s.Median)+" "+unit, report.Number(s.P10), report.Number(s.P90), fmt.Sprint(s.N))
 	}
-	row("model creation", m.CreateSeconds, 1, "s")
-	row("forward pass", m.ForwardMS, 1, "ms")
-	row("training iteration", m.IterationMS, 1, "ms")
-	table(b, lines...)
-	fmt.Fprintln(b)
+	row("model creation", m.CreateSeconds, "s")
+	row("forward pass", m.ForwardMS, "ms")
+	row("training iteration", m.IterationMS, "ms")
+	created := peak(m.CreatePeak, m.NoPeak)
+	if m.CreatePeak != nil {
+		created += " of resident memory more, with the optimizer's moments"
+	}
 	e := m.Experiment
-	table(b,
-		fmt.Sprintf("parameters\t%d", m.Parameters),
-		fmt.Sprintf("memory after creation\t%.2f MB: weights, activations, work space", float64(m.CreateMemory)/1e6),
-		"peak while it is made\t"+m.peakText(),
-		fmt.Sprintf("forward passes a second\t%.1f", m.ForwardFPS),
-		fmt.Sprintf("iterations a second\t%.1f", m.IterationsPerS),
-		fmt.Sprintf("experiment of 10 samples\t%.3f s, %.2f ms a sample", e.Seconds, e.SampleMS),
-		fmt.Sprintf("its result\tPSNR %s, SSIM %s, MSE %s, correlation %s", optional(e.PSNR, 2, " dB"), optional(e.SSIM, 4, ""), optional(e.MSE, 5, ""), optional(e.Correlation, 4, "")),
-		fmt.Sprintf("memory of the experiment\t%.1f MB", float64(e.MemoryBytes)/1e6))
-	fmt.Fprintln(b, "\nphases of an iteration, medians:")
+	t = d.Table()
+	t.Add("parameters", fmt.Sprint(m.Parameters))
+	t.Add("memory after creation", megabytes(m.CreateMemory)+": weights, activations, work space")
+	t.Add("peak while it is made", created)
+	t.Add("forward passes a second", fmt.Sprintf("%.1f", m.ForwardFPS))
+	t.Add("iterations a second", fmt.Sprintf("%.1f", m.IterationsPerS))
+	t.Add("experiment of 10 samples", fmt.Sprintf("%.3f s, %.2f ms a sample", e.Seconds, e.SampleMS))
+	t.Add("its result", fmt.Sprintf("PSNR %s, SSIM %s, MSE %s, correlation %s",
+		report.Optional(e.PSNR, 2, " dB"), report.Optional(e.SSIM, 4, ""), report.Optional(e.MSE, 5, ""), report.Optional(e.Correlation, 4, "")))
+	t.Add("memory of the experiment", megabytes(e.MemoryBytes))
 	names := sortedKeys(m.PhasesMS)
 	slices.SortStableFunc(names, func(x, y string) int { return int(math.Copysign(1, m.PhasesMS[y]-m.PhasesMS[x])) })
-	lines = nil
+	t = d.Table("phase of an iteration", "median", "share")
 	for _, name := range names {
-		lines = append(lines, fmt.Sprintf("  %s\t%.3f ms\t%.0f %%", name, m.PhasesMS[name], 100*m.PhaseShares[name]))
+		t.Add(name, fmt.Sprintf("%.3f ms", m.PhasesMS[name]), fmt.Sprintf("%.0f %%", 100*m.PhaseShares[name]))
 	}
-	table(b, lines...)
-	fmt.Fprintln(b, m.insight(names))
-}
-
-// peakText is by how much resident memory grew at its peak.
-func (m *Model) peakText() string {
-	if m.CreatePeak == nil {
-		return "– (" + m.NoPeak + ")"
+	if insight := m.insight(names); insight != "" {
+		d.Paragraph("%s", insight)
 	}
-	return fmt.Sprintf("%.2f MB of resident memory more, with the optimizer's moments", float64(*m.CreatePeak)/1e6)
 }
 
 // insight says where most of the time goes, and whether that stands out: phases, longest first.
@@ -219,90 +189,73 @@ func (m *Model) insight(phases []string) string {
 // stands is how many times the next phase's time a phase takes that stands out.
 const stands = 1.25
 
-// WriteMeasurement writes one measurement, computed and from the cache.
-func (r *Report) WriteMeasurement(w io.Writer) error {
-	var b strings.Builder
-	r.heading(&b, "One measurement")
-	r.measurement(&b)
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func (r *Report) measurement(b *strings.Builder) {
+// OneMeasurement adds a measurement, computed and from the cache.
+func OneMeasurement(r *Report, d *report.Document) {
 	m := r.Measurement
 	if m == nil {
 		return
 	}
-	fmt.Fprintf(b, "one measurement: %s ms computed, %s ms from the cache, %s\n", number(m.ComputedMS.Median), number(m.CachedMS.Median), m.Speedup.text("x", 2))
-	fmt.Fprintf(b, "  computed with this program's own savings: %s ms, %s\n\n", number(m.PrunedMS.Median), m.PrunedRatio.text("x", 2))
+	d.Paragraph("%s ms computed, %s ms from the cache, %s", report.Number(m.ComputedMS.Median), report.Number(m.CachedMS.Median), m.Speedup.Text("x", 2))
+	d.Paragraph("computed with this program's own savings: %s ms, %s", report.Number(m.PrunedMS.Median), m.PrunedRatio.Text("x", 2))
 }
 
-// WriteComparison writes the comparisons, what single optimisations do, and the acceptance list.
-func (r *Report) WriteComparison(w io.Writer) error {
-	var b strings.Builder
-	r.heading(&b, "Comparison report")
-	r.comparison(&b)
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// comparison writes the comparisons and the acceptance list.
-func (r *Report) comparison(b *strings.Builder) {
-	r.comparisons(b)
-	r.checklist(b)
-}
-
-func (r *Report) comparisons(b *strings.Builder) {
+// TheComparisons adds the comparisons of whole runs, one measurement, and what single optimisations do.
+func TheComparisons(r *Report, d *report.Document) {
 	for i := range r.Comparisons {
 		c := &r.Comparisons[i]
-		fmt.Fprintf(b, "%s, %s: %s by turns\n", c.Preset, c.Set.Name(), unit.Plural(c.Rounds, "round", "rounds"))
+		d.Heading(2, fmt.Sprintf("%s, %s: %s by turns", c.Preset, c.Set.Name(), unit.Plural(c.Rounds, "round", "rounds")))
 		base, optimized := typical(c.Results[0]), typical(c.Results[1])
-		table(b, "\tbaseline\toptimised",
-			fmt.Sprintf("  total time, median\t%.3f s\t%.3f s", c.Baseline.Median, c.Optimized.Median),
-			fmt.Sprintf("  least and most\t%.3f to %.3f s\t%.3f to %.3f s", c.Baseline.Min, c.Baseline.Max, c.Optimized.Min, c.Optimized.Max),
-			fmt.Sprintf("  time per sample\t%.2f ms\t%.2f ms", base.SampleMS, optimized.SampleMS),
-			fmt.Sprintf("  throughput\t%.1f samples/s\t%.1f samples/s", base.SamplesPerS, optimized.SamplesPerS),
-			fmt.Sprintf("  memory of the run\t%.1f MB\t%.1f MB", float64(base.MemoryBytes)/1e6, float64(optimized.MemoryBytes)/1e6),
-			fmt.Sprintf("  measurement cache\t%s\t%s", base.Caches["measurement"].text(), optimized.Caches["measurement"].text()),
-			fmt.Sprintf("  FFT plans\t%s\t%s", base.Caches["fft_plans"].text(), optimized.Caches["fft_plans"].text()),
-			fmt.Sprintf("  masks\t%s\t%s", base.Caches["masks"].text(), optimized.Caches["masks"].text()),
-			fmt.Sprintf("  PSNR, median\t%s\t%s", optional(medianOf(c.Results[0], psnrOf), 2, " dB"), optional(medianOf(c.Results[1], psnrOf), 2, " dB")),
-			fmt.Sprintf("  MSE, median\t%s\t%s", optional(medianOf(c.Results[0], mseOf), 5, ""), optional(medianOf(c.Results[1], mseOf), 5, "")),
-			fmt.Sprintf("  correlation, median\t%s\t%s", optional(medianOf(c.Results[0], correlationOf), 4, ""), optional(medianOf(c.Results[1], correlationOf), 4, "")))
+		t := d.Table("", "baseline", "optimised")
+		row := func(name string, of func(v *Result, s Seconds) string) {
+			t.Add(name, of(base, c.Baseline), of(optimized, c.Optimized))
+		}
+		row("total time, median", func(_ *Result, s Seconds) string { return fmt.Sprintf("%.3f s", s.Median) })
+		row("least and most", func(_ *Result, s Seconds) string { return fmt.Sprintf("%.3f to %.3f s", s.Min, s.Max) })
+		row("time per sample", func(v *Result, _ Seconds) string { return fmt.Sprintf("%.2f ms", v.SampleMS) })
+		row("throughput", func(v *Result, _ Seconds) string { return fmt.Sprintf("%.1f samples/s", v.SamplesPerS) })
+		row("memory of the run", func(v *Result, _ Seconds) string { return megabytes(v.MemoryBytes) })
+		for _, cache := range [][2]string{{"measurement cache", "measurement"}, {"FFT plans", "fft_plans"}, {"masks", "masks"}} {
+			row(cache[0], func(v *Result, _ Seconds) string { return v.Caches[cache[1]].text() })
+		}
+		median := func(name string, of func(*Result) *float64, decimals int, unit string) {
+			t.Add(name+", median", report.Optional(medianOf(c.Results[0], of), decimals, unit), report.Optional(medianOf(c.Results[1], of), decimals, unit))
+		}
+		median("PSNR", func(r *Result) *float64 { return r.PSNR }, 2, " dB")
+		median("MSE", func(r *Result) *float64 { return r.MSE }, 5, "")
+		median("correlation", func(r *Result) *float64 { return r.Correlation }, 4, "")
 		if c.PSNR != nil {
-			fmt.Fprintf(b, "  PSNR, optimised less baseline from the same seed: %s\n", c.PSNR.text(" dB", 2))
+			d.Paragraph("PSNR, optimised less baseline from the same seed: %s", c.PSNR.Text(" dB", 2))
 		}
-		fmt.Fprintf(b, "  speed-up %s; %s\n\n", c.Speedup.text("x", 2), c.gain())
+		d.Paragraph("speed-up %s; %s", c.Speedup.Text("x", 2), c.gain())
 	}
-	r.measurement(b)
-	if len(r.Effects) > 0 {
-		lines := []string{"one optimisation\toff ms\ton ms\tspeed-up\tmemory\t"}
-		for _, e := range r.Effects {
-			lines = append(lines, fmt.Sprintf("%s %s\t%.3f\t%.3f\t%s\t%+.2f MB\t%s", e.Setting, e.On, e.OffMS, e.OnMS, e.Speedup.text("x", 3), float64(e.MemoryBytes)/1e6, e.Note))
-		}
-		table(b, lines...)
-		fmt.Fprintf(b, "  off against on within an iteration of %s, in balanced blocks\n\n", r.Effects[0].Preset)
+	if r.Measurement != nil {
+		d.Heading(2, "One measurement")
+		OneMeasurement(r, d)
 	}
+	if len(r.Effects) == 0 {
+		return
+	}
+	d.Heading(2, "Single optimisations")
+	t := d.Table("", "off ms", "on ms", "speed-up", "memory", "")
+	for _, e := range r.Effects {
+		t.Add(e.Setting+" "+e.On, fmt.Sprintf("%.3f", e.OffMS), fmt.Sprintf("%.3f", e.OnMS), e.Speedup.Text("x", 3), fmt.Sprintf("%+.2f MB", float64(e.MemoryBytes)/1e6), e.Note)
+	}
+	d.Paragraph("off against on within an iteration of %s, in balanced blocks", r.Effects[0].Preset)
 }
 
 // gain says what the speed-up saves of the baseline's time, or adds to it, and whether its interval decides that: "time saved
 // 37.5 % [33.1, 41.0], 60 % faster".
 func (c *Comparison) gain() string {
 	time, word, more, change := c.Percent, "saved", "faster", c.Speedup.Value-1
-	decided := stats.Zero(0).Judge(time.centre().Low, time.centre().High).Excluded()
 	if time.Value < 0 {
-		time, word, more, change = time.negated(), "added", "slower", -change
+		time, word, more, change = time.Through(func(v float64) float64 { return -v }), "added", "slower", -change
 	}
-	text := fmt.Sprintf("time %s %s, %.0f %% %s", word, time.text(" %", 1), 100*change, more)
-	if !decided {
+	text := fmt.Sprintf("time %s %s, %.0f %% %s", word, time.Text(" %", 1), 100*change, more)
+	if !time.Judge(stats.Zero(0)).Excluded() {
 		text += "; undecided"
 	}
 	return text
 }
-
-func psnrOf(r *Result) *float64        { return r.PSNR }
-func mseOf(r *Result) *float64         { return r.MSE }
-func correlationOf(r *Result) *float64 { return r.Correlation }
 
 // medianOf returns the median of a number over the rounds, which differ by their seeds; nil if it was measured in none.
 func medianOf(results []Result, of func(*Result) *float64) *float64 {
@@ -315,46 +268,40 @@ func medianOf(results []Result, of func(*Result) *float64) *float64 {
 	if len(all) == 0 {
 		return nil
 	}
-	slices.Sort(all)
-	median := stats.Quantile(all, 0.5)
+	median := report.SpreadOf(all).Median
 	return &median
 }
 
-// checklist writes the acceptance list.
-func (r *Report) checklist(b *strings.Builder) {
+// TheChecklist adds the acceptance list, judged.
+func TheChecklist(r *Report, d *report.Document) {
 	if len(r.Checklist) == 0 {
 		return
 	}
-	fmt.Fprintln(b, "The acceptance list of PRISM's "+docSummary)
-	heading := ""
+	d.Heading(2, "The acceptance list of PRISM's phase5_implementation_summary.md")
+	t := d.Table("Workload", "Criterion", "Wanted", "Measured", "Verdict")
+	t.Notes = 4
 	for _, k := range r.Checklist {
-		if h := k.Preset + ", " + k.Set.Name(); h != heading {
-			heading = h
-			fmt.Fprintf(b, "  %s\n", h)
-		}
-		fmt.Fprintf(b, "    %-22s %-24s %s\n      %s: %s\n", k.Name, k.Wanted, k.Measured, k.Verdict, k.Reason)
+		t.Add(k.Preset+", "+k.Set.Name(), k.Name, k.Wanted, k.Measured, report.Strong(string(k.Verdict))+": "+k.Reason)
 	}
 }
 
-// WriteClaims writes every claim beside what was measured, as text.
-func (r *Report) WriteClaims(w io.Writer) error {
-	var b strings.Builder
-	r.heading(&b, "Claims of PRISM's documents and measurements")
+// TheClaims adds every claim beside what was measured, by document.
+func TheClaims(r *Report, d *report.Document) {
+	var t *report.Table
 	document := ""
 	for _, c := range r.Claims {
 		if c.Document != document {
 			document = c.Document
-			fmt.Fprintf(&b, "%s\n", document)
+			d.Heading(3, document)
+			t = d.Table("Line", "What", "Claimed", "Measured here", "")
+			t.Notes = 4
 		}
 		measured := "–"
 		if c.Measured != nil {
-			measured = c.Measured.in(c.Unit)
+			measured = c.Measured.In(c.Unit)
 		}
-		fmt.Fprintf(&b, "  %4s  %s: claimed %s; measured %s\n", c.lines(), c.Of, c.Text, measured)
-		fmt.Fprintf(&b, "        %s\n", c.sentence())
+		t.Add(c.lines(), c.Of, c.Text, measured, c.sentence())
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
 // sentence says how claim and measurement differ, what was measured, and what else to know.
@@ -370,42 +317,54 @@ func (c *Claim) sentence() string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// WriteMarkdown writes the claims and the acceptance list as Markdown.
-func (r *Report) WriteMarkdown(w io.Writer) error {
-	var b strings.Builder
-	m := &r.Machine
-	fmt.Fprintf(&b, "prismtop %s on %s (%s%s), %s, in %.0f s.", r.Build.String(), visible.Text(m.CPU), m.System, m.computed(", "), r.Started[:10], r.Seconds)
-	if m.ForeignCPU != nil {
-		fmt.Fprintf(&b, " Other programs took %.1f %% of the processors meanwhile.", 100**m.ForeignCPU)
-		if *m.ForeignCPU > busy {
-			b.WriteString(" **The machine was busy: times and speed-ups are not this program's alone.**")
-		}
+// topSteps is the number of steps in the summary of the processor's time.
+const topSteps = 15
+
+// TheProfile adds the phases of the profile and the steps that take longest.
+func TheProfile(r *Report, d *report.Document) { r.profiled(d, topSteps) }
+
+func (r *Report) profiled(d *report.Document, most int) {
+	p := r.Profile
+	if p == nil {
+		return
 	}
+	except := "" // settings of the user
 	if len(r.Changed) > 0 {
-		fmt.Fprintf(&b, " **With %s: not the documents' workloads.**", visible.Text(strings.Join(r.Changed, ", ")))
+		except = " but for " + visible.Text(strings.Join(r.Changed, ", "))
 	}
-	if !r.Complete {
-		fmt.Fprintf(&b, " **Not complete: %s.**", visible.Text(r.ended()))
+	d.Paragraph("preset %s, all optimisations%s: %s in %.3f s", p.Preset, except, unit.Plural(int(p.Iterations), "iteration", "iterations"), p.Seconds)
+	share := func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
+	t := d.Table("phase", "calls", "total ms", "share")
+	rest := 1.0
+	for _, v := range p.Phases {
+		t.Add(v.Name, fmt.Sprint(v.Calls), fmt.Sprintf("%.2f", v.MS), share(v.Share))
+		rest -= v.Share
 	}
-	document := ""
-	for _, c := range r.Claims {
-		if c.Document != document {
-			document = c.Document
-			fmt.Fprintf(&b, "\n\n### %s\n\n| Line | What | Claimed | Measured here | |\n|---|---|---|---|---|", document)
-		}
-		measured := "–"
-		if c.Measured != nil {
-			measured = c.Measured.in(c.Unit)
-		}
-		fmt.Fprintf(&b, "\n| %s | %s | %s | %s | %s |", c.lines(), c.Of, c.Text, measured, c.sentence())
+	t.Add("between phases", "", fmt.Sprintf("%.2f", 1e3*rest*p.Seconds), share(rest))
+	t = d.Table("step", "phase", "calls", "total ms", "ms a call", "share", "GFLOP/s", "GB/s")
+	for _, v := range p.Steps[:min(most, len(p.Steps))] {
+		t.Add(v.Name, v.Phase, fmt.Sprint(v.Calls), fmt.Sprintf("%.2f", v.MS), fmt.Sprintf("%.4f", v.MS/float64(v.Calls)), share(v.Share),
+			fmt.Sprintf("%.1f", 1e3*v.GFLOP/v.MS), fmt.Sprintf("%.1f", 1e3*v.GB/v.MS))
 	}
-	b.WriteString("\n")
-	if len(r.Checklist) > 0 {
-		b.WriteString("\n### The acceptance list\n\n| Workload | Criterion | Wanted | Measured | Verdict |\n|---|---|---|---|---|\n")
-		for _, k := range r.Checklist {
-			fmt.Fprintf(&b, "| %s, %s | %s | %s | %s | **%s**: %s |\n", k.Preset, k.Set.Name(), k.Name, k.Wanted, k.Measured, k.Verdict, k.Reason)
-		}
+}
+
+// TheForms adds the forms of the trained decoder.
+func TheForms(r *Report, d *report.Document) {
+	n := r.Inference
+	if n == nil {
+		return
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	d.Paragraph("preset %s, %d/%d, trained for %s with amp = %s, which took %s; then in float32 without gradients and moments:", n.Preset, n.Size, n.ObjectSize,
+		unit.Plural(int(n.Iterations), "iteration", "iterations"), n.AMP, megabytes(n.TrainingMemory))
+	t := d.Table("form", "statistics", "median ms", "p10", "p90", "memory", "PSNR", "SSIM")
+	for _, f := range n.Forms {
+		t.Add(f.Name, f.Statistics, report.Number(f.MS.Median), report.Number(f.MS.P10), report.Number(f.MS.P90), fmt.Sprintf("%.2f MB", float64(f.MemoryBytes)/1e6),
+			report.Optional(f.PSNR, 2, " dB"), report.Optional(f.SSIM, 4, ""))
+	}
+	for _, f := range n.Folds {
+		d.Paragraph("%s statistics, folded, by turns in %s: %s; memory %+.2f MB; outputs %.1g apart, %g allowed", f.Statistics, unit.Plural(n.Rounds, "round", "rounds"),
+			f.Speedup.Text("x", 3), float64(f.Memory)/1e6, f.Apart, f.Tolerance)
+	}
+	d.Paragraph("The run's picture is training mode's, with the statistics of the batch, one picture; evaluation mode has the averages of " +
+		"training and is PyTorch's eval(). --save writes training mode, folded; weights export --fold writes either.")
 }

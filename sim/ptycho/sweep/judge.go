@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"prismtop/profiles/report"
 	"prismtop/profiles/stats"
 )
 
@@ -24,12 +25,12 @@ type Recommendation struct {
 
 // Claim is a figure of the document beside what was measured.
 type Claim struct {
-	ID       string    `json:"id"` // of docs/coverage.md
-	Of       string    `json:"of"`
-	Claimed  string    `json:"claimed"`
-	Measured *Interval `json:"measured"`
-	Unit     string    `json:"unit"`
-	Verdict  string    `json:"verdict"`
+	ID       string           `json:"id"` // of docs/coverage.md
+	Of       string           `json:"of"`
+	Claimed  string           `json:"claimed"`
+	Measured *report.Interval `json:"measured"`
+	Unit     string           `json:"unit"`
+	Verdict  string           `json:"verdict"`
 }
 
 // Alert is a run that was slower than those before it.
@@ -217,22 +218,15 @@ const unoptimised = 32
 
 // claims puts the figures of the document beside what was measured.
 func (r *Report) claims(s *Sweep) {
-	add := func(id, of, claimed, unit string, v *Interval, verdict string) {
+	add := func(id, of, claimed, unit string, v *report.Interval, verdict string) {
 		r.Claims = append(r.Claims, Claim{id, of, claimed, v, unit, verdict})
 	}
-	exact := func(v float64) *Interval { return &Interval{Value: v} }
-	spread := func(v *Spread, factor float64) *Interval {
-		low, high := v.P10*factor, v.P90*factor
-		return &Interval{v.Median * factor, &low, &high}
-	}
+	exact := func(v float64) *report.Interval { return new(report.Exact(v)) }
+	spread := func(v *Spread) *report.Interval { return new(report.Between(v.Median, v.P10, v.P90)) }
 	if o := r.Optimum; o != nil && r.Of(unoptimised) != nil && r.Of(unoptimised).ImagesPerS != nil {
 		v := s.ratesOf(func(_ *size, t *timed) float64 { return float64(t.Images) / t.Seconds.Predict }).slower(unoptimised, o.BatchSize, 1)
-		gain := Interval{Value: 1 + v.Value}
-		if v.Low != nil {
-			low, high := 1+*v.Low, 1+*v.High
-			gain.Low, gain.High = &low, &high
-		}
-		verdict := gain.verdict(stats.Claim{From: 2, To: 5})
+		gain := v.Through(func(v float64) float64 { return 1 + v })
+		verdict := judged(gain, stats.Claim{From: 2, To: 5})
 		if o.BatchSize == unoptimised {
 			verdict = "not reached: batch size 32 is the optimum here"
 			if o.MayBe == nil || o.MayBe[0] != o.MayBe[1] {
@@ -244,18 +238,18 @@ func (r *Report) claims(s *Sweep) {
 		add("S4-3", "throughput at the best batch size over that at 32", "2-5x", "x", nil, "not judged: batch size 32 was not measured")
 	}
 	if o := r.Optimum; o != nil {
-		add("S4-141", "optimal batch size", "64-128 (estimated)", "", o.among(), o.among().verdict(stats.Claim{From: 64, To: 128}))
+		add("S4-141", "optimal batch size", "64-128 (estimated)", "", new(o.among()), judged(o.among(), stats.Claim{From: 64, To: 128}))
 		best := r.Of(o.BatchSize)
-		add("S4-142", "throughput", "800-2000 images/s (forecast, RTX 3090)", "images/s", spread(best.ImagesPerS, 1), "a forecast for another machine, not judged")
+		add("S4-142", "throughput", "800-2000 images/s (forecast, RTX 3090)", "images/s", spread(best.ImagesPerS), "a forecast for another machine, not judged")
 		if best.PeakBytes != nil {
 			add("S4-143", "memory at the optimum", "2-4 GB (forecast, RTX 3090)", "GB", exact(float64(*best.PeakBytes)/1e9), "a forecast for another machine, not judged")
 		}
 		verdict := map[stats.Finding]string{stats.Within: "met", stats.Above: "not met", stats.Undecided: "undecided: met by some batches only"}[stats.AtMost(5).Judge(best.LatencyMS.P10, best.LatencyMS.P90)]
-		add("S4-144", "latency an image at the optimum", "< 5 ms", "ms", spread(best.LatencyMS, 1), verdict)
+		add("S4-144", "latency an image at the optimum", "< 5 ms", "ms", spread(best.LatencyMS), verdict)
 	}
 	const elsewhere = "the document's figure, of another machine, not judged"
 	if at := r.Of(unoptimised); at != nil && at.ImagesPerS != nil {
-		add("S4-140", "throughput at batch size 32, unoptimised", "~400 images/s (RTX 3090)", "images/s", spread(at.ImagesPerS, 1), elsewhere+"; notebooks of its own project give about 6,400")
+		add("S4-140", "throughput at batch size 32, unoptimised", "~400 images/s (RTX 3090)", "images/s", spread(at.ImagesPerS), elsewhere+"; notebooks of its own project give about 6,400")
 		if at.PeakBytes != nil {
 			add("S4-140", "memory at batch size 32, unoptimised", "~2 GB (RTX 3090)", "GB", exact(float64(*at.PeakBytes)/1e9), elsewhere)
 		}
@@ -266,7 +260,7 @@ func (r *Report) claims(s *Sweep) {
 		add("S4-123", "throughput of the best size above that at the optimum", "within 10 %", "%", o.above(), o.accurate())
 	}
 	if v, ok := r.saved(); ok {
-		add("S4-116", "memory of memory_optimized below that of batch size 32", "30-50 %", "%", exact(100*v), counted(100*v).verdict(stats.Claim{From: 30, To: 50}))
+		add("S4-116", "memory of memory_optimized below that of batch size 32", "30-50 %", "%", exact(100*v), judged(report.Between(100*v, 100*v, 100*v), stats.Claim{From: 30, To: 50}))
 	} else {
 		add("S4-116", "memory of memory_optimized below that of batch size 32", "30-50 %", "%", nil, "not judged: the memory at batch size 32 is not known")
 	}
@@ -302,9 +296,9 @@ func (r *Report) saved() (float64, bool) {
 	return 0, false
 }
 
-// verdict says what the interval allows to say of a claim.
-func (i *Interval) verdict(c stats.Claim) string {
-	switch i.judge(c) {
+// judged says what an interval allows to say of a claim.
+func judged(i report.Interval, c stats.Claim) string {
+	switch i.Judge(c) {
 	case stats.Within:
 		return "as claimed"
 	case stats.Below:
@@ -323,8 +317,8 @@ const accuracy = 0.1
 
 // above is by how much the throughput of the best size is above that at the optimum, in per cent, and at most, by the intervals of all
 // sizes.
-func (o *Optimum) above() *Interval {
-	i := Interval{Value: 100 * o.Slower[strconv.Itoa(o.BatchSize)].Value}
+func (o *Optimum) above() *report.Interval {
+	i := report.Interval{Value: 100 * o.Slower[strconv.Itoa(o.BatchSize)].Value}
 	most, known := 0.0, len(o.Slower) == 1
 	for _, of := range o.Slower {
 		if of.Low == nil {
@@ -345,7 +339,7 @@ func (o *Optimum) above() *Interval {
 
 // accurate says whether the optimum is within the plan's accuracy.
 func (o *Optimum) accurate() string {
-	switch i := o.above(); i.judge(stats.AtMost(100 * accuracy)) {
+	switch i := o.above(); i.Judge(stats.AtMost(100 * accuracy)) {
 	case stats.Within:
 		return "met"
 	case stats.Above:
@@ -357,15 +351,10 @@ func (o *Optimum) accurate() string {
 	return "undecided: another size may be faster by more"
 }
 
-// counted returns the interval of a number that is known exactly.
-func counted(v float64) *Interval { return &Interval{v, &v, &v} }
-
 // among returns the batch size to use, with the sizes among which the best one may be.
-func (o *Optimum) among() *Interval {
-	i := &Interval{Value: float64(o.BatchSize)}
-	if o.MayBe != nil {
-		low, high := float64(min(o.MayBe[0], o.Flat[0])), float64(max(o.MayBe[1], o.Flat[1]))
-		i.Low, i.High = &low, &high
+func (o *Optimum) among() report.Interval {
+	if o.MayBe == nil {
+		return report.Exact(float64(o.BatchSize))
 	}
-	return i
+	return report.Between(float64(o.BatchSize), float64(min(o.MayBe[0], o.Flat[0])), float64(max(o.MayBe[1], o.Flat[1])))
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"prismtop/profiles/stats"
@@ -58,7 +57,7 @@ func (m *Monitor) Log(e Entry) *Alert {
 	all = all[max(0, len(all)-recent):]
 	m.throughputs[e.BatchSize] = all
 	var a *Alert
-	median := stats.Quantile(slices.Sorted(slices.Values(all)), 0.5)
+	median := stats.Median(all)
 	if len(all) >= fewest && e.Throughput < degraded*median {
 		share := e.Throughput / median
 		e.Alert = fmt.Sprintf("%s: %.0f %% of the median at batch size %d", degradation, 100*share, e.BatchSize)

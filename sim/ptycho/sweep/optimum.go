@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"prismtop/profiles/report"
 	"prismtop/profiles/stats"
 )
 
@@ -22,23 +23,8 @@ type Optimum struct {
 	MayBe       *[2]int `json:"may_be"`
 	MayBeReason string  `json:"may_be_reason,omitempty"`
 
-	Slower   map[string]Interval `json:"slower"` // than the fastest, by batch size: 0.1 is 10 %
-	Sentence string              `json:"sentence"`
-}
-
-// Interval is a value with its 95 % interval, null where there is none.
-type Interval struct {
-	Value float64  `json:"value"`
-	Low   *float64 `json:"low"`
-	High  *float64 `json:"high"`
-}
-
-// judge returns what the interval allows to say of a claim.
-func (i Interval) judge(c stats.Claim) stats.Finding {
-	if i.Low == nil || i.High == nil {
-		return stats.Undecided
-	}
-	return c.Judge(*i.Low, *i.High)
+	Slower   map[string]report.Interval `json:"slower"` // than the fastest, by batch size: 0.1 is 10 %
+	Sentence string                     `json:"sentence"`
 }
 
 // rates are throughputs of rounds, by batch size.
@@ -63,19 +49,19 @@ func (v rates) optimum(tolerance float64) *Optimum {
 		return nil
 	}
 	slices.Sort(sizes)
-	o := &Optimum{Fastest: sizes[0], Tolerance: tolerance, Slower: map[string]Interval{}}
+	o := &Optimum{Fastest: sizes[0], Tolerance: tolerance, Slower: map[string]report.Interval{}}
 	for _, b := range sizes {
 		if medians[b].Median > medians[o.Fastest].Median {
 			o.Fastest = b
 		}
 	}
-	slower := map[int]Interval{}
+	slower := map[int]report.Interval{}
 	for _, b := range sizes {
 		slower[b] = v.slower(b, o.Fastest, len(sizes)-1)
 		o.Slower[fmt.Sprint(b)] = slower[b]
 	}
 	flat := func(b int) bool {
-		return b == o.Fastest || slower[b].judge(stats.AtMost(tolerance)) == stats.Within
+		return b == o.Fastest || slower[b].Judge(stats.AtMost(tolerance)) == stats.Within
 	}
 	at := slices.Index(sizes, o.Fastest)
 	low, high := at, at
@@ -92,7 +78,7 @@ func (v rates) optimum(tolerance float64) *Optimum {
 	for _, b := range sizes {
 		low := slower[b].Low // nil for a size that an interrupted sweep measured once
 		known = known || low != nil
-		if slower[b].judge(stats.AtMost(0)) != stats.Above {
+		if slower[b].Judge(stats.AtMost(0)) != stats.Above {
 			may = [2]int{min(may[0], b), max(may[1], b)}
 		}
 	}
@@ -107,7 +93,7 @@ func (v rates) optimum(tolerance float64) *Optimum {
 
 // slower returns by how much a batch size is slower than another in the rounds that have
 // both, with an interval for one of several comparisons.
-func (v rates) slower(b, than, comparisons int) Interval {
+func (v rates) slower(b, than, comparisons int) report.Interval {
 	var d []float64
 	for round, rate := range v[b] {
 		if other, ok := v[than][round]; ok {
@@ -116,24 +102,12 @@ func (v rates) slower(b, than, comparisons int) Interval {
 	}
 	slices.Sort(d) // sums of one order, whatever that of the map
 	if len(d) == 0 {
-		return Interval{}
+		return report.Interval{}
 	}
-	mean, n := stats.Mean(d), float64(len(d))
-	i := Interval{Value: math.Expm1(mean)}
-	if len(d) < 2 || b == than {
-		return i
+	if b == than {
+		return report.Exact(0)
 	}
-	variance := 0.0
-	for _, x := range d {
-		variance += (x - mean) * (x - mean) / (n - 1)
-	}
-	half := stats.StudentT(n-1, 0.05/float64(max(comparisons, 1))) * math.Sqrt(variance/n)
-	low, high := math.Expm1(mean-half), math.Expm1(mean+half)
-	if math.IsInf(high, 0) {
-		return i
-	}
-	i.Low, i.High = &low, &high
-	return i
+	return report.Of(stats.Student(d, 0.05/float64(max(comparisons, 1)))).Through(math.Expm1)
 }
 
 // sentence says which size to take and how sure that is.
@@ -235,7 +209,7 @@ func (r *Report) curve() *Curve {
 		t := r.Of(b).BatchMS.Median
 		x, y, w = append(x, float64(b)), append(y, t), append(w, 1/(t*t))
 	}
-	fixed, slope, _ := line(x, y, w)
+	fixed, slope, _ := stats.Line(x, y, w)
 	if len(x) < 3 || !(slope > 0) {
 		return nil
 	}

@@ -200,43 +200,12 @@ func (s *Sweep) fitOf(chosen func(b int) bool) *MemoryFit {
 	var x, y []float64
 	for _, b := range slices.Sorted(maps.Keys(s.sizes)) { // so that sums are the same in every run
 		if v := s.sizes[b]; v.status == Success && len(v.peaks) > 0 && chosen(b) {
-			x, y = append(x, float64(b)), append(y, stats.Quantile(slices.Sorted(slices.Values(v.peaks)), 0.5))
+			x, y = append(x, float64(b)), append(y, stats.Median(v.peaks))
 		}
 	}
-	fixed, slope, r2 := line(x, y, nil)
+	fixed, slope, r2 := stats.Line(x, y, nil)
 	if !(slope > 0) {
 		return nil
 	}
 	return &MemoryFit{fixed, slope, r2, len(x), int(slices.Min(x)), int(slices.Max(x))}
-}
-
-// line fits y = fixed + slope·x by least squares with weights, 1 each if they are nil. The
-// slope is NaN for fewer than two different x.
-func line(x, y, weights []float64) (fixed, slope, r2 float64) {
-	var n, sx, sy, sxx, sxy, syy float64
-	for i := range x {
-		w := 1.0
-		if weights != nil {
-			w = weights[i]
-		}
-		n, sx, sy = n+w, sx+w*x[i], sy+w*y[i]
-	}
-	mx, my := sx/n, sy/n
-	for i := range x {
-		w := 1.0
-		if weights != nil {
-			w = weights[i]
-		}
-		dx, dy := x[i]-mx, y[i]-my
-		sxx, sxy, syy = sxx+w*dx*dx, sxy+w*dx*dy, syy+w*dy*dy
-	}
-	if len(x) < 2 || sxx == 0 {
-		return math.NaN(), math.NaN(), math.NaN()
-	}
-	slope = sxy / sxx
-	r2 = 1
-	if syy > 0 {
-		r2 = sxy * sxy / (sxx * syy)
-	}
-	return my - slope*mx, slope, r2
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"prismtop/profiles/report"
 	"prismtop/profiles/stats"
 	"prismtop/sim/ptycho/sweep/trial"
 )
@@ -578,25 +579,24 @@ func TestSizesThatFailLaterAreNoOptimum(t *testing.T) {
 
 // Verdicts of claims follow from the whole interval: an optimum among sizes that may all be the fastest is not less than claimed.
 func TestClaimsAreJudgedByTheirIntervals(t *testing.T) {
-	between := func(v, low, high float64) *Interval { return &Interval{v, &low, &high} }
 	for _, tt := range []struct {
-		of    *Interval
+		of    report.Interval
 		claim stats.Claim
 		want  string
 	}{
-		{between(1.94, 0.71, 5.25), stats.Claim{From: 2, To: 5}, "undecided: it lies from 0.71 to 5.25"},
-		{between(1.94, 1.91, 1.97), stats.Claim{From: 2, To: 5}, "less than claimed"},
-		{between(3, 2.5, 3.5), stats.Claim{From: 2, To: 5}, "as claimed"},
-		{between(3, 1, 3.5), stats.Claim{From: 2, To: 5}, "undecided: it lies from 1 to 3.5"},
-		{between(9, 5.5, 12), stats.Claim{From: 2, To: 5}, "more than claimed"},
-		{&Interval{Value: 1.94}, stats.Claim{From: 2, To: 5}, "undecided: an interval needs two rounds or more"},
-		{counted(12), stats.Claim{From: 30, To: 50}, "less than claimed"},
+		{report.Between(1.94, 0.71, 5.25), stats.Claim{From: 2, To: 5}, "undecided: it lies from 0.71 to 5.25"},
+		{report.Between(1.94, 1.91, 1.97), stats.Claim{From: 2, To: 5}, "less than claimed"},
+		{report.Between(3, 2.5, 3.5), stats.Claim{From: 2, To: 5}, "as claimed"},
+		{report.Between(3, 1, 3.5), stats.Claim{From: 2, To: 5}, "undecided: it lies from 1 to 3.5"},
+		{report.Between(9, 5.5, 12), stats.Claim{From: 2, To: 5}, "more than claimed"},
+		{report.Exact(1.94), stats.Claim{From: 2, To: 5}, "undecided: an interval needs two rounds or more"},
+		{report.Between(12, 12, 12), stats.Claim{From: 30, To: 50}, "less than claimed"},
 		{(&Optimum{BatchSize: 4, Fastest: 4, Flat: [2]int{4, 4}, MayBe: &[2]int{1, 256}}).among(), stats.Claim{From: 64, To: 128}, "undecided: it lies from 1 to 256"},
 		{(&Optimum{BatchSize: 4, Fastest: 8, Flat: [2]int{4, 16}, MayBe: &[2]int{8, 8}}).among(), stats.Claim{From: 64, To: 128}, "less than claimed"},
 		{(&Optimum{BatchSize: 16, Fastest: 64, Flat: [2]int{16, 64}, MayBe: &[2]int{64, 64}}).among(), stats.Claim{From: 64, To: 128}, "undecided: it lies from 16 to 64"},
 		{(&Optimum{BatchSize: 4, Fastest: 4, Flat: [2]int{4, 4}}).among(), stats.Claim{From: 64, To: 128}, "undecided: an interval needs two rounds or more"},
 	} {
-		if got := tt.of.verdict(tt.claim); got != tt.want {
+		if got := judged(tt.of, tt.claim); got != tt.want {
 			t.Errorf("%v beside %v: %q, want %q", tt.of, tt.claim, got, tt.want)
 		}
 	}
@@ -604,21 +604,20 @@ func TestClaimsAreJudgedByTheirIntervals(t *testing.T) {
 
 // The plan wants the optimum within 10 %: met where every size is shown to be less than that above it.
 func TestTheAccuracyOfTheOptimumIsJudged(t *testing.T) {
-	between := func(v, low, high float64) Interval { return Interval{v, &low, &high} }
 	for _, tt := range []struct {
-		slower map[string]Interval
+		slower map[string]report.Interval
 		want   string
 	}{
-		{map[string]Interval{"8": {}, "16": between(0.05, 0.01, 0.08)}, "met"},
-		{map[string]Interval{"8": {}, "16": between(0.05, -0.2, 0.3)}, "undecided: another size may be faster by more"},
-		{map[string]Interval{"8": {}}, "met"},
+		{map[string]report.Interval{"8": {}, "16": report.Between(0.05, 0.01, 0.08)}, "met"},
+		{map[string]report.Interval{"8": {}, "16": report.Between(0.05, -0.2, 0.3)}, "undecided: another size may be faster by more"},
+		{map[string]report.Interval{"8": {}}, "met"},
 	} {
 		o := Optimum{BatchSize: 8, Fastest: 8, Slower: tt.slower, MayBe: &[2]int{8, 16}}
 		if got := o.accurate(); got != tt.want {
 			t.Errorf("%+v: %q, want %q", o.above(), got, tt.want)
 		}
 	}
-	o := Optimum{BatchSize: 8, Fastest: 16, Slower: map[string]Interval{"8": {Value: 0.05}, "16": {}}, MayBeReason: "an interval needs two rounds or more"}
+	o := Optimum{BatchSize: 8, Fastest: 16, Slower: map[string]report.Interval{"8": {Value: 0.05}, "16": {}}, MayBeReason: "an interval needs two rounds or more"}
 	if got := o.accurate(); got != "undecided: an interval needs two rounds or more" {
 		t.Error(got)
 	}

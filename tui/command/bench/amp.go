@@ -31,13 +31,6 @@ func ampPart() *part {
 	standard := suite.DefaultAMP()
 	return &part{
 		use: "amp", aside: true, short: "Measure time, memory, quality and risk of each mode by image size, and advise for or against it here",
-		long: "Measure what each mode of mixed precision does, by image size: the time of an iteration by turns, memory by the plan\n" +
-			"and resident, and trainings from float32's weights, at several learning rates: convergence, final loss and SSIM, judged\n" +
-			"by the rules of PRISM's guide, gradient norms, skipped steps and the gradient scaler's course (prismtop docs benchmarks).\n" +
-			"The advice that follows is kept in $XDG_STATE_HOME/prismtop; prismtop doctor and the live screen quote it on this\n" +
-			"machine at that size; a and A on the screen, bench ablation and bench recommend measure one size and one preset.\n" +
-			"Ctrl+c keeps the sizes that were measured.",
-		example: "prismtop bench amp\nprismtop bench amp --sizes 1024/256 --learning-rates 1e-3 --seeds 1 --output reports",
 		extra: func(cmd *cobra.Command, f *suiteFlags) {
 			roundFlags(cmd, f)
 			f.amp = &ampFlags{}
@@ -52,7 +45,7 @@ func ampPart() *part {
 		plan: func(s *suite.Suite, f *suiteFlags, _ func(*profiles.Event)) {
 			s.AMP(suite.AMPOptions{Sizes: f.amp.sized, LearningRates: f.amp.rates, Iterations: f.amp.iterations, Seeds: f.amp.seeds}, 1)
 		},
-		text:  (*suite.Report).WriteAMP,
+		text:  suite.Text("Mixed precision by image size", suite.TheSizes),
 		files: []string{"amp_"},
 	}
 }

@@ -125,10 +125,6 @@ func historyCommand() *cobra.Command {
 	var f pastFlags
 	cmd := &cobra.Command{
 		Use: "history", Short: "Show earlier measurements as a table and a plot", Args: cli.NoArguments,
-		Long: "Show the results of bench model, performance, baseline, optimized, compare, all, claims and check, each of which appends to\n" +
-			"the history: the table of versions of PRISM's baseline-v0.2.0.md, and the time of an iteration over the\n" +
-			"measurements of the work that was measured most. Other machines are left out unless --machine names them.",
-		Example: "prismtop bench history\nprismtop bench history --machine all --work performance --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return f.run(cmd)
 		},
@@ -215,7 +211,7 @@ func writePast(w io.Writer, entries []history.Entry, hidden int, machines bool, 
 		_, err := io.WriteString(w, b.String())
 		return err
 	}
-	if err := history.WriteTable(&b, entries, machines); err != nil {
+	if err := history.TableOf(entries, machines).WriteText(&b); err != nil {
 		return err
 	}
 	if machines {

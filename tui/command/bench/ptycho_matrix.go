@@ -15,6 +15,7 @@ import (
 
 	"prismtop/profiles/export"
 	"prismtop/profiles/inputfile"
+	"prismtop/profiles/report"
 	"prismtop/profiles/unit"
 	"prismtop/sim/ptycho/sweep"
 	"prismtop/sim/workload"
@@ -165,20 +166,23 @@ func (f *ptychoFlags) runMatrix(cmd *cobra.Command) error {
 		}
 	}
 	r := &matrixReport{sweep.Schema, cli.Version, all}
-	text := r.markdown()
+	var text bytes.Buffer
+	if err := r.document().WriteMarkdown(&text); err != nil {
+		return err
+	}
 	if out.path != "" {
 		var b bytes.Buffer
 		if err := export.WriteObject(&b, r); err != nil {
 			return err
 		}
-		if err := out.write([]string{matrixJSON, matrixMarkdown}, [][]byte{b.Bytes(), []byte(text)}); err != nil {
+		if err := out.write([]string{matrixJSON, matrixMarkdown}, [][]byte{b.Bytes(), text.Bytes()}); err != nil {
 			return fmt.Errorf("flag --output: %w", err)
 		}
 	}
 	if f.json {
 		err = export.WriteObject(cmd.OutOrStdout(), r)
 	} else {
-		_, err = cmd.OutOrStdout().Write([]byte(text))
+		_, err = cmd.OutOrStdout().Write(text.Bytes())
 	}
 	switch {
 	case cmd.Context().Err() != nil:
@@ -189,17 +193,16 @@ func (f *ptychoFlags) runMatrix(cmd *cobra.Command) error {
 	return err
 }
 
-// markdown is the table of a matrix.
-func (r *matrixReport) markdown() string {
-	var b strings.Builder
-	b.WriteString("# PtychoPINN Inference Throughput Benchmark Matrix\n\n")
+// document is the table of a matrix.
+func (r *matrixReport) document() *report.Document {
+	d := &report.Document{Title: "PtychoPINN Inference Throughput Benchmark Matrix"}
 	for _, c := range r.Combinations {
 		if c.Report != nil {
-			fmt.Fprintf(&b, "prismtop %s on %s, %s\n\n", c.Report.Version, c.Report.Machine.CPU, c.Report.Started)
+			d.Paragraph("prismtop %s on %s, %s", c.Report.Version, c.Report.Machine.CPU, c.Report.Started)
 			break
 		}
 	}
-	b.WriteString("| Hardware | Data set | Model | Batch sizes | Optimal | Throughput (img/s) | Memory (MB) | Over the smallest | Report |\n|---|---|---|---|---|---|---|---|---|\n")
+	t := d.Table("Hardware", "Data set", "Model", "Batch sizes", "Optimal", "Throughput (img/s)", "Memory (MB)", "Over the smallest", "Report")
 	for _, c := range r.Combinations {
 		cells := []string{c.Hardware, c.Dataset, c.Model, c.Sizes, "–", "–", "–", "–", c.Error}
 		if v := c.Report; v != nil && v.Optimum != nil {
@@ -208,14 +211,12 @@ func (r *matrixReport) markdown() string {
 			if at.PeakBytes != nil {
 				cells[6] = fmt.Sprintf("%.1f", float64(*at.PeakBytes)/1e6)
 			}
-			if at.Scaling != nil {
-				cells[7] = fmt.Sprintf("%.2fx", *at.Scaling)
-			}
+			cells[7] = report.Optional(at.Scaling, 2, "x")
 		}
 		if c.Folder != "" && c.Error == "" {
-			cells[8] = "[" + c.Folder + "](" + c.Folder + "/benchmark_report.md)"
+			cells[8] = c.Folder + "/benchmark_report.md"
 		}
-		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
+		t.Add(cells...)
 	}
-	return b.String()
+	return d
 }

@@ -46,7 +46,7 @@ type suiteFlags struct {
 
 // part is a command that measures a part of the suite, or all of it.
 type part struct {
-	use, short, long, example string
+	use, short string
 
 	whole bool                              // the master summary and the claims are written too
 	extra func(*cobra.Command, *suiteFlags) // flags of its own
@@ -89,37 +89,22 @@ func suiteCommands(sweep Sweep) []*cobra.Command {
 			plan: func(s *suite.Suite, f *suiteFlags, _ func(*profiles.Event)) {
 				s.Side("standard", suite.Set(f.set), side, 1)
 			},
-			text: func(r *suite.Report, w io.Writer) error {
-				if report(r) == nil {
-					return nil
-				}
-				return r.WriteResult(w, title, report(r))
-			}}
+			text: suite.Text(title, suite.Runs(report))}
 	}
 	baseline := side(suite.Baseline, func(r *suite.Report) *suite.Result { return r.Baseline }, "Baseline performance")
 	baseline.files = []string{"phase5_baseline_"}
 	baseline.use, baseline.short = "baseline", "Run the workload standard without PRISM's optimisations"
-	baseline.long = "Run the preset standard three times without the optimisations of PRISM's documents: the measurement cache\n" +
-		"is cleared after each of them, FFT plans and grids are made anew. The run whose time is the median is shown."
 	optimized := side(suite.Optimized, func(r *suite.Report) *suite.Result { return r.Optimized }, "Optimised performance")
 	optimized.files = []string{"phase5_optimized_"}
 	optimized.use, optimized.short = "optimized", "Run the workload standard with PRISM's optimisations"
-	optimized.long = "Run the preset standard three times with the optimisations of PRISM's documents: measurements, FFT plans and\n" +
-		"grids are cached. The run whose time is the median is shown."
 	parts := []*part{baseline, optimized, {
 		use: "performance", short: "Measure the model as PRISM's baseline-v0.2.0.md does",
-		long: "Measure the decoder's creation, its forward pass, one iteration and the experiment of ten samples, with memory, phases and\n" +
-			"the result's PSNR, SSIM, MSE and correlation: the table of PRISM's baseline-v0.2.0.md (prismtop docs benchmarks).",
-		example: "prismtop bench performance --json",
-		extra:   secondsFlag,
-		plan:    func(s *suite.Suite, _ *suiteFlags, _ func(*profiles.Event)) { s.Model(1) },
-		text:    func(r *suite.Report, w io.Writer) error { return r.WriteModel(w) },
-		files:   []string{"performance_baseline"},
+		extra: secondsFlag,
+		plan:  func(s *suite.Suite, _ *suiteFlags, _ func(*profiles.Event)) { s.Model(1) },
+		text:  suite.Text("Performance baseline", suite.TheModel),
+		files: []string{"performance_baseline"},
 	}, {
 		use: "compare", sides: true, short: "Run a workload without and with PRISM's optimisations by turns, for the speed-up",
-		long: "Run a workload without and with optimisations by turns, whole runs from the same seeds, and report times,\n" +
-			"speed-up and time saved with 95 % intervals, and PRISM's acceptance list, judged (prismtop docs benchmarks).",
-		example: "prismtop bench compare\nprismtop bench compare --preset phase5 --rounds 6\nprismtop bench compare --optimizations all --json",
 		extra: func(cmd *cobra.Command, f *suiteFlags) {
 			roundFlags(cmd, f)
 			setFlag(cmd, f)
@@ -130,23 +115,16 @@ func suiteCommands(sweep Sweep) []*cobra.Command {
 				s.Compare(name, suite.Set(f.set), 1)
 			}
 		},
-		text:  func(r *suite.Report, w io.Writer) error { return r.WriteComparison(w) },
+		text:  suite.Text("Comparison report", suite.TheComparisons, suite.TheChecklist),
 		files: []string{"phase5_comparison"},
 	}, {
 		use: "measurement-cache", aside: true, short: "Time one measurement, computed and from the measurement cache, by turns",
-		long: "Measure the object at the centres of a pattern over and over, computed, computed with this program's own savings, and\n" +
-			"from the measurement cache, by turns: PRISM's 16x, which is no speed-up of training (prismtop docs benchmarks).",
-		example: "prismtop bench measurement-cache\nprismtop bench measurement-cache --json",
-		plan:    func(s *suite.Suite, _ *suiteFlags, _ func(*profiles.Event)) { s.Cached(1) },
-		text:    func(r *suite.Report, w io.Writer) error { return r.WriteMeasurement(w) },
-		sides:   true,
-		files:   []string{"measurement_cache"},
+		plan:  func(s *suite.Suite, _ *suiteFlags, _ func(*profiles.Event)) { s.Cached(1) },
+		text:  suite.Text("The measurement cache", suite.OneMeasurement),
+		sides: true,
+		files: []string{"measurement_cache"},
 	}, {
 		use: "inference", aside: true, short: "Measure what preparing a trained decoder for inference gives",
-		long: "Train a workload and compare the decoder's forward pass in training mode, in evaluation mode, and with the batch\n" +
-			"normalisations of either folded into the convolutions: outputs, time by turns with intervals, memory. It fails if\n" +
-			"folding changes an output by more than rounding (prismtop docs benchmarks).",
-		example: "prismtop bench inference\nprismtop bench inference --preset ten-samples --set amp=bf16 --json",
 		extra: func(cmd *cobra.Command, f *suiteFlags) {
 			f.presets = []string{"phase5"}
 			cmd.Flags().StringVar(&f.presets[0], "preset", "phase5", "workload that trains the decoder")
@@ -154,24 +132,16 @@ func suiteCommands(sweep Sweep) []*cobra.Command {
 		plan: func(s *suite.Suite, f *suiteFlags, _ func(*profiles.Event)) {
 			s.Inference(f.presets[0], 1)
 		},
-		text:  func(r *suite.Report, w io.Writer) error { return r.WriteInference(w) },
+		text:  suite.Text("Inference: the trained decoder's output alone", suite.TheForms),
 		files: []string{"inference_"},
 	}, {
 		use: "profile", aside: true, short: "Profile PRISM's profiling workload by phases and steps",
-		long: "Run the preset profiling with all optimisations and list what its time went to. With --output the folder gets\n" +
-			"profiling/ with a Chrome trace, scalars for TensorBoard and the lists.",
-		example: "prismtop bench profile --output reports",
-		plan:    func(s *suite.Suite, _ *suiteFlags, tape func(*profiles.Event)) { s.Profile(tape, 1) },
-		text:    func(r *suite.Report, w io.Writer) error { return r.WriteProfile(w) },
-		tapes:   true,
-		files:   []string{"profiling"},
+		plan:  func(s *suite.Suite, _ *suiteFlags, tape func(*profiles.Event)) { s.Profile(tape, 1) },
+		text:  suite.Text("Processor time: phases, and the steps that take longest", suite.TheProfile),
+		tapes: true,
+		files: []string{"profiling"},
 	}, {
 		use: "all", short: "Run PRISM's documented benchmark whole, with its files and claims", whole: true, sides: true, tapes: true,
-		long: "Measure everything that PRISM's documents describe: the model's baseline, the standard workload without and with\n" +
-			"optimisations, both and the remeasure pattern by turns, one measurement with and without its cache, single\n" +
-			"optimisations, the profile. With --output the files have the documents' names (prismtop docs benchmarks). Ctrl+c keeps\n" +
-			"what was measured.",
-		example: "prismtop bench all --output reports",
 		extra: func(cmd *cobra.Command, f *suiteFlags) {
 			roundFlags(cmd, f)
 			secondsFlag(cmd, f)
@@ -180,13 +150,10 @@ func suiteCommands(sweep Sweep) []*cobra.Command {
 		},
 		plan:  planAll,
 		sweep: sweep,
-		text:  func(r *suite.Report, w io.Writer) error { return r.WriteMaster(w) },
+		text:  (*suite.Report).WriteMaster,
 	}, {
 		use: "claims", short: "Put every claimed figure beside the one measured here", whole: true, sides: true,
 		files: []string{"performance_baseline", "phase5_comparison", "phase5_master", "measurement_cache", "inference_", "claims", "report", "benchmark"},
-		long: "Measure what bench all does, except for the profile, and print each figure of PRISM's documents with its line, what\n" +
-			"it refers to, what was measured here with its interval, and how the two differ. --list only prints the claims.",
-		example: "prismtop bench claims\nprismtop bench claims --list --json",
 		extra: func(cmd *cobra.Command, f *suiteFlags) {
 			roundFlags(cmd, f)
 			secondsFlag(cmd, f)
@@ -197,7 +164,7 @@ func suiteCommands(sweep Sweep) []*cobra.Command {
 				planClaims(s, f)
 			}
 		},
-		text: func(r *suite.Report, w io.Writer) error { return r.WriteClaims(w) },
+		text: suite.Text("Claims of PRISM's documents and measurements", suite.TheClaims),
 	}}
 	var commands []*cobra.Command
 	for _, p := range append(parts, ampPart()) {
@@ -231,7 +198,7 @@ func planAll(s *suite.Suite, f *suiteFlags, tape func(*profiles.Event)) {
 // command returns the command of a part.
 func (p *part) command() *cobra.Command {
 	f := &suiteFlags{rounds: suite.Rounds, seconds: 5, set: string(suite.Documented)}
-	cmd := &cobra.Command{Use: p.use, Short: p.short, Long: p.long, Example: p.example, Args: cli.NoArguments,
+	cmd := &cobra.Command{Use: p.use, Short: p.short, Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.run(cmd, f) }}
 	f.register(cmd)
 	if !p.aside {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,12 +33,6 @@ func benchWatchingCommand() *cobra.Command {
 	o := watchingBench{}
 	cmd := &cobra.Command{
 		Use: "watching", Short: "Measure what the live screen costs the run", Args: cli.NoArguments,
-		Long: "Open and close the live screen, of 120x40 cells at ten frames a second, over one run in the middle of\n" +
-			"the preset's pattern, in balanced blocks: alone watched watched alone, or the reverse. The speed while it\n" +
-			"is open is compared with that without snapshots, pictures and quality measurements, with a 95 % interval;\n" +
-			"beside it stands the cost that the screen's footer shows in the same run. The output is not drawn.\n" +
-			"Settings start from the preset baseline.",
-		Example: "prismtop bench watching\nprismtop bench watching --preset moon --rounds 12 --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			m, err := resolve(cmd, &f, "the measurement ends with its last round; see --rounds and --block", o.check)
 			if err != nil {
@@ -286,7 +279,7 @@ func (u unstoppable) Do(c profiles.Command) error {
 // write prints the result.
 func (r *watchingResult) write(out io.Writer) error {
 	text := fmt.Sprintf("%s, %s of four blocks of %v, screen of 120x40\n", r.Run.Object, unit.Plural(r.Rounds, "round", "rounds"), r.Block)
-	text += fmt.Sprintf("iteration          %s ms alone, %s ms watched (medians of the blocks)\n", unit.Milliseconds(median(r.Alone)), unit.Milliseconds(median(r.Watched)))
+	text += fmt.Sprintf("iteration          %s ms alone, %s ms watched (medians of the blocks)\n", unit.Milliseconds(stats.Median(r.Alone)), unit.Milliseconds(stats.Median(r.Watched)))
 	text += fmt.Sprintf("watched over alone %.3f %s\n", r.Ratio.Value, interval(r.Ratio.Low, r.Ratio.High))
 	text += "cost in the footer " + footerText(r.Footer) + "\n"
 	if r.ForeignReason == "" {
@@ -296,10 +289,6 @@ func (r *watchingResult) write(out io.Writer) error {
 	}
 	_, err := io.WriteString(out, text)
 	return err
-}
-
-func median(values []float64) float64 {
-	return stats.Quantile(slices.Sorted(slices.Values(values)), 0.5)
 }
 
 func interval(low, high float64) string {
@@ -361,7 +350,7 @@ func (r *watchingResult) summary(preset string) *watchingSummary {
 	if !math.IsInf(r.Ratio.High, 0) {
 		s.WatchedOverAlone.Low, s.WatchedOverAlone.High = &r.Ratio.Low, &r.Ratio.High
 	}
-	s.IterationMS.Alone, s.IterationMS.Watched = median(r.Alone)/1e6, median(r.Watched)/1e6
+	s.IterationMS.Alone, s.IterationMS.Watched = stats.Median(r.Alone)/1e6, stats.Median(r.Watched)/1e6
 	if c := &r.Footer; c.Known {
 		s.FooterCost = &centreJSON{c.Value, &c.Low, &c.High}
 	} else {

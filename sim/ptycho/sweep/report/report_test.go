@@ -65,8 +65,8 @@ func TestTheFilesOfAReport(t *testing.T) {
 	}
 	for name, parts := range map[string][]string{
 		"benchmark_report.md": {"# PtychoPINN Inference Throughput Benchmark Report", "- **Optimal Batch Size**: 64", "- **Maximum Throughput**: 470.59 images/second", "- **Memory at Optimal**: 168.0 MB",
-			"- **Speedup vs Batch=1**: 4.71x", "| Batch Size | Throughput (img/s) |", "| 64 | 470.59 |", "## Recommendations", "**speed_optimized**", "## Bottleneck Analysis", "`memory_bandwidth`: weak heuristic",
-			`OOM: killed \| by <the> system\x1b[2J`, "800-2000 images/s (forecast, RTX 3090)", "a forecast for another machine, not judged", "2-5x | 1.06 [1.06, 1.06] x | less than claimed",
+			"- **Speedup vs Batch=1**: 4.71x", "| Batch Size | Throughput (img/s) |", "| 64 | 470.59 |", "## Recommendations", "**speed_optimized**", "## Bottleneck Analysis", "**memory_bandwidth**: weak heuristic",
+			`OOM: killed \| by \<the> system\\x1b[2J`, "800-2000 images/s (forecast, RTX 3090)", "a forecast for another machine, not judged", "2-5x | 1.06 [1.06, 1.06] x | less than claimed",
 			"< 5 ms | 2.12 [2.12, 2.12] ms | met", "| energy |"},
 		"benchmark_report.html":    {"<h1>PtychoPINN Inference Throughput Benchmark Report</h1>", "Content-Security-Policy", "Optimal Operating Region", "killed | by &lt;the&gt; system", "images/s and watt"},
 		"performance_analysis.svg": {"Throughput", "Memory", "Latency distribution", "Efficiency", "Scaling", "Optimal Operating Region", "limit 600 MB", "OOM"},
