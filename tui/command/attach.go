@@ -37,13 +37,6 @@ func attachCommand() *cobra.Command {
 	var roleName string
 	cmd := &cobra.Command{
 		Use: "attach [SESSION | JOB]", Short: "Reattach the screen to a running session", Args: cobra.ArbitraryArgs,
-		Long: "Show a session, a run on this machine that outlives its terminal, with all panes and keys (prismtop docs sessions). Of\n" +
-			"several screens one operates the run, the first unless --take is given; the others watch it, and can ask for that.\n" +
-			"Leaving the screen leaves the run going. Without a session, show the only one; prismtop sessions lists them.\n" +
-			"The number of a job of Slurm, of an array's element as 4711.3, shows the session in that job, through srun. With\n" +
-			"--pid, show the training loop of a Python program that runs already and knows nothing of prismtop; leaving takes back\n" +
-			"what was done to it (Linux, CPython from 3.14 on; prismtop docs python).",
-		Example: "prismtop attach\nprismtop attach k3f9w --take\nprismtop attach 4711.3\nprismtop attach --pid 4711",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) > 1:

@@ -230,9 +230,6 @@ func weightsCommand() *cobra.Command {
 	var from, to, fold, names string
 	export := &cobra.Command{
 		Use: "export", Short: "Write the weights of a checkpoint as a state_dict in NPZ or safetensors format", Args: cli.NoArguments,
-		Long: "Write the weights of a checkpoint as a state_dict in NPZ or safetensors format. With --fold the batch normalisations\n" +
-			"are part of the convolutions, for inference: such a file cannot be trained on (prismtop docs checkpoints).",
-		Example: "prismtop weights export --from run.npz --to decoder.safetensors\nprismtop weights export --from run.npz --to folded.safetensors --fold batch",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case from == "":
@@ -265,10 +262,6 @@ func weightsCommand() *cobra.Command {
 	export.Flags().StringVar(&fold, "fold", "", "fold the batch normalisations into the convolutions, with the statistics of the batch (the output is the run's) or the running ones (the output is that of PyTorch's eval())")
 	keras := &cobra.Command{
 		Use: "keras", Short: "Print the Python script that converts PtychoPINN's Keras models", Args: cli.NoArguments,
-		Long: "Print a Python script that makes an NPZ file for --weights of PtychoPINN's wts.h5.zip or model.keras, which are HDF5 in a zip archive,\n" +
-			"and with --into puts the weights of such a file into a model. It needs h5py and numpy, not TensorFlow.",
-		Example: "prismtop weights keras > keras.py\npython3 keras.py wts.h5.zip weights.npz\nprismtop ptycho --weights weights.npz\n" +
-			"python3 keras.py --into wts.h5.zip weights.npz new.zip",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := io.WriteString(cmd.OutOrStdout(), ptycho.KerasScript)
 			return err

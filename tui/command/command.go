@@ -74,13 +74,6 @@ func rootCommand(pages fs.FS) *cobra.Command {
 	root := runCommand()
 	root.Use = "prismtop"
 	root.Short = "Watch and tune PRISM's progressive reconstruction while it runs"
-	root.Long = "prismtop reconstructs an image from a simulated telescope, measures every phase of\n" +
-		"every iteration, and switches caches and mixed precision while the run goes on.\n" +
-		"Without a command it opens the live screen on the default preset; where standard\n" +
-		"output is no terminal it runs without one. Commands of PRISM's, CytoDL's and PtychoPINN's\n" +
-		"documents are beside those here in prismtop docs from-the-documents, and what to do where\n" +
-		"something does not work is in prismtop docs troubleshooting."
-	root.Example = "prismtop\nprismtop run --preset baseline --image europa.jpg\nprismtop run --headless --json --set amp=bf16 --max-iterations 500"
 	root.AddCommand(manualCommand(), sessions.WakeCommand())
 	for _, g := range []struct {
 		title    string
@@ -101,6 +94,8 @@ func rootCommand(pages fs.FS) *cobra.Command {
 	root.SetHelpCommandGroupID("Help")
 	root.SetFlagErrorFunc(cli.FlagError)
 	addCompletions(root)
+	root.InitDefaultHelpCmd()
+	describe(root)
 	root.SilenceUsage, root.SilenceErrors = true, true
 	return root
 }

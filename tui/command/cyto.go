@@ -37,13 +37,6 @@ func cytoCommand() *cobra.Command {
 	cmd := f.command()
 	cmd.Use = "cyto"
 	cmd.Short = "Train CytoDL's network to segment cells, or predict with it"
-	cmd.Long = "Train CytoDL's DynUNet on synthetic cells or on your own images, on the live screen or\n" +
-		"without one (prismtop docs cyto). A training that completes its epochs leaves its weights in\n" +
-		"$XDG_STATE_HOME/prismtop/cyto, where the preset cyto-predict looks for them; cyto-2d is\n" +
-		"for planes. The commands train and inference run lists of tasks and compare them."
-	cmd.Example = "prismtop cyto\nprismtop cyto --preset cyto-2d\nprismtop cyto --preset cyto-predict --set window_batch=8\n" +
-		"prismtop cyto train --config docs/cyto/train_tasks.csv --output results/train_benchmark.json\n" +
-		"prismtop cyto inference --config docs/cyto/inference_tasks.csv --output results/inference_benchmark.json --compare"
 	cmd.AddCommand(cytoTasksCommand(tasks.Training), cytoTasksCommand(tasks.Inference))
 	return cmd
 }

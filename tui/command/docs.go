@@ -47,9 +47,6 @@ func pageFile(name string) string {
 func docsCommand(pages fs.FS) *cobra.Command {
 	return &cobra.Command{
 		Use: "docs [PAGE]", Short: "Print a page of the documentation, or list the pages", Args: cobra.MaximumNArgs(1),
-		Long: "Print a page of the documentation of this version, in Markdown, or list all pages with their titles. Help and\n" +
-			"messages name a page as `prismtop docs json`.",
-		Example:           "prismtop docs\nprismtop docs json | less",
 		ValidArgsFunction: cobra.FixedCompletions(pageNames(pages), cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			names := pageNames(pages)
@@ -82,8 +79,6 @@ func docsCommand(pages fs.FS) *cobra.Command {
 func licensesCommand(pages fs.FS) *cobra.Command {
 	return &cobra.Command{
 		Use: "licenses", Short: "Print the licence of this program and those of its parts", Args: cli.NoArguments,
-		Long: "Print the licence of this program, and the notices of the modules, the fonts and the standard library that it\n" +
-			"contains.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return printPages(cmd, pages, ownLicense, otherNotices) },
 	}
 }

@@ -27,9 +27,6 @@ func exportCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "export RECORDING FORMAT=PATH...",
 		Short: "Write a recorded run to files: " + files.Names(),
-		Long: "Write a recorded run to files, as --export does while a run goes on (prismtop docs export). RECORDING is a\n" +
-			"file, or a name as `prismtop runs` lists it. The path - is standard output.",
-		Example: "prismtop export RUN chrome=run.json\nprismtop export run.sqlite csv=run.csv pprof=steps.pb.gz\nprismtop export RUN csv=- | duckdb -c \"from read_csv('/dev/stdin')\"",
 		Args: func(_ *cobra.Command, args []string) error {
 			switch len(args) {
 			case 0:

@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"context"
+	_ "embed" // the texts of help
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,28 @@ import (
 	"prismtop/tui/command/page"
 	"prismtop/tui/keys"
 )
+
+// helpTexts has the description and the examples of every command.
+//
+//go:embed help.md
+var helpTexts string
+
+// describe gives a command and those below it their descriptions and examples.
+func describe(cmd *cobra.Command) {
+	for _, c := range cmd.Commands() {
+		describe(c)
+	}
+	_, text, found := strings.Cut(helpTexts, "\n## "+cmd.CommandPath()+"\n")
+	if !found {
+		return
+	}
+	text, _, _ = strings.Cut(text, "\n## ")
+	about, examples, _ := strings.Cut("\n"+text, "\n    ")
+	if about = strings.TrimSpace(about); about != "" {
+		cmd.Long = about
+	}
+	cmd.Example = strings.TrimSpace(strings.ReplaceAll(examples, "\n    ", "\n"))
+}
 
 // help writes the help of a command, unless the command line has a word that is none.
 func help(cmd *cobra.Command) error {
@@ -39,9 +62,6 @@ func helpCommand() *cobra.Command {
 	}
 	help := &cobra.Command{
 		Use: "help [command | keys | settings]", Short: "Describe a command, the keys of the screen, or the settings",
-		Long: "Describe a command. keys lists the keys of the screen and settings the settings, of PRISM's reconstruction or of\n" +
-			"another workload: --workload.",
-		Example: "prismtop help run\nprismtop help keys\nprismtop help keys --workload cyto\nprismtop help settings",
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, begun string) (names []string, d cobra.ShellCompDirective) {
 			of, _, err := cmd.Root().Find(args)
 			if len(args) == 0 && strings.HasPrefix("keys", begun) {

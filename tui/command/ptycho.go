@@ -48,12 +48,6 @@ func ptychoCommand() *cobra.Command {
 	from.register(cmd.Flags())
 	cmd.Use = "ptycho"
 	cmd.Short = "Run PtychoPINN's inference, and tune its batch size while it runs"
-	cmd.Long = "Reconstruct a simulated ptychographic scan with PtychoPINN's network, batch by batch, and\n" +
-		"measure the throughput of every batch size (prismtop docs ptycho). On the live screen, keys double and\n" +
-		"halve the batch size, and one starts the auto-tuner, which finds the one of the most images a\n" +
-		"second within the memory limit. The weights are those that training left for this network, or\n" +
-		"those of --weights; where there are none they are seeded, and what is drawn is no object."
-	cmd.Example = "prismtop ptycho\nprismtop ptycho --batch-sizes report/batch_sizes.json --recommended balanced\nprismtop ptycho --preset ptycho-small --batch-size 4 --tune\nprismtop ptycho --headless --json --tune --memory-limit 256\nprismtop ptycho train"
 	cmd.AddCommand(trainCommand())
 	return cmd
 }
@@ -149,11 +143,5 @@ func trainCommand() *cobra.Command {
 	f.Of = &w
 	cmd := f.command()
 	cmd.Use, cmd.Short = "train", "Train the network on a simulated scan, on the live screen or without one"
-	cmd.Long = "Train PtychoPINN's network to reconstruct a simulated object from its diffraction, without\n" +
-		"showing it the object. Training that completes its epochs leaves the weights where\n" +
-		"inference looks for them: $XDG_STATE_HOME/prismtop/ptycho/weights-N64-s2-g1.npz, named\n" +
-		"after size, filters_scale and gridsize. See prismtop docs ptycho."
-	cmd.Example = "prismtop ptycho train\nprismtop ptycho train --preset ptycho-train-small --headless --json\n" +
-		"prismtop ptycho train --set positions=1024 --save lines"
 	return cmd
 }

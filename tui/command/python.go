@@ -45,15 +45,8 @@ func pythonCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "python [FLAG]… SCRIPT [ARGUMENT]… | -m MODULE [ARGUMENT]… | -- COMMAND [ARGUMENT]…",
 		Short: "Watch, switch and measure the training loop of an unchanged PyTorch program",
-		Long: "Run a Python program and show its training loop on the live screen: the phases of its steps, its losses, and what\n" +
-			"switching autocast, the optimizer's implementation and other knobs does to its speed, with an interval\n" +
-			"(prismtop docs python). Nothing of the program is changed. Until it trains, its output is shown as it is. The flags of\n" +
-			"prismtop come before the script; everything after it belongs to the program. Without a screen, or in lines of text,\n" +
-			"this works as in prismtop run. The exit status is the program's.",
-		Example: "prismtop python train.py --epochs 3\nprismtop python --headless --json --max-iterations 1000 train.py\n" +
-			"prismtop python -- torchrun --nproc-per-node 2 train.py\nprismtop python --demo",
-		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.execute(cmd, args) },
+		Args:  cobra.ArbitraryArgs,
+		RunE:  func(cmd *cobra.Command, args []string) error { return f.execute(cmd, args) },
 	}
 	flags := cmd.Flags()
 	flags.SetInterspersed(false)

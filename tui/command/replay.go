@@ -27,11 +27,6 @@ func replayCommand() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use: "replay FILE", Short: "Play a recorded run on the screen, or tell what happened in it", Args: cobra.ArbitraryArgs,
-		Long: "Play a recording on the screen on which the run was watched: pause, step, speed, scrub, and jump\n" +
-			"between changes and alerts. A run in progress is followed: a second terminal can watch it.\n" +
-			"Nothing can be changed. Without a screen, print what happened and the summary of the run.\n" +
-			"A trace of torch.profiler (trace.json, also with .gz) is shown by step and phase (prismtop docs compare).",
-		Example: "prismtop replay ~/.local/state/prismtop/runs/2026-11-22T13-57-48-moon.sqlite\nprismtop replay run.sqlite --headless\nprismtop replay trace.json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return cli.BadUsage(errors.New("replay: wants one recording; prismtop runs lists them"))

@@ -34,12 +34,7 @@ func serveCommand() *cobra.Command {
 	f := serveFlags{limits: serve.DefaultLimits}
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Show the sessions on this machine to others, over SSH", Args: cli.NoArguments,
-		Long: "Serve the user's sessions on this machine over SSH (prismtop docs serve): ssh to the server lists them, and\n" +
-			"shows one on the same screen as prismtop attach. Users log in with public keys only, each with a role, which the\n" +
-			"process of the run enforces. There are no commands, files or forwarded ports. ctrl+c closes the SSH connections; the\n" +
-			"sessions go on.",
-		Example: "prismtop serve\nprismtop serve --listen 192.0.2.7:2222 --max-sessions 4\nssh -p 2222 127.0.0.1",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return f.serve(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:2222", "address and port to listen on; port 0 chooses a free one")

@@ -22,10 +22,6 @@ func settingsCommand() *cobra.Command {
 	var workload string
 	cmd := &cobra.Command{
 		Use: "settings [KEY]", Short: "List the settings with their values, limits and keys, or describe one", Args: cli.AtMost(1),
-		Long: "List every setting of a workload: its value here, after preset, files, environment and flags; its values; the key\n" +
-			"that changes it on the screen, if it is live; and its meaning. With KEY, describe that setting alone\n" +
-			"(prismtop docs settings).",
-		Example: "prismtop settings\nprismtop settings --preset cyto\nprismtop settings measurement_cache --preset phase5",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := ofWorkload(cmd.Flags(), workload); err != nil {
 				return cli.BadUsage(fmt.Errorf("settings: %w", err))

@@ -110,13 +110,6 @@ func sweepCommand() *cobra.Command {
 	var f sweepFlags
 	cmd := &cobra.Command{
 		Use: "sweep PLAN.toml | FOLDER", Short: "Run arms and replicates of a plan, here or on Slurm, and compare them", Args: cobra.ArbitraryArgs,
-		Long: "Run a plan of arms, which differ in settings, presets, builds of prismtop or programs, several times each, on this\n" +
-			"machine or as one array of Slurm, and print one table: each arm's time and quality with intervals, its difference\n" +
-			"from the reference, effects of single settings, and the arms that nothing beats (prismtop docs sweep). The plan is\n" +
-			"frozen into its folder: the same command goes on with what is missing, and never runs a run twice.",
-		Example: "prismtop sweep plan.toml\nprismtop sweep plan.toml --executor slurm\n" +
-			"prismtop sweep --folder sw --preset quick --set max_iterations=200 --grid fused_optimizer=true,false --replicates 3\n" +
-			"prismtop sweep sw --retry-failed\nprismtop sweep watch sw",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return cli.BadUsage(errors.New("sweep: wants one plan, or the folder of a sweep"))
@@ -503,7 +496,6 @@ func sweepShowCommand() *cobra.Command {
 	var o sweepOutput
 	cmd := &cobra.Command{
 		Use: "show FOLDER", Short: "Print the table of a sweep so far, without running anything", Args: cobra.ArbitraryArgs,
-		Example: "prismtop sweep show sw\nprismtop sweep show sw --output sweep.html",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return cli.BadUsage(errors.New("sweep show: wants the folder of a sweep"))

@@ -37,10 +37,6 @@ func sweepWatchCommand() *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use: "watch FOLDER", Short: "Follow a sweep on the screen, and open its runs", Args: cobra.ArbitraryArgs,
-		Long: "Show the arms of a sweep with their state, progress, speed, quality, difference from the reference and cost, as its\n" +
-			"folder has them, and open a run: live if it runs on this machine or in a job of Slurm, else its recording. Nothing\n" +
-			"is run or changed. Without a terminal, a line for each change; with --json, an object on a line.",
-		Example: "prismtop sweep watch sw\nprismtop sweep watch sw --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) != 1:

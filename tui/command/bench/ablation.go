@@ -27,15 +27,6 @@ func benchAblationCommand() *cobra.Command {
 	var factors []string
 	cmd := &cobra.Command{
 		Use: "ablation", Short: "Measure what every optimisation saves or costs here, with intervals", Args: cli.NoArguments,
-		Long: "Switch each optimisation on and off in balanced blocks of iterations, in the middle of the\n" +
-			"preset's pattern, as an ablation on the live screen does. Each row has the iteration time off and\n" +
-			"on, the effect with its 95 % interval, the memory, and what PSNR gained more or less.\n" +
-			"Settings start from the preset baseline. Whether mixed precision pays at other image sizes: bench amp.\n\n" +
-			"With --factorial, run every combination of two to five settings instead: what each saves alone\n" +
-			"and on average over the others, which of them interact, and whether the product of the single\n" +
-			"speed-ups is what all of them save together (prismtop docs ablation).",
-		Example: "prismtop bench ablation\nprismtop bench ablation --preset phase5 --only measurement_cache,amp --rounds 12 --json\n" +
-			"prismtop bench ablation --preset phase5 --factorial default\nprismtop bench ablation --factorial caches,amp=bf16x3,pruned_fft",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			m, err := resolve(cmd, &f, "an ablation ends with its last round; see --rounds and --only",
 				func(v settings.Values) error {

@@ -24,8 +24,6 @@ type Arm struct {
 func Command(sweep Sweep) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "bench", Short: "Measure speed, memory and effects, each command for one question", Args: cli.NoArguments,
-		Long: "Measure speed, memory and effects, each command for one question. The commands of PRISM's, CytoDL's and PtychoPINN's\n" +
-			"documents are beside these in prismtop docs from-the-documents.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var names []string
 			for _, c := range cmd.Commands() {

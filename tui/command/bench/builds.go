@@ -34,11 +34,6 @@ func compareBuildsCommand() *cobra.Command {
 	var f buildsFlags
 	cmd := &cobra.Command{
 		Use: "compare-builds OLD NEW", Short: "Run two builds of prismtop by turns, and judge which is faster",
-		Long: "Run two builds of prismtop at once and stop one of them by turns, in rounds of four turns in the order\n" +
-			"A B B A or B A A B, by chance. A drift of the machine's speed then touches both alike, so differences are\n" +
-			"found that two recordings made one after the other cannot show (prismtop docs compare). Both run the preset\n" +
-			"baseline from its first sample, without a threshold, unless --preset and --set say otherwise.",
-		Example: "prismtop bench compare-builds ./prismtop-old ./prismtop\nprismtop bench compare-builds old new --preset moon --set amp=bf16 --time 3m --fail-over 3%",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 2 {
 				return nil

@@ -23,10 +23,6 @@ func benchCalibrateCommand() *cobra.Command {
 	o := bench.CalibrateOptions{}
 	cmd := &cobra.Command{
 		Use: "calibrate", Short: "Inject effects of known size, and count how often they are found", Args: cli.NoArguments,
-		Long: "Make iterations of a real run longer by known shares of their time, and count how often effects by key,\n" +
-			"decisions on presses, replications and ablations find them, find some where there are none, and hold the truth in their\n" +
-			"intervals. The time is spun, which no setting accounts for. Settings start from the preset baseline.",
-		Example: "prismtop bench calibrate --sizes 0 --changes 300\nprismtop bench calibrate --sizes 0,5 --changes 0 --replicas 0 --ablations 0 --presses 100\nprismtop bench calibrate --preset moon --load 1 --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			m, err := resolve(cmd, &f, "a calibration ends with its last effect; see --sizes, --changes, --presses, --replicas and --ablations",
 				func(settings.Values) error { return validCalibration(&o, load) })

@@ -47,14 +47,7 @@ func checkCommand() *cobra.Command {
 	var f checkFlags
 	cmd := &cobra.Command{
 		Use: "check", Short: "Measure this build, and judge whether it is slower than the history", Args: cli.NoArguments,
-		Long: "Measure what bench performance measures, and put it beside the history's entries of the newest other build with the\n" +
-			"same settings on this machine, or beside those of --reference. How far the speed of this machine moves comes from\n" +
-			"entries of one build at different times; without three of them nothing is decided. --old runs the old program and\n" +
-			"this one by turns instead, as bench compare-builds does, which is much surer.\n" +
-			"Exit status: 0, nothing is worse by more than --fail-over; 1, something is, with its whole 95 % interval; 3, that\n" +
-			"cannot be told; 4, the reference is of another machine.",
-		Example: "prismtop bench check --fail-over 5%\nprismtop bench check --old ./prismtop-released --markdown\nprismtop bench check --reference main.jsonl --json",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags := cmd.Flags()
 	f.history.register(flags)

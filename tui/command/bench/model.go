@@ -39,12 +39,6 @@ func benchModelCommand() *cobra.Command {
 	f := benchFlags{SettingFlags: cli.SettingFlags{Of: &w}}
 	cmd := &cobra.Command{
 		Use: "model", Short: "Time the phases and layers of an iteration, or the decoder's forward pass", Args: cli.NoArguments,
-		Long: "Measure iterations of the training as a run has them: on the real object, halfway through the\n" +
-			"samples, where as much of k-space was measured as is usual. Warm-up is left out, and half\n" +
-			"seconds in which other programs took the processor are measured again.\n" +
-			"Settings start from the preset baseline; --max-time (10s) or --max-iterations ends the measurement.",
-		Example: "prismtop bench model --size 512 --object 128 --json\nprismtop bench model --forward --threads 1\n" +
-			"prismtop bench model --layers --loss l1+ssim --set shared_spectrum=false",
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags := cmd.Flags()

@@ -33,10 +33,6 @@ func benchPeerCommand() *cobra.Command {
 	var f peerFlags
 	cmd := &cobra.Command{
 		Use: "peer SCRIPT", Short: "Run the same work in PyTorch by turns, and print the ratios",
-		Long: "Run a PyTorch benchmark of the same work and this program by turns, and print the ratios of their\n" +
-			"times as a Markdown table (prismtop docs performance). Rounds in which other programs took the processor\n" +
-			"are dropped. SCRIPT prints one JSON document for the options that prismtop docs performance describes.",
-		Example: "prismtop bench peer torch_peer.py --python /usr/bin/python3 --rounds 3\nprismtop bench peer torch_peer.py --only 'forward|one thread'",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				return nil

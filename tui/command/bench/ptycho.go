@@ -84,13 +84,6 @@ func benchPtychoCommand() *cobra.Command {
 	f := ptychoFlags{options: sweep.Options{Tolerance: sweep.DefaultTolerance}}
 	cmd := &cobra.Command{
 		Use: "ptycho", Short: "Sweep its inference over batch sizes for throughput, latency and memory", Args: cli.NoArguments,
-		Long: "Measure PtychoPINN's inference, from file to reconstruction, over batch sizes, and recommend one (prismtop docs ptycho).\n" +
-			"Each trial is a process of its own, in balanced rounds by chance; one that ends for memory is reported as the edge.\n" +
-			"Without --data the patterns are simulated. Ctrl+c keeps what was measured. The flags of PtychoPINN's plan are taken\n" +
-			"under its names, too: --model-path, --test-data, --n-images, --num-runs, --warmup-runs, --output-dir,\n" +
-			"--adaptive-sizing, --profile-memory and --export-format.",
-		Example: "prismtop bench ptycho --scenario small\nprismtop bench ptycho --size 64 --filters-scale 2 --batch-sizes 8,32 --json\n" +
-			"prismtop bench ptycho --memory-limit 600MB --output report\nprismtop bench ptycho --adaptive --data scan.npz --weights weights.npz",
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags, j := cmd.Flags(), &f.options.Job

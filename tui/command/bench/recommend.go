@@ -31,12 +31,6 @@ func recommendCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "recommend", Short: "Measure what each optimisation would save here, and list what to switch, the largest saving first", Args: cli.NoArguments,
-		Long: "Run an ablation, as bench ablation does, and list what to switch under these settings, the largest saving first, with\n" +
-			"speed-up, memory, requirements and whether anything is to be done. The priority comes from the saving's 95 %\n" +
-			"interval: high from 10 % of the time of an iteration at least, medium from 3 %, low above nothing, or for memory\n" +
-			"that costs time. What was not measured is not recommended. Settings start from the preset baseline.\n" +
-			"Whether mixed precision pays at other image sizes: bench amp.",
-		Example: "prismtop bench recommend\nprismtop bench recommend --preset phase5 --set fft_cache=false --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			m, err := resolve(cmd, &f, "the measurement ends with its last round; see --rounds and --only",
 				func(v settings.Values) error { return benchAblationOptions(cmd.Flags(), v, nil, &o) })

@@ -27,7 +27,6 @@ func benchScalingCommand() *cobra.Command {
 	var goText bool
 	cmd := &cobra.Command{
 		Use: "scaling", Short: "Time iterations over field sizes and threads, as a table and a plot", Args: cli.NoArguments,
-		Example: "prismtop bench scaling --sizes 256,512,1024 --plot scaling.svg",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case len(sizes) == 0:

@@ -24,16 +24,6 @@ func CompareCommand() *cobra.Command {
 	var asText bool
 	cmd := &cobra.Command{
 		Use: "compare RUN RUN…", Short: "Compare recorded runs, or stretches of them", Args: cobra.ArbitraryArgs,
-		Long: "Compare recordings: times of the iteration, of each phase and layer, caches, memory and quality, each\n" +
-			"with its difference from the first, an interval, what either side differs from itself, and a verdict\n" +
-			"(prismtop docs compare). A recording is a path or a name that prismtop runs lists; RUN@1:30..2:45, RUN@change2..\n" +
-			"or RUN@iteration500.. is a stretch of one. Several recordings are one side with a colon between the sides:\n" +
-			"with three or more of each, made by turns, what all times do together is judged too. Traces of torch.profiler\n" +
-			"(A.json B.json) are compared by step and phase. On a terminal the\n" +
-			"comparison is a screen, with the curves over each other (its help lists the keys); elsewhere, and with --text,\n" +
-			"--markdown, --json or --fail-over, it is printed.",
-		Example: "prismtop compare old.sqlite new.sqlite\nprismtop compare run.sqlite@..change1 run.sqlite@change1 --markdown\n" +
-			"prismtop compare old-*.sqlite : new-*.sqlite --fail-over 10%",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := out.Check(); err != nil {
 				return cli.BadUsage(err)

@@ -40,11 +40,6 @@ func Command(do Actions) *cobra.Command {
 	var look cli.Look
 	cmd := &cobra.Command{
 		Use: "runs", Short: "Show the recorded runs: open, compare, export, rename, delete", Args: cli.NoArguments,
-		Long: "Show the recordings in $XDG_STATE_HOME/prismtop/runs, newest first: when, preset, picture, length,\n" +
-			"iterations, the median time of one, quality, size, and whether the run goes on, ended, or was killed.\n" +
-			"On a terminal they are a table to filter, sort, open, compare, export, rename and delete (its help lists\n" +
-			"the keys); with --list, or where standard output is no terminal, a list.",
-		Example: "prismtop runs\nprismtop runs --list\nprismtop runs --json\nprismtop runs name 2026-11-22T13-57-48-moon \"threshold 0\"\nprismtop runs delete 2026-11-22T13-57-48-moon",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			options, err := look.Options(cmd.Flags())
 			if err != nil {
@@ -199,9 +194,6 @@ func deleteRunsCommand() *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use: "delete RUN…", Short: "Delete recordings", Args: cli.AtLeastOne("recording"),
-		Long: "Delete recordings: all of them, or none if one of them must stay, because its run goes on or it may be\n" +
-			"something else. A damaged recording in $XDG_STATE_HOME/prismtop/runs is deleted too.",
-		Example: "prismtop runs delete 2026-11-22T13-57-48-moon old.sqlite",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return deleteRuns(cmd.Context(), cmd.OutOrStdout(), args, force)
 		},

@@ -24,9 +24,6 @@ func Command() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "sessions", Short: "List the sessions on this machine", Args: cli.NoArguments,
-		Long: "List the user's sessions on this machine, runs that outlive their terminal (prismtop docs sessions): their state,\n" +
-			"picture, progress, and which screen operates them. prismtop attach shows one, prismtop stop ends one.",
-		Example: "prismtop sessions\nprismtop sessions --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			found := attach.List(cmd.Context(), Folders(), cli.Version)
 			if cmd.Context().Err() != nil {
@@ -110,9 +107,6 @@ func Rows(found []attach.Found) (rows []sessions.Row) {
 func StopCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "stop SESSION", Short: "End a session", Args: cobra.ArbitraryArgs,
-		Long: "End a session of the user after the current iteration, as q does on its screen: its recording is\n" +
-			"closed, and what --save, --checkpoint and --export asked for is written. prismtop sessions lists the sessions.",
-		Example: "prismtop stop k3f9w",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 || args[0] == "" {
 				return cli.BadUsage(errors.New("stop: wants one session; prismtop sessions lists them"))
