@@ -44,6 +44,7 @@ func TestElements(t *testing.T)      { conforms(t, "activation", "elementwise") 
 func TestLayout(t *testing.T)        { conforms(t, "layout", "pixels") }
 func TestOptimiser(t *testing.T)     { conforms(t, "optimiser") }
 func TestPtychography(t *testing.T)  { conforms(t, "diffraction", "resized convolution") }
+func TestVolumes(t *testing.T)       { conforms(t, "volumes") }
 
 // Channels of more values than a block holds are normalised in two launches, whose results are those of the processor.
 func TestLargeChannels(t *testing.T) {

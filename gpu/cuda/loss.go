@@ -17,6 +17,14 @@ func (b *losses) lower() (known bool, err error) {
 		return true, b.loss(op)
 	case nn.LossGrad:
 		return true, b.lossGrad(op)
+	case nn.DiceBCE:
+		return true, b.diceBCE(op)
+	case nn.DiceBCEGrad:
+		return true, b.diceBCEGrad()
+	case nn.SquaredError:
+		return true, b.squaredError()
+	case nn.SquaredErrorGrad:
+		return true, b.squaredErrorGrad()
 	}
 	return false, nil
 }
@@ -86,14 +94,18 @@ func (b *losses) loss(op nn.Loss) error {
 	case nn.MSSSIM:
 		return b.msssimLoss(x[0].at, x[1].at, y[0].at, y[1].at, h, w)
 	}
-	n := x[0].n()
-	blocks := int(min((n+blockThreads-1)/blockThreads, lossBlocks))
-	sums := lossSumsP{P: x[0].at, T: x[1].at, Sums: b.scratch(int64(blocks) * 8), N: n, Squares: truth(op.Kind == nn.L2)}
+	return b.elementLoss(x[0], x[1], y[0].at, y[1].at, op.Normalize, op.Kind == nn.L2)
+}
+
+// elementLoss computes the mean of |p − t|, or of (p − t)², and the factor of its gradient.
+func (b *losses) elementLoss(p, t operand, loss, factor driver.Pointer, normalize, squares bool) error {
+	blocks := lossGrid(p.n())
+	sums := lossSumsP{P: p.at, T: t.at, Sums: b.scratch(int64(blocks) * 8), N: p.n(), Squares: truth(squares)}
 	if err := b.launch("loss_sums", driver.X(blocks), driver.X(blockThreads), 0, parameter(&sums)); err != nil {
 		return err
 	}
-	total := lossTotalP{Sums: sums.Sums, Loss: y[0].at, Factor: y[1].at, Elements: float64(n), Blocks: int32(blocks),
-		Normalize: truth(op.Normalize), Squares: sums.Squares}
+	total := lossTotalP{Sums: sums.Sums, Loss: loss, Factor: factor, Elements: float64(p.n()), Blocks: int32(blocks),
+		Normalize: truth(normalize), Squares: sums.Squares}
 	return b.launch("loss_total", driver.X(1), driver.X(blockThreads), 0, parameter(&total))
 }
 

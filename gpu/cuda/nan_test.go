@@ -66,6 +66,32 @@ func TestNaNStaysOne(t *testing.T) {
 		tests = append(tests, nanTest{fmt.Sprintf("normalisation's gradient of %d×%d", side, side), nn.BatchNormGrad{ReLU: true},
 			[]nntest.Array{at.of(array(1, 2, side, side)), array(1, 2, side, side), array(2), array(2), ones(2), array(2)}, []nntest.Result{result(1, 2, side, side), result(2), result(2)}})
 	}
+	volume, planes := func() nntest.Array { return array(1, 2, 3, 2, 5) }, result(1, 2, 3, 2, 5)
+	tests = append(tests,
+		nanTest{"convolution of a volume", nn.Conv3D{Stride: 1}, []nntest.Array{array(2, 5, 3, 3, 3), at.of(volume())}, []nntest.Result{result(1, 2, 3, 2, 2)}},
+		nanTest{"its gradient", nn.Conv3DGradInput{Stride: 1}, []nntest.Array{at.of(volume()), array(5, 2, 3, 3, 3)}, []nntest.Result{result(1, 2, 3, 2, 2)}},
+		nanTest{"its weights' gradient", nn.Conv3DGradWeight{Stride: 1, Bias: true}, []nntest.Array{volume(), at.of(volume())}, []nntest.Result{result(5, 5, 3, 3, 3), result(5)}},
+		nanTest{"enlarging", nn.ConvTranspose3D{}, []nntest.Array{at.of(volume()), array(5, 2, 2, 2, 2)}, []nntest.Result{result(1, 4, 6, 4, 2)}},
+		nanTest{"squared error", nn.SquaredError{}, []nntest.Array{at.of(volume()), volume()}, []nntest.Result{result()}},
+		nanTest{"squared error's gradient", nn.SquaredErrorGrad{}, []nntest.Array{at.of(volume()), volume(), one}, []nntest.Result{planes}},
+		nanTest{"Dice", nn.DiceBCE{Smooth: 1e-5}, []nntest.Array{at.of(volume()), volume()}, []nntest.Result{result(2), planes, result(1, 2)}},
+		nanTest{"Dice of NaN targets", nn.DiceBCE{Smooth: 1e-5}, []nntest.Array{volume(), at.of(volume())}, []nntest.Result{result(2), planes, result(1, 2)}},
+		nanTest{"Dice's gradient", nn.DiceBCEGrad{}, []nntest.Array{at.of(volume()), volume(), array(1, 2), array(2)}, []nntest.Result{planes}})
+	for _, residual := range []bool{false, true} {
+		in, gradients := []nntest.Array{at.of(volume()), array(5), array(5)}, []nntest.Result{planes, result(5), result(5)}
+		statistics := []nntest.Array{array(5), array(1, 5), array(1, 5)}
+		if residual {
+			in, gradients = append(in[1:3:3], at.of(volume())), append(gradients, planes)
+			in = append([]nntest.Array{volume()}, in...)
+		}
+		tests = append(tests, nanTest{fmt.Sprintf("instance norm, residual %t", residual), nn.InstanceNorm{Eps: 1e-5, Slope: 0.01, Residual: residual}, in, []nntest.Result{planes, result(1, 5), result(1, 5)}})
+		for i, name := range []string{"image", "result", "gradient"} {
+			operands := []nntest.Array{volume(), volume(), volume()}
+			operands[i] = at.of(operands[i])
+			tests = append(tests, nanTest{fmt.Sprintf("instance norm's gradient, NaN in the %s, residual %t", name, residual), nn.InstanceNormGrad{Slope: 0.01, Residual: residual},
+				append(operands, statistics...), gradients})
+		}
+	}
 	for _, kind := range []nn.LossKind{nn.L1, nn.L2, nn.SSIM, nn.MSSSIM} {
 		saved := nntest.Array{Shape: tensor.Shape{nn.LossSaved(kind, 24, 24)}}
 		tests = append(tests, nanTest{fmt.Sprintf("loss %d", kind), nn.Loss{Kind: kind}, []nntest.Array{at.of(array(24, 24)), array(24, 24)}, []nntest.Result{result(), {Shape: saved.Shape}}})

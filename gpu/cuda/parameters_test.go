@@ -31,6 +31,9 @@ var parameters = map[string]any{
 	"loss_sums": lossSumsP{}, "loss_total": lossTotalP{}, "loss_grad": lossGradP{},
 	"polar": polarP{}, "polar_grad": polarGradP{}, "sum_patches": patchesP{}, "extract_patches": patchesP{}, "divide_by_coverage": coverageP{},
 	"probe_multiply": probeP{}, "intensity*": intensityP{}, "exp_scale": expScaleP{}, "terms": termsP{}, "terms_total": termsTotalP{}, "poisson_grad": poissonGradP{},
+	"volume_f32_*": volumeP{}, "volume_half_*": volumeP{}, "volume_wide16_*": volumeP{},
+	"instance_apply": instanceP{}, "instance_sums": instanceP{}, "instance_total": instanceP{}, "instance_grad_*": instanceGradP{},
+	"dice_sums": diceSumsP{}, "dice_total": diceTotalP{}, "dice_grad": diceGradP{},
 	"ssim_maps": ssimMapsP{}, "ssim_grad": ssimGradP{}, "ssim_pool": ssimPoolP{}, "ssim_total": ssimTotalP{},
 }
 

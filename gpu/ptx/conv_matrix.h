@@ -1,8 +1,8 @@
-// The ways of conv_tile.h to multiply by matrix instructions. Instructions may take k in any order that is the same for
+// The ways of tile.h to multiply by matrix instructions. Instructions may take k in any order that is the same for
 // both operands: a lane takes neighbours in memory.
 #pragma once
 #include "conv_mma.h"
-#include "conv_tile.h"
+#include "tile.h"
 
 // Sums of a warp's part of a tile: 16×8 numbers in each instruction.
 template <class Tile_> struct Fragments {
@@ -35,7 +35,7 @@ template <class Tile_> struct Half : Fragments<Tile_> {
 	typedef Tile_ T;
 	typedef Fragments<T> F;
 	enum { BK = T::BK, PITCH = BK + 16, WORDS = (T::BM + T::BN) * PITCH / 2 };
-	static DEVICE int kind(const ConvTileP &p) { return p.type; }
+	template <class P> static DEVICE int kind(const P &p) { return p.type; }
 	static DEVICE void putA(float *s, int m, int k, u16 v, int) { ((u16 *)s)[m * PITCH + k] = v; }
 	static DEVICE void putB(float *s, int n, int k, u16 v, int) { ((u16 *)s)[(T::BM + n) * PITCH + k] = v; }
 	// Words of k, k+1 and of k+2, k+3 with k = 4t.
@@ -79,7 +79,7 @@ template <class Tile_> struct Rounded : Fragments<Tile_> {
 	typedef Tile_ T;
 	typedef Fragments<T> F;
 	enum { BK = T::BK, PITCH = BK + 8, WORDS = (T::BM + T::BN) * PITCH };
-	static DEVICE int kind(const ConvTileP &p) { return p.products; }
+	template <class P> static DEVICE int kind(const P &p) { return p.products; }
 	static DEVICE void putA(float *s, int m, int k, float v, int) { s[m * PITCH + k] = v; }
 	static DEVICE void putB(float *s, int n, int k, float v, int) { s[(T::BM + n) * PITCH + k] = v; }
 	struct __attribute__((aligned(8))) Two { float x, y; };

@@ -1,6 +1,4 @@
-// Convolutions as products of matrices, C[m,n] = Σ A[m,k]·B[k,n], whose operands are gathered from the images. A block
-// computes a tile of C. Its warps divide the tile, and k in KG parts whose sums they add at the end. The blocks may divide
-// k as well; then a second kernel adds their sums.
+// Convolutions of images as products of matrices by tiles, whose operands are gathered from the images.
 //
 //	gather:  m = pixels of the small grid, n = s, k = (l, ky, kx)
 //	scatter: m = pixels of the large grid of one parity, n = l, k = (s, the taps that reach this parity)
@@ -8,7 +6,7 @@
 //
 // The kernels are 3×3 with stride 1, or 4×4 with stride 2, of any padding.
 #pragma once
-#include "conv.h"
+#include "tile.h"
 
 enum { GATHER, SCATTER, WEIGHTS };
 
@@ -21,56 +19,6 @@ struct ConvTileP {
 	i32 depth, parts; // k of a part, a multiple of BK
 	i32 total;        // elements of y
 	i32 type, outType, biasType, relu, products;
-};
-
-// A tile of BM×BN of WM×WN×KG warps of 32 = LM×LN threads.
-template <int BM_, int BN_, int WM_, int WN_, int KG_, int LM_, int BK_> struct Tile {
-	enum {
-		BM = BM_, BN = BN_, WM = WM_, WN = WN_, KG = KG_, LM = LM_, LN = 32 / LM_, BK = BK_,
-		WTM = BM / WM, WTN = BN / WN, TM = WTM / LM, TN = WTN / LN
-	};
-	static_assert(WM_ * WN_ * KG_ == 8, "a block has 256 threads");
-};
-
-constexpr int most(int a, int b) { return a > b ? a : b; }
-
-// Products of float32 by fused multiply-add. Memory: A as [k][m], B as [n][k].
-template <class Store, class Tile_> struct FMA {
-	typedef Store S;
-	typedef Tile_ T;
-	enum { BK = T::BK, AP = T::BM + 4, BP = BK + 1, WORDS = BK * AP + T::BN * BP };
-	float c[T::TM][T::TN];
-	static DEVICE int kind(const ConvTileP &) { return 0; }
-	DEVICE FMA() {
-		for (int i = 0; i < T::TM; i++)
-			for (int j = 0; j < T::TN; j++) c[i][j] = 0;
-	}
-	static DEVICE void putA(float *s, int m, int k, typename S::T v, int type) { s[k * AP + m] = S::widen(v, type); }
-	static DEVICE void putB(float *s, int n, int k, typename S::T v, int type) { s[BK * AP + n * BP + k] = S::widen(v, type); }
-	DEVICE void multiply(const float *s, int m, int n, int group, int) {
-		const float *a = s + m + lane() % T::LM * T::TM, *b = s + BK * AP + (n + lane() / T::LM * T::TN) * BP;
-#pragma unroll 2
-		for (int q = 0; q < BK / T::KG; q++) {
-			int k = q * T::KG + group;
-			float x[T::TM], y[T::TN];
-			for (int i = 0; i < T::TM; i += 4) load4(x + i, a + k * AP + i);
-			for (int j = 0; j < T::TN; j++) y[j] = b[j * BP + k];
-			for (int i = 0; i < T::TM; i++)
-				for (int j = 0; j < T::TN; j++) c[i][j] += x[i] * y[j];
-		}
-	}
-	// to[n·pitch + m] = c
-	DEVICE void put(float *to, int pitch, int m, int n) {
-		to += (n + lane() / T::LM * T::TN) * pitch + m + lane() % T::LM * T::TM;
-		for (int j = 0; j < T::TN; j++)
-			for (int i = 0; i < T::TM; i++) to[j * pitch + i] = c[i][j];
-	}
-};
-
-// The element of a thread's fetch in a matrix of ROWS×COLUMNS, of which threads take consecutive columns first.
-template <int ROWS, int COLUMNS> struct Share {
-	enum { STEP = 256 / COLUMNS, N = ROWS / STEP };
-	static_assert(256 % COLUMNS == 0 && ROWS % STEP == 0, "threads take whole rows");
 };
 
 template <class E, int MODE, int KS> DEVICE void convTile(const ConvTileP &p) {
