@@ -18,8 +18,9 @@ import (
 // Shelf holds the presets of a workload.
 type Shelf struct {
 	Table   *settings.Table
-	Files   fs.FS  // NAME.toml, in one folder
+	Files   fs.FS  // NAME.toml, in one folder; nil for a shelf whose only preset is made at run time
 	Default string // preset of a run that names none
+	Text    string // of that preset, if Files is nil
 }
 
 // Shelves are those of all workloads. The default of the first is that of the program.
@@ -50,6 +51,9 @@ func (all Shelves) Names() (names []string) {
 }
 
 func (s *Shelf) names() []string {
+	if s.Files == nil {
+		return []string{s.Default}
+	}
 	files, err := fs.ReadDir(s.Files, ".")
 	if err != nil {
 		panic("preset: the folder of " + s.Table.Workload + " cannot be read: " + err.Error())
@@ -102,13 +106,24 @@ func unknownPreset(name string, names []string) error {
 	return fmt.Errorf("preset %q: unknown, must be one of %s", name, strings.Join(names, ", "))
 }
 
+// file returns the text of a preset.
+func (s *Shelf) file(name string) ([]byte, error) {
+	switch {
+	case s.Files != nil:
+		return fs.ReadFile(s.Files, name+".toml")
+	case name != s.Default:
+		return nil, fs.ErrNotExist
+	}
+	return []byte(s.Text), nil
+}
+
 // load reads an embedded preset after the one it is based on; seen holds the
 // presets being read.
 func (s *Shelf) load(name string, seen []string) (Preset, error) {
 	if slices.Contains(seen, name) {
 		return Preset{}, fmt.Errorf("base = %q: presets %s are based on each other", name, strings.Join(seen, ", "))
 	}
-	data, err := fs.ReadFile(s.Files, name+".toml")
+	data, err := s.file(name)
 	if err != nil {
 		return Preset{}, fmt.Errorf("base = %q: must be a preset", name)
 	}

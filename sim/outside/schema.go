@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"testing/fstest"
 
 	"prismtop/profiles"
 	"prismtop/profiles/loop"
@@ -100,7 +99,7 @@ func Table(g *loop.Greeting) (preset.Shelf, error) {
 	if err := v.Write(b, nil); err != nil {
 		return preset.Shelf{}, err
 	}
-	return preset.Shelf{Table: t, Files: fstest.MapFS{Name + ".toml": {Data: []byte(b.String())}}, Default: Name}, nil
+	return preset.Shelf{Table: t, Default: Name, Text: b.String()}, nil
 }
 
 // entry declares the setting of a knob.
