@@ -58,6 +58,8 @@ type Effect struct {
 	// Replica is what switching the change back and forth has shown; nil where that was not
 	// asked for. It never changes: a newer Effect has a newer one.
 	Replica *AblationRow
+	// Stopped is why the newest switching back and forth ended before its verdict; empty if it did not.
+	Stopped string
 	// Fork is what the change did to the result on equal terms; nil where that was not asked for.
 	Fork *Fork
 	// Closed is true once a later change, another stage or the end of the run has

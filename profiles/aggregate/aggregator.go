@@ -314,7 +314,7 @@ func (a *Aggregator) take(e *profiles.Event) {
 	case *profiles.Ablation:
 		a.takeAblation(b, e.At)
 		if b.Replication && len(b.Rows) == 1 {
-			a.effects.Replicate(b.Of, &b.Rows[0])
+			a.effects.Replicate(b)
 		}
 	case *profiles.Tasks:
 		a.tasks = b

@@ -70,12 +70,14 @@ func TestAnEffectThatIsSwitchedHasTheMemoryOfItsBlocks(t *testing.T) {
 	if e := tr.last(); e.HasMemory {
 		t.Errorf("in a block of the old value: %+v", e)
 	}
-	at := tr.last().Iteration
-	tr.effects.Replicate(at, &profiles.AblationRow{OffBytes: 100, OnBytes: 60})
+	replication := func(row profiles.AblationRow) *profiles.Ablation {
+		return &profiles.Ablation{Running: true, Replication: true, Of: tr.last().Iteration, Rows: []profiles.AblationRow{row}}
+	}
+	tr.effects.Replicate(replication(profiles.AblationRow{OffBytes: 100, OnBytes: 60}))
 	if e := tr.last(); e.HasMemory {
 		t.Errorf("before both values had a block: %+v", e)
 	}
-	tr.effects.Replicate(at, &profiles.AblationRow{OffBytes: 100, OnBytes: 60, HasMemory: true})
+	tr.effects.Replicate(replication(profiles.AblationRow{OffBytes: 100, OnBytes: 60, HasMemory: true}))
 	if e := tr.last(); !e.HasMemory || e.MemoryChange != -40 {
 		t.Errorf("%v %d, want −40", e.HasMemory, e.MemoryChange)
 	}

@@ -285,14 +285,18 @@ func (e *Tracker) takeForce(b *boundary, from *segment, switched bool) {
 	}
 }
 
-// Replicate records the interim result of replicating the change at an iteration.
-func (e *Tracker) Replicate(iteration int64, row *profiles.AblationRow) {
+// Replicate records the interim result of replicating a change, which has one row.
+func (e *Tracker) Replicate(a *profiles.Ablation) {
+	row := &a.Rows[0]
 	for i := range e.all {
 		f := &e.all[i]
-		if f.Iteration != iteration || f.Replica == row {
+		if f.Iteration != a.Of || f.Replica == row {
 			continue
 		}
-		f.Replica, e.dirty = row, true
+		f.Replica, f.Stopped, e.dirty = row, "", true
+		if !a.Running && a.Ended != profiles.EndedDecided {
+			f.Stopped = a.Ended
+		}
 		if row.HasMemory {
 			f.MemoryChange, f.HasMemory = row.OnBytes-row.OffBytes, true
 		}

@@ -42,9 +42,15 @@ type effectColumn struct {
 var effectColumns = []effectColumn{
 	{"iteration", 9, 5, func(e *profiles.Effect) (string, theme.Style) { return strconv.Itoa(int(e.Iteration)), theme.Faint }},
 	{"ms before", 9, 3, func(e *profiles.Effect) (string, theme.Style) {
+		if words.Replicated(e) { // of the blocks, as its interval
+			return unit.Milliseconds(e.Replica.OffNS), theme.Plain
+		}
 		return measured(e, unit.Milliseconds(e.BeforeNS)), timeStyle(e)
 	}},
 	{"after", 6, 3, func(e *profiles.Effect) (string, theme.Style) {
+		if words.Replicated(e) {
+			return unit.Milliseconds(e.Replica.OnNS), theme.Plain
+		}
 		return measured(e, unit.Milliseconds(e.AfterNS)), timeStyle(e)
 	}},
 	{timeTitle, 14, 0, nil}, // plus the interval's room if the effect is not comparable
@@ -59,10 +65,10 @@ var effectColumns = []effectColumn{
 		return "", theme.Plain
 	}},
 	{"n before", 8, 4, func(e *profiles.Effect) (string, theme.Style) {
-		return strconv.Itoa(e.NBefore), theme.Faint
+		return iterations(e, e.NBefore), theme.Faint
 	}},
 	{"after", 5, 4, func(e *profiles.Effect) (string, theme.Style) {
-		return strconv.Itoa(e.NAfter), theme.Faint
+		return iterations(e, e.NAfter), theme.Faint
 	}},
 	{"memory", 9, 1, func(e *profiles.Effect) (string, theme.Style) {
 		switch text := words.MemoryChange(e); {
@@ -103,6 +109,14 @@ func timeStyle(e *profiles.Effect) theme.Style {
 		return theme.Plain
 	}
 	return theme.Faint
+}
+
+// iterations returns the number of iterations on one side of a change, or a dash if its effect is that of blocks.
+func iterations(e *profiles.Effect, n int) string {
+	if words.Replicated(e) {
+		return "–"
+	}
+	return strconv.Itoa(n)
 }
 
 // measured returns an effect's number, or a dash if it has too few iterations.
@@ -274,9 +288,9 @@ func (p *effects) inWords(c *chart.Canvas, s *profiles.Snapshot, e *profiles.Eff
 	switch why, _ := e.Incomparable(); {
 	case words.Deciding(s, e) != nil:
 		text += words.Deciding(s, e).Progress() + "."
-	case words.Replicated(e) && !e.Comparable():
+	case words.Replicated(e):
 		r := e.Replica
-		text += fmt.Sprintf("an iteration takes %s ms instead of %s.", strings.TrimSpace(unit.Milliseconds(r.OnNS)), strings.TrimSpace(unit.Milliseconds(r.OffNS)))
+		text += fmt.Sprintf("an iteration takes %s ms instead of %s, by the medians of its blocks.", strings.TrimSpace(unit.Milliseconds(r.OnNS)), strings.TrimSpace(unit.Milliseconds(r.OffNS)))
 	case e.Replica != nil && !e.Comparable():
 		text += "its effect on the time is not decided."
 		if ablationOf(p.host, s, e) == replicationOffered {
@@ -301,7 +315,7 @@ func (p *effects) inWords(c *chart.Canvas, s *profiles.Snapshot, e *profiles.Eff
 		text += fmt.Sprintf("not comparable: %s; 20 are needed on each side.", why)
 		advice = p.compareBy(s, e)
 	}
-	text += words.Examined(s, e) + remembered(e)
+	text += words.Examined(s, e) + besides(e) + remembered(e)
 	if reason := p.Snap.Load.Reason; reason != "" {
 		text += " What other programs took is not known: " + reason + "."
 	}
@@ -309,6 +323,15 @@ func (p *effects) inWords(c *chart.Canvas, s *profiles.Snapshot, e *profiles.Eff
 	if advice != "" {
 		WriteWrapped(c, 0, y, h-y, advice, theme.Warn)
 	}
+}
+
+// besides describes what the iterations before and after a change show that was switched back and forth: less, because the run drifts.
+func besides(e *profiles.Effect) string {
+	if !words.Replicated(e) || !e.Comparable() {
+		return ""
+	}
+	return fmt.Sprintf(" The %d iterations before the change and %d after it alone: %s (%s to %s %%).", e.NBefore, e.NAfter, strings.TrimSpace(unit.SignedPercent(e.Shift)),
+		unit.Signed(100*e.Low, 1), unit.Signed(100*e.High, 1))
 }
 
 // compareBy describes how to compare a change whose effect is not comparable.

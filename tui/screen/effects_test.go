@@ -95,6 +95,7 @@ func verdicts() *profiles.Snapshot {
 	stopped := made(2000, "fft_cache", "true", "false", 0.01, 0.06)
 	stopped.Replica = &profiles.AblationRow{Key: "fft_cache", Off: "true", On: "false", Sequential: true, Groups: 4, Final: true,
 		OffNS: 5.2e6, OnNS: 5.22e6, Effect: 0.004, Low: math.Inf(-1), High: math.Inf(1)}
+	stopped.Stopped = "learning_rate was changed"
 	forked := made(2400, "amp", "off", "bf16", -0.09, 0.04)
 	forked.Fork = &profiles.Fork{Of: 2400, Key: "amp", Before: "off", After: "bf16", Ended: "complete", Arm: 50, Done: 8, Planned: 8,
 		Rows: []profiles.ForkRow{{Series: prism.SeriesPSNR, Before: 24.31, After: 24.27, Difference: -0.04, Low: -0.07, High: -0.01}}}

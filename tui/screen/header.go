@@ -66,7 +66,7 @@ var headerSlots = []headerSlot{
 	{brandField, 0, 8}, {unitField, 0, 16}, {othersField, 0, 11}, {alertsField, 0, 6}, {stateField, 0, 11},
 	{clockField, 68, 8},
 	{rateField, rateFrom, 10},
-	{objectField, 94, 10},
+	{objectField, objectFrom, 10},
 	{precisionField, 102, 6},
 	{alertsField, 110, 13},
 	{iterField, 120, 10},
@@ -214,7 +214,11 @@ func (h *header) text(f headerField, w int) (string, theme.Style) {
 	case precisionField:
 		return words.Precision(s, w), theme.Faint
 	case unitField:
-		return unitText(s, w), theme.Strong
+		text := unitText(s, w)
+		if text == "" && h.width < objectFrom { // a program without epochs
+			text = objectText(s, w)
+		}
+		return text, theme.Strong
 	case iterField:
 		return words.Fitting(w, fmt.Sprintf("iter %d", s.Index), "iter "+unit.Count(s.Index)), theme.Plain
 	case rateField:
@@ -248,9 +252,10 @@ func (h *header) text(f headerField, w int) (string, theme.Style) {
 const recordingLamp = "● rec      "
 
 // Minimum widths at which the time left, the rate and an ablation have their own slots; below,
-// they share the slot for other programs.
+// they share the slot for other programs. objectFrom is that of the object.
 const (
 	rateFrom     = 80
+	objectFrom   = 94
 	leftFrom     = 178
 	ablationFrom = 134
 )

@@ -119,6 +119,9 @@ func Examined(s *profiles.Snapshot, e *profiles.Effect) (text string) {
 			text += fmt.Sprintf("%s (95 %% interval %s to %s %%), ", strings.TrimSpace(unit.SignedPercent(r.Effect)), unit.Signed(100*r.Low, 1), unit.Signed(100*r.High, 1))
 		}
 		text += r.Verdict() + "."
+		if e.Stopped != "" {
+			text += " It ended: " + e.Stopped + "."
+		}
 	}
 	if f := e.Fork; f != nil {
 		text += fmt.Sprintf(" Forked %s over %d iterations", unit.Plural(f.Done, "time", "times"), f.Arm)
@@ -180,10 +183,17 @@ func Detail(s *profiles.Snapshot, e *profiles.Effect, w int) (text string, warn 
 		n := fmt.Sprintf("%d groups", r.Groups)
 		return detail(w, e, []string{times}, []string{times, n}, []string{times, n, quality}), false
 	case e.Replica != nil && !e.Comparable():
-		return detail(w, e, []string{e.Replica.Verdict()}, []string{e.Replica.Verdict(), unit.Plural(e.Replica.Groups, "group", "groups")}), false
+		groups := unit.Plural(e.Replica.Groups, "group", "groups")
+		if why := "ended: " + e.Stopped; e.Stopped != "" {
+			return detail(w, e, []string{why}, []string{why, groups}), false
+		}
+		return detail(w, e, []string{e.Replica.Verdict()}, []string{e.Replica.Verdict(), groups}), false
 	case e.Comparable():
 		times := fmt.Sprintf("%s → %s ms", strings.TrimSpace(unit.Milliseconds(e.BeforeNS)), strings.TrimSpace(unit.Milliseconds(e.AfterNS)))
 		n := fmt.Sprintf("n %d", e.NAfter)
+		if e.Stopped != "" {
+			quality = "ended: " + e.Stopped
+		}
 		return detail(w, e, []string{times}, []string{times, quality}, []string{times, quality, n}), false
 	case e.Open(), Ended(s.State) && !e.Enough:
 		return detail(w, e, []string{counts}), false
