@@ -12,7 +12,6 @@ import (
 // Greeting is what a loop says of itself. Its entries keep their indices in later greetings, which only add some.
 type Greeting struct {
 	Format int
-	Module string // the first digits of the hash of prismtop.py
 
 	Script, Directory string
 	Argv              []string

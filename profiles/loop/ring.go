@@ -43,7 +43,7 @@ const (
 	Preparing State = iota + 1
 	Training
 	Over
-	Failed    // an exception ended the program
+	Failed    // an exception ended the program, other than an interrupt
 	Unpatched // the module took its patches back; the training goes on
 )
 

@@ -218,7 +218,7 @@ func (w *Writer) Beat() int64 {
 }
 
 // Greeting is that of the loop of Train.
-const Greeting = `{"format": 1, "module": "0123456789abcdef", "script": "train.py", "argv": ["train.py"], "directory": "/tmp",
+const Greeting = `{"format": 1, "script": "train.py", "argv": ["train.py"], "directory": "/tmp",
  "python": "3.13.1", "torch": "2.9.1", "device": "cpu", "threads": 1, "models": [{"class": "Net", "parameters": 1234}], "parameters": 1234,
  "optimizers": ["AdamW"], "clock": "host", "unit": {"one": "epoch", "many": "epochs", "total": 0}, "item": {"one": "image", "many": "images"},
  "kinds": [{"name": "step"}, {"name": "step with evaluation", "aside": true}],

@@ -16,6 +16,7 @@ import array
 import atexit
 import functools
 import importlib.util
+import itertools
 import math
 import os
 import struct
@@ -43,7 +44,8 @@ FOUND = [("data", "waiting for the DataLoader"), ("prepare", "from the batch to 
          ("other", "everything else: logging, evaluation, checkpoints, prismtop's own time")]
 # Moments: a batch is asked for and received, the model begins and ends, backward, the optimizer, an evaluation of the
 # model, an iterator that is exhausted, the last local gradient of several ranks. An interval between two moments belongs to a phase.
-D0, D1, F0, F1, B0, B1, O0, O1, E0, E1, X, G = range(12)
+# All from F0 on do more than to end an interval.
+D0, D1, F1, B0, O0, O1, G, E1, F0, B1, E0, X = range(12)
 # What else goes into the list of moments, each with a value: F0 of a pass without gradients, B1 inside the optimizer's step, a
 # batch, a loss, items and place of a step, a logged value, flags, the end of a step and of prismtop's own work at a boundary,
 # the beginning of an epoch.
@@ -57,7 +59,7 @@ for first, second, which in [
         (F1, B0, LOSS), (F1, F0, LOSS), (B1, B0, LOSS), (F1, D0, LOSS), (D1, B0, FORWARD), (O1, B0, FORWARD), (B0, B1, BACKWARD), (B1, O0, CLIP),
         (O0, O1, OPTIMIZER), (O0, F0, OPTIMIZER), (O0, B0, OPTIMIZER), (D0, D0, DATA_), (D1, D1, DATA_), (B0, G, BACKWARD), (G, G, BACKWARD), (G, B1, BACKWARD)]:
     TABLE[first << 4 | second] = which
-SO_FAR = [DATA_, PREPARE, FORWARD, LOSS, BACKWARD, CLIP, OPTIMIZER, OTHER, OTHER, OTHER, OTHER, BACKWARD]
+SO_FAR = [DATA_, PREPARE, LOSS, BACKWARD, OPTIMIZER, OTHER, BACKWARD, OTHER, FORWARD, CLIP, OTHER, OTHER]
 MODEL_PHASES = ["prepare", "forward", "loss", "backward", "clip", "optimizer", "other"]  # all but data: one reaches the next through the allocator
 NANS = array.array("d", [math.nan] * MOST_SERIES)
 ZEROS = array.array("q", bytes(8 * MOST_PHASES))
@@ -71,22 +73,12 @@ class Knob:
                  refused=None, low=None, high=None, integer=False, declared=False):
         self.key, self.values, self.value, self.apply, self.why = key, values, value, apply, why
         self.refused, self.low, self.high, self.integer = refused or {}, low, high, integer
-        self.doc = {"key": key, "value": value, "help": help, "touches": list(touches), "price": price, "compared": list(compared), "exact": exact, "declared": declared}
+        self.doc = {"key": key, "help": help, "touches": list(touches), "price": price, "compared": list(compared), "exact": exact, "declared": declared}
+        self.doc.update({"type": "number", "low": low, "high": high, "integer": integer} if values is None else
+                        {"type": "bool" if values == ["off", "on"] else "choice", "values": values, "refused": self.refused})
 
     def describe(self):
-        doc = dict(self.doc, value=self.value, why=self.why)
-        if self.values is None:
-            doc.update(type="number", low=self.low, high=self.high, integer=self.integer)
-        else:
-            doc.update(type="bool" if self.values == ["off", "on"] else "choice", values=self.values, refused=self.refused)
-        return doc
-
-    def put(self, value):
-        """Puts a value in force. It raises ValueError with the reason where that cannot be."""
-        if value != self.value:
-            self.check(value)
-            self.apply(value)
-            self.value = value
+        return dict(self.doc, value=self.value, why=self.why)
 
     def check(self, value):
         """Raises ValueError with the reason why a value cannot be in force."""
@@ -110,38 +102,45 @@ class Loop:
         self.caches, self.pictures, self.knobs, self.truths, self.shown = [], [], {}, {}, {}
         self.item, self.quality, self.explicit, self.ranges = "item", "", False, None
         self.epochs, self.evaluates, self.sums, self.attached = 0, -1, False, False
+        self.moments = []  # pairs of a code and a time or another value, which fold() takes apart; always this list
         self.forget()
 
     def forget(self):
         """Becomes the loop of a process that has not trained yet: at the start, and in a child of fork."""
-        self.ring, self.thread, self.pid = None, None, os.getpid()
-        self.moments = []  # pairs of a code and a time or another value, which fold() takes apart
-        self.prompt, self.due = True, 0
+        self.ring, self.thread, self.due = None, None, 0
+        self.moments.clear()
         self.acc, self.values = array.array("q", ZEROS), array.array("d", NANS)
-        self.start = self.mark = now()
         self.last, self.inside, self.ticks, self.world = O1, [], 0, 1
-        self.step = self.flags = self.generation = self.spent = self.warm = 0
-        self.block, self.passes, self.backwards, self.losses, self.loss_sum, self.items = NO_BLOCK, 0, 0, 0, 0.0, 0.0
-        self.batch_items, self.source, self.epoch, self.unit, self.place, self.unit_steps, self.unit_items = 0.0, None, None, -1, -1, 0, 0.0
-        self.received, self.blind, self.evaluated, self.usual, self.dirty, self.logged = None, 0, 0, False, False, False
-        self.told, self.fresh, self.exhausted, self.early, self.began = None, False, False, NANS, {}
-        self.warming, self.plan, self.after, self.lease, self.pausing, self.watch, self.wanted = 2, None, {}, 0, False, "all", "all"
+        self.step = self.generation = self.warm = self.forked = self.blind = self.evaluated = self.unit_steps = 0
+        self.batch_items, self.unit_items, self.block, self.unit, self.place = 0.0, 0.0, NO_BLOCK, -1, -1
+        self.source = self.epoch = self.received = self.told = self.plan = self.device = self.proposed = None
+        self.usual = self.dirty = self.logged = self.fresh = self.exhausted = self.pausing = False
+        self.warming, self.after, self.lease, self.early, self.began, self.watch, self.wanted = 2, {}, 0, NANS, {}, "all", "all"
         self.next_look = self.next_slow = self.next_memory = self.stop_at = 0
-        self.device, self.forked, self.proposed = None, 0, None
+        self.clear(now())
         if self.guest is not None:
             self.guest.forget()
+
+    def clear(self, t):
+        """Begins a step."""
+        self.acc[:] = ZEROS
+        self.start = self.mark = t
+        self.flags = self.forked
+        self.losses = self.passes = self.backwards = self.spent = 0
+        self.loss_sum = self.items = 0.0
 
     # ---- moments ----
 
     def event(self, code):
-        """A moment. This is what a step pays for most: everything that can wait is done by fold()."""
-        moments = self.moments
-        moments.append(code)
-        moments.append(now())
-        if self.ranges is not None:
-            self.ranges.mark(code)
-        if self.device is not None or len(moments) > MANY:
-            self.fold()
+        """A moment. What can wait is done by fold()."""
+        try:
+            self.moments += code, now()
+            if self.device is not None or self.ranges is not None or len(self.moments) > MANY:
+                self.fold()
+            if self.ranges is not None:
+                self.ranges.begin(self.phases[self.inside[-1] if self.inside else SO_FAR[self.last]]["name"], 1)
+        except Exception as e:
+            self.stop(e)
 
     def note(self, code, value):
         """Something about the step that is under way."""
@@ -149,39 +148,51 @@ class Loop:
 
     def fold(self):
         """Takes the moments apart: the interval between two goes to a phase, and a step that is over becomes a record."""
-        pairs = iter(self.moments)
-        self.moments = []
+        pairs, acc, inside, device = iter(self.moments[:]), self.acc, self.inside, self.device
+        self.moments.clear()
         for code, value in zip(pairs, pairs):
             if code <= CLOSURE:
-                moment = F0 if code == NO_GRAD else B1 if code == CLOSURE else code
-                self.cut(self.inside[-1] if self.inside else TABLE[self.last << 4 | moment], value)
-                self.last = O0 if code == CLOSURE else moment  # what follows a closure's backward is the optimizer's
-                if code == F0 and self.evaluates not in self.inside:
+                moment = code if code <= X else F0 if code == NO_GRAD else B1
+                which = inside[-1] if inside else TABLE[self.last << 4 | moment]
+                acc[which] += value - self.mark
+                self.mark, self.last = value, moment
+                if device is not None:
+                    device.mark(which)
+                if code < F0:
+                    continue
+                if code == B1:
+                    self.backwards += 1
+                elif code == F0:
+                    if self.evaluates in inside:
+                        self.flags |= EVALUATION
+                        self.batch_items = 0.0
+                        continue
                     if self.logged and not self.passes:  # since the step before: an epoch that was over then has these values
                         self.early = self.values[:]
                     self.passes += 1
                     self.items += self.batch_items
                     self.batch_items = 0.0
                     self.source = self.received
-                elif moment == B1:
-                    self.backwards += 1
-                elif code in (E0, F0):
+                elif code == E0:
                     self.flags |= EVALUATION
                     self.batch_items = 0.0
                 elif code == X:
                     self.exhausted = True
+                elif code == CLOSURE:
+                    self.backwards += 1
+                    self.last = O0  # what follows a closure's backward is the optimizer's
             elif code == STEPPED:
                 self.end_step()
                 self.exhausted = False
-            elif code == OWN:
-                self.cut(OTHER, value)
-                self.spent = value - self.start
-            elif code == BATCH:
-                self.batch_items += value[0]  # a loop may fetch several before it uses them
-                self.received = value[1:]
             elif code == LOST:
                 self.loss_sum += value
                 self.losses += 1
+            elif code == BATCH:
+                self.batch_items += value[0]  # a loop may fetch several before it uses them
+                self.received = value[1:]
+            elif code == OWN:
+                self.cut(OTHER, value)
+                self.spent = value - self.start
             elif code == FLAG:
                 self.flags |= value
             elif code == LOGGED:
@@ -195,16 +206,15 @@ class Loop:
                 self.told, self.fresh = value, value is not None
             elif code == PLACE:
                 self.source = self.received = value
-            elif code >= LEAVE:
-                if self.inside and self.inside[-1] == code - LEAVE:
-                    self.cut(self.inside.pop(), value)
-                    if code - LEAVE == self.evaluates:
-                        self.batch_items = 0.0
-            else:
-                self.cut(self.inside[-1] if self.inside else SO_FAR[self.last], value)
-                self.inside.append(code - ENTER)
+            elif code < LEAVE:
+                self.cut(inside[-1] if inside else SO_FAR[self.last], value)
+                inside.append(code - ENTER)
                 if code - ENTER == self.evaluates:
                     self.flags |= EVALUATION
+            elif inside and inside[-1] == code - LEAVE:
+                self.cut(inside.pop(), value)
+                if code - LEAVE == self.evaluates:
+                    self.batch_items = 0.0
 
     def cut(self, which, t):
         """Ends an interval of a phase."""
@@ -238,22 +248,17 @@ class Loop:
         if self.attached:
             os.environ.pop("PRISMTOP_LOOP", None)
 
-    def moment(self, code):
-        """event() inside the guard."""
-        try:
-            self.event(code)
-        except Exception as e:
-            self.stop(e)
-
     def over(self):
         """The loop's step is over, at the last moment. Most steps go on at once."""
         t = self.moments[-1] if self.moments else now()
         self.note(STEPPED, t)
-        if self.prompt or t >= self.due:
+        if self.live and t >= self.due:
             self.turn()
 
     def turn(self):
         """A boundary at which records go out and settings are looked at; what this takes belongs to the next step's phase other."""
+        if self.guest is not None and self.guest.new_compilations():
+            self.moments[-2:-2] = FLAG, COMPILED  # of the step that is over, which a compiler makes long enough for a boundary
         self.fold()
         if self.ring is None:
             self.begin()
@@ -264,12 +269,10 @@ class Loop:
         if self.guest is not None:
             self.guest.settle()
         if self.ranges is not None:
-            self.ranges.step(self.step)
+            self.ranges.begin(f"step {self.step}", 0)
         extra = self.guest and self.guest.extra
-        exact = bool(self.plan or self.proposed or self.ranges or extra and extra.trace)  # what is in force changes at a step
-        self.prompt = bool(exact or self.device is not None or self.guest is not None and not self.guest.hot)
-        t = now()
-        self.due = 0 if exact else t + LAG
+        t = now()  # where something is switched or measured, or what is in force changes at a step, every boundary is one
+        self.due = 0 if self.plan or self.proposed or self.ranges or extra and (extra.trace or not self.guest.hot) else t + LAG
         self.note(OWN, t)
 
     def end_step(self):
@@ -300,8 +303,6 @@ class Loop:
             self.evaluated += 1
             if not self.usual:
                 kind = 1
-        if self.guest is not None:
-            flags |= self.guest.new_compilations()
         if flags & COMPILED:
             kind = 3
         logged = self.logged or self.losses
@@ -337,15 +338,11 @@ class Loop:
         self.step += 1
         if self.warm > 0:
             self.warm -= 1
-        acc[:] = ZEROS
-        self.flags = self.forked
-        self.losses = self.passes = self.backwards = 0
-        self.loss_sum = self.items = 0.0
         if self.plan and not flags & SETTLING and (self.world > 1 or not (kind or flags & (SKIPPED | COMPILED | SLOWED))):
             self.plan.done += 1  # what is plain on one rank may not be on another
         if self.step == 32:
             self.usual = self.evaluated > 16  # an evaluation in most steps is part of the step: a teacher's forward pass
-        self.start, self.spent = t, 0
+        self.clear(t)
 
     def end_unit(self, t, values):
         """An epoch is over; values are those logged since its last step."""
@@ -388,7 +385,7 @@ class Loop:
 
     def declared_step(self, items):
         """A step that the program says is over, or that steps() has gone through."""
-        if not self.live:
+        if not active():
             return
         try:
             self.explicit = True
@@ -407,18 +404,25 @@ class Loop:
             self.locked(knob)
         self.dirty = True
 
+    def entry(self, entries, most, name, make):
+        """The index of the entry of a name, which is made if it is new; -1 if there is no room for it."""
+        for i, entry in enumerate(entries):
+            if entry["name"] == name:
+                return i
+        if len(entries) == most:
+            return -1
+        entries.append(make(name))
+        self.dirty = True
+        return len(entries) - 1
+
     def log(self, values):
         try:
             for name, value in values.items():
-                name = identifier(name)
-                at = next((i for i, s in enumerate(self.series) if s["name"] == name), -1)
+                at = self.entry(self.series, MOST_SERIES, identifier(name), series)
                 if at < 0:
-                    if len(self.series) == MOST_SERIES:
-                        continue
-                    at = len(self.series)
-                    self.series.append(series(name))
-                    self.quality = self.quality or (name if self.series[at]["better"] == "more" else "")
-                    self.dirty = True
+                    continue
+                if self.series[at]["better"] == "more":
+                    self.quality = self.quality or self.series[at]["name"]
                 if self.device is not None and getattr(value, "is_cuda", False) and value.numel() == 1:
                     self.device.copy(at, value)
                 else:
@@ -428,17 +432,10 @@ class Loop:
 
     def picture(self, name, pixels):
         try:
-            at = next((i for i, p in enumerate(self.pictures) if p["name"] == name), -1)
-            if at < 0:
-                if len(self.pictures) == MOST_PICTURES:
-                    return
-                at = len(self.pictures)
-                self.pictures.append({"name": name, "live": name != "truth"})
-                self.shown[at] = 0, 0
-                self.dirty = True
+            at = self.entry(self.pictures, MOST_PICTURES, name, lambda n: {"name": n, "live": n != "truth"})
             when, generation = self.shown.get(at, (0, 0))
             t = now()
-            if t - when < 500_000_000 or not self.ring.watched():
+            if at < 0 or t - when < 500_000_000 or not self.ring.watched():
                 return
             self.shown[at] = t, generation + 1
             self.fold()
@@ -475,19 +472,12 @@ class Loop:
                 from prismtop_ranks import Proposal
                 asked.proposal = Proposal(self.ring, asked.doc, self.step)
         except Exception as e:
-            self.answer(generation, NO_BLOCK, now(), 0, NOT_UNDERSTOOD, {"": str(e) or type(e).__name__})
-            return
+            return self.answer(generation, NO_BLOCK, now(), 0, NOT_UNDERSTOOD, {"": str(e) or type(e).__name__})
         if asked.proposal is None:
             return self.obey(asked, generation)
         refused = {"": f"step {asked.proposal.start} is over"} if asked.proposal.late else {}
         for sets in [asked.sets, asked.after] + (asked.plan.arms if asked.plan else []):
-            for key, value in sets.items():
-                try:
-                    knob = self.knobs[key]
-                    if value != knob.value:
-                        knob.check(value)
-                except Exception as e:
-                    refused[key] = str(e) if key in self.knobs else "the loop has no such knob"
+            self.set(sets, refused, False)
         if not refused:
             self.proposed = asked, generation
         self.answer(generation, NO_BLOCK, now(), 0, READY, refused)
@@ -518,8 +508,6 @@ class Loop:
         if self.guest is not None:
             refused.update(self.guest.extra.asked(doc))
         self.put(sets, generation, 0 if plan else NO_BLOCK, DONE, refused)
-        if plan:
-            self.warm = self.warming
 
     def detach(self, generation):
         """The reader asks that everything is taken back, what was switched, too."""
@@ -535,29 +523,35 @@ class Loop:
         plan.done = 0
         if plan.block < len(plan.order):
             self.put(plan.arms[plan.order[plan.block]], self.generation, plan.block, DONE)
-            self.warm = self.warming
         else:
             self.plan, self.lease = None, 0
             self.put(self.after, self.generation, NO_BLOCK, SCHEDULE_OVER)
 
     def put(self, sets, generation, block, result, refused=None):
         """Puts values in force. An error leaves a knob's old value; it never reaches the program."""
-        t = now()
-        refused = dict(refused or {})
-        changed = False
-        for key, value in sets.items():
-            knob = self.knobs.get(key)
-            try:
-                if knob is None:
-                    raise ValueError("the loop has no such knob")
-                changed |= value != knob.value
-                knob.put(value)
-            except Exception as e:
-                refused[key] = str(e) or type(e).__name__
-        if changed:
+        t, refused = now(), dict(refused or {})
+        if self.set(sets, refused, True) or self.plan:
             self.warm = self.warming
         self.generation, self.block = generation, block
         self.answer(generation, block, t, now() - t, PARTLY if refused and result == DONE else result, refused)
+
+    def set(self, sets, refused, apply):
+        """Applies values, or only looks whether they can be; those that cannot get a reason in refused. Whether any is another."""
+        others = False
+        for key, value in sets.items():
+            try:
+                if key not in self.knobs:
+                    raise ValueError("the loop has no such knob")
+                knob = self.knobs[key]
+                if value != knob.value:
+                    others = True
+                    knob.check(value)
+                    if apply:
+                        knob.apply(value)
+                        knob.value = value
+            except Exception as e:
+                refused[key] = str(e) or type(e).__name__
+        return others
 
     def answer(self, generation, block, at, took, result, refused):
         import json
@@ -597,11 +591,8 @@ class Loop:
 
     def begin(self):
         """Makes the ring, at the second step."""
-        rank, world = 0, 1
-        if self.guest is not None:
-            rank, world = self.guest.ranks()
-        self.world = world
-        self.ring = Ring(os.environ["PRISMTOP_LOOP"], rank, world)
+        rank, self.world = (0, 1) if self.guest is None else self.guest.ranks()
+        self.ring = Ring(os.environ["PRISMTOP_LOOP"], rank, self.world)
         self.thread = thread()
         self.ring.q[24:40] = NO_TIMES
         self.ring.d[40:64] = NANS
@@ -612,14 +603,12 @@ class Loop:
         self.began = {knob.key: knob.value for knob in self.knobs.values()}
         self.greet()
         self.ring.state(TRAINING)
-        self.acc[:] = ZEROS
         self.values[:] = NANS
-        self.flags, self.losses, self.passes, self.backwards, self.loss_sum, self.items = 0, 0, 0, 0, 0.0, 0.0
         if self.source is not None:
             self.epoch, self.place, self.unit = *self.source, 0
         if self.told is not None:
             self.unit, self.fresh = self.told, False
-        self.start = self.mark = now()
+        self.clear(now())
 
     def locked(self, knob):
         if os.environ.get("PRISMTOP_LOOP_ONLY_WATCH") == "1":
@@ -630,14 +619,12 @@ class Loop:
 
     def greet(self):
         self.dirty = False
-        doc = {"format": FORMAT, "module": identity(), "script": os.path.basename(sys.argv[0] if sys.argv else ""), "argv": [a[:200] for a in sys.argv[:40]],
-               "directory": os.getcwd()[-200:], "python": sys.version.split()[0], "torch": "", "device": "cpu", "card": "", "threads": 1, "workers": 0,
-               "models": [], "parameters": 0, "optimizers": [], "scaler": False, "clock": "host" if self.device is None else "device",
-               "attached": self.attached,
+        doc = {"format": FORMAT, "script": os.path.basename(sys.argv[0] if sys.argv else ""), "argv": [a[:200] for a in sys.argv[:40]],
+               "directory": os.getcwd()[-200:], "python": sys.version.split()[0], "clock": "host" if self.device is None else "device", "attached": self.attached,
                "unit": {"one": "epoch", "many": "epochs", "total": self.epochs}, "item": {"one": self.item, "many": self.item + "s"},
                "kinds": [{"name": "step"}, {"name": "step with evaluation", "aside": True}, {"name": "first step of an epoch", "aside": True},
                          {"name": "step that compiles", "aside": True}],
-               "phases": self.phases, "series": self.series, "quality": self.quality, "pictures": self.pictures, "memory": [],
+               "phases": self.phases, "series": self.series, "quality": self.quality, "pictures": self.pictures,
                "caches": [{"name": c.name, "title": c.title, "what": c.what, "setting": c.knob.key} for c in self.caches],
                "able": {"layers": "the loop has no PyTorch", "fork": "the loop has no PyTorch", "pause": "several ranks wait for each other" if self.world > 1 else ""},
                "knobs": [k.describe() for k in list(self.knobs.values())[:MOST_KNOBS]]}
@@ -663,7 +650,7 @@ class Loop:
 
     def finish(self):
         """At the interpreter's exit."""
-        if self.ring is None or self.pid != os.getpid():
+        if self.ring is None:
             return
         try:
             self.fold()
@@ -671,36 +658,27 @@ class Loop:
                 self.end_unit(self.mark, self.values)
             if self.dirty:
                 self.greet()
+            if self.device is not None:
+                self.device.flush(self.ring)
+            self.ring.state(OVER if isinstance(getattr(sys, "last_value", None), (type(None), KeyboardInterrupt)) else FAILED)
         except Exception as e:
-            return self.stop(e)
-        if self.device is not None:
-            self.device.flush(self.ring)
-        self.ring.state(FAILED if getattr(sys, "last_value", None) is not None else OVER)
+            self.stop(e)
 
 
 class Asked:
-    """A document of settings. It raises an exception where it makes no sense."""
+    """A document of settings, with its schedule: arms of settings by blocks. It raises an exception where it makes no sense."""
 
     def __init__(self, doc):
-        self.doc, self.proposal = doc, None
+        plan = doc.get("schedule")
+        self.doc, self.proposal, self.plan, self.lease = doc, None, None, int(doc.get("lease_ms", 0)) * 1_000_000
         self.sets, self.after, self.warm = checked(doc.get("set", {})), checked(doc.get("after", {})), int(doc.get("warm", 2))
-        self.lease, plan = int(doc.get("lease_ms", 0)) * 1_000_000, doc.get("schedule")
-        self.plan = Plan(plan) if plan else None
-        if not 0 <= self.warm <= 10000 or self.lease < 0 or doc.get("watch", "all") not in ("all", "boundaries"):
-            raise ValueError("warm, lease_ms or watch is out of bounds")
-        if doc.get("state", "") not in ("", "keep", "return", "drop"):
-            raise ValueError("state must be keep, return or drop")
-
-
-class Plan:
-    """A schedule: arms of settings by blocks."""
-
-    def __init__(self, doc):
-        self.arms, self.order, self.length = [checked(a) for a in doc["arms"]], [int(i) for i in doc["order"]], int(doc["length"])
-        self.block = self.done = 0
-        if not 0 < len(self.arms) <= 16 or not 0 < len(self.order) <= 4096 or not 0 < self.length or \
-                not all(0 <= i < len(self.arms) for i in self.order):
-            raise ValueError("the schedule is empty or too long, or names an arm that it lacks")
+        if plan:
+            self.plan = types.SimpleNamespace(arms=[checked(a) for a in plan["arms"]], order=[int(i) for i in plan["order"]], length=int(plan["length"]), block=0, done=0)
+            arms, order = len(self.plan.arms), self.plan.order
+            if not 0 < arms <= 16 or not 0 < len(order) <= 4096 or not 0 < self.plan.length or not all(0 <= i < arms for i in order):
+                raise ValueError("the schedule is empty or too long, or names an arm that it lacks")
+        if not 0 <= self.warm <= 10000 or self.lease < 0 or doc.get("watch", "all") not in ("all", "boundaries") or doc.get("state", "") not in ("", "keep", "return", "drop"):
+            raise ValueError("warm, lease_ms, watch or state is out of bounds")
 
 
 def checked(sets):
@@ -712,27 +690,13 @@ def checked(sets):
 def size(batch):
     """How many items a batch has: the length of its first tensor; 0 if that is not known."""
     for _ in range(4):
-        if isinstance(batch, (list, tuple)):
-            batch = batch[0] if batch else None
-            continue
-        shape = getattr(batch, "shape", None)
-        if shape is not None:
-            return float(shape[0]) if len(shape) else 0.0
-        if not hasattr(batch, "values"):
-            break
-        batch = next(iter(batch.values()), None)
+        if isinstance(batch, (list, tuple)) and batch:
+            batch = batch[0]
+        elif (shape := getattr(batch, "shape", None)) is not None:
+            return float(shape[0]) if shape else 0.0
+        elif hasattr(batch, "values"):
+            batch = next(iter(batch.values()), None)
     return 0.0
-
-
-@functools.lru_cache(maxsize=None)
-def identity():
-    """The first digits of this file's hash."""
-    import hashlib
-    try:
-        with open(__file__, "rb") as f:
-            return hashlib.sha256(f.read()).hexdigest()[:16]
-    except OSError:
-        return ""
 
 
 # ---- for those who change their code --------------------------------------------------------------------------
@@ -750,15 +714,8 @@ class Phase:
     """A phase that the program declares. It wins over what patches would find inside it."""
 
     def __init__(self, name):
-        names = [p["name"] for p in LOOP.phases]
-        if text32(name) in names:
-            self.index = names.index(text32(name))
-        elif len(names) >= MOST_PHASES:
-            self.index = OTHER
-        else:
-            self.index = len(names)
-            LOOP.phases.append({"name": text32(name), "what": "", "tier": "declared"})
-            LOOP.dirty = True
+        at = LOOP.entry(LOOP.phases, MOST_PHASES, text32(name), lambda n: {"name": n, "what": "", "tier": "declared"})
+        self.index = OTHER if at < 0 else at
 
     def __enter__(self):
         loop = LOOP
@@ -780,8 +737,7 @@ def phase(name):
 def step(items=None):
     """Says that a step is over, for loops without a PyTorch optimizer, or whose steps are not what optimizers do. Without
     items, it had those of the batches that a DataLoader gave since the last step."""
-    if active():
-        LOOP.declared_step(None if items is None else float(items))
+    LOOP.declared_step(None if items is None else float(items))
 
 
 def epoch(number=None, of=0):
@@ -811,15 +767,14 @@ def steps(batches, items="items"):
         yield from batches
         return
     LOOP.item, LOOP.explicit = text32(items[:-1] if items.endswith("s") else items), True
-    iterator, token, n = iter(batches), object(), 0
-    while True:
-        LOOP.moment(D0)
+    iterator, token = iter(batches), object()
+    for n in itertools.count(1):
+        LOOP.event(D0)
         try:
             batch = next(iterator)
         except StopIteration:
-            return LOOP.moment(X)
-        LOOP.moment(D1)
-        n += 1
+            return LOOP.event(X)
+        LOOP.event(D1)
         LOOP.note(PLACE, (id(token), n))
         yield batch
         LOOP.declared_step(size(batch))
@@ -908,31 +863,17 @@ def grey(array_):
 
 
 class Ranges:
-    """NVTX ranges for a profiler of NVIDIA's: a step, and in it the phases that begin and end with a call."""
-
-    BEGIN = {D0: "data", F0: "forward", NO_GRAD: "forward", B0: "backward", O0: "optimizer", E0: "evaluation"}
-    END = {D1: "data", X: "data", F1: "forward", B1: "backward", CLOSURE: "backward", O1: "optimizer", E1: "evaluation"}
+    """NVTX ranges for a profiler of NVIDIA's: a step, and in it its phases."""
 
     def __init__(self, push, pop):
-        self.push, self.pop, self.open = push, pop, []
+        self.push, self.pop, self.open = push, pop, 0
 
-    def mark(self, code):
-        name = self.BEGIN.get(code)
-        if name is not None:
-            self.open.append(name)
-            self.push(name)
-        elif self.END.get(code) in self.open:  # those inside it end with it
-            while self.open.pop() != self.END[code]:
-                self.pop()
+    def begin(self, name, depth):
+        """Ends the ranges from a depth on and begins another."""
+        for _ in range(depth, self.open):
             self.pop()
-
-    def step(self, number):
-        """Ends the ranges of a step and begins the next."""
-        for _ in self.open:
-            self.pop()
-        name = f"step {number}"
-        self.open = [name]
         self.push(name)
+        self.open = min(depth, self.open) + 1
 
 
 # ---- the beginning --------------------------------------------------------------------------------------------
@@ -945,14 +886,12 @@ class Watch:
             return None
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
-        if spec is None or spec.loader is None or not hasattr(spec.loader, "exec_module"):
-            return spec
-        execute = spec.loader.exec_module
-
-        def exec_module(module):
-            execute(module)
-            install(module)
-        spec.loader.exec_module = exec_module
+        execute = getattr(getattr(spec, "loader", None), "exec_module", None)
+        if execute is not None:
+            def exec_module(module):
+                execute(module)
+                install(module)
+            spec.loader.exec_module = exec_module
         return spec
 
 

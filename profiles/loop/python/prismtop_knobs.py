@@ -452,6 +452,8 @@ class Extra:
 
 
 def nbytes(tensor):
+    """What a tensor has in this process: of one that is distributed, its part."""
+    tensor = getattr(tensor, "_local_tensor", tensor)
     return tensor.numel() * tensor.element_size()
 
 

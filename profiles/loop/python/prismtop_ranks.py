@@ -95,8 +95,15 @@ class LastGradient:
         self.handles = []
 
 
+def sharded(models):
+    """Whether a model's weights are divided among the ranks, which then wait for each other in forward, too."""
+    return any(type(x).__name__ == "FullyShardedDataParallel" for m in models for x in m.modules()) or any(hasattr(p, "device_mesh") for m in models for p in m.parameters())
+
+
 def begin(loop, guest):
-    """Adds the phase exchange, once the models are known."""
+    """Adds the phase exchange, once the models are known. None where it would not be what the other ranks are waited for in."""
+    if sharded(guest.models()):
+        return None
     if len(loop.phases) < prismtop.MOST_PHASES:
         index = len(loop.phases)
         loop.phases.append({"name": "exchange", "what": "from this rank's last gradient to the end of backward: exchange of gradients, and waiting for other ranks",

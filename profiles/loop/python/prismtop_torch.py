@@ -15,8 +15,8 @@ import threading
 import time
 import weakref
 
-from prismtop import B0, B1, BATCH, CLOSURE, D0, D1, E0, E1, F0, F1, FLAG, LOST, MANY, NO_GRAD, O0, O1, STEPPED, X, ZEROS, size
-from prismtop_ring import COMPILED, GIVEN_UP, SKIPPED
+from prismtop import B0, B1, BATCH, CLOSURE, D0, D1, E0, E1, ENTER, F0, F1, FLAG, LEAVE, LOST, MANY, MOST_PHASES, NO_GRAD, O0, O1, STEPPED, X, ZEROS, size
+from prismtop_ring import GIVEN_UP, SKIPPED
 
 now = time.monotonic_ns
 thread = threading.get_ident
@@ -70,7 +70,7 @@ class Guest:
         loop.guest, loop.live = self, True
         self.loop, self.torch = loop, torch
         self.missing, self.kind, self.patches, self.handles = [], "cpu", [], []
-        self.amp, self.amp_on, self.own_autocast = "as written", None, False
+        self.amp, self.amp_on, self.own_autocast, self.roots = "as written", None, False, {}  # the models, by identity: always this table
         self.forget()
         self.last_words = Patch(sys, "excepthook", self.make_excepthook)
         from torch.optim import optimizer
@@ -88,7 +88,8 @@ class Guest:
 
     def forget(self):
         """For a child of fork: it may train a model of its own."""
-        self.roots, self.loaders, self.undo_discovery, self.searches, self.until = {}, {}, None, 0, -1
+        self.roots.clear()
+        self.loaders, self.undo_discovery, self.searches, self.until = {}, None, 0, -1
         self.leader, self.counts, self.optimizers, self.taken, self.foreign, self.newest = 0, {}, [], 0, 0, 0
         self.depth, self.in_step, self.scaled, self.scaler, self.compiled, self.extra = 0, False, None, None, 0, None
         self.lost_inside = False  # the loss of the closure's first pass is known
@@ -141,10 +142,7 @@ class Guest:
         def call(m, *args, **kwargs):
             module.__call__ = original
             try:
-                if self.depth == 0 and self.mine() and self.torch.is_grad_enabled() and m.training and id(m) not in self.roots and any(p.requires_grad for p in m.parameters()):
-                    self.watch(m)
-                    return type(m).__call__(m, *args, **kwargs)
-                return original(m, *args, **kwargs)
+                return (type(m).__call__ if self.finds(m) else original)(m, *args, **kwargs)
             finally:
                 if self.undo_discovery:
                     self.redo_discovery()
@@ -158,9 +156,12 @@ class Guest:
             undo, self.undo_discovery = self.undo_discovery, None
             undo()
 
-    def watch(self, m):
-        """Watches the calls of one model, which its class's __call__ knows by identity."""
+    def finds(self, m):
+        """Whether a model that is called while models are searched is one that the loop trains. Its calls are watched from then on,
+        which its class's __call__ knows by identity."""
         try:
+            if self.depth or not self.mine() or not self.torch.is_grad_enabled() or not m.training or id(m) in self.roots or not any(p.requires_grad for p in m.parameters()):
+                return False
             roots, key, cls = self.roots, id(m), type(m)
             self.own_autocast |= hasattr(self.torch, "is_autocast_enabled") and self.torch.is_autocast_enabled()
             roots[key] = weakref.ref(m, lambda _: roots.pop(key, None))
@@ -169,18 +170,20 @@ class Guest:
                 shared = any(isinstance(x, cls) and x is not m for x in m.modules())
                 self.patches.append(Patch(cls, "__call__", functools.partial(self.make_call, cls, shared)))
             self.loop.dirty = True
+            return True
         except Exception as e:
             self.loop.stop(e)
+            return False
 
     def make_call(self, cls, shared, inner):
-        loop, roots, enabled = self.loop, self.roots, self.torch.is_grad_enabled
+        loop, roots, enabled, add = self.loop, self.roots, self.torch.is_grad_enabled, self.loop.moments.extend
 
         def __call__(m, *args, **kwargs):
-            if self.depth or id(m) not in roots:
+            if self.depth or id(m) not in roots and not (self.undo_discovery and self.finds(m)):
                 return inner(m, *args, **kwargs)
             if self.hot == thread() and enabled() and not shared:
                 try:
-                    loop.moments += F0, now()
+                    add((F0, now()))
                 except Exception as e:
                     loop.stop(e)
                 self.depth = 1
@@ -189,7 +192,7 @@ class Guest:
                 finally:
                     self.depth = 0
                     try:
-                        loop.moments += F1, now()
+                        add((F1, now()))
                     except Exception as e:
                         loop.stop(e)
             if not self.mine():
@@ -327,12 +330,12 @@ class Guest:
     # ---- backward, data, gradient scaler ----
 
     def make_backward(self, original):
-        loop = self.loop
+        loop, add = self.loop, self.loop.moments.extend
 
         def backward(tensors, *args, **kwargs):
             if self.hot == thread() and not self.in_step:
                 try:
-                    loop.moments += B0, now()
+                    add((B0, now()))
                 except Exception as e:
                     loop.stop(e)
                 result = original(tensors, *args, **kwargs)
@@ -340,7 +343,7 @@ class Guest:
                     try:
                         t = now()
                         if (not args or args[0] is None) and type(tensors) not in (list, tuple):  # PyTorch has made sure that it is one number
-                            loop.moments += B1, t, LOST, tensors.item()
+                            add((B1, t, LOST, tensors.item()))
                         else:
                             loop.event(B1)
                         if len(loop.moments) > MANY:
@@ -389,33 +392,33 @@ class Guest:
                 self.loop.device.copy(0, loss)
 
     def make_next(self, original):
-        loop = self.loop
+        loop, add = self.loop, self.loop.moments.extend
 
         def __next__(iterator):
             if self.hot == thread():
                 try:
-                    loop.moments += D0, now()
+                    add((D0, now()))
                 except Exception as e:
                     loop.stop(e)
                 try:
                     batch = original(iterator)
                 except BaseException:
-                    loop.moment(X)
+                    loop.event(X)
                     raise
                 try:
-                    loop.moments += D1, now(), BATCH, (size(batch), id(iterator), iterator._num_yielded)
+                    add((D1, now(), BATCH, (size(batch), id(iterator), iterator._num_yielded)))
                 except Exception as e:
                     loop.stop(e)
                 return batch
             if not self.mine():
                 return original(iterator)
-            loop.moment(D0)
+            loop.event(D0)
             try:
                 batch = self.kept.batch(iterator, original) if self.kept is not None else original(iterator)
             except BaseException:
-                loop.moment(X)
+                loop.event(X)
                 raise
-            loop.moment(D1)
+            loop.event(D1)
             try:
                 loop.note(BATCH, (size(batch), id(iterator), iterator._num_yielded))
             except Exception as e:
@@ -466,6 +469,38 @@ class Guest:
             return result
         return step
 
+    # ---- copies to a device ----
+
+    def time_copies(self):
+        """Makes the copies of batches to the device a phase of their own: those of Tensor.to and Tensor.cuda outside the model."""
+        phases, self.stream = self.loop.phases, self.torch.cuda.current_stream()
+        if len(phases) < MOST_PHASES:
+            phases.append({"name": "to device", "what": "copies from the host to the device outside the model, by Tensor.to and Tensor.cuda", "tier": "found"})
+            self.patches += [Patch(self.torch.Tensor, name, functools.partial(self.make_copy, len(phases) - 1, name == "cuda")) for name in ("to", "cuda")]
+
+    def make_copy(self, phase, always, original):
+        loop = self.loop
+
+        def copy(tensor, *args, **kwargs):
+            if not self.copies(tensor, always, (*args, *kwargs.values())):
+                return original(tensor, *args, **kwargs)
+            loop.event(ENTER + phase)
+            try:
+                return original(tensor, *args, **kwargs)
+            finally:
+                loop.event(LEAVE + phase)
+        return copy
+
+    def copies(self, tensor, always, given):
+        """Whether a call copies from the host to the models' kind of device, on the stream on which the loop's moments are timed."""
+        try:
+            return not self.depth and not self.in_step and tensor.device.type == "cpu" and self.mine() and (always or any(
+                type(v) is int or isinstance(v, str) and v.partition(":")[0] == self.kind or getattr(getattr(v, "device", v), "type", None) == self.kind
+                for v in given)) and self.torch.cuda.current_stream() == self.stream
+        except Exception as e:
+            self.loop.stop(e)
+            return False
+
     # ---- mixed precision ----
 
     def autocast(self, on):
@@ -501,7 +536,7 @@ class Guest:
         module = sys.modules.get("torch._dynamo.convert_frame")
         count = getattr(module, "FRAME_COUNTER", 0)
         new, self.compiled = count != self.compiled, count
-        return COMPILED if new else 0
+        return new
 
     def ranks(self):
         d = getattr(self.torch, "distributed", None)
@@ -514,6 +549,7 @@ class Guest:
         if self.kind == "cuda":
             cuda = self.torch.cuda
             loop.device = Device(functools.partial(cuda.Event, enable_timing=True), cuda.is_current_stream_capturing, functools.partial(self.torch.empty, (), pin_memory=True))
+            self.time_copies()
         if os.environ.get("PRISMTOP_LOOP_NVTX") == "1":
             if self.kind == "cuda":
                 from prismtop import Ranges

@@ -355,20 +355,21 @@ class Profiler(Case):
 
 
 class Ranks(Case):
-    def test_two_ranks_change_at_one_step_and_keep_the_same_weights(self):
+    def train(self, name, *arguments, changes=(), hooked=True):
+        """Runs two ranks of a loop, with changes that both agree to; returns what each printed and what its ring had."""
         import socket
         import time
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = str(free.getsockname()[1])
-        env = dict(self.environment(), WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT=port, GLOO_SOCKET_IFNAME="lo", USE_LIBUV="0")
-        ranks = [subprocess.Popen([sys.executable, os.path.join(LOOPS, "ddp.py"), "900", "1", "4"], env=dict(env, RANK=str(r)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for r in (0, 1)]
-        readers, got, asked, done, link = [None, None], [{}, {}], 0, 0, None
-        changes = [{"autocast": "bf16"}, {"optimizer": "fused"}, {"autocast": "off"}]
+        env = dict(self.environment(hooked), WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT=port, GLOO_SOCKET_IFNAME="lo", USE_LIBUV="0")
+        ranks = [subprocess.Popen([sys.executable, os.path.join(LOOPS, name), *map(str, arguments)], env=dict(env, RANK=str(r), LOCAL_RANK=str(r)),
+                                  stdout=open(os.path.join(self.folder, f"out{r}"), "w"), stderr=subprocess.STDOUT) for r in (0, 1)]
+        self.readers, got, asked, done, link = [None, None], [{}, {}], 0, 0, None
         deadline = time.time() + 240
         while any(p.poll() is None for p in ranks) and time.time() < deadline:
             time.sleep(0.002)
-            readers = [r or ring_reader.find(self.folder, n) for n, r in enumerate(readers)]
+            readers = self.readers = [r or (ring_reader.find(self.folder, n) if hooked else None) for n, r in enumerate(self.readers)]
             if None in readers or any(r.u64(64) == 0 for r in readers):
                 continue
             for n, r in enumerate(readers):
@@ -386,19 +387,44 @@ class Ranks(Case):
                     r.send({"set": changes[done], "from": max(steps) + 60, "agreement": os.path.basename(link)})
             elif link and all(a and a[0].result == 8 for a in answers) and not os.path.lexists(link):
                 os.symlink("yes", link)
+            elif link and any(a and a[0].text for a in answers):
+                self.fail(f"{changes[done]} refused: {[a[0].text for a in answers if a]}")
             elif link and all(len(a) == 2 for a in answers):
                 first, second = (a[1] for a in answers)
                 self.assertEqual((first.result, first.step), (second.result, second.step))
                 self.assertIn(first.result, (0, 9))  # in force, or cancelled because this test was late
                 done, link = done + (first.result == 0), None
-        texts = [p.communicate() for p in ranks]
+        for p in ranks:
+            if p.poll() is None:
+                p.kill()
+            p.wait()
+        texts = [open(os.path.join(self.folder, f"out{r}")).read() for r in (0, 1)]
         self.assertEqual([p.returncode for p in ranks], [0, 0], texts)
-        self.assertIn("same weights: True", texts[0][0])
-        self.assertEqual((done, link), (3, None))
-        names = [p["name"] for p in readers[0].greeting()["phases"]]
+        self.assertEqual((done, link), (len(changes), None), texts)
+        shutil.rmtree(self.folder)
+        os.mkdir(self.folder, 0o700)
+        return texts, got
+
+    def test_two_ranks_change_at_one_step_and_keep_the_same_weights(self):
+        texts, got = self.train("ddp.py", 900, 1, 4, changes=[{"autocast": "bf16"}, {"optimizer": "fused"}, {"autocast": "off"}])
+        self.assertIn("same weights: True", texts[0])
+        names = [p["name"] for p in self.readers[0].greeting()["phases"]]
         self.assertEqual(names[-1], "exchange")
         own = [sorted(s.host[BACKWARD] for s in g["steps"][50:]) for g in got]
         self.assertGreater(own[1][len(own[1]) // 2] - own[0][len(own[0]) // 2], 2e6, "the slow rank's backward is longer")
+
+    def test_a_sharded_model(self):
+        for way in (1, 2):
+            with self.subTest(["", "FullyShardedDataParallel", "fully_shard"][way]):
+                plain, _ = self.train("fsdp.py", way, 500, hooked=False)
+                texts, got = self.train("fsdp.py", way, 500, changes=[{"gc": "off"}, {"checkpointing": "on"}, {"gc": "on"}, {"checkpointing": "off"}])
+                self.assertIn("weights", plain[0])
+                self.assertEqual(texts, plain, "losses and weights, bit for bit")
+                greeting = self.readers[0].greeting()
+                self.assertNotIn("exchange", [p["name"] for p in greeting["phases"]], "ranks wait in forward, too")
+                for steps in (g["steps"] for g in got):
+                    self.assertTrue(all(s.host[FORWARD] > 0 and s.host[BACKWARD] > 0 and s.passes == 1 for s in steps[5:]))
+                self.train("fsdp.py", way, 500, changes=[{"autocast": "bf16"}, {"optimizer": "fused"}, {"autocast": "off"}, {"optimizer": "as written"}])
 
 
 if __name__ == "__main__":
