@@ -312,8 +312,13 @@ func (l *loop) iterate(cut context.Context) error {
 	if err != nil && !errors.Is(err, workload.ErrDiverged) {
 		return fmt.Errorf("iteration %d: %w", l.index, err)
 	}
-	if outcome.NoIteration {
+	switch {
+	case outcome.NoIteration && outcome.Finished:
 		return l.over(cut, &outcome)
+	case outcome.NoIteration:
+		l.grow(outcome.Grown)
+		l.pass(&outcome)
+		return nil
 	}
 	l.grow(outcome.Grown)
 	l.profileLayers(rec)

@@ -270,12 +270,14 @@ func (r *Run) Next(ctx context.Context) (rec *profiles.Iteration, done bool, err
 	if r.loop.finished {
 		return nil, true, nil
 	}
-	stop, err := r.loop.obey(ctx, ctx)
-	if err = r.loop.mend(ctx, err); stop || err != nil {
-		return nil, true, errors.Join(err, ctx.Err())
-	}
-	if err := r.loop.mend(ctx, r.loop.iterate(ctx)); err != nil {
-		return nil, true, err
+	for before := r.loop.index; r.loop.index == before && !r.loop.finished; { // a task may wait
+		stop, err := r.loop.obey(ctx, ctx)
+		if err = r.loop.mend(ctx, err); stop || err != nil {
+			return nil, true, errors.Join(err, ctx.Err())
+		}
+		if err := r.loop.mend(ctx, r.loop.iterate(ctx)); err != nil {
+			return nil, true, err
+		}
 	}
 	return &r.loop.rec, r.loop.finished, r.loop.failure
 }

@@ -31,6 +31,10 @@ type Loop struct {
 	Peers  []Peer
 	Locked string
 
+	// Again returns the loop that a launcher has started in place of one whose process has ended, nil if there is none yet. nil
+	// is that of a loop that no launcher starts again.
+	Again func(ctx context.Context, after *loop.Ring) *Loop
+
 	// Notes are lines for the log.
 	Notes []string
 }
@@ -97,11 +101,11 @@ func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (
 	if m.Ring == nil {
 		return nil, errOnce
 	}
-	t := &task{Loop: m.Loop, name: in.Name(), beating: make(chan struct{}), beaten: make(chan struct{})}
+	t := &task{Loop: m.Loop, name: in.Name()}
 	t.schema = Schema(m.Greeting)
 	t.settings = initial(m.Greeting, v.Table())
 	t.ranks = newRanks(m.Loop)
-	go t.beat()
+	t.stopBeating = t.beat()
 	if err := t.Apply(ctx, v); err != nil { // what the command line asks for
 		t.Close()
 		return nil, err

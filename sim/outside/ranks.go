@@ -255,8 +255,9 @@ func (s *rankStep) of(phase int) float64 {
 	return float64(max(0, s.phases[phase]))
 }
 
-// blame names the rank whose own part of the step takes longer than that of all others, if an interval shows it. What a rank
-// does not spend in the exchange is its own: the others' exchange includes waiting for the slowest.
+// blame names the rank whose own part of the step takes longer than that of each other, if intervals show it. What a rank
+// does not spend in the exchange is its own: the others' exchange includes waiting for the slowest. The difference is that to the rank
+// that comes nearest.
 func (r *ranks) blame(v *profiles.Ranks, common []int64, local [][]float64) {
 	size := len(common) / rankBlocks
 	if size < leastBlock || len(r.members) < 2 || r.locked != "" && slices.ContainsFunc(r.members, func(m *member) bool { return m.gone != "" }) {
@@ -273,25 +274,28 @@ func (r *ranks) blame(v *profiles.Ranks, common []int64, local [][]float64) {
 			slow = i
 		}
 	}
-	var blocks []float64
-	for b := range rankBlocks {
-		var longer []float64
-		for k := b * size; k < (b+1)*size; k++ {
-			next := math.Inf(-1)
-			for i := range local {
-				if i != slow {
-					next = max(next, local[i][k])
-				}
-			}
-			longer = append(longer, local[slow][k]-next)
+	nearest := stats.Centre{Value: math.Inf(1)}
+	for i := range local {
+		if i == slow {
+			continue
 		}
-		blocks = append(blocks, median(longer))
+		var blocks []float64
+		for b := range rankBlocks {
+			var longer []float64
+			for k := b * size; k < (b+1)*size; k++ {
+				longer = append(longer, local[slow][k]-local[i][k])
+			}
+			blocks = append(blocks, median(longer))
+		}
+		c := stats.SignedRank(blocks)
+		if stats.AtMost(slowMargin*v.List[slow].Time).Judge(c.Low, c.High) != stats.Above {
+			return
+		}
+		if c.Value < nearest.Value {
+			nearest = c
+		}
 	}
-	c := stats.SignedRank(blocks)
-	if stats.AtMost(slowMargin*v.List[slow].Time).Judge(c.Low, c.High) != stats.Above {
-		return
-	}
-	v.Slow, v.Excess, v.Low, v.High = v.List[slow].Rank, c.Value, c.Low, c.High
+	v.Slow, v.Excess, v.Low, v.High = v.List[slow].Rank, nearest.Value, nearest.Low, nearest.High
 	most := 0.0
 	for phase, p := range r.members[slow].phases {
 		if phase == r.members[slow].exchange {

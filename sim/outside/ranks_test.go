@@ -1,6 +1,7 @@
 package outside_test
 
 import (
+	"context"
 	"math"
 	"os"
 	"path/filepath"
@@ -33,14 +34,7 @@ func train(t *testing.T, world int, each, more time.Duration, slow int) (r *rig,
 	}
 	r.loop = &outside.Loop{Over: r.over, Failure: func() error { return nil }}
 	for rank, w := range writers {
-		ring, err := loop.Open(w.Path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var g *loop.Greeting
-		if err := loop.Wait(nil, func() (bool, error) { g, err = ring.Greeting(); return g != nil, err }); err != nil {
-			t.Fatal(err)
-		}
+		ring, g := greeted(t, w)
 		if rank == 0 {
 			r.loop.Ring, r.loop.Greeting = ring, g
 		} else {
@@ -62,6 +56,19 @@ func train(t *testing.T, world int, each, more time.Duration, slow int) (r *rig,
 	t.Cleanup(r.Close)
 	r.a = aggregate.New(r.events.Follow(), aggregate.Options{})
 	return r, writers, stops
+}
+
+// greeted opens the ring of a loop and waits for its greeting.
+func greeted(t *testing.T, w *looptest.Writer) (ring *loop.Ring, g *loop.Greeting) {
+	t.Helper()
+	ring, err := loop.Open(w.Path)
+	if err == nil {
+		err = loop.Wait(t.Context().Done(), func() (bool, error) { g, err = ring.Greeting(); return g != nil, err })
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ring, g
 }
 
 // applied returns the step at which each rank answered the newest settings, by the records of its ring.
@@ -224,5 +231,73 @@ func TestAComparisonIsHandedOver(t *testing.T) {
 		if got := r.a.Tick(time.Now()).Settings.Get("autocast"); got != "bf16" {
 			t.Errorf("autocast = %s at the end", got)
 		}
+	}
+}
+
+// A launcher that starts its workers again, here with one more, is followed: the settings in force are those of before, and the
+// pane of ranks shows the new ones.
+func TestWorkersThatAreStartedAgainAreFollowed(t *testing.T) {
+	r, writers, stops := train(t, 2, time.Millisecond, 0, 0)
+	folder, asked := t.TempDir(), 0
+	next := &outside.Loop{Over: r.over, Failure: func() error { return nil }}
+	var again []*looptest.Writer
+	for rank := range 3 {
+		again = append(again, looptest.CreateRank(t, folder, 0, rank, 3))
+	}
+	for _, stop := range looptest.Ranks(again, time.Millisecond, 0, 0) {
+		t.Cleanup(stop)
+	}
+	for rank, w := range again {
+		ring, g := greeted(t, w)
+		if rank == 0 {
+			next.Ring, next.Greeting = ring, g
+		} else {
+			next.Peers = append(next.Peers, outside.Peer{Ring: ring, Greeting: g})
+		}
+	}
+	r.loop.Again = func(_ context.Context, after *loop.Ring) *outside.Loop {
+		if after.Path != writers[0].Path {
+			t.Errorf("after %s", after.Path)
+		}
+		if asked++; asked < 4 { // it takes its time
+			return nil
+		}
+		return next
+	}
+	r.next(t)
+	if err := r.Set("autocast", "bf16"); err != nil {
+		t.Fatal(err)
+	}
+	it := r.next(t)
+	for it.Index < 20 {
+		it = r.next(t)
+	}
+	for rank, w := range writers { // a worker fails, and its launcher ends the other
+		stops[rank]()
+		w.State(loop.Failed)
+	}
+	s := r.a.Tick(time.Now())
+	for deadline := time.Now().Add(time.Minute); (s.Ranks == nil || s.Ranks.World != 3) && time.Now().Before(deadline); s = r.a.Tick(time.Now()) {
+		r.next(t)
+	}
+	for range 20 {
+		r.next(t)
+	}
+	s = r.a.Tick(time.Now())
+	var said []string
+	for _, l := range s.Log {
+		said = append(said, l.Text)
+	}
+	if text := strings.Join(said, "\n"); !strings.Contains(text, "3 ranks (2 before)") || strings.Contains(text, "not in force") {
+		t.Error(text)
+	}
+	if s.State == profiles.Failed || s.Ranks == nil || s.Ranks.World != 3 || s.Settings.Get("autocast") != "bf16" {
+		t.Errorf("%s, %+v, autocast = %s", s.State, s.Ranks, s.Settings.Get("autocast"))
+	}
+	if s := r.loop.Ring.Asked(); s == nil || s.Set["autocast"] != "bf16" {
+		t.Errorf("asked of the new workers: %+v", s)
+	}
+	if _, err := os.Stat(writers[0].Path); err == nil {
+		t.Error("the ring of the worker that ended is left")
 	}
 }

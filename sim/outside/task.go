@@ -75,25 +75,39 @@ type task struct {
 	deaf      time.Time        // until then, no greeting is waited for
 	pictures  map[int]loop.Record
 
-	beating, beaten chan struct{}
+	stopBeating func()
+	vacancy     // the process of the loop has ended, and its launcher has not
 }
 
-// beat tells the loop that somebody is there, until Close.
-func (t *task) beat() {
-	defer close(t.beaten)
-	tick := time.NewTicker(beatEvery)
-	defer tick.Stop()
-	for {
-		t.Ring.Beat()
-		for _, p := range t.Peers {
-			p.Ring.Beat()
+// beat tells the loop that somebody is there, until the function that it returns is called.
+func (t *task) beat() (stop func()) {
+	done, over := make(chan struct{}), make(chan struct{})
+	rings := t.rings()
+	go func() {
+		defer close(over)
+		tick := time.NewTicker(beatEvery)
+		defer tick.Stop()
+		for {
+			for _, r := range rings {
+				r.Beat()
+			}
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+			}
 		}
-		select {
-		case <-t.beating:
-			return
-		case <-tick.C:
-		}
+	}()
+	return func() { close(done); <-over }
+}
+
+// rings are those of all ranks.
+func (t *task) rings() []*loop.Ring {
+	all := []*loop.Ring{t.Ring}
+	for _, p := range t.Peers {
+		all = append(all, p.Ring)
 	}
+	return all
 }
 
 // Info describes the run.
@@ -164,28 +178,30 @@ func (t *task) Close() {
 	if t.Ring == nil {
 		return
 	}
-	close(t.beating)
-	<-t.beaten
+	t.stopBeating()
 	over := t.over()
-	for _, r := range append([]Peer{{Ring: t.Ring}}, t.Peers...) {
-		if over && !r.Ring.GoesOn() {
-			r.Ring.Remove()
+	for _, r := range t.rings() {
+		if over && !r.GoesOn() {
+			r.Remove()
 		}
-		r.Ring.Close()
+		r.Close()
 	}
 	t.Ring = nil
 }
 
 // over reports whether the loop has ended, or is not watched any more.
 func (t *task) over() bool {
-	if t.Over != nil {
-		select {
-		case <-t.Over:
-			return true
-		default:
-		}
+	return t.programOver() || t.Ring.State() > loop.Training || t.Over == nil && !t.Ring.Alive() || t.killed()
+}
+
+// programOver reports whether the program has ended that this process has started.
+func (t *task) programOver() bool {
+	select {
+	case <-t.Over: // nil for one that another has started
+		return true
+	default:
+		return false
 	}
-	return t.Ring.State() > loop.Training || t.Over == nil && !t.Ring.Alive()
 }
 
 // next returns the next record; ok is false once there will be none.
@@ -270,6 +286,10 @@ func (t *task) apply(ctx context.Context, v, base settings.Values) error {
 	}
 	if t.marked {
 		next.LeaseMS = int(lease.Milliseconds())
+	}
+	if t.vacant() {
+		t.settings = v // the next loop will have them
+		return nil
 	}
 	if next.After != nil && t.ranks.several() {
 		return &workload.RefusedError{Err: errors.New("several ranks train together, and this comparison does not know its next blocks")}
@@ -488,7 +508,11 @@ func (t *task) Iterate(ctx context.Context, it *profiles.Iteration) (out workloa
 	out.Layers, t.layers = t.layers, nil // a step comes after the last of them
 	out.Ranks = t.ranks.state()
 	if !ok {
-		out.Finished, out.NoIteration = true, true
+		out.NoIteration = true
+		if waits, err := t.succeed(ctx, &out); waits || err != nil {
+			return out, err
+		}
+		out.Finished = true
 		err := t.end(ctx, &out)
 		if lost := t.ranks.gone(); lost != "" && err != nil && ctx.Err() == nil {
 			err = fmt.Errorf("%s: %w", lost, err)

@@ -54,7 +54,7 @@ type Outcome struct {
 	MemoryChanged bool                // the division of memory changes from here on
 	TasksChanged  bool                // of a Lister
 	Finished      bool
-	NoIteration   bool // there was none: the task found that it is finished before one began
+	NoIteration   bool // there was none: the task found that it is finished before one began or, where Finished is false, waits for one
 
 	Grown  *profiles.Schema    // the schema from here on, if it has more than before: see profiles.Grown
 	Said   []profiles.LogEntry // lines for the log, after the iteration

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -44,8 +45,9 @@ type guest struct {
 
 	limited, finished bool // the run ended at a limit, or because the loop ended
 
-	tree *machine.Tree
-	loop *outside.Loop
+	tree   *machine.Tree
+	loop   *outside.Loop
+	trains atomic.Int64 // the process whose loop is shown
 
 	over    chan struct{} // closed once it has ended
 	failure error         // then: how; nil if it ended well or was told to
@@ -133,7 +135,8 @@ func adopt(left *loop.Left) (*guest, error) {
 		p.file, _ = os.Open(os.DevNull)
 	}
 	p.loop = &outside.Loop{Ring: r, Greeting: g, Notes: []string{fmt.Sprintf("process %d trains since before; its earlier steps are not shown", left.PID)}}
-	p.gather(context.Background())
+	p.trains.Store(int64(r.PID))
+	p.gather(context.Background(), p.loop)
 	for _, peer := range p.loop.Peers {
 		peer.Ring.Skip()
 	}
@@ -262,11 +265,8 @@ func (w *wholeLines) flush() {
 	}
 }
 
-// tracebackBegins begins the traceback of an exception, and interruptError the last line of that of an interrupt.
-const (
-	tracebackBegins = "Traceback (most recent call last):"
-	interruptError  = "KeyboardInterrupt"
-)
+// tracebackBegins begins the traceback of an exception.
+const tracebackBegins = "Traceback (most recent call last):"
 
 // farewell returns what is passed on of what a program prints that was told to end: a traceback is held back until it is
 // known to say more than that it was interrupted.
@@ -276,6 +276,7 @@ func (p *guest) farewell(b []byte) []byte {
 		if at < 0 {
 			return b
 		}
+		at = bytes.LastIndexByte(b[:at], '\n') + 1 // with the rank in front of it
 		p.held = bytes.Clone(b[at:])
 		return b[:at]
 	}
@@ -283,13 +284,12 @@ func (p *guest) farewell(b []byte) []byte {
 	return nil
 }
 
-// release passes on what was held back, unless it only says that the program was interrupted.
+// release passes on what was held back, without the tracebacks that only say that the program was interrupted.
 func (p *guest) release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	end := bytes.TrimRight(p.held, "\n")
-	if last := end[bytes.LastIndexByte(end, '\n')+1:]; p.echo != nil && !bytes.HasPrefix(last, []byte(interruptError)) {
-		_, _ = p.echo.Write(p.held)
+	if p.echo != nil {
+		_, _ = p.echo.Write(withoutInterrupts(p.held))
 	}
 	p.held = nil
 }
@@ -333,31 +333,12 @@ func (p *guest) greeted(ctx context.Context, notes io.Writer) (found bool, err e
 	refused, told, begun, starting := map[string]bool{}, false, time.Now(), false
 	err = loop.Wait(ctx.Done(), func() (bool, error) {
 		over := p.hasEnded()
-		for _, path := range loop.In(p.rings) {
-			if refused[path] {
-				continue
-			}
-			r, err := loop.Open(path)
-			if err != nil {
-				continue // still being made
-			}
-			g, err := r.Greeting()
-			if err != nil {
-				refused[path] = true
-				fmt.Fprintf(notes, "prismtop: the loop cannot be shown: %s\n", visible.Text(err.Error()))
-			}
-			if g == nil || r.Rank != 0 {
-				r.Close()
-				continue
-			}
-			p.loop = &outside.Loop{Ring: r, Greeting: g, Over: p.over, Failure: func() error { return p.failure }}
-			p.gather(ctx)
+		if p.loop = p.find(ctx, notes, refused, nil); p.loop != nil {
 			return true, nil
 		}
 		if !starting && time.Since(begun) > startingFor {
-			if starting = true; !p.printsAlready() {
-				fmt.Fprintf(notes, "prismtop: %s is starting; its loop is watched from its second step on\n", p.name)
-			}
+			starting = true
+			fmt.Fprintf(notes, "prismtop: %s is starting (process %d); its loop is watched from its second step on\n", p.name, p.pid)
 		}
 		if !told && p.silent() {
 			told = true
@@ -368,12 +349,46 @@ func (p *guest) greeted(ctx context.Context, notes io.Writer) (found bool, err e
 	return p.loop != nil, errors.Join(err, ctx.Err())
 }
 
+// find returns the loop of the first rank that has greeted, nil if there is none yet: the one that came after another, if that is
+// not nil. Rings that cannot be shown are said once.
+func (p *guest) find(ctx context.Context, notes io.Writer, refused map[string]bool, after *loop.Ring) *outside.Loop {
+	for _, path := range loop.In(p.rings) {
+		if refused[path] || after != nil && path == after.Path {
+			continue
+		}
+		r, err := loop.Open(path)
+		if err != nil {
+			continue // still being made
+		}
+		if r.Rank != 0 || after != nil && !r.GoesOn() {
+			r.Release()
+			continue
+		}
+		g, err := r.Greeting()
+		if err != nil {
+			refused[path] = true
+			fmt.Fprintf(notes, "prismtop: the loop cannot be shown: %s\n", visible.Text(err.Error()))
+		}
+		if g == nil {
+			r.Close()
+			continue
+		}
+		l := &outside.Loop{Ring: r, Greeting: g, Over: p.over, Failure: func() error { return p.failure }}
+		l.Again = func(ctx context.Context, after *loop.Ring) *outside.Loop {
+			return p.find(ctx, io.Discard, refused, after)
+		}
+		p.trains.Store(int64(r.PID))
+		p.gather(ctx, l)
+		return l
+	}
+	return nil
+}
+
 // ranksWithin is how long the rings of other ranks are waited for: all take the same step.
 const ranksWithin = 5 * time.Second
 
 // gather finds the other ranks of a training.
-func (p *guest) gather(ctx context.Context) {
-	l := p.loop
+func (p *guest) gather(ctx context.Context, l *outside.Loop) {
 	if l.Ring.World < 2 {
 		return
 	}
@@ -436,11 +451,12 @@ func (p *guest) observe(o *sim.Options, a *aggregate.Options) {
 	}
 	var rss, peak int64 // as last read: of a program that has ended nothing can be
 	a.Resident = func() (int64, int64, string) {
-		now, most, reason := machine.ReadResidentOf(p.loop.Ring.PID)
+		pid := int(p.trains.Load())
+		now, most, reason := machine.ReadResidentOf(pid)
 		switch {
 		case reason == "":
 			rss, peak = now, most
-		case peak > 0 && !machine.Runs(p.loop.Ring.PID):
+		case peak > 0 && !machine.Runs(pid):
 			return rss, peak, ""
 		}
 		return now, most, reason

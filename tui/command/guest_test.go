@@ -31,19 +31,36 @@ func TestWhatAProgramPrintsIsPassedOnInWholeLines(t *testing.T) {
 
 // A program that was told to end says its farewell, but not that it was interrupted.
 func TestAnInterruptedProgramEndsQuietly(t *testing.T) {
-	const trace = tracebackBegins + "\n  File \"train.py\", line 48, in <module>\n"
+	const (
+		trace     = tracebackBegins + "\n  File \"train.py\", line 48, in <module>\n    step()\n"
+		interrupt = trace + "KeyboardInterrupt\n"
+		full      = trace + "OSError: full\n"
+		during    = "\nDuring handling of the above exception, another exception occurred:\n\n"
+	)
+	of := func(rank, text string) string {
+		return rank + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+rank) + "\n"
+	}
+	interleaved := ""
+	for i, line := range strings.SplitAfter(of("[rank0]: ", interrupt), "\n") {
+		interleaved += line + strings.SplitAfter(of("[rank1]: ", interrupt), "\n")[i]
+	}
 	for _, tt := range []struct{ name, printed, want string }{
-		{"an interrupt", "saved\n" + trace + interruptError + "\n", "saved\n"},
-		{"with its message", trace + interruptError + ": stop\n", ""},
-		{"another exception", trace + interruptError + "\n\nDuring handling\n" + trace + "OSError: full\n", trace + interruptError + "\n\nDuring handling\n" + trace + "OSError: full\n"},
-		{"a traceback that it printed itself", trace + interruptError + "\nsaved\n", trace + interruptError + "\nsaved\n"},
+		{"an interrupt", "saved\n" + interrupt, "saved\n"},
+		{"with its message", trace + "KeyboardInterrupt: stop\n", ""},
+		{"another exception", full, full},
+		{"another exception after it", interrupt + during + full, interrupt + during + full},
+		{"an interrupt of a handler", full + during + interrupt, ""},
+		{"what is printed after it", interrupt + "saved\n" + full, "saved\n" + full},
+		{"several ranks", interleaved + "saved\n", "saved\n"},
+		{"one of several ranks failed", of("[rank0]: ", interrupt) + of("[rank1]: ", full), of("[rank1]: ", full)},
+		{"a launcher", trace + "torch.distributed.elastic.multiprocessing.api.SignalException: Process 7 got signal: 2\n", ""},
 		{"nothing", "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := newGuest("train.py", "")
 			var out strings.Builder
 			p.echo, p.written = &out, time.Now()
-			p.take([]byte("before\n" + trace + interruptError + "\n"))
+			p.take([]byte("before\n" + interrupt))
 			before := out.String()
 			p.ended = true
 			for _, part := range strings.SplitAfter(tt.printed, "\n") {

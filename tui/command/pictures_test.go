@@ -88,17 +88,20 @@ func (g *gallery) save(name string) {
 	g.Save(filepath.Join(g.folder, "screens", name+"-"+g.size+".png"), g.origin)
 }
 
-// open shows a pane on the whole screen.
-func (g *gallery) open(pane int) {
+// open shows a pane of the list on the whole screen.
+func (g *gallery) open(pane int) { g.zoom(listed[pane]) }
+
+// zoom shows a pane on the whole screen.
+func (g *gallery) zoom(d drawn) {
 	g.Press("P")
 	g.See("enter zooms")
 	g.Press("home")
-	for range listed[pane].row() {
+	for range d.row() {
 		g.Press("down")
 	}
 	g.Press("enter")
 	g.Gone("enter zooms")
-	g.See(" " + listed[pane].title + " ")
+	g.See(" " + d.title + " ")
 }
 
 // close returns to all panes.
@@ -268,6 +271,23 @@ func TestPicturesOfAPythonLoop(t *testing.T) {
 		g.resize(size.width, size.height)
 		g.save("python")
 	}
+	x.Press("q", "y")
+}
+
+// The picture of the pane of ranks is of four processes, of which one takes longer, by the Python that TORCH_PYTHON names.
+func TestPictureOfRanks(t *testing.T) {
+	python := os.Getenv("TORCH_PYTHON")
+	if !*update || python == "" {
+		t.Skip("skipped: draws pictures only with -update, and with a Python that has PyTorch in TORCH_PYTHON")
+	}
+	x := ptytest.Open(t, 120, 40)
+	x.Start(withDefaults(t, "python", "--", python, "-m", "torch.distributed.run", "--nproc-per-node", "4",
+		inRepository(t, "profiles/loop/python/testdata/ddp.py"), "1000000", "2", "10"))
+	x.See("Phases", "Ranks", "rank 2 is waited for")
+	g := &gallery{x, inRepository(t, "docs"), "120x40", origin(t)}
+	g.zoom(drawn{"ranks", "Ranks"})
+	g.See("rank 2 is waited for")
+	g.save("ranks")
 	x.Press("q", "y")
 }
 

@@ -1,4 +1,4 @@
-"""A training with the stand-in for PyTorch, whose steps take some milliseconds: until a file named stop is there."""
+"""A training with the stand-in for PyTorch, whose steps take some milliseconds: until a file named stop is there, or this one is not."""
 import functools
 import os
 import sys
@@ -28,10 +28,16 @@ class Net(torch.nn.Module):
 
 if prismtop:
     mask = prismtop.cache(mask, title="masks")
+
+
+def ends():
+    return os.path.exists("stop") or not os.path.exists(__file__)  # the folder of a test that has ended
+
+
 step = 0
 net = Net()
 optimizer = torch.optim.Optimizer(net.parameters())
-while not os.path.exists("stop"):
+while not ends():
     for x, _ in torch.utils.data.DataLoader(200):
         optimizer.zero_grad()
         net(x)
@@ -40,7 +46,7 @@ while not os.path.exists("stop"):
         step += 1
         if step % 50 == 0:
             print("step", step, flush=True)
-        if os.path.exists("stop"):
+        if ends():
             break
 patched = [name for name, there in [("hooks", torch.before or torch.after), ("call", "__call__" in vars(Net)), ("backward", hasattr(torch.autograd.backward, "__wrapped__")),
                                     ("next", hasattr(torch.utils.data.dataloader._BaseDataLoaderIter.__next__, "__wrapped__")), ("excepthook", sys.excepthook is not sys.__excepthook__),
