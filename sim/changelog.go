@@ -26,7 +26,8 @@ func (c *changeLog) list(now, next settings.Values, index int64, ablating bool) 
 	at := time.Since(c.began)
 	for _, key := range next.Differing(now) {
 		k, _ := next.Lookup(key)
-		change := profiles.Change{Key: key, Before: now.Get(key), After: next.Get(key), Iteration: index, At: at, Ablation: ablating, Limit: k.Limit}
+		change := profiles.Change{Key: key, Before: now.Get(key), After: next.Get(key), Iteration: index, At: at,
+			Ablation: ablating, Limit: k.Limit}
 		if !ablating {
 			change.Asked = max(0, c.asked.Sub(c.began))
 		}
@@ -72,7 +73,8 @@ func (c *changeLog) suspended(before, now settings.Values) {
 		given, other, is := now.Suspended(k.Name)
 		switch {
 		case is && !was:
-			c.stream.Log(fmt.Sprintf("%s %g was given for %s and is suspended under %s: %s", k.Name, now.Number(k.Name), given, other, k.Suspended))
+			c.stream.Log(fmt.Sprintf("%s %g was given for %s and is suspended under %s: %s", k.Name,
+				now.Number(k.Name), given, other, k.Suspended))
 		case was && !is:
 			c.stream.Log(fmt.Sprintf("%s %g is in force for %s", k.Name, now.Number(k.Name), now.Of(k.Name)))
 		}

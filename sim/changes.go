@@ -103,7 +103,8 @@ func (l *loop) apply(cut context.Context, next settings.Values, ablating bool) e
 }
 
 // refuse returns to the settings before changes that the task refused.
-func (l *loop) refuse(cut context.Context, before settings.Values, changes []profiles.Change, why error, ablating bool) error {
+func (l *loop) refuse(cut context.Context, before settings.Values, changes []profiles.Change, why error,
+	ablating bool) error {
 	l.settings = before
 	l.read()
 	c := &changes[0]
@@ -170,7 +171,8 @@ func (l *loop) moved(failed string, again int) {
 	if device == nil {
 		return
 	}
-	m := profiles.Moved{Device: device.Device(), Kernels: device.Kernels(), Card: cardOf(device), Failed: failed, Again: again}
+	m := profiles.Moved{Device: device.Device(), Kernels: device.Kernels(), Card: cardOf(device), Failed: failed,
+		Again: again}
 	if m.Device == l.info.Device && m.Kernels == l.info.Kernels && m.Card == l.info.Card && failed == "" {
 		return
 	}
@@ -217,7 +219,8 @@ func (l *loop) mend(cut context.Context, err error) error {
 	l.run.stream.Layers(nil, nil)
 	l.changes.publish(changes, l.settings, l.info.Device, l.work)
 	l.run.stream.Memory(l.memory())
-	text := fmt.Sprintf("%v: continuing on the CPU from the newest copy of the weights; %s lost", err, unit.Plural(int(from.Lost), "iteration", "iterations"))
+	text := fmt.Sprintf("%v: continuing on the CPU from the newest copy of the weights; %s lost", err,
+		unit.Plural(int(from.Lost), "iteration", "iterations"))
 	l.moved(text, again)
 	l.run.stream.Refuse(text)
 	return nil

@@ -166,7 +166,8 @@ func (l *loop) checkpoint(ctx context.Context) error {
 	}
 	c := &l.checkpoints
 	c.copied = time.Now()
-	w := toWrite{run: run, state: state, reached: l.reads.reached(l.index, len(l.units.newest)), start: l.restarts, names: l.run.checkpointNames()}
+	w := toWrite{run: run, state: state, reached: l.reads.reached(l.index, len(l.units.newest)), start: l.restarts,
+		names: l.run.checkpointNames()}
 	if best, keeps := c.keepsBest(); keeps {
 		w.best = l.improved(ctx, best)
 	}

@@ -239,7 +239,8 @@ func (c *comparing) unplan(cut context.Context, base settings.Values) error {
 }
 
 // restore shows the last table of a comparison and restores the settings.
-func (c *comparing) restore(cut context.Context, left *experiment.Comparison, last *profiles.Ablation, besides string) error {
+func (c *comparing) restore(cut context.Context, left *experiment.Comparison, last *profiles.Ablation,
+	besides string) error {
 	if err := c.unplan(cut, left.Base()); err != nil {
 		return err
 	}
@@ -302,7 +303,8 @@ func (c *comparing) abandon(why string) {
 // moment returns the run as a comparison sees it.
 func (l *loop) moment() moment {
 	return moment{
-		settings: l.settings, schema: &l.info.Schema, index: l.index, paused: l.paused, finished: l.finished, forks: l.fork != nil,
+		settings: l.settings, schema: &l.info.Schema, index: l.index, paused: l.paused, finished: l.finished,
+		forks:  l.fork != nil,
 		newest: &l.rec, typical: l.typical.time(), work: l.work, quality: l.view.quality,
 	}
 }

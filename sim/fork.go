@@ -34,7 +34,8 @@ func (l *loop) forkHere(cut context.Context) error {
 	if l.fork == nil || l.comparing.now != nil {
 		return nil
 	}
-	news, ended, err := l.fork.Pair(cut, experiment.Point{Task: l.work, Settings: l.settings, Index: l.index, Interrupted: l.run.pending.Load})
+	news, ended, err := l.fork.Pair(cut, experiment.Point{Task: l.work, Settings: l.settings, Index: l.index,
+		Interrupted: l.run.pending.Load})
 	switch {
 	case err != nil:
 		return err

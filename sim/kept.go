@@ -82,7 +82,8 @@ func restartPath(path string, n int) string {
 func resumedFamily(path string, from *Resumed) family {
 	f := family{path: path, newest: -1}
 	folder, name := filepath.Dir(from.Path), filepath.Base(from.Path)
-	if !sameFolder(folder, filepath.Dir(path)) || name != filepath.Base(path) && name != filepath.Base(f.bestPath()) && !f.isOlder(name) {
+	if !sameFolder(folder, filepath.Dir(path)) || name != filepath.Base(path) &&
+		name != filepath.Base(f.bestPath()) && !f.isOlder(name) {
 		return f
 	}
 	if name == filepath.Base(path) {
@@ -142,7 +143,8 @@ func (l *loop) improved(ctx context.Context, best *checkpoint.Best) *checkpoint.
 	}
 	if best != nil {
 		was := float64(best.Quality)
-		if better := q > was; better != (l.info.Schema.Series[l.view.quality].Better == profiles.MoreIsBetter) || q == was {
+		if better := q > was; better != (l.info.Schema.Series[l.view.quality].Better == profiles.MoreIsBetter) ||
+			q == was {
 			return nil
 		}
 	}
@@ -152,7 +154,8 @@ func (l *loop) improved(ctx context.Context, best *checkpoint.Best) *checkpoint.
 // write writes a checkpoint as the newest of the family, keeps the one before under another name, and
 // removes those beyond last. It returns the family with it. improved is true of the best checkpoint so far. lost is
 // why another than the newest could not be kept or removed.
-func (f family) write(last int, improved bool, run *checkpoint.Run, state *checkpoint.State) (after family, lost, err error) {
+func (f family) write(last int, improved bool, run *checkpoint.Run, state *checkpoint.State) (after family, lost,
+	err error) {
 	folder := filepath.Dir(f.path)
 	if last > 1 && f.newest >= 0 && f.newest != run.Iteration {
 		older := f.older(f.newest)

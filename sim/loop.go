@@ -459,7 +459,8 @@ func (l *loop) obey(ctx, cut context.Context) (stop bool, err error) {
 	}
 	_, goesOn := l.work.(workload.Timekeeper)
 	for began := time.Now(); ; {
-		if goesOn && !l.paused && !l.finished && time.Since(began) > commandsFor { // its iterations wait to be published
+		// its iterations wait to be published
+		if goesOn && !l.paused && !l.finished && time.Since(began) > commandsFor {
 			return false, nil
 		}
 		c, ok := l.run.take()

@@ -45,7 +45,8 @@ func OpenCheckpoint(ctx context.Context, path string, workloads []Kind) (*Resume
 		}
 		return &Resumed{c, path, v, settings.MaxUnits(w.Schema.Unit.Many)}, nil
 	}
-	return nil, fmt.Errorf("checkpoint %s: the workload %q is unknown: must be %s", path, c.Workload, strings.Join(known, " or "))
+	return nil, fmt.Errorf("checkpoint %s: the workload %q is unknown: must be %s", path, c.Workload,
+		strings.Join(known, " or "))
 }
 
 // Check returns an error if the run cannot go on under the settings.
@@ -63,9 +64,12 @@ func (c *Resumed) Check(v settings.Values) error {
 	case c.Finished:
 		return fmt.Errorf("checkpoint %s: the run is complete: there is nothing to go on with", c.Path)
 	case iterations > 0 && iterations <= c.Iteration:
-		return v.Wrong(settings.MaxIterations, fmt.Sprintf("must be above %d, the iterations of the checkpoint %s, or 0 for no limit", c.Iteration, c.Path))
+		return v.Wrong(settings.MaxIterations,
+			fmt.Sprintf("must be above %d, the iterations of the checkpoint %s, or 0 for no limit", c.Iteration,
+				c.Path))
 	case units > 0 && units <= c.Ended():
-		return v.Wrong(c.limit, fmt.Sprintf("must be above %d, as far as the checkpoint %s is, or 0 for all", c.Ended(), c.Path))
+		return v.Wrong(c.limit, fmt.Sprintf("must be above %d, as far as the checkpoint %s is, or 0 for all",
+			c.Ended(), c.Path))
 	}
 	return nil
 }

@@ -36,7 +36,8 @@ func (v *view) find() {
 
 // look compares the reconstruction with the truth and publishes its picture, if
 // due. Its time counts as metrics; other iterations have none. The error is that of the device.
-func (v *view) look(cut context.Context, work workload.Task, rec *profiles.Iteration, outcome *workload.Outcome, last, sound bool) (values profiles.Values, has bool, err error) {
+func (v *view) look(cut context.Context, work workload.Task, rec *profiles.Iteration, outcome *workload.Outcome, last,
+	sound bool) (values profiles.Values, has bool, err error) {
 	start := time.Now()
 	values, has = outcome.Measured, outcome.UnitEnded || outcome.Measures
 	due := last || outcome.StageEnded || v.due(start)

@@ -137,7 +137,8 @@ func Replicate(base settings.Values, change Pairing, of int64, o Options) *Sched
 	o.Rounds = Looks[len(Looks)-1]
 	if o.Within > 0 {
 		o.Rounds = math.MaxInt32
-		o.Warmup, o.Least, o.Time = cmp.Or(o.Warmup, profiles.DecisionWarmup), cmp.Or(o.Least, profiles.DecisionLeast), cmp.Or(o.Time, profiles.DecisionBlock)
+		o.Warmup, o.Least, o.Time = cmp.Or(o.Warmup, profiles.DecisionWarmup),
+			cmp.Or(o.Least, profiles.DecisionLeast), cmp.Or(o.Time, profiles.DecisionBlock)
 	}
 	if o.Time <= 0 {
 		o.Time = profiles.ReplicationBlock
@@ -147,7 +148,8 @@ func Replicate(base settings.Values, change Pairing, of int64, o Options) *Sched
 
 func plan(base settings.Values, pairings []Pairing, replication bool, of int64, o Options) *Schedule {
 	o = o.withDefaults()
-	s := &Schedule{timing: newTiming(o), base: base, replication: replication, of: of, random: rand.New(rand.NewPCG(o.Seed, 0x5eed))}
+	s := &Schedule{timing: newTiming(o), base: base, replication: replication, of: of,
+		random: rand.New(rand.NewPCG(o.Seed, 0x5eed))}
 	for _, p := range pairings {
 		r := row{
 			AblationRow: profiles.AblationRow{Key: p.Key, Off: p.Off, On: p.On, Note: p.Note, Sequential: replication},

@@ -34,7 +34,8 @@ type Factorial struct {
 // base. If base cannot take one of them, the ablation has ended, with that reason.
 func NewFactorial(base settings.Values, o Options) *Factorial {
 	o = o.withDefaults()
-	f := &Factorial{timing: newTiming(o), base: base, factors: o.Factors, random: rand.New(rand.NewPCG(o.Seed, 0xfac70))}
+	f := &Factorial{timing: newTiming(o), base: base, factors: o.Factors,
+		random: rand.New(rand.NewPCG(o.Seed, 0xfac70))}
 	cells, err := Combinations(base, o.Factors)
 	if err != nil {
 		f.End(err.Error())
@@ -53,7 +54,8 @@ func NewFactorial(base settings.Values, o Options) *Factorial {
 // too few.
 func Combinations(base settings.Values, factors []settings.Factor) ([]settings.Values, error) {
 	if n := len(factors); n < settings.LeastFactors || n > settings.MostFactors {
-		return nil, fmt.Errorf("%s: must be %d to %d", unit.Plural(n, "setting", "settings"), settings.LeastFactors, settings.MostFactors)
+		return nil, fmt.Errorf("%s: must be %d to %d", unit.Plural(n, "setting", "settings"), settings.LeastFactors,
+			settings.MostFactors)
 	}
 	cells := make([]settings.Values, 1<<len(factors))
 	for on := range cells {

@@ -104,7 +104,8 @@ func (t *timing) count(it *profiles.Iteration) timed {
 	} else {
 		b.idle += it.Total
 	}
-	if left := b.seen - t.options.Warmup - len(b.nanos); left > patience*max(b.want, t.options.Least) && b.idle > idleFor {
+	if left := b.seen - t.options.Warmup - len(b.nanos); left > patience*max(b.want, t.options.Least) &&
+		b.idle > idleFor {
 		t.End("hardly an iteration can be compared: samples end at once")
 		return within
 	}

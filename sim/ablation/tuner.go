@@ -128,7 +128,8 @@ func (t *Tuner) advance() {
 	}
 	t.rows = append(t.rows, row{AblationRow: profiles.AblationRow{
 		Key: settings.BatchSize, Off: strconv.Itoa(t.search.best()), On: strconv.Itoa(candidate), Sequential: true,
-		Effect: math.NaN(), Low: math.Inf(-1), High: math.Inf(1), Quality: math.NaN(), QualityLow: math.Inf(-1), QualityHigh: math.Inf(1),
+		Effect: math.NaN(), Low: math.Inf(-1), High: math.Inf(1), Quality: math.NaN(), QualityLow: math.Inf(-1),
+		QualityHigh: math.Inf(1),
 	}})
 	t.block.reset(0)
 }

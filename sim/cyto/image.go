@@ -89,7 +89,8 @@ const (
 func (o CellsOptions) Check() error {
 	for voxels, i := 1, 0; i < 3; i++ {
 		if o.Sides[i] < 1 || voxels > maxVoxels/o.Sides[i] {
-			return fmt.Errorf("cells: sides of %dx%dx%d: must be positive, and %d voxels at most", o.Sides[0], o.Sides[1], o.Sides[2], maxVoxels)
+			return fmt.Errorf("cells: sides of %dx%dx%d: must be positive, and %d voxels at most", o.Sides[0],
+				o.Sides[1], o.Sides[2], maxVoxels)
 		}
 		voxels *= o.Sides[i]
 	}

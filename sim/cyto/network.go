@@ -202,7 +202,8 @@ func (b *builder) up(name string, x, skip nn.Value, filters int) nn.Value {
 }
 
 // normalised adds convolution i of a block with its norm.
-func (b *builder) normalised(name string, i int, w nn.Value, stride int, slope float32, residual nn.Value, x ...nn.Value) nn.Value {
+func (b *builder) normalised(name string, i int, w nn.Value, stride int, slope float32, residual nn.Value,
+	x ...nn.Value) nn.Value {
 	b.graph.Layer(fmt.Sprintf("%s %d", name, i), nn.PhaseForward)
 	y := b.graph.Conv3D(w, nn.Value{}, stride, x...)
 	return b.graph.InstanceNorm(fmt.Sprintf("%s.norm%d", name, i), y, residual, normEpsilon, slope)

@@ -38,7 +38,8 @@ type replica struct {
 // first replica's, on the first backend, and stays the caller's; the others start from
 // its variables. o.Batch is the batch of all together, a multiple of their number; o has a
 // loss. When ctx ends, its error is returned. Close frees the replicas.
-func NewReplicas(ctx context.Context, n *Network, backends []nn.Backend, state nn.State, o PlanOptions) (*Replicas, error) {
+func NewReplicas(ctx context.Context, n *Network, backends []nn.Backend, state nn.State, o PlanOptions) (*Replicas,
+	error) {
 	count := len(backends)
 	switch {
 	case count < 1:
@@ -151,7 +152,8 @@ func (r *Replicas) Step(ctx context.Context, image, target []float32, rate float
 func (r *Replicas) Forward(ctx context.Context, image, target []float32) (loss float64, err error) {
 	size := r.share * r.sides
 	if len(image) != len(r.replicas)*size || len(target) != len(image) {
-		return 0, fmt.Errorf("cyto replicas: %d voxels and %d targets for a batch of %d", len(image), len(target), len(r.replicas)*size)
+		return 0, fmt.Errorf("cyto replicas: %d voxels and %d targets for a batch of %d", len(image), len(target),
+			len(r.replicas)*size)
 	}
 	err = r.each(func(i int, p *replica) error {
 		p.exe.Write(p.image, image[i*size:][:size])

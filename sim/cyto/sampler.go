@@ -80,7 +80,8 @@ type Cropper struct {
 
 // NewCropper returns a cropper. augment changes images, not targets.
 func NewCropper(patch [3]int, augment bool) *Cropper {
-	return &Cropper{patch: patch, augment: augment, points: make([]float64, mostPoints), values: make([]float64, mostPoints)}
+	return &Cropper{patch: patch, augment: augment, points: make([]float64, mostPoints),
+		values: make([]float64, mostPoints)}
 }
 
 // Floats is the number of values of a patch.

@@ -22,7 +22,8 @@ func Zoom(ctx context.Context, from Image, factor float64) (Image, error) {
 			sides[a] = int(float64(side) * factor)
 		}
 		if sides[a] < 1 {
-			return Image{}, fmt.Errorf("zoom of %g for sides of %dx%dx%d voxels: leaves none", factor, from.Sides[0], from.Sides[1], from.Sides[2])
+			return Image{}, fmt.Errorf("zoom of %g for sides of %dx%dx%d voxels: leaves none", factor, from.Sides[0],
+				from.Sides[1], from.Sides[2])
 		}
 	}
 	if sides == from.Sides {

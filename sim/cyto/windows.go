@@ -83,7 +83,8 @@ func NewWindows(ctx context.Context, n *Network, backend nn.Backend, state nn.St
 		return nil, fmt.Errorf("cyto windows: %w", err)
 	}
 	weights := WindowWeights(o.Sides)
-	return &Windows{plan: plan, exe: exe, sides: o.Sides, batch: o.Batch, weights: weights, logits: make([]float32, o.Batch*len(weights))}, nil
+	return &Windows{plan: plan, exe: exe, sides: o.Sides, batch: o.Batch, weights: weights,
+		logits: make([]float32, o.Batch*len(weights))}, nil
 }
 
 // Close frees the plan's memory.

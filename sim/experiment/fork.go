@@ -26,7 +26,8 @@ type Fork struct {
 // NewFork compares the result under settings with that under those before a change: undone holds the changed settings
 // with their previous values, and iteration is where the change took effect. quality is the series of the quality, −1
 // for none.
-func NewFork(task workload.Task, v settings.Values, schema *profiles.Schema, quality int, undone []settings.Assignment, iteration int64) (*Fork, error) {
+func NewFork(task workload.Task, v settings.Values, schema *profiles.Schema, quality int,
+	undone []settings.Assignment, iteration int64) (*Fork, error) {
 	before, err := v.With(undone...)
 	if err == nil {
 		err = before.Validate()
@@ -46,7 +47,8 @@ func NewFork(task workload.Task, v settings.Values, schema *profiles.Schema, qua
 	}
 	keys, was, is := differences(before, v)
 	f := &Fork{before: before, schema: schema, view: profiles.Fork{
-		Running: true, Of: iteration, Key: keys, Before: was, After: is, Arm: profiles.ForkArm, Planned: profiles.ForkCount,
+		Running: true, Of: iteration, Key: keys, Before: was, After: is, Arm: profiles.ForkArm,
+		Planned: profiles.ForkCount,
 	}}
 	if quality >= 0 {
 		f.series = append(f.series, quality)
@@ -141,7 +143,8 @@ func (f *Fork) Pair(cut context.Context, p Point) (news bool, ended string, err 
 }
 
 // arms runs both arms from the mark. If an arm diverges, the error wraps ErrDiverged.
-func (f *Fork) arms(cut context.Context, p Point, task workload.Forker) (pair [2]profiles.Values, whole bool, err error) {
+func (f *Fork) arms(cut context.Context, p Point, task workload.Forker) (pair [2]profiles.Values, whole bool,
+	err error) {
 	for arm, v := range []settings.Values{f.before, p.Settings} {
 		if err := p.Task.Apply(cut, v); err != nil {
 			return pair, false, err

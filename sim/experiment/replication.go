@@ -16,7 +16,8 @@ import (
 // holds the changed settings with their previous values, and iteration is where the change took effect. A change
 // that is no longer in force, or cannot be reverted, is an error. If undone has every optimisation that saves time
 // off, all of them are switched, from off to on, whatever the settings in force are.
-func NewReplication(base settings.Values, schema *profiles.Schema, undone []settings.Assignment, iteration int64) (*Comparison, error) {
+func NewReplication(base settings.Values, schema *profiles.Schema, undone []settings.Assignment,
+	iteration int64) (*Comparison, error) {
 	before, err := base.With(undone...)
 	after, everything := base, EverythingOn(base.Table(), undone)
 	if err == nil && everything != nil {
@@ -67,7 +68,8 @@ type Press struct {
 func NewDecision(schema *profiles.Schema, p Press, iteration int64) *Comparison {
 	changed := p.After.Differing(p.Before)
 	switch {
-	case p.After.Get(settings.Decide) != settings.DecideAuto, !p.After.Table().Revertible(changed...), len(changed) == 0:
+	case p.After.Get(settings.Decide) != settings.DecideAuto, !p.After.Table().Revertible(changed...),
+		len(changed) == 0:
 		return nil
 	case p.Took > slowSwitch, decisionNeeds*p.Iteration > profiles.DecisionTime:
 		return nil
@@ -82,7 +84,8 @@ func pairing(before, after settings.Values) ablation.Pairing {
 }
 
 // replicate switches between the settings of a change, for a time at most, 0 for no limit.
-func replicate(base settings.Values, schema *profiles.Schema, began string, change ablation.Pairing, iteration int64, within time.Duration) *Comparison {
+func replicate(base settings.Values, schema *profiles.Schema, began string, change ablation.Pairing, iteration int64,
+	within time.Duration) *Comparison {
 	return Compare(base, began, func() Schedule {
 		return ablation.Replicate(base, change, iteration, optionsFor(schema, ablation.Options{Within: within}))
 	})

@@ -20,7 +20,8 @@ func Tunes(v settings.Values, schema *profiles.Schema) bool {
 
 // NewTuner searches the batch size of the most items a second. check returns an error for settings that this machine
 // does not support.
-func NewTuner(base settings.Values, schema *profiles.Schema, check func(v settings.Values, key string) error) *Comparison {
+func NewTuner(base settings.Values, schema *profiles.Schema,
+	check func(v settings.Values, key string) error) *Comparison {
 	c := Compare(base, "auto-tuner began at "+settings.BatchSize+" = "+base.Get(settings.BatchSize), func() Schedule {
 		return ablation.NewTuner(base, ablation.TunerOptions{
 			Options: optionsFor(schema, ablation.Options{}),

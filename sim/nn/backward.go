@@ -104,7 +104,8 @@ func (b *backward) emit(t *taped, op Op, in []BufferID, out spec) BufferID {
 // emitAll appends a step with new results.
 func (b *backward) emitAll(t *taped, op Op, in []BufferID, out ...spec) []BufferID {
 	what := op.opName()
-	if _, seed := op.(Seed); !seed && !strings.HasSuffix(what, "grad") && !strings.HasSuffix(what, " dX") && !strings.HasSuffix(what, " dW") {
+	if _, seed := op.(Seed); !seed && !strings.HasSuffix(what, "grad") && !strings.HasSuffix(what, " dX") &&
+		!strings.HasSuffix(what, " dW") {
 		what += " grad"
 	}
 	name := b.c.name(t.layer, what)

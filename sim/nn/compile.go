@@ -364,7 +364,8 @@ func (c *compiler) step(name string, op Op, phase Phase, in, out []BufferID) {
 		s.Op = k.kernel()
 	}
 	switch op.(type) {
-	case Conv2D, Conv2DGradInput, Conv2DGradWeight, ConvTranspose2D, ConvTranspose2DGradInput, ConvTranspose2DGradWeight, ConvAdam,
+	case Conv2D, Conv2DGradInput, Conv2DGradWeight, ConvTranspose2D, ConvTranspose2DGradInput,
+		ConvTranspose2DGradWeight, ConvAdam,
 		Conv3D, Conv3DGradInput, Conv3DGradWeight:
 		s.Products = c.options.Products
 	}

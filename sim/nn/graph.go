@@ -94,7 +94,8 @@ func (g *Graph) Parameter(name string, shape tensor.Shape, init Init) Value {
 	if err != nil {
 		return g.fail(err)
 	}
-	return g.leaf(value{spec: spec{shape, tensor.Float32}, name: name, source: fromParameter, variable: p.value, parameter: p})
+	return g.leaf(value{spec: spec{shape, tensor.Float32}, name: name, source: fromParameter, variable: p.value,
+		parameter: p})
 }
 
 // Statistic declares an array of the model that the network itself updates, such

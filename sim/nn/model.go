@@ -54,7 +54,8 @@ type ModelOptions struct {
 
 // NewModel makes an empty registry.
 func NewModel(o ModelOptions) *Model {
-	m := &Model{seed: o.Seed, amsgrad: o.AMSGrad, inits: map[int]Init{}, index: map[string]int{}, byName: map[string]*parameter{}}
+	m := &Model{seed: o.Seed, amsgrad: o.AMSGrad, inits: map[int]Init{}, index: map[string]int{},
+		byName: map[string]*parameter{}}
 	m.step = m.add(Variable{Name: StepVariable, Category: Moments})
 	m.scale = m.add(Variable{Name: ScaleVariable, Category: Scratch, Initial: []float32{InitialScale}})
 	m.good = m.add(Variable{Name: GoodVariable, Category: Scratch})

@@ -55,7 +55,8 @@ func (c *compiler) beginAdam(s *scaler) (rate, step BufferID) {
 // adam returns the operator with the plan's constants.
 func (c *compiler) adam(scaler bool) Adam {
 	o := c.options.Adam
-	return Adam{Beta1: o.Beta1, Beta2: o.Beta2, Eps: o.Eps, Decay: o.Decay, AMSGrad: c.graph.model.amsgrad, Scaler: scaler}
+	return Adam{Beta1: o.Beta1, Beta2: o.Beta2, Eps: o.Eps, Decay: o.Decay, AMSGrad: c.graph.model.amsgrad,
+		Scaler: scaler}
 }
 
 // adamState returns the variables of a parameter that Adam updates: its value and
@@ -95,7 +96,8 @@ func (c *compiler) optimize(all []trained, s *scaler, begun *updates) {
 		emit(p.name, adam, in, out)
 	}
 	if s != nil {
-		emit("", ScalerUpdate{Interval: scalerInterval}, []BufferID{s.found, s.scale, s.good}, []BufferID{s.scale, s.good})
+		emit("", ScalerUpdate{Interval: scalerInterval}, []BufferID{s.found, s.scale, s.good},
+			[]BufferID{s.scale, s.good})
 	}
 }
 

@@ -74,7 +74,8 @@ func (o ConvTranspose2D) backward(b *backward, t *taped, gy BufferID) error {
 	if o.ReLU {
 		gy = b.rectified(t, gy)
 	}
-	b.convolution(t, gy, ConvTranspose2DGradInput{o.Stride, o.Pad}, ConvAdam{Stride: o.Stride, Pad: o.Pad, Transposed: true})
+	b.convolution(t, gy, ConvTranspose2DGradInput{o.Stride, o.Pad},
+		ConvAdam{Stride: o.Stride, Pad: o.Pad, Transposed: true})
 	return nil
 }
 

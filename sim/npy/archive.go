@@ -118,9 +118,11 @@ func (e Entry) Load(ctx context.Context, accept func(Header) error) (h Header, d
 		count, known := h.Bytes()
 		switch {
 		case !known:
-			return fmt.Errorf("elements of type %s, or a shape (%s), that are not supported", h.Type, JoinShape(h.Shape))
+			return fmt.Errorf("elements of type %s, or a shape (%s), that are not supported", h.Type,
+				JoinShape(h.Shape))
 		case count != size-head:
-			return fmt.Errorf("damaged NPZ: %d bytes of data, must be %d for the shape (%s)", size-head, count, JoinShape(h.Shape))
+			return fmt.Errorf("damaged NPZ: %d bytes of data, must be %d for the shape (%s)", size-head, count,
+				JoinShape(h.Shape))
 		}
 		var all bytes.Buffer
 		n, err := io.CopyN(&all, r, count)

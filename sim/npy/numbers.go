@@ -103,7 +103,8 @@ func (a *Archive) Numbers(name string, accept func(Header) error, take func(floa
 		e, known := ElementOf(h.Type)
 		bytes, bounded := h.Bytes()
 		if !known || !bounded {
-			return fmt.Errorf("elements of type %s, or a shape (%s), that are not supported", visible.Text(h.Type), JoinShape(h.Shape))
+			return fmt.Errorf("elements of type %s, or a shape (%s), that are not supported", visible.Text(h.Type),
+				JoinShape(h.Shape))
 		}
 		if err := accept(h); err != nil {
 			return err

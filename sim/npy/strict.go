@@ -150,7 +150,8 @@ func (e Element) array(kind string, shape tensor.Shape, data []byte) (*Array, er
 		n *= 2
 	}
 	if len(data) != n*e.Size {
-		return nil, fmt.Errorf("has %d bytes of data, its shape %v and type %s want %d", len(data), shape, kind, n*e.Size)
+		return nil, fmt.Errorf("has %d bytes of data, its shape %v and type %s want %d", len(data), shape, kind,
+			n*e.Size)
 	}
 	a := &Array{Shape: shape, Type: kind, Complex: e.Complex, Values: make([]float64, n)}
 	for i := range a.Values {

@@ -79,7 +79,8 @@ func strictEntries(data []byte) ([]strictEntry, error) {
 		}
 		entries = append(entries, e)
 	}
-	end := joined(uint32(endSignature), uint32(0), uint16(len(entries)), uint16(len(entries)), uint32(len(directory)), uint32(at), uint16(0))
+	end := joined(uint32(endSignature), uint32(0), uint16(len(entries)), uint16(len(entries)), uint32(len(directory)),
+		uint32(at), uint16(0))
 	if !bytes.Equal(data[at:], append(directory, end...)) {
 		return nil, errors.New("zip: the directory or the record at its end is damaged")
 	}
@@ -100,7 +101,8 @@ func (e *strictEntry) find(data []byte, at int) (next int, err error) {
 	}
 	trailer := e.trailer()
 	if left := len(data) - at - record - len(trailer); left < 0 || e.CompressedSize64 > uint64(left) {
-		return 0, fmt.Errorf("is damaged: the directory says %d bytes, the file has %d", e.CompressedSize64, max(left, 0))
+		return 0, fmt.Errorf("is damaged: the directory says %d bytes, the file has %d", e.CompressedSize64,
+			max(left, 0))
 	}
 	start := at + record
 	stop := start + int(e.CompressedSize64)
@@ -162,7 +164,8 @@ func (e *strictEntry) trailer() []byte {
 // directoryRecord is the array's entry in the directory; its header is at an offset. It has no comment, is on the first
 // disk and has no attributes of the format.
 func (e *strictEntry) directoryRecord(at int) []byte {
-	return joined(uint32(directorySignature), e.CreatorVersion, e.record(), [6]byte{}, e.ExternalAttrs, uint32(at), []byte(e.Name), e.Extra)
+	return joined(uint32(directorySignature), e.CreatorVersion, e.record(), [6]byte{}, e.ExternalAttrs, uint32(at),
+		[]byte(e.Name), e.Extra)
 }
 
 // unpack returns the array's file after checking its length and checksum.

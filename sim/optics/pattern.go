@@ -140,7 +140,8 @@ func (o *PatternOptions) validate() error {
 	case o.Cutoff < 0 || math.IsNaN(o.Cutoff):
 		return fmt.Errorf("cutoff = %g: must be 0 or more", o.Cutoff)
 	case !(o.Length >= 0) || o.Length >= o.Diameter:
-		return fmt.Errorf("sample_length = %g: must be 0 or more and below the sampled diameter %g", o.Length, o.Diameter)
+		return fmt.Errorf("sample_length = %g: must be 0 or more and below the sampled diameter %g", o.Length,
+			o.Diameter)
 	case o.Length > 0 && !slices.Contains([]string{"fermat", "random", "star"}, o.Name):
 		return fmt.Errorf("sample_length = %g: sampling = %s has points only", o.Length, o.Name)
 	case o.Name == "star" && o.Length == 0:

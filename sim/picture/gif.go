@@ -19,7 +19,8 @@ func inspectGIF(r *io.SectionReader) (inspection, error) {
 	if _, err := io.ReadFull(b, head[:]); err != nil {
 		return in, nil // the decoder reports the damage
 	}
-	screen := screened{screen: image.Rect(0, 0, int(binary.LittleEndian.Uint16(head[6:])), int(binary.LittleEndian.Uint16(head[8:])))}
+	screen := screened{screen: image.Rect(0, 0, int(binary.LittleEndian.Uint16(head[6:])),
+		int(binary.LittleEndian.Uint16(head[8:])))}
 	in.correct = screen.place
 	skipPalette(b, head[10])
 	frames := 0

@@ -184,7 +184,8 @@ func (r *relief) add(c crater) {
 	clamp := func(v float64, low, high int) int { return max(low, min(high, int(v))) }
 	first := clamp(middle+(c.centre[0]-reach)*half, 0, r.side)
 	last := clamp(middle+(c.centre[0]+reach)*half+1, 0, r.side)
-	for i := clamp(middle+(c.centre[1]-reach)*half, r.top, r.bottom); i < clamp(middle+(c.centre[1]+reach)*half+1, r.top, r.bottom); i++ {
+	for i := clamp(middle+(c.centre[1]-reach)*half, r.top, r.bottom); i < clamp(middle+(c.centre[1]+reach)*half+1,
+		r.top, r.bottom); i++ {
 		for j := first; j < last; j++ {
 			k := r.index(i, j)
 			p := r.points[k]

@@ -21,14 +21,16 @@ func readNPY(r io.Reader, size int64) (source, error) {
 	}
 	rows, columns := h.Shape[0], h.Shape[1]
 	if rows > math.MaxInt32 || columns > math.MaxInt32 {
-		return source{}, fmt.Errorf("the array has shape (%s): must be at most %d megapixels", npy.JoinShape(h.Shape), maxPixels/1_000_000)
+		return source{}, fmt.Errorf("the array has shape (%s): must be at most %d megapixels", npy.JoinShape(h.Shape),
+			maxPixels/1_000_000)
 	}
 	if err := checkSides(int(columns), int(rows)); err != nil {
 		return source{}, err
 	}
 	number, known := npy.ElementOf(h.Type)
 	if !known || number.Complex {
-		return source{}, fmt.Errorf("the array's type is %s: must be real numbers, float32 or float64 or integers", strconv.Quote(h.Type))
+		return source{}, fmt.Errorf("the array's type is %s: must be real numbers, float32 or float64 or integers",
+			strconv.Quote(h.Type))
 	}
 	if need := rows * columns * int64(number.Size); need > size-headerSize {
 		return source{}, fmt.Errorf("truncated NPY: shape (%s) of %s needs %d bytes, there are %d",

@@ -37,7 +37,8 @@ func openNPZ(f io.ReaderAt, size int64, name string) (source, []string, error) {
 		return source{}, nil, fmt.Errorf("array %s: %w", strconv.Quote(entry.Name()), err)
 	}
 	if name == "" && len(arrays) > 1 {
-		return src, []string{fmt.Sprintf("%d arrays: taking %s, the first of two dimensions", len(arrays), strconv.Quote(entry.Name()))}, nil
+		return src, []string{fmt.Sprintf("%d arrays: taking %s, the first of two dimensions", len(arrays),
+			strconv.Quote(entry.Name()))}, nil
 	}
 	return src, nil, nil
 }

@@ -60,7 +60,8 @@ func SaveNewPair(ctx context.Context, base string, pixels []float32, w, h int) (
 }
 
 // saveFiles encodes pixels for the files that can hold them and writes these.
-func saveFiles(ctx context.Context, base string, pixels []float32, w, h int, write func(extensions []string, data [][]byte) ([]string, error)) ([]string, error) {
+func saveFiles(ctx context.Context, base string, pixels []float32, w, h int,
+	write func(extensions []string, data [][]byte) ([]string, error)) ([]string, error) {
 	extensions := []string{".png", ".npy"}
 	grey, err := EncodePNG16(ctx, pixels, w, h)
 	var unfit *NotFiniteError

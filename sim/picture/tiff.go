@@ -17,7 +17,8 @@ const whiteIsZero, blackIsZero, photometricRGB, photometricPalette = 0, 1, 2, 3
 
 var otherPhotometrics = map[uint64]string{
 	4: "transparency mask", 5: "CMYK", 6: "YCbCr", 8: "CIE L*a*b*", 9: "ICC L*a*b*", 10: "ITU L*a*b*",
-	32803: "colour filter array", 32844: "logarithmic luminance", 32845: "logarithmic luminance and chroma", 34892: "linear raw",
+	32803: "colour filter array", 32844: "logarithmic luminance", 32845: "logarithmic luminance and chroma",
+	34892: "linear raw",
 }
 
 // openTIFF reads the first page of a TIFF file.
@@ -122,7 +123,9 @@ func colours(p *tiff.Page) (tiffColours, error) {
 		}
 		return c, unsupported("TIFF", what)
 	case p.Samples != c.wanted+len(extra):
-		return c, unsupported("TIFF", fmt.Sprintf("%d samples per pixel, %d of them beyond its colours (ExtraSamples)", p.Samples, len(extra)))
+		return c,
+			unsupported("TIFF", fmt.Sprintf("%d samples per pixel, %d of them beyond its colours (ExtraSamples)",
+				p.Samples, len(extra)))
 	case c.photometric == photometricPalette && len(extra) > 0:
 		return c, unsupported("TIFF", "a palette with alpha")
 	case c.photometric == photometricRGB && p.Bits < 8:
@@ -149,7 +152,8 @@ func (c *tiffColours) readPalette(p *tiff.Page) error {
 		return unsupported("TIFF", "a palette of 8-bit values")
 	}
 	for i := range n {
-		c.palette = append(c.palette, (lumaRed*float64(entries[i])+lumaGreen*float64(entries[n+i])+lumaBlue*float64(entries[2*n+i]))/65535)
+		c.palette = append(c.palette,
+			(lumaRed*float64(entries[i])+lumaGreen*float64(entries[n+i])+lumaBlue*float64(entries[2*n+i]))/65535)
 	}
 	return nil
 }

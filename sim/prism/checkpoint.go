@@ -90,7 +90,10 @@ func (r *Reconstruction) copyState(ctx context.Context, old []checkpoint.Array) 
 			return p, nil, err
 		}
 		a := &arrays[i]
-		if k := slices.IndexFunc(old, func(o checkpoint.Array) bool { return o.Name == a.Name && slices.Equal(o.Shape, a.Shape) }); k >= 0 {
+		if k := slices.IndexFunc(old, func(o checkpoint.Array) bool {
+			return o.Name == a.Name &&
+				slices.Equal(o.Shape, a.Shape)
+		}); k >= 0 {
 			a.Float32 = old[k].Float32
 		} else {
 			a.Float32 = make([]float32, elements(a.Shape))
@@ -222,7 +225,8 @@ func (r *Reconstruction) checkPosition(ctx context.Context, c *checkpoint.Checkp
 	case p.Initial && (r.initialisation.disc == nil || p.Sample != -1),
 		p.Sample < -1 || p.Sample >= r.samples.total(r.settings.Passes) || p.InSample < 0 || p.InSample > math.MaxInt32,
 		p.Sample == -1 && p.InSample > 0 && !p.Initial,
-		!(rate > 0) || math.IsInf(rate, 0) || p.PlateauBad < 0 || p.PlateauBad > plateauPatience || math.IsNaN(float64(p.PlateauBest)),
+		!(rate > 0) || math.IsInf(rate, 0) || p.PlateauBad < 0 || p.PlateauBad > plateauPatience ||
+			math.IsNaN(float64(p.PlateauBest)),
 		p.Elapsed < 0:
 		return errors.New("the task's state is one that no run has")
 	case (p.Noise != "") != (r.system.options.Noise != nil):

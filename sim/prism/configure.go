@@ -85,7 +85,8 @@ func noise(s *Settings) (*optics.Noise, error) {
 
 // planOptions returns the plan options of the settings.
 func planOptions(s *Settings, apertures int) (PlanOptions, error) {
-	loss, err := ParseLoss(s.Loss, s.NormalizeLoss, CompositeWeights{L1: s.CompositeL1, L2: s.CompositeL2, SSIM: s.CompositeSSIM})
+	loss, err := ParseLoss(s.Loss, s.NormalizeLoss, CompositeWeights{L1: s.CompositeL1, L2: s.CompositeL2,
+		SSIM: s.CompositeSSIM})
 	if err != nil {
 		return PlanOptions{}, err
 	}
@@ -93,8 +94,10 @@ func planOptions(s *Settings, apertures int) (PlanOptions, error) {
 	if !ok {
 		return PlanOptions{}, fmt.Errorf("amp = %q: must be off, bf16, bf16x3, fp16 or tf32", s.AMP)
 	}
-	return PlanOptions{AMP: amp.stored, Products: amp.products, Loss: loss, Apertures: apertures, SharedSpectrum: s.SharedSpectrum,
-		Fused: s.FusedTelescope, Pruned: s.PrunedFFT, Checkpointing: s.Checkpointing, FusedOptimizer: s.FusedOptimizer}, nil
+	return PlanOptions{AMP: amp.stored, Products: amp.products, Loss: loss, Apertures: apertures,
+		SharedSpectrum: s.SharedSpectrum,
+		Fused:          s.FusedTelescope, Pruned: s.PrunedFFT, Checkpointing: s.Checkpointing,
+		FusedOptimizer: s.FusedOptimizer}, nil
 }
 
 // ampModes are the values of the setting amp: the storage type of convolutions

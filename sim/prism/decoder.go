@@ -52,7 +52,8 @@ func declareDecoder(c DecoderConfig, frozen, folded bool) (*Decoder, error) {
 	if c.Latent == 0 {
 		c.Latent = c.Size
 	}
-	d := &Decoder{config: c, model: nn.NewModel(nn.ModelOptions{Seed: c.Seed, AMSGrad: c.AMSGrad}), frozen: frozen, folded: folded}
+	d := &Decoder{config: c, model: nn.NewModel(nn.ModelOptions{Seed: c.Seed, AMSGrad: c.AMSGrad}), frozen: frozen,
+		folded: folded}
 	if err := d.plan(); err != nil {
 		return nil, fmt.Errorf("decoder: %w", err)
 	}

@@ -84,7 +84,8 @@ func failure(b nn.Backend) error {
 // admits returns an error if a backend cannot compute the field of the settings.
 func admits(b nn.Backend, s *Settings) error {
 	if of, ok := b.(nn.Bounded); ok && s.Size > of.LongestTransform() {
-		return &deviceError{fmt.Errorf("size = %d: the GPU transforms lines of at most %d pixels", s.Size, of.LongestTransform())}
+		return &deviceError{fmt.Errorf("size = %d: the GPU transforms lines of at most %d pixels", s.Size,
+			of.LongestTransform())}
 	}
 	return nil
 }
@@ -101,7 +102,8 @@ func advised(err error) error {
 // error it is where it was.
 func (r *Reconstruction) move(ctx context.Context, s *Settings, o PlanOptions) (moved bool, err error) {
 	d := &r.device
-	if s.Device == r.settings.Device || d.Open == nil || d.Resolve(s.Device) == d.Resolve(r.settings.Device) && d.Note == "" {
+	if s.Device == r.settings.Device || d.Open == nil || d.Resolve(s.Device) == d.Resolve(r.settings.Device) &&
+		d.Note == "" {
 		return false, nil
 	}
 	backend, note, err := d.Open(s.Device)

@@ -95,7 +95,8 @@ func newFinal(ctx context.Context, d *Decoder, values trainedValues, form Form, 
 }
 
 // newFolded makes the forward pass of the folded decoder.
-func newFolded(ctx context.Context, d *Decoder, values trainedValues, of statistics, backend nn.Backend) (*Forward, error) {
+func newFolded(ctx context.Context, d *Decoder, values trainedValues, of statistics, backend nn.Backend) (*Forward,
+	error) {
 	folded, all, err := d.fold(values, of)
 	if err != nil {
 		return nil, err
@@ -104,7 +105,8 @@ func newFolded(ctx context.Context, d *Decoder, values trainedValues, of statist
 }
 
 // newPass binds the plan of an evaluation to a state of given values.
-func newPass(ctx context.Context, d *Decoder, values trainedValues, o PlanOptions, backend nn.Backend) (*Forward, error) {
+func newPass(ctx context.Context, d *Decoder, values trainedValues, o PlanOptions, backend nn.Backend) (*Forward,
+	error) {
 	plan, err := d.EvaluationPlan(ctx, o)
 	if err != nil {
 		return nil, err
@@ -136,7 +138,8 @@ func runningStatistics(values trainedValues, layer int) (mean, variance []float6
 
 // batchStatistics runs a pass in training mode and returns the statistics of its batch, whose variance is the
 // biased one, and its output.
-func batchStatistics(ctx context.Context, d *Decoder, values trainedValues, backend nn.Backend) (statistics, []float32, error) {
+func batchStatistics(ctx context.Context, d *Decoder, values trainedValues, backend nn.Backend) (statistics,
+	[]float32, error) {
 	frozen, err := declareDecoder(d.config, true, false)
 	if err != nil {
 		return nil, nil, err
@@ -172,7 +175,8 @@ func batchStatistics(ctx context.Context, d *Decoder, values trainedValues, back
 	if err := failure(backend); err != nil {
 		return nil, nil, err
 	}
-	return func(_ trainedValues, layer int) ([]float64, []float64) { return means[layer], variances[layer] }, output, nil
+	return func(_ trainedValues, layer int) ([]float64, []float64) { return means[layer], variances[layer] }, output,
+		nil
 }
 
 // moments returns the mean and the biased variance.
@@ -205,8 +209,10 @@ func (d *Decoder) fold(values trainedValues, of statistics) (*Decoder, trainedVa
 			}
 			id, _ := folded.model.Index(conv + "weight")
 			mean, variance := of(values, i)
-			weight, bias, err = fold.Convolution(weight, folded.model.Variables()[id].Shape, axis, bias, fold.Normalisation{
-				Gamma: values[bn+"weight"], Beta: values[bn+"bias"], Mean: mean, Variance: variance, Eps: float64(batchNorm.Eps)})
+			weight, bias, err = fold.Convolution(weight, folded.model.Variables()[id].Shape, axis, bias,
+				fold.Normalisation{
+					Gamma: values[bn+"weight"], Beta: values[bn+"bias"], Mean: mean, Variance: variance,
+					Eps: float64(batchNorm.Eps)})
 			if err != nil {
 				return nil, nil, fmt.Errorf("layer %d: %w", i+1, err)
 			}

@@ -38,7 +38,8 @@ func (m Maker) Needs(ctx context.Context, v settings.Values) (profiles.Memory, e
 		return profiles.Memory{}, err
 	}
 	var most profiles.Memory
-	for _, compile := range []func(context.Context, PlanOptions) (*nn.Plan, error){decoder.InitialisationPlan, decoder.FirstSamplePlan, decoder.ProgressivePlan} {
+	for _, compile := range []func(context.Context, PlanOptions) (*nn.Plan, error){decoder.InitialisationPlan,
+		decoder.FirstSamplePlan, decoder.ProgressivePlan} {
 		plan, err := compile(ctx, o)
 		if err != nil {
 			return profiles.Memory{}, err

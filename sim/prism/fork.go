@@ -52,7 +52,8 @@ func (r *Reconstruction) Mark(ctx context.Context) error {
 	if err := r.failure(); err != nil {
 		return err
 	}
-	if r.device.beside() || r.device.Open != nil && r.device.Resolve("auto") != "cpu" { // the device, or that of a setting to be compared, may fail
+	// the device, or that of a setting to be compared, may fail
+	if r.device.beside() || r.device.Open != nil && r.device.Resolve("auto") != "cpu" {
 		if err := r.keepNow(ctx); err != nil {
 			return err
 		}

@@ -84,7 +84,8 @@ func (r *Reconstruction) initialise(ctx context.Context, rec *profiles.Iteration
 	return workload.Outcome{}, nil
 }
 
-func (r *Reconstruction) endInitialisation(ctx context.Context, rec *profiles.Iteration, stepped bool) (workload.Outcome, error) {
+func (r *Reconstruction) endInitialisation(ctx context.Context, rec *profiles.Iteration,
+	stepped bool) (workload.Outcome, error) {
 	start := time.Now()
 	if err := r.reconstruct(ctx, stepped); err != nil {
 		return workload.Outcome{}, err

@@ -44,12 +44,15 @@ func oneTerm(kind nn.LossKind, normalize bool) LossSpec {
 }
 
 func composite(w CompositeWeights) (LossSpec, error) {
-	if sum := w.L1 + w.L2 + w.SSIM; w.L1 < 0 || w.L2 < 0 || w.SSIM < 0 || !(math.Abs(sum-1) <= 0.01+1e-12) { // same bound as the settings' rule
-		return LossSpec{}, fmt.Errorf("loss = composite: weights %g, %g, %g of l1, l2, ssim must be positive and sum to 1",
-			w.L1, w.L2, w.SSIM)
+	// same bound as the settings' rule
+	if sum := w.L1 + w.L2 + w.SSIM; w.L1 < 0 || w.L2 < 0 || w.SSIM < 0 || !(math.Abs(sum-1) <= 0.01+1e-12) {
+		return LossSpec{},
+			fmt.Errorf("loss = composite: weights %g, %g, %g of l1, l2, ssim must be positive and sum to 1",
+				w.L1, w.L2, w.SSIM)
 	}
 	var s LossSpec
-	for _, t := range []lossTerm{{nn.L1, false, float32(w.L1)}, {nn.L2, false, float32(w.L2)}, {nn.SSIM, false, float32(w.SSIM)}} {
+	for _, t := range []lossTerm{{nn.L1, false, float32(w.L1)}, {nn.L2, false, float32(w.L2)},
+		{nn.SSIM, false, float32(w.SSIM)}} {
 		if t.weight > 0 {
 			s.terms = append(s.terms, t)
 		}

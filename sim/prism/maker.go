@@ -75,7 +75,8 @@ func (m Maker) SameInputs(a, b settings.Values) bool {
 	if s.Measured != t.Measured || s.Measured != "" && s.Samples != t.Samples {
 		return false
 	}
-	return s.Object == t.Object && s.Image == t.Image && s.Invert == t.Invert && s.Size == t.Size && s.ObjectSize == t.ObjectSize
+	return s.Object == t.Object && s.Image == t.Image && s.Invert == t.Invert && s.Size == t.Size &&
+		s.ObjectSize == t.ObjectSize
 }
 
 // Reads reports whether the picture is a file.
@@ -140,7 +141,8 @@ func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (
 			if _, _, short := nn.Short(err); short {
 				err = fmt.Errorf("%w; device = cpu uses no GPU memory", advised(err))
 			}
-			return nil, &settings.KeyError{Key: settings.Device, Err: &workload.LackingError{Err: fmt.Errorf("device = %s: %w", s.Device, err)}}
+			return nil, &settings.KeyError{Key: settings.Device,
+				Err: &workload.LackingError{Err: fmt.Errorf("device = %s: %w", s.Device, err)}}
 		}
 		device.leave()
 		device.Backend, device.Note = device.Processor, advised(err).Error()

@@ -135,7 +135,8 @@ func (s *MeasurementSystem) Coverage() float64 { return s.coverage }
 // mask; without a reconstruction (nil) or an earlier sample it equals the new one
 // (spec/prism.md §3.2). If ctx ends first, Measure returns its error and the targets
 // are undefined.
-func (s *MeasurementSystem) Measure(ctx context.Context, reconstruction []float32, centres []optics.Point, targetOld, targetNew []float32) error {
+func (s *MeasurementSystem) Measure(ctx context.Context, reconstruction []float32, centres []optics.Point, targetOld,
+	targetNew []float32) error {
 	if len(centres) == 0 {
 		return errors.New("measuring: a sample without apertures")
 	}
@@ -163,7 +164,8 @@ func (s *MeasurementSystem) Measure(ctx context.Context, reconstruction []float3
 // measureAccumulated writes the measurement of a reconstruction through the accumulated
 // mask: the coherent union of all earlier apertures, without noise or cache.
 func (s *MeasurementSystem) measureAccumulated(ctx context.Context, dst, picture []float32) error {
-	return s.telescope.Measure(ctx, dst, picture, s.cumulative, optics.Support{Rows: s.options.Rows, Columns: s.columns})
+	return s.telescope.Measure(ctx, dst, picture, s.cumulative,
+		optics.Support{Rows: s.options.Rows, Columns: s.columns})
 }
 
 // AddMask adds a sample's apertures to the accumulated mask, once per sample,

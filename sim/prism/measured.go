@@ -43,7 +43,10 @@ func loadMeasured(ctx context.Context, s *Settings) (*Measured, *picture.Object,
 		Name: filepath.Base(s.Measured), Size: s.Size, ObjectSize: s.ObjectSize, Offset: window.Top,
 		Amplitude: make([]float32, s.Size*s.Size),
 	}
-	m, err := npy.ReadArchive(ctx, s.Measured, func(a *npy.Archive) (*Measured, error) { return readMeasured(a, s, object) })
+	m, err := npy.ReadArchive(ctx, s.Measured, func(a *npy.Archive) (*Measured,
+		error) {
+		return readMeasured(a, s, object)
+	})
 	if err != nil && ctx.Err() == nil {
 		err = &settings.KeyError{Key: measuredKey, Err: fmt.Errorf("measurements %s: %w", s.Measured, err)}
 	}
@@ -66,7 +69,8 @@ func readMeasured(a *npy.Archive, s *Settings, object *picture.Object) (*Measure
 		}
 	}
 	if key == "" {
-		return nil, fmt.Errorf("has no measurements: must have an array %s, %s or %s", amplitudesKey, intensitiesKey, fieldsKey)
+		return nil, fmt.Errorf("has no measurements: must have an array %s, %s or %s", amplitudesKey, intensitiesKey,
+			fieldsKey)
 	}
 	if err := m.readPlanes(a, key, s); err != nil {
 		return nil, err
@@ -74,7 +78,8 @@ func readMeasured(a *npy.Archive, s *Settings, object *picture.Object) (*Measure
 	if all := len(m.Centres); s.Samples > all {
 		return nil, fmt.Errorf("has %d measurements, fewer than samples = %d: set samples = %[1]d", all, s.Samples)
 	} else if s.Samples < all {
-		object.Notes = append(object.Notes, fmt.Sprintf("the first %d of the %d measurements, by the setting samples", s.Samples, all))
+		object.Notes = append(object.Notes, fmt.Sprintf("the first %d of the %d measurements, by the setting samples",
+			s.Samples, all))
 	}
 	largest := float32(0)
 	for _, v := range m.Amplitudes {
@@ -83,7 +88,8 @@ func readMeasured(a *npy.Archive, s *Settings, object *picture.Object) (*Measure
 	if largest == 0 {
 		return nil, fmt.Errorf("array %s: is 0 everywhere", key)
 	}
-	object.Notes = append(object.Notes, fmt.Sprintf("measurements by %s, amplitudes up to %.4g; the telescope is not simulated", key, largest))
+	object.Notes = append(object.Notes,
+		fmt.Sprintf("measurements by %s, amplitudes up to %.4g; the telescope is not simulated", key, largest))
 	m.Centres = m.Centres[:s.Samples]
 	m.Amplitudes = m.Amplitudes[:s.Samples*s.Size*s.Size]
 	if !a.Has(truthKey) {
@@ -109,7 +115,8 @@ func (m *Measured) readCentres(a *npy.Archive, s *Settings) error {
 	}
 	for i := 0; i < len(all); i += 2 {
 		if !(math.Abs(all[i]) <= half && math.Abs(all[i+1]) <= half) {
-			return fmt.Errorf("array %s: number %d is at (%g, %g): must be within ±%g pixels of DC", centresKey, i/2, all[i], all[i+1], half)
+			return fmt.Errorf("array %s: number %d is at (%g, %g): must be within ±%g pixels of DC", centresKey, i/2,
+				all[i], all[i+1], half)
 		}
 		m.Centres = append(m.Centres, optics.Point{Y: all[i], X: all[i+1]})
 	}
@@ -125,11 +132,14 @@ func (m *Measured) readPlanes(a *npy.Archive, key string, s *Settings) error {
 		n, side := int64(len(m.Centres)), int64(s.Size)
 		switch {
 		case len(h.Shape) != 3 || h.Shape[0] != n || h.Shape[1] != h.Shape[2] || h.Fortran:
-			return fmt.Errorf("has the shape (%s): must be (%d, N, N) for %[2]d centres, stored by rows", npy.JoinShape(h.Shape), n)
+			return fmt.Errorf("has the shape (%s): must be (%d, N, N) for %[2]d centres, stored by rows",
+				npy.JoinShape(h.Shape), n)
 		case h.Shape[1] != side:
-			return fmt.Errorf("has planes of %d×%[1]d, not of size = %d: set size = %[1]d, or pad them", h.Shape[1], side)
+			return fmt.Errorf("has planes of %d×%[1]d, not of size = %d: set size = %[1]d, or pad them", h.Shape[1],
+				side)
 		case e.Complex != (key == fieldsKey):
-			return fmt.Errorf("has numbers of type %s: must be complex for %s and real for %s and %s", visible.Text(h.Type), fieldsKey, amplitudesKey, intensitiesKey)
+			return fmt.Errorf("has numbers of type %s: must be complex for %s and real for %s and %s",
+				visible.Text(h.Type), fieldsKey, amplitudesKey, intensitiesKey)
 		case n*side*side > maxMeasured:
 			return fmt.Errorf("has %d planes of %d×%[2]d: must be fewer than %d numbers", n, side, int64(maxMeasured))
 		}
@@ -164,7 +174,8 @@ func readTruth(a *npy.Archive, s *Settings, object *picture.Object) error {
 	finite := true
 	err := a.Numbers(truthKey, func(h npy.Header) error {
 		e, _ := npy.ElementOf(h.Type)
-		if len(h.Shape) != 2 || h.Shape[0] != h.Shape[1] || e.Complex || h.Fortran || h.Shape[0] != int64(s.Size) && h.Shape[0] != int64(s.ObjectSize) {
+		if len(h.Shape) != 2 || h.Shape[0] != h.Shape[1] || e.Complex || h.Fortran || h.Shape[0] != int64(s.Size) &&
+			h.Shape[0] != int64(s.ObjectSize) {
 			return fmt.Errorf("has the shape (%s) of %s: must be %d×%[3]d or %d×%[4]d real amplitudes, stored by rows", npy.JoinShape(h.Shape), visible.Text(h.Type), s.ObjectSize, s.Size)
 		}
 		if side = int(h.Shape[0]); side < s.Size {

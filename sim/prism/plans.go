@@ -117,7 +117,8 @@ func (d *Decoder) ProgressivePlan(ctx context.Context, o PlanOptions) (*nn.Plan,
 	return d.compile(ctx, o, func(b *planBuilder) nn.Value {
 		var old, fresh nn.Value
 		if b.fusesLoss() {
-			both := b.fused("telescope", []string{MaskOldInput, MaskNewInput(0, 1)}, []string{TargetOldInput, TargetNewInput})
+			both := b.fused("telescope", []string{MaskOldInput, MaskNewInput(0, 1)},
+				[]string{TargetOldInput, TargetNewInput})
 			old, fresh = both[0], both[1]
 			b.graph.Output(LossOldOutput, old)
 			b.graph.Output(LossNewOutput, fresh)
@@ -146,7 +147,8 @@ func (d *Decoder) compile(ctx context.Context, o PlanOptions, addLoss func(*plan
 	b := d.begin(o, true)
 	loss := addLoss(b)
 	b.graph.Output(LossOutput, loss)
-	p, err := nn.Compile(ctx, b.graph, loss, nn.Options{Train: true, AMP: o.AMP, Products: o.Products, Checkpointing: o.Checkpointing, FusedOptimizer: o.FusedOptimizer})
+	p, err := nn.Compile(ctx, b.graph, loss, nn.Options{Train: true, AMP: o.AMP, Products: o.Products,
+		Checkpointing: o.Checkpointing, FusedOptimizer: o.FusedOptimizer})
 	if err != nil {
 		return nil, fmt.Errorf("training plan: %w", err)
 	}

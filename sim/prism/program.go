@@ -48,7 +48,8 @@ const (
 	detailFirst = 10
 )
 
-func loadProgram(ctx context.Context, kind programKind, d *Decoder, o PlanOptions, backend nn.Backend, state nn.State) (*program, error) {
+func loadProgram(ctx context.Context, kind programKind, d *Decoder, o PlanOptions, backend nn.Backend,
+	state nn.State) (*program, error) {
 	compile := map[programKind]func(context.Context, PlanOptions) (*nn.Plan, error){
 		initialisationProgram: d.InitialisationPlan,
 		firstSampleProgram:    d.FirstSamplePlan,

@@ -89,9 +89,11 @@ func newReconstruction(ctx context.Context, s Settings, in Inputs, device Device
 	r := &Reconstruction{
 		trainer: t, estimate: estimate{trainer: t, current: both[:plane:plane], output: both[plane:]},
 		progress: progress{sample: -1, lr: s.LearningRate, plateau: newPlateau(), began: time.Now()}, settings: s,
-		truth: truth{object: in.Object, measured: in.Measured, metrics: device.Host.Metrics()}, samples: samples, system: system,
-		caches: cacheSet{system.Cache(), device.Host.Plans(), masks}, targets: targets{make([]float32, plane), make([]float32, plane)},
-		stop: s.ThresholdInForce(),
+		truth: truth{object: in.Object, measured: in.Measured, metrics: device.Host.Metrics()}, samples: samples,
+		system:  system,
+		caches:  cacheSet{system.Cache(), device.Host.Plans(), masks},
+		targets: targets{make([]float32, plane), make([]float32, plane)},
+		stop:    s.ThresholdInForce(),
 	}
 	for k := range samples[0] {
 		r.newMasks = append(r.newMasks, MaskNewInput(k, len(samples[0])))
@@ -342,7 +344,8 @@ func (r *Reconstruction) Memory() profiles.Memory {
 	m := r.planned
 	m.Device = r.device.memory(&r.planned)
 	m.Parts[MemoryScratch] += r.kept.bytes()
-	m.Parts[MemoryScratch] += r.system.Bytes() + 4*int64(len(r.current)+len(r.output)+len(r.targets.old)+len(r.targets.new)+len(r.initialisation.disc))
+	m.Parts[MemoryScratch] += r.system.Bytes() +
+		4*int64(len(r.current)+len(r.output)+len(r.targets.old)+len(r.targets.new)+len(r.initialisation.disc))
 	m.Caches += r.caches.bytes()
 	return m
 }
@@ -353,7 +356,8 @@ func (r *Reconstruction) Info() profiles.RunInfo {
 	info := profiles.RunInfo{
 		Schema: Schema(), Object: r.truth.object.Name, Parameters: r.decoder.Parameters(), Seed: s.Seed,
 		Units: len(r.samples), Passes: s.Passes, Notes: append([]string(nil), r.truth.object.Notes...),
-		Sampling: &profiles.Sampling{Size: s.Size, ObjectSize: s.ObjectSize, PerSample: len(r.samples[0]), Radius: s.Radius},
+		Sampling: &profiles.Sampling{Size: s.Size, ObjectSize: s.ObjectSize, PerSample: len(r.samples[0]),
+			Radius: s.Radius},
 	}
 	if r.truth.unknown() {
 		for _, id := range []int{SeriesPSNR, SeriesSSIM, SeriesRMSE} {

@@ -45,7 +45,8 @@ func (r *Reconstruction) measureTargets(ctx context.Context, rec *profiles.Itera
 	if r.hasCurrent {
 		current = r.current
 	}
-	targetOld, targetNew := r.program.target(TargetOldInput, r.targets.old), r.program.target(TargetNewInput, r.targets.new)
+	targetOld, targetNew := r.program.target(TargetOldInput, r.targets.old),
+		r.program.target(TargetNewInput, r.targets.new)
 	if err := r.system.Measure(ctx, current, r.samples.of(r.sample), targetOld, targetNew); err != nil {
 		return err
 	}
@@ -89,7 +90,8 @@ func (r *Reconstruction) train(ctx context.Context, rec *profiles.Iteration) (wo
 	}
 	r.inSample++
 	th := r.stop
-	if r.marked == nil && rec.Series[SeriesLossNew] < th && (r.system.Samples() == 0 || rec.Series[SeriesLossOld] < th) {
+	if r.marked == nil && rec.Series[SeriesLossNew] < th && (r.system.Samples() == 0 ||
+		rec.Series[SeriesLossOld] < th) {
 		rec.Flags |= profiles.Converged
 		if err := r.program.account(ctx, &rec.Phases); err != nil {
 			return workload.Outcome{}, err
@@ -134,7 +136,8 @@ func (r *Reconstruction) prepareIteration(ctx context.Context, rec *profiles.Ite
 
 // endSample keeps the reconstruction, compares it with the truth and adds the
 // sample's apertures to the accumulated mask, whether it converged or not.
-func (r *Reconstruction) endSample(ctx context.Context, rec *profiles.Iteration, converged bool) (workload.Outcome, error) {
+func (r *Reconstruction) endSample(ctx context.Context, rec *profiles.Iteration, converged bool) (workload.Outcome,
+	error) {
 	start, before := time.Now(), r.caches.retimed()
 	if err := r.reconstruct(ctx, !converged); err != nil {
 		return workload.Outcome{}, err

@@ -82,19 +82,26 @@ func Schema() profiles.Schema {
 		},
 		Caches: caches(),
 		Series: []profiles.SeriesInfo{
-			SeriesLossOld: {Name: "loss_old", Title: "old", What: "the loss on everything measured before the present sample", Better: profiles.LessIsBetter, Scale: profiles.Logarithmic,
+			SeriesLossOld: {Name: "loss_old", Title: "old",
+				What: "the loss on everything measured before the present sample", Better: profiles.LessIsBetter,
+				Scale: profiles.Logarithmic,
 				Group: profiles.Losses, Each: true, Absent: "the initialisation has no old measurement"},
-			SeriesLossNew: {Name: "loss_new", Title: "new", What: "that on the measurement of the present one; while initialising, the only loss, against a disc", Better: profiles.LessIsBetter, Scale: profiles.Logarithmic,
+			SeriesLossNew: {Name: "loss_new", Title: "new",
+				What:   "that on the measurement of the present one; while initialising, the only loss, against a disc",
+				Better: profiles.LessIsBetter, Scale: profiles.Logarithmic,
 				Group: profiles.Losses, Each: true},
 			SeriesPSNR: {Name: "psnr_db", Title: "PSNR", Unit: "dB", Better: profiles.MoreIsBetter,
 				Group: profiles.Metrics, Absent: notCompared, Infinite: "the reconstruction equals the truth"},
 			SeriesSSIM: {Name: "ssim", Title: "SSIM", Unit: "0 to 1", Better: profiles.MoreIsBetter,
 				Group: profiles.Metrics, Absent: notCompared},
-			SeriesRMSE: {Name: "rmse_percent", Title: "RMSE", Unit: "% of the truth's RMS", Better: profiles.LessIsBetter,
-				Group: profiles.Metrics, Absent: notCompared},
-			SeriesCoverage:      {Name: "coverage", Title: "k-space seen", Better: profiles.MoreIsBetter, Absent: "no sample was done"},
-			SeriesLearningRate:  {Name: "learning_rate", Title: "learning rate", Each: true, Internal: true},
-			SeriesGradientScale: {Name: profiles.GradientScale, Title: "gradient scale", Each: true, Internal: true, Absent: "only fp16 scales gradients"},
+			SeriesRMSE: {Name: "rmse_percent", Title: "RMSE", Unit: "% of the truth's RMS",
+				Better: profiles.LessIsBetter,
+				Group:  profiles.Metrics, Absent: notCompared},
+			SeriesCoverage: {Name: "coverage", Title: "k-space seen", Better: profiles.MoreIsBetter,
+				Absent: "no sample was done"},
+			SeriesLearningRate: {Name: "learning_rate", Title: "learning rate", Each: true, Internal: true},
+			SeriesGradientScale: {Name: profiles.GradientScale, Title: "gradient scale", Each: true, Internal: true,
+				Absent: "only fp16 scales gradients"},
 		},
 		Memory: []profiles.MemoryInfo{
 			MemoryWeights: {Name: "weights", Parameters: true}, MemoryGradients: {Name: "gradients", Parameters: true},
@@ -106,7 +113,8 @@ func Schema() profiles.Schema {
 		},
 		Quality:   "psnr_db",
 		Threshold: thresholdKey,
-		Acceptance: profiles.Acceptance{Name: "PRISM's acceptance list", Criteria: []profiles.Criterion{ // of phase5_implementation_summary.md
+		// of phase5_implementation_summary.md
+		Acceptance: profiles.Acceptance{Name: "PRISM's acceptance list", Criteria: []profiles.Criterion{
 			{Name: "speed-up", Of: profiles.OfSpeedup, Limit: 3, Wanted: ">= 3x", Line: 320},
 			{Name: "cache hit rate", Of: profiles.OfHits, Cache: "measurement", Limit: 0.8, Wanted: ">= 80 %", Line: 321,
 				Met: "of measurements of the object", Missed: "measurements were lost from the cache, or too few were repeated so far: see measurement_cache_mb"},
@@ -138,15 +146,20 @@ func caches() []profiles.CacheInfo {
 					Why:     "the trainer pattern measures the object once per sample, each through another aperture: nothing is asked twice",
 					Brief:   "trainer pattern: each sample is measured once",
 					Reason:  "every sample asks once, at a centre of its own",
-					Instead: "the pattern to remeasure {switch pattern}", Hint: "{switch pattern|pattern=remeasure} remeasures every iteration"},
+					Instead: "the pattern to remeasure {switch pattern}",
+					Hint:    "{switch pattern|pattern=remeasure} remeasures every iteration"},
 				{Why: "the remeasure pattern measures the object through the sample's aperture at every iteration: the first is a miss, the others hit"},
 			}},
-		CacheFFTPlans: {Name: "fft_plans", Title: "FFT", Long: "FFT cache", What: "keeps FFT plans: tables of twiddle factors per size", Setting: "fft_cache", Uses: []profiles.CacheUse{{
-			Why:    "a run transforms planes of one size or two: each misses once and hits ever after. Without it the tables are computed at every transform",
-			Seldom: "each size misses once, and few transforms were planned so far",
-		}}},
-		CacheMasks: {Name: "masks", Title: "mask", Long: "mask cache", What: "keeps aperture masks and coordinate grids",
-			Note: "Of masks it is the drawing alone: the plan also takes a new mask over and looks for its bounds.", Setting: "mask_cache", Uses: []profiles.CacheUse{{
+		CacheFFTPlans: {Name: "fft_plans", Title: "FFT", Long: "FFT cache",
+			What: "keeps FFT plans: tables of twiddle factors per size", Setting: "fft_cache",
+			Uses: []profiles.CacheUse{{
+				Why:    "a run transforms planes of one size or two: each misses once and hits ever after. Without it the tables are computed at every transform",
+				Seldom: "each size misses once, and few transforms were planned so far",
+			}}},
+		CacheMasks: {Name: "masks", Title: "mask", Long: "mask cache",
+			What:    "keeps aperture masks and coordinate grids",
+			Note:    "Of masks it is the drawing alone: the plan also takes a new mask over and looks for its bounds.",
+			Setting: "mask_cache", Uses: []profiles.CacheUse{{
 				Why:    "the coordinates of the field and the masks of the present sample are asked for again and again; a new sample misses once per aperture",
 				Seldom: "each sample has masks of its own, which are drawn once and used for the whole sample by the plan: most lookups are the first of their kind",
 			}}},
@@ -173,13 +186,15 @@ func Cautions(device, kernels string) []profiles.Caution {
 	if device == "cpu" {
 		slower("fp16", "emulated on CPUs")
 		for _, given := range []string{"auto", "cpu"} { // cuda, asked for the next run, has it
-			all = append(all, profiles.Caution{When: profiles.When{Setting: "amp", Value: "tf32"}, Under: profiles.When{Setting: settings.Device, Value: given},
-				Text: "not available on a CPU", Unavailable: true})
+			all = append(all, profiles.Caution{When: profiles.When{Setting: "amp", Value: "tf32"},
+				Under: profiles.When{Setting: settings.Device, Value: given},
+				Text:  "not available on a CPU", Unavailable: true})
 		}
 	}
 	if device == "cuda" && kernels == "sm_75" {
 		slower("bf16", "without matrix instructions before compute capability 8.0")
-		all = append(all, profiles.Caution{When: profiles.When{Setting: "amp", Value: "tf32"}, Text: "computed as float32 before compute capability 8.0"})
+		all = append(all, profiles.Caution{When: profiles.When{Setting: "amp", Value: "tf32"},
+			Text: "computed as float32 before compute capability 8.0"})
 	}
 	return all
 }

@@ -22,7 +22,8 @@ func (s *Settings) LossName() string {
 
 // lossInUse is LossName for values.
 func lossInUse(v settings.Values) string {
-	return lossName(v.Text("loss"), v.On("normalize_loss"), v.Number("composite_l1"), v.Number("composite_l2"), v.Number("composite_ssim"))
+	return lossName(v.Text("loss"), v.On("normalize_loss"), v.Number("composite_l1"), v.Number("composite_l2"),
+		v.Number("composite_ssim"))
 }
 
 func lossName(loss string, normalize bool, l1, l2, ssim float64) string {

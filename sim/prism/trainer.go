@@ -172,7 +172,8 @@ func (t *trainer) Steps() ([]profiles.Layer, []int64) {
 }
 
 // carryTo makes a copy of the variables on another backend, with a program.
-func (t *trainer) carryTo(ctx context.Context, backend nn.Backend, kind programKind, o PlanOptions) (state nn.State, p *program, err error) {
+func (t *trainer) carryTo(ctx context.Context, backend nn.Backend, kind programKind, o PlanOptions) (state nn.State,
+	p *program, err error) {
 	variables := t.decoder.Model().Variables()
 	if state, err = backend.NewState(ctx, variables); err != nil {
 		return nil, nil, err

@@ -24,7 +24,8 @@ func joinedWith(v settings.Values, memory int64) error {
 	s := From(v)
 	rules := joinedRules{&s, v}
 	for _, rule := range []func() error{
-		rules.validInstrument, rules.validDecoder, rules.validSampling, func() error { return rules.fits(memory) }, rules.validLoss,
+		rules.validInstrument, rules.validDecoder, rules.validSampling, func() error { return rules.fits(memory) },
+		rules.validLoss,
 	} {
 		if err := rule(); err != nil {
 			return err
@@ -120,7 +121,8 @@ func (s *joinedRules) validLines(roi float64) error {
 	case length >= roi:
 		return s.wrong("sample_length", "must be below the diameter of the sampled disc, %g", roi)
 	case s.apertures() > maxSamples:
-		return s.wrong("radius", "too small for lines of %g pixels, which have an aperture for each radius: must be at least %g",
+		return s.wrong("radius",
+			"too small for lines of %g pixels, which have an aperture for each radius: must be at least %g",
 			length, length/1e6)
 	}
 	return nil

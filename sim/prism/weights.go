@@ -30,7 +30,8 @@ func (d *Decoder) stateNames() []stateName {
 			all = append(all, stateName{fmt.Sprintf("conv%d.%s", i, kind), fmt.Sprintf("decoder.%d.%s", module, kind)})
 		}
 		for _, kind := range []string{"weight", "bias", "running_mean", "running_var"} {
-			all = append(all, stateName{fmt.Sprintf("bn%d.%s", i, kind), fmt.Sprintf("decoder.%d.main.%s", module+1, kind)})
+			all = append(all, stateName{fmt.Sprintf("bn%d.%s", i, kind),
+				fmt.Sprintf("decoder.%d.main.%s", module+1, kind)})
 		}
 		if module++; i <= d.upsampling || d.normalized(i) {
 			module += 2
@@ -116,7 +117,8 @@ func (d *Decoder) namedTensors(values trainedValues) []weights.Tensor {
 // FoldedWeights returns the weights of a checkpoint with the normalisations folded into the convolutions: with the
 // running statistics, or with those of the batch, one picture. The names are those of the same sequence in
 // PyTorch, whose convolutions have a bias and whose normalisations are left out.
-func (m Maker) FoldedWeights(ctx context.Context, v settings.Values, c *checkpoint.Checkpoint, running bool) ([]weights.Tensor, error) {
+func (m Maker) FoldedWeights(ctx context.Context, v settings.Values, c *checkpoint.Checkpoint,
+	running bool) ([]weights.Tensor, error) {
 	s := From(v)
 	if !s.BatchNorm {
 		return nil, errors.New("the decoder has no normalisations to fold: batch_norm = false")
@@ -170,7 +172,8 @@ func checkFold(ctx context.Context, d *Decoder, values trainedValues, form Form,
 		}
 	}
 	if apart := Apart(outputs[0], outputs[1]); !(apart <= FoldTolerance) {
-		return fmt.Errorf("the folded decoder puts out something else: %.2g apart, must be %g at most", apart, FoldTolerance)
+		return fmt.Errorf("the folded decoder puts out something else: %.2g apart, must be %g at most", apart,
+			FoldTolerance)
 	}
 	return nil
 }

@@ -63,7 +63,8 @@ func (n *Network) keras() weights.Names {
 	names := weights.Names{Key: "keras", Program: "PtychoPINN's Keras model", Refused: n.refusedShape("conv2d")}
 	for _, c := range n.convs {
 		names.Arrays = append(names.Arrays,
-			weights.Alias{Name: numbered[c.name] + "/kernel", Axes: []int{2, 3, 1, 0}}, weights.Alias{Name: numbered[c.name] + "/bias"})
+			weights.Alias{Name: numbered[c.name] + "/kernel", Axes: []int{2, 3, 1, 0}},
+			weights.Alias{Name: numbered[c.name] + "/bias"})
 	}
 	names.Arrays = append(names.Arrays, weights.Alias{Name: scaleParameter})
 	return names
@@ -94,7 +95,8 @@ func portOf(name string) string {
 		return "autoencoder.decoder_" + part[0] + ".blocks." + part[2] + "." + pair[part[3]]
 	}
 	return "autoencoder.decoder_" + part[0] + "." + part[0] + "." +
-		map[string]string{"inner": "conv1", "outer_a": "conv_up_block.conv1", "outer_b": "conv_up_block.conv2", "outer_c": "conv2"}[part[1]]
+		map[string]string{"inner": "conv1", "outer_a": "conv_up_block.conv1", "outer_b": "conv_up_block.conv2",
+			"outer_c": "conv2"}[part[1]]
 }
 
 // refusedOwn names the setting by which a network differs that was saved under the names of StateDict.
@@ -111,8 +113,10 @@ func (n *Network) refusedOwn(name string, shape []int64) string {
 		as := n.config
 		as.Heads = kind
 		channels, filters := as.border()
-		theirs := map[string][2]int{"amp.inner.weight": {as.Channels(), last - channels}, "amp.outer_a.weight": {filters, channels}}[name]
-		if kind != cmp.Or(n.config.Heads, HeadKinds()[0]) && shape[0] == int64(theirs[0]) && shape[1] == int64(theirs[1]) {
+		theirs := map[string][2]int{"amp.inner.weight": {as.Channels(), last - channels},
+			"amp.outer_a.weight": {filters, channels}}[name]
+		if kind != cmp.Or(n.config.Heads, HeadKinds()[0]) && shape[0] == int64(theirs[0]) &&
+			shape[1] == int64(theirs[1]) {
 			return "heads = " + kind + " has them"
 		}
 	}
@@ -127,7 +131,8 @@ func (n *Network) otherEncoder(out, in int64) string {
 		}
 	}
 	if first := int64(FirstFilters(n.config.Size)); in == int64(n.config.Channels()) && out%first == 0 {
-		return fmt.Sprintf("it is of a network with filters_scale = %d, or of another size than %d", out/first, n.config.Size)
+		return fmt.Sprintf("it is of a network with filters_scale = %d, or of another size than %d", out/first,
+			n.config.Size)
 	}
 	return ""
 }

@@ -54,7 +54,8 @@ func NewAssembly(centres [][2]float64) (*Assembly, error) {
 	for _, p := range centres {
 		for axis, v := range p {
 			if d := math.Abs(v - a.mean[axis]); !(d <= maxSpread) {
-				return nil, fmt.Errorf("reassemble: a centre at (%g, %g): must be within %d pixels of the others", p[0], p[1], maxSpread)
+				return nil, fmt.Errorf("reassemble: a centre at (%g, %g): must be within %d pixels of the others",
+					p[0], p[1], maxSpread)
 			} else if d > farthest {
 				farthest = d
 			}
@@ -76,7 +77,8 @@ func (a *Assembly) Add(objects []complex64, n int) error {
 	}
 	count := len(objects) / (n * n)
 	if len(objects) != count*n*n || a.added+count > len(a.centres) {
-		return fmt.Errorf("reassemble: %d numbers for %d objects of %d×%d pixels", len(objects), len(a.centres)-a.added, n, n)
+		return fmt.Errorf("reassemble: %d numbers for %d objects of %d×%d pixels", len(objects),
+			len(a.centres)-a.added, n, n)
 	}
 	for i := range count {
 		p := a.centres[a.added]

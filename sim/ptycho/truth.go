@@ -39,7 +39,8 @@ func NewTruth(o *scan.Object, n int, centres [][2]float64) (*Truth, error) {
 	}
 	covered := a.Canvas()
 	if o == nil {
-		return &Truth{Side: covered.Side, canvas: covered.Side, Values: make([]complex64, covered.Side*covered.Side), Unknown: true}, nil
+		return &Truth{Side: covered.Side, canvas: covered.Side, Values: make([]complex64, covered.Side*covered.Side),
+			Unknown: true}, nil
 	}
 	t := &Truth{Side: covered.Side - 2*covered.gap(), canvas: covered.Side}
 	t.margin = (t.canvas - t.Side) / 2

@@ -117,7 +117,8 @@ func (p *Page) block(at, count uint64, x, y int, dst [][]float32) error {
 		}
 		for s, plane := range dst {
 			if plane != nil {
-				convert(plane[(top+r)*p.Width+left:][:columns], samples[s*width/8:], p.together()*width/8, p.Format, width)
+				convert(plane[(top+r)*p.Width+left:][:columns], samples[s*width/8:], p.together()*width/8, p.Format,
+					width)
 			}
 		}
 	}
@@ -141,7 +142,8 @@ func (d *decoder) unpacked(p *Page, rows int, r io.Reader) (io.Reader, error) {
 		return ccitt.NewReader(d.packed, ccitt.MSB, ccitt.Group4, p.blockWidth, rows, &ccitt.Options{Invert: true}), nil
 	case compressionLZW:
 		if start, _ := d.packed.Peek(2); len(start) == 2 && start[0] == 0 && start[1]&1 == 1 {
-			return nil, p.unread(tagCompression, "LZW as of TIFF 6.0", "%d (LZW with the low bits first)", p.compression)
+			return nil, p.unread(tagCompression, "LZW as of TIFF 6.0", "%d (LZW with the low bits first)",
+				p.compression)
 		}
 		return lzw.NewReader(d.packed, lzw.MSB, 8), nil
 	case compressionPackBits:
@@ -166,7 +168,8 @@ func (d *decoder) unpacked(p *Page, rows int, r io.Reader) (io.Reader, error) {
 
 // NewZstandard returns a decompressor that works on its caller's goroutine, in bounded memory.
 func NewZstandard(r io.Reader) (*zstd.Decoder, error) {
-	return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(mostZstandard))
+	return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(mostZstandard))
 }
 
 // turned reads bytes whose lowest bit comes first (FillOrder 2).

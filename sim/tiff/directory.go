@@ -50,16 +50,22 @@ const (
 )
 
 var tagNames = map[uint16]string{
-	tagSubfileType: "NewSubfileType", tagWidth: "ImageWidth", tagLength: "ImageLength", tagBits: "BitsPerSample", tagCompression: "Compression",
-	Photometric: "PhotometricInterpretation", tagFillOrder: "FillOrder", Description: "ImageDescription", Orientation: "Orientation",
-	tagStripOffsets: "StripOffsets", tagSamples: "SamplesPerPixel", tagRowsPerStrip: "RowsPerStrip", tagStripCounts: "StripByteCounts",
-	XResolution: "XResolution", YResolution: "YResolution", tagPlanar: "PlanarConfiguration", tagT4Options: "T4Options", tagT6Options: "T6Options",
-	tagPredictor: "Predictor", ColorMap: "ColorMap", tagTileWidth: "TileWidth", tagTileLength: "TileLength", tagTileOffsets: "TileOffsets",
-	tagTileCounts: "TileByteCounts", ExtraSamples: "ExtraSamples", tagSampleFormat: "SampleFormat",
+	tagSubfileType: "NewSubfileType", tagWidth: "ImageWidth", tagLength: "ImageLength", tagBits: "BitsPerSample",
+	tagCompression: "Compression",
+	Photometric:    "PhotometricInterpretation", tagFillOrder: "FillOrder", Description: "ImageDescription",
+	Orientation:     "Orientation",
+	tagStripOffsets: "StripOffsets", tagSamples: "SamplesPerPixel", tagRowsPerStrip: "RowsPerStrip",
+	tagStripCounts: "StripByteCounts",
+	XResolution:    "XResolution", YResolution: "YResolution", tagPlanar: "PlanarConfiguration",
+	tagT4Options: "T4Options", tagT6Options: "T6Options",
+	tagPredictor: "Predictor", ColorMap: "ColorMap", tagTileWidth: "TileWidth", tagTileLength: "TileLength",
+	tagTileOffsets: "TileOffsets",
+	tagTileCounts:  "TileByteCounts", ExtraSamples: "ExtraSamples", tagSampleFormat: "SampleFormat",
 }
 
 // kindBytes is the size of a value of each of TIFF's field types.
-var kindBytes = map[uint16]uint64{1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8, 13: 4, 16: 8, 17: 8, 18: 8}
+var kindBytes = map[uint16]uint64{1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8, 13: 4,
+	16: 8, 17: 8, 18: 8}
 
 // kindRational is the type of a fraction of two numbers of 32 bits.
 const kindRational = 5

@@ -33,9 +33,12 @@ const maxRow = 1 << 26
 
 // compressionNames are of compressions that are not read.
 var compressionNames = map[uint64]string{
-	2: "CCITT modified Huffman", 6: "old JPEG", 7: "JPEG", 9: "JBIG", 10: "JBIG", 32766: "NeXT", 32771: "CCITT modified Huffman in words",
-	32809: "ThunderScan", 33003: "JPEG 2000", 33005: "JPEG 2000", 34661: "JBIG", 34676: "SGI logarithmic", 34677: "SGI logarithmic",
-	34712: "JPEG 2000", 34887: "LERC", 34892: "lossy JPEG", 34925: "LZMA", 50001: "WebP", 50002: "JPEG XL", 52546: "JPEG XL",
+	2: "CCITT modified Huffman", 6: "old JPEG", 7: "JPEG", 9: "JBIG", 10: "JBIG", 32766: "NeXT",
+	32771: "CCITT modified Huffman in words",
+	32809: "ThunderScan", 33003: "JPEG 2000", 33005: "JPEG 2000", 34661: "JBIG", 34676: "SGI logarithmic",
+	34677: "SGI logarithmic",
+	34712: "JPEG 2000", 34887: "LERC", 34892: "lossy JPEG", 34925: "LZMA", 50001: "WebP", 50002: "JPEG XL",
+	52546: "JPEG XL",
 }
 
 // Page is how one page's numbers are stored: in blocks, which are strips or tiles, from
@@ -137,13 +140,15 @@ func (p *Page) readCoding() (err error) {
 		return err
 	}
 	switch p.compression {
-	case compressionNone, compressionGroup3, compressionGroup4, compressionLZW, compressionDeflate, compressionOldDeflate, compressionPackBits, compressionZstandard:
+	case compressionNone, compressionGroup3, compressionGroup4, compressionLZW, compressionDeflate,
+		compressionOldDeflate, compressionPackBits, compressionZstandard:
 	default:
 		name := ""
 		if n := compressionNames[p.compression]; n != "" {
 			name = " (" + n + ")"
 		}
-		return p.unread(tagCompression, "none, LZW, Deflate, Zstandard, PackBits or CCITT Group 3 or 4", "%d%s", p.compression, name)
+		return p.unread(tagCompression, "none, LZW, Deflate, Zstandard, PackBits or CCITT Group 3 or 4", "%d%s",
+			p.compression, name)
 	}
 	if err := p.readFax(); err != nil {
 		return err
@@ -219,7 +224,8 @@ func (p *Page) readBlocks() (err error) {
 		p.blockWidth, p.blockHeight = p.Width, int(min(rows, uint64(p.Height)))
 	}
 	if p.blockWidth > maxRow*8/p.pixelBits() {
-		return p.Fault(widthTag, "rows of %d pixels with %d bits each: must have %d bytes at most", p.blockWidth, p.pixelBits(), maxRow)
+		return p.Fault(widthTag, "rows of %d pixels with %d bits each: must have %d bytes at most", p.blockWidth,
+			p.pixelBits(), maxRow)
 	}
 	return nil
 }
@@ -302,9 +308,11 @@ func (p *Page) Kind() string {
 
 // Matches returns an error if another page of a stack differs from the first one.
 func (p *Page) Matches(first *Page) error {
-	if p.Width == first.Width && p.Height == first.Height && p.Samples == first.Samples && p.Bits == first.Bits && p.Format == first.Format {
+	if p.Width == first.Width && p.Height == first.Height && p.Samples == first.Samples && p.Bits == first.Bits &&
+		p.Format == first.Format {
 		return nil
 	}
 	return fmt.Errorf("page %d has %dx%d pixels of %d %s, page %d %dx%d of %d %s: pages of a stack must be alike",
-		p.page, p.Height, p.Width, p.Samples, p.Kind(), first.page, first.Height, first.Width, first.Samples, first.Kind())
+		p.page, p.Height, p.Width, p.Samples, p.Kind(), first.page, first.Height, first.Width, first.Samples,
+		first.Kind())
 }

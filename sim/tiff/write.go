@@ -62,7 +62,8 @@ func Write[T uint8 | float32](w io.Writer, p Pages[T]) error {
 	planeBytes := int64(len(planes[0])) * int64(bits/8)
 	entries := func(page int, data int64) []entry {
 		height := uint32(p.Height)
-		list := []entry{{tagWidth, kindLong, 1, uint32(p.Width)}, {tagLength, kindLong, 1, height}, {tagBits, kindShort, 1, bits},
+		list := []entry{{tagWidth, kindLong, 1, uint32(p.Width)}, {tagLength, kindLong, 1, height},
+			{tagBits, kindShort, 1, bits},
 			{tagCompression, kindShort, 1, compressionNone}, {Photometric, kindShort, 1, 1}}
 		if page == 0 && description != "" {
 			list = append(list, entry{Description, kindText, uint32(len(description)), 8})
@@ -71,7 +72,8 @@ func Write[T uint8 | float32](w io.Writer, p Pages[T]) error {
 			entry{tagRowsPerStrip, kindLong, 1, height}, entry{tagStripCounts, kindLong, 1, uint32(planeBytes)})
 		if page == 0 && resolutions != nil {
 			at := 8 + uint32(len(description))
-			list = append(list, entry{XResolution, kindRational, 1, at}, entry{YResolution, kindRational, 1, at + 8}, entry{tagUnit, kindShort, 1, 1})
+			list = append(list, entry{XResolution, kindRational, 1, at}, entry{YResolution, kindRational, 1, at + 8},
+				entry{tagUnit, kindShort, 1, 1})
 		}
 		return append(list, entry{tagSampleFormat, kindShort, 1, format})
 	}

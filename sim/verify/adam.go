@@ -55,7 +55,8 @@ func (c *checker) adamSteps(p0, grads *array, amsgrad bool) (history, m, v []flo
 	}
 	s.step(nn.AdamStep{}, []nn.BufferID{step}, step)
 	o := nn.DefaultAdam
-	s.step(nn.Adam{Beta1: o.Beta1, Beta2: o.Beta2, Eps: o.Eps, AMSGrad: amsgrad}, append([]nn.BufferID{g, lr, step}, out...), out...)
+	s.step(nn.Adam{Beta1: o.Beta1, Beta2: o.Beta2, Eps: o.Eps, AMSGrad: amsgrad},
+		append([]nn.BufferID{g, lr, step}, out...), out...)
 	session, err := s.load(c.backend)
 	if err != nil {
 		return nil, nil, nil, err

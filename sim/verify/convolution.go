@@ -104,7 +104,8 @@ func (c *convCase) fitsTransposed() bool {
 	side := func(axis int) bool {
 		return y[axis] == (x[axis]-1)*c.stride-2*c.pad+w[axis]+c.outputPad
 	}
-	return (c.outputPad == 0 || c.outputPad < c.stride) && x[0] == y[0] && w[0] == x[1] && w[1] == y[1] && side(2) && side(3)
+	return (c.outputPad == 0 || c.outputPad < c.stride) && x[0] == y[0] && w[0] == x[1] && w[1] == y[1] && side(2) &&
+		side(3)
 }
 
 // compute runs the layer and its gradients.

@@ -69,7 +69,8 @@ func (d *cytoCase) prepare() (err error) {
 	}
 	shape := d.image.shape
 	if shape[1] != 1 || !d.target.shape.Equal(shape) {
-		return fmt.Errorf("array input of %v and target of %v: both need one channel and the same shape", shape, d.target.shape)
+		return fmt.Errorf("array input of %v and target of %v: both need one channel and the same shape", shape,
+			d.target.shape)
 	}
 	d.batch, d.sides = shape[0], [3]int{1, shape[axes-2], shape[axes-1]}
 	if config.Axes == 3 {
@@ -115,7 +116,8 @@ func (d *cytoCase) start() (nn.State, error) {
 			return nil, err
 		}
 		if a.complex || !a.shape.Equal(tensor.Shape(all[i].Shape)) {
-			return nil, fmt.Errorf("array %s has the shape %v, the network needs %v", name, a.shape, tensor.Shape(all[i].Shape))
+			return nil, fmt.Errorf("array %s has the shape %v, the network needs %v", name, a.shape,
+				tensor.Shape(all[i].Shape))
 		}
 		all[i].Values = a.float32s()
 	}

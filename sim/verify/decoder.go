@@ -157,7 +157,8 @@ func windowSize(output *array, side int, trimmed bool) (int, error) {
 			return s, nil
 		}
 	}
-	return 0, fmt.Errorf("output_64 is not 0 in rows %d to %d: no window of a decoder that grows to %d pixels", first, last, side)
+	return 0, fmt.Errorf("output_64 is not 0 in rows %d to %d: no window of a decoder that grows to %d pixels", first,
+		last, side)
 }
 
 // readParameters claims the parameters, whose shapes must match the network
@@ -173,7 +174,8 @@ func (d *decoderCase) readParameters() error {
 		}
 		i, _ := model.Index(name)
 		if !a.shape.Equal(variables[i].Shape) {
-			return fmt.Errorf("array param.%s has the shape %v, the network needs %v", name, a.shape, variables[i].Shape)
+			return fmt.Errorf("array param.%s has the shape %v, the network needs %v", name, a.shape,
+				variables[i].Shape)
 		}
 		d.values[name] = a.float32s()
 	}
@@ -210,7 +212,8 @@ func (d decoderCase) checkTargets() error {
 			return fmt.Errorf("meas_%s %v and %v: want %v", m.name, pair[0].shape, pair[1].shape, object.shape)
 		}
 		y := make([]float32, d.size*d.size)
-		if err := telescope.Measure(d.backend.ctx, y, object.float32s(), m.mask.float32s(), optics.Support{}); err != nil {
+		if err := telescope.Measure(d.backend.ctx, y, object.float32s(), m.mask.float32s(),
+			optics.Support{}); err != nil {
 			return err
 		}
 		relative := relativeSlack

@@ -58,10 +58,13 @@ func (c *checker) ptychoConfig() (ptycho.Config, error) {
 	config.ProbeBig = c.has(ptychoWeight + "amp.outer_a.weight")
 	filters := ptycho.FirstFilters(config.Size)
 	if filters == 0 || input.shape[2] != config.Size || config.Channels() != input.shape[1] || input.shape[0] < 1 {
-		return config, fmt.Errorf("array input of %v: needs groups of 1, 4, 9, … square patterns of 64, 128 or 256 pixels", input.shape)
+		return config,
+			fmt.Errorf("array input of %v: needs groups of 1, 4, 9, … square patterns of 64, 128 or 256 pixels",
+				input.shape)
 	}
 	if config.FiltersScale = first.shape[0] / filters; first.shape[0]%filters != 0 {
-		return config, fmt.Errorf("array %s of %v: needs a multiple of %d filters for patterns of %d pixels", ptychoFirst, first.shape, filters, config.Size)
+		return config, fmt.Errorf("array %s of %v: needs a multiple of %d filters for patterns of %d pixels",
+			ptychoFirst, first.shape, filters, config.Size)
 	}
 	return config, nil
 }
@@ -85,7 +88,8 @@ func (c *checker) runPtycho(net *ptycho.Network) (heads [2][]float32, err error)
 			return heads, err
 		}
 		if a.complex || !a.shape.Equal(tensor.Shape(all[i].Shape)) {
-			return heads, fmt.Errorf("array %s has the shape %v, the network needs %v", name, a.shape, tensor.Shape(all[i].Shape))
+			return heads, fmt.Errorf("array %s has the shape %v, the network needs %v", name, a.shape,
+				tensor.Shape(all[i].Shape))
 		}
 		all[i].Values = a.float32s()
 	}

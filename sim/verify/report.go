@@ -88,7 +88,8 @@ func Failure(reports []Report) error {
 	}
 	var faults []string
 	if failed, _ := totals(reports); failed > 0 {
-		faults = append(faults, fmt.Sprintf("this build does not reproduce the reference vectors: %s failed", count(failed, "array")))
+		faults = append(faults, fmt.Sprintf("this build does not reproduce the reference vectors: %s failed",
+			count(failed, "array")))
 	}
 	for _, r := range reports {
 		if r.Err != "" {
@@ -165,7 +166,8 @@ func (r Report) writeText(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%s: not read\n\n", visible.Text(r.File))
 		return err
 	}
-	if _, err := fmt.Fprintf(w, "%s: %s, %s, %d failed\n", visible.Text(r.File), count(len(r.Cases), "case"), count(len(r.Results), "array"), r.Failed()); err != nil {
+	if _, err := fmt.Fprintf(w, "%s: %s, %s, %d failed\n", visible.Text(r.File), count(len(r.Cases), "case"),
+		count(len(r.Results), "array"), r.Failed()); err != nil {
 		return err
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

@@ -77,7 +77,8 @@ func (c *checker) readTelescope() (t telescopeCase, err error) {
 	plane := tensor.Shape{t.n, t.n}
 	count := t.masks.shape[0]
 	switch {
-	case !t.object.shape.Equal(plane) || !t.g.shape.Equal(plane) || !t.union.shape.Equal(plane) || !t.masks.shape[1:].Equal(plane):
+	case !t.object.shape.Equal(plane) || !t.g.shape.Equal(plane) || !t.union.shape.Equal(plane) ||
+		!t.masks.shape[1:].Equal(plane):
 		return t, fmt.Errorf("object %v, g %v, cum_mask %v, masks %v: want square planes of one size",
 			t.object.shape, t.g.shape, t.union.shape, t.masks.shape)
 	case !t.centres.shape.Equal(tensor.Shape{count, 2}):
@@ -94,7 +95,8 @@ func (t telescopeCase) checkMasks() error {
 	drawn := make([]float32, len(t.masks.values))
 	for k := range t.masks.shape[0] {
 		centre := optics.Point{Y: t.centres.values[2*k], X: t.centres.values[2*k+1]}
-		if err := (optics.Aperture{Radius: t.radius}).Add(t.backend.ctx, drawn[k*t.n*t.n:][:t.n*t.n], grid, centre); err != nil {
+		if err := (optics.Aperture{Radius: t.radius}).Add(t.backend.ctx, drawn[k*t.n*t.n:][:t.n*t.n], grid,
+			centre); err != nil {
 			return err
 		}
 	}

@@ -134,7 +134,8 @@ func (c *checker) reportUnused() {
 }
 
 func (c *checker) fail(array, why string) {
-	c.results = append(c.results, Result{Array: array, Error: number(math.NaN()), Allowed: number(math.NaN()), Note: why})
+	c.results = append(c.results, Result{Array: array, Error: number(math.NaN()), Allowed: number(math.NaN()),
+		Note: why})
 }
 
 func (c *checker) passed() bool {
@@ -174,7 +175,8 @@ func (c *checker) takeReal(name string, axes int) (*array, error) {
 		return nil, err
 	}
 	if a.complex || len(a.shape) != axes {
-		return nil, fmt.Errorf("array %s of type %s and shape %v: needs real numbers on %d axes", name, a.kind, a.shape, axes)
+		return nil, fmt.Errorf("array %s of type %s and shape %v: needs real numbers on %d axes", name, a.kind,
+			a.shape, axes)
 	}
 	return a, nil
 }

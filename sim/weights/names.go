@@ -153,8 +153,10 @@ func (n *Network) take(all []stored) (tensors []Tensor, said []string, err error
 	tensors = make([]Tensor, len(n.Arrays))
 	for i, want := range n.Arrays {
 		if of := found[i]; of.load != nil {
-			if shape := names.Arrays[i].shape(want.Shape); !slices.EqualFunc(of.shape, shape, func(a int64, b int) bool { return a == int64(b) }) {
-				return nil, nil, names.refuse(of, fmt.Errorf("%s has the shape (%s), must be (%s)", printed(of.name), npy.JoinShape(of.shape), joined(shape)))
+			if shape := names.Arrays[i].shape(want.Shape); !slices.EqualFunc(of.shape, shape,
+				func(a int64, b int) bool { return a == int64(b) }) {
+				return nil, nil, names.refuse(of, fmt.Errorf("%s has the shape (%s), must be (%s)", printed(of.name),
+					npy.JoinShape(of.shape), joined(shape)))
 			}
 		}
 	}
@@ -166,7 +168,8 @@ func (n *Network) take(all []stored) (tensors []Tensor, said []string, err error
 			}
 			for k, v := range values {
 				if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
-					return nil, nil, fmt.Errorf("%s: number %d is %g: must be finite in float32", printed(of.name), k, v)
+					return nil, nil, fmt.Errorf("%s: number %d is %g: must be finite in float32", printed(of.name), k,
+						v)
 				}
 			}
 			values = names.Arrays[i].here(values, want.Shape)
@@ -240,7 +243,8 @@ func (n *Network) find(all []stored, names *Names) (found []stored, said []strin
 		return nil, nil, names.refuse(first, differ(missing, extra))
 	}
 	for _, prefix := range slices.Sorted(maps.Keys(prefixes)) {
-		said = append(said, fmt.Sprintf("left out %s of %s in the file of weights", prefix, unit.Plural(prefixes[prefix], "name", "names")))
+		said = append(said, fmt.Sprintf("left out %s of %s in the file of weights", prefix,
+			unit.Plural(prefixes[prefix], "name", "names")))
 	}
 	return found, said, nil
 }

@@ -49,7 +49,8 @@ const (
 )
 
 // passedOver are the other globals of which nothing is made.
-var passedOver = []global{"torch device", "builtins set", "__builtin__ set", "builtins frozenset", "__builtin__ frozenset", "builtins complex", "__builtin__ complex"}
+var passedOver = []global{"torch device", "builtins set", "__builtin__ set", "builtins frozenset",
+	"__builtin__ frozenset", "builtins complex", "__builtin__ complex"}
 
 // torchTypes are the types of numbers, which are values too.
 var torchTypes = []string{

@@ -31,7 +31,8 @@ func isLegacy(head []byte) bool {
 var containers = []string{"state_dict", "model_state_dict", "model", "net"}
 
 // torchKinds are the numbers that are read, by the class of their storage.
-var torchKinds = map[string]kind{"FloatStorage": float32s, "DoubleStorage": float64s, "HalfStorage": float16s, "BFloat16Storage": bfloat16s}
+var torchKinds = map[string]kind{"FloatStorage": float32s, "DoubleStorage": float64s, "HalfStorage": float16s,
+	"BFloat16Storage": bfloat16s}
 
 // torchFile is an archive of torch.save.
 type torchFile struct {
@@ -75,11 +76,13 @@ func listTorch(ctx context.Context, f io.ReaderAt, size int64) (all []stored, sa
 	case keras:
 		return nil, nil, errors.New("is a Keras model, HDF5 in a zip archive; convert it: prismtop weights keras > keras.py; python3 keras.py MODEL weights.npz")
 	case bundle != "":
-		return nil, nil, fmt.Errorf("is a bundle of models; take one out: unzip -p FILE %s > model.pth", printed(bundle))
+		return nil, nil, fmt.Errorf("is a bundle of models; take one out: unzip -p FILE %s > model.pth",
+			printed(bundle))
 	case program.File == nil:
 		return nil, nil, errors.New("is a zip archive, but neither NPZ nor of torch.save")
 	}
-	t := &torchFile{ctx: ctx, file: f, entries: members, checked: map[string]bool{}, left: &budget{left: budgetFactor*size + budgetFloor}}
+	t := &torchFile{ctx: ctx, file: f, entries: members, checked: map[string]bool{},
+		left: &budget{left: budgetFactor*size + budgetFloor}}
 	t.folder = strings.TrimSuffix(program.Name, "data.pkl")
 	if err := t.left.take(int64(len(members)) * 400); err != nil {
 		return nil, nil, err
@@ -178,7 +181,8 @@ func (t *torchFile) numbers(of *storage, size int64) (io.ReaderAt, error) {
 func stateDict(root any) (state *dict, at string, err error) {
 	d, ok := root.(*dict)
 	if !ok {
-		return nil, "", fmt.Errorf("holds %s: must hold a state_dict, or a dict with one under %s", described(root), strings.Join(containers, ", "))
+		return nil, "", fmt.Errorf("holds %s: must hold a state_dict, or a dict with one under %s", described(root),
+			strings.Join(containers, ", "))
 	}
 	for _, key := range containers {
 		for i, k := range d.keys {
@@ -188,7 +192,8 @@ func stateDict(root any) (state *dict, at string, err error) {
 		}
 	}
 	if !d.tensors() {
-		return nil, "", fmt.Errorf("holds no state_dict: must be one, or a dict with one under %s", strings.Join(containers, ", "))
+		return nil, "", fmt.Errorf("holds no state_dict: must be one, or a dict with one under %s",
+			strings.Join(containers, ", "))
 	}
 	return d, "", nil
 }
@@ -233,7 +238,8 @@ func (t *torchFile) list(d *dict) (all []stored, err error) {
 		if !ok {
 			return nil, errors.New("holds a tensor whose name is no text")
 		}
-		all = append(all, stored{name: name, shape: v.shape, load: func() ([]float32, error) { return t.load(name, v) }})
+		all = append(all, stored{name: name, shape: v.shape,
+			load: func() ([]float32, error) { return t.load(name, v) }})
 	}
 	return all, nil
 }
@@ -310,7 +316,8 @@ func (v *view) extent() (count, span int64, err error) {
 		stride := v.strides[i]
 		switch {
 		case n < 0 || stride < 0 || n > 0 && count > math.MaxInt64/8/n:
-			return 0, 0, fmt.Errorf("the shape (%s) with strides (%s)", npy.JoinShape(v.shape), npy.JoinShape(v.strides))
+			return 0, 0, fmt.Errorf("the shape (%s) with strides (%s)", npy.JoinShape(v.shape),
+				npy.JoinShape(v.strides))
 		case n > 1 && stride > (math.MaxInt64/8-last)/(n-1):
 			return 0, 0, fmt.Errorf("the strides (%s)", npy.JoinShape(v.strides))
 		case n > 1:

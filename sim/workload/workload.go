@@ -282,7 +282,8 @@ type Exporter interface {
 type Folder interface {
 	// FoldedWeights is Weights without the normalisations, which had the running statistics of training, or those
 	// of the newest batch.
-	FoldedWeights(ctx context.Context, v settings.Values, c *checkpoint.Checkpoint, running bool) ([]weights.Tensor, error)
+	FoldedWeights(ctx context.Context, v settings.Values, c *checkpoint.Checkpoint, running bool) ([]weights.Tensor,
+		error)
 }
 
 // Maker makes tasks from settings. It is safe for concurrent use.
@@ -372,5 +373,6 @@ func CheckDevice(v settings.Values, reason string) error {
 	if device == "cpu" || device == "auto" || device == "" || reason == "" {
 		return nil
 	}
-	return &settings.KeyError{Key: settings.Device, Err: &LackingError{fmt.Errorf("device = %s: %s; use auto or cpu", device, reason)}}
+	return &settings.KeyError{Key: settings.Device, Err: &LackingError{fmt.Errorf("device = %s: %s; use auto or cpu",
+		device, reason)}}
 }

@@ -53,12 +53,14 @@ func (d Devices) openPRISM(s *prism.Settings) (prism.Device, error) {
 	if err != nil {
 		return prism.Device{}, err
 	}
-	device := prism.Device{Processor: processor, Host: measures, Resolve: d.resolve, Open: func(device string) (nn.Backend, string, error) {
-		return d.open(device, processor)
-	}}
+	device := prism.Device{Processor: processor, Host: measures, Resolve: d.resolve,
+		Open: func(device string) (nn.Backend, string, error) {
+			return d.open(device, processor)
+		}}
 	if device.Backend, device.Note, err = device.Open(s.Device); err != nil {
 		processor.Close()
-		return prism.Device{}, &settings.KeyError{Key: settings.Device, Err: &workload.LackingError{Err: fmt.Errorf("device = %s: %w", s.Device, err)}}
+		return prism.Device{}, &settings.KeyError{Key: settings.Device,
+			Err: &workload.LackingError{Err: fmt.Errorf("device = %s: %w", s.Device, err)}}
 	}
 	return device, nil
 }

@@ -70,7 +70,8 @@ func checkOutput(path, list string) error {
 
 // SameInputs reports whether two settings name the same list, in the same experiments.
 func (Maker) SameInputs(a, b settings.Values) bool {
-	return a.Text(listKey) == b.Text(listKey) && a.Text(kindKey) == b.Text(kindKey) && a.Text(repoKey) == b.Text(repoKey)
+	return a.Text(listKey) == b.Text(listKey) && a.Text(kindKey) == b.Text(kindKey) &&
+		a.Text(repoKey) == b.Text(repoKey)
 }
 
 // Reads returns true: a list is checked before anything runs.
@@ -103,7 +104,8 @@ func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (
 	defer backend.Close()
 	b := &benchmark{
 		maker: m, values: v, name: list.name, list: list.list, device: device{backend.Kernels(), backend.Threads()},
-		rounds: make([][]tasks.Round, len(list.list)), states: make([]profiles.TaskState, len(list.list)), ended: make([]*trial, len(list.list)),
+		rounds: make([][]tasks.Round, len(list.list)), states: make([]profiles.TaskState, len(list.list)),
+		ended: make([]*trial, len(list.list)),
 	}
 	for round, order := range tasks.Schedule(len(b.list), v.Int(roundsKey), uint64(v.Int(settings.Seed))) {
 		for position, task := range order {
@@ -123,7 +125,8 @@ func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (
 	}
 	if list.external {
 		b.repository, err = branches.Open(ctx, branches.Options{
-			Folder: v.Text(repoKey), Command: v.Text(commandKey), Fetch: v.On(fetchKey), Limit: time.Duration(v.Number(limitKey) * float64(time.Second)),
+			Folder: v.Text(repoKey), Command: v.Text(commandKey), Fetch: v.On(fetchKey),
+			Limit: time.Duration(v.Number(limitKey) * float64(time.Second)),
 		})
 	}
 	if err != nil {
@@ -178,8 +181,10 @@ func (b *benchmark) Info() profiles.RunInfo {
 		limits = "each task predicts all of its images into files"
 	}
 	return profiles.RunInfo{
-		Schema: b.schema, Object: b.name, Parameters: b.parameters, Seed: uint64(b.values.Int(settings.Seed)), Units: len(b.schedule),
-		Notes: []string{fmt.Sprintf("%s in %s; %s", unit.Plural(len(b.list), "task", "tasks"), unit.Plural(b.values.Int(roundsKey), "round", "rounds"), limits)},
+		Schema: b.schema, Object: b.name, Parameters: b.parameters, Seed: uint64(b.values.Int(settings.Seed)),
+		Units: len(b.schedule),
+		Notes: []string{fmt.Sprintf("%s in %s; %s", unit.Plural(len(b.list), "task", "tasks"),
+			unit.Plural(b.values.Int(roundsKey), "round", "rounds"), limits)},
 	}
 }
 
@@ -269,7 +274,8 @@ func (b *benchmark) end(ctx context.Context, rec *profiles.Iteration, out *workl
 	if !out.Measures {
 		out.Measured = profiles.NoValues()
 	}
-	out.Result = profiles.UnitResult{Unit: rec.Unit, Iterations: int32(u.count), Values: u.newest, Elapsed: time.Since(u.began) - u.idle}
+	out.Result = profiles.UnitResult{Unit: rec.Unit, Iterations: int32(u.count), Values: u.newest,
+		Elapsed: time.Since(u.began) - u.idle}
 	out.Finished = !b.more()
 	return nil
 }
@@ -401,7 +407,8 @@ func (b *benchmark) Finish(context.Context) (string, error) {
 // Tasks returns the state of the list.
 func (b *benchmark) Tasks() *profiles.Tasks {
 	rule := tasks.Rule(b.values.Text(baselineKey))
-	t := &profiles.Tasks{Rounds: b.values.Int(roundsKey), Cancel: cancelledKey, SpeedUps: "total time, against the first task of an experiment"}
+	t := &profiles.Tasks{Rounds: b.values.Int(roundsKey), Cancel: cancelledKey,
+		SpeedUps: "total time, against the first task of an experiment"}
 	if rule == tasks.FastestTask {
 		t.SpeedUps = "total time, against the fastest task of an experiment"
 	}

@@ -66,13 +66,14 @@ func (m Maker) readList(ctx context.Context, v settings.Values) (Inputs, error) 
 	if err != nil {
 		return in, err
 	}
-	in.list, err = read(from, path, tasks.ReadOptions{Repository: v.Text(repoKey) != "", CheckCommand: branches.CheckCommand, Check: func(key, value string) error {
-		if key == tasks.TrainerSetting {
-			return nil
-		}
-		_, err := base.Set(key, value)
-		return err
-	}})
+	in.list, err = read(from, path, tasks.ReadOptions{Repository: v.Text(repoKey) != "",
+		CheckCommand: branches.CheckCommand, Check: func(key, value string) error {
+			if key == tasks.TrainerSetting {
+				return nil
+			}
+			_, err := base.Set(key, value)
+			return err
+		}})
 	if err != nil {
 		return in, err
 	}
@@ -111,7 +112,8 @@ func experiments(v settings.Values) (settings.Values, error) {
 	if err != nil {
 		return settings.Values{}, err
 	}
-	more = append(more[:len(more):len(more)], settings.Assignment{Key: settings.Threads, Value: v.Get(settings.Threads)}, settings.Assignment{Key: "kernels", Value: v.Get("kernels")})
+	more = append(more[:len(more):len(more)], settings.Assignment{Key: settings.Threads,
+		Value: v.Get(settings.Threads)}, settings.Assignment{Key: "kernels", Value: v.Get("kernels")})
 	return p.Settings.With(more...)
 }
 
@@ -136,7 +138,8 @@ func of(base settings.Values, t *tasks.Task, folder string) (settings.Values, er
 	}
 	if folder != "" {
 		var err error
-		if v, err = v.With(settings.Assignment{Key: filesKey, Value: folder}, settings.Assignment{Key: tasks.LimitPredictSetting, Value: "0"}); err != nil {
+		if v, err = v.With(settings.Assignment{Key: filesKey, Value: folder},
+			settings.Assignment{Key: tasks.LimitPredictSetting, Value: "0"}); err != nil {
 			return v, err
 		}
 	}
@@ -175,7 +178,8 @@ func onProcessor(v settings.Values, trainer string, fallback bool) (on settings.
 			replicas = simulated
 		}
 	}
-	on, err = v.With(settings.Assignment{Key: settings.Device, Value: "cpu"}, settings.Assignment{Key: "replicas", Value: replicas})
+	on, err = v.With(settings.Assignment{Key: settings.Device, Value: "cpu"},
+		settings.Assignment{Key: "replicas", Value: replicas})
 	if err == nil {
 		err = on.Validate()
 	}

@@ -39,10 +39,12 @@ func schemaOf(kind tasks.Kind, list []tasks.Task, branches bool) profiles.Schema
 	schema.Tips, schema.Tasks = nil, true
 	schema.Kinds = []profiles.KindInfo{KindPreparation: {Name: "preparation", Units: true}}
 	for i := range list {
-		schema.Kinds = append(schema.Kinds, profiles.KindInfo{Name: fmt.Sprintf("task %d, %s", i+1, list[i].Name()), Units: true})
+		schema.Kinds = append(schema.Kinds, profiles.KindInfo{Name: fmt.Sprintf("task %d, %s", i+1, list[i].Name()),
+			Units: true})
 	}
 	if branches {
-		schema.Phases = append(schema.Phases, profiles.PhaseInfo{Name: "external", Colour: 8, What: "the program of a task on a git branch, in a process of its own"})
+		schema.Phases = append(schema.Phases, profiles.PhaseInfo{Name: "external", Colour: 8,
+			What: "the program of a task on a git branch, in a process of its own"})
 	}
 	for i := range schema.Pictures {
 		schema.Pictures[i].Live = true

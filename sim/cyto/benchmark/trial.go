@@ -259,13 +259,15 @@ func (u *trial) finish(done bool) error {
 
 // train is the program of a training task.
 func (u *trial) train(m *tasks.TrainingMetrics) error {
-	if err := u.prepare(parts{&m.ModelInitialization, &m.ConfigLoading, &m.DataSetup, &m.ModelSetup, nil, &m.TrainerSetup}); err != nil {
+	if err := u.prepare(parts{&m.ModelInitialization, &m.ConfigLoading, &m.DataSetup, &m.ModelSetup, nil,
+		&m.TrainerSetup}); err != nil {
 		return err
 	}
 	s, counter := experiment.From(u.values), u.work.(experiment.Counter)
 	p := counter.Progress()
-	m.DatasetInfo = &tasks.DatasetInfo{NumTrainBatches: p.EpochBatches, BatchSize: s.Batch, AvailableTrainBatches: p.Available,
-		LimitTrainBatches: s.TrainLimit, LimitValBatches: s.ValLimit}
+	m.DatasetInfo = &tasks.DatasetInfo{NumTrainBatches: p.EpochBatches, BatchSize: s.Batch,
+		AvailableTrainBatches: p.Available,
+		LimitTrainBatches:     s.TrainLimit, LimitValBatches: s.ValLimit}
 	first := &tasks.EpochBreakdown{}
 	m.EpochBreakdown = first
 	defer func() {
@@ -312,7 +314,8 @@ func recorded(nanos int64) *tasks.Timer {
 func (u *trial) finals() tasks.FinalMetrics {
 	all := tasks.FinalMetrics{}
 	for i, info := range u.bench.schema.Series {
-		name := map[string]string{"loss": "train/loss", "val_loss": "val/loss", "dice": "val/dice", "correlation": "val/correlation"}[info.Name]
+		name := map[string]string{"loss": "train/loss", "val_loss": "val/loss", "dice": "val/dice",
+			"correlation": "val/correlation"}[info.Name]
 		if name != "" && !math.IsNaN(u.newest[i]) {
 			all[name] = u.newest[i]
 		}
@@ -322,7 +325,8 @@ func (u *trial) finals() tasks.FinalMetrics {
 
 // infer is the program of an inference task.
 func (u *trial) infer(m *tasks.InferenceMetrics) error {
-	if err := u.prepare(parts{&m.ModelInitialization, &m.ConfigLoading, &m.DataSetup, &m.ModelSetup, &m.CheckpointLoading, &m.TrainerSetup}); err != nil {
+	if err := u.prepare(parts{&m.ModelInitialization, &m.ConfigLoading, &m.DataSetup, &m.ModelSetup,
+		&m.CheckpointLoading, &m.TrainerSetup}); err != nil {
 		return err
 	}
 	counter := u.work.(experiment.Counter)
@@ -330,7 +334,8 @@ func (u *trial) infer(m *tasks.InferenceMetrics) error {
 	m.BatchBreakdown = first
 	defer func() {
 		s, p := experiment.From(u.values), counter.Progress()
-		m.InferenceInfo = &tasks.InferenceInfo{NumBatches: p.Batches, BatchSize: s.Batch, NumOutputs: p.Outputs, SamplesProcessed: p.Samples,
+		m.InferenceInfo = &tasks.InferenceInfo{NumBatches: p.Batches, BatchSize: s.Batch, NumOutputs: p.Outputs,
+			SamplesProcessed: p.Samples,
 			AvailableBatches: p.Available, LimitPredictBatches: s.PredictLimit}
 		m.SetThroughput()
 	}()
@@ -344,8 +349,10 @@ func (u *trial) infer(m *tasks.InferenceMetrics) error {
 			return err
 		}
 		phases := &u.rec.Phases
-		first.FirstBatchLoading, first.FirstBatchToDevice = recorded(phases[experiment.PhaseLoad]), recorded(phases[experiment.PhaseToDevice])
-		first.FirstBatchForward, first.FirstBatchPostprocess = recorded(phases[experiment.PhaseForward]), recorded(phases[experiment.PhasePostprocess])
+		first.FirstBatchLoading, first.FirstBatchToDevice = recorded(phases[experiment.PhaseLoad]),
+			recorded(phases[experiment.PhaseToDevice])
+		first.FirstBatchForward, first.FirstBatchPostprocess = recorded(phases[experiment.PhaseForward]),
+			recorded(phases[experiment.PhasePostprocess])
 		return u.finish(done)
 	})
 }

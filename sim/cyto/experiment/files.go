@@ -83,7 +83,8 @@ func (f *files) note(s *Settings, i int) string {
 	depends.Data, depends.CacheImages = "", false
 	depends.Patch, depends.Overlap, depends.AMP, depends.Winograd = s.Patch, s.Overlap, s.AMP, s.Winograd
 	mark := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%+v", f.weights, f.sources[i], depends))
-	return fmt.Sprintf("%s%s of %s, from least to largest value; mark %x", noteStart, s.Experiment, f.names[i], mark[:12])
+	return fmt.Sprintf("%s%s of %s, from least to largest value; mark %x", noteStart, s.Experiment, f.names[i],
+		mark[:12])
 }
 
 // digest identifies weights.
@@ -148,7 +149,8 @@ func (p *prediction) resumeFiles(ctx context.Context, out *workload.Outcome) (do
 		out.Finished, out.NoIteration = true, true
 		return true, nil
 	}
-	rest, err := loader.New(context.WithoutCancel(ctx), loader.Part(p.inputs.heldOut, f.items), p.settings.predictionBatches())
+	rest, err := loader.New(context.WithoutCancel(ctx), loader.Part(p.inputs.heldOut, f.items),
+		p.settings.predictionBatches())
 	if err != nil {
 		return false, err
 	}
@@ -160,7 +162,8 @@ func (p *prediction) resumeFiles(ctx context.Context, out *workload.Outcome) (do
 // skipped says how many images are left out.
 func (f *files) skipped(folder string) string {
 	n := len(f.paths) - len(f.items)
-	return fmt.Sprintf("%d of %s skipped: their prediction files in %s are complete", n, unit.Plural(len(f.paths), "image is", "images are"), folder)
+	return fmt.Sprintf("%d of %s skipped: their prediction files in %s are complete", n,
+		unit.Plural(len(f.paths), "image is", "images are"), folder)
 }
 
 // Left returns a sentence about the images that were not predicted, because their files are
@@ -177,7 +180,8 @@ func (p *prediction) Finish(context.Context) (string, error) {
 	if p.files == nil || len(p.files.items) == 0 {
 		return "", nil
 	}
-	return fmt.Sprintf("%s in %s", unit.Plural(len(p.files.items), "prediction file", "prediction files"), p.settings.Predictions), nil
+	return fmt.Sprintf("%s in %s", unit.Plural(len(p.files.items), "prediction file", "prediction files"),
+		p.settings.Predictions), nil
 }
 
 // write writes the prediction of an image of a batch.
@@ -189,7 +193,8 @@ func (f *files) write(ctx context.Context, s *Settings, item int, pair *cyto.Pai
 		cyto.Sigmoid(values.Values)
 		what, of = "segmentation", "of"
 	}
-	pixels := stack.Pixels[uint8]{Sides: [4]int{1, output.Sides[0], output.Sides[1], output.Sides[2]}, Channels: []string{what}, Note: f.note(s, item)}
+	pixels := stack.Pixels[uint8]{Sides: [4]int{1, output.Sides[0], output.Sides[1], output.Sides[2]},
+		Channels: []string{what}, Note: f.note(s, item)}
 	if from := pair.From; from != nil {
 		copy(pixels.Sides[1:], from.Sides[:])
 		pixels.Voxel = from.Voxel

@@ -31,9 +31,12 @@ const cacheLimit = 1 << 30
 // inputs are the settings that name the images.
 func (s *Settings) inputs() Settings {
 	return Settings{
-		Mode: s.Mode, Experiment: s.Experiment, Axes: s.Axes, Data: s.Data, CacheImages: s.CacheImages, Zoom: s.Zoom, Plane: s.Plane,
-		ImageColumn: s.ImageColumn, TargetColumn: s.TargetColumn, ImageChannel: s.ImageChannel, TargetChannel: s.TargetChannel,
-		Volumes: s.Volumes, HeldOut: s.HeldOut, Depth: s.Depth, Side: s.Side, Cells: s.Cells, Noise: s.Noise, Seed: s.Seed,
+		Mode: s.Mode, Experiment: s.Experiment, Axes: s.Axes, Data: s.Data, CacheImages: s.CacheImages, Zoom: s.Zoom,
+		Plane:       s.Plane,
+		ImageColumn: s.ImageColumn, TargetColumn: s.TargetColumn, ImageChannel: s.ImageChannel,
+		TargetChannel: s.TargetChannel,
+		Volumes:       s.Volumes, HeldOut: s.HeldOut, Depth: s.Depth, Side: s.Side, Cells: s.Cells, Noise: s.Noise,
+		Seed: s.Seed,
 	}
 }
 
@@ -60,7 +63,8 @@ func (s *Settings) load(ctx context.Context) (*Inputs, error) {
 // list says how lists of files are read.
 func (s *Settings) list() loader.ListOptions {
 	return loader.ListOptions{
-		LabelFree: s.Experiment == LabelFree, ImageColumn: s.ImageColumn, TargetColumn: s.TargetColumn, ImageChannel: s.ImageChannel, TargetChannel: s.TargetChannel,
+		LabelFree: s.Experiment == LabelFree, ImageColumn: s.ImageColumn, TargetColumn: s.TargetColumn,
+		ImageChannel: s.ImageChannel, TargetChannel: s.TargetChannel,
 	}
 }
 
@@ -128,7 +132,8 @@ func (s *Settings) files(ctx context.Context) (*Inputs, error) {
 }
 
 func (s *Settings) dataset(items []loader.Item) (loader.Dataset, error) {
-	d, err := loader.Files(items, loader.FileOptions{Zoom: s.Zoom, Signal: s.Experiment == LabelFree, Planar: s.Axes == 2, Plane: s.Plane})
+	d, err := loader.Files(items, loader.FileOptions{Zoom: s.Zoom, Signal: s.Experiment == LabelFree,
+		Planar: s.Axes == 2, Plane: s.Plane})
 	if err != nil || !s.CacheImages {
 		return d, err
 	}

@@ -180,7 +180,8 @@ func (m *Model) notes() []string {
 	if len(m.others) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%d replicas with %s each; their gradients are averaged", 1+len(m.others), unit.Plural(m.backend.Threads(), "thread", "threads"))}
+	return []string{fmt.Sprintf("%d replicas with %s each; their gradients are averaged", 1+len(m.others),
+		unit.Plural(m.backend.Threads(), "thread", "threads"))}
 }
 
 func (m *Model) prepare(ctx context.Context, s *Settings) (err error) {

@@ -59,12 +59,14 @@ func (p *prediction) prepare(ctx context.Context, maker Maker) (err error) {
 	if p.of, err = p.firstWeights(ctx, maker.Trained); err != nil {
 		return err
 	}
-	if p.images, err = loader.New(context.WithoutCancel(ctx), p.inputs.heldOut, p.settings.predictionBatches()); err != nil {
+	if p.images, err = loader.New(context.WithoutCancel(ctx), p.inputs.heldOut,
+		p.settings.predictionBatches()); err != nil {
 		return err
 	}
 	if p.settings.Predictions != "" {
 		if p.files, err = newFiles(&p.settings, p.inputs, maker.Since); err != nil {
-			return &settings.KeyError{Key: "predictions", Err: fmt.Errorf("predictions = %s: %w", p.settings.Predictions, err)}
+			return &settings.KeyError{Key: "predictions", Err: fmt.Errorf("predictions = %s: %w",
+				p.settings.Predictions, err)}
 		}
 	}
 	first, err := p.inputs.pairs(ctx, 1)
@@ -80,7 +82,8 @@ const firstSeed = 12345
 
 // firstWeights gives the network the weights of the settings, and returns where they come
 // from.
-func (p *prediction) firstWeights(ctx context.Context, leave func(string, cyto.Config) (string, error)) (string, error) {
+func (p *prediction) firstWeights(ctx context.Context, leave func(string, cyto.Config) (string, error)) (string,
+	error) {
 	random := p.network.Seeded(firstSeed)
 	if p.settings.Weights == seeded || leave == nil {
 		return "seeded weights", p.network.SetWeights(p.state, random)
@@ -92,7 +95,8 @@ func (p *prediction) firstWeights(ctx context.Context, leave func(string, cyto.C
 	_, err = p.startFrom(ctx, path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "seeded weights: the network is not trained, and what it predicts means nothing", p.network.SetWeights(p.state, random)
+		return "seeded weights: the network is not trained, and what it predicts means nothing",
+			p.network.SetWeights(p.state, random)
 	case err != nil:
 		return "", fmt.Errorf("trained weights: %w; weights = seeded goes without them", err)
 	}
@@ -140,8 +144,11 @@ func (p *prediction) Device() workload.Device { return p.backend }
 // Info describes the run.
 func (p *prediction) Info() profiles.RunInfo {
 	info := profiles.RunInfo{
-		Schema: schemaOf(&p.settings), Object: p.inputs.Name(), Parameters: p.parameters(), Seed: p.settings.Seed, Units: p.settings.passes(),
-		Notes: []string{fmt.Sprintf("%s to predict, %s a pass", unit.Plural(p.inputs.heldOut.Len(), "image", "images"), unit.Plural(p.images.Batches(), "batch", "batches"))},
+		Schema: schemaOf(&p.settings), Object: p.inputs.Name(), Parameters: p.parameters(), Seed: p.settings.Seed,
+		Units: p.settings.passes(),
+		Notes: []string{fmt.Sprintf("%s to predict, %s a pass",
+			unit.Plural(p.inputs.heldOut.Len(), "image", "images"),
+			unit.Plural(p.images.Batches(), "batch", "batches"))},
 	}
 	if p.of != "" {
 		info.Notes = append(info.Notes, p.of)
@@ -188,7 +195,8 @@ func (p *prediction) Iterate(ctx context.Context, rec *profiles.Iteration) (out 
 
 // predict predicts an image, the item of that number, and returns the time that its
 // comparison with the target took. The first of a batch is shown.
-func (p *prediction) predict(ctx context.Context, pair *cyto.Pair, item int, show bool, rec *profiles.Iteration) (compared time.Duration, err error) {
+func (p *prediction) predict(ctx context.Context, pair *cyto.Pair, item int, show bool,
+	rec *profiles.Iteration) (compared time.Duration, err error) {
 	output, err := p.windows.Predict(ctx, pair.Image, p.settings.Overlap)
 	if err != nil {
 		return 0, err
@@ -246,7 +254,8 @@ func (p *prediction) endPass(rec *profiles.Iteration, out *workload.Outcome) {
 		p.newest[SeriesSimilarity] = p.similarity / float64(p.compared)
 	}
 	out.UnitEnded, out.Measured = true, p.newest
-	out.Result = profiles.UnitResult{Unit: rec.Unit, Iterations: int32(p.inPass), Values: rec.Series, Elapsed: time.Since(p.began)}
+	out.Result = profiles.UnitResult{Unit: rec.Unit, Iterations: int32(p.inPass), Values: rec.Series,
+		Elapsed: time.Since(p.began)}
 	p.pass++
 	out.Finished = p.pass == p.settings.passes()
 	p.inPass, p.compared, p.similarity, p.began = 0, 0, 0, time.Now()
@@ -294,7 +303,8 @@ func (p *prediction) Memory() profiles.Memory {
 	u, own := plan.VariableUsage(p.network.Model().Variables()), plan.ArenaUsage()
 	m := profiles.Memory{Parts: [profiles.MaxMemory]int64{
 		MemoryWeights: u[nn.Weights], MemoryActivations: plan.ArenaBytes - own[nn.Inputs] - own[nn.Scratch],
-		MemoryInputs: own[nn.Inputs], MemoryScratch: u[nn.Scratch] + own[nn.Scratch] + p.windows.Bytes() - plan.ArenaBytes,
+		MemoryInputs: own[nn.Inputs], MemoryScratch: u[nn.Scratch] + own[nn.Scratch] +
+			p.windows.Bytes() - plan.ArenaBytes,
 	}}
 	if !p.inputs.files && p.settings.CacheImages {
 		m.Parts[MemoryImages] = int64(p.settings.dataBytes())
@@ -311,7 +321,8 @@ func (p *prediction) Save(ctx context.Context, base string, fresh bool) ([]strin
 		}
 		var data bytes.Buffer
 		w := npy.NewWriter(&data)
-		if err := npy.Add(w, "prediction", p.predicted.Sides[:], postprocess(nil, p.settings.Experiment, p.predicted.Values)); err != nil {
+		if err := npy.Add(w, "prediction", p.predicted.Sides[:],
+			postprocess(nil, p.settings.Experiment, p.predicted.Values)); err != nil {
 			return nil, err
 		}
 		if err := w.Close(); err != nil {

@@ -84,8 +84,9 @@ func schemaOf(s *Settings) profiles.Schema {
 			MemoryInputs: {Name: "inputs"}, MemoryScratch: {Name: "scratch"}, MemoryImages: {Name: "images"},
 		},
 		Pictures: []profiles.PictureInfo{
-			PicturePrediction: {Name: "prediction", Live: true}, PictureTarget: {Name: "target", Live: s.Mode == Predict},
-			PictureRaw: {Name: "raw", Live: s.Mode == Predict},
+			PicturePrediction: {Name: "prediction", Live: true},
+			PictureTarget:     {Name: "target", Live: s.Mode == Predict},
+			PictureRaw:        {Name: "raw", Live: s.Mode == Predict},
 		},
 	}
 	schema.Quality = schema.Series[SeriesSimilarity].Name
@@ -99,15 +100,20 @@ func schemaOf(s *Settings) profiles.Schema {
 
 // sharedSeries are those of both modes.
 func sharedSeries(s *Settings) []profiles.SeriesInfo {
-	similarity := profiles.SeriesInfo{Name: "dice", Title: "Dice", What: "twice the voxels inside both the prediction and the target by the voxels inside each"}
+	similarity := profiles.SeriesInfo{Name: "dice", Title: "Dice",
+		What: "twice the voxels inside both the prediction and the target by the voxels inside each"}
 	if s.Experiment == LabelFree {
-		similarity = profiles.SeriesInfo{Name: "correlation", Title: "correlation", What: "Pearson's, between the predicted signal and the target"}
+		similarity = profiles.SeriesInfo{Name: "correlation", Title: "correlation",
+			What: "Pearson's, between the predicted signal and the target"}
 	}
-	similarity.Better, similarity.Group, similarity.Absent = profiles.MoreIsBetter, profiles.Metrics, "no held-out volume was predicted"
+	similarity.Better, similarity.Group, similarity.Absent = profiles.MoreIsBetter, profiles.Metrics,
+		"no held-out volume was predicted"
 	return []profiles.SeriesInfo{
 		SeriesSimilarity: similarity,
-		SeriesThroughput: {Name: "samples_per_s", Title: "throughput", Unit: "samples/s", Better: profiles.MoreIsBetter, Group: profiles.Metrics, Each: true},
-		SeriesLoading: {Name: "loading_ms", Title: "loading lane", Unit: "ms of work a batch", Better: profiles.LessIsBetter, Group: profiles.Metrics, Each: true,
+		SeriesThroughput: {Name: "samples_per_s", Title: "throughput", Unit: "samples/s",
+			Better: profiles.MoreIsBetter, Group: profiles.Metrics, Each: true},
+		SeriesLoading: {Name: "loading_ms", Title: "loading lane", Unit: "ms of work a batch",
+			Better: profiles.LessIsBetter, Group: profiles.Metrics, Each: true,
 			What: "the time that making the batch took, on the loop or on a worker"},
 	}
 }
@@ -117,21 +123,27 @@ func ofTraining(schema *profiles.Schema) {
 	schema.Stages = []string{"training"}
 	schema.Kinds = []profiles.KindInfo{KindMinibatch: {Name: "minibatches", Units: true}}
 	schema.Phases = []profiles.PhaseInfo{
-		PhaseLoad:      {Name: "load", Colour: 7, What: "waiting for a minibatch of random patches, or making it without workers"},
-		PhaseToDevice:  {Name: "to_device", Colour: 2, What: "copying the minibatch to the plan's inputs"},
-		PhaseForward:   {Name: "forward", Colour: 1, What: "the network"},
-		PhaseLoss:      {Name: "loss", Colour: 3, What: "Dice and cross-entropy against the masks, or the squared error against the signal"},
+		PhaseLoad: {Name: "load", Colour: 7,
+			What: "waiting for a minibatch of random patches, or making it without workers"},
+		PhaseToDevice: {Name: "to_device", Colour: 2, What: "copying the minibatch to the plan's inputs"},
+		PhaseForward:  {Name: "forward", Colour: 1, What: "the network"},
+		PhaseLoss: {Name: "loss", Colour: 3,
+			What: "Dice and cross-entropy against the masks, or the squared error against the signal"},
 		PhaseBackward:  {Name: "backward", Colour: 4, What: "all gradients"},
 		PhaseOptimizer: {Name: "optimizer", Colour: 5, What: "Adam"},
-		PhaseValidate:  {Name: "validate", Colour: 6, What: "the loss of held-out patches, held-out volumes, and the pictures", Looking: true},
+		PhaseValidate: {Name: "validate", Colour: 6,
+			What: "the loss of held-out patches, held-out volumes, and the pictures", Looking: true},
 	}
 	schema.Series = append(schema.Series,
-		profiles.SeriesInfo{Name: "loss", Title: "train", What: "the loss of the minibatch", Better: profiles.LessIsBetter,
-			Scale: profiles.Logarithmic, Group: profiles.Losses, Each: true},
-		profiles.SeriesInfo{Name: "val_loss", Title: "val", What: "that of held-out patches, at the end of each epoch", Better: profiles.LessIsBetter,
+		profiles.SeriesInfo{Name: "loss", Title: "train", What: "the loss of the minibatch",
+			Better: profiles.LessIsBetter,
+			Scale:  profiles.Logarithmic, Group: profiles.Losses, Each: true},
+		profiles.SeriesInfo{Name: "val_loss", Title: "val",
+			What: "that of held-out patches, at the end of each epoch", Better: profiles.LessIsBetter,
 			Scale: profiles.Logarithmic, Group: profiles.Losses, Absent: "no epoch ended"},
 		profiles.SeriesInfo{Name: "learning_rate", Title: "learning rate", Each: true, Internal: true})
-	schema.Tips = []profiles.AlertAdvice{{Alert: "not-finite", Try: "Halve the learning rate {lower learning_rate} and restart {restart}."}}
+	schema.Tips = []profiles.AlertAdvice{{Alert: "not-finite",
+		Try: "Halve the learning rate {lower learning_rate} and restart {restart}."}}
 }
 
 func ofPrediction(schema *profiles.Schema) {
@@ -139,11 +151,14 @@ func ofPrediction(schema *profiles.Schema) {
 	schema.Stages = []string{"prediction"}
 	schema.Kinds = []profiles.KindInfo{KindPrediction: {Name: "batches", Units: true}}
 	schema.Phases = []profiles.PhaseInfo{
-		PhaseLoad:        {Name: "load", Colour: 7, What: "waiting for a batch of whole images, or making it without workers"},
-		PhaseToDevice:    {Name: "to_device", Colour: 2, What: "copying windows to the plan's inputs"},
-		PhaseForward:     {Name: "forward", Colour: 1, What: "the network"},
-		PhasePostprocess: {Name: "postprocess", Colour: 5, What: "blending the windows, the sigmoid, and the images as bytes"},
-		PhaseCompare:     {Name: "validate", Colour: 6, What: "comparing the images with their targets, and the pictures", Looking: true},
+		PhaseLoad: {Name: "load", Colour: 7,
+			What: "waiting for a batch of whole images, or making it without workers"},
+		PhaseToDevice: {Name: "to_device", Colour: 2, What: "copying windows to the plan's inputs"},
+		PhaseForward:  {Name: "forward", Colour: 1, What: "the network"},
+		PhasePostprocess: {Name: "postprocess", Colour: 5,
+			What: "blending the windows, the sigmoid, and the images as bytes"},
+		PhaseCompare: {Name: "validate", Colour: 6,
+			What: "comparing the images with their targets, and the pictures", Looking: true},
 	}
 }
 

@@ -204,7 +204,8 @@ func (s *Settings) lane() loader.Lane {
 // trainingBatches returns how batches to learn from are made.
 func (s *Settings) trainingBatches() loader.Options {
 	return loader.Options{
-		Batch: s.Batch, Patch: s.patch(), PatchesPerImage: s.Patches, Augment: s.Augment && s.Experiment == Segmentation,
+		Batch: s.Batch, Patch: s.patch(), PatchesPerImage: s.Patches, Augment: s.Augment &&
+			s.Experiment == Segmentation,
 		Shuffle: true, Last: loader.FillLast, Limit: s.TrainLimit, Seed: s.Seed, Lane: s.lane(),
 	}
 }
@@ -212,7 +213,8 @@ func (s *Settings) trainingBatches() loader.Options {
 // validationBatches returns how batches of held-out patches are made, the same in every
 // epoch.
 func (s *Settings) validationBatches() loader.Options {
-	return loader.Options{Batch: s.Batch, Patch: s.patch(), PatchesPerImage: s.Patches, Last: loader.FillLast, Limit: s.ValLimit, Seed: s.Seed}
+	return loader.Options{Batch: s.Batch, Patch: s.patch(), PatchesPerImage: s.Patches, Last: loader.FillLast,
+		Limit: s.ValLimit, Seed: s.Seed}
 }
 
 // predictionBatches returns how batches of whole images are made.

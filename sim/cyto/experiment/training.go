@@ -23,7 +23,8 @@ type training struct {
 	*Model
 	settings Settings
 	inputs   *Inputs
-	leave    func(experiment string, c cyto.Config) (string, error) // where complete trainings leave their weights; nil for nowhere
+	// where complete trainings leave their weights; nil for nowhere
+	leave    func(experiment string, c cyto.Config) (string, error)
 	learner  learner
 	train    *loader.Loader
 	validate *loader.Loader
@@ -124,8 +125,10 @@ func (t *training) Info() profiles.RunInfo {
 	s := &t.settings
 	return profiles.RunInfo{
 		Schema: schemaOf(s), Object: t.inputs.Name(), Parameters: t.parameters(), Seed: s.Seed, Units: s.Epochs,
-		Notes: append(t.notes(), fmt.Sprintf("%s to learn from, %s held out; %s of %d patches an epoch", unit.Plural(t.inputs.train.Len(), "image", "images"),
-			unit.Plural(t.inputs.heldOut.Len(), "image", "images"), unit.Plural(t.train.Batches(), "minibatch", "minibatches"), s.Batch)),
+		Notes: append(t.notes(), fmt.Sprintf("%s to learn from, %s held out; %s of %d patches an epoch",
+			unit.Plural(t.inputs.train.Len(), "image", "images"),
+			unit.Plural(t.inputs.heldOut.Len(), "image", "images"),
+			unit.Plural(t.train.Batches(), "minibatch", "minibatches"), s.Batch)),
 	}
 }
 
@@ -194,7 +197,8 @@ func (t *training) endEpoch(ctx context.Context, rec *profiles.Iteration, out *w
 	t.epoch++
 	t.done = t.epoch == t.settings.Epochs
 	out.UnitEnded, out.Finished = true, t.done
-	out.Result = profiles.UnitResult{Unit: rec.Unit, Iterations: int32(t.inEpoch), Values: rec.Series, Elapsed: time.Since(t.began)}
+	out.Result = profiles.UnitResult{Unit: rec.Unit, Iterations: int32(t.inEpoch), Values: rec.Series,
+		Elapsed: time.Since(t.began)}
 	t.inEpoch, t.began = 0, time.Now()
 	return nil
 }

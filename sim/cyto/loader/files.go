@@ -59,7 +59,8 @@ func channelOf(setting, text string, standard, channels int, names []string) (in
 	}
 	if n, err := strconv.Atoi(text); err == nil {
 		if n < 0 || n >= channels {
-			return 0, fmt.Errorf("%w (setting %s)", &stack.SelectionError{What: "channel", Index: n, Count: channels}, setting)
+			return 0, fmt.Errorf("%w (setting %s)", &stack.SelectionError{What: "channel", Index: n, Count: channels},
+				setting)
 		}
 		return n, nil
 	}
@@ -140,7 +141,8 @@ func (d *files) load(ctx context.Context, item Item) (cyto.Pair, int64, error) {
 		return cyto.Pair{}, 0, named(err)
 	}
 	read := source.Bytes
-	pair := cyto.Pair{From: &cyto.Origin{Sides: [3]int(source.Sides[1:]), Voxel: source.Voxel, Channel: source.Channels[0]}}
+	pair := cyto.Pair{From: &cyto.Origin{Sides: [3]int(source.Sides[1:]), Voxel: source.Voxel,
+		Channel: source.Channels[0]}}
 	if pair.Image, err = d.prepare(ctx, item.Image, source, 0, true); err != nil {
 		return cyto.Pair{}, read, err
 	}
@@ -163,13 +165,15 @@ func (d *files) load(ctx context.Context, item Item) (cyto.Pair, int64, error) {
 		return cyto.Pair{}, read, err
 	}
 	if pair.Image.Sides != pair.Target.Sides {
-		return cyto.Pair{}, read, fmt.Errorf("%s has sides %v, its target %s %v: must be the same", item.Image, source.Sides[1:], item.Target, from.Sides[1:])
+		return cyto.Pair{}, read, fmt.Errorf("%s has sides %v, its target %s %v: must be the same", item.Image,
+			source.Sides[1:], item.Target, from.Sides[1:])
 	}
 	return pair, read, nil
 }
 
 // prepare makes an image of a channel: smaller, and normalised or a mask.
-func (d *files) prepare(ctx context.Context, path string, v *stack.Volume, channel int, normalise bool) (cyto.Image, error) {
+func (d *files) prepare(ctx context.Context, path string, v *stack.Volume, channel int, normalise bool) (cyto.Image,
+	error) {
 	image, err := cyto.Zoom(ctx, cyto.Image{Sides: [3]int(v.Sides[1:]), Values: v.Channel(channel)}, d.o.Zoom)
 	if err != nil {
 		if ended := ctx.Err(); ended != nil {

@@ -101,7 +101,8 @@ func ReadSplits(ctx context.Context, path string, o ListOptions) (Splits, error)
 		for _, r := range rows {
 			part := s.part(r.split)
 			if part == nil {
-				return Splits{}, fmt.Errorf("%s:%d: column %s: %q: must be train, valid or test", path, r.line, o.SplitColumn, r.split)
+				return Splits{}, fmt.Errorf("%s:%d: column %s: %q: must be train, valid or test", path, r.line,
+					o.SplitColumn, r.split)
 			}
 			*part = append(*part, r.item)
 		}
@@ -303,7 +304,8 @@ func Folder(images, targets string, o ListOptions) ([]Item, error) {
 		return nil, err
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("%s: no images: must hold files that end in %s%s", images, strings.Join(endings, ", "), foreign(images))
+		return nil, fmt.Errorf("%s: no images: must hold files that end in %s%s", images, strings.Join(endings, ", "),
+			foreign(images))
 	}
 	byName := make(map[string]string)
 	if targets != "" {
@@ -332,7 +334,8 @@ func foreign(folder string) string {
 	if len(others) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; Zeiss CZI, such as %s, must be converted, as by bfconvert of Bio-Formats", filepath.Base(others[0]))
+	return fmt.Sprintf("; Zeiss CZI, such as %s, must be converted, as by bfconvert of Bio-Formats",
+		filepath.Base(others[0]))
 }
 
 // imagesOf and listsOf return the paths of a folder's images and of its CSV lists.

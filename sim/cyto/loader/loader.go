@@ -130,9 +130,11 @@ func (l *Loader) check() error {
 	case o.Batch < 1 || o.Batch > maxBatch:
 		return fmt.Errorf("batches of %d: must be 1 to %d", o.Batch, maxBatch)
 	case patches && (o.Patch[0] < 1 || o.Patch[1] < 1 || o.Patch[2] < 1):
-		return fmt.Errorf("patches of %dx%dx%d: must be positive, or all 0 for whole images", o.Patch[0], o.Patch[1], o.Patch[2])
+		return fmt.Errorf("patches of %dx%dx%d: must be positive, or all 0 for whole images", o.Patch[0], o.Patch[1],
+			o.Patch[2])
 	case o.PatchesPerImage < 1 || o.PatchesPerImage > maxSamples/n:
-		return fmt.Errorf("%d patches of each of %d images: must be positive, and %d in all at most", o.PatchesPerImage, n, maxSamples)
+		return fmt.Errorf("%d patches of each of %d images: must be positive, and %d in all at most",
+			o.PatchesPerImage, n, maxSamples)
 	case !patches && o.Augment:
 		return errWholeAugmented
 	case o.Last > FillLast:
@@ -186,16 +188,19 @@ func (l *Loader) Set(lane Lane) error {
 	case lane.Workers < 0 || lane.Workers > maxWorkers:
 		return fmt.Errorf("%d workers: must be 0 to %d", lane.Workers, maxWorkers)
 	case lane.Prefetch < 0 || lane.Prefetch > maxAhead || ahead > maxAhead:
-		return fmt.Errorf("%d workers, %d batches ahead each: must be %d in all at most", lane.Workers, lane.Prefetch, maxAhead)
+		return fmt.Errorf("%d workers, %d batches ahead each: must be %d in all at most", lane.Workers, lane.Prefetch,
+			maxAhead)
 	case 2*(ahead+1) > maxFloats/max(1, l.floats()):
-		return fmt.Errorf("%d batches of %d patches of %dx%dx%d: must have %d values in all at most", ahead+1, l.o.Batch, l.o.Patch[0], l.o.Patch[1], l.o.Patch[2], maxFloats)
+		return fmt.Errorf("%d batches of %d patches of %dx%dx%d: must have %d values in all at most", ahead+1,
+			l.o.Batch, l.o.Patch[0], l.o.Patch[1], l.o.Patch[2], maxFloats)
 	}
 	l.stop()
 	l.o.Lane = lane
 	l.free = l.free[:min(len(l.free), l.capacity()+1)]
 	for len(l.free) < l.capacity()+1 {
 		l.free = append(l.free, &slot{done: make(chan struct{}, 1), Batch: Batch{Images: make([]float32, 0, l.floats()),
-			Targets: make([]float32, 0, l.floats()), Pairs: make([]cyto.Pair, 0, l.o.Batch), Items: make([]int, 0, l.o.Batch)}})
+			Targets: make([]float32, 0, l.floats()), Pairs: make([]cyto.Pair, 0, l.o.Batch),
+			Items: make([]int, 0, l.o.Batch)}})
 	}
 	l.ahead = make([]*slot, 0, l.capacity())
 	return nil

@@ -71,7 +71,8 @@ func unblosc(packed []byte, n int) ([]byte, error) {
 	}
 	b := blosc{flags: packed[2], element: max(int(packed[3]), 1)}
 	codec := int(b.flags >> bloscCodec)
-	size, side := binary.LittleEndian.Uint32(packed[4:]), int64(binary.LittleEndian.Uint32(packed[8:])) // of the data and of a block
+	// of the data and of a block
+	size, side := binary.LittleEndian.Uint32(packed[4:]), int64(binary.LittleEndian.Uint32(packed[8:]))
 	switch {
 	case packed[0] > bloscVersion:
 		return nil, fmt.Errorf("version %d of the format: must be %d at most, of Blosc 1", packed[0], bloscVersion)
@@ -281,7 +282,8 @@ func unshuffleBits(dst, src []byte, element int) {
 			for _, swap := range []struct {
 				by   int
 				mask uint64
-			}{{7, 0x00aa00aa00aa00aa}, {14, 0x0000cccc0000cccc}, {28, 0x00000000f0f0f0f0}} { // squares of 1, 2 and 4 bits beside the diagonal
+				// squares of 1, 2 and 4 bits beside the diagonal
+			}{{7, 0x00aa00aa00aa00aa}, {14, 0x0000cccc0000cccc}, {28, 0x00000000f0f0f0f0}} {
 				t := (x ^ x>>swap.by) & swap.mask
 				x ^= t ^ t<<swap.by
 			}

@@ -33,7 +33,8 @@ func arrangeImageJ(text string, pages int, first *tiff.Page) (*arrangement, erro
 		return nil, err
 	}
 	if images > pages {
-		return nil, fmt.Errorf("images=%d, but the file has %d pages: ImageJ's stacks of more than 4 GB are not read", images, pages)
+		return nil, fmt.Errorf("images=%d, but the file has %d pages: ImageJ's stacks of more than 4 GB are not read",
+			images, pages)
 	}
 	var sizes [3]int
 	for i, key := range []string{"channels", "slices", "frames"} {
@@ -52,7 +53,8 @@ func arrangeImageJ(text string, pages int, first *tiff.Page) (*arrangement, erro
 		groups = 1 // an RGB page has all channels
 	}
 	if n := int64(groups) * int64(sizes[1]) * int64(sizes[2]); n != int64(images) {
-		return nil, fmt.Errorf("channels=%d, slices=%d, frames=%d: must be the %d images", sizes[0], sizes[1], sizes[2], images)
+		return nil, fmt.Errorf("channels=%d, slices=%d, frames=%d: must be the %d images", sizes[0], sizes[1],
+			sizes[2], images)
 	}
 	a := &arrangement{extent: extent{channels: groups * first.Samples, planes: sizes[1], times: sizes[2]}}
 	a.page = func(channel, plane, time int) (int, int, error) {

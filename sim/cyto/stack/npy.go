@@ -31,7 +31,8 @@ func decodeNPY(ctx context.Context, r io.ReaderAt, size int64, o ReadOptions) (*
 	total := int64(1)
 	for i, n := range h.Shape {
 		if n < 1 || total > room/n {
-			return nil, fmt.Errorf("NPY of shape (%s) in a file of %d bytes: is it truncated?", npy.JoinShape(h.Shape), size)
+			return nil, fmt.Errorf("NPY of shape (%s) in a file of %d bytes: is it truncated?",
+				npy.JoinShape(h.Shape), size)
 		}
 		total *= n
 		axes[len(axes)-len(h.Shape)+i] = int(n)

@@ -54,7 +54,8 @@ type omeData struct {
 }
 
 // micrometres are the units of OME-XML; others, such as pixels, give no size.
-var micrometres = map[string]float64{"": 1, "µm": 1, "μm": 1, "um": 1, "nm": 1e-3, "mm": 1e3, "cm": 1e4, "m": 1e6, "Å": 1e-4, "pm": 1e-6}
+var micrometres = map[string]float64{"": 1, "µm": 1, "μm": 1, "um": 1, "nm": 1e-3, "mm": 1e3, "cm": 1e4, "m": 1e6,
+	"Å": 1e-4, "pm": 1e-6}
 
 // inMicrometres converts a length, 0 if it is not a positive one.
 func inMicrometres(v float64, unit string) float64 {
@@ -86,11 +87,13 @@ func arrangeOME(text, name string, first *tiff.Page) (*arrangement, error) {
 	}
 	px := doc.Images[0].Pixels
 	if px.SizeX != first.Width || px.SizeY != first.Height {
-		return nil, fmt.Errorf("SizeX %d and SizeY %d: the page has %d and %d", px.SizeX, px.SizeY, first.Width, first.Height)
+		return nil, fmt.Errorf("SizeX %d and SizeY %d: the page has %d and %d", px.SizeX, px.SizeY, first.Width,
+			first.Height)
 	}
 	for _, n := range []int{px.SizeZ, px.SizeC, px.SizeT} {
 		if n < 1 || n > tiff.MaxPages {
-			return nil, fmt.Errorf("SizeZ %d, SizeC %d, SizeT %d: must be 1 to %d", px.SizeZ, px.SizeC, px.SizeT, tiff.MaxPages)
+			return nil, fmt.Errorf("SizeZ %d, SizeC %d, SizeT %d: must be 1 to %d", px.SizeZ, px.SizeC, px.SizeT,
+				tiff.MaxPages)
 		}
 	}
 	if px.SizeC%first.Samples != 0 {
@@ -108,7 +111,8 @@ func arrangeOME(text, name string, first *tiff.Page) (*arrangement, error) {
 		return nil, err
 	}
 	a := &arrangement{extent: extent{channels: px.SizeC, planes: px.SizeZ, times: px.SizeT}}
-	a.voxel = [3]float64{inMicrometres(px.VoxelZ, px.UnitZ), inMicrometres(px.VoxelY, px.UnitY), inMicrometres(px.VoxelX, px.UnitX)}
+	a.voxel = [3]float64{inMicrometres(px.VoxelZ, px.UnitZ), inMicrometres(px.VoxelY, px.UnitY),
+		inMicrometres(px.VoxelX, px.UnitX)}
 	a.names = make([]string, px.SizeC)
 	for i, c := range px.Channels {
 		if i*first.Samples < px.SizeC && len(px.Channels) <= px.SizeC/first.Samples {
@@ -183,7 +187,8 @@ func (o *omePlanes) place(data []omeData, doc *omeXML, name string) error {
 			return fmt.Errorf("TiffData: IFD %d with PlaneCount %d: must be 0 or more", page, count)
 		}
 		other := 0
-		if u := d.UUID; u != nil && !alone && u.FileName != "" && u.FileName != name && (doc.UUID == "" || strings.TrimSpace(u.Value) != doc.UUID) {
+		if u := d.UUID; u != nil && !alone && u.FileName != "" && u.FileName != name &&
+			(doc.UUID == "" || strings.TrimSpace(u.Value) != doc.UUID) {
 			other = elsewhere - len(o.others)
 			o.others = append(o.others, u.FileName)
 		}

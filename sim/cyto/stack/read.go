@@ -62,7 +62,8 @@ func volume(ctx context.Context, t *tiff.File, name string, o ReadOptions) (*Vol
 }
 
 // fill decodes the selected planes, every page once.
-func fill(ctx context.Context, t *tiff.File, v *Volume, a *arrangement, pages int, first *tiff.Page, channels, planes []int, time int) error {
+func fill(ctx context.Context, t *tiff.File, v *Volume, a *arrangement, pages int, first *tiff.Page, channels,
+	planes []int, time int) error {
 	type job struct {
 		page int
 		dst  [][]float32
@@ -77,7 +78,8 @@ func fill(ctx context.Context, t *tiff.File, v *Volume, a *arrangement, pages in
 				return err
 			}
 			if index >= pages {
-				return fmt.Errorf("channel %d, plane %d, time %d are on page %d: the file has %d", c, z, time, index+1, pages)
+				return fmt.Errorf("channel %d, plane %d, time %d are on page %d: the file has %d", c, z, time,
+					index+1, pages)
 			}
 			dst := v.Values[(ci*len(planes)+zi)*size:][:size]
 			j, known := byPage[index]
@@ -115,7 +117,8 @@ func arrange(ctx context.Context, t *tiff.File, pages int, first *tiff.Page, nam
 		return nil, err
 	}
 	switch {
-	case strings.HasPrefix(strings.TrimSpace(strings.TrimPrefix(text, "\ufeff")), "<") && strings.Contains(text, "<OME"), strings.Contains(text, "<OME:OME"):
+	case strings.HasPrefix(strings.TrimSpace(strings.TrimPrefix(text, "\ufeff")), "<") &&
+		strings.Contains(text, "<OME"), strings.Contains(text, "<OME:OME"):
 		a, err := arrangeOME(text, name, first)
 		if err != nil {
 			err = first.Fault(tiff.Description, "OME-XML: %w", err)

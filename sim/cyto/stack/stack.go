@@ -117,14 +117,18 @@ func (e extent) volume(o ReadOptions) (v *Volume, channels, planes []int, err er
 	voxels := 1
 	for _, n := range []int{len(channels), len(planes), e.height, e.width} {
 		if n < 1 || voxels > o.MaxVoxels/n {
-			return nil, nil, nil, fmt.Errorf("%d channels of %dx%dx%d voxels: must be positive, and %d voxels at most", len(channels), len(planes), e.height, e.width, o.MaxVoxels)
+			return nil, nil, nil,
+				fmt.Errorf("%d channels of %dx%dx%d voxels: must be positive, and %d voxels at most", len(channels),
+					len(planes), e.height, e.width, o.MaxVoxels)
 		}
 		voxels *= n
 	}
 	if int64(voxels) > e.room {
-		return nil, nil, nil, fmt.Errorf("%d voxels in a file that cannot hold more than %d: is it truncated?", voxels, e.room)
+		return nil, nil, nil, fmt.Errorf("%d voxels in a file that cannot hold more than %d: is it truncated?",
+			voxels, e.room)
 	}
-	v = &Volume{Sides: [4]int{len(channels), len(planes), e.height, e.width}, Channels: make([]string, len(channels)), Values: make([]float32, voxels)}
+	v = &Volume{Sides: [4]int{len(channels), len(planes), e.height, e.width}, Channels: make([]string, len(channels)),
+		Values: make([]float32, voxels)}
 	for i, c := range channels {
 		if c < len(e.names) {
 			v.Channels[i] = e.names[c]

@@ -55,7 +55,8 @@ func Write[T uint8 | float32](ctx context.Context, path string, p Pixels[T]) err
 }
 
 func (p Pixels[T]) writeTIFF(w io.Writer, description string, planes [][]T) error {
-	return tiff.Write(w, tiff.Pages[T]{Width: p.Sides[3], Height: p.Sides[2], Description: description, PixelWidth: p.Voxel[2], PixelHeight: p.Voxel[1], Planes: planes})
+	return tiff.Write(w, tiff.Pages[T]{Width: p.Sides[3], Height: p.Sides[2], Description: description,
+		PixelWidth: p.Voxel[2], PixelHeight: p.Voxel[1], Planes: planes})
 }
 
 // writer writes until its context ends.
@@ -145,7 +146,8 @@ func (p Pixels[T]) imageJ() string {
 	if p.Sides[0]*p.Sides[1] == 1 {
 		return ""
 	}
-	text := fmt.Sprintf("ImageJ=1.53t\nimages=%d\nchannels=%d\nslices=%d\nhyperstack=true\nmode=grayscale\n", p.Sides[0]*p.Sides[1], p.Sides[0], p.Sides[1])
+	text := fmt.Sprintf("ImageJ=1.53t\nimages=%d\nchannels=%d\nslices=%d\nhyperstack=true\nmode=grayscale\n",
+		p.Sides[0]*p.Sides[1], p.Sides[0], p.Sides[1])
 	if p.Voxel[0] > 0 && tiff.Resolutions(p.Voxel[2], p.Voxel[1]) != nil {
 		text += fmt.Sprintf("unit=micron\nspacing=%g\n", p.Voxel[0])
 	}

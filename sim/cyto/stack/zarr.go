@@ -276,13 +276,15 @@ func decodeZarr(ctx context.Context, name string, files fs.FS, o ReadOptions) (*
 			case err != nil:
 				return nil, err
 			case len(images) > 0:
-				return nil, fmt.Errorf("a %s of %s: must be one of them, such as %s", what, unit.Plural(len(images), "image", "images"), path.Join(name, images[0]))
+				return nil, fmt.Errorf("a %s of %s: must be one of them, such as %s", what,
+					unit.Plural(len(images), "image", "images"), path.Join(name, images[0]))
 			}
 			return nil, errors.New("no multiscales: must be an image")
 		}
 		return nil, err
 	}
-	e := extent{channels: a.shape[1], planes: a.shape[2], times: a.shape[0], height: a.shape[3], width: a.shape[4], room: math.MaxInt64}
+	e := extent{channels: a.shape[1], planes: a.shape[2], times: a.shape[0], height: a.shape[3], width: a.shape[4],
+		room: math.MaxInt64}
 	for _, c := range image.Omero.Channels {
 		e.names = append(e.names, c.Label)
 	}
@@ -297,7 +299,8 @@ func decodeZarr(ctx context.Context, name string, files fs.FS, o ReadOptions) (*
 }
 
 // zarrUnits are the units of OME-Zarr's axes, in micrometres.
-var zarrUnits = map[string]float64{"micrometer": 1, "nanometer": 1e-3, "millimeter": 1e3, "centimeter": 1e4, "meter": 1e6, "angstrom": 1e-4, "picometer": 1e-6}
+var zarrUnits = map[string]float64{"micrometer": 1, "nanometer": 1e-3, "millimeter": 1e3, "centimeter": 1e4,
+	"meter": 1e6, "angstrom": 1e-4, "picometer": 1e-6}
 
 // describe reads the metadata of an array.
 func (a *zarrArray) describe(folder string) error {
@@ -397,7 +400,8 @@ func (a *zarrArray) third(m *zarrMetadata) error {
 		case i == 0:
 			return fmt.Errorf("codec %q: must be bytes, and then none, blosc, gzip or zstd", c.Name)
 		case i > 1:
-			return fmt.Errorf("codec %q after %q: must be bytes, and then none, blosc, gzip or zstd", c.Name, codecs[i-1].Name)
+			return fmt.Errorf("codec %q after %q: must be bytes, and then none, blosc, gzip or zstd", c.Name,
+				codecs[i-1].Name)
 		default:
 			if err := a.compressed(c.Name); err != nil {
 				return err
@@ -450,13 +454,15 @@ func (a *zarrArray) sides(m *zarrMetadata) error {
 	}
 	n := len(a.axes)
 	if n < 2 || len(m.Shape) != n || len(m.Chunks) != n || a.axes[n-2] != 3 || a.axes[n-1] != 4 {
-		return fmt.Errorf("shape %v in chunks of %v with %d axes: must have as many, the last two y and x", m.Shape, m.Chunks, n)
+		return fmt.Errorf("shape %v in chunks of %v with %d axes: must have as many, the last two y and x", m.Shape,
+			m.Chunks, n)
 	}
 	a.shape, a.chunks = [5]int{1, 1, 1, 1, 1}, [5]int{1, 1, 1, 1, 1}
 	bytes := a.element.Size
 	for i, at := range a.axes {
 		if m.Shape[i] < 1 || m.Shape[i] > math.MaxInt32 || m.Chunks[i] < 1 || m.Chunks[i] > maxZarrChunk/bytes {
-			return fmt.Errorf("shape %v in chunks of %v: must be positive, and chunks of %d bytes at most", m.Shape, m.Chunks, maxZarrChunk)
+			return fmt.Errorf("shape %v in chunks of %v: must be positive, and chunks of %d bytes at most", m.Shape,
+				m.Chunks, maxZarrChunk)
 		}
 		bytes *= m.Chunks[i]
 		a.shape[at], a.chunks[at] = m.Shape[i], m.Chunks[i]
@@ -523,7 +529,8 @@ func (a *zarrArray) fillVolume(ctx context.Context, v *Volume, channels, planes 
 					for _, ci := range cs {
 						for _, zi := range zs {
 							plane := v.Values[(ci*len(planes)+zi)*a.shape[3]*a.shape[4]:]
-							a.place(plane, data, [3]int{time % a.chunks[0], channels[ci] % a.chunks[1], planes[zi] % a.chunks[2]}, y, x)
+							a.place(plane, data, [3]int{time % a.chunks[0], channels[ci] % a.chunks[1],
+								planes[zi] % a.chunks[2]}, y, x)
 						}
 					}
 				}
@@ -625,12 +632,15 @@ func (a *zarrArray) ofShard(name string, place int) ([]byte, error) {
 		if _, err := r.ReadAt(index, at); err != nil {
 			return nil, err
 		}
-		if a.summed && crc32.Checksum(index[:length], crc32.MakeTable(crc32.Castagnoli)) != binary.LittleEndian.Uint32(index[length:]) {
+		if a.summed &&
+			crc32.Checksum(index[:length],
+				crc32.MakeTable(crc32.Castagnoli)) != binary.LittleEndian.Uint32(index[length:]) {
 			return nil, errors.New("the index has another checksum: the file is damaged")
 		}
 		a.open = shard{name, index[:length]}
 	}
-	at, length := binary.LittleEndian.Uint64(a.open.index[16*place:]), binary.LittleEndian.Uint64(a.open.index[16*place+8:])
+	at, length := binary.LittleEndian.Uint64(a.open.index[16*place:]),
+		binary.LittleEndian.Uint64(a.open.index[16*place+8:])
 	switch {
 	case at == math.MaxUint64 && length == math.MaxUint64:
 		return nil, fs.ErrNotExist

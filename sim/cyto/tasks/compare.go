@@ -219,7 +219,8 @@ func (g *Group) compare(results []Result, rule Rule) {
 		}
 		for _, m := range rounds[0].Metrics.measures() {
 			if v := medianOf(rounds, m); v != nil {
-				t.Measures = append(t.Measures, Measure{Name: m.name, Title: m.title, Unit: m.unit, Value: *v, Rounds: len(rounds)})
+				t.Measures = append(t.Measures, Measure{Name: m.name, Title: m.title, Unit: m.unit, Value: *v,
+					Rounds: len(rounds)})
 			}
 		}
 		if len(t.Measures) == 0 {
@@ -369,6 +370,7 @@ func (g *Group) write(b *strings.Builder, t *Compared) {
 		fmt.Fprintln(b, strings.TrimRight(line, " "))
 	}
 	if s := t.Spread; s != nil {
-		fmt.Fprintf(b, "  %-30s %-13s %12.1f %-9s  of the median, over %d rounds; the document's ±5 %%: %s\n", "", "spread", 100*s.Largest, "%", s.Rounds, s.Verdict)
+		fmt.Fprintf(b, "  %-30s %-13s %12.1f %-9s  of the median, over %d rounds; the document's ±5 %%: %s\n", "",
+			"spread", 100*s.Largest, "%", s.Rounds, s.Verdict)
 	}
 }

@@ -42,7 +42,8 @@ func (f Faults) Unwrap() []error {
 		all = append(all, fault)
 	}
 	if more := len(f) - mostFaults; more > 0 {
-		all = append(all, fmt.Errorf("%s:%d and below: %d more mistakes", visible.Text(f[mostFaults].File), f[mostFaults].Line, more))
+		all = append(all, fmt.Errorf("%s:%d and below: %d more mistakes", visible.Text(f[mostFaults].File),
+			f[mostFaults].Line, more))
 	}
 	return all
 }

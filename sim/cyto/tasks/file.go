@@ -135,15 +135,18 @@ func (m *Metrics) Check(kind Kind, success bool) error {
 func (m *Metrics) timers() []*Timer {
 	var all []*Timer
 	if t := m.Training; t != nil {
-		all = append(all, t.ModelInitialization, t.ConfigLoading, t.DataSetup, t.ModelSetup, t.TrainerSetup, t.FullTraining, t.TotalTraining)
+		all = append(all, t.ModelInitialization, t.ConfigLoading, t.DataSetup, t.ModelSetup, t.TrainerSetup,
+			t.FullTraining, t.TotalTraining)
 		if b := t.EpochBreakdown; b != nil {
 			all = append(all, b.DataLoadingFirstBatch, b.ModelForwardFirstBatch, b.FirstEpoch, b.FirstBatch)
 		}
 	}
 	if t := m.Inference; t != nil {
-		all = append(all, t.ModelInitialization, t.ConfigLoading, t.DataSetup, t.ModelSetup, t.CheckpointLoading, t.TrainerSetup, t.FullPrediction, t.TotalInference)
+		all = append(all, t.ModelInitialization, t.ConfigLoading, t.DataSetup, t.ModelSetup, t.CheckpointLoading,
+			t.TrainerSetup, t.FullPrediction, t.TotalInference)
 		if b := t.BatchBreakdown; b != nil {
-			all = append(all, b.FirstBatchLoading, b.FirstBatchToDevice, b.FirstBatchForward, b.FirstBatchPostprocess, b.FirstBatchProcessing)
+			all = append(all, b.FirstBatchLoading, b.FirstBatchToDevice, b.FirstBatchForward, b.FirstBatchPostprocess,
+				b.FirstBatchProcessing)
 		}
 	}
 	return slices.DeleteFunc(all, func(t *Timer) bool { return t == nil })

@@ -32,7 +32,10 @@ func (m *Measure) forecast(baseline, branch string) {
 	if err != nil {
 		return
 	}
-	i := slices.IndexFunc(forecasts, func(f forecast) bool { return f.variant == v.Name && slices.Contains(f.measure, m.Name) })
+	i := slices.IndexFunc(forecasts, func(f forecast) bool {
+		return f.variant == v.Name &&
+			slices.Contains(f.measure, m.Name)
+	})
 	if i < 0 {
 		return
 	}
@@ -51,7 +54,8 @@ func (m *Measure) forecast(baseline, branch string) {
 	if m.Low != nil && m.High != nil {
 		low, high = *m.Low, *m.High
 	}
-	m.Verdict = map[stats.Finding]string{stats.Within: "as forecast", stats.Below: "less than forecast", stats.Above: "more than forecast", stats.Undecided: "undecided"}[f.speedUp.Judge(low, high)]
+	m.Verdict = map[stats.Finding]string{stats.Within: "as forecast", stats.Below: "less than forecast",
+		stats.Above: "more than forecast", stats.Undecided: "undecided"}[f.speedUp.Judge(low, high)]
 }
 
 // spreadWithin is how far runs of the same task lie apart by the document: ±5 %.
@@ -81,7 +85,8 @@ func spreadOf(rounds []Round) *Spread {
 	}
 	slices.Sort(values)
 	median := stats.Quantile(values, 0.5)
-	s := &Spread{Rounds: len(values), Largest: math.Max(values[len(values)-1]-median, median-values[0]) / median, Verdict: "within it"}
+	s := &Spread{Rounds: len(values), Largest: math.Max(values[len(values)-1]-median, median-values[0]) / median,
+		Verdict: "within it"}
 	if s.Largest > spreadWithin {
 		s.Verdict = "beyond it"
 	}

@@ -149,7 +149,8 @@ func (l *list) apply(t *Task, o *Override) error {
 
 // ofColumn reports whether a setting is a field of a task, which overrides change.
 func ofColumn(setting string) bool {
-	return slices.Contains([]string{ExperimentSetting, TrainerSetting, EpochsSetting, BatchSetting, LimitTrainSetting, LimitValSetting, LimitPredictSetting}, setting)
+	return slices.Contains([]string{ExperimentSetting, TrainerSetting, EpochsSetting, BatchSetting, LimitTrainSetting,
+		LimitValSetting, LimitPredictSetting}, setting)
 }
 
 func word(value string) (string, error) { return value, nil }

@@ -33,9 +33,11 @@ const (
 // "command" last.
 func Columns(k Kind) []string {
 	if k == Training {
-		return []string{branchColumn, experimentColumn, trainerColumn, epochsColumn, batchColumn, overridesColumn, commandColumn}
+		return []string{branchColumn, experimentColumn, trainerColumn, epochsColumn, batchColumn, overridesColumn,
+			commandColumn}
 	}
-	return []string{branchColumn, experimentColumn, checkpointColumn, dataColumn, trainerColumn, batchColumn, overridesColumn, commandColumn}
+	return []string{branchColumn, experimentColumn, checkpointColumn, dataColumn, trainerColumn, batchColumn,
+		overridesColumn, commandColumn}
 }
 
 // Defaults of cells that are empty or have no column, those of CytoDL's scripts.
@@ -127,7 +129,8 @@ func read(r io.Reader, name string, kind Kind, o ReadOptions) ([]Task, error) {
 func (l *list) fault(line, column int, name, format string, values ...any) {
 	message := fmt.Sprintf(format, values...)
 	if len(message) > 2*halfMessage { // it quotes a very long cell
-		message = strings.ToValidUTF8(message[:halfMessage], "") + " … " + strings.ToValidUTF8(message[len(message)-halfMessage:], "")
+		message = strings.ToValidUTF8(message[:halfMessage], "") + " … " +
+			strings.ToValidUTF8(message[len(message)-halfMessage:], "")
 	}
 	l.faults = append(l.faults, Fault{l.name, line, column, name, message})
 }
@@ -143,7 +146,9 @@ func (l *list) parse(text []byte) {
 		}
 		var broken *csv.ParseError
 		if errors.As(err, &broken) {
-			l.fault(broken.Line, broken.Column, "", "%s: a cell with quotes must stand in double quotes, and those inside be doubled", strings.TrimPrefix(broken.Err.Error(), "parse error: "))
+			l.fault(broken.Line, broken.Column, "",
+				"%s: a cell with quotes must stand in double quotes, and those inside be doubled",
+				strings.TrimPrefix(broken.Err.Error(), "parse error: "))
 			if l.columns == nil {
 				return
 			}
@@ -244,7 +249,8 @@ func (l *list) header(cells []cell) bool {
 	}
 	for _, name := range []string{branchColumn, experimentColumn} {
 		if !slices.Contains(l.columns, name) && len(l.faults) == before {
-			l.fault(cells[0].line, cells[0].column, "", "no column %s: the header must be %s", name, strings.Join(l.documented(), ","))
+			l.fault(cells[0].line, cells[0].column, "", "no column %s: the header must be %s", name,
+				strings.Join(l.documented(), ","))
 		}
 	}
 	return len(l.faults) == before
@@ -301,7 +307,8 @@ func (l *list) task(cells []cell) {
 	}
 	if c, _ := at(commandColumn); c.value != "" {
 		if t.Command = c.value; t.Variant != "" {
-			l.fault(c.line, c.column, commandColumn, "a variant runs in this program: must be empty, or the branch one of git, with --repo")
+			l.fault(c.line, c.column, commandColumn,
+				"a variant runs in this program: must be empty, or the branch one of git, with --repo")
 		} else if l.CheckCommand != nil {
 			if err := l.CheckCommand(c.value); err != nil {
 				l.fault(c.line, c.column, commandColumn, "%v", err)
@@ -341,7 +348,8 @@ func (l *list) branch(t *Task, at finder) {
 // an option or a range of commits.
 func CheckBranch(name string) error {
 	bad := func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(`~^:?*[\`, r) }
-	if name == "" || name[0] == '-' || name[0] == '/' || strings.Contains(name, "..") || strings.Contains(name, "@{") || strings.HasSuffix(name, ".lock") || strings.ContainsFunc(name, bad) {
+	if name == "" || name[0] == '-' || name[0] == '/' || strings.Contains(name, "..") ||
+		strings.Contains(name, "@{") || strings.HasSuffix(name, ".lock") || strings.ContainsFunc(name, bad) {
 		return fmt.Errorf("branch %q: must be the name of a git branch", name)
 	}
 	return nil
@@ -372,7 +380,9 @@ func (l *list) experiment(t *Task, at finder) {
 	case name == "labelfree", name == "label_free":
 		t.Experiment = LabelFree
 	case slices.Contains(otherExperiments, name):
-		l.fault(c.line, c.column, experimentColumn, "%q is an experiment of CytoDL that this engine does not have: must be %s or %s", c.value, Segmentation, LabelFree)
+		l.fault(c.line, c.column, experimentColumn,
+			"%q is an experiment of CytoDL that this engine does not have: must be %s or %s", c.value, Segmentation,
+			LabelFree)
 	default:
 		l.fault(c.line, c.column, experimentColumn, "%q: must be %s or %s", c.value, Segmentation, LabelFree)
 	}
@@ -435,7 +445,8 @@ func (l *list) overrides(t *Task, cells []cell, at finder) {
 	all := []cell{c}
 	if more := cells[min(last+1, len(cells)):]; !empty(more) {
 		if !has || l.columns[last] != overridesColumn {
-			l.fault(more[0].line, more[0].column, "", "%d cells, the header has %d: put a cell with commas in double quotes", len(cells), last+1)
+			l.fault(more[0].line, more[0].column, "",
+				"%d cells, the header has %d: put a cell with commas in double quotes", len(cells), last+1)
 			return
 		}
 		all = append(all, more...)

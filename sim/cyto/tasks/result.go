@@ -157,7 +157,8 @@ func (m Metrics) MarshalJSON() ([]byte, error) {
 }
 
 // inferenceKeys are keys that only metrics of an inference have.
-var inferenceKeys = []string{"total_inference", "full_prediction", "inference_info", "batch_breakdown", "checkpoint_loading"}
+var inferenceKeys = []string{"total_inference", "full_prediction", "inference_info", "batch_breakdown",
+	"checkpoint_loading"}
 
 // UnmarshalJSON reads metrics of either kind, which their keys show.
 func (m *Metrics) UnmarshalJSON(data []byte) error {

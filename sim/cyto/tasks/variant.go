@@ -17,7 +17,8 @@ type Variant struct {
 // The variants' settings besides those of main. The phases' branches are cumulative, and so
 // are the variants.
 var (
-	plain       = []Setting{{AMPSetting, "off"}, {WorkersSetting, "0"}, {PrefetchSetting, "2"}, {PersistentSetting, "false"}, {ProfileSetting, "false"}, {WindowBatchSetting, "4"}}
+	plain = []Setting{{AMPSetting, "off"}, {WorkersSetting, "0"}, {PrefetchSetting, "2"},
+		{PersistentSetting, "false"}, {ProfileSetting, "false"}, {WindowBatchSetting, "4"}}
 	mixed       = with(plain, AMPSetting, "bf16")
 	tuned       = with(mixed, WindowBatchSetting, "8")
 	loaded      = with(tuned, WorkersSetting, "4", PersistentSetting, "true")
@@ -94,7 +95,8 @@ func VariantOf(branch string) (Variant, error) {
 		}
 		names = append(names, v.Name)
 	}
-	return Variant{}, fmt.Errorf("variant %q: must be %s, or a branch of CytoDL's document; --repo runs git branches", branch, oneOf(names))
+	return Variant{}, fmt.Errorf("variant %q: must be %s, or a branch of CytoDL's document; --repo runs git branches",
+		branch, oneOf(names))
 }
 
 // oneOf lists names: "a, b or c".

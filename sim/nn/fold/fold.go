@@ -21,14 +21,16 @@ type Normalisation struct {
 // Convolution returns the weights and the bias of the convolution that computes one of these weights, with a
 // bias or nil, followed by the normalisation. The output channels are on the given axis of the weights: 0 for
 // Conv2D, 1 for ConvTranspose2D. It computes in float64 and rounds once.
-func Convolution(weight []float32, shape tensor.Shape, axis int, bias []float32, n Normalisation) (w, b []float32, err error) {
+func Convolution(weight []float32, shape tensor.Shape, axis int, bias []float32, n Normalisation) (w, b []float32,
+	err error) {
 	if axis < 0 || axis >= len(shape) || shape.Elements() != len(weight) {
 		return nil, nil, fmt.Errorf("fold: %d weights of shape %v with channels on axis %d", len(weight), shape, axis)
 	}
 	channels := shape[axis]
 	for _, length := range []int{len(n.Gamma), len(n.Beta), len(n.Mean), len(n.Variance)} {
 		if length != channels {
-			return nil, nil, fmt.Errorf("fold: a normalisation of %d channels after a convolution with %d", length, channels)
+			return nil, nil, fmt.Errorf("fold: a normalisation of %d channels after a convolution with %d", length,
+				channels)
 		}
 	}
 	if bias != nil && len(bias) != channels {

@@ -95,7 +95,8 @@ func (m Maker) withinLimit(v settings.Values, key string) error {
 	if err != nil || need <= limit(v) {
 		return err
 	}
-	want := fmt.Sprintf("a batch of %d needs %s, more than %s = %d allows: %s", v.Int(settings.BatchSize), unit.Size(need), settings.MemoryLimit, v.Int(settings.MemoryLimit), fitting(v))
+	want := fmt.Sprintf("a batch of %d needs %s, more than %s = %d allows: %s", v.Int(settings.BatchSize),
+		unit.Size(need), settings.MemoryLimit, v.Int(settings.MemoryLimit), fitting(v))
 	return &settings.KeyError{Key: key, Err: fmt.Errorf("%s = %s: %s", key, v.Get(key), want)}
 }
 
@@ -187,8 +188,10 @@ func (m Maker) WithoutWeights() workload.Maker {
 const firstSeed = 12345
 
 // firstWeights returns the weights of the settings, and notes where they come from.
-func (t *Task) firstWeights(ctx context.Context, trained func(ptycho.Config) (string, error)) ([]weights.Tensor, error) {
-	t.caveat = profiles.Caution{Text: "seeded weights: no reconstruction", Remedy: trainingOf(t.network.Config()) + " trains them"}
+func (t *Task) firstWeights(ctx context.Context, trained func(ptycho.Config) (string, error)) ([]weights.Tensor,
+	error) {
+	t.caveat = profiles.Caution{Text: "seeded weights: no reconstruction", Remedy: trainingOf(t.network.Config()) +
+		" trains them"}
 	if trained == nil || t.v.Text("weights") == "seeded" {
 		t.of = "seeded weights"
 		return t.network.Seeded(firstSeed), nil
@@ -218,7 +221,8 @@ func trainingOf(c ptycho.Config) string {
 	for _, s := range []struct {
 		key          string
 		value, usual int
-	}{{"size", c.Size, 64}, {"object_size", object, 160}, {"gridsize", c.GridSize, 1}, {"filters_scale", c.FiltersScale, 2}} {
+	}{{"size", c.Size, 64}, {"object_size", object, 160}, {"gridsize", c.GridSize, 1},
+		{"filters_scale", c.FiltersScale, 2}} {
 		if s.value != s.usual {
 			command += fmt.Sprintf(" --set %s=%d", s.key, s.value)
 		}

@@ -109,8 +109,9 @@ func (t *Task) expect(v settings.Values) {
 // Info describes the run.
 func (t *Task) Info() profiles.RunInfo {
 	info := profiles.RunInfo{
-		Schema: Schema(), Caveat: t.caveat, Object: fmt.Sprintf("N=%d C=%d", t.v.Int("size"), channels(t.v)), Parameters: t.network.Parameters(),
-		Seed: seed(t.v), Units: t.v.Int("passes"), Cautions: cautions(t.device.Kernels()),
+		Schema: Schema(), Caveat: t.caveat, Object: fmt.Sprintf("N=%d C=%d", t.v.Int("size"), channels(t.v)),
+		Parameters: t.network.Parameters(),
+		Seed:       seed(t.v), Units: t.v.Int("passes"), Cautions: cautions(t.device.Kernels()),
 	}
 	if t.of != "" {
 		info.Notes = []string{t.of}
@@ -132,7 +133,8 @@ func (t *Task) Info() profiles.RunInfo {
 // cautions says which precisions are slow with some kernels.
 func cautions(kernels string) (all []profiles.Caution) {
 	slower := func(mode, why string) {
-		all = append(all, profiles.Caution{When: profiles.When{Setting: "amp", Value: mode}, Text: "slower: emulated " + why})
+		all = append(all, profiles.Caution{When: profiles.When{Setting: "amp", Value: mode},
+			Text: "slower: emulated " + why})
 	}
 	if kernels != "amx" && kernels != "avx512-bf16" {
 		slower("bf16", "by these kernels")
@@ -309,7 +311,8 @@ func (t *Task) endPass() (out workload.Outcome, err error) {
 	}
 	now := time.Now()
 	out.UnitEnded, out.Measured = true, t.quality()
-	out.Result = profiles.UnitResult{Unit: int32(t.pass), Iterations: int32(t.batches), Values: profiles.NoValues(), Elapsed: now.Sub(t.began)}
+	out.Result = profiles.UnitResult{Unit: int32(t.pass), Iterations: int32(t.batches), Values: profiles.NoValues(),
+		Elapsed: now.Sub(t.began)}
 	t.next, t.batches, t.began = 0, 0, now
 	t.pass++
 	out.Finished = t.pass == t.v.Int("passes")

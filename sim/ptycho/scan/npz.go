@@ -74,12 +74,15 @@ func Chosen(ctx context.Context, path string, o ReadOptions, size, count int, se
 	all := len(s.X)
 	switch {
 	case s.Size != size:
-		return nil, fmt.Errorf("data %s: has patterns of %d×%[2]d, not of size = %d: set size = %[2]d", path, s.Size, size)
+		return nil, fmt.Errorf("data %s: has patterns of %d×%[2]d, not of size = %d: set size = %[2]d", path, s.Size,
+			size)
 	case all < count:
-		return nil, fmt.Errorf("data %s: has %d patterns, fewer than positions = %d: set positions = %[2]d", path, all, count)
+		return nil, fmt.Errorf("data %s: has %d patterns, fewer than positions = %d: set positions = %[2]d", path,
+			all, count)
 	}
 	if s, err = s.Sample(count, seed); err == nil && all > count {
-		s.Notes = append(slices.Clone(s.Notes), fmt.Sprintf("%d of the %d patterns, drawn by the setting positions", count, all))
+		s.Notes = append(slices.Clone(s.Notes), fmt.Sprintf("%d of the %d patterns, drawn by the setting positions",
+			count, all))
 	}
 	if err == nil {
 		err = s.NoteFactor()
@@ -106,7 +109,8 @@ func read(from *npy.Archive, o ReadOptions) (s *Scan, err error) {
 	a := archive{from}
 	for _, key := range []string{xKey, yKey, probeKey} {
 		if !a.Has(key) {
-			return nil, fmt.Errorf("has no array %s: must have %s or %s, and %s, %s and %s", key, diffractionKey, oldDiffractionKey, xKey, yKey, probeKey)
+			return nil, fmt.Errorf("has no array %s: must have %s or %s, and %s, %s and %s", key, diffractionKey,
+				oldDiffractionKey, xKey, yKey, probeKey)
 		}
 	}
 	s = &Scan{Factor: o.Factor}
@@ -117,7 +121,8 @@ func read(from *npy.Archive, o ReadOptions) (s *Scan, err error) {
 		return nil, err
 	}
 	if len(s.X) != len(s.Y) {
-		return nil, fmt.Errorf("%s has %d numbers and %s %d: must have one for each pattern", xKey, len(s.X), yKey, len(s.Y))
+		return nil, fmt.Errorf("%s has %d numbers and %s %d: must have one for each pattern", xKey, len(s.X), yKey,
+			len(s.Y))
 	}
 	if err := a.diffraction(s, o.As); err != nil {
 		return nil, err
@@ -127,7 +132,8 @@ func read(from *npy.Archive, o ReadOptions) (s *Scan, err error) {
 		return nil, err
 	}
 	if probe.Height != s.Size || probe.Width != s.Size {
-		return nil, fmt.Errorf("%s is %d×%d: must have the size of the patterns, %d×%[4]d", probeKey, probe.Height, probe.Width, s.Size)
+		return nil, fmt.Errorf("%s is %d×%d: must have the size of the patterns, %d×%[4]d", probeKey, probe.Height,
+			probe.Width, s.Size)
 	}
 	s.Probe = probe.Values
 	if len(modes) > 1 {
@@ -135,7 +141,8 @@ func read(from *npy.Archive, o ReadOptions) (s *Scan, err error) {
 		for _, power := range modes {
 			all += power
 		}
-		s.Notes = append(s.Notes, fmt.Sprintf("%s has %d modes: the first, %.0f %% of the intensity, is the probe", probeKey, len(modes), 100*modes[0]/all))
+		s.Notes = append(s.Notes, fmt.Sprintf("%s has %d modes: the first, %.0f %% of the intensity, is the probe",
+			probeKey, len(modes), 100*modes[0]/all))
 	}
 	if a.Has(objectKey) {
 		object, slices, err := a.plane(objectKey)
@@ -156,8 +163,10 @@ type archive struct{ *npy.Archive }
 func (a *archive) coordinates(key string) (all []float64, err error) {
 	finite := true
 	err = a.Numbers(key, func(h npy.Header) error {
-		if e, _ := npy.ElementOf(h.Type); len(h.Shape) != 1 || h.Shape[0] < 1 || h.Shape[0] > maxPositions || e.Complex {
-			return fmt.Errorf("has the shape (%s) of %s: must be a list of 1 to %d real numbers", npy.JoinShape(h.Shape), visible.Text(h.Type), maxPositions)
+		if e, _ := npy.ElementOf(h.Type); len(h.Shape) != 1 || h.Shape[0] < 1 || h.Shape[0] > maxPositions ||
+			e.Complex {
+			return fmt.Errorf("has the shape (%s) of %s: must be a list of 1 to %d real numbers",
+				npy.JoinShape(h.Shape), visible.Text(h.Type), maxPositions)
 		}
 		return nil
 	}, func(v float64) {
@@ -165,7 +174,8 @@ func (a *archive) coordinates(key string) (all []float64, err error) {
 		all = append(all, v)
 	})
 	if err == nil && !finite {
-		err = fmt.Errorf("array %s: a position is not finite or beyond ±%g: must be pixels of the object", key, float64(maxCoordinate))
+		err = fmt.Errorf("array %s: a position is not finite or beyond ±%g: must be pixels of the object", key,
+			float64(maxCoordinate))
 	}
 	return all, err
 }
@@ -228,7 +238,8 @@ func (s *Scan) layout(h npy.Header) (func(i int) int, error) {
 	if len(shape) == 4 && shape[3] == 1 {
 		shape = shape[:3]
 	}
-	wrong := fmt.Errorf("has the shape (%s): must be (%d, N, N) or (N, N, %[2]d) for %[2]d positions", npy.JoinShape(h.Shape), n)
+	wrong := fmt.Errorf("has the shape (%s): must be (%d, N, N) or (N, N, %[2]d) for %[2]d positions",
+		npy.JoinShape(h.Shape), n)
 	if len(shape) != 3 {
 		return nil, wrong
 	}
@@ -287,7 +298,8 @@ func (s *Scan) sane() (doubts []string, err error) {
 		return nil, errors.New("is 0 everywhere: must be amplitudes")
 	}
 	if largest >= largestAmplitude*scale {
-		doubts = append(doubts, fmt.Sprintf("has values up to %.4g, not normalised to below %g", largest, largestAmplitude*scale))
+		doubts = append(doubts, fmt.Sprintf("has values up to %.4g, not normalised to below %g", largest,
+			largestAmplitude*scale))
 	}
 	switch {
 	case largest/mean >= beamOverMean*scale:
@@ -314,10 +326,13 @@ func (a *archive) plane(key string) (o *Object, powers []float64, err error) {
 		if len(shape) == 2 {
 			shape = append([]int64{1}, shape...)
 		}
-		if last = len(shape) == 3 && len(h.Shape) == 3 && shape[0] == shape[1] && shape[1] != shape[2] && shape[2] <= maxModes; last {
+		if last = len(shape) == 3 && len(h.Shape) == 3 && shape[0] == shape[1] && shape[1] != shape[2] &&
+			shape[2] <= maxModes; last {
 			shape = []int64{shape[2], shape[0], shape[1]}
 		}
-		if len(shape) != 3 || !e.Complex || shape[0] < 1 || shape[0] > maxModes || shape[0]*min(shape[1], maxPlane)*min(shape[2], maxPlane) > maxPlane*maxPlane || shape[1] < 1 || shape[2] < 1 || shape[1] > maxPlane || shape[2] > maxPlane {
+		if len(shape) != 3 || !e.Complex || shape[0] < 1 || shape[0] > maxModes ||
+			shape[0]*min(shape[1], maxPlane)*min(shape[2], maxPlane) > maxPlane*maxPlane || shape[1] < 1 ||
+			shape[2] < 1 || shape[1] > maxPlane || shape[2] > maxPlane {
 			return fmt.Errorf("has the shape (%s) of %s: must be a plane of complex numbers, of %d×%[3]d at most, or up to %d of them", npy.JoinShape(h.Shape), visible.Text(h.Type), maxPlane, maxModes)
 		}
 		sides, fortran = [3]int{int(shape[0]), int(shape[1]), int(shape[2])}, h.Fortran

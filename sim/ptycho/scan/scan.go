@@ -63,7 +63,8 @@ func (s *Scan) Sample(count int, seed uint64) (*Scan, error) {
 	}
 	drawn := rand.New(rand.NewPCG(seed, 0x73616d706c65)).Perm(n)[:count]
 	slices.Sort(drawn)
-	part := &Scan{Size: s.Size, Probe: s.Probe, Object: s.Object, Factor: s.Factor, Notes: s.Notes, Diffraction: make([]float32, 0, count*s.Size*s.Size)}
+	part := &Scan{Size: s.Size, Probe: s.Probe, Object: s.Object, Factor: s.Factor, Notes: s.Notes,
+		Diffraction: make([]float32, 0, count*s.Size*s.Size)}
 	for _, i := range drawn {
 		part.Diffraction = append(part.Diffraction, s.Pattern(i)...)
 		part.X, part.Y = append(part.X, s.X[i]), append(part.Y, s.Y[i])

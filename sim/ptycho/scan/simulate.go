@@ -122,7 +122,8 @@ func DefaultProbe(n int) []complex64 {
 			disc[i] = 1
 		}
 	}
-	blur, _ := blurred(context.Background(), disc, n, 1, 0, n) // an error would be that of the context, which does not end
+	// an error would be that of the context, which does not end
+	blur, _ := blurred(context.Background(), disc, n, 1, 0, n)
 	probe := make([]complex64, n*n)
 	for i, v := range blur {
 		probe[i] = complex(float32(v+floor), 0)

@@ -54,7 +54,8 @@ func (t *training) evaluate(ctx context.Context) error {
 		return nil
 	}
 	side := t.truth.Side
-	q, err := t.device.Metrics.Compare(ctx, moduli(aligned.Values), moduli(t.truth.Values), side, optics.Window{Size: side})
+	q, err := t.device.Metrics.Compare(ctx, moduli(aligned.Values), moduli(t.truth.Values), side,
+		optics.Window{Size: side})
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,8 @@ func (t *training) Checkpoint(ctx context.Context) (*checkpoint.State, error) {
 	}
 	return &checkpoint.State{Arrays: arrays, Scalars: position{
 		Epoch: t.epoch, InEpoch: t.inEpoch, LearningRate: checkpoint.Number(t.lr),
-		Best: checkpoint.Number(t.plateau.best), Bad: t.plateau.bad, Stale: t.plateau.stale, Elapsed: time.Since(t.began),
+		Best: checkpoint.Number(t.plateau.best), Bad: t.plateau.bad, Stale: t.plateau.stale,
+		Elapsed: time.Since(t.began),
 	}}, nil
 }
 
@@ -51,7 +52,8 @@ func (t *training) Resume(_ context.Context, c *checkpoint.Checkpoint) error {
 		return err
 	}
 	rate := float64(p.LearningRate)
-	if p.Epoch < 0 || p.Epoch >= t.settings.Epochs || p.InEpoch < 0 || p.InEpoch >= t.settings.batches() || p.Elapsed < 0 ||
+	if p.Epoch < 0 || p.Epoch >= t.settings.Epochs || p.InEpoch < 0 || p.InEpoch >= t.settings.batches() ||
+		p.Elapsed < 0 ||
 		!(rate > 0) || math.IsInf(rate, 0) || math.IsNaN(float64(p.Best)) || p.Bad < 0 || p.Stale < 0 {
 		return errors.New("the task's state is one that no run has")
 	}

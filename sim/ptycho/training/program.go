@@ -48,7 +48,8 @@ func (p *program) target(name string) []float32 {
 
 // feed writes a minibatch of groups to the inputs, and returns the least possible loss.
 func (p *program) feed(g *groups, members []group) (least float64) {
-	least = g.fill(members, p.target(ptycho.DiffractionInput), p.target(ptycho.CountsInput), p.target(ptycho.OffsetsInput))
+	least = g.fill(members, p.target(ptycho.DiffractionInput), p.target(ptycho.CountsInput),
+		p.target(ptycho.OffsetsInput))
 	for name, filled := range p.inputs {
 		p.write(name, filled)
 	}

@@ -81,13 +81,15 @@ func From(v settings.Values) Settings {
 
 // network returns the network that is trained.
 func (s *Settings) network() ptycho.Config {
-	return ptycho.Config{Size: s.Size, GridSize: s.GridSize, FiltersScale: s.FiltersScale, ProbeBig: true, AmpActivation: s.AmpActivation, Heads: s.Heads, Seed: s.Seed}
+	return ptycho.Config{Size: s.Size, GridSize: s.GridSize, FiltersScale: s.FiltersScale, ProbeBig: true,
+		AmpActivation: s.AmpActivation, Heads: s.Heads, Seed: s.Seed}
 }
 
 // scan returns the scan that is simulated.
 func (s *Settings) scan() scan.Options {
 	return scan.Options{
-		Size: s.Size, ObjectSize: s.ObjectSize, Positions: s.Positions, Photons: s.Photons, Phase: s.ObjectPhase, Curvature: s.Curvature, Seed: s.Seed,
+		Size: s.Size, ObjectSize: s.ObjectSize, Positions: s.Positions, Photons: s.Photons, Phase: s.ObjectPhase,
+		Curvature: s.Curvature, Seed: s.Seed,
 	}
 }
 
@@ -98,7 +100,8 @@ func (s *Settings) data() scan.ReadOptions {
 
 // plan returns the options of the training plan.
 func (s *Settings) plan() ptycho.PlanOptions {
-	return ptycho.PlanOptions{Batch: s.Batch, Checkpointing: s.Checkpointing, FusedOptimizer: s.FusedOptimizer}.With(ptycho.Precision(s.AMP))
+	return ptycho.PlanOptions{Batch: s.Batch, Checkpointing: s.Checkpointing,
+		FusedOptimizer: s.FusedOptimizer}.With(ptycho.Precision(s.AMP))
 }
 
 // testGroups is the number of groups that are kept apart from training, of one a

@@ -136,8 +136,10 @@ func (t *training) Info() profiles.RunInfo {
 	}
 	return profiles.RunInfo{
 		Schema: schema, Object: s.object(), Parameters: t.network.Parameters(), Seed: s.Seed, Units: s.Epochs,
-		Notes: append(slices.Clone(t.groups.scan.Notes), fmt.Sprintf("%d groups to learn from and %d for testing, each of %s of %d×%[4]d pixels",
-			len(t.groups.train), len(t.groups.test), unit.Plural(s.network().Channels(), "pattern", "patterns"), s.Size)),
+		Notes: append(slices.Clone(t.groups.scan.Notes),
+			fmt.Sprintf("%d groups to learn from and %d for testing, each of %s of %d×%[4]d pixels",
+				len(t.groups.train), len(t.groups.test), unit.Plural(s.network().Channels(), "pattern", "patterns"),
+				s.Size)),
 	}
 }
 
@@ -224,7 +226,8 @@ func (t *training) endEpoch(ctx context.Context, rec *profiles.Iteration, out *w
 	t.lr = t.plateau.step(loss, t.lr, t.settings.Scheduler)
 	t.done = t.epoch == t.settings.Epochs || t.settings.Patience > 0 && t.plateau.stale >= t.settings.Patience
 	out.UnitEnded, out.Finished = true, t.done
-	out.Result = profiles.UnitResult{Unit: rec.Unit, Iterations: int32(t.inEpoch), Values: rec.Series, Elapsed: time.Since(t.began)}
+	out.Result = profiles.UnitResult{Unit: rec.Unit, Iterations: int32(t.inEpoch), Values: rec.Series,
+		Elapsed: time.Since(t.began)}
 	t.inEpoch, t.order, t.began = 0, nil, time.Now()
 	return nil
 }

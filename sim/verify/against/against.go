@@ -99,7 +99,8 @@ func Compare(ctx context.Context, candidate, reference nn.Backend, o Options) (*
 	if o.Progress == nil {
 		o.Progress = func(string) {}
 	}
-	c := &comparison{candidate: candidate, reference: reference, options: o, report: &Report{Operators: []Operator{}, Trainings: []Training{}}, seen: map[string]bool{}}
+	c := &comparison{candidate: candidate, reference: reference, options: o,
+		report: &Report{Operators: []Operator{}, Trainings: []Training{}}, seen: map[string]bool{}}
 	for _, size := range o.Sizes {
 		for _, name := range o.Modes {
 			if err := c.mode(ctx, size, name); err != nil {
@@ -153,7 +154,8 @@ func variants(m mode) []prism.PlanOptions {
 	base := prism.PlanOptions{AMP: m.stored, Products: m.products, Apertures: 1}
 	plain, fused, structural := base, base, base
 	plain.Loss = loss("composite")
-	fused.Loss, fused.SharedSpectrum, fused.Fused, fused.Pruned, fused.FusedOptimizer = loss("l1"), true, true, true, true
+	fused.Loss, fused.SharedSpectrum, fused.Fused, fused.Pruned, fused.FusedOptimizer = loss("l1"), true, true, true,
+		true
 	structural.Loss, structural.Fused, structural.Checkpointing = loss("ms-ssim"), true, true
 	return []prism.PlanOptions{fused, plain, structural}
 }

@@ -104,7 +104,8 @@ func (c *comparison) add(step *nn.Step, mode, at string, worst float64, err erro
 		}
 	}
 	if o == nil {
-		c.report.Operators = append(c.report.Operators, Operator{Name: name, Mode: mode, Limit: modes[mode].step, OK: true})
+		c.report.Operators = append(c.report.Operators, Operator{Name: name, Mode: mode, Limit: modes[mode].step,
+			OK: true})
 		o = &c.report.Operators[len(c.report.Operators)-1]
 	}
 	o.Steps++

@@ -23,7 +23,8 @@ func (c *comparison) train(ctx context.Context, p *problem, name string) error {
 	if err != nil {
 		return fmt.Errorf("training on %s: %w", c.reference.Name(), err)
 	}
-	t := Training{Size: p.size, Mode: name, Iterations: c.options.Iterations, Worst: -1, Limit: max(m.loss, drift), FirstLimit: m.loss}
+	t := Training{Size: p.size, Mode: name, Iterations: c.options.Iterations, Worst: -1, Limit: max(m.loss, drift),
+		FirstLimit: m.loss}
 	var curves [2][]float32
 	for i := range curves {
 		if err == nil {

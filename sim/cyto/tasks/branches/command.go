@@ -57,7 +57,12 @@ func ParseCommand(text string) (Command, error) {
 	}
 	for _, w := range words {
 		for _, p := range placeholder.FindAllString(w, -1) {
-			if !slices.ContainsFunc(Placeholders, func(known struct{ Name, Help string }) bool { return "{"+known.Name+"}" == p }) {
+			if !slices.ContainsFunc(Placeholders, func(known struct {
+				Name,
+				Help string
+			}) bool {
+				return "{"+known.Name+"}" == p
+			}) {
 				return nil, fmt.Errorf("command %q: %s: must be one of %s", text, p, placeholderNames())
 			}
 		}
@@ -147,9 +152,12 @@ type job struct {
 // newJob returns the job of a task.
 func newJob(t *tasks.Task, round int, p place) (*job, error) {
 	j := &job{
-		Kind: t.Kind.String(), Branch: t.Branch, Experiment: t.Experiment, Trainer: t.Trainer, MaxEpochs: t.Epochs, BatchSize: t.Batch,
-		Overrides: []string{}, LimitTrain: t.Limits.Train, LimitVal: t.Limits.Validation, LimitPredict: t.Limits.Predict, Round: round,
-		Job: filepath.Join(p.folder, "job.json"), Output: filepath.Join(p.folder, "result.json"), Folder: filepath.Join(p.folder, "files"),
+		Kind: t.Kind.String(), Branch: t.Branch, Experiment: t.Experiment, Trainer: t.Trainer, MaxEpochs: t.Epochs,
+		BatchSize: t.Batch,
+		Overrides: []string{}, LimitTrain: t.Limits.Train, LimitVal: t.Limits.Validation,
+		LimitPredict: t.Limits.Predict, Round: round,
+		Job: filepath.Join(p.folder, "job.json"), Output: filepath.Join(p.folder, "result.json"),
+		Folder: filepath.Join(p.folder, "files"),
 	}
 	for _, path := range []struct {
 		of string

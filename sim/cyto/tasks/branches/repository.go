@@ -79,7 +79,8 @@ func Open(ctx context.Context, o Options) (*Repository, error) {
 }
 
 // located are the variables that lead git to another repository than that of its folder.
-var located = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+var located = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY",
+	"GIT_ALTERNATE_OBJECT_DIRECTORIES",
 	"GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_SHALLOW_FILE", "GIT_GRAFT_FILE", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT"}
 
 // environment is this program's, without located and without what names its own folder: programs such as make
@@ -96,9 +97,11 @@ const longestGit = 1 << 20
 
 // git runs git in the repository, without its hooks, and returns what it prints, trimmed.
 func (r *Repository) git(ctx context.Context, arguments ...string) (string, error) {
-	all := slices.Concat([]string{"-C", r.o.Folder, "-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false"}, arguments)
+	all := slices.Concat([]string{"-C", r.o.Folder, "-c", "core.hooksPath=" + os.DevNull, "-c",
+		"core.fsmonitor=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false"}, arguments)
 	cmd := exec.CommandContext(ctx, r.program, all...)
-	cmd.Env = append(environment(), "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_SSH_COMMAND="+cmp.Or(os.Getenv("GIT_SSH_COMMAND"), "ssh -o BatchMode=yes"))
+	cmd.Env = append(environment(), "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0",
+		"GIT_SSH_COMMAND="+cmp.Or(os.Getenv("GIT_SSH_COMMAND"), "ssh -o BatchMode=yes"))
 	out, complaint := apart.Head{Most: longestGit}, apart.Tail{Most: longestGit}
 	cmd.Stdout, cmd.Stderr = &out, &complaint
 	if err := apart.Run(cmd); err != nil {
@@ -194,7 +197,8 @@ func (r *Repository) fetch(ctx context.Context, branch string, remotes []string)
 		if r.has(ctx, commit) == nil {
 			return commit, nil
 		}
-		if _, err := r.git(ctx, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--refmap=", remote, ref); err != nil {
+		if _, err := r.git(ctx, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules",
+			"--refmap=", remote, ref); err != nil {
 			return "", fmt.Errorf("remote %s (%s): %w", remote, bare(address), err)
 		}
 		if err := r.has(ctx, commit); err != nil {

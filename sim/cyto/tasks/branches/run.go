@@ -122,13 +122,15 @@ func (r *Repository) command(t *tasks.Task, j *job) ([]string, error) {
 }
 
 // why says why a task failed: its program, or what it left as its result.
-func (r *Repository) why(limited context.Context, program string, ended, unread error, state *os.ProcessState, output string, kernel bool) error {
+func (r *Repository) why(limited context.Context, program string, ended, unread error, state *os.ProcessState,
+	output string, kernel bool) error {
 	var missing *exec.Error
 	switch {
 	case errors.Is(context.Cause(limited), errLimit) && ended != nil:
 		return fmt.Errorf("%s did not end within %s: it was killed with all that it started", program, r.o.Limit)
 	case errors.As(ended, &missing) || state == nil && errors.Is(ended, fs.ErrNotExist):
-		return fmt.Errorf("%s: not found: must be in PATH or in the branch: activate the environment that has it", program)
+		return fmt.Errorf("%s: not found: must be in PATH or in the branch: activate the environment that has it",
+			program)
 	case ended == nil:
 		return unread
 	}

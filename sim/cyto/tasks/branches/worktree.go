@@ -50,7 +50,8 @@ func (r *Repository) remove(ctx context.Context, p place) error {
 	defer cancel()
 	err := removeAll(p.folder)
 	// Without its folder, git has nothing to lose and no lock to respect.
-	if _, gitErr := r.git(ctx, "worktree", "remove", "--force", "--force", p.tree); gitErr != nil && r.registered(ctx, p.tree) {
+	if _, gitErr := r.git(ctx, "worktree", "remove", "--force", "--force", p.tree); gitErr != nil &&
+		r.registered(ctx, p.tree) {
 		return gitErr
 	}
 	return err
