@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
+	"slices"
 
 	"prismtop/profiles/report"
 	"prismtop/profiles/unit"
@@ -67,8 +69,26 @@ func Scaling(ctx context.Context, o Options, sizes, threads []int, progress func
 	return points, nil
 }
 
+// Growth returns the exponent e of the time's growth with the size of the field on a number of threads: the slope of the
+// straight line closest to the points' log(median) over log(size), in least squares. It is false for fewer than two sizes.
+func Growth(points []Point, threads int) (e float64, ok bool) {
+	var n, sx, sy, sxx, sxy float64
+	for _, p := range points {
+		if p.Threads != threads || !(p.Median > 0) {
+			continue
+		}
+		x, y := math.Log(float64(p.Size)), math.Log(p.Median)
+		n, sx, sy, sxx, sxy = n+1, sx+x, sy+y, sxx+x*x, sxy+x*y
+	}
+	spread := n*sxx - sx*sx
+	if !(spread > 1e-9) {
+		return 0, false
+	}
+	return (n*sxy - sx*sy) / spread, true
+}
+
 // WriteScaling writes the points as a Markdown table with the speed-up over the
-// first number of threads at the same size.
+// first number of threads at the same size, and the growth on each number of threads.
 func WriteScaling(w io.Writer, points []Point) error {
 	var d report.Document
 	t := d.Table("field/object", "threads", "ms, median [10th, 90th percentile]", "speed-up", "others' share")
@@ -83,6 +103,15 @@ func WriteScaling(w io.Writer, points []Point) error {
 		}
 		t.Add(fmt.Sprintf("%d/%d", p.Size, p.Object), fmt.Sprint(p.Threads), fmt.Sprintf("%.3g [%.3g, %.3g]", p.Median, p.P10, p.P90),
 			fmt.Sprintf("%.2f", first[p.Size]/p.Median), fmt.Sprintf("%.1f %%%s", 100*p.Foreign, disturbed))
+	}
+	var told []int
+	for _, p := range points {
+		e, ok := Growth(points, p.Threads)
+		if !ok || slices.Contains(told, p.Threads) {
+			continue
+		}
+		told = append(told, p.Threads)
+		d.Paragraph("On %s, time grows as size^%.2f.", unit.Plural(p.Threads, "thread", "threads"), e)
 	}
 	return d.WriteMarkdown(w)
 }

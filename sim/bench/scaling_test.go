@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"math"
 	"strings"
 	"testing"
 
@@ -55,6 +56,25 @@ func TestScalingTable(t *testing.T) {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("lacks %q:\n%s", want, b.String())
 		}
+	}
+}
+
+// The exponent of a power is found, and none of a single size.
+func TestScalingFindsTheGrowth(t *testing.T) {
+	var points []Point
+	for _, size := range []int{256, 512, 2048} {
+		points = append(points, Point{Size: size, Threads: 2, Median: 3 * math.Pow(float64(size), 2.25)}, Point{Size: 256, Threads: 1, Median: float64(size)})
+	}
+	if e, ok := Growth(points, 2); !ok || math.Abs(e-2.25) > 1e-9 {
+		t.Errorf("grows with exponent %g, %v", e, ok)
+	}
+	if e, ok := Growth(points, 1); ok {
+		t.Errorf("one size grows with exponent %g", e)
+	}
+	var b strings.Builder
+	if err := WriteScaling(&b, points); err != nil || !strings.Contains(b.String(), "\nOn 2 threads, time grows as size^2.25.\n") ||
+		strings.Contains(b.String(), "On 1 thread") {
+		t.Errorf("%v:\n%s", err, b.String())
 	}
 }
 

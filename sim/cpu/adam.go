@@ -11,6 +11,7 @@ import (
 	"prismtop/sim/cpu/vec/adam"
 	"prismtop/sim/cpu/vec/elements"
 	"prismtop/sim/cpu/vec/half"
+	"prismtop/sim/cpu/vec/matrix"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
@@ -186,6 +187,21 @@ func (u *adamUpdate) applyOuterProducts(lo int, out, x, factors []float32) {
 	u.round(lo, hi)
 }
 
+// applyOuterRounded is applyOuterProducts with the products of weights rounded to bfloat16.
+func (u *adamUpdate) applyOuterRounded(lo int, out, x, factors []float32) {
+	n := len(x)
+	if u.vmax == nil {
+		hi := lo + len(out)*n
+		adam.OuterProductsRounded(u.pairs, out, u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], x, factors, &u.s)
+		u.round(lo, hi)
+		return
+	}
+	matrix.ProductsRounded(u.pairs, out, u.p[lo:], n, x)
+	for r, factor := range factors {
+		u.applyOuter(lo+r*n, x, factor)
+	}
+}
+
 func (b *optimizers) adam(op nn.Adam) func() {
 	ins, outs := 6, 3
 	if op.AMSGrad {
@@ -342,8 +358,10 @@ func (b *optimizers) convAdam(op nn.ConvAdam) func() {
 	switch {
 	case outer:
 		return b.outerAdam(&g, u, gx, w, b.in(s), b.in(l))
-	case conv.pairedWeight(&g) && g.n == 1 && pairBand(&g) == g.hs:
-		return b.patchesAdam(&g, u, conv.newPairWeight(&g, s, l))
+	case conv.pairedWeight(&g):
+		if c := conv.newPairWeight(&g, s, l); g.n == 1 && c.band == g.hs {
+			return b.patchesAdam(&g, u, c)
+		}
 	case !conv.tiled(&g) && conv.patched(&g) && g.n == 1 && g.hs <= patchBand(&g) && !b.split():
 		return b.patchesAdam(&g, u, conv.newPatchWeight(&g, b.in(s), b.in(l)))
 	}
@@ -384,7 +402,11 @@ func (b *optimizers) outerAdam(g *geometry, u *adamUpdate, gx []float32, rounded
 	if gx != nil {
 		run = b.rows((g.small+rowsPerTask-1)/rowsPerTask, rowsPerTask*columns, func(lo, hi int) {
 			lo, hi = lo*rowsPerTask, min(hi*rowsPerTask, g.small)
-			if rounded.f == nil && rounded.h == nil {
+			switch {
+			case rounded.rounded != nil:
+				u.applyOuterRounded(lo*columns, gx[lo:hi], large, small[lo:hi])
+				return
+			case rounded.f == nil && rounded.h == nil:
 				u.applyOuterProducts(lo*columns, gx[lo:hi], large, small[lo:hi])
 				return
 			}
@@ -405,23 +427,23 @@ func (b *optimizers) outerAdam(g *geometry, u *adamUpdate, gx []float32, rounded
 // time.
 type rowsAdam struct {
 	*adamUpdate
-	row      int                                // floats of a row
-	rows     int                                // at a time
-	count    int                                // of all rows
-	gradient func(gw []float32, first, end int) // rows [first, end)
+	row      int                                      // floats of a row
+	rows     int                                      // at a time
+	count    int                                      // of all rows
+	gradient func(laid, gw []float32, first, end int) // rows [first, end)
 
 	epoch          time.Time
 	computed, used atomic.Int64 // nanoseconds, summed over threads
 }
 
 // run executes tasks [lo, hi).
-func (r *rowsAdam) run(scratch []float32, lo, hi int) {
+func (r *rowsAdam) run(laid, scratch []float32, lo, hi int) {
 	var computed, used time.Duration
 	now := time.Since(r.epoch)
 	for task := lo; task < hi; task++ {
 		first, end := task*r.rows, min((task+1)*r.rows, r.count)
 		gw := scratch[:(end-first)*r.row]
-		r.gradient(gw, first, end)
+		r.gradient(laid, gw, first, end)
 		then := time.Since(r.epoch)
 		computed += then - now
 		r.apply(first*r.row, gw)
@@ -433,31 +455,35 @@ func (r *rowsAdam) run(scratch []float32, lo, hi int) {
 }
 
 // patchesAdam updates the weights of a patched geometry that fits into one band of
-// patches, eight rows at a time.
+// patches, a few rows at a time.
 func (b *optimizers) patchesAdam(g *geometry, u *adamUpdate, p patchProducts) func() {
-	r := &rowsAdam{adamUpdate: u, row: g.large * patch, rows: patchRows, count: g.small, epoch: time.Now(),
-		gradient: func(gw []float32, first, end int) {
-			for l := 0; l < g.large; l += 2 {
-				p.products(gw[l*patch:], first, end-first, l)
+	rows, channels := p.block()
+	whole := rowBand{rows: g.hs}
+	r := &rowsAdam{adamUpdate: u, row: g.large * patch, rows: rows, count: g.small, epoch: time.Now(),
+		gradient: func(laid, gw []float32, first, end int) {
+			for l := 0; l < g.large; l += channels {
+				p.products(laid, whole, gw[l*patch:], first, end-first, l, false)
 			}
 		}}
+	lay := func(laid []float32) {
+		start := time.Since(r.epoch)
+		p.lay(laid, whole)
+		r.computed.Add(int64(time.Since(r.epoch) - start))
+	}
 	tasks := (r.count + r.rows - 1) / r.rows
-	update := b.shared(tasks, r.rows*r.row, r.rows*r.row*g.hs*g.ws, r.run)
+	update := b.prepared(tasks, p.laid(), r.rows*r.row, r.rows*r.row*g.hs*g.ws, lay, r.run)
 	nanos := b.gradient
 	return func() {
 		start := time.Since(r.epoch)
-		p.at(0, 0, g.hs)
-		filled := time.Since(r.epoch)
 		r.computed.Store(0)
 		r.used.Store(0)
 		u.begin()
 		update()
 		u.end()
-		took := float64(time.Since(r.epoch) - filled)
+		took := float64(time.Since(r.epoch) - start)
 		computed, used := float64(r.computed.Load()), float64(r.used.Load())
-		*nanos = int64(filled - start)
-		if computed+used > 0 {
-			*nanos += int64(took * computed / (computed + used))
+		if *nanos = 0; computed+used > 0 {
+			*nanos = int64(took * computed / (computed + used))
 		}
 	}
 }

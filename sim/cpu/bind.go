@@ -202,6 +202,33 @@ func (b *binder) shared(n, size, work int, body func(scratch []float32, lo, hi i
 	})
 }
 
+// prepared is shared with operands beside a range's scratch: laid floats that lay fills. Every thread fills its own,
+// once a run: to read what another core has just written takes longer than to make it again.
+func (b *binder) prepared(n, laid, size, work int, lay func(laid []float32), body func(laid, scratch []float32, lo, hi int)) func() {
+	shares := min(n, maxShares)
+	laid, size = (laid+lineFloats-1)/lineFloats*lineFloats, (size+lineFloats-1)/lineFloats*lineFloats
+	scratch, places, pool := b.floats(shares*(laid+size)), &places{}, b.backend.pool
+	runs, filled := 0, make([]int, shares) // the run for which a place was filled
+	b.table(shares, 8)
+	piece := 1 + pieceWork/(work+1)
+	loop := b.each(shares, 1+worthwhile*shares/(n*work+1), func(lo, hi int) {
+		place := places.take()
+		own := scratch[place*(laid+size):][:laid+size]
+		if filled[place] != runs {
+			lay(own[:laid])
+			filled[place] = runs
+		}
+		for from, end := lo*n/shares, hi*n/shares; from < end && !pool.Ended(); from += piece {
+			body(own[:laid], own[laid:], from, min(from+piece, end))
+		}
+		places.give(place)
+	})
+	return func() {
+		runs++
+		loop()
+	}
+}
+
 // places are pieces of scratch, one for each range that can run at a time.
 type places struct{ taken atomic.Uint32 }
 

@@ -3,7 +3,6 @@ package cpu
 import (
 	"prismtop/sim/cpu/square"
 	"prismtop/sim/cpu/vec/elements"
-	"prismtop/sim/cpu/vec/matrix"
 	"prismtop/sim/cpu/volume"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
@@ -153,6 +152,9 @@ func (b *convolutions) gather(g geometry, relu bool, small, large, w, bias []flo
 	if g.single() {
 		return b.rectified(relu, small, b.denseGather(&g, small, large, denseWeights{f: w}, bias))
 	}
+	if b.patched(&g) && g.hs*g.ws <= patchedPixels {
+		return b.rectified(relu, small, b.gatherPatches(&g, small, large, w, bias))
+	}
 	shape := g.gatherShape()
 	shape.relu = relu
 	if run := b.square(&shape, square.Options{ReLU: relu}, small, large, w, bias); run != nil {
@@ -163,9 +165,6 @@ func (b *convolutions) gather(g geometry, relu bool, small, large, w, bias []flo
 		return b.directly(&shape, small, large, w, bias)
 	case b.alone(&shape):
 		return b.spreadTaps(&shape, false, small, large, w, bias)
-	}
-	if b.patched(&g) && g.hs*g.ws <= patchedPixels {
-		return b.rectified(relu, small, b.gatherPatches(&g, small, large, w, bias))
 	}
 	if c, ok := g.gatherBands(); ok {
 		c.relu = relu
@@ -179,7 +178,7 @@ func (b *convolutions) gather(g geometry, relu bool, small, large, w, bias []flo
 // halved16 reports whether input i is a 16-bit one that no kernel splits: kernels that work in bands
 // convert it piece by piece.
 func (b *convolutions) halved16(i int) bool {
-	return b.buffer(b.current.In[i]).DType.Size() == 2 && !b.split() && b.backend.tiles == matrix.NoTiles
+	return b.buffer(b.current.In[i]).DType.Size() == 2 && !b.split()
 }
 
 // rectified returns a closure that calls run and then computes y = max(0, y), for

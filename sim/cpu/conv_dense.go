@@ -20,33 +20,49 @@ const (
 	rowsPerTask = 4
 )
 
-// denseWeights are w of a dense product: float32, or bfloat16 as it is.
+// denseWeights are w of a dense product: float32, bfloat16 as it is, or float32 that is rounded to bfloat16 as it
+// is read.
 type denseWeights struct {
-	f []float32
-	h []uint16
+	f       []float32
+	h       []uint16
+	rounded []float32
+	pairs   vec.Pairs
 }
 
 // combine is matrix.Combine for the columns from lo on.
 func (w *denseWeights) combine(set vec.Set, y []float32, lo, pitch int, x []float32) {
-	if w.h != nil {
+	switch {
+	case w.rounded != nil:
+		matrix.CombineRounded(w.pairs, y, w.rounded[lo:], pitch, x)
+	case w.h != nil:
 		matrix.CombineHalves(set, y, w.h[lo:], pitch, x)
-		return
+	default:
+		matrix.Combine(set, y, w.f[lo:], pitch, x)
 	}
-	matrix.Combine(set, y, w.f[lo:], pitch, x)
 }
 
 // products is matrix.Products for the rows from element lo on.
 func (w *denseWeights) products(set vec.Set, out []float32, lo, pitch int, x []float32) {
-	if w.h != nil {
+	switch {
+	case w.rounded != nil:
+		matrix.ProductsRounded(w.pairs, out, w.rounded[lo:], pitch, x)
+	case w.h != nil:
 		matrix.ProductsHalves(set, out, w.h[lo:], pitch, x)
-		return
+	default:
+		matrix.Products(set, out, w.f[lo:], pitch, x)
 	}
-	matrix.Products(set, out, w.f[lo:], pitch, x)
 }
 
-// matrixInput returns the i-th input as a matrix.
+// matrixInput returns the i-th input as a matrix. A variable in bfloat16 is read where it is, and rounded: to write
+// a copy with each update, and to read that, takes longer than to read twice the bytes once.
 func (b *convolutions) matrixInput(i int) denseWeights {
-	if b.backend.set == vec.AVX512 && b.buffer(b.current.In[i]).DType == tensor.BFloat16 && !b.split() {
+	if b.buffer(b.current.In[i]).DType != tensor.BFloat16 || b.split() {
+		return denseWeights{f: b.in(i)}
+	}
+	if w, ok := b.unrounded(i); ok && b.backend.pairs != vec.NoPairs {
+		return denseWeights{rounded: w, pairs: b.backend.pairs}
+	}
+	if b.backend.set == vec.AVX512 {
 		return denseWeights{h: b.half(i)}
 	}
 	return denseWeights{f: b.in(i)}

@@ -13,10 +13,10 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// Direct convolutions of stride 1 keep a tile of output channels and pixels in registers until all
+// Direct convolutions keep a tile of output channels and pixels in registers until all
 // input channels and taps are added (conv.TapSum), and store it once, with the bias and
 // the ReLU. The input of a band of rows is copied once, padded with zeros, as for
-// bands; weights are read where they are. Outputs at the end of a row are computed with
+// bands (bands.pack); weights are read where they are. Outputs at the end of a row are computed with
 // the last whole vector, which overlaps the one before.
 
 const (
@@ -33,28 +33,33 @@ const (
 // direct is a bound direct convolution.
 type direct struct {
 	bands
-	set      vec.Set
-	to, from []float32
-	w, bias  []float32
-	taps     []int64
-	divided  int           // bands of an image
-	parts    int           // of the output channels
-	pixels   []conv.Pixels // of a band of rows rows, and of one row less
-	plane    int           // floats of a copied channel
-	lanes    int           // of a vector
+	set     vec.Set
+	to      []float32
+	w, bias []float32
+	taps    []int64
+	divided int           // bands of an image
+	parts   int           // of the output channels
+	pixels  []conv.Pixels // of a band of rows rows, and of one row less
+	plane   int           // floats of a copied channel
+	lanes   int           // of a vector
 }
 
 // direct reports whether a convolution's outputs fill tiles.
 func (b *convolutions) direct(c *bands) bool {
 	lanes := conv.TapLanes(b.backend.set)
 	fits := c.outW >= lanes || 2*c.outW == lanes && c.outH%2 == 0
-	return b.backend.set != vec.Go && fits && c.stride == 1 && c.out%conv.TapRows == 0 && c.in*c.kh*c.kw >= directTerms &&
-		c.in*c.kh*(c.outW+c.kw-1) <= directFloats
+	return b.backend.set != vec.Go && fits && c.out%conv.TapRows == 0 && c.in*c.kh*c.kw >= directTerms && c.rowFloats(1) <= directFloats
+}
+
+// rowFloats is the number of floats copied for a band of whole rows of the output.
+func (c *bands) rowFloats(rows int) int {
+	return c.in * c.stride * c.stride * (rows + (c.kh-1)/c.stride) * (c.outW + (c.kw-1)/c.stride)
 }
 
 // directly binds a direct convolution. bias may be nil.
-func (b *convolutions) directly(shape *bands, to, from, w, bias []float32) func() {
-	c := &direct{bands: *shape, set: b.backend.set, lanes: conv.TapLanes(b.backend.set), to: to, from: from, w: w, bias: bias}
+func (b *convolutions) directly(shape *bands, to, input, w, bias []float32) func() {
+	c := &direct{bands: *shape, set: b.backend.set, lanes: conv.TapLanes(b.backend.set), to: to, w: w, bias: bias}
+	from := volume.Floats(input)
 	c.arrange(b)
 	groups := c.out / conv.TapRows
 	work := c.out / c.parts * c.in * c.kh * c.kw * c.rows * c.outW
@@ -64,7 +69,7 @@ func (b *convolutions) directly(shape *bands, to, from, w, bias []float32) func(
 			band, part := task/c.parts, task%c.parts
 			at := c.at(band)
 			if band != packed {
-				c.copyBand(scratch, at)
+				c.pack(c.set, scratch, from, at)
 				packed = band
 			}
 			c.compute(scratch, at, part*groups/c.parts, (part+1)*groups/c.parts)
@@ -77,19 +82,20 @@ func (c *direct) groups() int { return (c.out + conv.TapRows - 1) / conv.TapRows
 
 // arrange chooses the bands and lists their vectors and taps.
 func (c *direct) arrange(b *convolutions) {
-	threads := b.backend.Threads()
-	c.columns, c.pitch = c.outW, c.outW+c.kw-1
-	most := directFloats/(c.in*c.pitch) - c.kh + 1
+	threads, over := b.backend.Threads(), (c.kh-1)/c.stride
+	c.columns, c.pitch = c.outW, c.outW+(c.kw-1)/c.stride
+	most := directFloats/(c.in*c.stride*c.stride*c.pitch) - over
 	c.divided = max((c.outH+most-1)/most, min(2*threads/c.n, c.outH/directRows), 1)
 	if 2*c.outW == c.lanes {
 		c.divided = 1 // two rows make a vector
 	}
 	c.rows = (c.outH + c.divided - 1) / c.divided
 	c.parts = min(max((threads+c.n*c.divided-1)/(c.n*c.divided), 1), c.groups())
-	c.plane = (c.rows + c.kh - 1) * c.pitch
+	c.plane = c.bands.plane(1, 0, 0)
 	for ky := range c.kh {
 		for kx := range c.kw {
-			c.taps = append(c.taps, int64(ky*c.pitch+kx))
+			at := c.bands.plane(0, ky%c.stride, kx%c.stride) + ky/c.stride*c.pitch + kx/c.stride
+			c.taps = append(c.taps, int64(at))
 		}
 	}
 	if c.mirrored {
@@ -124,16 +130,6 @@ func (c *direct) at(i int) block {
 	image, band := i/c.divided, i%c.divided
 	first, end := band*c.outH/c.divided, (band+1)*c.outH/c.divided
 	return block{image: image, row: first, rows: end - first, columns: c.outW}
-}
-
-// copyBand copies the input of a band.
-func (c *direct) copyBand(dst []float32, b block) {
-	rows, plane := b.rows+c.kh-1, c.inH*c.inW
-	within, columns := span{b.row - c.top, 1}.within(rows, c.inH), span{-c.left, 1}.within(c.pitch, c.inW)
-	for channel := range c.in {
-		packPlane(c.set, dst[channel*c.plane:][:rows*c.pitch], c.from[(b.image*c.in+channel)*plane:][:plane],
-			within, columns, c.pitch, c.inW)
-	}
 }
 
 // compute computes a band of groups [lo, hi) of output channels.

@@ -87,7 +87,7 @@ func (b *convolutions) newDirectPairs(shape bands, relu bool) *directPairs {
 	c.lanes = conv.PairLanes
 	folds := 2*c.outW == c.lanes && c.outH%2 == 0 && c.out%conv.TapRows == 0
 	c.in = (c.channels + 1) / 2
-	if c.outW < c.lanes && !folds || c.stride != 1 || c.in*c.kh*(c.outW+c.kw-1) > directFloats {
+	if c.outW < c.lanes && !folds || c.stride != 1 || c.rowFloats(1) > directFloats {
 		return nil
 	}
 	c.relu, c.input, c.output, c.bias = relu, b.half(0), b.outValues(0), b.bias(c.out)

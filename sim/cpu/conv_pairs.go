@@ -5,6 +5,7 @@ import (
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/cpu/vec/conv"
 	"prismtop/sim/cpu/vec/half"
+	"prismtop/sim/cpu/vec/matrix"
 	"prismtop/sim/cpu/winograd"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
@@ -18,7 +19,8 @@ import (
 // pairs returns how the current step's products of pairs are computed: NoPairs unless both operands
 // are bfloat16.
 func (b *convolutions) pairs() vec.Pairs {
-	if b.split() || !b.bfloat() {
+	bfloat := func(i int) bool { return b.buffer(b.current.In[i]).DType == tensor.BFloat16 }
+	if b.split() || !bfloat(0) || !bfloat(1) {
 		return vec.NoPairs
 	}
 	return b.backend.pairs
@@ -35,7 +37,7 @@ func (b *convolutions) convPairs(g *geometry, op nn.Conv2D) func() {
 			return run
 		}
 	}
-	for _, bind := range []func(*geometry, nn.Conv2D) func(){b.winogradPairs, b.spreadPairs, b.directPairs} {
+	for _, bind := range []func(*geometry, nn.Conv2D) func(){b.tileDirect, b.winogradPairs, b.spreadPairs, b.directPairs} {
 		if run := bind(g, op); run != nil || b.err != nil {
 			return run
 		}
@@ -50,10 +52,23 @@ func (b *convolutions) repeated(g *geometry) (x []uint16, repeat func()) {
 	return x, (&elementwise{b.binder}).doubled(x, b.half(0), g.n*g.large*g.hl/2, g.wl/2)
 }
 
+// pairShape returns a patched geometry as package pairconv has it.
+func pairShape(g *geometry) pairconv.Shape {
+	return pairconv.Shape{N: g.n, Small: g.small, Large: g.large, Height: g.hs, Width: g.ws}
+}
+
 // gatherPairs binds a gather of a patched geometry with products of pairs, or returns nil if it is not one of those.
 func (b *convolutions) gatherPairs(g *geometry, relu bool) func() {
-	shape := pairconv.Shape{N: g.n, Small: g.small, Large: g.large, Height: g.hs, Width: g.ws}
-	if b.pairs() == vec.NoPairs || !b.patched(g) || !pairconv.GatherFits(shape) {
+	shape := pairShape(g)
+	if b.pairs() == vec.NoPairs || !b.patched(g) {
+		return nil
+	}
+	if b.backend.tiles != matrix.NoTiles && !relu && len(b.current.In) < 3 && b.outValues(0).H != nil && pairconv.TileGatherFits(shape) {
+		c := pairconv.NewTileGather(shape, b.backend.set, b.backend.tiles, b.backend.Threads())
+		c.Small, c.Large, c.Weights = b.outValues(0).H, b.half(0), b.half(1)
+		return b.shared(c.Tasks(), c.Scratch(), c.Work(), c.Run)
+	}
+	if !pairconv.GatherFits(shape) {
 		return nil
 	}
 	c := pairconv.NewGather(shape, b.pairs(), b.backend.Threads())
@@ -64,8 +79,16 @@ func (b *convolutions) gatherPairs(g *geometry, relu bool) func() {
 
 // scatterPairs binds a scatter of a patched geometry with products of pairs, or returns nil if it is not one of those.
 func (b *convolutions) scatterPairs(g *geometry, relu bool) func() {
-	shape := pairconv.Shape{N: g.n, Small: g.small, Large: g.large, Height: g.hs, Width: g.ws}
-	if b.pairs() == vec.NoPairs || !b.patched(g) || !pairconv.ScatterFits(shape) || !b.bfloatOut() {
+	shape := pairShape(g)
+	if b.pairs() == vec.NoPairs || !b.patched(g) || !b.bfloatOut() {
+		return nil
+	}
+	if b.backend.tiles != matrix.NoTiles && !relu && len(b.current.In) < 3 && b.outValues(0).H != nil && pairconv.TileScatterFits(shape) {
+		c := pairconv.NewTileScatter(shape, b.backend.set, b.pairs(), b.backend.tiles, b.backend.Threads())
+		c.Large, c.Small, c.Weights = b.outValues(0).H, b.half(0), b.half(1)
+		return b.shared(c.Tasks(), c.Scratch(), c.Work(), c.Run)
+	}
+	if !pairconv.ScatterFits(shape) {
 		return nil
 	}
 	c := pairconv.NewScatter(shape, b.backend.set, b.pairs(), b.backend.Threads())
@@ -86,56 +109,21 @@ func (b *convolutions) scatterPairs(g *geometry, relu bool) func() {
 	}
 }
 
-// pairPatches makes patches of pairs for a band of the small grid's rows: each pairs those of a pixel in
-// the band's upper half with those of its counterpart in the lower half.
-type pairPatches struct {
-	patchSource
-	large []uint16
-	zeros []uint16
-}
-
-// halfRows is the number of rows of the band's halves.
-func (c *pairPatches) halfRows() int { return c.rows / 2 }
-
-// fill makes the patches of channels [lo, hi).
-func (c *pairPatches) fill(scratch []float32, lo, hi int) {
-	pitch, step, halfRows := c.wl+2, c.rowsAtOnce(), c.halfRows()
-	for done := 0; done < halfRows; done += step {
-		rows := min(step, halfRows-done)
-		x := scratch[:c.padded(rows)]
-		for l := lo; l < hi; l++ {
-			plane := c.large[(c.image*c.geometry.large+l)*c.hl*c.wl:][:c.hl*c.wl]
-			for r := range 2*rows + 2 {
-				above := c.row(plane, 2*(c.first+done)-1+r)
-				below := c.row(plane, 2*(c.first+halfRows+done)-1+r)
-				to := x[r*pitch:][:pitch]
-				to[0], to[pitch-1] = 0, 0
-				half.PairRows(c.set, to[1:], 0, above, below, 0, 1, c.wl)
-			}
-			conv.Patches(c.set, c.dst[(l*halfRows+done)*c.ws*patch:], x, pitch, c.ws, rows)
-		}
-	}
-}
-
-// row returns a row of the large grid, zeros outside of it.
-func (c *pairPatches) row(plane []uint16, row int) []uint16 {
-	if row < 0 || row >= c.hl {
-		return c.zeros
-	}
-	return plane[row*c.wl:][:c.wl]
-}
-
-// pairWeight computes the weight gradient of a patched geometry from pairs of pixels.
+// pairWeight computes the weight gradient of a patched geometry from pairs of pixels: each one of the band's upper half
+// and its counterpart in the lower half. Tiles multiply them where channels and pixels fill some.
 type pairWeight struct {
 	geometry
-	set       vec.Set
-	pairs     vec.Pairs
-	smallGrid []uint16
-	source    *pairPatches
-	small     []float32 // pairs of the band, [small, pixels/2]
-	fill      func()
-	pair      func()
-	row, band int
+	set          vec.Set
+	pairs        vec.Pairs
+	small, large []uint16
+	zeros        []uint16
+	source       patchSource
+	band         int
+	pitch        int // of the pairs of the small grid
+
+	tiles    matrix.Tiles
+	short    bool // with segments of sixteen pixels
+	segments []int32
 }
 
 // pairedWeight reports whether a weight gradient is computed from pairs.
@@ -143,44 +131,141 @@ func (b *convolutions) pairedWeight(g *geometry) bool {
 	return b.pairs() != vec.NoPairs && b.patched(g) && g.hs%2 == 0
 }
 
-// pairBand is the number of rows of the small grid whose pairs of patches a weight gradient holds at a time.
-func pairBand(g *geometry) int { return min(max(4*patchBand(g)&^1, 2), g.hs) }
-
 // newPairWeight binds the parts of a weight gradient whose operands are inputs small and large of the step.
 func (b *convolutions) newPairWeight(g *geometry, small, large int) *pairWeight {
-	c := &pairWeight{geometry: *g, set: b.backend.set, pairs: b.pairs(), smallGrid: b.half(small), row: g.large * patch}
-	c.band = pairBand(g)
-	halfRows := c.band / 2 * g.ws
-	c.source = &pairPatches{
-		patchSource: patchSource{geometry: *g, set: c.set, dst: b.floats(c.row * halfRows)},
-		large:       b.half(large), zeros: make([]uint16, g.wl),
-	}
+	c := &pairWeight{geometry: *g, set: b.backend.set, pairs: b.pairs(), small: b.half(small), large: b.half(large), zeros: make([]uint16, g.wl),
+		source: patchSource{geometry: *g, set: b.backend.set}, band: min(max(2*patchBand(g)&^1, 2), g.hs)}
 	b.table(g.wl, 2)
-	c.small = b.floats(g.small * halfRows)
-	c.fill = b.shared(g.large, c.source.padded(c.source.rowsAtOnce()), 4*patch*halfRows, c.source.fill)
-	c.pair = b.rows(g.small, halfRows, func(lo, hi int) {
-		n := c.source.halfRows() * c.ws
-		x := c.smallGrid[(c.source.image*c.geometry.small+lo)*c.hs*c.ws+c.source.first*c.ws:]
-		half.PairRows(c.set, c.small[lo*n:], n, x, x[n:], c.hs*c.ws, hi-lo, n)
-	})
+	whole := c.band / 2 * g.ws
+	c.pitch = whole + lineFloats // rows a power of two apart share few sets of the cache
+	c.useTiles(b, whole)
 	return c
+}
+
+// useTiles chooses tiles if channels and pairs of pixels, of whole bands and of the last one, fill them.
+func (c *pairWeight) useTiles(b *convolutions, whole int) {
+	last := c.hs % c.band / 2 * c.ws
+	if b.backend.tiles == matrix.NoTiles || c.geometry.small%tileRowsAtOnce != 0 || c.geometry.large%tileChannels != 0 ||
+		whole%(matrix.TileSide/2) != 0 || last%(matrix.TileSide/2) != 0 {
+		return
+	}
+	c.tiles, c.short = b.backend.tiles, whole%matrix.TileSide != 0 || last%matrix.TileSide != 0
+	for k := 0; k < whole; k += c.depth() {
+		c.segments = append(c.segments, int32(2*k), int32(2*patch*k))
+	}
+	b.table(len(c.segments), 4)
+}
+
+// depth is the number of pairs of pixels of a segment.
+func (c *pairWeight) depth() int {
+	if c.short {
+		return matrix.TileSide / 2
+	}
+	return matrix.TileSide
 }
 
 func (c *pairWeight) bandRows() int { return c.band }
 
-func (c *pairWeight) at(image, first, rows int) {
-	c.source.image, c.source.first, c.source.rows = image, first, rows
-	c.fill()
-	c.pair()
+// tileRowsAtOnce and tileChannels are the rows of the gradient, and the channels of sixteen taps, of a wide product.
+const (
+	tileRowsAtOnce = matrix.TileSide
+	tileChannels   = 2 * matrix.TileBlock / patch
+)
+
+func (c *pairWeight) block() (rows, channels int) {
+	if c.tiles != matrix.NoTiles {
+		return tileRowsAtOnce, tileChannels
+	}
+	return patchRows, patchChannels
 }
 
-// products adds the band's products to rows of the gradient from row s on, for
-// channels l and l+1; the first band overwrites them. gw starts at the first element.
-func (c *pairWeight) products(gw []float32, s, rows, l int) {
-	band := c.source
-	n := band.halfRows() * c.ws
-	conv.OuterPairs(c.pairs, gw, c.row, patch, rows, min(2, c.geometry.large-l), c.small[s*n:], n, 1,
-		band.dst[l*n*patch:], patch, n*patch, n, band.image > 0 || band.first > 0)
+// patches is the number of patches' pairs of a band.
+func (c *pairWeight) patches() int { return c.geometry.large * patch * c.band / 2 * c.ws }
+
+func (c *pairWeight) laid() int {
+	return c.patches() + c.geometry.small*c.pitch + c.source.padded(c.source.rowsAtOnce())
+}
+
+// lay makes the patches of a band, and the pairs of its small grid.
+func (c *pairWeight) lay(to []float32, at rowBand) {
+	patches, small, x := to[:c.patches()], to[c.patches():][:c.geometry.small*c.pitch], to[c.patches()+c.geometry.small*c.pitch:]
+	pitch, step, halfRows := c.wl+2, c.source.rowsAtOnce(), at.rows/2
+	for l := range c.geometry.large {
+		plane := c.large[(at.image*c.geometry.large+l)*c.hl*c.wl:][:c.hl*c.wl]
+		for done := 0; done < halfRows; done += step {
+			rows := min(step, halfRows-done)
+			for r := range 2*rows + 2 {
+				above := c.row(plane, 2*(at.first+done)-1+r)
+				below := c.row(plane, 2*(at.first+halfRows+done)-1+r)
+				line := x[r*pitch:][:pitch]
+				line[0], line[pitch-1] = 0, 0
+				half.PairRows(c.set, line[1:], 0, above, below, 0, 1, c.wl)
+			}
+			conv.Patches(c.set, patches[(l*halfRows+done)*c.ws*patch:], x, pitch, c.ws, rows)
+		}
+	}
+	n := halfRows * c.ws
+	from := c.small[at.image*c.geometry.small*c.hs*c.ws+at.first*c.ws:]
+	half.PairRows(c.set, small, c.pitch, from, from[n:], c.hs*c.ws, c.geometry.small, n)
+}
+
+// row returns a row of the large grid, zeros outside of it.
+func (c *pairWeight) row(plane []uint16, row int) []uint16 {
+	if row < 0 || row >= c.hl {
+		return c.zeros
+	}
+	return plane[row*c.wl:][:c.wl]
+}
+
+func (c *pairWeight) products(laid []float32, at rowBand, gw []float32, s, rows, l int, add bool) {
+	n, row := at.rows/2*c.ws, c.geometry.large*patch
+	patches, small := laid[l*n*patch:], laid[c.patches()+s*c.pitch:]
+	if c.tiles == matrix.NoTiles {
+		conv.OuterPairs(c.pairs, gw, row, patch, rows, min(patchChannels, c.geometry.large-l), small, c.pitch, 1,
+			patches, patch, n*patch, n, add)
+		return
+	}
+	c.tiles.Product(&matrix.TileProduct{Wide: true, Short: c.short, A: asHalves(small), AStride: 2 * c.pitch,
+		B: asHalves(patches), BStride: 2 * patch, BHalf: 2 * n * patch, C: gw, CStride: row, CColHalf: patch,
+		Groups: 1, Segments: c.segments[:2*n/c.depth()], Accumulate: add})
+}
+
+// tileDirect binds a convolution of stride 1 with products of tiles, or returns nil if it is not one of those: its weights
+// must be a variable that the plan does not change, which are packed when it changes. Repeated and unpooled images are scratch.
+func (b *convolutions) tileDirect(g *geometry, op nn.Conv2D) func() {
+	shape := pairconv.Direct{N: g.n, In: g.large, Out: g.small, Height: g.hs, Width: g.ws, Side: g.kh}
+	centred := g.kh == g.kw && g.stride == 1 && g.pad == g.kh/2
+	if b.backend.tiles == matrix.NoTiles || !centred || b.outValues(0).H == nil || !pairconv.TileDirectFits(shape) {
+		return nil
+	}
+	variable := b.constant(1)
+	if variable < 0 {
+		return nil
+	}
+	c := pairconv.NewTileDirect(shape, b.backend.set, b.backend.tiles, b.backend.Threads())
+	b.table(c.TableBytes(), 1)
+	w, _ := b.unrounded(1)
+	c.Y, c.Bias, c.ReLU = b.outValues(0).H, b.bias(g.small), op.ReLU
+	u := b.transformedWeights(form{variable, tileForm}, c.PackedFloats())
+	c.Packed = u.values
+	pack := b.tasks(g.small, g.large*g.taps(), func(lo, hi int) { c.Pack(w, lo, hi) })
+	before, after := func() {}, func() {}
+	if op.Up {
+		c.X, before = b.repeated(g)
+	} else {
+		c.X = b.half(0)
+	}
+	if op.Pool {
+		y := c.Y
+		c.Y = b.halves(g.n * g.small * g.hs * g.ws)
+		after = (&elementwise{b.binder}).pooled(y, c.Y, g.n*g.small*g.hs/2, g.ws/2)
+	}
+	run := b.following(variable, u, pack, b.shared(c.Tasks(), c.Scratch(), c.Work(), c.Run))
+	return func() {
+		before()
+		run()
+		after()
+	}
 }
 
 // winogradPairs binds a convolution of 3×3 with products of pairs by Winograd's algorithm, or returns nil if it is not one

@@ -22,8 +22,10 @@ const (
 	// panelFloats bounds the unfolded products of one task: half of the
 	// first-level cache for the two large channels computed together.
 	panelFloats = 8 << 10
-	// patchBandFloats bounds the patches that a weight gradient holds at a time.
-	patchBandFloats = 64 << 10
+	// patchBandFloats bounds the patches of a whole image that a weight gradient holds at a time, partFloats
+	// those of a part: what a thread has in its second-level cache.
+	patchBandFloats = 128 << 10
+	partFloats      = 64 << 10
 	// planeFloats bounds the padded rows of a channel from which patches are
 	// taken.
 	planeFloats = 10 << 10
@@ -187,14 +189,14 @@ func (c *patchScatter) store(image, l int, folded []float32, top, rows int) {
 	}
 }
 
-// patchSource makes patches of the large grid for a band of the small grid's rows:
-// dst[l][p][16].
+// rowBand are rows of an image of the small grid.
+type rowBand struct{ image, first, rows int }
+
+// patchSource makes patches of the large grid for a band of the small grid's rows: [l][p][16].
 type patchSource struct {
 	geometry
-	set         vec.Set
-	large, dst  []float32
-	first, rows int // the current band
-	image       int
+	set   vec.Set
+	large []float32
 }
 
 // padded is the number of floats in a channel's padded rows of a band.
@@ -206,17 +208,27 @@ func (c *patchSource) rowsAtOnce() int {
 	return min(max((planeFloats/(c.wl+2)-2)/2, 1), c.hs)
 }
 
-// fill makes the patches of channels [lo, hi).
-func (c *patchSource) fill(scratch []float32, lo, hi int) {
+// laid is the number of floats of the patches of rows rows, and of the scratch to make them.
+func (c *patchSource) laid(rows int) int {
+	return c.geometry.large*patch*rows*c.ws + c.padded(c.rowsAtOnce())
+}
+
+// lay makes the patches of a band.
+func (c *patchSource) lay(to []float32, at rowBand) {
+	c.fill(to, to[c.geometry.large*patch*at.rows*c.ws:], at, 0, c.geometry.large)
+}
+
+// fill makes the patches of channels [lo, hi) of a band.
+func (c *patchSource) fill(to, scratch []float32, at rowBand, lo, hi int) {
 	pitch, step := c.wl+2, c.rowsAtOnce()
 	columns := span{-1, 1}.within(pitch, c.wl)
-	for done := 0; done < c.rows; done += step {
-		rows := min(step, c.rows-done)
-		x, window := scratch[:c.padded(rows)], span{2*(c.first+done) - 1, 1}.within(2*rows+2, c.hl)
+	for done := 0; done < at.rows; done += step {
+		rows := min(step, at.rows-done)
+		x, window := scratch[:c.padded(rows)], span{2*(at.first+done) - 1, 1}.within(2*rows+2, c.hl)
 		for l := lo; l < hi; l++ {
-			plane := c.large[(c.image*c.geometry.large+l)*c.hl*c.wl:][:c.hl*c.wl]
+			plane := c.large[(at.image*c.geometry.large+l)*c.hl*c.wl:][:c.hl*c.wl]
 			packPlane(c.set, x, plane, window, columns, pitch, c.wl)
-			conv.Patches(c.set, c.dst[(l*c.rows+done)*c.ws*patch:], x, pitch, c.ws, rows)
+			conv.Patches(c.set, to[(l*at.rows+done)*c.ws*patch:], x, pitch, c.ws, rows)
 		}
 	}
 }
@@ -224,96 +236,128 @@ func (c *patchSource) fill(scratch []float32, lo, hi int) {
 // gatherPatches binds the gather of a patched geometry. bias may be nil.
 func (b *convolutions) gatherPatches(g *geometry, small, large, w, bias []float32) func() {
 	pixels, set := g.hs*g.ws, b.backend.set
-	source := &patchSource{geometry: *g, set: set, large: large, rows: g.hs, dst: b.floats(g.large * pixels * patch)}
-	fill := b.shared(g.large, source.padded(source.rowsAtOnce()), 4*patch*pixels, source.fill)
-	multiply := b.tasks((g.small+rowsPerTask-1)/rowsPerTask, rowsPerTask*g.large*patch*pixels, func(lo, hi int) {
-		lo, hi = lo*rowsPerTask, min(hi*rowsPerTask, g.small)
-		y := small[(source.image*g.small+lo)*pixels:][:(hi-lo)*pixels]
-		conv.Inner(set, y, pixels, hi-lo, pixels, w[lo*g.large*patch:], g.large*patch, source.dst, pixels*patch, g.large)
-		for i := range y {
-			if bias == nil {
-				break
+	source, image := &patchSource{geometry: *g, set: set, large: large}, 0
+	multiply := b.prepared((g.small+rowsPerTask-1)/rowsPerTask, source.laid(g.hs), 0, rowsPerTask*g.large*patch*pixels,
+		func(laid []float32) { source.lay(laid, rowBand{image, 0, g.hs}) },
+		func(patches, _ []float32, lo, hi int) {
+			lo, hi = lo*rowsPerTask, min(hi*rowsPerTask, g.small)
+			y := small[(image*g.small+lo)*pixels:][:(hi-lo)*pixels]
+			conv.Inner(set, y, pixels, hi-lo, pixels, w[lo*g.large*patch:], g.large*patch, patches, pixels*patch, g.large)
+			for i := range y {
+				if bias == nil {
+					break
+				}
+				y[i] += bias[lo+i/pixels]
 			}
-			y[i] += bias[lo+i/pixels]
-		}
-	})
+		})
 	return func() {
-		for source.image = 0; source.image < g.n; source.image++ {
-			fill()
+		for image = range g.n {
 			multiply()
 		}
 	}
 }
 
-// patchRows is the number of rows of a weight gradient computed together.
-const patchRows = 8
+// patchRows and patchChannels are the rows and channels of a weight gradient computed together.
+const (
+	patchRows     = 8
+	patchChannels = 2
+)
 
 // patchBand is the number of rows of the small grid whose patches a weight gradient holds at
-// a time.
-func patchBand(g *geometry) int { return max(patchBandFloats/(g.large*patch*g.ws), 1) }
-
-// patchWeight computes the weight gradient of a patched geometry.
-type patchWeight struct {
-	geometry
-	set         vec.Set
-	smallGrid   []float32
-	source      *patchSource
-	fill        func()
-	pixels, row int // of the small grid; floats of w's rows
-	band        int // rows of the small grid whose patches are made together
-}
-
-func (b *convolutions) newPatchWeight(g *geometry, small, large []float32) *patchWeight {
-	c := &patchWeight{geometry: *g, set: b.backend.set, smallGrid: small, pixels: g.hs * g.ws, row: g.large * patch,
-		band: min(patchBand(g), g.hs)}
-	c.source = &patchSource{geometry: *g, set: c.set, large: large, dst: b.floats(c.row * c.band * g.ws)}
-	c.fill = b.shared(g.large, c.source.padded(c.source.rowsAtOnce()), 4*patch*c.band*g.ws, c.source.fill)
-	return c
-}
-
-// products adds the band's products to rows of the gradient from row s on, for
-// channels l and l+1; the first band overwrites them. gw starts at the first element.
-func (c *patchWeight) products(gw []float32, s, rows, l int) {
-	band := c.source
-	one := band.rows * c.ws
-	x := c.smallGrid[band.image*c.small*c.pixels+band.first*c.ws:]
-	conv.Outer(c.set, gw, c.row, patch, rows, min(2, c.large-l),
-		x[s*c.pixels:], c.pixels, 1, band.dst[l*one*patch:], patch, one*patch, one, band.image > 0 || band.first > 0)
+// a time: all, or a part if its gradients are few enough to be summed in parts.
+func patchBand(g *geometry) int {
+	row := g.large * patch * g.ws
+	if g.n*g.hs*row > patchBandFloats && g.small*g.large*patch <= weightFloats {
+		return min(max(partFloats/row, 1), g.hs)
+	}
+	return min(max(patchBandFloats/row, 1), g.hs)
 }
 
 // patchProducts are the parts of a patched geometry's weight gradient.
 type patchProducts interface {
-	// at moves to a band of rows of the small grid and prepares its operands.
-	at(image, first, rows int)
-	// products adds the products of a band; see patchWeight.
-	products(gw []float32, s, rows, l int)
 	// bandRows is the number of rows of a whole band.
 	bandRows() int
+	// block is the number of rows of the gradient and of channels that products computes.
+	block() (rows, channels int)
+	// laid is the number of floats of a band's operands.
+	laid() int
+	// lay lays out a band's operands.
+	lay(to []float32, at rowBand)
+	// products computes the band's products, or adds them, to rows of the gradient from row s on,
+	// for a block's channels from l on. gw starts at the first element.
+	products(laid []float32, at rowBand, gw []float32, s, rows, l int, add bool)
 }
 
-// weightPatches binds the weight gradient of a patched geometry.
+// patchWeight computes the weight gradient of a patched geometry.
+type patchWeight struct {
+	patchSource
+	small []float32
+	band  int // rows of the small grid whose patches are made together
+}
+
+func (b *convolutions) newPatchWeight(g *geometry, small, large []float32) *patchWeight {
+	return &patchWeight{small: small, band: patchBand(g), patchSource: patchSource{geometry: *g, set: b.backend.set, large: large}}
+}
+
+func (c *patchWeight) bandRows() int               { return c.band }
+func (c *patchWeight) block() (rows, channels int) { return patchRows, patchChannels }
+func (c *patchWeight) laid() int                   { return c.patchSource.laid(c.band) }
+
+func (c *patchWeight) products(laid []float32, at rowBand, gw []float32, s, rows, l int, add bool) {
+	pixels, one := c.hs*c.ws, at.rows*c.ws
+	x := c.small[at.image*c.geometry.small*pixels+at.first*c.ws:]
+	conv.Outer(c.set, gw, c.geometry.large*patch, patch, rows, min(patchChannels, c.geometry.large-l),
+		x[s*pixels:], pixels, 1, laid[l*one*patch:], patch, one*patch, one, add)
+}
+
+// weightPatches binds the weight gradient of a patched geometry. A small one is summed in parts, each
+// of some bands, which are then added; for a large one every thread lays out each band.
 func (b *convolutions) weightPatches(g *geometry, gw []float32, c patchProducts) func() {
-	band, row := c.bandRows(), g.large*patch
-	pairs := (g.large + 1) / 2
-	multiply := b.tasks((g.small+patchRows-1)/patchRows*pairs, patchRows*2*patch*band*g.ws, func(lo, hi int) {
-		for task := lo; task < hi; task++ {
-			s, l := task/pairs*patchRows, task%pairs*2
-			c.products(gw[s*row+l*patch:], s, min(patchRows, g.small-s), l)
-		}
-	})
-	return func() {
-		for image := range g.n {
-			for first := 0; first < g.hs; first += band {
-				c.at(image, first, min(band, g.hs-first))
+	row, perImage := g.large*patch, (g.hs+c.bandRows()-1)/c.bandRows()
+	rows, channels := c.block()
+	down, across := (g.small+rows-1)/rows, (g.large+channels-1)/channels
+	band := func(i int) rowBand {
+		first := i % perImage * c.bandRows()
+		return rowBand{i / perImage, first, min(c.bandRows(), g.hs-first)}
+	}
+	count, work := g.n*perImage, rows*channels*patch*c.bandRows()*g.ws
+	if len(gw) > weightFloats || count == 1 {
+		i := 0
+		multiply := b.prepared(down*across, c.laid(), 0, work, func(laid []float32) { c.lay(laid, band(i)) },
+			func(laid, _ []float32, lo, hi int) {
+				for task := lo; task < hi; task++ {
+					s, l := task/across*rows, task%across*channels
+					c.products(laid, band(i), gw[s*row+l*patch:], s, min(rows, g.small-s), l, i > 0)
+				}
+			})
+		return func() {
+			for i = range count {
 				multiply()
 			}
 		}
 	}
-}
-
-func (c *patchWeight) bandRows() int { return c.band }
-
-func (c *patchWeight) at(image, first, rows int) {
-	c.source.image, c.source.first, c.source.rows = image, first, rows
-	c.fill()
+	set, pool, shares := b.backend.set, b.backend.pool, min(weightShares, count)
+	parts := b.floats(shares * len(gw))
+	compute := b.shared(shares, c.laid(), down*across*work*count/shares, func(laid []float32, lo, hi int) {
+		for share := lo; share < hi; share++ {
+			part, first := parts[share*len(gw):][:len(gw)], share*count/shares
+			for i := first; i < (share+1)*count/shares && !pool.Ended(); i++ {
+				c.lay(laid, band(i))
+				for task := range down * across {
+					s, l := task/across*rows, task%across*channels
+					c.products(laid, band(i), part[s*row+l*patch:], s, min(rows, g.small-s), l, i > first)
+				}
+			}
+		}
+	})
+	add := b.each(len(gw), grain, func(lo, hi int) {
+		copy(gw[lo:hi], parts[lo:hi])
+		for share := 1; share < shares; share++ {
+			elements.Add(set, gw[lo:hi], gw[lo:hi], parts[share*len(gw)+lo:][:hi-lo])
+		}
+	})
+	return func() {
+		compute()
+		add()
+	}
 }

@@ -6,9 +6,9 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// The products of conv_patch.go on tiles of bfloat16 (matrix.TileProduct), if both
-// operands are of that type or split into such parts. Operands are laid out for
-// the tiles in scratch:
+// The products of conv_patch.go on tiles of bfloat16 (matrix.TileProduct), if the
+// operands are split into such parts; those of bfloat16 itself are in package pairconv.
+// Operands are laid out for the tiles in scratch:
 //
 //	scatter: a = small, pixels by channels;       b = w, channels by (l, ·)
 //	gather:  a = w, channels by (l, ·);           b = patches, (l, ·) by pixels
@@ -21,24 +21,13 @@ const tileWork = 1 << 21
 // tiled reports whether a convolution's products use tiles.
 func (b *convolutions) tiled(g *geometry) bool {
 	pixels := g.hs * g.ws
-	return b.backend.tiles != matrix.NoTiles && b.bfloat() && b.patched(g) &&
+	return b.backend.tiles != matrix.NoTiles && b.split() && b.patched(g) &&
 		g.small%matrix.TileBlock == 0 && g.large%2 == 0 && pixels%matrix.TileBlock == 0 &&
 		g.small*g.large*patch*pixels >= b.backend.tileWork
 }
 
-// bfloat reports whether the step's operands are bfloat16 or sums of bfloat16
-// parts.
-func (b *convolutions) bfloat() bool {
-	bfloat := func(i int) bool { return b.buffer(b.current.In[i]).DType == tensor.BFloat16 }
-	return b.split() || bfloat(0) && bfloat(1)
-}
-
-// tileParts are the bfloat16 parts of an operand, as float32: the operand itself, or
-// its low and high parts.
+// tileParts are the bfloat16 parts of an operand, as float32: its low and high parts.
 func (b *convolutions) tileParts(x []float32) [][]float32 {
-	if !b.split() {
-		return [][]float32{x}
-	}
 	both := b.partBefore(x, len(x), false)
 	return [][]float32{both[:len(x)], both[len(x):]}
 }
@@ -47,13 +36,9 @@ func (b *convolutions) tileParts(x []float32) [][]float32 {
 // products of the operands' parts except low·low, smallest first. Parts lie aPart
 // and bPart apart, pairs of rows of b bStride.
 func (b *convolutions) tileSegments(k, aPart, bPart, bStride int) []int32 {
-	products := [][2]int{{0, 0}}
-	if b.split() {
-		products = [][2]int{{0, 1}, {1, 0}, {1, 1}}
-	}
 	var segments []int32
 	for first := 0; first < k; first += matrix.TileBlock {
-		for _, p := range products {
+		for _, p := range [][2]int{{0, 1}, {1, 0}, {1, 1}} {
 			segments = append(segments, int32(p[0]*aPart+first), int32(p[1]*bPart+first/2*bStride))
 		}
 	}
@@ -154,47 +139,48 @@ func (c *tileScatter) compute(scratch []float32, image, l int) {
 // tilePatches holds the patches of a band of the large grid, for all its parts,
 // laid out for tiles.
 type tilePatches struct {
-	sources     []*patchSource
-	fills       []func()
-	y           []uint16
-	band, part  int // rows of the band; elements of a part
-	image       int
-	first, rows int
+	patches    [][]float32 // of each part
+	fills      []func()
+	y          []uint16
+	geometry   *geometry
+	band, part int     // rows of a band; elements of a part
+	at         rowBand // the current band
 }
 
 // tilePatches allocates scratch for the patches of large.
 func (b *convolutions) tilePatches(g *geometry, large []float32) *tilePatches {
 	row := g.large * patch
-	c := &tilePatches{band: tileRows(g, patchBandFloats/(row*g.ws))}
+	c := &tilePatches{geometry: g, band: tileRows(g, patchBandFloats/(row*g.ws))}
 	c.part = row * c.band * g.ws
 	for _, x := range b.tileParts(large) {
-		s := &patchSource{geometry: *g, set: b.backend.set, large: x, dst: b.floats(c.part)}
-		c.sources = append(c.sources, s)
-		c.fills = append(c.fills, b.shared(g.large, s.padded(s.rowsAtOnce()), 4*patch*c.band*g.ws, s.fill))
+		s, to := &patchSource{geometry: *g, set: b.backend.set, large: x}, b.floats(c.part)
+		c.patches = append(c.patches, to)
+		c.fills = append(c.fills, b.shared(g.large, s.padded(s.rowsAtOnce()), 4*patch*c.band*g.ws, func(scratch []float32, lo, hi int) {
+			s.fill(to, scratch, c.at, lo, hi)
+		}))
 	}
-	c.y = b.halves(len(c.sources) * c.part)
+	c.y = b.halves(len(c.patches) * c.part)
 	return c
 }
 
 // each fills the patches of every band, calls lay for every channel of every part
 // with their source and destination, then calls multiply.
 func (c *tilePatches) each(b *convolutions, lay func(y []uint16, x []float32, l, pixels int), multiply func()) func() {
-	g, p := c.sources[0].geometry, b.backend.pool
+	g, p := c.geometry, b.backend.pool
 	body := func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			l, pixels := i%g.large, c.rows*g.ws
-			lay(c.y[i/g.large*c.part:][:c.part], c.sources[i/g.large].dst[l*pixels*patch:][:pixels*patch], l, pixels)
+			l, pixels := i%g.large, c.at.rows*g.ws
+			lay(c.y[i/g.large*c.part:][:c.part], c.patches[i/g.large][l*pixels*patch:][:pixels*patch], l, pixels)
 		}
 	}
 	return func() {
-		for c.image = 0; c.image < g.n; c.image++ {
-			for c.first = 0; c.first < g.hs; c.first += c.band {
-				c.rows = min(c.band, g.hs-c.first)
-				for i, s := range c.sources {
-					s.image, s.first, s.rows = c.image, c.first, c.rows
-					c.fills[i]()
+		for image := range g.n {
+			for first := 0; first < g.hs; first += c.band {
+				c.at = rowBand{image, first, min(c.band, g.hs-first)}
+				for _, fill := range c.fills {
+					fill()
 				}
-				p.For(len(c.sources)*g.large, 1+grain/(c.rows*g.ws*patch), body)
+				p.For(len(c.patches)*g.large, 1+grain/(c.at.rows*g.ws*patch), body)
 				multiply()
 			}
 		}
@@ -211,13 +197,13 @@ func (b *convolutions) gatherTiles(g *geometry, small, large, w, bias []float32)
 	segments := b.tileSegments(row, len(w), patches.part, stride)
 	work, pool := matrix.TileBlock*matrix.TileBlock*row, b.backend.pool
 	body := func(lo, hi int) {
-		blocks := patches.rows * g.ws / matrix.TileBlock
+		blocks := patches.at.rows * g.ws / matrix.TileBlock
 		for task := lo; task < hi; task++ {
 			s, p := task/blocks*matrix.TileBlock, task%blocks*matrix.TileBlock
 			tiles.Product(&matrix.TileProduct{
 				A: a[s*row:], AStride: row, AHalf: tileHalf * row,
 				B: patches.y[2*p:], BStride: stride, BHalf: 2 * tileHalf,
-				C:       small[(patches.image*g.small+s)*pixels+patches.first*g.ws+p:],
+				C:       small[(patches.at.image*g.small+s)*pixels+patches.at.first*g.ws+p:],
 				CStride: pixels, CRowHalf: tileHalf * pixels, CColHalf: tileHalf,
 				Groups: 1, Segments: segments,
 			})
@@ -228,7 +214,7 @@ func (b *convolutions) gatherTiles(g *geometry, small, large, w, bias []float32)
 			half.TilePairColumns(set, y[(l*patch+i)/2*stride:], x[i:], x[i+1:], patch, pixels)
 		}
 	}, func() {
-		pool.ForPieces(g.small/matrix.TileBlock*patches.rows*g.ws/matrix.TileBlock, 1+worthwhile/work, 1+pieceWork/work, body)
+		pool.ForPieces(g.small/matrix.TileBlock*patches.at.rows*g.ws/matrix.TileBlock, 1+worthwhile/work, 1+pieceWork/work, body)
 	})
 	return func() {
 		narrow()
@@ -255,12 +241,12 @@ func (b *convolutions) weightTiles(g *geometry, gw, small, large []float32) func
 		for task := lo; task < hi; task++ {
 			s, l := task/pairs*matrix.TileBlock, task%pairs*2
 			tiles.Product(&matrix.TileProduct{
-				A:       a[(patches.image*g.small+s)*pixels+patches.first*g.ws:],
+				A:       a[(patches.at.image*g.small+s)*pixels+patches.at.first*g.ws:],
 				AStride: pixels, AHalf: tileHalf * pixels,
 				B: patches.y[2*l*patch:], BStride: 2 * row, BHalf: 2 * tileHalf,
 				C: gw[s*row+l*patch:], CStride: row, CRowHalf: tileHalf * row, CColHalf: tileHalf,
-				Groups: 1, Segments: segments[:perPixels*(patches.rows*g.ws/matrix.TileBlock)],
-				Accumulate: patches.image > 0 || patches.first > 0,
+				Groups: 1, Segments: segments[:perPixels*(patches.at.rows*g.ws/matrix.TileBlock)],
+				Accumulate: patches.at.image > 0 || patches.at.first > 0,
 			})
 		}
 	})

@@ -20,7 +20,6 @@ func openTiles(t testing.TB, threads int) *cpu.Backend {
 		t.Skip("plain Go's convolutions are not products with patches, which tiles multiply")
 	}
 	b.UsePlainTiles(0)
-	b.UseNoPairs()
 	return b
 }
 
@@ -80,37 +79,48 @@ func TestTilesMultiplyConvolutions(t *testing.T) {
 		{1, 32, 2, 4, 8}, {2, 64, 6, 8, 12}, {1, 32, 2, 32, 3}, {1, 32, 34, 16, 8}, {1, 32, 4, 2, 272},
 	} {
 		small, large := tensor.Shape{c.n, c.small, c.h, c.w}, tensor.Shape{c.n, c.large, 2 * c.h, 2 * c.w}
-		for _, products := range []nn.Products{nn.Exact, nn.BF16x3} {
-			x, g, w := operand(products, small...), operand(products, large...), operand(products, c.small, c.large, 4, 4)
-			bias := random(tensor.Float32, c.large)
-			for _, o := range []struct {
-				op  nn.Op
-				in  []nntest.Array
-				out tensor.Shape
-			}{
-				{nn.ConvTranspose2D{Stride: 2, Pad: 1}, []nntest.Array{x, w, bias}, large},
-				{nn.ConvTranspose2DGradInput{Stride: 2, Pad: 1}, []nntest.Array{g, w}, small},
-				{nn.ConvTranspose2DGradWeight{Stride: 2, Pad: 1}, []nntest.Array{x, g}, w.Shape},
-				{nn.Conv2D{Stride: 2, Pad: 1}, []nntest.Array{g, w, random(tensor.Float32, c.small)}, small},
-			} {
-				t.Run(fmt.Sprintf("%+v/%v/%T", c, products, o.op), func(t *testing.T) {
-					want := applied(t, plain, o.op, products, o.in, o.out)
-					got := applied(t, tiles[1], o.op, products, o.in, o.out)
-					var off, size float64
-					for i, v := range want {
-						off = max(off, math.Abs(float64(got[i])-float64(v)))
-						size = max(size, math.Abs(float64(v)))
-					}
-					if !(off <= 4e-6*size) || off == 0 {
-						t.Errorf("off by %.2g of %.2g", off, size)
-					}
-					for threads := 2; threads <= 4; threads++ {
-						if !slices.Equal(applied(t, tiles[threads], o.op, products, o.in, o.out), got) {
-							t.Errorf("%d threads give other bits", threads)
-						}
-					}
-				})
-			}
+		x, g, w := operand(nn.BF16x3, small...), operand(nn.BF16x3, large...), operand(nn.BF16x3, c.small, c.large, 4, 4)
+		bias := random(tensor.Float32, c.large)
+		for _, o := range []struct {
+			op  nn.Op
+			in  []nntest.Array
+			out tensor.Shape
+		}{
+			{nn.ConvTranspose2D{Stride: 2, Pad: 1}, []nntest.Array{x, w, bias}, large},
+			{nn.ConvTranspose2DGradInput{Stride: 2, Pad: 1}, []nntest.Array{g, w}, small},
+			{nn.ConvTranspose2DGradWeight{Stride: 2, Pad: 1}, []nntest.Array{x, g}, w.Shape},
+			{nn.Conv2D{Stride: 2, Pad: 1}, []nntest.Array{g, w, random(tensor.Float32, c.small)}, small},
+		} {
+			t.Run(fmt.Sprintf("%+v/%T", c, o.op), func(t *testing.T) { sameByTiles(t, plain, tiles, o.op, nn.BF16x3, o.in, o.out) })
+		}
+	}
+	// Weight gradients of bfloat16: of whole and short segments, one and several bands.
+	for _, c := range []struct{ n, small, large, h, w int }{
+		{1, 64, 32, 4, 4}, {2, 32, 64, 8, 8}, {1, 32, 16, 16, 16}, {1, 16, 8, 32, 64}, {2, 48, 12, 6, 24}, {1, 256, 64, 36, 16},
+	} {
+		x, g := operand(nn.Exact, c.n, c.small, c.h, c.w), operand(nn.Exact, c.n, c.large, 2*c.h, 2*c.w)
+		t.Run(fmt.Sprintf("%+v/weights", c), func(t *testing.T) {
+			sameByTiles(t, plain, tiles, nn.ConvTranspose2DGradWeight{Stride: 2, Pad: 1}, nn.Exact, []nntest.Array{x, g}, tensor.Shape{c.small, c.large, 4, 4})
+		})
+	}
+}
+
+// sameByTiles checks that tiles give other bits than a backend without them, of the same numbers, and the same bits on
+// any number of threads.
+func sameByTiles(t *testing.T, plain *cpu.Backend, tiles map[int]*cpu.Backend, op nn.Op, products nn.Products, in []nntest.Array, out tensor.Shape) {
+	t.Helper()
+	want, got := applied(t, plain, op, products, in, out), applied(t, tiles[1], op, products, in, out)
+	var off, size float64
+	for i, v := range want {
+		off = max(off, math.Abs(float64(got[i])-float64(v)))
+		size = max(size, math.Abs(float64(v)))
+	}
+	if !(off <= 4e-6*size) || off == 0 {
+		t.Errorf("off by %.2g of %.2g", off, size)
+	}
+	for threads := 2; threads <= 4; threads++ {
+		if !slices.Equal(applied(t, tiles[threads], op, products, in, out), got) {
+			t.Errorf("%d threads give other bits", threads)
 		}
 	}
 }

@@ -106,15 +106,11 @@ func New(o Options) (*Backend, error) {
 }
 
 // KernelNames returns the kernels of this build that this processor can run, fastest
-// first. AMX, whose speed is not known, and products of pairs of bfloat16 where they are slow come
-// after the first; "go" comes last.
+// first. Products of pairs of bfloat16 come after the first where they are slow; "go" comes last.
 func KernelNames() []string {
 	var names []string
 	for _, set := range vec.Available() {
 		names = append(names, set.String())
-	}
-	if tiles, _ := matrix.DetectTiles(); tiles == matrix.AMX {
-		names = slices.Insert(names, 1, choice.AMXName)
 	}
 	switch pairs, faster, _ := choice.DetectPairs(); {
 	case pairs == vec.NoPairs:
@@ -122,6 +118,9 @@ func KernelNames() []string {
 		names = slices.Insert(names, 0, choice.BF16Name)
 	default:
 		names = slices.Insert(names, 1, choice.BF16Name)
+	}
+	if tiles, _ := matrix.DetectTiles(); tiles == matrix.AMX {
+		names = slices.Insert(names, 0, choice.AMXName)
 	}
 	return names
 }

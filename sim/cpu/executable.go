@@ -53,6 +53,7 @@ const (
 	phasesForm                       // for up-sampled images
 	pairForm                         // pairs of neighbouring input channels in bfloat16
 	winogradPairForm                 // for Winograd's algorithm on such pairs
+	tileForm                         // pairs of input channels, by taps, for tiles
 )
 
 // transformed are weights in another form.

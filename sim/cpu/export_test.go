@@ -5,9 +5,11 @@ import (
 	"prismtop/sim/cpu/vec/matrix"
 )
 
-// UsePlainTiles makes a backend use tile products in plain Go instead of AMX, for
-// products of work multiplications and more.
-func (b *Backend) UsePlainTiles(work int) { b.tiles, b.tileWork = matrix.PlainTiles, work }
+// UsePlainTiles makes a backend use products of tiles, and of pairs, in plain Go instead of AMX, for
+// split operands those of work multiplications and more.
+func (b *Backend) UsePlainTiles(work int) {
+	b.tiles, b.tileWork, b.pairs = matrix.PlainTiles, work, vec.PlainPairs
+}
 
 // UseNoTiles disables tile products of a backend.
 func (b *Backend) UseNoTiles() { b.tiles = matrix.NoTiles }

@@ -3,7 +3,8 @@
 // of the small one. Weights are [small, large, 4, 4].
 //
 // Both directions are direct convolutions of padded copies of the input (conv.TapSum), whose sums are
-// float32 and rounded as they are stored.
+// float32 and rounded as they are stored. On AMX they, and direct convolutions of stride 1, are products of tiles
+// (matrix.TileProduct).
 package pairconv
 
 import "prismtop/sim/cpu/vec/conv"

@@ -79,7 +79,7 @@ var Table = settings.NewTable("cyto-tasks", nil,
 	settings.TimeLimit(groupLimits),
 
 	settings.Integer(groupComputing, settings.Threads, "", "worker threads of every task; 0 is one per core", 0, 1024).Fixed("speed-ups are between tasks with the same threads"),
-	settings.Text(groupComputing, "kernels", "instruction set of the CPU's kernels; auto takes the fastest, but never amx; avx512-bf16 and amx are avx512 with products of bf16 by AVX512_BF16 or by AMX",
+	settings.Text(groupComputing, "kernels", "instruction set of the CPU's kernels; auto takes the fastest; avx512-bf16 and amx are avx512 with products of bf16 by AVX512_BF16 or by AMX",
 		"auto", "avx512-bf16", "amx", "avx512", "avx2", "go").Fixed("speed-ups are between tasks with the same kernels"),
 	settings.Integer(groupComputing, settings.Seed, "", "seed of the order of the rounds", 0, settings.MaxInteger).Fixed("the order was drawn at the start"),
 )

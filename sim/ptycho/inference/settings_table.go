@@ -70,7 +70,7 @@ var Table = settings.NewTable("ptycho", validate,
 			return "mixed precision computes the convolutions in its own way"
 		}),
 	settings.Integer(groupComputing, settings.Threads, "", "worker threads; 0 is one per core", 0, 1024).Live().Called("threads", '+').Press("+", settings.MoveNext, "one thread more").Press("-", settings.MoveBefore, "one thread fewer").Foremost(5),
-	settings.Text(groupComputing, "kernels", "instruction set of the CPU's kernels; auto takes the fastest, but never amx; avx512-bf16 and amx are avx512 with products of bf16 by AVX512_BF16 or by AMX",
+	settings.Text(groupComputing, "kernels", "instruction set of the CPU's kernels; auto takes the fastest; avx512-bf16 and amx are avx512 with products of bf16 by AVX512_BF16 or by AMX",
 		"auto", "avx512-bf16", "amx", "avx512", "avx2", "go").Fixed("the weights are laid out for it"),
 	settings.Deciding(groupComputing),
 	settings.Text(groupComputing, settings.Device, "where it is computed; auto is the CPU", "auto", "cpu").Only(workload.NoKernels).

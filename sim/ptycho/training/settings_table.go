@@ -74,7 +74,7 @@ var Table = settings.NewTable("ptycho-training", joined,
 		Compared(3, "off", "bf16", "bf16x3").Factor("amp", "bf16").
 		Listed(1, "float32", "the range of float32", "nearly float32's accuracy"),
 	settings.Integer(groupComputing, "threads", "", "worker threads; 0 is one per core", 0, 1024).Live().Called("threads", '+').Press("-", settings.MoveBefore, "one thread fewer").Press("+", settings.MoveNext, "one thread more").Foremost(9),
-	settings.Text(groupComputing, "kernels", "instruction set of the CPU's kernels; auto takes the fastest, but never amx; avx512-bf16 and amx are avx512 with products of bf16 by AVX512_BF16 or by AMX",
+	settings.Text(groupComputing, "kernels", "instruction set of the CPU's kernels; auto takes the fastest; avx512-bf16 and amx are avx512 with products of bf16 by AVX512_BF16 or by AMX",
 		"auto", "avx512-bf16", "amx", "avx512", "avx2", "go").Fixed("the weights are laid out for it"),
 	settings.Switch(groupComputing, settings.LayerProfile, "show the layer that takes longest, beside what this machine can do at most").
 		Live().Called("layer profile", 'y').Press("y", settings.MoveNext, "profile of the layers"),

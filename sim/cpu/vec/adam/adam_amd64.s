@@ -773,6 +773,120 @@ done:
 	VZEROUPPER
 	RET
 
+// func adamOuterDotBF16(p *float32, m *float32, v *float32, grad *float32, n int, c *float32, factor float32, out *float32)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
+TEXT ·adamOuterDotBF16(SB), NOSPLIT, $0-64
+	MOVQ         p+0(FP), AX
+	MOVQ         m+8(FP), DX
+	MOVQ         v+16(FP), BX
+	MOVQ         grad+24(FP), SI
+	MOVQ         n+32(FP), DI
+	MOVQ         c+40(FP), CX
+	VBROADCASTSS (CX), Z0
+	VBROADCASTSS 4(CX), Z1
+	VBROADCASTSS 8(CX), Z2
+	VBROADCASTSS 12(CX), Z3
+	VBROADCASTSS 16(CX), Z4
+	VBROADCASTSS 20(CX), Z5
+	VBROADCASTSS 24(CX), Z6
+	VBROADCASTSS factor+48(FP), Z7
+	VPXORD       Z8, Z8, Z8
+	XORQ         R8, R8
+
+whole:
+	CMPQ        DI, $0x00000010
+	JLT         rest
+	PREFETCHT0  2048(AX)(R8*1)
+	PREFETCHT0  2048(DX)(R8*1)
+	PREFETCHT0  2048(BX)(R8*1)
+	VMOVUPS     (SI)(R8*1), Z9
+	VMOVUPS     (AX)(R8*1), Z12
+	// VCVTNEPS2BF16 Z12, Y10
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd4
+	VPMOVZXWD   Y10, Z10
+	VPSLLD      $0x10, Z10, Z12
+	VFMADD231PS Z12, Z9, Z8
+	VMULPS      Z7, Z9, Z9
+	VMOVUPS     (DX)(R8*1), Z10
+	VMOVUPS     (BX)(R8*1), Z11
+	VMULPS      Z0, Z10, Z10
+	VFMADD231PS Z9, Z2, Z10
+	VMULPS      Z3, Z9, Z12
+	VMULPS      Z1, Z11, Z11
+	VFMADD231PS Z9, Z12, Z11
+	VMOVUPS     Z10, (DX)(R8*1)
+	VMOVUPS     Z11, (BX)(R8*1)
+	VSQRTPS     Z11, Z11
+	VFMADD213PS Z6, Z5, Z11
+	VMULPS      Z4, Z10, Z10
+	VDIVPS      Z11, Z10, Z10
+	VMOVUPS     (AX)(R8*1), Z12
+	VSUBPS      Z10, Z12, Z12
+	VMOVUPS     Z12, (AX)(R8*1)
+	ADDQ        $+64, R8
+	SUBQ        $+16, DI
+	JMP         whole
+
+rest:
+	TESTQ       DI, DI
+	JLE         done
+	MOVQ        $0x00000010, CX
+	CMPQ        DI, CX
+	CMOVQLT     DI, CX
+	XORQ        R9, R9
+	TESTQ       CX, CX
+	CMOVQLT     R9, CX
+	MOVL        $0x00000001, R9
+	SHLL        CL, R9
+	DECL        R9
+	KMOVW       R9, K1
+	VMOVUPS.Z   (SI)(R8*1), K1, Z9
+	VMOVUPS.Z   (AX)(R8*1), K1, Z12
+	// VCVTNEPS2BF16 Z12, Y10
+	BYTE $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd4
+	VPMOVZXWD   Y10, Z10
+	VPSLLD      $0x10, Z10, Z12
+	VFMADD231PS Z12, Z9, Z8
+	VMULPS      Z7, Z9, Z9
+	VMOVUPS.Z   (DX)(R8*1), K1, Z10
+	VMOVUPS.Z   (BX)(R8*1), K1, Z11
+	VMULPS      Z0, Z10, Z10
+	VFMADD231PS Z9, Z2, Z10
+	VMULPS      Z3, Z9, Z12
+	VMULPS      Z1, Z11, Z11
+	VFMADD231PS Z9, Z12, Z11
+	VMOVUPS     Z10, K1, (DX)(R8*1)
+	VMOVUPS     Z11, K1, (BX)(R8*1)
+	VSQRTPS     Z11, Z11
+	VFMADD213PS Z6, Z5, Z11
+	VMULPS      Z4, Z10, Z10
+	VDIVPS      Z11, Z10, Z10
+	VMOVUPS.Z   (AX)(R8*1), K1, Z12
+	VSUBPS      Z10, Z12, Z12
+	VMOVUPS     Z12, K1, (AX)(R8*1)
+	ADDQ        $+64, R8
+	SUBQ        $+16, DI
+	JMP         rest
+
+done:
+	VUNPCKLPS     Z8, Z8, Z0
+	VUNPCKHPS     Z8, Z8, Z1
+	VADDPS        Z0, Z1, Z1
+	VUNPCKLPS     Z8, Z8, Z0
+	VUNPCKHPS     Z8, Z8, Z2
+	VADDPS        Z0, Z2, Z2
+	VUNPCKLPD     Z2, Z1, Z0
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z0, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF32X4 $0x01, Y0, X1
+	VADDPS        X0, X1, X1
+	MOVQ          out+56(FP), AX
+	VMOVSS        X1, (AX)
+	VZEROUPPER
+	RET
+
 // func adamAVX2(p *float32, m *float32, v *float32, grad *float32, n int, c *float32)
 // Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·adamAVX2(SB), NOSPLIT, $0-48

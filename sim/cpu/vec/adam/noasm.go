@@ -43,6 +43,11 @@ func OuterProducts(_ vec.Set, out, p, m, v, x, factors []float32, c *Scalars) {
 	outerProducts(out, p, m, v, x, factors, c)
 }
 
+// OuterProductsRounded is OuterProducts whose products are those of the weights rounded to bfloat16.
+func OuterProductsRounded(_ vec.Pairs, out, p, m, v, x, factors []float32, c *Scalars) {
+	outerProductsRounded(out, p, m, v, x, factors, c)
+}
+
 // AMSGradOuterProducts is OuterProducts with AMSGrad.
 func AMSGradOuterProducts(_ vec.Set, out, p, m, v, largest, x, factors []float32, c *Scalars) {
 	amsgradOuterProducts(out, p, m, v, largest, x, factors, c)

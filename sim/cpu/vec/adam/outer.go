@@ -59,3 +59,13 @@ func amsgradOuterProducts(out, p, m, v, largest, x, factors []float32, c *Scalar
 		amsgradOuter(p[at:at+n], m[at:], v[at:], largest[at:], x, factors[r], c)
 	}
 }
+
+// outerProductsRounded is outerProducts whose products are those of the weights rounded to bfloat16.
+func outerProductsRounded(out, p, m, v, x, factors []float32, c *Scalars) {
+	n := len(x)
+	matrix.ProductsRounded(vec.PlainPairs, out, p, n, x)
+	for r := range out {
+		at := r * n
+		outer(p[at:at+n], m[at:], v[at:], x, factors[r], c)
+	}
+}

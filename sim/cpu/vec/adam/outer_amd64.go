@@ -67,6 +67,19 @@ func OuterProducts(s vec.Set, out, p, m, v, x, factors []float32, c *Scalars) {
 	}
 }
 
+// OuterProductsRounded is OuterProducts whose products are those of the weights rounded to bfloat16.
+func OuterProductsRounded(pairs vec.Pairs, out, p, m, v, x, factors []float32, c *Scalars) {
+	n, rows := len(x), len(out)
+	if pairs != vec.BF16 || n == 0 || rows == 0 {
+		outerProductsRounded(out, p, m, v, x, factors, c)
+		return
+	}
+	p, m, v, factors = p[:rows*n], m[:rows*n], v[:rows*n], factors[:rows]
+	for r, at := 0, 0; r < rows; r, at = r+1, at+n {
+		adamOuterDotBF16(&p[at], &m[at], &v[at], &x[0], n, &c.Beta1, factors[r], &out[r])
+	}
+}
+
 // AMSGradOuterProducts is OuterProducts with AMSGrad.
 func AMSGradOuterProducts(s vec.Set, out, p, m, v, largest, x, factors []float32, c *Scalars) {
 	n, rows := len(x), len(out)

@@ -91,6 +91,40 @@ func TestAdamOfOuterProductsMultipliesTheRowsBefore(t *testing.T) {
 	}
 }
 
+// The products are those of the rounded rows before the update, whose bits are those of the update alone.
+func TestAdamOfOuterProductsMultipliesRoundedRows(t *testing.T) {
+	if err := vec.RequirePairs(); err != nil {
+		t.Skip(err)
+	}
+	c := Scalars{Beta1: 0.9, Beta2: 0.999, Rate1: 0.1, Rate2: 0.001, Size: 0.01, Root: 1.5, Eps: 1e-3}
+	for _, n := range vectest.Lengths {
+		for _, rows := range []int{1, 3, 4, 6} {
+			rng := rand.New(rand.NewPCG(10, uint64(n)))
+			var got, want [3][]float32 // p, m, v
+			for i := range got {
+				got[i] = vectest.Guarded(t, rng, rows*n)
+				for j, v := range got[i] {
+					got[i][j] = v * v
+				}
+				want[i] = slices.Clone(got[i])
+			}
+			x, factors := vectest.Guarded(t, rng, n), vectest.Guarded(t, rng, rows)
+			out, wantOut := vectest.Guarded(t, rng, rows), make([]float32, rows)
+			matrix.ProductsRounded(vec.BF16, wantOut, want[0], n, x)
+			OuterProductsRounded(vec.BF16, out, got[0], got[1], got[2], x, factors, &c)
+			if !slices.Equal(out, wantOut) {
+				t.Fatalf("%d rows of %d: products %v, want %v", rows, n, out, wantOut)
+			}
+			OuterProducts(vec.AVX512, out, want[0], want[1], want[2], x, factors, &c)
+			for i, name := range []string{"p", "m", "v"} {
+				if !slices.Equal(got[i], want[i]) {
+					t.Fatalf("%d rows of %d: %s differs", rows, n, name)
+				}
+			}
+		}
+	}
+}
+
 // Updates of the matrix of PRISM's first layer at 512, 512×4096, one of several in turn so
 // that it is not in a cache.
 func BenchmarkUpdates(b *testing.B) {

@@ -44,6 +44,11 @@ func adamBF16(p *float32, m *float32, v *float32, grad *float32, n int, c *float
 //go:noescape
 func adamOuterBF16(p *float32, m *float32, v *float32, grad *float32, n int, c *float32, factor float32, copy *uint16)
 
+// adamOuterDotBF16 is OuterProducts for a row whose products are those of rounded weights.
+//
+//go:noescape
+func adamOuterDotBF16(p *float32, m *float32, v *float32, grad *float32, n int, c *float32, factor float32, out *float32)
+
 // adamAVX2 is Step.
 //
 //go:noescape

@@ -89,10 +89,10 @@ func lacking(name string) string {
 	return "not for this processor"
 }
 
-// Tiles returns the tiles for a name accepted by Set: AMX, if available,
-// for its own name only. "auto" leaves it out until it is known to pay off.
+// Tiles returns the tiles for a name accepted by Set: AMX, if available, for its own name and for
+// "auto" or "".
 func Tiles(name string) matrix.Tiles {
-	if name != AMXName {
+	if name != AMXName && name != "auto" && name != "" {
 		return matrix.NoTiles
 	}
 	tiles, _ := matrix.DetectTiles()

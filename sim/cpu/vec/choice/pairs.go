@@ -9,13 +9,14 @@ import (
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/cpu/vec/conv"
 	"prismtop/sim/cpu/vec/half"
+	"prismtop/sim/cpu/vec/matrix"
 )
 
 // Pairs returns the implementation of products of pairs for a name accepted by Set: with
-// "auto" or "", BF16 where it is faster.
+// "auto" or "", BF16 where it is faster. Where there are tiles, they multiply what fills them, and pairs the rest.
 func Pairs(name string) vec.Pairs {
 	pairs, faster, _ := DetectPairs()
-	if name == BF16Name || (name == "auto" || name == "") && faster {
+	if name == BF16Name || Tiles(name) == matrix.AMX || (name == "auto" || name == "") && faster {
 		return pairs
 	}
 	return vec.NoPairs

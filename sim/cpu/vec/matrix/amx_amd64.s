@@ -220,3 +220,229 @@ segment:
 	BYTE $0x49
 	BYTE $0xc0
 	RET
+
+// func tileProductWideAMX(call *int64)
+TEXT ·tileProductWideAMX(SB), NOSPLIT, $0-8
+	MOVQ call+0(FP), DI
+	MOVQ (DI), AX
+
+	// LDTILECFG (AX)
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x78
+	BYTE $0x49
+	BYTE $0x00
+	MOVQ 16(DI), R8
+	MOVQ 24(DI), R9
+	MOVQ 32(DI), DX
+	MOVQ 56(DI), R11
+	MOVQ 80(DI), R12
+	MOVQ 88(DI), R13
+	MOVQ 64(DI), AX
+	MOVQ 48(DI), R14
+
+group:
+	MOVQ  136(DI), CX
+	TESTQ CX, CX
+	JZ    zero
+	MOVQ  104(DI), SI
+
+	// TILELOADD (DX)(SI*1), TMM0
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0x04
+	BYTE $0x32
+	MOVQ DX, BX
+	ADDQ 120(DI), BX
+
+	// TILELOADD (BX)(SI*1), TMM1
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0x0c
+	BYTE $0x33
+	ADDQ 120(DI), BX
+
+	// TILELOADD (BX)(SI*1), TMM2
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0x14
+	BYTE $0x33
+	ADDQ 120(DI), BX
+
+	// TILELOADD (BX)(SI*1), TMM3
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0x1c
+	BYTE $0x33
+	JMP  sum
+
+zero:
+	// TILEZERO TMM0
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x7b
+	BYTE $0x49
+	BYTE $0xc0
+
+	// TILEZERO TMM1
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x7b
+	BYTE $0x49
+	BYTE $0xc8
+
+	// TILEZERO TMM2
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x7b
+	BYTE $0x49
+	BYTE $0xd0
+
+	// TILEZERO TMM3
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x7b
+	BYTE $0x49
+	BYTE $0xd8
+
+sum:
+	MOVQ 8(DI), R10
+	MOVQ 40(DI), CX
+
+segment:
+	MOVLQSX (R10), SI
+	LEAQ    (R8)(SI*2), SI
+	MOVLQSX 4(R10), BX
+	LEAQ    (R9)(BX*2), BX
+	ADDQ    $+8, R10
+
+	// TILELOADD (SI)(R11*1), TMM4
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0x24
+	BYTE $0x1e
+
+	// TILELOADD (BX)(R12*1), TMM5
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0x2c
+	BYTE $0x23
+
+	// TDPBF16PS TMM5, TMM4, TMM0
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x52
+	BYTE $0x5c
+	BYTE $0xc4
+	ADDQ R13, BX
+
+	// TILELOADD (BX)(R12*1), TMM6
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0x34
+	BYTE $0x23
+
+	// TDPBF16PS TMM6, TMM4, TMM1
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x4a
+	BYTE $0x5c
+	BYTE $0xcc
+	ADDQ R13, BX
+
+	// TILELOADD (BX)(R12*1), TMM7
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0x3c
+	BYTE $0x23
+
+	// TDPBF16PS TMM7, TMM4, TMM2
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x42
+	BYTE $0x5c
+	BYTE $0xd4
+	ADDQ R13, BX
+
+	// TILELOADD (BX)(R12*1), TMM5
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0x2c
+	BYTE $0x23
+
+	// TDPBF16PS TMM5, TMM4, TMM3
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x52
+	BYTE $0x5c
+	BYTE $0xdc
+	DECQ CX
+	JNZ  segment
+	MOVQ 104(DI), SI
+
+	// TILESTORED TMM0, (DX)(SI*1)
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x7a
+	BYTE $0x4b
+	BYTE $0x04
+	BYTE $0x32
+	MOVQ DX, BX
+	ADDQ 120(DI), BX
+
+	// TILESTORED TMM1, (BX)(SI*1)
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x7a
+	BYTE $0x4b
+	BYTE $0x0c
+	BYTE $0x33
+	ADDQ 120(DI), BX
+
+	// TILESTORED TMM2, (BX)(SI*1)
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x7a
+	BYTE $0x4b
+	BYTE $0x14
+	BYTE $0x33
+	ADDQ 120(DI), BX
+
+	// TILESTORED TMM3, (BX)(SI*1)
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x7a
+	BYTE $0x4b
+	BYTE $0x1c
+	BYTE $0x33
+	ADDQ 72(DI), R8
+	ADDQ 96(DI), R9
+	ADDQ 128(DI), DX
+	DECQ R14
+	JNZ  group
+
+	// TILERELEASE
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x78
+	BYTE $0x49
+	BYTE $0xc0
+	RET

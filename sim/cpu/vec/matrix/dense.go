@@ -62,3 +62,27 @@ func productsHalves(out []float32, w []uint16, pitch int, x []float32) {
 		out[r] = plain.Dot(x, row)
 	}
 }
+
+// roundedRow rounds a row to bfloat16.
+func roundedRow(row, w []float32) []float32 {
+	for i := range row {
+		row[i] = tensor.BF16ToF32(tensor.F32ToBF16(w[i]))
+	}
+	return row
+}
+
+// combineRounded is combine with a matrix rounded to bfloat16, subnormal numbers perhaps to zero.
+func combineRounded(y, w []float32, pitch int, x []float32) {
+	row := make([]float32, len(y))
+	for r := range x {
+		plain.Axpy(y, roundedRow(row, w[r*pitch:]), x[r])
+	}
+}
+
+// productsRounded is products with such a matrix.
+func productsRounded(out, w []float32, pitch int, x []float32) {
+	row := make([]float32, len(x))
+	for r := range out {
+		out[r] = plain.Dot(x, roundedRow(row, w[r*pitch:]))
+	}
+}

@@ -80,6 +80,42 @@ func ProductsHalves(s vec.Set, out []float32, w []uint16, pitch int, x []float32
 	}
 }
 
+// CombineRounded is Combine with a matrix rounded to bfloat16; see combineRounded.
+func CombineRounded(p vec.Pairs, y, w []float32, pitch int, x []float32) {
+	n, rows := len(y), len(x)
+	if p != vec.BF16 || n == 0 || rows == 0 {
+		combineRounded(y, w, pitch, x)
+		return
+	}
+	_ = w[(rows-1)*pitch+n-1]
+	r := 0
+	for ; r+7 < rows; r += 8 {
+		combine8BF16(&y[0], n, &w[r*pitch], pitch, &x[r])
+	}
+	for ; r < rows; r++ {
+		combine1BF16(&y[0], n, &w[r*pitch], pitch, &x[r])
+	}
+}
+
+// ProductsRounded is Products with a matrix rounded to bfloat16; see productsRounded.
+func ProductsRounded(p vec.Pairs, out, w []float32, pitch int, x []float32) {
+	n, rows := len(x), len(out)
+	if p != vec.BF16 || n == 0 || rows == 0 {
+		productsRounded(out, w, pitch, x)
+		return
+	}
+	_ = w[(rows-1)*pitch+n-1]
+	r := 0
+	for ; r+3 < rows; r += 4 {
+		productsBF16(&out[r], &w[r*pitch], pitch, &x[0], n)
+	}
+	for ; r < rows; r++ { // the kernel's four rows are the same row
+		var sums [4]float32
+		productsBF16(&sums[0], &w[r*pitch], 0, &x[0], n)
+		out[r] = sums[0]
+	}
+}
+
 func products4(s vec.Set, out *[4]float32, w []float32, pitch int, x []float32) {
 	if s == vec.AVX512 {
 		productsAVX512(&out[0], &w[0], pitch, &x[0], len(x))

@@ -39,6 +39,33 @@ func TestMatrixProductsArePlainGos(t *testing.T) {
 	})
 }
 
+// Products with rounded weights are those with weights of bfloat16.
+func TestRoundedProductsArePlainGos(t *testing.T) {
+	pairs := []vec.Pairs{vec.PlainPairs}
+	if vec.RequirePairs() == nil {
+		pairs = append(pairs, vec.BF16)
+	}
+	for _, p := range pairs {
+		for _, n := range vectest.Lengths {
+			for _, rows := range []int{1, 3, 4, 8, 11} {
+				rng := rand.New(rand.NewPCG(6, uint64(n)))
+				pitch := n + rng.IntN(3)
+				w, y, x := vectest.Guarded(t, rng, (rows-1)*pitch+n), vectest.Guarded(t, rng, n), vectest.Guarded(t, rng, rows)
+				halves := make([]uint16, len(w))
+				tensor.Narrow(tensor.BFloat16, halves, w)
+				want := slices.Clone(y)
+				combineHalves(want, halves, pitch, x)
+				CombineRounded(p, y, w, pitch, x)
+				vectest.Same(t, fmt.Sprintf("%d rows combined: y", rows), y, want, n*rows*rows)
+				wantSums := make([]float32, rows)
+				productsHalves(wantSums, halves, pitch, y)
+				ProductsRounded(p, x, w, pitch, y)
+				vectest.Same(t, fmt.Sprintf("%d rows multiplied: out", rows), x, wantSums, n*n*rows*rows)
+			}
+		}
+	}
+}
+
 // A sum must not depend on how a matrix is divided among threads.
 func TestMatrixProductsDoNotDependOnTheDivision(t *testing.T) {
 	for _, s := range vec.Available() {

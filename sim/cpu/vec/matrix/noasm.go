@@ -20,6 +20,16 @@ func ProductsHalves(_ vec.Set, out []float32, w []uint16, pitch int, x []float32
 	productsHalves(out, w, pitch, x)
 }
 
+// CombineRounded is Combine with a matrix rounded to bfloat16; see combineRounded.
+func CombineRounded(_ vec.Pairs, y, w []float32, pitch int, x []float32) {
+	combineRounded(y, w, pitch, x)
+}
+
+// ProductsRounded is Products with a matrix rounded to bfloat16; see productsRounded.
+func ProductsRounded(_ vec.Pairs, out, w []float32, pitch int, x []float32) {
+	productsRounded(out, w, pitch, x)
+}
+
 // amxBuilt reports whether this build has tile products on AMX.
 const amxBuilt = false
 

@@ -9,6 +9,11 @@ package matrix
 //go:noescape
 func tileProductAMX(call *int64)
 
+// tileProductWideAMX is TileProduct of wide blocks on AMX's tiles.
+//
+//go:noescape
+func tileProductWideAMX(call *int64)
+
 // combine8AVX512 is Combine, rows of the matrix at a time: 8.
 //
 //go:noescape
@@ -38,6 +43,21 @@ func combineHalves1AVX512(y *float32, n int, w *uint16, pitch int, x *float32)
 //
 //go:noescape
 func productsHalvesAVX512(out *float32, w *uint16, pitch int, x *float32, n int)
+
+// combine8BF16 is CombineRounded, rows of the matrix at a time: 8.
+//
+//go:noescape
+func combine8BF16(y *float32, n int, w *float32, pitch int, x *float32)
+
+// combine1BF16 is CombineRounded, rows of the matrix at a time: 1.
+//
+//go:noescape
+func combine1BF16(y *float32, n int, w *float32, pitch int, x *float32)
+
+// productsBF16 is ProductsRounded for four rows.
+//
+//go:noescape
+func productsBF16(out *float32, w *float32, pitch int, x *float32, n int)
 
 // combine8AVX2 is Combine, rows of the matrix at a time: 8.
 //

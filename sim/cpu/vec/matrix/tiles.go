@@ -3,8 +3,12 @@ package matrix
 import "prismtop/sim/tensor"
 
 // TileBlock is the number of rows and of columns of c that a TileProduct computes
-// at a time, and of elements of a row of a that it multiplies at a time.
-const TileBlock = 32
+// at a time, and of elements of a row of a that it multiplies at a time. TileSide is
+// that of a tile's rows, and of its columns of c.
+const (
+	TileBlock = 32
+	TileSide  = 16
+)
 
 // TileProduct is a product of matrices of bfloat16, given by their bits, summed in
 // float32. For every group it replaces a block of c,
@@ -13,7 +17,8 @@ const TileBlock = 32
 //
 // with m, n and k from 0 to 31, or adds to it. Pairs of rows of b are interleaved
 // element by element (see half.TilePairs). Distances are in elements; those to the second
-// half of the rows of a and c and of the columns of b and c are arbitrary.
+// half of the rows of a and c and of the columns of b and c are arbitrary, so that a block
+// of 16 columns is one whose halves lie at the same place.
 type TileProduct struct {
 	A []uint16
 	B []uint16
@@ -30,8 +35,25 @@ type TileProduct struct {
 	BStride, BHalf              int // of pairs of rows; to column 16
 	CStride, CRowHalf, CColHalf int // of rows; to row 16; to column 16
 
+	// Wide blocks have 16 rows and 64 columns: BHalf and CColHalf are the distances between
+	// four quarters of the columns, and there is no row 16.
+	Wide bool
+	// Short segments have 16 elements.
+	Short bool
 	// Accumulate adds to c instead of replacing it.
 	Accumulate bool
+}
+
+// sides returns the rows and columns of a block and the elements of a segment.
+func (p *TileProduct) sides() (rows, columns, depth int) {
+	rows, columns, depth = TileBlock, TileBlock, TileBlock
+	if p.Wide {
+		rows, columns = TileSide, 2*TileBlock
+	}
+	if p.Short {
+		depth = TileSide
+	}
+	return rows, columns, depth
 }
 
 // Tiles selects the implementation of TileProducts.
@@ -51,33 +73,45 @@ const (
 // for TDPBF16PS: the first and second elements of pairs are summed separately, by
 // tiles of 16 pairs, and subnormal numbers count as zero.
 func (p *TileProduct) multiply() {
-	var rows, columns [TileBlock][TileBlock]float32
+	height, width, depth := p.sides()
+	var rows, columns [2 * TileBlock][TileBlock]float32
+	var sums [2 * TileBlock * TileBlock]float32
+	at := func(m, n int) int {
+		return m%TileSide*p.CStride + m/TileSide*p.CRowHalf + n%TileSide + n/TileSide*p.CColHalf
+	}
 	for group := range p.Groups {
 		a, b, c := p.A[group*p.AStep:], p.B[group*p.BStep:], p.C[group*p.CStep:]
+		for i := range sums[:height*width] {
+			if sums[i] = 0; p.Accumulate {
+				sums[i] = c[at(i/width, i%width)]
+			}
+		}
 		for s := 0; s+1 < len(p.Segments); s += 2 {
-			for i := range TileBlock {
-				row := a[int(p.Segments[s])+i%16*p.AStride+i/16*p.AHalf:][:TileBlock]
-				column := b[int(p.Segments[s+1])+2*(i%16)+i/16*p.BHalf:]
-				for k := range TileBlock {
-					rows[i][k], columns[i][k] = widenNormal(row[k]), widenNormal(column[k/2*p.BStride+k%2])
+			for i := range height {
+				row := a[int(p.Segments[s])+i%TileSide*p.AStride+i/TileSide*p.AHalf:][:depth]
+				for k, v := range row {
+					rows[i][k] = widenNormal(v)
 				}
 			}
-			for m := range TileBlock {
-				for n := range TileBlock {
-					y := &c[m%16*p.CStride+m/16*p.CRowHalf+n%16+n/16*p.CColHalf]
-					sum := pairSum(&rows[m], &columns[n])
-					if s > 0 || p.Accumulate {
-						sum += *y
-					}
-					*y = normal(sum)
+			for i := range width {
+				column := b[int(p.Segments[s+1])+2*(i%TileSide)+i/TileSide*p.BHalf:]
+				for k := range depth {
+					columns[i][k] = widenNormal(column[k/2*p.BStride+k%2])
 				}
 			}
+			for i := range sums[:height*width] {
+				sum := pairSum(rows[i/width][:depth], columns[i%width][:depth])
+				sums[i] = normal(sum + sums[i])
+			}
+		}
+		for i := range sums[:height*width] {
+			c[at(i/width, i%width)] = sums[i]
 		}
 	}
 }
 
 // pairSum computes one element of a product of two tiles.
-func pairSum(row, column *[TileBlock]float32) float32 {
+func pairSum(row, column []float32) float32 {
 	var first, second float32
 	for k := 0; k < len(row); k += 2 {
 		first = normal(first + float32(row[k]*column[k]))

@@ -32,6 +32,7 @@ var detectTiles = sync.OnceValues(func() (Tiles, error) {
 // layout whose distances all differ, and compares with plain Go bit by bit.
 func agrees(product func(*TileProduct)) bool {
 	const groups = 2
+	forms := []struct{ wide, short bool }{{}, {short: true}, {wide: true}, {wide: true, short: true}}
 	seed := uint32(1)
 	next := func() uint32 {
 		seed = seed*1664525 + 1013904223
@@ -46,10 +47,12 @@ func agrees(product func(*TileProduct)) bool {
 	}
 	p := TileProduct{Groups: groups, Segments: []int32{0, 0, 32, 1408, 5, 34},
 		AStride: 70, AHalf: 1130, AStep: 20, BStride: 84, BHalf: 38, BStep: 6,
-		CStride: 37, CRowHalf: 37 * 17, CColHalf: 18, CStep: 1300}
-	p.A, p.B = small(32+p.AStep+p.AHalf+15*p.AStride+TileBlock), small(1408+p.BStep+p.BHalf+15*p.BStride+TileBlock)
-	for _, p.Accumulate = range []bool{false, true} {
-		got, want := make([]float32, 2700), make([]float32, 2700)
+		CStride: 73, CRowHalf: 73 * 17, CColHalf: 18, CStep: 2500}
+	p.A, p.B = small(32+p.AStep+p.AHalf+15*p.AStride+TileBlock), small(1408+p.BStep+3*p.BHalf+15*p.BStride+TileBlock)
+	for i := range 2 * len(forms) {
+		form := forms[i/2]
+		p.Accumulate, p.Wide, p.Short = i%2 != 0, form.wide, form.short
+		got, want := make([]float32, 4900), make([]float32, 4900)
 		for i := range got {
 			got[i] = float32(next())
 			want[i] = got[i]

@@ -15,7 +15,7 @@ import (
 	"unsafe"
 )
 
-// A machine in software executes the very bytes of tileProductAMX that are in this
+// A machine in software executes the very bytes of the tile products that are in this
 // program, over memory whose bounds are checked, so that they are tried where no
 // processor has AMX. It supports the instructions that occur and rejects others.
 
@@ -280,17 +280,17 @@ func (m *tileMachine) product(sum, a, b int) {
 	}
 }
 
-// tileCode is the machine code of tileProductAMX. A Go function value leads to a
+// tileCode is the machine code of a tile product. A Go function value leads to a
 // wrapper that calls the assembly.
-func tileCode(t *testing.T) region {
+func tileCode(t *testing.T, function func(*int64), name string) region {
 	t.Helper()
-	wrapper := reflect.ValueOf(tileProductAMX).Pointer()
+	wrapper := reflect.ValueOf(function).Pointer()
 	code := func(pc uintptr, n int) []byte {
 		return unsafe.Slice((*byte)(*(*unsafe.Pointer)(unsafe.Pointer(&pc))), n)
 	}
 	isTiles := func(pc uintptr) bool {
 		f := runtime.FuncForPC(pc)
-		return f != nil && f.Entry() == pc && strings.HasSuffix(f.Name(), ".tileProductAMX")
+		return f != nil && f.Entry() == pc && strings.HasSuffix(f.Name(), "."+name)
 	}
 	for i, op := range code(wrapper, 200) {
 		target := wrapper + uintptr(i+5) + uintptr(int(int32(binary.LittleEndian.Uint32(code(wrapper+uintptr(i+1), 4)))))
@@ -298,7 +298,7 @@ func tileCode(t *testing.T) region {
 			return region{base: uint64(target), bytes: code(target, 1024)}
 		}
 	}
-	t.Fatal("the wrapper of tileProductAMX calls no assembly")
+	t.Fatalf("the wrapper of %s calls no assembly", name)
 	return region{}
 }
 
@@ -307,10 +307,13 @@ func execute(t *testing.T, p *TileProduct) *tileMachine {
 	t.Helper()
 	call := p.call()
 	structure := unsafe.Slice((*byte)(unsafe.Pointer(&call)), unsafe.Sizeof(call))
-	m := &tileMachine{code: tileCode(t)}
+	m := &tileMachine{code: tileCode(t, tileProductAMX, "tileProductAMX")}
+	if p.Wide {
+		m.code = tileCode(t, tileProductWideAMX, "tileProductWideAMX")
+	}
 	stack := make([]byte, 16)
 	binary.LittleEndian.PutUint64(stack[8:], uint64(uintptr(unsafe.Pointer(&call))))
-	m.memory = []region{{stackTop, stack, false}, regionOf(structure, false), regionOf(tileConfig[:], false),
+	m.memory = []region{{stackTop, stack, false}, regionOf(structure, false), regionOf(tileConfigs[:], false),
 		regionOf(p.Segments, false), regionOf(p.A, false), regionOf(p.B, false), regionOf(p.C, true)}
 	for i := range m.register {
 		m.register[i] = 0xdead0000dead0000 // nothing may be taken for granted
@@ -337,8 +340,8 @@ func TestTileAssemblyIsPlainGos(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, groups := range []int{1, 2, 3} {
 		for _, segments := range []int{1, 2, 7} {
-			for _, accumulate := range []bool{false, true} {
-				p := randomProduct(rng, groups, segments, accumulate)
+			for _, form := range tileForms() {
+				p := randomProduct(rng, groups, segments, form)
 				q := *p
 				q.C = slices.Clone(p.C)
 				PlainTiles.Product(&q)
@@ -367,7 +370,7 @@ func TestTileMachineSeesTheBounds(t *testing.T) {
 		"c": func(p *TileProduct) { p.C = p.C[:len(p.C)-1] },
 	} {
 		t.Run(what, func(t *testing.T) {
-			p := randomProduct(rand.New(rand.NewPCG(5, 6)), 2, 1, true)
+			p := randomProduct(rand.New(rand.NewPCG(5, 6)), 2, 1, TileProduct{Accumulate: true})
 			shorten(p)
 			defer func() {
 				if recover() == nil {

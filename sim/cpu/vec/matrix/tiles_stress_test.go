@@ -24,7 +24,7 @@ func TestTilesSurviveInterruptions(t *testing.T) {
 	for i := range threads {
 		group.Go(func() {
 			runtime.LockOSThread()
-			p := randomProduct(rand.New(rand.NewPCG(8, uint64(i))), 8, 60, false)
+			p := randomProduct(rand.New(rand.NewPCG(8, uint64(i))), 8, 60, tileForms()[2*i%8])
 			want := *p
 			want.C = slices.Clone(p.C)
 			PlainTiles.Product(&want)

@@ -34,6 +34,7 @@ func (s *set) adams() {
 	if s.Wide {
 		s.pairsOf().adam(false, stored)
 		s.pairsOf().adam(false, outer)
+		s.pairsOf().adam(false, outerDot)
 	}
 }
 
@@ -52,9 +53,13 @@ func (s *set) adam(amsgrad bool, from gradient) {
 	if from.dot {
 		scalars += ", out *float32"
 	}
-	if s.OfPairs {
+	copies := s.OfPairs && !from.dot
+	switch {
+	case copies:
 		scalars += ", copy *uint16"
 		doc += " that also rounds the new values to a copy"
+	case s.OfPairs:
+		doc += " whose products are those of rounded weights"
 	}
 	s.Kernel(name, pointers+scalars, doc+".")
 	p, m, v, g := s.Argument("p"), s.Argument("m"), s.Argument("v"), s.Argument("grad")
@@ -66,7 +71,7 @@ func (s *set) adam(amsgrad bool, from gradient) {
 	}
 	n, constants, offset := s.Argument("n"), s.Argument("c"), s.GP64()
 	var rounded reg.GPVirtual
-	if s.OfPairs {
+	if copies {
 		rounded = s.Argument("copy")
 	}
 	c := s.Vectors(7) // in the order of AdamScalars
@@ -93,6 +98,9 @@ func (s *set) adam(amsgrad bool, from gradient) {
 		s.LoadVector(s.At(g, offset, i), x, masked)
 		if from.dot {
 			s.LoadVector(s.At(p, offset, i), t, masked)
+			if s.OfPairs {
+				s.VPSLLD(operand.U8(16), s.Converted(t), t)
+			}
 			s.VFMADD231PS(t, x, sum)
 		}
 		if from.outer {
@@ -119,7 +127,7 @@ func (s *set) adam(amsgrad bool, from gradient) {
 		s.LoadVector(s.At(p, offset, i), t, masked)
 		s.VSUBPS(mi, t, t)
 		s.StoreVector(t, s.At(p, offset, i), masked)
-		if s.OfPairs {
+		if copies {
 			s.storeRounded(t, rounded, offset, masked)
 		}
 	})

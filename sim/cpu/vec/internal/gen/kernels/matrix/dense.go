@@ -18,14 +18,23 @@ func (s *set) dense() {
 		s.combine(1, halves)
 		s.products(halves)
 	}
+	if rounded := s.pairsOf(); s.Wide {
+		rounded.combine(8, false)
+		rounded.combine(1, false)
+		rounded.products(false)
+	}
 }
 
-// matrix returns how a kernel names a matrix and the size of its elements as a shift.
-func matrix(halves bool) (suffix, argument string, shift uint8) {
-	if halves {
-		return "Halves", "w *uint16", 1
+// matrix returns how a kernel names a matrix, the end of the name of the function that it is for, and the size of the
+// matrix' elements as a shift.
+func (s *set) matrix(halves bool) (suffix, function, argument string, shift uint8) {
+	switch {
+	case halves:
+		return "Halves", "Halves", "w *uint16", 1
+	case s.OfPairs:
+		return "", "Rounded", "w *float32", 2
 	}
-	return "", "w *float32", 2
+	return "", "", "w *float32", 2
 }
 
 // matrixRows addresses rows of a matrix, pitch bytes apart, at a common offset.
@@ -44,9 +53,13 @@ func (s *set) matrixRows(first, pitch, offset reg.GPVirtual, rows int) []operand
 	return at
 }
 
-// loadRow loads a vector of a matrix, bfloat16 if halves.
+// loadRow loads a vector of a matrix, bfloat16 if halves, rounded to bfloat16 with a set of pairs.
 func (s *set) loadRow(m operand.Mem, v reg.VecVirtual, halves, masked bool) {
 	switch {
+	case !halves && s.OfPairs:
+		s.LoadVector(m, v, masked)
+		s.VPSLLD(operand.U8(16), s.Converted(v), v)
+		return
 	case !halves:
 		s.LoadVector(m, v, masked)
 		return
@@ -72,9 +85,9 @@ func (s *set) rowOffset(offset reg.GPVirtual, halves bool) (in reg.GPVirtual, up
 
 // combine adds weighted rows of a matrix to a row.
 func (s *set) combine(rows int, halves bool) {
-	suffix, argument, shift := matrix(halves)
+	suffix, function, argument, shift := s.matrix(halves)
 	s.Kernel(fmt.Sprintf("combine%s%d", suffix, rows), "y *float32, n int, "+argument+", pitch int, x *float32",
-		fmt.Sprintf("is Combine%s, rows of the matrix at a time: %d.", suffix, rows))
+		fmt.Sprintf("is Combine%s, rows of the matrix at a time: %d.", function, rows))
 	y, n, w, pitch, x := s.Argument("y"), s.Argument("n"), s.Argument("w"), s.Argument("pitch"), s.Argument("x")
 	s.SHLQ(operand.U8(shift), pitch)
 	offset := s.GP64()
@@ -104,8 +117,8 @@ const productRows = 4
 
 // products multiplies four rows of a matrix with a row, and prefetches as many bytes behind them.
 func (s *set) products(halves bool) {
-	suffix, argument, shift := matrix(halves)
-	s.Kernel("products"+suffix, "out *float32, "+argument+", pitch int, x *float32, n int", "is Products"+suffix+" for four rows.")
+	suffix, function, argument, shift := s.matrix(halves)
+	s.Kernel("products"+suffix, "out *float32, "+argument+", pitch int, x *float32, n int", "is Products"+function+" for four rows.")
 	out, w, pitch, x, n := s.Argument("out"), s.Argument("w"), s.Argument("pitch"), s.Argument("x"), s.Argument("n")
 	s.SHLQ(operand.U8(shift), pitch)
 	offset := s.GP64()

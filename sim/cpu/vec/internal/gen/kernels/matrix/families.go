@@ -12,5 +12,8 @@ var Families = map[string]func(*asm.Set){
 // set is an instruction set with the kernels of this package.
 type set struct{ *asm.Set }
 
+// pairsOf returns the set with the instructions of AVX512_BF16.
+func (s *set) pairsOf() *set { return &set{s.Set.PairsOf()} }
+
 // kernels writes kernels with an instruction set.
 func kernels(write func(*set)) func(*asm.Set) { return func(s *asm.Set) { write(&set{s}) } }

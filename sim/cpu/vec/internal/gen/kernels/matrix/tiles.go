@@ -29,22 +29,28 @@ func (s *set) amx() {
 	if !s.Wide {
 		return // every processor with AMX has AVX-512
 	}
-	s.tileProduct()
+	s.tileProduct(false)
+	s.tileProduct(true)
 }
 
-// tileProduct multiplies blocks of 2×2 tiles: for every group
+// tileProduct multiplies blocks of 2×2 tiles, or wide ones of 1×4: for every group
 //
 //	c = Σ over segments of a·b, added to c where accumulate is not 0
 //
-// The registers are fixed, because the instructions are bytes. Tiles 0 to 3 are c,
-// 4 and 5 two of a below each other, 6 and 7 two of b side by side. The tiles are
-// configured on entry and released before the end: no Go code runs in between.
-func (s *set) tileProduct() {
-	s.Function("tileProductAMX")
+// The registers are fixed, because the instructions are bytes. Tiles 0 to 3 are c; of the
+// others, 4 and 5 are two of a below each other and 6 and 7 two of b side by side, or 4 is a
+// and 5 to 7 are of b. The tiles are configured on entry and released before the end: no Go
+// code runs in between.
+func (s *set) tileProduct(wide bool) {
+	name, doc := "tileProductAMX", "is TileProduct on AMX's tiles."
+	if wide {
+		name, doc = "tileProductWideAMX", "is TileProduct of wide blocks on AMX's tiles."
+	}
+	s.Function(name)
 	s.Attributes(attr.NOSPLIT)
 	s.SignatureExpr("func(call *int64)")
 	s.Pragma("noescape")
-	s.Doc("tileProductAMX is TileProduct on AMX's tiles.")
+	s.Doc(name + " " + doc)
 	s.Load(s.Param("call"), reg.RDI)
 	s.MOVQ(tileCall("config"), reg.RAX)
 	s.code(ldtilecfg(reg.RAX, 0), "LDTILECFG (AX)")
@@ -62,7 +68,7 @@ func (s *set) tileProduct() {
 	s.MOVQ(tileCall("accumulate"), reg.RCX)
 	s.TESTQ(reg.RCX, reg.RCX)
 	s.JZ(operand.LabelRef("zero"))
-	s.eachSum(func(tile int, at reg.Physical) {
+	s.eachSum(wide, func(tile int, at reg.Physical) {
 		s.code(tileload(tile, at, reg.RSI, 0), "TILELOADD (%s)(SI*1), TMM%d", at.Asm(), tile)
 	})
 	s.JMP(operand.LabelRef("sum"))
@@ -74,11 +80,11 @@ func (s *set) tileProduct() {
 	s.MOVQ(tileCall("segments"), reg.R10)
 	s.MOVQ(tileCall("count"), reg.RCX)
 	s.Label("segment")
-	s.tileSegment()
+	s.tileSegment(wide)
 	s.DECQ(reg.RCX)
 	s.JNZ(operand.LabelRef("segment"))
 
-	s.eachSum(func(tile int, at reg.Physical) {
+	s.eachSum(wide, func(tile int, at reg.Physical) {
 		s.code(tilestore(tile, at, reg.RSI, 0), "TILESTORED TMM%d, (%s)(SI*1)", tile, at.Asm())
 	})
 	s.ADDQ(tileCall("aStep"), reg.R8)
@@ -90,8 +96,8 @@ func (s *set) tileProduct() {
 	s.RET()
 }
 
-// tileSegment adds the four products of two tiles of a and two of b.
-func (s *set) tileSegment() {
+// tileSegment adds the four products of two tiles of a and two of b, or of one and four.
+func (s *set) tileSegment(wide bool) {
 	s.MOVLQSX(operand.Mem{Base: reg.R10}, reg.RSI)
 	s.LEAQ(operand.Mem{Base: reg.R8, Index: reg.RSI, Scale: 2}, reg.RSI)
 	s.MOVLQSX(operand.Mem{Base: reg.R10, Disp: 4}, reg.RBX)
@@ -102,6 +108,17 @@ func (s *set) tileSegment() {
 	}
 	product := func(sum, a, b int) {
 		s.code(tdpbf16ps(sum, a, b), "TDPBF16PS TMM%d, TMM%d, TMM%d", b, a, sum)
+	}
+	if wide {
+		load(4, reg.RSI, reg.R11)
+		for column, b := range []int{5, 6, 7, 5} {
+			if column > 0 {
+				s.ADDQ(reg.R13, reg.RBX)
+			}
+			load(b, reg.RBX, reg.R12)
+			product(column, 4, b)
+		}
+		return
 	}
 	load(6, reg.RBX, reg.R12)
 	load(4, reg.RSI, reg.R11)
@@ -116,10 +133,17 @@ func (s *set) tileSegment() {
 }
 
 // eachSum goes through the four tiles of c, whose stride is left in SI.
-func (s *set) eachSum(do func(tile int, at reg.Physical)) {
+func (s *set) eachSum(wide bool, do func(tile int, at reg.Physical)) {
 	s.MOVQ(tileCall("cStride"), reg.RSI)
 	do(0, reg.RDX)
 	s.MOVQ(reg.RDX, reg.RBX)
+	if wide {
+		for tile := 1; tile < 4; tile++ {
+			s.ADDQ(tileCall("cColumnBlock"), reg.RBX)
+			do(tile, reg.RBX)
+		}
+		return
+	}
 	s.ADDQ(tileCall("cColumnBlock"), reg.RBX)
 	do(1, reg.RBX)
 	s.ADDQ(tileCall("cRowBlock"), reg.RBX)
