@@ -1,10 +1,10 @@
 // Package report is the one model of what the program reports in tables, and its writers. A Document holds headings,
-// paragraphs, facts, tables and figures in order; WriteText, WriteMarkdown and WriteHTML turn the same document into text for
-// a terminal, a page of Markdown and a page of HTML that requests nothing, and Table.WriteCSV a table into CSV. Interval and
-// Spread are the two ways in which a report gives a number that varies.
+// paragraphs, facts, tables and figures in order; WriteText, WriteMarkdown and WriteHTML turn the same document into
+// text for a terminal, a page of Markdown and a page of HTML that requests nothing, and Table.WriteCSV a table into
+// CSV. Interval and Spread are the two ways in which a report gives a number that varies.
 //
-// What a package measured it keeps in types of its own, which it also writes as JSON; here it says how they read. Texts may
-// come from outside: each writer escapes what its form would take for markup, and what could steer a terminal.
+// What a package measured it keeps in types of its own, which it also writes as JSON; here it says how they read. Texts
+// may come from outside: each writer escapes what its form would take for markup, and what could steer a terminal.
 package report
 
 import (
@@ -98,18 +98,33 @@ func (t *Table) WriteCSV(w io.Writer) error {
 	return c.WriteAll(t.Rows)
 }
 
-// Strong marks a text that is emphasised, within a paragraph, a fact or a cell. A page of HTML gives it the text as its class.
+// Strong marks a text that is emphasised, within a paragraph, a fact or a cell. A page of HTML gives it the text as its
+// class.
 func Strong(text string) string { return "\x0e" + text + "\x0f" }
 
-// strong matches what Strong marks.
-var strong = regexp.MustCompile("\x0e([^\x0e\x0f]*)\x0f")
+// Link marks a text that leads to a file beside the document.
+func Link(text, to string) string { return "\x11" + text + "\x12" + to + "\x13" }
 
-// rendered writes a text by plain, and what is Strong in it by emphasised.
-func rendered(text string, plain, emphasised func(string) string) (s string) {
+// marks matches what Strong and Link mark.
+var marks = regexp.MustCompile("\x0e([^\x0e\x0f]*)\x0f|\x11([^\x11-\x13]*)\x12([^\x11-\x13]*)\x13")
+
+// markup is how a form writes a text, and what is marked in it.
+type markup struct {
+	plain, strong func(text string) string
+	link          func(text, to string) string
+}
+
+// of returns a text in the form.
+func (m markup) of(text string) (s string) {
 	at := 0
-	for _, m := range strong.FindAllStringSubmatchIndex(text, -1) {
-		s += plain(text[at:m[0]]) + emphasised(text[m[2]:m[3]])
-		at = m[1]
+	for _, found := range marks.FindAllStringSubmatchIndex(text, -1) {
+		s += m.plain(text[at:found[0]])
+		if found[2] >= 0 {
+			s += m.strong(text[found[2]:found[3]])
+		} else {
+			s += m.link(text[found[4]:found[5]], text[found[6]:found[7]])
+		}
+		at = found[1]
 	}
-	return s + plain(text[at:])
+	return s + m.plain(text[at:])
 }

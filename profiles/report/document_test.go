@@ -19,7 +19,7 @@ func sample() *Document {
 	d := &Document{Title: "A <b>title</b>"}
 	d.Paragraph("%s of 12 %%, %s", "9", Strong("not complete"))
 	d.Paragraph("a_name with *stars* and \x1b[2J")
-	d.Facts(Fact{"Machine", "a | b"}, Fact{"", "without a name"})
+	d.Facts(Fact{"Machine", "a | b"}, Fact{"", "without a name, " + Link("a file", "a b/c.md")})
 	d.Figure("two lines", "<svg></svg>\n")
 	d.Heading(2, "Numbers")
 	t := d.Table("what", "ms", "verdict")
@@ -43,7 +43,8 @@ a_name with *stars*
    and \x1b[2J
 
 Machine: a | b
-without a name
+without a name, a
+   file
 
 Numbers
 what      ms verdict
@@ -61,7 +62,7 @@ first
 a_name with \*stars\* and \\x1b[2J
 
 - **Machine**: a \| b
-- without a name
+- without a name, [a file](a%20b/c.md)
 
 ## Numbers
 
@@ -85,7 +86,7 @@ a_name with \*stars\* and \\x1b[2J
 		t.Fatal(err)
 	}
 	for _, want := range []string{"<title>A &lt;b&gt;title", "<h2>Numbers</h2>", `<p>9 of 12 %, <strong class="not-complete">not complete</strong></p>`, `<td class="number">12.25</td>`, "<svg></svg>",
-		`\x1b[2J`, "<figcaption>two lines", "default-src 'none'"} {
+		`\x1b[2J`, `<a href="a%20b/c.md">a file</a>`, "<figcaption>two lines", "default-src 'none'"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the page lacks %q:\n%s", want, b.String())
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"net/url"
 	"strings"
 	"unicode"
 
@@ -37,7 +38,10 @@ type Page struct{ strings.Builder }
 func (p *Page) Put(format string, texts ...string) {
 	all := make([]any, len(texts))
 	for i, t := range texts {
-		all[i] = rendered(t, escaped, func(s string) string { return `<strong class="` + class(s) + `">` + escaped(s) + "</strong>" })
+		all[i] = markup{escaped, func(s string) string { return `<strong class="` + class(s) + `">` + escaped(s) + "</strong>" },
+			func(text, to string) string {
+				return `<a href="` + (&url.URL{Path: to}).EscapedPath() + `">` + escaped(text) + "</a>"
+			}}.of(t)
 	}
 	fmt.Fprintf(p, format, all...)
 }

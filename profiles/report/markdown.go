@@ -2,6 +2,7 @@ package report
 
 import (
 	"io"
+	"net/url"
 	"strings"
 	"unicode/utf8"
 
@@ -33,7 +34,9 @@ func (m *markdown) begin() {
 
 // marked returns a text on one line, of which Markdown emphasises what is Strong.
 func marked(s string) string {
-	return rendered(s, Markdown, func(s string) string { return "**" + Markdown(s) + "**" })
+	return markup{Markdown, func(s string) string { return "**" + Markdown(s) + "**" }, func(text, to string) string {
+		return "[" + Markdown(text) + "](" + (&url.URL{Path: to}).EscapedPath() + ")"
+	}}.of(s)
 }
 
 func (m *markdown) heading(level int, s string) {

@@ -41,7 +41,9 @@ func (t *plain) begin(kind string) {
 }
 
 // shown returns a text as a terminal shows it.
-func shown(s string) string { return rendered(s, visible.Text, visible.Text) }
+func shown(s string) string {
+	return markup{visible.Text, visible.Text, func(text, _ string) string { return visible.Text(text) }}.of(s)
+}
 
 func (t *plain) heading(level int, s string) {
 	if t.last == "heading" {

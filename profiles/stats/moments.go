@@ -21,8 +21,8 @@ func Variance(values []float64) float64 {
 	return sum / float64(len(values)-1)
 }
 
-// Student returns the mean of values with Student's interval, which misses the truth with the given chance; it is infinite for
-// fewer than two values.
+// Student returns the mean of values with Student's interval, which misses the truth with the given chance; it is
+// infinite for fewer than two values.
 func Student(values []float64, miss float64) Centre {
 	c := Centre{Value: Mean(values), Low: math.Inf(-1), High: math.Inf(1)}
 	if n := float64(len(values)); n > 1 {
@@ -32,8 +32,9 @@ func Student(values []float64, miss float64) Centre {
 	return c
 }
 
-// Welch returns the difference of two means, a − b, with Welch's interval (Welch 1947, The generalization of "Student's"
-// problem when several different population variances are involved). It is infinite for fewer than two values on a side.
+// Welch returns the difference of two means, a − b, with Welch's interval (Welch 1947, The generalization of
+// "Student's" problem when several different population variances are involved). It is infinite for fewer than two
+// values on a side.
 func Welch(a, b []float64, miss float64) Centre {
 	c := Centre{Value: Mean(a) - Mean(b), Low: math.Inf(-1), High: math.Inf(1)}
 	na, nb := float64(len(a)), float64(len(b))

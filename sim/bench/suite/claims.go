@@ -29,8 +29,8 @@ type Figure struct {
 	Text     string `json:"text"`            // the claim as the document writes it
 	Of       string `json:"of"`              // what it refers to
 
-	// Low and High are the claim in its unit; equal for one number. High is null for "at least", and with Word for a claim that
-	// no number can meet or miss, such as "moderate".
+	// Low and High are the claim in its unit; equal for one number. High is null for "at least", and with Word for a
+	// claim that no number can meet or miss, such as "moderate".
 	Low  float64  `json:"low"`
 	High *float64 `json:"high"`
 	Unit string   `json:"unit"`
@@ -181,8 +181,8 @@ func (r *Report) facts() (tree map[string]any) {
 	return tree
 }
 
-// worst are the differences of bf16's trainings at the largest size from float32's, as shares: the largest over the seeds. The
-// interval reaches from the least to the most.
+// worst are the differences of bf16's trainings at the largest size from float32's, as shares: the largest over the
+// seeds. The interval reaches from the least to the most.
 func (r *Report) worst() map[string]report.Interval {
 	if r.AMP == nil || len(r.AMP.Sizes) == 0 {
 		return nil
@@ -293,8 +293,8 @@ func claimsOf(r *Report) []Claim {
 	return claims
 }
 
-// A claim of one number is met by an exact value that differs by no more than tolerance, the documents' rounding, and by an
-// interval within equalWithin of it.
+// A claim of one number is met by an exact value that differs by no more than tolerance, the documents' rounding, and
+// by an interval within equalWithin of it.
 const (
 	tolerance   = 0.01
 	equalWithin = 0.1

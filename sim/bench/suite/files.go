@@ -116,7 +116,8 @@ func profilingFiles(r *Report, d *report.Document) {
 	}
 }
 
-// wholeParts are the parts of the whole suite's summary, those of which no heading of their own says what they are below one.
+// wholeParts are the parts of the whole suite's summary, those of which no heading of their own says what they are
+// below one.
 func wholeParts() []Part {
 	under := func(title string, has func(*Report) bool, add Part) Part {
 		return func(r *Report, d *report.Document) {

@@ -243,8 +243,8 @@ func TheComparisons(r *Report, d *report.Document) {
 	d.Paragraph("off against on within an iteration of %s, in balanced blocks", r.Effects[0].Preset)
 }
 
-// gain says what the speed-up saves of the baseline's time, or adds to it, and whether its interval decides that: "time saved
-// 37.5 % [33.1, 41.0], 60 % faster".
+// gain says what the speed-up saves of the baseline's time, or adds to it, and whether its interval decides that: "time
+// saved 37.5 % [33.1, 41.0], 60 % faster".
 func (c *Comparison) gain() string {
 	time, word, more, change := c.Percent, "saved", "faster", c.Speedup.Value-1
 	if time.Value < 0 {

@@ -214,7 +214,7 @@ func (r *matrixReport) document() *report.Document {
 			cells[7] = report.Optional(at.Scaling, 2, "x")
 		}
 		if c.Folder != "" && c.Error == "" {
-			cells[8] = c.Folder + "/benchmark_report.md"
+			cells[8] = report.Link(c.Folder, c.Folder+"/benchmark_report.md")
 		}
 		t.Add(cells...)
 	}

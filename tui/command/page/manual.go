@@ -1,6 +1,7 @@
 package page
 
 import (
+	_ "embed" // the page's texts
 	"strings"
 	"time"
 
@@ -10,6 +11,11 @@ import (
 
 	"prismtop/tui/keys"
 )
+
+// besides has the sections on what is neither a command nor a key.
+//
+//go:embed manual.md
+var besides string
 
 // Manual returns the manual page of a program: the command line's part is generated from the commands
 // and their flags, the part about keys from the tables of bindings of the screens.
@@ -32,44 +38,17 @@ func Manual(root *cobra.Command, listed []keys.Listing) (string, error) {
 	}
 	doc.Paragraph()
 	doc.Text("A pane that has the keys takes arrows, pgup, pgdown, home, end, and the keys of its view, scale and drawing for itself; its help says what they do there.")
-	doc.Section("Environment")
-	doc.entry("NO_COLOR", "Not empty: no colours.")
-	doc.entry("PRISMTOP_KEY", "A setting, as --set key=value would give it; the key is in capitals.")
-	doc.entry("PRISMTOP_WATCH_BUDGET", "As --watch-budget, where that is not given.")
-	doc.entry("PRISMTOP_NOTIFY", "As --notify, where that is not given.")
-	doc.entry("PRISMTOP_ON_HANGUP", "As --on-hangup, where that is not given.")
-	doc.Section("Files")
-	doc.entry("$XDG_CONFIG_HOME/prismtop/screen.toml",
-		"How the screen was left: panes shown and hidden in each layout, mouse, colours, bandwidth; every start shows the layout everything. A file that cannot be read is left as it is, and the screen says why. Without a screen it is neither read nor written.")
-	doc.entry("$XDG_CONFIG_HOME/prismtop/keys.toml",
-		`Your own keys: a line such as pause = "z" for each, with the name of an action as prismtop help keys lists it.`)
-	doc.entry("$XDG_CONFIG_HOME/prismtop/config.toml", "Settings for all runs, over the preset's; --config none leaves them out. A table such as [cyto] is for one workload.")
-	doc.entry("$XDG_STATE_HOME/prismtop/runs", "A recording of every run (~/.local/state/prismtop/runs without that variable): see prismtop runs, --record, --no-record and --record-limit.")
-	doc.entry("$XDG_STATE_HOME/prismtop/sessions", "The logs of sessions: see prismtop sessions. Their sockets are in $XDG_RUNTIME_DIR/prismtop.")
-	doc.entry("$XDG_STATE_HOME/prismtop/advice-*.json", "What prismtop bench amp found on a machine, which prismtop doctor and the screen quote there.")
-	doc.entry("$XDG_STATE_HOME/prismtop/cyto", "The weights that prismtop cyto leaves for predictions, one file per experiment.")
-	doc.entry("$XDG_STATE_HOME/prismtop/ptycho", "The weights that prismtop ptycho train leaves for inference, one file per network.")
-	doc.Section("After kill -9")
-	doc.Text("A program that is killed cannot give the terminal back: it stays in the alternate screen, without a cursor and without " +
-		"echo. The command reset, typed blindly, brings it back. " +
-		"Ctrl+c, errors and every other signal that ends the program restore it.")
-	doc.Section("Signals")
-	doc.entry("SIGINT, SIGTERM, SIGHUP", "The run ends in order, within a second: the terminal is restored, the summary printed, "+
-		"the reconstruction saved with --save. Exit status 130. A second signal ends the saving too. SIGHUP leaves a run on the screen going where --on-hangup says so, as it does by "+
-		"default in an SSH login.")
-	doc.entry("SIGQUIT, SIGABRT and others upon which Go prints its goroutines", "The live screen restores the terminal (normal screen, "+
-		"cursor, echo, mouse), then the goroutines are printed on standard error. No summary, nothing saved. Exit status 2; 128 and the signal's "+
-		"number, 131 for SIGQUIT, without the goroutines where the terminal has stopped reading.")
-	doc.entry("SIGXCPU", "The live screen restores the terminal. No summary, nothing saved. Exit status 128 and the signal's number, 152 on Linux.")
-	doc.entry("SIGTSTP", "Ctrl+z: stops at the end of an iteration and gives the terminal to the shell; fg goes on.")
-	doc.Section("Exit status")
-	doc.entry("0", "Done.")
-	doc.entry("1", "Failed, or this machine lacks what was asked for: kernels, a device, memory.")
-	doc.entry("2", "The command line or a setting is right on no machine, or a signal made the program print its goroutines.")
-	doc.entry("3", "A comparison cannot tell what --fail-over asks.")
-	doc.entry("4", "bench check has only a reference of another machine.")
-	doc.entry("130", "Interrupted.")
-	doc.entry("131, 152", "Ended by SIGQUIT or SIGXCPU; see Signals.")
+	for part := range strings.SplitSeq(strings.TrimSpace(besides), "\n\n") {
+		switch title, text, _ := strings.Cut(part, "\n"); {
+		case strings.HasPrefix(part, "# "):
+		case strings.HasPrefix(part, "## "):
+			doc.Section(part[len("## "):])
+		case strings.HasPrefix(part, "### "):
+			doc.entry(title[len("### "):], text)
+		default:
+			doc.Text(part)
+		}
+	}
 	text := strings.ReplaceAll(doc.String(), "--", `\-\-`) // hyphens that can be copied
 	return strings.TrimRight(text, "\n") + "\n", nil
 }
