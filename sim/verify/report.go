@@ -8,8 +8,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
+	"prismtop/profiles/report"
 	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
 )
@@ -146,43 +146,33 @@ func WriteJSON(w io.Writer, engine string, reports []Report) error {
 // error, and a verdict for each file and for all. The reasons why files could not
 // be read are left to Failure.
 func WriteText(w io.Writer, engine string, reports []Report) error {
+	var d report.Document
 	arrays := 0
-	for _, r := range reports {
-		if err := r.writeText(w); err != nil {
-			return err
-		}
-		arrays += len(r.Results)
+	for i := range reports {
+		reports[i].describe(&d)
+		arrays += len(reports[i].Results)
 	}
 	verdict := "all within tolerance"
 	if !OK(reports) {
 		verdict = "FAILED: " + faults(totals(reports))
 	}
-	_, err := fmt.Fprintf(w, "%s: %s in %s: %s\n", engine, count(arrays, "array"), count(len(reports), "file"), verdict)
-	return err
+	d.Paragraph("%s: %s in %s: %s", engine, count(arrays, "array"), count(len(reports), "file"), verdict)
+	return d.WriteText(w, 0)
 }
 
-func (r Report) writeText(w io.Writer) error {
+func (r Report) describe(d *report.Document) {
 	if r.Err != "" {
-		_, err := fmt.Fprintf(w, "%s: not read\n\n", visible.Text(r.File))
-		return err
+		d.Paragraph("%s: not read", r.File)
+		return
 	}
-	if _, err := fmt.Fprintf(w, "%s: %s, %s, %d failed\n", visible.Text(r.File), count(len(r.Cases), "case"),
-		count(len(r.Results), "array"), r.Failed()); err != nil {
-		return err
-	}
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "  array\tmax error\tallowed")
+	d.Heading(2, fmt.Sprintf("%s: %s, %s, %d failed", r.File,
+		count(len(r.Cases), "case"), count(len(r.Results), "array"), r.Failed()))
+	t := d.Table("  array", "max error", "allowed", "")
 	for _, result := range r.Results {
 		mark := "ok"
 		if !result.OK {
 			mark = "FAIL"
 		}
-		fmt.Fprintf(table, "  %s\t%v\t%v\t%s\n", visible.Text(result.Array), result.Error, result.Allowed,
-			strings.TrimSpace(mark+"  "+visible.Text(result.Note)))
+		t.Add("  "+result.Array, fmt.Sprint(result.Error), fmt.Sprint(result.Allowed), strings.TrimSpace(mark+"  "+result.Note))
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(w)
-	return err
 }

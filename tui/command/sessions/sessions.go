@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"prismtop/profiles/attach"
 	"prismtop/profiles/export"
+	"prismtop/profiles/report"
 	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
 	"prismtop/tui/command/cli"
@@ -66,17 +66,15 @@ func write(w io.Writer, found []attach.Found) error {
 		_, err := fmt.Fprintln(w, "no session on this machine")
 		return err
 	}
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "session\tstate\tpicture\tprogress\trunning\tscreens\toperated by")
+	t := report.Table{Head: []string{"session", "state", "picture", "progress", "running", "screens", "operated by"}}
 	for _, r := range Rows(found) {
 		if r.Err != "" {
-			fmt.Fprintf(table, "%s\t%s\t–\t–\t–\t–\t%s\n", visible.Text(r.ID), r.State, visible.Text(r.Err))
+			t.Add(r.ID, r.State, "–", "–", "–", "–", r.Err)
 			continue
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", visible.Text(r.ID), visible.Text(r.State), visible.Text(r.Object), visible.Text(r.Progress),
-			r.Running, r.Screens, visible.Text(r.Operator))
+		t.Add(r.ID, r.State, r.Object, r.Progress, r.Running, r.Screens, r.Operator)
 	}
-	return table.Flush()
+	return t.WriteText(w)
 }
 
 // Rows describes sessions as texts.
