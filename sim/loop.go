@@ -27,6 +27,7 @@ type loop struct {
 
 	paused   bool
 	finished bool             // finished until a restart
+	waits    bool             // the task had no iteration yet, and is asked again
 	next     *settings.Values // of the restart; nil for the user's own
 	failure  error            // why the reconstruction diverged, or left nothing although it is complete
 	endedBy  string           // the limit reached by the last iteration; empty for none
@@ -309,13 +310,14 @@ func (l *loop) iterate(cut context.Context) error {
 		rec.Flags |= profiles.Unwatched
 	}
 	outcome, err := l.work.Iterate(cut, rec)
+	l.waits = err == nil && outcome.NoIteration && !outcome.Finished
 	if err != nil && !errors.Is(err, workload.ErrDiverged) {
 		return fmt.Errorf("iteration %d: %w", l.index, err)
 	}
 	switch {
 	case outcome.NoIteration && outcome.Finished:
 		return l.over(cut, &outcome)
-	case outcome.NoIteration:
+	case l.waits:
 		l.grow(outcome.Grown)
 		l.pass(&outcome)
 		return nil

@@ -270,7 +270,7 @@ func (r *Run) Next(ctx context.Context) (rec *profiles.Iteration, done bool, err
 	if r.loop.finished {
 		return nil, true, nil
 	}
-	for before := r.loop.index; r.loop.index == before && !r.loop.finished; { // a task may wait
+	for {
 		stop, err := r.loop.obey(ctx, ctx)
 		if err = r.loop.mend(ctx, err); stop || err != nil {
 			return nil, true, errors.Join(err, ctx.Err())
@@ -278,8 +278,10 @@ func (r *Run) Next(ctx context.Context) (rec *profiles.Iteration, done bool, err
 		if err := r.loop.mend(ctx, r.loop.iterate(ctx)); err != nil {
 			return nil, true, err
 		}
+		if !r.loop.waits {
+			return &r.loop.rec, r.loop.finished, r.loop.failure
+		}
 	}
-	return &r.loop.rec, r.loop.finished, r.loop.failure
 }
 
 // Steps returns the timed steps of the newest iteration if the workload is a
