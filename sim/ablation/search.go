@@ -2,23 +2,34 @@ package ablation
 
 import "slices"
 
-// finding is the result of comparing a size with the best one.
-type finding uint8
+// Finding is the result of comparing a size with the best one.
+type Finding uint8
 
+// The findings.
 const (
-	unknown finding = iota
-	equal
-	ahead // faster, perhaps by no more than counts as equal
-	faster
-	slower
+	unknown Finding = iota
+	Equal
+	Ahead // faster, perhaps by no more than counts as equal
+	Faster
+	Slower
 )
 
-// search goes along a ladder of sizes to the best one. A size found slower than one that was the
+// Ladder returns the batch sizes that a search tries, up to most: powers of two, and what lies between them.
+func Ladder(most int) (all []int) {
+	for n := 1; n <= most; n *= 2 {
+		if all = append(all, n); n >= 2 && n+n/2 <= most {
+			all = append(all, n+n/2)
+		}
+	}
+	return all
+}
+
+// Search goes along a ladder of sizes to the best one. A size found slower than one that was the
 // best is slower than all later ones.
-type search struct {
+type Search struct {
 	sizes []int
 	at    int       // index of the best
-	found []finding // of each size against the best; slower for good
+	found []Finding // of each size against the best; slower for good
 	stage stage
 	rung  int  // index of the size that was compared last in this stage
 	flats int  // sizes in a row that were no faster and no slower
@@ -39,20 +50,20 @@ const (
 // mostFlats is how many sizes in a row may be as fast as the best before the search upwards ends.
 const mostFlats = 2
 
-// newSearch begins at a size, or at the largest one below it.
-func newSearch(sizes []int, from int) search {
+// NewSearch begins at a size, or at the largest one below it.
+func NewSearch(sizes []int, from int) Search {
 	at, ok := slices.BinarySearch(sizes, from)
 	if !ok {
 		at = max(at-1, 0)
 	}
-	return search{sizes: sizes, at: at, rung: at, found: make([]finding, len(sizes))}
+	return Search{sizes: sizes, at: at, rung: at, found: make([]Finding, len(sizes))}
 }
 
-// best returns the best size so far.
-func (s *search) best() int { return s.sizes[s.at] }
+// Best returns the best size so far.
+func (s *Search) Best() int { return s.sizes[s.at] }
 
-// next returns the size to compare with the best; ok is false at the end of the search.
-func (s *search) next() (size int, ok bool) {
+// Next returns the size to compare with the best; ok is false at the end of the search.
+func (s *Search) Next() (size int, ok bool) {
 	for s.stage != over {
 		if i, ok := s.candidate(); ok {
 			s.rung = i
@@ -68,7 +79,7 @@ func (s *search) next() (size int, ok bool) {
 }
 
 // candidate returns the next index of the stage; ok is false at its end.
-func (s *search) candidate() (i int, ok bool) {
+func (s *Search) candidate() (i int, ok bool) {
 	last := len(s.sizes) - 1
 	switch s.stage {
 	case goingUp:
@@ -96,31 +107,31 @@ func (s *search) candidate() (i int, ok bool) {
 }
 
 // enter begins a stage at the best size.
-func (s *search) enter(next stage) { s.stage, s.rung, s.flats = next, s.at, 0 }
+func (s *Search) enter(next stage) { s.stage, s.rung, s.flats = next, s.at, 0 }
 
-// learn takes the result of comparing the size of the newest next.
-func (s *search) learn(f finding) {
+// Learn takes the result of comparing the size of the newest next.
+func (s *Search) Learn(f Finding) {
 	s.found[s.rung] = f
 	s.apply(f)
 }
 
 // apply goes on from a finding about the size at rung.
-func (s *search) apply(f finding) {
+func (s *Search) apply(f Finding) {
 	switch {
-	case f == faster || f == ahead:
+	case f == Faster || f == Ahead:
 		for i := range s.found { // equal to a slower one
-			if s.found[i] != slower {
+			if s.found[i] != Slower {
 				s.found[i] = unknown
 			}
 		}
-		if f == faster {
-			s.found[s.at] = slower
+		if f == Faster {
+			s.found[s.at] = Slower
 		} else {
 			s.found[s.at] = unknown
 		}
 		s.at, s.moved, s.flats = s.rung, s.moved || s.stage == goingUp, 0
-	case s.stage == nearBelow && f == equal: // goes on below it
-	case s.stage == goingUp && f == equal:
+	case s.stage == nearBelow && f == Equal: // goes on below it
+	case s.stage == goingUp && f == Equal:
 		s.flats++
 	case s.stage == goingUp:
 		s.flats = mostFlats
@@ -130,15 +141,15 @@ func (s *search) apply(f finding) {
 }
 
 // flat returns the sizes around the best that are as fast as far as is known.
-func (s *search) flat() (low, high int) {
+func (s *Search) flat() (low, high int) {
 	from, to := s.at, s.at
-	for i := s.at - 1; i >= 0 && s.found[i] != slower; i-- {
-		if s.found[i] == equal {
+	for i := s.at - 1; i >= 0 && s.found[i] != Slower; i-- {
+		if s.found[i] == Equal {
 			from = i
 		}
 	}
-	for i := s.at + 1; i < len(s.found) && s.found[i] != slower; i++ {
-		if s.found[i] == equal {
+	for i := s.at + 1; i < len(s.found) && s.found[i] != Slower; i++ {
+		if s.found[i] == Equal {
 			to = i
 		}
 	}
@@ -146,7 +157,12 @@ func (s *search) flat() (low, high int) {
 }
 
 // choice returns the smallest size that is as fast as the best.
-func (s *search) choice() int {
+func (s *Search) choice() int {
 	low, _ := s.flat()
 	return low
+}
+
+// Near returns the sizes around the best, as many rungs away at most.
+func (s *Search) Near(rungs int) []int {
+	return s.sizes[max(s.at-rungs, 0):min(s.at+rungs+1, len(s.sizes))]
 }

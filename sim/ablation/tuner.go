@@ -37,15 +37,8 @@ var tunerLooks = []int{12, 16, 22, 30, 42, 60, 85, 120}
 
 const tunerMiss = 0.0005
 
-// ladder are the batch sizes that are tried: powers of two, and what lies between them.
-var ladder = func() (all []int) {
-	for n := 1; n <= 1<<12; n *= 2 {
-		if all = append(all, n); n >= 2 {
-			all = append(all, n+n/2)
-		}
-	}
-	return all
-}()
+// mostTuned is the largest batch size that is tried.
+const mostTuned = 6 << 10
 
 // Tuner searches the batch size of the most items a second while a run goes on. It compares the
 // best size so far with a neighbour, in pairs of blocks whose order a coin decides, as in a Schedule,
@@ -57,7 +50,7 @@ type Tuner struct {
 	options TunerOptions
 	base    settings.Values
 	from    int
-	search  search
+	search  Search
 	rows    []row
 	refused string // why the largest size that was considered cannot be
 
@@ -86,7 +79,7 @@ func NewTuner(base settings.Values, o TunerOptions) *Tuner {
 		random: rand.New(rand.NewPCG(o.Seed, 0x5eed)),
 	}
 	var sizes []int
-	for _, n := range slices.Sorted(slices.Values(append([]int{t.from}, ladder...))) {
+	for _, n := range slices.Sorted(slices.Values(append([]int{t.from}, Ladder(mostTuned)...))) {
 		if slices.Contains(sizes, n) {
 			continue
 		}
@@ -103,14 +96,14 @@ func NewTuner(base settings.Values, o TunerOptions) *Tuner {
 		t.End("no batch size can be used: " + t.refused)
 		return t
 	}
-	t.search = newSearch(sizes, t.from)
+	t.search = NewSearch(sizes, t.from)
 	t.advance()
 	return t
 }
 
 // advance begins the next comparison, or ends the search.
 func (t *Tuner) advance() {
-	candidate, ok := t.search.next()
+	candidate, ok := t.search.Next()
 	if !ok {
 		t.candidate = 0
 		t.End(t.verdict())
@@ -119,7 +112,7 @@ func (t *Tuner) advance() {
 	t.candidate, t.pairs = candidate, 0
 	t.beginPair()
 	var errs [2]error
-	t.values[0], errs[0] = t.options.Values(t.search.best())
+	t.values[0], errs[0] = t.options.Values(t.search.Best())
 	t.values[1], errs[1] = t.options.Values(candidate)
 	for _, err := range errs {
 		if err != nil { // which could be at the start
@@ -127,7 +120,7 @@ func (t *Tuner) advance() {
 		}
 	}
 	t.rows = append(t.rows, row{AblationRow: profiles.AblationRow{
-		Key: settings.BatchSize, Off: strconv.Itoa(t.search.best()), On: strconv.Itoa(candidate), Sequential: true,
+		Key: settings.BatchSize, Off: strconv.Itoa(t.search.Best()), On: strconv.Itoa(candidate), Sequential: true,
 		Effect: math.NaN(), Low: math.Inf(-1), High: math.Inf(1), Quality: math.NaN(), QualityLow: math.Inf(-1),
 		QualityHigh: math.Inf(1),
 	}})
@@ -210,7 +203,7 @@ func (t *Tuner) judge(r *row) {
 	if f == unknown {
 		return
 	}
-	t.search.learn(f)
+	t.search.Learn(f)
 	r.Final = true
 	t.advance()
 }
@@ -218,23 +211,23 @@ func (t *Tuner) judge(r *row) {
 // found is what an interval of the logarithm of the candidate's time over the best's says. A smaller
 // size need only be slower by FlatWithin at most to be preferred, and a larger one that is faster by no more
 // than that is not; without a decision at the last look, the best stays.
-func (t *Tuner) found(c stats.Centre, last bool) finding {
-	flat, larger := math.Log1p(profiles.FlatWithin), t.candidate > t.search.best()
+func (t *Tuner) found(c stats.Centre, last bool) Finding {
+	flat, larger := math.Log1p(profiles.FlatWithin), t.candidate > t.search.Best()
 	zero := stats.Zero(0).Judge(c.Low, c.High)
 	least, most := stats.AtLeast(-flat).Judge(c.Low, c.High), stats.AtMost(flat).Judge(c.Low, c.High)
 	switch {
 	case larger && zero == stats.Above, most == stats.Above:
-		return slower
+		return Slower
 	case larger && least == stats.Within, !larger && zero != stats.Below && most == stats.Within:
-		return equal
+		return Equal
 	case least == stats.Below:
-		return faster
+		return Faster
 	case zero == stats.Below:
-		return ahead
+		return Ahead
 	case last && larger:
-		return equal
+		return Equal
 	case last:
-		return slower
+		return Slower
 	}
 	return unknown
 }
@@ -304,7 +297,7 @@ func (t *Tuner) View() *profiles.Ablation {
 	v.Base, v.Rounds, v.Groups = t.base, tunerLooks[len(tunerLooks)-1], tunerLooks[len(tunerLooks)-1]
 	v.Tuning = &profiles.Tuning{From: t.from, Best: t.from, Refused: t.refused}
 	if t.search.sizes != nil {
-		v.Tuning.Best, v.Tuning.Candidate = t.search.best(), t.candidate
+		v.Tuning.Best, v.Tuning.Candidate = t.search.Best(), t.candidate
 		v.Tuning.FlatFrom, v.Tuning.FlatTo = t.search.flat()
 	}
 	if _, ok := t.Chosen(); ok {

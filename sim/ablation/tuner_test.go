@@ -133,7 +133,7 @@ func TestFalseChoicesAreBounded(t *testing.T) {
 		"flat":    {item: overhead(0, 5e6), most: 512, noise: 0.08, from: 32},
 	} {
 		best := math.Inf(1)
-		for _, n := range ladder {
+		for _, n := range Ladder(mostTuned) {
 			if n <= b.most {
 				best = min(best, b.item(n))
 			}

@@ -8,45 +8,50 @@ import (
 	"slices"
 
 	"prismtop/profiles/stats"
+	"prismtop/sim/ablation"
 )
 
-// search looks for the fastest batch size: doubled sizes up to MostAdaptive, until memory
-// ends or throughput has fallen twice, and sizes between the fastest and its neighbours. It
-// returns those to be measured: the fastest doubled size, its neighbours and the sizes between.
+// search looks for the fastest batch size up to MostAdaptive, as the auto-tuner of a run does but by a trial of each
+// size. It returns those to be measured: the fastest and the sizes around it.
 func (s *Sweep) search(ctx context.Context) (found []int, err error) {
 	const least = 0.8 // of the fastest, below which throughput has fallen
 	rates := map[int]float64{}
 	probe := func(b int) error {
+		if _, known := rates[b]; known {
+			return nil
+		}
 		s.progress(fmt.Sprintf("search, batch size %d", b))
 		out, err := s.try(ctx, b, "search", -1)
+		rates[b] = 0
 		if err == nil && out.Status == Success {
 			run := &out.Result.Runs[0]
 			rates[b] = float64(run.Images) / run.Seconds.Predict
 		}
 		return err
 	}
-	best, fallen := 0, 0
-	for b := 1; b <= MostAdaptive && fallen < 2; b *= 2 {
+	of := ablation.NewSearch(ablation.Ladder(MostAdaptive), 1)
+	for b, more := of.Best(), true; more; b, more = of.Next() {
 		if err := probe(b); err != nil {
 			return nil, err
 		}
-		switch {
-		case rates[b] == 0:
-			fallen = 2
-		case best == 0 || rates[b] > rates[best]:
-			best, fallen = b, 0
-		case rates[b] < least*rates[best]:
-			fallen++
+		switch best := rates[of.Best()]; {
+		case b == of.Best():
+		case rates[b] > best:
+			of.Learn(ablation.Ahead)
+		case rates[b] == 0 || rates[b] < least*best:
+			of.Learn(ablation.Slower)
+		default:
+			of.Learn(ablation.Equal)
 		}
 	}
-	for _, b := range []int{best / 2, best * 3 / 4, best, best * 3 / 2, best * 2} {
-		if b > 0 && b <= MostAdaptive && s.sizes[b] == nil {
-			if err := probe(b); err != nil {
-				return nil, err
-			}
+	for _, b := range of.Near(2) {
+		if err := probe(b); err != nil {
+			return nil, err
 		}
-		if rates[b] > 0 && !slices.Contains(found, b) {
+		if rates[b] > 0 {
 			found = append(found, b)
+		} else if b > of.Best() { // larger ones need more memory still
+			break
 		}
 	}
 	return found, nil

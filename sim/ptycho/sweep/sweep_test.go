@@ -374,10 +374,10 @@ func TestTheSearchMeasuresAroundTheFastest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []int{5, 8, 12, 16, 24, 32}; !slices.Equal(r.Measured(), want) {
+	if want := []int{5, 12, 16, 24, 32, 48}; !slices.Equal(r.Measured(), want) {
 		t.Errorf("measured %v, want %v", r.Measured(), want)
 	}
-	if want := []int{1, 2, 4, 5, 8, 12, 16, 24, 32, 64, 128}; !slices.Equal(r.Sizes(), want) {
+	if want := []int{1, 3, 5, 6, 8, 12, 16, 24, 32, 48}; !slices.Equal(r.Sizes(), want) {
 		t.Errorf("tried %v, want %v", r.Sizes(), want)
 	}
 	if n := r.Of(24).ImagesPerS.N; n != 5 {
@@ -386,7 +386,7 @@ func TestTheSearchMeasuresAroundTheFastest(t *testing.T) {
 	p = &planted{groupMS: overhead, groupMB: 1}
 	o = options(p, 1)
 	o.Adaptive, o.Limit = true, 20e6
-	if r, err = Run(t.Context(), o); err != nil || !slices.Equal(r.Sizes(), []int{1, 2, 4, 8, 12, 16, 24, 32}) || r.Of(32).Status != OutOfMemory {
+	if r, err = Run(t.Context(), o); err != nil || !slices.Equal(r.Sizes(), []int{1, 3, 6, 8, 12, 16, 24}) || r.Of(24).Status != OutOfMemory {
 		t.Errorf("%v, %v", r.Sizes(), err)
 	}
 }
