@@ -16,6 +16,7 @@ const alignment = 256
 // footprint is what the backend holds, in bytes.
 type footprint struct {
 	allocated int64 // on the device
+	most      int64 // the most of it since ResetPeak
 	pinned    int64 // page-locked memory of the host
 	context   int64 // what the driver took on the device for the context; 0 if that was not measured
 	kernels   int64 // likewise for kernels and graphs; what the driver reserves for itself is in neither
@@ -106,8 +107,15 @@ func (b *Backend) allocate(bytes int64, purpose string) (driver.Pointer, error) 
 		return 0, b.check("memory for "+purpose, err)
 	}
 	b.counts.allocated += bytes
+	b.counts.most = max(b.counts.most, b.counts.allocated)
 	return p, nil
 }
+
+// PeakMemory returns the memory that is allocated on the device, and the most since the last ResetPeak.
+func (b *Backend) PeakMemory() (allocated, most int64) { return b.counts.allocated, b.counts.most }
+
+// ResetPeak makes the memory that is allocated now the most.
+func (b *Backend) ResetPeak() { b.counts.most = b.counts.allocated }
 
 // free frees memory; 0 is ignored.
 func (b *Backend) free(p driver.Pointer, bytes int64) {

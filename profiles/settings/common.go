@@ -33,3 +33,10 @@ func Deciding(group string) Entry {
 		Live().Limit().Called("a press decides", '@').
 		Press("@", MoveNext, "what a press decides")
 }
+
+// Computing declares the setting that says where a workload is computed that GPUs have kernels for.
+func Computing(group string) Entry {
+	return Text(group, Device, "where it is computed; auto is the GPU if there is one, cuda:1 the second GPU",
+		"auto", "cpu", "cuda", "cuda:1", "cuda:2", "cuda:3", "cuda:4", "cuda:5", "cuda:6", "cuda:7").
+		Live().Called("device", 'U').Press("U", MoveToggle, "device: CPU, GPU")
+}

@@ -66,6 +66,15 @@ func (v Variables) Restore(c *checkpoint.Checkpoint) error {
 	return nil
 }
 
+// Write writes arrays by their names.
+func (v Variables) Write(arrays []checkpoint.Array) {
+	for i := range arrays {
+		if at, ok := v.Model.Index(arrays[i].Name); ok {
+			v.State.Write(at, arrays[i].Float32)
+		}
+	}
+}
+
 // WeightsOf fills in weights, of which names and shapes are given, from a checkpoint whose arrays
 // have the same names.
 func WeightsOf(c *checkpoint.Checkpoint, all []weights.Tensor) ([]weights.Tensor, error) {

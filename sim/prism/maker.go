@@ -89,10 +89,8 @@ func (m Maker) Reads(v settings.Values) bool {
 func (m Maker) Check(v settings.Values, key string) error {
 	switch key {
 	case settings.Device:
-		if device := v.Text(key); device != "cpu" && device != "auto" {
-			if err := workload.CheckDevice(v, m.GPUReason(device)); err != nil {
-				return err
-			}
+		if err := workload.CheckDevice(v, m.GPUReason); err != nil {
+			return err
 		}
 		return m.checkAMP(v)
 	case "amp":

@@ -146,9 +146,7 @@ var Table = settings.NewTable("prism", joined,
 	settings.Switch(groupComputing, "layer_profile", "show the layer that takes longest, beside what this machine can do at most").
 		Live().Called("layer profile", 'y').Press("y", settings.MoveNext, "profile of the layers"),
 	settings.Deciding(groupComputing),
-	settings.Text(groupComputing, "device", "where it is computed; auto is the GPU if there is one, cuda:1 the second GPU",
-		"auto", "cpu", "cuda", "cuda:1", "cuda:2", "cuda:3", "cuda:4", "cuda:5", "cuda:6", "cuda:7").
-		Live().Called("device", 'U').Press("U", settings.MoveToggle, "device: CPU, GPU"),
+	settings.Computing(groupComputing),
 	settings.Integer(groupComputing, "seed", "", "seed of weights, noise and random sampling", 0, settings.MaxInteger).Fixed("the first weights and the noise came from it"),
 	settings.Switch(groupComputing, "faithful", "keep PRISM's defects, which prismtop docs faithful lists").Fixed("it takes part in the preparation"),
 ).As(settings.Roles{

@@ -81,6 +81,21 @@ type DeviceHolder interface {
 	DeviceMemory() profiles.DeviceMemory
 }
 
+// OwnMemory reports whether a device has memory of its own.
+func OwnMemory(d Device) bool {
+	_, holds := d.(DeviceHolder)
+	return holds
+}
+
+// PeakHolder is a DeviceHolder that knows the most memory which it had allocated at once, in bytes.
+type PeakHolder interface {
+	// PeakMemory returns what is allocated now, and the most since the last ResetPeak.
+	PeakMemory() (allocated, most int64)
+
+	// ResetPeak makes what is allocated now the most.
+	ResetPeak()
+}
+
 // Comparer is a task whose result can be compared with the truth.
 type Comparer interface {
 	// Quality returns the occasionally measured series for the newest result.
@@ -366,11 +381,15 @@ func (e *LackingError) Unwrap() error { return e.Err }
 // NoKernels is why a workload whose operators the CPU alone has kernels for is not computed on a GPU.
 const NoKernels = "this workload's operators have no CUDA kernels"
 
-// CheckDevice returns a LackingError about the setting of the device if that is a GPU and none can be
-// used for the reason given, empty if one can.
-func CheckDevice(v settings.Values, reason string) error {
+// CheckDevice returns a LackingError about the setting of the device if that is a GPU which cannot be used. The reason is given by
+// a function, which may wait for the driver; empty if the GPU can be used.
+func CheckDevice(v settings.Values, gpuReason func(device string) string) error {
 	device := v.Text(settings.Device)
-	if device == "cpu" || device == "auto" || device == "" || reason == "" {
+	if device == "cpu" || device == "auto" || device == "" {
+		return nil
+	}
+	reason := gpuReason(device)
+	if reason == "" {
 		return nil
 	}
 	return &settings.KeyError{Key: settings.Device, Err: &LackingError{fmt.Errorf("device = %s: %s; use auto or cpu",

@@ -8,6 +8,7 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/sim/cpu"
 	"prismtop/sim/cpu/host"
+	"prismtop/sim/learning"
 	"prismtop/sim/nn"
 	"prismtop/sim/optics"
 	"prismtop/sim/prism"
@@ -111,7 +112,21 @@ func openTraining(s *training.Settings) (training.Device, error) {
 	return training.Device{Backend: processor, Metrics: measures.Metrics()}, nil
 }
 
-// openProcessor starts the backend of a workload without a host, which no GPU computes.
+// openNetwork starts the device of a workload without a host.
+func (d Devices) openNetwork(v settings.Values) (learning.Device, error) {
+	processor, err := openProcessor(v)
+	if err != nil {
+		return learning.Device{}, err
+	}
+	return d.start(processor, v.Text(settings.Device))
+}
+
+// start returns the device of a value of the setting, beside the processor's backend.
+func (d Devices) start(processor nn.Backend, device string) (learning.Device, error) {
+	return learning.Start(processor, device, func(device string) (nn.Backend, string, error) { return d.open(device, processor) }, d.resolve)
+}
+
+// openProcessor starts the processor's backend of a workload without a host.
 func openProcessor(v settings.Values) (nn.Backend, error) {
 	backend, err := cpu.New(cpu.Options{Threads: v.Int(settings.Threads), Kernels: v.Text("kernels")})
 	if err != nil {
