@@ -31,6 +31,7 @@ type replica struct {
 	rate      nn.BufferID
 	image     nn.BufferID
 	target    nn.BufferID
+	fallible  nn.Fallible // of a device that can fail; else nil
 	err       chan error
 }
 
@@ -66,6 +67,7 @@ func NewReplicas(ctx context.Context, n *Network, backends []nn.Backend, state n
 	}
 	for i, b := range backends {
 		p := &replica{state: state, plan: plan, err: make(chan error, 1)}
+		p.fallible, _ = b.(nn.Fallible)
 		r.replicas = append(r.replicas, p)
 		if i > 0 {
 			p.state, err = b.NewState(ctx, n.model.Variables())
@@ -158,10 +160,10 @@ func (r *Replicas) Forward(ctx context.Context, image, target []float32) (loss f
 	err = r.each(func(i int, p *replica) error {
 		p.exe.Write(p.image, image[i*size:][:size])
 		p.exe.Write(p.target, target[i*size:][:size])
-		if err := p.exe.Run(ctx, nn.SegmentForward); err != nil {
+		if err := run(ctx, p.exe, nn.SegmentForward); err != nil {
 			return err
 		}
-		return p.exe.Run(ctx, nn.SegmentEvaluate)
+		return run(ctx, p.exe, nn.SegmentEvaluate)
 	})
 	if err != nil {
 		return 0, err
@@ -187,7 +189,7 @@ func (r *Replicas) Mean(output string) float64 {
 // which all of them then have.
 func (r *Replicas) Backward(ctx context.Context) error {
 	err := r.each(func(i int, p *replica) error {
-		if err := p.exe.Run(ctx, nn.SegmentUpdate); err != nil {
+		if err := run(ctx, p.exe, nn.SegmentUpdate); err != nil {
 			return err
 		}
 		for k, v := range r.gradients {
@@ -222,21 +224,39 @@ func (r *Replicas) Backward(ctx context.Context) error {
 func (r *Replicas) Update(ctx context.Context, rate float64) error {
 	return r.each(func(_ int, p *replica) error {
 		p.adam.Write(p.rate, []float32{float32(rate)})
-		return p.adam.Run(ctx, nn.SegmentUpdate)
+		return run(ctx, p.adam, nn.SegmentUpdate)
 	})
+}
+
+// run executes a segment and waits for the device.
+func run(ctx context.Context, exe nn.Executable, s nn.Segment) error {
+	err := exe.Run(ctx, s)
+	if beside, ok := exe.(nn.Detailer); ok && err == nil {
+		err = beside.Settle(ctx)
+	}
+	return err
 }
 
 // each runs a function for all replicas at the same time, and returns the first
 // replica's error.
 func (r *Replicas) each(do func(i int, p *replica) error) (first error) {
 	for i, p := range r.replicas[1:] {
-		go func() { p.err <- do(i+1, p) }()
+		go func() { p.err <- p.checked(i+1, do) }()
 	}
-	first = do(0, r.replicas[0])
+	first = r.replicas[0].checked(0, do)
 	for _, p := range r.replicas[1:] {
 		if err := <-p.err; first == nil {
 			first = err
 		}
 	}
 	return first
+}
+
+// checked runs a function, and returns an error that its device could not return.
+func (p *replica) checked(i int, do func(i int, p *replica) error) error {
+	err := do(i, p)
+	if err == nil && p.fallible != nil {
+		err = p.fallible.Failure()
+	}
+	return err
 }

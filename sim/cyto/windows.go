@@ -61,6 +61,9 @@ type Windows struct {
 	weights []float32
 	logits  []float32
 	spent   Spent
+
+	beside   nn.Detailer // of a device that computes beside the host; else nil
+	fallible nn.Fallible // of one that can fail; else nil
 }
 
 // Spent is the time of the parts of a prediction.
@@ -83,8 +86,20 @@ func NewWindows(ctx context.Context, n *Network, backend nn.Backend, state nn.St
 		return nil, fmt.Errorf("cyto windows: %w", err)
 	}
 	weights := WindowWeights(o.Sides)
-	return &Windows{plan: plan, exe: exe, sides: o.Sides, batch: o.Batch, weights: weights,
-		logits: make([]float32, o.Batch*len(weights))}, nil
+	w := &Windows{plan: plan, exe: exe, sides: o.Sides, batch: o.Batch, weights: weights,
+		logits: make([]float32, o.Batch*len(weights))}
+	w.beside, _ = exe.(nn.Detailer)
+	w.fallible, _ = backend.(nn.Fallible)
+	return w, nil
+}
+
+// Detail switches the timing of every step on or off, on a device that computes beside the host; see nn.Detailer.
+// beside is false on one that always times them.
+func (w *Windows) Detail(on bool) (beside bool) {
+	if w.beside != nil {
+		w.beside.Detail(on)
+	}
+	return w.beside != nil
 }
 
 // Close frees the plan's memory.
@@ -170,12 +185,21 @@ func (w *Windows) add(ctx context.Context, image, sum, total Image, places [][3]
 	}
 	copied := time.Now()
 	w.spent.ToDevice += copied.Sub(began)
-	if err := w.exe.Run(ctx, nn.SegmentForward); err != nil {
+	err := w.exe.Run(ctx, nn.SegmentForward)
+	if err == nil && w.beside != nil {
+		err = w.beside.Settle(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	w.spent.Forward += time.Since(copied)
 	output, _ := w.plan.Output(LogitsOutput)
 	w.exe.Read(output, w.logits)
+	if w.fallible != nil {
+		if err := w.fallible.Failure(); err != nil {
+			return err
+		}
+	}
 	for i, at := range places {
 		for row := range w.sides[0] * w.sides[1] {
 			z, y := at[0]+row/w.sides[1], at[1]+row%w.sides[1]

@@ -47,8 +47,8 @@ var All = []Workload{
 	{curve.Presets(), curve.Schema, func(Devices) workload.Maker { return curve.Maker{} }, nil, nil, true, "this workload computes on no device"},
 	{training.Presets(), training.Schema, func(Devices) workload.Maker { return ptychoTraining() }, training.Suffixes, nil, false, workload.NoKernels},
 	{inference.Presets(), inference.Schema, func(Devices) workload.Maker { return Ptycho() }, inference.Suffixes, always("an inference of ptycho"), false, workload.NoKernels},
-	{benchmark.Presets(), benchmark.Schema, func(Devices) workload.Maker { return CytoTasks() }, nil, always("a list of tasks"), true, workload.NoKernels},
-	{experiment.Presets(), experiment.Schema, func(Devices) workload.Maker { return Cyto() }, experiment.Suffixes, predictions, false, workload.NoKernels},
+	{benchmark.Presets(), benchmark.Schema, func(d Devices) workload.Maker { return CytoTasks(d) }, nil, always("a list of tasks"), true, ""},
+	{experiment.Presets(), experiment.Schema, func(d Devices) workload.Maker { return Cyto(d) }, experiment.Suffixes, predictions, false, ""},
 }
 
 // Add adds a workload that is known at run time only, of which this process has one run. It must be called before that
@@ -98,9 +98,9 @@ func Ptycho() inference.Maker {
 }
 
 // Cyto makes trainings of CytoDL's network, and predictions with it.
-func Cyto() experiment.Maker {
-	return experiment.Maker{Open: openProcessor, Kernels: cpu.CheckKernels, Trained: experiment.TrainedPath}
+func Cyto(d Devices) experiment.Maker {
+	return experiment.Maker{Open: d.openNetwork, Kernels: cpu.CheckKernels, GPUReason: d.gpuReason, Trained: experiment.TrainedPath}
 }
 
 // CytoTasks makes runs of lists of CytoDL's tasks.
-func CytoTasks() benchmark.Maker { return benchmark.Maker{Experiments: Cyto()} }
+func CytoTasks(d Devices) benchmark.Maker { return benchmark.Maker{Experiments: Cyto(d)} }

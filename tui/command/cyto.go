@@ -118,8 +118,8 @@ func withRepository(flags *pflag.FlagSet, v settings.Values) error {
 }
 
 // maker makes runs that report their results here.
-func (t *cytoTasks) maker(workloads.Devices) workload.Maker {
-	m := workloads.CytoTasks()
+func (t *cytoTasks) maker(d workloads.Devices) workload.Maker {
+	m := workloads.CytoTasks(d)
 	m.Report = func(results []tasks.Result) { t.results = results }
 	m.Lost = func(err error) { t.lost = errors.Join(t.lost, err) }
 	return m

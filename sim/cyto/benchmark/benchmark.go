@@ -77,13 +77,8 @@ func (Maker) SameInputs(a, b settings.Values) bool {
 // Reads returns true: a list is checked before anything runs.
 func (Maker) Reads(settings.Values) bool { return true }
 
-// Check returns an error if this machine does not have the kernels.
-func (m Maker) Check(v settings.Values, key string) error {
-	if key == "kernels" {
-		return m.Experiments.Check(v, key)
-	}
-	return nil
-}
+// Check returns an error if this machine does not have the device or the kernels.
+func (m Maker) Check(v settings.Values, key string) error { return m.Experiments.Check(v, key) }
 
 // FitsBeside returns false: the tasks of a list end before those of another begin, so that
 // times are of one at a time.
@@ -97,13 +92,17 @@ func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (
 	if err != nil {
 		return nil, err
 	}
-	backend, err := m.Experiments.Open(base)
+	processor, err := base.Set(settings.Device, "cpu")
 	if err != nil {
 		return nil, err
 	}
-	defer backend.Close()
+	on, err := m.Experiments.Open(processor)
+	if err != nil {
+		return nil, err
+	}
+	defer on.Close()
 	b := &benchmark{
-		maker: m, values: v, name: list.name, list: list.list, device: device{backend.Kernels(), backend.Threads()},
+		maker: m, values: v, name: list.name, list: list.list, device: device{on.Backend.Kernels(), on.Backend.Threads()},
 		rounds: make([][]tasks.Round, len(list.list)), states: make([]profiles.TaskState, len(list.list)),
 		ended: make([]*trial, len(list.list)),
 	}
@@ -135,7 +134,7 @@ func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (
 	return b, nil
 }
 
-// device is what the tasks are computed on.
+// device is the processor, on which the tasks are computed whose trainer is no GPU.
 type device struct {
 	kernels string
 	threads int
@@ -188,8 +187,13 @@ func (b *benchmark) Info() profiles.RunInfo {
 	}
 }
 
-// Device returns the device of the tasks.
-func (b *benchmark) Device() workload.Device { return b.device }
+// Device returns the device of the task under way, the processor between two.
+func (b *benchmark) Device() workload.Device {
+	if b.trial != nil && len(b.trial.cards) > 0 {
+		return b.trial.cards[0]
+	}
+	return b.device
+}
 
 // Apply follows live settings.
 func (b *benchmark) Apply(_ context.Context, v settings.Values) error {
@@ -331,10 +335,7 @@ func (b *benchmark) results() (all []tasks.Result) {
 			r.Success, r.Error = false, &why
 		}
 		if u.total > 0 {
-			r.Device = fmt.Sprintf("cpu %s ×%d", b.device.kernels, b.device.threads)
-			if n := u.values.Int("replicas"); n > 1 {
-				r.Device += fmt.Sprintf(", %d replicas", n)
-			}
+			r.Device = u.on
 		}
 		if u.values.Table() != nil {
 			r.Settings = map[string]string{}

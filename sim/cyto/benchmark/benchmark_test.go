@@ -57,7 +57,7 @@ type worked struct {
 func work(t testing.TB, v settings.Values) (w worked) {
 	t.Helper()
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	maker := benchmark.Maker{Experiments: workloads.Cyto(), Report: func(r []tasks.Result) { w.results = r }}
+	maker := benchmark.Maker{Experiments: workloads.Cyto(workloads.Devices{}), Report: func(r []tasks.Result) { w.results = r }}
 	events := stream.New(1 << 12)
 	follow := events.Follow()
 	r, err := sim.New(t.Context(), sim.Options{Maker: maker, Settings: v, Stream: events})

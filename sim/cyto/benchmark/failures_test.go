@@ -43,7 +43,7 @@ func TestFailedTasks(t *testing.T) {
 	if w.err != nil || !slices.Equal(states(w.newest), []profiles.TaskState{done, unavailable, waiting, waiting, waiting}) || len(w.results) != 2 {
 		t.Errorf("%v, %v, %d results", w.err, states(w.newest), len(w.results))
 	}
-	if why := w.newest.List[1].Why; !strings.Contains(why, "trainer gpu is not available: this workload's operators have no CUDA kernels") {
+	if why := w.newest.List[1].Why; !strings.Contains(why, "trainer gpu is not available: this program has no backend for GPUs") {
 		t.Errorf("why: %s", why)
 	}
 	if !strings.Contains(w.log, "1 of 5 tasks done, 1 unavailable, 3 not run after a failed one") {
@@ -97,7 +97,7 @@ func TestAListIsCheckedFirst(t *testing.T) {
 func TestCancelledTasks(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	var results []tasks.Result
-	maker := benchmark.Maker{Experiments: workloads.Cyto(), Report: func(r []tasks.Result) { results = r }}
+	maker := benchmark.Maker{Experiments: workloads.Cyto(workloads.Devices{}), Report: func(r []tasks.Result) { results = r }}
 	v := configured(t, "tasks="+list(t, trainingHeader, "main,im2im/segmentation,cpu,9,2,"+tiny, "phase3,im2im/segmentation,cpu,1,2,"+tiny, "main,im2im/labelfree,cpu,1,2,"+tiny))
 	r, err := sim.New(t.Context(), sim.Options{Maker: maker, Settings: v, Stream: stream.New(1 << 10)})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"prismtop/profiles/inputfile"
@@ -15,7 +16,6 @@ import (
 	"prismtop/sim/cyto/experiment"
 	"prismtop/sim/cyto/tasks"
 	"prismtop/sim/cyto/tasks/branches"
-	"prismtop/sim/workload"
 )
 
 // lists are the lists of tasks that run without a file of the user's.
@@ -77,6 +77,11 @@ func (m Maker) readList(ctx context.Context, v settings.Values) (Inputs, error) 
 	if err != nil {
 		return in, err
 	}
+	if v.Text(listKey) == "" && strings.HasPrefix(v.Text(settings.Device), "cuda") {
+		for i := range in.list {
+			in.list[i].Trainer = tasks.GPU
+		}
+	}
 	if len(in.list) > mostTasks {
 		return in, fmt.Errorf("%s: %d tasks: must be at most %d", path, len(in.list), mostTasks)
 	}
@@ -118,7 +123,7 @@ func experiments(v settings.Values) (settings.Values, error) {
 }
 
 // of returns the settings of a task, whose predictions go to a folder unless that is empty; those of its trainer come
-// from onProcessor.
+// from onTrainer.
 func of(base settings.Values, t *tasks.Task, folder string) (settings.Values, error) {
 	v := base
 	for _, s := range t.Settings() {
@@ -161,29 +166,97 @@ type unavailableError struct{ reason string }
 func (e unavailableError) Error() string { return e.reason }
 
 // simulated is the number of replicas of the trainer ddp_sim, and of ddp without GPUs.
-const simulated = "2"
+const simulated = 2
 
-// onProcessor returns the settings of a task on the processor, and a warning if its trainer names a GPU.
-func onProcessor(v settings.Values, trainer string, fallback bool) (on settings.Values, warning string, err error) {
-	replicas := "1"
+// onTrainer returns the settings of a task on the device of its trainer, and a warning if that is the processor in
+// place of a GPU. wanted is the setting device of the list.
+func (m Maker) onTrainer(v settings.Values, trainer, wanted string, fallback bool) (
+	on settings.Values, warning string, err error,
+) {
+	device, replicas := "cpu", 1
 	switch trainer {
 	case tasks.DDPSim:
 		replicas = simulated
 	case tasks.GPU, tasks.DDP:
-		if !fallback {
-			return v, "", unavailableError{fmt.Sprintf("trainer %s is not available: %s; its time would not be that of a processor: trainer cpu, or --cpu-fallback, which is labelled", trainer, workload.NoKernels)}
+		first, count, reason := m.cards(wanted)
+		if reason == "" && trainer == tasks.DDP {
+			count, reason = divided(v.Int("batch"), first, count, m.Experiments.GPUReason)
 		}
-		warning = fmt.Sprintf("trainer %s is not available: %s; computed on the processor", trainer, workload.NoKernels)
-		if trainer == tasks.DDP {
-			replicas = simulated
+		switch {
+		case reason == "":
+			if device = card(first); trainer == tasks.DDP {
+				replicas = count
+			}
+		case !fallback:
+			return v, "", unavailableError{fmt.Sprintf("trainer %s is not available: %s; its time would not be that of a "+
+				"processor: trainer cpu, or --cpu-fallback, which is labelled", trainer, reason)}
+		default:
+			warning = fmt.Sprintf("trainer %s is not available: %s; computed on the processor", trainer, reason)
+			if trainer == tasks.DDP {
+				replicas = simulated
+			}
 		}
 	}
-	on, err = v.With(settings.Assignment{Key: settings.Device, Value: "cpu"},
-		settings.Assignment{Key: "replicas", Value: replicas})
+	on, err = v.With(settings.Assignment{Key: settings.Device, Value: device},
+		settings.Assignment{Key: "replicas", Value: strconv.Itoa(replicas)})
 	if err == nil {
 		err = on.Validate()
 	}
 	return on, warning, err
+}
+
+// mostCards is the number of GPUs that the setting device can name.
+const mostCards = 8
+
+// card is the value of the setting device for a GPU that can be used.
+func card(n int) string {
+	if n == 0 {
+		return "cuda"
+	}
+	return numbered(n)
+}
+
+// numbered is the name of a GPU.
+func numbered(n int) string { return fmt.Sprintf("cuda:%d", n) }
+
+// cards returns the GPU that the setting device of a list names, and the number of usable ones from it on; or the
+// reason why it cannot be used.
+func (m Maker) cards(wanted string) (first, count int, reason string) {
+	if wanted == "cpu" {
+		return 0, 0, "device = cpu"
+	}
+	if _, number, named := strings.Cut(wanted, ":"); named {
+		first, _ = strconv.Atoi(number) // one of those that the setting allows
+	} else if reason = m.Experiments.GPUReason("cuda"); reason != "" {
+		return 0, 0, reason
+	} else {
+		for first < mostCards-1 && m.Experiments.GPUReason(numbered(first)) != "" {
+			first++
+		}
+	}
+	for first+count < mostCards {
+		if reason = m.Experiments.GPUReason(numbered(first + count)); reason != "" {
+			break
+		}
+		count++
+	}
+	if count > 0 {
+		reason = ""
+	}
+	return first, count, reason
+}
+
+// divided returns the largest number of GPUs from the first on that can share a batch, or the reason why no two can.
+func divided(batch, first, count int, gpuReason func(string) string) (replicas int, reason string) {
+	if count < 2 {
+		return 0, "it needs a second GPU: " + numbered(first+1) + ": " + gpuReason(numbered(first+1))
+	}
+	for replicas = count; replicas > 1; replicas-- {
+		if batch%replicas == 0 {
+			return replicas, ""
+		}
+	}
+	return 0, fmt.Sprintf("a batch of %d cannot be divided among 2 to %d GPUs", batch, count)
 }
 
 // errCancelled ends a round of a task that the user cancelled, and errInterrupted one that

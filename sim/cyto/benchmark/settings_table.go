@@ -81,6 +81,8 @@ var Table = settings.NewTable("cyto-tasks", nil,
 	settings.Integer(groupComputing, settings.Threads, "", "worker threads of every task; 0 is one per core", 0, 1024).Fixed("speed-ups are between tasks with the same threads"),
 	settings.Text(groupComputing, "kernels", "instruction set of the CPU's kernels; auto takes the fastest; avx512-bf16 and amx are avx512 with products of bf16 by AVX512_BF16 or by AMX",
 		"auto", "avx512-bf16", "amx", "avx512", "avx2", "go").Fixed("speed-ups are between tasks with the same kernels"),
+	settings.Text(groupComputing, settings.Device, "GPU of the tasks whose trainer is gpu, and the first of those of ddp: auto and cuda are the first of the machine, cpu is none; the six small tasks compute on one that is named",
+		"auto", "cpu", "cuda", "cuda:1", "cuda:2", "cuda:3", "cuda:4", "cuda:5", "cuda:6", "cuda:7").Fixed("the devices are opened at the start"),
 	settings.Integer(groupComputing, settings.Seed, "", "seed of the order of the rounds", 0, settings.MaxInteger).Fixed("the order was drawn at the start"),
 )
 

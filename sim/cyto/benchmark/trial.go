@@ -15,6 +15,7 @@ import (
 	"prismtop/sim/cyto"
 	"prismtop/sim/cyto/experiment"
 	"prismtop/sim/cyto/tasks"
+	"prismtop/sim/nn"
 	"prismtop/sim/workload"
 )
 
@@ -36,6 +37,8 @@ type trial struct {
 
 	values  settings.Values
 	warning string
+	on      string        // the device and its kernels, once they are known
+	cards   []nn.Backend  // the GPUs that it is computed on, while they are open
 	work    workload.Task // the experiment
 	total   int           // iterations of the round, with the preparation
 	count   int           // so far
@@ -60,7 +63,7 @@ func newTrial(b *benchmark, index, round, position int) *trial {
 		round: tasks.Round{Round: round + 1, Position: position + 1, Timestamp: tasks.Stamp(now), Success: true},
 	}
 	u.clock = tasks.NewClock(tasks.ClockOptions{
-		Device: tasks.NoMeter("the task is computed on the processor"), Host: tasks.HostMeter{},
+		Device: u.meter(), Host: tasks.HostMeter{},
 		Now: func() time.Time { return time.Now().Add(-u.idle) },
 	})
 	u.resume, u.stop = iter.Pull(func(suspend func(struct{}) bool) {
@@ -68,6 +71,46 @@ func newTrial(b *benchmark, index, round, position int) *trial {
 		u.err = u.run()
 	})
 	return u
+}
+
+// meter returns what reads the memory of the task's GPUs.
+func (u *trial) meter() tasks.Meter {
+	if u.task.Variant == "" {
+		return tasks.NoMeter("the task is computed in another process")
+	}
+	if u.task.Trainer == tasks.GPU || u.task.Trainer == tasks.DDP {
+		_, _, reason := u.bench.maker.cards(u.bench.values.Text(settings.Device))
+		if reason == "" {
+			return cardMeter{u}
+		}
+	}
+	return tasks.NoMeter("the task is computed on the processor")
+}
+
+// cardMeter reads the memory of the GPU that has most allocated, of those of a trial; none before they are opened.
+type cardMeter struct{ of *trial }
+
+// Memory reads the memory.
+func (m cardMeter) Memory() (used, peak int64, reason string) {
+	for _, b := range m.of.cards {
+		holder, ok := b.(workload.PeakHolder)
+		if !ok {
+			return 0, 0, "the task is computed on the processor"
+		}
+		now, most := holder.PeakMemory()
+		used, peak = max(used, now), max(peak, most)
+	}
+	return used, peak, ""
+}
+
+// ResetPeak begins a new peak.
+func (m cardMeter) ResetPeak() string {
+	for _, b := range m.of.cards {
+		if holder, ok := b.(workload.PeakHolder); ok {
+			holder.ResetPeak()
+		}
+	}
+	return ""
 }
 
 // iterate resumes the unit for an iteration. It returns true if the unit has ended.
@@ -91,7 +134,7 @@ func (u *trial) interrupt() {
 func (u *trial) close() {
 	if u.work != nil {
 		u.work.Close()
-		u.work = nil
+		u.work, u.cards = nil, nil
 	}
 }
 
@@ -147,13 +190,18 @@ func (u *trial) prepare(t parts) error {
 			return err
 		}
 		if err = u.clock.Time(t.model, func() (err error) {
-			model, err = maker.Model(u.ctx, u.values)
-			return err
+			if model, err = maker.Model(u.ctx, u.values); err != nil {
+				return err
+			}
+			u.on, u.cards = u.described(model.Backends())
+			return nil
 		}); err != nil {
 			return err
 		}
 		if err := u.clock.Time(t.trainer, func() (err error) {
-			u.work, err = maker.Begin(u.ctx, u.values, in.(*experiment.Inputs), model)
+			if u.work, err = maker.Begin(u.ctx, u.values, in.(*experiment.Inputs), model); err != nil {
+				u.cards = nil // they are closed
+			}
 			return err
 		}); err != nil || t.checkpoint == nil {
 			return err
@@ -177,8 +225,22 @@ func (u *trial) configure() (err error) {
 	if u.values, err = of(base, u.task, u.bench.filesOf(u.index)); err != nil {
 		return err
 	}
-	u.values, u.warning, err = onProcessor(u.values, u.task.Trainer, u.bench.values.On(fallbackKey))
+	u.values, u.warning, err = u.bench.maker.onTrainer(u.values, u.task.Trainer, u.bench.values.Text(settings.Device), u.bench.values.On(fallbackKey))
 	return err
+}
+
+// described returns the name of what a task is computed on, and its GPUs.
+func (u *trial) described(backends []nn.Backend) (name string, cards []nn.Backend) {
+	first := backends[0]
+	if first.Device() == "cpu" {
+		name = fmt.Sprintf("cpu %s ×%d", u.bench.device.kernels, u.bench.device.threads)
+	} else {
+		name, cards = first.Name(), backends
+	}
+	if n := len(backends); n > 1 {
+		name += fmt.Sprintf(", %d replicas", n)
+	}
+	return name, cards
 }
 
 // startFrom gives the network the weights of the task's checkpoint, or those that a training

@@ -38,8 +38,13 @@ func newHeldOut(ctx context.Context, s *Settings, in *Inputs, m *Model) (*heldOu
 
 func (h *heldOut) load(ctx context.Context) (err error) {
 	h.close()
-	h.windows, err = cyto.NewWindows(ctx, h.network, h.backend, h.state, h.settings.windows())
+	h.windows, err = h.Model.windows(ctx, &h.settings)
 	return err
+}
+
+// windows loads a plan of windows.
+func (m *Model) windows(ctx context.Context, s *Settings) (*cyto.Windows, error) {
+	return cyto.NewWindows(ctx, m.network, m.device.Backend, m.state, s.windows())
 }
 
 func (h *heldOut) close() {

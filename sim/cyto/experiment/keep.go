@@ -32,6 +32,9 @@ func (m *Model) variables() learning.Variables {
 // Checkpoint returns the state of the training between two iterations.
 func (t *training) Checkpoint(ctx context.Context) (*checkpoint.State, error) {
 	arrays, err := t.variables().Copy(ctx)
+	if err == nil {
+		err = t.device.Failure()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -87,6 +90,9 @@ func (t *training) Mark(context.Context) error {
 		}
 		m.variables = append(m.variables, values)
 	}
+	if err := t.device.Failure(); err != nil {
+		return err
+	}
 	t.marked = m
 	return nil
 }
@@ -136,6 +142,9 @@ func (t *training) Save(ctx context.Context, base string, fresh bool) ([]string,
 			return nil, errors.New("no held-out volume was predicted yet")
 		}
 		all, err := t.keeper.Newest(t.variables(), t.network)
+		if err == nil {
+			err = t.device.Failure()
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -165,7 +174,11 @@ func (t *training) Finish(context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return learning.Leave("predictions", path, t.network.Weights(t.state))
+	all := t.network.Weights(t.state)
+	if err := t.device.Failure(); err != nil {
+		return "", err
+	}
+	return learning.Leave("predictions", path, all)
 }
 
 // TrainedPath returns the file of the weights that a training leaves for an experiment:

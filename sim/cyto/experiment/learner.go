@@ -12,13 +12,16 @@ import (
 
 // A learner computes the steps of a training: one plan, or replicas.
 type learner interface {
+	// begin begins an iteration, some of which time every step where that is wanted; it returns whether this one takes
+	// longer for it than others.
+	begin(detail bool) (slower bool)
 	// feed takes a batch. It may keep the slices until update.
 	feed(images, targets []float32)
 	// forward computes the loss of the batch.
 	forward(ctx context.Context, phases *[profiles.MaxPhases]int64) (loss float64, err error)
 	// update makes a step of Adam at a learning rate.
 	update(ctx context.Context, rate float64, phases *[profiles.MaxPhases]int64) error
-	// steps are those of the plan, and their times in the newest step.
+	// steps are those of the plan, and their times in the newest step; none if they were not timed.
 	steps() ([]profiles.Layer, []int64)
 	// memory adds what it holds to the categories of the schema.
 	memory(m *profiles.Memory, variables []nn.Variable)
@@ -41,16 +44,19 @@ type replicas struct {
 	*cyto.Replicas
 	layers          []profiles.Layer
 	images, targets []float32
+	beside          bool // on devices that compute beside the host, where steps are not timed one by one
 }
 
 // newReplicas loads the plans on the backends of a model.
 func newReplicas(ctx context.Context, o cyto.PlanOptions, m *Model) (*replicas, error) {
-	r, err := cyto.NewReplicas(ctx, m.network, append([]nn.Backend{m.backend}, m.others...), m.state, o)
+	r, err := cyto.NewReplicas(ctx, m.network, m.Backends(), m.state, o)
 	if err != nil {
 		return nil, err
 	}
-	return &replicas{Replicas: r, layers: learning.LayersOf(r.Plan(), &recordedPhases)}, nil
+	return &replicas{Replicas: r, layers: learning.LayersOf(r.Plan(), &recordedPhases), beside: m.device.Beside()}, nil
 }
+
+func (r *replicas) begin(bool) bool { return false }
 
 func (r *replicas) feed(images, targets []float32) { r.images, r.targets = images, targets }
 
@@ -87,7 +93,12 @@ func (r *replicas) update(ctx context.Context, rate float64, phases *[profiles.M
 	return err
 }
 
-func (r *replicas) steps() ([]profiles.Layer, []int64) { return r.layers, r.Executable(0).StepNanos() }
+func (r *replicas) steps() ([]profiles.Layer, []int64) {
+	if r.beside {
+		return nil, nil
+	}
+	return r.layers, r.Executable(0).StepNanos()
+}
 
 func (r *replicas) memory(m *profiles.Memory, variables []nn.Variable) {
 	addMemory(m, r.Plan(), r.Executable(0).ScratchBytes(), variables, int64(r.Count()))

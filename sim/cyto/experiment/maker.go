@@ -2,10 +2,13 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
+	"prismtop/profiles"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
@@ -20,7 +23,11 @@ import (
 // Maker makes trainings and predictions: it implements the workload "cyto".
 type Maker struct {
 	// Open opens the device of the settings.
-	Open func(v settings.Values) (nn.Backend, error)
+	Open func(v settings.Values) (learning.Device, error)
+
+	// GPUReason returns the reason why the GPU of a value of the setting device cannot be used, empty if Open opens it.
+	// It may wait for the driver.
+	GPUReason func(device string) string
 
 	// Kernels returns an error if this machine does not have the kernels.
 	Kernels func(name string) error
@@ -49,9 +56,12 @@ func (Maker) SameInputs(a, b settings.Values) bool {
 // Reads reports whether the images are read from files.
 func (Maker) Reads(v settings.Values) bool { return v.Text("data") != "" }
 
-// Check returns an error if this machine does not have the kernels.
+// Check returns an error if this machine does not have the device or the kernels.
 func (m Maker) Check(v settings.Values, key string) error {
-	if key == "kernels" {
+	switch key {
+	case settings.Device:
+		return workload.CheckDevice(v, m.GPUReason)
+	case "kernels":
 		return m.Kernels(v.Text(key))
 	}
 	return nil
@@ -96,17 +106,13 @@ func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (
 // takes it over.
 func (m Maker) Model(ctx context.Context, v settings.Values) (*Model, error) {
 	s := From(v)
-	replicas := 1
-	if s.Mode == Train {
-		replicas = s.Replicas
-	}
 	model := &Model{}
-	err := model.open(m, v, &s, replicas)
-	if err == nil {
-		err = model.prepare(ctx, &s)
+	if err := model.open(m, v, &s); err != nil {
+		return nil, err
 	}
+	_, err := learning.Begin(ctx, &model.device, model.wanted(&s), func() (*Model, error) { return model, model.prepare(ctx, &s) })
 	if err != nil {
-		model.Close()
+		model.closeOthers()
 		return nil, err
 	}
 	return model, nil
@@ -115,49 +121,91 @@ func (m Maker) Model(ctx context.Context, v settings.Values) (*Model, error) {
 // Begin is New with a model, which it closes on an error.
 func (m Maker) Begin(ctx context.Context, v settings.Values, in *Inputs, model *Model) (workload.Task, error) {
 	s := From(v)
-	if s.Mode == Predict {
-		p, err := startPrediction(ctx, s, in, model, m)
-		if err != nil {
-			model.Close()
-			return nil, err
+	task, err := learning.Begin(ctx, &model.device, model.wanted(&s), func() (task workload.Task, err error) {
+		if model.state == nil { // it was on a GPU that failed
+			if err := model.prepare(ctx, &s); err != nil {
+				return nil, err
+			}
 		}
-		return p, nil
-	}
-	t, err := startTraining(ctx, s, in, model)
+		if s.Mode == Predict {
+			task, err = startPrediction(ctx, s, in, model, m)
+		} else {
+			task, err = startTraining(ctx, s, in, model, m.Trained)
+		}
+		if err != nil {
+			model.free()
+		}
+		return task, err
+	})
 	if err != nil {
-		model.Close()
+		model.closeOthers()
 		return nil, err
 	}
-	t.leave = m.Trained
-	return t, nil
+	return task, nil
 }
 
 // Model is a network with its variables on a device.
 type Model struct {
-	backend nn.Backend
+	device  learning.Device
 	network *cyto.Network
 	state   nn.State
-	others  []nn.Backend // of further replicas
+	others  []learning.Device // of further replicas
 }
 
-// open opens a device for each replica, which share the threads of the settings.
-func (m *Model) open(maker Maker, v settings.Values, s *Settings, replicas int) (err error) {
+// open opens a device for each replica. Replicas on the processor share the threads of the settings, others have a GPU
+// each.
+func (m *Model) open(maker Maker, v settings.Values, s *Settings) (err error) {
+	replicas := s.replicas()
 	if replicas > 1 {
 		if v, err = v.Set(settings.Threads, strconv.Itoa(share(s.Threads, replicas))); err != nil {
 			return err
 		}
 	}
-	if m.backend, err = maker.Open(v); err != nil {
+	if m.device, err = maker.Open(v); err != nil {
 		return err
 	}
-	for len(m.others) < replicas-1 {
-		other, err := maker.Open(v)
-		if err != nil {
-			return err
+	for i := 1; i < replicas && err == nil; i++ {
+		of := v
+		if m.device.Beside() {
+			of, err = v.Set(settings.Device, nextCard(m.device.Resolve(s.Device), i))
 		}
-		m.others = append(m.others, other)
+		var other learning.Device
+		if err == nil {
+			other, err = maker.Open(of)
+		}
+		if err == nil {
+			m.others = append(m.others, other)
+		}
 	}
-	return nil
+	if err == nil {
+		return nil
+	}
+	beside := m.device.Beside()
+	m.Close()
+	*m = Model{}
+	if s.Device != "auto" || !beside {
+		return &settings.KeyError{Key: "replicas", Err: &workload.LackingError{
+			Err: fmt.Errorf("replicas = %d: each needs a GPU of its own: %w", replicas, err)}}
+	}
+	if v, err = v.Set(settings.Device, "cpu"); err != nil {
+		return err
+	}
+	return m.open(maker, v, s)
+}
+
+// nextCard is the device i after one: "cuda:2" is 1 after "cuda:1".
+func nextCard(device string, i int) string {
+	_, number, _ := strings.Cut(device, ":")
+	n, _ := strconv.Atoi(number) // 0 for "cuda"
+	return fmt.Sprintf("cuda:%d", n+i)
+}
+
+// wanted is the device that the settings ask for: one of them, if there are replicas, for they go nowhere else together.
+func (m *Model) wanted(s *Settings) string {
+	if len(m.others) > 0 {
+		return "cuda"
+	}
+	return s.Device
 }
 
 // share returns the threads of a replica: 0 means one per processor for all together.
@@ -170,19 +218,37 @@ func share(threads, replicas int) int {
 
 // setThreads divides threads among the replicas.
 func (m *Model) setThreads(threads, replicas int) {
-	for _, b := range append([]nn.Backend{m.backend}, m.others...) {
-		b.SetThreads(share(threads, replicas))
+	m.device.SetThreads(share(threads, replicas))
+	for i := range m.others {
+		m.others[i].SetThreads(share(threads, replicas))
 	}
 }
 
-// notes describes replicas.
-func (m *Model) notes() []string {
-	if len(m.others) == 0 {
-		return nil
+// Backends are those of all replicas.
+func (m *Model) Backends() []nn.Backend {
+	all := []nn.Backend{m.device.Backend}
+	for i := range m.others {
+		all = append(all, m.others[i].Backend)
 	}
-	return []string{fmt.Sprintf("%d replicas with %s each; their gradients are averaged", 1+len(m.others),
-		unit.Plural(m.backend.Threads(), "thread", "threads"))}
+	return all
 }
+
+// notes describes the device and replicas.
+func (m *Model) notes() []string {
+	all := m.Remarks()
+	switch count := 1 + len(m.others); {
+	case count == 1:
+	case m.device.Beside():
+		all = append(all, fmt.Sprintf("%d replicas with a GPU each; their gradients are averaged on the host", count))
+	default:
+		all = append(all, fmt.Sprintf("%d replicas with %s each; their gradients are averaged", count,
+			unit.Plural(m.device.Backend.Threads(), "thread", "threads")))
+	}
+	return all
+}
+
+// Remarks returns what a user should know of the device in use.
+func (m *Model) Remarks() []string { return m.device.Remarks() }
 
 func (m *Model) prepare(ctx context.Context, s *Settings) (err error) {
 	if m.network, err = cyto.New(s.network()); err != nil {
@@ -192,20 +258,82 @@ func (m *Model) prepare(ctx context.Context, s *Settings) (err error) {
 	if err != nil {
 		return err
 	}
-	m.state, err = m.backend.NewState(ctx, variables)
+	m.state, err = m.device.Backend.NewState(ctx, variables)
+	if err != nil {
+		m.state = nil
+	}
 	return err
 }
 
-// Close frees the variables and the device.
-func (m *Model) Close() {
+// elsewhere returns the model with its variables on the device of new settings; nil if it is there. use goes on with it,
+// and refuse frees it.
+func (m *Model) elsewhere(ctx context.Context, now, next string) (moved *Model, note string, err error) {
+	if next == now {
+		return nil, "", nil
+	}
+	if len(m.others) > 0 {
+		return nil, "", &workload.RefusedError{Err: errors.New("each replica has a device of its own")}
+	}
+	backend, note, err := m.device.Elsewhere(now, next)
+	if backend == nil {
+		return nil, "", err
+	}
+	moved = &Model{device: m.device, network: m.network}
+	moved.device.Backend = backend
+	moved.state, err = backend.NewState(ctx, m.network.Model().Variables())
+	if err != nil {
+		return nil, "", m.device.Refuse(ctx, backend, err)
+	}
+	if err := m.variables().CopyTo(ctx, m.device.Backend, backend, moved.state); err != nil {
+		return nil, "", m.refuse(ctx, moved, err)
+	}
+	return moved, note, nil
+}
+
+// refuse frees a model of elsewhere, and returns the error of the change.
+func (m *Model) refuse(ctx context.Context, moved *Model, err error) error {
+	moved.state.Close()
+	return m.device.Refuse(ctx, moved.device.Backend, err)
+}
+
+// use goes on with a model of elsewhere.
+func (m *Model) use(moved *Model, note string) {
+	m.state.Close()
+	m.state = moved.state
+	m.device.Use(moved.device.Backend, note)
+}
+
+// free frees the variables.
+func (m *Model) free() {
 	if m.state != nil {
 		m.state.Close()
+		m.state = nil
 	}
-	for _, b := range append([]nn.Backend{m.backend}, m.others...) {
-		if b != nil {
-			b.Close()
-		}
+}
+
+func (m *Model) closeOthers() {
+	for i := range m.others {
+		m.others[i].Close()
 	}
+}
+
+// Close frees the variables and the devices.
+func (m *Model) Close() {
+	m.free()
+	m.closeOthers()
+	m.device.Close()
+}
+
+// memory returns what is held on the first replica's device, if that has memory of its own, given the memory of the
+// plans and the variables of all.
+func (m *Model) memory(planned *profiles.Memory) profiles.DeviceMemory {
+	p := planned.Parts
+	for i := range p {
+		p[i] /= int64(1 + len(m.others))
+	}
+	return m.device.Memory(profiles.DeviceMemory{
+		Weights: p[MemoryWeights], Gradients: p[MemoryGradients], Moments: p[MemoryMoments],
+		Activations: p[MemoryActivations], Inputs: p[MemoryInputs], Workspace: p[MemoryScratch]})
 }
 
 // parameters is the number of trainable numbers.

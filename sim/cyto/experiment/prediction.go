@@ -33,6 +33,8 @@ type prediction struct {
 	pass, inPass int
 	began        time.Time // the pass
 	fresh        bool      // the plan has not run yet, or settings changed
+	runs         int64     // iterations on the device
+	untimed      bool      // the newest iteration did not time every step
 	batches      int       // so far
 	samples      int       // so far
 	compared     int       // images of the pass that have targets
@@ -115,12 +117,17 @@ func (p *prediction) load(ctx context.Context) (err error) {
 		p.windows.Close()
 		p.windows = nil
 	}
-	p.windows, err = cyto.NewWindows(ctx, p.network, p.backend, p.state, p.settings.windows())
+	windows, err := p.Model.windows(ctx, &p.settings)
 	if err != nil {
 		return err
 	}
-	p.layers, p.fresh = learning.LayersOf(p.windows.Plan(), &recordedPhases), true
+	p.begin(windows)
 	return nil
+}
+
+// begin goes on with another plan of windows.
+func (p *prediction) begin(windows *cyto.Windows) {
+	p.windows, p.layers, p.fresh = windows, learning.LayersOf(windows.Plan(), &recordedPhases), true
 }
 
 func (p *prediction) release() {
@@ -139,13 +146,13 @@ func (p *prediction) Close() {
 }
 
 // Device returns the device of the prediction.
-func (p *prediction) Device() workload.Device { return p.backend }
+func (p *prediction) Device() workload.Device { return p.device.Backend }
 
 // Info describes the run.
 func (p *prediction) Info() profiles.RunInfo {
 	info := profiles.RunInfo{
 		Schema: schemaOf(&p.settings), Object: p.inputs.Name(), Parameters: p.parameters(), Seed: p.settings.Seed,
-		Units: p.settings.passes(),
+		Units: p.settings.passes(), GPUReason: p.device.Note,
 		Notes: []string{fmt.Sprintf("%s to predict, %s a pass",
 			unit.Plural(p.inputs.heldOut.Len(), "image", "images"),
 			unit.Plural(p.images.Batches(), "batch", "batches"))},
@@ -153,6 +160,7 @@ func (p *prediction) Info() profiles.RunInfo {
 	if p.of != "" {
 		info.Notes = append(info.Notes, p.of)
 	}
+	info.Notes = append(info.Notes, p.Remarks()...)
 	return info
 }
 
@@ -169,6 +177,12 @@ func (p *prediction) Iterate(ctx context.Context, rec *profiles.Iteration) (out 
 	if p.fresh {
 		rec.Flags |= profiles.Warmup
 		p.fresh = false
+	}
+	detail := p.settings.LayerProfile && learning.Detailed(p.runs)
+	beside := p.windows.Detail(detail)
+	p.runs, p.untimed = p.runs+1, beside && !detail
+	if beside && detail {
+		rec.Flags |= profiles.Warmup
 	}
 	batch, err := p.images.Next(ctx)
 	if err != nil {
@@ -279,6 +293,10 @@ func (p *prediction) Picture(id int) *profiles.Picture { return p.shown.picture(
 // Apply applies changed settings. Only live ones may differ from the previous ones.
 func (p *prediction) Apply(ctx context.Context, v settings.Values) error {
 	s, old := From(v), p.settings
+	moved, err := p.move(ctx, &s)
+	if err != nil {
+		return err
+	}
 	if s.Threads != old.Threads {
 		p.setThreads(s.Threads, 1)
 	}
@@ -288,14 +306,45 @@ func (p *prediction) Apply(ctx context.Context, v settings.Values) error {
 			return err
 		}
 	}
-	if s.windows() == old.windows() {
+	if moved || s.windows() == old.windows() {
 		return nil
 	}
-	return p.load(ctx)
+	if err := p.load(ctx); err != nil {
+		if ctx.Err() != nil || nn.Lost(err) || !p.device.Beside() {
+			return err
+		}
+		p.settings = old // they fit
+		if again := p.load(ctx); again != nil {
+			return errors.Join(err, again)
+		}
+		return &workload.RefusedError{Err: learning.Advised(err)}
+	}
+	return nil
 }
 
-// Steps returns the steps of the plan and their times for the newest windows.
-func (p *prediction) Steps() ([]profiles.Layer, []int64) { return p.layers, p.windows.StepNanos() }
+// move moves the prediction to the device of new settings; false if it is there. After an error it is where it was.
+func (p *prediction) move(ctx context.Context, s *Settings) (bool, error) {
+	moved, note, err := p.elsewhere(ctx, p.settings.Device, s.Device)
+	if moved == nil {
+		return false, err
+	}
+	windows, err := moved.windows(ctx, s)
+	if err != nil {
+		return false, p.refuse(ctx, moved, err)
+	}
+	p.windows.Close()
+	p.use(moved, note)
+	p.begin(windows)
+	return true, nil
+}
+
+// Steps returns the steps of the plan and their times for the newest windows; none if they were not timed.
+func (p *prediction) Steps() ([]profiles.Layer, []int64) {
+	if p.untimed {
+		return nil, nil
+	}
+	return p.layers, p.windows.StepNanos()
+}
 
 // Memory returns the memory of the run by category.
 func (p *prediction) Memory() profiles.Memory {
@@ -309,6 +358,7 @@ func (p *prediction) Memory() profiles.Memory {
 	if !p.inputs.files && p.settings.CacheImages {
 		m.Parts[MemoryImages] = int64(p.settings.dataBytes())
 	}
+	m.Device = p.memory(&m)
 	return m
 }
 

@@ -18,7 +18,7 @@ type program struct {
 }
 
 func load(ctx context.Context, plan *nn.Plan, m *Model) (*program, error) {
-	loaded, err := learning.Load(ctx, plan, &recordedPhases, m.backend, m.state)
+	loaded, err := learning.Load(ctx, plan, &recordedPhases, m.device.Backend, m.state)
 	if err != nil {
 		return nil, err
 	}
@@ -30,6 +30,8 @@ func load(ctx context.Context, plan *nn.Plan, m *Model) (*program, error) {
 }
 
 func (p *program) close() { p.Close() }
+
+func (p *program) begin(detail bool) bool { return p.Begin(detail) }
 
 // write sets an input, in the device's own memory where it maps that.
 func (p *program) write(id nn.BufferID, values []float32) {

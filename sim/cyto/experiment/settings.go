@@ -178,6 +178,14 @@ func (s *Settings) loss() cyto.Loss {
 	return cyto.DiceBCE
 }
 
+// replicas is the number of copies of the network.
+func (s *Settings) replicas() int {
+	if s.Mode == Predict {
+		return 1
+	}
+	return s.Replicas
+}
+
 // trainingPlan returns the options of the training plan.
 func (s *Settings) trainingPlan() cyto.PlanOptions {
 	o := s.windows()

@@ -3,12 +3,12 @@ package experiment
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
 	"prismtop/sim/cyto"
-	"prismtop/sim/workload"
 )
 
 // The groups, in the order of Settings.
@@ -170,7 +170,7 @@ var Table = settings.NewTable("cyto", joined,
 		}
 		return "there are no workers"
 	}),
-	settings.Integer(groupComputing, "replicas", "", "copies of the network that train on a part of each minibatch and average their gradients", 1, 16).
+	settings.Integer(groupComputing, "replicas", "", "copies of the network that train on a part of each minibatch and average their gradients; on GPUs, one each", 1, 16).
 		Fixed("the minibatches are divided at the start").Idle(onlyTraining),
 	settings.Text(groupComputing, "amp", "mixed precision: bf16 rounds the operands of the convolutions", "off", "bf16").
 		Live().Touches("forward", "backward", "validate").Revertible().Called("AMP", 'a').
@@ -197,8 +197,7 @@ var Table = settings.NewTable("cyto", joined,
 	settings.Switch(groupComputing, settings.LayerProfile, "show the layer that takes longest, beside what this machine can do at most").
 		Live().Called("layer profile", 'y').Press("y", settings.MoveNext, "profile of the layers"),
 	settings.Deciding(groupComputing),
-	settings.Text(groupComputing, settings.Device, "where it is computed; auto is the CPU", "auto", "cpu").Only(workload.NoKernels).
-		Called("device", 'U').Fixed("the weights are laid out for it"),
+	settings.Computing(groupComputing),
 	settings.Integer(groupComputing, settings.Seed, "", "seed of the first weights, the synthetic cells, the patches and the order of the images", 0, settings.MaxInteger).
 		Fixed("the first weights and the data came from it"),
 ).As(settings.Roles{Rate: "learning_rate", Precision: "amp"})
@@ -261,6 +260,9 @@ func (s *Settings) leastMemory() float64 {
 	at := s.Batch
 	if s.Mode == Predict {
 		at = s.WindowBatch
+	}
+	if strings.HasPrefix(s.Device, "cuda") { // which has memory of its own for plans
+		return s.dataBytes()
 	}
 	first := float64(cyto.DefaultConfig(s.Axes).Filters[0])
 	return s.dataBytes() + 2*4*first*float64(at)*voxels(s.patch())

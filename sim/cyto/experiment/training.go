@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"prismtop/sim/cyto"
 	"prismtop/sim/cyto/loader"
 	"prismtop/sim/learning"
+	"prismtop/sim/nn"
 	"prismtop/sim/workload"
 )
 
@@ -42,9 +44,9 @@ type training struct {
 	keeper learning.Keeper
 }
 
-// startTraining prepares a training. On an error the caller closes the model.
-func startTraining(ctx context.Context, s Settings, in *Inputs, m *Model) (*training, error) {
-	t := &training{Model: m, settings: s, inputs: in, began: time.Now()}
+// startTraining prepares a training, which leaves its weights where leave says. On an error the caller closes the model.
+func startTraining(ctx context.Context, s Settings, in *Inputs, m *Model, leave func(string, cyto.Config) (string, error)) (*training, error) {
+	t := &training{Model: m, settings: s, inputs: in, leave: leave, began: time.Now()}
 	err := t.prepare(ctx)
 	if err != nil {
 		t.release()
@@ -68,25 +70,31 @@ func (t *training) prepare(ctx context.Context) (err error) {
 }
 
 // load compiles and loads the training plan.
-func (t *training) load(ctx context.Context) error {
+func (t *training) load(ctx context.Context) (err error) {
 	t.unload()
-	o := t.settings.trainingPlan()
-	if t.settings.Replicas > 1 {
-		r, err := newReplicas(ctx, o, t.Model)
-		if err == nil {
-			t.learner = r
-		}
-		return err
-	}
-	plan, err := t.network.Plan(ctx, o)
-	if err != nil {
-		return err
-	}
-	p, err := load(ctx, plan, t.Model)
-	if err == nil {
-		t.learner = p
-	}
+	t.learner, err = t.learns(ctx, &t.settings)
 	return err
+}
+
+// learns compiles and loads the training plan of settings.
+func (m *Model) learns(ctx context.Context, s *Settings) (learner, error) {
+	o := s.trainingPlan()
+	if s.Replicas > 1 {
+		r, err := newReplicas(ctx, o, m)
+		if err != nil {
+			return nil, err // a nil *replicas would be a learner that is not nil
+		}
+		return r, nil
+	}
+	plan, err := m.network.Plan(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	p, err := load(ctx, plan, m)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // unload frees the plan.
@@ -118,13 +126,14 @@ func (t *training) Close() {
 }
 
 // Device returns the device of the training.
-func (t *training) Device() workload.Device { return t.backend }
+func (t *training) Device() workload.Device { return t.device.Backend }
 
 // Info describes the run.
 func (t *training) Info() profiles.RunInfo {
 	s := &t.settings
 	return profiles.RunInfo{
 		Schema: schemaOf(s), Object: t.inputs.Name(), Parameters: t.parameters(), Seed: s.Seed, Units: s.Epochs,
+		GPUReason: t.device.Note,
 		Notes: append(t.notes(), fmt.Sprintf("%s to learn from, %s held out; %s of %d patches an epoch",
 			unit.Plural(t.inputs.train.Len(), "image", "images"),
 			unit.Plural(t.inputs.heldOut.Len(), "image", "images"),
@@ -143,6 +152,9 @@ func (t *training) Iterate(ctx context.Context, rec *profiles.Iteration) (out wo
 	if t.fresh {
 		rec.Flags |= profiles.Warmup
 		t.fresh = false
+	}
+	if t.learner.begin(t.settings.LayerProfile) {
+		rec.Flags |= profiles.Warmup
 	}
 	if err := t.learn(ctx, rec, began); err != nil {
 		return out, err
@@ -168,6 +180,9 @@ func (t *training) learn(ctx context.Context, rec *profiles.Iteration, began tim
 	rec.Series[SeriesLoading], rec.Series[SeriesLearningRate] = batch.Worked.Seconds()*1e3, rate
 
 	loss, err := t.learner.forward(ctx, &rec.Phases)
+	if err == nil {
+		err = t.device.Failure()
+	}
 	if err != nil {
 		return err
 	}
@@ -230,7 +245,7 @@ func (t *training) validationLoss(ctx context.Context) (loss float64, err error)
 		}
 		loss += one
 	}
-	return loss / float64(n), nil
+	return loss / float64(n), t.device.Failure()
 }
 
 // evaluate predicts the held-out volumes and compares them with their targets.
@@ -259,6 +274,10 @@ func (t *training) Picture(id int) *profiles.Picture { return t.heldOut.picture(
 // Apply applies changed settings. Only live ones may differ from the previous ones.
 func (t *training) Apply(ctx context.Context, v settings.Values) error {
 	s, old := From(v), t.settings
+	moved, err := t.move(ctx, &s)
+	if err != nil {
+		return err
+	}
 	if s.Threads != old.Threads {
 		t.setThreads(s.Threads, s.Replicas)
 	}
@@ -268,17 +287,57 @@ func (t *training) Apply(ctx context.Context, v settings.Values) error {
 			return err
 		}
 	}
-	if err := t.heldOut.apply(ctx, &s); err != nil {
+	if moved {
+		return nil
+	}
+	if err := t.adjust(ctx, &s, &old); err != nil {
+		if ctx.Err() != nil || nn.Lost(err) || !t.device.Beside() {
+			return err
+		}
+		t.settings = old // they fit
+		if again := t.adjust(ctx, &old, &s); again != nil {
+			return errors.Join(err, again)
+		}
+		return &workload.RefusedError{Err: learning.Advised(err)}
+	}
+	return nil
+}
+
+// adjust loads the plans that differ from those of the settings before.
+func (t *training) adjust(ctx context.Context, s, before *Settings) error {
+	if err := t.heldOut.apply(ctx, s); err != nil {
 		return err
 	}
-	if s.trainingPlan() == old.trainingPlan() { // one plan serves both
+	if t.learner != nil && s.trainingPlan() == before.trainingPlan() {
 		return nil
 	}
 	return t.load(ctx)
 }
 
+// move moves the training to the device of new settings; false if it is there. After an error it is where it was.
+func (t *training) move(ctx context.Context, s *Settings) (bool, error) {
+	moved, note, err := t.elsewhere(ctx, t.settings.Device, s.Device)
+	if moved == nil {
+		return false, err
+	}
+	windows, err := moved.windows(ctx, s)
+	if err != nil {
+		return false, t.refuse(ctx, moved, err)
+	}
+	learner, err := moved.learns(ctx, s)
+	if err != nil {
+		windows.Close()
+		return false, t.refuse(ctx, moved, err)
+	}
+	t.unload()
+	t.heldOut.close()
+	t.use(moved, note)
+	t.learner, t.heldOut.windows, t.heldOut.settings = learner, windows, *s
+	return true, nil
+}
+
 // Steps returns the steps of the training plan and their times in the newest iteration; of
-// replicas, those of the first.
+// replicas, those of the first. There are none if that did not time every step.
 func (t *training) Steps() ([]profiles.Layer, []int64) { return t.learner.steps() }
 
 // Memory returns the memory of the run by category; the windows of the held-out volumes
@@ -287,5 +346,6 @@ func (t *training) Memory() (m profiles.Memory) {
 	t.learner.memory(&m, t.network.Model().Variables())
 	m.Parts[MemoryActivations] += t.heldOut.bytes()
 	m.Parts[MemoryImages] = t.heldOut.imageBytes()
+	m.Device = t.memory(&m)
 	return m
 }
