@@ -26,8 +26,8 @@ const layers = `
 	sim/bench/executor
 	sim/bench sim/bench/builds sim/bench/peer sim/ptycho/sweep
 	sim sim/prism sim/curve sim/outside sim/ptycho/... sim/cyto/... sim/cpu/... gpu/cuda
-	sim/experiment
-	sim/learning sim/optics sim/ptycho/scan sim/cyto/stack sim/cyto/tasks/... sim/workload
+	sim/experiment sim/learning
+	sim/optics sim/ptycho/scan sim/cyto/stack sim/cyto/tasks/... sim/workload
 	sim/ablation sim/bench/apart sim/cache sim/checkpoint sim/picture sim/weights
 	sim/npy sim/tiff
 	profiles/attach
