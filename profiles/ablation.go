@@ -209,7 +209,8 @@ func (r *AblationRow) Judge() Judgement {
 	case !r.Sequential && !r.Final: // looked at after every group, it would be wrong more often than it says
 		return SoFar
 	}
-	return map[stats.Finding]Judgement{stats.Below: Saves, stats.Above: Costs, stats.Within: SameTime, stats.Undecided: Undecided}[stats.Zero(EqualWithin).Judge(r.Low, r.High)]
+	return map[stats.Finding]Judgement{stats.Below: Saves, stats.Above: Costs, stats.Within: SameTime,
+		stats.Undecided: Undecided}[stats.Zero(EqualWithin).Judge(r.Low, r.High)]
 }
 
 // Verdict returns the judgement in words.

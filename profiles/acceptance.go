@@ -37,7 +37,8 @@ const (
 	OfHits    Limited = "hits"    // the share of a cache's lookups that hit, 0 to 1, from the limit
 	OfQuality Limited = "quality" // the difference of the quality, either way, below the limit
 	OfPeak    Limited = "peak"    // resident memory at its most, below the limit in bytes
-	OfSpread  Limited = "spread"  // how far the speed-up's interval reaches from its middle, as a share of it, up to the limit
+	// how far the speed-up's interval reaches from its middle, as a share of it, up to the limit
+	OfSpread Limited = "spread"
 )
 
 // Criterion returns the first that limits something; the zero value if none does.
@@ -73,7 +74,8 @@ func (s *Schema) checkAcceptance() error {
 				err = errors.New("is of the quality, which the schema does not name")
 			}
 		default:
-			err = fmt.Errorf("is of %q: must be %s, %s, %s, %s or %s", visible.Text(string(c.Of)), OfSpeedup, OfHits, OfQuality, OfPeak, OfSpread)
+			err = fmt.Errorf("is of %q: must be %s, %s, %s, %s or %s", visible.Text(string(c.Of)), OfSpeedup, OfHits,
+				OfQuality, OfPeak, OfSpread)
 		}
 		if err == nil && (!(c.Limit > 0) || math.IsInf(c.Limit, 0)) {
 			err = fmt.Errorf("has the limit %g: must be above 0", c.Limit)

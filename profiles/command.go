@@ -103,8 +103,10 @@ const (
 // refusals say that a command is refused, where "no" and its name do not.
 var refusals = map[CommandKind]string{
 	SetCommand: "not changed", DecideCommand: "not changed", PauseCommand: "not paused", ResumeCommand: "not resumed",
-	RestartCommand: "not restarted", AblateCommand: "no ablation", ReplicateCommand: "not replicated", ForkCommand: "not forked",
-	StopAblationCommand: "the ablation goes on", SaveCommand: "not saved", ClearCommand: "not cleared", StopCommand: "not stopped",
+	RestartCommand: "not restarted", AblateCommand: "no ablation", ReplicateCommand: "not replicated",
+	ForkCommand:         "not forked",
+	StopAblationCommand: "the ablation goes on", SaveCommand: "not saved", ClearCommand: "not cleared",
+	StopCommand:    "not stopped",
 	OperateCommand: "not asked to operate the run", ExportCommand: "not exported", LeaveCommand: "not left",
 }
 
@@ -123,8 +125,10 @@ type Kinds []CommandKind
 // Every are the kinds of commands that some run is able to carry out.
 func Every() Kinds {
 	return Kinds{
-		SetCommand, DecideCommand, PauseCommand, ResumeCommand, StepCommand, RestartCommand, AblateCommand, ReplicateCommand,
-		ForkCommand, StopAblationCommand, SaveCommand, CheckpointCommand, ClearCommand, TraceCommand, NoteCommand, StopCommand,
+		SetCommand, DecideCommand, PauseCommand, ResumeCommand, StepCommand, RestartCommand, AblateCommand,
+		ReplicateCommand,
+		ForkCommand, StopAblationCommand, SaveCommand, CheckpointCommand, ClearCommand, TraceCommand, NoteCommand,
+		StopCommand,
 	}
 }
 

@@ -79,7 +79,8 @@ func ReadSchema(data []byte) (s Schema, err error) {
 		s.Series[i].Title = cmp.Or(s.Series[i].Title, s.Series[i].Name)
 	}
 	if len(s.Kinds) == 0 || len(s.Stages) == 0 {
-		return Schema{}, errors.New("the schema has no kinds of iterations, or no stages: must have one of each or more")
+		return Schema{},
+			errors.New("the schema has no kinds of iterations, or no stages: must have one of each or more")
 	}
 	if s.Unit.One == "" || s.Unit.Many == "" {
 		return Schema{}, errors.New("the schema does not name its unit of work: must be as one epoch, many epochs")
@@ -113,7 +114,8 @@ func (s *Schema) Check() error {
 	}
 	for _, p := range s.Phases {
 		if p.Colour < 0 || p.Colour > MaxPhases {
-			return fmt.Errorf("the schema's phase %q has the colour %d: must be from 1 to %d, or 0", p.Name, p.Colour, MaxPhases)
+			return fmt.Errorf("the schema's phase %q has the colour %d: must be from 1 to %d, or 0", p.Name, p.Colour,
+				MaxPhases)
 		}
 	}
 	for _, k := range s.Kinds {
@@ -177,7 +179,8 @@ func (s *Schema) checkTexts() (err error) {
 			return fmt.Errorf("the schema's cache %s has %d uses: must be at most %d", c.Name, len(c.Uses), mostOf)
 		}
 		for _, u := range c.Uses {
-			text("cache "+c.Name, settings.LongestText, u.Why, u.Seldom, u.Brief, u.Reason, string(u.Instead), string(u.Hint))
+			text("cache "+c.Name, settings.LongestText, u.Why, u.Seldom, u.Brief, u.Reason, string(u.Instead),
+				string(u.Hint))
 		}
 	}
 	for i := range s.Series {
@@ -210,7 +213,8 @@ func (s *Schema) CheckSettings(t *settings.Table) error {
 	}
 	for i := range s.Caches {
 		c := &s.Caches[i]
-		if err := errors.Join(refers("the cache "+c.Name, c.Setting), refers("the limit of the cache "+c.Name, c.Limit)); err != nil {
+		if err := errors.Join(refers("the cache "+c.Name, c.Setting),
+			refers("the limit of the cache "+c.Name, c.Limit)); err != nil {
 			return err
 		}
 		for _, u := range c.Uses {
@@ -227,7 +231,8 @@ func (s *Schema) CheckSettings(t *settings.Table) error {
 	for _, k := range t.Keys() {
 		for _, phase := range k.Touches {
 			if !slices.ContainsFunc(s.Phases, func(p PhaseInfo) bool { return p.Name == phase }) {
-				return fmt.Errorf("the setting %s touches the phase %q, which the schema lacks", k.Name, visible.Text(phase))
+				return fmt.Errorf("the setting %s touches the phase %q, which the schema lacks", k.Name,
+					visible.Text(phase))
 			}
 		}
 	}

@@ -106,7 +106,8 @@ func (e *Effect) Verdict() Verdict {
 	case e.Confounded != "" || math.IsNaN(e.Low):
 		return Invalid
 	}
-	return map[stats.Finding]Verdict{stats.Below: Faster, stats.Above: Slower, stats.Within: Equal, stats.Undecided: InNoise}[stats.Zero(EqualWithin).Judge(e.Low, e.High)]
+	return map[stats.Finding]Verdict{stats.Below: Faster, stats.Above: Slower, stats.Within: Equal,
+		stats.Undecided: InNoise}[stats.Zero(EqualWithin).Judge(e.Low, e.High)]
 }
 
 // Comparable reports whether the shift is due to the change, as far as can be

@@ -165,7 +165,8 @@ func (f *Factorial) Multiplies() Multiplies {
 
 // Verdict returns the conclusion in a sentence.
 func (f *Factorial) Verdict() string {
-	measured := fmt.Sprintf("the product says %s, measured %s %s", f.Product.SpeedUp(), f.Whole.SpeedUp(), f.Whole.SpeedUps())
+	measured := fmt.Sprintf("the product says %s, measured %s %s", f.Product.SpeedUp(), f.Whole.SpeedUp(),
+		f.Whole.SpeedUps())
 	apart := ", up to " + unit.Share(f.Excess.Reach()) + " apart"
 	interact := 0
 	for _, in := range f.Interactions {

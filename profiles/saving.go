@@ -59,7 +59,8 @@ func (s Saving) HoldsZero() bool { return s.Bounded && !stats.Zero(0).Judge(s.Lo
 // Plus returns the saving of two caches, whose errors are independent.
 func (s Saving) Plus(t Saving) Saving {
 	value := s.Value + t.Value
-	return Saving{value, value - math.Hypot(s.Value-s.Low, t.Value-t.Low), value + math.Hypot(s.High-s.Value, t.High-t.Value), s.Bounded && t.Bounded}
+	return Saving{value, value - math.Hypot(s.Value-s.Low, t.Value-t.Low),
+		value + math.Hypot(s.High-s.Value, t.High-t.Value), s.Bounded && t.Bounded}
 }
 
 // Total returns Saved with its interval.

@@ -110,7 +110,8 @@ func (s *Snapshot) Ledger() (l Ledger, ok bool) {
 		l.Used, l.Total = g.InUse(), g.MemoryTotal
 	}
 	l.Entries = append(l.Entries, LedgerEntry{"CUDA context", s.context(l.GPU), true})
-	l.Entries = append(l.Entries, LedgerEntry{Name: "driver", Bytes: reserved}, LedgerEntry{Name: "other processes", Bytes: others})
+	l.Entries = append(l.Entries, LedgerEntry{Name: "driver", Bytes: reserved},
+		LedgerEntry{Name: "other processes", Bytes: others})
 	rest := machine.Missing(l.Used.Reason)
 	if l.Used.Known {
 		rest = machine.Reading(l.Used.Value)

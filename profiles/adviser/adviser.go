@@ -86,7 +86,8 @@ func (a *Finding) Judge() {
 	case a.Low == nil || a.High == nil:
 		a.Verdict = Undecided
 	default:
-		a.Verdict = map[stats.Finding]Verdict{stats.Above: DoNotUse, stats.Below: Use, stats.Within: NoGain, stats.Undecided: Undecided}[stats.Zero(same).Judge(*a.Low, *a.High)]
+		a.Verdict = map[stats.Finding]Verdict{stats.Above: DoNotUse, stats.Below: Use, stats.Within: NoGain,
+			stats.Undecided: Undecided}[stats.Zero(same).Judge(*a.Low, *a.High)]
 	}
 }
 
@@ -99,7 +100,8 @@ func (a *Finding) Sentence() string {
 		text += "risk: " + strings.Join(a.Risks, ", ")
 	}
 	if a.Unjudged > 0 {
-		text += fmt.Sprintf("; %d of %s could not be judged, because float32 itself fails there", a.Unjudged, unit.Plural(a.Criteria, "criterion", "criteria"))
+		text += fmt.Sprintf("; %d of %s could not be judged, because float32 itself fails there", a.Unjudged,
+			unit.Plural(a.Criteria, "criterion", "criteria"))
 	}
 	if a.Memory != "" {
 		text += "; " + a.Memory
@@ -144,7 +146,8 @@ func (a *Finding) memory() string {
 
 // same reports whether two pieces of advice are about the same, so that the newer replaces the older.
 func (a *Finding) same(b *Finding) bool {
-	if a.Machine != b.Machine || a.Workload != b.Workload || !slices.Equal(a.Shape, b.Shape) || a.Setting != b.Setting || a.Value != b.Value ||
+	if a.Machine != b.Machine || a.Workload != b.Workload || !slices.Equal(a.Shape, b.Shape) ||
+		a.Setting != b.Setting || a.Value != b.Value ||
 		len(a.Settings) != len(b.Settings) {
 		return false
 	}
@@ -184,7 +187,8 @@ func About(all []Finding, m Machine, v settings.Values) (fitting []Finding) {
 func Quote(all []Finding, m Machine, setting string, v settings.Values) (said []profiles.Caution) {
 	for _, a := range About(all, m, v) {
 		if a.Setting == setting {
-			said = append(said, profiles.Caution{When: profiles.When{Setting: setting, Value: a.Value}, Text: a.Brief()})
+			said = append(said, profiles.Caution{When: profiles.When{Setting: setting, Value: a.Value},
+				Text: a.Brief()})
 		}
 	}
 	if size := v.Shape(); len(said) == 0 && v.Has(setting) && len(size) > 0 {

@@ -88,8 +88,10 @@ func (s Store) Load(ctx context.Context, m Machine) ([]Finding, error) {
 
 // sound reports whether advice read from a file has what its sentences need.
 func (a *Finding) sound(m Machine) bool {
-	return a.Machine.CPU == m.CPU && a.Machine.Processors == m.Processors && !a.Measured.IsZero() && a.OffMS > 0 && a.ValueMS > 0 &&
-		a.OffBytes > 0 && a.ValueBytes > 0 && a.Setting != "" && a.Value != "" && a.Verdict != "" && (a.Low == nil) == (a.High == nil)
+	return a.Machine.CPU == m.CPU && a.Machine.Processors == m.Processors && !a.Measured.IsZero() && a.OffMS > 0 &&
+		a.ValueMS > 0 &&
+		a.OffBytes > 0 && a.ValueBytes > 0 && a.Setting != "" && a.Value != "" && a.Verdict != "" &&
+		(a.Low == nil) == (a.High == nil)
 }
 
 // Add merges advice about one machine into what is kept and writes it, the whole file or nothing. A file that cannot

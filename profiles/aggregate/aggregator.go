@@ -147,12 +147,13 @@ func New(source profiles.Source, options Options) *Aggregator {
 	}
 	a := &Aggregator{
 		source: source, options: options,
-		offers:   make(chan *profiles.Snapshot, 1),
-		inputs:   make(chan struct{}, 1),
-		holds:    make(chan hold),
-		over:     make(chan struct{}),
-		readings: readings{load: options.Load, resident: options.Resident, collectable: collectable, sensors: options.Sensors},
-		record:   record{stage: new(stage)},
+		offers: make(chan *profiles.Snapshot, 1),
+		inputs: make(chan struct{}, 1),
+		holds:  make(chan hold),
+		over:   make(chan struct{}),
+		readings: readings{load: options.Load, resident: options.Resident, collectable: collectable,
+			sensors: options.Sensors},
+		record: record{stage: new(stage)},
 	}
 	a.asker, _ = source.(profiles.Asker)
 	a.report, _ = source.(profiles.Reporter)
@@ -456,11 +457,13 @@ func (a *Aggregator) judge(now time.Time) {
 	elapsed, at := a.pace.elapsed(now), max(0, now.Sub(a.began))
 	a.alerts.Measure(a.pace.clock, a.pace.count, now, a.loads.share)
 	f := alert.Facts{
-		Schema: &a.run.Schema, Passes: a.run.Passes, State: a.pace.state, Settings: a.settings, Iteration: a.last.Index + 1,
-		Longest: a.pace.longestGap(), Usual: a.times.Total.Median, Mean: a.times.Total.Mean,
+		Schema: &a.run.Schema, Passes: a.run.Passes, State: a.pace.state, Settings: a.settings,
+		Iteration: a.last.Index + 1,
+		Longest:   a.pace.longestGap(), Usual: a.times.Total.Median, Mean: a.times.Total.Mean,
 		Caches: a.recent.caches(&a.last), Trend: a.watch.trend, RSS: a.memory.RSS,
 		Scale: a.value(profiles.GradientScale), NonFinite: a.nonFinite, Results: a.results,
-		Recording: a.recording, Failed: a.run.Failed, Needs: a.run.Needs, Available: a.run.Available, Initial: a.watch.initial,
+		Recording: a.recording, Failed: a.run.Failed, Needs: a.run.Needs, Available: a.run.Available,
+		Initial: a.watch.initial,
 	}
 	rate, known := a.pace.rate(now), false
 	if f.Remaining, known = a.remaining(elapsed, rate); !known && a.run.Most > 0 && !a.retuned && rate > 0 {
@@ -484,7 +487,8 @@ func (a *Aggregator) value(name string) float64 {
 func (a *Aggregator) snapshot(now time.Time) *profiles.Snapshot {
 	effects, changes := a.effects.View()
 	s := &profiles.Snapshot{
-		Run: a.run, Settings: a.settings, Next: a.next, State: a.pace.state, Err: a.err, EndedBy: a.endedBy, Before: a.before,
+		Run: a.run, Settings: a.settings, Next: a.next, State: a.pace.state, Err: a.err, EndedBy: a.endedBy,
+		Before:  a.before,
 		Elapsed: a.pace.elapsed(now), Rate: a.pace.rate(now),
 		Total: a.times.Total, Phases: a.times.Phases, Whole: a.whole,
 		Trends: a.trends.publish(), Recent: a.single.newest(),
@@ -524,7 +528,8 @@ func (a *Aggregator) remaining(elapsed time.Duration, rate float64) (eta time.Du
 	if a.has {
 		done = a.last.Index + 1
 	}
-	p := progress{a.run.AllUnits(), a.earlier.Units, a.results, limitsOf(a.settings, &a.run.Schema), elapsed, rate, done}
+	p := progress{a.run.AllUnits(), a.earlier.Units, a.results, limitsOf(a.settings, &a.run.Schema), elapsed, rate,
+		done}
 	return p.remaining()
 }
 

@@ -13,7 +13,8 @@ func (a *Aggregator) Clone(source profiles.Source) *Aggregator {
 	c := New(source, a.options)
 	c.record = a.record.clone()
 	c.log, c.ablation, c.recording = slices.Clip(a.log), a.ablation, a.recording
-	c.asked, c.memory, c.sensors, c.cost, c.dropped, c.ablatingSince = a.asked, a.memory, a.sensors, a.cost, a.dropped, a.ablatingSince
+	c.asked, c.memory, c.sensors, c.cost, c.dropped, c.ablatingSince = a.asked, a.memory, a.sensors, a.cost,
+		a.dropped, a.ablatingSince
 	c.readings.memoryAt, c.readings.memoryIn = a.readings.memoryAt, a.readings.memoryIn
 	c.loads = loads{slices.Clone(a.loads.marks), a.loads.view}
 	c.newest.Store(a.newest.Load())

@@ -47,7 +47,8 @@ func (w *memoryWatch) begin(elapsed time.Duration) {
 }
 
 // read adds a reading of memory at an iteration and a running time.
-func (w *memoryWatch) read(schema *profiles.Schema, m *profiles.MemoryView, caches, collectable, iteration int64, elapsed time.Duration) {
+func (w *memoryWatch) read(schema *profiles.Schema, m *profiles.MemoryView, caches, collectable, iteration int64,
+	elapsed time.Duration) {
 	parameters, buffers := m.Sums(schema)
 	w.parameters.add(iteration, float64(parameters))
 	w.buffers.add(iteration, float64(buffers))
@@ -105,7 +106,8 @@ func (w *memoryWatch) fit() {
 		minutes[i] = (r.at - first.at).Minutes()
 		rss[i], rest[i] = float64(r.rss), float64(r.rss-r.caches-r.collectable)
 	}
-	whole, beyond, lately := stats.TheilSen(minutes, rss), stats.TheilSen(minutes, rest), stats.TheilSen(minutes[n*3/4:], rest[n*3/4:])
+	whole, beyond, lately := stats.TheilSen(minutes, rss), stats.TheilSen(minutes, rest),
+		stats.TheilSen(minutes[n*3/4:], rest[n*3/4:])
 	if math.IsNaN(whole.Slope) || math.IsNaN(beyond.Slope) || math.IsNaN(lately.Slope) {
 		return
 	}
@@ -123,5 +125,6 @@ func (w *memoryWatch) fit() {
 
 // history returns the curves so far.
 func (w *memoryWatch) history() profiles.MemoryHistory {
-	return profiles.MemoryHistory{RSS: w.rss.curve(), Parameters: w.parameters.curve(), Buffers: w.buffers.curve(), Caches: w.caches.curve(), GPU: w.gpu.curve()}
+	return profiles.MemoryHistory{RSS: w.rss.curve(), Parameters: w.parameters.curve(), Buffers: w.buffers.curve(),
+		Caches: w.caches.curve(), GPU: w.gpu.curve()}
 }

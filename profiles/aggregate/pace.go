@@ -131,7 +131,8 @@ type limits struct {
 
 // limitsOf returns the limits in the settings.
 func limitsOf(v settings.Values, s *profiles.Schema) limits {
-	return limits{int64(v.Int(settings.MaxIterations)), v.Int(settings.MaxUnits(s.Unit.Many)), v.Number(settings.MaxSeconds)}
+	return limits{int64(v.Int(settings.MaxIterations)), v.Int(settings.MaxUnits(s.Unit.Many)),
+		v.Number(settings.MaxSeconds)}
 }
 
 // remaining estimates the running time until the run ends. It uses the mean time

@@ -51,7 +51,8 @@ func (w *window) add(it, before *profiles.Iteration) {
 	}
 	for c := range w.lookups {
 		b := &before.Caches[c]
-		w.lookups[c][i] = lookups{b.Hits, b.Misses, b.CapacityMisses, b.Entries, b.Saved, b.Priced, b.Gross, b.Spent, b.SpentSquares}
+		w.lookups[c][i] = lookups{b.Hits, b.Misses, b.CapacityMisses, b.Entries, b.Saved, b.Priced, b.Gross, b.Spent,
+			b.SpentSquares}
 	}
 	w.next = (i + 1) % windowSize
 	w.n = min(w.n+1, windowSize)
@@ -129,7 +130,8 @@ func recent(v *profiles.CacheView, from *lookups, iterations int) {
 	priced, spent := v.Priced-from.priced, v.Spent-from.spent
 	v.RecentSaved = v.Saved - from.saved - (v.Gross - from.gross) + priced*v.Price
 	gross := v.RecentSaved + spent
-	s := profiles.NewSaving(float64(gross), float64(gross-priced*(v.Price-v.PriceLow)), float64(gross+priced*(v.PriceHigh-v.Price)),
+	s := profiles.NewSaving(float64(gross), float64(gross-priced*(v.Price-v.PriceLow)),
+		float64(gross+priced*(v.PriceHigh-v.Price)),
 		float64(v.RecentN), float64(spent), v.SpentSquares-from.squares, true)
 	v.RecentLow, v.RecentHigh = int64(math.Floor(s.Low)), int64(math.Ceil(s.High))
 }

@@ -143,12 +143,14 @@ const (
 
 func judgeLength(f *Facts) finding {
 	unbounded := f.State == profiles.Running && f.Settings.Number(settings.MaxSeconds) <= 0
-	return finding{unbounded && f.Remaining > longRun, unbounded && f.Remaining > longKept, "", profiles.Notice, func() (string, profiles.Advice) {
-		if f.AtMost {
-			return fmt.Sprintf("At this pace, all iterations that the settings allow take more than %s.", hours(f.Remaining)), soonerDone.of()
-		}
-		return fmt.Sprintf("At this pace the run takes more than %s longer.", hours(f.Remaining)), soonerDone.of()
-	}}
+	return finding{unbounded && f.Remaining > longRun, unbounded && f.Remaining > longKept, "", profiles.Notice,
+		func() (string, profiles.Advice) {
+			if f.AtMost {
+				return fmt.Sprintf("At this pace, all iterations that the settings allow take more than %s.",
+					hours(f.Remaining)), soonerDone.of()
+			}
+			return fmt.Sprintf("At this pace the run takes more than %s longer.", hours(f.Remaining)), soonerDone.of()
+		}}
 }
 
 // hours returns the highest of some round times that d has reached, so that a sentence changes rarely.
@@ -177,7 +179,8 @@ func judgeStall(f *Facts) finding {
 	bound := max(stallLeast, time.Duration(stallFactor*f.Usual))
 	bad := f.State == profiles.Running && f.Usual > 0 && f.quiet > bound
 	return finding{bad, bad, "", profiles.Critical, func() (string, profiles.Advice) {
-		return fmt.Sprintf("No iteration ended for more than %v; usually one takes %s.", atLeast(f.quiet), unit.Duration(f.Usual)),
+		return fmt.Sprintf("No iteration ended for more than %v; usually one takes %s.", atLeast(f.quiet),
+				unit.Duration(f.Usual)),
 			lookAtTheMachine.of()
 	}}
 }
@@ -210,10 +213,12 @@ func judgeOverflow(f *Facts) finding {
 	if f.Scale < 1 {
 		format = "%.3g"
 	}
-	return finding{scaled && f.skipped >= overflowRaise, scaled && f.skipped >= overflowKeep, "", profiles.Warning, func() (string, profiles.Advice) {
-		return fmt.Sprintf("%d of the last %d optimizer steps were skipped: gradients overflow at scale "+format+".", f.skipped, f.steps, f.Scale),
-			f.tipFor(overflow, otherSettings)
-	}}
+	return finding{scaled && f.skipped >= overflowRaise, scaled && f.skipped >= overflowKeep, "", profiles.Warning,
+		func() (string, profiles.Advice) {
+			return fmt.Sprintf("%d of the last %d optimizer steps were skipped: gradients overflow at scale "+format+".",
+					f.skipped, f.steps, f.Scale),
+				f.tipFor(overflow, otherSettings)
+		}}
 }
 
 // A sample ended far from the threshold if a loss is limitFactor times as high; a sample
@@ -246,7 +251,8 @@ func judgeLimit(f *Facts) finding {
 		}
 		worst := newest.Reached
 		return fmt.Sprintf("%d of the last %d %s ended at their limit far from the threshold: %s %d at %.2g, %.1f times %.2g.",
-				count, len(recent), f.Schema.Unit.Many, f.Schema.Unit.One, newest.Unit+1, worst, worst/threshold, threshold),
+				count, len(recent), f.Schema.Unit.Many, f.Schema.Unit.One, newest.Unit+1, worst, worst/threshold,
+				threshold),
 			f.tipFor(unitLimit, allowMore)
 	}}
 }
@@ -279,7 +285,8 @@ func judgeMemory(f *Facts) finding {
 	raised := grows && t.Beyond > bound && t.Lately > bound/2 && t.Span >= slopeSpan && (!known || left < slopeWithin)
 	kept := grows && t.Beyond > bound/2 && (!known || left < 2*slopeWithin)
 	return finding{raised, kept, "", profiles.Warning, func() (string, profiles.Advice) {
-		what := fmt.Sprintf("The process grows by %.2g MB a minute [%.2g, %.2g] beyond what its caches hold", t.Beyond/1e6, t.BeyondLow/1e6, t.BeyondHi/1e6)
+		what := fmt.Sprintf("The process grows by %.2g MB a minute [%.2g, %.2g] beyond what its caches hold",
+			t.Beyond/1e6, t.BeyondLow/1e6, t.BeyondHi/1e6)
 		if known {
 			what += fmt.Sprintf("; at this pace memory lasts %s", unit.Estimate(left))
 		}
@@ -292,10 +299,12 @@ func judgeSlowdown(f *Facts) finding {
 	raised := f.State == profiles.Running && p.slow(slowRatio)
 	kept := f.State == profiles.Running && !p.recovered()
 	return finding{raised, kept, "", profiles.Warning, func() (string, profiles.Advice) {
-		what := fmt.Sprintf("Slowdown to %.3g it/s, %.0f %% of the usual %.3g", p.newest(), 100*p.newest()/p.median(), p.median())
+		what := fmt.Sprintf("Slowdown to %.3g it/s, %.0f %% of the usual %.3g", p.newest(), 100*p.newest()/p.median(),
+			p.median())
 		switch others, usual := p.others(); {
 		case others > machine.Quiet && others-usual >= machine.Noticeable:
-			return fmt.Sprintf("%s; other programs took %.0f %% of the processors, usually %.0f %%.", what, 100*others, 100*usual),
+			return fmt.Sprintf("%s; other programs took %.0f %% of the processors, usually %.0f %%.", what,
+					100*others, 100*usual),
 				endOthers.of()
 		case others <= machine.Quiet:
 			return what + ".", seeHeat.of(100 * others)
@@ -376,7 +385,10 @@ func costly(id profiles.CacheID) func(f *Facts) finding {
 // judgeDevice finds a device that failed while the run computed on it.
 func judgeDevice(f *Facts) finding {
 	failed := f.Failed != ""
-	return finding{failed, failed, "", profiles.Warning, func() (string, profiles.Advice) { return f.Failed + ".", checkDevice.of() }}
+	return finding{failed, failed, "", profiles.Warning, func() (string, profiles.Advice) {
+		return f.Failed + ".",
+			checkDevice.of()
+	}}
 }
 
 // plateauLeast is the number of iterations without a better result from which a notice is raised.
@@ -390,7 +402,8 @@ func judgePlateau(f *Facts) finding {
 	still := f.State == profiles.Running && q.better && since >= plateauLeast
 	return finding{still, still, "", profiles.Notice, func() (string, profiles.Advice) {
 		info := f.Schema.QualityInfo()
-		return fmt.Sprintf("%s has not improved for %s iterations: %.4g since iteration %d.", info.Title, thousands(since), q.best, q.bestAt),
+		return fmt.Sprintf("%s has not improved for %s iterations: %.4g since iteration %d.", info.Title,
+				thousands(since), q.best, q.bestAt),
 			f.tipFor(plateau, saveOrEnd)
 	}}
 }

@@ -85,7 +85,8 @@ func Tips(s *profiles.Schema) (all []profiles.Advice) {
 	for _, t := range s.Tips {
 		all = append(all, t.Try)
 	}
-	for _, t := range []tip{otherSettings, lookAtTheMachine, allowMore, saveBeforeTheEnd, endOthers, seeOthersAndHeat, recordAgain, recordElsewhere, needsLess, soonerDone, checkDevice, saveOrEnd} {
+	for _, t := range []tip{otherSettings, lookAtTheMachine, allowMore, saveBeforeTheEnd, endOthers, seeOthersAndHeat,
+		recordAgain, recordElsewhere, needsLess, soonerDone, checkDevice, saveOrEnd} {
 		all = append(all, t.of())
 	}
 	all = append(all, seeHeat.of(0.0))

@@ -159,13 +159,16 @@ func (a *Watch) Judge(f *Facts, elapsed, at time.Duration) (gone []profiles.LogL
 		case m.waiting && elapsed-m.pending >= limit && !m.active:
 			what, try := v.tell()
 			m.active, m.waiting, m.told = true, false, elapsed
-			m.Alert = profiles.Alert{ID: v.of + r.id, Severity: v.severity, Since: at, Iteration: f.Iteration, What: what, Try: try}
+			m.Alert = profiles.Alert{ID: v.of + r.id, Severity: v.severity, Since: at, Iteration: f.Iteration,
+				What: what, Try: try}
 			changed = true
 		case m.waiting && elapsed-m.pending >= limit:
 			m.active, m.waiting = false, false
-			gone = append(gone, profiles.LogLine{At: at, Text: fmt.Sprintf("cleared after %v: %s", (at - m.Since).Round(time.Second), m.What)})
+			gone = append(gone, profiles.LogLine{At: at, Text: fmt.Sprintf("cleared after %v: %s",
+				(at - m.Since).Round(time.Second), m.What)})
 			changed = true
-		case m.active && v.raised && elapsed-m.told >= retell: // otherwise it would report a problem that is almost over
+		// otherwise it would report a problem that is almost over
+		case m.active && v.raised && elapsed-m.told >= retell:
 			what, try := v.tell()
 			changed = changed || what != m.What || try != m.Try || v.severity != m.Severity
 			m.What, m.Try, m.Severity, m.told = what, try, v.severity, elapsed

@@ -14,7 +14,8 @@ import (
 func Replaceable(own func(path string) bool, paths ...string) error {
 	var taken []string
 	for _, path := range paths {
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() > 0 { // what else is there, writing refuses
+		// what else is there, writing refuses
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
 			taken = append(taken, path)
 		}
 	}

@@ -20,7 +20,8 @@ func inherit(draft *os.File, replaced fs.FileInfo) error {
 	if old, ok := replaced.Sys().(*syscall.Stat_t); ok {
 		if made, err := draft.Stat(); err == nil {
 			now, _ := made.Sys().(*syscall.Stat_t)
-			if now != nil && (now.Uid != old.Uid || now.Gid != old.Gid) && draft.Chown(int(old.Uid), int(old.Gid)) != nil &&
+			if now != nil && (now.Uid != old.Uid || now.Gid != old.Gid) &&
+				draft.Chown(int(old.Uid), int(old.Gid)) != nil &&
 				now.Gid != old.Gid && draft.Chown(-1, int(old.Gid)) != nil {
 				mode &^= 0o070
 			}

@@ -17,7 +17,8 @@ import (
 func draftName(base string) string {
 	var random [6]byte
 	rand.Read(random[:])
-	return fmt.Sprintf("%s%s-%d-%s%s", draftPrefix(base), machine.Host(), os.Getpid(), hex.EncodeToString(random[:]), draftSuffix)
+	return fmt.Sprintf("%s%s-%d-%s%s", draftPrefix(base), machine.Host(), os.Getpid(), hex.EncodeToString(random[:]),
+		draftSuffix)
 }
 
 // draftPrefix and draftSuffix are around the part of a draft's name that tells it from others.

@@ -88,7 +88,8 @@ func Attach(ctx context.Context, path string, o ClientOptions) (*Client, error) 
 func newClient(c net.Conn, hello serverHello, table func(string) *settings.Table) *Client {
 	_ = c.SetDeadline(time.Time{})
 	return &Client{
-		net: c, r: bufio.NewReaderSize(c, 64<<10), hello: hello, control: hello.Control, table: table, used: usedByProcess,
+		net: c, r: bufio.NewReaderSize(c, 64<<10), hello: hello, control: hello.Control, table: table,
+		used:   usedByProcess,
 		offers: make(chan *profiles.Snapshot, 1), done: make(chan struct{}), waiting: map[int64]chan error{},
 	}
 }
@@ -135,7 +136,8 @@ const leaveLimit = 300 * time.Millisecond
 
 // leave ends the connection once the session knows: who attaches next finds the lease free.
 func (c *Client) leave() {
-	if half, ok := c.net.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil && c.net.SetReadDeadline(time.Now().Add(leaveLimit)) == nil {
+	if half, ok := c.net.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil &&
+		c.net.SetReadDeadline(time.Now().Add(leaveLimit)) == nil {
 		return
 	}
 	_ = c.net.Close()

@@ -77,7 +77,9 @@ func listenIn(folder, id string) (net.Listener, string, error) {
 	path := filepath.Join(folder, id+socketEnding)
 	early := filepath.Join(folder, "."+id)
 	if len(path) > longestPath {
-		return nil, "", fmt.Errorf("socket %s: its path is longer than %d bytes: set XDG_RUNTIME_DIR to a shorter one", path, longestPath)
+		return nil, "",
+			fmt.Errorf("socket %s: its path is longer than %d bytes: set XDG_RUNTIME_DIR to a shorter one", path,
+				longestPath)
 	}
 	if err := atomicfile.OwnFolder(folder); err != nil {
 		return nil, "", err

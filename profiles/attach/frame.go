@@ -30,8 +30,9 @@ const (
 	usedFrame    kind = 'U' // of the client, once a second: a used
 	replyFrame   kind = 'R' // of the server, to a command: the first profiles.Answer
 	leaseFrame   kind = 'L' // of the server: a profiles.Control, when it changes
-	stateFrame   kind = 'S' // of the server, before old data: the run as it stands, as a data frame; programs that do not know it ignore it
-	byeFrame     kind = 'B' // of the server, last: a bye
+	// of the server, before old data: the run as it stands, as a data frame; programs that do not know it ignore it
+	stateFrame kind = 'S'
+	byeFrame   kind = 'B' // of the server, last: a bye
 )
 
 // Limits of a frame in bytes: what a client and what a server may send.

@@ -55,8 +55,8 @@ type Seat struct {
 	had   bool // it has had the lease; guarded by the lease's mu
 }
 
-// notesAtOnce bounds how many notes one name takes in profiles.NoteSpan, on all its screens: its share of the run's. mostNoters
-// bounds the names that are kept.
+// notesAtOnce bounds how many notes one name takes in profiles.NoteSpan, on all its screens: its share of the run's.
+// mostNoters bounds the names that are kept.
 const (
 	notesAtOnce = 5
 	mostNoters  = 256

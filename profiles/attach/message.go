@@ -88,7 +88,8 @@ func parseCommand(body []byte) (c profiles.Command, err error) {
 	if err := json.Unmarshal(body, &c); err != nil {
 		return c, fmt.Errorf("a command makes no sense: %w", err)
 	}
-	long := len(c.Kind) > longWho || len(c.Text) > longest || len(c.Settings) > mostSets || len(c.Factors) > settings.MostFactors
+	long := len(c.Kind) > longWho || len(c.Text) > longest || len(c.Settings) > mostSets ||
+		len(c.Factors) > settings.MostFactors
 	for _, a := range c.Settings {
 		long = long || len(a.Key) > longWho || len(a.Value) > longest
 	}

@@ -45,7 +45,8 @@ func (c *Client) Able(of *profiles.Snapshot) profiles.Kinds {
 
 // unanswered are the commands whose answer nobody waits for: their outcome shows.
 var unanswered = profiles.Kinds{
-	profiles.PauseCommand, profiles.ResumeCommand, profiles.StepCommand, profiles.StopAblationCommand, profiles.StopCommand,
+	profiles.PauseCommand, profiles.ResumeCommand, profiles.StepCommand, profiles.StopAblationCommand,
+	profiles.StopCommand,
 	profiles.OperateCommand, profiles.HandOverCommand, profiles.AttendCommand,
 }
 

@@ -30,7 +30,8 @@ func (r Role) String() string { return roleNames[min(max(r, Viewer), Operator)-V
 func ParseRole(name string) (Role, error) {
 	i := slices.Index(roleNames, name)
 	if i < 0 {
-		return 0, fmt.Errorf("%q: must be %s or %s", name, strings.Join(roleNames[:len(roleNames)-1], ", "), roleNames[len(roleNames)-1])
+		return 0, fmt.Errorf("%q: must be %s or %s", name, strings.Join(roleNames[:len(roleNames)-1], ", "),
+			roleNames[len(roleNames)-1])
 	}
 	return Viewer + Role(i), nil
 }

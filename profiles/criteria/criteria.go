@@ -97,7 +97,8 @@ func Hits(c profiles.Criterion, hits, misses int64, bound Bound) Judged {
 
 // Quality judges the difference of a series, optimised less baseline. Where says what it is a difference of.
 func Quality(c profiles.Criterion, d stats.Centre, of profiles.SeriesInfo, where string) Judged {
-	k := Judged{Criterion: c, Measured: Text(d, strings.TrimRight(" "+of.Unit, " "), 2), Verdict: Undecided, Reason: where}
+	k := Judged{Criterion: c, Measured: Text(d, strings.TrimRight(" "+of.Unit, " "), 2), Verdict: Undecided,
+		Reason: where}
 	low, high := d.Low, d.High
 	if unbounded(d) {
 		low, high = d.Value, d.Value

@@ -25,7 +25,8 @@ func Live(s *profiles.Snapshot) (list []Judged) {
 			if at < 0 {
 				continue
 			}
-			list = append(list, Hits(c, s.Caches[at].Hits, s.Caches[at].Misses, mostHits(s, &s.Run.Schema.Caches[at], c.Limit)))
+			list = append(list, Hits(c, s.Caches[at].Hits, s.Caches[at].Misses,
+				mostHits(s, &s.Run.Schema.Caches[at], c.Limit)))
 		case profiles.OfQuality:
 			list = append(list, quality(c, s.Run.Schema.QualityInfo(), row))
 		case profiles.OfPeak:
@@ -40,7 +41,8 @@ func Live(s *profiles.Snapshot) (list []Judged) {
 // comparison returns the row of the comparison; nil if none has ended with a result.
 func comparison(s *profiles.Snapshot) *profiles.AblationRow {
 	a := s.Ablation
-	if a == nil || a.Running || !a.Replication || len(a.Rows) != 1 || a.Rows[0].Key != profiles.Everything || a.Rows[0].Groups == 0 {
+	if a == nil || a.Running || !a.Replication || len(a.Rows) != 1 || a.Rows[0].Key != profiles.Everything ||
+		a.Rows[0].Groups == 0 {
 		return nil
 	}
 	return &a.Rows[0]
@@ -71,8 +73,9 @@ func mostHits(s *profiles.Snapshot, info *profiles.CacheInfo, wanted float64) Bo
 	if passes > 1 {
 		these = fmt.Sprintf("%d passes", passes)
 	}
-	return Bound{most, fmt.Sprintf("because %s; %s of %d hit %.0f %% at most, and it takes %.0f passes to reach %.0f %%",
-		use.Reason, these, s.Run.Units, 100*most, math.Ceil(1/(1-wanted)-rounding), 100*wanted)}
+	return Bound{most,
+		fmt.Sprintf("because %s; %s of %d hit %.0f %% at most, and it takes %.0f passes to reach %.0f %%",
+			use.Reason, these, s.Run.Units, 100*most, math.Ceil(1/(1-wanted)-rounding), 100*wanted)}
 }
 
 // quality judges what training gains more or less with everything on.

@@ -59,7 +59,8 @@ func disturbance(before, after, shift float64) reason {
 	case before > machine.Quiet && after > machine.Quiet && differ < machine.Quiet:
 		took := fmt.Sprintf("others took %.0f %%", 50*(before+after))
 		return reason{took + " of the processors", took}
-	case before > machine.Quiet || after > machine.Quiet, differ >= machine.Noticeable && loadCovers*differ > math.Abs(shift):
+	case before > machine.Quiet || after > machine.Quiet, differ >= machine.Noticeable &&
+		loadCovers*differ > math.Abs(shift):
 		return reason{fmt.Sprintf("others took %.0f %% before, %.0f %% after", 100*before, 100*after),
 			fmt.Sprintf("others took %.0f %%", 100*max(before, after))}
 	}

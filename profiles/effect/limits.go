@@ -18,7 +18,10 @@ type limits struct {
 // change announces c. Several changes of one setting before the same iteration are
 // merged into one, from the first value to the last, or none if those are equal.
 func (l *limits) change(c profiles.Change) {
-	i := slices.IndexFunc(l.waiting, func(w profiles.Change) bool { return w.Key == c.Key && w.Iteration == c.Iteration })
+	i := slices.IndexFunc(l.waiting, func(w profiles.Change) bool {
+		return w.Key == c.Key &&
+			w.Iteration == c.Iteration
+	})
 	if i < 0 {
 		l.waiting = append(l.waiting, c)
 		l.waiting = l.waiting[max(0, len(l.waiting)-maxChanges):]
@@ -34,7 +37,8 @@ func (l *limits) until(index int64) (told []profiles.LogLine) {
 	n := 0
 	for n < len(l.waiting) && l.waiting[n].Iteration <= index {
 		c := &l.waiting[n]
-		told = append(told, profiles.LogLine{At: c.At, Text: fmt.Sprintf("%s %s → %s from iteration %d on", c.Key, c.Before, c.After, c.Iteration)})
+		told = append(told, profiles.LogLine{At: c.At, Text: fmt.Sprintf("%s %s → %s from iteration %d on", c.Key,
+			c.Before, c.After, c.Iteration)})
 		n++
 	}
 	if n > 0 {

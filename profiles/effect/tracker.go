@@ -151,7 +151,8 @@ func (e *Tracker) Change(c profiles.Change) {
 		return
 	}
 	if n := len(e.waiting); n == 0 || e.waiting[n-1].iteration != c.Iteration {
-		e.waiting = append(e.waiting, boundary{iteration: c.Iteration, at: c.At, quality: e.newest.valueOr(), held: e.held})
+		e.waiting = append(e.waiting, boundary{iteration: c.Iteration, at: c.At, quality: e.newest.valueOr(),
+			held: e.held})
 	}
 	e.waiting[len(e.waiting)-1].add(c)
 	e.waiting = e.waiting[max(0, len(e.waiting)-maxChanges):]
@@ -366,7 +367,8 @@ func (e *Tracker) Holds(bytes int64, reported bool) {
 	}
 	for i := e.open; i < len(e.all); i++ {
 		f := &e.all[i]
-		if f.closed || f.switched || f.held.reports == 0 || f.held.reports == e.held.reports || f.HasMemory && f.to.whole() {
+		if f.closed || f.switched || f.held.reports == 0 || f.held.reports == e.held.reports || f.HasMemory &&
+			f.to.whole() {
 			continue
 		}
 		if change := bytes - f.held.bytes; change != f.MemoryChange || !f.HasMemory {
@@ -456,12 +458,14 @@ func (e *Tracker) compare(f *effect, before, after []int64) {
 			continue
 		}
 		if shift, moved := e.control(f, 1+p, n, s.Before); moved {
-			f.moved = reason{fmt.Sprintf("%s moved %+.0f %%, which %s cannot change", name, 100*shift, f.Key), name + " moved"}
+			f.moved = reason{fmt.Sprintf("%s moved %+.0f %%, which %s cannot change", name, 100*shift, f.Key),
+				name + " moved"}
 		}
 	}
 	if f.moved.full == "" && stats.Zero(0).Judge(s.Low, s.High).Excluded() {
 		if shift, along := e.alongside(f, n, s); along {
-			f.moved = reason{fmt.Sprintf("the phases that %s cannot change moved %+.0f %%", f.Key, 100*shift), "other phases moved"}
+			f.moved = reason{fmt.Sprintf("the phases that %s cannot change moved %+.0f %%", f.Key, 100*shift),
+				"other phases moved"}
 		}
 	}
 }

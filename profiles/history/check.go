@@ -161,7 +161,8 @@ func (c *Check) row(name string, builds [][]*Entry, reference, newer []*Entry) R
 		r.Reason = fmt.Sprintf("how far this machine's speed moves is not known: it takes %d entries of one build, and the most here is %d", leastDegrees+1, most(builds))
 		return r
 	}
-	reach := stats.StudentT(float64(degrees), 0.05) * deviation * math.Sqrt(1/float64(len(before))+1/float64(len(after)))
+	reach := stats.StudentT(float64(degrees),
+		0.05) * deviation * math.Sqrt(1/float64(len(before))+1/float64(len(after)))
 	low, high := math.Exp(difference-reach), math.Exp(difference+reach)
 	r.Low, r.High = &low, &high
 	return r.judge(c.Limit)
@@ -238,7 +239,8 @@ func (c *Check) conclude() {
 				c.Reason = r.Name + ": " + r.Reason
 				switch {
 				case want == Worse:
-					c.Reason = fmt.Sprintf("%s: worse by %s, at least by %s", r.Name, percent(r.Ratio-1), percent(*r.Low-1))
+					c.Reason = fmt.Sprintf("%s: worse by %s, at least by %s", r.Name, percent(r.Ratio-1),
+						percent(*r.Low-1))
 				case r.Low != nil:
 					c.Reason += "; more entries of either build narrow it, and --old, which runs both builds by turns, is surer"
 				}

@@ -73,14 +73,16 @@ type Machine struct {
 
 // MachineOf returns the machine of a processor's model.
 func MachineOf(cpu string) Machine {
-	return Machine{CPU: cpu, Processors: machine.Processors(), System: runtime.GOOS + "/" + runtime.GOARCH, Memory: machine.ReadMemory().Total}
+	return Machine{CPU: cpu, Processors: machine.Processors(), System: runtime.GOOS + "/" + runtime.GOARCH,
+		Memory: machine.ReadMemory().Total}
 }
 
 // Same reports whether two machines are alike. Their memory may differ by a sixteenth, since kernels keep
 // varying parts of it for themselves.
 func (m Machine) Same(other Machine) bool {
 	less, more := min(m.Memory, other.Memory), max(m.Memory, other.Memory)
-	return m.CPU == other.CPU && m.Processors == other.Processors && m.System == other.System && (less == 0 || more-less <= more/16)
+	return m.CPU == other.CPU && m.Processors == other.Processors && m.System == other.System &&
+		(less == 0 || more-less <= more/16)
 }
 
 // String formats a machine.

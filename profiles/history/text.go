@@ -71,14 +71,16 @@ func (r *Row) cells() []string {
 	if name == "bytes" {
 		scale, name = 1e-6, "MB"
 	}
-	return []string{r.Name, fmt.Sprintf("%.4g %s", r.Reference*scale, name), fmt.Sprintf("%.4g %s", r.New*scale, name), percent(r.Ratio - 1), interval, string(r.Verdict), r.Reason}
+	return []string{r.Name, fmt.Sprintf("%.4g %s", r.Reference*scale, name),
+		fmt.Sprintf("%.4g %s", r.New*scale, name), percent(r.Ratio - 1), interval, string(r.Verdict), r.Reason}
 }
 
 // document returns a check as a document, without its title.
 func (c *Check) document() *report.Document {
 	d := &report.Document{}
 	d.Paragraph("%s", c.Reason)
-	facts := []report.Fact{{Name: "new", Text: fmt.Sprintf("%s, %s", c.New.Build, unit.Plural(c.NewCount, "measurement", "measurements"))}}
+	facts := []report.Fact{{Name: "new", Text: fmt.Sprintf("%s, %s", c.New.Build,
+		unit.Plural(c.NewCount, "measurement", "measurements"))}}
 	add := func(name, format string, values ...any) {
 		facts = append(facts, report.Fact{Name: name, Text: fmt.Sprintf(format, values...)})
 	}
@@ -87,7 +89,8 @@ func (c *Check) document() *report.Document {
 		if c.SameBuild {
 			same = ": the same program, so that what differs is the machine"
 		}
-		add("reference", "%s, %s, the last at %s%s", c.Reference.Build, unit.Plural(c.Entries, "measurement", "measurements"), c.Reference.Time, same)
+		add("reference", "%s, %s, the last at %s%s", c.Reference.Build,
+			unit.Plural(c.Entries, "measurement", "measurements"), c.Reference.Time, same)
 	}
 	add("machine", "%s", c.New.Machine)
 	switch {

@@ -499,7 +499,10 @@ func (r *reader) finish() {
 			r.trace.Longest = append(r.trace.Longest, *k)
 		}
 	}
-	slices.SortFunc(r.trace.Longest, func(a, b Kernel) int { return cmp.Or(cmp.Compare(b.Nanos, a.Nanos), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(r.trace.Longest, func(a, b Kernel) int {
+		return cmp.Or(cmp.Compare(b.Nanos, a.Nanos),
+			cmp.Compare(a.Name, b.Name))
+	})
 	r.trace.Longest = r.trace.Longest[:min(len(r.trace.Longest), MostKernels)]
 	r.trace.World = max(1, r.trace.World)
 }

@@ -95,7 +95,8 @@ func memoryGroups(root string) (groups []memoryGroup) {
 		for {
 			g := memoryGroup{filepath.Join(root, point, inside), path.Join(mounted, inside), files}
 			groups = append(groups, g)
-			if inside == "/" || files == &groupV1 && (&memoryGroup{dir: filepath.Dir(g.dir)}).read("memory.use_hierarchy") == "0" {
+			if inside == "/" || files == &groupV1 &&
+				(&memoryGroup{dir: filepath.Dir(g.dir)}).read("memory.use_hierarchy") == "0" {
 				break
 			}
 			inside = path.Dir(inside)
@@ -113,7 +114,8 @@ func groupMount(mounts string, version int) (mounted, point string, ok bool) {
 		if !found || len(place) < 5 || len(system) < 3 {
 			continue
 		}
-		if version == 2 && system[0] == "cgroup2" || version == 1 && system[0] == "cgroup" && contains(system[2], "memory") {
+		if version == 2 && system[0] == "cgroup2" || version == 1 && system[0] == "cgroup" &&
+			contains(system[2], "memory") {
 			return unescaped(place[3]), unescaped(place[4]), true
 		}
 	}

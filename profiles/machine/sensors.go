@@ -62,8 +62,10 @@ type GPUSensors struct {
 // Gauges returns all numbers of a GPU but those of its processes.
 func (g *GPUSensors) Gauges() []*Gauge {
 	return []*Gauge{
-		&g.MemoryUsed, &g.MemoryTotal, &g.MemoryReserved, &g.Utilisation, &g.MemoryUtilisation, &g.Power, &g.PowerLimit, &g.Energy,
-		&g.Temperature, &g.Fan, &g.GraphicsClock, &g.MaxGraphicsClock, &g.SMClock, &g.MaxSMClock, &g.MemoryClock, &g.MaxMemoryClock,
+		&g.MemoryUsed, &g.MemoryTotal, &g.MemoryReserved, &g.Utilisation, &g.MemoryUtilisation, &g.Power,
+		&g.PowerLimit, &g.Energy,
+		&g.Temperature, &g.Fan, &g.GraphicsClock, &g.MaxGraphicsClock, &g.SMClock, &g.MaxSMClock, &g.MemoryClock,
+		&g.MaxMemoryClock,
 		&g.Received, &g.Sent, &g.LinkGeneration, &g.LinkWidth,
 	}
 }

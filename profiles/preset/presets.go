@@ -93,7 +93,8 @@ func (all Shelves) explained(table *settings.Table, err error) error {
 	}
 	for i := range all {
 		if _, known := all[i].Table.Lookup(unknown.Key); known && all[i].Table != table {
-			return fmt.Errorf("the workload %s has no setting %q: prismtop settings --workload %[1]s lists them", table.Workload, unknown.Key)
+			return fmt.Errorf("the workload %s has no setting %q: prismtop settings --workload %[1]s lists them",
+				table.Workload, unknown.Key)
 		}
 	}
 	return err

@@ -115,7 +115,8 @@ func (src Sources) ResolveOver(v settings.Values, of string) (settings.Values, s
 	for _, key := range v.Table().Names() {
 		origins[key] = of
 	}
-	for _, layer := range []func(settings.Values, settings.Origins) (settings.Values, error){src.applySets, src.applyFlags} {
+	for _, layer := range []func(settings.Values, settings.Origins) (settings.Values, error){src.applySets,
+		src.applyFlags} {
 		var err error
 		if v, err = layer(v, origins); err != nil {
 			return settings.Values{}, nil, err
@@ -247,11 +248,14 @@ func (src Sources) applyOwn(v settings.Values, origins settings.Origins) (settin
 		of := slices.IndexFunc(src.Shelves, func(s Shelf) bool { return s.Table.Workload == name })
 		if inner, isTable := value.(map[string]any); isTable {
 			if of < 0 {
-				return wrong(fmt.Errorf("[%s]: must be the name of a workload: %s", name, strings.Join(src.Shelves.workloads(), ", ")))
+				return wrong(fmt.Errorf("[%s]: must be the name of a workload: %s", name,
+					strings.Join(src.Shelves.workloads(), ", ")))
 			}
 			for key := range inner {
 				if _, known := src.Shelves[of].Table.Lookup(key); !known {
-					return wrong(fmt.Errorf("[%s]: %w", name, &settings.UnknownKeyError{Key: key, Near: settings.Closest(key, src.Shelves[of].Table.Names())}))
+					return wrong(fmt.Errorf("[%s]: %w", name,
+						&settings.UnknownKeyError{Key: key, Near: settings.Closest(key,
+							src.Shelves[of].Table.Names())}))
 				}
 			}
 			if src.Shelves[of].Table == table {
@@ -264,7 +268,8 @@ func (src Sources) applyOwn(v settings.Values, origins settings.Origins) (settin
 			continue
 		}
 		if !slices.ContainsFunc(src.Shelves, func(s Shelf) bool { _, known := s.Table.Lookup(name); return known }) {
-			return wrong(&settings.UnknownKeyError{Key: name, Near: settings.Closest(name, append(table.Names(), "preset"))})
+			return wrong(&settings.UnknownKeyError{Key: name,
+				Near: settings.Closest(name, append(table.Names(), "preset"))})
 		}
 		delete(d.values, name)
 	}

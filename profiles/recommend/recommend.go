@@ -80,7 +80,8 @@ func List(a *profiles.Ablation, cautions func(key, value string) []string) (all 
 }
 
 // of returns what a row recommends; ok is false for nothing.
-func of(row *profiles.AblationRow, a *profiles.Ablation, cautions func(key, value string) []string) (r Recommendation, ok bool) {
+func of(row *profiles.AblationRow, a *profiles.Ablation, cautions func(key, value string) []string) (r Recommendation,
+	ok bool) {
 	now, judgement := a.Base.Get(row.Key), row.Judge()
 	on := saving(row.Effect, row.Low, row.High) // of On instead of Off
 	off := Interval{1 - 1/(1-on.Value), 1 - 1/(1-on.Low), 1 - 1/(1-on.High)}
@@ -145,7 +146,8 @@ func caution(r *profiles.AblationRow, a *profiles.Ablation, on bool) string {
 		change, low, high = -change, -high, -low
 	}
 	found := stats.Zero(0).Judge(low, high)
-	worse := found == stats.Below && a.Quality.Better == profiles.MoreIsBetter || found == stats.Above && a.Quality.Better == profiles.LessIsBetter
+	worse := found == stats.Below && a.Quality.Better == profiles.MoreIsBetter || found == stats.Above &&
+		a.Quality.Better == profiles.LessIsBetter
 	if r.QualityGroups == 0 || math.IsNaN(change) || !worse {
 		return ""
 	}
@@ -225,7 +227,9 @@ func WriteText(w io.Writer, list []Recommendation, a *profiles.Ablation) error {
 			if r.Done {
 				box = "[x]"
 			}
-			t.Add(box, string(r.Priority), r.Key+" = "+r.Value, report.Between(r.Speedup.Value, r.Speedup.Low, r.Speedup.High).Text("x", 2), r.MemoryText(), r.Requires, r.automatic(), r.Caution)
+			t.Add(box, string(r.Priority), r.Key+" = "+r.Value,
+				report.Between(r.Speedup.Value, r.Speedup.Low, r.Speedup.High).Text("x", 2), r.MemoryText(),
+				r.Requires, r.automatic(), r.Caution)
 		}
 		if len(others) > 0 {
 			d.Heading(2, "Not recommended:")

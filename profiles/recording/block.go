@@ -110,7 +110,8 @@ func inflate(data []byte) ([]byte, error) {
 		return nil, err
 	}
 	if raw = append(raw, rest...); int64(len(raw)) > most {
-		return nil, fmt.Errorf("it inflates to more than the %d bytes that %d iterations and their events may take", most, n)
+		return nil, fmt.Errorf("it inflates to more than the %d bytes that %d iterations and their events may take",
+			most, n)
 	}
 	return raw, nil
 }

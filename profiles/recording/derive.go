@@ -81,7 +81,8 @@ func (f *file) changed(t *inserts, b *profiles.Changed, at float64) {
 	if b.Asked > 0 {
 		asked = b.Asked
 	}
-	t.run(insertChange, f.start, b.Iteration, b.Key, b.Before, b.After, asked.Seconds(), b.At.Seconds(), effectWarmup, b.Ablation, at)
+	t.run(insertChange, f.start, b.Iteration, b.Key, b.Before, b.After, asked.Seconds(), b.At.Seconds(), effectWarmup,
+		b.Ablation, at)
 }
 
 // tabulate writes an event of a kind that has a table.
@@ -94,7 +95,8 @@ func (f *file) tabulate(t *inserts, body profiles.Body, at float64) {
 			}
 		}
 	case *profiles.UnitResult:
-		t.run(insertUnit, f.start, b.Unit, b.Iterations, b.Converged, b.Loss, measured(b.Reached), b.Threshold, b.Elapsed.Seconds(), at)
+		t.run(insertUnit, f.start, b.Unit, b.Iterations, b.Converged, b.Loss, measured(b.Reached), b.Threshold,
+			b.Elapsed.Seconds(), at)
 	case *profiles.Note:
 		t.run(insertNote, f.start, b.Iteration, b.Author, b.Text, f.startedAt+b.Written.Seconds(), at)
 	case *profiles.Memory:
@@ -139,7 +141,8 @@ type storedLayer struct {
 // same reports whether a profile is of the layers of a list.
 func (l *layerList) same(b *profiles.LayerTimes) bool {
 	return l.row > 0 && l.roofs == b.Roofs && slices.EqualFunc(l.layers, b.Layers, func(x, y profiles.Layer) bool {
-		return x.Name == y.Name && x.Phase == y.Phase && x.FLOPs == y.FLOPs && x.Bytes == y.Bytes && x.Judged == y.Judged
+		return x.Name == y.Name && x.Phase == y.Phase && x.FLOPs == y.FLOPs && x.Bytes == y.Bytes &&
+			x.Judged == y.Judged
 	})
 }
 
@@ -151,7 +154,8 @@ func (f *file) layerTimes(t *inserts, b *profiles.LayerTimes, at float64) (row i
 	if !f.layers.same(b) {
 		list := storedLayers{Roofs: b.Roofs}
 		for _, l := range b.Layers {
-			list.Layers = append(list.Layers, storedLayer{l.Name, l.Phase, l.FLOPs, l.Bytes, l.Judged, l.Compute * l.Nanos, l.Memory * l.Nanos})
+			list.Layers = append(list.Layers, storedLayer{l.Name, l.Phase, l.FLOPs, l.Bytes, l.Judged,
+				l.Compute * l.Nanos, l.Memory * l.Nanos})
 		}
 		text, err := json.Marshal(list)
 		if err != nil {
@@ -204,12 +208,15 @@ func summaryOf(s *profiles.Schema, all []profiles.Iteration) string {
 	last := &all[len(all)-1]
 	phases, series, caches := map[string]any{}, map[string]any{}, map[string]any{}
 	for p, info := range s.Phases {
-		if _, median, high := spread(all, func(it *profiles.Iteration) float64 { return float64(it.Phases[p]) / 1e6 }); high != 0.0 {
+		if _, median,
+			high := spread(all,
+			func(it *profiles.Iteration) float64 { return float64(it.Phases[p]) / 1e6 }); high != 0.0 {
 			phases[info.Name] = median
 		}
 	}
 	for i, info := range s.Series {
-		if low, median, high := spread(all, func(it *profiles.Iteration) float64 { return it.Series[i] }); info.Each && low != nil {
+		if low, median,
+			high := spread(all, func(it *profiles.Iteration) float64 { return it.Series[i] }); info.Each && low != nil {
 			series[info.Name] = [3]any{low, median, high}
 		}
 	}
@@ -257,7 +264,8 @@ func (f *file) conclude(t *inserts, e *entry) {
 	f.endAlerts(t, e.alerts, now)
 	for _, a := range e.alerts {
 		if key := (alertKey{a.ID, a.Since}); f.told.alerts[key] == 0 {
-			f.told.alerts[key] = t.run(insertAlert, f.start, a.ID, a.Severity.String(), a.Iteration, a.What, a.Try.Text(nil), f.startedAt+a.Since.Seconds(), nil)
+			f.told.alerts[key] = t.run(insertAlert, f.start, a.ID, a.Severity.String(), a.Iteration, a.What,
+				a.Try.Text(nil), f.startedAt+a.Since.Seconds(), nil)
 		}
 	}
 }
@@ -284,7 +292,8 @@ func (f *file) derive(t *inserts, s *profiles.Snapshot, now float64, dropped int
 	if s.Whole.Total.N > 0 {
 		median = s.Whole.Total.Median / 1e6
 	}
-	t.run(updateProgress, now, s.State.String(), s.Err, f.start+1, s.Index, s.Elapsed.Seconds(), median, quality, dropped)
+	t.run(updateProgress, now, s.State.String(), s.Err, f.start+1, s.Index, s.Elapsed.Seconds(), median, quality,
+		dropped)
 }
 
 // putEnd notes when the newest start was over, or that it is not. The recording may grow on behind it, while its
@@ -339,7 +348,8 @@ func (f *file) putEffects(t *inserts, s *profiles.Snapshot) {
 		if e.HasQuality {
 			quality = measured(e.QualityDrift)
 		}
-		t.run(putEffect, f.start, e.Iteration, strings.Join(keys, ", "), e.Verdict().Name(), reason, shift, low, high, drift,
+		t.run(putEffect, f.start, e.Iteration, strings.Join(keys, ", "), e.Verdict().Name(), reason, shift, low, high,
+			drift,
 			before, after, e.NBefore, e.NAfter, e.LeftOut, quality, e.Closed)
 	}
 }

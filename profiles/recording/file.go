@@ -149,7 +149,9 @@ func (f *file) describeGPU(ctx context.Context, g machine.GPU) error {
 	if len(g.Devices) > 0 {
 		name = g.Devices[0].Name
 	}
-	_, err := f.db.ExecContext(ctx, "INSERT OR REPLACE INTO recording VALUES ('gpu', ?), ('gpu_driver', ?), ('gpu_reason', ?)", name, g.Driver, g.Reason)
+	_, err := f.db.ExecContext(ctx,
+		"INSERT OR REPLACE INTO recording VALUES ('gpu', ?), ('gpu_driver', ?), ('gpu_reason', ?)", name, g.Driver,
+		g.Reason)
 	return err
 }
 
@@ -173,7 +175,8 @@ func (f *file) write(b *batch, dropped int64) error {
 	var own *profiles.OwnCost
 	for i := range b.entries {
 		e := &b.entries[i]
-		if _, ok := e.body.(*profiles.Begin); ok && f.begun && (len(piece.steps) == 0 || piece.whole()) { // each start has blocks of its own
+		// each start has blocks of its own
+		if _, ok := e.body.(*profiles.Begin); ok && f.begun && (len(piece.steps) == 0 || piece.whole()) {
 			next := block{iterations: piece.iterations[e.after-from:]}
 			piece.iterations = piece.iterations[:e.after-from]
 			if err := errors.Join(f.append(t, &piece), f.seal(t)); err != nil {
@@ -236,7 +239,8 @@ func (f *file) append(t *inserts, b *block) error {
 		f.bodies += len(s.body)
 	}
 	f.count += int64(len(b.iterations))
-	if len(f.tail.iterations) >= sealIterations || f.tail.length() >= sealAfter || len(f.tail.steps) >= sealSteps || f.bodies >= sealBodies {
+	if len(f.tail.iterations) >= sealIterations || f.tail.length() >= sealAfter || len(f.tail.steps) >= sealSteps ||
+		f.bodies >= sealBodies {
 		return f.seal(t)
 	}
 	return f.putBlock(t, b, written, false)
@@ -267,7 +271,8 @@ func (f *file) putBlock(t *inserts, b *block, ticked int64, sealed bool) error {
 	if n := len(b.iterations); n > 0 {
 		first, last = b.iterations[0].Index, b.iterations[n-1].Index
 		if sealed {
-			low, median, high = spread(b.iterations, func(it *profiles.Iteration) float64 { return float64(it.Total) / 1e6 })
+			low, median,
+				high = spread(b.iterations, func(it *profiles.Iteration) float64 { return float64(it.Total) / 1e6 })
 			about = summaryOf(&f.schema, b.iterations)
 		}
 	}
@@ -348,7 +353,8 @@ func (f *file) store(t *inserts, p *profiles.Picture, at float64) (row int64, er
 		hash = hashOf(p)
 	}
 	f.left[p.ID] = nil
-	f.shown[p.ID] = t.run(insertPicture, nil, f.start, info.Name, p.Iteration, at, s.width, s.height, s.low, s.high, hash, s.data)
+	f.shown[p.ID] = t.run(insertPicture, nil, f.start, info.Name, p.Iteration, at, s.width, s.height, s.low, s.high,
+		hash, s.data)
 	return f.shown[p.ID], t.err
 }
 

@@ -52,7 +52,8 @@ func NewPath(folder, subject string, at time.Time) (string, error) {
 		if n > 1 {
 			path = filepath.Join(folder, fmt.Sprintf("%s-%d%s", base, n, extension))
 		}
-		made, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) // another run may begin in the same second
+		// another run may begin in the same second
+		made, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		switch {
 		case err == nil:
 			return path, made.Close()
@@ -141,7 +142,8 @@ func MayDelete(ctx context.Context, path string) (damaged, err error) {
 	}
 	folder, failed := Folder()
 	at, wrong := filepath.Abs(path)
-	if failed != nil || wrong != nil || filepath.Dir(at) != filepath.Clean(folder) || !ours.MatchString(filepath.Base(at)) || !info.Mode().IsRegular() {
+	if failed != nil || wrong != nil || filepath.Dir(at) != filepath.Clean(folder) ||
+		!ours.MatchString(filepath.Base(at)) || !info.Mode().IsRegular() {
 		return nil, err
 	}
 	if written, logged := os.Stat(path + "-wal"); logged == nil && time.Since(written.ModTime()) < lag {

@@ -144,7 +144,8 @@ func check(ctx context.Context, db *sql.DB) (format int, err error) {
 		if n, err := number(ctx, db, "schema_version"); err == nil && n == 0 { // it was killed before it made a table
 			return 0, errEmpty
 		}
-		if id, err = number(ctx, db, "application_id"); err != nil || id != applicationID { // its tables were not made meanwhile
+		// its tables were not made meanwhile
+		if id, err = number(ctx, db, "application_id"); err != nil || id != applicationID {
 			return 0, cmp.Or(err, errForeign)
 		}
 	}
@@ -170,7 +171,8 @@ func create(ctx context.Context, db *sql.DB) error {
 // migrate brings a file from a format to the newest, each step whole or not at all.
 func migrate(ctx context.Context, db *sql.DB, format int, steps []string) error {
 	for ; format < 1+len(steps); format++ {
-		_, err := db.ExecContext(ctx, "BEGIN IMMEDIATE;"+steps[format-1]+"; PRAGMA user_version = "+strconv.Itoa(format+1)+"; COMMIT;")
+		_, err := db.ExecContext(ctx,
+			"BEGIN IMMEDIATE;"+steps[format-1]+"; PRAGMA user_version = "+strconv.Itoa(format+1)+"; COMMIT;")
 		if err != nil {
 			_, _ = db.ExecContext(ctx, "ROLLBACK") // the first error is the one to report
 			return fmt.Errorf("from format %d to %d: %w", format, format+1, err)

@@ -54,7 +54,8 @@ func Join(ctx context.Context, path string, began time.Time, starts int, iterati
 }
 
 // joinable reads what a recorder needs to go on with a file, and checks that it may.
-func joinable(ctx context.Context, path string, began time.Time, starts int, iteration int64, o *Options) (*Joined, error) {
+func joinable(ctx context.Context, path string, began time.Time, starts int, iteration int64, o *Options) (*Joined,
+	error) {
 	r, err := Open(ctx, path, func(string) *settings.Table { return nil })
 	if err != nil {
 		return nil, unnamed(path, err)
@@ -80,7 +81,8 @@ func joinable(ctx context.Context, path string, began time.Time, starts int, ite
 		return nil, errors.New("has another run that went on from there")
 	case s.Iterations < iteration:
 		return nil, fmt.Errorf("ends at iteration %d, before the checkpoint", s.Iterations)
-	case made.Version != print.Version || made.CPU.Model != print.CPU.Model || made.CPU.Arch != print.CPU.Arch || made.Threads != print.Threads:
+	case made.Version != print.Version || made.CPU.Model != print.CPU.Model || made.CPU.Arch != print.CPU.Arch ||
+		made.Threads != print.Threads:
 		return nil, errors.New("was made by another version of the program or on another machine")
 	case time.Now().Before(r.began.Add(s.written)):
 		return nil, errors.New("ends later than it is by the clock of this machine")
@@ -139,7 +141,8 @@ func joinFile(o *Options) (*file, error) {
 		return nil, named(j.Path, err)
 	}
 	f := &file{
-		db: db, path: j.Path, options: o, began: j.began, start: j.starts - 1, tailed: j.ticks, count: j.count, pictured: j.picture, gap: true,
+		db: db, path: j.Path, options: o, began: j.began, start: j.starts - 1, tailed: j.ticks, count: j.count,
+		pictured: j.picture, gap: true,
 	}
 	// Pieces that were not joined when the run was killed stay as they are.
 	_, err = db.ExecContext(ctx, `BEGIN;`+notesTable+sensorsTable()+begins+`

@@ -141,7 +141,8 @@ func (p *pruning) delete(ctx context.Context, paths []string, wanted func(*Statu
 // check opens the largest files until those that may be deleted exceed the limit, so that none is deleted because of
 // files that have to stay.
 func (p *pruning) check(ctx context.Context) error {
-	for p.total > p.limit && p.sure <= p.limit && len(p.unchecked) > 0 && (p.checksEnd.IsZero() || time.Now().Before(p.checksEnd)) {
+	for p.total > p.limit && p.sure <= p.limit && len(p.unchecked) > 0 &&
+		(p.checksEnd.IsZero() || time.Now().Before(p.checksEnd)) {
 		path := p.unchecked[0]
 		p.unchecked = p.unchecked[1:]
 		if _, seen := p.checked[path]; seen {

@@ -59,7 +59,8 @@ func OpenOwn(ctx context.Context, path string, tables func(workload string) *set
 }
 
 // newReader returns the reader of an open file.
-func newReader(ctx context.Context, db *sql.DB, path string, tables func(workload string) *settings.Table) (*Reader, error) {
+func newReader(ctx context.Context, db *sql.DB, path string, tables func(workload string) *settings.Table) (*Reader,
+	error) {
 	r := &Reader{db: db, path: path, tables: tables}
 	began, err := r.about(ctx, "began_ns")
 	if err == nil {
@@ -346,7 +347,8 @@ func (c *Cursor) body(ctx context.Context, s *step) (profiles.Body, error) {
 func (r *Reader) picture(ctx context.Context, ref reference) (*profiles.Picture, error) {
 	var s stored
 	var iteration int64
-	row := r.db.QueryRowContext(ctx, "SELECT iteration, width, height, low, high, data FROM pictures WHERE picture = ?", ref.Row)
+	row := r.db.QueryRowContext(ctx,
+		"SELECT iteration, width, height, low, high, data FROM pictures WHERE picture = ?", ref.Row)
 	if err := row.Scan(&iteration, &s.width, &s.height, &s.low, &s.high, &s.data); err != nil {
 		return nil, misread(fmt.Sprintf("row %d of its table pictures", ref.Row), err)
 	}
@@ -364,7 +366,8 @@ func (r *Reader) layers(ctx context.Context, row int64) (profiles.Body, error) {
 		return &profiles.LayerTimes{}, nil
 	}
 	var ns, layers []byte
-	err := r.db.QueryRowContext(ctx, "SELECT ns, layers FROM layer_samples JOIN layer_lists USING (list) WHERE sample = ?", row).Scan(&ns, &layers)
+	err := r.db.QueryRowContext(ctx,
+		"SELECT ns, layers FROM layer_samples JOIN layer_lists USING (list) WHERE sample = ?", row).Scan(&ns, &layers)
 	if err != nil {
 		return nil, misread(fmt.Sprintf("row %d of its table layer_samples", row), err)
 	}
@@ -378,7 +381,8 @@ func (r *Reader) layers(ctx context.Context, row int64) (profiles.Body, error) {
 	}
 	b := &profiles.LayerTimes{Roofs: list.Roofs}
 	for i, l := range list.Layers {
-		layer := profiles.Layer{Name: l.Name, Phase: l.Phase, Nanos: times[i], FLOPs: l.FLOPs, Bytes: l.Bytes, Judged: l.Judged}
+		layer := profiles.Layer{Name: l.Name, Phase: l.Phase, Nanos: times[i], FLOPs: l.FLOPs, Bytes: l.Bytes,
+			Judged: l.Judged}
 		if layer.Nanos > 0 {
 			layer.Compute, layer.Memory = l.Compute/layer.Nanos, l.Memory/layer.Nanos
 		}

@@ -120,7 +120,8 @@ func New(o Options) *Recorder {
 	}
 	r := &Recorder{
 		options: o, began: began,
-		due: make(chan struct{}, 1), flush: make(chan chan struct{}), stop: make(chan struct{}), whole: make(chan struct{}), done: make(chan struct{}),
+		due: make(chan struct{}, 1), flush: make(chan chan struct{}), stop: make(chan struct{}),
+		whole: make(chan struct{}), done: make(chan struct{}),
 	}
 	o.Report(profiles.RecordingState{Path: o.Path})
 	go r.write()
@@ -221,7 +222,8 @@ func (r *Recorder) take() (batch, int64) {
 	if b.ticked.entries == 0 {
 		return batch{}, r.dropped
 	}
-	rest := batch{iterations: append(r.spare.iterations[:0], b.iterations[b.ticked.iterations:]...), entries: r.spare.entries[:0]}
+	rest := batch{iterations: append(r.spare.iterations[:0], b.iterations[b.ticked.iterations:]...),
+		entries: r.spare.entries[:0]}
 	for _, e := range b.entries[b.ticked.entries:] {
 		e.after -= b.ticked.iterations
 		rest.entries = append(rest.entries, e)

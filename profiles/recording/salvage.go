@@ -44,7 +44,8 @@ func (r *Reader) startOf(ctx context.Context, start int64) (*profiles.Begin, err
 // restart is startOf that leaves the settings in an unpacker.
 func (r *Reader) restart(ctx context.Context, start int64, u *unpacker) (*profiles.Begin, error) {
 	var tables int
-	if err := r.db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = 'begins'").Scan(&tables); err != nil || tables == 0 {
+	if err := r.db.QueryRowContext(ctx,
+		"SELECT count(*) FROM sqlite_schema WHERE name = 'begins'").Scan(&tables); err != nil || tables == 0 {
 		return nil, err // recordings had none of them once
 	}
 	var packed []byte
@@ -140,7 +141,8 @@ func (x *salvage) rows(query string, take func(scan func(...any) error) error, v
 func (x *salvage) starts() {
 	for start := x.before + 1; start <= x.start; start++ {
 		var at float64
-		if x.c.reader.db.QueryRowContext(x.ctx, "SELECT at FROM starts WHERE start = ?", start).Scan(&at) != nil || !x.within(at) {
+		if x.c.reader.db.QueryRowContext(x.ctx, "SELECT at FROM starts WHERE start = ?", start).Scan(&at) != nil ||
+			!x.within(at) {
 			continue
 		}
 		if b, err := x.c.reader.restart(x.ctx, start, &x.c.unpack); err == nil && b != nil {
@@ -155,7 +157,8 @@ func (x *salvage) changes() {
 	x.rows("SELECT iteration, key, before, after, asked, in_force, ablation, at FROM changes WHERE start BETWEEN ? AND ? ORDER BY at, rowid", func(scan func(...any) error) error {
 		var c profiles.Change
 		var asked, inForce, at float64
-		if err := scan(&c.Iteration, &c.Key, &c.Before, &c.After, &asked, &inForce, &c.Ablation, &at); err != nil || !x.within(at) {
+		if err := scan(&c.Iteration, &c.Key, &c.Before, &c.After, &asked, &inForce, &c.Ablation, &at); err != nil ||
+			!x.within(at) {
 			return err
 		}
 		c.Asked, c.At = sinceBegan(asked), sinceBegan(inForce)
@@ -173,22 +176,23 @@ func (x *salvage) changes() {
 func (x *salvage) measurements() {
 	var newest *profiles.Measurement
 	var then float64
-	x.rows("SELECT iteration, metric, value, at FROM measurements WHERE start BETWEEN ? AND ? ORDER BY at, iteration", func(scan func(...any) error) error {
-		var iteration int64
-		var metric string
-		var value, at float64
-		if err := scan(&iteration, &metric, &value, &at); err != nil || !x.within(at) {
-			return err
-		}
-		if newest == nil || newest.Iteration != iteration || then != at {
-			newest, then = &profiles.Measurement{Iteration: iteration, Unit: -1, Values: profiles.NoValues()}, at
-			x.add(at, newest)
-		}
-		if i := x.c.unpack.schema.SeriesNamed(metric); i >= 0 {
-			newest.Values[i] = value
-		}
-		return nil
-	}, max(x.before, 0), x.start)
+	x.rows("SELECT iteration, metric, value, at FROM measurements WHERE start BETWEEN ? AND ? ORDER BY at, iteration",
+		func(scan func(...any) error) error {
+			var iteration int64
+			var metric string
+			var value, at float64
+			if err := scan(&iteration, &metric, &value, &at); err != nil || !x.within(at) {
+				return err
+			}
+			if newest == nil || newest.Iteration != iteration || then != at {
+				newest, then = &profiles.Measurement{Iteration: iteration, Unit: -1, Values: profiles.NoValues()}, at
+				x.add(at, newest)
+			}
+			if i := x.c.unpack.schema.SeriesNamed(metric); i >= 0 {
+				newest.Values[i] = value
+			}
+			return nil
+		}, max(x.before, 0), x.start)
 }
 
 // units adds the results of units of work.
@@ -197,7 +201,8 @@ func (x *salvage) units() {
 		u := profiles.UnitResult{Values: profiles.NoValues(), Reached: math.NaN()}
 		var reached sql.NullFloat64
 		var seconds, at float64
-		if err := scan(&u.Unit, &u.Iterations, &u.Converged, &u.Loss, &reached, &u.Threshold, &seconds, &at); err != nil || !x.within(at) {
+		if err := scan(&u.Unit, &u.Iterations, &u.Converged, &u.Loss, &reached, &u.Threshold, &seconds,
+			&at); err != nil || !x.within(at) {
 			return err
 		}
 		if reached.Valid {
@@ -213,7 +218,8 @@ func (x *salvage) units() {
 func (x *salvage) log() {
 	var starts int
 	var at float64
-	if x.c.reader.db.QueryRowContext(x.ctx, "SELECT count(*), coalesce(min(at), 0) FROM starts").Scan(&starts, &at) != nil || starts != 1 {
+	if x.c.reader.db.QueryRowContext(x.ctx, "SELECT count(*), coalesce(min(at), 0) FROM starts").Scan(&starts,
+		&at) != nil || starts != 1 {
 		return
 	}
 	x.rows("SELECT at, text, coalesce(refused, 0) FROM log ORDER BY rowid", func(scan func(...any) error) error {
@@ -245,18 +251,19 @@ func (x *salvage) end() {
 func (x *salvage) pictures() {
 	newest := map[string]reference{}
 	times := map[string]float64{}
-	x.rows("SELECT picture, name, iteration, at FROM pictures WHERE start BETWEEN ? AND ? ORDER BY picture", func(scan func(...any) error) error {
-		var ref reference
-		var name string
-		var at float64
-		if err := scan(&ref.Row, &name, &ref.Iteration, &at); err != nil || !x.within(at) {
-			return err
-		}
-		if ref.ID = x.c.unpack.schema.PictureNamed(name); ref.ID >= 0 {
-			newest[name], times[name] = ref, at
-		}
-		return nil
-	}, max(x.before, 0), x.start)
+	x.rows("SELECT picture, name, iteration, at FROM pictures WHERE start BETWEEN ? AND ? ORDER BY picture",
+		func(scan func(...any) error) error {
+			var ref reference
+			var name string
+			var at float64
+			if err := scan(&ref.Row, &name, &ref.Iteration, &at); err != nil || !x.within(at) {
+				return err
+			}
+			if ref.ID = x.c.unpack.schema.PictureNamed(name); ref.ID >= 0 {
+				newest[name], times[name] = ref, at
+			}
+			return nil
+		}, max(x.before, 0), x.start)
 	for name, ref := range newest {
 		if p, err := x.c.reader.picture(x.ctx, ref); err == nil {
 			x.c.seen[ref.ID] = seenPicture{ref.Row, p}

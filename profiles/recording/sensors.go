@@ -57,7 +57,8 @@ func sensorsTable() string {
 func addSensors(ctx context.Context, db *sql.DB) error {
 	for _, c := range sensorColumns {
 		var has int
-		err := db.QueryRowContext(ctx, "SELECT count(*) FROM pragma_table_info('sensors') WHERE name = ?", c.name).Scan(&has)
+		err := db.QueryRowContext(ctx, "SELECT count(*) FROM pragma_table_info('sensors') WHERE name = ?",
+			c.name).Scan(&has)
 		if err == nil && has == 0 {
 			_, err = db.ExecContext(ctx, fmt.Sprintf("ALTER TABLE sensors ADD COLUMN %s %s", c.name, c.kind))
 		}

@@ -43,14 +43,15 @@ type Status struct {
 	RunState   string // as on the screen: "finished"
 	Error      string // why it failed
 	Starts     int
-	Iterations int64         // since the newest restart, those of the parts that it resumed included
-	Length     time.Duration // as Iterations, up to the run's end, without the time between a part and the one that resumed it
-	MedianMS   float64       // of an iteration; NaN if none ran
-	Quality    float64       // NaN if it was not measured
-	QualityIs  string        // the name of its series
-	Dropped    int64         // iterations that are missing
-	Name, Note string        // given by the user
-	Stopped    string        // why the recording stopped before the run; empty unless State is CutShort
+	Iterations int64 // since the newest restart, those of the parts that it resumed included
+	// as Iterations, up to the run's end, without the time between a part and the one that resumed it
+	Length     time.Duration
+	MedianMS   float64 // of an iteration; NaN if none ran
+	Quality    float64 // NaN if it was not measured
+	QualityIs  string  // the name of its series
+	Dropped    int64   // iterations that are missing
+	Name, Note string  // given by the user
+	Stopped    string  // why the recording stopped before the run; empty unless State is CutShort
 
 	written       time.Duration // when, since it began
 	closed        bool          // in order
@@ -96,13 +97,15 @@ func (r *Reader) Status(ctx context.Context) (s Status, err error) {
 	var starts, iterations sql.NullInt64
 	err = r.db.QueryRowContext(ctx, `SELECT written, state, error, starts, iterations, median_ms, p.quality, dropped, ended, workload, object, s.quality
 		FROM progress p LEFT JOIN starts s ON s.start = p.starts - 1`).
-		Scan(&written, &state, &failure, &starts, &iterations, &median, &value, &s.Dropped, &s.closed, &workload, &object, &quality)
+		Scan(&written, &state, &failure, &starts, &iterations, &median, &value, &s.Dropped, &s.closed, &workload,
+			&object, &quality)
 	if damaged := misread("its table progress", err); damaged != err {
 		return s, named(r.path, fmt.Errorf("%w; replay, compare and export still read its blocks", damaged))
 	} else if err != nil {
 		return s, named(r.path, err)
 	}
-	s.RunState, s.Error, s.Workload, s.Object, s.QualityIs = state.String, failure.String, workload.String, object.String, quality.String
+	s.RunState, s.Error, s.Workload, s.Object, s.QualityIs = state.String, failure.String, workload.String,
+		object.String, quality.String
 	s.Starts, s.Iterations = int(starts.Int64), iterations.Int64
 	s.MedianMS, s.Quality = math.NaN(), math.NaN()
 	if median.Valid {
@@ -114,7 +117,8 @@ func (r *Reader) Status(ctx context.Context) (s Status, err error) {
 	s.written = time.Duration(written * float64(time.Second))
 	texts := map[string]*string{"preset": &s.Preset, "name": &s.Name, "note": &s.Note}
 	unrecorded, end := "", ""
-	texts["process"], texts["host"], texts["stopped"], texts["unrecorded"], texts["over"] = &s.process, &s.host, &s.Stopped, &unrecorded, &end
+	texts["process"], texts["host"], texts["stopped"], texts["unrecorded"], texts["over"] = &s.process, &s.host,
+		&s.Stopped, &unrecorded, &end
 	rows, err := r.db.QueryContext(ctx, "SELECT key, value FROM recording")
 	if err != nil {
 		return s, named(r.path, err)
@@ -184,7 +188,9 @@ func (r *Reader) sinceRestart(ctx context.Context, until time.Duration) (sum tim
 // hexadecimal; empty if it has none. Starts count from 0.
 func (r *Reader) PictureHash(ctx context.Context, start int) (string, error) {
 	var hash sql.NullString
-	err := r.db.QueryRowContext(ctx, "SELECT sha256 FROM pictures WHERE start = ? AND sha256 IS NOT NULL ORDER BY picture LIMIT 1", start).Scan(&hash)
+	err := r.db.QueryRowContext(ctx,
+		"SELECT sha256 FROM pictures WHERE start = ? AND sha256 IS NOT NULL ORDER BY picture LIMIT 1",
+		start).Scan(&hash)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}

@@ -80,7 +80,8 @@ var errTooLarge = errors.New("file too large: the file system or ulimit -f lets 
 // room shows whether one may be so large, without taking any.
 func (f *file) explain(why error) error {
 	var failed *sqlite.Error
-	if !errors.As(why, &failed) || failed.Code()&0xff != sqlite3.SQLITE_IOERR && failed.Code()&0xff != sqlite3.SQLITE_FULL {
+	if !errors.As(why, &failed) || failed.Code()&0xff != sqlite3.SQLITE_IOERR &&
+		failed.Code()&0xff != sqlite3.SQLITE_FULL {
 		return why
 	}
 	largest := int64(0)

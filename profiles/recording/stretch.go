@@ -47,7 +47,8 @@ func (e *DamagedError) Error() string {
 	if e.first >= 0 && e.last >= e.first {
 		which = fmt.Sprintf(" (%d to %d)", e.first, e.last)
 	}
-	return fmt.Sprintf("%s %s missing%s, %s: %v", unit.Plural(int(e.Iterations), "iteration", "iterations"), verb, which, when, e.Err)
+	return fmt.Sprintf("%s %s missing%s, %s: %v", unit.Plural(int(e.Iterations), "iteration", "iterations"), verb,
+		which, when, e.Err)
 }
 
 func (e *DamagedError) Unwrap() error { return e.Err }
@@ -77,7 +78,8 @@ func (d *Damages) Err() error {
 	if d.more == 0 {
 		return errors.Join(d.all...)
 	}
-	return errors.Join(errors.Join(d.all...), fmt.Errorf("%s cannot be read either", unit.Plural(d.more, "other part", "other parts")))
+	return errors.Join(errors.Join(d.all...), fmt.Errorf("%s cannot be read either",
+		unit.Plural(d.more, "other part", "other parts")))
 }
 
 // errLost reports blocks that are not in the file.
@@ -142,7 +144,8 @@ func withLost(blocks []Stretch, from int64, end *Stretch) (all []Stretch) {
 	for i := range blocks {
 		b := &blocks[i]
 		if ticked := before.Tick + before.Ticks; b.Tick > ticked {
-			lost := Stretch{Tick: ticked, Ticks: b.Tick - ticked, From: before.To, To: b.From, before: started, start: b.start, first: -1, last: -1, lost: true}
+			lost := Stretch{Tick: ticked, Ticks: b.Tick - ticked, From: before.To, To: b.From, before: started,
+				start: b.start, first: -1, last: -1, lost: true}
 			next := slices.IndexFunc(blocks[i:], func(s Stretch) bool { return s.first >= 0 })
 			switch {
 			case next >= 0:
@@ -166,7 +169,8 @@ func withLost(blocks []Stretch, from int64, end *Stretch) (all []Stretch) {
 		return all
 	}
 	if known := before.last + 1; end.start > before.start || end.start == before.start && end.last-known > end.Tick {
-		lost := Stretch{Tick: before.Tick + before.Ticks, Ticks: 1, From: before.To, To: max(end.To, before.To), before: started, start: end.start, first: -1, last: -1, lost: true}
+		lost := Stretch{Tick: before.Tick + before.Ticks, Ticks: 1, From: before.To, To: max(end.To, before.To),
+			before: started, start: end.start, first: -1, last: -1, lost: true}
 		lost.between(&before, end.start, end.last)
 		all = append(all, lost)
 	}
@@ -188,7 +192,8 @@ func (s *Stretch) between(before *Stretch, start, next int64) {
 func (r *Reader) Marks(ctx context.Context) (all []profiles.Mark, err error) {
 	notes := ""
 	var tables int
-	if err := r.db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = 'notes'").Scan(&tables); err != nil {
+	if err := r.db.QueryRowContext(ctx,
+		"SELECT count(*) FROM sqlite_schema WHERE name = 'notes'").Scan(&tables); err != nil {
 		return nil, named(r.path, err)
 	}
 	if tables > 0 {

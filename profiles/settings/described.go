@@ -84,7 +84,8 @@ type writtenCompared struct {
 
 // The words of types, moves and prices in JSON.
 var (
-	typeWords  = []string{TypeText: "text", TypeSwitch: "switch", TypeInteger: "integer", TypeNumber: "number", TypeList: "list"}
+	typeWords = []string{TypeText: "text", TypeSwitch: "switch", TypeInteger: "integer", TypeNumber: "number",
+		TypeList: "list"}
 	moveWords  = []string{MoveNext: "next", MoveBefore: "before", MoveWrite: "write", MoveToggle: "toggle"}
 	priceWords = []string{Cheap: "cheap", Dear: "dear", Epoch: "epoch"}
 )
@@ -205,8 +206,10 @@ func (t *Table) Initial() Values {
 
 func (k *Key) written() writtenKey {
 	w := writtenKey{
-		Group: k.Group, Name: k.Name, Help: k.Help, Unit: k.Unit, Type: k.Type, Allowed: k.Allowed, Only: k.Only, Above: k.Above,
-		Live: k.Live, Limit: k.Limit, Revertible: k.Revertible, Optional: k.Optional, Without: k.Without, Price: k.Price, Idle: k.Idles, Empty: k.Empty, Zero: k.Zero,
+		Group: k.Group, Name: k.Name, Help: k.Help, Unit: k.Unit, Type: k.Type, Allowed: k.Allowed, Only: k.Only,
+		Above: k.Above,
+		Live:  k.Live, Limit: k.Limit, Revertible: k.Revertible, Optional: k.Optional, Without: k.Without,
+		Price: k.Price, Idle: k.Idles, Empty: k.Empty, Zero: k.Zero,
 		Short: k.Short, Foremost: k.Foremost, Notes: k.Notes, Listed: k.Listed, Suspended: k.Suspended,
 	}
 	if k.Fixed != readAtStart {
@@ -255,7 +258,8 @@ func ReadTable(data []byte) (*Table, error) {
 		return nil, fmt.Errorf("the workload of a table of settings: %w", err)
 	}
 	if len(w.Settings) > MostSettings {
-		return nil, fmt.Errorf("the workload %s has %d settings: must be at most %d", w.Workload, len(w.Settings), MostSettings)
+		return nil, fmt.Errorf("the workload %s has %d settings: must be at most %d", w.Workload, len(w.Settings),
+			MostSettings)
 	}
 	entries := make([]Entry, len(w.Settings))
 	names := map[string]bool{}
@@ -332,8 +336,10 @@ func CheckText(what, text string, most int) error {
 // read returns the key, the i-th of its table.
 func (w *writtenKey) read(i int) (Key, error) {
 	k := Key{
-		Group: w.Group, Name: w.Name, Help: w.Help, Unit: w.Unit, Type: w.Type, Allowed: w.Allowed, Only: w.Only, Above: w.Above,
-		Live: w.Live, Fixed: w.Fixed, Limit: w.Limit, Revertible: w.Revertible, Optional: w.Optional, Without: w.Without, Price: w.Price, Idles: w.Idle, Empty: w.Empty, Zero: w.Zero,
+		Group: w.Group, Name: w.Name, Help: w.Help, Unit: w.Unit, Type: w.Type, Allowed: w.Allowed, Only: w.Only,
+		Above: w.Above,
+		Live:  w.Live, Fixed: w.Fixed, Limit: w.Limit, Revertible: w.Revertible, Optional: w.Optional,
+		Without: w.Without, Price: w.Price, Idles: w.Idle, Empty: w.Empty, Zero: w.Zero,
 		Short: w.Short, Foremost: w.Foremost, Notes: w.Notes, Listed: w.Listed, Suspended: w.Suspended,
 	}
 	for _, text := range []struct {
@@ -348,7 +354,8 @@ func (w *writtenKey) read(i int) (Key, error) {
 			return k, err
 		}
 	}
-	for _, check := range []func(*writtenKey, *Key) error{(*writtenKey).readRange, (*writtenKey).readAllowed, (*writtenKey).readComparison, (*writtenKey).readScreen} {
+	for _, check := range []func(*writtenKey, *Key) error{(*writtenKey).readRange, (*writtenKey).readAllowed,
+		(*writtenKey).readComparison, (*writtenKey).readScreen} {
 		if err := check(w, &k); err != nil {
 			return k, err
 		}

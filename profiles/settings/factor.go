@@ -108,7 +108,8 @@ func (t *Table) ParseFactors(names []string) ([]Factor, error) {
 			case i == j:
 				return nil, fmt.Errorf("%q: named twice", name)
 			default:
-				return nil, fmt.Errorf("%q: %s switches the same setting: must be one of the two", name, offered[j].Name)
+				return nil, fmt.Errorf("%q: %s switches the same setting: must be one of the two", name,
+					offered[j].Name)
 			}
 		}
 		chosen[i] = true

@@ -166,7 +166,8 @@ func (k *Key) Takes(key string) bool {
 	case TypeList:
 		return strings.Contains("0123456789, ", key)
 	}
-	return len(k.Allowed) == 0 || slices.ContainsFunc(k.Allowed, func(v string) bool { return strings.Contains(v, key) })
+	return len(k.Allowed) == 0 || slices.ContainsFunc(k.Allowed,
+		func(v string) bool { return strings.Contains(v, key) })
 }
 
 // Wants describes the valid values, to follow "must be".
@@ -181,7 +182,8 @@ func (k *Key) Wants() string {
 	case k.Type == TypeSwitch:
 		return "true or false"
 	}
-	what := map[Type]string{TypeInteger: "a whole number", TypeNumber: "a number", TypeList: "a list of whole numbers"}[k.Type]
+	what := map[Type]string{TypeInteger: "a whole number", TypeNumber: "a number",
+		TypeList: "a list of whole numbers"}[k.Type]
 	if k.Rule != "" {
 		what = k.Rule
 	}

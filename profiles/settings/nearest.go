@@ -20,7 +20,8 @@ func Closest(name string, candidates []string) []string {
 	for _, c := range candidates {
 		plain := strings.ReplaceAll(c, "-", "_")
 		edits := distance(name, plain)
-		if len(name) >= 3 && (strings.Contains(plain, name) || 2*len(plain) > len(name) && strings.Contains(name, plain)) {
+		if len(name) >= 3 && (strings.Contains(plain, name) || 2*len(plain) > len(name) &&
+			strings.Contains(name, plain)) {
 			edits = min(edits, 1)
 		}
 		if edits <= max(1, min(len(name), len(plain))/3) {

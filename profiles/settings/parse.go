@@ -41,7 +41,8 @@ func (e *UnknownKeyError) Error() string {
 	if len(e.Near) == 0 {
 		return fmt.Sprintf("unknown setting %q: prismtop settings lists them", e.Key)
 	}
-	return fmt.Sprintf("unknown setting %q: did you mean %s? prismtop settings lists them", e.Key, strings.Join(e.Near, " or "))
+	return fmt.Sprintf("unknown setting %q: did you mean %s? prismtop settings lists them", e.Key,
+		strings.Join(e.Near, " or "))
 }
 
 // Set returns v with a value given as text, as in --set key=value. The error is an
@@ -243,7 +244,8 @@ func (v Values) check(i int) error {
 	}
 	switch n := value.(type) {
 	case string:
-		ok = (len(k.Allowed) == 0 || slices.Contains(k.Allowed, n)) && utf8.ValidString(n) && !strings.ContainsRune(n, 0)
+		ok = (len(k.Allowed) == 0 || slices.Contains(k.Allowed, n)) && utf8.ValidString(n) &&
+			!strings.ContainsRune(n, 0)
 	case int64:
 		ok = k.inRange(float64(n))
 	case float64:

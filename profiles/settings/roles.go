@@ -54,7 +54,8 @@ func (t *Table) checkRoles() error {
 		for _, name := range names {
 			k, known := t.Lookup(name)
 			if name != "" && (!known || !slices.Contains(types, k.Type)) {
-				return fmt.Errorf("the role %s of the setting %q: must be one of the table, of the type %s", role, name, typeWords[types[0]])
+				return fmt.Errorf("the role %s of the setting %q: must be one of the table, of the type %s", role,
+					name, typeWords[types[0]])
 			}
 		}
 		return nil
@@ -64,9 +65,11 @@ func (t *Table) checkRoles() error {
 	}
 	for _, err := range []error{
 		check("rate", []string{r.Rate}, TypeNumber), check("precision", []string{r.Precision}, TypeText),
-		check("unit", r.Unit, TypeInteger), check("before", r.Before, TypeInteger), check("shape", r.Shape, TypeInteger, TypeNumber, TypeText), check("weights", r.Weights, TypeNumber),
+		check("unit", r.Unit, TypeInteger), check("before", r.Before, TypeInteger),
+		check("shape", r.Shape, TypeInteger, TypeNumber, TypeText), check("weights", r.Weights, TypeNumber),
 		check("objective", r.Objective, TypeText, TypeSwitch, TypeInteger, TypeNumber, TypeList),
-		check("weights_of", []string{r.WeightsOf}, TypeText, TypeSwitch), CheckText("the name of the weights", r.WeightsName, LongestName),
+		check("weights_of", []string{r.WeightsOf}, TypeText, TypeSwitch),
+		CheckText("the name of the weights", r.WeightsName, LongestName),
 	} {
 		if err != nil {
 			return err

@@ -21,10 +21,11 @@ type Finding uint8
 
 // The findings.
 const (
-	Undecided Finding = iota // the interval reaches beyond the claim's margin and does not exclude the claim, or is not known
-	Below                    // the claim is excluded: the whole interval is below it
-	Above                    // above it
-	Within                   // the claim is shown: the whole interval is within its margin
+	// the interval reaches beyond the claim's margin and does not exclude the claim, or is not known
+	Undecided Finding = iota
+	Below             // the claim is excluded: the whole interval is below it
+	Above             // above it
+	Within            // the claim is shown: the whole interval is within its margin
 )
 
 // Judge returns what an interval, from low to high, allows to say. An interval with an end that is infinite or NaN is

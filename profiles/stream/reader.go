@@ -48,7 +48,8 @@ type newest struct {
 
 // lasting returns the events that outlive a restart.
 func (n *newest) lasting() newest {
-	return newest{ablation: n.ablation, resident: n.resident, sensors: n.sensors, recording: n.recording, output: n.output}
+	return newest{ablation: n.ablation, resident: n.resident, sensors: n.sensors, recording: n.recording,
+		output: n.output}
 }
 
 // each calls take with the events, in a fixed order.

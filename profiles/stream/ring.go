@@ -48,7 +48,8 @@ type slot struct {
 // put stores a record in its first slot.
 func (s *slot) put(it *profiles.Iteration, more int) {
 	s.index, s.start, s.total, s.retimed = it.Index, it.Start, it.Total, it.Retimed
-	s.unit, s.inUnit, s.changes, s.kind, s.flags, s.more = it.Unit, it.InUnit, it.Changes, it.Kind, it.Flags, uint8(more)
+	s.unit, s.inUnit, s.changes, s.kind, s.flags, s.more = it.Unit, it.InUnit, it.Changes, it.Kind, it.Flags,
+		uint8(more)
 	s.phases = [profiles.SlotPhases]int64(it.Phases[:profiles.SlotPhases])
 	s.series = [profiles.SlotSeries]float64(it.Series[:profiles.SlotSeries])
 	s.caches = [profiles.SlotCaches]profiles.CacheCounters(it.Caches[:profiles.SlotCaches])
@@ -68,7 +69,8 @@ func (s *slot) take(it *profiles.Iteration) {
 
 // rest returns what of a record belongs to its slot n, from 1 on.
 func rest(it *profiles.Iteration, n int) (phases []int64, series []float64, caches []profiles.CacheCounters) {
-	return it.Phases[min(n*profiles.SlotPhases, len(it.Phases)):], it.Series[min(n*profiles.SlotSeries, len(it.Series)):],
+	return it.Phases[min(n*profiles.SlotPhases, len(it.Phases)):],
+		it.Series[min(n*profiles.SlotSeries, len(it.Series)):],
 		it.Caches[min(n*profiles.SlotCaches, len(it.Caches)):]
 }
 

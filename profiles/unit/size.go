@@ -58,7 +58,8 @@ func Limit(bytes int64) string {
 func ParseBytes(text string) (int64, error) {
 	wrong := fmt.Errorf("%q: must be an amount of memory as 600MB, 1.5GiB or a number of bytes", text)
 	number := strings.TrimRight(text, "KMGTiBb ")
-	factors := map[string]float64{"": 1, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
+	factors := map[string]float64{"": 1, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KIB": 1 << 10,
+		"MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
 	factor, known := factors[strings.ToUpper(strings.TrimSpace(text[len(number):]))]
 	v, err := strconv.ParseFloat(number, 64)
 	if err != nil || !known || !(v >= 0 && v*factor <= 1<<60) {

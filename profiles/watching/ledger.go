@@ -96,7 +96,8 @@ func (l *ledger) adjust(budget float64) bool {
 	default:
 		return false
 	}
-	l.news = fmt.Sprintf("watching costs %s, budget %s: %s", unit.ShareWithin(lost(l.cost.Value), low, high), unit.Share(budget),
+	l.news = fmt.Sprintf("watching costs %s, budget %s: %s", unit.ShareWithin(lost(l.cost.Value), low, high),
+		unit.Share(budget),
 		change(levels[l.level], levels[to]))
 	*l = ledger{level: to, news: l.news}
 	return true
@@ -105,7 +106,8 @@ func (l *ledger) adjust(budget float64) bool {
 // change describes a change of density.
 func change(from, to Density) string {
 	if from.Period != to.Period {
-		return fmt.Sprintf("%.0f %s a second", 1/to.Period.Seconds(), map[bool]string{true: "frame", false: "frames"}[to.Period == time.Second])
+		return fmt.Sprintf("%.0f %s a second", 1/to.Period.Seconds(),
+			map[bool]string{true: "frame", false: "frames"}[to.Period == time.Second])
 	}
 	if to.Sparse == 1 {
 		return "pictures, quality and layers as often as usual"
@@ -135,12 +137,14 @@ func (s *Schedule) News() string {
 // Cost returns the cost at the current density.
 func (s *Schedule) Cost() profiles.WatchingCost {
 	d := s.Density()
-	c := profiles.WatchingCost{Measured: true, Budget: s.options.Budget, Period: d.Period, Sparse: d.Sparse, Thinned: s.level > 0}
+	c := profiles.WatchingCost{Measured: true, Budget: s.options.Budget, Period: d.Period, Sparse: d.Sparse,
+		Thinned: s.level > 0}
 	if c.Known = s.known(); c.Known {
 		c.Value, c.Low, c.High = lost(s.cost.Value), lost(s.cost.Low), lost(s.cost.High)
 	}
 	if s.tooLong() {
-		c.Reason = fmt.Sprintf("iterations of %s are too long to measure the cost of watching", unit.Duration(s.trial.mean()))
+		c.Reason = fmt.Sprintf("iterations of %s are too long to measure the cost of watching",
+			unit.Duration(s.trial.mean()))
 	}
 	return c
 }

@@ -77,7 +77,8 @@ func (t *trial) add(it *profiles.Iteration, length int64) (contrast float64, don
 	last := t.newest
 	switch {
 	case !t.began:
-	case last.index+1 != next.index || last.kind != next.kind || last.changes != next.changes || next.start <= last.start:
+	case last.index+1 != next.index || last.kind != next.kind || last.changes != next.changes ||
+		next.start <= last.start:
 		t.void()
 	default:
 		contrast, done = t.take(last, next, length)

@@ -174,7 +174,8 @@ func modes(kernels string) []Mode {
 	}
 	switch kernels {
 	case "avx512-bf16":
-		list[1] = Mode{Name: "bf16", Native: true, Note: "large convolutions by dot products of AVX512_BF16, sums in float32"}
+		list[1] = Mode{Name: "bf16", Native: true,
+			Note: "large convolutions by dot products of AVX512_BF16, sums in float32"}
 	case "amx":
 		list[1] = Mode{Name: "bf16", Native: true, Note: "large convolutions by AMX, the rest rounded in software"}
 		list[2] = Mode{Name: "bf16x3", Native: true, Note: "large convolutions by AMX, near float32's accuracy"}

@@ -67,7 +67,8 @@ func (p *page) gpuCheck(c *GPUCheck) {
 		p.line("gpu check", "not done: %s", c.Reason)
 		return
 	}
-	p.line("gpu check", "%s · compute capability %s · kernels %s · %d multiprocessors", c.Device, c.Capability, c.Kernels, c.Multi)
+	p.line("gpu check", "%s · compute capability %s · kernels %s · %d multiprocessors", c.Device, c.Capability,
+		c.Kernels, c.Multi)
 	if c.NotMeasured != "" {
 		p.line("", "not measured: %s", c.NotMeasured)
 	} else {
@@ -106,7 +107,8 @@ func (p *page) gpuMeasured(c *GPUCheck) {
 		total += m.Compile
 		parts[i] = fmt.Sprintf("%s %.0f", m.Name, m.Compile)
 	}
-	p.line("", "context %.0f ms · kernels compiled in %.0f ms, kept by the driver from then on: %s", c.Context, total, strings.Join(parts, ", "))
+	p.line("", "context %.0f ms · kernels compiled in %.0f ms, kept by the driver from then on: %s", c.Context, total,
+		strings.Join(parts, ", "))
 	launch := fmt.Sprintf("a launch takes %.2f µs", c.EagerLaunch)
 	if c.GraphLaunch > 0 {
 		launch += fmt.Sprintf(", %.2f µs in a graph", c.GraphLaunch)
@@ -123,7 +125,8 @@ func (p *page) gpuMeasured(c *GPUCheck) {
 			p.line("", "       %s", parts)
 		}
 	}
-	p.line("", "memory: %s for programs, %s free beside the kernels, L2 cache %s", unit.Size(c.TotalBytes), unit.Size(c.FreeBytes), unit.Limit(c.L2Bytes))
+	p.line("", "memory: %s for programs, %s free beside the kernels, L2 cache %s", unit.Size(c.TotalBytes),
+		unit.Size(c.FreeBytes), unit.Limit(c.L2Bytes))
 }
 
 // compared writes one comparison.
@@ -140,5 +143,6 @@ func (p *page) compared(c *GPUCompare, one, many string) {
 	if c.At != "" {
 		at = ", " + c.At
 	}
-	p.line("", "  %-26s %-7s %s, off by %.1e of at most %.0e%s: %s", c.Name, c.Mode, unit.Plural(c.Count, one, many), c.Worst, c.Limit, at, verdict)
+	p.line("", "  %-26s %-7s %s, off by %.1e of at most %.0e%s: %s", c.Name, c.Mode, unit.Plural(c.Count, one, many),
+		c.Worst, c.Limit, at, verdict)
 }

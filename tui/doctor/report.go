@@ -69,7 +69,8 @@ func (p *page) engine(e Engine) {
 	}
 	for i, l := range e.Roofs.Levels {
 		if i == 0 {
-			p.line("roofs", "%.0f GFLOP/s on registers, measured %s", e.Roofs.GFLOPS, e.Roofs.Measured.Format("2006-01-02"))
+			p.line("roofs", "%.0f GFLOP/s on registers, measured %s", e.Roofs.GFLOPS,
+				e.Roofs.Measured.Format("2006-01-02"))
 		}
 		p.line("", "%s: %.0f GB/s read, %.0f GB/s updated", unit.Limit(l.Bytes), l.Read, l.Update)
 	}
@@ -109,7 +110,8 @@ func gain(ratio float64) string {
 func (p *page) advice(found Advice) {
 	heading := ""
 	for _, a := range found.Found {
-		if h := fmt.Sprintf("measured on this machine on %s by prismtop %s:", a.Measured.Local().Format(time.DateOnly), a.Version); h != heading {
+		if h := fmt.Sprintf("measured on this machine on %s by prismtop %s:",
+			a.Measured.Local().Format(time.DateOnly), a.Version); h != heading {
 			heading = h
 			p.line("", "%s", h)
 		}
@@ -155,7 +157,8 @@ func (p *page) gpu(g machine.GPU) {
 		if d.FreeReason != "" {
 			free = "free memory unknown: " + d.FreeReason
 		}
-		p.line("", "%s · compute capability %s · %s for programs · %s", d.Name, d.Capability, unit.Size(d.TotalBytes), free)
+		p.line("", "%s · compute capability %s · %s for programs · %s", d.Name, d.Capability, unit.Size(d.TotalBytes),
+			free)
 		if g.Usable && d.Reason != "" {
 			p.line("", "  not used: %s", d.Reason)
 		}

@@ -34,9 +34,11 @@ import (
 // It returns the newest snapshot when the user quits, or when the run has ended and either its
 // settings limit it or in has ended; otherwise an ended run can still be saved, summarised and
 // restarted. If ctx ends first, the error is ErrInterrupted.
-func Watch(ctx context.Context, in io.Reader, out io.Writer, source control.Source, o Options, interval time.Duration) (*profiles.Snapshot, error) {
+func Watch(ctx context.Context, in io.Reader, out io.Writer, source control.Source, o Options,
+	interval time.Duration) (*profiles.Snapshot, error) {
 	o = o.withDefaults()
-	l := lines{out: out, source: source, options: o, told: map[int64]told{}, exported: make(chan string, 1), decides: fromTerminal(in), notices: notice.New(o.Notices, o.Environ)}
+	l := lines{out: out, source: source, options: o, told: map[int64]told{}, exported: make(chan string, 1),
+		decides: fromTerminal(in), notices: notice.New(o.Notices, o.Environ)}
 	typed := make(chan typedLine)
 	left := make(chan struct{})
 	defer close(left)
@@ -135,7 +137,8 @@ func readTyped(in io.Reader, typed chan<- typedLine, left <-chan struct{}) {
 
 // limited reports whether a run's settings limit it.
 func limited(s *profiles.Snapshot) bool {
-	for _, key := range []string{settings.MaxSeconds, settings.MaxIterations, settings.MaxUnits(s.Run.Schema.Unit.Many)} {
+	for _, key := range []string{settings.MaxSeconds, settings.MaxIterations,
+		settings.MaxUnits(s.Run.Schema.Unit.Many)} {
 		if s.Settings.Number(key) > 0 {
 			return true
 		}
@@ -262,18 +265,21 @@ func (l *lines) effect(e *profiles.Effect) {
 	switch {
 	case words.Replicated(e):
 		text, _ := words.Detail(l.snap, e, 1000)
-		l.say("%s: iteration time %s %%, interval %s to %s %%, %s", what, unit.Signed(100*e.Replica.Effect, 1), unit.Signed(100*e.Replica.Low, 1), unit.Signed(100*e.Replica.High, 1), text)
+		l.say("%s: iteration time %s %%, interval %s to %s %%, %s", what, unit.Signed(100*e.Replica.Effect, 1),
+			unit.Signed(100*e.Replica.Low, 1), unit.Signed(100*e.Replica.High, 1), text)
 	case words.Deciding(l.snap, e) != nil:
 		l.say("%s: %s", what, words.Deciding(l.snap, e).Progress())
 	case e.Comparable():
 		text, _ := words.Detail(l.snap, e, 1000)
-		l.say("%s: iteration time %s %%, interval %s to %s %%, %s", what, unit.Signed(100*e.Shift, 1), unit.Signed(100*e.Low, 1), unit.Signed(100*e.High, 1), text)
+		l.say("%s: iteration time %s %%, interval %s to %s %%, %s", what, unit.Signed(100*e.Shift, 1),
+			unit.Signed(100*e.Low, 1), unit.Signed(100*e.High, 1), text)
 	case e.Open():
 		l.say("%s: %s iterations", what, words.Needs(e))
 	case e.Enough:
 		l.say("%s: %s, not comparable: %s", what, words.Medians(e), why)
 	default:
-		l.say("%s: not comparable: %s; %s before and %d after", what, why, unit.Plural(e.NBefore, "iteration", "iterations"), e.NAfter)
+		l.say("%s: not comparable: %s; %s before and %d after", what, why,
+			unit.Plural(e.NBefore, "iteration", "iterations"), e.NAfter)
 	}
 }
 
@@ -289,18 +295,24 @@ func (l *lines) stop() {
 
 // verbs are the commands to a run that have texts of their own: cannot says that a run is not able to.
 var verbs = map[profiles.CommandKind]struct{ help, cannot string }{
-	profiles.PauseCommand:      {help: "pause, go, step: stop after this iteration, go on, run one", cannot: "this run cannot be paused from here"},
-	profiles.ResumeCommand:     {cannot: "this run cannot be paused from here"},
-	profiles.StepCommand:       {cannot: "this run cannot be paused from here"},
-	profiles.SaveCommand:       {"save: write the reconstruction as PNG and NPY", "this run cannot be saved from here"},
-	profiles.CheckpointCommand: {"checkpoint: write the state to a file, to go on from with --resume", "this run cannot be written to a checkpoint from here"},
-	profiles.ClearCommand:      {"clear: clear all caches, which fill again", "this run has no caches that can be cleared from here"},
-	profiles.NoteCommand:       {"note TEXT: mark this iteration with a note", "this run cannot be annotated from here"},
-	profiles.RestartCommand:    {"restart: begin again from the first weights, with what waits for the next run", "this run cannot be restarted from here"},
+	profiles.PauseCommand: {help: "pause, go, step: stop after this iteration, go on, run one",
+		cannot: "this run cannot be paused from here"},
+	profiles.ResumeCommand: {cannot: "this run cannot be paused from here"},
+	profiles.StepCommand:   {cannot: "this run cannot be paused from here"},
+	profiles.SaveCommand:   {"save: write the reconstruction as PNG and NPY", "this run cannot be saved from here"},
+	profiles.CheckpointCommand: {"checkpoint: write the state to a file, to go on from with --resume",
+		"this run cannot be written to a checkpoint from here"},
+	profiles.ClearCommand: {"clear: clear all caches, which fill again",
+		"this run has no caches that can be cleared from here"},
+	profiles.NoteCommand: {"note TEXT: mark this iteration with a note",
+		"this run cannot be annotated from here"},
+	profiles.RestartCommand: {"restart: begin again from the first weights, with what waits for the next run",
+		"this run cannot be restarted from here"},
 }
 
 // others are the commands to a run that are no words: a change of settings, the end, and those that need a choice.
-var others = profiles.Kinds{profiles.SetCommand, profiles.DecideCommand, profiles.StopCommand, profiles.AblateCommand, profiles.ReplicateCommand,
+var others = profiles.Kinds{profiles.SetCommand, profiles.DecideCommand, profiles.StopCommand, profiles.AblateCommand,
+	profiles.ReplicateCommand,
 	profiles.ForkCommand, profiles.StopAblationCommand}
 
 // verb carries out a line that asks for a command by its name; ok is false if it does not.
@@ -404,7 +416,8 @@ func (l *lines) obey(text string) (quit bool) {
 	case word == "status" || word == "":
 		l.say("%s", Progress(l.snap))
 	case word == "summary":
-		for line := range strings.Lines(SummaryAs(l.snap, l.snap.State.String(), l.options.Cores, terminal.Columns(l.out))) {
+		for line := range strings.Lines(SummaryAs(l.snap, l.snap.State.String(), l.options.Cores,
+			terminal.Columns(l.out))) {
 			l.say("%s", strings.TrimRight(line, "\n"))
 		}
 	case word == "effects":

@@ -27,7 +27,8 @@ func Plain(ctx context.Context, w io.Writer, source control.Source, interval tim
 }
 
 // PlainNotifying is Plain that also sends the notices of o if w is a terminal.
-func PlainNotifying(ctx context.Context, w io.Writer, source control.Source, o Options, interval time.Duration) *profiles.Snapshot {
+func PlainNotifying(ctx context.Context, w io.Writer, source control.Source, o Options,
+	interval time.Duration) *profiles.Snapshot {
 	o = o.withDefaults()
 	p := plain{w: w, quiet: o.Quiet, rewrite: terminal.IsTerminal(w), notices: notice.New(o.Notices, o.Environ)}
 	tick := time.NewTicker(max(interval, terminal.FramePeriod))
@@ -139,7 +140,8 @@ func Progress(s *profiles.Snapshot) string {
 	case s.Run.AllUnits() == 0: // their number is not known
 		parts = append(parts, fmt.Sprintf("%s %d", s.Run.Schema.Unit.One, s.Unit+1))
 	default:
-		parts = append(parts, fmt.Sprintf("%s %d/%d", s.Run.Schema.Unit.One, min(s.Unit+1, s.Run.AllUnits()), s.Run.AllUnits()))
+		parts = append(parts, fmt.Sprintf("%s %d/%d", s.Run.Schema.Unit.One, min(s.Unit+1, s.Run.AllUnits()),
+			s.Run.AllUnits()))
 	}
 	pace := s.Rate
 	if words.Ended(s.State) {

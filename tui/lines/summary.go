@@ -125,7 +125,8 @@ func summary(s *profiles.Snapshot, state string, cores int) string {
 		if b.Changes > 0 {
 			more = " and " + unit.Plural(b.Changes, "change", "changes")
 		}
-		line("  restarted    after %s%s, which are not in these numbers", unit.Plural(int(b.Iterations), "iteration", "iterations"), more)
+		line("  restarted    after %s%s, which are not in these numbers",
+			unit.Plural(int(b.Iterations), "iteration", "iterations"), more)
 	}
 	summariseTimes(line, s)
 	summariseMemory(line, s)
@@ -183,9 +184,11 @@ func summariseTimes(line func(string, ...any), s *profiles.Snapshot) {
 		return
 	}
 	row := func(name string, v profiles.Spread, share string) {
-		line("  %-12s %8s %8s %8s %8s", name, unit.Milliseconds(v.Median), unit.Milliseconds(v.P10), unit.Milliseconds(v.P90), share)
+		line("  %-12s %8s %8s %8s %8s", name, unit.Milliseconds(v.Median), unit.Milliseconds(v.P10),
+			unit.Milliseconds(v.P90), share)
 	}
-	line("  %-12s %8s %8s %8s %8s   ms, %s", s.Stage(), "median", "p10", "p90", "share", unit.Plural(w.Total.N, "iteration", "iterations"))
+	line("  %-12s %8s %8s %8s %8s   ms, %s", s.Stage(), "median", "p10", "p90", "share",
+		unit.Plural(w.Total.N, "iteration", "iterations"))
 	row("iteration", w.Total, "")
 	between := 1.0
 	for id, v := range w.Phases {
@@ -231,7 +234,8 @@ func summariseCaches(line func(string, ...any), s *profiles.Snapshot) {
 		case !ok:
 			line("  %-12s no lookups%s", words.CacheTitle(s, id), words.Yet(s))
 		default:
-			line("  %-12s %s hits (%s), %s", words.CacheTitle(s, id), strings.TrimSpace(unit.HitRate(rate)), words.Lookups(v), words.SavedInAll(v, true))
+			line("  %-12s %s hits (%s), %s", words.CacheTitle(s, id), strings.TrimSpace(unit.HitRate(rate)),
+				words.Lookups(v), words.SavedInAll(v, true))
 		}
 		if words.CannotHit(s, id) {
 			line("  %-12s (%s)", "", words.OncePerPass(s, id))
@@ -278,7 +282,8 @@ func summariseEffects(line func(string, ...any), s *profiles.Snapshot, cores int
 		switch {
 		case known:
 			text, _ := words.Detail(s, e, 40)
-			line("  %s: %s [%s, %s] %%, %s", what, unit.Signed(100*shift, 1), unit.Signed(100*low, 1), unit.Signed(100*high, 1), text)
+			line("  %s: %s [%s, %s] %%, %s", what, unit.Signed(100*shift, 1), unit.Signed(100*low, 1),
+				unit.Signed(100*high, 1), text)
 		case e.Open():
 			line("  %s: too few iterations to tell", what)
 		default:

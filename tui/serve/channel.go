@@ -52,7 +52,8 @@ func (s *Server) refuse(_ *ssh.Server, conn *gossh.ServerConn, asked gossh.NewCh
 	if !l.mayAsk() {
 		return
 	}
-	s.flood.log(fmt.Sprintf("%s refused: asked for a channel of type %s", conn.RemoteAddr(), visible.Text(shortened(asked.ChannelType()))))
+	s.flood.log(fmt.Sprintf("%s refused: asked for a channel of type %s", conn.RemoteAddr(),
+		visible.Text(shortened(asked.ChannelType()))))
 	_ = asked.Reject(gossh.Prohibited, "nothing is forwarded")
 }
 
@@ -117,7 +118,8 @@ func (v *visit) sift(asked <-chan *gossh.Request, kept chan<- *gossh.Request) {
 				continue
 			}
 			v.term, v.size = termOf(t.Term), sizeOf(t.Columns, t.Rows)
-			r.Payload = gossh.Marshal(terminalRequest{Term: v.term, Columns: uint32(v.size[0]), Rows: uint32(v.size[1]), Modes: noModes})
+			r.Payload = gossh.Marshal(terminalRequest{Term: v.term, Columns: uint32(v.size[0]),
+				Rows: uint32(v.size[1]), Modes: noModes})
 			grant(r, kept)
 		case "shell":
 			switch {
@@ -165,7 +167,8 @@ func (v *visit) deny(r *gossh.Request, what string) {
 // keep adds a variable to the environment of the screen, and reports whether it counts.
 func (v *visit) keep(payload []byte) bool {
 	var set struct{ Name, Value string }
-	if gossh.Unmarshal(payload, &set) != nil || !slices.Contains(passed, set.Name) || len(set.Value) > longestValue || visible.Text(set.Value) != set.Value {
+	if gossh.Unmarshal(payload, &set) != nil || !slices.Contains(passed, set.Name) || len(set.Value) > longestValue ||
+		visible.Text(set.Value) != set.Value {
 		return false
 	}
 	for _, have := range v.environ {
@@ -196,7 +199,8 @@ func sizeOf(columns, rows uint32) [2]int {
 // termOf returns the name of a terminal, a plain one for what is no name.
 func termOf(name string) string {
 	odd := func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._+", r))
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("-._+", r))
 	}
 	if name == "" || len(name) > 64 || strings.ContainsFunc(name, odd) {
 		return "vt100"

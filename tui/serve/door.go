@@ -177,7 +177,8 @@ func (l *link) tooSlow() {
 	late := !l.begun && !l.closed
 	l.mu.Unlock()
 	if late {
-		l.door.server.flood.log(fmt.Sprintf("%s dropped: no session within %v (--handshake)", l.RemoteAddr(), l.door.server.options.Limits.Handshake))
+		l.door.server.flood.log(fmt.Sprintf("%s dropped: no session within %v (--handshake)", l.RemoteAddr(),
+			l.door.server.options.Limits.Handshake))
 		_ = l.Close()
 	}
 }

@@ -129,14 +129,16 @@ func parseKey(line string, roles []string) (key Key, err error) {
 	role, rest, _ := strings.Cut(line, " ")
 	rest = strings.TrimSpace(rest)
 	if !slices.Contains(roles, role) {
-		return key, fmt.Errorf("%q: must begin with a role: %s", visible.Text(shortened(role)), strings.Join(roles, ", "))
+		return key, fmt.Errorf("%q: must begin with a role: %s", visible.Text(shortened(role)),
+			strings.Join(roles, ", "))
 	}
 	key.Role = role
 	if strings.HasPrefix(rest, fingerprintStart) {
 		key.Fingerprint, key.Name, _ = strings.Cut(rest, " ")
 		sum, err := base64.RawStdEncoding.Strict().DecodeString(key.Fingerprint[len(fingerprintStart):])
 		if err != nil || len(sum) != 32 {
-			return key, fmt.Errorf("%q: must be a fingerprint as ssh-keygen -l prints it", visible.Text(shortened(key.Fingerprint)))
+			return key, fmt.Errorf("%q: must be a fingerprint as ssh-keygen -l prints it",
+				visible.Text(shortened(key.Fingerprint)))
 		}
 		key.Name = nameOf(key)
 		return key, nil
@@ -146,7 +148,8 @@ func parseKey(line string, roles []string) (key Key, err error) {
 	case err != nil:
 		return key, errors.New("must be a role and a public key, as in ~/.ssh/id_ed25519.pub, or its fingerprint")
 	case len(options) > 0:
-		return key, fmt.Errorf("option %q: must be a role and a public key, without options", visible.Text(shortened(options[0])))
+		return key, fmt.Errorf("option %q: must be a role and a public key, without options",
+			visible.Text(shortened(options[0])))
 	}
 	if err := strong(public); err != nil {
 		return key, err
@@ -159,7 +162,8 @@ func parseKey(line string, roles []string) (key Key, err error) {
 // strong returns an error for keys that are not accepted.
 func strong(public gossh.PublicKey) error {
 	switch public.Type() {
-	case gossh.KeyAlgoED25519, gossh.KeyAlgoECDSA256, gossh.KeyAlgoECDSA384, gossh.KeyAlgoECDSA521, gossh.KeyAlgoSKED25519, gossh.KeyAlgoSKECDSA256:
+	case gossh.KeyAlgoED25519, gossh.KeyAlgoECDSA256, gossh.KeyAlgoECDSA384, gossh.KeyAlgoECDSA521,
+		gossh.KeyAlgoSKED25519, gossh.KeyAlgoSKECDSA256:
 		return nil
 	case gossh.KeyAlgoRSA:
 		key, _ := public.(gossh.CryptoPublicKey)
@@ -168,7 +172,8 @@ func strong(public gossh.PublicKey) error {
 		}
 		return fmt.Errorf("an RSA key of less than %d bits: must be an Ed25519, ECDSA or larger RSA key", leastRSA)
 	}
-	return fmt.Errorf("a key of the type %s: must be an Ed25519, ECDSA or RSA key, and no certificate", visible.Text(public.Type()))
+	return fmt.Errorf("a key of the type %s: must be an Ed25519, ECDSA or RSA key, and no certificate",
+		visible.Text(public.Type()))
 }
 
 // nameOf returns the name of a key as it is shown and logged.

@@ -32,7 +32,8 @@ type Limits struct {
 
 // DefaultLimits are the limits of a server that is told none.
 var DefaultLimits = Limits{
-	Sessions: 16, PerKey: 4, Memory: 768, Startups: 10, Rate: 60, Handshake: 15 * time.Second, Idle: 12 * time.Hour, Stall: 30 * time.Second,
+	Sessions: 16, PerKey: 4, Memory: 768, Startups: 10, Rate: 60, Handshake: 15 * time.Second, Idle: 12 * time.Hour,
+	Stall: 30 * time.Second,
 }
 
 // Options say what a server serves, and to whom.
@@ -83,7 +84,8 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, keys: keys, visits: map[*visit]struct{}{}, flood: flood{to: o.Log}, farewell: farewellLimit}
+	s := &Server{options: o, keys: keys, visits: map[*visit]struct{}{}, flood: flood{to: o.Log},
+		farewell: farewellLimit}
 	s.running, s.stop = context.WithCancelCause(context.Background())
 	s.ssh, err = wish.NewServer(
 		func(srv *ssh.Server) error { srv.AddHostKey(o.HostKey); return nil },
@@ -103,7 +105,8 @@ func New(o Options) (*Server, error) {
 		return c
 	}
 	s.ssh.ConnectionFailedCallback = func(c net.Conn, err error) {
-		s.flood.log(fmt.Sprintf("%s not logged in: %s", c.RemoteAddr(), visible.Text(err.Error()[:min(len(err.Error()), longestError)])))
+		s.flood.log(fmt.Sprintf("%s not logged in: %s", c.RemoteAddr(),
+			visible.Text(err.Error()[:min(len(err.Error()), longestError)])))
 	}
 	s.ssh.ChannelHandlers = map[string]ssh.ChannelHandler{"session": s.open, "default": s.refuse}
 	s.ssh.RequestHandlers = map[string]ssh.RequestHandler{} // nothing is forwarded

@@ -38,7 +38,8 @@ func (v *Visitor) Streams() terminal.Streams {
 
 // Log logs a line about the session.
 func (v *Visitor) Log(what string) {
-	v.visit.server.options.Log(fmt.Sprintf("%s from %s (%s, %s): %s", v.Key.Name, v.From, v.Key.Role, v.Key.Fingerprint, visible.Text(what)))
+	v.visit.server.options.Log(fmt.Sprintf("%s from %s (%s, %s): %s", v.Key.Name, v.From, v.Key.Role,
+		v.Key.Fingerprint, visible.Text(what)))
 }
 
 // visit is a session from the first request to its end.

@@ -18,7 +18,8 @@ import (
 // until the system kills the process. The runtime still handles faults of the program itself.
 func deaths() []os.Signal {
 	all := []os.Signal{
-		unix.SIGQUIT, unix.SIGABRT, unix.SIGILL, unix.SIGTRAP, unix.SIGBUS, unix.SIGFPE, unix.SIGSEGV, unix.SIGSYS, unix.SIGXCPU,
+		unix.SIGQUIT, unix.SIGABRT, unix.SIGILL, unix.SIGTRAP, unix.SIGBUS, unix.SIGFPE, unix.SIGSEGV, unix.SIGSYS,
+		unix.SIGXCPU,
 	}
 	if runtime.GOOS == "linux" && !strings.HasPrefix(runtime.GOARCH, "mips") {
 		all = append(all, syscall.Signal(16)) // SIGSTKFLT, which other systems lack

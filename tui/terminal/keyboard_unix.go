@@ -39,7 +39,8 @@ func newKeyboard(terminal io.Reader, interrupt func()) (*keyboard, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &keyboard{terminal: terminal, interrupt: interrupt, flag: [2]*os.File{r, w}, fd: r.Fd(), lost: make(chan struct{})}, nil
+	return &keyboard{terminal: terminal, interrupt: interrupt, flag: [2]*os.File{r, w}, fd: r.Fd(),
+		lost: make(chan struct{})}, nil
 }
 
 // start starts reading. The terminal must be in raw mode.

@@ -78,7 +78,8 @@ func (o *Output) follow(p []byte) {
 	case bytes.Contains(p, []byte(ansi.SetModeAltScreenSaveCursor)):
 		o.open = true
 		o.append(o.screen.repaint())
-	case o.open && (bytes.Contains(p, []byte("\x1b[2J")) || bytes.Contains(p, []byte("\x1b[J")) || bytes.Contains(p, []byte("\x1b[K"))):
+	case o.open && (bytes.Contains(p, []byte("\x1b[2J")) || bytes.Contains(p, []byte("\x1b[J")) ||
+		bytes.Contains(p, []byte("\x1b[K"))):
 		o.append(o.screen.repaint())
 	}
 }

@@ -155,7 +155,8 @@ func (l *look) set(parameter string) {
 			parameter = "1;2"
 		}
 		l.weight = parameter
-	case strings.HasPrefix(parameter, "38;"), len(parameter) == 2 && (parameter[0] == '3' || parameter[0] == '9') && parameter[1] < '8':
+	case strings.HasPrefix(parameter, "38;"), len(parameter) == 2 && (parameter[0] == '3' || parameter[0] == '9') &&
+		parameter[1] < '8':
 		l.fore = parameter
 	case strings.HasPrefix(parameter, background):
 		l.back = parameter

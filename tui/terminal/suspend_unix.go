@@ -136,7 +136,8 @@ func (c *Console) WatchContinued(out *Output, send func(tea.Msg)) {
 		}
 		switch {
 		case c.away.Load(): // the suspension itself returns
-		case c.tty.keeps() && InForeground(c.tty.file.Fd()): // with the screen's modes, which a shell may also have set again
+		// with the screen's modes, which a shell may also have set again
+		case c.tty.keeps() && InForeground(c.tty.file.Fd()):
 			out.Lose()
 		default:
 			// A terminal that cannot be taken is gone, which reading or writing it reports.

@@ -116,7 +116,8 @@ func (s *Wire) update(y int, before, now []glyph) {
 			switch {
 			case before[j] != now[j]:
 				end, gap = j+1, 0
-			case now[j].style != now[end-1].style && !(now[j] == glyph{" ", ""} && !strings.Contains(now[end-1].style, background)):
+			case now[j].style != now[end-1].style && !(now[j] == glyph{" ", ""} &&
+				!strings.Contains(now[end-1].style, background)):
 				gap = gapLimit + 1
 			default:
 				gap += len(now[j].text)

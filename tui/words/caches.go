@@ -37,7 +37,8 @@ func SavedInAll(v profiles.CacheView, verbFirst bool) string {
 	case total.HoldsZero() && total.Low == 0 && total.High == 0:
 		amount = AboutNothing
 	case total.HoldsZero():
-		return fmt.Sprintf("saving undecided [%s, %s]", strings.TrimSpace(unit.Seconds(total.Low)), strings.TrimSpace(unit.Seconds(total.High)))
+		return fmt.Sprintf("saving undecided [%s, %s]", strings.TrimSpace(unit.Seconds(total.Low)),
+			strings.TrimSpace(unit.Seconds(total.High)))
 	case total.Value < 0:
 		verb = "lost"
 	}
@@ -54,7 +55,8 @@ const NotAsked = "not asked"
 // twice in a pass, and this is the first one.
 func CannotHit(s *profiles.Snapshot, id int) bool {
 	v, use := &s.Caches[id], s.Run.Schema.Caches[id].Use(s.Settings)
-	if use == nil || !use.Once || !v.Enabled || v.RecentN > 0 && v.RecentRate > 0 || v.RecentIterations == 0 && v.Hits > 0 || v.Misses == 0 {
+	if use == nil || !use.Once || !v.Enabled || v.RecentN > 0 && v.RecentRate > 0 || v.RecentIterations == 0 &&
+		v.Hits > 0 || v.Misses == 0 {
 		return false
 	}
 	_, pass := s.Run.Place(s.Unit)

@@ -19,7 +19,8 @@ import (
 func Changed(t *settings.Table, e *profiles.Effect, cores int) string {
 	texts := make([]string, 0, 1+len(e.With))
 	for _, v := range e.Changes() {
-		texts = append(texts, fmt.Sprintf("%s %s→%s", SettingName(t, v.Key), SettingText(t, v.Key, v.Before, cores), SettingText(t, v.Key, v.After, cores)))
+		texts = append(texts, fmt.Sprintf("%s %s→%s", SettingName(t, v.Key), SettingText(t, v.Key, v.Before, cores),
+			SettingText(t, v.Key, v.After, cores)))
 	}
 	return strings.Join(texts, " + ")
 }
@@ -62,7 +63,8 @@ const again = "change back and again"
 
 // Medians formats both times of an effect that is not comparable.
 func Medians(e *profiles.Effect) string {
-	return fmt.Sprintf("before %s ms, after %s ms", strings.TrimSpace(unit.Milliseconds(e.BeforeNS)), strings.TrimSpace(unit.Milliseconds(e.AfterNS)))
+	return fmt.Sprintf("before %s ms, after %s ms", strings.TrimSpace(unit.Milliseconds(e.BeforeNS)),
+		strings.TrimSpace(unit.Milliseconds(e.AfterNS)))
 }
 
 // Replicated reports whether a replication has judged an effect.
@@ -89,7 +91,8 @@ func Decision(t *settings.Table, a *profiles.Ablation, cores int, mark string) [
 	r := &a.Rows[0]
 	what := mark + r.Key
 	if _, known := t.Lookup(r.Key); known {
-		what = fmt.Sprintf("%s%s %s→%s", mark, SettingName(t, r.Key), SettingText(t, r.Key, r.Off, cores), SettingText(t, r.Key, r.On, cores))
+		what = fmt.Sprintf("%s%s %s→%s", mark, SettingName(t, r.Key), SettingText(t, r.Key, r.Off, cores),
+			SettingText(t, r.Key, r.On, cores))
 	}
 	if r.Judge() == profiles.Undecided {
 		return []string{what + ": " + a.Ended, mark + a.Ended}
@@ -116,7 +119,8 @@ func Examined(s *profiles.Snapshot, e *profiles.Effect) (text string) {
 	if r := e.Replica; r != nil {
 		text = fmt.Sprintf(" Switched back and forth in %s of four blocks: ", unit.Plural(r.Groups, "group", "groups"))
 		if Replicated(e) {
-			text += fmt.Sprintf("%s (95 %% interval %s to %s %%), ", strings.TrimSpace(unit.SignedPercent(r.Effect)), unit.Signed(100*r.Low, 1), unit.Signed(100*r.High, 1))
+			text += fmt.Sprintf("%s (95 %% interval %s to %s %%), ", strings.TrimSpace(unit.SignedPercent(r.Effect)),
+				unit.Signed(100*r.Low, 1), unit.Signed(100*r.High, 1))
 		}
 		text += r.Verdict() + "."
 		if e.Stopped != "" {
@@ -145,7 +149,8 @@ func forked(s *profiles.Snapshot, r *profiles.ForkRow) string {
 	case math.IsInf(r.Low, 0):
 		return fmt.Sprintf("%s %s %s", info.Title, unit.Signed(r.Difference, 2), info.Unit)
 	}
-	return fmt.Sprintf("%s %s [%s, %s] %s", info.Title, unit.Signed(r.Difference, 2), unit.Signed(r.Low, 2), unit.Signed(r.High, 2), info.Unit)
+	return fmt.Sprintf("%s %s [%s, %s] %s", info.Title, unit.Signed(r.Difference, 2), unit.Signed(r.Low, 2),
+		unit.Signed(r.High, 2), info.Unit)
 }
 
 // QualityDrift formats a difference of the schema's quality with its unit; one that rounds to 0
@@ -176,10 +181,12 @@ func Detail(s *profiles.Snapshot, e *profiles.Effect, w int) (text string, warn 
 	}
 	switch {
 	case Undecided(s, e):
-		return detail(w, e, []string{"switched back and forth"}, []string{"switched back and forth in balanced blocks"}), false
+		return detail(w, e, []string{"switched back and forth"},
+			[]string{"switched back and forth in balanced blocks"}), false
 	case Replicated(e):
 		r := e.Replica
-		times := fmt.Sprintf("%s → %s ms", strings.TrimSpace(unit.Milliseconds(r.OffNS)), strings.TrimSpace(unit.Milliseconds(r.OnNS)))
+		times := fmt.Sprintf("%s → %s ms", strings.TrimSpace(unit.Milliseconds(r.OffNS)),
+			strings.TrimSpace(unit.Milliseconds(r.OnNS)))
 		n := fmt.Sprintf("%d groups", r.Groups)
 		return detail(w, e, []string{times}, []string{times, n}, []string{times, n, quality}), false
 	case e.Replica != nil && !e.Comparable():
@@ -189,7 +196,8 @@ func Detail(s *profiles.Snapshot, e *profiles.Effect, w int) (text string, warn 
 		}
 		return detail(w, e, []string{e.Replica.Verdict()}, []string{e.Replica.Verdict(), groups}), false
 	case e.Comparable():
-		times := fmt.Sprintf("%s → %s ms", strings.TrimSpace(unit.Milliseconds(e.BeforeNS)), strings.TrimSpace(unit.Milliseconds(e.AfterNS)))
+		times := fmt.Sprintf("%s → %s ms", strings.TrimSpace(unit.Milliseconds(e.BeforeNS)),
+			strings.TrimSpace(unit.Milliseconds(e.AfterNS)))
 		n := fmt.Sprintf("n %d", e.NAfter)
 		if e.Stopped != "" {
 			quality = "ended: " + e.Stopped
@@ -198,9 +206,11 @@ func Detail(s *profiles.Snapshot, e *profiles.Effect, w int) (text string, warn 
 	case e.Open(), Ended(s.State) && !e.Enough:
 		return detail(w, e, []string{counts}), false
 	case e.Enough:
-		return detail(w, e, []string{brief}, []string{why}, []string{why, Medians(e)}, []string{why, Medians(e), quality}), true
+		return detail(w, e, []string{brief}, []string{why}, []string{why, Medians(e)},
+			[]string{why, Medians(e), quality}), true
 	case e.Needed <= 0:
-		return detail(w, e, []string{again}, []string{fmt.Sprintf("%d before", e.NBefore), again}, []string{counts, again}), false
+		return detail(w, e, []string{again}, []string{fmt.Sprintf("%d before", e.NBefore), again},
+			[]string{counts, again}), false
 	}
 	return detail(w, e, []string{counts}), false
 }

@@ -27,9 +27,12 @@ func Sensors(g *machine.GPUSensors) []Sensor {
 	return []Sensor{
 		memory, driver, processes(g),
 		plain("utilisation", g.Utilisation, percent), plain("memory traffic", g.MemoryUtilisation, percent),
-		of("power", g.Power, g.PowerLimit, three, " W"), energy, plain("temperature", g.Temperature, celsius), plain("fan", g.Fan, percent),
-		of("graphics clock", g.GraphicsClock, g.MaxGraphicsClock, whole, " MHz"), of("SM clock", g.SMClock, g.MaxSMClock, whole, " MHz"),
-		of("memory clock", g.MemoryClock, g.MaxMemoryClock, whole, " MHz"), {"held down by", Throttle(g), g.ThrottleReason},
+		of("power", g.Power, g.PowerLimit, three, " W"), energy, plain("temperature", g.Temperature, celsius),
+		plain("fan", g.Fan, percent),
+		of("graphics clock", g.GraphicsClock, g.MaxGraphicsClock, whole, " MHz"),
+		of("SM clock", g.SMClock, g.MaxSMClock, whole, " MHz"),
+		of("memory clock", g.MemoryClock, g.MaxMemoryClock, whole, " MHz"),
+		{"held down by", Throttle(g), g.ThrottleReason},
 		plain("PCIe received", g.Received, Traffic), plain("PCIe sent", g.Sent, Traffic),
 		plain("PCIe generation", g.LinkGeneration, whole), plain("PCIe lanes", g.LinkWidth, whole),
 	}

@@ -216,6 +216,7 @@ func (b *playback) tell() {
 	defer b.player.mu.Unlock()
 	b.player.position = profiles.Position{
 		At: b.at, From: b.first(), To: b.last(), Playing: b.playing, Speed: b.speed, Seeking: b.target != nil,
-		Growing: b.growing, Following: b.following, Marks: b.marks, Gaps: b.gaps, Err: cmp.Or(b.err, b.missing.String()), Ending: b.ending,
+		Growing: b.growing, Following: b.following, Marks: b.marks, Gaps: b.gaps,
+		Err: cmp.Or(b.err, b.missing.String()), Ending: b.ending,
 	}
 }

@@ -23,7 +23,8 @@ func Whole(ctx context.Context, r *recording.Reader, tell func(profiles.LogLine)
 
 // Events consumes a recording to its end: it calls take with each event, and after those of a
 // moment seen with the snapshot that they gave. It returns as Whole does.
-func Events(ctx context.Context, r *recording.Reader, take func(*profiles.Event), seen func(*profiles.Snapshot)) (last *profiles.Snapshot, err error) {
+func Events(ctx context.Context, r *recording.Reader, take func(*profiles.Event),
+	seen func(*profiles.Snapshot)) (last *profiles.Snapshot, err error) {
 	defer senseless(&err)
 	stretches, err := r.Stretches(ctx, 0)
 	if err != nil {
