@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"runtime"
 	"sync/atomic"
 
 	"prismtop/sim/nn"
@@ -203,16 +204,19 @@ func (b *binder) shared(n, size, work int, body func(scratch []float32, lo, hi i
 }
 
 // prepared is shared with operands beside a range's scratch: laid floats that lay fills. Every thread fills its own,
-// once a run: to read what another core has just written takes longer than to make it again.
+// once a run: to read what another core has just written takes longer than to make it again. There is
+// scratch for as many ranges at a time as there are threads now; others wait for it.
 func (b *binder) prepared(n, laid, size, work int, lay func(laid []float32), body func(laid, scratch []float32, lo, hi int)) func() {
 	shares := min(n, maxShares)
+	most := min(shares, b.backend.Threads())
 	laid, size = (laid+lineFloats-1)/lineFloats*lineFloats, (size+lineFloats-1)/lineFloats*lineFloats
-	scratch, places, pool := b.floats(shares*(laid+size)), &places{}, b.backend.pool
-	runs, filled := 0, make([]int, shares) // the run for which a place was filled
-	b.table(shares, 8)
+	scratch, places, pool := b.floats(most*(laid+size)), &places{most: most}, b.backend.pool
+	runs, filled := 0, make([]int, most) // the run for which a place was filled
+	b.table(most, 8)
 	piece := 1 + pieceWork/(work+1)
 	loop := b.each(shares, 1+worthwhile*shares/(n*work+1), func(lo, hi int) {
 		place := places.take()
+		defer places.give(place)
 		own := scratch[place*(laid+size):][:laid+size]
 		if filled[place] != runs {
 			lay(own[:laid])
@@ -221,7 +225,6 @@ func (b *binder) prepared(n, laid, size, work int, lay func(laid []float32), bod
 		for from, end := lo*n/shares, hi*n/shares; from < end && !pool.Ended(); from += piece {
 			body(own[:laid], own[laid:], from, min(from+piece, end))
 		}
-		places.give(place)
 	})
 	return func() {
 		runs++
@@ -229,14 +232,21 @@ func (b *binder) prepared(n, laid, size, work int, lay func(laid []float32), bod
 	}
 }
 
-// places are pieces of scratch, one for each range that can run at a time.
-type places struct{ taken atomic.Uint32 }
+// places are pieces of scratch, one for each range that can run at a time, at most most unless that is 0.
+type places struct {
+	taken atomic.Uint32
+	most  int
+}
 
 // take returns the first free place.
 func (p *places) take() int {
 	for {
 		taken := p.taken.Load()
 		first := ^taken & (taken + 1)
+		if p.most > 0 && first >= 1<<p.most {
+			runtime.Gosched()
+			continue
+		}
 		if p.taken.CompareAndSwap(taken, taken|first) {
 			return bits.TrailingZeros32(first)
 		}

@@ -338,7 +338,7 @@ func (b *convolutions) weightPatches(g *geometry, gw []float32, c patchProducts)
 	}
 	set, pool, shares := b.backend.set, b.backend.pool, min(weightShares, count)
 	parts := b.floats(shares * len(gw))
-	compute := b.shared(shares, c.laid(), down*across*work*count/shares, func(laid []float32, lo, hi int) {
+	compute := b.prepared(shares, 0, c.laid(), down*across*work*count/shares, func([]float32) {}, func(_, laid []float32, lo, hi int) {
 		for share := lo; share < hi; share++ {
 			part, first := parts[share*len(gw):][:len(gw)], share*count/shares
 			for i := first; i < (share+1)*count/shares && !pool.Ended(); i++ {

@@ -35,7 +35,7 @@ func checkAMP(t *testing.T, r *suite.Report) {
 			t.Fatalf("%+v", z)
 		}
 		for _, m := range z.Modes {
-			if m.Speedup.Low == nil || m.OnBytes <= m.OffBytes || len(m.Criteria) != 5*2 || !strings.Contains(m.Advice, "amp = "+m.Mode) {
+			if m.Speedup.Low == nil || m.OnBytes <= 0 || m.OffBytes <= 0 || len(m.Criteria) != 5*2 || !strings.Contains(m.Advice, "amp = "+m.Mode) {
 				t.Errorf("%+v", m)
 			}
 			if m.OffPeak == nil && m.NoPeak == "" || m.OffPeak != nil && *m.OffPeak < 0 {
