@@ -3,6 +3,11 @@
 // and gpu fill it, doctor and the reports print it.
 package machine
 
+import (
+	"strconv"
+	"strings"
+)
+
 // Processors, memory and GPUs, as they are described.
 
 // CPU is a processor and the instruction sets relevant to the kernels.
@@ -62,6 +67,27 @@ type GPUDevice struct {
 	FreeBytes  int64  `json:"free_bytes,omitempty"`
 	FreeReason string `json:"free_reason,omitempty"` // why FreeBytes is missing
 	Reason     string `json:"reason,omitempty"`      // why this build cannot compute on it; empty if it can
+}
+
+// MultipliesBF16 reports whether a device has matrix instructions for bf16 and TF32, of compute capability 8.0 and
+// later.
+func (d *GPUDevice) MultipliesBF16() bool {
+	major, _, _ := strings.Cut(d.Capability, ".")
+	n, err := strconv.Atoi(major)
+	return err == nil && n >= 8
+}
+
+// About says what the times of one of the devices depend on besides its model: "compute capability 7.5, driver
+// 580.65.06, CUDA 13.0".
+func (g *GPU) About(d *GPUDevice) string {
+	text := "compute capability " + d.Capability
+	if g.Driver != "" {
+		text += ", driver " + g.Driver
+	}
+	if g.CUDA != "" {
+		text += ", CUDA " + g.CUDA
+	}
+	return text
 }
 
 // Allowed returns the memory that this process may use at most: the machine's, or the limit of its control groups; 0

@@ -27,8 +27,10 @@ type Program struct {
 
 // Load loads a plan, whose steps count to the phases.
 func Load(ctx context.Context, plan *nn.Plan, phases *Phases, backend nn.Backend, state nn.State) (*Program, error) {
-	if need, has := plan.ArenaBytes, machine.ReadMemory().Allowed(); has > 0 && need > has && !workload.OwnMemory(backend) { // which Go's runtime does not survive
-		return nil, fmt.Errorf("load plan: needs %s of memory, this machine has %s: the batch must be smaller", unit.Size(need), unit.Size(has))
+	// which Go's runtime does not survive
+	if need, has := plan.ArenaBytes, machine.ReadMemory().Allowed(); has > 0 && need > has && !workload.OwnMemory(backend) {
+		return nil, fmt.Errorf("load plan: needs %s of memory, this machine has %s: the batch must be smaller",
+			unit.Size(need), unit.Size(has))
 	}
 	exe, err := backend.Load(ctx, plan, state)
 	if err != nil {

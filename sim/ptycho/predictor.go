@@ -11,10 +11,18 @@ import (
 // PlanOptions.Microbatch says otherwise: 32 groups of 64×64.
 const microbatchPixels = 32 * 64 * 64
 
+// mostElements is the size of an activation that kernels of GPUs can count.
+const mostElements = 1<<29 - 1
+
 // microbatch returns the most groups that a network computes at a time.
 func (c Config) microbatch(o PlanOptions) int {
-	if o.Microbatch > 0 {
+	switch {
+	case o.Microbatch > 0:
 		return o.Microbatch
+	case o.Large:
+		_, border := c.border()
+		widest := max(FirstFilters(c.Size)*c.FiltersScale, border) * c.Size * c.Size
+		return max(mostElements/widest, 1)
 	}
 	return max(microbatchPixels/(c.Size*c.Size), 1)
 }
@@ -89,6 +97,9 @@ func (b *BatchPlan) Usage() nn.Usage {
 	return u
 }
 
+// Arena returns the memory of the batch on a device of its own: the arena of a microbatch.
+func (b *BatchPlan) Arena() nn.Usage { return b.shares[0].plan.ArenaUsage() }
+
 // whole reports whether the batch is a single microbatch.
 func (b *BatchPlan) whole() bool { return len(b.shares) == 1 && b.shares[0].times == 1 }
 
@@ -110,8 +121,9 @@ func (b *BatchPlan) Steps() []nn.Step {
 type Predictor struct {
 	*BatchPlan
 	parts    []part
-	device   attacher  // nil if it has no threads to keep
-	patterns []float32 // of the batch; nil if Patterns maps the device's
+	device   attacher    // nil if it has no threads to keep
+	fallible nn.Fallible // nil if it cannot fail
+	patterns []float32   // of the batch; nil if Patterns maps the device's
 	offsets  []float32
 	objects  []float32
 	nanos    []int64
@@ -132,7 +144,8 @@ type part struct {
 // Load loads the plan on a device whose state has the network's variables.
 func (b *BatchPlan) Load(ctx context.Context, device nn.Backend, state nn.State) (*Predictor, error) {
 	keeps, _ := device.(attacher)
-	p := &Predictor{BatchPlan: b, device: keeps, nanos: make([]int64, len(b.shares[0].plan.Steps))}
+	fallible, _ := device.(nn.Fallible)
+	p := &Predictor{BatchPlan: b, device: keeps, fallible: fallible, nanos: make([]int64, len(b.shares[0].plan.Steps))}
 	for i, s := range b.shares {
 		t, err := part{share: s}, error(nil)
 		if i == 0 {
@@ -186,6 +199,11 @@ func (p *Predictor) Run(ctx context.Context) error {
 				return err
 			}
 			t.exe.Read(t.objects, p.objects[from*p.object:][:t.groups*p.object])
+			if p.fallible != nil {
+				if err := p.fallible.Failure(); err != nil {
+					return err
+				}
+			}
 			for step, n := range t.exe.StepNanos() {
 				p.nanos[step] += n
 			}
@@ -202,6 +220,18 @@ func (p *Predictor) hand(t *part, from int) {
 		return // they are there
 	}
 	t.exe.Write(t.input, p.patterns[from*p.pattern:][:t.groups*p.pattern])
+}
+
+// Detail switches the timing of every step on or off, on a device that computes beside the host; see nn.Detailer. beside is false on
+// one that always times them.
+func (p *Predictor) Detail(on bool) (beside bool) {
+	for i := range p.parts {
+		if d, ok := p.parts[i].exe.(nn.Detailer); ok {
+			d.Detail(on)
+			beside = true
+		}
+	}
+	return beside
 }
 
 // StepNanos returns the time that each of Steps took in the last Run, in nanoseconds; the slice is

@@ -378,9 +378,6 @@ func (e *LackingError) Error() string { return e.Err.Error() }
 
 func (e *LackingError) Unwrap() error { return e.Err }
 
-// NoKernels is why a workload whose operators the CPU alone has kernels for is not computed on a GPU.
-const NoKernels = "this workload's operators have no CUDA kernels"
-
 // CheckDevice returns a LackingError about the setting of the device if that is a GPU which cannot be used. The reason is given by
 // a function, which may wait for the driver; empty if the GPU can be used.
 func CheckDevice(v settings.Values, gpuReason func(device string) string) error {

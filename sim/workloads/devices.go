@@ -104,12 +104,13 @@ func (d Devices) open(device string, processor nn.Backend) (b nn.Backend, note s
 }
 
 // openTraining starts the device of a training.
-func openTraining(s *training.Settings) (training.Device, error) {
+func (d Devices) openTraining(s *training.Settings) (training.Device, error) {
 	processor, measures, err := openCPU(s.Kernels, s.Threads, true)
 	if err != nil {
 		return training.Device{}, err
 	}
-	return training.Device{Backend: processor, Metrics: measures.Metrics()}, nil
+	device, err := d.start(processor, s.Device)
+	return training.Device{Device: device, Metrics: measures.Metrics()}, err
 }
 
 // openNetwork starts the device of a workload without a host.

@@ -83,21 +83,3 @@ func TestSettingsChooseTheDevice(t *testing.T) {
 		t.Errorf("opened %q, want %q", asked, want)
 	}
 }
-
-// Workloads without kernels for GPUs are computed on the processor, and say why.
-func TestSomeWorkloadsUseNoGPU(t *testing.T) {
-	for _, w := range All {
-		if w.NoGPU == "" {
-			continue
-		}
-		if _, has := w.Presets.Table.Lookup("device"); !has {
-			continue
-		}
-		for _, device := range []string{"cuda", "cuda:1"} {
-			_, err := w.Presets.Table.Zero().Set("device", device)
-			if want := `device = "` + device + `": must be one of auto, cpu: ` + w.NoGPU; err == nil || err.Error() != want {
-				t.Errorf("%s: the error is %v, want %s", w.Presets.Table.Workload, err, want)
-			}
-		}
-	}
-}

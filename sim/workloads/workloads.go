@@ -45,8 +45,8 @@ type Workload struct {
 var All = []Workload{
 	{prism.Presets(), prism.Schema, func(d Devices) workload.Maker { return PRISM(d) }, []string{".png", ".npy"}, nil, false, ""},
 	{curve.Presets(), curve.Schema, func(Devices) workload.Maker { return curve.Maker{} }, nil, nil, true, "this workload computes on no device"},
-	{training.Presets(), training.Schema, func(Devices) workload.Maker { return ptychoTraining() }, training.Suffixes, nil, false, workload.NoKernels},
-	{inference.Presets(), inference.Schema, func(Devices) workload.Maker { return Ptycho() }, inference.Suffixes, always("an inference of ptycho"), false, workload.NoKernels},
+	{training.Presets(), training.Schema, func(d Devices) workload.Maker { return ptychoTraining(d) }, training.Suffixes, nil, false, ""},
+	{inference.Presets(), inference.Schema, func(d Devices) workload.Maker { return Ptycho(d) }, inference.Suffixes, always("an inference of ptycho"), false, ""},
 	{benchmark.Presets(), benchmark.Schema, func(d Devices) workload.Maker { return CytoTasks(d) }, nil, always("a list of tasks"), true, ""},
 	{experiment.Presets(), experiment.Schema, func(d Devices) workload.Maker { return Cyto(d) }, experiment.Suffixes, predictions, false, ""},
 }
@@ -88,13 +88,13 @@ func PRISM(d Devices) prism.Maker {
 }
 
 // ptychoTraining makes trainings of PtychoPINN's network.
-func ptychoTraining() training.Maker {
-	return training.Maker{Open: openTraining, Kernels: cpu.CheckKernels, Leave: ptycho.TrainedPath}
+func ptychoTraining(d Devices) training.Maker {
+	return training.Maker{Open: d.openTraining, Kernels: cpu.CheckKernels, GPUReason: d.gpuReason, Leave: ptycho.TrainedPath}
 }
 
 // Ptycho makes PtychoPINN's inferences.
-func Ptycho() inference.Maker {
-	return inference.Maker{Open: openProcessor, Kernels: cpu.CheckKernels, Trained: ptycho.TrainedPath}
+func Ptycho(d Devices) inference.Maker {
+	return inference.Maker{Open: d.openNetwork, Kernels: cpu.CheckKernels, GPUReason: d.gpuReason, Trained: ptycho.TrainedPath}
 }
 
 // Cyto makes trainings of CytoDL's network, and predictions with it.

@@ -53,7 +53,7 @@ func doctorCommand() *cobra.Command {
 			}
 			var check *doctor.GPUCheck
 			if checkGPU {
-				c := gpuCheck{driver: installed.Open, found: device, device: card, reference: backend, sizes: gpuSizes, iterations: gpuIterations}
+				c := gpuCheck{driver: installed.Open, found: device, device: card, reference: backend, sizes: gpuSizes, networks: true, iterations: gpuIterations}
 				if term.IsTerminal(os.Stderr.Fd()) {
 					c.progress = func(what string) { fmt.Fprintln(cmd.ErrOrStderr(), "prismtop: checking the GPU: "+what) }
 				}

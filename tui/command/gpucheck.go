@@ -29,6 +29,7 @@ type gpuCheck struct {
 	device     string     // as the setting names it
 	reference  nn.Backend // of the processor
 	sizes      [][2]int
+	networks   bool // those of the other workloads, too
 	iterations int
 	scale      int // divides the work of measurements; 0 is 1
 	progress   func(what string)
@@ -99,7 +100,7 @@ func (c *gpuCheck) compare(ctx context.Context, r *doctor.GPUCheck, d driver.Dri
 	}
 	defer b.Close()
 	r.Kernels, r.ComparedWith = b.Kernels(), c.reference.Name()
-	report, err := against.Compare(ctx, b, c.reference, against.Options{Sizes: c.sizes, Iterations: c.iterations, Progress: c.progress})
+	report, err := against.Compare(ctx, b, c.reference, against.Options{Sizes: c.sizes, Networks: c.networks, Iterations: c.iterations, Progress: c.progress})
 	switch {
 	case ctx.Err() != nil:
 		return cli.ErrInterrupted

@@ -17,7 +17,7 @@ import (
 	"prismtop/profiles/preset"
 	"prismtop/profiles/settings"
 	"prismtop/sim/cpu"
-	"prismtop/sim/nn"
+	"prismtop/sim/learning"
 	"prismtop/sim/npy"
 	"prismtop/sim/ptycho"
 	"prismtop/sim/ptycho/scan"
@@ -39,8 +39,9 @@ func resolved(t testing.TB, sets ...string) settings.Values {
 func maker(t testing.TB) Maker {
 	folder := t.TempDir()
 	return Maker{
-		Open: func(v settings.Values) (nn.Backend, error) {
-			return cpu.New(cpu.Options{Threads: v.Int(settings.Threads), Kernels: v.Text("kernels")})
+		Open: func(v settings.Values) (learning.Device, error) {
+			b, err := cpu.New(cpu.Options{Threads: v.Int(settings.Threads), Kernels: v.Text("kernels")})
+			return learning.Device{Backend: b}, err
 		},
 		Kernels: cpu.CheckKernels,
 		Trained: func(ptycho.Config) (string, error) { return filepath.Join(folder, "weights.npz"), nil },
@@ -171,7 +172,7 @@ func TestMemoryStaysWithinTheLimit(t *testing.T) {
 		if memory.Total() > limit(v) {
 			t.Errorf("batch %s: %d bytes, more than the limit", batch, memory.Total())
 		}
-		need, err := Footprint(t.Context(), v)
+		need, err := Footprint(t.Context(), v, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -445,7 +446,7 @@ func TestSchemaHoldsItsEntries(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if need, err := Footprint(t.Context(), v); err != nil || need < 1<<20 {
+		if need, err := Footprint(t.Context(), v, false); err != nil || need < 1<<20 {
 			t.Errorf("%s needs %d bytes, %v", name, need, err)
 		}
 	}

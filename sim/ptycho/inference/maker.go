@@ -16,6 +16,7 @@ import (
 	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
+	"prismtop/sim/learning"
 	"prismtop/sim/nn"
 	"prismtop/sim/ptycho"
 	"prismtop/sim/ptycho/scan"
@@ -26,10 +27,14 @@ import (
 // Maker makes inferences: it implements the workload "ptycho".
 type Maker struct {
 	// Open opens the device of the settings.
-	Open func(v settings.Values) (nn.Backend, error)
+	Open func(v settings.Values) (learning.Device, error)
 
 	// Kernels returns an error if this machine does not have the kernels.
 	Kernels func(name string) error
+
+	// GPUReason returns the reason why the GPU of a value of the setting device cannot be used, empty if Open opens it.
+	// It may wait for the driver.
+	GPUReason func(device string) string
 
 	// Trained returns the path of the file that training leaves for a network; nil for seeded weights.
 	Trained func(ptycho.Config) (string, error)
@@ -53,12 +58,16 @@ func (m Maker) Load(ctx context.Context, v settings.Values) (workload.Inputs, er
 		}
 		return Inputs{s}, nil
 	}
-	device, err := m.Open(v)
+	host, err := v.Set(settings.Device, "cpu") // so that all devices get the same scan
+	if err != nil {
+		return nil, err
+	}
+	device, err := m.Open(host)
 	if err != nil {
 		return nil, err
 	}
 	defer device.Close()
-	s, err := scan.Simulate(ctx, scanOptions(v), device)
+	s, err := scan.Simulate(ctx, scanOptions(v), device.Backend)
 	if err != nil {
 		return nil, err
 	}
@@ -73,10 +82,13 @@ func (Maker) SameInputs(a, b settings.Values) bool {
 // Reads reports whether the scan is a file.
 func (Maker) Reads(v settings.Values) bool { return v.Text("data") != "" }
 
-// Check returns an error if this machine does not have the kernels, or if a batch needs more memory than the limit.
+// Check returns an error if this machine does not have the device or the kernels, or if a batch needs more memory than the limit.
 func (m Maker) Check(v settings.Values, key string) error {
 	switch key {
 	case settings.Device:
+		if err := workload.CheckDevice(v, m.GPUReason); err != nil {
+			return err
+		}
 		return m.withinLimit(v, settings.BatchSize)
 	case "kernels":
 		return m.Kernels(v.Text(key))
@@ -91,23 +103,30 @@ func (m Maker) withinLimit(v settings.Values, key string) error {
 	if limit(v) == 0 || v.Validate() != nil {
 		return nil
 	}
-	need, err := Footprint(context.Background(), v)
+	large := m.onGPU(v)
+	need, err := Footprint(context.Background(), v, large)
 	if err != nil || need <= limit(v) {
 		return err
 	}
 	want := fmt.Sprintf("a batch of %d needs %s, more than %s = %d allows: %s", v.Int(settings.BatchSize),
-		unit.Size(need), settings.MemoryLimit, v.Int(settings.MemoryLimit), fitting(v))
+		unit.Size(need), settings.MemoryLimit, v.Int(settings.MemoryLimit), fitting(v, large))
 	return &settings.KeyError{Key: key, Err: fmt.Errorf("%s = %s: %s", key, v.Get(key), want)}
 }
 
+// onGPU reports whether a GPU computes a run of the settings, whose batches are not divided.
+func (m Maker) onGPU(v settings.Values) bool {
+	device := v.Text(settings.Device)
+	return device != "cpu" && m.GPUReason != nil && m.GPUReason(device) == ""
+}
+
 // fitting says which batch size fits in the memory limit, or that none does.
-func fitting(v settings.Values) string {
+func fitting(v settings.Values, large bool) string {
 	need := func(batch int) (int64, bool) {
 		w, err := v.With(settings.Assignment{Key: settings.BatchSize, Value: strconv.Itoa(batch)})
 		if err != nil {
 			return 0, false
 		}
-		bytes, err := Footprint(context.Background(), w)
+		bytes, err := Footprint(context.Background(), w, large)
 		return bytes, err == nil
 	}
 	least, ok := need(1)
@@ -126,14 +145,16 @@ func fitting(v settings.Values) string {
 }
 
 // Footprint is the memory of a run under the settings: weights, scan, results and the plan of the
-// batch size. The kernels' scratch, and Winograd's transformed weights in it, are only known once a plan
+// batch size, large for a GPU. The kernels' scratch, and Winograd's transformed weights in it, are only known once a plan
 // is loaded.
-func Footprint(ctx context.Context, v settings.Values) (int64, error) {
+func Footprint(ctx context.Context, v settings.Values, large bool) (int64, error) {
 	network, err := ptycho.New(config(v))
 	if err != nil {
 		return 0, err
 	}
-	plan, err := network.BatchPlan(ctx, planOptions(v))
+	o := planOptions(v)
+	o.Large = large
+	plan, err := network.BatchPlan(ctx, o)
 	if err != nil {
 		return 0, err
 	}
@@ -148,7 +169,7 @@ func (Maker) FitsBeside(v settings.Values, held int64) bool {
 	if m.Available > 0 {
 		left = min(left, m.Available)
 	}
-	need, err := Footprint(context.Background(), v)
+	need, err := Footprint(context.Background(), v, false)
 	need = max(need, scanOptions(v).DrawingBytes())
 	return m.Total <= 0 || err == nil && need <= left
 }
@@ -170,12 +191,14 @@ func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (
 	if err != nil {
 		return nil, err
 	}
-	t := &Task{v: v, scan: in.(Inputs).Scan, device: device}
-	if err := t.prepare(ctx, m.Trained); err != nil {
-		t.Close()
-		return nil, err
-	}
-	return t, nil
+	return learning.Begin(ctx, &device, v.Text(settings.Device), func() (workload.Task, error) {
+		t := &Task{v: v, scan: in.(Inputs).Scan, device: device}
+		if err := t.prepare(ctx, m.Trained); err != nil {
+			t.free()
+			return nil, err
+		}
+		return t, nil
+	})
 }
 
 // WithoutWeights returns a maker whose tasks do not read trained weights.

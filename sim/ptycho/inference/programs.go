@@ -10,6 +10,7 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/sim/nn"
 	"prismtop/sim/ptycho"
+	"prismtop/sim/workload"
 )
 
 // program is a loaded plan.
@@ -19,13 +20,15 @@ type program struct {
 	layers  []profiles.Layer
 }
 
-// load compiles and loads the plan of some settings.
-func (t *Task) load(ctx context.Context, o ptycho.PlanOptions) (*program, error) {
-	plan, err := t.network.BatchPlan(ctx, o)
+// load compiles the plan of some settings, and loads it on a device.
+func (t *Task) load(ctx context.Context, o ptycho.PlanOptions, device nn.Backend, state nn.State) (*program, error) {
+	chosen := o
+	chosen.Large = workload.OwnMemory(device)
+	plan, err := t.network.BatchPlan(ctx, chosen)
 	if err != nil {
 		return nil, err
 	}
-	exe, err := plan.Load(ctx, t.device, t.state)
+	exe, err := plan.Load(ctx, device, state)
 	if err != nil {
 		return nil, fmt.Errorf("load plan: %w", err)
 	}
@@ -54,7 +57,14 @@ func (t *Task) use(ctx context.Context, v settings.Values) error {
 		p := t.programs[i]
 		t.programs = slices.Insert(slices.Delete(t.programs, i, i+1), 0, p)
 	} else {
-		p, err := t.load(ctx, o)
+		p, err := t.load(ctx, o, t.device.Backend, t.state)
+		if _, _, short := nn.Short(err); short && len(t.programs) > 1 {
+			for _, kept := range t.programs[1:] {
+				kept.exe.Close()
+			}
+			t.programs = t.programs[:1]
+			p, err = t.load(ctx, o, t.device.Backend, t.state)
+		}
 		if err != nil {
 			return err
 		}
@@ -94,6 +104,10 @@ func (t *Task) Memory() profiles.Memory {
 	for _, kept := range t.programs[1:] {
 		m.Parts[memoryPlans] += kept.bytes()
 	}
+	arena := p.exe.Arena()
+	m.Device = t.device.Memory(profiles.DeviceMemory{
+		Weights: u[nn.Weights], Activations: arena.Total() - arena[nn.Inputs], Inputs: arena[nn.Inputs], Workspace: u[nn.Scratch] + p.exe.ScratchBytes(),
+	})
 	return m
 }
 

@@ -12,7 +12,6 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/sim/ptycho"
 	"prismtop/sim/ptycho/scan"
-	"prismtop/sim/workload"
 )
 
 const (
@@ -64,17 +63,19 @@ var Table = settings.NewTable("ptycho", validate,
 		Press("W", settings.MoveNext, "convolutions by Winograd").Foremost(8).
 		Compared(2, "false", "true").Factor("winograd", "true").
 		Idle(func(v settings.Values) string {
-			if v.Text("amp") == "off" {
-				return ""
+			switch {
+			case v.Text("amp") != "off":
+				return "mixed precision computes the convolutions in its own way"
+			case v.Text(settings.Device) != "auto" && v.Text(settings.Device) != "cpu":
+				return "a GPU has no such kernels"
 			}
-			return "mixed precision computes the convolutions in its own way"
+			return ""
 		}),
 	settings.Integer(groupComputing, settings.Threads, "", "worker threads; 0 is one per core", 0, 1024).Live().Called("threads", '+').Press("+", settings.MoveNext, "one thread more").Press("-", settings.MoveBefore, "one thread fewer").Foremost(5),
 	settings.Text(groupComputing, "kernels", "instruction set of the CPU's kernels; auto takes the fastest; avx512-bf16 and amx are avx512 with products of bf16 by AVX512_BF16 or by AMX",
 		"auto", "avx512-bf16", "amx", "avx512", "avx2", "go").Fixed("the weights are laid out for it"),
 	settings.Deciding(groupComputing),
-	settings.Text(groupComputing, settings.Device, "where it is computed; auto is the CPU", "auto", "cpu").Only(workload.NoKernels).
-		Called("device", 'U').Fixed("the weights are laid out for it"),
+	settings.Computing(groupComputing),
 	settings.Switch(groupComputing, settings.LayerProfile, "show the time of every layer").Live().Touches().Called("layers", 'l').
 		Press("l", settings.MoveNext, "layer profile").Foremost(7),
 

@@ -8,6 +8,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
+	"prismtop/sim/learning"
 	"prismtop/sim/nn"
 	"prismtop/sim/ptycho"
 	"prismtop/sim/ptycho/scan"
@@ -19,7 +20,7 @@ import (
 type Task struct {
 	v       settings.Values
 	scan    *scan.Scan
-	device  nn.Backend
+	device  learning.Device
 	network *ptycho.Network
 	state   nn.State
 	of      string // where the weights are from; empty if the run has named their file
@@ -29,13 +30,16 @@ type Task struct {
 	programs []*program // the newest used first
 
 	groups  []scan.Group
-	offsets []float32    // of every group
-	centres [][2]float64 // of every group
-	next    int          // group
+	offsets []float32        // of every group
+	centres [][2]float64     // of every group
+	kept    []weights.Tensor // of a device that can fail; else nil
+	next    int              // group
 	pass    int
 	batches int       // of the pass so far
 	began   time.Time // of the pass
 	changed bool      // settings changed since the last iteration
+	runs    int64     // iterations on the device
+	timed   bool      // the newest iteration timed every step
 
 	canvas
 	first  map[ptycho.Precision]*results
@@ -60,7 +64,7 @@ func (t *Task) prepare(ctx context.Context, trained func(ptycho.Config) (string,
 	if err != nil {
 		return err
 	}
-	if t.state, err = t.device.NewState(ctx, variables); err != nil {
+	if t.state, err = t.device.Backend.NewState(ctx, variables); err != nil {
 		return err
 	}
 	first, err := t.firstWeights(ctx, trained)
@@ -91,6 +95,7 @@ func (t *Task) setWeights(all []weights.Tensor) error {
 	if err := t.network.SetWeights(t.state, all); err != nil {
 		return err
 	}
+	t.keep(all)
 	factor, err := t.scan.Normalisation()
 	if err != nil {
 		return err
@@ -111,12 +116,13 @@ func (t *Task) Info() profiles.RunInfo {
 	info := profiles.RunInfo{
 		Schema: Schema(), Caveat: t.caveat, Object: fmt.Sprintf("N=%d C=%d", t.v.Int("size"), channels(t.v)),
 		Parameters: t.network.Parameters(),
-		Seed:       seed(t.v), Units: t.v.Int("passes"), Cautions: cautions(t.device.Kernels()),
+		Seed:       seed(t.v), Units: t.v.Int("passes"), GPUReason: t.device.Note,
+		Cautions: ptycho.Cautions(t.device.Backend.Device(), t.device.Backend.Kernels()),
 	}
 	if t.of != "" {
 		info.Notes = []string{t.of}
 	}
-	info.Notes = append(info.Notes, t.scan.Notes...)
+	info.Notes = append(append(info.Notes, t.scan.Notes...), t.Remarks()...)
 	if t.unknown {
 		for _, id := range []int{seriesPSNR, seriesRMSE, seriesPhaseError} {
 			info.Schema.Series[id].Absent = noTruth
@@ -130,52 +136,68 @@ func (t *Task) Info() profiles.RunInfo {
 	return info
 }
 
-// cautions says which precisions are slow with some kernels.
-func cautions(kernels string) (all []profiles.Caution) {
-	slower := func(mode, why string) {
-		all = append(all, profiles.Caution{When: profiles.When{Setting: "amp", Value: mode},
-			Text: "slower: emulated " + why})
-	}
-	if kernels != "amx" && kernels != "avx512-bf16" {
-		slower("bf16", "by these kernels")
-	}
-	if kernels != "amx" {
-		slower("bf16x3", "without AMX")
-	}
-	return all
-}
-
 // Device returns the device that computes the network.
-func (t *Task) Device() workload.Device { return t.device }
+func (t *Task) Device() workload.Device { return t.device.Backend }
+
+// Remarks returns what a user should know of the device in use.
+func (t *Task) Remarks() []string { return t.device.Remarks() }
 
 // Apply obeys the live settings.
 func (t *Task) Apply(ctx context.Context, v settings.Values) error {
+	moved, err := t.move(ctx, v)
+	if err != nil {
+		return err
+	}
 	t.device.SetThreads(threads(v))
-	before := planOptions(t.v)
+	before := t.v
 	t.v = v
 	t.expect(v)
 	if err := t.use(ctx, v); err != nil {
-		return err
+		if ctx.Err() != nil || nn.Lost(err) || !t.device.Beside() {
+			return err
+		}
+		t.v = before
+		return &workload.RefusedError{Err: learning.Advised(err)}
 	}
-	t.changed = t.changed || planOptions(v) != before
+	t.changed = t.changed || moved || planOptions(v) != planOptions(before)
 	return nil
 }
 
 // Close frees everything.
 func (t *Task) Close() {
+	t.free()
+	t.device.Close()
+}
+
+// free frees what is on the device.
+func (t *Task) free() {
 	for _, p := range t.programs {
 		p.exe.Close()
 	}
 	t.programs = nil
 	if t.state != nil {
 		t.state.Close()
+		t.state = nil
 	}
-	t.device.Close()
 }
 
-// Steps returns the steps of the plan and their times.
+// Steps returns the steps of the plan and their times; none if the newest iteration did not time every step.
 func (t *Task) Steps() ([]profiles.Layer, []int64) {
+	if !t.timed {
+		return nil, nil
+	}
 	return t.programs[0].layers, t.programs[0].exe.StepNanos()
+}
+
+// timeSteps decides whether the next iteration times every step. On a device that computes beside the host, one in some does, which
+// takes longer.
+func (t *Task) timeSteps(rec *profiles.Iteration) {
+	wanted := t.v.On(settings.LayerProfile) && learning.Detailed(t.runs)
+	beside := t.programs[0].exe.Detail(wanted)
+	if t.timed = wanted || !beside; beside && wanted {
+		rec.Flags |= profiles.Warmup
+	}
+	t.runs++
 }
 
 // stopwatch adds times to the phases of a record.
@@ -199,6 +221,7 @@ func (t *Task) Iterate(ctx context.Context, rec *profiles.Iteration) (workload.O
 		rec.Flags |= profiles.Warmup
 		t.changed = false
 	}
+	t.timeSteps(rec)
 	t.gather(p)
 	watch.spend(phaseLoad)
 	t.distances(p)

@@ -131,8 +131,8 @@ func (r *Report) recommend() {
 		return m
 	}
 	peak := func(b int) string {
-		if v := r.Of(b); v != nil && v.PeakBytes != nil {
-			return fmt.Sprintf("%.0f MB", float64(*v.PeakBytes)/1e6)
+		if v := r.Of(b); v != nil && v.Held() != nil {
+			return fmt.Sprintf("%.0f MB", float64(*v.Held())/1e6)
 		}
 		return "an unknown amount of memory"
 	}
@@ -147,10 +147,10 @@ func (r *Report) recommend() {
 	add("speed_optimized", o.BatchSize, fmt.Sprintf("Predict in batches of %d for the most images a second.", o.BatchSize),
 		fmt.Sprintf("%s; %s; %s", o.Sentence, rate(o.BatchSize), peak(o.BatchSize)))
 	if b, ok := r.best(func(v *Batch) (float64, bool) {
-		if v.PeakBytes == nil {
+		if v.Held() == nil {
 			return 0, false
 		}
-		return -float64(*v.PeakBytes), true
+		return -float64(*v.Held()), true
 	}); ok {
 		add("memory_optimized", b, fmt.Sprintf("Predict in batches of %d for the least memory.", b), fmt.Sprintf("%s, %s; the fastest needs %s", peak(b), rate(b), peak(o.BatchSize)))
 	}
@@ -190,10 +190,10 @@ func (r *Report) recommend() {
 func (r *Report) largest() (batch int, spare string) {
 	share := func(b int) (float64, bool) {
 		v := r.Of(b)
-		if v.Status != Success || v.PeakBytes == nil {
+		if v.Status != Success || v.Held() == nil {
 			return 0, false
 		}
-		return 1 - float64(*v.PeakBytes)/float64(*r.Configuration.MemoryLimit), true
+		return 1 - float64(*v.Held())/float64(*r.Configuration.MemoryLimit), true
 	}
 	for _, b := range r.Sizes() {
 		if v, ok := share(b); ok && b <= *r.Edge.Verified && v >= r.Configuration.Margin {
@@ -241,8 +241,8 @@ func (r *Report) claims(s *Sweep) {
 		add("S4-141", "optimal batch size", "64-128 (estimated)", "", new(o.among()), judged(o.among(), stats.Claim{From: 64, To: 128}))
 		best := r.Of(o.BatchSize)
 		add("S4-142", "throughput", "800-2000 images/s (forecast, RTX 3090)", "images/s", spread(best.ImagesPerS), "a forecast for another machine, not judged")
-		if best.PeakBytes != nil {
-			add("S4-143", "memory at the optimum", "2-4 GB (forecast, RTX 3090)", "GB", exact(float64(*best.PeakBytes)/1e9), "a forecast for another machine, not judged")
+		if best.Held() != nil {
+			add("S4-143", "memory at the optimum", "2-4 GB (forecast, RTX 3090)", "GB", exact(float64(*best.Held())/1e9), "a forecast for another machine, not judged")
 		}
 		verdict := map[stats.Finding]string{stats.Within: "met", stats.Above: "not met", stats.Undecided: "undecided: met by some batches only"}[stats.AtMost(5).Judge(best.LatencyMS.P10, best.LatencyMS.P90)]
 		add("S4-144", "latency an image at the optimum", "< 5 ms", "ms", spread(best.LatencyMS), verdict)
@@ -250,8 +250,8 @@ func (r *Report) claims(s *Sweep) {
 	const elsewhere = "the document's figure, of another machine, not judged"
 	if at := r.Of(unoptimised); at != nil && at.ImagesPerS != nil {
 		add("S4-140", "throughput at batch size 32, unoptimised", "~400 images/s (RTX 3090)", "images/s", spread(at.ImagesPerS), elsewhere+"; notebooks of its own project give about 6,400")
-		if at.PeakBytes != nil {
-			add("S4-140", "memory at batch size 32, unoptimised", "~2 GB (RTX 3090)", "GB", exact(float64(*at.PeakBytes)/1e9), elsewhere)
+		if at.Held() != nil {
+			add("S4-140", "memory at batch size 32, unoptimised", "~2 GB (RTX 3090)", "GB", exact(float64(*at.Held())/1e9), elsewhere)
 		}
 	} else {
 		add("S4-140", "throughput and memory at batch size 32, unoptimised", "~400 images/s, ~2 GB (RTX 3090)", "", nil, "not measured: batch size 32 is not among the sizes")
@@ -287,9 +287,9 @@ func (c *Curve) sentence() string {
 func (r *Report) saved() (float64, bool) {
 	base := r.Of(unoptimised)
 	for _, v := range r.Recommendations {
-		if v.Preset == "memory_optimized" && base != nil && base.PeakBytes != nil {
-			if least := r.Batches[strconv.Itoa(v.BatchSize["predict"])]; least.PeakBytes != nil {
-				return 1 - float64(*least.PeakBytes)/float64(*base.PeakBytes), true
+		if v.Preset == "memory_optimized" && base != nil && base.Held() != nil {
+			if least := r.Batches[strconv.Itoa(v.BatchSize["predict"])]; least.Held() != nil {
+				return 1 - float64(*least.Held())/float64(*base.Held()), true
 			}
 		}
 	}

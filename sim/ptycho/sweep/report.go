@@ -65,6 +65,7 @@ type Machine struct {
 	Threads          int      `json:"threads"`
 	MemoryBytes      int64    `json:"memory_bytes"` // of the machine; 0 if unknown
 	GPU              *string  `json:"gpu"`
+	GPUAbout         string   `json:"gpu_about,omitempty"` // its compute capability, driver and CUDA version
 	GPUReason        string   `json:"gpu_reason,omitempty"`
 	System           string   `json:"system"`
 	Go               string   `json:"go"`
@@ -157,8 +158,10 @@ type Batch struct {
 	PlanBytes       map[string]int64 `json:"plan_bytes"` // by the plan's categories
 	PeakBytes       *int64           `json:"peak_bytes"` // of the process, by the system
 	PeakBytesReason string           `json:"peak_bytes_reason,omitempty"`
+	GPUBytes        *int64           `json:"gpu_bytes"`      // held on the GPU, as its backend counts them; null without a GPU
+	GPUPeakBytes    *int64           `json:"gpu_peak_bytes"` // the most that was held
 
-	Efficiency      *float64 `json:"efficiency"`       // images/s and MB, 10⁶ bytes, of the process
+	Efficiency      *float64 `json:"efficiency"`       // images/s and MB, 10⁶ bytes, of the process, or on a GPU of its memory
 	Overhead        *float64 `json:"overhead"`         // of measuring: time of prediction with it over that without; null without a run
 	Scaling         *float64 `json:"scaling"`          // throughput over that of the smallest size; null if it failed
 	ImagesPerJoule  *float64 `json:"images_per_joule"` // images/s and watt
@@ -184,7 +187,8 @@ type TrialRecord struct {
 	Images     int      `json:"images"`
 	ElapsedS   float64  `json:"elapsed_s"` // of prediction
 	ImagesPerS *float64 `json:"images_per_s"`
-	PeakBytes  int64    `json:"peak_bytes"` // 0 if unknown
+	PeakBytes  int64    `json:"peak_bytes"`     // 0 if unknown
+	GPUBytes   int64    `json:"gpu_peak_bytes"` // 0 without a GPU
 }
 
 // report derives the report of what was measured so far.
@@ -213,6 +217,9 @@ func (s *Sweep) report(err error) *Report {
 	}
 	if v := s.first; v != nil {
 		r.Parameters = v.Parameters
+		if v.Card != "" {
+			r.Machine.GPU = &v.Card
+		}
 		r.Machine.Device, r.Machine.Kernels, r.Machine.Threads, r.Machine.EnergyReason = v.Device, v.Kernels, v.Threads, v.EnergyReason
 	}
 	load := machine.ReadLoad().Since(s.load)
@@ -238,6 +245,7 @@ func record(t Trial) TrialRecord {
 		run := &t.Result.Runs[0]
 		rate := float64(run.Images) / run.Seconds.Predict
 		v.Images, v.ElapsedS, v.ImagesPerS, v.PeakBytes = run.Images, run.Seconds.Predict, &rate, t.Result.PeakRSS
+		v.GPUBytes = t.Result.PeakGPU
 	}
 	return v
 }
@@ -304,8 +312,12 @@ func (v *size) describe(energyReason string) *Batch {
 	} else {
 		b.PeakBytesReason = "no trial reported its peak"
 	}
-	if b.ImagesPerS != nil && b.PeakBytes != nil {
-		e := b.ImagesPerS.Median / (float64(*b.PeakBytes) / 1e6)
+	if len(v.most) > 0 {
+		now, peak := int64(spreadOf(v.gpu).Median), int64(spreadOf(v.most).Median)
+		b.GPUBytes, b.GPUPeakBytes = &now, &peak
+	}
+	if held := b.Held(); b.ImagesPerS != nil && held != nil {
+		e := b.ImagesPerS.Median / (float64(*held) / 1e6)
 		b.Efficiency = &e
 	}
 	if joules > 0 {
@@ -315,6 +327,14 @@ func (v *size) describe(energyReason string) *Batch {
 		b.ImagesJouleNote = cmp.Or(energyReason, "no energy was counted")
 	}
 	return b
+}
+
+// Held returns the memory that bounds the batch size: the most that was held on a GPU, or else by the process; nil if unknown.
+func (b *Batch) Held() *int64 {
+	if b.GPUPeakBytes != nil {
+		return b.GPUPeakBytes
+	}
+	return b.PeakBytes
 }
 
 // Sizes returns the batch sizes of the report, ascending.

@@ -166,7 +166,7 @@ func (e *Edge) sentence(limit int64, margin float64, stopped string) string {
 	return text + stopped + fmt.Sprintf(". By the line, a margin of %.0f %% below the limit is batch size %d.", 100*margin, e.Target)
 }
 
-// MemoryFit is a line through the peak memory of processes over batch sizes. Activations grow with
+// MemoryFit is a line through the peak memory of processes, or on a GPU of its memory, over batch sizes. Activations grow with
 // the batch up to a microbatch and not beyond, so it runs through the sizes on one side of that where
 // there are two of them: the side on which the memory limit lies.
 type MemoryFit struct {
@@ -204,8 +204,8 @@ func (s *Sweep) memoryFit() *MemoryFit {
 func (s *Sweep) fitOf(chosen func(b int) bool) *MemoryFit {
 	var x, y []float64
 	for _, b := range slices.Sorted(maps.Keys(s.sizes)) { // so that sums are the same in every run
-		if v := s.sizes[b]; v.status == Success && len(v.peaks) > 0 && chosen(b) {
-			x, y = append(x, float64(b)), append(y, stats.Median(v.peaks))
+		if v := s.sizes[b]; v.status == Success && len(v.held()) > 0 && chosen(b) {
+			x, y = append(x, float64(b)), append(y, stats.Median(v.held()))
 		}
 	}
 	fixed, slope, r2 := stats.Line(x, y, nil)

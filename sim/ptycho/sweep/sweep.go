@@ -4,6 +4,7 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -30,7 +31,7 @@ type Options struct {
 	Sizes []int     // batch sizes in groups, ascending
 	Runs  int       // of each size: as many trials
 
-	// Limit is the memory that a trial may use, in bytes; 0 for no limit. Edge asks for the
+	// Limit is the memory that a trial may use, on a GPU that of the GPU, in bytes; 0 for no limit. Edge asks for the
 	// largest size within it, and one that leaves the share Margin, 0 to 1; it needs a limit.
 	Limit  int64
 	Edge   bool
@@ -90,6 +91,8 @@ type size struct {
 	reason string
 	runs   []timed
 	peaks  []float64 // bytes, of each trial; without those that are unknown
+	gpu    []float64 // bytes on the GPU, of each trial; none on the processor
+	most   []float64 // likewise, the most that it held
 	memory map[string]int64
 
 	microbatch int // groups that are computed at a time
@@ -249,6 +252,9 @@ func (s *Sweep) try(ctx context.Context, batch int, purpose string, round int) (
 	if r.PeakRSS > 0 {
 		v.peaks = append(v.peaks, float64(r.PeakRSS))
 	}
+	if r.PeakGPU > 0 {
+		v.gpu, v.most = append(v.gpu, float64(r.GPU)), append(v.most, float64(r.PeakGPU))
+	}
 	for _, run := range r.Runs {
 		if err := s.same.add(batch, run, s.allowed()); err != nil {
 			v.status, v.reason = Failed, err.Error()
@@ -271,9 +277,20 @@ func (s *Sweep) check(t *Trial, j trial.Job) {
 	r := t.Result
 	if err := proven(r, j); err != nil {
 		t.Outcome = Outcome{Status: Failed, Reason: err.Error(), CPU: t.CPU}
-	} else if j.Limit > 0 && r.PeakRSS > j.Limit {
-		t.Outcome = Outcome{Status: OutOfMemory, Reason: fmt.Sprintf("used %s of memory, the limit is %s", megabytes(r.PeakRSS), megabytes(j.Limit)), CPU: t.CPU}
+	} else if used := heldBy(r); j.Limit > 0 && used > j.Limit {
+		t.Outcome = Outcome{Status: OutOfMemory, Reason: fmt.Sprintf("used %s of memory, the limit is %s", megabytes(used), megabytes(j.Limit)), CPU: t.CPU}
 	}
+}
+
+// heldBy returns the memory that a limit is of: a GPU's, or else that of the process.
+func heldBy(r *trial.Result) int64 { return cmp.Or(r.PeakGPU, r.PeakRSS) }
+
+// held returns that of each trial.
+func (v *size) held() []float64 {
+	if len(v.most) > 0 {
+		return v.most
+	}
+	return v.peaks
 }
 
 // proven checks that a trial did all of its images.

@@ -30,6 +30,9 @@ func (t *training) assemble(ctx context.Context, all []group) (*ptycho.Canvas, e
 			return nil, err
 		}
 		t.objects.Exe.Read(id, parts)
+		if err := t.device.Failure(); err != nil {
+			return nil, err
+		}
 		for i := 2 * (at - from) * size * size; i < len(parts); i += 2 {
 			objects = append(objects, complex(parts[i], parts[i+1]))
 		}

@@ -38,11 +38,23 @@ func (t *training) Checkpoint(ctx context.Context) (*checkpoint.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &checkpoint.State{Arrays: arrays, Scalars: position{
+	return &checkpoint.State{Arrays: arrays, Scalars: t.position()}, nil
+}
+
+// position returns where the training is.
+func (t *training) position() position {
+	return position{
 		Epoch: t.epoch, InEpoch: t.inEpoch, LearningRate: checkpoint.Number(t.lr),
 		Best: checkpoint.Number(t.plateau.best), Bad: t.plateau.bad, Stale: t.plateau.stale,
 		Elapsed: time.Since(t.began),
-	}}, nil
+	}
+}
+
+// goTo makes a position that of the training.
+func (t *training) goTo(p position) {
+	t.epoch, t.inEpoch, t.lr = p.Epoch, p.InEpoch, float64(p.LearningRate)
+	t.plateau = plateau{float64(p.Best), p.Bad, p.Stale}
+	t.order, t.result, t.began = nil, nil, time.Now().Add(-p.Elapsed)
 }
 
 // Resume puts a new training into the state of a checkpoint of the same settings.
@@ -60,9 +72,7 @@ func (t *training) Resume(_ context.Context, c *checkpoint.Checkpoint) error {
 	if err := t.variables().Restore(c); err != nil {
 		return err
 	}
-	t.epoch, t.inEpoch, t.lr = p.Epoch, p.InEpoch, rate
-	t.plateau = plateau{float64(p.Best), p.Bad, p.Stale}
-	t.order, t.result, t.began = nil, nil, time.Now().Add(-p.Elapsed)
+	t.goTo(p)
 	return nil
 }
 

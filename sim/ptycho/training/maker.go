@@ -21,6 +21,10 @@ type Maker struct {
 	// Kernels returns an error if this machine does not have the kernels.
 	Kernels func(name string) error
 
+	// GPUReason returns the reason why the GPU of a value of the setting device cannot be used, empty if Open opens it.
+	// It may wait for the driver.
+	GPUReason func(device string) string
+
 	// Leave returns the file in which a complete training leaves its weights; nil for
 	// none.
 	Leave func(ptycho.Config) (string, error)
@@ -56,11 +60,12 @@ func (m Maker) Load(ctx context.Context, v settings.Values) (workload.Inputs, er
 		}
 		return Inputs{measured, s.object()}, nil
 	}
+	s.Device = "cpu" // so that all devices get the same scan
 	device, err := m.Open(&s)
 	if err != nil {
 		return nil, err
 	}
-	defer device.Backend.Close()
+	defer device.Close()
 	simulated, err := scan.Simulate(ctx, s.scan(), device.Backend)
 	if err != nil {
 		return nil, err
@@ -77,9 +82,12 @@ func (m Maker) SameInputs(a, b settings.Values) bool {
 // Reads reports whether the scan is a file.
 func (m Maker) Reads(v settings.Values) bool { return v.Text("data") != "" }
 
-// Check returns an error if this machine does not have the kernels.
+// Check returns an error if this machine does not have the device or the kernels.
 func (m Maker) Check(v settings.Values, key string) error {
-	if key == "kernels" {
+	switch key {
+	case settings.Device:
+		return workload.CheckDevice(v, m.GPUReason)
+	case "kernels":
 		return m.Kernels(v.Text(key))
 	}
 	return nil
@@ -106,9 +114,8 @@ func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (
 	if err != nil {
 		return nil, err
 	}
-	t, err := start(ctx, s, in.(Inputs).Scan, device)
+	t, err := learning.Begin(ctx, &device.Device, s.Device, func() (*training, error) { return start(ctx, s, in.(Inputs).Scan, device) })
 	if err != nil {
-		device.Backend.Close()
 		return nil, err
 	}
 	t.leave = m.Leave

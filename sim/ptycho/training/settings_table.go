@@ -9,7 +9,6 @@ import (
 	"prismtop/profiles/unit"
 	"prismtop/sim/ptycho"
 	"prismtop/sim/ptycho/scan"
-	"prismtop/sim/workload"
 )
 
 // The groups, in the order of Settings.
@@ -79,8 +78,7 @@ var Table = settings.NewTable("ptycho-training", joined,
 	settings.Switch(groupComputing, settings.LayerProfile, "show the layer that takes longest, beside what this machine can do at most").
 		Live().Called("layer profile", 'y').Press("y", settings.MoveNext, "profile of the layers"),
 	settings.Deciding(groupComputing),
-	settings.Text(groupComputing, settings.Device, "where it is computed; auto is the CPU", "auto", "cpu").Only(workload.NoKernels).
-		Called("device", 'U').Fixed("the weights are laid out for it"),
+	settings.Computing(groupComputing),
 	settings.Integer(groupComputing, "seed", "", "seed of the object, the positions, the photons, the groups, the first weights and the order of the minibatches", 0, settings.MaxInteger).
 		Fixed("the scan and the first weights came from it"),
 ).As(settings.Roles{Rate: "learning_rate", Precision: "amp"})

@@ -2,6 +2,7 @@ package training
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -24,7 +25,7 @@ var errDiverged = fmt.Errorf("%w; a lower learning_rate may help", workload.ErrD
 
 // Device is the device on which a network is trained.
 type Device struct {
-	Backend nn.Backend
+	learning.Device
 
 	// Metrics compares amplitudes with the truth.
 	Metrics optics.Metrics
@@ -52,6 +53,7 @@ type training struct {
 	done           bool
 	changed        bool // settings changed since the last iteration
 
+	kept   kept
 	result *result // newest evaluation; nil for none
 	keeper learning.Keeper
 }
@@ -84,28 +86,17 @@ func start(ctx context.Context, s Settings, from *scan.Scan, d Device) (*trainin
 		batch: make([]group, s.Batch), lr: s.LearningRate, plateau: newPlateau(), began: time.Now(),
 	}
 	if err := t.load(ctx); err != nil {
-		t.Close()
+		t.unload()
+		t.state.Close()
 		return nil, err
 	}
 	return t, nil
 }
 
 // load compiles and loads both plans.
-func (t *training) load(ctx context.Context) error {
+func (t *training) load(ctx context.Context) (err error) {
 	t.unload()
-	o := t.settings.plan()
-	plan, err := t.network.TrainingPlan(ctx, o)
-	if err != nil {
-		return err
-	}
-	if t.program, err = load(ctx, plan, t.device.Backend, t.state); err != nil {
-		return err
-	}
-	t.program.write(ptycho.ProbeInput, t.groups.probe)
-	if plan, err = t.network.InferencePlan(ctx, o); err != nil {
-		return err
-	}
-	t.objects, err = load(ctx, plan, t.device.Backend, t.state)
+	t.program, t.objects, err = t.programs(ctx, t.settings.plan(), t.device.Backend, t.state)
 	return err
 }
 
@@ -119,7 +110,7 @@ func (t *training) unload() {
 func (t *training) Close() {
 	t.unload()
 	t.state.Close()
-	t.device.Backend.Close()
+	t.device.Close()
 }
 
 // Device returns the device of the training.
@@ -134,13 +125,16 @@ func (t *training) Info() profiles.RunInfo {
 			schema.Series[id].Absent = noTruth
 		}
 	}
-	return profiles.RunInfo{
+	info := profiles.RunInfo{
 		Schema: schema, Object: s.object(), Parameters: t.network.Parameters(), Seed: s.Seed, Units: s.Epochs,
+		GPUReason: t.device.Note, Cautions: ptycho.Cautions(t.device.Backend.Device(), t.device.Backend.Kernels()),
 		Notes: append(slices.Clone(t.groups.scan.Notes),
 			fmt.Sprintf("%d groups to learn from and %d for testing, each of %s of %d×%[4]d pixels",
 				len(t.groups.train), len(t.groups.test), unit.Plural(s.network().Channels(), "pattern", "patterns"),
 				s.Size)),
 	}
+	info.Notes = append(info.Notes, t.Remarks()...)
+	return info
 }
 
 // Iterate learns from one minibatch.
@@ -155,6 +149,12 @@ func (t *training) Iterate(ctx context.Context, rec *profiles.Iteration) (out wo
 		rec.Flags |= profiles.Warmup
 	}
 	t.program.fresh, t.changed = false, false
+	if err := t.keepState(ctx, rec); err != nil {
+		return out, err
+	}
+	if t.program.Begin(t.settings.LayerProfile) {
+		rec.Flags |= profiles.Warmup
+	}
 	if t.result == nil { // the picture that the first weights give
 		if err := t.timed(ctx, rec, t.evaluate); err != nil {
 			return out, err
@@ -163,6 +163,7 @@ func (t *training) Iterate(ctx context.Context, rec *profiles.Iteration) (out wo
 	if err := t.learn(ctx, rec); err != nil {
 		return out, err
 	}
+	t.kept.since++
 	if t.inEpoch++; t.inEpoch == t.settings.batches() {
 		err = t.endEpoch(ctx, rec, &out)
 	}
@@ -197,6 +198,9 @@ func (t *training) learn(ctx context.Context, rec *profiles.Iteration) error {
 		}
 	}
 	loss := t.program.Scalar(ptycho.LossOutput)
+	if err := t.device.Failure(); err != nil {
+		return err
+	}
 	rec.Series[SeriesPoisson], rec.Series[SeriesLoss] = loss, loss-least
 	if math.IsNaN(loss) || math.IsInf(loss, 0) {
 		rec.Flags |= profiles.NonFinite
@@ -235,17 +239,32 @@ func (t *training) endEpoch(ctx context.Context, rec *profiles.Iteration, out *w
 // Apply applies changed settings. Only live ones may differ from the previous ones.
 func (t *training) Apply(ctx context.Context, v settings.Values) error {
 	s, old := From(v), t.settings
-	if s.Threads != old.Threads {
-		t.device.Backend.SetThreads(threads(s.Threads))
+	moved, err := t.move(ctx, &s)
+	if err != nil {
+		return err
 	}
+	if s.Threads != old.Threads {
+		t.device.SetThreads(threads(s.Threads))
+	}
+	rate := t.lr
 	if s.LearningRate != old.LearningRate { // half is half of the present one, which the plateau may have lowered
 		t.lr, t.plateau.bad = t.lr*(s.LearningRate/old.LearningRate), 0
 	}
 	t.settings, t.changed = s, true
-	if s.plan() == old.plan() { // one plan serves both
+	if moved || s.plan() == old.plan() { // one plan serves both
 		return nil
 	}
-	return t.load(ctx)
+	if err := t.load(ctx); err != nil {
+		if ctx.Err() != nil || nn.Lost(err) || !t.device.Beside() {
+			return err
+		}
+		t.settings, t.lr = old, rate
+		if again := t.load(ctx); again != nil {
+			return errors.Join(err, again)
+		}
+		return &workload.RefusedError{Err: learning.Advised(err)}
+	}
+	return nil
 }
 
 // threads returns the effective number of threads: 0 means one per processor.
@@ -267,11 +286,16 @@ func (t *training) Memory() profiles.Memory {
 	variables, own, beside := t.network.Model().Variables(), t.program.Plan.ArenaUsage(), t.objects.Plan.ArenaUsage()
 	u := t.program.Plan.VariableUsage(variables)
 	inputs, scratch := own[nn.Inputs]+beside[nn.Inputs], own[nn.Scratch]+beside[nn.Scratch]
-	return profiles.Memory{Parts: [profiles.MaxMemory]int64{
+	m := profiles.Memory{Parts: [profiles.MaxMemory]int64{
 		MemoryWeights: u[nn.Weights], MemoryGradients: u[nn.Gradients], MemoryMoments: u[nn.Moments],
 		MemoryActivations: t.program.Plan.ArenaBytes + t.objects.Plan.ArenaBytes - inputs - scratch,
 		MemoryInputs:      inputs,
 		MemoryScratch:     u[nn.Scratch] + scratch + t.program.Exe.ScratchBytes() + t.objects.Exe.ScratchBytes(),
 		MemoryScan:        t.groups.bytes(),
 	}}
+	m.Device = t.device.Memory(profiles.DeviceMemory{
+		Weights: u[nn.Weights], Gradients: u[nn.Gradients], Moments: u[nn.Moments],
+		Activations: m.Parts[MemoryActivations], Inputs: inputs, Workspace: m.Parts[MemoryScratch],
+	})
+	return m
 }

@@ -1,5 +1,5 @@
 // Package against compares a backend with another one, the processor's: every operator of PRISM's plans on the operands
-// that training gives it, and some iterations of training as a whole.
+// that training gives it, and some iterations of training as a whole; and every operator of the other workloads' networks.
 package against
 
 import (
@@ -25,6 +25,9 @@ type Options struct {
 
 	// Iterations of training are compared as a whole.
 	Iterations int
+
+	// Networks compares the operators of the other workloads' networks, too.
+	Networks bool
 
 	// Progress is called with what is compared next; nil for none.
 	Progress func(what string)
@@ -108,7 +111,14 @@ func Compare(ctx context.Context, candidate, reference nn.Backend, o Options) (*
 			}
 		}
 	}
-	return c.report, nil
+	if !o.Networks {
+		return c.report, nil
+	}
+	asked := map[string]bool{}
+	for _, name := range o.Modes {
+		asked[name] = true
+	}
+	return c.report, c.networks(ctx, asked)
 }
 
 type comparison struct {
@@ -163,6 +173,7 @@ func variants(m mode) []prism.PlanOptions {
 // problem is a decoder with what its plans are given.
 type problem struct {
 	size      [2]int
+	name      string // of the size, or of the network
 	decoder   *prism.Decoder
 	inputs    map[string][]float32
 	variables []nn.Variable
@@ -178,7 +189,7 @@ func problemOf(size [2]int) (*problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &problem{size: size, decoder: d, variables: variables, inputs: map[string][]float32{
+	return &problem{size: size, name: fmt.Sprintf("%d/%d", n, size[1]), decoder: d, variables: variables, inputs: map[string][]float32{
 		prism.MaskOldInput:       disc(n, 0, 0, float64(n)/8),
 		prism.MaskNewInput(0, 1): disc(n, float64(n)/16, float64(n)/12, float64(n)/16),
 		prism.TargetOldInput:     disc(n, 1, 0, side/3),

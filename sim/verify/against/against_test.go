@@ -83,6 +83,28 @@ func TestABackendIsItself(t *testing.T) {
 	}
 }
 
+// The networks of the other workloads bring operators that PRISM's plans do not have.
+func TestNetworksHaveTheirOwnOperators(t *testing.T) {
+	o := tiny
+	o.Networks, o.Modes, o.Iterations = true, []string{"off"}, 0
+	r, err := against.Compare(t.Context(), flawed{Backend: processor(t), op: "SumPatches", off: 10}, processor(t), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, operator := range r.Operators {
+		if found[operator.Name] = true; operator.OK == (operator.Name == "SumPatches") {
+			t.Errorf("%+v", operator)
+		}
+	}
+	for _, name := range []string{"Polar", "PolarGrad", "SumPatches", "ExtractPatches", "DivideByCoverage", "ProbeMultiply", "Intensity", "IntensityGrad", "ExpScale",
+		"ExpScaleGrad", "PoissonLoss", "PoissonLossGrad", "Inset", "Upsample", "MaxPool", "Swish"} {
+		if !found[name] {
+			t.Errorf("%s is not compared", name)
+		}
+	}
+}
+
 func TestAnOperatorThatIsOffIsFound(t *testing.T) {
 	for _, op := range []string{"ConvTranspose2D", "Measure", "LossGrad", "ConvAdam", "FFT"} {
 		r, err := against.Compare(t.Context(), flawed{Backend: processor(t), op: op, off: 10}, processor(t), tiny)

@@ -70,7 +70,7 @@ func (c *comparison) steps(ctx context.Context, p *problem, plan *nn.Plan, mode 
 				}
 			}
 			if !c.seen[key] {
-				c.add(step, mode, fmt.Sprintf("%s %d/%d", step.Name, p.size[0], p.size[1]), worst, err)
+				c.add(step, mode, step.Name+" "+p.name, worst, err)
 			}
 			c.seen[key] = true
 			if err := c.lost(err); err != nil {

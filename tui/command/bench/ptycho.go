@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,7 +29,6 @@ import (
 	"prismtop/sim/ptycho/sweep"
 	"prismtop/sim/ptycho/sweep/report"
 	"prismtop/sim/ptycho/sweep/trial"
-	"prismtop/sim/workload"
 	"prismtop/tui/command/cli"
 )
 
@@ -48,7 +48,9 @@ type ptychoFlags struct {
 	json     bool
 	goText   bool
 
-	gpuReason string // why no GPU is used
+	card      *machine.GPUDevice // that is used; nil on the processor
+	driver    *machine.GPU       // of the card
+	gpuReason string             // why no GPU is used
 }
 
 // scenario is a set of flags for a purpose of the document.
@@ -116,7 +118,7 @@ func benchPtychoCommand() *cobra.Command {
 	flags.Float64Var(&f.options.Tolerance, "tolerance", sweep.DefaultTolerance, "share of throughput that a smaller batch may cost")
 	flags.Uint64Var(&j.Seed, "seed", 42, "seed of the simulated patterns, of groups, and of the order of trials")
 	flags.StringVar(&f.matrix, "matrix", "", "file of a test matrix in JSON: every combination of its data sets, models and batch sizes is measured, in one report (prismtop docs ptycho)")
-	flags.StringVar(&f.device, "device", "auto", "what computes: auto or cpu")
+	flags.StringVar(&f.device, "device", "auto", "what computes: auto, which is the GPU if there is one, cpu, cuda, or cuda:1 for the second GPU; gpu:0 of PtychoPINN's plan is cuda:0")
 	flags.BoolVar(&f.plots, "plot-results", false, "draw the figure whatever --formats says")
 	flags.Bool("profile-memory", true, "memory is always measured")
 	_ = flags.MarkHidden("profile-memory") // it exists
@@ -209,8 +211,8 @@ func (f *ptychoFlags) check() (err error) {
 	if f.plots && !slices.Contains(f.output.formats, "png") {
 		f.output.formats = append(f.output.formats, "png")
 	}
-	if err == nil && f.device != "auto" && f.device != "cpu" {
-		err = fmt.Errorf("flag --device: %q: %s: must be cpu", f.device, workload.NoKernels)
+	if err == nil && !deviceName.MatchString(f.device) {
+		err = fmt.Errorf("flag --device: %q: must be auto, cpu, cuda or cuda:N, the GPU of that number", f.device)
 	}
 	if err == nil && !slices.Contains(ptycho.Modes(), j.AMP) {
 		err = fmt.Errorf("flag --amp: %q: must be %s", j.AMP, modeNames())
@@ -230,6 +232,29 @@ func (f *ptychoFlags) check() (err error) {
 		o.Edge = true
 	}
 	return err
+}
+
+// deviceName is a value of the flag --device; gpu is the plan's word for cuda.
+var deviceName = regexp.MustCompile(`^(auto|cpu|(cuda|gpu)(:[0-9]+)?)$`)
+
+// choose finds the GPU of the flag --device, and leaves the trials on the processor where that is auto and there is none.
+func (f *ptychoFlags) choose(found machine.GPU) error {
+	f.card, f.gpuReason, f.options.Job.Device = nil, "", ""
+	asked := strings.Replace(f.device, "gpu", "cuda", 1)
+	if asked == "cpu" {
+		f.gpuReason = "--device cpu"
+		return nil
+	}
+	devices := cli.Devices(found)
+	if reason := devices.GPUReason(asked); reason != "" {
+		if f.gpuReason = reason; asked == "auto" {
+			return nil
+		}
+		return fmt.Errorf("flag --device: %s: %s; use auto or cpu", f.device, reason)
+	}
+	ordinal := devices.Ordinal(asked)
+	f.options.Job.Device, f.card, f.driver = fmt.Sprintf("cuda:%d", ordinal), &found.Devices[ordinal], &found
+	return nil
 }
 
 // leastLimit is the memory without which no trial starts.
@@ -305,6 +330,13 @@ func (f *ptychoFlags) measure(cmd *cobra.Command) (*sweep.Report, error) {
 // sweep runs the trials. The report is nil if they could not begin.
 func (f *ptychoFlags) sweep(cmd *cobra.Command) (r *sweep.Report, limit string, err error) {
 	ctx, o := cmd.Context(), &f.options
+	found, err := cli.Probe(ctx)
+	if err != nil {
+		return nil, "", cli.ErrInterrupted
+	}
+	if err := f.choose(found); err != nil {
+		return nil, "", err
+	}
 	if limit, err = f.bound(machine.ReadMemory()); err != nil {
 		return nil, "", err
 	}
@@ -321,11 +353,6 @@ func (f *ptychoFlags) sweep(cmd *cobra.Command) (r *sweep.Report, limit string, 
 		}
 		return nil, "", err
 	}
-	found, err := cli.Probe(ctx)
-	if err != nil {
-		return nil, "", cli.ErrInterrupted
-	}
-	f.gpuReason = cmp.Or(found.Reason, workload.NoKernels)
 	program, err := os.Executable()
 	if err != nil {
 		return nil, "", err
@@ -431,6 +458,9 @@ func (f *ptychoFlags) bound(m machine.Memory) (source string, err error) {
 		return "flag", nil
 	}
 	f.options.Limit, source = available(m)
+	if f.card != nil {
+		f.options.Limit, source = availableOn(f.card)
+	}
 	if f.options.Edge && f.options.Limit == 0 {
 		err = cli.BadUsage(fmt.Errorf("flag --edge: the memory that a trial may use is %s: must come with --memory-limit", source))
 	}
@@ -449,6 +479,17 @@ func available(m machine.Memory) (bytes int64, source string) {
 	return 0, "unknown: " + m.Reason
 }
 
+// availableOn is available for the memory of a GPU.
+func availableOn(card *machine.GPUDevice) (bytes int64, source string) {
+	switch {
+	case card.FreeBytes > 0:
+		return card.FreeBytes / 10 * 9, "90 % of the GPU's free memory"
+	case card.TotalBytes > 0:
+		return card.TotalBytes / 10 * 9, "90 % of the GPU's memory, of which it is unknown how much is free: " + card.FreeReason
+	}
+	return 0, "unknown: the driver does not say how much memory the GPU has"
+}
+
 // describe adds what only the command knows.
 func (f *ptychoFlags) describe(r *sweep.Report, limit string) {
 	processor := features.Detect()
@@ -457,6 +498,9 @@ func (f *ptychoFlags) describe(r *sweep.Report, limit string) {
 		r.Machine.CPU = processor.Reason
 	}
 	r.Machine.GPUReason, r.Configuration.LimitSource = f.gpuReason, limit
+	if f.card != nil {
+		r.Machine.GPU, r.Machine.GPUAbout = &f.card.Name, f.driver.About(f.card)
+	}
 	if f.data == "" {
 		r.Data.Source = "simulated"
 	}
@@ -475,16 +519,32 @@ func ptychoTrialCommand() *cobra.Command {
 				return cli.BadUsage(fmt.Errorf("bench %s: %w", trialName, err))
 			}
 			cli.ThriftyCollector()
-			if err := trial.Restrict(j.Limit); err != nil {
-				return err
+			if j.Device == "" { // else the limit is of the GPU's memory
+				if err := trial.Restrict(j.Limit); err != nil {
+					return err
+				}
 			}
-			result, err := j.Run(cmd.Context(), func(kernels string, threads int) (nn.Backend, error) {
-				return cpu.New(cpu.Options{Kernels: kernels, Threads: threads})
-			})
+			result, err := j.Run(cmd.Context(), openTrial)
 			if err != nil {
 				return err
 			}
 			return json.NewEncoder(cmd.OutOrStdout()).Encode(result)
 		},
 	}
+}
+
+// openTrial opens the backend of a trial.
+func openTrial(j trial.Job) (nn.Backend, error) {
+	if j.Device != "" {
+		ordinal, err := strconv.Atoi(strings.TrimPrefix(j.Device, "cuda:"))
+		if err != nil {
+			return nil, fmt.Errorf("device %q: must be cuda:N", j.Device)
+		}
+		return cli.OpenGPU(ordinal)
+	}
+	backend, err := cpu.New(cpu.Options{Kernels: j.Kernels, Threads: j.Threads})
+	if err != nil {
+		return nil, err // a nil *cpu.Backend would be an nn.Backend that is not nil
+	}
+	return backend, nil
 }

@@ -18,7 +18,6 @@ import (
 	"prismtop/profiles/report"
 	"prismtop/profiles/unit"
 	"prismtop/sim/ptycho/sweep"
-	"prismtop/sim/workload"
 	"prismtop/tui/command/cli"
 )
 
@@ -119,12 +118,17 @@ func (c *combination) check(m *testMatrix) error {
 	}
 	c.flags.sizes = strings.Join(sizes, ",")
 	name := strings.Join([]string{c.Hardware, c.Dataset, c.Model, c.Sizes}, "-")
-	switch {
-	case c.Hardware == "gpu_single" || c.Hardware == "gpu_multi":
-		c.Error = workload.NoKernels // the others are measured all the same
-	case c.Hardware != "cpu_baseline":
+	switch c.Hardware {
+	case "cpu_baseline":
+		c.flags.device = "cpu"
+	case "gpu_single":
+		c.flags.device = "cuda"
+	case "gpu_multi":
+		c.Error = "a batch is computed on one GPU" // the others are measured all the same
+	default:
 		return errors.New("hardware must be cpu_baseline, gpu_single or gpu_multi")
-	case name != filepath.Base(name) || strings.HasPrefix(name, "."):
+	}
+	if name != filepath.Base(name) || strings.HasPrefix(name, ".") {
 		return fmt.Errorf("%q: names are those of folders", name)
 	}
 	if c.flags.output.path != "" && c.Error == "" {
@@ -147,9 +151,16 @@ func (f *ptychoFlags) runMatrix(cmd *cobra.Command) error {
 		}
 		defer out.close()
 	}
+	found, err := cli.Probe(cmd.Context())
+	if err != nil {
+		return cli.ErrInterrupted
+	}
 	failed := 0
 	for i := range all {
 		c := &all[i]
+		if wrong := c.flags.choose(found); wrong != nil && c.Error == "" {
+			c.Error, c.Folder = c.flags.gpuReason, ""
+		}
 		if c.Error != "" {
 			continue
 		}
@@ -208,8 +219,8 @@ func (r *matrixReport) document() *report.Document {
 		if v := c.Report; v != nil && v.Optimum != nil {
 			at := v.Of(v.Optimum.BatchSize)
 			cells[4], cells[5] = fmt.Sprint(v.Optimum.BatchSize), fmt.Sprintf("%.2f [%.2f, %.2f]", at.ImagesPerS.Median, at.ImagesPerS.P10, at.ImagesPerS.P90)
-			if at.PeakBytes != nil {
-				cells[6] = fmt.Sprintf("%.1f", float64(*at.PeakBytes)/1e6)
+			if at.Held() != nil {
+				cells[6] = fmt.Sprintf("%.1f", float64(*at.Held())/1e6)
 			}
 			cells[7] = report.Optional(at.Scaling, 2, "x")
 		}

@@ -44,6 +44,16 @@ func (g *GPU) Found() machine.GPU {
 	return g.found
 }
 
+// Known returns what the driver says, if it has answered.
+func (g *GPU) Known() (found machine.GPU, known bool) {
+	select {
+	case <-g.done:
+		return g.found, true
+	default:
+		return found, false
+	}
+}
+
 // Reason returns why no GPU can compute a workload; empty if one can. It waits for the driver unless the reason is the
 // workload's.
 func (g *GPU) Reason(w workloads.Workload) string {
@@ -83,6 +93,22 @@ func devices(found func() machine.GPU) workloads.Devices {
 		},
 	}
 }
+
+// CardOf returns the GPU on which settings are computed; nil for the processor.
+func CardOf(found machine.GPU, v settings.Values) *machine.GPUDevice {
+	device := v.Text(settings.Device)
+	if device == "cpu" || !v.Has(settings.Device) || workloads.Of(v).NoGPU != "" {
+		return nil
+	}
+	ordinal, reason := gpu.Ordinal(found, device)
+	if reason != "" || ordinal >= len(found.Devices) {
+		return nil
+	}
+	return &found.Devices[ordinal]
+}
+
+// OpenGPU opens the backend of a GPU by its number in the driver's list.
+func OpenGPU(ordinal int) (nn.Backend, error) { return gpu.Open(ordinal) }
 
 // Probe queries the CUDA driver, which may take seconds to answer.
 func Probe(ctx context.Context) (machine.GPU, error) {

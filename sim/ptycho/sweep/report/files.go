@@ -87,13 +87,19 @@ func WriteCSV(w io.Writer, r *sweep.Report) error {
 	for _, stage := range sweep.StageNames() {
 		head = append(head, stage+"_ms")
 	}
-	_ = c.Write(append(head, "plan_bytes", "peak_bytes", "efficiency", "scaling", "images_per_joule")) // Error returns the first error
+	_ = c.Write(append(head, "plan_bytes", "peak_bytes", "gpu_bytes", "gpu_peak_bytes", "efficiency", "scaling", "images_per_joule")) // Error returns the first error
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 8, 64) }
 	optional := func(v *float64) string {
 		if v == nil {
 			return ""
 		}
 		return number(*v)
+	}
+	whole := func(v *int64) string {
+		if v == nil {
+			return ""
+		}
+		return strconv.FormatInt(*v, 10)
 	}
 	of := func(s *sweep.Spread, get func(*sweep.Spread) float64) string {
 		if s == nil {
@@ -104,12 +110,9 @@ func WriteCSV(w io.Writer, r *sweep.Report) error {
 	median, p10, p90 := func(s *sweep.Spread) float64 { return s.Median }, func(s *sweep.Spread) float64 { return s.P10 }, func(s *sweep.Spread) float64 { return s.P90 }
 	for _, size := range r.Sizes() {
 		b := r.Of(size)
-		runs, peak, plan := "0", "", ""
+		runs, plan := "0", ""
 		if b.ImagesPerS != nil {
 			runs = strconv.Itoa(b.ImagesPerS.N)
-		}
-		if b.PeakBytes != nil {
-			peak = strconv.FormatInt(*b.PeakBytes, 10)
 		}
 		if len(b.PlanBytes) > 0 {
 			plan = strconv.FormatInt(planBytes(b), 10)
@@ -125,7 +128,7 @@ func WriteCSV(w io.Writer, r *sweep.Report) error {
 			}
 			row = append(row, number(s.Median))
 		}
-		_ = c.Write(append(row, plan, peak, optional(b.Efficiency), optional(b.Scaling), optional(b.ImagesPerJoule)))
+		_ = c.Write(append(row, plan, whole(b.PeakBytes), whole(b.GPUBytes), whole(b.GPUPeakBytes), optional(b.Efficiency), optional(b.Scaling), optional(b.ImagesPerJoule)))
 	}
 	c.Flush()
 	return c.Error()

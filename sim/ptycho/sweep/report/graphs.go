@@ -43,8 +43,8 @@ func graphs(r *sweep.Report) []figure.Graph {
 			l := b.LatencyMS
 			latency.Boxes = append(latency.Boxes, figure.GraphBox{X: x, Low: l.P10, Q1: l.Q1, Median: l.Median, Q3: l.Q3, High: l.P90})
 		}
-		if b.PeakBytes != nil {
-			memory.Points = append(memory.Points, figure.GraphPoint{X: x, Y: float64(*b.PeakBytes) / 1e6})
+		if b.Held() != nil {
+			memory.Points = append(memory.Points, figure.GraphPoint{X: x, Y: float64(*b.Held()) / 1e6})
 		}
 		if b.Efficiency != nil {
 			efficiency.Points = append(efficiency.Points, figure.GraphPoint{X: x, Y: *b.Efficiency})

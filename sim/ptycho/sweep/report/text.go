@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"prismtop/profiles/report"
@@ -18,7 +19,12 @@ func hardware(r *sweep.Report) string {
 	if m.Kernels != "" {
 		text += fmt.Sprintf("; %s %s on %s", m.Device, m.Kernels, unit.Plural(m.Threads, "thread", "threads"))
 	}
-	if m.GPU == nil && m.GPUReason != "" {
+	if m.GPU != nil {
+		text += "; " + *m.GPU
+		if m.GPUAbout != "" {
+			text += ", " + m.GPUAbout
+		}
+	} else if m.GPUReason != "" {
 		text += "; no GPU: " + m.GPUReason
 	}
 	return text
@@ -53,7 +59,12 @@ func outputs(r *sweep.Report) string {
 
 // batches adds the table of batch sizes.
 func batches(d *report.Document, r *sweep.Report) {
-	t := d.Table("Batch Size", "Throughput (img/s)", "p10 to p90", "Memory (MB)", "Latency (ms)", "Efficiency", "Scaling", "Status")
+	columns := []string{"Batch Size", "Throughput (img/s)", "p10 to p90", "Memory (MB)", "Latency (ms)", "Efficiency", "Scaling", "Status"}
+	const beside = 4 // the memory of the process
+	if r.Machine.GPU != nil {
+		columns = slices.Insert(columns, beside, "GPU (MB)", "GPU peak (MB)")
+	}
+	t := d.Table(columns...)
 	for _, size := range r.Sizes() {
 		b := r.Of(size)
 		row := []string{fmt.Sprint(size), "–", "–", "–", "–", report.Optional(b.Efficiency, 3, ""), report.Optional(b.Scaling, 2, "x"), string(b.Status)}
@@ -66,6 +77,13 @@ func batches(d *report.Document, r *sweep.Report) {
 		}
 		if b.Reason != "" {
 			row[7] += ": " + b.Reason
+		}
+		if r.Machine.GPU != nil {
+			cells := []string{"–", "–"}
+			if b.GPUBytes != nil {
+				cells = []string{fmt.Sprintf("%.1f", float64(*b.GPUBytes)/1e6), fmt.Sprintf("%.1f", float64(*b.GPUPeakBytes)/1e6)}
+			}
+			row = slices.Insert(row, beside, cells...)
 		}
 		t.Add(row...)
 	}
@@ -186,6 +204,9 @@ func document(r *sweep.Report, graphs string) *report.Document {
 		}
 		if at.PeakBytes != nil {
 			add("Memory at Optimal", "%.1f MB", float64(*at.PeakBytes)/1e6)
+		}
+		if at.GPUPeakBytes != nil {
+			add("GPU Memory at Optimal", "%.1f MB", float64(*at.GPUPeakBytes)/1e6)
 		}
 		add(fmt.Sprintf("Speedup vs Batch=%d", r.Measured()[0]), "%.2fx", *at.Scaling)
 	} else {

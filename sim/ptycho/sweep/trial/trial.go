@@ -15,6 +15,7 @@ import (
 	"prismtop/sim/ptycho"
 	"prismtop/sim/ptycho/scan"
 	"prismtop/sim/weights"
+	"prismtop/sim/workload"
 )
 
 // Job is what a trial does, as it is handed to the process.
@@ -35,6 +36,7 @@ type Job struct {
 	Images  int     `json:"images"`                // patterns of a run; more than the file has are an error
 	Seed    uint64  `json:"seed"`                  // of the groups and of the patterns that are drawn
 
+	Device  string `json:"device,omitempty"` // cuda:N; empty for the processor
 	Kernels string `json:"kernels"`
 	Threads int    `json:"threads"`
 
@@ -48,7 +50,7 @@ type Job struct {
 
 	Warmup int   `json:"warmup"` // batches that are predicted before the first run
 	Runs   int   `json:"runs"`
-	Limit  int64 `json:"limit"` // bytes of memory that the process may use; 0 for no limit
+	Limit  int64 `json:"limit"` // bytes of memory that the process may use, on a GPU of its memory; 0 for no limit
 }
 
 // Seconds are the stages of a run.
@@ -91,16 +93,25 @@ type Result struct {
 	Memory     map[string]int64 `json:"memory"`     // bytes of the plan by category
 	Microbatch int              `json:"microbatch"` // groups whose activations are in memory at a time
 
+	Card    string `json:"card,omitempty"` // the GPU's name
+	GPU     int64  `json:"gpu"`            // bytes of its memory that the trial holds, as its backend counts them; 0 without a GPU
+	PeakGPU int64  `json:"peak_gpu"`       // the most that it held
+
 	PeakRSS       int64   `json:"peak_rss"` // of the process; 0 if unknown
 	RSSReason     string  `json:"rss_reason,omitempty"`
 	EnergyReason  string  `json:"energy_reason,omitempty"`
 	LoadedSeconds float64 `json:"loaded_seconds"` // until the network was ready
 }
 
-// Run runs a trial on the backend that open returns.
-func (j Job) Run(ctx context.Context, open func(kernels string, threads int) (nn.Backend, error)) (*Result, error) {
+// Run runs a trial on the backend that open returns. Too little memory of a GPU is an error that begins with Exceeded.
+func (j Job) Run(ctx context.Context, open func(Job) (nn.Backend, error)) (r *Result, err error) {
+	defer func() {
+		if _, _, short := nn.Short(err); short {
+			err = fmt.Errorf("%s: %w", Exceeded, err)
+		}
+	}()
 	began := time.Now()
-	backend, err := open(j.Kernels, j.Threads)
+	backend, err := open(j)
 	if err != nil {
 		return nil, err
 	}
@@ -110,13 +121,16 @@ func (j Job) Run(ctx context.Context, open func(kernels string, threads int) (nn
 		return nil, err
 	}
 	defer p.close()
-	r := &Result{Device: backend.Device(), Kernels: backend.Kernels(), Threads: backend.Threads(), Parameters: p.network.Parameters(), Memory: p.memory(), Microbatch: p.exe.Microbatch()}
+	r = &Result{Device: backend.Device(), Kernels: backend.Kernels(), Threads: backend.Threads(), Parameters: p.network.Parameters(), Memory: p.memory(), Microbatch: p.exe.Microbatch()}
 	r.LoadedSeconds = time.Since(began).Seconds()
+	if c, ok := backend.(interface{ Card() string }); ok {
+		r.Card = c.Card()
+	}
 	for range j.Warmup {
 		if err := p.exe.Run(ctx); err != nil {
 			return nil, err
 		}
-		if err := j.within(); err != nil {
+		if err := p.within(); err != nil {
 			return nil, err
 		}
 	}
@@ -127,6 +141,8 @@ func (j Job) Run(ctx context.Context, open func(kernels string, threads int) (nn
 		}
 		r.Runs = append(r.Runs, *run)
 	}
+	r.GPU = p.readGPU()
+	r.PeakGPU = p.peakGPU
 	_, r.PeakRSS, r.RSSReason = machine.ReadResident()
 	r.EnergyReason = machine.ReadEnergy().Reason
 	return r, nil
@@ -135,9 +151,24 @@ func (j Job) Run(ctx context.Context, open func(kernels string, threads int) (nn
 // Exceeded begins the error of a trial that used more memory than it may.
 const Exceeded = "out of memory"
 
+// readGPU returns the bytes that are held on a GPU, and keeps the most.
+func (p *pipeline) readGPU() int64 {
+	if p.holder == nil {
+		return 0
+	}
+	held := p.holder.DeviceMemory()
+	p.peakGPU = max(p.peakGPU, held.Total())
+	return held.Total()
+}
+
 // within returns an error if the process has used more memory than it may.
-func (j Job) within() error {
+func (p *pipeline) within() error {
 	_, peak, _ := machine.ReadResident()
+	if p.holder != nil {
+		p.readGPU()
+		peak = p.peakGPU
+	}
+	j := p.Job
 	if j.Limit > 0 && peak > j.Limit {
 		return fmt.Errorf("%s: used %.0f MB, the limit is %.0f MB", Exceeded, float64(peak)/1e6, float64(j.Limit)/1e6)
 	}
@@ -164,11 +195,15 @@ type pipeline struct {
 	state   nn.State
 	exe     *ptycho.Predictor
 	scale   float64 // of the normalised amplitudes
+
+	holder  workload.DeviceHolder // of a GPU; else nil
+	peakGPU int64
 }
 
 // prepare loads the weights and compiles the plan.
 func (j Job) prepare(ctx context.Context, backend nn.Backend) (p *pipeline, err error) {
 	p = &pipeline{Job: j}
+	p.holder, _ = backend.(workload.DeviceHolder)
 	if p.network, err = ptycho.New(j.Config()); err != nil {
 		return nil, err
 	}
@@ -179,12 +214,16 @@ func (j Job) prepare(ctx context.Context, backend nn.Backend) (p *pipeline, err 
 		return nil, err
 	}
 	p.scale = ptycho.ScaleOf(all)
-	plan, err := p.network.BatchPlan(ctx, ptycho.PlanOptions{Batch: j.Batch, Microbatch: j.Microbatch}.With(j.Precision()))
+	plan, err := p.network.BatchPlan(ctx, ptycho.PlanOptions{Batch: j.Batch, Microbatch: j.Microbatch, Large: p.holder != nil}.With(j.Precision()))
 	if err != nil {
 		return nil, err
 	}
 	need := plan.Usage().Total()
-	if resident, _, _ := machine.ReadResident(); j.Limit > 0 && resident+need > j.Limit {
+	resident, _, _ := machine.ReadResident()
+	if p.holder != nil {
+		need, resident = plan.Arena().Total(), p.readGPU()
+	}
+	if j.Limit > 0 && resident+need > j.Limit {
 		return nil, fmt.Errorf("%s: %.0f MB are used and the plan needs %.0f MB, the limit is %.0f MB", Exceeded, float64(resident)/1e6, float64(need)/1e6, float64(j.Limit)/1e6)
 	}
 	if p.state, err = backend.NewState(ctx, p.network.Model().Variables()); err != nil {
@@ -192,6 +231,11 @@ func (j Job) prepare(ctx context.Context, backend nn.Backend) (p *pipeline, err 
 	}
 	if err = p.network.SetWeights(p.state, all); err == nil {
 		p.exe, err = plan.Load(ctx, backend, p.state)
+	}
+	if err == nil {
+		if err = p.within(); err != nil {
+			p.exe.Close()
+		}
 	}
 	if err != nil {
 		p.state.Close()

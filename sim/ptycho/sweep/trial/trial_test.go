@@ -14,14 +14,14 @@ import (
 	"prismtop/sim/ptycho/scan"
 )
 
-func open(kernels string, threads int) (nn.Backend, error) {
-	return cpu.New(cpu.Options{Kernels: kernels, Threads: threads})
+func open(j Job) (nn.Backend, error) {
+	return cpu.New(cpu.Options{Kernels: j.Kernels, Threads: j.Threads})
 }
 
 // job is a trial of 10 patterns of the smallest network.
 func job(t *testing.T, gridsize int) Job {
 	t.Helper()
-	backend, err := open("auto", 2)
+	backend, err := open(Job{Kernels: "auto", Threads: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,11 +115,12 @@ func TestTrialsKeepTheirLimit(t *testing.T) {
 	if _, err := j.Run(t.Context(), open); err == nil || !strings.HasPrefix(err.Error(), Exceeded) || !strings.Contains(err.Error(), "the limit is 1 MB") {
 		t.Errorf("%v", err)
 	}
-	if err := j.within(); err == nil || !strings.HasPrefix(err.Error(), Exceeded) {
+	p := &pipeline{Job: j}
+	if err := p.within(); err == nil || !strings.HasPrefix(err.Error(), Exceeded) {
 		t.Errorf("%v", err)
 	}
-	j.Limit = 1 << 40
-	if err := j.within(); err != nil {
+	p.Limit = 1 << 40
+	if err := p.within(); err != nil {
 		t.Error(err)
 	}
 }
