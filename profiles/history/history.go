@@ -68,7 +68,8 @@ type Machine struct {
 	CPU        string `json:"cpu"`
 	Processors int    `json:"processors"` // available to the process
 	System     string `json:"system"`
-	Memory     int64  `json:"memory_bytes"` // 0 if unknown
+	Memory     int64  `json:"memory_bytes"`  // 0 if unknown
+	GPU        string `json:"gpu,omitempty"` // model of the one that computed; empty for the processor
 }
 
 // MachineOf returns the machine of a processor's model.
@@ -81,8 +82,14 @@ func MachineOf(cpu string) Machine {
 // varying parts of it for themselves.
 func (m Machine) Same(other Machine) bool {
 	less, more := min(m.Memory, other.Memory), max(m.Memory, other.Memory)
-	return m.CPU == other.CPU && m.Processors == other.Processors && m.System == other.System &&
+	return m.CPU == other.CPU && m.GPU == other.GPU && m.Processors == other.Processors && m.System == other.System &&
 		(less == 0 || more-less <= more/16)
+}
+
+// Host returns the machine without the GPU that computed.
+func (m Machine) Host() Machine {
+	m.GPU = ""
+	return m
 }
 
 // String formats a machine.
@@ -91,12 +98,19 @@ func (m Machine) String() string {
 	if m.Memory > 0 {
 		text += ", " + unit.Size(m.Memory)
 	}
+	if m.GPU != "" {
+		text += "; " + m.GPU
+	}
 	return text
 }
 
 // ID returns a short name of a machine.
 func (m Machine) ID() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%s", m.CPU, m.Processors, m.System))
+	id := fmt.Appendf(nil, "%s\x00%d\x00%s", m.CPU, m.Processors, m.System)
+	if m.GPU != "" {
+		id = fmt.Appendf(id, "\x00%s", m.GPU)
+	}
+	sum := sha256.Sum256(id)
 	return hex.EncodeToString(sum[:3])
 }
 

@@ -24,6 +24,9 @@ type Foresight struct {
 	Known, Held bool
 	Free        machine.Memory
 
+	// Card is the GPU on which the settings are computed; nil for the processor. The run's memory is to fit into its memory, then.
+	Card *machine.GPUDevice
+
 	Most   int64 // iterations at most; 0 if the workload does not foresee them
 	Sooner bool  // units of work may end sooner
 
@@ -95,9 +98,21 @@ const (
 	foreseen = 5
 )
 
+// Available returns the memory that the run may use, of the machine or of its GPU; known is false if the system or the driver does not
+// say.
+func (f *Foresight) Available() (bytes int64, known bool) {
+	if f.Card != nil {
+		if f.Card.FreeBytes > 0 {
+			return f.Card.FreeBytes, true
+		}
+		return f.Card.TotalBytes, f.Card.TotalBytes > 0
+	}
+	return f.Free.Usable()
+}
+
 // Fits reports whether the memory is there; true if that is not known.
 func (f *Foresight) Fits() bool {
-	available, known := f.Free.Usable()
+	available, known := f.Available()
 	return !f.Known || !known || f.Memory.Total() <= available
 }
 

@@ -33,7 +33,7 @@ const (
 
 // needs foresees a run's memory before it begins; ok is false if that takes too long or is not known, or if the
 // settings cannot be used, of which the run itself says why.
-func needs(ctx context.Context, maker workload.Maker, v settings.Values) (f bench.Foresight, ok bool) {
+func needs(ctx context.Context, maker workload.Maker, v settings.Values, gpu *cli.GPU) (f bench.Foresight, ok bool) {
 	s, ok := maker.(workload.Foreseer)
 	if !ok {
 		return f, false
@@ -41,17 +41,23 @@ func needs(ctx context.Context, maker workload.Maker, v settings.Values) (f benc
 	ctx, cancel := context.WithTimeout(ctx, needsWithin)
 	defer cancel()
 	memory, err := s.Needs(ctx, v)
-	return bench.Foresight{Memory: memory, Known: true, Free: machine.ReadMemory()}, err == nil
+	f = bench.Foresight{Memory: memory, Known: true, Free: machine.ReadMemory()}
+	if found, known := gpu.Known(); known {
+		f.Card = cli.CardOf(found, v)
+	} else if strings.HasPrefix(v.Text(settings.Device), "cuda") {
+		f.Free = machine.Memory{} // that of the machine says nothing, and the driver has not answered yet
+	}
+	return f, err == nil
 }
 
 // needsOf returns the function for sim.Options.Needs.
-func needsOf(maker workload.Maker) func(context.Context, settings.Values) (needed, available int64) {
+func needsOf(maker workload.Maker, gpu *cli.GPU) func(context.Context, settings.Values) (needed, available int64) {
 	return func(ctx context.Context, v settings.Values) (needed, available int64) {
-		f, ok := needs(ctx, maker, v)
+		f, ok := needs(ctx, maker, v, gpu)
 		if !ok {
 			return 0, 0
 		}
-		available, _ = f.Free.Usable()
+		available, _ = f.Available()
 		return f.Memory.Total(), available
 	}
 }
@@ -63,13 +69,19 @@ func memoryText(f *bench.Foresight) string {
 		held = ", held after the first iterations"
 	}
 	text := "about " + size(f.Memory.Total()) + " of memory" + held
-	if own, _, _ := machine.ReadResident(); own > 0 {
+	if f.Card != nil {
+		text = "about " + size(f.Memory.Total()) + " of the memory of " + f.Card.Name + held
+	} else if own, _, _ := machine.ReadResident(); own > 0 {
 		text += ", beside " + size(own) + " of the program itself"
 	}
-	available, known := f.Free.Usable()
+	available, known := f.Available()
 	switch {
 	case !known:
 		return text
+	case f.Card != nil && !f.Fits():
+		return text + fmt.Sprintf(", but %s are free: a run on it is refused, and device = auto is on the CPU; %s", size(available), smaller)
+	case f.Card != nil:
+		return text + fmt.Sprintf("; %s are free", size(available))
 	case !f.Fits():
 		return text + fmt.Sprintf(", but %s are available: the system may end it; %s", size(available), smaller)
 	}
@@ -94,6 +106,9 @@ func (f *runFlags) foresee(cmd *cobra.Command, v settings.Values) error {
 	cli.ThriftyCollector()
 	maker, out := workloads.Of(v).Maker(cli.Devices(device)), cmd.OutOrStdout()
 	seen, err := bench.Foresee(cmd.Context(), maker, v)
+	if err == nil {
+		seen.Card = cli.CardOf(device, v)
+	}
 	if err == nil && !f.json { // what is known at once, before the measurement takes seconds
 		err = writePlanned(out, chosen.Name, seen)
 	}
@@ -148,7 +163,7 @@ func describeForesight(f *bench.Foresight, preset string) *foresightJSON {
 		bytes := f.Memory.Total()
 		d.Bytes = &bytes
 	}
-	if available, known := f.Free.Usable(); known {
+	if available, known := f.Available(); known {
 		d.Available = &available
 	}
 	if f.Most > 0 {

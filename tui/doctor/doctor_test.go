@@ -249,3 +249,18 @@ func TestGatherOnThisMachine(t *testing.T) {
 	}
 	t.Log("\n" + text(t, f))
 }
+
+// Every generation of GPUs has a line, and those of this machine are marked.
+func TestGenerationsOfGPUs(t *testing.T) {
+	facts := Gather(Options{GPU: machine.GPU{Usable: true, Devices: []machine.GPUDevice{{Capability: "7.5"}, {Capability: "12.0"}, {Capability: "8.9"}}}})
+	var text bytes.Buffer
+	if err := facts.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"Turing (RTX 20xx, GTX 16xx, T4; 7.5, here): fp16", "Volta (V100; 7.0 and 7.2): not supported", "Ampere (A100, A10, RTX 30xx; 8.0 to 8.7): bf16",
+		"Ada (L4, L40, RTX 40xx; 8.9, here)", "Blackwell (B200, RTX 50xx; 10.0 to 12.1, here)"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the report lacks %q:\n%s", want, text.String())
+		}
+	}
+}

@@ -76,6 +76,7 @@ type Engine struct {
 	AMP     []Mode            `json:"amp"`
 	Roofs   Roofs             `json:"roofs"`
 	Advice  Advice            `json:"amp_advice"` // what bench amp found on this machine with these kernels and threads
+	Models  []Generation      `json:"gpu_models"` // generations of GPUs and what mixed precision is on them, the oldest first
 }
 
 // Advice is what the benchmark of mixed precision found.
@@ -149,7 +150,7 @@ func sensors(s *machine.Sensors) Sensors {
 // engine reports for each instruction set that kernels can be written for whether it is in use.
 // Available means here that both the processor and this build support it.
 func engine(o Options) Engine {
-	e := Engine{Kernels: o.Using, Threads: o.Threads, Roofs: o.Roofs, AMP: modes(o.Using), Advice: o.Advice}
+	e := Engine{Kernels: o.Using, Threads: o.Threads, Roofs: o.Roofs, AMP: modes(o.Using), Advice: o.Advice, Models: generations(o.GPU)}
 	has := map[string]bool{}
 	for _, k := range o.Kernels {
 		has[k] = true

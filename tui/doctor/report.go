@@ -30,6 +30,7 @@ func (f Facts) WriteText(w io.Writer) error {
 	p.engine(f.Engine)
 	p.memory(f.Memory)
 	p.gpu(f.GPU)
+	p.generations(f.Engine.Models)
 	p.gpuCheck(f.GPUCheck)
 	p.sensors(f.Sensors)
 	p.terminal(f.Terminal)

@@ -143,9 +143,15 @@ func (r *Report) facts() (tree map[string]any) {
 			at[last] = v
 		}
 	}
-	peak := int64(0)
+	peak, device := int64(0), "cpu"
+	if r.Machine.GPU != nil {
+		device = "cuda"
+	}
 	for i := range r.Comparisons {
 		c := &r.Comparisons[i]
+		if c.Preset == "standard" && c.Set == Documented {
+			put(c, "standard_on", device)
+		}
 		put(struct {
 			*Comparison
 			Baseline  *Result `json:"baseline"`
@@ -285,7 +291,7 @@ func claimsOf(r *Report) []Claim {
 					c.Verdict = f.verdict(v)
 				}
 			} else {
-				c.Where = "not measured"
+				c.Where = cmp.Or(f.Absent, "not measured")
 			}
 		}
 		claims = append(claims, c)

@@ -12,9 +12,13 @@ func (r *Report) Entries() (entries []history.Entry) {
 	add := func(work, preset string, settings map[string]string, figures ...history.Figure) {
 		settings = maps.Clone(settings)
 		delete(settings, "seed") // of one round among several
+		of := history.MachineOf(r.Machine.CPU)
+		if r.Machine.GPU != nil {
+			of.GPU = *r.Machine.GPU
+		}
 		entries = append(entries, history.Entry{
 			Schema: history.Schema, Time: r.Started, Work: work, Preset: preset, Settings: settings, Build: r.Build,
-			Machine: history.MachineOf(r.Machine.CPU), Foreign: r.Machine.ForeignCPU, Figures: figures,
+			Machine: of, Foreign: r.Machine.ForeignCPU, Figures: figures,
 		})
 	}
 	if m := r.Model; m != nil {

@@ -38,6 +38,7 @@ var files = []File{
 	{"inference_performance.txt", Text("Inference: the trained decoder's output alone", TheForms), hasInference},
 	{filepath.Join("profiling", "cpu_time_summary.txt"), Text("Processor time: phases, and the steps that take longest", TheProfile), hasProfile},
 	{filepath.Join("profiling", "detailed_breakdown.txt"), Text("Processor time: every step", func(r *Report, d *report.Document) { r.profiled(d, len(r.Profile.Steps)) }), hasProfile},
+	{filepath.Join("profiling", "cuda_memory_summary.txt"), Text("Memory of the GPU", theGPUMemory), hasGPUMemory},
 	{filepath.Join("profiling", "profiling_summary.txt"), Text("Profiling summary", profilingFiles), hasProfile},
 }
 
@@ -59,6 +60,7 @@ func hasMeasurement(r *Report) bool { return r.Measurement != nil }
 func hasAMP(r *Report) bool         { return r.AMP != nil && len(r.AMP.Sizes) > 0 }
 func hasInference(r *Report) bool   { return r.Inference != nil }
 func hasProfile(r *Report) bool     { return r.Profile != nil }
+func hasGPUMemory(r *Report) bool   { return r.Profile != nil && r.Profile.GPU != nil }
 func always(*Report) bool           { return true }
 
 // some returns a writer of a part of a report as JSON.
@@ -109,7 +111,7 @@ func profilingFiles(r *Report, d *report.Document) {
 		report.Fact{Name: "tensorboard/", Text: "scalars; tensorboard --logdir tensorboard, then http://localhost:6006"},
 		report.Fact{Name: "cpu_time_summary.txt", Text: fmt.Sprintf("phases, and the %d steps that take longest", topSteps)},
 		report.Fact{Name: "detailed_breakdown.txt", Text: "every step"},
-		report.Fact{Name: "cuda_memory_summary.txt", Text: "not written: " + cmp.Or(r.Machine.GPUReason, "the steps on a GPU allocate nothing, and a plan's memory is below")})
+		report.Fact{Name: "cuda_memory_summary.txt", Text: gpuMemoryText(r)})
 	t := d.Table("memory of the run at the end", "")
 	for _, name := range sortedKeys(r.Profile.MemoryBytes) {
 		t.Add(name, fmt.Sprintf("%.2f MB", float64(r.Profile.MemoryBytes[name])/1e6))
@@ -129,6 +131,34 @@ func wholeParts() []Part {
 	}
 	return []Part{TheComparisons, TheChecklist, under("The model", always, TheModel), under("Inference", hasInference, TheForms),
 		under("Mixed precision by image size", hasAMP, TheSizes)}
+}
+
+// gpuMemoryText says what is in the summary of a GPU's memory, or why there is none.
+func gpuMemoryText(r *Report) string {
+	if hasGPUMemory(r) {
+		return "memory of the GPU by category, and its peak"
+	}
+	return "not written: " + cmp.Or(r.Machine.GPUReason, "the run was on the processor")
+}
+
+// theGPUMemory adds what the profiled run held on the GPU.
+func theGPUMemory(r *Report, d *report.Document) {
+	m := r.Profile.GPU
+	d.Paragraph("preset %s at its end, as the backend counts what it allocates; its steps allocate nothing", r.Profile.Preset)
+	t := d.Table("what", "MB")
+	for _, part := range []struct {
+		name  string
+		bytes int64
+	}{
+		{"peak", m.Peak}, {"at the end", m.Total}, {"of the driver: context and kernels", m.Context}, {"allocated", m.Allocated},
+		{"of that weights", m.Weights}, {"gradients", m.Gradients}, {"moments", m.Moments}, {"activations", m.Activations}, {"inputs", m.Inputs},
+		{"workspace", m.Workspace}, {"caches", m.Caches}, {"kept for other settings", m.Kept}, {"page-locked memory of the host", m.Pinned},
+	} {
+		t.Add(part.name, fmt.Sprintf("%.2f", float64(part.bytes)/1e6))
+	}
+	if m.Context == 0 {
+		d.Paragraph("What the driver took was not measured: that takes NVML.")
+	}
 }
 
 // WriteMaster writes the summary of the whole suite.

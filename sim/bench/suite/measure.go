@@ -34,8 +34,7 @@ type Set string
 const (
 	// Documented are the optimisations that PRISM's documents switch and that this program has: the
 	// measurement cache, FFT cache and mask cache. The baseline clears the measurement cache
-	// after each of them, as the documents' baseline does. Metrics run where everything runs, and
-	// mixed precision is for CUDA.
+	// after each of them, as the documents' baseline does. On a GPU, mixed precision is among them.
 	Documented Set = "prism"
 	// Everything are all optimisations that this program offers to save time.
 	Everything Set = "all"
@@ -56,7 +55,25 @@ func (set Set) Fixed() (keys []string) {
 	return keys
 }
 
-// assignments returns the settings of a side.
+// assignments returns the settings of a side on the device of the suite. Mixed precision is among the optimisations of a GPU, as in
+// the documents: theirs in fp16 with a gradient scaler, and of all the one that costs no accuracy, where the GPU has it.
+func (s *Suite) assignments(set Set, side Side) []settings.Assignment {
+	sets := set.assignments(side)
+	if side == Optimized && s.options.GPU != "" {
+		mode := "fp16"
+		if set == Everything && !s.options.NoBF16 {
+			mode = "bf16"
+		}
+		for i := range sets {
+			if sets[i].Key == "amp" {
+				sets[i].Value = mode
+			}
+		}
+	}
+	return sets
+}
+
+// assignments returns the settings of a side on the processor.
 func (set Set) assignments(side Side) []settings.Assignment {
 	off, on := prism.Table.Everything()
 	sets := append([]settings.Assignment{{Key: "amp", Value: "off"}, {Key: "checkpointing", Value: "false"}}, off...)
@@ -97,8 +114,9 @@ type Result struct {
 
 	Caches map[string]Cache `json:"caches"`
 
-	MemoryBytes int64  `json:"memory_bytes"`   // held by the run at its largest
-	PeakRSS     *int64 `json:"rss_peak_bytes"` // of the process so far, all runs together
+	MemoryBytes int64  `json:"memory_bytes"`     // held by the run at its largest
+	GPUBytes    int64  `json:"gpu_memory_bytes"` // held on the GPU at its largest; 0 without one
+	PeakRSS     *int64 `json:"rss_peak_bytes"`   // of the process so far, all runs together
 	RSSReason   string `json:"rss_peak_bytes_reason,omitempty"`
 
 	PSNR        *float64 `json:"psnr_db"` // of the last reconstruction, on the object's window
@@ -122,7 +140,7 @@ type Cache struct {
 
 // measure runs a workload from its first iteration to its last, on a side of a set.
 func (s *Suite) measure(ctx context.Context, preset string, set Set, side Side, seed uint64, progress func(float64)) (*Result, error) {
-	return s.measureWith(ctx, preset, set, side, seed, set.assignments(side), progress)
+	return s.measureWith(ctx, preset, set, side, seed, s.assignments(set, side), progress)
 }
 
 // measureWith is measure with the assignments of the caller.
@@ -189,6 +207,7 @@ func (f *follower) follow(ctx context.Context, run *sim.Run) error {
 			if rec.InUnit == 0 || r.Iterations%16 == 1 || over {
 				memory := run.Memory()
 				r.MemoryBytes = max(r.MemoryBytes, memory.Total())
+				r.GPUBytes = max(r.GPUBytes, memory.Device.Total())
 			}
 			if f.clears {
 				run.ClearCache(prism.CacheMeasurement)

@@ -16,12 +16,44 @@ import (
 type Profile struct {
 	Preset     string        `json:"preset"`
 	Iterations int64         `json:"iterations"`
+	Timed      int64         `json:"timed_iterations"` // of them, whose steps were timed one by one: on a GPU not all
 	Seconds    float64       `json:"total_seconds"`
 	Phases     []ProfilePart `json:"phases"` // longest first
 	Steps      []ProfilePart `json:"steps"`  // of the plans, longest first
 	Lost       int64         `json:"-"`      // events that the tape missed
 
 	MemoryBytes map[string]int64 `json:"memory_bytes"` // at the end, by category
+	GPU         *GPUMemory       `json:"gpu_memory"`   // null without a GPU
+}
+
+// GPUMemory is what a run held on a GPU at its end, in bytes, as its backend counts it, and the most that it held.
+type GPUMemory struct {
+	Total       int64 `json:"total_bytes"`
+	Peak        int64 `json:"peak_bytes"`
+	Allocated   int64 `json:"allocated_bytes"`
+	Context     int64 `json:"context_bytes"` // what the driver took for its context and the kernels; 0 if that was not measured
+	Weights     int64 `json:"weights_bytes"`
+	Gradients   int64 `json:"gradients_bytes"`
+	Moments     int64 `json:"moments_bytes"`
+	Activations int64 `json:"activations_bytes"`
+	Inputs      int64 `json:"inputs_bytes"`
+	Workspace   int64 `json:"workspace_bytes"`
+	Caches      int64 `json:"caches_bytes"`
+	Kept        int64 `json:"kept_bytes"`   // for other settings
+	Pinned      int64 `json:"pinned_bytes"` // page-locked memory of the host, in no total
+}
+
+// gpuMemory returns what is held on a GPU; nil without one.
+func gpuMemory(d *profiles.DeviceMemory, peak int64) *GPUMemory {
+	if !d.Used() {
+		return nil
+	}
+	m := &GPUMemory{Total: d.Total(), Peak: max(peak, d.Total()), Allocated: d.Allocated, Context: d.Context, Weights: d.Weights, Gradients: d.Gradients,
+		Moments: d.Moments, Activations: d.Activations, Inputs: d.Inputs, Workspace: d.Workspace, Kept: d.Kept, Pinned: d.Pinned}
+	for _, bytes := range d.Caches {
+		m.Caches += bytes
+	}
+	return m
 }
 
 // ProfilePart is the time of a phase or a step over all iterations.
@@ -30,7 +62,7 @@ type ProfilePart struct {
 	Phase string  `json:"phase"`
 	Calls int64   `json:"calls"`
 	MS    float64 `json:"total_ms"`
-	Share float64 `json:"share"` // of the iterations' time, 0 to 1
+	Share float64 `json:"share"` // of the time of the iterations that were timed, 0 to 1
 	GFLOP float64 `json:"gflop"` // of all calls
 	GB    float64 `json:"gb"`    // read and written at least once, of all calls
 }
@@ -48,7 +80,7 @@ func (s *Suite) Profile(tape func(*profiles.Event), weight float64) {
 }
 
 func (s *Suite) profile(ctx context.Context, tape func(*profiles.Event), progress func(float64)) error {
-	sets := slices.DeleteFunc(Everything.assignments(Optimized), func(a settings.Assignment) bool { return s.changes(a.Key) })
+	sets := slices.DeleteFunc(s.assignments(Everything, Optimized), func(a settings.Assignment) bool { return s.changes(a.Key) })
 	sets = append(sets, settings.Assignment{Key: "layer_profile", Value: "true"}, settings.Assignment{Key: "seed", Value: "1"})
 	v, err := s.options.Settings("profiling", sets)
 	if err != nil {
@@ -68,7 +100,7 @@ func (s *Suite) profile(ctx context.Context, tape func(*profiles.Event), progres
 	for i, info := range info.Schema.Phases {
 		phases[i] = ProfilePart{Name: info.Name, Phase: info.Name}
 	}
-	whole := 0.0
+	whole, timed, peak := 0.0, 0.0, int64(0)
 	for all := float64(expected(v)); ; {
 		rec, over, err := run.Next(ctx)
 		if err != nil {
@@ -83,8 +115,13 @@ func (s *Suite) profile(ctx context.Context, tape func(*profiles.Event), progres
 					phases[i].MS += float64(ns) / 1e6
 				}
 			}
-			steps, nanos := run.Steps()
-			add(parts, &info.Schema, steps, nanos)
+			memory := run.Memory()
+			peak = max(peak, memory.Device.Total())
+			if steps, nanos := run.Steps(); len(nanos) > 0 {
+				p.Timed++
+				timed += float64(rec.Total) / 1e6
+				add(parts, &info.Schema, steps, nanos)
+			}
 			progress(min(1, float64(p.Iterations)/all))
 		}
 		if tape != nil {
@@ -96,7 +133,8 @@ func (s *Suite) profile(ctx context.Context, tape func(*profiles.Event), progres
 	}
 	p.Seconds = whole / 1e3
 	p.Lost = reader.Dropped()
-	p.MemoryBytes = memoryOf(&info.Schema, run.Memory())
+	memory := run.Memory()
+	p.MemoryBytes, p.GPU = memoryOf(&info.Schema, memory), gpuMemory(&memory.Device, peak)
 	for _, part := range phases {
 		if part.Calls > 0 {
 			p.Phases = append(p.Phases, part)
@@ -105,9 +143,13 @@ func (s *Suite) profile(ctx context.Context, tape func(*profiles.Event), progres
 	for _, part := range parts {
 		p.Steps = append(p.Steps, *part)
 	}
-	for _, list := range [][]ProfilePart{p.Phases, p.Steps} {
+	for _, l := range []struct {
+		list []ProfilePart
+		of   float64
+	}{{p.Phases, whole}, {p.Steps, timed}} {
+		list := l.list
 		for i := range list {
-			list[i].Share = list[i].MS / whole
+			list[i].Share = list[i].MS / l.of
 		}
 		slices.SortFunc(list, func(a, b ProfilePart) int {
 			return cmp.Or(cmp.Compare(b.MS, a.MS), cmp.Compare(a.Name, b.Name))

@@ -27,6 +27,9 @@ type Options struct {
 
 	Build     history.Build
 	Processor machine.CPU
+	GPU       string   // model of the GPU that is used; empty for none
+	GPUAbout  string   // its compute capability, driver and CUDA version
+	NoBF16    bool     // the GPU has no matrix instructions for bf16
 	GPUReason string   // why no GPU is used
 	Changed   []string // settings of the user that differ from those of the presets, as key=value
 
@@ -81,6 +84,7 @@ type Machine struct {
 	Kernels          string   `json:"kernels"`
 	Threads          int      `json:"threads"`
 	GPU              *string  `json:"gpu"`
+	GPUAbout         string   `json:"gpu_about,omitempty"` // its compute capability, driver and CUDA version
 	GPUReason        string   `json:"gpu_reason,omitempty"`
 	System           string   `json:"system"`
 	Go               string   `json:"go"`
@@ -119,10 +123,14 @@ func New(o Options) *Suite {
 	if model == "" {
 		model = o.Processor.Reason
 	}
+	var gpu *string
+	if o.GPU != "" {
+		gpu = &o.GPU
+	}
 	s.report = &Report{
 		Schema: Schema, Changed: append([]string{}, o.Changed...), Version: o.Build.Version, Build: o.Build, Started: s.began.UTC().Format(time.RFC3339), Failures: []Failure{}, Comparisons: []Comparison{}, Effects: []Effect{},
 		Checklist: []Criterion{}, Claims: []Claim{},
-		Machine: Machine{CPU: model, Processors: machine.Processors(), GPUReason: o.GPUReason, System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version()},
+		Machine: Machine{CPU: model, Processors: machine.Processors(), GPU: gpu, GPUAbout: o.GPUAbout, GPUReason: o.GPUReason, System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version()},
 	}
 	return s
 }
@@ -199,7 +207,7 @@ func (r *Report) judge() {
 // on notes the device of a run.
 func (m *Machine) on(run *profiles.RunInfo, threads int) {
 	m.Device, m.Kernels, m.Threads = run.Device, run.Kernels, threads
-	if run.Card != "" {
+	if run.Card != "" && m.GPU == nil {
 		m.GPU, m.GPUReason = &run.Card, ""
 	}
 }

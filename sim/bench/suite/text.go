@@ -333,6 +333,9 @@ func (r *Report) profiled(d *report.Document, most int) {
 		except = " but for " + visible.Text(strings.Join(r.Changed, ", "))
 	}
 	d.Paragraph("preset %s, all optimisations%s: %s in %.3f s", p.Preset, except, unit.Plural(int(p.Iterations), "iteration", "iterations"), p.Seconds)
+	if p.Timed != p.Iterations {
+		d.Paragraph("Steps were timed one by one in %s; their shares are of that time.", unit.Plural(int(p.Timed), "iteration", "iterations"))
+	}
 	share := func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
 	t := d.Table("phase", "calls", "total ms", "share")
 	rest := 1.0

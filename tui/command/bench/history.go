@@ -179,7 +179,7 @@ func (f *pastFlags) run(cmd *cobra.Command) error {
 	}
 	shown := slices.DeleteFunc(slices.Clone(all), func(e history.Entry) bool {
 		switch {
-		case f.machine == "this" && !e.Machine.Same(this), f.machine != "this" && f.machine != "all" && f.machine != e.Machine.ID():
+		case f.machine == "this" && !e.Machine.Host().Same(this), f.machine != "this" && f.machine != "all" && f.machine != e.Machine.ID():
 			return true
 		}
 		return f.preset != "" && f.preset != e.Preset || f.work != "" && f.work != e.Work

@@ -175,6 +175,7 @@ func modelEntry(r *bench.Report, preset string, v settings.Values) history.Entry
 			{Name: history.Memory, Unit: "bytes", Value: float64(r.Memory.Total()), N: 1},
 		},
 	}
+	e.Machine.GPU = r.Run.Card
 	if r.ForeignReason == "" {
 		e.Foreign = &r.Foreign
 	}

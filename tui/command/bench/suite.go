@@ -319,7 +319,7 @@ func (p *part) run(cmd *cobra.Command, f *suiteFlags) error {
 	defer out.close()
 	shown := newProgress(cmd)
 	defer shown.end()
-	s := suite.New(suite.Options{Maker: maker, Settings: f.settings, Build: cli.Build(), Processor: features.Detect(), GPUReason: device.Reason, Changed: f.changed(v),
+	o := suite.Options{Maker: maker, Settings: f.settings, Build: cli.Build(), Processor: features.Detect(), GPUReason: device.Reason, Changed: f.changed(v),
 		Rounds: f.rounds, Time: time.Duration(f.seconds * float64(time.Second)),
 		Progress: func(what string, done float64, left time.Duration) {
 			text := ""
@@ -327,7 +327,11 @@ func (p *part) run(cmd *cobra.Command, f *suiteFlags) error {
 				text = ", " + unit.Estimate(left) + " left"
 			}
 			shown.report("%3.0f %% · %s%s      ", 100*done, what, text)
-		}})
+		}}
+	if card := cli.CardOf(device, v); card != nil {
+		o.GPU, o.GPUAbout, o.NoBF16, o.GPUReason = card.Name, device.About(card), !card.MultipliesBF16(), ""
+	}
+	s := suite.New(o)
 	cli.ThriftyCollector()
 	p.plan(s, f, out.take)
 	report, err := s.Run(ctx)
