@@ -130,7 +130,7 @@ type record struct {
 }
 
 func (e *strictEntry) record() record {
-	return record{e.ReaderVersion, e.Flags, e.Method, e.ModifiedTime, e.ModifiedDate, //lint:ignore SA1019 as the file has it
+	return record{e.ReaderVersion, e.Flags, e.Method, e.ModifiedTime, e.ModifiedDate,
 		e.CRC32, uint32(e.CompressedSize64), uint32(e.UncompressedSize64), uint16(len(e.Name)), uint16(len(e.Extra))}
 }
 
