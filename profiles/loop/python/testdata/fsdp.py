@@ -55,12 +55,12 @@ for n in range(steps):
     loss = nn.functional.cross_entropy(model(x), y)
     loss.backward()
     opt.step()
-    print(rank, n, float(loss).hex(), flush=True)
+    print(rank, n, loss.item().hex(), flush=True)
 digest = hashlib.sha256()
 if way == 1:
     with FullyShardedDataParallel.summon_full_params(model):
         for p in model.parameters():
-            digest.update(p.detach().numpy().tobytes())
+            digest.update(p.detach().clone().numpy().tobytes())  # the weights themselves must stay resizable
 else:
     for p in model.parameters():
         digest.update(p.full_tensor().detach().numpy().tobytes())

@@ -355,16 +355,19 @@ class Profiler(Case):
 
 
 class Ranks(Case):
-    def train(self, name, *arguments, changes=(), hooked=True):
-        """Runs two ranks of a loop, with changes that both agree to; returns what each printed and what its ring had."""
+    def train(self, name, *arguments, changes=(), ahead=60, hooked=True):
+        """Runs two ranks of a loop, with changes that both agree to so many steps ahead; returns what each printed and what its ring had."""
         import socket
         import time
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = str(free.getsockname()[1])
         env = dict(self.environment(hooked), WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT=port, GLOO_SOCKET_IFNAME="lo", USE_LIBUV="0")
-        ranks = [subprocess.Popen([sys.executable, os.path.join(LOOPS, name), *map(str, arguments)], env=dict(env, RANK=str(r), LOCAL_RANK=str(r)),
-                                  stdout=open(os.path.join(self.folder, f"out{r}"), "w"), stderr=subprocess.STDOUT) for r in (0, 1)]
+        ranks, outputs = [], [os.path.join(self.folder, f"out{r}") for r in (0, 1)]
+        for rank, output in enumerate(outputs):
+            with open(output, "w") as f:
+                ranks.append(subprocess.Popen([sys.executable, os.path.join(LOOPS, name), *map(str, arguments)],
+                                              env=dict(env, RANK=str(rank), LOCAL_RANK=str(rank)), stdout=f, stderr=subprocess.STDOUT))
         self.readers, got, asked, done, link = [None, None], [{}, {}], 0, 0, None
         deadline = time.time() + 240
         while any(p.poll() is None for p in ranks) and time.time() < deadline:
@@ -378,13 +381,13 @@ class Ranks(Case):
                     got[n].setdefault(key, []).extend(records)
             steps = [g["steps"][-1].step if g.get("steps") else -1 for g in got]
             answers = [[a for a in g.get("answers", []) if a.generation == asked] for g in got]
-            if min(steps) < 30 + 20 * asked:
+            if min(steps) < (asked + 1) * ahead // 3:
                 continue
             if link is None and done < len(changes):
                 asked += 1
                 link = os.path.join(self.folder, f"ring.agreed-{asked}")
                 for r in readers:
-                    r.send({"set": changes[done], "from": max(steps) + 60, "agreement": os.path.basename(link)})
+                    r.send({"set": changes[done], "from": max(steps) + ahead, "agreement": os.path.basename(link)})
             elif link and all(a and a[0].result == 8 for a in answers) and not os.path.lexists(link):
                 os.symlink("yes", link)
             elif link and any(a and a[0].text for a in answers):
@@ -398,7 +401,10 @@ class Ranks(Case):
             if p.poll() is None:
                 p.kill()
             p.wait()
-        texts = [open(os.path.join(self.folder, f"out{r}")).read() for r in (0, 1)]
+        texts = []
+        for output in outputs:
+            with open(output) as f:
+                texts.append(f.read())
         self.assertEqual([p.returncode for p in ranks], [0, 0], texts)
         self.assertEqual((done, link), (len(changes), None), texts)
         shutil.rmtree(self.folder)
@@ -416,15 +422,14 @@ class Ranks(Case):
     def test_a_sharded_model(self):
         for way in (1, 2):
             with self.subTest(["", "FullyShardedDataParallel", "fully_shard"][way]):
-                plain, _ = self.train("fsdp.py", way, 500, hooked=False)
-                texts, got = self.train("fsdp.py", way, 500, changes=[{"gc": "off"}, {"checkpointing": "on"}, {"gc": "on"}, {"checkpointing": "off"}])
+                plain, _ = self.train("fsdp.py", way, 100, hooked=False)
+                texts, got = self.train("fsdp.py", way, 100, changes=[{"gc": "off"}, {"checkpointing": "on"}], ahead=15)
                 self.assertIn("weights", plain[0])
                 self.assertEqual(texts, plain, "losses and weights, bit for bit")
-                greeting = self.readers[0].greeting()
-                self.assertNotIn("exchange", [p["name"] for p in greeting["phases"]], "ranks wait in forward, too")
+                self.assertNotIn("exchange", [p["name"] for p in self.readers[0].greeting()["phases"]], "ranks wait in forward, too")
                 for steps in (g["steps"] for g in got):
                     self.assertTrue(all(s.host[FORWARD] > 0 and s.host[BACKWARD] > 0 and s.passes == 1 for s in steps[5:]))
-                self.train("fsdp.py", way, 500, changes=[{"autocast": "bf16"}, {"optimizer": "fused"}, {"autocast": "off"}, {"optimizer": "as written"}])
+                self.train("fsdp.py", way, 100, changes=[{"autocast": "bf16"}, {"optimizer": "fused"}], ahead=15)
 
 
 if __name__ == "__main__":
