@@ -15,9 +15,9 @@ import (
 // The ranks of a training, as their rings show them: how far each is, which of them the others wait for, and how it ended.
 
 const (
-	rankWindow   = 512 // steps of each rank that are compared
-	rankBlocks   = 16  // of them, for the interval
-	leastBlock   = 4   // steps
+	rankWindow   = 2048 // steps of each rank that are compared
+	rankBlocks   = 16   // of them, for the interval
+	leastBlock   = 4    // steps
 	ranksEvery   = time.Second
 	aliveEvery   = 250 * time.Millisecond
 	drainsEvery  = 5 * time.Millisecond
