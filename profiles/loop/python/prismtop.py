@@ -277,14 +277,10 @@ class Loop:
 
     def end_step(self):
         """A step's record goes out."""
-        t = self.mark
-        r = self.ring
+        t, r = self.mark, self.ring
         if r is None:
             return
-        q, acc = r.q, self.acc
-        flags = self.flags
-        source = self.source
-        kind, begins = 0, False
+        q, acc, flags, source, kind, begins = r.q, self.acc, self.flags, self.source, 0, False
         if source is not None:
             epoch, place = source
             begins = epoch != self.epoch or place < self.place
@@ -313,6 +309,7 @@ class Loop:
                 flags |= NONFINITE
         if self.warm > 0:
             flags |= SETTLING
+            self.warm -= 1
         if self.watch != "all":
             flags |= THIN
             acc[:] = ZEROS
@@ -336,8 +333,6 @@ class Loop:
         if self.blind == 8:
             self.due = 0  # the program went on to another model, which is looked for at a boundary
         self.step += 1
-        if self.warm > 0:
-            self.warm -= 1
         if self.plan and not flags & SETTLING and (self.world > 1 or not (kind or flags & (SKIPPED | COMPILED | SLOWED))):
             self.plan.done += 1  # what is plain on one rank may not be on another
         if self.step == 32:
@@ -406,14 +401,12 @@ class Loop:
 
     def entry(self, entries, most, name, make):
         """The index of the entry of a name, which is made if it is new; -1 if there is no room for it."""
-        for i, entry in enumerate(entries):
-            if entry["name"] == name:
-                return i
-        if len(entries) == most:
-            return -1
-        entries.append(make(name))
-        self.dirty = True
-        return len(entries) - 1
+        names = [entry["name"] for entry in entries]
+        if name not in names and len(names) < most:
+            names.append(name)
+            entries.append(make(name))
+            self.dirty = True
+        return names.index(name) if name in names else -1
 
     def log(self, values):
         try:
@@ -433,15 +426,13 @@ class Loop:
     def picture(self, name, pixels):
         try:
             at = self.entry(self.pictures, MOST_PICTURES, name, lambda n: {"name": n, "live": n != "truth"})
-            when, generation = self.shown.get(at, (0, 0))
-            t = now()
+            (when, generation), t = self.shown.get(at, (0, 0)), now()
             if at < 0 or t - when < 500_000_000 or not self.ring.watched():
                 return
             self.shown[at] = t, generation + 1
             self.fold()
             values, width, height = grey(pixels)
-            body = values.tobytes()
-            path = f"{self.ring.path}.picture{at}"
+            body, path = values.tobytes(), f"{self.ring.path}.picture{at}"
             with open(path + ".new", "wb", opener=lambda p, f: os.open(p, f, 0o600)) as f:
                 f.write(struct.pack("<8sqIIII", b"PRSMPICT", self.step, width, height, generation + 1, zlib.crc32(body)) + body)
             os.replace(path + ".new", path)
@@ -469,8 +460,7 @@ class Loop:
             if asked.doc.get("detach"):
                 return self.detach(generation)
             if self.world > 1 and (asked.sets or asked.after or asked.plan):
-                from prismtop_ranks import Proposal
-                asked.proposal = Proposal(self.ring, asked.doc, self.step)
+                asked.proposal = importlib.import_module("prismtop_ranks").Proposal(self.ring, asked.doc, self.step)
         except Exception as e:
             return self.answer(generation, NO_BLOCK, now(), 0, NOT_UNDERSTOOD, {"": str(e) or type(e).__name__})
         if asked.proposal is None:
@@ -614,8 +604,7 @@ class Loop:
         if os.environ.get("PRISMTOP_LOOP_ONLY_WATCH") == "1":
             knob.why = "prismtop was told only to watch"
         elif self.world > 1 and not knob.why:
-            from prismtop_ranks import ALONE
-            knob.why = ALONE.get(knob.key, "")
+            knob.why = importlib.import_module("prismtop_ranks").ALONE.get(knob.key, "")
 
     def greet(self):
         self.dirty = False
@@ -718,14 +707,12 @@ class Phase:
         self.index = OTHER if at < 0 else at
 
     def __enter__(self):
-        loop = LOOP
-        if loop.ring is not None and loop.thread == thread():
-            loop.event(ENTER + self.index)
+        if LOOP.ring is not None and LOOP.thread == thread():
+            LOOP.event(ENTER + self.index)
 
     def __exit__(self, *_):
-        loop = LOOP
-        if loop.ring is not None and loop.thread == thread():
-            loop.event(LEAVE + self.index)
+        if LOOP.ring is not None and LOOP.thread == thread():
+            LOOP.event(LEAVE + self.index)
 
 
 @functools.lru_cache(maxsize=None)
@@ -803,8 +790,7 @@ def cache(function=None, *, title=None, what="", key=None, most=128):
     functools.lru_cache keeps its own cache, which is counted and switched. Arguments must be hashable; a tensor needs a key."""
     if function is None:
         return lambda f: cache(f, title=title, what=what, key=key, most=most)
-    from prismtop_cache import Cache
-    return Cache(function, title or function.__name__, what, key, most)
+    return importlib.import_module("prismtop_cache").Cache(function, title or function.__name__, what, key, most)
 
 
 def log(**values):
@@ -829,8 +815,7 @@ def __getattr__(name):
     """The callbacks for frameworks, which are loaded when they are asked for."""
     if name not in ("lightning", "transformers", "accelerate", "keras"):
         raise AttributeError(f"module 'prismtop' has no attribute {name!r}")
-    import prismtop_frameworks
-    return getattr(prismtop_frameworks, name)
+    return getattr(importlib.import_module("prismtop_frameworks"), name)
 
 
 def series(name):
@@ -899,8 +884,7 @@ def install(torch):
     """Patches PyTorch. Never the reason that a program does not start."""
     if LOOP.guest is None:
         try:
-            import prismtop_torch
-            prismtop_torch.Guest(LOOP, torch)
+            importlib.import_module("prismtop_torch").Guest(LOOP, torch)
         except Exception as e:
             LOOP.live = True
             LOOP.stop(e)

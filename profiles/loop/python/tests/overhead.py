@@ -1,158 +1,121 @@
-"""What the module costs a step: blocks with everything and without anything by turns in one process, in processor time of
-the thread that trains. overhead.py [GROUPS [tiny] [cnn]]: each group is four blocks, on off off on or mirrored by a coin; with 95 % intervals.
+"""What the module costs a step: two processes train the same loop, one with the module and one without, block by block in an order drawn
+anew each time, and each says how much processor time its thread took a step, boundaries included. overhead.py [SECONDS [tiny] [cnn]].
 
-A block counts by its mean, in which the boundaries are at which records go out, and by the median of its steps, which has none of them. The last line of each
-loop is the best block with everything less the best without: other programs on the machine disturb it least."""
-import math
+Blocks are short and paired, so that other programs disturb both alike. PRISMTOP_MODULE names the folder of another module to measure."""
 import os
 import random
-import statistics
+import subprocess
 import sys
 import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.environ.get("PRISMTOP_MODULE", os.path.dirname(HERE)), HERE]  # another one, to compare
-folder = tempfile.mkdtemp(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
-os.environ["PRISMTOP_LOOP"] = folder
-import prismtop  # noqa: E402
-import torch  # noqa: E402
-import torch.nn as nn  # noqa: E402
-import torch.nn.functional as F  # noqa: E402
-import torch.optim.optimizer as hooks  # noqa: E402
-from torch.utils.data import DataLoader, TensorDataset  # noqa: E402
-
-import ring_reader  # noqa: E402
-
-torch.set_num_threads(1)
-groups = int(sys.argv[1]) if len(sys.argv) > 1 else 30
-cpu = time.thread_time_ns
-loop = prismtop.LOOP
+MODULE = os.environ.get("PRISMTOP_MODULE", os.path.dirname(HERE))
+BLOCK = {"tiny": 50, "cnn": 10}  # steps
 
 
-def tiny():
-    model = nn.Linear(8, 8)
-    return model, TensorDataset(torch.randn(4096, 8), torch.randn(4096, 8)), 16, F.mse_loss
-
-
-def cnn():
-    model = nn.Sequential(nn.Conv2d(1, 8, 3), nn.ReLU(), nn.Conv2d(8, 16, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(16 * 144, 64), nn.ReLU(), nn.Linear(64, 10))
-    return model, TensorDataset(torch.randn(4096, 1, 28, 28), torch.randint(0, 10, (4096,))), 8, F.cross_entropy
-
-
-def switch(on, kept={}):
-    """Puts every patch and hook on that is there at present, or takes it off. Classes that stay as they are keep their specialised code."""
-    if kept.get("on", True) == on:
-        return
-    kept["on"] = on
-    for patch in loop.guest.patches if loop.watch == "all" else []:
-        patch.put() if on else patch.take()
-    for place in (hooks._global_optimizer_pre_hooks, hooks._global_optimizer_post_hooks):
-        kept.setdefault(id(place), dict(place))
-        place.clear()
-        if on:
-            place.update(kept[id(place)])
-
-
-def interval(values):
-    """The median of the means of pairs and its 95 % interval, by the signed rank."""
-    n = len(values)
-    walsh = sorted((a + b) / 2 for i, a in enumerate(values) for b in values[i:])
-    k = max(0, int(len(walsh) / 2 - 1.96 * math.sqrt(n * (n + 1) * (2 * n + 1) / 24)))
-    return statistics.median(walsh), walsh[k], walsh[-k - 1]
-
-
-def measure(make, watched):
+def child(which, mode):
+    """Trains a block for each line of standard input."""
+    sys.path[:0] = [MODULE, HERE]
+    if mode != "plain":
+        os.environ["PRISMTOP_LOOP"] = folder = tempfile.mkdtemp(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+        import prismtop
+    import torch
+    import torch.nn as nn
+    import torch.nn.functional as F
+    from torch.utils.data import DataLoader, TensorDataset
+    torch.set_num_threads(1)
     torch.manual_seed(1)
-    model, data, size, loss_of = make()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4) if make is cnn else torch.optim.SGD(model.parameters(), lr=1e-4)
-    loader = DataLoader(data, size)
+    if which == "tiny":
+        model, size, loss_of = nn.Linear(8, 8), 16, F.mse_loss
+        data = TensorDataset(torch.randn(4096, 8), torch.randn(4096, 8))
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
+    else:
+        model = nn.Sequential(nn.Conv2d(1, 8, 3), nn.ReLU(), nn.Conv2d(8, 16, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(16 * 144, 64), nn.ReLU(), nn.Linear(64, 10))
+        data, size, loss_of = TensorDataset(torch.randn(4096, 1, 28, 28), torch.randint(0, 10, (4096,))), 8, F.cross_entropy
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
 
     def batches():
+        loader = DataLoader(data, size)
         while True:
             yield from loader
     source = batches()
 
-    def step():
-        x, y = next(source)
-        optimizer.zero_grad()
-        loss_of(model(x), y).backward()
-        optimizer.step()
-    loop.knobs.clear()
-    loop.forget()
-    for _ in range(80):
-        step()
-    reader = ring_reader.find(folder)
-    while not watched and loop.watch == "all":  # it notices after some seconds
-        step()
-    t, n = cpu(), 0
-    while cpu() - t < 300e6:
-        step()
-        n += 1
-    each = max(30, int(100e6 / ((cpu() - t) / n)))
-    coin, best, by = random.Random(1), {True: math.inf, False: math.inf}, {"mean": ([], []), "median": ([], [])}
-    for _ in range(groups):
-        blocks = {True: [], False: []}
-        for on in [True, False, False, True] if coin.random() < .5 else [False, True, True, False]:
-            reader.beat(time.monotonic_ns() if watched else 0)
-            switch(on)
-            for _ in range(150):  # Python specialises its code again after a class has changed
-                step()
-            times = []
-            for _ in range(each):
-                t = cpu()
-                step()
-                times.append(cpu() - t)
-            blocks[on].append(times)
-            best[on] = min(best[on], statistics.fmean(times))
-        for name, (plain, differences) in by.items():
-            took = {on: [getattr(statistics, name)(t) for t in blocks[on]] for on in blocks}
-            plain += took[False]
-            differences.append((sum(took[True]) - sum(took[False])) / 2)
-    switch(True)
-    for name, (plain, differences) in by.items():
-        middle, low, high = interval(differences)
-        base = statistics.median(plain)
-        print(f"{make.__name__}, {'watched' if watched else 'nobody watches'}, {name}: a step takes {base / 1e6:.3f} ms, with prismtop {middle / 1e3:+.1f} us [{low / 1e3:+.1f}, {high / 1e3:+.1f}] = "
-              f"{100 * middle / base:+.2f} % [{100 * low / base:+.2f}, {100 * high / base:+.2f}], {groups} groups of 4 blocks of {each} steps", flush=True)
-    print(f"{make.__name__}, {'watched' if watched else 'nobody watches'}, best block: {best[False] / 1e6:.3f} ms, with prismtop {(best[True] - best[False]) / 1e3:+.1f} us", flush=True)
-
-
-def part(name, call, n=2000):
-    took = []
-    for _ in range(15):
-        t = cpu()
+    def steps(n):
         for _ in range(n):
-            call()
-        took.append((cpu() - t) / n)
-    print(f"{name}: {statistics.median(took):.0f} ns (best {min(took):.0f})", flush=True)
+            x, y = next(source)
+            optimizer.zero_grad()
+            loss_of(model(x), y).backward()
+            optimizer.step()
+    steps(300)
+    beat = lambda: None  # noqa: E731
+    if mode == "watched":
+        import ring_reader
+        reader = ring_reader.find(folder)
+        beat = lambda: reader.beat(time.monotonic_ns())  # noqa: E731
+    while mode == "nobody watches" and prismtop.LOOP.watch == "all":  # it notices after some seconds
+        steps(10)
+    print("ready", flush=True)
+    for _ in sys.stdin:
+        beat()
+        steps(BLOCK[which] // 2)
+        begun = time.thread_time_ns()
+        steps(BLOCK[which])
+        print((time.thread_time_ns() - begun) / BLOCK[which], flush=True)
 
 
-def record():
-    """Fills and publishes the record of a step, as end_step does."""
-    r, q = loop.ring, loop.ring.q
-    q[1] = 1
-    q[2], q[3], q[4], q[5], q[6] = 1, 2, 3, 4, 5
-    q[8:24], q[64] = loop.acc, 7
-    r.d[40:64] = loop.values
-    r.publish(r.scratch)
+def measure(which, mode, seconds):
+    children = [subprocess.Popen([sys.executable, "-B", os.path.abspath(__file__), "--child", which, m], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+                for m in ("plain", mode)]
+    for c in children:
+        c.stdout.readline()
+    pairs, until = [], time.time() + seconds
+    while time.time() < until or len(pairs) < 20:
+        pair = [0.0, 0.0]
+        for i in random.sample((0, 1), 2):
+            children[i].stdin.write("\n")
+            children[i].stdin.flush()
+            pair[i] = float(children[i].stdout.readline())
+        pairs.append(pair)
+    for c in children:
+        c.stdin.close()
+        c.wait()
+    differences, n = sorted(b - a for a, b in pairs), len(pairs)
+    plain = sorted(a for a, _ in pairs)[n // 2]
+    middle, low, high = (differences[min(max(0, int(n / 2 + k * n ** .5)), n - 1)] for k in (0, -1, 1))
+    print(f"{which}, {mode}: a step takes {plain / 1e6:.3f} ms, with prismtop {middle / 1e3:+.1f} us [{low / 1e3:+.1f}, {high / 1e3:+.1f}] = {100 * middle / plain:+.2f} %, "
+          f"median of {n} pairs of blocks of {BLOCK[which]} steps with its 95 % interval", flush=True)
 
 
-for make in [f for f in (tiny, cnn) if f.__name__ in sys.argv[2:] or len(sys.argv) < 3]:
-    for watched in (True, False):
-        measure(make, watched)
-part("the clock", time.monotonic_ns)
-part("a moment", lambda: loop.event(0))
-part("a record", record)
-part("a look at the settings", lambda: loop.ring.words[16] != loop.ring.seen)
-ring, loop.ring = loop.ring, None
-part("prismtop.log without a reader", lambda: prismtop.log(a=1))
-telescope = prismtop.phase("telescope")
+def parts():
+    """The parts of a step's cost in a loop that does nothing else, so that they are in the processor's caches."""
+    sys.path[:0] = [MODULE, HERE]
+    os.environ["PRISMTOP_LOOP"] = tempfile.mkdtemp(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+    import prismtop
+    loop, telescope = prismtop.LOOP, prismtop.phase("telescope")
+
+    def empty():
+        with telescope:
+            pass
+    without = [("prismtop.log without a reader", lambda: prismtop.log(a=1)), ("prismtop.phase without a reader", empty)]
+    for name, call in without + [("the clock", time.monotonic_ns), ("a moment", lambda: loop.event(0)), ("a record", lambda: loop.ring.publish(loop.ring.scratch)),
+                                 ("a look at the settings", lambda: loop.ring.words[16] != loop.ring.seen)]:
+        if name == "the clock":
+            for _ in range(4):
+                prismtop.step()
+        best = float("inf")
+        for _ in range(15):
+            t = time.thread_time_ns()
+            for _ in range(2000):
+                call()
+            best = min(best, (time.thread_time_ns() - t) / 2000)
+        print(f"{name}: {best:.0f} ns at best", flush=True)
 
 
-def empty():
-    with telescope:
-        pass
-
-
-part("prismtop.phase without a reader", empty)
+if sys.argv[1:2] == ["--child"]:
+    child(*sys.argv[2:4])
+else:
+    for loop_ in [w for w in BLOCK if w in sys.argv[2:] or len(sys.argv) < 3]:
+        for mode_ in ("watched", "nobody watches"):
+            measure(loop_, mode_, float(sys.argv[1]) if len(sys.argv) > 1 else 60)
+    parts()
