@@ -118,16 +118,6 @@ func Figures() []Figure {
 	return slices.Clone(figures)
 }
 
-// of returns the comparison of a workload; nil for none.
-func (r *Report) of(preset string, set Set) *Comparison {
-	for i := range r.Comparisons {
-		if c := &r.Comparisons[i]; c.Preset == preset && c.Set == set {
-			return c
-		}
-	}
-	return nil
-}
-
 // facts returns a report's numbers as a tree of names, in which the entries of lists have names too.
 func (r *Report) facts() (tree map[string]any) {
 	all := map[string]any{"model": r.Model, "measurement": r.Measurement, "amp_worst": r.worst()}
