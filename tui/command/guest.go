@@ -310,13 +310,6 @@ func (p *guest) output() *profiles.Output {
 	return o
 }
 
-// printsAlready reports whether it has printed anything.
-func (p *guest) printsAlready() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return !p.written.IsZero()
-}
-
 // silent reports whether it has printed for a while.
 func (p *guest) silent() bool {
 	p.mu.Lock()
