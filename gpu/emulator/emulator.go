@@ -5,6 +5,9 @@
 // A mistake of a kernel ends its context as on hardware, but the error says what happened: the kernel, the line of the
 // PTX, the thread and the address. Not modelled: time, races between the blocks of a grid, what ptxas refuses, and
 // everything else that package ptx names.
+//
+// The folder stands by itself: it imports the interface of package driver and the standard library, and only tests import it.
+// It is no module of its own, because go test ./... in the program's folder would leave its tests out.
 package emulator
 
 import (
