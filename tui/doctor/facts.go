@@ -178,7 +178,7 @@ func modes(kernels string) []Mode {
 		list[1] = Mode{Name: "bf16", Native: true,
 			Note: "large convolutions by dot products of AVX512_BF16, sums in float32"}
 	case "amx":
-		list[1] = Mode{Name: "bf16", Native: true, Note: "large convolutions by AMX, the rest rounded in software"}
+		list[1] = Mode{Name: "bf16", Native: true, Note: "convolutions by AMX, those that fill no tiles by dot products of AVX512_BF16, sums in float32"}
 		list[2] = Mode{Name: "bf16x3", Native: true, Note: "large convolutions by AMX, near float32's accuracy"}
 	}
 	return list
