@@ -65,7 +65,7 @@ func blamed(own [4][]float64, slow int, more float64) *profiles.Ranks {
 
 // A rank that is slower by a tenth of a step is named beside the noise of a busy machine, its victims are not, and of equal ranks none is.
 func TestARankIsNamedFromATenthOfAStepOn(t *testing.T) {
-	const tries, slow = 40, 2
+	const tries, slow = 20, 2
 	named := map[float64]int{}
 	for seed := range uint64(tries) {
 		own := recorded(t, 8, rand.New(rand.NewPCG(seed, 1)))
