@@ -130,10 +130,13 @@ func EndedUndecided(within time.Duration) string {
 func (a *Ablation) Decided() string {
 	r := &a.Rows[0]
 	text := fmt.Sprintf("decision on %s, %s to %s: %s", r.Key, r.Off, r.On, r.Verdict())
-	if r.Judge() == Undecided || a.Ended != EndedDecided {
-		return text + ", " + a.Ended
+	if j := r.Judge(); j != Undecided && j != Unjudged {
+		text = fmt.Sprintf("%s [%s, %s]", text, unit.Signed(100*r.Low, 1), unit.Signed(100*r.High, 1))
 	}
-	return fmt.Sprintf("%s [%s, %s]", text, unit.Signed(100*r.Low, 1), unit.Signed(100*r.High, 1))
+	if a.Ended != EndedDecided {
+		text += ", " + a.Ended
+	}
+	return text
 }
 
 // Name is what it is called in the log: an ablation of all switches, a factorial one, or a
@@ -160,9 +163,10 @@ type AblationRow struct {
 	Key     string
 	Off, On string // the values
 
-	// OffNS and OnNS are medians of the blocks' medians of the whole iteration.
+	// OffNS and OnNS are the times of the whole iteration that belong to Effect: around the middle of the groups, without the
+	// drift between them, so that OnNS/OffNS − 1 is Effect.
 	OffNS, OnNS float64
-	// OffBlocks and OnBlocks are the blocks' medians in order, which nothing but the summary of the benchmark reads.
+	// OffBlocks and OnBlocks are the blocks' medians in order, which benchstat compares.
 	OffBlocks, OnBlocks []float64 `json:"-"`
 	// Effect is on/off − 1 with its 95 % interval, which is infinite below
 	// stats.SignedRankLeast groups and NaN without any.

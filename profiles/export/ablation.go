@@ -32,7 +32,7 @@ type AblationRow struct {
 	Setting      string      `json:"setting"`
 	Off          string      `json:"off"`
 	On           string      `json:"on"`
-	OffMS        *float64    `json:"off_ms"`
+	OffMS        *float64    `json:"off_ms"` // around the middle of the groups
 	OnMS         *float64    `json:"on_ms"`
 	Effect       *float64    `json:"effect"` // on/off − 1
 	Interval     *[2]float64 `json:"interval"`

@@ -55,8 +55,8 @@ func (c *Change) Shift() string {
 	return "–"
 }
 
-// Medians returns the median times of an iteration before and after, "5.9 ms → 4.1 ms", those of the blocks where the
-// change was switched back and forth; a dash if they are not known.
+// Medians returns the times of an iteration before and after that Shift is between, "5.9 ms → 4.1 ms": medians or, where the
+// change was switched back and forth, those around the middle of the groups; a dash if they are not known.
 func (c *Change) Medians() string {
 	if r := c.Replicated; r != nil && r.Interval != nil && r.OffMS != nil && r.OnMS != nil {
 		return unit.Duration(*r.OffMS*1e6) + " → " + unit.Duration(*r.OnMS*1e6)

@@ -282,10 +282,19 @@ func (s *Schedule) timeLeft() int64 {
 	return s.since + int64(s.options.Within) - s.now
 }
 
+// fit returns the number of groups that fit into the time of a replication, at the pace so far.
+func (s *Schedule) fit() int {
+	if s.options.Within <= 0 {
+		return s.options.Rounds
+	}
+	return int(float64(s.groups) * float64(s.options.Within) / float64(max(s.now-s.since, 1)))
+}
+
 // giveUp ends a replication whose time is over by its last look.
 func (s *Schedule) giveUp() {
 	r := &s.rows[s.order[s.at]]
 	r.lookLast()
+	r.unbias(r.Groups)
 	if r.settled() {
 		s.End(profiles.EndedDecided)
 		return
@@ -315,6 +324,7 @@ func (s *Schedule) endBlock(quality float64, bytes int64) {
 	r.take(g)
 	s.groups++
 	if r.Sequential && r.decided() {
+		r.unbias(s.fit())
 		s.End(profiles.EndedDecided)
 		return
 	}

@@ -407,6 +407,46 @@ func TestPressesAreDecided(t *testing.T) {
 	}
 }
 
+// What a press that finds an effect reports is right on average, although it ends as soon as 0 is outside of the interval: where
+// chance has made the effect large. Of effects that most presses miss, those that find them still report too much.
+func TestDecidedEffectsAreHardlyTooLarge(t *testing.T) {
+	const presses, fit, noise = 200, 60, 0.06
+	for _, tt := range []struct{ effect, most float64 }{{0.02, 1.5}, {0.05, 1.03}, {0.2, 1.02}} {
+		random := rand.New(rand.NewPCG(7, 7))
+		found, missed, groups, ratio, before := 0, 0, 0, 0.0, 0.0
+		for range presses {
+			r := row{AblationRow: profiles.AblationRow{Sequential: true}, looks: looksOf(Options{Within: profiles.DecisionTime})}
+			for r.judge(); r.Groups < fit && !r.decided(); {
+				on := math.Exp(math.Log1p(tt.effect) + noise*random.NormFloat64())
+				r.take(&group{medians: [4]float64{1, on, on, 1}})
+			}
+			raw := r.Effect
+			if !r.decided() {
+				r.lookLast()
+			}
+			r.unbias(fit)
+			if r.Effect < r.Low || r.Effect > r.High {
+				t.Fatalf("%v lies outside of %v to %v", r.Effect, r.Low, r.High)
+			}
+			groups += r.Groups
+			if r.Low > tt.effect || r.High < tt.effect {
+				missed++
+			}
+			if r.Judge() == profiles.Costs {
+				found++
+				ratio += r.Effect / tt.effect
+				before += raw / tt.effect
+			}
+		}
+		ratio /= float64(found)
+		t.Logf("×%.2f: found in %.1f %%, after %.1f groups, at %.3f times the effect, %.3f without a correction; %.1f %% of intervals miss it", 1+tt.effect,
+			100*float64(found)/presses, float64(groups)/presses, ratio, before/float64(found), 100*float64(missed)/presses)
+		if ratio > tt.most || ratio < 0.96 || before/float64(found) < ratio || missed > presses*5/100 {
+			t.Errorf("×%.2f: estimates are %.3f times the effect, %d of %d intervals miss it", 1+tt.effect, ratio, missed, presses)
+		}
+	}
+}
+
 // A decision whose time is over before its first look is judged once, if its groups suffice for that at all.
 func TestAPressOfASlowRunIsJudgedWhenItsTimeIsOver(t *testing.T) {
 	for _, tt := range []struct {

@@ -35,11 +35,11 @@ type row struct {
 	profiles.AblationRow
 	skip     bool
 	switched [2]settings.Values // off and on
-	ratios   []float64          // logarithms of on over off
+	ratios   []float64          // logarithms of on over off, one for each group
+	levels   []float64          // means of the logarithms of both
 	looks    looks              // of a replication
+	bias     float64            // of the logarithm with which it ended, which is taken from the estimate
 	gains    []float64
-	off      []float64 // medians of blocks
-	on       []float64
 }
 
 // pairingOf returns a pair of values of a setting, marked as refused if base cannot take them.
@@ -61,7 +61,7 @@ func pairingOf(base settings.Values, k *settings.Key, pair settings.Pair) Pairin
 
 // clear drops the groups.
 func (r *row) clear() {
-	r.ratios, r.gains, r.off, r.on = nil, nil, nil, nil
+	r.ratios, r.levels, r.gains, r.OffBlocks, r.OnBlocks = nil, nil, nil, nil, nil
 	r.Iterations = 0
 	r.looks.newest = stats.Centre{Low: math.Inf(-1), High: math.Inf(1)}
 	r.judge()
@@ -73,12 +73,12 @@ func (r *row) take(g *group) {
 	for i, m := range g.medians {
 		logs[i] = math.Log(m)
 		if g.isOn(i) {
-			r.on = append(r.on, m)
+			r.OnBlocks = append(r.OnBlocks, m)
 		} else {
-			r.off = append(r.off, m)
+			r.OffBlocks = append(r.OffBlocks, m)
 		}
 	}
-	r.ratios = append(r.ratios, g.contrast(logs))
+	r.ratios, r.levels = append(r.ratios, g.contrast(logs)), append(r.levels, (logs[0]+logs[1]+logs[2]+logs[3])/4)
 	if gain := g.contrast(g.gains); !math.IsNaN(gain) && !math.IsInf(gain, 0) {
 		r.gains = append(r.gains, gain)
 	}
@@ -92,15 +92,22 @@ func (r *row) take(g *group) {
 // judge updates the row's numbers.
 func (r *row) judge() {
 	r.Groups, r.QualityGroups = len(r.ratios), len(r.gains)
-	r.OffNS, r.OnNS = middle(r.off), middle(r.on)
-	r.OffBlocks, r.OnBlocks = slices.Clip(r.off), slices.Clip(r.on)
 	c := stats.SignedRank(r.ratios)
 	if r.Sequential {
 		c = r.look()
 	}
 	r.Effect, r.Low, r.High = math.Expm1(c.Value), math.Expm1(c.Low), math.Expm1(c.High)
+	r.OffNS, r.OnNS = sides(r.levels, c.Value)
 	q := stats.SignedRank(r.gains)
 	r.Quality, r.QualityLow, r.QualityHigh = q.Value, q.Low, q.High
+}
+
+// sides returns the times of both values, whose logarithms are a ratio apart in the middle of the groups' levels: the adjusted
+// means of a design in blocks (Fisher 1935, The Design of Experiments). The medians of all blocks with either value may be
+// farther apart, or the other way round, because they have the drift of the machine that cancels within a group.
+func sides(levels []float64, ratio float64) (off, on float64) {
+	level := stats.SignedRankAt(levels, 0).Value
+	return math.Exp(level - ratio/2), math.Exp(level + ratio/2)
 }
 
 // looks are the looks of a replication. Their chances to miss the true value add up to at most 5 %.
@@ -111,9 +118,12 @@ type looks struct {
 	newest stats.Centre // of the newest look
 }
 
+// allowed is the chance to miss the true value that all looks have together.
+const allowed = 0.05
+
 // looksOf returns the looks of a replication: those of a limited one leave a part for its end.
 func looksOf(o Options) looks {
-	l := looks{at: Looks, left: 0.05, newest: stats.Centre{Low: math.Inf(-1), High: math.Inf(1)}}
+	l := looks{at: Looks, left: allowed, newest: stats.Centre{Low: math.Inf(-1), High: math.Inf(1)}}
 	parts := len(Looks)
 	if o.Within > 0 {
 		l.at = DecisionLooks
@@ -143,6 +153,7 @@ func (l *looks) next(n int) int {
 // look returns the result of a replication's newest look. Before the first there is no interval.
 func (r *row) look() stats.Centre {
 	c := stats.SignedRankAt(r.ratios, 0) // the newest estimate
+	c.Value -= r.bias
 	c.Low, c.High = r.looks.newest.Low, r.looks.newest.High
 	return c
 }

@@ -184,21 +184,22 @@ func (t *Tuner) Look(_ float64, memory profiles.Memory) {
 	t.pairs++
 	t.beginPair()
 	r.HasMemory = true
-	r.off, r.on = append(r.off, t.medians[0]), append(r.on, t.medians[1])
-	r.ratios = append(r.ratios, math.Log(t.medians[1]/t.medians[0]))
+	off, on := math.Log(t.medians[0]), math.Log(t.medians[1])
+	r.ratios, r.levels = append(r.ratios, on-off), append(r.levels, (off+on)/2)
 	t.judge(r)
 }
 
 // judge updates a row, and goes on with the next comparison if this one is decided.
 func (t *Tuner) judge(r *row) {
-	r.Groups, r.OffNS, r.OnNS = len(r.ratios), middle(r.off), middle(r.on)
+	r.Groups = len(r.ratios)
+	c := stats.SignedRankAt(r.ratios, tunerMiss)
+	r.Effect = math.Expm1(c.Value)
+	r.OffNS, r.OnNS = sides(r.levels, c.Value)
 	look := slices.Index(tunerLooks, r.Groups)
 	if look < 0 {
-		r.Effect = math.Expm1(middle(r.ratios))
 		return
 	}
-	c := stats.SignedRankAt(r.ratios, tunerMiss)
-	r.Effect, r.Low, r.High = math.Expm1(c.Value), math.Expm1(c.Low), math.Expm1(c.High)
+	r.Low, r.High = math.Expm1(c.Low), math.Expm1(c.High)
 	f := t.found(c, look == len(tunerLooks)-1)
 	if f == unknown {
 		return

@@ -71,7 +71,7 @@ func WriteAblation(w io.Writer, a *profiles.Ablation) error {
 	} else {
 		d.Paragraph("memory and %[1]s are those of on less off; %[1]s gained over 100 iterations;", strings.TrimSuffix(quality, "/100"))
 	}
-	d.Paragraph("an effect is that within groups of four neighbouring blocks, so that it need not be on ms over off ms, which are of all blocks")
+	d.Paragraph("off ms and on ms are the times that the effect is between, around the middle of the groups of four neighbouring blocks")
 	ended(&d, a)
 	return d.WriteText(w, 0)
 }

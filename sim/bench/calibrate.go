@@ -63,11 +63,19 @@ type Tally struct {
 	Found   float64 `json:"found"`   // share called faster or slower; false positives for size 0
 	Equal   float64 `json:"equal"`   // share called equal
 	Covered float64 `json:"covered"` // share of intervals that contain the true value
+	// Ratio is the mean of the estimates that were called faster or slower over the true effects; 1 if they are right on
+	// average, absent without one or without an effect.
+	Ratio  float64 `json:"found_ratio,omitempty"`
+	ratios int
 }
 
-// add counts a verdict.
-func (t *Tally) add(found, equal, covered bool) {
+// add counts a verdict on an estimate of a true effect.
+func (t *Tally) add(found, equal, covered bool, estimate, truth float64) {
 	t.N++
+	if found && truth != 0 {
+		t.ratios++
+		t.Ratio += (estimate/truth - t.Ratio) / float64(t.ratios)
+	}
 	count := func(share *float64, is bool) {
 		hit := 0.0
 		if is {
@@ -281,7 +289,7 @@ func (c *calibrator) byKey(n int, s *SizeCalibration, out *Calibration) error {
 	c.changes++
 	out.Changes++
 	if v := e.Verdict(); v != profiles.Unknown && v != profiles.Invalid {
-		s.ByKey.add(v == profiles.Faster || v == profiles.Slower, v == profiles.Equal, holds(truth, e.Low, e.High))
+		s.ByKey.add(v == profiles.Faster || v == profiles.Slower, v == profiles.Equal, holds(truth, e.Low, e.High), e.Shift, truth)
 	} else {
 		out.Incomparable++
 	}
@@ -369,7 +377,7 @@ func (c *calibrator) play(schedule *ablation.Schedule, off, on float64, tally *T
 	c.share = 0
 	row, truth := schedule.View().Rows[0], (1+on)/(1+off)-1
 	j := row.Judge()
-	tally.add(j == profiles.Saves || j == profiles.Costs, j == profiles.SameTime, holds(truth, row.Low, row.High))
+	tally.add(j == profiles.Saves || j == profiles.Costs, j == profiles.SameTime, holds(truth, row.Low, row.High), row.Effect, truth)
 	return nil
 }
 
@@ -392,6 +400,16 @@ func WriteCalibration(w io.Writer, c *Calibration) error {
 	for _, s := range c.Sizes {
 		t.Add(slices.Concat([]string{fmt.Sprintf("%g %%", 100*s.Size)}, tallied(s.ByKey), tallied(s.Pressed), []string{seconds(s.Decided, s.Pressed.N)},
 			tallied(s.Replicated), []string{seconds(s.Seconds, s.Replicated.N)}, tallied(s.Ablation))...)
+	}
+	for _, s := range c.Sizes {
+		for _, m := range []struct {
+			name string
+			t    *Tally
+		}{{"by key", &s.ByKey}, {"pressed", &s.Pressed}, {"replicated", &s.Replicated}, {"ablation", &s.Ablation}} {
+			if m.t.ratios > 0 {
+				d.Paragraph("%s, effects of %g %% that were found: estimates of %.2f times the true one on average", m.name, 100*s.Size, m.t.Ratio)
+			}
+		}
 	}
 	d.Paragraph("found: called faster or slower, which is false for 0 %%; covered: the interval holds the injected effect")
 	return d.WriteText(w, 0)

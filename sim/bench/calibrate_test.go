@@ -56,9 +56,9 @@ func TestCalibrateDecidesPresses(t *testing.T) {
 func TestTallyIsTheShare(t *testing.T) {
 	var y Tally
 	for i := range 8 {
-		y.add(i%4 == 0, i%2 == 0, true)
+		y.add(i%4 == 0, i%2 == 0, true, 0.03+0.01*float64(i%8), 0.02)
 	}
-	if y.N != 8 || math.Abs(y.Found-0.25) > 1e-12 || math.Abs(y.Equal-0.5) > 1e-12 || y.Covered != 1 {
+	if y.N != 8 || math.Abs(y.Found-0.25) > 1e-12 || math.Abs(y.Equal-0.5) > 1e-12 || y.Covered != 1 || math.Abs(y.Ratio-2.5) > 1e-12 {
 		t.Errorf("%+v", y)
 	}
 }
