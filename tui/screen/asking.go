@@ -250,6 +250,36 @@ func (a *asking) cutShort(keys ...string) []string {
 	}
 }
 
+// endsBy names the comparison under way that a change to other settings would end; "" for none. A decision on a press of a key
+// and the search of the auto-tuner make way.
+func (a *asking) endsBy(after settings.Values) string {
+	s := a.snap
+	if s == nil || words.Ended(s.State) {
+		return ""
+	}
+	differs := func(base settings.Values) bool { return len(base.WithLive(after).Differing(base)) > 0 }
+	if c := s.Ablation; c != nil && c.Running {
+		if c.Decides() || c.Tuning != nil || !differs(c.Base) {
+			return ""
+		}
+		return c.Name()
+	}
+	if f := a.forking(); f != nil && differs(words.SettingsOf(s)) {
+		return "fork of " + f.Key
+	}
+	return ""
+}
+
+// forking returns the fork under way; nil if there is none.
+func (a *asking) forking() *profiles.Fork {
+	for i := range a.snap.Effects {
+		if f := a.snap.Effects[i].Fork; f != nil && f.Running {
+			return f
+		}
+	}
+	return nil
+}
+
 // over reports whether the run on screen has ended.
 func (a *asking) over() bool { return a.snap != nil && words.Ended(a.snap.State) }
 

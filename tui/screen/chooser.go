@@ -8,7 +8,6 @@ import (
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
 	"prismtop/tui/theme"
-	"prismtop/tui/widget"
 )
 
 // chooser is the open list of panes, where they can be shown and hidden.
@@ -52,11 +51,12 @@ func (c *chooser) press(s string) (tea.Cmd, outcome) {
 		c.relay()
 		return nil, closed
 	default:
-		c.row, _ = widget.Around(s, c.row, len(c.panes))
-		if i := strings.Index(chooserKeys[:min(len(c.panes), len(chooserKeys))], s); len(s) == 1 && i >= 0 {
-			c.row = i
-			c.showOrHide()
+		i := strings.Index(chooserKeys[:min(len(c.panes), len(chooserKeys))], s)
+		if len(s) != 1 || i < 0 {
+			return nil, selects(&c.row, s, len(c.panes))
 		}
+		c.row = i
+		c.showOrHide()
 	}
 	return nil, held
 }

@@ -141,6 +141,11 @@ func (x *experiments) toggle() {
 		x.complain(x.keys.Say(ablationNeedsRun))
 		return
 	}
+	if x.forking() != nil {
+		x.do(profiles.Command{Kind: profiles.StopAblationCommand})
+		x.say(forkStops)
+		return
+	}
 	if !ablation.Offered(x.table) {
 		x.ablate(nil, ablation.Length(x.snap))
 		return
@@ -196,10 +201,13 @@ func (c *comparing) press(s string) (tea.Cmd, outcome) {
 		return nil, closed
 	case s == "enter" || x.keys.Is("ablate", s):
 		return nil, c.start()
-	default:
-		if said := c.Press(s); said != "" {
-			x.say(said)
-		}
+	}
+	said, known := c.Press(s)
+	switch {
+	case !known:
+		return nil, unheard
+	case said != "":
+		x.say(said)
 	}
 	return nil, held
 }

@@ -8,7 +8,6 @@ import (
 	"prismtop/tui/chart"
 	"prismtop/tui/control"
 	"prismtop/tui/theme"
-	"prismtop/tui/widget"
 )
 
 // exporting is the open list of the formats that the run can be written in; it writes the run in the selected one.
@@ -27,13 +26,10 @@ func (x *exporting) press(s string) (tea.Cmd, outcome) {
 		return nil, closed
 	case s == "enter" || s == "space":
 		return x.export(x.row), closed
-	default:
-		x.row, _ = widget.Around(s, x.row, n)
-		if isDigit(s) && int(s[0]-'1') < n {
-			return x.export(int(s[0] - '1')), closed
-		}
+	case isDigit(s) && int(s[0]-'1') < n:
+		return x.export(int(s[0] - '1')), closed
 	}
-	return nil, held
+	return nil, selects(&x.row, s, n)
 }
 
 // export writes the run in a format of the list; exportedMsg arrives when that is done.

@@ -110,7 +110,11 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		return nil
 	}
 	if over != nil {
-		if cmd, left := m.overlays.press(m.pressed); !left {
+		cmd, came := m.overlays.press(m.pressed)
+		if came == unheard {
+			m.say(m.pressed + " has no meaning in this list: esc leaves it")
+		}
+		if came != passed {
 			return cmd
 		}
 	}

@@ -134,18 +134,57 @@ func TestKeysOnATerminalThatIsTooSmall(t *testing.T) {
 	}
 }
 
-// A setting that ends an ablation says so; one for the next run does not end it.
-func TestASettingEndsAnAblation(t *testing.T) {
+// A key of a setting does not end a comparison that was asked for, but says what does; one for the next run is taken.
+func TestASettingDoesNotEndAComparison(t *testing.T) {
 	s := tuitest.Running()
 	s.Ablation = &profiles.Ablation{Running: true, Groups: 96, Base: s.Settings}
-	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
+	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
 	m.tuning.set("seed", "7")
 	if got := m.status.text; !strings.Contains(got, "next run") || strings.Contains(got, "ended") {
 		t.Errorf("the seed of the next run: %q", got)
 	}
 	press(m, "m")
-	if got := m.status.text; got != "meas. cache: on → off; ablation ended" {
-		t.Errorf("m says %q", got)
+	if got := m.status.text; got != "meas. cache stays on: ablation is under way: A stops it" || !slices.Equal(r.Called(), []string{"Set seed 7"}) {
+		t.Errorf("m says %q, called %q", got, r.Called())
+	}
+	press(m, "A")
+	if got := r.Called(); got[len(got)-1] != "StopAblation" {
+		t.Errorf("A called %q", got)
+	}
+
+	s.Ablation.Tuning = &profiles.Tuning{}
+	m, r = screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
+	if press(m, "m"); m.status.text != "meas. cache: on → off; auto-tuner ended" || len(r.Called()) != 1 {
+		t.Errorf("under the tuner m says %q, called %q", m.status.text, r.Called())
+	}
+
+	s.Ablation = nil
+	s.Effects = append(slices.Clone(s.Effects), profiles.Effect{Change: profiles.Change{Key: "amp", Before: "off", After: "bf16"}, Fork: &profiles.Fork{Running: true, Key: "amp"}})
+	m, r = screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
+	if press(m, "m"); m.status.text != "meas. cache stays on: fork of amp is under way: A stops it" || len(r.Called()) != 0 {
+		t.Errorf("under a fork m says %q, called %q", m.status.text, r.Called())
+	}
+	if press(m, "A"); m.status.text != forkStops || !slices.Equal(r.Called(), []string{"StopAblation"}) {
+		t.Errorf("under a fork A says %q, called %q", m.status.text, r.Called())
+	}
+}
+
+// A key without a meaning in an open list says so, and the list stays open.
+func TestAListAnswersEveryKey(t *testing.T) {
+	const key = "="
+	for _, action := range []profiles.Action{"ablate", "choose", "panes"} {
+		m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t))
+		open := m.keys.Of(action)
+		if press(m, open); !m.listing() {
+			t.Fatalf("%s opens no list", open)
+		}
+		press(m, key)
+		if got := m.status.text; got != key+" has no meaning in this list: esc leaves it" || m.top() == nil || len(r.Called()) != 0 {
+			t.Errorf("%s %s: %q, called %q", open, key, got, r.Called())
+		}
+		if press(m, "down"); strings.Contains(m.status.text, "down") {
+			t.Errorf("%s down: %q", open, m.status.text)
+		}
 	}
 }
 

@@ -21,9 +21,10 @@ type overlay interface {
 type outcome uint8
 
 const (
-	held   outcome = iota // it stays open
-	closed                // it closes
-	passed                // it closes, and the key keeps its usual meaning
+	held    outcome = iota // it stays open
+	closed                 // it closes
+	passed                 // it closes, and the key keeps its usual meaning
+	unheard                // it stays open, and the key has no meaning in it
 )
 
 // room is the screen that an overlay may fill.
@@ -55,14 +56,24 @@ func (o *overlays) lay(over overlay) { o.open = append(o.open, over) }
 // lift closes the overlay on top.
 func (o *overlays) lift() { o.open = o.open[:len(o.open)-1] }
 
-// press gives a key to the overlay on top. left reports that the key keeps its usual meaning.
-func (o *overlays) press(key string) (cmd tea.Cmd, left bool) {
+// press gives a key to the overlay on top, and returns what it did there.
+func (o *overlays) press(key string) (cmd tea.Cmd, came outcome) {
 	top := o.top()
-	cmd, came := top.press(key)
-	if came != held {
+	cmd, came = top.press(key)
+	if came == closed || came == passed {
 		o.close(func(x overlay) bool { return x == top })
 	}
-	return cmd, came == passed
+	return cmd, came
+}
+
+// selects moves the selected row of a list of n by a key.
+func selects(row *int, key string, n int) outcome {
+	to, ok := widget.Around(key, *row, n)
+	if !ok {
+		return unheard
+	}
+	*row = to
+	return held
 }
 
 // close closes the overlay that has a property, if one is open.

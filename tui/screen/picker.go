@@ -8,7 +8,6 @@ import (
 
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
-	"prismtop/tui/widget"
 	"prismtop/tui/words"
 )
 
@@ -52,12 +51,11 @@ func (p *valueList) press(s string) (tea.Cmd, outcome) {
 	case s == "enter" || s == "space":
 		p.pick(p.row)
 		return nil, closed
+	case isDigit(s) && int(s[0]-'1') < n:
+		p.pick(int(s[0] - '1'))
+		return nil, closed
 	default:
-		p.row, _ = widget.Around(s, p.row, n)
-		if isDigit(s) && int(s[0]-'1') < n {
-			p.pick(int(s[0] - '1'))
-			return nil, closed
-		}
+		return nil, selects(&p.row, s, n)
 	}
 	return nil, held
 }

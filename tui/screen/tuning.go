@@ -41,6 +41,9 @@ func (t *tuning) request(sets []settings.Assignment, undoable bool) error {
 		return errNotBegun
 	}
 	after, sets := asTheRunSays(t.wanted(), sets)
+	if what := t.endsBy(after); what != "" {
+		return errors.New(what + t.keys.Say(isUnderWay))
+	}
 	var step undoStep
 	for _, a := range sets {
 		step = append(step, flip{a.Key, t.asked(a.Key), a.Value})
@@ -195,7 +198,7 @@ func (t *tuning) weightsText() string {
 
 // sayChange shows what was changed, and which effect was cut short or what comparison it ends.
 func (t *tuning) sayChange(text string, cut []string) {
-	if a := t.snap.Ablation; a != nil && a.Running && !a.Decides() && len(a.Base.WithLive(t.wanted()).Differing(a.Base)) > 0 {
+	if a := t.snap.Ablation; a != nil && a.Running && a.Tuning != nil && len(a.Base.WithLive(t.wanted()).Differing(a.Base)) > 0 {
 		t.say(text + "; " + a.Name() + " ended")
 		return
 	}

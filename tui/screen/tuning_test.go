@@ -301,10 +301,10 @@ func ablated(t testing.TB, running bool) *profiles.Snapshot {
 	return s
 }
 
-// While an ablation switches settings, the screen shows the user's settings, and keys start from
-// those.
-func TestKeysCountFromTheUsersSettingsDuringAnAblation(t *testing.T) {
+// While a comparison that makes way switches settings, the screen shows the user's settings, and keys start from those.
+func TestKeysCountFromTheUsersSettingsDuringAComparison(t *testing.T) {
 	s := ablated(t, true)
+	s.Ablation.Tuning = &profiles.Tuning{}
 	tuitest.Set(s, "measurement_cache", "false", "amp", "fp16")
 	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
 	press(m, "m", "a")

@@ -49,14 +49,13 @@ func NewChoice(t *settings.Table, remembered []string) *Choice {
 	return c
 }
 
-// Press handles a key that selects a row or chooses a factor, and returns what to tell about it;
-// other keys do nothing.
-func (c *Choice) Press(key string) (said string) {
+// Press handles a key that selects a row or chooses a factor, and returns what to tell about it; known is false for other keys.
+func (c *Choice) Press(key string) (said string, known bool) {
 	if key == "space" {
-		return c.toggle()
+		return c.toggle(), true
 	}
-	c.row, _ = widget.Around(key, c.row, factorRows+len(c.factors))
-	return ""
+	c.row, known = widget.Around(key, c.row, factorRows+len(c.factors))
+	return "", known
 }
 
 // toggle chooses the selected factor, or no longer. One that switches a setting of others replaces
