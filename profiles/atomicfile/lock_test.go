@@ -88,6 +88,46 @@ func TestALockEndsWithItsProcess(t *testing.T) {
 	}
 }
 
+// What a killed process left is removed by the next one that locks any file of the folder; the lock of a process that runs, and
+// what is no lock of prismtop, stays.
+func TestLocksOfKilledProcessesAreRemoved(t *testing.T) {
+	folder := t.TempDir()
+	var others []*exec.Cmd
+	for _, name := range []string{"a", "b"} {
+		other := exec.Command(os.Args[0])
+		other.Env = append(os.Environ(), envHold+"="+filepath.Join(folder, name))
+		out, err := other.StdoutPipe()
+		if err == nil {
+			err = other.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line, err := bufio.NewReader(out).ReadString('\n'); line != "locked <nil>\n" {
+			t.Fatalf("the other process says %q (%v)", line, err)
+		}
+		others = append(others, other)
+	}
+	if err := os.WriteFile(filepath.Join(folder, ".other.lock"), []byte("of another program"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_ = others[0].Process.Kill()
+	_ = others[0].Wait()
+	mine, err := LockPath(filepath.Join(folder, "c"), "this")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := names(t, folder); got != ".b.lock .c.lock .other.lock" {
+		t.Errorf("the folder holds %s", got)
+	}
+	mine.Release()
+	_ = others[1].Process.Kill()
+	_ = others[1].Wait()
+	if RemoveDead(folder); names(t, folder) != ".other.lock" {
+		t.Errorf("the folder holds %s", names(t, folder))
+	}
+}
+
 // A link in the place of a lock's file leads nowhere.
 func TestALockFollowsNoLinkOfItsOwn(t *testing.T) {
 	folder := t.TempDir()

@@ -25,9 +25,32 @@ func Replaceable(own func(path string) bool, paths ...string) error {
 	return fmt.Errorf("%s exists, and nothing says that prismtop wrote it: choose another name", taken[0])
 }
 
-// Marked reports whether a regular file says near its beginning that prismtop wrote it, by that word, also where it is
-// compressed by gzip; an empty file has nothing to lose, and counts as marked. marks are other beginnings that say so.
-func Marked(path string, marks ...string) bool {
+// Mark tells a file of prismtop by the beginning of its text: what merely mentions prismtop has none.
+type Mark func(head []byte) bool
+
+// Begins is the mark of a text that begins with one of some.
+func Begins(texts ...string) Mark {
+	return func(head []byte) bool {
+		return slices.ContainsFunc(texts, func(text string) bool { return bytes.HasPrefix(head, []byte(text)) })
+	}
+}
+
+// Holds is the mark of a text that holds one of some near its beginning.
+func Holds(texts ...string) Mark {
+	return func(head []byte) bool {
+		return slices.ContainsFunc(texts, func(text string) bool { return bytes.Contains(head, []byte(text)) })
+	}
+}
+
+// And is the mark of a text that has both.
+func (m Mark) And(other Mark) Mark { return func(head []byte) bool { return m(head) && other(head) } }
+
+// Generated is the comment that marks a text of prismtop in a language with comments of SGML.
+const Generated = "<!-- generator: prismtop -->"
+
+// Marked reports whether a regular file has a mark, also where it is compressed by gzip; an empty file has nothing to lose, and
+// counts as marked.
+func Marked(path string, by Mark) bool {
 	const enough = 64 << 10
 	f, err := os.Open(path)
 	if err != nil {
@@ -41,10 +64,5 @@ func Marked(path string, marks ...string) bool {
 	if z, err := gzip.NewReader(bytes.NewReader(head)); err == nil {
 		head, _ = io.ReadAll(io.LimitReader(z, enough)) // the end of what was read is cut
 	}
-	for _, mark := range marks {
-		if bytes.HasPrefix(head, []byte(mark)) {
-			return true
-		}
-	}
-	return len(head) == 0 || bytes.Contains(head, []byte("prismtop"))
+	return len(head) == 0 || by(head)
 }

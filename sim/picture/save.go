@@ -160,8 +160,14 @@ func EncodePNG16(ctx context.Context, pixels []float32, w, h int) ([]byte, error
 	if err := png.Encode(writer{ctx, &out}, grey); err != nil {
 		return nil, err
 	}
-	return withText(out.Bytes(), "prismtop", fmt.Sprintf("min=%v max=%v", low, high)), nil
+	return withText(out.Bytes(), keyword, fmt.Sprintf("min=%v max=%v", low, high)), nil
 }
+
+// keyword is that of the text chunk, and Mark tells a picture of prismtop by it.
+const (
+	keyword = "prismtop"
+	Mark    = "tEXt" + keyword + "\x00min="
+)
 
 // writer forwards writes to another until its context ends.
 type writer struct {

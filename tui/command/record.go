@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"prismtop/profiles"
+	"prismtop/profiles/atomicfile"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/recording"
 	"prismtop/profiles/settings"
@@ -41,7 +42,7 @@ func (f *recordFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.file, "record", "", "file to record the run to, which must not exist yet; without it one in $XDG_STATE_HOME/prismtop/runs")
 	flags.BoolVar(&f.off, "no-record", false, "do not record the run")
 	flags.Int64Var(&f.limit, "record-limit", recordLimit,
-		"MiB that all finished recordings of the folder may take together: at the end the run deletes the oldest beyond; one that alone takes more stops growing; 0 is no limit")
+		"MiB for all recordings of the folder together, those of earlier runs too: when the run ends, the oldest finished ones beyond that are deleted; a recording that alone takes more stops growing; 0 is no limit")
 }
 
 // check returns an error about flags that cannot be obeyed, so that a run of hours is not lost. A run that goes on from a
@@ -92,6 +93,7 @@ func (f *recordFlags) join(ctx context.Context, from *sim.Resumed, print recordi
 		return nil, nil
 	}
 	path := cmp.Or(f.file, from.Recording.Path)
+	atomicfile.RemoveDead(filepath.Dir(path)) // of the run before, if it was killed
 	j, err := recording.Join(ctx, path, from.Recording.Began, from.Recording.Starts, from.Iteration, recording.Options{Fingerprint: print, Limit: f.limit << 20})
 	if err != nil {
 		if f.file != "" {

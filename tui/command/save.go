@@ -18,7 +18,9 @@ import (
 	"prismtop/sim"
 	"prismtop/sim/checkpoint"
 	"prismtop/sim/cyto/experiment"
+	"prismtop/sim/cyto/stack"
 	"prismtop/sim/cyto/tasks"
+	"prismtop/sim/picture"
 	"prismtop/sim/workloads"
 	"prismtop/tui/command/cli"
 )
@@ -107,7 +109,9 @@ func (f *runFlags) claim(ctx context.Context, v settings.Values) error {
 	}
 	var writes []written
 	if f.save != "" {
-		marked := func(path string) bool { return atomicfile.Marked(path) }
+		marked := func(path string) bool {
+			return atomicfile.Marked(path, atomicfile.Holds(picture.Mark, stack.Mark))
+		}
 		writes = append(writes, written{"--save", marked, saved(f.save, saveSuffixes(v))})
 	}
 	if f.keep.path != "" {

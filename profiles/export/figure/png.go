@@ -69,7 +69,7 @@ func printed(file []byte, density float64) []byte {
 	for range 2 {
 		size = binary.BigEndian.AppendUint32(size, uint32(math.Round(density)))
 	}
-	return slices.Concat(file[:header], chunk("pHYs", append(size, 1)), chunk("tEXt", []byte("Software\x00prismtop")), file[header:]) // 1: the metre
+	return slices.Concat(file[:header], chunk("pHYs", append(size, 1)), chunk("tEXt", []byte(software)), file[header:]) // 1: the metre
 }
 
 // chunk returns a chunk of a PNG file.
@@ -187,3 +187,9 @@ func (p *painter) fill(outlines [][]point, paint Paint) {
 	}
 	p.raster.Draw(p.to, box, image.NewUniform(Light.rgba(paint)), image.Point{})
 }
+
+// software is what a figure says of the program that drew it, and MarkPNG tells a file of prismtop by it.
+const (
+	software = "Software\x00prismtop"
+	MarkPNG  = "tEXt" + software
+)

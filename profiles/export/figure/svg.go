@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"prismtop/profiles/atomicfile"
 	"prismtop/profiles/visible"
 )
 
@@ -36,6 +37,7 @@ type encoder struct {
 func (d *Drawing) WriteSVG(w io.Writer) error {
 	var e encoder
 	fmt.Fprintf(&e.b, `<svg xmlns="http://www.w3.org/2000/svg" width="%s" height="%s" viewBox="0 0 %[1]s %[2]s" role="img" font-family="%[3]s">`+"\n", decimal(d.Width), decimal(d.Height), family)
+	e.b.WriteString(atomicfile.Generated + "\n")
 	fmt.Fprintf(&e.b, "<title>%s</title>\n<desc>%s</desc>\n", escaped(d.Title), escaped(d.About))
 	e.shapes(d)
 	e.b.WriteString("</svg>\n")

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"prismtop/profiles/atomicfile"
-	"prismtop/profiles/export/table"
 )
 
 // The formats to choose from, and the names of new files.
@@ -77,7 +76,7 @@ func (t Target) Replaceable() error {
 		switch {
 		case !slices.ContainsFunc(own, func(s string) bool { return strings.HasSuffix(name, s) }):
 			why = "is no " + own[0]
-		case !atomicfile.Marked(at, table.Begins...):
+		case !atomicfile.Marked(at, t.format.mark):
 			why = "nothing in it says that prismtop wrote it"
 		default:
 			continue

@@ -5,6 +5,8 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"prismtop/profiles/atomicfile"
 )
 
 // New files take names that are free, for all files of a format.
@@ -41,7 +43,9 @@ func TestOtherFilesAreNotReplaced(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, content := range map[string]string{"mine.csv": "a,b\n1,2\n", "own.csv": "start,iteration,seconds,kind\n", "mine.html": "<h1>mine</h1>", "own.html": "<!-- prismtop -->"} {
+	for name, content := range map[string]string{"mine.csv": "a,b\n1,2\n", "own.csv": "start,iteration,seconds,kind\n", "mine.html": "<h1>mine</h1>", "own.html": "<!DOCTYPE html>\n" + atomicfile.Generated,
+		"mine.md": "# Thesis\n\nTimed with prismtop 0.1.\n", "own.md": atomicfile.Generated + "\n\n# moon\n", "mine.svg": "<svg><title>prismtop</title></svg>",
+		"mine.json": `{"traceEvents":[{"name":"prismtop run"}]}`, "mine.png": "\x89PNG, of prismtop", "mine.prof": "prismtop/sim/cpu"} {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -58,6 +62,12 @@ func TestOtherFilesAreNotReplaced(t *testing.T) {
 		"csv=own.csv":        "",
 		"html=mine.html":     `"html=mine.html": exists, and nothing in it says that prismtop wrote it: choose another name`,
 		"html=own.html":      "",
+		"md=mine.md":         `"md=mine.md": exists, and nothing in it says that prismtop wrote it: choose another name`,
+		"md=own.md":          "",
+		"svg=mine.svg":       `"svg=mine.svg": exists, and nothing in it says that prismtop wrote it: choose another name`,
+		"chrome=mine.json":   `"chrome=mine.json": exists, and nothing in it says that prismtop wrote it: choose another name`,
+		"png=mine.png":       `"png=mine.png": exists, and nothing in it says that prismtop wrote it: choose another name`,
+		"pprof=mine.prof":    `"pprof=mine.prof": exists, and nothing in it says that prismtop wrote it: choose another name`,
 		"csv=-":              "",
 		"csv=bare":           `"csv=bare": bare.changes exists, and is no .csv: choose another name`,
 		"csv=linked.csv":     `"csv=linked.csv": exists, and is no .csv: choose another name`,

@@ -70,8 +70,9 @@ func followed(t *testing.T, x *Exports) (told []string) {
 
 func TestEveryFormatIsThereAtTheEnd(t *testing.T) {
 	folder := t.TempDir()
-	x, err := Open(targets(t, folder, "chrome=@/run.json", "chrome=@/run.json.gz", "csv=@/run.csv", "tensorboard=@/logs", "pprof=@/run.pprof",
-		"png=@/run.png", "svg=@/run.svg", "md=@/run.md", "html=@/run.html"), export.Source{Version: "1.2"}, nil)
+	all := targets(t, folder, "chrome=@/run.json", "chrome=@/run.json.gz", "csv=@/run.csv", "tensorboard=@/logs", "pprof=@/run.pprof",
+		"png=@/run.png", "svg=@/run.svg", "md=@/run.md", "html=@/run.html")
+	x, err := Open(all, export.Source{Version: "1.2"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,6 +92,11 @@ func TestEveryFormatIsThereAtTheEnd(t *testing.T) {
 	want := []string{"logs", "logs/events.out.tfevents.N.prismtop.N", "run.changes.csv", "run.csv", "run.html", "run.json", "run.json.gz", "run.md", "run.png", "run.pprof", "run.svg"}
 	if got := names(t, folder); !slices.Equal(got, want) || len(paths) != len(want)-1 {
 		t.Errorf("the folder holds %q, want %q; the paths are %q", got, want, paths)
+	}
+	for _, made := range all {
+		if err := made.Replaceable(); err != nil {
+			t.Errorf("its own file: %v", err)
+		}
 	}
 	plain, err := os.ReadFile(filepath.Join(folder, "run.json"))
 	if err != nil || !json.Valid(plain) || !strings.Contains(string(plain), `"not-finite"`) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/atomicfile"
 	"prismtop/profiles/export"
 	"prismtop/profiles/export/figure"
 	"prismtop/profiles/export/report"
@@ -37,20 +38,22 @@ type format struct {
 	pictured bool
 	// live is true for a format whose files others read while they are appended; its writer flushes.
 	live bool
+	// mark tells a file of the format that prismtop wrote.
+	mark atomicfile.Mark
 	// start makes a writer to the files.
 	start func(to []io.Writer, from export.Source) writer
 }
 
 // formats are all formats, as listed in messages.
 var formats = []format{
-	{name: "chrome", start: startTrace},
-	{name: "csv", paths: tables, start: func(to []io.Writer, _ export.Source) writer { return table.New(to[0], to[1]) }},
-	{name: "tensorboard", paths: inFolder, pictured: true, live: true, start: func(to []io.Writer, _ export.Source) writer { return tensorboard.New(to[0]) }},
-	{name: "pprof", start: func(to []io.Writer, from export.Source) writer { return steps.New(to[0], from.Version) }},
-	{name: "png", start: func(to []io.Writer, from export.Source) writer { return figure.NewPNG(to[0], from) }},
-	{name: "svg", start: func(to []io.Writer, from export.Source) writer { return figure.NewSVG(to[0], from) }},
-	{name: "md", start: func(to []io.Writer, from export.Source) writer { return report.NewMarkdown(to[0], from) }},
-	{name: "html", pictured: true, start: func(to []io.Writer, from export.Source) writer { return report.NewHTML(to[0], from) }},
+	{name: "chrome", mark: atomicfile.Begins(trace.Begins).And(atomicfile.Holds(`"prismtop `)), start: startTrace},
+	{name: "csv", paths: tables, mark: atomicfile.Begins(table.Begins...), start: func(to []io.Writer, _ export.Source) writer { return table.New(to[0], to[1]) }},
+	{name: "tensorboard", paths: inFolder, pictured: true, live: true, mark: atomicfile.Holds(), start: func(to []io.Writer, _ export.Source) writer { return tensorboard.New(to[0]) }},
+	{name: "pprof", mark: atomicfile.Holds("prismtop "), start: func(to []io.Writer, from export.Source) writer { return steps.New(to[0], from.Version) }},
+	{name: "png", mark: atomicfile.Holds(figure.MarkPNG), start: func(to []io.Writer, from export.Source) writer { return figure.NewPNG(to[0], from) }},
+	{name: "svg", mark: atomicfile.Holds(atomicfile.Generated), start: func(to []io.Writer, from export.Source) writer { return figure.NewSVG(to[0], from) }},
+	{name: "md", mark: atomicfile.Begins(atomicfile.Generated), start: func(to []io.Writer, from export.Source) writer { return report.NewMarkdown(to[0], from) }},
+	{name: "html", pictured: true, mark: atomicfile.Holds(atomicfile.Generated), start: func(to []io.Writer, from export.Source) writer { return report.NewHTML(to[0], from) }},
 }
 
 // Names lists the formats: "chrome, csv, tensorboard or pprof".

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"prismtop/profiles"
+	"prismtop/profiles/atomicfile"
 	"prismtop/profiles/export/figure"
 	"prismtop/profiles/report"
 	"prismtop/profiles/visible"
@@ -39,6 +40,7 @@ func (f *facts) html(w io.Writer) error {
 	sections, title := f.sections(), figure.Title(f.summary)
 	var m markup
 	m.Put("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
+	m.WriteString(atomicfile.Generated + "\n")
 	m.WriteString(`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src ` + hash(style) + `; script-src ` + hash(pageScript) +
 		`; img-src data:; base-uri 'none'; form-action 'none'">` + "\n")
 	m.Put(`<meta name="viewport" content="width=device-width, initial-scale=1">` + "\n" + `<meta name="color-scheme" content="light dark">` + "\n" +

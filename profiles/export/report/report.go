@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"prismtop/profiles"
+	"prismtop/profiles/atomicfile"
 	"prismtop/profiles/export"
 	"prismtop/profiles/export/digest"
 	"prismtop/profiles/export/figure"
@@ -57,6 +58,9 @@ func (f *facts) markdown(to io.Writer) error {
 			t := d.Table(s.Head...)
 			t.Rows, t.Align = s.Rows, s.Align
 		}
+	}
+	if _, err := io.WriteString(to, atomicfile.Generated+"\n\n"); err != nil {
+		return err
 	}
 	return d.WriteMarkdown(to)
 }

@@ -191,5 +191,5 @@ func (w *Writer) write(p []byte) {
 	w.keep(err)
 }
 
-// Begins are the beginnings of the two tables, by which prismtop knows a file of its own.
+// Begins are the beginnings of the two tables, which mark a file of prismtop.
 var Begins = []string{"start,iteration,seconds,", "start,seconds,iteration,"}

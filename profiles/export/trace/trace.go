@@ -137,9 +137,12 @@ func (w *Writer) begin(b *profiles.Begin, at time.Time) {
 	w.close()
 }
 
+// Begins is the beginning of a trace, which marks a file of prismtop together with its name in it.
+const Begins = `{"displayTimeUnit":"ms","traceEvents":[`
+
 // header names the process and its threads.
 func (w *Writer) header(info *profiles.RunInfo) {
-	w.write(`{"displayTimeUnit":"ms","traceEvents":[`)
+	w.write(Begins)
 	name := func(what string, thread int64, name string) {
 		w.open('M', what, 0, thread)
 		w.text("name", name)
@@ -324,7 +327,7 @@ func (w *Writer) See(s *profiles.Snapshot) {
 // the writer. It returns the first error of the trace and leaves w's destination open.
 func (w *Writer) Close(lost int64) error {
 	if !w.begun {
-		w.write(`{"displayTimeUnit":"ms","traceEvents":[`)
+		w.write(Begins)
 	}
 	w.closeStage()
 	w.span(&w.ablating, false, w.end, "", "the trace ends")

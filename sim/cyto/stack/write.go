@@ -103,6 +103,9 @@ func (p Pixels[T]) name(c int) string {
 	return ""
 }
 
+// Mark is what the description of a file says of the program that wrote it.
+const Mark = `Creator="prismtop"`
+
 // omeXML describes the file in the schema of 2016-06.
 func (p Pixels[T]) omeXML() string {
 	var b bytes.Buffer
@@ -112,7 +115,7 @@ func (p Pixels[T]) omeXML() string {
 	}
 	b.WriteString(xml.Header)
 	b.WriteString(`<OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" ` +
-		`xsi:schemaLocation="http://www.openmicroscopy.org/Schemas/OME/2016-06 http://www.openmicroscopy.org/Schemas/OME/2016-06/ome.xsd" Creator="prismtop">`)
+		`xsi:schemaLocation="http://www.openmicroscopy.org/Schemas/OME/2016-06 http://www.openmicroscopy.org/Schemas/OME/2016-06/ome.xsd" ` + Mark + `>`)
 	b.WriteString(`<Image ID="Image:0">`)
 	if p.Note != "" {
 		b.WriteString("<Description>")
