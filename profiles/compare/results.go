@@ -31,8 +31,8 @@ type aligned struct {
 	grids   []grid
 }
 
-// align brings all recordings to bins of one size and to the iterations that all have, numbered from 1. upTo is the
-// last of them, 0 if there is none, and from the first of the last window, over which series of every iteration are averaged.
+// align brings all recordings to bins of one size and to the iterations that all have, counted from 1, where sentences and
+// documents number them from 0. upTo is the last of them, 0 if there is none, and from the first of the last window, over which series of every iteration are averaged.
 func align(sides [][]*Sample) (all []aligned, from, upTo int64) {
 	size, ends, together := int64(1), sides[0][0].reached(), true
 	for _, side := range sides {
@@ -97,7 +97,7 @@ func (a *aligned) at(info *profiles.SeriesInfo) (values []float64, measured []in
 }
 
 // newest returns a series' value of the newest iteration, or of an occasional series the newest value and the
-// iteration that it was measured in, numbered from 1.
+// iteration that it was measured in, counted from 1.
 func (g *grid) newest(series int, each bool) (v float64, measured int64) {
 	for i := len(g.bins) - 1; i >= 0; i-- {
 		switch b := &g.bins[i]; {
@@ -203,7 +203,7 @@ func (t *table) whyApart(k int) (reason, brief string) {
 		return "other stretches begin at other iterations of their runs, so there are none that all have in common", "begin apart"
 	}
 	return fmt.Sprintf("%s begins at iteration %d of its run and %s at %d, so their results are of different training",
-		earlier, a.grid.first+1, later, b.grid.first+1), "begin apart"
+		earlier, a.grid.first, later, b.grid.first), "begin apart"
 }
 
 // quality appends the rows of the results.
@@ -250,11 +250,11 @@ func (t *table) quality() {
 		switch {
 		case info.Each:
 			last := fmt.Sprintf("last %d", upTo-from+1)
-			row.Name, row.Title, row.About = row.Name+"_mean", row.Title+", "+last, fmt.Sprintf("%s: mean of iterations %d to %d", last, from, upTo)
+			row.Name, row.Title, row.About = row.Name+"_mean", row.Title+", "+last, fmt.Sprintf("%s: mean of iterations %d to %d", last, from-1, upTo-1)
 		case len(places) == 1 && !places[0]:
-			row.Title += fmt.Sprintf(" at %d", row.Values[0].At)
+			row.Title += fmt.Sprintf(" at %d", row.Values[0].At-1)
 		default:
-			by := fmt.Sprintf("by %d", upTo)
+			by := fmt.Sprintf("by %d", upTo-1)
 			row.Title, row.About = row.Title+" "+by, by+": the newest measurement"+whereMeasured(row.Values)
 		}
 		t.rows = append(t.rows, pending{row: row, fixed: !t.allReplicated(), judge: func(row *Row, k int, miss float64) {
@@ -277,7 +277,7 @@ func resultRow(info *profiles.SeriesInfo) Row {
 func whereMeasured(values []Value) (text string) {
 	for k, v := range values {
 		if v.At > 0 {
-			text += fmt.Sprintf(", %s at iteration %d", Letter(k), v.At)
+			text += fmt.Sprintf(", %s at iteration %d", Letter(k), v.At-1)
 		}
 	}
 	return text
@@ -384,8 +384,10 @@ func (t *table) atTheEnd(info *profiles.SeriesInfo, row Row, all []aligned) {
 	if !differ && !info.Each {
 		return
 	}
-	if row.Title += " at " + lengths[0]; differ {
-		row.Title = strings.TrimSuffix(row.Title, " at "+lengths[0]) + ", end"
+	if differ {
+		row.Title += ", end"
+	} else {
+		row.Title += fmt.Sprintf(" at %d", t.samples[0][0].reached()-1)
 	}
 	row.Name += "_end"
 	for _, side := range t.samples {

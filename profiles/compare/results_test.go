@@ -78,17 +78,17 @@ func TestResultsAreTheValuesThatTheirTitlesSay(t *testing.T) {
 		}
 		mean := rowNamed(t, c, "loss_mean")
 		var n, from, to int
-		if _, err := fmt.Sscanf(mean.About, "last %d: mean of iterations %d to %d", &n, &from, &to); err != nil || n != to-from+1 || lengths[0] == lengths[1] && to != lengths[0] {
+		if _, err := fmt.Sscanf(mean.About, "last %d: mean of iterations %d to %d", &n, &from, &to); err != nil || n != to-from+1 || lengths[0] == lengths[1] && to != lengths[0]-1 {
 			t.Fatalf("%v: about %q: %v", lengths, mean.About, err)
 		}
 		for k := range sides {
-			check("loss_mean", fmt.Sprintf("loss new, last %d", n), k, stats.Mean(losses[k][from-1:to]))
+			check("loss_mean", fmt.Sprintf("loss new, last %d", n), k, stats.Mean(losses[k][from:to+1]))
 			end := "loss new, end"
 			if lengths[0] == lengths[1] {
-				end = fmt.Sprintf("loss new at %d", lengths[0])
+				end = fmt.Sprintf("loss new at %d", lengths[0]-1)
 			}
 			check("loss_end", end, k, losses[k][lengths[k]-1])
-			at := sort.SearchInts(measured[k], to+1) - 1
+			at := sort.SearchInts(measured[k], to+2) - 1
 			if at < 0 {
 				continue
 			}
@@ -109,7 +109,7 @@ func TestMeasurementsOfOtherIterationsAreNotCompared(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := rowNamed(t, c, "psnr_db")
-	if d := r.Against[0]; d.Verdict != NotComparable || d.Briefly != "measured elsewhere" || r.About != "by 690: the newest measurement, A at iteration 681, B at iteration 660" {
+	if d := r.Against[0]; d.Verdict != NotComparable || d.Briefly != "measured elsewhere" || r.About != "by 689: the newest measurement, A at iteration 680, B at iteration 659" {
 		t.Errorf("%q, %q: %+v", r.Title, r.About, d)
 	}
 }
@@ -179,8 +179,8 @@ func TestWhyStretchesHaveNoEqualIterations(t *testing.T) {
 		{"run", "..iteration500", "iteration500..", "B goes on from where A ends"},
 		{"run", "iteration500..", "..iteration500", "A goes on from where B ends"},
 		{"run", "..iteration300", "iteration500..", "B is a later part of the run of A"},
-		{"run", "..iteration500", "iteration300..", "A begins at iteration 1 of its run and B at 301"},
-		{"other", "iteration100..", "iteration300..", "A begins at iteration 101 of its run and B at 301"},
+		{"run", "..iteration500", "iteration300..", "A begins at iteration 0 of its run and B at 300"},
+		{"other", "iteration100..", "iteration300..", "A begins at iteration 100 of its run and B at 300"},
 		{"other", "iteration100..", "iteration100..", ""},
 		{"run", "..iteration600", "", ""},
 	} {

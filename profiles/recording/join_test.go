@@ -2,6 +2,7 @@ package recording
 
 import (
 	"errors"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -144,6 +145,42 @@ func TestTheLengthIsSinceTheRestart(t *testing.T) {
 	}
 	if err := r.Close(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The median of a resumed run is of all its iterations, as its length and their number are; that of a restarted one of the newest start.
+func TestTheMedianIsOfAllParts(t *testing.T) {
+	path := recordedRun(t, 3000) // of a millisecond each
+	for _, part := range []struct {
+		resumes bool
+		from    int64
+		n       int
+		want    float64
+	}{{true, 3000, 100, 1}, {true, 3100, 4000, 50}, {false, 0, 10, 7}} {
+		j, err := Join(t.Context(), path, beganAt(t, path), 0, part.from, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := begin(New(Options{Joined: j}))
+		r.it.Index = part.from
+		ms := 50.0
+		if !part.resumes {
+			ms = 7
+		}
+		for range part.n {
+			r.it.Total = int64(ms * 1e6)
+			r.iterate()
+		}
+		s := r.snap
+		s.Index, s.Whole.Total.N, s.Whole.Total.Median = r.it.Index, part.n, ms*1e6
+		r.Tick(time.Now(), &s)
+		if err := r.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got, err := statusOf(t.Context(), path)
+		if err != nil || math.Abs(got.MedianMS-part.want) > 0.01 {
+			t.Errorf("after %d iterations from %d: median %v, want %v (%v)", part.n, part.from, got.MedianMS, part.want, err)
+		}
 	}
 }
 

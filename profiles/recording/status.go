@@ -45,8 +45,9 @@ type Status struct {
 	Starts     int
 	Iterations int64 // since the newest restart, those of the parts that it resumed included
 	// as Iterations, up to the run's end, without the time between a part and the one that resumed it
-	Length     time.Duration
-	MedianMS   float64 // of an iteration; NaN if none ran
+	Length time.Duration
+	// of an iteration of the newest stage; of a resumed run over all iterations, by the medians of blocks; NaN if none ran
+	MedianMS   float64
 	Quality    float64 // NaN if it was not measured
 	QualityIs  string  // the name of its series
 	Dropped    int64   // iterations that are missing
@@ -138,7 +139,11 @@ func (r *Reader) Status(ctx context.Context) (s Status, err error) {
 	seconds, _ := strconv.ParseFloat(unrecorded, 64) // 0 where it does not say
 	s.Length = s.written - time.Duration(seconds*float64(time.Second))
 	if s.Starts > 1 {
-		s.Length, err = r.sinceRestart(ctx, s.written)
+		var first int
+		s.Length, first, err = r.sinceRestart(ctx, s.written)
+		if err == nil && first < s.Starts-1 {
+			s.MedianMS, err = r.medianSince(ctx, first, s.MedianMS)
+		}
 	}
 	if at, err := strconv.ParseFloat(end, 64); err == nil && s.Over() {
 		s.Length -= max(0, s.written-time.Duration(at*float64(time.Second)))
@@ -158,20 +163,20 @@ func (r *Reader) Status(ctx context.Context) (s Status, err error) {
 	return s, named(r.path, errors.Join(err, rows.Err()))
 }
 
-// sinceRestart returns the recorded time since the newest start that began at the first iteration, up to a time since
-// the recording began: starts after it resumed the one before each.
-func (r *Reader) sinceRestart(ctx context.Context, until time.Duration) (sum time.Duration, err error) {
-	rows, err := r.db.QueryContext(ctx, `SELECT s.at, b.first, b.last FROM starts s
+// sinceRestart returns the recorded time since the newest start that began at the first iteration, up to a time since the
+// recording began, and the number of that start: those after it resumed the one before each.
+func (r *Reader) sinceRestart(ctx context.Context, until time.Duration) (sum time.Duration, start int, err error) {
+	rows, err := r.db.QueryContext(ctx, `SELECT s.start, s.at, b.first, b.last FROM starts s
 		LEFT JOIN (SELECT start, min(first) AS first, max(to_ns) AS last FROM blocks GROUP BY start) b ON b.start = s.start ORDER BY s.start DESC`)
 	if err != nil {
-		return 0, misread("its table starts", err)
+		return 0, 0, misread("its table starts", err)
 	}
 	defer rows.Close()
 	for newest := true; rows.Next(); newest = false {
 		var at float64
 		var first, last sql.NullInt64
-		if err := rows.Scan(&at, &first, &last); err != nil {
-			return 0, misread("its table starts", err)
+		if err := rows.Scan(&start, &at, &first, &last); err != nil {
+			return 0, 0, misread("its table starts", err)
 		}
 		if !newest {
 			until = time.Duration(last.Int64)
@@ -181,7 +186,33 @@ func (r *Reader) sinceRestart(ctx context.Context, until time.Duration) (sum tim
 			break
 		}
 	}
-	return sum, misread("its table starts", rows.Err())
+	return sum, start, misread("its table starts", rows.Err())
+}
+
+// medianSince returns the median of the iterations' times from a start on, by the medians of blocks; otherwise if it has none.
+func (r *Reader) medianSince(ctx context.Context, start int, otherwise float64) (ms float64, err error) {
+	rows, err := r.db.QueryContext(ctx, `SELECT median_ms, max(last - first, 0) + 1 FROM blocks WHERE start >= ? AND median_ms IS NOT NULL ORDER BY median_ms`, start)
+	if err != nil {
+		return otherwise, misread("its table blocks", err)
+	}
+	defer rows.Close()
+	var medians []float64
+	var until []int64 // iterations of the blocks up to each
+	all := int64(0)
+	for rows.Next() {
+		var median float64
+		var n int64
+		if err := rows.Scan(&median, &n); err != nil {
+			return otherwise, misread("its table blocks", err)
+		}
+		all += n
+		medians, until = append(medians, median), append(until, all)
+	}
+	if len(medians) == 0 {
+		return otherwise, misread("its table blocks", rows.Err())
+	}
+	at, _ := slices.BinarySearch(until, (all+1)/2)
+	return medians[at], misread("its table blocks", rows.Err())
 }
 
 // PictureHash returns the SHA-256 of the exact pixels of a start's picture that does not change, in

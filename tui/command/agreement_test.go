@@ -367,7 +367,7 @@ func comparedNumbers(t *testing.T, document string) numbers {
 func comparedTexts(t *testing.T, text string) numbers {
 	t.Helper()
 	n := numbers{"iterations": printed(t, find(t, text, `(?m)^A .*: (\d+) iterations`)[0])}
-	for title, name := range map[string]string{`loss old at 161`: "loss_old", `loss new at 161`: "loss_new", `PSNR at 161`: "psnr_db", `SSIM at 161`: "ssim", `RMSE at 161`: "rmse_percent"} {
+	for title, name := range map[string]string{`loss old at 160`: "loss_old", `loss new at 160`: "loss_new", `PSNR at 160`: "psnr_db", `SSIM at 160`: "ssim", `RMSE at 160`: "rmse_percent"} {
 		n["quality."+name] = printed(t, find(t, text, `(?m)^ `+title+` +([\d.e+-]+)`)[0])
 	}
 	for _, m := range agreedMemory {

@@ -118,7 +118,7 @@ func TestARecordingIsComparedWhileItGrows(t *testing.T) {
 	results := 0
 	for i := range c.Rows {
 		if r := &c.Rows[i]; r.Group == compare.Quality {
-			if results++; !strings.HasPrefix(r.Against[1].Reason, "A begins at iteration 1 of its run and C at 20001") {
+			if results++; !strings.HasPrefix(r.Against[1].Reason, "A begins at iteration 0 of its run and C at 20000") {
 				t.Errorf("%s: %+v", r.Name, r.Against)
 			}
 		}
