@@ -22,6 +22,9 @@ const (
 	Failed   // ended by an error, see Snapshot.Err
 )
 
+// Diverged begins the reason of a run that failed because its loss was no longer a number.
+const Diverged = "diverged"
+
 // String returns the state's name for display.
 func (s State) String() string {
 	return [...]string{"preparing", "running", "paused", "finished", "stopped", "failed"}[s]

@@ -251,6 +251,19 @@ func TestSamplesAtTheirLimitAreTold(t *testing.T) {
 	r.gone(r.run(3, 5, nil), "sample-limit", "ended at their limit")
 }
 
+// An alert that stands at the end of a short run counts all samples, not those of the moment when it was raised.
+func TestAnAlertAtTheEndIsOfTheWholeRun(t *testing.T) {
+	r := newWatchedRun(t, settingsOf(prism.Settings{Threshold: 1e-3}))
+	r.UnitDone(profiles.UnitResult{Unit: 0, Reached: 7e-3})
+	r.raised(r.run(1, 5, nil), "sample-limit", "Sample 1 ended at its limit far from the threshold: at 0.007, 7.0 times 0.001.")
+	for i := range int32(2) {
+		r.UnitDone(profiles.UnitResult{Unit: 1 + i, Reached: 9e-3})
+	}
+	r.UnitDone(profiles.UnitResult{Unit: 3, Converged: true})
+	r.State(profiles.Finished, "")
+	r.raised(r.tick(), "sample-limit", "2 of the last 4 samples ended at their limit", "sample 3 at 0.009")
+}
+
 func TestALossThatIsNotFiniteIsToldAtOnceAndInTheEnd(t *testing.T) {
 	r := newWatchedRun(t, settingsOf(prism.Settings{AMP: "fp16"}))
 	r.run(1, 5, nil)

@@ -249,11 +249,13 @@ func judgeLimit(f *Facts) finding {
 				count, newest = count+1, r
 			}
 		}
-		worst := newest.Reached
-		return fmt.Sprintf("%d of the last %d %s ended at their limit far from the threshold: %s %d at %.2g, %.1f times %.2g.",
-				count, len(recent), f.Schema.Unit.Many, f.Schema.Unit.One, newest.Unit+1, worst, worst/threshold,
-				threshold),
-			f.tipFor(unitLimit, allowMore)
+		worst, unit := newest.Reached, fmt.Sprintf("%s %d", f.Schema.Unit.One, newest.Unit+1)
+		text := fmt.Sprintf("%d of the last %d %s ended at their limit far from the threshold: %s",
+			count, len(recent), f.Schema.Unit.Many, unit)
+		if len(recent) == 1 {
+			text = strings.ToUpper(unit[:1]) + unit[1:] + " ended at its limit far from the threshold:"
+		}
+		return fmt.Sprintf("%s at %.2g, %.1f times %.2g.", text, worst, worst/threshold, threshold), f.tipFor(unitLimit, allowMore)
 	}}
 }
 

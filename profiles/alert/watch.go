@@ -11,7 +11,7 @@ import (
 
 // The watch: the facts of a run as it goes, and which alerts stand.
 
-// retell is the minimum time between changes of the sentence of an active alert.
+// retell is the minimum time between changes of the sentence of an active alert while the run goes on.
 const retell = 5 * time.Second
 
 // entry is the state of one rule.
@@ -167,8 +167,8 @@ func (a *Watch) Judge(f *Facts, elapsed, at time.Duration) (gone []profiles.LogL
 			gone = append(gone, profiles.LogLine{At: at, Text: fmt.Sprintf("cleared after %v: %s",
 				(at - m.Since).Round(time.Second), m.What)})
 			changed = true
-		// otherwise it would report a problem that is almost over
-		case m.active && v.raised && elapsed-m.told >= retell:
+		case m.active && v.raised && elapsed-m.told >= retell, // otherwise it would report a problem that is almost over
+			m.active && v.kept && f.State != profiles.Running: // the run has ended: this is what stays
 			what, try := v.tell()
 			changed = changed || what != m.What || try != m.Try || v.severity != m.Severity
 			m.What, m.Try, m.Severity, m.told = what, try, v.severity, elapsed

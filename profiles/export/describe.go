@@ -52,13 +52,15 @@ func size(v int64, reason string) (*int64, string) {
 	return &v, ""
 }
 
-// limit returns the setting that finished the run before its last sample; empty for
-// none.
-func limit(s *profiles.Snapshot) string {
-	if s.State != profiles.Finished {
-		return ""
+// endedBy returns the setting that finished the run before its last sample, or that it diverged; empty for neither.
+func endedBy(s *profiles.Snapshot) string {
+	switch {
+	case s.State == profiles.Finished:
+		return s.EndedBy
+	case s.State == profiles.Failed && strings.HasPrefix(s.Err, profiles.Diverged):
+		return profiles.Diverged
 	}
-	return s.EndedBy
+	return ""
 }
 
 func describeMachine(s *profiles.Snapshot, from Source) Machine {
@@ -251,6 +253,14 @@ func describeChanges(s *profiles.Snapshot) []Change {
 	}
 	slices.SortStableFunc(changes, func(a, b Change) int { return cmp.Compare(a.Iteration, b.Iteration) })
 	return changes
+}
+
+func describeAlerts(alerts []profiles.Alert) []Alert {
+	all := make([]Alert, 0, len(alerts))
+	for _, a := range alerts {
+		all = append(all, Alert{a.ID, a.Severity.String(), a.Iteration, a.Since.Seconds(), a.What, a.Try.Text(nil)})
+	}
+	return all
 }
 
 func describeNotes(notes []profiles.Note) []Annotation {

@@ -29,7 +29,8 @@ func TestSchemas(t *testing.T) {
 	schematest.Check(t, schematest.Document{
 		Name: "run", Title: "The summary of a run: prismtop run --json, replay --json and bench model --json", Value: Summary{}, Special: special,
 		Adds: map[string]schematest.Schema{
-			"Summary.state":  {"enum": []string{"preparing", "running", "paused", "finished", "stopped", "failed"}},
+			"Summary.state":  {"enum": []string{"preparing", "running", "paused", "finished", "stopped", "failed", "killed", "cut short"}},
+			"Alert.severity": {"enum": []string{"notice", "warning", "critical"}},
 			"Effect.verdict": {"enum": []string{"faster", "slower", "equal", "in_noise", "invalid"}},
 			"Cache.hit_rate": share, "Benchmark.foreign_cpu": share,
 			"Layer.bound": {"enum": []string{"compute", "memory"}},

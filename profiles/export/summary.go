@@ -49,7 +49,7 @@ type Summary struct {
 	ObjectReason   string           `json:"object_reason,omitempty"`
 	State          string           `json:"state"`
 	Error          string           `json:"error,omitempty"`
-	EndedBy        string           `json:"ended_by,omitempty"` // the limit that finished the run early
+	EndedBy        string           `json:"ended_by,omitempty"` // the limit that finished the run early, or profiles.Diverged
 	Notes          []string         `json:"notes"`
 	Settings       *settings.Values `json:"settings"`
 	SettingsReason string           `json:"settings_reason,omitempty"`
@@ -62,7 +62,7 @@ type Summary struct {
 	ModelReason string  `json:"model_reason,omitempty"`
 	Samples     Samples `json:"samples"`
 
-	Iterations  int64   `json:"iterations"`
+	Iterations  int64   `json:"iterations"` // how many ran; the first is number 0
 	WallSeconds float64 `json:"wall_seconds"`
 
 	Stage             string  `json:"stage"`
@@ -83,14 +83,26 @@ type Summary struct {
 	Recording       *string `json:"recording"` // path of the file
 	RecordingReason string  `json:"recording_reason,omitempty"`
 
+	Alerts []Alert `json:"alerts"` // that stood at the end, worst first
+
 	SkippedSteps   int64 `json:"skipped_steps"`
 	NonFinite      int64 `json:"non_finite"`
 	DroppedRecords int64 `json:"dropped_records"`
 }
 
+// Alert is a problem of the run.
+type Alert struct {
+	ID        string  `json:"id"`
+	Severity  string  `json:"severity"`
+	Iteration int64   `json:"iteration"` // the next one when it was raised, numbered from 0
+	AtSeconds float64 `json:"at_seconds"`
+	What      string  `json:"what"`
+	Try       string  `json:"try"` // what may help; empty if nothing is known to
+}
+
 // Annotation is a note that somebody wrote during the run.
 type Annotation struct {
-	Iteration int64   `json:"iteration"` // the next one when it was written
+	Iteration int64   `json:"iteration"` // the next one when it was written, numbered from 0
 	AtSeconds float64 `json:"at_seconds"`
 	Author    string  `json:"author"` // empty if that is not known
 	Text      string  `json:"text"`
@@ -223,8 +235,8 @@ type Change struct {
 	Key       string    `json:"key"`
 	Before    string    `json:"before"`
 	After     string    `json:"after"`
-	Settings  []Setting `json:"settings"` // at least one
-	Iteration int64     `json:"iteration"`
+	Settings  []Setting `json:"settings"`  // at least one
+	Iteration int64     `json:"iteration"` // the first under the new settings, numbered from 0
 	AtSeconds float64   `json:"at_seconds"`
 
 	Effect       *Effect  `json:"effect"`
@@ -311,7 +323,7 @@ func WriteObject(w io.Writer, s any) error {
 func Summarize(s *profiles.Snapshot, from Source) *Summary {
 	sum := &Summary{
 		Schema: Schema, Version: from.Version,
-		State: s.State.String(), Error: s.Err, EndedBy: limit(s), Notes: append([]string{}, s.Run.Notes...),
+		State: s.State.String(), Error: s.Err, EndedBy: endedBy(s), Notes: append([]string{}, s.Run.Notes...),
 		Machine:    describeMachine(s, from),
 		Samples:    countSamples(s),
 		Iterations: s.Index, WallSeconds: s.Elapsed.Seconds(),
@@ -321,7 +333,7 @@ func Summarize(s *profiles.Snapshot, from Source) *Summary {
 		Quality:  describeQuality(s),
 		Changes:  describeChanges(s),
 
-		Annotations: describeNotes(s.Notes),
+		Annotations: describeNotes(s.Notes), Alerts: describeAlerts(s.Alerts),
 
 		SkippedSteps: s.SkippedSteps, NonFinite: s.NonFinite, DroppedRecords: s.Own.Dropped,
 	}

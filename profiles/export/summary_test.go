@@ -142,23 +142,38 @@ func TestSummaryOfAWholeRun(t *testing.T) {
 	golden(t, "whole.json", jsonOf(t, sum))
 }
 
-// The limit that finished a run is a separate field; a run that reached its last sample,
+// What ended a run, a limit or a loss that is no number, is a separate field; a run that reached its last sample,
 // or ended otherwise, has none.
-func TestSummaryNamesTheLimit(t *testing.T) {
+func TestSummaryNamesWhatEndedTheRun(t *testing.T) {
 	for _, c := range []struct {
-		state       profiles.State
-		limit, want string
+		state            profiles.State
+		limit, err, want string
 	}{
-		{profiles.Finished, "max_iterations = 300", `"ended_by": "max_iterations = 300",`},
-		{profiles.Finished, "", ""},
-		{profiles.Stopped, "max_iterations = 300", ""},
+		{profiles.Finished, "max_iterations = 300", "", `"ended_by": "max_iterations = 300",`},
+		{profiles.Finished, "", "", ""},
+		{profiles.Stopped, "max_iterations = 300", "", ""},
+		{profiles.Failed, "", "diverged: the loss is not a number; a lower learning_rate may help", `"ended_by": "diverged",`},
+		{profiles.Failed, "", "the disk is full", ""},
 	} {
 		s := whole(t)
-		s.State, s.EndedBy = c.state, c.limit
+		s.State, s.EndedBy, s.Err = c.state, c.limit, c.err
 		got := string(jsonOf(t, Summarize(s, source())))
 		if has := strings.Contains(got, `"ended_by"`); has != (c.want != "") || !strings.Contains(got, c.want) {
 			t.Errorf("%v by %q: want %q in\n%.300s", c.state, c.limit, c.want, got)
 		}
+	}
+}
+
+// The alerts that stand at the end are in the summary as JSON, as they are in that in words.
+func TestSummaryHasTheAlerts(t *testing.T) {
+	s := whole(t)
+	s.Alerts = []profiles.Alert{{ID: "leak", Severity: profiles.Warning, Since: 90 * time.Second, Iteration: 412, What: "It grows.", Try: "Restart {restart}."}}
+	want := []Alert{{"leak", "warning", 412, 90, "It grows.", "Restart."}}
+	if got := Summarize(s, source()).Alerts; !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if got := Summarize(&profiles.Snapshot{}, source()).Alerts; got == nil || len(got) > 0 {
+		t.Errorf("%+v without alerts", got)
 	}
 }
 

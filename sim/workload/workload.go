@@ -64,7 +64,7 @@ type Outcome struct {
 
 // ErrDiverged ends a run whose loss is no longer finite: an error of Iterate that wraps
 // it is a regular end of a run, not a failure of the program.
-var ErrDiverged = errors.New("diverged: the loss is not a number")
+var ErrDiverged = errors.New(profiles.Diverged + ": the loss is not a number")
 
 // Device is the device on which a task is computed. An nn.Backend is one.
 type Device interface {
