@@ -32,6 +32,9 @@ type Foresight struct {
 
 	Run   profiles.RunInfo // of the run that was measured; without units if none was
 	Times []float64        // nanoseconds of an iteration after the first samples, sorted; none if it was not measured
+	// Peak is the peak of the process's resident memory in such a run: that of the measured iterations, and what caches come to
+	// hold beyond; 0 if it was not measured, or they are on a GPU.
+	Peak int64
 }
 
 // Foresee foresees a run as far as its maker knows it: its memory from the plan, and its iterations. Measure adds the rest.
@@ -84,8 +87,12 @@ func (f *Foresight) Measure(ctx context.Context, maker workload.Maker, length ti
 		}
 	}
 	slices.Sort(f.Times)
+	held := run.Memory()
 	if !f.Known {
-		f.Memory, f.Held = run.Memory(), true
+		f.Memory, f.Held = held, true
+	}
+	if _, peak, _ := machine.ReadResident(); peak > 0 && f.Card == nil {
+		f.Peak = peak + max(0, f.Memory.Caches-held.Caches)
 	}
 	return nil
 }

@@ -37,10 +37,16 @@ func Main(pages fs.FS) int {
 	root := rootCommand(pages)
 	addCompletion(root)
 	root.SetArgs(os.Args[1:])
-	root.SetOut(cli.NewOutlet(ctx.Done(), os.Stdout))
-	root.SetErr(cli.NewOutlet(ctx.Done(), os.Stderr))
+	out, errs := cli.NewOutlet(ctx.Done(), os.Stdout), cli.NewOutlet(ctx.Done(), os.Stderr)
+	root.SetOut(out)
+	root.SetErr(errs)
 	begun := false
-	root.PersistentPreRun = func(*cobra.Command, []string) { begun = true }
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
+		begun = true
+		out.Obey(cmd.Flags())
+		errs.Obey(cmd.Flags())
+		out.Document(cmd.Flags())
+	}
 	var helped error
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { helped = help(cmd) })
 	err := root.ExecuteContext(ctx)
@@ -89,6 +95,7 @@ func rootCommand(pages fs.FS) *cobra.Command {
 	cli.AddGroup(root, "Help", versionCommand(), docsCommand(pages), licensesCommand(pages))
 	root.SetCompletionCommandGroupID("Help")
 	root.Version = cli.Version
+	root.SetVersionTemplate(cli.AboutBuild())
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _ = help(cmd) })
 	root.SetHelpCommand(helpCommand())
 	root.SetHelpCommandGroupID("Help")

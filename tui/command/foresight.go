@@ -72,7 +72,7 @@ func memoryText(f *bench.Foresight) string {
 	if f.Card != nil {
 		text = "about " + size(f.Memory.Total()) + " of the memory of " + f.Card.Name + held
 	} else if own, _, _ := machine.ReadResident(); own > 0 {
-		text += ", beside " + size(own) + " of the program itself"
+		text += ", beside " + size(own) + " that the program has now"
 	}
 	available, known := f.Available()
 	switch {
@@ -140,6 +140,7 @@ type foresightJSON struct {
 	Preset    string          `json:"preset"`
 	Fits      bool            `json:"fits"`
 	Bytes     *int64          `json:"memory_bytes"` // of the plan with full caches; held after the measured iterations if the workload does not foresee it
+	Peak      *int64          `json:"resident_peak_bytes"` // of the process, by the measured iterations and full caches; null if they were not measured
 	Available *int64          `json:"available_bytes"`
 	Seconds   *float64        `json:"seconds_at_most"`
 	Most      *int64          `json:"iterations_at_most"`
@@ -162,6 +163,9 @@ func describeForesight(f *bench.Foresight, preset string) *foresightJSON {
 	if f.Known || f.Held {
 		bytes := f.Memory.Total()
 		d.Bytes = &bytes
+	}
+	if f.Peak > 0 {
+		d.Peak = &f.Peak
 	}
 	if available, known := f.Available(); known {
 		d.Available = &available
@@ -208,6 +212,9 @@ func writeMeasured(w io.Writer, d *foresightJSON, f *bench.Foresight) error {
 	var rows [][2]string
 	if f.Held {
 		rows = memoryRows(f)
+	}
+	if f.Peak > 0 {
+		rows = append(rows, [2]string{"resident", "about " + size(f.Peak) + " at its peak, with the program itself: measured, and caches filled"})
 	}
 	rows = append(rows, [2]string{"time", timeText(d, f)})
 	for _, warning := range d.Warnings {

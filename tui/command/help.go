@@ -136,9 +136,9 @@ func writeKeys(ctx context.Context, w io.Writer, of *workloads.Workload) error {
 // versionCommand returns the command version.
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print the version of this program", Args: cli.NoArguments,
+		Use: "version", Short: "Print the version, commit and Go version of this program", Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "prismtop version %s\n", cli.Version)
+			_, err := io.WriteString(cmd.OutOrStdout(), cli.AboutBuild())
 			return err
 		},
 	}

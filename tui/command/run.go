@@ -280,7 +280,9 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 		exports := exportsRecorded(recorder)
 		err = f.watch(cmd.Context(), cmd.OutOrStdout(), exportable{show, exports}, look, host)
 		exports.end()
-		cmd.SetErr(cli.NewOutlet(cli.Ending(), os.Stderr)) // the terminal may have stopped reading
+		errs := cli.NewOutlet(cli.Ending(), os.Stderr) // the terminal may have stopped reading
+		errs.Obey(cmd.Flags())
+		cmd.SetErr(errs)
 	} else {
 		err = f.report(cmd, show, look, chosen.Name)
 	}

@@ -8,11 +8,16 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/pflag"
 
 	"prismtop/profiles/atomicfile"
 	"prismtop/profiles/visible"
 	"prismtop/sim/cpu/vec/choice"
 	"prismtop/sim/workload"
+	"prismtop/tui/terminal"
+	"prismtop/tui/theme"
 )
 
 // The exit statuses.
@@ -145,11 +150,13 @@ func BadUsage(err error) error {
 
 // Outlet is standard output or standard error. A terminal or a pipe that is not read delays the
 // program, but not its end: once ended is closed, a write is abandoned after outletLimit, and so
-// are all later writes.
+// are all later writes. On a terminal that shows 7-bit characters only it writes those.
 type Outlet struct {
 	file  *os.File
 	ended <-chan struct{}
 	stuck bool
+	ascii bool
+	rest  []byte // the beginning of a character, of which more is to come
 }
 
 // outletLimit is the time allowed for a write after the program was asked to end.
@@ -167,7 +174,40 @@ func NewOutlet(ended <-chan struct{}, file *os.File) *Outlet {
 	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
 		o.ended = nil // a regular file never blocks
 	}
+	o.ascii = terminal.IsTerminal(o) && terminal.Plain(os.Environ()) != ""
 	return o
+}
+
+// Obey takes what the flags of a command say of characters on a terminal.
+func (o *Outlet) Obey(flags *pflag.FlagSet) {
+	if f := flags.Lookup("ascii"); f != nil && f.Changed {
+		o.ascii = terminal.IsTerminal(o) && f.Value.String() == "true"
+	}
+}
+
+// Document writes what follows as it is, for programs, if a flag of the command asks for a document.
+func (o *Outlet) Document(flags *pflag.FlagSet) {
+	for _, name := range []string{"json", "benchfmt"} {
+		if f := flags.Lookup(name); f != nil && f.Value.String() == "true" {
+			o.ascii = false
+		}
+	}
+}
+
+// plain returns p, and what was left of the one before, in 7-bit characters.
+func (o *Outlet) plain(p []byte) []byte {
+	p = append(o.rest, p...)
+	whole := len(p)
+	for i := 1; i < utf8.UTFMax && i <= len(p); i++ {
+		if utf8.RuneStart(p[len(p)-i]) {
+			if !utf8.FullRune(p[len(p)-i:]) {
+				whole -= i
+			}
+			break
+		}
+	}
+	o.rest = bytes.Clone(p[whole:])
+	return bytes.Map(theme.ASCII, p[:whole])
 }
 
 // Ending returns a closed channel, for when the program is about to end by itself.
@@ -182,11 +222,15 @@ func (o *Outlet) Fd() uintptr { return o.file.Fd() }
 
 // Write waits for the file to take p, which is copied.
 func (o *Outlet) Write(p []byte) (int, error) {
-	n, err := o.write(p)
-	if err != nil {
-		err = Refused(err)
+	data := p
+	if o.ascii {
+		data = o.plain(p)
 	}
-	return n, err
+	n, err := o.write(data)
+	if err != nil {
+		return min(n, len(p)), Refused(err)
+	}
+	return len(p), nil
 }
 
 func (o *Outlet) write(p []byte) (int, error) {
