@@ -261,7 +261,7 @@ func TestAnAlertAtTheEndIsOfTheWholeRun(t *testing.T) {
 	}
 	r.UnitDone(profiles.UnitResult{Unit: 3, Converged: true})
 	r.State(profiles.Finished, "")
-	r.raised(r.tick(), "sample-limit", "2 of the last 4 samples ended at their limit", "sample 3 at 0.009")
+	r.raised(r.tick(), "sample-limit", "3 of the last 4 samples ended at their limit", "sample 3 at 0.009")
 }
 
 func TestALossThatIsNotFiniteIsToldAtOnceAndInTheEnd(t *testing.T) {

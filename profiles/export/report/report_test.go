@@ -18,6 +18,7 @@ import (
 	"github.com/yuin/goldmark/text"
 
 	"prismtop/profiles"
+	"prismtop/profiles/atomicfile"
 	"prismtop/profiles/export"
 	"prismtop/profiles/export/exporttest"
 	"prismtop/profiles/export/report"
@@ -223,7 +224,11 @@ func TestAReportOfNothing(t *testing.T) {
 
 // Markdown renders as tables with as many cells as their heads, and names in it are text alone.
 func TestMarkdownRenders(t *testing.T) {
-	source := []byte(written(t, report.NewMarkdown, exporttest.Story{Iterations: 5000, Restarted: true}, 0))
+	page, marked := strings.CutPrefix(written(t, report.NewMarkdown, exporttest.Story{Iterations: 5000, Restarted: true}, 0), atomicfile.Generated+"\n")
+	if !marked {
+		t.Error("it does not begin with the mark of prismtop")
+	}
+	source := []byte(page)
 	tree := goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser().Parse(text.NewReader(source))
 	counts := map[string]int{}
 	columns := 0
