@@ -139,7 +139,7 @@ type foresightJSON struct {
 	Version   string          `json:"version"`
 	Preset    string          `json:"preset"`
 	Fits      bool            `json:"fits"`
-	Bytes     *int64          `json:"memory_bytes"` // of the plan with full caches; held after the measured iterations if the workload does not foresee it
+	Bytes     *int64          `json:"memory_bytes"`        // of the plan with full caches; held after the measured iterations if the workload does not foresee it
 	Peak      *int64          `json:"resident_peak_bytes"` // of the process, by the measured iterations and full caches; null if they were not measured
 	Available *int64          `json:"available_bytes"`
 	Seconds   *float64        `json:"seconds_at_most"`
