@@ -94,6 +94,9 @@ func TestEveryFormatIsThereAtTheEnd(t *testing.T) {
 		t.Errorf("the folder holds %q, want %q; the paths are %q", got, want, paths)
 	}
 	for _, made := range all {
+		if made.Format() == "tensorboard" {
+			continue // its files have the time in their names, and none is replaced
+		}
 		if err := made.Replaceable(); err != nil {
 			t.Errorf("its own file: %v", err)
 		}
