@@ -94,8 +94,7 @@ func rootCommand(pages fs.FS) *cobra.Command {
 	}
 	cli.AddGroup(root, "Help", versionCommand(), docsCommand(pages), licensesCommand(pages))
 	root.SetCompletionCommandGroupID("Help")
-	root.Version = cli.Version
-	root.SetVersionTemplate(cli.AboutBuild())
+	root.Version = cli.AboutBuild() // a template of cobra's would keep every method of the program: 3 MB
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _ = help(cmd) })
 	root.SetHelpCommand(helpCommand())
 	root.SetHelpCommandGroupID("Help")

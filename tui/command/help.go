@@ -138,7 +138,7 @@ func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version, commit and Go version of this program", Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := io.WriteString(cmd.OutOrStdout(), cli.AboutBuild())
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "prismtop version", cli.AboutBuild())
 			return err
 		},
 	}

@@ -38,14 +38,14 @@ func commit() (revision, made string, modified bool) {
 	return revision, made, modified
 }
 
-// AboutBuild describes the build, for prismtop version.
+// AboutBuild describes the build: what follows "prismtop version", without the end of its last line.
 func AboutBuild() string {
 	return aboutBuild(commit())
 }
 
 // aboutBuild describes a build from a commit.
 func aboutBuild(revision, made string, modified bool) string {
-	text := "prismtop version " + Version + "\n"
+	text := Version + "\n"
 	switch {
 	case revision == "":
 		text += "commit  not recorded by this build (go build -buildvcs=true does)\n"
@@ -54,7 +54,7 @@ func aboutBuild(revision, made string, modified bool) string {
 	default:
 		text += "commit  " + revision + " of " + made + "\n"
 	}
-	return text + "go      " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH + "\n"
+	return text + "go      " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH
 }
 
 // executable returns the start of the SHA-256 of this program's file; empty if it cannot be read.

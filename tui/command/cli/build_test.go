@@ -17,7 +17,7 @@ func TestAVersionSaysItsCommit(t *testing.T) {
 		{"", "", false, "commit  not recorded by this build"},
 	} {
 		got := aboutBuild(c.revision, c.made, c.modified)
-		if !strings.HasPrefix(got, "prismtop version "+Version+"\n"+c.want) || !strings.Contains(got, "\ngo      go1.") {
+		if !strings.HasPrefix(got, Version+"\n"+c.want) || !strings.Contains(got, "\ngo      go1.") {
 			t.Errorf("%+v: %q", c, got)
 		}
 	}
