@@ -41,10 +41,13 @@ const (
 
 // instances describes the values of a normalisation of x: the others are of its shape, vectors have a number for each of its
 // channels, statistics one for each channel of each image.
-func (b *volumes) instances(x operand, others, vectors, statistics []operand) (g instanceG, err error) {
+func (b *volumes) instances(slope float32, x operand, others, vectors, statistics []operand) (g instanceG, err error) {
 	s := x.shape
 	if len(s) != 5 || x.n() < 1 || x.n() > math.MaxInt32 || s[0] > math.MaxUint16 {
 		return g, operandError("%v %v is not a volume [N, D, H, W, C]", x.dtype, s)
+	}
+	if !(slope > 0) || slope > 1 {
+		return g, operandError("a leaky ReLU of slope %g", slope)
 	}
 	if err := alike(x, others...); err != nil {
 		return g, err
@@ -94,7 +97,7 @@ func (b *volumes) instanceNorm(op nn.InstanceNorm) error {
 	if err != nil {
 		return err
 	}
-	g, err := b.instances(in[0], append(in[3:len(in):len(in)], out[0]), in[1:3], out[1:])
+	g, err := b.instances(op.Slope, in[0], append(in[3:len(in):len(in)], out[0]), in[1:3], out[1:])
 	if err != nil {
 		return err
 	}
@@ -113,7 +116,7 @@ func (b *volumes) instanceNormGrad(op nn.InstanceNormGrad) error {
 		return err
 	}
 	others := append([]operand{in[1], in[2], out[0]}, out[3:]...)
-	g, err := b.instances(in[0], others, []operand{in[3], out[1], out[2]}, in[4:])
+	g, err := b.instances(op.Slope, in[0], others, []operand{in[3], out[1], out[2]}, in[4:])
 	if err != nil {
 		return err
 	}

@@ -91,6 +91,24 @@ func TestAttachToALoopThatRunsAlready(t *testing.T) {
 	}
 }
 
+// sleepingPython starts a Python that sleeps, and returns its process ID once it is one: before, it may be a script that starts it.
+func sleepingPython(t *testing.T, python string) int {
+	t.Helper()
+	cmd := exec.Command(python, "-c", "import time\nprint(flush=True)\nwhile True: time.sleep(0.01)")
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	return cmd.Process.Pid
+}
+
 // What makes attaching impossible is named.
 func TestWhatCannotBeAttached(t *testing.T) {
 	python := pythonSince(t, 9)
@@ -111,13 +129,7 @@ func TestWhatCannotBeAttached(t *testing.T) {
 	defer func() { _ = sleep.Process.Kill(); _ = sleep.Wait() }()
 	refused(sleep.Process.Pid, "which is no Python")
 	if exec.Command(python, "-c", "import sys; sys.exit(sys.version_info >= (3, 14))").Run() == nil {
-		old := exec.Command(python, "-c", "import time; time.sleep(60)")
-		if err := old.Start(); err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = old.Process.Kill(); _ = old.Wait() }()
-		time.Sleep(200 * time.Millisecond) // until it is no copy of this process
-		refused(old.Process.Pid, "and sys.remote_exec is there from 3.14 on")
+		refused(sleepingPython(t, python), "and sys.remote_exec is there from 3.14 on")
 	}
 
 	t.Run("by a Python that has it", func(t *testing.T) {
@@ -126,12 +138,6 @@ func TestWhatCannotBeAttached(t *testing.T) {
 		stopped()
 	})
 	t.Run("without PyTorch", func(t *testing.T) {
-		plain := exec.Command(pythonSince(t, remoteSince), "-c", "import time\nwhile True: time.sleep(0.01)")
-		if err := plain.Start(); err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = plain.Process.Kill(); _ = plain.Wait() }()
-		time.Sleep(500 * time.Millisecond)
-		refused(plain.Process.Pid, "it has not imported PyTorch")
+		refused(sleepingPython(t, pythonSince(t, remoteSince)), "it has not imported PyTorch")
 	})
 }
