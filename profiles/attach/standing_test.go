@@ -11,7 +11,7 @@ import (
 	"prismtop/sim/prism"
 )
 
-// every attaches to a session that has ended, and passes on every snapshot that the screen is offered.
+// every attaches to a session, which ends once the screen has caught up, and passes on every snapshot that the screen is offered.
 func every(t *testing.T, s *served, o ClientOptions, each func(*profiles.Snapshot)) {
 	t.Helper()
 	o.Table = tableOf
@@ -19,13 +19,17 @@ func every(t *testing.T, s *served, o ClientOptions, each func(*profiles.Snapsho
 	if err != nil {
 		t.Fatal(err)
 	}
-	go s.server.Close("over")                // the client gets everything before it ends
 	c.offers = make(chan *profiles.Snapshot) // unbuffered: offer's receive finds nothing, and its send waits
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
+		over := false
 		for shot := range c.offers {
 			each(shot)
+			if !shot.CatchingUp && !over { // the end does not wait for a screen that a busy machine holds up
+				over = true
+				go s.server.Close("over")
+			}
 		}
 	}()
 	if _, err := c.Run(t.Context()); err != nil {
