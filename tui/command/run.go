@@ -132,6 +132,9 @@ func (f *runFlags) saveHelp() string {
 	if f.Of == nil {
 		return "path to save the reconstruction to at the end, as .png and .npy, which replace files of that name"
 	}
+	if f.Of.Saves == nil {
+		return "refused: these tasks write their own results"
+	}
 	return "path to save the result to at the end, with the endings " + strings.Join(f.Of.Saves, ", ") + "; files of these names are replaced"
 }
 
