@@ -386,6 +386,9 @@ func (s *Sample) End() error {
 		return errors.New("no run began in it")
 	case s.stretch.start > s.starts:
 		return fmt.Errorf("the stretch %q: the run has %s", s.stretch.text, unit.Plural(s.starts, "start", "starts"))
+	case !s.entered && s.stretch.text != "" && s.starts > 1 && s.stretch.start == 0:
+		return fmt.Errorf("the stretch %q has no iteration in the newest start, which took %s: @start1/… is of the first", s.stretch.text,
+			unit.Clock(time.Duration(s.newest.Start)))
 	case !s.entered && s.stretch.text != "":
 		return fmt.Errorf("the stretch %q has no iteration: the run has %s in %s, and %s by the user", s.stretch.text,
 			unit.Plural(int(s.newest.Index+1), "iteration", "iterations"), unit.Clock(time.Duration(s.newest.Start)), unit.Plural(len(s.place.changes), "change", "changes"))

@@ -231,7 +231,7 @@ func describeChanges(s *profiles.Snapshot) []Change {
 			c.Effect = describeEffect(e)
 		} else {
 			c.EffectReason = fmt.Sprintf("not enough comparable iterations: %d before, %d after", e.NBefore, e.NAfter)
-			if e.Ended {
+			if e.Ended && e.Needed > 0 {
 				c.EffectReason += "; the run ended first"
 			}
 		}

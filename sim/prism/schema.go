@@ -98,7 +98,7 @@ func Schema() profiles.Schema {
 				Better: profiles.LessIsBetter,
 				Group:  profiles.Metrics, Absent: notCompared},
 			SeriesCoverage: {Name: "coverage", Title: "k-space seen", Better: profiles.MoreIsBetter,
-				Absent: "no sample was done"},
+				Absent: "no sample was done in this start of the run"},
 			SeriesLearningRate: {Name: "learning_rate", Title: "learning rate", Each: true, Internal: true},
 			SeriesGradientScale: {Name: profiles.GradientScale, Title: "gradient scale", Each: true, Internal: true,
 				Absent: "only fp16 scales gradients"},
