@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Means and variances, and the intervals of Student and Welch.
+// Medians, means and variances, and the intervals of Student and Welch.
 
 // Median returns the median of values in any order, NaN if there are none.
 func Median[T Number](values []T) float64 {

@@ -8,6 +8,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// Direct convolutions of bfloat16 by tiles: their shape, which of them fit, and the products.
+
 // Direct is the shape of a convolution of stride 1 whose results are as large as its images: Side×Side taps, Side odd.
 type Direct struct {
 	N             int // images
