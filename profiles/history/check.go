@@ -60,10 +60,10 @@ var exact = []string{Memory}
 // judged are the figures that a check judges.
 var judged = []string{Forward, Iteration, Experiment, Total, Memory}
 
-// Judge puts a new measurement beside the entries before it: those of the newest other build that measured
-// the same work on the same machine, or of the same build if there is no other. How far the machine's speed
-// moves comes from entries of one build, of any build, measured at different times (A/A). The new
-// measurement itself must not be among the entries.
+// Judge puts a new measurement beside the entries before it: the stored reference of the same work on the same
+// processor, or without one those of the newest other build that measured the work on the same machine, or of the
+// same build if there is no other. How far the machine's speed moves comes from entries of one build, of any build,
+// measured at different times (A/A). The new measurement itself must not be among the entries.
 func Judge(entries []Entry, fresh Entry, limit float64) *Check {
 	c := &Check{New: fresh, NewCount: 1, Limit: limit, Rows: []Row{}}
 	builds, others := groups(entries, &fresh)
@@ -72,18 +72,21 @@ func Judge(entries []Entry, fresh Entry, limit float64) *Check {
 		return c
 	}
 	at := len(builds) - 1
-	if builds[at][0].Build.Same(fresh.Build) {
-		if at == 0 {
-			c.SameBuild = true
-		} else {
+	for at > 0 && !builds[at][0].stored() {
+		at--
+	}
+	if !builds[at][0].stored() {
+		at = len(builds) - 1
+		if at > 0 && builds[at][0].Build.Same(fresh.Build) {
 			at--
 		}
 	}
 	reference := builds[at]
 	c.Reference, c.Entries = reference[len(reference)-1], len(reference)
+	c.SameBuild = c.Reference.Build.Same(fresh.Build)
 	newer := []*Entry{&fresh}
-	for _, b := range builds {
-		if !c.SameBuild && b[0].Build.Same(fresh.Build) {
+	for i, b := range builds {
+		if i != at && b[0].Build.Same(fresh.Build) {
 			newer = append(newer, b...)
 		}
 	}
@@ -98,20 +101,30 @@ func Judge(entries []Entry, fresh Entry, limit float64) *Check {
 }
 
 // groups returns the entries of the same work on the same machine by their builds, the build measured last
-// at the end, and the machines that measured the work otherwise.
-func groups(entries []Entry, fresh *Entry) (builds [][]*Entry, others []Machine) {
+// at the end, and the machines that measured the work otherwise. A stored reference is a group of its own, without
+// what the history repeats of it.
+func groups(entries []Entry, fresh *Entry) (builds [][]*Entry, others []string) {
+	var kept []*Entry
+	for i := range entries {
+		if e := &entries[i]; e.stored() && e.SameWork(fresh) {
+			kept = append(kept, e)
+		}
+	}
 	for i := range entries {
 		e := &entries[i]
 		if !e.SameWork(fresh) {
 			continue
 		}
-		if !e.Machine.Same(fresh.Machine) {
-			if !slices.ContainsFunc(others, e.Machine.Same) {
-				others = append(others, e.Machine)
+		if !e.comparable(fresh) {
+			if name := e.where(); !slices.Contains(others, name) {
+				others = append(others, name)
 			}
 			continue
 		}
-		at := slices.IndexFunc(builds, func(b []*Entry) bool { return b[0].Build.Same(e.Build) })
+		if !e.stored() && slices.ContainsFunc(kept, func(k *Entry) bool { return k.Time == e.Time && k.Build.Same(e.Build) }) {
+			continue
+		}
+		at := slices.IndexFunc(builds, func(b []*Entry) bool { return b[0].Build.Same(e.Build) && b[0].stored() == e.stored() })
 		if at < 0 {
 			builds = append(builds, nil)
 			at = len(builds) - 1
@@ -123,11 +136,11 @@ func groups(entries []Entry, fresh *Entry) (builds [][]*Entry, others []Machine)
 }
 
 // lacks says why there is no reference.
-func (c *Check) lacks(entries []Entry, others []Machine) {
+func (c *Check) lacks(entries []Entry, others []string) {
 	switch {
 	case len(others) > 0:
 		c.Verdict = Elsewhere
-		c.Reason = fmt.Sprintf("this work was measured on another machine only: %s; this machine is %s; times of two machines are not compared", others[len(others)-1], c.New.Machine)
+		c.Reason = fmt.Sprintf("this work was measured on another machine only: %s; this machine is %s; times of two machines are not compared", others[len(others)-1], c.New.where())
 	case len(entries) == 0:
 		c.Verdict, c.Reason = Undecided, "the history is empty: this measurement is its first"
 	default:

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"prismtop/profiles/atomicfile"
 	"prismtop/profiles/inputfile"
 )
 
@@ -26,13 +27,9 @@ func Append(path string, entries ...Entry) (err error) {
 	if len(entries) == 0 {
 		return nil
 	}
-	var data []byte
-	for i := range entries {
-		line, err := json.Marshal(&entries[i])
-		if err != nil {
-			return fmt.Errorf("history %s: %w", path, err)
-		}
-		data = append(append(data, line...), '\n')
+	data, err := lines(entries)
+	if err != nil {
+		return fmt.Errorf("history %s: %w", path, err)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("history: %w", err)
@@ -56,6 +53,27 @@ func Append(path string, entries ...Entry) (err error) {
 		return fmt.Errorf("history: %w", err)
 	}
 	return nil
+}
+
+// Write writes a history whole or not at all, in place of what is there.
+func Write(path string, entries []Entry) error {
+	data, err := lines(entries)
+	if err != nil {
+		return fmt.Errorf("history %s: %w", path, err)
+	}
+	return atomicfile.Write(path, data, 0o666)
+}
+
+// lines returns entries as the lines of a history.
+func lines(entries []Entry) (data []byte, err error) {
+	for i := range entries {
+		line, err := json.Marshal(&entries[i])
+		if err != nil {
+			return nil, err
+		}
+		data = append(append(data, line...), '\n')
+	}
+	return data, nil
 }
 
 // endsWhole reports whether a file is empty or ends with the end of a line.

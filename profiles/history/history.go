@@ -26,7 +26,10 @@ type Entry struct {
 	Settings map[string]string `json:"settings"`
 	Build    Build             `json:"build"`
 	Machine  Machine           `json:"machine"`
-	Foreign  *float64          `json:"foreign_cpu"` // share of the processors that other programs took, 0 to 1; null if unknown
+	Kernels  string            `json:"kernels,omitempty"` // in use; empty in histories of earlier builds
+	Threads  int               `json:"threads,omitempty"` // in use; 0 in histories of earlier builds
+	By       string            `json:"by,omitempty"`      // user and host that stored it as a reference; empty in a history
+	Foreign  *float64          `json:"foreign_cpu"`       // share of the processors that other programs took, 0 to 1; null if unknown
 	Figures  []Figure          `json:"figures"`
 	Note     string            `json:"note,omitempty"` // the user's
 }

@@ -168,6 +168,84 @@ func TestTheReferenceIsTheNewestOtherBuild(t *testing.T) {
 	}
 }
 
+// stored returns measurements as a stored reference.
+func stored(t *testing.T, file []Entry, replace bool, measured ...Entry) []Entry {
+	t.Helper()
+	for i := range measured {
+		measured[i].Kernels, measured[i].Threads = "avx512", 2
+	}
+	all, err := Store(file, measured, "ada@lab", replace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// A stored reference goes before newer builds in the history, which only say how far the speed moves, and is of every
+// machine with its processor, kernels and threads, and of no other.
+func TestAStoredReferenceGoesFirst(t *testing.T) {
+	file := stored(t, nil, false, entry("a", 0, 4), entry("a", 1, 4.04), entry("a", 2, 3.96))
+	past := []Entry{entry("a", 0, 4), entry("a", 5, 9), entry("b", 6, 5), entry("b", 7, 5.05)}
+	fresh := entry("new", 9, 4.02)
+	fresh.Kernels, fresh.Threads, fresh.Machine.Memory, fresh.Machine.Processors = "avx512", 2, 64<<30, 16
+	if c := JudgeStored(file, past, fresh, 0.2); c.Verdict != Pass || c.Reference.Build.Program != "a" || c.Entries != 3 || c.Reference.By != "ada@lab" || c.Degrees != 2 {
+		t.Errorf("%s, %s: %+v", c.Verdict, c.Reason, c)
+	}
+	fresh.Machine = here // the history is of this machine, and repeats one of the stored measurements
+	c := JudgeStored(file, past, fresh, 0.05)
+	if c.Reference.Build.Program != "a" || c.Degrees != 3 || c.NewCount != 1 {
+		t.Errorf("%+v", c)
+	}
+	var b bytes.Buffer
+	if err := c.WriteText(&b); err != nil || !strings.Contains(b.String(), "measured at 2026-11-01T00:02:00Z by ada@lab") || !strings.Contains(b.String(), "kernels avx512, 2 threads") {
+		t.Errorf("%v: %s", err, b.String())
+	}
+	same := entry("a", 9, 4.02)
+	same.Kernels, same.Threads = "avx512", 2
+	if c := JudgeStored(file, past, same, 0.05); !c.SameBuild || c.NewCount != 2 {
+		t.Errorf("%+v", c)
+	}
+	for _, change := range []func(*Entry){func(e *Entry) { e.Kernels = "avx2" }, func(e *Entry) { e.Threads = 1 }, func(e *Entry) { e.Machine.CPU = "another processor" }} {
+		other := fresh
+		change(&other)
+		if c := JudgeStored(file, past, other, 0.05); c.Verdict != Elsewhere || c.Reference != nil {
+			t.Errorf("%s with %s on %d threads: %s", other.Machine.CPU, other.Kernels, other.Threads, c.Verdict)
+		}
+	}
+}
+
+// Storing adds to the reference of the same build, replaces another build's only if asked to, and keeps what is of other
+// work and other processors.
+func TestStoringReplacesNothingUnasked(t *testing.T) {
+	elsewhere, larger := entry("a", 0, 4), entry("a", 1, 9)
+	elsewhere.Machine.CPU, larger.Settings = "another processor", map[string]string{"size": "1024"}
+	file := stored(t, stored(t, stored(t, nil, false, elsewhere), false, larger), false, entry("a", 2, 4))
+	if file = stored(t, file, false, entry("a", 3, 4)); len(file) != 4 {
+		t.Errorf("%d entries", len(file))
+	}
+	fresh := entry("b", 4, 3)
+	fresh.Kernels, fresh.Threads = "avx512", 2
+	if _, err := Store(file, []Entry{fresh}, "ada@lab", false); err == nil || !strings.Contains(err.Error(), "of build 1.0 (program a), measured at 2026-11-01T00:02:00Z by ada@lab: --force replaces it") {
+		t.Error(err)
+	}
+	if file = stored(t, file, true, fresh); len(file) != 3 || file[2].Build.Program != "b" || file[2].By != "ada@lab" || file[0].Machine.CPU == here.CPU {
+		t.Errorf("%+v", file)
+	}
+	if _, err := Store([]Entry{entry("a", 0, 4)}, []Entry{fresh}, "ada@lab", true); err == nil || !strings.Contains(err.Error(), "a history, and no stored reference") {
+		t.Error(err)
+	}
+	if name := fresh.ReferenceName(); name != "a-processor-avx512-2.jsonl" {
+		t.Error(name)
+	}
+	path := filepath.Join(t.TempDir(), "reference")
+	if err := Write(path, file); err != nil {
+		t.Fatal(err)
+	}
+	if got, damaged, err := Read(t.Context(), path); err != nil || len(damaged) != 0 || !reflect.DeepEqual(got, file) || !Stored(got) {
+		t.Errorf("%v, %v, %+v", err, damaged, got)
+	}
+}
+
 // The interval of the ratio holds the truth in 95 of 100 checks of builds that are alike, and a limit of 0
 // then calls one of 40 worse.
 func TestIntervalsHoldAsOftenAsTheySay(t *testing.T) {

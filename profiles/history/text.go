@@ -92,7 +92,10 @@ func (c *Check) document() *report.Document {
 		add("reference", "%s, %s, the last at %s%s", c.Reference.Build,
 			unit.Plural(c.Entries, "measurement", "measurements"), c.Reference.Time, same)
 	}
-	add("machine", "%s", c.New.Machine)
+	if c.Reference != nil && c.Reference.stored() {
+		add("stored", "%s", c.Reference.origin())
+	}
+	add("machine", "%s", c.New.where())
 	switch {
 	case c.Reference == nil:
 	case c.Spread == nil:

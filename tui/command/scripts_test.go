@@ -30,7 +30,7 @@ func (s stateless) Run() int {
 		return 1
 	}
 	defer os.RemoveAll(folder)
-	if err := errors.Join(os.Setenv("XDG_STATE_HOME", folder), os.Setenv("XDG_RUNTIME_DIR", folder), os.Setenv("XDG_CONFIG_HOME", filepath.Join(folder, "config"))); err != nil {
+	if err := errors.Join(os.Setenv("XDG_STATE_HOME", folder), os.Setenv("XDG_RUNTIME_DIR", folder), os.Setenv("XDG_CONFIG_HOME", filepath.Join(folder, "config")), os.Setenv("XDG_DATA_HOME", filepath.Join(folder, "data"))); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -74,6 +74,7 @@ func TestScripts(t *testing.T) {
 		Files: files, RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "state"))
+			e.Setenv("XDG_DATA_HOME", filepath.Join(e.WorkDir, "data"))
 			if len(lacking) > 0 {
 				e.Setenv("LACKING", lacking[0])
 			}

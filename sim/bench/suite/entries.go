@@ -18,7 +18,7 @@ func (r *Report) Entries() (entries []history.Entry) {
 		}
 		entries = append(entries, history.Entry{
 			Schema: history.Schema, Time: r.Started, Work: work, Preset: preset, Settings: settings, Build: r.Build,
-			Machine: of, Foreign: r.Machine.ForeignCPU, Figures: figures,
+			Machine: of, Kernels: r.Machine.Kernels, Threads: r.Machine.Threads, Foreign: r.Machine.ForeignCPU, Figures: figures,
 		})
 	}
 	if m := r.Model; m != nil {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/user"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,6 +41,10 @@ type checkFlags struct {
 	json      bool
 	markdown  bool
 
+	store        bool
+	measurements int
+	force        bool
+
 	limit float64 // a share
 }
 
@@ -51,7 +57,10 @@ func checkCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	f.history.register(flags)
-	flags.StringVar(&f.reference, "reference", "", "history to compare with in place of the usual one; it is only read")
+	flags.StringVar(&f.reference, "reference", "", "stored reference, or history, to compare with in place of the usual ones; with --store the file to write")
+	flags.BoolVar(&f.store, "store", false, "measure this build, and store it as the reference of this processor, its kernels and threads")
+	flags.IntVar(&f.measurements, "measurements", 3, "measurements to store with --store")
+	flags.BoolVar(&f.force, "force", false, "replace the stored reference of another build with --store")
 	flags.StringVar(&f.old, "old", "", "path of the old program, which is run by turns with this one")
 	flags.StringVar(&f.failOver, "fail-over", "5%", "percentage by which a time or memory may be worse")
 	flags.StringArrayVar(&f.sets, "set", nil, "one setting of the work as key=value; may be given again")
@@ -63,7 +72,7 @@ func checkCommand() *cobra.Command {
 }
 
 // check checks the flags.
-func (f *checkFlags) check(cmd *cobra.Command) error {
+func (f *checkFlags) check(cmd *cobra.Command, claims cli.Claims) error {
 	percent, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(f.failOver), "%")), 64)
 	given := cmd.Flags().Changed
 	switch {
@@ -81,10 +90,23 @@ func (f *checkFlags) check(cmd *cobra.Command) error {
 		return fmt.Errorf("flag --rounds: %d: must be from %d to %d", f.rounds, leastStarts, mostRounds)
 	case !(f.seconds > 0) || f.seconds > 600:
 		return fmt.Errorf("flag --seconds: %g: must be above 0, and 600 at most", f.seconds)
+	case f.store && (f.old != "" || f.json || f.markdown || given("fail-over")):
+		return errors.New("flag --store: nothing is judged: --old, --json, --markdown and --fail-over do not apply")
+	case !f.store && (f.force || given("measurements")):
+		return errors.New("flags --force and --measurements: are for --store")
+	case f.measurements < 1 || f.measurements > mostMeasurements:
+		return fmt.Errorf("flag --measurements: %d: must be from 1 to %d", f.measurements, mostMeasurements)
 	}
 	f.limit = percent / 100
-	claims := cli.Claims{}
-	if f.reference != "" {
+	switch {
+	case f.store && f.reference != "":
+		if err := cli.WritableFiles("reference", f.reference, f.reference, f.reference); err != nil {
+			return err
+		}
+		if err := claims.Replace("flag --reference", history.Is, f.reference); err != nil {
+			return err
+		}
+	case f.reference != "":
 		if _, err := os.Stat(f.reference); err != nil {
 			return fmt.Errorf("flag --reference: %s: %w", f.reference, cli.Bare(err))
 		}
@@ -96,13 +118,18 @@ func (f *checkFlags) check(cmd *cobra.Command) error {
 }
 
 func (f *checkFlags) run(cmd *cobra.Command) error {
-	if err := f.check(cmd); err != nil {
+	claims := cli.Claims{}
+	defer claims.Release()
+	if err := f.check(cmd, claims); err != nil {
 		return cli.BadUsage(err)
 	}
-	if f.old != "" {
+	switch {
+	case f.old != "":
 		return f.byTurns(cmd)
+	case f.store:
+		return f.keep(cmd, claims)
 	}
-	entries, err := f.entries(cmd)
+	named, past, err := f.entries(cmd)
 	if err != nil {
 		return err
 	}
@@ -110,7 +137,19 @@ func (f *checkFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	c := history.Judge(entries, *fresh, f.limit)
+	var c *history.Check
+	switch {
+	case history.Stored(named):
+		c = history.JudgeStored(named, past, *fresh, f.limit)
+	case f.reference != "":
+		c = history.Judge(named, *fresh, f.limit)
+	default:
+		stored, err := f.stored(cmd, fresh)
+		if err != nil {
+			return err
+		}
+		c = history.Judge(slices.Concat(stored, past), *fresh, f.limit)
+	}
 	switch {
 	case f.json:
 		err = export.WriteObject(cmd.OutOrStdout(), c)
@@ -136,23 +175,115 @@ func failure(c *history.Check) error {
 	return err
 }
 
-// entries reads the reference.
-func (f *checkFlags) entries(cmd *cobra.Command) ([]history.Entry, error) {
-	path := f.reference
-	if path == "" {
-		var err error
-		if path, err = f.history.file(); err != nil {
-			return nil, cli.BadUsage(err)
-		}
+// mostMeasurements bounds --measurements.
+const mostMeasurements = 100
+
+// referenceFile returns the file of the stored reference of a measurement's processor.
+func (f *checkFlags) referenceFile(e *history.Entry) (string, error) {
+	if f.reference != "" {
+		return f.reference, nil
+	}
+	folder, err := history.ReferenceFolder()
+	return filepath.Join(folder, e.ReferenceName()), cli.BadUsage(err)
+}
+
+// stored reads the stored reference of a measurement's processor; a missing one is empty.
+func (f *checkFlags) stored(cmd *cobra.Command, e *history.Entry) ([]history.Entry, error) {
+	path, err := f.referenceFile(e)
+	if err != nil {
+		return nil, err
 	}
 	entries, _, err := readHistory(cmd, path)
+	return entries, err
+}
+
+// keep measures this build and stores it as the reference of its processor.
+func (f *checkFlags) keep(cmd *cobra.Command, claims cli.Claims) error {
+	var measured []history.Entry
+	var path string
+	for range f.measurements {
+		e, err := f.measure(cmd)
+		if err != nil {
+			return err
+		}
+		measured = append(measured, *e)
+		if path == "" { // refused before the others are measured
+			if path, err = f.referenceFile(e); err != nil {
+				return err
+			}
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				return fmt.Errorf("bench check: %w", err)
+			}
+			if f.reference == "" {
+				err = claims.Add(path)
+			} else {
+				err = claims.Hold()
+			}
+			if err != nil {
+				return err
+			}
+			if _, err := f.joined(cmd, path, measured); err != nil {
+				return err
+			}
+		}
+	}
+	all, err := f.joined(cmd, path, measured)
 	if err != nil {
-		return nil, cli.BadUsage(err)
+		return err
 	}
-	if f.reference != "" && len(entries) == 0 {
-		return nil, cli.BadUsage(fmt.Errorf("flag --reference: %s: has no entry: must be a history, which bench performance --history writes", f.reference))
+	if err := history.Write(path, all); err != nil {
+		return fmt.Errorf("bench check: %w", err)
 	}
-	return entries, nil
+	first := &measured[0]
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "Stored %s of build %s in %s: the reference of %s with kernels %s and %s.\n",
+		unit.Plural(len(measured), "measurement", "measurements"), first.Build, visible.Text(path), visible.Text(first.Machine.CPU), first.Kernels,
+		unit.Plural(first.Threads, "thread", "threads"))
+	return errors.Join(err, f.history.keep(cmd.ErrOrStderr(), measured))
+}
+
+// joined returns a file of references with the measurements.
+func (f *checkFlags) joined(cmd *cobra.Command, path string, measured []history.Entry) ([]history.Entry, error) {
+	file, _, err := history.Read(cmd.Context(), path)
+	if err != nil {
+		return nil, err
+	}
+	all, err := history.Store(file, measured, whoStores(), f.force)
+	if err != nil {
+		return nil, fmt.Errorf("bench check: %s: %w", visible.Text(path), err)
+	}
+	return all, nil
+}
+
+// whoStores names the user and the host: "ada@lab-3".
+func whoStores() string {
+	name, host := "unknown", "unknown"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if h, err := os.Hostname(); err == nil {
+		host = h
+	}
+	return name + "@" + host
+}
+
+// entries reads the file of --reference and the history.
+func (f *checkFlags) entries(cmd *cobra.Command) (named, past []history.Entry, err error) {
+	if f.reference != "" {
+		if named, _, err = readHistory(cmd, f.reference); err != nil {
+			return nil, nil, cli.BadUsage(err)
+		}
+		if len(named) == 0 {
+			return nil, nil, cli.BadUsage(fmt.Errorf("flag --reference: %s: has no entry: must be a stored reference, which bench check --store writes, or a history", f.reference))
+		}
+	}
+	path, err := f.history.file()
+	switch {
+	case err != nil && f.reference != "": // without a history its file decides alone
+		return named, nil, nil
+	case err == nil:
+		past, _, err = readHistory(cmd, path)
+	}
+	return named, past, cli.BadUsage(err)
 }
 
 // measure measures the model.

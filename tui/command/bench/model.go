@@ -170,7 +170,7 @@ func modelEntry(r *bench.Report, preset string, v settings.Values) history.Entry
 	low, high := at(0.1), at(0.9)
 	e := history.Entry{
 		Schema: history.Schema, Time: r.Started.UTC().Format(time.RFC3339), Work: work, Preset: preset, Settings: history.SettingsOf(v),
-		Build: cli.Build(), Machine: thisMachine(), Figures: []history.Figure{
+		Build: cli.Build(), Machine: thisMachine(), Kernels: r.Run.Kernels, Threads: r.Threads, Figures: []history.Figure{
 			{Name: name, Unit: "ms", Value: at(0.5), Low: &low, High: &high, N: len(sorted)},
 			{Name: history.Memory, Unit: "bytes", Value: float64(r.Memory.Total()), N: 1},
 		},
