@@ -387,3 +387,22 @@ func TestALongNameHasTheSlotOfThePrecision(t *testing.T) {
 		t.Errorf("%q", line)
 	}
 }
+
+// The name of what runs is in the header at every width: below that of its slot it has the place of the units, in a run that does not
+// know how many there are.
+func TestARunWithoutUnitsIsNamedAtEveryWidth(t *testing.T) {
+	for w := layout.MinWidth; w <= 240; w++ {
+		s := tuitest.Running()
+		s.Run.Object, s.Run.Units = "train.py", 0
+		m, _ := screen(t, w, 30, Options{}, colorprofile.ANSI256, s)
+		if line := m.header().lines(m.theme)[0]; strings.Count(line, "train.py") != 1 {
+			t.Errorf("%d columns, without units: %q", w, line)
+		}
+		s = tuitest.Running()
+		s.Run.Object = "train.py"
+		m.Update(snapshotMsg{s})
+		if line := m.header().lines(m.theme)[0]; strings.Contains(line, "train.py") != (headerPlaces(w)[objectField].W > 0) || !strings.Contains(line, "sample") {
+			t.Errorf("%d columns, with units: %q", w, line)
+		}
+	}
+}
