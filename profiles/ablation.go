@@ -163,8 +163,8 @@ type AblationRow struct {
 	Key     string
 	Off, On string // the values
 
-	// OffNS and OnNS are the times of the whole iteration that belong to Effect: around the middle of the groups, without the
-	// drift between them, so that OnNS/OffNS − 1 is Effect.
+	// OffNS and OnNS are the times of the whole iteration that belong to Effect: around the middle of the groups,
+	// without the drift between them, so that OnNS/OffNS − 1 is Effect.
 	OffNS, OnNS float64
 	// OffBlocks and OnBlocks are the blocks' medians in order, which benchstat compares.
 	OffBlocks, OnBlocks []float64 `json:"-"`

@@ -104,9 +104,10 @@ func (s *Schema) Check() error {
 		name    string
 		n, most int
 	}{
-		{"phases", len(s.Phases), MaxPhases}, {"series", len(s.Series), MaxSeries}, {"caches", len(s.Caches), MaxCaches},
-		{"categories of memory", len(s.Memory), MaxMemory}, {"pictures", len(s.Pictures), MaxPictures},
-		{"kinds of iterations", len(s.Kinds), math.MaxUint8 + 1}, {"stages", len(s.Stages), math.MaxUint8 + 1}, {"tips", len(s.Tips), math.MaxUint8 + 1},
+		{"phases", len(s.Phases), MaxPhases}, {"series", len(s.Series), MaxSeries},
+		{"caches", len(s.Caches), MaxCaches}, {"categories of memory", len(s.Memory), MaxMemory},
+		{"pictures", len(s.Pictures), MaxPictures}, {"kinds of iterations", len(s.Kinds), math.MaxUint8 + 1},
+		{"stages", len(s.Stages), math.MaxUint8 + 1}, {"tips", len(s.Tips), math.MaxUint8 + 1},
 	} {
 		if part.n > part.most {
 			return fmt.Errorf("the schema has %d %s: must be at most %d", part.n, part.name, part.most)

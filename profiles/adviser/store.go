@@ -74,13 +74,15 @@ func (s Store) Load(ctx context.Context, m Machine) ([]Finding, error) {
 	}
 	switch {
 	case d.Schema != schema:
-		return nil, fmt.Errorf("advice in %s is of another version of the program, in form %d; prismtop bench amp writes it anew", path, d.Schema)
+		return nil, fmt.Errorf("advice in %s is of another version of the program, in form %d; prismtop bench amp "+
+			"writes it anew", path, d.Schema)
 	case d.CPU != m.CPU || d.Processors != m.Processors:
 		return nil, fmt.Errorf("advice in %s is of another machine, %s with %d processors", path, d.CPU, d.Processors)
 	}
 	for i := range d.Advice {
 		if a := &d.Advice[i]; !a.sound(m) {
-			return nil, fmt.Errorf("advice in %s is damaged: an entry has no machine, date or times; prismtop bench amp writes it anew", path)
+			return nil, fmt.Errorf("advice in %s is damaged: an entry has no machine, date or times; prismtop bench "+
+				"amp writes it anew", path)
 		}
 	}
 	return d.Advice, nil

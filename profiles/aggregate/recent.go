@@ -98,7 +98,8 @@ func (t *timings) add(it *profiles.Iteration) {
 		more := make([]profiles.Timing, 0, 2*recentTimings)
 		*t = append(more, t.newest()...)
 	}
-	*t = append(*t, profiles.Timing{Index: it.Index, Start: it.Start, Total: it.Total, Phases: it.Phases, Flags: it.Flags})
+	*t = append(*t, profiles.Timing{Index: it.Index, Start: it.Start, Total: it.Total, Phases: it.Phases,
+		Flags: it.Flags})
 }
 
 // newest returns the last recentTimings iterations, oldest first.

@@ -130,7 +130,8 @@ func judgeNeeds(f *Facts) finding {
 	short := f.Available > 0 && f.Needs > f.Available
 	return finding{short, short, "", profiles.Warning, func() (string, profiles.Advice) {
 		size := func(bytes int64) string { return unit.Size(bytes) }
-		return fmt.Sprintf("The run comes to hold %s with full caches, and %s were available when it began: the system may end it.",
+		return fmt.Sprintf("The run comes to hold %s with full caches, and %s were available when it began: the "+
+			"system may end it.",
 			size(f.Needs), size(f.Available)), needsLess.of()
 	}}
 }
@@ -215,7 +216,8 @@ func judgeOverflow(f *Facts) finding {
 	}
 	return finding{scaled && f.skipped >= overflowRaise, scaled && f.skipped >= overflowKeep, "", profiles.Warning,
 		func() (string, profiles.Advice) {
-			return fmt.Sprintf("%d of the last %d optimizer steps were skipped: gradients overflow at scale "+format+".",
+			return fmt.Sprintf("%d of the last %d optimizer steps were skipped: gradients overflow at scale "+
+					format+".",
 					f.skipped, f.steps, f.Scale),
 				f.tipFor(overflow, otherSettings)
 		}}
@@ -255,7 +257,8 @@ func judgeLimit(f *Facts) finding {
 		if len(recent) == 1 {
 			text = strings.ToUpper(unit[:1]) + unit[1:] + " ended at its limit far from the threshold:"
 		}
-		return fmt.Sprintf("%s at %.2g, %.1f times %.2g.", text, worst, worst/threshold, threshold), f.tipFor(unitLimit, allowMore)
+		return fmt.Sprintf("%s at %.2g, %.1f times %.2g.", text, worst, worst/threshold, threshold),
+			f.tipFor(unitLimit, allowMore)
 	}}
 }
 
@@ -340,7 +343,8 @@ func thrash(id profiles.CacheID) func(f *Facts) finding {
 		return finding{
 			v.RecentCapacity >= thrashLeast && share > thrashRaise, share > thrashKeep, subject(info),
 			profiles.Warning, func() (string, profiles.Advice) {
-				what := fmt.Sprintf("The %s drops what is asked for again: %.0f %% of the last %d lookups missed what it had held, of which %.3g MB has room for %d.",
+				what := fmt.Sprintf("The %s drops what is asked for again: %.0f %% of the last %d lookups missed what "+
+					"it had held, of which %.3g MB has room for %d.",
 					info.Long, 100*share, v.RecentN, float64(v.Bytes)/1e6, v.Entries)
 				if info.Limit != "" {
 					return what, enlargeOrSwitchOff.of(f.Settings.Int(info.Limit), info.Limit, info.Setting)

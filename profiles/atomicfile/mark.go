@@ -48,8 +48,8 @@ func (m Mark) And(other Mark) Mark { return func(head []byte) bool { return m(he
 // Generated is the comment that marks a text of prismtop in a language with comments of SGML.
 const Generated = "<!-- generator: prismtop -->"
 
-// Marked reports whether a regular file has a mark, also where it is compressed by gzip; an empty file has nothing to lose, and
-// counts as marked.
+// Marked reports whether a regular file has a mark, also where it is compressed by gzip; an
+// empty file has nothing to lose, and counts as marked.
 func Marked(path string, by Mark) bool {
 	const enough = 64 << 10
 	f, err := os.Open(path)

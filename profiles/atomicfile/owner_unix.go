@@ -34,7 +34,8 @@ func inherit(draft *os.File, replaced fs.FileInfo) error {
 type ForeignLinkError struct{ Link, Owner string }
 
 func (e *ForeignLinkError) Error() string {
-	return fmt.Sprintf("the symbolic link %s is %s's, in a folder that everybody can write to: must be a link of yours, or none", e.Link, e.Owner)
+	return fmt.Sprintf("the symbolic link %s is %s's, in a folder that everybody can write to: must be a link of "+
+		"yours, or none", e.Link, e.Owner)
 }
 
 // ownLinks returns a ForeignLinkError if the way to a file leads over a symbolic link of another user in a sticky

@@ -12,7 +12,8 @@ import (
 	"prismtop/profiles/unit"
 )
 
-// The circumstances of a comparison: settings that differ, what all sides share, warnings, and the curves over each other.
+// The circumstances of a comparison: settings that differ, what all sides share, warnings,
+// and the curves over each other.
 
 // settings lists the settings that differ between the sides' first recordings.
 func (t *table) settings() (differ []Setting) {
@@ -99,27 +100,32 @@ func (t *table) warnings(c *Comparison) (all []Warning) {
 		for r, s := range side {
 			run := &c.Sides[k].Runs[r]
 			if keys := side[0].differing(s); r > 0 && len(keys) > 0 {
-				warn("settings", "the recordings of a side differ: %s from %s in %s", run.Name, side[0].run.Name, strings.Join(keys, ", "))
+				warn("settings", "the recordings of a side differ: %s from %s in %s", run.Name, side[0].run.Name,
+					strings.Join(keys, ", "))
 			}
 			if run.Growing {
 				warn("growing", "%s goes on: compared is what it has so far", run.Name)
 			}
 			if run.Dropped > 0 {
-				warn("dropped", "%s lacks %s: the disk could not keep up", run.Name, unit.Plural(int(run.Dropped), "iteration", "iterations"))
+				warn("dropped", "%s lacks %s: the disk could not keep up", run.Name,
+					unit.Plural(int(run.Dropped), "iteration", "iterations"))
 			}
 			if run.LeftOut.Settings > 0 {
-				warn("changes", "settings changed in %s: times are of the iterations under those in force longest, %s others are left out; @change2 names a part",
+				warn("changes", "settings changed in %s: times are of the iterations under those in force longest, %s "+
+					"others are left out; @change2 names a part",
 					run.Name, unit.Count(run.LeftOut.Settings))
 			}
 			if t.turns == nil && run.Foreign > t.options.MaxForeign && t.kept[k][r].reason == "" {
-				warn("other programs", "other programs took %.0f %% of the processors during %s: %s disturbed by them are left out",
+				warn("other programs", "other programs took %.0f %% of the processors during %s: %s disturbed by them "+
+					"are left out",
 					100*run.Foreign, run.Name, unit.Plural(run.LeftOut.Disturbed, "block", "blocks"))
 			}
 		}
 	}
 	for k := 1; k < len(t.samples); k++ {
 		if t.turns == nil && t.replicated(k) && !t.byTurns(k) {
-			warn("order", "the recordings of %s and %s were not made by turns: a machine whose speed changed meanwhile looks like a difference", c.Sides[0].Name, c.Sides[k].Name)
+			warn("order", "the recordings of %s and %s were not made by turns: a machine whose speed changed "+
+				"meanwhile looks like a difference", c.Sides[0].Name, c.Sides[k].Name)
 		}
 	}
 	return all
@@ -140,9 +146,10 @@ func (t *table) curves() (all []Curve) {
 			all = append(all, c)
 		}
 	}
-	curve(Curve{Name: "iteration_ms", Title: "iteration time", Unit: "ms", Better: profiles.LessIsBetter}, func(*Sample) func(*bin) extent {
-		return func(b *bin) extent { return b.time }
-	})
+	curve(Curve{Name: "iteration_ms", Title: "iteration time", Unit: "ms", Better: profiles.LessIsBetter},
+		func(*Sample) func(*bin) extent {
+			return func(b *bin) extent { return b.time }
+		})
 	for _, info := range t.samples[0][0].schema.Series {
 		if info.Internal {
 			continue
@@ -151,13 +158,14 @@ func (t *table) curves() (all []Curve) {
 		if info.Group == profiles.Losses {
 			title = "loss " + title
 		}
-		curve(Curve{Name: info.Name, Title: title, Unit: short(info.Unit), Scale: info.Scale, Better: info.Better}, func(s *Sample) func(*bin) extent {
-			i := s.schema.SeriesNamed(info.Name)
-			if i < 0 {
-				return nil
-			}
-			return func(b *bin) extent { return b.series[i] }
-		})
+		curve(Curve{Name: info.Name, Title: title, Unit: short(info.Unit), Scale: info.Scale, Better: info.Better},
+			func(s *Sample) func(*bin) extent {
+				i := s.schema.SeriesNamed(info.Name)
+				if i < 0 {
+					return nil
+				}
+				return func(b *bin) extent { return b.series[i] }
+			})
 	}
 	return all
 }
@@ -184,8 +192,8 @@ func (c *Comparison) Over(limit float64) (rows []OverLimit) {
 	return rows
 }
 
-// Slowed is Over for times alone: those of the iteration, and of the phases that take a share of the base's iteration or more.
-// A phase that is short differs by itself.
+// Slowed is Over for times alone: those of the iteration, and of the phases that take a share of the base's iteration
+// or more. A phase that is short differs by itself.
 func (c *Comparison) Slowed(limit, share float64) []OverLimit {
 	whole := 0.0
 	for i := range c.Rows {
@@ -218,8 +226,10 @@ func (c *Comparison) Undecided(limit float64) string {
 		if !timed {
 			return "the times of " + c.Sides[k].Name + " cannot be compared: " + reason
 		}
-		if k <= len(c.Common) && !c.Common[k-1].Judged && stats.AtMost(limit).Judge(c.Common[k-1].Low, c.Common[k-1].High) == stats.Above {
-			return c.Sides[k].Name + ": " + c.Common[k-1].Text + "; whether that is the program or the machine, prismtop bench compare-builds tells, or three recordings of each side made by turns"
+		if k <= len(c.Common) && !c.Common[k-1].Judged &&
+			stats.AtMost(limit).Judge(c.Common[k-1].Low, c.Common[k-1].High) == stats.Above {
+			return c.Sides[k].Name + ": " + c.Common[k-1].Text + "; whether that is the program or the machine, " +
+				"prismtop bench compare-builds tells, or three recordings of each side made by turns"
 		}
 	}
 	return ""

@@ -134,7 +134,9 @@ type Value struct {
 	Value  float64 // NaN if there is none
 	Reason string  // why there is none
 	Blocks int     // it was measured in; 0 for an exact number
-	At     int64   // of a result, the iteration that it was measured in, counted from 1, where sentences and documents number it from 0; 0 if it is of several
+	// of a result, the iteration that it was measured in, counted from 1, where sentences
+	// and documents number it from 0; 0 if it is of several
+	At int64
 	// Floor is the A/A floor: the most that the side differs from itself, as a difference of the row.
 	// NaN where too little was measured; 0 for an exact number.
 	Floor float64

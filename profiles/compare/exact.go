@@ -50,8 +50,10 @@ func (t *table) caches() {
 	}
 	for i := range t.samples[0][0].schema.Caches {
 		info := &t.samples[0][0].schema.Caches[i]
-		rate := Row{Group: Caches, Name: info.Name + "_hit_rate", Title: info.Title + " hits", Unit: "1", About: about, Better: profiles.MoreIsBetter, Absolute: true}
-		bytes := Row{Group: Caches, Name: info.Name + "_cache_bytes", Title: info.Title, Unit: "B", About: about, Better: profiles.LessIsBetter}
+		rate := Row{Group: Caches, Name: info.Name + "_hit_rate", Title: info.Title + " hits", Unit: "1", About: about,
+			Better: profiles.MoreIsBetter, Absolute: true}
+		bytes := Row{Group: Caches, Name: info.Name + "_cache_bytes", Title: info.Title, Unit: "B", About: about,
+			Better: profiles.LessIsBetter}
 		looked := false
 		for k, side := range t.samples {
 			var rates, sizes []float64
@@ -176,7 +178,8 @@ func (t *table) memory() {
 		}), func(row *Row, k int) { row.exactly(k, 0) })
 	}
 	peak := row("rss_peak_bytes", "peak resident", func(s *Sample, end, late int64) (float64, string) {
-		if s.stretch.to == (moment{}) && (apart || upTo == 0 || s.reached() <= upTo) { // with what comes after its last iteration
+		// with what comes after its last iteration
+		if s.stretch.to == (moment{}) && (apart || upTo == 0 || s.reached() <= upTo) {
 			late = math.MaxInt64 - end
 		}
 		return s.peakAt(end, late)
@@ -187,7 +190,8 @@ func (t *table) memory() {
 		case d.Verdict == NotComparable:
 			return
 		case apart && t.samples[0][0].ofOneRun(t.samples[k][0]):
-			d.no("the peak is the process's by then, so that of the later stretch is never below that of the earlier", "of one process")
+			d.no("the peak is the process's by then, so that of the later stretch is never below that of the earlier",
+				"of one process")
 			return
 		}
 		m := residentApart + max(row.Values[0].Floor, row.Values[k].Floor, residentLeast)/row.Values[0].Value

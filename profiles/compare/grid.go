@@ -6,7 +6,8 @@ import (
 	"prismtop/profiles"
 )
 
-// The grid of a run: its iterations in bins of equal numbers, so that runs of any length are compared at equal iterations.
+// The grid of a run: its iterations in bins of equal numbers, so that runs of any length
+// are compared at equal iterations.
 
 // gridBins is the largest number of bins of a grid: a power of two.
 const gridBins = 2048
@@ -193,7 +194,8 @@ func (g *grid) curve(of func(*bin) extent) []Point {
 			continue
 		}
 		middle := (float64(i) + 0.5) * float64(c.size)
-		points = append(points, Point{Iteration: middle, Seconds: b.seconds, Value: e.mean(), Lowest: e.low, Highest: e.high})
+		points = append(points, Point{Iteration: middle, Seconds: b.seconds, Value: e.mean(), Lowest: e.low,
+			Highest: e.high})
 	}
 	return points
 }

@@ -127,8 +127,9 @@ var (
 // JSON returns the comparison for encoding/json. version is the program's; over are the rows beyond a
 // limit and undecided says why that cannot be told, if there is a limit.
 func (c *Comparison) JSON(version string, over []OverLimit, undecided string) any {
-	out := comparisonJSON{Schema: 1, Version: version, Design: designs[c.Design], Intervals: c.Intervals, Miss: c.Miss, Undecided: undecided,
-		Common: []commonJSON{}, Settings: []settingJSON{}, Warnings: []warningJSON{}}
+	out := comparisonJSON{Schema: 1, Version: version, Design: designs[c.Design], Intervals: c.Intervals, Miss: c.Miss,
+		Undecided: undecided,
+		Common:    []commonJSON{}, Settings: []settingJSON{}, Warnings: []warningJSON{}}
 	if c.Kind != "" {
 		out.Kind = &c.Kind
 	}
@@ -140,7 +141,8 @@ func (c *Comparison) JSON(version string, over []OverLimit, undecided string) an
 		out.Sides = append(out.Sides, s)
 	}
 	for _, m := range c.Common {
-		out.Common = append(out.Common, commonJSON{report.Finite(m.Move), report.Finite(m.Low), report.Finite(m.High), m.Moved, m.Judged, m.Text})
+		out.Common = append(out.Common, commonJSON{report.Finite(m.Move), report.Finite(m.Low), report.Finite(m.High),
+			m.Moved, m.Judged, m.Text})
 	}
 	for i := range c.Rows {
 		out.Rows = append(out.Rows, c.Rows[i].json())
@@ -159,14 +161,17 @@ func (c *Comparison) JSON(version string, over []OverLimit, undecided string) an
 
 func (r *Run) json() runJSON {
 	return runJSON{
-		Path: r.Path, Stretch: r.Stretch, Began: r.Began.UTC().Format(time.RFC3339), Growing: r.Growing, Program: r.Program, Preset: r.Preset,
-		Workload: r.Workload, Object: r.Object, Picture: r.Picture, Processor: r.Processor, Device: r.Device, Kernels: r.Kernels, Threads: r.Threads,
-		Seed: r.Seed, Iterations: r.Iterations, Seconds: r.Seconds, Blocks: r.Blocks, LeftOut: leftOutJSON(r.LeftOut), Foreign: report.Finite(r.Foreign),
+		Path: r.Path, Stretch: r.Stretch, Began: r.Began.UTC().Format(time.RFC3339), Growing: r.Growing,
+		Program: r.Program, Preset: r.Preset, Workload: r.Workload, Object: r.Object, Picture: r.Picture,
+		Processor: r.Processor, Device: r.Device, Kernels: r.Kernels, Threads: r.Threads,
+		Seed: r.Seed, Iterations: r.Iterations, Seconds: r.Seconds, Blocks: r.Blocks, LeftOut: leftOutJSON(r.LeftOut),
+		Foreign: report.Finite(r.Foreign),
 	}
 }
 
 func (r *Row) json() rowJSON {
-	out := rowJSON{Group: r.Group.String(), Name: r.Name, Title: r.Title, About: r.About, Unit: r.Unit, Relative: !r.Absolute}
+	out := rowJSON{Group: r.Group.String(), Name: r.Name, Title: r.Title, About: r.About, Unit: r.Unit,
+		Relative: !r.Absolute}
 	better := map[profiles.Direction]string{profiles.LessIsBetter: "less", profiles.MoreIsBetter: "more"}[r.Better]
 	if better != "" {
 		out.Better = &better
@@ -183,7 +188,8 @@ func (r *Row) json() rowJSON {
 	}
 	for i := range r.Against {
 		d := &r.Against[i]
-		j := differenceJSON{Raw: report.Finite(d.Raw), Value: report.Finite(d.Value), Low: report.Finite(d.Low), High: report.Finite(d.High), Beside: d.Beside,
+		j := differenceJSON{Raw: report.Finite(d.Raw), Value: report.Finite(d.Value), Low: report.Finite(d.Low),
+			High: report.Finite(d.High), Beside: d.Beside,
 			Verdict: verdictNames[d.Verdict], Sense: senses[r.Sense(i)], Reason: d.Reason}
 		if d.Verdict == Equal {
 			j.Within = report.Finite(d.Within)

@@ -31,8 +31,9 @@ type aligned struct {
 	grids   []grid
 }
 
-// align brings all recordings to bins of one size and to the iterations that all have, counted from 1, where sentences and
-// documents number them from 0. upTo is the last of them, 0 if there is none, and from the first of the last window, over which series of every iteration are averaged.
+// align brings all recordings to bins of one size and to the iterations that all have, counted from 1, where sentences
+// and documents number them from 0. upTo is the last of them, 0 if there is none, and from the first of the last
+// window, over which series of every iteration are averaged.
 func align(sides [][]*Sample) (all []aligned, from, upTo int64) {
 	size, ends, together := int64(1), sides[0][0].reached(), true
 	for _, side := range sides {
@@ -196,11 +197,14 @@ func (t *table) whyApart(k int) (reason, brief string) {
 	}
 	switch from := b.grid.first; {
 	case a.ofOneRun(b) && from == a.last+1:
-		return fmt.Sprintf("%s goes on from where %s ends, so its results have %s's training in them", later, earlier, earlier), "goes on from " + earlier
+		return fmt.Sprintf("%s goes on from where %s ends, so its results have %s's training in them", later, earlier,
+			earlier), "goes on from " + earlier
 	case a.ofOneRun(b) && from > a.last:
-		return fmt.Sprintf("%s is a later part of the run of %s, so its results have %s's training in them", later, earlier, earlier), "later than " + earlier
+		return fmt.Sprintf("%s is a later part of the run of %s, so its results have %s's training in them", later,
+			earlier, earlier), "later than " + earlier
 	case from == a.grid.first:
-		return "other stretches begin at other iterations of their runs, so there are none that all have in common", "begin apart"
+		return "other stretches begin at other iterations of their runs, so there are none that all have in common",
+			"begin apart"
 	}
 	return fmt.Sprintf("%s begins at iteration %d of its run and %s at %d, so their results are of different training",
 		earlier, a.grid.first, later, b.grid.first), "begin apart"
@@ -250,23 +254,26 @@ func (t *table) quality() {
 		switch {
 		case info.Each:
 			last := fmt.Sprintf("last %d", upTo-from+1)
-			row.Name, row.Title, row.About = row.Name+"_mean", row.Title+", "+last, fmt.Sprintf("%s: mean of iterations %d to %d", last, from-1, upTo-1)
+			row.Name, row.Title, row.About = row.Name+"_mean", row.Title+", "+last,
+				fmt.Sprintf("%s: mean of iterations %d to %d", last, from-1, upTo-1)
 		case len(places) == 1 && !places[0]:
 			row.Title += fmt.Sprintf(" at %d", row.Values[0].At-1)
 		default:
 			by := fmt.Sprintf("by %d", upTo-1)
 			row.Title, row.About = row.Title+" "+by, by+": the newest measurement"+whereMeasured(row.Values)
 		}
-		t.rows = append(t.rows, pending{row: row, fixed: !t.allReplicated(), judge: func(row *Row, k int, miss float64) {
-			t.judgeQuality(row, k, info, values, all, miss)
-		}})
+		t.rows = append(t.rows, pending{row: row, fixed: !t.allReplicated(),
+			judge: func(row *Row, k int, miss float64) {
+				t.judgeQuality(row, k, info, values, all, miss)
+			}})
 		t.atTheEnd(info, end, all)
 	}
 }
 
 // resultRow returns the row of a series without values.
 func resultRow(info *profiles.SeriesInfo) Row {
-	row := Row{Group: Quality, Name: info.Name, Title: info.Title, Unit: short(info.Unit), Better: info.Better, Absolute: info.Scale != profiles.Logarithmic}
+	row := Row{Group: Quality, Name: info.Name, Title: info.Title, Unit: short(info.Unit), Better: info.Better,
+		Absolute: info.Scale != profiles.Logarithmic}
 	if info.Group == profiles.Losses {
 		row.Title = "loss " + row.Title
 	}
@@ -323,7 +330,8 @@ func (a *aligned) floor(info *profiles.SeriesInfo, absolute bool) (most float64)
 }
 
 // judgeQuality judges a result at equal iterations.
-func (t *table) judgeQuality(row *Row, k int, info *profiles.SeriesInfo, values [][]float64, all []aligned, miss float64) {
+func (t *table) judgeQuality(row *Row, k int, info *profiles.SeriesInfo, values [][]float64, all []aligned,
+	miss float64) {
 	d, of := &row.Against[k-1], scaleOf(row.Absolute)
 	logs := func(k int) level {
 		scaled := make([]float64, len(values[k]))
@@ -340,7 +348,8 @@ func (t *table) judgeQuality(row *Row, k int, info *profiles.SeriesInfo, values 
 		return
 	case all[0].same(&all[k]):
 		if d.Value, d.Low, d.High, d.Verdict = d.Raw, d.Raw, d.Raw, Equal; d.Raw != 0 {
-			d.no(fmt.Sprintf("the runs computed the same bits, and it was measured after %d and %d iterations", row.Values[0].At, row.Values[k].At), "measured elsewhere")
+			d.no(fmt.Sprintf("the runs computed the same bits, and it was measured after %d and %d iterations",
+				row.Values[0].At, row.Values[k].At), "measured elsewhere")
 		}
 		return
 	}

@@ -158,10 +158,12 @@ func (s *Sample) Take(e *profiles.Event) {
 
 // begin forgets an earlier start.
 func (s *Sample) begin(b *profiles.Begin, at time.Time) {
-	*s = Sample{stretch: s.stretch, length: s.length, run: s.run, starts: s.starts, began: at, schema: b.Info.Schema, info: b.Info}
+	*s = Sample{stretch: s.stretch, length: s.length, run: s.run, starts: s.starts, began: at, schema: b.Info.Schema,
+		info: b.Info}
 	r := &s.run
 	r.Iterations, r.Seconds, r.LeftOut = 0, 0, LeftOut{}
-	r.Workload, r.Object, r.Device, r.Kernels, r.Seed = s.schema.Workload, b.Info.Object, b.Info.Device, b.Info.Kernels, b.Info.Seed
+	r.Workload, r.Object, r.Device, r.Kernels, r.Seed = s.schema.Workload, b.Info.Object, b.Info.Device,
+		b.Info.Kernels, b.Info.Seed
 	if n := b.Settings.Int(settings.Threads); n > 0 {
 		r.Threads = n
 	}
@@ -175,8 +177,10 @@ func (s *Sample) begin(b *profiles.Begin, at time.Time) {
 func (s *Sample) measures(schema profiles.Schema) {
 	s.schema = schema
 	c := &s.schema // a file that was damaged may have any numbers of them
-	c.Phases, c.Series = c.Phases[:min(len(c.Phases), profiles.MaxPhases)], c.Series[:min(len(c.Series), profiles.MaxSeries)]
-	c.Caches, c.Memory = c.Caches[:min(len(c.Caches), profiles.MaxCaches)], c.Memory[:min(len(c.Memory), profiles.MaxMemory)]
+	c.Phases, c.Series = c.Phases[:min(len(c.Phases), profiles.MaxPhases)],
+		c.Series[:min(len(c.Series), profiles.MaxSeries)]
+	c.Caches, c.Memory = c.Caches[:min(len(c.Caches), profiles.MaxCaches)],
+		c.Memory[:min(len(c.Memory), profiles.MaxMemory)]
 }
 
 // group returns the number of a set of settings. Those that only end something make no difference.
@@ -387,11 +391,13 @@ func (s *Sample) End() error {
 	case s.stretch.start > s.starts:
 		return fmt.Errorf("the stretch %q: the run has %s", s.stretch.text, unit.Plural(s.starts, "start", "starts"))
 	case !s.entered && s.stretch.text != "" && s.starts > 1 && s.stretch.start == 0:
-		return fmt.Errorf("the stretch %q has no iteration in the newest start, which took %s: @start1/… is of the first", s.stretch.text,
+		return fmt.Errorf("the stretch %q has no iteration in the newest start, which took %s: @start1/… is "+
+			"of the first", s.stretch.text,
 			unit.Clock(time.Duration(s.newest.Start)))
 	case !s.entered && s.stretch.text != "":
 		return fmt.Errorf("the stretch %q has no iteration: the run has %s in %s, and %s by the user", s.stretch.text,
-			unit.Plural(int(s.newest.Index+1), "iteration", "iterations"), unit.Clock(time.Duration(s.newest.Start)), unit.Plural(len(s.place.changes), "change", "changes"))
+			unit.Plural(int(s.newest.Index+1), "iteration", "iterations"), unit.Clock(time.Duration(s.newest.Start)),
+			unit.Plural(len(s.place.changes), "change", "changes"))
 	case !s.entered:
 		return errors.New("it has no iteration yet")
 	}
@@ -423,7 +429,9 @@ func (s *Sample) Identify(hash string) { s.run.Picture = hash }
 // foreign returns the share of the processors that other programs took from one time to another, NaN
 // if that is not known. Each interval between two readings counts by its overlap.
 func (s *Sample) foreign(from, to int64) float64 {
-	i, _ := slices.BinarySearchFunc(s.loads, from, func(m loadMark, at int64) int { return int(min(max(m.at-at, -1), 1)) })
+	i, _ := slices.BinarySearchFunc(s.loads, from, func(m loadMark, at int64) int {
+		return int(min(max(m.at-at, -1), 1))
+	})
 	sum, weight := 0.0, 0.0
 	for i = max(i, 1); i < len(s.loads) && s.loads[i-1].at < to; i++ {
 		a, b := &s.loads[i-1], &s.loads[i]

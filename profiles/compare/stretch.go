@@ -38,7 +38,8 @@ const (
 )
 
 // stretchWants says what a stretch looks like.
-const stretchWants = "must be FROM..TO of times, changes or iterations, as 1:30..2:45, change3.. or iteration500..; or change3 alone, or start2"
+const stretchWants = "must be FROM..TO of times, changes or iterations, as 1:30..2:45, change3.. or iteration500..; " +
+	"or change3 alone, or start2"
 
 // String returns the stretch as it was given; empty for the zero value.
 func (s Stretch) String() string { return s.text }

@@ -140,7 +140,8 @@ func (t *table) check(names []string) error {
 	for _, side := range t.samples {
 		for _, s := range side {
 			if s.schema.Workload != first.schema.Workload {
-				return fmt.Errorf("%s ran %s and %s ran %s: runs of two workloads cannot be compared", first.run.Name, first.schema.Workload, s.run.Name, s.schema.Workload)
+				return fmt.Errorf("%s ran %s and %s ran %s: runs of two workloads cannot be compared", first.run.Name,
+					first.schema.Workload, s.run.Name, s.schema.Workload)
 			}
 		}
 	}
@@ -224,7 +225,8 @@ func (s *Sample) inForce() settings.Values { return s.groups[s.under] }
 
 // tooShort and othersTook are reasons why times are not comparable.
 func tooShort(blocks int) string {
-	return fmt.Sprintf("only %s of half a second or more under one set of settings: at least %d are needed", unit.Plural(blocks, "block", "blocks"), leastBlocks)
+	return fmt.Sprintf("only %s of half a second or more under one set of settings: at least %d are needed",
+		unit.Plural(blocks, "block", "blocks"), leastBlocks)
 }
 
 func othersTook(all []*block) (reason, brief string) {
@@ -235,7 +237,8 @@ func othersTook(all []*block) (reason, brief string) {
 		}
 	}
 	took := fmt.Sprintf("others took %.0f %%", 100*sum/float64(n))
-	return "other programs took " + took[len("others took "):] + " of the processors, and fewer than " + fmt.Sprint(leastBlocks) + " blocks were undisturbed", took
+	return "other programs took " + took[len("others took "):] + " of the processors, and fewer than " +
+		fmt.Sprint(leastBlocks) + " blocks were undisturbed", took
 }
 
 // timed lists the columns of times: of the whole iteration, of each phase and of each layer.
@@ -245,14 +248,16 @@ func (t *table) timed() []column {
 	if first.schema.Item.One != "" {
 		of = first.schema.Item
 	}
-	all := []column{{group: Speed, name: "iteration_ms", title: of.One}, {group: Speed, name: "iterations_per_second", title: of.Many + " a second", rate: true}}
+	all := []column{{group: Speed, name: "iteration_ms", title: of.One},
+		{group: Speed, name: "iterations_per_second", title: of.Many + " a second", rate: true}}
 	total := t.blocks(0).levelAt(func(b *block) float64 { return b.total })
 	for p, info := range first.schema.Phases {
 		share := math.Exp(t.blocks(0).levelAt(func(b *block) float64 { return b.phases[p] }) - total)
 		if math.IsNaN(share) && info.Looking {
 			continue
 		}
-		all = append(all, column{group: Phases, name: info.Name + "_ms", title: info.Name, yields: !info.Looking && share >= smallest})
+		all = append(all, column{group: Phases, name: info.Name + "_ms", title: info.Name,
+			yields: !info.Looking && share >= smallest})
 	}
 	if t.turns != nil { // a profile of the layers is of longer than a turn
 		return all
@@ -333,7 +338,9 @@ func (s *Sample) timeOf(c *column, b *block) float64 {
 		}
 		return b.total
 	case Phases:
-		if p := slices.IndexFunc(s.schema.Phases, func(p profiles.PhaseInfo) bool { return p.Name == c.title }); p >= 0 {
+		if p := slices.IndexFunc(s.schema.Phases, func(p profiles.PhaseInfo) bool {
+			return p.Name == c.title
+		}); p >= 0 {
 			return b.phases[p]
 		}
 	case Layers:
@@ -368,7 +375,8 @@ func (t *table) times(miss float64) (rows []Row, common []Common) {
 			t.turns.judge(t.columns, rows, miss)
 			continue
 		}
-		c := contest{columns: t.columns, base: sides[0], other: sides[k], replicated: t.replicated(k), byTurns: t.byTurns(k), miss: miss}
+		c := contest{columns: t.columns, base: sides[0], other: sides[k], replicated: t.replicated(k),
+			byTurns: t.byTurns(k), miss: miss}
 		all, together := c.verdicts()
 		reason, brief := t.unfit(k)
 		if reason != "" {

@@ -85,7 +85,8 @@ func (c *Comparison) Footnote() string {
 	case Replicated:
 		return all + "; those of times are as wide as the recordings of a side differ."
 	}
-	return all + "; those of times are from blocks of half a second or more, and never narrower than what either side differs from itself."
+	return all + "; those of times are from blocks of half a second or more, and never narrower than what " +
+		"either side differs from itself."
 }
 
 // Letter names a side in tables: A is the base.
@@ -105,7 +106,8 @@ func (l *written) sides(d *report.Document) {
 			for j := range s.Runs {
 				all += s.Runs[j].Iterations
 			}
-			d.Paragraph("%s  %s: %s in %s", Letter(i), s.Name, unit.Plural(int(all), "iteration", "iterations"), unit.Plural(len(s.Runs), "start", "starts"))
+			d.Paragraph("%s  %s: %s in %s", Letter(i), s.Name, unit.Plural(int(all), "iteration", "iterations"),
+				unit.Plural(len(s.Runs), "start", "starts"))
 			continue
 		}
 		for j := range s.Runs {
@@ -114,7 +116,8 @@ func (l *written) sides(d *report.Document) {
 			if j > 0 {
 				letter = " "
 			}
-			about := fmt.Sprintf("%s in %s, %s", unit.Plural(int(r.Iterations), "iteration", "iterations"), unit.Clock(time.Duration(r.Seconds*1e9)), unit.Plural(r.Blocks, "block", "blocks"))
+			about := fmt.Sprintf("%s in %s, %s", unit.Plural(int(r.Iterations), "iteration", "iterations"),
+				unit.Clock(time.Duration(r.Seconds*1e9)), unit.Plural(r.Blocks, "block", "blocks"))
 			if r.LeftOut.Disturbed > 0 {
 				about += fmt.Sprintf(", %d disturbed", r.LeftOut.Disturbed)
 			}

@@ -209,18 +209,22 @@ func (c *contest) together() Common {
 	of := func(row []float64) float64 { return c.moved(row, c.refs) }
 	a, b := levelOf(c.base.series(of)), levelOf(c.other.series(of))
 	d, m := b.value-a.value, margin(a, b, c.replicated, c.miss)
-	t := Common{Move: math.Expm1(d), Low: math.Expm1(d - m), High: math.Expm1(d + m), Moved: stats.Zero(0).Judge(d-m, d+m).Excluded()}
+	t := Common{Move: math.Expm1(d), Low: math.Expm1(d - m), High: math.Expm1(d + m),
+		Moved: stats.Zero(0).Judge(d-m, d+m).Excluded()}
 	if !t.Moved {
 		return t
 	}
-	moved := fmt.Sprintf("all times moved together by %s %% [%s, %s]", unit.Signed(100*t.Move, 1), unit.Signed(100*t.Low, 1), unit.Signed(100*t.High, 1))
+	moved := fmt.Sprintf("all times moved together by %s %% [%s, %s]", unit.Signed(100*t.Move, 1),
+		unit.Signed(100*t.Low, 1), unit.Signed(100*t.High, 1))
 	switch {
 	case c.replicated && c.byTurns:
 		t.Judged, t.Text = true, moved+", more than the recordings of a side differ"
 	case math.Abs(d) > m+math.Log(Swing):
-		t.Judged, t.Text = true, moved+fmt.Sprintf(", more than the factor of %g by which a machine's speed may differ between two recordings", Swing)
+		t.Judged, t.Text = true, moved+fmt.Sprintf(", more than the factor of %g by which a machine's speed may "+
+			"differ between two recordings", Swing)
 	case c.few:
-		t.Text = moved + fmt.Sprintf(", as on a machine at another speed: of fewer than three phases, times are judged beyond a factor of %g alone", Swing)
+		t.Text = moved + fmt.Sprintf(", as on a machine at another speed: of fewer than three phases, times are "+
+			"judged beyond a factor of %g alone", Swing)
 	default:
 		t.Text = moved + ", as on a machine at another speed: every time is judged by how it moved beside the others"
 	}

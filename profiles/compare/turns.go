@@ -68,7 +68,8 @@ func (t *Turns) Start(schedule []Quartet) (take func(side int, e *profiles.Event
 	s := &started{quartets: schedule}
 	for q := range schedule {
 		for _, slice := range schedule[q] {
-			s.places[slice.Side] = append(s.places[slice.Side], turn{Slice: slice, quartet: q, kinds: map[string]*sliced{}})
+			s.places[slice.Side] = append(s.places[slice.Side],
+				turn{Slice: slice, quartet: q, kinds: map[string]*sliced{}})
 		}
 	}
 	t.starts = append(t.starts, s)
@@ -217,7 +218,8 @@ func (t *Turns) judge(columns []column, rows []Row, miss float64) {
 				means, self = append(means, q.mean[side]), append(self, q.self[side])
 			}
 			own := stats.SignedRank(self)
-			v := Value{Value: c.shown(stats.Median(means)), Blocks: 2 * len(all), Floor: math.Expm1(max(-own.Low, own.High))}
+			v := Value{Value: c.shown(stats.Median(means)), Blocks: 2 * len(all),
+				Floor: math.Expm1(max(-own.Low, own.High))}
 			if !finite(v.Floor) {
 				v.Floor = math.NaN()
 			}
@@ -234,7 +236,8 @@ func (t *Turns) judge(columns []column, rows []Row, miss float64) {
 			centre.Low, centre.High = min(centre.Low, centre.Value-m), max(centre.High, centre.Value+m)
 		}
 		if math.IsInf(centre.Low, 0) || math.IsNaN(centre.Value) {
-			d.no(fmt.Sprintf("it was measured in %d whole rounds: at least %d are needed", len(all), stats.SignedRankNeeds(miss)), "too few rounds")
+			d.no(fmt.Sprintf("it was measured in %d whole rounds: at least %d are needed", len(all),
+				stats.SignedRankNeeds(miss)), "too few rounds")
 			continue
 		}
 		d.Value, d.Low, d.High = d.Raw, math.Expm1(centre.Low), math.Expm1(centre.High)
@@ -255,7 +258,8 @@ func differences(all []quartet) []float64 {
 // first; the samples are of the same recordings as the turns, one for each start.
 func (t *Turns) Compare(names [2]string, samples [2][]*Sample) (*Comparison, error) {
 	if len(t.starts) == 0 || t.choose() == 0 {
-		return nil, fmt.Errorf("no round has %d iterations of one kind in each of its turns: make the turns longer", sliceLeast)
+		return nil, fmt.Errorf("no round has %d iterations of one kind in each of its turns: make the turns longer",
+			sliceLeast)
 	}
 	for side := range samples { // the recordings are of the programs alone
 		for _, s := range samples[side] {

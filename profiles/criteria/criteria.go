@@ -143,7 +143,8 @@ func Reproducible(c profiles.Criterion, s stats.Centre, repeats Repeats) Judged 
 	case max(s.High-s.Value, s.Value-s.Low) <= c.Limit*s.Value:
 		k.Verdict, k.Reason = Pass, "the interval is within "+share+" of its middle"
 	default:
-		k.Verdict, k.Reason = Fail, "the interval reaches further than "+share+" from its middle: the machine was busy, or more "+repeats.Unit+" are needed"
+		k.Verdict, k.Reason = Fail, "the interval reaches further than "+share+
+			" from its middle: the machine was busy, or more "+repeats.Unit+" are needed"
 	}
 	return k
 }

@@ -43,7 +43,8 @@ func (f *effect) lacking() reason {
 	case f.NBefore < profiles.EffectEnough:
 		return reason{profiles.TooFew(f.NBefore) + " before it", "too few before"}
 	case f.Enough && f.DriftWindows < stats.DriftLeast:
-		return reason{fmt.Sprintf("the run had too few undisturbed iterations before it to know how far it drifts by itself: %d of %d windows of %d",
+		return reason{fmt.Sprintf("the run had too few undisturbed iterations before it to know how far it drifts by "+
+			"itself: %d of %d windows of %d",
 			f.DriftWindows, stats.DriftLeast, min(f.NBefore, f.NAfter)), "drift not known"}
 	}
 	return reason{}

@@ -121,8 +121,9 @@ func factorial(f *profiles.Factorial) *Factorial {
 		return nil
 	}
 	out := &Factorial{
-		RoundsDone: f.Rounds, RoundsNeeded: f.Needed, Intervals: f.Intervals, Interactions: []Interaction{}, Combinations: []Combination{},
-		Product: ratio(f.Product), Whole: ratio(f.Whole), Excess: ratio(f.Excess), Verdict: f.Verdict(),
+		RoundsDone: f.Rounds, RoundsNeeded: f.Needed, Intervals: f.Intervals, Interactions: []Interaction{},
+		Combinations: []Combination{}, Product: ratio(f.Product), Whole: ratio(f.Whole), Excess: ratio(f.Excess),
+		Verdict: f.Verdict(),
 	}
 	for i, factor := range f.Factors {
 		out.Factors = append(out.Factors, Factor{

@@ -144,7 +144,8 @@ func describeCache(c profiles.CacheCounters) Cache {
 	saved := c.Total()
 	v.SavedMS, v.SavedMSReason = number(saved.Value/1e6, reason)
 	if reason == "" && !saved.Bounded {
-		reason = fmt.Sprintf("an entry was timed %s since threads or transforms changed, and an interval takes %d", unit.Plural(int(c.PricedBy), "time", "times"), profiles.PriceLeast)
+		reason = fmt.Sprintf("an entry was timed %s since threads or transforms changed, and an interval takes %d",
+			unit.Plural(int(c.PricedBy), "time", "times"), profiles.PriceLeast)
 	}
 	v.SavedLow, v.SavedLowReason = number(saved.Low/1e6, reason)
 	v.SavedHigh, v.SavedHighReason = number(saved.High/1e6, reason)
@@ -241,7 +242,8 @@ func describeChanges(s *profiles.Snapshot) []Change {
 		}
 		c.Drift, c.DriftReason = number(e.QualityDrift, reason)
 		if r := e.Replica; r != nil {
-			c.Replicated = &Replica{known(r.OffNS / 1e6), known(r.OnNS / 1e6), known(r.Effect), bounds(r.Low, r.High), r.Groups, r.Verdict()}
+			c.Replicated = &Replica{known(r.OffNS / 1e6), known(r.OnNS / 1e6), known(r.Effect), bounds(r.Low, r.High),
+				r.Groups, r.Verdict()}
 		}
 		c.Fork = describeFork(e.Fork, &s.Run.Schema)
 		changes = append(changes, c)
@@ -278,7 +280,8 @@ func describeFork(f *profiles.Fork, schema *profiles.Schema) *Fork {
 	v := &Fork{Arm: f.Arm, Pairs: f.Done, Ended: f.Ended, Series: map[string]*ForkLine{}}
 	for i := range f.Rows {
 		r := &f.Rows[i]
-		v.Series[schema.Series[r.Series].Name] = &ForkLine{known(r.Before), known(r.After), known(r.Difference), bounds(r.Low, r.High), r.Equal}
+		v.Series[schema.Series[r.Series].Name] = &ForkLine{known(r.Before), known(r.After), known(r.Difference),
+			bounds(r.Low, r.High), r.Equal}
 	}
 	return v
 }

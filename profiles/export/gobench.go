@@ -9,11 +9,12 @@ import (
 	"prismtop/profiles/visible"
 )
 
-// GoBenchmarks are measurements in the format of Go's benchmarks (go.dev/design/14313-benchmark-format), which benchstat compares.
+// GoBenchmarks are measurements in the format of Go's benchmarks
+// (go.dev/design/14313-benchmark-format), which benchstat compares.
 type GoBenchmarks struct{ text strings.Builder }
 
-// NewGoBenchmarks begins with the machine and comments: further keys would make benchstat put runs that differ in them into tables of
-// their own. cpu is empty if it is unknown.
+// NewGoBenchmarks begins with the machine and comments: further keys would make benchstat put runs that differ in them
+// into tables of their own. cpu is empty if it is unknown.
 func NewGoBenchmarks(cpu string, comments ...string) *GoBenchmarks {
 	g := &GoBenchmarks{}
 	fmt.Fprintf(&g.text, "goos: %s\ngoarch: %s\npkg: prismtop\n", runtime.GOOS, runtime.GOARCH)
@@ -26,10 +27,11 @@ func NewGoBenchmarks(cpu string, comments ...string) *GoBenchmarks {
 	return g
 }
 
-// Add adds a measurement of n operations, each of so many nanoseconds on average. A name begins with a capital, may go on with
-// /key=value, and repeats for every measurement. more are numbers with units, as "8.2 images/s".
+// Add adds a measurement of n operations, each of so many nanoseconds on average. A name begins with a capital, may go
+// on with /key=value, and repeats for every measurement. more are numbers with units, as "8.2 images/s".
 func (g *GoBenchmarks) Add(name string, threads, n int, nanoseconds float64, more ...string) {
-	fmt.Fprintf(&g.text, "Benchmark%s-%d\t%d\t%.1f ns/op", strings.ReplaceAll(visible.Text(name), " ", "_"), threads, n, nanoseconds)
+	fmt.Fprintf(&g.text, "Benchmark%s-%d\t%d\t%.1f ns/op", strings.ReplaceAll(visible.Text(name), " ", "_"), threads, n,
+		nanoseconds)
 	for _, m := range more {
 		fmt.Fprintf(&g.text, "\t%s", m)
 	}

@@ -20,7 +20,8 @@ func (c *Change) What() string {
 
 // verdictWords are the verdicts in words.
 var verdictWords = map[string]string{
-	"faster": "faster", "slower": "slower", "equal": "equal within 1 %", "in_noise": "undecided: inside the noise", "invalid": "not comparable",
+	"faster": "faster", "slower": "slower", "equal": "equal within 1 %", "in_noise": "undecided: inside the noise",
+	"invalid": "not comparable",
 }
 
 // Verdict returns the verdict in words, or why there is none.
@@ -55,8 +56,8 @@ func (c *Change) Shift() string {
 	return "–"
 }
 
-// Medians returns the times of an iteration before and after that Shift is between, "5.9 ms → 4.1 ms": medians or, where the
-// change was switched back and forth, those around the middle of the groups; a dash if they are not known.
+// Medians returns the times of an iteration before and after that Shift is between, "5.9 ms → 4.1 ms": medians or,
+// where the change was switched back and forth, those around the middle of the groups; a dash if they are not known.
 func (c *Change) Medians() string {
 	if r := c.Replicated; r != nil && r.Interval != nil && r.OffMS != nil && r.OnMS != nil {
 		return unit.Duration(*r.OffMS*1e6) + " → " + unit.Duration(*r.OnMS*1e6)

@@ -121,10 +121,14 @@ func groups(entries []Entry, fresh *Entry) (builds [][]*Entry, others []string) 
 			}
 			continue
 		}
-		if !e.stored() && slices.ContainsFunc(kept, func(k *Entry) bool { return k.Time == e.Time && k.Build.Same(e.Build) }) {
+		if !e.stored() && slices.ContainsFunc(kept, func(k *Entry) bool {
+			return k.Time == e.Time && k.Build.Same(e.Build)
+		}) {
 			continue
 		}
-		at := slices.IndexFunc(builds, func(b []*Entry) bool { return b[0].Build.Same(e.Build) && b[0].stored() == e.stored() })
+		at := slices.IndexFunc(builds, func(b []*Entry) bool {
+			return b[0].Build.Same(e.Build) && b[0].stored() == e.stored()
+		})
 		if at < 0 {
 			builds = append(builds, nil)
 			at = len(builds) - 1
@@ -140,7 +144,8 @@ func (c *Check) lacks(entries []Entry, others []string) {
 	switch {
 	case len(others) > 0:
 		c.Verdict = Elsewhere
-		c.Reason = fmt.Sprintf("this work was measured on another machine only: %s; this machine is %s; times of two machines are not compared", others[len(others)-1], c.New.where())
+		c.Reason = fmt.Sprintf("this work was measured on another machine only: %s; this machine is %s; times of two "+
+			"machines are not compared", others[len(others)-1], c.New.where())
 	case len(entries) == 0:
 		c.Verdict, c.Reason = Undecided, "the history is empty: this measurement is its first"
 	default:
@@ -171,7 +176,8 @@ func (c *Check) row(name string, builds [][]*Entry, reference, newer []*Entry) R
 	}
 	if degrees < leastDegrees {
 		r.Verdict = Undecided
-		r.Reason = fmt.Sprintf("how far this machine's speed moves is not known: it takes %d entries of one build, and the most here is %d", leastDegrees+1, most(builds))
+		r.Reason = fmt.Sprintf("how far this machine's speed moves is not known: it takes %d entries of one build, "+
+			"and the most here is %d", leastDegrees+1, most(builds))
 		return r
 	}
 	reach := stats.StudentT(float64(degrees),
@@ -255,7 +261,8 @@ func (c *Check) conclude() {
 					c.Reason = fmt.Sprintf("%s: worse by %s, at least by %s", r.Name, percent(r.Ratio-1),
 						percent(*r.Low-1))
 				case r.Low != nil:
-					c.Reason += "; more entries of either build narrow it, and --old, which runs both builds by turns, is surer"
+					c.Reason += "; more entries of either build narrow it, and --old, which runs both builds by " +
+						"turns, is surer"
 				}
 			}
 		}

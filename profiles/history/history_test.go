@@ -20,9 +20,10 @@ var here = Machine{CPU: "a processor", Processors: 2, System: "linux/amd64", Mem
 // entry returns a measurement by a program, the nth of all.
 func entry(program string, n int, iteration float64) Entry {
 	return Entry{
-		Schema: Schema, Time: time.Date(2026, 11, 1, 0, n, 0, 0, time.UTC).Format(time.RFC3339), Work: "performance", Preset: "standard",
-		Settings: map[string]string{"size": "512"}, Build: Build{Version: "1.0", Program: program}, Machine: here,
-		Figures: []Figure{{Name: Iteration, Unit: "ms", Value: iteration, N: 100}, {Name: Memory, Unit: "bytes", Value: 1e8, N: 1}},
+		Schema: Schema, Time: time.Date(2026, 11, 1, 0, n, 0, 0, time.UTC).Format(time.RFC3339), Work: "performance",
+		Preset: "standard", Settings: map[string]string{"size": "512"}, Build: Build{Version: "1.0", Program: program},
+		Machine: here, Figures: []Figure{{Name: Iteration, Unit: "ms", Value: iteration, N: 100},
+			{Name: Memory, Unit: "bytes", Value: 1e8, N: 1}},
 	}
 }
 
@@ -68,13 +69,15 @@ func TestADamagedLastLineIsReportedAndOvercome(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, damaged, err := Read(t.Context(), path)
-		if err != nil || len(got) != 1 || len(damaged) != 1 || damaged[0].Line != 2 || !strings.Contains(damaged[0].Reason, "interrupted") {
+		if err != nil || len(got) != 1 || len(damaged) != 1 || damaged[0].Line != 2 ||
+			!strings.Contains(damaged[0].Reason, "interrupted") {
 			t.Fatalf("cut at %d: %v, %d entries, %v", cut, err, len(got), damaged)
 		}
 		if err := Append(path, entry("b", 2, 5)); err != nil {
 			t.Fatal(err)
 		}
-		if got, damaged, err = Read(t.Context(), path); err != nil || len(got) != 2 || got[1].Build.Program != "b" || len(damaged) != 1 {
+		if got, damaged, err = Read(t.Context(), path); err != nil || len(got) != 2 || got[1].Build.Program != "b" ||
+			len(damaged) != 1 {
 			t.Fatalf("cut at %d, then appended: %v, %d entries, %v", cut, err, len(got), damaged)
 		}
 	}
@@ -146,9 +149,11 @@ func TestVerdicts(t *testing.T) {
 		if got.Verdict != c.want || !strings.Contains(got.Reason, c.reason) {
 			t.Errorf("%s: %s, %s", c.name, got.Verdict, got.Reason)
 		}
-		for _, write := range []func(*bytes.Buffer) error{func(b *bytes.Buffer) error { return got.WriteText(b) }, func(b *bytes.Buffer) error { return got.WriteMarkdown(b) }} {
+		for _, write := range []func(*bytes.Buffer) error{func(b *bytes.Buffer) error { return got.WriteText(b) },
+			func(b *bytes.Buffer) error { return got.WriteMarkdown(b) }} {
 			var b bytes.Buffer
-			if err := write(&b); err != nil || strings.Contains(b.String(), "NaN") || strings.Contains(b.String(), "%!") || !strings.Contains(strings.ToLower(b.String()), string(c.want)) {
+			if err := write(&b); err != nil || strings.Contains(b.String(), "NaN") ||
+				strings.Contains(b.String(), "%!") || !strings.Contains(strings.ToLower(b.String()), string(c.want)) {
 				t.Errorf("%s: %v: %s", c.name, err, b.String())
 			}
 		}
@@ -158,12 +163,14 @@ func TestVerdicts(t *testing.T) {
 // The reference is the newest other build; entries of the new one count as further measurements of it, and
 // those of all builds tell how far the speed moves.
 func TestTheReferenceIsTheNewestOtherBuild(t *testing.T) {
-	entries := []Entry{entry("a", 0, 2), entry("a", 1, 2), entry("new", 2, 5), entry("b", 3, 4), entry("b", 4, 4.1), entry("new", 5, 5)}
+	entries := []Entry{entry("a", 0, 2), entry("a", 1, 2), entry("new", 2, 5), entry("b", 3, 4), entry("b", 4, 4.1),
+		entry("new", 5, 5)}
 	c := Judge(entries, entry("new", 6, 5.1), 0.05)
 	if c.Reference.Build.Program != "b" || c.Entries != 2 || c.NewCount != 3 || c.Degrees != 3 || c.SameBuild {
 		t.Errorf("%+v", c)
 	}
-	if alone := Judge(entries[:2], entry("a", 6, 2), 0.05); !alone.SameBuild || alone.Entries != 2 || alone.NewCount != 1 {
+	if alone := Judge(entries[:2], entry("a", 6, 2), 0.05); !alone.SameBuild || alone.Entries != 2 ||
+		alone.NewCount != 1 {
 		t.Errorf("%+v", alone)
 	}
 }
@@ -188,7 +195,8 @@ func TestAStoredReferenceGoesFirst(t *testing.T) {
 	past := []Entry{entry("a", 0, 4), entry("a", 5, 9), entry("b", 6, 5), entry("b", 7, 5.05)}
 	fresh := entry("new", 9, 4.02)
 	fresh.Kernels, fresh.Threads, fresh.Machine.Memory, fresh.Machine.Processors = "avx512", 2, 64<<30, 16
-	if c := JudgeStored(file, past, fresh, 0.2); c.Verdict != Pass || c.Reference.Build.Program != "a" || c.Entries != 3 || c.Reference.By != "ada@lab" || c.Degrees != 2 {
+	if c := JudgeStored(file, past, fresh, 0.2); c.Verdict != Pass || c.Reference.Build.Program != "a" ||
+		c.Entries != 3 || c.Reference.By != "ada@lab" || c.Degrees != 2 {
 		t.Errorf("%s, %s: %+v", c.Verdict, c.Reason, c)
 	}
 	fresh.Machine = here // the history is of this machine, and repeats one of the stored measurements
@@ -197,7 +205,8 @@ func TestAStoredReferenceGoesFirst(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	var b bytes.Buffer
-	if err := c.WriteText(&b); err != nil || !strings.Contains(b.String(), "measured at 2026-11-01T00:02:00Z by ada@lab") || !strings.Contains(b.String(), "kernels avx512, 2 threads") {
+	if err := c.WriteText(&b); err != nil || !strings.Contains(b.String(),
+		"measured at 2026-11-01T00:02:00Z by ada@lab") || !strings.Contains(b.String(), "kernels avx512, 2 threads") {
 		t.Errorf("%v: %s", err, b.String())
 	}
 	same := entry("a", 9, 4.02)
@@ -205,7 +214,8 @@ func TestAStoredReferenceGoesFirst(t *testing.T) {
 	if c := JudgeStored(file, past, same, 0.05); !c.SameBuild || c.NewCount != 2 {
 		t.Errorf("%+v", c)
 	}
-	for _, change := range []func(*Entry){func(e *Entry) { e.Kernels = "avx2" }, func(e *Entry) { e.Threads = 1 }, func(e *Entry) { e.Machine.CPU = "another processor" }} {
+	for _, change := range []func(*Entry){func(e *Entry) { e.Kernels = "avx2" }, func(e *Entry) { e.Threads = 1 },
+		func(e *Entry) { e.Machine.CPU = "another processor" }} {
 		other := fresh
 		change(&other)
 		if c := JudgeStored(file, past, other, 0.05); c.Verdict != Elsewhere || c.Reference != nil {
@@ -214,8 +224,8 @@ func TestAStoredReferenceGoesFirst(t *testing.T) {
 	}
 }
 
-// Storing adds to the reference of the same build, replaces another build's only if asked to, and keeps what is of other
-// work and other processors.
+// Storing adds to the reference of the same build, replaces another build's only if asked to, and keeps what is of
+// other work and other processors.
 func TestStoringReplacesNothingUnasked(t *testing.T) {
 	elsewhere, larger := entry("a", 0, 4), entry("a", 1, 9)
 	elsewhere.Machine.CPU, larger.Settings = "another processor", map[string]string{"size": "1024"}
@@ -225,13 +235,16 @@ func TestStoringReplacesNothingUnasked(t *testing.T) {
 	}
 	fresh := entry("b", 4, 3)
 	fresh.Kernels, fresh.Threads = "avx512", 2
-	if _, err := Store(file, []Entry{fresh}, "ada@lab", false); err == nil || !strings.Contains(err.Error(), "of build 1.0 (program a), measured at 2026-11-01T00:02:00Z by ada@lab: --force replaces it") {
+	if _, err := Store(file, []Entry{fresh}, "ada@lab", false); err == nil || !strings.Contains(err.Error(),
+		"of build 1.0 (program a), measured at 2026-11-01T00:02:00Z by ada@lab: --force replaces it") {
 		t.Error(err)
 	}
-	if file = stored(t, file, true, fresh); len(file) != 3 || file[2].Build.Program != "b" || file[2].By != "ada@lab" || file[0].Machine.CPU == here.CPU {
+	if file = stored(t, file, true, fresh); len(file) != 3 || file[2].Build.Program != "b" || file[2].By != "ada@lab" ||
+		file[0].Machine.CPU == here.CPU {
 		t.Errorf("%+v", file)
 	}
-	if _, err := Store([]Entry{entry("a", 0, 4)}, []Entry{fresh}, "ada@lab", true); err == nil || !strings.Contains(err.Error(), "a history, and no stored reference") {
+	if _, err := Store([]Entry{entry("a", 0, 4)}, []Entry{fresh}, "ada@lab", true); err == nil ||
+		!strings.Contains(err.Error(), "a history, and no stored reference") {
 		t.Error(err)
 	}
 	if name := fresh.ReferenceName(); name != "a-processor-avx512-2.jsonl" {
@@ -241,7 +254,8 @@ func TestStoringReplacesNothingUnasked(t *testing.T) {
 	if err := Write(path, file); err != nil {
 		t.Fatal(err)
 	}
-	if got, damaged, err := Read(t.Context(), path); err != nil || len(damaged) != 0 || !reflect.DeepEqual(got, file) || !Stored(got) {
+	if got, damaged, err := Read(t.Context(), path); err != nil || len(damaged) != 0 || !reflect.DeepEqual(got, file) ||
+		!Stored(got) {
 		t.Errorf("%v, %v, %+v", err, damaged, got)
 	}
 }
@@ -275,10 +289,12 @@ func TestTheTableIsPRISMs(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
-	if len(lines) != 4 || !strings.HasPrefix(lines[2], "PRISM 0.2.0") || strings.Join(strings.Fields(lines[0]), " ") != "Version Forward (ms) Memory (MB) Training (ms) Notes" {
+	if len(lines) != 4 || !strings.HasPrefix(lines[2], "PRISM 0.2.0") ||
+		strings.Join(strings.Fields(lines[0]), " ") != "Version Forward (ms) Memory (MB) Training (ms) Notes" {
 		t.Fatal(b.String())
 	}
-	for _, want := range []string{"0.2.0 (0123456, modified)", " – ", "100.00", "3.93", "performance standard", "machine " + here.ID(), "refactoring"} {
+	for _, want := range []string{"0.2.0 (0123456, modified)", " – ", "100.00", "3.93", "performance standard",
+		"machine " + here.ID(), "refactoring"} {
 		if !strings.Contains(lines[3], want) {
 			t.Errorf("%q is missing in %s", want, lines[3])
 		}

@@ -52,7 +52,8 @@ func Store(file, measured []Entry, by string, replace bool) ([]Entry, error) {
 		case !of || e.Build.Same(measured[0].Build):
 			all = append(all, *e)
 		case !replace:
-			return nil, fmt.Errorf("the reference of this work is of build %s, %s: --force replaces it", e.Build, e.origin())
+			return nil, fmt.Errorf("the reference of this work is of build %s, %s: --force replaces it",
+				e.Build, e.origin())
 		}
 	}
 	for _, e := range measured {
@@ -81,10 +82,11 @@ func (e *Entry) stored() bool { return e.By != "" }
 // origin says who stored an entry as a reference, and when it was measured.
 func (e *Entry) origin() string { return fmt.Sprintf("measured at %s by %s", e.Time, e.By) }
 
-// sameProcessor reports whether two entries were measured on one model of processor, and of GPU, with the same kernels and
-// number of threads.
+// sameProcessor reports whether two entries were measured on one model of processor, and of
+// GPU, with the same kernels and number of threads.
 func (e *Entry) sameProcessor(other *Entry) bool {
-	return e.Machine.CPU == other.Machine.CPU && e.Machine.GPU == other.Machine.GPU && e.Machine.System == other.Machine.System &&
+	return e.Machine.CPU == other.Machine.CPU && e.Machine.GPU == other.Machine.GPU &&
+		e.Machine.System == other.Machine.System &&
 		e.Kernels == other.Kernels && e.Threads == other.Threads
 }
 

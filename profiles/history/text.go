@@ -49,7 +49,8 @@ func (e *Entry) notes(machines bool) string {
 // ofPRISM are the rows of the table in PRISM's baseline-v0.2.0.md. Its memory is what Python's allocator held.
 var ofPRISM = [][]string{
 	{"PRISM 0.1.0", "–", "–", "–", "before its refactoring, not measured"},
-	{"PRISM 0.2.0", "1.32", "0.14", "3.93", "by its own document, on an unnamed CUDA GPU; memory of Python's objects alone"},
+	{"PRISM 0.2.0", "1.32", "0.14", "3.93",
+		"by its own document, on an unnamed CUDA GPU; memory of Python's objects alone"},
 }
 
 // TableOf returns entries as PRISM's table of versions below PRISM's own rows, the newest last.
@@ -101,7 +102,8 @@ func (c *Check) document() *report.Document {
 	case c.Spread == nil:
 		add("certainty", "unknown: the history has no build that was measured twice on this machine")
 	default:
-		add("certainty", "times of one and the same build differ by ±%s on this machine (standard deviation, %s); the intervals allow for that",
+		add("certainty", "times of one and the same build differ by ±%s on this machine (standard deviation, %s); the "+
+			"intervals allow for that",
 			unit.Share(*c.Spread), unit.Plural(c.Degrees, "degree of freedom", "degrees of freedom"))
 	}
 	if f := c.New.Foreign; f != nil && *f >= 0.01 {

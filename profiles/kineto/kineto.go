@@ -45,7 +45,8 @@ func (p Phase) String() string {
 // What describes the phase.
 func (p Phase) What() string {
 	return [...]string{
-		"the DataLoader's iterator", "from the batch to the first operator, and zero_grad", "the model and the loss: operators before backward", "autograd's functions, first to last",
+		"the DataLoader's iterator", "from the batch to the first operator, and zero_grad",
+		"the model and the loss: operators before backward", "autograd's functions, first to last",
 		"from backward to the optimizer", "the optimizer's step", "everything else",
 	}[min(p, Other)]
 }
@@ -88,7 +89,8 @@ const (
 )
 
 // ErrNoSteps is returned for a trace without steps.
-var ErrNoSteps = errors.New("it has no ProfilerStep annotations: call step() of torch.profiler.profile at the end of each step")
+var ErrNoSteps = errors.New("it has no ProfilerStep annotations: call step() of torch.profiler.profile at the end " +
+	"of each step")
 
 // errForeign is returned for JSON that is no trace.
 var errForeign = errors.New("it is no trace of torch.profiler: must be a JSON object with traceEvents")

@@ -39,7 +39,8 @@ func decode(data []byte) (d document, err error) {
 	}
 	if err := toml.NewDecoder(bytes.NewReader(data)).Decode(&d.values); err != nil {
 		if yaml.Match(data) {
-			return d, fmt.Errorf("%w: settings are TOML, not YAML: PRISM's network.use_amp: true is the line amp = \"fp16\" here", decodeError(err))
+			return d, fmt.Errorf("%w: settings are TOML, not YAML: PRISM's network.use_amp: true is the line amp = "+
+				"\"fp16\" here", decodeError(err))
 		}
 		return d, decodeError(err)
 	}

@@ -174,6 +174,7 @@ func (p Preset) Notes(v settings.Values) []string {
 	if p.Picture == "" || v.Text("image") != "" {
 		return nil
 	}
-	return []string{fmt.Sprintf("preset %q was made for %s, which is not shipped: using the built-in %s (give --image %s)",
+	return []string{fmt.Sprintf("preset %q was made for %s, which is not shipped: using the built-in %s (give "+
+		"--image %s)",
 		p.Name, p.Picture, v.Text("object"), path.Base(p.Picture))}
 }

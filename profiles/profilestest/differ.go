@@ -58,9 +58,11 @@ func equalCurves(a, b reflect.Value) bool {
 	if a.Type() != reflect.TypeFor[profiles.Curve]() || !a.CanInterface() {
 		return false
 	}
-	return slices.EqualFunc(a.Interface().(profiles.Curve), b.Interface().(profiles.Curve), func(p, q profiles.Point) bool {
-		return p.First == q.First && p.Last == q.Last && p.Min == q.Min && p.Max == q.Max && p.Mean == q.Mean && slices.Equal(p.Bins, q.Bins)
-	})
+	return slices.EqualFunc(a.Interface().(profiles.Curve), b.Interface().(profiles.Curve),
+		func(p, q profiles.Point) bool {
+			return p.First == q.First && p.Last == q.Last && p.Min == q.Min && p.Max == q.Max && p.Mean == q.Mean &&
+				slices.Equal(p.Bins, q.Bins)
+		})
 }
 
 func where(differ bool, path string, a, b reflect.Value) string {

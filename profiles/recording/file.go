@@ -130,8 +130,8 @@ func (f *file) describe(ctx context.Context) error {
 	for key, value := range map[string]any{
 		"began_ns": f.began.UnixNano(), "began": f.began.UTC().Format(time.RFC3339),
 		"program": "prismtop " + p.Version, "preset": p.Preset, "process": os.Getpid(), "host": hostname(),
-		"processor": p.CPU.Model, "processor_reason": p.CPU.Reason, "architecture": p.CPU.Arch, "processors": p.CPU.Logical, "threads": p.Threads,
-		"stopped": strings.Repeat(" ", stoppedRoom),
+		"processor": p.CPU.Model, "processor_reason": p.CPU.Reason, "architecture": p.CPU.Arch,
+		"processors": p.CPU.Logical, "threads": p.Threads, "stopped": strings.Repeat(" ", stoppedRoom),
 	} {
 		if _, err := tx.ExecContext(ctx, "INSERT INTO recording VALUES (?, ?)", key, value); err != nil {
 			return err

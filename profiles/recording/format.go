@@ -90,7 +90,8 @@ var migrations []string
 type NewerError struct{ Format int }
 
 func (e *NewerError) Error() string {
-	return fmt.Sprintf("was recorded by a newer prismtop, in format %d: this one reads formats up to %d, so update it", e.Format, Format)
+	return fmt.Sprintf("was recorded by a newer prismtop, in format %d: this one reads formats up to %d, so update it",
+		e.Format, Format)
 }
 
 // errEmpty reports a file in which nothing was written.
@@ -164,7 +165,8 @@ func check(ctx context.Context, db *sql.DB) (format int, err error) {
 // create makes the tables of a new file.
 func create(ctx context.Context, db *sql.DB) error {
 	_, err := db.ExecContext(ctx, "BEGIN;"+schema+
-		"PRAGMA application_id = "+strconv.Itoa(applicationID)+"; PRAGMA user_version = "+strconv.Itoa(Format)+"; COMMIT;")
+		"PRAGMA application_id = "+strconv.Itoa(applicationID)+"; PRAGMA user_version = "+strconv.Itoa(Format)+
+		"; COMMIT;")
 	return err
 }
 
@@ -197,7 +199,8 @@ func plain(err error) error {
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM:
 		return errors.New("cannot be written")
 	case sqlite3.SQLITE_CANTOPEN:
-		return errors.New("cannot be opened: its folder must exist, and be writable while the recording grows or was not closed")
+		return errors.New("cannot be opened: its folder must exist, and be writable while the recording grows or " +
+			"was not closed")
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return errors.New("is locked by another program")
 	}

@@ -111,7 +111,8 @@ func (j *Joined) claim(ctx context.Context, path string, before, after claim) (e
 		return err
 	}
 	defer tx.Rollback() // without effect once it is committed
-	done, err := tx.ExecContext(ctx, "UPDATE progress SET ended = ? WHERE ended = ? AND (SELECT CAST(value AS TEXT) FROM recording WHERE key = 'process') = ?",
+	done, err := tx.ExecContext(ctx, "UPDATE progress SET ended = ? WHERE ended = ? AND (SELECT CAST(value AS TEXT) "+
+		"FROM recording WHERE key = 'process') = ?",
 		after.ended, before.ended, before.process)
 	if err != nil {
 		return err

@@ -154,7 +154,8 @@ func (x *salvage) starts() {
 
 // changes adds changed settings.
 func (x *salvage) changes() {
-	x.rows("SELECT iteration, key, before, after, asked, in_force, ablation, at FROM changes WHERE start BETWEEN ? AND ? ORDER BY at, rowid", func(scan func(...any) error) error {
+	x.rows("SELECT iteration, key, before, after, asked, in_force, ablation, at FROM changes WHERE start BETWEEN ? "+
+		"AND ? ORDER BY at, rowid", func(scan func(...any) error) error {
 		var c profiles.Change
 		var asked, inForce, at float64
 		if err := scan(&c.Iteration, &c.Key, &c.Before, &c.After, &asked, &inForce, &c.Ablation, &at); err != nil ||
@@ -197,7 +198,8 @@ func (x *salvage) measurements() {
 
 // units adds the results of units of work.
 func (x *salvage) units() {
-	x.rows("SELECT unit, iterations, converged, loss, reached, threshold, seconds, at FROM units WHERE start BETWEEN ? AND ? ORDER BY at", func(scan func(...any) error) error {
+	x.rows("SELECT unit, iterations, converged, loss, reached, threshold, seconds, at FROM units WHERE start BETWEEN "+
+		"? AND ? ORDER BY at", func(scan func(...any) error) error {
 		u := profiles.UnitResult{Values: profiles.NoValues(), Reached: math.NaN()}
 		var reached sql.NullFloat64
 		var seconds, at float64

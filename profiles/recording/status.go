@@ -46,7 +46,8 @@ type Status struct {
 	Iterations int64 // since the newest restart, those of the parts that it resumed included
 	// as Iterations, up to the run's end, without the time between a part and the one that resumed it
 	Length time.Duration
-	// of an iteration of the newest stage; of a resumed run over all iterations, by the medians of blocks; NaN if none ran
+	// of an iteration of the newest stage; of a resumed run over all iterations, by the
+	// medians of blocks; NaN if none ran
 	MedianMS   float64
 	Quality    float64 // NaN if it was not measured
 	QualityIs  string  // the name of its series
@@ -163,8 +164,8 @@ func (r *Reader) Status(ctx context.Context) (s Status, err error) {
 	return s, named(r.path, errors.Join(err, rows.Err()))
 }
 
-// sinceRestart returns the recorded time since the newest start that began at the first iteration, up to a time since the
-// recording began, and the number of that start: those after it resumed the one before each.
+// sinceRestart returns the recorded time since the newest start that began at the first iteration, up to a time since
+// the recording began, and the number of that start: those after it resumed the one before each.
 func (r *Reader) sinceRestart(ctx context.Context, until time.Duration) (sum time.Duration, start int, err error) {
 	rows, err := r.db.QueryContext(ctx, `SELECT s.start, s.at, b.first, b.last FROM starts s
 		LEFT JOIN (SELECT start, min(first) AS first, max(to_ns) AS last FROM blocks GROUP BY start) b ON b.start = s.start ORDER BY s.start DESC`)
@@ -189,7 +190,8 @@ func (r *Reader) sinceRestart(ctx context.Context, until time.Duration) (sum tim
 	return sum, start, misread("its table starts", rows.Err())
 }
 
-// medianSince returns the median of the iterations' times from a start on, by the medians of blocks; otherwise if it has none.
+// medianSince returns the median of the iterations' times from a start on, by the medians
+// of blocks; otherwise if it has none.
 func (r *Reader) medianSince(ctx context.Context, start int, otherwise float64) (ms float64, err error) {
 	rows, err := r.db.QueryContext(ctx, `SELECT median_ms, max(last - first, 0) + 1 FROM blocks WHERE start >= ? AND median_ms IS NOT NULL ORDER BY median_ms`, start)
 	if err != nil {

@@ -346,8 +346,9 @@ func (w *writtenKey) read(i int) (Key, error) {
 		what, text string
 		most       int
 	}{
-		{"its group", w.Group, LongestText}, {"its help", w.Help, LongestText}, {"its unit", w.Unit, LongestName}, {"only", w.Only, LongestText},
-		{"fixed", w.Fixed, LongestText}, {"empty", w.Empty, LongestName}, {"zero", w.Zero, LongestName}, {"short", w.Short, LongestName},
+		{"its group", w.Group, LongestText}, {"its help", w.Help, LongestText}, {"its unit", w.Unit, LongestName},
+		{"only", w.Only, LongestText}, {"fixed", w.Fixed, LongestText}, {"empty", w.Empty, LongestName},
+		{"zero", w.Zero, LongestName}, {"short", w.Short, LongestName},
 		{"suspended", w.Suspended, LongestText},
 	} {
 		if err := CheckText(text.what, text.text, text.most); err != nil {

@@ -8,9 +8,9 @@ import (
 	"prismtop/profiles/stats"
 )
 
-// A replication ends as soon as its interval decides it: where chance has made an effect large, or where it has made one that
-// hardly matters small. What it ends with is therefore not right on average (the winner's curse). This file takes that bias
-// from the estimate; the interval, which holds however early the replication ends, stays as it is.
+// A replication ends as soon as its interval decides it: where chance has made an effect large, or where it has made
+// one that hardly matters small. What it ends with is therefore not right on average (the winner's curse). This file
+// takes that bias from the estimate; the interval, which holds however early the replication ends, stays as it is.
 
 // design is a replication as it might have gone: its looks, and when its time would have been over.
 type design struct {
@@ -19,11 +19,12 @@ type design struct {
 	paths [][]float64 // of mean noise at the looks
 }
 
-// imagined is the number of replications that are drawn. The same noise serves every effect, so that the mean estimate grows
-// smoothly with it.
+// imagined is the number of replications that are drawn. The same noise serves every
+// effect, so that the mean estimate grows smoothly with it.
 const imagined = 2000
 
-// designOf describes replications that are judged like l, with most groups at the most, of which one group varies by sd.
+// designOf describes replications that are judged like l, with most groups at the most, of
+// which one group varies by sd.
 func designOf(l *looks, most int, sd float64) *design {
 	d := &design{}
 	spent := 0.0
@@ -69,8 +70,8 @@ func (d *design) mean(effect float64) (mean float64) {
 	return mean / float64(len(d.paths))
 }
 
-// effect returns the effect of which replications end with an estimate on average (Whitehead 1986, On the bias of maximum
-// likelihood estimation following a sequential test).
+// effect returns the effect of which replications end with an estimate on average (Whitehead 1986, On the bias of
+// maximum likelihood estimation following a sequential test).
 func (d *design) effect(estimate float64) float64 {
 	low, high := 0.0, math.Abs(estimate)
 	for range 24 {
@@ -83,8 +84,8 @@ func (d *design) effect(estimate float64) float64 {
 	return math.Copysign((low+high)/2, estimate)
 }
 
-// unbias takes the bias from the estimate of a replication that has ended, of which most groups would have fitted into its
-// time. Within its interval it stays.
+// unbias takes the bias from the estimate of a replication that has ended, of which most groups would have fitted into
+// its time. Within its interval it stays.
 func (r *row) unbias(most int) {
 	c, spread := r.look(), stats.SignedRank(r.ratios)
 	if r.bias != 0 || math.IsInf(c.High, 0) {

@@ -102,9 +102,10 @@ func (r *row) judge() {
 	r.Quality, r.QualityLow, r.QualityHigh = q.Value, q.Low, q.High
 }
 
-// sides returns the times of both values, whose logarithms are a ratio apart in the middle of the groups' levels: the adjusted
-// means of a design in blocks (Fisher 1935, The Design of Experiments). The medians of all blocks with either value may be
-// farther apart, or the other way round, because they have the drift of the machine that cancels within a group.
+// sides returns the times of both values, whose logarithms are a ratio apart in the middle of the groups' levels: the
+// adjusted means of a design in blocks (Fisher 1935, The Design of Experiments). The medians of all blocks with either
+// value may be farther apart, or the other way round, because they have the drift of the machine that cancels within a
+// group.
 func sides(levels []float64, ratio float64) (off, on float64) {
 	level := stats.SignedRankAt(levels, 0).Value
 	return math.Exp(level - ratio/2), math.Exp(level + ratio/2)

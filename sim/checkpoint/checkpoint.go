@@ -217,4 +217,5 @@ func (c *Checkpoint) Take(required []Array) (map[string]Array, error) {
 }
 
 // errNotCheckpoint reports a file of another kind.
-var errNotCheckpoint = errors.New("is not a checkpoint: must be a file written by --checkpoint or on request during a run")
+var errNotCheckpoint = errors.New("is not a checkpoint: must be a file written by --checkpoint or on request " +
+	"during a run")

@@ -34,10 +34,13 @@ const (
 var Table = settings.NewTable("curve", nil,
 	settings.Integer("The curve", "degree", "", "degree of the polynomial", 1, 64),
 	settings.Switch("How it is computed", "basis_cache", "keep the basis polynomials' values at the points").
-		Live().Touches("basis").Revertible().Called("basis cache", 'm').Compared(1, "false", "true").Factor("basis_cache", "true").
+		Live().Touches("basis").Revertible().Called("basis cache", 'm').Compared(1, "false", "true").
+		Factor("basis_cache", "true").
 		Press("m", settings.MoveNext, "basis cache").Foremost(1),
-	settings.Switch("How it is computed", "fused_residue", "add a point's gradient while its basis values are at hand, not in a second pass over the block").
-		Live().Touches("residue").Revertible().Called("fused residue", 'F').Compared(2, "false", "true").Factor("fused_residue", "true").
+	settings.Switch("How it is computed", "fused_residue",
+		"add a point's gradient while its basis values are at hand, not in a second pass over the block").
+		Live().Touches("residue").Revertible().Called("fused residue", 'F').Compared(2, "false", "true").
+		Factor("fused_residue", "true").
 		Press("F", settings.MoveNext, "fused residue").Foremost(2),
 	settings.Deciding("How it is computed"),
 	settings.IterationLimit("Limits of the run"),
@@ -102,8 +105,8 @@ func (Maker) Most(v settings.Values) (iterations int64, sooner bool) {
 func (Maker) New(_ context.Context, v settings.Values, in workload.Inputs) (workload.Task, error) {
 	terms := v.Int("degree") + 1
 	return &fit{
-		name: in.Name(), coefficients: make([]float64, terms), gradient: make([]float64, terms), scratch: make([]float64, block*terms),
-		fused: v.On("fused_residue"),
+		name: in.Name(), coefficients: make([]float64, terms), gradient: make([]float64, terms),
+		scratch: make([]float64, block*terms), fused: v.On("fused_residue"),
 		bases: cache.New[int](cache.Options[[]float64]{Disabled: !v.On("basis_cache")}), began: time.Now(),
 	}, nil
 }
@@ -213,7 +216,8 @@ func (f *fit) Iterate(ctx context.Context, rec *profiles.Iteration) (workload.Ou
 	if f.iterations%perEpoch == 0 {
 		out.UnitEnded, out.Measured = true, profiles.NoValues()
 		out.Finished, out.MemoryChanged = f.iterations == perEpoch*allEpochs, f.iterations == perEpoch
-		out.Result = profiles.UnitResult{Unit: rec.Unit, Iterations: perEpoch, Values: rec.Series, Elapsed: last.Sub(f.began)}
+		out.Result = profiles.UnitResult{Unit: rec.Unit, Iterations: perEpoch, Values: rec.Series,
+			Elapsed: last.Sub(f.began)}
 		f.began = last
 	}
 	return out, nil
@@ -232,7 +236,8 @@ const coefficientsArray = "coefficients"
 func (f *fit) Checkpoint(context.Context) (*checkpoint.State, error) {
 	return &checkpoint.State{
 		Scalars: fitted{f.iterations, time.Since(f.began)},
-		Arrays:  []checkpoint.Array{{Name: coefficientsArray, Shape: []int{len(f.coefficients)}, Float64: slices.Clone(f.coefficients)}},
+		Arrays: []checkpoint.Array{{Name: coefficientsArray, Shape: []int{len(f.coefficients)},
+			Float64: slices.Clone(f.coefficients)}},
 	}, nil
 }
 
@@ -242,7 +247,8 @@ func (f *fit) Resume(_ context.Context, c *checkpoint.Checkpoint) error {
 	if err := c.Scalars(&p); err != nil {
 		return err
 	}
-	arrays, err := c.Take([]checkpoint.Array{{Name: coefficientsArray, Shape: []int{len(f.coefficients)}, Float64: f.coefficients}})
+	arrays, err := c.Take([]checkpoint.Array{{Name: coefficientsArray, Shape: []int{len(f.coefficients)},
+		Float64: f.coefficients}})
 	if err != nil {
 		return err
 	}

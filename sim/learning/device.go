@@ -19,8 +19,8 @@ type Device struct {
 	// Processor is the backend of the processor; nil if Backend is the only one.
 	Processor nn.Backend
 
-	// Open returns the backend of a value of the setting device: Processor, or one that it opens on a GPU. note says why it is
-	// not the one that the value prefers; empty if it is. Open is nil if Backend is the only one.
+	// Open returns the backend of a value of the setting device: Processor, or one that it opens on a GPU. note says
+	// why it is not the one that the value prefers; empty if it is. Open is nil if Backend is the only one.
 	Open func(device string) (backend nn.Backend, note string, err error)
 
 	// Resolve returns the device that a value of the setting stands for: "cpu", "cuda:0". It may wait for the driver.
@@ -31,7 +31,8 @@ type Device struct {
 }
 
 // Start returns the device of a value of the setting, with the processor's backend, which it closes after an error.
-func Start(processor nn.Backend, device string, open func(string) (nn.Backend, string, error), resolve func(string) string) (d Device, err error) {
+func Start(processor nn.Backend, device string, open func(string) (nn.Backend, string, error),
+	resolve func(string) string) (d Device, err error) {
 	d = Device{Processor: processor, Open: open, Resolve: resolve}
 	if d.Backend, d.Note, err = open(device); err != nil {
 		processor.Close()
@@ -42,7 +43,8 @@ func Start(processor nn.Backend, device string, open func(string) (nn.Backend, s
 
 // lacking is the error of a device that settings ask for.
 func lacking(device string, err error) error {
-	return &settings.KeyError{Key: settings.Device, Err: &workload.LackingError{Err: fmt.Errorf("device = %s: %w", device, err)}}
+	return &settings.KeyError{Key: settings.Device,
+		Err: &workload.LackingError{Err: fmt.Errorf("device = %s: %w", device, err)}}
 }
 
 // Close closes the backends.
@@ -111,8 +113,8 @@ func (d *Device) Elsewhere(now, next string) (backend nn.Backend, note string, e
 	return backend, note, nil
 }
 
-// Refuse closes a backend of Elsewhere that cannot be used, and returns the error of a change that was refused, or that of ctx or
-// of the device in use.
+// Refuse closes a backend of Elsewhere that cannot be used, and returns the error of a change that was refused, or that
+// of ctx or of the device in use.
 func (d *Device) Refuse(ctx context.Context, backend nn.Backend, err error) error {
 	if backend != d.Processor {
 		backend.Close()
@@ -140,8 +142,8 @@ func Advised(err error) error {
 	return fmt.Errorf("%w; a smaller batch needs less", err)
 }
 
-// Begin makes a task on a device that a value of the setting stands for. Where that is auto and the GPU fails, the task is on the
-// processor, with a note. begin is called again then. After an error the device is closed.
+// Begin makes a task on a device that a value of the setting stands for. Where that is auto and the GPU fails, the task
+// is on the processor, with a note. begin is called again then. After an error the device is closed.
 func Begin[T any](ctx context.Context, d *Device, device string, begin func() (T, error)) (T, error) {
 	task, err := begin()
 	if err != nil && d.Beside() && ctx.Err() == nil {
@@ -182,8 +184,8 @@ func (v Variables) CopyTo(ctx context.Context, from, to nn.Backend, state nn.Sta
 	return nil
 }
 
-// On a device that computes beside the host, one iteration in detailEvery times every step, which takes longer than another; the
-// first is detailFirst.
+// On a device that computes beside the host, one iteration in detailEvery times every step, which takes longer than
+// another; the first is detailFirst.
 const (
 	detailEvery = 50
 	detailFirst = 10
@@ -192,8 +194,8 @@ const (
 // Detailed reports whether the iteration of a number from 0 on times every step.
 func Detailed(iteration int64) bool { return iteration%detailEvery == detailFirst }
 
-// Memory returns what is held on a device with memory of its own, divided as planned where its backend does not know the division;
-// nothing on the processor.
+// Memory returns what is held on a device with memory of its own, divided as planned where its backend does not know
+// the division; nothing on the processor.
 func (d *Device) Memory(planned profiles.DeviceMemory) profiles.DeviceMemory {
 	holder, ok := d.Backend.(workload.DeviceHolder)
 	if !ok {

@@ -28,7 +28,8 @@ type Program struct {
 // Load loads a plan, whose steps count to the phases.
 func Load(ctx context.Context, plan *nn.Plan, phases *Phases, backend nn.Backend, state nn.State) (*Program, error) {
 	// which Go's runtime does not survive
-	if need, has := plan.ArenaBytes, machine.ReadMemory().Allowed(); has > 0 && need > has && !workload.OwnMemory(backend) {
+	if need, has := plan.ArenaBytes, machine.ReadMemory().Allowed(); has > 0 && need > has &&
+		!workload.OwnMemory(backend) {
 		return nil, fmt.Errorf("load plan: needs %s of memory, this machine has %s: the batch must be smaller",
 			unit.Size(need), unit.Size(has))
 	}
@@ -65,8 +66,8 @@ func (p *Program) Close() {
 	}
 }
 
-// Begin begins an iteration. On a device that computes beside the host, some time every step, where that is wanted; it returns
-// whether this one does, and takes longer than others.
+// Begin begins an iteration. On a device that computes beside the host, some time every step, where that is wanted; it
+// returns whether this one does, and takes longer than others.
 func (p *Program) Begin(wanted bool) (slower bool) {
 	if p.detailer == nil {
 		return false
@@ -89,7 +90,8 @@ func (p *Program) Run(ctx context.Context, s nn.Segment, phases *[profiles.MaxPh
 	return err
 }
 
-// Steps returns the steps and the nanoseconds each took when it ran last; none if the newest iteration did not time every step.
+// Steps returns the steps and the nanoseconds each took when it ran last; none if the
+// newest iteration did not time every step.
 func (p *Program) Steps() ([]profiles.Layer, []int64) {
 	if p.detailer != nil && !p.detailed {
 		return nil, nil

@@ -221,7 +221,8 @@ func (r *Reconstruction) checkPosition(ctx context.Context, c *checkpoint.Checkp
 	case err != nil:
 		return err
 	case p.Picture != sum:
-		return fmt.Errorf("the picture %s differs from that of the checkpoint, %s: give it by --image or --set measured, or restore the file", r.truth.object.Name, c.Object)
+		return fmt.Errorf("the picture %s differs from that of the checkpoint, %s: give it by --image or --set "+
+			"measured, or restore the file", r.truth.object.Name, c.Object)
 	case p.Initial && (r.initialisation.disc == nil || p.Sample != -1),
 		p.Sample < -1 || p.Sample >= r.samples.total(r.settings.Passes) || p.InSample < 0 || p.InSample > math.MaxInt32,
 		p.Sample == -1 && p.InSample > 0 && !p.Initial,

@@ -151,7 +151,8 @@ func parseActivation(name string) (*nn.ActivationKind, error) {
 	}
 	kind, ok := activations[name]
 	if !ok {
-		return nil, fmt.Errorf("output_activation = %q: must be none, relu, leaky, sigmoid, hardsigmoid, scalesigmoid or tanh", name)
+		return nil, fmt.Errorf("output_activation = %q: must be none, relu, leaky, sigmoid, hardsigmoid, "+
+			"scalesigmoid or tanh", name)
 	}
 	return &kind, nil
 }

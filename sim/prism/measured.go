@@ -106,7 +106,8 @@ func (m *Measured) readCentres(a *npy.Archive, s *Settings) error {
 	err := a.Numbers(centresKey, func(h npy.Header) error {
 		e, _ := npy.ElementOf(h.Type)
 		if len(h.Shape) != 2 || h.Shape[1] != 2 || h.Shape[0] < 1 || h.Shape[0] > maxSamples || e.Complex || h.Fortran {
-			return fmt.Errorf("has the shape (%s) of %s: must be (n, 2) of real numbers, row and column from DC, stored by rows", npy.JoinShape(h.Shape), visible.Text(h.Type))
+			return fmt.Errorf("has the shape (%s) of %s: must be (n, 2) of real numbers, row and column from DC, "+
+				"stored by rows", npy.JoinShape(h.Shape), visible.Text(h.Type))
 		}
 		return nil
 	}, func(v float64) { all = append(all, v) })
@@ -176,7 +177,8 @@ func readTruth(a *npy.Archive, s *Settings, object *picture.Object) error {
 		e, _ := npy.ElementOf(h.Type)
 		if len(h.Shape) != 2 || h.Shape[0] != h.Shape[1] || e.Complex || h.Fortran || h.Shape[0] != int64(s.Size) &&
 			h.Shape[0] != int64(s.ObjectSize) {
-			return fmt.Errorf("has the shape (%s) of %s: must be %d×%[3]d or %d×%[4]d real amplitudes, stored by rows", npy.JoinShape(h.Shape), visible.Text(h.Type), s.ObjectSize, s.Size)
+			return fmt.Errorf("has the shape (%s) of %s: must be %d×%[3]d or %d×%[4]d real amplitudes, stored by rows",
+				npy.JoinShape(h.Shape), visible.Text(h.Type), s.ObjectSize, s.Size)
 		}
 		if side = int(h.Shape[0]); side < s.Size {
 			offset = object.Offset

@@ -73,8 +73,8 @@ func Schema() profiles.Schema {
 		},
 		Phases: []profiles.PhaseInfo{
 			PhaseForward: {Name: "forward", What: "the decoder"},
-			PhaseTelescope: {Name: "telescope", What: "measuring its output, and the object where the pattern asks; masks and targets, prepared before the " +
-				"decoder runs, count here too"},
+			PhaseTelescope: {Name: "telescope", What: "measuring its output, and the object where the pattern asks; " +
+				"masks and targets, prepared before the decoder runs, count here too"},
 			PhaseLoss:      {Name: "loss", What: "both losses and the stop rule"},
 			PhaseBackward:  {Name: "backward", What: "all gradients"},
 			PhaseOptimizer: {Name: "optimizer", What: "Adam"},
@@ -116,9 +116,11 @@ func Schema() profiles.Schema {
 		// of phase5_implementation_summary.md
 		Acceptance: profiles.Acceptance{Name: "PRISM's acceptance list", Criteria: []profiles.Criterion{
 			{Name: "speed-up", Of: profiles.OfSpeedup, Limit: 3, Wanted: ">= 3x", Line: 320},
-			{Name: "cache hit rate", Of: profiles.OfHits, Cache: "measurement", Limit: 0.8, Wanted: ">= 80 %", Line: 321,
-				Met: "of measurements of the object", Missed: "measurements were lost from the cache, or too few were repeated so far: see measurement_cache_mb"},
-			{Name: "no quality regression", Of: profiles.OfQuality, Limit: 1, Wanted: "PSNR difference < 1 dB", Line: 322,
+			{Name: "cache hit rate", Of: profiles.OfHits, Cache: "measurement", Limit: 0.8,
+				Wanted: ">= 80 %", Line: 321, Met: "of measurements of the object", Missed: "measurements were lost " +
+					"from the cache, or too few were repeated so far: see measurement_cache_mb"},
+			{Name: "no quality regression", Of: profiles.OfQuality, Limit: 1,
+				Wanted: "PSNR difference < 1 dB", Line: 322,
 				Met: "the same reconstruction, to rounding, in every round"},
 			{Name: "memory reasonable", Of: profiles.OfPeak, Limit: 2e9, Wanted: "peak memory < 2 GB on CPU", Line: 323},
 			// The document says "consistent" and no number.
@@ -126,12 +128,15 @@ func Schema() profiles.Schema {
 		}},
 		Tips: []profiles.AlertAdvice{
 			{Alert: "not-finite", When: profiles.When{Setting: "amp", Value: "fp16"},
-				Try: "Switch AMP off {switch amp} or to bf16 {choose amp}, whose range is that of fp32, and restart {restart}."},
+				Try: "Switch AMP off {switch amp} or to bf16 {choose amp}, whose range is that of fp32, and " +
+					"restart {restart}."},
 			{Alert: "not-finite", Try: "Halve the learning rate {lower learning_rate} and restart {restart}."},
 			{Alert: "amp-overflow",
-				Try: "Switch AMP to bf16 {choose amp}, which has the range of fp32 and needs no scale, or halve the learning rate {lower learning_rate}."},
+				Try: "Switch AMP to bf16 {choose amp}, which has the range of fp32 and needs no scale, or halve the " +
+					"learning rate {lower learning_rate}."},
 			{Alert: "sample-limit",
-				Try: "Halve the learning rate {lower learning_rate} where the loss jumps about; else allow more iterations {raise iterations} or raise the threshold {raise threshold}."},
+				Try: "Halve the learning rate {lower learning_rate} where the loss jumps about; else allow more " +
+					"iterations {raise iterations} or raise the threshold {raise threshold}."},
 		},
 	}
 }
@@ -148,20 +153,24 @@ func caches() []profiles.CacheInfo {
 					Reason:  "every sample asks once, at a centre of its own",
 					Instead: "the pattern to remeasure {switch pattern}",
 					Hint:    "{switch pattern|pattern=remeasure} remeasures every iteration"},
-				{Why: "the remeasure pattern measures the object through the sample's aperture at every iteration: the first is a miss, the others hit"},
+				{Why: "the remeasure pattern measures the object through the sample's aperture at every iteration: " +
+					"the first is a miss, the others hit"},
 			}},
 		CacheFFTPlans: {Name: "fft_plans", Title: "FFT", Long: "FFT cache",
 			What: "keeps FFT plans: tables of twiddle factors per size", Setting: "fft_cache",
 			Uses: []profiles.CacheUse{{
-				Why:    "a run transforms planes of one size or two: each misses once and hits ever after. Without it the tables are computed at every transform",
+				Why: "a run transforms planes of one size or two: each misses once and hits ever after. Without it " +
+					"the tables are computed at every transform",
 				Seldom: "each size misses once, and few transforms were planned so far",
 			}}},
 		CacheMasks: {Name: "masks", Title: "mask", Long: "mask cache",
 			What:    "keeps aperture masks and coordinate grids",
 			Note:    "Of masks it is the drawing alone: the plan also takes a new mask over and looks for its bounds.",
 			Setting: "mask_cache", Uses: []profiles.CacheUse{{
-				Why:    "the coordinates of the field and the masks of the present sample are asked for again and again; a new sample misses once per aperture",
-				Seldom: "each sample has masks of its own, which are drawn once and used for the whole sample by the plan: most lookups are the first of their kind",
+				Why: "the coordinates of the field and the masks of the present sample are asked for again and " +
+					"again; a new sample misses once per aperture",
+				Seldom: "each sample has masks of its own, which are drawn once and used for the whole sample by the " +
+					"plan: most lookups are the first of their kind",
 			}}},
 	}
 }
@@ -170,9 +179,11 @@ func caches() []profiles.CacheInfo {
 // with these kernels.
 func Cautions(device, kernels string) []profiles.Caution {
 	all := []profiles.Caution{
-		{When: profiles.When{Setting: "fused_optimizer", Value: "true"}, Under: profiles.When{Setting: "amp", Value: "fp16"},
-			Text: "not under fp16, which checks all gradients first"},
-		{When: profiles.When{Setting: "object"}, Under: profiles.When{Setting: "image"}, Text: "but the image wins while there is one"},
+		{When: profiles.When{Setting: "fused_optimizer", Value: "true"},
+			Under: profiles.When{Setting: "amp", Value: "fp16"},
+			Text:  "not under fp16, which checks all gradients first"},
+		{When: profiles.When{Setting: "object"}, Under: profiles.When{Setting: "image"},
+			Text: "but the image wins while there is one"},
 	}
 	slower := func(mode, why string) {
 		all = append(all, profiles.Caution{When: profiles.When{Setting: "amp", Value: mode}, Text: "slower: " + why})

@@ -88,7 +88,8 @@ func (d *Decoder) refuseFolded(ctx context.Context, path string) error {
 	if _, _, err := weights.Read(ctx, path, folded.inFiles()); err != nil {
 		return nil
 	}
-	return fmt.Errorf("weights %s: the normalisations are folded into the convolutions, for inference only: must be weights exported without --fold", path)
+	return fmt.Errorf("weights %s: the normalisations are folded into the convolutions, for inference only: must be "+
+		"weights exported without --fold", path)
 }
 
 // Weights returns the weights of a checkpoint by their names in PyTorch.

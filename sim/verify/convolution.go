@@ -27,7 +27,8 @@ func convolution(g group) error {
 	}
 	plain, transposed := c.fitsPlain(), c.fitsTransposed()
 	if !plain && !transposed {
-		return fmt.Errorf("x %v, w %v and gy %v under stride %d, padding %d, output padding %d are neither conv2d nor conv_transpose2d",
+		return fmt.Errorf("x %v, w %v and gy %v under stride %d, padding %d, output padding %d are neither conv2d nor "+
+			"conv_transpose2d",
 			c.x.shape, c.w.shape, c.gy.shape, c.stride, c.pad, c.outputPad)
 	}
 	c.transposed = transposed

@@ -173,6 +173,7 @@ func (r Report) describe(d *report.Document) {
 		if !result.OK {
 			mark = "FAIL"
 		}
-		t.Add("  "+result.Array, fmt.Sprint(result.Error), fmt.Sprint(result.Allowed), strings.TrimSpace(mark+"  "+result.Note))
+		t.Add("  "+result.Array, fmt.Sprint(result.Error), fmt.Sprint(result.Allowed),
+			strings.TrimSpace(mark+"  "+result.Note))
 	}
 }

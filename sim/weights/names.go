@@ -15,7 +15,8 @@ import (
 // checkpointName is the first array of a checkpoint, which is an NPZ archive, too (docs/checkpoints.md).
 const checkpointName = "checkpoint"
 
-var errCheckpoint = errors.New("is a checkpoint: must be a file of weights, which prismtop weights export --from makes of it; --resume continues the run itself")
+var errCheckpoint = errors.New("is a checkpoint: must be a file of weights, which prismtop weights export --from " +
+	"makes of it; --resume continues the run itself")
 
 // wrappers are the prefixes that wrappers of PyTorch and Lightning put before the names of what they
 // wrap: data parallel, a module that trains another, torch.compile, and CytoDL's models.

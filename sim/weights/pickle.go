@@ -54,13 +54,15 @@ var passedOver = []global{"torch device", "builtins set", "__builtin__ set", "bu
 
 // torchTypes are the types of numbers, which are values too.
 var torchTypes = []string{
-	"float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool", "complex64", "complex128", "complex32",
+	"float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool", "complex64",
+	"complex128", "complex32",
 }
 
 // storageSizes are the bytes of a number of each class of storage.
 var storageSizes = map[string]int64{
-	"DoubleStorage": 8, "FloatStorage": 4, "HalfStorage": 2, "BFloat16Storage": 2, "LongStorage": 8, "IntStorage": 4, "ShortStorage": 2,
-	"CharStorage": 1, "ByteStorage": 1, "BoolStorage": 1, "ComplexFloatStorage": 8, "ComplexDoubleStorage": 16,
+	"DoubleStorage": 8, "FloatStorage": 4, "HalfStorage": 2, "BFloat16Storage": 2, "LongStorage": 8, "IntStorage": 4,
+	"ShortStorage": 2, "CharStorage": 1, "ByteStorage": 1, "BoolStorage": 1, "ComplexFloatStorage": 8,
+	"ComplexDoubleStorage": 16,
 }
 
 // known reports whether a pickle may name g.
@@ -90,7 +92,8 @@ func cutGlobal(g global) (module, name string, ok bool) {
 type globalError struct{ module, name string }
 
 func (e *globalError) Error() string {
-	return fmt.Sprintf("names %s.%s, which is not part of a state_dict and is never run: must hold tensors, numbers, texts and containers alone; "+
+	return fmt.Sprintf("names %s.%s, which is not part of a state_dict and is never run: must hold tensors, numbers, "+
+		"texts and containers alone; "+
 		`write it again in Python with torch.save(m.state_dict(), "weights.pt")`, printed(e.module), printed(e.name))
 }
 

@@ -18,7 +18,8 @@ import (
 // numbers of each storage.
 
 // errLegacy refuses those files and the tar archives before them.
-var errLegacy = errors.New("is in torch.save's format from before PyTorch 1.6, a series of pickles: must be the zip archive written since; " +
+var errLegacy = errors.New("is in torch.save's format from before PyTorch 1.6, a series of pickles: must be the zip " +
+	"archive written since; " +
 	`write it again in Python with torch.save(torch.load("old.pt", map_location="cpu"), "new.pt")`)
 
 // isLegacy reports whether a file that begins with head is a bare pickle or a tar archive.
@@ -74,7 +75,8 @@ func listTorch(ctx context.Context, f io.ReaderAt, size int64) (all []stored, sa
 		return nil, nil, errors.New("is a TorchScript archive, which holds a program; " +
 			`write its weights in Python with torch.save(torch.jit.load("model.pt").state_dict(), "weights.pt")`)
 	case keras:
-		return nil, nil, errors.New("is a Keras model, HDF5 in a zip archive; convert it: prismtop weights keras > keras.py; python3 keras.py MODEL weights.npz")
+		return nil, nil, errors.New("is a Keras model, HDF5 in a zip archive; convert it: prismtop weights keras > " +
+			"keras.py; python3 keras.py MODEL weights.npz")
 	case bundle != "":
 		return nil, nil, fmt.Errorf("is a bundle of models; take one out: unzip -p FILE %s > model.pth",
 			printed(bundle))
@@ -248,7 +250,8 @@ func (t *torchFile) list(d *dict) (all []stored, err error) {
 func (t *torchFile) load(name string, v *view) ([]float32, error) {
 	k, ok := torchKinds[v.of.class]
 	if !ok {
-		return nil, fmt.Errorf("%s has numbers of torch's %s: must be FloatStorage, DoubleStorage, HalfStorage or BFloat16Storage", name, v.of.class)
+		return nil, fmt.Errorf("%s has numbers of torch's %s: must be FloatStorage, DoubleStorage, HalfStorage or "+
+			"BFloat16Storage", name, v.of.class)
 	}
 	count, span, err := v.extent()
 	if err != nil {

@@ -54,7 +54,8 @@ type Outcome struct {
 	MemoryChanged bool                // the division of memory changes from here on
 	TasksChanged  bool                // of a Lister
 	Finished      bool
-	NoIteration   bool // there was none: the task found that it is finished before one began or, where Finished is false, waits for one
+	// there was none: the task found that it is finished before one began or, where Finished is false, waits for one
+	NoIteration bool
 
 	Grown  *profiles.Schema    // the schema from here on, if it has more than before: see profiles.Grown
 	Said   []profiles.LogEntry // lines for the log, after the iteration
@@ -378,8 +379,8 @@ func (e *LackingError) Error() string { return e.Err.Error() }
 
 func (e *LackingError) Unwrap() error { return e.Err }
 
-// CheckDevice returns a LackingError about the setting of the device if that is a GPU which cannot be used. The reason is given by
-// a function, which may wait for the driver; empty if the GPU can be used.
+// CheckDevice returns a LackingError about the setting of the device if that is a GPU which cannot be used. The reason
+// is given by a function, which may wait for the driver; empty if the GPU can be used.
 func CheckDevice(v settings.Values, gpuReason func(device string) string) error {
 	device := v.Text(settings.Device)
 	if device == "cpu" || device == "auto" || device == "" {

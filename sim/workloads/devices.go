@@ -124,7 +124,8 @@ func (d Devices) openNetwork(v settings.Values) (learning.Device, error) {
 
 // start returns the device of a value of the setting, beside the processor's backend.
 func (d Devices) start(processor nn.Backend, device string) (learning.Device, error) {
-	return learning.Start(processor, device, func(device string) (nn.Backend, string, error) { return d.open(device, processor) }, d.resolve)
+	return learning.Start(processor, device,
+		func(device string) (nn.Backend, string, error) { return d.open(device, processor) }, d.resolve)
 }
 
 // openProcessor starts the processor's backend of a workload without a host.

@@ -89,17 +89,20 @@ func PRISM(d Devices) prism.Maker {
 
 // ptychoTraining makes trainings of PtychoPINN's network.
 func ptychoTraining(d Devices) training.Maker {
-	return training.Maker{Open: d.openTraining, Kernels: cpu.CheckKernels, GPUReason: d.gpuReason, Leave: ptycho.TrainedPath}
+	return training.Maker{Open: d.openTraining, Kernels: cpu.CheckKernels, GPUReason: d.gpuReason,
+		Leave: ptycho.TrainedPath}
 }
 
 // Ptycho makes PtychoPINN's inferences.
 func Ptycho(d Devices) inference.Maker {
-	return inference.Maker{Open: d.openNetwork, Kernels: cpu.CheckKernels, GPUReason: d.gpuReason, Trained: ptycho.TrainedPath}
+	return inference.Maker{Open: d.openNetwork, Kernels: cpu.CheckKernels, GPUReason: d.gpuReason,
+		Trained: ptycho.TrainedPath}
 }
 
 // Cyto makes trainings of CytoDL's network, and predictions with it.
 func Cyto(d Devices) experiment.Maker {
-	return experiment.Maker{Open: d.openNetwork, Kernels: cpu.CheckKernels, GPUReason: d.gpuReason, Trained: experiment.TrainedPath}
+	return experiment.Maker{Open: d.openNetwork, Kernels: cpu.CheckKernels, GPUReason: d.gpuReason,
+		Trained: experiment.TrainedPath}
 }
 
 // CytoTasks makes runs of lists of CytoDL's tasks.

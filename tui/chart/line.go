@@ -174,7 +174,8 @@ func (l *Line) quarters(c *Canvas, row, left, right int, first, last int64) {
 	}
 	for _, v := range l.between(first, last, parts) {
 		label := l.xLabel(v)
-		x := l.LabelWidth + 1 + int(math.Round(float64(c.w-l.LabelWidth-2)*float64(v-first)/float64(last-first))) - Width(label)/2
+		x := l.LabelWidth + 1 + int(
+			math.Round(float64(c.w-l.LabelWidth-2)*float64(v-first)/float64(last-first))) - Width(label)/2
 		if x > left && x+Width(label) < right {
 			left = c.Text(x, row, label, theme.Axis)
 		}

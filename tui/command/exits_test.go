@@ -180,13 +180,13 @@ func TestTooFewFilesLeaveTheTerminalAsItWas(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			x := ptytest.Open(t, 100, 30)
 			s := startOn(t, x, fmt.Sprintf("ulimit -n %d; exec prismtop run --preset quick", n))
-			for !strings.Contains(x.Received(), "too many open files") {
-				if strings.Contains(x.Text(), "finished") {
+			ptytest.Eventually(t, "a refusal or the run's end", func() bool {
+				text := x.Text()
+				if strings.Contains(text, "finished") {
 					x.Press("q")
-					break
 				}
-				time.Sleep(10 * time.Millisecond)
-			}
+				return strings.Contains(text, "finished") || strings.Contains(x.Received(), "too many open files")
+			})
 			if got := s.end(30 * time.Second); got != 0 && got != 1 {
 				t.Errorf("status %d", got)
 			}

@@ -165,7 +165,8 @@ func (s *Screen) Status() []widget.Piece {
 // Tables returns the bindings.
 func (s *Screen) Tables() []page.Table {
 	return []page.Table{s.Bind(keys.Comparison, map[profiles.Action]func() tea.Cmd{
-		"comparison rows": s.nextFilter, "comparison curves": s.nextCurve, "comparison axis": s.otherAxis, "comparison write": s.askPath,
+		"comparison rows": s.nextFilter, "comparison curves": s.nextCurve, "comparison axis": s.otherAxis,
+		"comparison write": s.askPath,
 	})}
 }
 
@@ -313,7 +314,8 @@ func (s *Screen) Prompt() []widget.KeyGroup {
 	if s.write == nil {
 		return nil
 	}
-	return []widget.KeyGroup{widget.Hint("enter", "writes", 0), widget.Hint("esc", "leaves", 0), widget.Hint("ctrl+u", "clears", 1), widget.Hint("ctrl+c", "quit", 1)}
+	return []widget.KeyGroup{widget.Hint("enter", "writes", 0), widget.Hint("esc", "leaves", 0),
+		widget.Hint("ctrl+u", "clears", 1), widget.Hint("ctrl+c", "quit", 1)}
 }
 
 // dialogWidth is the width of the inside of the dialog, on screens with room for it.
@@ -360,10 +362,10 @@ func (s *Screen) Wheel(down bool) {
 // Notes explain the table.
 func (s *Screen) Notes() []string {
 	notes := []string{
-		"A is the base. change is the difference of the values; the bar and the interval are of what the verdict is about: the same, or what is " +
-			"left of it once the move that all times made together is taken out.",
-		"floor, and the dots around 0, are the A/A floor: what the sides differ from themselves. prismtop docs compare says what every verdict means " +
-			"and how often it is wrong.",
+		"A is the base. change is the difference of the values; the bar and the interval are of what the verdict is " +
+			"about: the same, or what is left of it once the move that all times made together is taken out.",
+		"floor, and the dots around 0, are the A/A floor: what the sides differ from themselves. prismtop docs " +
+			"compare says what every verdict means and how often it is wrong.",
 	}
 	if s.c != nil {
 		notes = append(notes, s.c.Footnote())

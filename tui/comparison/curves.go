@@ -21,7 +21,8 @@ var sideStyles = []theme.Style{theme.LossOld, theme.LossNew, theme.Phase2, theme
 
 func sideStyle(k int) theme.Style { return sideStyles[k%len(sideStyles)] }
 
-// sideDash returns the pattern of a side's curve, which differs from those of the sides beside it, and its mark in the legend.
+// sideDash returns the pattern of a side's curve, which differs from those of the sides
+// beside it, and its mark in the legend.
 func sideDash(k int) (d chart.Dash, mark string) {
 	if k == 0 {
 		return chart.Solid, " ── "
@@ -82,7 +83,8 @@ func (s *Screen) drawCurve(c *chart.Canvas) {
 
 // line returns the chart of a curve.
 func (s *Screen) line(curve *compare.Curve) *chart.Line {
-	line := &chart.Line{LabelWidth: labelWidth, Log: curve.Scale == profiles.Logarithmic, Label: func(v float64) string { return strings.TrimSpace(unit.AxisLabel(v)) }}
+	line := &chart.Line{LabelWidth: labelWidth, Log: curve.Scale == profiles.Logarithmic,
+		Label: func(v float64) string { return strings.TrimSpace(unit.AxisLabel(v)) }}
 	for k, points := range curve.Sides {
 		var drawn profiles.Curve
 		for _, p := range points {

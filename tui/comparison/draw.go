@@ -81,7 +81,8 @@ func (s *Screen) sides() []string {
 		side := &s.c.Sides[k]
 		iterations, seconds, blocks, disturbed := int64(0), 0.0, 0, 0
 		for _, r := range side.Runs {
-			iterations, seconds, blocks, disturbed = iterations+r.Iterations, seconds+r.Seconds, blocks+r.Blocks, disturbed+r.LeftOut.Disturbed
+			iterations, seconds, blocks, disturbed = iterations+r.Iterations, seconds+r.Seconds, blocks+r.Blocks,
+				disturbed+r.LeftOut.Disturbed
 		}
 		if n := len(side.Runs); n > 1 {
 			parts = append(parts, plural(n, "recording", "recordings"))
@@ -176,7 +177,8 @@ func (s *Screen) drawRows(c *chart.Canvas) {
 func (s *Screen) whisker(r *compare.Row) (bar chart.Whisker, ok bool) {
 	d := &r.Against[s.side-1]
 	known := !math.IsNaN(d.Low) && !math.IsNaN(d.High)
-	return chart.Whisker{At: d.Value, Low: d.Low, High: d.High, Bounded: known, Style: style(r, s.side-1)}, !r.Absolute && !math.IsNaN(d.Value)
+	return chart.Whisker{At: d.Value, Low: d.Low, High: d.High, Bounded: known, Style: style(r, s.side-1)},
+		!r.Absolute && !math.IsNaN(d.Value)
 }
 
 // span returns the common axis of the relative differences.

@@ -150,7 +150,8 @@ func sensors(s *machine.Sensors) Sensors {
 // engine reports for each instruction set that kernels can be written for whether it is in use.
 // Available means here that both the processor and this build support it.
 func engine(o Options) Engine {
-	e := Engine{Kernels: o.Using, Threads: o.Threads, Roofs: o.Roofs, AMP: modes(o.Using), Advice: o.Advice, Models: generations(o.GPU)}
+	e := Engine{Kernels: o.Using, Threads: o.Threads, Roofs: o.Roofs, AMP: modes(o.Using), Advice: o.Advice,
+		Models: generations(o.GPU)}
 	has := map[string]bool{}
 	for _, k := range o.Kernels {
 		has[k] = true
@@ -178,7 +179,8 @@ func modes(kernels string) []Mode {
 		list[1] = Mode{Name: "bf16", Native: true,
 			Note: "large convolutions by dot products of AVX512_BF16, sums in float32"}
 	case "amx":
-		list[1] = Mode{Name: "bf16", Native: true, Note: "convolutions by AMX, those that fill no tiles by dot products of AVX512_BF16, sums in float32"}
+		list[1] = Mode{Name: "bf16", Native: true,
+			Note: "convolutions by AMX, those that fill no tiles by dot products of AVX512_BF16, sums in float32"}
 		list[2] = Mode{Name: "bf16x3", Native: true, Note: "large convolutions by AMX, near float32's accuracy"}
 	}
 	return list

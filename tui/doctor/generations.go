@@ -6,8 +6,8 @@ import (
 	"prismtop/profiles/machine"
 )
 
-// Generation is a generation of NVIDIA's GPUs: whether there are kernels for it, and which modes of mixed precision it multiplies by matrix
-// instructions, where they are worth a measurement (bench amp).
+// Generation is a generation of NVIDIA's GPUs: whether there are kernels for it, and which modes of mixed precision it
+// multiplies by matrix instructions, where they are worth a measurement (bench amp).
 type Generation struct {
 	Name       string `json:"name"`
 	Models     string `json:"models"`

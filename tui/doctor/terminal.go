@@ -89,14 +89,17 @@ func (t Terminal) advise() []string {
 		advice = append(advice, "no locale is set: a terminal without UTF-8 needs --ascii")
 	}
 	if !t.NoColor && t.Interactive && (t.Colors == "none" || t.Colors == "16") {
-		advice = append(advice, "few colours: pictures are drawn in braille; TERM=xterm-256color or COLORTERM=truecolor gives them colours where the terminal has these")
+		advice = append(advice, "few colours: pictures are drawn in braille; TERM=xterm-256color or "+
+			"COLORTERM=truecolor gives them colours where the terminal has these")
 	}
 	if !t.NoColor && t.Interactive && t.Colors == "256" {
 		switch {
 		case t.Multiplexer == "tmux":
-			advice = append(advice, "pictures have 64 levels instead of 24 where tmux may pass 24-bit colours on: set -as terminal-features ',*:RGB'")
+			advice = append(advice, "pictures have 64 levels instead of 24 where tmux may pass 24-bit colours on: set "+
+				"-as terminal-features ',*:RGB'")
 		case t.SSH && t.ColorTerm == "":
-			advice = append(advice, "SSH leaves COLORTERM behind; the screen asks the terminal itself, and COLORTERM=truecolor says it where that does not answer")
+			advice = append(advice, "SSH leaves COLORTERM behind; the screen asks the terminal itself, and "+
+				"COLORTERM=truecolor says it where that does not answer")
 		}
 	}
 	return advice

@@ -88,11 +88,14 @@ func (t *Table) add(of *settings.Table) {
 	for i := range all {
 		order[i] = &all[i]
 	}
-	slices.SortStableFunc(order, func(a, b *settings.Key) int { return cmp.Compare(uint(a.Foremost)-1, uint(b.Foremost)-1) })
+	slices.SortStableFunc(order, func(a, b *settings.Key) int {
+		return cmp.Compare(uint(a.Foremost)-1, uint(b.Foremost)-1)
+	})
 	shown := 0
 	for _, k := range order {
 		for i, p := range k.Presses {
-			r := Row{Action: ActionOf(k, p.Does), Command: profiles.SetCommand, Help: cmp.Or(p.Help, k.Help), Setting: k, Move: p.Does}
+			r := Row{Action: ActionOf(k, p.Does), Command: profiles.SetCommand, Help: cmp.Or(p.Help, k.Help),
+				Setting: k, Move: p.Does}
 			if k.Foremost == 0 {
 				t.rows[Tuning] = append(t.rows[Tuning], r)
 				continue

@@ -90,7 +90,8 @@ const (
 )
 
 // places are the screens that have a section's rows.
-var places = [sections]place{live, live, replay, live, live | replay, runs, runs, runs, sessionList, sweep, comparison, runs | sessionList | sweep | comparison}
+var places = [sections]place{live, live, replay, live, live | replay, runs, runs, runs, sessionList, sweep, comparison,
+	runs | sessionList | sweep | comparison}
 
 // at returns the screens that have a row of a section.
 func (s Section) at(r *Row) place {

@@ -15,9 +15,11 @@ func (t *Table) Manual() []Listing {
 		title string
 		of    Section
 	}{
-		{"", Settings}, {"", Run}, {"", Tuning}, {"A replay, whose other keys are those of the screen", Replay}, {"", Screen},
-		{"The table of runs: the selected run", RunsOne}, {"The table of runs: marked runs, or the selected one", RunsMarked}, {"The table of runs: the rows", RunsRows},
-		{"The list of sessions: the selected session", Sessions}, {"", Sweep}, {"", Comparison}, {"The table of runs, a sweep and the comparison alike", Page},
+		{"", Settings}, {"", Run}, {"", Tuning}, {"A replay, whose other keys are those of the screen", Replay},
+		{"", Screen}, {"The table of runs: the selected run", RunsOne},
+		{"The table of runs: marked runs, or the selected one", RunsMarked}, {"The table of runs: the rows", RunsRows},
+		{"The list of sessions: the selected session", Sessions}, {"", Sweep}, {"", Comparison},
+		{"The table of runs, a sweep and the comparison alike", Page},
 	} {
 		if part.title == "" {
 			part.title = part.of.Title()

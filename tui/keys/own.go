@@ -159,8 +159,10 @@ func (o *Own) check(c *choice) error {
 		}
 	}
 	if c.outside {
-		if verb, about, _ := strings.Cut(string(c.action), " "); about == "" || !slices.Contains([]string{"switch", "set", "raise", "lower", "back"}, verb) {
-			return errors.New("must be switch, set, raise, lower or back with a setting, such as " + outside + ".raise.lr")
+		if verb, about, _ := strings.Cut(string(c.action), " "); about == "" ||
+			!slices.Contains([]string{"switch", "set", "raise", "lower", "back"}, verb) {
+			return errors.New("must be switch, set, raise, lower or back with a setting, such as " + outside +
+				".raise.lr")
 		}
 		return nil
 	}
@@ -196,10 +198,12 @@ var named = []string{"space", "tab", "shift+tab", "backspace", "delete", "insert
 
 // reserved are keys with a fixed meaning, and those that a terminal sends for another one.
 var reserved = map[string]string{
-	"ctrl+c": "quits at once", "ctrl+z": "suspends the program", "ctrl+l": "draws the screen again", "esc": "closes what is open",
-	"enter": "confirms", "up": "selects", "down": "selects", "left": "selects", "right": "selects", "pgup": "scrolls", "pgdown": "scrolls",
-	"home": "goes to the beginning", "end": "goes to the end",
-	"ctrl+i": "is tab to a terminal", "ctrl+m": "is enter to a terminal", "ctrl+[": "is esc to a terminal", "ctrl+h": "is backspace to many terminals", "ctrl+j": "is enter to many terminals",
+	"ctrl+c": "quits at once", "ctrl+z": "suspends the program", "ctrl+l": "draws the screen again",
+	"esc": "closes what is open", "enter": "confirms", "up": "selects", "down": "selects", "left": "selects",
+	"right": "selects", "pgup": "scrolls", "pgdown": "scrolls", "home": "goes to the beginning",
+	"end": "goes to the end", "ctrl+i": "is tab to a terminal", "ctrl+m": "is enter to a terminal",
+	"ctrl+[": "is esc to a terminal", "ctrl+h": "is backspace to many terminals",
+	"ctrl+j": "is enter to many terminals",
 }
 
 // valid returns an error if a key cannot be chosen.
@@ -220,7 +224,8 @@ func valid(key string) error {
 	case strings.HasPrefix(key, "shift+") && printable(strings.TrimPrefix(key, "shift+")):
 		return fmt.Errorf("must be written %q", strings.ToUpper(strings.TrimPrefix(key, "shift+")))
 	}
-	return errors.New("no key that a terminal sends: must be a character, ctrl+ or alt+ with one, or one of " + strings.Join(named, ", "))
+	return errors.New("no key that a terminal sends: must be a character, ctrl+ or alt+ with one, or one of " +
+		strings.Join(named, ", "))
 }
 
 // apply gives rows the keys that the user chose. It returns the first error, and obeys the choices without one.
@@ -254,7 +259,8 @@ func (o *Own) swapped(t *Table) map[*choice]string {
 	for i := range o.choices {
 		for j := range o.choices {
 			a, b := &o.choices[i], &o.choices[j]
-			if of, with := t.find(a.action), t.find(b.action); of != nil && with != nil && of.Has(b.key) && with.Has(a.key) {
+			if of, with := t.find(a.action), t.find(b.action); of != nil && with != nil && of.Has(b.key) &&
+				with.Has(a.key) {
 				given[a] = b.key
 			}
 		}
@@ -281,7 +287,8 @@ func (o *Own) obey(t *Table, c *choice, obeyed map[*Row]*choice, given string) e
 			case r.Action == c.action || Section(s).at(r)&at == 0 || !r.Has(c.key):
 			case obeyed[r] != nil:
 				return fmt.Errorf("%s has that key, line %d", obeyed[r].name(), obeyed[r].line)
-			case len(r.Keys) == 1 && !o.chooses(r.Action) && given != "" && !r.Fixed && o.free(t, given, Section(s).at(r), c.action):
+			case len(r.Keys) == 1 && !o.chooses(r.Action) && given != "" && !r.Fixed &&
+				o.free(t, given, Section(s).at(r), c.action):
 				swapping = append(swapping, r)
 			case len(r.Keys) == 1 && !o.chooses(r.Action):
 				return fmt.Errorf("is the only key of %s: give that another one too", Path(r.Action))
@@ -315,7 +322,9 @@ func (o *Own) free(t *Table, key string, at place, but profiles.Action) bool {
 			if r.Action == but || Section(s).at(r)&at == 0 {
 				continue
 			}
-			if r.Has(key) || slices.ContainsFunc(o.choices, func(c choice) bool { return c.action == r.Action && c.key == key }) {
+			if r.Has(key) || slices.ContainsFunc(o.choices, func(c choice) bool {
+				return c.action == r.Action && c.key == key
+			}) {
 				return false
 			}
 		}

@@ -102,7 +102,8 @@ var fixed = [sections][]Row{
 		{Action: "select", Keys: moves, Shown: "↑ ↓", Help: "select; pgup, pgdown, home, end too", Fixed: true},
 	},
 	Sessions: {
-		{Action: "sessions show", Keys: []string{"enter"}, Help: "show it, and come back when it is left going", Short: "show", Fixed: true},
+		{Action: "sessions show", Keys: []string{"enter"}, Help: "show it, and come back when it is left going",
+			Short: "show", Fixed: true},
 		{Action: "select", Keys: moves, Shown: "↑ ↓", Help: "select; pgup, pgdown, home, end too", Fixed: true},
 	},
 	Sweep: {

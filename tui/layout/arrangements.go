@@ -65,37 +65,46 @@ var (
 // arranged lists the arrangements.
 var arranged = []declaration{
 	{
-		name:  "overview",
-		panes: []string{"reconstruction", "slices", "phases", "effects", "quality and loss", "caches", "memory", "k-space", "phase", "raw", "output", "ranks"},
+		name: "overview",
+		panes: []string{"reconstruction", "slices", "phases", "effects", "quality and loss", "caches", "memory",
+			"k-space", "phase", "raw", "output", "ranks"},
 		plans: []declaredPlan{
 			{from: wide, place: stacked(
-				beside(sized("reconstruction", pictureAndTruth), sized("slices", pictureAndTruth), one("phase"), one("k-space"), one("raw")),
-				beside(stacked(sized("phases", phasesInBrief), one("ranks"), one("quality and loss"), one("output")), stacked(sized("effects", effectsInBrief), sized("caches", cachesInBrief), sized("memory", memoryInBrief))))},
+				beside(sized("reconstruction", pictureAndTruth), sized("slices", pictureAndTruth), one("phase"),
+					one("k-space"), one("raw")),
+				beside(stacked(sized("phases", phasesInBrief), one("ranks"), one("quality and loss"), one("output")),
+					stacked(sized("effects", effectsInBrief), sized("caches", cachesInBrief),
+						sized("memory", memoryInBrief))))},
 			{from: wide, place: beside(
 				stacked(sized("reconstruction", pictureAndTruth), sized("slices", pictureAndTruth), sized("quality and loss", chartInBrief), one("output")),
 				stacked(sized("phases", phasesInBrief), one("ranks"), sized("effects", effectsInBrief)),
 				stacked(one("k-space"), one("phase"), one("raw"), sized("caches", cachesInBrief), sized("memory", memoryInBrief)))},
 			{from: 0, place: beside(
-				stacked(sized("reconstruction", pictureAndTruth), sized("slices", pictureAndTruth), sized("quality and loss", chartInBrief), one("output")),
-				stacked(sized("phases", phasesInBrief), one("ranks"), sized("effects", effectsInBrief), sized("caches", cachesInBrief), sized("memory", memoryInBrief),
+				stacked(sized("reconstruction", pictureAndTruth), sized("slices", pictureAndTruth),
+					sized("quality and loss", chartInBrief), one("output")),
+				stacked(sized("phases", phasesInBrief), one("ranks"), sized("effects", effectsInBrief),
+					sized("caches", cachesInBrief), sized("memory", memoryInBrief),
 					one("k-space"), one("phase"), one("raw")))},
 		},
 	},
 	{
 		name: "everything",
-		panes: []string{"phases", "reconstruction", "slices", "caches", "effects", "loss", "iteration time", "k-space", "phase", "raw", "memory",
-			"gpu", "quality", "samples", "log"},
+		panes: []string{"phases", "reconstruction", "slices", "caches", "effects", "loss", "iteration time", "k-space",
+			"phase", "raw", "memory", "gpu", "quality", "samples", "log"},
 		core: 11,
 		plans: []declaredPlan{
-			{from: veryWide, place: stacked(row("phases", "reconstruction", "slices", "k-space", "phase", "raw"), row("iteration time", "loss", "quality"), row("caches", "memory", "gpu", "samples"),
+			{from: veryWide, place: stacked(row("phases", "reconstruction", "slices", "k-space", "phase", "raw"),
+				row("iteration time", "loss", "quality"), row("caches", "memory", "gpu", "samples"),
 				beside(roomy("effects"), one("log"))), whole: true},
 			{from: wide, place: stacked(row("phases", "reconstruction", "slices", "k-space", "phase", "raw"), row("iteration time", "loss", "quality"), row("caches", "memory", "effects"))},
 			{from: wide, place: stacked(row("phases", "reconstruction", "slices", "k-space", "phase", "raw"), row("iteration time", "loss"), row("caches", "memory", "effects"))},
 			{from: 0, place: stacked(
-				beside(column("phases", "loss", "iteration time"), column("reconstruction", "slices", "k-space", "phase", "raw", "memory")),
+				beside(column("phases", "loss", "iteration time"),
+					column("reconstruction", "slices", "k-space", "phase", "raw", "memory")),
 				row("caches", "effects"))},
 			{from: 0, place: stacked(
-				beside(column("phases", "loss", "iteration time"), column("reconstruction", "slices", "k-space", "phase", "raw", "memory")),
+				beside(column("phases", "loss", "iteration time"),
+					column("reconstruction", "slices", "k-space", "phase", "raw", "memory")),
 				one("caches"), one("effects"))},
 			{from: wide, place: stacked(row("phases", "reconstruction", "slices", "k-space", "phase", "raw", "loss"), row("caches", "effects", "iteration time", "memory"))},
 		},
@@ -133,16 +142,21 @@ var arranged = []declaration{
 		name:  "task list",
 		panes: []string{"task list", "phases", "task losses", "slices", "iteration time", "raw", "memory", "gpu"},
 		plans: []declaredPlan{
-			{from: wide, place: stacked(row("task list", "task losses"), row("phases", "slices", "raw"), row("iteration time", "memory"))},
-			{from: 0, place: stacked(one("task list"), beside(column("phases", "task losses", "iteration time"), column("slices", "raw", "memory")))},
+			{from: wide, place: stacked(row("task list", "task losses"), row("phases", "slices", "raw"),
+				row("iteration time", "memory"))},
+			{from: 0, place: stacked(one("task list"), beside(column("phases", "task losses", "iteration time"),
+				column("slices", "raw", "memory")))},
 		},
 	},
 	{
-		name:  "throughput",
-		panes: []string{"throughput", "reconstruction", "phases", "effects", "footprint", "quality", "phase", "diffraction", "gpu"},
+		name: "throughput",
+		panes: []string{"throughput", "reconstruction", "phases", "effects", "footprint", "quality", "phase",
+			"diffraction", "gpu"},
 		plans: []declaredPlan{
-			{from: wide, place: stacked(beside(column("throughput", "footprint"), one("reconstruction"), column("phase", "diffraction")), row("phases", "effects", "quality"))},
-			{from: 0, place: beside(column("throughput", "phases", "quality"), column("reconstruction", "effects", "footprint", "phase", "diffraction"))},
+			{from: wide, place: stacked(beside(column("throughput", "footprint"), one("reconstruction"),
+				column("phase", "diffraction")), row("phases", "effects", "quality"))},
+			{from: 0, place: beside(column("throughput", "phases", "quality"),
+				column("reconstruction", "effects", "footprint", "phase", "diffraction"))},
 		},
 	},
 }

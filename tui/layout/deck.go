@@ -175,7 +175,8 @@ func (a *Arrangement) plan(order []Pane, c *Choice, w, h int) node {
 
 // fill returns a plan with as many panes of an order as fit, and their number. Panes without a
 // place in the plan go into rows below; all reports that there were none among those tried.
-func (a *Arrangement) fill(p node, placed Set, order []Pane, insisted Set, w, h int, pack packing) (filled node, n int, all bool) {
+func (a *Arrangement) fill(p node, placed Set, order []Pane, insisted Set, w, h int, pack packing) (filled node,
+	n int, all bool) {
 	var keep Set
 	var beneath []Pane
 	for n, id := range order {

@@ -27,7 +27,8 @@ type click struct {
 func (p *Page) keys() Table {
 	return p.Bind(keys.Page, map[profiles.Action]func() tea.Cmd{
 		"help": p.toggleHelp, "mouse": p.toggleMouse, "colours": p.cycleColours, "close": p.back,
-		"redraw": func() tea.Cmd { return tea.ClearScreen }, "suspend": p.suspend, "quit": p.Quit, "interrupt": p.interrupt,
+		"redraw": func() tea.Cmd { return tea.ClearScreen }, "suspend": p.suspend, "quit": p.Quit,
+		"interrupt": p.interrupt,
 	})
 }
 
@@ -122,7 +123,9 @@ func (p *Page) suspend() tea.Cmd {
 		return nil
 	}
 	p.asleep = true
-	return tea.Exec(p.stage.Console.Suspension(p.stage.Output, func() {}), func(err error) tea.Msg { return awakeMsg{err} })
+	return tea.Exec(p.stage.Console.Suspension(p.stage.Output, func() {}), func(err error) tea.Msg {
+		return awakeMsg{err}
+	})
 }
 
 // clicked closes the help, or hands a click to the content.

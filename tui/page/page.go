@@ -140,7 +140,8 @@ func New(content Content, o Options) *Page {
 		o.Now = time.Now
 	}
 	o.On.NoColor = o.On.OrOwn().NoColor
-	p := &Page{content: content, options: o, now: o.Now, colours: o.Colours, mouse: o.Mouse, pace: terminal.NewPacer(o.Bandwidth),
+	p := &Page{content: content, options: o, now: o.Now, colours: o.Colours, mouse: o.Mouse,
+		pace:   terminal.NewPacer(o.Bandwidth),
 		ground: terminal.Ground{Profile: colorprofile.ANSI256, Dark: true}}
 	p.Keys, _ = keys.For(nil, o.Keys)
 	p.reset(context.Background())
@@ -220,14 +221,16 @@ func (p *Page) Failure() error {
 
 // AnswersDue reports whether the terminal may still answer.
 func (p *Page) AnswersDue(now time.Time) bool {
-	return !p.answered && p.crash == nil && p.stage.Output != nil && !p.stage.Output.Failed() && program.AnswersExpected(p.questioned, now)
+	return !p.answered && p.crash == nil && p.stage.Output != nil && !p.stage.Output.Failed() &&
+		program.AnswersExpected(p.questioned, now)
 }
 
 // Init starts the content and queries the terminal. The last query is one that every terminal answers.
 func (p *Page) Init() tea.Cmd {
 	p.questioned = time.Now()
 	return tea.Batch(p.content.Begin(p.ctx), p.everySecond(),
-		tea.Sequence(tea.Raw(ansi.RequestModeSynchronizedOutput), tea.RequestBackgroundColor, tea.Raw(ansi.RequestPrimaryDeviceAttributes)))
+		tea.Sequence(tea.Raw(ansi.RequestModeSynchronizedOutput), tea.RequestBackgroundColor,
+			tea.Raw(ansi.RequestPrimaryDeviceAttributes)))
 }
 
 // secondMsg arrives once a second to drop old answers.

@@ -69,7 +69,8 @@ func (p *caches) Explain() []string {
 			}
 		}
 	}
-	return explanations.Of("caches", "{caches}", what, "{notes}", notes, "{least}", fmt.Sprintf("%.1f %%", 100*profiles.SavingLeast))
+	return explanations.Of("caches", "{caches}", what, "{notes}", notes, "{least}",
+		fmt.Sprintf("%.1f %%", 100*profiles.SavingLeast))
 }
 
 const cacheTitleWidth = 11
@@ -123,7 +124,8 @@ func (p *caches) rows(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 		if each == 2 {
 			text, style := cacheDetail(v, w-1)
 			end := c.Text(1, y+1, chart.Cut(text, w-1), style)
-			if all := words.SavedInAll(v, false) + " in all"; v.Hits+v.Misses > 0 && !v.Uncertain() && end+3+chart.Width(all) <= w {
+			if all := words.SavedInAll(v, false) + " in all"; v.Hits+v.Misses > 0 && !v.Uncertain() &&
+				end+3+chart.Width(all) <= w {
 				c.TextRight(w, y+1, all, theme.Faint)
 			}
 		}
@@ -257,9 +259,11 @@ func cacheDetail(v profiles.CacheView, w int) (string, theme.Style) {
 	all := "total " + words.Lookups(v) // unlike the rate above it
 	if v.Enabled && v.Uncertain() {
 		timed := fmt.Sprintf("%d timed: uncertain", v.PricedBy)
-		return words.FittingParts(w, []string{timed, all, entries, size}, []string{timed, all, size}, []string{timed, all}, []string{timed}), theme.Warn
+		return words.FittingParts(w, []string{timed, all, entries, size}, []string{timed, all, size},
+			[]string{timed, all}, []string{timed}), theme.Warn
 	}
-	choices := [][]string{{all, entries, size}, {all + ", " + unit.Count(v.Entries) + " in " + size}, {all + ", " + size}, {all}}
+	choices := [][]string{{all, entries, size}, {all + ", " + unit.Count(v.Entries) + " in " + size},
+		{all + ", " + size}, {all}}
 	if v.PricedBy > 0 {
 		timed := fmt.Sprintf("%d timed", v.PricedBy)
 		choices = append([][]string{{all, entries, size, timed}}, choices...)

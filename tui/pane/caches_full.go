@@ -34,7 +34,8 @@ func (p *caches) full(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 		if nothingSaved(s, sum) {
 			saved = words.AboutNothing
 		}
-		text := fmt.Sprintf("together %s saved; an iteration takes %s ms", saved, strings.TrimSpace(unit.Milliseconds(s.Total.Mean)))
+		text := fmt.Sprintf("together %s saved; an iteration takes %s ms", saved,
+			strings.TrimSpace(unit.Milliseconds(s.Total.Mean)))
 		c.Text(0, y, chart.Cut(text, w), theme.Strong)
 		if part := c.Sub(0, y+1, w, savedRows(s)); h-y > savedRows(s) {
 			savedBars(&part, s)
@@ -101,7 +102,8 @@ func (p *caches) block(c *chart.Canvas, id int, s *profiles.Snapshot) {
 	x, y := cacheTitleWidth+3, 0
 	defer func() {
 		if h-y >= 2 && v.Enabled {
-			WriteWrapped(c, x, y, h-y, p.cacheReason(s, profiles.CacheID(id)), reasonStyle(s, profiles.CacheID(id), theme.Faint))
+			WriteWrapped(c, x, y, h-y, p.cacheReason(s, profiles.CacheID(id)),
+				reasonStyle(s, profiles.CacheID(id), theme.Faint))
 		}
 	}()
 	row := func(label string, style theme.Style, choices ...string) {
@@ -130,7 +132,8 @@ func (p *caches) block(c *chart.Canvas, id int, s *profiles.Snapshot) {
 		if v.RecentN > 0 {
 			recent = strings.TrimSpace(unit.HitRate(v.RecentRate)) + " recently"
 		}
-		row("hit rate", theme.Strong, fmt.Sprintf("%s; %s since the start (%s)", recent, strings.TrimSpace(unit.HitRate(hits)), words.Lookups(v)),
+		row("hit rate", theme.Strong,
+			fmt.Sprintf("%s; %s since the start (%s)", recent, strings.TrimSpace(unit.HitRate(hits)), words.Lookups(v)),
 			fmt.Sprintf("%s; %s since the start", recent, strings.TrimSpace(unit.HitRate(hits))), recent)
 		p.savings(row, s, v)
 	}
@@ -146,7 +149,8 @@ func (p *caches) savings(row func(string, theme.Style, ...string), s *profiles.S
 		row("saves", theme.Faint, "– (no iteration since the last change)", "– (just changed)")
 		return
 	case nothingSaved(s, each):
-		why := fmt.Sprintf("%s/it, below %.1f %% of an iteration", strings.TrimSpace(perIteration(each.Value)), 100*profiles.SavingLeast)
+		why := fmt.Sprintf("%s/it, below %.1f %% of an iteration", strings.TrimSpace(perIteration(each.Value)),
+			100*profiles.SavingLeast)
 		word := words.AboutNothing
 		if each.HoldsZero() {
 			unit := unitOf(max(-each.Low, each.High))
@@ -251,7 +255,8 @@ func (p *caches) cacheReason(s *profiles.Snapshot, id profiles.CacheID) string {
 		return cacheOff + "; " + once.Why + ", so it has nothing to save" + p.switchesOn(s, setting, "") + "."
 	}
 	if !v.Enabled {
-		return cacheOff + ", so every use computes it again" + p.switchesOn(s, setting, " and the effects pane says what that is worth") + "."
+		return cacheOff + ", so every use computes it again" +
+			p.switchesOn(s, setting, " and the effects pane says what that is worth") + "."
 	}
 	rate, asked := v.HitRate()
 	if !asked {
@@ -270,9 +275,11 @@ func (p *caches) cacheReason(s *profiles.Snapshot, id profiles.CacheID) string {
 		if key := p.host.Keys().Of(profiles.Action("set " + s.Run.Schema.Caches[id].Limit)); key != "" {
 			more = p.advice(s, ": "+key+" gives it more")
 		}
-		return use.Why + fmt.Sprintf("; but it drops what is asked for again, because %d MiB are full%s.", limit(s, int(id)), more)
+		return use.Why + fmt.Sprintf("; but it drops what is asked for again, because %d MiB are full%s.",
+			limit(s, int(id)), more)
 	case v.RecentDropped > 0:
-		return use.Why + fmt.Sprintf("; what it drops for room is of %s that are over, which nobody asks for.", s.Run.Schema.Unit.Many)
+		return use.Why + fmt.Sprintf("; what it drops for room is of %s that are over, which nobody asks for.",
+			s.Run.Schema.Unit.Many)
 	}
 	return use.Why + "."
 }

@@ -133,7 +133,8 @@ const severalMark = '*'
 
 // explained returns a section about a chart, with the paragraphs that charts over the run share.
 func explained(section string, pairs ...string) []string {
-	shared := []string{"{points}", strings.Join(explanations.Of("charts, points"), " "), "{axis}", strings.Join(explanations.Of("charts, axis"), " ")}
+	shared := []string{"{points}", strings.Join(explanations.Of("charts, points"), " "), "{axis}",
+		strings.Join(explanations.Of("charts, axis"), " ")}
 	return explanations.Of(section, append(shared, pairs...)...)
 }
 

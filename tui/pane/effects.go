@@ -80,7 +80,8 @@ func (p *effects) Explain() []string {
 	if p.host.Keys().Of("ablate") != "" {
 		offered = strings.Join(explanations.Of("effects, offered"), " ")
 	}
-	return explanations.Of("effects", "{offered}", offered, "{quality}", quality, "{quiet}", fmt.Sprintf("%.0f %%", 100*machine.Quiet))
+	return explanations.Of("effects", "{offered}", offered, "{quality}", quality, "{quiet}",
+		fmt.Sprintf("%.0f %%", 100*machine.Quiet))
 }
 
 // draw draws the table if its columns fit, else two rows for each effect.
@@ -233,7 +234,8 @@ func ablationOf(h Host, s *profiles.Snapshot, e *profiles.Effect) ablationHelp {
 	for _, v := range e.Changes() {
 		inForce = inForce && h.Asked(v.Key) == v.After
 	}
-	if inForce && !words.Ended(s.State) && h.Keys().Of("replicate") != "" && !h.AblationRuns() && h.Asked(settings.Decide) != settings.DecideOff {
+	if inForce && !words.Ended(s.State) && h.Keys().Of("replicate") != "" && !h.AblationRuns() &&
+		h.Asked(settings.Decide) != settings.DecideOff {
 		return replicationOffered
 	}
 	known := s.Ablation != nil && !s.Ablation.Replication

@@ -40,7 +40,9 @@ type effectColumn struct {
 }
 
 var effectColumns = []effectColumn{
-	{"iteration", 9, 5, func(e *profiles.Effect) (string, theme.Style) { return strconv.Itoa(int(e.Iteration)), theme.Faint }},
+	{"iteration", 9, 5, func(e *profiles.Effect) (string, theme.Style) {
+		return strconv.Itoa(int(e.Iteration)), theme.Faint
+	}},
 	{"ms before", 9, 3, func(e *profiles.Effect) (string, theme.Style) {
 		if words.Replicated(e) { // of the blocks, as its interval
 			return unit.Milliseconds(e.Replica.OffNS), theme.Plain
@@ -199,7 +201,8 @@ func (p *effects) table(c *chart.Canvas, s *profiles.Snapshot) (string, theme.St
 	case !told: // no effect for a forest
 	case behind > 0:
 		x := w - behind
-		c.Text(x, 0, words.Fitting(behind, "time of an iteration, after against before", "time, after against before"), theme.Faint)
+		c.Text(x, 0, words.Fitting(behind, "time of an iteration, after against before", "time, after against before"),
+			theme.Faint)
 		plot := c.Sub(x, effectTitles, behind, n+1)
 		chart.Forest(&plot, p.whiskers(s, first, last, false), 0)
 		y++
@@ -290,16 +293,21 @@ func (p *effects) inWords(c *chart.Canvas, s *profiles.Snapshot, e *profiles.Eff
 		text += words.Deciding(s, e).Progress() + "."
 	case words.Replicated(e):
 		r := e.Replica
-		text += fmt.Sprintf("an iteration takes %s ms instead of %s, by the medians of its blocks.", strings.TrimSpace(unit.Milliseconds(r.OnNS)), strings.TrimSpace(unit.Milliseconds(r.OffNS)))
+		text += fmt.Sprintf("an iteration takes %s ms instead of %s, by the medians of its blocks.",
+			strings.TrimSpace(unit.Milliseconds(r.OnNS)), strings.TrimSpace(unit.Milliseconds(r.OffNS)))
 	case e.Replica != nil && !e.Comparable():
 		text += "its effect on the time is not decided."
 		if ablationOf(p.host, s, e) == replicationOffered {
-			advice = p.host.Keys().Say("Press {replicate|a key}: it is switched back and forth until it is decided, however long that takes.")
+			advice = p.host.Keys().Say("Press {replicate|a key}: it is switched back and forth until it is decided, " +
+				"however long that takes.")
 		}
 	case e.Comparable():
-		text += fmt.Sprintf("an iteration takes %s ms instead of %s, %s (95 %% interval %s to %s %%), from %d iterations before and %d after%s. %s%s",
-			strings.TrimSpace(unit.Milliseconds(e.AfterNS)), strings.TrimSpace(unit.Milliseconds(e.BeforeNS)), strings.TrimSpace(unit.SignedPercent(e.Shift)),
-			unit.Signed(100*e.Low, 1), unit.Signed(100*e.High, 1), e.NBefore, e.NAfter, leftOut(e), drifted(e), reading(s, e))
+		text += fmt.Sprintf("an iteration takes %s ms instead of %s, %s (95 %% interval %s to %s %%), from %d "+
+			"iterations before and %d after%s. %s%s",
+			strings.TrimSpace(unit.Milliseconds(e.AfterNS)), strings.TrimSpace(unit.Milliseconds(e.BeforeNS)),
+			strings.TrimSpace(unit.SignedPercent(e.Shift)),
+			unit.Signed(100*e.Low, 1), unit.Signed(100*e.High, 1), e.NBefore, e.NAfter, leftOut(e), drifted(e),
+			reading(s, e))
 		if len(e.With) > 0 {
 			text += " The settings took force together: that is their effect together."
 		}
@@ -325,12 +333,14 @@ func (p *effects) inWords(c *chart.Canvas, s *profiles.Snapshot, e *profiles.Eff
 	}
 }
 
-// besides describes what the iterations before and after a change show that was switched back and forth: less, because the run drifts.
+// besides describes what the iterations before and after a change show that was switched
+// back and forth: less, because the run drifts.
 func besides(e *profiles.Effect) string {
 	if !words.Replicated(e) || !e.Comparable() {
 		return ""
 	}
-	return fmt.Sprintf(" The %d iterations before the change and %d after it alone: %s (%s to %s %%).", e.NBefore, e.NAfter, strings.TrimSpace(unit.SignedPercent(e.Shift)),
+	return fmt.Sprintf(" The %d iterations before the change and %d after it alone: %s (%s to %s %%).", e.NBefore,
+		e.NAfter, strings.TrimSpace(unit.SignedPercent(e.Shift)),
 		unit.Signed(100*e.Low, 1), unit.Signed(100*e.High, 1))
 }
 
@@ -342,9 +352,11 @@ func (p *effects) compareBy(s *profiles.Snapshot, e *profiles.Effect) string {
 	}
 	switch ablationOf(p.host, s, e) {
 	case replicationOffered:
-		return p.host.Keys().Say("Press {replicate|a key}: it is switched back and forth in balanced blocks, which other programs slow alike, until it is decided.")
+		return p.host.Keys().Say("Press {replicate|a key}: it is switched back and forth in balanced blocks, which " +
+			"other programs slow alike, until it is decided.")
 	case ablationOffered:
-		return p.host.Keys().Say("Press {ablate|a key}: an ablation compares ") + which + " in balanced blocks, which other programs slow alike."
+		return p.host.Keys().Say("Press {ablate|a key}: an ablation compares ") + which +
+			" in balanced blocks, which other programs slow alike."
 	case ablationKnows:
 		return "The Ablation pane compares " + which + " in balanced blocks, which other programs slow alike."
 	}
@@ -385,7 +397,8 @@ func drifted(e *profiles.Effect) string {
 	if e.DriftWindows == 0 {
 		return ""
 	}
-	return fmt.Sprintf("With nothing changed, the median moved by up to %s between %d windows before it. ", unit.Share(e.Drift), e.DriftWindows)
+	return fmt.Sprintf("With nothing changed, the median moved by up to %s between %d windows before it. ",
+		unit.Share(e.Drift), e.DriftWindows)
 }
 
 // reading describes the meaning of an interval and of a drift in quality.
@@ -407,7 +420,8 @@ func meanwhile(s *profiles.Snapshot, e *profiles.Effect) string {
 	if !e.HasQuality {
 		return "Quality was not measured on both sides."
 	}
-	return fmt.Sprintf("Training went on meanwhile: %s %s.", s.Run.Schema.QualityInfo().Title, words.QualityDrift(s, e.QualityDrift))
+	return fmt.Sprintf("Training went on meanwhile: %s %s.", s.Run.Schema.QualityInfo().Title,
+		words.QualityDrift(s, e.QualityDrift))
 }
 
 // drift formats a difference in dB; one that rounds to 0 has no sign.

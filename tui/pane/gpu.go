@@ -111,7 +111,8 @@ func (p *gpus) heading(s *profiles.Snapshot, at int) string {
 	if s.Sensors.GPUOf(s.Memory.Device.Device) == at {
 		return words.Fitting(w-14, fmt.Sprintf("%d · %s · of this run", at, name), fmt.Sprintf("%d · %s", at, name))
 	}
-	return words.Fitting(w-14, fmt.Sprintf("%d · %s · not used by this run", at, name), fmt.Sprintf("%d · %s", at, name))
+	return words.Fitting(w-14, fmt.Sprintf("%d · %s · not used by this run", at, name),
+		fmt.Sprintf("%d · %s", at, name))
 }
 
 // table writes a table of several GPUs with a number of rows, and returns the row after it.

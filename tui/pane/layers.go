@@ -56,7 +56,8 @@ func (t *layerTable) follow(s *profiles.Snapshot) {
 		t.sum += l.Nanos
 	}
 	slices.SortStableFunc(next, func(a, b profiles.Layer) int {
-		return cmp.Or(cmp.Compare(shownTime(b.Nanos), shownTime(a.Nanos)), cmp.Compare(t.shownShare(&b), t.shownShare(&a)))
+		return cmp.Or(cmp.Compare(shownTime(b.Nanos), shownTime(a.Nanos)),
+			cmp.Compare(t.shownShare(&b), t.shownShare(&a)))
 	})
 	t.order = next
 	t.Select(0, len(next))
@@ -153,7 +154,8 @@ func (t *layerTable) missing(s *profiles.Snapshot) []string {
 // unjudgedIn says, in at most w cells where possible, that there are no roofs and how to measure
 // them.
 func unjudgedIn(w int) string {
-	return words.FittingOrLast(w, "roofs never measured here: prismtop doctor --calibrate", "no roofs: prismtop doctor --calibrate", "no roofs")
+	return words.FittingOrLast(w, "roofs never measured here: prismtop doctor --calibrate",
+		"no roofs: prismtop doctor --calibrate", "no roofs")
 }
 
 // marker returns the character for a layer of that rank, in the roofline and before its row.

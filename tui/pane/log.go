@@ -227,7 +227,8 @@ func (p *log) moreAlerts(c *chart.Canvas, y, n int, worst profiles.Severity) int
 		text = unit.About(int64(n), "more alert", "more alerts")
 	}
 	c.Set(logIndent, y, AlertGlyph(worst), AlertStyle(worst))
-	c.Text(alertIndent, y, words.FittingOrLast(w-alertIndent, text+": "+key+" lists them", text+": "+key), AlertStyle(worst))
+	c.Text(alertIndent, y, words.FittingOrLast(w-alertIndent, text+": "+key+" lists them", text+": "+key),
+		AlertStyle(worst))
 	return y + 1
 }
 

@@ -65,7 +65,8 @@ func (p *losses) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 func lossSeries(s *profiles.Snapshot, curves []profiles.Curve, t *theme.Theme) (all []chart.Series) {
 	for i := range s.Run.Schema.Group(profiles.Losses) {
 		style := lossStyle(s, i)
-		all = append(all, chart.Series{Curve: curves[i], Style: style, Dash: chart.DashedWhen(style != theme.LossNew && t.Depth == theme.NoColor)})
+		all = append(all, chart.Series{Curve: curves[i], Style: style, Dash: chart.DashedWhen(style != theme.LossNew &&
+			t.Depth == theme.NoColor)})
 	}
 	return all
 }

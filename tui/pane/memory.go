@@ -164,7 +164,8 @@ func (p *memory) brief(c *chart.Canvas, s *profiles.Snapshot) {
 		c.Text(label, 0, chart.Cut(used, w-label), theme.Strong)
 	} else {
 		root := reason[strings.LastIndex(reason, ": ")+1:]
-		c.Text(4, 0, chart.Cut(words.FittingOrLast(w-4, "n/a: "+reason, "n/a:"+root, "n/a: "+strings.TrimSpace(root)), w-4), theme.Faint)
+		c.Text(4, 0, chart.Cut(words.FittingOrLast(w-4, "n/a: "+reason, "n/a:"+root, "n/a: "+strings.TrimSpace(root)),
+			w-4), theme.Faint)
 	}
 	c.Text(0, 1, "host", theme.Plain)
 	switch m := s.Memory; {

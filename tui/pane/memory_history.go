@@ -57,7 +57,8 @@ func (p *memory) history(c *chart.Canvas, s *profiles.Snapshot) (string, theme.S
 	line := p.Line(s)
 	highest := 0.0
 	for i, curve := range seen {
-		line.Series = append(line.Series, chart.Series{Curve: curve, Sampled: true, Style: memorySeries[i].style, Dash: chart.DashedWhen(i > 0 && p.Theme.Depth == theme.NoColor)})
+		line.Series = append(line.Series, chart.Series{Curve: curve, Sampled: true, Style: memorySeries[i].style,
+			Dash: chart.DashedWhen(i > 0 && p.Theme.Depth == theme.NoColor)})
 		for _, point := range curve {
 			highest = max(highest, point.Max)
 		}
@@ -172,7 +173,8 @@ func slopeWords(s *profiles.Snapshot) string {
 	if t.Noise() {
 		return fmt.Sprintf("no slope: within noise (%s a minute, %s) %s", byteRate(t.PerMinute), interval, over)
 	}
-	text := fmt.Sprintf("slope %s a minute (%s), %s per 1000 iterations, %s", byteRate(t.PerMinute), interval, byteRate(t.PerThousand), over)
+	text := fmt.Sprintf("slope %s a minute (%s), %s per 1000 iterations, %s", byteRate(t.PerMinute), interval,
+		byteRate(t.PerThousand), over)
 	if t.CachesPerMinute == 0 {
 		return text
 	}

@@ -254,10 +254,12 @@ func bottleneck(s *profiles.Snapshot, room int) (string, theme.Style) {
 	if first < 0 {
 		return "", theme.Faint
 	}
-	brief := fmt.Sprintf("bottleneck: %s, %.0f %%", words.PhaseName(s, profiles.Phase(first)), 100*s.Phases[first].Share)
+	brief := fmt.Sprintf("bottleneck: %s, %.0f %%", words.PhaseName(s, profiles.Phase(first)),
+		100*s.Phases[first].Share)
 	text := brief
 	if second >= 0 && s.Phases[second].Share > 0 {
-		text += fmt.Sprintf(", %.1f× %s", s.Phases[first].Share/s.Phases[second].Share, words.PhaseName(s, profiles.Phase(second)))
+		text += fmt.Sprintf(", %.1f× %s", s.Phases[first].Share/s.Phases[second].Share,
+			words.PhaseName(s, profiles.Phase(second)))
 	}
 	choices := [][]string{{text}, {brief}}
 	if share := between(s); share >= leastBetween {

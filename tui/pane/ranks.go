@@ -130,7 +130,8 @@ func ranksSay(r *profiles.Ranks) string {
 		if r.Phase != "" {
 			in = " in " + r.Phase
 		}
-		return fmt.Sprintf("rank %d is waited for: %s more a step%s [%s, %s]", r.Slow, strings.TrimSpace(unit.Milliseconds(r.Excess))+" ms", in,
+		return fmt.Sprintf("rank %d is waited for: %s more a step%s [%s, %s]", r.Slow,
+			strings.TrimSpace(unit.Milliseconds(r.Excess))+" ms", in,
 			strings.TrimSpace(unit.Milliseconds(r.Low)), strings.TrimSpace(unit.Milliseconds(r.High)))
 	case r.Steps == 0:
 		return ""

@@ -316,7 +316,8 @@ func (p *settingsView) effectOf(s *profiles.Snapshot, key string) (string, theme
 		switch e := &s.Effects[i]; {
 		case e.Key != key || len(e.With) > 0 || !e.Enough:
 		case e.Comparable():
-			return effectFor(s.Settings.Table(), key, e.After, unit.SignedPercent(e.Shift), e.Low, e.High, ""), verdict(e)
+			return effectFor(s.Settings.Table(), key, e.After, unit.SignedPercent(e.Shift), e.Low, e.High, ""),
+				verdict(e)
 		default:
 			without = words.FittingOrLast(settingHelpX-settingEffectX-1, incomparable(p.host, s, e)...)
 		}
@@ -324,8 +325,10 @@ func (p *settingsView) effectOf(s *profiles.Snapshot, key string) (string, theme
 	if s.Ablation != nil {
 		for i := range s.Ablation.Rows {
 			r := &s.Ablation.Rows[i]
-			if r.Key == key && r.Judge() != profiles.Unjudged && (r.On == "true" || r.On == words.SettingsOf(s).Get(key)) {
-				return effectFor(s.Settings.Table(), key, r.On, unit.SignedPercent(r.Effect), r.Low, r.High, " A"), JudgementStyle(r)
+			if r.Key == key && r.Judge() != profiles.Unjudged &&
+				(r.On == "true" || r.On == words.SettingsOf(s).Get(key)) {
+				return effectFor(s.Settings.Table(), key, r.On, unit.SignedPercent(r.Effect), r.Low, r.High, " A"),
+					JudgementStyle(r)
 			}
 		}
 	}

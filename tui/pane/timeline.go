@@ -400,7 +400,8 @@ func (t *Timeline) changesNear(s *profiles.Snapshot) string {
 				between = " + "
 			}
 			table := s.Settings.Table()
-			text += fmt.Sprintf("%s%s %s→%s", between, words.SettingName(table, c.Key), words.SettingText(table, c.Key, c.Before, 0), words.SettingText(table, c.Key, c.After, 0))
+			text += fmt.Sprintf("%s%s %s→%s", between, words.SettingName(table, c.Key),
+				words.SettingText(table, c.Key, c.Before, 0), words.SettingText(table, c.Key, c.After, 0))
 		}
 	}
 	for i := range s.Notes {

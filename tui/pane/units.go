@@ -81,13 +81,15 @@ func (p *units) Explain() []string {
 	}
 	earlier, kind := "", "units"
 	if p.Snap != nil && p.Snap.Earlier.Units > 0 {
-		earlier = fmt.Sprintf("The table has the newest %s; all are counted.", unit.Plural(len(p.Snap.Results), one, p.Snap.Run.Schema.Unit.Many))
+		earlier = fmt.Sprintf("The table has the newest %s; all are counted.",
+			unit.Plural(len(p.Snap.Results), one, p.Snap.Run.Schema.Unit.Many))
 	}
 	var losses []string
 	if p.Snap == nil || len(p.Snap.Run.KSpace().Centres) > 0 {
 		kind, losses = "units, samples", explanations.Of("units, losses")
 	}
-	return slices.Concat(explanations.Of(kind, "{unit}", one), explanations.Of("units, times", "{unit}", one), losses, explanations.Of("units, order", "{earlier}", earlier))
+	return slices.Concat(explanations.Of(kind, "{unit}", one), explanations.Of("units, times", "{unit}", one), losses,
+		explanations.Of("units, order", "{earlier}", earlier))
 }
 
 // Press scrolls; x changes the order.
@@ -115,7 +117,9 @@ type unitColumn struct {
 func unitColumns(s *profiles.Snapshot) []unitColumn {
 	all := []unitColumn{
 		iterationsColumn,
-		{"time", 8, 0, func(_ *profiles.Snapshot, r profiles.UnitResult) string { return unit.Seconds(float64(r.Elapsed)) }},
+		{"time", 8, 0, func(_ *profiles.Snapshot, r profiles.UnitResult) string {
+			return unit.Seconds(float64(r.Elapsed))
+		}},
 		{"ms each", 8, 40, func(_ *profiles.Snapshot, r profiles.UnitResult) string {
 			return unit.Milliseconds(float64(r.Elapsed) / float64(r.Iterations))
 		}},
@@ -123,17 +127,22 @@ func unitColumns(s *profiles.Snapshot) []unitColumn {
 	if losses := unitLosses(s); len(losses) > 0 {
 		for i, loss := range losses {
 			title := "loss " + s.Run.Schema.Series[loss].Title
-			all = append(all, unitColumn{title, max(9, chart.Width(title)+1), 50 + 10*(len(losses)-1-i), func(_ *profiles.Snapshot, r profiles.UnitResult) string { return unit.Loss(r.Values[loss]) }})
+			all = append(all, unitColumn{title, max(9, chart.Width(title)+1), 50 + 10*(len(losses)-1-i),
+				func(_ *profiles.Snapshot, r profiles.UnitResult) string { return unit.Loss(r.Values[loss]) }})
 		}
 	}
 	if len(s.Run.KSpace().Centres) > 0 {
-		all = append(all, unitColumn{"centre, px", 12, 75, func(s *profiles.Snapshot, r profiles.UnitResult) string { return centre(s, int(r.Unit)) }})
+		all = append(all, unitColumn{"centre, px", 12, 75, func(s *profiles.Snapshot, r profiles.UnitResult) string {
+			return centre(s, int(r.Unit))
+		}})
 	}
 	return all
 }
 
 // iterationsColumn is the first.
-var iterationsColumn = unitColumn{"iterations", 10, 0, func(_ *profiles.Snapshot, r profiles.UnitResult) string { return unit.Count(int64(r.Iterations)) }}
+var iterationsColumn = unitColumn{"iterations", 10, 0, func(_ *profiles.Snapshot, r profiles.UnitResult) string {
+	return unit.Count(int64(r.Iterations))
+}}
 
 // unitLosses are the series of the losses by which units end; none where a unit does not end by one.
 func unitLosses(s *profiles.Snapshot) []int {

@@ -110,7 +110,8 @@ func Run(ctx context.Context, m Model, on terminal.Streams) error {
 	running, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
 	var program *tea.Program
-	console, err := terminal.Open(on, func() { program.Send(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl}) }, running.Done())
+	console, err := terminal.Open(on, func() { program.Send(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl}) },
+		running.Done())
 	if err != nil {
 		return fmt.Errorf("terminal: %w", err)
 	}

@@ -83,7 +83,8 @@ func open(t testing.TB, width, height int, draws bool, answer func([]byte) strin
 	if err != nil {
 		t.Skipf("skipped: no pseudo-terminal here: %v", err)
 	}
-	x := &Terminal{t: t, pty: ptmx, tty: tty, emulator: vt.NewEmulator(width, height), last: time.Now(), draws: draws, answer: answer}
+	x := &Terminal{t: t, pty: ptmx, tty: tty, emulator: vt.NewEmulator(width, height), last: time.Now(), draws: draws,
+		answer: answer}
 	x.resumed = sync.NewCond(&x.mu)
 	if x.modes, err = term.GetState(tty.Fd()); err != nil {
 		t.Fatal(err)
@@ -184,7 +185,8 @@ func (x *Terminal) TTY() *os.File { return x.tty }
 func (x *Terminal) Start(cmd *exec.Cmd) {
 	x.t.Helper()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = x.tty, x.tty, x.tty
-	cmd.Env = append(append(os.Environ(), "TERM=xterm-256color", "LC_ALL=C.UTF-8", "NO_COLOR=", "COLORTERM=", "SSH_TTY=", "SSH_CONNECTION=",
+	cmd.Env = append(append(os.Environ(), "TERM=xterm-256color", "LC_ALL=C.UTF-8", "NO_COLOR=", "COLORTERM=",
+		"SSH_TTY=", "SSH_CONNECTION=",
 		"XDG_CONFIG_HOME="+x.t.TempDir()), cmd.Env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
@@ -263,7 +265,8 @@ func (x *Terminal) Restored() {
 	x.until("the normal screen", func(string) bool { return !x.Alternate() })
 	x.until("the cursor", func(string) bool {
 		sent := x.Received()
-		return strings.LastIndex(sent, ansi.SetModeTextCursorEnable) >= strings.LastIndex(sent, ansi.ResetModeTextCursorEnable)
+		return strings.LastIndex(sent, ansi.SetModeTextCursorEnable) >= strings.LastIndex(sent,
+			ansi.ResetModeTextCursorEnable)
 	})
 	x.until("the modes from before", func(string) bool {
 		now, err := term.GetState(x.tty.Fd())

@@ -249,7 +249,8 @@ func (s *Server) enter(v *visit) (why string) {
 	case same >= s.options.Limits.PerKey:
 		return fmt.Sprintf("%d sessions are open with this key, the most there may be (--max-per-key)", same)
 	case s.left() < bytesOf(v.size):
-		return fmt.Sprintf("a screen of %dx%d needs %s of memory, and %s are left for sessions (--max-memory): try a smaller window",
+		return fmt.Sprintf("a screen of %dx%d needs %s of memory, and %s are left for sessions (--max-memory): try a "+
+			"smaller window",
 			v.size[0], v.size[1], unit.Size(bytesOf(v.size)), unit.Size(s.left()))
 	}
 	v.held = bytesOf(v.size)

@@ -22,8 +22,10 @@ type glyphs struct {
 }
 
 var (
-	drawn = glyphs{'▶', '‖', '»', '●', '─', '┿', '·', map[profiles.MarkKind]rune{profiles.ChangeMark: '◆', profiles.AlertMark: '▴', profiles.NoteMark: '#'}}
-	typed = glyphs{'>', '|', '~', '*', '-', '#', '.', map[profiles.MarkKind]rune{profiles.ChangeMark: '+', profiles.AlertMark: '!', profiles.NoteMark: '"'}}
+	drawn = glyphs{'▶', '‖', '»', '●', '─', '┿', '·',
+		map[profiles.MarkKind]rune{profiles.ChangeMark: '◆', profiles.AlertMark: '▴', profiles.NoteMark: '#'}}
+	typed = glyphs{'>', '|', '~', '*', '-', '#', '.',
+		map[profiles.MarkKind]rune{profiles.ChangeMark: '+', profiles.AlertMark: '!', profiles.NoteMark: '"'}}
 )
 
 // of returns the characters for a screen.

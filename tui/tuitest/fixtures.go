@@ -75,9 +75,10 @@ func (r *Recorder) Do(c profiles.Command) error {
 		return gone
 	}
 	call := map[profiles.CommandKind]string{
-		profiles.SetCommand: "Set", profiles.DecideCommand: "Set", profiles.PauseCommand: "Pause", profiles.ResumeCommand: "Resume",
-		profiles.StepCommand: "Step", profiles.RestartCommand: "Restart", profiles.AblateCommand: "StartAblation",
-		profiles.StopAblationCommand: "StopAblation", profiles.ReplicateCommand: "Replicate", profiles.ForkCommand: "Fork",
+		profiles.SetCommand: "Set", profiles.DecideCommand: "Set", profiles.PauseCommand: "Pause",
+		profiles.ResumeCommand: "Resume", profiles.StepCommand: "Step", profiles.RestartCommand: "Restart",
+		profiles.AblateCommand: "StartAblation", profiles.StopAblationCommand: "StopAblation",
+		profiles.ReplicateCommand: "Replicate", profiles.ForkCommand: "Fork",
 		profiles.SaveCommand: "Save", profiles.CheckpointCommand: "Checkpoint", profiles.ClearCommand: "Clear",
 		profiles.NoteCommand: "Annotate " + c.Text, profiles.StopCommand: "Stop",
 	}[c.Kind]
@@ -200,7 +201,8 @@ func Curve(buckets, each int, f func(i int) (low, mean, high float64)) profiles.
 }
 
 func spread(ms float64) profiles.Spread {
-	return profiles.Spread{Last: ms * 1.02e6, Mean: ms * 1.01e6, Median: ms * 1e6, P10: ms * 0.97e6, P95: ms * 1.16e6, P90: ms * 1.1e6, N: 400}
+	return profiles.Spread{Last: ms * 1.02e6, Mean: ms * 1.01e6, Median: ms * 1e6, P10: ms * 0.97e6, P95: ms * 1.16e6,
+		P90: ms * 1.1e6, N: 400}
 }
 
 // Latest sets the latest value of a series in a snapshot.
@@ -221,7 +223,8 @@ func Running() *profiles.Snapshot {
 		Run: profiles.RunInfo{
 			Object: "europa", Device: "cpu", Kernels: "avx512",
 			GPUReason: "libcuda.so.1 not found",
-			Schema:    prism.Schema(), Parameters: 2797431, Seed: 1, Units: 100, Able: profiles.Every().Without(profiles.TraceCommand),
+			Schema:    prism.Schema(), Parameters: 2797431, Seed: 1, Units: 100,
+			Able:     profiles.Every().Without(profiles.TraceCommand),
 			Sampling: &profiles.Sampling{Size: 512, ObjectSize: 128, Centres: fermat(100, 256), PerSample: 1, Radius: 20},
 			Notes:    []string{"europa.jpg: 900x700 padded to a square"},
 			Cautions: prism.Cautions("cpu", "avx512"),
@@ -235,7 +238,8 @@ func Running() *profiles.Snapshot {
 		Index: 4120, Unit: 37, InUnit: 12, Rate: 184.2,
 		Pictures: [profiles.MaxPictures]*profiles.Picture{BlurredMoon(), SharpMoon()},
 		Own: profiles.OwnCost{Aggregator: 0.001, Watching: profiles.WatchingCost{
-			Measured: true, Known: true, Value: 0.0082, Low: 0.0031, High: 0.0138, Budget: 0.01, Period: 100 * time.Millisecond, Sparse: 1}},
+			Measured: true, Known: true, Value: 0.0082, Low: 0.0031, High: 0.0138, Budget: 0.01,
+			Period: 100 * time.Millisecond, Sparse: 1}},
 	}
 	Latest(s, prism.SeriesLossOld, 4.21e-3)
 	Latest(s, prism.SeriesLossNew, 1.38e-2)
@@ -274,12 +278,15 @@ func Running() *profiles.Snapshot {
 		return v * 0.9, v, v * 1.2
 	})
 	s.Caches[prism.CacheMeasurement] = profiles.CacheView{CacheCounters: profiles.CacheCounters{
-		Enabled: true, Hits: 985, Misses: 20, Entries: 20, Bytes: 20_971_520, Saved: 1_940e6}, RecentRate: 1, RecentN: 800}
+		Enabled: true, Hits: 985, Misses: 20, Entries: 20, Bytes: 20_971_520, Saved: 1_940e6}, RecentRate: 1,
+		RecentN: 800}
 	s.Caches[prism.CacheFFTPlans] = profiles.CacheView{CacheCounters: profiles.CacheCounters{
 		Enabled: true, Hits: 16480, Misses: 1, Entries: 1, Bytes: 8192, Saved: 310e6}, RecentRate: 1, RecentN: 3200}
-	s.Caches[prism.CacheMasks] = profiles.CacheView{CacheCounters: profiles.CacheCounters{Hits: 3000, Misses: 38, Entries: 38, Bytes: 38 << 18}}
+	s.Caches[prism.CacheMasks] = profiles.CacheView{CacheCounters: profiles.CacheCounters{Hits: 3000, Misses: 38,
+		Entries: 38, Bytes: 38 << 18}}
 	s.Memory = profiles.MemoryView{
-		Memory: profiles.Memory{Parts: [profiles.MaxMemory]int64{11_189_724, 11_189_724, 22_379_448, 9_312_000, 4_194_304, 3_145_728},
+		Memory: profiles.Memory{Parts: [profiles.MaxMemory]int64{11_189_724, 11_189_724, 22_379_448, 9_312_000,
+			4_194_304, 3_145_728},
 			Caches: 20_979_712},
 		RSS: 212e6, PeakRSS: 240e6, GPUReason: "libcuda.so.1 not found",
 	}
@@ -290,7 +297,8 @@ func Running() *profiles.Snapshot {
 	}
 	s.Effects = []profiles.Effect{
 		{Change: s.Changes[0], Enough: true, BeforeNS: 7.9e6, AfterNS: 7.0e6, Shift: -0.114, Low: -0.12, High: -0.10,
-			NBefore: 400, NAfter: 400, QualityDrift: 0.31, HasQuality: true, Closed: true, Confounded: "sample advanced 9 → 10", Briefly: "sample advanced"},
+			NBefore: 400, NAfter: 400, QualityDrift: 0.31, HasQuality: true, Closed: true,
+			Confounded: "sample advanced 9 → 10", Briefly: "sample advanced"},
 		{Change: s.Changes[1], Enough: true, BeforeNS: 7.0e6, AfterNS: 5.4e6, Shift: -0.229, Low: -0.24, High: -0.22,
 			NBefore: 400, NAfter: 412, QualityDrift: -0.002, HasQuality: true, Closed: true},
 		{Change: s.Changes[2], Needed: 38, NBefore: 400, NAfter: 62},
@@ -402,7 +410,8 @@ func Kept(t *testing.T, file, got string) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("%s is another (go test -run '^%s$' -update writes it anew):\n%s", file, strings.Split(t.Name(), "/")[0], got)
+		t.Errorf("%s is another (go test -run '^%s$' -update writes it anew):\n%s", file,
+			strings.Split(t.Name(), "/")[0], got)
 	}
 }
 
@@ -431,7 +440,8 @@ func Layered() *profiles.Snapshot {
 	s := Running()
 	Set(s, "layer_profile", "true")
 	s.Roofs = &profiles.Roofs{GFLOPS: 142, Levels: []profiles.RoofLevel{
-		{Bytes: 256 << 10, GBs: 140}, {Bytes: 2 << 20, GBs: 96}, {Bytes: 16 << 20, GBs: 44}, {Bytes: 128 << 20, GBs: 13},
+		{Bytes: 256 << 10, GBs: 140}, {Bytes: 2 << 20, GBs: 96}, {Bytes: 16 << 20, GBs: 44},
+		{Bytes: 128 << 20, GBs: 13},
 	}}
 	layer := func(name string, p profiles.Phase, ms float64, flops, bytes int64) {
 		gbs := float64(bytes) / (ms * 1e6)
@@ -447,7 +457,8 @@ func Layered() *profiles.Snapshot {
 	}
 	for i := range 7 {
 		n := int64(i + 1)
-		layer(fmt.Sprintf("layer %d convT", n), prism.PhaseForward, 0.12+0.02*float64(i), 9_000_000+n*400_000, 600_000/n+200_000)
+		layer(fmt.Sprintf("layer %d convT", n), prism.PhaseForward, 0.12+0.02*float64(i), 9_000_000+n*400_000,
+			600_000/n+200_000)
 		layer(fmt.Sprintf("layer %d BN, ReLU", n), prism.PhaseForward, 0.011*float64(n), 40_000<<i, 32_000<<i)
 	}
 	layer("telescope, field", prism.PhaseTelescope, 0.3, 11_000_000, 3_000_000)
@@ -455,7 +466,8 @@ func Layered() *profiles.Snapshot {
 	layer("losses", prism.PhaseLoss, 0.17, 2_100_000, 2_100_000)
 	for i := 6; i >= 0; i-- {
 		n := int64(i + 1)
-		layer(fmt.Sprintf("layer %d convT dx", n), prism.PhaseBackward, 0.11+0.01*float64(i), 9_000_000+n*400_000, 600_000/n+200_000)
+		layer(fmt.Sprintf("layer %d convT dx", n), prism.PhaseBackward, 0.11+0.01*float64(i), 9_000_000+n*400_000,
+			600_000/n+200_000)
 		layer(fmt.Sprintf("layer %d convT dW", n), prism.PhaseBackward, 0.2/float64(n)+0.1, 9_000_000, 8_000_000/n)
 	}
 	layer("copy moments", prism.PhaseOptimizer, 0.04, 0, 900_000)

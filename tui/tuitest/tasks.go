@@ -14,10 +14,12 @@ import (
 func Tasks() *profiles.Snapshot {
 	schema := benchmark.Schema()
 	nan := math.NaN()
-	list := &profiles.Tasks{Rounds: 2, Loss: "loss", Cancel: "cancelled", SpeedUps: "total time, against the first task of an experiment",
-		Order: []int{0, 1, 2, 3, 4, 5, 5, 4, 3, 2, 1, 0}}
+	list := &profiles.Tasks{Rounds: 2, Loss: "loss", Cancel: "cancelled",
+		SpeedUps: "total time, against the first task of an experiment",
+		Order:    []int{0, 1, 2, 3, 4, 5, 5, 4, 3, 2, 1, 0}}
 	for _, name := range []string{"main", "phase1", "phase2", "phase3", "phase4", "combined"} {
-		list.List = append(list.List, profiles.Task{Name: name, About: "im2im/segmentation, batch 4, 3 epochs", Device: "cpu",
+		list.List = append(list.List, profiles.Task{Name: name, About: "im2im/segmentation, batch 4, 3 epochs",
+			Device:  "cpu",
 			Seconds: nan, Loss: nan, PerSecond: nan, SpeedUp: nan, Low: nan, High: nan})
 		schema.Kinds = append(schema.Kinds, profiles.KindInfo{Name: name, Units: true})
 	}
@@ -34,22 +36,29 @@ func Tasks() *profiles.Snapshot {
 	list.List[3].Why = "trainer gpu is not available: libcuda.so.1 not found; its time would not be that of a processor"
 	list.List[4].State, list.List[4].Iterations = profiles.TaskRunning, 13
 	s := &profiles.Snapshot{
-		Run: profiles.RunInfo{Object: "variants", Device: "cpu", Kernels: "avx512", GPUReason: "libcuda.so.1 not found", Schema: schema, Seed: 12345, Units: 12, Able: profiles.Every().Without(profiles.TraceCommand, profiles.SaveCommand, profiles.ForkCommand, profiles.CheckpointCommand),
+		Run: profiles.RunInfo{Object: "variants", Device: "cpu", Kernels: "avx512", GPUReason: "libcuda.so.1 not found",
+			Schema: schema, Seed: 12345, Units: 12, Able: profiles.Every().Without(profiles.TraceCommand,
+				profiles.SaveCommand, profiles.ForkCommand, profiles.CheckpointCommand),
 			Notes: []string{"6 tasks in 2 rounds"}},
-		Settings: Having(benchmark.Table.Zero(), "kind", "training", "rounds", "2", "baseline", "first", "cancelled", "3", "kernels", "auto"),
-		State:    profiles.Running, Kind: benchmark.Kind(4), Elapsed: 7 * time.Second,
+		Settings: Having(benchmark.Table.Zero(), "kind", "training", "rounds", "2", "baseline", "first", "cancelled",
+			"3", "kernels", "auto"),
+		State: profiles.Running, Kind: benchmark.Kind(4), Elapsed: 7 * time.Second,
 		Index: 41, Unit: 4, InUnit: 7, Rate: 5.9, Tasks: list,
 		Pictures: [profiles.MaxPictures]*profiles.Picture{
-			experiment.PicturePrediction: BlurredMoon(), experiment.PictureTarget: SharpMoon(), experiment.PictureRaw: SharpMoon(),
+			experiment.PicturePrediction: BlurredMoon(), experiment.PictureTarget: SharpMoon(),
+			experiment.PictureRaw: SharpMoon(),
 		},
 		Own: profiles.OwnCost{Aggregator: 0.001, Watching: profiles.WatchingCost{
-			Measured: true, Known: true, Value: 0.0082, Low: 0.0031, High: 0.0138, Budget: 0.01, Period: 100 * time.Millisecond, Sparse: 1}},
+			Measured: true, Known: true, Value: 0.0082, Low: 0.0031, High: 0.0138, Budget: 0.01,
+			Period: 100 * time.Millisecond, Sparse: 1}},
 	}
 	for unit, n := range []int32{13, 13, 6, 1} {
-		s.Results = append(s.Results, profiles.UnitResult{Unit: int32(unit), Iterations: n, Values: profiles.NoValues(), Elapsed: 2 * time.Second})
+		s.Results = append(s.Results, profiles.UnitResult{Unit: int32(unit), Iterations: n, Values: profiles.NoValues(),
+			Elapsed: 2 * time.Second})
 	}
-	for series, v := range map[int]float64{experiment.SeriesSimilarity: 0.61, experiment.SeriesThroughput: 24.3, experiment.SeriesLoading: 4.1,
-		experiment.SeriesLoss: 1.21, experiment.SeriesValLoss: 1.3, experiment.SeriesLearningRate: 1e-4} {
+	for series, v := range map[int]float64{experiment.SeriesSimilarity: 0.61, experiment.SeriesThroughput: 24.3,
+		experiment.SeriesLoading: 4.1,
+		experiment.SeriesLoss:    1.21, experiment.SeriesValLoss: 1.3, experiment.SeriesLearningRate: 1e-4} {
 		Latest(s, series, v)
 	}
 	total := 168.0
@@ -67,8 +76,9 @@ func Tasks() *profiles.Snapshot {
 		return v, v, v
 	})
 	s.Memory = profiles.MemoryView{
-		Memory: profiles.Memory{Parts: [profiles.MaxMemory]int64{1_369_284, 1_369_284, 2_738_568, 7_940_000, 65_600, 9_520_000, 295_000}},
-		RSS:    66e6, PeakRSS: 71e6, GPUReason: "libcuda.so.1 not found",
+		Memory: profiles.Memory{Parts: [profiles.MaxMemory]int64{1_369_284, 1_369_284, 2_738_568, 7_940_000, 65_600,
+			9_520_000, 295_000}},
+		RSS: 66e6, PeakRSS: 71e6, GPUReason: "libcuda.so.1 not found",
 	}
 	return s
 }

@@ -29,13 +29,14 @@ func Training() *profiles.Snapshot {
 	s := &profiles.Snapshot{
 		Run: profiles.RunInfo{
 			Object: "lines", Device: "cpu", Kernels: "avx512", GPUReason: "libcuda.so.1 not found",
-			Schema: training.Schema(), Parameters: 2331772, Seed: 42, Units: 8, Able: profiles.Every().Without(profiles.TraceCommand, profiles.ForkCommand, profiles.ClearCommand),
+			Schema: training.Schema(), Parameters: 2331772, Seed: 42, Units: 8,
+			Able:  profiles.Every().Without(profiles.TraceCommand, profiles.ForkCommand, profiles.ClearCommand),
 			Notes: []string{"448 groups to learn from and 64 for testing, each of 1 pattern of 64×64 pixels"},
 		},
 		Settings: training.Table.Encode(training.Settings{
-			Size: 64, ObjectSize: 160, Positions: 512, Photons: 1e9, ObjectPhase: true, GridSize: 1, FiltersScale: 2, Batch: 16, Epochs: 8,
-			TestShare: 0.125, LearningRate: 1e-3, Scheduler: "plateau", Patience: 3, FusedOptimizer: true, AMP: "off", Threads: 2,
-			Kernels: "auto", Device: "auto", Seed: 42,
+			Size: 64, ObjectSize: 160, Positions: 512, Photons: 1e9, ObjectPhase: true, GridSize: 1, FiltersScale: 2,
+			Batch: 16, Epochs: 8, TestShare: 0.125, LearningRate: 1e-3, Scheduler: "plateau", Patience: 3,
+			FusedOptimizer: true, AMP: "off", Threads: 2, Kernels: "auto", Device: "auto", Seed: 42,
 		}),
 		State: profiles.Running, Kind: training.KindMinibatch,
 		Elapsed: 61 * time.Second, ETA: 92 * time.Second, ETAKnown: true,
@@ -45,12 +46,13 @@ func Training() *profiles.Snapshot {
 			training.PicturePhase: blurredPhase(), training.PicturePhaseTruth: sharpPhase(),
 		},
 		Own: profiles.OwnCost{Aggregator: 0.001, Watching: profiles.WatchingCost{
-			Measured: true, Known: true, Value: 0.0082, Low: 0.0031, High: 0.0138, Budget: 0.01, Period: 100 * time.Millisecond, Sparse: 1}},
+			Measured: true, Known: true, Value: 0.0082, Low: 0.0031, High: 0.0138, Budget: 0.01,
+			Period: 100 * time.Millisecond, Sparse: 1}},
 	}
 	for series, v := range map[int]float64{
-		training.SeriesLoss: 4312, training.SeriesTestLoss: 4762, training.SeriesPoisson: -3.957e6, training.SeriesLearningRate: 1e-3,
-		training.SeriesPSNR: 23.81, training.SeriesSSIM: 0.631, training.SeriesRMSE: 9.66,
-		training.SeriesPhaseError: 0.112, training.SeriesObjectError: 14.2,
+		training.SeriesLoss: 4312, training.SeriesTestLoss: 4762, training.SeriesPoisson: -3.957e6,
+		training.SeriesLearningRate: 1e-3, training.SeriesPSNR: 23.81, training.SeriesSSIM: 0.631,
+		training.SeriesRMSE: 9.66, training.SeriesPhaseError: 0.112, training.SeriesObjectError: 14.2,
 	} {
 		Latest(s, series, v)
 	}
@@ -79,7 +81,10 @@ func Training() *profiles.Snapshot {
 		training.SeriesPhaseError:  func(t float64) float64 { return 0.11 + 0.1*math.Exp(-t/3) },
 		training.SeriesObjectError: func(t float64) float64 { return 14 + 13*math.Exp(-t/3) },
 	} {
-		s.Series[series].Curve = Curve(10, 9, func(i int) (float64, float64, float64) { v := f(float64(i)); return v, v, v })
+		s.Series[series].Curve = Curve(10, 9, func(i int) (float64, float64, float64) {
+			v := f(float64(i))
+			return v, v, v
+		})
 	}
 	for i, loss := range []float64{13440, 7210, 4762} {
 		r := profiles.UnitResult{Unit: int32(i), Iterations: 28, Values: profiles.NoValues(), Elapsed: 19 * time.Second}
@@ -87,10 +92,12 @@ func Training() *profiles.Snapshot {
 		s.Results = append(s.Results, r)
 	}
 	s.Memory = profiles.MemoryView{
-		Memory: profiles.Memory{Parts: [profiles.MaxMemory]int64{9_327_092, 2_064, 18_654_184, 189_400_000, 786_432, 12_000_000, 8_600_000}},
-		RSS:    262e6, PeakRSS: 271e6, GPUReason: "libcuda.so.1 not found",
+		Memory: profiles.Memory{Parts: [profiles.MaxMemory]int64{9_327_092, 2_064, 18_654_184, 189_400_000, 786_432,
+			12_000_000, 8_600_000}},
+		RSS: 262e6, PeakRSS: 271e6, GPUReason: "libcuda.so.1 not found",
 	}
-	s.Changes = []profiles.Change{{Key: "learning_rate", Before: "0.002", After: "0.001", Iteration: 40, At: 25 * time.Second}}
+	s.Changes = []profiles.Change{{Key: "learning_rate", Before: "0.002", After: "0.001", Iteration: 40,
+		At: 25 * time.Second}}
 	s.Effects = []profiles.Effect{{Change: s.Changes[0], Needed: 200, NBefore: 40, NAfter: 57}}
 	return s
 }

@@ -22,7 +22,8 @@ type Recording struct {
 // Read reads what a comparison needs of a recording, which may still grow, and calls also with each of
 // its events. tables is as for recording.Open. An error about a part that is damaged comes with the
 // sample of the rest.
-func Read(ctx context.Context, from Recording, tables func(workload string) *settings.Table, also ...func(*profiles.Event)) (sample *compare.Sample, err error) {
+func Read(ctx context.Context, from Recording, tables func(workload string) *settings.Table,
+	also ...func(*profiles.Event)) (sample *compare.Sample, err error) {
 	defer func() { // a file that was damaged in a way that no checksum shows may hold anything
 		if v := recover(); v != nil {
 			sample, err = nil, fmt.Errorf("%s: the recording is damaged: %v", from.Path, v)
@@ -70,8 +71,9 @@ func describe(ctx context.Context, r *recording.Reader, name string) (run compar
 	}
 	status, unknown := r.Status(ctx)
 	return compare.Run{
-		Path: r.Path(), Name: name, Began: status.Began, Growing: unknown == nil && status.State == recording.Growing, Dropped: status.Dropped,
-		Program: print.Version, Preset: print.Preset, Processor: print.CPU.Model, Threads: print.Threads,
+		Path: r.Path(), Name: name, Began: status.Began, Growing: unknown == nil && status.State == recording.Growing,
+		Dropped: status.Dropped, Program: print.Version, Preset: print.Preset, Processor: print.CPU.Model,
+		Threads: print.Threads,
 	}, unknown, nil
 }
 

@@ -31,7 +31,8 @@ const (
 
 // Settings are those of the run. The text has what every format must escape.
 func Settings() settings.Values {
-	t := settings.NewTable("test", nil, settings.Text("", "image", ""), settings.Switch("", "cache", ""), settings.Number("", "rate", "", "", 0, 1))
+	t := settings.NewTable("test", nil, settings.Text("", "image", ""), settings.Switch("", "cache", ""),
+		settings.Number("", "rate", "", "", 0, 1))
 	v, err := t.Zero().Put("image", "a \"quoted\", name\n.png")
 	if err != nil {
 		panic(err)
@@ -67,20 +68,24 @@ func Events() (all []profiles.Event) {
 		put := func(at int64, b profiles.Body) {
 			all = append(all, profiles.Event{At: began.Add(time.Duration(at)), Body: b})
 		}
-		put(0, &profiles.Begin{Info: profiles.RunInfo{Schema: Schema(), Object: "moon", Device: "cpu", Kernels: "go", Units: 2, PriorStarts: start}, Settings: v})
+		put(0, &profiles.Begin{Info: profiles.RunInfo{Schema: Schema(), Object: "moon", Device: "cpu", Kernels: "go",
+			Units: 2, PriorStarts: start}, Settings: v})
 		put(0, &profiles.StateChange{State: profiles.Running})
 		put(0, &profiles.Memory{Parts: [profiles.MaxMemory]int64{4096, 1024}, Caches: 7})
 		for i := range int64(Iterations) {
 			it, from := iteration(i), i*Period
 			if i == 6 {
-				put(from-Gap, &profiles.Changed{Change: profiles.Change{Key: "cache", Before: "false", After: "true", Iteration: i, At: time.Duration(from - Gap)}, Settings: v})
+				put(from-Gap, &profiles.Changed{Change: profiles.Change{Key: "cache", Before: "false", After: "true",
+					Iteration: i, At: time.Duration(from - Gap)}, Settings: v})
 				put(from-Gap, &profiles.Fork{Running: true, Of: i, Key: "cache"})
 			}
 			if i == 7 {
-				put(from-Gap, &profiles.Note{Author: "pts/1", Text: "a \"sharp\" drop", Iteration: i, Written: time.Duration(from - Gap)})
+				put(from-Gap, &profiles.Note{Author: "pts/1", Text: "a \"sharp\" drop", Iteration: i,
+					Written: time.Duration(from - Gap)})
 			}
 			if i == 8 {
-				put(from-Gap, &profiles.Changed{Change: profiles.Change{Key: "rate", Before: "0", After: "0.5", Iteration: i, At: time.Duration(from - Gap), Ablation: true}, Settings: v})
+				put(from-Gap, &profiles.Changed{Change: profiles.Change{Key: "rate", Before: "0", After: "0.5",
+					Iteration: i, At: time.Duration(from - Gap), Ablation: true}, Settings: v})
 				put(from-Gap, &profiles.Fork{Of: i, Key: "cache", Ended: "it was stopped"})
 			}
 			all = append(all, profiles.Event{Body: &it})
@@ -91,14 +96,18 @@ func Events() (all []profiles.Event) {
 				put(end, m)
 			}
 			if i == 8 || i == 11 {
-				r := &profiles.UnitResult{Unit: it.Unit, Iterations: it.InUnit + 1, Converged: i == 8, Values: it.Series, Reached: 0.01, Loss: "loss_new", Threshold: 0.02, Elapsed: time.Duration(int64(it.InUnit+1) * Period)}
+				r := &profiles.UnitResult{Unit: it.Unit, Iterations: it.InUnit + 1, Converged: i == 8,
+					Values: it.Series, Reached: 0.01, Loss: "loss_new", Threshold: 0.02,
+					Elapsed: time.Duration(int64(it.InUnit+1) * Period)}
 				r.Values[2] = 0 // not read: only measurements have it
 				put(end, r)
 			}
 			if i%4 == 3 {
-				put(end, &profiles.LayerTimes{Layers: []profiles.Layer{{Name: "layer 1 convT", Phase: 0, Nanos: 1_000_000}, {Name: "layer 1 convT dW", Phase: 1, Nanos: 1_250_000}}})
+				put(end, &profiles.LayerTimes{Layers: []profiles.Layer{{Name: "layer 1 convT", Phase: 0,
+					Nanos: 1_000_000}, {Name: "layer 1 convT dW", Phase: 1, Nanos: 1_250_000}}})
 				put(end, &profiles.Resident{RSS: 1 << 20 * (i + 1), Peak: 1 << 30})
-				put(end, &profiles.Load{Load: machine.Load{Busy: float64(i) * 0.5, Own: float64(i) * 0.25, Passed: float64(i)}})
+				put(end, &profiles.Load{Load: machine.Load{Busy: float64(i) * 0.5, Own: float64(i) * 0.25,
+					Passed: float64(i)}})
 			}
 		}
 		put(Iterations*Period, &profiles.StateChange{State: profiles.Finished, Why: "max_iterations = 12"})
@@ -108,7 +117,8 @@ func Events() (all []profiles.Event) {
 
 // iteration returns the record of an iteration.
 func iteration(i int64) profiles.Iteration {
-	it := profiles.Iteration{Index: i, Unit: -1, InUnit: int32(i), Start: i * Period, Total: Total, Retimed: Retimed, Series: profiles.NoValues()}
+	it := profiles.Iteration{Index: i, Unit: -1, InUnit: int32(i), Start: i * Period, Total: Total, Retimed: Retimed,
+		Series: profiles.NoValues()}
 	it.Phases[0], it.Phases[1] = Forward, Backward
 	if i%3 == 2 {
 		it.Phases[2] = Metrics
@@ -129,11 +139,13 @@ func iteration(i int64) profiles.Iteration {
 	if i == 7 {
 		it.Flags, it.Series[1] = profiles.NonFinite, math.Inf(1)
 	}
-	it.Caches[0] = profiles.CacheCounters{Enabled: i >= 6, Hits: max(0, i-6) * 3, Misses: i, Entries: 2, Bytes: 100 * (i + 1)}
+	it.Caches[0] = profiles.CacheCounters{Enabled: i >= 6, Hits: max(0, i-6) * 3, Misses: i, Entries: 2,
+		Bytes: 100 * (i + 1)}
 	return it
 }
 
 // Alerts returns what stands after the second start.
 func Alerts() []profiles.Alert {
-	return []profiles.Alert{{ID: "not-finite", Severity: profiles.Critical, Since: time.Duration(7 * Period), Iteration: 7, What: "A loss is infinite."}}
+	return []profiles.Alert{{ID: "not-finite", Severity: profiles.Critical, Since: time.Duration(7 * Period),
+		Iteration: 7, What: "A loss is infinite."}}
 }

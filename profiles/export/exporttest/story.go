@@ -23,7 +23,8 @@ type Story struct {
 
 // table are the settings of a story.
 var table = settings.NewTable("story", nil, settings.Text("", "image", ""), settings.Switch("", "cache", "").Live(),
-	settings.Text("", "amp", "", "off", "bf16").Live(), settings.Number("", "rate", "per second", "", 0, 1), settings.Integer("", "threads", "", "", 0, 64))
+	settings.Text("", "amp", "", "off", "bf16").Live(), settings.Number("", "rate", "per second", "", 0, 1),
+	settings.Integer("", "threads", "", "", 0, 64))
 
 // StorySettings are the settings at the beginning of a story.
 func StorySettings() settings.Values {
@@ -44,8 +45,9 @@ func StorySchema() profiles.Schema {
 		Unit:     profiles.Unit{One: "sample", Many: "samples"},
 		Stages:   []string{"progressive"},
 		Kinds:    []profiles.KindInfo{{Name: "samples", Units: true}},
-		Phases: []profiles.PhaseInfo{{Name: "forward", What: "the decoder"}, {Name: "telescope"}, {Name: "loss"}, {Name: "backward", What: "all gradients"},
-			{Name: "optimizer", What: "Adam"}, {Name: "metrics " + Hostile, Looking: true}},
+		Phases: []profiles.PhaseInfo{{Name: "forward", What: "the decoder"}, {Name: "telescope"}, {Name: "loss"},
+			{Name: "backward", What: "all gradients"}, {Name: "optimizer", What: "Adam"},
+			{Name: "metrics " + Hostile, Looking: true}},
 		Caches: []profiles.CacheInfo{{Name: "measurement", Title: "measurement", Setting: "cache"}, {Name: "masks", Title: "mask"}},
 		Series: []profiles.SeriesInfo{
 			{Name: "loss_old", Title: "old", Group: profiles.Losses, Scale: profiles.Logarithmic, Each: true},
@@ -77,8 +79,10 @@ func (s Story) Tell(take func(*profiles.Event)) {
 func (s Story) start(began time.Time, prior int, take func(*profiles.Event)) {
 	v := StorySettings()
 	put := func(at int64, b profiles.Body) { take(&profiles.Event{At: began.Add(time.Duration(at)), Body: b}) }
-	put(0, &profiles.Begin{Info: profiles.RunInfo{Schema: StorySchema(), Object: "moon " + Hostile, Device: "cpu", Kernels: "avx512", GPUReason: "no CUDA device",
-		Parameters: 1234, Seed: 7, Units: 10, Passes: 1, Notes: []string{"a note " + Hostile}, PriorStarts: prior}, Settings: v})
+	put(0, &profiles.Begin{Info: profiles.RunInfo{Schema: StorySchema(), Object: "moon " + Hostile, Device: "cpu",
+		Kernels: "avx512", GPUReason: "no CUDA device",
+		Parameters: 1234, Seed: 7, Units: 10, Passes: 1, Notes: []string{"a note " + Hostile}, PriorStarts: prior},
+		Settings: v})
 	put(0, &profiles.StateChange{State: profiles.Running})
 	put(0, &profiles.Memory{Parts: [profiles.MaxMemory]int64{40 << 20, 90 << 20}, Caches: 7})
 	put(0, picture(1, 0))
@@ -95,7 +99,8 @@ func (s Story) start(began time.Time, prior int, take func(*profiles.Event)) {
 			panic(err)
 		}
 		changes++
-		put(at, &profiles.Changed{Change: profiles.Change{Key: key, Before: before, After: after, Iteration: i, At: time.Duration(at)}, Settings: v})
+		put(at, &profiles.Changed{Change: profiles.Change{Key: key, Before: before, After: after, Iteration: i,
+			At: time.Duration(at)}, Settings: v})
 	}
 	for i := range s.Iterations {
 		switch i {
@@ -103,11 +108,13 @@ func (s Story) start(began time.Time, prior int, take func(*profiles.Event)) {
 			change(i, "amp", "off", "bf16")
 			speed = 0.7
 		case s.Iterations / 2:
-			put(at, &profiles.Note{Author: "pts/1", Text: "looks better " + Hostile, Iteration: i, Written: time.Duration(at)})
+			put(at, &profiles.Note{Author: "pts/1", Text: "looks better " + Hostile, Iteration: i,
+				Written: time.Duration(at)})
 		case 2 * s.Iterations / 3:
 			change(i, "cache", "false", "true")
 		}
-		it := profiles.Iteration{Index: i, Unit: int32(i * 10 / s.Iterations), Start: at, Series: profiles.NoValues(), Changes: changes}
+		it := profiles.Iteration{Index: i, Unit: int32(i * 10 / s.Iterations), Start: at, Series: profiles.NoValues(),
+			Changes: changes}
 		if i == 0 || i == s.Iterations/3 || i == 2*s.Iterations/3 {
 			it.Flags = profiles.Warmup
 		}
@@ -125,7 +132,8 @@ func (s Story) start(began time.Time, prior int, take func(*profiles.Event)) {
 		} else {
 			cache.Misses++
 		}
-		it.Caches[0], it.Caches[1] = cache, profiles.CacheCounters{Enabled: true, Hits: i, Misses: 1, Entries: 1, Bytes: 4096}
+		it.Caches[0], it.Caches[1] = cache, profiles.CacheCounters{Enabled: true, Hits: i, Misses: 1, Entries: 1,
+			Bytes: 4096}
 		take(&profiles.Event{Body: &it})
 		at += it.Total + 10_000
 		if i%10 == 5 {
@@ -135,17 +143,21 @@ func (s Story) start(began time.Time, prior int, take func(*profiles.Event)) {
 		}
 		if i%200 == 100 {
 			put(at, &profiles.Resident{RSS: 200<<20 + i<<8, Peak: 260 << 20})
-			put(at, &profiles.Load{Load: machine.Load{Busy: float64(at) / 1e9, Own: float64(at) / 1e9, Passed: 2 * float64(at) / 1e9}})
+			put(at, &profiles.Load{Load: machine.Load{Busy: float64(at) / 1e9, Own: float64(at) / 1e9,
+				Passed: 2 * float64(at) / 1e9}})
 		}
 		if i == s.Iterations/2 {
 			put(at, &profiles.LayerTimes{Layers: []profiles.Layer{
-				{Name: "layer 1 convT " + Hostile, Phase: 0, Nanos: 900_000, FLOPs: 3e8, Bytes: 4 << 20, Compute: 0.4, Memory: 0.2, Judged: true},
+				{Name: "layer 1 convT " + Hostile, Phase: 0, Nanos: 900_000, FLOPs: 3e8, Bytes: 4 << 20, Compute: 0.4,
+					Memory: 0.2, Judged: true},
 				{Name: "layer 1 convT dW", Phase: 3, Nanos: 1_100_000, FLOPs: 3e8, Bytes: 4 << 20}}})
 			put(at, picture(0, i))
 		}
 	}
-	put(at, &profiles.UnitResult{Unit: 0, Iterations: int32(min(s.Iterations, 1000)), Converged: true, Values: profiles.NoValues(), Loss: "loss_new", Threshold: 0.02, Reached: 0.01})
-	put(at, &profiles.StateChange{State: profiles.Finished, Why: "max_iterations = " + strconv.FormatInt(s.Iterations, 10)})
+	put(at, &profiles.UnitResult{Unit: 0, Iterations: int32(min(s.Iterations, 1000)), Converged: true,
+		Values: profiles.NoValues(), Loss: "loss_new", Threshold: 0.02, Reached: 0.01})
+	put(at, &profiles.StateChange{State: profiles.Finished,
+		Why: "max_iterations = " + strconv.FormatInt(s.Iterations, 10)})
 }
 
 // picture returns a picture of the story.
@@ -172,7 +184,8 @@ func (s Story) Follow(to Follower) {
 	tick := func() {
 		shown := *a.Tick(began.Add(at))
 		if n := shown.Index; n > s.Iterations/2 && n <= s.Iterations*3/4 {
-			shown.Alerts = append(shown.Alerts, profiles.Alert{ID: "told", Severity: profiles.Warning, Iteration: s.Iterations / 2, What: "What " + Hostile, Try: "Try that {switch amp}."})
+			shown.Alerts = append(shown.Alerts, profiles.Alert{ID: "told", Severity: profiles.Warning,
+				Iteration: s.Iterations / 2, What: "What " + Hostile, Try: "Try that {switch amp}."})
 		}
 		to.See(&shown)
 	}

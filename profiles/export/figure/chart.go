@@ -97,7 +97,8 @@ const (
 func (s *Set) draw(d *Drawing, c *Chart, x, y, w, h float64) Plot {
 	right := min(s.names()+keyGap+keySample+6, w*0.3)
 	p := plotting{d: d, set: s, chart: c, edge: x + w}
-	plot := Plot{X: x + leftRoom, Y: y + topRoom, Width: w - leftRoom - right, Height: h - topRoom - bottomRoom, From: 0, To: 1}
+	plot := Plot{X: x + leftRoom, Y: y + topRoom, Width: w - leftRoom - right, Height: h - topRoom - bottomRoom,
+		From: 0, To: 1}
 	if n := len(s.X); n > 0 {
 		plot.From, plot.To = float64(s.First[0]), float64(s.Last[n-1])
 		if plot.To == plot.From {
@@ -119,7 +120,8 @@ func (s *Set) draw(d *Drawing, c *Chart, x, y, w, h float64) Plot {
 	if !known {
 		d.rectangle(Grid, plot.X, plot.Y, plot.Width, 1)
 		d.rectangle(Grid, plot.X, plot.Y+plot.Height, plot.Width, 1)
-		d.text(plot.X+plot.Width/2, plot.Y+plot.Height/2, textSize, plot.Width, Middle, Muted, cmp.Or(c.Reason, "nothing was measured"))
+		d.text(plot.X+plot.Width/2, plot.Y+plot.Height/2, textSize, plot.Width, Middle, Muted,
+			cmp.Or(c.Reason, "nothing was measured"))
 		return plot
 	}
 	p.grid(&plot)
@@ -210,7 +212,8 @@ func (p *plotting) grid(plot *Plot) {
 
 // frame draws the axes themselves.
 func (p *plotting) frame(plot *Plot) {
-	p.d.line(Ink, 1, nil, point{plot.X, plot.Y}, point{plot.X, plot.Y + plot.Height}, point{plot.X + plot.Width, plot.Y + plot.Height})
+	p.d.line(Ink, 1, nil, point{plot.X, plot.Y}, point{plot.X, plot.Y + plot.Height},
+		point{plot.X + plot.Width, plot.Y + plot.Height})
 }
 
 // marks draws a line where settings changed, with its number where there is room.
@@ -297,7 +300,8 @@ func (p *plotting) stack() {
 				end = (p.y.at(above[k]) + p.y.at(below[k])) / 2
 			}
 			if len(run) == 1 { // wide enough to be seen
-				upper, lower = []point{{upper[0].X - 2, upper[0].Y}, {upper[0].X + 2, upper[0].Y}}, []point{{lower[0].X - 2, lower[0].Y}, {lower[0].X + 2, lower[0].Y}}
+				upper, lower = []point{{upper[0].X - 2, upper[0].Y}, {upper[0].X + 2, upper[0].Y}},
+					[]point{{lower[0].X - 2, lower[0].Y}, {lower[0].X + 2, lower[0].Y}}
 			}
 			outline := slices.Clone(upper)
 			slices.Reverse(lower)

@@ -24,7 +24,8 @@ func Charts(d *digest.Digest, changes []export.Change) *Set {
 	s.Charts = append(s.Charts, iterationTime(d), phases(d), losses(d))
 	for i := range d.Info.Schema.Series {
 		if v := &d.Info.Schema.Series[i]; v.Group == profiles.Metrics {
-			c := Chart{ID: v.Name, Title: v.Title, Unit: v.Unit, Of: valueUnit(v.Unit), Log: v.Scale == profiles.Logarithmic, Reason: v.Absent}
+			c := Chart{ID: v.Name, Title: v.Title, Unit: v.Unit, Of: valueUnit(v.Unit),
+				Log: v.Scale == profiles.Logarithmic, Reason: v.Absent}
 			s.Charts = append(s.Charts, c.with(series(d, i, v.Title)))
 		}
 	}
@@ -109,7 +110,9 @@ func phases(d *digest.Digest) Chart {
 			ran = ran || d.Bins[i].Phases[p] > 0
 		}
 		if ran {
-			c = c.with(line(d, d.Info.Schema.Phases[p].Name, func(b *digest.Bin) float64 { return over(float64(b.Phases[p])/1e6, float64(b.Timed)) }))
+			c = c.with(line(d, d.Info.Schema.Phases[p].Name, func(b *digest.Bin) float64 {
+				return over(float64(b.Phases[p])/1e6, float64(b.Timed))
+			}))
 		}
 	}
 	if between > 0.01*total {
@@ -135,9 +138,12 @@ func losses(d *digest.Digest) Chart {
 }
 
 func hitRates(d *digest.Digest) Chart {
-	c := Chart{ID: "hits", Title: "Cache hit rates", Unit: "%", Of: "%", Whole: true, Note: "hits over lookups", Reason: "no cache was asked"}
+	c := Chart{ID: "hits", Title: "Cache hit rates", Unit: "%", Of: "%", Whole: true, Note: "hits over lookups",
+		Reason: "no cache was asked"}
 	for i := range d.Info.Schema.Caches {
-		l := line(d, d.Info.Schema.Caches[i].Title, func(b *digest.Bin) float64 { return 100 * over(float64(b.Hits[i]), float64(b.Lookups[i])) })
+		l := line(d, d.Info.Schema.Caches[i].Title, func(b *digest.Bin) float64 {
+			return 100 * over(float64(b.Hits[i]), float64(b.Lookups[i]))
+		})
 		l.Linked = true
 		c = c.with(l)
 	}
@@ -145,7 +151,8 @@ func hitRates(d *digest.Digest) Chart {
 }
 
 func memoryUse(d *digest.Digest) Chart {
-	c := Chart{ID: "memory", Title: "Memory", Unit: "MB", Of: "MB", Zero: true, Note: "largest", Reason: "no reading was taken"}
+	c := Chart{ID: "memory", Title: "Memory", Unit: "MB", Of: "MB", Zero: true, Note: "largest",
+		Reason: "no reading was taken"}
 	add := func(name string, bytes func(*digest.Bin) int64) {
 		l := line(d, name, func(b *digest.Bin) float64 { return float64(bytes(b)) / 1e6 })
 		some := false

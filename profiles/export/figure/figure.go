@@ -87,7 +87,8 @@ func Whole(d *digest.Digest, sum *export.Summary) *Drawing {
 	y := float64(headRoom + rows*(chartHeight+rowSpace) + lineHeight)
 	for i := range listed {
 		if i == 0 {
-			out.text(margin, y, textSize, inner, Start, Ink, "Changes of settings, and the time of an iteration under them with its 95 % interval")
+			out.text(margin, y, textSize, inner, Start, Ink,
+				"Changes of settings, and the time of an iteration under them with its 95 % interval")
 			out.bold()
 		}
 		y += lineHeight
@@ -102,7 +103,8 @@ func Whole(d *digest.Digest, sum *export.Summary) *Drawing {
 		out.text(margin+402, y, textSize, inner-402, Start, Ink, outcome)
 	}
 	if more := len(sum.Changes) - listed; more > 0 {
-		out.text(margin+24, y+lineHeight, textSize, inner, Start, Muted, fmt.Sprintf("and %s more", unit.Plural(more, "change", "changes")))
+		out.text(margin+24, y+lineHeight, textSize, inner, Start, Muted,
+			fmt.Sprintf("and %s more", unit.Plural(more, "change", "changes")))
 	}
 	return out
 }
@@ -124,7 +126,8 @@ func Facts(d *digest.Digest, sum *export.Summary) string {
 	if d.Begun() {
 		parts = append(parts, d.Began.UTC().Format("2006-01-02 15:04 UTC"))
 	}
-	parts = append(parts, unit.Clock(time.Duration(sum.WallSeconds*float64(time.Second)))+" "+sum.State, unit.Plural(int(sum.Iterations), "iteration", "iterations"))
+	parts = append(parts, unit.Clock(time.Duration(sum.WallSeconds*float64(time.Second)))+" "+sum.State,
+		unit.Plural(int(sum.Iterations), "iteration", "iterations"))
 	if v := sum.IterationMS; v != nil {
 		parts = append(parts, "median "+unit.Duration(v.Median*1e6))
 	}
@@ -144,13 +147,15 @@ func Facts(d *digest.Digest, sum *export.Summary) string {
 
 // About describes the charts of a run to those who do not see them.
 func About(d *digest.Digest, sum *export.Summary) string {
-	text := "Iteration time, phases, loss, quality, cache hit rates and memory over the iterations. " + Facts(d, sum) + "."
+	text := "Iteration time, phases, loss, quality, cache hit rates and memory over the iterations. " +
+		Facts(d, sum) + "."
 	for i := range sum.Changes {
 		if i == mostListed {
 			break
 		}
 		c := &sum.Changes[i]
-		text += fmt.Sprintf(" Change %d at iteration %d: %s: %s, %s.", i+1, c.Iteration, c.What(), c.Shift(), c.Verdict())
+		text += fmt.Sprintf(" Change %d at iteration %d: %s: %s, %s.", i+1, c.Iteration, c.What(), c.Shift(),
+			c.Verdict())
 	}
 	return text
 }

@@ -73,7 +73,8 @@ func (g *Graph) draw(d *Drawing, x, y, w, h float64) {
 	across, up, known := g.axes()
 	if !known {
 		d.line(Ink, 1, nil, point{left, top}, point{left, bottom}, point{right, bottom})
-		d.text((left+right)/2, (top+bottom)/2, textSize, right-left, Middle, Muted, cmp.Or(g.Reason, "nothing was measured"))
+		d.text((left+right)/2, (top+bottom)/2, textSize, right-left, Middle, Muted,
+			cmp.Or(g.Reason, "nothing was measured"))
 		return
 	}
 	across.from, across.to, up.from, up.to = left, right, bottom, top

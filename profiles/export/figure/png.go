@@ -36,7 +36,8 @@ type faceOf struct {
 
 // WritePNG writes the drawing as a PNG in light colours, of scale pixels per pixel.
 func (d *Drawing) WritePNG(w io.Writer) error {
-	p := painter{to: image.NewRGBA(image.Rect(0, 0, int(math.Ceil(d.Width*scale)), int(math.Ceil(d.Height*scale)))), faces: map[faceOf]font.Face{}}
+	p := painter{to: image.NewRGBA(image.Rect(0, 0, int(math.Ceil(d.Width*scale)), int(math.Ceil(d.Height*scale)))),
+		faces: map[faceOf]font.Face{}}
 	for i := range d.shapes {
 		s := &d.shapes[i]
 		switch {
@@ -61,15 +62,16 @@ func (d *Drawing) WritePNG(w io.Writer) error {
 // paper is the width of a figure in print, in metres.
 const paper = 0.18
 
-// printed returns a PNG with its pixels per metre (chunk pHYs), by which programs choose its size on paper, and the program
-// that made it (chunk tEXt, keyword Software).
+// printed returns a PNG with its pixels per metre (chunk pHYs), by which programs choose its size on paper, and the
+// program that made it (chunk tEXt, keyword Software).
 func printed(file []byte, density float64) []byte {
 	const header = 8 + 4 + 4 + 13 + 4 // the signature and IHDR
 	var size []byte
 	for range 2 {
 		size = binary.BigEndian.AppendUint32(size, uint32(math.Round(density)))
 	}
-	return slices.Concat(file[:header], chunk("pHYs", append(size, 1)), chunk("tEXt", []byte(software)), file[header:]) // 1: the metre
+	// 1: the metre
+	return slices.Concat(file[:header], chunk("pHYs", append(size, 1)), chunk("tEXt", []byte(software)), file[header:])
 }
 
 // chunk returns a chunk of a PNG file.
@@ -89,7 +91,8 @@ func (p *painter) text(s *shape) error {
 			f = fonts().bold
 		}
 		var err error
-		if face, err = opentype.NewFace(f, &opentype.FaceOptions{Size: s.size * scale, DPI: 72, Hinting: font.HintingNone}); err != nil {
+		if face, err = opentype.NewFace(f,
+			&opentype.FaceOptions{Size: s.size * scale, DPI: 72, Hinting: font.HintingNone}); err != nil {
 			return err
 		}
 		p.faces[of] = face
@@ -126,7 +129,8 @@ func (p *painter) stroke(s *shape) {
 			to := min(length, from+left)
 			if on {
 				x1, y1, x2, y2 := a.X+dx*from, a.Y+dy*from, a.X+dx*to, a.Y+dy*to
-				outlines = append(outlines, []point{{x1 + nx, y1 + ny}, {x2 + nx, y2 + ny}, {x2 - nx, y2 - ny}, {x1 - nx, y1 - ny}})
+				outlines = append(outlines, []point{{x1 + nx, y1 + ny}, {x2 + nx, y2 + ny}, {x2 - nx, y2 - ny},
+					{x1 - nx, y1 - ny}})
 				if to == length && i+1 < len(s.points) && half > 0.5 {
 					outlines = append(outlines, disc(b, half))
 				}
@@ -166,7 +170,8 @@ func (p *painter) fill(outlines [][]point, paint Paint) {
 	if !(low.X <= high.X) {
 		return
 	}
-	box := image.Rect(int(math.Floor(low.X*scale)), int(math.Floor(low.Y*scale)), int(math.Ceil(high.X*scale)), int(math.Ceil(high.Y*scale)))
+	box := image.Rect(int(math.Floor(low.X*scale)), int(math.Floor(low.Y*scale)), int(math.Ceil(high.X*scale)),
+		int(math.Ceil(high.Y*scale)))
 	if box.Empty() {
 		return
 	}

@@ -122,8 +122,8 @@ func (s *pipe) Commit() error {
 // Discard does nothing.
 func (s *pipe) Discard() {}
 
-// Open begins the files of the targets; from is what the events of the run do not say. The target with the path "-" is written to
-// stdout, of tables the first; nil refuses it. An error names the target and leaves nothing behind.
+// Open begins the files of the targets; from is what the events of the run do not say. The target with the path "-" is
+// written to stdout, of tables the first; nil refuses it. An error names the target and leaves nothing behind.
 func Open(targets []Target, from export.Source, stdout io.Writer) (*Exports, error) {
 	x := &Exports{}
 	var streamed bool
@@ -134,7 +134,8 @@ func Open(targets []Target, from export.Source, stdout io.Writer) (*Exports, err
 		for _, path := range o.paths {
 			if other, ok := taken[filepath.Clean(path)]; ok {
 				x.Discard()
-				return nil, fmt.Errorf("%q: %s is written by %q already", t.Format()+"="+t.Path, path, other.Format()+"="+other.Path)
+				return nil, fmt.Errorf("%q: %s is written by %q already", t.Format()+"="+t.Path, path,
+					other.Format()+"="+other.Path)
 			}
 			taken[filepath.Clean(path)] = t
 		}
@@ -254,7 +255,8 @@ const (
 // returns the newest snapshot, nil for none, for formats that show judgements; also gets every event
 // too. tell
 // receives a line for the log when a target is given up: the run goes on.
-func (x *Exports) Follow(ctx context.Context, source profiles.Source, newest func() *profiles.Snapshot, tell func(string), also ...func(*profiles.Event)) {
+func (x *Exports) Follow(ctx context.Context, source profiles.Source, newest func() *profiles.Snapshot,
+	tell func(string), also ...func(*profiles.Event)) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	asker, _ := source.(profiles.Asker)
@@ -387,7 +389,8 @@ func (x *Exports) Close(lost int64) (paths []string, err error) {
 		err = errors.Join(err, o.err)
 	}
 	if lost > 0 && len(written) > 0 {
-		err = errors.Join(err, fmt.Errorf("export: %d events are missing in %s: writing fell behind the run, or its recording is damaged", lost, strings.Join(written, ", ")))
+		err = errors.Join(err, fmt.Errorf("export: %d events are missing in %s: writing fell behind the run, or its "+
+			"recording is damaged", lost, strings.Join(written, ", ")))
 	}
 	return paths, err
 }

@@ -74,7 +74,8 @@ func tables(path string) []string {
 
 // inFolder is the path of a file of events in a folder: TensorBoard looks for the name.
 func inFolder(folder string) []string {
-	return []string{filepath.Join(folder, fmt.Sprintf("events.out.tfevents.%d.prismtop.%d", time.Now().Unix(), os.Getpid()))}
+	return []string{filepath.Join(folder, fmt.Sprintf("events.out.tfevents.%d.prismtop.%d", time.Now().Unix(),
+		os.Getpid()))}
 }
 
 // startTrace makes a writer of a trace.

@@ -1,5 +1,5 @@
-// Package openmetrics serves a run's numbers over HTTP, as OpenMetrics or in the older text format of Prometheus, whichever a
-// reader accepts.
+// Package openmetrics serves a run's numbers over HTTP, as OpenMetrics or in the older text
+// format of Prometheus, whichever a reader accepts.
 package openmetrics
 
 import (
@@ -111,7 +111,8 @@ const (
 
 // write writes the counters.
 func (c *counts) write(t *families) {
-	t.begin("prismtop_iteration_seconds", dto.MetricType_HISTOGRAM, "Time of an iteration, without the monitoring of caches.")
+	t.begin("prismtop_iteration_seconds", dto.MetricType_HISTOGRAM,
+		"Time of an iteration, without the monitoring of caches.")
 	bounds := make([]float64, len(buckets))
 	for i, b := range buckets {
 		bounds[i] = float64(b) / 1e9
@@ -121,7 +122,8 @@ func (c *counts) write(t *families) {
 	for i := range c.schema.Phases {
 		t.sample(float64(c.phases[i])*nano, "phase", c.schema.Phases[i].Name)
 	}
-	t.family("prismtop_monitoring_seconds", counter, "Time spent on computing cached entries again, to know what caches save.")
+	t.family("prismtop_monitoring_seconds", counter,
+		"Time spent on computing cached entries again, to know what caches save.")
 	t.sample(float64(c.monitored) * nano)
 	t.family("prismtop_changes", counter, "Changes of settings by the user.")
 	t.sample(float64(c.changes))
@@ -130,7 +132,8 @@ func (c *counts) write(t *families) {
 // writeRun writes what the run is and how far it got.
 func writeRun(t *families, s *profiles.Snapshot) {
 	t.info("prismtop_run", "The run.")
-	t.sample(1, "workload", s.Run.Schema.Workload, "object", s.Run.Object, "device", s.Run.Device, "kernels", s.Run.Kernels)
+	t.sample(1, "workload", s.Run.Schema.Workload, "object", s.Run.Object, "device", s.Run.Device, "kernels",
+		s.Run.Kernels)
 	t.family("prismtop_state", gauge, "State of the run.")
 	for state := profiles.Preparing; state <= profiles.Failed; state++ {
 		value := 0.0

@@ -37,33 +37,41 @@ func writeSensors(t *families, s *profiles.Snapshot) {
 		help   string
 		values func(*machine.GPUSensors) []labelled
 	}{
-		{"prismtop_gpu_memory_bytes", gauge, "Memory of a GPU: used by all programs, reserved by the driver, and in all.", func(g *machine.GPUSensors) []labelled {
-			return []labelled{{"kind", "used", g.MemoryUsed, 1}, {"kind", "reserved", g.MemoryReserved, 1}, {"kind", "total", g.MemoryTotal, 1}}
+		{"prismtop_gpu_memory_bytes", gauge, "Memory of a GPU: used by all programs, reserved by the driver, " +
+			"and in all.", func(g *machine.GPUSensors) []labelled {
+			return []labelled{{"kind", "used", g.MemoryUsed, 1}, {"kind", "reserved", g.MemoryReserved, 1},
+				{"kind", "total", g.MemoryTotal, 1}}
 		}},
-		{"prismtop_gpu_utilisation_ratio", gauge, "Share of the time in which a kernel ran, or memory was read or written.", func(g *machine.GPUSensors) []labelled {
+		{"prismtop_gpu_utilisation_ratio", gauge, "Share of the time in which a kernel ran, or memory was read " +
+			"or written.", func(g *machine.GPUSensors) []labelled {
 			return []labelled{{"of", "kernels", g.Utilisation, 1}, {"of", "memory", g.MemoryUtilisation, 1}}
 		}},
-		{"prismtop_gpu_power_watts", gauge, "Power that a GPU draws, and its enforced limit.", func(g *machine.GPUSensors) []labelled {
-			return []labelled{{"kind", "draw", g.Power, 1}, {"kind", "limit", g.PowerLimit, 1}}
-		}},
-		{"prismtop_gpu_joules", counter, "Energy of a GPU since its driver was loaded.", func(g *machine.GPUSensors) []labelled {
-			return []labelled{{gauge: g.Energy, scale: 1}}
-		}},
+		{"prismtop_gpu_power_watts", gauge, "Power that a GPU draws, and its enforced limit.",
+			func(g *machine.GPUSensors) []labelled {
+				return []labelled{{"kind", "draw", g.Power, 1}, {"kind", "limit", g.PowerLimit, 1}}
+			}},
+		{"prismtop_gpu_joules", counter, "Energy of a GPU since its driver was loaded.",
+			func(g *machine.GPUSensors) []labelled {
+				return []labelled{{gauge: g.Energy, scale: 1}}
+			}},
 		{"prismtop_gpu_temperature_celsius", gauge, "Temperature of a GPU.", func(g *machine.GPUSensors) []labelled {
 			return []labelled{{gauge: g.Temperature, scale: 1}}
 		}},
 		{"prismtop_gpu_clock_hertz", gauge, "Clocks of a GPU.", func(g *machine.GPUSensors) []labelled {
-			return []labelled{{"clock", "graphics", g.GraphicsClock, 1e6}, {"clock", "sm", g.SMClock, 1e6}, {"clock", "memory", g.MemoryClock, 1e6}}
+			return []labelled{{"clock", "graphics", g.GraphicsClock, 1e6}, {"clock", "sm", g.SMClock, 1e6},
+				{"clock", "memory", g.MemoryClock, 1e6}}
 		}},
-		{"prismtop_gpu_throttled", gauge, "1 for each reason why the clocks of a GPU are not higher.", func(g *machine.GPUSensors) (all []labelled) {
-			for _, reason := range g.Throttle {
-				all = append(all, labelled{"reason", reason, machine.Reading(1), 1})
-			}
-			return all
-		}},
-		{"prismtop_gpu_pcie_bytes_per_second", gauge, "Traffic of a GPU over PCIe.", func(g *machine.GPUSensors) []labelled {
-			return []labelled{{"direction", "received", g.Received, 1}, {"direction", "sent", g.Sent, 1}}
-		}},
+		{"prismtop_gpu_throttled", gauge, "1 for each reason why the clocks of a GPU are not higher.",
+			func(g *machine.GPUSensors) (all []labelled) {
+				for _, reason := range g.Throttle {
+					all = append(all, labelled{"reason", reason, machine.Reading(1), 1})
+				}
+				return all
+			}},
+		{"prismtop_gpu_pcie_bytes_per_second", gauge, "Traffic of a GPU over PCIe.",
+			func(g *machine.GPUSensors) []labelled {
+				return []labelled{{"direction", "received", g.Received, 1}, {"direction", "sent", g.Sent, 1}}
+			}},
 	} {
 		t.family(f.name, f.kind, f.help)
 		for i := range gpus {
@@ -89,7 +97,8 @@ type labelled struct {
 
 // writeIterationEnergy writes the energy of an iteration by each counter.
 func writeIterationEnergy(t *families, v *profiles.SensorsView) {
-	t.family("prismtop_iteration_joules", gauge, "Mean energy of an iteration under the present settings, by the counter of a device.")
+	t.family("prismtop_iteration_joules", gauge,
+		"Mean energy of an iteration under the present settings, by the counter of a device.")
 	for i := range v.Energy {
 		device := "processors"
 		if i > 0 {

@@ -32,7 +32,8 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Address completes an address: a port alone, with or without a colon, is one of the loopback
 // interface, so that nobody outside the machine can read it unless asked for.
 func Address(given string) (string, error) {
-	wrong := fmt.Errorf("%q: must be HOST:PORT, as 127.0.0.1:9464, or a port from 0 to 65535 on this machine alone", given)
+	wrong := fmt.Errorf("%q: must be HOST:PORT, as 127.0.0.1:9464, or a port from 0 to 65535 on this machine alone",
+		given)
 	address := given
 	if !strings.Contains(address, ":") {
 		address = ":" + address
@@ -70,8 +71,8 @@ func (s *Server) Public() bool {
 	return !ok || !tcp.IP.IsLoopback()
 }
 
-// guarded answers requests that name a host of this machine only. A page of another site whose name suddenly leads to the
-// loopback interface could otherwise read the metrics in a browser here (DNS rebinding).
+// guarded answers requests that name a host of this machine only. A page of another site whose name suddenly leads to
+// the loopback interface could otherwise read the metrics in a browser here (DNS rebinding).
 func (s *Server) guarded(h http.Handler) http.Handler {
 	if s.Public() {
 		return h
@@ -92,7 +93,8 @@ func (s *Server) local(host string) bool {
 	}
 	host = strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[]")), ".")
 	ip := net.ParseIP(host)
-	return host == "" || host == "localhost" || strings.HasSuffix(host, ".localhost") || strings.EqualFold(host, s.host) || ip != nil && ip.IsLoopback()
+	return host == "" || host == "localhost" || strings.HasSuffix(host, ".localhost") ||
+		strings.EqualFold(host, s.host) || ip != nil && ip.IsLoopback()
 }
 
 // URL is where the metrics are.
@@ -101,8 +103,8 @@ func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + 
 // Serve begins to answer requests.
 func (s *Server) Serve(c *Collector) {
 	s.server = &http.Server{
-		Handler: s.guarded(c), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second,
-		IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 14,
+		Handler: s.guarded(c), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second,
+		WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 14,
 	}
 	go func() {
 		defer close(s.done)

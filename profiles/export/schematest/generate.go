@@ -68,7 +68,8 @@ func Check(t *testing.T, d Document) {
 		}
 	}
 	if have, err := os.ReadFile(path); err != nil || !bytes.Equal(have, b.Bytes()) {
-		t.Errorf("docs/schema/%s.json is not that of the type (%v); go test with -update-schemas writes it anew", d.Name, err)
+		t.Errorf("docs/schema/%s.json is not that of the type (%v); go test with -update-schemas writes it anew",
+			d.Name, err)
 	}
 }
 
@@ -145,13 +146,15 @@ func (g *generator) of(t reflect.Type) Schema {
 
 // Settings returns the schema of the settings of any workload.
 func Settings(func(reflect.Type) Schema) Schema {
-	return Schema{"type": "object", "additionalProperties": Schema{"type": []string{"string", "number", "boolean", "array"}, "items": Schema{"type": "integer"}}}
+	return Schema{"type": "object", "additionalProperties": Schema{"type": []string{"string", "number", "boolean",
+		"array"}, "items": Schema{"type": "integer"}}}
 }
 
 // Named returns the schema of an object with a value of a type for each name that the schema of the
 // workload gives, and the reasons why some are null.
 func Named[T any](of func(reflect.Type) Schema) Schema {
-	return Schema{"type": "object", "additionalProperties": of(reflect.TypeFor[T]()), "patternProperties": Schema{"_reason$": Schema{"type": "string"}}}
+	return Schema{"type": "object", "additionalProperties": of(reflect.TypeFor[T]()),
+		"patternProperties": Schema{"_reason$": Schema{"type": "string"}}}
 }
 
 // OrNull returns a schema that allows null too.

@@ -16,7 +16,8 @@ var flags = []struct {
 	flag profiles.Flags
 	name string
 }{
-	{profiles.Converged, "converged"}, {profiles.SkippedStep, "skipped_step"}, {profiles.NonFinite, "non_finite"}, {profiles.Warmup, "warmup"},
+	{profiles.Converged, "converged"}, {profiles.SkippedStep, "skipped_step"}, {profiles.NonFinite, "non_finite"},
+	{profiles.Warmup, "warmup"},
 }
 
 // Columns are the columns of the table of iterations of a schema.

@@ -1,6 +1,6 @@
-// Package tensorboard writes a run as TensorBoard events, which TensorBoard reads while they are appended: scalars under the
-// tags of PRISM (spec/prism.md §5.8), which are made from the titles of the schema, and those of its guide to performance; the
-// settings as hyperparameters; pictures; notes as text.
+// Package tensorboard writes a run as TensorBoard events, which TensorBoard reads while they are appended: scalars
+// under the tags of PRISM (spec/prism.md §5.8), which are made from the titles of the schema, and those of its guide to
+// performance; the settings as hyperparameters; pictures; notes as text.
 package tensorboard
 
 import (
@@ -127,13 +127,14 @@ func (w *Writer) sensors(g *machine.GPUSensors, gpu string) {
 	}
 }
 
-// step is that of what happens after the newest iteration, 0 before the first: TensorBoard drops what comes before a step
-// that goes back, so restarts go on counting.
+// step is that of what happens after the newest iteration, 0 before the first: TensorBoard drops what comes before a
+// step that goes back, so restarts go on counting.
 func (w *Writer) step() int64 { return w.done + w.newest.Index }
 
 // picture writes a picture, if the one of that name before it is old enough.
 func (w *Writer) picture(p *profiles.Picture, at time.Time) {
-	if !w.opened || !p.Whole() || p.ID < 0 || p.ID >= len(w.schema.Pictures) || at.Sub(w.drawn[p.ID]) < pictureInterval {
+	if !w.opened || !p.Whole() || p.ID < 0 || p.ID >= len(w.schema.Pictures) ||
+		at.Sub(w.drawn[p.ID]) < pictureInterval {
 		return
 	}
 	w.drawn[p.ID] = at
@@ -230,7 +231,9 @@ func Tag(s *profiles.SeriesInfo) string {
 		return unbroken(s.Title)
 	}
 	var tag strings.Builder
-	for _, word := range strings.FieldsFunc(s.Title, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for _, word := range strings.FieldsFunc(s.Title, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}) {
 		for i, r := range word {
 			if i == 0 {
 				r = unicode.ToUpper(r)
@@ -244,8 +247,8 @@ func Tag(s *profiles.SeriesInfo) string {
 // unbroken returns a name without blanks, which some readers of tags do not take.
 func unbroken(name string) string { return strings.Join(strings.Fields(name), "_") }
 
-// loss returns the sum of the losses that every iteration trains by, as PRISM logs it; NaN if there are none. Losses that are
-// measured now and then, such as that of a validation, have tags of their own.
+// loss returns the sum of the losses that every iteration trains by, as PRISM logs it; NaN if there are none. Losses
+// that are measured now and then, such as that of a validation, have tags of their own.
 func (w *Writer) loss(v *profiles.Values) float64 {
 	sum, any := 0.0, false
 	for i := range w.schema.Series {

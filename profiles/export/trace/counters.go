@@ -80,7 +80,8 @@ func (w *Writer) sensors(s *machine.Sensors, at int64) {
 			name  string
 			gauge machine.Gauge
 		}{
-			{"memory in use bytes", g.InUse()}, {"utilisation", g.Utilisation}, {"watts", g.Power}, {"°C", g.Temperature}, {"SM MHz", g.SMClock},
+			{"memory in use bytes", g.InUse()}, {"utilisation", g.Utilisation}, {"watts", g.Power},
+			{"°C", g.Temperature}, {"SM MHz", g.SMClock},
 		} {
 			if c.gauge.Known {
 				w.value(fmt.Sprintf("GPU %d %s", i, c.name), at, c.gauge.Value)

@@ -338,7 +338,8 @@ func (w *Writer) Close(lost int64) error {
 		w.line = appendText(append(w.line, `,"began":`...), w.first.Format(time.RFC3339Nano))
 	}
 	w.line = fmt.Appendf(w.line, `,"events_lost":%d,"phases":`, lost)
-	w.line = appendText(w.line, "Times are rounded to an eighth of a microsecond. Durations of phases were measured; their order within an iteration is the schema's, one directly after the other.")
+	w.line = appendText(w.line, "Times are rounded to an eighth of a microsecond. Durations of phases were measured; "+
+		"their order within an iteration is the schema's, one directly after the other.")
 	w.line = fmt.Appendf(w.line, `,"counters":"At most every %d ms of the run; hit rates cover the iterations since the previous value."}}`+"\n", counterInterval/1_000_000)
 	w.write(string(w.line))
 	if err := w.out.Flush(); w.err == nil {

@@ -14,7 +14,9 @@ func checkBeside(t *testing.T, be nn.Backend) {
 	defer be.Close()
 	for _, products := range []nn.Products{nn.Exact, nn.Winograd} {
 		for _, batches := range [][2]int{{8, 3}, {3, 8}} {
-			t.Run(fmt.Sprintf("%v %d beside %d", products, batches[1], batches[0]), func(t *testing.T) { besides(t, be, products, batches) })
+			t.Run(fmt.Sprintf("%v %d beside %d", products, batches[1], batches[0]), func(t *testing.T) {
+				besides(t, be, products, batches)
+			})
 		}
 	}
 }
@@ -32,7 +34,8 @@ func besides(t *testing.T, be nn.Backend, products nn.Products, batches [2]int) 
 	s := newSource(13)
 	model := nn.NewModel(nn.ModelOptions{Seed: 1})
 	kernel := tensor.Shape{16, 16, 3, 3}
-	weights := map[string][]float32{"first": s.normal(tensor.Float32, kernel...).Values, "second": s.normal(tensor.Float32, kernel...).Values}
+	weights := map[string][]float32{"first": s.normal(tensor.Float32, kernel...).Values,
+		"second": s.normal(tensor.Float32, kernel...).Values}
 	var all [2]*beside
 	for i, n := range batches {
 		g := nn.NewGraph(model)

@@ -73,7 +73,8 @@ var convShapes = []convShape{
 // resizedShapes are convolutions of 3×3 taps with an upsampling or a max-pooling: the images, the
 // channels of input and output, and the sides of the convolution's result.
 var resizedShapes = [][5]int{
-	{2, 16, 16, 16, 16}, {1, 8, 24, 8, 32}, {1, 4, 32, 32, 64}, {5, 8, 8, 8, 8}, {1, 5, 3, 6, 10}, {2, 20, 1, 48, 40}, {1, 16, 8, 20, 36},
+	{2, 16, 16, 16, 16}, {1, 8, 24, 8, 32}, {1, 4, 32, 32, 64}, {5, 8, 8, 8, 8}, {1, 5, 3, 6, 10}, {2, 20, 1, 48, 40},
+	{1, 16, 8, 20, 36},
 }
 
 // resizedCases are convolutions with an upsampling or a max-pooling.
@@ -83,7 +84,8 @@ func resizedCases() []testCase {
 		for _, d := range []tensor.DType{tensor.Float32, tensor.BFloat16} {
 			s, h, w := newSource(uint64(200+i)), r[3], r[4]
 			c := convShape{r[0], r[2], r[1], h, w, 3, 3, 1, 1, 0}
-			x, k, bias := s.normal(d, r[0], r[1], h/2, w/2), s.normal(d, r[2], r[1], 3, 3), s.normal(tensor.Float32, r[2])
+			x, k, bias := s.normal(d, r[0], r[1], h/2, w/2), s.normal(d, r[2], r[1], 3, 3),
+				s.normal(tensor.Float32, r[2])
 			repeated := Array{Shape: tensor.Shape{r[0], r[1], h, w}, DType: d, Values: make([]float32, 4*len(x.Values))}
 			for at := range repeated.Values {
 				repeated.Values[at] = x.Values[at/w/2*(w/2)+at%w/2]
@@ -98,7 +100,8 @@ func resizedCases() []testCase {
 			name := func(what string) string { return fmt.Sprintf("conv %s %v: %v", what, d, c) }
 			whole := []Result{{Shape: tensor.Shape{r[0], r[2], h, w}, DType: d}}
 			half := []Result{{Shape: tensor.Shape{r[0], r[2], h / 2, w / 2}, DType: d}}
-			up, pool := nn.Conv2D{Stride: 1, Pad: 1, ReLU: true, Up: true}, nn.Conv2D{Stride: 1, Pad: 1, ReLU: true, Pool: true}
+			up, pool := nn.Conv2D{Stride: 1, Pad: 1, ReLU: true, Up: true},
+				nn.Conv2D{Stride: 1, Pad: 1, ReLU: true, Pool: true}
 			both := up
 			both.Pool = true
 			cases = append(cases,
@@ -161,9 +164,12 @@ func (c convShape) cases(s source, d tensor.DType, products nn.Products) []testC
 	scatteredBias := scattered.plus(biasLarge.Values, c.hl()*c.wl())
 	if c.outputPad == 0 || c.stride > c.outputPad {
 		add("conv", nn.Conv2D{Stride: c.stride, Pad: c.pad}, []Array{large, w}, smallOut, gathered)
-		add("conv with bias", nn.Conv2D{Stride: c.stride, Pad: c.pad}, []Array{large, w, biasSmall}, smallOut, gatheredBias)
-		add("conv with bias and ReLU", nn.Conv2D{Stride: c.stride, Pad: c.pad, ReLU: true}, []Array{large, w, biasSmall}, smallOut, gatheredBias.rectified())
-		add("conv with ReLU", nn.Conv2D{Stride: c.stride, Pad: c.pad, ReLU: true}, []Array{large, w}, smallOut, gathered.rectified())
+		add("conv with bias", nn.Conv2D{Stride: c.stride, Pad: c.pad}, []Array{large, w, biasSmall}, smallOut,
+			gatheredBias)
+		add("conv with bias and ReLU", nn.Conv2D{Stride: c.stride, Pad: c.pad, ReLU: true},
+			[]Array{large, w, biasSmall}, smallOut, gatheredBias.rectified())
+		add("conv with ReLU", nn.Conv2D{Stride: c.stride, Pad: c.pad, ReLU: true}, []Array{large, w}, smallOut,
+			gathered.rectified())
 	}
 	if products != nn.Winograd && (c.outputPad == 0 || c.stride > c.outputPad) {
 		add("conv dX", nn.Conv2DGradInput{Stride: c.stride, Pad: c.pad}, []Array{small, w}, largeOut, scattered)
@@ -180,7 +186,8 @@ func (c convShape) cases(s source, d tensor.DType, products nn.Products) []testC
 	add("convT with bias and ReLU", rectifying, []Array{small, w, biasLarge}, largeOut, scatteredBias.rectified())
 	add("convT with ReLU", rectifying, []Array{small, w}, largeOut, scattered.rectified())
 	add("convT dX", nn.ConvTranspose2DGradInput{Stride: c.stride, Pad: c.pad}, []Array{large, w}, smallOut, gathered)
-	add("convT dW", nn.ConvTranspose2DGradWeight{Stride: c.stride, Pad: c.pad}, []Array{small, large}, weightOut, weights)
+	add("convT dW", nn.ConvTranspose2DGradWeight{Stride: c.stride, Pad: c.pad}, []Array{small, large},
+		weightOut, weights)
 	return cases
 }
 

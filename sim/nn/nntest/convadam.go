@@ -52,7 +52,8 @@ func (c convShape) outer() bool {
 // The tolerance is the effect of the rounding of the gradient's sum, computed with the
 // formula itself, plus the rounding of the update. If rounded, the image's gradient is computed from
 // weights in bfloat16.
-func (c convShape) convAdam(s source, op nn.ConvAdam, d tensor.DType, products nn.Products, k float32, rounded bool) testCase {
+func (c convShape) convAdam(s source, op nn.ConvAdam, d tensor.DType, products nn.Products, k float32,
+	rounded bool) testCase {
 	const lr = 1e-3
 	small, large := s.normal(d, c.n, c.small, c.hs, c.ws), s.normal(d, c.n, c.large, c.hl(), c.wl())
 	shape := []int{c.small, c.large, c.kh, c.kw}

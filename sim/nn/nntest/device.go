@@ -16,7 +16,8 @@ func checkDevice(t *testing.T, open func(t *testing.T, threads int) nn.Backend) 
 	}
 	s := newSource(12)
 	step, err := NewStep(be, nn.Conv2D{Stride: 1, Pad: 1},
-		[]Array{s.normal(tensor.Float32, 1, 16, 32, 32), s.normal(tensor.Float32, 16, 16, 3, 3)}, []Result{{Shape: tensor.Shape{1, 16, 32, 32}}})
+		[]Array{s.normal(tensor.Float32, 1, 16, 32, 32), s.normal(tensor.Float32, 16, 16, 3, 3)},
+		[]Result{{Shape: tensor.Shape{1, 16, 32, 32}}})
 	if err != nil {
 		t.Fatal(err)
 	}

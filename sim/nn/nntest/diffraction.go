@@ -67,7 +67,8 @@ func polarCases(s source, n int) []testCase {
 	return []testCase{
 		{name, nn.Polar{}, []Array{a, phase}, []Result{{Shape: a.Shape, DType: tensor.Complex64}},
 			[]reference{{parts(z, tensor.Complex64), 0, 1e-7}}},
-		{name + " grad", nn.PolarGrad{}, []Array{a, phase, gz}, []Result{out, out}, []reference{{ga, 0, 1e-7}, {gphase, 0, 1e-7}}},
+		{name + " grad", nn.PolarGrad{}, []Array{a, phase, gz}, []Result{out, out},
+			[]reference{{ga, 0, 1e-7}, {gphase, 0, 1e-7}}},
 	}
 }
 
@@ -104,7 +105,8 @@ func poissonCases(s source, n int) []testCase {
 // fieldCases are the probe and the intensity.
 func fieldCases(s source, shape tensor.Shape) []testCase {
 	h, w := shape.Plane()
-	z, gy, probe := s.normal(tensor.Complex64, shape...), s.normal(tensor.Float32, shape...), s.normal(tensor.Float32, 2, h, w)
+	z, gy, probe := s.normal(tensor.Complex64, shape...), s.normal(tensor.Float32, shape...),
+		s.normal(tensor.Float32, 2, h, w)
 	n := len(gy.Values)
 	lit, back, gz, y := make([]complex128, n), make([]complex128, n), make([]complex128, n), make([]float64, n)
 	for i, v := range z.complexes() {
@@ -169,8 +171,10 @@ func patchCases(s source, groups, channels, patch, canvas, support int) []testCa
 		return fmt.Sprintf("%s %dx%d of %d on %d", op, groups, channels, patch, canvas)
 	}
 	return []testCase{
-		{name("sum patches"), nn.SumPatches{}, []Array{z, offsets}, toCanvas, []reference{{parts(total, tensor.Complex64), 0, 5e-7}}},
-		{name("extract patches"), nn.ExtractPatches{}, []Array{o, offsets}, []Result{{Shape: z.Shape, DType: tensor.Complex64}},
+		{name("sum patches"), nn.SumPatches{}, []Array{z, offsets}, toCanvas,
+			[]reference{{parts(total, tensor.Complex64), 0, 5e-7}}},
+		{name("extract patches"), nn.ExtractPatches{}, []Array{o, offsets},
+			[]Result{{Shape: z.Shape, DType: tensor.Complex64}},
 			[]reference{{parts(extracts, tensor.Complex64), 0, 5e-7}}},
 		{name("coverage"), nn.DivideByCoverage{Support: support, Epsilon: epsilon}, []Array{o, offsets}, toCanvas,
 			[]reference{{parts(divided, tensor.Complex64), 0, 5e-7}}},

@@ -46,7 +46,8 @@ func layoutCases() []testCase {
 				}
 			}
 			cases = append(cases, testCase{fmt.Sprintf("place %v %v in %v", d, c.from, c.to),
-				nn.Place{Top: c.top, Left: c.left}, []Array{x}, []Result{{Shape: c.to, DType: d}}, []reference{exact(want)}})
+				nn.Place{Top: c.top, Left: c.left}, []Array{x}, []Result{{Shape: c.to, DType: d}},
+				[]reference{exact(want)}})
 		}
 	}
 	return append(cases, concatCases(s)...)
@@ -67,7 +68,9 @@ func concatCases(s source) []testCase {
 		middle = append(middle, floats64(a.Values[(n*3+1)*plane:][:2*plane])...)
 	}
 	return []testCase{
-		{"concat", nn.Concat{}, []Array{a, b, c}, []Result{{Shape: tensor.Shape{2, 6, 4, 5}}}, []reference{exact(joined)}},
-		{"channels", nn.Channels{From: 1}, []Array{a}, []Result{{Shape: tensor.Shape{2, 2, 4, 5}}}, []reference{exact(middle)}},
+		{"concat", nn.Concat{}, []Array{a, b, c}, []Result{{Shape: tensor.Shape{2, 6, 4, 5}}},
+			[]reference{exact(joined)}},
+		{"channels", nn.Channels{From: 1}, []Array{a}, []Result{{Shape: tensor.Shape{2, 2, 4, 5}}},
+			[]reference{exact(middle)}},
 	}
 }

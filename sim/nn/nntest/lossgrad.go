@@ -37,7 +37,8 @@ func lossGradCases() []lossGradCase {
 }
 
 // ApplyLoss returns a loss between two planes and upstream times its gradient.
-func ApplyLoss(t testing.TB, be nn.Backend, kind nn.LossKind, normalize bool, p, tgt Array, upstream float32) (loss float32, gradient []float32) {
+func ApplyLoss(t testing.TB, be nn.Backend, kind nn.LossKind, normalize bool, p, tgt Array,
+	upstream float32) (loss float32, gradient []float32) {
 	t.Helper()
 	h, w := p.Shape.Plane()
 	saved := tensor.Shape{nn.LossSaved(kind, h, w)}
@@ -74,7 +75,8 @@ func (c lossGradCase) run(t *testing.T, backends []nn.Backend) {
 		// Central differences with step 1e-5 are accurate to about 1e-6 of the
 		// largest.
 		if diff := math.Abs(float64(got[k]) - upstream*want[i]); !(diff <= 2e-5*largest) {
-			t.Errorf("%d×%d: gradient[%d, %d] = %v, want %v (largest %v)", c.h, c.w, k/c.w, k%c.w, got[k], upstream*want[i], largest)
+			t.Errorf("%d×%d: gradient[%d, %d] = %v, want %v (largest %v)", c.h, c.w, k/c.w, k%c.w, got[k],
+				upstream*want[i], largest)
 		}
 	}
 }

@@ -77,7 +77,8 @@ func opticsCases() []testCase {
 				for at := 0; at < len(z); at += h * w {
 					copy(z[at:], centredDFT(z[at:][:h*w], h, w, inverse))
 				}
-				cases = append(cases, testCase{fmt.Sprintf("FFT %v %v to %v inverse %v", shape, types[0], types[1], inverse),
+				cases = append(cases, testCase{fmt.Sprintf("FFT %v %v to %v inverse %v", shape, types[0],
+					types[1], inverse),
 					nn.FFT{Inverse: inverse}, []Array{x}, []Result{{Shape: shape, DType: types[1]}},
 					[]reference{{parts(z, types[1]), 0, 1e-6}}})
 			}

@@ -40,7 +40,8 @@ func scaleCases(s source, d tensor.DType, shape tensor.Shape) []testCase {
 		x.Values[0], x.Values[1] = x.Values[2*shape[3]], x.Values[2*shape[3]] // equal values: the first counts
 	}
 	w := shape[3]
-	pooled, spread, repeated := make([]float64, len(y.Values)), make([]float64, len(x.Values)), make([]float64, len(x.Values))
+	pooled, spread, repeated := make([]float64, len(y.Values)), make([]float64, len(x.Values)),
+		make([]float64, len(x.Values))
 	summed := make([]float64, len(y.Values))
 	for i := range y.Values {
 		corner := 2*(i/w)*2*w + 2*(i%w)
@@ -100,7 +101,8 @@ func insetCases(s source, d tensor.DType, outer, inner tensor.Shape, top, left i
 	name := fmt.Sprintf("inset %v %v in %v", d, inner, outer)
 	return []testCase{
 		{name, nn.Inset{Top: top, Left: left}, []Array{x, in}, out, []reference{exact(y)}},
-		{name + " grad", nn.InsetGrad{Top: top, Left: left, Height: innerH, Width: innerW}, []Array{x}, out, []reference{exact(g)}},
+		{name + " grad", nn.InsetGrad{Top: top, Left: left, Height: innerH, Width: innerW}, []Array{x}, out,
+			[]reference{exact(g)}},
 	}
 }
 
@@ -112,6 +114,7 @@ func splitCase(s source, d tensor.DType, n, channels, h, w, first int) testCase 
 		a, z = append(a, one[:first*h*w]...), append(z, one[first*h*w:]...)
 	}
 	return testCase{fmt.Sprintf("split %v %v at %d", d, x.Shape, first), nn.Split{Channels: first}, []Array{x},
-		[]Result{{Shape: tensor.Shape{n, first, h, w}, DType: d}, {Shape: tensor.Shape{n, channels - first, h, w}, DType: d}},
+		[]Result{{Shape: tensor.Shape{n, first, h, w}, DType: d},
+			{Shape: tensor.Shape{n, channels - first, h, w}, DType: d}},
 		[]reference{exact(a), exact(z)}}
 }

@@ -133,7 +133,8 @@ func (c *testCase) run(t *testing.T, backends []nn.Backend, allocates bool) {
 			}
 			for o := range got {
 				if at := firstDifference(got[o], first[o]); at >= 0 {
-					t.Fatalf("%d threads, run %d: output %d[%d] = %v, on one thread %v", i+1, pass, o, at, got[o][at], first[o][at])
+					t.Fatalf("%d threads, run %d: output %d[%d] = %v, on one thread %v", i+1, pass, o, at, got[o][at],
+						first[o][at])
 				}
 			}
 		}
@@ -142,7 +143,8 @@ func (c *testCase) run(t *testing.T, backends []nn.Backend, allocates bool) {
 		if allocates {
 			continue
 		}
-		if n := testing.AllocsPerRun(3, func() { err = s.Exec.Run(t.Context(), nn.SegmentForward) }); n != 0 || err != nil {
+		if n := testing.AllocsPerRun(3, func() { err = s.Exec.Run(t.Context(), nn.SegmentForward) }); n != 0 ||
+			err != nil {
 			t.Errorf("%d threads: %v allocations per run, error %v", i+1, n, err)
 		}
 	}

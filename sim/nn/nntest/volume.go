@@ -33,7 +33,8 @@ func volumeCases() []testCase {
 		{[3]int{20, 3, 5}, 1, []int{16, 32}, 16, tensor.Shape{3, 3, 3}, 1, false},
 		{[3]int{18, 3, 5}, 1, []int{16}, 16, tensor.Shape{3, 3, 3}, 1, false}, // tiles across the borders, two runs of planes
 	} {
-		g := volumeCase{n: c.n, large: c.sides, stride: [3]int{c.stride, c.stride, c.stride}, weight: c.kernel, out: c.out, in: c.in}
+		g := volumeCase{n: c.n, large: c.sides, stride: [3]int{c.stride, c.stride, c.stride}, weight: c.kernel,
+			out: c.out, in: c.in}
 		g.kernel, _ = nn.KernelSides(append(tensor.Shape{1, 1}, c.kernel...))
 		for a, k := range g.kernel {
 			g.pad[a], g.small[a] = k/2, (c.sides[a]-1)/c.stride+1
@@ -65,7 +66,8 @@ func volumeCases() []testCase {
 		cases = append(cases, g.transposed(s, tensor.Float32)...)
 		cases = append(cases, g.transposed(s, tensor.BFloat16)...)
 	}
-	for _, shape := range []tensor.Shape{{1, 1, 1, 2, 1}, {2, 3, 4, 5, 3}, {3, 2, 3, 3, 16}, {1, 9, 16, 17, 32}, {2, 1, 6, 5, 21}} {
+	for _, shape := range []tensor.Shape{{1, 1, 1, 2, 1}, {2, 3, 4, 5, 3}, {3, 2, 3, 3, 16}, {1, 9, 16, 17, 32},
+		{2, 1, 6, 5, 21}} {
 		for _, slope := range []float32{1, 0.01} {
 			for _, residual := range []bool{false, true} {
 				cases = append(cases, instanceCases(s, shape, slope, residual, tensor.Float32)...)
@@ -198,19 +200,23 @@ func (g *volumeCase) convolution(s source, withBias bool, d tensor.DType, how nn
 	for _, c := range g.in {
 		shape := append(g.largeShape[:4:4], c)
 		volumes = append(volumes, Array{Shape: shape, DType: d, Values: part(x.Values, channels, first, c)})
-		cases = append(cases, testCase{name(fmt.Sprintf("conv dX from %d", first)), multiplied{nn.Conv3DGradInput{Stride: stride, First: first}, how},
-			[]Array{gy, w}, []Result{{Shape: shape, DType: d}}, []reference{sized(part(p.large, channels, first, c), part(p.largeSize, channels, first, c))}})
+		cases = append(cases, testCase{name(fmt.Sprintf("conv dX from %d", first)),
+			multiplied{nn.Conv3DGradInput{Stride: stride, First: first}, how},
+			[]Array{gy, w}, []Result{{Shape: shape, DType: d}},
+			[]reference{sized(part(p.large, channels, first, c), part(p.largeSize, channels, first, c))}})
 		first += c
 	}
 	in := []Array{w}
-	gradient := testCase{name("conv dW"), multiplied{nn.Conv3DGradWeight{Stride: stride, Bias: withBias}, how}, append([]Array{gy}, volumes...),
+	gradient := testCase{name("conv dW"), multiplied{nn.Conv3DGradWeight{Stride: stride, Bias: withBias}, how},
+		append([]Array{gy}, volumes...),
 		[]Result{{Shape: g.wts}}, []reference{sized(p.weight, p.weightSize)}}
 	if withBias {
 		in = append(in, bias)
 		gradient.out = append(gradient.out, Result{Shape: bias.Shape})
 		gradient.want = append(gradient.want, sized(gb, gbSize))
 	}
-	return append(cases, gradient, testCase{name("conv"), multiplied{nn.Conv3D{Stride: stride, Bias: withBias}, how}, append(in, volumes...),
+	return append(cases, gradient, testCase{name("conv"), multiplied{nn.Conv3D{Stride: stride, Bias: withBias}, how},
+		append(in, volumes...),
 		[]Result{{Shape: g.smallShape, DType: d}}, []reference{sized(p.small, p.smallSize)}})
 }
 
@@ -282,7 +288,8 @@ func instanceCases(s source, shape tensor.Shape, slope float32, residual bool, d
 	statistic, vector := tensor.Shape{n, c}, tensor.Shape{c}
 	name := fmt.Sprintf("instance norm %v: %v, slope %v, residual %v", d, shape, slope, residual)
 	forward := testCase{name, nn.InstanceNorm{Eps: eps, Slope: slope, Residual: residual}, []Array{x, gamma, beta},
-		[]Result{{Shape: shape, DType: d}, {Shape: statistic}, {Shape: statistic}}, []reference{{y, 5, 2e-6}, {mean, 3, 1e-6}, {inverse, 0, 3e-6}}}
+		[]Result{{Shape: shape, DType: d}, {Shape: statistic}, {Shape: statistic}},
+		[]reference{{y, 5, 2e-6}, {mean, 3, 1e-6}, {inverse, 0, 3e-6}}}
 	// Sums of many values cancel, so that the terms set the scale.
 	scale, largest := 10*math.Sqrt(count), 10.0
 	for _, v := range inverse {
@@ -293,10 +300,12 @@ func instanceCases(s source, shape tensor.Shape, slope float32, residual bool, d
 	round(d, activation.Values)
 	backward := testCase{name + " grad", nn.InstanceNormGrad{Slope: slope, Residual: residual},
 		[]Array{x, activation, gy, gamma, saved(statistic, mean), saved(statistic, inverse)},
-		[]Result{{Shape: shape, DType: d}, {Shape: vector}, {Shape: vector}}, []reference{{gx, largest, 1e-6}, {ggamma, scale, 1e-6}, {gbeta, scale, 1e-6}}}
+		[]Result{{Shape: shape, DType: d}, {Shape: vector}, {Shape: vector}},
+		[]reference{{gx, largest, 1e-6}, {ggamma, scale, 1e-6}, {gbeta, scale, 1e-6}}}
 	if residual {
 		forward.in = append(forward.in, r)
-		backward.out, backward.want = append(backward.out, Result{Shape: shape, DType: d}), append(backward.want, reference{g, 0, 1e-7})
+		backward.out, backward.want = append(backward.out, Result{Shape: shape, DType: d}),
+			append(backward.want, reference{g, 0, 1e-7})
 	}
 	return []testCase{forward, backward}
 }
@@ -343,11 +352,15 @@ func segmentationCases(s source, shape tensor.Shape) []testCase {
 	g := scalar(up.Values[0])
 	two, each := tensor.Shape{2}, tensor.Shape{items, 2}
 	return []testCase{
-		{fmt.Sprintf("Dice+BCE %v", shape), nn.DiceBCE{Smooth: smooth}, []Array{z, t}, []Result{{Shape: two}, {Shape: shape}, {Shape: each}},
+		{fmt.Sprintf("Dice+BCE %v", shape), nn.DiceBCE{Smooth: smooth}, []Array{z, t},
+			[]Result{{Shape: two}, {Shape: shape}, {Shape: each}},
 			[]reference{{[]float64{dice, bce}, 0, 2e-7}, {p, 0, 1e-7}, {factors, 0, 2e-7}}},
-		{fmt.Sprintf("Dice+BCE grad %v", shape), nn.DiceBCEGrad{}, []Array{saved(shape, p), t, saved(each, factors), up}, []Result{{Shape: shape}},
+		{fmt.Sprintf("Dice+BCE grad %v", shape), nn.DiceBCEGrad{},
+			[]Array{saved(shape, p), t, saved(each, factors), up}, []Result{{Shape: shape}},
 			[]reference{{gz, 0, 1e-6}}},
-		{fmt.Sprintf("squared error %v", shape), nn.SquaredError{}, []Array{z, t}, []Result{{Shape: tensor.Shape{}}}, []reference{{[]float64{squares}, 0, 1e-6}}},
-		{fmt.Sprintf("squared error grad %v", shape), nn.SquaredErrorGrad{}, []Array{z, t, g}, []Result{{Shape: shape}}, []reference{{gx, 0, 5e-7}}},
+		{fmt.Sprintf("squared error %v", shape), nn.SquaredError{}, []Array{z, t}, []Result{{Shape: tensor.Shape{}}},
+			[]reference{{[]float64{squares}, 0, 1e-6}}},
+		{fmt.Sprintf("squared error grad %v", shape), nn.SquaredErrorGrad{}, []Array{z, t, g}, []Result{{Shape: shape}},
+			[]reference{{gx, 0, 5e-7}}},
 	}
 }

@@ -97,7 +97,8 @@ func (r *Reader) Shape(name string) []int { return r.arrays[name].shape }
 func (r *Reader) Kind(name string) string { return r.arrays[name].kind }
 
 // kinds are the types of elements by NumPy's names.
-var kinds = map[string]reflect.Kind{"<f4": reflect.Float32, "<f8": reflect.Float64, "|u1": reflect.Uint8, "|b1": reflect.Bool, "<i4": reflect.Int32, "<i8": reflect.Int64,
+var kinds = map[string]reflect.Kind{"<f4": reflect.Float32, "<f8": reflect.Float64, "|u1": reflect.Uint8,
+	"|b1": reflect.Bool, "<i4": reflect.Int32, "<i8": reflect.Int64,
 	"<c8": reflect.Complex64, "<c16": reflect.Complex128}
 
 // Read reads an array's elements, row by row, into a pointer to a slice of their type, or to one such number.

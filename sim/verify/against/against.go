@@ -1,5 +1,6 @@
 // Package against compares a backend with another one, the processor's: every operator of PRISM's plans on the operands
-// that training gives it, and some iterations of training as a whole; and every operator of the other workloads' networks.
+// that training gives it, and some iterations of training as a whole; and every operator of
+// the other workloads' networks.
 package against
 
 import (
@@ -189,13 +190,14 @@ func problemOf(size [2]int) (*problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &problem{size: size, name: fmt.Sprintf("%d/%d", n, size[1]), decoder: d, variables: variables, inputs: map[string][]float32{
-		prism.MaskOldInput:       disc(n, 0, 0, float64(n)/8),
-		prism.MaskNewInput(0, 1): disc(n, float64(n)/16, float64(n)/12, float64(n)/16),
-		prism.TargetOldInput:     disc(n, 1, 0, side/3),
-		prism.TargetNewInput:     disc(n, 0, 2, side/4),
-		nn.LearningRateInput:     {1e-3},
-	}}, nil
+	return &problem{size: size, name: fmt.Sprintf("%d/%d", n, size[1]), decoder: d, variables: variables,
+		inputs: map[string][]float32{
+			prism.MaskOldInput:       disc(n, 0, 0, float64(n)/8),
+			prism.MaskNewInput(0, 1): disc(n, float64(n)/16, float64(n)/12, float64(n)/16),
+			prism.TargetOldInput:     disc(n, 1, 0, side/3),
+			prism.TargetNewInput:     disc(n, 0, 2, side/4),
+			nn.LearningRateInput:     {1e-3},
+		}}, nil
 }
 
 // disc returns a plane of a hundredth, with ones in a circle whose centre is given in pixels from the middle.

@@ -26,8 +26,8 @@ func networks() ([]network, error) {
 	return []network{*p}, nil
 }
 
-// ptychography is PtychoPINN's network on a group of four patterns: its training, and its inference, in which the compiler fuses
-// other steps.
+// ptychography is PtychoPINN's network on a group of four patterns: its training, and its
+// inference, in which the compiler fuses other steps.
 func ptychography() (*network, error) {
 	c := ptycho.Config{Size: 64, GridSize: 2, FiltersScale: 1, ProbeBig: true, Seed: 1}
 	n, err := ptycho.New(c)
@@ -60,8 +60,8 @@ func ptychography() (*network, error) {
 			return []*nn.Plan{training, inference}, err
 		},
 		problem: problem{name: fmt.Sprintf("ptycho %d", c.Size), variables: variables, inputs: map[string][]float32{
-			ptycho.DiffractionInput: patterns, ptycho.CountsInput: counts, ptycho.ProbeInput: probe, nn.LearningRateInput: {1e-3},
-			ptycho.OffsetsInput: {-2, -1.75, 2.25, -2, -1.5, 2, 1.25, 1.75},
+			ptycho.DiffractionInput: patterns, ptycho.CountsInput: counts, ptycho.ProbeInput: probe,
+			nn.LearningRateInput: {1e-3}, ptycho.OffsetsInput: {-2, -1.75, 2.25, -2, -1.5, 2, 1.25, 1.75},
 		}},
 	}, nil
 }

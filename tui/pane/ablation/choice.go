@@ -49,7 +49,8 @@ func NewChoice(t *settings.Table, remembered []string) *Choice {
 	return c
 }
 
-// Press handles a key that selects a row or chooses a factor, and returns what to tell about it; known is false for other keys.
+// Press handles a key that selects a row or chooses a factor, and returns what to tell
+// about it; known is false for other keys.
 func (c *Choice) Press(key string) (said string, known bool) {
 	if key == "space" {
 		return c.toggle(), true

@@ -47,7 +47,8 @@ func (p *view) factorial(c *chart.Canvas, a *profiles.Ablation) (string, theme.S
 	p.foot(c, a)
 	body := c.Sub(0, 0, w, h-1)
 	if len(f.Alone) == 0 || !a.Running && f.Rounds == 0 {
-		pane.WriteWrapped(&body, 0, 0, h-1, "No round of "+factorNames(f.Factors)+" was completed: "+a.Ended+".", theme.Warn)
+		pane.WriteWrapped(&body, 0, 0, h-1, "No round of "+factorNames(f.Factors)+" was completed: "+a.Ended+".",
+			theme.Warn)
 		return "", theme.Faint
 	}
 	t := factorialTable{c: &body, f: f, names: namesWidth(f, w)}
@@ -190,7 +191,8 @@ func (t *factorialTable) interactions(listed []int, pooled int) {
 	w, _ := t.c.Size()
 	names := t.names
 	for _, i := range listed {
-		names = max(names, min(chart.Width(t.f.InteractionName(i))+1, mostNames, w-2-ratioWidth-intervalWidth-2-leastVerdict))
+		names = max(names, min(chart.Width(t.f.InteractionName(i))+1, mostNames,
+			w-2-ratioWidth-intervalWidth-2-leastVerdict))
 	}
 	x := 2 + names
 	t.c.Text(2, t.y, chart.Cut("interaction", names), theme.Axis)
@@ -266,7 +268,8 @@ func (t *factorialTable) conclusion() {
 		ratio profiles.Ratio
 		style func(profiles.Ratio) theme.Style
 	}{
-		{"everything on: product", t.f.Product, savings}, {"everything on: measured", t.f.Whole, savings}, {"measured over product", t.f.Excess, surprise},
+		{"everything on: product", t.f.Product, savings}, {"everything on: measured", t.f.Whole, savings},
+		{"measured over product", t.f.Excess, surprise},
 	} {
 		t.c.Text(2, t.y, chart.Cut(row.name, t.names), theme.Plain)
 		next := t.cells(x, row.ratio, row.style(row.ratio))

@@ -17,7 +17,9 @@ func (p *view) recommended(c *chart.Canvas, y, end int, a *profiles.Ablation) in
 	if a.Running || p.Snap == nil {
 		return y
 	}
-	list := recommend.List(a, func(key, value string) []string { return p.Snap.Run.CautionsAbout(key, value, p.Snap.Settings) })
+	list := recommend.List(a, func(key, value string) []string {
+		return p.Snap.Run.CautionsAbout(key, value, p.Snap.Settings)
+	})
 	w, _ := c.Size()
 	began := y
 	for i := range list {

@@ -114,7 +114,8 @@ func (p *view) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style)
 	if a == nil && words.Ended(s.State) {
 		text := "No ablation ran in this run."
 		if keys := p.host.Keys(); p.startable() && keys.Of("restart") != "" {
-			text += keys.Say(" {restart|A restart} starts the next; {ablate|an ablation} then switches each optimisation off and on while it goes on.")
+			text += keys.Say(" {restart|A restart} starts the next; {ablate|an ablation} then switches each " +
+				"optimisation off and on while it goes on.")
 		}
 		pane.WriteWrapped(c, 0, 0, 4, text, theme.Faint)
 		return "", theme.Faint
@@ -128,8 +129,9 @@ func (p *view) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style)
 		return "", theme.Faint
 	}
 	if a == nil {
-		text := "{ablate|An ablation} switches each optimisation off and on in balanced blocks while the run goes on, and tells here " +
-			"what it saves or costs. " + Length(s) + " The settings then are what they were."
+		text := "{ablate|An ablation} switches each optimisation off and on in balanced blocks while the " +
+			"run goes on, and tells here what it saves or costs. " + Length(s) +
+			" The settings then are what they were."
 		if Offered(s.Settings.Table()) {
 			text += " {ablate|It} also offers every combination of some of them: whether their speed-ups multiply."
 		}
@@ -225,7 +227,8 @@ func whiskers(a *profiles.Ablation, named bool) []chart.Whisker {
 	rows := make([]chart.Whisker, len(a.Rows))
 	for i := range a.Rows {
 		r := &a.Rows[i]
-		rows[i] = chart.Whisker{At: r.Effect, Low: r.Low, High: r.High, Bounded: r.Judge() != profiles.Unjudged, Style: pane.JudgementStyle(r)}
+		rows[i] = chart.Whisker{At: r.Effect, Low: r.Low, High: r.High, Bounded: r.Judge() != profiles.Unjudged,
+			Style: pane.JudgementStyle(r)}
 		if named {
 			rows[i].Name = r.Name()
 		}
@@ -280,7 +283,8 @@ func Length(s *profiles.Snapshot) string {
 		return ""
 	}
 	pairs := pairsOf(s.Settings.Table())
-	return fmt.Sprintf("%d settings in %d rounds take %s.", pairs, profiles.AblationRounds, unit.Estimate(profiles.AblationEstimate(pairs, pace)))
+	return fmt.Sprintf("%d settings in %d rounds take %s.", pairs, profiles.AblationRounds,
+		unit.Estimate(profiles.AblationEstimate(pairs, pace)))
 }
 
 // FactorialLength estimates how long a factorial ablation of a number of settings takes.
@@ -375,7 +379,9 @@ func columnsOf(w int, quality profiles.SeriesInfo) []column {
 	for i := range columns {
 		if columns[i].name == qualityColumn {
 			columns[i].name = cmp.Or(quality.Unit, quality.Title) + "/100"
-			columns[i].of = func(r *profiles.AblationRow) (string, theme.Style) { return qualityCell(r, quality.Better) }
+			columns[i].of = func(r *profiles.AblationRow) (string, theme.Style) {
+				return qualityCell(r, quality.Better)
+			}
 		}
 		columns[i].x = x
 		x += columns[i].w + 1

@@ -129,7 +129,8 @@ func (p *kspace) density(c *chart.Canvas) string {
 	p.raster.Plan(chart.Sharp)
 	p.raster.Adopt()
 	p.raster.Draw(c, (w-pw)/2, 0)
-	return words.FittingOrLast(p.EdgeRoom()-2, fmt.Sprintf("%s never, %s %.0f×", dark, bright, p.seen.most), fmt.Sprintf("%s %.0f×", bright, p.seen.most))
+	return words.FittingOrLast(p.EdgeRoom()-2, fmt.Sprintf("%s never, %s %.0f×", dark, bright, p.seen.most),
+		fmt.Sprintf("%s %.0f×", bright, p.seen.most))
 }
 
 // rings draws the measured share of each ring as bars over the radius.
@@ -152,7 +153,8 @@ func (p *kspace) rings(c *chart.Canvas, extent float64) string {
 	}
 	c.Text(label, h-1, "0", theme.Axis)
 	c.TextRight(w, h-1, fmt.Sprintf("%.0f px", extent/2), theme.Axis)
-	return words.FittingOrLast(p.EdgeRoom()-2, "share of each ring measured, from the centre to the edge", "share of each ring measured", "measured by ring", "by ring")
+	return words.FittingOrLast(p.EdgeRoom()-2, "share of each ring measured, from the centre to the edge",
+		"share of each ring measured", "measured by ring", "by ring")
 }
 
 // legend writes the names of the apertures into the lower edge, each in its colour. In a run

@@ -174,7 +174,8 @@ func (p *picture) transmit(slot int, v window) {
 	pn, colors := &p.panels[slot], p.mapOf(slot, kittyDrawing)
 	img, from := p.visible(slot, v, kittyDrawing)
 	size := terminal.Size{W: v.columns, H: v.rows}
-	fresh := pn.sample(img, from, chart.Form{Way: chart.Values, Colors: colors, W: v.across, H: v.down}) || !p.graphics.Holds(p.of.first+slot, size)
+	fresh := pn.sample(img, from, chart.Form{Way: chart.Values, Colors: colors, W: v.across, H: v.down}) ||
+		!p.graphics.Holds(p.of.first+slot, size)
 	still := p.Snap.State != profiles.Running
 	if !fresh && (!pn.behind || !p.due || !still && !p.pace.Allows(pn.bytes) && !p.pace.Full()) {
 		return
@@ -239,14 +240,16 @@ func (p *picture) image(slot int, way drawing) (chart.Image, source) {
 			source{of: [2]*profiles.Picture{truth}, white: p.scale.white}
 	case differencePanel:
 		d := p.scale.difference
-		img := chart.Image{Width: shown.Width, Height: shown.Height, Pixels: p.scale.signed, Black: -d, White: d, Peak: true}
+		img := chart.Image{Width: shown.Width, Height: shown.Height, Pixels: p.scale.signed, Black: -d,
+			White: d, Peak: true}
 		if !p.signed(way) {
 			img.Pixels, img.Black = p.scale.magnitude(), 0
 		}
 		return img, source{of: [2]*profiles.Picture{shown, truth}, black: img.Black, white: d}
 	}
 	if slot == residualPanel {
-		return chart.Image{Width: p.errors.side, Height: p.errors.side, Pixels: p.errors.pixels, Black: darkestResidual, White: brightestResidual},
+		return chart.Image{Width: p.errors.side, Height: p.errors.side, Pixels: p.errors.pixels, Black: darkestResidual,
+				White: brightestResidual},
 			source{of: [2]*profiles.Picture{shown, truth}, at: p.errors.at}
 	}
 	return chart.Image{Width: shown.Width, Height: shown.Height, Pixels: shown.Pixels, White: p.scale.white},

@@ -98,7 +98,8 @@ func pictureOn(h pane.Host, of *subject) *picture {
 }
 
 func newPicture(now func() time.Time, graphics *terminal.Graphics, of *subject) *picture {
-	return &picture{Box: pane.Box{Title: of.title}, of: of, now: now, graphics: graphics, pace: terminal.NewBucket(terminal.PictureBudget, now()),
+	return &picture{Box: pane.Box{Title: of.title}, of: of, now: now, graphics: graphics,
+		pace:    terminal.NewBucket(terminal.PictureBudget, now()),
 		middleX: 0.5, middleY: 0.5}
 }
 
@@ -263,7 +264,8 @@ func has(all []placed, slot int) bool {
 // place returns the panels of the view and their columns in w by h cells, none for views that
 // need an unknown truth.
 func (p *picture) place(s *profiles.Snapshot, w, h int, way drawing) []placed {
-	comparable := s.Picture(p.of.truth) != nil && s.Picture(p.of.truth).Width == p.shown.Width && s.Picture(p.of.truth).Height == p.shown.Height
+	comparable := s.Picture(p.of.truth) != nil && s.Picture(p.of.truth).Width == p.shown.Width &&
+		s.Picture(p.of.truth).Height == p.shown.Height
 	var slots []int
 	switch p.view {
 	case reconstructionView:
@@ -363,11 +365,13 @@ func (p *picture) legend(all []placed, way drawing, size string) string {
 		}
 	}
 	if has(all, residualPanel) {
-		parts = append(parts, fmt.Sprintf("black −%d dB of the truth's mean, %s −%d dB, dashes: border of the measured part", -darkestResidual, bright, -brightestResidual))
+		parts = append(parts, fmt.Sprintf("black −%d dB of the truth's mean, %s −%d dB, dashes: border of the "+
+			"measured part", -darkestResidual, bright, -brightestResidual))
 		brief = append(brief, fmt.Sprintf("−%d to −%d dB", -darkestResidual, -brightestResidual))
 	}
 	if size != "" {
-		return words.FittingParts(p.EdgeRoom()-2, append([]string{size}, parts...), append([]string{size}, brief...), []string{size})
+		return words.FittingParts(p.EdgeRoom()-2, append([]string{size}, parts...), append([]string{size}, brief...),
+			[]string{size})
 	}
 	if p.of.countsErrors && p.scale.comparable {
 		most := append(slices.Clone(parts), p.scale.share())
@@ -428,7 +432,8 @@ const farOff = 0.1
 
 // share says how many pixels differ much, counted on the picture in full.
 func (a *amplitudes) share() string {
-	return strings.TrimSpace(unit.HitRate(float64(a.off)/float64(max(a.total, 1)))) + " of pixels differ by > " + strconv.FormatFloat(farOff*float64(a.white), 'g', 2, 32)
+	return strings.TrimSpace(unit.HitRate(float64(a.off)/float64(max(a.total, 1)))) + " of pixels differ by > " +
+		strconv.FormatFloat(farOff*float64(a.white), 'g', 2, 32)
 }
 
 // measure determines the scales. White, unless it is given, is the maximum of the truth, which is constant, or of the

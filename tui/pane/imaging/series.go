@@ -39,7 +39,8 @@ func coveredShare(s *profiles.Snapshot) float64 {
 // sameMetrics reports whether two snapshots have the same values of the metrics.
 func sameMetrics(a, b *profiles.Snapshot) bool {
 	for _, name := range []string{words.PSNRSeries, words.SSIMSeries, rmseSeries, phaseErrorSeries} {
-		if x, y := a.Of(name), b.Of(name); x.Has != y.Has || x.Latest != y.Latest && !(math.IsNaN(x.Latest) && math.IsNaN(y.Latest)) {
+		if x, y := a.Of(name), b.Of(name); x.Has != y.Has ||
+			x.Latest != y.Latest && !(math.IsNaN(x.Latest) && math.IsNaN(y.Latest)) {
 			return false
 		}
 	}

@@ -71,7 +71,8 @@ type subject struct {
 }
 
 var amplitudeSubject = &subject{
-	name: "reconstruction", title: "Reconstruction", picture: reconstructionPicture, truth: truthPicture, countsErrors: true, residual: true,
+	name: "reconstruction", title: "Reconstruction", picture: reconstructionPicture, truth: truthPicture,
+	countsErrors: true, residual: true,
 	ends: func(p *picture, bright string) string {
 		return bright + " " + strings.TrimSpace(amplitude(p.scale.white))
 	},
@@ -79,7 +80,8 @@ var amplitudeSubject = &subject{
 }
 
 var phaseSubject = &subject{
-	name: "phase", title: "Phase", picture: phasePicture, truth: phaseTruthPicture, first: numPanels, white: 2 * math.Pi,
+	name: "phase", title: "Phase", picture: phasePicture, truth: phaseTruthPicture, first: numPanels,
+	white: 2 * math.Pi,
 	ends: func(_ *picture, bright string) string {
 		if dark, yellow, both := strings.Cut(bright, " 0, "); both {
 			return dark + " −π, " + yellow + " π"
@@ -90,8 +92,8 @@ var phaseSubject = &subject{
 }
 
 var slicesSubject = &subject{
-	name: "prediction", title: "Prediction", picture: predictionPicture, truth: targetPicture, first: 2 * numPanels, white: 1,
-	ends: func(_ *picture, bright string) string { return bright + " 1" },
+	name: "prediction", title: "Prediction", picture: predictionPicture, truth: targetPicture,
+	first: 2 * numPanels, white: 1, ends: func(_ *picture, bright string) string { return bright + " 1" },
 	foot: (*picture).similarity,
 }
 

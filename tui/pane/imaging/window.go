@@ -134,7 +134,8 @@ func (p *picture) whereabouts(v window, iw, ih int, way drawing) []string {
 		of += "×" + strconv.Itoa(ih)
 	}
 	place := fmt.Sprintf("x %d–%d, y %d–%d", v.x, v.x+v.w-1, v.y, v.y+v.h-1)
-	return []string{name + " · " + place + " of " + of, place + " of " + of, name + " " + place, fmt.Sprintf("%s %d,%d", name, v.x, v.y), name}
+	return []string{name + " · " + place + " of " + of, place + " of " + of, name + " " + place,
+		fmt.Sprintf("%s %d,%d", name, v.x, v.y), name}
 }
 
 // pixels formats a number of pixels with at most one decimal place.

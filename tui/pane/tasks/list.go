@@ -70,7 +70,8 @@ func (p *table) Explain() []string {
 
 // cancels reports whether tasks can be cancelled from this screen.
 func (p *table) cancels() bool {
-	return p.Snap != nil && p.Snap.Tasks != nil && p.Snap.Tasks.Cancel != "" && p.host.Tunable() && !words.Ended(p.Snap.State)
+	return p.Snap != nil && p.Snap.Tasks != nil && p.Snap.Tasks.Cancel != "" && p.host.Tunable() &&
+		!words.Ended(p.Snap.State)
 }
 
 // Press moves the cursor; x cancels a task.
@@ -180,7 +181,8 @@ func speedUp(t *profiles.Task) (string, theme.Style) {
 	case math.IsNaN(t.SpeedUp):
 		return "–", theme.Faint
 	}
-	style := map[stats.Finding]theme.Style{stats.Above: theme.Good, stats.Below: theme.Bad, stats.Undecided: theme.Plain, stats.Within: theme.Plain}
+	style := map[stats.Finding]theme.Style{stats.Above: theme.Good, stats.Below: theme.Bad,
+		stats.Undecided: theme.Plain, stats.Within: theme.Plain}
 	return fmt.Sprintf("%.2fx", t.SpeedUp), style[(stats.Claim{From: 1, To: 1}).Judge(t.Low, t.High)]
 }
 
@@ -270,9 +272,11 @@ func (p *table) row(c *chart.Canvas, y, i int, s *profiles.Snapshot, shown []col
 // state draws the state of a task: of the running one, how far it is.
 func state(c *chart.Canvas, x, y, i int, s *profiles.Snapshot) {
 	task := &s.Tasks.List[i]
-	styles := [...]theme.Style{profiles.TaskWaiting: theme.Faint, profiles.TaskRunning: theme.Current, profiles.TaskDone: theme.Good,
+	styles := [...]theme.Style{profiles.TaskWaiting: theme.Faint, profiles.TaskRunning: theme.Current,
+		profiles.TaskDone:   theme.Good,
 		profiles.TaskFailed: theme.Bad, profiles.TaskCancelled: theme.Warn, profiles.TaskUnavailable: theme.Warn}
-	if running, _ := s.Tasks.TaskOf(s.Unit); running == i && task.State == profiles.TaskRunning && task.Iterations > 0 && !words.Ended(s.State) {
+	if running, _ := s.Tasks.TaskOf(s.Unit); running == i && task.State == profiles.TaskRunning &&
+		task.Iterations > 0 && !words.Ended(s.State) {
 		share := min(float64(s.InUnit+1)/float64(task.Iterations), 1)
 		const bar = 6
 		c.Bar(x, y, bar, share*bar, theme.Current)
@@ -313,7 +317,8 @@ func (p *table) note(s *profiles.Snapshot) (string, theme.Style) {
 	}
 	if p.Focus {
 		task := &t.List[p.picked]
-		return words.FittingOrLast(p.EdgeRoom(), fmt.Sprintf("%d: %s, %s", p.picked+1, task.About, task.Device), task.About), theme.Faint
+		return words.FittingOrLast(p.EdgeRoom(), fmt.Sprintf("%d: %s, %s", p.picked+1, task.About, task.Device),
+			task.About), theme.Faint
 	}
 	for i := range t.List {
 		if t.List[i].Why != "" {

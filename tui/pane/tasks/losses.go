@@ -106,7 +106,8 @@ func (p *losses) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	curves := make([]profiles.Curve, len(all))
 	for i, one := range all {
 		curves[i] = one.curve
-		line.Series = append(line.Series, chart.Series{Curve: one.curve, Style: styleOf(one.task), Dash: chart.DashedWhen(p.Theme.Depth == theme.NoColor && one.task%2 == 1)})
+		line.Series = append(line.Series, chart.Series{Curve: one.curve, Style: styleOf(one.task),
+			Dash: chart.DashedWhen(p.Theme.Depth == theme.NoColor && one.task%2 == 1)})
 	}
 	if p.log {
 		p.decades = chart.Decades(p.decades, curves)

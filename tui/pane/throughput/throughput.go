@@ -67,7 +67,8 @@ func (p *view) Lines() []string {
 	if p.Snap != nil && batched(&p.Snap.Run) {
 		items = p.Snap.Run.Schema.Item.Many
 	}
-	p.Title = [quantities]string{"Throughput, " + items + "/s", "Latency of a batch, ms", "Memory by batch size", "Efficiency, " + items + "/s/MB"}[p.of]
+	p.Title = [quantities]string{"Throughput, " + items + "/s", "Latency of a batch, ms", "Memory by batch size",
+		"Efficiency, " + items + "/s/MB"}[p.of]
 	return p.Render(p.draw)
 }
 
@@ -162,7 +163,8 @@ func (p *view) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style)
 }
 
 // row draws a size.
-func (p *view) row(c *chart.Canvas, y int, b *profiles.BatchView, s *profiles.Snapshot, best, intervals bool, top, limit float64) {
+func (p *view) row(c *chart.Canvas, y int, b *profiles.BatchView, s *profiles.Snapshot, best, intervals bool, top,
+	limit float64) {
 	w, _ := c.Size()
 	at, low, high := p.of.value(b)
 	mark, style := markOf(s, b.Size)
@@ -278,7 +280,8 @@ func tunerNote(s *profiles.Snapshot, w int) (string, theme.Style) {
 	text := fmt.Sprintf("tuner: %s against %s", r.On, r.Off)
 	long := fmt.Sprintf("%s, %s", text, unit.Plural(r.Groups, "pair", "pairs"))
 	if !math.IsNaN(r.Effect) {
-		return words.FittingOrLast(w, long+": time "+strings.TrimSpace(unit.SignedPercent(r.Effect)), long, text), theme.Pending
+		return words.FittingOrLast(w, long+": time "+strings.TrimSpace(unit.SignedPercent(r.Effect)), long, text),
+			theme.Pending
 	}
 	return words.FittingOrLast(w, long, text), theme.Pending
 }

@@ -130,7 +130,8 @@ func (b *Backend) Load(ctx context.Context, plan *nn.Plan, st nn.State) (nn.Exec
 	if err != nil {
 		return nil, err
 	}
-	return &executable{Executable: exe, backend: b, plan: plan, nanos: make([]int64, len(plan.Steps)), late: make([]int64, len(plan.Steps))}, nil
+	return &executable{Executable: exe, backend: b, plan: plan, nanos: make([]int64, len(plan.Steps)),
+		late: make([]int64, len(plan.Steps))}, nil
 }
 
 type state struct {
