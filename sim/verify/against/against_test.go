@@ -98,7 +98,8 @@ func TestNetworksHaveTheirOwnOperators(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"Polar", "PolarGrad", "SumPatches", "ExtractPatches", "DivideByCoverage", "ProbeMultiply", "Intensity", "IntensityGrad", "ExpScale",
-		"ExpScaleGrad", "PoissonLoss", "PoissonLossGrad", "Inset", "Upsample", "MaxPool", "Swish"} {
+		"ExpScaleGrad", "PoissonLoss", "PoissonLossGrad", "Inset", "Upsample", "MaxPool", "Swish", "Conv3D", "Conv3DGradInput", "Conv3DGradWeight",
+		"ConvTranspose3D", "ConvTranspose3DGradInput", "ConvTranspose3DGradWeight", "InstanceNorm", "InstanceNormGrad", "DiceBCE", "DiceBCEGrad", "SquaredError", "SquaredErrorGrad"} {
 		if !found[name] {
 			t.Errorf("%s is not compared", name)
 		}

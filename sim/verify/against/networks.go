@@ -5,36 +5,44 @@ import (
 	"fmt"
 	"math"
 
+	"prismtop/sim/cyto"
 	"prismtop/sim/nn"
 	"prismtop/sim/ptycho"
 )
 
 // network is a plan of another workload, whose operators are compared.
 type network struct {
-	name  string
 	modes []string // of Modes, that the workload has
 	plans func(ctx context.Context, m mode) ([]*nn.Plan, error)
 	problem
 }
 
 // networks are the plans of the other workloads, small ones.
-func networks() ([]network, error) {
-	p, err := ptychography()
+func networks(ctx context.Context) ([]*network, error) {
+	p, err := ptychography(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return []network{*p}, nil
+	all := []*network{p}
+	for _, sides := range [][3]int{{16, 32, 32}, {1, 64, 64}} {
+		c, err := cells(ctx, sides)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	return all, nil
 }
 
 // ptychography is PtychoPINN's network on a group of four patterns: its training, and its
 // inference, in which the compiler fuses other steps.
-func ptychography() (*network, error) {
+func ptychography(ctx context.Context) (*network, error) {
 	c := ptycho.Config{Size: 64, GridSize: 2, FiltersScale: 1, ProbeBig: true, Seed: 1}
 	n, err := ptycho.New(c)
 	if err != nil {
 		return nil, err
 	}
-	variables, err := n.Model().InitialVariables(context.Background())
+	variables, err := n.Model().InitialVariables(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +57,7 @@ func ptychography() (*network, error) {
 		y, x := float64(i/c.Size-c.Size/2), float64(i%c.Size-c.Size/2)
 		probe[i], probe[c.Size*c.Size+i] = float32(math.Exp(-(y*y+x*x)/200)), float32(0.1*math.Exp(-(y*y+x*x)/100))
 	}
-	return &network{name: "ptycho", modes: []string{"off", "bf16x3", "bf16"},
+	return &network{modes: []string{"off", "bf16x3", "bf16"},
 		plans: func(ctx context.Context, m mode) ([]*nn.Plan, error) {
 			o := ptycho.PlanOptions{Batch: 1, AMP: m.stored, Products: m.products}
 			training, err := n.TrainingPlan(ctx, o)
@@ -66,14 +74,60 @@ func ptychography() (*network, error) {
 	}, nil
 }
 
+// cells is CytoDL's network of volumes, or of planes where the first side is 1, on two
+// synthetic images: its training on either loss, once with activations that are recomputed,
+// and its prediction.
+func cells(ctx context.Context, sides [3]int) (*network, error) {
+	const images = 2
+	axes, name := 3, fmt.Sprintf("cyto %dx%dx%d", sides[0], sides[1], sides[2])
+	if sides[0] == 1 {
+		axes, name = 2, fmt.Sprintf("cyto %dx%d", sides[1], sides[2])
+	}
+	n, err := cyto.New(cyto.DefaultConfig(axes))
+	if err != nil {
+		return nil, err
+	}
+	variables, err := n.Model().InitialVariables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var batch, targets []float32
+	for i := range images {
+		o := cyto.CellsOptions{Sides: sides, Cells: 4, Noise: 0.1, Seed: uint64(i)}
+		image, mask, err := cyto.Cells(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		cyto.Normalise(image.Values)
+		batch, targets = append(batch, image.Values...), append(targets, mask.Values...)
+	}
+	return &network{modes: []string{"off", "bf16"},
+		plans: func(ctx context.Context, m mode) (all []*nn.Plan, err error) {
+			for _, o := range []cyto.PlanOptions{
+				{Loss: cyto.DiceBCE, Train: true}, {Loss: cyto.MeanSquare, Train: true, Checkpointing: true}, {},
+			} {
+				o.Batch, o.Sides, o.AMP, o.Products = images, sides, m.stored, m.products
+				plan, err := n.Plan(ctx, o)
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, plan)
+			}
+			return all, nil
+		},
+		problem: problem{name: name, variables: variables, inputs: map[string][]float32{
+			cyto.ImageInput: batch, cyto.TargetInput: targets, nn.LearningRateInput: {cyto.LearningRate},
+		}},
+	}, nil
+}
+
 // networks compares the operators of the other workloads' plans in their modes, among those that are asked for.
 func (c *comparison) networks(ctx context.Context, asked map[string]bool) error {
-	all, err := networks()
+	all, err := networks(ctx)
 	if err != nil {
 		return err
 	}
-	for i := range all {
-		n := &all[i]
+	for _, n := range all {
 		for _, name := range n.modes {
 			if !asked[name] {
 				continue
