@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"prismtop/gpu/driver"
 	"prismtop/gpu/emulator"
 	"prismtop/profiles"
+	"prismtop/profiles/aggregate"
 	"prismtop/profiles/preset"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
@@ -174,6 +176,51 @@ func TestCellsMoveBetweenDevices(t *testing.T) {
 		t.Errorf("a GPU without memory: %v, on %s", err, task.Device().Device())
 	}
 	cellLosses(t, task, 1)
+}
+
+// A card that fails while it trains or predicts ends its part in the run, not the run: that goes on on the processor and says so.
+func TestCellsOutliveTheirGPU(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		sets  []string
+		fault emulator.Fault
+		says  string
+	}{
+		{"an overrun in a training", nil, emulator.Fault{Call: "cuGraphLaunch", N: 9, Result: 700}, "(700)"},
+		{"memory of a training", nil, emulator.Fault{Call: "cuGraphLaunch", N: 9, Result: 2}, "has too little memory for a segment of the plan: "},
+		{"the copy of a result", nil, emulator.Fault{Call: "cuMemcpyDtoHAsync", N: 200, Result: 719}, "(719)"},
+		{"a card of several", []string{"replicas=2"}, emulator.Fault{Call: "cuGraphLaunch", N: 15, Result: 700}, "(700)"},
+		{"an overrun in a prediction", []string{"mode=predict", "weights=seeded", "passes=5"}, emulator.Fault{Call: "cuGraphLaunch", N: 2, Result: 700}, "(700)"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Setenv("XDG_STATE_HOME", t.TempDir())
+			d, driver := machineOf(emulator.Options{Devices: make([]emulator.DeviceOptions, 2)})
+			v, _, err := preset.Resolve(preset.Sources{Shelves: preset.Shelves{experiment.Presets()}, Sets: slices.Concat(cells, tt.sets, []string{"device=cuda"})})
+			if err != nil {
+				t.Fatal(err)
+			}
+			events := stream.New(1 << 10)
+			r, err := sim.New(t.Context(), sim.Options{Maker: workloads.Cyto(d), Settings: v, Stream: events})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			a := aggregate.New(events.Follow(), aggregate.Options{})
+			driver.Inject(tt.fault)
+			for done := false; !done; {
+				if _, done, err = r.Next(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			text, s := logged(a)
+			if s.Run.Device != "cpu" || s.Settings.Text(settings.Device) != "cpu" || s.Settings.Int("replicas") != 1 {
+				t.Errorf("on %s with %s", s.Run.Device, s.Settings.Get("replicas"))
+			}
+			if !strings.Contains(s.Run.Failed, tt.says) || !strings.Contains(s.Run.Failed, "continuing on the CPU") || !strings.Contains(text, s.Run.Failed) {
+				t.Errorf("failed %q: %s", s.Run.Failed, text)
+			}
+		})
+	}
 }
 
 // What a training needs of GPUs is named where it is missing; under auto it is on the processor.

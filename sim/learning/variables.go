@@ -66,8 +66,8 @@ func (v Variables) Restore(c *checkpoint.Checkpoint) error {
 	return nil
 }
 
-// Write writes arrays by their names.
-func (v Variables) Write(arrays []checkpoint.Array) {
+// write writes arrays by their names.
+func (v Variables) write(arrays []checkpoint.Array) {
 	for i := range arrays {
 		if at, ok := v.Model.Index(arrays[i].Name); ok {
 			v.State.Write(at, arrays[i].Float32)

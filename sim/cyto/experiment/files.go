@@ -136,7 +136,7 @@ func (f *files) check(ctx context.Context, s *Settings) error {
 // when the weights are known. done is true if all have.
 func (p *prediction) resumeFiles(ctx context.Context, out *workload.Outcome) (done bool, err error) {
 	f := p.files
-	f.weights = digest(p.network.Weights(p.state))
+	f.weights = digest(p.weights)
 	if err := f.check(ctx, &p.settings); err != nil {
 		return false, fmt.Errorf("predictions = %s: %w", p.settings.Predictions, err)
 	}

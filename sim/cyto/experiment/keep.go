@@ -38,7 +38,16 @@ func (t *training) Checkpoint(ctx context.Context) (*checkpoint.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &checkpoint.State{Arrays: arrays, Scalars: position{t.epoch, t.inEpoch, time.Since(t.began)}}, nil
+	return &checkpoint.State{Arrays: arrays, Scalars: t.position()}, nil
+}
+
+// position returns where the training is.
+func (t *training) position() position { return position{t.epoch, t.inEpoch, time.Since(t.began)} }
+
+// goTo makes a position that of the training.
+func (t *training) goTo(p position) error {
+	t.epoch, t.inEpoch, t.began = p.Epoch, p.InEpoch, time.Now().Add(-p.Elapsed)
+	return t.train.Seek(t.epoch, t.inEpoch)
 }
 
 // Resume puts a new training into the state of a checkpoint of the same settings.
@@ -53,8 +62,7 @@ func (t *training) Resume(ctx context.Context, c *checkpoint.Checkpoint) error {
 	if err := t.variables().Restore(c); err != nil {
 		return err
 	}
-	t.epoch, t.inEpoch, t.began = p.Epoch, p.InEpoch, time.Now().Add(-p.Elapsed)
-	return errors.Join(t.adopt(ctx), t.train.Seek(t.epoch, t.inEpoch))
+	return errors.Join(t.adopt(ctx), t.goTo(p))
 }
 
 // adopt gives all replicas the variables of the first, which were replaced.
@@ -120,8 +128,12 @@ func (t *training) Return(ctx context.Context) error {
 func (t *training) Unmark() { t.marked = nil }
 
 // StartFrom gives a new training the weights of a file.
-func (t *training) StartFrom(ctx context.Context, path string) (said []string, err error) {
-	if said, err = t.startFrom(ctx, path); err != nil {
+func (t *training) StartFrom(ctx context.Context, path string) ([]string, error) {
+	all, said, err := t.network.ReadWeights(ctx, path)
+	if err == nil {
+		err = t.network.SetWeights(t.state, all)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return said, t.adopt(ctx)

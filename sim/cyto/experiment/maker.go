@@ -315,6 +315,7 @@ func (m *Model) closeOthers() {
 	for i := range m.others {
 		m.others[i].Close()
 	}
+	m.others = nil
 }
 
 // Close frees the variables and the devices.
@@ -358,15 +359,6 @@ func parametersOf(network *cyto.Network) (n int) {
 		n += each
 	}
 	return n
-}
-
-// startFrom gives the network the weights of a file, and returns lines for the log about it.
-func (m *Model) startFrom(ctx context.Context, path string) (said []string, err error) {
-	read, said, err := m.network.ReadWeights(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	return said, m.network.SetWeights(m.state, read)
 }
 
 // Weights returns the weights of a checkpoint by their names in files.

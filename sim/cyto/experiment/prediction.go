@@ -17,6 +17,7 @@ import (
 	"prismtop/sim/learning"
 	"prismtop/sim/nn"
 	"prismtop/sim/npy"
+	"prismtop/sim/weights"
 	"prismtop/sim/workload"
 )
 
@@ -26,6 +27,7 @@ type prediction struct {
 	settings Settings
 	inputs   *Inputs
 	of       string // where the weights are from; empty if the run has named their file
+	weights  []weights.Tensor
 	windows  *cyto.Windows
 	layers   []profiles.Layer // of the windows' plan
 	images   *loader.Loader
@@ -37,13 +39,18 @@ type prediction struct {
 	untimed      bool      // the newest iteration did not time every step
 	batches      int       // so far
 	samples      int       // so far
-	compared     int       // images of the pass that have targets
-	similarity   float64   // sum over them
+	sum          similarities
 	newest       profiles.Values
 	shown        slice
 	files        *files     // nil without
 	predicted    cyto.Image // the first image of the newest batch
 	processed    []uint8    // the newest image, after the post-processing
+}
+
+// similarities are those of the images of a pass that have targets.
+type similarities struct {
+	images int
+	total  float64
 }
 
 // startPrediction prepares a prediction. On an error the caller closes the model.
@@ -88,7 +95,7 @@ func (p *prediction) firstWeights(ctx context.Context, leave func(string, cyto.C
 	error) {
 	random := p.network.Seeded(firstSeed)
 	if p.settings.Weights == seeded || leave == nil {
-		return "seeded weights", p.network.SetWeights(p.state, random)
+		return "seeded weights", p.setWeights(random)
 	}
 	path, err := leave(p.settings.Experiment, p.network.Config())
 	if err != nil {
@@ -98,7 +105,7 @@ func (p *prediction) firstWeights(ctx context.Context, leave func(string, cyto.C
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "seeded weights: the network is not trained, and what it predicts means nothing",
-			p.network.SetWeights(p.state, random)
+			p.setWeights(random)
 	case err != nil:
 		return "", fmt.Errorf("trained weights: %w; weights = seeded goes without them", err)
 	}
@@ -109,6 +116,21 @@ func (p *prediction) firstWeights(ctx context.Context, leave func(string, cyto.C
 func (p *prediction) StartFrom(ctx context.Context, path string) (said []string, err error) {
 	p.of = ""
 	return p.startFrom(ctx, path)
+}
+
+// startFrom gives the network the weights of a file, and returns lines for the log about it.
+func (p *prediction) startFrom(ctx context.Context, path string) (said []string, err error) {
+	all, said, err := p.network.ReadWeights(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return said, p.setWeights(all)
+}
+
+// setWeights gives the network weights, and keeps them in case its device fails.
+func (p *prediction) setWeights(all []weights.Tensor) error {
+	p.weights = all
+	return p.network.SetWeights(p.state, all)
 }
 
 // load compiles and loads the plan of the windows.
@@ -170,8 +192,12 @@ func (p *prediction) Iterate(ctx context.Context, rec *profiles.Iteration) (out 
 	rec.Kind, rec.Unit, rec.InUnit = KindPrediction, int32(p.pass), int32(p.inPass)
 	rec.Series = profiles.NoValues()
 	if p.files != nil && !p.files.checked {
-		if done, err := p.resumeFiles(ctx, &out); done || err != nil {
-			return out, err
+		done, err := p.resumeFiles(ctx, &out)
+		if err != nil {
+			return out, &dataError{err}
+		}
+		if done {
+			return out, nil
 		}
 	}
 	if p.fresh {
@@ -186,14 +212,15 @@ func (p *prediction) Iterate(ctx context.Context, rec *profiles.Iteration) (out 
 	}
 	batch, err := p.images.Next(ctx)
 	if err != nil {
-		return out, err
+		return out, &dataError{err}
 	}
 	rec.Phases[PhaseLoad] = int64(time.Since(began))
 	rec.Series[SeriesLoading] = batch.Worked.Seconds() * 1e3
-	compared := time.Duration(0)
+	compared, before := time.Duration(0), p.sum
 	for i := range batch.Pairs {
 		took, err := p.predict(ctx, &batch.Pairs[i], batch.Items[i], i == 0, rec)
 		if err != nil {
+			p.sum = before // if the run goes on, it predicts the batch again
 			return out, err
 		}
 		compared += took
@@ -220,7 +247,7 @@ func (p *prediction) predict(ctx context.Context, pair *cyto.Pair, item int, sho
 	p.processed = postprocess(p.processed, p.settings.Experiment, output.Values)
 	if p.files != nil {
 		if err := p.files.write(ctx, &p.settings, item, pair, output); err != nil {
-			return 0, err
+			return 0, &dataError{err}
 		}
 	}
 	compare := time.Now()
@@ -228,8 +255,8 @@ func (p *prediction) predict(ctx context.Context, pair *cyto.Pair, item int, sho
 	rec.Phases[PhaseForward] += int64(spent.Forward)
 	rec.Phases[PhasePostprocess] += int64(spent.Blending + compare.Sub(done))
 	if len(pair.Target.Values) > 0 {
-		p.similarity += similarityOf(&p.settings, output.Values, pair.Target.Values)
-		p.compared++
+		p.sum.total += similarityOf(&p.settings, output.Values, pair.Target.Values)
+		p.sum.images++
 	}
 	if show {
 		p.shown = sliceOf(*pair)
@@ -264,15 +291,15 @@ func postprocess(dst []uint8, experiment string, output []float32) []uint8 {
 // endPass ends a pass over the images.
 func (p *prediction) endPass(rec *profiles.Iteration, out *workload.Outcome) {
 	p.newest = profiles.NoValues()
-	if p.compared > 0 {
-		p.newest[SeriesSimilarity] = p.similarity / float64(p.compared)
+	if p.sum.images > 0 {
+		p.newest[SeriesSimilarity] = p.sum.total / float64(p.sum.images)
 	}
 	out.UnitEnded, out.Measured = true, p.newest
 	out.Result = profiles.UnitResult{Unit: rec.Unit, Iterations: int32(p.inPass), Values: rec.Series,
 		Elapsed: time.Since(p.began)}
 	p.pass++
 	out.Finished = p.pass == p.settings.passes()
-	p.inPass, p.compared, p.similarity, p.began = 0, 0, 0, time.Now()
+	p.inPass, p.sum, p.began = 0, similarities{}, time.Now()
 }
 
 // Progress counts the images since the prediction began.
@@ -320,22 +347,6 @@ func (p *prediction) Apply(ctx context.Context, v settings.Values) error {
 		return &workload.RefusedError{Err: learning.Advised(err)}
 	}
 	return nil
-}
-
-// move moves the prediction to the device of new settings; false if it is there. After an error it is where it was.
-func (p *prediction) move(ctx context.Context, s *Settings) (bool, error) {
-	moved, note, err := p.elsewhere(ctx, p.settings.Device, s.Device)
-	if moved == nil {
-		return false, err
-	}
-	windows, err := moved.windows(ctx, s)
-	if err != nil {
-		return false, p.refuse(ctx, moved, err)
-	}
-	p.windows.Close()
-	p.use(moved, note)
-	p.begin(windows)
-	return true, nil
 }
 
 // Steps returns the steps of the plan and their times for the newest windows; none if they were not timed.

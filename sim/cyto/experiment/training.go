@@ -41,6 +41,7 @@ type training struct {
 	values         profiles.Values
 
 	marked *mark
+	kept   learning.Kept[position]
 	keeper learning.Keeper
 }
 
@@ -153,6 +154,11 @@ func (t *training) Iterate(ctx context.Context, rec *profiles.Iteration) (out wo
 		rec.Flags |= profiles.Warmup
 		t.fresh = false
 	}
+	if t.marked == nil || !t.kept.Has() { // what follows a mark is undone
+		if err := t.kept.Keep(ctx, &t.device, t.variables(), t.position(), rec); err != nil {
+			return out, err
+		}
+	}
 	if t.learner.begin(t.settings.LayerProfile) {
 		rec.Flags |= profiles.Warmup
 	}
@@ -162,16 +168,19 @@ func (t *training) Iterate(ctx context.Context, rec *profiles.Iteration) (out wo
 	t.learned++
 	rec.Series[SeriesThroughput] = float64(t.settings.Batch) / time.Since(began).Seconds()
 	if t.inEpoch++; t.inEpoch >= t.train.Batches() && t.marked == nil {
-		err = t.endEpoch(ctx, rec, &out)
+		if err := t.endEpoch(ctx, rec, &out); err != nil {
+			return out, err
+		}
 	}
-	return out, err
+	t.kept.Since++
+	return out, nil
 }
 
 // learn runs the plan on the next minibatch.
 func (t *training) learn(ctx context.Context, rec *profiles.Iteration, began time.Time) error {
 	batch, err := t.train.Next(ctx)
 	if err != nil {
-		return err
+		return &dataError{err}
 	}
 	loaded := time.Now()
 	rate := cyto.RateAt(t.settings.LearningRate, t.epoch)
@@ -236,7 +245,7 @@ func (t *training) validationLoss(ctx context.Context) (loss float64, err error)
 	for range n {
 		batch, err := t.validate.Next(ctx)
 		if err != nil {
-			return 0, err
+			return 0, &dataError{err}
 		}
 		t.learner.feed(batch.Images, batch.Targets)
 		one, err := t.learner.forward(ctx, nil)
@@ -312,28 +321,6 @@ func (t *training) adjust(ctx context.Context, s, before *Settings) error {
 		return nil
 	}
 	return t.load(ctx)
-}
-
-// move moves the training to the device of new settings; false if it is there. After an error it is where it was.
-func (t *training) move(ctx context.Context, s *Settings) (bool, error) {
-	moved, note, err := t.elsewhere(ctx, t.settings.Device, s.Device)
-	if moved == nil {
-		return false, err
-	}
-	windows, err := moved.windows(ctx, s)
-	if err != nil {
-		return false, t.refuse(ctx, moved, err)
-	}
-	learner, err := moved.learns(ctx, s)
-	if err != nil {
-		windows.Close()
-		return false, t.refuse(ctx, moved, err)
-	}
-	t.unload()
-	t.heldOut.close()
-	t.use(moved, note)
-	t.learner, t.heldOut.windows, t.heldOut.settings = learner, windows, *s
-	return true, nil
 }
 
 // Steps returns the steps of the training plan and their times in the newest iteration; of

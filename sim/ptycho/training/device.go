@@ -3,11 +3,8 @@ package training
 import (
 	"context"
 	"errors"
-	"time"
 
-	"prismtop/profiles"
 	"prismtop/profiles/settings"
-	"prismtop/sim/checkpoint"
 	"prismtop/sim/learning"
 	"prismtop/sim/nn"
 	"prismtop/sim/ptycho"
@@ -65,51 +62,15 @@ func (t *training) settle(backend nn.Backend, note string, state nn.State, learn
 	t.state.Close()
 	t.device.Use(backend, note)
 	t.state, t.program, t.objects = state, learns, objects
-	t.kept = kept{}
+	t.kept = learning.Kept[position]{}
 }
 
 // Remarks returns what a user should know of the device in use.
 func (t *training) Remarks() []string { return t.device.Remarks() }
 
-// kept is the newest state that is known to be good, of a training whose device can fail.
-type kept struct {
-	has      bool
-	at       time.Time
-	took     time.Duration
-	since    int64 // iterations since
-	position position
-	arrays   []checkpoint.Array
-}
-
-// A copy is made every keepWithin, unless that took more than a share of the time, 1/keepingShare.
-const (
-	keepWithin   = 2 * time.Second
-	keepingShare = 100
-)
-
-// keepState copies the state every few seconds from a device that can fail. An iteration that does is not compared with others.
-func (t *training) keepState(ctx context.Context, rec *profiles.Iteration) error {
-	k := &t.kept
-	if !t.device.Beside() || k.has && time.Since(k.at) < max(keepWithin, keepingShare*k.took) {
-		return nil
-	}
-	rec.Flags |= profiles.Warmup
-	began := time.Now()
-	arrays, err := t.variables().Copy(ctx)
-	if err == nil {
-		err = t.device.Failure()
-	}
-	if err != nil {
-		return err
-	}
-	*k = kept{has: true, at: time.Now(), position: t.position(), arrays: arrays}
-	k.took = k.at.Sub(began)
-	return nil
-}
-
 // Fallback returns the settings that must change for the training to continue on the processor.
 func (t *training) Fallback(err error, _ settings.Values) (sets []settings.Assignment, ok bool) {
-	if !t.device.Beside() || !t.kept.has || errors.Is(err, workload.ErrDiverged) {
+	if !t.device.Beside() || !t.kept.Has() || errors.Is(err, workload.ErrDiverged) {
 		return nil, false
 	}
 	return []settings.Assignment{{Key: settings.Device, Value: "cpu"}}, true
@@ -118,11 +79,10 @@ func (t *training) Fallback(err error, _ settings.Values) (sets []settings.Assig
 // Recover continues from the kept state on the processor.
 func (t *training) Recover(ctx context.Context, v settings.Values) (from workload.Recovered, err error) {
 	s, k := From(v), t.kept
-	state, err := t.device.Processor.NewState(ctx, t.network.Model().Variables())
+	state, err := k.Restore(ctx, t.network.Model(), t.device.Processor)
 	if err != nil {
 		return from, err
 	}
-	learning.Variables{Model: t.network.Model(), State: state}.Write(k.arrays)
 	learns, objects, err := t.programs(ctx, s.plan(), t.device.Processor, state)
 	if err != nil {
 		state.Close()
@@ -131,6 +91,6 @@ func (t *training) Recover(ctx context.Context, v settings.Values) (from workloa
 	t.settle(t.device.Processor, "", state, learns, objects)
 	t.settings, t.done, t.changed = s, false, true
 	t.device.SetThreads(threads(s.Threads))
-	t.goTo(k.position)
-	return workload.Recovered{Lost: k.since, Unit: int32(k.position.Epoch)}, nil
+	t.goTo(k.Position)
+	return workload.Recovered{Lost: k.Since, Unit: int32(k.Position.Epoch)}, nil
 }

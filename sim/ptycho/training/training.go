@@ -53,7 +53,7 @@ type training struct {
 	done           bool
 	changed        bool // settings changed since the last iteration
 
-	kept   kept
+	kept   learning.Kept[position]
 	result *result // newest evaluation; nil for none
 	keeper learning.Keeper
 }
@@ -149,7 +149,7 @@ func (t *training) Iterate(ctx context.Context, rec *profiles.Iteration) (out wo
 		rec.Flags |= profiles.Warmup
 	}
 	t.program.fresh, t.changed = false, false
-	if err := t.keepState(ctx, rec); err != nil {
+	if err := t.kept.Keep(ctx, &t.device.Device, t.variables(), t.position(), rec); err != nil {
 		return out, err
 	}
 	if t.program.Begin(t.settings.LayerProfile) {
@@ -163,11 +163,13 @@ func (t *training) Iterate(ctx context.Context, rec *profiles.Iteration) (out wo
 	if err := t.learn(ctx, rec); err != nil {
 		return out, err
 	}
-	t.kept.since++
 	if t.inEpoch++; t.inEpoch == t.settings.batches() {
-		err = t.endEpoch(ctx, rec, &out)
+		if err := t.endEpoch(ctx, rec, &out); err != nil {
+			return out, err
+		}
 	}
-	return out, err
+	t.kept.Since++
+	return out, nil
 }
 
 // timed counts the time of f to the metrics.
