@@ -27,6 +27,7 @@ type Reader struct {
 	path   string
 	began  time.Time
 	tables func(workload string) *settings.Table
+	goesOn func() bool // whether it grows, where the file cannot say so; nil elsewhere
 }
 
 // Open opens a recording. tables returns the table of a workload's settings, nil for a workload that

@@ -150,6 +150,8 @@ func (r *Reader) Status(ctx context.Context) (s Status, err error) {
 		s.Length -= max(0, s.written-time.Duration(at*float64(time.Second)))
 	}
 	switch {
+	case r.goesOn != nil && r.goesOn():
+		s.State = Growing
 	case s.Stopped != "":
 		s.State = CutShort
 	case s.closed:
