@@ -76,6 +76,7 @@ type FrozenArm struct {
 	Seed       *uint64               `json:"seed,omitempty"`       // of the first replicate; nil if replicates have none
 	Stateless  bool                  `json:"stateless,omitempty"`  // it has no checkpoint
 	Unrecorded bool                  `json:"unrecorded,omitempty"` // its iterations are not recorded
+	Continues  bool                  `json:"continues,omitempty"`  // its program goes on from a checkpoint of its own
 	Iterations int64                 `json:"max_iterations"`       // 0 for no limit
 	Seconds    float64               `json:"max_seconds"`          // 0 for no limit
 }
@@ -267,7 +268,7 @@ func (f *Folder) Settings(ctx context.Context, arm int) (string, error) {
 
 // arm freezes an arm; all takes its settings.
 func (f *Folder) arm(ctx context.Context, p *Plan, a *Arm, m Makes, all map[string]string) (frozen FrozenArm, err error) {
-	frozen = FrozenArm{Name: a.Name, Kind: a.Kind(), Program: f.Programs[0].Name, Set: p.All(a), Unrecorded: !a.Recorded()}
+	frozen = FrozenArm{Name: a.Name, Kind: a.Kind(), Program: f.Programs[0].Name, Set: p.All(a), Unrecorded: !a.Recorded(), Continues: a.Continues}
 	for _, s := range frozen.Set {
 		switch n, err := strconv.ParseInt(s.Value, 10, 64); {
 		case err != nil:
@@ -354,11 +355,27 @@ func (f *Folder) extend(replicates int, p *Plan) {
 	for r := f.Replicates + 1; r <= replicates; r++ {
 		var tasks []Task
 		for _, name := range sortedKeys(pairs) {
-			t := Task{Turns: len(pairs[name]) > 1}
-			for _, arm := range pairs[name] {
-				t.Cells = append(t.Cells, Cell{arm, r})
+			arms := pairs[name]
+			if len(arms) == 1 || !p.whole(arms) {
+				t := Task{Turns: len(arms) > 1}
+				for _, arm := range arms {
+					t.Cells = append(t.Cells, Cell{arm, r})
+				}
+				tasks = append(tasks, t)
+				continue
 			}
-			tasks = append(tasks, t)
+			if (r-f.Replicates)%2 == 1 { // whole runs by turns, A B and B A of two replicates
+				arms = slices.Clone(arms)
+				order.Shuffle(len(arms), func(i, j int) { arms[i], arms[j] = arms[j], arms[i] })
+				t := Task{}
+				for back := r; back <= min(r+1, replicates); back++ {
+					for _, arm := range arms {
+						t.Cells = append(t.Cells, Cell{arm, back})
+					}
+					slices.Reverse(arms)
+				}
+				tasks = append(tasks, t)
+			}
 		}
 		for i := range p.Arms {
 			if a := &p.Arms[i]; a.Pair == "" && p.Pairing != Turns {

@@ -77,6 +77,24 @@ func TestEveryRunIsInOneTask(t *testing.T) {
 	}
 }
 
+// Whole runs of programs take turns within a task: those of a replicate, and backwards those of the next.
+func TestWholeRunsTakeTurns(t *testing.T) {
+	text := "folder = \"sw\"\nreplicates = 3\npairing = \"turns\"\n[[arm]]\nname = \"a\"\npython = \"-m a\"\n[[arm]]\nname = \"b\"\n[[arm]]\nname = \"c\"\n"
+	f := frozen(t, text)
+	if len(f.Tasks) != 2 || len(f.Tasks[0].Cells) != 6 || len(f.Tasks[1].Cells) != 3 || f.Tasks[0].Turns {
+		t.Fatalf("the tasks are %+v", f.Tasks)
+	}
+	for i, c := range f.Tasks[0].Cells {
+		if back := f.Tasks[0].Cells[5-i]; c.Arm != back.Arm || c.Replicate != 1+i/3 {
+			t.Errorf("run %d is %+v, and backwards %+v", i, c, back)
+		}
+	}
+	g, _, err := again(t, f, strings.Replace(text, "replicates = 3", "replicates = 5", 1))
+	if err != nil || len(g.Tasks) != 3 || len(g.Tasks[2].Cells) != 6 || g.Tasks[2].Cells[0].Replicate != 4 {
+		t.Errorf("more replicates: %+v, %v", g.Tasks, err)
+	}
+}
+
 func TestAWatchSeesWhatChanges(t *testing.T) {
 	f := frozen(t, square)
 	w := NewWatch(f)

@@ -43,8 +43,10 @@ type Pairing string
 
 // The pairings.
 const (
-	Apart Pairing = "none"  // every run is a task
-	Turns Pairing = "turns" // the arms of a replicate, or those of a pair, run by turns in one task
+	Apart Pairing = "none" // every run is a task
+	// Turns: the arms of a replicate, or those of a pair, run by turns in one task. Where one is a Python program, whole runs
+	// take turns: A B of a replicate and B A of the next.
+	Turns Pairing = "turns"
 )
 
 // Arm is a way to run. One of Program, Python and Command may be given.
@@ -56,6 +58,8 @@ type Arm struct {
 	Python  []string // arguments of prismtop python: the script and its own
 	Command []string // arguments of prismtop for anything else that ends by itself
 	Pair    string   // arms of the same pair run by turns
+	// Continues: the Python program goes on from a checkpoint of its own. Otherwise an interrupted one begins again.
+	Continues bool `json:",omitempty"`
 
 	path string // in the file: "arm[2]"
 }
@@ -125,6 +129,7 @@ var named = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._,=+-]{0,99}$`)
 // this program.
 func (p *Plan) Check(presets preset.Shelves) error {
 	p.Replicates, p.Pairing = cmp.Or(p.Replicates, 1), cmp.Or(p.Pairing, Apart)
+	given := p.Turn != 0
 	p.Turn, p.Checkpoint = cmp.Or(p.Turn, defaultTurn), cmp.Or(p.Checkpoint, defaultCheckpoint)
 	switch {
 	case p.Folder == "":
@@ -167,12 +172,17 @@ func (p *Plan) Check(presets preset.Shelves) error {
 	if p.Arm(p.Reference) < 0 {
 		return p.wrong("reference", fmt.Errorf("%q: must be the name of an arm", p.Reference))
 	}
-	return p.checkPairs()
+	return p.checkPairs(given)
 }
 
-// checkPairs checks which arms run by turns.
-func (p *Plan) checkPairs() error {
-	for name, arms := range p.pairs() {
+// checkPairs checks which arms run by turns, whose length may have been given.
+func (p *Plan) checkPairs(given bool) error {
+	pairs := p.pairs()
+	sliced := slices.ContainsFunc(sortedKeys(pairs), func(name string) bool { return !p.whole(pairs[name]) })
+	if given && len(pairs) > 0 && !sliced {
+		return p.wrong("turn", errors.New("cannot be joined with Python programs, of which whole runs take turns: nothing stops one within its steps"))
+	}
+	for name, arms := range pairs {
 		switch first := &p.Arms[arms[0]]; {
 		case len(arms) > MostByTurns:
 			return p.wrong("pairing", fmt.Errorf("%d arms run by turns: must be at most %d, or divided by pair", len(arms), MostByTurns))
@@ -180,13 +190,8 @@ func (p *Plan) checkPairs() error {
 			return p.wrong(first.path+".pair", fmt.Errorf("%q: no other arm has it", name))
 		}
 		for _, i := range arms {
-			switch a := &p.Arms[i]; a.Kind() {
-			case "command":
-				if !a.Recorded() {
-					return p.wrong(a.path+".command", errors.New("cannot run by turns: its iterations are not recorded"))
-				}
-			case "python":
-				return p.wrong(a.path+".python", errors.New("cannot run by turns: a program cannot be stopped within its steps; prismtop python ablates its knobs by turns"))
+			if a := &p.Arms[i]; !a.Recorded() {
+				return p.wrong(a.path+".command", errors.New("cannot run by turns: its iterations are not recorded"))
 			}
 		}
 	}
@@ -202,6 +207,12 @@ func (p *Plan) pairs() map[string][]int {
 		}
 	}
 	return all
+}
+
+// whole reports whether whole runs of some arms take turns, because one of them is a program that cannot be stopped within
+// its steps.
+func (p *Plan) whole(arms []int) bool {
+	return slices.ContainsFunc(arms, func(i int) bool { return len(p.Arms[i].Python) > 0 })
 }
 
 // Arm returns the index of the arm of a name, −1 for none.
@@ -240,6 +251,14 @@ func (p *Plan) checkArm(a *Arm, presets preset.Shelves) error {
 	}
 	if len(given) > 1 {
 		return p.wrong(a.path+"."+given[1], fmt.Errorf("cannot be joined with %s", given[0]))
+	}
+	if a.Continues {
+		switch {
+		case a.Kind() != "python":
+			return p.wrong(a.path+".continues", errors.New("needs python: prismtop's own runs have checkpoints, and commands none"))
+		case slices.ContainsFunc(p.All(a), func(s settings.Assignment) bool { return s.Key == settings.MaxIterations }):
+			return p.wrong(a.path+".continues", errors.New("cannot be joined with max_iterations: the steps before the program's own checkpoint cannot be counted; let it end by itself, or set max_seconds"))
+		}
 	}
 	switch a.Kind() {
 	case "command":

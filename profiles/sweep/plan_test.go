@@ -103,11 +103,19 @@ func TestWhatIsWrongWithAPlanHasItsPlace(t *testing.T) {
 		{"turn = \"1s\"", "pairing = \"yes\"", "line 4: pairing: \"yes\": must be none or turns"},
 		{"turn = \"1s\"", "pairing = \"turns\"", "cannot run by turns"},
 		{"turn = \"1s\"", "budget = \"1h\"", "line 4: budget: arm \"suite\" is a command"},
+		{"set = { fused", "continues = true\nset = { fused", "line 13: arm[2].continues: needs python"},
+		{"python = \"train.py", "continues = true\npython = \"train.py", "arm[4].continues: cannot be joined with max_iterations"},
+		{"python = \"train.py", "continues = 1\npython = \"train.py", "arm[4].continues: 1: must be true or false"},
+		{"name = \"plain\"\n[[arm]]\nname = \"fused\"", "name = \"plain\"\npair = \"x\"\n[[arm]]\nname = \"fused\"\npair = \"x\"\npython = \"a.py\"", "line 4: turn: cannot be joined with Python programs"},
 	} {
 		if !strings.Contains(good, c.from) {
 			t.Fatalf("the plan has no %q", c.from)
 		}
-		p, err := Parse("sw.toml", []byte(strings.Replace(good, c.from, c.to, 1)))
+		text := strings.Replace(good, c.from, c.to, 1)
+		if strings.Contains(c.to, "pair =") {
+			text = strings.Replace(text, "set = { fused = true, latent = 16 }\n", "", 1)
+		}
+		p, err := Parse("sw.toml", []byte(text))
 		if err == nil {
 			err = p.Check(shelves)
 		}

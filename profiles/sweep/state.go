@@ -44,6 +44,7 @@ type Status struct {
 	Began   time.Time `json:"began,omitzero"`           // the first attempt
 	At      time.Time `json:"at"`                       // when this was written
 	Turns   bool      `json:"turns,omitempty"`          // stopped by turns, while others run
+	Again   bool      `json:"begins_again,omitempty"`   // it was interrupted without a checkpoint: what it did does not count
 
 	Iterations   int64    `json:"iterations"`
 	Checkpoint   *int64   `json:"checkpoint_at_unix,omitempty"` // when the newest was written
@@ -66,6 +67,9 @@ const (
 
 // Beat is the longest time between two states that a task writes of a run.
 const Beat = beat
+
+// Runs reports whether a task works on the run: one that says so, and was not silent since.
+func (s *Status) Runs() bool { return s.State == Running && time.Since(s.At) <= silent }
 
 // Write replaces the state of a run.
 func (f *Folder) Write(c Cell, s *Status) error {
@@ -160,7 +164,7 @@ func (w *Watch) look(ctx context.Context, i int) (changed bool, err error) {
 		}
 		w.known[i], w.stamps[i], changed = s, now, true
 	}
-	if s := &w.known[i]; s.State == Running && time.Since(s.At) > silent {
+	if s := &w.known[i]; s.State == Running && !s.Runs() {
 		s.State, changed = Interrupted, true
 	}
 	return changed, nil

@@ -257,8 +257,8 @@ func (m *maker) compare() {
 }
 
 // times returns the difference of two arms' logarithms of an iteration's time, as a function of the chance to miss. By
-// turns, each replicate has one, measured within a task, and a single replicate has that task's interval; otherwise the
-// runs are independent, and the interval is Welch's.
+// turns, each replicate has one, measured within a task, and a single replicate has that task's interval, which whole runs
+// by turns do not have; otherwise the runs are independent, and the interval is Welch's.
 func (m *maker) times(arm, ref int) (at func(miss float64) Estimate, byTurns bool) {
 	var pairs []float64
 	only := unknown
@@ -267,6 +267,9 @@ func (m *maker) times(arm, ref int) (at func(miss float64) Estimate, byTurns boo
 			pairs = append(pairs, math.Log1p(e.Value))
 			only = Estimate{math.Log1p(e.Value), math.Log1p(e.Low), math.Log1p(e.High), 1}
 		}
+	}
+	if whole := m.together(arm, ref); len(whole) > 0 {
+		return func(miss float64) Estimate { return meanOf(whole, miss) }, true
 	}
 	switch {
 	case len(pairs) == 1: // whose interval is of 95 %, as wide as its turns make it
@@ -281,6 +284,23 @@ func (m *maker) times(arm, ref int) (at func(miss float64) Estimate, byTurns boo
 	}
 	a, b := logs(known(m.values(arm, median))), logs(known(m.values(ref, median)))
 	return func(miss float64) Estimate { return estimated(stats.Welch(a, b, miss), min(len(a), len(b))) }, false
+}
+
+// together returns the differences of two arms' logarithms of an iteration's time by replicates whose whole runs took turns
+// in a task, on one machine: a task that was moved to another in between compares nothing.
+func (m *maker) together(arm, ref int) (pairs []float64) {
+	for i := range m.folder.Tasks {
+		if t := &m.folder.Tasks[i]; t.Turns || len(t.Cells) == 1 {
+			continue
+		}
+		for _, c := range m.folder.Tasks[i].Cells {
+			a, b := m.done[c], m.done[Cell{ref, c.Replicate}]
+			if c.Arm == arm && a != nil && b != nil && a.Host == b.Host && slices.Contains(m.folder.Tasks[i].Cells, Cell{ref, c.Replicate}) {
+				pairs = append(pairs, known([]float64{math.Log(median(a)) - math.Log(median(b))})...)
+			}
+		}
+	}
+	return pairs
 }
 
 // qualities returns the difference of two arms' qualities as a function of the chance to miss. Replicates of the same number

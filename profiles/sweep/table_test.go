@@ -113,6 +113,22 @@ func TestRunsByTurnsAreTheDifference(t *testing.T) {
 	}
 }
 
+// Replicates of whole runs by turns are pairs, as far as both ran on one machine: what a pair shares drops out.
+func TestWholeRunsByTurnsArePairs(t *testing.T) {
+	f := frozen(t, "folder = \"sw\"\nreplicates = 4\npairing = \"turns\"\n[[arm]]\nname = \"a\"\npython = \"-m a\"\n[[arm]]\nname = \"b\"\npython = \"-m b\"\n")
+	same := states(f, func(c Cell) (float64, float64) {
+		return 10 * float64(c.Replicate) * (1 - 0.3*float64(c.Arm)) * (1 + 0.001*float64(c.Arm*c.Replicate)), 20
+	})
+	d := Make(f, same, nil).Arms[1].Faster
+	if !d.ByTurns || d.N != 4 || math.Abs(d.Value+0.3) > 0.01 || d.High-d.Low > 0.01 || d.Finding != stats.Below {
+		t.Errorf("%+v", d)
+	}
+	same[len(same)-1].Host = "another"
+	if d := Make(f, same, nil).Arms[1].Faster; d.N != 3 {
+		t.Errorf("a pair of two machines counts: %+v", d)
+	}
+}
+
 // What is known of no run is empty, and every form is written all the same.
 func TestEveryFormIsWritten(t *testing.T) {
 	f := frozen(t, square)

@@ -133,6 +133,17 @@ func (t *table) number(key string, without int64) int64 {
 	return without
 }
 
+func (t *table) truth(key string) bool {
+	switch v := t.take(key).(type) {
+	case nil:
+	case bool:
+		return v
+	default:
+		t.fail(key, fmt.Errorf("%s: must be true or false", settings.Describe(v)))
+	}
+	return false
+}
+
 func (t *table) duration(key string) time.Duration {
 	text := t.text(key)
 	if text == "" {
@@ -249,11 +260,11 @@ func (t *table) end(known ...string) {
 // arm takes an arm.
 func (t *table) arm(path string) Arm {
 	a := Arm{path: path, Name: t.text("name"), Preset: t.text("preset"), Program: t.text("program"), Pair: t.text("pair"),
-		Python: t.words("python"), Command: t.words("command")}
+		Python: t.words("python"), Command: t.words("command"), Continues: t.truth("continues")}
 	if set := t.table("set"); set != nil {
 		a.Set = set.rest()
 	}
-	t.end("name", "preset", "set", "program", "python", "command", "pair")
+	t.end("name", "preset", "set", "program", "python", "command", "continues", "pair")
 	return a
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/spf13/cobra"
 
@@ -81,10 +82,31 @@ func replayOnScreen(ctx context.Context, path string, look screen.Options) error
 	return playOnScreen(ctx, r, look)
 }
 
-// playOnScreen plays a recording on the screen.
-func playOnScreen(parent context.Context, r *recording.Reader, look screen.Options) error {
+// followOnScreen shows the newest of a recording whose copies a task on another machine replaces, as long as runs reports that.
+func followOnScreen(parent context.Context, path string, runs func() bool, look screen.Options) error {
+	f, err := recording.Follow(parent, path, runs, cli.TableOf)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(parent)
+	following := make(chan struct{})
+	go func() {
+		defer close(following)
+		f.Run(ctx)
+	}()
+	err = playOnScreen(parent, f.Reader, look, profiles.Command{Kind: profiles.SeekCommand, At: math.MaxInt64})
+	stop()
+	<-following
+	return errors.Join(err, f.Close())
+}
+
+// playOnScreen plays a recording on the screen, after some commands.
+func playOnScreen(parent context.Context, r *recording.Reader, look screen.Options, first ...profiles.Command) error {
 	ctx, stop := context.WithCancel(parent)
 	player := replay.New(ctx, r)
+	for _, c := range first {
+		_ = player.Do(c) // none is refused
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- player.Run(ctx) }()
 	exports := exportsReplayed(r.Path())

@@ -295,6 +295,9 @@ func sweepLine(name string, s *sweep.Status) string {
 		line += ": " + visible.Text(s.Error)
 	case sweep.Interrupted:
 		line += " after " + unit.Plural(int(s.Iterations), "iteration", "iterations")
+		if s.Again {
+			line += ": it has no checkpoint and begins again"
+		}
 	case sweep.Running:
 		line += " on " + visible.Text(cmp.Or(s.Node, s.Host))
 	}

@@ -153,19 +153,23 @@ func (w *sweepWatch) show(cmd *cobra.Command, look screen.Options, closes bool) 
 	}
 }
 
-// open shows a run: live if it runs here or in a job of Slurm, else its recording.
+// open shows a run: live in its session on this machine or in a job of Slurm, else by its recording, which is followed while
+// a task replaces it.
 func (w *sweepWatch) open(cmd *cobra.Command, look screen.Options, c sweep.Cell) error {
-	s, err := w.Read(cmd.Context(), c)
+	ctx := cmd.Context()
+	s, err := w.Read(ctx, c)
 	if err != nil {
 		return err
 	}
-	if s.State == sweep.Running && s.Session != "" {
+	if s.Runs() && s.Session != "" {
 		host, _ := os.Hostname() // an unknown name is none
 		if _, err := exec.LookPath("srun"); s.Host != host && s.Job != "" && err == nil {
-			return attachThrough(cmd, s.Job, &s, w.At(w.Programs[0].Name), nil)
+			if placed, err := executor.Find(ctx, s.Job); err == nil {
+				return attachThrough(cmd, s.Job, placed, &s, w.At(w.Programs[0].Name), nil)
+			}
 		}
 		if s.Host == host {
-			all := attach.List(cmd.Context(), append(sessions.Folders(), filepath.Join(s.Runtime, "prismtop")), cli.Version)
+			all := attach.List(ctx, append(sessions.Folders(), filepath.Join(s.Runtime, "prismtop")), cli.Version)
 			if i := slices.IndexFunc(all, func(f attach.Found) bool { return f.ID == s.Session && f.Err == nil }); i >= 0 {
 				return attachTo(cmd, all[i], look, attach.ClientOptions{Version: cli.Version, Who: sessions.Who(), Role: attach.Operator, Table: cli.TableOf})
 			}
@@ -174,7 +178,15 @@ func (w *sweepWatch) open(cmd *cobra.Command, look screen.Options, c sweep.Cell)
 	if len(s.Recordings) == 0 {
 		return errors.New("it has no recording yet")
 	}
-	return replayOnScreen(cmd.Context(), filepath.Join(w.RunFolder(c), s.Recordings[len(s.Recordings)-1]), look)
+	newest := func(s *sweep.Status) string { return s.Recordings[len(s.Recordings)-1] }
+	path := filepath.Join(w.RunFolder(c), newest(&s))
+	if !s.Runs() {
+		return replayOnScreen(ctx, path, look)
+	}
+	return followOnScreen(ctx, path, func() bool {
+		now, err := w.Read(ctx, c)
+		return err == nil && now.Runs() && len(now.Recordings) > 0 && newest(&now) == newest(&s)
+	}, look)
 }
 
 // tell prints what changes until no run is left: a line for each change of a run's state, or the table as JSON.
@@ -272,7 +284,7 @@ func attachJob(cmd *cobra.Command, id string, take, watch bool, role string) err
 		if err != nil {
 			return err
 		}
-		return attachThrough(cmd, id, nil, program, more)
+		return attachThrough(cmd, id, placed, nil, program, more)
 	}
 	folder, err := sweep.Open(cmd.Context(), path)
 	if err != nil {
@@ -285,7 +297,7 @@ func attachJob(cmd *cobra.Command, id string, take, watch bool, role string) err
 	name := regexp.MustCompile(`\.`).ReplaceAllString(id, "_")
 	for i := range w.Statuses() {
 		if s := &w.Statuses()[i]; s.State == sweep.Running && s.Session != "" && (s.Job == name) {
-			return attachThrough(cmd, id, s, folder.At(folder.Programs[0].Name), more)
+			return attachThrough(cmd, id, placed, s, folder.At(folder.Programs[0].Name), more)
 		}
 	}
 	return fmt.Errorf("attach: job %s: no run of %s in it has a session yet", id, folder.Path)
@@ -293,11 +305,7 @@ func attachJob(cmd *cobra.Command, id string, take, watch bool, role string) err
 
 // attachThrough shows a session in a job on the node's own socket, by a step of the job that shares its processors. s is the
 // run whose session it is; nil for the only one of the node.
-func attachThrough(cmd *cobra.Command, id string, s *sweep.Status, program string, more []string) error {
-	placed, err := executor.Find(cmd.Context(), id)
-	if err != nil {
-		return fmt.Errorf("attach: %w", err)
-	}
+func attachThrough(cmd *cobra.Command, id string, placed executor.Placed, s *sweep.Status, program string, more []string) error {
 	srun, err := exec.LookPath("srun")
 	if err != nil {
 		return fmt.Errorf("attach: job %s: %w", id, &executor.NoSlurmError{Command: "srun"})

@@ -306,6 +306,9 @@ func (s *Screen) about(arm, replicate int) (string, theme.Style) {
 		facts = append(facts, "job "+r.Job)
 	}
 	facts = append(facts, r.Changes...)
+	if r.Again {
+		facts = append(facts, "without a checkpoint, begins again")
+	}
 	if r.Attempt > 1 {
 		facts = append(facts, fmt.Sprintf("start %d", r.Attempt))
 	}

@@ -95,7 +95,42 @@ func (r *running) prepare(ctx context.Context) error {
 			}
 		}
 	}
-	return nil
+	if r.goesOn() || r.finished(ctx) {
+		return nil
+	}
+	return r.forget()
+}
+
+// goesOn reports whether the next attempt goes on from a checkpoint: prismtop's own, or that of a program which says so.
+func (r *running) goesOn() bool {
+	switch r.arm.Kind {
+	case "python":
+		return r.arm.Continues
+	case "command":
+		return false
+	}
+	return !r.arm.Stateless && !modified(filepath.Join(r.folder, checkpointFile)).IsZero()
+}
+
+// forget drops what an interrupted attempt measured, as the next one begins again: nothing counts twice but its processor
+// time, which the sweep has spent.
+func (r *running) forget() error {
+	s := &r.status
+	if log, err := os.OpenFile(filepath.Join(r.folder, logFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644); err == nil {
+		fmt.Fprintf(log, "prismtop: start %d begins again: start %d was interrupted after %s, and left no checkpoint\n", s.Attempt+1, s.Attempt,
+			unit.Plural(int(s.Iterations), "iteration", "iterations"))
+		_ = log.Close()
+	}
+	r.status = sweep.Status{State: s.State, Attempt: s.Attempt, CPUSeconds: s.CPUSeconds}
+	for _, path := range recordings(r.folder) {
+		if err := recording.Delete(path); err != nil {
+			return err
+		}
+	}
+	if err := os.RemoveAll(r.local); err != nil {
+		return err
+	}
+	return os.MkdirAll(r.local, 0o700)
 }
 
 // recordings lists those in a folder, in the order in which they were made.
@@ -171,6 +206,7 @@ func (r *running) start(ctx context.Context, pin []int, share int, turning bool)
 			s.Runtime = run
 		}
 	}
+	s.Again = false
 	s.State, s.Error, s.Host, s.Node, s.Job, s.Local, s.Turns, s.Session = sweep.Running, "", hostname(), os.Getenv("SLURMD_NODENAME"), r.Job, r.local, turning, ""
 	if s.Began.IsZero() {
 		s.Began = time.Now()
@@ -239,6 +275,9 @@ func (r *running) arguments(ctx context.Context, share int) ([]string, error) {
 		}
 	}
 	if seconds := r.arm.Seconds * float64(share); seconds > 0 {
+		if r.arm.Continues { // the parts of it are one run
+			seconds = max(1, seconds-r.status.Seconds)
+		}
 		set = append(set, "--max-time", time.Duration(seconds*float64(time.Second)).String())
 	}
 	seed := func() []string {
@@ -252,10 +291,9 @@ func (r *running) arguments(ctx context.Context, share int) ([]string, error) {
 	if r.arm.Stateless {
 		keep = nil
 	}
-	_, err := os.Stat(checkpoint)
-	resumes := err == nil && keep != nil && r.status.Attempt > 0
+	resumes := r.status.Attempt > 0 && r.goesOn()
 	watched[4] = free(r.local) // a recording that is not gone on with stays beside the new one
-	if all := recordings(r.local); ours && resumes && len(all) > 0 {
+	if all := recordings(r.local); ours && resumes && r.arm.Kind != "python" && len(all) > 0 {
 		watched[4] = all[len(all)-1]
 	}
 	switch r.arm.Kind {
@@ -340,7 +378,7 @@ func modified(path string) time.Time {
 // Times of what a task writes into the folder.
 const (
 	reportEvery = 2 * time.Second
-	copyEvery   = 10 * time.Second
+	copyEvery   = 2 * time.Second
 	copyShare   = 500 // how much longer than a copy takes the task waits for the next
 	flushed     = time.Second
 )
@@ -511,6 +549,7 @@ func (r *running) stopped() error {
 	r.measure(ctx)
 	r.copy(ctx)
 	r.status.State, r.status.Session, r.status.Process = sweep.Interrupted, "", 0
+	r.status.Again = !r.goesOn()
 	return errors.Join(r.write(), ErrInterrupted)
 }
 
