@@ -49,10 +49,10 @@ func (m *maker) factorial() (*Factorial, string) {
 		complete := true
 		for on, arm := range cells {
 			s := m.done[Cell{arm, r + 1}]
-			if complete = s != nil && valueOf(s.MS) > 0; !complete {
+			if complete = s != nil && m.each(s) > 0; !complete {
 				break
 			}
-			row[on], of[on] = math.Log(*s.MS), valueOf(s.Quality)
+			row[on], of[on] = math.Log(m.each(s)), valueOf(s.Quality)
 		}
 		if complete {
 			times, qualities = append(times, row), append(qualities, of)

@@ -17,6 +17,7 @@ type Document struct {
 	Replicates int            `json:"replicates"`
 	Runs       map[string]int `json:"runs"` // by state
 	Metric     *metricJSON    `json:"quality_metric"`
+	Item       string         `json:"item,omitempty"` // of batches, as image: time_change is of one
 	Judged     int            `json:"judged_differences"`
 	Arms       []armJSON      `json:"arms"`
 	Factorial  *factorialJSON `json:"factorial"`
@@ -36,6 +37,7 @@ type armJSON struct {
 	Iterations int64             `json:"iterations"`
 	Rate       *float64          `json:"iterations_per_second"` // of those that run
 	MS         *estimateJSON     `json:"iteration_ms"`
+	Each       *estimateJSON     `json:"item_ms,omitempty"` // where iterations are batches
 	Seconds    *estimateJSON     `json:"seconds"`
 	Quality    *estimateJSON     `json:"quality"`
 	CPU        *estimateJSON     `json:"cpu_seconds"`
@@ -80,13 +82,13 @@ type termJSON struct {
 // JSON returns the table for JSON.
 func (t *Table) JSON(version string) Document {
 	d := Document{Schema: Schema, Version: version, Folder: t.Folder, Reference: t.Reference, Replicates: t.Replicates, Runs: countsJSON(t.Counts),
-		Judged: t.Judged, Arms: []armJSON{}, NoFactors: t.NoFactors}
+		Item: t.Item, Judged: t.Judged, Arms: []armJSON{}, NoFactors: t.NoFactors}
 	if t.Metric.Name != "" {
 		d.Metric = &metricJSON{t.Metric.Name, t.Metric.Unit, map[bool]string{true: "less", false: "more"}[t.Metric.Less]}
 	}
 	for i := range t.Arms {
 		r := &t.Arms[i]
-		d.Arms = append(d.Arms, armJSON{Name: r.Name, Set: setJSON(r.Set), Runs: countsJSON(r.Counts), Iterations: r.Iterations, Rate: report.Finite(r.Rate), MS: r.MS.json(),
+		d.Arms = append(d.Arms, armJSON{Each: t.items(r).json(), Name: r.Name, Set: setJSON(r.Set), Runs: countsJSON(r.Counts), Iterations: r.Iterations, Rate: report.Finite(r.Rate), MS: r.MS.json(),
 			Seconds: r.Seconds.json(), Quality: r.Quality.json(), CPU: r.CPU.json(), Faster: r.Faster.json(), Better: r.Better.json(), Front: r.Front, Errors: r.Errors, Changes: r.Changes})
 	}
 	if f := t.Factorial; f != nil {

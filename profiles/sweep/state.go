@@ -50,6 +50,8 @@ type Status struct {
 	Checkpoint   *int64   `json:"checkpoint_at_unix,omitempty"` // when the newest was written
 	Seconds      float64  `json:"seconds"`                      // of running time, of all attempts
 	MS           *float64 `json:"iteration_ms_median"`
+	Item         string   `json:"item,omitempty"` // what an iteration processes in batches, as image; empty if it is no batch
+	Items        int      `json:"items_per_iteration,omitempty"`
 	Quality      *float64 `json:"quality"`
 	QualityIs    string   `json:"quality_metric,omitempty"`
 	QualityUnit  string   `json:"quality_unit,omitempty"`

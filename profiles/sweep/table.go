@@ -19,6 +19,7 @@ type Table struct {
 	Reference  string
 	Replicates int
 	Metric     Metric
+	Item       string // of batches, as image, whose times are compared; empty where iterations are
 	Arms       []Row
 	Factorial  *Factorial // nil if the arms are no factorial design
 	NoFactors  string     // why not
@@ -42,9 +43,10 @@ type Row struct {
 	Iterations int64    // of all its runs so far
 	Most       int64    // that they may take; 0 if unlimited
 	Rate       float64  // iterations a second of those that run, NaN if none does
-	NowMS      float64  // median time of an iteration of the newest that runs, NaN if none does
+	NowMS      float64  // as Each, of the newest that runs, NaN if none does
 	Changes    []string // of settings by screens, while its runs went on
 	MS         Estimate // median time of an iteration
+	Each       Estimate // of what is compared: of an iteration, or of an item of its batch
 	Seconds    Estimate // running time of a run
 	Quality    Estimate
 	CPU        Estimate // seconds of processors of a run
@@ -91,6 +93,7 @@ func Make(f *Folder, all []Status, effects []Effect) *Table {
 			}
 		}
 	}
+	t.Item = itemOf(all)
 	for a := range f.Arms {
 		t.Arms = append(t.Arms, m.row(a))
 	}
@@ -98,6 +101,21 @@ func Make(f *Folder, all []Status, effects []Effect) *Table {
 	m.front()
 	t.Factorial, t.NoFactors = m.factorial()
 	return t
+}
+
+// itemOf returns the item of batches if all runs that were timed have the same.
+func itemOf(all []Status) (item string) {
+	for i := range all {
+		s := &all[i]
+		switch {
+		case s.MS == nil:
+		case s.Items < 1 || s.Item == "" || item != "" && s.Item != item:
+			return ""
+		default:
+			item = s.Item
+		}
+	}
+	return item
 }
 
 // Table returns the table of a folder.
@@ -139,7 +157,7 @@ func (m *maker) row(arm int) Row {
 			r.Rate += float64(s.Iterations) / s.Seconds
 		}
 		if s.State == Running && s.MS != nil {
-			r.NowMS = *s.MS
+			r.NowMS = m.each(s)
 		}
 		for _, change := range s.Changes {
 			r.Changes = append(r.Changes, fmt.Sprintf("run %d: %s", rep+1, change))
@@ -148,7 +166,7 @@ func (m *maker) row(arm int) Row {
 			r.Errors = append(r.Errors, s.Error)
 		}
 	}
-	r.MS = logged(m.values(arm, median))
+	r.MS, r.Each = logged(m.values(arm, median)), logged(m.values(arm, m.each))
 	r.Seconds = logged(m.values(arm, func(s *Status) float64 { return s.Seconds }))
 	r.CPU = logged(m.values(arm, func(s *Status) float64 { return s.CPUSeconds }))
 	r.Quality = plain(m.values(arm, quality))
@@ -156,7 +174,23 @@ func (m *maker) row(arm int) Row {
 	return r
 }
 
+// items returns the time of an item; unknown where iterations are no batches.
+func (t *Table) items(r *Row) Estimate {
+	if t.Item == "" {
+		return unknown
+	}
+	return r.Each
+}
+
 func median(s *Status) float64 { return valueOf(s.MS) }
+
+// each returns the median time of what is compared.
+func (m *maker) each(s *Status) float64 {
+	if m.Item == "" {
+		return median(s)
+	}
+	return median(s) / float64(max(s.Items, 1))
+}
 
 func quality(s *Status) float64 { return valueOf(s.Quality) }
 
@@ -256,7 +290,7 @@ func (m *maker) compare() {
 	}
 }
 
-// times returns the difference of two arms' logarithms of an iteration's time, as a function of the chance to miss. By
+// times returns the difference of two arms' logarithms of an iteration's or an item's time, as a function of the chance to miss. By
 // turns, each replicate has one, measured within a task, and a single replicate has that task's interval, which whole runs
 // by turns do not have; otherwise the runs are independent, and the interval is Welch's.
 func (m *maker) times(arm, ref int) (at func(miss float64) Estimate, byTurns bool) {
@@ -282,11 +316,11 @@ func (m *maker) times(arm, ref int) (at func(miss float64) Estimate, byTurns boo
 	case len(pairs) > 1:
 		return func(miss float64) Estimate { return meanOf(pairs, miss) }, true
 	}
-	a, b := logs(known(m.values(arm, median))), logs(known(m.values(ref, median)))
+	a, b := logs(known(m.values(arm, m.each))), logs(known(m.values(ref, m.each)))
 	return func(miss float64) Estimate { return estimated(stats.Welch(a, b, miss), min(len(a), len(b))) }, false
 }
 
-// together returns the differences of two arms' logarithms of an iteration's time by replicates whose whole runs took turns
+// together returns the differences of two arms' logarithms of an iteration's or an item's time by replicates whose whole runs took turns
 // in a task, on one machine: a task that was moved to another in between compares nothing.
 func (m *maker) together(arm, ref int) (pairs []float64) {
 	for i := range m.folder.Tasks {
@@ -296,7 +330,7 @@ func (m *maker) together(arm, ref int) (pairs []float64) {
 		for _, c := range m.folder.Tasks[i].Cells {
 			a, b := m.done[c], m.done[Cell{ref, c.Replicate}]
 			if c.Arm == arm && a != nil && b != nil && a.Host == b.Host && slices.Contains(m.folder.Tasks[i].Cells, Cell{ref, c.Replicate}) {
-				pairs = append(pairs, known([]float64{math.Log(median(a)) - math.Log(median(b))})...)
+				pairs = append(pairs, known([]float64{math.Log(m.each(a)) - math.Log(m.each(b))})...)
 			}
 		}
 	}

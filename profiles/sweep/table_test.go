@@ -113,6 +113,27 @@ func TestRunsByTurnsAreTheDifference(t *testing.T) {
 	}
 }
 
+// Iterations of batches compare by their items: a batch of twice the size that takes three quarters longer is faster.
+func TestBatchesCompareByTheirItems(t *testing.T) {
+	f := frozen(t, "folder = \"sw\"\nreplicates = 2\n[grid]\nlatent = [8, 16]\n")
+	all := states(f, func(c Cell) (float64, float64) { return 8 * (1 + 0.75*float64(c.Arm)), 20 })
+	for i, c := range f.Cells() {
+		all[i].Item, all[i].Items = "image", 8<<c.Arm
+	}
+	table := Make(f, all, nil)
+	if r := table.Arms[1]; math.Abs(r.MS.Value-14) > 1e-9 || math.Abs(r.Each.Value-14.0/16) > 1e-9 || math.Abs(r.Faster.Value+0.125) > 1e-9 {
+		t.Errorf("%+v", r)
+	}
+	var b strings.Builder
+	if err := table.WriteText(&b); err != nil || !strings.Contains(b.String(), "ms/image") {
+		t.Errorf("%s, %v", &b, err)
+	}
+	all[0].Item = ""
+	if r := Make(f, all, nil).Arms[1]; math.Abs(r.Faster.Value-0.75) > 1e-9 {
+		t.Errorf("one run is no batch: %+v", r)
+	}
+}
+
 // Replicates of whole runs by turns are pairs, as far as both ran on one machine: what a pair shares drops out.
 func TestWholeRunsByTurnsArePairs(t *testing.T) {
 	f := frozen(t, "folder = \"sw\"\nreplicates = 4\npairing = \"turns\"\n[[arm]]\nname = \"a\"\npython = \"-m a\"\n[[arm]]\nname = \"b\"\npython = \"-m b\"\n")

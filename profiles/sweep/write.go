@@ -42,17 +42,20 @@ func (t *Table) Title() string {
 
 // arms adds the table of the arms.
 func (t *Table) arms(d *report.Document) {
-	of := d.Table("arm", "runs", "ms/iteration", "against "+t.Reference, "time", cmp.Or(t.Metric.Name, "quality"), "difference", "CPU", "front")
+	of := d.Table("arm", "runs", "ms/"+t.Each(), "against "+t.Reference, "time", cmp.Or(t.Metric.Name, "quality"), "difference", "CPU", "front")
 	for i := range t.Arms {
 		r := &t.Arms[i]
 		front := ""
 		if r.Front {
 			front = "•"
 		}
-		of.Add(r.Name, fmt.Sprintf("%d/%d", r.Counts[Done], t.Replicates), r.MS.text(three), t.Faster(r), r.Seconds.short(seconds),
+		of.Add(r.Name, fmt.Sprintf("%d/%d", r.Counts[Done], t.Replicates), r.Each.text(three), t.Faster(r), r.Seconds.short(seconds),
 			r.Quality.text(three), t.Better(r), r.CPU.short(seconds), front)
 	}
 }
+
+// Each names what is timed: an iteration, or an item of its batch.
+func (t *Table) Each() string { return cmp.Or(t.Item, "iteration") }
 
 // Faster words the difference of an arm's times from the reference: "−31 % [−33, −29] faster".
 func (t *Table) Faster(r *Row) string {
@@ -268,15 +271,15 @@ func IsTable(path string) bool {
 // WriteCSV writes the arms as CSV, a row each: numbers with all their digits, empty where they are not known.
 func (t *Table) WriteCSV(w io.Writer) error {
 	c := report.Table{Head: []string{"arm", "replicates", "done", "running", "interrupted", "failed", "iterations"}}
-	for _, name := range []string{"iteration_ms", "time_change", "seconds", "quality", "quality_change", "cpu_seconds"} {
+	for _, name := range []string{"iteration_ms", "time_change", "seconds", "quality", "quality_change", "cpu_seconds", "item_ms"} {
 		c.Head = append(c.Head, name, name+"_low", name+"_high")
 	}
-	c.Head = append(c.Head, "quality_metric", "front")
+	c.Head = append(c.Head, "quality_metric", "front", "item")
 	for i := range t.Arms {
 		r := &t.Arms[i]
 		row := []string{r.Name, strconv.Itoa(t.Replicates), strconv.Itoa(r.Counts[Done]), strconv.Itoa(r.Counts[Running]), strconv.Itoa(r.Counts[Interrupted]),
 			strconv.Itoa(r.Counts[Failed]), strconv.FormatInt(r.Iterations, 10)}
-		for _, e := range []Estimate{r.MS, r.Faster.Estimate, r.Seconds, r.Quality, r.Better.Estimate, r.CPU} {
+		for _, e := range []Estimate{r.MS, r.Faster.Estimate, r.Seconds, r.Quality, r.Better.Estimate, r.CPU, t.items(r)} {
 			for _, v := range []float64{e.Value, e.Low, e.High} {
 				text := ""
 				if report.Finite(v) != nil {
@@ -285,7 +288,7 @@ func (t *Table) WriteCSV(w io.Writer) error {
 				row = append(row, text)
 			}
 		}
-		c.Add(append(row, t.Metric.Name, strconv.FormatBool(r.Front))...)
+		c.Add(append(row, t.Metric.Name, strconv.FormatBool(r.Front), t.Item)...)
 	}
 	return c.WriteCSV(w)
 }

@@ -48,10 +48,10 @@ var columns = []column{
 	}},
 	{title: "ms", w: 7, rank: 1, right: true, text: func(_ *Screen, r *plan.Row) (string, theme.Style) {
 		form := func(v float64) string { return strings.TrimSpace(unit.Milliseconds(v * 1e6)) }
-		if !r.MS.Known() && !math.IsNaN(r.NowMS) { // so far
+		if !r.Each.Known() && !math.IsNaN(r.NowMS) { // so far
 			return form(r.NowMS), theme.Faint
 		}
-		return dash(r.MS, form), theme.Strong
+		return dash(r.Each, form), theme.Strong
 	}},
 	{title: "quality", w: 10, rank: 3, right: true, text: func(s *Screen, r *plan.Row) (string, theme.Style) {
 		return dash(r.Quality, func(v float64) string {

@@ -159,7 +159,7 @@ func (s *Screen) compare(i, j int) int {
 	case byState:
 		c = cmp.Compare(urgency(a), urgency(b))
 	case byTime:
-		c = known(a.MS.Value, b.MS.Value)
+		c = known(a.Each.Value, b.Each.Value)
 	case byQuality:
 		if s.view.Table.Metric.Less {
 			c = known(a.Quality.Value, b.Quality.Value)

@@ -47,6 +47,7 @@ type running struct {
 	before    float64 // seconds of processors of earlier attempts
 	slices    time.Duration
 	turning   bool // stopped by turns: its running time is slices
+	described bool // what its iterations are is known
 
 	reported time.Time // when the state was written
 	copied   time.Time // when the recordings were
@@ -442,10 +443,15 @@ func (r *running) measure(ctx context.Context) {
 		if !math.IsNaN(part.MedianMS) {
 			s.MS = &part.MedianMS
 		}
+		named := s.QualityIs != ""
 		if !math.IsNaN(part.Quality) && !math.IsInf(part.Quality, 0) {
 			s.Quality = &part.Quality
-			if s.QualityIs == "" {
-				r.name(r.metric(ctx, path))
+		} else {
+			named = true
+		}
+		if !named || !r.described {
+			if of := r.metric(ctx, path); !named {
+				r.name(of)
 			}
 		}
 	}
@@ -455,7 +461,8 @@ func (r *running) measure(ctx context.Context) {
 	}
 }
 
-// metric reads what the quality of a recording is, of its first stretches: the schema's, or else the first loss.
+// metric reads what the quality of a recording is, of its first stretches: the schema's, or else the first loss. It notes what
+// an iteration processes, under the settings of the start.
 func (r *running) metric(ctx context.Context, path string) (found profiles.SeriesInfo) {
 	rec, err := recording.Open(ctx, path, r.Tables)
 	if err != nil {
@@ -488,6 +495,10 @@ func (r *running) metric(ctx context.Context, path string) (found profiles.Serie
 				switch b := e.Body.(type) {
 				case *profiles.Begin:
 					look(&b.Info.Schema)
+					if s := &r.status; b.Info.Schema.Item.One != "" {
+						s.Item, s.Items = b.Info.Schema.Item.One, b.Info.Schema.Items(b.Settings)
+					}
+					r.described = true
 				case *profiles.Grown:
 					look(&b.Schema)
 				}
