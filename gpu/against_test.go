@@ -44,6 +44,17 @@ func TestEveryOperatorOfAnEmulatedGPUIsTheProcessors(t *testing.T) {
 	compared(t, b, against.Options{Sizes: [][2]int{{16, 8}}, Iterations: 3})
 }
 
+// PtychoPINN's network, whose least size is 64, takes minutes on the emulator; the conformance suite has its operators.
+func TestEveryOperatorOfCellsOnAnEmulatedGPUIsTheProcessors(t *testing.T) {
+	slow(t)
+	b, err := cuda.Open(emulator.New(emulator.Options{}), cuda.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	compared(t, b, against.Options{Cells: [][3]int{{4, 8, 8}, {1, 16, 16}}})
+}
+
 func TestGPUOperatorsAreTheProcessors(t *testing.T) {
 	found := gpu.Probe()
 	if !found.Usable {
@@ -55,7 +66,7 @@ func TestGPUOperatorsAreTheProcessors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	compared(t, b, against.Options{Sizes: [][2]int{{64, 32}, {512, 128}}, Iterations: 10})
+	compared(t, b, against.Options{Sizes: [][2]int{{64, 32}, {512, 128}}, Iterations: 10, Ptychography: true, Cells: [][3]int{{16, 32, 32}, {1, 64, 64}}})
 }
 
 // On a real GPU, a run moves to it and back, and follows the processor's losses.

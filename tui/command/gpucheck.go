@@ -19,6 +19,9 @@ import (
 // gpuSizes are the sizes that doctor --gpu compares: one for odd shapes of grids, and PRISM's.
 var gpuSizes = [][2]int{{64, 32}, {512, 128}}
 
+// gpuCells are the patches of CytoDL's network that doctor --gpu compares, those of its presets.
+var gpuCells = [][3]int{{16, 32, 32}, {1, 64, 64}}
+
 // gpuIterations is the number of iterations of each training that doctor --gpu compares.
 const gpuIterations = 10
 
@@ -100,7 +103,11 @@ func (c *gpuCheck) compare(ctx context.Context, r *doctor.GPUCheck, d driver.Dri
 	}
 	defer b.Close()
 	r.Kernels, r.ComparedWith = b.Kernels(), c.reference.Name()
-	report, err := against.Compare(ctx, b, c.reference, against.Options{Sizes: c.sizes, Networks: c.networks, Iterations: c.iterations, Progress: c.progress})
+	o := against.Options{Sizes: c.sizes, Iterations: c.iterations, Progress: c.progress}
+	if c.networks {
+		o.Ptychography, o.Cells = true, gpuCells
+	}
+	report, err := against.Compare(ctx, b, c.reference, o)
 	switch {
 	case ctx.Err() != nil:
 		return cli.ErrInterrupted

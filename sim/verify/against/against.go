@@ -27,8 +27,12 @@ type Options struct {
 	// Iterations of training are compared as a whole.
 	Iterations int
 
-	// Networks compares the operators of the other workloads' networks, too.
-	Networks bool
+	// Ptychography compares the operators of PtychoPINN's network, too.
+	Ptychography bool
+
+	// Cells are the sides Z, Y and X of the images on which CytoDL's network is compared, too:
+	// that of planes where Z is 1.
+	Cells [][3]int
 
 	// Progress is called with what is compared next; nil for none.
 	Progress func(what string)
@@ -111,9 +115,6 @@ func Compare(ctx context.Context, candidate, reference nn.Backend, o Options) (*
 				return c.report, err
 			}
 		}
-	}
-	if !o.Networks {
-		return c.report, nil
 	}
 	asked := map[string]bool{}
 	for _, name := range o.Modes {

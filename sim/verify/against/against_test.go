@@ -86,7 +86,7 @@ func TestABackendIsItself(t *testing.T) {
 // The networks of the other workloads bring operators that PRISM's plans do not have.
 func TestNetworksHaveTheirOwnOperators(t *testing.T) {
 	o := tiny
-	o.Networks, o.Modes, o.Iterations = true, []string{"off"}, 0
+	o.Ptychography, o.Cells, o.Modes, o.Iterations = true, [][3]int{{4, 8, 8}, {1, 16, 16}}, []string{"off"}, 0
 	r, err := against.Compare(t.Context(), flawed{Backend: processor(t), op: "SumPatches", off: 10}, processor(t), o)
 	if err != nil {
 		t.Fatal(err)

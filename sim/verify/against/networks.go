@@ -17,19 +17,21 @@ type network struct {
 	problem
 }
 
-// networks are the plans of the other workloads, small ones.
-func networks(ctx context.Context) ([]*network, error) {
-	p, err := ptychography(ctx)
-	if err != nil {
-		return nil, err
-	}
-	all := []*network{p}
-	for _, sides := range [][3]int{{16, 32, 32}, {1, 64, 64}} {
-		c, err := cells(ctx, sides)
+// networks are the plans of the other workloads that the options ask for.
+func (o *Options) networks(ctx context.Context) (all []*network, err error) {
+	if o.Ptychography {
+		n, err := ptychography(ctx)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, c)
+		all = append(all, n)
+	}
+	for _, sides := range o.Cells {
+		n, err := cells(ctx, sides)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, n)
 	}
 	return all, nil
 }
@@ -93,13 +95,17 @@ func cells(ctx context.Context, sides [3]int) (*network, error) {
 	}
 	var batch, targets []float32
 	for i := range images {
-		o := cyto.CellsOptions{Sides: sides, Cells: 4, Noise: 0.1, Seed: uint64(i)}
+		// Of a normalised image, a patch has a mean; that of the whole is zero, and of rounding alone.
+		o := cyto.CellsOptions{Sides: [3]int{sides[0], 2 * sides[1], 2 * sides[2]}, Cells: 16, Noise: 0.1, Seed: uint64(i)}
 		image, mask, err := cyto.Cells(ctx, o)
 		if err != nil {
 			return nil, err
 		}
 		cyto.Normalise(image.Values)
-		batch, targets = append(batch, image.Values...), append(targets, mask.Values...)
+		for row := range sides[0] * sides[1] {
+			at := (row/sides[1]*2*sides[1] + row%sides[1]) * 2 * sides[2]
+			batch, targets = append(batch, image.Values[at:][:sides[2]]...), append(targets, mask.Values[at:][:sides[2]]...)
+		}
 	}
 	return &network{modes: []string{"off", "bf16"},
 		plans: func(ctx context.Context, m mode) (all []*nn.Plan, err error) {
@@ -123,7 +129,7 @@ func cells(ctx context.Context, sides [3]int) (*network, error) {
 
 // networks compares the operators of the other workloads' plans in their modes, among those that are asked for.
 func (c *comparison) networks(ctx context.Context, asked map[string]bool) error {
-	all, err := networks(ctx)
+	all, err := c.options.networks(ctx)
 	if err != nil {
 		return err
 	}
