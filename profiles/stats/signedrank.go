@@ -1,9 +1,6 @@
 package stats
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // The signed-rank interval of paired differences.
 
@@ -35,22 +32,59 @@ func SignedRankAt(values []float64, miss float64) Centre {
 			means = append(means, (a+b)/2)
 		}
 	}
-	slices.Sort(means)
+	middle := (len(means) - 1) / 2
+	settle(means, middle)
+	settle(means, middle+1)
 	c := Centre{Value: Quantile(means, 0.5), Low: math.Inf(-1), High: math.Inf(1)}
 	if k, ok := signedRankCut(n, miss/2); ok {
+		settle(means, k)
+		settle(means, len(means)-1-k)
 		c.Low, c.High = means[k], means[len(means)-1-k]
 	}
 	return c
 }
 
+// settle moves the kth smallest value, counted from 0, to its place, smaller ones before and larger
+// ones behind it (Hoare 1961, Algorithm 65: FIND). Values that were settled stay where they are.
+func settle(values []float64, k int) {
+	for low, high := 0, len(values)-1; low < high; {
+		pivot := values[low+(high-low)/2]
+		i, j := low, high
+		for i <= j {
+			for values[i] < pivot {
+				i++
+			}
+			for values[j] > pivot {
+				j--
+			}
+			if i <= j {
+				values[i], values[j] = values[j], values[i]
+				i, j = i+1, j-1
+			}
+		}
+		switch {
+		case k <= j:
+			high = j
+		case k >= i:
+			low = i
+		default:
+			return
+		}
+	}
+}
+
 // signedRankCut is the largest k with P(W ≤ k) ≤ tail for the sum W of the
-// positive ranks of n values; ok is false if even 0 is likelier.
+// positive ranks of n values; ok is false if even 0 is likelier. tail is below a half, which
+// the distribution, symmetric about n(n+1)/4, reaches in its middle.
 func signedRankCut(n int, tail float64) (k int, ok bool) {
-	total := n * (n + 1) / 2
-	chance := make([]float64, total+1) // of each sum, over the ranks so far
+	if tail <= 0 {
+		return 0, false
+	}
+	middle := n * (n + 1) / 4
+	chance := make([]float64, middle+1) // of each sum, over the ranks so far
 	chance[0] = 1
 	for rank := 1; rank <= n; rank++ {
-		for sum := total; sum >= 0; sum-- {
+		for sum := min(middle, rank*(rank+1)/2); sum >= 0; sum-- {
 			chance[sum] /= 2
 			if sum >= rank {
 				chance[sum] += chance[sum-rank] / 2

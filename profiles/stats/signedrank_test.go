@@ -3,6 +3,7 @@ package stats
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -31,6 +32,26 @@ func TestSignedRankOfKnownValues(t *testing.T) {
 	}
 	if c := SignedRank(nil); !math.IsNaN(c.Value) {
 		t.Errorf("no values: %+v", c)
+	}
+}
+
+func TestSettledValuesAreThoseOfASort(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 2))
+	for n := range 40 {
+		values := make([]float64, n)
+		for i := range values {
+			values[i] = float64(r.IntN(12)) // some are equal
+		}
+		sorted := slices.Sorted(slices.Values(values))
+		ranks := []int{n / 2, n/2 + 1, 0, n - 1}
+		for _, k := range ranks {
+			settle(values, k)
+		}
+		for _, k := range ranks {
+			if k >= 0 && k < n && values[k] != sorted[k] {
+				t.Errorf("%d of %d values: %g, want %g", k, n, values[k], sorted[k])
+			}
+		}
 	}
 }
 

@@ -37,12 +37,16 @@ type machine struct {
 	scale  float64            // of all times; 0 means 1
 	rec    profiles.Iteration
 	gained float64
+	keys   []settings.Key // that an ablation compares
 }
 
 func (m *machine) iterate(v settings.Values) *profiles.Iteration {
 	ms := 5.0
 	gain := 0.01
-	for _, k := range v.Table().Compares() {
+	if m.keys == nil {
+		m.keys = v.Table().Compares()
+	}
+	for _, k := range m.keys {
 		value := v.Get(k.Name)
 		if f, ok := m.factor[k.Name+" "+value]; ok {
 			ms *= f
