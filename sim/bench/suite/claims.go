@@ -71,6 +71,7 @@ type Claim struct {
 type quantity struct {
 	Of              string
 	Value, Or, Over string
+	On              string
 	Inverse, Change bool
 	Per, Times      float64
 }
@@ -177,6 +178,28 @@ func (r *Report) facts() (tree map[string]any) {
 	return tree
 }
 
+// is reports whether a machine's device has a name of claims.toml: "cpu", "from 8.0" for compute capabilities, a
+// generation, or a model of GPU.
+func (m *Machine) is(name string) bool {
+	if m.GPU == nil {
+		return name == "cpu"
+	}
+	var major, minor int
+	_, _ = fmt.Sscanf(m.GPUAbout, "compute capability %d.%d", &major, &minor) // 0.0 is of no generation
+	switch name {
+	case "Turing", "before 8.0":
+		return major == 7 && minor == 5
+	case "Ampere":
+		return major == 8 && minor < 9
+	case "Ada":
+		return major == 8 && minor == 9
+	case "from 8.0":
+		return major >= 8
+	}
+	_, after, named := strings.Cut(*m.GPU, name) // a Ti is another model
+	return named && (after == "" || strings.ContainsAny(after[:1], " -")) && !strings.HasPrefix(after, " Ti")
+}
+
 // worst are the differences of bf16's trainings at the largest size from float32's, as shares: the largest over the
 // seeds. The interval reaches from the least to the most.
 func (r *Report) worst() map[string]report.Interval {
@@ -275,7 +298,7 @@ func claimsOf(r *Report) []Claim {
 		c := Claim{Figure: f, Where: f.Absent}
 		if f.Measure != "" {
 			q := quantities[f.Measure]
-			if v, ok := q.read(tree); ok {
+			if v, ok := q.read(tree); ok && (q.On == "" || r.Machine.is(q.On)) {
 				c.Measured, c.Where = &v, q.Of
 				if !f.Word {
 					c.Verdict = f.verdict(v)

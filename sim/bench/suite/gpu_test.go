@@ -50,6 +50,8 @@ func TestTheSuiteOnAGPU(t *testing.T) {
 	s.Side("standard", suite.Everything, suite.Optimized, 1)
 	s.Profile(nil, 1)
 	s.Compare("standard", suite.Documented, 1)
+	s.Compare("phase5", suite.Documented, 1)
+	s.Effects("phase5", []string{"amp"}, 1)
 	r, err := s.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +94,11 @@ func TestTheSuiteOnAGPU(t *testing.T) {
 			if c.Measured == nil {
 				t.Errorf("%s is not measured: %s", c.ID, c.Where)
 			}
-		case "duration.baseline", "duration.optimized":
+		case "guide.ampere", "guide.modern":
+			if c.Measured == nil {
+				t.Errorf("%s is not measured: %s", c.ID, c.Where)
+			}
+		case "duration.baseline", "duration.optimized", "guide.cpu", "guide.turing", "guide.ada", "guide.a100", "guide.older":
 			if c.Measured != nil {
 				t.Errorf("%s: %+v", c.ID, c)
 			}
