@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// The pages with measured claims are made from a report and never edited: docs/claims.md, and a few rows of the README.
+// The pages with measured claims are made from a report and never edited: docs/claims.md, from which a few rows are in the README, and
+// docs/claims-gpu.md from a report of a GPU.
 //
 //	prismtop bench all --output reports
 //	go test ./sim/bench/suite -run Published -update -report $PWD/reports/benchmark.json
@@ -23,45 +24,65 @@ var (
 // docs is the folder of the documentation.
 var docs = filepath.Join("..", "..", "..", "docs")
 
-// publishedHead is what docs/claims.md begins with.
-const publishedHead = `# Claims of PRISM's documents beside measurements
+// published are the published reports: of the processor, and of a GPU.
+var published = map[string]struct{ report, page, head string }{
+	"cpu": {"benchmark.json", "claims.md", `# Claims of PRISM's documents beside measurements
 
 Made from [a report of prismtop bench all](measured/benchmark.json) by a test, which compares them; [benchmarks.md](benchmarks.md) says how it is measured
-and judged. A verdict follows from the whole interval: one that neither shows nor excludes the claim is undecided.
+and judged. A verdict follows from the whole interval: one that neither shows nor excludes the claim is undecided. The same of a GPU: [claims-gpu.md](claims-gpu.md).
 
-`
+`},
+	"cuda": {"benchmark-gpu.json", "claims-gpu.md", `# Claims of PRISM's documents beside measurements on a GPU
+
+Made from [a report of prismtop bench all](measured/benchmark-gpu.json) by a test, as [claims.md](claims.md) is from one of a processor.
+
+`},
+}
 
 // inReadme are the claims that the README shows.
 var inReadme = []string{"forward.time", "iteration.time", "cache.measurement", "cache.training", "optimized.hits", "speedup.target", "combined.all", "amp"}
 
 func TestThePublishedClaimsAreThoseOfTheReport(t *testing.T) {
-	source := filepath.Join(docs, "measured", "benchmark.json")
-	r := readReport(t, source)
+	var given *Report
 	if *update && *measure != "" {
-		r = readReport(t, *measure)
-		for i := range r.Comparisons {
-			for side := range r.Comparisons[i].Results {
-				for k := range r.Comparisons[i].Results[side] {
-					r.Comparisons[i].Results[side][k].Settings = map[string]string{} // of every round the same but for the seed
+		given = readReport(t, *measure)
+	}
+	for device, p := range published {
+		source := filepath.Join(docs, "measured", p.report)
+		r := readReport(t, source)
+		if given != nil && given.Machine.Device == device {
+			r = given
+			for i := range r.Comparisons {
+				for side := range r.Comparisons[i].Results {
+					for k := range r.Comparisons[i].Results[side] {
+						r.Comparisons[i].Results[side][k].Settings = map[string]string{} // of every round the same but for the seed
+					}
 				}
 			}
+			text, err := json.Marshal(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(t, source, append(text, '\n'))
 		}
-		text, err := json.Marshal(r)
-		if err != nil {
+		if r.Build.Commit == "" || r.Build.Modified || !r.Complete || r.Machine.CPU == "" || r.Machine.Device != device || len(r.Changed) > 0 {
+			t.Errorf("%s is of %+v on %+v, complete %v: must be of a commit, whole, on %s, with the presets' settings", p.report, r.Build, r.Machine, r.Complete, device)
+		}
+		r.judge()
+		page := bytes.NewBufferString(p.head)
+		if err := r.WriteMarkdown(page); err != nil {
 			t.Fatal(err)
 		}
-		write(t, source, append(text, '\n'))
+		compare(t, filepath.Join(docs, p.page), page.Bytes())
+		if device == "cpu" {
+			inTheReadme(t, r)
+		}
 	}
-	if r.Build.Commit == "" || r.Build.Modified || !r.Complete || r.Machine.CPU == "" || len(r.Changed) > 0 {
-		t.Errorf("the report is of %+v on %+v, complete %v: must be of a commit, whole, with the presets' settings", r.Build, r.Machine, r.Complete)
-	}
-	r.judge()
-	page := bytes.NewBufferString(publishedHead)
-	if err := r.WriteMarkdown(page); err != nil {
-		t.Fatal(err)
-	}
-	compare(t, filepath.Join(docs, "claims.md"), page.Bytes())
+}
 
+// inTheReadme compares the README's rows with the report, or writes them.
+func inTheReadme(t *testing.T, r *Report) {
+	t.Helper()
 	const begin, end = "<!-- measured: made by a test of sim/bench/suite -->\n", "<!-- end -->\n"
 	readme := filepath.Join(docs, "..", "README.md")
 	text, err := os.ReadFile(readme)
