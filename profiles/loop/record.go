@@ -39,7 +39,7 @@ const (
 	Evaluated                    // it has a forward pass without gradients
 	FirstOfAll                   // the first step of an epoch
 	Boundaries                   // only the step's boundaries were watched
-	NoDevice                     // device times were given up
+	NoDevice                     // the device's times are not known: it was not timed in this step, or they were given up
 	Compiled                     // something was compiled in it
 	NonFinite                    // its loss
 	Forked                       // it is part of an arm of a fork

@@ -88,12 +88,12 @@ func (r *ranks) several() bool { return len(r.members) > 0 }
 func (m *member) take(rec *loop.Record) {
 	switch rec.Kind {
 	case loop.Step:
-		if rec.Step < 0 || rec.Flags&loop.Boundaries != 0 {
+		if rec.Step < 0 || rec.Flags&loop.Boundaries != 0 || m.device && rec.Flags&loop.NoDevice != 0 {
 			m.last, m.at = max(m.last, rec.Step), rec.Start+rec.Total
 			return
 		}
 		times := &rec.Host
-		if m.device && rec.Flags&loop.NoDevice == 0 {
+		if m.device {
 			times = &rec.Device
 		}
 		m.steps[rec.Step%rankWindow] = rankStep{rec.Step, rec.Total, *times}

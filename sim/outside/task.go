@@ -643,8 +643,12 @@ func (t *task) fill(it *profiles.Iteration, s *loop.Record, out *workload.Outcom
 	}
 	it.Start, it.Total = max(0, s.Start-t.origin), s.Total
 	times := &s.Host
-	if t.Greeting.Clock == "device" && s.Flags&loop.NoDevice == 0 {
-		times = &s.Device
+	if t.Greeting.Clock == "device" {
+		if s.Flags&loop.NoDevice != 0 {
+			it.Flags |= profiles.Unphased
+		} else {
+			times = &s.Device
+		}
 	}
 	for i := range t.schema.Phases {
 		it.Phases[i] = max(0, times[i])

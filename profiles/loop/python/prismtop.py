@@ -114,7 +114,7 @@ class Loop:
         self.step = self.generation = self.warm = self.forked = self.blind = self.evaluated = self.unit_steps = 0
         self.batch_items, self.unit_items, self.block, self.unit, self.place = 0.0, 0.0, NO_BLOCK, -1, -1
         self.source = self.epoch = self.received = self.told = self.plan = self.device = self.proposed = None
-        self.usual = self.dirty = self.logged = self.fresh = self.exhausted = self.pausing = False
+        self.usual = self.dirty = self.logged = self.fresh = self.exhausted = self.pausing = self.timed = False
         self.warming, self.after, self.lease, self.early, self.began, self.watch, self.wanted = 2, {}, 0, NANS, {}, "all", "all"
         self.next_look = self.next_slow = self.next_memory = self.stop_at = 0
         self.clear(now())
@@ -135,7 +135,7 @@ class Loop:
         """A moment. What can wait is done by fold()."""
         try:
             self.moments += code, now()
-            if self.device is not None or self.ranges is not None or len(self.moments) > MANY:
+            if self.timed or self.ranges is not None or len(self.moments) > MANY:
                 self.fold()
             if self.ranges is not None:
                 self.ranges.begin(self.phases[self.inside[-1] if self.inside else SO_FAR[self.last]]["name"], 1)
@@ -148,7 +148,7 @@ class Loop:
 
     def fold(self):
         """Takes the moments apart: the interval between two goes to a phase, and a step that is over becomes a record."""
-        pairs, acc, inside, device = iter(self.moments[:]), self.acc, self.inside, self.device
+        pairs, acc, inside, device = iter(self.moments[:]), self.acc, self.inside, self.device if self.timed else None
         self.moments.clear()
         for code, value in zip(pairs, pairs):
             if code <= CLOSURE:
@@ -220,7 +220,7 @@ class Loop:
         """Ends an interval of a phase."""
         self.acc[which] += t - self.mark
         self.mark = t
-        if self.device is not None:
+        if self.timed:
             self.device.mark(which)
 
     def stop(self, error):
@@ -270,10 +270,11 @@ class Loop:
             self.guest.settle()
         if self.ranges is not None:
             self.ranges.begin(f"step {self.step}", 0)
-        extra = self.guest and self.guest.extra
         t = now()  # where something is switched or measured, or what is in force changes at a step, every boundary is one
-        self.due = 0 if self.plan or self.proposed or self.ranges or extra and (extra.trace or not self.guest.hot) else t + LAG
+        self.due = 0 if self.plan or self.proposed or self.ranges or self.guest and (self.guest.extra.trace or not self.guest.hot) else t + LAG
         self.note(OWN, t)
+        if self.timed:
+            self.fold()  # the device's time begins here
 
     def end_step(self):
         """A step's record goes out."""
@@ -321,10 +322,7 @@ class Loop:
         q[8:24], q[64] = acc, self.spent
         if logged:
             r.d[40:64] = self.values
-        if self.device is None:
-            r.publish(r.scratch)
-        else:
-            self.device.end(r)
+        r.publish(r.scratch) if self.device is None else self.device.end(r)
         if logged:
             self.values[:] = NANS
             r.d[40:64] = NANS

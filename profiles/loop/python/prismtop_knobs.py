@@ -13,11 +13,12 @@ import sys
 import time
 import weakref
 
-from prismtop import Knob
+from prismtop import MOST_SERIES, Knob, series
 from prismtop_ring import FORKED, KEPT, DROPPED, LAYER, NO_BLOCK, PARTLY, RETURNED, SLOWED
 from prismtop_torch import Patch
 
 now = time.monotonic_ns
+ALLOCATOR = ["gpu_allocated_mb", "gpu_reserved_mb", "gpu_peak_mb", "gpu_fragmented"]
 MEMORY = ["parameters", "gradients", "optimizer state", "buffers", "activations"]
 
 
@@ -38,6 +39,9 @@ class Extra:
                 knob = Knob(make.__name__[:-5], ["as written"], "as written", None, why=f"this PyTorch does not offer it: {e}"[:200])
             if knob is not None:
                 self.loop.knobs.setdefault(knob.key, knob)
+        if guest.kind == "cuda":  # a recording's columns are those of the first greeting
+            for name in ALLOCATOR:
+                self.loop.entry(self.loop.series, MOST_SERIES, name, series)
 
     def optimizers(self):
         return [o for o in (r() for r in self.guest.optimizers) if o is not None]
@@ -377,8 +381,8 @@ class Extra:
         s = t.cuda.memory_stats()
         free, total = t.cuda.mem_get_info()
         held, unused = s.get("reserved_bytes.all.current", 0), s.get("inactive_split_bytes.all.current", 0)
-        self.loop.log({"gpu_allocated_mb": s.get("allocated_bytes.all.current", 0) / 1e6, "gpu_reserved_mb": held / 1e6,
-                       "gpu_peak_mb": s.get("allocated_bytes.all.peak", 0) / 1e6, "gpu_fragmented": unused / held if held else 0.0})
+        self.loop.log(dict(zip(ALLOCATOR, (s.get("allocated_bytes.all.current", 0) / 1e6, held / 1e6, s.get("allocated_bytes.all.peak", 0) / 1e6,
+                                           unused / held if held else 0.0))))
         card = [s.get(k, -1) for k in ("allocated_bytes.all.current", "reserved_bytes.all.current", "allocated_bytes.all.peak", "reserved_bytes.all.peak")]
         return parts + [max(0, card[2] - sum(parts))], card + [free, total, s.get("num_alloc_retries", -1)]
 

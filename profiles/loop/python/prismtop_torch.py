@@ -15,7 +15,7 @@ import threading
 import time
 import weakref
 
-from prismtop import B0, B1, BATCH, CLOSURE, D0, D1, E0, E1, ENTER, F0, F1, FLAG, LEAVE, LOST, MANY, MOST_PHASES, NO_GRAD, O0, O1, STEPPED, X, ZEROS, size
+from prismtop import B0, B1, BATCH, CLOSURE, D0, D1, E0, E1, ENTER, F0, F1, FLAG, LEAVE, LOST, MANY, MOST_PHASES, NO_GRAD, O0, O1, OTHER, STEPPED, X, ZEROS, size
 from prismtop_ring import GIVEN_UP, SKIPPED
 
 now = time.monotonic_ns
@@ -99,9 +99,11 @@ class Guest:
 
     def settle(self):
         """Decides whether the patches take the short way: the thread for which they do, or 0. Nothing is switched or
-        searched then, and a moment costs little more than the clock."""
+        searched then, and a moment costs little more than the clock. Steps that a device times take the long way."""
         loop = self.loop
-        short = loop.live and loop.ring is not None and loop.device is None and loop.ranges is None and self.kind == "cpu" and self.taken > 64 and \
+        if loop.device is not None:
+            loop.timed = loop.device.chosen(now(), loop.world > 1)
+        short = loop.live and loop.ring is not None and not loop.timed and loop.ranges is None and self.kind in ("cpu", "cuda") and self.taken > 64 and \
             self.amp == "as written" and self.layers is self.kept is self.undo_discovery is self.scaler is None
         self.hot = loop.thread if short else 0
 
@@ -342,7 +344,9 @@ class Guest:
                 if loop.live:
                     try:
                         t = now()
-                        if (not args or args[0] is None) and type(tensors) not in (list, tuple):  # PyTorch has made sure that it is one number
+                        if loop.device is not None:  # whose losses are those of the steps that it times
+                            add((B1, t))
+                        elif (not args or args[0] is None) and type(tensors) not in (list, tuple):  # PyTorch has made sure that it is one number
                             add((B1, t, LOST, tensors.item()))
                         else:
                             loop.event(B1)
@@ -494,7 +498,7 @@ class Guest:
     def copies(self, tensor, always, given):
         """Whether a call copies from the host to the models' kind of device, on the stream on which the loop's moments are timed."""
         try:
-            return not self.depth and not self.in_step and tensor.device.type == "cpu" and self.mine() and (always or any(
+            return self.loop.timed and not self.depth and not self.in_step and tensor.device.type == "cpu" and self.mine() and (always or any(
                 type(v) is int or isinstance(v, str) and v.partition(":")[0] == self.kind or getattr(getattr(v, "device", v), "type", None) == self.kind
                 for v in given)) and self.torch.cuda.current_stream() == self.stream
         except Exception as e:
@@ -549,6 +553,7 @@ class Guest:
         if self.kind == "cuda":
             cuda = self.torch.cuda
             loop.device = Device(functools.partial(cuda.Event, enable_timing=True), cuda.is_current_stream_capturing, functools.partial(self.torch.empty, (), pin_memory=True))
+            loop.device.before = loop.fold
             self.time_copies()
         if os.environ.get("PRISMTOP_LOOP_NVTX") == "1":
             if self.kind == "cuda":
@@ -583,18 +588,33 @@ class Guest:
 
 class Device:
     """A device's times without waiting for it: each moment records an event from a pool on the current stream, and a step's
-    record is held until query() says that its last event is complete, for at most HELD steps. Steps stay in order."""
+    record is held until query() says that its last event is complete, for at most HELD steps. Steps stay in order. So many steps are
+    timed that recording and reading events takes at most one SHARE-th of the host's time, but one in SELDOM nanoseconds; of the others the
+    times are not known."""
 
-    HELD, MOST, SOMETIMES = 64, 4096, 16
+    HELD, MOST, SOMETIMES, SHARE, SELDOM = 64, 4096, 16, 250, 1_000_000_000
 
     def __init__(self, make, capturing, pinned):
         self.make, self.capturing, self.pinned = make, capturing, pinned
         self.pool, self.limbo, self.held, self.marks = [], collections.deque(), collections.deque(), []
-        self.made = self.given_up = self.step = 0
+        self.made = self.given_up = self.step = self.cost = self.began = 0
         self.copies, self.slots, self.copied = [], [], {}
+        self.on, self.before = True, lambda: None  # whether this step is timed; what is done before a value is copied
+
+    def chosen(self, t, always):
+        """Whether the step that begins at t is timed: always, or once the last that was has paid for itself."""
+        go_on = self.on
+        self.on = always or t - self.began >= min(self.SHARE * self.cost, self.SELDOM)
+        if self.on:
+            self.began, self.cost = t, 0
+        if not (self.on and go_on):  # else a step begins with the last event of the one before
+            self.drop(self.marks)
+            self.marks = []
+        return self.on
 
     def mark(self, phase):
         """Ends an interval of a phase on the device."""
+        begun = now()
         if self.capturing():  # a graph of the whole step: its events could not be asked
             self.drop(self.marks)
             self.marks = []
@@ -608,6 +628,7 @@ class Device:
             return
         event.record()
         self.marks.append((phase, event))
+        self.cost += now() - begun
 
     def drop(self, marks):
         self.limbo.extend(event for _, event in marks)
@@ -615,14 +636,17 @@ class Device:
     def copy(self, series, value):
         """At most every 16 steps a value is copied into pinned memory, and read when the step's last event is complete."""
         if self.step >= self.copied.get(series, 0) and not self.capturing() and len(self.copies) < 8:
+            self.before()
             self.copied[series] = self.step + self.SOMETIMES
             slot = self.slots.pop() if self.slots else self.pinned()
             slot.copy_(value.detach().reshape(()), non_blocking=True)
             self.copies.append((series, slot))
+            if not self.on:
+                self.mark(OTHER)
 
     def end(self, ring):
         """The step is over: its record is held, and all that are complete by now are published."""
-        self.held.append((bytearray(ring.scratch), self.marks, self.copies))
+        self.held.append((bytearray(ring.scratch), self.marks, self.copies, self.on))
         self.marks, self.copies = self.marks[-1:], []  # the next step begins with this one's last event
         self.step += 1
         if self.capturing():
@@ -636,15 +660,18 @@ class Device:
         while self.limbo and self.limbo[0].query():
             self.pool.append(self.limbo.popleft())
 
-    def publish(self, ring, record, marks, copies, complete):
-        if complete and len(marks) > 1:
-            times = array.array("q", ZEROS)
+    def publish(self, ring, record, marks, copies, timed, complete):
+        begun, times = now(), array.array("q", ZEROS)
+        if timed and complete and len(marks) > 1:
             for (_, a), (phase, b) in zip(marks, marks[1:]):
                 times[phase] += int(a.elapsed_time(b) * 1e6)
             record[192:320] = times.tobytes()
+            self.cost += now() - begun
         else:
             self.given_up += 1
             struct.pack_into("<H", record, 10, struct.unpack_from("<H", record, 10)[0] | GIVEN_UP)
+            times[OTHER] = struct.unpack_from("<q", record, 32)[0]
+            record[64:192] = times.tobytes()  # what the host did meanwhile is not what the phases took
         if complete:
             for series, slot in copies:
                 struct.pack_into("<d", record, 320 + 8 * series, float(slot))
@@ -657,5 +684,5 @@ class Device:
     def flush(self, ring):
         """At the program's end everything that is held goes out."""
         while self.held:
-            record, marks, copies = self.held.popleft()
-            self.publish(ring, record, marks, copies, not marks or marks[-1][1].query())
+            record, marks, copies, timed = self.held.popleft()
+            self.publish(ring, record, marks, copies, timed, not marks or marks[-1][1].query())

@@ -1083,22 +1083,24 @@ class CUDA(Case):
         def elapsed_time(self, other):
             return (other.t - self.t) / 1e6
 
-    def device(self, lag):
+    def device(self, lag, share=0):
         import prismtop_torch
         CUDA.Event.lag, CUDA.Event.clock = lag, 0
         made = prismtop_torch.Device(CUDA.Event, lambda: False, lambda: None)
+        made.SHARE, made.SELDOM = share, 10 ** 15
         good = made.mark
 
         def mark(phase):
             CUDA.Event.clock += 1000
             good(phase)
+            made.cost += 1
         made.mark = mark
         return made
 
     def train_on(self, device, steps=300):
         def each(i):
             if i == 1:
-                self.loop.device = device
+                self.loop.device, self.loop.timed = device, True
         self.train(steps, each=each)
         device.flush(self.loop.ring)
         return self.reader().read()["steps"]
@@ -1111,6 +1113,18 @@ class CUDA(Case):
             self.assertEqual(sum(s.device[:8]), 9000, "every interval of a step has its device time")
             self.assertEqual(s.device[FORWARD], 1000)
             self.assertEqual(sum(s.host), s.total)
+        self.assertLess(device.made, 20)
+
+    def test_a_device_is_timed_as_seldom_as_it_costs(self):
+        device = self.device(0, 10 ** 9)  # the first step that is timed never pays for itself
+        steps = self.train_on(device)
+        self.assertEqual([s.step for s in steps], list(range(298)))
+        timed = [s.step for s in steps if s.device[FORWARD] > 0]
+        self.assertEqual(len(timed), 1, "once")
+        for s in steps[2:]:
+            if s.step not in timed:
+                self.assertTrue(s.flags & 32 and set(s.device) == {-1}, "not known")
+                self.assertEqual((s.host[OTHER], sum(s.host)), (s.total, s.total), "what the host did is no phase of the device's")
         self.assertLess(device.made, 20)
 
     def test_a_device_that_is_thirty_steps_behind(self):
@@ -1139,7 +1153,7 @@ class CUDA(Case):
         opt = torch.optim.Optimizer(net.parameters(), 50)
         for i, (x, _) in enumerate(torch.utils.data.DataLoader(2 + len(calls), 16, 10)):
             if i == 2:  # as begin does on a card
-                guest.kind, self.loop.device = card, device
+                guest.kind, self.loop.device, self.loop.timed = card, device, True
                 guest.time_copies()
             if i >= 2:
                 calls[i - 2][1](x)
