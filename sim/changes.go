@@ -121,6 +121,23 @@ func (l *loop) refuse(cut context.Context, before settings.Values, changes []pro
 	return nil
 }
 
+// forced takes over settings that the task put in force by itself. They end a comparison.
+func (l *loop) forced(cut context.Context, v *settings.Values) error {
+	if v == nil || len(l.changes.list(l.base(), *v, l.index, false)) == 0 {
+		return nil
+	}
+	if err := l.comparing.stop(cut, "the loop was started again"); err != nil {
+		return err
+	}
+	var sets []settings.Assignment
+	for _, key := range v.Differing(l.settings) {
+		sets = append(sets, settings.Assignment{Key: key, Value: v.Get(key)})
+	}
+	l.run.insist(sets)
+	l.adopt(*v, false)
+	return nil
+}
+
 // insist changes what is asked of the run to what is possible.
 func (r *Run) insist(sets []settings.Assignment) {
 	r.mu.Lock()

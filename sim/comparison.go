@@ -32,7 +32,7 @@ type boundary interface {
 	// change changes the live settings to others, with an error that ends the run. Those of an ablation end with it.
 	change(cut context.Context, next settings.Values, ablating bool) error
 	// adopt publishes settings of an ablation as changed back, of which no iteration runs any more.
-	adopt(settings.Values)
+	adopt(v settings.Values, ablating bool)
 	// want changes what is asked of the run; false if a change by the user waits, which overrules it.
 	want(sets ...settings.Assignment) bool
 	// decline logs why a command is not carried out.
@@ -297,7 +297,7 @@ func (c *comparing) abandon(why string) {
 	last := left.Leave(why)
 	c.show(last)
 	c.stream.Log(experiment.Ended(last, ""))
-	c.boundary.adopt(left.Base())
+	c.boundary.adopt(left.Base(), true)
 }
 
 // moment returns the run as a comparison sees it.
@@ -309,9 +309,9 @@ func (l *loop) moment() moment {
 	}
 }
 
-// adopt publishes settings of an ablation as changed back, without the task.
-func (l *loop) adopt(v settings.Values) {
-	changes := l.changes.list(l.settings, v, l.index, true)
+// adopt publishes settings as changed, without the task: those of an ablation as changed back.
+func (l *loop) adopt(v settings.Values, ablating bool) {
+	changes := l.changes.list(l.settings, v, l.index, ablating)
 	l.settings = v
 	l.read()
 	l.changes.publish(changes, l.settings, l.info.Device, l.work)

@@ -320,7 +320,7 @@ func (l *loop) iterate(cut context.Context) error {
 	case l.waits:
 		l.grow(outcome.Grown)
 		l.pass(&outcome)
-		return nil
+		return l.forced(cut, outcome.Forced)
 	}
 	l.grow(outcome.Grown)
 	l.profileLayers(rec)
@@ -368,6 +368,9 @@ func (l *loop) iterate(cut context.Context) error {
 		return err
 	}
 	l.index++
+	if err := l.forced(cut, outcome.Forced); err != nil {
+		return err
+	}
 	l.failure, l.finished, l.complete = err, last, outcome.Finished
 	l.run.over.Store(last)
 	if last {

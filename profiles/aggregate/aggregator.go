@@ -322,7 +322,7 @@ func (a *Aggregator) take(e *profiles.Event) {
 	case *profiles.Output:
 		a.output = b
 	case *profiles.Ranks:
-		a.ranks = b
+		a.ranks, a.run.Ranks = b, max(a.run.Ranks, b.World) // a launcher may add some
 	case *profiles.Fork:
 		a.forking = b.Running
 		a.effects.Forked(b)

@@ -55,7 +55,8 @@ func (t *task) succeed(ctx context.Context, out *workload.Outcome) (waits bool, 
 	if !t.told && time.Since(t.since) > vacantSaid {
 		t.told = true
 		out.Said = append(out.Said, profiles.LogEntry{Text: fmt.Sprintf("process %d has ended; %s goes on, and may start it again", t.Ring.PID, t.name), Refused: true})
-		out.Ranks = t.ranks.compare()
+		t.ranks.shown = time.Time{}
+		out.Ranks = t.ranks.state()
 	}
 	select {
 	case <-ctx.Done():
@@ -85,8 +86,11 @@ func (t *task) follow(ctx context.Context, next *Loop, out *workload.Outcome) er
 	}
 	t.plan.leave(t)
 	wanted := t.settings
+	if t.waiting != nil {
+		wanted = *t.waiting
+	}
 	*t.Loop = *next
-	t.vacancy, t.ranks = vacancy{}, newRanks(t.Loop)
+	t.vacancy, t.ranks = vacancy{}, newRanks(t.Loop, before > 1)
 	t.asked, t.trying, t.granted, t.marked = loop.Settings{}, false, 0, false
 	t.lost, t.layers, t.pictures = 0, nil, nil
 	t.settings = initial(t.Greeting, wanted.Table())
@@ -100,11 +104,20 @@ func (t *task) follow(ctx context.Context, next *Loop, out *workload.Outcome) er
 		out.Said = append(out.Said, profiles.LogEntry{Text: t.Locked})
 	}
 	out.Ranks = t.ranks.state()
+	waited := t.waiting != nil
+	t.waiting = nil
 	err := t.apply(ctx, wanted, wanted)
-	var refused *workload.RefusedError
-	if errors.As(err, &refused) {
-		out.Said = append(out.Said, profiles.LogEntry{Text: "the settings from before are not in force: " + refused.Error(), Refused: true})
-		err = nil
+	switch {
+	case err == nil && waited:
+		out.Forced = &wanted
+	case errors.As(err, new(*apartError)):
+		t.postpone(wanted, err, out)
+	case workload.Refused(err):
+		now := t.withKnobs(wanted, t.settings, func(*loop.Knob) bool { return true })
+		out.Forced = &now
+		out.Said = append(out.Said, profiles.LogEntry{Text: "the settings from before are not in force: " + err.Error(), Refused: true})
+	default:
+		return err
 	}
-	return err
+	return nil
 }

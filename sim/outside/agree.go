@@ -7,9 +7,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
+	"prismtop/profiles"
 	"prismtop/profiles/loop"
+	"prismtop/profiles/settings"
 	"prismtop/profiles/visible"
 	"prismtop/sim/workload"
 )
@@ -103,7 +106,85 @@ func (r *ranks) each(holds func(*member) bool) bool {
 	return true
 }
 
-var errApart = errors.New("the ranks did not come to an agreement in time: press again when the machine is less busy")
+// apartError is the reason why ranks have not agreed on settings that each of them might take.
+type apartError struct{ why string }
+
+func (e *apartError) Error() string { return e.why }
+
+// apart refuses settings because the ranks have not agreed.
+func apart(why string) error { return &workload.RefusedError{Err: &apartError{why}} }
+
+const notInTime = "the ranks did not come to an agreement in time: press again when the machine is less busy"
+
+const againEvery = 5 * time.Second // that settings which wait for the ranks are proposed again
+
+// settle puts settings in force that wait for the ranks, and returns what the run is to know: which settings are in force
+// instead, and once they are. nil is nothing.
+func (t *task) settle(ctx context.Context) (*workload.Outcome, error) {
+	out := workload.Outcome{NoIteration: true, Measured: profiles.NoValues()}
+	switch {
+	case t.waiting == nil || t.vacant():
+		return nil, nil
+	case t.tried.IsZero(): // what the run was started with
+		t.postpone(*t.waiting, t.why, &out)
+		return &out, nil
+	case time.Since(t.tried) < againEvery || t.ranks.locked != "" || t.trying || t.plan != nil || t.marked:
+		return nil, nil
+	}
+	t.tried = time.Now()
+	v := *t.waiting
+	err := t.apply(ctx, v, v)
+	switch {
+	case errors.As(err, new(*apartError)):
+		return nil, nil
+	case workload.Refused(err):
+		t.waiting = nil
+		t.say([]string{err.Error()})
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	t.waiting, out.Forced = nil, &v
+	return &out, nil
+}
+
+// postpone has settings wait until the ranks agree, and the run know what is in force instead.
+func (t *task) postpone(wanted settings.Values, why error, out *workload.Outcome) {
+	t.waiting, t.tried = &wanted, time.Now()
+	now := t.withKnobs(wanted, t.settings, func(*loop.Knob) bool { return true })
+	out.Forced = &now
+	var names []string
+	for i := range t.Greeting.Knobs {
+		if k := &t.Greeting.Knobs[i]; loopValue(k, wanted) != loopValue(k, now) {
+			names = append(names, visible.Text(k.Key)+" = "+visible.Text(loopValue(k, wanted)))
+		}
+	}
+	if len(names) > 0 {
+		out.Said = append(out.Said, profiles.LogEntry{Text: strings.Join(names, ", ") + ": not in force before all ranks agree: " + why.Error(), Refused: true})
+	}
+}
+
+// withKnobs returns settings with those knobs of others that are chosen.
+func (t *task) withKnobs(v, others settings.Values, chosen func(*loop.Knob) bool) settings.Values {
+	for i := range t.Greeting.Knobs {
+		k := &t.Greeting.Knobs[i]
+		if next, err := v.Set(k.Key, others.Get(k.Key)); err == nil && chosen(k) {
+			v = next
+		}
+	}
+	return v
+}
+
+// overrule leaves of the settings that wait those that the user's newest do not change.
+func (t *task) overrule(v settings.Values) {
+	if t.waiting == nil {
+		return
+	}
+	still := t.withKnobs(v, *t.waiting, func(k *loop.Knob) bool { return loopValue(k, v) == loopValue(k, t.settings) })
+	if t.waiting = &still; sameOf(t.Greeting.Knobs, still, v) {
+		t.waiting = nil
+	}
+}
 
 // agree brings settings into force at one step on all ranks, and returns what a rank refused. It is an error that
 // changes nothing if a rank is missing.
@@ -116,14 +197,14 @@ func (t *task) agree(ctx context.Context, s loop.Settings) (why map[string]strin
 	}
 	for margin, n := firstMargin, 0; n < proposals; margin, n = 2*margin, n+1 {
 		if t.ranks.locked != "" {
-			return nil, &workload.RefusedError{Err: errors.New(t.ranks.locked)}
+			return nil, apart(t.ranks.locked)
 		}
 		forced, why, err := t.propose(ctx, s, t.ahead(margin))
 		if err != nil || forced || len(why) > 0 {
 			return why, err
 		}
 	}
-	return nil, &workload.RefusedError{Err: errApart}
+	return nil, apart(notInTime)
 }
 
 // propose proposes settings for a step. They are in force everywhere or nowhere.

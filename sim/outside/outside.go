@@ -104,9 +104,13 @@ func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (
 	t := &task{Loop: m.Loop, name: in.Name()}
 	t.schema = Schema(m.Greeting)
 	t.settings = initial(m.Greeting, v.Table())
-	t.ranks = newRanks(m.Loop)
+	t.ranks = newRanks(m.Loop, false)
 	t.stopBeating = t.beat()
-	if err := t.Apply(ctx, v); err != nil { // what the command line asks for
+	err := t.Apply(ctx, v) // what the command line asks for
+	if errors.As(err, new(*apartError)) {
+		t.waiting, t.why, err = &v, err, nil
+	}
+	if err != nil {
 		t.Close()
 		return nil, err
 	}

@@ -59,7 +59,7 @@ type rankStep struct {
 
 // ranks are those of a training; none for one process alone.
 type ranks struct {
-	members []*member // by rank, the first being the one that is shown
+	members []*member // by rank, the first being the one that is shown; of one that trains alone now, that one
 	locked  string    // why settings cannot change
 	first   string    // the first rank that was lost, and how
 	shown   time.Time // when the state was last published
@@ -67,10 +67,10 @@ type ranks struct {
 	drained time.Time
 }
 
-// newRanks are the ranks of a loop.
-func newRanks(l *Loop) (r ranks) {
+// newRanks are the ranks of a loop. One that trains alone is listed if it did not before.
+func newRanks(l *Loop, listed bool) (r ranks) {
 	r.locked = l.Locked
-	if l.Ring.World < 2 {
+	if l.Ring.World < 2 && !listed {
 		return r
 	}
 	for _, p := range append([]Peer{{l.Ring, l.Greeting}}, l.Peers...) {
@@ -82,7 +82,9 @@ func newRanks(l *Loop) (r ranks) {
 }
 
 // several reports whether the training has several ranks.
-func (r *ranks) several() bool { return len(r.members) > 0 }
+func (r *ranks) several() bool {
+	return len(r.members) > 1 || len(r.members) == 1 && r.members[0].ring.World > 1
+}
 
 // take takes a record of a rank.
 func (m *member) take(rec *loop.Record) {
@@ -178,7 +180,7 @@ func (r *ranks) gone() string { return r.first }
 
 // state returns the state of the ranks, nil if it was published a moment ago.
 func (r *ranks) state() *profiles.Ranks {
-	if !r.several() || time.Since(r.shown) < ranksEvery {
+	if len(r.members) == 0 || time.Since(r.shown) < ranksEvery {
 		return nil
 	}
 	r.shown = time.Now()

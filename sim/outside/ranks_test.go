@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,8 +24,16 @@ import (
 // train trains ranks in step, the slow one taking more, and follows them.
 func train(t *testing.T, world int, each, more time.Duration, slow int) (r *rig, writers []*looptest.Writer, stops []func()) {
 	t.Helper()
-	folder := t.TempDir()
 	r = &rig{over: make(chan struct{})}
+	r.loop, writers, stops = ranksOf(t, r.over, world, each, more, slow)
+	r.begin(t)
+	return r, writers, stops
+}
+
+// ranksOf trains ranks in step.
+func ranksOf(t *testing.T, over chan struct{}, world int, each, more time.Duration, slow int) (l *outside.Loop, writers []*looptest.Writer, stops []func()) {
+	t.Helper()
+	folder := t.TempDir()
 	for rank := range world {
 		writers = append(writers, looptest.CreateRank(t, folder, 0, rank, world))
 	}
@@ -32,20 +41,26 @@ func train(t *testing.T, world int, each, more time.Duration, slow int) (r *rig,
 	for _, stop := range stops {
 		t.Cleanup(stop)
 	}
-	r.loop = &outside.Loop{Over: r.over, Failure: func() error { return nil }}
+	l = &outside.Loop{Over: over, Failure: func() error { return nil }}
 	for rank, w := range writers {
 		ring, g := greeted(t, w)
 		if rank == 0 {
-			r.loop.Ring, r.loop.Greeting = ring, g
+			l.Ring, l.Greeting = ring, g
 		} else {
-			r.loop.Peers = append(r.loop.Peers, outside.Peer{Ring: ring, Greeting: g})
+			l.Peers = append(l.Peers, outside.Peer{Ring: ring, Greeting: g})
 		}
 	}
+	return l, writers, stops
+}
+
+// begin begins a run of the loop.
+func (r *rig) begin(t *testing.T, sets ...string) {
+	t.Helper()
 	shelf, err := outside.Table(r.loop.Greeting)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, _, err := preset.Resolve(preset.Sources{Shelves: preset.Shelves{shelf}})
+	v, _, err := preset.Resolve(preset.Sources{Shelves: preset.Shelves{shelf}, Sets: sets})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +70,102 @@ func train(t *testing.T, world int, each, more time.Duration, slow int) (r *rig,
 	}
 	t.Cleanup(r.Close)
 	r.a = aggregate.New(r.events.Follow(), aggregate.Options{})
-	return r, writers, stops
+}
+
+// log returns the lines of the log so far.
+func (r *rig) log() string {
+	var said []string
+	for _, l := range r.a.Tick(time.Now()).Log {
+		said = append(said, l.Text)
+	}
+	return strings.Join(said, "\n")
+}
+
+// until takes iterations until a snapshot fulfils a condition.
+func (r *rig) until(t *testing.T, holds func(s *profiles.Snapshot) bool) *profiles.Snapshot {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; {
+		s := r.a.Tick(time.Now())
+		if holds(s) {
+			return s
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s, %+v\n%s", s.State, s.Ranks, r.log())
+		}
+		r.next(t)
+	}
+}
+
+// A launcher may add a rank to a training and take it away again: each time the settings in force are those of before, and the
+// pane of ranks, which a training of one rank has not, shows those that are there.
+func TestARankJoinsAndLeaves(t *testing.T) {
+	r := &rig{over: make(chan struct{})}
+	var stops []func()
+	var writers []*looptest.Writer
+	r.loop, writers, stops = ranksOf(t, r.over, 1, time.Millisecond, 0, 0)
+	worlds := []int{2, 1}
+	again := func(context.Context, *loop.Ring) (l *outside.Loop) { return nil }
+	again = func(_ context.Context, after *loop.Ring) (l *outside.Loop) {
+		l, writers, stops = ranksOf(t, r.over, worlds[0], time.Millisecond, 0, 0)
+		worlds, l.Again = worlds[1:], again
+		return l
+	}
+	r.loop.Again = again
+	r.begin(t)
+	r.next(t)
+	if err := r.Set("autocast", "bf16"); err != nil {
+		t.Fatal(err)
+	}
+	r.until(t, func(s *profiles.Snapshot) bool { return s.Settings.Get("autocast") == "bf16" && s.Index > 20 })
+	if s := r.a.Tick(time.Now()); s.Run.Ranks > 1 || s.Ranks != nil {
+		t.Errorf("one rank: %d, %+v", s.Run.Ranks, s.Ranks)
+	}
+	for _, world := range slices.Clone(worlds) {
+		for i := range stops {
+			stops[i]()
+			writers[i].State(loop.Failed)
+		}
+		s := r.until(t, func(s *profiles.Snapshot) bool {
+			return s.Ranks != nil && s.Ranks.World == world && s.Ranks.List[0].Step > 20
+		})
+		asked := r.loop.Ring.Asked()
+		if len(s.Ranks.List) != world || s.Run.Ranks != 2 || s.Ranks.Locked != "" || s.Settings.Get("autocast") != "bf16" || asked == nil || asked.Set["autocast"] != "bf16" {
+			t.Errorf("%d ranks: %+v, autocast = %s, asked %+v", world, s.Ranks, s.Settings.Get("autocast"), asked)
+		}
+	}
+	if text := r.log(); !strings.Contains(text, "2 ranks (1 before)") || !strings.Contains(text, "1 rank (2 before)") || strings.Contains(text, "not in force") {
+		t.Error(text)
+	}
+}
+
+// What the command line asks for waits where a rank is lost before all agree; the run says what is in force instead, and the
+// workers that the launcher starts again have it.
+func TestSettingsOfTheStartWaitForALostRank(t *testing.T) {
+	r := &rig{over: make(chan struct{})}
+	var writers []*looptest.Writer
+	var stops []func()
+	r.loop, writers, stops = ranksOf(t, r.over, 2, time.Millisecond, 0, 0)
+	first := r.loop.Ring.Path
+	r.loop.Again = func(_ context.Context, after *loop.Ring) *outside.Loop {
+		if after.Path != first {
+			return nil
+		}
+		l, _, _ := ranksOf(t, r.over, 2, time.Millisecond, 0, 0)
+		return l
+	}
+	stops[1]()
+	writers[1].State(loop.Failed)
+	r.begin(t, "autocast=bf16")
+	r.until(t, func(s *profiles.Snapshot) bool { return s.Index > 0 })
+	if s := r.a.Tick(time.Now()); s.Settings.Get("autocast") != "off" || !strings.Contains(r.log(), "autocast = bf16: not in force before all ranks agree: rank 1 failed") {
+		t.Errorf("%s, iteration %d, autocast = %s:\n%s", s.State, s.Index, s.Settings.Get("autocast"), r.log())
+	}
+	stops[0]()
+	writers[0].State(loop.Failed)
+	r.until(t, func(s *profiles.Snapshot) bool { return s.Settings.Get("autocast") == "bf16" })
+	if s := r.loop.Ring.Asked(); r.loop.Ring.Path == first || s == nil || s.Set["autocast"] != "bf16" {
+		t.Errorf("asked of the new workers: %+v", s)
+	}
 }
 
 // greeted opens the ring of a loop and waits for its greeting.
@@ -238,23 +348,8 @@ func TestAComparisonIsHandedOver(t *testing.T) {
 // pane of ranks shows the new ones.
 func TestWorkersThatAreStartedAgainAreFollowed(t *testing.T) {
 	r, writers, stops := train(t, 2, time.Millisecond, 0, 0)
-	folder, asked := t.TempDir(), 0
-	next := &outside.Loop{Over: r.over, Failure: func() error { return nil }}
-	var again []*looptest.Writer
-	for rank := range 3 {
-		again = append(again, looptest.CreateRank(t, folder, 0, rank, 3))
-	}
-	for _, stop := range looptest.Ranks(again, time.Millisecond, 0, 0) {
-		t.Cleanup(stop)
-	}
-	for rank, w := range again {
-		ring, g := greeted(t, w)
-		if rank == 0 {
-			next.Ring, next.Greeting = ring, g
-		} else {
-			next.Peers = append(next.Peers, outside.Peer{Ring: ring, Greeting: g})
-		}
-	}
+	asked := 0
+	next, _, _ := ranksOf(t, r.over, 3, time.Millisecond, 0, 0)
 	r.loop.Again = func(_ context.Context, after *loop.Ring) *outside.Loop {
 		if after.Path != writers[0].Path {
 			t.Errorf("after %s", after.Path)

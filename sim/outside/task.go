@@ -57,10 +57,13 @@ type task struct {
 	pace     time.Duration // of a step
 	lost     int64         // records of which the log knows
 	ranks    ranks
-	proposed int     // proposals to the ranks so far
-	sent     uint32  // generation of the settings sent last
-	residue  residue // of a trace
-	plan     *plan   // blocks that the loop runs by itself; nil for none
+	waiting  *settings.Values // wanted, and not in force on all ranks so far; nil for none
+	tried    time.Time        // when they were proposed last; zero if the run takes them for in force
+	why      error            // then: why they are not
+	proposed int              // proposals to the ranks so far
+	sent     uint32           // generation of the settings sent last
+	residue  residue          // of a trace
+	plan     *plan            // blocks that the loop runs by itself; nil for none
 
 	caches  [loop.MaxCaches]loop.CacheCounters
 	memory  profiles.Memory
@@ -219,7 +222,7 @@ func (t *task) next(ctx context.Context) (ok bool, err error) {
 func (t *task) look(ctx context.Context) (got, over bool, err error) {
 	over = t.over()
 	if t.Ring.Next(&t.rec) {
-		if t.ranks.several() {
+		if len(t.ranks.members) > 0 {
 			t.ranks.members[0].take(&t.rec)
 		}
 		return true, false, nil
@@ -248,6 +251,7 @@ func (t *task) say(texts []string) {
 
 // Apply sends changed settings and waits until the loop has them in force.
 func (t *task) Apply(ctx context.Context, v settings.Values) error {
+	t.overrule(v)
 	if t.marked {
 		return t.apply(ctx, v, t.base)
 	}
@@ -299,13 +303,18 @@ func (t *task) apply(ctx context.Context, v, base settings.Values) error {
 		t.settings = v
 		return nil
 	}
+	before := t.asked
 	why, err := t.send(ctx, next)
 	delete(why, refusedWatch)
+	if workload.Refused(err) {
+		t.asked, t.trying = before, false
+		return err
+	}
 	if err != nil || len(why) == 0 {
 		t.settings = v
 		return err
 	}
-	before := t.asked
+	before = t.asked
 	for key := range why {
 		delete(before.Set, key)
 	}
@@ -376,8 +385,13 @@ func (t *task) tell(s loop.Settings) {
 	}
 }
 
+var errHold = errors.New("several ranks train together: they would wait for each other")
+
 // Pause makes the loop wait at its next boundary, or go on.
 func (t *task) Pause(ctx context.Context, paused bool) error {
+	if paused && t.ranks.several() {
+		return errHold
+	}
 	t.plan.leave(t)
 	t.held, t.granted = paused, 0
 	_, err := t.send(ctx, t.asked)
@@ -480,6 +494,9 @@ func (t *task) Iterate(ctx context.Context, it *profiles.Iteration) (out workloa
 	if !t.known {
 		t.origin, t.known = loop.Now()-it.Start, true
 		t.unitBegan = t.origin
+	}
+	if settled, err := t.settle(ctx); settled != nil || err != nil {
+		return *cmp.Or(settled, &out), err
 	}
 	t.watch(it.Flags&profiles.Unwatched != 0)
 	if err := t.grant(ctx); err != nil {

@@ -60,6 +60,7 @@ type Outcome struct {
 	Grown  *profiles.Schema    // the schema from here on, if it has more than before: see profiles.Grown
 	Said   []profiles.LogEntry // lines for the log, after the iteration
 	Ranks  *profiles.Ranks     // their new state; nil for none
+	Forced *settings.Values    // that the task put in force by itself, before the next iteration; nil for none
 	Layers []profiles.Layer    // of a task that times its own layers, with their times; nil for none
 }
 

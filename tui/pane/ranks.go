@@ -133,6 +133,8 @@ func ranksSay(r *profiles.Ranks) string {
 		return fmt.Sprintf("rank %d is waited for: %s more a step%s [%s, %s]", r.Slow,
 			strings.TrimSpace(unit.Milliseconds(r.Excess))+" ms", in,
 			strings.TrimSpace(unit.Milliseconds(r.Low)), strings.TrimSpace(unit.Milliseconds(r.High)))
+	case r.World == 1:
+		return "the others have left: one rank trains alone"
 	case r.Steps == 0:
 		return ""
 	}
