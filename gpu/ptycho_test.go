@@ -120,14 +120,14 @@ func TestPtychographyOnAGPUFollowsTheProcessors(t *testing.T) {
 type inProcess struct{ memory int64 }
 
 func (p inProcess) Run(ctx context.Context, j trial.Job) sweep.Outcome {
-	result, err := j.Run(ctx, func(trial.Job) (nn.Backend, error) {
+	result, err := j.Run(ctx, trial.Devices{Open: func(trial.Job) (nn.Backend, error) {
 		d := emulator.New(emulator.Options{Devices: []emulator.DeviceOptions{{Memory: p.memory}}})
 		b, err := cuda.Open(d, cuda.Options{})
 		if err != nil {
 			return nil, err
 		}
 		return b, nil
-	})
+	}})
 	switch {
 	case err == nil:
 		return sweep.Outcome{Status: sweep.Success, Result: result}

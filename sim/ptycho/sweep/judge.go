@@ -177,12 +177,23 @@ func (r *Report) recommend() {
 		}
 		return *v.ImagesPerJoule, true
 	}); ok {
-		add("energy", b, fmt.Sprintf("Predict in batches of %d for the most images a joule.", b), fmt.Sprintf("%.4g images/s and watt, of all processor packages", *r.Of(b).ImagesPerJoule))
+		add("energy", b, fmt.Sprintf("Predict in batches of %d for the most images a joule.", b), fmt.Sprintf("%.4g images/s and watt, of %s", *r.Of(b).ImagesPerJoule, r.Machine.consumers()))
 	}
 	if e := r.Edge; e != nil && e.Verified != nil && r.Configuration.MemoryLimit != nil {
 		b, spare := r.largest()
 		add("largest", b, fmt.Sprintf("Batches of %d fit in the memory limit, %s.", b, spare), e.Sentence)
 	}
+}
+
+// consumers names what takes the energy that is counted.
+func (m *Machine) consumers() string {
+	switch {
+	case m.GPU == nil:
+		return "all processor packages"
+	case m.GPUs > 1:
+		return "the GPUs"
+	}
+	return "the GPU"
 }
 
 // largest returns the largest size that ran with the margin to spare, or where none did, the largest that
@@ -257,7 +268,7 @@ func (r *Report) claims(s *Sweep) {
 		add("S4-140", "throughput and memory at batch size 32, unoptimised", "~400 images/s, ~2 GB (RTX 3090)", "", nil, "not measured: batch size 32 is not among the sizes")
 	}
 	if o := r.Optimum; o != nil {
-		add("S4-123", "throughput of the best size above that at the optimum", "within 10 %", "%", o.above(), o.accurate())
+		add("S4-123", "throughput of the best size above that at the optimum", "within 10 %", "%", o.above(), o.accurate(r.Configuration.Runs))
 	}
 	if v, ok := r.saved(); ok {
 		add("S4-116", "memory of memory_optimized below that of batch size 32", "30-50 %", "%", exact(100*v), judged(report.Between(100*v, 100*v, 100*v), stats.Claim{From: 30, To: 50}))
@@ -315,10 +326,14 @@ func judged(i report.Interval, c stats.Claim) string {
 // accuracy is how far above the optimum's throughput the best size's may be.
 const accuracy = 0.1
 
-// above is by how much the throughput of the best size is above that at the optimum, in per cent, and at most, by the intervals of all
-// sizes.
+// telling is by how much the throughput of the best size may be above the optimum's for its interval to be shown, in per
+// cent: one that reaches further is made of too few runs to say anything.
+const telling = 100
+
+// above is by how much the throughput of the best size is above that at the optimum, in per cent, and at most, by the
+// intervals of all sizes; without an interval where they are too wide to tell.
 func (o *Optimum) above() *report.Interval {
-	i := report.Interval{Value: 100 * o.Slower[strconv.Itoa(o.BatchSize)].Value}
+	i := report.Exact(100 * o.Slower[strconv.Itoa(o.BatchSize)].Value)
 	most, known := 0.0, len(o.Slower) == 1
 	for _, of := range o.Slower {
 		if of.Low == nil {
@@ -330,23 +345,26 @@ func (o *Optimum) above() *report.Interval {
 	if own := o.Slower[strconv.Itoa(o.BatchSize)]; own.High != nil {
 		most = math.Max(most, *own.High)
 	}
-	if known {
-		low, high := math.Min(0, i.Value), 100*most
-		i.Low, i.High = &low, &high
+	if known && 100*most <= telling {
+		i = report.Between(i.Value, math.Min(0, i.Value), 100*most)
 	}
 	return &i
 }
 
-// accurate says whether the optimum is within the plan's accuracy.
-func (o *Optimum) accurate() string {
-	switch i := o.above(); i.Judge(stats.AtMost(100 * accuracy)) {
+// accurate says whether the optimum is within the plan's accuracy, after runs of each size.
+func (o *Optimum) accurate(runs int) string {
+	i := o.above()
+	switch i.Judge(stats.AtMost(100 * accuracy)) {
 	case stats.Within:
 		return "met"
 	case stats.Above:
 		return "not met"
 	}
-	if o.MayBe == nil {
+	switch {
+	case o.MayBe == nil:
 		return "undecided: " + o.MayBeReason
+	case i.Low == nil:
+		return fmt.Sprintf("undecided: %s of each size are too few to tell; --runs makes more", count(runs, "run"))
 	}
 	return "undecided: another size may be faster by more"
 }

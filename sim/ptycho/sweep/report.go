@@ -65,6 +65,7 @@ type Machine struct {
 	Threads          int      `json:"threads"`
 	MemoryBytes      int64    `json:"memory_bytes"` // of the machine; 0 if unknown
 	GPU              *string  `json:"gpu"`
+	GPUs             int      `json:"gpus,omitempty"`      // that divided each batch, if more than one
 	GPUAbout         string   `json:"gpu_about,omitempty"` // its compute capability, driver and CUDA version
 	GPUReason        string   `json:"gpu_reason,omitempty"`
 	System           string   `json:"system"`
@@ -164,7 +165,7 @@ type Batch struct {
 	Efficiency      *float64 `json:"efficiency"`       // images/s and MB, 10⁶ bytes, of the process, or on a GPU of its memory
 	Overhead        *float64 `json:"overhead"`         // of measuring: time of prediction with it over that without; null without a run
 	Scaling         *float64 `json:"scaling"`          // throughput over that of the smallest size; null if it failed
-	ImagesPerJoule  *float64 `json:"images_per_joule"` // images/s and watt
+	ImagesPerJoule  *float64 `json:"images_per_joule"` // images/s and watt, of all processor packages or of the GPUs
 	ImagesJouleNote string   `json:"images_per_joule_reason,omitempty"`
 }
 
@@ -219,6 +220,9 @@ func (s *Sweep) report(err error) *Report {
 		r.Parameters = v.Parameters
 		if v.Card != "" {
 			r.Machine.GPU = &v.Card
+			if v.Cards > 1 {
+				r.Machine.GPUs = v.Cards
+			}
 		}
 		r.Machine.Device, r.Machine.Kernels, r.Machine.Threads, r.Machine.EnergyReason = v.Device, v.Kernels, v.Threads, v.EnergyReason
 	}
@@ -279,7 +283,7 @@ func (v *size) describe(energyReason string) *Batch {
 	b := &Batch{Status: v.status, Reason: v.reason, Microbatch: v.microbatch, PlanBytes: map[string]int64{}, StagesMS: map[string]Spread{}}
 	maps.Copy(b.PlanBytes, v.memory)
 	var rates, whole, image, batch []float64
-	stages, joules, overheads := map[string][]float64{}, 0.0, []float64(nil)
+	stages, energy, overheads := map[string][]float64{}, v.energy, []float64(nil)
 	for i := range v.runs {
 		r := &v.runs[i]
 		perBatch := float64(r.Images) / float64(len(r.Batches))
@@ -297,7 +301,10 @@ func (v *size) describe(energyReason string) *Batch {
 		overheads = append(overheads, 1+r.Measuring/r.Seconds.Predict)
 		b.Images += r.Images
 		b.Batches = len(r.Batches)
-		joules += r.Joules
+		if r.Joules > 0 {
+			energy.Joules += r.Joules
+			energy.Images += r.Images
+		}
 	}
 	b.ImagesPerS, b.PipelineImagesPerS, b.LatencyMS, b.BatchMS = spreadOf(rates), spreadOf(whole), spreadOf(image), spreadOf(batch)
 	if v := spreadOf(overheads); v != nil {
@@ -320,8 +327,8 @@ func (v *size) describe(energyReason string) *Batch {
 		e := b.ImagesPerS.Median / (float64(*held) / 1e6)
 		b.Efficiency = &e
 	}
-	if joules > 0 {
-		e := float64(b.Images) / joules
+	if energy.Joules > 0 {
+		e := float64(energy.Images) / energy.Joules
 		b.ImagesPerJoule = &e
 	} else {
 		b.ImagesJouleNote = cmp.Or(energyReason, "no energy was counted")

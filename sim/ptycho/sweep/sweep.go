@@ -94,6 +94,7 @@ type size struct {
 	gpu    []float64 // bytes on the GPU, of each trial; none on the processor
 	most   []float64 // likewise, the most that it held
 	memory map[string]int64
+	energy trial.Energy // of GPUs, of all trials
 
 	microbatch int // groups that are computed at a time
 }
@@ -255,6 +256,8 @@ func (s *Sweep) try(ctx context.Context, batch int, purpose string, round int) (
 	if r.PeakGPU > 0 {
 		v.gpu, v.most = append(v.gpu, float64(r.GPU)), append(v.most, float64(r.PeakGPU))
 	}
+	v.energy.Joules += r.Energy.Joules
+	v.energy.Images += r.Energy.Images
 	for _, run := range r.Runs {
 		if err := s.same.add(batch, run, s.allowed()); err != nil {
 			v.status, v.reason = Failed, err.Error()

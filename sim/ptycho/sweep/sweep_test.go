@@ -610,15 +610,16 @@ func TestTheAccuracyOfTheOptimumIsJudged(t *testing.T) {
 	}{
 		{map[string]report.Interval{"8": {}, "16": report.Between(0.05, 0.01, 0.08)}, "met"},
 		{map[string]report.Interval{"8": {}, "16": report.Between(0.05, -0.2, 0.3)}, "undecided: another size may be faster by more"},
+		{map[string]report.Interval{"8": {}, "16": report.Between(0.05, -0.97, 36)}, "undecided: 3 runs of each size are too few to tell; --runs makes more"},
 		{map[string]report.Interval{"8": {}}, "met"},
 	} {
 		o := Optimum{BatchSize: 8, Fastest: 8, Slower: tt.slower, MayBe: &[2]int{8, 16}}
-		if got := o.accurate(); got != tt.want {
+		if got := o.accurate(3); got != tt.want {
 			t.Errorf("%+v: %q, want %q", o.above(), got, tt.want)
 		}
 	}
 	o := Optimum{BatchSize: 8, Fastest: 16, Slower: map[string]report.Interval{"8": {Value: 0.05}, "16": {}}, MayBeReason: "an interval needs two rounds or more"}
-	if got := o.accurate(); got != "undecided: an interval needs two rounds or more" {
+	if got := o.accurate(3); got != "undecided: an interval needs two rounds or more" {
 		t.Error(got)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"prismtop/gpu/monitor"
 	"prismtop/profiles/export"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/unit"
@@ -69,7 +70,7 @@ var scenarios = []scenario{
 	{"memory", "the largest batch size: memory_test, with the edge", [][2]string{{"batch-sizes", "memory_test"}, {"runs", "2"}, {"edge", "true"}}},
 	{"latency", "the shortest wait: 1 to 16 at a time", [][2]string{{"batch-sizes", "1,2,3,4,6,8,12,16"}}},
 	{"throughput", "the most images a second: searched", [][2]string{{"batch-sizes", "quick"}, {"adaptive", "true"}}},
-	{"energy", "the most images a joule, where a counter can be read", [][2]string{{"batch-sizes", "quick"}, {"images", "400"}}},
+	{"energy", "the most images a joule, where a counter can be read", [][2]string{{"batch-sizes", "quick"}, {"images", "400"}, {"energy", "true"}}},
 	{"defaults", "the defaults of the plan's BenchmarkConfig", [][2]string{{"images", "1000"}, {"runs", "5"}, {"warmup", "3"}, {"batch-sizes", "1,4,8,16,32,64,128"},
 		{"output", "benchmark_results"}, {"formats", "json,csv"}}},
 }
@@ -118,7 +119,8 @@ func benchPtychoCommand() *cobra.Command {
 	flags.Float64Var(&f.options.Tolerance, "tolerance", sweep.DefaultTolerance, "share of throughput that a smaller batch may cost")
 	flags.Uint64Var(&j.Seed, "seed", 42, "seed of the simulated patterns, of groups, and of the order of trials")
 	flags.StringVar(&f.matrix, "matrix", "", "file of a test matrix in JSON: every combination of its data sets, models and batch sizes is measured, in one report (prismtop docs ptycho)")
-	flags.StringVar(&f.device, "device", "auto", "what computes: auto, which is the GPU if there is one, cpu, cuda, or cuda:1 for the second GPU; gpu:0 of PtychoPINN's plan is cuda:0")
+	flags.StringVar(&f.device, "device", "auto", "what computes: auto, which is the GPU if there is one, cpu, cuda, cuda:1 for the second GPU, or cuda:all, which divides each batch among all; gpu:0 of PtychoPINN's plan is cuda:0")
+	flags.BoolVar(&j.Energy, "energy", false, "count the energy of the GPU, over a second of batches of each size")
 	flags.BoolVar(&f.plots, "plot-results", false, "draw the figure whatever --formats says")
 	flags.Bool("profile-memory", true, "memory is always measured")
 	_ = flags.MarkHidden("profile-memory") // it exists
@@ -212,7 +214,7 @@ func (f *ptychoFlags) check() (err error) {
 		f.output.formats = append(f.output.formats, "png")
 	}
 	if err == nil && !deviceName.MatchString(f.device) {
-		err = fmt.Errorf("flag --device: %q: must be auto, cpu, cuda or cuda:N, the GPU of that number", f.device)
+		err = fmt.Errorf("flag --device: %q: must be auto, cpu, cuda, cuda:N, the GPU of that number, or cuda:all", f.device)
 	}
 	if err == nil && !slices.Contains(ptycho.Modes(), j.AMP) {
 		err = fmt.Errorf("flag --amp: %q: must be %s", j.AMP, modeNames())
@@ -235,17 +237,21 @@ func (f *ptychoFlags) check() (err error) {
 }
 
 // deviceName is a value of the flag --device; gpu is the plan's word for cuda.
-var deviceName = regexp.MustCompile(`^(auto|cpu|(cuda|gpu)(:[0-9]+)?)$`)
+var deviceName = regexp.MustCompile(`^(auto|cpu|(cuda|gpu)(:([0-9]+|all))?)$`)
 
 // choose finds the GPU of the flag --device, and leaves the trials on the processor where that is auto and there is none.
 func (f *ptychoFlags) choose(found machine.GPU) error {
-	f.card, f.gpuReason, f.options.Job.Device = nil, "", ""
+	j := &f.options.Job
+	f.card, f.gpuReason, j.Device, j.Others = nil, "", "", nil
 	asked := strings.Replace(f.device, "gpu", "cuda", 1)
 	if asked == "cpu" {
 		f.gpuReason = "--device cpu"
 		return nil
 	}
-	devices := cli.Devices(found)
+	devices, all := cli.Devices(found), asked == allCards
+	if all {
+		asked = "cuda"
+	}
 	if reason := devices.GPUReason(asked); reason != "" {
 		if f.gpuReason = reason; asked == "auto" {
 			return nil
@@ -253,9 +259,24 @@ func (f *ptychoFlags) choose(found machine.GPU) error {
 		return fmt.Errorf("flag --device: %s: %s; use auto or cpu", f.device, reason)
 	}
 	ordinal := devices.Ordinal(asked)
-	f.options.Job.Device, f.card, f.driver = fmt.Sprintf("cuda:%d", ordinal), &found.Devices[ordinal], &found
+	j.Device, f.card, f.driver = fmt.Sprintf("cuda:%d", ordinal), &found.Devices[ordinal], &found
+	if !all {
+		return nil
+	}
+	for i := range found.Devices {
+		if i != ordinal && found.Devices[i].Reason == "" {
+			j.Others = append(j.Others, fmt.Sprintf("cuda:%d", i))
+		}
+	}
+	if len(j.Others) == 0 {
+		f.gpuReason = "there is no second GPU to divide batches with: " + f.card.Name + " is the only one"
+		return fmt.Errorf("flag --device: %s: %s", f.device, f.gpuReason)
+	}
 	return nil
 }
+
+// allCards is the value of the flag --device for all GPUs.
+const allCards = "cuda:all"
 
 // leastLimit is the memory without which no trial starts.
 const leastLimit = 32 << 20
@@ -524,13 +545,24 @@ func ptychoTrialCommand() *cobra.Command {
 					return err
 				}
 			}
-			result, err := j.Run(cmd.Context(), openTrial)
+			result, err := j.Run(cmd.Context(), trial.Devices{Open: openTrial, Energy: energyOf})
 			if err != nil {
 				return err
 			}
 			return json.NewEncoder(cmd.OutOrStdout()).Encode(result)
 		},
 	}
+}
+
+// energyOf reads the counter of a GPU's energy.
+func energyOf(card string) machine.Gauge {
+	s := monitor.Read()
+	for i := range s.GPUs {
+		if g := &s.GPUs[i]; g.UUID == card {
+			return g.Energy
+		}
+	}
+	return machine.Missing(cmp.Or(s.Reason, "the driver lists no "+card))
 }
 
 // openTrial opens the backend of a trial.

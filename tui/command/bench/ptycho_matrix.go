@@ -124,14 +124,14 @@ func (c *combination) check(m *testMatrix) error {
 	case "gpu_single":
 		c.flags.device = "cuda"
 	case "gpu_multi":
-		c.Error = "a batch is computed on one GPU" // the others are measured all the same
+		c.flags.device = allCards
 	default:
 		return errors.New("hardware must be cpu_baseline, gpu_single or gpu_multi")
 	}
 	if name != filepath.Base(name) || strings.HasPrefix(name, ".") {
 		return fmt.Errorf("%q: names are those of folders", name)
 	}
-	if c.flags.output.path != "" && c.Error == "" {
+	if c.flags.output.path != "" {
 		c.Folder = name
 		c.flags.output.path = filepath.Join(c.flags.output.path, name)
 	}
@@ -158,10 +158,8 @@ func (f *ptychoFlags) runMatrix(cmd *cobra.Command) error {
 	failed := 0
 	for i := range all {
 		c := &all[i]
-		if wrong := c.flags.choose(found); wrong != nil && c.Error == "" {
+		if wrong := c.flags.choose(found); wrong != nil {
 			c.Error, c.Folder = c.flags.gpuReason, ""
-		}
-		if c.Error != "" {
 			continue
 		}
 		fmt.Fprintf(cli.Notes(cmd), "%d of %d: %s, %s, %s\n", i+1, len(all), c.Dataset, c.Model, c.Sizes)

@@ -116,7 +116,7 @@ func TestTheFilesOfAReport(t *testing.T) {
 		t.Errorf("%q", rows)
 	}
 	var text strings.Builder
-	if err := WriteText(&text, r); err != nil || !strings.Contains(text.String(), "Optimum: 64 is fastest: take 64") || !strings.Contains(text.String(), "Edge: Of 600 MB") || strings.Contains(text.String(), "\x1b") {
+	if err := WriteText(&text, r); err != nil || !strings.Contains(text.String(), "Optimum: 64 is fastest: take 64") || !strings.Contains(text.String(), "Edge: Of 600 MB") || !strings.Contains(text.String(), "S4-123") || strings.Contains(text.String(), "\x1b") {
 		t.Errorf("%v in %s", err, text.String())
 	}
 	if only := Names([]string{"csv"}); !slices.Equal(only, []string{"benchmark_results.csv"}) {

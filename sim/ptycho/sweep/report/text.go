@@ -20,7 +20,11 @@ func hardware(r *sweep.Report) string {
 		text += fmt.Sprintf("; %s %s on %s", m.Device, m.Kernels, unit.Plural(m.Threads, "thread", "threads"))
 	}
 	if m.GPU != nil {
-		text += "; " + *m.GPU
+		text += "; "
+		if m.GPUs > 1 {
+			text += fmt.Sprintf("%d × ", m.GPUs)
+		}
+		text += *m.GPU
 		if m.GPUAbout != "" {
 			text += ", " + m.GPUAbout
 		}
@@ -171,6 +175,7 @@ func WriteText(w io.Writer, r *sweep.Report) error {
 	stages(&d, r)
 	summary(&d, r)
 	recommendations(&d, r)
+	figures(&d, r)
 	return d.WriteText(w, 0)
 }
 
@@ -237,6 +242,12 @@ func document(r *sweep.Report, graphs string) *report.Document {
 		d.Paragraph("None of the document's rules is met.")
 	}
 	d.Heading(2, "The document's figures")
+	figures(d, r)
+	return d
+}
+
+// figures adds the document's figures beside what was measured.
+func figures(d *report.Document, r *sweep.Report) {
 	t := d.Table("ID", "What", "Claimed", "Measured here", "Verdict")
 	for i := range r.Claims {
 		c := &r.Claims[i]
@@ -246,5 +257,4 @@ func document(r *sweep.Report, graphs string) *report.Document {
 		}
 		t.Add(c.ID, c.Of, c.Claimed, measured, c.Verdict)
 	}
-	return d
 }

@@ -15,7 +15,6 @@ import (
 	"prismtop/sim/ptycho"
 	"prismtop/sim/ptycho/scan"
 	"prismtop/sim/weights"
-	"prismtop/sim/workload"
 )
 
 // Job is what a trial does, as it is handed to the process.
@@ -36,9 +35,11 @@ type Job struct {
 	Images  int     `json:"images"`                // patterns of a run; more than the file has are an error
 	Seed    uint64  `json:"seed"`                  // of the groups and of the patterns that are drawn
 
-	Device  string `json:"device,omitempty"` // cuda:N; empty for the processor
-	Kernels string `json:"kernels"`
-	Threads int    `json:"threads"`
+	Device  string   `json:"device,omitempty"` // cuda:N; empty for the processor
+	Others  []string `json:"others,omitempty"` // further GPUs, which divide each batch with it
+	Kernels string   `json:"kernels"`
+	Threads int      `json:"threads"`
+	Energy  bool     `json:"energy,omitempty"` // counts that of the GPUs
 
 	AMP      string `json:"amp"`      // mixed precision: off, bf16 or bf16x3
 	Winograd bool   `json:"winograd"` // convolutions by Winograd's method
@@ -71,7 +72,7 @@ type Run struct {
 	Batches []float64 `json:"batches"` // seconds of each batch of Predict
 	Images  int       `json:"images"`  // patterns that were predicted: whole batches, which begin again at the first group
 	Groups  int       `json:"groups"`  // of the reconstruction
-	Joules  float64   `json:"joules"`  // of the processors during Predict; 0 if unknown
+	Joules  float64   `json:"joules"`  // of the processors during Predict; 0 if unknown, or on a GPU
 
 	// Measuring is what reading clocks, energy and memory took between the batches, in seconds.
 	Measuring float64 `json:"measuring"`
@@ -94,8 +95,10 @@ type Result struct {
 	Microbatch int              `json:"microbatch"` // groups whose activations are in memory at a time
 
 	Card    string `json:"card,omitempty"` // the GPU's name
-	GPU     int64  `json:"gpu"`            // bytes of its memory that the trial holds, as its backend counts them; 0 without a GPU
+	Cards   int    `json:"cards"`          // devices that divided each batch
+	GPU     int64  `json:"gpu"`            // bytes of its memory that the trial holds, as its backend counts them, of several the most; 0 without a GPU
 	PeakGPU int64  `json:"peak_gpu"`       // the most that it held
+	Energy  Energy `json:"energy"`         // of the GPUs
 
 	PeakRSS       int64   `json:"peak_rss"` // of the process; 0 if unknown
 	RSSReason     string  `json:"rss_reason,omitempty"`
@@ -103,31 +106,44 @@ type Result struct {
 	LoadedSeconds float64 `json:"loaded_seconds"` // until the network was ready
 }
 
-// Run runs a trial on the backend that open returns. Too little memory of a GPU is an error that begins with Exceeded.
-func (j Job) Run(ctx context.Context, open func(Job) (nn.Backend, error)) (r *Result, err error) {
+// Devices are those of trials.
+type Devices struct {
+	// Open opens the backend of a job's device.
+	Open func(Job) (nn.Backend, error)
+
+	// Energy reads the joules that a GPU has taken, by its identifier, since its driver was loaded.
+	Energy func(card string) machine.Gauge
+}
+
+// Run runs a trial. Too little memory of a GPU is an error that begins with Exceeded.
+func (j Job) Run(ctx context.Context, on Devices) (r *Result, err error) {
 	defer func() {
 		if _, _, short := nn.Short(err); short {
 			err = fmt.Errorf("%s: %w", Exceeded, err)
 		}
 	}()
 	began := time.Now()
-	backend, err := open(j)
+	cards, err := openCards(j, on.Open)
 	if err != nil {
 		return nil, err
 	}
-	defer backend.Close()
-	p, err := j.prepare(ctx, backend)
-	if err != nil {
+	defer cards.close()
+	p := &pipeline{Job: j, cards: cards}
+	if err := p.prepare(ctx); err != nil {
 		return nil, err
 	}
-	defer p.close()
-	r = &Result{Device: backend.Device(), Kernels: backend.Kernels(), Threads: backend.Threads(), Parameters: p.network.Parameters(), Memory: p.memory(), Microbatch: p.exe.Microbatch()}
+	first := cards.all[0]
+	backend := first.backend
+	r = &Result{
+		Device: backend.Device(), Kernels: backend.Kernels(), Threads: backend.Threads(), Cards: len(cards.all),
+		Parameters: p.network.Parameters(), Memory: cards.memory(p.network), Microbatch: first.Microbatch(),
+	}
 	r.LoadedSeconds = time.Since(began).Seconds()
 	if c, ok := backend.(interface{ Card() string }); ok {
 		r.Card = c.Card()
 	}
 	for range j.Warmup {
-		if err := p.exe.Run(ctx); err != nil {
+		if err := cards.Run(ctx); err != nil {
 			return nil, err
 		}
 		if err := p.within(); err != nil {
@@ -141,10 +157,14 @@ func (j Job) Run(ctx context.Context, open func(Job) (nn.Backend, error)) (r *Re
 		}
 		r.Runs = append(r.Runs, *run)
 	}
+	if first.holder == nil {
+		r.EnergyReason = machine.ReadEnergy().Reason
+	} else if r.Energy, r.EnergyReason, err = p.energy(ctx, on.Energy); err != nil {
+		return nil, err
+	}
 	r.GPU = p.readGPU()
 	r.PeakGPU = p.peakGPU
 	_, r.PeakRSS, r.RSSReason = machine.ReadResident()
-	r.EnergyReason = machine.ReadEnergy().Reason
 	return r, nil
 }
 
@@ -153,19 +173,15 @@ const Exceeded = "out of memory"
 
 // readGPU returns the bytes that are held on a GPU, and keeps the most.
 func (p *pipeline) readGPU() int64 {
-	if p.holder == nil {
-		return 0
-	}
-	held := p.holder.DeviceMemory()
-	p.peakGPU = max(p.peakGPU, held.Total())
-	return held.Total()
+	held := p.cards.held()
+	p.peakGPU = max(p.peakGPU, held)
+	return held
 }
 
 // within returns an error if the process has used more memory than it may.
 func (p *pipeline) within() error {
 	_, peak, _ := machine.ReadResident()
-	if p.holder != nil {
-		p.readGPU()
+	if p.readGPU() > 0 {
 		peak = p.peakGPU
 	}
 	j := p.Job
@@ -192,74 +208,27 @@ const seed = 12345
 type pipeline struct {
 	Job
 	network *ptycho.Network
-	state   nn.State
-	exe     *ptycho.Predictor
+	cards   *cards
 	scale   float64 // of the normalised amplitudes
-
-	holder  workload.DeviceHolder // of a GPU; else nil
 	peakGPU int64
 }
 
-// prepare loads the weights and compiles the plan.
-func (j Job) prepare(ctx context.Context, backend nn.Backend) (p *pipeline, err error) {
-	p = &pipeline{Job: j}
-	p.holder, _ = backend.(workload.DeviceHolder)
-	if p.network, err = ptycho.New(j.Config()); err != nil {
-		return nil, err
+// prepare loads the weights and the network.
+func (p *pipeline) prepare(ctx context.Context) (err error) {
+	if p.network, err = ptycho.New(p.Config()); err != nil {
+		return err
 	}
 	var all []weights.Tensor
-	if j.Weights == "" {
+	if p.Weights == "" {
 		all = p.network.Seeded(seed)
-	} else if all, _, err = p.network.ReadWeights(ctx, j.Weights); err != nil {
-		return nil, err
+	} else if all, _, err = p.network.ReadWeights(ctx, p.Weights); err != nil {
+		return err
 	}
 	p.scale = ptycho.ScaleOf(all)
-	plan, err := p.network.BatchPlan(ctx, ptycho.PlanOptions{Batch: j.Batch, Microbatch: j.Microbatch, Large: p.holder != nil}.With(j.Precision()))
-	if err != nil {
-		return nil, err
+	if err := p.cards.load(ctx, &p.Job, p.network, all); err != nil {
+		return err
 	}
-	need := plan.Usage().Total()
-	resident, _, _ := machine.ReadResident()
-	if p.holder != nil {
-		need, resident = plan.Arena().Total(), p.readGPU()
-	}
-	if j.Limit > 0 && resident+need > j.Limit {
-		return nil, fmt.Errorf("%s: %.0f MB are used and the plan needs %.0f MB, the limit is %.0f MB", Exceeded, float64(resident)/1e6, float64(need)/1e6, float64(j.Limit)/1e6)
-	}
-	if p.state, err = backend.NewState(ctx, p.network.Model().Variables()); err != nil {
-		return nil, err
-	}
-	if err = p.network.SetWeights(p.state, all); err == nil {
-		p.exe, err = plan.Load(ctx, backend, p.state)
-	}
-	if err == nil {
-		if err = p.within(); err != nil {
-			p.exe.Close()
-		}
-	}
-	if err != nil {
-		p.state.Close()
-		return nil, err
-	}
-	return p, nil
-}
-
-func (p *pipeline) close() {
-	p.exe.Close()
-	p.state.Close()
-}
-
-// memory returns the bytes of the plan, by category, and those that the backend adds.
-func (p *pipeline) memory() map[string]int64 {
-	all := map[string]int64{}
-	usage, batch := p.exe.Variables(p.network), p.exe.Usage()
-	for c := range nn.NumCategories {
-		if bytes := usage[c] + batch[c]; bytes > 0 {
-			all[c.String()] = bytes
-		}
-	}
-	all[nn.Scratch.String()] += p.exe.ScratchBytes()
-	return all
+	return p.within()
 }
 
 // run passes once from the file to the reconstruction.
@@ -327,7 +296,7 @@ func (p *pipeline) load(ctx context.Context) (*scan.Scan, error) {
 // begins again at the first group, which is assembled once.
 func (p *pipeline) predict(ctx context.Context, r *Run, c *container, assembly *ptycho.Assembly) error {
 	plane := p.Size * p.Size
-	output := p.exe.Objects()
+	patterns, offsets, output := p.cards.buffers()
 	object := make([]complex64, plane)
 	const patch = ptycho.PatchSide * ptycho.PatchSide
 	patches := make([]complex64, 0, cmp.Or(p.Reassemble, p.Batch)*patch)
@@ -341,11 +310,14 @@ func (p *pipeline) predict(ctx context.Context, r *Run, c *container, assembly *
 	proof := newProof()
 	for from := 0; from < len(c.groups); from += p.Batch {
 		measuring := time.Now()
-		before := machine.ReadEnergy()
+		var before machine.Energy
+		if p.peakGPU == 0 {
+			before = machine.ReadEnergy()
+		}
 		began := time.Now()
 		r.Measuring += began.Sub(measuring).Seconds()
-		c.batch(p.exe.Patterns(), p.exe.Offsets(), from, p.Batch)
-		if err := p.exe.Run(ctx); err != nil {
+		c.batch(patterns, offsets, from, p.Batch)
+		if err := p.cards.Run(ctx); err != nil {
 			return err
 		}
 		measuring = time.Now()
@@ -353,7 +325,9 @@ func (p *pipeline) predict(ctx context.Context, r *Run, c *container, assembly *
 		r.Seconds.Predict += seconds
 		r.Batches = append(r.Batches, seconds)
 		r.Images += p.Batch * c.channels
-		r.Joules += machine.ReadEnergy().Since(before).Joules
+		if p.peakGPU == 0 {
+			r.Joules += machine.ReadEnergy().Since(before).Joules
+		}
 		if from == 0 {
 			if err := p.within(); err != nil {
 				return err

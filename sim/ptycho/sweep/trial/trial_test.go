@@ -8,9 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"prismtop/profiles"
 	"prismtop/profiles/machine"
 	"prismtop/sim/cpu"
 	"prismtop/sim/nn"
+	"prismtop/sim/nn/nntest/beside"
 	"prismtop/sim/ptycho/scan"
 )
 
@@ -49,7 +51,7 @@ func TestTrialsDoTheirImages(t *testing.T) {
 			if j.Preprocess, j.Reassemble = 0, 0; batch == 4 { // other sizes of the other stages
 				j.Preprocess, j.Reassemble = 3, 7
 			}
-			r, err := j.Run(t.Context(), open)
+			r, err := j.Run(t.Context(), Devices{Open: open})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,6 +82,62 @@ func TestTrialsDoTheirImages(t *testing.T) {
 	}
 }
 
+// lent is a GPU of the tests with memory of its own.
+type lent struct{ *beside.Backend }
+
+func (lent) DeviceMemory() profiles.DeviceMemory {
+	return profiles.DeviceMemory{Device: "GPU-1", Allocated: 9 << 20}
+}
+
+// GPUs that divide a batch, also one that they cannot divide evenly, have the objects of one; more GPUs than groups are not
+// opened. Their energy is counted over batches of its own.
+func TestGPUsDivideABatch(t *testing.T) {
+	j := job(t, 1)
+	j.Runs = 1
+	alone, err := j.Run(t.Context(), Devices{Open: open})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for batch, cards := range map[int]int{5: 3, 2: 2} {
+		var opened []string
+		joules := 0.0
+		on := Devices{Open: func(j Job) (nn.Backend, error) {
+			opened = append(opened, j.Device)
+			b, err := open(j)
+			return lent{&beside.Backend{Backend: b}}, err
+		}, Energy: func(string) machine.Gauge {
+			joules += 2
+			return machine.Reading(joules)
+		}}
+		j.Batch, j.Device, j.Others, j.Energy = batch, "cuda:0", []string{"cuda:2", "cuda:3"}, batch == 5
+		r, err := j.Run(t.Context(), on)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Runs[0].Checksum != alone.Runs[0].Checksum || r.Cards != cards || !slices.Equal(opened, []string{"cuda:0", "cuda:2", "cuda:3"}[:cards]) {
+			t.Errorf("batch %d: %d cards, %v", batch, r.Cards, opened)
+		}
+		if e := r.Energy; (e.Images > 0 && e.Images%5 == 0 && e.Joules == 18) != j.Energy || (r.EnergyReason == "") != j.Energy {
+			t.Errorf("batch %d: %+v, %q", batch, e, r.EnergyReason)
+		}
+	}
+}
+
+// A counter that cannot be read, or does not move, is a reason and no number.
+func TestEnergyThatIsNotCounted(t *testing.T) {
+	j := job(t, 1)
+	j.Runs, j.Energy, j.Device = 1, true, "cuda:0"
+	for want, g := range map[string]machine.Gauge{"no counter": machine.Missing("no counter"), "did not move": machine.Reading(7)} {
+		r, err := j.Run(t.Context(), Devices{Open: func(j Job) (nn.Backend, error) {
+			b, err := open(j)
+			return lent{&beside.Backend{Backend: b}}, err
+		}, Energy: func(string) machine.Gauge { return g }})
+		if err != nil || r.Energy != (Energy{}) || !strings.Contains(r.EnergyReason, want) {
+			t.Errorf("%+v, %v, want %q", r, err, want)
+		}
+	}
+}
+
 func TestTrialsRefuseWhatCannotBe(t *testing.T) {
 	good := job(t, 1)
 	for want, change := range map[string]func(*Job){
@@ -94,13 +152,13 @@ func TestTrialsRefuseWhatCannotBe(t *testing.T) {
 		j := good
 		j.Warmup = 0
 		change(&j)
-		if _, err := j.Run(t.Context(), open); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := j.Run(t.Context(), Devices{Open: open}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := good.Run(ctx, open); !errors.Is(err, context.Canceled) {
+	if _, err := good.Run(ctx, Devices{Open: open}); !errors.Is(err, context.Canceled) {
 		t.Errorf("after the end of its context: %v", err)
 	}
 }
@@ -112,10 +170,10 @@ func TestTrialsKeepTheirLimit(t *testing.T) {
 	}
 	j := job(t, 1)
 	j.Limit = 1 << 20
-	if _, err := j.Run(t.Context(), open); err == nil || !strings.HasPrefix(err.Error(), Exceeded) || !strings.Contains(err.Error(), "the limit is 1 MB") {
+	if _, err := j.Run(t.Context(), Devices{Open: open}); err == nil || !strings.HasPrefix(err.Error(), Exceeded) || !strings.Contains(err.Error(), "the limit is 1 MB") {
 		t.Errorf("%v", err)
 	}
-	p := &pipeline{Job: j}
+	p := &pipeline{Job: j, cards: &cards{}}
 	if err := p.within(); err == nil || !strings.HasPrefix(err.Error(), Exceeded) {
 		t.Errorf("%v", err)
 	}
