@@ -148,3 +148,28 @@ func Line(x, y, weights []float64) (fixed, slope, r2 float64) {
 	}
 	return my - slope*mx, slope, r2
 }
+
+// Power fits y = factor·x^exponent by least squares of the logarithms. The exponent has the 95 % interval of Student's
+// t for the residuals: infinite for two different x, and NaN with the exponent for fewer. All numbers are positive.
+func Power(x, y []float64) (exponent, low, high float64) {
+	lx, ly := make([]float64, len(x)), make([]float64, len(x))
+	for i := range x {
+		lx[i], ly[i] = math.Log(x[i]), math.Log(y[i])
+	}
+	fixed, slope, _ := Line(lx, ly, nil)
+	if math.IsNaN(slope) {
+		return slope, slope, slope
+	}
+	mean, spread, rest := Mean(lx), 0.0, 0.0
+	for i := range lx {
+		spread += (lx[i] - mean) * (lx[i] - mean)
+		r := ly[i] - fixed - slope*lx[i]
+		rest += r * r
+	}
+	free := float64(len(x) - 2)
+	if free == 0 {
+		return slope, math.Inf(-1), math.Inf(1)
+	}
+	reach := StudentT(free, 0.05) * math.Sqrt(rest/free/spread)
+	return slope, slope - reach, slope + reach
+}

@@ -99,3 +99,28 @@ func BenchmarkTheilSen(b *testing.B) {
 		TheilSen(x, y)
 	}
 }
+
+// The interval of a power's exponent holds the true one in 95 of 100 series that scatter, and is unbounded for two points.
+func TestPowersHaveTheirInterval(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	x, held := []float64{1, 2, 4, 8, 16}, 0
+	const series = 4000
+	for range series {
+		y := make([]float64, len(x))
+		for i := range x {
+			y[i] = 5 * math.Pow(x[i], 2.5) * math.Exp(0.1*random.NormFloat64())
+		}
+		if _, low, high := Power(x, y); low <= 2.5 && 2.5 <= high {
+			held++
+		}
+	}
+	if share := float64(held) / series; share < 0.935 || share > 0.965 { // 0.95 ± 4 standard errors
+		t.Errorf("%.3f of the intervals hold the exponent", share)
+	}
+	if e, low, high := Power([]float64{2, 4}, []float64{3, 12}); math.Abs(e-2) > 1e-12 || !math.IsInf(low, -1) || !math.IsInf(high, 1) {
+		t.Errorf("%g [%g, %g]", e, low, high)
+	}
+	if e, _, _ := Power([]float64{2, 2}, []float64{3, 4}); !math.IsNaN(e) {
+		t.Errorf("one x has the exponent %g", e)
+	}
+}

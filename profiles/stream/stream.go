@@ -48,8 +48,12 @@ type known struct {
 	newest
 }
 
+// Room is the capacity of a run's stream, in iterations: a reader may pause for more than half a second beside the
+// fastest loop. Every reader takes 3 MiB for it.
+const Room = 4096
+
 // New returns a stream whose first reader has room for at least capacity iterations, or fewer if the schema
-// is so large that each takes several slots. 8192 of them (6 MiB) are more than a second of the fastest loop. Events
+// is so large that each takes several slots. Events
 // written before the first call of Follow are kept for the first reader.
 func New(capacity int) *Stream { return WithClock(capacity, time.Now) }
 

@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"prismtop/profiles/unit"
 )
 
 // The plot's measures in pixels, and its colours.
@@ -22,25 +24,46 @@ const (
 	lineColours       = "#0072b2 #d55e00 #009e73 #cc79a7" // distinguishable by colour-blind readers
 )
 
-// plot is an SVG under construction, with logarithmic axes.
+// plot is an SVG under construction: panels below each other, with logarithmic axes.
 type plot struct {
 	strings.Builder
-	lowX, highX float64 // sizes
-	lowY, highY float64 // ms, powers of ten
+	top         float64 // of the panel that is drawn
+	lowX, highX float64 // sizes, or samples
+	lowY, highY float64 // of the panel, powers of ten
 }
 
-// WriteScalingSVG draws the medians over the size, both on logarithmic axes, with a
-// line for each number of threads. Without points it draws empty axes.
+// panel is one quantity over the sizes.
+type panel struct {
+	title string
+	of    func(Side) (low, middle, high float64) // middle is 0 where it is unknown
+}
+
+// WriteScalingSVG draws the medians over the size, or the samples, both on logarithmic axes, with a line for each
+// number of threads, dashed for PyTorch; below it the memory, where it is known. Without points it draws empty axes.
 func WriteScalingSVG(w io.Writer, points []Point) error {
+	panels := []panel{{"ms an iteration, median and 10th to 90th percentile", func(s Side) (low, middle, high float64) { return s.P10, s.Median, s.P90 }}}
+	label, step := "side of the field N, pixels (object N/4)", 2.0
+	if slices.ContainsFunc(points, func(p Point) bool { return p.Samples > 0 }) {
+		panels[0].title = "ms of a run"
+		label, step = "samples, an iteration each", 10
+	}
+	if slices.ContainsFunc(points, func(p Point) bool { return p.Memory > 0 }) {
+		panels = append(panels, panel{"MB of resident memory at the peak", func(s Side) (low, middle, high float64) { return s.Memory, s.Memory, s.Memory }})
+	}
 	var p plot
-	p.fit(points)
 	fmt.Fprintf(&p, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="12">`+"\n",
-		plotWidth, plotHeight)
+		plotWidth, plotHeight*len(panels))
 	p.WriteString(plotMark + `<rect width="100%" height="100%" fill="#fff"/>` + "\n")
-	p.axes()
-	colours := strings.Fields(lineColours)
-	for i, threads := range threadsOf(points) {
-		p.curve(points, threads, colours[i%len(colours)])
+	for i, of := range panels {
+		p.top = float64(plotHeight*i) + plotTop
+		p.fit(points, of)
+		p.axes(of.title, label, step)
+		colours := strings.Fields(lineColours)
+		for i, threads := range threadsOf(points) {
+			colour := colours[i%len(colours)]
+			p.curve(points, threads, of, false, colour)
+			p.curve(points, threads, of, true, colour)
+		}
 	}
 	p.WriteString("</svg>\n")
 	_, err := io.WriteString(w, p.String())
@@ -61,22 +84,41 @@ func IsPlot(path string) bool {
 	return err == nil && bytes.HasPrefix(head, []byte("<svg")) && bytes.Contains(head, []byte(plotMark))
 }
 
-// fit chooses the axes: the sizes, and whole powers of ten around the times.
-func (p *plot) fit(points []Point) {
-	p.lowX, p.highX, p.lowY, p.highY = 256, 2048, 1, 10
-	for i, v := range points {
+// fit chooses the axes: the sizes, and whole powers of ten around the quantity.
+func (p *plot) fit(points []Point, of panel) {
+	p.lowX, p.highX, p.lowY, p.highY = 256, 2048, math.Inf(1), 0
+	for i := range points {
+		v := &points[i]
 		if i == 0 {
-			p.lowX, p.highX, p.lowY, p.highY = float64(v.Size), float64(v.Size), v.P10, v.P90
+			p.lowX, p.highX = v.over(), v.over()
 		}
-		p.lowX, p.highX = min(p.lowX, float64(v.Size)), max(p.highX, float64(v.Size))
-		p.lowY, p.highY = min(p.lowY, v.P10), max(p.highY, v.P90)
+		p.lowX, p.highX = min(p.lowX, v.over()), max(p.highX, v.over())
+		for _, peer := range []bool{false, true} {
+			if low, middle, high := v.side(of, peer); middle > 0 {
+				p.lowY, p.highY = min(p.lowY, low), max(p.highY, high)
+			}
+		}
+	}
+	if p.highY == 0 {
+		p.lowY, p.highY = 1, 10
 	}
 	p.lowY = math.Pow(10, math.Floor(math.Log10(p.lowY)))
 	p.highY = math.Pow(10, math.Ceil(math.Log10(p.highY)))
 }
 
-func (p *plot) x(size float64) float64 { return plotLeft + innerWidth*share(size, p.lowX, p.highX) }
-func (p *plot) y(ms float64) float64   { return plotTop + innerHeight*(1-share(ms, p.lowY, p.highY)) }
+// side returns a panel's quantity of this program, or of PyTorch; middle is 0 where it is unknown.
+func (p *Point) side(of panel, peer bool) (low, middle, high float64) {
+	switch {
+	case !peer:
+		return of.of(p.Side)
+	case p.Peer == nil:
+		return 0, 0, 0
+	}
+	return of.of(*p.Peer)
+}
+
+func (p *plot) x(over float64) float64 { return plotLeft + innerWidth*share(over, p.lowX, p.highX) }
+func (p *plot) y(v float64) float64    { return p.top + innerHeight*(1-share(v, p.lowY, p.highY)) }
 
 // share returns the position of v between low and high, 0 to 1, on a logarithmic
 // axis.
@@ -95,43 +137,47 @@ func (p *plot) line(x1, y1, x2, y2 float64, colour string) {
 	fmt.Fprintf(p, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="%s"/>`+"\n", x1, y1, x2, y2, colour)
 }
 
-// axes draws the grid, with a line for each doubling of the size and each power
-// of ten of the time, and the axis labels.
-func (p *plot) axes() {
-	const bottom, right = plotTop + innerHeight, plotLeft + innerWidth
-	for size := p.lowX; size <= p.highX*1.001; size *= 2 {
-		p.line(p.x(size), plotTop, p.x(size), bottom, plotGrid)
-		p.text(p.x(size), bottom+18, "middle", fmt.Sprintf("%.0f", size))
+// axes draws the grid, with a line for each step of the size, a factor, and each power
+// of ten of the quantity, and the axis labels.
+func (p *plot) axes(title, label string, step float64) {
+	const right = plotLeft + innerWidth
+	bottom := p.top + innerHeight
+	for x := p.lowX; x <= p.highX*1.001; x *= step {
+		p.line(p.x(x), p.top, p.x(x), bottom, plotGrid)
+		p.text(p.x(x), bottom+18, "middle", fmt.Sprintf("%.0f", x))
 	}
-	for ms := p.lowY; ms <= p.highY*1.001; ms *= 10 {
-		p.line(plotLeft, p.y(ms), right, p.y(ms), plotGrid)
-		p.text(plotLeft-6, p.y(ms)+4, "end", fmt.Sprintf("%g", ms))
+	for y := p.lowY; y <= p.highY*1.001; y *= 10 {
+		p.line(plotLeft, p.y(y), right, p.y(y), plotGrid)
+		p.text(plotLeft-6, p.y(y)+4, "end", fmt.Sprintf("%g", y))
 	}
-	p.text(plotLeft+innerWidth/2, plotHeight-10, "middle", "side of the field N, pixels (object N/4)")
-	p.text(plotLeft, plotTop-12, "start", "ms an iteration, median and 10th to 90th percentile")
+	p.text(plotLeft+innerWidth/2, bottom+plotBottom-10, "middle", label)
+	p.text(plotLeft, p.top-12, "start", title)
 }
 
-// curve draws the points for a number of threads, their spread and the line
+// curve draws the points of a side for a number of threads, their spread and the line
 // through their medians.
-func (p *plot) curve(points []Point, threads int, colour string) {
+func (p *plot) curve(points []Point, threads int, of panel, peer bool, colour string) {
 	var path []string
-	var last Point
-	for _, v := range points {
-		if v.Threads != threads {
+	var x, y float64
+	for i := range points {
+		low, middle, high := points[i].side(of, peer)
+		if points[i].Threads != threads || !(middle > 0) {
 			continue
 		}
-		x, y := p.x(float64(v.Size)), p.y(v.Median)
-		p.line(x, p.y(v.P10), x, p.y(v.P90), colour)
+		x, y = p.x(points[i].over()), p.y(middle)
+		p.line(x, p.y(low), x, p.y(high), colour)
 		fmt.Fprintf(p, `<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>`+"\n", x, y, colour)
 		path = append(path, fmt.Sprintf("%.1f,%.1f", x, y))
-		last = v
 	}
-	fmt.Fprintf(p, `<polyline points="%s" fill="none" stroke="%s" stroke-width="2"/>`+"\n", strings.Join(path, " "), colour)
-	name := "threads"
-	if threads == 1 {
-		name = "thread"
+	if len(path) == 0 {
+		return
 	}
-	p.text(p.x(float64(last.Size))+8, p.y(last.Median)+4, "start", fmt.Sprintf("%d %s", threads, name))
+	name, dash := unit.Plural(threads, "thread", "threads"), ""
+	if peer {
+		name, dash = "PyTorch, "+fmt.Sprint(threads), ` stroke-dasharray="6 4"`
+	}
+	fmt.Fprintf(p, `<polyline points="%s" fill="none" stroke="%s" stroke-width="2"%s/>`+"\n", strings.Join(path, " "), colour, dash)
+	p.text(x+8, y+4, "start", name)
 }
 
 // threadsOf lists the numbers of threads in order of appearance.

@@ -42,9 +42,9 @@ func TestScalingChecksEverythingFirst(t *testing.T) {
 }
 
 var someScaling = []Point{
-	{Size: 256, Object: 64, Threads: 1, Median: 2, P10: 1.9, P90: 2.5, Clean: true},
-	{Size: 256, Object: 64, Threads: 2, Median: 1.25, P10: 1.2, P90: 1.5, Clean: true},
-	{Size: 512, Object: 128, Threads: 1, Median: 8, P10: 7, P90: 9},
+	{Size: 256, Object: 64, Threads: 1, Side: Side{Median: 2, P10: 1.9, P90: 2.5}, Clean: true},
+	{Size: 256, Object: 64, Threads: 2, Side: Side{Median: 1.25, P10: 1.2, P90: 1.5}, Clean: true},
+	{Size: 512, Object: 128, Threads: 1, Side: Side{Median: 8, P10: 7, P90: 9}},
 }
 
 func TestScalingTable(t *testing.T) {
@@ -59,33 +59,65 @@ func TestScalingTable(t *testing.T) {
 	}
 }
 
-// The exponent of a power is found, and none of a single size.
+// besidePyTorch are whole runs beside PyTorch, which is not run with the most samples.
+var besidePyTorch = []Point{
+	{Size: 256, Object: 64, Threads: 2, Samples: 10, Side: Side{Median: 20, P10: 20, P90: 20, Memory: 50}, Peer: &Side{Median: 100, P10: 100, P90: 100, Memory: 400}, Clean: true},
+	{Size: 256, Object: 64, Threads: 2, Samples: 100, Side: Side{Median: 200, P10: 200, P90: 200, Memory: 50}, Peer: &Side{Median: 1000, P10: 1000, P90: 1000, Memory: 800}, Clean: true},
+	{Size: 256, Object: 64, Threads: 2, Samples: 1000, Side: Side{Median: 2000, P10: 2000, P90: 2000, Memory: 50, Foreign: -1}, Absent: "not run", Clean: true},
+}
+
+func TestScalingBesidePyTorch(t *testing.T) {
+	var b strings.Builder
+	if err := WriteScaling(&b, besidePyTorch); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"| 10 | 2 | 0.02 | 1.00 | 50 | 0.1 | 400 | 5.00 | 0.12 | 0.0 % |", "| 1000 | 2 | 2 | 1.00 | 50 | not run | – | – | – | unknown |",
+		"On 2 threads, time grows as samples^1.00 [1.00, 1.00], memory as samples^0.00 [0.00, 0.00], PyTorch's time as samples^1.00, its memory as samples^0.30.",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("lacks %q:\n%s", want, b.String())
+		}
+	}
+}
+
+// The exponent of a power is found, with the interval of what scatters, and none of a single size.
 func TestScalingFindsTheGrowth(t *testing.T) {
 	var points []Point
-	for _, size := range []int{256, 512, 2048} {
-		points = append(points, Point{Size: size, Threads: 2, Median: 3 * math.Pow(float64(size), 2.25)}, Point{Size: 256, Threads: 1, Median: float64(size)})
+	for i, size := range []int{256, 512, 2048} {
+		scatter := 1 + 0.01*float64(i%2)
+		points = append(points, Point{Size: size, Threads: 2, Side: Side{Median: 3 * scatter * math.Pow(float64(size), 2.25)}, FLOPs: int64(size) * int64(size)}, Point{Size: 256, Threads: 1, Side: Side{Median: float64(size)}})
 	}
-	if e, ok := Growth(points, 2); !ok || math.Abs(e-2.25) > 1e-9 {
-		t.Errorf("grows with exponent %g, %v", e, ok)
+	if g, ok := GrowthOf(points, 2, ours); !ok || math.Abs(g.Exponent-2.25) > 1e-2 || !(g.Low < 2.25 && 2.25 < g.High && g.High-g.Low < 0.3) {
+		t.Errorf("grows with exponent %v, %v", g, ok)
 	}
-	if e, ok := Growth(points, 1); ok {
-		t.Errorf("one size grows with exponent %g", e)
+	if g, ok := GrowthOf(points, 1, ours); ok {
+		t.Errorf("one size grows with exponent %v", g)
 	}
 	var b strings.Builder
-	if err := WriteScaling(&b, points); err != nil || !strings.Contains(b.String(), "\nOn 2 threads, time grows as size^2.25.\n") ||
-		strings.Contains(b.String(), "On 1 thread") {
+	if err := WriteScaling(&b, points); err != nil || !strings.Contains(b.String(), "\nOn 2 threads, time grows as size^2.25 [") ||
+		!strings.Contains(b.String(), ", the iteration's operations as size^2.00 [2.00, 2.00].") || strings.Contains(b.String(), "On 1 thread") {
 		t.Errorf("%v:\n%s", err, b.String())
 	}
 }
 
 // The plot is well-formed for any points, and contains every mark.
 func TestScalingPlotIsXML(t *testing.T) {
-	for _, points := range [][]Point{someScaling, someScaling[:1], nil} {
+	for _, points := range [][]Point{someScaling, someScaling[:1], besidePyTorch, nil} {
 		var b strings.Builder
 		if err := WriteScalingSVG(&b, points); err != nil {
 			t.Fatal(err)
 		}
-		circles := 0
+		circles, want := 0, 0
+		for _, p := range points {
+			want++
+			if p.Memory > 0 {
+				want++
+			}
+			if p.Peer != nil {
+				want += 2
+			}
+		}
 		for d := xml.NewDecoder(strings.NewReader(b.String())); ; {
 			token, err := d.Token()
 			if errors.Is(err, io.EOF) {
@@ -98,7 +130,7 @@ func TestScalingPlotIsXML(t *testing.T) {
 				circles++
 			}
 		}
-		if circles != len(points) || strings.Contains(b.String(), "NaN") || strings.Contains(b.String(), "Inf") {
+		if circles != want || strings.Contains(b.String(), "NaN") || strings.Contains(b.String(), "Inf") {
 			t.Errorf("%d points, %d circles:\n%s", len(points), circles, b.String())
 		}
 	}

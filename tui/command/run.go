@@ -207,7 +207,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 		notes = append(notes, "needs "+memoryText(&seen))
 	}
 	o := sim.Options{
-		Maker: maker, Settings: v, Needs: needsOf(maker, gpu), Foresee: !screen && f.child == nil, Stream: stream.New(8192), GPUReason: func() string { return gpu.Reason(workloads.Of(v)) },
+		Maker: maker, Settings: v, Needs: needsOf(maker, gpu), Foresee: !screen && f.child == nil, Stream: stream.New(stream.Room), GPUReason: func() string { return gpu.Reason(workloads.Of(v)) },
 		Linger: screen || f.lines || f.child != nil, Metrics: cli.MetricsInterval, Notes: append(chosen.Notes(v), notes...),
 		Roofs: cli.JudgeRoofs, KeepOutput: f.save != "",
 		Checkpoints: sim.Checkpoints{

@@ -172,7 +172,7 @@ func record(b *testing.B, length time.Duration) (all []*profiles.Snapshot) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	events := stream.New(8192)
+	events := stream.New(stream.Room)
 	r, err := sim.New(b.Context(), sim.Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: v, Stream: events, Metrics: 500 * time.Millisecond})
 	if err != nil {
 		b.Fatal(err)

@@ -45,6 +45,25 @@ func TestEveryWorkIsReadFromBothSides(t *testing.T) {
 	}
 }
 
+// A point of growth has the peak of either process; a whole run's operations are unknown.
+func TestPointsOfGrowthHaveTheirMemory(t *testing.T) {
+	o := Options{Threads: 2, Seconds: 1}
+	for _, w := range []Work{o.Iteration(4096, 1024, 1), o.Whole(1000, 256, 64, 2)} {
+		ours, err := w.ours([]byte(ourJSON))
+		if err != nil || ours.Resident != 120 {
+			t.Errorf("%s: %+v, %v", w.Name, ours, err)
+		}
+		theirs, err := w.peer([]byte(theirJSON))
+		if err != nil || math.Abs(theirs.Resident-419.4304) > 1e-9 {
+			t.Errorf("%s: %+v, %v", w.Name, theirs, err)
+		}
+	}
+	layers := strings.Replace(ourJSON, `"foreign_cpu":0.01`, `"foreign_cpu":0.01,"layers":[{"flops":3},{"flops":4}]`, 1)
+	if f, err := o.Iteration(256, 64, 1).ours([]byte(layers)); err != nil || f.Operations != 7 {
+		t.Errorf("%+v, %v", f, err)
+	}
+}
+
 func TestTheFastestExactInferenceCounts(t *testing.T) {
 	f, err := fastestInference([]byte(theirJSON))
 	if err != nil || f.Note != "folded" || f.Median != 2.9 || f.Foreign != 0.5 {

@@ -18,7 +18,7 @@ import (
 type Programs struct {
 	Prismtop string   // path of this program
 	Python   []string // the interpreter and its arguments before the script
-	Script   string   // path of the PyTorch benchmark
+	Script   string   // path of the PyTorch benchmark; empty to measure prismtop alone
 }
 
 // Round is one measurement of each side, one after the other.
@@ -65,8 +65,10 @@ func (p Programs) Measure(ctx context.Context, w Work, rounds int, maxForeign fl
 	result := Result{Work: w}
 	for range rounds {
 		var r Round
-		if r.Peer, result.Err = p.figure(ctx, w.peer, p.peer(w.Peer)); result.Err != nil {
-			return result
+		if p.Script != "" {
+			if r.Peer, result.Err = p.figure(ctx, w.peer, p.peer(w.Peer)); result.Err != nil {
+				return result
+			}
 		}
 		if r.Ours, result.Err = p.figure(ctx, w.ours, append([]string{p.Prismtop}, w.Ours...)); result.Err != nil {
 			return result

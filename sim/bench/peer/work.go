@@ -10,6 +10,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+
+	"prismtop/profiles/unit"
 )
 
 // Work is one row of the table.
@@ -27,6 +29,8 @@ type Work struct {
 // Figure is one measurement of one side.
 type Figure struct {
 	Median, P10, P90 float64 // in the work's unit; the last two equal Median if the side has no spread
+	Resident         float64 // MB at the peak; 0 if unknown
+	Operations       int64   // of an iteration's plan; 0 if unknown
 	Foreign          float64 // share of the processors used by other programs; −1 if unknown
 	Note             string  // the variant, if there are several
 }
@@ -74,6 +78,31 @@ func Works(o Options) []Work {
 		ours: resident, peer: residentPeer,
 	})
 	return works
+}
+
+// Iteration is a training iteration of the eleventh of some samples, which prismtop and the script train alike. Of large fields few
+// repetitions are measured.
+func (o Options) Iteration(size, object, threads int) Work {
+	few := []string{}
+	if size >= 2048 {
+		few = []string{"--reps", "3", "--warmup", "1"}
+	}
+	return Work{
+		Name: fmt.Sprintf("iteration %d/%d, L1, %s", size, object, unit.Plural(threads, "thread", "threads")), Unit: "ms",
+		Ours: o.model(size, object, threads, "--layers", "--no-history", "--set", "samples=20", "--warmup", "3"),
+		Peer: o.script("step", size, object, threads, append(few, "--loss", "l1")...), ours: iteration, peer: part("step", "total"),
+	}
+}
+
+// Whole is a run of some samples, an iteration each, with the measurement cache that either program has.
+func (o Options) Whole(samples, size, object, threads int) Work {
+	n := strconv.Itoa(samples)
+	return Work{
+		Name: fmt.Sprintf("%s samples %d/%d, %s", n, size, object, unit.Plural(threads, "thread", "threads")), Unit: "s",
+		Ours: o.sets([]string{"run", "--headless", "--json", "--no-record", "--preset", "standard", "--threads", strconv.Itoa(threads), "--set", "samples=" + n,
+			"--set", fmt.Sprintf("size=%d", size), "--set", fmt.Sprintf("object_size=%d", object), "--set", fmt.Sprintf("roi_diameter=%d", size)}),
+		Peer: o.script("standard", size, object, threads, "--loss", "l1", "--samples", n, "--epochs", "1", "--cache", "prism"), ours: wall, peer: wallPeer,
+	}
 }
 
 // model returns the arguments for a measurement by prismtop.
@@ -126,7 +155,23 @@ type summary struct {
 	} `json:"memory_bytes"`
 	Benchmark *struct {
 		Foreign *float64 `json:"foreign_cpu"`
+		Layers  []struct {
+			FLOPs int64 `json:"flops"`
+		}
 	}
+}
+
+// measured returns a figure with what else was measured of its process.
+func (s *summary) measured(f Figure) Figure {
+	if s.Memory.RSSPeak != nil {
+		f.Resident = *s.Memory.RSSPeak / 1e6
+	}
+	if s.Benchmark != nil {
+		for _, l := range s.Benchmark.Layers {
+			f.Operations += l.FLOPs
+		}
+	}
+	return f
 }
 
 func readSummary(text []byte) (s summary, foreign float64, err error) {
@@ -146,7 +191,7 @@ func iteration(text []byte) (Figure, error) {
 	if err != nil {
 		return Figure{}, err
 	}
-	return Figure{Median: s.IterationMS.Median, P10: s.IterationMS.P10, P90: s.IterationMS.P90, Foreign: foreign}, nil
+	return s.measured(Figure{Median: s.IterationMS.Median, P10: s.IterationMS.P10, P90: s.IterationMS.P90, Foreign: foreign}), nil
 }
 
 func resident(text []byte) (Figure, error) {
@@ -162,7 +207,7 @@ func resident(text []byte) (Figure, error) {
 
 func wall(text []byte) (Figure, error) {
 	s, foreign, err := readSummary(text)
-	return constant(s.WallSeconds, foreign), err
+	return s.measured(constant(s.WallSeconds, foreign)), err
 }
 
 func constant(v, foreign float64) Figure { return Figure{Median: v, P10: v, P90: v, Foreign: foreign} }
@@ -190,7 +235,7 @@ func part(what, key string) func([]byte) (Figure, error) {
 		}
 		foreign := -1.0
 		_ = json.Unmarshal(fields["foreign_cpu"], &foreign) // stays −1 if missing
-		return Figure{Median: t.Median, P10: t.P10, P90: t.P90, Foreign: foreign}, nil
+		return peakOf(text, Figure{Median: t.Median, P10: t.P10, P90: t.P90, Foreign: foreign}), nil
 	}
 }
 
@@ -211,7 +256,7 @@ func fastestInference(text []byte) (Figure, error) {
 			continue
 		}
 		if best.Note == "" || v.Median < best.Median {
-			best = Figure{v.Median, v.P10, v.P90, v.Foreign, name}
+			best = Figure{Median: v.Median, P10: v.P10, P90: v.P90, Foreign: v.Foreign, Note: name}
 		}
 	}
 	if best.Note == "" {
@@ -234,7 +279,15 @@ func wallPeer(text []byte) (Figure, error) {
 	if err != nil {
 		return Figure{}, err
 	}
-	return constant(doc.Standard.Total, doc.Standard.Foreign), nil
+	return peakOf(text, constant(doc.Standard.Total, doc.Standard.Foreign)), nil
+}
+
+// peakOf returns a figure with the peak of resident memory in the script's JSON, where it has one.
+func peakOf(text []byte, f Figure) Figure {
+	if peak, err := residentPeer(text); err == nil {
+		f.Resident = peak.Median
+	}
+	return f
 }
 
 func residentPeer(text []byte) (Figure, error) {

@@ -150,7 +150,7 @@ func screensByBlocks(b testing.TB, w *watchingBench, chosen string, screens int,
 		b.Fatal(err)
 	}
 	cli.ThriftyCollector()
-	events := stream.New(8192)
+	events := stream.New(stream.Room)
 	run, err := bench.Middle(b.Context(), sim.Options{
 		Maker: workloads.PRISM(workloads.Devices{}), Settings: v, Stream: events, Metrics: cli.MetricsInterval, Roofs: cli.JudgeRoofs,
 	})

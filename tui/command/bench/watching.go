@@ -119,7 +119,7 @@ const (
 
 // run measures until all rounds are done or ctx ends.
 func (w *watchingBench) run(ctx context.Context) (*watchingResult, error) {
-	events := stream.New(8192)
+	events := stream.New(stream.Room)
 	run, err := bench.Middle(ctx, sim.Options{
 		Maker: w.Maker, Settings: w.Settings, Stream: events, Metrics: cli.MetricsInterval, Roofs: cli.JudgeRoofs,
 	})
