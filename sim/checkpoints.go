@@ -31,8 +31,8 @@ type Checkpoints struct {
 	// Every is the time between two checkpoints; 0 writes them at the end and on request only.
 	Every time.Duration
 
-	// Program is the version of the program, for the file.
-	Program string
+	// Program is the version of the program, and Preset what the settings started from, for the file.
+	Program, Preset string
 
 	// Recording returns the recording of the run, nil for none, for the file, with the starts in it
 	// before those of this run. It may be nil, and is
@@ -152,7 +152,7 @@ func (l *loop) checkpoint(ctx context.Context) error {
 	}
 	o := &l.run.options.Checkpoints
 	run := &checkpoint.Run{
-		Program: o.Program, Workload: l.info.Schema.Workload, Object: l.info.Object, Kernels: l.info.Kernels,
+		Program: o.Program, Preset: o.Preset, Workload: l.info.Schema.Workload, Object: l.info.Object, Kernels: l.info.Kernels,
 		Iteration: l.index, Finished: l.complete, Settings: checkpoint.SettingsOf(l.settings),
 	}
 	run.Earlier = l.units.before()

@@ -28,6 +28,10 @@ func (f *file) begin(t *inserts, b *profiles.Begin, at float64) {
 	again := f.begun
 	f.begun = true
 	f.startedAt = at
+	if f.ran += f.spent; b.Info.Resumed == 0 {
+		f.ran = 0
+	}
+	f.spent, f.retold = 0, true
 	f.inForce, f.schema = b.Settings, b.Info.Schema
 	f.shown, f.left, f.goesOn = [profiles.MaxPictures]int64{}, [profiles.MaxPictures]*profiles.Picture{}, false
 	i := &b.Info
@@ -292,20 +296,11 @@ func (f *file) derive(t *inserts, s *profiles.Snapshot, now float64, dropped int
 	if s.Whole.Total.N > 0 {
 		median = s.Whole.Total.Median / 1e6
 	}
-	t.run(updateProgress, now, s.State.String(), s.Err, f.start+1, s.Index, s.Elapsed.Seconds(), median, quality,
-		dropped)
-}
-
-// putEnd notes when the newest start was over, or that it is not. The recording may grow on behind it, while its
-// screen is open.
-func (f *file) putEnd(t *inserts, over bool, at float64) {
-	if t.err != nil {
-		return
-	}
-	if over {
-		_, t.err = t.tx.ExecContext(t.ctx, "INSERT OR REPLACE INTO recording VALUES ('over', ?)", at)
-	} else {
-		_, t.err = t.tx.ExecContext(t.ctx, "DELETE FROM recording WHERE key = 'over'")
+	f.spent = s.Elapsed.Seconds()
+	t.run(updateProgress, now, s.State.String(), s.Err, f.start+1, s.Index, f.spent, median, quality, dropped)
+	if f.retold && t.err == nil {
+		_, t.err = t.tx.ExecContext(t.ctx, "INSERT OR REPLACE INTO recording VALUES ('ran', ?)", f.ran)
+		f.retold = false
 	}
 }
 

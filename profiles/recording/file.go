@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"os"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
@@ -58,7 +57,6 @@ type file struct {
 	startedAt float64                                 // seconds since the recording began
 	start     int                                     // −1 before the first
 	begun     bool                                    // a start was written
-	gap       bool                                    // the time between the last start and this one is not known yet
 	count     int64                                   // iterations of all starts
 	pictured  int64                                   // bytes of pictures that change
 	shown     [profiles.MaxPictures]int64             // row of the newest picture of each kind
@@ -66,6 +64,9 @@ type file struct {
 	layers    layerList
 	goesOn    bool        // the run is in its state Running
 	made      os.FileInfo // of the file, to notice that the path leads elsewhere
+
+	ran, spent float64 // seconds that the parts ran that the newest start resumed, and that it has run so far
+	retold     bool    // the file lacks ran
 }
 
 // writing are the pragmas of a file that is written. It is appended to: half a megabyte of its pages in memory is
@@ -167,9 +168,6 @@ func (f *file) write(b *batch, dropped int64) error {
 	}
 	defer tx.Rollback() // without effect once it is committed
 	t := f.tables.in(ctx, tx)
-	if f.gap {
-		f.putGap(t, b.entries[0].at.Seconds())
-	}
 	f.inForce = settings.Values{} // what is written builds on nothing before it
 	piece, from := block{iterations: b.iterations, steps: make([]step, 0, len(b.entries))}, 0
 	var own *profiles.OwnCost
@@ -187,7 +185,6 @@ func (f *file) write(b *batch, dropped int64) error {
 		e.after -= from
 		s := step{after: e.after, at: e.at, kind: drainStep}
 		if c, ok := e.body.(*profiles.StateChange); ok {
-			f.putEnd(t, slices.Contains(over, c.State.String()), e.at.Seconds())
 			if f.goesOn = c.State == profiles.Running; !f.goesOn {
 				more, err := f.lastPictures(t, e)
 				if err != nil {

@@ -23,8 +23,10 @@ type Joined struct {
 	began   time.Time // the origin of its times
 	starts  int
 	ticks   int64
-	count   int64 // iterations of all starts
-	picture int64 // bytes of pictures that change
+	count   int64   // iterations of all starts
+	picture int64   // bytes of pictures that change
+	ran     float64 // seconds that the parts ran that its newest start resumed
+	spent   float64 // that this one ran
 	before  claim
 }
 
@@ -90,9 +92,10 @@ func joinable(ctx context.Context, path string, began time.Time, starts int, ite
 	if info, err := os.Stat(path); err == nil && o.Limit > 0 && info.Size() > o.Limit {
 		return nil, errLimit
 	}
-	j := &Joined{Path: path, began: r.began, starts: s.Starts, before: claim{s.process, s.host, s.closed}}
+	j := &Joined{Path: path, began: r.began, starts: s.Starts, ran: max(0, s.ran), before: claim{s.process, s.host, s.closed}}
 	err = r.db.QueryRowContext(ctx, `SELECT coalesce(max(tick + ticks), 0), coalesce(sum(last - first + 1), 0),
-		(SELECT coalesce(sum(length(data)), 0) FROM pictures WHERE sha256 IS NULL) FROM blocks`).Scan(&j.ticks, &j.count, &j.picture)
+		(SELECT coalesce(sum(length(data)), 0) FROM pictures WHERE sha256 IS NULL), (SELECT coalesce(elapsed, 0) FROM progress) FROM blocks`).
+		Scan(&j.ticks, &j.count, &j.picture, &j.spent)
 	return j, err
 }
 
@@ -143,7 +146,7 @@ func joinFile(o *Options) (*file, error) {
 	}
 	f := &file{
 		db: db, path: j.Path, options: o, began: j.began, start: j.starts - 1, tailed: j.ticks, count: j.count,
-		pictured: j.picture, gap: true,
+		pictured: j.picture, ran: j.ran, spent: j.spent,
 	}
 	// Pieces that were not joined when the run was killed stay as they are.
 	_, err = db.ExecContext(ctx, `BEGIN;`+notesTable+sensorsTable()+begins+`
@@ -165,13 +168,6 @@ func joinFile(o *Options) (*file, error) {
 		return nil, named(j.Path, err)
 	}
 	return f, nil
-}
-
-// putGap adds the time until at, in which no run was recorded, to that of the recording.
-func (f *file) putGap(t *inserts, at float64) {
-	f.gap = false
-	_, t.err = t.tx.ExecContext(t.ctx, `INSERT OR REPLACE INTO recording VALUES ('unrecorded',
-		coalesce((SELECT value FROM recording WHERE key = 'unrecorded'), 0) + max(0, ? - (SELECT written FROM progress)))`, at)
 }
 
 // unnamed removes the path from an error.

@@ -2,6 +2,7 @@ package recording
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"path/filepath"
 	"strings"
@@ -30,8 +31,7 @@ func resume(t *testing.T, path string, from int64, iterations int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := begin(New(Options{Joined: j}))
-	r.it.Index = from
+	r := beginAfter(New(Options{Joined: j}), from)
 	r.tick(iterations)
 	if err := r.Close(t.Context()); err != nil {
 		t.Fatal(err)
@@ -108,41 +108,57 @@ func TestAKilledRecordingIsJoinedWhole(t *testing.T) {
 	}
 }
 
-// The time between two parts is true in the file, and is not counted as recorded.
-func TestTheTimeBetweenIsNotRecorded(t *testing.T) {
-	path := recordedRun(t, 100)
-	db, err := connect(path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = db.ExecContext(t.Context(), "UPDATE recording SET value = value - 3600000000000 WHERE key = 'began_ns'") // an hour ago
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
-	resume(t, path, 100, 100)
-	s, err := statusOf(t.Context(), path)
-	if err != nil || s.written < time.Hour || s.Length > time.Minute {
-		t.Errorf("%v until %v (%v)", s.Length, s.written, err)
-	}
-}
-
-// The length of a run is that of its iterations: since its newest restart, the parts that were resumed since included.
-func TestTheLengthIsSinceTheRestart(t *testing.T) {
+// The length of a run is the time that it ran, whatever passes meanwhile: since its newest restart, the parts that were resumed
+// since included.
+func TestTheLengthIsTheTimeThatItRan(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.sqlite")
 	r := begin(New(Options{Path: path}))
-	r.tick(100)
-	r.Tick(r.began.Add(90*time.Second), &r.snap)
-	r.Event(&profiles.Event{At: r.began.Add(100 * time.Second), Body: &profiles.Begin{Info: r.snap.Run, Settings: r.snap.Settings}})
-	r.it.Index = 0
-	r.tick(50)
-	s := r.snap
-	s.Index = r.it.Index
-	r.Tick(r.began.Add(130*time.Second), &s)
-	r.Flush(t.Context())
-	got, err := statusOf(t.Context(), path)
-	if err != nil || got.Starts != 2 || got.Iterations != 50 || got.Length < 29*time.Second || got.Length > 31*time.Second {
-		t.Errorf("%d iterations of start %d in %v (%v)", got.Iterations, got.Starts, got.Length, err)
+	ran := func(iterations int, elapsed time.Duration) {
+		r.snap.Elapsed = elapsed
+		r.tick(iterations)
 	}
+	check := func(what string, iterations int64, want time.Duration) {
+		t.Helper()
+		r.Flush(t.Context())
+		if got, err := statusOf(t.Context(), path); err != nil || got.Iterations != iterations || got.Length != want {
+			t.Errorf("%s: %d iterations in %v, want %d in %v (%v)", what, got.Iterations, got.Length, iterations, want, err)
+		}
+	}
+	ran(100, 3*time.Second)
+	r.Tick(r.began.Add(90*time.Second), &r.snap) // it was paused
+	r.snap.Index = 100
+	r.Tick(r.began.Add(91*time.Second), &r.snap)
+	check("paused", 100, 3*time.Second)
+	r.start()
+	ran(50, 2*time.Second)
+	check("restarted", 50, 2*time.Second)
+	for i, part := range []struct {
+		from int64
+		ran  time.Duration
+		want time.Duration
+	}{{50, 4 * time.Second, 6 * time.Second}, {40, 5 * time.Second, 11 * time.Second}} {
+		if err := r.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		db, err := connect(path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = db.ExecContext(t.Context(), "UPDATE recording SET value = value - 3600000000000 WHERE key = 'began_ns'") // an hour ago
+		if err := errors.Join(err, db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		j, err := Join(t.Context(), path, beganAt(t, path), 0, part.from, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r = beginAfter(New(Options{Joined: j}), part.from)
+		ran(10, part.ran)
+		check(fmt.Sprintf("resumed for the time %d", i+1), part.from+10, part.want)
+	}
+	r.start()
+	ran(10, time.Second)
+	check("restarted again", 10, time.Second)
 	if err := r.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -161,8 +177,7 @@ func TestTheMedianIsOfAllParts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := begin(New(Options{Joined: j}))
-		r.it.Index = part.from
+		r := beginAfter(New(Options{Joined: j}), part.from)
 		ms := 50.0
 		if !part.resumes {
 			ms = 7

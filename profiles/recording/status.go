@@ -43,9 +43,8 @@ type Status struct {
 	RunState   string // as on the screen: "finished"
 	Error      string // why it failed
 	Starts     int
-	Iterations int64 // since the newest restart, those of the parts that it resumed included
-	// as Iterations, up to the run's end, without the time between a part and the one that resumed it
-	Length time.Duration
+	Iterations int64         // since the newest restart, those of the parts that it resumed included
+	Length     time.Duration // that it ran, as Iterations, without pauses and preparation
 	// of an iteration of the newest stage; of a resumed run over all iterations, by the
 	// medians of blocks; NaN if none ran
 	MedianMS   float64
@@ -56,6 +55,7 @@ type Status struct {
 	Stopped    string  // why the recording stopped before the run; empty unless State is CutShort
 
 	written       time.Duration // when, since it began
+	ran           float64       // seconds that the parts ran that its newest start resumed; NaN if the file does not say
 	closed        bool          // in order
 	process, host string        // that write it
 }
@@ -95,11 +95,11 @@ func (r *Reader) Status(ctx context.Context) (s Status, err error) {
 	s.Began = r.began
 	var written float64
 	var state, failure, workload, object, quality sql.NullString
-	var median, value sql.NullFloat64
+	var median, value, elapsed sql.NullFloat64
 	var starts, iterations sql.NullInt64
-	err = r.db.QueryRowContext(ctx, `SELECT written, state, error, starts, iterations, median_ms, p.quality, dropped, ended, workload, object, s.quality
+	err = r.db.QueryRowContext(ctx, `SELECT written, state, error, starts, iterations, elapsed, median_ms, p.quality, dropped, ended, workload, object, s.quality
 		FROM progress p LEFT JOIN starts s ON s.start = p.starts - 1`).
-		Scan(&written, &state, &failure, &starts, &iterations, &median, &value, &s.Dropped, &s.closed, &workload,
+		Scan(&written, &state, &failure, &starts, &iterations, &elapsed, &median, &value, &s.Dropped, &s.closed, &workload,
 			&object, &quality)
 	if damaged := misread("its table progress", err); damaged != err {
 		return s, named(r.path, fmt.Errorf("%w; replay, compare and export still read its blocks", damaged))
@@ -116,11 +116,10 @@ func (r *Reader) Status(ctx context.Context) (s Status, err error) {
 	if value.Valid {
 		s.Quality = value.Float64
 	}
-	s.written = time.Duration(written * float64(time.Second))
+	s.written = seconds(written)
 	texts := map[string]*string{"preset": &s.Preset, "name": &s.Name, "note": &s.Note}
-	unrecorded, end := "", ""
-	texts["process"], texts["host"], texts["stopped"], texts["unrecorded"], texts["over"] = &s.process, &s.host,
-		&s.Stopped, &unrecorded, &end
+	ran := ""
+	texts["process"], texts["host"], texts["stopped"], texts["ran"] = &s.process, &s.host, &s.Stopped, &ran
 	rows, err := r.db.QueryContext(ctx, "SELECT key, value FROM recording")
 	if err != nil {
 		return s, named(r.path, err)
@@ -136,18 +135,21 @@ func (r *Reader) Status(ctx context.Context) (s Status, err error) {
 			*to = value.String
 		}
 	}
-	s.Stopped = strings.TrimSpace(s.Stopped)         // from the room that was kept for it
-	seconds, _ := strconv.ParseFloat(unrecorded, 64) // 0 where it does not say
-	s.Length = s.written - time.Duration(seconds*float64(time.Second))
+	s.Stopped = strings.TrimSpace(s.Stopped) // from the room that was kept for it
+	if s.ran, err = strconv.ParseFloat(ran, 64); err != nil {
+		s.ran, err = math.NaN(), nil
+	}
+	s.Length = seconds(elapsed.Float64)
 	if s.Starts > 1 {
+		var sum time.Duration
 		var first int
-		s.Length, first, err = r.sinceRestart(ctx, s.written)
+		sum, first, err = r.sinceRestart(ctx, s.written)
 		if err == nil && first < s.Starts-1 {
 			s.MedianMS, err = r.medianSince(ctx, first, s.MedianMS)
+			if s.Length = sum; !math.IsNaN(s.ran) {
+				s.Length = seconds(s.ran + elapsed.Float64)
+			}
 		}
-	}
-	if at, err := strconv.ParseFloat(end, 64); err == nil && s.Over() {
-		s.Length -= max(0, s.written-time.Duration(at*float64(time.Second)))
 	}
 	switch {
 	case r.goesOn != nil && r.goesOn():
@@ -166,8 +168,11 @@ func (r *Reader) Status(ctx context.Context) (s Status, err error) {
 	return s, named(r.path, errors.Join(err, rows.Err()))
 }
 
-// sinceRestart returns the recorded time since the newest start that began at the first iteration, up to a time since
-// the recording began, and the number of that start: those after it resumed the one before each.
+// seconds converts a number of them to a duration.
+func seconds(s float64) time.Duration { return time.Duration(math.Round(s * float64(time.Second))) }
+
+// sinceRestart returns the recorded time, pauses included, since the newest start that began at the first iteration,
+// up to a time since the recording began, and the number of that start: those after it resumed the one before each.
 func (r *Reader) sinceRestart(ctx context.Context, until time.Duration) (sum time.Duration, start int, err error) {
 	rows, err := r.db.QueryContext(ctx, `SELECT s.start, s.at, b.first, b.last FROM starts s
 		LEFT JOIN (SELECT start, min(first) AS first, max(to_ns) AS last FROM blocks GROUP BY start) b ON b.start = s.start ORDER BY s.start DESC`)
@@ -184,7 +189,7 @@ func (r *Reader) sinceRestart(ctx context.Context, until time.Duration) (sum tim
 		if !newest {
 			until = time.Duration(last.Int64)
 		}
-		sum += max(0, until-time.Duration(at*float64(time.Second)))
+		sum += max(0, until-seconds(at))
 		if first.Int64 == 0 { // also of one that has no iteration yet
 			break
 		}

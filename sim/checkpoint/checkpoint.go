@@ -49,6 +49,7 @@ type Run struct {
 	Kept      []string    `json:"kept"`      // older checkpoints of the run beside this one, base names, oldest first
 	Best      *Best       `json:"best"`      // checkpoint of the best quality so far; nil if that is not kept
 
+	Preset  string          `json:"preset,omitempty"`  // that the settings started from; empty if unknown
 	Earlier *profiles.Ended `json:"earlier,omitempty"` // the units of work before those of the results; nil for none
 }
 

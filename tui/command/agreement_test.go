@@ -382,20 +382,21 @@ func comparedTexts(t *testing.T, text string) numbers {
 	return n
 }
 
-// listedNumbers are those of the list of runs, whose lengths are those of recordings, preparation included.
+// listedNumbers are those of the list of runs.
 func listedNumbers(t *testing.T, document string) numbers {
 	t.Helper()
 	var l struct {
 		Runs []struct {
 			Iterations, Quality float64
 			Median              float64 `json:"iteration_ms_median"`
+			Seconds             float64
 		}
 	}
 	if err := json.Unmarshal([]byte(document), &l); err != nil || len(l.Runs) != 1 {
 		t.Fatalf("%d runs (%v)", len(l.Runs), err)
 	}
 	r := l.Runs[0]
-	return numbers{"iterations": exactly(r.Iterations), "quality.psnr_db": exactly(r.Quality), "iteration_ms.median": exactly(r.Median)}
+	return numbers{"iterations": exactly(r.Iterations), "quality.psnr_db": exactly(r.Quality), "iteration_ms.median": exactly(r.Median), "wall_seconds": exactly(r.Seconds)}
 }
 
 func listedTexts(t *testing.T, text string) numbers {

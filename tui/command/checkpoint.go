@@ -159,10 +159,10 @@ func (k *keepFlags) check(flags *pflag.FlagSet) (err error) {
 	return nil
 }
 
-// preset returns the preset of the run; a resumed one has none.
+// preset returns the preset of the run; of that of a resumed one the checkpoint has the name.
 func (k *keepFlags) preset(sources preset.Sources) (preset.Preset, error) {
 	if k.resumed != nil {
-		return preset.Preset{}, nil
+		return preset.Preset{Name: k.resumed.Preset}, nil
 	}
 	return sources.Chosen()
 }

@@ -211,7 +211,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 		Linger: screen || f.lines || f.child != nil, Metrics: cli.MetricsInterval, Notes: append(chosen.Notes(v), notes...),
 		Roofs: cli.JudgeRoofs, KeepOutput: f.save != "",
 		Checkpoints: sim.Checkpoints{
-			Path: f.keep.path, Every: f.keep.every, Keep: f.keep.kept, Lock: f.claims.Add, Program: cli.Version,
+			Path: f.keep.path, Every: f.keep.every, Keep: f.keep.kept, Lock: f.claims.Add, Program: cli.Version, Preset: chosen.Name,
 			Recording: func() *checkpoint.Recording { return recordingOf(recorder) },
 		},
 		Resume: f.keep.resumed, Weights: f.keep.weights, EndTuned: !screen && !f.lines && f.child == nil && v.On(settings.AutoTune),
