@@ -228,6 +228,9 @@ func TestTheTextFitsAndSteersNothing(t *testing.T) {
 	if err := WriteMarkdown(&b, c); err != nil || strings.Contains(b.String(), "|<b>") || !strings.Contains(b.String(), "**slower**") {
 		t.Errorf("%v in\n%s", err, b.String())
 	}
+	if !IsMarkdown(b.Bytes()) || IsMarkdown([]byte("# Comparison\n\n| method | PSNR |\n")) {
+		t.Errorf("what is a comparison is not told by its beginning:\n%s", b.String())
+	}
 	if _, err := json.Marshal(c.JSON("1", c.Over(0.1), c.Undecided(0.1))); err != nil {
 		t.Error(err)
 	}

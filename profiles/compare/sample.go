@@ -43,6 +43,8 @@ type Sample struct {
 	groups []settings.Values // the different settings that iterations ran under, without limits
 	ran    []int64           // iterations of the stretch under each group
 	under  int               // the group in force
+	ending settings.Values   // in force at the newest iteration of the stretch, limits included
+	next   settings.Values   // in force since the newest change
 
 	entered bool               // an iteration was in the stretch
 	first   int64              // when the first of them started
@@ -167,6 +169,7 @@ func (s *Sample) begin(b *profiles.Begin, at time.Time) {
 	if n := b.Settings.Int(settings.Threads); n > 0 {
 		r.Threads = n
 	}
+	s.next, s.ending = b.Settings, b.Settings
 	if s.under, s.skip = s.group(b.Settings), warmUp; b.Info.Traced {
 		s.skip = 0
 	}
@@ -198,6 +201,7 @@ func (s *Sample) changed(b *profiles.Changed) {
 	if !b.Ablation {
 		s.place.change(&b.Change)
 	}
+	s.next = b.Settings
 	if to := s.group(b.Settings); to != s.under {
 		s.close()
 		s.under, s.skip, s.layers.fresh = to, warmUp, true
@@ -233,6 +237,7 @@ func (s *Sample) iteration(it *profiles.Iteration) {
 	}
 	s.run.Iterations++
 	s.ran[s.under]++
+	s.ending = s.next
 	s.last = it.Index
 	end := it.Start + it.Total + it.Retimed
 	s.run.Seconds = (time.Duration(end-s.first) - s.paused).Seconds()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/settings"
 )
 
 func TestStretchesAreRead(t *testing.T) {
@@ -158,5 +159,35 @@ func TestTheSettingsOfAStretchAreCompared(t *testing.T) {
 	left := c.Sides[0].Runs[0].LeftOut
 	if len(c.Settings) != 0 || left.Settings < 1000 || left.Settings > 1500 || len(c.Warnings) == 0 || c.Warnings[0].About != "changes" {
 		t.Errorf("settings %+v, left out %+v, warnings %+v", c.Settings, left, c.Warnings)
+	}
+}
+
+// A limit that a run was resumed with, or that changed during it, is the one that differs: it makes no difference to an iteration,
+// so that no part of the run is left out for it.
+func TestALimitIsThatAtTheEnd(t *testing.T) {
+	m := simulation{seed: 5, iterations: 4000}
+	limited := func(limit string) *Sample {
+		s := NewSample(Run{Name: "run"}, Stretch{}, 0)
+		m.play(func(e *profiles.Event) {
+			s.Take(e)
+			if b, ok := e.Body.(*profiles.Begin); ok {
+				v, err := b.Settings.Set(settings.MaxIterations, limit)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.Take(&profiles.Event{At: e.At, Body: &profiles.Changed{Settings: v, Change: profiles.Change{Key: settings.MaxIterations}}})
+			}
+		})
+		if err := s.End(); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	c, err := Compare([]string{"A", "B"}, [][]*Sample{{m.sample(t, "A", "")}, {limited("4000")}}, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Settings) != 1 || !c.Settings[0].Limit || c.Settings[0].Values[0] != "0" || c.Settings[0].Values[1] != "4000" || c.Sides[1].Runs[0].LeftOut.Settings != 0 {
+		t.Errorf("settings %+v, left out %+v", c.Settings, c.Sides[1].Runs[0].LeftOut)
 	}
 }

@@ -220,8 +220,17 @@ func (t *table) choose() string {
 	return t.kind
 }
 
-// inForce returns the settings of what is compared of a recording.
-func (s *Sample) inForce() settings.Values { return s.groups[s.under] }
+// inForce returns the settings of what is compared of a recording. Limits, which make no difference to an iteration, are those in
+// force at its end.
+func (s *Sample) inForce() settings.Values {
+	v := s.groups[s.under]
+	for _, key := range v.Differing(s.ending) {
+		if k, _ := v.Lookup(key); k.Limit {
+			v, _ = v.Set(key, s.ending.Get(key)) // which was in force
+		}
+	}
+	return v
+}
 
 // tooShort and othersTook are reasons why times are not comparable.
 func tooShort(blocks int) string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -39,6 +40,12 @@ func WriteText(w io.Writer, c *Comparison, width int) error {
 func WriteMarkdown(w io.Writer, c *Comparison) error {
 	return (&written{Comparison: c}).document().WriteMarkdown(w)
 }
+
+// begins matches the beginning of a comparison as Markdown: its title, and the first recording with its iterations.
+var begins = regexp.MustCompile(`\A# Comparison\n\nA\s+[^\n]+: \d+ iterations? in \d`)
+
+// IsMarkdown reports whether a text is the beginning of a comparison as Markdown.
+func IsMarkdown(head []byte) bool { return begins.Match(head) }
 
 // written is a comparison as a document.
 type written struct {

@@ -150,6 +150,19 @@ func TestWholeRunsByTurnsArePairs(t *testing.T) {
 	}
 }
 
+// A file of the user that begins like a table is none.
+func TestOnlyATableIsReplaced(t *testing.T) {
+	for _, text := range []string{"# Sweep\n\nNotes on my sweeps.\n", "arm,replicates,done,remark\n", "<!DOCTYPE html>\n<title>Sweep</title>\n<p>mine", "3 arms: 2 of 3 runs done"} {
+		path := filepath.Join(t.TempDir(), "mine")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if IsTable(path) {
+			t.Errorf("%q would be replaced", text)
+		}
+	}
+}
+
 // What is known of no run is empty, and every form is written all the same.
 func TestEveryFormIsWritten(t *testing.T) {
 	f := frozen(t, square)
@@ -171,6 +184,9 @@ func TestEveryFormIsWritten(t *testing.T) {
 			}
 			if text := b.String(); strings.Contains(text, "NaN") || strings.Contains(text, "Inf") || !strings.Contains(text, "latent=16") {
 				t.Errorf("%s:\n%s", form, text)
+			}
+			if path := filepath.Join(t.TempDir(), "table"); os.WriteFile(path, []byte(b.String()), 0o600) != nil || !IsTable(path) {
+				t.Errorf("%s: the table is taken for the user's own file:\n%s", form, b.String())
 			}
 		}
 	}

@@ -253,9 +253,12 @@ func (t *Table) WriteMarkdown(w io.Writer) error { return t.document().WriteMark
 // WriteHTML writes the table as one page that requests nothing.
 func (t *Table) WriteHTML(w io.Writer) error { return t.document().WriteHTML(w) }
 
-// begins matches the beginning of a table in each of its forms.
-var begins = regexp.MustCompile(`\A(?:[^\n]+\n\d+ arms?(?: × \d+ replicates)?: \d+ of \d+ runs? done|# Sweep\n\n|arm,replicates,done,|` +
-	`(?s:<!DOCTYPE html>.*<title>Sweep[:<])|\{\s*"schema": \d+,\s*"version": "[^"]*",\s*"folder": )`)
+// begins matches the beginning of a table in each of its forms. A title alone, or the head of a page, is any program's.
+var begins = regexp.MustCompile(`\A(?:[^\n]+\n` + counts + `|# Sweep\n\n` + counts + `|arm,replicates,done,running,interrupted,failed,iterations,|` +
+	`(?s:<!DOCTYPE html>.*<h1>Sweep</h1>\s*<p>)` + counts + `|\{\s*"schema": \d+,\s*"version": "[^"]*",\s*"folder": )`)
+
+// counts matches how a title begins.
+const counts = `\d+ arms?(?: × \d+ replicates)?: \d+ of \d+ runs? done`
 
 // IsTable reports whether a file is a table of a sweep, in any of its forms.
 func IsTable(path string) bool {

@@ -52,7 +52,7 @@ func (f *againstFlags) check(ctx context.Context, record *recordFlags) error {
 	if _, err := f.sides(ctx, f.runs[0]); err != nil {
 		return fmt.Errorf("flag --against: %w", err)
 	}
-	if _, err := os.Lstat(f.markdown); err == nil && !atomicfile.Marked(f.markdown, atomicfile.Begins("# Comparison\n\n|")) {
+	if _, err := os.Lstat(f.markdown); err == nil && !atomicfile.Marked(f.markdown, atomicfile.Mark(compare.IsMarkdown)) {
 		return fmt.Errorf("flag --markdown: %s exists and is no comparison", f.markdown)
 	}
 	return f.limit.Check()
