@@ -40,7 +40,7 @@ type Info struct {
 	State      string    `json:"state"`
 	Process    int       `json:"process"`
 	Version    string    `json:"version"`
-	Began      time.Time `json:"began"`
+	Began      time.Time `json:"began,omitzero"`
 	Workload   string    `json:"workload,omitempty"`
 	Object     string    `json:"object,omitempty"`
 	Unit       string    `json:"unit,omitempty"`      // of work, as "sample"

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"prismtop/profiles/attach"
-	"prismtop/profiles/loop"
 	"prismtop/profiles/recording"
 	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
@@ -55,9 +53,6 @@ func attachCommand() *cobra.Command {
 			case take && role < attach.Operator:
 				return cli.BadUsage(fmt.Errorf("flag --take: cannot be joined with --role %s", role))
 			}
-			if id := strings.Join(args, ""); adoptable(cmd.Context(), id) {
-				return adoptAlone(cmd, id)
-			}
 			if id := strings.Join(args, ""); isJob(cmd.Context(), id) {
 				return attachJob(cmd, id, take, watch, roleName)
 			}
@@ -67,7 +62,7 @@ func attachCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&take, "take", false, "operate the run even if another screen does, which then only watches it")
-	flags.IntVar(&pid, "pid", 0, "show the PyTorch loop of this process, which runs already")
+	flags.IntVar(&pid, "pid", 0, "show the PyTorch loop of this process, which runs already; needs CPython 3.14 if prismtop python did not start it")
 	flags.BoolVar(&watch, "watch", false, "only watch the run, until you ask to operate it")
 	flags.StringVar(&roleName, "role", attach.Operator.String(), "what the screen may do at most: viewer, annotator (also notes), or operator")
 	f.Look.Register(flags)
@@ -75,25 +70,8 @@ func attachCommand() *cobra.Command {
 	return cmd
 }
 
-// adoptable reports whether a loop without a prismtop is to be shown: that of a process, or the only one where there is
-// no session.
-func adoptable(ctx context.Context, id string) bool {
-	if id != "" {
-		pid, err := strconv.Atoi(id)
-		return err == nil && slices.ContainsFunc(loop.List(), func(l loop.Left) bool { return l.PID == pid })
-	}
-	return len(loop.List()) == 1 && len(attach.List(ctx, sessions.Folders(), cli.Version)) == 0
-}
-
 // adoptAlone is prismtop python --pid.
 func adoptAlone(cmd *cobra.Command, id string) error {
-	if id == "" {
-		all := loop.List()
-		if len(all) != 1 {
-			return fmt.Errorf("attach: %s", noLoop(all))
-		}
-		id = strconv.Itoa(all[0].PID)
-	}
 	c := pythonCommand()
 	args := []string{"--pid", id}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -118,13 +96,16 @@ func (f *runFlags) attach(cmd *cobra.Command, id string, o attach.ClientOptions)
 	if look.Notices, err = notice.Parse(notify); err != nil {
 		return cli.BadUsage(fmt.Errorf("%s: %w", where, err))
 	}
-	found, err := sessions.Named(attach.List(cmd.Context(), sessions.Folders(), cli.Version), id)
+	found, err := sessions.Named(sessions.All(cmd.Context()), id)
 	if err != nil {
 		if sessions.Ended(id) {
 			n := notice.New(look.Notices, os.Environ())
 			fmt.Fprint(cmd.ErrOrStderr(), n.Missed("session "+id+" has ended"))
 		}
 		return fmt.Errorf("attach: %w", err)
+	}
+	if found.Path == "" {
+		return adoptAlone(cmd, found.ID)
 	}
 	if !term.IsTerminal(os.Stdout.Fd()) || !term.IsTerminal(os.Stdin.Fd()) || os.Getenv("TERM") == "dumb" {
 		return errors.New("attach: needs a terminal; prismtop sessions --json says how far the runs are")

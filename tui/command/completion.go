@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"prismtop/profiles/attach"
 	"prismtop/profiles/export/files"
 	"prismtop/profiles/recording"
 	"prismtop/profiles/settings"
@@ -188,7 +187,7 @@ func completeSessions(cmd *cobra.Command, args []string, begun string) (found []
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	for _, f := range attach.List(cmd.Context(), sessions.Folders(), cli.Version) {
+	for _, f := range sessions.All(cmd.Context()) {
 		if strings.HasPrefix(f.ID, begun) {
 			found = append(found, cobra.CompletionWithDesc(f.ID, f.Info.Object))
 		}

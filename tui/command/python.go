@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
@@ -17,7 +16,6 @@ import (
 	"prismtop/profiles/loop"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
-	"prismtop/profiles/visible"
 	"prismtop/sim/outside"
 	"prismtop/sim/workload"
 	"prismtop/sim/workloads"
@@ -56,7 +54,7 @@ func pythonCommand() *cobra.Command {
 	flags.BoolVar(&f.leave, "leave", false, "at --max-iterations or --max-time, leave the program running instead of ending it")
 	flags.BoolVar(&f.stdin, "stdin", false, "the program reads standard input, which must be a file or a pipe; without it, it has none")
 	flags.BoolVar(&f.nvtx, "nvtx", false, "write steps and phases as NVTX ranges, for Nsight Systems; needs a model on CUDA")
-	flags.IntVar(&f.pid, "pid", 0, "run nothing: show the loop of this process, which runs already, as prismtop attach --pid does")
+	flags.IntVar(&f.pid, "pid", 0, "run nothing: show the loop of this process, which runs already, as prismtop attach --pid does; needs CPython 3.14 if prismtop python did not start it")
 	flags.BoolVar(&f.demo, "demo", false, "write a small training to prismtop-demo.py, which needs PyTorch alone, and run that")
 	f.registerWatching(flags)
 	f.against.register(flags)
@@ -176,18 +174,6 @@ func (f *pythonFlags) adopt(cmd *cobra.Command, args []string) error {
 	p.leave = f.leave
 	defer p.close()
 	return f.watchProgram(cmd, p)
-}
-
-// noLoop says which loops go on without a prismtop.
-func noLoop(all []loop.Left) string {
-	if len(all) == 0 {
-		return "no loop goes on without a prismtop"
-	}
-	var names []string
-	for _, l := range all {
-		names = append(names, fmt.Sprintf("%s (process %d)", visible.Text(filepath.Base(l.Greeting.Script)), l.PID))
-	}
-	return "without a prismtop go on " + strings.Join(names, ", ")
 }
 
 // watchProgram is the run of a program that greeted.

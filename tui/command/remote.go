@@ -113,7 +113,7 @@ func remoteVersion(ctx context.Context, python string) error {
 		return fmt.Errorf("%s does not say its version", visible.Text(python))
 	}
 	if major < 3 || minor < remoteSince {
-		return fmt.Errorf("it runs Python %d.%d, and sys.remote_exec is there from 3.%d on: start the program with prismtop python", major, minor, remoteSince)
+		return fmt.Errorf("it runs Python %d.%d, and a program that prismtop python did not start needs sys.remote_exec, which is there from 3.%d on: start it with prismtop python", major, minor, remoteSince)
 	}
 	return nil
 }

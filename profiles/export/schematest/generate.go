@@ -215,7 +215,7 @@ func (g *generator) fields(t reflect.Type, properties Schema, required *[]string
 		}
 		maps.Copy(property, g.Adds[t.Name()+"."+tag])
 		properties[tag] = property
-		if !optional {
+		if !optional && !slices.Contains(*required, tag) { // of an embedded struct, whose field it may hide
 			*required = append(*required, tag)
 		}
 	}

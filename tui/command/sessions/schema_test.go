@@ -13,9 +13,10 @@ import (
 
 func TestSchema(t *testing.T) {
 	schematest.Check(t, schematest.Document{Name: "sessions", Title: "prismtop sessions --json", Value: []listed{},
-		Adds: map[string]schematest.Schema{"Info.state": {"enum": []any{"preparing", "running", "paused", "finished", "stopped", "failed", silent}}}})
-	running := attach.Found{ID: "k3f9w", Info: attach.Info{ID: "k3f9w", State: "running", Process: 7, Version: "1", Began: time.Now(), Unit: "sample", UnitMany: "samples", Units: 3, Operator: "pts/1", Recording: "a", Log: "b", Folder: "c"}}
-	for name, all := range map[string][]attach.Found{"none": nil, "two": {running, {ID: "k3f9x", Err: errors.New("it does not answer")}}} {
+		Adds: map[string]schematest.Schema{"Info.state": {"enum": []any{"preparing", "running", "paused", "finished", "stopped", "failed", silent, unwatched}}}})
+	running := attach.Found{ID: "k3f9w", Path: "k3f9w.sock", Info: attach.Info{ID: "k3f9w", State: "running", Process: 7, Version: "1", Began: time.Now(), Unit: "sample", UnitMany: "samples", Units: 3, Operator: "pts/1", Recording: "a", Log: "b", Folder: "c"}}
+	for name, all := range map[string][]attach.Found{"none": nil, "two": {running, {ID: "k3f9x", Err: errors.New("it does not answer")}},
+		"a program": {{ID: "4711", Info: attach.Info{ID: "4711", State: unwatched, Process: 4711, Workload: "python", Object: "train.py"}}}} {
 		var b bytes.Buffer
 		if err := export.WriteObject(&b, asObjects(all)); err != nil {
 			t.Fatal(err)

@@ -2,9 +2,11 @@ package sessions
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -12,9 +14,11 @@ import (
 
 	"prismtop/profiles/attach"
 	"prismtop/profiles/export"
+	"prismtop/profiles/loop"
 	"prismtop/profiles/report"
 	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
+	"prismtop/sim/outside"
 	"prismtop/tui/command/cli"
 	"prismtop/tui/sessions"
 )
@@ -25,7 +29,7 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "sessions", Short: "List the sessions on this machine", Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			found := attach.List(cmd.Context(), Folders(), cli.Version)
+			found := All(cmd.Context())
 			if cmd.Context().Err() != nil {
 				return cli.ErrInterrupted
 			}
@@ -39,10 +43,31 @@ func Command() *cobra.Command {
 	return cmd
 }
 
-// listed is a session as JSON.
+// listed is a session as JSON. Numbers are null where they are not known: its process does not answer, or is a program without a
+// prismtop.
 type listed struct {
 	attach.Info
-	Error string `json:"error,omitempty"` // why it does not answer
+	Done       *int     `json:"units_done"`
+	Units      *int     `json:"units"`
+	Iterations *int64   `json:"iterations"`
+	Seconds    *float64 `json:"seconds"`         // running time
+	Screens    *int     `json:"screens"`         // that show it
+	Error      string   `json:"error,omitempty"` // why it does not answer
+}
+
+// unwatched is the state of a program's training that goes on without a prismtop.
+const unwatched = "unwatched"
+
+// All lists the sessions of this machine, and after them the trainings of prismtop python whose prismtop has ended: these have
+// the number of their process as ID, and no socket.
+func All(ctx context.Context) []attach.Found {
+	found := attach.List(ctx, Folders(), cli.Version)
+	for _, l := range loop.List() {
+		id := strconv.Itoa(l.PID)
+		i := attach.Info{ID: id, State: unwatched, Process: l.PID, Workload: outside.Name, Object: filepath.Base(l.Greeting.Script)}
+		found = append(found, attach.Found{ID: id, Info: i})
+	}
+	return found
 }
 
 // silent is the state of a session that does not answer.
@@ -52,8 +77,11 @@ func asObjects(found []attach.Found) []listed {
 	all := make([]listed, 0, len(found))
 	for _, f := range found {
 		l := listed{Info: f.Info}
-		if f.Err != nil {
+		switch i := &l.Info; {
+		case f.Err != nil:
 			l.ID, l.State, l.Error = f.ID, silent, f.Err.Error()
+		case f.Path != "":
+			l.Done, l.Units, l.Iterations, l.Seconds, l.Screens = &i.Done, &i.Units, &i.Iterations, &i.Seconds, &i.Screens
 		}
 		all = append(all, l)
 	}
@@ -85,6 +113,10 @@ func Rows(found []attach.Found) (rows []sessions.Row) {
 			rows = append(rows, sessions.Row{ID: f.ID, State: silent, Err: f.Err.Error()})
 			continue
 		}
+		if f.Path == "" {
+			rows = append(rows, sessions.Row{ID: f.ID, State: i.State, Object: visible.Text(i.Object), Progress: "–", Running: "–", Screens: "–", Operator: "–"})
+			continue
+		}
 		progress := "–"
 		switch {
 		case i.Unit == "":
@@ -109,9 +141,12 @@ func StopCommand() *cobra.Command {
 			if len(args) != 1 || args[0] == "" {
 				return cli.BadUsage(errors.New("stop: wants one session; prismtop sessions lists them"))
 			}
-			f, err := Named(attach.List(cmd.Context(), Folders(), cli.Version), args[0])
+			f, err := Named(All(cmd.Context()), args[0])
 			if err != nil {
 				return fmt.Errorf("stop: %w", err)
+			}
+			if f.Path == "" {
+				return fmt.Errorf("stop: process %s is a program without a prismtop: kill %[1]s ends it, prismtop attach %[1]s shows it", f.ID)
 			}
 			why, err := attach.Stop(cmd.Context(), f.Path, cli.Version)
 			switch {
