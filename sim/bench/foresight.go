@@ -63,12 +63,18 @@ func Foresee(ctx context.Context, maker workload.Maker, v settings.Values) (*For
 }
 
 // Measure adds the time of iterations from a short measurement, which is left out if the memory does not fit, and
-// the memory that they held if it is not known.
-func (f *Foresight) Measure(ctx context.Context, maker workload.Maker, length time.Duration) error {
+// the memory that they held if it is not known. watch, which may be nil, begins to watch and record the measured run as another
+// would be, which takes memory too, and returns what ends that.
+func (f *Foresight) Measure(ctx context.Context, maker workload.Maker, length time.Duration, watch func(*stream.Stream) (end func())) error {
 	if !f.Fits() {
 		return nil
 	}
-	run, err := advanced(ctx, sim.Options{Maker: maker, Settings: f.Settings, Stream: stream.New(2), Trial: true}, early)
+	events := stream.New(2)
+	if watch != nil {
+		events = stream.New(8192)
+		defer watch(events)()
+	}
+	run, err := advanced(ctx, sim.Options{Maker: maker, Settings: f.Settings, Stream: events, Trial: true}, early)
 	if err != nil {
 		return err
 	}

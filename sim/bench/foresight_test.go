@@ -23,7 +23,7 @@ func TestARunIsForeseen(t *testing.T) {
 	maker := workloads.PRISM(workloads.Devices{})
 	f, err := Foresee(t.Context(), maker, v)
 	if err == nil {
-		err = f.Measure(t.Context(), maker, time.Millisecond)
+		err = f.Measure(t.Context(), maker, time.Millisecond, nil)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func TestMemoryIsMeasuredWhereItIsNotForeseen(t *testing.T) {
 	if err != nil || f.Known || f.Held || f.Most != 1e6 {
 		t.Fatalf("%+v, %v", f, err)
 	}
-	if err := f.Measure(t.Context(), maker, time.Millisecond); err != nil || f.Known || !f.Held || f.Memory.Total() <= 0 || len(f.Times) < foreseen {
+	if err := f.Measure(t.Context(), maker, time.Millisecond, nil); err != nil || f.Known || !f.Held || f.Memory.Total() <= 0 || len(f.Times) < foreseen {
 		t.Errorf("measured: %+v, %v", f, err)
 	}
 }
@@ -112,7 +112,7 @@ func TestAMeasurementLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Measure(t.Context(), maker, time.Minute); err != nil { // until it is over
+	if err := f.Measure(t.Context(), maker, time.Minute, nil); err != nil { // until it is over
 		t.Fatal(err)
 	}
 	err = filepath.WalkDir(state, func(path string, d fs.DirEntry, err error) error {

@@ -5,14 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"prismtop/profiles/aggregate"
 	"prismtop/profiles/export"
 	"prismtop/profiles/machine"
+	"prismtop/profiles/recording"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/stream"
 	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
 	"prismtop/sim/bench"
@@ -113,7 +118,7 @@ func (f *runFlags) foresee(cmd *cobra.Command, v settings.Values) error {
 		err = writePlanned(out, chosen.Name, seen)
 	}
 	if err == nil {
-		err = seen.Measure(cmd.Context(), maker, measuredFor)
+		err = seen.Measure(cmd.Context(), maker, measuredFor, f.watched)
 	}
 	switch {
 	case cmd.Context().Err() != nil:
@@ -131,6 +136,29 @@ func (f *runFlags) foresee(cmd *cobra.Command, v settings.Values) error {
 		err = errors.New("run --dry-run: the run does not fit into memory: it needs " + memoryText(seen))
 	}
 	return err
+}
+
+// watched watches and records a run that is only measured, into a file that is deleted.
+func (f *runFlags) watched(events *stream.Stream) (end func()) {
+	o := cli.Observing(nil)
+	folder, err := os.MkdirTemp("", "prismtop-")
+	var recorder *recording.Recorder
+	if err == nil && !f.record.off {
+		recorder = recording.New(recording.Options{Path: filepath.Join(folder, "dry-run.sqlite")})
+		o.Tape = recorder
+	}
+	aggregating := cli.Live{Aggregator: aggregate.New(events.Follow(), o)}.Aggregate()
+	return func() {
+		aggregating()
+		if recorder != nil {
+			ctx, cancel := context.WithTimeout(context.Background(), recordedWithin)
+			defer cancel()
+			_ = recorder.Close(ctx) // nobody reads it
+		}
+		if err == nil {
+			_ = os.RemoveAll(folder) // what is left of it is in the folder for temporary files
+		}
+	}
 }
 
 // foresightJSON is run --dry-run --json.
