@@ -69,7 +69,7 @@ func WriteAblation(w io.Writer, a *profiles.Ablation) error {
 	if quality == "" {
 		d.Paragraph("memory is that of on less off;")
 	} else {
-		d.Paragraph("memory and %[1]s are those of on less off; %[1]s gained over 100 iterations;", strings.TrimSuffix(quality, "/100"))
+		d.Paragraph("memory and %[1]s are those of on less off; %[1]s gained over 100 iterations, with its 95 %% interval;", strings.TrimSuffix(quality, "/100"))
 	}
 	d.Paragraph("off ms and on ms are the times that the effect is between, around the middle of the groups of four neighbouring blocks")
 	ended(&d, a)
@@ -116,5 +116,9 @@ func gain(r *profiles.AblationRow) string {
 	if r.QualityGroups == 0 {
 		return "–"
 	}
-	return fmt.Sprintf("%+.3f", r.Quality)
+	text := fmt.Sprintf("%+.3f", r.Quality)
+	if math.IsInf(r.QualityHigh, 0) {
+		return text
+	}
+	return fmt.Sprintf("%s [%+.3f, %+.3f]", text, r.QualityLow, r.QualityHigh)
 }

@@ -483,8 +483,21 @@ func (l *lines) set(key, value string) {
 	case l.snap != nil && words.Ended(l.snap.State) || !words.Live(l.table(), key):
 		l.say("%s = %s for the next run: restart begins it", key, value)
 	default:
-		l.say("%s = %s from the next iteration on", key, value)
+		l.say("%s = %s from the next iteration on%s", key, value, l.ends(key, value))
 	}
+}
+
+// ends says which comparison a change ends: its settings would not be the ones compared. A decision makes way for a change.
+func (l *lines) ends(key, value string) string {
+	if l.snap == nil || l.snap.Ablation == nil {
+		return ""
+	}
+	a := l.snap.Ablation
+	after, err := a.Base.Set(key, value)
+	if err != nil || !a.Running || a.Decides() || len(after.Differing(a.Base)) == 0 {
+		return ""
+	}
+	return "; " + a.Name() + " ended"
 }
 
 // table returns the table of the run's settings.

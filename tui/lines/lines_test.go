@@ -98,6 +98,20 @@ func TestLinesListWhatIsInForceAndWhatWaits(t *testing.T) {
 	}
 }
 
+// A change that ends a comparison says so; one that makes no difference to it ends nothing.
+func TestAChangeSaysWhatItEnds(t *testing.T) {
+	out := &tuitest.Transcript{}
+	s := tuitest.Running()
+	s.Ablation = &profiles.Ablation{Running: true, Groups: 96, Base: s.Settings}
+	l := lines{out: out, source: tuitest.NewRecorder(), told: map[int64]told{}, snap: s}
+	for value, want := range map[string]string{s.Ablation.Base.Get("amp"): "next iteration on\n", "fp16": "next iteration on; ablation ended\n"} {
+		out.Reset()
+		if l.set("amp", value); !strings.HasSuffix(out.String(), want) {
+			t.Errorf("amp = %s: %q, want %q at its end", value, out.String(), want)
+		}
+	}
+}
+
 // An effect that is not comparable is printed as such once, and again with its number if it
 // becomes comparable; at the end of the run, effects with too few iterations are printed.
 func TestLinesTellWhatCannotBeCompared(t *testing.T) {

@@ -340,23 +340,27 @@ var (
 		{name: "95 % interval", w: 14, of: intervalCell},
 		{name: "memory", w: 9, right: true, of: memoryCell},
 		{name: qualityColumn, w: 7, right: true},
+		{name: qualityInterval, w: 14, of: qualityIntervalCell},
 		{name: "n", w: 6, right: true, of: func(r *profiles.AblationRow) (string, theme.Style) {
 			return unit.Count(int64(r.Iterations)), theme.Faint
 		}},
 		{name: "verdict", w: 22, of: func(r *profiles.AblationRow) (string, theme.Style) { return r.Verdict(), pane.JudgementStyle(r) }},
 	}
-	spareColumns = []string{qualityColumn, "n", "off ms", "on ms", "memory", "95 % interval"}
+	spareColumns = []string{qualityInterval, qualityColumn, "n", "off ms", "on ms", "memory", "95 % interval"}
 )
 
 // qualityColumn stands for the column of the quality, which is named after the workload's series.
 const qualityColumn = "quality"
+
+// qualityInterval is the column of its interval.
+const qualityInterval = "95 % interval "
 
 // columnsOf returns the columns that fit into w cells, with their positions. Workloads without a
 // series for the quality have no column for it.
 func columnsOf(w int, quality profiles.SeriesInfo) []column {
 	columns := append([]column(nil), tableColumns...)
 	if quality.Name == "" {
-		columns = slices.DeleteFunc(columns, func(col column) bool { return col.name == qualityColumn })
+		columns = slices.DeleteFunc(columns, func(col column) bool { return col.name == qualityColumn || col.name == qualityInterval })
 	}
 	need := func() (n int) {
 		for _, col := range columns {
@@ -410,6 +414,13 @@ func intervalCell(r *profiles.AblationRow) (string, theme.Style) {
 		return "–", theme.Faint
 	}
 	return "[" + unit.Signed(100*r.Low, 1) + "," + unit.Signed(100*r.High, 1) + "]", theme.Faint
+}
+
+func qualityIntervalCell(r *profiles.AblationRow) (string, theme.Style) {
+	if r.QualityGroups == 0 || math.IsNaN(r.QualityLow) || math.IsInf(r.QualityHigh, 0) {
+		return "–", theme.Faint
+	}
+	return "[" + unit.Signed(r.QualityLow, 2) + "," + unit.Signed(r.QualityHigh, 2) + "]", theme.Faint
 }
 
 func memoryCell(r *profiles.AblationRow) (string, theme.Style) {
