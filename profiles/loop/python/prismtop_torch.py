@@ -552,7 +552,8 @@ class Guest:
         self.kind = p.device.type if p is not None and hasattr(p, "device") else "cpu"
         if self.kind == "cuda":
             cuda = self.torch.cuda
-            loop.device = Device(functools.partial(cuda.Event, enable_timing=True), cuda.is_current_stream_capturing, functools.partial(self.torch.empty, (), pin_memory=True))
+            loop.device = Device(functools.partial(cuda.Event, enable_timing=True), cuda.is_current_stream_capturing, functools.partial(self.torch.empty, (), pin_memory=True),
+                                 lambda: (cuda.current_stream(),))
             loop.device.before = loop.fold
             self.time_copies()
         if os.environ.get("PRISMTOP_LOOP_NVTX") == "1":
@@ -594,8 +595,9 @@ class Device:
 
     HELD, MOST, SOMETIMES, SHARE, SELDOM = 64, 4096, 16, 250, 1_000_000_000
 
-    def __init__(self, make, capturing, pinned):
-        self.make, self.capturing, self.pinned = make, capturing, pinned
+    def __init__(self, make, capturing, pinned, stream=lambda: ()):
+        self.make, self.capturing, self.pinned, self.stream = make, capturing, pinned, stream
+        self.where = stream()  # arguments of record(), looked up once a step: to ask for the stream takes longer than to record
         self.pool, self.limbo, self.held, self.marks = [], collections.deque(), collections.deque(), []
         self.made = self.given_up = self.step = self.cost = self.began = 0
         self.copies, self.slots, self.copied = [], [], {}
@@ -606,7 +608,7 @@ class Device:
         go_on = self.on
         self.on = always or t - self.began >= min(self.SHARE * self.cost, self.SELDOM)
         if self.on:
-            self.began, self.cost = t, 0
+            self.began, self.cost, self.where = t, 0, self.stream()
         if not (self.on and go_on):  # else a step begins with the last event of the one before
             self.drop(self.marks)
             self.marks = []
@@ -626,7 +628,7 @@ class Device:
             self.made += 1
         else:
             return
-        event.record()
+        event.record(*self.where)
         self.marks.append((phase, event))
         self.cost += now() - begun
 

