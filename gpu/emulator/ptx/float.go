@@ -7,11 +7,11 @@ import (
 // Floating-point numbers of 16 and 32 bits: rounding, fused multiplication, packing, minima and maxima.
 
 // fma32 returns a·b + c with one rounding. The product is exact in float64; the sum rounds twice only where its low 28
-// bits are zero, and there it is redone with the first rounding to odd.
+// bits are zero, and there it is redone with the first rounding to odd. A sum with 0 is exact.
 func fma32(a, b, c float32) float32 {
 	p, z := float64(a)*float64(b), float64(c)
 	s := p + z
-	if math.Float64bits(s)&(1<<28-1) != 0 {
+	if math.Float64bits(s)&(1<<28-1) != 0 || p == 0 || z == 0 {
 		return float32(s)
 	}
 	return float32(sumOdd(p, z))
