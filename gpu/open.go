@@ -46,8 +46,8 @@ func freeMemory(uuid string) (bytes int64, known bool) {
 	return bytes, err == nil
 }
 
-// Ordinal returns the device that a value of the setting device stands for: the first usable one for auto and cuda, that
-// of the number for cuda:1. The reason why there is none is empty if there is one.
+// Ordinal returns the device that a value of the setting device stands for: the first usable one for auto and cuda,
+// that of the number for cuda:1. The reason why there is none is empty if there is one.
 func Ordinal(found machine.GPU, device string) (ordinal int, reason string) {
 	if !found.Usable && len(found.Devices) == 0 {
 		return 0, found.Reason
@@ -74,7 +74,8 @@ func Ordinal(found machine.GPU, device string) (ordinal int, reason string) {
 // judge marks the devices that can run the kernels, from what is known without a context.
 func judge(status *machine.GPU, version int) {
 	if version < leastCUDA {
-		status.Reason = fmt.Sprintf("the driver is too old for the kernels: it has CUDA %s, they need %d.%d", status.CUDA, leastCUDA/1000, leastCUDA%1000/10)
+		status.Reason = fmt.Sprintf("the driver is too old for the kernels: it has CUDA %s, they need %d.%d",
+			status.CUDA, leastCUDA/1000, leastCUDA%1000/10)
 	}
 	for i := range status.Devices {
 		d := &status.Devices[i]

@@ -1,6 +1,6 @@
-// Package check measures a GPU for prismtop doctor --gpu: how long its driver takes to compile the kernels, what a launch
-// costs, and how fast the device reads memory and multiplies at most, which rooflines are drawn by. Whether it computes
-// the right numbers is the business of sim/verify/against.
+// Package check measures a GPU for prismtop doctor --gpu: how long its driver takes to compile the kernels, what a
+// launch costs, and how fast the device reads memory and multiplies at most, which rooflines are drawn by. Whether it
+// computes the right numbers is the business of sim/verify/against.
 package check
 
 import (
@@ -82,7 +82,8 @@ func Run(ctx context.Context, d driver.Driver, o Options) (r *Report, err error)
 		what string
 		do   func() error
 	}{
-		{"the context", m.open}, {"compiling the kernels", m.compile}, {"launches", m.launches}, {"roofs", m.roofs}, {"memory", m.memory},
+		{"the context", m.open}, {"compiling the kernels", m.compile}, {"launches", m.launches}, {"roofs", m.roofs},
+		{"memory", m.memory},
 	} {
 		o.Progress(part.what)
 		if err := ctx.Err(); err != nil {
@@ -125,12 +126,14 @@ func (m *measurement) open() error {
 		return err
 	}
 	var values [4]int
-	for i, a := range []driver.Attribute{driver.ComputeCapabilityMajor, driver.ComputeCapabilityMinor, driver.MultiprocessorCount, driver.L2CacheSize} {
+	for i, a := range []driver.Attribute{driver.ComputeCapabilityMajor, driver.ComputeCapabilityMinor,
+		driver.MultiprocessorCount, driver.L2CacheSize} {
 		if values[i], err = m.DeviceAttribute(a, m.device); err != nil {
 			return err
 		}
 	}
-	m.report.Capability, m.report.Multi, m.report.Memory.L2 = fmt.Sprintf("%d.%d", values[0], values[1]), values[2], int64(values[3])
+	m.report.Capability, m.report.Multi, m.report.Memory.L2 = fmt.Sprintf("%d.%d", values[0], values[1]), values[2],
+		int64(values[3])
 	if m.set, err = ptx.For(10*values[0] + values[1]); err != nil {
 		return err
 	}

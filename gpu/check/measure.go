@@ -26,7 +26,8 @@ func (m *measurement) launches() error {
 	var p roofP
 	enqueue := func() error {
 		for range n {
-			if err := m.LaunchKernel(m.kernels["roof_nothing"], driver.X(1), driver.X(threads), 0, m.stream, p.bytes()); err != nil {
+			if err := m.LaunchKernel(m.kernels["roof_nothing"], driver.X(1), driver.X(threads), 0, m.stream,
+				p.bytes()); err != nil {
 				return err
 			}
 		}

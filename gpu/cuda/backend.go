@@ -107,7 +107,8 @@ func (b *Backend) open() error {
 		return err
 	}
 	var attributes [3]int
-	for i, a := range []driver.Attribute{driver.ComputeCapabilityMajor, driver.ComputeCapabilityMinor, driver.MultiprocessorCount} {
+	for i, a := range []driver.Attribute{driver.ComputeCapabilityMajor, driver.ComputeCapabilityMinor,
+		driver.MultiprocessorCount} {
 		if attributes[i], err = d.DeviceAttribute(a, device); err != nil {
 			return err
 		}
@@ -174,7 +175,8 @@ func (b *Backend) selfTest() error {
 	}
 	const value = 1.5
 	fill := fillP{Y: p, N: 64, Value: value}
-	if err := b.check("fill", b.driver.LaunchKernel(k.function, driver.X(1), driver.X(256), 0, b.stream, parameter(&fill))); err != nil {
+	if err := b.check("fill", b.driver.LaunchKernel(k.function, driver.X(1), driver.X(256), 0, b.stream,
+		parameter(&fill))); err != nil {
 		return err
 	}
 	if err := b.synchronize(); err != nil {

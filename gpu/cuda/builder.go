@@ -24,10 +24,10 @@ type launch struct {
 	joins       bool // waits for the second lane
 }
 
-// builder lowers the steps of a plan to launches: it has their operands, memory and launches, and those that it collects
-// to launch together. The lowering of an operator is a method of its family that checks the operands, takes their
-// addresses and calls launch. Every plan is lowered twice: the first time to learn how much workspace and
-// private memory its steps need, with addresses that do not matter.
+// builder lowers the steps of a plan to launches: it has their operands, memory and launches, and those that it
+// collects to launch together. The lowering of an operator is a method of its family that checks the operands, takes
+// their addresses and calls launch. Every plan is lowered twice: the first time to learn how much workspace and private
+// memory its steps need, with addresses that do not matter.
 type builder struct {
 	backend *Backend
 	plan    *nn.Plan
@@ -90,7 +90,8 @@ func (o operand) real() bool { return o.dtype != tensor.Complex64 }
 // operands returns the current step's operands and results, of which it must have in and out.
 func (b *builder) operands(in, out int) (x, y []operand, err error) {
 	if len(b.step.In) != in || len(b.step.Out) != out {
-		return nil, nil, operandError("%d operands and %d results, not %d and %d", len(b.step.In), len(b.step.Out), in, out)
+		return nil, nil, operandError("%d operands and %d results, not %d and %d", len(b.step.In),
+			len(b.step.Out), in, out)
 	}
 	return b.ins(), b.outs(), nil
 }
@@ -146,10 +147,11 @@ func (b *builder) table(data []byte) driver.Pointer {
 	return at
 }
 
-// launch adds a launch of a kernel to the current step, after those that were collected; parameter is its parameter (see
-// parameter).
+// launch adds a launch of a kernel to the current step, after those that were collected;
+// parameter is its parameter (see parameter).
 func (b *builder) launch(name string, grid, block driver.Dim, shared int, parameter []byte) error {
-	if left := b.unfinished; left != nil && (!b.aside || anyOverlap(slices.Concat(b.ins(), b.outs()), []operand{left.y})) {
+	if left := b.unfinished; left != nil &&
+		(!b.aside || anyOverlap(slices.Concat(b.ins(), b.outs()), []operand{left.y})) {
 		if err := b.flushFinish(); err != nil {
 			return err
 		}

@@ -68,7 +68,8 @@ func geometryOf(small, large, w tensor.Shape, stride, pad, outputPad int) (convG
 	for axis := 2; axis < 4; axis++ {
 		extra := large[axis] + 2*pad - w[axis] - (small[axis]-1)*stride
 		if extra < 0 || extra >= stride || outputPad != anyOutputPad && extra != outputPad {
-			return convGeometry{}, operandError("images %v and %v do not fit weights %v with stride %d and padding %d", small, large, w, stride, pad)
+			return convGeometry{}, operandError("images %v and %v do not fit weights %v with stride %d and padding %d",
+				small, large, w, stride, pad)
 		}
 	}
 	return convGeometry{int32(small[0]), int32(small[1]), int32(large[1]), int32(small[2]), int32(small[3]),
@@ -86,14 +87,14 @@ func (g *convGeometry) weights() int64 {
 	return int64(g.Small) * int64(g.Large) * int64(g.taps())
 }
 
-// single reports whether the small grid is one pixel and the kernel covers the large grid exactly: a product of a vector
-// and a matrix (PRISM's first layer, 1×1 → 4×4).
+// single reports whether the small grid is one pixel and the kernel covers the large grid exactly: a product of a
+// vector and a matrix (PRISM's first layer, 1×1 → 4×4).
 func (g *convGeometry) single() bool {
 	return g.Images == 1 && g.HS == 1 && g.WS == 1 && g.Pad == 0 && g.HL == g.KH && g.WL == g.KW
 }
 
-// convolution is a gather, a scatter or a sum of weights: x and w are the operands that are multiplied, the small and the
-// large grid for weights.
+// convolution is a gather, a scatter or a sum of weights: x and w are the operands that are
+// multiplied, the small and the large grid for weights.
 type convolution struct {
 	geometry convGeometry
 	x, w     operand
@@ -115,7 +116,8 @@ func (c *convolution) real() error {
 	return nil
 }
 
-// convolution returns the operands of the current step, a gather described by op, or a scatter: x, w and perhaps a bias.
+// convolution returns the operands of the current step, a gather described by op, or a
+// scatter: x, w and perhaps a bias.
 func (b *convolutions) convolution(op nn.Conv2D, outputPad int, scatter bool) (c convolution, err error) {
 	x, y := b.ins(), b.outs()
 	if len(x) < 2 || len(x) > 3 || len(y) != 1 {
@@ -152,8 +154,8 @@ func doubled(s tensor.Shape) tensor.Shape {
 	return tensor.Shape{s[0], s[1], 2 * s[2], 2 * s[3]}
 }
 
-// conv2D lowers a Conv2D. What it enlarges and what it reduces has memory of its own where the convolution between has a fast
-// kernel.
+// conv2D lowers a Conv2D. What it enlarges and what it reduces has memory of its own where
+// the convolution between has a fast kernel.
 func (b *convolutions) conv2D(op nn.Conv2D) error {
 	if !op.Up && !op.Pool {
 		return b.gatherStep(op.Stride, op.Pad, op.ReLU)
@@ -247,8 +249,8 @@ type convAnyP struct {
 	Type, WType, OutType, BiasType, Products, ReLU, Up, Pool int32
 }
 
-// anyConvolution launches the kernel that computes a sum of any geometry; elements of the result are computed by the given number
-// of threads each.
+// anyConvolution launches the kernel that computes a sum of any geometry; elements of the
+// result are computed by the given number of threads each.
 func (b *convolutions) anyConvolution(kernel string, c *convolution, threads int64) error {
 	p := convAnyP{X: c.x.at, W: c.w.at, Y: c.y.at, Count: int32(c.y.n()), Geometry: c.geometry,
 		Type: c.x.kind(), WType: c.w.kind(), OutType: c.y.kind(), Products: int32(c.products)}

@@ -59,11 +59,12 @@ func (b *convolutions) convAdam(op nn.ConvAdam) error {
 	return b.weights(&c, true)
 }
 
-// imageWeights returns the weights from which a ConvAdam computes the gradient gx of its image: those before their update
-// or their copy in bfloat16.
+// imageWeights returns the weights from which a ConvAdam computes the gradient gx of its image: those before their
+// update or their copy in bfloat16.
 func (b *convolutions) imageWeights(op nn.ConvAdam, c *convolution, x []operand, gx operand) (w operand, err error) {
 	if !op.Outer(x[0].shape) || !c.geometry.single() {
-		return w, operandError("the gradient of the image is not computed with that of weights %v of images %v", c.y.shape, x[0].shape)
+		return w, operandError("the gradient of the image is not computed with that of weights %v of images %v",
+			c.y.shape, x[0].shape)
 	}
 	state := len(b.step.Out) - 1
 	w = c.y

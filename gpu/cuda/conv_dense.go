@@ -14,8 +14,8 @@ type convDenseP struct {
 	Type, OutType, BiasType, ReLU, Products int32
 }
 
-// dense adds the launch of a convolution between one pixel and an image as large as the kernel, if there is a kernel for
-// it.
+// dense adds the launch of a convolution between one pixel and an image as large as the
+// kernel, if there is a kernel for it.
 func (b *convolutions) dense(s convSum, c *convolution) (done bool, err error) {
 	g := &c.geometry
 	p := convDenseP{X: c.x.at, W: c.w.at, Y: c.y.at, Rows: g.Small, Columns: g.Large * g.taps(), Taps: g.taps(),
@@ -36,7 +36,8 @@ func (b *convolutions) dense(s convSum, c *convolution) (done bool, err error) {
 	case scatters:
 		return true, b.launch("conv_row"+size, driver.X(int(p.Columns+31)/32), driver.X(512), 0, parameter(&p))
 	}
-	return true, b.launch("conv_outer", driver.XY(int(p.Columns+1023)/1024, int(p.Rows)), driver.X(256), 0, parameter(&p))
+	return true, b.launch("conv_outer", driver.XY(int(p.Columns+1023)/1024, int(p.Rows)), driver.X(256), 0,
+		parameter(&p))
 }
 
 // convOuterAdamP is ConvOuterAdamP of conv_dense.cu.
@@ -47,9 +48,10 @@ type convOuterAdamP struct {
 	Columns, Type, CopyType, OutType         int32
 }
 
-// outerAdam adds the launch that updates weights of a single geometry with their gradient, the product of x and gy, after
-// computing the gradient gx of the image from the weights w, if it can.
-func (b *convolutions) outerAdam(op nn.Adam, c *convolution, x, gy, w, gx operand, scalars, state []operand) (done bool, err error) {
+// outerAdam adds the launch that updates weights of a single geometry with their gradient, the product of x and gy,
+// after computing the gradient gx of the image from the weights w, if it can.
+func (b *convolutions) outerAdam(op nn.Adam, c *convolution, x, gy, w, gx operand, scalars, state []operand) (done bool,
+	err error) {
 	for _, o := range scalars {
 		if !b.scalar(o) {
 			return false, operandError("%v %v is not a scalar", o.dtype, o.shape)

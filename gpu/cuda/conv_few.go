@@ -72,7 +72,8 @@ func chooseFew(s convSum, g *convGeometry, multi int) (k fewKernel, ok bool) {
 		if across*quotientUp(int64(hy), 4)*int64(g.Images) < int64(2*multi) {
 			k.high = 1
 		}
-		k.grid = driver.XYZ(int(across*quotientUp(int64(hy), int64(k.high))), int(quotientUp(int64(out), int64(k.out))), int(g.Images))
+		k.grid = driver.XYZ(int(across*quotientUp(int64(hy), int64(k.high))), int(quotientUp(int64(out), int64(k.out))),
+			int(g.Images))
 		return k, true
 	case fours && s == scatters && g.Pad == 1 && hy == 2*g.HS && wy == 2*g.WS:
 		k = fewKernel{name: "conv_few4", out: 2}
@@ -101,7 +102,8 @@ func (b *convolutions) few(s convSum, c *convolution, deferred bool) (done bool,
 	if !ok || c.x.dtype != c.w.dtype || s != weighs && c.y.dtype != c.x.dtype || c.products == nn.BF16x3 {
 		return false, nil
 	}
-	p := convFewP{X: c.x.at, W: c.w.at, Y: c.y.at, Images: g.Images, In: g.Large, Out: g.Small, HX: g.HL, WX: g.WL, HY: g.HS, WY: g.WS,
+	p := convFewP{X: c.x.at, W: c.w.at, Y: c.y.at, Images: g.Images, In: g.Large, Out: g.Small, HX: g.HL, WX: g.WL,
+		HY: g.HS, WY: g.WS,
 		Pad: g.Pad, Rows: k.high, Type: c.x.kind(), ReLU: flag(c.relu)}
 	if c.bias != nil {
 		p.Bias, p.BiasType = c.bias.at, c.bias.kind()

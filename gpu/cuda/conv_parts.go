@@ -4,8 +4,8 @@ import (
 	"prismtop/gpu/driver"
 )
 
-// The parts of a convolution that several blocks sum: their memory, and adding them at once, in the next step or at the end of
-// the segment.
+// The parts of a convolution that several blocks sum: their memory, and adding them at
+// once, in the next step or at the end of the segment.
 
 // partial returns memory for n numbers until the end of the step, or of the segment.
 func (b *convolutions) partial(n int64, deferred bool) driver.Pointer {

@@ -125,7 +125,8 @@ func (b *convolutions) byTiles(s convSum, c *convolution, deferred bool) (done b
 	}
 	total := c.y.n()
 	p := convTileP{X: c.x.at, W: c.w.at, Y: c.y.at, Geometry: *g, M: int32(m.m), N: int32(m.n), K: int32(m.k),
-		Depth: int32(t.depth), Parts: int32(t.parts), Total: int32(total), Type: c.x.kind(), OutType: c.y.kind(), ReLU: flag(c.relu), Products: int32(c.products)}
+		Depth: int32(t.depth), Parts: int32(t.parts), Total: int32(total), Type: c.x.kind(), OutType: c.y.kind(),
+		ReLU: flag(c.relu), Products: int32(c.products)}
 	if c.bias != nil {
 		p.Bias, p.BiasType = c.bias.at, c.bias.kind()
 	}

@@ -18,9 +18,9 @@ type conversionP struct {
 // convertP is ConvertP of optimizer.cu.
 type convertP struct{ Arrays, Chunks driver.Pointer }
 
-// convertWeights lowers a Cast of a variable together with those that follow in the segment, and reports whether it did:
-// weights do not change before the end of a segment, and a result can be written early if nothing uses its memory until
-// its own step.
+// convertWeights lowers a Cast of a variable together with those that follow in the segment, and reports whether it
+// did: weights do not change before the end of a segment, and a result can be written early if nothing uses its memory
+// until its own step.
 func (b *builder) convertWeights(x, y operand) (done bool, err error) {
 	if !b.weightCast(b.index) {
 		return false, nil
@@ -37,7 +37,8 @@ func (b *builder) convertWeights(x, y operand) (done bool, err error) {
 		if !from.shape.Equal(to.shape) {
 			continue
 		}
-		arrays, sizes = append(arrays, conversionP{from.at, to.at, from.n(), from.kind(), to.kind()}), append(sizes, from.n())
+		arrays, sizes = append(arrays, conversionP{from.at, to.at, from.n(), from.kind(), to.kind()}),
+			append(sizes, from.n())
 		b.done[i] = true
 	}
 	var p convertP
@@ -63,7 +64,8 @@ func (b *builder) movable(i int) bool {
 	from, to := b.each(s.In), b.each(s.Out)
 	for k := b.index; k < i; k++ {
 		between := &b.plan.Steps[k]
-		if anyOverlap(b.each(between.Out), from) || anyOverlap(b.each(between.Out), to) || anyOverlap(b.each(between.In), to) {
+		if anyOverlap(b.each(between.Out), from) || anyOverlap(b.each(between.Out), to) ||
+			anyOverlap(b.each(between.In), to) {
 			return false
 		}
 	}

@@ -62,8 +62,9 @@ func (b *losses) diceBCE(op nn.DiceBCE) error {
 	if err := b.launch("dice_sums", driver.XY(blocks, items), driver.X(blockThreads), 0, parameter(&sums)); err != nil {
 		return err
 	}
-	total := diceTotalP{Sums: sums.Sums, Terms: out[0].at, Factors: out[2].at, Elements: float64(in[0].n()), Smooth: float64(op.Smooth),
-		Items: int32(items), Blocks: int32(blocks)}
+	total := diceTotalP{Sums: sums.Sums, Terms: out[0].at, Factors: out[2].at, Elements: float64(in[0].n()),
+		Smooth: float64(op.Smooth),
+		Items:  int32(items), Blocks: int32(blocks)}
 	return b.launch("dice_total", driver.X(1), driver.X(blockThreads), 0, parameter(&total))
 }
 
@@ -115,6 +116,7 @@ func (b *losses) squaredErrorGrad() error {
 		return operandError("the gradient of a squared error from %v", in[2].shape)
 	}
 	factor := b.table(structs([]float32{float32(2 / float64(in[0].n()))}))
-	p := lossGradP{P: in[0].at, T: in[1].at, Factor: factor, Upstream: in[2].at, GP: out[0].at, N: in[0].n(), Squares: 1}
+	p := lossGradP{P: in[0].at, T: in[1].at, Factor: factor, Upstream: in[2].at, GP: out[0].at,
+		N: in[0].n(), Squares: 1}
 	return b.over("loss_grad", p.N, parameter(&p))
 }

@@ -156,7 +156,8 @@ func (b *ptychography) translate(kernel string, out bool) error {
 	}
 	s, t := patches.shape, canvas.shape
 	if len(s) != 4 || len(t) != 4 || s[2] != s[3] || t[2] != t[3] || (t[2]-s[2])%2 != 0 || t[0] != s[0] || t[1] != 1 ||
-		!x[1].shape.Equal(tensor.Shape{s[0], s[1], 2}) || !patches.indexed() || !canvas.indexed() || patches.n() < 1 || canvas.n() < 1 {
+		!x[1].shape.Equal(tensor.Shape{s[0], s[1], 2}) || !patches.indexed() || !canvas.indexed() || patches.n() < 1 ||
+		canvas.n() < 1 {
 		return operandError("patches %v, canvas %v and offsets %v", s, t, x[1].shape)
 	}
 	if err := typed([]operand{x[1]}, tensor.Float32); err != nil {
@@ -185,7 +186,8 @@ func (b *ptychography) divideByCoverage(op nn.DivideByCoverage) error {
 	if err := mustBe(tensor.Float32, x[1]); err != nil {
 		return err
 	}
-	p := coverageP{Z: x[0].at, Offsets: x[1].at, Y: y[0].at, N: int32(x[0].n()), Channels: int32(offsets[1]), Side: int32(s[2]), Support: int32(op.Support), Epsilon: op.Epsilon}
+	p := coverageP{Z: x[0].at, Offsets: x[1].at, Y: y[0].at, N: int32(x[0].n()), Channels: int32(offsets[1]),
+		Side: int32(s[2]), Support: int32(op.Support), Epsilon: op.Epsilon}
 	return b.over("divide_by_coverage", x[0].n(), parameter(&p))
 }
 
@@ -256,7 +258,8 @@ func (b *ptychography) expScale(op nn.ExpScale) error {
 	if err := scalarOf(x[1]); err != nil {
 		return err
 	}
-	p := expScaleP{X: x[0].at, S: x[1].at, Y: y[0].at, N: x[0].n(), Power: op.Power, XType: x[0].kind(), YType: y[0].kind()}
+	p := expScaleP{X: x[0].at, S: x[1].at, Y: y[0].at, N: x[0].n(), Power: op.Power, XType: x[0].kind(),
+		YType: y[0].kind()}
 	return b.over("exp_scale", p.N, parameter(&p))
 }
 
@@ -285,7 +288,8 @@ func (b *ptychography) total(epsilon, factor float64) error {
 	}
 	n := x[0].n()
 	blocks := int(min((n+blockThreads-1)/blockThreads, lossBlocks))
-	p := termsP{X: x[0].at, Y: x[1].at, Sums: b.scratch(int64(blocks) * 8), N: n, Epsilon: epsilon, XType: x[0].kind(), YType: x[1].kind()}
+	p := termsP{X: x[0].at, Y: x[1].at, Sums: b.scratch(int64(blocks) * 8), N: n, Epsilon: epsilon, XType: x[0].kind(),
+		YType: x[1].kind()}
 	if err := b.launch("terms", driver.X(blocks), driver.X(blockThreads), 0, parameter(&p)); err != nil {
 		return err
 	}
@@ -304,6 +308,7 @@ func (b *ptychography) poissonLossGrad(op nn.PoissonLossGrad) error {
 	if err := scalarOf(x[2]); err != nil {
 		return err
 	}
-	p := poissonGradP{P: x[0].at, T: x[1].at, G: x[2].at, GP: y[0].at, N: x[0].n(), Epsilon: float64(op.Epsilon), PType: x[0].kind(), TType: x[1].kind(), GPType: y[0].kind()}
+	p := poissonGradP{P: x[0].at, T: x[1].at, G: x[2].at, GP: y[0].at, N: x[0].n(), Epsilon: float64(op.Epsilon),
+		PType: x[0].kind(), TType: x[1].kind(), GPType: y[0].kind()}
 	return b.over("poisson_grad", p.N, parameter(&p))
 }

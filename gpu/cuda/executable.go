@@ -42,10 +42,12 @@ func (b *Backend) Load(ctx context.Context, plan *nn.Plan, st nn.State) (nn.Exec
 }
 
 // LoadBeside is Load with the arena of another executable of the same state.
-func (b *Backend) LoadBeside(ctx context.Context, plan *nn.Plan, st nn.State, beside nn.Executable) (nn.Executable, error) {
+func (b *Backend) LoadBeside(ctx context.Context, plan *nn.Plan, st nn.State,
+	beside nn.Executable) (nn.Executable, error) {
 	other, ok := beside.(*executable)
 	if !ok || other.closed || nn.State(other.state) != st {
-		return nil, errors.New("cuda backend: load a plan beside another: must be an open executable of this backend and state")
+		return nil, errors.New("cuda backend: load a plan beside another: must be an open executable of this " +
+			"backend and state")
 	}
 	return b.load(ctx, plan, st, other.arena)
 }
@@ -192,14 +194,17 @@ func (x *executable) place() error {
 	for i := range x.plan.Buffers {
 		buffer := &x.plan.Buffers[i]
 		if v := buffer.Variable; v >= 0 {
-			if v >= len(s.variables) || s.variables[v].Shape.Elements() != buffer.Shape.Elements() || buffer.DType != tensor.Float32 {
-				return fmt.Errorf("buffer %q (%v %v) is not the state's variable %d", buffer.Name, buffer.DType, buffer.Shape, v)
+			if v >= len(s.variables) || s.variables[v].Shape.Elements() != buffer.Shape.Elements() ||
+				buffer.DType != tensor.Float32 {
+				return fmt.Errorf("buffer %q (%v %v) is not the state's variable %d", buffer.Name, buffer.DType,
+					buffer.Shape, v)
 			}
 			x.at[i] = s.at(v)
 			continue
 		}
 		if buffer.Offset < 0 || buffer.Offset+buffer.Bytes() > x.plan.ArenaBytes {
-			return fmt.Errorf("buffer %q: %d bytes at %d do not fit an arena of %d", buffer.Name, buffer.Bytes(), buffer.Offset, x.plan.ArenaBytes)
+			return fmt.Errorf("buffer %q: %d bytes at %d do not fit an arena of %d", buffer.Name, buffer.Bytes(),
+				buffer.Offset, x.plan.ArenaBytes)
 		}
 		x.at[i] = x.arena.at + driver.Pointer(buffer.Offset)
 	}
@@ -240,8 +245,8 @@ func (x *executable) Run(ctx context.Context, s nn.Segment) error {
 	return x.segments[s].run(ctx, x)
 }
 
-// StepNanos returns the time of each step in the newest run of its segment that has ended. Unless steps are timed one by
-// one (Detail), the time of consecutive steps of one phase is that of the first of them.
+// StepNanos returns the time of each step in the newest run of its segment that has ended. Unless steps are timed one
+// by one (Detail), the time of consecutive steps of one phase is that of the first of them.
 func (x *executable) StepNanos() []int64 {
 	b := x.backend
 	if err := b.enter(); err != nil {
@@ -324,8 +329,8 @@ func (x *executable) Read(id nn.BufferID, dst []float32) {
 	tensor.Widen(buffer.DType, dst, x.wide[:n])
 }
 
-// after returns a stream on which a named output can be copied. The copy waits only for the end of the output's segment:
-// a picture of the forward pass is read while the update computes.
+// after returns a stream on which a named output can be copied. The copy waits only for the end of the output's
+// segment: a picture of the forward pass is read while the update computes.
 func (x *executable) after(id nn.BufferID) (driver.Stream, error) {
 	b := x.backend
 	for s := range x.segments {

@@ -24,7 +24,8 @@ func (b *Backend) Remarks() []string { return slices.Clone(b.Notes) }
 
 // DeviceMemory returns what the backend has allocated, without its division.
 func (b *Backend) DeviceMemory() profiles.DeviceMemory {
-	m := profiles.DeviceMemory{Device: b.name, Allocated: b.counts.allocated, Kept: b.keptBytes(), Pinned: b.counts.pinned}
+	m := profiles.DeviceMemory{Device: b.name, Allocated: b.counts.allocated, Kept: b.keptBytes(),
+		Pinned: b.counts.pinned}
 	if b.uuid != "" {
 		m.Device = b.uuid
 	}

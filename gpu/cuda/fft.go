@@ -179,7 +179,8 @@ func (b *measurements) along(x, y operand, count, h, w int, columns, inverse boo
 		if n > mostDFT {
 			return operandError("FFT of lines of %d", n)
 		}
-		p := dftP{X: x.at, Y: y.at, Twiddles: b.rootsOfUnity(n), Plane: int64(h * w), N: int32(n), Stride: 1, Per: int32(h), Step: int32(w),
+		p := dftP{X: x.at, Y: y.at, Twiddles: b.rootsOfUnity(n), Plane: int64(h * w), N: int32(n), Stride: 1,
+			Per: int32(h), Step: int32(w),
 			RealIn: flags[0], RealOut: flags[1], Inverse: flags[2], Scale: scale}
 		blocks := count * h
 		if columns {
@@ -188,7 +189,8 @@ func (b *measurements) along(x, y operand, count, h, w int, columns, inverse boo
 		return b.launch("fft_any", driver.X(blocks), driver.X(128), n*complex64s, parameter(&p))
 	}
 	l := linesOf(n)
-	p := fftP{X: x.at, Y: y.at, Twiddles: b.twiddles(l), Log: int32(l.log), Shift: int32(l.shift), Lines: int32(count * h), Width: int32(w),
+	p := fftP{X: x.at, Y: y.at, Twiddles: b.twiddles(l), Log: int32(l.log), Shift: int32(l.shift),
+		Lines: int32(count * h), Width: int32(w),
 		RealIn: flags[0], RealOut: flags[1], Inverse: flags[2], Scale: scale}
 	if columns {
 		threads, shared := l.columnBlock()

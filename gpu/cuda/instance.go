@@ -39,8 +39,8 @@ const (
 	mostSummed  = 64
 )
 
-// instances describes the values of a normalisation of x: the others are of its shape, vectors have a number for each of its
-// channels, statistics one for each channel of each image.
+// instances describes the values of a normalisation of x: the others are of its shape, vectors have a number for each
+// of its channels, statistics one for each channel of each image.
 func (b *volumes) instances(slope float32, x operand, others, vectors, statistics []operand) (g instanceG, err error) {
 	s := x.shape
 	if len(s) != 5 || x.n() < 1 || x.n() > math.MaxInt32 || s[0] > math.MaxUint16 {
@@ -69,9 +69,11 @@ func (b *volumes) instances(slope float32, x operand, others, vectors, statistic
 	group := min(s[4], blockThreads)
 	rows := blockThreads / group
 	blocks := int(quotientUp(int64(s[4]), int64(group))) * s[0]
-	each := int(quotientUp(int64(voxels*blocks), int64(rows*2*b.backend.multi))) // about two blocks for each multiprocessor
+	// about two blocks for each multiprocessor
+	each := int(quotientUp(int64(voxels*blocks), int64(rows*2*b.backend.multi)))
 	part := rows * min(max(each, leastSummed), mostSummed)
-	return instanceG{int32(s[0]), int32(voxels), int32(s[4]), int32(group), int32(part), int32(quotientUp(int64(voxels), int64(part)))}, nil
+	return instanceG{int32(s[0]), int32(voxels), int32(s[4]), int32(group), int32(part),
+		int32(quotientUp(int64(voxels), int64(part)))}, nil
 }
 
 // sums returns memory for the sums of all parts.
@@ -85,7 +87,8 @@ func (b *volumes) threePasses(name string, g instanceG, totals int32, parameter 
 	if err := b.launch(name+"_sums", grid, driver.X(blockThreads), 0, parameter); err != nil {
 		return err
 	}
-	if err := b.launch(name+"_total", driver.X(int(quotientUp(int64(totals), blockThreads/32))), driver.X(blockThreads), 0, parameter); err != nil {
+	if err := b.launch(name+"_total", driver.X(int(quotientUp(int64(totals), blockThreads/32))), driver.X(blockThreads),
+		0, parameter); err != nil {
 		return err
 	}
 	return b.launch(name+"_apply", grid, driver.X(blockThreads), 0, parameter)
@@ -101,7 +104,8 @@ func (b *volumes) instanceNorm(op nn.InstanceNorm) error {
 	if err != nil {
 		return err
 	}
-	p := instanceP{X: in[0].at, Y: out[0].at, Gamma: in[1].at, Beta: in[2].at, Mean: out[1].at, Inverse: out[2].at, Sums: b.sums(g), Geometry: g,
+	p := instanceP{X: in[0].at, Y: out[0].at, Gamma: in[1].at, Beta: in[2].at, Mean: out[1].at, Inverse: out[2].at,
+		Sums: b.sums(g), Geometry: g,
 		XType: in[0].kind(), YType: out[0].kind(), Eps: op.Eps, Slope: op.Slope}
 	if op.Residual {
 		p.Residual, p.ResidualType = in[3].at, in[3].kind()
@@ -120,8 +124,9 @@ func (b *volumes) instanceNormGrad(op nn.InstanceNormGrad) error {
 	if err != nil {
 		return err
 	}
-	p := instanceGradP{X: in[0].at, Y: in[1].at, GY: in[2].at, GX: out[0].at, Gamma: in[3].at, Mean: in[4].at, Inverse: in[5].at,
-		GGamma: out[1].at, GBeta: out[2].at, Sums: b.sums(g), Means: b.scratch(8 * int64(g.Images) * int64(g.Channels)), Geometry: g,
+	p := instanceGradP{X: in[0].at, Y: in[1].at, GY: in[2].at, GX: out[0].at, Gamma: in[3].at, Mean: in[4].at,
+		Inverse: in[5].at, GGamma: out[1].at, GBeta: out[2].at, Sums: b.sums(g),
+		Means: b.scratch(8 * int64(g.Images) * int64(g.Channels)), Geometry: g,
 		XType: in[0].kind(), YType: in[1].kind(), GYType: in[2].kind(), GXType: out[0].kind(), Slope: op.Slope}
 	if op.Residual {
 		p.GResidual, p.GResidualType = out[3].at, out[3].kind()

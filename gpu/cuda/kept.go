@@ -9,16 +9,17 @@ import (
 )
 
 // A closed executable is kept with its graphs for a plan that equals its own: a setting that is switched back and forth
-// captures the graphs of both modes once, or twice where the second needs a larger arena. What is kept shares one arena,
-// which serves others meanwhile. It is freed with its state, where the device runs short of memory, and the oldest where
-// there is too much.
+// captures the graphs of both modes once, or twice where the second needs a larger arena. What is kept shares one
+// arena, which serves others meanwhile. It is freed with its state, where the device runs short of memory, and the
+// oldest where there is too much.
 
 // mostKept is the number of executables that a backend keeps.
 const mostKept = 8
 
 // keep keeps the contents of an executable whose runs have ended, and leaves it closed.
 func (b *Backend) keep(x *executable) {
-	b.forget(x.state, func(k *executable) bool { return reflect.DeepEqual(k.plan, x.plan) }) // it was in use when x was loaded
+	// it was in use when x was loaded
+	b.forget(x.state, func(k *executable) bool { return reflect.DeepEqual(k.plan, x.plan) })
 	k := new(executable)
 	*k = *x
 	*x = executable{backend: b, plan: x.plan, state: x.state, nanos: x.nanos, closed: true}

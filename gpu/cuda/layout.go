@@ -220,12 +220,15 @@ func (b *layouts) channelBlocks(x, y operand, first, second int) error {
 		}
 	}
 	count := min(s[1], t[1])
-	if s[0] != t[0] || s[2] != t[2] || s[3] != t[3] || first < 0 || second < 0 || first+count > s[1] || second+count > t[1] {
+	if s[0] != t[0] || s[2] != t[2] || s[3] != t[3] || first < 0 || second < 0 || first+count > s[1] ||
+		second+count > t[1] {
 		return operandError("%d channels from %d of %v to %d of %v", count, first, s, second, t)
 	}
 	plane := s[2] * s[3]
-	p := blocksP{X: x.at + driver.Pointer(int64(first*plane)*x.dtype.Size()), Y: y.at + driver.Pointer(int64(second*plane)*y.dtype.Size()),
-		Size: int32(count * plane), XStride: int32(s[1] * plane), YStride: int32(t[1] * plane), N: int32(s[0]), XType: x.kind(), YType: y.kind()}
+	p := blocksP{X: x.at + driver.Pointer(int64(first*plane)*x.dtype.Size()),
+		Y:    y.at + driver.Pointer(int64(second*plane)*y.dtype.Size()),
+		Size: int32(count * plane), XStride: int32(s[1] * plane), YStride: int32(t[1] * plane), N: int32(s[0]),
+		XType: x.kind(), YType: y.kind()}
 	return b.over("blocks", int64(s[0]*count*plane), parameter(&p))
 }
 
@@ -298,7 +301,8 @@ func (b *layouts) inset(outer, inner, y operand, top, left, h, w int) error {
 	if top < 0 || left < 0 || h < 1 || w < 1 || top+h > outH || left+w > outW {
 		return operandError("%dx%d at (%d, %d) into %v", h, w, top, left, y.shape)
 	}
-	p := insetP{outer.at, inner.at, y.at, int32(y.n()), int32(outH), int32(outW), int32(top), int32(left), int32(h), int32(w),
+	p := insetP{outer.at, inner.at, y.at, int32(y.n()), int32(outH), int32(outW), int32(top), int32(left),
+		int32(h), int32(w),
 		outer.kind(), inner.kind(), y.kind()}
 	return b.over("inset", y.n(), parameter(&p))
 }
@@ -346,7 +350,8 @@ func (b *layouts) halves(op int32, x, y, large, small operand, gy operand) error
 			return operandError("complex values")
 		}
 	}
-	if len(s) != 4 || len(t) != 4 || s[0] != t[0] || s[1] != t[1] || s[2] != 2*t[2] || s[3] != 2*t[3] || small.n() < 1 || !large.indexed() {
+	if len(s) != 4 || len(t) != 4 || s[0] != t[0] || s[1] != t[1] || s[2] != 2*t[2] || s[3] != 2*t[3] ||
+		small.n() < 1 || !large.indexed() {
 		return operandError("sides of %v are not twice those of %v", s, t)
 	}
 	p := halvesP{x.at, gy.at, y.at, int32(small.n()), int32(t[3]), op, x.kind(), gy.kind(), y.kind()}

@@ -131,6 +131,7 @@ func (b *losses) lossGrad(op nn.LossGrad) error {
 	case nn.MSSSIM:
 		return b.msssimGrad(x[0].at, x[1].at, x[2].at, x[3].at, y[0].at, h, w)
 	}
-	p := lossGradP{P: x[0].at, T: x[1].at, Factor: x[2].at, Upstream: x[3].at, GP: y[0].at, N: x[0].n(), Squares: truth(op.Kind == nn.L2)}
+	p := lossGradP{P: x[0].at, T: x[1].at, Factor: x[2].at, Upstream: x[3].at, GP: y[0].at, N: x[0].n(),
+		Squares: truth(op.Kind == nn.L2)}
 	return b.over("loss_grad", p.N, parameter(&p))
 }

@@ -22,7 +22,8 @@ func (b *builder) lower() error {
 	if scalar, err := b.scalarStep(); scalar {
 		return err
 	}
-	for _, f := range []family{&convolutions{b}, &normalisations{b}, &elementwise{b}, &layouts{b}, &measurements{b}, &losses{b}, &ptychography{b}, &volumes{b}} {
+	for _, f := range []family{&convolutions{b}, &normalisations{b}, &elementwise{b}, &layouts{b}, &measurements{b},
+		&losses{b}, &ptychography{b}, &volumes{b}} {
 		if known, err := f.lower(); known {
 			return err
 		}

@@ -8,8 +8,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// The telescope: its passes over the planes of masks, the measurements with their losses, the amplitudes, and the adjoints of
-// both.
+// The telescope: its passes over the planes of masks, the measurements with their losses,
+// the amplitudes, and the adjoints of both.
 
 // measurements lowers the telescope: transforms, masks, moduli, and the measurements made of them at once.
 type measurements struct{ *builder }
@@ -123,13 +123,16 @@ func (b *measurements) telescope(op nn.MeasureFrame, object operand, masks []ope
 		return nil, err
 	case count != 1 || !nn.MeasureSides(h, w) || w > mostFFT:
 		return nil, operandError("measuring an object of %v", object.shape)
-	case op.Pruned && (op.Top < 0 || op.Left < 0 || op.Bottom > h || op.Right > w || op.Top > op.Bottom || op.Left > op.Right):
-		return nil, operandError("a window of rows %d to %d and columns %d to %d of %v", op.Top, op.Bottom, op.Left, op.Right, object.shape)
+	case op.Pruned && (op.Top < 0 || op.Left < 0 || op.Bottom > h || op.Right > w || op.Top > op.Bottom ||
+		op.Left > op.Right):
+		return nil, operandError("a window of rows %d to %d and columns %d to %d of %v", op.Top, op.Bottom, op.Left,
+			op.Right, object.shape)
 	}
 	if err := mustBe(tensor.Float32, append([]operand{object}, masks...)...); err != nil {
 		return nil, err
 	}
-	t := &telescope{measurements: b, op: op, n: w, lines: linesOf(w), bottom: h, right: w, masks: masks, field: int64(nn.MeasureSaved(h, w) / 2)}
+	t := &telescope{measurements: b, op: op, n: w, lines: linesOf(w), bottom: h, right: w, masks: masks,
+		field: int64(nn.MeasureSaved(h, w) / 2)}
 	for i, m := range masks {
 		if m.n() != int64(h*w) {
 			return nil, operandError("mask %d of %v for an object of %v", i, m.shape, object.shape)
@@ -163,19 +166,23 @@ func (t *telescope) fields(x, fields driver.Pointer) error {
 	}
 	log := int32(t.lines.log)
 	spectrumRows := t.scratch(int64(spectra*rows*t.n) * complex64s)
-	p := measureRowsP{X: x, Rows: spectrumRows, Twiddles: t.twiddles, Log: log, Top: int32(t.top), Bottom: int32(t.bottom),
-		Left: int32(t.left), Right: int32(t.right)}
+	p := measureRowsP{X: x, Rows: spectrumRows, Twiddles: t.twiddles, Log: log, Top: int32(t.top),
+		Bottom: int32(t.bottom),
+		Left:   int32(t.left), Right: int32(t.right)}
 	threads, shared := t.lines.rowBlock()
-	if err := t.launch(t.kernel("measure_rows"), driver.XY((rows+t.lines.rows-1)/t.lines.rows, spectra), threads, shared, parameter(&p)); err != nil {
+	if err := t.launch(t.kernel("measure_rows"), driver.XY((rows+t.lines.rows-1)/t.lines.rows, spectra), threads,
+		shared, parameter(&p)); err != nil {
 		return err
 	}
 	threads, shared = t.lines.columnBlock()
 	for first := 0; first < len(t.masks); first += masksAtOnce {
-		p := measureColumnsP{Rows: spectrumRows, Fields: fields, Used: t.used, Twiddles: t.twiddles, Spectrum: spectrum, Field: t.field,
-			Log: log, Top: int32(t.top), Bottom: int32(t.bottom), First: int32(first), All: truth(!t.op.Pruned),
+		p := measureColumnsP{Rows: spectrumRows, Fields: fields, Used: t.used, Twiddles: t.twiddles, Spectrum: spectrum,
+			Field: t.field, Log: log, Top: int32(t.top), Bottom: int32(t.bottom), First: int32(first),
+			All:   truth(!t.op.Pruned),
 			Scale: t.scale()}
 		n := t.chunk(&p.Masks, t.masks, first)
-		if err := t.launch(t.kernel("measure_columns"), driver.XY(t.lines.groups(t.n), n), threads, shared, parameter(&p)); err != nil {
+		if err := t.launch(t.kernel("measure_columns"), driver.XY(t.lines.groups(t.n), n), threads, shared,
+			parameter(&p)); err != nil {
 			return err
 		}
 	}
@@ -198,23 +205,28 @@ func (t *telescope) chunk(to *[masksAtOnce]driver.Pointer, from []operand, first
 func (t *telescope) rowGrid(y int) driver.Dim { return driver.XY(t.n/t.lines.rows, y) }
 
 // back computes the gradient gx from the fields. Their weights are factors·upstream, or weights.
-func (t *telescope) back(fields, gx driver.Pointer, field int64, factors, upstream driver.Pointer, weights []float32) error {
+func (t *telescope) back(fields, gx driver.Pointer, field int64, factors, upstream driver.Pointer,
+	weights []float32) error {
 	rows := t.scratch(int64(len(t.masks)*(t.bottom-t.top)*t.n) * complex64s)
 	log := int32(t.lines.log)
 	threads, shared := t.lines.columnBlock()
 	for first := 0; first < len(t.masks); first += masksAtOnce {
-		p := measureBackP{Fields: fields, Rows: rows, Used: t.used, Twiddles: t.twiddles, Factors: factors, Upstream: upstream, Field: field,
-			Log: log, Top: int32(t.top), Bottom: int32(t.bottom), First: int32(first), All: truth(!t.op.Pruned), Scale: t.scale()}
+		p := measureBackP{Fields: fields, Rows: rows, Used: t.used, Twiddles: t.twiddles, Factors: factors,
+			Upstream: upstream, Field: field,
+			Log: log, Top: int32(t.top), Bottom: int32(t.bottom), First: int32(first), All: truth(!t.op.Pruned),
+			Scale: t.scale()}
 		n := t.chunk(&p.Masks, t.masks, first)
 		if weights != nil {
 			copy(p.Weights[:], weights[first:])
 		}
-		if err := t.launch(t.kernel("measure_back_columns"), driver.XY(t.lines.groups(t.n), n), threads, shared, parameter(&p)); err != nil {
+		if err := t.launch(t.kernel("measure_back_columns"), driver.XY(t.lines.groups(t.n), n), threads, shared,
+			parameter(&p)); err != nil {
 			return err
 		}
 	}
-	p := measureBackRowsP{Rows: rows, Used: t.used, GX: gx, Twiddles: t.twiddles, Log: log, Top: int32(t.top), Bottom: int32(t.bottom),
-		Left: int32(t.left), Right: int32(t.right), Masks: int32(len(t.masks))}
+	p := measureBackRowsP{Rows: rows, Used: t.used, GX: gx, Twiddles: t.twiddles, Log: log, Top: int32(t.top),
+		Bottom: int32(t.bottom),
+		Left:   int32(t.left), Right: int32(t.right), Masks: int32(len(t.masks))}
 	threads, shared = t.lines.rowBlock()
 	return t.launch(t.kernel("measure_back_rows"), t.rowGrid(1), threads, shared, parameter(&p))
 }
@@ -339,7 +351,8 @@ func (b *measurements) amplitudes(op nn.Amplitudes) error {
 	}
 	threads, shared := t.lines.rowBlock()
 	for v := 0; v < views; v += masksAtOnce {
-		p := amplitudeRowsP{Fields: y[views].at, Used: t.used, Twiddles: t.twiddles, Field: t.field, Log: int32(t.lines.log)}
+		p := amplitudeRowsP{Fields: y[views].at, Used: t.used, Twiddles: t.twiddles, Field: t.field,
+			Log: int32(t.lines.log)}
 		n := t.chunk(&p.Planes, y[:views], v)
 		for i := range n {
 			p.First[i], p.Last[i] = int32(first[v+i]), int32(first[v+i+1])
@@ -385,7 +398,8 @@ func (b *measurements) amplitudesGrad(op nn.AmplitudesGrad) error {
 	fields := b.scratch(int64(count*t.n*t.n) * complex64s)
 	threads, shared := t.lines.rowBlock()
 	for k := 0; k < count; k += masksAtOnce {
-		p := amplitudeBackP{Directions: x[0].at, Fields: fields, Twiddles: t.twiddles, Direction: t.field, Log: int32(t.lines.log), First: int32(k)}
+		p := amplitudeBackP{Directions: x[0].at, Fields: fields, Twiddles: t.twiddles, Direction: t.field,
+			Log: int32(t.lines.log), First: int32(k)}
 		n := t.chunk(&p.Planes, gradients, k)
 		if err := b.launch(t.kernel("amplitude_back_rows"), t.rowGrid(n), threads, shared, parameter(&p)); err != nil {
 			return err

@@ -8,7 +8,8 @@ import (
 	"prismtop/profiles/unit"
 )
 
-// The device's memory: what the backend holds of it, allocations, the error of too little, and slabs that executables share.
+// The device's memory: what the backend holds of it, allocations, the error of too little,
+// and slabs that executables share.
 
 // alignment of buffers on the device, in bytes.
 const alignment = 256

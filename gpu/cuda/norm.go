@@ -116,13 +116,15 @@ func (b *normalisations) batchNorm(op nn.BatchNorm) error {
 	if m.Plane%4 == 0 && m.Count <= normTile {
 		if parts, ok := b.takeParts(in[0]); ok {
 			p.Unfinished = parts
-			return b.launch("norm_finish", driver.X(int(m.Channels)), driver.X(min(blockThreads, up(int(m.Count)/4, 32))), 0, parameter(&p))
+			return b.launch("norm_finish", driver.X(int(m.Channels)),
+				driver.X(min(blockThreads, up(int(m.Count)/4, 32))), 0, parameter(&p))
 		}
 	}
-	return b.perChannel(m, 8, normKernels{"norm_any", "norm_channel", "norm_parts", "norm_apply"}, func(parts driver.Pointer, part, count int32) []byte {
-		p.Parts, p.Part, p.PartCount = parts, part, count
-		return parameter(&p)
-	})
+	return b.perChannel(m, 8, normKernels{"norm_any", "norm_channel", "norm_parts", "norm_apply"},
+		func(parts driver.Pointer, part, count int32) []byte {
+			p.Parts, p.Part, p.PartCount = parts, part, count
+			return parameter(&p)
+		})
 }
 
 func (b *normalisations) batchNormGrad(op nn.BatchNormGrad) error {
@@ -153,13 +155,15 @@ func (b *normalisations) batchNormGrad(op nn.BatchNormGrad) error {
 			gy := b.step.In[1]
 			parts.Keep = flag(b.plan.Buffers[gy].Pinned || b.plan.Buffers[gy].Variable >= 0 || b.readLater(b.index, gy))
 			p.Unfinished = parts
-			return b.launch("norm_grad_finish", driver.X(int(m.Channels)), driver.X(min(blockThreads, up(int(m.Count)/4, 32))), 0, parameter(&p))
+			return b.launch("norm_grad_finish", driver.X(int(m.Channels)),
+				driver.X(min(blockThreads, up(int(m.Count)/4, 32))), 0, parameter(&p))
 		}
 	}
-	return b.perChannel(m, 8, normKernels{"norm_grad_any", "norm_grad_channel", "norm_grad_parts", "norm_grad_apply"}, func(parts driver.Pointer, part, count int32) []byte {
-		p.Parts, p.Part, p.PartCount = parts, part, count
-		return parameter(&p)
-	})
+	return b.perChannel(m, 8, normKernels{"norm_grad_any", "norm_grad_channel", "norm_grad_parts", "norm_grad_apply"},
+		func(parts driver.Pointer, part, count int32) []byte {
+			p.Parts, p.Part, p.PartCount = parts, part, count
+			return parameter(&p)
+		})
 }
 
 // normKernels are the kernels of a normalisation: for planes of any size, for a channel that fits a block, for the sums
@@ -168,7 +172,8 @@ type normKernels struct{ any, whole, parts, apply string }
 
 // perChannel launches the kernels that fit the image. size is the size of a part's sums in bytes; with returns the
 // parameter for count parts of part values.
-func (b *normalisations) perChannel(m imageP, size int64, k normKernels, with func(parts driver.Pointer, part, count int32) []byte) error {
+func (b *normalisations) perChannel(m imageP, size int64, k normKernels,
+	with func(parts driver.Pointer, part, count int32) []byte) error {
 	channels := int(m.Channels)
 	switch {
 	case m.Plane%4 != 0:

@@ -9,8 +9,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// Adam and the gradient scaler: the updates of a segment, launched together at its end, and the chunks into which a launch
-// divides arrays.
+// Adam and the gradient scaler: the updates of a segment, launched together at its end, and
+// the chunks into which a launch divides arrays.
 
 // update is one parameter array that Adam updates at the end of a segment.
 type update struct {
@@ -181,8 +181,8 @@ func anyOverlap(x, y []operand) bool {
 	return false
 }
 
-// decimal recovers the decimal value of a float32 constant: 0.999, not 0.99900001. Without it the bias corrections 1−β^k
-// lose five digits.
+// decimal recovers the decimal value of a float32 constant: 0.999, not 0.99900001. Without
+// it the bias corrections 1−β^k lose five digits.
 func decimal(x float32) float64 {
 	v, err := strconv.ParseFloat(strconv.FormatFloat(float64(x), 'g', -1, 32), 64)
 	if err != nil {
@@ -252,8 +252,8 @@ func (b *builder) flushUnscaled() error {
 	return b.launchFor(u.first, u.last, false, "unscale", blocks, parameter(&u.p))
 }
 
-// launchFor launches a kernel of blockThreads threads for steps that may lie before the current one. joins makes it wait
-// for the second lane, whatever these steps read and write.
+// launchFor launches a kernel of blockThreads threads for steps that may lie before the current one. joins makes it
+// wait for the second lane, whatever these steps read and write.
 func (b *builder) launchFor(first, last int, joins bool, name string, blocks int, parameter []byte) error {
 	index, aside := b.index, b.aside
 	b.index, b.aside = last, false

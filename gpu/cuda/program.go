@@ -92,13 +92,16 @@ func (b *builder) scalarStep() (ok bool, err error) {
 		}
 		return b.instruct(instruction{Op: constantly, Value: op.Weight}, false)
 	case nn.AdamStep:
-		if out != 1 || in < 1 || in > 2 || !b.inPlace(0, 0) || !b.scalar(b.ins()[0]) || in == 2 && !b.scalar(b.ins()[1]) {
+		if out != 1 || in < 1 || in > 2 || !b.inPlace(0, 0) || !b.scalar(b.ins()[0]) || in == 2 &&
+			!b.scalar(b.ins()[1]) {
 			return true, operandError("the step must be a scalar that is counted in place")
 		}
 		return b.instruct(instruction{Op: count}, true)
 	case nn.ScalerUpdate:
-		if in != 3 || out != 2 || !b.inPlace(0, 1) || !b.inPlace(1, 2) || !b.scalar(b.ins()[0]) || !b.scalar(b.ins()[1]) || !b.scalar(b.ins()[2]) {
-			return true, operandError("found, the scale and the count must be scalars, and the last two updated in place")
+		if in != 3 || out != 2 || !b.inPlace(0, 1) || !b.inPlace(1, 2) || !b.scalar(b.ins()[0]) ||
+			!b.scalar(b.ins()[1]) || !b.scalar(b.ins()[2]) {
+			return true, operandError("found, the scale and the count must be scalars, and the last two " +
+				"updated in place")
 		}
 		return true, b.rescale(op.Interval)
 	case nn.Fill:
@@ -134,7 +137,8 @@ func (b *builder) sum(weights []float32) (bool, error) {
 	x, y := b.ins(), b.outs()
 	for i := range x {
 		if !b.short(x[i]) || !b.short(y[0]) || x[i].n() != y[0].n() {
-			return true, operandError("%v and %v: must be of one size, at most %d", x[i].shape, y[0].shape, programLanes)
+			return true, operandError("%v and %v: must be of one size, at most %d", x[i].shape, y[0].shape,
+				programLanes)
 		}
 	}
 	if err := b.room(len(weights), len(weights)+1); err != nil {
@@ -207,7 +211,8 @@ func (b *builder) room(instructions, arrays int) error {
 		return err
 	}
 	program := &b.program
-	if int(program.p.Length)+instructions > programLength || int(program.p.Count)+arrays > programArrays || b.aliased() {
+	if int(program.p.Length)+instructions > programLength || int(program.p.Count)+arrays > programArrays ||
+		b.aliased() {
 		if err := b.flushProgram(); err != nil {
 			return err
 		}

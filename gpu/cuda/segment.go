@@ -144,7 +144,8 @@ func (t *instance) capture(x *executable, s *segment) error {
 	s.eager = true
 	if !b.eager {
 		b.eager = true
-		b.Notes = append(b.Notes, "the GPU's kernels are enqueued one by one, since no graph could be captured: "+err.Error())
+		b.Notes = append(b.Notes, "the GPU's kernels are enqueued one by one, since no graph could be captured: "+
+			err.Error())
 	}
 	return nil
 }

@@ -60,7 +60,8 @@ type ssimTotalP struct {
 	_                   int32
 }
 
-// ssimWindow is the centre weight of SSIM's window and the weights on one side: a Gaussian along one axis that sums to 1.
+// ssimWindow is the centre weight of SSIM's window and the weights on one side: a Gaussian
+// along one axis that sums to 1.
 func ssimWindow() (window [ssimPad + 1]float32) {
 	weight := func(i int) float64 { return math.Exp(-float64(i*i) / (2 * ssimSigma * ssimSigma)) }
 	total := -weight(0)
@@ -94,7 +95,8 @@ func (b *losses) similarity(p, t, saved driver.Pointer, h, w, count int) *simila
 		if i > 0 {
 			p, t = take(h*w), take(h*w)
 		}
-		s.scales[i] = ssimScale{P: p, T: t, Maps: take(nn.SSIMSaved(h, w)), H: int32(h), W: int32(w), First: s.tiles[i], Full: truth(count == 1)}
+		s.scales[i] = ssimScale{P: p, T: t, Maps: take(nn.SSIMSaved(h, w)), H: int32(h), W: int32(w), First: s.tiles[i],
+			Full: truth(count == 1)}
 		s.tiles[i+1] = s.tiles[i] + int32((h+ssimHigh-1)/ssimHigh*((w+ssimWide-1)/ssimWide))
 		h, w = h/2, w/2
 	}
@@ -109,7 +111,8 @@ func (b *losses) maps(s *similarity, loss, factors driver.Pointer, weights [ssim
 	if err := b.launch("ssim_maps", driver.X(tiles), driver.X(256), 0, parameter(&maps)); err != nil {
 		return err
 	}
-	total := ssimTotalP{Sums: maps.Sums, Loss: loss, Factors: factors, Weights: weights, Tiles: s.tiles, Count: int32(s.count)}
+	total := ssimTotalP{Sums: maps.Sums, Loss: loss, Factors: factors, Weights: weights, Tiles: s.tiles,
+		Count: int32(s.count)}
 	for i := range s.count {
 		total.Pixels[i] = float64(s.scales[i].H) * float64(s.scales[i].W)
 	}
@@ -161,8 +164,10 @@ func (b *losses) gradients(s *similarity, factors, upstream, gp driver.Pointer, 
 			s.scales[i].Gradient = b.scratch(4 * int64(s.scales[i].H) * int64(s.scales[i].W))
 		}
 	}
-	p := ssimGradP{Scales: s.scales, Factors: factors, Upstream: upstream, Constant: constant, Window: ssimWindow(), Count: int32(s.count), First: s.tiles[1]}
-	if err := b.launch("ssim_grad", driver.X(int(s.tiles[s.count]-s.tiles[1])), driver.X(256), 0, parameter(&p)); err != nil {
+	p := ssimGradP{Scales: s.scales, Factors: factors, Upstream: upstream, Constant: constant, Window: ssimWindow(),
+		Count: int32(s.count), First: s.tiles[1]}
+	if err := b.launch("ssim_grad", driver.X(int(s.tiles[s.count]-s.tiles[1])), driver.X(256), 0,
+		parameter(&p)); err != nil {
 		return err
 	}
 	p.First = 0

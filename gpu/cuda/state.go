@@ -151,7 +151,8 @@ func (s *state) Zero(ctx context.Context, v int) error {
 		return err
 	}
 	defer b.leave()
-	return b.check("clearing "+s.variables[v].Name, b.driver.MemsetD8Async(at, 0, 4*int64(s.variables[v].Shape.Elements()), b.stream))
+	return b.check("clearing "+s.variables[v].Name,
+		b.driver.MemsetD8Async(at, 0, 4*int64(s.variables[v].Shape.Elements()), b.stream))
 }
 
 func (s *state) must(v int, x []float32) {

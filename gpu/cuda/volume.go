@@ -41,14 +41,16 @@ type axes [3]int32
 
 func (a axes) product() int64 { return int64(a[0]) * int64(a[1]) * int64(a[2]) }
 
-// volumeGeometry is VolumeG of volume.h: both grids and the kernel between them, Large being the channels of the weights.
+// volumeGeometry is VolumeG of volume.h: both grids and the kernel between them, Large
+// being the channels of the weights.
 type volumeGeometry struct {
 	Images, Small, Large                           int32
 	SmallSides, LargeSides, Kernel, Stride, Padded axes
 }
 
-// volumeGeometryOf checks the shapes of the small and the large grid, whose volume may have some of the channels only, and of
-// the weights against each other. With stride 0 the stride is the kernel's sides, else the padding is half of them.
+// volumeGeometryOf checks the shapes of the small and the large grid, whose volume may have some of the channels only,
+// and of the weights against each other. With stride 0 the stride is the kernel's sides, else the padding is half of
+// them.
 func volumeGeometryOf(small, large, w tensor.Shape, stride int) (g volumeGeometry, err error) {
 	for _, s := range []tensor.Shape{small, large} {
 		if len(s) != 5 || s.Elements() < 1 || s.Elements() > math.MaxInt32 {
@@ -62,7 +64,8 @@ func volumeGeometryOf(small, large, w tensor.Shape, stride int) (g volumeGeometr
 	g = volumeGeometry{Images: int32(small[0]), Small: int32(small[4]), Large: int32(w[1])}
 	fits := large[0] == small[0] && w[0] == small[4] && large[4] <= w[1]
 	for a := range g.Kernel {
-		g.SmallSides[a], g.LargeSides[a], g.Kernel[a], g.Stride[a] = int32(small[a+1]), int32(large[a+1]), int32(k[a]), int32(k[a])
+		g.SmallSides[a], g.LargeSides[a], g.Kernel[a], g.Stride[a] = int32(small[a+1]), int32(large[a+1]),
+			int32(k[a]), int32(k[a])
 		if stride == 0 {
 			fits = fits && large[a+1] == k[a]*small[a+1]
 			continue
@@ -136,7 +139,8 @@ func (b *volumes) product(kernels string, s convSum, p *volumeP, t tile, m matri
 		return operandError("a product of %d×%d numbers in %d parts", m.m, m.n, parts)
 	}
 	name := fmt.Sprintf("%s_%v_%s", kernels, s, t.name())
-	return b.launch(name, driver.XYZ(int(quotientUp(m.m, t.bm)), int(across), int(parts)), driver.X(blockThreads), 0, parameter(p))
+	return b.launch(name, driver.XYZ(int(quotientUp(m.m, t.bm)), int(across), int(parts)), driver.X(blockThreads), 0,
+		parameter(p))
 }
 
 // compute lowers a gather or a scatter, whose result is y.
@@ -161,7 +165,8 @@ func (b *volumes) compute(s convSum, p *volumeP, x, w, y operand) error {
 
 // addParts adds the launch that sums the parts of a result with channels last, and a bias if there is one.
 func (b *volumes) addParts(partial, bias driver.Pointer, biasType, channels int32, parts int64, y operand) error {
-	return b.finishNow(&unfinished{y: y, step: b.index, p: convFinishP{Partial: partial, Bias: bias, Y: y.at, Total: int32(y.n()), Parts: int32(parts),
+	return b.finishNow(&unfinished{y: y, step: b.index, p: convFinishP{Partial: partial, Bias: bias, Y: y.at,
+		Total: int32(y.n()), Parts: int32(parts),
 		Plane: 1, Channels: channels, OutType: y.kind(), BiasType: biasType}})
 }
 
@@ -177,7 +182,8 @@ func (b *volumes) parts(all []operand, channels int32) (first operand, more driv
 	end := int32(0)
 	for i, x := range all {
 		if len(x.shape) != 5 || !x.shape[:4].Equal(all[0].shape[:4]) || x.dtype != all[0].dtype {
-			return first, 0, operandError("volumes %v %v and %v %v together", all[0].dtype, all[0].shape, x.dtype, x.shape)
+			return first, 0, operandError("volumes %v %v and %v %v together", all[0].dtype, all[0].shape,
+				x.dtype, x.shape)
 		}
 		end += int32(x.shape[4])
 		if i > 0 {
@@ -261,8 +267,8 @@ func (b *volumes) gradWeight(op nn.Conv3DGradWeight) error {
 	return b.weights(g, in[0], in[1:], out)
 }
 
-// weights lowers the sum of weights out[0] over the small grid and the volumes of the large one, and the sum of the small grid
-// alone if there is an out[1].
+// weights lowers the sum of weights out[0] over the small grid and the volumes of the large one, and the sum of the
+// small grid alone if there is an out[1].
 func (b *volumes) weights(g volumeGeometry, small operand, large, out []operand) error {
 	if err := mustBe(tensor.Float32, out...); err != nil {
 		return err
@@ -273,7 +279,8 @@ func (b *volumes) weights(g volumeGeometry, small operand, large, out []operand)
 	if err != nil {
 		return err
 	}
-	p := volumeP{W: small.at, Y: out[0].at, Geometry: g, Total: int32(out[0].n()), Type: small.kind(), OutType: out[0].kind()}
+	p := volumeP{W: small.at, Y: out[0].at, Geometry: g, Total: int32(out[0].n()), Type: small.kind(),
+		OutType: out[0].kind()}
 	if t.parts > 1 {
 		p.Partial = b.scratch(4 * t.parts * out[0].n())
 	}

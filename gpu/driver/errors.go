@@ -85,8 +85,8 @@ func (r Result) Class() Class {
 	return Other
 }
 
-// NoGraphs reports whether an error means that a driver cannot capture or run graphs, while the same work can be enqueued
-// step by step: its class is Capture, the library lacks the function, or the device does not support it.
+// NoGraphs reports whether an error means that a driver cannot capture or run graphs, while the same work can be
+// enqueued step by step: its class is Capture, the library lacks the function, or the device does not support it.
 func NoGraphs(err error) bool {
 	r := As(err)
 	return r.Class() == Capture || r == NotSupported || errors.Is(err, ErrMissing)

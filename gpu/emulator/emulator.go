@@ -6,8 +6,8 @@
 // PTX, the thread and the address. Not modelled: time, races between the blocks of a grid, what ptxas refuses, and
 // everything else that package ptx names.
 //
-// The folder stands by itself: it imports the interface of package driver and the standard library, and only tests import it.
-// It is no module of its own, because go test ./... in the program's folder would leave its tests out.
+// The folder stands by itself: it imports the interface of package driver and the standard library, and only tests
+// import it. It is no module of its own, because go test ./... in the program's folder would leave its tests out.
 package emulator
 
 import (
@@ -23,13 +23,14 @@ import (
 type Options struct {
 	Devices       []DeviceOptions // nil means one device with the defaults
 	DriverVersion int             // 1000·major + 10·minor; 0 means 13000
-	ISA           int             // newest version of the PTX language that the driver reads, 10·major + minor; 0 means 90
-	Checks        ptx.Checks
-	Workers       int    // goroutines that run the blocks of a grid; 0 means one per processor
-	Steps         uint64 // thread instructions of a block before its kernel counts as hung; 0 means 10^10
-	Deferred      bool   // streams do their work as late as the program allows, instead of at once
-	Faults        []Fault
-	AllocLimit    int64 // allocations of more bytes fail; 0 means no limit
+	// newest version of the PTX language that the driver reads, 10·major + minor; 0 means 90
+	ISA        int
+	Checks     ptx.Checks
+	Workers    int    // goroutines that run the blocks of a grid; 0 means one per processor
+	Steps      uint64 // thread instructions of a block before its kernel counts as hung; 0 means 10^10
+	Deferred   bool   // streams do their work as late as the program allows, instead of at once
+	Faults     []Fault
+	AllocLimit int64 // allocations of more bytes fail; 0 means no limit
 }
 
 // DeviceOptions describes a device.
@@ -94,7 +95,8 @@ func New(o Options) *Driver {
 	if o.ISA == 0 {
 		o.ISA = 90
 	}
-	d := &Driver{options: o, current: map[int]*context{}, handles: map[uintptr]any{}, next: 0x1000, hosts: map[*byte]*memory.Allocation{}}
+	d := &Driver{options: o, current: map[int]*context{}, handles: map[uintptr]any{}, next: 0x1000,
+		hosts: map[*byte]*memory.Allocation{}}
 	for i, x := range o.Devices {
 		if x.Name == "" {
 			x.Name = "Emulated GPU"

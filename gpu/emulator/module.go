@@ -43,7 +43,8 @@ func (d *Driver) ModuleLoadData(text []byte) (driver.Module, error) {
 	case err != nil:
 		return 0, fail(call, driver.InvalidPTX, "%v", err)
 	case m.Version > d.options.ISA:
-		return 0, fail(call, driver.UnsupportedPTX, "the text has version %d.%d, the driver reads up to %d.%d", m.Version/10, m.Version%10, d.options.ISA/10, d.options.ISA%10)
+		return 0, fail(call, driver.UnsupportedPTX, "the text has version %d.%d, the driver reads up to %d.%d",
+			m.Version/10, m.Version%10, d.options.ISA/10, d.options.ISA%10)
 	case m.Target > c.device.Capability:
 		return 0, fail(call, 209, "the text is for sm_%d, the device has sm_%d", m.Target, c.device.Capability)
 	}
@@ -166,7 +167,8 @@ func (d *Driver) OccupancyBlocks(x driver.Function, threads, shared int) (int, e
 	warps := (threads + 31) / 32
 	registers := warps * ((f.registers()*32 + 255) / 256 * 256)
 	bytes := f.kernel.SharedBytes + shared + get(driver.SharedReservedPerBlock)
-	n := min(get(driver.MaxBlocksPerMulti), get(driver.MaxThreadsPerMulti)/(32*warps), get(driver.MaxRegistersPerMulti)/registers)
+	n := min(get(driver.MaxBlocksPerMulti), get(driver.MaxThreadsPerMulti)/(32*warps),
+		get(driver.MaxRegistersPerMulti)/registers)
 	if bytes > 0 {
 		n = min(n, get(driver.MaxSharedPerMulti)/bytes)
 	}

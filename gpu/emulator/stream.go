@@ -180,7 +180,8 @@ func (d *Driver) StreamQuery(x driver.Stream) (bool, error) {
 }
 
 // LaunchKernel enqueues a kernel. What the kernel does wrong is an error of later calls.
-func (d *Driver) LaunchKernel(x driver.Function, grid, block driver.Dim, shared int, s driver.Stream, parameter []byte) error {
+func (d *Driver) LaunchKernel(x driver.Function, grid, block driver.Dim, shared int, s driver.Stream,
+	parameter []byte) error {
 	const call = "cuLaunchKernel"
 	return d.enqueue(call, s, func(c *context) (*node, error) {
 		f, err := lookup[*function](d, c, call, uintptr(x))
@@ -188,15 +189,19 @@ func (d *Driver) LaunchKernel(x driver.Function, grid, block driver.Dim, shared 
 			return nil, err
 		}
 		if shared > f.maxDynamic {
-			return nil, fail(call, 1, "kernel %s: %d bytes of dynamic shared memory, at most %d", f.kernel.Name, shared, f.maxDynamic)
+			return nil, fail(call, 1, "kernel %s: %d bytes of dynamic shared memory, at most %d", f.kernel.Name, shared,
+				f.maxDynamic)
 		}
 		threads := int64(block[0]) * int64(block[1]) * int64(block[2])
-		if regs, _ := c.device.attribute(driver.MaxRegistersPerBlock); threads > int64(f.maxThreads()) || threads*int64(f.registers()) > int64(regs) && f.kernel.MaxThreads == 0 && threads > 1024 {
-			return nil, fail(call, 701, "kernel %s: a block of %v threads, at most %d", f.kernel.Name, block, f.maxThreads())
+		if regs, _ := c.device.attribute(driver.MaxRegistersPerBlock); threads > int64(f.maxThreads()) ||
+			threads*int64(f.registers()) > int64(regs) && f.kernel.MaxThreads == 0 && threads > 1024 {
+			return nil, fail(call, 701, "kernel %s: a block of %v threads, at most %d", f.kernel.Name, block,
+				f.maxThreads())
 		}
 		launch := ptx.Launch{
 			Kernel: f.kernel, Module: f.module.loaded, Memory: c.memory, Grid: grid, Block: block, Shared: shared,
-			Param: slices.Clone(parameter), Checks: d.options.Checks, Workers: d.options.Workers, Steps: d.options.Steps, Pool: &d.pool,
+			Param: slices.Clone(parameter), Checks: d.options.Checks, Workers: d.options.Workers,
+			Steps: d.options.Steps, Pool: &d.pool,
 		}
 		if err := launch.Check(); err != nil {
 			return nil, fail(call, 1, "%v", err)

@@ -25,7 +25,8 @@ func (d *Driver) MemAlloc(bytes int64) (driver.Pointer, error) {
 	}
 	a, err := c.memory.Alloc(bytes, "")
 	if err != nil {
-		return 0, fail(call, driver.OutOfMemory, "%d bytes, %d of %d are free", bytes, c.device.Memory-c.memory.Used(), c.device.Memory)
+		return 0, fail(call, driver.OutOfMemory, "%d bytes, %d of %d are free", bytes, c.device.Memory-c.memory.Used(),
+			c.device.Memory)
 	}
 	return driver.Pointer(a.Base), nil
 }

@@ -50,13 +50,14 @@ func Open(paths ...string) (Library, error) {
 	return Library{}, fmt.Errorf("%s not found", paths[0])
 }
 
-// irregular returns what the dynamic linker would find in LD_LIBRARY_PATH, or at an absolute path, if that is anything but a
-// regular file.
+// irregular returns what the dynamic linker would find in LD_LIBRARY_PATH, or at an
+// absolute path, if that is anything but a regular file.
 func irregular(path string) (found string, ok bool) {
 	candidates := []string{path}
 	if !strings.Contains(path, "/") {
 		candidates = nil
-		for _, folder := range strings.Split(strings.ReplaceAll(os.Getenv("LD_LIBRARY_PATH"), ";", ":"), ":") { // an empty one is the working folder
+		// an empty one is the working folder
+		for _, folder := range strings.Split(strings.ReplaceAll(os.Getenv("LD_LIBRARY_PATH"), ";", ":"), ":") {
 			special, _ := filepath.Glob(filepath.Join(folder, "glibc-hwcaps", "*", path)) // looked at first
 			candidates = append(append(candidates, special...), filepath.Join(folder, path))
 		}

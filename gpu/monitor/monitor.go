@@ -1,5 +1,5 @@
-// Package monitor reads the sensors of the machine's GPUs through NVML, the driver's monitoring library, and the counters
-// of the processors' energy. It knows no run: it works the same whether one computes on a GPU or not.
+// Package monitor reads the sensors of the machine's GPUs through NVML, the driver's monitoring library, and the
+// counters of the processors' energy. It knows no run: it works the same whether one computes on a GPU or not.
 package monitor
 
 import (
@@ -43,7 +43,8 @@ type reading struct {
 // New returns a monitor of this machine, which has not started.
 func New() *Monitor {
 	return &Monitor{
-		open: openNVML, energy: machine.ReadEnergy, now: time.Now, stopped: make(chan struct{}), over: make(chan struct{}),
+		open: openNVML, energy: machine.ReadEnergy, now: time.Now, stopped: make(chan struct{}),
+		over: make(chan struct{}),
 		tick: func() (<-chan time.Time, func()) {
 			t := time.NewTicker(interval)
 			return t.C, t.Stop

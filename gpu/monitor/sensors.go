@@ -53,11 +53,11 @@ func reason(err error) string {
 // readGPU reads all sensors but the counter of energy.
 func readGPU(d nvml.Device) machine.GPUSensors {
 	g := machine.GPUSensors{
-		Power: gauge(d.Power()), PowerLimit: gauge(d.PowerLimit()), Temperature: gauge(d.Temperature()), Fan: gauge(d.Fan()),
-		GraphicsClock: gauge(d.Clock(nvml.GraphicsClock)), MaxGraphicsClock: gauge(d.MaxClock(nvml.GraphicsClock)),
-		SMClock: gauge(d.Clock(nvml.SMClock)), MaxSMClock: gauge(d.MaxClock(nvml.SMClock)),
-		MemoryClock: gauge(d.Clock(nvml.MemoryClock)), MaxMemoryClock: gauge(d.MaxClock(nvml.MemoryClock)),
-		Received: gauge(d.Received()), Sent: gauge(d.Sent()),
+		Power: gauge(d.Power()), PowerLimit: gauge(d.PowerLimit()), Temperature: gauge(d.Temperature()),
+		Fan: gauge(d.Fan()), GraphicsClock: gauge(d.Clock(nvml.GraphicsClock)),
+		MaxGraphicsClock: gauge(d.MaxClock(nvml.GraphicsClock)), SMClock: gauge(d.Clock(nvml.SMClock)),
+		MaxSMClock: gauge(d.MaxClock(nvml.SMClock)), MemoryClock: gauge(d.Clock(nvml.MemoryClock)),
+		MaxMemoryClock: gauge(d.MaxClock(nvml.MemoryClock)), Received: gauge(d.Received()), Sent: gauge(d.Sent()),
 		LinkGeneration: gauge(d.LinkGeneration()), LinkWidth: gauge(d.LinkWidth()),
 	}
 	g.Name, _ = d.Name()

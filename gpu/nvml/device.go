@@ -100,7 +100,8 @@ func (d Device) Processes() ([]Process, error) {
 
 // throttles names nvmlClocksEventReasons, by bit.
 var throttles = []string{
-	"idle", "application clocks", "power limit", "hardware slowdown", "sync boost", "temperature", "temperature, by hardware", "power brake", "display clocks",
+	"idle", "application clocks", "power limit", "hardware slowdown", "sync boost", "temperature",
+	"temperature, by hardware", "power brake", "display clocks",
 }
 
 // Throttle returns what holds down the clocks, in words: "idle", "power limit".
@@ -146,5 +147,7 @@ func (d Device) kind(f *queryOf, kind int32, scale float64) (float64, error) {
 }
 
 func (d Device) label(f *queryText) (string, error) {
-	return text(d.refusal(f.missing), func(buffer *byte, length uint32) int32 { return f.call(d.handle, buffer, length) })
+	return text(d.refusal(f.missing), func(buffer *byte, length uint32) int32 {
+		return f.call(d.handle, buffer, length)
+	})
 }

@@ -29,7 +29,8 @@ type functions struct {
 	memory                                            query[Memory]
 	memoryV2                                          query[MemoryV2]
 	utilisation                                       query[utilisation]
-	processes                                         function[func(device uintptr, count *uint32, first *Process) int32]
+	processes                                         function[func(device uintptr, count *uint32,
+		first *Process) int32]
 }
 
 // Arguments of the calls: nvmlTemperatureSensors_t and nvmlPcieUtilCounter_t.

@@ -53,7 +53,9 @@ func (l *Library) Devices() ([]Device, error) {
 	}
 	devices := make([]Device, n)
 	for i := range devices {
-		handle, err := ask(l.handleByIndex.missing, func(handle *uintptr) int32 { return l.handleByIndex.call(uint32(i), handle) })
+		handle, err := ask(l.handleByIndex.missing, func(handle *uintptr) int32 {
+			return l.handleByIndex.call(uint32(i), handle)
+		})
 		devices[i] = Device{&l.functions, handle, err}
 	}
 	return devices, nil

@@ -1,6 +1,6 @@
 // Package ptx holds the CUDA backend's kernels: their sources (*.cu, dev.h) and the PTX that clang-19 compiles them to,
-// which the driver compiles for its device when it loads them. The program has the PTX as an archive, kernels.gz, and none with
-// the build tag nogpu. Running the program needs neither clang nor a toolkit.
+// which the driver compiles for its device when it loads them. The program has the PTX as an archive, kernels.gz, and
+// none with the build tag nogpu. Running the program needs neither clang nor a toolkit.
 //
 // Every kernel has one parameter, a struct by value, which package cuda fills in. There is a set of PTX for devices of
 // compute capability 7.5, and one for 8.0 and later, whose kernels also multiply bfloat16 and TF32 by matrix

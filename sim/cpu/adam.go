@@ -16,8 +16,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// Adam: its step, its update with and without a gradient scaler, and the updates of convolutions whose weight gradient it takes
-// at once.
+// Adam: its step, its update with and without a gradient scaler, and the updates of
+// convolutions whose weight gradient it takes at once.
 
 // optimizers binds Adam, the gradient scaler, and convolutions whose weight gradient Adam takes at once.
 type optimizers struct {
@@ -210,7 +210,8 @@ func (b *optimizers) adam(op nn.Adam) func() {
 	if op.Scaler {
 		ins++
 	}
-	if !b.operands(ins, ins, outs) || !b.inPlace([]int{3, 4, 5, 6}[:outs]...) || !b.sameShape(b.inShape(0), b.outShape(0)) {
+	if !b.operands(ins, ins, outs) || !b.inPlace([]int{3, 4, 5, 6}[:outs]...) ||
+		!b.sameShape(b.inShape(0), b.outShape(0)) {
 		return nil
 	}
 	g, u := b.in(0), b.adamUpdate(op, 1, outs)
@@ -392,7 +393,8 @@ func (b *optimizers) gradientShare() func() {
 // outerAdam updates weights between one pixel and an image: the gradient of row s is
 // small[s]·large. Unless gx is nil, gx[s] = Σ large[j]·w[s, j] with the weights before the
 // update, summed in denseGather's order, or with rounded ones unless they are empty.
-func (b *optimizers) outerAdam(g *geometry, u *adamUpdate, gx []float32, rounded denseWeights, small, large []float32) func() {
+func (b *optimizers) outerAdam(g *geometry, u *adamUpdate, gx []float32, rounded denseWeights, small,
+	large []float32) func() {
 	columns := g.large * g.taps()
 	run := b.rows(g.small, columns, func(lo, hi int) {
 		for s := lo; s < hi; s++ {

@@ -128,7 +128,8 @@ func (b *normalisations) biasGrad() func() {
 const planePart = 1 << 20
 
 // normaliser returns a function that computes n of a BatchNorm's results from at on.
-func (b *normalisations) normaliser(relu bool, y, x volume.Values) func(scratch []float32, at, n int, mean, factor, shift float32) {
+func (b *normalisations) normaliser(relu bool, y, x volume.Values) func(scratch []float32, at, n int, mean, factor,
+	shift float32) {
 	set, pairs := b.backend.set, b.backend.pairs
 	if relu && b.paired(x, y) {
 		return func(_ []float32, at, n int, mean, factor, shift float32) {
@@ -307,7 +308,8 @@ func (g *normGradient) sums(scratch []float32, at, n, c int, factor float32) (to
 // gradient computes n elements of gx.
 func (g *normGradient) gradient(scratch []float32, at, n, c int, factor, slope, add float32) {
 	if g.paired {
-		norm.GradReLUHalf(g.pairs, g.gx.H[at:][:n], g.x.H[at:][:n], g.gy.H[at:][:n], g.mean[c], factor, g.beta[c], slope, add)
+		norm.GradReLUHalf(g.pairs, g.gx.H[at:][:n], g.x.H[at:][:n], g.gy.H[at:][:n], g.mean[c], factor,
+			g.beta[c], slope, add)
 		return
 	}
 	x, gy := g.x.Read(g.set, scratch, at, n), g.gy.Read(g.set, scratch[g.size:], at, n)

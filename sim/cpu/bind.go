@@ -11,16 +11,16 @@ import (
 	"prismtop/sim/nn"
 )
 
-// The binding of a plan's steps to closures: the binder, the families of operators, and the loops and scratch that closures
-// share.
+// The binding of a plan's steps to closures: the binder, the families of operators, and the
+// loops and scratch that closures share.
 
 // grain is the smallest number of elements of a cheap loop worth giving to
 // another thread.
 const grain = 4096
 
-// binder makes the closures of the steps, one at a time. It has their operands, scratch and loops; the kernels are those
-// of its families. Methods that fetch operands record the first error instead of returning it; a closure is used only
-// if there was no error.
+// binder makes the closures of the steps, one at a time. It has their operands, scratch and loops; the kernels are
+// those of its families. Methods that fetch operands record the first error instead of returning it; a closure is used
+// only if there was no error.
 type binder struct {
 	ctx     context.Context // of the current Load
 	backend *Backend
@@ -99,7 +99,8 @@ type family interface {
 // kernels returns the families, each with nothing bound yet.
 func (b *binder) kernels() []family {
 	return []family{
-		&convolutions{b}, &normalisations{b}, &elementwise{b}, &measurements{binder: b, boxes: map[nn.BufferID]*maskBox{}},
+		&convolutions{b}, &normalisations{b}, &elementwise{b},
+		&measurements{binder: b, boxes: map[nn.BufferID]*maskBox{}},
 		&losses{b}, &optimizers{binder: b}, &volumes{b}, &ptychography{b},
 	}
 }
@@ -206,7 +207,8 @@ func (b *binder) shared(n, size, work int, body func(scratch []float32, lo, hi i
 // prepared is shared with operands beside a range's scratch: laid floats that lay fills. Every thread fills its own,
 // once a run: to read what another core has just written takes longer than to make it again. There is
 // scratch for as many ranges at a time as there are threads now; others wait for it.
-func (b *binder) prepared(n, laid, size, work int, lay func(laid []float32), body func(laid, scratch []float32, lo, hi int)) func() {
+func (b *binder) prepared(n, laid, size, work int, lay func(laid []float32),
+	body func(laid, scratch []float32, lo, hi int)) func() {
 	shares := min(n, maxShares)
 	most := min(shares, b.backend.Threads())
 	laid, size = (laid+lineFloats-1)/lineFloats*lineFloats, (size+lineFloats-1)/lineFloats*lineFloats

@@ -8,7 +8,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// Convolutions of pictures: their geometry, and the choice among the ways to gather, to scatter and to sum weight gradients.
+// Convolutions of pictures: their geometry, and the choice among the ways to gather, to
+// scatter and to sum weight gradients.
 
 // convolutions binds the convolutions of pictures and their gradients.
 type convolutions struct {

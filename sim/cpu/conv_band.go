@@ -92,7 +92,8 @@ func (c *bands) divide() bool {
 	for channel := range c.in {
 		for ky := range c.kh {
 			for kx := range c.kw {
-				c.segments = append(c.segments, int32(c.plane(channel, ky%c.stride, kx%c.stride)+ky/c.stride*c.pitch+kx/c.stride))
+				c.segments = append(c.segments,
+					int32(c.plane(channel, ky%c.stride, kx%c.stride)+ky/c.stride*c.pitch+kx/c.stride))
 				k := ky*c.kw + kx
 				if c.mirrored {
 					k = c.kh*c.kw - 1 - k
@@ -292,7 +293,8 @@ func (d *bandWeight) add(part, scratch []float32, at block) {
 	columns.hi = at.columns
 	for s := range d.out {
 		plane := d.outH * d.outW
-		packValues(set, p[s*one:][:at.rows*d.pitch], d.small, (at.image*d.out+s)*plane, rows, columns, d.pitch, d.outW, plane)
+		packValues(set, p[s*one:][:at.rows*d.pitch], d.small, (at.image*d.out+s)*plane, rows, columns, d.pitch,
+			d.outW, plane)
 	}
 	group := conv.DotRows(set)
 	for s := 0; s < d.out; s += group {

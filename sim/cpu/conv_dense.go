@@ -148,7 +148,8 @@ type weightGradient struct {
 func (b *convolutions) lowerWeight(g *geometry, gw, small, large []float32) func() {
 	l := gatherLowering(g)
 	l.plan()
-	d := &weightGradient{lowering: l, set: b.backend.set, rows: conv.DotRows(b.backend.set), gw: gw, small: small, large: large,
+	d := &weightGradient{lowering: l, set: b.backend.set, rows: conv.DotRows(b.backend.set), gw: gw, small: small,
+		large:  large,
 		copies: b.floats(l.packed()), segments: l.phases[0].segments}
 	b.table(2*len(d.segments), 4)
 	inPlane := l.inChannels * l.inH * l.inW
@@ -186,7 +187,8 @@ func (d *weightGradient) compute(lo, hi int) {
 		p := d.small[(d.image*d.outChannels+s)*plane+d.first*d.width:]
 		w := d.gw[s*d.outStride+k0:]
 		for from := 0; from < n; from += dotPixels {
-			conv.Dots(d.set, w, d.outStride, min(d.rows, d.outChannels-s), p[from:], plane, min(dotPixels, n-from), d.copies[from:], segments)
+			conv.Dots(d.set, w, d.outStride, min(d.rows, d.outChannels-s), p[from:], plane, min(dotPixels, n-from),
+				d.copies[from:], segments)
 		}
 	}
 }

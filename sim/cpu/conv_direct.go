@@ -48,7 +48,8 @@ type direct struct {
 func (b *convolutions) direct(c *bands) bool {
 	lanes := conv.TapLanes(b.backend.set)
 	fits := c.outW >= lanes || 2*c.outW == lanes && c.outH%2 == 0
-	return b.backend.set != vec.Go && fits && c.out%conv.TapRows == 0 && c.in*c.kh*c.kw >= directTerms && c.rowFloats(1) <= directFloats
+	return b.backend.set != vec.Go && fits && c.out%conv.TapRows == 0 && c.in*c.kh*c.kw >= directTerms &&
+		c.rowFloats(1) <= directFloats
 }
 
 // rowFloats is the number of floats copied for a band of whole rows of the output.
@@ -208,7 +209,8 @@ func (b *convolutions) resizedGather(g *geometry, op nn.Conv2D, small, large, w,
 	shape := g.gatherShape()
 	shape.relu = op.ReLU
 	if !b.tiled(g) && !b.split() {
-		if run := b.square(&shape, square.Options{ReLU: op.ReLU, Up: op.Up, Pool: op.Pool}, small, large, w, bias); run != nil {
+		if run := b.square(&shape, square.Options{ReLU: op.ReLU, Up: op.Up, Pool: op.Pool}, small, large, w,
+			bias); run != nil {
 			return run
 		}
 		halved := shape
@@ -223,12 +225,16 @@ func (b *convolutions) resizedGather(g *geometry, op nn.Conv2D, small, large, w,
 	if op.Up {
 		rows, columns := g.n*g.large*g.hl/2, g.wl/2
 		x = b.floats(4 * rows * columns)
-		before = b.rows(rows, 4*columns, func(lo, hi int) { elements.DoubleRows(set, x[4*lo*columns:], large[lo*columns:], hi-lo, columns) })
+		before = b.rows(rows, 4*columns, func(lo, hi int) {
+			elements.DoubleRows(set, x[4*lo*columns:], large[lo*columns:], hi-lo, columns)
+		})
 	}
 	if op.Pool {
 		rows, columns := g.n*g.small*g.hs/2, g.ws/2
 		y = b.floats(4 * rows * columns)
-		after = b.rows(rows, 4*columns, func(lo, hi int) { elements.MaxPool(set, small[lo*columns:], y[4*lo*columns:], hi-lo, columns) })
+		after = b.rows(rows, 4*columns, func(lo, hi int) {
+			elements.MaxPool(set, small[lo*columns:], y[4*lo*columns:], hi-lo, columns)
+		})
 	}
 	run := b.gather(*g, op.ReLU, y, x, w, bias)
 	return func() {
@@ -284,7 +290,8 @@ func (c *bands) spreads(lanes int) bool {
 // spreadTaps binds a convolution with one output channel; up, of a repeated image. bias may be
 // nil.
 func (b *convolutions) spreadTaps(shape *bands, up bool, to, from, w, bias []float32) func() {
-	c := &spreadTaps{bands: *shape, set: b.backend.set, lanes: conv.TapLanes(b.backend.set), up: up, to: volume.Floats(to), from: from, bias: bias}
+	c := &spreadTaps{bands: *shape, set: b.backend.set, lanes: conv.TapLanes(b.backend.set), up: up,
+		to: volume.Floats(to), from: from, bias: bias}
 	c.arrange(b)
 	perImage, size := len(c.pixels), c.products()
 	run := b.shared(c.n*perImage, size+c.rowFloats(), size*c.in, func(scratch []float32, lo, hi int) {
@@ -433,7 +440,8 @@ func (c *spreadTaps) gatherPhases(z, one []float32, image, band int) {
 // is not one of those. Weights that are variables are transformed again when they change.
 func (b *convolutions) winograd(g *geometry, relu bool, y, x, w, bias []float32) func() {
 	fits := g.kh == 3 && g.kw == 3 && g.stride == 1 && g.pad == 1
-	if b.current.Products != nn.Winograd || !fits || g.n*g.hs*g.ws < winogradPixels || !winograd.Fits(g.large, g.small, g.hs, g.ws) {
+	if b.current.Products != nn.Winograd || !fits || g.n*g.hs*g.ws < winogradPixels ||
+		!winograd.Fits(g.large, g.small, g.hs, g.ws) {
 		return nil
 	}
 	c := winograd.New(g.n, g.large, g.small, g.hs, g.ws, relu, b.backend.set, b.backend.Threads())

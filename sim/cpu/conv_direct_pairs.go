@@ -21,8 +21,8 @@ type directPairs struct {
 	output   volume.Values
 }
 
-// directPairs binds a gather with products of pairs as a direct convolution, or returns nil if it is not one of those. A
-// repeated or an unpooled image is scratch.
+// directPairs binds a gather with products of pairs as a direct convolution, or returns nil if it is not one of those.
+// A repeated or an unpooled image is scratch.
 func (b *convolutions) directPairs(g *geometry, op nn.Conv2D) func() {
 	if op.Pool && b.outValues(0).H == nil {
 		return nil
@@ -134,7 +134,8 @@ func (c *directPairs) copyBand(dst []float32, at block) {
 		}
 		to := dst[pair*c.plane:][:rows*c.pitch]
 		border(to, within, columns, c.pitch)
-		half.PairRows(c.set, to[within.lo*c.pitch+columns.lo:], c.pitch, x[from:], other[from:], c.inW, within.hi-within.lo, columns.hi-columns.lo)
+		half.PairRows(c.set, to[within.lo*c.pitch+columns.lo:], c.pitch, x[from:], other[from:], c.inW,
+			within.hi-within.lo, columns.hi-columns.lo)
 	}
 }
 

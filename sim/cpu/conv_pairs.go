@@ -37,7 +37,8 @@ func (b *convolutions) convPairs(g *geometry, op nn.Conv2D) func() {
 			return run
 		}
 	}
-	for _, bind := range []func(*geometry, nn.Conv2D) func(){b.tileDirect, b.winogradPairs, b.spreadPairs, b.directPairs} {
+	for _, bind := range []func(*geometry, nn.Conv2D) func(){b.tileDirect, b.winogradPairs, b.spreadPairs,
+		b.directPairs} {
 		if run := bind(g, op); run != nil || b.err != nil {
 			return run
 		}
@@ -45,8 +46,8 @@ func (b *convolutions) convPairs(g *geometry, op nn.Conv2D) func() {
 	return nil
 }
 
-// repeated returns the first input of a Conv2D with Up as if each pixel were repeated, in scratch, and the function that
-// repeats them.
+// repeated returns the first input of a Conv2D with Up as if each pixel were repeated, in
+// scratch, and the function that repeats them.
 func (b *convolutions) repeated(g *geometry) (x []uint16, repeat func()) {
 	x = b.halves(g.n * g.large * g.hl * g.wl)
 	return x, (&elementwise{b.binder}).doubled(x, b.half(0), g.n*g.large*g.hl/2, g.wl/2)
@@ -63,7 +64,8 @@ func (b *convolutions) gatherPairs(g *geometry, relu bool) func() {
 	if b.pairs() == vec.NoPairs || !b.patched(g) {
 		return nil
 	}
-	if b.backend.tiles != matrix.NoTiles && !relu && len(b.current.In) < 3 && b.outValues(0).H != nil && pairconv.TileGatherFits(shape) {
+	if b.backend.tiles != matrix.NoTiles && !relu && len(b.current.In) < 3 && b.outValues(0).H != nil &&
+		pairconv.TileGatherFits(shape) {
 		c := pairconv.NewTileGather(shape, b.backend.set, b.backend.tiles, b.backend.Threads())
 		c.Small, c.Large, c.Weights = b.outValues(0).H, b.half(0), b.half(1)
 		return b.shared(c.Tasks(), c.Scratch(), c.Work(), c.Run)
@@ -83,7 +85,8 @@ func (b *convolutions) scatterPairs(g *geometry, relu bool) func() {
 	if b.pairs() == vec.NoPairs || !b.patched(g) || !b.bfloatOut() {
 		return nil
 	}
-	if b.backend.tiles != matrix.NoTiles && !relu && len(b.current.In) < 3 && b.outValues(0).H != nil && pairconv.TileScatterFits(shape) {
+	if b.backend.tiles != matrix.NoTiles && !relu && len(b.current.In) < 3 && b.outValues(0).H != nil &&
+		pairconv.TileScatterFits(shape) {
 		c := pairconv.NewTileScatter(shape, b.backend.set, b.pairs(), b.backend.tiles, b.backend.Threads())
 		c.Large, c.Small, c.Weights = b.outValues(0).H, b.half(0), b.half(1)
 		return b.shared(c.Tasks(), c.Scratch(), c.Work(), c.Run)
@@ -133,7 +136,8 @@ func (b *convolutions) pairedWeight(g *geometry) bool {
 
 // newPairWeight binds the parts of a weight gradient whose operands are inputs small and large of the step.
 func (b *convolutions) newPairWeight(g *geometry, small, large int) *pairWeight {
-	c := &pairWeight{geometry: *g, set: b.backend.set, pairs: b.pairs(), small: b.half(small), large: b.half(large), zeros: make([]uint16, g.wl),
+	c := &pairWeight{geometry: *g, set: b.backend.set, pairs: b.pairs(), small: b.half(small), large: b.half(large),
+		zeros:  make([]uint16, g.wl),
 		source: patchSource{geometry: *g, set: b.backend.set}, band: min(max(2*patchBand(g)&^1, 2), g.hs)}
 	b.table(g.wl, 2)
 	whole := c.band / 2 * g.ws
@@ -145,7 +149,8 @@ func (b *convolutions) newPairWeight(g *geometry, small, large int) *pairWeight 
 // useTiles chooses tiles if channels and pairs of pixels, of whole bands and of the last one, fill them.
 func (c *pairWeight) useTiles(b *convolutions, whole int) {
 	last := c.hs % c.band / 2 * c.ws
-	if b.backend.tiles == matrix.NoTiles || c.geometry.small%tileRowsAtOnce != 0 || c.geometry.large%tileChannels != 0 ||
+	if b.backend.tiles == matrix.NoTiles || c.geometry.small%tileRowsAtOnce != 0 ||
+		c.geometry.large%tileChannels != 0 ||
 		whole%(matrix.TileSide/2) != 0 || last%(matrix.TileSide/2) != 0 {
 		return
 	}
@@ -188,7 +193,8 @@ func (c *pairWeight) laid() int {
 
 // lay makes the patches of a band, and the pairs of its small grid.
 func (c *pairWeight) lay(to []float32, at rowBand) {
-	patches, small, x := to[:c.patches()], to[c.patches():][:c.geometry.small*c.pitch], to[c.patches()+c.geometry.small*c.pitch:]
+	patches, small, x := to[:c.patches()], to[c.patches():][:c.geometry.small*c.pitch],
+		to[c.patches()+c.geometry.small*c.pitch:]
 	pitch, step, halfRows := c.wl+2, c.source.rowsAtOnce(), at.rows/2
 	for l := range c.geometry.large {
 		plane := c.large[(at.image*c.geometry.large+l)*c.hl*c.wl:][:c.hl*c.wl]
@@ -230,8 +236,9 @@ func (c *pairWeight) products(laid []float32, at rowBand, gw []float32, s, rows,
 		Groups: 1, Segments: c.segments[:2*n/c.depth()], Accumulate: add})
 }
 
-// tileDirect binds a convolution of stride 1 with products of tiles, or returns nil if it is not one of those: its weights
-// must be a variable that the plan does not change, which are packed when it changes. Repeated and unpooled images are scratch.
+// tileDirect binds a convolution of stride 1 with products of tiles, or returns nil if it is not one of those: its
+// weights must be a variable that the plan does not change, which are packed when it changes. Repeated and unpooled
+// images are scratch.
 func (b *convolutions) tileDirect(g *geometry, op nn.Conv2D) func() {
 	shape := pairconv.Direct{N: g.n, In: g.large, Out: g.small, Height: g.hs, Width: g.ws, Side: g.kh}
 	centred := g.kh == g.kw && g.stride == 1 && g.pad == g.kh/2
@@ -268,9 +275,9 @@ func (b *convolutions) tileDirect(g *geometry, op nn.Conv2D) func() {
 	}
 }
 
-// winogradPairs binds a convolution of 3×3 with products of pairs by Winograd's algorithm, or returns nil if it is not one
-// of those: its weights must be a variable that the plan does not change, which are transformed when it changes. A repeated
-// image is scratch.
+// winogradPairs binds a convolution of 3×3 with products of pairs by Winograd's algorithm, or returns nil if it is not
+// one of those: its weights must be a variable that the plan does not change, which are transformed when it changes. A
+// repeated image is scratch.
 func (b *convolutions) winogradPairs(g *geometry, op nn.Conv2D) func() {
 	square := g.kh == 3 && g.kw == 3 && g.stride == 1 && g.pad == 1
 	if !square || !winograd.PairsFit(g.large, g.small, g.hs, g.ws, op.Pool) || b.outValues(0).H == nil {
@@ -293,9 +300,10 @@ func (b *convolutions) winogradPairs(g *geometry, op nn.Conv2D) func() {
 	} else {
 		x = b.half(0)
 	}
-	run := b.following(variable, u, transform, b.shared(c.Tasks(), c.Scratch(), c.Work(), func(scratch []float32, lo, hi int) {
-		c.Run(scratch, y, x, u.values, bias, lo, hi)
-	}))
+	run := b.following(variable, u, transform,
+		b.shared(c.Tasks(), c.Scratch(), c.Work(), func(scratch []float32, lo, hi int) {
+			c.Run(scratch, y, x, u.values, bias, lo, hi)
+		}))
 	return func() {
 		before()
 		run()
@@ -369,8 +377,8 @@ func (c *spreadPairs) multiply(z, copies []float32, image, band int) {
 }
 
 // weightPairs returns the current step's weights [out, in, taps] as pairs of input channels, [out, ⌈in/2⌉, taps], and a
-// function that packs them if they may have changed. Those of a variable that the plan does not change are packed from the
-// variable, when it has changed.
+// function that packs them if they may have changed. Those of a variable that the plan does not change are packed from
+// the variable, when it has changed.
 func (b *convolutions) weightPairs(out, in, taps int) (pairs []float32, pack func()) {
 	whole, rows, products, set := in/2, (in+1)/2, b.pairs(), b.backend.set
 	size := rows * taps

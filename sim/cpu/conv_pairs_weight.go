@@ -9,9 +9,9 @@ import (
 
 // Weight gradients of stride 1 of bfloat16 by pairs of neighbouring columns.
 
-// pairBandWeight is a weight gradient of stride 1 from pairs of neighbouring columns. A band of one grid, if both have an
-// even width that with more channels, is read where it is; that of the other is copied once for each column of the taps,
-// shifted so that both grids' pairs match.
+// pairBandWeight is a weight gradient of stride 1 from pairs of neighbouring columns. A band of one grid, if both have
+// an even width that with more channels, is read where it is; that of the other is copied once for each column of the
+// taps, shifted so that both grids' pairs match.
 type pairBandWeight struct {
 	bands     // in is the copied grid, out the other; rows is the number of rows of a band
 	set       vec.Set
@@ -85,7 +85,8 @@ func (c *pairBandWeight) add(part, copies []float32, at block) {
 	for channel := range c.in {
 		x := c.input[(at.image*c.in+channel)*plane:][:plane]
 		for column := range c.kw {
-			c.shift(asHalves(copies[(channel*c.kw+column)*c.copyPitch:][:rows*c.outW/2]), x, at.row-c.top, column-c.left)
+			c.shift(asHalves(copies[(channel*c.kw+column)*c.copyPitch:][:rows*c.outW/2]), x, at.row-c.top,
+				column-c.left)
 		}
 	}
 	n, pitch, row := at.rows*c.outW/2, c.outH*c.outW/2, len(c.runs)

@@ -63,7 +63,8 @@ type patchScatter struct {
 
 // scatterPatches binds the scatter of a patched geometry. bias may be nil.
 func (b *convolutions) scatterPatches(g *geometry, large, small, w, bias []float32, relu bool) func() {
-	c := &patchScatter{geometry: *g, relu: relu, set: b.backend.set, pool: b.backend.pool, large: large, small: small, w: w, bias: bias,
+	c := &patchScatter{geometry: *g, relu: relu, set: b.backend.set, pool: b.backend.pool, large: large, small: small,
+		w: w, bias: bias,
 		pixels: g.hs * g.ws, row: g.large * patch, pairs: (g.large + 1) / 2, terms: g.small, pitch: 2*g.ws + 4}
 	c.band = min(max(panelFloats/(2*patch*g.ws), 1), g.hs)
 	if terms := streamFloats / c.row; terms < g.small && c.band == g.hs {
@@ -242,7 +243,8 @@ func (b *convolutions) gatherPatches(g *geometry, small, large, w, bias []float3
 		func(patches, _ []float32, lo, hi int) {
 			lo, hi = lo*rowsPerTask, min(hi*rowsPerTask, g.small)
 			y := small[(image*g.small+lo)*pixels:][:(hi-lo)*pixels]
-			conv.Inner(set, y, pixels, hi-lo, pixels, w[lo*g.large*patch:], g.large*patch, patches, pixels*patch, g.large)
+			conv.Inner(set, y, pixels, hi-lo, pixels, w[lo*g.large*patch:], g.large*patch, patches,
+				pixels*patch, g.large)
 			for i := range y {
 				if bias == nil {
 					break
@@ -296,7 +298,8 @@ type patchWeight struct {
 }
 
 func (b *convolutions) newPatchWeight(g *geometry, small, large []float32) *patchWeight {
-	return &patchWeight{small: small, band: patchBand(g), patchSource: patchSource{geometry: *g, set: b.backend.set, large: large}}
+	return &patchWeight{small: small, band: patchBand(g), patchSource: patchSource{geometry: *g, set: b.backend.set,
+		large: large}}
 }
 
 func (c *patchWeight) bandRows() int               { return c.band }
@@ -338,18 +341,19 @@ func (b *convolutions) weightPatches(g *geometry, gw []float32, c patchProducts)
 	}
 	set, pool, shares := b.backend.set, b.backend.pool, min(weightShares, count)
 	parts := b.floats(shares * len(gw))
-	compute := b.prepared(shares, 0, c.laid(), down*across*work*count/shares, func([]float32) {}, func(_, laid []float32, lo, hi int) {
-		for share := lo; share < hi; share++ {
-			part, first := parts[share*len(gw):][:len(gw)], share*count/shares
-			for i := first; i < (share+1)*count/shares && !pool.Ended(); i++ {
-				c.lay(laid, band(i))
-				for task := range down * across {
-					s, l := task/across*rows, task%across*channels
-					c.products(laid, band(i), part[s*row+l*patch:], s, min(rows, g.small-s), l, i > first)
+	compute := b.prepared(shares, 0, c.laid(), down*across*work*count/shares, func([]float32) {},
+		func(_, laid []float32, lo, hi int) {
+			for share := lo; share < hi; share++ {
+				part, first := parts[share*len(gw):][:len(gw)], share*count/shares
+				for i := first; i < (share+1)*count/shares && !pool.Ended(); i++ {
+					c.lay(laid, band(i))
+					for task := range down * across {
+						s, l := task/across*rows, task%across*channels
+						c.products(laid, band(i), part[s*row+l*patch:], s, min(rows, g.small-s), l, i > first)
+					}
 				}
 			}
-		}
-	})
+		})
 	add := b.each(len(gw), grain, func(lo, hi int) {
 		copy(gw[lo:hi], parts[lo:hi])
 		for share := 1; share < shares; share++ {

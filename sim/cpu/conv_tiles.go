@@ -116,15 +116,16 @@ func (c *tileScatter) compute(scratch []float32, image, l int) {
 	packed := len(c.weights) * c.packed()
 	b, folded := asHalves(scratch[:packed/2]), scratch[packed/2:]
 	for i, w := range c.weights {
-		half.TilePairs(c.set, b[i*c.packed():], 2*matrix.TileBlock, w[l*patch:], w[c.row+l*patch:], 2*c.row, small/2, 2*patch)
+		half.TilePairs(c.set, b[i*c.packed():], 2*matrix.TileBlock, w[l*patch:], w[c.row+l*patch:], 2*c.row,
+			small/2, 2*patch)
 	}
 	clear(products[:row])
 	clear(products[one:][:row])
 	for first := 0; first < c.hs && !c.pool.Ended(); first += c.band {
 		rows := min(c.band, c.hs-first)
 		c.tiles.Product(&matrix.TileProduct{
-			A: c.a[(image*c.pixels+first*c.ws)*small:], AStride: small, AHalf: 16 * small, AStep: matrix.TileBlock * small,
-			B: b, BStride: 2 * matrix.TileBlock, BHalf: matrix.TileBlock,
+			A: c.a[(image*c.pixels+first*c.ws)*small:], AStride: small, AHalf: 16 * small,
+			AStep: matrix.TileBlock * small, B: b, BStride: 2 * matrix.TileBlock, BHalf: matrix.TileBlock,
 			C: products[row:], CStride: patch, CRowHalf: 16 * patch, CColHalf: one, CStep: matrix.TileBlock * patch,
 			Groups: rows * c.ws / matrix.TileBlock, Segments: c.segments,
 		})
@@ -155,9 +156,10 @@ func (b *convolutions) tilePatches(g *geometry, large []float32) *tilePatches {
 	for _, x := range b.tileParts(large) {
 		s, to := &patchSource{geometry: *g, set: b.backend.set, large: x}, b.floats(c.part)
 		c.patches = append(c.patches, to)
-		c.fills = append(c.fills, b.shared(g.large, s.padded(s.rowsAtOnce()), 4*patch*c.band*g.ws, func(scratch []float32, lo, hi int) {
-			s.fill(to, scratch, c.at, lo, hi)
-		}))
+		c.fills = append(c.fills, b.shared(g.large, s.padded(s.rowsAtOnce()), 4*patch*c.band*g.ws,
+			func(scratch []float32, lo, hi int) {
+				s.fill(to, scratch, c.at, lo, hi)
+			}))
 	}
 	c.y = b.halves(len(c.patches) * c.part)
 	return c
@@ -214,7 +216,8 @@ func (b *convolutions) gatherTiles(g *geometry, small, large, w, bias []float32)
 			half.TilePairColumns(set, y[(l*patch+i)/2*stride:], x[i:], x[i+1:], patch, pixels)
 		}
 	}, func() {
-		pool.ForPieces(g.small/matrix.TileBlock*patches.at.rows*g.ws/matrix.TileBlock, 1+worthwhile/work, 1+pieceWork/work, body)
+		pool.ForPieces(g.small/matrix.TileBlock*patches.at.rows*g.ws/matrix.TileBlock, 1+worthwhile/work,
+			1+pieceWork/work, body)
 	})
 	return func() {
 		narrow()
@@ -237,19 +240,20 @@ func (b *convolutions) weightTiles(g *geometry, gw, small, large []float32) func
 	segments := b.tileSegments(patches.band*g.ws, len(small), patches.part, 2*row)
 	perPixels := len(segments) * matrix.TileBlock / (patches.band * g.ws)
 	pairs := g.large / 2
-	multiply := b.tasks(g.small/matrix.TileBlock*pairs, matrix.TileBlock*matrix.TileBlock*patches.band*g.ws, func(lo, hi int) {
-		for task := lo; task < hi; task++ {
-			s, l := task/pairs*matrix.TileBlock, task%pairs*2
-			tiles.Product(&matrix.TileProduct{
-				A:       a[(patches.at.image*g.small+s)*pixels+patches.at.first*g.ws:],
-				AStride: pixels, AHalf: tileHalf * pixels,
-				B: patches.y[2*l*patch:], BStride: 2 * row, BHalf: 2 * tileHalf,
-				C: gw[s*row+l*patch:], CStride: row, CRowHalf: tileHalf * row, CColHalf: tileHalf,
-				Groups: 1, Segments: segments[:perPixels*(patches.at.rows*g.ws/matrix.TileBlock)],
-				Accumulate: patches.at.image > 0 || patches.at.first > 0,
-			})
-		}
-	})
+	multiply := b.tasks(g.small/matrix.TileBlock*pairs, matrix.TileBlock*matrix.TileBlock*patches.band*g.ws,
+		func(lo, hi int) {
+			for task := lo; task < hi; task++ {
+				s, l := task/pairs*matrix.TileBlock, task%pairs*2
+				tiles.Product(&matrix.TileProduct{
+					A:       a[(patches.at.image*g.small+s)*pixels+patches.at.first*g.ws:],
+					AStride: pixels, AHalf: tileHalf * pixels,
+					B: patches.y[2*l*patch:], BStride: 2 * row, BHalf: 2 * tileHalf,
+					C: gw[s*row+l*patch:], CStride: row, CRowHalf: tileHalf * row, CColHalf: tileHalf,
+					Groups: 1, Segments: segments[:perPixels*(patches.at.rows*g.ws/matrix.TileBlock)],
+					Accumulate: patches.at.image > 0 || patches.at.first > 0,
+				})
+			}
+		})
 	run := patches.each(b, func(y []uint16, x []float32, l, pixels int) {
 		half.TilePairs(set, y[2*l*patch:], 2*row, x, x[patch:], 2*patch, pixels/2, patch)
 	}, multiply)

@@ -84,7 +84,8 @@ func CheckKernels(name string) error {
 // New starts the threads. Close ends them.
 func New(o Options) (*Backend, error) {
 	if o.Threads < 0 || o.Threads > maxThreads {
-		return nil, fmt.Errorf("cpu backend: %d threads: must be 1 to %d, or 0 for all processors", o.Threads, maxThreads)
+		return nil, fmt.Errorf("cpu backend: %d threads: must be 1 to %d, or 0 for all processors",
+			o.Threads, maxThreads)
 	}
 	if o.Threads == 0 {
 		o.Threads = machine.Processors()

@@ -8,7 +8,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// Diffraction patterns: fields from amplitude and phase, patches and their sums, probes, intensities, and the loss of counts.
+// Diffraction patterns: fields from amplitude and phase, patches and their sums, probes,
+// intensities, and the loss of counts.
 
 // ptychography binds the operators of diffraction patterns: patches, probes, intensities, and the loss of counts.
 type ptychography struct {
@@ -86,7 +87,8 @@ func (b *ptychography) patchOperands(patch, canvas, offsets tensor.Shape) (p pat
 	}
 	p = patches{groups: patch[0], channels: patch[1], patch: patch[2], canvas: canvas[2]}
 	if patch[2] != patch[3] || canvas[2] != canvas[3] || (p.canvas-p.patch)%2 != 0 ||
-		!canvas.Equal(tensor.Shape{p.groups, 1, p.canvas, p.canvas}) || !offsets.Equal(tensor.Shape{p.groups, p.channels, 2}) {
+		!canvas.Equal(tensor.Shape{p.groups, 1, p.canvas, p.canvas}) ||
+		!offsets.Equal(tensor.Shape{p.groups, p.channels, 2}) {
 		b.fail("patches %v, canvas %v and offsets %v do not fit", patch, canvas, offsets)
 		return p, false
 	}

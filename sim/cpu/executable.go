@@ -11,7 +11,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// An executable: a plan loaded into memory and run, the forms in which it keeps variables, and reading and writing its buffers.
+// An executable: a plan loaded into memory and run, the forms in which it keeps variables,
+// and reading and writing its buffers.
 
 // executable is a plan bound to memory: one closure per step.
 type executable struct {
@@ -78,10 +79,12 @@ func (b *Backend) Load(ctx context.Context, plan *nn.Plan, st nn.State) (nn.Exec
 
 // LoadBeside is Load with the arena, the scratch and the transformed weights of another
 // executable. It is also an error if that one has another state or is closed.
-func (b *Backend) LoadBeside(ctx context.Context, plan *nn.Plan, st nn.State, beside nn.Executable) (nn.Executable, error) {
+func (b *Backend) LoadBeside(ctx context.Context, plan *nn.Plan, st nn.State,
+	beside nn.Executable) (nn.Executable, error) {
 	other, ok := beside.(*executable)
 	if !ok || other.state != st || other.steps == nil {
-		return nil, errors.New("cpu backend: load a plan beside another: must be an open executable of this backend and state")
+		return nil, errors.New("cpu backend: load a plan beside another: must be an open executable of this " +
+			"backend and state")
 	}
 	return b.loadIn(ctx, plan, st, other.memory)
 }
@@ -92,7 +95,8 @@ func (b *Backend) loadIn(ctx context.Context, plan *nn.Plan, st nn.State, m memo
 	if !ok {
 		return nil, fmt.Errorf("cpu backend: load a plan: state is of type %T, want this backend's own", st)
 	}
-	x := &executable{plan: plan, pool: b.pool, state: s, memory: m, nanos: make([]int64, len(plan.Steps)), epoch: time.Now()}
+	x := &executable{plan: plan, pool: b.pool, state: s, memory: m, nanos: make([]int64, len(plan.Steps)),
+		epoch: time.Now()}
 	if err := x.load(ctx, b); err != nil {
 		x.Close()
 		return nil, err
@@ -188,7 +192,8 @@ func (x *executable) place(ctx context.Context, s *state) error {
 			continue
 		}
 		if buf.Offset < 0 || buf.Offset%alignment != 0 || buf.Offset+buf.Bytes() > x.plan.ArenaBytes {
-			return fmt.Errorf("buffer %q: %d bytes at %d do not fit an arena of %d", buf.Name, buf.Bytes(), buf.Offset, x.plan.ArenaBytes)
+			return fmt.Errorf("buffer %q: %d bytes at %d do not fit an arena of %d", buf.Name, buf.Bytes(), buf.Offset,
+				x.plan.ArenaBytes)
 		}
 		switch buf.DType {
 		case tensor.Float32:

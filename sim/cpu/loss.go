@@ -7,8 +7,8 @@ import (
 	"prismtop/sim/nn"
 )
 
-// The losses of pictures and volumes and their gradients: pointwise ones, MS-SSIM, Dice with cross-entropy, and squared errors.
-// The map of SSIM is in ssim.go.
+// The losses of pictures and volumes and their gradients: pointwise ones, MS-SSIM, Dice with cross-entropy, and squared
+// errors. The map of SSIM is in ssim.go.
 
 // losses binds the losses of pictures and volumes, and their gradients.
 type losses struct {
@@ -115,7 +115,8 @@ func (b *losses) lossPlanes(kind nn.LossKind, i, j int) (h, w int, ok bool) {
 	case kind > nn.MSSSIM:
 		b.fail("no loss of kind %d", kind)
 	case kind == nn.SSIM && min(h, w) <= ssimPad:
-		b.fail("SSIM of planes of %d×%d: sides below %d cannot be padded by reflection of %d pixels", h, w, ssimPad+1, ssimPad)
+		b.fail("SSIM of planes of %d×%d: sides below %d cannot be padded by reflection of %d pixels", h, w,
+			ssimPad+1, ssimPad)
 	case kind == nn.MSSSIM && nn.MSSSIMScales(h, w) == 0:
 		b.fail("MS-SSIM of planes of %d×%d: sides below %d are too small for its window", h, w, 2*ssimPad+1)
 	}

@@ -13,7 +13,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// What the passes of the telescope share: the frame, masks packed by strips, and the fields from an object through them.
+// What the passes of the telescope share: the frame, masks packed by strips, and the fields
+// from an object through them.
 
 // measureFrame is the common part of Measure, Amplitudes and their gradients: the frame of
 // the telescope's passes, the masks, and the fields between two passes.
@@ -99,7 +100,8 @@ func (b *measurements) measureFrame(op nn.MeasureFrame, n, first, stride int, fi
 	}
 	rows, columns := [2]int{0, n}, [2]int{0, n}
 	if op.Pruned {
-		rows, columns = telescope.WholeStrips([2]int{op.Top, op.Bottom}), telescope.WholeStrips([2]int{op.Left, op.Right})
+		rows, columns = telescope.WholeStrips([2]int{op.Top, op.Bottom}),
+			telescope.WholeStrips([2]int{op.Left, op.Right})
 	}
 	f := &measureFrame{parallel: b.backend.parallel, op: op, fields: fields, Frame: telescope.Frame{
 		Set: b.backend.set, N: n, Top: rows[0], Bottom: rows[1], Left: columns[0], Right: columns[1],
@@ -124,7 +126,8 @@ func (b *measurements) measureFrame(op nn.MeasureFrame, n, first, stride int, fi
 		slab := newSlab(int64(4 * (6*strip + n*dft.StripLanes)))
 		b.table(6*strip+n*dft.StripLanes, 4)
 		part := func(i, n int) []float32 { return cut[float32](&slab, int64(4*i*strip), n) }
-		f.work <- telescope.NewSpace(part(0, strip), part(1, strip), part(2, strip), part(3, strip), part(4, strip), part(5, strip),
+		f.work <- telescope.NewSpace(part(0, strip), part(1, strip), part(2, strip), part(3, strip), part(4, strip),
+			part(5, strip),
 			part(6, n*dft.StripLanes))
 	}
 	return f
@@ -138,7 +141,8 @@ func (b *measurements) maskBox(i int) *maskBox {
 		mask := b.in(i)
 		slab := b.slab(int64(4 * len(mask)))
 		b.table(len(mask), 4)
-		box = &maskBox{pool: b.backend.pool, mask: mask, strips: cut[float32](&slab, 0, len(mask)), version: &b.written[id]}
+		box = &maskBox{pool: b.backend.pool, mask: mask, strips: cut[float32](&slab, 0, len(mask)),
+			version: &b.written[id]}
 		b.boxes[id] = box
 	}
 	return box

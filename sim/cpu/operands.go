@@ -198,8 +198,8 @@ func (b *binder) values(role string, i int, id nn.BufferID) volume.Values {
 	return volume.Values{F: b.views[id].f, H: b.views[id].h, Type: buf.DType}
 }
 
-// constant returns the variable whose values in bfloat16 the i-th input has, if the plan does not change it; else a negative
-// number.
+// constant returns the variable whose values in bfloat16 the i-th input has, if the plan
+// does not change it; else a negative number.
 func (b *binder) constant(i int) (variable int) {
 	from, ok := b.casts[b.current.In[i]]
 	if !ok {

@@ -39,7 +39,8 @@ type ssimMap struct {
 }
 
 func (b *losses) newSSIMMap(p, t, maps []float32, h, w int, full bool) *ssimMap {
-	m := &ssimMap{tiling: newTiling(h, w), set: b.backend.set, p: p, t: t, maps: maps, full: full, window: loss.SSIMWindow()}
+	m := &ssimMap{tiling: newTiling(h, w), set: b.backend.set, p: p, t: t, maps: maps, full: full,
+		window: loss.SSIMWindow()}
 	m.sums = b.float64s(m.tiling.strips)
 	m.strips = b.eachStrip(m.tiling, 6*reach*side+7*m.column(), m.strip)
 	return m
@@ -158,7 +159,8 @@ type ssimAdjoint struct {
 }
 
 func (b *losses) newSSIMAdjoint(gp, p, t, maps []float32, h, w int) *ssimAdjoint {
-	a := &ssimAdjoint{tiling: newTiling(h, w), set: b.backend.set, gp: gp, p: p, t: t, maps: maps, window: loss.SSIMWindow()}
+	a := &ssimAdjoint{tiling: newTiling(h, w), set: b.backend.set, gp: gp, p: p, t: t, maps: maps,
+		window: loss.SSIMWindow()}
 	a.strips = b.eachStrip(a.tiling, 3*reach*side+3*tileSize, a.strip)
 	return a
 }

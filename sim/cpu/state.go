@@ -58,12 +58,14 @@ func (b *Backend) NewState(ctx context.Context, variables []nn.Variable) (nn.Sta
 	if err != nil {
 		return nil, err
 	}
-	s := &state{pool: b.pool, variables: slices.Clone(variables), values: make([][]float32, len(variables)), users: make([]int, len(variables)), changes: make([]int, len(variables)),
+	s := &state{pool: b.pool, variables: slices.Clone(variables), values: make([][]float32, len(variables)),
+		users: make([]int, len(variables)), changes: make([]int, len(variables)),
 		copies: make([]*copied, len(variables))}
 	for i, v := range variables {
 		if v.Category != nn.Gradients {
 			s.values[i] = cut[float32](&memory, offsets[i], v.Shape.Elements())
-			if err := s.over(ctx, len(v.Initial), func(lo, hi int) { copy(s.values[i][lo:hi], v.Initial[lo:hi]) }); err != nil {
+			if err := s.over(ctx, len(v.Initial),
+				func(lo, hi int) { copy(s.values[i][lo:hi], v.Initial[lo:hi]) }); err != nil {
 				return nil, err
 			}
 		}

@@ -333,7 +333,8 @@ func (b *volumes) instanceNorm(op nn.InstanceNorm) func() {
 	o := &volume.Norm{Set: b.backend.set, X: b.inValues(0), Y: b.outValues(0), Gamma: b.in(1), Beta: b.in(2),
 		Mean: b.out(1), InverseStd: b.out(2), Eps: decimal(op.Eps), Slope: op.Slope}
 	var ok bool
-	if o.Channels, ok = b.channelsLast(b.inShape(0), o.Gamma, o.Beta); !ok || !b.statistics(o.Channels, o.Mean, o.InverseStd) {
+	if o.Channels, ok = b.channelsLast(b.inShape(0), o.Gamma, o.Beta); !ok || !b.statistics(o.Channels, o.Mean,
+		o.InverseStd) {
 		return nil
 	}
 	if op.Residual {
@@ -393,10 +394,12 @@ func (b *volumes) instanceNormGrad(op nn.InstanceNormGrad) func() {
 	if !b.operands(6, 6, outs) || !b.sameShape(b.inShape(0), b.inShape(1), b.inShape(2), b.outShape(0)) {
 		return nil
 	}
-	o := &volume.NormGradient{Set: b.backend.set, X: b.inValues(0), Y: b.inValues(1), GY: b.inValues(2), Gamma: b.in(3), Mean: b.in(4), InverseStd: b.in(5),
+	o := &volume.NormGradient{Set: b.backend.set, X: b.inValues(0), Y: b.inValues(1), GY: b.inValues(2), Gamma: b.in(3),
+		Mean: b.in(4), InverseStd: b.in(5),
 		GX: b.outValues(0), GGamma: b.out(1), GBeta: b.out(2), Slope: op.Slope}
 	var ok bool
-	if o.Channels, ok = b.channelsLast(b.inShape(0), o.Gamma, o.GGamma, o.GBeta); !ok || !b.statistics(o.Channels, o.Mean, o.InverseStd) {
+	if o.Channels, ok = b.channelsLast(b.inShape(0), o.Gamma, o.GGamma, o.GBeta); !ok || !b.statistics(o.Channels,
+		o.Mean, o.InverseStd) {
 		return nil
 	}
 	if op.Residual {

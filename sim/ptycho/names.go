@@ -142,8 +142,9 @@ func (n *Network) refusedShape(kind string) func(string, []int64) string {
 	last := "conv2d_" // of the heads
 	return func(name string, shape []int64) string {
 		for part, field := range map[string]string{
-			".attention.": "cbam_encoder or eca_encoder is set; a network without attention is needed", ".bn": "batch_norm is set",
-			"bottleneck_cbam": "cbam_bottleneck is set", "decoder_shared": "use_shared_decoder is set", ".attention_blocks.": "an attention of the decoder is set",
+			".attention.": "cbam_encoder or eca_encoder is set; a network without attention is needed",
+			".bn":         "batch_norm is set", "bottleneck_cbam": "cbam_bottleneck is set",
+			"decoder_shared": "use_shared_decoder is set", ".attention_blocks.": "an attention of the decoder is set",
 		} {
 			if strings.Contains(name, part) {
 				return field
@@ -166,9 +167,11 @@ func (n *Network) refusedShape(kind string) func(string, []int64) string {
 			return "object_big = false draws one channel; must be true"
 		case strings.Contains(name, "_amp.amp.conv") || strings.Contains(name, "_phase.phase.conv"):
 			if n.config.Heads != headsOfPort {
-				return "its heads draw the border as those of ptycho_torch at gridsize 1 and at sizes above 64; heads = ptycho_torch has them"
+				return "its heads draw the border as those of ptycho_torch at gridsize 1 and at sizes " +
+					"above 64; heads = ptycho_torch has them"
 			}
-			return "its heads draw the border as those of the Keras model, which heads = keras has, or with use_legacy_decoder_channel_override"
+			return "its heads draw the border as those of the Keras model, which heads = keras has, or with " +
+				"use_legacy_decoder_channel_override"
 		}
 		return ""
 	}

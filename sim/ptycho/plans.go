@@ -40,8 +40,8 @@ type PlanOptions struct {
 	// the patterns.
 	Microbatch int
 
-	// Large makes that the most that kernels can count, for devices with memory of their own: they compute many groups at a time
-	// faster than few, and the memory of a batch is theirs.
+	// Large makes that the most that kernels can count, for devices with memory of their own: they compute many groups
+	// at a time faster than few, and the memory of a batch is theirs.
 	Large bool
 
 	// AMP and Products are those of nn.Options.

@@ -222,8 +222,8 @@ func (p *Predictor) hand(t *part, from int) {
 	t.exe.Write(t.input, p.patterns[from*p.pattern:][:t.groups*p.pattern])
 }
 
-// Detail switches the timing of every step on or off, on a device that computes beside the host; see nn.Detailer. beside is false on
-// one that always times them.
+// Detail switches the timing of every step on or off, on a device that computes beside the host; see nn.Detailer.
+// beside is false on one that always times them.
 func (p *Predictor) Detail(on bool) (beside bool) {
 	for i := range p.parts {
 		if d, ok := p.parts[i].exe.(nn.Detailer); ok {

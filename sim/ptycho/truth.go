@@ -45,7 +45,8 @@ func NewTruth(o *scan.Object, n int, centres [][2]float64) (*Truth, error) {
 	t := &Truth{Side: covered.Side - 2*covered.gap(), canvas: covered.Side}
 	t.margin = (t.canvas - t.Side) / 2
 	if t.Side < leastTruth {
-		return nil, fmt.Errorf("compare with the truth: %d positions leave gaps between their patches: only %d×%[2]d pixels in the middle are covered: must be more positions on the object",
+		return nil, fmt.Errorf("compare with the truth: %d positions leave gaps between their patches: only %d×%[2]d "+
+			"pixels in the middle are covered: must be more positions on the object",
 			len(centres), max(t.Side, 0))
 	}
 	t.Values = a.Truth(o, t.margin)

@@ -7,8 +7,8 @@ import (
 	"prismtop/tui/words"
 )
 
-// troubles returns the active alerts of a run, worst first, preceded by the failure if the run failed. The header counts them, and
-// the help lists them.
+// troubles returns the active alerts of a run, worst first, preceded by the failure if the run failed. The header
+// counts them, and the help lists them.
 func troubles(s *profiles.Snapshot, b *bindings) []profiles.Alert {
 	if s == nil {
 		return nil
@@ -27,7 +27,8 @@ func afterFailure(b *bindings) profiles.Advice {
 	var ways []string
 	switch {
 	case b.can(profiles.RestartCommand, profiles.SetCommand):
-		ways = append(ways, "{restart|a restart} begins again from the first weights, and {settings|the list of settings} changes them before that")
+		ways = append(ways, "{restart|a restart} begins again from the first weights, and {settings|the list of "+
+			"settings} changes them before that")
 	case b.can(profiles.RestartCommand):
 		ways = append(ways, "{restart|a restart} begins again from the first weights")
 	}

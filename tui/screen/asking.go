@@ -13,8 +13,8 @@ import (
 	"prismtop/tui/words"
 )
 
-// asking is what is asked of the settings of the run on screen: those in force in its newest snapshot, and requests that are
-// not in force yet. It answers questions and changes nothing.
+// asking is what is asked of the settings of the run on screen: those in force in its newest snapshot, and requests
+// that are not in force yet. It answers questions and changes nothing.
 type asking struct {
 	snap   *profiles.Snapshot // nil before the first
 	table  *settings.Table
@@ -250,8 +250,8 @@ func (a *asking) cutShort(keys ...string) []string {
 	}
 }
 
-// endsBy names the comparison under way that a change to other settings would end; "" for none. A decision on a press of a key
-// and the search of the auto-tuner make way.
+// endsBy names the comparison under way that a change to other settings would end; "" for none. A decision on a press
+// of a key and the search of the auto-tuner make way.
 func (a *asking) endsBy(after settings.Values) string {
 	s := a.snap
 	if s == nil || words.Ended(s.State) {

@@ -6,8 +6,8 @@ import (
 	"prismtop/tui/keys"
 )
 
-// This file holds the keys of the run on screen: those of tui/keys for what this screen and the run are able to do, and what is
-// said of a key whose command is not among that.
+// This file holds the keys of the run on screen: those of tui/keys for what this screen and the run are able to do, and
+// what is said of a key whose command is not among that.
 
 // bindings are the keys of the run on screen, used for dispatch, footer, help and sentences.
 type bindings struct {
@@ -50,7 +50,8 @@ const readCommand profiles.CommandKind = "read settings"
 
 // everyKind are the commands of keys that act on a run, wherever it is.
 func everyKind() profiles.Kinds {
-	return append(profiles.Every(), profiles.ExportCommand, profiles.LeaveCommand, profiles.OperateCommand, profiles.HandOverCommand, readCommand)
+	return append(profiles.Every(), profiles.ExportCommand, profiles.LeaveCommand, profiles.OperateCommand,
+		profiles.HandOverCommand, readCommand)
 }
 
 // can reports whether the screen may ask for all given commands.
@@ -68,11 +69,12 @@ func (b *bindings) withRestart(text string, how profiles.Advice) string {
 func (b *bindings) runIsOver() string { return b.withRestart("the run is over", startsNext) }
 
 // wouldChange returns the answer to a key that would change a run which this screen cannot, from its longest
-// version to its shortest, nil for any other. operates reports whether this screen may change the run, and behind whether
-// its snapshots are still catching up.
+// version to its shortest, nil for any other. operates reports whether this screen may change the run, and behind
+// whether its snapshots are still catching up.
 func (b *bindings) wouldChange(pressed string, operates, behind bool) []string {
 	answer := func(does string) []string {
-		return []string{pressed + " (" + does + ") would change the run, but this is a recording", "this is a recording: nothing in it changes"}
+		return []string{pressed + " (" + does + ") would change the run, but this is a recording",
+			"this is a recording: nothing in it changes"}
 	}
 	because := func(why string) func(string) []string {
 		return func(does string) []string { return []string{pressed + " (" + does + "): " + why, why} }

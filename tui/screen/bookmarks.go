@@ -8,8 +8,8 @@ import (
 	"prismtop/profiles/settings"
 )
 
-// bookmarks are nine sets of live settings that the user has stored under digits, which switch between two configurations.
-// They last as long as the screen, and therefore survive a restart of the run.
+// bookmarks are nine sets of live settings that the user has stored under digits, which switch between two
+// configurations. They last as long as the screen, and therefore survive a restart of the run.
 type bookmarks struct {
 	*tuning
 	slots   [bookmarkSlots]*bookmark

@@ -44,8 +44,9 @@ func (m *Model) room() room { return room{m.layout.W, m.layout.H, m.theme} }
 // header returns the header of the next frame.
 func (m *Model) header() *header {
 	h := &header{
-		snap: m.snap, width: m.layout.Header.W, ascii: m.options.ASCII, watches: !m.seat.operates(), alertsKey: m.keys.Of("alerts"),
-		position: m.playback.position(), paused: m.pause.paused(), troubles: troubles(m.snap, m.keys),
+		snap: m.snap, width: m.layout.Header.W, ascii: m.options.ASCII, watches: !m.seat.operates(),
+		alertsKey: m.keys.Of("alerts"), position: m.playback.position(), paused: m.pause.paused(),
+		troubles: troubles(m.snap, m.keys),
 	}
 	if m.snap != nil {
 		h.state, h.threads = m.pause.state(), m.threadsOf(m.snap)
@@ -58,7 +59,8 @@ func (m *Model) footer() *footer {
 	field, _ := opened[*typing](&m.overlays)
 	return &footer{
 		answers: &m.answers, run: &m.asking, keys: m.keys, tiles: &m.tiling, cost: &m.cost,
-		typing: field, position: m.playback.position(), paused: m.pause.paused(), deciding: m.experiments.deciding(), ascii: m.options.ASCII,
+		typing: field, position: m.playback.position(), paused: m.pause.paused(), deciding: m.experiments.deciding(),
+		ascii: m.options.ASCII,
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 	"prismtop/tui/words"
 )
 
-// cost is the cost of watching, for the footer and the help: what the run measured, and the output of the screen, which it sums
-// once a second.
+// cost is the cost of watching, for the footer and the help: what the run measured, and the
+// output of the screen, which it sums once a second.
 type cost struct {
 	run     *asking
 	pause   *pausing
@@ -59,9 +59,11 @@ func (c *cost) pieces(brief bool) []widget.Piece {
 	if c.tiles.layout.W >= ratesWidth && !brief {
 		text += c.rates()
 	}
-	if c.display.skipped > 0 && c.display.now().Sub(c.display.skippedAt) < skippedLife { // replaces the cost at the same width
+	// replaces the cost at the same width
+	if c.display.skipped > 0 && c.display.now().Sub(c.display.skippedAt) < skippedLife {
 		w := chart.Width(text)
-		skipped := words.FittingOrLast(w, unit.About(c.display.skipped, "frame", "frames")+" skipped", fmt.Sprintf("%d skipped", c.display.skipped), "skipped")
+		skipped := words.FittingOrLast(w, unit.About(c.display.skipped, "frame", "frames")+" skipped",
+			fmt.Sprintf("%d skipped", c.display.skipped), "skipped")
 		return append(ps, widget.Piece{Text: fmt.Sprintf("%*s", w, skipped), Style: theme.Warn})
 	}
 	return append(ps, widget.Piece{Text: text, Style: style})
@@ -124,7 +126,8 @@ func (c *cost) notes() (notes []string) {
 		notes = append(notes, "Watching costs "+unit.ShareWithin(w.Value, w.Low, w.High)+
 			" of the run's speed, measured by not watching for a quarter of a second now and then.")
 	case c.pause.still():
-		notes = append(notes, "The cost of watching is not known: it is measured only while a run computes, which takes about a minute.")
+		notes = append(notes, "The cost of watching is not known: it is measured only while a run computes, which "+
+			"takes about a minute.")
 	default:
 		notes = append(notes, "The cost of watching is being measured, which takes about a minute.")
 	}

@@ -16,7 +16,8 @@ import (
 	"prismtop/tui/theme"
 )
 
-// display is the terminal as the screen uses it: its colours, the pictures that it draws, and the bandwidth that it may take.
+// display is the terminal as the screen uses it: its colours, the pictures that it draws,
+// and the bandwidth that it may take.
 type display struct {
 	*answers
 	tiles   *tiling

@@ -16,8 +16,8 @@ import (
 	"prismtop/tui/words"
 )
 
-// experiments starts and stops the comparisons of settings that the run makes by itself: ablations, replications and forks of
-// changes, and the decision on a press of a key.
+// experiments starts and stops the comparisons of settings that the run makes by itself: ablations, replications and
+// forks of changes, and the decision on a press of a key.
 type experiments struct {
 	*seat
 	*asking
@@ -31,7 +31,8 @@ type experiments struct {
 
 // running reports whether an ablation is under way or requested. A decision, which makes way for one, is none.
 func (x *experiments) running() bool {
-	return x.ablating || x.snap != nil && x.snap.Ablation != nil && x.snap.Ablation.Running && !x.snap.Ablation.Decides()
+	return x.ablating || x.snap != nil && x.snap.Ablation != nil && x.snap.Ablation.Running &&
+		!x.snap.Ablation.Decides()
 }
 
 // settle forgets a request that the newest snapshot has reported, or that its end has overtaken.
@@ -100,7 +101,8 @@ func (x *experiments) replicate() {
 
 // fork compares the result with and without the examined change from the same starting points.
 func (x *experiments) fork() {
-	x.examine(profiles.ForkCommand, fmt.Sprintf("is compared %d times from the same point over %d iterations; %s stops it", profiles.ForkCount, profiles.ForkArm, x.keys.Of("ablate")))
+	x.examine(profiles.ForkCommand, fmt.Sprintf("is compared %d times from the same point over %d iterations; "+
+		"%s stops it", profiles.ForkCount, profiles.ForkArm, x.keys.Of("ablate")))
 }
 
 // noChange is the iteration of a replication of no change that was made by hand.
@@ -181,14 +183,15 @@ func (x *experiments) decisionKey() string {
 // sayDecision shows the result of a decision that has just ended by itself.
 func (x *experiments) sayDecision(before *profiles.Ablation) {
 	a := x.snap.Ablation
-	if before == nil || a == nil || !before.Running || !before.Decides() || a.Running || a.Of != before.Of || !a.Concluded() {
+	if before == nil || a == nil || !before.Running || !before.Decides() || a.Running || a.Of != before.Of ||
+		!a.Concluded() {
 		return
 	}
 	x.sayOne(words.Decision(x.table, a, x.cores, x.decisionKey())...)
 }
 
-// comparing is the open list of ablations, of a run that has several settings to compare: of single settings, which is selected,
-// and of every combination of some.
+// comparing is the open list of ablations, of a run that has several settings to compare: of single settings, which is
+// selected, and of every combination of some.
 type comparing struct {
 	*ablation.Choice
 	experiments *experiments
@@ -231,7 +234,8 @@ func (c *comparing) start() outcome {
 
 func (c *comparing) box(in room) []string {
 	x := c.experiments
-	return in.dialog("Ablation", x.keys.Say(ablationStarts), ablation.ChoiceWidth, min(c.Rows(), in.h-2), func(on *chart.Canvas) {
-		c.Draw(on, x.snap)
-	})
+	return in.dialog("Ablation", x.keys.Say(ablationStarts), ablation.ChoiceWidth, min(c.Rows(), in.h-2),
+		func(on *chart.Canvas) {
+			c.Draw(on, x.snap)
+		})
 }

@@ -45,18 +45,19 @@ func (x *exporting) export(row int) tea.Cmd {
 func (x *exporting) box(in room) []string {
 	rows := min(len(x.formats), in.h-2)
 	first := max(0, min(x.row-rows/2, len(x.formats)-rows))
-	return in.dialog("Export what is recorded", "enter or a digit writes it here, esc", 56, rows, func(c *chart.Canvas) {
-		w, _ := c.Size()
-		for y := range rows {
-			i := first + y
-			if i == x.row {
-				c.Text(0, y, "▸", theme.Key)
+	return in.dialog("Export what is recorded", "enter or a digit writes it here, esc", 56, rows,
+		func(c *chart.Canvas) {
+			w, _ := c.Size()
+			for y := range rows {
+				i := first + y
+				if i == x.row {
+					c.Text(0, y, "▸", theme.Key)
+				}
+				if i < 9 {
+					c.Text(2, y, strconv.Itoa(i+1), theme.Key)
+				}
+				c.Text(4, y, x.formats[i].Name, theme.Plain)
+				c.Text(17, y, chart.Cut(x.formats[i].About, max(w-17, 0)), theme.Faint)
 			}
-			if i < 9 {
-				c.Text(2, y, strconv.Itoa(i+1), theme.Key)
-			}
-			c.Text(4, y, x.formats[i].Name, theme.Plain)
-			c.Text(17, y, chart.Cut(x.formats[i].About, max(w-17, 0)), theme.Faint)
-		}
-	})
+		})
 }

@@ -17,8 +17,8 @@ import (
 	"prismtop/tui/words"
 )
 
-// footer is the line below the panes in one frame: the keys that matter most, or those of the focused pane, the answer to the last
-// key, and the screen's cost. A replay has a line above it with its position.
+// footer is the line below the panes in one frame: the keys that matter most, or those of the focused pane, the answer
+// to the last key, and the screen's cost. A replay has a line above it with its position.
 type footer struct {
 	*answers
 	run   *asking
@@ -95,7 +95,9 @@ func (f *footer) table(room int) []keys.Row {
 	for _, section := range []keys.Section{keys.Settings, keys.Tuning, keys.Run, keys.Replay, keys.Screen} {
 		table = append(table, f.keys.Rows(section)...)
 	}
-	table = slices.DeleteFunc(table, func(r keys.Row) bool { return r.Short == "" || r.Setting != nil && f.run.snap == nil })
+	table = slices.DeleteFunc(table, func(r keys.Row) bool {
+		return r.Short == "" || r.Setting != nil && f.run.snap == nil
+	})
 	if f.run.over() && !f.keys.can(profiles.PlayCommand) {
 		table = f.afterTheEnd(table, room)
 	} else {
@@ -177,7 +179,8 @@ func (f *footer) focusKeys() []widget.KeyGroup {
 	if f.tiles.zoomed {
 		zoom = "unzoom"
 	}
-	groups := []widget.KeyGroup{{Pieces: []widget.Piece{{Text: f.tiles.paneName(f.tiles.focus) + ":", Style: theme.Strong}}}}
+	groups := []widget.KeyGroup{
+		{Pieces: []widget.Piece{{Text: f.tiles.paneName(f.tiles.focus) + ":", Style: theme.Strong}}}}
 	add := func(rank int, hints ...pane.Hint) {
 		for _, h := range hints {
 			groups = append(groups, widget.Hint(h.Key, h.Does, rank))
@@ -229,8 +232,8 @@ func stateStyle(text string, pending bool) theme.Style {
 	return theme.Strong
 }
 
-// inFooter returns the value of the setting that a row changes, and whether it is not in force yet: a lamp for a switch,
-// otherwise text of a fixed width, so that nothing moves.
+// inFooter returns the value of the setting that a row changes, and whether it is not in force yet: a lamp for a
+// switch, otherwise text of a fixed width, so that nothing moves.
 func (f *footer) inFooter(r *keys.Row) (shown string, pending bool) {
 	value, pending := f.run.value(r.Setting.Name)
 	switch {

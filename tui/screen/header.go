@@ -17,8 +17,8 @@ import (
 	"prismtop/tui/words"
 )
 
-// header is the line above the panes in one frame. Each of its fields has a slot that depends only on the screen's width, so
-// that fields appear, disappear and grow without moving the others.
+// header is the line above the panes in one frame. Each of its fields has a slot that depends only on the screen's
+// width, so that fields appear, disappear and grow without moving the others.
 type header struct {
 	snap      *profiles.Snapshot // nil before the first
 	width     int
@@ -175,8 +175,8 @@ func (h *header) lines(t *theme.Theme) []string {
 	return c.Lines(t)
 }
 
-// besideObject returns the cells after the object's slot that it may take as well: those of the precision, in a workload
-// that has none.
+// besideObject returns the cells after the object's slot that it may take as well: those of
+// the precision, in a workload that has none.
 func (h *header) besideObject(places *[numHeaderFields]layout.Rect) int {
 	object, precision := places[objectField], places[precisionField]
 	if h.snap == nil || precision.W == 0 || places[deviceField].W > 0 || words.Precision(h.snap, precision.W) != "" {
@@ -286,7 +286,8 @@ func (h *header) leftBesideOthers(w int) bool {
 	text, _ := h.leftText()
 	width := h.width
 	ablates := width < ablationFrom && ablationText(h.snap, w) != ""
-	return width >= rateFrom && width < leftFrom && !ablates && othersText(h.snap, w) != "" && len(h.troubles) == 0 && chart.Width(text) <= w
+	return width >= rateFrom && width < leftFrom && !ablates && othersText(h.snap, w) != "" && len(h.troubles) == 0 &&
+		chart.Width(text) <= w
 }
 
 // leftText returns the time left, "" if unknown or the run is over.
@@ -352,7 +353,8 @@ func unitText(s *profiles.Snapshot, w int) string {
 	}
 	all := s.Run.AllUnits()
 	one, now := s.Run.Schema.Unit.One, min(s.Unit+1, all)
-	return words.FittingOrLast(w, fmt.Sprintf("%s %*d/%d", one, len(strconv.Itoa(all)), now, all), fmt.Sprintf("%s %d/%s", one, now, unit.Count(int64(all))),
+	return words.FittingOrLast(w, fmt.Sprintf("%s %*d/%d", one, len(strconv.Itoa(all)), now, all),
+		fmt.Sprintf("%s %d/%s", one, now, unit.Count(int64(all))),
 		fmt.Sprintf("%s %d", one, now))
 }
 
@@ -385,7 +387,8 @@ func ablationText(s *profiles.Snapshot, w int) string {
 	}
 	switch {
 	case a.Replication:
-		return words.FittingOrLast(w, fmt.Sprintf("deciding %d/%d", a.Done, a.Groups), fmt.Sprintf("decide %d/%d", a.Done, a.Groups), "deciding")
+		return words.FittingOrLast(w, fmt.Sprintf("deciding %d/%d", a.Done, a.Groups),
+			fmt.Sprintf("decide %d/%d", a.Done, a.Groups), "deciding")
 	case a.Tuning != nil:
 		return words.FittingOrLast(w, fmt.Sprintf("tuning, trial %d", a.Done), fmt.Sprintf("tuning %d", a.Done))
 	}

@@ -14,8 +14,8 @@ import (
 	"prismtop/tui/words"
 )
 
-// help is a scrollable sheet over the screen that explains the focused pane, lists all bindings, searches both, or lists the
-// alerts.
+// help is a scrollable sheet over the screen that explains the focused pane, lists all
+// bindings, searches both, or lists the alerts.
 type help struct {
 	sheet
 	run   *asking
@@ -67,7 +67,8 @@ func (h *help) lines(in room) []string {
 	}
 	if h.page == paneHelp && h.tiles.focus != layout.None {
 		w := min(pane.ProseWidth, in.w-4)
-		return h.scrolled(in, h.tiles.paneName(h.tiles.focus), h.keys.Say(allKeysHint+" · "+searchHint), [][]widget.Line{h.paneLines(w)}, w)
+		return h.scrolled(in, h.tiles.paneName(h.tiles.focus), h.keys.Say(allKeysHint+" · "+searchHint),
+			[][]widget.Line{h.paneLines(w)}, w)
 	}
 	if h.page == alertsHelp {
 		w := min(pane.ProseWidth, in.w-4)
@@ -102,7 +103,8 @@ func (h *help) foundLines(w int) []widget.Line {
 	lines := []widget.Line{{Key: h.keys.Of("search"), Text: text + "_", Style: theme.Strong}, {}}
 	wanted := strings.Fields(strings.ToLower(text))
 	if len(wanted) == 0 {
-		return append(lines, widget.Wrapped("Type words: keys and explanations with all of them are listed.", w, theme.Faint)...)
+		return append(lines, widget.Wrapped("Type words: keys and explanations with all of them are listed.", w,
+			theme.Faint)...)
 	}
 	has := func(parts ...string) bool {
 		all := strings.ToLower(strings.Join(parts, " "))
@@ -119,7 +121,8 @@ func (h *help) foundLines(w int) []widget.Line {
 	for id := range h.tiles.panes {
 		for _, sentences := range h.tiles.panes[id].Explain() {
 			if paragraph := h.keys.Say(profiles.Advice(sentences)); has(paragraph) {
-				lines = append(lines, widget.Line{}, widget.Line{Text: h.tiles.paneName(layout.Pane(id)), Style: theme.Title})
+				lines = append(lines, widget.Line{},
+					widget.Line{Text: h.tiles.paneName(layout.Pane(id)), Style: theme.Title})
 				lines = append(lines, widget.Wrapped(paragraph, w, theme.Plain)...)
 			}
 		}
@@ -154,7 +157,8 @@ var paneHints = []struct {
 	action profiles.Action
 	does   string
 }{
-	{"zoom", "the whole screen, and back"}, {"next pane", "the next pane"}, {"previous pane", "the previous pane"}, {"close", "one step back"},
+	{"zoom", "the whole screen, and back"}, {"next pane", "the next pane"}, {"previous pane", "the previous pane"},
+	{"close", "one step back"},
 }
 
 // guide names the panes that answer common questions.
@@ -235,8 +239,8 @@ func (h *help) toggleAlerts() {
 	h.sheet = sheet{page: alertsHelp}
 }
 
-// openOnFailure opens the list of alerts if the run has just failed and no sheet is open, because the reason needs more than one
-// line.
+// openOnFailure opens the list of alerts if the run has just failed and no sheet is open,
+// because the reason needs more than one line.
 func (h *help) openOnFailure(before, now *profiles.Snapshot) {
 	failed := now.State == profiles.Failed && (before == nil || before.State != profiles.Failed)
 	if failed && h.page == noHelp {
@@ -254,7 +258,8 @@ func (h *help) alertLines(w int) []widget.Line {
 	var lines []widget.Line
 	for _, a := range alerts {
 		style := pane.AlertStyle(a.Severity)
-		lines = append(lines, widget.Line{Text: fmt.Sprintf("%c %s since %s", pane.AlertGlyph(a.Severity), a.Severity, unit.Clock(a.Since)), Style: style})
+		lines = append(lines, widget.Line{Text: fmt.Sprintf("%c %s since %s", pane.AlertGlyph(a.Severity), a.Severity,
+			unit.Clock(a.Since)), Style: style})
 		lines = append(lines, widget.Wrapped(a.What, w, theme.Strong)...)
 		lines = append(lines, widget.Wrapped(h.keys.Say(a.Try), w, theme.Plain)...)
 		lines = append(lines, widget.Line{})

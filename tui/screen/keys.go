@@ -13,7 +13,8 @@ import (
 	"prismtop/tui/widget"
 )
 
-// Keys and the mouse: what each action does, the way of a key to what takes it, and the opening of what lies over the panes.
+// Keys and the mouse: what each action does, the way of a key to what takes it, and the
+// opening of what lies over the panes.
 
 // deeds are what the actions of tui/keys do on this screen, but for those of settings. One that is not here asks the
 // source for its command.
@@ -103,7 +104,8 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		}
 	}
 	over := m.top()
-	if _, asked := over.(quitting); m.layout.TooSmall && m.layout.W > 0 && !asked { // nothing would show what another key changes
+	// nothing would show what another key changes
+	if _, asked := over.(quitting); m.layout.TooSmall && m.layout.W > 0 && !asked {
 		if m.keys.Is("quit", m.pressed) {
 			return m.askQuit()
 		}
@@ -212,7 +214,8 @@ func (m *Model) clicked(e tea.Mouse) {
 		m.closeOverlay()
 		return
 	}
-	if r := headerPlaces(m.layout.W)[alertsField]; !m.layout.TooSmall && r.Contains(e.X, e.Y) && len(troubles(m.snap, m.keys)) > 0 {
+	if r := headerPlaces(m.layout.W)[alertsField]; !m.layout.TooSmall && r.Contains(e.X, e.Y) &&
+		len(troubles(m.snap, m.keys)) > 0 {
 		m.help.toggleAlerts()
 		return
 	}

@@ -13,8 +13,8 @@ import (
 	"prismtop/tui/words"
 )
 
-// knobs moves settings by keys, each kind in its way: switches and choices, doubled and halved numbers, seeds, threads, shares of a
-// whole and the device; or opens the list of a setting's values, or the field in which one is typed.
+// knobs moves settings by keys, each kind in its way: switches and choices, doubled and halved numbers, seeds, threads,
+// shares of a whole and the device; or opens the list of a setting's values, or the field in which one is typed.
 type knobs struct {
 	*tuning
 	overlays *overlays
@@ -235,7 +235,8 @@ func (k *knobs) moreThreads(by int) {
 	}
 	if most := mostThreads * k.cores; by > 0 && n > most {
 		more := k.keys.Say(settingsSetsMore)
-		k.complain(fmt.Sprintf("threads stays %d: more than %d per processor would wait for each other%s", n-by, mostThreads, more))
+		k.complain(fmt.Sprintf("threads stays %d: more than %d per processor would wait for each other%s", n-by,
+			mostThreads, more))
 		k.status.brief = []string{fmt.Sprintf("threads stays %d, %d per processor%s", n-by, mostThreads, more)}
 		return
 	}

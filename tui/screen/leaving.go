@@ -13,7 +13,8 @@ import (
 
 // Leaving the screen: how the run goes on or ends, the error that Run returns, and the question whether to quit.
 
-// departure is how this screen leaves the run: with its end or without, after how long a wait, and what Run returns then.
+// departure is how this screen leaves the run: with its end or without, after how long a
+// wait, and what Run returns then.
 type departure struct {
 	seat  *seat
 	run   *asking
@@ -169,8 +170,8 @@ func (q quitting) press(key string) (tea.Cmd, outcome) {
 	return nil, closed
 }
 
-// onlyY reports whether the key that asked does not answer, too: pressed twice from habit, it would end a run that goes on
-// without this screen.
+// onlyY reports whether the key that asked does not answer, too: pressed twice from habit,
+// it would end a run that goes on without this screen.
 func (q quitting) onlyY() bool { return q.leave.Always && !q.run.over() }
 
 func (q quitting) box(in room) []string {

@@ -24,8 +24,8 @@ import (
 	"prismtop/tui/terminal"
 )
 
-// Model is the screen: one Bubble Tea model that owns all panes. It routes messages and keys to its pieces, and connects these. It
-// draws in Update, so that View costs nothing and panics while drawing are caught in one place.
+// Model is the screen: one Bubble Tea model that owns all panes. It routes messages and keys to its pieces, and
+// connects these. It draws in Update, so that View costs nothing and panics while drawing are caught in one place.
 type Model struct {
 	options  Options
 	exporter control.Exporter // nil if the source has none
@@ -73,7 +73,8 @@ func New(s control.Source, o Options) *Model {
 	m.ownLog = ownLog{run: &m.asking, tiles: &m.tiling, footer: &m.answers}
 	m.display = display{
 		answers: &m.answers, tiles: &m.tiling, keep: &m.keep, plain: o.NoColor, ascii: o.ASCII, colours: o.Colours,
-		ground: terminal.Ground{Profile: colorprofile.ANSI256, Dark: true}, graphics: terminal.NewGraphics(), pace: terminal.NewPacer(o.Bandwidth), stale: true,
+		ground: terminal.Ground{Profile: colorprofile.ANSI256, Dark: true}, graphics: terminal.NewGraphics(),
+		pace: terminal.NewPacer(o.Bandwidth), stale: true,
 	}
 	m.seat = seat{answers: &m.answers, source: s, keys: m.keys}
 	m.seat.shared, _ = s.(control.Shared)
@@ -82,11 +83,13 @@ func New(s control.Source, o Options) *Model {
 	m.pause = pausing{seat: &m.seat, asking: &m.asking}
 	m.playback = playback{seat: &m.seat, ascii: o.ASCII}
 	m.playback.replay, _ = s.(control.Replay)
-	m.tuning = tuning{seat: &m.seat, asking: &m.asking, log: &m.ownLog, tiles: &m.tiling, mine: map[string]bool{}, used: map[string]string{}}
+	m.tuning = tuning{seat: &m.seat, asking: &m.asking, log: &m.ownLog, tiles: &m.tiling, mine: map[string]bool{},
+		used: map[string]string{}}
 	m.knobs = knobs{tuning: &m.tuning, overlays: &m.overlays}
 	m.bookmarks = bookmarks{tuning: &m.tuning}
 	m.reading = reading{tuning: &m.tuning}
-	m.experiments = experiments{seat: &m.seat, asking: &m.asking, tiles: &m.tiling, overlays: &m.overlays, keep: &m.keep}
+	m.experiments = experiments{seat: &m.seat, asking: &m.asking, tiles: &m.tiling, overlays: &m.overlays,
+		keep: &m.keep}
 	m.restarting = restarting{seat: &m.seat, asking: &m.asking}
 	m.suspension = suspension{display: &m.display, pause: &m.pause}
 	m.mouse = mouse{answers: &m.answers, keep: &m.keep, remote: o.remote()}
@@ -121,7 +124,8 @@ func (m *Model) Update(msg tea.Msg) (model tea.Model, cmd tea.Cmd) {
 		}
 	}()
 	if isInput(msg) {
-		_ = m.seat.source.Do(profiles.Command{Kind: profiles.AttendCommand}) // of no consequence to a source that does not attend
+		// of no consequence to a source that does not attend
+		_ = m.seat.source.Do(profiles.Command{Kind: profiles.AttendCommand})
 	}
 	cmd = m.handle(msg)
 	if m.reading.pending != nil {

@@ -9,8 +9,8 @@ import (
 	"prismtop/tui/layout"
 )
 
-// mouse is the terminal's mouse. It is off until a key enables it: mouse reporting disables the terminal's own selection and
-// copying, and stays on if the connection breaks.
+// mouse is the terminal's mouse. It is off until a key enables it: mouse reporting disables the terminal's own
+// selection and copying, and stays on if the connection breaks.
 type mouse struct {
 	*answers
 	keep   *remembered
@@ -43,8 +43,10 @@ func (m *mouse) toggle() {
 		m.keep.Mouse = m.on
 	}
 	if m.on {
-		m.sayOne("mouse on: a click gives a pane the keys, a double click or its title the whole screen; shift selects text",
-			"mouse on: click selects a pane, twice zooms; shift selects text", "mouse on: click, double click; shift selects text")
+		m.sayOne("mouse on: a click gives a pane the keys, a double click or its title the whole screen; shift "+
+			"selects text",
+			"mouse on: click selects a pane, twice zooms; shift selects text",
+			"mouse on: click, double click; shift selects text")
 	} else {
 		m.say("mouse off")
 	}

@@ -39,8 +39,9 @@ func (n noting) press(key string) (tea.Cmd, outcome) {
 }
 
 func (n noting) box(in room) []string {
-	return in.dialog(fmt.Sprintf("Note at iteration %d", n.run.snap.Index), "enter writes it, esc leaves", 70, 1, func(c *chart.Canvas) {
-		w, _ := c.Size()
-		n.Draw(c, 0, 0, w)
-	})
+	return in.dialog(fmt.Sprintf("Note at iteration %d", n.run.snap.Index), "enter writes it, esc leaves", 70, 1,
+		func(c *chart.Canvas) {
+			w, _ := c.Size()
+			n.Draw(c, 0, 0, w)
+		})
 }

@@ -8,8 +8,8 @@ import (
 	"prismtop/tui/widget"
 )
 
-// overlay is a list, a field or a question that lies over the panes and takes the keys until it is closed. ctrl+c, ctrl+l and
-// ctrl+z never reach it.
+// overlay is a list, a field or a question that lies over the panes and takes the keys until it is closed. ctrl+c,
+// ctrl+l and ctrl+z never reach it.
 type overlay interface {
 	// box returns its lines.
 	box(in room) []string
@@ -38,8 +38,8 @@ func (r room) dialog(title, foot string, w, h int, draw func(c *chart.Canvas)) [
 	return widget.Dialog(title, foot, min(w+4, r.w), min(h+2, r.h), draw).Lines(r.theme)
 }
 
-// overlays are the open ones, the last on top of the others. At most one is a list or a field: only the question whether
-// to quit opens over another.
+// overlays are the open ones, the last on top of the others. At most one is a list or a field: only the question
+// whether to quit opens over another.
 type overlays struct{ open []overlay }
 
 // top returns the overlay that takes the keys, nil for none.

@@ -12,8 +12,8 @@ import (
 	"prismtop/tui/words"
 )
 
-// ownLog holds the lines of the log that are this screen's own: output of other code, exports, refusals that are too long
-// for the footer.
+// ownLog holds the lines of the log that are this screen's own: output of other code,
+// exports, refusals that are too long for the footer.
 type ownLog struct {
 	run    *asking
 	tiles  *tiling
@@ -95,8 +95,8 @@ func (o *ownLog) exported(msg exportedMsg) {
 // inLog marks a refusal that is cut: the log has all of it.
 const inLog = " (log)"
 
-// refuse shows in the footer that something stays as it is, and the reason. On a narrow screen it omits what would be right; a
-// reason that is still too long is cut, and goes to the log whole.
+// refuse shows in the footer that something stays as it is, and the reason. On a narrow screen it omits what would be
+// right; a reason that is still too long is cut, and goes to the log whole.
 func (o *ownLog) refuse(what, reason string) {
 	o.footer.complain(what + ": " + reason)
 	shown := &o.footer.status

@@ -18,8 +18,10 @@ import (
 
 // Panes are the panes of the screen, in the order of the list of panes.
 var Panes = []pane.Spec{
-	pane.Phases, imaging.Reconstruction, pane.Caches, pane.Loss, pane.Effects, pane.IterationTime, imaging.KSpace, pane.Memory, imaging.Quality, throughput.Pane, throughput.Memory, pane.Units, pane.Log, pane.Settings, ablation.Pane, imaging.Phase, imaging.Diffraction,
-	imaging.Slices, imaging.Raw, tasks.Table, tasks.Losses, pane.GPU, pane.Progress, pane.Output, pane.Ranks,
+	pane.Phases, imaging.Reconstruction, pane.Caches, pane.Loss, pane.Effects, pane.IterationTime, imaging.KSpace,
+	pane.Memory, imaging.Quality, throughput.Pane, throughput.Memory, pane.Units, pane.Log, pane.Settings,
+	ablation.Pane, imaging.Phase, imaging.Diffraction, imaging.Slices, imaging.Raw, tasks.Table, tasks.Losses, pane.GPU,
+	pane.Progress, pane.Output, pane.Ranks,
 }
 
 // Panes opened by their own keys.

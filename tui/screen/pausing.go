@@ -2,8 +2,8 @@ package screen
 
 import "prismtop/profiles"
 
-// pausing pauses the run between two iterations, steps it and resumes it, and knows what was asked for last, which the run
-// may not have reported yet.
+// pausing pauses the run between two iterations, steps it and resumes it, and knows what
+// was asked for last, which the run may not have reported yet.
 type pausing struct {
 	*seat
 	*asking

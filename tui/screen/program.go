@@ -41,7 +41,8 @@ func Run(ctx context.Context, source control.Source, o Options) error {
 
 // streams returns the terminal of the options.
 func (o Options) streams() terminal.Streams {
-	return terminal.Streams{Input: o.Input, Output: o.Output, Environ: o.Environ, NoColor: o.NoColor, Size: o.Size, Sizes: o.Sizes, Remote: o.Remote}
+	return terminal.Streams{Input: o.Input, Output: o.Output, Environ: o.Environ, NoColor: o.NoColor, Size: o.Size,
+		Sizes: o.Sizes, Remote: o.Remote}
 }
 
 // onTerminal fills in the process's own terminal.

@@ -7,7 +7,8 @@ import (
 	"prismtop/profiles/settings"
 )
 
-// reading reads a picture for the next run in the background before it is requested, so that what is wrong with it is said at once.
+// reading reads a picture for the next run in the background before it is requested, so
+// that what is wrong with it is said at once.
 type reading struct {
 	*tuning
 	path    string  // the picture being read; empty for none
@@ -23,7 +24,8 @@ func (r *reading) check(key, value string) {
 	r.path = value
 	r.say("reading " + value + " …")
 	set := settings.Assignment{Key: key, Value: value}
-	source, try := r.source, profiles.Command{Kind: profiles.SetCommand, Settings: []settings.Assignment{set}, Try: true}
+	source, try := r.source,
+		profiles.Command{Kind: profiles.SetCommand, Settings: []settings.Assignment{set}, Try: true}
 	r.pending = func() tea.Msg { return checkedMsg{set, source.Do(try)} }
 }
 

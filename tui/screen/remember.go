@@ -345,6 +345,7 @@ func (m *Model) recall(path string) {
 	m.mouse.on = r.Mouse && !m.mouse.remote
 	if err != nil {
 		m.help.note = err.Error() + ". It stays as it is, and nothing is remembered until it can be read."
-		m.complain(strings.Replace(err.Error(), path, filepath.Base(path), 1) + "; nothing is remembered (? tells more)")
+		m.complain(strings.Replace(err.Error(), path, filepath.Base(path), 1) +
+			"; nothing is remembered (? tells more)")
 	}
 }

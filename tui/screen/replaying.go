@@ -8,8 +8,8 @@ import (
 	"prismtop/tui/transport"
 )
 
-// playback plays a recording by its keys: forwards and backwards, faster and slower, from mark to mark. The keys are bound only
-// if the source is a replay.
+// playback plays a recording by its keys: forwards and backwards, faster and slower, from mark to mark. The keys are
+// bound only if the source is a replay.
 type playback struct {
 	*seat
 	replay control.Replay // nil if the source is none
@@ -71,5 +71,6 @@ func (p *playback) skip(by time.Duration) {
 
 // rewound reports whether a snapshot is of an earlier moment than the one before, nil for none.
 func rewound(before, s *profiles.Snapshot) bool {
-	return before != nil && (s.Run.PriorStarts < before.Run.PriorStarts || s.Run.PriorStarts == before.Run.PriorStarts && s.Index < before.Index)
+	return before != nil && (s.Run.PriorStarts < before.Run.PriorStarts ||
+		s.Run.PriorStarts == before.Run.PriorStarts && s.Index < before.Index)
 }

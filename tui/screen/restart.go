@@ -16,14 +16,15 @@ import (
 	"prismtop/tui/words"
 )
 
-// restarting restarts the run. A restart discards its results, so it asks first: any other key than its own keeps the run.
+// restarting restarts the run. A restart discards its results, so it asks first: any other
+// key than its own keeps the run.
 type restarting struct {
 	*seat
 	*asking
 }
 
-// mayAsk restarts the run if nothing would be lost. Otherwise, unless the run refuses, it returns true: the question is to be
-// asked.
+// mayAsk restarts the run if nothing would be lost. Otherwise, unless the run refuses, it
+// returns true: the question is to be asked.
 func (r *restarting) mayAsk() bool {
 	if !r.do(profiles.Command{Kind: profiles.RestartCommand, Try: true}) {
 		return false
@@ -76,21 +77,24 @@ func (r *restarting) box(in room) []string {
 		lines = append(lines, "  "+l)
 	}
 	if run := &r.snap.Run; run.Checkpoint != "" {
-		stays := fmt.Sprintf("Its checkpoint stays in %s; the next run writes to %s.", run.Checkpoint, run.NextCheckpoint)
+		stays := fmt.Sprintf("Its checkpoint stays in %s; the next run writes to %s.", run.Checkpoint,
+			run.NextCheckpoint)
 		lines = append(lines, words.Wrap(visible.Text(stays), w)...)
 	}
 	if next := r.waiting(); len(next) > 0 {
 		lines = append(lines, words.Wrap("The next run has "+strings.Join(next, ", ")+".", w)...)
 	}
 	if most := max(1, in.h-5); len(lines) > most {
-		lines = append(lines[:most-1], fmt.Sprintf("… and %d more lines: %s", len(lines)-most+1, r.keys.Say(settingsLists)))
+		lines = append(lines[:most-1], fmt.Sprintf("… and %d more lines: %s", len(lines)-most+1,
+			r.keys.Say(settingsLists)))
 	}
 	return in.dialog("Restart", "", w, len(lines)+2, func(c *chart.Canvas) {
 		for y, l := range lines {
 			c.Text(0, y, chart.Cut(l, w), theme.Plain)
 		}
 		x, y := 0, len(lines)+1
-		keys := []pane.Hint{{Key: "y", Does: "restart"}, {Key: r.keys.Of("save"), Does: "save the picture first"}, {Key: "any other key", Does: "leaves it"}}
+		keys := []pane.Hint{{Key: "y", Does: "restart"}, {Key: r.keys.Of("save"), Does: "save the picture first"},
+			{Key: "any other key", Does: "leaves it"}}
 		if !r.keys.can(profiles.SaveCommand) {
 			keys = slices.Delete(keys, 1, 2)
 		}

@@ -9,8 +9,8 @@ import (
 	"prismtop/tui/control"
 )
 
-// seat is this screen's place at the run, which may have several: it asks the source for commands, answers those that are
-// refused, and asks for the right to change the run or hands it over.
+// seat is this screen's place at the run, which may have several: it asks the source for commands, answers those that
+// are refused, and asks for the right to change the run or hands it over.
 type seat struct {
 	*answers
 	source control.Source

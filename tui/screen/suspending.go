@@ -36,7 +36,8 @@ func (s *suspension) suspend() tea.Cmd {
 		return s.fallAsleep()
 	}
 	s.sleep = fallingAsleep
-	s.resume = s.pause.keys.can(profiles.PauseCommand) && s.pause.snap != nil && s.pause.snap.State == profiles.Running && s.pause.want == nil
+	s.resume = s.pause.keys.can(profiles.PauseCommand) && s.pause.snap != nil &&
+		s.pause.snap.State == profiles.Running && s.pause.want == nil
 	if s.resume {
 		s.pause.ask(true)
 		s.say(s.pause.keys.Say(suspends))

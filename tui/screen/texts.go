@@ -108,5 +108,6 @@ func bookmarkEmpty(slot int, t *keys.Table) string {
 }
 
 func bookmarkInForce(slot int) string {
-	return fmt.Sprintf("bookmark %d is already in force; change a setting, then %d switches between the two", slot, slot)
+	return fmt.Sprintf("bookmark %d is already in force; change a setting, then %d switches between the two",
+		slot, slot)
 }

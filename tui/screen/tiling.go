@@ -60,8 +60,8 @@ func (t *tiling) content(r *profiles.RunInfo) (rows [layout.MaxPanes]int) {
 	return rows
 }
 
-// lacking returns the panes that do not apply to a run, or have nothing to show of it; only late ones before the run has
-// described itself.
+// lacking returns the panes that do not apply to a run, or have nothing to show of it; only
+// late ones before the run has described itself.
 func (t *tiling) lacking(snap *profiles.Snapshot) (lacks layout.Set) {
 	r := &snap.Run
 	for id, s := range t.specs {
@@ -273,7 +273,8 @@ func (t *tiling) hiddenPanes(w int) string {
 	}
 	all := strconv.Itoa(l.Unseen) + " hidden"
 	n := unit.About(int64(l.Unseen), "pane", "panes") + " hidden"
-	return words.Fitting(w, all+": "+strings.Join(parts, " · ")+" ("+t.listKey+")", n+", "+t.listKey+" lists them", n+": "+t.listKey, all)
+	return words.Fitting(w, all+": "+strings.Join(parts, " · ")+" ("+t.listKey+")", n+", "+t.listKey+" lists them",
+		n+": "+t.listKey, all)
 }
 
 // setFocus focuses a pane, or none.

@@ -12,7 +12,8 @@ import (
 	"prismtop/tui/words"
 )
 
-// tuning requests settings from the run, singly or together, and says what changes and what that ends; it keeps what undo needs.
+// tuning requests settings from the run, singly or together, and says what changes and what
+// that ends; it keeps what undo needs.
 type tuning struct {
 	*seat
 	*asking
@@ -187,7 +188,8 @@ func (t *tuning) weightsText() string {
 	}
 	text := cmp.Or(r.WeightsName, "weights") + ": " + strings.Join(values, ", ")
 	if r.WeightsOf != "" && t.asked(r.WeightsOf) != r.WeightsIn {
-		text += fmt.Sprintf(", of the %s %s", r.WeightsIn, t.nameOf(r.WeightsOf)) + t.keys.Say(profiles.Advice(", which {switch "+r.WeightsOf+"|the list of values} chooses"))
+		text += fmt.Sprintf(", of the %s %s", r.WeightsIn, t.nameOf(r.WeightsOf)) +
+			t.keys.Say(profiles.Advice(", which {switch "+r.WeightsOf+"|the list of values} chooses"))
 	}
 	return text
 }
@@ -198,7 +200,8 @@ func (t *tuning) weightsText() string {
 
 // sayChange shows what was changed, and which effect was cut short or what comparison it ends.
 func (t *tuning) sayChange(text string, cut []string) {
-	if a := t.snap.Ablation; a != nil && a.Running && a.Tuning != nil && len(a.Base.WithLive(t.wanted()).Differing(a.Base)) > 0 {
+	if a := t.snap.Ablation; a != nil && a.Running && a.Tuning != nil &&
+		len(a.Base.WithLive(t.wanted()).Differing(a.Base)) > 0 {
 		t.say(text + "; " + a.Name() + " ended")
 		return
 	}
@@ -233,7 +236,8 @@ func (t *tuning) suspensions(before settings.Values) (text string) {
 		case is && !was:
 			given, now = words.LossNames(given, now)
 			text += fmt.Sprintf("; %s %g was for %s: suspended until %s sets one for %s", t.nameOf(key), number, given,
-				cmp.Or(t.keys.Of(profiles.Action("set "+key)), t.keys.Of(profiles.Action("raise "+key)), t.keys.Of("settings")), now)
+				cmp.Or(t.keys.Of(profiles.Action("set "+key)), t.keys.Of(profiles.Action("raise "+key)),
+					t.keys.Of("settings")), now)
 		case was && !is && before.Number(key) == number:
 			text += fmt.Sprintf("; %s %g is in force again", t.nameOf(key), number)
 		}

@@ -12,8 +12,8 @@ import (
 	"prismtop/tui/widget"
 )
 
-// typing is the open field in which a setting's value is typed after its key. Whoever opens it stays where he is: the field lies
-// over the panes.
+// typing is the open field in which a setting's value is typed after its key. Whoever opens
+// it stays where he is: the field lies over the panes.
 type typing struct {
 	*tuning
 	key   *settings.Key
@@ -31,8 +31,8 @@ func newTyping(t *tuning, k *settings.Key) *typing {
 	return &typing{tuning: t, key: k, input: widget.NewInput(value), fresh: true}
 }
 
-// press takes what the value can contain, and refuses other characters: a slip must not act on the run. Keys that type nothing
-// close the field and keep their meaning until something was typed.
+// press takes what the value can contain, and refuses other characters: a slip must not act on the run. Keys that type
+// nothing close the field and keep their meaning until something was typed.
 func (t *typing) press(s string) (tea.Cmd, outcome) {
 	switch {
 	case s == "esc":
@@ -93,6 +93,7 @@ func (t *typing) box(in room) []string {
 func (t *typing) hints() []widget.KeyGroup {
 	return []widget.KeyGroup{
 		{Pieces: []widget.Piece{{Text: "typing: " + t.key.Name, Style: theme.Strong}}},
-		widget.Hint("enter", "sets", 0), widget.Hint("esc", "leaves", 0), widget.Hint("← →", "move", 1), widget.Hint("ctrl+u", "clears", 2),
+		widget.Hint("enter", "sets", 0), widget.Hint("esc", "leaves", 0), widget.Hint("← →", "move", 1),
+		widget.Hint("ctrl+u", "clears", 2),
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"prismtop/profiles/settings"
 )
 
-// history holds the changes of settings that can be undone, oldest first. It lasts as long as the screen, and therefore survives
-// a restart of the run.
+// history holds the changes of settings that can be undone, oldest first. It lasts as long
+// as the screen, and therefore survives a restart of the run.
 type history struct{ steps []undoStep }
 
 // flip is the change of one setting in a request.

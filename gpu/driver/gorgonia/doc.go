@@ -12,10 +12,11 @@
 //
 //	CGO_CFLAGS=-I$CUDA/include CGO_LDFLAGS=-L$CUDA/lib64/stubs go build -tags cuda
 //
-// CUDA 13 changed the signatures of five functions that cu calls. The header in the folder include declares them as they
-// were, and comes first in the path for a toolkit of that version:
+// CUDA 13 changed the signatures of five functions that cu calls. The header in the folder include declares them as
+// they were, and comes first in the path for a toolkit of that version:
 //
-//	CGO_CFLAGS="-I$PWD/gpu/driver/gorgonia/include -I$CUDA/include" CGO_LDFLAGS=-L$CUDA/lib64/stubs go build -tags cuda
+//	CGO_CFLAGS="-I$PWD/gpu/driver/gorgonia/include -I$CUDA/include" \
+//	CGO_LDFLAGS=-L$CUDA/lib64/stubs go build -tags cuda
 //
 // The installed driver may be of any version from the toolkit's on: it keeps old functions.
 //

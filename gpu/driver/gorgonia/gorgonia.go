@@ -20,7 +20,8 @@ import (
 // through calls cu; the methods that it does not define are libcuda's.
 type through struct{ driver.Driver }
 
-// Open returns the driver, which cu has initialised already. It fails if libcuda.so.1 lacks a function that cu lacks too.
+// Open returns the driver, which cu has initialised already. It fails if libcuda.so.1 lacks
+// a function that cu lacks too.
 func Open() (driver.Driver, error) {
 	d, err := libcuda.Open()
 	if err != nil {
@@ -172,19 +173,23 @@ func (through) MemFree(p driver.Pointer) error {
 }
 
 func (through) MemcpyHtoD(dst driver.Pointer, src []byte) error {
-	return check("cuMemcpyHtoD", cu.MemcpyHtoD(cu.DevicePtr(dst), unsafe.Pointer(unsafe.SliceData(src)), int64(len(src))))
+	return check("cuMemcpyHtoD", cu.MemcpyHtoD(cu.DevicePtr(dst), unsafe.Pointer(unsafe.SliceData(src)),
+		int64(len(src))))
 }
 
 func (through) MemcpyDtoH(dst []byte, src driver.Pointer) error {
-	return check("cuMemcpyDtoH", cu.MemcpyDtoH(unsafe.Pointer(unsafe.SliceData(dst)), cu.DevicePtr(src), int64(len(dst))))
+	return check("cuMemcpyDtoH", cu.MemcpyDtoH(unsafe.Pointer(unsafe.SliceData(dst)), cu.DevicePtr(src),
+		int64(len(dst))))
 }
 
 func (through) MemcpyHtoDAsync(dst driver.Pointer, src []byte, s driver.Stream) error {
-	return check("cuMemcpyHtoDAsync", cu.MemcpyHtoDAsync(cu.DevicePtr(dst), unsafe.Pointer(unsafe.SliceData(src)), int64(len(src)), stream(s)))
+	return check("cuMemcpyHtoDAsync", cu.MemcpyHtoDAsync(cu.DevicePtr(dst), unsafe.Pointer(unsafe.SliceData(src)),
+		int64(len(src)), stream(s)))
 }
 
 func (through) MemcpyDtoHAsync(dst []byte, src driver.Pointer, s driver.Stream) error {
-	return check("cuMemcpyDtoHAsync", cu.MemcpyDtoHAsync(unsafe.Pointer(unsafe.SliceData(dst)), cu.DevicePtr(src), int64(len(dst)), stream(s)))
+	return check("cuMemcpyDtoHAsync", cu.MemcpyDtoHAsync(unsafe.Pointer(unsafe.SliceData(dst)), cu.DevicePtr(src),
+		int64(len(dst)), stream(s)))
 }
 
 func (through) MemcpyDtoDAsync(dst, src driver.Pointer, bytes int64, s driver.Stream) error {

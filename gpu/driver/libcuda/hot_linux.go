@@ -17,10 +17,10 @@ import (
 // third of the time of a function bound by RegisterFunc and, given a slice, allocates nothing.
 //
 // SyscallN takes addresses as uintptr, which Go does not update. A variable on the stack of its goroutine moves when
-// that stack grows, and an address converted before then leads the driver to the old stack; go vet and the race detector
-// do not report it. Variables on the heap do not move. Hence the rule of this file: the only addresses given to the
-// driver are those that address and kernel store in a slot as a pointer. A slot is on the heap, so the compiler puts
-// whatever it points to there too; during the call, the pointer also keeps that memory from the collector.
+// that stack grows, and an address converted before then leads the driver to the old stack; go vet and the race
+// detector do not report it. Variables on the heap do not move. Hence the rule of this file: the only addresses given
+// to the driver are those that address and kernel store in a slot as a pointer. A slot is on the heap, so the compiler
+// puts whatever it points to there too; during the call, the pointer also keeps that memory from the collector.
 type hot struct {
 	setCurrent, synchronize                                          uintptr
 	streamSynchronize, streamQuery, streamWaitEvent                  uintptr
@@ -129,7 +129,8 @@ func (d *cuda) EventRecordExternal(e driver.Event, s driver.Stream) error {
 	if d.hot.eventRecordWithFlags == 0 {
 		return missing("cuEventRecordWithFlags")
 	}
-	return check("cuEventRecordWithFlags", d.hot.call(d.hot.eventRecordWithFlags, uintptr(e), uintptr(s), eventRecordExternal))
+	return check("cuEventRecordWithFlags", d.hot.call(d.hot.eventRecordWithFlags, uintptr(e), uintptr(s),
+		eventRecordExternal))
 }
 
 func (d *cuda) EventQuery(e driver.Event) (bool, error) {
@@ -141,22 +142,27 @@ func (d *cuda) EventSynchronize(e driver.Event) error {
 }
 
 func (d *cuda) MemcpyHtoDAsync(dst driver.Pointer, src []byte, s driver.Stream) error {
-	return check("cuMemcpyHtoDAsync", d.hot.address(1, src, d.hot.memcpyHtoDAsync, uintptr(dst), 0, uintptr(len(src)), uintptr(s)))
+	return check("cuMemcpyHtoDAsync", d.hot.address(1, src, d.hot.memcpyHtoDAsync, uintptr(dst), 0, uintptr(len(src)),
+		uintptr(s)))
 }
 
 func (d *cuda) MemcpyDtoHAsync(dst []byte, src driver.Pointer, s driver.Stream) error {
-	return check("cuMemcpyDtoHAsync", d.hot.address(0, dst, d.hot.memcpyDtoHAsync, 0, uintptr(src), uintptr(len(dst)), uintptr(s)))
+	return check("cuMemcpyDtoHAsync", d.hot.address(0, dst, d.hot.memcpyDtoHAsync, 0, uintptr(src), uintptr(len(dst)),
+		uintptr(s)))
 }
 
 func (d *cuda) MemcpyDtoDAsync(dst, src driver.Pointer, bytes int64, s driver.Stream) error {
-	return check("cuMemcpyDtoDAsync", d.hot.call(d.hot.memcpyDtoDAsync, uintptr(dst), uintptr(src), uintptr(bytes), uintptr(s)))
+	return check("cuMemcpyDtoDAsync", d.hot.call(d.hot.memcpyDtoDAsync, uintptr(dst), uintptr(src), uintptr(bytes),
+		uintptr(s)))
 }
 
 func (d *cuda) MemsetD8Async(dst driver.Pointer, value byte, bytes int64, s driver.Stream) error {
-	return check("cuMemsetD8Async", d.hot.call(d.hot.memsetD8Async, uintptr(dst), uintptr(value), uintptr(bytes), uintptr(s)))
+	return check("cuMemsetD8Async", d.hot.call(d.hot.memsetD8Async, uintptr(dst), uintptr(value), uintptr(bytes),
+		uintptr(s)))
 }
 
-func (d *cuda) LaunchKernel(f driver.Function, grid, block driver.Dim, shared int, s driver.Stream, parameter []byte) error {
+func (d *cuda) LaunchKernel(f driver.Function, grid, block driver.Dim, shared int, s driver.Stream,
+	parameter []byte) error {
 	if len(parameter) == 0 {
 		return &driver.Error{Call: "cuLaunchKernel", Result: driver.InvalidValue, Detail: "no parameter"}
 	}

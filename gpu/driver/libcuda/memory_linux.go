@@ -38,7 +38,8 @@ func (d *cuda) MemHostFree(memory []byte) error {
 
 func (d *cuda) MemHostDevicePointer(memory []byte) (driver.Pointer, error) {
 	var p driver.Pointer
-	err := check("cuMemHostGetDevicePointer", d.cuMemHostGetDevicePointer(&p, unsafe.Pointer(unsafe.SliceData(memory)), 0))
+	err := check("cuMemHostGetDevicePointer",
+		d.cuMemHostGetDevicePointer(&p, unsafe.Pointer(unsafe.SliceData(memory)), 0))
 	return p, err
 }
 

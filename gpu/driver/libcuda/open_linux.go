@@ -12,8 +12,8 @@ import (
 
 // The library and its functions, opened and bound, and the errors of calls.
 
-// cuda is the open library. The func variables are bound by purego.RegisterFunc, which keeps pointer arguments alive and
-// in place during a call and costs some hundred nanoseconds: they serve calls outside the loop. hot has the others.
+// cuda is the open library. The func variables are bound by purego.RegisterFunc, which keeps pointer arguments alive
+// and in place during a call and costs some hundred nanoseconds: they serve calls outside the loop. hot has the others.
 type cuda struct {
 	name string
 	hot  hot

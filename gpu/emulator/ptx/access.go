@@ -79,14 +79,16 @@ func (w *warp) reachGlobal(o *op, l int, address uint64, n int, write bool) unsa
 	a := b.cache[o.index]
 	if a == nil || address-a.Base >= a.Size {
 		if a = memory.Find(b.live, address); a == nil {
-			w.fail(OutOfBounds, o, l, "%d bytes at %#x of global memory: %s", n, address, b.launch.Memory.Describe(address))
+			w.fail(OutOfBounds, o, l, "%d bytes at %#x of global memory: %s", n, address,
+				b.launch.Memory.Describe(address))
 			return nil
 		}
 		b.cache[o.index] = a
 	}
 	at := address - a.Base
 	if uint64(n) > a.Size-at {
-		w.fail(OutOfBounds, o, l, "%d bytes at %#x of global memory: %d bytes before the end of %v", n, address, a.Size-at, a)
+		w.fail(OutOfBounds, o, l, "%d bytes at %#x of global memory: %d bytes before the end of %v", n, address,
+			a.Size-at, a)
 		return nil
 	}
 	if write && a.ReadOnly {
@@ -98,7 +100,8 @@ func (w *warp) reachGlobal(o *op, l int, address uint64, n int, write bool) unsa
 		if write {
 			mark(shadow, n)
 		} else if b.launch.Checks.Uninitialised && !isWritten(shadow, n) {
-			w.fail(Uninitialised, o, l, "%d bytes at %#x of global memory: %s", n, address, b.launch.Memory.Describe(address))
+			w.fail(Uninitialised, o, l, "%d bytes at %#x of global memory: %s", n, address,
+				b.launch.Memory.Describe(address))
 			return nil
 		}
 	}
@@ -113,7 +116,8 @@ func (w *warp) reachShared(o *op, l int, address uint64, n int, write bool) unsa
 	b := w.block
 	size := uint64(len(b.shared))
 	if address >= size || uint64(n) > size-address {
-		w.fail(OutOfBounds, o, l, "%d bytes at %d of shared memory, whose last variable ends at %d", n, address, b.sharedEnd)
+		w.fail(OutOfBounds, o, l, "%d bytes at %d of shared memory, whose last variable ends at %d", n, address,
+			b.sharedEnd)
 		return nil
 	}
 	shadow := unsafe.Pointer(&b.states[address])
@@ -132,7 +136,8 @@ func (w *warp) reachShared(o *op, l int, address uint64, n int, write bool) unsa
 				w.fail(OutOfBounds, o, l, "%d bytes at %d of shared memory: %s", n, address, b.describeShared(address))
 				return nil
 			case state == pending:
-				w.fail(Uninitialised, o, l, "%d bytes at %d of shared memory: its cp.async was not waited for", n, address)
+				w.fail(Uninitialised, o, l, "%d bytes at %d of shared memory: its cp.async was not waited for", n,
+					address)
 				return nil
 			case state == unwritten && b.launch.Checks.Uninitialised:
 				w.fail(Uninitialised, o, l, "%d bytes at %d of shared memory", n, address)
@@ -251,7 +256,8 @@ func (f *assembly) data(i int, o *op, t dtype, write bool) {
 	}
 	for _, x := range list {
 		e := t
-		if x.kind == registerOperand && x.reg.bank == wide && !write && t.size < 8 || x.kind == registerOperand && x.reg.bank == wide && write {
+		if x.kind == registerOperand && x.reg.bank == wide && !write && t.size < 8 || x.kind == registerOperand &&
+			x.reg.bank == wide && write {
 			e = dtypes["b64"]
 		}
 		if write {
@@ -285,7 +291,8 @@ func runLoad(w *warp, o *op) {
 		l := bits.TrailingZeros32(m)
 		address := w.addressOf(o, l)
 		var p unsafe.Pointer
-		if at := address - near.base; at < near.bytes && address&uint64(n-1) == 0 && isWritten(unsafe.Add(near.states, at), n) {
+		if at := address - near.base; at < near.bytes && address&uint64(n-1) == 0 &&
+			isWritten(unsafe.Add(near.states, at), n) {
 			p = unsafe.Add(near.data, at)
 		} else if p = w.reach(o, l, o.space, address, n, false); p == nil {
 			return
@@ -313,7 +320,8 @@ func runStore(w *warp, o *op) {
 		l := bits.TrailingZeros32(m)
 		address := w.addressOf(o, l)
 		var p unsafe.Pointer
-		if at := address - near.base; at < near.bytes && address&uint64(n-1) == 0 && isWritten(unsafe.Add(near.states, at), n) {
+		if at := address - near.base; at < near.bytes && address&uint64(n-1) == 0 &&
+			isWritten(unsafe.Add(near.states, at), n) {
 			p = unsafe.Add(near.data, at)
 		} else if p = w.reach(o, l, o.space, address, n, true); p == nil {
 			return
@@ -352,7 +360,8 @@ func (w *warp) near(o *op, n int, write bool) region {
 		return region{0, uint64(len(b.shared) - n + 1), unsafe.Pointer(&b.shared[0]), unsafe.Pointer(&b.states[0])}
 	}
 	a := b.cache[o.index]
-	if a == nil || a.Written == nil || a.Size < uint64(n) || o.space != globalSpace && o.space != generic || write && a.ReadOnly {
+	if a == nil || a.Written == nil || a.Size < uint64(n) || o.space != globalSpace && o.space != generic || write &&
+		a.ReadOnly {
 		return region{}
 	}
 	return region{a.Base, a.Size - uint64(n) + 1, unsafe.Pointer(&a.Data[0]), unsafe.Pointer(&a.Written[0])}

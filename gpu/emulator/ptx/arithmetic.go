@@ -11,8 +11,9 @@ import (
 var fastArithmetic = map[string]runner{
 	"add.s32": addLanes[uint32], "add.u32": addLanes[uint32], "add.s64": addLanes[uint64], "add.u64": addLanes[uint64],
 	"sub.s32": subLanes[uint32], "sub.u32": subLanes[uint32], "sub.s64": subLanes[uint64], "sub.u64": subLanes[uint64],
-	"mul.lo.s32": mulLanes[uint32], "mul.lo.u32": mulLanes[uint32], "mul.lo.s64": mulLanes[uint64], "mul.lo.u64": mulLanes[uint64],
-	"mad.lo.s32": madLanes[uint32], "mad.lo.u32": madLanes[uint32], "mad.lo.s64": madLanes[uint64], "mad.lo.u64": madLanes[uint64],
+	"mul.lo.s32": mulLanes[uint32], "mul.lo.u32": mulLanes[uint32], "mul.lo.s64": mulLanes[uint64],
+	"mul.lo.u64": mulLanes[uint64], "mad.lo.s32": madLanes[uint32], "mad.lo.u32": madLanes[uint32],
+	"mad.lo.s64": madLanes[uint64], "mad.lo.u64": madLanes[uint64],
 	"mul.wide.s32": mulWideLanes[int32, int64], "mul.wide.u32": mulWideLanes[uint32, uint64],
 	"mad.wide.s32": madWideLanes[int32, int64], "mad.wide.u32": madWideLanes[uint32, uint64],
 	"div.u32": quotientLanes, "rem.u32": remainderLanes, "min.s32": minLanes[int32], "min.u32": minLanes[uint32],
@@ -133,7 +134,8 @@ func integerFunction(name string, t dtype) func(a, b, c uint64) uint64 {
 	return nil
 }
 
-// divide returns division or remainder. Division by zero gives all ones and the remainder the dividend, as hardware does.
+// divide returns division or remainder. Division by zero gives all ones and the remainder
+// the dividend, as hardware does.
 func divide(remainder, isSigned bool) func(a, b, c uint64) uint64 {
 	return func(a, b, _ uint64) uint64 {
 		switch {
@@ -170,7 +172,8 @@ func (f *assembly) buildFloat(name string, t dtype, o *op) {
 	if g == nil || mode != toNearest && (t.size == 8 || name == "div" || name == "sqrt" || name == "rcp") {
 		f.fail("the instruction is not supported")
 	}
-	if (name == "ex2" || name == "lg2" || name == "sin" || name == "cos" || name == "tanh" || name == "rsqrt") && (!approximate || rounded) {
+	if (name == "ex2" || name == "lg2" || name == "sin" || name == "cos" || name == "tanh" || name == "rsqrt") &&
+		(!approximate || rounded) {
 		f.fail("the function is only supported as .approx")
 	}
 	flush = flush && t.size == 4 && t.class == float
@@ -206,8 +209,8 @@ func (f *assembly) buildFloat(name string, t dtype, o *op) {
 	o.run = lift(plain, []dtype{plain, plain, plain}[:n], one)
 }
 
-// floatFunction returns an operation whose result is exact, or rounded such that rounding it to a shorter type is right.
-// double says that the type is float64 itself.
+// floatFunction returns an operation whose result is exact, or rounded such that rounding it to a shorter type is
+// right. double says that the type is float64 itself.
 func floatFunction(name string, double, nan bool) func(a, b, c float64) float64 {
 	add := sumOdd
 	if double {

@@ -49,7 +49,8 @@ func (f *assembly) compare() (relation, string) {
 // evaluator returns a function that compares registers a and b of a type in all lanes.
 func (f *assembly) evaluator(r relation, t dtype) func(w *warp, o *op) uint32 {
 	isFloat := t.class == float || t.class == brain
-	if !isFloat && (r.orNaN || r.comparison >= ordered) || isFloat && r.plain || t.class == packed || t.class == boolean {
+	if !isFloat && (r.orNaN || r.comparison >= ordered) || isFloat && r.plain || t.class == packed ||
+		t.class == boolean {
 		f.fail("the comparison does not fit .%s", t.name)
 	}
 	isSigned := t.class == signed && !r.plain
@@ -215,7 +216,8 @@ func buildSet(f *assembly, _ *instruction, o *op) {
 func buildSelect(f *assembly, _ *instruction, o *op) {
 	f.arguments(4)
 	t := f.dtype()
-	o.d, o.a, o.b, o.c, o.save = f.destination(0, t), f.source(1, t), f.source(2, t), f.source(3, dtypes["pred"]), t.bank()
+	o.d, o.a, o.b, o.c, o.save = f.destination(0, t), f.source(1, t), f.source(2, t),
+		f.source(3, dtypes["pred"]), t.bank()
 	switch t.bank() {
 	case wide:
 		o.run = selectLanes[uint64]

@@ -54,7 +54,8 @@ const (
 	constSpace
 )
 
-var spaces = map[string]space{"global": globalSpace, "shared": sharedSpace, "local": localSpace, "param": paramSpace, "const": constSpace}
+var spaces = map[string]space{"global": globalSpace, "shared": sharedSpace, "local": localSpace, "param": paramSpace,
+	"const": constSpace}
 
 // extent is a variable in the layout of shared memory.
 type extent struct{ offset, bytes int }

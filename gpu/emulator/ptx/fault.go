@@ -29,15 +29,17 @@ const (
 )
 
 var faultNames = map[FaultKind]string{
-	OutOfBounds: "access out of bounds", Misaligned: "misaligned access", Uninitialised: "read of memory that was never written",
-	Race: "race", Divergence: "divergent warp", Deadlock: "deadlock", Timeout: "too many steps", Trap: "trap",
+	OutOfBounds: "access out of bounds", Misaligned: "misaligned access",
+	Uninitialised: "read of memory that was never written", Race: "race", Divergence: "divergent warp",
+	Deadlock: "deadlock", Timeout: "too many steps", Trap: "trap",
 }
 
 // String names the kind.
 func (k FaultKind) String() string { return faultNames[k] }
 
 func (e *Fault) Error() string {
-	return fmt.Sprintf("kernel %s: %v at line %d (%s), block %v, thread %v: %s", e.Kernel, e.Kind, e.Line, e.Instruction, e.Block, e.Thread, e.Detail)
+	return fmt.Sprintf("kernel %s: %v at line %d (%s), block %v, thread %v: %s", e.Kernel, e.Kind, e.Line,
+		e.Instruction, e.Block, e.Thread, e.Detail)
 }
 
 // fail ends the launch with a fault of a lane at an op.

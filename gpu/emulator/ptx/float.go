@@ -68,8 +68,8 @@ func whole(x float64, mode rounding) float64 {
 	return math.RoundToEven(x)
 }
 
-// quantise rounds to a float with fraction bits after the leading one and the exponent least or more. Beyond largest it returns
-// infinity, or largest where the direction keeps it finite.
+// quantise rounds to a float with fraction bits after the leading one and the exponent least or more. Beyond largest it
+// returns infinity, or largest where the direction keeps it finite.
 func quantise(x float64, fraction, least int, largest float64, mode rounding) float64 {
 	if x == 0 || math.IsNaN(x) || math.IsInf(x, 0) {
 		return x

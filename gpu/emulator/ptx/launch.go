@@ -106,7 +106,8 @@ func (x *Launch) Check() error {
 		return fmt.Errorf("kernel %s: a block of %v threads", k.Name, x.Block)
 	case k.MaxThreads > 0 && threads > uint64(k.MaxThreads):
 		return fmt.Errorf("kernel %s: a block of %v threads, more than its bound of %d", k.Name, x.Block, k.MaxThreads)
-	case uint64(x.Grid[0])*uint64(x.Grid[1])*uint64(x.Grid[2]) == 0 || x.Grid[0] > math.MaxInt32 || x.Grid[1] > 65535 || x.Grid[2] > 65535:
+	case uint64(x.Grid[0])*uint64(x.Grid[1])*uint64(x.Grid[2]) == 0 || x.Grid[0] > math.MaxInt32 || x.Grid[1] > 65535 ||
+		x.Grid[2] > 65535:
 		return fmt.Errorf("kernel %s: a grid of %v blocks", k.Name, x.Grid)
 	case x.Shared < 0:
 		return fmt.Errorf("kernel %s: %d bytes of shared memory", k.Name, x.Shared)
@@ -195,7 +196,8 @@ func (b *block) describeShared(address uint64) string {
 // run executes a block by its number.
 func (b *block) run(n int64) *Fault {
 	g := b.launch.Grid
-	b.at = [3]uint32{uint32(n % int64(g[0])), uint32(n / int64(g[0]) % int64(g[1])), uint32(n / int64(g[0]) / int64(g[1]))}
+	b.at = [3]uint32{uint32(n % int64(g[0])), uint32(n / int64(g[0]) % int64(g[1])),
+		uint32(n / int64(g[0]) / int64(g[1]))}
 	copy(b.states, b.clean)
 	b.steps = 0
 	clear(b.expected[:])

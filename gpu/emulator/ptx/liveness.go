@@ -8,7 +8,8 @@ import (
 // The registers that a thread of a kernel needs, estimated from the values that are live at each instruction.
 
 // noDestination holds the instructions whose first operand is a source.
-var noDestination = []string{"st", "bar", "barrier", "bra", "ret", "exit", "trap", "cp", "prefetch", "prefetchu", "membar", "fence", "nanosleep"}
+var noDestination = []string{"st", "bar", "barrier", "bra", "ret", "exit", "trap", "cp", "prefetch", "prefetchu",
+	"membar", "fence", "nanosleep"}
 
 // registerSet is a set of the narrow registers from 0 on, followed by the wide ones.
 type registerSet []uint64
@@ -151,7 +152,8 @@ func (f *assembly) stretches(words int) []stretch {
 	for i := range n {
 		if starts[i] {
 			at[i] = len(list)
-			list = append(list, stretch{first: i, reads: make(registerSet, words), written: make(registerSet, words), live: make(registerSet, words)})
+			list = append(list, stretch{first: i, reads: make(registerSet, words), written: make(registerSet, words),
+				live: make(registerSet, words)})
 		}
 		list[len(list)-1].end = i + 1
 	}

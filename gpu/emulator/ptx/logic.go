@@ -41,11 +41,13 @@ func buildLogic(f *assembly, in *instruction, o *op) {
 			"not": func(w *warp, o *op) { w.setBits(o.d, ^w.predicates[o.a]) },
 		}[name]
 	case t.size == 8:
-		o.run = map[string]runner{"and": andLanes[uint64], "or": orLanes[uint64], "xor": xorLanes[uint64], "not": notLanes[uint64]}[name]
+		o.run = map[string]runner{"and": andLanes[uint64], "or": orLanes[uint64], "xor": xorLanes[uint64],
+			"not": notLanes[uint64]}[name]
 	case t.size == 2 && name == "not":
 		o.run = lift(t, []dtype{t}, func(a, _, _ uint64) uint64 { return ^a })
 	default:
-		o.run = map[string]runner{"and": andLanes[uint32], "or": orLanes[uint32], "xor": xorLanes[uint32], "not": notLanes[uint32]}[name]
+		o.run = map[string]runner{"and": andLanes[uint32], "or": orLanes[uint32], "xor": xorLanes[uint32],
+			"not": notLanes[uint32]}[name]
 	}
 }
 
@@ -200,8 +202,8 @@ func buildBits(f *assembly, in *instruction, o *op) {
 	o.run = lift(d, sources, g)
 }
 
-// extract returns n bits of a from a position on, extended with their sign if asked. Bits beyond the width are 0, or the
-// sign.
+// extract returns n bits of a from a position on, extended with their sign if asked. Bits
+// beyond the width are 0, or the sign.
 func extract(a, at, n uint64, width int, isSigned bool) uint64 {
 	if n == 0 {
 		return 0

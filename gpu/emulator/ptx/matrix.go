@@ -73,7 +73,8 @@ func buildMMA(f *assembly, _ *instruction, o *op) {
 	if d.size == 4 {
 		words = 4
 	}
-	tile := mma{a: a, d: d, depth: depth, A: f.vector(1, depth/4*2/perWord, u, false), B: f.vector(2, depth/4/perWord, u, false),
+	tile := mma{a: a, d: d, depth: depth, A: f.vector(1, depth/4*2/perWord, u, false),
+		B: f.vector(2, depth/4/perWord, u, false),
 		C: f.vector(3, words, u, false), D: f.vector(0, words, u, true)}
 	o.kind = gathers
 	o.run = tile.run

@@ -1,8 +1,8 @@
 // Package ptx parses PTX, the assembly text of CUDA kernels, and executes it on the host, warp by warp. It covers what
 // clang writes for sm_75 and sm_80; an instruction outside of that is an error of Parse that names it with its line.
 //
-// Beyond the results it checks what hardware leaves undefined: accesses outside of allocations, unaligned ones, reads of
-// memory that was never written, races between the threads of a block, warp-wide instructions that some lanes never
+// Beyond the results it checks what hardware leaves undefined: accesses outside of allocations, unaligned ones, reads
+// of memory that was never written, races between the threads of a block, warp-wide instructions that some lanes never
 // reach and barriers that deadlock. Each ends the launch as a Fault that names kernel, line and thread.
 //
 // Not modelled: time, races between the blocks of a grid, the order in which stores become visible, what the assembler

@@ -32,7 +32,8 @@ func Parse(text []byte) (m *Module, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSyntax, err)
 	}
-	p := &parser{tokens: tokens, module: &Module{Kernels: map[string]*Kernel{}}, global: &scope{names: map[string]symbol{}}}
+	p := &parser{tokens: tokens, module: &Module{Kernels: map[string]*Kernel{}},
+		global: &scope{names: map[string]symbol{}}}
 	defer func() {
 		if r := recover(); r != nil {
 			e, ok := r.(parseError)
@@ -331,7 +332,8 @@ func align(n, a int) int {
 // entry reads a kernel.
 func (p *parser) entry() {
 	k := &Kernel{Name: p.word()}
-	f := &assembly{kernel: k, constants: map[constant]register{}, shared: map[string]symbol{}, specials: map[string]register{}}
+	f := &assembly{kernel: k, constants: map[constant]register{}, shared: map[string]symbol{},
+		specials: map[string]register{}}
 	s := &scope{outer: p.global, names: map[string]symbol{}}
 	if p.accept("(") && !p.accept(")") {
 		for {

@@ -103,8 +103,8 @@ func (r *races) grow() {
 	}
 }
 
-// access records an access of a lane and reports whether it is free of races. A second write to global memory is left in
-// doubt for the store to decide.
+// access records an access of a lane and reports whether it is free of races. A second write to global memory is left
+// in doubt for the store to decide.
 func (r *races) access(w *warp, o *op, l int, s space, address uint64, n int, write bool) bool {
 	if o.strong {
 		return true

@@ -66,8 +66,8 @@ var specialBank = map[string]bank{
 	"%ctaid.x": narrow, "%ctaid.y": narrow, "%ctaid.z": narrow,
 	"%nctaid.x": narrow, "%nctaid.y": narrow, "%nctaid.z": narrow,
 	"%laneid": narrow, "%warpid": narrow, "%nwarpid": narrow, "%smid": narrow, "%nsmid": narrow,
-	"%lanemask_eq": narrow, "%lanemask_le": narrow, "%lanemask_lt": narrow, "%lanemask_ge": narrow, "%lanemask_gt": narrow,
-	"%dynamic_smem_size": narrow, "%total_smem_size": narrow,
+	"%lanemask_eq": narrow, "%lanemask_le": narrow, "%lanemask_lt": narrow, "%lanemask_ge": narrow,
+	"%lanemask_gt": narrow, "%dynamic_smem_size": narrow, "%total_smem_size": narrow,
 	"%gridid": wide, "%clock": narrow, "%clock64": wide, "%globaltimer": wide,
 }
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Build compiles a C source into a shared library and returns its path: libcuda.c becomes libcuda.so.1 in a directory of
-// the test. It skips the test if there is no C compiler.
+// Build compiles a C source into a shared library and returns its path: libcuda.c becomes libcuda.so.1 in a directory
+// of the test. It skips the test if there is no C compiler.
 func Build(t testing.TB, source string, flags ...string) string {
 	t.Helper()
 	var compiler []string

@@ -1,6 +1,6 @@
-// Command gen compiles the kernels of package ptx with clang-19, and writes their PTX, the archive of it that the program holds,
-// and the sums of sources and results. It is run by go generate in the package's folder; with the argument pack it only makes
-// the archive.
+// Command gen compiles the kernels of package ptx with clang-19, and writes their PTX, the archive of it that the
+// program holds, and the sums of sources and results. It is run by go generate in the package's folder; with the
+// argument pack it only makes the archive.
 package main
 
 import (
@@ -89,8 +89,10 @@ func compile(source, target, result string) error {
 	if target == "sm_80" {
 		version = "+ptx70"
 	}
-	command := exec.Command("clang-19", "-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch="+target, "--cuda-feature="+version,
-		"-nocudainc", "-nocudalib", "-std=c++17", "-Wall", "-Werror", "-O3", "-ffp-contract=fast", "-S", "-o", "-", source)
+	command := exec.Command("clang-19", "-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch="+target,
+		"--cuda-feature="+version,
+		"-nocudainc", "-nocudalib", "-std=c++17", "-Wall", "-Werror", "-O3", "-ffp-contract=fast", "-S", "-o",
+		"-", source)
 	command.Stderr = os.Stderr
 	text, err := command.Output()
 	if err != nil {

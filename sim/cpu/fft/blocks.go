@@ -240,7 +240,8 @@ func (p *Plan) storeRows(ws *workspace, first int) {
 		to := p.job.dstReal[first*p.w:][:lanes*p.w]
 		for at := 0; at < p.w; {
 			squares := p.row.run(at, p.w)
-			dft.TransposeSquares(p.set, squares, to, at, p.w, lanes, strip, p.row.layout.Row(at)+re, dft.StripRow, lanes*dft.StripRow)
+			dft.TransposeSquares(p.set, squares, to, at, p.w, lanes, strip, p.row.layout.Row(at)+re, dft.StripRow,
+				lanes*dft.StripRow)
 			at += squares * lanes
 		}
 		elements.Scale(p.set, to, to, p.job.scale)
@@ -256,6 +257,7 @@ func (p *Plan) storeRows(ws *workspace, first int) {
 		at += squares * lanes
 	}
 	for r := range lanes {
-		dft.JoinRows(p.set, p.w/lanes, p.job.dst[(first+r)*p.w:][:p.w], lanes, ws.band[r*pitch:][:2*p.w], re, im, dft.StripRow, p.job.scale)
+		dft.JoinRows(p.set, p.w/lanes, p.job.dst[(first+r)*p.w:][:p.w], lanes, ws.band[r*pitch:][:2*p.w], re, im,
+			dft.StripRow, p.job.scale)
 	}
 }

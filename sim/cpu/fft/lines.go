@@ -124,7 +124,8 @@ func (l *Lines) bytes() int64 {
 // Transform writes the transform of src's lines to dst's. scratch is a separate
 // strip; dst and src may be the same if they share the layout. Padded layouts need
 // lines of at least 512 elements.
-func (l *Lines) Transform(set vec.Set, dst []float32, to Layout, src []float32, from Layout, scratch []float32, centred bool) {
+func (l *Lines) Transform(set vec.Set, dst []float32, to Layout, src []float32, from Layout, scratch []float32,
+	centred bool) {
 	l.first(set, src, from, scratch, centred)
 	for _, p := range l.passes[1 : len(l.passes)-1] {
 		for at := 0; at < l.n; at += p.size {

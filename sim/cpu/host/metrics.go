@@ -32,7 +32,8 @@ func (m *Metrics) SetKernels(name string) error {
 // Compare returns RMSE, PSNR and SSIM of a reconstruction against the truth, both n×n
 // planes, within a window. The reconstruction is not clamped. The only error is that
 // of a context that ends first.
-func (m *Metrics) Compare(ctx context.Context, reconstruction, truth []float32, n int, w optics.Window) (optics.Quality, error) {
+func (m *Metrics) Compare(ctx context.Context, reconstruction, truth []float32, n int,
+	w optics.Window) (optics.Quality, error) {
 	count := w.Size * w.Size
 	m.a, m.b = grown(m.a, count), grown(m.b, count)
 	var q optics.Quality

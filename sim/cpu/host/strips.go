@@ -42,12 +42,14 @@ type space struct {
 func newStrips(lines *fft.Lines, par fft.Parallel) *strips {
 	n := lines.Len()
 	count := n / dft.StripLanes
-	s := &strips{Frame: telescope.Frame{N: n, Right: n}, par: par, field: lines.NewStrips(count), filled: make([]bool, count), reach: make([][2]int, count)}
+	s := &strips{Frame: telescope.Frame{N: n, Right: n}, par: par, field: lines.NewStrips(count),
+		filled: make([]bool, count), reach: make([][2]int, count)}
 	workers := min(runtime.NumCPU(), count)
 	s.work = make(chan *space, workers)
 	for range workers {
 		strip := func() []float32 { return lines.NewStrips(1) }
-		s.work <- &space{Space: telescope.NewSpace(strip(), strip(), strip(), strip(), nil, strip(), strip()[:n*dft.StripLanes])}
+		s.work <- &space{Space: telescope.NewSpace(strip(), strip(), strip(), strip(), nil, strip(),
+			strip()[:n*dft.StripLanes])}
 	}
 	s.objectBody, s.maskBody = s.lookAtObject, s.lookAtMask
 	s.rowsBody, s.columnsBody, s.imageBody = s.objectRows, s.spectrumColumns, s.imageRows

@@ -9,7 +9,9 @@ import (
 
 // Scatter computes the large grid from the small one:
 //
-//	large[l, y, x] = bias[l] + Σ over s and the taps with y + 1 = 2i + ky, x + 1 = 2j + kx of small[s, i, j] · w[s, l, ky, kx]
+//	large[l, y, x] = bias[l] + Σ small[s, i, j] · w[s, l, ky, kx]
+//
+// over s and the taps with y + 1 = 2i + ky, x + 1 = 2j + kx
 //
 // Pixels of the large grid meet four of the taps, by whether their row and column are even or odd: these are four
 // phases of 2×2 taps, each a direct convolution of pairs of channels. Rows of two phases are rounded
@@ -30,7 +32,8 @@ type Scatter struct {
 
 // ScatterFits reports whether a Scatter computes a convolution.
 func ScatterFits(s Shape) bool {
-	return s.unit() > 0 && s.Small%2 == 0 && s.Large%conv.TapRows == 0 && s.Small/2*(s.unit()+2)*(s.Width+2) <= copyFloats
+	return s.unit() > 0 && s.Small%2 == 0 && s.Large%conv.TapRows == 0 &&
+		s.Small/2*(s.unit()+2)*(s.Width+2) <= copyFloats
 }
 
 // phaseTaps are the taps that meet a row, or a column, of an even and of an odd phase, phaseShifts the
@@ -50,8 +53,9 @@ var phaseOrder = func() (order [taps]uint32) {
 
 // NewScatter arranges a convolution that fits. Its operands are to be set.
 func NewScatter(s Shape, set vec.Set, product vec.Pairs, threads int) *Scatter {
-	c := &Scatter{set: set, product: product, bands: bands{Shape: s, channels: s.Small / 2, groups: s.Large / conv.TapRows,
-		stride: 1, pitch: s.Width + 2, high: 3, wide: 3}}
+	c := &Scatter{set: set, product: product,
+		bands: bands{Shape: s, channels: s.Small / 2, groups: s.Large / conv.TapRows,
+			stride: 1, pitch: s.Width + 2, high: 3, wide: 3}}
 	c.arrange(threads)
 	for phase := range c.taps {
 		for t := range 4 {
@@ -116,7 +120,8 @@ func (c *Scatter) copyBand(dst, one []float32, image, first int) {
 			to = one
 		}
 		clear(to[:c.channel()])
-		half.PairRows(c.set, to[(lo-first+1)*c.pitch+1:], c.pitch, from[lo*c.Width:], from[plane+lo*c.Width:], c.Width, hi-lo, c.Width)
+		half.PairRows(c.set, to[(lo-first+1)*c.pitch+1:], c.pitch, from[lo*c.Width:], from[plane+lo*c.Width:], c.Width,
+			hi-lo, c.Width)
 		if c.Width == narrow {
 			c.spread(dst[s*c.plane:], one)
 		}

@@ -47,13 +47,15 @@ type TileDirect struct {
 
 // TileDirectFits reports whether a TileDirect computes a convolution.
 func TileDirectFits(d Direct) bool {
-	return (d.In%(2*matrix.TileSide) == 0 || d.In == matrix.TileSide) && (d.Out%matrix.TileBlock == 0 || d.Out == matrix.TileSide) &&
+	return (d.In%(2*matrix.TileSide) == 0 || d.In == matrix.TileSide) &&
+		(d.Out%matrix.TileBlock == 0 || d.Out == matrix.TileSide) &&
 		d.Side%2 == 1 && d.In/2*d.Side*(d.Width+d.Side-1) <= copyFloats
 }
 
 // NewTileDirect arranges a convolution that fits. Its operands are to be set.
 func NewTileDirect(d Direct, set vec.Set, tiles matrix.Tiles, threads int) *TileDirect {
-	c := &TileDirect{Direct: d, set: set, tiles: tiles, pairs: d.In / 2, block: matrix.TileBlock, pitch: d.Width + d.Side - 1}
+	c := &TileDirect{Direct: d, set: set, tiles: tiles, pairs: d.In / 2, block: matrix.TileBlock,
+		pitch: d.Width + d.Side - 1}
 	c.depth = min(c.pairs, matrix.TileSide)
 	columns := tilePixels
 	if d.Out == matrix.TileSide {
@@ -61,7 +63,9 @@ func NewTileDirect(d Direct, set vec.Set, tiles matrix.Tiles, threads int) *Tile
 	}
 	c.blocks = d.Out / c.block
 	grid := Shape{N: d.N, Height: d.Height}
-	c.divided, c.rows = grid.divide(threads, 1, func(rows int) bool { return c.pairs*(rows+d.Side-1)*c.pitch <= copyFloats })
+	c.divided, c.rows = grid.divide(threads, 1, func(rows int) bool {
+		return c.pairs*(rows+d.Side-1)*c.pitch <= copyFloats
+	})
 	c.parts = min(max((threads+d.N*c.divided-1)/(d.N*c.divided), 1), c.blocks)
 	c.plane = (c.rows + d.Side - 1) * c.pitch
 	c.run = roundUp((c.rows-1)*c.pitch+d.Width, columns)
@@ -133,16 +137,18 @@ func (c *TileDirect) copyBand(dst []float32, image, first int) {
 	clear(dst)
 	for pair := range c.pairs {
 		from := c.X[(image*c.pairs+pair)*2*plane:][:2*plane]
-		half.PairRows(c.set, dst[pair*c.plane+(lo-first+around)*c.pitch+around:], c.pitch, from[lo*c.Width:], from[plane+lo*c.Width:],
+		half.PairRows(c.set, dst[pair*c.plane+(lo-first+around)*c.pitch+around:], c.pitch, from[lo*c.Width:],
+			from[plane+lo*c.Width:],
 			c.Width, hi-lo, c.Width)
 	}
 }
 
 // compute computes the channels from o on of a band.
 func (c *TileDirect) compute(copies, sums []float32, image, first, o int) {
-	p := matrix.TileProduct{A: halves(c.Packed[c.packedAt(0, 0, o):]), AStride: 2 * matrix.TileSide, AHalf: 2 * matrix.TileSide * matrix.TileSide,
-		B: halves(copies), BStride: 2 * c.plane, BHalf: 2 * matrix.TileSide, BStep: 2 * tilePixels,
-		C: sums, CStride: c.run, CRowHalf: matrix.TileSide * c.run, CColHalf: matrix.TileSide, CStep: tilePixels,
+	p := matrix.TileProduct{A: halves(c.Packed[c.packedAt(0, 0, o):]), AStride: 2 * matrix.TileSide,
+		AHalf: 2 * matrix.TileSide * matrix.TileSide, B: halves(copies), BStride: 2 * c.plane,
+		BHalf: 2 * matrix.TileSide, BStep: 2 * tilePixels, C: sums, CStride: c.run, CRowHalf: matrix.TileSide * c.run,
+		CColHalf: matrix.TileSide, CStep: tilePixels,
 		Groups: c.run / tilePixels, Segments: c.segments, Short: c.depth < matrix.TileSide}
 	if c.block == matrix.TileSide {
 		p.Wide, p.BStep, p.CStep, p.Groups = true, 2*widePixels, widePixels, c.run/widePixels

@@ -152,6 +152,7 @@ func (c *TileGather) compute(copies, sums []float32, image, first, s int) {
 	c.tiles.Product(&p)
 	plane := c.Height * c.Width
 	for r := range c.block {
-		half.Narrow(c.set, tensor.BFloat16, c.Small[(image*c.Shape.Small+s+r)*plane+first*c.Width:][:c.pixels], sums[r*c.pixels:][:c.pixels])
+		half.Narrow(c.set, tensor.BFloat16, c.Small[(image*c.Shape.Small+s+r)*plane+first*c.Width:][:c.pixels],
+			sums[r*c.pixels:][:c.pixels])
 	}
 }

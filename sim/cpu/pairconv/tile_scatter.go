@@ -39,20 +39,24 @@ const (
 
 // TileScatterFits reports whether a TileScatter computes a convolution.
 func TileScatterFits(s Shape) bool {
-	return (s.Small%(2*matrix.TileSide) == 0 || s.Small == matrix.TileSide) && (s.Large%matrix.TileBlock == 0 || s.Large <= matrix.TileSide) &&
+	return (s.Small%(2*matrix.TileSide) == 0 || s.Small == matrix.TileSide) &&
+		(s.Large%matrix.TileBlock == 0 || s.Large <= matrix.TileSide) &&
 		s.Small/2*3*(s.Width+2) <= copyFloats
 }
 
 // NewTileScatter arranges a convolution that fits. Its operands are to be set.
 func NewTileScatter(s Shape, set vec.Set, product vec.Pairs, tiles matrix.Tiles, threads int) *TileScatter {
-	c := &TileScatter{Shape: s, set: set, product: product, tiles: tiles, pairs: s.Small / 2, block: matrix.TileBlock, pitch: s.Width + 2}
+	c := &TileScatter{Shape: s, set: set, product: product, tiles: tiles, pairs: s.Small / 2, block: matrix.TileBlock,
+		pitch: s.Width + 2}
 	c.depth = min(c.pairs, matrix.TileSide)
 	columns := tilePixels
 	if s.Large <= matrix.TileSide {
 		c.block, columns = matrix.TileSide, widePixels
 	}
 	c.blocks = (s.Large + c.block - 1) / c.block
-	c.divided, c.rows = s.divide(threads, c.blocks, func(rows int) bool { return c.pairs*(rows+2)*c.pitch <= copyFloats })
+	c.divided, c.rows = s.divide(threads, c.blocks, func(rows int) bool {
+		return c.pairs*(rows+2)*c.pitch <= copyFloats
+	})
 	c.plane = (c.rows + 2) * c.pitch
 	c.run = roundUp((c.rows-1)*c.pitch+s.Width, columns)
 	for phase := range c.segments {
@@ -67,8 +71,8 @@ func NewTileScatter(s Shape, set vec.Set, product vec.Pairs, tiles matrix.Tiles,
 	return c
 }
 
-// divide chooses the number of bands of an image, whose convolution has a number of parts, and their rows: several tasks a
-// thread, of rows that fit.
+// divide chooses the number of bands of an image, whose convolution has a number of parts, and their rows: several
+// tasks a thread, of rows that fit.
 func (s Shape) divide(threads, parts int, fits func(rows int) bool) (divided, rows int) {
 	wanted := max(min(2*threads/(s.N*parts), s.Height/leastRows), 1)
 	for divided = wanted; divided < s.Height; divided++ {
@@ -81,7 +85,8 @@ func (s Shape) divide(threads, parts int, fits func(rows int) bool) (divided, ro
 
 func roundUp(n, unit int) int { return (n + unit - 1) / unit * unit }
 
-// packedAt is the place of the weights of a tap, a segment of pairs of channels s and the block's channel l: sixteen pairs.
+// packedAt is the place of the weights of a tap, a segment of pairs of channels s and the
+// block's channel l: sixteen pairs.
 func (c *TileScatter) packedAt(tap, segment, l int) int {
 	return ((tap*(c.pairs/c.depth)+segment)*c.block + l) * matrix.TileSide
 }
@@ -99,7 +104,8 @@ func (c *TileScatter) pack(packed, scratch []float32, l int) {
 			w := c.Weights[2*(s+i)*row+l*taps:]
 			half.PairTaps(c.set, scratch[i*pitch:][:n*taps], w[:n*taps], w[row:][:n*taps], &phaseOrder)
 		}
-		dft.TransposeSquares(c.set, n, packed, c.packedAt(0, s/c.depth, 0), c.packedAt(1, 0, 0), matrix.TileSide, scratch, 0, pitch, taps)
+		dft.TransposeSquares(c.set, n, packed, c.packedAt(0, s/c.depth, 0), c.packedAt(1, 0, 0), matrix.TileSide,
+			scratch, 0, pitch, taps)
 	}
 }
 
@@ -150,16 +156,18 @@ func (c *TileScatter) copyBand(dst []float32, image, first int) {
 	clear(dst)
 	for s := range c.pairs {
 		from := c.Small[(image*c.pairs+s)*2*plane:][:2*plane]
-		half.PairRows(c.set, dst[s*c.plane+(lo-first+1)*c.pitch+1:], c.pitch, from[lo*c.Width:], from[plane+lo*c.Width:], c.Width, hi-lo, c.Width)
+		half.PairRows(c.set, dst[s*c.plane+(lo-first+1)*c.pitch+1:], c.pitch, from[lo*c.Width:],
+			from[plane+lo*c.Width:], c.Width, hi-lo, c.Width)
 	}
 }
 
 // compute computes the channels from l on of a band.
 func (c *TileScatter) compute(packed, copies, sums []float32, image, first, l int) {
 	one, width := c.block*c.run, 2*c.Width
-	p := matrix.TileProduct{A: halves(packed), AStride: 2 * matrix.TileSide, AHalf: 2 * matrix.TileSide * matrix.TileSide,
-		B: halves(copies), BStride: 2 * c.plane, BHalf: 2 * matrix.TileSide, BStep: 2 * tilePixels,
-		CStride: c.run, CRowHalf: matrix.TileSide * c.run, CColHalf: matrix.TileSide, CStep: tilePixels,
+	p := matrix.TileProduct{A: halves(packed), AStride: 2 * matrix.TileSide,
+		AHalf: 2 * matrix.TileSide * matrix.TileSide, B: halves(copies), BStride: 2 * c.plane,
+		BHalf: 2 * matrix.TileSide, BStep: 2 * tilePixels, CStride: c.run, CRowHalf: matrix.TileSide * c.run,
+		CColHalf: matrix.TileSide, CStep: tilePixels,
 		Groups: c.run / tilePixels, Short: c.depth < matrix.TileSide}
 	if c.block == matrix.TileSide {
 		p.Wide, p.BStep, p.CStep, p.Groups = true, 2*widePixels, widePixels, c.run/widePixels

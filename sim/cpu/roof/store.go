@@ -40,7 +40,8 @@ func UserStore() (Store, error) {
 
 func (s Store) path(k Key) string {
 	const contents = 2 // raised where measurements get more numbers
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d %q %d %q %q %d", contents, k.CPU, k.Logical, k.Version, k.Kernels, k.Threads))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %q %d %q %q %d", contents, k.CPU, k.Logical, k.Version,
+		k.Kernels, k.Threads))
 	return filepath.Join(s.Dir, "roofs-"+hex.EncodeToString(sum[:8])+".json")
 }
 
@@ -76,7 +77,8 @@ const maxRate = 1e7
 // sound reports whether a measurement read from a file is a valid one for k.
 func (r *Roofs) sound(k Key) bool {
 	rate := func(v float64) bool { return v > 0 && v < maxRate }
-	if r.Kernels != k.Kernels || r.Threads != k.Threads || !rate(r.GFLOPS) || r.BF16 != 0 && !rate(r.BF16) || len(r.Levels) == 0 || r.Measured.IsZero() {
+	if r.Kernels != k.Kernels || r.Threads != k.Threads || !rate(r.GFLOPS) || r.BF16 != 0 && !rate(r.BF16) ||
+		len(r.Levels) == 0 || r.Measured.IsZero() {
 		return false
 	}
 	last := int64(0)

@@ -90,7 +90,8 @@ func (f *Frame) ObjectRows(w *Space, to []float32, run int, columns [2]int, obje
 	l := f.Lines.Layout()
 	for at := f.Left; at < f.Right; {
 		next := min(f.Right, (at/64+1)*64)
-		dft.TransposeSquares(f.Set, (next-at)/dft.StripLanes, w.Object, l.Row(at), dft.StripRow, dft.StripLanes*dft.StripRow,
+		dft.TransposeSquares(f.Set, (next-at)/dft.StripLanes, w.Object, l.Row(at), dft.StripRow,
+			dft.StripLanes*dft.StripRow,
 			object, row*f.N+at, f.N, dft.StripLanes)
 		at = next
 	}
@@ -103,7 +104,8 @@ func (f *Frame) ObjectRows(w *Space, to []float32, run int, columns [2]int, obje
 func (f *Frame) Mask(to, from, mask []float32, pitch int, factor float32) {
 	l := f.Lines.Layout()
 	for i := 0; i < f.N; i += 64 {
-		dft.MaskStrip(f.Set, min(64, f.N-i), to[l.Row(i):], dft.StripRow, from[l.Row(i):], dft.StripRow, mask[i*pitch:], pitch, factor)
+		dft.MaskStrip(f.Set, min(64, f.N-i), to[l.Row(i):], dft.StripRow, from[l.Row(i):], dft.StripRow, mask[i*pitch:],
+			pitch, factor)
 	}
 }
 
@@ -111,7 +113,8 @@ func (f *Frame) Mask(to, from, mask []float32, pitch int, factor float32) {
 func (f *Frame) MaskAdd(to, from, mask []float32, pitch int, factor float32) {
 	l := f.Lines.Layout()
 	for i := 0; i < f.N; i += 64 {
-		dft.MaskStripAdd(f.Set, min(64, f.N-i), to[l.Row(i):], dft.StripRow, from[l.Row(i):], dft.StripRow, mask[i*pitch:], pitch, factor)
+		dft.MaskStripAdd(f.Set, min(64, f.N-i), to[l.Row(i):], dft.StripRow, from[l.Row(i):], dft.StripRow,
+			mask[i*pitch:], pitch, factor)
 	}
 }
 
@@ -151,6 +154,7 @@ func (f *Frame) Flip(plane []float32, w *Space, row int) {
 // Unflip is the inverse of Flip: it reads the strip of the image's rows from row on, of
 // a plane flipped by the telescope, into the space's amplitudes.
 func (f *Frame) Unflip(w *Space, plane []float32, row int) {
-	dft.TransposeSquares(f.Set, f.N/dft.StripLanes, w.Amplitudes, (f.N-1)*dft.StripLanes, -dft.StripLanes, -dft.StripLanes*dft.StripLanes,
+	dft.TransposeSquares(f.Set, f.N/dft.StripLanes, w.Amplitudes, (f.N-1)*dft.StripLanes, -dft.StripLanes,
+		-dft.StripLanes*dft.StripLanes,
 		plane, (f.N-1-row)*f.N, -f.N, dft.StripLanes)
 }

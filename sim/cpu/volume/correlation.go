@@ -310,7 +310,8 @@ func (c *Correlation) row(scratch []float32, p *phase, image, m, line, local int
 			for ty := range p.axes[1].taps {
 				r := c.step[1]*local + p.axes[1].first - c.low[1] + ty
 				x := scratch[c.starts[i]+((slot*c.copied[1]+r)*c.copied[2]+p.axes[2].first-c.low[2])*n:]
-				conv.Outer(c.set, sums, pitch, panel, count, width/panel, x, c.step[2]*n, 1, c.matrices[matrix:], width, panel, k, add)
+				conv.Outer(c.set, sums, pitch, panel, count, width/panel, x, c.step[2]*n, 1, c.matrices[matrix:], width,
+					panel, k, add)
 				add, matrix = true, matrix+k*width
 			}
 		}

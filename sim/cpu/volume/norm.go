@@ -193,7 +193,8 @@ type NormGradient struct {
 
 // Scratch is the number of floats for pieces of 16-bit values.
 func (o *NormGradient) Scratch() int {
-	if o.X.F != nil && o.Y.F != nil && o.GY.F != nil && o.GX.F != nil && (o.GResidual.F != nil || !o.GResidual.Exist()) {
+	if o.X.F != nil && o.Y.F != nil && o.GY.F != nil && o.GX.F != nil &&
+		(o.GResidual.F != nil || !o.GResidual.Exist()) {
 		return 0
 	}
 	return 5 * flushVoxels * o.C
@@ -281,7 +282,8 @@ func (o *NormGradient) Apply(scratch []float32, block int) {
 			if all != nil {
 				residual = all[c:]
 			}
-			norm.PanelGrad(o.Set, gx[c:], residual, x[c:], y[c:], gy[c:], o.C, voxels, n, &o.gradients[image*o.perChannels()+c/panel])
+			norm.PanelGrad(o.Set, gx[c:], residual, x[c:], y[c:], gy[c:], o.C, voxels, n,
+				&o.gradients[image*o.perChannels()+c/panel])
 		}
 		o.GX.Write(o.Set, gx, at)
 		if all != nil {

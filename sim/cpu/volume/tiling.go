@@ -121,12 +121,14 @@ func (t *tiling) copyRows(dst []float32, part Part, u unit, plane, reach, margin
 
 // transform transforms a part's tiles in one plane of a unit to v, with the given distances
 // between points, and tiles.
-func (t *tiling) transform(stage winograd.Stage, v []float32, point, tile int, copies []float32, part Part, u unit, plane, margin int, scratch []float32) {
+func (t *tiling) transform(stage winograd.Stage, v []float32, point, tile int, copies []float32, part Part, u unit,
+	plane, margin int, scratch []float32) {
 	reach := t.side + 2*margin
 	t.copyRows(copies, part, u, plane, reach, margin)
 	n, pitch := part.Channels, (u.tiles*t.side+2*margin)*part.Channels
 	for c := 0; c < n; c += panel {
-		winograd.Transform(t.set, stage, t.side, v[part.First+c:], t.reach*point, point, tile, copies[c:], pitch, n, t.side*n, u.tiles, scratch)
+		winograd.Transform(t.set, stage, t.side, v[part.First+c:], t.reach*point, point, tile, copies[c:], pitch, n,
+			t.side*n, u.tiles, scratch)
 	}
 }
 

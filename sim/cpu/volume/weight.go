@@ -185,7 +185,8 @@ func (c *WeightGradient) addJoined(sums, small []float32, part Part, image, lo, 
 			continue
 		}
 		x := ((image*sides[0]+z)*sides[1]+from-plane*sides[1]+down)*sides[2] + offset + left
-		conv.Outer(c.set, sums, c.width, panel, part.Channels, c.width/panel, part.X.F[x*part.Channels:], 1, part.Channels,
+		conv.Outer(c.set, sums, c.width, panel, part.Channels, c.width/panel, part.X.F[x*part.Channels:], 1,
+			part.Channels,
 			small[((from-lo)*sides[2]+left)*c.width:], c.width, panel, (to-from)*sides[2]-left-right, true)
 	}
 }

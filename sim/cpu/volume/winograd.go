@@ -156,7 +156,8 @@ func (w *Winograd) outputs(m []float32, u unit, scratch []float32) {
 			y, pitch = w.c.y.F[first:], t.sides[2]*out
 		}
 		for c := 0; c < out; c += panel {
-			winograd.Transform(t.set, winograd.Products, t.side, y[c:], pitch, out, t.side*out, m[z*plane+c:], t.reach*point, point, tile, u.tiles, scratch)
+			winograd.Transform(t.set, winograd.Products, t.side, y[c:], pitch, out, t.side*out, m[z*plane+c:],
+				t.reach*point, point, tile, u.tiles, scratch)
 		}
 		for r := 0; r < rows && !direct; r++ {
 			w.c.y.Store(t.set, aside[r*pitch:][:columns*out], first+r*t.sides[2]*out)

@@ -85,7 +85,8 @@ func (c *WeightGradient) computeTiles(scratch []float32, share int, ended func()
 		}
 		for k := range t.points() {
 			for kz := range t.taps {
-				conv.Outer(c.set, kernels[k*step+kz*in*out:], out, panel, in, out/panel, v[k*fromPoint+kz*tiles*in:], 1, in,
+				conv.Outer(c.set, kernels[k*step+kz*in*out:], out, panel, in, out/panel,
+					v[k*fromPoint+kz*tiles*in:], 1, in,
 					up[k*toPoint:], out, panel, planes*tiles, true)
 			}
 		}

@@ -35,13 +35,15 @@ const (
 
 // PairsFit reports whether Pairs computes a convolution.
 func PairsFit(in, out, h, w int, pool bool) bool {
-	return winograd.PairTilesFit(h, w, pool) && in%2 == 0 && in >= leastChannels && out >= leastChannels && out%group == 0
+	return winograd.PairTilesFit(h, w, pool) && in%2 == 0 && in >= leastChannels && out >= leastChannels &&
+		out%group == 0
 }
 
-// NewPairs returns a convolution that PairsFit, divided for a number of threads. Results do not depend on it. With pool, y
-// has half as many rows and columns, the largest of 2×2 pixels.
+// NewPairs returns a convolution that PairsFit, divided for a number of threads. Results do not depend on it. With
+// pool, y has half as many rows and columns, the largest of 2×2 pixels.
 func NewPairs(n, in, out, h, w int, relu, pool bool, set vec.Pairs, threads int) *Pairs {
-	c := &Pairs{n: n, in: in, out: out, h: h, w: w, relu: relu, pool: pool, set: set, pairs: in / 2, none: make([]float32, out)}
+	c := &Pairs{n: n, in: in, out: out, h: h, w: w, relu: relu, pool: pool, set: set, pairs: in / 2,
+		none: make([]float32, out)}
 	c.images = 1
 	if winograd.PairTilesCount(h, w) == 1 {
 		c.images = min(n, 2)

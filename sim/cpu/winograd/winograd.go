@@ -51,7 +51,8 @@ func Fits(in, out, h, w int) bool {
 // New returns a convolution that Fits, divided for a number of threads. Results do not
 // depend on it.
 func New(n, in, out, h, w int, relu bool, set vec.Set, threads int) *Convolution {
-	c := &Convolution{n: n, in: in, out: out, h: h, w: w, relu: relu, set: set, parts: 1, across: w / side, offsets: []int64{0}}
+	c := &Convolution{n: n, in: in, out: out, h: h, w: w, relu: relu, set: set, parts: 1, across: w / side,
+		offsets: []int64{0}}
 	all := n * h / side
 	most := min(max(blockFloats/(taps*(in+out)), 1), blockTiles)
 	c.rows = max(min(most/c.across, (all+threads-1)/threads), 1)
@@ -201,9 +202,11 @@ func (c *Convolution) turn(pixels []float32, pitch int, planes []float32, plane,
 			squares := max((n-at)/square, 1)
 			first := min(at, n-square)
 			if back {
-				dft.TransposeSquares(c.set, squares, planes, o*plane+first, plane, square, pixels, first*pitch+o, pitch, square*pitch)
+				dft.TransposeSquares(c.set, squares, planes, o*plane+first, plane, square, pixels, first*pitch+o, pitch,
+					square*pitch)
 			} else {
-				dft.TransposeSquares(c.set, squares, pixels, first*pitch+o, pitch, square*pitch, planes, o*plane+first, plane, square)
+				dft.TransposeSquares(c.set, squares, pixels, first*pitch+o, pitch, square*pitch, planes, o*plane+first,
+					plane, square)
 			}
 			at = first + squares*square
 		}
@@ -230,7 +233,8 @@ func (m *Multiplier) multiply(products, v, u []float32, groups, part int) {
 func (c *Convolution) output(y, turned, products, bias []float32, row, lo, hi int) {
 	n, plane := hi-lo, c.h*c.w
 	for tile := range c.across {
-		winograd.Output(c.set, turned[tile*side*n:], c.w*n, n, products[tile*c.out+lo:], c.tiles*c.out, bias[lo:], c.relu, n)
+		winograd.Output(c.set, turned[tile*side*n:], c.w*n, n, products[tile*c.out+lo:], c.tiles*c.out,
+			bias[lo:], c.relu, n)
 	}
 	perImage := c.h / side
 	to := y[(row/perImage*c.out+lo)*plane+row%perImage*side*c.w:]

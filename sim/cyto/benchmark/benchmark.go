@@ -102,9 +102,9 @@ func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (
 	}
 	defer on.Close()
 	b := &benchmark{
-		maker: m, values: v, name: list.name, list: list.list, device: device{on.Backend.Kernels(), on.Backend.Threads()},
-		rounds: make([][]tasks.Round, len(list.list)), states: make([]profiles.TaskState, len(list.list)),
-		ended: make([]*trial, len(list.list)),
+		maker: m, values: v, name: list.name, list: list.list,
+		device: device{on.Backend.Kernels(), on.Backend.Threads()}, rounds: make([][]tasks.Round, len(list.list)),
+		states: make([]profiles.TaskState, len(list.list)), ended: make([]*trial, len(list.list)),
 	}
 	for round, order := range tasks.Schedule(len(b.list), v.Int(roundsKey), uint64(v.Int(settings.Seed))) {
 		for position, task := range order {
@@ -175,7 +175,8 @@ type benchmark struct {
 
 // Info describes the run.
 func (b *benchmark) Info() profiles.RunInfo {
-	limits := "each task runs at most 10 training, 5 validation and 10 prediction batches, CytoDL's limits, unless the list says otherwise"
+	limits := "each task runs at most 10 training, 5 validation and 10 prediction batches, CytoDL's limits, unless " +
+		"the list says otherwise"
 	if b.values.Text(filesKey) != "" && kindOf(b.values) == tasks.Inference {
 		limits = "each task predicts all of its images into files"
 	}

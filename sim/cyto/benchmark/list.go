@@ -188,8 +188,9 @@ func (m Maker) onTrainer(v settings.Values, trainer, wanted string, fallback boo
 				replicas = count
 			}
 		case !fallback:
-			return v, "", unavailableError{fmt.Sprintf("trainer %s is not available: %s; its time would not be that of a "+
-				"processor: trainer cpu, or --cpu-fallback, which is labelled", trainer, reason)}
+			return v, "", unavailableError{
+				fmt.Sprintf("trainer %s is not available: %s; its time would not be that of a "+
+					"processor: trainer cpu, or --cpu-fallback, which is labelled", trainer, reason)}
 		default:
 			warning = fmt.Sprintf("trainer %s is not available: %s; computed on the processor", trainer, reason)
 			if trainer == tasks.DDP {

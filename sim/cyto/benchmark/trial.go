@@ -225,7 +225,8 @@ func (u *trial) configure() (err error) {
 	if u.values, err = of(base, u.task, u.bench.filesOf(u.index)); err != nil {
 		return err
 	}
-	u.values, u.warning, err = u.bench.maker.onTrainer(u.values, u.task.Trainer, u.bench.values.Text(settings.Device), u.bench.values.On(fallbackKey))
+	u.values, u.warning, err = u.bench.maker.onTrainer(u.values, u.task.Trainer, u.bench.values.Text(settings.Device),
+		u.bench.values.On(fallbackKey))
 	return err
 }
 

@@ -80,8 +80,8 @@ type dataError struct{ error }
 
 func (e *dataError) Unwrap() error { return e.error }
 
-// onProcessor returns the settings that must change for the model to continue on the processor after an error: one of its GPU, not
-// of the images or of the loss. Replicas have a GPU each, and leave them together.
+// onProcessor returns the settings that must change for the model to continue on the processor after an error: one of
+// its GPU, not of the images or of the loss. Replicas have a GPU each, and leave them together.
 func (m *Model) onProcessor(err error) (sets []settings.Assignment, ok bool) {
 	var data *dataError
 	if !m.device.Beside() || errors.As(err, &data) || errors.Is(err, workload.ErrDiverged) {

@@ -50,7 +50,8 @@ func newFiles(s *Settings, in *Inputs, since time.Time) (*files, error) {
 	if here, err := os.Stat(s.Predictions); err != nil {
 		return nil, err
 	} else if data, err := os.Stat(s.Data); err == nil && os.SameFile(here, data) {
-		return nil, errors.New("is the folder of the images, where the next run would read the predictions: must be another one")
+		return nil, errors.New("is the folder of the images, where the next run would read the predictions: must be " +
+			"another one")
 	}
 	f := &files{since: since}
 	taken := map[string]int{}

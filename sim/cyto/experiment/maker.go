@@ -110,7 +110,9 @@ func (m Maker) Model(ctx context.Context, v settings.Values) (*Model, error) {
 	if err := model.open(m, v, &s); err != nil {
 		return nil, err
 	}
-	_, err := learning.Begin(ctx, &model.device, model.wanted(&s), func() (*Model, error) { return model, model.prepare(ctx, &s) })
+	_, err := learning.Begin(ctx, &model.device, model.wanted(&s), func() (*Model, error) {
+		return model, model.prepare(ctx, &s)
+	})
 	if err != nil {
 		model.closeOthers()
 		return nil, err
@@ -200,7 +202,8 @@ func nextCard(device string, i int) string {
 	return fmt.Sprintf("cuda:%d", n+i)
 }
 
-// wanted is the device that the settings ask for: one of them, if there are replicas, for they go nowhere else together.
+// wanted is the device that the settings ask for: one of them, if there are replicas, for
+// they go nowhere else together.
 func (m *Model) wanted(s *Settings) string {
 	if len(m.others) > 0 {
 		return "cuda"
@@ -265,8 +268,8 @@ func (m *Model) prepare(ctx context.Context, s *Settings) (err error) {
 	return err
 }
 
-// elsewhere returns the model with its variables on the device of new settings; nil if it is there. use goes on with it,
-// and refuse frees it.
+// elsewhere returns the model with its variables on the device of new settings; nil if it
+// is there. use goes on with it, and refuse frees it.
 func (m *Model) elsewhere(ctx context.Context, now, next string) (moved *Model, note string, err error) {
 	if next == now {
 		return nil, "", nil

@@ -45,8 +45,10 @@ type training struct {
 	keeper learning.Keeper
 }
 
-// startTraining prepares a training, which leaves its weights where leave says. On an error the caller closes the model.
-func startTraining(ctx context.Context, s Settings, in *Inputs, m *Model, leave func(string, cyto.Config) (string, error)) (*training, error) {
+// startTraining prepares a training, which leaves its weights where leave says. On an error
+// the caller closes the model.
+func startTraining(ctx context.Context, s Settings, in *Inputs, m *Model,
+	leave func(string, cyto.Config) (string, error)) (*training, error) {
 	t := &training{Model: m, settings: s, inputs: in, leave: leave, began: time.Now()}
 	err := t.prepare(ctx)
 	if err != nil {

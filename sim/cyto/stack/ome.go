@@ -126,7 +126,8 @@ func arrangeOME(text, name string, first *tiff.Page) (*arrangement, error) {
 		case at == nowhere:
 			return 0, 0, fmt.Errorf("TiffData: no page for channel %d, plane %d, time %d", channel, plane, time)
 		case at <= elsewhere:
-			return 0, 0, fmt.Errorf("TiffData: channel %d, plane %d, time %d are in the file %s: only stacks in one file are read", channel, plane, time, o.others[elsewhere-at])
+			return 0, 0, fmt.Errorf("TiffData: channel %d, plane %d, time %d are in the file %s: only stacks in one "+
+				"file are read", channel, plane, time, o.others[elsewhere-at])
 		}
 		return at, group * first.Samples, nil
 	}

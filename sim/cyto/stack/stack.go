@@ -85,7 +85,8 @@ func decode(ctx context.Context, name string, r io.ReaderAt, size int64, o ReadO
 	case tiff.Is(head):
 		return decodeTIFF(ctx, name, r, size, o)
 	case bytes.HasPrefix(head, []byte("ZISRAWFILE")):
-		return nil, errors.New("a CZI file of Zeiss is not read: must be converted to OME-TIFF, as by bfconvert of Bio-Formats: bfconvert a.czi a.ome.tif")
+		return nil, errors.New("a CZI file of Zeiss is not read: must be converted to OME-TIFF, as by bfconvert of " +
+			"Bio-Formats: bfconvert a.czi a.ome.tif")
 	}
 	return nil, errors.New("neither TIFF nor NPY: must be a TIFF or OME-TIFF stack or an NPY array")
 }

@@ -421,7 +421,8 @@ func (a *zarrArray) third(m *zarrMetadata) error {
 
 // zarrTypes are NumPy's names of Zarr 3's types.
 var zarrTypes = map[string]string{
-	"uint8": "u1", "uint16": "u2", "uint32": "u4", "uint64": "u8", "int8": "i1", "int16": "i2", "int32": "i4", "int64": "i8", "float32": "f4", "float64": "f8",
+	"uint8": "u1", "uint16": "u2", "uint32": "u4", "uint64": "u8", "int8": "i1", "int16": "i2", "int32": "i4",
+	"int64": "i8", "float32": "f4", "float64": "f8",
 }
 
 func (a *zarrArray) typed(kind string) error {

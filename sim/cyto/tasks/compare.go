@@ -116,7 +116,9 @@ var trainingMeasures = []measure{
 
 var inferenceMeasures = []measure{
 	{"total_inference", "total", "s", false, func(m *Metrics) *float64 { return seconds(m.Inference.TotalInference) }},
-	{"full_prediction", "prediction", "s", false, func(m *Metrics) *float64 { return seconds(m.Inference.FullPrediction) }},
+	{"full_prediction", "prediction", "s", false, func(m *Metrics) *float64 {
+		return seconds(m.Inference.FullPrediction)
+	}},
 	{"first_batch_loading", "loading", "s", false, func(m *Metrics) *float64 {
 		if b := m.Inference.BatchBreakdown; b != nil {
 			return seconds(b.FirstBatchLoading)

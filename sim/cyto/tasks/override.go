@@ -113,7 +113,8 @@ func (l *list) apply(t *Task, o *Override) error {
 		for _, r := range rules {
 			known = append(known, r.setting)
 		}
-		return fmt.Errorf("has no counterpart in this engine: must be one of %s, or a name of CytoDL for one of these", strings.Join(known, ", "))
+		return fmt.Errorf("has no counterpart in this engine: must be one of %s, or a name of CytoDL for one of these",
+			strings.Join(known, ", "))
 	case r.only != nil && !slices.Contains(r.only, t.Kind):
 		return fmt.Errorf("is of %s tasks: leave it out", r.only[0])
 	default:

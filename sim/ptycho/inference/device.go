@@ -41,7 +41,8 @@ func (t *Task) move(ctx context.Context, v settings.Values) (moved bool, err err
 }
 
 // loaded makes a state with weights on a device, and the program of settings on it.
-func (t *Task) loaded(ctx context.Context, v settings.Values, backend nn.Backend, all []weights.Tensor) (state nn.State, p *program, err error) {
+func (t *Task) loaded(ctx context.Context, v settings.Values, backend nn.Backend, all []weights.Tensor) (state nn.State,
+	p *program, err error) {
 	if state, err = backend.NewState(ctx, t.network.Model().Variables()); err != nil {
 		return nil, nil, err
 	}
@@ -55,8 +56,8 @@ func (t *Task) loaded(ctx context.Context, v settings.Values, backend nn.Backend
 	return state, p, nil
 }
 
-// settle goes on with what was loaded on another device. Its results are not compared with those of the one before, which rounds in its
-// own way.
+// settle goes on with what was loaded on another device. Its results are not compared with
+// those of the one before, which rounds in its own way.
 func (t *Task) settle(state nn.State, p *program, all []weights.Tensor) {
 	t.state, t.programs = state, []*program{p}
 	t.keep(all)

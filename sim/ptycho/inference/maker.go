@@ -82,7 +82,8 @@ func (Maker) SameInputs(a, b settings.Values) bool {
 // Reads reports whether the scan is a file.
 func (Maker) Reads(v settings.Values) bool { return v.Text("data") != "" }
 
-// Check returns an error if this machine does not have the device or the kernels, or if a batch needs more memory than the limit.
+// Check returns an error if this machine does not have the device or the kernels, or if a
+// batch needs more memory than the limit.
 func (m Maker) Check(v settings.Values, key string) error {
 	switch key {
 	case settings.Device:
@@ -145,8 +146,8 @@ func fitting(v settings.Values, large bool) string {
 }
 
 // Footprint is the memory of a run under the settings: weights, scan, results and the plan of the
-// batch size, large for a GPU. The kernels' scratch, and Winograd's transformed weights in it, are only known once a plan
-// is loaded.
+// batch size, large for a GPU. The kernels' scratch, and Winograd's transformed weights in
+// it, are only known once a plan is loaded.
 func Footprint(ctx context.Context, v settings.Values, large bool) (int64, error) {
 	network, err := ptycho.New(config(v))
 	if err != nil {

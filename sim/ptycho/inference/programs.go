@@ -106,7 +106,8 @@ func (t *Task) Memory() profiles.Memory {
 	}
 	arena := p.exe.Arena()
 	m.Device = t.device.Memory(profiles.DeviceMemory{
-		Weights: u[nn.Weights], Activations: arena.Total() - arena[nn.Inputs], Inputs: arena[nn.Inputs], Workspace: u[nn.Scratch] + p.exe.ScratchBytes(),
+		Weights: u[nn.Weights], Activations: arena.Total() - arena[nn.Inputs], Inputs: arena[nn.Inputs],
+		Workspace: u[nn.Scratch] + p.exe.ScratchBytes(),
 	})
 	return m
 }

@@ -189,8 +189,8 @@ func (t *Task) Steps() ([]profiles.Layer, []int64) {
 	return t.programs[0].layers, t.programs[0].exe.StepNanos()
 }
 
-// timeSteps decides whether the next iteration times every step. On a device that computes beside the host, one in some does, which
-// takes longer.
+// timeSteps decides whether the next iteration times every step. On a device that computes
+// beside the host, one in some does, which takes longer.
 func (t *Task) timeSteps(rec *profiles.Iteration) {
 	wanted := t.v.On(settings.LayerProfile) && learning.Detailed(t.runs)
 	beside := t.programs[0].exe.Detail(wanted)
@@ -321,7 +321,8 @@ func (t *Task) same(group int) (difference float64, err error) {
 		}
 	}
 	if tolerance := rounding.Tolerance(); !(difference <= tolerance) {
-		return difference, fmt.Errorf("the object of group %d in a batch of %d differs from its first result by %.2g: must be at most %g",
+		return difference, fmt.Errorf("the object of group %d in a batch of %d differs from its first result by %.2g: "+
+			"must be at most %g",
 			group, t.programs[0].options.Batch, difference, tolerance)
 	}
 	return difference, nil

@@ -223,7 +223,8 @@ func (a *archive) diffraction(s *Scan, as string) error {
 	case as == AsIntensity:
 		s.Notes = append(s.Notes, key+" is read as intensities, whose square roots are the amplitudes")
 	case integers:
-		s.Notes = append(s.Notes, key+" has integers, read as amplitudes as PtychoPINN's loader does; data_as = intensity takes their square roots")
+		s.Notes = append(s.Notes, key+" has integers, read as amplitudes as PtychoPINN's loader does; data_as = "+
+			"intensity takes their square roots")
 	}
 	for _, doubt := range doubts {
 		s.Notes = append(s.Notes, key+" "+doubt)
@@ -303,9 +304,11 @@ func (s *Scan) sane() (doubts []string, err error) {
 	}
 	switch {
 	case largest/mean >= beamOverMean*scale:
-		doubts = append(doubts, fmt.Sprintf("has values up to %.4g times the mean: are they intensities? data_as = intensity takes their square roots", largest/mean))
+		doubts = append(doubts, fmt.Sprintf("has values up to %.4g times the mean: are they intensities? data_as = "+
+			"intensity takes their square roots", largest/mean))
 	case aside/mean >= largestOverMean*scale:
-		doubts = append(doubts, fmt.Sprintf("has values up to %.4g times the mean aside of the centre: is the direct beam at [%d, %d], and no pixel hot?", aside/mean, n/2, n/2))
+		doubts = append(doubts, fmt.Sprintf("has values up to %.4g times the mean aside of the centre: is the direct "+
+			"beam at [%d, %d], and no pixel hot?", aside/mean, n/2, n/2))
 	}
 	return doubts, nil
 }
@@ -333,7 +336,8 @@ func (a *archive) plane(key string) (o *Object, powers []float64, err error) {
 		if len(shape) != 3 || !e.Complex || shape[0] < 1 || shape[0] > maxModes ||
 			shape[0]*min(shape[1], maxPlane)*min(shape[2], maxPlane) > maxPlane*maxPlane || shape[1] < 1 ||
 			shape[2] < 1 || shape[1] > maxPlane || shape[2] > maxPlane {
-			return fmt.Errorf("has the shape (%s) of %s: must be a plane of complex numbers, of %d×%[3]d at most, or up to %d of them", npy.JoinShape(h.Shape), visible.Text(h.Type), maxPlane, maxModes)
+			return fmt.Errorf("has the shape (%s) of %s: must be a plane of complex numbers, of %d×%[3]d at most, or "+
+				"up to %d of them", npy.JoinShape(h.Shape), visible.Text(h.Type), maxPlane, maxModes)
 		}
 		sides, fortran = [3]int{int(shape[0]), int(shape[1]), int(shape[2])}, h.Fortran
 		return nil

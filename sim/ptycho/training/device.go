@@ -14,7 +14,8 @@ import (
 // This file moves a training from one device to another, and goes on after one has failed.
 
 // programs compiles both plans and loads them on a device.
-func (t *training) programs(ctx context.Context, o ptycho.PlanOptions, backend nn.Backend, state nn.State) (learns, objects *program, err error) {
+func (t *training) programs(ctx context.Context, o ptycho.PlanOptions, backend nn.Backend, state nn.State) (learns,
+	objects *program, err error) {
 	plan, err := t.network.TrainingPlan(ctx, o)
 	if err != nil {
 		return nil, nil, err

@@ -114,7 +114,9 @@ func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (
 	if err != nil {
 		return nil, err
 	}
-	t, err := learning.Begin(ctx, &device.Device, s.Device, func() (*training, error) { return start(ctx, s, in.(Inputs).Scan, device) })
+	t, err := learning.Begin(ctx, &device.Device, s.Device, func() (*training, error) {
+		return start(ctx, s, in.(Inputs).Scan, device)
+	})
 	if err != nil {
 		return nil, err
 	}

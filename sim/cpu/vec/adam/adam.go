@@ -2,8 +2,8 @@
 //
 //	m ← β₁ m + (1 − β₁) g,  v ← β₂ v + (1 − β₂) g²,  p ← p − lr · m̂ / (√v̂ + ε)
 //
-// for a gradient g that is stored (adam.go), or the outer product of two vectors, which then never is (outer.go). Package
-// vec says how its files are named.
+// for a gradient g that is stored (adam.go), or the outer product of two vectors, which then never is (outer.go).
+// Package vec says how its files are named.
 package adam
 
 import "math"

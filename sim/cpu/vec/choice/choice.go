@@ -49,7 +49,8 @@ func among(name string, available []vec.Set) (vec.Set, error) {
 	i := slices.Index(names, name)
 	switch set := vec.Set(i); {
 	case i < 0:
-		return vec.Go, fmt.Errorf("kernels %q: must be auto, %s, %s, %s", name, strings.Join(names, ", "), BF16Name, AMXName)
+		return vec.Go, fmt.Errorf("kernels %q: must be auto, %s, %s, %s", name, strings.Join(names, ", "),
+			BF16Name, AMXName)
 	case !set.Built():
 		return vec.Go, &UnavailableError{name, "they are not in this build", listed(available)}
 	case !slices.Contains(available, set):

@@ -84,7 +84,8 @@ func pairsAgree(pairs vec.Pairs) bool {
 			var of [2]uint16
 			for j := range of {
 				seed = seed*1664525 + 1013904223
-				of[j] = [...]uint16{0, 0x3f80, 0xbf80, 0x4000, 0xc000, 0x4040, 0x4080, 0xc0a0}[seed>>29] // 0 ±1 ±2 3 4 −5
+				// 0 ±1 ±2 3 4 −5
+				of[j] = [...]uint16{0, 0x3f80, 0xbf80, 0x4000, 0xc000, 0x4040, 0x4080, 0xc0a0}[seed>>29]
 			}
 			x[i] = half.Pair(of[0], of[1])
 		}
@@ -92,14 +93,18 @@ func pairsAgree(pairs vec.Pairs) bool {
 	}
 	a, b := small(rows*k), small(2*k*conv.PatchFloats)
 	got, want := make([]float32, rows*2*conv.PatchFloats), make([]float32, rows*2*conv.PatchFloats)
-	conv.OuterPairs(pairs, got, 2*conv.PatchFloats, conv.PatchFloats, rows, 2, a, k, 1, b, 2*conv.PatchFloats, conv.PatchFloats, k, false)
-	conv.OuterPairs(vec.PlainPairs, want, 2*conv.PatchFloats, conv.PatchFloats, rows, 2, a, k, 1, b, 2*conv.PatchFloats, conv.PatchFloats, k, false)
+	conv.OuterPairs(pairs, got, 2*conv.PatchFloats, conv.PatchFloats, rows, 2, a, k, 1, b, 2*conv.PatchFloats,
+		conv.PatchFloats, k, false)
+	conv.OuterPairs(vec.PlainPairs, want, 2*conv.PatchFloats, conv.PatchFloats, rows, 2, a, k, 1, b, 2*conv.PatchFloats,
+		conv.PatchFloats, k, false)
 	x := make([]float32, 2*conv.PatchFloats)
 	for i := range x {
 		x[i] = float32(i*i+1) / 769 // of more bits than a bfloat16 has
 	}
-	half.RoundPairs(pairs, got[:conv.PatchFloats], conv.PatchFloats, x, x[conv.PatchFloats:], conv.PatchFloats, 1, conv.PatchFloats)
-	half.RoundPairs(vec.PlainPairs, want[:conv.PatchFloats], conv.PatchFloats, x, x[conv.PatchFloats:], conv.PatchFloats, 1, conv.PatchFloats)
+	half.RoundPairs(pairs, got[:conv.PatchFloats], conv.PatchFloats, x, x[conv.PatchFloats:], conv.PatchFloats, 1,
+		conv.PatchFloats)
+	half.RoundPairs(vec.PlainPairs, want[:conv.PatchFloats], conv.PatchFloats, x, x[conv.PatchFloats:],
+		conv.PatchFloats, 1, conv.PatchFloats)
 	for i := range want {
 		if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
 			return false

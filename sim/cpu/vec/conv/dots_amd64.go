@@ -17,7 +17,8 @@ func Dots(s vec.Set, out []float32, pitch, rows int, p []float32, stride, n int,
 }
 
 // dotRuns is Dots, of pairs or not.
-func dotRuns(s vec.Set, ofPairs bool, out []float32, pitch, rows int, p []float32, stride, n int, x []float32, segments []int32) {
+func dotRuns(s vec.Set, ofPairs bool, out []float32, pitch, rows int, p []float32, stride, n int, x []float32,
+	segments []int32) {
 	k := len(segments)
 	_, _ = out[(rows-1)*pitch+k-1], p[(rows-1)*stride+n-1]
 	whole := k &^ 3
@@ -42,7 +43,8 @@ func dotRuns(s vec.Set, ofPairs bool, out []float32, pitch, rows int, p []float3
 }
 
 // dotGroups is dotRuns for a number of segments divisible by four.
-func dotGroups(s vec.Set, ofPairs bool, out []float32, pitch, rows int, p []float32, stride, n int, x []float32, segments []int32) {
+func dotGroups(s vec.Set, ofPairs bool, out []float32, pitch, rows int, p []float32, stride, n int, x []float32,
+	segments []int32) {
 	groups, xs, ss := len(segments)/4, &x[0], &segments[0]
 	for r := 0; r < rows; {
 		to, from, left := &out[r*pitch], &p[r*stride], rows-r

@@ -35,12 +35,14 @@ func (t *TapSum) Compute(s vec.Set, p *Pixels) { t.sum(p, TapLanes(s), false) }
 func (t *TapSum) ComputePairs(_ vec.Pairs, pixels *Pixels) { t.sum(pixels, PairLanes, true) }
 
 // Outer multiplies columns with panels of rows; see outer.
-func Outer(_ vec.Set, c []float32, cm, cv, rows, panels int, a []float32, am, ak int, b []float32, bk, bv, k int, add bool) {
+func Outer(_ vec.Set, c []float32, cm, cv, rows, panels int, a []float32, am, ak int, b []float32, bk, bv,
+	k int, add bool) {
 	outer(c, cm, cv, rows, panels, a, am, ak, b, bk, bv, k, add)
 }
 
 // OuterPairs is Outer for pairs in a and b.
-func OuterPairs(_ vec.Pairs, c []float32, cm, cv, rows, panels int, a []float32, am, ak int, b []float32, bk, bv, k int, add bool) {
+func OuterPairs(_ vec.Pairs, c []float32, cm, cv, rows, panels int, a []float32, am, ak int, b []float32, bk, bv,
+	k int, add bool) {
 	outerPairs(c, cm, cv, rows, panels, a, am, ak, b, bk, bv, k, add)
 }
 

@@ -5,7 +5,8 @@ package conv
 import "prismtop/sim/cpu/vec"
 
 // Outer multiplies columns with panels of rows; see outer.
-func Outer(s vec.Set, c []float32, cm, cv, rows, panels int, a []float32, am, ak int, b []float32, bk, bv, k int, add bool) {
+func Outer(s vec.Set, c []float32, cm, cv, rows, panels int, a []float32, am, ak int, b []float32, bk, bv,
+	k int, add bool) {
 	if s == vec.Go || rows <= 0 || panels <= 0 || k <= 0 {
 		outer(c, cm, cv, rows, panels, a, am, ak, b, bk, bv, k, add)
 		return
@@ -42,11 +43,13 @@ type outerKernels struct{ two, one []outerTile }
 // outerSet are Outer's kernels with AVX-512.
 var outerSet = outerKernels{
 	two: []outerTile{{8, outer8x2AVX512}, {4, outer4x2AVX512}, {2, outer2x2AVX512}, {1, outer1x2AVX512}},
-	one: []outerTile{{16, outer16x1AVX512}, {8, outer8x1AVX512}, {4, outer4x1AVX512}, {2, outer2x1AVX512}, {1, outer1x1AVX512}},
+	one: []outerTile{{16, outer16x1AVX512}, {8, outer8x1AVX512}, {4, outer4x1AVX512}, {2, outer2x1AVX512},
+		{1, outer1x1AVX512}},
 }
 
 // outerPanels is Outer with panels of one vector.
-func outerPanels(kernels *outerKernels, c []float32, cm, cv, rows, panels int, a []float32, am, ak int, b []float32, bk, bv, k int, add bool) {
+func outerPanels(kernels *outerKernels, c []float32, cm, cv, rows, panels int, a []float32, am, ak int, b []float32, bk,
+	bv, k int, add bool) {
 	sum := 0
 	if add {
 		sum = 1
@@ -92,7 +95,8 @@ func outerAVX2(c []float32, cm, rows int, a []float32, am, ak int, b []float32, 
 }
 
 // OuterPairs is Outer for pairs in a and b.
-func OuterPairs(p vec.Pairs, c []float32, cm, cv, rows, panels int, a []float32, am, ak int, b []float32, bk, bv, k int, add bool) {
+func OuterPairs(p vec.Pairs, c []float32, cm, cv, rows, panels int, a []float32, am, ak int, b []float32, bk, bv,
+	k int, add bool) {
 	if p != vec.BF16 || rows <= 0 || panels <= 0 || k <= 0 {
 		outerPairs(c, cm, cv, rows, panels, a, am, ak, b, bk, bv, k, add)
 		return

@@ -5,7 +5,8 @@ package conv
 import "prismtop/sim/cpu/vec"
 
 // squareKernels are the kernels by side, height, whether tiles are folded, and edge.
-var squareKernels = [4][4][2][3]func(y *float32, pitch, yRow int, x *float32, at *int64, tiles, channels, xStep, xRow int,
+var squareKernels = [4][4][2][3]func(y *float32, pitch, yRow int, x *float32, at *int64, tiles, channels,
+	xStep, xRow int,
 	w, bias *float32, relu, fold, yFold int){
 	2: {2: {{square2x2AVX512}, {foldedSquare2x2AVX512}}, 3: {{square2x3AVX512}, {foldedSquare2x3AVX512}}},
 	3: {

@@ -14,8 +14,8 @@ const TapRows = 8
 //
 //	y[r·Pitch + To[v] + i] = bias[r] + Σ over c and t of x[From[v] + c·XStep + Taps[t] + i] · w[r·WRow + c·WStep + t]
 //
-// for i = 0 … TapLanes−1, PairLanes−1 of pairs (see also Fold), and with ReLU the larger of that and 0. Distances are in
-// elements. Vectors may overlap.
+// for i = 0 … TapLanes−1, PairLanes−1 of pairs (see also Fold), and with ReLU the larger of that and 0. Distances are
+// in elements. Vectors may overlap.
 type TapSum struct {
 	Y     []float32
 	Half  []uint16 // takes the results of pairs, rounded to bfloat16, in place of Y if it is not nil

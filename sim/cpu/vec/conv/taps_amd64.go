@@ -102,7 +102,8 @@ func (t *TapSum) run(p *Pixels, lanes int, kernels *tapKernels) {
 			if n == 0 {
 				continue
 			}
-			of[columns-1](y, t.Pitch, x, &tiles[0], n, t.Channels, t.XStep, offsets, taps, w, t.WRow, t.WStep, bias, relu, t.Fold)
+			of[columns-1](y, t.Pitch, x, &tiles[0], n, t.Channels, t.XStep, offsets, taps, w, t.WRow, t.WStep, bias,
+				relu, t.Fold)
 			tiles = tiles[2*columns*n:]
 		}
 	}

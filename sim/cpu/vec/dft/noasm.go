@@ -11,7 +11,8 @@ func Pass(_ vec.Set, radix int, out []float32, at int, in []float32, b *Butterfl
 }
 
 // TransposeSquares transposes squares of floats; see transposeSquares.
-func TransposeSquares(_ vec.Set, squares int, dst []float32, to, dstPitch, dstStep int, src []float32, from, srcPitch, srcStep int) {
+func TransposeSquares(_ vec.Set, squares int, dst []float32, to, dstPitch, dstStep int, src []float32, from, srcPitch,
+	srcStep int) {
 	transposeSquares(squares, dst, to, dstPitch, dstStep, src, from, srcPitch, srcStep)
 }
 
@@ -27,12 +28,14 @@ func JoinRows(_ vec.Set, rows int, dst []complex64, dstPitch int, src []float32,
 }
 
 // MaskStrip multiplies rows of lanes with a mask and a factor; see maskStrip.
-func MaskStrip(_ vec.Set, rows int, dst []float32, dstStep int, src []float32, srcStep int, mask []float32, maskStep int, factor float32) {
+func MaskStrip(_ vec.Set, rows int, dst []float32, dstStep int, src []float32, srcStep int, mask []float32,
+	maskStep int, factor float32) {
 	maskStrip(rows, dst, dstStep, src, srcStep, mask, maskStep, factor)
 }
 
 // MaskStripAdd is MaskStrip, but adds to dst.
-func MaskStripAdd(_ vec.Set, rows int, dst []float32, dstStep int, src []float32, srcStep int, mask []float32, maskStep int, factor float32) {
+func MaskStripAdd(_ vec.Set, rows int, dst []float32, dstStep int, src []float32, srcStep int, mask []float32,
+	maskStep int, factor float32) {
 	maskStripAdd(rows, dst, dstStep, src, srcStep, mask, maskStep, factor)
 }
 

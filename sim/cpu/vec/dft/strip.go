@@ -102,7 +102,8 @@ func quarters(a, b, c, d complex64) (p, q, r, s complex64) {
 //
 // src and dst, the start of the first square, advance by a step for every square;
 // pitches and steps may be negative.
-func transposeSquares(squares int, dst []float32, to, dstPitch, dstStep int, src []float32, from, srcPitch, srcStep int) {
+func transposeSquares(squares int, dst []float32, to, dstPitch, dstStep int, src []float32, from, srcPitch,
+	srcStep int) {
 	for q := range squares {
 		for i := range StripLanes {
 			row := src[from+q*srcStep+i*srcPitch:][:StripLanes]
@@ -138,7 +139,8 @@ func joinRows(rows int, dst []complex64, dstPitch int, src []float32, re, im, sr
 
 // maskStrip computes dst = factor·mask·src for rows of sixteen complex lanes, and maskStripAdd
 // adds to dst. The mask is real.
-func maskStrip(rows int, dst []float32, dstStep int, src []float32, srcStep int, mask []float32, maskStep int, factor float32) {
+func maskStrip(rows int, dst []float32, dstStep int, src []float32, srcStep int, mask []float32, maskStep int,
+	factor float32) {
 	for r := range rows {
 		y, z, m := stripAt(dst, r*dstStep), stripAt(src, r*srcStep), mask[r*maskStep:][:StripLanes]
 		for l, v := range m {
@@ -148,7 +150,8 @@ func maskStrip(rows int, dst []float32, dstStep int, src []float32, srcStep int,
 	}
 }
 
-func maskStripAdd(rows int, dst []float32, dstStep int, src []float32, srcStep int, mask []float32, maskStep int, factor float32) {
+func maskStripAdd(rows int, dst []float32, dstStep int, src []float32, srcStep int, mask []float32, maskStep int,
+	factor float32) {
 	for r := range rows {
 		y, z, m := stripAt(dst, r*dstStep), stripAt(src, r*srcStep), mask[r*maskStep:][:StripLanes]
 		for l, v := range m {

@@ -40,7 +40,8 @@ func Pass(s vec.Set, radix int, out []float32, at int, in []float32, b *Butterfl
 }
 
 // TransposeSquares transposes squares of floats; see transposeSquares.
-func TransposeSquares(s vec.Set, squares int, dst []float32, to, dstPitch, dstStep int, src []float32, from, srcPitch, srcStep int) {
+func TransposeSquares(s vec.Set, squares int, dst []float32, to, dstPitch, dstStep int, src []float32, from, srcPitch,
+	srcStep int) {
 	if s == vec.Go || squares <= 0 {
 		transposeSquares(squares, dst, to, dstPitch, dstStep, src, from, srcPitch, srcStep)
 		return
@@ -87,7 +88,8 @@ func JoinRows(s vec.Set, rows int, dst []complex64, dstPitch int, src []float32,
 }
 
 // MaskStrip multiplies rows of lanes with a mask and a factor; see maskStrip.
-func MaskStrip(s vec.Set, rows int, dst []float32, dstStep int, src []float32, srcStep int, mask []float32, maskStep int, factor float32) {
+func MaskStrip(s vec.Set, rows int, dst []float32, dstStep int, src []float32, srcStep int, mask []float32,
+	maskStep int, factor float32) {
 	if s == vec.Go || rows <= 0 {
 		maskStrip(rows, dst, dstStep, src, srcStep, mask, maskStep, factor)
 		return
@@ -101,7 +103,8 @@ func MaskStrip(s vec.Set, rows int, dst []float32, dstStep int, src []float32, s
 }
 
 // MaskStripAdd is MaskStrip, but adds to dst.
-func MaskStripAdd(s vec.Set, rows int, dst []float32, dstStep int, src []float32, srcStep int, mask []float32, maskStep int, factor float32) {
+func MaskStripAdd(s vec.Set, rows int, dst []float32, dstStep int, src []float32, srcStep int, mask []float32,
+	maskStep int, factor float32) {
 	if s == vec.Go || rows <= 0 {
 		maskStripAdd(rows, dst, dstStep, src, srcStep, mask, maskStep, factor)
 		return

@@ -1,6 +1,6 @@
-// Package half holds the kernels on numbers of 16 bits: conversions of float32 to float16 and bfloat16 and back, rounded to
-// nearest even as IEEE 754 has it (half.go), and layouts of pairs of bfloat16 for instructions that multiply pairs
-// (pairs.go). Package vec says how its files are named.
+// Package half holds the kernels on numbers of 16 bits: conversions of float32 to float16 and bfloat16 and back,
+// rounded to nearest even as IEEE 754 has it (half.go), and layouts of pairs of bfloat16 for instructions that multiply
+// pairs (pairs.go). Package vec says how its files are named.
 package half
 
 import "prismtop/sim/tensor"

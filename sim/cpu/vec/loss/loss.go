@@ -1,5 +1,6 @@
-// Package loss holds the kernels of losses and their gradients: L1 and L2 of single pixels (loss.go), and the windowed sums
-// of SSIM (ssim.go; Wang et al., Image quality assessment, IEEE TIP 13, 2004). Package vec says how its files are named.
+// Package loss holds the kernels of losses and their gradients: L1 and L2 of single pixels (loss.go), and the windowed
+// sums of SSIM (ssim.go; Wang et al., Image quality assessment, IEEE TIP 13, 2004). Package vec says how its files are
+// named.
 package loss
 
 import "math"

@@ -38,7 +38,8 @@ func products(out, w []float32, pitch int, x []float32) {
 	clear(out)
 	r, n := 0, len(x)
 	for ; r+3 < len(out); r += 4 {
-		plain.DotFour(x, w[r*pitch:][:n], w[(r+1)*pitch:][:n], w[(r+2)*pitch:][:n], w[(r+3)*pitch:][:n], (*[4]float32)(out[r:]))
+		plain.DotFour(x, w[r*pitch:][:n], w[(r+1)*pitch:][:n], w[(r+2)*pitch:][:n], w[(r+3)*pitch:][:n],
+			(*[4]float32)(out[r:]))
 	}
 	for ; r < len(out); r++ {
 		out[r] = plain.Dot(x, w[r*pitch:][:n])

@@ -1,6 +1,6 @@
-// Package norm holds the passes of normalisation, y = γ (x − μ)/√(σ² + ε) + β, and of its gradient: of batches (norm.go),
-// and of instances on panels of channels (panel.go), whose values may be bfloat16 (halves.go). Package vec says how its
-// files are named.
+// Package norm holds the passes of normalisation, y = γ (x − μ)/√(σ² + ε) + β, and of its gradient: of batches
+// (norm.go), and of instances on panels of channels (panel.go), whose values may be bfloat16 (halves.go). Package vec
+// says how its files are named.
 package norm
 
 // Passes of batch normalisation. Every slice has at least the length of the first.

@@ -15,7 +15,8 @@ func Output(_ vec.Set, y []float32, row, pixel int, m []float32, step int, bias 
 }
 
 // Transform transforms n tiles of sixteen channels; see transformStage.
-func Transform(_ vec.Set, stage Stage, side int, y []float32, yRow, yPixel, yStep int, x []float32, xRow, xPixel, xStep, n int, _ []float32) {
+func Transform(_ vec.Set, stage Stage, side int, y []float32, yRow, yPixel, yStep int, x []float32, xRow, xPixel, xStep,
+	n int, _ []float32) {
 	transformStage(stage, side, y, yRow, yPixel, yStep, x, xRow, xPixel, xStep, n)
 }
 

@@ -7,11 +7,11 @@ import (
 )
 
 // Winograd's F(2×2, 3×3) on pairs of bfloat16: a tile of 2×2 outputs of a 3×3 convolution with padding 1 takes sixteen
-// products of transformed inputs and weights instead of 36. The transforms use the matrices of stages.go. Lanes are tiles, so
-// that neighbouring columns of an image in bfloat16 are the halves of a lane.
+// products of transformed inputs and weights instead of 36. The transforms use the matrices of stages.go. Lanes are
+// tiles, so that neighbouring columns of an image in bfloat16 are the halves of a lane.
 
-// PairTiles is a list of vectors of sixteen tiles of an image: runs of neighbours in a row of tiles, two of eight tiles or
-// four of four.
+// PairTiles is a list of vectors of sixteen tiles of an image: runs of neighbours in a row
+// of tiles, two of eight tiles or four of four.
 type PairTiles struct {
 	// entries has for each vector the positions of its runs in an input plane and in an output plane, in bytes, and
 	// for each row of the tiles' inputs the columns that lie in the image: a bit for each column of every run from −1
@@ -49,8 +49,8 @@ func PairTilesFit(h, w int, pooled bool) bool {
 // PairTilesCount is the number of vectors of an image.
 func PairTilesCount(h, w int) int { return h * w / (4 * Lanes) }
 
-// NewPairTiles lists n vectors of images of h×w pixels from the given one on; in and out are the distances between images,
-// in elements. With pooled, an output plane has a pixel for each tile.
+// NewPairTiles lists n vectors of images of h×w pixels from the given one on; in and out are the distances between
+// images, in elements. With pooled, an output plane has a pixel for each tile.
 func NewPairTiles(h, w, first, n, in, out int, pooled bool) *PairTiles {
 	runs, columns := tilesRuns(w)
 	p, across, outTile := &PairTiles{width: w, runs: runs}, w/columns, w+columns-1

@@ -29,12 +29,14 @@ func PairTilesMultiply(pairs vec.Pairs, m, v, u []float32, n, vectors int) {
 	}
 	const positions = PairTilesPositions
 	_, _, _ = m[positions*PairTilesRows*vectors*Lanes-1], v[positions*n*vectors*Lanes-1], u[positions*n*PairTilesRows-1]
-	kernel := [...]func(m, v, u *float32, pairs, positions int){pairTilesMultiply1BF16, pairTilesMultiply2BF16, pairTilesMultiply3BF16}[vectors-1]
+	kernel := [...]func(m, v, u *float32, pairs, positions int){pairTilesMultiply1BF16, pairTilesMultiply2BF16,
+		pairTilesMultiply3BF16}[vectors-1]
 	kernel(&m[0], &v[0], &u[0], n, positions)
 }
 
 // PairTilesOut transforms products back and stores them; see pairTilesOut.
-func PairTilesOut(pairs vec.Pairs, y []uint16, plane int, m []float32, p *PairTiles, bias []float32, relu, pooled bool) {
+func PairTilesOut(pairs vec.Pairs, y []uint16, plane int, m []float32, p *PairTiles, bias []float32, relu,
+	pooled bool) {
 	if pairs != vec.BF16 {
 		pairTilesOut(y, plane, m, p, bias, relu, pooled)
 		return

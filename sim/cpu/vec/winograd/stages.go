@@ -51,7 +51,8 @@ func withTransposes(b, a, g [][]float32) [stages][][]float32 {
 // channels c,
 //
 //	y[i·yRow + j·yPixel + t·yStep + c] = (T·X·Tᵀ)[i, j],  X[k, l] = x[k·xRow + l·xPixel + t·xStep + c]
-func transformStage(stage Stage, side int, y []float32, yRow, yPixel, yStep int, x []float32, xRow, xPixel, xStep, n int) {
+func transformStage(stage Stage, side int, y []float32, yRow, yPixel, yStep int, x []float32, xRow, xPixel,
+	xStep, n int) {
 	m := matrices[side][stage]
 	var half, column [tileSide][tileSide]float32
 	for at := range n * Lanes {

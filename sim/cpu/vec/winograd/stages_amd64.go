@@ -13,8 +13,10 @@ var stageKernels = [2][2][stages]stageKernel{
 		{winogradTile2AVX2, winogradProducts2AVX2, winogradKernel2AVX2, winogradUpstream2AVX2, winogradGradient2AVX2},
 		{winogradTile4AVX2, winogradProducts4AVX2, winogradKernel4AVX2, winogradUpstream4AVX2, winogradGradient4AVX2},
 	}, {
-		{winogradTile2AVX512, winogradProducts2AVX512, winogradKernel2AVX512, winogradUpstream2AVX512, winogradGradient2AVX512},
-		{winogradTile4AVX512, winogradProducts4AVX512, winogradKernel4AVX512, winogradUpstream4AVX512, winogradGradient4AVX512},
+		{winogradTile2AVX512, winogradProducts2AVX512, winogradKernel2AVX512, winogradUpstream2AVX512,
+			winogradGradient2AVX512},
+		{winogradTile4AVX512, winogradProducts4AVX512, winogradKernel4AVX512, winogradUpstream4AVX512,
+			winogradGradient4AVX512},
 	},
 }
 
@@ -27,7 +29,8 @@ var stageSides = [2][stages][2]int{
 
 // Transform transforms n tiles of sixteen channels; see transformStage. side is 2 or 4,
 // scratch has WinogradScratch floats.
-func Transform(s vec.Set, stage Stage, side int, y []float32, yRow, yPixel, yStep int, x []float32, xRow, xPixel, xStep, n int, scratch []float32) {
+func Transform(s vec.Set, stage Stage, side int, y []float32, yRow, yPixel, yStep int, x []float32, xRow, xPixel, xStep,
+	n int, scratch []float32) {
 	if s == vec.Go || n <= 0 {
 		transformStage(stage, side, y, yRow, yPixel, yStep, x, xRow, xPixel, xStep, n)
 		return

@@ -1,6 +1,6 @@
-// Package winograd holds the transforms of Winograd's convolutions, Y = Aᵀ[(G g Gᵀ) ⊙ (Bᵀ d B)]A for a tile d and a kernel
-// g of 3×3 (Lavin and Gray, Fast algorithms for convolutional neural networks, CVPR 2016), and products of pairs of
-// bfloat16 of their tiles. Package vec says how its files are named.
+// Package winograd holds the transforms of Winograd's convolutions, Y = Aᵀ[(G g Gᵀ) ⊙ (Bᵀ d B)]A for a tile d and a
+// kernel g of 3×3 (Lavin and Gray, Fast algorithms for convolutional neural networks, CVPR 2016), and products of pairs
+// of bfloat16 of their tiles. Package vec says how its files are named.
 package winograd
 
 // Winograd's F(4×4, 3×3) computes a tile of 4×4 outputs of a 3×3 convolution from 6×6

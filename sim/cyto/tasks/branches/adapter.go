@@ -19,7 +19,8 @@ const python = "python3"
 // adapter leaves cytodl beside a job, and returns the command that runs it.
 func adapter(j *job) ([]string, error) {
 	if _, err := exec.LookPath(python); err != nil {
-		return nil, errors.New(python + " is not in PATH: activate the environment that has cyto-dl, or give the command of the branches with --command")
+		return nil, errors.New(python + " is not in PATH: activate the environment that has cyto-dl, or give the " +
+			"command of the branches with --command")
 	}
 	path := filepath.Join(filepath.Dir(j.Job), "cytodl.py")
 	if err := os.WriteFile(path, cytodl, 0o600); err != nil {

@@ -180,10 +180,12 @@ func newJob(t *tasks.Task, round int, p place) (*job, error) {
 // values are the values of a job by the names of Placeholders.
 func (j *job) values() map[string]string {
 	return map[string]string{
-		"kind": j.Kind, "branch": j.Branch, "experiment": j.Experiment, "trainer": j.Trainer, "max_epochs": strconv.Itoa(j.MaxEpochs),
-		"batch_size": strconv.Itoa(j.BatchSize), "checkpoint_path": j.Checkpoint, "data_path": j.Data, "overrides": strings.Join(j.Overrides, ","),
-		"limit_train_batches": strconv.Itoa(j.LimitTrain), "limit_val_batches": strconv.Itoa(j.LimitVal), "limit_predict_batches": strconv.Itoa(j.LimitPredict),
-		"round": strconv.Itoa(j.Round), "job": j.Job, "output": j.Output, "folder": j.Folder,
+		"kind": j.Kind, "branch": j.Branch, "experiment": j.Experiment, "trainer": j.Trainer,
+		"max_epochs": strconv.Itoa(j.MaxEpochs), "batch_size": strconv.Itoa(j.BatchSize),
+		"checkpoint_path": j.Checkpoint, "data_path": j.Data, "overrides": strings.Join(j.Overrides, ","),
+		"limit_train_batches": strconv.Itoa(j.LimitTrain), "limit_val_batches": strconv.Itoa(j.LimitVal),
+		"limit_predict_batches": strconv.Itoa(j.LimitPredict), "round": strconv.Itoa(j.Round), "job": j.Job,
+		"output": j.Output, "folder": j.Folder,
 	}
 }
 

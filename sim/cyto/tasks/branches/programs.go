@@ -32,7 +32,8 @@ func (r *Repository) refusePrograms(ctx context.Context) error {
 	for i := 0; i+1 < len(fields); i += 2 {
 		key, value, _ := strings.Cut(fields[i+1], "\n")
 		if scope := fields[i]; (scope == "local" || scope == "worktree") && runs(key, value) {
-			return fmt.Errorf("its own configuration has git run a program, %s = %s: must be in your configuration instead (git config --global), if you trust it",
+			return fmt.Errorf("its own configuration has git run a program, %s = %s: must be in your configuration "+
+				"instead (git config --global), if you trust it",
 				visible.Text(key), visible.Text(value))
 		}
 	}

@@ -81,7 +81,8 @@ func Open(ctx context.Context, o Options) (*Repository, error) {
 // located are the variables that lead git to another repository than that of its folder.
 var located = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY",
 	"GIT_ALTERNATE_OBJECT_DIRECTORIES",
-	"GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_SHALLOW_FILE", "GIT_GRAFT_FILE", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT"}
+	"GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_SHALLOW_FILE", "GIT_GRAFT_FILE", "GIT_CONFIG",
+	"GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT"}
 
 // environment is this program's, without located and without what names its own folder: programs such as make
 // believe PWD.
@@ -174,14 +175,16 @@ func boolInt(b bool) int {
 
 // fetch gets the commit of a branch from the remotes. It writes objects, no branch.
 func (r *Repository) fetch(ctx context.Context, branch string, remotes []string) (string, error) {
-	problem := fmt.Errorf("%s does not have it, and no remote: `git -C %s branch -a` lists what there is", r.o.Folder, r.o.Folder)
+	problem := fmt.Errorf("%s does not have it, and no remote: `git -C %s branch -a` lists what there is",
+		r.o.Folder, r.o.Folder)
 	for _, remote := range remotes {
 		address, err := r.git(ctx, "remote", "get-url", remote)
 		if err != nil {
 			return "", err
 		}
 		if !r.o.Fetch && !isLocal(address) {
-			problem = fmt.Errorf("%s does not have it, and its remote %s (%s) is asked over the network with --fetch only", r.o.Folder, remote, bare(address))
+			problem = fmt.Errorf("%s does not have it, and its remote %s (%s) is asked over the network with "+
+				"--fetch only", r.o.Folder, remote, bare(address))
 			continue
 		}
 		ref := "refs/heads/" + branch
@@ -191,7 +194,8 @@ func (r *Repository) fetch(ctx context.Context, branch string, remotes []string)
 		}
 		commit, _, found := strings.Cut(line, "\t")
 		if !found {
-			problem = fmt.Errorf("neither %s nor its remote %s (%s) has it: `git -C %s ls-remote` lists what there is", r.o.Folder, remote, bare(address), r.o.Folder)
+			problem = fmt.Errorf("neither %s nor its remote %s (%s) has it: `git -C %s ls-remote` lists what there is",
+				r.o.Folder, remote, bare(address), r.o.Folder)
 			continue
 		}
 		if r.has(ctx, commit) == nil {

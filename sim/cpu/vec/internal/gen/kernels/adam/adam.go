@@ -43,7 +43,8 @@ func (s *set) adams() {
 func (s *set) adam(amsgrad bool, from gradient) {
 	name, pointers, doc := "adam", "p, m, v, grad *float32", "is "+from.doc
 	if amsgrad {
-		name, pointers, doc = "amsgrad", "p, m, v, largest, grad *float32", "is AMSGrad"+strings.TrimPrefix(from.doc, "Step")
+		name, pointers, doc = "amsgrad", "p, m, v, largest, grad *float32",
+			"is AMSGrad"+strings.TrimPrefix(from.doc, "Step")
 	}
 	scalars := ", n int, c *float32"
 	name += from.suffix

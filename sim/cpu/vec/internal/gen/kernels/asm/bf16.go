@@ -66,9 +66,15 @@ var (
 // Encode replaces the placeholders in the text of an assembly file.
 func Encode(text []byte) []byte {
 	text = requirements.ReplaceAll(text, []byte("${1}AVX512_BF16"))
-	text = encode(text, products, "VDPBF16PS Z%d, Z%d, Z%d", func(z []int) []byte { return vdpbf16ps(z[2], z[1], z[0]) })
-	text = encode(text, narrowings, "VCVTNE2PS2BF16 Z%d, Z%d, Z%d", func(z []int) []byte { return vcvtne2ps2bf16(z[2], z[0], z[1]) })
-	return encode(text, conversions, "VCVTNEPS2BF16 Z%d, Y%d", func(z []int) []byte { return vcvtneps2bf16(z[1], z[0]) })
+	text = encode(text, products, "VDPBF16PS Z%d, Z%d, Z%d", func(z []int) []byte {
+		return vdpbf16ps(z[2], z[1], z[0])
+	})
+	text = encode(text, narrowings, "VCVTNE2PS2BF16 Z%d, Z%d, Z%d", func(z []int) []byte {
+		return vcvtne2ps2bf16(z[2], z[0], z[1])
+	})
+	return encode(text, conversions, "VCVTNEPS2BF16 Z%d, Y%d", func(z []int) []byte {
+		return vcvtneps2bf16(z[1], z[0])
+	})
 }
 
 // encode writes lines that match as a comment and BYTE directives. code gets their registers' numbers.

@@ -45,7 +45,8 @@ func (s *set) square(side, rows int, folded bool, e edge) {
 		name, what = "foldedSquare", "folded rows"
 	}
 	s.Kernel(fmt.Sprintf("%s%dx%d%s", name, side, rows, [...]string{"", "Top", "Bottom"}[e]),
-		"y *float32, pitch, yRow int, x *float32, at *int64, tiles, channels, xStep, xRow int, w, bias *float32, relu, fold, yFold int",
+		"y *float32, pitch, yRow int, x *float32, at *int64, tiles, channels, xStep, xRow int, w, bias *float32, "+
+			"relu, fold, yFold int",
 		fmt.Sprintf("is SquareSum for a number of tiles of %d %s and %d×%[3]d taps%s.", rows, what, side,
 			[...]string{"", " at the upper edge", " at the lower edge"}[e]))
 	at, xRow := s.Argument("at"), s.Argument("xRow")

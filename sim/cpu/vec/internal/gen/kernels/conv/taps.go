@@ -57,7 +57,8 @@ func (s *set) tapSum(name string, rows, columns int) {
 	channels := s.Argument("channels")
 	s.Label("channel")
 	if name == "single" {
-		s.tapTerm(rows, xs, sums, func(c int) operand.Mem { return operand.Mem{Base: from[c]} }, w, fourth, wRow, triple)
+		s.tapTerm(rows, xs, sums, func(c int) operand.Mem { return operand.Mem{Base: from[c]} }, w, fourth,
+			wRow, triple)
 		wStep, xStep := s.ByteArgument("wStep"), s.ByteArgument("xStep")
 		s.advance(rows, w, fourth, wStep)
 		for c := range from {
@@ -85,7 +86,8 @@ func (s *set) advance(rows int, w, fourth reg.GPVirtual, bytes operand.Op) {
 }
 
 // tapTerm adds the products of one channel and tap.
-func (s *set) tapTerm(rows int, xs, sums []reg.VecVirtual, load func(c int) operand.Mem, w, fourth, wRow, triple reg.GPVirtual) {
+func (s *set) tapTerm(rows int, xs, sums []reg.VecVirtual, load func(c int) operand.Mem, w, fourth, wRow,
+	triple reg.GPVirtual) {
 	for c, v := range xs {
 		if load != nil {
 			s.VMOVUPS(load(c), v)
@@ -101,7 +103,8 @@ func (s *set) tapTerm(rows int, xs, sums []reg.VecVirtual, load func(c int) oper
 }
 
 // tapLoop adds the products of one channel and all taps, and moves to the next channel.
-func (s *set) tapLoop(folded bool, rows int, xs, sums []reg.VecVirtual, from []reg.GPVirtual, w, fourth, wRow, triple, offsets reg.GPVirtual) {
+func (s *set) tapLoop(folded bool, rows int, xs, sums []reg.VecVirtual, from []reg.GPVirtual, w, fourth, wRow, triple,
+	offsets reg.GPVirtual) {
 	tap, offset := s.GP64(), s.GP64()
 	s.XORQ(tap, tap)
 	s.Label("tap")

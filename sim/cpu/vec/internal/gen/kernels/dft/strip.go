@@ -98,7 +98,8 @@ type passLoop struct {
 }
 
 func (s *set) passFunction(name, doc string, body func(l *passLoop, at int), twiddleBytes int) {
-	s.Kernel(name, "groups int, in *float32, inStep, stride int, out *float32, outStep, outStride, half int, twiddles *float32", doc)
+	s.Kernel(name, "groups int, in *float32, inStep, stride int, out *float32, outStep, outStride, half int, "+
+		"twiddles *float32", doc)
 	l := &passLoop{in: s.Argument("in"), out: s.Argument("out"), triple: s.GP64(), upper: s.GP64()}
 	groups := s.Argument("groups")
 	l.stride, l.outStride, l.half = s.ByteArgument("stride"), s.ByteArgument("outStride"), s.ByteArgument("half")
@@ -255,7 +256,8 @@ func (s *set) maskStrip(name string, add bool) {
 	if add {
 		doc = "is MaskStripAdd."
 	}
-	s.Kernel(name, "rows int, dst *float32, dstStep int, src *float32, srcStep int, mask *float32, maskStep int, factor float32", doc)
+	s.Kernel(name, "rows int, dst *float32, dstStep int, src *float32, srcStep int, mask *float32, maskStep int, "+
+		"factor float32", doc)
 	rows, dst, src, mask := s.Argument("rows"), s.Argument("dst"), s.Argument("src"), s.Argument("mask")
 	dstStep, srcStep, maskStep := s.ByteArgument("dstStep"), s.ByteArgument("srcStep"), s.ByteArgument("maskStep")
 	factor := s.Factor("factor")

@@ -7,7 +7,8 @@ import (
 
 // transposeSquares transposes squares of sixteen by sixteen floats.
 func (s *set) transposeSquares() {
-	s.Kernel("transposeSquares", "squares int, src *float32, srcPitch, srcStep int, dst *float32, dstPitch, dstStep int", "is TransposeSquares.")
+	s.Kernel("transposeSquares",
+		"squares int, src *float32, srcPitch, srcStep int, dst *float32, dstPitch, dstStep int", "is TransposeSquares.")
 	squares, src, dst := s.Argument("squares"), s.Argument("src"), s.Argument("dst")
 	srcPitch, srcStep := s.ByteArgument("srcPitch"), s.ByteArgument("srcStep")
 	dstPitch, dstStep := s.ByteArgument("dstPitch"), s.ByteArgument("dstStep")
@@ -128,7 +129,8 @@ func (s *set) splitRows() {
 
 // joinRows is the inverse of splitRows, times a factor.
 func (s *set) joinRows() {
-	s.Kernel("joinRows", "rows int, dst *complex64, dstPitch int, re, im *float32, srcPitch int, factor float32", "is JoinRows.")
+	s.Kernel("joinRows", "rows int, dst *complex64, dstPitch int, re, im *float32, srcPitch int, factor float32",
+		"is JoinRows.")
 	rows, dst, re, im := s.Argument("rows"), s.Argument("dst"), s.Argument("re"), s.Argument("im")
 	dstPitch, srcPitch := s.ByteArgument("dstPitch"), s.ByteArgument("srcPitch")
 	factor := s.Factor("factor")

@@ -72,8 +72,8 @@ func (s *set) exponential(name string) *exponential {
 	const high = 0x1.62e42fee00000p-1 // of ln 2; times an exponent it is exact
 	return &exponential{
 		most: s.double(name+"Most", 750), least: s.double(name+"Least", -750), one: s.double(name+"One", 1),
-		log2e: s.double(name+"Log2e", math.Log2E), high: s.double(name+"High", high), low: s.double(name+"Low", 0x1.a39ef35793c76p-33),
-		series: s.powers(name+"Power", 0, 13, 1),
+		log2e: s.double(name+"Log2e", math.Log2E), high: s.double(name+"High", high),
+		low: s.double(name+"Low", 0x1.a39ef35793c76p-33), series: s.powers(name+"Power", 0, 13, 1),
 	}
 }
 
@@ -142,7 +142,8 @@ func (s *set) tanh() {
 		s.VPORQ(sign, y, y)
 		square := s.ZMM()
 		s.VMULPD(x, x, square)
-		series := s.horner([]reg.VecVirtual{e.one, s.double("tanh3", -1./3), s.double("tanh5", 2./15), s.double("tanh7", -17./315),
+		series := s.horner([]reg.VecVirtual{e.one, s.double("tanh3", -1./3), s.double("tanh5", 2./15),
+			s.double("tanh7", -17./315),
 			s.double("tanh9", 62./2835)}, square)
 		s.VMULPD(x, series, series)
 		s.VBLENDMPD(series, y, small, y)
@@ -158,7 +159,8 @@ func (s *set) polar() {
 	z, a, phase, groups := s.Argument("z"), s.Argument("a"), s.Argument("phase"), s.Argument("groups")
 	// Added to a number, 1.5·2^52 rounds it to an integer in the lowest bits.
 	magic, one := s.double("polarMagic", 3<<51), s.double("polarOne", 1)
-	quarters, first, second := s.double("polarQuarters", 2/math.Pi), s.double("polarFirst", math.Pi/2), s.double("polarSecond", 0x1.1a62633145c07p-54)
+	quarters, first, second := s.double("polarQuarters", 2/math.Pi), s.double("polarFirst", math.Pi/2),
+		s.double("polarSecond", 0x1.1a62633145c07p-54)
 	limit, minus := s.double("polarLimit", 1<<20), s.double("polarMinus", math.Copysign(0, -1))
 	bit := s.double("polarBit", math.Float64frombits(1))
 	sines, cosines := s.powers("polarSine", 3, 17, 2), s.powers("polarCosine", 2, 16, 2)

@@ -100,7 +100,8 @@ func (s *set) maxPool() {
 // interleaveRows puts the elements of two rows beside each other, eight of each at a time.
 func (s *set) interleaveRows() {
 	s.Kernel("interleaveRows", "y *float32, yPitch int, even, odd *float32, rows, groups int", "is InterleaveRows.")
-	y, yPitch, even, odd, rows := s.Argument("y"), s.ByteArgument("yPitch"), s.Argument("even"), s.Argument("odd"), s.Argument("rows")
+	y, yPitch, even, odd, rows := s.Argument("y"), s.ByteArgument("yPitch"), s.Argument("even"), s.Argument("odd"),
+		s.Argument("rows")
 	order, to := s.Vector(), s.GP64()
 	s.VMOVUPS(s.Words("interleaved", func(i int) uint32 { return uint32(i%2*s.Lanes + i/2) }, s.Lanes), order)
 	s.Label("row")
@@ -131,7 +132,8 @@ func (s *set) doubleRows() {
 	s.IMUL3Q(operand.U8(uint8(2*s.Bytes())), pitch, pitch)
 	halves := s.Vectors(2)
 	for h, v := range halves {
-		s.VMOVUPS(s.Words(fmt.Sprintf("twice%d%s", h, s.Suffix), func(i int) uint32 { return uint32((h*s.Lanes + i) / 2) }, s.Lanes), v)
+		s.VMOVUPS(s.Words(fmt.Sprintf("twice%d%s", h, s.Suffix),
+			func(i int) uint32 { return uint32((h*s.Lanes + i) / 2) }, s.Lanes), v)
 	}
 	s.Label("row")
 	s.LEAQ(operand.Mem{Base: y, Index: pitch, Scale: 1}, below)

@@ -118,7 +118,8 @@ const productRows = 4
 // products multiplies four rows of a matrix with a row, and prefetches as many bytes behind them.
 func (s *set) products(halves bool) {
 	suffix, function, argument, shift := s.matrix(halves)
-	s.Kernel("products"+suffix, "out *float32, "+argument+", pitch int, x *float32, n int", "is Products"+function+" for four rows.")
+	s.Kernel("products"+suffix, "out *float32, "+argument+", pitch int, x *float32, n int",
+		"is Products"+function+" for four rows.")
 	out, w, pitch, x, n := s.Argument("out"), s.Argument("w"), s.Argument("pitch"), s.Argument("x"), s.Argument("n")
 	s.SHLQ(operand.U8(shift), pitch)
 	offset := s.GP64()

@@ -233,7 +233,8 @@ func (s *set) normaliseReLU() {
 // normGradReLU is gx = factor·gy + slope·(x − mean) + add, with gy = 0 where the
 // fused ReLU gave 0.
 func (s *set) normGradReLU() {
-	s.Kernel("normGradReLU", "gx, x, gy "+s.element()+", n int, mean, factor, shift, slope, add float32", "is GradReLU.")
+	s.Kernel("normGradReLU", "gx, x, gy "+s.element()+", n int, mean, factor, shift, slope, add float32",
+		"is GradReLU.")
 	gx, x, gy := s.Argument("gx"), s.Argument("x"), s.Argument("gy")
 	n, offset := s.Argument("n"), s.GP64()
 	mean, factor, shift := s.Factor("mean"), s.Factor("factor"), s.Factor("shift")

@@ -138,7 +138,8 @@ func (s *set) leaked(y operand.Mem, gradient, slope, zero reg.VecVirtual) {
 
 // panelGradSums is Σ g and Σ g·(x − mean), of leaked gradients.
 func (s *set) panelGradSums() {
-	s.Kernel("panelGradSums", "sums, x, y, gy *float32, pitch, rows int, mean *float32, slope float32", "is PanelGradSums.")
+	s.Kernel("panelGradSums", "sums, x, y, gy *float32, pitch, rows int, mean *float32, slope float32",
+		"is PanelGradSums.")
 	to, x, y, gy := s.Argument("sums"), s.Argument("x"), s.Argument("y"), s.Argument("gy")
 	mean, slope, zero := s.loaded(s.Argument("mean")), s.Factor("slope"), s.Vector()
 	s.Zero(zero)

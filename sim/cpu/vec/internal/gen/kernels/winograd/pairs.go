@@ -9,8 +9,8 @@ import (
 	"prismtop/sim/cpu/vec/internal/gen/kernels/asm"
 )
 
-// tileRuns is the number of runs of a vector of tiles, 2 or 4. An entry of a list of tiles has their positions in an input
-// plane and in an output plane, and masks for each row; see PairTiles in vec/winograd.
+// tileRuns is the number of runs of a vector of tiles, 2 or 4. An entry of a list of tiles has their positions in an
+// input plane and in an output plane, and masks for each row; see PairTiles in vec/winograd.
 type tileRuns int
 
 func (r tileRuns) in(run int) int  { return 8 * run }
@@ -53,7 +53,8 @@ func (s *set) together(first, second, order reg.VecVirtual) reg.VecVirtual {
 
 // pairTilesIn transforms a list of vectors of tiles of pairs of planes.
 func (s *set) pairTilesIn(runs tileRuns) {
-	s.Kernel(fmt.Sprintf("pairTilesIn%d", runs), "v *float32, kStep int, first, second *uint16, planes int, row int, list *int64, vectors, pairs int",
+	s.Kernel(fmt.Sprintf("pairTilesIn%d", runs),
+		"v *float32, kStep int, first, second *uint16, planes int, row int, list *int64, vectors, pairs int",
 		"transforms the inputs of tiles; see pairTilesIn.")
 	to, first, second, list := s.Argument("v"), s.Argument("first"), s.Argument("second"), s.Argument("list")
 	step, triple, row, thrice := s.ByteArgument("kStep"), s.GP64(), s.Argument("row"), s.GP64()
@@ -231,7 +232,8 @@ func (s *set) pairTilesOut(runs tileRuns, pooled bool) {
 	if pooled {
 		name = "pairTilesPool"
 	}
-	s.Kernel(fmt.Sprintf("%s%d", name, runs), "y *uint16, plane, row int, m *float32, list *int64, vectors int, bias *float32, relu int",
+	s.Kernel(fmt.Sprintf("%s%d", name, runs),
+		"y *uint16, plane, row int, m *float32, list *int64, vectors int, bias *float32, relu int",
 		"transforms the products of tiles; see pairTilesOut.")
 	y, row, m, list := s.Argument("y"), s.Argument("row"), s.Argument("m"), s.Argument("list")
 	s.SHLQ(operand.U8(1), row)

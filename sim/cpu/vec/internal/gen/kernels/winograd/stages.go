@@ -34,15 +34,18 @@ var winogradStages = []stage{
 	{"Gradient2", 4, []line{{{1, 1}, {1, 2}}, {{1, 1}, {-1, 2}}}, []line{{{1, 0}, {0.5, 4}}, {{0.5, 5}}, {{1, 3}, {0.5, 4}}}},
 
 	{"Tile4", 6, []line{{{1, 4}, {-4, 2}}, {{1, 3}, {-4, 1}}, {{1, 4}, {-1, 2}}, {{1, 3}, {-1, 1}}},
-		[]line{{{1, 4}, {4, 0}, {-5, 2}}, {{1, 6}, {1, 7}}, {{1, 6}, {-1, 7}}, {{1, 8}, {2, 9}}, {{1, 8}, {-2, 9}}, {{1, 5}, {4, 1}, {-5, 3}}}},
+		[]line{{{1, 4}, {4, 0}, {-5, 2}}, {{1, 6}, {1, 7}}, {{1, 6}, {-1, 7}}, {{1, 8}, {2, 9}}, {{1, 8}, {-2, 9}},
+			{{1, 5}, {4, 1}, {-5, 3}}}},
 	{"Products4", 6, []line{{{1, 1}, {1, 2}}, {{1, 1}, {-1, 2}}, {{1, 3}, {1, 4}}, {{1, 3}, {-1, 4}}},
 		[]line{{{1, 0}, {1, 6}, {1, 8}}, {{1, 7}, {2, 9}}, {{1, 6}, {4, 8}}, {{1, 7}, {1, 5}, {8, 9}}}},
 	{"Kernel4", 3, []line{{{-1. / 6, 0}, {-1. / 6, 2}}, {{1. / 24, 0}, {1. / 6, 2}}},
-		[]line{{{0.25, 0}}, {{1, 3}, {-1. / 6, 1}}, {{1, 3}, {1. / 6, 1}}, {{1, 4}, {1. / 12, 1}}, {{1, 4}, {-1. / 12, 1}}, {{1, 2}}}},
+		[]line{{{0.25, 0}}, {{1, 3}, {-1. / 6, 1}}, {{1, 3}, {1. / 6, 1}}, {{1, 4}, {1. / 12, 1}},
+			{{1, 4}, {-1. / 12, 1}}, {{1, 2}}}},
 	{"Upstream4", 4, []line{{{1, 0}, {1, 2}}, {{1, 1}, {1, 3}}, {{1, 0}, {4, 2}}, {{2, 1}, {8, 3}}},
 		[]line{{{1, 0}}, {{1, 4}, {1, 5}}, {{1, 4}, {-1, 5}}, {{1, 6}, {1, 7}}, {{1, 6}, {-1, 7}}, {{1, 3}}}},
 	{"Gradient4", 6, []line{{{1, 1}, {1, 2}}, {{1, 2}, {-1, 1}}, {{1, 3}, {1, 4}}, {{1, 3}, {-1, 4}}},
-		[]line{{{0.25, 0}, {-1. / 6, 6}, {1. / 24, 8}}, {{1. / 6, 7}, {1. / 12, 9}}, {{1, 5}, {-1. / 6, 6}, {1. / 6, 8}}}},
+		[]line{{{0.25, 0}, {-1. / 6, 6}, {1. / 24, 8}}, {{1. / 6, 7}, {1. / 12, 9}},
+			{{1, 5}, {-1. / 6, 6}, {1. / 6, 8}}}},
 }
 
 func (s *set) winogradTiles() {
@@ -54,7 +57,8 @@ func (s *set) winogradTiles() {
 // winogradStage transforms the columns of a tile and then the rows. The columns' results
 // stay in registers if they fit.
 func (s *set) winogradStage(t stage) {
-	s.Kernel("winograd"+t.name, "y *float32, yRow, yPixel, yStep int, x *float32, xRow, xPixel, xStep, n int, scratch *float32",
+	s.Kernel("winograd"+t.name,
+		"y *float32, yRow, yPixel, yStep int, x *float32, xRow, xPixel, xStep, n int, scratch *float32",
 		fmt.Sprintf("is Transform for tiles of %s×%[1]s outputs.", t.name[len(t.name)-1:]))
 	y, yRow, yPixel := s.Argument("y"), s.ByteArgument("yRow"), s.ByteArgument("yPixel")
 	x, xRow, xPixel := s.Argument("x"), s.ByteArgument("xRow"), s.ByteArgument("xPixel")
@@ -123,7 +127,8 @@ func (s *set) winogradStage(t stage) {
 }
 
 // lines computes the results of a stage from its values, and puts them in order.
-func (s *set) lines(t stage, d []reg.VecVirtual, factors map[float32]reg.VecVirtual, put func(i int, v reg.VecVirtual)) {
+func (s *set) lines(t stage, d []reg.VecVirtual, factors map[float32]reg.VecVirtual,
+	put func(i int, v reg.VecVirtual)) {
 	values := append([]reg.VecVirtual{}, d...)
 	for _, l := range t.sums {
 		values = append(values, s.line(l, values, factors))

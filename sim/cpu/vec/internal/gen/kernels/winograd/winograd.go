@@ -18,7 +18,8 @@ func (s *set) winograd() {
 func (s *set) broadcast(value float32) reg.VecVirtual { return s.Word(math.Float32bits(value)) }
 
 func (s *set) winogradInput() {
-	s.Kernel("winogradInput", "v *float32, step int, x *float32, row, pixel, vectors int, scratch *float32", "is Input.")
+	s.Kernel("winogradInput", "v *float32, step int, x *float32, row, pixel, vectors int, scratch *float32",
+		"is Input.")
 	v, step, x := s.Argument("v"), s.ByteArgument("step"), s.Argument("x")
 	row, pixel, vectors := s.ByteArgument("row"), s.ByteArgument("pixel"), s.Argument("vectors")
 	scratch := s.Argument("scratch")
@@ -88,7 +89,8 @@ func (s *set) winogradInput() {
 }
 
 func (s *set) winogradOutput() {
-	s.Kernel("winogradOutput", "y *float32, row, pixel int, m *float32, step int, bias *float32, floor float32, vectors int, scratch *float32",
+	s.Kernel("winogradOutput",
+		"y *float32, row, pixel int, m *float32, step int, bias *float32, floor float32, vectors int, scratch *float32",
 		"is Output; results are at least floor.")
 	y, row, pixel := s.Argument("y"), s.ByteArgument("row"), s.ByteArgument("pixel")
 	m, step, bias := s.Argument("m"), s.ByteArgument("step"), s.Argument("bias")
