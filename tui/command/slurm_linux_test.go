@@ -120,13 +120,18 @@ func (s *slurm) run(status int, name string, args ...string) string {
 	return out.String()
 }
 
-// await waits until all runs fulfil a condition, and returns their states by name.
+// await waits until all runs fulfil a condition, and returns their states by name. It is patient for as long as any run goes on.
 func (s *slurm) await(f *sweep.Folder, what string, done func(all map[string]*sweep.Status) bool) map[string]*sweep.Status {
 	s.Helper()
 	w := sweep.NewWatch(f)
-	for deadline := time.Now().Add(4 * time.Minute); ; {
-		if _, err := w.Look(s.Context()); err != nil {
+	const patience = 4 * time.Minute
+	for deadline := time.Now().Add(patience); ; {
+		changed, err := w.Look(s.Context())
+		if err != nil {
 			s.Fatal(err)
+		}
+		if changed {
+			deadline = time.Now().Add(patience)
 		}
 		all := map[string]*sweep.Status{}
 		for i, c := range f.Cells() {
@@ -369,5 +374,52 @@ func TestAJobOnSlurmIsAttachedTo(t *testing.T) {
 	all = s.await(f, "the run", func(all map[string]*sweep.Status) bool { return count(all, sweep.Done) == 1 })
 	if got := strings.Join(all["degree=10.1"].Changes, "; "); !strings.Contains(got, "basis_cache true → false at iteration") {
 		t.Errorf("the changes are %q", got)
+	}
+}
+
+// The same plan on Slurm and here has the same table: the same arms, runs and qualities, digit for digit, and no arm that is faster in one and slower in the other. A plan with an error
+// is refused before anything is submitted.
+func TestTheSamePlanHasTheSameTableOnSlurm(t *testing.T) {
+	s := newSlurm(t)
+	plan := filepath.Join(s.folder, "plan.toml")
+	text := "folder = \"sw\"\nreplicates = 2\n[base]\npreset = \"curve\"\nmax_iterations = 2000\n[grid]\ndegree = [10, 14]\nbasis_cache = [true, false]\n"
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(plan, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(strings.Replace(text, "degree = [10, 14]", "degree = [10, -14]", 1))
+	wrong := exec.Command(s.program, "sweep", plan, "--executor", "slurm")
+	wrong.Dir = s.folder
+	if out, err := wrong.CombinedOutput(); err == nil || wrong.ProcessState.ExitCode() != cli.StatusUsage || !strings.Contains(string(out), "line 7: grid.degree") {
+		t.Errorf("a wrong plan ended with %v:\n%s", err, out)
+	}
+	if queued := s.run(0, "squeue", "--noheader"); queued != "" {
+		t.Errorf("it was submitted:\n%s", queued)
+	}
+	write(text)
+	tables := map[string]*sweep.Table{}
+	for name, more := range map[string][]string{"slurm": {"--executor", "slurm", "--wait", "--quiet"}, "here": {"--folder", "here", "--quiet"}} {
+		t.Log(s.run(0, s.program, append([]string{"sweep", plan}, more...)...))
+		folder := map[string]string{"slurm": "sw", "here": "here"}[name]
+		f, err := sweep.Open(t.Context(), filepath.Join(s.folder, folder))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tables[name], err = f.Table(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, b := tables["slurm"], tables["here"]
+	if a.Title() != b.Title() || a.Counts[sweep.Done] != 8 {
+		t.Fatalf("%s, and here %s", a.Title(), b.Title())
+	}
+	for i := range a.Arms {
+		x, y := &a.Arms[i], &b.Arms[i]
+		contradict := x.Faster.Sure() && y.Faster.Sure() && x.Faster.Finding.Excluded() && y.Faster.Finding.Excluded() && x.Faster.Finding != y.Faster.Finding
+		if x.Name != y.Name || x.Iterations != y.Iterations || x.Quality != y.Quality || a.Better(x) != b.Better(y) || contradict {
+			t.Errorf("%+v, and here %+v", x, y)
+		}
 	}
 }
