@@ -371,9 +371,9 @@ func TestAJobOnSlurmIsAttachedTo(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("attach ended with %v", err)
 	}
-	all = s.await(f, "the run", func(all map[string]*sweep.Status) bool { return count(all, sweep.Done) == 1 })
-	if got := strings.Join(all["degree=10.1"].Changes, "; "); !strings.Contains(got, "basis_cache true → false at iteration") {
-		t.Errorf("the changes are %q", got)
+	s.await(f, "the run", func(all map[string]*sweep.Status) bool { return count(all, sweep.Done) == 1 })
+	if got := s.run(0, s.program, "sweep", "show", f.Path); !strings.Contains(got, "degree=10 was changed during run 1: basis_cache true → false at iteration") || !strings.Contains(got, ", time of an iteration +") {
+		t.Errorf("the table has not what the key did:\n%s", got)
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/atomicfile"
+	"prismtop/profiles/machine"
 	"prismtop/profiles/recording"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/sweep"
@@ -49,10 +50,10 @@ type running struct {
 	turning   bool // stopped by turns: its running time is slices
 	described bool // what its iterations are is known
 
-	reported time.Time // when the state was written
-	copied   time.Time // when the recordings were
-	cost     time.Duration
-	kept     time.Time // of the newest checkpoint, when the recordings were copied after it
+	reported time.Time     // when the state was written
+	copied   time.Time     // when the recordings were
+	rest     time.Duration // until the next copy
+	kept     time.Time     // of the newest checkpoint, when the recordings were copied after it
 }
 
 // The files of a run, in its folder and on this machine.
@@ -380,7 +381,8 @@ func modified(path string) time.Time {
 const (
 	reportEvery = 2 * time.Second
 	copyEvery   = 2 * time.Second
-	copyShare   = 500 // how much longer than a copy takes the task waits for the next
+	copyWork    = 100 // how much longer than a copy computes the task waits for the next
+	copyTime    = 10  // likewise than it takes: on a busy machine or file system it waits for others
 	flushed     = time.Second
 )
 
@@ -393,7 +395,7 @@ func (r *running) look(ctx context.Context) {
 	// What a checkpoint goes on from must be in the copy, too; the recorder writes it within half a second.
 	checkpoint := modified(filepath.Join(r.folder, checkpointFile))
 	due := checkpoint.After(r.kept) && time.Since(checkpoint) > flushed
-	if due || time.Since(r.copied) > max(copyEvery, copyShare*r.cost) {
+	if due || time.Since(r.copied) > max(copyEvery, r.rest) {
 		r.kept = checkpoint
 		r.copy(ctx)
 	}
@@ -401,7 +403,7 @@ func (r *running) look(ctx context.Context) {
 
 // copy writes closed copies of the recordings into the folder.
 func (r *running) copy(ctx context.Context) {
-	began := time.Now()
+	began, worked := time.Now(), machine.ReadLoad().Own
 	r.status.Recordings = r.status.Recordings[:0]
 	for _, path := range recordings(r.local) {
 		name := filepath.Base(path)
@@ -416,7 +418,7 @@ func (r *running) copy(ctx context.Context) {
 		r.status.Recordings = append(r.status.Recordings, name)
 	}
 	r.copied = time.Now()
-	r.cost = time.Since(began)
+	r.rest = max(copyTime*time.Since(began), time.Duration(copyWork*(machine.ReadLoad().Own-worked)*float64(time.Second)))
 }
 
 // measure reads the numbers of the recordings: those of a run that went on in another file are its parts.
