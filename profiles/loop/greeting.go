@@ -17,6 +17,7 @@ type Greeting struct {
 	Argv              []string
 	Python, Torch     string
 	Device, Card      string
+	UUID              string // of the card, as its driver gives it, "GPU-…"; empty if PyTorch does not say
 	Threads, Workers  int
 
 	Models     []Model

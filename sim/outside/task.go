@@ -464,7 +464,7 @@ func (t *task) takeMemory(r *loop.Record) {
 		}
 	}
 	if d.Reserved >= 0 {
-		m.Device.Device, m.Device.Allocated = cmp.Or(visible.Text(t.Greeting.Card), t.Greeting.Device), d.Reserved
+		m.Device.Device, m.Device.Allocated = cmp.Or(visible.Text(t.Greeting.UUID), visible.Text(t.Greeting.Card), t.Greeting.Device), d.Reserved
 	}
 	t.changed = t.changed || m != t.memory
 	t.memory = m

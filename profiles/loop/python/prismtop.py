@@ -821,7 +821,7 @@ def series(name):
     less, more = ("loss", "err", "mse", "mae", "rmse", "nll", "perplexity"), ("psnr", "acc", "ssim", "iou", "dice", "f1", "auc", "score", "reward")
     better = "less" if any(w in name for w in less) else "more" if any(w in name for w in more) else ""
     return {"name": name, "title": "PSNR" if name == "psnr_db" else name, "unit": "dB" if "psnr" in name else "MB" if name.endswith("_mb") else "", "better": better,
-            "group": "losses" if "loss" in name else "metrics", "each": False}
+            "group": "losses" if "loss" in name else "" if name.startswith("gpu_") else "metrics", "each": False}
 
 
 def text32(text):

@@ -574,13 +574,19 @@ class Guest:
     def describe(self, doc):
         t, models = self.torch, self.models()
         count = {id(m): sum(p.numel() for p in m.parameters() if p.requires_grad) for m in models}
-        doc.update(torch=str(getattr(t, "__version__", "")), device=self.kind, card=t.cuda.get_device_name() if self.kind == "cuda" else "",
+        doc.update(torch=str(getattr(t, "__version__", "")), device=self.kind, card=t.cuda.get_device_name() if self.kind == "cuda" else "", uuid=self.uuid(),
                    threads=t.get_num_threads() if hasattr(t, "get_num_threads") else 1, parameters=sum(count.values()),
                    scaler=bool(self.scaler and self.scaler()),
                    models=[{"class": type(getattr(m, "_orig_mod", m)).__name__[:200], "parameters": count[id(m)],
                             "compiled": hasattr(m, "_orig_mod") or getattr(m, "_compiled_call_impl", None) is not None} for m in models],
                    optimizers=[type(o).__name__ for o in (r() for r in self.optimizers) if o is not None])
         self.extra.describe(doc)
+
+    def uuid(self):
+        """The card's UUID as its driver gives it; empty if PyTorch, before 2.5, does not say."""
+        cuda = self.torch.cuda if self.kind == "cuda" else None
+        found = getattr(cuda.get_device_properties(cuda.current_device()), "uuid", "") if cuda is not None else ""
+        return f"GPU-{found}" if found else ""
 
     def needed(self):
         """Why the patches cannot be taken off; empty if they can."""

@@ -567,6 +567,19 @@ class Traces(Case):
         self.assertEqual(values, {"gpu_allocated_mb": 5000, "gpu_reserved_mb": 8000, "gpu_peak_mb": 6000, "gpu_fragmented": 0.25})
         self.assertEqual(card[1], 8e9)
 
+    def test_the_card_is_named_by_its_uuid(self):
+        self.train(3)
+        guest, properties = self.loop.guest, type("Properties", (), {"uuid": "26411b46-4164"})
+        self.assertEqual(guest.uuid(), "", "on the processor")
+        self.torch.module("cuda", current_device=lambda: 3, get_device_properties=lambda device: properties if device == 3 else None)
+        guest.kind = "cuda"
+        try:
+            self.assertEqual(guest.uuid(), "GPU-26411b46-4164")
+            del properties.uuid
+            self.assertEqual(guest.uuid(), "", "PyTorch does not say")
+        finally:
+            guest.kind = "cpu"
+
 
 class NVTX(Case):
     def test_ranges_are_balanced_and_named(self):
@@ -1143,7 +1156,8 @@ class CUDA(Case):
 
     def test_copies_to_the_device_are_a_phase(self):
         torch, guest, stream, card = self.torch, self.loop.guest, ["main"], "cuda"
-        torch.cuda = torch.module("cuda", current_stream=lambda: stream[0], memory_stats=dict, mem_get_info=lambda: (1, 2), get_device_name=lambda: card)
+        torch.cuda = torch.module("cuda", current_stream=lambda: stream[0], memory_stats=dict, mem_get_info=lambda: (1, 2), get_device_name=lambda: card,
+                                  current_device=lambda: 0, get_device_properties=lambda device: None)
         copied = {"by name": lambda x: x.to("cuda:1"), "by number": lambda x: x.to(0, non_blocking=True), "by itself": lambda x: x.cuda(),
                   "as another": lambda x: x.to(torch.Tensor.on(card)), "by a device": lambda x: x.to(device=torch.Tensor.on(card).device)}
         not_copied = {"another type": lambda x: x.to("float16"), "on the host": lambda x: x.to(torch.Tensor()), "there already": lambda x: torch.Tensor.on(card).to("cuda"),
