@@ -476,7 +476,7 @@ class Ranks(Case):
     def test_knobs_for_one_process_say_so(self):
         self.train(10)
         knobs = {k["key"]: k for k in self.reader().greeting()["knobs"]}
-        self.assertIn("one rank", knobs["workers"]["why"])
+        self.assertIn("one rank", knobs["prefetch"]["why"])
         self.assertEqual(knobs["size"]["why"], "")
         self.assertEqual(self.reader().greeting()["phases"][-1]["name"], "exchange")
 
@@ -1012,7 +1012,7 @@ def train(n):
             with self.subTest(fault):
                 program = os.path.join(self.folder, "fails.py")
                 with open(program, "w") as f:
-                    f.write("import signal\n" + self.LOOP.replace("return x", "\n        if self.n == 6: %s\n        self.n += 1\n        return x" % fault)
+                    f.write("import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n" + self.LOOP.replace("return x", "\n        if self.n == 6: %s\n        self.n += 1\n        return x" % fault)
                             .replace("def forward", "n = 0\n    def forward") + "train(10)\n")
                 p = self.python(program)
                 self.assertNotEqual(p.returncode, 0)
