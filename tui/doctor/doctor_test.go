@@ -50,6 +50,21 @@ func TestReportGivesReasonsForWhatIsMissing(t *testing.T) {
 	}
 }
 
+// What to set depends on what multiplies: a GPU, native instructions for bf16, or neither.
+func TestSetupFollowsTheMachine(t *testing.T) {
+	for want, change := range map[string]func(*Options){
+		"leave amp off":               func(*Options) {},
+		"natively: prismtop bench":    func(o *Options) { o.Using = "amx" },
+		"bench amp --set device=cuda": func(o *Options) { o.GPU = machine.GPU{Usable: true} },
+	} {
+		o := someOptions()
+		change(&o)
+		if got := text(t, Gather(o)); !strings.Contains(got, want) || !strings.Contains(got, "no batch to tune") {
+			t.Errorf("report lacks %q:\n%s", want, got)
+		}
+	}
+}
+
 func TestReportOnKernelsOfThisBuild(t *testing.T) {
 	o := someOptions()
 	o.Kernels, o.Using = []string{"go", "avx2"}, "avx2"

@@ -77,6 +77,7 @@ type Engine struct {
 	Roofs   Roofs             `json:"roofs"`
 	Advice  Advice            `json:"amp_advice"` // what bench amp found on this machine with these kernels and threads
 	Models  []Generation      `json:"gpu_models"` // generations of GPUs and what mixed precision is on them, the oldest first
+	Setup   []string          `json:"setup"`      // what to set on this machine, and what not
 }
 
 // Advice is what the benchmark of mixed precision found.
@@ -162,7 +163,25 @@ func engine(o Options) Engine {
 		}
 		e.Faster = append(e.Faster, s)
 	}
+	e.Setup = setup(&e, &o.GPU)
 	return e
+}
+
+// setup advises what to set on a machine, as PRISM's guide does by hardware: what the presets have on already, mixed
+// precision, and the batch.
+func setup(e *Engine, g *machine.GPU) []string {
+	amp := "leave amp off: the kernels in use round bf16 in software, which costs time"
+	switch {
+	case g.Usable:
+		amp = "on the GPU, measure amp = bf16 and fp16 at your size: prismtop bench amp --set device=cuda"
+	case e.AMP[1].Native:
+		amp = "measure amp = bf16 at your size, which the kernels in use multiply natively: prismtop bench amp"
+	}
+	return []string{
+		"the presets have caches, fused steps and pruned transforms on: nothing needs to be set for them",
+		amp,
+		"a reconstruction has no batch to tune: it trains one sample at a time; for PtychoPINN's inference prismtop bench ptycho finds the batch size",
+	}
 }
 
 // modes lists the modes of mixed precision for the kernels in use.

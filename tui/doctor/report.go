@@ -31,6 +31,7 @@ func (f Facts) WriteText(w io.Writer) error {
 	p.memory(f.Memory)
 	p.gpu(f.GPU)
 	p.generations(f.Engine.Models)
+	p.setup(f.Engine.Setup)
 	p.gpuCheck(f.GPUCheck)
 	p.sensors(f.Sensors)
 	p.terminal(f.Terminal)
@@ -94,6 +95,17 @@ func (p *page) engine(e Engine) {
 		p.line(label, "%s: %s", m.Name, m.Note)
 	}
 	p.advice(e.Advice)
+}
+
+// setup writes what to set on this machine.
+func (p *page) setup(advice []string) {
+	for i, text := range advice {
+		label := ""
+		if i == 0 {
+			label = "setup"
+		}
+		p.line(label, "%s", text)
+	}
 }
 
 // gain says what kernels with dot products of bfloat16 could gain over those of float32.

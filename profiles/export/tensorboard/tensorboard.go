@@ -27,6 +27,8 @@ const interval = 50_000_000
 const (
 	tagLoss          = "Loss"
 	tagTime          = "Time/per_"             // and the unit of work; seconds
+	tagOfUnit        = "/per_"                 // behind a cache's rate or a GPU's peak, and the unit of work
+	tagPeak          = "_peak"                 // behind a GPU's memory: the largest reading within a unit of work
 	tagIterationTime = "Performance/EpochTime" // seconds; an epoch of PRISM is an iteration
 	tagIterationLoss = "Performance/EpochLoss" // of the iteration, not of the end of a unit
 	tagHitRate       = "Cache/HitRate"         // of the schema's first cache; others follow with their names
@@ -57,8 +59,11 @@ type Writer struct {
 	tags     []string // by series
 	caches   [][2]string
 	sampled  int64
-	done     int64 // iterations of earlier starts
-	units    int64 // units of work ended in earlier starts
+	written  [profiles.MaxCaches]profiles.CacheCounters // with the newest values of iterations
+	counted  [profiles.MaxCaches]profiles.CacheCounters // at the end of the newest unit
+	peaks    []float64                                  // largest use of each GPU since then, in bytes; 0 if it was not read
+	done     int64                                      // iterations of earlier starts
+	units    int64                                      // units of work ended in earlier starts
 	newest   profiles.Iteration
 	measured profiles.Measurement // the newest
 	ended    bool                 // a unit ended in this start
@@ -104,7 +109,7 @@ func (w *Writer) Take(e *profiles.Event) {
 		if w.opened {
 			w.event.begin(e.At, w.step())
 			for i := range b.GPUs {
-				w.sensors(&b.GPUs[i], strconv.Itoa(i))
+				w.sensors(&b.GPUs[i], i)
 			}
 			w.put()
 		}
@@ -112,9 +117,14 @@ func (w *Writer) Take(e *profiles.Event) {
 }
 
 // sensors writes the sensors of a GPU.
-func (w *Writer) sensors(g *machine.GPUSensors, gpu string) {
+func (w *Writer) sensors(g *machine.GPUSensors, number int) {
+	gpu := strconv.Itoa(number)
+	for len(w.peaks) <= number {
+		w.peaks = append(w.peaks, 0)
+	}
 	if used := g.InUse(); used.Known {
 		w.event.scalar(tagGPUMemory+gpu+"_GB", used.Value/gigabyte)
+		w.peaks[number] = max(w.peaks[number], used.Value)
 	}
 	if g.Utilisation.Known {
 		w.event.scalar(tagGPU+gpu+"/Utilization", g.Utilisation.Value)
@@ -202,6 +212,8 @@ func (w *Writer) begin(b *profiles.Begin, at time.Time) {
 	w.newest, w.ended, w.last = profiles.Iteration{Index: -1}, false, 0
 	w.measured.Iteration = -1
 	w.began, w.sampled = at, -interval
+	w.written, w.counted = [profiles.MaxCaches]profiles.CacheCounters{}, [profiles.MaxCaches]profiles.CacheCounters{}
+	clear(w.peaks)
 	w.measures(b.Info.Schema)
 }
 
@@ -264,27 +276,33 @@ func (w *Writer) loss(v *profiles.Values) float64 {
 
 // iteration writes the values of an iteration, if the previous ones are old enough.
 func (w *Writer) iteration(it *profiles.Iteration) {
-	before := w.newest
 	w.newest = *it
 	if !w.opened || it.Start-w.sampled < interval {
-		w.newest.Caches = before.Caches // rates cover everything since the previous values
 		return
 	}
 	w.sampled = it.Start
 	w.event.begin(w.began.Add(time.Duration(it.Start+it.Total+it.Retimed)), w.step())
 	w.event.scalar(tagIterationTime, float64(it.Total)/1e9)
 	w.event.scalar(tagIterationLoss, w.loss(&it.Series))
+	w.rates(&w.written, "")
 	for i, tags := range w.caches {
-		now, then := it.Caches[i], before.Caches[i]
-		recent := profiles.CacheCounters{Hits: now.Hits - then.Hits, Misses: now.Misses - then.Misses}
-		if rate, ok := recent.HitRate(); ok {
-			w.event.scalar(tags[0], rate)
-		}
-		if now.Enabled {
-			w.event.scalar(tags[1], float64(now.Entries))
+		if it.Caches[i].Enabled {
+			w.event.scalar(tags[1], float64(it.Caches[i].Entries))
 		}
 	}
 	w.put()
+}
+
+// rates adds the hit rates of the caches since earlier counts, which become those of now.
+func (w *Writer) rates(since *[profiles.MaxCaches]profiles.CacheCounters, ending string) {
+	for i, tags := range w.caches {
+		now, then := &w.newest.Caches[i], &since[i]
+		recent := profiles.CacheCounters{Hits: now.Hits - then.Hits, Misses: now.Misses - then.Misses}
+		if rate, ok := recent.HitRate(); ok {
+			w.event.scalar(tags[0]+ending, rate)
+		}
+	}
+	*since = w.newest.Caches
 }
 
 // result writes the values at the end of a unit of work, by the unit.
@@ -302,7 +320,15 @@ func (w *Writer) result(r *profiles.UnitResult, at time.Time) {
 			w.event.scalar(tag, w.measured.Values[i])
 		}
 	}
-	w.event.scalar(tagTime+unbroken(w.schema.Unit.One), r.Elapsed.Seconds())
+	one := unbroken(w.schema.Unit.One)
+	w.event.scalar(tagTime+one, r.Elapsed.Seconds())
+	w.rates(&w.counted, tagOfUnit+one)
+	for i, peak := range w.peaks {
+		if peak > 0 {
+			w.event.scalar(tagGPUMemory+strconv.Itoa(i)+tagPeak+"_GB"+tagOfUnit+one, peak/gigabyte)
+		}
+	}
+	clear(w.peaks)
 	w.put()
 }
 

@@ -248,10 +248,18 @@ func TestCachesAreSampled(t *testing.T) {
 		it.Caches[0] = profiles.CacheCounters{Enabled: true, Hits: i, Misses: 1, Entries: i}
 		w.Take(&profiles.Event{Body: &it})
 	}
+	for unit, hits := range []int64{13, 16} {
+		it.Start, it.Caches[0].Hits, it.Caches[0].Misses = it.Start+1, hits, int64(unit)+3 // too soon to be sampled
+		w.Take(&profiles.Event{Body: &it})
+		w.Take(&profiles.Event{At: exporttest.Began, Body: &profiles.UnitResult{Unit: int32(unit)}})
+	}
 	if err := w.Close(0); err != nil {
 		t.Fatal(err)
 	}
 	all := read(t, out.Bytes())
+	if got, want := points(all, "Cache/HitRate/per_sample"), []point{{0, 13. / 16}, {1, 0.75}}; !slices.Equal(got, want) {
+		t.Errorf("rates of units %v, want %v", got, want)
+	}
 	if got, want := points(all, "Cache/HitRate"), []point{{0, 0}, {5, 1}, {10, 1}}; !slices.Equal(got, want) {
 		t.Errorf("rates %v, want %v", got, want)
 	}
@@ -301,6 +309,20 @@ func TestEventsAllocateNothing(t *testing.T) {
 	}
 }
 
+// The peak of a GPU's memory is that of the readings within a unit of work.
+func TestThePeakOfAGPUBeginsAgainWithEachUnit(t *testing.T) {
+	events := exporttest.Events()[:4:4]
+	for unit, used := range [][]float64{{3, 7, 5}, {2}, nil} {
+		for _, v := range used {
+			events = append(events, profiles.Event{At: exporttest.Began, Body: &profiles.Sensors{Sensors: machine.Sensors{GPUs: []machine.GPUSensors{{MemoryUsed: machine.Reading(v * gigabyte)}}}}})
+		}
+		events = append(events, profiles.Event{At: exporttest.Began, Body: &profiles.UnitResult{Unit: int32(unit)}})
+	}
+	if got, want := points(written(t, events), "Memory/GPU0_peak_GB/per_sample"), []point{{0, 7}, {1, 2}}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 func TestSensorsOfGPUsAreScalars(t *testing.T) {
 	events := append(exporttest.Events()[:4:4], profiles.Event{At: exporttest.Began, Body: &profiles.Sensors{Sensors: machine.Sensors{GPUs: []machine.GPUSensors{
 		{MemoryUsed: machine.Reading(3 << 30), MemoryReserved: machine.Reading(1 << 30), Utilisation: machine.Reading(0.5)}, {Power: machine.Reading(73.25)},
@@ -322,7 +344,7 @@ func TestTheTagsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, tag := range []string{tagLoss, tagTime + "sample", tagIterationTime, tagIterationLoss, tagHitRate, tagSize, tagResident, tagGPUMemory + "0_GB"} {
+	for _, tag := range []string{tagLoss, tagTime + "sample", tagIterationTime, tagIterationLoss, tagHitRate, tagSize, tagResident, tagGPUMemory + "0_GB", tagHitRate + tagOfUnit + "sample", tagGPUMemory + "0" + tagPeak + "_GB" + tagOfUnit + "sample"} {
 		if !bytes.Contains(page, []byte("`"+tag+"`")) {
 			t.Errorf("docs/export.md does not name %s", tag)
 		}
