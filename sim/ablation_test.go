@@ -433,9 +433,10 @@ func TestNotEveryChangeIsDecided(t *testing.T) {
 	}
 }
 
-// Everything off against everything on leaves the settings as they were, whatever was off before.
+// Everything off against everything on leaves the settings as they were, whatever was off before; mixed precision in force is
+// part of everything.
 func TestEverythingLeavesWhatWasThere(t *testing.T) {
-	sets := slices.Concat(small, []string{"samples=60", "threshold=0", "iterations=1000000", "init_iterations=0", "mask_cache=false", "fused_optimizer=false", "threads=1"})
+	sets := slices.Concat(small, []string{"samples=60", "threshold=0", "iterations=1000000", "init_iterations=0", "mask_cache=false", "fused_optimizer=false", "amp=bf16", "threads=1"})
 	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, sets...), Linger: true})
 	before := until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 5 }).Settings
 	off, _ := before.Table().Everything()
@@ -443,9 +444,9 @@ func TestEverythingLeavesWhatWasThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, a, "everything on", func(s *profiles.Snapshot) bool {
-		return s.Ablation != nil && s.Settings.On("mask_cache") && s.Settings.On("fused_optimizer") && s.Ablation.Rows[0].Name() == "everything on"
+		return s.Ablation != nil && s.Settings.On("mask_cache") && s.Settings.On("fused_optimizer") && s.Settings.Text("amp") == "bf16" && s.Ablation.Rows[0].Name() == "everything on"
 	})
-	until(t, a, "everything off", func(s *profiles.Snapshot) bool { return !s.Settings.On("fft_cache") })
+	until(t, a, "everything off", func(s *profiles.Snapshot) bool { return !s.Settings.On("fft_cache") && s.Settings.Text("amp") == "off" })
 	do(t, r, profiles.StopAblationCommand)
 	until(t, a, "the end", func(s *profiles.Snapshot) bool { return !s.Ablation.Running })
 	s := until(t, a, "its settings", func(s *profiles.Snapshot) bool { return len(s.Settings.Differing(before)) == 0 })

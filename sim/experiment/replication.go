@@ -15,11 +15,15 @@ import (
 // NewReplication switches a change back and forth until its effect on the time of an iteration is decided. undone
 // holds the changed settings with their previous values, and iteration is where the change took effect. A change
 // that is no longer in force, or cannot be reverted, is an error. If undone has every optimisation that saves time
-// off, all of them are switched, from off to on, whatever the settings in force are.
+// off, all of them are switched, from off to on, whatever the settings in force are, and with them mixed precision if it is
+// in force.
 func NewReplication(base settings.Values, schema *profiles.Schema, undone []settings.Assignment,
 	iteration int64) (*Comparison, error) {
-	before, err := base.With(undone...)
 	after, everything := base, EverythingOn(base.Table(), undone)
+	if p := base.Table().Roles().Precision; p != "" && everything != nil {
+		undone = append(slices.Clone(undone), settings.Assignment{Key: p, Value: "off"})
+	}
+	before, err := base.With(undone...)
 	if err == nil && everything != nil {
 		after, err = base.With(everything...)
 	}
