@@ -38,6 +38,7 @@ type binder struct {
 	used     int64    // by the current step
 	most     int64    // by any step
 	written  []uint32 // writes to each buffer from outside the plan
+	users    *int     // executables that had the plan's arena
 	families []family
 	shares   []share
 

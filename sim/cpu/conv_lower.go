@@ -203,13 +203,8 @@ func packPlane(set vec.Set, dst, plane []float32, rows, columns overlap, width, 
 	clear(dst[rows.hi*width:])
 	dst = dst[rows.lo*width : rows.hi*width]
 	for at := 0; at < len(dst); at += width {
-		row := dst[at : at+width]
-		for u := range columns.lo {
-			row[u] = 0
-		}
-		for u := columns.hi; u < width; u++ {
-			row[u] = 0
-		}
+		blank(dst[at : at+columns.lo])
+		blank(dst[at+columns.hi : at+width])
 	}
 	n, m, pitch := rows.hi-rows.lo, columns.hi-columns.lo, rows.step*inW
 	if n == 0 || m == 0 {
@@ -228,6 +223,18 @@ func packPlane(set vec.Set, dst, plane []float32, rows, columns overlap, width, 
 				dst[t*width+u] = plane[t*pitch+columns.step*u]
 			}
 		}
+	}
+}
+
+// blank clears an edge of a row. Those of convolutions are a few numbers, for which calling clear's kernel takes longer
+// than the loop.
+func blank(edge []float32) {
+	if len(edge) > 8 {
+		clear(edge)
+		return
+	}
+	for i := range len(edge) {
+		edge[i] = 0
 	}
 }
 

@@ -36,6 +36,7 @@ type executable struct {
 type memory struct {
 	arena, scratch slab
 	transformed    map[form]*transformed
+	users          *int // executables that were loaded with it
 }
 
 // form is a variable in one of the forms in which convolutions multiply it.
@@ -74,7 +75,7 @@ type view struct {
 // the scratch. It is an error if the state belongs to another backend, a buffer
 // lies outside the arena, an operator has no kernel, or operands do not match.
 func (b *Backend) Load(ctx context.Context, plan *nn.Plan, st nn.State) (nn.Executable, error) {
-	return b.loadIn(ctx, plan, st, memory{transformed: map[form]*transformed{}})
+	return b.loadIn(ctx, plan, st, memory{transformed: map[form]*transformed{}, users: new(int)})
 }
 
 // LoadBeside is Load with the arena, the scratch and the transformed weights of another
@@ -118,7 +119,8 @@ func (x *executable) load(ctx context.Context, b *Backend) error {
 	}
 	x.written = make([]uint32, len(plan.Buffers))
 	bind := &binder{ctx: ctx, backend: b, plan: plan, views: x.views, written: x.written, state: x.state,
-		transformed: x.memory.transformed}
+		transformed: x.memory.transformed, users: x.memory.users}
+	*x.memory.users++
 	bind.listCasts()
 	// The first round adds up the scratch that the steps need, the second hands
 	// out pieces of one slab of that size.
