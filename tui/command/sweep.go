@@ -562,7 +562,10 @@ func sweepTask(cmd *cobra.Command, path, element string, retry bool) error {
 		return cli.BadUsage(fmt.Errorf("sweep task: %q: must be from 0 to %d", element, len(bundles)-1))
 	}
 	o := sweepOptions(folder, retry)
-	p := sweepProgress{to: cmd.ErrOrStderr(), folder: folder, of: len(bundles[n])}
+	p := sweepProgress{to: cmd.ErrOrStderr(), folder: folder}
+	for _, t := range bundles[n] {
+		p.of += len(folder.Tasks[t].Cells)
+	}
 	o.Report = p.report
 	for _, t := range bundles[n] {
 		if err = o.Task(ctx, t); err != nil {
