@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"prismtop/profiles/settings"
 	"prismtop/sim/checkpoint"
 	"prismtop/sim/workload"
 )
@@ -31,8 +32,10 @@ type Checkpoints struct {
 	// Every is the time between two checkpoints; 0 writes them at the end and on request only.
 	Every time.Duration
 
-	// Program is the version of the program, and Preset what the settings started from, for the file.
+	// Program is the version of the program, Preset what the settings started from, and Origins where each came from, for
+	// the file.
 	Program, Preset string
+	Origins         settings.Origins
 
 	// Recording returns the recording of the run, nil for none, for the file, with the starts in it
 	// before those of this run. It may be nil, and is
@@ -154,6 +157,14 @@ func (l *loop) checkpoint(ctx context.Context) error {
 	run := &checkpoint.Run{
 		Program: o.Program, Preset: o.Preset, Workload: l.info.Schema.Workload, Object: l.info.Object, Kernels: l.info.Kernels,
 		Iteration: l.index, Finished: l.complete, Settings: checkpoint.SettingsOf(l.settings),
+	}
+	for key, origin := range o.Origins {
+		if l.settings.Get(key) == l.run.options.Settings.Get(key) {
+			if run.Origins == nil {
+				run.Origins = settings.Origins{}
+			}
+			run.Origins[key] = origin
+		}
 	}
 	run.Earlier = l.units.before()
 	for i := range l.units.newest {

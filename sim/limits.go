@@ -54,11 +54,30 @@ func (s *readSettings) reached(iterations int64, units int) (keys []string) {
 
 // stopwatch is the running time of a start, pauses aside.
 type stopwatch struct {
-	before time.Duration // since
-	since  time.Time
+	before  time.Duration // since
+	since   time.Time
+	stopped time.Time     // the newest pause; zero before the first
+	idle    time.Duration // of the pauses that idled has not returned
 }
 
 // start goes on, and stop pauses; elapsed is the running time of one that goes on.
-func (s *stopwatch) start(now time.Time)                 { s.since = now }
-func (s *stopwatch) stop(now time.Time)                  { s.before += now.Sub(s.since) }
+func (s *stopwatch) start(now time.Time) {
+	if !s.stopped.IsZero() {
+		s.idle += now.Sub(s.stopped)
+	}
+	s.since = now
+}
+
+func (s *stopwatch) stop(now time.Time) {
+	s.before += now.Sub(s.since)
+	s.stopped = now
+}
+
 func (s *stopwatch) elapsed(now time.Time) time.Duration { return s.before + now.Sub(s.since) }
+
+// idled returns how long the pauses took since it was asked last.
+func (s *stopwatch) idled() time.Duration {
+	idle := s.idle
+	s.idle = 0
+	return idle
+}

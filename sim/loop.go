@@ -133,6 +133,9 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 	r.over.Store(false)
 	l.began = time.Now()
 	l.running = stopwatch{since: l.began}
+	if l.paused {
+		l.running.stopped = l.began
+	}
 	l.checkpoints.began(&r.options.Checkpoints, r.stream, l.restarts, from)
 
 	info := l.work.Info()
@@ -209,6 +212,12 @@ func (l *loop) resumeUnits(from *Resumed) {
 func (l *loop) unitDone(result profiles.UnitResult) {
 	l.units.add(&result)
 	l.run.stream.UnitDone(result)
+}
+
+// unitEnded is unitDone of one that has just ended. The task does not know of the pauses within it.
+func (l *loop) unitEnded(result profiles.UnitResult) {
+	result.Elapsed = max(0, result.Elapsed-l.running.idled())
+	l.unitDone(result)
 }
 
 func (l *loop) close() {
@@ -347,7 +356,7 @@ func (l *loop) iterate(cut context.Context) error {
 		stream.Measure(profiles.Measurement{Iteration: l.index, Unit: rec.Unit, Values: measured})
 	}
 	if outcome.UnitEnded {
-		l.unitDone(outcome.Result)
+		l.unitEnded(outcome.Result)
 	}
 	if outcome.MemoryChanged {
 		stream.Memory(l.memory())
@@ -418,7 +427,7 @@ func (l *loop) pass(outcome *workload.Outcome) {
 func (l *loop) over(cut context.Context, outcome *workload.Outcome) error {
 	l.grow(outcome.Grown)
 	if outcome.UnitEnded {
-		l.unitDone(outcome.Result)
+		l.unitEnded(outcome.Result)
 	}
 	l.pass(outcome)
 	l.publishLayers(l.layers.last())

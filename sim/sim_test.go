@@ -209,6 +209,32 @@ func TestPauseStepAndRestart(t *testing.T) {
 	until(t, a, "going on", func(s *profiles.Snapshot) bool { return s.State == profiles.Running && s.Index > 2 })
 }
 
+// A unit takes the time that the run ran for it: the pauses within it do not count.
+func TestAUnitsTimeIsWithoutPauses(t *testing.T) {
+	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(small, "samples=2", "threshold=0", "iterations=1000000")...), Linger: true})
+	for range 2 {
+		at := until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 }).Index
+		do(t, r, profiles.PauseCommand)
+		until(t, a, "a pause", func(s *profiles.Snapshot) bool { return s.State == profiles.Paused })
+		time.Sleep(300 * time.Millisecond)
+		do(t, r, profiles.StepCommand)
+		time.Sleep(300 * time.Millisecond)
+		do(t, r, profiles.ResumeCommand)
+		until(t, a, "going on", func(s *profiles.Snapshot) bool { return s.Index > at+2 })
+	}
+	if err := r.Set("iterations", "5"); err != nil {
+		t.Fatal(err)
+	}
+	s := until(t, a, "the end", func(s *profiles.Snapshot) bool { return s.State == profiles.Finished })
+	sum := time.Duration(0)
+	for _, u := range s.Results {
+		sum += u.Elapsed
+	}
+	if len(s.Results) != 2 || sum > s.Elapsed+200*time.Millisecond {
+		t.Errorf("%d samples in %v, of a run of %v", len(s.Results), sum, s.Elapsed)
+	}
+}
+
 // Changed settings of a finished run take effect with the next one; its own settings
 // remain those it ran under.
 func TestSettingsOfARunThatIsOverCountForTheNext(t *testing.T) {

@@ -480,6 +480,22 @@ func TestMemoryIsReadAgainWhenTheRunIsOver(t *testing.T) {
 	}
 }
 
+// The peak of the memory never falls, even where the system's own does, and is never below what is held.
+func TestThePeakOfTheMemoryNeverFalls(t *testing.T) {
+	r := newRig()
+	rss, peak := int64(0), int64(0)
+	r.a.readings.resident = func() (int64, int64, string) { return rss, peak, "" }
+	r.start()
+	for _, c := range []struct{ rss, peak, want int64 }{{50e6, 50e6, 50e6}, {64e6, 60e6, 64e6}, {61e6, 63e6, 64e6}, {66e6, 66e6, 66e6}} {
+		rss, peak = c.rss, c.peak
+		r.iterate(1)
+		r.now = r.now.Add(2 * residentEvery)
+		if s := r.tick(); s.Memory.PeakRSS != c.want || s.Memory.RSS != c.rss {
+			t.Errorf("%d held, a peak of %d: the peak is %d, want %d", c.rss, c.peak, s.Memory.PeakRSS, c.want)
+		}
+	}
+}
+
 // What a hit is worth is known better later: the recent savings are at the newest price,
 // and corrections of hits before the window are not savings of the window.
 func TestRecentSavingsAreAtTheNewestPrice(t *testing.T) {

@@ -19,6 +19,7 @@ type readings struct {
 	resident    func() (rss, peak int64, reason string)
 	collectable func() int64 // unused part of RSS
 
+	peak     int64     // largest resident memory so far
 	memoryAt time.Time // of the newest reading, in that state
 	memoryIn profiles.State
 
@@ -42,7 +43,10 @@ func (a *Aggregator) readMachine(now time.Time, moved bool) (any bool) {
 		if k, ok := a.options.Tape.(Keeper); ok {
 			b.Collectable += k.Kept()
 		}
-		b.RSS, b.Peak, b.Reason = r.resident()
+		if b.RSS, b.Peak, b.Reason = r.resident(); b.Peak > 0 {
+			r.peak = max(r.peak, b.RSS, b.Peak) // Linux' own falls by some KB at times: each thread counts for itself first
+			b.Peak = r.peak
+		}
 		r.memoryAt, r.memoryIn = now, a.pace.state
 		a.report.Report(now, b)
 		any = true

@@ -49,8 +49,9 @@ type Run struct {
 	Kept      []string    `json:"kept"`      // older checkpoints of the run beside this one, base names, oldest first
 	Best      *Best       `json:"best"`      // checkpoint of the best quality so far; nil if that is not kept
 
-	Preset  string          `json:"preset,omitempty"`  // that the settings started from; empty if unknown
-	Earlier *profiles.Ended `json:"earlier,omitempty"` // the units of work before those of the results; nil for none
+	Preset  string           `json:"preset,omitempty"`  // that the settings started from; empty if unknown
+	Origins settings.Origins `json:"origins,omitempty"` // of settings with the values that they started with
+	Earlier *profiles.Ended  `json:"earlier,omitempty"` // the units of work before those of the results; nil for none
 }
 
 // Ended returns the number of units of work that ended.

@@ -434,3 +434,74 @@ func screenNumbers(t *testing.T, text string) numbers {
 	set("memory_bytes.rss_peak", find(t, text, `peak ([\d.]+ .?B)`)[0])
 	return n
 }
+
+// What a run writes itself is what its recording gives later: after pauses, changes and a restart, and of a part
+// that resumed another, of which the recording has the part before, too.
+func TestARunAndItsRecordingSayTheSame(t *testing.T) {
+	exports := []string{"--export", "csv=own.csv", "--export", "md=own.md"}
+	exported := func(folder string) {
+		t.Helper()
+		output(t, folder, "export", "run.sqlite", "csv=recorded.csv", "md=recorded.md")
+	}
+	run := func(args ...string) []string {
+		return append(append([]string{"run"}, args...), append(strings.Fields(tiny), "--set", "iterations=100")...)
+	}
+
+	folder := t.TempDir()
+	cmd := exec.Command("prismtop", append(run("--lines", "--record", "run.sqlite", "--max-iterations", "161"), exports...)...)
+	cmd.Dir, cmd.Stdin = folder, strings.NewReader("pause\nstep\namp=bf16\ngo\nnote here\nrestart\nmeasurement_cache=false\n")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	exported(folder)
+	for _, file := range []string{"csv", "changes.csv", "md"} {
+		own, recorded := read(t, filepath.Join(folder, "own."+file)), read(t, filepath.Join(folder, "recorded."+file))
+		own, _, _ = strings.Cut(own, "## Start 1:") // which is by the newest snapshot of that start, another in each
+		if recorded, _, _ = strings.Cut(recorded, "## Start 1:"); own != recorded {
+			t.Errorf("restarted: the recording's %s has other lines than the run's own:\n%s", file, differing(own, recorded))
+		}
+	}
+
+	folder = t.TempDir()
+	output(t, folder, run("--headless", "--record", "run.sqlite", "--checkpoint", "c.npz", "--max-iterations", "60", "--set", "amp=bf16")...)
+	own := output(t, folder, append([]string{"run", "--json", "--resume", "c.npz", "--max-iterations", "161"}, exports...)...)
+	exported(folder)
+	recorded := output(t, folder, "replay", "--json", "run.sqlite")
+	rounded := regexp.MustCompile(`("wall_seconds": \d+\.\d{6}|"recording": )[^,\n]*`) // the latter relative to other folders
+	if own, recorded := rounded.ReplaceAllString(own, "$1"), rounded.ReplaceAllString(recorded, "$1"); own != recorded {
+		t.Errorf("resumed: the recording's summary has other lines than the run's own:\n%s", differing(own, recorded))
+	}
+	page := read(t, filepath.Join(folder, "recorded.md"))
+	page, _, _ = strings.Cut(page, "## Earlier starts")
+	if whole := read(t, filepath.Join(folder, "own.md")); !strings.HasPrefix(whole, page) {
+		t.Errorf("resumed: the recording's report has other lines than the run's own:\n%s", differing(whole, page))
+	}
+	for file, seconds := range map[string]int{"csv": 2, "changes.csv": 1} { // since the recording began, and since this part did
+		rows := func(of, start string) (all string) {
+			for line := range strings.Lines(read(t, filepath.Join(folder, of+"."+file))) {
+				if fields := strings.Split(line, ","); fields[0] == start {
+					all += strings.Join(slices.Delete(fields, seconds, seconds+1)[1:], ",")
+				}
+			}
+			return all
+		}
+		if own, recorded := rows("own", "0"), rows("recorded", "1"); own != recorded || own == "" {
+			t.Errorf("resumed: the recording's %s has other lines than the run's own:\n%s", file, differing(own, recorded))
+		}
+	}
+}
+
+// differing lists the first lines of two texts that the other has not.
+func differing(a, b string) string {
+	var all []string
+	for sign, pair := range map[string][2]string{"-": {a, b}, "+": {b, a}} {
+		lacks := strings.Split(pair[1], "\n")
+		n := 0
+		for _, line := range strings.Split(pair[0], "\n") {
+			if n < 5 && !slices.Contains(lacks, line) {
+				all, n = append(all, sign+" "+line), n+1
+			}
+		}
+	}
+	return strings.Join(all, "\n")
+}

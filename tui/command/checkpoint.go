@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -71,7 +72,7 @@ func (k *keepFlags) resolve(ctx context.Context, flags *pflag.FlagSet, f *cli.Se
 		return v, nil, fmt.Errorf("flag --resume: the checkpoint %s is %w", k.resume, err)
 	}
 	f.ReadFlags(flags)
-	v, origins, err = f.Sources.ResolveOver(k.resumed.Settings, "checkpoint "+k.resume)
+	v, origins, err = f.Sources.ResolveOver(k.resumed.Settings, k.source())
 	if err == nil {
 		var wrong *settings.ValueError
 		if err = k.resumed.Check(v); err != nil && !errors.As(err, &wrong) {
@@ -166,6 +167,23 @@ func (k *keepFlags) preset(sources preset.Sources) (preset.Preset, error) {
 	}
 	return sources.Chosen()
 }
+
+// origins returns the origins of settings, those of a resumed run as far as its checkpoint knows them.
+func (k *keepFlags) origins(of settings.Origins) settings.Origins {
+	if k.resumed == nil {
+		return of
+	}
+	known := maps.Clone(of)
+	for key, origin := range k.resumed.Origins {
+		if known[key] == k.source() {
+			known[key] = origin
+		}
+	}
+	return known
+}
+
+// source names the checkpoint of resume as the origin of settings.
+func (k *keepFlags) source() string { return "checkpoint " + k.resume }
 
 // reportCheckpoint prints where the last checkpoint of a run is and the command that resumes it, and returns why its
 // last state was not written. runErr is the run's own error.

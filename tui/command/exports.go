@@ -215,6 +215,13 @@ func (f *runFlags) handOn(ctx context.Context, from export.Source, metrics bool)
 	return h, nil
 }
 
+// listen takes what a run says from its beginning on, which follow hands on: of what came before, a later reader has the state alone.
+func (h *handedOn) listen(events *stream.Stream) {
+	if h.any {
+		h.reader = events.Follow()
+	}
+}
+
 // follow begins to hand on the events of a run. newest returns the newest snapshot.
 func (h *handedOn) follow(events *stream.Stream, newest func() *profiles.Snapshot) {
 	if !h.any {
@@ -231,7 +238,7 @@ func (h *handedOn) follow(events *stream.Stream, newest func() *profiles.Snapsho
 		}
 		events.Log(said)
 	}
-	h.reader, h.done = events.Follow(), make(chan struct{})
+	h.done = make(chan struct{})
 	var ctx context.Context
 	ctx, h.stop = context.WithCancel(context.Background())
 	go func() {
@@ -265,8 +272,10 @@ func (h *handedOn) unfollow() (lost int64) {
 	if h.reader == nil {
 		return 0
 	}
-	h.stop()
-	<-h.done
+	if h.stop != nil { // it followed
+		h.stop()
+		<-h.done
+	}
 	lost = h.reader.Dropped()
 	h.reader.Close()
 	h.reader = nil

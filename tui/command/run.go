@@ -186,16 +186,17 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 	if err := f.claims.Hold(); err != nil {
 		return err
 	}
+	origins := f.keep.origins(f.origins)
 	gpu := cli.FindGPU(cmd.Context()) // beside the first frame
 	handed, err := f.handOn(cmd.Context(), export.Source{
-		Version: cli.Version, Preset: chosen.Name, CPU: features.Detect(), Processors: machine.Processors(), Origins: f.origins,
+		Version: cli.Version, Preset: chosen.Name, CPU: features.Detect(), Processors: machine.Processors(), Origins: origins,
 	}, cmd.Flags().Changed("metrics"))
 	if err != nil {
 		return cli.BadUsage(err)
 	}
 	defer handed.discard()
 	var recorder *recording.Recorder
-	print := fingerprint(chosen.Name, f.origins)
+	print := fingerprint(chosen.Name, origins)
 	makes := workloads.Of(v).Maker
 	if f.maker != nil {
 		makes = f.maker
@@ -211,7 +212,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 		Linger: screen || f.lines || f.child != nil, Metrics: cli.MetricsInterval, Notes: append(chosen.Notes(v), notes...),
 		Roofs: cli.JudgeRoofs, KeepOutput: f.save != "",
 		Checkpoints: sim.Checkpoints{
-			Path: f.keep.path, Every: f.keep.every, Keep: f.keep.kept, Lock: f.claims.Add, Program: cli.Version, Preset: chosen.Name,
+			Path: f.keep.path, Every: f.keep.every, Keep: f.keep.kept, Lock: f.claims.Add, Program: cli.Version, Preset: chosen.Name, Origins: origins,
 			Recording: func() *checkpoint.Recording { return recordingOf(recorder) },
 		},
 		Resume: f.keep.resumed, Weights: f.keep.weights, EndTuned: !screen && !f.lines && f.child == nil && v.On(settings.AutoTune),
@@ -239,6 +240,8 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 		}
 		return cli.BadUsage(f.sourced(err))
 	}
+	reader := o.Stream.Follow()
+	handed.listen(o.Stream)
 	r, err := open(cmd.Context(), o)
 	if err != nil {
 		return notBegun(err)
@@ -253,7 +256,6 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 		f.recorded = recorder.Path()
 	}
 	host := sessions.NewHost(o.Stream)
-	reader := o.Stream.Follow()
 	var from profiles.Source = reader
 	if screen || f.child != nil || f.session != "" {
 		from, observed = host.Source(reader), host.Observe(observed)

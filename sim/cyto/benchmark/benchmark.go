@@ -280,7 +280,7 @@ func (b *benchmark) end(ctx context.Context, rec *profiles.Iteration, out *workl
 		out.Measured = profiles.NoValues()
 	}
 	out.Result = profiles.UnitResult{Unit: rec.Unit, Iterations: int32(u.count), Values: u.newest,
-		Elapsed: time.Since(u.began) - u.idle}
+		Elapsed: time.Since(u.began)}
 	out.Finished = !b.more()
 	return nil
 }
