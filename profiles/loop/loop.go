@@ -41,6 +41,17 @@ func Folder() string {
 	return filepath.Join(os.TempDir(), name)
 }
 
+// otherFolders are those that Folder returns in another environment.
+func otherFolders() (all []string) {
+	user := strconv.Itoa(os.Getuid())
+	for _, folder := range []string{filepath.Join("/run/user", user, "prismtop", "loops"), filepath.Join("/dev/shm", "prismtop-"+user)} {
+		if folder != Folder() {
+			all = append(all, folder)
+		}
+	}
+	return all
+}
+
 // MakeFolder makes a new folder for the rings of a program, below Folder.
 func MakeFolder() (string, error) {
 	above := Folder()

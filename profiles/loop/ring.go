@@ -73,9 +73,14 @@ type Ring struct {
 const batch = 16
 
 // Open opens a ring. Only one reader operates the loop: another watches it.
-func Open(path string) (*Ring, error) {
+func Open(path string) (*Ring, error) { return open(path, true) }
+
+// Watch opens a ring only to read it, also if nobody operates the loop.
+func Watch(path string) (*Ring, error) { return open(path, false) }
+
+func open(path string, operates bool) (*Ring, error) {
 	r := &Ring{Path: path, next: 1}
-	if err := r.open(); err != nil {
+	if err := r.open(operates); err != nil {
 		if r.file != nil {
 			r.Release()
 		}
@@ -84,7 +89,7 @@ func Open(path string) (*Ring, error) {
 	return r, nil
 }
 
-func (r *Ring) open() (err error) {
+func (r *Ring) open(operates bool) (err error) {
 	info, err := os.Lstat(r.Path)
 	if err != nil {
 		return err
@@ -112,7 +117,7 @@ func (r *Ring) open() (err error) {
 		return fmt.Errorf("process %d, rank %d of %d", r.PID, r.Rank, r.World)
 	}
 	r.settings = r.word(atSettings)
-	if atomicfile.TryLock(r.file) {
+	if operates && atomicfile.TryLock(r.file) {
 		r.lock = r.file
 	}
 	return nil

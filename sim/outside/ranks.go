@@ -149,6 +149,8 @@ func (r *ranks) lost() (said []string) {
 			how = "failed with an exception"
 		case state == loop.Unpatched:
 			how = "is not watched any more"
+		case state <= loop.Training && !m.ring.Alive() && m.ring.Mirrors():
+			how = "was killed, or its machine is out of reach"
 		case state <= loop.Training && !m.ring.Alive():
 			how = fmt.Sprintf("was killed (process %d)", m.ring.PID)
 		case state == loop.Over && training > 0:

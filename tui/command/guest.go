@@ -48,6 +48,8 @@ type guest struct {
 	tree   *machine.Tree
 	loop   *outside.Loop
 	trains atomic.Int64 // the process whose loop is shown
+	nodes  nodes        // other machines with ranks
+	others time.Time    // when other ranks than the first were seen first
 
 	over    chan struct{} // closed once it has ended
 	failure error         // then: how; nil if it ended well or was told to
@@ -344,7 +346,10 @@ func (p *guest) greeted(ctx context.Context, notes io.Writer) (found bool, err e
 
 // find returns the loop of the first rank that has greeted, nil if there is none yet: the one that came after another, if that is
 // not nil. Rings that cannot be shown are said once.
+//
+// Where the first rank is on another machine, the first of this one is shown after some seconds.
 func (p *guest) find(ctx context.Context, notes io.Writer, refused map[string]bool, after *loop.Ring) *outside.Loop {
+	first := p.firstRank()
 	for _, path := range loop.In(p.rings) {
 		if refused[path] || after != nil && path == after.Path {
 			continue
@@ -353,7 +358,7 @@ func (p *guest) find(ctx context.Context, notes io.Writer, refused map[string]bo
 		if err != nil {
 			continue // still being made
 		}
-		if r.Rank != 0 || after != nil && !r.GoesOn() {
+		if r.Rank != first || r.Mirrors() || after != nil && !r.GoesOn() {
 			r.Release()
 			continue
 		}
@@ -371,10 +376,34 @@ func (p *guest) find(ctx context.Context, notes io.Writer, refused map[string]bo
 			return p.find(ctx, io.Discard, refused, after)
 		}
 		p.trains.Store(int64(r.PID))
+		p.others = time.Time{}
 		p.gather(ctx, l)
 		return l
 	}
 	return nil
+}
+
+// firstRank returns the rank that is shown: that of this machine which comes first, once others have had the time to come.
+func (p *guest) firstRank() int {
+	first := -1
+	for _, path := range loop.In(p.rings) {
+		if r, err := loop.Watch(path); err == nil {
+			if !r.Mirrors() && r.GoesOn() && (first < 0 || r.Rank < first) {
+				first = r.Rank
+			}
+			r.Release()
+		}
+	}
+	switch {
+	case first <= 0:
+		return 0
+	case p.others.IsZero():
+		p.others = time.Now()
+	}
+	if time.Since(p.others) < ranksWithin {
+		return 0
+	}
+	return first
 }
 
 // ranksWithin is how long the rings of other ranks are waited for: all take the same step.
@@ -385,10 +414,10 @@ func (p *guest) gather(ctx context.Context, l *outside.Loop) {
 	if l.Ring.World < 2 {
 		return
 	}
-	found := map[int]outside.Peer{}
-	ctx, stop := context.WithTimeout(ctx, ranksWithin)
-	defer stop()
+	found, begun := map[int]outside.Peer{}, time.Now()
+	p.nodes.leave()
 	_ = loop.Wait(ctx.Done(), func() (bool, error) {
+		l.Ring.Beat()
 		for _, path := range loop.In(p.rings) {
 			r, err := loop.Open(path)
 			if err != nil {
@@ -403,19 +432,33 @@ func (p *guest) gather(ctx context.Context, l *outside.Loop) {
 			}
 			r.Release()
 		}
-		return len(found) == l.Ring.World-1 || p.hasEnded(), nil
+		took := time.Since(begun)
+		if took > nodesAfter && !p.nodes.reached && len(found) < l.Ring.World-1 {
+			p.nodes.reach(ctx, p.rings, l.Ring.World, func(rank int) bool { _, has := found[rank]; return !has && rank != l.Ring.Rank })
+		}
+		return len(found) == l.Ring.World-1 || p.hasEnded() || took > ranksWithin && !p.nodes.awaited(took), nil
 	})
-	var missing []string
+	var missing, remote []string
 	for rank := range l.Ring.World {
-		switch peer, has := found[rank]; {
+		peer, has := found[rank]
+		switch {
+		case has && peer.Ring.Mirrors():
+			remote = append(remote, strconv.Itoa(rank))
+			fallthrough
 		case has:
 			l.Peers = append(l.Peers, peer)
 		case rank != l.Ring.Rank:
 			missing = append(missing, strconv.Itoa(rank))
 		}
 	}
-	if len(missing) > 0 {
+	l.Notes = append(l.Notes, p.nodes.complaints()...)
+	switch {
+	case len(missing) > 0:
 		l.Locked = fmt.Sprintf("of %d ranks, this machine does not have %s: they are only watched", l.Ring.World, strings.Join(missing, ", "))
+	case len(remote) > 0:
+		l.Locked = fmt.Sprintf("of %d ranks, another machine has %s: they are only watched", l.Ring.World, strings.Join(remote, ", "))
+	}
+	if l.Locked != "" {
 		for i := range l.Greeting.Knobs {
 			l.Greeting.Knobs[i].Why = cmp.Or(l.Greeting.Knobs[i].Why, l.Locked)
 		}
@@ -550,6 +593,7 @@ func (p *guest) farewellStatus() error {
 
 // close ends what is left of the program: its rings, and the file of what it printed if that was passed on.
 func (p *guest) close() {
+	p.nodes.leave()
 	if p.hasEnded() {
 		<-p.drained
 		for _, path := range loop.In(p.rings) {

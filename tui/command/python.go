@@ -33,6 +33,8 @@ type pythonFlags struct {
 	nvtx         bool
 	demo         bool
 	pid          int
+	nodes        []string
+	forward      string
 	against      againstFlags
 }
 
@@ -55,6 +57,8 @@ func pythonCommand() *cobra.Command {
 	flags.BoolVar(&f.stdin, "stdin", false, "the program reads standard input, which must be a file or a pipe; without it, it has none")
 	flags.BoolVar(&f.nvtx, "nvtx", false, "write steps and phases as NVTX ranges, for Nsight Systems; needs a model on CUDA")
 	flags.IntVar(&f.pid, "pid", 0, "run nothing: show the loop of this process, which runs already, as prismtop attach --pid does; needs CPython 3.14 if prismtop python did not start it")
+	flags.StringArrayVar(&f.nodes, "node", nil, "command that runs another command on a machine with other ranks, such as 'ssh gpu2'; may be given again. In a job of Slurm its other nodes are known")
+	flags.StringVar(&f.forward, "forward", "", "run nothing: write what the ranks of this machine record to standard output, for --node: WORLD:RANK,RANK")
 	flags.BoolVar(&f.demo, "demo", false, "write a small training to prismtop-demo.py, which needs PyTorch alone, and run that")
 	f.registerWatching(flags)
 	f.against.register(flags)
@@ -99,6 +103,9 @@ func (f *pythonFlags) commandLine(cmd *cobra.Command, args []string) (name strin
 // execute runs the program, first with its output on the terminal, and from its greeting on as a run.
 func (f *pythonFlags) execute(cmd *cobra.Command, args []string) error {
 	f.child = sessions.IsChild()
+	if cmd.Flags().Changed("forward") {
+		return forwardRanks(cmd, f.forward)
+	}
 	if cmd.Flags().Changed("pid") {
 		return f.adopt(cmd, args)
 	}
@@ -132,7 +139,7 @@ func (f *pythonFlags) execute(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	p.leave = f.leave
+	p.leave, p.nodes.commands = f.leave, f.nodes
 	defer p.close()
 	restore := func() {}
 	if f.onScreen() {
