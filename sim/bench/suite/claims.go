@@ -305,6 +305,9 @@ func claimsOf(r *Report) []Claim {
 				}
 			} else {
 				c.Where = cmp.Or(f.Absent, "not measured")
+				if q.On != "" && r.Machine.is(q.On) { // the machine is there
+					c.Where = "not measured"
+				}
 			}
 		}
 		claims = append(claims, c)
