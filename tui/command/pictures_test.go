@@ -249,7 +249,7 @@ func TestPicturesOfTheDocumentation(t *testing.T) {
 	x.Press("q", "y")
 }
 
-// The pictures of a PyTorch loop are of the demo, by the Python that TORCH_PYTHON names, after two presses of a key.
+// The pictures of a PyTorch loop are of the demo, by the Python that TORCH_PYTHON names, after a press of a key that is decided.
 func TestPicturesOfAPythonLoop(t *testing.T) {
 	python := os.Getenv("TORCH_PYTHON")
 	if !*update || python == "" {
@@ -259,9 +259,7 @@ func TestPicturesOfAPythonLoop(t *testing.T) {
 	x.Start(withDefaults(t, "python", "--python", python, "--demo"))
 	x.See("Phases", "Output", "backward", "epoch 1:")
 	x.Press("a")
-	x.See("as written→off")
-	x.Press("a")
-	x.See("off→bf16")
+	x.See("as written→bf16", "deciding")
 	x.Gone("deciding")
 	for _, size := range []struct {
 		name          string
