@@ -256,7 +256,8 @@ func TestPicturesOfAPythonLoop(t *testing.T) {
 		t.Skip("skipped: draws pictures only with -update, and with a Python that has PyTorch in TORCH_PYTHON")
 	}
 	x := ptytest.Open(t, 120, 40)
-	x.Start(withDefaults(t, "python", "--python", python, "--demo"))
+	cmd := withDefaults(t, "python", "--python", python, "--demo")
+	x.Start(cmd)
 	x.See("Phases", "Output", "backward", "epoch 1:")
 	x.Press("a")
 	x.See("as written→bf16", "deciding")
@@ -270,6 +271,7 @@ func TestPicturesOfAPythonLoop(t *testing.T) {
 		g.save("python")
 	}
 	x.Press("q", "y")
+	_ = cmd.Wait() // else the program goes on
 }
 
 // The picture of the pane of ranks is of four processes, of which one takes longer, by the Python that TORCH_PYTHON names.
@@ -279,14 +281,16 @@ func TestPictureOfRanks(t *testing.T) {
 		t.Skip("skipped: draws pictures only with -update, and with a Python that has PyTorch in TORCH_PYTHON")
 	}
 	x := ptytest.Open(t, 120, 40)
-	x.Start(withDefaults(t, "python", "--", python, "-m", "torch.distributed.run", "--nproc-per-node", "4",
-		inRepository(t, "profiles/loop/python/testdata/ddp.py"), "1000000", "2", "10"))
+	cmd := withDefaults(t, "python", "--", python, "-m", "torch.distributed.run", "--nproc-per-node", "4",
+		inRepository(t, "profiles/loop/python/testdata/ddp.py"), "1000000", "2", "10")
+	x.Start(cmd)
 	x.See("Phases", "Ranks", "rank 2 is waited for")
 	g := &gallery{x, inRepository(t, "docs"), "120x40", origin(t)}
 	g.zoom(drawn{"ranks", "Ranks"})
 	g.See("rank 2 is waited for")
 	g.save("ranks")
 	x.Press("q", "y")
+	_ = cmd.Wait() // else the program goes on
 }
 
 // overlays saves the overlays, and further views of some panes.
