@@ -95,7 +95,7 @@ func TestThePrintedCommandContinuesTheRun(t *testing.T) {
 		{"units", "half.npz", "--set max_samples=1"},
 		{"both", "a 'b'.npz", "--set max_samples=1 --max-iterations 7 --set iterations=7 --set init_iterations=0"},
 		{"seconds", "-half.npz", "--max-time 1ms --set iterations=200"},
-		{"epochs", "half.npz", "--preset ptycho-train-small --set max_epochs=1 --set epochs=2"},
+		{"epochs", "half.npz", "--preset ptycho-train-small --set max_epochs=1 --set epochs=2 --set positions=32 --set batch=8"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Chdir(t.TempDir())

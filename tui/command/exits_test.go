@@ -179,7 +179,7 @@ func TestTooFewFilesLeaveTheTerminalAsItWas(t *testing.T) {
 	for n := 8; n <= 24; n += 2 {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			x := ptytest.Open(t, 100, 30)
-			s := startOn(t, x, fmt.Sprintf("ulimit -n %d; exec prismtop run --preset quick", n))
+			s := startOn(t, x, fmt.Sprintf("exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; ulimit -n %d; exec prismtop run --preset quick", n))
 			ptytest.Eventually(t, "a refusal or the run's end", func() bool {
 				text := x.Text()
 				if strings.Contains(text, "finished") {

@@ -11,7 +11,7 @@ import (
 //
 //	large[l, y, x] = bias[l] + Σ small[s, i, j] · w[s, l, ky, kx]
 //
-// over s and the taps with y + 1 = 2i + ky, x + 1 = 2j + kx
+// over s and the taps with y + 1 = 2i + ky, x + 1 = 2j + kx.
 //
 // Pixels of the large grid meet four of the taps, by whether their row and column are even or odd: these are four
 // phases of 2×2 taps, each a direct convolution of pairs of channels. Rows of two phases are rounded
