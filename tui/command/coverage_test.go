@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,13 @@ import (
 	"prismtop/sim/workloads"
 	"prismtop/tui/keys"
 )
+
+// commandTree is the tree of commands, for tests that look commands and flags up in it.
+var commandTree = sync.OnceValue(func() *cobra.Command {
+	root := rootCommand(nil)
+	root.InitDefaultHelpCmd()
+	return root
+})
 
 // named is the number of things that each document names, by the start of their IDs.
 var named = map[string]int{"S0": 43, "S1": 79, "S2": 84, "S3": 97, "S4": 150}
@@ -104,9 +112,7 @@ func TestPagesNameCommandsThatExist(t *testing.T) {
 					shown = strings.Join(words[:at+1], " ")
 				}
 			}
-			root := rootCommand(nil)
-			root.InitDefaultHelpCmd()
-			cmd, rest, err := root.Find(strings.Fields(shown))
+			cmd, rest, err := commandTree().Find(strings.Fields(shown))
 			if err != nil || len(rest) > 0 && cmd.HasAvailableSubCommands() && !strings.ContainsAny(rest[0], "|-[") && cmd.HasParent() {
 				t.Errorf("%s: %q: no such command (%v)", page, shown, err)
 				continue
@@ -148,7 +154,7 @@ func TestTheReadmeIsShort(t *testing.T) {
 
 // existsCommand returns an error if a command or one of its flags does not exist.
 func existsCommand(words []string) error {
-	found := rootCommand(nil)
+	found := commandTree()
 	for _, word := range words {
 		if name, isFlag := strings.CutPrefix(word, "--"); isFlag {
 			if found.Flags().Lookup(name) == nil {

@@ -85,9 +85,7 @@ func TestThePageOfTheDocumentsCommands(t *testing.T) {
 // checkCommandLine checks that a command of prismtop exists, with its flags.
 func checkCommandLine(t *testing.T, where, line string) {
 	t.Helper()
-	root := rootCommand(nil)
-	root.InitDefaultHelpCmd()
-	cmd, _, err := root.Find(strings.Fields(line)[1:])
+	cmd, _, err := commandTree().Find(strings.Fields(line)[1:])
 	if err != nil {
 		t.Errorf("%s: %q: %v", where, line, err)
 		return
