@@ -69,7 +69,7 @@ func finish(t testing.TB, o Options) *profiles.Snapshot {
 // until ticks until a snapshot is as wanted.
 func until(t testing.TB, a *aggregate.Aggregator, what string, ok func(*profiles.Snapshot) bool) *profiles.Snapshot {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if s := a.Tick(time.Now()); ok(s) {
 			return s
 		}
