@@ -78,7 +78,8 @@ func (c *Resumed) Check(v settings.Values) error {
 func (c *Resumed) notes(info *profiles.RunInfo) []string {
 	notes := []string{fmt.Sprintf("goes on after iteration %d of the checkpoint %s", c.Iteration, c.Path)}
 	if info.Kernels != c.Kernels {
-		notes = append(notes, fmt.Sprintf("the checkpoint was written with %s kernels, from whose results those of %s differ in rounding", c.Kernels, info.Kernels))
+		notes = append(notes, fmt.Sprintf("the checkpoint was written with %s kernels, from whose results those of %s "+
+			"differ in rounding", c.Kernels, info.Kernels))
 	}
 	return notes
 }

@@ -127,6 +127,7 @@ type OtherVersionError struct {
 }
 
 func (e *OtherVersionError) Error() string {
-	return fmt.Sprintf("session %s belongs to prismtop %s, which speaks version %d of the protocol, and this one version %d: attach with the program that began it",
+	return fmt.Sprintf("session %s belongs to prismtop %s, which speaks version %d of the protocol, and this one "+
+		"version %d: attach with the program that began it",
 		e.ID, visible.Text(e.Version), e.Protocol, Protocol)
 }

@@ -258,7 +258,8 @@ func (c *conn) serve() {
 	}
 	answer := serverHello{Protocol: Protocol, Version: v.session.Version, Info: v.info()}
 	if hello.Protocol != Protocol {
-		answer.Error = fmt.Sprintf("this screen speaks version %d of the protocol, and the session version %d: attach with prismtop %s, which began it",
+		answer.Error = fmt.Sprintf("this screen speaks version %d of the protocol, and the session version %d: attach "+
+			"with prismtop %s, which began it",
 			hello.Protocol, Protocol, v.session.Version)
 		c.send(helloFrame, answer)
 		return

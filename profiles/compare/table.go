@@ -220,8 +220,8 @@ func (t *table) choose() string {
 	return t.kind
 }
 
-// inForce returns the settings of what is compared of a recording. Limits, which make no difference to an iteration, are those in
-// force at its end.
+// inForce returns the settings of what is compared of a recording. Limits, which make no
+// difference to an iteration, are those in force at its end.
 func (s *Sample) inForce() settings.Values {
 	v := s.groups[s.under]
 	for _, key := range v.Differing(s.ending) {

@@ -148,9 +148,11 @@ func (g *Greeting) Check() error {
 		name    string
 		n, most int
 	}{
-		{"phases", len(g.Phases), MaxPhases}, {"series", len(g.Series), MaxSeries}, {"caches", len(g.Caches), MaxCaches},
-		{"categories of memory", len(g.Memory), MaxMemory}, {"pictures", len(g.Pictures), maxPictures}, {"knobs", len(g.Knobs), maxKnobs},
-		{"kinds of steps", len(g.Kinds), maxKinds}, {"models", len(g.Models), 64}, {"optimizers", len(g.Optimizers), 64},
+		{"phases", len(g.Phases), MaxPhases}, {"series", len(g.Series), MaxSeries},
+		{"caches", len(g.Caches), MaxCaches}, {"categories of memory", len(g.Memory), MaxMemory},
+		{"pictures", len(g.Pictures), maxPictures}, {"knobs", len(g.Knobs), maxKnobs},
+		{"kinds of steps", len(g.Kinds), maxKinds}, {"models", len(g.Models), 64},
+		{"optimizers", len(g.Optimizers), 64},
 	} {
 		if part.n > part.most {
 			return fmt.Errorf("%d %s: must be at most %d", part.n, part.name, part.most)

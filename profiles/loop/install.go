@@ -29,8 +29,8 @@ const (
 	attach = "attach.py"
 )
 
-// Install writes the module into a private folder below another, named after what is in it, and returns its path. Folders
-// of other versions that no process uses any more are removed.
+// Install writes the module into a private folder below another, named after what is in it, and returns its path.
+// Folders of other versions that no process uses any more are removed.
 func Install(below string) (folder string, err error) {
 	names, err := fs.Glob(modules, "python/*.py")
 	if err != nil {
@@ -71,8 +71,8 @@ func Install(below string) (folder string, err error) {
 // folderPrefix begins the name of a folder with the module.
 const folderPrefix = "python-"
 
-// abandonedAfter is the age from which a folder that no process uses is of a version that is not run any more, and not of
-// one that is just being started.
+// abandonedAfter is the age from which a folder that no process uses is of a version that is not run any more, and not
+// of one that is just being started.
 const abandonedAfter = time.Hour
 
 // removeOthers removes the folders of other versions beside a folder, unless a process was started with one of them.
@@ -89,8 +89,8 @@ func removeOthers(folder string) {
 	}
 }
 
-// Attachment is a program that a running Python executes to load the module, installed in a folder: it makes its rings in
-// another, where the file AttachmentSays has AttachmentDone, or why not, once it has run.
+// Attachment is a program that a running Python executes to load the module, installed in a folder: it makes its rings
+// in another, where the file AttachmentSays has AttachmentDone, or why not, once it has run.
 func Attachment(module, rings string) []byte {
 	text, _ := modules.ReadFile("python/" + attach) // it is embedded
 	call, _ := json.Marshal([]string{module, rings, filepath.Join(rings, AttachmentSays), AttachmentDone})

@@ -31,7 +31,8 @@ func ReadPicture(ring string, index int) (width, height int, pixels []float32, e
 	}
 	width, height = int(binary.LittleEndian.Uint32(b[16:])), int(binary.LittleEndian.Uint32(b[20:]))
 	data := b[head:]
-	if width < 1 || height < 1 || width > largestPicture || height > largestPicture || width*height > largestPicture || len(data) != 4*width*height {
+	if width < 1 || height < 1 || width > largestPicture || height > largestPicture || width*height > largestPicture ||
+		len(data) != 4*width*height {
 		return 0, 0, nil, fmt.Errorf("a picture of %d × %d pixels in %d bytes", width, height, len(data))
 	}
 	if crc32.ChecksumIEEE(data) != binary.LittleEndian.Uint32(b[28:]) {

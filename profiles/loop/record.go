@@ -75,8 +75,8 @@ type CacheCounters struct {
 // DeviceMemory is the state of a device's allocator, in bytes; −1 where it was not measured.
 type DeviceMemory struct{ Allocated, Reserved, PeakAllocated, PeakReserved, Free, Total, Retries int64 }
 
-// Record is a record of any kind: fields that its kind does not have keep what they had. Times are nanoseconds, those of
-// clocks since monotonic 0.
+// Record is a record of any kind: fields that its kind does not have keep what they had.
+// Times are nanoseconds, those of clocks since monotonic 0.
 type Record struct {
 	Kind  RecordKind
 	Step  int64
@@ -123,7 +123,8 @@ func (r *Record) decode(b []byte) bool {
 	r.Kind, r.Step, r.Start = RecordKind(b[8]), i64(16), i64(24)
 	switch r.Kind {
 	case Step:
-		r.StepKind, r.Flags, r.Forward, r.Backward = b[9], Flags(le.Uint16(b[10:])), int(le.Uint16(b[12:])), int(le.Uint16(b[14:]))
+		r.StepKind, r.Flags, r.Forward, r.Backward = b[9], Flags(le.Uint16(b[10:])), int(le.Uint16(b[12:])),
+			int(le.Uint16(b[14:]))
 		r.Total, r.Generation, r.Block, r.Unit, r.InUnit = i64(32), u32(40), u32(44), int32(u32(48)), int32(u32(52))
 		r.Items, r.Spent = f64(56), i64(512)
 		for i := range MaxPhases {
@@ -135,7 +136,8 @@ func (r *Record) decode(b []byte) bool {
 	case Caches:
 		for i := range MaxCaches {
 			at := 64 + 56*i
-			r.CacheCounters[i] = CacheCounters{i64(at) != 0, i64(at + 8), i64(at + 16), i64(at + 24), i64(at + 32), i64(at + 40), i64(at + 48)}
+			r.CacheCounters[i] = CacheCounters{i64(at) != 0, i64(at + 8), i64(at + 16), i64(at + 24), i64(at + 32),
+				i64(at + 40), i64(at + 48)}
 		}
 	case Memory:
 		for i := range MaxMemory {

@@ -18,9 +18,9 @@ import (
 	"prismtop/profiles/settings"
 )
 
-// Followed is a recording in a folder that machines share, whose closed copies a task on another machine replaces as it goes
-// on. SQLite opens a copy on this machine's own disk: locks and logs do not work across machines, and a file that is replaced
-// may be gone in the middle of a read.
+// Followed is a recording in a folder that machines share, whose closed copies a task on another machine replaces as it
+// goes on. SQLite opens a copy on this machine's own disk: locks and logs do not work across machines, and a file that
+// is replaced may be gone in the middle of a read.
 type Followed struct {
 	*Reader
 	from    string
@@ -40,9 +40,10 @@ type stamp struct {
 // followEvery is the time between two looks at the shared file.
 const followEvery = time.Second
 
-// Follow opens the newest copy at a path; Run brings later ones. runs reports whether the task that replaces it goes on,
-// which the file of another machine does not say. tables is as of Open.
-func Follow(ctx context.Context, path string, runs func() bool, tables func(workload string) *settings.Table) (_ *Followed, err error) {
+// Follow opens the newest copy at a path; Run brings later ones. runs reports whether the task that replaces it goes
+// on, which the file of another machine does not say. tables is as of Open.
+func Follow(ctx context.Context, path string, runs func() bool,
+	tables func(workload string) *settings.Table) (_ *Followed, err error) {
 	f := &Followed{from: path, runs: runs}
 	if f.folder, err = os.MkdirTemp("", "prismtop-follow-"); err != nil {
 		return nil, err
@@ -87,7 +88,8 @@ func (f *Followed) Run(ctx context.Context) {
 	}
 }
 
-// look takes over the file at the path if that is another one. Readers see what was there before, or all of the new one.
+// look takes over the file at the path if that is another one. Readers see what was there
+// before, or all of the new one.
 func (f *Followed) look(ctx context.Context) error {
 	next := filepath.Join(f.folder, "next"+extension)
 	now, err := fetch(ctx, f.from, next, f.newest)
@@ -119,8 +121,8 @@ func (f *Followed) look(ctx context.Context) error {
 	return err
 }
 
-// fetch copies a recording from a file system of other machines, unless it is the one that was seen. Opening it asks the
-// server for its time and size, which a listing may have from earlier.
+// fetch copies a recording from a file system of other machines, unless it is the one that was seen. Opening it asks
+// the server for its time and size, which a listing may have from earlier.
 func fetch(ctx context.Context, from, to string, seen stamp) (now stamp, err error) {
 	source, info, err := inputfile.Open(from)
 	if err != nil {

@@ -92,7 +92,8 @@ func joinable(ctx context.Context, path string, began time.Time, starts int, ite
 	if info, err := os.Stat(path); err == nil && o.Limit > 0 && info.Size() > o.Limit {
 		return nil, errLimit
 	}
-	j := &Joined{Path: path, began: r.began, starts: s.Starts, ran: max(0, s.ran), before: claim{s.process, s.host, s.closed}}
+	j := &Joined{Path: path, began: r.began, starts: s.Starts, ran: max(0, s.ran),
+		before: claim{s.process, s.host, s.closed}}
 	err = r.db.QueryRowContext(ctx, `SELECT coalesce(max(tick + ticks), 0), coalesce(sum(last - first + 1), 0),
 		(SELECT coalesce(sum(length(data)), 0) FROM pictures WHERE sha256 IS NULL), (SELECT coalesce(elapsed, 0) FROM progress) FROM blocks`).
 		Scan(&j.ticks, &j.count, &j.picture, &j.spent)

@@ -54,10 +54,11 @@ type Status struct {
 	Name, Note string  // given by the user
 	Stopped    string  // why the recording stopped before the run; empty unless State is CutShort
 
-	written       time.Duration // when, since it began
-	ran           float64       // seconds that the parts ran that its newest start resumed; NaN if the file does not say
-	closed        bool          // in order
-	process, host string        // that write it
+	written time.Duration // when, since it began
+	// seconds that the parts ran that its newest start resumed; NaN if the file does not say
+	ran           float64
+	closed        bool   // in order
+	process, host string // that write it
 }
 
 // Ending says why a recording ends before its run; empty if it does not, or not yet.
@@ -99,7 +100,8 @@ func (r *Reader) Status(ctx context.Context) (s Status, err error) {
 	var starts, iterations sql.NullInt64
 	err = r.db.QueryRowContext(ctx, `SELECT written, state, error, starts, iterations, elapsed, median_ms, p.quality, dropped, ended, workload, object, s.quality
 		FROM progress p LEFT JOIN starts s ON s.start = p.starts - 1`).
-		Scan(&written, &state, &failure, &starts, &iterations, &elapsed, &median, &value, &s.Dropped, &s.closed, &workload,
+		Scan(&written, &state, &failure, &starts, &iterations, &elapsed, &median, &value, &s.Dropped,
+			&s.closed, &workload,
 			&object, &quality)
 	if damaged := misread("its table progress", err); damaged != err {
 		return s, named(r.path, fmt.Errorf("%w; replay, compare and export still read its blocks", damaged))

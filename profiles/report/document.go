@@ -75,10 +75,11 @@ func (d *Document) write(f form) {
 
 // Table is a table of texts.
 type Table struct {
-	Head  []string // titles of the columns; none for a list of names and values
-	Rows  [][]string
-	Align string // "l" or "r" for each column, at which side its texts end; the last is that of all others, and none is "l"
-	Notes int    // in a terminal's text, columns from here on are lines below their row; 0 for none
+	Head []string // titles of the columns; none for a list of names and values
+	Rows [][]string
+	// "l" or "r" for each column, at which side its texts end; the last is that of all others, and none is "l"
+	Align string
+	Notes int // in a terminal's text, columns from here on are lines below their row; 0 for none
 }
 
 // Add adds a row.

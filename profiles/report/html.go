@@ -20,8 +20,10 @@ var style string
 // WriteHTML writes the document as one page.
 func (d *Document) WriteHTML(w io.Writer) error {
 	var p Page
-	p.Put("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"+
-		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n<title>%s</title>\n<style>\n", d.Title)
+	p.Put("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "+
+		"content=\"width=device-width, initial-scale=1\">\n"+
+		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "+
+		"img-src data:\">\n<title>%s</title>\n<style>\n", d.Title)
 	p.WriteString(style + "</style>\n</head>\n<body>\n")
 	p.heading(1, d.Title)
 	d.write(&p)

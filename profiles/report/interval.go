@@ -90,7 +90,8 @@ type Spread struct {
 // SpreadOf summarises values.
 func SpreadOf(values []float64) Spread {
 	sorted := slices.Sorted(slices.Values(values))
-	return Spread{stats.Quantile(sorted, 0.5), stats.Mean(values), stats.Quantile(sorted, 0.1), stats.Quantile(sorted, 0.9), len(values)}
+	return Spread{stats.Quantile(sorted, 0.5), stats.Mean(values), stats.Quantile(sorted, 0.1),
+		stats.Quantile(sorted, 0.9), len(values)}
 }
 
 // Finite returns a number for JSON: nil, which is null, for NaN and infinity.

@@ -99,9 +99,9 @@ func term(of uint, k int, rows [][]float64, margin, intervals float64, shown fun
 	return d
 }
 
-// contrast returns the effect of the factors in of, a bit each, averaged over the others: the mean of the combinations by
-// the product of their signs, as in Box, Hunter and Hunter 2005, Statistics for Experimenters, chapter 5. Unlike there, an
-// interaction is the whole difference of one effect between the other's values, not half of it.
+// contrast returns the effect of the factors in of, a bit each, averaged over the others: the mean of the combinations
+// by the product of their signs, as in Box, Hunter and Hunter 2005, Statistics for Experimenters, chapter 5. Unlike
+// there, an interaction is the whole difference of one effect between the other's values, not half of it.
 func contrast(of uint, k int, values []float64) (sum float64) {
 	among := float64(int(1) << (k - bits.OnesCount(of)))
 	for on, v := range values {
@@ -113,15 +113,16 @@ func contrast(of uint, k int, values []float64) (sum float64) {
 	return sum
 }
 
-// factors returns the settings in which the arms differ, and the arm of each combination: bit i of the index is set where
-// factor i has its second value. why says what is missing.
+// factors returns the settings in which the arms differ, and the arm of each combination: bit i of the index is set
+// where factor i has its second value. why says what is missing.
 func (m *maker) factors() (all []Factor, cells []int, why string) {
 	arms := m.folder.Arms
 	values := map[string][]string{}
 	var keys []string
 	for i := range arms {
 		a := &arms[i]
-		if a.Kind != arms[0].Kind || a.Program != arms[0].Program || a.Preset != arms[0].Preset || !slices.Equal(a.Args, arms[0].Args) {
+		if a.Kind != arms[0].Kind || a.Program != arms[0].Program || a.Preset != arms[0].Preset ||
+			!slices.Equal(a.Args, arms[0].Args) {
 			return nil, nil, "the arms differ in more than settings"
 		}
 		for _, s := range a.Set {
@@ -166,7 +167,8 @@ func (m *maker) factors() (all []Factor, cells []int, why string) {
 	case len(all) > mostFactors:
 		return nil, nil, fmt.Sprintf("the arms differ in %d settings: must be at most %d", len(all), mostFactors)
 	case len(arms) != 1<<len(all):
-		return nil, nil, fmt.Sprintf("%d arms are not every combination of %d settings: must be %d", len(arms), len(all), 1<<len(all))
+		return nil, nil, fmt.Sprintf("%d arms are not every combination of %d settings: must be %d", len(arms),
+			len(all), 1<<len(all))
 	}
 	cells = make([]int, len(arms))
 	taken := make([]bool, len(arms))

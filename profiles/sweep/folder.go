@@ -117,8 +117,8 @@ type Makes struct {
 	Stateless func(v settings.Values) bool
 }
 
-// Freeze makes the folder of a checked plan, or returns that of the same plan, to which it adds replicates. begun reports
-// whether there was one.
+// Freeze makes the folder of a checked plan, or returns that of the same plan, to which it
+// adds replicates. begun reports whether there was one.
 func Freeze(ctx context.Context, p *Plan, text []byte, m Makes) (f *Folder, begun bool, err error) {
 	path, err := filepath.Abs(p.Folder)
 	if err != nil {
@@ -149,7 +149,8 @@ func Freeze(ctx context.Context, p *Plan, text []byte, m Makes) (f *Folder, begu
 		f, err = freeze(ctx, p, path, digest, m)
 	case err != nil:
 	case f.Digest != digest:
-		err = p.wrong("folder", fmt.Errorf("%s has a sweep of another plan: must be another folder; prismtop sweep %[1]s goes on with the plan there", p.Folder))
+		err = p.wrong("folder", fmt.Errorf("%s has a sweep of another plan: must be another folder; prismtop sweep "+
+			"%[1]s goes on with the plan there", p.Folder))
 	default:
 		begun = true
 		f.extend(p.Replicates, p)
@@ -192,7 +193,8 @@ func Open(ctx context.Context, path string) (*Folder, error) {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(path, planFile), err)
 	}
 	if f.Schema != Schema {
-		return nil, fmt.Errorf("%s: is of format %d: this prismtop reads format %d", filepath.Join(path, planFile), f.Schema, Schema)
+		return nil, fmt.Errorf("%s: is of format %d: this prismtop reads format %d", filepath.Join(path, planFile),
+			f.Schema, Schema)
 	}
 	for i := range f.Tasks {
 		for _, c := range f.Tasks[i].Cells {
@@ -219,7 +221,8 @@ func (p *Plan) digest() (string, error) {
 // freeze makes a folder.
 func freeze(ctx context.Context, p *Plan, path, digest string, m Makes) (*Folder, error) {
 	f := &Folder{Path: path, Frozen: &Frozen{
-		Schema: Schema, Version: m.Version, Began: time.Now().Round(time.Second), Digest: digest, Directory: m.Directory, Turn: p.Turn, Checkpoint: p.Checkpoint,
+		Schema: Schema, Version: m.Version, Began: time.Now().Round(time.Second), Digest: digest,
+		Directory: m.Directory, Turn: p.Turn, Checkpoint: p.Checkpoint,
 		Reference: p.Reference, Inputs: []File{}, Slurm: p.Slurm,
 	}}
 	for _, name := range []string{"programs", "status", "runs", "effects", "slurm"} {
@@ -267,8 +270,10 @@ func (f *Folder) Settings(ctx context.Context, arm int) (string, error) {
 }
 
 // arm freezes an arm; all takes its settings.
-func (f *Folder) arm(ctx context.Context, p *Plan, a *Arm, m Makes, all map[string]string) (frozen FrozenArm, err error) {
-	frozen = FrozenArm{Name: a.Name, Kind: a.Kind(), Program: f.Programs[0].Name, Set: p.All(a), Unrecorded: !a.Recorded(), Continues: a.Continues}
+func (f *Folder) arm(ctx context.Context, p *Plan, a *Arm, m Makes, all map[string]string) (frozen FrozenArm,
+	err error) {
+	frozen = FrozenArm{Name: a.Name, Kind: a.Kind(), Program: f.Programs[0].Name, Set: p.All(a),
+		Unrecorded: !a.Recorded(), Continues: a.Continues}
 	for _, s := range frozen.Set {
 		switch n, err := strconv.ParseInt(s.Value, 10, 64); {
 		case err != nil:
@@ -347,8 +352,8 @@ func firstOf(texts ...string) string {
 	return ""
 }
 
-// extend adds tasks up to a number of replicates. Their order is by replicate, and by chance within it, so that a drift of
-// the machine touches all arms alike.
+// extend adds tasks up to a number of replicates. Their order is by replicate, and by chance within it, so that a drift
+// of the machine touches all arms alike.
 func (f *Folder) extend(replicates int, p *Plan) {
 	order := rand.New(rand.NewPCG(seedOf(f.Digest), uint64(f.Replicates)))
 	pairs := p.pairs()
@@ -454,7 +459,8 @@ func (f *Folder) read(ctx context.Context, directory string, paths []string) err
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(directory, path)
 		}
-		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || slices.ContainsFunc(f.Inputs, func(i File) bool { return i.Path == path }) {
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || slices.ContainsFunc(f.Inputs,
+			func(i File) bool { return i.Path == path }) {
 			continue
 		}
 		file, err := hashed(ctx, path)
@@ -488,7 +494,8 @@ func (f *Folder) Unchanged(ctx context.Context) error {
 			return fmt.Errorf("input %w", err)
 		}
 		if is.SHA256 != was.SHA256 {
-			return fmt.Errorf("input %s has changed since the plan was frozen: must have the SHA-256 %s", was.Path, was.SHA256)
+			return fmt.Errorf("input %s has changed since the plan was frozen: must have the SHA-256 %s",
+				was.Path, was.SHA256)
 		}
 	}
 	return nil

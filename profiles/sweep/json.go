@@ -81,15 +81,19 @@ type termJSON struct {
 
 // JSON returns the table for JSON.
 func (t *Table) JSON(version string) Document {
-	d := Document{Schema: Schema, Version: version, Folder: t.Folder, Reference: t.Reference, Replicates: t.Replicates, Runs: countsJSON(t.Counts),
+	d := Document{Schema: Schema, Version: version, Folder: t.Folder, Reference: t.Reference, Replicates: t.Replicates,
+		Runs: countsJSON(t.Counts),
 		Item: t.Item, Judged: t.Judged, Arms: []armJSON{}, NoFactors: t.NoFactors}
 	if t.Metric.Name != "" {
-		d.Metric = &metricJSON{t.Metric.Name, t.Metric.Unit, map[bool]string{true: "less", false: "more"}[t.Metric.Less]}
+		d.Metric = &metricJSON{t.Metric.Name, t.Metric.Unit,
+			map[bool]string{true: "less", false: "more"}[t.Metric.Less]}
 	}
 	for i := range t.Arms {
 		r := &t.Arms[i]
-		d.Arms = append(d.Arms, armJSON{Each: t.items(r).json(), Name: r.Name, Set: setJSON(r.Set), Runs: countsJSON(r.Counts), Iterations: r.Iterations, Rate: report.Finite(r.Rate), MS: r.MS.json(),
-			Seconds: r.Seconds.json(), Quality: r.Quality.json(), CPU: r.CPU.json(), Faster: r.Faster.json(), Better: r.Better.json(), Front: r.Front, Errors: r.Errors, Changes: r.Changes})
+		d.Arms = append(d.Arms, armJSON{Each: t.items(r).json(), Name: r.Name, Set: setJSON(r.Set),
+			Runs: countsJSON(r.Counts), Iterations: r.Iterations, Rate: report.Finite(r.Rate), MS: r.MS.json(),
+			Seconds: r.Seconds.json(), Quality: r.Quality.json(), CPU: r.CPU.json(), Faster: r.Faster.json(),
+			Better: r.Better.json(), Front: r.Front, Errors: r.Errors, Changes: r.Changes})
 	}
 	if f := t.Factorial; f != nil {
 		d.Factorial = &factorialJSON{Replicates: f.Runs}
@@ -137,7 +141,8 @@ func (d Difference) json() *differenceJSON {
 	}
 	verdict := "undecided"
 	if d.Sure() {
-		verdict = map[stats.Finding]string{stats.Below: "below", stats.Above: "above", stats.Within: "equal", stats.Undecided: verdict}[d.Finding]
+		verdict = map[stats.Finding]string{stats.Below: "below", stats.Above: "above", stats.Within: "equal",
+			stats.Undecided: verdict}[d.Finding]
 	}
 	return &differenceJSON{*e, verdict, d.ByTurns}
 }

@@ -1,5 +1,5 @@
-// Package sweep is a sweep as data: its plan, the folder in which it is kept, the state of each run, and the table that its
-// results make. What runs it is sim/bench/executor; docs/sweep.md describes the plan and the folder.
+// Package sweep is a sweep as data: its plan, the folder in which it is kept, the state of each run, and the table that
+// its results make. What runs it is sim/bench/executor; docs/sweep.md describes the plan and the folder.
 package sweep
 
 import (
@@ -44,8 +44,8 @@ type Pairing string
 // The pairings.
 const (
 	Apart Pairing = "none" // every run is a task
-	// Turns: the arms of a replicate, or those of a pair, run by turns in one task. Where one is a Python program, whole runs
-	// take turns: A B of a replicate and B A of the next.
+	// Turns: the arms of a replicate, or those of a pair, run by turns in one task. Where one is a Python program,
+	// whole runs take turns: A B of a replicate and B A of the next.
 	Turns Pairing = "turns"
 )
 
@@ -143,7 +143,8 @@ func (p *Plan) Check(presets preset.Shelves) error {
 	case p.Checkpoint < time.Second:
 		return p.wrong("checkpoint_every", fmt.Errorf("%s: must be 1s or more", p.Checkpoint))
 	case p.Budget != 0 && p.Budget < time.Duration(max(1, len(p.Arms)*p.Replicates))*time.Second:
-		return p.wrong("budget", fmt.Errorf("%s: must be a second or more for each of the %d runs", p.Budget, len(p.Arms)*p.Replicates))
+		return p.wrong("budget", fmt.Errorf("%s: must be a second or more for each of the %d runs", p.Budget,
+			len(p.Arms)*p.Replicates))
 	case len(p.Arms) == 0:
 		return p.wrong("arm", errors.New("is missing: must be at least one [[arm]] or a [grid]"))
 	case len(p.Arms) > MostArms:
@@ -159,7 +160,8 @@ func (p *Plan) Check(presets preset.Shelves) error {
 		case a.Name == "":
 			return p.wrong(a.path+".name", errors.New("is missing"))
 		case !named.MatchString(a.Name):
-			return p.wrong(a.path+".name", fmt.Errorf("%q: must be letters, digits and . _ , = + - only, at most 100", a.Name))
+			return p.wrong(a.path+".name",
+				fmt.Errorf("%q: must be letters, digits and . _ , = + - only, at most 100", a.Name))
 		case seen[strings.ToLower(a.Name)]:
 			return p.wrong(a.path+".name", fmt.Errorf("%q: another arm has it", a.Name))
 		}
@@ -180,12 +182,14 @@ func (p *Plan) checkPairs(given bool) error {
 	pairs := p.pairs()
 	sliced := slices.ContainsFunc(sortedKeys(pairs), func(name string) bool { return !p.whole(pairs[name]) })
 	if given && len(pairs) > 0 && !sliced {
-		return p.wrong("turn", errors.New("cannot be joined with Python programs, of which whole runs take turns: nothing stops one within its steps"))
+		return p.wrong("turn", errors.New("cannot be joined with Python programs, of which whole runs take turns: "+
+			"nothing stops one within its steps"))
 	}
 	for name, arms := range pairs {
 		switch first := &p.Arms[arms[0]]; {
 		case len(arms) > MostByTurns:
-			return p.wrong("pairing", fmt.Errorf("%d arms run by turns: must be at most %d, or divided by pair", len(arms), MostByTurns))
+			return p.wrong("pairing", fmt.Errorf("%d arms run by turns: must be at most %d, or divided by pair",
+				len(arms), MostByTurns))
 		case len(arms) == 1 && name != "":
 			return p.wrong(first.path+".pair", fmt.Errorf("%q: no other arm has it", name))
 		}
@@ -209,8 +213,8 @@ func (p *Plan) pairs() map[string][]int {
 	return all
 }
 
-// whole reports whether whole runs of some arms take turns, because one of them is a program that cannot be stopped within
-// its steps.
+// whole reports whether whole runs of some arms take turns, because one of them is a
+// program that cannot be stopped within its steps.
 func (p *Plan) whole(arms []int) bool {
 	return slices.ContainsFunc(arms, func(i int) bool { return len(p.Arms[i].Python) > 0 })
 }
@@ -255,15 +259,18 @@ func (p *Plan) checkArm(a *Arm, presets preset.Shelves) error {
 	if a.Continues {
 		switch {
 		case a.Kind() != "python":
-			return p.wrong(a.path+".continues", errors.New("needs python: prismtop's own runs have checkpoints, and commands none"))
+			return p.wrong(a.path+".continues",
+				errors.New("needs python: prismtop's own runs have checkpoints, and commands none"))
 		case slices.ContainsFunc(p.All(a), func(s settings.Assignment) bool { return s.Key == settings.MaxIterations }):
-			return p.wrong(a.path+".continues", errors.New("cannot be joined with max_iterations: the steps before the program's own checkpoint cannot be counted; let it end by itself, or set max_seconds"))
+			return p.wrong(a.path+".continues", errors.New("cannot be joined with max_iterations: the steps before "+
+				"the program's own checkpoint cannot be counted; let it end by itself, or set max_seconds"))
 		}
 	}
 	switch a.Kind() {
 	case "command":
 		if len(a.Set) > 0 || a.Preset != "" {
-			return p.wrong(a.path+".command", errors.New("cannot be joined with preset or set: write flags into the command"))
+			return p.wrong(a.path+".command",
+				errors.New("cannot be joined with preset or set: write flags into the command"))
 		}
 		if p.Budget > 0 && !a.Recorded() {
 			return p.wrong("budget", fmt.Errorf("arm %q is a command, whose time it cannot limit", a.Name))
@@ -303,7 +310,8 @@ func (p *Plan) Settings(a *Arm, presets preset.Shelves) (settings.Values, error)
 		for _, s := range from.set {
 			key := from.path + "." + s.Key
 			if _, known := v.Lookup(s.Key); !known {
-				return v, p.wrong(key, &settings.UnknownKeyError{Key: s.Key, Near: settings.Closest(s.Key, v.Table().Names())})
+				return v, p.wrong(key, &settings.UnknownKeyError{Key: s.Key,
+					Near: settings.Closest(s.Key, v.Table().Names())})
 			}
 			if v, err = v.Set(s.Key, s.Value); err != nil {
 				return v, p.wrong(key, err)

@@ -11,7 +11,8 @@ import (
 	"prismtop/profiles/stats"
 )
 
-// The table of a sweep: what its runs measured, the difference of each arm from the reference, and which arms nothing beats.
+// The table of a sweep: what its runs measured, the difference of each arm from the
+// reference, and which arms nothing beats.
 
 // Table is the result of a sweep so far.
 type Table struct {
@@ -24,8 +25,8 @@ type Table struct {
 	Factorial  *Factorial // nil if the arms are no factorial design
 	NoFactors  string     // why not
 	Counts     map[State]int
-	// Judged is the number of differences for which an interval is there. Verdicts of all of them hold together in 95 of
-	// 100 sweeps (Bonferroni's inequality); the intervals shown hold in 95 of 100 cases each.
+	// Judged is the number of differences for which an interval is there. Verdicts of all of them hold together in 95
+	// of 100 sweeps (Bonferroni's inequality); the intervals shown hold in 95 of 100 cases each.
 	Judged int
 }
 
@@ -143,7 +144,8 @@ type maker struct {
 // row sums up the runs of an arm.
 func (m *maker) row(arm int) Row {
 	of := &m.folder.Arms[arm]
-	r := Row{Name: of.Name, Set: of.Set, Counts: map[State]int{}, Most: of.Iterations * int64(m.folder.Replicates), Rate: math.NaN(), NowMS: math.NaN()}
+	r := Row{Name: of.Name, Set: of.Set, Counts: map[State]int{}, Most: of.Iterations * int64(m.folder.Replicates),
+		Rate: math.NaN(), NowMS: math.NaN()}
 	for rep := range m.folder.Replicates {
 		s := &m.all[rep*len(m.folder.Arms)+arm]
 		r.Counts[s.State]++
@@ -290,9 +292,9 @@ func (m *maker) compare() {
 	}
 }
 
-// times returns the difference of two arms' logarithms of an iteration's or an item's time, as a function of the chance to miss. By
-// turns, each replicate has one, measured within a task, and a single replicate has that task's interval, which whole runs
-// by turns do not have; otherwise the runs are independent, and the interval is Welch's.
+// times returns the difference of two arms' logarithms of an iteration's or an item's time, as a function of the chance
+// to miss. By turns, each replicate has one, measured within a task, and a single replicate has that task's interval,
+// which whole runs by turns do not have; otherwise the runs are independent, and the interval is Welch's.
 func (m *maker) times(arm, ref int) (at func(miss float64) Estimate, byTurns bool) {
 	var pairs []float64
 	only := unknown
@@ -320,8 +322,8 @@ func (m *maker) times(arm, ref int) (at func(miss float64) Estimate, byTurns boo
 	return func(miss float64) Estimate { return estimated(stats.Welch(a, b, miss), min(len(a), len(b))) }, false
 }
 
-// together returns the differences of two arms' logarithms of an iteration's or an item's time by replicates whose whole runs took turns
-// in a task, on one machine: a task that was moved to another in between compares nothing.
+// together returns the differences of two arms' logarithms of an iteration's or an item's time by replicates whose
+// whole runs took turns in a task, on one machine: a task that was moved to another in between compares nothing.
 func (m *maker) together(arm, ref int) (pairs []float64) {
 	for i := range m.folder.Tasks {
 		if t := &m.folder.Tasks[i]; t.Turns || len(t.Cells) == 1 {
@@ -329,7 +331,8 @@ func (m *maker) together(arm, ref int) (pairs []float64) {
 		}
 		for _, c := range m.folder.Tasks[i].Cells {
 			a, b := m.done[c], m.done[Cell{ref, c.Replicate}]
-			if c.Arm == arm && a != nil && b != nil && a.Host == b.Host && slices.Contains(m.folder.Tasks[i].Cells, Cell{ref, c.Replicate}) {
+			if c.Arm == arm && a != nil && b != nil && a.Host == b.Host &&
+				slices.Contains(m.folder.Tasks[i].Cells, Cell{ref, c.Replicate}) {
 				pairs = append(pairs, known([]float64{math.Log(m.each(a)) - math.Log(m.each(b))})...)
 			}
 		}
@@ -337,8 +340,8 @@ func (m *maker) together(arm, ref int) (pairs []float64) {
 	return pairs
 }
 
-// qualities returns the difference of two arms' qualities as a function of the chance to miss. Replicates of the same number
-// have the same seed, so that they are pairs.
+// qualities returns the difference of two arms' qualities as a function of the chance to miss. Replicates of the same
+// number have the same seed, so that they are pairs.
 func (m *maker) qualities(arm, ref int) func(miss float64) Estimate {
 	a, b := m.values(arm, quality), m.values(ref, quality)
 	for i := range a {

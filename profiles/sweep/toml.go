@@ -75,7 +75,8 @@ func Parse(name string, data []byte) (*Plan, error) {
 	if slurm := t.table("slurm"); slurm != nil {
 		p.Slurm = slurm.options()
 	}
-	t.end("folder", "replicates", "pairing", "turn", "reference", "budget", "checkpoint_every", "seeds", "base", "arm", "grid", "slurm")
+	t.end("folder", "replicates", "pairing", "turn", "reference", "budget", "checkpoint_every", "seeds", "base", "arm",
+		"grid", "slurm")
 	return p, t.firstError()
 }
 
@@ -259,7 +260,8 @@ func (t *table) end(known ...string) {
 
 // arm takes an arm.
 func (t *table) arm(path string) Arm {
-	a := Arm{path: path, Name: t.text("name"), Preset: t.text("preset"), Program: t.text("program"), Pair: t.text("pair"),
+	a := Arm{path: path, Name: t.text("name"), Preset: t.text("preset"), Program: t.text("program"),
+		Pair:   t.text("pair"),
 		Python: t.words("python"), Command: t.words("command"), Continues: t.truth("continues")}
 	if set := t.table("set"); set != nil {
 		a.Set = set.rest()
@@ -271,7 +273,9 @@ func (t *table) arm(path string) Arm {
 // grid takes lists of values, of which every combination is an arm. Keys vary in the order in which they are written.
 func (t *table) grid() []Arm {
 	values := map[string][]string{}
-	keys := slices.SortedFunc(maps.Keys(t.of), func(a, b string) int { return t.plan.lines[t.path+a] - t.plan.lines[t.path+b] })
+	keys := slices.SortedFunc(maps.Keys(t.of), func(a, b string) int {
+		return t.plan.lines[t.path+a] - t.plan.lines[t.path+b]
+	})
 	for _, key := range keys {
 		list, ok := t.take(key).([]any)
 		if !ok || len(list) == 0 {
@@ -294,7 +298,8 @@ func (t *table) grid() []Arm {
 }
 
 // ours are the options of sbatch that the sweep gives itself.
-var ours = []string{"array", "output", "error", "requeue", "no-requeue", "signal", "open-mode", "parsable", "wrap", "chdir", "job-name"}
+var ours = []string{"array", "output", "error", "requeue", "no-requeue", "signal", "open-mode", "parsable", "wrap",
+	"chdir", "job-name"}
 
 // options takes the options of sbatch.
 func (t *table) options() (all []settings.Assignment) {

@@ -42,14 +42,16 @@ func (t *Table) Title() string {
 
 // arms adds the table of the arms.
 func (t *Table) arms(d *report.Document) {
-	of := d.Table("arm", "runs", "ms/"+t.Each(), "against "+t.Reference, "time", cmp.Or(t.Metric.Name, "quality"), "difference", "CPU", "front")
+	of := d.Table("arm", "runs", "ms/"+t.Each(), "against "+t.Reference, "time", cmp.Or(t.Metric.Name, "quality"),
+		"difference", "CPU", "front")
 	for i := range t.Arms {
 		r := &t.Arms[i]
 		front := ""
 		if r.Front {
 			front = "•"
 		}
-		of.Add(r.Name, fmt.Sprintf("%d/%d", r.Counts[Done], t.Replicates), r.Each.text(three), t.Faster(r), r.Seconds.short(seconds),
+		of.Add(r.Name, fmt.Sprintf("%d/%d", r.Counts[Done], t.Replicates), r.Each.text(three), t.Faster(r),
+			r.Seconds.short(seconds),
 			r.Quality.text(three), t.Better(r), r.CPU.short(seconds), front)
 	}
 }
@@ -197,7 +199,8 @@ func (t *Table) notes() (all []string) {
 	if t.Replicates > 1 || t.Judged > 0 {
 		note := "Brackets are intervals of 95 % each, over replicates."
 		if t.Judged > 1 {
-			note += fmt.Sprintf(" The words faster, slower, equal, better and worse hold for all %d differences together in 95 of 100 sweeps.", t.Judged)
+			note += fmt.Sprintf(" The words faster, slower, equal, better and worse hold for all %d differences "+
+				"together in 95 of 100 sweeps.", t.Judged)
 		}
 		all = append(all, note)
 	} else {
@@ -213,7 +216,8 @@ func (t *Table) notes() (all []string) {
 	if t.Factorial == nil {
 		all = append(all, "No effects of single settings: "+t.NoFactors+".")
 	} else {
-		all = append(all, fmt.Sprintf("Effects are averages over all combinations of the other settings, of %s.", unit.Plural(t.Factorial.Runs, "complete replicate", "complete replicates")))
+		all = append(all, fmt.Sprintf("Effects are averages over all combinations of the other settings, of %s.",
+			unit.Plural(t.Factorial.Runs, "complete replicate", "complete replicates")))
 	}
 	for i := range t.Arms {
 		for _, change := range t.Arms[i].Changes {
@@ -274,15 +278,18 @@ func IsTable(path string) bool {
 // WriteCSV writes the arms as CSV, a row each: numbers with all their digits, empty where they are not known.
 func (t *Table) WriteCSV(w io.Writer) error {
 	c := report.Table{Head: []string{"arm", "replicates", "done", "running", "interrupted", "failed", "iterations"}}
-	for _, name := range []string{"iteration_ms", "time_change", "seconds", "quality", "quality_change", "cpu_seconds", "item_ms"} {
+	for _, name := range []string{"iteration_ms", "time_change", "seconds", "quality", "quality_change", "cpu_seconds",
+		"item_ms"} {
 		c.Head = append(c.Head, name, name+"_low", name+"_high")
 	}
 	c.Head = append(c.Head, "quality_metric", "front", "item")
 	for i := range t.Arms {
 		r := &t.Arms[i]
-		row := []string{r.Name, strconv.Itoa(t.Replicates), strconv.Itoa(r.Counts[Done]), strconv.Itoa(r.Counts[Running]), strconv.Itoa(r.Counts[Interrupted]),
+		row := []string{r.Name, strconv.Itoa(t.Replicates), strconv.Itoa(r.Counts[Done]),
+			strconv.Itoa(r.Counts[Running]), strconv.Itoa(r.Counts[Interrupted]),
 			strconv.Itoa(r.Counts[Failed]), strconv.FormatInt(r.Iterations, 10)}
-		for _, e := range []Estimate{r.MS, r.Faster.Estimate, r.Seconds, r.Quality, r.Better.Estimate, r.CPU, t.items(r)} {
+		for _, e := range []Estimate{r.MS, r.Faster.Estimate, r.Seconds, r.Quality, r.Better.Estimate, r.CPU,
+			t.items(r)} {
 			for _, v := range []float64{e.Value, e.Low, e.High} {
 				text := ""
 				if report.Finite(v) != nil {
@@ -317,15 +324,20 @@ func (t *Table) plane() string {
 	}
 	px, py := scale(x, left+20, w-edge-60), scale(y, h-edge-10, edge)
 	var b strings.Builder
-	fmt.Fprintf(&b, "<svg viewBox=\"0 0 %g %g\" width=\"%[1]g\" fill=\"currentColor\" font-size=\"12\" role=\"img\" aria-label=\"Time and quality of each arm\">\n", w, h)
-	fmt.Fprintf(&b, "<path d=\"M%g %gV%gH%g\" fill=\"none\" stroke=\"currentColor\" stroke-opacity=\".5\"/>\n", left, edge/2, h-edge, w-edge)
+	fmt.Fprintf(&b, "<svg viewBox=\"0 0 %g %g\" width=\"%[1]g\" fill=\"currentColor\" font-size=\"12\" role=\"img\" "+
+		"aria-label=\"Time and quality of each arm\">\n", w, h)
+	fmt.Fprintf(&b, "<path d=\"M%g %gV%gH%g\" fill=\"none\" stroke=\"currentColor\" stroke-opacity=\".5\"/>\n", left,
+		edge/2, h-edge, w-edge)
 	for _, v := range []float64{slices.Min(x), slices.Max(x)} {
-		fmt.Fprintf(&b, "<text x=\"%.1f\" y=\"%g\" text-anchor=\"middle\">%s</text>\n", px(v), h-edge+18, html.EscapeString(seconds(v)))
+		fmt.Fprintf(&b, "<text x=\"%.1f\" y=\"%g\" text-anchor=\"middle\">%s</text>\n", px(v), h-edge+18,
+			html.EscapeString(seconds(v)))
 	}
 	for _, v := range []float64{slices.Min(y), slices.Max(y)} {
-		fmt.Fprintf(&b, "<text x=\"%g\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", left-8, py(v)+4, html.EscapeString(three(v)))
+		fmt.Fprintf(&b, "<text x=\"%g\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", left-8, py(v)+4,
+			html.EscapeString(three(v)))
 	}
-	fmt.Fprintf(&b, "<text x=\"%g\" y=\"14\">%s</text>\n", left-8, html.EscapeString(strings.TrimSpace(t.Metric.Name+" "+t.Metric.Unit)))
+	fmt.Fprintf(&b, "<text x=\"%g\" y=\"14\">%s</text>\n", left-8,
+		html.EscapeString(strings.TrimSpace(t.Metric.Name+" "+t.Metric.Unit)))
 	for i := range t.Arms {
 		r := &t.Arms[i]
 		if !r.Seconds.Known() || !r.Quality.Known() {
@@ -336,7 +348,8 @@ func (t *Table) plane() string {
 			fill = "currentColor"
 		}
 		name := html.EscapeString(visible.Text(r.Name))
-		fmt.Fprintf(&b, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" stroke=\"currentColor\" fill=\"%s\"><title>%s</title></circle>", px(r.Seconds.Value), py(r.Quality.Value), fill, name)
+		fmt.Fprintf(&b, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" stroke=\"currentColor\" "+
+			"fill=\"%s\"><title>%s</title></circle>", px(r.Seconds.Value), py(r.Quality.Value), fill, name)
 		if r.Front || len(x) <= 24 {
 			fmt.Fprintf(&b, "<text x=\"%.1f\" y=\"%.1f\">%s</text>", px(r.Seconds.Value)+7, py(r.Quality.Value)-6, name)
 		}

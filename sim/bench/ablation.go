@@ -19,7 +19,8 @@ import (
 // in o, in the middle of the settings' pattern, like the ablation of a live run. report is called
 // with the state after every block and may be nil. If ctx ends, its error comes with the table of
 // what was measured, nil if there is none. The run within which it was measured comes with the table.
-func Ablation(ctx context.Context, maker workload.Maker, v settings.Values, o ablation.Options, report func(*profiles.Ablation)) (*profiles.Ablation, profiles.RunInfo, error) {
+func Ablation(ctx context.Context, maker workload.Maker, v settings.Values, o ablation.Options,
+	report func(*profiles.Ablation)) (*profiles.Ablation, profiles.RunInfo, error) {
 	m := &measurement{ctx: ctx, report: &Report{}}
 	run, err := m.middle(maker, v)
 	if err != nil {
@@ -55,7 +56,8 @@ func WriteAblation(w io.Writer, a *profiles.Ablation) error {
 		return writeFactorial(w, a)
 	}
 	var d report.Document
-	d.Paragraph("%s · %s of off on on off or its mirror · %.0f s", a.Work, unit.Plural(a.Rounds, "round", "rounds"), a.Spent.Seconds())
+	d.Paragraph("%s · %s of off on on off or its mirror · %.0f s", a.Work, unit.Plural(a.Rounds, "round", "rounds"),
+		a.Spent.Seconds())
 	quality := a.QualityTitle()
 	t := d.Table("setting", "off ms", "on ms", "effect", "95 % interval", "memory MB", quality, "n", "verdict")
 	t.Align = "lrrrrrrrl"
@@ -64,14 +66,17 @@ func WriteAblation(w io.Writer, a *profiles.Ablation) error {
 		if quality != "" {
 			gained = gain(&r)
 		}
-		t.Add(r.Name(), medianOf(r.OffNS), medianOf(r.OnNS), percent(r.Effect), interval(r.Low, r.High), megabytes(&r), gained, fmt.Sprint(r.Iterations), verdict(&r))
+		t.Add(r.Name(), medianOf(r.OffNS), medianOf(r.OnNS), percent(r.Effect), interval(r.Low, r.High), megabytes(&r),
+			gained, fmt.Sprint(r.Iterations), verdict(&r))
 	}
 	if quality == "" {
 		d.Paragraph("memory is that of on less off;")
 	} else {
-		d.Paragraph("memory and %[1]s are those of on less off; %[1]s gained over 100 iterations, with its 95 %% interval;", strings.TrimSuffix(quality, "/100"))
+		d.Paragraph("memory and %[1]s are those of on less off; %[1]s gained over 100 iterations, with its 95 "+
+			"%% interval;", strings.TrimSuffix(quality, "/100"))
 	}
-	d.Paragraph("off ms and on ms are the times that the effect is between, around the middle of the groups of four neighbouring blocks")
+	d.Paragraph("off ms and on ms are the times that the effect is between, around the middle of the groups of four " +
+		"neighbouring blocks")
 	ended(&d, a)
 	return d.WriteText(w, 0)
 }

@@ -63,8 +63,8 @@ type Tally struct {
 	Found   float64 `json:"found"`   // share called faster or slower; false positives for size 0
 	Equal   float64 `json:"equal"`   // share called equal
 	Covered float64 `json:"covered"` // share of intervals that contain the true value
-	// Ratio is the mean of the estimates that were called faster or slower over the true effects; 1 if they are right on
-	// average, absent without one or without an effect.
+	// Ratio is the mean of the estimates that were called faster or slower over the true effects; 1 if they are right
+	// on average, absent without one or without an effect.
 	Ratio  float64 `json:"found_ratio,omitempty"`
 	ratios int
 }
@@ -165,7 +165,9 @@ func Calibrate(ctx context.Context, o CalibrateOptions) (*Calibration, error) {
 	defer run.Close()
 	c.run = run
 	schema := run.Info().Schema
-	if o.Phase != "" && !slices.ContainsFunc(schema.Phases, func(p profiles.PhaseInfo) bool { return p.Name == o.Phase }) {
+	if o.Phase != "" && !slices.ContainsFunc(schema.Phases, func(p profiles.PhaseInfo) bool {
+		return p.Name == o.Phase
+	}) {
 		return nil, fmt.Errorf("flag --phase: %q: no phase of the workload %s", o.Phase, schema.Workload)
 	}
 	c.effects = effect.New(&schema)
@@ -210,7 +212,8 @@ func Calibrate(ctx context.Context, o CalibrateOptions) (*Calibration, error) {
 			}
 			if n < o.Ablations {
 				v := o.Settings
-				if err := c.play(ablation.Compare(v, []ablation.Pairing{spun(v)}, c.kinds()), 0, s.Size, &s.Ablation); err != nil {
+				if err := c.play(ablation.Compare(v, []ablation.Pairing{spun(v)}, c.kinds()), 0, s.Size,
+					&s.Ablation); err != nil {
 					return nil, err
 				}
 				told()
@@ -289,7 +292,8 @@ func (c *calibrator) byKey(n int, s *SizeCalibration, out *Calibration) error {
 	c.changes++
 	out.Changes++
 	if v := e.Verdict(); v != profiles.Unknown && v != profiles.Invalid {
-		s.ByKey.add(v == profiles.Faster || v == profiles.Slower, v == profiles.Equal, holds(truth, e.Low, e.High), e.Shift, truth)
+		s.ByKey.add(v == profiles.Faster || v == profiles.Slower, v == profiles.Equal, holds(truth, e.Low, e.High),
+			e.Shift, truth)
 	} else {
 		out.Incomparable++
 	}
@@ -377,14 +381,16 @@ func (c *calibrator) play(schedule *ablation.Schedule, off, on float64, tally *T
 	c.share = 0
 	row, truth := schedule.View().Rows[0], (1+on)/(1+off)-1
 	j := row.Judge()
-	tally.add(j == profiles.Saves || j == profiles.Costs, j == profiles.SameTime, holds(truth, row.Low, row.High), row.Effect, truth)
+	tally.add(j == profiles.Saves || j == profiles.Costs, j == profiles.SameTime, holds(truth, row.Low, row.High),
+		row.Effect, truth)
 	return nil
 }
 
 // WriteCalibration writes a calibration as a table of text.
 func WriteCalibration(w io.Writer, c *Calibration) error {
 	var d report.Document
-	d.Paragraph("%d changes, %d of them not comparable; other programs took %.0f %% of the processors; %.2f ms an iteration",
+	d.Paragraph("%d changes, %d of them not comparable; other programs took %.0f %% of the processors; %.2f ms "+
+		"an iteration",
 		c.Changes, c.Incomparable, 100*c.ForeignCPU, c.IterationMS)
 	t := d.Table()
 	t.Align = "r"
@@ -398,7 +404,8 @@ func WriteCalibration(w io.Writer, c *Calibration) error {
 	t.Add(groups...)
 	t.Add(head...)
 	for _, s := range c.Sizes {
-		t.Add(slices.Concat([]string{fmt.Sprintf("%g %%", 100*s.Size)}, tallied(s.ByKey), tallied(s.Pressed), []string{seconds(s.Decided, s.Pressed.N)},
+		t.Add(slices.Concat([]string{fmt.Sprintf("%g %%", 100*s.Size)}, tallied(s.ByKey), tallied(s.Pressed),
+			[]string{seconds(s.Decided, s.Pressed.N)},
 			tallied(s.Replicated), []string{seconds(s.Seconds, s.Replicated.N)}, tallied(s.Ablation))...)
 	}
 	for _, s := range c.Sizes {
@@ -407,11 +414,13 @@ func WriteCalibration(w io.Writer, c *Calibration) error {
 			t    *Tally
 		}{{"by key", &s.ByKey}, {"pressed", &s.Pressed}, {"replicated", &s.Replicated}, {"ablation", &s.Ablation}} {
 			if m.t.ratios > 0 {
-				d.Paragraph("%s, effects of %g %% that were found: estimates of %.2f times the true one on average", m.name, 100*s.Size, m.t.Ratio)
+				d.Paragraph("%s, effects of %g %% that were found: estimates of %.2f times the true one on average",
+					m.name, 100*s.Size, m.t.Ratio)
 			}
 		}
 	}
-	d.Paragraph("found: called faster or slower, which is false for 0 %%; covered: the interval holds the injected effect")
+	d.Paragraph("found: called faster or slower, which is false for 0 %%; covered: the interval holds the " +
+		"injected effect")
 	return d.WriteText(w, 0)
 }
 

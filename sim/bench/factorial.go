@@ -19,17 +19,20 @@ func writeFactorial(w io.Writer, a *profiles.Ablation) error {
 	t := d.Table("setting", "alone", "interval", "speed-up", "averaged", "interval")
 	t.Align = "lr"
 	for i := range f.Factors {
-		t.Add(f.Factors[i].Name, percent(f.Alone[i].Effect), ends(f.Alone[i]), f.Alone[i].SpeedUp(), percent(f.Averaged[i].Effect), ends(f.Averaged[i]))
+		t.Add(f.Factors[i].Name, percent(f.Alone[i].Effect), ends(f.Alone[i]), f.Alone[i].SpeedUp(),
+			percent(f.Averaged[i].Effect), ends(f.Averaged[i]))
 	}
 	t = d.Table("interaction", "beyond the product", "interval", "verdict")
 	t.Align = "lrrl"
 	for i := range f.Interactions {
-		t.Add(f.InteractionName(i), percent(f.Interactions[i].Effect), ends(f.Interactions[i].Ratio), f.InteractionVerdict(i))
+		t.Add(f.InteractionName(i), percent(f.Interactions[i].Effect), ends(f.Interactions[i].Ratio),
+			f.InteractionVerdict(i))
 	}
 	t = d.Table("everything on, against everything off", "time", "interval", "speed-up")
 	t.Align = "lr"
 	for i, r := range []profiles.Ratio{f.Product, f.Whole, f.Excess} {
-		t.Add([]string{"product of the single speed-ups", "measured", "measured over product"}[i], percent(r.Effect), ends(r), r.SpeedUp())
+		t.Add([]string{"product of the single speed-ups", "measured", "measured over product"}[i], percent(r.Effect),
+			ends(r), r.SpeedUp())
 	}
 	d.Paragraph("%s", f.Verdict())
 	t = d.Table("ms", "on")
@@ -37,7 +40,8 @@ func writeFactorial(w io.Writer, a *profiles.Ablation) error {
 	for on, ns := range f.CombinationNS {
 		t.Add(medianOf(ns), f.Combination(on))
 	}
-	d.Paragraph("alone: with the others off; averaged: over all combinations of the others; the %d intervals hold together in 95 %% of cases", f.Intervals)
+	d.Paragraph("alone: with the others off; averaged: over all combinations of the others; the %d intervals hold "+
+		"together in 95 %% of cases", f.Intervals)
 	for i, note := range f.Notes {
 		if note != "" {
 			d.Paragraph("%s: %s", f.Factors[i].Name, note)

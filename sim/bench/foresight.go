@@ -24,7 +24,8 @@ type Foresight struct {
 	Known, Held bool
 	Free        machine.Memory
 
-	// Card is the GPU on which the settings are computed; nil for the processor. The run's memory is to fit into its memory, then.
+	// Card is the GPU on which the settings are computed; nil for the processor. The run's
+	// memory is to fit into its memory, then.
 	Card *machine.GPUDevice
 
 	Most   int64 // iterations at most; 0 if the workload does not foresee them
@@ -32,13 +33,13 @@ type Foresight struct {
 
 	Run   profiles.RunInfo // of the run that was measured; without units if none was
 	Times []float64        // nanoseconds of an iteration after the first samples, sorted; none if it was not measured
-	// Peak is the peak of the process's resident memory in such a run: that of the measured iterations, and what caches come to
-	// hold beyond; 0 if it was not measured, or they are on a GPU.
+	// Peak is the peak of the process's resident memory in such a run: that of the measured iterations, and what caches
+	// come to hold beyond; 0 if it was not measured, or they are on a GPU.
 	Peak int64
 }
 
-// Foresee foresees a run as far as its maker knows it: its memory from the plan, and its iterations. Measure adds the rest.
-// A device or kernels that this machine lacks are an error.
+// Foresee foresees a run as far as its maker knows it: its memory from the plan, and its iterations. Measure adds the
+// rest. A device or kernels that this machine lacks are an error.
 func Foresee(ctx context.Context, maker workload.Maker, v settings.Values) (*Foresight, error) {
 	for _, key := range []string{settings.Device, "kernels"} {
 		if !v.Has(key) {
@@ -63,9 +64,10 @@ func Foresee(ctx context.Context, maker workload.Maker, v settings.Values) (*For
 }
 
 // Measure adds the time of iterations from a short measurement, which is left out if the memory does not fit, and
-// the memory that they held if it is not known. watch, which may be nil, begins to watch and record the measured run as another
-// would be, which takes memory too, and returns what ends that.
-func (f *Foresight) Measure(ctx context.Context, maker workload.Maker, length time.Duration, watch func(*stream.Stream) (end func())) error {
+// the memory that they held if it is not known. watch, which may be nil, begins to watch and record the measured run as
+// another would be, which takes memory too, and returns what ends that.
+func (f *Foresight) Measure(ctx context.Context, maker workload.Maker, length time.Duration,
+	watch func(*stream.Stream) (end func())) error {
 	if !f.Fits() {
 		return nil
 	}
@@ -111,8 +113,8 @@ const (
 	foreseen = 5
 )
 
-// Available returns the memory that the run may use, of the machine or of its GPU; known is false if the system or the driver does not
-// say.
+// Available returns the memory that the run may use, of the machine or of its GPU; known is
+// false if the system or the driver does not say.
 func (f *Foresight) Available() (bytes int64, known bool) {
 	if f.Card != nil {
 		if f.Card.FreeBytes > 0 {

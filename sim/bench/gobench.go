@@ -10,7 +10,8 @@ import (
 	"prismtop/profiles/settings"
 )
 
-// Measurements in the format of Go's benchmarks: an iteration and its phases, sizes and threads, the settings of an ablation.
+// Measurements in the format of Go's benchmarks: an iteration and its phases, sizes and
+// threads, the settings of an ablation.
 
 // WriteGo writes a benchmark for the iteration and each phase.
 func WriteGo(w io.Writer, r *Report, s *export.Summary) error {
@@ -46,8 +47,8 @@ func WriteScalingGo(w io.Writer, points []Point, version, cpu string, v settings
 	return g.Write(w)
 }
 
-// WriteAblationGo writes two benchmarks for each setting, off and on, with the median of each block as a measurement. version, cpu
-// and v are as for WriteScalingGo. A factorial ablation has no such blocks.
+// WriteAblationGo writes two benchmarks for each setting, off and on, with the median of each block as a measurement.
+// version, cpu and v are as for WriteScalingGo. A factorial ablation has no such blocks.
 func WriteAblationGo(w io.Writer, a *profiles.Ablation, version, cpu string, v settings.Values) error {
 	g := export.NewGoBenchmarks(cpu, goComments(version, v)...)
 	threads := v.Int(settings.Threads)

@@ -41,14 +41,18 @@ type panel struct {
 // WriteScalingSVG draws the medians over the size, or the samples, both on logarithmic axes, with a line for each
 // number of threads, dashed for PyTorch; below it the memory, where it is known. Without points it draws empty axes.
 func WriteScalingSVG(w io.Writer, points []Point) error {
-	panels := []panel{{"ms an iteration, median and 10th to 90th percentile", func(s Side) (low, middle, high float64) { return s.P10, s.Median, s.P90 }}}
+	panels := []panel{{"ms an iteration, median and 10th to 90th percentile", func(s Side) (low, middle, high float64) {
+		return s.P10, s.Median, s.P90
+	}}}
 	label, step := "side of the field N, pixels (object N/4)", 2.0
 	if slices.ContainsFunc(points, func(p Point) bool { return p.Samples > 0 }) {
 		panels[0].title = "ms of a run"
 		label, step = "samples, an iteration each", 10
 	}
 	if slices.ContainsFunc(points, func(p Point) bool { return p.Memory > 0 }) {
-		panels = append(panels, panel{"MB of resident memory at the peak", func(s Side) (low, middle, high float64) { return s.Memory, s.Memory, s.Memory }})
+		panels = append(panels, panel{"MB of resident memory at the peak", func(s Side) (low, middle, high float64) {
+			return s.Memory, s.Memory, s.Memory
+		}})
 	}
 	var p plot
 	fmt.Fprintf(&p, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="12">`+"\n",

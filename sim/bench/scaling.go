@@ -80,16 +80,17 @@ func Scaling(ctx context.Context, o Options, sizes, threads []int, progress func
 				flops += r.Steps[i].FLOPs
 			}
 			points = append(points, Point{
-				Size: size, Object: at.Settings.ObjectSize, Threads: r.Threads, Clean: r.Clean, Nanos: r.Total, FLOPs: flops,
-				Side: Side{Median: t.Median / 1e6, P10: t.P10 / 1e6, P90: t.P90 / 1e6, Foreign: r.Foreign},
+				Size: size, Object: at.Settings.ObjectSize, Threads: r.Threads, Clean: r.Clean, Nanos: r.Total,
+				FLOPs: flops, Side: Side{Median: t.Median / 1e6, P10: t.P10 / 1e6, P90: t.P90 / 1e6,
+					Foreign: r.Foreign},
 			})
 		}
 	}
 	return points, nil
 }
 
-// Growth is how a quantity of some points grows over their sizes, or over their samples: as a power with an exponent in a
-// 95 % interval.
+// Growth is how a quantity of some points grows over their sizes, or over their samples: as
+// a power with an exponent in a 95 % interval.
 type Growth struct {
 	Exponent, Low, High float64
 }
@@ -217,7 +218,8 @@ func grows(points []Point, threads int, over string) string {
 	for _, q := range []struct {
 		name string
 		of   func(*Point) float64
-	}{{"the iteration's operations", work}, {"memory", memory}, {"PyTorch's time", theirs}, {"its memory", theirMemory}} {
+	}{{"the iteration's operations", work}, {"memory", memory}, {"PyTorch's time", theirs},
+		{"its memory", theirMemory}} {
 		if g, ok := GrowthOf(points, threads, q.of); ok {
 			text += fmt.Sprintf(", %s as %s^%s", q.name, over, g)
 		}

@@ -16,7 +16,8 @@ import (
 // Summary returns the report in the form of a run's summary, plus the benchmark's
 // own numbers.
 func (r *Report) Summary(version, preset string, processor machine.CPU) *export.Summary {
-	sum := export.Summarize(r.snapshot(), export.Source{Version: version, Preset: preset, CPU: processor, Threads: r.Threads})
+	sum := export.Summarize(r.snapshot(), export.Source{Version: version, Preset: preset, CPU: processor,
+		Threads: r.Threads})
 	b := &export.Benchmark{
 		Measured: "iterations", Sample: r.Sample, Warmup: r.Warmup, Go: runtime.Version(),
 		Started: r.Started.UTC().Format(time.RFC3339), MinMS: map[string]float64{},

@@ -56,8 +56,10 @@ func layers(d *report.Document, bm *export.Benchmark) {
 	t.Align = "rrrrrrrrrrl"
 	for _, l := range bm.Layers {
 		ms, one, share := "%.3f", "%.1f", "%.0f %%"
-		t.Add(fmt.Sprintf(ms, l.MedianMS), fmt.Sprintf(ms, l.P10MS), fmt.Sprintf(ms, l.P90MS), fmt.Sprintf(one, float64(l.FLOPs)/1e6), fmt.Sprintf(one, float64(l.Bytes)/1e6),
-			fmt.Sprintf(one, l.GFLOPS), fmt.Sprintf(one, l.GBs), fmt.Sprintf(share, 100*l.ComputeShare), fmt.Sprintf(share, 100*l.MemoryShare), l.Bound, l.Name)
+		t.Add(fmt.Sprintf(ms, l.MedianMS), fmt.Sprintf(ms, l.P10MS), fmt.Sprintf(ms, l.P90MS),
+			fmt.Sprintf(one, float64(l.FLOPs)/1e6), fmt.Sprintf(one, float64(l.Bytes)/1e6),
+			fmt.Sprintf(one, l.GFLOPS), fmt.Sprintf(one, l.GBs), fmt.Sprintf(share, 100*l.ComputeShare),
+			fmt.Sprintf(share, 100*l.MemoryShare), l.Bound, l.Name)
 	}
 }
 

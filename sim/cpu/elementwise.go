@@ -200,7 +200,8 @@ func (b *elementwise) place(op nn.Place) func() {
 		for lo < hi {
 			p, row := lo/outH, lo%outH
 			count := min(hi-lo, outH-row)
-			packPlane(set, y[lo*outW:][:count*outW], x[p*h*w:][:h*w], span{row - op.Top, 1}.within(count, h), columns, outW, w)
+			packPlane(set, y[lo*outW:][:count*outW], x[p*h*w:][:h*w], span{row - op.Top, 1}.within(count, h),
+				columns, outW, w)
 			lo += count
 		}
 	})
@@ -220,7 +221,8 @@ func (b *elementwise) place(op nn.Place) func() {
 		for lo < hi {
 			p, row := lo/high, rows.lo+lo%high
 			count := min(hi-lo, rows.hi-row)
-			elements.CopyRows(set, y[(p*outH+row)*outW+columns.lo:], outW, x[(p*h+row-op.Top)*w+columns.lo-op.Left:], w, count, across)
+			elements.CopyRows(set, y[(p*outH+row)*outW+columns.lo:], outW, x[(p*h+row-op.Top)*w+columns.lo-op.Left:], w,
+				count, across)
 			lo += count
 		}
 	})

@@ -15,8 +15,8 @@ import (
 // NewReplication switches a change back and forth until its effect on the time of an iteration is decided. undone
 // holds the changed settings with their previous values, and iteration is where the change took effect. A change
 // that is no longer in force, or cannot be reverted, is an error. If undone has every optimisation that saves time
-// off, all of them are switched, from off to on, whatever the settings in force are, and with them mixed precision if it is
-// in force.
+// off, all of them are switched, from off to on, whatever the settings in force are, and
+// with them mixed precision if it is in force.
 func NewReplication(base settings.Values, schema *profiles.Schema, undone []settings.Assignment,
 	iteration int64) (*Comparison, error) {
 	after, everything := base, EverythingOn(base.Table(), undone)

@@ -9,8 +9,8 @@ import (
 	"prismtop/sim/nn"
 )
 
-// Kept is the newest state that is known to be good, of a training whose device can fail: a copy of its variables, and its position.
-// The zero value has none.
+// Kept is the newest state that is known to be good, of a training whose device can fail: a copy of its variables, and
+// its position. The zero value has none.
 type Kept[P any] struct {
 	Position P
 	Since    int64 // iterations since, which the training counts
@@ -29,7 +29,8 @@ const (
 // Has reports whether there is a copy.
 func (k *Kept[P]) Has() bool { return k.arrays != nil }
 
-// Keep copies the state every few seconds from a device that can fail. The iteration rec is then not compared with others.
+// Keep copies the state every few seconds from a device that can fail. The iteration rec is
+// then not compared with others.
 func (k *Kept[P]) Keep(ctx context.Context, d *Device, v Variables, p P, rec *profiles.Iteration) error {
 	if !d.Beside() || k.Has() && time.Since(k.at) < max(keepWithin, keepingShare*k.took) {
 		return nil

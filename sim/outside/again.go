@@ -12,11 +12,12 @@ import (
 	"prismtop/sim/workload"
 )
 
-// A launcher that starts its workers again, because one failed or because another machine joins (torchrun's --max-restarts and
-// --nnodes=1:2): the loop of the first rank is then followed in another process.
+// A launcher that starts its workers again, because one failed or because another machine joins (torchrun's
+// --max-restarts and --nnodes=1:2): the loop of the first rank is then followed in another process.
 
 const (
-	vacantSaid = time.Second            // after which it is said that nobody trains: a program whose loop failed ends at once
+	// after which it is said that nobody trains: a program whose loop failed ends at once
+	vacantSaid = time.Second
 	vacantLook = 100 * time.Millisecond // between two looks for the next loop
 )
 
@@ -40,8 +41,8 @@ func (t *task) killed() bool {
 	return t.dead
 }
 
-// succeed waits a moment for the loop that a launcher starts in place of this one, and follows it. waits is false if there
-// will be none.
+// succeed waits a moment for the loop that a launcher starts in place of this one, and
+// follows it. waits is false if there will be none.
 func (t *task) succeed(ctx context.Context, out *workload.Outcome) (waits bool, err error) {
 	if state := t.Ring.State(); t.Again == nil || t.programOver() || state == loop.Over || state == loop.Unpatched {
 		return false, nil
@@ -54,7 +55,9 @@ func (t *task) succeed(ctx context.Context, out *workload.Outcome) (waits bool, 
 	}
 	if !t.told && time.Since(t.since) > vacantSaid {
 		t.told = true
-		out.Said = append(out.Said, profiles.LogEntry{Text: fmt.Sprintf("process %d has ended; %s goes on, and may start it again", t.Ring.PID, t.name), Refused: true})
+		out.Said = append(out.Said,
+			profiles.LogEntry{Text: fmt.Sprintf("process %d has ended; %s goes on, and may start it again", t.Ring.PID,
+				t.name), Refused: true})
 		t.ranks.shown = time.Time{}
 		out.Ranks = t.ranks.state()
 	}
@@ -95,7 +98,8 @@ func (t *task) follow(ctx context.Context, next *Loop, out *workload.Outcome) er
 	t.lost, t.layers, t.pictures = 0, nil, nil
 	t.settings = initial(t.Greeting, wanted.Table())
 	t.stopBeating = t.beat()
-	text := fmt.Sprintf("the launcher has started its workers again: process %d, ", t.Ring.PID) + unit.Plural(t.Ring.World, "rank", "ranks")
+	text := fmt.Sprintf("the launcher has started its workers again: process %d, ", t.Ring.PID) +
+		unit.Plural(t.Ring.World, "rank", "ranks")
 	if t.Ring.World != before {
 		text += fmt.Sprintf(" (%d before)", before)
 	}
@@ -115,7 +119,8 @@ func (t *task) follow(ctx context.Context, next *Loop, out *workload.Outcome) er
 	case workload.Refused(err):
 		now := t.withKnobs(wanted, t.settings, func(*loop.Knob) bool { return true })
 		out.Forced = &now
-		out.Said = append(out.Said, profiles.LogEntry{Text: "the settings from before are not in force: " + err.Error(), Refused: true})
+		out.Said = append(out.Said, profiles.LogEntry{Text: "the settings from before are not in force: " + err.Error(),
+			Refused: true})
 	default:
 		return err
 	}

@@ -17,10 +17,11 @@ import (
 	"prismtop/sim/workload"
 )
 
-// How settings come into force at one step on all ranks of a machine: each gets the same document with a step that none has
-// reached, and says whether it is ready. At that step they find the decision in the folder of their rings: prismtop has
-// made a link "yes" after all were ready, or the first rank to come there has made a link "no". Only one of the two can be
-// made, so all find the same, even if prismtop is killed in between. No rank waits, and none sends a message to another.
+// How settings come into force at one step on all ranks of a machine: each gets the same document with a step that none
+// has reached, and says whether it is ready. At that step they find the decision in the folder of their rings: prismtop
+// has made a link "yes" after all were ready, or the first rank to come there has made a link "no". Only one of the two
+// can be made, so all find the same, even if prismtop is killed in between. No rank waits, and none sends a message to
+// another.
 
 const (
 	firstMargin   = 150 * time.Millisecond // between a proposal and its step; a loop looks every 50 ms
@@ -118,8 +119,8 @@ const notInTime = "the ranks did not come to an agreement in time: press again w
 
 const againEvery = 5 * time.Second // that settings which wait for the ranks are proposed again
 
-// settle puts settings in force that wait for the ranks, and returns what the run is to know: which settings are in force
-// instead, and once they are. nil is nothing.
+// settle puts settings in force that wait for the ranks, and returns what the run is to know: which settings are in
+// force instead, and once they are. nil is nothing.
 func (t *task) settle(ctx context.Context) (*workload.Outcome, error) {
 	out := workload.Outcome{NoIteration: true, Measured: profiles.NoValues()}
 	switch {
@@ -160,7 +161,8 @@ func (t *task) postpone(wanted settings.Values, why error, out *workload.Outcome
 		}
 	}
 	if len(names) > 0 {
-		out.Said = append(out.Said, profiles.LogEntry{Text: strings.Join(names, ", ") + ": not in force before all ranks agree: " + why.Error(), Refused: true})
+		out.Said = append(out.Said, profiles.LogEntry{Text: strings.Join(names, ", ") +
+			": not in force before all ranks agree: " + why.Error(), Refused: true})
 	}
 }
 
@@ -208,7 +210,8 @@ func (t *task) agree(ctx context.Context, s loop.Settings) (why map[string]strin
 }
 
 // propose proposes settings for a step. They are in force everywhere or nowhere.
-func (t *task) propose(ctx context.Context, s loop.Settings, step int64) (forced bool, why map[string]string, err error) {
+func (t *task) propose(ctx context.Context, s loop.Settings, step int64) (forced bool, why map[string]string,
+	err error) {
 	t.proposed++
 	s.From, s.Agreement = step, fmt.Sprintf("%s.agreed-%d-%d", filepath.Base(t.Ring.Path), os.Getpid(), t.proposed)
 	link := filepath.Join(filepath.Dir(t.Ring.Path), s.Agreement)
@@ -224,7 +227,8 @@ func (t *task) propose(ctx context.Context, s loop.Settings, step int64) (forced
 		}
 	}
 	if _, err := t.until(ctx, func() bool {
-		return t.ranks.locked != "" || !t.ranks.each(func(m *member) bool { return !m.proposal.over }) || t.ranks.each(func(m *member) bool { return m.proposal.ready })
+		return t.ranks.locked != "" || !t.ranks.each(func(m *member) bool { return !m.proposal.over }) ||
+			t.ranks.each(func(m *member) bool { return m.proposal.ready })
 	}); err != nil {
 		_ = os.Symlink("no", link)
 		return false, nil, err

@@ -1,5 +1,6 @@
 // Package outside is a training loop in another process as a workload: its Iterate waits for the loop's next step. What
-// the loop measures and what it can switch is in its greeting, from which the schema and the table of settings are made.
+// the loop measures and what it can switch is in its greeting, from which the schema and
+// the table of settings are made.
 package outside
 
 import (
@@ -21,18 +22,18 @@ type Loop struct {
 	Ring     *loop.Ring
 	Greeting *loop.Greeting
 
-	// Over is closed once the program has ended, and Failure then returns why it failed, nil if it did not. nil are those
-	// of a program that was not started by this process, whose end is noticed by its process.
+	// Over is closed once the program has ended, and Failure then returns why it failed, nil if it did not. nil are
+	// those of a program that was not started by this process, whose end is noticed by its process.
 	Over    <-chan struct{}
 	Failure func() error
 
-	// Peers are the other ranks of the training, if it has several, by rank. Locked is why their settings cannot change, empty
-	// if they can: one of them is not on this machine.
+	// Peers are the other ranks of the training, if it has several, by rank. Locked is why their settings cannot
+	// change, empty if they can: one of them is not on this machine.
 	Peers  []Peer
 	Locked string
 
-	// Again returns the loop that a launcher has started in place of one whose process has ended, nil if there is none yet. nil
-	// is that of a loop that no launcher starts again.
+	// Again returns the loop that a launcher has started in place of one whose process has ended, nil if there is none
+	// yet. nil is that of a loop that no launcher starts again.
 	Again func(ctx context.Context, after *loop.Ring) *Loop
 
 	// Notes are lines for the log.

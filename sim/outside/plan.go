@@ -41,7 +41,9 @@ func sameOf(knobs []loop.Knob, a, b settings.Values) bool {
 
 // covers reports whether steps under settings are still to come.
 func (p *plan) covers(v settings.Values) bool {
-	return p != nil && !p.over && slices.ContainsFunc(p.order[p.block:], func(arm int) bool { return sameOf(p.knobs, p.arms[arm], v) })
+	return p != nil && !p.over && slices.ContainsFunc(p.order[p.block:], func(arm int) bool {
+		return sameOf(p.knobs, p.arms[arm], v)
+	})
 }
 
 // mark marks a step that ran under other settings than those that are compared now.

@@ -42,7 +42,8 @@ func (r *residue) take(t *task, s *loop.Record) {
 		r.traced = true
 		return
 	}
-	if s.StepKind != 0 || s.Total <= 0 || s.Flags&(loop.Settling|loop.Compiled|loop.Measured|loop.Boundaries|loop.Skipped) != 0 {
+	if s.StepKind != 0 || s.Total <= 0 ||
+		s.Flags&(loop.Settling|loop.Compiled|loop.Measured|loop.Boundaries|loop.Skipped) != 0 {
 		return
 	}
 	v := math.Log(float64(s.Total))
@@ -62,7 +63,8 @@ func (r *residue) take(t *task, s *loop.Record) {
 	}
 }
 
-// verdict says what steps after the trace take beside those before it: block by block, the newest before it with the first after it.
+// verdict says what steps after the trace take beside those before it: block by block, the
+// newest before it with the first after it.
 func (r *residue) verdict() string {
 	if r.count < len(r.before) {
 		return "there were too few steps before the trace to say what it leaves behind"
@@ -82,7 +84,8 @@ func (r *residue) verdict() string {
 	}
 	c := stats.SignedRank(differences)
 	share := func(v float64) string { return unit.Signed(100*math.Expm1(v), 1) }
-	text := fmt.Sprintf("a step after the trace takes %s %% [%s, %s] beside one before it", share(c.Value), share(c.Low), share(c.High))
+	text := fmt.Sprintf("a step after the trace takes %s %% [%s, %s] beside one before it", share(c.Value),
+		share(c.Low), share(c.High))
 	if !stats.Zero(0).Judge(c.Low, c.High).Excluded() {
 		text += ": nothing is shown to be left behind"
 	}

@@ -27,14 +27,16 @@ func Schema(g *loop.Greeting) profiles.Schema {
 	}
 	for _, x := range g.Series {
 		s.Series = append(s.Series, profiles.SeriesInfo{
-			Name: visible.Text(x.Name), Title: visible.Text(cmp.Or(x.Title, x.Name)), Unit: visible.Text(x.Unit), Each: x.Each,
-			Better: map[string]profiles.Direction{"less": profiles.LessIsBetter, "more": profiles.MoreIsBetter}[x.Better],
-			Group:  map[string]string{"losses": profiles.Losses, "metrics": profiles.Metrics}[x.Group],
+			Name: visible.Text(x.Name), Title: visible.Text(cmp.Or(x.Title, x.Name)), Unit: visible.Text(x.Unit),
+			Each: x.Each, Better: map[string]profiles.Direction{"less": profiles.LessIsBetter,
+				"more": profiles.MoreIsBetter}[x.Better],
+			Group: map[string]string{"losses": profiles.Losses, "metrics": profiles.Metrics}[x.Group],
 		})
 	}
 	for _, c := range g.Caches {
 		title := visible.Text(cmp.Or(c.Title, c.Name))
-		s.Caches = append(s.Caches, profiles.CacheInfo{Name: visible.Text(c.Name), Title: title, Long: title + " cache", Setting: c.Setting, What: visible.Text(c.What)})
+		s.Caches = append(s.Caches, profiles.CacheInfo{Name: visible.Text(c.Name), Title: title, Long: title + " cache",
+			Setting: c.Setting, What: visible.Text(c.What)})
 	}
 	for _, m := range g.Memory[:min(len(g.Memory), profiles.MaxMemory)] {
 		s.Memory = append(s.Memory, profiles.MemoryInfo{Name: visible.Text(m.Name), Parameters: m.Model})
@@ -47,8 +49,8 @@ func Schema(g *loop.Greeting) profiles.Schema {
 
 // wishes are the keys that suit the knobs of PyTorch.
 var wishes = map[string]string{
-	"autocast": "a", "optimizer": "o", "matmul": "p", "threads": "+", "compile": "C", "checkpointing": "k", "gc": "G", "layout": "l", "attention": "t",
-	"cudnn_benchmark": "b",
+	"autocast": "a", "optimizer": "o", "matmul": "p", "threads": "+", "compile": "C", "checkpointing": "k", "gc": "G",
+	"layout": "l", "attention": "t", "cudnn_benchmark": "b",
 }
 
 // Table makes the table of a loop's settings, and the preset with the values in force.
@@ -69,7 +71,8 @@ func Table(g *loop.Greeting) (preset.Shelf, error) {
 			move = settings.MoveToggle
 			e = e.Listed(i + 1)
 		}
-		e = e.Press(cmp.Or(wishes[k.Key], k.Key[:1]), move, visible.Text(strings.ReplaceAll(k.Key, "_", " "))).Foremost(foremost)
+		e = e.Press(cmp.Or(wishes[k.Key], k.Key[:1]), move,
+			visible.Text(strings.ReplaceAll(k.Key, "_", " "))).Foremost(foremost)
 		switch k.Price {
 		case loop.Cheap:
 			e = e.Revertible()
@@ -86,8 +89,11 @@ func Table(g *loop.Greeting) (preset.Shelf, error) {
 		}
 		entries = append(entries, e)
 	}
-	entries = append(entries, settings.Switch("The loop", settings.LayerProfile, "time the modules of the model in about one step a second").
-		Live().Touches().Limit().Called("layer profile", 'y').Press("y", settings.MoveNext, "layer profile"), settings.Deciding("The loop"), settings.IterationLimit("Limits of the run"), settings.TimeLimit("Limits of the run"))
+	entries = append(entries,
+		settings.Switch("The loop", settings.LayerProfile, "time the modules of the model in about one step a second").
+			Live().Touches().Limit().Called("layer profile", 'y').Press("y", settings.MoveNext, "layer profile"),
+		settings.Deciding("The loop"), settings.IterationLimit("Limits of the run"),
+		settings.TimeLimit("Limits of the run"))
 	declared := settings.NewTable(Name, nil, entries...)
 	v := initial(g, declared)
 	t, err := declared.Described(v)

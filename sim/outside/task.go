@@ -19,8 +19,8 @@ import (
 	"prismtop/sim/workload"
 )
 
-// refusedWatch is the key under which a loop refuses to watch boundaries alone, while a knob works by its patches: its steps say
-// what was watched, and values are in force all the same.
+// refusedWatch is the key under which a loop refuses to watch boundaries alone, while a knob works by its patches: its
+// steps say what was watched, and values are in force all the same.
 const refusedWatch = "watch"
 
 const (
@@ -116,7 +116,8 @@ func (t *task) rings() []*loop.Ring {
 // Info describes the run.
 func (t *task) Info() profiles.RunInfo {
 	g := t.Greeting
-	info := profiles.RunInfo{Schema: t.schema, Object: visible.Text(t.name), Parameters: g.Parameters, Units: g.Unit.Total, Prints: !g.Attached, GoesOn: g.Attached, Notes: t.Notes}
+	info := profiles.RunInfo{Schema: t.schema, Object: visible.Text(t.name), Parameters: g.Parameters,
+		Units: g.Unit.Total, Prints: !g.Attached, GoesOn: g.Attached, Notes: t.Notes}
 	var models []string
 	for _, m := range g.Models {
 		models = append(models, visible.Text(m.Class))
@@ -126,11 +127,13 @@ func (t *task) Info() profiles.RunInfo {
 		about = append(about, "PyTorch "+visible.Text(g.Torch))
 	}
 	if len(models) > 0 {
-		about = append(about, "trains "+strings.Join(models, ", ")+" by "+visible.Text(strings.Join(g.Optimizers, ", ")))
+		about = append(about, "trains "+strings.Join(models, ", ")+" by "+
+			visible.Text(strings.Join(g.Optimizers, ", ")))
 	}
 	info.Notes = append(slices.Clone(info.Notes), strings.Join(about, ", "))
 	if info.Ranks = t.Ring.World; t.Ring.World > 1 {
-		info.Notes = append(info.Notes, fmt.Sprintf("%d ranks train together; rank %d is shown", t.Ring.World, t.Ring.Rank))
+		info.Notes = append(info.Notes, fmt.Sprintf("%d ranks train together; rank %d is shown", t.Ring.World,
+			t.Ring.Rank))
 	}
 	if g.Device == "cpu" || g.Device == "" {
 		info.GPUReason = "the program trains on the CPU"
@@ -171,7 +174,9 @@ func (t *task) Unable() []profiles.CommandKind {
 		unable = append(unable, profiles.PauseCommand, profiles.ResumeCommand, profiles.StepCommand)
 	}
 	if !t.Ring.Operates() {
-		unable = append(unable, profiles.SetCommand, profiles.DecideCommand, profiles.AblateCommand, profiles.ReplicateCommand, profiles.PauseCommand, profiles.StepCommand, profiles.ForkCommand, profiles.TraceCommand)
+		unable = append(unable, profiles.SetCommand, profiles.DecideCommand, profiles.AblateCommand,
+			profiles.ReplicateCommand, profiles.PauseCommand, profiles.StepCommand, profiles.ForkCommand,
+			profiles.TraceCommand)
 	}
 	return unable
 }
@@ -296,7 +301,8 @@ func (t *task) apply(ctx context.Context, v, base settings.Values) error {
 		return nil
 	}
 	if next.After != nil && t.ranks.several() {
-		return &workload.RefusedError{Err: errors.New("several ranks train together, and this comparison does not know its next blocks")}
+		return &workload.RefusedError{
+			Err: errors.New("several ranks train together, and this comparison does not know its next blocks")}
 	}
 	t.trying = next.After != nil
 	if !sends && (next.LeaseMS == 0) == (t.asked.LeaseMS == 0) {
@@ -428,7 +434,8 @@ func (t *task) take() {
 	case loop.Answer:
 		t.plan.hear(t, r)
 		if r.Outcome == loop.LeaseOver {
-			t.said = append(t.said, profiles.LogEntry{Text: "the loop missed prismtop and took back what an experiment had switched", Refused: true})
+			t.said = append(t.said, profiles.LogEntry{
+				Text: "the loop missed prismtop and took back what an experiment had switched", Refused: true})
 		}
 	case loop.EpochEnd:
 		t.ended, t.ending = true, *r
@@ -464,7 +471,8 @@ func (t *task) takeMemory(r *loop.Record) {
 		}
 	}
 	if d.Reserved >= 0 {
-		m.Device.Device, m.Device.Allocated = cmp.Or(visible.Text(t.Greeting.UUID), visible.Text(t.Greeting.Card), t.Greeting.Device), d.Reserved
+		m.Device.Device, m.Device.Allocated = cmp.Or(visible.Text(t.Greeting.UUID), visible.Text(t.Greeting.Card),
+			t.Greeting.Device), d.Reserved
 	}
 	t.changed = t.changed || m != t.memory
 	t.memory = m
@@ -483,8 +491,10 @@ func (t *task) takeLayer(r *loop.Record) {
 		phase string
 		nanos int64
 	}{{"forward", r.LayerForward}, {"backward", r.LayerBackward}} {
-		if phase := slices.IndexFunc(t.schema.Phases, func(p profiles.PhaseInfo) bool { return p.Name == part.phase }); phase >= 0 && part.nanos >= 0 {
-			t.layers = append(t.layers, profiles.Layer{Name: visible.Text(r.Text) + " " + part.phase, Phase: profiles.Phase(phase), Nanos: float64(part.nanos)})
+		if phase := slices.IndexFunc(t.schema.Phases,
+			func(p profiles.PhaseInfo) bool { return p.Name == part.phase }); phase >= 0 && part.nanos >= 0 {
+			t.layers = append(t.layers, profiles.Layer{Name: visible.Text(r.Text) + " " + part.phase,
+				Phase: profiles.Phase(phase), Nanos: float64(part.nanos)})
 		}
 	}
 }
@@ -507,7 +517,8 @@ func (t *task) Iterate(ctx context.Context, it *profiles.Iteration) (out workloa
 		return out, err
 	}
 	if lost := t.Ring.Lost; ok && lost > t.lost {
-		t.said = append(t.said, profiles.LogEntry{Text: unit.Plural(int(lost-t.lost), "record", "records") + " of the loop came faster than they were read, and are missing", Refused: true})
+		t.said = append(t.said, profiles.LogEntry{Text: unit.Plural(int(lost-t.lost), "record", "records") +
+			" of the loop came faster than they were read, and are missing", Refused: true})
 		t.lost = lost
 	}
 	newest := &step
@@ -550,7 +561,8 @@ func (t *task) unit() profiles.UnitResult {
 	}
 	began := t.unitBegan
 	t.unitBegan = r.Start
-	return profiles.UnitResult{Unit: r.Unit, Iterations: r.InUnit, Values: t.last, Elapsed: time.Duration(max(0, r.Start-began))}
+	return profiles.UnitResult{Unit: r.Unit, Iterations: r.InUnit, Values: t.last,
+		Elapsed: time.Duration(max(0, r.Start-began))}
 }
 
 const (
@@ -643,7 +655,8 @@ var flags = []struct {
 	of loop.Flags
 	is profiles.Flags
 }{
-	{loop.Skipped, profiles.SkippedStep}, {loop.NonFinite, profiles.NonFinite}, {loop.Boundaries, profiles.Unwatched | profiles.Unphased},
+	{loop.Skipped, profiles.SkippedStep}, {loop.NonFinite, profiles.NonFinite},
+	{loop.Boundaries, profiles.Unwatched | profiles.Unphased},
 	{loop.Settling | loop.Compiled | loop.Measured, profiles.Warmup},
 }
 
@@ -686,7 +699,8 @@ func (t *task) fill(it *profiles.Iteration, s *loop.Record, out *workload.Outcom
 	}
 	for i := range t.schema.Caches {
 		c := &t.caches[i]
-		it.Caches[i] = profiles.CacheCounters{Enabled: c.Enabled, Hits: c.Hits, Misses: c.Misses, Entries: c.Entries, Bytes: c.Bytes, Saved: c.Saved, Spent: c.Lookups}
+		it.Caches[i] = profiles.CacheCounters{Enabled: c.Enabled, Hits: c.Hits, Misses: c.Misses, Entries: c.Entries,
+			Bytes: c.Bytes, Saved: c.Saved, Spent: c.Lookups}
 	}
 	t.pace += (time.Duration(s.Total) - t.pace) / 8
 	t.residue.take(t, s)

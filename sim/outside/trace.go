@@ -48,15 +48,17 @@ func RecordTrace(ctx context.Context, t *kineto.Trace, name, path string) (err e
 		return err
 	}
 	info := profiles.RunInfo{
-		Schema: Schema(g), Object: name, Device: g.Device, Card: t.Card, Kernels: "torch.profiler", Traced: true, Ranks: t.World,
-		Notes:     []string{fmt.Sprintf("a trace of torch.profiler: %s, %s", unit.Plural(len(t.Steps), "step", "steps"), clock)},
+		Schema: Schema(g), Object: name, Device: g.Device, Card: t.Card, Kernels: "torch.profiler", Traced: true,
+		Ranks: t.World, Notes: []string{fmt.Sprintf("a trace of torch.profiler: %s, %s",
+			unit.Plural(len(t.Steps), "step", "steps"), clock)},
 		GPUReason: "a trace has no sensors",
 	}
 	if t.World > 1 {
 		info.Notes = append(info.Notes, fmt.Sprintf("of rank %d of %d", t.Rank, t.World))
 	}
 	failed := ""
-	r := recording.New(recording.Options{Path: path, Fingerprint: recording.Fingerprint{Version: "torch.profiler", Preset: Name}, Report: func(s profiles.RecordingState) { failed = s.Err }})
+	r := recording.New(recording.Options{Path: path, Fingerprint: recording.Fingerprint{Version: "torch.profiler",
+		Preset: Name}, Report: func(s profiles.RecordingState) { failed = s.Err }})
 	defer func() {
 		if closed := r.Close(ctx); err == nil {
 			err = closed
@@ -78,7 +80,8 @@ func RecordTrace(ctx context.Context, t *kineto.Trace, name, path string) (err e
 	end := int64(0)
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		it := profiles.Iteration{Index: int64(i), Start: s.Start, Total: s.Total, InUnit: int32(i), Unit: -1, Series: profiles.NoValues()}
+		it := profiles.Iteration{Index: int64(i), Start: s.Start, Total: s.Total, InUnit: int32(i), Unit: -1,
+			Series: profiles.NoValues()}
 		copy(it.Phases[:], s.Phases[:])
 		if t.Device {
 			it.Series[0] = float64(s.Kernels)
@@ -101,7 +104,8 @@ func RecordTrace(ctx context.Context, t *kineto.Trace, name, path string) (err e
 	if len(t.Longest) > 0 {
 		var layers []profiles.Layer
 		for _, k := range t.Longest {
-			layers = append(layers, profiles.Layer{Name: k.Name, Phase: profiles.Phase(k.Phase), Nanos: float64(k.Nanos) / float64(len(t.Steps))})
+			layers = append(layers, profiles.Layer{Name: k.Name, Phase: profiles.Phase(k.Phase),
+				Nanos: float64(k.Nanos) / float64(len(t.Steps))})
 		}
 		put(end, &profiles.LayerTimes{Layers: layers})
 	}

@@ -31,8 +31,10 @@ type againstFlags struct {
 const phaseShare = 0.05
 
 func (f *againstFlags) register(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.runs, "against", nil, "compare the run, when it is over, with this recording (prismtop docs ci); may be given again")
-	f.limit.RegisterLimit(flags, "percentage, as 5%: with --against, end with status 1 if the step, or a phase that takes 5 % of it, is slower by more, with its whole interval; "+
+	flags.StringArrayVar(&f.runs, "against", nil,
+		"compare the run, when it is over, with this recording (prismtop docs ci); may be given again")
+	f.limit.RegisterLimit(flags, "percentage, as 5%: with --against, end with status 1 if the step, or a phase that "+
+		"takes 5 % of it, is slower by more, with its whole interval; "+
 		"with status 3 if that cannot be told")
 	flags.StringVar(&f.markdown, "markdown", "", "file for the comparison as Markdown, for a pull request")
 }
@@ -52,7 +54,8 @@ func (f *againstFlags) check(ctx context.Context, record *recordFlags) error {
 	if _, err := f.sides(ctx, f.runs[0]); err != nil {
 		return fmt.Errorf("flag --against: %w", err)
 	}
-	if _, err := os.Lstat(f.markdown); err == nil && !atomicfile.Marked(f.markdown, atomicfile.Mark(compare.IsMarkdown)) {
+	if _, err := os.Lstat(f.markdown); err == nil && !atomicfile.Marked(f.markdown,
+		atomicfile.Mark(compare.IsMarkdown)) {
 		return fmt.Errorf("flag --markdown: %s exists and is no comparison", f.markdown)
 	}
 	return f.limit.Check()

@@ -62,11 +62,14 @@ func attachCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&take, "take", false, "operate the run even if another screen does, which then only watches it")
-	flags.IntVar(&pid, "pid", 0, "show the PyTorch loop of this process, which runs already; needs CPython 3.14 if prismtop python did not start it")
+	flags.IntVar(&pid, "pid", 0, "show the PyTorch loop of this process, which runs already; needs CPython 3.14 if "+
+		"prismtop python did not start it")
 	flags.BoolVar(&watch, "watch", false, "only watch the run, until you ask to operate it")
-	flags.StringVar(&roleName, "role", attach.Operator.String(), "what the screen may do at most: viewer, annotator (also notes), or operator")
+	flags.StringVar(&roleName, "role", attach.Operator.String(),
+		"what the screen may do at most: viewer, annotator (also notes), or operator")
 	f.Look.Register(flags)
-	flags.StringVar(&f.notify, "notify", "off", "how to tell that the run finished, failed or stalled, as of prismtop run")
+	flags.StringVar(&f.notify, "notify", "off",
+		"how to tell that the run finished, failed or stalled, as of prismtop run")
 	return cmd
 }
 
@@ -124,7 +127,8 @@ func attachTo(cmd *cobra.Command, found attach.Found, look screen.Options, o att
 	}
 	cli.ThriftyCollector()
 	look.Summary, look.Advice = lines.SummaryAs, cli.Quoted()
-	look.Leave = screen.Leave{Text: sessions.Farewell(found.ID), OnHangup: true, Always: true, Greeting: greeting(client, time.Now(), look.Keys), Missed: stalled(client.Away())}
+	look.Leave = screen.Leave{Text: sessions.Farewell(found.ID), OnHangup: true, Always: true,
+		Greeting: greeting(client, time.Now(), look.Keys), Missed: stalled(client.Away())}
 	ctx, stop := context.WithCancel(context.WithoutCancel(cmd.Context()))
 	defer stop()
 	var why string
@@ -186,7 +190,8 @@ func missed(a attach.Away, i attach.Info) string {
 	for _, each := range []struct {
 		n         int
 		one, many string
-	}{{a.Changes, "change", "changes"}, {a.Alerts, "alert", "alerts"}, {a.Notes, "note", "notes"}, {a.Units, i.Unit, i.UnitMany}} {
+	}{{a.Changes, "change", "changes"}, {a.Alerts, "alert", "alerts"}, {a.Notes, "note", "notes"},
+		{a.Units, i.Unit, i.UnitMany}} {
 		if each.n > 0 {
 			what = append(what, unit.Plural(each.n, each.one, each.many))
 		}

@@ -21,8 +21,8 @@ import (
 	"prismtop/tui/command/sessions"
 )
 
-// Main runs the command line of the process and returns its exit status. pages has the program's documentation and licences, at
-// their paths in the repository.
+// Main runs the command line of the process and returns its exit status. pages has the program's documentation and
+// licences, at their paths in the repository.
 func Main(pages fs.FS) int {
 	if err := checkLimits(); err != nil {
 		fmt.Fprintln(os.Stderr, "prismtop: "+cli.ErrorLine(err))
@@ -31,8 +31,8 @@ func Main(pages fs.FS) int {
 	machine.ShareProcessors()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	// A reader of standard output that goes away ends no run: writing to it is an error like any other. The signal is caught and not
-	// ignored, which programs that are started would inherit.
+	// A reader of standard output that goes away ends no run: writing to it is an error like any other. The signal is
+	// caught and not ignored, which programs that are started would inherit.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	root := rootCommand(pages)
 	addCompletion(root)

@@ -21,9 +21,9 @@ import (
 
 // fixed lists the values of flags that have few.
 var fixed = map[string][]string{
-	"theme": {"auto", "dark", "light", "mono"}, "bandwidth": {"auto", "low", "full"}, "on-hangup": {"auto", "detach", "end"},
-	"executor": {"local", "slurm"}, "pairing": {"none", "turns"}, "format": sweep.Formats,
-	"notify": {"off", "bell", "osc9", "osc777"}, "device": {"auto", "cpu", "cuda", "cuda:1"},
+	"theme": {"auto", "dark", "light", "mono"}, "bandwidth": {"auto", "low", "full"},
+	"on-hangup": {"auto", "detach", "end"}, "executor": {"local", "slurm"}, "pairing": {"none", "turns"},
+	"format": sweep.Formats, "notify": {"off", "bell", "osc9", "osc777"}, "device": {"auto", "cpu", "cuda", "cuda:1"},
 }
 
 // addCompletions completes values of the flags of a command and of those below it.
@@ -32,9 +32,11 @@ func addCompletions(cmd *cobra.Command) {
 		switch values := fixed[f.Name]; {
 		case f.Value.Type() == "bool":
 		case values != nil:
-			_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+			_ = cmd.RegisterFlagCompletionFunc(f.Name,
+				cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 		case f.Name == "kernels":
-			_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(append([]string{"auto"}, cpu.KernelNames()...), cobra.ShellCompDirectiveNoFileComp))
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(append([]string{"auto"},
+				cpu.KernelNames()...), cobra.ShellCompDirectiveNoFileComp))
 		case f.Name == "preset":
 			_ = cmd.RegisterFlagCompletionFunc(f.Name, completePresets)
 		case f.Name == "set":
@@ -48,7 +50,8 @@ func addCompletions(cmd *cobra.Command) {
 		case "replay", "compare", "runs name", "runs note", "runs delete":
 			cmd.ValidArgsFunction = completeRuns
 		case "export":
-			cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+			cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, begun string) ([]string,
+				cobra.ShellCompDirective) {
 				if len(args) == 0 {
 					return completeRuns(cmd, args, begun)
 				}
@@ -100,7 +103,8 @@ func tableFor(cmd *cobra.Command) *settings.Table {
 		}
 	}
 	path := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
-	for command, workload := range map[string]string{"ptycho": "ptycho", "ptycho train": "ptycho-training", "cyto": "cyto"} {
+	for command, workload := range map[string]string{"ptycho": "ptycho", "ptycho train": "ptycho-training",
+		"cyto": "cyto"} {
 		if table := cli.TableOf(workload); path == command && table != nil {
 			return table
 		}

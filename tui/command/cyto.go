@@ -76,13 +76,18 @@ func cytoTasksCommand(kind tasks.Kind) *cobra.Command {
 		after: t.after,
 	}
 	if kind == tasks.Inference {
-		f.own = append(f.own, ownFlag{"predictions", "predictions", "folder for the predictions, in a folder for each task an OME-TIFF for each image; complete ones are skipped"})
+		f.own = append(f.own, ownFlag{"predictions", "predictions",
+			"folder for the predictions, in a folder for each " +
+				"task an OME-TIFF for each image; complete ones are skipped"})
 	}
 	cmd := f.command()
-	cmd.Flags().BoolVar(&t.compare, "compare", false, "print the speed-ups of the tasks of each experiment, with intervals where there are enough rounds")
+	cmd.Flags().BoolVar(&t.compare, "compare", false,
+		"print the speed-ups of the tasks of each experiment, with intervals where there are enough rounds")
 	cmd.Flags().BoolVar(&t.ignore, "ignore-failed", false, "exit with status 0 although tasks failed")
-	cmd.Flags().StringVar(&t.executor, "executor", "", "run the list as a sweep, a task an arm and a round a replicate: local, or slurm, one array (prismtop docs sweep)")
-	cmd.Flags().StringVar(&t.folder, "folder", "", "folder of the sweep, which all machines share; each task's results are in its runs")
+	cmd.Flags().StringVar(&t.executor, "executor", "", "run the list as a sweep, a task an arm and a round a "+
+		"replicate: local, or slurm, one array (prismtop docs sweep)")
+	cmd.Flags().StringVar(&t.folder, "folder", "",
+		"folder of the sweep, which all machines share; each task's results are in its runs")
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if t.executor != "" || t.folder != "" {
@@ -96,13 +101,15 @@ func cytoTasksCommand(kind tasks.Kind) *cobra.Command {
 		cmd.Use, what = "inference", "inference"
 	}
 	cmd.Short = "Run a list of " + what + " tasks, one after the other, and compare them"
-	cmd.Long = "Run the " + what + " tasks of a CSV list in CytoDL's format (prismtop docs cyto-tasks), each with the settings of\n" +
-		"its variant, its columns and its overrides, on the live screen or without one. The list is\n" +
+	cmd.Long = "Run the " + what +
+		" tasks of a CSV list in CytoDL's format (prismtop docs cyto-tasks), each with the " +
+		"settings of\nits variant, its columns and its overrides, on the live screen or without one. The list is\n" +
 		"checked before anything runs. Without --skip-failed the first task that fails ends the list.\n" +
 		"The results are written as JSON after every round, also of a task that was interrupted; the\n" +
 		"exit status is 1 if a task failed."
 	file := map[tasks.Kind]string{tasks.Training: "train", tasks.Inference: "inference"}[kind]
-	cmd.Example = fmt.Sprintf("prismtop cyto %s\nprismtop cyto %[1]s --config docs/cyto/%[2]s_tasks.csv --output results/%[2]s_benchmark.json --skip-failed\n"+
+	cmd.Example = fmt.Sprintf("prismtop cyto %s\nprismtop cyto %[1]s --config docs/cyto/%[2]s_tasks.csv --output "+
+		"results/%[2]s_benchmark.json --skip-failed\n"+
 		"prismtop cyto %[1]s --config tasks.csv --output results.json --rounds 6 --compare --headless", cmd.Use, file)
 	return cmd
 }

@@ -66,7 +66,8 @@ func docsCommand(pages fs.FS) *cobra.Command {
 			name := strings.ToLower(strings.TrimSuffix(path.Base(args[0]), ".md"))
 			if !slices.Contains(names, name) {
 				if near := settings.Closest(name, names); len(near) > 0 {
-					return cli.BadUsage(fmt.Errorf("docs: no page %q: did you mean %s?", args[0], strings.Join(near, " or ")))
+					return cli.BadUsage(fmt.Errorf("docs: no page %q: did you mean %s?", args[0],
+						strings.Join(near, " or ")))
 				}
 				return cli.BadUsage(fmt.Errorf("docs: no page %q: prismtop docs lists them", args[0]))
 			}

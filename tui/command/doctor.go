@@ -26,7 +26,8 @@ func doctorCommand() *cobra.Command {
 	var card, python string
 	var o cpu.Options
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Tell what this machine, its terminal and its GPU can do, and why not more", Args: cli.NoArguments,
+		Use: "doctor", Short: "Tell what this machine, its terminal and its GPU can do, and why not more",
+		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkCard(card, checkGPU, cmd.Flags().Changed("device")); err != nil {
 				return cli.BadUsage(fmt.Errorf("doctor: %w", err))
@@ -53,9 +54,12 @@ func doctorCommand() *cobra.Command {
 			}
 			var check *doctor.GPUCheck
 			if checkGPU {
-				c := gpuCheck{driver: installed.Open, found: device, device: card, reference: backend, sizes: gpuSizes, networks: true, iterations: gpuIterations}
+				c := gpuCheck{driver: installed.Open, found: device, device: card, reference: backend, sizes: gpuSizes,
+					networks: true, iterations: gpuIterations}
 				if term.IsTerminal(os.Stderr.Fd()) {
-					c.progress = func(what string) { fmt.Fprintln(cmd.ErrOrStderr(), "prismtop: checking the GPU: "+what) }
+					c.progress = func(what string) {
+						fmt.Fprintln(cmd.ErrOrStderr(), "prismtop: checking the GPU: "+what)
+					}
 				}
 				if check, err = c.run(cmd.Context()); err != nil {
 					return err
@@ -83,9 +87,11 @@ func doctorCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
-	cmd.Flags().BoolVar(&checkGPU, "gpu", false, "compare the GPU's kernels with the processor's, and measure the GPU (prismtop docs gpu)")
+	cmd.Flags().BoolVar(&checkGPU, "gpu", false,
+		"compare the GPU's kernels with the processor's, and measure the GPU (prismtop docs gpu)")
 	cmd.Flags().StringVar(&card, "device", "cuda", "the GPU of --gpu: cuda, or cuda:1 for the second")
-	cmd.Flags().StringVar(&python, "python", "", "tell instead what prismtop python could do with this Python (prismtop docs python)")
+	cmd.Flags().StringVar(&python, "python", "",
+		"tell instead what prismtop python could do with this Python (prismtop docs python)")
 	cmd.Flags().BoolVar(&calibrate, "calibrate", false, "measure again what this machine can do at most")
 	cli.EngineFlags(cmd.Flags(), &o)
 	return cmd
@@ -113,12 +119,14 @@ func doctorAdvice(ctx context.Context, backend *cpu.Backend) (to doctor.Advice) 
 	}
 	for i := range all {
 		if a := &all[i]; a.Machine == m {
-			to.Found = append(to.Found, doctor.Advised{Measured: a.Measured, Version: a.Version, Mode: a.Value, Size: a.Size(),
+			to.Found = append(to.Found, doctor.Advised{Measured: a.Measured, Version: a.Version, Mode: a.Value,
+				Size:    a.Size(),
 				Verdict: string(a.Verdict), Sentence: a.Sentence()})
 		}
 	}
 	if len(to.Found) == 0 && to.Reason == "" {
-		to.Reason = fmt.Sprintf("speed and risk were not measured on this machine with %s on %s: prismtop bench amp", m.Kernels, unit.Plural(m.Threads, "thread", "threads"))
+		to.Reason = fmt.Sprintf("speed and risk were not measured on this machine with %s on %s: prismtop bench amp",
+			m.Kernels, unit.Plural(m.Threads, "thread", "threads"))
 	}
 	return to
 }

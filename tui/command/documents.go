@@ -10,7 +10,8 @@ import (
 	"prismtop/tui/command/cli"
 )
 
-// This file answers command lines of the documents that prismtop covers (docs/from-the-documents.md) with its own commands.
+// This file answers command lines of the documents that prismtop covers
+// (docs/from-the-documents.md) with its own commands.
 
 // script is a program that a document runs, and the command in its place.
 type script struct {
@@ -35,9 +36,11 @@ var scripts = map[string]script{
 }
 
 // starters are the words that stand before a script on a document's command line.
-var starters = []string{"uv", "run", "python", "python3", "-m", "-l", "-v", "kernprof", "memory_profiler", "bench", "help"}
+var starters = []string{"uv", "run", "python", "python3", "-m", "-l", "-v", "kernprof", "memory_profiler",
+	"bench", "help"}
 
-// inPlaceOf returns the command in place of a document's, from the words after the program's name; empty if they name none.
+// inPlaceOf returns the command in place of a document's, from the words after the
+// program's name; empty if they name none.
 func inPlaceOf(words []string) string {
 	for len(words) > 0 && slices.Contains(starters, words[0]) {
 		words = words[1:]
@@ -80,5 +83,6 @@ func fromDocuments(words []string, err error) error {
 	if command == "" {
 		return err
 	}
-	return cli.BadUsage(fmt.Errorf("that is a command line of the documents; here it is: %s (prismtop docs from-the-documents)", command))
+	return cli.BadUsage(fmt.Errorf("that is a command line of the documents; here it is: %s (prismtop docs "+
+		"from-the-documents)", command))
 }

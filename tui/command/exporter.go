@@ -54,7 +54,9 @@ func exportsRecorded(r *recording.Recorder) *exporter {
 
 // exportsReplayed returns the exporter of a recording.
 func exportsReplayed(path string) *exporter {
-	return newExporter(func(ctx context.Context) (*recording.Reader, error) { return recording.Open(ctx, path, cli.TableOf) })
+	return newExporter(func(ctx context.Context) (*recording.Reader, error) {
+		return recording.Open(ctx, path, cli.TableOf)
+	})
 }
 
 // Formats lists the formats.

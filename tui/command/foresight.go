@@ -84,7 +84,8 @@ func memoryText(f *bench.Foresight) string {
 	case !known:
 		return text
 	case f.Card != nil && !f.Fits():
-		return text + fmt.Sprintf(", but %s are free: a run on it is refused, and device = auto is on the CPU; %s", size(available), smaller)
+		return text + fmt.Sprintf(", but %s are free: a run on it is refused, and device = auto is on the CPU; %s",
+			size(available), smaller)
 	case f.Card != nil:
 		return text + fmt.Sprintf("; %s are free", size(available))
 	case !f.Fits():
@@ -187,7 +188,8 @@ type foreseenPace struct {
 
 // describeForesight returns a foresight as it is printed.
 func describeForesight(f *bench.Foresight, preset string) *foresightJSON {
-	d := &foresightJSON{Schema: export.Schema, Version: cli.Version, Preset: preset, Settings: f.Settings, Fits: f.Fits(), Sooner: f.Sooner, Warnings: []string{}}
+	d := &foresightJSON{Schema: export.Schema, Version: cli.Version, Preset: preset, Settings: f.Settings,
+		Fits: f.Fits(), Sooner: f.Sooner, Warnings: []string{}}
 	if f.Known || f.Held {
 		bytes := f.Memory.Total()
 		d.Bytes = &bytes
@@ -207,7 +209,8 @@ func describeForesight(f *bench.Foresight, preset string) *foresightJSON {
 		if length, ok := f.Length(median); ok {
 			seconds := length.Seconds()
 			if d.Seconds = &seconds; length > long {
-				d.Warnings = append(d.Warnings, "takes up to "+unit.Estimate(length)+": --max-time bounds it, and fewer samples or iterations finish sooner")
+				d.Warnings = append(d.Warnings, "takes up to "+unit.Estimate(length)+
+					": --max-time bounds it, and fewer samples or iterations finish sooner")
 			}
 		}
 	}
@@ -242,7 +245,8 @@ func writeMeasured(w io.Writer, d *foresightJSON, f *bench.Foresight) error {
 		rows = memoryRows(f)
 	}
 	if f.Peak > 0 {
-		rows = append(rows, [2]string{"resident", "about " + size(f.Peak) + " at its peak, with the program itself: measured, and caches filled"})
+		rows = append(rows, [2]string{"resident",
+			"about " + size(f.Peak) + " at its peak, with the program itself: measured, and caches filled"})
 	}
 	rows = append(rows, [2]string{"time", timeText(d, f)})
 	for _, warning := range d.Warnings {
@@ -261,7 +265,8 @@ func timeText(d *foresightJSON, f *bench.Foresight) string {
 	case !measured:
 		return "not measured: the run is too short for it"
 	case !known:
-		return fmt.Sprintf("%s ms an iteration [%s, %s]", inMilliseconds(median), inMilliseconds(low), inMilliseconds(high))
+		return fmt.Sprintf("%s ms an iteration [%s, %s]", inMilliseconds(median), inMilliseconds(low),
+			inMilliseconds(high))
 	}
 	sooner := ""
 	if d.Sooner {
@@ -270,7 +275,8 @@ func timeText(d *foresightJSON, f *bench.Foresight) string {
 	if limit := f.Settings.Number(settings.MaxSeconds); limit > 0 && length.Seconds() >= limit {
 		sooner += ", and --max-time ends it then"
 	}
-	return fmt.Sprintf("at most %s, at %s ms an iteration [%s, %s] after the first ones%s", unit.Estimate(length), inMilliseconds(median), inMilliseconds(low), inMilliseconds(high), sooner)
+	return fmt.Sprintf("at most %s, at %s ms an iteration [%s, %s] after the first ones%s", unit.Estimate(length),
+		inMilliseconds(median), inMilliseconds(low), inMilliseconds(high), sooner)
 }
 
 // rowLabel is the width of the labels of rows.

@@ -38,10 +38,11 @@ type gpuCheck struct {
 	progress   func(what string)
 }
 
-// run measures the GPU and compares it with the processor. What is wrong is in the result; the error is an interruption,
-// or one of the processor.
+// run measures the GPU and compares it with the processor. What is wrong is in the result; the error is an
+// interruption, or one of the processor.
 func (c *gpuCheck) run(ctx context.Context) (*doctor.GPUCheck, error) {
-	r := &doctor.GPUCheck{Modules: []doctor.GPUModule{}, Roofs: []doctor.GPURoof{}, Operators: []doctor.GPUCompare{}, Trainings: []doctor.GPUCompare{}}
+	r := &doctor.GPUCheck{Modules: []doctor.GPUModule{}, Roofs: []doctor.GPURoof{}, Operators: []doctor.GPUCompare{},
+		Trainings: []doctor.GPUCompare{}}
 	if c.progress == nil {
 		c.progress = func(string) {}
 	}
@@ -82,7 +83,8 @@ func (c *gpuCheck) measure(ctx context.Context, r *doctor.GPUCheck, d driver.Dri
 	if err != nil {
 		return err
 	}
-	r.Kernels, r.Multi, r.Context, r.EagerLaunch, r.GraphLaunch = m.Set, m.Multi, m.Context, m.Launch.Eager, m.Launch.Graph
+	r.Kernels, r.Multi, r.Context, r.EagerLaunch, r.GraphLaunch = m.Set, m.Multi, m.Context, m.Launch.Eager,
+		m.Launch.Graph
 	r.TotalBytes, r.FreeBytes, r.L2Bytes = m.Memory.Total, m.Memory.Free, m.Memory.L2
 	for _, module := range m.Modules {
 		r.Modules = append(r.Modules, doctor.GPUModule(module))
@@ -118,10 +120,12 @@ func (c *gpuCheck) compare(ctx context.Context, r *doctor.GPUCheck, d driver.Dri
 		return err
 	}
 	for _, o := range report.Operators {
-		r.Operators = append(r.Operators, doctor.GPUCompare{Name: o.Name, Mode: o.Mode, Count: o.Steps, Worst: o.Worst, Limit: o.Limit, At: o.At, OK: o.OK, Error: o.Error})
+		r.Operators = append(r.Operators, doctor.GPUCompare{Name: o.Name, Mode: o.Mode, Count: o.Steps, Worst: o.Worst,
+			Limit: o.Limit, At: o.At, OK: o.OK, Error: o.Error})
 	}
 	for _, t := range report.Trainings {
-		compared := doctor.GPUCompare{Name: fmt.Sprintf("%d/%d", t.Size[0], t.Size[1]), Mode: t.Mode, Count: t.Iterations, Worst: t.Worst, Limit: t.Limit, OK: t.OK, Error: t.Error}
+		compared := doctor.GPUCompare{Name: fmt.Sprintf("%d/%d", t.Size[0], t.Size[1]), Mode: t.Mode,
+			Count: t.Iterations, Worst: t.Worst, Limit: t.Limit, OK: t.OK, Error: t.Error}
 		if t.Error == "" && !t.Repeats {
 			compared.Error = "a second training had other losses"
 		}

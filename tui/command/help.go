@@ -62,7 +62,8 @@ func helpCommand() *cobra.Command {
 	}
 	help := &cobra.Command{
 		Use: "help [command | keys | settings]", Short: "Describe a command, the keys of the screen, or the settings",
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, begun string) (names []string, d cobra.ShellCompDirective) {
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, begun string) (names []string,
+			d cobra.ShellCompDirective) {
 			of, _, err := cmd.Root().Find(args)
 			if len(args) == 0 && strings.HasPrefix("keys", begun) {
 				names = append(names, cobra.CompletionWithDesc("keys", "The keys of the screen"))
@@ -113,7 +114,8 @@ func writeKeys(ctx context.Context, w io.Writer, of *workloads.Workload) error {
 		return err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Keys of a run of the workload %s, of a replay, of the table of runs and of a comparison\n", of.Presets.Table.Workload)
+	fmt.Fprintf(&b, "Keys of a run of the workload %s, of a replay, of the table of runs and of a comparison\n",
+		of.Presets.Table.Workload)
 	for _, s := range t.Manual() {
 		fmt.Fprintf(&b, "\n%s\n", s.Title)
 		for _, r := range s.Rows {
@@ -128,7 +130,8 @@ func writeKeys(ctx context.Context, w io.Writer, of *workloads.Workload) error {
 			fmt.Fprintf(&b, "  %-11s %-26s %s\n", shown, name, r.Help)
 		}
 	}
-	fmt.Fprintf(&b, "\nA line in %s, such as pause = \"z\", gives an action another key.\n", cmp.Or(keys.OwnPath(), "keys.toml"))
+	fmt.Fprintf(&b, "\nA line in %s, such as pause = \"z\", gives an action another key.\n",
+		cmp.Or(keys.OwnPath(), "keys.toml"))
 	_, err = io.WriteString(w, b.String())
 	return err
 }

@@ -19,8 +19,8 @@ type trace struct {
 	ended, chained, excused bool // its last line came; another follows; it is an interrupt
 }
 
-// withoutInterrupts returns what a program printed, without tracebacks whose last exception is an interrupt. Those of several
-// ranks may be interleaved.
+// withoutInterrupts returns what a program printed, without tracebacks whose last exception is an interrupt. Those of
+// several ranks may be interleaved.
 func withoutInterrupts(printed []byte) (rest []byte) {
 	open, order := map[string]*trace{}, []string(nil)
 	end := func(rank string) {

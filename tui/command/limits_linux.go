@@ -16,8 +16,8 @@ import (
 	"prismtop/profiles/unit"
 )
 
-// What the program needs of the limits of its process, by measurement on two processors; threads reserve address space that
-// they do not use.
+// What the program needs of the limits of its process, by measurement on two processors;
+// threads reserve address space that they do not use.
 const (
 	leastSpace     = 2 << 30   // bytes of address space (ulimit -v)
 	spacePerThread = 128 << 20 // more for each processor
@@ -25,8 +25,8 @@ const (
 	countedBelow   = 4096      // a limit above needs no counting of the user's threads
 )
 
-// checkLimits returns an error for limits under which the program would end in the middle, by a failure of Go's runtime that
-// nothing can catch.
+// checkLimits returns an error for limits under which the program would end in the middle,
+// by a failure of Go's runtime that nothing can catch.
 func checkLimits() error {
 	var space, threads unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_AS, &space) == nil {
@@ -44,7 +44,8 @@ func checkLimits() error {
 // enoughSpace returns an error if a limit of address space in bytes is too low.
 func enoughSpace(limit uint64, processors int) error {
 	if need := uint64(leastSpace + processors*spacePerThread); limit < need {
-		return fmt.Errorf("the limit of address space (ulimit -v) is %d KiB: must be at least %d KiB here; a control group limits memory itself", limit>>10, need>>10)
+		return fmt.Errorf("the limit of address space (ulimit -v) is %d KiB: must be at least %d KiB here; a control "+
+			"group limits memory itself", limit>>10, need>>10)
 	}
 	return nil
 }
@@ -53,7 +54,8 @@ func enoughSpace(limit uint64, processors int) error {
 // processes.
 func enoughThreads(limit uint64, others, processors int) error {
 	if need := uint64(others + leastThreads + processors); limit < need {
-		return fmt.Errorf("the limit of processes and threads (ulimit -u) is %d, and the user's other programs have %s: must be at least %d here",
+		return fmt.Errorf("the limit of processes and threads (ulimit -u) is %d, and the user's other programs have "+
+			"%s: must be at least %d here",
 			limit, unit.Plural(others, "thread", "threads"), need)
 	}
 	return nil

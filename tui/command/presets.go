@@ -12,13 +12,15 @@ import (
 
 // presetsCommand returns the command presets.
 func presetsCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "presets", Short: "List the presets, or show one with the origin of every value", Args: cli.NoArguments}
+	cmd := &cobra.Command{Use: "presets", Short: "List the presets, or show one with the origin of every value",
+		Args: cli.NoArguments}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return listPresets(cmd.OutOrStdout()) }
 	list := &cobra.Command{Use: "list", Short: "List the presets", Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return listPresets(cmd.OutOrStdout()) }}
 	var f cli.SettingFlags
 	show := &cobra.Command{
-		Use: "show [preset]", Short: "Print a preset's settings as TOML, with what a file, the environment and flags change",
+		Use: "show [preset]", Short: "Print a preset's settings as TOML, with what a file, the environment and " +
+			"flags change",
 		Args: cli.AtMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && cmd.Flags().Changed("preset") {

@@ -56,14 +56,17 @@ func ptychoCommand() *cobra.Command {
 type recommended struct{ file, preset string }
 
 func (r *recommended) register(flags *pflag.FlagSet) {
-	flags.StringVar(&r.file, "batch-sizes", "", "batch_sizes.json of bench ptycho: run the network that it is of in a batch size that it recommends")
-	flags.StringVar(&r.preset, "recommended", "speed_optimized", "what that batch size is best for: speed_optimized, memory_optimized, balanced, real_time or another preset of the file")
+	flags.StringVar(&r.file, "batch-sizes", "",
+		"batch_sizes.json of bench ptycho: run the network that it is of in a batch size that it recommends")
+	flags.StringVar(&r.preset, "recommended", "speed_optimized", "what that batch size is best for: speed_optimized, "+
+		"memory_optimized, balanced, real_time or another preset of the file")
 }
 
 // largestBatchSizes bounds a file of batch sizes, in bytes.
 const largestBatchSizes = 1 << 20
 
-// apply passes the recommendation to the settings: the batch size, and the network that it is of. Flags of the same settings win.
+// apply passes the recommendation to the settings: the batch size, and the network that it
+// is of. Flags of the same settings win.
 func (r *recommended) apply(cmd *cobra.Command, f *runFlags) error {
 	if r.file == "" {
 		if cmd.Flags().Changed("recommended") {
@@ -81,12 +84,14 @@ func (r *recommended) apply(cmd *cobra.Command, f *runFlags) error {
 	}
 	batch := sizes.Presets[r.preset]["predict"]
 	if batch < 1 {
-		return fmt.Errorf("flag --recommended: %q: %s has %s", r.preset, r.file, strings.Join(slices.Sorted(maps.Keys(sizes.Presets)), ", "))
+		return fmt.Errorf("flag --recommended: %q: %s has %s", r.preset, r.file,
+			strings.Join(slices.Sorted(maps.Keys(sizes.Presets)), ", "))
 	}
 	for _, s := range []struct {
 		flag, key string
 		value     int
-	}{{"batch-size", settings.BatchSize, batch}, {"size", "size", sizes.Model.Size}, {"gridsize", "gridsize", sizes.Model.GridSize}, {"filters-scale", "filters_scale", sizes.Model.FiltersScale}} {
+	}{{"batch-size", settings.BatchSize, batch}, {"size", "size", sizes.Model.Size},
+		{"gridsize", "gridsize", sizes.Model.GridSize}, {"filters-scale", "filters_scale", sizes.Model.FiltersScale}} {
 		if !cmd.Flags().Changed(s.flag) {
 			f.More = append(f.More, preset.Flag{Name: "batch-sizes", Key: s.key, Value: fmt.Sprint(s.value)})
 		}
@@ -116,7 +121,8 @@ func (f *runFlags) registerOwn(flags *pflag.FlagSet) {
 		}
 	}
 	if f.tunes() {
-		flags.Bool(tuneFlag, false, "find the batch size of the most images a second; without a screen, the run ends when it is found")
+		flags.Bool(tuneFlag, false,
+			"find the batch size of the most images a second; without a screen, the run ends when it is found")
 	}
 }
 
@@ -128,7 +134,8 @@ func (f *runFlags) readOwn(flags *pflag.FlagSet) {
 		}
 	}
 	if f.tunes() && flags.Changed(tuneFlag) {
-		f.More = append(f.More, preset.Flag{Name: tuneFlag, Key: settings.AutoTune, Value: fmt.Sprint(flags.Lookup(tuneFlag).Value)})
+		f.More = append(f.More, preset.Flag{Name: tuneFlag, Key: settings.AutoTune,
+			Value: fmt.Sprint(flags.Lookup(tuneFlag).Value)})
 	}
 }
 

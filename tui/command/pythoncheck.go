@@ -90,14 +90,16 @@ func (f *pythonFacts) ask(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, pythonWithin)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, f.Python, "-c", pythonQuestions)
-	cmd.Env = append(os.Environ(), "PYTHONPATH="+module+string(os.PathListSeparator)+os.Getenv("PYTHONPATH"), loop.EnvFolder+"="+rings, "PRISMTOP_CHECKED="+module)
+	cmd.Env = append(os.Environ(), "PYTHONPATH="+module+string(os.PathListSeparator)+os.Getenv("PYTHONPATH"),
+		loop.EnvFolder+"="+rings, "PRISMTOP_CHECKED="+module)
 	out, err := cmd.Output()
 	if ctx.Err() != nil {
 		return cli.ErrInterrupted
 	}
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	if err != nil || json.Unmarshal([]byte(lines[len(lines)-1]), f) != nil {
-		return fmt.Errorf("doctor: %s cannot be asked: %w", f.Python, errors.Join(err, errors.New(visible.Text(lines[len(lines)-1]))))
+		return fmt.Errorf("doctor: %s cannot be asked: %w", f.Python,
+			errors.Join(err, errors.New(visible.Text(lines[len(lines)-1]))))
 	}
 	var major, minor int
 	_, _ = fmt.Sscanf(f.Version, "%d.%d", &major, &minor)

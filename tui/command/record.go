@@ -39,14 +39,16 @@ type recordFlags struct {
 const recordLimit = 1024
 
 func (f *recordFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.file, "record", "", "file to record the run to, which must not exist yet; without it one in $XDG_STATE_HOME/prismtop/runs")
+	flags.StringVar(&f.file, "record", "",
+		"file to record the run to, which must not exist yet; without it one in $XDG_STATE_HOME/prismtop/runs")
 	flags.BoolVar(&f.off, "no-record", false, "do not record the run")
 	flags.Int64Var(&f.limit, "record-limit", recordLimit,
-		"MiB for all recordings of the folder together, those of earlier runs too: when the run ends, the oldest finished ones beyond that are deleted; a recording that alone takes more stops growing; 0 is no limit")
+		"MiB for all recordings of the folder together, those of earlier runs too: when the run ends, the oldest "+
+			"finished ones beyond that are deleted; a recording that alone takes more stops growing; 0 is no limit")
 }
 
-// check returns an error about flags that cannot be obeyed, so that a run of hours is not lost. A run that goes on from a
-// checkpoint may name its recording.
+// check returns an error about flags that cannot be obeyed, so that a run of hours is not lost. A run that goes on from
+// a checkpoint may name its recording.
 func (f *recordFlags) check(ctx context.Context, flags *pflag.FlagSet, from *sim.Resumed) error {
 	switch {
 	case f.off && flags.Changed("record"):
@@ -67,7 +69,8 @@ func (f *recordFlags) check(ctx context.Context, flags *pflag.FlagSet, from *sim
 	}
 	folder := filepath.Dir(f.file)
 	if err := cli.Writable(folder); err != nil {
-		return cli.Refused(fmt.Errorf("flag --record: %s: the folder %s cannot be written: %w", f.file, folder, cli.Bare(err)))
+		return cli.Refused(fmt.Errorf("flag --record: %s: the folder %s cannot be written: %w", f.file, folder,
+			cli.Bare(err)))
 	}
 	return nil
 }
@@ -88,13 +91,15 @@ func (f *recordFlags) names(ctx context.Context, from *sim.Resumed) bool {
 
 // join returns the recording of a checkpoint for the run that resumes from it, and lines for its log;
 // nil if there is none to go on with, or another file is wanted.
-func (f *recordFlags) join(ctx context.Context, from *sim.Resumed, print recording.Fingerprint) (*recording.Joined, []string) {
+func (f *recordFlags) join(ctx context.Context, from *sim.Resumed, print recording.Fingerprint) (*recording.Joined,
+	[]string) {
 	if f.off || from == nil || from.Recording == nil || f.file != "" && !f.names(ctx, from) {
 		return nil, nil
 	}
 	path := cmp.Or(f.file, from.Recording.Path)
 	atomicfile.RemoveDead(filepath.Dir(path)) // of the run before, if it was killed
-	j, err := recording.Join(ctx, path, from.Recording.Began, from.Recording.Starts, from.Iteration, recording.Options{Fingerprint: print, Limit: f.limit << 20})
+	j, err := recording.Join(ctx, path, from.Recording.Began, from.Recording.Starts, from.Iteration,
+		recording.Options{Fingerprint: print, Limit: f.limit << 20})
 	if err != nil {
 		if f.file != "" {
 			f.file = beside(f.file)
@@ -115,30 +120,33 @@ func beside(path string) string {
 	}
 }
 
-// announce says what the given limit will do at the end of the run, which may be to delete recordings of other runs; nil if
-// none is given, or the run does not record to the folder.
+// announce says what the given limit will do at the end of the run, which may be to delete recordings of other runs;
+// nil if none is given, or the run does not record to the folder.
 func (f *recordFlags) announce(flags *pflag.FlagSet) []string {
 	folder, err := recording.Folder()
 	if f.off || f.file != "" || f.limit == 0 || err != nil || !flags.Changed("record-limit") {
 		return nil
 	}
 	n, bytes := recording.Prunable(folder)
-	return []string{fmt.Sprintf("--record-limit %d is for all recordings in %s together: it has %s, %s; at the end of this run the oldest are deleted until the rest takes at most %s",
+	return []string{fmt.Sprintf("--record-limit %d is for all recordings in %s together: it has %s, %s; at the end of "+
+		"this run the oldest are deleted until the rest takes at most %s",
 		f.limit, folder, unit.Plural(n, "recording", "recordings"), unit.Size(bytes), unit.Limit(f.limit<<20))}
 }
 
 // recorder starts to record a run, in the recording that it joins if there is one, unless that is not
 // wanted or impossible: then the run goes on without, and its log has the reason.
-func (f *recordFlags) recorder(events *stream.Stream, v settings.Values, print recording.Fingerprint, gpu *cli.GPU, joined *recording.Joined) *recording.Recorder {
+func (f *recordFlags) recorder(events *stream.Stream, v settings.Values, print recording.Fingerprint, gpu *cli.GPU,
+	joined *recording.Joined) *recording.Recorder {
 	if f.off {
 		return nil
 	}
-	o := recording.Options{Path: f.file, Joined: joined, Fingerprint: print, GPU: gpu.Found, Limit: f.limit << 20, Report: func(s profiles.RecordingState) {
-		events.Recording(s)
-		if s.Err != "" {
-			events.Refuse("not recorded: " + s.Err)
-		}
-	}}
+	o := recording.Options{Path: f.file, Joined: joined, Fingerprint: print, GPU: gpu.Found, Limit: f.limit << 20,
+		Report: func(s profiles.RecordingState) {
+			events.Recording(s)
+			if s.Err != "" {
+				events.Refuse("not recorded: " + s.Err)
+			}
+		}}
 	if o.Path == "" && joined == nil {
 		folder, err := recording.Folder()
 		if err == nil {
@@ -180,12 +188,13 @@ func subject(v settings.Values) string {
 // fingerprint describes what a run is made with.
 func fingerprint(presetName string, origins settings.Origins) recording.Fingerprint {
 	return recording.Fingerprint{
-		Version: cli.Version, Preset: presetName, Origins: origins, CPU: features.Detect(), Threads: machine.Processors(),
+		Version: cli.Version, Preset: presetName, Origins: origins, CPU: features.Detect(),
+		Threads: machine.Processors(),
 	}
 }
 
-// How long the end of the program waits for the end of the recording: after a screen, where a user waits for the prompt, and
-// without one.
+// How long the end of the program waits for the end of the recording: after a screen, where
+// a user waits for the prompt, and without one.
 const (
 	recordedOnScreen = 900 * time.Millisecond
 	recordedWithin   = 10 * time.Second
@@ -194,7 +203,8 @@ const (
 // closeRecording ends a recording within a time, and deletes the oldest others if all take too much. The run's log
 // has errors of the time before; only those of the end are printed.
 // An error is returned only if the recording was asked for by its path: it is what the user wanted of the run.
-func (f *recordFlags) closeRecording(cmd *cobra.Command, r *recording.Recorder, last *profiles.Snapshot, within time.Duration) (failed error) {
+func (f *recordFlags) closeRecording(cmd *cobra.Command, r *recording.Recorder, last *profiles.Snapshot,
+	within time.Duration) (failed error) {
 	if r == nil {
 		return nil
 	}
@@ -207,7 +217,9 @@ func (f *recordFlags) closeRecording(cmd *cobra.Command, r *recording.Recorder, 
 	case err != nil && (last == nil || last.Recording.Err == ""):
 		fmt.Fprintln(cmd.ErrOrStderr(), words.Printed("prismtop: not recorded to the end: "+err.Error()))
 	case err == nil && r.Logged():
-		fmt.Fprintln(cmd.ErrOrStderr(), words.Printed(fmt.Sprintf("prismtop: recorded to the end, in %s and %[1]s-wal: keep both, as another program reads the recording", r.Path())))
+		fmt.Fprintln(cmd.ErrOrStderr(),
+			words.Printed(fmt.Sprintf("prismtop: recorded to the end, in %s and %[1]s-wal: keep both, as another "+
+				"program reads the recording", r.Path())))
 	}
 	folder, unknown := recording.Folder()
 	if err != nil || unknown != nil || filepath.Dir(r.Path()) != folder { // files elsewhere are the user's
@@ -230,7 +242,8 @@ const fewDeleted = 3
 func prunedLines(p *recording.Pruned, folder string, limit int64) (lines []string) {
 	allowed := ": --record-limit is " + unit.Limit(limit)
 	if n := len(p.Deleted); n > fewDeleted {
-		lines = append(lines, fmt.Sprintf("deleted %d recordings, %s, the oldest %s and the newest %s%s", n, unit.Size(p.Bytes()),
+		lines = append(lines, fmt.Sprintf("deleted %d recordings, %s, the oldest %s and the newest %s%s", n,
+			unit.Size(p.Bytes()),
 			filepath.Base(p.Deleted[0].Path), filepath.Base(p.Deleted[n-1].Path), allowed))
 	} else {
 		for _, d := range p.Deleted {
@@ -238,10 +251,12 @@ func prunedLines(p *recording.Pruned, folder string, limit int64) (lines []strin
 		}
 	}
 	if p.Late {
-		lines = append(lines, folder+" may still exceed --record-limit: deleting its recordings takes longer, and the next run continues")
+		lines = append(lines, folder+" may still exceed --record-limit: deleting its recordings takes longer, and the "+
+			"next run continues")
 	}
 	if p.Kept > limit {
-		lines = append(lines, fmt.Sprintf("%s holds %s in files that a run never deletes (running, damaged, or not named by prismtop): more than --record-limit, which is %s",
+		lines = append(lines, fmt.Sprintf("%s holds %s in files that a run never deletes (running, damaged, or not "+
+			"named by prismtop): more than --record-limit, which is %s",
 			folder, unit.Size(p.Kept), unit.Limit(limit)))
 	}
 	return lines

@@ -61,7 +61,8 @@ func attachable(ctx context.Context, pid int) (r pythonProcess, err error) {
 	case !machine.Runs(pid):
 		return r, errors.New("there is no such process")
 	case err != nil:
-		return r, errors.New("this system has no /proc, by which a process is known; start the program with prismtop python")
+		return r, errors.New("this system has no /proc, by which a process is known; start the program with " +
+			"prismtop python")
 	case !atomicfile.Own(info):
 		return r, errors.New("it is another user's")
 	}
@@ -113,7 +114,8 @@ func remoteVersion(ctx context.Context, python string) error {
 		return fmt.Errorf("%s does not say its version", visible.Text(python))
 	}
 	if major < 3 || minor < remoteSince {
-		return fmt.Errorf("it runs Python %d.%d, and a program that prismtop python did not start needs sys.remote_exec, which is there from 3.%d on: start it with prismtop python", major, minor, remoteSince)
+		return fmt.Errorf("it runs Python %d.%d, and a program that prismtop python did not start needs "+
+			"sys.remote_exec, which is there from 3.%d on: start it with prismtop python", major, minor, remoteSince)
 	}
 	return nil
 }
@@ -170,15 +172,16 @@ func (r *pythonProcess) attach(ctx context.Context, rings string, notes io.Write
 	return p, nil
 }
 
-// execute has the program execute a script, in its main thread between two of its instructions. remove removes the script
-// once it was read.
+// execute has the program execute a script, in its main thread between two of its
+// instructions. remove removes the script once it was read.
 func (r *pythonProcess) execute(ctx context.Context, folder string, script []byte) (remove func(), err error) {
 	path := filepath.Join(folder, "script.py")
 	remove = func() { _ = os.Remove(path) }
 	if err := os.WriteFile(path, script, 0o600); err != nil {
 		return nil, err
 	}
-	run := exec.CommandContext(ctx, r.python, "-I", "-S", "-c", "import sys; sys.remote_exec(int(sys.argv[1]), sys.argv[2])", strconv.Itoa(r.pid), path)
+	run := exec.CommandContext(ctx, r.python, "-I", "-S", "-c",
+		"import sys; sys.remote_exec(int(sys.argv[1]), sys.argv[2])", strconv.Itoa(r.pid), path)
 	if out, err := run.CombinedOutput(); err != nil {
 		remove()
 		return nil, refusedRemotely(string(out), err)
@@ -192,7 +195,8 @@ func refusedRemotely(out string, err error) error {
 	last := lines[len(lines)-1]
 	if strings.HasPrefix(last, "PermissionError") || strings.Contains(last, "permitted") {
 		scope, _ := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope")
-		return fmt.Errorf("this system does not let processes reach one another (kernel.yama.ptrace_scope is %s): start the program with prismtop python", strings.TrimSpace(string(scope)))
+		return fmt.Errorf("this system does not let processes reach one another (kernel.yama.ptrace_scope is %s): "+
+			"start the program with prismtop python", strings.TrimSpace(string(scope)))
 	}
 	if last == "" {
 		return err
@@ -227,7 +231,8 @@ func (p *guest) leaveIt() bool {
 // leave asks the module to leave and waits until it has.
 func leave(r *loop.Ring) bool {
 	_, err := r.Send(&loop.Settings{Detach: true})
-	for begun := time.Now(); err == nil && r.State() <= loop.Training && r.Alive() && time.Since(begun) < detachedWithin; {
+	for begun := time.Now(); err == nil && r.State() <= loop.Training && r.Alive() &&
+		time.Since(begun) < detachedWithin; {
 		r.Beat()
 		time.Sleep(lookAtOutput)
 	}

@@ -27,7 +27,8 @@ import (
 func replayCommand() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use: "replay FILE", Short: "Play a recorded run on the screen, or tell what happened in it", Args: cobra.ArbitraryArgs,
+		Use: "replay FILE", Short: "Play a recorded run on the screen, or tell what happened in it",
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return cli.BadUsage(errors.New("replay: wants one recording; prismtop runs lists them"))
@@ -36,7 +37,8 @@ func replayCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&f.headless, "headless", false, "without a screen: what happened, and the summary, on standard output")
+	flags.BoolVar(&f.headless, "headless", false,
+		"without a screen: what happened, and the summary, on standard output")
 	flags.BoolVar(&f.json, "json", false, "the summary as one JSON object (prismtop docs json); implies --headless")
 	f.Look.Register(flags)
 	return cmd
@@ -82,7 +84,8 @@ func replayOnScreen(ctx context.Context, path string, look screen.Options) error
 	return playOnScreen(ctx, r, look)
 }
 
-// followOnScreen shows the newest of a recording whose copies a task on another machine replaces, as long as runs reports that.
+// followOnScreen shows the newest of a recording whose copies a task on another machine
+// replaces, as long as runs reports that.
 func followOnScreen(parent context.Context, path string, runs func() bool, look screen.Options) error {
 	f, err := recording.Follow(parent, path, runs, cli.TableOf)
 	if err != nil {

@@ -55,7 +55,8 @@ func (f *runFlags) report(cmd *cobra.Command, show cli.Live, look screen.Options
 
 // writeNotBegun writes the JSON summary of a run that failed or was interrupted during its
 // preparation.
-func writeNotBegun(ctx context.Context, w io.Writer, events *stream.Stream, schema profiles.Schema, presetName string, err error) error {
+func writeNotBegun(ctx context.Context, w io.Writer, events *stream.Stream, schema profiles.Schema, presetName string,
+	err error) error {
 	if ctx.Err() != nil {
 		events.State(profiles.Stopped, "")
 	} else {

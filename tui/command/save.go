@@ -29,7 +29,8 @@ import (
 func saveSuffixes(v settings.Values) []string { return workloads.Of(v).Saves }
 
 // otherFormats are endings of files that --save does not write, and that nobody wants before its own.
-var otherFormats = []string{".npz", ".npy", ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".gif", ".bmp", ".fits", ".csv", ".json", ".html", ".safetensors", ".pt", ".pth", ".sqlite"}
+var otherFormats = []string{".npz", ".npy", ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".gif", ".bmp", ".fits",
+	".csv", ".json", ".html", ".safetensors", ".pt", ".pth", ".sqlite"}
 
 // savePath returns the path for --save without an extension; saving adds the suffixes. It
 // returns an error if the settings' runs have nothing to save, or if the path cannot be written, so that a run of hours
@@ -41,14 +42,16 @@ func savePath(given string, v settings.Values) (string, error) {
 	}
 	base := given
 	for _, extension := range suffixes {
-		if n := len(base) - len(extension); strings.HasPrefix(extension, ".") && n >= 0 && strings.EqualFold(base[n:], extension) {
+		if n := len(base) - len(extension); strings.HasPrefix(extension, ".") && n >= 0 &&
+			strings.EqualFold(base[n:], extension) {
 			base = base[:n]
 			break
 		}
 	}
 	if extension := filepath.Ext(base); base == given && slices.Contains(otherFormats, strings.ToLower(extension)) {
 		bare := strings.TrimSuffix(base, extension)
-		return "", fmt.Errorf("flag --save: %q: no %s file is written: must be %s, for %s", given, extension, bare, strings.Join(saved(bare, suffixes), " and "))
+		return "", fmt.Errorf("flag --save: %q: no %s file is written: must be %s, for %s", given, extension, bare,
+			strings.Join(saved(bare, suffixes), " and "))
 	}
 	return base, cli.WritableFiles("save", given, base, saved(base, suffixes)...)
 }
@@ -86,7 +89,8 @@ func (f *runFlags) write(cmd *cobra.Command, r *sim.Run, wasInterrupted bool) er
 func (f *runFlags) claim(ctx context.Context, v settings.Values) error {
 	c := cli.Claims{}
 	f.claims = c
-	reads := [][2]string{{"--image", v.Text("image")}, {"the setting measured", v.Text("measured")}, {"--weights", f.keep.weights}, {"--config", v.Text("tasks")}}
+	reads := [][2]string{{"--image", v.Text("image")}, {"the setting measured", v.Text("measured")},
+		{"--weights", f.keep.weights}, {"--config", v.Text("tasks")}}
 	if !f.NoFile {
 		reads = append(reads, [2]string{"--config", f.Sources.File})
 	}

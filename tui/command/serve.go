@@ -38,15 +38,21 @@ func serveCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:2222", "address and port to listen on; port 0 chooses a free one")
-	flags.StringVar(&f.keys, "keys", "", "file of authorised keys, a role and a public key or fingerprint on each line (default prismtop/authorized_keys in the user's configuration folder)")
+	flags.StringVar(&f.keys, "keys", "", "file of authorised keys, a role and a public key or fingerprint on each "+
+		"line (default prismtop/authorized_keys in the user's configuration folder)")
 	flags.IntVar(&f.limits.Sessions, "max-sessions", f.limits.Sessions, "SSH sessions at a time")
 	flags.IntVar(&f.limits.PerKey, "max-per-key", f.limits.PerKey, "SSH sessions at a time with one key")
-	flags.IntVar(&f.limits.Memory, "max-memory", f.limits.Memory, "MiB that the screens of all SSH sessions may take together")
-	flags.IntVar(&f.limits.Startups, "startups", f.limits.Startups, "connections at a time that have not begun an SSH session")
+	flags.IntVar(&f.limits.Memory, "max-memory", f.limits.Memory,
+		"MiB that the screens of all SSH sessions may take together")
+	flags.IntVar(&f.limits.Startups, "startups", f.limits.Startups,
+		"connections at a time that have not begun an SSH session")
 	flags.IntVar(&f.limits.Rate, "rate", f.limits.Rate, "connections a minute from one address")
-	flags.DurationVar(&f.limits.Handshake, "handshake", f.limits.Handshake, "time for a connection to begin its SSH session")
-	flags.DurationVar(&f.limits.Idle, "idle", f.limits.Idle, "time without input after which an SSH session ends; 0 for no limit")
-	flags.DurationVar(&f.limits.Stall, "stall", f.limits.Stall, "time after which a client that does not read is dropped")
+	flags.DurationVar(&f.limits.Handshake, "handshake", f.limits.Handshake,
+		"time for a connection to begin its SSH session")
+	flags.DurationVar(&f.limits.Idle, "idle", f.limits.Idle,
+		"time without input after which an SSH session ends; 0 for no limit")
+	flags.DurationVar(&f.limits.Stall, "stall", f.limits.Stall,
+		"time after which a client that does not read is dropped")
 	f.Look.Register(flags)
 	return cmd
 }
@@ -98,7 +104,8 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 	}
 	log, flush := journal(cmd.ErrOrStderr())
 	defer flush()
-	shows := &showing{look: look, ascii: func(environ []string) bool { return f.ASCII(cmd.Flags(), environ) }, shares: newShares()}
+	shows := &showing{look: look, ascii: func(environ []string) bool { return f.ASCII(cmd.Flags(), environ) },
+		shares: newShares()}
 	server, err := serve.New(serve.Options{
 		HostKey: key, Limits: f.limits, Show: shows.show, Log: log,
 		Keys: func() (serve.Keys, error) { return serve.LoadKeys(path, roles) },
@@ -129,7 +136,8 @@ func (f *serveFlags) announce(cmd *cobra.Command, at net.Addr, key gossh.Signer,
 	fmt.Fprintf(w, "prismtop: serves the runs of this machine: ssh -p %d %s; host key %s; keys of %s\n",
 		tcp.Port, reachable(tcp.IP), gossh.FingerprintSHA256(key.PublicKey()), visible.Text(keys))
 	if !tcp.IP.IsLoopback() {
-		fmt.Fprintf(w, "prismtop: warning: %s can be reached from other machines; 127.0.0.1 with ssh -J or -L cannot (prismtop docs serve)\n", at)
+		fmt.Fprintf(w, "prismtop: warning: %s can be reached from other machines; 127.0.0.1 with ssh -J or -L cannot "+
+			"(prismtop docs serve)\n", at)
 	}
 	fmt.Fprintln(cmd.OutOrStdout(), at)
 }
@@ -144,14 +152,15 @@ func reachable(ip net.IP) string {
 	return ip.String()
 }
 
-// A log of a server holds mostWaiting lines for a standard error that is not read, and waits logLimit for it at the end.
+// A log of a server holds mostWaiting lines for a standard error that is not read, and
+// waits logLimit for it at the end.
 const (
 	mostWaiting = 256
 	logLimit    = time.Second
 )
 
-// journal returns a log that writes lines with their time to w. It never waits: of lines for which there is no room it gives the
-// number only. flush waits for what is left, for a while, and ends it.
+// journal returns a log that writes lines with their time to w. It never waits: of lines for which there is no room it
+// gives the number only. flush waits for what is left, for a while, and ends it.
 func journal(w io.Writer) (log func(string), flush func()) {
 	waiting, done := make(chan string, mostWaiting), make(chan struct{})
 	var lost atomic.Int64
@@ -159,7 +168,8 @@ func journal(w io.Writer) (log func(string), flush func()) {
 		defer close(done)
 		for line := range waiting {
 			if n := lost.Swap(0); n > 0 {
-				line = fmt.Sprintf("%s %d lines were left out, because standard error was not read\n", time.Now().Format(time.RFC3339), n) + line
+				line = fmt.Sprintf("%s %d lines were left out, because standard error was not read\n",
+					time.Now().Format(time.RFC3339), n) + line
 			}
 			_, _ = io.WriteString(w, line)
 		}

@@ -21,7 +21,8 @@ func settingsCommand() *cobra.Command {
 	var f cli.SettingFlags
 	var workload string
 	cmd := &cobra.Command{
-		Use: "settings [KEY]", Short: "List the settings with their values, limits and keys, or describe one", Args: cli.AtMost(1),
+		Use: "settings [KEY]", Short: "List the settings with their values, limits and keys, or describe one",
+		Args: cli.AtMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := ofWorkload(cmd.Flags(), workload); err != nil {
 				return cli.BadUsage(fmt.Errorf("settings: %w", err))
@@ -50,7 +51,8 @@ func settingsCommand() *cobra.Command {
 // registerWorkload defines the flag --workload.
 func registerWorkload(cmd *cobra.Command, name *string) {
 	cmd.Flags().StringVar(name, "workload", "", "workload, in place of a preset: "+strings.Join(workloadNames(), ", "))
-	_ = cmd.RegisterFlagCompletionFunc("workload", cobra.FixedCompletions(workloadNames(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("workload",
+		cobra.FixedCompletions(workloadNames(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // workloadNames lists the workloads, the default first.
@@ -92,15 +94,18 @@ func ofWorkload(flags *pflag.FlagSet, name string) error {
 // unknownSetting returns the error about a key that a workload does not have.
 func unknownSetting(v settings.Values, key string) error {
 	if near := settings.Closest(key, v.Table().Names()); len(near) > 0 {
-		return fmt.Errorf("the workload %s has no setting %q: did you mean %s?", v.Table().Workload, key, strings.Join(near, " or "))
+		return fmt.Errorf("the workload %s has no setting %q: did you mean %s?", v.Table().Workload, key,
+			strings.Join(near, " or "))
 	}
-	return fmt.Errorf("the workload %s has no setting %q: prismtop settings --workload %[1]s lists them", v.Table().Workload, key)
+	return fmt.Errorf("the workload %s has no setting %q: prismtop settings --workload %[1]s lists them",
+		v.Table().Workload, key)
 }
 
 // writeSettings writes the table of settings, two lines each.
 func writeSettings(w io.Writer, v settings.Values) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Settings of the workload %s. A key changes a live setting during the run; the others are read at the start.\n", v.Table().Workload)
+	fmt.Fprintf(&b, "Settings of the workload %s. A key changes a live setting during the run; the others are read at "+
+		"the start.\n", v.Table().Workload)
 	group := ""
 	for _, k := range v.Keys() {
 		if k.Group != group {
@@ -111,7 +116,8 @@ func writeSettings(w io.Writer, v settings.Values) error {
 		if k.Live {
 			live = "live"
 		}
-		fmt.Fprintf(&b, "  %-22s %-14s %-4s %-4s %s\n", k.Name, visible.Text(v.Quoted(k.Name)), keysOf(&k), live, k.Wants())
+		fmt.Fprintf(&b, "  %-22s %-14s %-4s %-4s %s\n", k.Name, visible.Text(v.Quoted(k.Name)), keysOf(&k),
+			live, k.Wants())
 		for _, line := range words.Wrap(meaning(&k), 74) {
 			fmt.Fprintf(&b, "      %s\n", line)
 		}
@@ -142,7 +148,8 @@ func describeSetting(w io.Writer, v settings.Values, k *settings.Key, origin str
 	}
 	entry("idle", k.Idle(v))
 	entry("workload", v.Table().Workload)
-	entry("set it", "--set "+k.Name+"=…, PRISMTOP_"+strings.ToUpper(k.Name)+", or "+k.Name+" = … in a file for --config")
+	entry("set it", "--set "+k.Name+"=…, PRISMTOP_"+strings.ToUpper(k.Name)+", or "+k.Name+
+		" = … in a file for --config")
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -52,7 +52,8 @@ type sweepOutput struct {
 func (o *sweepOutput) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.json, "json", false, "the table as one JSON object (prismtop docs sweep)")
 	flags.StringVar(&o.format, "format", sweep.Formats[0], "form of the table: "+strings.Join(sweep.Formats, ", "))
-	flags.StringVar(&o.output, "output", "", "file to write the table to, instead of standard output; .md, .json, .csv and .html say its form")
+	flags.StringVar(&o.output, "output", "",
+		"file to write the table to, instead of standard output; .md, .json, .csv and .html say its form")
 }
 
 // endings are the forms that the ending of a file's name says.
@@ -109,7 +110,8 @@ func (o *sweepOutput) write(cmd *cobra.Command, t *sweep.Table) error {
 func sweepCommand() *cobra.Command {
 	var f sweepFlags
 	cmd := &cobra.Command{
-		Use: "sweep PLAN.toml | FOLDER", Short: "Run arms and replicates of a plan, here or on Slurm, and compare them", Args: cobra.ArbitraryArgs,
+		Use: "sweep PLAN.toml | FOLDER", Short: "Run arms and replicates of a plan, here or on Slurm, and compare them",
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return cli.BadUsage(errors.New("sweep: wants one plan, or the folder of a sweep"))
@@ -118,19 +120,25 @@ func sweepCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.plan.Folder, "folder", "", "folder of the sweep, which all machines share; in place of the plan's")
+	flags.StringVar(&f.plan.Folder, "folder", "",
+		"folder of the sweep, which all machines share; in place of the plan's")
 	flags.StringVar(&f.plan.Base.Preset, "preset", "", "preset of every arm, without a plan")
-	flags.StringArrayVar(&f.sets, "set", nil, "one setting of every arm as key=value, without a plan; may be given again")
-	flags.StringArrayVar(&f.grid, "grid", nil, "values of a setting as key=a,b, without a plan: each combination of all grids is an arm; may be given again")
+	flags.StringArrayVar(&f.sets, "set", nil,
+		"one setting of every arm as key=value, without a plan; may be given again")
+	flags.StringArrayVar(&f.grid, "grid", nil,
+		"values of a setting as key=a,b, without a plan: each combination of all grids is an arm; may be given again")
 	flags.IntVar(&f.plan.Replicates, "replicates", 0, "runs of each arm; in place of the plan's")
-	flags.StringVar(&f.pairing, "pairing", "", "none, or turns: the arms of a replicate run by turns in one task; in place of the plan's")
+	flags.StringVar(&f.pairing, "pairing", "",
+		"none, or turns: the arms of a replicate run by turns in one task; in place of the plan's")
 	flags.StringVar(&f.plan.Reference, "reference", "", "arm that the others are compared with; in place of the plan's")
-	flags.DurationVar(&f.plan.Budget, "budget", 0, "running time of all runs together, as 2h, of which each gets an equal share; in place of the plan's")
+	flags.DurationVar(&f.plan.Budget, "budget", 0,
+		"running time of all runs together, as 2h, of which each gets an equal share; in place of the plan's")
 	flags.StringVar(&f.executor, "executor", "local", "where to run: local, this machine, or slurm, one array")
 	flags.IntVar(&f.jobs, "jobs", 1, "tasks at a time on this machine, each with its share of the processors")
 	flags.BoolVar(&f.retry, "retry-failed", false, "repeat runs that failed, from their beginning")
 	flags.BoolVar(&f.wait, "wait", false, "with --executor slurm, wait until no run is left, and print the table")
-	flags.BoolVar(&f.headless, "headless", false, "without a screen: progress on standard error, the table on standard output")
+	flags.BoolVar(&f.headless, "headless", false,
+		"without a screen: progress on standard error, the table on standard output")
 	f.look.Register(flags)
 	cli.RegisterQuiet(flags)
 	f.register(flags)
@@ -147,7 +155,8 @@ func (f *sweepFlags) run(cmd *cobra.Command, arg string) error {
 	case f.executor != "local" && f.executor != "slurm":
 		return cli.BadUsage(fmt.Errorf("flag --executor: %q: must be local or slurm", f.executor))
 	case f.executor == "slurm" && cmd.Flags().Changed("jobs"):
-		return cli.BadUsage(errors.New("flag --jobs: cannot be joined with --executor slurm, which runs as many as the cluster lets"))
+		return cli.BadUsage(errors.New("flag --jobs: cannot be joined with --executor slurm, which runs as many as " +
+			"the cluster lets"))
 	case f.executor == "local" && f.wait:
 		return cli.BadUsage(errors.New("flag --wait: needs --executor slurm: on this machine sweep always waits"))
 	case f.jobs < 1 || f.jobs > 1024:
@@ -178,7 +187,8 @@ func (f *sweepFlags) runIn(cmd *cobra.Command, folder *sweep.Folder, begun bool)
 // options returns those of tasks.
 func sweepOptions(folder *sweep.Folder, retry bool) *executor.Options {
 	host, _ := os.Hostname() // an unknown name is none
-	return &executor.Options{Folder: folder, Retry: retry, Tables: cli.TableOf, Environ: os.Environ(), Job: executor.ThisJob(),
+	return &executor.Options{Folder: folder, Retry: retry, Tables: cli.TableOf, Environ: os.Environ(),
+		Job:   executor.ThisJob(),
 		Owner: fmt.Sprintf("prismtop sweep, process %d on %s", os.Getpid(), host)}
 }
 
@@ -203,9 +213,10 @@ func (f *sweepFlags) here(cmd *cobra.Command, folder *sweep.Folder) error {
 	return f.onScreen(cmd, folder, o, tasks, &p)
 }
 
-// onScreen runs tasks while the screen shows the sweep. Leaving it leaves the sweep going, with a line for each run that ends;
-// ctrl+c ends both.
-func (f *sweepFlags) onScreen(cmd *cobra.Command, folder *sweep.Folder, o *executor.Options, tasks []int, p *sweepProgress) error {
+// onScreen runs tasks while the screen shows the sweep. Leaving it leaves the sweep going,
+// with a line for each run that ends; ctrl+c ends both.
+func (f *sweepFlags) onScreen(cmd *cobra.Command, folder *sweep.Folder, o *executor.Options, tasks []int,
+	p *sweepProgress) error {
 	look, err := f.look.Options(cmd.Flags())
 	if err == nil {
 		err = cli.ReadKeys(cmd.Context(), &look)
@@ -255,7 +266,8 @@ func (f *sweepFlags) conclude(cmd *cobra.Command, folder *sweep.Folder, ran erro
 	case ran != nil:
 		return errors.Join(err, fmt.Errorf("sweep: %w", ran))
 	case err == nil && t.Counts[sweep.Failed] > 0:
-		return fmt.Errorf("sweep: %d of %s failed; --retry-failed repeats them", t.Counts[sweep.Failed], unit.Plural(len(folder.Cells()), "run", "runs"))
+		return fmt.Errorf("sweep: %d of %s failed; --retry-failed repeats them", t.Counts[sweep.Failed],
+			unit.Plural(len(folder.Cells()), "run", "runs"))
 	}
 	return err
 }
@@ -319,9 +331,11 @@ func (f *sweepFlags) submit(cmd *cobra.Command, folder *sweep.Folder) error {
 	notes := cli.Notes(cmd)
 	switch path := shellWord(visible.Text(folder.Path)); {
 	case job.ID != "":
-		fmt.Fprintf(notes, "prismtop: submitted %s as job %s; prismtop sweep watch %s follows it\n", unit.Plural(len(job.Elements), "task", "tasks"), job.ID, path)
+		fmt.Fprintf(notes, "prismtop: submitted %s as job %s; prismtop sweep watch %s follows it\n",
+			unit.Plural(len(job.Elements), "task", "tasks"), job.ID, path)
 	case queued > 0:
-		fmt.Fprintf(notes, "prismtop: nothing to submit: %s in Slurm's queue or running; prismtop sweep watch %s follows\n", unit.Plural(queued, "task is", "tasks are"), path)
+		fmt.Fprintf(notes, "prismtop: nothing to submit: %s in Slurm's queue or running; prismtop sweep watch "+
+			"%s follows\n", unit.Plural(queued, "task is", "tasks are"), path)
 	default:
 		fmt.Fprintln(notes, "prismtop: nothing to submit: every run is done or has failed")
 	}
@@ -362,7 +376,8 @@ func (f *sweepFlags) await(ctx context.Context, folder *sweep.Folder, w *sweep.W
 			return err
 		}
 		if len(now.Elements) == 0 {
-			return errors.New("no task of it is in Slurm any more, and runs are left: the same command submits them again")
+			return errors.New("no task of it is in Slurm any more, and runs are left: the same command " +
+				"submits them again")
 		}
 	}
 }
@@ -373,7 +388,8 @@ func (f *sweepFlags) open(ctx context.Context, flags *pflag.FlagSet, arg string)
 	if info, err := os.Stat(arg); arg != "" && err == nil && info.IsDir() {
 		for _, name := range planned {
 			if flags.Changed(name) {
-				return nil, false, &sweep.Error{Err: fmt.Errorf("flag --%s: cannot be joined with the folder of a sweep, whose plan is frozen", name)}
+				return nil, false, &sweep.Error{Err: fmt.Errorf("flag --%s: cannot be joined with the folder of a "+
+					"sweep, whose plan is frozen", name)}
 			}
 		}
 		folder, err := sweep.Open(ctx, arg)
@@ -400,7 +416,8 @@ func freeze(ctx context.Context, p *sweep.Plan, text []byte) (*sweep.Folder, boo
 		return nil, false, err
 	}
 	return sweep.Freeze(ctx, p, text, sweep.Makes{
-		Version: cli.Version, Program: program, Directory: here, Presets: workloads.Presets(), Owner: fmt.Sprintf("prismtop sweep, process %d", os.Getpid()),
+		Version: cli.Version, Program: program, Directory: here, Presets: workloads.Presets(),
+		Owner:  fmt.Sprintf("prismtop sweep, process %d", os.Getpid()),
 		Inputs: inputs, Command: isCommand,
 		Stateless: func(v settings.Values) bool {
 			w := workloads.Of(v)
@@ -422,7 +439,8 @@ func isCommand(args []string) error {
 }
 
 // read reads the plan of a file, or makes one of flags.
-func (f *sweepFlags) read(ctx context.Context, flags *pflag.FlagSet, arg string) (p *sweep.Plan, text []byte, err error) {
+func (f *sweepFlags) read(ctx context.Context, flags *pflag.FlagSet, arg string) (p *sweep.Plan, text []byte,
+	err error) {
 	given := f.plan
 	given.Pairing = sweep.Pairing(f.pairing)
 	if arg == "" {
@@ -438,7 +456,8 @@ func (f *sweepFlags) read(ctx context.Context, flags *pflag.FlagSet, arg string)
 	}
 	for _, name := range []string{"preset", "set", "grid"} {
 		if flags.Changed(name) {
-			return nil, nil, &sweep.Error{Err: fmt.Errorf("flag --%s: cannot be joined with a plan, which has it", name)}
+			return nil, nil, &sweep.Error{
+				Err: fmt.Errorf("flag --%s: cannot be joined with a plan, which has it", name)}
 		}
 	}
 	text, err = os.ReadFile(arg)
@@ -453,7 +472,8 @@ func (f *sweepFlags) read(ctx context.Context, flags *pflag.FlagSet, arg string)
 		do   func()
 	}{
 		{"folder", func() { p.Folder = given.Folder }}, {"replicates", func() { p.Replicates = given.Replicates }},
-		{"pairing", func() { p.Pairing = given.Pairing }}, {"reference", func() { p.Reference = given.Reference }}, {"budget", func() { p.Budget = given.Budget }},
+		{"pairing", func() { p.Pairing = given.Pairing }}, {"reference", func() { p.Reference = given.Reference }},
+		{"budget", func() { p.Budget = given.Budget }},
 	} {
 		if flags.Changed(of.flag) {
 			of.do()
@@ -477,7 +497,8 @@ func assignments(flag string, texts []string) (all []settings.Assignment, err er
 // gridOf returns the arms of --grid.
 func gridOf(texts []string) ([]sweep.Arm, error) {
 	if len(texts) == 0 {
-		return nil, &sweep.Error{Err: errors.New("flag --grid: is missing: must be a setting and its values, as latent=128,256")}
+		return nil, &sweep.Error{
+			Err: errors.New("flag --grid: is missing: must be a setting and its values, as latent=128,256")}
 	}
 	all, err := assignments("grid", texts)
 	if err != nil {
@@ -498,7 +519,8 @@ func gridOf(texts []string) ([]sweep.Arm, error) {
 func sweepShowCommand() *cobra.Command {
 	var o sweepOutput
 	cmd := &cobra.Command{
-		Use: "show FOLDER", Short: "Print the table of a sweep so far, without running anything", Args: cobra.ArbitraryArgs,
+		Use: "show FOLDER", Short: "Print the table of a sweep so far, without running anything",
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return cli.BadUsage(errors.New("sweep show: wants the folder of a sweep"))
@@ -536,8 +558,8 @@ func sweepTaskCommand() *cobra.Command {
 	return cmd
 }
 
-// sweepTask runs an element of the array. Before its time is up, Slurm sends SIGUSR1: its runs leave their checkpoints, and
-// the element goes back into the queue.
+// sweepTask runs an element of the array. Before its time is up, Slurm sends SIGUSR1: its runs leave their checkpoints,
+// and the element goes back into the queue.
 func sweepTask(cmd *cobra.Command, path, element string, retry bool) error {
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer stop()

@@ -50,7 +50,8 @@ func sweepOfSuite(cmd *cobra.Command, folder, executor string, arms []bench.Arm)
 }
 
 // notPassed are the flags of a list of tasks that are the sweep's, not those of its tasks.
-var notPassed = []string{"config", "output", "rounds", "executor", "folder", "json", "headless", "record", "no-record", "quiet", "compare", "lines", "detach"}
+var notPassed = []string{"config", "output", "rounds", "executor", "folder", "json", "headless", "record", "no-record",
+	"quiet", "compare", "lines", "detach"}
 
 // unnamed is what a name of an arm cannot contain.
 var unnamed = regexp.MustCompile(`[^A-Za-z0-9._,=+-]+`)
@@ -97,7 +98,8 @@ func (t *cytoTasks) sweep(f *runFlags, cmd *cobra.Command) error {
 	seen := map[string]bool{}
 	for i := range list {
 		one := &list[i]
-		name := cmp.Or(strings.Trim(unnamed.ReplaceAllString(one.Branch+"-"+filepath.Base(one.Experiment), "-"), "-.,=+"), "task")
+		name := cmp.Or(strings.Trim(unnamed.ReplaceAllString(one.Branch+"-"+filepath.Base(one.Experiment), "-"),
+			"-.,=+"), "task")
 		if seen[strings.ToLower(name)] {
 			name += fmt.Sprintf("-%d", one.Line)
 		}
@@ -107,8 +109,9 @@ func (t *cytoTasks) sweep(f *runFlags, cmd *cobra.Command) error {
 			return err
 		}
 		p.Files[name+".csv"] = text
-		p.Arms = append(p.Arms, sweep.Arm{Name: name, Command: append([]string{"cyto", cmd.Name(), "--config", "{folder}/files/" + name + ".csv",
-			"--output", "{output}/results.json"}, more...)})
+		p.Arms = append(p.Arms, sweep.Arm{Name: name,
+			Command: append([]string{"cyto", cmd.Name(), "--config", "{folder}/files/" + name + ".csv",
+				"--output", "{output}/results.json"}, more...)})
 	}
 	return runPlan(cmd, p, cmp.Or(t.executor, "local"))
 }

@@ -66,7 +66,8 @@ func sweepWatchCommand() *cobra.Command {
 	flags := cmd.Flags()
 	f.look.Register(flags)
 	flags.BoolVar(&f.json, "json", false, "the table as a JSON object on a line, for each change")
-	flags.BoolVar(&f.lines, "lines", false, "lines of text instead of the screen: a line for each change of a run's state")
+	flags.BoolVar(&f.lines, "lines", false,
+		"lines of text instead of the screen: a line for each change of a run's state")
 	return cmd
 }
 
@@ -139,7 +140,8 @@ func (w *sweepWatch) show(cmd *cobra.Command, look screen.Options, closes bool) 
 	for {
 		chosen, err := s.Run(cmd.Context())
 		if err == nil && chosen.Replicate > 0 {
-			if err := w.open(cmd, look, sweep.Cell{Arm: chosen.Arm, Replicate: chosen.Replicate}); err != nil && !cli.Interrupted(err) && !errors.Is(err, control.ErrDetached) {
+			if err := w.open(cmd, look, sweep.Cell{Arm: chosen.Arm, Replicate: chosen.Replicate}); err != nil &&
+				!cli.Interrupted(err) && !errors.Is(err, control.ErrDetached) {
 				s.Complain(visible.Text(cli.ErrorLine(err)))
 			}
 			if cmd.Context().Err() == nil {
@@ -153,8 +155,8 @@ func (w *sweepWatch) show(cmd *cobra.Command, look screen.Options, closes bool) 
 	}
 }
 
-// open shows a run: live in its session on this machine or in a job of Slurm, else by its recording, which is followed while
-// a task replaces it.
+// open shows a run: live in its session on this machine or in a job of Slurm, else by its
+// recording, which is followed while a task replaces it.
 func (w *sweepWatch) open(cmd *cobra.Command, look screen.Options, c sweep.Cell) error {
 	ctx := cmd.Context()
 	s, err := w.Read(ctx, c)
@@ -170,8 +172,10 @@ func (w *sweepWatch) open(cmd *cobra.Command, look screen.Options, c sweep.Cell)
 		}
 		if s.Host == host {
 			all := attach.List(ctx, append(sessions.Folders(), filepath.Join(s.Runtime, "prismtop")), cli.Version)
-			if i := slices.IndexFunc(all, func(f attach.Found) bool { return f.ID == s.Session && f.Err == nil }); i >= 0 {
-				return attachTo(cmd, all[i], look, attach.ClientOptions{Version: cli.Version, Who: sessions.Who(), Role: attach.Operator, Table: cli.TableOf})
+			if i := slices.IndexFunc(all,
+				func(f attach.Found) bool { return f.ID == s.Session && f.Err == nil }); i >= 0 {
+				return attachTo(cmd, all[i], look, attach.ClientOptions{Version: cli.Version, Who: sessions.Who(),
+					Role: attach.Operator, Table: cli.TableOf})
 			}
 		}
 	}
@@ -243,8 +247,8 @@ func (w *sweepWatch) tell(ctx context.Context, to io.Writer, asJSON bool) error 
 // job is the number of a job of Slurm, or of an element of an array.
 var job = regexp.MustCompile(`^\d+([._]\d+)?$`)
 
-// isJob reports whether an argument of attach means a job of Slurm: it has the form of an element of an array, or is a number
-// that is neither a loop's process nor a session of this machine.
+// isJob reports whether an argument of attach means a job of Slurm: it has the form of an element of an array, or is a
+// number that is neither a loop's process nor a session of this machine.
 func isJob(ctx context.Context, id string) bool {
 	switch {
 	case !job.MatchString(id):
@@ -252,7 +256,9 @@ func isJob(ctx context.Context, id string) bool {
 	case regexp.MustCompile(`[._]`).MatchString(id):
 		return true
 	}
-	if _, err := exec.LookPath("squeue"); err != nil || slices.ContainsFunc(loop.List(), func(l loop.Left) bool { return fmt.Sprint(l.PID) == id }) {
+	if _, err := exec.LookPath("squeue"); err != nil || slices.ContainsFunc(loop.List(), func(l loop.Left) bool {
+		return fmt.Sprint(l.PID) == id
+	}) {
 		return false
 	}
 	_, err := sessions.Named(attach.List(ctx, sessions.Folders(), cli.Version), id)
@@ -303,9 +309,10 @@ func attachJob(cmd *cobra.Command, id string, take, watch bool, role string) err
 	return fmt.Errorf("attach: job %s: no run of %s in it has a session yet", id, folder.Path)
 }
 
-// attachThrough shows a session in a job on the node's own socket, by a step of the job that shares its processors. s is the
-// run whose session it is; nil for the only one of the node.
-func attachThrough(cmd *cobra.Command, id string, placed executor.Placed, s *sweep.Status, program string, more []string) error {
+// attachThrough shows a session in a job on the node's own socket, by a step of the job that shares its processors. s
+// is the run whose session it is; nil for the only one of the node.
+func attachThrough(cmd *cobra.Command, id string, placed executor.Placed, s *sweep.Status, program string,
+	more []string) error {
 	srun, err := exec.LookPath("srun")
 	if err != nil {
 		return fmt.Errorf("attach: job %s: %w", id, &executor.NoSlurmError{Command: "srun"})

@@ -43,8 +43,11 @@ func (s *showing) show(ctx context.Context, v *serve.Visitor) (how string, err e
 	}
 	for {
 		on := v.Streams()
-		id, err := choice.New(v.Key.Name+", "+v.Key.Role, func(ctx context.Context) []choice.Row { return sessions.Rows(find(ctx)) },
-			page.Options{ASCII: s.ascii(on.Environ), Colours: s.look.Colours, Bandwidth: s.look.Bandwidth, On: on}).Run(ctx)
+		id, err := choice.New(v.Key.Name+", "+v.Key.Role, func(ctx context.Context) []choice.Row {
+			return sessions.Rows(find(ctx))
+		},
+			page.Options{ASCII: s.ascii(on.Environ), Colours: s.look.Colours, Bandwidth: s.look.Bandwidth,
+				On: on}).Run(ctx)
 		if err != nil || id == "" {
 			return "", left(err)
 		}
@@ -79,7 +82,8 @@ func (s *showing) attached(ctx context.Context, v *serve.Visitor, found attach.F
 	}
 	used, leave := s.shares.join()
 	defer leave()
-	client, err := attach.Attach(ctx, found.Path, attach.ClientOptions{Version: cli.Version, Who: whoOf(v), Role: role, Used: used, Table: cli.TableOf})
+	client, err := attach.Attach(ctx, found.Path, attach.ClientOptions{Version: cli.Version, Who: whoOf(v), Role: role,
+		Used: used, Table: cli.TableOf})
 	if err != nil {
 		return fmt.Errorf("session %s: %w", found.ID, err)
 	}
@@ -94,9 +98,11 @@ func (s *showing) attached(ctx context.Context, v *serve.Visitor, found attach.F
 	}()
 	look, on := s.look, v.Streams()
 	look.ASCII = s.ascii(on.Environ)
-	look.Input, look.Output, look.Environ, look.Size, look.Sizes, look.Remote = on.Input, on.Output, on.Environ, on.Size, on.Sizes, on.Remote
+	look.Input, look.Output, look.Environ, look.Size, look.Sizes, look.Remote = on.Input, on.Output, on.Environ,
+		on.Size, on.Sizes, on.Remote
 	look.Summary, look.Advice = lines.SummaryAs, cli.Quoted()
-	look.Leave = screen.Leave{Text: fmt.Sprintf("prismtop: session %s goes on\n", found.ID), OnHangup: true, Always: true, Greeting: greeting(client, time.Now(), look.Keys), Missed: stalled(client.Away())}
+	look.Leave = screen.Leave{Text: fmt.Sprintf("prismtop: session %s goes on\n", found.ID), OnHangup: true,
+		Always: true, Greeting: greeting(client, time.Now(), look.Keys), Missed: stalled(client.Away())}
 	err = screen.Run(ctx, client, look)
 	if err == nil { // the run was told to end, or has ended
 		select {
@@ -112,7 +118,8 @@ func (s *showing) attached(ctx context.Context, v *serve.Visitor, found attach.F
 	}
 	if err == nil && why != "" {
 		v.Log(fmt.Sprintf("session %s has ended: %s", found.ID, why))
-		_, _ = io.WriteString(on.Output, fmt.Sprintf("prismtop: session %s has ended: %s\r\n", found.ID, visible.Text(why)))
+		_, _ = io.WriteString(on.Output, fmt.Sprintf("prismtop: session %s has ended: %s\r\n", found.ID,
+			visible.Text(why)))
 	}
 	return err
 }

@@ -32,7 +32,8 @@ import (
 const lineInterval = 10 * time.Second
 
 // watch runs the reconstruction with the screen, or with lines of text.
-func (f *runFlags) watch(ctx context.Context, out io.Writer, show exportable, look screen.Options, host *sessions.Host) error {
+func (f *runFlags) watch(ctx context.Context, out io.Writer, show exportable, look screen.Options,
+	host *sessions.Host) error {
 	signalled := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -116,7 +117,8 @@ func (t inText) Do(c profiles.Command) error {
 
 // onScreens shows the run until its screen ends, again whenever the shell brings the process back to the
 // foreground. last is the newest snapshot of a run that ended without a screen.
-func onScreens(ctx context.Context, show exportable, look screen.Options, host *sessions.Host) (last *profiles.Snapshot, err error) {
+func onScreens(ctx context.Context, show exportable, look screen.Options, host *sessions.Host) (last *profiles.Snapshot,
+	err error) {
 	var returned *os.File // the terminal that the shell gave back
 	for {
 		err = onScreen(ctx, show, look, host)
@@ -151,7 +153,8 @@ func onScreen(ctx context.Context, show exportable, look screen.Options, host *s
 		sessions.OutliveTerminal()
 		if errors.Is(err, control.ErrDetached) {
 			if refused := sessions.ToShell(); refused != nil {
-				look.Leave.Greeting = "not left: " + refused.Error() + "; prismtop run --detach begins a run without a terminal"
+				look.Leave.Greeting = "not left: " + refused.Error() +
+					"; prismtop run --detach begins a run without a terminal"
 				continue
 			}
 		}
@@ -171,7 +174,8 @@ const logInterval = time.Minute
 // goOn waits for the end of a run without a screen, and while an attached screen shows one that is
 // over. If the screen was left for a shell, it also returns when that brings the process back, with the
 // terminal.
-func goOn(ctx context.Context, show cli.Live, look screen.Options, host *sessions.Host, left bool) (last *profiles.Snapshot, back *os.File) {
+func goOn(ctx context.Context, show cli.Live, look screen.Options, host *sessions.Host,
+	left bool) (last *profiles.Snapshot, back *os.File) {
 	aside, stop := context.WithCancel(ctx)
 	returned := make(chan struct{})
 	go func() {
@@ -195,7 +199,8 @@ func goOn(ctx context.Context, show cli.Live, look screen.Options, host *session
 // begin begins the run in a process without a terminal.
 func (f *runFlags) begin(cmd *cobra.Command) error {
 	if f.headless || f.json || f.lines {
-		return cli.BadUsage(errors.New("flag --detach: cannot be joined with --headless, --json or --lines: nobody reads what they print"))
+		return cli.BadUsage(errors.New("flag --detach: cannot be joined with --headless, --json or --lines: nobody " +
+			"reads what they print"))
 	}
 	id, status, err := sessions.Begin(os.Args[1:])
 	switch {
@@ -204,13 +209,15 @@ func (f *runFlags) begin(cmd *cobra.Command) error {
 	case err != nil:
 		return err
 	}
-	fmt.Fprintf(cli.Notes(cmd), "prismtop: the run goes on as session %[1]s: prismtop attach %[1]s shows it, prismtop stop %[1]s ends it\n", id)
+	fmt.Fprintf(cli.Notes(cmd),
+		"prismtop: the run goes on as session %[1]s: prismtop attach %[1]s shows it, prismtop stop %[1]s ends it\n", id)
 	_, err = fmt.Fprintln(cmd.OutOrStdout(), id)
 	return err
 }
 
 // serve makes the run a session. One on a screen goes on without, if that is impossible.
-func (f *runFlags) serve(host *sessions.Host, show cli.Live, look *screen.Options, events *stream.Stream, recorder *recording.Recorder) error {
+func (f *runFlags) serve(host *sessions.Host, show cli.Live, look *screen.Options, events *stream.Stream,
+	recorder *recording.Recorder) error {
 	if !terminal.JobControl {
 		return nil // no system for sessions
 	}

@@ -487,7 +487,8 @@ func (l *lines) set(key, value string) {
 	}
 }
 
-// ends says which comparison a change ends: its settings would not be the ones compared. A decision makes way for a change.
+// ends says which comparison a change ends: its settings would not be the ones compared. A
+// decision makes way for a change.
 func (l *lines) ends(key, value string) string {
 	if l.snap == nil || l.snap.Ablation == nil {
 		return ""

@@ -385,7 +385,8 @@ func (t *Table) details(c *chart.Canvas) {
 // about returns all of a run for rows of w cells: its numbers, its state with the reason, and its note.
 func (t *Table) about(r *Run, w, rows int) []paragraph {
 	if r.State == Unread {
-		return []paragraph{{[]string{visible.Text(r.File), r.size()}, theme.Plain}, {[]string{visible.Text(r.Err)}, theme.Bad}}
+		return []paragraph{{[]string{visible.Text(r.File), r.size()}, theme.Plain},
+			{[]string{visible.Text(r.Err)}, theme.Bad}}
 	}
 	facts := []string{r.File}
 	if r.Name != "" && r.Preset != "" {

@@ -21,8 +21,10 @@ func (t *Table) Tables() []page.Table {
 			"runs export": t.askExport,
 			"runs stop":   t.stopExport,
 		}),
-		t.Bind(keys.RunsMarked, map[profiles.Action]func() tea.Cmd{"runs mark": t.mark, "runs compare": t.compare, "runs delete": t.askDelete}),
-		t.Bind(keys.RunsRows, map[profiles.Action]func() tea.Cmd{"runs filter": t.askFilter, "runs sort": t.sortNext, "runs reverse": t.reverse}),
+		t.Bind(keys.RunsMarked, map[profiles.Action]func() tea.Cmd{"runs mark": t.mark, "runs compare": t.compare,
+			"runs delete": t.askDelete}),
+		t.Bind(keys.RunsRows, map[profiles.Action]func() tea.Cmd{"runs filter": t.askFilter, "runs sort": t.sortNext,
+			"runs reverse": t.reverse}),
 	}
 }
 
@@ -32,7 +34,8 @@ func (t *Table) Prompt() []widget.KeyGroup {
 	case t.ask != nil:
 		return t.ask.hints()
 	case t.typing != nil:
-		return []widget.KeyGroup{widget.Hint("enter", "keeps the filter", 0), widget.Hint("esc", "clears it", 0), widget.Hint("↑ ↓", "select", 1), widget.Hint("ctrl+c", "quit", 1)}
+		return []widget.KeyGroup{widget.Hint("enter", "keeps the filter", 0), widget.Hint("esc", "clears it", 0),
+			widget.Hint("↑ ↓", "select", 1), widget.Hint("ctrl+c", "quit", 1)}
 	}
 	return nil
 }
@@ -145,8 +148,9 @@ func (t *Table) Wheel(down bool) {
 // Notes explain the columns.
 func (t *Table) Notes() []string {
 	return []string{
-		"Every run is recorded here unless --no-record is given. ms is the median time of an iteration, quality that of the end. " +
-			"A run is killed if its process ended without closing the recording, which is whole up to half a second before.",
+		"Every run is recorded here unless --no-record is given. ms is the median time of an iteration, quality that " +
+			"of the end. A run is killed if its process ended without closing the recording, which is whole up to " +
+			"half a second before.",
 		"Marks hold while the filter changes. The oldest of the marked runs is the base of a comparison.",
 	}
 }

@@ -194,7 +194,8 @@ func (t *Table) heardTaken(msg takenMsg) tea.Cmd {
 		q.taken = msg.taken
 		q.fault = filepath.Base(msg.taken[0]) + " exists: enter again replaces it"
 		if n := len(msg.taken); n > 1 {
-			q.fault = fmt.Sprintf("%d files exist, %s the first: enter again replaces them", n, filepath.Base(msg.taken[0]))
+			q.fault = fmt.Sprintf("%d files exist, %s the first: enter again replaces them", n,
+				filepath.Base(msg.taken[0]))
 		}
 	default:
 		return t.export(strings.TrimSpace(q.input.Value()))
@@ -276,9 +277,11 @@ func (q *question) hints() []widget.KeyGroup {
 	case deleteQuestion:
 		return []widget.KeyGroup{widget.Hint("y", "deletes", 0), widget.Hint("any other key", "keeps", 0), quit}
 	case formatQuestion:
-		return []widget.KeyGroup{widget.Hint("↑ ↓", "select", 0), widget.Hint("enter", "takes it", 0), widget.Hint("esc", "leaves", 0), quit}
+		return []widget.KeyGroup{widget.Hint("↑ ↓", "select", 0), widget.Hint("enter", "takes it", 0),
+			widget.Hint("esc", "leaves", 0), quit}
 	}
-	return []widget.KeyGroup{widget.Hint("enter", "sets", 0), widget.Hint("esc", "leaves", 0), widget.Hint("ctrl+u", "clears", 1), quit}
+	return []widget.KeyGroup{widget.Hint("enter", "sets", 0), widget.Hint("esc", "leaves", 0),
+		widget.Hint("ctrl+u", "clears", 1), quit}
 }
 
 // dialogWidth is the width of the inside of a dialog, on screens with room for it.
@@ -300,19 +303,21 @@ func (t *Table) Dialog(w, h int) *chart.Canvas {
 			}
 		})
 	case formatQuestion:
-		return widget.Dialog("Export "+visible.Text(q.runs[0].File), "enter takes it, esc", inside+4, len(q.of)+2, func(c *chart.Canvas) {
-			first, last := q.list.Fit(len(q.of), len(q.of))
-			for i := first; i < last; i++ {
-				if i == q.list.At {
-					c.Text(0, i, "▸", theme.Key)
+		return widget.Dialog("Export "+visible.Text(q.runs[0].File), "enter takes it, esc", inside+4, len(q.of)+2,
+			func(c *chart.Canvas) {
+				first, last := q.list.Fit(len(q.of), len(q.of))
+				for i := first; i < last; i++ {
+					if i == q.list.At {
+						c.Text(0, i, "▸", theme.Key)
+					}
+					c.Text(2, i, strconv.Itoa(i+1), theme.Key)
+					c.Text(4, i, q.of[i].Name, theme.Plain)
+					c.Text(18, i, chart.Cut(q.of[i].About, inside-18), theme.Faint)
 				}
-				c.Text(2, i, strconv.Itoa(i+1), theme.Key)
-				c.Text(4, i, q.of[i].Name, theme.Plain)
-				c.Text(18, i, chart.Cut(q.of[i].About, inside-18), theme.Faint)
-			}
-		})
+			})
 	}
-	title := map[questionKind]string{nameQuestion: "Name of ", noteQuestion: "Note on ", pathQuestion: "Export " + q.to.Name + " of "}[q.kind]
+	title := map[questionKind]string{nameQuestion: "Name of ", noteQuestion: "Note on ",
+		pathQuestion: "Export " + q.to.Name + " of "}[q.kind]
 	return widget.Dialog(title+visible.Text(q.runs[0].File), "", inside+4, 4, func(c *chart.Canvas) {
 		q.input.Draw(c, 0, 0, inside)
 		about, style := "empty removes it", theme.Faint

@@ -170,7 +170,8 @@ func (r *Run) matches(words []string) bool {
 	if len(words) == 0 {
 		return true
 	}
-	text := strings.ToLower(strings.Join([]string{r.File, r.Name, r.Preset, r.Object, r.StateText(), r.Note, r.Err, r.Began.Format("2006-01-02 15:04")}, "\n"))
+	text := strings.ToLower(strings.Join([]string{r.File, r.Name, r.Preset, r.Object, r.StateText(), r.Note, r.Err,
+		r.Began.Format("2006-01-02 15:04")}, "\n"))
 	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
 }
 

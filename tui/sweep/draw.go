@@ -38,8 +38,12 @@ const (
 )
 
 var columns = []column{
-	{title: "state", w: 16, rank: 0, text: func(_ *Screen, r *plan.Row) (string, theme.Style) { return stateText(r), stateStyle(r) }},
-	{title: "progress", w: 8, rank: 2, right: true, text: func(_ *Screen, r *plan.Row) (string, theme.Style) { return progress(r), theme.Plain }},
+	{title: "state", w: 16, rank: 0, text: func(_ *Screen, r *plan.Row) (string, theme.Style) {
+		return stateText(r), stateStyle(r)
+	}},
+	{title: "progress", w: 8, rank: 2, right: true, text: func(_ *Screen, r *plan.Row) (string, theme.Style) {
+		return progress(r), theme.Plain
+	}},
 	{title: "it/s", w: 6, rank: 4, right: true, text: func(_ *Screen, r *plan.Row) (string, theme.Style) {
 		if math.IsNaN(r.Rate) {
 			return "", theme.Plain
@@ -168,8 +172,8 @@ func (s *Screen) longest() int {
 	return min(most, mostName)
 }
 
-// Rows with the runs of the selected arm, the line above them included: as many as there are up to mostDetails, on a page of
-// at least detailsFrom rows.
+// Rows with the runs of the selected arm, the line above them included: as many as there are up to mostDetails, on a
+// page of at least detailsFrom rows.
 const (
 	detailsFrom = 12
 	mostDetails = 6
@@ -292,7 +296,8 @@ func (s *Screen) about(arm, replicate int) (string, theme.Style) {
 			facts = append(facts, strings.ToLower(r.Queued))
 		}
 	}
-	facts = append(facts, unit.Plural(int(r.Iterations), "iteration", "iterations"), unit.Clock(time.Duration(r.Seconds*1e9)))
+	facts = append(facts, unit.Plural(int(r.Iterations), "iteration", "iterations"),
+		unit.Clock(time.Duration(r.Seconds*1e9)))
 	if r.MS != nil {
 		facts = append(facts, strings.TrimSpace(unit.Milliseconds(1e6**r.MS))+" ms")
 	}

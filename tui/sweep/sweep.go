@@ -1,5 +1,6 @@
-// Package sweep is the screen of a sweep: its arms with their state, progress, speed, quality, difference from the reference
-// and cost, and the runs of the selected one. It knows plain data only: whoever shows it reads the folder and opens a run.
+// Package sweep is the screen of a sweep: its arms with their state, progress, speed, quality, difference from the
+// reference and cost, and the runs of the selected one. It knows plain data only: whoever shows it reads the folder and
+// opens a run.
 package sweep
 
 import (
@@ -67,8 +68,8 @@ type Choice struct {
 	Arm, Replicate int // the replicate counts from 1; 0 for none
 }
 
-// New returns the screen of a folder. read returns what it holds, and may take its time; closes leaves the screen by itself
-// once no run is left.
+// New returns the screen of a folder. read returns what it holds, and may take its time;
+// closes leaves the screen by itself once no run is left.
 func New(folder string, read func(context.Context) (*View, error), closes bool, o page.Options) *Screen {
 	s := &Screen{folder: folder, read: read, closes: closes}
 	s.Page = page.New(s, o)
@@ -140,7 +141,8 @@ const (
 
 // String returns the order's name.
 func (o order) String() string {
-	return [...]string{"the plan", "name", "state", "time of an iteration", "quality", "difference from the reference", "cost"}[o]
+	return [...]string{"the plan", "name", "state", "time of an iteration", "quality",
+		"difference from the reference", "cost"}[o]
 }
 
 // compare orders two arms; what is not known comes last.
@@ -316,7 +318,8 @@ func (s *Screen) Prompt() []widget.KeyGroup {
 	if s.typing == nil {
 		return nil
 	}
-	return []widget.KeyGroup{widget.Hint("enter", "keeps the filter", 0), widget.Hint("esc", "clears it", 0), widget.Hint("↑ ↓", "select", 1)}
+	return []widget.KeyGroup{widget.Hint("enter", "keeps the filter", 0), widget.Hint("esc", "clears it", 0),
+		widget.Hint("↑ ↓", "select", 1)}
 }
 
 // Press handles the keys of the list and of the filter.
@@ -385,9 +388,11 @@ func (s *Screen) Wheel(down bool) {
 // Notes explain the columns.
 func (s *Screen) Notes() []string {
 	return []string{
-		"A row is an arm, over its replicates. it/s is the sum of the runs that go on, ms the median time of an iteration, the difference that " +
-			"of its time from the reference arm's, with an interval of 95 % where two replicates or more are done. CPU is the processor time of all " +
-			"its runs so far. • marks the arms of the front: no other takes less time for better quality.",
-		fmt.Sprintf("Runs are read from the folder once a second; what they write there is at most %s old. Slurm is asked twice a minute.", plan.Beat),
+		"A row is an arm, over its replicates. it/s is the sum of the runs that go on, ms the median time of an " +
+			"iteration, the difference that of its time from the reference arm's, with an interval of 95 % where two " +
+			"replicates or more are done. CPU is the processor time of all its runs so far. • marks the arms of the " +
+			"front: no other takes less time for better quality.",
+		fmt.Sprintf("Runs are read from the folder once a second; what they write there is at most %s old. Slurm is "+
+			"asked twice a minute.", plan.Beat),
 	}
 }

@@ -36,7 +36,8 @@ var chartSize = [2]float64{560, 250}
 // html writes the report as one HTML file, which requests nothing: its policy allows no more than its
 // own style and script, by their hashes.
 func (f *facts) html(w io.Writer) error {
-	style := ":root{" + figure.Light.Variables() + "}@media screen and (prefers-color-scheme:dark){:root{" + figure.Dark.Variables() + "}}" + figure.Classes() + "\n" + pageStyle
+	style := ":root{" + figure.Light.Variables() + "}@media screen and (prefers-color-scheme:dark){:root{" +
+		figure.Dark.Variables() + "}}" + figure.Classes() + "\n" + pageStyle
 	sections, title := f.sections(), figure.Title(f.summary)
 	var m markup
 	m.Put("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
@@ -47,7 +48,8 @@ func (f *facts) html(w io.Writer) error {
 		`<meta name="referrer" content="no-referrer">` + "\n" + `<link rel="icon" href="data:,">` + "\n")
 	m.Put("<title>%s</title>\n", title)
 	m.WriteString("<style>" + style + "</style>\n</head>\n<body>\n")
-	m.Put("<header>\n<h1>%s</h1>\n<p class=\"muted\">%s</p>\n<nav aria-label=\"Sections\"><ul>", title, figure.Facts(f.digest, f.summary))
+	m.Put("<header>\n<h1>%s</h1>\n<p class=\"muted\">%s</p>\n<nav aria-label=\"Sections\"><ul>", title,
+		figure.Facts(f.digest, f.summary))
 	for i := range sections {
 		m.Put(`<li><a href="#%s">%s</a></li>`, sections[i].ID, sections[i].Title)
 	}
@@ -70,7 +72,8 @@ func (f *facts) html(w io.Writer) error {
 func (f *facts) charts(m *markup) (data string, err error) {
 	m.Put(`<section aria-labelledby="charts">` + "\n" + `<h2 id="charts">Charts</h2>` + "\n" +
 		`<p class="muted">Dashed lines are changes of settings, with their numbers in the table below.<span id="hint" hidden> ` +
-		"Values at the pointer are below each chart; with a chart in focus, the arrow keys, Home and End move through the iterations.</span></p>\n<div class=\"charts\">\n")
+		"Values at the pointer are below each chart; with a chart in focus, the arrow keys, Home and End " +
+		"move through the iterations.</span></p>\n<div class=\"charts\">\n")
 	set := figure.Charts(f.digest, f.summary.Changes)
 	values := chartData{First: set.First, Last: set.Last, Seconds: set.Seconds, Charts: []curveData{}}
 	for i := range set.Charts {
@@ -176,7 +179,8 @@ func (v values) MarshalJSON() ([]byte, error) {
 }
 
 func dataOf(id string, c *figure.Chart, plot figure.Plot) curveData {
-	d := curveData{ID: id, Unit: visible.Text(c.Of), Plot: [6]float64{plot.X, plot.Y, plot.Width, plot.Height, plot.From, plot.To}, Curves: []valued{}}
+	d := curveData{ID: id, Unit: visible.Text(c.Of), Plot: [6]float64{plot.X, plot.Y, plot.Width, plot.Height,
+		plot.From, plot.To}, Curves: []valued{}}
 	for _, l := range c.Curves {
 		d.Curves = append(d.Curves, valued{visible.Text(l.Name), l.Y, l.Low, l.High, l.Most})
 	}
@@ -194,7 +198,8 @@ func (f *facts) pictures(m *markup) {
 		}
 		span := v.Span()
 		for k := i; k < len(f.newest.Run.Schema.Pictures); k++ { // the truth follows what is compared with it
-			if w := f.newest.Pictures[k]; !f.newest.Run.Schema.Pictures[k].Live && w.Whole() && w.Width == v.Width && w.Height == v.Height {
+			if w := f.newest.Pictures[k]; !f.newest.Run.Schema.Pictures[k].Live && w.Whole() && w.Width == v.Width &&
+				w.Height == v.Height {
 				span = w.Span()
 				break
 			}
@@ -209,7 +214,8 @@ func (f *facts) pictures(m *markup) {
 			caption += fmt.Sprintf(", iteration %d", v.Iteration)
 		}
 		m.Put(`<figure><img src="%s" alt="%s, %s by %s pixels" width="%[3]s" height="%[4]s"><figcaption>%[5]s; black %[6]s, white %[7]s</figcaption></figure>`+"\n",
-			encoded(v, span), info.Name, strconv.Itoa(v.Width), strconv.Itoa(v.Height), caption, number(span[0]), number(span[1]))
+			encoded(v, span), info.Name, strconv.Itoa(v.Width), strconv.Itoa(v.Height), caption, number(span[0]),
+			number(span[1]))
 	}
 	if some {
 		m.Put("</div>\n")

@@ -38,8 +38,8 @@ type facts struct {
 // sections returns the parts of a report in their order; those on what a run did not have are left out.
 func (f *facts) sections() (all []section) {
 	for _, s := range []section{
-		f.overview(), f.changes(), f.annotations(), f.forks(), f.ablation(), f.alerts(), f.quality(), f.phases(), f.caches(), f.memory(), f.layers(),
-		f.differences(), f.machine(), f.starts(), f.notes(), f.settings(),
+		f.overview(), f.changes(), f.annotations(), f.forks(), f.ablation(), f.alerts(), f.quality(), f.phases(),
+		f.caches(), f.memory(), f.layers(), f.differences(), f.machine(), f.starts(), f.notes(), f.settings(),
 	} {
 		if s.ID != "" {
 			all = append(all, s)
@@ -59,7 +59,8 @@ func (f *facts) sections() (all []section) {
 // earlier returns the parts of a report on an earlier start, which have rows, with the number of the start.
 func (f *facts) earlier(newest *digest.Digest) (all []section) {
 	number := f.digest.Info.PriorStarts + 1
-	for _, s := range []section{f.changes(), f.forks(), f.alerts(), f.quality(), f.phases(), f.caches(), f.otherwise(newest)} {
+	for _, s := range []section{f.changes(), f.forks(), f.alerts(), f.quality(), f.phases(), f.caches(),
+		f.otherwise(newest)} {
 		if len(s.Rows) == 0 {
 			continue
 		}
@@ -75,7 +76,8 @@ func (f *facts) earlier(newest *digest.Digest) (all []section) {
 
 // otherwise lists the settings at the end of an earlier start that the newest one began with otherwise.
 func (f *facts) otherwise(newest *digest.Digest) section {
-	s := section{ID: "settings", Title: "Settings that differ from the newest start", Head: []string{"Setting", "At its end", "Newest start"}}
+	s := section{ID: "settings", Title: "Settings that differ from the newest start",
+		Head: []string{"Setting", "At its end", "Newest start"}}
 	for _, key := range f.newest.Settings.Differing(newest.Settings) {
 		s.Rows = append(s.Rows, []string{key, f.newest.Settings.Get(key), newest.Settings.Get(key)})
 	}
@@ -130,16 +132,20 @@ func (f *facts) overview() section {
 	add(strings.ToUpper(many[:1])+many[1:], done)
 	if v := sum.IterationMS; v != nil {
 		add("Iteration", fmt.Sprintf("median %s, 10th to 90th percentile %s to %s, of %s of the stage %s",
-			milliseconds(v.Median), milliseconds(v.P10), milliseconds(v.P90), unit.Plural(v.N, "iteration", "iterations"), sum.Stage))
+			milliseconds(v.Median), milliseconds(v.P10), milliseconds(v.P90),
+			unit.Plural(v.N, "iteration", "iterations"), sum.Stage))
 	} else {
 		add("Iteration", "– ("+sum.IterationMSReason+")")
 	}
 	add("Seed", or(sum.Seed, sum.SeedReason, func(v uint64) string { return strconv.FormatUint(v, 10) }))
-	add("Model", or(sum.Model, sum.ModelReason, func(m export.Model) string { return unit.Plural(m.Parameters, "parameter", "parameters") }))
+	add("Model", or(sum.Model, sum.ModelReason, func(m export.Model) string {
+		return unit.Plural(m.Parameters, "parameter", "parameters")
+	}))
 	for _, c := range []struct {
 		name string
 		n    int64
-	}{{"Skipped optimizer steps", sum.SkippedSteps}, {"Iterations with a loss that is not finite", sum.NonFinite}, {"Events missing in this report", f.digest.Lost}} {
+	}{{"Skipped optimizer steps", sum.SkippedSteps}, {"Iterations with a loss that is not finite", sum.NonFinite},
+		{"Events missing in this report", f.digest.Lost}} {
 		if c.n > 0 {
 			add(c.name, strconv.FormatInt(c.n, 10))
 		}
@@ -151,13 +157,15 @@ func (f *facts) overview() section {
 // changes lists the changes of settings and what they did.
 func (f *facts) changes() section {
 	s := section{ID: "changes", Title: "Changes and what they did",
-		Head: []string{"", "Iteration", "At", "Change", "Time of an iteration", "95 % interval", "Verdict", "Quality meanwhile"}}
+		Head: []string{"", "Iteration", "At", "Change", "Time of an iteration", "95 % interval", "Verdict",
+			"Quality meanwhile"}}
 	if len(f.summary.Changes) == 0 {
 		s.Intro = "No setting was changed during the run."
 		return s
 	}
-	s.Intro = "Numbered as in the charts. The interval is that of the change of the median time of an iteration; one that contains 0 leaves open whether there is an effect. " +
-		"The quality goes on changing while a run trains: its difference is not the effect of the change alone."
+	s.Intro = "Numbered as in the charts. The interval is that of the change of the median time of an iteration; one " +
+		"that contains 0 leaves open whether there is an effect. The quality goes on changing while a run " +
+		"trains: its difference is not the effect of the change alone."
 	quality := f.newest.Run.Schema.QualityInfo()
 	for i := range f.summary.Changes {
 		c := &f.summary.Changes[i]
@@ -166,7 +174,8 @@ func (f *facts) changes() section {
 			of = quality.Title + " " + of
 		}
 		s.Rows = append(s.Rows, []string{strconv.Itoa(i + 1), strconv.FormatInt(c.Iteration, 10),
-			unit.Clock(time.Duration(c.AtSeconds * float64(time.Second))), c.What(), c.Medians(), c.Shift(), c.Verdict(), of})
+			unit.Clock(time.Duration(c.AtSeconds * float64(time.Second))), c.What(), c.Medians(), c.Shift(),
+			c.Verdict(), of})
 	}
 	return s
 }
@@ -175,7 +184,8 @@ func (f *facts) changes() section {
 func (f *facts) annotations() section {
 	s := section{ID: "annotations", Title: "Notes on the run", Head: []string{"Iteration", "At", "Author", "Note"}}
 	for _, a := range f.summary.Annotations {
-		s.Rows = append(s.Rows, []string{strconv.FormatInt(a.Iteration, 10), unit.Clock(time.Duration(a.AtSeconds * float64(time.Second))),
+		s.Rows = append(s.Rows, []string{strconv.FormatInt(a.Iteration, 10),
+			unit.Clock(time.Duration(a.AtSeconds * float64(time.Second))),
 			cmp.Or(a.Author, "–"), a.Text})
 	}
 	if len(s.Rows) == 0 {
@@ -186,7 +196,8 @@ func (f *facts) annotations() section {
 
 // forks lists what changes did to the result on equal terms.
 func (f *facts) forks() section {
-	s := section{ID: "forks", Title: "Changes on equal terms", Head: []string{"Change", "Series", "Before", "After", "Difference", "95 % interval", "Pairs"}, Align: "llr",
+	s := section{ID: "forks", Title: "Changes on equal terms",
+		Head: []string{"Change", "Series", "Before", "After", "Difference", "95 % interval", "Pairs"}, Align: "llr",
 		Intro: "From the same points, the run went on under the settings before and after a change."}
 	for i := range f.summary.Changes {
 		c := &f.summary.Changes[i]
@@ -205,7 +216,8 @@ func (f *facts) forks() section {
 				interval = "[" + number(r.Interval[0]) + ", " + number(r.Interval[1]) + "]"
 			}
 			value := func(v *float64) string { return or(v, "not known", number) }
-			s.Rows = append(s.Rows, []string{fmt.Sprintf("%d: %s", i+1, c.What()), info.Title, value(r.Before), value(r.After), value(r.Difference), interval, strconv.Itoa(c.Fork.Pairs)})
+			s.Rows = append(s.Rows, []string{fmt.Sprintf("%d: %s", i+1, c.What()), info.Title, value(r.Before),
+				value(r.After), value(r.Difference), interval, strconv.Itoa(c.Fork.Pairs)})
 		}
 	}
 	if len(s.Rows) == 0 {
@@ -220,21 +232,24 @@ func (f *facts) ablation() section {
 	if a == nil || a.Replication || len(a.Rows) == 0 {
 		return section{}
 	}
-	s := section{ID: "ablation", Title: "Ablation", Head: []string{"Setting", "Off", "On", "Effect on the time of an iteration", "95 % interval", "Verdict"}}
+	s := section{ID: "ablation", Title: "Ablation",
+		Head: []string{"Setting", "Off", "On", "Effect on the time of an iteration", "95 % interval", "Verdict"}}
 	for i := range a.Rows {
 		r := &a.Rows[i]
 		interval := "–"
 		if !math.IsInf(r.Low, 0) && !math.IsInf(r.High, 0) && !math.IsNaN(r.Low) {
 			interval = unit.ShareWithin(r.Effect, r.Low, r.High)
 		}
-		s.Rows = append(s.Rows, []string{r.Key, r.Off, r.On, strings.TrimSpace(unit.SignedPercent(r.Effect)), interval, cmp.Or(r.Note, r.Verdict())})
+		s.Rows = append(s.Rows, []string{r.Key, r.Off, r.On, strings.TrimSpace(unit.SignedPercent(r.Effect)), interval,
+			cmp.Or(r.Note, r.Verdict())})
 	}
 	return s
 }
 
 // alerts lists the alerts of the run.
 func (f *facts) alerts() section {
-	s := section{ID: "alerts", Title: "Alerts", Head: []string{"Since", "Iteration", "Severity", "Alert", "Advice", "At the end"}}
+	s := section{ID: "alerts", Title: "Alerts", Head: []string{"Since", "Iteration", "Severity", "Alert", "Advice",
+		"At the end"}}
 	if len(f.digest.Alerts) == 0 {
 		s.Intro = "No alert was raised."
 		return s
@@ -244,7 +259,8 @@ func (f *facts) alerts() section {
 		if a.Standing {
 			state = "standing"
 		}
-		s.Rows = append(s.Rows, []string{unit.Clock(a.Since), strconv.FormatInt(a.Iteration, 10), a.Severity.String(), a.What, a.Try.Text(nil), state})
+		s.Rows = append(s.Rows, []string{unit.Clock(a.Since), strconv.FormatInt(a.Iteration, 10), a.Severity.String(),
+			a.What, a.Try.Text(nil), state})
 	}
 	return s
 }
@@ -276,14 +292,16 @@ func (f *facts) quality() section {
 
 // phases lists the times of the phases.
 func (f *facts) phases() section {
-	s := section{ID: "phases", Title: "Phases", Head: []string{"Phase", "What it does", "Median", "10th percentile", "90th percentile", "Share"}, Align: "llr"}
+	s := section{ID: "phases", Title: "Phases", Head: []string{"Phase", "What it does", "Median", "10th percentile",
+		"90th percentile", "Share"}, Align: "llr"}
 	for i, p := range f.summary.PhasesMS {
 		what := f.newest.Run.Schema.Phases[i].What
 		if p.Phase == nil {
 			s.Rows = append(s.Rows, []string{p.Name, what, "– (" + p.Reason + ")", "–", "–", "–"})
 			continue
 		}
-		s.Rows = append(s.Rows, []string{p.Name, what, milliseconds(p.Phase.Median), milliseconds(p.Phase.P10), milliseconds(p.Phase.P90), strings.TrimSpace(unit.PercentFine(p.Phase.Share))})
+		s.Rows = append(s.Rows, []string{p.Name, what, milliseconds(p.Phase.Median), milliseconds(p.Phase.P10),
+			milliseconds(p.Phase.P90), strings.TrimSpace(unit.PercentFine(p.Phase.Share))})
 	}
 	if len(s.Rows) == 0 {
 		return section{}
@@ -296,7 +314,8 @@ func (f *facts) phases() section {
 
 // caches lists the counters of the caches.
 func (f *facts) caches() section {
-	s := section{ID: "caches", Title: "Caches", Head: []string{"Cache", "At the end", "Hits", "Misses", "Hit rate", "Entries", "Size", "Saved in all", "95 % interval"}, Align: "llr"}
+	s := section{ID: "caches", Title: "Caches", Head: []string{"Cache", "At the end", "Hits", "Misses", "Hit rate",
+		"Entries", "Size", "Saved in all", "95 % interval"}, Align: "llr"}
 	for i, c := range f.summary.Caches {
 		state := "off"
 		if c.Enabled {
@@ -304,12 +323,14 @@ func (f *facts) caches() section {
 		}
 		interval := "–"
 		if c.SavedLow != nil && c.SavedHigh != nil {
-			interval = "[" + strings.TrimSpace(unit.Seconds(*c.SavedLow*1e6)) + ", " + strings.TrimSpace(unit.Seconds(*c.SavedHigh*1e6)) + "]"
+			interval = "[" + strings.TrimSpace(unit.Seconds(*c.SavedLow*1e6)) + ", " +
+				strings.TrimSpace(unit.Seconds(*c.SavedHigh*1e6)) + "]"
 		}
 		rate := or(c.HitRate, c.HitRateReason, func(v float64) string { return strings.TrimSpace(unit.HitRate(v)) })
-		s.Rows = append(s.Rows, []string{f.newest.Run.Schema.Caches[i].Title, state, strconv.FormatInt(c.Hits, 10), strconv.FormatInt(c.Misses, 10), rate,
-			strconv.FormatInt(c.Entries, 10), unit.Size(c.Bytes),
-			or(c.SavedMS, c.SavedMSReason, func(ms float64) string { return strings.TrimSpace(unit.Seconds(ms * 1e6)) }), interval})
+		s.Rows = append(s.Rows, []string{f.newest.Run.Schema.Caches[i].Title, state, strconv.FormatInt(c.Hits, 10),
+			strconv.FormatInt(c.Misses, 10), rate, strconv.FormatInt(c.Entries, 10), unit.Size(c.Bytes),
+			or(c.SavedMS, c.SavedMSReason,
+				func(ms float64) string { return strings.TrimSpace(unit.Seconds(ms * 1e6)) }), interval})
 	}
 	if len(s.Rows) == 0 {
 		return section{}
@@ -341,8 +362,10 @@ func (f *facts) layers() section {
 		return section{}
 	}
 	s := section{ID: "layers", Title: "Layers", Folded: true,
-		Intro: "Mean times over the last half second in which they were profiled, longest first. The shares are of this machine's peak rates.",
-		Head:  []string{"Layer", "Phase", "Time", "Operations", "Bytes", "Of the peak rate", "Of the bandwidth"}, Align: "llr"}
+		Intro: "Mean times over the last half second in which they were profiled, longest first. The shares are of " +
+			"this machine's peak rates.",
+		Head:  []string{"Layer", "Phase", "Time", "Operations", "Bytes", "Of the peak rate", "Of the bandwidth"},
+		Align: "llr"}
 	layers := slices.Clone(f.newest.Layers)
 	slices.SortStableFunc(layers, func(a, b profiles.Layer) int { return cmp.Compare(b.Nanos, a.Nanos) })
 	for i := range layers {
@@ -354,7 +377,8 @@ func (f *facts) layers() section {
 		if l.Judged {
 			compute, memory = strings.TrimSpace(unit.Percent(l.Compute)), strings.TrimSpace(unit.Percent(l.Memory))
 		}
-		s.Rows = append(s.Rows, []string{l.Name, phase, strings.TrimSpace(unit.Seconds(l.Nanos)), unit.Count(l.FLOPs), unit.Size(l.Bytes), compute, memory})
+		s.Rows = append(s.Rows, []string{l.Name, phase, strings.TrimSpace(unit.Seconds(l.Nanos)), unit.Count(l.FLOPs),
+			unit.Size(l.Bytes), compute, memory})
 	}
 	return s
 }
@@ -429,7 +453,8 @@ func (f *facts) starts() section {
 	if len(f.digest.Starts) == 0 {
 		return section{}
 	}
-	s := section{ID: "starts", Title: "Earlier starts", Intro: "The run was started again. The charts, and the sections that name no start, are about the newest one; the newest earlier ones have sections of their own.",
+	s := section{ID: "starts", Title: "Earlier starts", Intro: "The run was started again. The charts, and the " +
+		"sections that name no start, are about the newest one; the newest earlier ones have sections of their own.",
 		Head: []string{"Began", "State", "Iterations", "Median iteration", "Quality at the end"}, Align: "llr"}
 	quality := f.newest.Run.Schema.QualityInfo()
 	for i := range f.digest.Starts {
@@ -446,7 +471,8 @@ func (f *facts) starts() section {
 		if v.State < profiles.Finished { // another start began meanwhile
 			state = "not finished"
 		}
-		s.Rows = append(s.Rows, []string{v.Began.UTC().Format("2006-01-02 15:04:05 UTC"), state, strconv.FormatInt(v.Iterations, 10), median, result})
+		s.Rows = append(s.Rows, []string{v.Began.UTC().Format("2006-01-02 15:04:05 UTC"), state,
+			strconv.FormatInt(v.Iterations, 10), median, result})
 	}
 	return s
 }

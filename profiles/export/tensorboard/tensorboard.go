@@ -54,16 +54,17 @@ type Writer struct {
 	record []byte
 	opened bool
 
-	began    time.Time // the newest Begin
-	schema   profiles.Schema
-	tags     []string // by series
-	caches   [][2]string
-	sampled  int64
-	written  [profiles.MaxCaches]profiles.CacheCounters // with the newest values of iterations
-	counted  [profiles.MaxCaches]profiles.CacheCounters // at the end of the newest unit
-	peaks    []float64                                  // largest use of each GPU since then, in bytes; 0 if it was not read
-	done     int64                                      // iterations of earlier starts
-	units    int64                                      // units of work ended in earlier starts
+	began   time.Time // the newest Begin
+	schema  profiles.Schema
+	tags    []string // by series
+	caches  [][2]string
+	sampled int64
+	written [profiles.MaxCaches]profiles.CacheCounters // with the newest values of iterations
+	counted [profiles.MaxCaches]profiles.CacheCounters // at the end of the newest unit
+	// largest use of each GPU since then, in bytes; 0 if it was not read
+	peaks    []float64
+	done     int64 // iterations of earlier starts
+	units    int64 // units of work ended in earlier starts
 	newest   profiles.Iteration
 	measured profiles.Measurement // the newest
 	ended    bool                 // a unit ended in this start

@@ -199,7 +199,8 @@ func (w *Writer) Settings() (generation uint32, s *loop.Settings) {
 	}
 	length := binary.LittleEndian.Uint32(b[8:])
 	text := make([]byte, min(length, 16384))
-	if _, err := w.file.ReadAt(text, 32768+int64(g%2)*16384); err != nil || crc32.ChecksumIEEE(text) != binary.LittleEndian.Uint32(b[12:]) {
+	if _, err := w.file.ReadAt(text, 32768+int64(g%2)*16384); err != nil ||
+		crc32.ChecksumIEEE(text) != binary.LittleEndian.Uint32(b[12:]) {
 		return 0, nil
 	}
 	s = &loop.Settings{}
@@ -235,8 +236,8 @@ const Greeting = `{"format": 1, "script": "train.py", "argv": ["train.py"], "dir
            {"key": "accumulate", "type": "number", "low": 1, "high": 64, "integer": true, "value": "4", "touches": ["forward"], "price": "cheap",
             "declared": true}]}`
 
-// Ranks trains several ranks in step: the slow one takes longer by more, and the others wait for it. Each is stopped by its
-// function; the others then wait.
+// Ranks trains several ranks in step: the slow one takes longer by more, and the others wait for it. Each is stopped by
+// its function; the others then wait.
 func Ranks(writers []*Writer, each, more time.Duration, slow int) (stops []func()) {
 	var mu sync.Mutex
 	steps := make([]int64, len(writers))
@@ -248,7 +249,8 @@ func Ranks(writers []*Writer, each, more time.Duration, slow int) (stops []func(
 			greeting := strings.Replace(Greeting, `{"name": "other", "what": "everything else"}`, `{"name": "other", "what": "everything else"}, {"name": "exchange"}`, 1)
 			w.Greet(greeting)
 			w.State(loop.Training)
-			t := training{w: w, values: map[string]string{"autocast": "off", "gc": "on", "accumulate": "4"}, kept: -1, pauseAt: -1}
+			t := training{w: w, values: map[string]string{"autocast": "off", "gc": "on", "accumulate": "4"}, kept: -1,
+				pauseAt: -1}
 			t.exchange = func(step int64) bool {
 				mu.Lock()
 				steps[i] = step + 1
@@ -277,8 +279,8 @@ func Ranks(writers []*Writer, each, more time.Duration, slow int) (stops []func(
 	return stops
 }
 
-// Train trains until stop is called, an epoch of ten steps after the other: a step takes each, under bf16 a third less, and
-// refuses fp16 and to watch boundaries alone. It obeys settings as the module does.
+// Train trains until stop is called, an epoch of ten steps after the other: a step takes each, under bf16 a third less,
+// and refuses fp16 and to watch boundaries alone. It obeys settings as the module does.
 func Train(w *Writer, each time.Duration) (stop func()) { return TrainAs(w, Greeting, each) }
 
 // TrainAs is Train with a greeting.
@@ -288,7 +290,8 @@ func TrainAs(w *Writer, greeting string, each time.Duration) (stop func()) {
 		defer close(ended)
 		w.Greet(greeting)
 		w.State(loop.Training)
-		t := training{w: w, values: map[string]string{"autocast": "off", "gc": "on", "accumulate": "4"}, kept: -1, pauseAt: -1}
+		t := training{w: w, values: map[string]string{"autocast": "off", "gc": "on", "accumulate": "4"}, kept: -1,
+			pauseAt: -1}
 		t.train(each, done)
 	}()
 	return sync.OnceFunc(func() { close(done); <-ended })
@@ -467,7 +470,8 @@ func (t *training) train(each time.Duration, done <-chan struct{}) {
 		}
 		total := loop.Now() - start - waited
 		t.trained++
-		s := Step{Step: t.step, Start: start, Generation: t.generation, Unit: int32(t.step / 10), InUnit: int32(t.step % 10), Series: []float64{1 / t.trained}}
+		s := Step{Step: t.step, Start: start, Generation: t.generation, Unit: int32(t.step / 10),
+			InUnit: int32(t.step % 10), Series: []float64{1 / t.trained}}
 		s.Host = []int64{0, total / 2, total / 4, total / 8, total - total/2 - total/4 - total/8, waited}
 		if t.now.Schedule != nil {
 			s.Block = uint32(t.block) + 1

@@ -29,7 +29,8 @@ func Run(cmd *exec.Cmd) error {
 }
 
 // exhausted are the words of runtimes and systems for memory that ends.
-var exhausted = []string{"out of memory", "cannot allocate memory", "can't allocate memory", "MemoryError", "pthread_create failed"}
+var exhausted = []string{"out of memory", "cannot allocate memory", "can't allocate memory", "MemoryError",
+	"pthread_create failed"}
 
 // crashed matches what Go's runtime prints if one of its own allocations returned nothing: a
 // crash on its system stack, in its own code. Kernels run on other stacks.

@@ -60,7 +60,8 @@ func Compare(ctx context.Context, o Options) (*compare.Comparison, error) {
 	defer os.RemoveAll(folder)
 	c := comparing{Options: o, order: rand.New(rand.NewPCG(o.Seed, 1))}
 	for n := range o.Starts {
-		if err := c.start(ctx, filepath.Join(folder, strconv.Itoa(n)), (n+1)*o.Rounds/o.Starts-n*o.Rounds/o.Starts); err != nil {
+		if err := c.start(ctx, filepath.Join(folder, strconv.Itoa(n)),
+			(n+1)*o.Rounds/o.Starts-n*o.Rounds/o.Starts); err != nil {
 			return nil, err
 		}
 	}
@@ -94,7 +95,8 @@ func (c *comparing) start(ctx context.Context, folder string, rounds int) error 
 	for _, side := range []int{first, 1 - first} {
 		recordings[side] = filepath.Join(folder, fmt.Sprintf("%d.sqlite", side))
 		var err error
-		if running[side], err = start(c.Programs[side], append([]string{"run", "--headless", "--json", "--record", recordings[side]}, c.Arguments...)); err != nil {
+		if running[side], err = start(c.Programs[side],
+			append([]string{"run", "--headless", "--json", "--record", recordings[side]}, c.Arguments...)); err != nil {
 			return err
 		}
 		if err := c.prepare(ctx, running[side], recordings[side]); err != nil {
@@ -135,7 +137,8 @@ func (c *comparing) prepare(ctx context.Context, p *process, recording string) e
 			return p.stop()
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("%s has not recorded an iteration after %s: it must be able to record runs (run --record)", p.path, c.within)
+			return fmt.Errorf("%s has not recorded an iteration after %s: it must be able to record runs "+
+				"(run --record)", p.path, c.within)
 		}
 	}
 }
@@ -155,7 +158,8 @@ func iterates(ctx context.Context, path string) bool {
 const prepareWithin = time.Minute
 
 // alternate lets the programs run by turns.
-func (c *comparing) alternate(ctx context.Context, running [2]*process, rounds int) (schedule []compare.Quartet, err error) {
+func (c *comparing) alternate(ctx context.Context, running [2]*process, rounds int) (schedule []compare.Quartet,
+	err error) {
 	for i := range warmUp {
 		if _, err := c.turn(ctx, running[i%2], i%2); err != nil {
 			return nil, err

@@ -46,7 +46,8 @@ func check(ctx context.Context, path string) error {
 func start(path string, arguments []string) (*process, error) {
 	p := &process{path: path, cmd: exec.Command(path, arguments...), ended: make(chan error, 1)}
 	p.cmd.Stderr = &p.complaint
-	p.cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+os.TempDir()+"/prismtop-no-settings") // both builds start from the preset
+	// both builds start from the preset
+	p.cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+os.TempDir()+"/prismtop-no-settings")
 	p.cmd.SysProcAttr = apart.Attributes()
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
@@ -90,7 +91,8 @@ func (p *process) wait(ctx context.Context, d time.Duration) error {
 func (p *process) failure(err error) error {
 	lines := strings.Split(strings.TrimSpace(p.complaint.String()), "\n")
 	if err == nil {
-		return fmt.Errorf("%s ended before the last round: its settings must not end it (max_iterations, threshold)", p.path)
+		return fmt.Errorf("%s ended before the last round: its settings must not end it (max_iterations, threshold)",
+			p.path)
 	}
 	return fmt.Errorf("%s: %w: %s", p.path, err, lines[len(lines)-1])
 }

@@ -1,6 +1,6 @@
-// Package executor runs the tasks of a sweep: on this machine, some at a time, or as one array of Slurm. A task is a run, or
-// several that run by turns. Its processes record to this machine's own disk; closed copies, checkpoints and the state of each
-// run go into the sweep's folder, so that another task on another machine goes on from there.
+// Package executor runs the tasks of a sweep: on this machine, some at a time, or as one array of Slurm. A task is a
+// run, or several that run by turns. Its processes record to this machine's own disk; closed copies, checkpoints and
+// the state of each run go into the sweep's folder, so that another task on another machine goes on from there.
 package executor
 
 import (
@@ -36,8 +36,8 @@ type Options struct {
 // ErrInterrupted reports that the context ended before the runs did. What they have is kept.
 var ErrInterrupted = errors.New("interrupted")
 
-// Local runs tasks on this machine, parallel at a time. With several at a time, each has its share of the processors. The
-// error is ErrInterrupted, or why a run could not be begun; a run that fails is none.
+// Local runs tasks on this machine, parallel at a time. With several at a time, each has its share of the processors.
+// The error is ErrInterrupted, or why a run could not be begun; a run that fails is none.
 func (o *Options) Local(ctx context.Context, tasks []int, parallel int) error {
 	queue := make(chan int)
 	var all sync.WaitGroup
@@ -130,8 +130,8 @@ func (o *Options) alone(ctx context.Context, r *running, pin []int) error {
 // lookEvery is the time between two looks at what a process has recorded.
 const lookEvery = 500 * time.Millisecond
 
-// open begins to work on a run; nil if there is nothing to do, because it is done, another process works on it, or it failed
-// and failures are not repeated.
+// open begins to work on a run; nil if there is nothing to do, because it is done, another process works on it, or it
+// failed and failures are not repeated.
 func (o *Options) open(ctx context.Context, c sweep.Cell) (*running, error) {
 	lock, err := o.lock(ctx, c)
 	if lock == nil || err != nil {
@@ -161,8 +161,8 @@ func (o *Options) open(ctx context.Context, c sweep.Cell) (*running, error) {
 	return r, nil
 }
 
-// lock makes this process the only one that works on a run; nil if another does. An element of an array waits for one that is
-// about to end: Slurm may begin it while the job that was cancelled still writes its checkpoint.
+// lock makes this process the only one that works on a run; nil if another does. An element of an array waits for one
+// that is about to end: Slurm may begin it while the job that was cancelled still writes its checkpoint.
 func (o *Options) lock(ctx context.Context, c sweep.Cell) (*atomicfile.Lock, error) {
 	for until := time.Now().Add(patience + 10*time.Second); ; {
 		lock, err := o.Folder.Lock(c, o.Owner)
@@ -203,8 +203,9 @@ func Left(f *sweep.Folder, states []sweep.Status, retry bool) (tasks []int) {
 	return tasks
 }
 
-// localFolder returns the folder of a run on this machine's own disk: the same path on every machine, so that a recording
-// has one wherever it goes on.
+// localFolder returns the folder of a run on this machine's own disk: the same path on every machine, so that a
+// recording has one wherever it goes on.
 func localFolder(f *sweep.Folder, c sweep.Cell) string {
-	return filepath.Join(os.TempDir(), fmt.Sprintf("prismtop-sweep-%d", os.Getuid()), f.Digest[:8]+fmt.Sprintf("-%d", f.Began.Unix()), fmt.Sprintf("%d.%d", c.Arm, c.Replicate))
+	return filepath.Join(os.TempDir(), fmt.Sprintf("prismtop-sweep-%d", os.Getuid()),
+		f.Digest[:8]+fmt.Sprintf("-%d", f.Began.Unix()), fmt.Sprintf("%d.%d", c.Arm, c.Replicate))
 }

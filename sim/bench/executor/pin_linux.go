@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processors returns the share of this process's processors that the place of several programs at a time gets; nil for all
-// of them.
+// processors returns the share of this process's processors that the place of several
+// programs at a time gets; nil for all of them.
 func processors(place, places int) (share []int) {
 	var set unix.CPUSet
 	if places < 2 || unix.SchedGetaffinity(0, &set) != nil {

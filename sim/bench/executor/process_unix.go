@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// terminate asks a process, which may be stopped, to end with whatever it started. The end of one that has ended is heard
-// elsewhere.
+// terminate asks a process, which may be stopped, to end with whatever it started. The end
+// of one that has ended is heard elsewhere.
 func terminate(cmd *exec.Cmd) {
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGCONT)

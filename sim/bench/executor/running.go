@@ -72,7 +72,8 @@ func (r *running) prepare(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(filepath.Dir(r.local)), 0o700); err != nil {
 		return err
 	}
-	if err := atomicfile.OwnFolder(filepath.Dir(filepath.Dir(r.local))); err != nil { // anybody may make one in a temporary folder
+	// anybody may make one in a temporary folder
+	if err := atomicfile.OwnFolder(filepath.Dir(filepath.Dir(r.local))); err != nil {
 		return err
 	}
 	for _, folder := range []string{r.folder, r.local} {
@@ -103,7 +104,8 @@ func (r *running) prepare(ctx context.Context) error {
 	return r.forget()
 }
 
-// goesOn reports whether the next attempt goes on from a checkpoint: prismtop's own, or that of a program which says so.
+// goesOn reports whether the next attempt goes on from a checkpoint: prismtop's own, or
+// that of a program which says so.
 func (r *running) goesOn() bool {
 	switch r.arm.Kind {
 	case "python":
@@ -114,12 +116,14 @@ func (r *running) goesOn() bool {
 	return !r.arm.Stateless && !modified(filepath.Join(r.folder, checkpointFile)).IsZero()
 }
 
-// forget drops what an interrupted attempt measured, as the next one begins again: nothing counts twice but its processor
-// time, which the sweep has spent.
+// forget drops what an interrupted attempt measured, as the next one begins again: nothing counts twice but its
+// processor time, which the sweep has spent.
 func (r *running) forget() error {
 	s := &r.status
-	if log, err := os.OpenFile(filepath.Join(r.folder, logFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644); err == nil {
-		fmt.Fprintf(log, "prismtop: start %d begins again: start %d was interrupted after %s, and left no checkpoint\n", s.Attempt+1, s.Attempt,
+	if log, err := os.OpenFile(filepath.Join(r.folder, logFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND,
+		0o644); err == nil {
+		fmt.Fprintf(log, "prismtop: start %d begins again: start %d was interrupted after %s, and left no checkpoint\n",
+			s.Attempt+1, s.Attempt,
 			unit.Plural(int(s.Iterations), "iteration", "iterations"))
 		_ = log.Close()
 	}
@@ -142,8 +146,8 @@ func recordings(folder string) []string {
 	return all
 }
 
-// newer reports whether a recording in the folder has more than the one on this machine, which may be of an earlier attempt
-// or not be there.
+// newer reports whether a recording in the folder has more than the one on this machine,
+// which may be of an earlier attempt or not be there.
 func newer(ctx context.Context, path, here string) bool {
 	there, err := statusOf(ctx, path)
 	if err != nil {
@@ -186,7 +190,8 @@ func (r *running) start(ctx context.Context, pin []int, share int, turning bool)
 	if err != nil {
 		return err
 	}
-	if r.log, err = os.OpenFile(filepath.Join(r.folder, logFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644); err != nil {
+	if r.log, err = os.OpenFile(filepath.Join(r.folder, logFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND,
+		0o644); err != nil {
 		return err
 	}
 	summary, err := os.Create(filepath.Join(r.local, summaryFile))
@@ -209,7 +214,8 @@ func (r *running) start(ctx context.Context, pin []int, share int, turning bool)
 		}
 	}
 	s.Again = false
-	s.State, s.Error, s.Host, s.Node, s.Job, s.Local, s.Turns, s.Session = sweep.Running, "", hostname(), os.Getenv("SLURMD_NODENAME"), r.Job, r.local, turning, ""
+	s.State, s.Error, s.Host, s.Node, s.Job, s.Local, s.Turns, s.Session = sweep.Running, "", hostname(),
+		os.Getenv("SLURMD_NODENAME"), r.Job, r.local, turning, ""
 	if s.Began.IsZero() {
 		s.Began = time.Now()
 	}
@@ -242,8 +248,8 @@ func (b both) Write(p []byte) (int, error) {
 // ownPrefix begins the environment variables that set what the plan sets.
 const ownPrefix = "PRISMTOP_"
 
-// environ returns the environment of the process: no setting comes from there, and the user's own file of settings does not
-// apply to prismtop's runs.
+// environ returns the environment of the process: no setting comes from there, and the
+// user's own file of settings does not apply to prismtop's runs.
 func (r *running) environ() (all []string) {
 	for _, e := range r.Environ {
 		if !strings.HasPrefix(e, ownPrefix) {
@@ -259,7 +265,8 @@ func (r *running) environ() (all []string) {
 // arguments returns those of the process, one of share that run by turns.
 func (r *running) arguments(ctx context.Context, share int) ([]string, error) {
 	fill := func(words []string) (all []string) {
-		place := strings.NewReplacer("{replicate}", strconv.Itoa(r.cell.Replicate), "{output}", r.folder, "{arm}", r.arm.Name, "{folder}", r.Folder.Path)
+		place := strings.NewReplacer("{replicate}", strconv.Itoa(r.cell.Replicate), "{output}", r.folder, "{arm}",
+			r.arm.Name, "{folder}", r.Folder.Path)
 		for _, w := range words {
 			all = append(all, place.Replace(w))
 		}
@@ -418,7 +425,8 @@ func (r *running) copy(ctx context.Context) {
 		r.status.Recordings = append(r.status.Recordings, name)
 	}
 	r.copied = time.Now()
-	r.rest = max(copyTime*time.Since(began), time.Duration(copyWork*(machine.ReadLoad().Own-worked)*float64(time.Second)))
+	r.rest = max(copyTime*time.Since(began),
+		time.Duration(copyWork*(machine.ReadLoad().Own-worked)*float64(time.Second)))
 }
 
 // measure reads the numbers of the recordings: those of a run that went on in another file are its parts.
@@ -463,8 +471,8 @@ func (r *running) measure(ctx context.Context) {
 	}
 }
 
-// metric reads what the quality of a recording is, of its first stretches: the schema's, or else the first loss. It notes what
-// an iteration processes, under the settings of the start.
+// metric reads what the quality of a recording is, of its first stretches: the schema's, or else the first loss. It
+// notes what an iteration processes, under the settings of the start.
 func (r *running) metric(ctx context.Context, path string) (found profiles.SeriesInfo) {
 	rec, err := recording.Open(ctx, path, r.Tables)
 	if err != nil {
@@ -580,7 +588,8 @@ const statusInterrupted = 130
 func (r *running) conclude(ctx context.Context, ended error) error {
 	r.over = true
 	var exit *exec.ExitError
-	if ended != nil && errors.As(ended, &exit) && (exit.ExitCode() == statusInterrupted || exit.ExitCode() == 128+int(syscall.SIGTERM)) {
+	if ended != nil && errors.As(ended, &exit) &&
+		(exit.ExitCode() == statusInterrupted || exit.ExitCode() == 128+int(syscall.SIGTERM)) {
 		select { // Slurm signals all processes of a task, in any order
 		case <-ctx.Done():
 			return r.stopped()
@@ -602,7 +611,8 @@ func (r *running) conclude(ctx context.Context, ended error) error {
 		r.status.Changes = changes(text)
 		r.loss(last, text)
 	}
-	if s, err := statusOf(last, newest(r.local)); err == nil && s.RunState == profiles.Stopped.String() && r.arm.Kind != "python" {
+	if s, err := statusOf(last, newest(r.local)); err == nil && s.RunState == profiles.Stopped.String() &&
+		r.arm.Kind != "python" {
 		return r.fail(errors.New("a screen ended it before its limit"))
 	}
 	if r.arm.Unrecorded {
@@ -628,7 +638,8 @@ func (r *running) loss(ctx context.Context, summary []byte) {
 	}
 }
 
-// changes words the changes of settings in a summary, with what they did to the time of an iteration where that is known.
+// changes words the changes of settings in a summary, with what they did to the time of an
+// iteration where that is known.
 func changes(summary []byte) (all []string) {
 	var s struct {
 		Changes []struct {

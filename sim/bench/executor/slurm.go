@@ -81,7 +81,8 @@ func Jobs(f *sweep.Folder) (all []Job, err error) {
 	return all, nil
 }
 
-// script is what each element of the array runs. The program takes the place of the shell, so that Slurm's signals reach it.
+// script is what each element of the array runs. The program takes the place of the shell,
+// so that Slurm's signals reach it.
 const script = `#!/bin/sh
 exec %s sweep task %s "$SLURM_ARRAY_TASK_ID" %s
 `
@@ -124,7 +125,8 @@ func (o *Options) Submit(ctx context.Context, tasks []int) (job Job, queued int,
 	if err := atomicfile.Write(f.At(scriptFile), []byte(text), 0o755); err != nil {
 		return job, 0, err
 	}
-	args := []string{"--parsable", "--array=" + ranges(job.Elements), "--job-name=prismtop-sweep", "--requeue", "--open-mode=append",
+	args := []string{"--parsable", "--array=" + ranges(job.Elements), "--job-name=prismtop-sweep", "--requeue",
+		"--open-mode=append",
 		"--signal=B:USR1@60", "--chdir=" + f.Directory, "--output=" + f.At("slurm", "%a.log")}
 	for _, s := range f.Slurm {
 		args = append(args, "--"+s.Key+"="+s.Value)
@@ -233,7 +235,8 @@ func (q *Queue) Ask(ctx context.Context) (Queued, error) {
 
 // alive reports whether a job in a state will run or runs.
 func alive(state string) bool {
-	return slices.Contains([]string{"PENDING", "RUNNING", "SUSPENDED", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "RESIZING", "SIGNALING", "STOPPED", "STAGE_OUT", "SPECIAL_EXIT"}, state)
+	return slices.Contains([]string{"PENDING", "RUNNING", "SUSPENDED", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD",
+		"REQUEUE_FED", "RESIZING", "SIGNALING", "STOPPED", "STAGE_OUT", "SPECIAL_EXIT"}, state)
 }
 
 // Requeue puts the job of this process back into the queue, of which time is up: its runs go on from their checkpoints.

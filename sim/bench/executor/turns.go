@@ -19,9 +19,9 @@ import (
 	"prismtop/profiles/sweep"
 )
 
-// Runs by turns: all of a task at once, of which all but one are stopped. A round gives each two turns, in an order by chance
-// and then backwards, A B C C B A, so that a drift of the machine touches all alike; of any two of them it has a balanced
-// quartet, which profiles/compare judges.
+// Runs by turns: all of a task at once, of which all but one are stopped. A round gives each two turns, in an order by
+// chance and then backwards, A B C C B A, so that a drift of the machine touches all alike; of any two of them it has a
+// balanced quartet, which profiles/compare judges.
 
 // round is a round: two turns of each run.
 type round []turn
@@ -136,8 +136,8 @@ func (t *turning) wait(ctx context.Context, r *running, d time.Duration) (ended 
 	}
 }
 
-// round gives each run two turns. complete reports whether each had them; whole, whether the round is one of all runs of
-// the task, which alone compare.
+// round gives each run two turns. complete reports whether each had them; whole, whether the round is one of all runs
+// of the task, which alone compare.
 func (t *turning) round(ctx context.Context, whole bool) (complete bool, err error) {
 	order := slices.Clone(t.runs)
 	t.order.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
@@ -296,7 +296,8 @@ func (t *turning) compare(ctx context.Context, base, other sweep.Cell) (e sweep.
 	for side, c := range []sweep.Cell{base, other} {
 		var last *compare.Sample
 		for _, path := range recordings(t.Folder.RunFolder(c)) {
-			sample, err := files.Read(ctx, files.Recording{Path: path, Name: filepath.Base(path)}, t.Tables, func(e *profiles.Event) { take(side, e) })
+			sample, err := files.Read(ctx, files.Recording{Path: path, Name: filepath.Base(path)}, t.Tables,
+				func(e *profiles.Event) { take(side, e) })
 			if err != nil {
 				return e, err
 			}
@@ -316,7 +317,8 @@ func (t *turning) compare(ctx context.Context, base, other sweep.Cell) (e sweep.
 		r := &c.Rows[i]
 		if r.Name == "iteration_ms" && r.Against[0].Verdict != compare.NotComparable {
 			d := &r.Against[0]
-			return sweep.Effect{Arm: names[1], Against: names[0], Value: d.Value, Low: d.Low, High: d.High, Rounds: r.Values[0].Blocks / 2, Start: other.Replicate}, nil
+			return sweep.Effect{Arm: names[1], Against: names[0], Value: d.Value, Low: d.Low, High: d.High,
+				Rounds: r.Values[0].Blocks / 2, Start: other.Replicate}, nil
 		}
 	}
 	return e, errors.New("the rounds do not compare")

@@ -28,8 +28,10 @@ func WriteMarkdown(w io.Writer, h Header, results []Result) error {
 	d.Paragraph("%s: prismtop %s (%s) and PyTorch %s (NumPy %s, Python %s; %s) on %s, %s, "+
 		"%s on both sides where nothing else is said. Medians [10th to 90th percentile]; the ratio is the median of "+
 		"the ratios of %s [10th to 90th percentile], in each of which one side ran after the other.",
-		h.Measured.UTC().Format("2006-01-02"), h.Version, h.Kernels, h.Peer.Torch, h.Peer.Numpy, h.Peer.Python, h.Peer.Capability, h.CPU,
-		unit.Plural(h.Logical, "logical processor", "logical processors"), unit.Plural(h.Threads, "thread", "threads"), unit.Plural(h.Rounds, "round", "rounds"))
+		h.Measured.UTC().Format("2006-01-02"), h.Version, h.Kernels, h.Peer.Torch, h.Peer.Numpy, h.Peer.Python,
+		h.Peer.Capability, h.CPU,
+		unit.Plural(h.Logical, "logical processor", "logical processors"), unit.Plural(h.Threads, "thread", "threads"),
+		unit.Plural(h.Rounds, "round", "rounds"))
 	t := d.Table("work", "PyTorch", "prismtop", "ratio", "rounds kept")
 	for _, r := range results {
 		t.Add(r.cells()...)
@@ -52,7 +54,8 @@ func (r Result) cells() []string {
 		count = fmt.Sprintf("0 of %d: all disturbed, all shown", len(r.Rounds))
 	}
 	return []string{r.Work.Name, cell(kept, r.Work.Unit, func(x Round) Figure { return x.Peer }) + note(kept),
-		cell(kept, r.Work.Unit, func(x Round) Figure { return x.Ours }), fmt.Sprintf("%s × [%s, %s]", digits(ratio), digits(low), digits(high)), count}
+		cell(kept, r.Work.Unit, func(x Round) Figure { return x.Ours }),
+		fmt.Sprintf("%s × [%s, %s]", digits(ratio), digits(low), digits(high)), count}
 }
 
 // cell returns a side's figure: the median of its medians, between the medians of

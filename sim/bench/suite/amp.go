@@ -40,7 +40,8 @@ func (g AMPGeometry) String() string { return fmt.Sprintf("%d/%d", g.Size, g.Obj
 // DefaultAMP are the sizes and rates of bench amp: three sizes that take a few minutes on two processors, and the
 // learning rates of PRISM's guide.
 func DefaultAMP() AMPOptions {
-	return AMPOptions{Sizes: []AMPGeometry{{128, 32}, {256, 64}, {512, 128}}, LearningRates: []float64{1e-4, 1e-3, 1e-2}, Iterations: 100, Seeds: 3}
+	return AMPOptions{Sizes: []AMPGeometry{{128, 32}, {256, 64}, {512, 128}},
+		LearningRates: []float64{1e-4, 1e-3, 1e-2}, Iterations: 100, Seeds: 3}
 }
 
 // AMP is mixed precision by image size.
@@ -142,7 +143,8 @@ const scalerIterations = 2100
 const gradientEvery = 5
 
 // timed are the settings that the time of an iteration depends on, beside the size and amp.
-var timed = []string{"latent", "channels", "batch_norm", "loss", "normalize_loss", "sample_length", "pattern", "shared_spectrum", "fused_telescope", "pruned_fft",
+var timed = []string{"latent", "channels", "batch_norm", "loss", "normalize_loss", "sample_length", "pattern",
+	"shared_spectrum", "fused_telescope", "pruned_fft",
 	"checkpointing", "fused_optimizer", "amsgrad", "noise", "measurement_cache", "fft_cache", "mask_cache"}
 
 // AMP adds the measurement of mixed precision, a step for each size.
@@ -152,14 +154,17 @@ func (s *Suite) AMP(o AMPOptions, weight float64) {
 		pixels += float64(g.Size)
 	}
 	for _, g := range o.Sizes {
-		s.plan = append(s.plan, step{"mixed precision at " + g.String(), weight * float64(g.Size) / pixels, func(ctx context.Context, progress func(float64)) error {
-			return s.ampAt(ctx, o, g, progress)
-		}})
+		s.plan = append(s.plan, step{"mixed precision at " + g.String(), weight * float64(g.Size) / pixels,
+			func(ctx context.Context, progress func(float64)) error {
+				return s.ampAt(ctx, o, g, progress)
+			}})
 	}
 	if len(o.Sizes) > 0 {
-		s.plan = append(s.plan, step{"gradient scaler of fp16", weight / 10, func(ctx context.Context, progress func(float64)) error {
-			return s.scaler(ctx, slices.MinFunc(o.Sizes, func(a, b AMPGeometry) int { return a.Size - b.Size }), progress)
-		}})
+		s.plan = append(s.plan, step{"gradient scaler of fp16", weight / 10,
+			func(ctx context.Context, progress func(float64)) error {
+				return s.scaler(ctx, slices.MinFunc(o.Sizes, func(a, b AMPGeometry) int { return a.Size - b.Size }),
+					progress)
+			}})
 	}
 }
 
@@ -173,7 +178,8 @@ func (s *Suite) ampSettings(g AMPGeometry, sets ...settings.Assignment) (setting
 		return v, err
 	}
 	radius := math.Max(1, v.Number("radius")*float64(g.Size)/float64(v.Int("size")))
-	all := []settings.Assignment{{Key: "size", Value: fmt.Sprint(g.Size)}, {Key: "object_size", Value: fmt.Sprint(g.ObjectSize)}, {Key: "radius", Value: fmt.Sprint(radius)},
+	all := []settings.Assignment{{Key: "size", Value: fmt.Sprint(g.Size)},
+		{Key: "object_size", Value: fmt.Sprint(g.ObjectSize)}, {Key: "radius", Value: fmt.Sprint(radius)},
 		{Key: "samples", Value: fmt.Sprint(ampSamples)}, {Key: "roi_diameter", Value: "0"}, {Key: "amp", Value: "off"}}
 	v, err = s.options.Settings(ampPreset, append(all, sets...))
 	if err == nil {
@@ -196,17 +202,20 @@ func (s *Suite) ampAt(ctx context.Context, o AMPOptions, g AMPGeometry, progress
 		return err
 	}
 	if s.report.AMP == nil {
-		s.report.AMP = &AMP{Preset: ampPreset, Iterations: o.Iterations, Seeds: o.Seeds, LearningRate: v.Number("learning_rate"), Sizes: []AMPSize{}}
+		s.report.AMP = &AMP{Preset: ampPreset, Iterations: o.Iterations, Seeds: o.Seeds,
+			LearningRate: v.Number("learning_rate"), Sizes: []AMPSize{}}
 	}
 	a := s.report.AMP
-	a.LearningRates = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(o.LearningRates), a.LearningRate))))
+	a.LearningRates = slices.Compact(
+		slices.Sorted(slices.Values(append(slices.Clone(o.LearningRates), a.LearningRate))))
 	usable, _ := machine.ReadMemory().Usable()
 	z := &AMPSize{Size: g.Size, ObjectSize: g.ObjectSize, Settings: map[string]string{}, Available: usable}
 	for _, key := range timed {
 		z.Settings[key] = v.Get(key)
 	}
 	const shareOfTimes = 0.5
-	table, _, err := bench.Ablation(ctx, s.options.Maker, v, ablation.Options{Only: []string{"amp"}, Rounds: s.options.Rounds, Time: min(profiles.AblationBlock, s.options.Time/50)}, func(t *profiles.Ablation) {
+	table, _, err := bench.Ablation(ctx, s.options.Maker, v, ablation.Options{Only: []string{"amp"},
+		Rounds: s.options.Rounds, Time: min(profiles.AblationBlock, s.options.Time/50)}, func(t *profiles.Ablation) {
 		if t.Groups > 0 {
 			progress(shareOfTimes * float64(t.Done) / float64(t.Groups))
 		}
@@ -217,14 +226,18 @@ func (s *Suite) ampAt(ctx context.Context, o AMPOptions, g AMPGeometry, progress
 	z.Rounds = table.Rounds
 	for _, row := range table.Rows {
 		if row.Groups > 0 {
-			z.Modes = append(z.Modes, AMPMode{Mode: row.On, OffMS: row.OffNS / 1e6, OnMS: row.OnNS / 1e6, OffBytes: row.OffBytes, OnBytes: row.OnBytes,
-				Speedup: report.Between(row.Effect, row.Low, row.High).Through(func(v float64) float64 { return 1 / (1 + v) })})
+			z.Modes = append(z.Modes, AMPMode{Mode: row.On, OffMS: row.OffNS / 1e6, OnMS: row.OnNS / 1e6,
+				OffBytes: row.OffBytes, OnBytes: row.OnBytes,
+				Speedup: report.Between(row.Effect, row.Low, row.High).Through(func(v float64) float64 {
+					return 1 / (1 + v)
+				})})
 		}
 	}
 	if err := s.ampMemory(ctx, z, v); err != nil {
 		return err
 	}
-	if err := s.ampTrainings(ctx, a, z, g, func(part float64) { progress(shareOfTimes + (1-shareOfTimes)*part) }); err != nil {
+	if err := s.ampTrainings(ctx, a, z, g,
+		func(part float64) { progress(shareOfTimes + (1-shareOfTimes)*part) }); err != nil {
 		return err
 	}
 	a.Sizes = append(a.Sizes, *z)
@@ -311,7 +324,8 @@ func (s *Suite) ampTrainings(ctx context.Context, a *AMP, z *AMPSize, g AMPGeome
 
 // trainable returns a run in the middle of the pattern, in float32 so far, that trains in a mode from the next
 // iteration on, with the setting of a key switched over unless that is empty.
-func (s *Suite) trainable(ctx context.Context, g AMPGeometry, mode, key string, rate float64, seed uint64) (*sim.Run, error) {
+func (s *Suite) trainable(ctx context.Context, g AMPGeometry, mode, key string, rate float64,
+	seed uint64) (*sim.Run, error) {
 	v, err := s.ampSettings(g)
 	if err != nil {
 		return nil, err
@@ -320,7 +334,8 @@ func (s *Suite) trainable(ctx context.Context, g AMPGeometry, mode, key string, 
 	if mode == Control {
 		changes = []settings.Assignment{{Key: key, Value: fmt.Sprint(!v.On(key))}}
 	}
-	v, err = s.ampSettings(g, settings.Assignment{Key: "fused_optimizer", Value: "false"}, settings.Assignment{Key: "seed", Value: fmt.Sprint(seed)},
+	v, err = s.ampSettings(g, settings.Assignment{Key: "fused_optimizer", Value: "false"},
+		settings.Assignment{Key: "seed", Value: fmt.Sprint(seed)},
 		settings.Assignment{Key: "learning_rate", Value: fmt.Sprint(rate)})
 	if err != nil {
 		return nil, err
@@ -339,7 +354,8 @@ func (s *Suite) trainable(ctx context.Context, g AMPGeometry, mode, key string, 
 }
 
 // trainRun trains once.
-func (s *Suite) trainRun(ctx context.Context, g AMPGeometry, mode, key string, rate float64, seed uint64, iterations int) (*TrainRun, error) {
+func (s *Suite) trainRun(ctx context.Context, g AMPGeometry, mode, key string, rate float64, seed uint64,
+	iterations int) (*TrainRun, error) {
 	run, err := s.trainable(ctx, g, mode, key, rate, seed)
 	if err != nil {
 		return nil, err
@@ -379,7 +395,9 @@ func (s *Suite) trainRun(ctx context.Context, g AMPGeometry, mode, key string, r
 		}
 	}
 	t.losses(losses)
-	if len(norms) > 0 && !slices.ContainsFunc(norms, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }) {
+	if len(norms) > 0 && !slices.ContainsFunc(norms, func(v float64) bool {
+		return math.IsNaN(v) || math.IsInf(v, 0)
+	}) {
 		spread := report.SpreadOf(norms)
 		t.Gradients = &spread
 	}

@@ -23,7 +23,8 @@ type AMPCriterion struct {
 	Verdict      criteria.Verdict `json:"verdict"`
 	Reason       string           `json:"reason"`
 
-	far float64 // the worst: by how much it differs from float32, or how often something went wrong; infinite if it is not finite
+	// the worst: by how much it differs from float32, or how often something went wrong; infinite if it is not finite
+	far float64
 }
 
 // What the guide demands of mixed precision, and where it says "stable", what is taken for it.
@@ -73,10 +74,14 @@ func (z *AMPSize) training(mode string, rate float64) *Training {
 
 // judgeMode compares the trainings in a mode with float32's from the same weights.
 func judgeMode(base, mode *Training, iterations int) []AMPCriterion {
-	rate := judged{name: "rate of convergence", line: 326, wanted: fmt.Sprintf("within %.0f %% of float32, or faster", 100*wantedRate), limit: wantedRate, percent: true, better: 1}
-	loss := judged{name: "final loss", line: 327, wanted: fmt.Sprintf("within %.0f %% of float32, or lower", 100*wantedLoss), limit: wantedLoss, percent: true, better: -1}
-	ssim := judged{name: "SSIM", line: 289, wanted: fmt.Sprintf("within %g of float32, or higher", wantedSSIM), limit: wantedSSIM, better: 1}
-	norm := judged{name: "gradient norm", line: 328, wanted: fmt.Sprintf("median within a factor of %g of float32", wantedNorm), limit: math.Log(wantedNorm), factor: true}
+	rate := judged{name: "rate of convergence", line: 326, wanted: fmt.Sprintf("within %.0f %% of float32, or faster",
+		100*wantedRate), limit: wantedRate, percent: true, better: 1}
+	loss := judged{name: "final loss", line: 327, wanted: fmt.Sprintf("within %.0f %% of float32, or lower",
+		100*wantedLoss), limit: wantedLoss, percent: true, better: -1}
+	ssim := judged{name: "SSIM", line: 289, wanted: fmt.Sprintf("within %g of float32, or higher", wantedSSIM),
+		limit: wantedSSIM, better: 1}
+	norm := judged{name: "gradient norm", line: 328, wanted: fmt.Sprintf("median within a factor of %g of float32",
+		wantedNorm), limit: math.Log(wantedNorm), factor: true}
 	bad, skipped := 0, 0
 	for i := range mode.Runs {
 		b, m := &base.Runs[i%len(base.Runs)], &mode.Runs[i]
@@ -95,8 +100,10 @@ func judgeMode(base, mode *Training, iterations int) []AMPCriterion {
 			norm.add(math.NaN())
 		}
 	}
-	stable := AMPCriterion{Name: "stability", Line: 329, Wanted: fmt.Sprintf("no loss or gradient that is not finite, at most %.0f %% of steps skipped", 100*wantedSkipped),
-		Measured: fmt.Sprintf("%d not finite, %s skipped", bad, unit.Plural(skipped, "step", "steps")), Verdict: criteria.Pass, Reason: "the document says \"stable\" and no number"}
+	stable := AMPCriterion{Name: "stability", Line: 329, Wanted: fmt.Sprintf("no loss or gradient that is not finite, "+
+		"at most %.0f %% of steps skipped", 100*wantedSkipped),
+		Measured: fmt.Sprintf("%d not finite, %s skipped", bad, unit.Plural(skipped, "step", "steps")),
+		Verdict:  criteria.Pass, Reason: "the document says \"stable\" and no number"}
 	if bad > 0 || float64(skipped) > wantedSkipped*float64(iterations*len(mode.Runs)) {
 		stable.Verdict = criteria.Fail
 	}
@@ -108,11 +115,13 @@ func judgeMode(base, mode *Training, iterations int) []AMPCriterion {
 	return all
 }
 
-// excuse takes back the failures that float32 shows against itself when it rounds otherwise, to the same extent or more.
+// excuse takes back the failures that float32 shows against itself when it rounds
+// otherwise, to the same extent or more.
 func excuse(mode, control []AMPCriterion) {
 	for i := range mode {
 		if mode[i].Verdict == criteria.Fail && control[i].Verdict == criteria.Fail && mode[i].far <= control[i].far {
-			mode[i].Verdict, mode[i].Reason = criteria.Impossible, "float32 with other rounding is as unlike itself: "+control[i].Measured
+			mode[i].Verdict, mode[i].Reason = criteria.Impossible, "float32 with other rounding is as unlike itself: "+
+				control[i].Measured
 		}
 	}
 }
@@ -168,7 +177,8 @@ func (j *judged) criterion() AMPCriterion {
 	if k.far = j.harm(worst); math.IsNaN(worst) {
 		k.far = math.Inf(1)
 	}
-	k.Verdict, k.Reason = criteria.Fail, fmt.Sprintf("the worst of %s", unit.Plural(len(j.values), "training", "trainings"))
+	k.Verdict, k.Reason = criteria.Fail,
+		fmt.Sprintf("the worst of %s", unit.Plural(len(j.values), "training", "trainings"))
 	if j.harm(worst) <= j.limit {
 		k.Verdict = criteria.Pass
 	}
@@ -208,9 +218,11 @@ func (r *Report) Advice() (all []adviser.Finding) {
 func (r *Report) adviceOn(z *AMPSize, m *AMPMode) adviser.Finding {
 	started, _ := time.Parse(time.RFC3339, r.Started)
 	a := adviser.Finding{
-		Machine: r.fingerprint(), Version: r.Version, Measured: started, Workload: "prism", Shape: []string{strconv.Itoa(z.Size), strconv.Itoa(z.ObjectSize)}, Settings: z.Settings,
+		Machine: r.fingerprint(), Version: r.Version, Measured: started, Workload: "prism",
+		Shape: []string{strconv.Itoa(z.Size), strconv.Itoa(z.ObjectSize)}, Settings: z.Settings,
 		Setting: "amp", Off: "off", Value: m.Mode, OffMS: m.OffMS, ValueMS: m.OnMS, Change: 1/m.Speedup.Value - 1,
-		OffBytes: m.OffBytes, ValueBytes: m.OnBytes, Iterations: r.AMP.Iterations, Risks: []string{}, Memory: memoryAdvice(z, m), Foreign: r.Machine.ForeignCPU,
+		OffBytes: m.OffBytes, ValueBytes: m.OnBytes, Iterations: r.AMP.Iterations, Risks: []string{},
+		Memory: memoryAdvice(z, m), Foreign: r.Machine.ForeignCPU,
 	}
 	if m.Speedup.Low != nil {
 		low, high := 1 / *m.Speedup.High - 1, 1 / *m.Speedup.Low - 1
@@ -222,7 +234,8 @@ func (r *Report) adviceOn(z *AMPSize, m *AMPMode) adviser.Finding {
 			a.Unjudged++
 		}
 		if k.Verdict == criteria.Fail {
-			a.Risks = append(a.Risks, fmt.Sprintf("%s %s at a learning rate of %s", k.Name, k.Measured, strconv.FormatFloat(k.LearningRate, 'g', -1, 64)))
+			a.Risks = append(a.Risks, fmt.Sprintf("%s %s at a learning rate of %s", k.Name, k.Measured,
+				strconv.FormatFloat(k.LearningRate, 'g', -1, 64)))
 		}
 	}
 	a.Judge()
@@ -232,7 +245,8 @@ func (r *Report) adviceOn(z *AMPSize, m *AMPMode) adviser.Finding {
 // fingerprint identifies the machine of the report.
 func (r *Report) fingerprint() adviser.Machine {
 	m := &r.Machine
-	return adviser.Machine{CPU: m.CPU, Processors: m.Processors, Device: m.Device, Kernels: m.Kernels, Threads: m.Threads}
+	return adviser.Machine{CPU: m.CPU, Processors: m.Processors, Device: m.Device, Kernels: m.Kernels,
+		Threads: m.Threads}
 }
 
 // shortMemory is the share of the available memory above which a run is short of it.

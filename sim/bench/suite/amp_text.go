@@ -27,7 +27,8 @@ func TheSizes(r *Report, d *report.Document) {
 			if m.OffPeak != nil {
 				peaks += " to " + peak(m.OnPeak, m.NoPeak)
 			}
-			t.Add(m.Mode, fmt.Sprintf("%.3f", m.OffMS), fmt.Sprintf("%.3f", m.OnMS), m.Speedup.Text("x", 3), megabytes(m.OffBytes)+" to "+megabytes(m.OnBytes), peaks)
+			t.Add(m.Mode, fmt.Sprintf("%.3f", m.OffMS), fmt.Sprintf("%.3f", m.OnMS), m.Speedup.Text("x", 3),
+				megabytes(m.OffBytes)+" to "+megabytes(m.OnBytes), peaks)
 		}
 		z.trainings(d, a)
 		z.criteria(d)
@@ -37,7 +38,8 @@ func TheSizes(r *Report, d *report.Document) {
 	}
 	a.wanted(d)
 	if c := a.Scaler; c != nil {
-		text := fmt.Sprintf("fp16's gradient scaler at %d/%d over %s, %s skipped:", c.Size, c.ObjectSize, unit.Plural(c.Iterations, "iteration", "iterations"), unit.Plural(c.Skipped, "step", "steps"))
+		text := fmt.Sprintf("fp16's gradient scaler at %d/%d over %s, %s skipped:", c.Size, c.ObjectSize,
+			unit.Plural(c.Iterations, "iteration", "iterations"), unit.Plural(c.Skipped, "step", "steps"))
 		for i, p := range c.Course {
 			if i > 0 {
 				text += fmt.Sprintf(", from iteration %d on", p.Iteration)

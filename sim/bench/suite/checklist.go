@@ -32,8 +32,9 @@ func (c *Comparison) checklist() (all []Criterion) {
 	schema := prism.Schema()
 	of := schema.Acceptance.Criterion
 	for _, k := range []criteria.Judged{
-		criteria.Speedup(of(profiles.OfSpeedup), c.Speedup.Centre(), repeats, c.mostSpeedup()), c.hits(of(profiles.OfHits)),
-		criteria.Quality(of(profiles.OfQuality), quality, schema.QualityInfo(), "optimised less baseline, over the rounds' seeds"),
+		criteria.Speedup(of(profiles.OfSpeedup), c.Speedup.Centre(), repeats, c.mostSpeedup()),
+		c.hits(of(profiles.OfHits)), criteria.Quality(of(profiles.OfQuality), quality, schema.QualityInfo(),
+			"optimised less baseline, over the rounds' seeds"),
 		c.memory(of(profiles.OfPeak)), criteria.Reproducible(of(profiles.OfSpread), c.Speedup.Centre(), repeats),
 	} {
 		all = append(all, Criterion{c.Preset, c.Set, k.Name, k.Line, k.Wanted, k.Measured, k.Verdict, k.Reason})
@@ -47,7 +48,8 @@ func (c *Comparison) mostSpeedup() criteria.Bound {
 	if !ok {
 		return criteria.Bound{}
 	}
-	return criteria.Bound{Most: most, Reason: fmt.Sprintf("because what the measurement cache and the mask cache can save is the telescope's, %.0f %% of the optimised time: "+
+	return criteria.Bound{Most: most, Reason: fmt.Sprintf("because what the measurement cache and the mask cache can "+
+		"save is the telescope's, %.0f %% of the optimised time: "+
 		"without all of it the speed-up would be %.2fx", 100*typical(c.Results[1]).Phases[telescope], most)}
 }
 
@@ -71,7 +73,8 @@ func (c *Comparison) hits(of profiles.Criterion) criteria.Judged {
 	bound := criteria.Bound{}
 	if asked > 0 {
 		bound.Most = math.Max(0, 1-float64(r.Centres)/float64(asked))
-		bound.Reason = fmt.Sprintf("because %d measurements at %d different centres hit %.0f %% at most; a pattern that measures each centre once reaches 80 %% in 5 passes (--set passes=5)",
+		bound.Reason = fmt.Sprintf("because %d measurements at %d different centres hit %.0f %% at most; a pattern "+
+			"that measures each centre once reaches 80 %% in 5 passes (--set passes=5)",
 			asked, r.Centres, 100*bound.Most)
 	}
 	return criteria.Hits(of, m.Hits, m.Misses, bound)

@@ -47,9 +47,10 @@ type Seconds struct {
 
 // Compare adds a comparison of a workload. Weight is its share of the suite.
 func (s *Suite) Compare(preset string, set Set, weight float64) {
-	s.plan = append(s.plan, step{fmt.Sprintf("compare %s, %s", preset, set.Name()), weight, func(ctx context.Context, progress func(float64)) error {
-		return s.compare(ctx, preset, set, progress)
-	}})
+	s.plan = append(s.plan, step{fmt.Sprintf("compare %s, %s", preset, set.Name()), weight,
+		func(ctx context.Context, progress func(float64)) error {
+			return s.compare(ctx, preset, set, progress)
+		}})
 }
 
 // Name is what a set is called in messages.
@@ -136,26 +137,28 @@ func typical(results []Result) *Result {
 
 // Side adds runs of one side of a workload, of which the report has the one whose time is the median.
 func (s *Suite) Side(preset string, set Set, side Side, weight float64) {
-	s.plan = append(s.plan, step{fmt.Sprintf("%s of %s, %s", side, preset, set.Name()), weight, func(ctx context.Context, progress func(float64)) error {
-		var results []Result
-		var err error
-		for round := 0; round < repeats && err == nil; round++ {
-			var r *Result
-			if r, err = s.measure(ctx, preset, set, side, 1, func(part float64) { progress((float64(round) + part) / repeats) }); err == nil {
-				results = append(results, *r)
+	s.plan = append(s.plan, step{fmt.Sprintf("%s of %s, %s", side, preset, set.Name()), weight,
+		func(ctx context.Context, progress func(float64)) error {
+			var results []Result
+			var err error
+			for round := 0; round < repeats && err == nil; round++ {
+				var r *Result
+				if r, err = s.measure(ctx, preset, set, side, 1,
+					func(part float64) { progress((float64(round) + part) / repeats) }); err == nil {
+					results = append(results, *r)
+				}
 			}
-		}
-		if len(results) > 0 {
-			r := typical(results)
-			r.partial = err != nil
-			if side == Baseline {
-				s.report.Baseline = r
-			} else {
-				s.report.Optimized = r
+			if len(results) > 0 {
+				r := typical(results)
+				r.partial = err != nil
+				if side == Baseline {
+					s.report.Baseline = r
+				} else {
+					s.report.Optimized = r
+				}
 			}
-		}
-		return err
-	}})
+			return err
+		}})
 }
 
 // repeats is the number of runs of a side by itself; PRISM's acceptance list wants two or three.

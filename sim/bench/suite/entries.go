@@ -18,12 +18,15 @@ func (r *Report) Entries() (entries []history.Entry) {
 		}
 		entries = append(entries, history.Entry{
 			Schema: history.Schema, Time: r.Started, Work: work, Preset: preset, Settings: settings, Build: r.Build,
-			Machine: of, Kernels: r.Machine.Kernels, Threads: r.Machine.Threads, Foreign: r.Machine.ForeignCPU, Figures: figures,
+			Machine: of, Kernels: r.Machine.Kernels, Threads: r.Machine.Threads, Foreign: r.Machine.ForeignCPU,
+			Figures: figures,
 		})
 	}
 	if m := r.Model; m != nil {
-		add("performance", "standard", m.Settings, spread(history.Forward, m.ForwardMS), spread(history.Iteration, m.IterationMS),
-			single(history.Memory, "bytes", float64(total(m.IterationMemory))), single(history.Experiment, "s", m.Experiment.Seconds))
+		add("performance", "standard", m.Settings, spread(history.Forward, m.ForwardMS),
+			spread(history.Iteration, m.IterationMS),
+			single(history.Memory, "bytes", float64(total(m.IterationMemory))),
+			single(history.Experiment, "s", m.Experiment.Seconds))
 	}
 	for _, v := range []*Result{r.Baseline, r.Optimized} {
 		if v != nil && !v.partial {
@@ -36,7 +39,8 @@ func (r *Report) Entries() (entries []history.Entry) {
 			continue
 		}
 		v := typical(c.Results[1])
-		speedup := history.Figure{Name: history.Speedup, Unit: "x", Value: c.Speedup.Value, Low: c.Speedup.Low, High: c.Speedup.High, N: c.Rounds}
+		speedup := history.Figure{Name: history.Speedup, Unit: "x", Value: c.Speedup.Value, Low: c.Speedup.Low,
+			High: c.Speedup.High, N: c.Rounds}
 		add("compare "+string(c.Set), c.Preset, v.Settings, append(v.figures(), speedup)...)
 	}
 	return entries
@@ -44,7 +48,8 @@ func (r *Report) Entries() (entries []history.Entry) {
 
 // figures returns the numbers of a run.
 func (v *Result) figures() []history.Figure {
-	all := []history.Figure{single(history.Iteration, "ms", v.IterationMS), single(history.Total, "s", v.Seconds), single(history.Memory, "bytes", float64(v.MemoryBytes))}
+	all := []history.Figure{single(history.Iteration, "ms", v.IterationMS), single(history.Total, "s", v.Seconds),
+		single(history.Memory, "bytes", float64(v.MemoryBytes))}
 	if v.PSNR != nil {
 		all = append(all, single(history.PSNR, "dB", *v.PSNR))
 	}
@@ -58,7 +63,8 @@ func single(name, unit string, v float64) history.Figure {
 
 // spread returns a distribution of milliseconds.
 func spread(name string, s report.Spread) history.Figure {
-	return history.Figure{Name: name, Unit: "ms", Value: s.Median, Low: report.Finite(s.P10), High: report.Finite(s.P90), N: s.N}
+	return history.Figure{Name: name, Unit: "ms", Value: s.Median, Low: report.Finite(s.P10),
+		High: report.Finite(s.P90), N: s.N}
 }
 
 // total is the sum of the categories of memory.

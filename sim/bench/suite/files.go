@@ -66,7 +66,8 @@ func always(*Report) bool           { return true }
 // some returns a writer of a part of a report as JSON.
 func some(take func(r, of *Report)) func(*Report, io.Writer) error {
 	return func(r *Report, w io.Writer) error {
-		of := &Report{Schema: r.Schema, Version: r.Version, Build: r.Build, Started: r.Started, Seconds: r.Seconds, Complete: r.Complete, Ended: r.Ended, Failures: r.Failures, Changed: r.Changed, Machine: r.Machine,
+		of := &Report{Schema: r.Schema, Version: r.Version, Build: r.Build, Started: r.Started, Seconds: r.Seconds,
+			Complete: r.Complete, Ended: r.Ended, Failures: r.Failures, Changed: r.Changed, Machine: r.Machine,
 			Comparisons: []Comparison{}, Effects: []Effect{}, Checklist: []Criterion{}, Claims: []Claim{}}
 		take(r, of)
 		return export.WriteObject(w, of)
@@ -129,7 +130,8 @@ func wholeParts() []Part {
 			}
 		}
 	}
-	return []Part{TheComparisons, TheChecklist, under("The model", always, TheModel), under("Inference", hasInference, TheForms),
+	return []Part{TheComparisons, TheChecklist, under("The model", always, TheModel),
+		under("Inference", hasInference, TheForms),
 		under("Mixed precision by image size", hasAMP, TheSizes)}
 }
 
@@ -144,15 +146,17 @@ func gpuMemoryText(r *Report) string {
 // theGPUMemory adds what the profiled run held on the GPU.
 func theGPUMemory(r *Report, d *report.Document) {
 	m := r.Profile.GPU
-	d.Paragraph("preset %s at its end, as the backend counts what it allocates; its steps allocate nothing", r.Profile.Preset)
+	d.Paragraph("preset %s at its end, as the backend counts what it allocates; its steps allocate nothing",
+		r.Profile.Preset)
 	t := d.Table("what", "MB")
 	for _, part := range []struct {
 		name  string
 		bytes int64
 	}{
-		{"peak", m.Peak}, {"at the end", m.Total}, {"of the driver: context and kernels", m.Context}, {"allocated", m.Allocated},
-		{"of that weights", m.Weights}, {"gradients", m.Gradients}, {"moments", m.Moments}, {"activations", m.Activations}, {"inputs", m.Inputs},
-		{"workspace", m.Workspace}, {"caches", m.Caches}, {"kept for other settings", m.Kept}, {"page-locked memory of the host", m.Pinned},
+		{"peak", m.Peak}, {"at the end", m.Total}, {"of the driver: context and kernels", m.Context},
+		{"allocated", m.Allocated}, {"of that weights", m.Weights}, {"gradients", m.Gradients}, {"moments", m.Moments},
+		{"activations", m.Activations}, {"inputs", m.Inputs}, {"workspace", m.Workspace}, {"caches", m.Caches},
+		{"kept for other settings", m.Kept}, {"page-locked memory of the host", m.Pinned},
 	} {
 		t.Add(part.name, fmt.Sprintf("%.2f", float64(part.bytes)/1e6))
 	}

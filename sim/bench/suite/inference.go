@@ -57,9 +57,10 @@ const (
 
 // Inference adds the training of a workload, and the forms of the trained decoder by turns.
 func (s *Suite) Inference(preset string, weight float64) {
-	s.plan = append(s.plan, step{"inference after " + preset, weight, func(ctx context.Context, progress func(float64)) error {
-		return s.inference(ctx, preset, progress)
-	}})
+	s.plan = append(s.plan, step{"inference after " + preset, weight,
+		func(ctx context.Context, progress func(float64)) error {
+			return s.inference(ctx, preset, progress)
+		}})
 }
 
 func (s *Suite) inference(ctx context.Context, preset string, progress func(float64)) error {
@@ -77,7 +78,8 @@ func (s *Suite) inference(ctx context.Context, preset string, progress func(floa
 	}
 	defer task.Close()
 	run := task.(*prism.Reconstruction)
-	s.report.Machine.on(&profiles.RunInfo{Device: run.Device().Device(), Kernels: run.Device().Kernels()}, run.Device().Threads())
+	s.report.Machine.on(&profiles.RunInfo{Device: run.Device().Device(), Kernels: run.Device().Kernels()},
+		run.Device().Threads())
 	n := &Inference{Preset: preset, Size: v.Int("size"), ObjectSize: v.Int("object_size"), AMP: v.Text("amp")}
 	var rec profiles.Iteration
 	for all := float64(expected(v)); ; {
@@ -157,10 +159,13 @@ func (s *Suite) forms(ctx context.Context, run *prism.Reconstruction, n *Inferen
 		if !form.Folded() {
 			continue
 		}
-		fold := Fold{Statistics: statisticsOf(form), Tolerance: prism.FoldTolerance, Apart: prism.Apart(outputs[form], outputs[form.Unfolded()]),
-			Speedup: report.Of(stats.SignedRank(ratios[form])).Through(math.Exp), Memory: n.Forms[form].MemoryBytes - n.Forms[form.Unfolded()].MemoryBytes}
+		fold := Fold{Statistics: statisticsOf(form), Tolerance: prism.FoldTolerance,
+			Apart:   prism.Apart(outputs[form], outputs[form.Unfolded()]),
+			Speedup: report.Of(stats.SignedRank(ratios[form])).Through(math.Exp),
+			Memory:  n.Forms[form].MemoryBytes - n.Forms[form.Unfolded()].MemoryBytes}
 		if !(fold.Apart <= fold.Tolerance) {
-			return fmt.Errorf("%v puts out something else than %v: %.2g apart, must be %g at most", form, form.Unfolded(), fold.Apart, fold.Tolerance)
+			return fmt.Errorf("%v puts out something else than %v: %.2g apart, must be %g at most", form,
+				form.Unfolded(), fold.Apart, fold.Tolerance)
 		}
 		n.Folds = append(n.Folds, fold)
 	}

@@ -55,8 +55,9 @@ func (set Set) Fixed() (keys []string) {
 	return keys
 }
 
-// assignments returns the settings of a side on the device of the suite. Mixed precision is among the optimisations of a GPU, as in
-// the documents: theirs in fp16 with a gradient scaler, and of all the one that costs no accuracy, where the GPU has it.
+// assignments returns the settings of a side on the device of the suite. Mixed precision is among the optimisations of
+// a GPU, as in the documents: theirs in fp16 with a gradient scaler, and of all the one that costs no accuracy, where
+// the GPU has it.
 func (s *Suite) assignments(set Set, side Side) []settings.Assignment {
 	sets := set.assignments(side)
 	if side == Optimized && s.options.GPU != "" {
@@ -139,18 +140,21 @@ type Cache struct {
 }
 
 // measure runs a workload from its first iteration to its last, on a side of a set.
-func (s *Suite) measure(ctx context.Context, preset string, set Set, side Side, seed uint64, progress func(float64)) (*Result, error) {
+func (s *Suite) measure(ctx context.Context, preset string, set Set, side Side, seed uint64,
+	progress func(float64)) (*Result, error) {
 	return s.measureWith(ctx, preset, set, side, seed, s.assignments(set, side), progress)
 }
 
 // measureWith is measure with the assignments of the caller.
-func (s *Suite) measureWith(ctx context.Context, preset string, set Set, side Side, seed uint64, sets []settings.Assignment, progress func(float64)) (*Result, error) {
+func (s *Suite) measureWith(ctx context.Context, preset string, set Set, side Side, seed uint64,
+	sets []settings.Assignment, progress func(float64)) (*Result, error) {
 	sets = append(sets, settings.Assignment{Key: "seed", Value: fmt.Sprint(seed)})
 	v, err := s.options.Settings(preset, sets)
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Side: side, Preset: preset, Set: set, Seed: seed, Settings: history.SettingsOf(v), Phases: map[string]float64{}, Caches: map[string]Cache{}}
+	r := &Result{Side: side, Preset: preset, Set: set, Seed: seed, Settings: history.SettingsOf(v),
+		Phases: map[string]float64{}, Caches: map[string]Cache{}}
 	start := time.Now()
 	run, err := sim.New(ctx, sim.Options{Maker: s.options.Maker, Settings: v, Stream: stream.New(2)})
 	if err != nil {
@@ -160,7 +164,8 @@ func (s *Suite) measureWith(ctx context.Context, preset string, set Set, side Si
 	r.PrepareSeconds = time.Since(start).Seconds()
 	info := run.Info()
 	s.report.Machine.on(&info, run.Threads())
-	m := follower{result: r, schema: &info.Schema, clears: set == Documented && side == Baseline, all: float64(expected(v)), progress: progress}
+	m := follower{result: r, schema: &info.Schema, clears: set == Documented && side == Baseline,
+		all: float64(expected(v)), progress: progress}
 	if err := m.follow(ctx, run); err != nil {
 		return nil, err
 	}
@@ -171,7 +176,8 @@ func (s *Suite) measureWith(ctx context.Context, preset string, set Set, side Si
 
 // expected is the number of iterations of a workload in which every sample ends at its limit.
 func expected(v settings.Values) int {
-	return max(1, v.Int("init_iterations")*v.Int("init_cycles")+v.Int("samples")*v.Int("passes")*v.Int("iterations")*v.Int("cycles"))
+	return max(1, v.Int("init_iterations")*v.Int("init_cycles")+
+		v.Int("samples")*v.Int("passes")*v.Int("iterations")*v.Int("cycles"))
 }
 
 // follower takes the iterations of a run.

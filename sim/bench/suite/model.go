@@ -91,7 +91,9 @@ func (s *Suite) model(ctx context.Context, progress func(float64)) error {
 	progress(0.8)
 	var results []Result
 	for round := range repeats {
-		r, err := s.measureDefault(ctx, "ten-samples", func(part float64) { progress(0.8 + 0.2*(float64(round)+part)/repeats) })
+		r, err := s.measureDefault(ctx, "ten-samples", func(part float64) {
+			progress(0.8 + 0.2*(float64(round)+part)/repeats)
+		})
 		if err != nil {
 			return err
 		}
@@ -207,8 +209,9 @@ func (s *Suite) cached(ctx context.Context, progress func(float64)) error {
 	system := func(cache bool, how optics.Transforms) (*prism.MeasurementSystem, error) {
 		return prism.NewMeasurementSystem(prism.SystemOptions{
 			Truth: object.Amplitude, Size: p.Size, Aperture: optics.Aperture{Kind: optics.Circular, Radius: p.Radius},
-			Host: device.Host, Masks: optics.NewMaskCache(p.Size, 0, true, nil), Cache: prism.NewMeasurementCache(0, cache, nil),
-			Rows: [2]int{window.Top, window.Top + window.Size}, Transforms: how,
+			Host: device.Host, Masks: optics.NewMaskCache(p.Size, 0, true, nil),
+			Cache: prism.NewMeasurementCache(0, cache, nil), Rows: [2]int{window.Top, window.Top + window.Size},
+			Transforms: how,
 		})
 	}
 	var systems [3]*prism.MeasurementSystem
@@ -241,7 +244,8 @@ func (s *Suite) cached(ctx context.Context, progress func(float64)) error {
 		}
 		progress(float64(round+1) / (cachedRounds + 1))
 	}
-	m.ComputedMS, m.CachedMS, m.PrunedMS = report.SpreadOf(times[0]), report.SpreadOf(times[1]), report.SpreadOf(times[2])
+	m.ComputedMS, m.CachedMS, m.PrunedMS = report.SpreadOf(times[0]), report.SpreadOf(times[1]),
+		report.SpreadOf(times[2])
 	m.Speedup = report.Of(stats.SignedRank(ratios)).Through(math.Exp)
 	m.PrunedRatio = report.Of(stats.SignedRank(pruned)).Through(math.Exp)
 	s.report.Measurement = m
@@ -264,9 +268,10 @@ type Effect struct {
 // Effects adds an ablation of single settings in the middle of a workload, with PRISM's
 // optimisations on and this program's own off.
 func (s *Suite) Effects(preset string, keys []string, weight float64) {
-	s.plan = append(s.plan, step{"ablation of " + preset, weight, func(ctx context.Context, progress func(float64)) error {
-		return s.effects(ctx, preset, keys, progress)
-	}})
+	s.plan = append(s.plan, step{"ablation of " + preset, weight,
+		func(ctx context.Context, progress func(float64)) error {
+			return s.effects(ctx, preset, keys, progress)
+		}})
 }
 
 func (s *Suite) effects(ctx context.Context, preset string, keys []string, progress func(float64)) error {
@@ -274,11 +279,12 @@ func (s *Suite) effects(ctx context.Context, preset string, keys []string, progr
 	if err != nil {
 		return err
 	}
-	table, _, err := bench.Ablation(ctx, s.options.Maker, v, ablation.Options{Only: keys, Rounds: s.options.Rounds}, func(a *profiles.Ablation) {
-		if a.Groups > 0 {
-			progress(float64(a.Done) / float64(a.Groups))
-		}
-	})
+	table, _, err := bench.Ablation(ctx, s.options.Maker, v, ablation.Options{Only: keys, Rounds: s.options.Rounds},
+		func(a *profiles.Ablation) {
+			if a.Groups > 0 {
+				progress(float64(a.Done) / float64(a.Groups))
+			}
+		})
 	if table == nil {
 		return err
 	}

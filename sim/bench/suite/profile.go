@@ -48,8 +48,10 @@ func gpuMemory(d *profiles.DeviceMemory, peak int64) *GPUMemory {
 	if !d.Used() {
 		return nil
 	}
-	m := &GPUMemory{Total: d.Total(), Peak: max(peak, d.Total()), Allocated: d.Allocated, Context: d.Context, Weights: d.Weights, Gradients: d.Gradients,
-		Moments: d.Moments, Activations: d.Activations, Inputs: d.Inputs, Workspace: d.Workspace, Kept: d.Kept, Pinned: d.Pinned}
+	m := &GPUMemory{Total: d.Total(), Peak: max(peak, d.Total()), Allocated: d.Allocated, Context: d.Context,
+		Weights: d.Weights, Gradients: d.Gradients,
+		Moments: d.Moments, Activations: d.Activations, Inputs: d.Inputs, Workspace: d.Workspace, Kept: d.Kept,
+		Pinned: d.Pinned}
 	for _, bytes := range d.Caches {
 		m.Caches += bytes
 	}
@@ -72,7 +74,8 @@ func (s *Suite) changes(key string) bool {
 	return slices.ContainsFunc(s.options.Changed, func(set string) bool { return strings.HasPrefix(set, key+"=") })
 }
 
-// Profile adds the profiling workload with all optimisations, except for those that the user's settings decide. tape takes every event of its run, and may be nil.
+// Profile adds the profiling workload with all optimisations, except for those that the user's settings decide. tape
+// takes every event of its run, and may be nil.
 func (s *Suite) Profile(tape func(*profiles.Event), weight float64) {
 	s.plan = append(s.plan, step{"profile", weight, func(ctx context.Context, progress func(float64)) error {
 		return s.profile(ctx, tape, progress)
@@ -80,8 +83,11 @@ func (s *Suite) Profile(tape func(*profiles.Event), weight float64) {
 }
 
 func (s *Suite) profile(ctx context.Context, tape func(*profiles.Event), progress func(float64)) error {
-	sets := slices.DeleteFunc(s.assignments(Everything, Optimized), func(a settings.Assignment) bool { return s.changes(a.Key) })
-	sets = append(sets, settings.Assignment{Key: "layer_profile", Value: "true"}, settings.Assignment{Key: "seed", Value: "1"})
+	sets := slices.DeleteFunc(s.assignments(Everything, Optimized), func(a settings.Assignment) bool {
+		return s.changes(a.Key)
+	})
+	sets = append(sets, settings.Assignment{Key: "layer_profile", Value: "true"},
+		settings.Assignment{Key: "seed", Value: "1"})
 	v, err := s.options.Settings("profiling", sets)
 	if err != nil {
 		return err

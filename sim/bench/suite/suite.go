@@ -128,15 +128,17 @@ func New(o Options) *Suite {
 		gpu = &o.GPU
 	}
 	s.report = &Report{
-		Schema: Schema, Changed: append([]string{}, o.Changed...), Version: o.Build.Version, Build: o.Build, Started: s.began.UTC().Format(time.RFC3339), Failures: []Failure{}, Comparisons: []Comparison{}, Effects: []Effect{},
-		Checklist: []Criterion{}, Claims: []Claim{},
-		Machine: Machine{CPU: model, Processors: machine.Processors(), GPU: gpu, GPUAbout: o.GPUAbout, GPUReason: o.GPUReason, System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version()},
+		Schema: Schema, Changed: append([]string{}, o.Changed...), Version: o.Build.Version, Build: o.Build,
+		Started: s.began.UTC().Format(time.RFC3339), Failures: []Failure{}, Comparisons: []Comparison{},
+		Effects: []Effect{}, Checklist: []Criterion{}, Claims: []Claim{},
+		Machine: Machine{CPU: model, Processors: machine.Processors(), GPU: gpu, GPUAbout: o.GPUAbout,
+			GPUReason: o.GPUReason, System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version()},
 	}
 	return s
 }
 
-// Run measures the steps that were added. A step that fails does not end the others; when ctx ends, all end. What was measured
-// is in the report, which comes with the errors.
+// Run measures the steps that were added. A step that fails does not end the others; when ctx ends, all end. What was
+// measured is in the report, which comes with the errors.
 func (s *Suite) Run(ctx context.Context) (*Report, error) {
 	whole := 0.0
 	for _, p := range s.plan {

@@ -39,12 +39,15 @@ func (r *Report) head(d *report.Document) {
 	case m.ForeignCPUReason == nothingMeasured:
 		d.Paragraph("%s", nothingMeasured)
 	case m.ForeignCPU == nil:
-		d.Paragraph("measured in %.0f s; other programs' share of the processors is unknown: %s", r.Seconds, m.ForeignCPUReason)
+		d.Paragraph("measured in %.0f s; other programs' share of the processors is unknown: %s", r.Seconds,
+			m.ForeignCPUReason)
 	case *m.ForeignCPU > busy:
-		d.Paragraph("measured in %.0f s; other programs took %.1f %% of the processors meanwhile: %s", r.Seconds, 100**m.ForeignCPU,
+		d.Paragraph("measured in %.0f s; other programs took %.1f %% of the processors meanwhile: %s", r.Seconds,
+			100**m.ForeignCPU,
 			report.Strong("the machine was busy, and times and speed-ups are not this program's alone"))
 	default:
-		d.Paragraph("measured in %.0f s; other programs took %.1f %% of the processors meanwhile", r.Seconds, 100**m.ForeignCPU)
+		d.Paragraph("measured in %.0f s; other programs took %.1f %% of the processors meanwhile", r.Seconds,
+			100**m.ForeignCPU)
 	}
 	if len(r.Changed) > 0 {
 		d.Paragraph("with %s: %s", strings.Join(r.Changed, ", "), report.Strong("not the documents' workloads"))
@@ -97,7 +100,8 @@ func Runs(of func(*Report) *Result) Part {
 			return
 		}
 		t := d.Table()
-		t.Add("workload", fmt.Sprintf("preset %s, %s, %s", v.Preset, unit.Plural(v.Samples, "sample", "samples"), unit.Plural(int(v.Iterations), "iteration", "iterations")))
+		t.Add("workload", fmt.Sprintf("preset %s, %s, %s", v.Preset, unit.Plural(v.Samples, "sample", "samples"),
+			unit.Plural(int(v.Iterations), "iteration", "iterations")))
 		t.Add("optimisations", v.Set.Name()+", "+string(v.Side))
 		t.Add("total time", fmt.Sprintf("%.3f s", v.Seconds))
 		t.Add("average time per sample", fmt.Sprintf("%.2f ms", v.SampleMS))
@@ -122,7 +126,8 @@ func (c Cache) text() string {
 	case c.HitRate == nil:
 		return "on, not asked"
 	}
-	text := fmt.Sprintf("%.1f %% hits, %d of %d, %s", 100**c.HitRate, c.Hits, c.Hits+c.Misses, unit.Plural(int(c.Entries), "entry", "entries"))
+	text := fmt.Sprintf("%.1f %% hits, %d of %d, %s", 100**c.HitRate, c.Hits, c.Hits+c.Misses,
+		unit.Plural(int(c.Entries), "entry", "entries"))
 	if c.Cleared {
 		text += "; cleared after every measurement"
 	}
@@ -165,7 +170,8 @@ func TheModel(r *Report, d *report.Document) {
 	t.Add("iterations a second", fmt.Sprintf("%.1f", m.IterationsPerS))
 	t.Add("experiment of 10 samples", fmt.Sprintf("%.3f s, %.2f ms a sample", e.Seconds, e.SampleMS))
 	t.Add("its result", fmt.Sprintf("PSNR %s, SSIM %s, MSE %s, correlation %s",
-		report.Optional(e.PSNR, 2, " dB"), report.Optional(e.SSIM, 4, ""), report.Optional(e.MSE, 5, ""), report.Optional(e.Correlation, 4, "")))
+		report.Optional(e.PSNR, 2, " dB"), report.Optional(e.SSIM, 4, ""), report.Optional(e.MSE, 5, ""),
+		report.Optional(e.Correlation, 4, "")))
 	t.Add("memory of the experiment", megabytes(e.MemoryBytes))
 	names := sortedKeys(m.PhasesMS)
 	slices.SortStableFunc(names, func(x, y string) int { return int(math.Copysign(1, m.PhasesMS[y]-m.PhasesMS[x])) })
@@ -185,9 +191,11 @@ func (m *Model) insight(phases []string) string {
 	}
 	first, times := phases[0], m.PhasesMS[phases[0]]/m.PhasesMS[phases[1]]
 	if times < stands {
-		return fmt.Sprintf("no phase stands out: %s takes %.0f %%, %s %.0f %%", first, 100*m.PhaseShares[first], phases[1], 100*m.PhaseShares[phases[1]])
+		return fmt.Sprintf("no phase stands out: %s takes %.0f %%, %s %.0f %%", first, 100*m.PhaseShares[first],
+			phases[1], 100*m.PhaseShares[phases[1]])
 	}
-	return fmt.Sprintf("the bottleneck is %s: %.0f %% of an iteration, %.1fx %s", first, 100*m.PhaseShares[first], times, phases[1])
+	return fmt.Sprintf("the bottleneck is %s: %.0f %% of an iteration, %.1fx %s", first, 100*m.PhaseShares[first],
+		times, phases[1])
 }
 
 // stands is how many times the next phase's time a phase takes that stands out.
@@ -199,15 +207,18 @@ func OneMeasurement(r *Report, d *report.Document) {
 	if m == nil {
 		return
 	}
-	d.Paragraph("%s ms computed, %s ms from the cache, %s", report.Number(m.ComputedMS.Median), report.Number(m.CachedMS.Median), m.Speedup.Text("x", 2))
-	d.Paragraph("computed with this program's own savings: %s ms, %s", report.Number(m.PrunedMS.Median), m.PrunedRatio.Text("x", 2))
+	d.Paragraph("%s ms computed, %s ms from the cache, %s", report.Number(m.ComputedMS.Median),
+		report.Number(m.CachedMS.Median), m.Speedup.Text("x", 2))
+	d.Paragraph("computed with this program's own savings: %s ms, %s", report.Number(m.PrunedMS.Median),
+		m.PrunedRatio.Text("x", 2))
 }
 
 // TheComparisons adds the comparisons of whole runs, one measurement, and what single optimisations do.
 func TheComparisons(r *Report, d *report.Document) {
 	for i := range r.Comparisons {
 		c := &r.Comparisons[i]
-		d.Heading(2, fmt.Sprintf("%s, %s: %s by turns", c.Preset, c.Set.Name(), unit.Plural(c.Rounds, "round", "rounds")))
+		d.Heading(2, fmt.Sprintf("%s, %s: %s by turns", c.Preset, c.Set.Name(),
+			unit.Plural(c.Rounds, "round", "rounds")))
 		base, optimized := typical(c.Results[0]), typical(c.Results[1])
 		t := d.Table("", "baseline", "optimised")
 		row := func(name string, of func(v *Result, s Seconds) string) {
@@ -218,11 +229,13 @@ func TheComparisons(r *Report, d *report.Document) {
 		row("time per sample", func(v *Result, _ Seconds) string { return fmt.Sprintf("%.2f ms", v.SampleMS) })
 		row("throughput", func(v *Result, _ Seconds) string { return fmt.Sprintf("%.1f samples/s", v.SamplesPerS) })
 		row("memory of the run", func(v *Result, _ Seconds) string { return megabytes(v.MemoryBytes) })
-		for _, cache := range [][2]string{{"measurement cache", "measurement"}, {"FFT plans", "fft_plans"}, {"masks", "masks"}} {
+		for _, cache := range [][2]string{{"measurement cache", "measurement"}, {"FFT plans", "fft_plans"},
+			{"masks", "masks"}} {
 			row(cache[0], func(v *Result, _ Seconds) string { return v.Caches[cache[1]].text() })
 		}
 		median := func(name string, of func(*Result) *float64, decimals int, unit string) {
-			t.Add(name+", median", report.Optional(medianOf(c.Results[0], of), decimals, unit), report.Optional(medianOf(c.Results[1], of), decimals, unit))
+			t.Add(name+", median", report.Optional(medianOf(c.Results[0], of), decimals, unit),
+				report.Optional(medianOf(c.Results[1], of), decimals, unit))
 		}
 		median("PSNR", func(r *Result) *float64 { return r.PSNR }, 2, " dB")
 		median("MSE", func(r *Result) *float64 { return r.MSE }, 5, "")
@@ -242,7 +255,8 @@ func TheComparisons(r *Report, d *report.Document) {
 	d.Heading(2, "Single optimisations")
 	t := d.Table("", "off ms", "on ms", "speed-up", "memory", "")
 	for _, e := range r.Effects {
-		t.Add(e.Setting+" "+e.On, fmt.Sprintf("%.3f", e.OffMS), fmt.Sprintf("%.3f", e.OnMS), e.Speedup.Text("x", 3), fmt.Sprintf("%+.2f MB", float64(e.MemoryBytes)/1e6), e.Note)
+		t.Add(e.Setting+" "+e.On, fmt.Sprintf("%.3f", e.OffMS), fmt.Sprintf("%.3f", e.OnMS), e.Speedup.Text("x", 3),
+			fmt.Sprintf("%+.2f MB", float64(e.MemoryBytes)/1e6), e.Note)
 	}
 	d.Paragraph("off against on within an iteration of %s, in balanced blocks", r.Effects[0].Preset)
 }
@@ -336,9 +350,11 @@ func (r *Report) profiled(d *report.Document, most int) {
 	if len(r.Changed) > 0 {
 		except = " but for " + visible.Text(strings.Join(r.Changed, ", "))
 	}
-	d.Paragraph("preset %s, all optimisations%s: %s in %.3f s", p.Preset, except, unit.Plural(int(p.Iterations), "iteration", "iterations"), p.Seconds)
+	d.Paragraph("preset %s, all optimisations%s: %s in %.3f s", p.Preset, except,
+		unit.Plural(int(p.Iterations), "iteration", "iterations"), p.Seconds)
 	if p.Timed != p.Iterations {
-		d.Paragraph("Steps were timed one by one in %s; their shares are of that time.", unit.Plural(int(p.Timed), "iteration", "iterations"))
+		d.Paragraph("Steps were timed one by one in %s; their shares are of that time.",
+			unit.Plural(int(p.Timed), "iteration", "iterations"))
 	}
 	share := func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
 	t := d.Table("phase", "calls", "total ms", "share")
@@ -350,7 +366,8 @@ func (r *Report) profiled(d *report.Document, most int) {
 	t.Add("between phases", "", fmt.Sprintf("%.2f", 1e3*rest*p.Seconds), share(rest))
 	t = d.Table("step", "phase", "calls", "total ms", "ms a call", "share", "GFLOP/s", "GB/s")
 	for _, v := range p.Steps[:min(most, len(p.Steps))] {
-		t.Add(v.Name, v.Phase, fmt.Sprint(v.Calls), fmt.Sprintf("%.2f", v.MS), fmt.Sprintf("%.4f", v.MS/float64(v.Calls)), share(v.Share),
+		t.Add(v.Name, v.Phase, fmt.Sprint(v.Calls), fmt.Sprintf("%.2f", v.MS),
+			fmt.Sprintf("%.4f", v.MS/float64(v.Calls)), share(v.Share),
 			fmt.Sprintf("%.1f", 1e3*v.GFLOP/v.MS), fmt.Sprintf("%.1f", 1e3*v.GB/v.MS))
 	}
 }
@@ -361,17 +378,21 @@ func TheForms(r *Report, d *report.Document) {
 	if n == nil {
 		return
 	}
-	d.Paragraph("preset %s, %d/%d, trained for %s with amp = %s, which took %s; then in float32 without gradients and moments:", n.Preset, n.Size, n.ObjectSize,
+	d.Paragraph("preset %s, %d/%d, trained for %s with amp = %s, which took %s; then in float32 without gradients "+
+		"and moments:", n.Preset, n.Size, n.ObjectSize,
 		unit.Plural(int(n.Iterations), "iteration", "iterations"), n.AMP, megabytes(n.TrainingMemory))
 	t := d.Table("form", "statistics", "median ms", "p10", "p90", "memory", "PSNR", "SSIM")
 	for _, f := range n.Forms {
-		t.Add(f.Name, f.Statistics, report.Number(f.MS.Median), report.Number(f.MS.P10), report.Number(f.MS.P90), fmt.Sprintf("%.2f MB", float64(f.MemoryBytes)/1e6),
+		t.Add(f.Name, f.Statistics, report.Number(f.MS.Median), report.Number(f.MS.P10), report.Number(f.MS.P90),
+			fmt.Sprintf("%.2f MB", float64(f.MemoryBytes)/1e6),
 			report.Optional(f.PSNR, 2, " dB"), report.Optional(f.SSIM, 4, ""))
 	}
 	for _, f := range n.Folds {
-		d.Paragraph("%s statistics, folded, by turns in %s: %s; memory %+.2f MB; outputs %.1g apart, %g allowed", f.Statistics, unit.Plural(n.Rounds, "round", "rounds"),
+		d.Paragraph("%s statistics, folded, by turns in %s: %s; memory %+.2f MB; outputs %.1g apart, %g allowed",
+			f.Statistics, unit.Plural(n.Rounds, "round", "rounds"),
 			f.Speedup.Text("x", 3), float64(f.Memory)/1e6, f.Apart, f.Tolerance)
 	}
-	d.Paragraph("The run's picture is training mode's, with the statistics of the batch, one picture; evaluation mode has the averages of " +
-		"training and is PyTorch's eval(). --save writes training mode, folded; weights export --fold writes either.")
+	d.Paragraph("The run's picture is training mode's, with the statistics of the batch, one picture; " +
+		"evaluation mode has the averages of training and is PyTorch's eval(). --save writes training mode, folded; " +
+		"weights export --fold writes either.")
 }

@@ -35,7 +35,8 @@ func (a *agreement) add(batch int, r trial.Run, allowed float64) error {
 	a.identical = false
 	most, difference := 0.0, 0.0
 	for i, v := range a.reference.Samples {
-		most, difference = math.Max(most, math.Abs(float64(v))), math.Max(difference, math.Abs(float64(v)-float64(r.Samples[i])))
+		most, difference = math.Max(most, math.Abs(float64(v))),
+			math.Max(difference, math.Abs(float64(v)-float64(r.Samples[i])))
 	}
 	if difference > 0 || math.IsNaN(difference) {
 		difference /= most
@@ -45,7 +46,8 @@ func (a *agreement) add(batch int, r trial.Run, allowed float64) error {
 	}
 	a.largest = max(a.largest, difference)
 	if !(difference <= allowed) {
-		return fmt.Errorf("the outputs at batch size %d differ from those at %d by %.2g of the largest: they must not depend on the batch size", batch, a.batch, difference)
+		return fmt.Errorf("the outputs at batch size %d differ from those at %d by %.2g of the largest: they must not "+
+			"depend on the batch size", batch, a.batch, difference)
 	}
 	return nil
 }

@@ -44,7 +44,8 @@ type Alert struct {
 
 // judge derives what follows from the measurements.
 func (s *Sweep) judge(r *Report) {
-	r.Optimum = s.ratesOf(func(_ *size, t *timed) float64 { return float64(t.Images) / t.Seconds.Predict }).optimum(s.o.Tolerance)
+	r.Optimum = s.ratesOf(func(_ *size, t *timed) float64 { return float64(t.Images) / t.Seconds.Predict }).optimum(
+		s.o.Tolerance)
 	if r.Optimum == nil {
 		r.OptimumReason = "nothing was measured"
 	} else {
@@ -95,12 +96,14 @@ func (r *Report) bottlenecks() {
 		per := math.Expm1(math.Log1p(gain) / math.Log2(float64(last)/float64(before))) // for twice the batch
 		if per < plateau {
 			r.Bottlenecks = append(r.Bottlenecks, Bottleneck{"compute_bound",
-				fmt.Sprintf("heuristic: throughput has a plateau, %+.1f %% for twice the batch from %d to %d", 100*per, before, last)})
+				fmt.Sprintf("heuristic: throughput has a plateau, %+.1f %% for twice the batch from %d to %d", 100*per,
+					before, last)})
 		}
 	}
 	if f := r.Memory; f != nil && f.Sizes >= 3 && f.R2 >= linearity {
 		r.Bottlenecks = append(r.Bottlenecks, Bottleneck{"memory_bandwidth",
-			fmt.Sprintf("weak heuristic of the document: memory grows linearly, %.2f MB a group (R² %.3f); bandwidth itself was not measured", f.BytesPerGroup/1e6, f.R2)})
+			fmt.Sprintf("weak heuristic of the document: memory grows linearly, %.2f MB a group (R² %.3f); bandwidth "+
+				"itself was not measured", f.BytesPerGroup/1e6, f.R2)})
 	}
 }
 
@@ -144,7 +147,8 @@ func (r *Report) recommend() {
 		r.Recommendations = append(r.Recommendations, Recommendation{preset, sizes(b), text, evidence})
 	}
 	o := r.Optimum
-	add("speed_optimized", o.BatchSize, fmt.Sprintf("Predict in batches of %d for the most images a second.", o.BatchSize),
+	add("speed_optimized", o.BatchSize, fmt.Sprintf("Predict in batches of %d for the most images a second.",
+		o.BatchSize),
 		fmt.Sprintf("%s; %s; %s", o.Sentence, rate(o.BatchSize), peak(o.BatchSize)))
 	if b, ok := r.best(func(v *Batch) (float64, bool) {
 		if v.Held() == nil {
@@ -152,7 +156,8 @@ func (r *Report) recommend() {
 		}
 		return -float64(*v.Held()), true
 	}); ok {
-		add("memory_optimized", b, fmt.Sprintf("Predict in batches of %d for the least memory.", b), fmt.Sprintf("%s, %s; the fastest needs %s", peak(b), rate(b), peak(o.BatchSize)))
+		add("memory_optimized", b, fmt.Sprintf("Predict in batches of %d for the least memory.", b),
+			fmt.Sprintf("%s, %s; the fastest needs %s", peak(b), rate(b), peak(o.BatchSize)))
 	}
 	if b, ok := r.best(func(v *Batch) (float64, bool) {
 		if v.Efficiency == nil {
@@ -160,16 +165,19 @@ func (r *Report) recommend() {
 		}
 		return *v.Efficiency, true
 	}); ok {
-		add("balanced", b, fmt.Sprintf("Predict in batches of %d for the most images a second and megabyte.", b), fmt.Sprintf("%.4g images/s and MB: %s in %s", *r.Of(b).Efficiency, rate(b), peak(b)))
+		add("balanced", b, fmt.Sprintf("Predict in batches of %d for the most images a second and megabyte.", b),
+			fmt.Sprintf("%.4g images/s and MB: %s in %s", *r.Of(b).Efficiency, rate(b), peak(b)))
 	}
 	if b, ok := r.best(func(v *Batch) (float64, bool) { return -v.BatchMS.Median, true }); ok {
 		v := r.Of(b)
 		add("real_time", b, fmt.Sprintf("Predict in batches of %d for the shortest wait for a result.", b),
-			fmt.Sprintf("a batch takes %.2f ms [%.2f, %.2f], %.2f ms an image", v.BatchMS.Median, v.BatchMS.P10, v.BatchMS.P90, v.LatencyMS.Median))
+			fmt.Sprintf("a batch takes %.2f ms [%.2f, %.2f], %.2f ms an image", v.BatchMS.Median, v.BatchMS.P10,
+				v.BatchMS.P90, v.LatencyMS.Median))
 	}
 	if b, ok := r.best(func(v *Batch) (float64, bool) { return -v.LatencyMS.Median, true }); ok {
 		v := r.Of(b).LatencyMS
-		add("image_latency", b, fmt.Sprintf("Predict in batches of %d for the least time an image.", b), fmt.Sprintf("%.2f ms an image [%.2f, %.2f], over batches", v.Median, v.P10, v.P90))
+		add("image_latency", b, fmt.Sprintf("Predict in batches of %d for the least time an image.", b),
+			fmt.Sprintf("%.2f ms an image [%.2f, %.2f], over batches", v.Median, v.P10, v.P90))
 	}
 	if b, ok := r.best(func(v *Batch) (float64, bool) {
 		if v.ImagesPerJoule == nil {
@@ -177,7 +185,8 @@ func (r *Report) recommend() {
 		}
 		return *v.ImagesPerJoule, true
 	}); ok {
-		add("energy", b, fmt.Sprintf("Predict in batches of %d for the most images a joule.", b), fmt.Sprintf("%.4g images/s and watt, of %s", *r.Of(b).ImagesPerJoule, r.Machine.consumers()))
+		add("energy", b, fmt.Sprintf("Predict in batches of %d for the most images a joule.", b),
+			fmt.Sprintf("%.4g images/s and watt, of %s", *r.Of(b).ImagesPerJoule, r.Machine.consumers()))
 	}
 	if e := r.Edge; e != nil && e.Verified != nil && r.Configuration.MemoryLimit != nil {
 		b, spare := r.largest()
@@ -219,7 +228,8 @@ func (r *Report) largest() (batch int, spare string) {
 	case !ok:
 		return batch, "how much they spare is not known"
 	case v < r.Configuration.Margin:
-		return batch, fmt.Sprintf("with %.1f %% to spare, less than the margin of %.0f %%", 100*v, 100*r.Configuration.Margin)
+		return batch, fmt.Sprintf("with %.1f %% to spare, less than the margin of %.0f %%", 100*v,
+			100*r.Configuration.Margin)
 	}
 	return batch, fmt.Sprintf("with %.1f %% to spare", 100*v)
 }
@@ -235,7 +245,8 @@ func (r *Report) claims(s *Sweep) {
 	exact := func(v float64) *report.Interval { return new(report.Exact(v)) }
 	spread := func(v *Spread) *report.Interval { return new(report.Between(v.Median, v.P10, v.P90)) }
 	if o := r.Optimum; o != nil && r.Of(unoptimised) != nil && r.Of(unoptimised).ImagesPerS != nil {
-		v := s.ratesOf(func(_ *size, t *timed) float64 { return float64(t.Images) / t.Seconds.Predict }).slower(unoptimised, o.BatchSize, 1)
+		v := s.ratesOf(func(_ *size, t *timed) float64 { return float64(t.Images) / t.Seconds.Predict }).slower(
+			unoptimised, o.BatchSize, 1)
 		gain := v.Through(func(v float64) float64 { return 1 + v })
 		verdict := judged(gain, stats.Claim{From: 2, To: 5})
 		if o.BatchSize == unoptimised {
@@ -244,39 +255,53 @@ func (r *Report) claims(s *Sweep) {
 				verdict = "undecided: batch size 32 may be the optimum here"
 			}
 		}
-		add("S4-3", fmt.Sprintf("throughput at batch size %d over that at 32", o.BatchSize), "2-5x", "x", &gain, verdict)
+		add("S4-3", fmt.Sprintf("throughput at batch size %d over that at 32", o.BatchSize), "2-5x", "x",
+			&gain, verdict)
 	} else {
-		add("S4-3", "throughput at the best batch size over that at 32", "2-5x", "x", nil, "not judged: batch size 32 was not measured")
+		add("S4-3", "throughput at the best batch size over that at 32", "2-5x", "x", nil,
+			"not judged: batch size 32 was not measured")
 	}
 	if o := r.Optimum; o != nil {
-		add("S4-141", "optimal batch size", "64-128 (estimated)", "", new(o.among()), judged(o.among(), stats.Claim{From: 64, To: 128}))
+		add("S4-141", "optimal batch size", "64-128 (estimated)", "", new(o.among()),
+			judged(o.among(), stats.Claim{From: 64, To: 128}))
 		best := r.Of(o.BatchSize)
-		add("S4-142", "throughput", "800-2000 images/s (forecast, RTX 3090)", "images/s", spread(best.ImagesPerS), "a forecast for another machine, not judged")
+		add("S4-142", "throughput", "800-2000 images/s (forecast, RTX 3090)", "images/s", spread(best.ImagesPerS),
+			"a forecast for another machine, not judged")
 		if best.Held() != nil {
-			add("S4-143", "memory at the optimum", "2-4 GB (forecast, RTX 3090)", "GB", exact(float64(*best.Held())/1e9), "a forecast for another machine, not judged")
+			add("S4-143", "memory at the optimum", "2-4 GB (forecast, RTX 3090)", "GB",
+				exact(float64(*best.Held())/1e9), "a forecast for another machine, not judged")
 		}
-		verdict := map[stats.Finding]string{stats.Within: "met", stats.Above: "not met", stats.Undecided: "undecided: met by some batches only"}[stats.AtMost(5).Judge(best.LatencyMS.P10, best.LatencyMS.P90)]
+		verdict := map[stats.Finding]string{stats.Within: "met", stats.Above: "not met",
+			stats.Undecided: "undecided: met by some batches only"}[stats.AtMost(5).Judge(best.LatencyMS.P10,
+			best.LatencyMS.P90)]
 		add("S4-144", "latency an image at the optimum", "< 5 ms", "ms", spread(best.LatencyMS), verdict)
 	}
 	const elsewhere = "the document's figure, of another machine, not judged"
 	if at := r.Of(unoptimised); at != nil && at.ImagesPerS != nil {
-		add("S4-140", "throughput at batch size 32, unoptimised", "~400 images/s (RTX 3090)", "images/s", spread(at.ImagesPerS), elsewhere+"; notebooks of its own project give about 6,400")
+		add("S4-140", "throughput at batch size 32, unoptimised", "~400 images/s (RTX 3090)", "images/s",
+			spread(at.ImagesPerS), elsewhere+"; notebooks of its own project give about 6,400")
 		if at.Held() != nil {
-			add("S4-140", "memory at batch size 32, unoptimised", "~2 GB (RTX 3090)", "GB", exact(float64(*at.Held())/1e9), elsewhere)
+			add("S4-140", "memory at batch size 32, unoptimised", "~2 GB (RTX 3090)", "GB",
+				exact(float64(*at.Held())/1e9), elsewhere)
 		}
 	} else {
-		add("S4-140", "throughput and memory at batch size 32, unoptimised", "~400 images/s, ~2 GB (RTX 3090)", "", nil, "not measured: batch size 32 is not among the sizes")
+		add("S4-140", "throughput and memory at batch size 32, unoptimised", "~400 images/s, ~2 GB (RTX 3090)", "", nil,
+			"not measured: batch size 32 is not among the sizes")
 	}
 	if o := r.Optimum; o != nil {
-		add("S4-123", "throughput of the best size above that at the optimum", "within 10 %", "%", o.above(), o.accurate(r.Configuration.Runs))
+		add("S4-123", "throughput of the best size above that at the optimum", "within 10 %", "%", o.above(),
+			o.accurate(r.Configuration.Runs))
 	}
 	if v, ok := r.saved(); ok {
-		add("S4-116", "memory of memory_optimized below that of batch size 32", "30-50 %", "%", exact(100*v), judged(report.Between(100*v, 100*v, 100*v), stats.Claim{From: 30, To: 50}))
+		add("S4-116", "memory of memory_optimized below that of batch size 32", "30-50 %", "%", exact(100*v),
+			judged(report.Between(100*v, 100*v, 100*v), stats.Claim{From: 30, To: 50}))
 	} else {
-		add("S4-116", "memory of memory_optimized below that of batch size 32", "30-50 %", "%", nil, "not judged: the memory at batch size 32 is not known")
+		add("S4-116", "memory of memory_optimized below that of batch size 32", "30-50 %", "%", nil,
+			"not judged: the memory at batch size 32 is not known")
 	}
 	if c := r.Curve; c != nil {
-		add("S4-117", "largest deviation from t = overhead + group·size", "predictable scaling", "%", exact(100*c.Deviation), c.sentence())
+		add("S4-117", "largest deviation from t = overhead + group·size", "predictable scaling", "%",
+			exact(100*c.Deviation), c.sentence())
 	}
 	n := len(r.Measured())
 	verdict := "met"
@@ -326,8 +351,8 @@ func judged(i report.Interval, c stats.Claim) string {
 // accuracy is how far above the optimum's throughput the best size's may be.
 const accuracy = 0.1
 
-// telling is by how much the throughput of the best size may be above the optimum's for its interval to be shown, in per
-// cent: one that reaches further is made of too few runs to say anything.
+// telling is by how much the throughput of the best size may be above the optimum's for its interval to be shown, in
+// per cent: one that reaches further is made of too few runs to say anything.
 const telling = 100
 
 // above is by how much the throughput of the best size is above that at the optimum, in per cent, and at most, by the
@@ -374,5 +399,6 @@ func (o *Optimum) among() report.Interval {
 	if o.MayBe == nil {
 		return report.Exact(float64(o.BatchSize))
 	}
-	return report.Between(float64(o.BatchSize), float64(min(o.MayBe[0], o.Flat[0])), float64(max(o.MayBe[1], o.Flat[1])))
+	return report.Between(float64(o.BatchSize), float64(min(o.MayBe[0], o.Flat[0])),
+		float64(max(o.MayBe[1], o.Flat[1])))
 }

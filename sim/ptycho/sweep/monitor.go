@@ -25,7 +25,8 @@ func EntryOf(t Trial) (e Entry, ok bool) {
 		return e, false
 	}
 	run := &t.Result.Runs[0]
-	return Entry{Timestamp: t.Began.UTC(), BatchSize: t.Batch, ElapsedTime: run.Seconds.Predict, MemoryUsage: heldBy(t.Result), Throughput: float64(run.Images) / run.Seconds.Predict}, true
+	return Entry{Timestamp: t.Began.UTC(), BatchSize: t.Batch, ElapsedTime: run.Seconds.Predict,
+		MemoryUsage: heldBy(t.Result), Throughput: float64(run.Images) / run.Seconds.Predict}, true
 }
 
 // The document's rule: a throughput below degraded of the median of the last recent ones.

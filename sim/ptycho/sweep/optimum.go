@@ -116,7 +116,8 @@ func (o *Optimum) sentence(sizes []int) string {
 	if o.BatchSize != o.Fastest {
 		text = fmt.Sprintf("flat from %d to %d, within %.0f %%: take %[1]d", o.Flat[0], o.Flat[1], 100*o.Tolerance)
 	} else if o.Flat[1] != o.Flat[0] {
-		text = fmt.Sprintf("flat from %d to %d, within %.0f %%: take %[1]d, the fastest", o.Flat[0], o.Flat[1], 100*o.Tolerance)
+		text = fmt.Sprintf("flat from %d to %d, within %.0f %%: take %[1]d, the fastest", o.Flat[0], o.Flat[1],
+			100*o.Tolerance)
 	}
 	switch {
 	case o.MayBe == nil:
@@ -159,7 +160,8 @@ type Stage struct {
 
 // stages finds the batch size of each stage that works in batches.
 func (s *Sweep) stages() []Stage {
-	all := []Stage{{Name: "preprocessing", Stage: "normalise", Document: 128}, {Name: "predict", Stage: "predict", Document: 32}, {Name: "reassembly", Stage: "reassemble", Document: 64}}
+	all := []Stage{{Name: "preprocessing", Stage: "normalise", Document: 128},
+		{Name: "predict", Stage: "predict", Document: 32}, {Name: "reassembly", Stage: "reassemble", Document: 64}}
 	for i := range all {
 		stage := &all[i]
 		of := allStages[slices.IndexFunc(allStages, func(n namedStage) bool { return n.name == stage.Stage })].of

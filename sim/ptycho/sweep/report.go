@@ -133,7 +133,8 @@ func spreadOf(values []float64) *Spread {
 	}
 	sorted := slices.Sorted(slices.Values(values))
 	q := func(p float64) float64 { return stats.Quantile(sorted, p) }
-	s := &Spread{Median: q(0.5), P10: q(0.1), P90: q(0.9), Q1: q(0.25), Q3: q(0.75), Mean: stats.Mean(sorted), Min: sorted[0], Max: sorted[len(sorted)-1], N: len(sorted)}
+	s := &Spread{Median: q(0.5), P10: q(0.1), P90: q(0.9), Q1: q(0.25), Q3: q(0.75), Mean: stats.Mean(sorted),
+		Min: sorted[0], Max: sorted[len(sorted)-1], N: len(sorted)}
 	for _, v := range sorted {
 		s.Std += (v - s.Mean) * (v - s.Mean) / float64(len(sorted))
 	}
@@ -197,14 +198,18 @@ func (s *Sweep) report(err error) *Report {
 	j := &s.o.Job
 	channels := j.Config().Channels()
 	r := &Report{
-		Schema: Schema, Started: s.began.UTC().Format(time.RFC3339), Seconds: time.Since(s.began).Seconds(), Complete: err == nil,
-		Machine: Machine{Processors: machine.Processors(), System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(), MemoryBytes: machine.ReadMemory().Total},
+		Schema: Schema, Started: s.began.UTC().Format(time.RFC3339), Seconds: time.Since(s.began).Seconds(),
+		Complete: err == nil,
+		Machine:  Machine{Processors: machine.Processors(), System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(), MemoryBytes: machine.ReadMemory().Total},
 		Model: Model{j.Size, j.GridSize, channels, j.FiltersScale, j.ProbeBig,
-			cmp.Or(j.AmpActivation, ptycho.AmpActivations()[0]), cmp.Or(j.Heads, ptycho.HeadKinds()[0]), cmp.Or(j.Weights, "seeded")},
+			cmp.Or(j.AmpActivation, ptycho.AmpActivations()[0]), cmp.Or(j.Heads, ptycho.HeadKinds()[0]),
+			cmp.Or(j.Weights, "seeded")},
 		Data: Data{j.Data, j.Images / channels * channels, j.Images / channels, j.Factor},
-		Configuration: Configuration{BatchSizes: slices.Clone(s.o.Sizes), AMP: cmp.Or(j.AMP, string(ptycho.Float32)), Winograd: j.Winograd, Microbatch: j.Microbatch,
-			Runs: s.o.Runs, Warmup: j.Warmup, Seed: j.Seed, Adaptive: s.o.Adaptive, Margin: s.o.Margin, Tolerance: s.o.Tolerance},
-		Batches: map[string]*Batch{}, Bottlenecks: []Bottleneck{}, Recommendations: []Recommendation{}, Alerts: []Alert{}, Trials: []TrialRecord{},
+		Configuration: Configuration{BatchSizes: slices.Clone(s.o.Sizes), AMP: cmp.Or(j.AMP, string(ptycho.Float32)),
+			Winograd: j.Winograd, Microbatch: j.Microbatch, Runs: s.o.Runs, Warmup: j.Warmup, Seed: j.Seed,
+			Adaptive: s.o.Adaptive, Margin: s.o.Margin, Tolerance: s.o.Tolerance},
+		Batches: map[string]*Batch{}, Bottlenecks: []Bottleneck{}, Recommendations: []Recommendation{},
+		Alerts: []Alert{}, Trials: []TrialRecord{},
 		Outputs: Outputs{s.same.runs, s.same.runs > 0 && s.same.identical, s.same.largest, s.allowed()},
 	}
 	switch {
@@ -224,7 +229,8 @@ func (s *Sweep) report(err error) *Report {
 				r.Machine.GPUs = v.Cards
 			}
 		}
-		r.Machine.Device, r.Machine.Kernels, r.Machine.Threads, r.Machine.EnergyReason = v.Device, v.Kernels, v.Threads, v.EnergyReason
+		r.Machine.Device, r.Machine.Kernels, r.Machine.Threads, r.Machine.EnergyReason = v.Device, v.Kernels, v.Threads,
+			v.EnergyReason
 	}
 	load := machine.ReadLoad().Since(s.load)
 	if r.Machine.ForeignCPUReason = load.Reason; load.Reason == "" {
@@ -244,7 +250,8 @@ func (s *Sweep) report(err error) *Report {
 }
 
 func record(t Trial) TrialRecord {
-	v := TrialRecord{Began: t.Began.UTC().Format(time.RFC3339Nano), Purpose: t.Purpose, Round: t.Round, BatchSize: t.Batch, Status: t.Status, Reason: t.Reason}
+	v := TrialRecord{Began: t.Began.UTC().Format(time.RFC3339Nano), Purpose: t.Purpose, Round: t.Round,
+		BatchSize: t.Batch, Status: t.Status, Reason: t.Reason}
 	if t.Status == Success {
 		run := &t.Result.Runs[0]
 		rate := float64(run.Images) / run.Seconds.Predict
@@ -280,7 +287,8 @@ func StageNames() []string {
 
 // describe summarises the runs of a batch size.
 func (v *size) describe(energyReason string) *Batch {
-	b := &Batch{Status: v.status, Reason: v.reason, Microbatch: v.microbatch, PlanBytes: map[string]int64{}, StagesMS: map[string]Spread{}}
+	b := &Batch{Status: v.status, Reason: v.reason, Microbatch: v.microbatch, PlanBytes: map[string]int64{},
+		StagesMS: map[string]Spread{}}
 	maps.Copy(b.PlanBytes, v.memory)
 	var rates, whole, image, batch []float64
 	stages, energy, overheads := map[string][]float64{}, v.energy, []float64(nil)
@@ -306,7 +314,8 @@ func (v *size) describe(energyReason string) *Batch {
 			energy.Images += r.Images
 		}
 	}
-	b.ImagesPerS, b.PipelineImagesPerS, b.LatencyMS, b.BatchMS = spreadOf(rates), spreadOf(whole), spreadOf(image), spreadOf(batch)
+	b.ImagesPerS, b.PipelineImagesPerS, b.LatencyMS, b.BatchMS = spreadOf(rates), spreadOf(whole), spreadOf(image),
+		spreadOf(batch)
 	if v := spreadOf(overheads); v != nil {
 		b.Overhead = &v.Median
 	}
@@ -336,7 +345,8 @@ func (v *size) describe(energyReason string) *Batch {
 	return b
 }
 
-// Held returns the memory that bounds the batch size: the most that was held on a GPU, or else by the process; nil if unknown.
+// Held returns the memory that bounds the batch size: the most that was held on a GPU, or
+// else by the process; nil if unknown.
 func (b *Batch) Held() *int64 {
 	if b.GPUPeakBytes != nil {
 		return b.GPUPeakBytes

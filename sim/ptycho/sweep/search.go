@@ -80,7 +80,8 @@ const mostEdgeTrials = 12
 func (s *Sweep) findEdge(ctx context.Context) error {
 	fit := s.memoryFit()
 	if fit == nil {
-		s.edge = &Edge{Sentence: "the edge cannot be predicted: the memory of fewer than two batch sizes is known, or it does not grow"}
+		s.edge = &Edge{Sentence: "the edge cannot be predicted: the memory of fewer than two batch sizes " +
+			"is known, or it does not grow"}
 		return nil
 	}
 	limit := float64(s.o.Limit)
@@ -122,7 +123,8 @@ func (s *Sweep) findEdge(ctx context.Context) error {
 		if settled || high-low <= 1 || between <= low || between >= high || tries >= mostEdgeTrials {
 			break
 		}
-		if v := s.sizes[between]; v != nil && v.status != "" { // it failed for another reason, which says nothing about memory
+		// it failed for another reason, which says nothing about memory
+		if v := s.sizes[between]; v != nil && v.status != "" {
 			stopped = fmt.Sprintf("; the search ended at %d, which failed: %s", between, v.reason)
 			break
 		}
@@ -151,9 +153,11 @@ func (s *Sweep) edges() (verified, failed *int) {
 }
 
 func (e *Edge) sentence(limit int64, margin float64, stopped string) string {
-	text := fmt.Sprintf("Of %s, the line through the measurements predicts batch size %d", megabytes(limit), e.Predicted)
+	text := fmt.Sprintf("Of %s, the line through the measurements predicts batch size %d", megabytes(limit),
+		e.Predicted)
 	if e.Predicted >= MaxBatch {
-		text = fmt.Sprintf("Up to batch size %d, the largest that is tried, the line through the measurements stays below %s", MaxBatch, megabytes(limit))
+		text = fmt.Sprintf("Up to batch size %d, the largest that is tried, the line through the measurements "+
+			"stays below %s", MaxBatch, megabytes(limit))
 	}
 	switch {
 	case e.Verified != nil && e.Failed != nil:
@@ -163,12 +167,13 @@ func (e *Edge) sentence(limit int64, margin float64, stopped string) string {
 	case e.Failed != nil:
 		text += fmt.Sprintf("; %d did not run, and no smaller one was found that does", *e.Failed)
 	}
-	return text + stopped + fmt.Sprintf(". By the line, a margin of %.0f %% below the limit is batch size %d.", 100*margin, e.Target)
+	return text + stopped + fmt.Sprintf(". By the line, a margin of %.0f %% below the limit is batch size %d.",
+		100*margin, e.Target)
 }
 
-// MemoryFit is a line through the peak memory of processes, or on a GPU of its memory, over batch sizes. Activations grow with
-// the batch up to a microbatch and not beyond, so it runs through the sizes on one side of that where
-// there are two of them: the side on which the memory limit lies.
+// MemoryFit is a line through the peak memory of processes, or on a GPU of its memory, over batch sizes. Activations
+// grow with the batch up to a microbatch and not beyond, so it runs through the sizes on one side of that where there
+// are two of them: the side on which the memory limit lies.
 type MemoryFit struct {
 	FixedBytes    float64 `json:"fixed_bytes"`     // of a process without a batch
 	BytesPerGroup float64 `json:"bytes_per_group"` // of the batch

@@ -281,7 +281,8 @@ func (s *Sweep) check(t *Trial, j trial.Job) {
 	if err := proven(r, j); err != nil {
 		t.Outcome = Outcome{Status: Failed, Reason: err.Error(), CPU: t.CPU}
 	} else if used := heldBy(r); j.Limit > 0 && used > j.Limit {
-		t.Outcome = Outcome{Status: OutOfMemory, Reason: fmt.Sprintf("used %s of memory, the limit is %s", megabytes(used), megabytes(j.Limit)), CPU: t.CPU}
+		t.Outcome = Outcome{Status: OutOfMemory, Reason: fmt.Sprintf("used %s of memory, the limit is %s",
+			megabytes(used), megabytes(j.Limit)), CPU: t.CPU}
 	}
 }
 
@@ -306,7 +307,8 @@ func proven(r *trial.Result, j trial.Job) error {
 	batches := (groups + j.Batch - 1) / j.Batch
 	for _, run := range r.Runs {
 		switch {
-		case run.Groups != groups || run.Images != batches*j.Batch*channels || len(run.Batches) != batches || len(run.Samples) != trial.SamplesPerObject*groups || run.Checksum == "":
+		case run.Groups != groups || run.Images != batches*j.Batch*channels || len(run.Batches) != batches ||
+			len(run.Samples) != trial.SamplesPerObject*groups || run.Checksum == "":
 			return fmt.Errorf("the trial did %d images in %d batches for %d groups: must be %d in %d for %d",
 				run.Images, len(run.Batches), run.Groups, batches*j.Batch*channels, batches, groups)
 		case !(run.Seconds.Predict > 0):

@@ -96,7 +96,8 @@ func cells(ctx context.Context, sides [3]int) (*network, error) {
 	var batch, targets []float32
 	for i := range images {
 		// Of a normalised image, a patch has a mean; that of the whole is zero, and of rounding alone.
-		o := cyto.CellsOptions{Sides: [3]int{sides[0], 2 * sides[1], 2 * sides[2]}, Cells: 16, Noise: 0.1, Seed: uint64(i)}
+		o := cyto.CellsOptions{Sides: [3]int{sides[0], 2 * sides[1], 2 * sides[2]}, Cells: 16, Noise: 0.1,
+			Seed: uint64(i)}
 		image, mask, err := cyto.Cells(ctx, o)
 		if err != nil {
 			return nil, err
@@ -104,7 +105,8 @@ func cells(ctx context.Context, sides [3]int) (*network, error) {
 		cyto.Normalise(image.Values)
 		for row := range sides[0] * sides[1] {
 			at := (row/sides[1]*2*sides[1] + row%sides[1]) * 2 * sides[2]
-			batch, targets = append(batch, image.Values[at:][:sides[2]]...), append(targets, mask.Values[at:][:sides[2]]...)
+			batch, targets = append(batch, image.Values[at:][:sides[2]]...),
+				append(targets, mask.Values[at:][:sides[2]]...)
 		}
 	}
 	return &network{modes: []string{"off", "bf16"},

@@ -26,7 +26,8 @@ func benchAblationCommand() *cobra.Command {
 	var asJSON, goText bool
 	var factors []string
 	cmd := &cobra.Command{
-		Use: "ablation", Short: "Measure what every optimisation saves or costs here, with intervals", Args: cli.NoArguments,
+		Use: "ablation", Short: "Measure what every optimisation saves or costs here, with intervals",
+		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			m, err := resolve(cmd, &f, "an ablation ends with its last round; see --rounds and --only",
 				func(v settings.Values) error {
@@ -34,7 +35,8 @@ func benchAblationCommand() *cobra.Command {
 					case asJSON && goText:
 						return errJoinedJSON
 					case goText && cmd.Flags().Changed("factorial"):
-						return errors.New("flag --benchfmt: a factorial ablation compares combinations, not two sides: must be left out with --factorial")
+						return errors.New("flag --benchfmt: a factorial ablation compares combinations, not two " +
+							"sides: must be left out with --factorial")
 					}
 					return benchAblationOptions(cmd.Flags(), v, factors, &o)
 				})
@@ -49,13 +51,16 @@ func benchAblationCommand() *cobra.Command {
 		},
 	}
 	register(cmd, &f)
-	cmd.Flags().IntVar(&o.Rounds, "rounds", 0, fmt.Sprintf("groups of four blocks for each setting, %d without; of a factorial, blocks of each combination, %d without. Few give no interval",
+	cmd.Flags().IntVar(&o.Rounds, "rounds", 0, fmt.Sprintf("groups of four blocks for each setting, %d without; of a "+
+		"factorial, blocks of each combination, %d without. Few give no interval",
 		profiles.AblationRounds, profiles.FactorialRounds))
 	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "settings to compare; all without")
-	cmd.Flags().StringSliceVar(&factors, "factorial", nil, fmt.Sprintf("run every combination of these %d to %d settings; default: those that the workload chooses",
-		settings.LeastFactors, settings.MostFactors))
+	cmd.Flags().StringSliceVar(&factors, "factorial", nil,
+		fmt.Sprintf("run every combination of these %d to %d settings; default: those that the workload chooses",
+			settings.LeastFactors, settings.MostFactors))
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the table as one JSON object (prismtop docs json)")
-	cmd.Flags().BoolVar(&goText, "benchfmt", false, "the blocks in the format of Go's benchmarks, for benchstat -row /setting -col /side (prismtop docs performance)")
+	cmd.Flags().BoolVar(&goText, "benchfmt", false, "the blocks in the format of Go's benchmarks, for benchstat -row "+
+		"/setting -col /side (prismtop docs performance)")
 	return cmd
 }
 

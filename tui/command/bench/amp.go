@@ -30,20 +30,24 @@ type ampFlags struct {
 func ampPart() *part {
 	standard := suite.DefaultAMP()
 	return &part{
-		use: "amp", aside: true, short: "Measure time, memory, quality and risk of each mode by image size, and advise for or against it here",
+		use: "amp", aside: true, short: "Measure time, memory, quality and risk of each mode by image size, and " +
+			"advise for or against it here",
 		extra: func(cmd *cobra.Command, f *suiteFlags) {
 			roundFlags(cmd, f)
 			f.amp = &ampFlags{}
 			flags := cmd.Flags()
-			flags.StringSliceVar(&f.amp.sizes, "sizes", sizesOf(standard.Sizes), "sides of the field and of the object's window in pixels; the window is a quarter where it is not given")
-			flags.Float64SliceVar(&f.amp.rates, "learning-rates", standard.LearningRates, "learning rates of the trainings, beside the preset's")
+			flags.StringSliceVar(&f.amp.sizes, "sizes", sizesOf(standard.Sizes), "sides of the field and of the "+
+				"object's window in pixels; the window is a quarter where it is not given")
+			flags.Float64SliceVar(&f.amp.rates, "learning-rates", standard.LearningRates,
+				"learning rates of the trainings, beside the preset's")
 			flags.Lookup("learning-rates").DefValue = "1e-4,1e-3,1e-2" // instead of 0.000100,0.001000 and so on
 			flags.IntVar(&f.amp.iterations, "iterations", standard.Iterations, "iterations of a training")
 			flags.IntVar(&f.amp.seeds, "seeds", standard.Seeds, "trainings of each kind, from other weights")
 			flags.BoolVar(&f.amp.noAdvice, "no-advice", false, "do not keep the advice")
 		},
 		plan: func(s *suite.Suite, f *suiteFlags, _ func(*profiles.Event)) {
-			s.AMP(suite.AMPOptions{Sizes: f.amp.sized, LearningRates: f.amp.rates, Iterations: f.amp.iterations, Seeds: f.amp.seeds}, 1)
+			s.AMP(suite.AMPOptions{Sizes: f.amp.sized, LearningRates: f.amp.rates, Iterations: f.amp.iterations,
+				Seeds: f.amp.seeds}, 1)
 		},
 		text:  suite.Text("Mixed precision by image size", suite.TheSizes),
 		files: []string{"amp_"},
@@ -102,7 +106,8 @@ func parseSize(text string) (g suite.AMPGeometry, err error) {
 		g.ObjectSize = g.Size / 4
 	}
 	if err != nil || g.Size < 1 || g.ObjectSize < 1 {
-		return g, fmt.Errorf("flag --sizes: %q: must be like 512/128, the sides of the field and of the object's window", text)
+		return g, fmt.Errorf("flag --sizes: %q: must be like 512/128, the sides of the field and of the "+
+			"object's window", text)
 	}
 	return g, nil
 }

@@ -31,7 +31,8 @@ func Command(sweep Sweep) *cobra.Command {
 					names = append(names, c.Name())
 				}
 			}
-			return cli.BadUsage(fmt.Errorf("bench: what to measure is missing: must be one of %s", strings.Join(names, ", ")))
+			return cli.BadUsage(fmt.Errorf("bench: what to measure is missing: must be one of %s",
+				strings.Join(names, ", ")))
 		},
 	}
 	part := map[string]*cobra.Command{}
@@ -43,7 +44,8 @@ func Command(sweep Sweep) *cobra.Command {
 	cli.AddGroup(cmd, "What should I switch?", recommendCommand(), benchAblationCommand())
 	cli.AddGroup(cmd, "Does mixed precision pay here?", part["amp"])
 	cli.AddGroup(cmd, "Which build is faster?", checkCommand(), compareBuildsCommand(), historyCommand())
-	cli.AddGroup(cmd, "What do PRISM's documents claim, and is it so here?", part["claims"], part["all"], part["compare"], part["baseline"], part["optimized"],
+	cli.AddGroup(cmd, "What do PRISM's documents claim, and is it so here?", part["claims"], part["all"],
+		part["compare"], part["baseline"], part["optimized"],
 		part["performance"], part["profile"], part["measurement-cache"], part["inference"])
 	cli.AddGroup(cmd, "Which batch size is best for PtychoPINN?", benchPtychoCommand())
 	cli.AddGroup(cmd, "Can these numbers be trusted?", benchCalibrateCommand(), benchWatchingCommand())

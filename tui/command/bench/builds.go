@@ -38,7 +38,8 @@ func compareBuildsCommand() *cobra.Command {
 			if len(args) == 2 {
 				return nil
 			}
-			return cli.BadUsage(errors.New("bench compare-builds: wants two paths, of the old build and of the new one"))
+			return cli.BadUsage(errors.New("bench compare-builds: wants two paths, of the old build and of " +
+				"the new one"))
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.options.Programs = [2]string{args[0], args[1]}
@@ -49,9 +50,11 @@ func compareBuildsCommand() *cobra.Command {
 	flags.StringVar(&f.preset, "preset", cli.Baseline, "preset that both start from")
 	flags.StringArrayVar(&f.sets, "set", nil, "one setting of both as key=value; may be given again")
 	flags.IntVar(&f.options.Rounds, "rounds", 64, "rounds of four turns")
-	flags.IntVar(&f.options.Starts, "starts", 8, "starts of both programs, among which the rounds are divided: two processes of one program differ too, which 1 leaves out of account")
+	flags.IntVar(&f.options.Starts, "starts", 8, "starts of both programs, among which the rounds are divided: two "+
+		"processes of one program differ too, which 1 leaves out of account")
 	flags.DurationVar(&f.length, "time", 0, "length of all rounds, as 2m, in place of --rounds")
-	flags.DurationVar(&f.options.Turn, "turn", 250*time.Millisecond, "length of a turn, which needs six iterations or more")
+	flags.DurationVar(&f.options.Turn, "turn", 250*time.Millisecond,
+		"length of a turn, which needs six iterations or more")
 	f.out.Register(flags)
 	return cmd
 }
@@ -68,7 +71,8 @@ func (f *buildsFlags) check(cmd *cobra.Command) error {
 		}
 		o.Rounds = int(f.length / (4 * o.Turn))
 		if o.Rounds < 1 || o.Rounds > mostRounds {
-			return fmt.Errorf("flag --time: %s: must be from one to %d rounds of four turns, %s to %s", f.length, mostRounds, 4*o.Turn, 4*o.Turn*mostRounds)
+			return fmt.Errorf("flag --time: %s: must be from one to %d rounds of four turns, %s to %s", f.length,
+				mostRounds, 4*o.Turn, 4*o.Turn*mostRounds)
 		}
 	}
 	if o.Rounds < 1 || o.Rounds > mostRounds {

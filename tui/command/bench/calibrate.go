@@ -22,9 +22,11 @@ func benchCalibrateCommand() *cobra.Command {
 	var asJSON bool
 	o := bench.CalibrateOptions{}
 	cmd := &cobra.Command{
-		Use: "calibrate", Short: "Inject effects of known size, and count how often they are found", Args: cli.NoArguments,
+		Use: "calibrate", Short: "Inject effects of known size, and count how often they are found",
+		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			m, err := resolve(cmd, &f, "a calibration ends with its last effect; see --sizes, --changes, --presses, --replicas and --ablations",
+			m, err := resolve(cmd, &f, "a calibration ends with its last effect; see --sizes, --changes, --presses, "+
+				"--replicas and --ablations",
 				func(settings.Values) error { return validCalibration(&o, load) })
 			if err != nil {
 				return err
@@ -184,7 +186,8 @@ func summarizeCalibration(c *bench.Calibration, preset string, load int) *calibr
 	}
 	for i := range c.Sizes {
 		size := &c.Sizes[i]
-		for name, t := range map[string]bench.Tally{"by_key": size.ByKey, "pressed": size.Pressed, "replicated": size.Replicated, "ablation": size.Ablation} {
+		for name, t := range map[string]bench.Tally{"by_key": size.ByKey, "pressed": size.Pressed,
+			"replicated": size.Replicated, "ablation": size.Ablation} {
 			if t.N == 0 {
 				continue
 			}
@@ -194,7 +197,8 @@ func summarizeCalibration(c *bench.Calibration, preset string, load int) *calibr
 				s.Detected[name] = append(s.Detected[name], foundSize{size.Size, found})
 			}
 			all := s.Coverage[name]
-			s.Coverage[name] = ratedShare{(all.Rate*float64(all.N) + t.Covered*float64(t.N)) / float64(all.N+t.N), all.N + t.N}
+			s.Coverage[name] = ratedShare{(all.Rate*float64(all.N) + t.Covered*float64(t.N)) / float64(all.N+t.N),
+				all.N + t.N}
 		}
 	}
 	return s

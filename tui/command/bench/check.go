@@ -52,13 +52,15 @@ type checkFlags struct {
 func checkCommand() *cobra.Command {
 	var f checkFlags
 	cmd := &cobra.Command{
-		Use: "check", Short: "Measure this build, and judge whether it is slower than the history", Args: cli.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+		Use: "check", Short: "Measure this build, and judge whether it is slower than the history",
+		Args: cli.NoArguments, RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags := cmd.Flags()
 	f.history.register(flags)
-	flags.StringVar(&f.reference, "reference", "", "stored reference, or history, to compare with in place of the usual ones; with --store the file to write")
-	flags.BoolVar(&f.store, "store", false, "measure this build, and store it as the reference of this processor, its kernels and threads")
+	flags.StringVar(&f.reference, "reference", "",
+		"stored reference, or history, to compare with in place of the usual ones; with --store the file to write")
+	flags.BoolVar(&f.store, "store", false,
+		"measure this build, and store it as the reference of this processor, its kernels and threads")
 	flags.IntVar(&f.measurements, "measurements", 3, "measurements to store with --store")
 	flags.BoolVar(&f.force, "force", false, "replace the stored reference of another build with --store")
 	flags.StringVar(&f.old, "old", "", "path of the old program, which is run by turns with this one")
@@ -83,7 +85,8 @@ func (f *checkFlags) check(cmd *cobra.Command, claims cli.Claims) error {
 	case f.old != "" && f.reference != "":
 		return errors.New("flag --old: cannot be joined with --reference: both programs are measured")
 	case f.old != "" && (f.history.path != "" || f.history.note != "" || given("seconds")):
-		return errors.New("flag --old: both programs are measured by turns: --history, --note and --seconds do not apply")
+		return errors.New("flag --old: both programs are measured by turns: --history, --note and --seconds " +
+			"do not apply")
 	case f.old == "" && given("rounds"):
 		return errors.New("flag --rounds: is for --old")
 	case f.old != "" && (f.rounds < leastStarts || f.rounds > mostRounds):
@@ -235,8 +238,10 @@ func (f *checkFlags) keep(cmd *cobra.Command, claims cli.Claims) error {
 		return fmt.Errorf("bench check: %w", err)
 	}
 	first := &measured[0]
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "Stored %s of build %s in %s: the reference of %s with kernels %s and %s.\n",
-		unit.Plural(len(measured), "measurement", "measurements"), first.Build, visible.Text(path), visible.Text(first.Machine.CPU), first.Kernels,
+	_, err = fmt.Fprintf(cmd.OutOrStdout(),
+		"Stored %s of build %s in %s: the reference of %s with kernels %s and %s.\n",
+		unit.Plural(len(measured), "measurement", "measurements"), first.Build, visible.Text(path),
+		visible.Text(first.Machine.CPU), first.Kernels,
 		unit.Plural(first.Threads, "thread", "threads"))
 	return errors.Join(err, f.history.keep(cmd.ErrOrStderr(), measured))
 }
@@ -273,7 +278,8 @@ func (f *checkFlags) entries(cmd *cobra.Command) (named, past []history.Entry, e
 			return nil, nil, cli.BadUsage(err)
 		}
 		if len(named) == 0 {
-			return nil, nil, cli.BadUsage(fmt.Errorf("flag --reference: %s: has no entry: must be a stored reference, which bench check --store writes, or a history", f.reference))
+			return nil, nil, cli.BadUsage(fmt.Errorf("flag --reference: %s: has no entry: must be a stored reference, "+
+				"which bench check --store writes, or a history", f.reference))
 		}
 	}
 	path, err := f.history.file()
@@ -300,8 +306,11 @@ func (f *checkFlags) measure(cmd *cobra.Command) (*history.Entry, error) {
 	}
 	shown := newProgress(cmd)
 	defer shown.end()
-	s := suite.New(suite.Options{Maker: maker, Settings: p.settings, Build: cli.Build(), Processor: features.Detect(), Time: time.Duration(f.seconds * float64(time.Second)),
-		Progress: func(what string, done float64, _ time.Duration) { shown.report("%3.0f %% · %s      ", 100*done, what) }})
+	s := suite.New(suite.Options{Maker: maker, Settings: p.settings, Build: cli.Build(), Processor: features.Detect(),
+		Time: time.Duration(f.seconds * float64(time.Second)),
+		Progress: func(what string, done float64, _ time.Duration) {
+			shown.report("%3.0f %% · %s      ", 100*done, what)
+		}})
 	cli.ThriftyCollector()
 	s.Model(1)
 	report, err := s.Run(ctx)
@@ -333,8 +342,8 @@ func (f *checkFlags) byTurns(cmd *cobra.Command) error {
 		return fmt.Errorf("bench check: this program's path: %w", err)
 	}
 	o := builds.Options{
-		Programs: [2]string{f.old, self}, Arguments: buildArguments(cli.Baseline, f.sets), Rounds: f.rounds, Starts: min(8, f.rounds),
-		Turn: 250 * time.Millisecond, Tables: cli.TableOf, Seed: rand.Uint64(),
+		Programs: [2]string{f.old, self}, Arguments: buildArguments(cli.Baseline, f.sets), Rounds: f.rounds,
+		Starts: min(8, f.rounds), Turn: 250 * time.Millisecond, Tables: cli.TableOf, Seed: rand.Uint64(),
 	}
 	shown := newProgress(cmd)
 	o.Progress = func(done, all int) {
@@ -358,7 +367,8 @@ func (f *checkFlags) byTurns(cmd *cobra.Command) error {
 			err = compare.WriteMarkdown(out, c)
 		}
 	default:
-		if _, err = fmt.Fprintf(out, "%s: %s\n\n", strings.ToUpper(string(t.Verdict)), visible.Text(t.Reason)); err == nil {
+		if _, err = fmt.Fprintf(out, "%s: %s\n\n", strings.ToUpper(string(t.Verdict)),
+			visible.Text(t.Reason)); err == nil {
 			err = compare.WriteText(out, c, terminal.Columns(out))
 		}
 	}
@@ -368,7 +378,8 @@ func (f *checkFlags) byTurns(cmd *cobra.Command) error {
 // judgeTurns judges a comparison by turns: as a reference of the history is, a time passes if its whole
 // interval is within the limit.
 func judgeTurns(c *compare.Comparison, limit float64) turnsJSON {
-	t := turnsJSON{Schema: history.Schema, Verdict: history.Pass, Reason: "nothing is worse by more than " + unit.Share(limit), Limit: limit,
+	t := turnsJSON{Schema: history.Schema, Verdict: history.Pass,
+		Reason: "nothing is worse by more than " + unit.Share(limit), Limit: limit,
 		Build: cli.Build(), Machine: thisMachine()}
 	over, undecided := c.Over(limit), c.Undecided(limit)
 	switch {
@@ -379,7 +390,8 @@ func judgeTurns(c *compare.Comparison, limit float64) turnsJSON {
 	default:
 		if row := slices.IndexFunc(c.Rows, func(r compare.Row) bool { return mayBeWorse(&r, limit) }); row >= 0 {
 			t.Verdict = history.Undecided
-			t.Reason = fmt.Sprintf("the interval of %s, %s, contains %s: more --rounds narrow it", c.Rows[row].Title, strings.TrimSpace(c.Rows[row].Interval(0)), strings.TrimSpace(unit.SignedPercent(limit)))
+			t.Reason = fmt.Sprintf("the interval of %s, %s, contains %s: more --rounds narrow it", c.Rows[row].Title,
+				strings.TrimSpace(c.Rows[row].Interval(0)), strings.TrimSpace(unit.SignedPercent(limit)))
 		}
 	}
 	t.Comparison = c.JSON(cli.Version, over, undecided)

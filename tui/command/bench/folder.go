@@ -65,7 +65,8 @@ func (o *outputFolder) take(paths []string, replace bool) error {
 	}
 	for _, path := range paths { // now that no other process can add one
 		if _, err := os.Lstat(path); err == nil && !replace {
-			return fmt.Errorf("flag --output: %s is there already: must be a folder without it, or --force to replace it", path)
+			return fmt.Errorf("flag --output: %s is there already: must be a folder without it, or --force "+
+				"to replace it", path)
 		}
 	}
 	return nil

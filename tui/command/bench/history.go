@@ -39,7 +39,8 @@ func (f *historyFlags) register(flags *pflag.FlagSet) {
 }
 
 func (f *historyFlags) registerPath(flags *pflag.FlagSet) {
-	flags.StringVar(&f.path, "history", "", "file of the history, one JSON object a line (default $XDG_STATE_HOME/prismtop/benchmarks.jsonl)")
+	flags.StringVar(&f.path, "history", "",
+		"file of the history, one JSON object a line (default $XDG_STATE_HOME/prismtop/benchmarks.jsonl)")
 }
 
 // check checks the flags. The file must be none of those in claims.
@@ -99,7 +100,8 @@ func (f *historyFlags) keep(stderr io.Writer, entries []history.Entry) error {
 func readHistory(cmd *cobra.Command, path string) (entries []history.Entry, damaged []history.Damaged, err error) {
 	entries, damaged, err = history.Read(cmd.Context(), path)
 	for _, d := range damaged {
-		fmt.Fprintf(cmd.ErrOrStderr(), "prismtop: history %s: line %d is left out: %s\n", visible.Text(path), d.Line, visible.Text(d.Reason))
+		fmt.Fprintf(cmd.ErrOrStderr(), "prismtop: history %s: line %d is left out: %s\n", visible.Text(path), d.Line,
+			visible.Text(d.Reason))
 	}
 	return entries, damaged, err
 }
@@ -171,15 +173,19 @@ func (f *pastFlags) run(cmd *cobra.Command) error {
 	}
 	switch {
 	case f.machine != "this" && f.machine != "all" && !slices.Contains(ids, f.machine):
-		return cli.BadUsage(fmt.Errorf("flag --machine: %q: must be one of %s", f.machine, strings.Join(append([]string{"this", "all"}, ids...), ", ")))
+		return cli.BadUsage(fmt.Errorf("flag --machine: %q: must be one of %s", f.machine,
+			strings.Join(append([]string{"this", "all"}, ids...), ", ")))
 	case f.preset != "" && len(all) > 0 && !slices.Contains(presets, f.preset):
-		return cli.BadUsage(fmt.Errorf("flag --preset: %q: must be one that is in the history: %s", f.preset, strings.Join(presets, ", ")))
+		return cli.BadUsage(fmt.Errorf("flag --preset: %q: must be one that is in the history: %s", f.preset,
+			strings.Join(presets, ", ")))
 	case f.work != "" && len(all) > 0 && !slices.Contains(works, f.work):
-		return cli.BadUsage(fmt.Errorf("flag --work: %q: must be one that is in the history: %s", f.work, strings.Join(works, ", ")))
+		return cli.BadUsage(fmt.Errorf("flag --work: %q: must be one that is in the history: %s", f.work,
+			strings.Join(works, ", ")))
 	}
 	shown := slices.DeleteFunc(slices.Clone(all), func(e history.Entry) bool {
 		switch {
-		case f.machine == "this" && !e.Machine.Host().Same(this), f.machine != "this" && f.machine != "all" && f.machine != e.Machine.ID():
+		case f.machine == "this" && !e.Machine.Host().Same(this), f.machine != "this" && f.machine != "all" &&
+			f.machine != e.Machine.ID():
 			return true
 		}
 		return f.preset != "" && f.preset != e.Preset || f.work != "" && f.work != e.Work
@@ -191,7 +197,8 @@ func (f *pastFlags) run(cmd *cobra.Command) error {
 		if damaged == nil {
 			damaged = []history.Damaged{}
 		}
-		return export.WriteObject(cmd.OutOrStdout(), &pastJSON{history.Schema, path, this, shown, len(all) - len(shown), damaged})
+		return export.WriteObject(cmd.OutOrStdout(),
+			&pastJSON{history.Schema, path, this, shown, len(all) - len(shown), damaged})
 	}
 	return writePast(cmd.OutOrStdout(), shown, len(all)-len(shown), f.machine != "this", path)
 }
@@ -202,7 +209,8 @@ func writePast(w io.Writer, entries []history.Entry, hidden int, machines bool, 
 	if len(entries) == 0 {
 		fmt.Fprintf(&b, "No measurement is in the history %s", visible.Text(path))
 		if hidden > 0 {
-			fmt.Fprintf(&b, "; --machine (this, unless it is given), --preset and --work leave out %s", unit.Plural(hidden, "entry", "entries"))
+			fmt.Fprintf(&b, "; --machine (this, unless it is given), --preset and --work leave out %s",
+				unit.Plural(hidden, "entry", "entries"))
 		}
 		b.WriteString(".\n")
 		if hidden == 0 {
@@ -225,7 +233,8 @@ func writePast(w io.Writer, entries []history.Entry, hidden int, machines bool, 
 		}
 	}
 	if hidden > 0 {
-		fmt.Fprintf(&b, "\n%s more: --machine (this, unless it is given), --preset and --work leave them out\n", unit.Plural(hidden, "entry", "entries"))
+		fmt.Fprintf(&b, "\n%s more: --machine (this, unless it is given), --preset and --work leave them out\n",
+			unit.Plural(hidden, "entry", "entries"))
 	}
 	b.WriteString(plotted(entries, terminal.Columns(w)))
 	_, err := io.WriteString(w, b.String())
@@ -252,14 +261,16 @@ func plotted(entries []history.Entry, columns int) string {
 	var c chart.Canvas
 	c.Resize(min(100, max(40, columns)), plotRows)
 	line := chart.Line{
-		Series: []chart.Series{{Curve: curve, Sampled: true}}, Ceiling: chart.RoundUp(1.05 * top), Label: unit.AxisLabel, LabelWidth: 6,
+		Series: []chart.Series{{Curve: curve, Sampled: true}}, Ceiling: chart.RoundUp(1.05 * top),
+		Label: unit.AxisLabel, LabelWidth: 6,
 		XLabel: func(v int64) string {
 			return series[max(0, min(len(series), int(v))-1)].Began().Local().Format(time.DateOnly)
 		},
 	}
 	line.Draw(&c)
 	first := series[0]
-	text := fmt.Sprintf("\nms of an iteration, %s of %s, preset %s\n", unit.Plural(len(series), "measurement", "measurements"), first.Work, first.Preset)
+	text := fmt.Sprintf("\nms of an iteration, %s of %s, preset %s\n",
+		unit.Plural(len(series), "measurement", "measurements"), first.Work, first.Preset)
 	w, h := c.Size()
 	for y := range h {
 		var row strings.Builder
@@ -281,7 +292,9 @@ func mostMeasured(entries []history.Entry) (most []*history.Entry) {
 		if e.Find(history.Iteration) == nil {
 			continue
 		}
-		at := slices.IndexFunc(all, func(s []*history.Entry) bool { return s[0].SameWork(e) && s[0].Machine.Same(e.Machine) })
+		at := slices.IndexFunc(all, func(s []*history.Entry) bool {
+			return s[0].SameWork(e) && s[0].Machine.Same(e.Machine)
+		})
 		if at < 0 {
 			all, at = append(all, nil), len(all)
 		}

@@ -41,7 +41,8 @@ func register(cmd *cobra.Command, f *cli.SettingFlags) {
 
 // resolve returns the run of the flags, which starts from the preset baseline. check checks the
 // command's own flags; ends says how the measurement ends, in place of a limit.
-func resolve(cmd *cobra.Command, f *cli.SettingFlags, ends string, check func(settings.Values) error) (m measured, err error) {
+func resolve(cmd *cobra.Command, f *cli.SettingFlags, ends string, check func(settings.Values) error) (m measured,
+	err error) {
 	f.FromBaseline(cmd.Flags())
 	v, _, err := f.Resolve(cmd.Context(), cmd.Flags())
 	if err == nil {

@@ -45,12 +45,14 @@ func benchPeerCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.programs.Python, "python", []string{"python3"}, "the interpreter that has PyTorch, and what goes before the script")
+	flags.StringSliceVar(&f.programs.Python, "python", []string{"python3"},
+		"the interpreter that has PyTorch, and what goes before the script")
 	flags.StringArrayVar(&f.options.Sets, "set", nil, "a setting of prismtop as key=value; may be given again")
 	flags.IntVar(&f.options.Threads, "threads", min(2, machine.Processors()), "threads of both sides")
 	flags.Float64Var(&f.options.Seconds, "seconds", 5, "seconds of each measurement")
 	flags.IntVar(&f.rounds, "rounds", 3, "rounds of each work")
-	flags.Float64Var(&f.maxForeign, "max-foreign", machine.Quiet, "share of the processors that other programs may take in a round")
+	flags.Float64Var(&f.maxForeign, "max-foreign", machine.Quiet,
+		"share of the processors that other programs may take in a round")
 	flags.StringVar(&f.only, "only", "", "measure only the works whose names match a regular expression")
 	return cmd
 }
@@ -69,7 +71,8 @@ func (f *peerFlags) run(cmd *cobra.Command) error {
 	case len(f.programs.Python) == 0:
 		return cli.BadUsage(errors.New("flag --python: must not be empty"))
 	}
-	v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: cli.Baseline, Env: os.Environ(), EnvOthers: cli.OtherEnvironment, Sets: f.options.Sets})
+	v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: cli.Baseline, Env: os.Environ(),
+		EnvOthers: cli.OtherEnvironment, Sets: f.options.Sets})
 	if err != nil {
 		return cli.BadUsage(err)
 	}

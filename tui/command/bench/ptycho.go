@@ -71,8 +71,9 @@ var scenarios = []scenario{
 	{"latency", "the shortest wait: 1 to 16 at a time", [][2]string{{"batch-sizes", "1,2,3,4,6,8,12,16"}}},
 	{"throughput", "the most images a second: searched", [][2]string{{"batch-sizes", "quick"}, {"adaptive", "true"}}},
 	{"energy", "the most images a joule, where a counter can be read", [][2]string{{"batch-sizes", "quick"}, {"images", "400"}, {"energy", "true"}}},
-	{"defaults", "the defaults of the plan's BenchmarkConfig", [][2]string{{"images", "1000"}, {"runs", "5"}, {"warmup", "3"}, {"batch-sizes", "1,4,8,16,32,64,128"},
-		{"output", "benchmark_results"}, {"formats", "json,csv"}}},
+	{"defaults", "the defaults of the plan's BenchmarkConfig",
+		[][2]string{{"images", "1000"}, {"runs", "5"}, {"warmup", "3"}, {"batch-sizes", "1,4,8,16,32,64,128"},
+			{"output", "benchmark_results"}, {"formats", "json,csv"}}},
 }
 
 // batchSets are the document's sets of batch sizes.
@@ -86,8 +87,8 @@ var batchSets = map[string][]int{
 func benchPtychoCommand() *cobra.Command {
 	f := ptychoFlags{options: sweep.Options{Tolerance: sweep.DefaultTolerance}}
 	cmd := &cobra.Command{
-		Use: "ptycho", Short: "Sweep its inference over batch sizes for throughput, latency and memory", Args: cli.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+		Use: "ptycho", Short: "Sweep its inference over batch sizes for throughput, latency and memory",
+		Args: cli.NoArguments, RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags, j := cmd.Flags(), &f.options.Job
 	c := ptycho.DefaultConfig()
@@ -97,29 +98,47 @@ func benchPtychoCommand() *cobra.Command {
 	flags.IntVar(&j.FiltersScale, "filters-scale", c.FiltersScale, "factor of the numbers of filters")
 	flags.BoolVar(&j.ProbeBig, "probe-big", c.ProbeBig, "the network also draws the border of a patch")
 	flags.StringVar(&j.AMP, "amp", string(ptycho.Float32), "mixed precision of the convolutions: "+modeNames())
-	flags.BoolVar(&j.Winograd, "winograd", false, "3×3 convolutions by Winograd's F(4×4, 3×3): a quarter of the multiplications, ten times the rounding error of float32")
-	flags.StringVar(&j.AmpActivation, "amp-activation", "", "activation of the amplitude's centre, "+anyOf(ptycho.AmpActivations())+"; without it sigmoid")
-	flags.StringVar(&j.Heads, "heads", "", "whose heads the network has, "+anyOf(ptycho.HeadKinds())+", which differ in how the border is drawn; without it keras")
-	flags.StringVar(&j.Weights, "weights", "", "file of weights, NPZ, safetensors or of torch.save; without it those that training left, or else seeded ones")
-	flags.StringVar(&j.DataAs, "data-as", scan.AsAmplitude, "how the numbers of --data are read: amplitude, as PtychoPINN's loader does, or intensity, whose square roots are taken")
-	flags.Float64Var(&j.Factor, "data-factor", 0, "factor of the amplitudes of --data; 0 is PtychoPINN's rule, by which the mean sum of a pattern's squares becomes (N/2)²")
+	flags.BoolVar(&j.Winograd, "winograd", false, "3×3 convolutions by Winograd's F(4×4, 3×3): a quarter of the "+
+		"multiplications, ten times the rounding error of float32")
+	flags.StringVar(&j.AmpActivation, "amp-activation", "",
+		"activation of the amplitude's centre, "+anyOf(ptycho.AmpActivations())+"; without it sigmoid")
+	flags.StringVar(&j.Heads, "heads", "", "whose heads the network has, "+anyOf(ptycho.HeadKinds())+
+		", which differ in how the border is drawn; without it keras")
+	flags.StringVar(&j.Weights, "weights", "",
+		"file of weights, NPZ, safetensors or of torch.save; without it those that training left, or else seeded ones")
+	flags.StringVar(&j.DataAs, "data-as", scan.AsAmplitude, "how the numbers of --data are read: amplitude, as "+
+		"PtychoPINN's loader does, or intensity, whose square roots are taken")
+	flags.Float64Var(&j.Factor, "data-factor", 0, "factor of the amplitudes of --data; 0 is PtychoPINN's rule, by "+
+		"which the mean sum of a pattern's squares becomes (N/2)²")
 	flags.StringVar(&f.data, "data", "", "NPZ file of patterns by PtychoPINN's schema; without it they are simulated")
 	flags.Float64Var(&f.photons, "photons", 1e9, "mean number of photons of a simulated pattern")
 	flags.IntVar(&j.Images, "images", 100, "patterns of a run")
-	flags.StringVar(&f.sizes, "batch-sizes", "1,4,8,16,32,64,128", "batch sizes in groups, or comprehensive, quick or memory_test")
-	flags.IntVar(&j.Microbatch, "microbatch", 0, "most groups of a batch whose activations are in memory at a time; 0 for the network's choice, 32 of 64×64")
-	flags.IntVar(&j.Preprocess, "preprocessing-batch", 0, "groups that are normalised at a time; 0 for the batch size of the trial, which finds the best")
-	flags.IntVar(&j.Reassemble, "reassembly-batch", 0, "groups that are reassembled at a time; 0 for the batch size of the trial, which finds the best")
+	flags.StringVar(&f.sizes, "batch-sizes", "1,4,8,16,32,64,128",
+		"batch sizes in groups, or comprehensive, quick or memory_test")
+	flags.IntVar(&j.Microbatch, "microbatch", 0,
+		"most groups of a batch whose activations are in memory at a time; 0 for the network's choice, 32 of 64×64")
+	flags.IntVar(&j.Preprocess, "preprocessing-batch", 0,
+		"groups that are normalised at a time; 0 for the batch size of the trial, which finds the best")
+	flags.IntVar(&j.Reassemble, "reassembly-batch", 0,
+		"groups that are reassembled at a time; 0 for the batch size of the trial, which finds the best")
 	flags.IntVar(&f.options.Runs, "runs", 5, "runs of each batch size, each in a process of its own")
 	flags.IntVar(&j.Warmup, "warmup", 1, "batches that are predicted before a run, and not counted")
-	flags.StringVar(&f.limit, "memory-limit", "", "memory that a trial may use, as 600MB or 2GiB; the edge is searched, too")
-	flags.Float64Var(&f.options.Margin, "margin", sweep.DefaultMargin, "share of the memory limit that the size recommended by it leaves free")
-	flags.BoolVar(&f.options.Edge, "edge", false, "search the largest batch size for the memory that is available, without a limit")
-	flags.BoolVar(&f.options.Adaptive, "adaptive", false, "search the fastest batch size up to 256, and measure those around it, too")
-	flags.Float64Var(&f.options.Tolerance, "tolerance", sweep.DefaultTolerance, "share of throughput that a smaller batch may cost")
+	flags.StringVar(&f.limit, "memory-limit", "",
+		"memory that a trial may use, as 600MB or 2GiB; the edge is searched, too")
+	flags.Float64Var(&f.options.Margin, "margin", sweep.DefaultMargin,
+		"share of the memory limit that the size recommended by it leaves free")
+	flags.BoolVar(&f.options.Edge, "edge", false,
+		"search the largest batch size for the memory that is available, without a limit")
+	flags.BoolVar(&f.options.Adaptive, "adaptive", false,
+		"search the fastest batch size up to 256, and measure those around it, too")
+	flags.Float64Var(&f.options.Tolerance, "tolerance", sweep.DefaultTolerance,
+		"share of throughput that a smaller batch may cost")
 	flags.Uint64Var(&j.Seed, "seed", 42, "seed of the simulated patterns, of groups, and of the order of trials")
-	flags.StringVar(&f.matrix, "matrix", "", "file of a test matrix in JSON: every combination of its data sets, models and batch sizes is measured, in one report (prismtop docs ptycho)")
-	flags.StringVar(&f.device, "device", "auto", "what computes: auto, which is the GPU if there is one, cpu, cuda, cuda:1 for the second GPU, or cuda:all, which divides each batch among all; gpu:0 of PtychoPINN's plan is cuda:0")
+	flags.StringVar(&f.matrix, "matrix", "", "file of a test matrix in JSON: every combination of its data sets, "+
+		"models and batch sizes is measured, in one report (prismtop docs ptycho)")
+	flags.StringVar(&f.device, "device", "auto", "what computes: auto, which is the GPU if there is one, cpu, cuda, "+
+		"cuda:1 for the second GPU, or cuda:all, which divides each batch among all; gpu:0 of PtychoPINN's "+
+		"plan is cuda:0")
 	flags.BoolVar(&j.Energy, "energy", false, "count the energy of the GPU, over a second of batches of each size")
 	flags.BoolVar(&f.plots, "plot-results", false, "draw the figure whatever --formats says")
 	flags.Bool("profile-memory", true, "memory is always measured")
@@ -128,14 +147,15 @@ func benchPtychoCommand() *cobra.Command {
 	cli.EngineFlags(flags, &f.engine)
 	f.output.register(flags)
 	flags.BoolVar(&f.json, "json", false, "the result as one JSON object (docs/schema/ptycho.json)")
-	flags.BoolVar(&f.goText, "benchfmt", false, "the runs in the format of Go's benchmarks, which benchstat compares (prismtop docs performance)")
+	flags.BoolVar(&f.goText, "benchfmt", false,
+		"the runs in the format of Go's benchmarks, which benchstat compares (prismtop docs performance)")
 	return cmd
 }
 
 // planFlags are the names of flags in PtychoPINN's plan of a throughput benchmark.
 var planFlags = map[string]string{
-	"model-path": "weights", "test-data": "data", "n-images": "images", "num-runs": "runs", "warmup-runs": "warmup", "output-dir": "output",
-	"adaptive-sizing": "adaptive", "export-format": "formats",
+	"model-path": "weights", "test-data": "data", "n-images": "images", "num-runs": "runs", "warmup-runs": "warmup",
+	"output-dir": "output", "adaptive-sizing": "adaptive", "export-format": "formats",
 }
 
 // ofThePlan gives a flag of the plan the name that it has here.
@@ -214,13 +234,15 @@ func (f *ptychoFlags) check() (err error) {
 		f.output.formats = append(f.output.formats, "png")
 	}
 	if err == nil && !deviceName.MatchString(f.device) {
-		err = fmt.Errorf("flag --device: %q: must be auto, cpu, cuda, cuda:N, the GPU of that number, or cuda:all", f.device)
+		err = fmt.Errorf("flag --device: %q: must be auto, cpu, cuda, cuda:N, the GPU of that number, or cuda:all",
+			f.device)
 	}
 	if err == nil && !slices.Contains(ptycho.Modes(), j.AMP) {
 		err = fmt.Errorf("flag --amp: %q: must be %s", j.AMP, modeNames())
 	}
 	if err == nil && j.Winograd && j.AMP != string(ptycho.Float32) {
-		err = fmt.Errorf("flag --winograd: mixed precision computes the convolutions in its own way: must be without --amp %s", j.AMP)
+		err = fmt.Errorf("flag --winograd: mixed precision computes the convolutions in its own way: must be "+
+			"without --amp %s", j.AMP)
 	}
 	if err == nil {
 		err = cpu.CheckKernels(f.engine.Kernels)
@@ -239,7 +261,8 @@ func (f *ptychoFlags) check() (err error) {
 // deviceName is a value of the flag --device; gpu is the plan's word for cuda.
 var deviceName = regexp.MustCompile(`^(auto|cpu|(cuda|gpu)(:([0-9]+|all))?)$`)
 
-// choose finds the GPU of the flag --device, and leaves the trials on the processor where that is auto and there is none.
+// choose finds the GPU of the flag --device, and leaves the trials on the processor where
+// that is auto and there is none.
 func (f *ptychoFlags) choose(found machine.GPU) error {
 	j := &f.options.Job
 	f.card, f.gpuReason, j.Device, j.Others = nil, "", "", nil
@@ -289,7 +312,8 @@ func batchSizes(text string) (sizes []int, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		b, err := strconv.Atoi(strings.TrimSpace(part))
 		if err != nil || b < 1 || b > sweep.MaxBatch {
-			return nil, fmt.Errorf("%q: must be whole numbers from 1 to %d with commas between them, or comprehensive, quick or memory_test", part, sweep.MaxBatch)
+			return nil, fmt.Errorf("%q: must be whole numbers from 1 to %d with commas between them, or "+
+				"comprehensive, quick or memory_test", part, sweep.MaxBatch)
 		}
 		sizes = append(sizes, b)
 	}
@@ -442,9 +466,11 @@ func (f *ptychoFlags) prepare(ctx context.Context, folder string, shown *progres
 		case err != nil:
 			return cli.BadUsage(fmt.Errorf("flag --data: %w", err))
 		case s.Size != j.Size:
-			return cli.BadUsage(fmt.Errorf("flag --data: %s has patterns of %d×%d: must be of --size, %d×%d", j.Data, s.Size, s.Size, j.Size, j.Size))
+			return cli.BadUsage(fmt.Errorf("flag --data: %s has patterns of %d×%d: must be of --size, %d×%d", j.Data,
+				s.Size, s.Size, j.Size, j.Size))
 		case len(s.X) < j.Images:
-			return cli.BadUsage(fmt.Errorf("flag --images: %d: must be at most the %d patterns of %s", j.Images, len(s.X), j.Data))
+			return cli.BadUsage(fmt.Errorf("flag --images: %d: must be at most the %d patterns of %s", j.Images,
+				len(s.X), j.Data))
 		}
 		if s, err = s.Sample(j.Images, j.Seed); err == nil {
 			err = s.NoteFactor()
@@ -464,7 +490,8 @@ func (f *ptychoFlags) prepare(ctx context.Context, folder string, shown *progres
 		return err
 	}
 	defer backend.Close()
-	o := scan.Options{Size: j.Size, ObjectSize: max(256, 5*j.Size/2), Positions: j.Images, Photons: f.photons, Phase: true, Curvature: scan.Defocus, Seed: j.Seed}
+	o := scan.Options{Size: j.Size, ObjectSize: max(256, 5*j.Size/2), Positions: j.Images, Photons: f.photons,
+		Phase: true, Curvature: scan.Defocus, Seed: j.Seed}
 	s, err := scan.Simulate(ctx, o, backend)
 	if err != nil {
 		return err
@@ -483,7 +510,8 @@ func (f *ptychoFlags) bound(m machine.Memory) (source string, err error) {
 		f.options.Limit, source = availableOn(f.card)
 	}
 	if f.options.Edge && f.options.Limit == 0 {
-		err = cli.BadUsage(fmt.Errorf("flag --edge: the memory that a trial may use is %s: must come with --memory-limit", source))
+		err = cli.BadUsage(fmt.Errorf("flag --edge: the memory that a trial may use is %s: must come with "+
+			"--memory-limit", source))
 	}
 	return source, err
 }
@@ -506,7 +534,8 @@ func availableOn(card *machine.GPUDevice) (bytes int64, source string) {
 	case card.FreeBytes > 0:
 		return card.FreeBytes / 10 * 9, "90 % of the GPU's free memory"
 	case card.TotalBytes > 0:
-		return card.TotalBytes / 10 * 9, "90 % of the GPU's memory, of which it is unknown how much is free: " + card.FreeReason
+		return card.TotalBytes / 10 * 9, "90 % of the GPU's memory, of which it is unknown how much is free: " +
+			card.FreeReason
 	}
 	return 0, "unknown: the driver does not say how much memory the GPU has"
 }
@@ -533,7 +562,8 @@ const trialName = "ptycho-trial"
 // ptychoTrialCommand returns the hidden command that runs one trial of bench ptycho.
 func ptychoTrialCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: trialName, Hidden: true, Args: cli.NoArguments, Short: "Run a trial of bench ptycho, which standard input describes",
+		Use: trialName, Hidden: true, Args: cli.NoArguments,
+		Short: "Run a trial of bench ptycho, which standard input describes",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var j trial.Job
 			if err := json.NewDecoder(cmd.InOrStdin()).Decode(&j); err != nil {

@@ -21,7 +21,8 @@ import (
 	"prismtop/tui/command/cli"
 )
 
-// This file sweeps a test matrix as in PtychoPINN's plan: every combination of data sets, models and sets of batch sizes, in one report.
+// This file sweeps a test matrix as in PtychoPINN's plan: every combination of data sets,
+// models and sets of batch sizes, in one report.
 
 // testMatrix is the plan's test_configurations, as JSON.
 type testMatrix struct {
@@ -197,7 +198,8 @@ func (f *ptychoFlags) runMatrix(cmd *cobra.Command) error {
 	case cmd.Context().Err() != nil:
 		err = errors.Join(err, cli.ErrInterrupted)
 	case failed > 0:
-		err = errors.Join(err, fmt.Errorf("%d of %s could not be measured", failed, unit.Plural(len(all), "combination", "combinations")))
+		err = errors.Join(err, fmt.Errorf("%d of %s could not be measured", failed,
+			unit.Plural(len(all), "combination", "combinations")))
 	}
 	return err
 }
@@ -211,12 +213,14 @@ func (r *matrixReport) document() *report.Document {
 			break
 		}
 	}
-	t := d.Table("Hardware", "Data set", "Model", "Batch sizes", "Optimal", "Throughput (img/s)", "Memory (MB)", "Over the smallest", "Report")
+	t := d.Table("Hardware", "Data set", "Model", "Batch sizes", "Optimal", "Throughput (img/s)", "Memory (MB)",
+		"Over the smallest", "Report")
 	for _, c := range r.Combinations {
 		cells := []string{c.Hardware, c.Dataset, c.Model, c.Sizes, "–", "–", "–", "–", c.Error}
 		if v := c.Report; v != nil && v.Optimum != nil {
 			at := v.Of(v.Optimum.BatchSize)
-			cells[4], cells[5] = fmt.Sprint(v.Optimum.BatchSize), fmt.Sprintf("%.2f [%.2f, %.2f]", at.ImagesPerS.Median, at.ImagesPerS.P10, at.ImagesPerS.P90)
+			cells[4], cells[5] = fmt.Sprint(v.Optimum.BatchSize), fmt.Sprintf("%.2f [%.2f, %.2f]", at.ImagesPerS.Median,
+				at.ImagesPerS.P10, at.ImagesPerS.P90)
 			if at.Held() != nil {
 				cells[6] = fmt.Sprintf("%.1f", float64(*at.Held())/1e6)
 			}

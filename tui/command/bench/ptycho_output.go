@@ -36,7 +36,8 @@ func (o *sweepOutput) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.path, "output", "", "folder for the report, made if it is not there; none is written without")
 	flags.BoolVar(&o.force, "force", false, "replace files of the same names in the folder")
 	flags.StringSliceVar(&o.formats, "formats", slices.Clone(report.Formats), "formats of the report")
-	flags.StringVar(&o.logFolder, "log-dir", "", "folder with a log of every inference, "+monitorLog+", which is appended to")
+	flags.StringVar(&o.logFolder, "log-dir", "", "folder with a log of every inference, "+monitorLog+
+		", which is appended to")
 }
 
 // open prepares the folders. None of their files may be one in claims.

@@ -30,7 +30,8 @@ func recommendCommand() *cobra.Command {
 	var o ablation.Options
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "recommend", Short: "Measure what each optimisation would save here, and list what to switch, the largest saving first", Args: cli.NoArguments,
+		Use: "recommend", Short: "Measure what each optimisation would save here, and list what to switch, the " +
+			"largest saving first", Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			m, err := resolve(cmd, &f, "the measurement ends with its last round; see --rounds and --only",
 				func(v settings.Values) error { return benchAblationOptions(cmd.Flags(), v, nil, &o) })
@@ -47,7 +48,8 @@ func recommendCommand() *cobra.Command {
 				if list == nil {
 					list = []recommend.Recommendation{}
 				}
-				return errors.Join(export.WriteObject(out, &recommendJSON{export.Schema, cli.Version, m.preset, m.settings, table.Ended, list}), err)
+				return errors.Join(export.WriteObject(out,
+					&recommendJSON{export.Schema, cli.Version, m.preset, m.settings, table.Ended, list}), err)
 			}
 			written := recommend.WriteText(out, list, table)
 			if table.Ended != "complete" && written == nil {
@@ -57,7 +59,8 @@ func recommendCommand() *cobra.Command {
 		},
 	}
 	register(cmd, &f)
-	cmd.Flags().IntVar(&o.Rounds, "rounds", 0, fmt.Sprintf("groups of four blocks for each setting, %d without; below 6 nothing is recommended", profiles.AblationRounds))
+	cmd.Flags().IntVar(&o.Rounds, "rounds", 0, fmt.Sprintf("groups of four blocks for each setting, %d without; below "+
+		"6 nothing is recommended", profiles.AblationRounds))
 	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "settings to compare; all without")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the list as one JSON object (prismtop docs benchmarks)")
 	return cmd

@@ -36,18 +36,25 @@ type scalingFlags struct {
 func benchScalingCommand() *cobra.Command {
 	var f scalingFlags
 	cmd := &cobra.Command{
-		Use: "scaling", Short: "Time iterations over field sizes and threads, or runs over samples, as a table and a plot", Args: cli.NoArguments,
+		Use: "scaling", Short: "Time iterations over field sizes and threads, or runs over samples, as a " +
+			"table and a plot", Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags := cmd.Flags()
-	flags.IntSliceVar(&f.sizes, "sizes", []int{256, 512, 1024, 2048}, "sides of the field in pixels; the object has a quarter")
+	flags.IntSliceVar(&f.sizes, "sizes", []int{256, 512, 1024, 2048},
+		"sides of the field in pixels; the object has a quarter")
 	flags.IntSliceVar(&f.threads, "threads", []int{1, machine.Processors()}, "numbers of threads")
-	flags.IntSliceVar(&f.samples, "samples", nil, "numbers of samples of whole runs, an iteration each, at the first of --sizes")
+	flags.IntSliceVar(&f.samples, "samples", nil,
+		"numbers of samples of whole runs, an iteration each, at the first of --sizes")
 	flags.Float64Var(&f.seconds, "seconds", 5, "seconds of each measurement of iterations")
-	flags.StringVar(&f.programs.Script, "beside", "", "path of a PyTorch benchmark that does the same work, as of bench peer; every measurement is a process")
-	flags.StringSliceVar(&f.programs.Python, "python", []string{"python3"}, "the interpreter that has PyTorch, and what goes before the script")
-	flags.DurationVar(&f.patience, "patience", 3*time.Minute, "leave out runs of --samples that PyTorch would take longer for, by those before")
-	flags.BoolVar(&f.goText, "benchfmt", false, "the times in the format of Go's benchmarks, which benchstat compares (prismtop docs performance)")
+	flags.StringVar(&f.programs.Script, "beside", "",
+		"path of a PyTorch benchmark that does the same work, as of bench peer; every measurement is a process")
+	flags.StringSliceVar(&f.programs.Python, "python", []string{"python3"},
+		"the interpreter that has PyTorch, and what goes before the script")
+	flags.DurationVar(&f.patience, "patience", 3*time.Minute,
+		"leave out runs of --samples that PyTorch would take longer for, by those before")
+	flags.BoolVar(&f.goText, "benchfmt", false,
+		"the times in the format of Go's benchmarks, which benchstat compares (prismtop docs performance)")
 	flags.StringVar(&f.plot, "plot", "", "path of a plot to draw, in SVG")
 	flags.StringArrayVar(&f.sets, "set", nil, "one setting as key=value; may be given again")
 	return cmd
@@ -79,7 +86,8 @@ func (f *scalingFlags) check(cmd *cobra.Command) error {
 			return errors.New("flag --samples: must be positive and ascend")
 		}
 	}
-	return errors.Join(checkSets(f.sets, "--sizes decides it", "size", "object_size"), checkSets(f.sets, "--threads decides it", "threads"),
+	return errors.Join(checkSets(f.sets, "--sizes decides it", "size", "object_size"),
+		checkSets(f.sets, "--threads decides it", "threads"),
 		checkSets(f.sets, "--samples decides it", "samples"))
 }
 
@@ -90,7 +98,8 @@ func (f *scalingFlags) run(cmd *cobra.Command) error {
 	if err := f.check(cmd); err != nil {
 		return cli.BadUsage(err)
 	}
-	v, origins, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: cli.Baseline, Env: os.Environ(), EnvOthers: cli.OtherEnvironment, Sets: f.sets})
+	v, origins, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: cli.Baseline,
+		Env: os.Environ(), EnvOthers: cli.OtherEnvironment, Sets: f.sets})
 	if err != nil {
 		return cli.BadUsage(err)
 	}
@@ -104,7 +113,8 @@ func (f *scalingFlags) run(cmd *cobra.Command) error {
 		return cli.BadUsage(err)
 	}
 	o := bench.Options{
-		Maker: maker, Settings: s, Warmup: 5, Time: time.Duration(f.seconds * float64(time.Second)), MaxForeign: machine.Quiet,
+		Maker: maker, Settings: s, Warmup: 5, Time: time.Duration(f.seconds * float64(time.Second)),
+		MaxForeign: machine.Quiet,
 	}
 	if err := bench.CheckScaling(o, f.sizes, f.threads); err != nil {
 		origins["size"], origins["object_size"], origins["threads"] = "flag --sizes", "flag --sizes", "flag --threads"
@@ -169,7 +179,8 @@ func (f *scalingFlags) beside(cmd *cobra.Command) (points []bench.Point, err err
 					w, scale = o.Whole(n, size, object, threads), 1e3
 				}
 				programs, p := f.programs, bench.Point{Size: size, Object: object, Threads: threads, Samples: n}
-				if expected := time.Duration(before * float64(n) * float64(time.Second)); programs.Script != "" && expected > f.patience {
+				if expected := time.Duration(before * float64(n) * float64(time.Second)); programs.Script != "" &&
+					expected > f.patience {
 					programs.Script, p.Absent = "", "not run: "+unit.Estimate(expected)
 				}
 				fmt.Fprintln(cli.Notes(cmd), w.Name)
@@ -195,7 +206,8 @@ func (f *scalingFlags) beside(cmd *cobra.Command) (points []bench.Point, err err
 
 // sideOf returns a figure as a side of a point, in ms.
 func sideOf(f peer.Figure, scale float64) bench.Side {
-	return bench.Side{Median: f.Median * scale, P10: f.P10 * scale, P90: f.P90 * scale, Memory: f.Resident, Foreign: f.Foreign}
+	return bench.Side{Median: f.Median * scale, P10: f.P10 * scale, P90: f.P90 * scale, Memory: f.Resident,
+		Foreign: f.Foreign}
 }
 
 // claimPlot checks that the plot can be written, unless there is none, and keeps other processes from it.

@@ -70,7 +70,8 @@ func (f *suiteFlags) register(cmd *cobra.Command) {
 
 // rounds defines the flags of a comparison.
 func roundFlags(cmd *cobra.Command, f *suiteFlags) {
-	cmd.Flags().IntVar(&f.rounds, "rounds", suite.Rounds, "rounds of each comparison, of one run of either side; below 6 there is no interval")
+	cmd.Flags().IntVar(&f.rounds, "rounds", suite.Rounds,
+		"rounds of each comparison, of one run of either side; below 6 there is no interval")
 }
 
 func secondsFlag(cmd *cobra.Command, f *suiteFlags) {
@@ -79,7 +80,8 @@ func secondsFlag(cmd *cobra.Command, f *suiteFlags) {
 
 // setFlag defines the flag of the set of optimisations.
 func setFlag(cmd *cobra.Command, f *suiteFlags) {
-	cmd.Flags().StringVar(&f.set, "optimizations", string(suite.Documented), "what is switched: prism, those of PRISM's documents; or all, this program's too")
+	cmd.Flags().StringVar(&f.set, "optimizations", string(suite.Documented),
+		"what is switched: prism, those of PRISM's documents; or all, this program's too")
 }
 
 // suiteCommands returns bench baseline, optimized, compare, profile, all and claims.
@@ -94,7 +96,8 @@ func suiteCommands(sweep Sweep) []*cobra.Command {
 	baseline := side(suite.Baseline, func(r *suite.Report) *suite.Result { return r.Baseline }, "Baseline performance")
 	baseline.files = []string{"phase5_baseline_"}
 	baseline.use, baseline.short = "baseline", "Run the workload standard without PRISM's optimisations"
-	optimized := side(suite.Optimized, func(r *suite.Report) *suite.Result { return r.Optimized }, "Optimised performance")
+	optimized := side(suite.Optimized, func(r *suite.Report) *suite.Result { return r.Optimized },
+		"Optimised performance")
 	optimized.files = []string{"phase5_optimized_"}
 	optimized.use, optimized.short = "optimized", "Run the workload standard with PRISM's optimisations"
 	parts := []*part{baseline, optimized, {
@@ -104,7 +107,8 @@ func suiteCommands(sweep Sweep) []*cobra.Command {
 		text:  suite.Text("Performance baseline", suite.TheModel),
 		files: []string{"performance_baseline"},
 	}, {
-		use: "compare", sides: true, short: "Run a workload without and with PRISM's optimisations by turns, for the speed-up",
+		use: "compare", sides: true,
+		short: "Run a workload without and with PRISM's optimisations by turns, for the speed-up",
 		extra: func(cmd *cobra.Command, f *suiteFlags) {
 			roundFlags(cmd, f)
 			setFlag(cmd, f)
@@ -118,7 +122,8 @@ func suiteCommands(sweep Sweep) []*cobra.Command {
 		text:  suite.Text("Comparison report", suite.TheComparisons, suite.TheChecklist),
 		files: []string{"phase5_comparison"},
 	}, {
-		use: "measurement-cache", aside: true, short: "Time one measurement, computed and from the measurement cache, by turns",
+		use: "measurement-cache", aside: true,
+		short: "Time one measurement, computed and from the measurement cache, by turns",
 		plan:  func(s *suite.Suite, _ *suiteFlags, _ func(*profiles.Event)) { s.Cached(1) },
 		text:  suite.Text("The measurement cache", suite.OneMeasurement),
 		sides: true,
@@ -141,19 +146,23 @@ func suiteCommands(sweep Sweep) []*cobra.Command {
 		tapes: true,
 		files: []string{"profiling"},
 	}, {
-		use: "all", short: "Run PRISM's documented benchmark whole, with its files and claims", whole: true, sides: true, tapes: true,
+		use: "all", short: "Run PRISM's documented benchmark whole, with its files and claims", whole: true,
+		sides: true, tapes: true,
 		extra: func(cmd *cobra.Command, f *suiteFlags) {
 			roundFlags(cmd, f)
 			secondsFlag(cmd, f)
-			cmd.Flags().StringVar(&f.executor, "executor", "", "run the parts as a sweep: local, one after the other in processes of their own, or slurm, an array (prismtop docs sweep)")
-			cmd.Flags().StringVar(&f.folder, "folder", "", "folder of the sweep, which all machines share; the parts' files are in its runs")
+			cmd.Flags().StringVar(&f.executor, "executor", "", "run the parts as a sweep: local, one after the other "+
+				"in processes of their own, or slurm, an array (prismtop docs sweep)")
+			cmd.Flags().StringVar(&f.folder, "folder", "",
+				"folder of the sweep, which all machines share; the parts' files are in its runs")
 		},
 		plan:  planAll,
 		sweep: sweep,
 		text:  (*suite.Report).WriteMaster,
 	}, {
 		use: "claims", short: "Put every claimed figure beside the one measured here", whole: true, sides: true,
-		files: []string{"performance_baseline", "phase5_comparison", "phase5_master", "measurement_cache", "inference_", "claims", "report", "benchmark"},
+		files: []string{"performance_baseline", "phase5_comparison", "phase5_master", "measurement_cache", "inference_",
+			"claims", "report", "benchmark"},
 		extra: func(cmd *cobra.Command, f *suiteFlags) {
 			roundFlags(cmd, f)
 			secondsFlag(cmd, f)
@@ -192,7 +201,8 @@ func planAll(s *suite.Suite, f *suiteFlags, tape func(*profiles.Event)) {
 	s.Profile(tape, 2)
 	planClaims(s, f)
 	amp := suite.DefaultAMP()
-	s.AMP(suite.AMPOptions{Sizes: amp.Sizes, Iterations: amp.Iterations, Seeds: 3}, 160) // at the preset's learning rate
+	// at the preset's learning rate
+	s.AMP(suite.AMPOptions{Sizes: amp.Sizes, Iterations: amp.Iterations, Seeds: 3}, 160)
 }
 
 // command returns the command of a part.
@@ -226,7 +236,8 @@ func (f *suiteFlags) check(claims cli.Claims) error {
 		if p, err := workloads.Presets().Lookup(name); err != nil {
 			return fmt.Errorf("flag --preset: %w", err)
 		} else if p.Settings.Table() != prism.Table {
-			return fmt.Errorf("flag --preset: %s is of the workload %s: must be one of %s", name, p.Workload(), prism.Table.Workload)
+			return fmt.Errorf("flag --preset: %s is of the workload %s: must be one of %s", name, p.Workload(),
+				prism.Table.Workload)
 		} else if _, err := f.settings(p.Name, nil); err != nil {
 			return err
 		}
@@ -245,7 +256,8 @@ func (f *suiteFlags) check(claims cli.Claims) error {
 
 // checkSides returns an error for a setting that the sides of a comparison decide.
 func (f *suiteFlags) checkSides() error {
-	return checkSets(f.sets, "the comparison decides it: off, on, or the same on both sides", append(suite.Set(f.set).Fixed(), "seed")...)
+	return checkSets(f.sets, "the comparison decides it: off, on, or the same on both sides",
+		append(suite.Set(f.set).Fixed(), "seed")...)
 }
 
 // checkSets returns an error for a setting that something else decides.
@@ -283,7 +295,8 @@ func (f *suiteFlags) settings(name string, sets []settings.Assignment) (settings
 
 // resolve is settings without sets, and with the origin of each value.
 func (f *suiteFlags) resolve(name string) (settings.Values, settings.Origins, error) {
-	return preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: name, Env: os.Environ(), EnvOthers: cli.OtherEnvironment, Sets: f.sets})
+	return preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: name, Env: os.Environ(),
+		EnvOthers: cli.OtherEnvironment, Sets: f.sets})
 }
 
 // run measures and reports.
@@ -319,8 +332,9 @@ func (p *part) run(cmd *cobra.Command, f *suiteFlags) error {
 	defer out.close()
 	shown := newProgress(cmd)
 	defer shown.end()
-	o := suite.Options{Maker: maker, Settings: f.settings, Build: cli.Build(), Processor: features.Detect(), GPUReason: device.Reason, Changed: f.changed(v),
-		Rounds: f.rounds, Time: time.Duration(f.seconds * float64(time.Second)),
+	o := suite.Options{Maker: maker, Settings: f.settings, Build: cli.Build(), Processor: features.Detect(),
+		GPUReason: device.Reason, Changed: f.changed(v), Rounds: f.rounds,
+		Time: time.Duration(f.seconds * float64(time.Second)),
 		Progress: func(what string, done float64, left time.Duration) {
 			text := ""
 			if left > 0 {
@@ -342,7 +356,8 @@ func (p *part) run(cmd *cobra.Command, f *suiteFlags) error {
 	if report.Profile == nil {
 		out.discard()
 	}
-	return errors.Join(out.write(report, p.whole), p.print(cmd.OutOrStdout(), report, f.json), f.history.keep(cmd.ErrOrStderr(), report.Entries()), f.keepAdvice(report), err)
+	return errors.Join(out.write(report, p.whole), p.print(cmd.OutOrStdout(), report, f.json),
+		f.history.keep(cmd.ErrOrStderr(), report.Entries()), f.keepAdvice(report), err)
 }
 
 // asSweep runs the parts of bench all as arms of a sweep.
@@ -351,7 +366,8 @@ func (p *part) asSweep(cmd *cobra.Command, f *suiteFlags) error {
 	case f.folder == "":
 		return cli.BadUsage(errors.New("flag --executor: needs --folder, the folder of the sweep"))
 	case f.output != "":
-		return cli.BadUsage(errors.New("flag --output: cannot be joined with --executor: the files are in the sweep's folder"))
+		return cli.BadUsage(errors.New("flag --output: cannot be joined with --executor: the files are in the " +
+			"sweep's folder"))
 	}
 	var all []Arm
 	for _, name := range []string{"baseline", "optimized", "profile", "claims", "amp"} {
@@ -360,7 +376,8 @@ func (p *part) asSweep(cmd *cobra.Command, f *suiteFlags) error {
 			a.Args = append(a.Args, "--set", set)
 		}
 		if name == "claims" {
-			a.Args = append(a.Args, "--rounds", strconv.Itoa(f.rounds), "--seconds", strconv.FormatFloat(f.seconds, 'g', -1, 64))
+			a.Args = append(a.Args, "--rounds", strconv.Itoa(f.rounds), "--seconds",
+				strconv.FormatFloat(f.seconds, 'g', -1, 64))
 		}
 		all = append(all, a)
 	}
@@ -389,7 +406,9 @@ func (p *part) names() []string {
 		names = append(names, filepath.Join("profiling", "trace.json"), filepath.Join("profiling", "tensorboard"))
 	}
 	return slices.DeleteFunc(names, func(name string) bool {
-		return p.files != nil && !slices.ContainsFunc(p.files, func(start string) bool { return strings.HasPrefix(name, start) })
+		return p.files != nil && !slices.ContainsFunc(p.files, func(start string) bool {
+			return strings.HasPrefix(name, start)
+		})
 	})
 }
 
@@ -408,7 +427,8 @@ func (p *part) open(f *suiteFlags, claims cli.Claims) (*suiteOutput, error) {
 	}
 	folder := filepath.Join(f.output, "profiling")
 	var targets []files.Target
-	for _, t := range []string{"chrome=" + filepath.Join(folder, "trace.json"), "tensorboard=" + filepath.Join(folder, "tensorboard")} {
+	for _, t := range []string{"chrome=" + filepath.Join(folder, "trace.json"),
+		"tensorboard=" + filepath.Join(folder, "tensorboard")} {
 		target, err := files.Parse(t)
 		if err != nil {
 			o.close()
@@ -461,7 +481,8 @@ func (o *suiteOutput) write(r *suite.Report, whole bool) error {
 	}
 	for _, name := range names { // those of the folder were looked at before anything was measured
 		if !slices.Contains(o.checked, name) {
-			return errors.Join(err, fmt.Errorf("flag --output: %s was not checked before the measurement, and is not written", name))
+			return errors.Join(err, fmt.Errorf("flag --output: %s was not checked before the measurement, and is "+
+				"not written", name))
 		}
 	}
 	return errors.Join(err, o.outputFolder.write(names, data))

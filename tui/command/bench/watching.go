@@ -131,7 +131,8 @@ func (w *watchingBench) run(ctx context.Context) (*watchingResult, error) {
 	defer sensors.Close()
 	w.show = cli.Live{Run: run, Aggregator: aggregate.New(events.Follow(), cli.OnScreen(0, sensors))}
 	w.records = events.Follow()
-	w.result = watchingResult{Settings: w.Settings, Run: run.Info(), Threads: run.Threads(), Rounds: w.Rounds, Block: w.Block}
+	w.result = watchingResult{Settings: w.Settings, Run: run.Info(), Threads: run.Threads(), Rounds: w.Rounds,
+		Block: w.Block}
 	aggregating, stop := context.WithCancel(context.Background())
 	defer stop()
 	go w.show.Aggregator.Run(aggregating, 0)
@@ -213,7 +214,8 @@ func (w *watchingBench) block(ctx context.Context, watched bool) (log float64, e
 		}
 	})
 	if n < 3 {
-		return 0, fmt.Errorf("bench watching: %s in a block of %v: needs at least 3; see --block", unit.Plural(n, "iteration", "iterations"), w.Block)
+		return 0, fmt.Errorf("bench watching: %s in a block of %v: needs at least 3; see --block",
+			unit.Plural(n, "iteration", "iterations"), w.Block)
 	}
 	per := float64(last.Start-first.Start) / float64(last.Index-first.Index)
 	*to = append(*to, per)
@@ -278,8 +280,10 @@ func (u unstoppable) Do(c profiles.Command) error {
 
 // write prints the result.
 func (r *watchingResult) write(out io.Writer) error {
-	text := fmt.Sprintf("%s, %s of four blocks of %v, screen of 120x40\n", r.Run.Object, unit.Plural(r.Rounds, "round", "rounds"), r.Block)
-	text += fmt.Sprintf("iteration          %s ms alone, %s ms watched (medians of the blocks)\n", unit.Milliseconds(stats.Median(r.Alone)), unit.Milliseconds(stats.Median(r.Watched)))
+	text := fmt.Sprintf("%s, %s of four blocks of %v, screen of 120x40\n", r.Run.Object,
+		unit.Plural(r.Rounds, "round", "rounds"), r.Block)
+	text += fmt.Sprintf("iteration          %s ms alone, %s ms watched (medians of the blocks)\n",
+		unit.Milliseconds(stats.Median(r.Alone)), unit.Milliseconds(stats.Median(r.Watched)))
 	text += fmt.Sprintf("watched over alone %.3f %s\n", r.Ratio.Value, interval(r.Ratio.Low, r.Ratio.High))
 	text += "cost in the footer " + footerText(r.Footer) + "\n"
 	if r.ForeignReason == "" {
@@ -343,8 +347,8 @@ type centreJSON struct {
 
 func (r *watchingResult) summary(preset string) *watchingSummary {
 	s := &watchingSummary{
-		Schema: export.Schema, Version: cli.Version, Preset: preset, Settings: r.Settings, Kernels: r.Run.Kernels, Threads: r.Threads,
-		Rounds: r.Rounds, Blocks: 4 * r.Rounds, BlockSeconds: r.Block.Seconds(),
+		Schema: export.Schema, Version: cli.Version, Preset: preset, Settings: r.Settings, Kernels: r.Run.Kernels,
+		Threads: r.Threads, Rounds: r.Rounds, Blocks: 4 * r.Rounds, BlockSeconds: r.Block.Seconds(),
 		WatchedOverAlone: &centreJSON{Value: r.Ratio.Value}, ForeignCPUReason: r.ForeignReason,
 	}
 	if !math.IsInf(r.Ratio.High, 0) {

@@ -14,7 +14,8 @@ import (
 // AdviceMachine is this machine with a device, for which advice was measured.
 func AdviceMachine(device, kernels string, threads int) adviser.Machine {
 	cpu := features.Detect()
-	return adviser.Machine{CPU: cmp.Or(cpu.Model, cpu.Reason), Processors: machine.Processors(), Device: device, Kernels: kernels, Threads: threads}
+	return adviser.Machine{CPU: cmp.Or(cpu.Model, cpu.Reason), Processors: machine.Processors(), Device: device,
+		Kernels: kernels, Threads: threads}
 }
 
 // Advice returns what benchmarks found on this machine, with any kernels and threads.

@@ -19,8 +19,8 @@ type surplusError struct{ error }
 
 func (e *surplusError) Unwrap() error { return e.error }
 
-// Surplus returns the error about a word on the command line that the command does not take; nil for none. Missing ones do
-// not matter to it.
+// Surplus returns the error about a word on the command line that the command does not
+// take; nil for none. Missing ones do not matter to it.
 func Surplus(cmd *cobra.Command) error {
 	err := cmd.ValidateArgs(cmd.Flags().Args())
 	var surplus *surplusError
@@ -39,7 +39,8 @@ func AtMost(n int) cobra.PositionalArgs {
 		if cmd.HasAvailableSubCommands() {
 			return UnknownCommand(cmd, args[n])
 		}
-		return BadUsage(&surplusError{fmt.Errorf("%sunexpected argument %q; see %s --help", prefix(cmd), args[n], cmd.CommandPath())})
+		return BadUsage(&surplusError{fmt.Errorf("%sunexpected argument %q; see %s --help", prefix(cmd), args[n],
+			cmd.CommandPath())})
 	}
 }
 
@@ -64,7 +65,8 @@ func prefix(cmd *cobra.Command) string {
 // UnknownCommand returns an error about an unknown command below cmd that suggests similar
 // names.
 func UnknownCommand(cmd *cobra.Command, name string) error {
-	return BadUsage(&surplusError{fmt.Errorf("%sunknown command %q%s", prefix(cmd), name, similar(name, commandNames(cmd), "", cmd))})
+	return BadUsage(&surplusError{fmt.Errorf("%sunknown command %q%s", prefix(cmd), name,
+		similar(name, commandNames(cmd), "", cmd))})
 }
 
 // commandNames returns the visible commands below cmd.

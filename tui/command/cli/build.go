@@ -15,11 +15,12 @@ import (
 // Build identifies this program: its version, the commit that it was built from, and its executable.
 var Build = sync.OnceValue(func() history.Build {
 	commit, _, modified := commit()
-	return history.Build{Version: Version, Go: runtime.Version(), Program: executable(), Commit: commit, Modified: modified}
+	return history.Build{Version: Version, Go: runtime.Version(), Program: executable(), Commit: commit,
+		Modified: modified}
 })
 
-// commit returns the commit that the program was built from, when it was made, and whether files had changed since; "" if
-// the build did not record it.
+// commit returns the commit that the program was built from, when it was made, and whether files had changed since; ""
+// if the build did not record it.
 func commit() (revision, made string, modified bool) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -65,7 +65,8 @@ func (c Claims) note(locked bool, by string, paths []string) error {
 			return fmt.Errorf("%s: %s: %w", by, path, err)
 		}
 		if other, taken := c[at]; taken {
-			return fmt.Errorf("%s: %s is the file of %s: must be another", by, path, strings.TrimPrefix(other.by, "flag "))
+			return fmt.Errorf("%s: %s is the file of %s: must be another", by, path,
+				strings.TrimPrefix(other.by, "flag "))
 		}
 		c[at] = claim{by: by, path: path, locked: locked}
 	}
@@ -156,7 +157,8 @@ func WritableFiles(flag, given, base string, paths ...string) error {
 		folder = "."
 	}
 	if err := Writable(folder); err != nil {
-		return Refused(fmt.Errorf("flag --%s: %q: the folder %s cannot be written: %w", flag, given, filepath.Clean(folder), Bare(err)))
+		return Refused(fmt.Errorf("flag --%s: %q: the folder %s cannot be written: %w", flag, given,
+			filepath.Clean(folder), Bare(err)))
 	}
 	for _, path := range paths {
 		target, err := atomicfile.Target(path)
@@ -165,7 +167,8 @@ func WritableFiles(flag, given, base string, paths ...string) error {
 		}
 		if behind := filepath.Dir(target); behind != filepath.Dir(path) { // the target of a link
 			if err := Writable(behind); err != nil {
-				return Refused(fmt.Errorf("flag --%s: %s leads to the folder %s, which cannot be written: %w", flag, path, behind, Bare(err)))
+				return Refused(fmt.Errorf("flag --%s: %s leads to the folder %s, which cannot be written: %w", flag,
+					path, behind, Bare(err)))
 			}
 		}
 		info, err := os.Stat(target)

@@ -33,8 +33,9 @@ func (f *ComparisonFlags) RegisterLimit(flags *pflag.FlagSet, help string) {
 // Limited reports whether --fail-over was given.
 func (f *ComparisonFlags) Limited() bool { return f.failOver != "" }
 
-// Verdict is what --fail-over says of the times of a comparison: an error names what is worse by more, or says that this
-// cannot be told. Of phases, only those that take a share of the base's iteration count: what is short differs by itself.
+// Verdict is what --fail-over says of the times of a comparison: an error names what is worse by more, or says that
+// this cannot be told. Of phases, only those that take a share of the base's iteration count: what is short differs by
+// itself.
 func (f *ComparisonFlags) Verdict(command string, c *compare.Comparison, share float64) error {
 	if !f.limited {
 		return nil
@@ -43,12 +44,14 @@ func (f *ComparisonFlags) Verdict(command string, c *compare.Comparison, share f
 }
 
 // verdict is the error of what is over the limit, or of what cannot be told.
-func (f *ComparisonFlags) verdict(command string, c *compare.Comparison, over []compare.OverLimit, undecided string) error {
+func (f *ComparisonFlags) verdict(command string, c *compare.Comparison, over []compare.OverLimit,
+	undecided string) error {
 	switch {
 	case len(over) > 0:
 		return fmt.Errorf("%s: worse by more than %g %%: %s", command, 100*f.limit, WorseRows(c, over))
 	case undecided != "":
-		return Undecided(fmt.Errorf("%s: whether anything is worse by more than %g %% cannot be told: %s", command, 100*f.limit, undecided))
+		return Undecided(fmt.Errorf("%s: whether anything is worse by more than %g %% cannot be told: %s", command,
+			100*f.limit, undecided))
 	}
 	return nil
 }
@@ -58,7 +61,8 @@ func (f *ComparisonFlags) Register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.JSON, "json", false, "one JSON object (prismtop docs compare)")
 	flags.BoolVar(&f.Markdown, "markdown", false, "Markdown, to be mailed or pasted")
 	flags.StringVar(&f.failOver, "fail-over", "",
-		"percentage, as 10%: end with status 1 if a number is worse than the base's by more, with its whole interval; with status 3 if that cannot be told")
+		"percentage, as 10%: end with status 1 if a number is worse than the base's by more, with its whole interval; "+
+			"with status 3 if that cannot be told")
 }
 
 // Printed reports whether a flag asks for something to be printed, instead of a screen.

@@ -139,7 +139,8 @@ func OnDevice(ctx context.Context, v settings.Values) (workload.Maker, error) {
 // OfPRISM is OnDevice for benchmarks of PRISM's model only.
 func OfPRISM(ctx context.Context, v settings.Values) (prism.Maker, prism.Settings, error) {
 	if name := v.Table().Workload; v.Table() != prism.Table {
-		return prism.Maker{}, prism.Settings{}, fmt.Errorf("the preset is of the workload %s: must be one of %s", name, prism.Table.Workload)
+		return prism.Maker{}, prism.Settings{}, fmt.Errorf("the preset is of the workload %s: must be one of %s", name,
+			prism.Table.Workload)
 	}
 	maker, err := OnDevice(ctx, v)
 	if err != nil {
@@ -182,5 +183,6 @@ func roofKey(processor machine.CPU, kernels string, threads int) roof.Key {
 	if set, err := choice.Set(kernels); err == nil {
 		kernels = set.String() // AMX uses the roofs of the float32 kernels that accompany it
 	}
-	return roof.Key{CPU: processor.Model, Logical: processor.Logical, Version: Version, Kernels: kernels, Threads: threads}
+	return roof.Key{CPU: processor.Model, Logical: processor.Logical, Version: Version, Kernels: kernels,
+		Threads: threads}
 }

@@ -54,7 +54,8 @@ func ExitStatus(err error) int {
 }
 
 // ErrorLine formats an error on one line, without terminal control characters. Errors joined by
-// errors.Join follow one another. Interruptions and an output that is no longer read are omitted: whoever caused them knows.
+// errors.Join follow one another. Interruptions and an output that is no longer read are
+// omitted: whoever caused them knows.
 func ErrorLine(err error) string {
 	if usage, ok := err.(*usageError); ok {
 		return ErrorLine(usage.error)
@@ -103,8 +104,8 @@ type refusedError struct{ error }
 
 func (e *refusedError) Unwrap() error { return e.error }
 
-// Refused marks an error about an output that the system refuses: a file, a folder or a port. It is no error in the command
-// line, which is valid elsewhere.
+// Refused marks an error about an output that the system refuses: a file, a folder or a port. It is no error in the
+// command line, which is valid elsewhere.
 func Refused(err error) error { return &refusedError{err} }
 
 // undecidedError is a question that a comparison cannot answer.
@@ -135,14 +136,15 @@ func WithStatus(err error, status int) error { return &statusError{err, status} 
 func Undecided(err error) error { return &undecidedError{err} }
 
 // BadUsage marks an error in the command line or the settings. Kernels and devices missing on this
-// machine are not such an error, nor outputs that it refuses: the command line is valid elsewhere; nor is a file that another
-// process writes: it is valid later.
+// machine are not such an error, nor outputs that it refuses: the command line is valid elsewhere; nor is a file that
+// another process writes: it is valid later.
 func BadUsage(err error) error {
 	var kernels *choice.UnavailableError
 	var device *workload.LackingError
 	var locked *atomicfile.LockedError
 	var refused *refusedError
-	if err == nil || errors.As(err, &kernels) || errors.As(err, &device) || errors.As(err, &locked) || errors.As(err, &refused) {
+	if err == nil || errors.As(err, &kernels) || errors.As(err, &device) || errors.As(err, &locked) ||
+		errors.As(err, &refused) {
 		return err
 	}
 	return &usageError{err}

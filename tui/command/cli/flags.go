@@ -54,7 +54,8 @@ func (f *SettingFlags) Register(flags *pflag.FlagSet) {
 	if !f.NoFile {
 		flags.StringVar(&f.Sources.File, "config", "", f.configHelp())
 	}
-	flags.StringArrayVar(&f.Sources.Sets, "set", nil, "one setting as key=value; may be given again; a setting's own flag, as --seed, wins over it (prismtop docs settings)")
+	flags.StringArrayVar(&f.Sources.Sets, "set", nil, "one setting as key=value; may be given again; a setting's own "+
+		"flag, as --seed, wins over it (prismtop docs settings)")
 	if f.Has("image") {
 		flags.String("image", "", "picture to reconstruct, a file")
 	}
@@ -74,7 +75,8 @@ func (f *SettingFlags) Register(flags *pflag.FlagSet) {
 // RegisterOutside defines the flags of a run of another program: its settings are known once it runs.
 func (f *SettingFlags) RegisterOutside(flags *pflag.FlagSet) {
 	f.NoFile = true
-	flags.StringArrayVar(&f.Sources.Sets, "set", nil, "a value of a knob from the first step that is watched on, as key=value; may be given again")
+	flags.StringArrayVar(&f.Sources.Sets, "set", nil,
+		"a value of a knob from the first step that is watched on, as key=value; may be given again")
 	flags.Int64("max-iterations", 0, "end after so many steps; 0 is no limit")
 	flags.DurationVar(&f.maxTime, "max-time", 0, "end after so much time, as 90s or 5m")
 }
@@ -218,7 +220,8 @@ func (f *SettingFlags) FromBaseline(flags *pflag.FlagSet) {
 }
 
 // OtherEnvironment lists the variables with the settings' prefix that are not settings.
-var OtherEnvironment = []string{EnvNotify, EnvWatchBudget, EnvOnHangup, loop.EnvFolder, loop.EnvOnlyWatch, loop.EnvCompile}
+var OtherEnvironment = []string{EnvNotify, EnvWatchBudget, EnvOnHangup, loop.EnvFolder, loop.EnvOnlyWatch,
+	loop.EnvCompile}
 
 // FlagError adds to an error about a flag what would be valid.
 func FlagError(cmd *cobra.Command, err error) error {
@@ -234,10 +237,12 @@ func FlagError(cmd *cobra.Command, err error) error {
 	want := map[string]string{
 		"bool": "true or false", "duration": "a duration as 90s or 5m",
 		"int": "a whole number", "int64": "a whole number", "uint64": "a whole number", "float64": "a number",
-		"intSlice": "whole numbers with commas between", "float64Slice": "numbers with commas between", "stringSlice": "values with commas between",
+		"intSlice": "whole numbers with commas between", "float64Slice": "numbers with commas between",
+		"stringSlice": "values with commas between",
 	}[flag.Value.Type()]
 	for _, k := range keyFlags {
-		if key, ok := workloads.All[0].Presets.Table.Lookup(k.key); ok && k.flag == flag.Name && key.Type == settings.TypeInteger && !strings.HasSuffix(flag.Value.Type(), "Slice") {
+		if key, ok := workloads.All[0].Presets.Table.Lookup(k.key); ok && k.flag == flag.Name &&
+			key.Type == settings.TypeInteger && !strings.HasSuffix(flag.Value.Type(), "Slice") {
 			want = key.Wants()
 		}
 	}

@@ -12,8 +12,9 @@ import (
 // portsTried bounds the search for a free port to name in an error.
 const portsTried = 50
 
-// Listen listens at HOST:PORT: on IPv4 alone for an IPv4 address, 0.0.0.0 among them, and on IPv6 alone for an IPv6 address.
-// An error begins with the address and says what would do; a port that is taken is named with the next that is free.
+// Listen listens at HOST:PORT: on IPv4 alone for an IPv4 address, 0.0.0.0 among them, and on IPv6 alone for an IPv6
+// address. An error begins with the address and says what would do; a port that is taken is named with the next that is
+// free.
 func Listen(ctx context.Context, address string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -24,7 +25,8 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 	case err == nil:
 		return l, nil
 	case !errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("%q: %w: must be an address of this machine, as 127.0.0.1:%s", address, listenCause(err), port)
+		return nil, fmt.Errorf("%q: %w: must be an address of this machine, as 127.0.0.1:%s", address,
+			listenCause(err), port)
 	}
 	if free, ok := freePort(ctx, host, port); ok {
 		return nil, fmt.Errorf("%q: another program listens there: %s is free", address, free)

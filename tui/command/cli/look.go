@@ -24,9 +24,11 @@ type Look struct {
 
 // Register defines the flags.
 func (l *Look) Register(flags *pflag.FlagSet) {
-	flags.BoolVar(&l.ascii, "ascii", false, "draw with 7-bit characters, as on a terminal without UTF-8 (LANG=C, TERM=linux) anyway; --ascii=false draws all there too")
+	flags.BoolVar(&l.ascii, "ascii", false, "draw with 7-bit characters, as on a terminal without UTF-8 (LANG=C, "+
+		"TERM=linux) anyway; --ascii=false draws all there too")
 	flags.StringVar(&l.theme, "theme", "auto", "colours of the screen: auto, dark, light or mono")
-	flags.StringVar(&l.bandwidth, "bandwidth", "auto", "how much of the line to the terminal the screen may take: auto, low or full")
+	flags.StringVar(&l.bandwidth, "bandwidth", "auto",
+		"how much of the line to the terminal the screen may take: auto, low or full")
 }
 
 // ASCII reports whether a terminal with an environment is drawn with 7-bit characters.

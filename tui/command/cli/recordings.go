@@ -61,7 +61,8 @@ func RecordingNamed(ctx context.Context, given string) (string, error) {
 	case 1:
 		return paths[0], nil
 	}
-	return "", fmt.Errorf("the name %q is that of %d runs: %s; say which by one of these", given, len(paths), strings.Join(files, ", "))
+	return "", fmt.Errorf("the name %q is that of %d runs: %s; say which by one of these", given, len(paths),
+		strings.Join(files, ", "))
 }
 
 // notRecorded is an error about a recording that is not there.

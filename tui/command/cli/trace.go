@@ -12,8 +12,8 @@ import (
 	"prismtop/sim/outside"
 )
 
-// Traces makes recordings of the arguments that are traces of torch.profiler, in a folder that done removes. Other arguments,
-// recordings and their stretches among them, are returned as they are.
+// Traces makes recordings of the arguments that are traces of torch.profiler, in a folder that done removes. Other
+// arguments, recordings and their stretches among them, are returned as they are.
 func Traces(ctx context.Context, args []string) (named []string, done func(), err error) {
 	folder := ""
 	done = func() {
@@ -40,7 +40,8 @@ func Traces(ctx context.Context, args []string) (named []string, done func(), er
 		}
 		below := filepath.Join(folder, fmt.Sprint(i)) // two traces of one name
 		made := filepath.Join(below, filepath.Base(path)+".sqlite")
-		if err = errors.Join(os.Mkdir(below, 0o700), outside.RecordTrace(ctx, t, filepath.Base(path), made)); err != nil {
+		if err = errors.Join(os.Mkdir(below, 0o700),
+			outside.RecordTrace(ctx, t, filepath.Base(path), made)); err != nil {
 			done()
 			return nil, func() {}, fmt.Errorf("%s: %w", path, err)
 		}

@@ -1,5 +1,5 @@
-// Package page writes the pages about the command line: the help of a command, which is also its answer to a wrong flag,
-// and the manual page. Both are made of the commands' own tables of flags, and of tui/keys.
+// Package page writes the pages about the command line: the help of a command, which is also its answer to a wrong
+// flag, and the manual page. Both are made of the commands' own tables of flags, and of tui/keys.
 package page
 
 import (
@@ -89,7 +89,8 @@ func (p *helpPage) commands(cmd *cobra.Command) {
 // manyFlags is the number of flags from which on a command's are grouped.
 const manyFlags = 16
 
-// flagGroups are the groups of the flags of commands with many, in order. Flags in none are the command's own, which come first.
+// flagGroups are the groups of the flags of commands with many, in order. Flags in none are
+// the command's own, which come first.
 var flagGroups = []struct {
 	title string
 	flags []string
@@ -134,7 +135,9 @@ func (p *helpPage) flags(cmd *cobra.Command) {
 	for _, g := range flagGroups {
 		grouped = append(grouped, g.flags...)
 	}
-	list("Of this command", slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(grouped, name) }))
+	list("Of this command", slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return slices.Contains(grouped, name)
+	}))
 	for _, g := range flagGroups {
 		list(g.title, g.flags)
 	}
@@ -205,10 +208,13 @@ func (p *helpPage) paragraph(indent int, text string) {
 	}
 }
 
-// example writes a command line as it can be typed: a long one is broken at spaces, each line but the last ending in a backslash.
+// example writes a command line as it can be typed: a long one is broken at spaces, each
+// line but the last ending in a backslash.
 func (p *helpPage) example(text string) {
 	const indent, hanging, backslash = 2, 6, 2
-	text = glued(text, func(flag, word string) bool { return strings.HasPrefix(flag, "--") && !strings.HasPrefix(word, "-") })
+	text = glued(text, func(flag, word string) bool {
+		return strings.HasPrefix(flag, "--") && !strings.HasPrefix(word, "-")
+	})
 	lines := p.wrapped(text, indent)
 	if len(lines) > 1 {
 		lines = p.wrapped(text, hanging+backslash)

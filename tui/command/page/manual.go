@@ -37,7 +37,8 @@ func Manual(root *cobra.Command, listed []keys.Listing) (string, error) {
 		}
 	}
 	doc.Paragraph()
-	doc.Text("A pane that has the keys takes arrows, pgup, pgdown, home, end, and the keys of its view, scale and drawing for itself; its help says what they do there.")
+	doc.Text("A pane that has the keys takes arrows, pgup, pgdown, home, end, and the keys of its view, scale and " +
+		"drawing for itself; its help says what they do there.")
 	for part := range strings.SplitSeq(strings.TrimSpace(besides), "\n\n") {
 		switch title, text, _ := strings.Cut(part, "\n"); {
 		case strings.HasPrefix(part, "# "):

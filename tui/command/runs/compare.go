@@ -66,7 +66,8 @@ func CompareCommand() *cobra.Command {
 	out.Register(cmd.Flags())
 	cmd.Flags().BoolVar(&asText, "text", false, "print text, on a terminal too")
 	look.Register(cmd.Flags())
-	cmd.Flags().Float64Var(&o.MaxForeign, "max-foreign", machine.Quiet, "share of the processors, from 0 to 1, that other programs may take in a block of half a second")
+	cmd.Flags().Float64Var(&o.MaxForeign, "max-foreign", machine.Quiet,
+		"share of the processors, from 0 to 1, that other programs may take in a block of half a second")
 	return cmd
 }
 
@@ -135,7 +136,8 @@ func parseRecording(ctx context.Context, arg string) (files.Recording, error) {
 
 // Compare reads the recordings of two or more sides, the base first, and compares them. damaged reports
 // parts that could not be read and are left out.
-func Compare(ctx context.Context, sides [][]files.Recording, o compare.Options) (c *compare.Comparison, damaged, err error) {
+func Compare(ctx context.Context, sides [][]files.Recording, o compare.Options) (c *compare.Comparison, damaged,
+	err error) {
 	distinct(sides)
 	var names []string
 	var samples [][]*compare.Sample

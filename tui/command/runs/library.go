@@ -32,7 +32,8 @@ type library struct {
 
 // newLibrary returns the recordings of a folder.
 func newLibrary(folder string, export ExportTo) *library {
-	return &library{folder: folder, export: export, changed: make(chan struct{}, 1), watcher: recording.NewWatcher(folder)}
+	return &library{folder: folder, export: export, changed: make(chan struct{}, 1),
+		watcher: recording.NewWatcher(folder)}
 }
 
 // Times of the watcher: how often it looks, how much longer than a look it waits, so that a large folder
@@ -198,7 +199,8 @@ func rowOf(l *recording.Listed) table.Run {
 		r.State, r.Err = table.Unread, withoutPath(l.Err, l.Path)
 		return r
 	}
-	r.State = map[recording.RecordedState]table.State{recording.Growing: table.Running, recording.Ended: table.Ended, recording.Killed: table.Killed, recording.CutShort: table.CutShort}[l.State]
+	r.State = map[recording.RecordedState]table.State{recording.Growing: table.Running, recording.Ended: table.Ended,
+		recording.Killed: table.Killed, recording.CutShort: table.CutShort}[l.State]
 	r.End, r.Err, r.Preset, r.Object = l.RunState, cmp.Or(l.Stopped, l.Error), presetOf(l), l.Object
 	if l.State == recording.Growing && !l.Over() {
 		r.End = ""

@@ -46,7 +46,8 @@ func writeRuns(w io.Writer, folder string, all []recording.Listed) error {
 		name := cut(visible.Text(fileName(l.Path)), widestName)
 		size := unit.Size(l.Bytes)
 		if l.Err != nil {
-			table = append(table, []string{name, "–", "–", "–", "–", "–", "–", size, visible.Text(withoutPath(l.Err, l.Path))})
+			table = append(table, []string{name, "–", "–", "–", "–", "–", "–", size,
+				visible.Text(withoutPath(l.Err, l.Path))})
 			continue
 		}
 		state := l.State.String()
@@ -61,7 +62,8 @@ func writeRuns(w io.Writer, folder string, all []recording.Listed) error {
 				state += " · " + more
 			}
 		}
-		table = append(table, []string{name, cut(visible.Text(presetOf(l)), widestPicture), cut(visible.Text(l.Object), widestPicture), unit.Clock(l.Length),
+		table = append(table, []string{name, cut(visible.Text(presetOf(l)), widestPicture),
+			cut(visible.Text(l.Object), widestPicture), unit.Clock(l.Length),
 			fmt.Sprint(l.Iterations), short(l.MedianMS), visible.Text(qualityOf(l)), size, visible.Text(state)})
 	}
 	if columns > 0 {

@@ -70,7 +70,8 @@ func Command(do Actions) *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object (prismtop docs recording)")
 	cmd.Flags().BoolVar(&asList, "list", false, "a list as text, on a terminal too")
 	look.Register(cmd.Flags())
-	cmd.AddCommand(describeRunCommand("name", "Name a recorded run"), describeRunCommand("note", "Write a note to a recorded run"), deleteRunsCommand())
+	cmd.AddCommand(describeRunCommand("name", "Name a recorded run"),
+		describeRunCommand("note", "Write a note to a recorded run"), deleteRunsCommand())
 	return cmd
 }
 
@@ -151,9 +152,11 @@ func listAsJSON(folder string, all []recording.Listed) list {
 			continue
 		}
 		state := l.State.String()
-		r.State, r.Preset, r.Workload, r.Object, r.Ended, r.Failure = &state, l.Preset, l.Workload, l.Object, l.RunState, l.Error
+		r.State, r.Preset, r.Workload, r.Object, r.Ended, r.Failure = &state, l.Preset, l.Workload, l.Object,
+			l.RunState, l.Error
 		r.Starts, r.Iterations, r.Seconds, r.Dropped = l.Starts, l.Iterations, l.Length.Seconds(), l.Dropped
-		r.MedianMS, r.Quality, r.QualityIs, r.Name, r.Note = finite(l.MedianMS), finite(l.Quality), l.QualityIs, l.Name, l.Note
+		r.MedianMS, r.Quality, r.QualityIs, r.Name, r.Note = finite(l.MedianMS), finite(l.Quality), l.QualityIs,
+			l.Name, l.Note
 		r.Stopped = l.Stopped
 		runs = append(runs, r)
 	}
@@ -164,8 +167,8 @@ func listAsJSON(folder string, all []recording.Listed) list {
 func describeRunCommand(key, does string) *cobra.Command {
 	return &cobra.Command{
 		Use: key + " RUN TEXT", Short: does, Args: cobra.ArbitraryArgs,
-		Long: does + ", which prismtop runs shows. An empty text removes the one it has. Commands that take a recording\n" +
-			"take its path, the name of its file, or the name given here if only one run has it.",
+		Long: does + ", which prismtop runs shows. An empty text removes the one it has. Commands that take a " +
+			"recording\ntake its path, the name of its file, or the name given here if only one run has it.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return cli.BadUsage(fmt.Errorf("runs %s: wants a recording and a text; '' removes the one it has", key))

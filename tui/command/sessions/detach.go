@@ -104,7 +104,8 @@ func Begin(arguments []string) (id string, status int, err error) {
 
 // noLog reports a folder in which no log can be written.
 func noLog(err error) error {
-	return fmt.Errorf("flag --detach: the log of the session cannot be written: %w; set XDG_STATE_HOME to a folder that can be", err)
+	return fmt.Errorf("flag --detach: the log of the session cannot be written: %w; set XDG_STATE_HOME to a folder "+
+		"that can be", err)
 }
 
 // message returns the last line that a process printed, which is its error.
@@ -139,7 +140,8 @@ func ToShell() error {
 // WakeCommand returns the hidden command that ToShell runs.
 func WakeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: wakeName + " GROUP", Short: "Continue the processes of a group once the shell has its terminal back", Hidden: true, Args: cobra.ExactArgs(1),
+		Use: wakeName + " GROUP", Short: "Continue the processes of a group once the shell has its terminal back",
+		Hidden: true, Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			group, err := strconv.Atoi(args[0])
 			if err != nil || group <= 1 {

@@ -1,5 +1,5 @@
-// Package sessions makes a run go on without its screen: Host serves it on a socket to the screens that attach, the run's
-// own included, and detach.go leaves its terminal. It also is the commands that list such runs and end them. The
+// Package sessions makes a run go on without its screen: Host serves it on a socket to the screens that attach, the
+// run's own included, and detach.go leaves its terminal. It also is the commands that list such runs and end them. The
 // protocol and who may do what are in profiles/attach.
 package sessions
 
@@ -63,7 +63,8 @@ type Host struct {
 
 // NewHost returns a host for the run that writes to events. It serves nothing yet.
 func NewHost(events *stream.Stream) *Host {
-	return &Host{journal: attach.NewJournal(), lease: attach.NewLease(events.Log), events: events, stopped: make(chan struct{})}
+	return &Host{journal: attach.NewJournal(), lease: attach.NewLease(events.Log), events: events,
+		stopped: make(chan struct{})}
 }
 
 // Stopped returns a channel that is closed when prismtop stop ends the session.
@@ -189,7 +190,8 @@ func Farewell(id string) string {
 	if id == "" {
 		return ""
 	}
-	return fmt.Sprintf("prismtop: the run goes on as session %[1]s: prismtop attach %[1]s shows it, prismtop stop %[1]s ends it\n", id)
+	return fmt.Sprintf("prismtop: the run goes on as session %[1]s: prismtop attach %[1]s shows it, prismtop stop "+
+		"%[1]s ends it\n", id)
 }
 
 // Begin counts what happens from now on for the first screen that attaches.
@@ -276,8 +278,8 @@ const (
 	mostLogs  = 50
 )
 
-// pruneLogs deletes the oldest logs beyond mostLogs. What cannot be deleted stays: another process may be doing the same, and no
-// run fails for it.
+// pruneLogs deletes the oldest logs beyond mostLogs. What cannot be deleted stays: another
+// process may be doing the same, and no run fails for it.
 func pruneLogs(folder string) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {

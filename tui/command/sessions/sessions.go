@@ -43,8 +43,8 @@ func Command() *cobra.Command {
 	return cmd
 }
 
-// listed is a session as JSON. Numbers are null where they are not known: its process does not answer, or is a program without a
-// prismtop.
+// listed is a session as JSON. Numbers are null where they are not known: its process does
+// not answer, or is a program without a prismtop.
 type listed struct {
 	attach.Info
 	Done       *int     `json:"units_done"`
@@ -58,13 +58,14 @@ type listed struct {
 // unwatched is the state of a program's training that goes on without a prismtop.
 const unwatched = "unwatched"
 
-// All lists the sessions of this machine, and after them the trainings of prismtop python whose prismtop has ended: these have
-// the number of their process as ID, and no socket.
+// All lists the sessions of this machine, and after them the trainings of prismtop python whose prismtop has ended:
+// these have the number of their process as ID, and no socket.
 func All(ctx context.Context) []attach.Found {
 	found := attach.List(ctx, Folders(), cli.Version)
 	for _, l := range loop.List() {
 		id := strconv.Itoa(l.PID)
-		i := attach.Info{ID: id, State: unwatched, Process: l.PID, Workload: outside.Name, Object: filepath.Base(l.Greeting.Script)}
+		i := attach.Info{ID: id, State: unwatched, Process: l.PID, Workload: outside.Name,
+			Object: filepath.Base(l.Greeting.Script)}
 		found = append(found, attach.Found{ID: id, Info: i})
 	}
 	return found
@@ -81,7 +82,8 @@ func asObjects(found []attach.Found) []listed {
 		case f.Err != nil:
 			l.ID, l.State, l.Error = f.ID, silent, f.Err.Error()
 		case f.Path != "":
-			l.Done, l.Units, l.Iterations, l.Seconds, l.Screens = &i.Done, &i.Units, &i.Iterations, &i.Seconds, &i.Screens
+			l.Done, l.Units, l.Iterations, l.Seconds, l.Screens = &i.Done, &i.Units, &i.Iterations,
+				&i.Seconds, &i.Screens
 		}
 		all = append(all, l)
 	}
@@ -114,7 +116,8 @@ func Rows(found []attach.Found) (rows []sessions.Row) {
 			continue
 		}
 		if f.Path == "" {
-			rows = append(rows, sessions.Row{ID: f.ID, State: i.State, Object: visible.Text(i.Object), Progress: "–", Running: "–", Screens: "–", Operator: "–"})
+			rows = append(rows, sessions.Row{ID: f.ID, State: i.State, Object: visible.Text(i.Object), Progress: "–",
+				Running: "–", Screens: "–", Operator: "–"})
 			continue
 		}
 		progress := "–"
@@ -126,7 +129,8 @@ func Rows(found []attach.Found) (rows []sessions.Row) {
 			progress = fmt.Sprintf("%d/%d %s, iter %d", i.Done, i.Units, i.UnitMany, i.Iterations)
 		}
 		rows = append(rows, sessions.Row{
-			ID: i.ID, State: i.State, Object: i.Object, Progress: progress, Running: unit.Clock(time.Duration(i.Seconds * float64(time.Second))),
+			ID: i.ID, State: i.State, Object: i.Object, Progress: progress,
+			Running: unit.Clock(time.Duration(i.Seconds * float64(time.Second))),
 			Screens: strconv.Itoa(i.Screens), Operator: cmp.Or(i.Operator, "–"),
 		})
 	}
@@ -146,7 +150,8 @@ func StopCommand() *cobra.Command {
 				return fmt.Errorf("stop: %w", err)
 			}
 			if f.Path == "" {
-				return fmt.Errorf("stop: process %s is a program without a prismtop: kill %[1]s ends it, prismtop attach %[1]s shows it", f.ID)
+				return fmt.Errorf("stop: process %s is a program without a prismtop: kill %[1]s ends it, prismtop "+
+					"attach %[1]s shows it", f.ID)
 			}
 			why, err := attach.Stop(cmd.Context(), f.Path, cli.Version)
 			switch {

@@ -360,7 +360,9 @@ const qualityInterval = "95 % interval "
 func columnsOf(w int, quality profiles.SeriesInfo) []column {
 	columns := append([]column(nil), tableColumns...)
 	if quality.Name == "" {
-		columns = slices.DeleteFunc(columns, func(col column) bool { return col.name == qualityColumn || col.name == qualityInterval })
+		columns = slices.DeleteFunc(columns, func(col column) bool {
+			return col.name == qualityColumn || col.name == qualityInterval
+		})
 	}
 	need := func() (n int) {
 		for _, col := range columns {

@@ -81,13 +81,16 @@ func Files(r *sweep.Report, formats []string) (names []string, data [][]byte, er
 // WriteCSV writes a row for each batch size. What was not measured is empty.
 func WriteCSV(w io.Writer, r *sweep.Report) error {
 	c := csv.NewWriter(w)
-	head := []string{"batch_size", "status", "runs", "images", "images_per_s_median", "images_per_s_p10", "images_per_s_p90", "images_per_s_mean", "images_per_s_std",
+	head := []string{"batch_size", "status", "runs", "images", "images_per_s_median", "images_per_s_p10",
+		"images_per_s_p90", "images_per_s_mean", "images_per_s_std",
 		"pipeline_images_per_s_median", "latency_ms_median", "latency_ms_p10", "latency_ms_p90", "batch_ms_median",
 	}
 	for _, stage := range sweep.StageNames() {
 		head = append(head, stage+"_ms")
 	}
-	_ = c.Write(append(head, "plan_bytes", "peak_bytes", "gpu_bytes", "gpu_peak_bytes", "efficiency", "scaling", "images_per_joule")) // Error returns the first error
+	// Error returns the first error
+	_ = c.Write(append(head, "plan_bytes", "peak_bytes", "gpu_bytes", "gpu_peak_bytes", "efficiency", "scaling",
+		"images_per_joule"))
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 8, 64) }
 	optional := func(v *float64) string {
 		if v == nil {
@@ -107,7 +110,8 @@ func WriteCSV(w io.Writer, r *sweep.Report) error {
 		}
 		return number(get(s))
 	}
-	median, p10, p90 := func(s *sweep.Spread) float64 { return s.Median }, func(s *sweep.Spread) float64 { return s.P10 }, func(s *sweep.Spread) float64 { return s.P90 }
+	median, p10, p90 := func(s *sweep.Spread) float64 { return s.Median },
+		func(s *sweep.Spread) float64 { return s.P10 }, func(s *sweep.Spread) float64 { return s.P90 }
 	for _, size := range r.Sizes() {
 		b := r.Of(size)
 		runs, plan := "0", ""
@@ -117,9 +121,12 @@ func WriteCSV(w io.Writer, r *sweep.Report) error {
 		if len(b.PlanBytes) > 0 {
 			plan = strconv.FormatInt(planBytes(b), 10)
 		}
-		row := []string{strconv.Itoa(size), string(b.Status), runs, strconv.Itoa(b.Images), of(b.ImagesPerS, median), of(b.ImagesPerS, p10), of(b.ImagesPerS, p90),
-			of(b.ImagesPerS, func(s *sweep.Spread) float64 { return s.Mean }), of(b.ImagesPerS, func(s *sweep.Spread) float64 { return s.Std }),
-			of(b.PipelineImagesPerS, median), of(b.LatencyMS, median), of(b.LatencyMS, p10), of(b.LatencyMS, p90), of(b.BatchMS, median)}
+		row := []string{strconv.Itoa(size), string(b.Status), runs, strconv.Itoa(b.Images), of(b.ImagesPerS, median),
+			of(b.ImagesPerS, p10), of(b.ImagesPerS, p90),
+			of(b.ImagesPerS, func(s *sweep.Spread) float64 { return s.Mean }),
+			of(b.ImagesPerS, func(s *sweep.Spread) float64 { return s.Std }),
+			of(b.PipelineImagesPerS, median), of(b.LatencyMS, median), of(b.LatencyMS, p10), of(b.LatencyMS, p90),
+			of(b.BatchMS, median)}
 		for _, stage := range sweep.StageNames() {
 			s, ok := b.StagesMS[stage]
 			if !ok {
@@ -128,7 +135,8 @@ func WriteCSV(w io.Writer, r *sweep.Report) error {
 			}
 			row = append(row, number(s.Median))
 		}
-		_ = c.Write(append(row, plan, whole(b.PeakBytes), whole(b.GPUBytes), whole(b.GPUPeakBytes), optional(b.Efficiency), optional(b.Scaling), optional(b.ImagesPerJoule)))
+		_ = c.Write(append(row, plan, whole(b.PeakBytes), whole(b.GPUBytes), whole(b.GPUPeakBytes),
+			optional(b.Efficiency), optional(b.Scaling), optional(b.ImagesPerJoule)))
 	}
 	c.Flush()
 	return c.Error()

@@ -34,14 +34,16 @@ func graphs(r *sweep.Report) []figure.Graph {
 		b, x := r.Of(size), float64(size)
 		if b.Status != sweep.Success {
 			mark := figure.GraphMark{At: x, Name: string(b.Status)}
-			throughput.Marks, memory.Marks, region.Marks = append(throughput.Marks, mark), append(memory.Marks, mark), append(region.Marks, mark)
+			throughput.Marks, memory.Marks, region.Marks = append(throughput.Marks, mark), append(memory.Marks, mark),
+				append(region.Marks, mark)
 		}
 		if v := b.ImagesPerS; v != nil && b.Scaling != nil {
 			throughput.Points = append(throughput.Points, figure.GraphPoint{X: x, Y: v.Median, Low: v.P10, High: v.P90})
 			region.Points = append(region.Points, figure.GraphPoint{X: x, Y: v.Median})
 			scaling.Points = append(scaling.Points, figure.GraphPoint{X: x, Y: *b.Scaling})
 			l := b.LatencyMS
-			latency.Boxes = append(latency.Boxes, figure.GraphBox{X: x, Low: l.P10, Q1: l.Q1, Median: l.Median, Q3: l.Q3, High: l.P90})
+			latency.Boxes = append(latency.Boxes, figure.GraphBox{X: x, Low: l.P10, Q1: l.Q1, Median: l.Median,
+				Q3: l.Q3, High: l.P90})
 		}
 		if b.Held() != nil {
 			memory.Points = append(memory.Points, figure.GraphPoint{X: x, Y: float64(*b.Held()) / 1e6})
@@ -65,7 +67,8 @@ func graphs(r *sweep.Report) []figure.Graph {
 		}
 	}
 	if limit := r.Configuration.MemoryLimit; limit != nil && r.Configuration.LimitSource == "flag" {
-		memory.Level = &figure.GraphMark{At: float64(*limit) / 1e6, Name: fmt.Sprintf("limit %.0f MB", float64(*limit)/1e6)}
+		memory.Level = &figure.GraphMark{At: float64(*limit) / 1e6,
+			Name: fmt.Sprintf("limit %.0f MB", float64(*limit)/1e6)}
 	}
 	if len(memory.Points) == 0 {
 		memory.Reason, efficiency.Reason = r.MemoryReason, r.MemoryReason
@@ -104,7 +107,8 @@ const farthest = 0.3
 // model names the network.
 func model(r *sweep.Report) string {
 	m := &r.Model
-	text := fmt.Sprintf("N=%d, gridsize %d (%s), s=%d", m.Size, m.GridSize, unit.Plural(m.Channels, "channel", "channels"), m.FiltersScale)
+	text := fmt.Sprintf("N=%d, gridsize %d (%s), s=%d", m.Size, m.GridSize,
+		unit.Plural(m.Channels, "channel", "channels"), m.FiltersScale)
 	if m.Activation != ptycho.AmpActivations()[0] {
 		text += ", " + m.Activation
 	}

@@ -36,7 +36,8 @@ func hardware(r *sweep.Report) string {
 
 // dataset names the patterns.
 func dataset(r *sweep.Report) string {
-	return fmt.Sprintf("%s, %s in %s", r.Data.Source, unit.Plural(r.Data.Images, "image", "images"), unit.Plural(r.Data.Groups, "group", "groups"))
+	return fmt.Sprintf("%s, %s in %s", r.Data.Source, unit.Plural(r.Data.Images, "image", "images"),
+		unit.Plural(r.Data.Groups, "group", "groups"))
 }
 
 // disturbed says how quiet the machine was.
@@ -55,7 +56,8 @@ func outputs(r *sweep.Report) string {
 	case o.Identical:
 		return fmt.Sprintf("the outputs of all %s are identical, bit for bit", unit.Plural(o.Runs, "run", "runs"))
 	case o.Largest <= o.Allowed:
-		return fmt.Sprintf("the outputs of all %s agree within %.1g of the largest", unit.Plural(o.Runs, "run", "runs"), o.Largest)
+		return fmt.Sprintf("the outputs of all %s agree within %.1g of the largest",
+			unit.Plural(o.Runs, "run", "runs"), o.Largest)
 	default:
 		return fmt.Sprintf("THE OUTPUTS DIFFER by %.2g of the largest, allowed is %.0e", o.Largest, o.Allowed)
 	}
@@ -63,7 +65,8 @@ func outputs(r *sweep.Report) string {
 
 // batches adds the table of batch sizes.
 func batches(d *report.Document, r *sweep.Report) {
-	columns := []string{"Batch Size", "Throughput (img/s)", "p10 to p90", "Memory (MB)", "Latency (ms)", "Efficiency", "Scaling", "Status"}
+	columns := []string{"Batch Size", "Throughput (img/s)", "p10 to p90", "Memory (MB)", "Latency (ms)", "Efficiency",
+		"Scaling", "Status"}
 	const beside = 4 // the memory of the process
 	if r.Machine.GPU != nil {
 		columns = slices.Insert(columns, beside, "GPU (MB)", "GPU peak (MB)")
@@ -71,7 +74,8 @@ func batches(d *report.Document, r *sweep.Report) {
 	t := d.Table(columns...)
 	for _, size := range r.Sizes() {
 		b := r.Of(size)
-		row := []string{fmt.Sprint(size), "–", "–", "–", "–", report.Optional(b.Efficiency, 3, ""), report.Optional(b.Scaling, 2, "x"), string(b.Status)}
+		row := []string{fmt.Sprint(size), "–", "–", "–", "–", report.Optional(b.Efficiency, 3, ""),
+			report.Optional(b.Scaling, 2, "x"), string(b.Status)}
 		if v := b.ImagesPerS; v != nil {
 			row[1], row[2] = fmt.Sprintf("%.2f", v.Median), fmt.Sprintf("%.2f to %.2f", v.P10, v.P90)
 			row[4] = fmt.Sprintf("%.3f", b.LatencyMS.Median)
@@ -85,7 +89,8 @@ func batches(d *report.Document, r *sweep.Report) {
 		if r.Machine.GPU != nil {
 			cells := []string{"–", "–"}
 			if b.GPUBytes != nil {
-				cells = []string{fmt.Sprintf("%.1f", float64(*b.GPUBytes)/1e6), fmt.Sprintf("%.1f", float64(*b.GPUPeakBytes)/1e6)}
+				cells = []string{fmt.Sprintf("%.1f", float64(*b.GPUBytes)/1e6),
+					fmt.Sprintf("%.1f", float64(*b.GPUPeakBytes)/1e6)}
 			}
 			row = slices.Insert(row, beside, cells...)
 		}
@@ -123,7 +128,8 @@ func summary(d *report.Document, r *sweep.Report) {
 		add("Optimum", "%s", o.Sentence)
 	}
 	if f := r.Memory; f != nil {
-		add("Memory", "%.1f MB and %.3f MB a group over batch sizes %d to %d (R² %.4f)", f.FixedBytes/1e6, f.BytesPerGroup/1e6, f.Smallest, f.Largest, f.R2)
+		add("Memory", "%.1f MB and %.3f MB a group over batch sizes %d to %d (R² %.4f)", f.FixedBytes/1e6,
+			f.BytesPerGroup/1e6, f.Smallest, f.Largest, f.R2)
 	} else {
 		add("Memory", "%s", r.MemoryReason)
 	}
@@ -131,9 +137,11 @@ func summary(d *report.Document, r *sweep.Report) {
 		add("Edge", "%s", e.Sentence)
 	}
 	if c := r.Curve; c != nil && c.OverheadMS <= 0 {
-		add("Time of a batch", "%.3f ms a group, off by %.0f %% at most; no overhead of a batch is seen: larger batches are not faster", c.GroupMS, 100*c.Deviation)
+		add("Time of a batch", "%.3f ms a group, off by %.0f %% at most; no overhead of a batch is seen: larger "+
+			"batches are not faster", c.GroupMS, 100*c.Deviation)
 	} else if c != nil {
-		add("Time of a batch", "%.2f ms and %.3f ms a group, off by %.0f %% at most; larger batches approach %.1f images/s", c.OverheadMS, c.GroupMS, 100*c.Deviation, c.Ceiling)
+		add("Time of a batch", "%.2f ms and %.3f ms a group, off by %.0f %% at most; larger batches approach "+
+			"%.1f images/s", c.OverheadMS, c.GroupMS, 100*c.Deviation, c.Ceiling)
 	}
 	energy := cmp.Or(r.Machine.EnergyReason, "counted, see images_per_joule")
 	if r.Outputs.Runs == 0 {
@@ -223,7 +231,8 @@ func document(r *sweep.Report, graphs string) *report.Document {
 	add("Model", "%s, %d parameters, weights %s", model(r), r.Parameters, r.Model.Weights)
 	add("Dataset", "%s", dataset(r))
 	add("Hardware", "%s", hardware(r))
-	add("Measured", "%s by prismtop %s in %.0f s, %s of each size, %s", r.Started, r.Version, r.Seconds, unit.Plural(r.Configuration.Runs, "run", "runs"), disturbed(r))
+	add("Measured", "%s by prismtop %s in %.0f s, %s of each size, %s", r.Started, r.Version, r.Seconds,
+		unit.Plural(r.Configuration.Runs, "run", "runs"), disturbed(r))
 	d.Facts(facts...)
 	d.Heading(2, "Performance Metrics")
 	batches(d, r)

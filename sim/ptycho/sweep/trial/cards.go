@@ -76,8 +76,8 @@ type cards struct {
 	failed                     chan error
 }
 
-// openCards opens the devices of a trial. Each gets as many groups of a batch as the others, or one more; those for which
-// none are left are not opened.
+// openCards opens the devices of a trial. Each gets as many groups of a batch as the others, or one more; those for
+// which none are left are not opened.
 func openCards(j Job, open func(Job) (nn.Backend, error)) (*cards, error) {
 	devices := append([]string{j.Device}, j.Others...)
 	c, count := &cards{}, max(min(len(devices), j.Batch), 1)
@@ -185,13 +185,14 @@ type Energy struct {
 	Images int     `json:"images"` // 0 if it was not counted
 }
 
-// counting is for how long a batch is predicted again and again, because drivers count energy in steps of up to a tenth of
-// a second.
+// counting is for how long a batch is predicted again and again, because drivers count
+// energy in steps of up to a tenth of a second.
 const counting = time.Second
 
-// energy predicts the newest batch for a second and counts the energy of the cards, by their identifiers; reason says why it
-// does not.
-func (p *pipeline) energy(ctx context.Context, read func(card string) machine.Gauge) (e Energy, reason string, err error) {
+// energy predicts the newest batch for a second and counts the energy of the cards, by
+// their identifiers; reason says why it does not.
+func (p *pipeline) energy(ctx context.Context, read func(card string) machine.Gauge) (e Energy, reason string,
+	err error) {
 	if !p.Energy {
 		return e, "it was not asked for: --energy", nil
 	}

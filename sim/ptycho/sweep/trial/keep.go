@@ -12,7 +12,8 @@ import (
 	"prismtop/sim/ptycho"
 )
 
-// Suffixes are the ends of the names of the files with a reconstruction: the complex object, its amplitude and its phase.
+// Suffixes are the ends of the names of the files with a reconstruction: the complex
+// object, its amplitude and its phase.
 var Suffixes = []string{".npy", ".png", "-phase.png"}
 
 // keep writes a reconstruction to files with the Suffixes after base.

@@ -193,7 +193,8 @@ func (p *pipeline) within() error {
 
 // Config returns the configuration of the network.
 func (j Job) Config() ptycho.Config {
-	return ptycho.Config{Size: j.Size, GridSize: j.GridSize, FiltersScale: j.FiltersScale, ProbeBig: j.ProbeBig, AmpActivation: j.AmpActivation, Heads: j.Heads}
+	return ptycho.Config{Size: j.Size, GridSize: j.GridSize, FiltersScale: j.FiltersScale, ProbeBig: j.ProbeBig,
+		AmpActivation: j.AmpActivation, Heads: j.Heads}
 }
 
 // Precision returns how the network multiplies.
@@ -284,7 +285,8 @@ func (p *pipeline) load(ctx context.Context) (*scan.Scan, error) {
 		return nil, err
 	}
 	if s.Size != p.Size {
-		return nil, fmt.Errorf("data %s: has patterns of %d×%d: must be of the network's size, %d×%d", p.Data, s.Size, s.Size, p.Size, p.Size)
+		return nil, fmt.Errorf("data %s: has patterns of %d×%d: must be of the network's size, %d×%d", p.Data, s.Size,
+			s.Size, p.Size, p.Size)
 	}
 	if s, err = s.Sample(p.Images, p.Seed); err != nil {
 		return nil, fmt.Errorf("data %s: %w", p.Data, err)
