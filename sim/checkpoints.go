@@ -32,8 +32,8 @@ type Checkpoints struct {
 	// Every is the time between two checkpoints; 0 writes them at the end and on request only.
 	Every time.Duration
 
-	// Program is the version of the program, Preset what the settings started from, and Origins where each came from, for
-	// the file.
+	// Program is the version of the program, Preset what the settings started from, and
+	// Origins where each came from, for the file.
 	Program, Preset string
 	Origins         settings.Origins
 
@@ -155,8 +155,8 @@ func (l *loop) checkpoint(ctx context.Context) error {
 	}
 	o := &l.run.options.Checkpoints
 	run := &checkpoint.Run{
-		Program: o.Program, Preset: o.Preset, Workload: l.info.Schema.Workload, Object: l.info.Object, Kernels: l.info.Kernels,
-		Iteration: l.index, Finished: l.complete, Settings: checkpoint.SettingsOf(l.settings),
+		Program: o.Program, Preset: o.Preset, Workload: l.info.Schema.Workload, Object: l.info.Object,
+		Kernels: l.info.Kernels, Iteration: l.index, Finished: l.complete, Settings: checkpoint.SettingsOf(l.settings),
 	}
 	for key, origin := range o.Origins {
 		if l.settings.Get(key) == l.run.options.Settings.Get(key) {

@@ -44,7 +44,8 @@ func (a *Aggregator) readMachine(now time.Time, moved bool) (any bool) {
 			b.Collectable += k.Kept()
 		}
 		if b.RSS, b.Peak, b.Reason = r.resident(); b.Peak > 0 {
-			r.peak = max(r.peak, b.RSS, b.Peak) // Linux' own falls by some KB at times: each thread counts for itself first
+			// Linux' own falls by some KB at times: each thread counts for itself first
+			r.peak = max(r.peak, b.RSS, b.Peak)
 			b.Peak = r.peak
 		}
 		r.memoryAt, r.memoryIn = now, a.pace.state

@@ -15,10 +15,11 @@ import (
 	"prismtop/profiles/machine"
 )
 
-// The rings of another machine: its prismtop writes what changes in them to a pipe, such as that of ssh, and here they are files
-// again, from which is read as from any ring. Nothing goes back: such a ring is only watched.
+// The rings of another machine: its prismtop writes what changes in them to a pipe, such as that of ssh, and here they
+// are files again, from which is read as from any ring. Nothing goes back: such a ring is only watched.
 //
-// A message is four numbers, least significant byte first, and bytes of the ring's file: u32 rank, u32 length, u64 offset.
+// A message is four numbers, least significant byte first, and bytes of the ring's file:
+// u32 rank, u32 length, u64 offset.
 
 const (
 	messageHead   = 16
@@ -39,8 +40,8 @@ type forwarded struct {
 	state         State
 }
 
-// Forward writes the rings of this machine's ranks, of a training with so many, until they have ended, writing fails or ctx
-// ends. Each rank must be there within a time.
+// Forward writes the rings of this machine's ranks, of a training with so many, until they have ended, writing fails or
+// ctx ends. Each rank must be there within a time.
 func Forward(ctx context.Context, w io.Writer, world int, ranks []int, within time.Duration) error {
 	found := map[int]*forwarded{}
 	defer func() {
@@ -89,7 +90,8 @@ func findRanks(found map[int]*forwarded, world int, ranks []int) {
 			if err != nil {
 				continue
 			}
-			if r.World != world || !slices.Contains(ranks, r.Rank) || found[r.Rank] != nil || r.Mirrors() || !r.GoesOn() || r.word(atGreeting) == 0 {
+			if r.World != world || !slices.Contains(ranks, r.Rank) || found[r.Rank] != nil || r.Mirrors() ||
+				!r.GoesOn() || r.word(atGreeting) == 0 {
 				r.Release()
 				continue
 			}
@@ -119,7 +121,8 @@ func (f *forwarded) forward(w io.Writer, rank int) error {
 		return nil
 	}
 	f.sent, f.state = written, state
-	return message(w, rank, atWritten, binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, written), uint64(state)))
+	return message(w, rank, atWritten, binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, written),
+		uint64(state)))
 }
 
 // send sends bytes of the file.
@@ -140,8 +143,8 @@ func message(w io.Writer, rank int, at int64, b []byte) error {
 
 var errForwarded = errors.New("what another machine sends makes no sense")
 
-// Mirror makes rings in a folder of what another machine forwards, until that ends: those of the ranks that are wanted. They count as alive
-// while a process of this machine is there, by which the messages come.
+// Mirror makes rings in a folder of what another machine forwards, until that ends: those of the ranks that are wanted.
+// They count as alive while a process of this machine is there, by which the messages come.
 func Mirror(from io.Reader, folder string, ranks []int, pid int) error {
 	files := map[int]*os.File{}
 	defer func() {
@@ -157,8 +160,10 @@ func Mirror(from io.Reader, folder string, ranks []int, pid int) error {
 			}
 			return err
 		}
-		rank, n, at := int(binary.LittleEndian.Uint32(b)), int(binary.LittleEndian.Uint32(b[4:])), int64(binary.LittleEndian.Uint64(b[8:]))
-		if !slices.Contains(ranks, rank) || n > longest || at < 0 || at+int64(n) > wholeFile || at == 0 && n < atRank+8 {
+		rank, n, at := int(binary.LittleEndian.Uint32(b)), int(binary.LittleEndian.Uint32(b[4:])),
+			int64(binary.LittleEndian.Uint64(b[8:]))
+		if !slices.Contains(ranks, rank) || n > longest || at < 0 || at+int64(n) > wholeFile || at == 0 &&
+			n < atRank+8 {
 			return errForwarded
 		}
 		if _, err := io.ReadFull(from, b[:n]); err != nil {
@@ -171,7 +176,8 @@ func Mirror(from io.Reader, folder string, ranks []int, pid int) error {
 		}
 		if f == nil {
 			var err error
-			if f, err = os.OpenFile(filepath.Join(folder, fmt.Sprintf("%d-rank%d%s", pid, rank, mirrored)), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
+			if f, err = os.OpenFile(filepath.Join(folder, fmt.Sprintf("%d-rank%d%s", pid, rank, mirrored)),
+				os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
 				return err
 			}
 			files[rank] = f

@@ -1,5 +1,5 @@
-// Package loop is how prismtop and a training loop in another process talk: a ring in shared memory that the loop writes
-// records to, its greeting, and the settings that it looks at between steps. FORMAT.md describes the file.
+// Package loop is how prismtop and a training loop in another process talk: a ring in shared memory that the loop
+// writes records to, its greeting, and the settings that it looks at between steps. FORMAT.md describes the file.
 //
 // The package is the reader's side. It knows neither a run nor a workload: sim/outside makes one of it. It reads and
 // writes the file by system calls and maps nothing, so that a file that is cut short is an error and no fault.
@@ -44,7 +44,8 @@ func Folder() string {
 // otherFolders are those that Folder returns in another environment.
 func otherFolders() (all []string) {
 	user := strconv.Itoa(os.Getuid())
-	for _, folder := range []string{filepath.Join("/run/user", user, "prismtop", "loops"), filepath.Join("/dev/shm", "prismtop-"+user)} {
+	for _, folder := range []string{filepath.Join("/run/user", user, "prismtop", "loops"),
+		filepath.Join("/dev/shm", "prismtop-"+user)} {
 		if folder != Folder() {
 			all = append(all, folder)
 		}

@@ -106,7 +106,8 @@ func (r *Ring) open(operates bool) (err error) {
 	}
 	u32 := func(at int) uint32 { return binary.LittleEndian.Uint32(head[at:]) }
 	if v := u32(atFormat); v != format {
-		return fmt.Errorf("format %d: this prismtop reads format %d; start the program with the same prismtop", v, format)
+		return fmt.Errorf("format %d: this prismtop reads format %d; start the program with the same prismtop", v,
+			format)
 	}
 	if u32(atSize) != size || u32(atSlots) != slots {
 		return fmt.Errorf("%d records of %d bytes: must be %d of %d", u32(atSlots), u32(atSize), slots, size)

@@ -94,10 +94,11 @@ func (r *Reader) Fingerprint(ctx context.Context) (p Fingerprint, err error) {
 	return p, nil
 }
 
-// Origins returns the origins of the settings of the first start, of a resumed run of the one that resumed it last: a restart is
-// from settings that the run has already.
+// Origins returns the origins of the settings of the first start, of a resumed run of the one that resumed it last: a
+// restart is from settings that the run has already.
 func (r *Reader) Origins(ctx context.Context) (settings.Origins, error) {
-	rows, err := r.db.QueryContext(ctx, "SELECT key, origin FROM settings WHERE start = (SELECT max(start) FROM settings WHERE origin <> 'restart')")
+	rows, err := r.db.QueryContext(ctx,
+		"SELECT key, origin FROM settings WHERE start = (SELECT max(start) FROM settings WHERE origin <> 'restart')")
 	if err != nil {
 		return nil, named(r.path, err)
 	}

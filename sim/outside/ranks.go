@@ -12,7 +12,8 @@ import (
 	"prismtop/profiles/visible"
 )
 
-// The ranks of a training, as their rings show them: how far each is, which of them the others wait for, and how it ended.
+// The ranks of a training, as their rings show them: how far each is, which of them the
+// others wait for, and how it ended.
 
 const (
 	rankWindow   = 2048 // steps of each rank that are compared
@@ -200,7 +201,8 @@ func (r *ranks) compare() *profiles.Ranks {
 	v.Steps = len(common)
 	local := make([][]float64, len(r.members)) // by rank and common step
 	for i, m := range r.members {
-		one := profiles.Rank{Rank: m.ring.Rank, PID: m.ring.PID, State: "training", Gone: m.gone != "", Step: m.last, Behind: first - m.last}
+		one := profiles.Rank{Rank: m.ring.Rank, PID: m.ring.PID, State: "training", Gone: m.gone != "", Step: m.last,
+			Behind: first - m.last}
 		switch {
 		case m.gone != "":
 			one.State = m.gone
@@ -259,12 +261,13 @@ func (s *rankStep) of(phase int) float64 {
 	return float64(max(0, s.phases[phase]))
 }
 
-// blame names the rank whose own part of the step takes longer than that of each other, if intervals show it. What a rank
-// does not spend in the exchange is its own: the others' exchange includes waiting for the slowest. The difference is that to the rank
-// that comes nearest.
+// blame names the rank whose own part of the step takes longer than that of each other, if intervals show it. What a
+// rank does not spend in the exchange is its own: the others' exchange includes waiting for the slowest. The difference
+// is that to the rank that comes nearest.
 func (r *ranks) blame(v *profiles.Ranks, common []int64, local [][]float64) {
 	size := len(common) / rankBlocks
-	if size < leastBlock || len(r.members) < 2 || r.locked != "" && slices.ContainsFunc(r.members, func(m *member) bool { return m.gone != "" }) {
+	if size < leastBlock || len(r.members) < 2 || r.locked != "" &&
+		slices.ContainsFunc(r.members, func(m *member) bool { return m.gone != "" }) {
 		return
 	}
 	for i := range r.members {

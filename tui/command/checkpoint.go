@@ -40,19 +40,25 @@ type keepFlags struct {
 }
 
 func (k *keepFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&k.weights, "weights", "", "weights to start from instead of drawn ones, a file in NPZ or safetensors format or of torch.save")
+	flags.StringVar(&k.weights, "weights", "",
+		"weights to start from instead of drawn ones, a file in NPZ or safetensors format or of torch.save")
 	if k.none {
 		return
 	}
-	flags.StringVar(&k.path, "checkpoint", "", "file to which the state of the run is written at intervals and at its end, for --resume (prismtop docs checkpoints)")
-	flags.DurationVar(&k.every, "checkpoint-every", time.Minute, "time between two checkpoints; 0 writes one at the end only")
-	flags.StringVar(&k.keep, "checkpoint-keep", "1", "checkpoints that stay: the number of the newest, best for that of the best quality, or both, as in 3,best")
-	flags.StringVar(&k.resume, "resume", "", "checkpoint to go on from, with its settings; live ones can be set by flags")
+	flags.StringVar(&k.path, "checkpoint", "", "file to which the state of the run is written at intervals and at its "+
+		"end, for --resume (prismtop docs checkpoints)")
+	flags.DurationVar(&k.every, "checkpoint-every", time.Minute,
+		"time between two checkpoints; 0 writes one at the end only")
+	flags.StringVar(&k.keep, "checkpoint-keep", "1",
+		"checkpoints that stay: the number of the newest, best for that of the best quality, or both, as in 3,best")
+	flags.StringVar(&k.resume, "resume", "",
+		"checkpoint to go on from, with its settings; live ones can be set by flags")
 }
 
 // resolve returns the settings: those of the checkpoint and of flags with --resume, else those of
 // preset, file, environment and flags.
-func (k *keepFlags) resolve(ctx context.Context, flags *pflag.FlagSet, f *cli.SettingFlags) (v settings.Values, origins settings.Origins, err error) {
+func (k *keepFlags) resolve(ctx context.Context, flags *pflag.FlagSet, f *cli.SettingFlags) (v settings.Values,
+	origins settings.Origins, err error) {
 	if err := k.check(flags); err != nil {
 		return v, nil, err
 	}
@@ -118,7 +124,8 @@ func parseKeep(text string) (k sim.Keep, err error) {
 		case wrong == nil && k.Last == 0 && n >= 1 && n <= mostKept:
 			k.Last = n
 		default:
-			return k, fmt.Errorf("flag --checkpoint-keep: %q: must be a number from 1 to %d, best, or both with a comma between", text, mostKept)
+			return k, fmt.Errorf("flag --checkpoint-keep: %q: must be a number from 1 to %d, best, or both with a "+
+				"comma between", text, mostKept)
 		}
 	}
 	return k, nil
@@ -141,7 +148,8 @@ func (k *keepFlags) check(flags *pflag.FlagSet) (err error) {
 	}
 	for _, other := range []string{"preset", "config", "weights"} {
 		if k.resume != "" && flags.Changed(other) {
-			return fmt.Errorf("flag --resume: cannot be joined with --%s: settings and weights are the checkpoint's", other)
+			return fmt.Errorf("flag --resume: cannot be joined with --%s: settings and weights are the checkpoint's",
+				other)
 		}
 	}
 	switch {
@@ -202,7 +210,8 @@ func reportCheckpoint(cmd *cobra.Command, r *sim.Run, runErr error) error {
 func writtenLine(command string, w sim.Written) string {
 	path := visible.Text(w.Path)
 	if w.Earlier {
-		return fmt.Sprintf("the checkpoint of iteration %d in %s is of the run before the restart; this run has none", w.Iteration, path)
+		return fmt.Sprintf("the checkpoint of iteration %d in %s is of the run before the restart; this run has none",
+			w.Iteration, path)
 	}
 	next := "the run is complete"
 	if !w.Finished {
@@ -211,7 +220,8 @@ func writtenLine(command string, w sim.Written) string {
 	return fmt.Sprintf("checkpoint of iteration %d in %s; %s", w.Iteration, path, next)
 }
 
-// resumeCommand returns the command line that continues a run from a checkpoint, without the limits that it has reached.
+// resumeCommand returns the command line that continues a run from a checkpoint, without
+// the limits that it has reached.
 func resumeCommand(command string, from sim.Written) string {
 	line := command + " --resume " + shellWord(visible.Text(from.Path))
 	for _, key := range from.Reached {
@@ -247,19 +257,22 @@ func weightsCommand() *cobra.Command {
 	}
 	var from, to, fold, names string
 	export := &cobra.Command{
-		Use: "export", Short: "Write the weights of a checkpoint as a state_dict in NPZ or safetensors format", Args: cli.NoArguments,
+		Use: "export", Short: "Write the weights of a checkpoint as a state_dict in NPZ or safetensors format",
+		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case from == "":
 				return cli.BadUsage(errors.New("weights export: flag --from is missing: must be a checkpoint"))
 			case to == "":
-				return cli.BadUsage(errors.New("weights export: flag --to is missing: must be a file in .npz or .safetensors"))
+				return cli.BadUsage(errors.New("weights export: flag --to is missing: must be a file in .npz or " +
+					".safetensors"))
 			}
 			if err := weights.CheckPath(to); err != nil {
 				return cli.BadUsage(fmt.Errorf("flag --to: %w", err))
 			}
 			if fold != "" && fold != foldBatch && fold != foldRunning {
-				return cli.BadUsage(fmt.Errorf("flag --fold: %q: must be %s, for the output of the run, or %s, for PyTorch's eval()", fold, foldBatch, foldRunning))
+				return cli.BadUsage(fmt.Errorf("flag --fold: %q: must be %s, for the output of the run, or %s, for "+
+					"PyTorch's eval()", fold, foldBatch, foldRunning))
 			}
 			c := cli.Claims{}
 			if err := c.Read("--from", from); err == nil {
@@ -276,8 +289,11 @@ func weightsCommand() *cobra.Command {
 	}
 	export.Flags().StringVar(&from, "from", "", "checkpoint to take the weights from")
 	export.Flags().StringVar(&to, "to", "", "file to write; its extension, .npz or .safetensors, is its format")
-	export.Flags().StringVar(&names, "names", "", "names of the arrays: those of another program, monai for a network of cyto, keras or ptycho_torch for one of ptycho; without it those of docs/checkpoints.md")
-	export.Flags().StringVar(&fold, "fold", "", "fold the batch normalisations into the convolutions, with the statistics of the batch (the output is the run's) or the running ones (the output is that of PyTorch's eval())")
+	export.Flags().StringVar(&names, "names", "", "names of the arrays: those of another program, monai for a network "+
+		"of cyto, keras or ptycho_torch for one of ptycho; without it those of docs/checkpoints.md")
+	export.Flags().StringVar(&fold, "fold", "", "fold the batch normalisations into the convolutions, with the "+
+		"statistics of the batch (the output is the run's) or the running ones (the output is that of "+
+		"PyTorch's eval())")
 	keras := &cobra.Command{
 		Use: "keras", Short: "Print the Python script that converts PtychoPINN's Keras models", Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -323,7 +339,8 @@ func exportWeights(ctx context.Context, w io.Writer, from, to, fold, names strin
 	if err := weights.Write(to, tensors); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "%s of iteration %d in %s\n", unit.Plural(len(tensors), "array", "arrays"), c.Iteration, visible.Text(to))
+	_, err = fmt.Fprintf(w, "%s of iteration %d in %s\n", unit.Plural(len(tensors), "array", "arrays"), c.Iteration,
+		visible.Text(to))
 	return err
 }
 

@@ -30,9 +30,11 @@ func exportCommand() *cobra.Command {
 		Args: func(_ *cobra.Command, args []string) error {
 			switch len(args) {
 			case 0:
-				return cli.BadUsage(errors.New("export: the recording is missing: must be a file, or a name as prismtop runs lists it"))
+				return cli.BadUsage(errors.New("export: the recording is missing: must be a file, or a name as " +
+					"prismtop runs lists it"))
 			case 1:
-				return cli.BadUsage(fmt.Errorf("export: what to write is missing: must be FORMAT=PATH with the format %s", files.Names()))
+				return cli.BadUsage(fmt.Errorf("export: what to write is missing: must be FORMAT=PATH with "+
+					"the format %s", files.Names()))
 			}
 			return nil
 		},
@@ -96,7 +98,8 @@ func exportRecording(cmd *cobra.Command, path string, texts []string) error {
 
 // writeRecording writes a recording to the targets, as far as it goes, and returns the paths of the
 // files. stdout is that of files.Open. An error with paths is about a part that is missing in them.
-func writeRecording(ctx context.Context, r *recording.Reader, targets []files.Target, stdout io.Writer) ([]string, error) {
+func writeRecording(ctx context.Context, r *recording.Reader, targets []files.Target,
+	stdout io.Writer) ([]string, error) {
 	from, err := sourceOf(ctx, r)
 	if err != nil {
 		return nil, err
@@ -187,7 +190,8 @@ type handedOn struct {
 func (f *runFlags) handOn(ctx context.Context, from export.Source, metrics bool) (*handedOn, error) {
 	targets, err := parseTargets(f.exports)
 	if i := slices.IndexFunc(targets, files.Target.Stdout); i >= 0 && err == nil {
-		err = fmt.Errorf("%q: must be the path of a file: standard output is the summary's; prismtop export RUN %s prints a recorded run", f.exports[i], f.exports[i])
+		err = fmt.Errorf("%q: must be the path of a file: standard output is the summary's; prismtop export RUN %s "+
+			"prints a recorded run", f.exports[i], f.exports[i])
 	}
 	if err != nil {
 		return nil, fmt.Errorf("flag --export: %w", err)
@@ -215,7 +219,8 @@ func (f *runFlags) handOn(ctx context.Context, from export.Source, metrics bool)
 	return h, nil
 }
 
-// listen takes what a run says from its beginning on, which follow hands on: of what came before, a later reader has the state alone.
+// listen takes what a run says from its beginning on, which follow hands on: of what came
+// before, a later reader has the state alone.
 func (h *handedOn) listen(events *stream.Stream) {
 	if h.any {
 		h.reader = events.Follow()

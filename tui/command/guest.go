@@ -32,8 +32,8 @@ import (
 	"prismtop/tui/terminal"
 )
 
-// guest is a program that prismtop started to watch its training loop. It writes into a file and not into a pipe, and has
-// a session of its own, so that it goes on if prismtop is killed.
+// guest is a program that prismtop started to watch its training loop. It writes into a file and not into a pipe, and
+// has a session of its own, so that it goes on if prismtop is killed.
 type guest struct {
 	name   string // "train.py"
 	pid    int
@@ -75,8 +75,8 @@ const (
 	terminatedIn  = 5 * time.Second
 )
 
-// startProgram starts a command line with the module in front of its PYTHONPATH, and with other variables. echo takes what it prints until it is
-// replaced.
+// startProgram starts a command line with the module in front of its PYTHONPATH, and with other variables. echo takes
+// what it prints until it is replaced.
 func startProgram(name string, argv, also []string, stdin *os.File, echo io.Writer) (*guest, error) {
 	rings, err := loop.MakeFolder()
 	if err != nil {
@@ -136,7 +136,8 @@ func adopt(left *loop.Left) (*guest, error) {
 	if err != nil {
 		p.file, _ = os.Open(os.DevNull)
 	}
-	p.loop = &outside.Loop{Ring: r, Greeting: g, Notes: []string{fmt.Sprintf("process %d trains since before; its earlier steps are not shown", left.PID)}}
+	p.loop = &outside.Loop{Ring: r, Greeting: g,
+		Notes: []string{fmt.Sprintf("process %d trains since before; its earlier steps are not shown", left.PID)}}
 	p.trains.Store(int64(r.PID))
 	p.gather(context.Background(), p.loop)
 	for _, peer := range p.loop.Peers {
@@ -156,7 +157,8 @@ func (p *guest) awaitOther(pid int) {
 }
 
 func newGuest(name, rings string) *guest {
-	return &guest{name: name, rings: rings, over: make(chan struct{}), drained: make(chan struct{}), printed: loop.NewPrinted(profiles.OutputLines, profiles.OutputWidth/4)}
+	return &guest{name: name, rings: rings, over: make(chan struct{}), drained: make(chan struct{}),
+		printed: loop.NewPrinted(profiles.OutputLines, profiles.OutputWidth/4)}
 }
 
 // await waits for the end of the program.
@@ -187,7 +189,9 @@ func (p *guest) drainedAfter() <-chan time.Time { return time.After(2 * lookAtOu
 // exception returns the last line of a traceback that the program ended with, "" if it did not.
 func (p *guest) exception() string {
 	lines, _ := p.printed.Lines()
-	if len(lines) == 0 || !slices.ContainsFunc(lines, func(s string) bool { return strings.HasPrefix(s, tracebackBegins) }) {
+	if len(lines) == 0 || !slices.ContainsFunc(lines, func(s string) bool {
+		return strings.HasPrefix(s, tracebackBegins)
+	}) {
 		return ""
 	}
 	return lines[len(lines)-1]
@@ -270,8 +274,8 @@ func (w *wholeLines) flush() {
 // tracebackBegins begins the traceback of an exception.
 const tracebackBegins = "Traceback (most recent call last):"
 
-// farewell returns what is passed on of what a program prints that was told to end: a traceback is held back until it is
-// known to say more than that it was interrupted.
+// farewell returns what is passed on of what a program prints that was told to end: a traceback is held back until it
+// is known to say more than that it was interrupted.
 func (p *guest) farewell(b []byte) []byte {
 	if p.held == nil {
 		at := bytes.Index(b, []byte(tracebackBegins))
@@ -320,8 +324,9 @@ func (p *guest) silent() bool {
 }
 
 // unwatched is told of a program that prints and does not greet.
-const unwatched = "prismtop: no training loop was found in %s within %v of its first output. It is watched from its second optimizer step on, unless Python was " +
-	"started with -I, -S or -E or the environment was cleared: then `import prismtop` in the program helps (prismtop docs python)\n"
+const unwatched = "prismtop: no training loop was found in %s within %v of its first output. It is watched from its " +
+	"second optimizer step on, unless Python was started with -I, -S or -E or the environment was cleared: then " +
+	"`import prismtop` in the program helps (prismtop docs python)\n"
 
 // greeted waits for the loop of the program; false if it ended without one. notes takes what is to be said meanwhile.
 func (p *guest) greeted(ctx context.Context, notes io.Writer) (found bool, err error) {
@@ -333,7 +338,8 @@ func (p *guest) greeted(ctx context.Context, notes io.Writer) (found bool, err e
 		}
 		if !starting && time.Since(begun) > startingFor {
 			starting = true
-			fmt.Fprintf(notes, "prismtop: %s is starting (process %d); its loop is watched from its second step on\n", p.name, p.pid)
+			fmt.Fprintf(notes, "prismtop: %s is starting (process %d); its loop is watched from its second step on\n",
+				p.name, p.pid)
 		}
 		if !told && p.silent() {
 			told = true
@@ -344,8 +350,8 @@ func (p *guest) greeted(ctx context.Context, notes io.Writer) (found bool, err e
 	return p.loop != nil, errors.Join(err, ctx.Err())
 }
 
-// find returns the loop of the first rank that has greeted, nil if there is none yet: the one that came after another, if that is
-// not nil. Rings that cannot be shown are said once.
+// find returns the loop of the first rank that has greeted, nil if there is none yet: the one that came after another,
+// if that is not nil. Rings that cannot be shown are said once.
 //
 // Where the first rank is on another machine, the first of this one is shown after some seconds.
 func (p *guest) find(ctx context.Context, notes io.Writer, refused map[string]bool, after *loop.Ring) *outside.Loop {
@@ -383,7 +389,8 @@ func (p *guest) find(ctx context.Context, notes io.Writer, refused map[string]bo
 	return nil
 }
 
-// firstRank returns the rank that is shown: that of this machine which comes first, once others have had the time to come.
+// firstRank returns the rank that is shown: that of this machine which comes first, once
+// others have had the time to come.
 func (p *guest) firstRank() int {
 	first := -1
 	for _, path := range loop.In(p.rings) {
@@ -434,7 +441,10 @@ func (p *guest) gather(ctx context.Context, l *outside.Loop) {
 		}
 		took := time.Since(begun)
 		if took > nodesAfter && !p.nodes.reached && len(found) < l.Ring.World-1 {
-			p.nodes.reach(ctx, p.rings, l.Ring.World, func(rank int) bool { _, has := found[rank]; return !has && rank != l.Ring.Rank })
+			p.nodes.reach(ctx, p.rings, l.Ring.World, func(rank int) bool {
+				_, has := found[rank]
+				return !has && rank != l.Ring.Rank
+			})
 		}
 		return len(found) == l.Ring.World-1 || p.hasEnded() || took > ranksWithin && !p.nodes.awaited(took), nil
 	})
@@ -454,9 +464,11 @@ func (p *guest) gather(ctx context.Context, l *outside.Loop) {
 	l.Notes = append(l.Notes, p.nodes.complaints()...)
 	switch {
 	case len(missing) > 0:
-		l.Locked = fmt.Sprintf("of %d ranks, this machine does not have %s: they are only watched", l.Ring.World, strings.Join(missing, ", "))
+		l.Locked = fmt.Sprintf("of %d ranks, this machine does not have %s: they are only watched", l.Ring.World,
+			strings.Join(missing, ", "))
 	case len(remote) > 0:
-		l.Locked = fmt.Sprintf("of %d ranks, another machine has %s: they are only watched", l.Ring.World, strings.Join(remote, ", "))
+		l.Locked = fmt.Sprintf("of %d ranks, another machine has %s: they are only watched", l.Ring.World,
+			strings.Join(remote, ", "))
 	}
 	if l.Locked != "" {
 		for i := range l.Greeting.Knobs {
@@ -545,8 +557,8 @@ func (p *guest) follow(events *stream.Stream, last func() *profiles.Snapshot, ho
 	}
 }
 
-// end ends the program as ctrl+c would, or, if it does not end, as kill does. It returns whether it ended. One that is not
-// prismtop's to end is left.
+// end ends the program as ctrl+c would, or, if it does not end, as kill does. It returns
+// whether it ended. One that is not prismtop's to end is left.
 func (p *guest) end() bool {
 	if p.goesOn {
 		return p.leaveIt()

@@ -21,7 +21,8 @@ import (
 	"prismtop/tui/terminal"
 )
 
-// Ranks on other machines: prismtop runs there by ssh or srun and writes what their rings record to its standard output.
+// Ranks on other machines: prismtop runs there by ssh or srun and writes what their rings
+// record to its standard output.
 
 const (
 	nodesAfter  = time.Second      // without some ranks, after which other machines are asked
@@ -161,7 +162,8 @@ func slurmNodes(ctx context.Context) (commands []string) {
 	}
 	for name := range strings.FieldsSeq(string(names)) {
 		if name != own {
-			commands = append(commands, fmt.Sprintf("srun --jobid=%s --overlap --nodes=1 --ntasks=1 --nodelist=%s --quiet", job, name))
+			commands = append(commands,
+				fmt.Sprintf("srun --jobid=%s --overlap --nodes=1 --ntasks=1 --nodelist=%s --quiet", job, name))
 		}
 	}
 	return commands
@@ -169,7 +171,8 @@ func slurmNodes(ctx context.Context) (commands []string) {
 
 // forwardRanks writes what the ranks of this machine record to standard output, until standard input ends.
 func forwardRanks(cmd *cobra.Command, what string) error {
-	wrong := cli.BadUsage(fmt.Errorf("flag --forward: %q: must be the number of ranks, a colon and some of them: 4:1,3", what))
+	wrong := cli.BadUsage(fmt.Errorf("flag --forward: %q: must be the number of ranks, a colon and some of them: 4:1,3",
+		what))
 	of, list, _ := strings.Cut(what, ":")
 	world, err := strconv.Atoi(of)
 	if err != nil || world < 2 {
@@ -189,7 +192,8 @@ func forwardRanks(cmd *cobra.Command, what string) error {
 		_, _ = io.Copy(io.Discard, cmd.InOrStdin())
 		stop()
 	}()
-	if err := loop.Forward(ctx, cmd.OutOrStdout(), world, ranks, forwardIn); err != nil && !errors.Is(err, context.Canceled) {
+	if err := loop.Forward(ctx, cmd.OutOrStdout(), world, ranks, forwardIn); err != nil &&
+		!errors.Is(err, context.Canceled) {
 		return fmt.Errorf("python: %w", err)
 	}
 	return nil

@@ -53,13 +53,20 @@ func pythonCommand() *cobra.Command {
 	f.SettingFlags.RegisterOutside(flags)
 	flags.StringVar(&f.python, "python", "", "Python to run the script with; without it, python3 of the PATH")
 	flags.BoolVarP(&f.module, "module", "m", false, "what follows is the name of a module, which is run as a script")
-	flags.BoolVar(&f.leave, "leave", false, "at --max-iterations or --max-time, leave the program running instead of ending it")
-	flags.BoolVar(&f.stdin, "stdin", false, "the program reads standard input, which must be a file or a pipe; without it, it has none")
-	flags.BoolVar(&f.nvtx, "nvtx", false, "write steps and phases as NVTX ranges, for Nsight Systems; needs a model on CUDA")
-	flags.IntVar(&f.pid, "pid", 0, "run nothing: show the loop of this process, which runs already, as prismtop attach --pid does; needs CPython 3.14 if prismtop python did not start it")
-	flags.StringArrayVar(&f.nodes, "node", nil, "command that runs another command on a machine with other ranks, such as 'ssh gpu2'; may be given again. In a job of Slurm its other nodes are known")
-	flags.StringVar(&f.forward, "forward", "", "run nothing: write what the ranks of this machine record to standard output, for --node: WORLD:RANK,RANK")
-	flags.BoolVar(&f.demo, "demo", false, "write a small training to prismtop-demo.py, which needs PyTorch alone, and run that")
+	flags.BoolVar(&f.leave, "leave", false,
+		"at --max-iterations or --max-time, leave the program running instead of ending it")
+	flags.BoolVar(&f.stdin, "stdin", false,
+		"the program reads standard input, which must be a file or a pipe; without it, it has none")
+	flags.BoolVar(&f.nvtx, "nvtx", false,
+		"write steps and phases as NVTX ranges, for Nsight Systems; needs a model on CUDA")
+	flags.IntVar(&f.pid, "pid", 0, "run nothing: show the loop of this process, which runs already, as prismtop "+
+		"attach --pid does; needs CPython 3.14 if prismtop python did not start it")
+	flags.StringArrayVar(&f.nodes, "node", nil, "command that runs another command on a machine with other ranks, "+
+		"such as 'ssh gpu2'; may be given again. In a job of Slurm its other nodes are known")
+	flags.StringVar(&f.forward, "forward", "",
+		"run nothing: write what the ranks of this machine record to standard output, for --node: WORLD:RANK,RANK")
+	flags.BoolVar(&f.demo, "demo", false,
+		"write a small training to prismtop-demo.py, which needs PyTorch alone, and run that")
 	f.registerWatching(flags)
 	f.against.register(flags)
 	return cmd
@@ -77,7 +84,8 @@ func (f *pythonFlags) commandLine(cmd *cobra.Command, args []string) (name strin
 	case f.demo:
 		args = []string{demoName}
 	case len(args) == 0:
-		return "", nil, errors.New("python: what to run is missing: must be a script, -m and a module, or -- and a command")
+		return "", nil, errors.New("python: what to run is missing: must be a script, -m and a module, or -- " +
+			"and a command")
 	case direct && (f.module || f.python != ""):
 		return "", nil, errors.New("flags --python and -m: cannot be joined with a command after --")
 	}
@@ -113,7 +121,8 @@ func (f *pythonFlags) execute(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return cli.BadUsage(err)
 	}
-	if err := errors.Join(f.record.check(cmd.Context(), cmd.Flags(), nil), f.against.check(cmd.Context(), &f.record)); err != nil {
+	if err := errors.Join(f.record.check(cmd.Context(), cmd.Flags(), nil),
+		f.against.check(cmd.Context(), &f.record)); err != nil {
 		return cli.BadUsage(err)
 	}
 	if f.detach && f.child == nil {
@@ -122,7 +131,8 @@ func (f *pythonFlags) execute(cmd *cobra.Command, args []string) error {
 	var stdin *os.File
 	if f.stdin {
 		if term.IsTerminal(os.Stdin.Fd()) {
-			return cli.BadUsage(errors.New("flag --stdin: standard input is the terminal, whose keys are prismtop's: must be a file or a pipe"))
+			return cli.BadUsage(errors.New("flag --stdin: standard input is the terminal, whose keys are prismtop's: " +
+				"must be a file or a pipe"))
 		}
 		stdin = os.Stdin
 	}
@@ -155,7 +165,8 @@ func (f *pythonFlags) execute(cmd *cobra.Command, args []string) error {
 		<-p.drained
 		if f.json {
 			why := cmp.Or(p.failure, errors.New("no training loop was found in "+p.name))
-			return errors.Join(p.failure, writeNotBegun(cmd.Context(), cmd.OutOrStdout(), stream.New(1), outside.Schema(&loop.Greeting{}), outside.Name, why))
+			return errors.Join(p.failure, writeNotBegun(cmd.Context(), cmd.OutOrStdout(), stream.New(1),
+				outside.Schema(&loop.Greeting{}), outside.Name, why))
 		}
 		return p.failure
 	}
@@ -211,7 +222,8 @@ func (f *pythonFlags) watchProgram(cmd *cobra.Command, p *guest) error {
 
 // onScreen reports whether the run will have the screen.
 func (f *pythonFlags) onScreen() bool {
-	return f.child == nil && !f.lines && !f.headless && !f.json && term.IsTerminal(os.Stdout.Fd()) && term.IsTerminal(os.Stdin.Fd()) && os.Getenv("TERM") != "dumb"
+	return f.child == nil && !f.lines && !f.headless && !f.json && term.IsTerminal(os.Stdout.Fd()) &&
+		term.IsTerminal(os.Stdin.Fd()) && os.Getenv("TERM") != "dumb"
 }
 
 // joins makes the workload of a loop known to this process.
@@ -240,12 +252,14 @@ func (f *pythonFlags) conclude(cmd *cobra.Command, p *guest, err error) error {
 	case p.hasEnded():
 	case p.goesOn:
 		if !p.leaveIt() {
-			return errors.Join(err, fmt.Errorf("%s ends no step: its hooks stay until it does (process %d)", p.name, p.pid))
+			return errors.Join(err, fmt.Errorf("%s ends no step: its hooks stay until it does (process %d)",
+				p.name, p.pid))
 		}
 		fmt.Fprintf(cli.Notes(cmd), "prismtop: %s goes on as process %d, as it was before\n", p.name, p.pid)
 		return err
 	case p.limited && f.leave:
-		fmt.Fprintf(cli.Notes(cmd), "prismtop: %s goes on as process %d; prismtop attach %d shows it again\n", p.name, p.pid, p.pid)
+		fmt.Fprintf(cli.Notes(cmd), "prismtop: %s goes on as process %d; prismtop attach %d shows it again\n", p.name,
+			p.pid, p.pid)
 		return err
 	case p.finished && cmd.Context().Err() == nil: // what it trains is over, or not watched any more
 		select {

@@ -51,11 +51,15 @@ type runFlags struct {
 	keep     keepFlags
 	claims   cli.Claims // the files that the flags name
 
-	own    []ownFlag                                                                 // of the workload's command
-	before func(cmd *cobra.Command) error                                            // gives settings that own flags name; nil for none
-	join   func(flags *pflag.FlagSet, v settings.Values) error                       // checks own flags that need one another; nil for none
-	maker  func(workloads.Devices) workload.Maker                                    // of its runs; nil for the workload's
-	after  func(f *runFlags, cmd *cobra.Command, v settings.Values, err error) error // is given what a run returned; nil for none
+	own []ownFlag // of the workload's command
+	// gives settings that own flags name; nil for none
+	before func(cmd *cobra.Command) error
+	// checks own flags that need one another; nil for none
+	join func(flags *pflag.FlagSet, v settings.Values) error
+	// of its runs; nil for the workload's
+	maker func(workloads.Devices) workload.Maker
+	// is given what a run returned; nil for none
+	after func(f *runFlags, cmd *cobra.Command, v settings.Values, err error) error
 
 	recorded    string          // path of the recording, once there is one
 	watchBudget float64         // 0 to 1
@@ -99,7 +103,8 @@ func (f *runFlags) command() *cobra.Command {
 	f.SettingFlags.Register(flags)
 	f.registerOwn(flags)
 	f.registerWatching(flags)
-	flags.BoolVar(&f.dryRun, "dry-run", false, "run nothing: print the memory and the time that the run would take, from its plan and a second of its iterations; with --json as one object")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "run nothing: print the memory and the time that the run would take, "+
+		"from its plan and a second of its iterations; with --json as one object")
 	flags.StringVar(&f.save, "save", "", f.saveHelp())
 	f.keep.register(flags)
 	return cmd
@@ -107,24 +112,33 @@ func (f *runFlags) command() *cobra.Command {
 
 // registerWatching defines the flags of how a run is watched, recorded and handed on, whatever it runs.
 func (f *runFlags) registerWatching(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.headless, "headless", false, "without a screen: progress on standard error, the summary on standard output")
+	flags.BoolVar(&f.headless, "headless", false,
+		"without a screen: progress on standard error, the summary on standard output")
 	flags.BoolVar(&f.json, "json", false, "the summary as one JSON object (prismtop docs json); implies --headless")
 	f.Look.Register(flags)
 	cli.RegisterQuiet(flags)
-	flags.BoolVar(&f.lines, "lines", false, "lines of text instead of the screen, for screen readers and logs; settings and commands are typed")
+	flags.BoolVar(&f.lines, "lines", false,
+		"lines of text instead of the screen, for screen readers and logs; settings and commands are typed")
 	flags.StringVar(&f.budget, "watch-budget", "1",
-		"percentage of the run's speed that the screen may cost; above it there are fewer frames, pictures and quality measurements; 0 is no limit")
+		"percentage of the run's speed that the screen may cost; above it there are fewer frames, pictures and "+
+			"quality measurements; 0 is no limit")
 	flags.StringVar(&f.notify, "notify", "off",
-		"how to tell that the run finished, failed or stalled: off, or bell, osc9, osc777 or several of them with commas between")
-	flags.BoolVar(&f.detach, "detach", false, "run without a screen or a terminal, and print the ID for prismtop attach (prismtop docs sessions)")
+		"how to tell that the run finished, failed or stalled: off, or bell, osc9, osc777 or several of them with "+
+			"commas between")
+	flags.BoolVar(&f.detach, "detach", false,
+		"run without a screen or a terminal, and print the ID for prismtop attach (prismtop docs sessions)")
 	flags.StringVar(&f.onHangup, "on-hangup", "auto",
-		"what the loss of the terminal does to a run on the screen: detach leaves it going, end ends it; auto detaches in an SSH login")
-	flags.StringVar(&f.session, "session", "", "file for the ID of the session that this run without a screen is, for prismtop attach")
+		"what the loss of the terminal does to a run on the screen: detach leaves it going, end ends it; auto "+
+			"detaches in an SSH login")
+	flags.StringVar(&f.session, "session", "",
+		"file for the ID of the session that this run without a screen is, for prismtop attach")
 	_ = flags.MarkHidden("session") // it is there
 	f.record.register(flags)
 	flags.StringArrayVar(&f.exports, "export", nil,
-		"write the run to a file while it goes on, as FORMAT=PATH with the format "+files.Names()+" (prismtop docs export); may be given again")
-	flags.StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus over HTTP at HOST:PORT, or at PORT for this machine alone")
+		"write the run to a file while it goes on, as FORMAT=PATH with the format "+files.Names()+
+			" (prismtop docs export); may be given again")
+	flags.StringVar(&f.metrics, "metrics", "",
+		"serve metrics for Prometheus over HTTP at HOST:PORT, or at PORT for this machine alone")
 }
 
 // saveHelp describes the flag --save.
@@ -135,7 +149,8 @@ func (f *runFlags) saveHelp() string {
 	if f.Of.Saves == nil {
 		return "refused: these tasks write their own results"
 	}
-	return "path to save the result to at the end, with the endings " + strings.Join(f.Of.Saves, ", ") + "; files of these names are replaced"
+	return "path to save the result to at the end, with the endings " + strings.Join(f.Of.Saves, ", ") +
+		"; files of these names are replaced"
 }
 
 // settings merges preset, file, environment and flags, and checks the path of --save.
@@ -166,7 +181,8 @@ func (f *runFlags) settings(cmd *cobra.Command) (settings.Values, error) {
 // run performs a reconstruction, with or without the screen.
 func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 	cli.ThriftyCollector()
-	screen := f.child == nil && !f.lines && !f.headless && !f.json && term.IsTerminal(os.Stdout.Fd()) && term.IsTerminal(os.Stdin.Fd())
+	screen := f.child == nil && !f.lines && !f.headless && !f.json && term.IsTerminal(os.Stdout.Fd()) &&
+		term.IsTerminal(os.Stdin.Fd())
 	if screen && os.Getenv("TERM") == "dumb" {
 		fmt.Fprintln(cli.Notes(cmd), "prismtop: TERM is dumb: lines of text instead of the screen, as with --lines")
 		screen, f.lines = false, true
@@ -189,7 +205,8 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 	origins := f.keep.origins(f.origins)
 	gpu := cli.FindGPU(cmd.Context()) // beside the first frame
 	handed, err := f.handOn(cmd.Context(), export.Source{
-		Version: cli.Version, Preset: chosen.Name, CPU: features.Detect(), Processors: machine.Processors(), Origins: origins,
+		Version: cli.Version, Preset: chosen.Name, CPU: features.Detect(), Processors: machine.Processors(),
+		Origins: origins,
 	}, cmd.Flags().Changed("metrics"))
 	if err != nil {
 		return cli.BadUsage(err)
@@ -208,14 +225,18 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 		notes = append(notes, "needs "+memoryText(&seen))
 	}
 	o := sim.Options{
-		Maker: maker, Settings: v, Needs: needsOf(maker, gpu), Foresee: !screen && f.child == nil, Stream: stream.New(stream.Room), GPUReason: func() string { return gpu.Reason(workloads.Of(v)) },
-		Linger: screen || f.lines || f.child != nil, Metrics: cli.MetricsInterval, Notes: append(chosen.Notes(v), notes...),
-		Roofs: cli.JudgeRoofs, KeepOutput: f.save != "",
+		Maker: maker, Settings: v, Needs: needsOf(maker, gpu), Foresee: !screen && f.child == nil,
+		Stream: stream.New(stream.Room), GPUReason: func() string { return gpu.Reason(workloads.Of(v)) },
+		Linger: screen || f.lines || f.child != nil, Metrics: cli.MetricsInterval,
+		Notes: append(chosen.Notes(v), notes...), Roofs: cli.JudgeRoofs, KeepOutput: f.save != "",
 		Checkpoints: sim.Checkpoints{
-			Path: f.keep.path, Every: f.keep.every, Keep: f.keep.kept, Lock: f.claims.Add, Program: cli.Version, Preset: chosen.Name, Origins: origins,
-			Recording: func() *checkpoint.Recording { return recordingOf(recorder) },
+			Path: f.keep.path, Every: f.keep.every, Keep: f.keep.kept, Lock: f.claims.Add, Program: cli.Version,
+			Preset: chosen.Name, Origins: origins, Recording: func() *checkpoint.Recording {
+				return recordingOf(recorder)
+			},
 		},
-		Resume: f.keep.resumed, Weights: f.keep.weights, EndTuned: !screen && !f.lines && f.child == nil && v.On(settings.AutoTune),
+		Resume: f.keep.resumed, Weights: f.keep.weights, EndTuned: !screen && !f.lines && f.child == nil &&
+			v.On(settings.AutoTune),
 	}
 	sensors := monitor.New()
 	defer sensors.Close()
@@ -235,7 +256,8 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 			err = errors.Join(err, joined.Leave(context.WithoutCancel(cmd.Context())))
 		}
 		if f.json {
-			err = errors.Join(f.sourced(err), writeNotBegun(cmd.Context(), cmd.OutOrStdout(), o.Stream, workloads.Of(v).Schema(), chosen.Name, err))
+			err = errors.Join(f.sourced(err), writeNotBegun(cmd.Context(), cmd.OutOrStdout(), o.Stream,
+				workloads.Of(v).Schema(), chosen.Name, err))
 			return cli.BadUsage(err)
 		}
 		return cli.BadUsage(f.sourced(err))

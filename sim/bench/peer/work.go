@@ -56,10 +56,13 @@ func Works(o Options) []Work {
 	l1 := func(more ...string) []string { return append([]string{"--loss", "l1"}, more...) }
 	step("iteration 512/128, L1, as PRISM writes it", 512, 128, o.Threads, nil, l1())
 	step("iteration 512/128, L1, PyTorch with fused Adam", 512, 128, o.Threads, nil, l1("--adam", "fused"))
-	step("iteration 512/128, L1, PyTorch with a shared spectrum", 512, 128, o.Threads, nil, l1("--telescope-impl", "shared"))
-	step("iteration 512/128, L1, PyTorch with both", 512, 128, o.Threads, nil, l1("--telescope-impl", "shared", "--adam", "fused"))
+	step("iteration 512/128, L1, PyTorch with a shared spectrum", 512, 128, o.Threads, nil,
+		l1("--telescope-impl", "shared"))
+	step("iteration 512/128, L1, PyTorch with both", 512, 128, o.Threads, nil,
+		l1("--telescope-impl", "shared", "--adam", "fused"))
 	step("iteration 512/128, L1, bf16", 512, 128, o.Threads, []string{"--amp", "bf16"}, l1("--dtype", "bf16"))
-	step("iteration 512/128, L1+SSIM", 512, 128, o.Threads, []string{"--loss", "l1+ssim"}, []string{"--loss", "l1+ssim"})
+	step("iteration 512/128, L1+SSIM", 512, 128, o.Threads, []string{"--loss", "l1+ssim"},
+		[]string{"--loss", "l1+ssim"})
 	step("iteration 1024/512, L1", 1024, 512, o.Threads, nil, l1())
 	step("iteration 1024/1024, L1", 1024, 1024, o.Threads, nil, l1())
 	add(Work{
@@ -80,17 +83,19 @@ func Works(o Options) []Work {
 	return works
 }
 
-// Iteration is a training iteration of the eleventh of some samples, which prismtop and the script train alike. Of large fields few
-// repetitions are measured.
+// Iteration is a training iteration of the eleventh of some samples, which prismtop and the script train alike. Of
+// large fields few repetitions are measured.
 func (o Options) Iteration(size, object, threads int) Work {
 	few := []string{}
 	if size >= 2048 {
 		few = []string{"--reps", "3", "--warmup", "1"}
 	}
 	return Work{
-		Name: fmt.Sprintf("iteration %d/%d, L1, %s", size, object, unit.Plural(threads, "thread", "threads")), Unit: "ms",
-		Ours: o.model(size, object, threads, "--layers", "--no-history", "--set", "samples=20", "--warmup", "3"),
-		Peer: o.script("step", size, object, threads, append(few, "--loss", "l1")...), ours: iteration, peer: part("step", "total"),
+		Name: fmt.Sprintf("iteration %d/%d, L1, %s", size, object, unit.Plural(threads, "thread", "threads")),
+		Unit: "ms", Ours: o.model(size, object, threads, "--layers", "--no-history", "--set", "samples=20",
+			"--warmup", "3"),
+		Peer: o.script("step", size, object, threads, append(few, "--loss", "l1")...), ours: iteration,
+		peer: part("step", "total"),
 	}
 }
 
@@ -98,10 +103,13 @@ func (o Options) Iteration(size, object, threads int) Work {
 func (o Options) Whole(samples, size, object, threads int) Work {
 	n := strconv.Itoa(samples)
 	return Work{
-		Name: fmt.Sprintf("%s samples %d/%d, %s", n, size, object, unit.Plural(threads, "thread", "threads")), Unit: "s",
-		Ours: o.sets([]string{"run", "--headless", "--json", "--no-record", "--preset", "standard", "--threads", strconv.Itoa(threads), "--set", "samples=" + n,
-			"--set", fmt.Sprintf("size=%d", size), "--set", fmt.Sprintf("object_size=%d", object), "--set", fmt.Sprintf("roi_diameter=%d", size)}),
-		Peer: o.script("standard", size, object, threads, "--loss", "l1", "--samples", n, "--epochs", "1", "--cache", "prism"), ours: wall, peer: wallPeer,
+		Name: fmt.Sprintf("%s samples %d/%d, %s", n, size, object, unit.Plural(threads, "thread", "threads")),
+		Unit: "s", Ours: o.sets([]string{"run", "--headless", "--json", "--no-record", "--preset", "standard",
+			"--threads", strconv.Itoa(threads), "--set", "samples=" + n,
+			"--set", fmt.Sprintf("size=%d", size), "--set", fmt.Sprintf("object_size=%d", object), "--set",
+			fmt.Sprintf("roi_diameter=%d", size)}),
+		Peer: o.script("standard", size, object, threads, "--loss", "l1", "--samples", n, "--epochs", "1", "--cache",
+			"prism"), ours: wall, peer: wallPeer,
 	}
 }
 
@@ -191,7 +199,8 @@ func iteration(text []byte) (Figure, error) {
 	if err != nil {
 		return Figure{}, err
 	}
-	return s.measured(Figure{Median: s.IterationMS.Median, P10: s.IterationMS.P10, P90: s.IterationMS.P90, Foreign: foreign}), nil
+	return s.measured(Figure{Median: s.IterationMS.Median, P10: s.IterationMS.P10, P90: s.IterationMS.P90,
+		Foreign: foreign}), nil
 }
 
 func resident(text []byte) (Figure, error) {

@@ -38,8 +38,8 @@ func benchModelCommand() *cobra.Command {
 	w := workloads.Of(prism.Table.Zero())
 	f := benchFlags{SettingFlags: cli.SettingFlags{Of: &w}}
 	cmd := &cobra.Command{
-		Use: "model", Short: "Time the phases and layers of an iteration, or the decoder's forward pass", Args: cli.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+		Use: "model", Short: "Time the phases and layers of an iteration, or the decoder's forward pass",
+		Args: cli.NoArguments, RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags := cmd.Flags()
 	f.Register(flags)
@@ -47,13 +47,16 @@ func benchModelCommand() *cobra.Command {
 	flags.IntVar(&f.object, "object", 128, "side of the object's window in pixels")
 	flags.StringVar(&f.loss, "loss", "l1", "l1, l1+ssim in equal parts, or another value of the setting loss")
 	flags.StringVar(&f.amp, "amp", "off", "mixed precision, a value of the setting amp")
-	flags.BoolVar(&f.options.Forward, "forward", false, "measure the decoder's forward pass alone, with running statistics")
-	flags.BoolVar(&f.layers, "layers", false, "every step of the plan with its share of what this machine can do at most")
+	flags.BoolVar(&f.options.Forward, "forward", false,
+		"measure the decoder's forward pass alone, with running statistics")
+	flags.BoolVar(&f.layers, "layers", false,
+		"every step of the plan with its share of what this machine can do at most")
 	flags.IntVar(&f.options.Warmup, "warmup", 20, "runs before the first that is measured")
 	flags.Float64Var(&f.options.MaxForeign, "max-foreign", machine.Quiet,
 		"measure again where other programs took more than this share of the processors; 0 keeps everything")
 	flags.BoolVar(&f.json, "json", false, "the summary as one JSON object (prismtop docs json)")
-	flags.BoolVar(&f.goText, "benchfmt", false, "the times in the format of Go's benchmarks, which benchstat compares (prismtop docs performance)")
+	flags.BoolVar(&f.goText, "benchfmt", false,
+		"the times in the format of Go's benchmarks, which benchstat compares (prismtop docs performance)")
 	f.history.register(flags)
 	return cmd
 }
@@ -115,7 +118,8 @@ func (f *benchFlags) run(cmd *cobra.Command) error {
 	if o.Maker, o.Settings, err = cli.OfPRISM(cmd.Context(), v); err != nil {
 		return cli.BadUsage(f.Sourced(err))
 	}
-	o.Iterations, o.Time = v.Int(settings.MaxIterations), time.Duration(v.Number(settings.MaxSeconds)*float64(time.Second))
+	o.Iterations, o.Time = v.Int(settings.MaxIterations),
+		time.Duration(v.Number(settings.MaxSeconds)*float64(time.Second))
 	if o.Iterations == 0 && o.Time == 0 {
 		o.Time = 10 * time.Second
 	}
@@ -156,7 +160,8 @@ func (f *benchFlags) run(cmd *cobra.Command) error {
 	case f.goText:
 		write = func(w io.Writer, s *export.Summary) error { return bench.WriteGo(w, report, s) }
 	}
-	return errors.Join(write(cmd.OutOrStdout(), summary), f.history.keep(cmd.ErrOrStderr(), []history.Entry{modelEntry(report, chosen.Name, v)}))
+	return errors.Join(write(cmd.OutOrStdout(), summary),
+		f.history.keep(cmd.ErrOrStderr(), []history.Entry{modelEntry(report, chosen.Name, v)}))
 }
 
 // modelEntry returns a measurement as an entry of the history.
@@ -169,8 +174,10 @@ func modelEntry(r *bench.Report, preset string, v settings.Values) history.Entry
 	at := func(q float64) float64 { return stats.Quantile(sorted, q) / 1e6 }
 	low, high := at(0.1), at(0.9)
 	e := history.Entry{
-		Schema: history.Schema, Time: r.Started.UTC().Format(time.RFC3339), Work: work, Preset: preset, Settings: history.SettingsOf(v),
-		Build: cli.Build(), Machine: thisMachine(), Kernels: r.Run.Kernels, Threads: r.Threads, Figures: []history.Figure{
+		Schema: history.Schema, Time: r.Started.UTC().Format(time.RFC3339), Work: work, Preset: preset,
+		Settings: history.SettingsOf(v),
+		Build:    cli.Build(), Machine: thisMachine(), Kernels: r.Run.Kernels, Threads: r.Threads,
+		Figures: []history.Figure{
 			{Name: name, Unit: "ms", Value: at(0.5), Low: &low, High: &high, N: len(sorted)},
 			{Name: history.Memory, Unit: "bytes", Value: float64(r.Memory.Total()), N: 1},
 		},
