@@ -57,6 +57,8 @@ class Extra:
         if kind == "cuda" and not t.cuda.is_bf16_supported():
             refused["bf16"] = "this GPU has no bf16"
         why = "" if kind in ("cpu", "cuda") else f"not for the device {kind}"
+        if not hasattr(t, "get_autocast_dtype"):
+            why = "this PyTorch is older than 2.4"
         if not self.guest.roots:
             why = "no call of a model was found: the loop may call model.forward() itself"
         return Knob("autocast", ["as written", "off", "bf16", "fp16"], "as written", self.set_autocast, why=why, refused=refused,
