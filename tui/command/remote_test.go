@@ -129,7 +129,7 @@ func TestWhatCannotBeAttached(t *testing.T) {
 	defer func() { _ = sleep.Process.Kill(); _ = sleep.Wait() }()
 	refused(sleep.Process.Pid, "which is no Python")
 	if exec.Command(python, "-c", "import sys; sys.exit(sys.version_info >= (3, 14))").Run() == nil {
-		refused(sleepingPython(t, python), "and sys.remote_exec is there from 3.14 on")
+		refused(sleepingPython(t, python), "sys.remote_exec, which is there from 3.14 on")
 	}
 
 	t.Run("by a Python that has it", func(t *testing.T) {
