@@ -365,8 +365,7 @@ func TestAJobOnSlurmIsAttachedTo(t *testing.T) {
 	term.Start(cmd)
 	term.See("basis cache ●")
 	term.Press("m")
-	term.See("basis cache ○")
-	time.Sleep(3 * time.Second) // iterations after the change, for its effect
+	term.See("basis cache on→off: costs") // the press has decided
 	term.Press("q", "D")
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("attach ended with %v", err)
