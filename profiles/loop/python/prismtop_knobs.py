@@ -99,6 +99,8 @@ class Extra:
         parameters = [p for g in groups for p in g["params"]]
         if not any("fused" in g for g in groups):
             refused["fused"] = f"{named} has no fused way"
+        elif self.guest.kind == "cpu" and not hasattr(t, "get_autocast_dtype"):
+            refused["fused"] = "on the CPU, this needs PyTorch 2.4"
         elif any(not t.is_floating_point(p) or p.is_sparse or p.grad is not None and p.grad.is_sparse for p in parameters):
             refused["fused"] = "a parameter or a gradient is sparse or complex"
         elif any(g.get("differentiable") for g in groups):

@@ -634,11 +634,17 @@ class Settings(Case):
         self.assertEqual([s.generation for s in got["steps"][8:12]], [0, 0, 1, 1])
         self.assertEqual([s.flags & 2 for s in got["steps"][8:14]], [0, 0, 2, 2, 0, 0])
 
-    def test_autocast_is_refused_by_a_pytorch_that_is_too_old(self):
+    def test_a_pytorch_that_is_too_old_refuses_autocast_and_fused(self):
+        made = self.torch.optim.Optimizer.__init__
+
+        def init(optimizer, *args):
+            made(optimizer, *args)
+            optimizer.param_groups[0].update(foreach=None, fused=None)
+        self.torch.optim.Optimizer.__init__ = init
         self.torch.is_autocast_enabled = lambda: False  # that of PyTorch 2.0 takes no device
-        got = self.running([(10, {"set": {"autocast": "bf16", "flag": "on"}})])
+        got = self.running([(10, {"set": {"autocast": "bf16", "optimizer": "fused", "flag": "on"}})])
         answer, = got["answers"]
-        self.assertEqual((answer.result, answer.text), (1, {"autocast": "this PyTorch is older than 2.4"}))
+        self.assertEqual((answer.result, answer.text), (1, {"autocast": "this PyTorch is older than 2.4", "optimizer": "on the CPU, this needs PyTorch 2.4"}))
         self.assertEqual((self.flag.value, len(got["steps"]), self.said()), (True, 198, ""))
 
     def test_what_cannot_be_is_refused_with_the_reason_and_the_rest_is_done(self):
