@@ -59,6 +59,23 @@ func BestPath(path string) string {
 	return strings.TrimSuffix(path, extension) + "-best" + extension
 }
 
+// NewestPath returns the path of the newest checkpoint of the family of which a path is an older or the best one; empty
+// if its name is none of theirs.
+func NewestPath(path string) string {
+	folder, name := filepath.Split(path)
+	extension := filepath.Ext(name)
+	base := strings.TrimSuffix(name, extension)
+	at := strings.LastIndexByte(base, '-')
+	if at <= 0 {
+		return ""
+	}
+	newest := folder + base[:at] + extension
+	if f := (family{path: newest}); base[at:] == "-best" || f.isOlder(name) {
+		return newest
+	}
+	return ""
+}
+
 // isOlder reports whether a base name is one of older.
 func (f *family) isOlder(name string) bool {
 	base, extension := f.split()
@@ -78,7 +95,8 @@ func restartPath(path string, n int) string {
 }
 
 // resumedFamily returns the files of a run that goes on from a checkpoint: those that the checkpoint
-// names, if it is in the same folder and of the same name.
+// names, if it is in the same folder and of the same name. The best one is what its file says, which another run may
+// have written since.
 func resumedFamily(path string, from *Resumed) family {
 	f := family{path: path, newest: -1}
 	folder, name := filepath.Dir(from.Path), filepath.Base(from.Path)
@@ -94,8 +112,10 @@ func resumedFamily(path string, from *Resumed) family {
 			f.kept = append(f.kept, k)
 		}
 	}
-	if _, err := os.Stat(f.bestPath()); err == nil {
-		f.best = from.Best
+	if at, err := checkpoint.Read(context.Background(), f.bestPath()); err == nil {
+		if f.best = at.Best; at.Best != nil && from.Best != nil && at.Iteration == from.Best.Iteration {
+			f.best = from.Best
+		}
 	}
 	return f
 }

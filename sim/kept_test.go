@@ -106,6 +106,35 @@ func TestTheBestCheckpointStays(t *testing.T) {
 	}
 }
 
+// The best checkpoint is that of the file, which another run may have replaced.
+func TestAResumedRunTakesNoOthersBest(t *testing.T) {
+	folder := t.TempDir()
+	path, best := filepath.Join(folder, "run.npz"), filepath.Join(folder, "run-best.npz")
+	keep := Checkpoints{Path: path, Keep: Keep{Best: true}}
+	v := configured(t, append(small, "threads=1")...)
+	r := opened(t, Options{Settings: v, Checkpoints: keep})
+	checkpointAt(t, r, 7)
+	from := reopened(t, path)
+	if f := resumedFamily(path, from); f.best == nil || f.best.Iteration != 7 {
+		t.Fatalf("of the run's own, the best is %+v", f.best)
+	}
+	checkpointAt(t, opened(t, Options{Settings: v, Checkpoints: Checkpoints{Path: best}}), 5)
+	if f := resumedFamily(path, from); f.best != nil {
+		t.Errorf("of another run's, the best is %+v", f.best)
+	}
+}
+
+// The newest checkpoint of a family is known from the names of the others.
+func TestNewestPath(t *testing.T) {
+	for path, want := range map[string]string{
+		"a/run-best.npz": "a/run.npz", "run-0000000400.npz": "run.npz", "run-2-best.npz": "run-2.npz", "a-best/run.npz": "", "run-400.npz": "", "-best.npz": "", "run.npz": "", "": "",
+	} {
+		if got := NewestPath(path); got != want {
+			t.Errorf("%q: %q, want %q", path, got, want)
+		}
+	}
+}
+
 // A checkpoint may name any files: only those that have the names of its family are ever removed.
 func TestACheckpointNamesNoOtherFiles(t *testing.T) {
 	folder := t.TempDir()

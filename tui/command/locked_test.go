@@ -28,12 +28,14 @@ func TestTwoRunsDoNotWriteTheSameFile(t *testing.T) {
 		awaitFile(t, name)
 	}
 	for args, flag := range map[string]string{
-		"--checkpoint ./c.npz":       "flag --checkpoint: ./c.npz",
-		"--export csv=e.csv":         `flag --export: "csv=e.csv": e.changes.csv`,
-		"--export md=e.changes.csv":  `flag --export: "md=e.changes.csv": e.changes.csv`,
-		"--save s":                   "flag --save: s.npy",
-		"--json --checkpoint c.npz":  "flag --checkpoint: c.npz",
-		"--lines --checkpoint c.npz": "flag --checkpoint: c.npz",
+		"--checkpoint ./c.npz":          "flag --checkpoint: ./c.npz",
+		"--checkpoint c-best.npz":       "flag --checkpoint: c.npz", // where it may keep its best one
+		"--checkpoint c-0000000012.npz": "flag --checkpoint: c.npz",
+		"--export csv=e.csv":            `flag --export: "csv=e.csv": e.changes.csv`,
+		"--export md=e.changes.csv":     `flag --export: "md=e.changes.csv": e.changes.csv`,
+		"--save s":                      "flag --save: s.npy",
+		"--json --checkpoint c.npz":     "flag --checkpoint: c.npz",
+		"--lines --checkpoint c.npz":    "flag --checkpoint: c.npz",
 	} {
 		status, text := ended(t, exec.Command("prismtop", strings.Fields(strings.Replace(short, "--headless", "", 1)+" "+args)...))
 		want := fmt.Sprintf("%s is being written by process %d, begun at ", flag, first.Process.Pid)

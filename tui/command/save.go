@@ -154,6 +154,10 @@ func (f *runFlags) claim(ctx context.Context, v settings.Values) error {
 			return fmt.Errorf("flag --export: %w", err)
 		}
 	}
+	// A run that writes the newest checkpoint of a family keeps its best and older ones beside it.
+	if newest := sim.NewestPath(f.keep.path); newest != "" {
+		c.Beside("flag --checkpoint", newest)
+	}
 	return nil
 }
 

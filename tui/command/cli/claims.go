@@ -57,6 +57,15 @@ func (c Claims) Replace(by string, own func(path string) bool, paths ...string) 
 // Append is Write for files that several processes may append to at the same time: Hold leaves them out.
 func (c Claims) Append(by string, paths ...string) error { return c.note(false, by, paths) }
 
+// Beside has Hold lock one more file, which is not written: one that is noted already stays as it is.
+func (c Claims) Beside(by, path string) {
+	if at, err := resolved(path); err == nil {
+		if _, taken := c[at]; !taken {
+			c[at] = claim{by: by, path: path, locked: true}
+		}
+	}
+}
+
 // note notes files for Write and Append, which differ in whether Hold locks them.
 func (c Claims) note(locked bool, by string, paths []string) error {
 	for _, path := range paths {
