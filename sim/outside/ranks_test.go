@@ -153,6 +153,7 @@ func TestSettingsOfTheStartWaitForALostRank(t *testing.T) {
 		l, _, _ := ranksOf(t, r.over, 2, time.Millisecond, 0, 0)
 		return l
 	}
+	trained(t, writers[0], 5) // afterwards its rank waits for the other for good
 	stops[1]()
 	writers[1].State(loop.Failed)
 	r.begin(t, "autocast=bf16")
@@ -165,6 +166,25 @@ func TestSettingsOfTheStartWaitForALostRank(t *testing.T) {
 	r.until(t, func(s *profiles.Snapshot) bool { return s.Settings.Get("autocast") == "bf16" })
 	if s := r.loop.Ring.Asked(); r.loop.Ring.Path == first || s == nil || s.Set["autocast"] != "bf16" {
 		t.Errorf("asked of the new workers: %+v", s)
+	}
+}
+
+// trained waits until a loop has taken steps.
+func trained(t *testing.T, w *looptest.Writer, steps int64) {
+	t.Helper()
+	ring, _ := greeted(t, w)
+	defer ring.Close()
+	var rec loop.Record
+	err := loop.Wait(t.Context().Done(), func() (bool, error) {
+		for rec.Kind != loop.Step || rec.Step < steps {
+			if !ring.Next(&rec) {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
