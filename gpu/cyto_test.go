@@ -184,14 +184,15 @@ func TestCellsOutliveTheirGPU(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		sets  []string
+		after int // iterations
 		fault emulator.Fault
 		says  string
 	}{
-		{"an overrun in a training", nil, emulator.Fault{Call: "cuGraphLaunch", N: 9, Result: 700}, "(700)"},
-		{"memory of a training", nil, emulator.Fault{Call: "cuGraphLaunch", N: 9, Result: 2}, "has too little memory for a segment of the plan: "},
-		{"the copy of a result", nil, emulator.Fault{Call: "cuMemcpyDtoHAsync", N: 200, Result: 719}, "(719)"},
-		{"a card of several", []string{"replicas=2"}, emulator.Fault{Call: "cuGraphLaunch", N: 15, Result: 700}, "(700)"},
-		{"an overrun in a prediction", []string{"mode=predict", "weights=seeded", "passes=5"}, emulator.Fault{Call: "cuGraphLaunch", N: 2, Result: 700}, "(700)"},
+		{"an overrun in a training", nil, 0, emulator.Fault{Call: "cuGraphLaunch", N: 9, Result: 700}, "(700)"},
+		{"memory of a training", nil, 0, emulator.Fault{Call: "cuGraphLaunch", N: 9, Result: 2}, "has too little memory for a segment of the plan: "},
+		{"the copy of a result", nil, 1, emulator.Fault{Call: "cuMemcpyDtoHAsync", N: 1, Result: 719}, "(719)"},
+		{"a card of several", []string{"replicas=2"}, 0, emulator.Fault{Call: "cuGraphLaunch", N: 15, Result: 700}, "(700)"},
+		{"an overrun in a prediction", []string{"mode=predict", "weights=seeded", "passes=5"}, 0, emulator.Fault{Call: "cuGraphLaunch", N: 2, Result: 700}, "(700)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Setenv("XDG_STATE_HOME", t.TempDir())
@@ -207,8 +208,10 @@ func TestCellsOutliveTheirGPU(t *testing.T) {
 			}
 			defer r.Close()
 			a := aggregate.New(events.Follow(), aggregate.Options{})
-			driver.Inject(tt.fault)
-			for done := false; !done; {
+			for i, done := 0, false; !done; i++ {
+				if i == tt.after {
+					driver.Inject(tt.fault)
+				}
 				if _, done, err = r.Next(t.Context()); err != nil {
 					t.Fatal(err)
 				}

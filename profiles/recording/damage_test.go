@@ -135,3 +135,17 @@ func TestASchemaThatRecordsHaveNoRoomForIsRefused(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A start of which no iteration was recorded is there by its block: nothing is missing.
+func TestAStartWithoutIterationsIsNotMissing(t *testing.T) {
+	blocks := []Stretch{{Ticks: 3, last: 160}, {Tick: 3, Ticks: 1, start: 1, first: -1, last: -1}}
+	for _, s := range withLost(blocks, 0, &Stretch{start: 1}) {
+		if s.lost {
+			t.Errorf("%+v is said to be missing", s)
+		}
+	}
+	all := withLost(blocks, 0, &Stretch{start: 1, last: 5})
+	if last := all[len(all)-1]; !last.lost || last.Iterations != 5 {
+		t.Errorf("of five iterations more, what is missing is %+v", last)
+	}
+}

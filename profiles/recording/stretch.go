@@ -160,7 +160,11 @@ func withLost(blocks []Stretch, from int64, end *Stretch) (all []Stretch) {
 		}
 		b.before, started = started, max(started, b.start)
 		all = append(all, *b)
-		if b.last < 0 {
+		switch { // of a block without iterations
+		case b.last >= 0:
+		case b.start > before.start: // a start of which there are none so far
+			b.last = -1
+		default:
 			b.start, b.last = before.start, before.last
 		}
 		before = *b
