@@ -371,7 +371,7 @@ func TestAJobOnSlurmIsAttachedTo(t *testing.T) {
 		t.Errorf("attach ended with %v", err)
 	}
 	s.await(f, "the run", func(all map[string]*sweep.Status) bool { return count(all, sweep.Done) == 1 })
-	if got := s.run(0, s.program, "sweep", "show", f.Path); !strings.Contains(got, "degree=10 was changed during run 1: basis_cache true → false at iteration") || !strings.Contains(got, ", time of an iteration +") {
+	if got := s.run(0, s.program, "sweep", "show", f.Path); !strings.Contains(got, "degree=10 was changed during run 1: basis_cache true → false at iteration") || !strings.Contains(got, ", time of an iteration ") {
 		t.Errorf("the table has not what the key did:\n%s", got)
 	}
 }

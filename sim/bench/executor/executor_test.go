@@ -36,8 +36,11 @@ func TestTasksThatAreLeft(t *testing.T) {
 
 func TestChangesAreWordedWithTheirEffects(t *testing.T) {
 	got := changes([]byte(`{"changes":[{"key":"amp","before":"off","after":"bf16","iteration":212,"effect":{"shift":-0.31,"low":-0.33,"high":-0.29}},
-		{"key":"threads","before":"1","after":"2","iteration":300,"effect":null}]}`))
-	if want := []string{"amp off → bf16 at iteration 212, time of an iteration −31 % [−33, −29]", "threads 1 → 2 at iteration 300"}; !slices.Equal(got, want) {
+		{"key":"threads","before":"1","after":"2","iteration":300,"effect":null},
+		{"key":"fused","before":"false","after":"true","iteration":400,"effect":null,"replicated":{"shift":0.5,"interval":[0.25,0.75]}}]}`))
+	want := []string{"amp off → bf16 at iteration 212, time of an iteration −31 % [−33, −29]", "threads 1 → 2 at iteration 300",
+		"fused false → true at iteration 400, time of an iteration 50 % [25, 75]"}
+	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if got := changes([]byte("no JSON")); got != nil {

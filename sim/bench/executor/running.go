@@ -646,6 +646,10 @@ func changes(summary []byte) (all []string) {
 			Key, Before, After string
 			Iteration          int64
 			Effect             *struct{ Shift, Low, High *float64 }
+			Replicated         *struct { // the press was decided by blocks back and forth
+				Shift    *float64
+				Interval *[2]float64
+			}
 		}
 	}
 	if json.Unmarshal(summary, &s) != nil { // of another program
@@ -653,7 +657,9 @@ func changes(summary []byte) (all []string) {
 	}
 	for _, c := range s.Changes {
 		text := fmt.Sprintf("%s %s → %s at iteration %d", c.Key, c.Before, c.After, c.Iteration)
-		if e := c.Effect; e != nil && e.Shift != nil && e.Low != nil && e.High != nil {
+		if e := c.Replicated; e != nil && e.Shift != nil && e.Interval != nil {
+			text += ", time of an iteration " + unit.ShareWithin(*e.Shift, e.Interval[0], e.Interval[1])
+		} else if e := c.Effect; e != nil && e.Shift != nil && e.Low != nil && e.High != nil {
 			text += ", time of an iteration " + unit.ShareWithin(*e.Shift, *e.Low, *e.High)
 		}
 		all = append(all, text)
