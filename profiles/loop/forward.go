@@ -16,7 +16,7 @@ import (
 )
 
 // The rings of another machine: its prismtop writes what changes in them to a pipe, such as that of ssh, and here they
-// are files again, from which is read as from any ring. Nothing goes back: such a ring is only watched.
+// are files again, which are read like any ring. Nothing goes back: such a ring is only watched.
 //
 // A message is four numbers, least significant byte first, and bytes of the ring's file:
 // u32 rank, u32 length, u64 offset.
