@@ -258,6 +258,10 @@ func (l *loop) announceEnd() {
 		l.run.stream.State(profiles.Failed, l.failure.Error())
 		return
 	}
+	if !l.complete && l.endedBy == "" { // what it watched goes on without it
+		l.run.stream.State(profiles.Stopped, "")
+		return
+	}
 	l.run.stream.State(profiles.Finished, l.endedBy)
 }
 
@@ -431,7 +435,7 @@ func (l *loop) over(cut context.Context, outcome *workload.Outcome) error {
 	}
 	l.pass(outcome)
 	l.publishLayers(l.layers.last())
-	l.endedBy, l.failure, l.finished, l.complete = "", nil, true, true
+	l.endedBy, l.failure, l.finished, l.complete = "", nil, true, !outcome.Unwatched
 	l.run.over.Store(true)
 	l.endFork("the run is over")
 	err := l.comparing.conclude(cut, "the run is over")

@@ -36,6 +36,9 @@ type Loop struct {
 	// yet. nil is that of a loop that no launcher starts again.
 	Again func(ctx context.Context, after *loop.Ring) *Loop
 
+	// Unwatched is set once the module has taken its hooks back: the program goes on.
+	Unwatched bool
+
 	// Notes are lines for the log.
 	Notes []string
 }

@@ -89,6 +89,21 @@ func (r *rig) next(t *testing.T) *profiles.Iteration {
 	return it
 }
 
+// A loop that is watched no more has not finished: its run was stopped, whose program goes on.
+func TestALoopThatIsWatchedNoMoreIsNotFinished(t *testing.T) {
+	r := follow(t, time.Millisecond)
+	r.next(t)
+	r.stop()
+	r.w.State(loop.Unpatched)
+	r.Start(t.Context())
+	if err := r.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if s := r.a.Tick(time.Now()); s.State != profiles.Stopped || !r.loop.Unwatched {
+		t.Errorf("the run is %s; unwatched %t", s.State, r.loop.Unwatched)
+	}
+}
+
 // The steps of a loop are the iterations of a run: their times are the loop's, and settings are in force from the step on
 // that the loop says.
 func TestALoopIsARun(t *testing.T) {

@@ -712,6 +712,7 @@ func (t *task) end(ctx context.Context, out *workload.Outcome) error {
 	state := t.Ring.State()
 	if state == loop.Unpatched {
 		say("the module took its hooks back; the program goes on without being watched")
+		t.Unwatched, out.Unwatched = true, true
 		return nil
 	}
 	if t.Over != nil {

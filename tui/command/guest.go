@@ -552,7 +552,8 @@ func (p *guest) follow(events *stream.Stream, last func() *profiles.Snapshot, ho
 		p.passOn(nil)
 		lines.flush()
 		if s := last(); s != nil {
-			p.limited, p.finished = s.EndedBy != "", s.State == profiles.Finished && s.EndedBy == ""
+			p.limited = s.EndedBy != ""
+			p.finished = s.State == profiles.Finished && !p.limited || p.loop.Unwatched
 		}
 	}
 }
