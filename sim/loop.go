@@ -322,14 +322,20 @@ func (l *loop) iterate(cut context.Context) error {
 	if watched, _ := stream.Watched(); !watched {
 		rec.Flags |= profiles.Unwatched
 	}
-	outcome, err := l.work.Iterate(cut, rec)
+	outcome, overdue, err := l.within(cut)
+	if overdue {
+		outcome.Unwatched = true
+		limit := l.reads.limit(l.index-1, l.running.elapsed(time.Now()), &outcome)
+		stream.Log("ended by " + limit)
+		return l.over(cut, &outcome, limit)
+	}
 	l.waits = err == nil && outcome.NoIteration && !outcome.Finished
 	if err != nil && !errors.Is(err, workload.ErrDiverged) {
 		return fmt.Errorf("iteration %d: %w", l.index, err)
 	}
 	switch {
 	case outcome.NoIteration && outcome.Finished:
-		return l.over(cut, &outcome)
+		return l.over(cut, &outcome, "")
 	case l.waits:
 		l.grow(outcome.Grown)
 		l.pass(&outcome)
@@ -427,15 +433,32 @@ func (l *loop) pass(outcome *workload.Outcome) {
 	}
 }
 
-// over ends a run whose task found that it is finished before another iteration began.
-func (l *loop) over(cut context.Context, outcome *workload.Outcome) error {
+// late is how long an iteration of a Timekeeper may go on once the running time is over.
+const late = time.Second
+
+// within has the task iterate. What a Timekeeper waits for is not awaited much longer than the run may take: then
+// overdue is true, and there was no iteration.
+func (l *loop) within(cut context.Context) (outcome workload.Outcome, overdue bool, err error) {
+	if _, keeps := l.work.(workload.Timekeeper); !keeps || l.reads.maxSeconds <= 0 {
+		outcome, err = l.work.Iterate(cut, &l.rec)
+		return outcome, false, err
+	}
+	most := time.Duration(l.reads.maxSeconds*float64(time.Second)) - l.running.elapsed(time.Now()) + late
+	timed, end := context.WithTimeout(cut, most)
+	defer end()
+	outcome, err = l.work.Iterate(timed, &l.rec)
+	return outcome, err != nil && timed.Err() != nil && cut.Err() == nil, err
+}
+
+// over ends a run without another iteration, because its task found that it is finished or because of a limit.
+func (l *loop) over(cut context.Context, outcome *workload.Outcome, limit string) error {
 	l.grow(outcome.Grown)
 	if outcome.UnitEnded {
 		l.unitEnded(outcome.Result)
 	}
 	l.pass(outcome)
 	l.publishLayers(l.layers.last())
-	l.endedBy, l.failure, l.finished, l.complete = "", nil, true, !outcome.Unwatched
+	l.endedBy, l.failure, l.finished, l.complete = limit, nil, true, !outcome.Unwatched
 	l.run.over.Store(true)
 	l.endFork("the run is over")
 	err := l.comparing.conclude(cut, "the run is over")

@@ -104,6 +104,20 @@ func TestALoopThatIsWatchedNoMoreIsNotFinished(t *testing.T) {
 	}
 }
 
+// A limit of time ends a run within a step that takes longer, such as one that hangs.
+func TestALimitOfTimeEndsARunWithinAStep(t *testing.T) {
+	r := follow(t, time.Millisecond, "max_seconds=0.2")
+	r.next(t)
+	r.stop() // no other step ends
+	r.Start(t.Context())
+	if err := r.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if s := r.a.Tick(time.Now()); s.State != profiles.Finished || s.EndedBy != "max_seconds = 0.2" {
+		t.Errorf("the run is %s by %q", s.State, s.EndedBy)
+	}
+}
+
 // The steps of a loop are the iterations of a run: their times are the loop's, and settings are in force from the step on
 // that the loop says.
 func TestALoopIsARun(t *testing.T) {

@@ -54,7 +54,7 @@ type Outcome struct {
 	MemoryChanged bool                // the division of memory changes from here on
 	TasksChanged  bool                // of a Lister
 	Finished      bool
-	Unwatched     bool // with Finished: the task goes on by itself, and nothing more is known of it
+	Unwatched     bool // of a task that goes on without being watched
 	// there was none: the task found that it is finished before one began or, where Finished is false, waits for one
 	NoIteration bool
 
