@@ -237,10 +237,10 @@ func (c *pairWeight) products(laid []float32, at rowBand, gw []float32, s, rows,
 }
 
 // tileDirect binds a convolution of stride 1 with products of tiles, or returns nil if it is not one of those: its
-// weights must be a variable that the plan does not change, which are packed when it changes. Repeated and unpooled
-// images are scratch.
+// weights must be a variable that the plan does not change, which are packed when it changes. Repeated images are
+// scratch.
 func (b *convolutions) tileDirect(g *geometry, op nn.Conv2D) func() {
-	shape := pairconv.Direct{N: g.n, In: g.large, Out: g.small, Height: g.hs, Width: g.ws, Side: g.kh}
+	shape := pairconv.Direct{N: g.n, In: g.large, Out: g.small, Height: g.hs, Width: g.ws, Side: g.kh, Pool: op.Pool}
 	centred := g.kh == g.kw && g.stride == 1 && g.pad == g.kh/2
 	if b.backend.tiles == matrix.NoTiles || !centred || b.outValues(0).H == nil || !pairconv.TileDirectFits(shape) {
 		return nil
@@ -256,22 +256,16 @@ func (b *convolutions) tileDirect(g *geometry, op nn.Conv2D) func() {
 	u := b.transformedWeights(form{variable, tileForm}, c.PackedFloats())
 	c.Packed = u.values
 	pack := b.tasks(g.small, g.large*g.taps(), func(lo, hi int) { c.Pack(w, lo, hi) })
-	before, after := func() {}, func() {}
+	before := func() {}
 	if op.Up {
 		c.X, before = b.repeated(g)
 	} else {
 		c.X = b.half(0)
 	}
-	if op.Pool {
-		y := c.Y
-		c.Y = b.halves(g.n * g.small * g.hs * g.ws)
-		after = (&elementwise{b.binder}).pooled(y, c.Y, g.n*g.small*g.hs/2, g.ws/2)
-	}
 	run := b.following(variable, u, pack, b.shared(c.Tasks(), c.Scratch(), c.Work(), c.Run))
 	return func() {
 		before()
 		run()
-		after()
 	}
 }
 

@@ -16,6 +16,7 @@ type Direct struct {
 	In, Out       int // channels
 	Height, Width int
 	Side          int
+	Pool          bool // the largest of each block of 2×2 pixels is the result
 }
 
 // taps is the number of taps.
@@ -25,8 +26,9 @@ func (d Direct) taps() int { return d.Side * d.Side }
 //
 //	a = w, channels o by pairs of channels c;  b = x, pairs of channels c by pixels
 //
-// with a sum over the taps, which are places in a padded copy of x. The pixels of a band are one run of the
-// copy, with the columns between two rows computed and left out.
+// with a sum over the taps, whose rows are places in copies of x. A copy holds x shifted by a column of taps, with
+// zeros beyond the edges, so that the pixels of a band are one run of it and tiles begin at lines of the cache: rows of
+// tiles that cross a line take twice as long to load.
 type TileDirect struct {
 	Direct
 	set   vec.Set
@@ -34,9 +36,9 @@ type TileDirect struct {
 
 	pairs, depth         int // of channels of x: all, and those of a segment
 	block, blocks, parts int // channels of y in a product; products; parts of them that are tasks
-	plane, pitch         int // pairs of a copied channel, and of its rows
+	plane                int // pairs of a copied channel
 	divided, rows        int // bands of an image; rows of a band
-	run                  int // pixels of a band's products
+	run, pitch           int // pixels of a band's products; between the sums of two channels
 	segments             []int32
 
 	Y, X   []uint16
@@ -45,33 +47,50 @@ type TileDirect struct {
 	ReLU   bool
 }
 
+// directFloats bounds the copies of a band for TileDirect, so that they stay in the second-level cache of processors
+// with tiles.
+const directFloats = 192 << 10
+
+// fits reports whether the copies of a band of rows do.
+func (d Direct) fits(rows int) bool {
+	return (rows%2 == 0 || !d.Pool) && d.Side*d.In/2*oddLines((rows+d.Side-1)*d.Width) <= directFloats
+}
+
+// oddLines is the least number of floats, at least n, of an odd number of lines of the cache: rows so far apart share
+// no set of it.
+func oddLines(n int) int {
+	const line = 16
+	return (n+line-1)/line*line | line
+}
+
 // TileDirectFits reports whether a TileDirect computes a convolution.
 func TileDirectFits(d Direct) bool {
+	least := 1
+	if d.Pool {
+		least = 2
+	}
 	return (d.In%(2*matrix.TileSide) == 0 || d.In == matrix.TileSide) &&
 		(d.Out%matrix.TileBlock == 0 || d.Out == matrix.TileSide) &&
-		d.Side%2 == 1 && d.In/2*d.Side*(d.Width+d.Side-1) <= copyFloats
+		d.Side%2 == 1 && d.Height%least == 0 && d.fits(least)
 }
 
 // NewTileDirect arranges a convolution that fits. Its operands are to be set.
 func NewTileDirect(d Direct, set vec.Set, tiles matrix.Tiles, threads int) *TileDirect {
-	c := &TileDirect{Direct: d, set: set, tiles: tiles, pairs: d.In / 2, block: matrix.TileBlock,
-		pitch: d.Width + d.Side - 1}
+	c := &TileDirect{Direct: d, set: set, tiles: tiles, pairs: d.In / 2, block: matrix.TileBlock}
 	c.depth = min(c.pairs, matrix.TileSide)
 	columns := tilePixels
 	if d.Out == matrix.TileSide {
 		c.block, columns = matrix.TileSide, widePixels
 	}
 	c.blocks = d.Out / c.block
-	grid := Shape{N: d.N, Height: d.Height}
-	c.divided, c.rows = grid.divide(threads, 1, func(rows int) bool {
-		return c.pairs*(rows+d.Side-1)*c.pitch <= copyFloats
-	})
+	c.divided, c.rows = Shape{N: d.N, Height: d.Height}.divide(threads, 1, d.fits)
 	c.parts = min(max((threads+d.N*c.divided-1)/(d.N*c.divided), 1), c.blocks)
-	c.plane = (c.rows + d.Side - 1) * c.pitch
-	c.run = roundUp((c.rows-1)*c.pitch+d.Width, columns)
+	c.plane = oddLines((c.rows + d.Side - 1) * d.Width)
+	c.run = roundUp(c.rows*d.Width, columns)
+	c.pitch = oddLines(c.run)
 	for t := range d.taps() {
 		for first := 0; first < c.pairs; first += c.depth {
-			at := first*c.plane + t/d.Side*c.pitch + t%d.Side
+			at := (t%d.Side*c.pairs+first)*c.plane + t/d.Side*d.Width
 			c.segments = append(c.segments, int32(2*c.packedAt(t, first/c.depth, 0)), int32(2*at))
 		}
 	}
@@ -108,10 +127,10 @@ func (c *TileDirect) Work() int {
 }
 
 // copied is the number of floats of a band's copies. Whole products read beyond the last row.
-func (c *TileDirect) copied() int { return c.pairs*c.plane + widePixels }
+func (c *TileDirect) copied() int { return c.Side*c.pairs*c.plane + widePixels }
 
 // Scratch is the number of floats that a thread needs, TableBytes the size of the tables.
-func (c *TileDirect) Scratch() int    { return c.copied() + c.block*c.run }
+func (c *TileDirect) Scratch() int    { return c.copied() + c.block*c.pitch + c.run/2 }
 func (c *TileDirect) TableBytes() int { return 4 * len(c.segments) }
 
 // Run runs tasks [lo, hi), after Pack.
@@ -125,49 +144,77 @@ func (c *TileDirect) Run(scratch []float32, lo, hi int) {
 			packed = band
 		}
 		for block := part * c.blocks / c.parts; block < (part+1)*c.blocks/c.parts; block++ {
-			c.compute(copies, sums, image, first, block*c.block)
+			c.multiply(copies, sums, block*c.block)
+			for o := block * c.block; o < (block+1)*c.block; o++ {
+				c.store(sums[o%c.block*c.pitch:][:c.run], halves(sums[c.block*c.pitch:]), image, first, o)
+			}
 		}
 	}
 }
 
-// copyBand copies pairs of channels around a band, with zeros beyond the edges.
+// copyBand copies pairs of channels around a band once for each column of taps.
 func (c *TileDirect) copyBand(dst []float32, image, first int) {
-	plane, around := c.Height*c.Width, c.Side/2
+	size, around := c.Height*c.Width, c.Side/2
 	lo, hi := max(first-around, 0), min(first+c.rows+around, c.Height)
-	clear(dst)
-	for pair := range c.pairs {
-		from := c.X[(image*c.pairs+pair)*2*plane:][:2*plane]
-		half.PairRows(c.set, dst[pair*c.plane+(lo-first+around)*c.pitch+around:], c.pitch, from[lo*c.Width:],
-			from[plane+lo*c.Width:],
-			c.Width, hi-lo, c.Width)
+	for copied := range c.Side * c.pairs {
+		column, pair := copied/c.pairs-around, copied%c.pairs
+		from, to := c.X[(image*c.pairs+pair)*2*size:][:2*size], dst[copied*c.plane:][:(c.rows+c.Side-1)*c.Width]
+		top, bottom := (lo-first+around)*c.Width, (hi-first+around)*c.Width
+		clear(to[:top])
+		clear(to[bottom:])
+		to = to[top:bottom]
+		left := min(max(-column, 0), c.Width) // columns without a pixel on the left; on the right
+		right := min(max(column, 0), c.Width)
+		if n := c.Width - left - right; n > 0 {
+			at := lo*c.Width + right
+			half.PairRows(c.set, to[left:], c.Width, from[at:], from[size+at:], c.Width, hi-lo, n)
+		}
+		for row := 0; row < len(to); row += c.Width {
+			for i := range left {
+				to[row+i] = 0
+			}
+			for i := c.Width - right; i < c.Width; i++ {
+				to[row+i] = 0
+			}
+		}
 	}
 }
 
-// compute computes the channels from o on of a band.
-func (c *TileDirect) compute(copies, sums []float32, image, first, o int) {
+// multiply sums the channels from o on of a band.
+func (c *TileDirect) multiply(copies, sums []float32, o int) {
 	p := matrix.TileProduct{A: halves(c.Packed[c.packedAt(0, 0, o):]), AStride: 2 * matrix.TileSide,
 		AHalf: 2 * matrix.TileSide * matrix.TileSide, B: halves(copies), BStride: 2 * c.plane,
-		BHalf: 2 * matrix.TileSide, BStep: 2 * tilePixels, C: sums, CStride: c.run, CRowHalf: matrix.TileSide * c.run,
-		CColHalf: matrix.TileSide, CStep: tilePixels,
+		BHalf: 2 * matrix.TileSide, BStep: 2 * tilePixels, C: sums, CStride: c.pitch,
+		CRowHalf: matrix.TileSide * c.pitch, CColHalf: matrix.TileSide, CStep: tilePixels,
 		Groups: c.run / tilePixels, Segments: c.segments, Short: c.depth < matrix.TileSide}
 	if c.block == matrix.TileSide {
 		p.Wide, p.BStep, p.CStep, p.Groups = true, 2*widePixels, widePixels, c.run/widePixels
 	}
 	c.tiles.Product(&p)
-	for r := range c.block {
-		all, bias := sums[r*c.run:][:c.run], float32(0)
-		if c.Bias != nil {
-			bias = c.Bias[o+r]
-		}
-		switch {
-		case c.ReLU:
-			norm.NormaliseReLU(c.set, all, all, 0, 1, bias)
-		case c.Bias != nil:
-			norm.Normalise(c.set, all, all, 0, 1, bias)
-		}
-		to := c.Y[((image*c.Out+o+r)*c.Height+first)*c.Width:]
-		for row := range c.rows {
-			half.Narrow(c.set, tensor.BFloat16, to[row*c.Width:][:c.Width], all[row*c.pitch:][:c.Width])
-		}
+}
+
+// store rounds the sums of channel o of a band; those to be pooled by way of scratch.
+func (c *TileDirect) store(sums []float32, rounded []uint16, image, first, o int) {
+	bias, n := float32(0), c.rows*c.Width
+	if c.Bias != nil {
+		bias = c.Bias[o]
+	}
+	sums = sums[:n]
+	switch {
+	case c.ReLU:
+		norm.NormaliseReLU(c.set, sums, sums, 0, 1, bias)
+	case c.Bias != nil:
+		norm.Normalise(c.set, sums, sums, 0, 1, bias)
+	}
+	at := ((image*c.Out+o)*c.Height + first) * c.Width
+	if !c.Pool {
+		half.Narrow(c.set, tensor.BFloat16, c.Y[at:][:n], sums)
+		return
+	}
+	half.Narrow(c.set, tensor.BFloat16, rounded[:n], sums)
+	w := c.Width / 2
+	for row := range c.rows / 2 {
+		above := rounded[4*row*w:][:4*w]
+		half.LargestPairs(c.set, c.Y[at/4+row*w:][:w], above[:2*w], above[2*w:])
 	}
 }

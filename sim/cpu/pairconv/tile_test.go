@@ -119,7 +119,11 @@ func TestTilesMultiplyTransposedConvolutions(t *testing.T) {
 // directly runs all tasks of a direct convolution, in scratch that held something else.
 func directly(d Direct, tiles matrix.Tiles, threads int, x []uint16, w, bias []float32, relu bool) []uint16 {
 	c := NewTileDirect(d, vec.Available()[0], tiles, threads)
-	c.X, c.Y, c.Packed, c.Bias, c.ReLU = x, make([]uint16, len(x)/d.In*d.Out), spoilt(c.PackedFloats()), bias, relu
+	size := len(x) / d.In * d.Out
+	if d.Pool {
+		size /= 4
+	}
+	c.X, c.Y, c.Packed, c.Bias, c.ReLU = x, make([]uint16, size), spoilt(c.PackedFloats()), bias, relu
 	c.Pack(w, 0, d.Out)
 	for task := c.Tasks() - 1; task >= 0; task-- {
 		c.Run(spoilt(c.Scratch()), task, task+1)
@@ -127,11 +131,22 @@ func directly(d Direct, tiles matrix.Tiles, threads int, x []uint16, w, bias []f
 	return c.Y
 }
 
+// pooled returns the largest of each block of 2×2 pixels of rows of width w.
+func pooled(x []float64, w int) []float64 {
+	y := make([]float64, len(x)/4)
+	for i := range y {
+		at := i/(w/2)*2*w + i%(w/2)*2
+		y[i] = max(x[at], x[at+1], x[at+w], x[at+w+1])
+	}
+	return y
+}
+
 func TestTilesMultiplyDirectConvolutions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 8))
 	for _, d := range []Direct{
 		{N: 1, In: 32, Out: 64, Height: 16, Width: 16, Side: 3}, {N: 2, In: 64, Out: 16, Height: 9, Width: 20, Side: 3},
 		{N: 1, In: 16, Out: 32, Height: 5, Width: 7, Side: 5}, {N: 3, In: 96, Out: 32, Height: 8, Width: 8, Side: 1},
+		{N: 2, In: 64, Out: 32, Height: 6, Width: 10, Side: 3, Pool: true}, {N: 1, In: 32, Out: 16, Height: 24, Width: 2, Side: 7},
 	} {
 		x, w, bias := random(rng, d.N*d.In*d.Height*d.Width), make([]float32, d.Out*d.In*d.taps()), make([]float32, d.Out)
 		for i := range w {
@@ -154,6 +169,9 @@ func TestTilesMultiplyDirectConvolutions(t *testing.T) {
 				if relu {
 					want[i] = max(want[i], 0)
 				}
+			}
+			if d.Pool {
+				want = pooled(want, d.Width)
 			}
 			t.Run(fmt.Sprintf("%+v/%v", d, relu), func(t *testing.T) {
 				if !TileDirectFits(d) {
