@@ -3,6 +3,7 @@ package profiles
 import (
 	"cmp"
 	"math"
+	"strings"
 
 	"prismtop/profiles/stats"
 	"prismtop/profiles/unit"
@@ -140,6 +141,32 @@ func (e *Effect) Incomparable() (full, brief string) {
 		return "its fork came first, with " + TooFew(e.NAfter) + " after it", "its fork came first"
 	}
 	return TooFew(e.NAfter) + " after it", "too few after"
+}
+
+// NoResult returns what is said of an effect without an interval, and why, in full and in a few words: that
+// switching it back and forth has not decided it, or that its windows are not comparable. All are empty if it has
+// an interval, or may still get one; the reasons are empty if there is nothing to add.
+func (e *Effect) NoResult() (what, full, brief string) {
+	switch {
+	case e.Comparable() && !math.IsNaN(e.Low) || e.Replica != nil && e.Replica.Judge() != Unjudged:
+		return "", "", ""
+	case e.Replica != nil && strings.HasPrefix(e.Stopped, e.Replica.Verdict()): // in 10 s
+		return e.Stopped, "", ""
+	case e.Replica != nil && e.Stopped != "":
+		return e.Replica.Verdict(), "ended: " + e.Stopped, "ended: " + e.Stopped
+	case e.Replica != nil:
+		return e.Replica.Verdict(), "", ""
+	case e.Open():
+		return "", "", ""
+	}
+	full, brief = e.Incomparable()
+	return "not comparable", full, brief
+}
+
+// WithoutResult is NoResult in a line: "not decided: ended: it was stopped".
+func (e *Effect) WithoutResult() string {
+	what, why, _ := e.NoResult()
+	return strings.TrimSuffix(what+": "+why, ": ")
 }
 
 // TooFew is a number of comparable iterations that is too small.

@@ -162,6 +162,22 @@ func sameResults(a, b []profiles.UnitResult) bool {
 	})
 }
 
+// A resumed run knows what its checkpoint's samples have seen of k-space, though none ends after it.
+func TestAResumedRunKnowsWhatWasSeen(t *testing.T) {
+	v := configured(t, slices.Concat(small, []string{"iterations=37", "threshold=0"})...)
+	first := opened(t, Options{Settings: v})
+	driven(t, first, 100, nil)
+	c := reopened(t, checkpointed(t, first))
+	ends, err := c.Settings.Set(settings.MaxIterations, "105")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := finish(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: ends, Resume: c})
+	if seen := s.Of("coverage"); s.Index != 105 || !seen.Has || seen.Latest <= 0 {
+		t.Errorf("after %d iterations: %+v", s.Index, seen)
+	}
+}
+
 func TestTheSmallestWorkloadIsResumedToo(t *testing.T) {
 	v, err := workloads.Presets().Lookup("curve")
 	if err != nil {

@@ -141,5 +141,8 @@ func TestTheQualityIsOfThePictureThatIsSaved(t *testing.T) {
 		if got := s.Series[of].Latest; got != saved[of] || got == before[of] {
 			t.Errorf("%s: %v is said, %v was saved, %v was before the newest update", end, got, saved[of], before[of])
 		}
+		if curve := s.Series[of].Curve; end == "max_iterations=15" && curve[len(curve)-1].Min != curve[len(curve)-1].Max {
+			t.Errorf("the last iteration has several qualities: %v", curve)
+		}
 	}
 }

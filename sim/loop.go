@@ -293,11 +293,20 @@ func (l *loop) end(cut context.Context, err error) error {
 	return l.failure
 }
 
+// comparesFinal returns the task of a run that keeps its output, if it compares what it leaves with the truth.
+func (l *loop) comparesFinal() workload.FinalComparer {
+	if c, ok := l.work.(workload.FinalComparer); ok && l.run.options.KeepOutput {
+		return c
+	}
+	return nil
+}
+
 // measureFinal publishes the quality of what a run that keeps its output leaves, so that what is said of the run is
-// said of the picture that is written. One that cannot be measured keeps the newest quality.
+// said of the picture that is written. One that cannot be measured keeps the newest quality. It replaces what was
+// measured in the same iteration, before its update.
 func (l *loop) measureFinal(cut context.Context) {
-	c, ok := l.work.(workload.FinalComparer)
-	if !ok || !l.run.options.KeepOutput || l.index == 0 {
+	c := l.comparesFinal()
+	if c == nil || l.index == 0 {
 		return
 	}
 	if values, err := c.FinalQuality(cut); err == nil {
@@ -348,7 +357,8 @@ func (l *loop) iterate(cut context.Context) error {
 		limit = l.comparing.tuned
 	}
 	last := err != nil || outcome.Finished || limit != ""
-	measured, hasMeasured, failed := l.view.look(cut, l.work, rec, &outcome, last, err == nil)
+	final := last && err == nil && !outcome.UnitEnded && l.comparesFinal() != nil // measured when it is as it is saved
+	measured, hasMeasured, failed := l.view.look(cut, l.work, rec, &outcome, last, err == nil && !final)
 	if failed != nil {
 		return fmt.Errorf("iteration %d: %w", l.index, failed)
 	}
@@ -396,7 +406,7 @@ func (l *loop) iterate(cut context.Context) error {
 		l.endFork("the run is over")
 		err := l.comparing.conclude(cut, "the run is over")
 		l.lastCheckpoint(cut, err)
-		if !outcome.UnitEnded && l.failure == nil {
+		if final && l.failure == nil {
 			l.measureFinal(cut)
 		}
 		return err

@@ -38,7 +38,8 @@ func TestNotesTakeTheirPlace(t *testing.T) {
 		t.Errorf("at iteration %d: %+v", paused.Index, n)
 	}
 	until(t, a, "the note in the log", func(s *profiles.Snapshot) bool {
-		return s.Log[len(s.Log)-1].Text == `pts/1: what \x1b[2J happens`
+		last := s.Log[len(s.Log)-1]
+		return last.Text == `pts/1: what \x1b[2J happens` && last.At == n.Written
 	})
 }
 

@@ -303,7 +303,7 @@ func (a *Aggregator) take(e *profiles.Event) {
 		a.tell(profiles.LogLine{Text: b.Text, Refused: b.Refused}, e.At)
 	case *profiles.Note:
 		a.notes = keepNewest(append(a.notes, *b), profiles.MostNotes)
-		a.tell(profiles.LogLine{Text: b.String()}, e.At)
+		a.tell(profiles.LogLine{Text: b.String()}, a.began.Add(b.Written))
 	case *profiles.Picture:
 		a.pictures[b.ID] = b
 	case *profiles.Memory:

@@ -47,13 +47,14 @@ type Sample struct {
 	next   settings.Values   // in force since the newest change
 
 	entered bool               // an iteration was in the stretch
-	first   int64              // when the first of them started
+	first   time.Duration      // running time before the first of them; of a whole start, none
 	newest  profiles.Iteration // the newest of the start: its index, when it started, and the caches after it
 	last    int64              // index of the newest in the stretch
 	skip    int                // iterations of the warm-up that are still to come
 	kind    profiles.Kind
-	pausing time.Time // since when the run does not run, zero if it does
-	paused  time.Duration
+	fresh   bool          // no iteration of the start was yet
+	since   time.Time     // since when the run runs, zero if it does not
+	running time.Duration // before since
 
 	blocks []block
 	open   openBlock
@@ -161,7 +162,7 @@ func (s *Sample) Take(e *profiles.Event) {
 // begin forgets an earlier start.
 func (s *Sample) begin(b *profiles.Begin, at time.Time) {
 	*s = Sample{stretch: s.stretch, length: s.length, run: s.run, starts: s.starts, began: at, schema: b.Info.Schema,
-		info: b.Info}
+		info: b.Info, since: at, fresh: true}
 	r := &s.run
 	r.Iterations, r.Seconds, r.LeftOut = 0, 0, LeftOut{}
 	r.Workload, r.Object, r.Device, r.Kernels, r.Seed = s.schema.Workload, b.Info.Object, b.Info.Device,
@@ -209,17 +210,26 @@ func (s *Sample) changed(b *profiles.Changed) {
 }
 
 func (s *Sample) state(state profiles.State, at time.Time) {
-	runs := state == profiles.Running
-	switch {
-	case runs && !s.pausing.IsZero():
-		if s.entered {
-			s.paused += at.Sub(s.pausing)
-		}
-		s.pausing = time.Time{}
-	case !runs && s.pausing.IsZero():
+	switch runs := state == profiles.Running; {
+	case runs && (s.fresh || s.since.IsZero()): // before the first iteration it had only been prepared
+		s.since = at
+	case s.fresh: // paused from the start
+		s.since = time.Time{}
+	case !runs && !s.since.IsZero():
 		s.close()
-		s.pausing, s.skip = at, max(s.skip, warmUp)
+		s.running, s.since, s.skip = s.elapsed(at), time.Time{}, max(s.skip, warmUp)
+		if s.entered && s.stretch.to.kind == anywhere { // the end of the run takes time, too
+			s.run.Seconds = (s.running - s.first).Seconds()
+		}
 	}
+}
+
+// elapsed returns the running time of the start until now, without pauses.
+func (s *Sample) elapsed(now time.Time) time.Duration {
+	if s.since.IsZero() {
+		return s.running
+	}
+	return s.running + max(0, now.Sub(s.since))
 }
 
 // left reports whether the newest iteration was after the stretch.
@@ -227,6 +237,11 @@ func (s *Sample) left() bool { return s.place.reached(s.stretch.to, &s.newest) }
 
 func (s *Sample) iteration(it *profiles.Iteration) {
 	before := s.newest.Caches
+	started := s.elapsed(s.began.Add(time.Duration(it.Start)))
+	if s.since.IsZero() { // a single step of a paused run
+		s.running += time.Duration(it.Total)
+	}
+	s.fresh = false
 	s.newest.Index, s.newest.Start, s.newest.Caches = it.Index, it.Start, it.Caches
 	if !s.place.within(&s.stretch, it) || int(it.Kind) >= len(s.schema.Kinds) {
 		s.close()
@@ -234,13 +249,16 @@ func (s *Sample) iteration(it *profiles.Iteration) {
 	}
 	if !s.entered {
 		s.enter(it, &before)
+		if s.stretch.from.kind != anywhere {
+			s.first = started
+		}
 	}
 	s.run.Iterations++
 	s.ran[s.under]++
 	s.ending = s.next
 	s.last = it.Index
 	end := it.Start + it.Total + it.Retimed
-	s.run.Seconds = (time.Duration(end-s.first) - s.paused).Seconds()
+	s.run.Seconds = (s.elapsed(s.began.Add(time.Duration(end))) - s.first).Seconds()
 	s.grid.iteration(it, &s.schema, s.run.Seconds)
 	if it.Kind != s.kind {
 		s.close()
@@ -273,7 +291,7 @@ func (s *Sample) iteration(it *profiles.Iteration) {
 
 // enter begins the stretch with an iteration. before are the caches after the one before it.
 func (s *Sample) enter(it *profiles.Iteration, before *[profiles.MaxCaches]profiles.CacheCounters) {
-	s.entered, s.first, s.kind = true, it.Start, it.Kind
+	s.entered, s.kind = true, it.Kind
 	s.grid.first = it.Index
 	if s.stretch.from.kind == anywhere { // iterations count from the run's first, even of a resumed run
 		s.grid.first = 0

@@ -221,7 +221,8 @@ func describeChanges(s *profiles.Snapshot) []Change {
 	changes := make([]Change, 0, len(s.Effects))
 	for i := range s.Effects {
 		e := &s.Effects[i]
-		c := Change{Iteration: e.Iteration, AtSeconds: e.At.Seconds(), Confounded: e.Confounded}
+		c := Change{Iteration: e.Iteration, AtSeconds: e.At.Seconds(), Confounded: e.Confounded,
+			Without: e.WithoutResult()}
 		var keys, before, after []string
 		for _, v := range e.Changes() {
 			c.Settings = append(c.Settings, Setting{v.Key, v.Before, v.After})

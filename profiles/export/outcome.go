@@ -21,7 +21,6 @@ func (c *Change) What() string {
 // verdictWords are the verdicts in words.
 var verdictWords = map[string]string{
 	"faster": "faster", "slower": "slower", "equal": "equal within 1 %", "in_noise": "undecided: inside the noise",
-	"invalid": "not comparable",
 }
 
 // Verdict returns the verdict in words, or why there is none.
@@ -29,16 +28,13 @@ func (c *Change) Verdict() string {
 	if r := c.Replicated; r != nil && r.Interval != nil {
 		return "replicated: " + r.Verdict
 	}
+	if c.Without != "" {
+		return c.Without
+	}
 	if c.Effect == nil {
 		return c.EffectReason
 	}
-	word := verdictWords[c.Effect.Verdict]
-	if c.Effect.Verdict == "invalid" {
-		if why := cmp.Or(c.Confounded, c.Effect.LowReason, c.Effect.DriftReason); why != "" {
-			word += ": " + why
-		}
-	}
-	return word
+	return verdictWords[c.Effect.Verdict]
 }
 
 // Shift returns the relative change of the time of an iteration with its 95 % interval, "−31 % [−33, −29]";

@@ -64,6 +64,8 @@ type Summary struct {
 
 	Iterations  int64   `json:"iterations"` // how many ran; the first is number 0
 	WallSeconds float64 `json:"wall_seconds"`
+	// ResumedAfter is the number of iterations of earlier parts; 0 for a run that is no part of another.
+	ResumedAfter int64 `json:"resumed_after,omitempty"`
 
 	Stage             string  `json:"stage"`
 	IterationMS       *Spread `json:"iteration_ms"`
@@ -246,6 +248,8 @@ type Change struct {
 	Confounded   string   `json:"confounded,omitempty"` // other differences between the windows
 	Replicated   *Replica `json:"replicated,omitempty"`
 	Fork         *Fork    `json:"fork,omitempty"`
+	// Without is why there is no result, as the screen has it; empty if there is one, or may still be.
+	Without string `json:"without_result,omitempty"`
 }
 
 // Fork is what a change did to the result on equal terms.
@@ -326,7 +330,7 @@ func Summarize(s *profiles.Snapshot, from Source) *Summary {
 		State: s.State.String(), Error: s.Err, EndedBy: endedBy(s), Notes: append([]string{}, s.Run.Notes...),
 		Machine:    describeMachine(s, from),
 		Samples:    countSamples(s),
-		Iterations: s.Index, WallSeconds: s.Elapsed.Seconds(),
+		Iterations: s.Index, WallSeconds: s.Elapsed.Seconds(), ResumedAfter: s.Run.Resumed,
 		Stage:    s.Stage(),
 		PhasesMS: describePhases(s),
 		Memory:   describeMemory(s),

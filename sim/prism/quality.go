@@ -28,7 +28,11 @@ func (r *Reconstruction) FinalQuality(ctx context.Context) (profiles.Values, err
 
 // QualityOf is Quality of another output, [N, N]. The only error is that of a context that ends first.
 func (r *Reconstruction) QualityOf(ctx context.Context, output []float32) (profiles.Values, error) {
-	return r.truth.compare(ctx, output, &r.settings)
+	values, err := r.truth.compare(ctx, output, &r.settings)
+	if r.system.samples > 0 {
+		values[SeriesCoverage] = r.system.Coverage()
+	}
+	return values, err
 }
 
 // Picture returns a copy of the newest output, or of the object, on the object's

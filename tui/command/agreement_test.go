@@ -325,7 +325,7 @@ func comparedNumbers(t *testing.T, document string) numbers {
 	t.Helper()
 	var c struct {
 		Sides []struct {
-			Runs []struct{ Iterations float64 }
+			Runs []struct{ Iterations, Seconds float64 }
 		}
 		Rows []struct {
 			Name, Title string
@@ -338,7 +338,7 @@ func comparedNumbers(t *testing.T, document string) numbers {
 	if err := json.Unmarshal([]byte(document), &c); err != nil {
 		t.Fatal(err)
 	}
-	n := numbers{"iterations": exactly(c.Sides[0].Runs[0].Iterations)}
+	n := numbers{"iterations": exactly(c.Sides[0].Runs[0].Iterations), "wall_seconds": exactly(c.Sides[0].Runs[0].Seconds)}
 	names := map[string]string{"loss_old_end": "quality.loss_old", "loss_new_end": "quality.loss_new", "rss_peak_bytes": "memory_bytes.rss_peak"}
 	for _, s := range agreedSeries[2:] {
 		names[s] = "quality." + s

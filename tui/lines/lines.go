@@ -273,6 +273,8 @@ func (l *lines) effect(e *profiles.Effect) {
 		text, _ := words.Detail(l.snap, e, 1000)
 		l.say("%s: iteration time %s %%, interval %s to %s %%, %s", what, unit.Signed(100*e.Shift, 1),
 			unit.Signed(100*e.Low, 1), unit.Signed(100*e.High, 1), text)
+	case e.Replica != nil:
+		l.say("%s: %s", what, e.WithoutResult())
 	case e.Open():
 		l.say("%s: %s iterations", what, words.Needs(e))
 	case e.Enough:

@@ -185,12 +185,14 @@ func TestSummaryTellsEffectsOnce(t *testing.T) {
 	}
 }
 
-// What a replication decided is in the summary, whatever the first switch showed; one that decided nothing is not.
+// What a replication decided is in the summary, whatever the first switch showed; one that decided nothing is told as on the screen.
 func TestSummaryTellsReplications(t *testing.T) {
 	s := tuitest.Running()
 	replica := profiles.AblationRow{Key: "amp", Off: "off", On: "bf16", OffNS: 0.25e6, OnNS: 0.32e6, Effect: 0.24, Low: 0.181, High: 0.293, Groups: 9, Sequential: true}
 	change := profiles.Change{Key: "amp", Before: "off", After: "bf16"}
 	confounded := profiles.Effect{Change: change, Enough: true, Shift: 0.5, Low: math.NaN(), High: math.NaN(), Confounded: "others took 50 % of the processors"}
+	stopped := confounded
+	stopped.Stopped = "it was stopped"
 	few := profiles.Effect{Change: change, NAfter: 3, Closed: true}
 	undecided := replica
 	undecided.Low, undecided.High = math.Inf(-1), math.Inf(1)
@@ -200,7 +202,8 @@ func TestSummaryTellsReplications(t *testing.T) {
 		want    string
 	}{
 		{confounded, nil, "AMP off→bf16: not comparable: others took 50 %"},
-		{confounded, &undecided, "AMP off→bf16: not comparable: others took 50 %"},
+		{confounded, &undecided, "AMP off→bf16: not decided yet\n"},
+		{stopped, &undecided, "AMP off→bf16: not decided yet: ended: it was stopped"},
 		{confounded, &replica, "AMP off→bf16, switched back and forth: +24.0 [+18.1, +29.3] %, 0.25 → 0.32 ms"},
 		{few, &replica, "AMP off→bf16, switched back and forth: +24.0 [+18.1, +29.3] %, 0.25 → 0.32 ms"},
 	} {

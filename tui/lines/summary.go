@@ -272,7 +272,6 @@ func summariseEffects(line func(string, ...any), s *profiles.Snapshot, cores int
 	}
 	for _, e := range all {
 		what := fmt.Sprintf("at %-9d %s", e.Iteration, words.ChangedIn(s.Settings.Table(), e, cores, summaryChange))
-		why, _ := e.Incomparable()
 		shift := e.Shift
 		if words.Replicated(e) {
 			shift = e.Replica.Effect
@@ -287,7 +286,7 @@ func summariseEffects(line func(string, ...any), s *profiles.Snapshot, cores int
 		case e.Open():
 			line("  %s: too few iterations to tell", what)
 		default:
-			line("  %s: not comparable: %s", what, why)
+			line("  %s: %s", what, e.WithoutResult())
 		}
 	}
 }

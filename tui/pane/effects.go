@@ -183,10 +183,7 @@ func (p *effects) what(s *profiles.Snapshot, e *profiles.Effect) string {
 // incomparable returns texts for an effect without a number, longest first: how to get one, or
 // why there is none.
 func incomparable(h Host, s *profiles.Snapshot, e *profiles.Effect) []string {
-	not := "not comparable"
-	if e.Replica != nil {
-		not = e.Replica.Verdict()
-	}
+	not, full, brief := e.NoResult()
 	switch ablationOf(h, s, e) {
 	case replicationOffered:
 		key := h.Keys().Of("replicate")
@@ -197,8 +194,10 @@ func incomparable(h Host, s *profiles.Snapshot, e *profiles.Effect) []string {
 	case ablationKnows:
 		return []string{not + ": see Ablation", not}
 	}
-	full, brief := e.Incomparable()
-	if e.Ended && full == brief { // nothing to add: the run ended
+	switch {
+	case brief == "":
+		return []string{not}
+	case e.Replica == nil && e.Ended && full == brief: // nothing to add: the run ended
 		return []string{brief, "run ended first", not}
 	}
 	return []string{not + ": " + brief, not}

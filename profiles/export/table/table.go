@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,7 +38,8 @@ type Writer struct {
 	pending profiles.Iteration
 	waits   bool
 	values  profiles.Values
-	row     []string
+	// rows are those of the table of changes since then: a later measurement of that iteration replaces an earlier one.
+	rows [][]string
 }
 
 // New returns a writer of iterations, and of changes, notes, measurements, results and states.
@@ -59,6 +61,7 @@ func (w *Writer) Take(e *profiles.Event) {
 	switch b := e.Body.(type) {
 	case *profiles.Iteration:
 		w.flush()
+		w.happened()
 		w.pending, w.waits, w.values = *b, true, profiles.NoValues()
 	case *profiles.Changed:
 		event := "change"
@@ -88,6 +91,7 @@ func (w *Writer) next() int64 {
 // begin handles a start or restart of the run.
 func (w *Writer) begin(b *profiles.Begin, at time.Time) {
 	w.flush()
+	w.happened()
 	w.waits = false
 	switch w.header {
 	case "":
@@ -131,6 +135,11 @@ func (w *Writer) measured(m *profiles.Measurement, at time.Duration) {
 			w.values[i] = v
 		}
 		w.event(at, m.Iteration, m.Unit, "measurement", w.schema.Series[i].Name, "", number(v))
+		row := w.rows[len(w.rows)-1]
+		same := func(r []string) bool { return slices.Equal(r[2:6], row[2:6]) } // iteration, unit, event and name
+		if j := slices.IndexFunc(w.rows, same); j < len(w.rows)-1 {
+			w.rows = append(slices.Delete(w.rows[:len(w.rows)-1], j, j+1), row)
+		}
 	}
 }
 
@@ -161,9 +170,16 @@ func (w *Writer) event(at time.Duration, iteration int64, unit int32, event, nam
 	if unit >= 0 {
 		of = strconv.Itoa(int(unit))
 	}
-	w.row = append(w.row[:0], strconv.FormatInt(w.start, 10), string(appendDecimals(nil, int64(at), 9)),
-		strconv.FormatInt(iteration, 10), of, event, visible.Text(name), visible.Text(before), visible.Text(value))
-	w.keep(w.changes.Write(w.row))
+	w.rows = append(w.rows, []string{strconv.FormatInt(w.start, 10), string(appendDecimals(nil, int64(at), 9)),
+		strconv.FormatInt(iteration, 10), of, event, visible.Text(name), visible.Text(before), visible.Text(value)})
+}
+
+// happened writes the rows of the table of changes since the newest iteration.
+func (w *Writer) happened() {
+	for _, row := range w.rows {
+		w.keep(w.changes.Write(row))
+	}
+	w.rows = w.rows[:0]
 }
 
 // Close writes what is left and returns the first error; the destinations stay open. Tables of a run
@@ -173,6 +189,7 @@ func (w *Writer) Close(int64) error {
 	if w.header == "" {
 		w.head(&w.schema)
 	}
+	w.happened()
 	w.keep(w.iterations.Flush())
 	w.changes.Flush()
 	w.keep(w.changes.Error())

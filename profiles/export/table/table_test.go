@@ -98,6 +98,32 @@ func TestEveryIterationHasARow(t *testing.T) {
 	}
 }
 
+// What is measured again in an iteration, as the quality of a run that is stopped, replaces what was measured before, in
+// both tables.
+func TestTheLastMeasurementOfAnIterationIsItsValue(t *testing.T) {
+	var events []profiles.Event
+	for _, e := range exporttest.Events() {
+		events = append(events, e)
+		if m, ok := e.Body.(*profiles.Measurement); ok && m.Iteration == 2 {
+			again := *m
+			again.Values[2] = 23
+			events = append(events, profiles.Event{At: e.At, Body: &profiles.Note{Text: "between", Iteration: 3}},
+				profiles.Event{At: e.At.Add(1), Body: &again})
+		}
+	}
+	iterations, changes := written(t, events)
+	if got := read(t, iterations)[2]["psnr_db"]; got != "23" {
+		t.Errorf("the iteration has %s", got)
+	}
+	all := read(t, changes)
+	if got := all.of("measurement", "psnr_db"); len(got) != exporttest.Starts*4 || got[0]["value"] != "23" || got[0]["iteration"] != "2" {
+		t.Errorf("the changes have %v", got)
+	}
+	if len(all.of("note", "")) != exporttest.Starts {
+		t.Error("the note between was lost")
+	}
+}
+
 func TestChangesHaveWhatHappenedBetweenIterations(t *testing.T) {
 	_, text := written(t, exporttest.Events())
 	all := read(t, text)
