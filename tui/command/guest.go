@@ -55,8 +55,9 @@ type guest struct {
 	failure error         // then: how; nil if it ended well or was told to
 	status  int           // likewise: its exit status
 
-	mu    sync.Mutex
-	ended bool // it was told to end
+	ending sync.Once // see end
+	mu     sync.Mutex
+	ended  bool // it was told to end
 
 	file    *os.File // what it prints
 	printed *loop.Printed
@@ -559,17 +560,22 @@ func (p *guest) follow(events *stream.Stream, last func() *profiles.Snapshot, ho
 }
 
 // end ends the program as ctrl+c would, or, if it does not end, as kill does. It returns
-// whether it ended. One that is not prismtop's to end is left.
+// whether it ended, which a call during another waits for, too. One that is not prismtop's to end is left.
 func (p *guest) end() bool {
 	if p.goesOn {
 		return p.leaveIt()
 	}
+	p.ending.Do(p.signalUntilOver)
+	return p.hasEnded()
+}
+
+// signalUntilOver ends the program by signals, or gives up.
+func (p *guest) signalUntilOver() {
 	p.mu.Lock()
-	first := !p.ended
 	p.ended = true
 	p.mu.Unlock()
-	if !first || p.hasEnded() {
-		return p.hasEnded()
+	if p.hasEnded() {
+		return
 	}
 	again := make(chan os.Signal, 1)
 	signal.Notify(again, os.Interrupt)
@@ -580,14 +586,14 @@ func (p *guest) end() bool {
 	for {
 		select {
 		case <-p.over:
-			return true
+			return
 		case <-again: // as a shell would
 			machine.Interrupt(p.pid)
 		case <-terminate:
 			machine.Terminate(p.pid)
 			giveUp = time.After(terminatedIn)
 		case <-giveUp:
-			return false
+			return
 		}
 	}
 }

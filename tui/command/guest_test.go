@@ -1,7 +1,9 @@
 package command
 
 import (
+	"io"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -27,6 +29,29 @@ func TestWhatAProgramPrintsIsPassedOnInWholeLines(t *testing.T) {
 	if len(w.line) > 2*longestLine {
 		t.Errorf("%d bytes are kept of one line", len(w.line))
 	}
+}
+
+// A program that takes its time to end is waited for by all who want its end: it is told at its limit, and again by a key.
+func TestAllWaitForTheEndOfAProgram(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	p, err := startProgram("slow.sh", []string{"sh", "-c", "trap 'sleep 0.3; exit 0' INT; echo ready; while :; do sleep 0.02; done"},
+		nil, nil, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.close)
+	for p.output().Printed == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			if !p.end() || !p.hasEnded() {
+				t.Error("it goes on")
+			}
+		})
+	}
+	all.Wait()
 }
 
 // A program that was told to end says its farewell, but not that it was interrupted.
