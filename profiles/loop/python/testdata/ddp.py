@@ -1,5 +1,6 @@
-"""DistributedDataParallel on gloo processes, as in PyTorch's tutorial; knows nothing of prismtop. ddp.py STEPS [RANK MILLISECONDS]: the rank's
-backward takes longer. At the end it says whether all ranks hold the same weights, bit for bit."""
+"""DistributedDataParallel on gloo processes, as in PyTorch's tutorial; knows nothing of prismtop. ddp.py STEPS [RANK MORE [EACH]]: the
+rank's backward takes so many milliseconds longer, or, as 10%, a share of a step, and each rank's sleeps for some milliseconds, so that ranks may be
+more than processors. At the end it says whether all ranks hold the same weights, bit for bit."""
 import sys
 import time
 
@@ -12,7 +13,14 @@ rank, world = dist.get_rank(), dist.get_world_size()
 torch.set_num_threads(1)
 torch.manual_seed(1)
 steps = int(sys.argv[1])
-slow = float(sys.argv[3]) / 1000 if len(sys.argv) > 3 and int(sys.argv[2]) == rank else 0
+more = sys.argv[3] if len(sys.argv) > 3 and int(sys.argv[2]) == rank else "0"
+each = float(sys.argv[4]) / 1000 if len(sys.argv) > 4 else 0
+begun, took = time.monotonic(), each  # of the step under way, and of a step so far
+
+
+def longer():
+    """How long this rank's backward sleeps, in seconds."""
+    return each + (took * float(more[:-1]) / 100 if more.endswith("%") else float(more) / 1000)
 
 
 class Slow(torch.autograd.Function):
@@ -22,7 +30,7 @@ class Slow(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, g):
-        time.sleep(slow)
+        time.sleep(longer())
         return g
 
 
@@ -36,6 +44,7 @@ for n in range(steps):
     loss = nn.functional.cross_entropy(Slow.apply(ddp(x)), y)
     loss.backward()
     opt.step()
+    took, begun = 0.9 * took + 0.1 * (time.monotonic() - begun), time.monotonic()
 w = torch.cat([p.detach().flatten() for p in model.parameters()])
 all_ranks = [torch.zeros_like(w) for _ in range(world)]
 dist.all_gather(all_ranks, w)
