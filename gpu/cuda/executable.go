@@ -329,6 +329,24 @@ func (x *executable) Read(id nn.BufferID, dst []float32) {
 	tensor.Widen(buffer.DType, dst, x.wide[:n])
 }
 
+// Copy copies a buffer of another executable of this backend to an input, on the stream of the segments.
+func (x *executable) Copy(to nn.BufferID, other nn.Executable, from nn.BufferID) error {
+	y, ok := other.(*executable)
+	if !ok || y.backend != x.backend || y.closed || x.closed {
+		return errors.New("cuda backend: copy a buffer: must be of an open executable of this backend")
+	}
+	b, dst, src := x.backend, &x.plan.Buffers[to], &y.plan.Buffers[from]
+	if dst.DType != src.DType || dst.Shape.Elements() != src.Shape.Elements() {
+		return fmt.Errorf("cuda backend: copy %q (%v %v) to %q (%v %v)", src.Name, src.DType, src.Shape, dst.Name,
+			dst.DType, dst.Shape)
+	}
+	if err := b.enter(); err != nil {
+		return err
+	}
+	defer b.leave()
+	return b.check("a copy on the device", b.driver.MemcpyDtoDAsync(x.at[to], y.at[from], src.Bytes(), b.stream))
+}
+
 // after returns a stream on which a named output can be copied. The copy waits only for the end of the output's
 // segment: a picture of the forward pass is read while the update computes.
 func (x *executable) after(id nn.BufferID) (driver.Stream, error) {

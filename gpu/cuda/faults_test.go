@@ -251,3 +251,35 @@ func TestALostDevice(t *testing.T) {
 		t.Errorf("then error %v", again)
 	}
 }
+
+// A buffer is copied between executables of one backend, after the steps enqueued before, and not to another shape.
+func TestABufferIsCopiedToAnotherExecutable(t *testing.T) {
+	p, variables := scaling(8)
+	longer, others := scaling(9)
+	b, _ := faulty(t, emulator.Options{})
+	_, x := loaded(t, b, p, variables)
+	_, y := loaded(t, b, p, variables)
+	_, z := loaded(t, b, longer, others)
+	values, got := []float32{1, 2, 3, 4, 5, 6, 7, 8}, make([]float32, 8)
+	x.Write(0, values)
+	if err := x.Run(t.Context(), nn.SegmentForward); err != nil {
+		t.Fatal(err)
+	}
+	if err := y.(nn.Copier).Copy(0, x, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := y.Run(t.Context(), nn.SegmentForward); err != nil {
+		t.Fatal(err)
+	}
+	if y.Read(1, got); got[7] != 32 || got[0] != 4 {
+		t.Errorf("twice the copy is %v, want four times %v", got, values)
+	}
+	if err := z.(nn.Copier).Copy(0, x, 1); err == nil {
+		t.Error("8 numbers are copied to 9")
+	}
+	elsewhere, _ := faulty(t, emulator.Options{})
+	_, far := loaded(t, elsewhere, p, variables)
+	if err := y.(nn.Copier).Copy(0, far, 1); err == nil {
+		t.Error("a buffer of another backend is copied")
+	}
+}

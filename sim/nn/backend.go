@@ -96,6 +96,14 @@ type Detailer interface {
 	Settle(ctx context.Context) error
 }
 
+// Copier is an executable of a device that computes beside the host, which takes an input from another executable
+// there.
+type Copier interface {
+	// Copy copies buffer from of another executable of the same backend, as its newest run left it, to buffer to (an
+	// input of the plan) of the same shape and type. It returns before the copy is done.
+	Copy(to BufferID, other Executable, from BufferID) error
+}
+
 // Fallible is a backend whose device can fail. State.Read, State.Write, Executable.Read and Executable.Write return no
 // error: after one, Read leaves its destination alone.
 type Fallible interface {

@@ -324,7 +324,7 @@ func (c *compiler) buffer(v int) BufferID {
 	}
 	value := c.graph.values[v]
 	if value.source == fromInput {
-		c.buffers[v] = c.input(value.name, value.shape)
+		c.buffers[v] = c.input(value.name, value.spec)
 	} else {
 		c.buffers[v] = c.variable(value.variable)
 		c.reached[c.buffers[v]] = value.source == fromParameter
@@ -332,8 +332,8 @@ func (c *compiler) buffer(v int) BufferID {
 	return c.buffers[v]
 }
 
-func (c *compiler) input(name string, shape tensor.Shape) BufferID {
-	id := c.allocate(Buffer{Name: name, Shape: shape, Category: Inputs, Variable: -1, Pinned: true})
+func (c *compiler) input(name string, s spec) BufferID {
+	id := c.allocate(Buffer{Name: name, Shape: s.shape, DType: s.dtype, Category: Inputs, Variable: -1, Pinned: true})
 	c.plan.inputs[name] = id
 	return id
 }

@@ -111,10 +111,15 @@ func (g *Graph) Statistic(name string, shape tensor.Shape, init Init) Value {
 // Input declares a float32 array that the caller writes: a mask, a target. Calls
 // with the same name return the same input.
 func (g *Graph) Input(name string, shape tensor.Shape) Value {
+	return g.InputOf(name, shape, tensor.Float32)
+}
+
+// InputOf is Input of an array of another type, such as another plan's output (Copier).
+func (g *Graph) InputOf(name string, shape tensor.Shape, d tensor.DType) Value {
 	if name == LearningRateInput {
 		return g.fail(fmt.Errorf("input %q: the name is the optimiser's", name))
 	}
-	return g.leaf(value{spec: spec{shape, tensor.Float32}, name: name, source: fromInput})
+	return g.leaf(value{spec: spec{shape, d}, name: name, source: fromInput})
 }
 
 // Output names a value for the caller to read: it keeps its memory for the whole

@@ -43,7 +43,7 @@ func (c *compiler) emitOptimizer(layer string, op Op, in, out []BufferID) {
 // beginAdam advances the step counter and returns the operands common to all
 // updates.
 func (c *compiler) beginAdam(s *scaler) (rate, step BufferID) {
-	rate, step = c.input(LearningRateInput, nil), c.variable(c.graph.model.step)
+	rate, step = c.input(LearningRateInput, spec{dtype: tensor.Float32}), c.variable(c.graph.model.step)
 	advance := []BufferID{step}
 	if s != nil {
 		advance = append(advance, s.found)

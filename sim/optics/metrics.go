@@ -18,8 +18,10 @@ func RMSE(a, b []float32) float64 {
 
 // PSNR returns 20·log10(1/√MSE) in dB for a data range of 1, +Inf for equal
 // pictures.
-func PSNR(a, b []float32) float64 {
-	square := meanSquare(a, b)
+func PSNR(a, b []float32) float64 { return PSNROf(meanSquare(a, b)) }
+
+// PSNROf is PSNR of a mean squared difference.
+func PSNROf(square float64) float64 {
 	if square == 0 {
 		return math.Inf(1)
 	}

@@ -143,7 +143,7 @@ func (r *Reconstruction) move(ctx context.Context, s *Settings, o PlanOptions) (
 	}
 	r.moveTo(backend, note, state, program)
 	r.dropKept()
-	return true, nil
+	return true, r.prepareComparer(ctx)
 }
 
 // memory returns what is held on a device with memory of its own, given the memory of the plan and the variables.

@@ -59,13 +59,16 @@ func (e *estimate) pass(ctx context.Context) error {
 		e.spoil()
 		return err
 	}
-	e.held, e.hasOutput, e.whole = e.hasOutput, false, true
+	e.held, e.hasOutput, e.whole, e.trainer.program.passed = e.hasOutput, false, true, true
 	return nil
 }
 
 // spoil marks the device's output as lost. The copy of an earlier one remains, or
 // else the reconstruction at the start of the current sample.
 func (e *estimate) spoil() {
+	if e.trainer.program != nil {
+		e.trainer.program.passed = false
+	}
 	if e.hasOutput = e.hasOutput || e.held; e.hasOutput {
 		return
 	}

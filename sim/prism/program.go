@@ -26,6 +26,7 @@ type program struct {
 	exe    nn.Executable
 	fresh  bool // has not run yet: its first iteration is warm-up
 	fed    bool // targets and masks are written
+	passed bool // the device has the output of a complete forward pass
 
 	reconstruction, lossOld, lossNew nn.BufferID
 	hasLossOld                       bool

@@ -7,13 +7,44 @@ import (
 )
 
 // Quality compares the newest output with the truth on the object's window
-// (spec/prism.md §6). The only errors are that of a context that ends first and that of the device.
+// (spec/prism.md §6), on a GPU if that has it. The only errors are that of a context that ends first and that of the
+// device.
 func (r *Reconstruction) Quality(ctx context.Context) (profiles.Values, error) {
+	if r.ComparesOnDevice() {
+		return r.qualityOnDevice(ctx)
+	}
 	output, err := r.newest()
 	if err != nil {
 		return profiles.NoValues(), err
 	}
 	return r.QualityOf(ctx, output)
+}
+
+// ComparesOnDevice reports whether Quality of the newest output is computed on a GPU.
+func (r *Reconstruction) ComparesOnDevice() bool {
+	return r.comparer != nil && r.program != nil && r.program.passed
+}
+
+// QualityOn is Quality on the GPU, which ComparesOnDevice must report, or on the processor, to which the output is
+// copied: for measuring what the GPU saves.
+func (r *Reconstruction) QualityOn(ctx context.Context, gpu bool) (profiles.Values, error) {
+	if gpu {
+		return r.qualityOnDevice(ctx)
+	}
+	r.hasOutput = false
+	output, err := r.newest()
+	if err != nil {
+		return profiles.NoValues(), err
+	}
+	return r.QualityOf(ctx, output)
+}
+
+func (r *Reconstruction) qualityOnDevice(ctx context.Context) (profiles.Values, error) {
+	q, err := r.comparer.compare(ctx, r.program)
+	if err == nil {
+		err = r.failure()
+	}
+	return qualities(q, err), err
 }
 
 // FinalQuality is Quality of what is saved (finalOutput): of the weights after the newest update, where the newest

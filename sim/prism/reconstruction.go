@@ -210,6 +210,9 @@ func (r *Reconstruction) load(ctx context.Context) error {
 		err = r.trainer.load(ctx, kind, options)
 	}
 	if err == nil {
+		err = r.prepareComparer(ctx)
+	}
+	if err == nil {
 		r.planned = r.program.memory(r.decoder.Model().Variables())
 	}
 	return err
@@ -342,7 +345,8 @@ func (r *Reconstruction) Memory() profiles.Memory {
 		r.planned = r.program.memory(r.decoder.Model().Variables())
 	}
 	m := r.planned
-	m.Device = r.device.memory(&r.planned)
+	m.Parts[MemoryScratch] += r.comparer.bytes()
+	m.Device = r.device.memory(&m)
 	m.Parts[MemoryScratch] += r.kept.bytes()
 	m.Parts[MemoryScratch] += r.system.Bytes() +
 		4*int64(len(r.current)+len(r.output)+len(r.targets.old)+len(r.targets.new)+len(r.initialisation.disc))

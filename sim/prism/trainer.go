@@ -21,11 +21,13 @@ type trainer struct {
 	unreported error     // of an operation of the device that could not return it
 	skipped    int       // updates that the gradient scaler skipped and no record shows yet
 	gradients  []float32 // work space of gradientNorm
+	comparer   *comparer // where the output is; nil for none
 }
 
 // Close frees the memory on the device.
 func (t *trainer) Close() {
 	t.unload()
+	t.closeComparer()
 	t.state.Close()
 	if t.owned {
 		t.device.Close()
@@ -210,6 +212,7 @@ func (t *trainer) carryTo(ctx context.Context, backend nn.Backend, kind programK
 func (t *trainer) moveTo(backend nn.Backend, note string, state nn.State, p *program) {
 	t.settleScaler()
 	t.unload()
+	t.closeComparer()
 	t.state.Close()
 	t.device.leave()
 	t.device.Backend, t.device.Note = backend, note
@@ -219,6 +222,7 @@ func (t *trainer) moveTo(backend nn.Backend, note string, state nn.State, p *pro
 // retreat goes on with a state on the processor, after the device has failed.
 func (t *trainer) retreat(state nn.State) {
 	t.unload()
+	t.closeComparer()
 	t.state.Close()
 	t.device.leave()
 	t.device.Backend, t.device.Note, t.state = t.device.Processor, "", state

@@ -19,15 +19,20 @@ type truth struct {
 
 // compare returns how near a plane, [N, N], is to the object on its window (spec/prism.md §6).
 func (t *truth) compare(ctx context.Context, plane []float32, s *Settings) (profiles.Values, error) {
-	v := profiles.NoValues()
 	if t.unknown() {
-		return v, ctx.Err()
+		return profiles.NoValues(), ctx.Err()
 	}
 	q, err := t.metrics.Compare(ctx, plane, t.object.Amplitude, s.Size, s.window())
+	return qualities(q, err), err
+}
+
+// qualities returns the values of the series of the quality, none after an error.
+func qualities(q optics.Quality, err error) profiles.Values {
+	v := profiles.NoValues()
 	if err == nil {
 		v[SeriesPSNR], v[SeriesSSIM], v[SeriesRMSE] = q.PSNR, q.SSIM, q.RMSE
 	}
-	return v, err
+	return v
 }
 
 // unknown reports whether there are only measurements of the object.

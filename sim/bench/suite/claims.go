@@ -171,6 +171,9 @@ func (r *Report) facts() (tree map[string]any) {
 		for _, f := range r.Inference.Folds {
 			put(f, "inference", f.Statistics)
 		}
+		if r.Inference.Metrics != nil {
+			put(r.Inference.Metrics, "inference", "metrics")
+		}
 	}
 	if text, err := json.Marshal(all); err == nil { // writing the report gives the error again
 		_ = json.Unmarshal(text, &tree) // which was marshalled

@@ -2,6 +2,7 @@ package suite_test
 
 import (
 	"bytes"
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -21,6 +22,29 @@ type card struct{ *beside.Backend }
 
 func (card) DeviceMemory() profiles.DeviceMemory {
 	return profiles.DeviceMemory{Device: "GPU-1", Allocated: 9 << 20, Context: 1 << 20}
+}
+
+// Load loads a plan whose inputs can be copied from others.
+func (c card) Load(ctx context.Context, plan *nn.Plan, state nn.State) (nn.Executable, error) {
+	exe, err := c.Backend.Load(ctx, plan, state)
+	if err != nil {
+		return nil, err
+	}
+	return &copying{exe, exe.(nn.Detailer), plan}, nil
+}
+
+// copying is an executable whose inputs can be copied from others.
+type copying struct {
+	nn.Executable
+	nn.Detailer
+	plan *nn.Plan
+}
+
+func (x *copying) Copy(to nn.BufferID, other nn.Executable, from nn.BufferID) error {
+	values := make([]float32, x.plan.Buffers[to].Shape.Elements())
+	other.Read(from, values)
+	x.Write(to, values)
+	return nil
 }
 
 // onGPU is small with a GPU of the tests.
@@ -52,6 +76,7 @@ func TestTheSuiteOnAGPU(t *testing.T) {
 	s.Compare("standard", suite.Documented, 1)
 	s.Compare("phase5", suite.Documented, 1)
 	s.Effects("phase5", []string{"amp"}, 1)
+	s.Inference("phase5", 1)
 	r, err := s.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -64,6 +89,9 @@ func TestTheSuiteOnAGPU(t *testing.T) {
 	}
 	if mode := r.Comparisons[0].Results[1][0].Settings["amp"]; mode != "fp16" {
 		t.Errorf("the documents' optimised side has amp = %s, want fp16", mode)
+	}
+	if m := r.Inference.Metrics; m == nil || m.GPUMS.Median <= 0 || m.HostMS.Median <= 0 || m.IterationMS.Median <= 0 || m.Speedup.Low == nil {
+		t.Errorf("metrics on the GPU: %+v", m)
 	}
 	p := r.Profile
 	if p.Timed < 1 || p.Timed >= p.Iterations || len(p.Steps) == 0 {
@@ -90,7 +118,7 @@ func TestTheSuiteOnAGPU(t *testing.T) {
 	}
 	for _, c := range r.Claims {
 		switch c.ID {
-		case "duration.baseline.cuda", "duration.optimized.cuda":
+		case "duration.baseline.cuda", "duration.optimized.cuda", "gpu.metrics", "guide.metrics":
 			if c.Measured == nil {
 				t.Errorf("%s is not measured: %s", c.ID, c.Where)
 			}

@@ -26,6 +26,17 @@ type Inference struct {
 	TrainingMemory int64           `json:"training_memory_bytes"` // of the run that trained it
 	Forms          []InferenceForm `json:"forms"`
 	Folds          []Fold          `json:"folds"`
+
+	Metrics *DeviceMetrics `json:"metrics"` // null on a processor, and where the card has no room for them
+}
+
+// DeviceMetrics compares PSNR, SSIM and RMSE of an output computed on the GPU where it is with the same on the
+// processor, to which it is copied first.
+type DeviceMetrics struct {
+	IterationMS report.Spread   `json:"iteration_ms"` // of the training, without metrics
+	GPUMS       report.Spread   `json:"gpu_ms"`
+	HostMS      report.Spread   `json:"host_ms"`
+	Speedup     report.Interval `json:"speedup"` // of an iteration with the metrics of its output
 }
 
 // InferenceForm is one form of the decoder.
@@ -82,13 +93,18 @@ func (s *Suite) inference(ctx context.Context, preset string, progress func(floa
 		run.Device().Threads())
 	n := &Inference{Preset: preset, Size: v.Int("size"), ObjectSize: v.Int("object_size"), AMP: v.Text("amp")}
 	var rec profiles.Iteration
+	var iterations []float64 // milliseconds of those with nothing else
 	for all := float64(expected(v)); ; {
 		rec = profiles.Iteration{}
+		began := time.Now()
 		out, err := run.Iterate(ctx, &rec)
 		if err != nil {
 			return err
 		}
 		n.Iterations++
+		if !out.UnitEnded && !out.StageEnded && rec.Flags&profiles.Warmup == 0 {
+			iterations = append(iterations, time.Since(began).Seconds()*1e3)
+		}
 		if rec.InUnit == 0 || n.Iterations%16 == 1 || out.Finished {
 			memory := run.Memory()
 			n.TrainingMemory = max(n.TrainingMemory, memory.Total())
@@ -98,6 +114,11 @@ func (s *Suite) inference(ctx context.Context, preset string, progress func(floa
 		}
 		if out.Finished {
 			break
+		}
+	}
+	if len(iterations) > 0 && run.ComparesOnDevice() {
+		if n.Metrics, err = metricsByTurns(ctx, run, iterations); err != nil {
+			return err
 		}
 	}
 	return s.forms(ctx, run, n, func(part float64) { progress(0.6 + 0.4*part) })
@@ -171,6 +192,37 @@ func (s *Suite) forms(ctx context.Context, run *prism.Reconstruction, n *Inferen
 	}
 	s.report.Inference = n
 	return nil
+}
+
+// metricsByTurns compares the newest output with the truth on the GPU and on the processor by turns, after a run whose
+// iterations took some milliseconds.
+func metricsByTurns(ctx context.Context, run *prism.Reconstruction, iterations []float64) (*DeviceMetrics, error) {
+	m := &DeviceMetrics{IterationMS: report.SpreadOf(iterations)}
+	var times [2][]float64 // on the GPU, on the processor
+	var ratios []float64
+	for round := range inferenceRounds + 1 {
+		var medians [2]float64
+		for k := range medians {
+			side := (k + round) % 2
+			var block []float64
+			for range inferenceLeast {
+				start := time.Now()
+				if _, err := run.QualityOn(ctx, side == 0); err != nil {
+					return nil, err
+				}
+				block = append(block, time.Since(start).Seconds()*1e3)
+			}
+			if medians[side] = report.SpreadOf(block).Median; round > 0 { // the first warms up
+				times[side] = append(times[side], block...)
+			}
+		}
+		if each := m.IterationMS.Median; round > 0 {
+			ratios = append(ratios, math.Log((each+medians[1])/(each+medians[0])))
+		}
+	}
+	m.GPUMS, m.HostMS = report.SpreadOf(times[0]), report.SpreadOf(times[1])
+	m.Speedup = report.Of(stats.SignedRank(ratios)).Through(math.Exp)
+	return m, nil
 }
 
 func statisticsOf(form prism.Form) string {

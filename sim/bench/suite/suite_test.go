@@ -128,6 +128,9 @@ func checkInference(t *testing.T, n *suite.Inference) {
 	if *n.Forms[0].PSNR == *n.Forms[1].PSNR {
 		t.Error("running statistics are those of the batch")
 	}
+	if n.Metrics != nil {
+		t.Errorf("metrics on the GPU of a run on a processor: %+v", n.Metrics)
+	}
 	for _, f := range n.Folds {
 		if !(f.Apart <= f.Tolerance) || f.Speedup.Low == nil {
 			t.Errorf("%+v", f)

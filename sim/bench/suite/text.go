@@ -392,6 +392,11 @@ func TheForms(r *Report, d *report.Document) {
 			f.Statistics, unit.Plural(n.Rounds, "round", "rounds"),
 			f.Speedup.Text("x", 3), float64(f.Memory)/1e6, f.Apart, f.Tolerance)
 	}
+	if m := n.Metrics; m != nil {
+		d.Paragraph("PSNR, SSIM and RMSE on the GPU %s ms, on the processor %s ms (medians, by turns); an iteration "+
+			"of %s ms with them: %s", report.Number(m.GPUMS.Median), report.Number(m.HostMS.Median),
+			report.Number(m.IterationMS.Median), m.Speedup.Text("x", 3))
+	}
 	d.Paragraph("The run's picture is training mode's, with the statistics of the batch, one picture; " +
 		"evaluation mode has the averages of training and is PyTorch's eval(). --save writes training mode, folded; " +
 		"weights export --fold writes either.")
