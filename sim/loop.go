@@ -49,6 +49,7 @@ type loop struct {
 	pace      pace
 	typical   typical
 	comparing comparing
+	pressure  pressure
 	fork      *experiment.Fork // nil where none is under way
 	declined  string           // why the command being carried out was refused, empty if it was not
 }
@@ -320,6 +321,9 @@ func (l *loop) iterate(cut context.Context) error {
 		return err
 	}
 	if err := l.comparing.switchSettings(cut); err != nil {
+		return err
+	}
+	if err := l.relieve(cut); err != nil {
 		return err
 	}
 	if err := l.forkHere(cut); err != nil {

@@ -35,6 +35,16 @@ func (b *Backend) DeviceMemory() profiles.DeviceMemory {
 	return m
 }
 
+// MemoryInUse returns the device's memory in use by all programs, without what is kept for other plans, and all of it.
+func (b *Backend) MemoryInUse() (used, all int64, known bool) {
+	if err := b.enter(); err != nil {
+		return 0, 0, false
+	}
+	defer b.leave()
+	free, all, err := b.driver.MemGetInfo()
+	return all - free - b.keptBytes(), all, err == nil
+}
+
 // Short marks the error for package nn: it returns the bytes asked for and free.
 func (e *MemoryError) Short() (asked, free int64) { return e.Asked, e.Free }
 

@@ -283,3 +283,27 @@ func TestABufferIsCopiedToAnotherExecutable(t *testing.T) {
 		t.Error("a buffer of another backend is copied")
 	}
 }
+
+// The memory in use is that of the device, without what is kept for other plans.
+func TestTheMemoryInUseIsTheDevices(t *testing.T) {
+	p, variables := scaling(1 << 20)
+	b, _ := faulty(t, emulator.Options{})
+	before, all, known := b.MemoryInUse()
+	if !known || all != 1<<30 || before < 0 {
+		t.Fatalf("%d of %d bytes, known: %v", before, all, known)
+	}
+	state, err := b.NewState(t.Context(), variables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer state.Close()
+	x, err := b.Load(t.Context(), p, state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded, _, _ := b.MemoryInUse()
+	x.Close()
+	if kept, _, _ := b.MemoryInUse(); loaded-before < 8<<20 || loaded-kept < 4<<20 {
+		t.Errorf("%d bytes before, %d with an array and its result of 4 MiB, %d when the plan is kept", before, loaded, kept)
+	}
+}

@@ -19,6 +19,7 @@ const (
 	Seed          = "seed"            //
 	BatchSize     = "batch_size"      // items that an iteration processes: Schema.Item
 	AutoTune      = "auto_tune"       // looks for the batch size of the most items a second
+	AdaptBatch    = "adapt_batch"     // halves and doubles the batch size by memory pressure
 	MemoryLimit   = "memory_limit_mb" // bound of the run's memory, in MiB; 0 means none
 	Decide        = "decide"          // what follows a press of a key: DecideAuto, DecideAsk or DecideOff
 )

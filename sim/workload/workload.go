@@ -90,6 +90,13 @@ func OwnMemory(d Device) bool {
 	return holds
 }
 
+// DeviceMeter is a DeviceHolder that reads how much of its memory is in use.
+type DeviceMeter interface {
+	// MemoryInUse returns the bytes in use by all programs, but for those that make room when they are needed, and all
+	// that the device has. It is called between two iterations, and must not wait for the device.
+	MemoryInUse() (used, all int64, known bool)
+}
+
 // PeakHolder is a DeviceHolder that knows the most memory which it had allocated at once, in bytes.
 type PeakHolder interface {
 	// PeakMemory returns what is allocated now, and the most since the last ResetPeak.

@@ -35,6 +35,7 @@ var ptychoFlags = []ownFlag{
 	{"data-factor", "data_factor", "factor of its amplitudes; 0 is PtychoPINN's rule"},
 	{"batch-size", settings.BatchSize, "objects that the network computes at a time"},
 	{"memory-limit", settings.MemoryLimit, "bound of the run's memory in MiB, of batch sizes and of plans that are kept; 0 is none"},
+	{"adaptive", settings.AdaptBatch, "halve the batch size above 90 % of the memory, double it below 50 %, up to 256"},
 	{"max-passes", "max_passes", "end after so many passes over the scan; 0 is all"},
 }
 

@@ -451,3 +451,18 @@ func TestSchemaHoldsItsEntries(t *testing.T) {
 		}
 	}
 }
+
+// A batch size that follows memory pressure gives the memory of the sizes before it back.
+func TestAdaptiveBatchesKeepNoOtherPlans(t *testing.T) {
+	v := resolved(t, "adapt_batch=true")
+	task := start(t, maker(t), v)
+	for _, size := range []string{"8", "4", "2"} {
+		v = set(t, v, settings.BatchSize, size)
+		if err := task.Apply(t.Context(), v); err != nil {
+			t.Fatal(err)
+		}
+		if m := task.Memory(); len(task.programs) != 1 || m.Parts[memoryPlans] != 0 {
+			t.Errorf("batches of %s: %d plans, %d bytes of others", size, len(task.programs), m.Parts[memoryPlans])
+		}
+	}
+}

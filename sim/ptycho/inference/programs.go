@@ -85,6 +85,9 @@ func (t *Task) drop(limit int64) {
 }
 
 func (t *Task) fits(limit int64) bool {
+	if t.v.On(settings.AdaptBatch) { // a smaller batch is to give memory back
+		return len(t.programs) <= 1
+	}
 	m := t.Memory()
 	if limit > 0 {
 		return len(t.programs) <= mostPlans && m.Total() <= limit

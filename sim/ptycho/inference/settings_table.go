@@ -50,6 +50,9 @@ var Table = settings.NewTable("ptycho", validate,
 	settings.Switch(groupComputing, settings.AutoTune, "find the batch size of the most images a second while the run goes on").
 		Live().Limit().Called("auto-tuner", 'T').
 		Press("t", settings.MoveNext, "auto-tuner of the batch size").Foremost(3),
+	settings.Switch(groupComputing, settings.AdaptBatch, "halve the batch size while more than 90 % of the memory is in use, and double it below 50 %, up to 256").
+		Live().Limit().Called("adaptive batches", 'P').Optional("false").
+		Press("p", settings.MoveNext, "batch size by memory pressure"),
 	settings.Integer(groupComputing, settings.MemoryLimit, "MiB", "bound of the run's memory, of batch sizes and of plans that are kept", 0, 1<<20).
 		Live().Limit().Called("memory limit", 'G').Words("", "no limit").
 		Press("G", settings.MoveWrite, "memory limit in MiB"),
