@@ -1,10 +1,11 @@
-"""What the module costs a step: two processes train the same loop, one with the module and one without, block by block in an order drawn
-anew each time, and each says how much processor time its thread took a step, boundaries included. overhead.py [SECONDS [LOOP]...].
+"""What the module costs a step: one process trains a loop, block by block with the module's hooks and without them in an order drawn anew for each
+pair of blocks, and says how much processor time its thread took a step, boundaries included. overhead.py [SECONDS [LOOP]...].
 
 The loop long takes 5 ms a step on one thread. cuda and cuda-long need a GPU: of the first the launches take most of the time, of the second the
 kernels. Their time is the clock's, from an idle device to an idle device.
 
-Blocks are short and paired, so that other programs disturb both alike. PRISMTOP_MODULE names the folder of another module to measure."""
+Two processes would differ by where their memory lies, by up to a fifth of such a step and for as long as they run: more than what is looked for.
+Blocks are short, so that other programs disturb both of a pair alike. PRISMTOP_MODULE names the folder of another module to measure."""
 import os
 import random
 import subprocess
@@ -14,19 +15,20 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MODULE = os.environ.get("PRISMTOP_MODULE", os.path.dirname(HERE))
-BLOCK = {"tiny": 50, "cnn": 10, "long": 4, "cuda": 20, "cuda-long": 10}  # steps
+BLOCK = {"tiny": 200, "cnn": 20, "long": 8, "cuda": 20, "cuda-long": 10}  # steps, after half as many that are not timed
 LONG = 5e6  # ns, of a step of the loop long
 
 
-def child(which, mode):
-    """Trains a block for each line of standard input. The loop long first reads the size of its batches, or fits it and says it."""
+def measure(which, mode, seconds):
+    """Trains a loop by turns with the hooks and without, and prints the difference. mode is watched or nobody watches."""
     sys.path[:0] = [MODULE, HERE]
-    if mode != "plain":
-        os.environ["PRISMTOP_LOOP"] = folder = tempfile.mkdtemp(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
-        import prismtop
+    os.environ["PRISMTOP_LOOP"] = folder = tempfile.mkdtemp(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+    import prismtop
+    import ring_reader
     import torch
     import torch.nn as nn
     import torch.nn.functional as F
+    from torch.optim import optimizer as optim
     from torch.utils.data import DataLoader, TensorDataset
     torch.set_num_threads(1)
     torch.manual_seed(1)
@@ -41,20 +43,17 @@ def child(which, mode):
                               nn.Linear(64, 10)).to(device)
         data, loss_of = TensorDataset(torch.randn(4096, 1, 28, 28), torch.randint(0, 10, (4096,))), F.cross_entropy
         optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
-    if which == "long":
-        size = int(sys.stdin.readline())
 
     def batches(size):
-        if which.startswith("cuda"):  # one batch, so that its copy is all that the host does for it
+        if device.type == "cuda":  # one batch, so that its copy is all that the host does for it
             kept = [x[:size] for x in data.tensors]
             while True:
                 yield kept
         loader = DataLoader(data, size)
         while True:
             yield from loader
-    source = batches(size or 32)
 
-    def steps(n):
+    def steps(n, source):
         for _ in range(n):
             x, y = next(source)
             x, y = x.to(device), y.to(device)
@@ -62,76 +61,52 @@ def child(which, mode):
             loss_of(model(x), y).backward()
             optimizer.step()
 
-    def timed(n):
+    def timed(n, source):
         if device.type == "cpu":
             clock, settle = time.thread_time_ns, lambda: None  # noqa: E731
         else:
             clock, settle = time.monotonic_ns, torch.cuda.synchronize
         settle()
         begun = clock()
-        steps(n)
+        steps(n, source)
         settle()
         return (clock() - begun) / n
-    if not size:
-        timed(8)
-        print(max(1, round(32 * LONG / min(timed(8) for _ in range(5)))), flush=True)
-        return
-    steps(40 if which == "long" else 300)
-    beat = lambda: None  # noqa: E731
-    if mode == "watched":
-        import ring_reader
-        reader = ring_reader.find(folder)
-        beat = lambda: reader.beat(time.monotonic_ns())  # noqa: E731
-    while mode == "nobody watches" and prismtop.LOOP.watch == "all":  # it notices after some seconds
-        steps(10)
-    print("ready", flush=True)
-    for _ in sys.stdin:
-        beat()
-        steps(BLOCK[which] // 2)
-        print(timed(BLOCK[which]), flush=True)
+    source = batches(size)
+    steps(100, source)  # from the 64th step on the patches take the short way
+    loop, guest, reader = prismtop.LOOP, prismtop.LOOP.guest, ring_reader.find(folder)
+    while mode != "watched" and loop.watch == "all":  # it notices after some seconds
+        steps(10, source)
 
+    def off():
+        loop.fold()
+        guest.hot = 0
+        guest.unhook()
 
-class Child:
-    """A process that trains."""
-
-    def __init__(self, which, mode):
-        self.process = subprocess.Popen([sys.executable, "-B", os.path.abspath(__file__), "--child", which, mode], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def ask(self, line=""):
-        self.process.stdin.write(f"{line}\n")
-        self.process.stdin.flush()
-        return self.process.stdout.readline()
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.wait()
-
-
-def begin(which, mode):
-    """Two processes that train a loop, without prismtop and in a mode with it."""
-    children = [Child(which, m) for m in ("plain", mode)]
+    def on():
+        guest.handles = [optim.register_optimizer_step_pre_hook(guest.before_step), optim.register_optimizer_step_post_hook(guest.after_step)]
+        for patch in guest.patches if mode == "watched" else []:
+            patch.put()
+        loop.clear(time.monotonic_ns())
+        loop.due = 0
+    off()
     if which == "long":
-        fit = Child(which, "plain")
-        size = fit.ask(0).strip()
-        fit.end()
-        for c in children:
-            c.process.stdin.write(f"{size}\n")
-            c.process.stdin.flush()
-    return children
-
-
-def measure(which, mode, seconds, children=None):
-    children = children or begin(which, mode)
-    for c in children:
-        c.process.stdout.readline()
-    pairs, until = [], time.time() + seconds
+        fitted = batches(32)
+        timed(8, fitted)
+        source = batches(max(1, round(32 * LONG / min(timed(8, fitted) for _ in range(9)))))
+    pairs, until, block = [], time.time() + seconds, BLOCK[which]
     while time.time() < until or len(pairs) < 20:
         pair = [0.0, 0.0]
-        for i in random.sample((0, 1), 2):
-            pair[i] = float(children[i].ask())
+        for hooked in random.sample((0, 1), 2):
+            if hooked:
+                on()
+            if mode == "watched":
+                reader.beat(time.monotonic_ns())
+            steps(block // 2, source)
+            pair[hooked] = timed(block, source)
+            if hooked:
+                off()
         pairs.append(pair)
-    for c in children:
-        c.end()
+    assert loop.live and (loop.watch == "all") == (mode == "watched")
     differences, n = sorted(b - a for a, b in pairs), len(pairs)
     plain = sorted(a for a, _ in pairs)[n // 2]
     middle, low, high = (differences[min(max(0, int(n / 2 + k * n ** .5)), n - 1)] for k in (0, -1, 1))
@@ -165,10 +140,10 @@ def parts():
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--child"]:
-        child(*sys.argv[2:4])
+    if sys.argv[1:2] == ["--one"]:
+        measure(sys.argv[2], sys.argv[3], float(sys.argv[4]))
     else:
         for loop_ in sys.argv[2:] or ["tiny", "cnn"]:
             for mode_ in ("watched", "nobody watches"):
-                measure(loop_, mode_, float(sys.argv[1]) if len(sys.argv) > 1 else 60)
+                subprocess.run([sys.executable, "-B", os.path.abspath(__file__), "--one", loop_, mode_, sys.argv[1] if len(sys.argv) > 1 else "60"], check=True)
         parts()
