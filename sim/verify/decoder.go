@@ -32,7 +32,10 @@ func decoder(c *checker) error {
 		if err := d.checkGradients("gradssim", "ssim", 2); err != nil {
 			return err
 		}
-		return d.checkTraining()
+		if err := d.checkTraining(); err != nil {
+			return err
+		}
+		return d.checkUpdates()
 	})
 	return nil
 }
