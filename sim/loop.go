@@ -467,6 +467,10 @@ func (l *loop) within(cut context.Context) (outcome workload.Outcome, overdue bo
 // over ends a run without another iteration, because its task found that it is finished or because of a limit.
 func (l *loop) over(cut context.Context, outcome *workload.Outcome, limit string) error {
 	l.grow(outcome.Grown)
+	if outcome.Measures && l.index > 0 {
+		l.run.stream.Measure(profiles.Measurement{Iteration: l.index - 1, Unit: outcome.Result.Unit,
+			Values: outcome.Measured})
+	}
 	if outcome.UnitEnded {
 		l.unitEnded(outcome.Result)
 	}

@@ -207,6 +207,37 @@ func TestAStallIsTold(t *testing.T) {
 	r.gone(s, "stall", "No iteration ended")
 }
 
+// A loop with iterations aside, such as those with an evaluation, is silent for a while now and then, and at its end: only
+// what takes more than a minute, and twice as long as it ever took, is a stall.
+func TestAnEvaluationIsNoStall(t *testing.T) {
+	r := &watchedRun{newRig(), t}
+	r.a.readings.resident = func() (int64, int64, string) { return 200e6, 200e6, "" }
+	r.a.readings.collectable = func() int64 { return 0 }
+	info := prismtest.Info(100)
+	info.Schema.Kinds = append(info.Schema.Kinds, profiles.KindInfo{Name: "step with evaluation", Aside: true})
+	r.Begin(info, settings.Values{})
+	r.State(profiles.Running, "")
+	r.it = prismtest.Progressive()
+	r.run(3, 5, nil)
+	wait := func(seconds int) (s *profiles.Snapshot) {
+		for range 10 * seconds {
+			r.now = r.now.Add(100 * time.Millisecond)
+			s = r.tick()
+		}
+		return s
+	}
+	if s := wait(50); len(s.Alerts) != 0 {
+		t.Errorf("within a minute: %+v", s.Alerts)
+	}
+	r.raised(wait(20), "stall", "No iteration ended for more than 1m", "usually one takes 5 ms")
+	r.it.Start += 70e9
+	r.gone(r.run(4, 5, nil), "stall", "No iteration ended")
+	if s := wait(100); len(s.Alerts) != 0 {
+		t.Errorf("within twice the longest so far: %+v", s.Alerts)
+	}
+	r.raised(wait(50), "stall", "No iteration ended for more than 2m", "usually one takes 5 ms")
+}
+
 // A process stopped as a whole sees its run only after the iteration that took so
 // long.
 func TestAStallOfTheWholeProcessIsTold(t *testing.T) {

@@ -44,6 +44,7 @@ type Facts struct {
 	AtMost    bool          // Remaining is an upper bound, as before the first units are done
 
 	quiet          time.Duration // longest running time without the end of an iteration, since the last call
+	waited         time.Duration // the longest before the newest iteration
 	skipped, steps int           // of the newest iterations, at most recentSteps
 	nonFiniteAt    int64         // Index of the newest loss that was not finite
 	pace           *throughput
@@ -174,10 +175,18 @@ func hours(d time.Duration) string {
 const (
 	stallFactor = 20
 	stallLeast  = 2 * time.Second
+	// Between the iterations of a loop with others aside, such as those with an evaluation, it does what no record
+	// says before it is over, and so does a program that ends: there, stallOutside is the least, and stallLonger times
+	// the longest wait so far.
+	stallOutside = time.Minute
+	stallLonger  = 2
 )
 
 func judgeStall(f *Facts) finding {
 	bound := max(stallLeast, time.Duration(stallFactor*f.Usual))
+	if slices.ContainsFunc(f.Schema.Kinds, func(k profiles.KindInfo) bool { return k.Aside }) {
+		bound = max(bound, stallOutside, stallLonger*f.waited)
+	}
 	bad := f.State == profiles.Running && f.Usual > 0 && f.quiet > bound
 	return finding{bad, bad, "", profiles.Critical, func() (string, profiles.Advice) {
 		return fmt.Sprintf("No iteration ended for more than %v; usually one takes %s.", atLeast(f.quiet),

@@ -45,6 +45,7 @@ type Watch struct {
 	quality     quality
 	nonFiniteAt int64
 	moved       time.Duration // running time at the newest iteration
+	waited      time.Duration // the longest between two iterations
 	seen        int64
 }
 
@@ -121,6 +122,7 @@ func (a *Watch) Measure(clock, count int64, now time.Time, foreign func(from, to
 // quiet returns the running time since the newest iteration.
 func (a *Watch) quiet(iterations int64, elapsed time.Duration) time.Duration {
 	if iterations != a.seen {
+		a.waited = max(a.waited, elapsed-a.moved)
 		a.seen, a.moved = iterations, elapsed
 	}
 	return elapsed - a.moved
@@ -133,6 +135,7 @@ func (a *Watch) quiet(iterations int64, elapsed time.Duration) time.Duration {
 func (a *Watch) Judge(f *Facts, elapsed, at time.Duration) (gone []profiles.LogLine) {
 	// After the whole process was stopped, its loop continues as before.
 	f.quiet = max(f.Longest, a.quiet(f.Iteration, elapsed))
+	f.waited = a.waited
 	f.skipped, f.steps = a.skipped()
 	f.nonFiniteAt, f.pace, f.quality = a.nonFiniteAt, &a.pace, a.quality
 	if f.State == profiles.Preparing || f.State == profiles.Paused {

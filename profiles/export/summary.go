@@ -30,6 +30,8 @@ type Source struct {
 	Cut string // "killed" or "cut short" for a recording that ends before its run; empty for one that has the end
 	Why string // why it does
 
+	Schema *profiles.Schema // that a recorded run ends with; nil if it is not known
+
 	Processors int              // threads that a setting of 0 means; 0 if unknown
 	Origins    settings.Origins // of the settings of the first start; nil if unknown
 }

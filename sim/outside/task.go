@@ -537,6 +537,9 @@ func (t *task) Iterate(ctx context.Context, it *profiles.Iteration) (out workloa
 	out.Ranks = t.ranks.state()
 	if !ok {
 		out.NoIteration = true
+		if out.UnitEnded { // what was logged after the last step comes with no other
+			t.measure(&t.ending, &out)
+		}
 		if waits, err := t.succeed(ctx, &out); waits || err != nil {
 			return out, err
 		}
@@ -688,15 +691,8 @@ func (t *task) fill(it *profiles.Iteration, s *loop.Record, out *workload.Outcom
 		it.InUnit = int32(min(s.Step, math.MaxInt32))
 	}
 	it.Series = profiles.NoValues()
-	for i, info := range t.schema.Series {
-		v := s.Series[i]
-		if it.Series[i] = v; !math.IsNaN(v) {
-			t.last[i] = v
-			if !info.Each {
-				out.Measured[i], out.Measures = v, true
-			}
-		}
-	}
+	copy(it.Series[:], s.Series[:len(t.schema.Series)])
+	t.measure(s, out)
 	for i := range t.schema.Caches {
 		c := &t.caches[i]
 		it.Caches[i] = profiles.CacheCounters{Enabled: c.Enabled, Hits: c.Hits, Misses: c.Misses, Entries: c.Entries,
@@ -704,6 +700,18 @@ func (t *task) fill(it *profiles.Iteration, s *loop.Record, out *workload.Outcom
 	}
 	t.pace += (time.Duration(s.Total) - t.pace) / 8
 	t.residue.take(t, s)
+}
+
+// measure takes the values that came with a record.
+func (t *task) measure(r *loop.Record, out *workload.Outcome) {
+	for i, info := range t.schema.Series {
+		if v := r.Series[i]; !math.IsNaN(v) {
+			t.last[i] = v
+			if !info.Each {
+				out.Measured[i], out.Measures = v, true
+			}
+		}
+	}
 }
 
 // end says how the loop ended.

@@ -107,6 +107,11 @@ func writeRecording(ctx context.Context, r *recording.Reader, targets []files.Ta
 	if from.Origins, err = r.Origins(ctx); err != nil {
 		return nil, err
 	}
+	if slices.ContainsFunc(targets, func(t files.Target) bool { return t.Format() == "csv" }) { // columns come first
+		if from.Schema, err = replay.Schema(ctx, r); err != nil {
+			return nil, err
+		}
+	}
 	x, err := files.Open(targets, from, stdout)
 	if err != nil {
 		return nil, err
@@ -185,9 +190,8 @@ type handedOn struct {
 	done   chan struct{}
 }
 
-// handOn begins the files of --export and takes the address of --metrics, so that a run of hours
-// does not fail at its end; metrics reports whether --metrics was given.
-func (f *runFlags) handOn(ctx context.Context, from export.Source, metrics bool) (*handedOn, error) {
+// targets reads those of --export.
+func (f *runFlags) targets() ([]files.Target, error) {
 	targets, err := parseTargets(f.exports)
 	if i := slices.IndexFunc(targets, files.Target.Stdout); i >= 0 && err == nil {
 		err = fmt.Errorf("%q: must be the path of a file: standard output is the summary's; prismtop export RUN %s "+
@@ -195,6 +199,16 @@ func (f *runFlags) handOn(ctx context.Context, from export.Source, metrics bool)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("flag --export: %w", err)
+	}
+	return targets, nil
+}
+
+// handOn begins the files of --export and takes the address of --metrics, so that a run of hours
+// does not fail at its end; metrics reports whether --metrics was given.
+func (f *runFlags) handOn(ctx context.Context, from export.Source, metrics bool) (*handedOn, error) {
+	targets, err := f.targets()
+	if err != nil {
+		return nil, err
 	}
 	h := &handedOn{any: len(targets) > 0 || metrics}
 	if h.files, err = files.Open(targets, from, nil); err != nil {

@@ -498,14 +498,18 @@ func (p *guest) observe(o *sim.Options, a *aggregate.Options) {
 		}
 		return l
 	}
-	var rss, peak int64 // as last read: of a program that has ended nothing can be
-	a.Resident = func() (int64, int64, string) {
-		pid := int(p.trains.Load())
-		now, most, reason := machine.ReadResidentOf(pid)
-		switch {
-		case reason == "":
+	a.Resident = remembered(func() (int64, int64, string) { return machine.ReadResidentOf(int(p.trains.Load())) })
+}
+
+// remembered returns what read returned last of the memory of a process: of one that ends, or has ended, it returns
+// nothing any more.
+func remembered(read func() (int64, int64, string)) func() (rss, peak int64, reason string) {
+	var rss, peak int64
+	return func() (int64, int64, string) {
+		now, most, reason := read()
+		if reason == "" {
 			rss, peak = now, most
-		case peak > 0 && !machine.Runs(pid):
+		} else if peak > 0 {
 			return rss, peak, ""
 		}
 		return now, most, reason

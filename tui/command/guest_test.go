@@ -98,3 +98,18 @@ func TestAnInterruptedProgramEndsQuietly(t *testing.T) {
 		})
 	}
 }
+
+// The memory of a program that ends is that read last, also while its process is still there.
+func TestTheMemoryOfAProgramIsKeptAtItsEnd(t *testing.T) {
+	rss, peak, reason := int64(0), int64(0), "not there yet"
+	of := remembered(func() (int64, int64, string) { return rss, peak, reason })
+	if _, _, why := of(); why != reason {
+		t.Errorf("before it began: %q", why)
+	}
+	rss, peak, reason = 3e6, 5e6, ""
+	of()
+	rss, peak, reason = 0, 0, "/proc/1/status lacks VmRSS and VmHWM"
+	if now, most, why := of(); now != 3e6 || most != 5e6 || why != "" {
+		t.Errorf("%d of %d bytes, %q", now, most, why)
+	}
+}

@@ -14,6 +14,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/loop"
+	"prismtop/profiles/preset"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
 	"prismtop/sim/outside"
@@ -125,6 +126,9 @@ func (f *pythonFlags) execute(cmd *cobra.Command, args []string) error {
 		f.against.check(cmd.Context(), &f.record)); err != nil {
 		return cli.BadUsage(err)
 	}
+	if err := f.soundLimits(cmd); err != nil {
+		return cli.BadUsage(err)
+	}
 	if f.detach && f.child == nil {
 		return f.begin(cmd)
 	}
@@ -171,6 +175,20 @@ func (f *pythonFlags) execute(cmd *cobra.Command, args []string) error {
 		return p.failure
 	}
 	return f.watchProgram(cmd, p)
+}
+
+// soundLimits returns an error for flags that make no sense for any program, before one is started.
+func (f *pythonFlags) soundLimits(cmd *cobra.Command) error {
+	if _, err := f.targets(); err != nil {
+		return err
+	}
+	shelf, err := outside.Table(&loop.Greeting{})
+	if err != nil {
+		return err
+	}
+	f.ReadFlags(cmd.Flags())
+	_, _, err = preset.Resolve(preset.Sources{Shelves: preset.Shelves{shelf}, Flags: f.Sources.Flags})
+	return err
 }
 
 // adopt shows a loop that runs already: one whose prismtop has ended, or one that has had none.

@@ -47,7 +47,7 @@ type format struct {
 // formats are all formats, as listed in messages.
 var formats = []format{
 	{name: "chrome", mark: atomicfile.Begins(trace.Begins).And(atomicfile.Holds(`"prismtop `)), start: startTrace},
-	{name: "csv", paths: tables, mark: atomicfile.Begins(table.Begins...), start: func(to []io.Writer, _ export.Source) writer { return table.New(to[0], to[1]) }},
+	{name: "csv", paths: tables, mark: atomicfile.Begins(table.Begins...), start: func(to []io.Writer, from export.Source) writer { return table.New(to[0], to[1], from.Schema) }},
 	{name: "tensorboard", paths: inFolder, pictured: true, live: true, mark: atomicfile.Holds(), start: func(to []io.Writer, _ export.Source) writer { return tensorboard.New(to[0]) }},
 	{name: "pprof", mark: atomicfile.Holds("prismtop "), start: func(to []io.Writer, from export.Source) writer { return steps.New(to[0], from.Version) }},
 	{name: "png", mark: atomicfile.Holds(figure.MarkPNG), start: func(to []io.Writer, from export.Source) writer { return figure.NewPNG(to[0], from) }},

@@ -32,6 +32,7 @@ type Writer struct {
 	first  time.Time
 	shift  time.Duration // from first to the newest Begin
 	schema profiles.Schema
+	whole  *profiles.Schema
 	kinds  []string // their names, quoted
 
 	// The newest iteration waits for the values measured after it.
@@ -42,9 +43,11 @@ type Writer struct {
 	rows [][]string
 }
 
-// New returns a writer of iterations, and of changes, notes, measurements, results and states.
-func New(iterations, changes io.Writer) *Writer {
-	w := &Writer{iterations: bufio.NewWriterSize(iterations, 1<<16), changes: csv.NewWriter(changes), start: -1}
+// New returns a writer of iterations, and of changes, notes, measurements, results and states. whole is the schema that
+// the run ends with, which may have more than it began with; nil if that is not known.
+func New(iterations, changes io.Writer, whole *profiles.Schema) *Writer {
+	w := &Writer{iterations: bufio.NewWriterSize(iterations, 1<<16), changes: csv.NewWriter(changes), start: -1,
+		whole: whole}
 	w.changes.UseCRLF = true
 	return w
 }
@@ -93,16 +96,20 @@ func (w *Writer) begin(b *profiles.Begin, at time.Time) {
 	w.flush()
 	w.happened()
 	w.waits = false
+	schema := &b.Info.Schema
+	if w.whole != nil && w.whole.Extends(schema) {
+		schema = w.whole
+	}
 	switch w.header {
 	case "":
 		w.first = at
-		w.head(&b.Info.Schema)
-	case header(&b.Info.Schema):
+		w.head(schema)
+	case header(schema):
 	default:
 		w.keep(fmt.Errorf("the columns of the run changed with its workload %q at a restart", b.Info.Schema.Workload))
 	}
 	w.start++
-	w.shift, w.schema = at.Sub(w.first), b.Info.Schema
+	w.shift, w.schema = at.Sub(w.first), *schema
 	w.kinds = w.kinds[:0]
 	for _, k := range w.schema.Kinds {
 		w.kinds = append(w.kinds, quoted(k.Name))

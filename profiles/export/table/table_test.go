@@ -48,7 +48,7 @@ func read(t *testing.T, text []byte) (all rows) {
 func written(t *testing.T, events []profiles.Event) (iterations, changes []byte) {
 	t.Helper()
 	var a, b bytes.Buffer
-	w := New(&a, &b)
+	w := New(&a, &b, nil)
 	for i := range events {
 		w.Take(&events[i])
 	}
@@ -179,7 +179,7 @@ func TestARestartWithOtherColumnsIsAnError(t *testing.T) {
 	events := exporttest.Events()
 	other := *events[0].Body.(*profiles.Begin)
 	other.Info.Schema.Phases = other.Info.Schema.Phases[:1]
-	w := New(io.Discard, io.Discard)
+	w := New(io.Discard, io.Discard, nil)
 	w.Take(&events[0])
 	w.Take(&profiles.Event{At: exporttest.Began, Body: &other})
 	if err := w.Close(0); err == nil || !strings.Contains(err.Error(), "columns") {
@@ -188,7 +188,7 @@ func TestARestartWithOtherColumnsIsAnError(t *testing.T) {
 }
 
 func TestRowsAllocateNothing(t *testing.T) {
-	w := New(io.Discard, io.Discard)
+	w := New(io.Discard, io.Discard, nil)
 	events := exporttest.Events()
 	w.Take(&events[0])
 	it := *events[3].Body.(*profiles.Iteration)
@@ -214,5 +214,31 @@ func TestTablesHaveNoControlCharacters(t *testing.T) {
 	}
 	if rows := read(t, changes).of("setting", "image"); len(rows) == 0 || rows[0]["value"] != visible.Text(exporttest.Hostile) {
 		t.Errorf("the hostile name is %q", rows)
+	}
+}
+
+// Series that a run measures later have columns where the schema is known that it ends with.
+func TestAGrownSchemaHasItsColumns(t *testing.T) {
+	began := exporttest.Schema()
+	grown := began
+	grown.Series = append(grown.Series[:len(grown.Series):len(grown.Series)], profiles.SeriesInfo{Name: "r2_score"})
+	values := profiles.NoValues()
+	values[len(began.Series)] = 0.75
+	var a, b bytes.Buffer
+	w := New(&a, &b, &grown)
+	for _, body := range []profiles.Body{
+		&profiles.Begin{Info: profiles.RunInfo{Schema: began}}, &profiles.Iteration{Series: profiles.NoValues()}, &profiles.Grown{Schema: grown},
+		&profiles.Iteration{Index: 1, Series: profiles.NoValues()}, &profiles.Measurement{Iteration: 1, Values: values},
+	} {
+		w.Take(&profiles.Event{Body: body})
+	}
+	if err := w.Close(0); err != nil {
+		t.Fatal(err)
+	}
+	if all := read(t, a.Bytes()); len(all) != 2 || all[0]["r2_score"] != "" || all[1]["r2_score"] != "0.75" {
+		t.Errorf("%v", all)
+	}
+	if !strings.Contains(b.String(), "r2_score,,0.75") {
+		t.Errorf("%s", b.String())
 	}
 }

@@ -21,6 +21,30 @@ func Whole(ctx context.Context, r *recording.Reader, tell func(profiles.LogLine)
 	})
 }
 
+// Schema returns the schema that a recording ends with, which may have more than it began with; nil if it has none. What
+// cannot be read is left out.
+func Schema(ctx context.Context, r *recording.Reader) (last *profiles.Schema, err error) {
+	defer senseless(&err)
+	stretches, err := r.Stretches(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	for h := newHead(r); ; h.pass() {
+		m, _ := h.upcoming(ctx, stretches)
+		if m == nil {
+			return last, ctx.Err()
+		}
+		m.Each(func(e *profiles.Event) {
+			switch b := e.Body.(type) {
+			case *profiles.Begin:
+				last = &b.Info.Schema
+			case *profiles.Grown:
+				last = &b.Schema
+			}
+		})
+	}
+}
+
 // Events consumes a recording to its end: it calls take with each event, and after those of a
 // moment seen with the snapshot that they gave. It returns as Whole does.
 func Events(ctx context.Context, r *recording.Reader, take func(*profiles.Event),
