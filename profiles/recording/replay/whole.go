@@ -21,8 +21,8 @@ func Whole(ctx context.Context, r *recording.Reader, tell func(profiles.LogLine)
 	})
 }
 
-// Schema returns the schema that a recording ends with, which may have more than it began with; nil if it has none. What
-// cannot be read is left out.
+// Schema returns the schema that a recording ends with, which may have more than it began with; nil if it has none.
+// What cannot be read is left out.
 func Schema(ctx context.Context, r *recording.Reader) (last *profiles.Schema, err error) {
 	defer senseless(&err)
 	stretches, err := r.Stretches(ctx, 0)
