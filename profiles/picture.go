@@ -17,6 +17,7 @@ type Picture struct {
 	Iteration     int64
 	Width, Height int
 	Pixels        []float32
+	SHA256        string // of the exact pixels, of a picture from a recording, which are rounded; empty elsewhere
 }
 
 // Whole reports whether there is a picture with all of its pixels.

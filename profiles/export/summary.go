@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"time"
 
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
@@ -34,6 +35,10 @@ type Source struct {
 
 	Processors int              // threads that a setting of 0 means; 0 if unknown
 	Origins    settings.Origins // of the settings of the first start; nil if unknown
+
+	Began  time.Time          // origin of a recording's times; zero for a run that goes on
+	Facts  map[string]any     // what a recording says of itself
+	Starts []settings.Origins // of the settings of each start of a recording; nil for a restart
 }
 
 // Summary is a run as one JSON object. A value that was not measured is null, and

@@ -25,6 +25,7 @@ import (
 type block struct {
 	iterations []profiles.Iteration
 	steps      []step
+	settings   any // not in the data: those in force at its beginning that differ from the start's, as JSON; nil for none
 }
 
 // step is an event, a tick of the aggregator or a drain, at its place among the iterations.

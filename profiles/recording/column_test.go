@@ -314,7 +314,7 @@ func TestPicturesAreKept(t *testing.T) {
 func FuzzBlock(f *testing.F) {
 	var p packer
 	all := random(3, rand.New(rand.NewPCG(1, 1)))
-	whole, err := p.pack(&block{all, []step{{after: 1, at: 5, kind: eventStep, event: "log", body: []byte(`{"Text":"x"}`)}, {after: 3, at: 9, kind: tickStep, body: []byte(`{"Dropped":2}`)}, {after: 3, at: 12, kind: drainStep}}})
+	whole, err := p.pack(&block{iterations: all, steps: []step{{after: 1, at: 5, kind: eventStep, event: "log", body: []byte(`{"Text":"x"}`)}, {after: 3, at: 9, kind: tickStep, body: []byte(`{"Dropped":2}`)}, {after: 3, at: 12, kind: drainStep}}})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/settings"
 	"prismtop/profiles/stats"
 )
 
-// This file writes the tables that are for SQL: from events, and from what the aggregator concludes
-// from them.
+// The tables that are for queries, from events and from what the aggregator concludes from them.
 
 // measured returns a value for SQL, which has no NaN.
 func measured(v float64) any {
@@ -22,54 +22,58 @@ func measured(v float64) any {
 	return v
 }
 
+// tabulator writes the tables that are for SQL.
+type tabulator struct {
+	told      told
+	schema    profiles.Schema
+	layers    layerList
+	startedAt float64                          // seconds since the recording began
+	start     int                              // −1 before the first
+	begun     bool                             // a start was written
+	origins   func(start int) settings.Origins // of the settings of a start; nil for a restart
+}
+
 // begin writes a start of the run.
-func (f *file) begin(t *inserts, b *profiles.Begin, at float64) {
-	f.start++
-	again := f.begun
-	f.begun = true
-	f.startedAt = at
-	if f.ran += f.spent; b.Info.Resumed == 0 {
-		f.ran = 0
-	}
-	f.spent, f.retold = 0, true
-	f.inForce, f.schema = b.Settings, b.Info.Schema
-	f.shown, f.left, f.goesOn = [profiles.MaxPictures]int64{}, [profiles.MaxPictures]*profiles.Picture{}, false
+func (x *tabulator) begin(t *inserts, b *profiles.Begin, at float64) {
+	x.start++
+	x.begun, x.startedAt, x.schema = true, at, b.Info.Schema
 	i := &b.Info
-	t.run(insertStart, f.start, at, i.Schema.Workload, i.Object, i.Device, i.Kernels, i.GPUReason,
+	t.run(insertStart, x.start, at, i.Schema.Workload, i.Object, i.Device, i.Kernels, i.GPUReason,
 		int64(i.Seed), i.Parameters, i.Units, max(i.Passes, 1), i.Schema.Unit.One, i.Schema.Quality)
+	origins := x.origins(x.start)
 	for _, key := range b.Settings.Table().Names() {
-		origin := f.options.Fingerprint.Origins[key]
-		if again {
-			origin = "restart"
+		origin := "restart"
+		if origins != nil {
+			origin = origins[key]
 		}
-		t.run(insertSetting, f.start, key, b.Settings.Get(key), origin)
+		t.run(insertSetting, x.start, key, b.Settings.Get(key), origin)
 	}
-	f.metrics(t, &profiles.Schema{}, &i.Schema)
+	x.metrics(t, &profiles.Schema{}, &i.Schema)
 }
 
 // grown writes what a start measures from here on beside what it measured before.
-func (f *file) grown(t *inserts, schema *profiles.Schema) {
-	f.metrics(t, &f.schema, schema)
-	f.schema = *schema
+func (x *tabulator) grown(t *inserts, schema *profiles.Schema) {
+	x.metrics(t, &x.schema, schema)
+	x.schema = *schema
 }
 
 // metrics writes the numbers of a schema that one before it lacks.
-func (f *file) metrics(t *inserts, before, s *profiles.Schema) {
+func (x *tabulator) metrics(t *inserts, before, s *profiles.Schema) {
 	better := map[profiles.Direction]any{profiles.LessIsBetter: "less", profiles.MoreIsBetter: "more"}
-	for _, x := range added(before.Series, s.Series) {
-		t.run(insertMetric, f.start, x.Name, "series", x.Title, x.Unit, better[x.Better])
+	for _, v := range added(before.Series, s.Series) {
+		t.run(insertMetric, x.start, v.Name, "series", v.Title, v.Unit, better[v.Better])
 	}
 	for _, p := range added(before.Phases, s.Phases) {
-		t.run(insertMetric, f.start, p.Name+"_ms", "phase", p.Name, "ms", "less")
+		t.run(insertMetric, x.start, p.Name+"_ms", "phase", p.Name, "ms", "less")
 	}
 	if len(before.Kinds) == 0 {
-		t.run(insertMetric, f.start, "iteration_ms", "time", "iteration time", "ms", "less")
+		t.run(insertMetric, x.start, "iteration_ms", "time", "iteration time", "ms", "less")
 	}
 	for _, c := range added(before.Caches, s.Caches) {
-		t.run(insertMetric, f.start, c.Name+"_hit_rate", "cache", c.Title, "0 to 1", "more")
+		t.run(insertMetric, x.start, c.Name+"_hit_rate", "cache", c.Title, "0 to 1", "more")
 	}
 	for _, m := range added(before.Memory, s.Memory) {
-		t.run(insertMetric, f.start, m.Name+"_bytes", "memory", m.Name, "B", "less")
+		t.run(insertMetric, x.start, m.Name+"_bytes", "memory", m.Name, "B", "less")
 	}
 }
 
@@ -80,38 +84,38 @@ func added[T any](before, after []T) []T { return after[min(len(before), len(aft
 const effectWarmup = 5
 
 // changed writes a change.
-func (f *file) changed(t *inserts, b *profiles.Changed, at float64) {
+func (x *tabulator) changed(t *inserts, b *profiles.Changed, at float64) {
 	asked := b.At
 	if b.Asked > 0 {
 		asked = b.Asked
 	}
-	t.run(insertChange, f.start, b.Iteration, b.Key, b.Before, b.After, asked.Seconds(), b.At.Seconds(), effectWarmup,
+	t.run(insertChange, x.start, b.Iteration, b.Key, b.Before, b.After, asked.Seconds(), b.At.Seconds(), effectWarmup,
 		b.Ablation, at)
 }
 
 // tabulate writes an event of a kind that has a table.
-func (f *file) tabulate(t *inserts, body profiles.Body, at float64) {
+func (x *tabulator) tabulate(t *inserts, body profiles.Body, at float64) {
 	switch b := body.(type) {
 	case *profiles.Measurement:
-		for i, s := range f.schema.Series {
+		for i, s := range x.schema.Series {
 			if v := b.Values[i]; !s.Each && !math.IsNaN(v) {
-				t.run(insertMeasurement, f.start, b.Iteration, s.Name, v, at)
+				t.run(insertMeasurement, x.start, b.Iteration, s.Name, v, at)
 			}
 		}
 	case *profiles.UnitResult:
-		t.run(insertUnit, f.start, b.Unit, b.Iterations, b.Converged, b.Loss, measured(b.Reached), b.Threshold,
+		t.run(insertUnit, x.start, b.Unit, b.Iterations, b.Converged, b.Loss, measured(b.Reached), b.Threshold,
 			b.Elapsed.Seconds(), at)
 	case *profiles.Note:
-		t.run(insertNote, f.start, b.Iteration, b.Author, b.Text, f.startedAt+b.Written.Seconds(), at)
+		t.run(insertNote, x.start, b.Iteration, b.Author, b.Text, x.startedAt+b.Written.Seconds(), at)
 	case *profiles.Memory:
-		for i, m := range f.schema.Memory {
-			t.run(insertMemory, f.start, at, m.Name, b.Parts[i])
+		for i, m := range x.schema.Memory {
+			t.run(insertMemory, x.start, at, m.Name, b.Parts[i])
 		}
-		t.run(insertMemory, f.start, at, "caches", b.Caches)
+		t.run(insertMemory, x.start, at, "caches", b.Caches)
 		if d := &b.Device; d.Used() {
-			t.run(insertMemory, f.start, at, "gpu allocated", d.Allocated)
-			t.run(insertMemory, f.start, at, "gpu context", d.Context)
-			t.run(insertMemory, f.start, at, "pinned", d.Pinned)
+			t.run(insertMemory, x.start, at, "gpu allocated", d.Allocated)
+			t.run(insertMemory, x.start, at, "gpu context", d.Context)
+			t.run(insertMemory, x.start, at, "pinned", d.Pinned)
 		}
 	case *profiles.Sensors:
 		tabulateSensors(t, &b.Sensors, at-b.Age.Seconds())
@@ -151,31 +155,31 @@ func (l *layerList) same(b *profiles.LayerTimes) bool {
 }
 
 // layerTimes writes a profile of the layers and returns its row, 0 for the end of the profile.
-func (f *file) layerTimes(t *inserts, b *profiles.LayerTimes, at float64) (row int64, err error) {
+func (l *layerList) put(t *inserts, start int, b *profiles.LayerTimes, at float64) (row int64, err error) {
 	if len(b.Layers) == 0 {
 		return 0, nil
 	}
-	if !f.layers.same(b) {
+	if !l.same(b) {
 		list := storedLayers{Roofs: b.Roofs}
-		for _, l := range b.Layers {
-			list.Layers = append(list.Layers, storedLayer{l.Name, l.Phase, l.FLOPs, l.Bytes, l.Judged,
-				l.Compute * l.Nanos, l.Memory * l.Nanos})
+		for _, y := range b.Layers {
+			list.Layers = append(list.Layers, storedLayer{y.Name, y.Phase, y.FLOPs, y.Bytes, y.Judged,
+				y.Compute * y.Nanos, y.Memory * y.Nanos})
 		}
 		text, err := json.Marshal(list)
 		if err != nil {
 			return 0, err
 		}
-		f.layers = layerList{row: t.run(insertLayerList, nil, string(text)), layers: b.Layers, roofs: b.Roofs}
+		*l = layerList{row: t.run(insertLayerList, nil, string(text)), layers: b.Layers, roofs: b.Roofs}
 	}
 	ns := make([]float64, len(b.Layers))
-	for i, l := range b.Layers {
-		ns[i] = math.Round(10*l.Nanos) / 10
+	for i, y := range b.Layers {
+		ns[i] = math.Round(10*y.Nanos) / 10
 	}
 	text, err := json.Marshal(ns)
 	if err != nil {
 		return 0, err
 	}
-	return t.run(insertLayerSample, nil, f.start, at, f.layers.row, string(text)), t.err
+	return t.run(insertLayerSample, nil, start, at, l.row, string(text)), t.err
 }
 
 // spread returns the extremes and the median of a number of each iteration; NaN is left out.
@@ -254,79 +258,65 @@ type alertKey struct {
 // readEvery is the time between two rows of readings, in seconds.
 const readEvery = 1
 
-// conclude writes the lines of the log and the alerts that a tick added.
-func (f *file) conclude(t *inserts, e *entry) {
-	now := e.at.Seconds()
-	if f.told.alerts == nil || f.told.start != f.start {
-		f.endAlerts(t, nil, now)
-		f.told = told{start: f.start, log: f.told.log, alerts: map[alertKey]int64{}, effects: map[int64]bool{}}
+// conclude writes the lines of the log and the alerts that a snapshot added.
+func (x *tabulator) conclude(t *inserts, s *profiles.Snapshot, now float64) {
+	if x.told.alerts == nil || x.told.start != x.start {
+		x.endAlerts(t, nil, now)
+		x.told = told{start: x.start, log: x.told.log, alerts: map[alertKey]int64{}, effects: map[int64]bool{}}
 	}
-	for _, line := range profiles.NewLines(f.told.log, e.log) {
+	for _, line := range profiles.NewLines(x.told.log, s.Log) {
 		t.run(insertLog, line.At.Seconds(), line.Text, line.Refused)
 	}
-	f.told.log = e.log
-	f.endAlerts(t, e.alerts, now)
-	for _, a := range e.alerts {
-		if key := (alertKey{a.ID, a.Since}); f.told.alerts[key] == 0 {
-			f.told.alerts[key] = t.run(insertAlert, f.start, a.ID, a.Severity.String(), a.Iteration, a.What,
-				a.Try.Text(nil), f.startedAt+a.Since.Seconds(), nil)
+	x.told.log = s.Log
+	x.endAlerts(t, s.Alerts, now)
+	for _, a := range s.Alerts {
+		if key := (alertKey{a.ID, a.Since}); x.told.alerts[key] == 0 {
+			x.told.alerts[key] = t.run(insertAlert, x.start, a.ID, a.Severity.String(), a.Iteration, a.What,
+				a.Try.Text(nil), x.startedAt+a.Since.Seconds(), nil)
 		}
 	}
 }
 
-// derive writes what the snapshot of a moment concludes.
-func (f *file) derive(t *inserts, s *profiles.Snapshot, now float64, dropped int64) {
-	f.putEffects(t, s)
-	if now-f.told.read >= readEvery {
-		f.told.read = now
-		var others, rss, peak any
-		if s.Load.Known {
-			others = s.Load.Foreign
-		}
-		if s.Memory.RSS > 0 {
-			rss, peak = s.Memory.RSS, s.Memory.PeakRSS
-		}
-		t.run(insertReading, now, s.Index, rss, peak, s.Memory.Caches, others, s.Own.Aggregator, s.Own.Dropped)
+// conclusions writes effects and, once a second, readings.
+func (x *tabulator) conclusions(t *inserts, s *profiles.Snapshot, now float64) {
+	x.putEffects(t, s)
+	if now-x.told.read < readEvery {
+		return
 	}
-	quality := any(nil)
-	if v := s.Of(s.Run.Schema.Quality); v.Has {
-		quality = measured(v.Latest)
+	x.told.read = now
+	var others, rss, peak any
+	if s.Load.Known {
+		others = s.Load.Foreign
 	}
-	median := any(nil)
-	if s.Whole.Total.N > 0 {
-		median = s.Whole.Total.Median / 1e6
+	if s.Memory.RSS > 0 {
+		rss, peak = s.Memory.RSS, s.Memory.PeakRSS
 	}
-	f.spent = s.Elapsed.Seconds()
-	t.run(updateProgress, now, s.State.String(), s.Err, f.start+1, s.Index, f.spent, median, quality, dropped)
-	if f.retold && t.err == nil {
-		_, t.err = t.tx.ExecContext(t.ctx, "INSERT OR REPLACE INTO recording VALUES ('ran', ?)", f.ran)
-		f.retold = false
-	}
+	t.run(insertReading, now, s.Index, rss, peak, s.Memory.Caches, others, s.Own.Aggregator, s.Own.Dropped)
 }
 
 // endAlerts notes when alerts were cleared that do not stand any more.
-func (f *file) endAlerts(t *inserts, standing []profiles.Alert, now float64) {
-	for key, row := range f.told.alerts {
+func (x *tabulator) endAlerts(t *inserts, standing []profiles.Alert, now float64) {
+	for key, row := range x.told.alerts {
 		if !slices.ContainsFunc(standing, func(a profiles.Alert) bool { return alertKey{a.ID, a.Since} == key }) {
 			t.run(clearAlert, now, row)
-			delete(f.told.alerts, key)
+			delete(x.told.alerts, key)
 		}
 	}
 }
 
 // putEffects writes the effects that changed.
-func (f *file) putEffects(t *inserts, s *profiles.Snapshot) {
+func (x *tabulator) putEffects(t *inserts, s *profiles.Snapshot) {
 	all := s.Effects
-	if n := len(all); n == len(f.told.shown) && (n == 0 || &all[0] == &f.told.shown[0]) {
+	if n := len(all); n == len(x.told.shown) && (n == 0 || &all[0] == &x.told.shown[0]) {
 		return
 	}
-	f.told.shown = all
+	x.told.shown = all
 	for i := range all {
 		e := &all[i]
-		if f.told.effects[e.Iteration] && e.Replica == nil && e.Fork == nil {
+		if x.told.effects[e.Iteration] && e.Replica == nil && e.Fork == nil {
 			continue
 		}
-		f.told.effects[e.Iteration] = e.Closed
+		x.told.effects[e.Iteration] = e.Closed
 		var keys []string
 		for _, c := range e.Changes() {
 			keys = append(keys, c.Key+": "+c.Before+" → "+c.After)
@@ -343,7 +333,7 @@ func (f *file) putEffects(t *inserts, s *profiles.Snapshot) {
 		if e.HasQuality {
 			quality = measured(e.QualityDrift)
 		}
-		t.run(putEffect, f.start, e.Iteration, strings.Join(keys, ", "), e.Verdict().Name(), reason, shift, low, high,
+		t.run(putEffect, x.start, e.Iteration, strings.Join(keys, ", "), e.Verdict().Name(), reason, shift, low, high,
 			drift,
 			before, after, e.NBefore, e.NAfter, e.LeftOut, quality, e.Closed)
 	}

@@ -1,6 +1,8 @@
 package recording
 
 import (
+	"bytes"
+	"compress/flate"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -12,7 +14,6 @@ import (
 	"math"
 	"net/url"
 	"os"
-	"reflect"
 	"strings"
 	"time"
 
@@ -21,7 +22,7 @@ import (
 	"prismtop/profiles/settings"
 )
 
-// A file being written: made and described, batches of events with their rows, blocks, and the budget of pictures.
+// A file being written: made and described, batches of events, blocks, marks, and the budget of pictures.
 
 // The byte budget of live pictures: a base and an allowance per iteration.
 // Those beyond are left out, except the last one before the run stops.
@@ -47,16 +48,17 @@ type file struct {
 	began   time.Time
 	packer  packer
 	tables  tables
-	told    told
 
-	tail      block // written in pieces since the last sealed block
-	tailed    int64 // ticks before the tail
-	bodies    int   // bytes of the bodies in the tail
-	inForce   settings.Values
+	start     int  // −1 before the first
+	begun     bool // a start was written
 	schema    profiles.Schema
 	startedAt float64                                 // seconds since the recording began
-	start     int                                     // −1 before the first
-	begun     bool                                    // a start was written
+	first     settings.Values                         // of the start
+	differing any                                     // the settings in force that differ from those, as JSON; nil for none
+	marked    map[alertKey]bool                       // alerts of the start
+	tail      block                                   // written in pieces since the last sealed block
+	tailed    int64                                   // ticks before the tail
+	bodies    int                                     // bytes of the bodies in the tail
 	count     int64                                   // iterations of all starts
 	pictured  int64                                   // bytes of pictures that change
 	shown     [profiles.MaxPictures]int64             // row of the newest picture of each kind
@@ -68,6 +70,10 @@ type file struct {
 	ran, spent float64 // seconds that the parts ran that the newest start resumed, and that it has run so far
 	retold     bool    // the file lacks ran
 }
+
+// fileStatements are those by which a file is written.
+var fileStatements = []statement{insertRecorded, insertMark, insertPicture, insertLayerList, insertLayerSample,
+	insertBlock, deleteTail, updateProgress}
 
 // writing are the pragmas of a file that is written. It is appended to: half a megabyte of its pages in memory is
 // enough. Without a journal on the way to the log, no moment at which the program may end leaves one beside the file:
@@ -94,14 +100,14 @@ func createFile(o *Options, began time.Time) (*file, error) {
 	}
 	db, err := connect(o.Path, url.Values{"_pragma": writing})
 	if err == nil {
-		err = create(ctx, db)
+		err = create(ctx, db, schema, applicationID)
 	}
 	f := &file{db: db, path: o.Path, options: o, began: began, start: -1}
 	if err == nil && o.mostPage > 0 {
 		_, err = db.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", o.mostPage))
 	}
 	if err == nil {
-		err = f.tables.prepare(ctx, db)
+		err = f.tables.prepare(ctx, db, fileStatements...)
 	}
 	if err == nil {
 		err = f.describe(ctx)
@@ -168,9 +174,8 @@ func (f *file) write(b *batch, dropped int64) error {
 	}
 	defer tx.Rollback() // without effect once it is committed
 	t := f.tables.in(ctx, tx)
-	f.inForce = settings.Values{} // what is written builds on nothing before it
-	piece, from := block{iterations: b.iterations, steps: make([]step, 0, len(b.entries))}, 0
-	var own *profiles.OwnCost
+	pack := stepper{pack: func(e *entry, inForce settings.Values) ([]byte, error) { return f.event(t, e, inForce) }}
+	piece, from := block{iterations: b.iterations, steps: make([]step, 0, len(b.entries)), settings: f.differing}, 0
 	for i := range b.entries {
 		e := &b.entries[i]
 		// each start has blocks of its own
@@ -180,10 +185,10 @@ func (f *file) write(b *batch, dropped int64) error {
 			if err := errors.Join(f.append(t, &piece), f.seal(t)); err != nil {
 				return err
 			}
-			piece, from, own, f.inForce = next, e.after, nil, settings.Values{}
+			piece, from = next, e.after
+			pack.inForce, pack.ticked = settings.Values{}, false
 		}
 		e.after -= from
-		s := step{after: e.after, at: e.at, kind: drainStep}
 		if c, ok := e.body.(*profiles.StateChange); ok {
 			if f.goesOn = c.State == profiles.Running; !f.goesOn {
 				more, err := f.lastPictures(t, e)
@@ -193,28 +198,23 @@ func (f *file) write(b *batch, dropped int64) error {
 				piece.steps = append(piece.steps, more...)
 			}
 		}
-		switch {
-		case e.body != nil:
-			s.kind, s.event = eventStep, nameOf(e.body)
-			if s.body, err = f.event(t, e); err != nil {
-				return err
-			}
-		case !e.drain:
-			if s.kind = tickStep; own == nil || e.own != *own {
-				own = &e.own
-				if s.body, err = json.Marshal(packed(reflect.ValueOf(e.own), f.inForce)); err != nil {
-					return err
-				}
-			}
-			f.conclude(t, e)
+		s, err := pack.step(e)
+		if err != nil {
+			return err
 		}
+		f.markAlerts(t, e.alerts)
 		piece.steps = append(piece.steps, s)
 	}
 	if err := f.append(t, &piece); err != nil {
 		return err
 	}
-	if b.snapshot != nil {
-		f.derive(t, b.snapshot, b.entries[len(b.entries)-1].at.Seconds(), dropped)
+	if s := b.snapshot; s != nil {
+		f.spent = s.Elapsed.Seconds()
+		t.progress(f.start+1, s, b.entries[len(b.entries)-1].at.Seconds(), dropped)
+		if f.retold && t.err == nil {
+			_, t.err = tx.ExecContext(ctx, "INSERT OR REPLACE INTO recording VALUES ('ran', ?)", f.ran)
+			f.retold = false
+		}
 	}
 	if t.err != nil {
 		return t.err
@@ -229,6 +229,9 @@ func (f *file) append(t *inserts, b *block) error {
 	}
 	written := f.tailed + f.tail.ticks()
 	from := len(f.tail.iterations)
+	if len(f.tail.steps) == 0 {
+		f.tail.settings = b.settings
+	}
 	f.tail.iterations = append(f.tail.iterations, b.iterations...)
 	for _, s := range b.steps {
 		s.after += from
@@ -258,46 +261,53 @@ func (f *file) seal(t *inserts) error {
 	return nil
 }
 
-// putBlock writes a block after a number of ticks, with its summary if it is sealed.
+// putBlock writes a block after a number of ticks.
 func (f *file) putBlock(t *inserts, b *block, ticked int64, sealed bool) error {
 	data, err := f.packer.pack(b)
 	if err != nil {
 		return err
 	}
-	var first, last, low, median, high, about any
+	var first, last, median any
 	if n := len(b.iterations); n > 0 {
 		first, last = b.iterations[0].Index, b.iterations[n-1].Index
 		if sealed {
-			low, median,
-				high = spread(b.iterations, func(it *profiles.Iteration) float64 { return float64(it.Total) / 1e6 })
-			about = summaryOf(&f.schema, b.iterations)
+			_, median, _ = spread(b.iterations, func(it *profiles.Iteration) float64 { return float64(it.Total) / 1e6 })
 		}
 	}
 	t.run(insertBlock, ticked, b.ticks(), sealed, int64(b.steps[0].at), int64(b.steps[len(b.steps)-1].at),
-		f.start, first, last, low, median, high, about, data)
+		f.start, first, last, median, b.settings, data)
 	return t.err
 }
 
-// event writes the parts of an event that have tables of their own, and returns its body for the
-// block.
-func (f *file) event(t *inserts, e *entry) ([]byte, error) {
+// event writes what an event has beside the blocks, and returns its body for the block.
+func (f *file) event(t *inserts, e *entry, inForce settings.Values) ([]byte, error) {
 	at := e.at.Seconds()
 	switch b := e.body.(type) {
 	case *profiles.Begin:
-		f.begin(t, b, at)
-		body, err := packStart(b)
-		if err != nil {
+		if err := f.begin(t, b, at); err != nil {
 			return nil, err
 		}
-		t.run(insertBegin, f.start, body)
-		return pack(b, settings.Values{})
+		return json.Marshal(reference{Row: int64(f.start)})
 	case *profiles.Grown:
-		f.grown(t, &b.Schema)
+		f.schema = b.Schema
 	case *profiles.Changed:
-		f.changed(t, b, at)
-		body, err := pack(b, f.inForce)
-		f.inForce = b.Settings
-		return body, err
+		f.differing = nil
+		if more := packedSettings(b.Settings, f.first); len(more) > 0 {
+			text, err := json.Marshal(more)
+			if err != nil {
+				return nil, err
+			}
+			f.differing = string(text)
+		}
+		if !b.Ablation {
+			f.mark(t, profiles.ChangeMark, b.Iteration, at, b.Key+": "+b.Before+" → "+b.After)
+		}
+	case *profiles.Note:
+		text := b.Text
+		if b.Author != "" {
+			text = b.Author + ": " + text
+		}
+		f.mark(t, profiles.NoteMark, b.Iteration, at, text)
 	case *profiles.Picture:
 		row, err := f.picture(t, b, at)
 		if err != nil {
@@ -305,18 +315,75 @@ func (f *file) event(t *inserts, e *entry) ([]byte, error) {
 		}
 		return json.Marshal(reference{row, b.ID, b.Iteration})
 	case *profiles.LayerTimes:
-		row, err := f.layerTimes(t, b, at)
+		row, err := f.layers.put(t, f.start, b, at)
 		if err != nil {
 			return nil, err
 		}
 		return json.Marshal(reference{Row: row})
-	default:
-		f.tabulate(t, b, at)
 	}
-	return pack(e.body, f.inForce)
+	return pack(e.body, inForce)
 }
 
-// reference is the body of an event that has a row of its own; 0 for none.
+// begin writes a start of the run.
+func (f *file) begin(t *inserts, b *profiles.Begin, at float64) error {
+	f.start++
+	if f.ran += f.spent; b.Info.Resumed == 0 {
+		f.ran = 0
+	}
+	f.spent, f.retold = 0, true
+	var origins any // NULL for a restart
+	if !f.begun {
+		text, err := json.Marshal(f.options.Fingerprint.Origins)
+		if err != nil {
+			return err
+		}
+		origins = string(text)
+	}
+	f.begun, f.startedAt, f.schema, f.first, f.differing = true, at, b.Info.Schema, b.Settings, nil
+	f.shown, f.left, f.goesOn = [profiles.MaxPictures]int64{}, [profiles.MaxPictures]*profiles.Picture{}, false
+	f.marked = map[alertKey]bool{}
+	body, err := packStart(b)
+	if err != nil {
+		return err
+	}
+	t.run(insertRecorded, f.start, at, b.Info.Schema.Workload, b.Info.Object, b.Info.Schema.Quality, origins, body)
+	return t.err
+}
+
+// packStart returns the body of a start.
+func packStart(b *profiles.Begin) ([]byte, error) {
+	body, err := pack(b, settings.Values{})
+	if err != nil {
+		return nil, err
+	}
+	var packed bytes.Buffer
+	w, err := flate.NewWriter(&packed, flate.BestCompression)
+	if err == nil {
+		_, err = w.Write(body)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	return packed.Bytes(), err
+}
+
+// mark writes a moment worth going to.
+func (f *file) mark(t *inserts, kind profiles.MarkKind, iteration int64, at float64, text string) {
+	t.run(insertMark, f.start, iteration, at, int(kind), text)
+}
+
+// markAlerts marks where alerts were raised that were not marked yet.
+func (f *file) markAlerts(t *inserts, all []profiles.Alert) {
+	for i := range all {
+		a := &all[i]
+		if key := (alertKey{a.ID, a.Since}); !f.marked[key] && f.begun {
+			f.marked[key] = true
+			f.mark(t, profiles.AlertMark, a.Iteration, f.startedAt+a.Since.Seconds(), a.What)
+		}
+	}
+}
+
+// reference is the body of an event that has a row of its own; 0 for none. Starts count from 0.
 type reference struct {
 	Row       int64
 	ID        int   `json:",omitempty"` // of a picture

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -20,78 +21,56 @@ import (
 // The format of a file: its version, its tables, and opening and checking one.
 
 // Format is the version of the file format, kept in SQLite's user_version. It changes when an older
-// program could misread a file.
-const Format = 1
+// program could misread a file. Files of format 1 are read as they are: they have the same blocks, beside the tables
+// that a Database has now.
+const Format = 2
 
 // applicationID marks a recording among SQLite's files: "ptop".
 const applicationID = 0x70746f70
 
-// schema makes the tables of a new file. Only blocks, pictures, layer_lists and layer_samples are
-// read by a replay; the others have the same data in a form for SQL. Times without a unit in their
-// name are seconds since the recording began. docs/recording.md describes every column.
-var schema = `
-CREATE TABLE recording (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+// schema creates the tables of a recording. Times without a unit in their name are seconds since the recording began.
+// docs/recording.md describes every column.
+const schema = facts + kept + `
+CREATE TABLE starts (
+	start INTEGER PRIMARY KEY, at REAL NOT NULL, workload TEXT, object TEXT, quality TEXT, origins TEXT, body BLOB NOT NULL
+);
+CREATE TABLE marks (start INTEGER NOT NULL, iteration INTEGER NOT NULL, at REAL NOT NULL, kind INTEGER NOT NULL, text TEXT NOT NULL);
+CREATE TABLE blocks (
+	tick INTEGER PRIMARY KEY, ticks INTEGER NOT NULL, sealed INTEGER NOT NULL, from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL,
+	start INTEGER, first INTEGER, last INTEGER, median_ms REAL, settings TEXT, data BLOB NOT NULL
+);
+`
+
+// facts creates the tables of what is known of the file and of how far the run came.
+const facts = `CREATE TABLE recording (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE progress (
 	one INTEGER PRIMARY KEY CHECK (one = 1),
 	written REAL NOT NULL, state TEXT, error TEXT, starts INTEGER, iterations INTEGER, elapsed REAL, median_ms REAL,
 	quality REAL, dropped INTEGER NOT NULL DEFAULT 0, ended INTEGER NOT NULL DEFAULT 0
-);
-CREATE TABLE starts (
-	start INTEGER PRIMARY KEY, at REAL NOT NULL, workload TEXT, object TEXT, device TEXT, kernels TEXT, gpu_reason TEXT,
-	seed INTEGER, parameters INTEGER, units INTEGER, passes INTEGER, unit TEXT, quality TEXT
-);
-` + begins + `
-CREATE TABLE settings (start INTEGER, key TEXT, value TEXT, origin TEXT, PRIMARY KEY (start, key)) WITHOUT ROWID;
-CREATE TABLE metrics (start INTEGER, name TEXT, kind TEXT, title TEXT, unit TEXT, better TEXT, PRIMARY KEY (start, name)) WITHOUT ROWID;
-CREATE TABLE changes (
-	start INTEGER NOT NULL, iteration INTEGER NOT NULL, key TEXT NOT NULL, before TEXT, after TEXT,
-	asked REAL, in_force REAL, warmup INTEGER, ablation INTEGER, at REAL NOT NULL
-);
-CREATE TABLE effects (
-	start INTEGER, iteration INTEGER, keys TEXT, verdict TEXT, reason TEXT, shift REAL, low REAL, high REAL, drift REAL,
-	before_ms REAL, after_ms REAL, n_before INTEGER, n_after INTEGER, left_out INTEGER, quality_drift REAL,
-	final INTEGER, PRIMARY KEY (start, iteration)
-) WITHOUT ROWID;
-CREATE TABLE measurements (start INTEGER, iteration INTEGER, metric TEXT, value REAL, at REAL);
-CREATE TABLE units (
-	start INTEGER, unit INTEGER, iterations INTEGER, converged INTEGER, loss TEXT, reached REAL, threshold REAL, seconds REAL, at REAL
-);
-CREATE TABLE log (at REAL NOT NULL, text TEXT NOT NULL, refused INTEGER);
-CREATE TABLE alerts (
-	start INTEGER, id TEXT, severity TEXT, iteration INTEGER, what TEXT, try TEXT, raised REAL, cleared REAL
-);
-` + notesTable + sensorsTable() + `CREATE TABLE readings (
-	at REAL NOT NULL, iteration INTEGER, rss INTEGER, peak_rss INTEGER, caches INTEGER, others REAL, own REAL, lost INTEGER
-);
-CREATE TABLE memory (start INTEGER, at REAL, part TEXT, bytes INTEGER);
+);`
+
+// kept creates the tables of pictures and profiles, to which blocks refer.
+const kept = `
 CREATE TABLE pictures (
 	picture INTEGER PRIMARY KEY, start INTEGER, name TEXT, iteration INTEGER, at REAL, width INTEGER, height INTEGER,
 	low REAL, high REAL, sha256 TEXT, data BLOB
 );
 CREATE TABLE layer_lists (list INTEGER PRIMARY KEY, layers TEXT);
-CREATE TABLE layer_samples (sample INTEGER PRIMARY KEY, start INTEGER, at REAL, list INTEGER, ns TEXT);
-CREATE TABLE blocks (
-	tick INTEGER PRIMARY KEY, ticks INTEGER NOT NULL, sealed INTEGER NOT NULL, from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL,
-	start INTEGER, first INTEGER, last INTEGER, min_ms REAL, median_ms REAL, max_ms REAL, summary TEXT, data BLOB NOT NULL
-);
-`
-
-// notesTable makes the table of notes, which files of the first programs lack.
-const notesTable = `CREATE TABLE IF NOT EXISTS notes (start INTEGER, iteration INTEGER, author TEXT, text TEXT NOT NULL, written REAL, at REAL NOT NULL);
-`
-
-// begins creates the table of run starts, which salvage.go reads if blocks are damaged.
-const begins = "CREATE TABLE IF NOT EXISTS begins (start INTEGER PRIMARY KEY, body BLOB NOT NULL);"
-
-// migrations lead from one version of the format to the next: the first from version 1 to 2.
-var migrations []string
+CREATE TABLE layer_samples (sample INTEGER PRIMARY KEY, start INTEGER, at REAL, list INTEGER, ns TEXT);`
 
 // NewerError reports a recording by a newer program.
-type NewerError struct{ Format int }
+type NewerError struct {
+	Format  int
+	Version string // of the program that recorded it; empty if unknown
+}
 
 func (e *NewerError) Error() string {
-	return fmt.Sprintf("was recorded by a newer prismtop, in format %d: this one reads formats up to %d, so update it",
-		e.Format, Format)
+	to := ""
+	if e.Version != "" {
+		to = " to " + e.Version + " or later"
+	}
+	return fmt.Sprintf("was recorded by a newer prismtop, in format %d: this one reads formats up to %d, so update it%s",
+		e.Format, Format, to)
 }
 
 // errEmpty reports a file in which nothing was written.
@@ -155,32 +134,22 @@ func check(ctx context.Context, db *sql.DB) (format int, err error) {
 	}
 	switch {
 	case format > Format:
-		return format, &NewerError{format}
+		e := &NewerError{Format: format}
+		// if it still says so
+		_ = db.QueryRowContext(ctx, "SELECT value FROM recording WHERE key = 'program'").Scan(&e.Version)
+		e.Version = strings.TrimPrefix(e.Version, "prismtop ")
+		return format, e
 	case format < 1:
 		return format, fmt.Errorf("is damaged: its header names format %d, and the first was 1", format)
 	}
 	return format, nil
 }
 
-// create makes the tables of a new file.
-func create(ctx context.Context, db *sql.DB) error {
-	_, err := db.ExecContext(ctx, "BEGIN;"+schema+
-		"PRAGMA application_id = "+strconv.Itoa(applicationID)+"; PRAGMA user_version = "+strconv.Itoa(Format)+
-		"; COMMIT;")
+// create creates the tables of a new file, whose kind an application_id names.
+func create(ctx context.Context, db *sql.DB, schema string, id int) error {
+	_, err := db.ExecContext(ctx, "BEGIN;"+schema+"PRAGMA application_id = "+strconv.Itoa(id)+
+		"; PRAGMA user_version = "+strconv.Itoa(Format)+"; COMMIT;")
 	return err
-}
-
-// migrate brings a file from a format to the newest, each step whole or not at all.
-func migrate(ctx context.Context, db *sql.DB, format int, steps []string) error {
-	for ; format < 1+len(steps); format++ {
-		_, err := db.ExecContext(ctx,
-			"BEGIN IMMEDIATE;"+steps[format-1]+"; PRAGMA user_version = "+strconv.Itoa(format+1)+"; COMMIT;")
-		if err != nil {
-			_, _ = db.ExecContext(ctx, "ROLLBACK") // the first error is the one to report
-			return fmt.Errorf("from format %d to %d: %w", format, format+1, err)
-		}
-	}
-	return nil
 }
 
 // plain converts an error of SQLite to one that says what would be right.

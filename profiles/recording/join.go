@@ -83,6 +83,8 @@ func joinable(ctx context.Context, path string, began time.Time, starts int, ite
 		return nil, errors.New("has another run that went on from there")
 	case s.Iterations < iteration:
 		return nil, fmt.Errorf("ends at iteration %d, before the checkpoint", s.Iterations)
+	case r.format != Format:
+		return nil, fmt.Errorf("has format %d, and this program continues recordings of format %d only", r.format, Format)
 	case made.Version != print.Version || made.CPU.Model != print.CPU.Model || made.CPU.Arch != print.CPU.Arch ||
 		made.Threads != print.Threads:
 		return nil, errors.New("was made by another version of the program or on another machine")
@@ -150,16 +152,12 @@ func joinFile(o *Options) (*file, error) {
 		pictured: j.picture, ran: j.ran, spent: j.spent,
 	}
 	// Pieces that were not joined when the run was killed stay as they are.
-	_, err = db.ExecContext(ctx, `BEGIN;`+notesTable+sensorsTable()+begins+`
+	_, err = db.ExecContext(ctx, `BEGIN;
 		UPDATE blocks SET sealed = 1 WHERE NOT sealed;
-		UPDATE alerts SET cleared = (SELECT written FROM progress) WHERE cleared IS NULL;
 		INSERT OR REPLACE INTO recording VALUES ('stopped', ?);
 		COMMIT`, strings.Repeat(" ", stoppedRoom))
 	if err == nil {
-		err = addSensors(ctx, db)
-	}
-	if err == nil {
-		err = f.tables.prepare(ctx, db)
+		err = f.tables.prepare(ctx, db, fileStatements...)
 	}
 	if err == nil {
 		err = f.reserve()

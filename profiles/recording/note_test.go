@@ -1,7 +1,6 @@
 package recording
 
 import (
-	"errors"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -12,8 +11,7 @@ import (
 	"prismtop/sim/prism"
 )
 
-// A note is in the block that a replay reads, in the table for SQL, and among the moments worth going
-// to; a recording without the table has none.
+// A note is in the block that a replay reads, and among the moments worth going to.
 func TestNotesAreRecorded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.prismtop")
 	x := begin(New(Options{Path: path}))
@@ -25,14 +23,10 @@ func TestNotesAreRecorded(t *testing.T) {
 	if err := x.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	open := func() *Reader {
-		r, err := Open(t.Context(), path, func(string) *settings.Table { return prism.Table })
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
+	r, err := Open(t.Context(), path, func(string) *settings.Table { return prism.Table })
+	if err != nil {
+		t.Fatal(err)
 	}
-	r := open()
 	var got []profiles.Note
 	stretches, err := r.Stretches(t.Context(), 0)
 	if err != nil {
@@ -59,17 +53,7 @@ func TestNotesAreRecorded(t *testing.T) {
 	if err != nil || len(marks) != 2 || marks[0].Kind != profiles.NoteMark || marks[0].Text != "pts/1: flat" || marks[1].Text != "nobody's" {
 		t.Errorf("marks %+v, %v", marks, err)
 	}
-	db, err := connect(path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = db.ExecContext(t.Context(), "DROP TABLE notes")
-	if err := errors.Join(err, db.Close(), r.Close()); err != nil {
-		t.Fatal(err)
-	}
-	r = open()
-	defer r.Close()
-	if marks, err := r.Marks(t.Context()); err != nil || len(marks) != 0 {
-		t.Errorf("without the table: %+v, %v", marks, err)
+	if err := r.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -91,50 +91,62 @@ func (k *Packer) Pack(p *Piece, from int64, newest bool) ([]byte, error) {
 	if last > first {
 		b.iterations = p.iterations[gone:p.entries[last-1].after]
 	}
-	var inForce settings.Values // what is packed builds on nothing before it
-	var own *profiles.OwnCost
+	steps := stepper{pack: packWhole}
 	for i := first; i < last; i++ {
-		e := &p.entries[i]
-		s := step{after: e.after - gone, at: e.at, kind: drainStep}
-		var err error
-		switch body := e.body.(type) {
-		case nil:
-			if e.drain {
-				break
-			}
-			if s.kind = tickStep; own == nil || e.own != *own {
-				own = &e.own
-				s.body, err = json.Marshal(packed(reflect.ValueOf(e.own), inForce))
-			}
-		case *profiles.Picture:
+		e := p.entries[i]
+		switch e.body.(type) {
+		case *profiles.Picture, *profiles.LayerTimes:
 			if newest {
 				continue
 			}
-			s.kind, s.event = eventStep, nameOf(body)
-			s.body, err = packPicture(body)
-		case *profiles.LayerTimes:
-			if newest {
-				continue
-			}
-			s.kind, s.event = eventStep, nameOf(body)
-			s.body, err = pack(body, inForce)
-		default:
-			s.kind, s.event = eventStep, nameOf(body)
-			s.body, err = pack(body, inForce)
 		}
+		e.after -= gone
+		s, err := steps.step(&e)
 		if err != nil {
 			return nil, err
-		}
-		switch body := e.body.(type) {
-		case *profiles.Begin:
-			inForce = body.Settings
-		case *profiles.Changed:
-			inForce = body.Settings
 		}
 		b.steps = append(b.steps, s)
 	}
 	data, err := k.packer.pack(&b)
 	return append([]byte(nil), data...), err
+}
+
+// packWhole returns the body of an event with everything in it.
+func packWhole(e *entry, inForce settings.Values) ([]byte, error) {
+	if p, ok := e.body.(*profiles.Picture); ok {
+		return packPicture(p)
+	}
+	return pack(e.body, inForce)
+}
+
+// stepper converts the entries of a piece, in their order. The zero one builds on nothing before it.
+type stepper struct {
+	pack    func(e *entry, inForce settings.Values) ([]byte, error) // the body of an event
+	inForce settings.Values
+	own     profiles.OwnCost // of the tick before
+	ticked  bool             // there was one
+}
+
+// step converts an entry.
+func (x *stepper) step(e *entry) (s step, err error) {
+	s = step{after: e.after, at: e.at, kind: drainStep}
+	switch {
+	case e.body != nil:
+		s.kind, s.event = eventStep, nameOf(e.body)
+		s.body, err = x.pack(e, x.inForce)
+		switch b := e.body.(type) {
+		case *profiles.Begin:
+			x.inForce = b.Settings
+		case *profiles.Changed:
+			x.inForce = b.Settings
+		}
+	case !e.drain:
+		if s.kind = tickStep; !x.ticked || e.own != x.own {
+			x.own, x.ticked = e.own, true
+			s.body, err = json.Marshal(packed(reflect.ValueOf(e.own), x.inForce))
+		}
+	}
+	return s, err
 }
 
 // packedPicture is a picture within a piece.

@@ -1,7 +1,9 @@
 package recording
 
 import (
+	"bytes"
 	"cmp"
+	"compress/flate"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -25,20 +27,19 @@ import (
 type Reader struct {
 	db     *sql.DB
 	path   string
+	format int
 	began  time.Time
 	tables func(workload string) *settings.Table
 	goesOn func() bool // whether it grows, where the file cannot say so; nil elsewhere
 }
 
 // Open opens a recording. tables returns the table of a workload's settings, nil for a workload that
-// is unknown. The file is not changed, unless it has an older format: then it is brought to the
-// newest.
+// is unknown. The file is not changed.
 func Open(ctx context.Context, path string, tables func(workload string) *settings.Table) (*Reader, error) {
-	db, err := openFile(ctx, path)
-	if err != nil {
+	if err := looksRight(path); err != nil {
 		return nil, named(path, err)
 	}
-	return newReader(ctx, db, path, tables)
+	return openFile(ctx, path, tables)
 }
 
 // OpenOwn is Open for a recording that this process writes. Only SQLite opens its file: to close
@@ -47,23 +48,20 @@ func OpenOwn(ctx context.Context, path string, tables func(workload string) *set
 	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
 		return nil, named(path, cmp.Or(err, errEmpty))
 	}
+	return openFile(ctx, path, tables)
+}
+
+// openFile opens a recording of a known format for reading.
+func openFile(ctx context.Context, path string, tables func(workload string) *settings.Table) (*Reader, error) {
 	db, err := reading(ctx, path)
-	if err == nil {
-		if _, err = check(ctx, db); err != nil {
-			_ = db.Close() // the first error is the one to report
-		}
-	}
 	if err != nil {
 		return nil, named(path, err)
 	}
-	return newReader(ctx, db, path, tables)
-}
-
-// newReader returns the reader of an open file.
-func newReader(ctx context.Context, db *sql.DB, path string, tables func(workload string) *settings.Table) (*Reader,
-	error) {
 	r := &Reader{db: db, path: path, tables: tables}
-	began, err := r.about(ctx, "began_ns")
+	began := ""
+	if r.format, err = check(ctx, db); err == nil {
+		began, err = r.about(ctx, "began_ns")
+	}
 	if err == nil {
 		var ns int64
 		if ns, err = strconv.ParseInt(began, 10, 64); err != nil {
@@ -94,56 +92,65 @@ func (r *Reader) Fingerprint(ctx context.Context) (p Fingerprint, err error) {
 	return p, nil
 }
 
-// Origins returns the origins of the settings of the first start, of a resumed run of the one that resumed it last: a
-// restart is from settings that the run has already.
-func (r *Reader) Origins(ctx context.Context) (settings.Origins, error) {
-	rows, err := r.db.QueryContext(ctx,
-		"SELECT key, origin FROM settings WHERE start = (SELECT max(start) FROM settings WHERE origin <> 'restart')")
+// Origins returns the origins of the settings of each start; nil for a restart, which is from settings that the run
+// has already.
+func (r *Reader) Origins(ctx context.Context) (all []settings.Origins, err error) {
+	query := "SELECT start, origins FROM starts ORDER BY start"
+	if r.format == 1 {
+		query = "SELECT start, iif(origin = 'restart', NULL, json_group_object(key, origin)) FROM settings " +
+			"WHERE origin <> '' GROUP BY start ORDER BY start"
+	}
+	rows, err := r.db.QueryContext(ctx, query)
 	if err != nil {
 		return nil, named(r.path, err)
 	}
 	defer rows.Close()
-	all := settings.Origins{}
 	for rows.Next() {
-		var key, origin sql.NullString
-		if err := rows.Scan(&key, &origin); err != nil {
-			return nil, named(r.path, misread("its table settings", err))
+		var start int
+		var text sql.NullString
+		var origins settings.Origins
+		err := rows.Scan(&start, &text)
+		if err == nil && text.Valid {
+			err = json.Unmarshal([]byte(text.String), &origins)
 		}
-		if origin.String != "" {
-			all[key.String] = origin.String
+		if err != nil || start < 0 || start > mostStarts {
+			return nil, named(r.path, errors.New("is damaged: the origins of its settings do not hold what was recorded"))
 		}
+		for len(all) < start {
+			all = append(all, nil)
+		}
+		all = append(all[:start], origins)
 	}
 	return all, named(r.path, rows.Err())
 }
 
+// mostStarts bounds the starts of a recording that are listed.
+const mostStarts = 1 << 16
+
+// Facts returns the table recording.
+func (r *Reader) Facts(ctx context.Context) (map[string]any, error) {
+	rows, err := r.db.QueryContext(ctx, "SELECT key, value FROM recording")
+	if err != nil {
+		return nil, named(r.path, err)
+	}
+	defer rows.Close()
+	all := map[string]any{}
+	for rows.Next() {
+		var key string
+		var value any
+		if err := rows.Scan(&key, &value); err != nil {
+			return nil, named(r.path, misread("its table recording", err))
+		}
+		all[key] = value
+	}
+	return all, named(r.path, rows.Err())
+}
+
+// Began returns when the recording began, the origin of its times.
+func (r *Reader) Began() time.Time { return r.began }
+
 // header is how every SQLite file begins.
 const header = "SQLite format 3\x00"
-
-// openFile opens a recording of the newest format for reading.
-func openFile(ctx context.Context, path string) (*sql.DB, error) {
-	if err := looksRight(path); err != nil {
-		return nil, err
-	}
-	db, err := reading(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	format, err := check(ctx, db)
-	if err == nil && format == Format {
-		return db, nil
-	}
-	_ = db.Close()
-	if err != nil {
-		return nil, err
-	}
-	if db, err = connect(path, url.Values{"mode": {"rw"}}); err == nil {
-		err = errors.Join(migrate(ctx, db, format, migrations), db.Close())
-	}
-	if err != nil {
-		return nil, err
-	}
-	return reading(ctx, path)
-}
 
 // looksRight checks the first bytes of a file, because SQLite takes an empty one for a database.
 func looksRight(path string) error {
@@ -219,8 +226,8 @@ type Moment struct {
 	Since time.Duration // since the recording began
 	Drain bool          // events were consumed, but it did not tick
 	Own   profiles.OwnCost
-	// Salvaged is true of what Cursor.Salvage returned, in place of moments that cannot be read.
-	Salvaged bool
+	// Bridge is true of what Cursor.Bridge returned, in place of moments that cannot be read.
+	Bridge bool
 
 	iterations []profiles.Iteration
 	events     []placed
@@ -290,7 +297,7 @@ func (c *Cursor) Read(ctx context.Context, s Stretch) ([]Moment, error) {
 		return nil, err
 	}
 	if err != nil {
-		err = &DamagedError{s, err}
+		err = &DamagedError{s, c.reader.held(ctx, s), err}
 	}
 	return moments, named(c.reader.path, err)
 }
@@ -318,6 +325,11 @@ func (c *Cursor) read(ctx context.Context, s Stretch) ([]Moment, error) {
 func (c *Cursor) body(ctx context.Context, s *step) (profiles.Body, error) {
 	switch s.event {
 	case "picture", "layers":
+	case "begin":
+		if c.reader.format > 1 {
+			return c.begin(ctx, s)
+		}
+		fallthrough
 	default:
 		b, err := c.unpack.unpack(s.event, s.body)
 		if r, ok := b.(*profiles.RecordingState); ok && r.Path != "" {
@@ -346,20 +358,62 @@ func (c *Cursor) body(ctx context.Context, s *step) (profiles.Body, error) {
 	return seen.Picture, nil
 }
 
+// begin decodes a start of the run.
+func (c *Cursor) begin(ctx context.Context, s *step) (profiles.Body, error) {
+	var ref reference
+	if err := json.Unmarshal(s.body, &ref); err != nil {
+		return nil, fmt.Errorf("event begin: %w", err)
+	}
+	b, err := c.reader.begin(ctx, ref.Row, &c.unpack)
+	if b == nil && err == nil {
+		err = fmt.Errorf("row %d of its table starts is not there", ref.Row)
+	}
+	if err != nil { // a body that is a nil pointer would be an event
+		return nil, err
+	}
+	return b, nil
+}
+
+// begin reads a start of the run and leaves its settings in an unpacker; nil if it is not there.
+func (r *Reader) begin(ctx context.Context, start int64, u *unpacker) (*profiles.Begin, error) {
+	query := "SELECT body FROM starts WHERE start = ?"
+	if r.format == 1 {
+		query = "SELECT body FROM begins WHERE start = ?" // which the first programs did not write
+	}
+	var packed []byte
+	err := r.db.QueryRowContext(ctx, query, start).Scan(&packed)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, misread("its table starts", err)
+	}
+	body, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(packed)), largestBody))
+	if err != nil {
+		return nil, fmt.Errorf("start %d is damaged: %w", start, err)
+	}
+	b, err := u.unpack(names[beginType], body)
+	if err != nil {
+		return nil, err
+	}
+	return b.(*profiles.Begin), nil
+}
+
 // picture reads a picture.
 func (r *Reader) picture(ctx context.Context, ref reference) (*profiles.Picture, error) {
 	var s stored
 	var iteration int64
+	var hash sql.NullString
 	row := r.db.QueryRowContext(ctx,
-		"SELECT iteration, width, height, low, high, data FROM pictures WHERE picture = ?", ref.Row)
-	if err := row.Scan(&iteration, &s.width, &s.height, &s.low, &s.high, &s.data); err != nil {
+		"SELECT iteration, sha256, width, height, low, high, data FROM pictures WHERE picture = ?", ref.Row)
+	if err := row.Scan(&iteration, &hash, &s.width, &s.height, &s.low, &s.high, &s.data); err != nil {
 		return nil, misread(fmt.Sprintf("row %d of its table pictures", ref.Row), err)
 	}
 	p, err := s.picture()
 	if err != nil {
 		return nil, err
 	}
-	p.ID, p.Iteration = ref.ID, iteration
+	p.ID, p.Iteration, p.SHA256 = ref.ID, iteration, hash.String
 	return p, nil
 }
 

@@ -101,8 +101,7 @@ type entry struct {
 	body   profiles.Body // of an event
 	drain  bool          // it is neither an event nor a tick
 	own    profiles.OwnCost
-	log    []profiles.LogLine // of a tick's snapshot
-	alerts []profiles.Alert   // likewise
+	alerts []profiles.Alert // of a tick's snapshot
 }
 
 // New returns a recorder of a run that begins now. It makes the file in the background: errors arrive
@@ -186,7 +185,7 @@ func (r *Recorder) Tick(now time.Time, s *profiles.Snapshot) {
 	}
 	r.newest = s
 	r.waiting.snapshot = s
-	r.mark(entry{at: now.Sub(r.began), own: s.Own, log: s.Log, alerts: s.Alerts})
+	r.mark(entry{at: now.Sub(r.began), own: s.Own, alerts: s.Alerts})
 }
 
 // Drained records that events were consumed without a tick; see aggregate.Tape.

@@ -241,32 +241,6 @@ func TestAClosedRecordingIsOneFile(t *testing.T) {
 	}
 }
 
-// The tables for SQL hold what was recorded.
-func TestTheTablesCanBeQueried(t *testing.T) {
-	path := recordedRun(t, 3000)
-	r, err := Open(t.Context(), path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	for query, want := range map[string]string{
-		"SELECT value FROM settings WHERE key = 'amp'":                    "off",
-		"SELECT better FROM metrics WHERE name = 'psnr_db'":               "more",
-		"SELECT unit FROM metrics WHERE name = 'forward_ms'":              "ms",
-		"SELECT sum(last - first + 1) FROM blocks":                        "3000",
-		"SELECT count(*) FROM blocks WHERE NOT sealed":                    "0",
-		"SELECT max(max_ms) FROM blocks":                                  "1.001",
-		"SELECT summary ->> '$.series.loss_new[1]' FROM blocks LIMIT 1":   "0.25",
-		"SELECT value > 0 FROM recording WHERE key = 'process'":           "1",
-		"SELECT iterations || ' ' || state || ' ' || ended FROM progress": "3000 running 1",
-	} {
-		var got string
-		if err := r.db.QueryRowContext(t.Context(), query).Scan(&got); err != nil || got != want {
-			t.Errorf("%s: %q, want %q (%v)", query, got, want, err)
-		}
-	}
-}
-
 // A start of the run begins a block, wherever in a write it comes: the blocks of each tell its iterations.
 func TestEachStartHasBlocksOfItsOwn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.sqlite")
@@ -376,37 +350,6 @@ func formatted(t *testing.T, format int) (path string) {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// Effects are recorded as JSON has them: the shift of one that is not the change's is left out.
-func TestEffectsAreRecorded(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "run.sqlite")
-	r := begin(New(Options{Path: path}))
-	for i, confounded := range []string{"", "sample advanced 9 → 10"} {
-		e := profiles.Effect{Change: profiles.Change{Key: "amp", Before: "off", After: "bf16", Iteration: int64(100 * (i + 1))}, Enough: true, Confounded: confounded,
-			Shift: -0.25, Low: -0.3, High: -0.2, Drift: 0.02, BeforeNS: 4e6, AfterNS: 3e6, NBefore: 200, NAfter: 200}
-		r.snap.Effects = append(r.snap.Effects, e)
-	}
-	r.tick(300)
-	if err := r.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	reader, err := Open(t.Context(), path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reader.Close()
-	for iteration, want := range map[int]string{
-		100: "amp: off → bf16, faster, -0.25 [-0.3, -0.2], 4.0 to 3.0",
-		200: "amp: off → bf16, invalid, none [none, none], 4.0 to 3.0",
-	} {
-		var got string
-		err := reader.db.QueryRowContext(t.Context(), `SELECT keys || ', ' || verdict || ', ' || coalesce(shift, 'none') || ' [' || coalesce(low, 'none') || ', ' || coalesce(high, 'none')
-			|| '], ' || before_ms || ' to ' || after_ms FROM effects WHERE iteration = ?`, iteration).Scan(&got)
-		if err != nil || got != want {
-			t.Errorf("at %d: %q, want %q (%v)", iteration, got, want, err)
-		}
-	}
 }
 
 // Files that cannot be read say why.
@@ -621,30 +564,6 @@ func TestRecordingAnIterationAllocatesNothing(t *testing.T) {
 	e := profiles.Event{Body: &it}
 	if n := testing.AllocsPerRun(1000, func() { r.Event(&e) }); n > 0 {
 		t.Errorf("%g allocations", n)
-	}
-}
-
-// A step of the migration is done whole or not at all.
-func TestMigration(t *testing.T) {
-	path := recordedRun(t, 100)
-	db, err := connect(path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	steps := []string{"ALTER TABLE log ADD COLUMN level INTEGER", "CREATE TABLE extra (x); INSERT INTO none VALUES (1)"}
-	err = migrate(t.Context(), db, 1, steps)
-	if err == nil || !strings.Contains(err.Error(), "from format 2 to 3") {
-		t.Errorf("%v", err)
-	}
-	if format, err := number(t.Context(), db, "user_version"); err != nil || format != 2 {
-		t.Errorf("format %d (%v)", format, err)
-	}
-	if _, err := db.ExecContext(t.Context(), "SELECT level FROM log"); err != nil {
-		t.Error(err)
-	}
-	if _, err := db.ExecContext(t.Context(), "SELECT * FROM extra"); err == nil {
-		t.Error("half of a step was done")
 	}
 }
 

@@ -1,9 +1,6 @@
 package recording
 
 import (
-	"context"
-	"database/sql"
-	"fmt"
 	"strings"
 
 	"prismtop/profiles/machine"
@@ -44,29 +41,13 @@ func known(g machine.Gauge) any {
 	return measured(g.Value)
 }
 
-// sensorsTable makes the table of sensors, which came later than notes.
+// sensorsTable creates the table of sensors.
 func sensorsTable() string {
 	columns := "at REAL NOT NULL, gpu INTEGER"
 	for _, c := range sensorColumns {
 		columns += ", " + c.name + " " + c.kind
 	}
-	return "CREATE TABLE IF NOT EXISTS sensors (" + columns + ");\n"
-}
-
-// addSensors adds the columns that the table of sensors of an earlier program lacks.
-func addSensors(ctx context.Context, db *sql.DB) error {
-	for _, c := range sensorColumns {
-		var has int
-		err := db.QueryRowContext(ctx, "SELECT count(*) FROM pragma_table_info('sensors') WHERE name = ?",
-			c.name).Scan(&has)
-		if err == nil && has == 0 {
-			_, err = db.ExecContext(ctx, fmt.Sprintf("ALTER TABLE sensors ADD COLUMN %s %s", c.name, c.kind))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return "CREATE TABLE sensors (" + columns + ");\n"
 }
 
 // tabulateSensors writes a row for each GPU, and one for the machine if anything of it is known.

@@ -32,11 +32,15 @@ type Stretch struct {
 // DamagedError reports a stretch that cannot be read.
 type DamagedError struct {
 	Stretch
-	Err error
+	Held []string // what else it held: changes, alerts and notes
+	Err  error
 }
 
 func (e *DamagedError) Error() string {
 	when := fmt.Sprintf("from %v to %v", e.From.Round(time.Millisecond), e.To.Round(time.Millisecond))
+	if len(e.Held) > 0 {
+		when += ", with " + strings.Join(e.Held, "; ")
+	}
 	if e.lost && e.Iterations == 0 {
 		return fmt.Sprintf("the part %s is missing: %v", when, e.Err)
 	}
@@ -123,7 +127,7 @@ func (r *Reader) Stretches(ctx context.Context, after int64) ([]Stretch, error) 
 	slices.SortFunc(blocks, func(a, b Stretch) int { return cmp.Compare(a.Tick, b.Tick) })
 	from := int64(0)
 	if len(blocks) == 0 || blocks[0].Tick > 0 && after == 0 {
-		if b, err := r.startOf(ctx, 0); err == nil && b != nil {
+		if b, err := r.begin(ctx, 0, &unpacker{table: r.tables}); err == nil && b != nil {
 			from = b.Info.Resumed
 		}
 	}
@@ -194,20 +198,21 @@ func (s *Stretch) between(before *Stretch, start, next int64) {
 
 // Marks lists the moments worth going to, oldest first.
 func (r *Reader) Marks(ctx context.Context) (all []profiles.Mark, err error) {
-	notes := ""
-	var tables int
-	if err := r.db.QueryRowContext(ctx,
-		"SELECT count(*) FROM sqlite_schema WHERE name = 'notes'").Scan(&tables); err != nil {
-		return nil, named(r.path, err)
+	query := `SELECT at, kind, group_concat(text, ', ') FROM marks GROUP BY start, kind, iif(kind = 0, iteration, rowid), kind = 0`
+	if r.format == 1 {
+		query = `SELECT at, 0, group_concat(key || ': ' || before || ' → ' || after, ', ') FROM changes WHERE NOT ablation GROUP BY start, iteration
+			UNION ALL SELECT raised, 1, what FROM alerts`
+		var tables int
+		if err := r.db.QueryRowContext(ctx,
+			"SELECT count(*) FROM sqlite_schema WHERE name = 'notes'").Scan(&tables); err != nil {
+			return nil, named(r.path, err)
+		}
+		if tables > 0 {
+			query += " UNION ALL SELECT at, 2, iif(author = '', '', author || ': ') || text FROM notes"
+		}
 	}
-	if tables > 0 {
-		notes = "UNION ALL SELECT at, 2, iif(author = '', '', author || ': ') || text FROM notes "
-	}
-	rows, err := r.db.QueryContext(ctx, `
-		SELECT at, 0, group_concat(key || ': ' || before || ' → ' || after, ', ') FROM changes WHERE NOT ablation GROUP BY start, iteration
-		UNION ALL SELECT raised, 1, what FROM alerts
-		UNION ALL SELECT at, 0, 'start ' || (start + 1) FROM starts WHERE start > 0
-		`+notes+`ORDER BY 1`)
+	rows, err := r.db.QueryContext(ctx,
+		query+" UNION ALL SELECT at, 0, 'start ' || (start + 1) FROM starts WHERE start > 0 ORDER BY 1")
 	if err != nil {
 		return nil, named(r.path, err)
 	}
@@ -216,12 +221,44 @@ func (r *Reader) Marks(ctx context.Context) (all []profiles.Mark, err error) {
 		var m profiles.Mark
 		var seconds float64
 		if err := rows.Scan(&seconds, &m.Kind, &m.Text); err != nil {
-			return nil, named(r.path, misread("its table changes, alerts, starts or notes", err))
+			return nil, named(r.path, misread("its table marks or starts", err))
 		}
-		m.At = time.Duration(math.Round(seconds * 1e9))
+		m.At = sinceBegan(seconds)
 		all = append(all, m)
 	}
 	return all, named(r.path, rows.Err())
+}
+
+// mostHeld is the number of changes, alerts and notes that the error of a part names.
+const mostHeld = 4
+
+// held names what a stretch held besides iterations, as far as the file has that elsewhere.
+func (r *Reader) held(ctx context.Context, s Stretch) (all []string) {
+	marks, err := r.Marks(ctx)
+	if err != nil {
+		return nil // the error of the stretch is the one to report
+	}
+	for _, m := range marks {
+		if !s.within(m.At) {
+			continue
+		}
+		if len(all) == mostHeld {
+			return append(all, "more")
+		}
+		all = append(all, m.Text)
+	}
+	return all
+}
+
+// sinceBegan converts seconds as in the tables.
+func sinceBegan(seconds float64) time.Duration { return time.Duration(math.Round(seconds * 1e9)) }
+
+// within reports whether a time is in the stretch. The ends of lost blocks belong to the blocks beside them.
+func (s *Stretch) within(t time.Duration) bool {
+	if s.lost {
+		return (t > s.From || s.Tick == 0) && (t < s.To || s.final)
+	}
+	return t >= s.From && t <= s.To
 }
 
 // misread converts the error of reading a row that is not there, or holds what no recorder writes, to

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"prismtop/profiles"
 )
 
 // The prepared statements of a file, and writing rows by them.
@@ -15,7 +17,8 @@ type statement uint8
 
 const (
 	insertStart statement = iota
-	insertBegin
+	insertRecorded
+	insertMark
 	insertSetting
 	insertMetric
 	insertChange
@@ -33,6 +36,7 @@ const (
 	insertLayerList
 	insertLayerSample
 	insertBlock
+	insertPart
 	deleteTail
 	updateProgress
 	numStatements
@@ -45,7 +49,8 @@ func into(table string, columns int) string {
 
 var statements = [numStatements]string{
 	insertStart:       into("starts", 13),
-	insertBegin:       into("begins", 2),
+	insertRecorded:    into("starts", 7),
+	insertMark:        into("marks", 5),
 	insertSetting:     into("settings", 4),
 	insertMetric:      into("metrics", 6),
 	insertChange:      into("changes", 10),
@@ -62,7 +67,8 @@ var statements = [numStatements]string{
 	insertPicture:     into("pictures", 11),
 	insertLayerList:   into("layer_lists", 2),
 	insertLayerSample: into("layer_samples", 5),
-	insertBlock:       into("blocks", 13),
+	insertBlock:       into("blocks", 11),
+	insertPart:        into("blocks", 12),
 	deleteTail:        "DELETE FROM blocks WHERE NOT sealed",
 	updateProgress: "UPDATE progress SET written = ?, state = ?, error = ?, starts = ?, iterations = ?, elapsed = ?, " +
 		"median_ms = ?, quality = ?, dropped = ?",
@@ -71,9 +77,10 @@ var statements = [numStatements]string{
 // tables are the prepared statements of a file.
 type tables [numStatements]*sql.Stmt
 
-func (t *tables) prepare(ctx context.Context, db *sql.DB) (err error) {
-	for i, text := range statements {
-		if t[i], err = db.PrepareContext(ctx, text); err != nil {
+// prepare prepares some statements.
+func (t *tables) prepare(ctx context.Context, db *sql.DB, some ...statement) (err error) {
+	for _, i := range some {
+		if t[i], err = db.PrepareContext(ctx, statements[i]); err != nil {
 			return err
 		}
 	}
@@ -116,4 +123,17 @@ func (t *inserts) run(s statement, values ...any) (row int64) {
 	}
 	t.err = errors.Join(t.err, err)
 	return row
+}
+
+// progress writes how far the run came.
+func (t *inserts) progress(starts int, s *profiles.Snapshot, now float64, dropped int64) {
+	quality := any(nil)
+	if v := s.Of(s.Run.Schema.Quality); v.Has {
+		quality = measured(v.Latest)
+	}
+	median := any(nil)
+	if s.Whole.Total.N > 0 {
+		median = s.Whole.Total.Median / 1e6
+	}
+	t.run(updateProgress, now, s.State.String(), s.Err, starts, s.Index, s.Elapsed.Seconds(), median, quality, dropped)
 }

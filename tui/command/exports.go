@@ -104,9 +104,18 @@ func writeRecording(ctx context.Context, r *recording.Reader, targets []files.Ta
 	if err != nil {
 		return nil, err
 	}
-	if from.Origins, err = r.Origins(ctx); err != nil {
+	if from.Starts, err = r.Origins(ctx); err != nil {
 		return nil, err
 	}
+	for _, origins := range from.Starts { // those of the start that resumed the run last
+		if origins != nil {
+			from.Origins = origins
+		}
+	}
+	if from.Facts, err = r.Facts(ctx); err != nil {
+		return nil, err
+	}
+	from.Began = r.Began()
 	if slices.ContainsFunc(targets, func(t files.Target) bool { return t.Format() == "csv" }) { // columns come first
 		if from.Schema, err = replay.Schema(ctx, r); err != nil {
 			return nil, err

@@ -79,7 +79,7 @@ func describe(ctx context.Context, r *recording.Reader, name string) (run compar
 
 // each calls take with every event of the stretches. Where a recording grows, they may be replaced by
 // longer ones meanwhile, which are then read from the same place on. Of a stretch that cannot be read
-// only what the tables have of it is there, and its error is returned.
+// only what leads over it is there, and its error is returned.
 func each(ctx context.Context, r *recording.Reader, stretches []recording.Stretch, take func(*profiles.Event)) error {
 	cursor := r.Cursor()
 	var damages recording.Damages
@@ -95,7 +95,7 @@ func each(ctx context.Context, r *recording.Reader, stretches []recording.Stretc
 			continue
 		case err != nil:
 			damages.Add(err)
-			if m := cursor.Salvage(ctx, s); m != nil {
+			if m := cursor.Bridge(ctx, s); m != nil {
 				m.Each(take)
 			}
 		}

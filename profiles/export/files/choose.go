@@ -35,10 +35,11 @@ var abouts = map[string]string{
 	"svg":         "a figure",
 	"md":          "a report in Markdown",
 	"html":        "a report to mail, with charts",
+	"sqlite":      "tables for SQL",
 }
 
 // endings are the endings of new files, where they are not the name of the format.
-var endings = map[string]string{"chrome": ".trace.json", "pprof": ".pb.gz"}
+var endings = map[string]string{"chrome": ".trace.json", "pprof": ".pb.gz", "sqlite": ".tables.sqlite"}
 
 // Ending returns the ending of a new file of a format: ".csv".
 func Ending(format string) string {
@@ -54,6 +55,7 @@ var suffixes = map[string][]string{
 	"pprof":  {".pprof", ".pb.gz", ".pb", ".prof"},
 	"md":     {".md", ".markdown"},
 	"html":   {".html", ".htm"},
+	"sqlite": {".sqlite", ".sqlite3", ".db"},
 }
 
 // Replaceable returns an error if a file would be replaced whose name does not say that it is of the format, or whose

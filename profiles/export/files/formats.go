@@ -18,6 +18,8 @@ import (
 	"prismtop/profiles/export/table"
 	"prismtop/profiles/export/tensorboard"
 	"prismtop/profiles/export/trace"
+	"prismtop/profiles/recording"
+	"prismtop/profiles/settings"
 )
 
 // The table of formats, each with its writer.
@@ -54,6 +56,7 @@ var formats = []format{
 	{name: "svg", mark: atomicfile.Holds(atomicfile.Generated), start: func(to []io.Writer, from export.Source) writer { return figure.NewSVG(to[0], from) }},
 	{name: "md", mark: atomicfile.Begins(atomicfile.Generated), start: func(to []io.Writer, from export.Source) writer { return report.NewMarkdown(to[0], from) }},
 	{name: "html", pictured: true, mark: atomicfile.Holds(atomicfile.Generated), start: func(to []io.Writer, from export.Source) writer { return report.NewHTML(to[0], from) }},
+	{name: "sqlite", pictured: true, mark: recording.IsDatabase, start: startDatabase},
 }
 
 // Names lists the formats: "chrome, csv, tensorboard or pprof".
@@ -80,6 +83,28 @@ func inFolder(folder string) []string {
 
 // startTrace makes a writer of a trace.
 func startTrace(to []io.Writer, from export.Source) writer { return trace.New(to[0], from.Version) }
+
+// startDatabase makes a writer of a database for queries.
+func startDatabase(to []io.Writer, from export.Source) writer {
+	k := recording.Known{Began: from.Began, Facts: from.Facts, Whole: from.Cut == ""}
+	if k.Facts == nil {
+		k.Facts = map[string]any{"program": "prismtop " + from.Version, "preset": from.Preset, "processor": from.CPU.Model,
+			"processor_reason": from.CPU.Reason, "architecture": from.CPU.Arch, "processors": from.CPU.Logical,
+			"threads": from.Processors}
+	}
+	k.Origins = func(start int) settings.Origins {
+		switch {
+		case start < len(from.Starts) && from.Starts[start] != nil:
+			return from.Starts[start]
+		case start > 0:
+			return nil
+		case from.Origins != nil:
+			return from.Origins
+		}
+		return settings.Origins{}
+	}
+	return recording.NewDatabase(to[0], k)
+}
 
 // zipped reports whether a trace at a path is compressed, which its viewers read too.
 func zipped(format, path string) bool { return format == "chrome" && strings.HasSuffix(path, ".gz") }

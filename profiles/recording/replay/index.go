@@ -85,7 +85,7 @@ func (x *index) fill(ctx context.Context) {
 			}
 			continue
 		}
-		if work >= every && !m.Drain && !m.Salvaged { // what cannot be read would be missing twice from there
+		if work >= every && !m.Drain && !m.Bridge { // what cannot be read would be missing twice from there
 			k := key{h.clone(), m.Since}
 			k.moments = nil // they are large, and are read again
 			x.keep(k)

@@ -140,7 +140,7 @@ func (h *head) upcoming(ctx context.Context, stretches []recording.Stretch) (m *
 			err = errors.Join(err, failed)
 			h.missing.add(&s, failed)
 			h.ticks = s.Tick + s.Ticks
-			if m := h.cursor.Salvage(ctx, s); m != nil {
+			if m := h.cursor.Bridge(ctx, s); m != nil {
 				h.moments = []recording.Moment{*m}
 				h.ticks--
 			}
@@ -193,7 +193,7 @@ func (h *head) pass() *recording.Moment {
 	h.moments = h.moments[1:]
 	h.ticks++
 	h.started = h.started || m.Begins()
-	if m.Salvaged {
+	if m.Bridge {
 		m.Own = h.own
 	}
 	if !m.Drain {
