@@ -233,7 +233,7 @@ func TestLossesAreAnError(t *testing.T) {
 
 func TestBadTargets(t *testing.T) {
 	for text, want := range map[string]string{
-		"": "FORMAT=PATH", "chrome": "FORMAT=PATH", "chrome=": "FORMAT=PATH", "pdf=a": "chrome, csv, tensorboard, pprof, png, svg, md or html", "=a": "unknown format",
+		"": "FORMAT=PATH", "chrome": "FORMAT=PATH", "chrome=": "FORMAT=PATH", "pdf=a": "chrome, csv, tensorboard, pprof, png, svg, md, html or sqlite", "=a": "unknown format",
 	} {
 		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), `"`+text+`"`) {
 			t.Errorf("%q: %v, want %s", text, err, want)
