@@ -333,7 +333,11 @@ func (f *file) begin(t *inserts, b *profiles.Begin, at float64) error {
 	f.spent, f.retold = 0, true
 	var origins any // NULL for a restart
 	if !f.begun {
-		text, err := json.Marshal(f.options.Fingerprint.Origins)
+		known := f.options.Fingerprint.Origins
+		if known == nil {
+			known = settings.Origins{}
+		}
+		text, err := json.Marshal(known)
 		if err != nil {
 			return err
 		}

@@ -198,7 +198,7 @@ func (s *Stretch) between(before *Stretch, start, next int64) {
 
 // Marks lists the moments worth going to, oldest first.
 func (r *Reader) Marks(ctx context.Context) (all []profiles.Mark, err error) {
-	query := `SELECT at, kind, group_concat(text, ', ') FROM marks GROUP BY start, kind, iif(kind = 0, iteration, rowid), kind = 0`
+	query := `SELECT at, kind, group_concat(text, ', ') FROM marks GROUP BY start, kind, iif(kind = 0, iteration, rowid)`
 	if r.format == 1 {
 		query = `SELECT at, 0, group_concat(key || ': ' || before || ' → ' || after, ', ') FROM changes WHERE NOT ablation GROUP BY start, iteration
 			UNION ALL SELECT raised, 1, what FROM alerts`
