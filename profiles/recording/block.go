@@ -25,7 +25,9 @@ import (
 type block struct {
 	iterations []profiles.Iteration
 	steps      []step
-	settings   any // not in the data: those in force at its beginning that differ from the start's, as JSON; nil for none
+	// settings, which are not in the data, are those in force at its beginning that differ from the start's, as JSON; nil
+	// for none.
+	settings any
 }
 
 // step is an event, a tick of the aggregator or a drain, at its place among the iterations.

@@ -36,7 +36,9 @@ func (c *Cursor) Bridge(ctx context.Context, s Stretch) (m *Moment) {
 	}
 	after := c.reader.settingsAfter(ctx, s, c.unpack.inForce)
 	for _, key := range after.Differing(c.unpack.inForce) {
-		change := profiles.Change{Key: key, Before: c.unpack.inForce.Get(key), After: after.Get(key), Iteration: max(s.last, 0)}
+		change := profiles.Change{
+			Key: key, Before: c.unpack.inForce.Get(key), After: after.Get(key), Iteration: max(s.last, 0),
+		}
 		add(&profiles.Changed{Change: change, Settings: after})
 	}
 	c.unpack.inForce = after
@@ -84,7 +86,8 @@ func (r *Reader) settingsAfter(ctx context.Context, s Stretch, before settings.V
 
 // changed returns the settings in force after a stretch of a recording of format 1.
 func (r *Reader) changed(ctx context.Context, s Stretch, v settings.Values) settings.Values {
-	rows, err := r.db.QueryContext(ctx, "SELECT key, after, at FROM changes WHERE start BETWEEN ? AND ? ORDER BY at, rowid",
+	rows, err := r.db.QueryContext(ctx,
+		"SELECT key, after, at FROM changes WHERE start BETWEEN ? AND ? ORDER BY at, rowid",
 		max(s.before, 0), s.start)
 	if err != nil {
 		return v

@@ -85,9 +85,11 @@ type Database struct {
 }
 
 // databaseStatements are those that a Database uses.
-var databaseStatements = []statement{insertStart, insertSetting, insertMetric, insertChange, putEffect, insertMeasurement,
-	insertUnit, insertLog, insertNote, insertAlert, clearAlert, insertReading, insertSensors, insertMemory, insertPicture,
-	insertLayerList, insertLayerSample, insertPart, updateProgress}
+var databaseStatements = []statement{
+	insertStart, insertSetting, insertMetric, insertChange, putEffect, insertMeasurement, insertUnit, insertLog,
+	insertNote, insertAlert, clearAlert, insertReading, insertSensors, insertMemory, insertPicture, insertLayerList,
+	insertLayerSample, insertPart, updateProgress,
+}
 
 // NewDatabase returns a database that is written to a file when it is closed.
 func NewDatabase(to io.Writer, k Known) *Database {

@@ -54,7 +54,7 @@ type file struct {
 	schema    profiles.Schema
 	startedAt float64                                 // seconds since the recording began
 	first     settings.Values                         // of the start
-	differing any                                     // the settings in force that differ from those, as JSON; nil for none
+	differing any                                     // settings in force that differ from those, as JSON; nil for none
 	marked    map[alertKey]bool                       // alerts of the start
 	tail      block                                   // written in pieces since the last sealed block
 	tailed    int64                                   // ticks before the tail

@@ -69,8 +69,9 @@ func (e *NewerError) Error() string {
 	if e.Version != "" {
 		to = " to " + e.Version + " or later"
 	}
-	return fmt.Sprintf("was recorded by a newer prismtop, in format %d: this one reads formats up to %d, so update it%s",
-		e.Format, Format, to)
+	return fmt.Sprintf(
+		"was recorded by a newer prismtop, in format %d: this one reads formats up to %d, so update it%s", e.Format,
+		Format, to)
 }
 
 // errEmpty reports a file in which nothing was written.

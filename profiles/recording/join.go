@@ -84,7 +84,8 @@ func joinable(ctx context.Context, path string, began time.Time, starts int, ite
 	case s.Iterations < iteration:
 		return nil, fmt.Errorf("ends at iteration %d, before the checkpoint", s.Iterations)
 	case r.format != Format:
-		return nil, fmt.Errorf("has format %d, and this program continues recordings of format %d only", r.format, Format)
+		return nil, fmt.Errorf("has format %d, and this program continues recordings of format %d only", r.format,
+			Format)
 	case made.Version != print.Version || made.CPU.Model != print.CPU.Model || made.CPU.Arch != print.CPU.Arch ||
 		made.Threads != print.Threads:
 		return nil, errors.New("was made by another version of the program or on another machine")

@@ -114,7 +114,7 @@ func (r *Reader) Origins(ctx context.Context) (all []settings.Origins, err error
 			err = json.Unmarshal([]byte(text.String), &origins)
 		}
 		if err != nil || start < 0 || start > mostStarts {
-			return nil, named(r.path, errors.New("is damaged: the origins of its settings do not hold what was recorded"))
+			return nil, named(r.path, errDamagedOrigins)
 		}
 		for len(all) < start {
 			all = append(all, nil)
@@ -123,6 +123,9 @@ func (r *Reader) Origins(ctx context.Context) (all []settings.Origins, err error
 	}
 	return all, named(r.path, rows.Err())
 }
+
+// errDamagedOrigins reports origins that no recorder writes.
+var errDamagedOrigins = errors.New("is damaged: the origins of its settings do not hold what was recorded")
 
 // mostStarts bounds the starts of a recording that are listed.
 const mostStarts = 1 << 16
