@@ -25,8 +25,8 @@ import (
 type block struct {
 	iterations []profiles.Iteration
 	steps      []step
-	// settings, which are not in the data, are those in force at its beginning that differ from the start's, as JSON; nil
-	// for none.
+	// settings, which are not in the data, are those in force at its beginning that differ from the
+	// start's, as JSON; nil for none.
 	settings any
 }
 
