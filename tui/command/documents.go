@@ -39,10 +39,17 @@ var scripts = map[string]script{
 var starters = []string{"uv", "run", "python", "python3", "-m", "-l", "-v", "kernprof", "memory_profiler",
 	"bench", "help"}
 
+// profilers are the programs that a document runs its script under, and the command in place of both.
+var profilers = map[string]string{
+	"kernprof": "bench profile --output reports", "memory_profiler": "bench model --json",
+}
+
 // inPlaceOf returns the command in place of a document's, from the words after the
 // program's name; empty if they name none.
 func inPlaceOf(words []string) string {
+	under := ""
 	for len(words) > 0 && slices.Contains(starters, words[0]) {
+		under += profilers[words[0]]
 		words = words[1:]
 	}
 	if len(words) == 0 {
@@ -51,6 +58,9 @@ func inPlaceOf(words []string) string {
 	s, ok := scripts[strings.TrimSuffix(path.Base(filepath.ToSlash(words[0])), ".py")]
 	if !ok {
 		return ""
+	}
+	if under != "" {
+		return "prismtop " + under
 	}
 	command := "prismtop " + s.command
 	if s.flags {

@@ -12,8 +12,8 @@ import (
 var documented = map[string]string{
 	// baseline-v0.2.0.md
 	"uv run python profile_performance.py":                    "prismtop bench performance --output reports",
-	"uv run kernprof -l -v profile_performance.py":            "prismtop bench performance --output reports",
-	"uv run python -m memory_profiler profile_performance.py": "prismtop bench performance --output reports",
+	"uv run kernprof -l -v profile_performance.py":            "prismtop bench profile --output reports",
+	"uv run python -m memory_profiler profile_performance.py": "prismtop bench model --json",
 	// phase5_implementation_summary.md
 	"uv run python benchmarks/run_phase5_benchmarks.py":       "prismtop bench all --output reports",
 	"uv run python benchmarks/phase5_baseline_benchmark.py":   "prismtop bench baseline --output reports",
