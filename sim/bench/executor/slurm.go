@@ -18,6 +18,7 @@ import (
 
 	"prismtop/profiles/atomicfile"
 	"prismtop/profiles/sweep"
+	"prismtop/sim/bench/apart"
 )
 
 // Slurm: one array for all tasks, what it says of them, and the job of a task.
@@ -58,8 +59,8 @@ func ask(ctx context.Context, name string, args ...string) (string, error) {
 	cmd.Stdout, cmd.Stderr = &out, &complaint
 	cmd.WaitDelay = time.Second
 	if err := cmd.Run(); err != nil {
-		if line := strings.TrimSpace(complaint.String()); line != "" {
-			return "", fmt.Errorf("%s: %s", name, line)
+		if line := apart.LastLine(complaint.String()); line != "" { // of several, Slurm's last one says what ended the command
+			return "", fmt.Errorf("%s: %s", name, strings.TrimPrefix(line, name+": "))
 		}
 		return "", fmt.Errorf("%s: %w", name, err)
 	}
