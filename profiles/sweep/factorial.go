@@ -103,15 +103,22 @@ func term(of uint, k int, rows [][]float64, margin, intervals float64, shown fun
 // by the product of their signs, as in Box, Hunter and Hunter 2005, Statistics for Experimenters, chapter 5. Unlike
 // there, an interaction is the whole difference of one effect between the other's values, not half of it.
 func contrast(of uint, k int, values []float64) (sum float64) {
-	among := float64(int(1) << (k - bits.OnesCount(of)))
+	among, all := float64(int(1)<<(k-bits.OnesCount(of))), 0.0
 	for on, v := range values {
+		all += math.Abs(v) / among
 		if (bits.OnesCount(of)-bits.OnesCount(of&uint(on)))%2 == 1 {
 			v = -v
 		}
 		sum += v / among
 	}
+	if math.Abs(sum) <= float64(len(values))*ulp*all {
+		return 0
+	}
 	return sum
 }
+
+// ulp bounds the rounding of a sum's step: what a contrast of equal numbers in different orders leaves is no effect.
+const ulp = 0x1p-52
 
 // factors returns the settings in which the arms differ, and the arm of each combination: bit i of the index is set
 // where factor i has its second value. why says what is missing.

@@ -82,6 +82,9 @@ func TestEffectsAreFound(t *testing.T) {
 			if math.Abs(term.Time.Value-want.time) > 0.01 || term.Time.Finding != want.finding || math.Abs(term.Quality.Value-want.quality) > 0.01 {
 				t.Errorf("%s: time %+v, quality %+v; want %v and %v", want.term, term.Time, term.Quality.Estimate, want.time, want.quality)
 			}
+			if got := term.Quality.quality(table.Metric); (got == "equal") != (want.quality == 0) {
+				t.Errorf("%s: qualities that differ by %v are called %q", want.term, want.quality, got)
+			}
 		}
 		if !found {
 			t.Errorf("no term %s", want.term)
@@ -147,6 +150,15 @@ func TestWholeRunsByTurnsArePairs(t *testing.T) {
 	same[len(same)-1].Host = "another"
 	if d := Make(f, same, nil).Arms[1].Faster; d.N != 3 {
 		t.Errorf("a pair of two machines counts: %+v", d)
+	}
+}
+
+// A small difference has its digits, too.
+func TestSmallDifferencesAreNotZero(t *testing.T) {
+	for v, want := range map[float64]string{-1.234e-9: "−1.23e-09", 2e-5: "+0.000020", -0.0322: "−0.0322"} {
+		if got := signed(v); got != want {
+			t.Errorf("%g is %q, want %q", v, got, want)
+		}
 	}
 }
 

@@ -117,7 +117,14 @@ func (d Difference) quality(m Metric) string {
 }
 
 // signed formats a number with its sign and three digits.
-func signed(v float64) string { return unit.Signed(v, digits(v)) }
+func signed(v float64) string {
+	if a := math.Abs(v); a > 0 && a < 1e-5 {
+		_, size, _ := strings.Cut(strconv.FormatFloat(a, 'e', 2, 64), "e")
+		power, _ := strconv.Atoi(size) // it is a number
+		return unit.Signed(v/math.Pow10(power), 2) + "e" + size
+	}
+	return unit.Signed(v, digits(v))
+}
 
 // decimals returns how many decimals a percentage needs.
 func decimals(percent float64) int {

@@ -59,7 +59,7 @@ func ask(ctx context.Context, name string, args ...string) (string, error) {
 	cmd.Stdout, cmd.Stderr = &out, &complaint
 	cmd.WaitDelay = time.Second
 	if err := cmd.Run(); err != nil {
-		if line := apart.LastLine(complaint.String()); line != "" { // of several, Slurm's last one says what ended the command
+		if line := apart.LastLine(complaint.String()); line != "" { // of several, the last says what ended the command
 			return "", fmt.Errorf("%s: %s", name, strings.TrimPrefix(line, name+": "))
 		}
 		return "", fmt.Errorf("%s: %w", name, err)
