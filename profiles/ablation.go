@@ -178,7 +178,8 @@ type AblationRow struct {
 	Sequential bool
 	Iterations int // timed iterations of both values
 
-	// OffBytes and OnBytes are the run's memory at the newest block of each value.
+	// OffBytes and OnBytes are the run's memory at the newest block of each value, without caches that the setting
+	// neither switches nor bounds: those fill meanwhile.
 	OffBytes, OnBytes int64
 	HasMemory         bool
 

@@ -29,6 +29,33 @@ func Seconds(ns float64) string {
 	return Fixed(ns/3.6e12, 4) + " h "
 }
 
+// SecondsWithin formats the ends of an interval of nanoseconds and their unit, that of the end farther from 0:
+// "−0.13", "1.94" and "ms". An end that is not 0 does not read as 0 if three decimals avoid it.
+func SecondsWithin(low, high float64) (from, to, unit string) {
+	most, least := math.Abs(low), math.Abs(high)
+	if most < least {
+		most, least = least, most
+	}
+	factor := 1.0
+	for _, u := range []struct {
+		name string
+		ns   float64
+	}{{"ns", 1}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"h", 3.6e12}} {
+		if unit == "" || most >= 0.9995*u.ns {
+			unit, factor = u.name, u.ns
+		}
+	}
+	decimals := 0
+	for decimals < 3 && unit != "ns" && (most/factor < 99.95/math.Pow10(decimals) ||
+		least > 0 && least/factor < 0.5/math.Pow10(decimals)) {
+		decimals++
+	}
+	return plain(low/factor, decimals), plain(high/factor, decimals), unit
+}
+
+// plain formats a number with a minus if it is negative.
+func plain(v float64, decimals int) string { return strings.TrimPrefix(Signed(v, decimals), "+") }
+
 // Clock formats a duration as hours, minutes, seconds: "00:01:42".
 func Clock(d time.Duration) string {
 	s := int64(max(d, 0) / time.Second)

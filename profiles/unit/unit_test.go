@@ -66,3 +66,18 @@ func TestAmountsOfMemoryAreRead(t *testing.T) {
 		}
 	}
 }
+
+func TestAnIntervalHasOneUnit(t *testing.T) {
+	for _, c := range []struct {
+		low, high float64
+		want      string
+	}{
+		{2e6, 3.96e9, "0.002 to 3.960 s"}, {-1.29e6, 381e3, "−1.29 to 0.38 ms"}, {-4e6, 387e6, "−4 to 387 ms"},
+		{0, 0, "0 to 0 ns"}, {12, 700, "12 to 700 ns"}, {1.94e9, 2.1e9, "1.94 to 2.10 s"}, {-3.6e12, 7.2e12, "−1.00 to 2.00 h"},
+	} {
+		low, high, unit := SecondsWithin(c.low, c.high)
+		if got := low + " to " + high + " " + unit; got != c.want {
+			t.Errorf("%g to %g ns: %s, want %s", c.low, c.high, got, c.want)
+		}
+	}
+}

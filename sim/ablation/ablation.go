@@ -50,6 +50,7 @@ type Options struct {
 	Items func(settings.Values) int
 
 	Kinds   []profiles.KindInfo // of the workload
+	Caches  []profiles.CacheInfo
 	Quality profiles.SeriesInfo // of the workload, without a name if it has none
 }
 
@@ -250,7 +251,20 @@ func (s *Schedule) Look(quality float64, memory profiles.Memory) {
 		s.block.quality = quality
 		return
 	}
-	s.endBlock(quality, memory.Total())
+	s.endBlock(quality, memory.Total()-memory.Caches+s.cached())
+}
+
+// cached returns the bytes of the caches that the present row's settings switch or bound. Others go on filling while
+// blocks alternate, which is no effect.
+func (s *Schedule) cached() (bytes int64) {
+	r := &s.rows[s.order[s.at]]
+	compared := r.switched[0].Differing(r.switched[1])
+	for i, c := range s.options.Caches {
+		if slices.Contains(compared, c.Setting) || slices.Contains(compared, c.Limit) {
+			bytes += s.caches[i].Bytes
+		}
+	}
+	return bytes
 }
 
 // beginRound draws the order of the next round.

@@ -74,11 +74,14 @@ func (m *machine) play(s *Schedule, seen func(settings.Values, *profiles.Iterati
 	for !s.Done() {
 		v := s.Wanted()
 		it := m.iterate(v)
+		if it.Caches[prism.CacheMasks] = (profiles.CacheCounters{}); v.On("mask_cache") {
+			it.Caches[prism.CacheMasks].Bytes = it.Index // it fills
+		}
 		if seen != nil {
 			seen(v, it)
 		}
 		if s.Add(it) {
-			m := profiles.Memory{Parts: [profiles.MaxMemory]int64{prism.MemoryActivations: 1000}}
+			m := profiles.Memory{Parts: [profiles.MaxMemory]int64{prism.MemoryActivations: 1000}, Caches: it.Caches[prism.CacheMasks].Bytes}
 			if v.On("checkpointing") {
 				m.Parts[prism.MemoryActivations] = 300
 			}
@@ -110,7 +113,7 @@ func TestKnownEffectsAreFound(t *testing.T) {
 	m := later(1)
 	m.drift = 2e-5 // iterations become half as long again over the ablation
 	m.factor = map[string]float64{"fused_telescope true": 0.7, "amp bf16": 1.2, "checkpointing true": 1.1}
-	s := New(baseline(t), Options{Kinds: prism.Schema().Kinds, Seed: 2})
+	s := New(baseline(t), Options{Kinds: prism.Schema().Kinds, Caches: prism.Schema().Caches, Seed: 2})
 	m.play(s, nil)
 	v := s.View()
 	if v.Running || v.Ended != "complete" || v.Done != v.Groups || v.Done != 8*len(v.Rows) {
@@ -132,6 +135,12 @@ func TestKnownEffectsAreFound(t *testing.T) {
 	}
 	if r := rowOf(t, v, "checkpointing"); r.OffBytes != 1000 || r.OnBytes != 300 {
 		t.Errorf("checkpointing takes %d bytes off and %d on", r.OffBytes, r.OnBytes)
+	}
+	if r := rowOf(t, v, "amp bf16"); r.OffBytes != 1000 || r.OnBytes != 1000 { // the mask cache fills meanwhile
+		t.Errorf("amp takes %d bytes off and %d on", r.OffBytes, r.OnBytes)
+	}
+	if r := rowOf(t, v, "mask_cache"); r.OffBytes != 1000 || r.OnBytes <= 1000 {
+		t.Errorf("the mask cache takes %d bytes off and %d on", r.OffBytes, r.OnBytes)
 	}
 }
 

@@ -42,9 +42,10 @@ type timing struct {
 	block   block
 	first   profiles.Iteration // first compared iteration: the others must do the same work
 	began   bool
-	blocks  int   // ended, including those of spoilt groups
-	spent   int64 // nanoseconds, of iterations and the gaps between them
-	now     int64 // end of the newest iteration
+	blocks  int                                        // ended, including those of spoilt groups
+	spent   int64                                      // nanoseconds, of iterations and the gaps between them
+	now     int64                                      // end of the newest iteration
+	caches  [profiles.MaxCaches]profiles.CacheCounters // after it
 	ended   string
 }
 
@@ -74,6 +75,7 @@ const (
 
 // count adds an iteration to the block.
 func (t *timing) count(it *profiles.Iteration) timed {
+	t.caches = it.Caches
 	if k := int(it.Kind); k < len(t.options.Kinds) && t.options.Kinds[k].Aside {
 		if t.began {
 			t.spent += it.Total

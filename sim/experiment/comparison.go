@@ -212,7 +212,8 @@ func Ended(last *profiles.Ablation, besides string) string {
 
 // optionsFor completes the options of a comparison for a workload.
 func optionsFor(schema *profiles.Schema, o ablation.Options) ablation.Options {
-	o.Kinds, o.Quality, o.Items = schema.Kinds, schema.QualityInfo(), itemsOf(schema)
+	o.Kinds, o.Caches = schema.Kinds, schema.Caches
+	o.Quality, o.Items = schema.QualityInfo(), itemsOf(schema)
 	if o.Seed == 0 {
 		o.Seed = rand.Uint64()
 	}

@@ -157,8 +157,12 @@ func TestSummaryKeepsResults(t *testing.T) {
 		t.Errorf("%d of 2 results are there:\n%s", n, got)
 	}
 	s.Caches[0].Gross, s.Caches[0].GrossLow, s.Caches[0].GrossHigh, s.Caches[0].Saved, s.Caches[0].Spent = 152e6, -4e6, 387e6, 152e6, 0
-	if got := Summary(s); !strings.Contains(got, "saving undecided [−4.00 ms, 387 ms]") {
+	if got := Summary(s); !strings.Contains(got, "saving undecided [−4, 387] ms") {
 		t.Errorf("a saving whose interval holds 0:\n%s", got)
+	}
+	s.Caches[0].GrossLow, s.Caches[0].GrossHigh = 2e6, 3960e6
+	if got := Summary(s); !strings.Contains(got, "saved 0.002 to 3.960 s") {
+		t.Errorf("a saving of which only its interval can be said:\n%s", got)
 	}
 }
 

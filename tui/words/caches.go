@@ -29,7 +29,8 @@ func Lookups(v profiles.CacheView) string {
 const AboutNothing = "≈ 0"
 
 // SavedInAll formats a cache's total savings since the run began: "saved 1.94 s" if verbFirst,
-// else "1.94 s saved"; "saving undecided" with the interval if that holds 0.
+// else "1.94 s saved"; "saving undecided" with the interval if that holds 0, and the interval alone
+// if it is wider than the saving.
 func SavedInAll(v profiles.CacheView, verbFirst bool) string {
 	total := v.Total()
 	verb, amount := "saved", strings.TrimSpace(unit.Seconds(math.Abs(total.Value)))
@@ -37,10 +38,17 @@ func SavedInAll(v profiles.CacheView, verbFirst bool) string {
 	case total.HoldsZero() && total.Low == 0 && total.High == 0:
 		amount = AboutNothing
 	case total.HoldsZero():
-		return fmt.Sprintf("saving undecided [%s, %s]", strings.TrimSpace(unit.Seconds(total.Low)),
-			strings.TrimSpace(unit.Seconds(total.High)))
+		low, high, of := unit.SecondsWithin(total.Low, total.High)
+		return fmt.Sprintf("saving undecided [%s, %s] %s", low, high, of)
 	case total.Value < 0:
 		verb = "lost"
+	}
+	if total.Bounded && total.High-total.Low > math.Abs(total.Value) {
+		low, high, of := unit.SecondsWithin(math.Abs(total.Low), math.Abs(total.High))
+		if total.Value < 0 {
+			low, high = high, low
+		}
+		amount = fmt.Sprintf("%s to %s %s", low, high, of)
 	}
 	if verbFirst {
 		return verb + " " + amount

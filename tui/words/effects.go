@@ -10,6 +10,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
+	"prismtop/tui/monospace"
 )
 
 // This file describes the effects of changes.
@@ -25,12 +26,18 @@ func Changed(t *settings.Table, e *profiles.Effect, cores int) string {
 	return strings.Join(texts, " + ")
 }
 
-// ChangedIn is Changed in w cells. Several settings that do not fit are shortened: first to their
-// values after the change, then to their names, then to as many names as fit, each with the
-// number of settings.
+// ChangedIn is Changed in w cells. The name of a setting is shortened before its values, which say what the change
+// was. Several settings that do not fit are shortened: first to their values after the change, then to their names,
+// then to as many names as fit, each with the number of settings.
 func ChangedIn(t *settings.Table, e *profiles.Effect, cores, w int) string {
 	if len(e.With) == 0 {
-		return Changed(t, e, cores)
+		text, name := Changed(t, e, cores), SettingName(t, e.Key)
+		values := strings.TrimPrefix(text, name)
+		for letters := []rune(name); len(letters) > shortestName && monospace.Width(text) > w; {
+			letters = letters[:len(letters)-1]
+			text = strings.TrimSpace(string(letters)) + "…" + values
+		}
+		return text
 	}
 	all := e.Changes()
 	count := fmt.Sprintf(" (%d)", len(all))
@@ -45,6 +52,9 @@ func ChangedIn(t *settings.Table, e *profiles.Effect, cores, w int) string {
 	}
 	return FittingOrLast(w, append(texts, fmt.Sprintf("%d settings", len(all)))...)
 }
+
+// shortestName is the number of letters of a setting's name that are shown at least.
+const shortestName = 3
 
 // SettingNames lists the settings of an effect without their values.
 func SettingNames(t *settings.Table, e *profiles.Effect) string {

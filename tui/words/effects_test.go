@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"prismtop/profiles"
 	"prismtop/sim/prism"
 	"prismtop/tui/tuitest"
 )
@@ -35,6 +36,16 @@ func TestSeveralSettingsAreToldAsThereIsRoom(t *testing.T) {
 		12: "threads (3)",
 		10: "3 settings",
 	} {
+		if got := ChangedIn(prism.Table, e, 2, w); got != want {
+			t.Errorf("%d cells: %q, want %q", w, got, want)
+		}
+	}
+}
+
+// Of one setting the values stay where its name does not fit: from what to what the change was.
+func TestAChangeKeepsItsDirection(t *testing.T) {
+	e := &profiles.Effect{Change: profiles.Change{Key: "measurement_cache", Before: "true", After: "false"}}
+	for w, want := range map[int]string{40: "meas. cache on→off", 14: "meas.… on→off", 3: "mea… on→off"} {
 		if got := ChangedIn(prism.Table, e, 2, w); got != want {
 			t.Errorf("%d cells: %q, want %q", w, got, want)
 		}

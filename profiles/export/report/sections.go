@@ -323,8 +323,8 @@ func (f *facts) caches() section {
 		}
 		interval := "–"
 		if c.SavedLow != nil && c.SavedHigh != nil {
-			interval = "[" + strings.TrimSpace(unit.Seconds(*c.SavedLow*1e6)) + ", " +
-				strings.TrimSpace(unit.Seconds(*c.SavedHigh*1e6)) + "]"
+			low, high, of := unit.SecondsWithin(*c.SavedLow*1e6, *c.SavedHigh*1e6)
+			interval = "[" + low + ", " + high + "] " + of
 		}
 		rate := or(c.HitRate, c.HitRateReason, func(v float64) string { return strings.TrimSpace(unit.HitRate(v)) })
 		s.Rows = append(s.Rows, []string{f.newest.Run.Schema.Caches[i].Title, state, strconv.FormatInt(c.Hits, 10),
