@@ -168,7 +168,8 @@ func TheModel(r *Report, d *report.Document) {
 	t.Add("peak while it is made", created)
 	t.Add("forward passes a second", fmt.Sprintf("%.1f", m.ForwardFPS))
 	t.Add("iterations a second", fmt.Sprintf("%.1f", m.IterationsPerS))
-	t.Add("experiment of 10 samples", fmt.Sprintf("%.3f s, %.2f ms a sample", e.Seconds, e.SampleMS))
+	t.Add("experiment of "+unit.Plural(int(e.Samples), "sample", "samples"),
+		fmt.Sprintf("%.3f s, %.2f ms a sample", e.Seconds, e.SampleMS))
 	t.Add("its result", fmt.Sprintf("PSNR %s, SSIM %s, MSE %s, correlation %s",
 		report.Optional(e.PSNR, 2, " dB"), report.Optional(e.SSIM, 4, ""), report.Optional(e.MSE, 5, ""),
 		report.Optional(e.Correlation, 4, "")))
