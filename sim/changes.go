@@ -31,6 +31,7 @@ func (l *loop) set(cut context.Context, next settings.Values, decides bool) erro
 	now := before
 	if !l.finished {
 		now = before.WithLive(next)
+		next, now = l.withinLimits(before, next, now)
 	}
 	l.setNext(next, now)
 	changed := now.Differing(before)
@@ -50,6 +51,29 @@ func (l *loop) set(cut context.Context, next settings.Values, decides bool) erro
 		return err
 	}
 	return l.comparing.decide(cut, before, time.Since(began))
+}
+
+// withinLimits returns requested settings, and those that they make of those before, with the old limits for new ones
+// that would end the run at once: that is what stopping is for.
+func (l *loop) withinLimits(before, next, now settings.Values) (asked, possible settings.Values) {
+	asked, possible = next, now
+	elapsed := l.running.before
+	if !l.paused {
+		elapsed = l.running.elapsed(time.Now())
+	}
+	reads := l.readOf(now)
+	keys, wants := reads.passed(now.Differing(before), l.index, elapsed)
+	for i, key := range keys {
+		old := settings.Assignment{Key: key, Value: before.Get(key)}
+		kept, err := asked.With(old)
+		if err != nil {
+			continue
+		}
+		l.run.withdraw(key, asked.Get(key), old)
+		l.decline(fmt.Sprintf("%s stays %s: %s %s", key, old.Value, key, wants[i]))
+		asked, possible = kept, before.WithLive(kept)
+	}
+	return asked, possible
 }
 
 // setNext sets the settings for a restart, given the current ones of the run.
@@ -149,6 +173,26 @@ func (r *Run) insist(sets []settings.Assignment) {
 		c := &r.commands[i]
 		if next, err := c.values.With(sets...); c.sets() && err == nil {
 			c.values = next.Settled()
+		}
+	}
+}
+
+// withdraw takes back a value that is asked of the run; one that was asked for later stays.
+func (r *Run) withdraw(key, value string, old settings.Assignment) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	take := func(v *settings.Values) {
+		if v.Get(key) != value {
+			return
+		}
+		if kept, err := v.With(old); err == nil {
+			*v = kept.Settled()
+		}
+	}
+	take(&r.wanted)
+	for i := range r.commands {
+		if c := &r.commands[i]; c.sets() {
+			take(&c.values)
 		}
 	}
 }

@@ -184,3 +184,35 @@ func TestARunSaysWhatItIsAbleToDo(t *testing.T) {
 		t.Errorf("able to %v, want all", got)
 	}
 }
+
+// A limit that a run is already beyond does not end it: it is refused, with what it must be, and what was set with it
+// comes into force.
+func TestALimitBehindTheRunIsRefused(t *testing.T) {
+	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Linger: true,
+		Settings: configured(t, append(small, "samples=60", "iterations=20", "threshold=0")...)})
+	until(t, a, "the third sample", func(s *profiles.Snapshot) bool { return s.UnitsEnded() > 2 })
+	do(t, r, profiles.PauseCommand)
+	until(t, a, "the pause", func(s *profiles.Snapshot) bool { return s.State == profiles.Paused })
+	for _, c := range []struct{ key, value, says string }{
+		{"max_iterations", "10", "max_iterations stays 0: max_iterations must be above the "},
+		{"max_seconds", "0.000001", "max_seconds stays 0: max_seconds must be above the "},
+	} {
+		sets := []settings.Assignment{{Key: c.key, Value: c.value}, {Key: "learning_rate", Value: "0.00" + strconv.Itoa(len(c.says))}}
+		if err := r.Do(profiles.Command{Kind: profiles.SetCommand, Settings: sets}); err != nil {
+			t.Fatal(err)
+		}
+		until(t, a, c.says, func(s *profiles.Snapshot) bool {
+			return slices.ContainsFunc(s.Log, func(l profiles.LogLine) bool { return l.Refused && strings.HasPrefix(l.Text, c.says) })
+		})
+		s := until(t, a, "the other setting", func(s *profiles.Snapshot) bool { return s.Settings.Get("learning_rate") == sets[1].Value })
+		if s.State != profiles.Paused || s.Settings.Get(c.key) != "0" {
+			t.Errorf("%s: %v with %s", c.key, s.State, s.Settings.Get(c.key))
+		}
+	}
+	for _, most := range []string{"5", "100000"} { // the second waits while the first is refused
+		if err := r.Set("max_iterations", most); err != nil {
+			t.Fatal(err)
+		}
+	}
+	until(t, a, "a limit ahead", func(s *profiles.Snapshot) bool { return s.Settings.Int("max_iterations") == 100000 })
+}

@@ -2,9 +2,11 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
 	"prismtop/sim/workload"
 )
 
@@ -20,9 +22,12 @@ type readSettings struct {
 }
 
 // read updates readSettings from the settings in force.
-func (l *loop) read() {
-	v, key := l.settings, settings.MaxUnits(l.info.Schema.Unit.Many)
-	l.reads = readSettings{
+func (l *loop) read() { l.reads = l.readOf(l.settings) }
+
+// readOf returns what the loop reads of settings.
+func (l *loop) readOf(v settings.Values) readSettings {
+	key := settings.MaxUnits(l.info.Schema.Unit.Many)
+	return readSettings{
 		maxUnitsKey: key, maxIterations: int64(v.Int(settings.MaxIterations)), maxUnits: v.Int(key),
 		maxSeconds: v.Number(settings.MaxSeconds), layers: v.On(settings.LayerProfile),
 	}
@@ -50,6 +55,22 @@ func (s *readSettings) reached(iterations int64, units int) (keys []string) {
 		keys = append(keys, s.maxUnitsKey)
 	}
 	return keys
+}
+
+// passed returns the limits among changed settings that a run is already beyond, which would end it at once, and what
+// each must be instead. One of units ends it with the present unit.
+func (s *readSettings) passed(changed []string, iterations int64, elapsed time.Duration) (keys, wants []string) {
+	add := func(key string, beyond bool, reached string) {
+		if beyond && slices.Contains(changed, key) {
+			keys = append(keys, key)
+			wants = append(wants, "must be above the "+reached+" so far, or 0 for no limit")
+		}
+	}
+	add(settings.MaxIterations, s.maxIterations > 0 && iterations >= s.maxIterations,
+		unit.Plural(int(iterations), "iteration", "iterations"))
+	add(settings.MaxSeconds, s.maxSeconds > 0 && elapsed.Seconds() >= s.maxSeconds,
+		fmt.Sprintf("%.1f s", elapsed.Seconds()))
+	return keys, wants
 }
 
 // stopwatch is the running time of a start, pauses aside.
