@@ -116,7 +116,7 @@ class Loop:
         self.source = self.epoch = self.received = self.told = self.plan = self.device = self.proposed = None
         self.usual = self.dirty = self.logged = self.fresh = self.exhausted = self.pausing = self.timed = False
         self.warming, self.after, self.lease, self.early, self.began, self.watch, self.wanted = 2, {}, 0, NANS, {}, "all", "all"
-        self.next_look = self.next_slow = self.next_memory = self.stop_at = 0
+        self.next_look = self.next_memory = self.stop_at = 0
         self.clear(now())
         if self.guest is not None:
             self.guest.forget()
@@ -259,6 +259,7 @@ class Loop:
         """A boundary at which records go out and settings are looked at; what this takes belongs to the next step's phase other."""
         if self.guest is not None and self.guest.new_compilations():
             self.moments[-2:-2] = FLAG, COMPILED  # of the step that is over, which a compiler makes long enough for a boundary
+        self.count()
         self.fold()
         if self.ring is None:
             self.begin()
@@ -365,8 +366,7 @@ class Loop:
                 self.put(self.after, self.generation, self.block, LEASE_OVER)
             watched = now() - max(r.words[18], r.made) < 5_000_000_000  # without a reader only boundaries are watched
             self.rewatch(self.wanted if watched or self.plan else "boundaries")
-            if t > self.next_slow and r.watched():
-                self.next_slow = t + 500_000_000
+            if self.guest is not None and t > self.next_memory and r.watched():
                 self.slowly(t)
         if self.guest is not None:
             self.guest.boundary(self.step, self.blind)
@@ -620,15 +620,16 @@ class Loop:
         self.ring.greet(doc)
 
     def slowly(self, t):
-        """Twice a second, while somebody watches: counters of caches; memory more rarely where counting it takes long."""
-        if self.caches:
-            numbers = [n for c in self.caches for n in c.numbers()]
-            self.ring.put(CACHES, self.step, t, [(f"{len(numbers)}q", 64, *numbers)])
-        if self.guest is not None and t > self.next_memory:
-            begun = now()
-            parts, card = self.guest.extra.memory()
-            self.next_memory = t + 1000 * (now() - begun)
-            self.ring.put(MEMORY, self.step, t, [("16q", 64, *(parts + [-1] * 16)[:16]), ("16q", 192, *(card + [-1] * 16)[:16])])
+        """Twice a second, while somebody watches, or more rarely where counting memory takes long."""
+        begun = now()
+        parts, card = self.guest.extra.memory()
+        self.next_memory = t + max(500_000_000, 1000 * (now() - begun))
+        self.ring.put(MEMORY, self.step, t, [("16q", 64, *(parts + [-1] * 16)[:16]), ("16q", 192, *(card + [-1] * 16)[:16])])
+
+    def count(self):
+        """Publishes the counters of caches, before the steps that wait to be published: those have them."""
+        if self.caches and self.ring is not None:
+            self.ring.put(CACHES, self.step, now(), [(f"{7 * len(self.caches)}q", 64, *(n for c in self.caches for n in c.numbers()))])
 
     def say(self, text, level=0):
         if self.ring is not None:
@@ -640,6 +641,7 @@ class Loop:
         if self.ring is None:
             return
         try:
+            self.count()
             self.fold()
             if self.exhausted:
                 self.end_unit(self.mark, self.values)

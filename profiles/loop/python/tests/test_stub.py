@@ -927,6 +927,18 @@ class Declared(Case):
         self.assertEqual(len(made), 2 + 19)
         self.assertEqual(self.r.greeting()["caches"][0], {"name": "masks", "title": "masks", "what": "", "setting": "cache_masks"})
 
+    def test_the_last_steps_have_the_last_counts(self):
+        one, self.prismtop.LAG = self.prismtop.cache(lambda x: x, title="one", key=lambda x: 0), 10 ** 9
+
+        class Net(self.torch.nn.Module):
+            def forward(self, x):
+                return one(x)
+        self.train(30, model=Net())
+        self.loop.finish()
+        got = self.reader().read()
+        before = [raw for raw in got[2] if struct.unpack_from("<Q", raw)[0] < got["steps"][-1].number]
+        self.assertEqual(sum(struct.unpack_from("<7q", before[-1], 64)[1:3]), 30)
+
     def test_caches_are_told_often_although_memory_takes_long_to_count(self):
         self.prismtop.cache(lambda x: x, title="one")
 
