@@ -107,6 +107,12 @@ func (a *Ablation) Unit() string {
 	return "groups"
 }
 
+// HasTable reports whether it compares settings in a table of its own. A replication is the result of a change, and a
+// search that of its settings.
+func (a *Ablation) HasTable() bool {
+	return !a.Replication && a.Tuning == nil && (len(a.Rows) > 0 || a.Factorial != nil)
+}
+
 // Decides reports whether it is the decision on a press of a key.
 func (a *Ablation) Decides() bool { return a.Replication && a.Within > 0 }
 

@@ -11,18 +11,23 @@ import (
 
 // An ablation in JSON, of single settings and factorial.
 
-// Ablation is an ablation's table in JSON. What was not measured is null.
+// Ablation is an ablation in JSON, a document of its own.
 type Ablation struct {
 	Schema   int             `json:"schema"`
 	Version  string          `json:"version"`
 	Preset   string          `json:"preset"`
 	Settings settings.Values `json:"settings"`
-	Work     string          `json:"work"`
-	Ended    string          `json:"ended"`
-	Rounds   int             `json:"rounds"`
-	Seconds  float64         `json:"seconds"`
-	Quality  *string         `json:"quality"` // the series by which the result is judged
-	Rows     []AblationRow   `json:"rows"`
+	AblationTable
+}
+
+// AblationTable is an ablation's table in JSON. What was not measured is null.
+type AblationTable struct {
+	Work    string        `json:"work"`
+	Ended   string        `json:"ended"`
+	Rounds  int           `json:"rounds"`
+	Seconds float64       `json:"seconds"`
+	Quality *string       `json:"quality"` // the series by which the result is judged
+	Rows    []AblationRow `json:"rows"`
 
 	Factorial *Factorial `json:"factorial,omitempty"`
 }
@@ -47,10 +52,23 @@ type AblationRow struct {
 
 // AblationJSON returns the table as one indented JSON object.
 func AblationJSON(a *profiles.Ablation, v settings.Values, version, preset string) ([]byte, error) {
-	out := Ablation{
-		Schema: Schema, Version: version, Preset: preset, Settings: v, Work: a.Work, Ended: a.Ended,
-		Rounds: a.Rounds, Seconds: a.Spent.Seconds(), Rows: []AblationRow{}, Factorial: factorial(a.Factorial),
+	out := Ablation{Schema: Schema, Version: version, Preset: preset, Settings: v, AblationTable: *tableOf(a)}
+	document, err := json.MarshalIndent(out, "", "  ")
+	return visible.JSON(document), err
+}
+
+// ablationIn returns the table of the newest ablation of a run, nil for none.
+func ablationIn(s *profiles.Snapshot) *AblationTable {
+	if a := s.Ablation; a != nil && a.HasTable() {
+		return tableOf(a)
 	}
+	return nil
+}
+
+// tableOf returns the table in JSON.
+func tableOf(a *profiles.Ablation) *AblationTable {
+	out := &AblationTable{Work: a.Work, Ended: a.Ended, Rounds: a.Rounds, Seconds: a.Spent.Seconds(),
+		Rows: []AblationRow{}, Factorial: factorial(a.Factorial)}
 	if a.Quality.Name != "" {
 		out.Quality = &a.Quality.Name
 	}
@@ -68,8 +86,7 @@ func AblationJSON(a *profiles.Ablation, v settings.Values, version, preset strin
 		}
 		out.Rows = append(out.Rows, to)
 	}
-	document, err := json.MarshalIndent(out, "", "  ")
-	return visible.JSON(document), err
+	return out
 }
 
 // Factorial is the table of a factorial ablation.

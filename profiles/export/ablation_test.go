@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"prismtop/profiles"
+	"prismtop/profiles/export/schematest"
 	"prismtop/profiles/settings"
 )
 
@@ -91,6 +92,27 @@ func TestFactorialJSON(t *testing.T) {
 	f = written(t, twoFactors(false)).Factorial
 	if f.Whole.Effect != nil || f.Product.Interval != nil || f.Interactions[0].BeyondNoise != nil || f.Combinations[0].MS != nil {
 		t.Errorf("%+v", f)
+	}
+}
+
+// The summary of a run has the table of its newest ablation, and none of a replication, which is the result of a change.
+func TestASummaryHasTheAblation(t *testing.T) {
+	s := whole(t)
+	s.Ablation = &profiles.Ablation{Ended: "complete", Rounds: 8, Rows: []profiles.AblationRow{{Key: "amp", Off: "off", On: "bf16", Effect: -0.25, Low: -0.3, High: -0.2, Groups: 8, Final: true}}}
+	sum := Summarize(s, source())
+	if a := sum.Ablation; a == nil || a.Ended != "complete" || len(a.Rows) != 1 || a.Rows[0].Verdict != "saves 25 %" {
+		t.Errorf("%+v", a)
+	}
+	document, err := json.Marshal(sum)
+	if err == nil {
+		err = schematest.Validate("run", document)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	s.Ablation.Replication = true
+	if sum := Summarize(s, source()); sum.Ablation != nil {
+		t.Errorf("of a replication: %+v", sum.Ablation)
 	}
 }
 

@@ -84,6 +84,8 @@ type Summary struct {
 	Memory       Values   `json:"memory_bytes"` // by category of the schema, and of the process
 	Quality      Values   `json:"quality"`      // the newest values of the schema's series
 	Changes      []Change `json:"changes"`
+	// Ablation is the newest one of the run, as far as it came.
+	Ablation *AblationTable `json:"ablation,omitempty"`
 
 	Annotations []Annotation `json:"annotations"` // the newest profiles.MostNotes
 
@@ -343,6 +345,7 @@ func Summarize(s *profiles.Snapshot, from Source) *Summary {
 		Memory:   describeMemory(s),
 		Quality:  describeQuality(s),
 		Changes:  describeChanges(s),
+		Ablation: ablationIn(s),
 
 		Annotations: describeNotes(s.Notes), Alerts: describeAlerts(s.Alerts),
 

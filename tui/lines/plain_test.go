@@ -219,6 +219,24 @@ func TestSummaryTellsReplications(t *testing.T) {
 	}
 }
 
+// The table of an ablation is in the summary, as far as it came.
+func TestSummaryHasTheAblation(t *testing.T) {
+	s := tuitest.Running()
+	s.Ablation = &profiles.Ablation{Ended: "complete", Rounds: 8, Rows: []profiles.AblationRow{
+		{Key: "amp", Off: "off", On: "bf16", Effect: -0.25, Low: -0.3, High: -0.2, Groups: 8, Final: true},
+		{Key: "fft_cache", Off: "false", On: "true", Effect: math.NaN(), Low: math.Inf(-1), High: math.Inf(1), Note: "it is empty"}}}
+	got := summary(s, "finished", 2)
+	for _, want := range []string{"  ablation     8 rounds: complete\n", "    amp off→bf16             −25.0 [−30.0, −20.0] % saves 25 %\n", "    fft_cache false→true     –                    needs 6 more; it is empty\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the summary lacks %q:\n%s", want, got)
+		}
+	}
+	s.Ablation.Replication = true
+	if got := summary(s, "finished", 2); strings.Contains(got, "ablation") {
+		t.Errorf("of a replication:\n%s", got)
+	}
+}
+
 func TestAPausedRunHasNeitherRateNorTimeLeft(t *testing.T) {
 	s := tuitest.Running()
 	if got := Progress(s); !strings.Contains(got, "it/s") || !strings.Contains(got, "left ~") {

@@ -1,7 +1,9 @@
 package lines
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -133,6 +135,7 @@ func summary(s *profiles.Snapshot, state string, cores int) string {
 	summariseSeries(line, s)
 	summariseCaches(line, s)
 	summariseEffects(line, s, cores)
+	summariseAblation(line, s.Ablation)
 	for _, a := range s.Alerts {
 		line("  %-12s %s", a.Severity, a.What)
 	}
@@ -289,6 +292,40 @@ func summariseEffects(line func(string, ...any), s *profiles.Snapshot, cores int
 			line("  %s: %s", what, e.WithoutResult())
 		}
 	}
+}
+
+// summariseAblation prints the table of the newest ablation, as far as it came.
+func summariseAblation(line func(string, ...any), a *profiles.Ablation) {
+	if a == nil || !a.HasTable() {
+		return
+	}
+	ended := cmp.Or(a.Ended, "not complete")
+	if f := a.Factorial; f != nil {
+		line("  ablation     %s of %s: %s; %s", unit.Plural(f.Rounds, "round", "rounds"),
+			unit.Plural(len(f.CombinationNS), "combination", "combinations"), ended, f.Verdict())
+		for i := range f.Factors {
+			line("    %-24s %-20s %s", f.Factors[i].Name, interval(f.Alone[i].Effect, f.Alone[i].Low, f.Alone[i].High),
+				"alone")
+		}
+		return
+	}
+	line("  ablation     %s: %s", unit.Plural(a.Rounds, "round", "rounds"), ended)
+	for i := range a.Rows {
+		r := &a.Rows[i]
+		verdict := r.Verdict()
+		if r.Note != "" {
+			verdict += "; " + r.Note
+		}
+		line("    %-24s %-20s %s", r.Key+" "+r.Off+"→"+r.On, interval(r.Effect, r.Low, r.High), verdict)
+	}
+}
+
+// interval formats an effect on the time of an iteration with its interval.
+func interval(effect, low, high float64) string {
+	if math.IsNaN(effect) || math.IsNaN(low) || math.IsInf(low, 0) || math.IsInf(high, 0) {
+		return "–"
+	}
+	return fmt.Sprintf("%s [%s, %s] %%", unit.Signed(100*effect, 1), unit.Signed(100*low, 1), unit.Signed(100*high, 1))
 }
 
 // plainASCII converts text to 7-bit characters.

@@ -229,7 +229,7 @@ func (f *facts) forks() section {
 // ablation is the newest table of an ablation.
 func (f *facts) ablation() section {
 	a := f.newest.Ablation
-	if a == nil || a.Replication || len(a.Rows) == 0 {
+	if a == nil || !a.HasTable() || len(a.Rows) == 0 {
 		return section{}
 	}
 	s := section{ID: "ablation", Title: "Ablation",
