@@ -35,14 +35,30 @@ func (e *KeyError) Unwrap() error { return e.Err }
 type UnknownKeyError struct {
 	Key  string
 	Near []string
+	All  []string // of a program, which no command lists
 }
 
 func (e *UnknownKeyError) Error() string {
+	if len(e.Near) == 0 && len(e.All) > 0 {
+		return fmt.Sprintf("unknown setting %q: must be %s", e.Key, strings.Join(e.All, ", "))
+	}
 	if len(e.Near) == 0 {
 		return fmt.Sprintf("unknown setting %q: prismtop settings lists them", e.Key)
 	}
-	return fmt.Sprintf("unknown setting %q: did you mean %s? prismtop settings lists them", e.Key,
-		strings.Join(e.Near, " or "))
+	near := fmt.Sprintf("unknown setting %q: did you mean %s?", e.Key, strings.Join(e.Near, " or "))
+	if len(e.All) > 0 {
+		return near
+	}
+	return near + " prismtop settings lists them"
+}
+
+// unknown returns the error about a key that the table does not have.
+func (t *Table) unknown(key string) error {
+	e := &UnknownKeyError{Key: key, Near: Closest(key, t.Names())}
+	if t != nil && t.data != nil {
+		e.All = t.Names()
+	}
+	return e
 }
 
 // Set returns v with a value given as text, as in --set key=value. The error is an
@@ -51,7 +67,7 @@ func (e *UnknownKeyError) Error() string {
 func (v Values) Set(key, text string) (Values, error) {
 	i := v.table.at(key)
 	if i < 0 {
-		return v, &UnknownKeyError{key, Closest(key, v.table.Names())}
+		return v, v.table.unknown(key)
 	}
 	k := &v.table.keys[i]
 	if k.Type != TypeText {
@@ -71,7 +87,7 @@ func (v Values) Set(key, text string) (Values, error) {
 func (v Values) Put(key string, value any) (Values, error) {
 	i := v.table.at(key)
 	if i < 0 {
-		return v, &UnknownKeyError{key, Closest(key, v.table.Names())}
+		return v, v.table.unknown(key)
 	}
 	return v.put(i, plain(&v.table.keys[i], value))
 }

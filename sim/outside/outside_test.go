@@ -194,7 +194,7 @@ func TestWhatALoopRefuses(t *testing.T) {
 		{"autocast", "fp16"}:   "no enabled GradScaler",
 		{"autocast", "fp8"}:    "must be one of off, bf16, fp16",
 		{"accumulate", "65"}:   "from 1 to 64",
-		{"learning_rate", "1"}: "unknown setting",
+		{"learning_rate", "1"}: `unknown setting "learning_rate": must be autocast, `,
 	} {
 		if err := r.Set(key[0], key[1]); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s = %s: %v", key[0], key[1], err)
