@@ -363,7 +363,9 @@ func Summarize(s *profiles.Snapshot, from Source) *Summary {
 	sum.IterationMS, sum.IterationMSReason = spread(s.Whole.Total)
 	if s.Run.Parameters > 0 || s.Index > 0 { // it began
 		sum.Settings = &s.Settings
-		sum.Seed = &s.Run.Seed
+		if sum.SeedReason = "the workload has no seed"; s.Settings.Has(settings.Seed) {
+			sum.Seed, sum.SeedReason = &s.Run.Seed, ""
+		}
 	} else {
 		sum.SettingsReason, sum.SeedReason = notBegun, notBegun
 	}

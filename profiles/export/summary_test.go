@@ -340,7 +340,12 @@ func TestNothingThatIsNotFiniteReachesTheJSON(t *testing.T) {
 // Null without a reason and a value with a reason are both defects, except where
 // a rate is 0 for a reason.
 func TestEveryNullHasAReason(t *testing.T) {
-	for _, s := range []*profiles.Snapshot{whole(t), notBegunRun(), {}} {
+	seedless := whole(t) // as of a Python program
+	seedless.Settings = settings.NewTable("loop", nil, settings.Switch("Loop", "autocast", "autocast")).Zero()
+	if sum := Summarize(seedless, source()); sum.Seed != nil || sum.SeedReason != "the workload has no seed" {
+		t.Errorf("seed %v, %q without such a setting", sum.Seed, sum.SeedReason)
+	}
+	for _, s := range []*profiles.Snapshot{whole(t), notBegunRun(), {}, seedless} {
 		var object map[string]any
 		if err := json.Unmarshal(jsonOf(t, Summarize(s, source())), &object); err != nil {
 			t.Fatal(err)

@@ -200,6 +200,8 @@ func TestSummaryTellsReplications(t *testing.T) {
 	few := profiles.Effect{Change: change, NAfter: 3, Closed: true}
 	undecided := replica
 	undecided.Low, undecided.High = math.Inf(-1), math.Inf(1)
+	wide := replica
+	wide.Effect, wide.Low, wide.High = -0.1, -0.61, 0.98
 	for _, c := range []struct {
 		effect  profiles.Effect
 		replica *profiles.AblationRow
@@ -209,6 +211,7 @@ func TestSummaryTellsReplications(t *testing.T) {
 		{confounded, &undecided, "AMP off→bf16: not decided yet\n"},
 		{stopped, &undecided, "AMP off→bf16: not decided yet: ended: it was stopped"},
 		{confounded, &replica, "AMP off→bf16, switched back and forth: +24.0 [+18.1, +29.3] %, 0.25 → 0.32 ms"},
+		{confounded, &wide, "AMP off→bf16, switched back and forth: −10.0 [−61.0, +98.0] %, undecided, 0.25 → 0.32 ms"},
 		{few, &replica, "AMP off→bf16, switched back and forth: +24.0 [+18.1, +29.3] %, 0.25 → 0.32 ms"},
 	} {
 		c.effect.Replica = c.replica

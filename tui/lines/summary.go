@@ -10,6 +10,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/stats"
 	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
@@ -284,6 +285,9 @@ func summariseEffects(line func(string, ...any), s *profiles.Snapshot, cores int
 		switch {
 		case known:
 			text, _ := words.Detail(s, e, 40)
+			if words.Finding(e) == stats.Undecided {
+				text = "undecided, " + text
+			}
 			line("  %s: %s [%s, %s] %%, %s", what, unit.Signed(100*shift, 1), unit.Signed(100*low, 1),
 				unit.Signed(100*high, 1), text)
 		case e.Open():

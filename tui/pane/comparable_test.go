@@ -155,3 +155,19 @@ func TestLossesOfAnotherLossAreNotShownForThisOne(t *testing.T) {
 		t.Errorf("after an iteration: %q", got)
 	}
 }
+
+// A change whose interval decides nothing has that word in its row, not a number that reads like a result.
+func TestAnUndecidedEffectSaysSo(t *testing.T) {
+	s := tuitest.Running()
+	row := profiles.AblationRow{Key: "amp", Off: "off", On: "bf16", Effect: -0.1, Groups: 9, Sequential: true, Final: true}
+	for _, c := range []struct {
+		low, high float64
+		want      string
+	}{{-0.61, 0.98, "undecided"}, {-0.14, -0.06, "−10.0 %"}, {-0.009, 0.009, "equal"}} {
+		replica := row
+		replica.Low, replica.High = c.low, c.high
+		if got, _ := outcome(s, &profiles.Effect{Replica: &replica}); strings.TrimSpace(got) != c.want {
+			t.Errorf("from %g to %g: %q, want %q", c.low, c.high, got, c.want)
+		}
+	}
+}

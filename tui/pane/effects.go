@@ -274,8 +274,11 @@ func outcome(s *profiles.Snapshot, e *profiles.Effect) (text string, style theme
 		return words.Deciding(s, e).Progress(), theme.Key
 	case words.Replicated(e):
 		style = verdict(e)
-		if e.Replica.Judge() == profiles.SameTime {
+		switch e.Replica.Judge() {
+		case profiles.SameTime:
 			return "equal", style
+		case profiles.Undecided:
+			return "undecided", style
 		}
 		return unit.SignedPercent(e.Replica.Effect), style
 	case e.Open():
@@ -294,11 +297,7 @@ func outcome(s *profiles.Snapshot, e *profiles.Effect) (text string, style theme
 
 // verdict is good if the whole interval is faster, bad if it is slower.
 func verdict(e *profiles.Effect) theme.Style {
-	finding := stats.Undecided
-	if low, high, ok := words.Interval(e); ok {
-		finding = stats.Zero(profiles.EqualWithin).Judge(low, high)
-	}
-	switch finding {
+	switch words.Finding(e) {
 	case stats.Below:
 		return theme.Good
 	case stats.Above:

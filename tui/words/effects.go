@@ -9,6 +9,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/stats"
 	"prismtop/profiles/unit"
 	"prismtop/tui/monospace"
 )
@@ -122,6 +123,12 @@ func Interval(e *profiles.Effect) (low, high float64, ok bool) {
 		return e.Low, e.High, true
 	}
 	return math.NaN(), math.NaN(), false
+}
+
+// Finding is what the interval of an effect allows to say of its time; without an interval nothing is decided.
+func Finding(e *profiles.Effect) stats.Finding {
+	low, high, _ := Interval(e)
+	return stats.Zero(profiles.EqualWithin).Judge(low, high)
 }
 
 // Examined describes the results of a replication and a fork in sentences; "" if there are none.
