@@ -19,6 +19,7 @@ import (
 	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
 	"prismtop/sim"
+	"prismtop/sim/checkpoint"
 	"prismtop/sim/ptycho"
 	"prismtop/sim/weights"
 	"prismtop/sim/workload"
@@ -166,6 +167,44 @@ func (k *keepFlags) check(flags *pflag.FlagSet) (err error) {
 		return cli.WritableFiles("checkpoint", k.path, k.path, k.path)
 	}
 	return nil
+}
+
+// unused returns an error if a new run would replace the checkpoints of another one.
+func (k *keepFlags) unused(ctx context.Context) error {
+	if k.path == "" || k.resume != "" {
+		return nil
+	}
+	if err := holdsNone(ctx, k.path); err != nil {
+		return fmt.Errorf("flag --checkpoint: %w", err)
+	}
+	if k.kept.Best {
+		if err := holdsNone(ctx, sim.BestPath(k.path)); err != nil {
+			return fmt.Errorf("flag --checkpoint-keep: %w", err)
+		}
+	}
+	return nil
+}
+
+// holdsNone returns an error that describes the checkpoint of a file, nil if it has none.
+func holdsNone(ctx context.Context, path string) error {
+	if !checkpoint.Is(path) {
+		return nil
+	}
+	held, next := "a checkpoint", ""
+	c, err := checkpoint.Read(ctx, path)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err == nil {
+		held = fmt.Sprintf("iteration %d", c.Iteration)
+		if c.Object != "" {
+			held += " of " + c.Object
+		}
+		if !c.Finished {
+			next = "continue it with --resume " + shellWord(path) + ", or "
+		}
+	}
+	return fmt.Errorf("%s holds %s, of another run: %schoose another name, or delete the file", path, held, next)
 }
 
 // preset returns the preset of the run; of that of a resumed one the checkpoint has the name.

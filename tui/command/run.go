@@ -202,6 +202,9 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 	if err := f.claims.Hold(); err != nil {
 		return err
 	}
+	if err := f.keep.unused(cmd.Context()); err != nil {
+		return cli.BadUsage(err)
+	}
 	origins := f.keep.origins(f.origins)
 	gpu := cli.FindGPU(cmd.Context()) // beside the first frame
 	handed, err := f.handOn(cmd.Context(), export.Source{
