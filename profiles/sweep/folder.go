@@ -3,6 +3,7 @@ package sweep
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -10,7 +11,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
+	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,6 +45,7 @@ type Frozen struct {
 	Version    string                `json:"version"` // of the program that froze it
 	Began      time.Time             `json:"began"`
 	Digest     string                `json:"digest"`    // of the plan, without its replicates
+	Scratch    string                `json:"scratch"`   // its folder on a machine's own disk, "" if an earlier program froze it
 	Directory  string                `json:"directory"` // in which runs start
 	Replicates int                   `json:"replicates"`
 	Turn       time.Duration         `json:"turn_ns"`
@@ -222,6 +224,7 @@ func (p *Plan) digest() (string, error) {
 func freeze(ctx context.Context, p *Plan, path, digest string, m Makes) (*Folder, error) {
 	f := &Folder{Path: path, Frozen: &Frozen{
 		Schema: Schema, Version: m.Version, Began: time.Now().Round(time.Second), Digest: digest,
+		Scratch:   digest[:8] + "-" + strings.ToLower(rand.Text()[:10]),
 		Directory: m.Directory, Turn: p.Turn, Checkpoint: p.Checkpoint,
 		Reference: p.Reference, Inputs: []File{}, Slurm: p.Slurm,
 	}}
@@ -355,7 +358,7 @@ func firstOf(texts ...string) string {
 // extend adds tasks up to a number of replicates. Their order is by replicate, and by chance within it, so that a drift
 // of the machine touches all arms alike.
 func (f *Folder) extend(replicates int, p *Plan) {
-	order := rand.New(rand.NewPCG(seedOf(f.Digest), uint64(f.Replicates)))
+	order := mathrand.New(mathrand.NewPCG(seedOf(f.Digest), uint64(f.Replicates)))
 	pairs := p.pairs()
 	for r := f.Replicates + 1; r <= replicates; r++ {
 		var tasks []Task

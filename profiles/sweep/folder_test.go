@@ -51,6 +51,9 @@ func TestAPlanIsFrozen(t *testing.T) {
 	if _, _, err = again(t, f, strings.Replace(square, "[8, 16]", "[8, 32]", 1)); err == nil || !strings.Contains(err.Error(), "has a sweep of another plan") {
 		t.Errorf("another plan: %v", err)
 	}
+	if g := frozen(t, square); g.Digest != f.Digest || g.Scratch == f.Scratch {
+		t.Errorf("the same plan in another folder runs in %s, where the first does", g.Scratch)
+	}
 	if _, err := Open(t.Context(), t.TempDir()); !errors.Is(err, ErrNone) {
 		t.Errorf("an empty folder: %v", err)
 	}

@@ -206,6 +206,9 @@ func Left(f *sweep.Folder, states []sweep.Status, retry bool) (tasks []int) {
 // localFolder returns the folder of a run on this machine's own disk: the same path on every machine, so that a
 // recording has one wherever it goes on.
 func localFolder(f *sweep.Folder, c sweep.Cell) string {
-	return filepath.Join(os.TempDir(), fmt.Sprintf("prismtop-sweep-%d", os.Getuid()),
-		f.Digest[:8]+fmt.Sprintf("-%d", f.Began.Unix()), fmt.Sprintf("%d.%d", c.Arm, c.Replicate))
+	scratch := f.Scratch
+	if scratch == "" {
+		scratch = fmt.Sprintf("%s-%d", f.Digest[:8], f.Began.Unix())
+	}
+	return filepath.Join(os.TempDir(), fmt.Sprintf("prismtop-sweep-%d", os.Getuid()), scratch, fmt.Sprintf("%d.%d", c.Arm, c.Replicate))
 }
