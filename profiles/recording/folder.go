@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -116,8 +117,18 @@ func Delete(path string) error {
 // ErrGoesOn reports a recording whose run goes on.
 var ErrGoesOn = errors.New("its run goes on")
 
-// ours are the names that NewPath gives. Their order is that of the times at which their runs began.
+// ours are the names that NewPath gives; begunBefore orders them.
 var ours = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(-[A-Za-z0-9_-]+)?\.sqlite$`)
+
+// timeBytes is the length of the time at the beginning of these names.
+const timeBytes = len("2006-01-02T15-04-05")
+
+// begunBefore compares the names that NewPath gives by the times at which the runs began, and those of one second by
+// the numbers at their ends.
+func begunBefore(a, b string) int {
+	a, b = filepath.Base(a), filepath.Base(b)
+	return cmp.Or(cmp.Compare(a[:timeBytes], b[:timeBytes]), cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+}
 
 // MayDelete returns nil if a file may be deleted as a recording, or why not: it does not exist, its run
 // goes on, or it cannot be read and may be something else. damaged is why it cannot be read even if it

@@ -25,8 +25,9 @@ type Pruned struct {
 
 // Freed is a deleted recording.
 type Freed struct {
-	Path  string
-	Bytes int64
+	Path      string
+	Bytes     int64
+	Described bool // it had a name or a note
 }
 
 // Bytes returns the size of the deleted recordings.
@@ -66,18 +67,21 @@ func Prune(ctx context.Context, folder, own string, limit int64) (Pruned, error)
 			p.Kept += t.bytes
 		}
 	}
-	slices.Sort(paths) // names begin with the time
+	slices.SortFunc(paths, begunBefore)
 	p.unchecked = slices.Clone(paths)
 	slices.SortStableFunc(p.unchecked, func(a, b string) int { return cmp.Compare(p.files[b].bytes, p.files[a].bytes) })
-	described, err := p.delete(ctx, paths, func(s *Status) bool { return s.Name == "" && s.Note == "" })
+	left, err := p.delete(ctx, paths, func(s *Status) bool { return !described(s) })
 	if err == nil {
-		_, err = p.delete(ctx, described, func(*Status) bool { return true })
+		_, err = p.delete(ctx, left, func(*Status) bool { return true })
 	}
 	if p.Late = err != nil && ctx.Err() != nil; p.Late {
 		err = nil
 	}
 	return p.Pruned, err
 }
+
+// described reports whether a recording has a name or a note.
+func described(s *Status) bool { return s.Name != "" || s.Note != "" }
 
 // Prunable returns how many recordings of a folder Prune counts, unless they grow or are damaged, and their size.
 func Prunable(folder string) (n int, bytes int64) {
@@ -130,7 +134,7 @@ func (p *pruning) delete(ctx context.Context, paths []string, wanted func(*Statu
 				return nil, err
 			}
 			bytes := p.files[path].bytes
-			p.Deleted = append(p.Deleted, Freed{path, bytes})
+			p.Deleted = append(p.Deleted, Freed{path, bytes, described(&s)})
 			p.checked[path] = false
 			p.total, p.sure = p.total-bytes, p.sure-bytes
 		}

@@ -177,6 +177,26 @@ func TestPruningTakesNamedRecordingsLast(t *testing.T) {
 	}
 }
 
+// Of recordings that began in one second, those that began first are deleted first.
+func TestPruningOrdersRecordingsOfOneSecond(t *testing.T) {
+	f := newRunsFolder(t)
+	var paths []string
+	for range 11 {
+		path, err := NewPath(f.path, "moon", time.Date(2026, 1, 2, 3, 0, 4, 0, time.UTC))
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(f.tiny)
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, f.file(filepath.Base(path), data))
+	}
+	if _, deleted := f.prune(t.Context(), "", f.size); !slices.Equal(deleted, paths[:10]) {
+		t.Errorf("deleted %v, want %v", deleted, paths[:10])
+	}
+}
+
 // countdown is a context that ends after it was asked so often, by whichever goroutine.
 type countdown struct {
 	context.Context

@@ -226,7 +226,10 @@ func (f *recordFlags) closeRecording(cmd *cobra.Command, r *recording.Recorder, 
 		return failed
 	}
 	pruned, err := recording.Prune(ctx, folder, r.Path(), f.limit<<20)
-	for _, line := range prunedLines(&pruned, folder, f.limit<<20) {
+	for _, line := range deletedLines(&pruned, f.limit<<20) { // with --quiet, too: it is a loss
+		fmt.Fprintln(cmd.ErrOrStderr(), words.Printed("prismtop: "+line))
+	}
+	for _, line := range keptLines(&pruned, folder, f.limit<<20) {
 		fmt.Fprintln(cli.Notes(cmd), words.Printed("prismtop: "+line))
 	}
 	if err != nil {
@@ -235,21 +238,32 @@ func (f *recordFlags) closeRecording(cmd *cobra.Command, r *recording.Recorder, 
 	return nil
 }
 
-// fewDeleted is the number of deleted recordings up to which each is named.
+// fewDeleted is the number of deleted recordings up to which each is named; those with a name or a note always are.
 const fewDeleted = 3
 
-// prunedLines says what was deleted of a folder and what may not be.
-func prunedLines(p *recording.Pruned, folder string, limit int64) (lines []string) {
+// deletedLines says which recordings were deleted.
+func deletedLines(p *recording.Pruned, limit int64) (lines []string) {
 	allowed := ": --record-limit is " + unit.Limit(limit)
-	if n := len(p.Deleted); n > fewDeleted {
+	n := len(p.Deleted)
+	if n > fewDeleted {
 		lines = append(lines, fmt.Sprintf("deleted %d recordings, %s, the oldest %s and the newest %s%s", n,
 			unit.Size(p.Bytes()),
 			filepath.Base(p.Deleted[0].Path), filepath.Base(p.Deleted[n-1].Path), allowed))
-	} else {
-		for _, d := range p.Deleted {
+	}
+	for _, d := range p.Deleted {
+		switch {
+		case d.Described:
+			lines = append(lines, fmt.Sprintf("deleted the recording %s of %s, which had a name or a note%s", d.Path,
+				unit.Size(d.Bytes), allowed))
+		case n <= fewDeleted:
 			lines = append(lines, fmt.Sprintf("deleted the recording %s of %s%s", d.Path, unit.Size(d.Bytes), allowed))
 		}
 	}
+	return lines
+}
+
+// keptLines says why a folder may still exceed the limit.
+func keptLines(p *recording.Pruned, folder string, limit int64) (lines []string) {
 	if p.Late {
 		lines = append(lines, folder+" may still exceed --record-limit: deleting its recordings takes longer, and the "+
 			"next run continues")
