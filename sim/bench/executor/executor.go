@@ -210,5 +210,6 @@ func localFolder(f *sweep.Folder, c sweep.Cell) string {
 	if scratch == "" {
 		scratch = fmt.Sprintf("%s-%d", f.Digest[:8], f.Began.Unix())
 	}
-	return filepath.Join(os.TempDir(), fmt.Sprintf("prismtop-sweep-%d", os.Getuid()), scratch, fmt.Sprintf("%d.%d", c.Arm, c.Replicate))
+	return filepath.Join(os.TempDir(), fmt.Sprintf("prismtop-sweep-%d", os.Getuid()), scratch,
+		fmt.Sprintf("%d.%d", c.Arm, c.Replicate))
 }
