@@ -27,6 +27,12 @@ type Note struct {
 	Written time.Duration
 }
 
+// EarlierNote is a note of an earlier start of a run.
+type EarlierNote struct {
+	Note
+	Start int // starts before it; 0 for the first
+}
+
 // Errors of a text that makes no note.
 var (
 	errNoText = errors.New("it has no text")

@@ -47,6 +47,7 @@ type Snapshot struct {
 	EndedBy  string // the limit that finished the run early, as "max_iterations = 300"; empty for none
 
 	Before Before // what ran before the newest restart
+	Start  int    // starts of the run before this one, those in a recording that it goes on with included
 
 	Elapsed  time.Duration // running time, pauses excluded
 	Kind     Kind          // of the newest iteration
@@ -93,7 +94,8 @@ type Snapshot struct {
 	Changes []Change // of settings, merged per boundary from the first value to the last; newest last
 	Effects []Effect // one per boundary at which settings other than limits changed; newest last
 
-	Notes []Note // of this start, at most MostNotes; newest last
+	Notes        []Note        // of this start, at most MostNotes; newest last
+	EarlierNotes []EarlierNote // of the starts before it, likewise
 
 	Ablation *Ablation // the newest, running or ended; nil without one
 

@@ -43,6 +43,10 @@ type Options struct {
 
 	// Tape records what the aggregator consumes; nil for none.
 	Tape Tape
+
+	// Starts is the number of starts in the recording that the run goes on with, and Notes are their notes.
+	Starts int
+	Notes  []profiles.EarlierNote
 }
 
 // Tape records what an aggregator consumes. The same events before the same ticks give the same
@@ -74,6 +78,7 @@ type Aggregator struct {
 	record
 	log       []profiles.LogLine
 	before    profiles.Before
+	noted     []profiles.EarlierNote // in the starts before
 	ablation  *profiles.Ablation
 	recording profiles.RecordingState
 
@@ -260,8 +265,11 @@ func (a *Aggregator) take(e *profiles.Event) {
 		a.iteration(b)
 		a.compare(b)
 	case *profiles.Begin:
+		for _, n := range a.notes {
+			a.noted = keepNewest(append(a.noted, profiles.EarlierNote{Note: n, Start: a.start()}), profiles.MostNotes)
+		}
 		if b.Info.PriorStarts == 0 {
-			a.before = profiles.Before{}
+			a.before, a.noted = profiles.Before{}, slices.Clip(a.options.Notes)
 		} else if b.Info.Resumed == 0 && a.has {
 			effects, _ := a.effects.View()
 			a.before.Iterations += a.last.Index + 1
@@ -483,12 +491,15 @@ func (a *Aggregator) value(name string) float64 {
 	return math.NaN()
 }
 
+// start returns the number of starts of the run before this one.
+func (a *Aggregator) start() int { return a.options.Starts + a.run.PriorStarts }
+
 // snapshot builds the snapshot at now.
 func (a *Aggregator) snapshot(now time.Time) *profiles.Snapshot {
 	effects, changes := a.effects.View()
 	s := &profiles.Snapshot{
 		Run: a.run, Settings: a.settings, Next: a.next, State: a.pace.state, Err: a.err, EndedBy: a.endedBy,
-		Before:  a.before,
+		Before: a.before, Start: a.start(), EarlierNotes: slices.Clip(a.noted),
 		Elapsed: a.pace.elapsed(now), Rate: a.pace.rate(now),
 		Total: a.times.Total, Phases: a.times.Phases, Whole: a.whole,
 		Trends: a.trends.publish(), Recent: a.single.newest(),

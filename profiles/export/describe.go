@@ -266,12 +266,18 @@ func describeAlerts(alerts []profiles.Alert) []Alert {
 	return all
 }
 
-func describeNotes(notes []profiles.Note) []Annotation {
-	all := make([]Annotation, 0, len(notes))
-	for _, n := range notes {
-		all = append(all, Annotation{n.Iteration, n.Written.Seconds(), n.Author, n.Text})
+func describeNotes(s *profiles.Snapshot) []Annotation {
+	all := make([]Annotation, 0, len(s.EarlierNotes)+len(s.Notes))
+	add := func(start int, n *profiles.Note) {
+		all = append(all, Annotation{start, n.Iteration, n.Written.Seconds(), n.Author, n.Text})
 	}
-	return all
+	for i := range s.EarlierNotes {
+		add(s.EarlierNotes[i].Start, &s.EarlierNotes[i].Note)
+	}
+	for i := range s.Notes {
+		add(s.Start, &s.Notes[i])
+	}
+	return all[max(0, len(all)-profiles.MostNotes):]
 }
 
 func describeFork(f *profiles.Fork, schema *profiles.Schema) *Fork {

@@ -87,7 +87,7 @@ type Summary struct {
 	// Ablation is the newest one of the run, as far as it came.
 	Ablation *AblationTable `json:"ablation,omitempty"`
 
-	Annotations []Annotation `json:"annotations"` // the newest profiles.MostNotes
+	Annotations []Annotation `json:"annotations"` // of all starts, the newest profiles.MostNotes
 
 	Benchmark *Benchmark `json:"benchmark,omitempty"` // of prismtop bench model
 
@@ -113,9 +113,10 @@ type Alert struct {
 
 // Annotation is a note that somebody wrote during the run.
 type Annotation struct {
-	Iteration int64   `json:"iteration"` // the next one when it was written, numbered from 0
-	AtSeconds float64 `json:"at_seconds"`
-	Author    string  `json:"author"` // empty if that is not known
+	Start     int     `json:"start"`      // starts of the run before the one in which it was written
+	Iteration int64   `json:"iteration"`  // the next one when it was written, numbered from 0
+	AtSeconds float64 `json:"at_seconds"` // since that start
+	Author    string  `json:"author"`     // empty if that is not known
 	Text      string  `json:"text"`
 }
 
@@ -347,7 +348,7 @@ func Summarize(s *profiles.Snapshot, from Source) *Summary {
 		Changes:  describeChanges(s),
 		Ablation: ablationIn(s),
 
-		Annotations: describeNotes(s.Notes), Alerts: describeAlerts(s.Alerts),
+		Annotations: describeNotes(s), Alerts: describeAlerts(s.Alerts),
 
 		SkippedSteps: s.SkippedSteps, NonFinite: s.NonFinite, DroppedRecords: s.Own.Dropped,
 	}

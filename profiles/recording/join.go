@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"prismtop/profiles"
 	"prismtop/profiles/settings"
 )
 
@@ -28,7 +29,14 @@ type Joined struct {
 	ran     float64 // seconds that the parts ran that its newest start resumed
 	spent   float64 // that this one ran
 	before  claim
+	notes   []profiles.EarlierNote
 }
+
+// Starts returns the number of starts before the one that goes on.
+func (j *Joined) Starts() int { return j.starts }
+
+// Notes returns the newest notes of those starts, at most profiles.MostNotes, oldest first.
+func (j *Joined) Notes() []profiles.EarlierNote { return j.notes }
 
 // claim is who writes a recording.
 type claim struct {
@@ -100,7 +108,62 @@ func joinable(ctx context.Context, path string, began time.Time, starts int, ite
 	err = r.db.QueryRowContext(ctx, `SELECT coalesce(max(tick + ticks), 0), coalesce(sum(last - first + 1), 0),
 		(SELECT coalesce(sum(length(data)), 0) FROM pictures WHERE sha256 IS NULL), (SELECT coalesce(elapsed, 0) FROM progress) FROM blocks`).
 		Scan(&j.ticks, &j.count, &j.picture, &j.spent)
+	if err == nil {
+		j.notes, err = r.notes(ctx)
+	}
 	return j, err
+}
+
+// notes reads the newest notes, oldest first, from the blocks around their marks.
+func (r *Reader) notes(ctx context.Context) (all []profiles.EarlierNote, err error) {
+	starts := map[time.Duration]int{} // by when notes were taken
+	rows, err := r.db.QueryContext(ctx, "SELECT start, at FROM marks WHERE kind = ?", int(profiles.NoteMark))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var start int
+		var at float64
+		if err := rows.Scan(&start, &at); err != nil {
+			return nil, misread("its table marks", err)
+		}
+		starts[sinceBegan(at)] = start
+	}
+	if err := rows.Err(); err != nil || len(starts) == 0 {
+		return nil, err
+	}
+	blocks, err := r.db.QueryContext(ctx, `SELECT data FROM blocks WHERE EXISTS (SELECT 1 FROM marks
+		WHERE kind = ? AND at * 1e9 BETWEEN from_ns - 1e9 AND to_ns + 1e9) ORDER BY tick`, int(profiles.NoteMark))
+	if err != nil {
+		return nil, err
+	}
+	defer blocks.Close()
+	for blocks.Next() {
+		var data []byte
+		if err := blocks.Scan(&data); err != nil {
+			return nil, misread("its table blocks", err)
+		}
+		b, err := unpackBlock(data)
+		if err != nil {
+			return nil, err
+		}
+		for i := range b.steps {
+			s := &b.steps[i]
+			start, marked := starts[s.at]
+			if s.event != "note" || !marked {
+				continue
+			}
+			body, err := new(unpacker).unpack(s.event, s.body)
+			if err != nil {
+				return nil, err
+			}
+			if n, ok := body.(*profiles.Note); ok {
+				all = append(all, profiles.EarlierNote{Note: *n, Start: start})
+			}
+		}
+	}
+	return all[max(0, len(all)-profiles.MostNotes):], blocks.Err()
 }
 
 // errTaken reports that another run joined a recording meanwhile.

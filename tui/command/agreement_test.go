@@ -456,6 +456,11 @@ func TestARunAndItsRecordingSayTheSame(t *testing.T) {
 	exported(folder)
 	for _, file := range []string{"csv", "changes.csv", "md"} {
 		own, recorded := read(t, filepath.Join(folder, "own."+file)), read(t, filepath.Join(folder, "recorded."+file))
+		for _, text := range []string{own, recorded} {
+			if _, notes, _ := strings.Cut(text, "## Start 1: Notes on the run"); file == "md" && !strings.Contains(notes, "| here |") {
+				t.Error("restarted: a report lacks the note before the restart")
+			}
+		}
 		own, _, _ = strings.Cut(own, "## Start 1:") // which is by the newest snapshot of that start, another in each
 		if recorded, _, _ = strings.Cut(recorded, "## Start 1:"); own != recorded {
 			t.Errorf("restarted: the recording's %s has other lines than the run's own:\n%s", file, differing(own, recorded))
@@ -463,7 +468,11 @@ func TestARunAndItsRecordingSayTheSame(t *testing.T) {
 	}
 
 	folder = t.TempDir()
-	output(t, folder, run("--headless", "--record", "run.sqlite", "--checkpoint", "c.npz", "--max-iterations", "60", "--set", "amp=bf16")...)
+	first := exec.Command("prismtop", run("--lines", "--record", "run.sqlite", "--checkpoint", "c.npz", "--max-iterations", "60", "--set", "amp=bf16")...)
+	first.Dir, first.Stdin = folder, strings.NewReader("pause\nnote part one\ngo\n")
+	if out, err := first.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
 	own := output(t, folder, append([]string{"run", "--json", "--resume", "c.npz", "--max-iterations", "161"}, exports...)...)
 	exported(folder)
 	recorded := output(t, folder, "replay", "--json", "run.sqlite")
@@ -471,7 +480,21 @@ func TestARunAndItsRecordingSayTheSame(t *testing.T) {
 	if own, recorded := rounded.ReplaceAllString(own, "$1"), rounded.ReplaceAllString(recorded, "$1"); own != recorded {
 		t.Errorf("resumed: the recording's summary has other lines than the run's own:\n%s", differing(own, recorded))
 	}
+	var told struct {
+		Annotations []struct {
+			Start int
+			Text  string
+		}
+	}
+	if err := json.Unmarshal([]byte(own), &told); err != nil || len(told.Annotations) != 1 || told.Annotations[0].Start != 0 || told.Annotations[0].Text != "part one" {
+		t.Errorf("resumed: the notes of the part before are %+v (%v)", told.Annotations, err)
+	}
 	page := read(t, filepath.Join(folder, "recorded.md"))
+	for name, text := range map[string]string{"own": read(t, filepath.Join(folder, "own.md")), "recorded": page} {
+		if _, notes, _ := strings.Cut(text, "## Start 1: Notes on the run"); !strings.Contains(notes, "| part one |") {
+			t.Errorf("resumed: the %s report lacks the note of the part before", name)
+		}
+	}
 	page, _, _ = strings.Cut(page, "## Earlier starts")
 	if whole := read(t, filepath.Join(folder, "own.md")); !strings.HasPrefix(whole, page) {
 		t.Errorf("resumed: the recording's report has other lines than the run's own:\n%s", differing(whole, page))

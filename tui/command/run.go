@@ -278,6 +278,9 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 	recorder = f.record.recorder(o.Stream, v, print, gpu, joined)
 	if recorder != nil {
 		observed.Tape = recorder
+		if joined != nil {
+			observed.Starts, observed.Notes = joined.Starts(), joined.Notes()
+		}
 		f.recorded = recorder.Path()
 	}
 	host := sessions.NewHost(o.Stream)

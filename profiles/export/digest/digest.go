@@ -150,7 +150,8 @@ func (d *Digest) Snapshot() *profiles.Snapshot {
 	if d.newest != nil {
 		return d.newest
 	}
-	s := &profiles.Snapshot{Run: d.Info, Settings: d.Settings, State: d.State, Unit: -1}
+	s := &profiles.Snapshot{Run: d.Info, Settings: d.Settings, State: d.State, Unit: -1,
+		Start: d.Info.PriorStarts}
 	if n := len(d.Bins); n > 0 {
 		s.Index = d.Bins[n-1].Last + 1
 	}

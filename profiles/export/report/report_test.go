@@ -141,6 +141,9 @@ func TestEarlierStartsAreReported(t *testing.T) {
 	if !strings.Contains(changes, "| 1 | 13 |") || !strings.Contains(changes, "amp") || !strings.Contains(changes, "| 2 | 26 |") {
 		t.Errorf("the changes are %s", changes)
 	}
+	if _, notes, _ := strings.Cut(page, "## Start 1: Notes on the run"); !strings.Contains(notes, "| 20 |") {
+		t.Errorf("the notes are %s", notes)
+	}
 	if quality := between(t, page, "## Start 1: Quality and losses", "##"); !strings.Contains(quality, "PSNR | 25") {
 		t.Errorf("the quality is %s", quality)
 	}

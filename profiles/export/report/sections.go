@@ -45,20 +45,43 @@ func (f *facts) sections() (all []section) {
 			all = append(all, s)
 		}
 	}
+	noted := f.earlierAnnotations()
 	from := f.from
 	from.Cut, from.Why = "", "" // of the newest start
 	for i := range f.digest.Starts {
 		if d := f.digest.Starts[i].Whole; d != nil {
 			s := d.Snapshot()
+			for len(noted) > 0 && noted[0].start < s.Start {
+				all, noted = append(all, noted[0].section), noted[1:]
+			}
 			all = append(all, (&facts{d, s, export.Summarize(s, from), from}).earlier(f.digest)...)
+			if len(noted) > 0 && noted[0].start == s.Start {
+				all, noted = append(all, noted[0].section), noted[1:]
+			}
 		}
+	}
+	for _, n := range noted {
+		all = append(all, n.section)
 	}
 	return all
 }
 
-// earlier returns the parts of a report on an earlier start, which have rows, with the number of the start.
+// ofStart is a section with the number of the start that it is about, from 0.
+type ofStart struct {
+	section
+	start int
+}
+
+// of returns a section as one about an earlier start, numbered from 0.
+func (s section) of(start int) section {
+	s.ID = fmt.Sprintf("start-%d-%s", start+1, s.ID)
+	s.Title = fmt.Sprintf("Start %d: %s", start+1, s.Title)
+	return s
+}
+
+// earlier returns the parts of a report on an earlier start, which have rows, with the number of the start;
+// earlierAnnotations has its notes.
 func (f *facts) earlier(newest *digest.Digest) (all []section) {
-	number := f.digest.Info.PriorStarts + 1
 	for _, s := range []section{f.changes(), f.forks(), f.alerts(), f.quality(), f.phases(), f.caches(),
 		f.otherwise(newest)} {
 		if len(s.Rows) == 0 {
@@ -68,8 +91,7 @@ func (f *facts) earlier(newest *digest.Digest) (all []section) {
 		if s.ID == "changes" {
 			s.Intro = ""
 		}
-		s.ID, s.Title = fmt.Sprintf("start-%d-%s", number, s.ID), fmt.Sprintf("Start %d: %s", number, s.Title)
-		all = append(all, s)
+		all = append(all, s.of(f.newest.Start))
 	}
 	return all
 }
@@ -165,7 +187,7 @@ func (f *facts) changes() section {
 	}
 	s.Intro = "Numbered as in the charts. The interval is that of the change of the median time of an iteration; one " +
 		"that contains 0 leaves open whether there is an effect. The quality goes on changing while a run " +
-		"trains: its difference is not the effect of the change alone."
+		"trains: its difference is not the effect of the change alone. At counts pauses, the running time does not."
 	quality := f.newest.Run.Schema.QualityInfo()
 	for i := range f.summary.Changes {
 		c := &f.summary.Changes[i]
@@ -180,18 +202,33 @@ func (f *facts) changes() section {
 	return s
 }
 
-// annotations lists the notes that people wrote during the run.
-func (f *facts) annotations() section {
+// annotations lists the notes that people wrote since the newest start.
+func (f *facts) annotations() section { return annotationsOf(f.newest.Start, f.summary.Annotations) }
+
+// annotationsOf lists those of a start.
+func annotationsOf(start int, all []export.Annotation) section {
 	s := section{ID: "annotations", Title: "Notes on the run", Head: []string{"Iteration", "At", "Author", "Note"}}
-	for _, a := range f.summary.Annotations {
-		s.Rows = append(s.Rows, []string{strconv.FormatInt(a.Iteration, 10),
-			unit.Clock(time.Duration(a.AtSeconds * float64(time.Second))),
-			cmp.Or(a.Author, "–"), a.Text})
+	for _, a := range all {
+		if a.Start == start {
+			s.Rows = append(s.Rows, []string{strconv.FormatInt(a.Iteration, 10),
+				unit.Clock(time.Duration(a.AtSeconds * float64(time.Second))),
+				cmp.Or(a.Author, "–"), a.Text})
+		}
 	}
 	if len(s.Rows) == 0 {
 		return section{}
 	}
 	return s
+}
+
+// earlierAnnotations lists the notes of the starts before, oldest first.
+func (f *facts) earlierAnnotations() (all []ofStart) {
+	for _, a := range f.summary.Annotations {
+		if n := len(all); a.Start != f.newest.Start && (n == 0 || all[n-1].start != a.Start) {
+			all = append(all, ofStart{annotationsOf(a.Start, f.summary.Annotations).of(a.Start), a.Start})
+		}
+	}
+	return all
 }
 
 // forks lists what changes did to the result on equal terms.
