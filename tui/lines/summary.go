@@ -295,6 +295,9 @@ func summariseEffects(line func(string, ...any), s *profiles.Snapshot, cores int
 		default:
 			line("  %s: %s", what, e.WithoutResult())
 		}
+		if e.Fork != nil {
+			line("    %s", words.Forked(s, e.Fork))
+		}
 	}
 }
 
