@@ -1,8 +1,12 @@
 package command
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"prismtop/profiles/attach"
 )
@@ -24,6 +28,32 @@ func TestWhatAScreenHasMissed(t *testing.T) {
 	} {
 		if got := away(c.away, info, now); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.away, got, c.want)
+		}
+	}
+}
+
+// A number that is nothing known is called so, with the reason where Slurm could not be asked; an element of an array is a
+// job's alone.
+func TestANumberThatIsNothingKnown(t *testing.T) {
+	cmd := &cobra.Command{}
+	cmd.SetContext(t.Context())
+	for _, c := range []struct{ says, id, want string }{
+		{"", "4711", "attach: no session, process or Slurm job 4711"},
+		{"slurm_load_jobs error: Invalid job id specified", "4711", "attach: no session, process or Slurm job 4711"},
+		{"squeue: fatal: no configuration", "4711", "attach: no session, process or Slurm job 4711: squeue: fatal: no configuration"},
+		{"slurm_load_jobs error: Invalid job id specified", "4711_3", "attach: job 4711_3: Slurm has none of that number"},
+	} {
+		folder := t.TempDir()
+		script := "#!/bin/sh\nexit 0\n"
+		if c.says != "" {
+			script = "#!/bin/sh\necho '" + c.says + "' >&2\nexit 1\n"
+		}
+		if err := os.WriteFile(filepath.Join(folder, "squeue"), []byte(script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("PATH", folder)
+		if err := attachJob(cmd, c.id, false, false, attach.Operator.String()); err == nil || err.Error() != c.want {
+			t.Errorf("%s of %q: %v, want %q", c.id, c.says, err, c.want)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -247,13 +248,16 @@ func (w *sweepWatch) tell(ctx context.Context, to io.Writer, asJSON bool) error 
 // job is the number of a job of Slurm, or of an element of an array.
 var job = regexp.MustCompile(`^\d+([._]\d+)?$`)
 
+// element reports whether the number of a job means an element of an array.
+func element(id string) bool { return strings.ContainsAny(id, "._") }
+
 // isJob reports whether an argument of attach means a job of Slurm: it has the form of an element of an array, or is a
 // number that is neither a loop's process nor a session of this machine.
 func isJob(ctx context.Context, id string) bool {
 	switch {
 	case !job.MatchString(id):
 		return false
-	case regexp.MustCompile(`[._]`).MatchString(id):
+	case element(id):
 		return true
 	}
 	if _, err := exec.LookPath("squeue"); err != nil || slices.ContainsFunc(loop.List(), func(l loop.Left) bool {
@@ -268,7 +272,14 @@ func isJob(ctx context.Context, id string) bool {
 // attachJob shows the session in a job of Slurm.
 func attachJob(cmd *cobra.Command, id string, take, watch bool, role string) error {
 	placed, err := executor.Find(cmd.Context(), id)
+	var unknown *executor.UnknownJobError
 	switch {
+	case errors.As(err, &unknown) && !element(id): // it may be meant as a session or a process just as well
+		err := fmt.Errorf("attach: no session, process or Slurm job %s", id)
+		if unknown.Err != nil {
+			err = fmt.Errorf("%w: %w", err, unknown.Err)
+		}
+		return err
 	case err != nil:
 		return fmt.Errorf("attach: %w", err)
 	case !cli.OnTerminal():

@@ -265,18 +265,36 @@ type Placed struct {
 	Script string // that it runs
 }
 
+// UnknownJobError is a job that Slurm does not know, or, with Err, of which it could not be asked.
+type UnknownJobError struct {
+	ID  string
+	Err error
+}
+
+func (e *UnknownJobError) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("job %s: %v", e.ID, e.Err)
+	}
+	return fmt.Sprintf("job %s: Slurm has none of that number", e.ID)
+}
+
+func (e *UnknownJobError) Unwrap() error { return e.Err }
+
 // Find asks Slurm for a job by its number, of an element of an array as 4711_3 or 4711.3.
 func Find(ctx context.Context, id string) (p Placed, err error) {
 	id = strings.Replace(id, ".", "_", 1)
 	out, err := ask(ctx, "squeue", "--noheader", "--jobs="+id, "--format=%A|%T|%o")
+	if err != nil && strings.Contains(err.Error(), "Invalid job id") {
+		return p, &UnknownJobError{ID: id}
+	}
 	if err != nil {
-		return p, fmt.Errorf("job %s: %w", id, err)
+		return p, &UnknownJobError{id, err}
 	}
 	lines := strings.Split(out, "\n")
 	parts := strings.SplitN(lines[0], "|", 3)
 	switch {
 	case out == "" || len(parts) < 3:
-		return p, fmt.Errorf("job %s: Slurm has none of that number", id)
+		return p, &UnknownJobError{ID: id}
 	case len(lines) > 1:
 		return p, fmt.Errorf("job %s: has %d elements: name one as %[1]s_0", id, len(lines))
 	case parts[1] != "RUNNING":
