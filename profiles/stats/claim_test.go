@@ -65,6 +65,7 @@ var unjudged = map[string]string{
 	"profiles/loop/greeting.go":       "whether a knob has a range",
 	"profiles/criteria/criteria.go":   "how wide an interval is",
 	"profiles/criteria/live.go":       "whether a ratio has an inverse",
+	"tui/words/caches.go":             "how wide an interval is",
 	"profiles/recommend/recommend.go": "priorities by the least that is saved",
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -169,10 +170,11 @@ func TestAFitIsAblatedAndSet(t *testing.T) {
 	if err := r.Set("loss", "l2"); err == nil || !strings.Contains(err.Error(), `unknown setting "loss"`) {
 		t.Errorf("a setting of another workload: %v", err)
 	}
-	if err := r.Do(profiles.Command{Kind: profiles.SetCommand, Settings: []settings.Assignment{{Key: "basis_cache", Value: "off"}, {Key: "max_iterations", Value: "1"}}}); err != nil {
+	limit := strconv.FormatInt(int64(a.Tick(time.Now()).Index)+1, 10) // one that the run is not beyond
+	if err := r.Do(profiles.Command{Kind: profiles.SetCommand, Settings: []settings.Assignment{{Key: "basis_cache", Value: "off"}, {Key: "max_iterations", Value: limit}}}); err != nil {
 		t.Fatal(err)
 	}
-	if s := end(t, r, a); s.Settings.On("basis_cache") || s.EndedBy != "max_iterations = 1" {
+	if s := end(t, r, a); s.Settings.On("basis_cache") || s.EndedBy != "max_iterations = "+limit {
 		t.Errorf("basis_cache %v, ended by %q", s.Settings.On("basis_cache"), s.EndedBy)
 	}
 }
