@@ -43,7 +43,7 @@ var exceptions = map[string]string{
 // shared are names that package settings and package profiles declare for all workloads.
 var shared = []string{
 	settings.MaxIterations, settings.MaxSeconds, settings.LayerProfile, settings.Threads, settings.Device, settings.Seed,
-	settings.BatchSize, settings.AutoTune, settings.MemoryLimit, settings.Decide, profiles.GradientScale,
+	settings.BatchSize, settings.AutoTune, settings.AdaptBatch, settings.MemoryLimit, settings.Decide, profiles.GradientScale,
 }
 
 // asking are methods that are asked for something by its name.
