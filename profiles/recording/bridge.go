@@ -8,6 +8,8 @@ import (
 	"prismtop/profiles/settings"
 )
 
+// The way over a damaged stretch of a recording, from the parts that can still be read.
+
 // Bridge leads over a stretch that cannot be read to the one after it, by what the file keeps outside of blocks: as a
 // moment at the stretch's end, the starts of the run in it, the settings in force after it and, where nothing follows,
 // how the run ended. It is nil without the start of the run, or if nothing of that happened. Read must have been called
