@@ -14,7 +14,7 @@ func DetectTiles() (Tiles, error) { return detectTiles() }
 
 var detectTiles = sync.OnceValues(func() (Tiles, error) {
 	switch sets := vec.Available(); {
-	case !amxBuilt:
+	case !vec.AVX512.Built():
 		return NoTiles, errors.New("this build has no kernels for it")
 	case sets[0] != vec.AVX512:
 		return NoTiles, errors.New("it also needs AVX-512")
