@@ -77,12 +77,90 @@ func NewestPath(path string) string {
 }
 
 // isOlder reports whether a base name is one of older.
-func (f *family) isOlder(name string) bool {
+func (f *family) isOlder(name string) bool { return f.iterationOf(name) >= 0 }
+
+// iterationOf returns the iteration in a base name of older, -1 for other names.
+func (f *family) iterationOf(name string) int64 {
 	base, extension := f.split()
 	digits, isBase := strings.CutPrefix(name, filepath.Base(base)+"-")
 	digits, isExtension := strings.CutSuffix(digits, extension)
-	_, err := strconv.ParseUint(digits, 10, 63)
-	return isBase && isExtension && len(digits) == iterationDigits && err == nil
+	iteration, err := strconv.ParseUint(digits, 10, 63)
+	if !isBase || !isExtension || len(digits) != iterationDigits || err != nil {
+		return -1
+	}
+	return int64(iteration)
+}
+
+// has reports whether a path has one of the family's names, in its folder.
+func (f *family) has(path string) bool {
+	name := filepath.Base(path)
+	return sameFile(filepath.Dir(path), filepath.Dir(f.path)) &&
+		(name == filepath.Base(f.path) || name == filepath.Base(f.bestPath()) || f.isOlder(name))
+}
+
+// beside returns the files with the names of those that a run keeps beside its newest checkpoint at path, from an
+// iteration on.
+func (k Keep) beside(path string, iteration int64) (all []string) {
+	f := family{path: path}
+	if _, err := os.Lstat(f.bestPath()); k.Best && err == nil {
+		all = append(all, f.bestPath())
+	}
+	if k.Last > 1 {
+		entries, _ := os.ReadDir(filepath.Dir(path)) // writing there says what is wrong
+		for _, e := range entries {
+			if f.iterationOf(e.Name()) >= iteration {
+				all = append(all, filepath.Join(filepath.Dir(path), e.Name()))
+			}
+		}
+	}
+	return all
+}
+
+// member is a checkpoint of a family.
+type member struct {
+	name string // base name
+	*checkpoint.Run
+}
+
+// related reports whether two checkpoints say that they are of one run: one names the other, or they have the same
+// recording or the same best one.
+func (m member) related(other member) bool {
+	return slices.Contains(m.Kept, other.name) || slices.Contains(other.Kept, m.name) ||
+		m.Recording != nil && other.Recording != nil && m.Recording.Began.Equal(other.Recording.Began) ||
+		m.Best != nil && other.Best != nil && *m.Best == *other.Best
+}
+
+// Foreign returns a checkpoint of another run that a run would replace, which keeps its newest one at path and goes on
+// from a checkpoint, nil for a new run; empty for none. A damaged one counts as another run's. The only error is that
+// of ctx.
+func (k Keep) Foreign(ctx context.Context, path string, from *Resumed) (string, error) {
+	f := family{path: path}
+	var own []member
+	var iteration int64
+	if from != nil {
+		iteration = from.Iteration
+		if f.has(from.Path) || sameFile(from.Path, path) {
+			own = append(own, member{filepath.Base(from.Path), &from.Run})
+		}
+	}
+	for _, at := range append([]string{path}, k.beside(path, iteration)...) {
+		if !checkpoint.Is(at) || from != nil && sameFile(at, from.Path) {
+			continue
+		}
+		c, err := checkpoint.Read(ctx, at)
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		if err != nil {
+			return at, nil
+		}
+		m := member{filepath.Base(at), &c.Run}
+		if !slices.ContainsFunc(own, m.related) {
+			return at, nil
+		}
+		own = append(own, m)
+	}
+	return "", nil
 }
 
 // restartPath returns the path of the newest checkpoint of the n-th start.
@@ -99,12 +177,11 @@ func restartPath(path string, n int) string {
 // have written since.
 func resumedFamily(path string, from *Resumed) family {
 	f := family{path: path, newest: -1}
-	folder, name := filepath.Dir(from.Path), filepath.Base(from.Path)
-	if !sameFolder(folder, filepath.Dir(path)) || name != filepath.Base(path) &&
-		name != filepath.Base(f.bestPath()) && !f.isOlder(name) {
+	if !f.has(from.Path) {
 		return f
 	}
-	if name == filepath.Base(path) {
+	folder := filepath.Dir(from.Path)
+	if filepath.Base(from.Path) == filepath.Base(path) {
 		f.newest = from.Iteration
 	}
 	for _, k := range from.Kept {
@@ -120,7 +197,8 @@ func resumedFamily(path string, from *Resumed) family {
 	return f
 }
 
-func sameFolder(a, b string) bool {
+// sameFile reports whether two paths lead to one file or folder.
+func sameFile(a, b string) bool {
 	infoA, errA := os.Stat(a)
 	infoB, errB := os.Stat(b)
 	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
@@ -131,7 +209,7 @@ func sameFolder(a, b string) bool {
 func (f *family) next(o *Checkpoints) string {
 	for n := 1; ; n++ {
 		path := restartPath(o.Path, n)
-		if _, err := os.Lstat(path); err == nil {
+		if !o.free(path) {
 			continue
 		}
 		if path == f.path || o.Lock == nil || o.Lock(path) == nil {
@@ -144,10 +222,16 @@ func (f *family) next(o *Checkpoints) string {
 func (f *family) foretold(o *Checkpoints) string {
 	for n := 2; ; n++ {
 		path := restartPath(o.Path, n)
-		if _, err := os.Lstat(path); err != nil && path != f.path {
+		if o.free(path) && path != f.path {
 			return path
 		}
 	}
+}
+
+// free reports whether no file has the name of the newest checkpoint of a start, or of those kept beside it.
+func (o *Checkpoints) free(path string) bool {
+	_, err := os.Lstat(path)
+	return err != nil && len(o.Keep.beside(path, 0)) == 0
 }
 
 // improved returns the best checkpoint so far if the present state is one, else nil.

@@ -201,3 +201,44 @@ func TestARestartBeginsAnotherCheckpoint(t *testing.T) {
 	}
 	reopened(t, third)
 }
+
+// A run replaces no checkpoint of another one: neither a new run nor a resumed one, of which those of its own family may be.
+func TestWhatARunMayNotReplace(t *testing.T) {
+	folder := t.TempDir()
+	at := func(name string) string { return filepath.Join(folder, name) }
+	keep := Keep{Last: 3, Best: true}
+	seeds := map[string]string{"a.npz": "1", "b.npz": "2"}
+	for name, seed := range seeds {
+		v := configured(t, append(small[:len(small):len(small)], "threads=1", "seed="+seed)...)
+		checkpointAt(t, opened(t, Options{Settings: v, Checkpoints: Checkpoints{Path: at(name), Keep: keep}}), 3, 5, 6)
+	}
+	foreign := func(path, from string, keep Keep, want string) {
+		t.Helper()
+		var r *Resumed
+		if from != "" {
+			r = reopened(t, at(from))
+		}
+		if want != "" {
+			want = at(want)
+		}
+		if got, err := keep.Foreign(t.Context(), at(path), r); got != want || err != nil {
+			t.Errorf("%s from %q: %q, want %q (%v)", path, from, got, want, err)
+		}
+	}
+	foreign("c.npz", "", keep, "")
+	foreign("a.npz", "", keep, "a.npz")
+	foreign("a.npz", "a.npz", keep, "")
+	foreign("a.npz", "a-best.npz", keep, "")
+	foreign("a.npz", "a-0000000003.npz", keep, "")
+	foreign("c.npz", "a.npz", keep, "")
+	foreign("b.npz", "a.npz", Keep{}, "b.npz")
+	if err := os.Rename(at("b.npz"), at("a-0000000009.npz")); err != nil {
+		t.Fatal(err)
+	}
+	foreign("a.npz", "a.npz", keep, "a-0000000009.npz")
+	foreign("b.npz", "", Keep{}, "") // keeps none beside it
+	foreign("b.npz", "", Keep{Last: 2}, "b-0000000003.npz")
+	foreign("b.npz", "", Keep{Best: true}, "b-best.npz")
+	foreign("b.npz", "a.npz", Keep{Last: 2}, "") // they are before iteration 6
+	foreign("b.npz", "a-0000000003.npz", Keep{Last: 2}, "b-0000000003.npz")
+}

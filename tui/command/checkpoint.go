@@ -169,42 +169,31 @@ func (k *keepFlags) check(flags *pflag.FlagSet) (err error) {
 	return nil
 }
 
-// unused returns an error if a new run would replace the checkpoints of another one.
+// unused returns an error if the run would replace a checkpoint of another one.
 func (k *keepFlags) unused(ctx context.Context) error {
-	if k.path == "" || k.resume != "" {
+	if k.path == "" {
 		return nil
 	}
-	if err := holdsNone(ctx, k.path); err != nil {
-		return fmt.Errorf("flag --checkpoint: %w", err)
+	foreign, err := k.kept.Foreign(ctx, k.path, k.resumed)
+	if err != nil || foreign == "" {
+		return err
 	}
-	if k.kept.Best {
-		if err := holdsNone(ctx, sim.BestPath(k.path)); err != nil {
-			return fmt.Errorf("flag --checkpoint-keep: %w", err)
-		}
-	}
-	return nil
-}
-
-// holdsNone returns an error that describes the checkpoint of a file, nil if it has none.
-func holdsNone(ctx context.Context, path string) error {
-	if !checkpoint.Is(path) {
-		return nil
+	flag := "checkpoint"
+	if foreign != k.path {
+		flag = "checkpoint-keep"
 	}
 	held, next := "a checkpoint", ""
-	c, err := checkpoint.Read(ctx, path)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if err == nil {
+	if c, err := checkpoint.Read(ctx, foreign); err == nil {
 		held = fmt.Sprintf("iteration %d", c.Iteration)
 		if c.Object != "" {
 			held += " of " + c.Object
 		}
 		if !c.Finished {
-			next = "continue it with --resume " + shellWord(path) + ", or "
+			next = "continue it with --resume " + shellWord(foreign) + ", or "
 		}
 	}
-	return fmt.Errorf("%s holds %s, of another run: %schoose another name, or delete the file", path, held, next)
+	return fmt.Errorf("flag --%s: %s holds %s, of another run: %schoose another name, or delete the file", flag,
+		foreign, held, next)
 }
 
 // preset returns the preset of the run; of that of a resumed one the checkpoint has the name.
