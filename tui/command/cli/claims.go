@@ -156,7 +156,8 @@ func resolved(path string) (string, error) {
 	return target, nil
 }
 
-// WritableFiles checks that files in the folder of base can be written, which a flag gives.
+// WritableFiles checks that files in the folder of base can be written, which a flag gives, and that what it gives is
+// the name of no folder or device.
 func WritableFiles(flag, given, base string, paths ...string) error {
 	folder, name := filepath.Split(base)
 	if name == "" || name == "." || name == ".." {
@@ -169,10 +170,10 @@ func WritableFiles(flag, given, base string, paths ...string) error {
 		return Refused(fmt.Errorf("flag --%s: %q: the folder %s cannot be written: %w", flag, given,
 			filepath.Clean(folder), Bare(err)))
 	}
-	for _, path := range paths {
+	for _, path := range append([]string{given}, paths...) {
 		target, err := atomicfile.Target(path)
 		if err != nil {
-			return fmt.Errorf("flag --%s: %q: %s: %w", flag, given, path, err)
+			return fmt.Errorf("flag --%s: %s: %w", flag, path, err)
 		}
 		if behind := filepath.Dir(target); behind != filepath.Dir(path) { // the target of a link
 			if err := Writable(behind); err != nil {
@@ -183,7 +184,7 @@ func WritableFiles(flag, given, base string, paths ...string) error {
 		info, err := os.Stat(target)
 		switch {
 		case err == nil && info.IsDir():
-			return fmt.Errorf("flag --%s: %s is a folder", flag, path)
+			return fmt.Errorf("flag --%s: %s is a folder: wants a file name", flag, path)
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			return fmt.Errorf("flag --%s: %q: %w", flag, given, Bare(err))
 		}
