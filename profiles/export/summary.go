@@ -93,12 +93,21 @@ type Summary struct {
 
 	Recording       *string `json:"recording"` // path of the file
 	RecordingReason string  `json:"recording_reason,omitempty"`
+	// Deleted are the recordings that the end of the run deleted for the limit of their folder, the oldest first.
+	Deleted []DeletedRecording `json:"deleted_recordings,omitempty"`
 
 	Alerts []Alert `json:"alerts"` // that stood at the end, worst first
 
 	SkippedSteps   int64 `json:"skipped_steps"`
 	NonFinite      int64 `json:"non_finite"`
 	DroppedRecords int64 `json:"dropped_records"`
+}
+
+// DeletedRecording is a recording that is there no more.
+type DeletedRecording struct {
+	Path      string `json:"path"`
+	Bytes     int64  `json:"bytes"`
+	Described bool   `json:"described"` // it had a name or a note
 }
 
 // Alert is a problem of the run.

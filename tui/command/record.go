@@ -200,13 +200,13 @@ const (
 	recordedWithin   = 10 * time.Second
 )
 
-// closeRecording ends a recording within a time, and deletes the oldest others if all take too much. The run's log
-// has errors of the time before; only those of the end are printed.
+// closeRecording ends a recording within a time, and deletes the oldest others if all take too much, which it returns.
+// The run's log has errors of the time before; only those of the end are printed.
 // An error is returned only if the recording was asked for by its path: it is what the user wanted of the run.
 func (f *recordFlags) closeRecording(cmd *cobra.Command, r *recording.Recorder, last *profiles.Snapshot,
-	within time.Duration) (failed error) {
+	within time.Duration) (pruned recording.Pruned, failed error) {
 	if r == nil {
-		return nil
+		return pruned, nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
@@ -223,9 +223,9 @@ func (f *recordFlags) closeRecording(cmd *cobra.Command, r *recording.Recorder, 
 	}
 	folder, unknown := recording.Folder()
 	if err != nil || unknown != nil || filepath.Dir(r.Path()) != folder { // files elsewhere are the user's
-		return failed
+		return pruned, failed
 	}
-	pruned, err := recording.Prune(ctx, folder, r.Path(), f.limit<<20)
+	pruned, err = recording.Prune(ctx, folder, r.Path(), f.limit<<20)
 	for _, line := range deletedLines(&pruned, f.limit<<20) { // with --quiet, too: it is a loss
 		fmt.Fprintln(cmd.ErrOrStderr(), words.Printed("prismtop: "+line))
 	}
@@ -235,7 +235,7 @@ func (f *recordFlags) closeRecording(cmd *cobra.Command, r *recording.Recorder, 
 	if err != nil {
 		fmt.Fprintln(cmd.ErrOrStderr(), words.Printed("prismtop: old recordings were not deleted: "+err.Error()))
 	}
-	return nil
+	return pruned, nil
 }
 
 // fewDeleted is the number of deleted recordings up to which each is named; those with a name or a note always are.

@@ -11,6 +11,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/aggregate"
 	"prismtop/profiles/export"
+	"prismtop/profiles/recording"
 	"prismtop/profiles/stream"
 	"prismtop/sim/cpu/features"
 	"prismtop/tui/command/cli"
@@ -20,8 +21,9 @@ import (
 )
 
 // report runs the reconstruction with its progress on standard error and the
-// summary on standard output.
-func (f *runFlags) report(cmd *cobra.Command, show cli.Live, look screen.Options, presetName string) error {
+// summary on standard output. closing ends the recording.
+func (f *runFlags) report(cmd *cobra.Command, show cli.Live, look screen.Options, presetName string,
+	closing func() (recording.Pruned, error)) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	aggregating, stopAggregating := context.WithCancel(context.Background())
 	show.Start(ctx)
@@ -42,6 +44,10 @@ func (f *runFlags) report(cmd *cobra.Command, show cli.Live, look screen.Options
 		Version: cli.Version, Preset: presetName, CPU: features.Detect(), Threads: show.Threads(),
 	})
 	if f.json {
+		pruned, _ := closing() // whose error is the command's
+		for _, d := range pruned.Deleted {
+			summary.Deleted = append(summary.Deleted, export.DeletedRecording(d))
+		}
 		err = errors.Join(err, export.WriteJSON(out, summary))
 	} else {
 		_, writeErr := io.WriteString(out, lines.SummaryWithin(last, terminal.Columns(out)))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
@@ -290,12 +291,16 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 	}
 	show := cli.Live{Run: r, Aggregator: aggregate.New(from, observed)}
 	defer func() { host.Close(show.Aggregator.Last()) }()
-	defer func() {
+	closing := sync.OnceValues(func() (recording.Pruned, error) {
 		within := recordedWithin
 		if (screen || f.lines) && !host.Detached() {
 			within = recordedOnScreen
 		}
-		failed = errors.Join(failed, f.record.closeRecording(cmd, recorder, show.Aggregator.Last(), within))
+		return f.record.closeRecording(cmd, recorder, show.Aggregator.Last(), within)
+	})
+	defer func() {
+		_, err := closing()
+		failed = errors.Join(failed, err)
 	}()
 	handed.follow(o.Stream, show.Aggregator.Last)
 	if f.program != nil {
@@ -317,7 +322,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 		errs.Obey(cmd.Flags())
 		cmd.SetErr(errs)
 	} else {
-		err = f.report(cmd, show, look, chosen.Name)
+		err = f.report(cmd, show, look, chosen.Name, closing)
 	}
 	var crash *sim.PanicError
 	var wrong *sim.SettingsError
