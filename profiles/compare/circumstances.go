@@ -106,6 +106,14 @@ func (t *table) warnings(c *Comparison) (all []Warning) {
 			if run.Growing {
 				warn("growing", "%s goes on: compared is what it has so far", run.Name)
 			}
+			if s.info.Resumed > 0 && s.stretch.start == 0 {
+				text := fmt.Sprintf("%s was resumed after %s: compared is its part since then", run.Name,
+					unit.Plural(int(s.info.Resumed), "iteration", "iterations"))
+				if s.starts > 1 {
+					text += fmt.Sprintf("; @start%d names the one before", s.starts-1)
+				}
+				warn("resumed", "%s", text)
+			}
 			if run.Dropped > 0 {
 				warn("dropped", "%s lacks %s: the disk could not keep up", run.Name,
 					unit.Plural(int(run.Dropped), "iteration", "iterations"))

@@ -164,15 +164,15 @@ func TestTheLengthIsTheTimeThatItRan(t *testing.T) {
 	}
 }
 
-// The median of a resumed run is of all its iterations, as its length and their number are; that of a restarted one of the newest start.
-func TestTheMedianIsOfAllParts(t *testing.T) {
+// The median is that of the newest start, as in the summary, also of a resumed run, whose length and iterations are those of all parts.
+func TestTheMedianIsOfTheNewestPart(t *testing.T) {
 	path := recordedRun(t, 3000) // of a millisecond each
 	for _, part := range []struct {
 		resumes bool
 		from    int64
 		n       int
 		want    float64
-	}{{true, 3000, 100, 1}, {true, 3100, 4000, 50}, {false, 0, 10, 7}} {
+	}{{true, 3000, 100, 50}, {true, 3100, 4000, 50}, {false, 0, 10, 7}} {
 		j, err := Join(t.Context(), path, beganAt(t, path), 0, part.from, Options{})
 		if err != nil {
 			t.Fatal(err)

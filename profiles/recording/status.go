@@ -45,8 +45,7 @@ type Status struct {
 	Starts     int
 	Iterations int64         // since the newest restart, those of the parts that it resumed included
 	Length     time.Duration // that it ran, as Iterations, without pauses and preparation
-	// of an iteration of the newest stage; of a resumed run over all iterations, by the
-	// medians of blocks; NaN if none ran
+	// of an iteration of the newest stage, since the run was resumed last, as in the summary; NaN if none ran
 	MedianMS   float64
 	Quality    float64 // NaN if it was not measured
 	QualityIs  string  // the name of its series
@@ -147,7 +146,6 @@ func (r *Reader) Status(ctx context.Context) (s Status, err error) {
 		var first int
 		sum, first, err = r.sinceRestart(ctx, s.written)
 		if err == nil && first < s.Starts-1 {
-			s.MedianMS, err = r.medianSince(ctx, first, s.MedianMS)
 			if s.Length = sum; !math.IsNaN(s.ran) {
 				s.Length = seconds(s.ran + elapsed.Float64)
 			}
@@ -197,33 +195,6 @@ func (r *Reader) sinceRestart(ctx context.Context, until time.Duration) (sum tim
 		}
 	}
 	return sum, start, misread("its table starts", rows.Err())
-}
-
-// medianSince returns the median of the iterations' times from a start on, by the medians
-// of blocks; otherwise if it has none.
-func (r *Reader) medianSince(ctx context.Context, start int, otherwise float64) (ms float64, err error) {
-	rows, err := r.db.QueryContext(ctx, `SELECT median_ms, max(last - first, 0) + 1 FROM blocks WHERE start >= ? AND median_ms IS NOT NULL ORDER BY median_ms`, start)
-	if err != nil {
-		return otherwise, misread("its table blocks", err)
-	}
-	defer rows.Close()
-	var medians []float64
-	var until []int64 // iterations of the blocks up to each
-	all := int64(0)
-	for rows.Next() {
-		var median float64
-		var n int64
-		if err := rows.Scan(&median, &n); err != nil {
-			return otherwise, misread("its table blocks", err)
-		}
-		all += n
-		medians, until = append(medians, median), append(until, all)
-	}
-	if len(medians) == 0 {
-		return otherwise, misread("its table blocks", rows.Err())
-	}
-	at, _ := slices.BinarySearch(until, (all+1)/2)
-	return medians[at], misread("its table blocks", rows.Err())
 }
 
 // PictureHash returns the SHA-256 of the exact pixels of a start's picture that does not change, in

@@ -148,7 +148,8 @@ func (t *Table) Wheel(down bool) {
 // Notes explain the columns.
 func (t *Table) Notes() []string {
 	return []string{
-		"Every run is recorded here unless --no-record is given. ms is the median time of an iteration, quality that " +
+		"Every run is recorded here unless --no-record is given. Length and iterations are of all parts of a " +
+			"resumed run, ms, the median time of an iteration, of the newest. Quality is that " +
 			"of the end. A run is killed if its process ended without closing the recording, which is whole up to " +
 			"half a second before.",
 		"Marks hold while the filter changes. The oldest of the marked runs is the base of a comparison.",
