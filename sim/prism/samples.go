@@ -2,6 +2,7 @@ package prism
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"prismtop/profiles"
@@ -88,24 +89,27 @@ func (r *Reconstruction) train(ctx context.Context, rec *profiles.Iteration) (wo
 	if err := r.evaluate(ctx, rec); err != nil {
 		return workload.Outcome{}, err
 	}
+	losses := [2]float64{rec.Series[SeriesLossOld], rec.Series[SeriesLossNew]}
+	if r.inSample == 0 && r.system.Samples() > 0 { // it compares the picture with itself: 0, which says nothing
+		rec.Series[SeriesLossOld] = math.NaN()
+	}
 	r.inSample++
 	th := r.stop
-	if r.marked == nil && rec.Series[SeriesLossNew] < th && (r.system.Samples() == 0 ||
-		rec.Series[SeriesLossOld] < th) {
+	if r.marked == nil && losses[1] < th && (r.system.Samples() == 0 || losses[0] < th) {
 		rec.Flags |= profiles.Converged
 		if err := r.program.account(ctx, &rec.Phases); err != nil {
 			return workload.Outcome{}, err
 		}
-		return r.endSample(ctx, rec, true)
+		return r.endSample(ctx, rec, losses, true)
 	}
 	if err := r.update(ctx, rec, r.lr); err != nil {
 		return workload.Outcome{}, err
 	}
 	if r.inSample%r.settings.Iterations == 0 && r.settings.Scheduler == "plateau" {
-		r.lr = r.plateau.step(rec.Series[SeriesLossOld]+rec.Series[SeriesLossNew], r.lr)
+		r.lr = r.plateau.step(losses[0]+losses[1], r.lr)
 	}
 	if r.marked == nil && r.inSample >= r.settings.Iterations*r.settings.Cycles {
-		return r.endSample(ctx, rec, false)
+		return r.endSample(ctx, rec, losses, false)
 	}
 	return workload.Outcome{}, nil
 }
@@ -135,9 +139,9 @@ func (r *Reconstruction) prepareIteration(ctx context.Context, rec *profiles.Ite
 }
 
 // endSample keeps the reconstruction, compares it with the truth and adds the
-// sample's apertures to the accumulated mask, whether it converged or not.
-func (r *Reconstruction) endSample(ctx context.Context, rec *profiles.Iteration, converged bool) (workload.Outcome,
-	error) {
+// sample's apertures to the accumulated mask, whether it converged or not. losses are the old and the new one.
+func (r *Reconstruction) endSample(ctx context.Context, rec *profiles.Iteration, losses [2]float64,
+	converged bool) (workload.Outcome, error) {
 	start, before := time.Now(), r.caches.retimed()
 	if err := r.reconstruct(ctx, !converged); err != nil {
 		return workload.Outcome{}, err
@@ -149,7 +153,7 @@ func (r *Reconstruction) endSample(ctx context.Context, rec *profiles.Iteration,
 	out := workload.Outcome{UnitEnded: true, Measured: measured}
 	out.Result = profiles.UnitResult{
 		Unit: int32(r.sample), Iterations: int32(r.inSample), Converged: converged,
-		Values: rec.Series, Reached: max(rec.Series[SeriesLossOld], rec.Series[SeriesLossNew]),
+		Values: rec.Series, Reached: max(losses[0], losses[1]),
 		Loss: r.settings.LossName(), Threshold: r.settings.ThresholdInForce(), Elapsed: time.Since(r.began),
 	}
 	if err := r.system.AddMask(ctx, r.samples.of(r.sample)); err != nil {

@@ -85,7 +85,8 @@ func Schema() profiles.Schema {
 			SeriesLossOld: {Name: "loss_old", Title: "old",
 				What: "the loss on everything measured before the present sample", Better: profiles.LessIsBetter,
 				Scale: profiles.Logarithmic,
-				Group: profiles.Losses, Each: true, Absent: "the initialisation has no old measurement"},
+				Group: profiles.Losses, Each: true, Absent: "there is no old measurement in the initialisation, and " +
+					"a sample's first iteration would compare the picture with itself"},
 			SeriesLossNew: {Name: "loss_new", Title: "new",
 				What:   "that on the measurement of the present one; while initialising, the only loss, against a disc",
 				Better: profiles.LessIsBetter, Scale: profiles.Logarithmic,

@@ -1,6 +1,7 @@
 package prism_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -52,7 +53,7 @@ func TestTargetsOutliveAChangeOfPlan(t *testing.T) {
 				t.Fatalf("%s: %d and %d iterations", pattern, len(want), len(got))
 			}
 			for i := range want {
-				if got[i] != want[i] {
+				if fmt.Sprint(got[i]) != fmt.Sprint(want[i]) { // a first iteration has no old loss: NaN
 					t.Errorf("%s, fused %s: losses of iteration %d: %v, want %v", pattern, fused, i, got[i], want[i])
 				}
 			}
@@ -84,6 +85,29 @@ func TestRemeasuringGivesTheSameNumbersHoweverItGoesAboutItsTransforms(t *testin
 					t.Fatalf("%v: losses of iteration %d: %v, want %v", changes, i, got[i], want[i])
 				}
 			}
+		}
+	}
+}
+
+// The first iteration of a later sample compares the picture with itself: its old loss is absent, while the stop rule takes
+// it for what it is, 0.
+func TestTheFirstIterationOfASampleHasNoOldLoss(t *testing.T) {
+	all := losses(t, noisySettings, nil) // of 3 samples with 6 iterations
+	for i, l := range all {
+		if absent := i == 6 || i == 12; math.IsNaN(l[0]) != absent || math.IsNaN(l[1]) {
+			t.Errorf("iteration %d: losses %v", i, l)
+		}
+	}
+	s, object := resolved(t, "", append(noisySettings[:len(noisySettings):len(noisySettings)], "threshold=1e9")...)
+	r := prepared(t, s, object, 2)
+	for i := range 3 {
+		rec := new(profiles.Iteration)
+		out, err := r.Iterate(t.Context(), rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := out.Result.Values[prism.SeriesLossOld]; !out.Result.Converged || out.Result.Reached != rec.Series[prism.SeriesLossNew] || math.IsNaN(v) != (i > 0) {
+			t.Errorf("sample %d: %+v", i, out.Result)
 		}
 	}
 }

@@ -63,14 +63,19 @@ type Loss struct {
 // Text returns the loss's name and newest value.
 func (l Loss) Text() string { return l.Title + " " + strings.TrimSpace(unit.Loss(l.Latest)) }
 
-// CurrentLosses returns the losses of the newest iteration. Outside the units of work, a single
-// one is called just "loss".
+// CurrentLosses returns the losses of the newest iteration, one that it lacks beside others as NaN. Outside the units
+// of work, a single one is called just "loss".
 func CurrentLosses(s *profiles.Snapshot) []Loss {
 	var all []Loss
+	any := false
 	for i, id := range s.Run.Schema.Group(profiles.Losses) {
-		if v := s.Series[id]; len(v.Curve) > 0 && !math.IsNaN(v.Latest) {
+		if v := s.Series[id]; len(v.Curve) > 0 && (!math.IsNaN(v.Latest) || s.InUnits()) {
 			all = append(all, Loss{s.Run.Schema.Series[id].Title, v, i})
+			any = any || !math.IsNaN(v.Latest)
 		}
+	}
+	if !any {
+		return nil
 	}
 	if len(all) == 1 && !s.InUnits() {
 		all[0].Title = "loss"

@@ -375,7 +375,10 @@ func (s *Suite) trainRun(ctx context.Context, g AMPGeometry, mode, key string, r
 			t.Ended, t.NonFinite = i+1, t.NonFinite+1
 			break
 		}
-		loss := rec.Series[prism.SeriesLossOld] + rec.Series[prism.SeriesLossNew]
+		loss := rec.Series[prism.SeriesLossNew]
+		if old := rec.Series[prism.SeriesLossOld]; !math.IsNaN(old) { // a sample's first iteration has none
+			loss += old
+		}
 		losses = append(losses, loss)
 		t.scale(rec.Series[prism.SeriesGradientScale])
 		skipped := rec.Flags&profiles.SkippedStep != 0
