@@ -141,7 +141,7 @@ func TestTheQualityIsOfThePictureThatIsSaved(t *testing.T) {
 		if got := s.Series[of].Latest; got != saved[of] || got == before[of] {
 			t.Errorf("%s: %v is said, %v was saved, %v was before the newest update", end, got, saved[of], before[of])
 		}
-		if curve := s.Series[of].Curve; end == "max_iterations=15" && curve[len(curve)-1].Min != curve[len(curve)-1].Max {
+		if curve := s.Series[of].Curve; curve[len(curve)-1].First != s.Index-1 || curve[len(curve)-1].Min != curve[len(curve)-1].Max || len(curve) > 1 && curve[len(curve)-2].Last == s.Index-1 {
 			t.Errorf("the last iteration has several qualities: %v", curve)
 		}
 	}

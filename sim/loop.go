@@ -52,6 +52,13 @@ type loop struct {
 	pressure  pressure
 	fork      *experiment.Fork // nil where none is under way
 	declined  string           // why the command being carried out was refused, empty if it was not
+
+	// held is the quality of the newest iteration of a run that keeps its output, until it is known whether the run
+	// goes on: that of what is saved replaces it.
+	held  profiles.Measurement
+	holds bool
+	// concluded reports that the newest iteration ended a unit of work, and measured what would be saved.
+	concluded bool
 }
 
 // candidate is a workload that is ready for its first iteration.
@@ -124,6 +131,8 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 	if k, ok := c.work.(workload.Keeper); ok && r.options.KeepOutput {
 		k.KeepOutput()
 	}
+	l.release()
+	l.concluded = false
 	l.close()
 	l.run, l.settings, l.work = r, c.settings, c.work
 	r.inputs = c.inputs
@@ -285,6 +294,7 @@ func (l *loop) end(cut context.Context, err error) error {
 	l.lastCheckpoint(cut, unsound)
 	switch {
 	case err != nil:
+		l.release()
 		l.run.stream.State(profiles.Failed, err.Error())
 		return err
 	case !l.finished:
@@ -303,20 +313,33 @@ func (l *loop) comparesFinal() workload.FinalComparer {
 }
 
 // measureFinal publishes the quality of what a run that keeps its output leaves, so that what is said of the run is
-// said of the picture that is written. One that cannot be measured keeps the newest quality. It replaces what was
-// measured in the same iteration, before its update.
+// said of the picture that is written. One that cannot be measured keeps the newest quality. It replaces what was held
+// of the same iteration, which is of before its update.
 func (l *loop) measureFinal(cut context.Context) {
 	c := l.comparesFinal()
-	if c == nil || l.index == 0 {
+	if c == nil || l.index == 0 || l.concluded {
 		return
 	}
-	if values, err := c.FinalQuality(cut); err == nil {
-		l.run.stream.Measure(profiles.Measurement{Iteration: l.index - 1, Unit: l.rec.Unit, Values: values})
+	values, err := c.FinalQuality(cut)
+	if err != nil {
+		l.release()
+		return
+	}
+	l.holds = false
+	l.run.stream.Measure(profiles.Measurement{Iteration: l.index - 1, Unit: l.rec.Unit, Values: values})
+}
+
+// release publishes the quality that was held.
+func (l *loop) release() {
+	if l.holds {
+		l.run.stream.Measure(l.held)
+		l.holds = false
 	}
 }
 
 // iterate runs one iteration and publishes it.
 func (l *loop) iterate(cut context.Context) error {
+	l.release()
 	if err := l.comparing.tune(cut); err != nil {
 		return err
 	}
@@ -377,9 +400,12 @@ func (l *loop) iterate(cut context.Context) error {
 	}
 
 	if hasMeasured {
-		stream.Measure(profiles.Measurement{Iteration: l.index, Unit: rec.Unit, Values: measured})
+		l.held = profiles.Measurement{Iteration: l.index, Unit: rec.Unit, Values: measured}
+		if l.holds = true; outcome.UnitEnded || l.comparesFinal() == nil {
+			l.release()
+		}
 	}
-	if outcome.UnitEnded {
+	if l.concluded = outcome.UnitEnded; outcome.UnitEnded {
 		l.unitEnded(outcome.Result)
 	}
 	if outcome.MemoryChanged {
@@ -413,6 +439,7 @@ func (l *loop) iterate(cut context.Context) error {
 		if final && l.failure == nil {
 			l.measureFinal(cut)
 		}
+		l.release()
 		return err
 	}
 	l.foretell()
