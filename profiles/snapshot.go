@@ -48,6 +48,8 @@ type Snapshot struct {
 
 	Before Before // what ran before the newest restart
 	Start  int    // starts of the run before this one, those in a recording that it goes on with included
+	// Prior is the last of the start before, without pictures, its own cost and a Prior; nil for none.
+	Prior *Snapshot
 
 	Elapsed  time.Duration // running time, pauses excluded
 	Kind     Kind          // of the newest iteration

@@ -79,6 +79,7 @@ type Aggregator struct {
 	log       []profiles.LogLine
 	before    profiles.Before
 	noted     []profiles.EarlierNote // in the starts before
+	prior     *profiles.Snapshot     // the last of the start before; nil for none
 	ablation  *profiles.Ablation
 	recording profiles.RecordingState
 
@@ -265,6 +266,7 @@ func (a *Aggregator) take(e *profiles.Event) {
 		a.iteration(b)
 		a.compare(b)
 	case *profiles.Begin:
+		a.conclude(e.At)
 		for _, n := range a.notes {
 			a.noted = keepNewest(append(a.noted, profiles.EarlierNote{Note: n, Start: a.start()}), profiles.MostNotes)
 		}
@@ -491,6 +493,18 @@ func (a *Aggregator) value(name string) float64 {
 	return math.NaN()
 }
 
+// conclude keeps the last snapshot of a start that ends by another at now, without pictures and its own cost.
+func (a *Aggregator) conclude(now time.Time) {
+	if a.prior = nil; !a.has {
+		return
+	}
+	if a.fresh {
+		a.summarise()
+	}
+	a.prior = a.snapshot(now)
+	a.prior.Pictures, a.prior.Own = [profiles.MaxPictures]*profiles.Picture{}, profiles.OwnCost{}
+}
+
 // start returns the number of starts of the run before this one.
 func (a *Aggregator) start() int { return a.options.Starts + a.run.PriorStarts }
 
@@ -499,7 +513,7 @@ func (a *Aggregator) snapshot(now time.Time) *profiles.Snapshot {
 	effects, changes := a.effects.View()
 	s := &profiles.Snapshot{
 		Run: a.run, Settings: a.settings, Next: a.next, State: a.pace.state, Err: a.err, EndedBy: a.endedBy,
-		Before: a.before, Start: a.start(), EarlierNotes: slices.Clip(a.noted),
+		Before: a.before, Start: a.start(), Prior: a.prior, EarlierNotes: slices.Clip(a.noted),
 		Elapsed: a.pace.elapsed(now), Rate: a.pace.rate(now),
 		Total: a.times.Total, Phases: a.times.Phases, Whole: a.whole,
 		Trends: a.trends.publish(), Recent: a.single.newest(),

@@ -12,7 +12,7 @@ import (
 func (a *Aggregator) Clone(source profiles.Source) *Aggregator {
 	c := New(source, a.options)
 	c.record = a.record.clone()
-	c.before, c.noted = a.before, slices.Clip(a.noted)
+	c.before, c.noted, c.prior = a.before, slices.Clip(a.noted), a.prior
 	c.log, c.ablation, c.recording = slices.Clip(a.log), a.ablation, a.recording
 	c.asked, c.memory, c.sensors, c.cost, c.dropped, c.ablatingSince = a.asked, a.memory, a.sensors, a.cost,
 		a.dropped, a.ablatingSince

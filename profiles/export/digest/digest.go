@@ -117,11 +117,24 @@ func (d *Digest) start() Start {
 	return s
 }
 
-// See takes a snapshot of the run, whose alerts and judgements become those of the digest. It must not be
-// modified later.
+// See takes a snapshot of the run, whose alerts and judgements become those of the digest, and of the start before
+// those of the last snapshot of that start. It must not be modified later.
 func (d *Digest) See(s *profiles.Snapshot) {
 	if !d.begun || s.Run.PriorStarts != d.Info.PriorStarts || s.Run.Schema.Workload != d.Info.Schema.Workload {
 		return // of another start: the events of this one are still to come, or the other way round
+	}
+	if n := len(d.Starts); n > 0 && s.Prior != nil {
+		if whole := d.Starts[n-1].Whole; whole != nil && whole.Info.PriorStarts == s.Prior.Run.PriorStarts {
+			whole.see(s.Prior)
+		}
+	}
+	d.see(s)
+}
+
+// see is See of a snapshot of this start.
+func (d *Digest) see(s *profiles.Snapshot) {
+	if d.newest == s {
+		return
 	}
 	d.newest = s
 	now := map[string]int{}
