@@ -9,6 +9,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// The updates of mixed precision, followed by Adam's rule.
+
 // updateSteps is the number of updates under mixed precision that are compared with Adam's rule.
 const updateSteps = 3
 
