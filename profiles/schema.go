@@ -60,6 +60,9 @@ type Schema struct {
 	Threshold string `json:"threshold,omitempty"`
 	// Tips are the workload's own advice for alerts, in terms of its settings.
 	Tips []AlertAdvice `json:"tips,omitempty"`
+	// Layout is the share by which a phase differs from one process of a program to the next, which no run shows by
+	// itself; 0 for what compare allows prismtop's own engine.
+	Layout float64 `json:"layout,omitempty"`
 	// Acceptance is what its optimisations are to achieve together; empty for no such list.
 	Acceptance Acceptance `json:"acceptance,omitzero"`
 }

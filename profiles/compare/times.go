@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -90,6 +91,7 @@ type contest struct {
 	replicated  bool
 	byTurns     bool // the recordings were made by turns
 	miss        float64
+	layout      float64 // as in the schema of both sides
 
 	allowance float64 // for what the blocks do not show
 	few       bool    // phases: the machine's speed cannot be told from the program's
@@ -100,7 +102,7 @@ type contest struct {
 }
 
 const (
-	// layout is how far a phase of two runs of one program differs by itself.
+	// layout is how far a phase of two runs of one program differs by itself, unless their schema says more.
 	layout = 0.01
 	// follow is how far a phase differs for each e-fold by which all times moved together.
 	follow = 0.1
@@ -171,7 +173,7 @@ func (c *contest) settle() {
 		for _, i := range c.refs {
 			moves = append(moves, c.other.level(i).value-c.base.level(i).value)
 		}
-		c.allowance = layout + follow*math.Abs(stats.Median(moves))
+		c.allowance = cmp.Or(c.layout, layout) + follow*math.Abs(stats.Median(moves))
 	}
 	type mover struct {
 		column int

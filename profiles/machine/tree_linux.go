@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -78,6 +79,20 @@ func descendants(root int) []int {
 		}
 	}
 	return append(all, root)[:max(len(all), 1)]
+}
+
+// SeesDescendants tells whether what descends from a process is known on this system.
+const SeesDescendants = true
+
+// Groups returns the process groups of a process and of everything that descends from it, its own first.
+func Groups(root int) []int {
+	all := []int{root}
+	for _, pid := range descendants(root) {
+		if p, err := readProcess(pid); err == nil && p.group > 0 && !slices.Contains(all, p.group) {
+			all = append(all, p.group)
+		}
+	}
+	return all
 }
 
 // process is a line of /proc/PID/stat.

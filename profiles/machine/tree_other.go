@@ -13,6 +13,12 @@ func NewTree(int) *Tree { return &Tree{} }
 // Seconds returns 0: on this system, loads are not read either.
 func (*Tree) Seconds() float64 { return 0 }
 
+// SeesDescendants tells that what descends from a process is not known on this system.
+const SeesDescendants = false
+
+// Groups returns the group of the process alone.
+func Groups(root int) []int { return []int{root} }
+
 // Started returns 0: it is not known when a process was started.
 func Started(int) int64 { return 0 }
 

@@ -17,7 +17,6 @@ import (
 	"prismtop/profiles/machine"
 	"prismtop/tui/command/cli"
 	"prismtop/tui/command/runs"
-	"prismtop/tui/terminal"
 )
 
 // againstFlags compare a run with recorded ones when it is over: for continuous integration.
@@ -33,8 +32,8 @@ const phaseShare = 0.05
 func (f *againstFlags) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.runs, "against", nil,
 		"compare the run, when it is over, with this recording (prismtop docs ci); may be given again")
-	f.limit.RegisterLimit(flags, "percentage, as 5%: with --against, end with status 1 if the step, or a phase that "+
-		"takes 5 % of it, is slower by more, with its whole interval; "+
+	f.limit.RegisterLimit(flags, phaseShare, "percentage, as 5%: with --against or --base, end with status 1 if the "+
+		"step, or a phase that takes 5 % of it, is slower by more, with its whole interval; "+
 		"with status 3 if that cannot be told")
 	flags.StringVar(&f.markdown, "markdown", "", "file for the comparison as Markdown, for a pull request")
 }
@@ -43,9 +42,9 @@ func (f *againstFlags) register(flags *pflag.FlagSet) {
 func (f *againstFlags) check(ctx context.Context, record *recordFlags) error {
 	switch {
 	case len(f.runs) == 0 && f.limit.Limited():
-		return errors.New("flag --fail-over: needs --against and a recording")
+		return errors.New("flag --fail-over: needs --against and a recording, or --base and a folder")
 	case len(f.runs) == 0 && f.markdown != "":
-		return errors.New("flag --markdown: needs --against and a recording")
+		return errors.New("flag --markdown: needs --against and a recording, or --base and a folder")
 	case len(f.runs) == 0:
 		return nil
 	case record.off:
@@ -54,6 +53,11 @@ func (f *againstFlags) check(ctx context.Context, record *recordFlags) error {
 	if _, err := f.sides(ctx, f.runs[0]); err != nil {
 		return fmt.Errorf("flag --against: %w", err)
 	}
+	return f.sound()
+}
+
+// sound returns an error about flags of what is written.
+func (f *againstFlags) sound() error {
 	if _, err := os.Lstat(f.markdown); err == nil && !atomicfile.Marked(f.markdown,
 		atomicfile.Mark(compare.IsMarkdown)) {
 		return fmt.Errorf("flag --markdown: %s exists and is no comparison", f.markdown)
@@ -86,15 +90,14 @@ func (f *againstFlags) judge(cmd *cobra.Command, recorded string, quiet bool) er
 	if quiet { // standard output has one JSON object
 		out = cmd.ErrOrStderr()
 	}
-	err = compare.WriteText(out, c, terminal.Columns(out))
-	if f.markdown != "" {
-		err = errors.Join(err, f.write(c))
-	}
-	return errors.Join(err, damaged, f.limit.Verdict("python", c, phaseShare))
+	return errors.Join(f.write(c), damaged, f.limit.Write(out, "python", c))
 }
 
-// write writes the comparison as Markdown, in place of an earlier one.
+// write writes the comparison as Markdown, in place of an earlier one, if that is asked for.
 func (f *againstFlags) write(c *compare.Comparison) error {
+	if f.markdown == "" {
+		return nil
+	}
 	err := atomicfile.WriteFrom(f.markdown, 0o644, func(w io.Writer) error { return compare.WriteMarkdown(w, c) })
 	if err != nil {
 		return fmt.Errorf("flag --markdown: %s: %w", f.markdown, err)

@@ -26,6 +26,7 @@ import (
 	"prismtop/profiles/stream"
 	"prismtop/profiles/visible"
 	"prismtop/sim"
+	"prismtop/sim/bench/apart"
 	"prismtop/sim/outside"
 	"prismtop/tui/command/cli"
 	"prismtop/tui/command/sessions"
@@ -77,8 +78,8 @@ const (
 )
 
 // startProgram starts a command line with the module in front of its PYTHONPATH, and with other variables. echo takes
-// what it prints until it is replaced.
-func startProgram(name string, argv, also []string, stdin *os.File, echo io.Writer) (*guest, error) {
+// what it prints until it is replaced. A tied program is killed with this process.
+func startProgram(name string, argv, also []string, stdin *os.File, echo io.Writer, tied bool) (*guest, error) {
 	rings, err := loop.MakeFolder()
 	if err != nil {
 		return nil, err
@@ -102,7 +103,9 @@ func startProgram(name string, argv, also []string, stdin *os.File, echo io.Writ
 	if os.Getenv("PYTHONUNBUFFERED") == "" {
 		cmd.Env = append(cmd.Env, "PYTHONUNBUFFERED=1") // a file, and yet somebody reads along
 	}
-	terminal.NewSession(cmd)
+	if terminal.NewSession(cmd); tied {
+		cmd.SysProcAttr = apart.Attributes()
+	}
 	if err := cmd.Start(); err != nil {
 		_ = os.Remove(rings)
 		return nil, fmt.Errorf("%s: %w", argv[0], cli.Bare(err))

@@ -35,7 +35,7 @@ func TestWhatAProgramPrintsIsPassedOnInWholeLines(t *testing.T) {
 func TestAllWaitForTheEndOfAProgram(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	p, err := startProgram("slow.sh", []string{"sh", "-c", "trap 'sleep 0.3; exit 0' INT; echo ready; while :; do sleep 0.02; done"},
-		nil, nil, io.Discard)
+		nil, nil, io.Discard, false)
 	if err != nil {
 		t.Fatal(err)
 	}

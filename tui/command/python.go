@@ -36,6 +36,8 @@ type pythonFlags struct {
 	pid          int
 	nodes        []string
 	forward      string
+	base         string // the folder of the program that it is compared with by turns
+	tied         bool   // the program is killed with this process
 	against      againstFlags
 }
 
@@ -68,6 +70,10 @@ func pythonCommand() *cobra.Command {
 		"run nothing: write what the ranks of this machine record to standard output, for --node: WORLD:RANK,RANK")
 	flags.BoolVar(&f.demo, "demo", false,
 		"write a small training to prismtop-demo.py, which needs PyTorch alone, and run that")
+	flags.StringVar(&f.base, "base", "", "run the program of this folder, too, another checkout, by turns with that "+
+		"of the current one, and compare them (prismtop docs ci); --max-time is the length of all turns, 1m without it")
+	flags.BoolVar(&f.tied, tiedFlag, false, "")
+	_ = flags.MarkHidden(tiedFlag)
 	f.registerWatching(flags)
 	f.against.register(flags)
 	return cmd
@@ -122,6 +128,9 @@ func (f *pythonFlags) execute(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return cli.BadUsage(err)
 	}
+	if cmd.Flags().Changed("base") {
+		return f.byTurns(cmd, args)
+	}
 	if err := errors.Join(f.record.check(cmd.Context(), cmd.Flags(), nil),
 		f.against.check(cmd.Context(), &f.record)); err != nil {
 		return cli.BadUsage(err)
@@ -149,7 +158,7 @@ func (f *pythonFlags) execute(cmd *cobra.Command, args []string) error {
 	if f.nvtx {
 		also = append(also, loop.EnvNVTX+"=1")
 	}
-	p, err := startProgram(name, argv, also, stdin, os.Stderr)
+	p, err := startProgram(name, argv, also, stdin, os.Stderr, f.tied)
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,5 @@
-// Package builds compares two builds of prismtop on this machine: both run at once, and by turns one of
-// them is stopped, in balanced rounds. Their recordings are then cut by the turns.
+// Package builds compares two builds of prismtop, or two programs that prismtop records, on this machine: both run at
+// once, and by turns one of them is stopped, in balanced rounds. Their recordings are then cut by the turns.
 package builds
 
 import (
@@ -21,20 +21,29 @@ import (
 	"prismtop/profiles/settings"
 )
 
+// Program is one of the two that are compared: a prismtop that records what it runs.
+type Program struct {
+	Name      string // for the comparison and errors; empty for that of the path
+	Path      string
+	Folder    string   // that it runs in; empty for that of this process
+	Arguments []string // before those of a recording: a command of prismtop, and its flags
+	Then      []string // behind them: what the command runs
+	Env       []string // in addition to that of this process
+}
+
 // Options of a comparison of builds.
 type Options struct {
-	Programs  [2]string     // paths, the base first
-	Arguments []string      // of run, for both: presets and settings
-	Rounds    int           // of all starts together
-	Starts    int           // of both programs, among which the rounds are divided
-	Turn      time.Duration // how long a program runs before the other
-	Seed      uint64        // of the order of the rounds
+	Programs [2]Program    // the base first
+	Rounds   int           // of all starts together; 0 for as many as fit into Time
+	Time     time.Duration // of all rounds, where Rounds is 0
+	Starts   int           // of both programs, among which the rounds are divided
+	Turn     time.Duration // how long a program runs before the other; 0 for what suits the longer iteration
+	Within   time.Duration // until the first iteration is recorded; 0 for a minute
+	Seed     uint64        // of the order of the rounds
 	// Tables is as for recording.Open.
 	Tables func(workload string) *settings.Table
-	// Progress is called after each round; nil for nobody.
-	Progress func(done, all int)
-
-	within time.Duration // until the first iteration is recorded; prepareWithin unless set
+	// Progress is called after each round, with how long one takes; nil for nobody.
+	Progress func(done, all int, round time.Duration)
 }
 
 // warmUp is the number of turns before the first round.
@@ -44,15 +53,17 @@ const warmUp = 4
 // both are ended: none is left stopped behind.
 func Compare(ctx context.Context, o Options) (*compare.Comparison, error) {
 	for i := range o.Programs {
+		p := &o.Programs[i]
 		var err error
-		if o.Programs[i], err = found(o.Programs[i]); err != nil {
+		if p.Path, err = found(p.Path); err != nil {
 			return nil, err
 		}
-		if err := check(ctx, o.Programs[i]); err != nil {
+		if err := check(ctx, p.Path); err != nil {
 			return nil, err
 		}
 	}
-	o.within = cmp.Or(o.within, prepareWithin)
+	name(&o.Programs)
+	o.Within = cmp.Or(o.Within, prepareWithin)
 	folder, err := os.MkdirTemp("", "prismtop-builds-*")
 	if err != nil {
 		return nil, err
@@ -60,12 +71,11 @@ func Compare(ctx context.Context, o Options) (*compare.Comparison, error) {
 	defer os.RemoveAll(folder)
 	c := comparing{Options: o, order: rand.New(rand.NewPCG(o.Seed, 1))}
 	for n := range o.Starts {
-		if err := c.start(ctx, filepath.Join(folder, strconv.Itoa(n)),
-			(n+1)*o.Rounds/o.Starts-n*o.Rounds/o.Starts); err != nil {
+		if err := c.start(ctx, filepath.Join(folder, strconv.Itoa(n)), n); err != nil {
 			return nil, err
 		}
 	}
-	return c.turns.Compare(names(o.Programs), c.samples)
+	return c.turns.Compare([2]string{o.Programs[0].Name, o.Programs[1].Name}, c.samples)
 }
 
 // comparing is a comparison under way.
@@ -77,9 +87,9 @@ type comparing struct {
 	samples [2][]*compare.Sample
 }
 
-// start starts both programs, lets them run by turns for some rounds, ends them, and reads what they
-// recorded to a new folder.
-func (c *comparing) start(ctx context.Context, folder string, rounds int) error {
+// start starts both programs for the n-th time, lets them run by turns for its share of the rounds, ends them, and
+// reads what they recorded to a new folder.
+func (c *comparing) start(ctx context.Context, folder string, n int) error {
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return err
 	}
@@ -91,19 +101,21 @@ func (c *comparing) start(ctx context.Context, folder string, rounds int) error 
 			p.kill()
 		}
 	}()
-	first := c.order.IntN(2)
+	first, longest := c.order.IntN(2), time.Duration(0)
 	for _, side := range []int{first, 1 - first} {
 		recordings[side] = filepath.Join(folder, fmt.Sprintf("%d.sqlite", side))
 		var err error
-		if running[side], err = start(c.Programs[side],
-			append([]string{"run", "--headless", "--json", "--record", recordings[side]}, c.Arguments...)); err != nil {
+		if running[side], err = start(&c.Programs[side], recordings[side]); err != nil {
 			return err
 		}
-		if err := c.prepare(ctx, running[side], recordings[side]); err != nil {
+		median, err := c.prepare(ctx, running[side], recordings[side])
+		if err != nil {
 			return err
 		}
+		longest = max(longest, median)
 	}
-	schedule, err := c.alternate(ctx, running, rounds)
+	c.settle(longest)
+	schedule, err := c.alternate(ctx, running, (n+1)*c.Rounds/c.Starts-n*c.Rounds/c.Starts)
 	if err != nil {
 		return err
 	}
@@ -127,32 +139,51 @@ func found(name string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// prepare lets a program run until it iterates, and stops it.
-func (c *comparing) prepare(ctx context.Context, p *process, recording string) error {
-	for deadline := time.Now().Add(c.within); ; {
+// prepare lets a program run until it iterates, stops it, and returns the median of its iterations.
+func (c *comparing) prepare(ctx context.Context, p *process, recording string) (time.Duration, error) {
+	for deadline := time.Now().Add(c.Within); ; {
 		if err := p.wait(ctx, 50*time.Millisecond); err != nil {
-			return err
+			return 0, err
 		}
-		if iterates(ctx, recording) {
-			return p.stop()
+		if median, ok := c.iterates(ctx, recording); ok {
+			return median, p.stop()
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("%s has not recorded an iteration after %s: it must be able to record runs "+
-				"(run --record)", p.path, c.within)
+			return 0, fmt.Errorf("%s has not recorded an iteration after %s: it must be able to record runs (--record)",
+				p.Name, c.Within)
 		}
 	}
 }
 
-// iterates reports whether a recording has an iteration.
-func iterates(ctx context.Context, path string) bool {
+// iterates reports whether a recording has iterations, enough for their median if the turns depend on it.
+func (c *comparing) iterates(ctx context.Context, path string) (median time.Duration, ok bool) {
 	r, err := recording.Open(ctx, path, func(string) *settings.Table { return nil })
 	if err != nil { // it does not exist yet
-		return false
+		return 0, false
 	}
 	defer r.Close()
 	status, err := r.Status(ctx)
-	return err == nil && status.Iterations > 0
+	if err != nil || status.Iterations == 0 || c.Turn == 0 && !(status.Iterations >= timed && status.MedianMS > 0) {
+		return 0, false
+	}
+	return time.Duration(status.MedianMS * float64(time.Millisecond)), true
 }
+
+// timed is the number of iterations whose median chooses the length of a turn.
+const timed = 10
+
+// settle chooses what the caller left open, by the median of the longer iterations.
+func (c *comparing) settle(longest time.Duration) {
+	if c.Turn == 0 {
+		c.Turn = min(max(shortestTurn, 2*timed*longest), longestTurn)
+	}
+	if c.Rounds == 0 {
+		c.Rounds = max(int(c.Time/(4*c.Turn)), 3*c.Starts)
+	}
+}
+
+// Between these is the turn that is chosen.
+const shortestTurn, longestTurn = 100 * time.Millisecond, time.Minute
 
 // prepareWithin is how long a program has until its first iteration is recorded.
 const prepareWithin = time.Minute
@@ -175,7 +206,7 @@ func (c *comparing) alternate(ctx context.Context, running [2]*process, rounds i
 		}
 		schedule = append(schedule, q)
 		if c.done++; c.Progress != nil {
-			c.Progress(c.done, c.Rounds)
+			c.Progress(c.done, c.Rounds, 4*c.Turn)
 		}
 	}
 	return schedule, nil
@@ -198,23 +229,26 @@ func (c *comparing) turn(ctx context.Context, p *process, side int) (s compare.S
 func (c *comparing) read(ctx context.Context, recordings [2]string, schedule []compare.Quartet) error {
 	take := c.turns.Start(schedule)
 	for side := range recordings {
-		from := files.Recording{Path: recordings[side], Name: names(c.Programs)[side]}
+		from := files.Recording{Path: recordings[side], Name: c.Programs[side].Name}
 		sample, err := files.Read(ctx, from, c.Tables, func(e *profiles.Event) { take(side, e) })
 		if err != nil {
-			return fmt.Errorf("the recording of %s: %w", c.Programs[side], err)
+			return fmt.Errorf("the recording of %s: %w", c.Programs[side].Name, err)
 		}
 		c.samples[side] = append(c.samples[side], sample)
 	}
 	return nil
 }
 
-// names shortens the paths of the programs, unless that makes them alike.
-func names(paths [2]string) [2]string {
-	short := [2]string{filepath.Base(paths[0]), filepath.Base(paths[1])}
-	if short[0] == short[1] {
-		return paths
+// name gives programs without a name that of their file, or their path where that would make them alike.
+func name(programs *[2]Program) {
+	short := [2]string{filepath.Base(programs[0].Path), filepath.Base(programs[1].Path)}
+	for i := range programs {
+		p := &programs[i]
+		if short[0] == short[1] {
+			short[i] = p.Path
+		}
+		p.Name = cmp.Or(p.Name, short[i])
 	}
-	return short
 }
 
 // ErrUnsupported reports a system on which a program cannot be stopped for a while.

@@ -102,10 +102,10 @@ func programs(t *testing.T, old, new string) Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Rounds: 20, Starts: 1, Turn: 30 * time.Millisecond, Seed: 5, Tables: func(string) *settings.Table { return table }, within: 20 * time.Second}
+	o := Options{Rounds: 20, Starts: 1, Turn: 30 * time.Millisecond, Seed: 5, Tables: func(string) *settings.Table { return table }, Within: 20 * time.Second}
 	for side, name := range []string{old, new} {
-		o.Programs[side] = filepath.Join(t.TempDir(), name)
-		if err := os.Symlink(self, o.Programs[side]); err != nil {
+		o.Programs[side].Path = filepath.Join(t.TempDir(), name)
+		if err := os.Symlink(self, o.Programs[side].Path); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -115,7 +115,8 @@ func programs(t *testing.T, old, new string) Options {
 // gone checks that no program of a comparison is left.
 func gone(t *testing.T, o Options) {
 	t.Helper()
-	for _, path := range o.Programs {
+	for i := range o.Programs {
+		path := o.Programs[i].Path
 		text, err := os.ReadFile(path + ".pid")
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -171,10 +172,10 @@ func TestWhatCannotBeComparedSaysWhy(t *testing.T) {
 		want   string
 	}{
 		{"quits", func(o *Options) { o.Rounds = 1000 }, "quits: exit status 1: prismtop: the threshold was reached"},
-		{"forgets", func(o *Options) { o.within = 300 * time.Millisecond }, "it must be able to record runs"},
-		{"new", func(o *Options) { o.Programs[1] = text }, "is no prismtop: --version prints \"hello"},
-		{"new", func(o *Options) { o.Programs[1] = plain }, "must be a prismtop that runs on this machine"},
-		{"new", func(o *Options) { o.Programs[0] = "none-of-that-name" }, "no such program"},
+		{"forgets", func(o *Options) { o.Within = 300 * time.Millisecond }, "it must be able to record runs"},
+		{"new", func(o *Options) { o.Programs[1].Path = text }, "is no prismtop: --version prints \"hello"},
+		{"new", func(o *Options) { o.Programs[1].Path = plain }, "must be a prismtop that runs on this machine"},
+		{"new", func(o *Options) { o.Programs[0].Path = "none-of-that-name" }, "no such program"},
 		{"new", func(o *Options) { o.Turn = time.Millisecond }, "make the turns longer"},
 	} {
 		o := programs(t, "old", c.name)
@@ -191,7 +192,7 @@ func TestAnInterruptedComparisonLeavesNothingBehind(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	o := programs(t, "old", "new")
 	ctx, stop := context.WithCancel(context.Background())
-	o.Rounds, o.Progress = 1000, func(done, _ int) {
+	o.Rounds, o.Progress = 1000, func(done, _ int, _ time.Duration) {
 		if done == 2 {
 			stop()
 		}

@@ -8,11 +8,11 @@ import (
 )
 
 // process is a program, which cannot be stopped on this system.
-type process struct{ path string }
+type process struct{ *Program }
 
 func check(context.Context, string) error { return ErrUnsupported }
 
-func start(string, []string) (*process, error) { return nil, ErrUnsupported }
+func start(*Program, string) (*process, error) { return nil, ErrUnsupported }
 
 func (*process) stop() error { return ErrUnsupported }
 

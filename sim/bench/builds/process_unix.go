@@ -9,16 +9,18 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"prismtop/profiles/machine"
 	"prismtop/sim/bench/apart"
 )
 
 // process is a program that is run, stopped and continued.
 type process struct {
-	path      string
+	*Program
 	cmd       *exec.Cmd
 	complaint bytes.Buffer
 	ended     chan error // its end, once
@@ -43,11 +45,11 @@ func check(ctx context.Context, path string) error {
 
 // start starts a program in a process group of its own, so that ctrl+c does not reach it: a stopped one
 // could not end.
-func start(path string, arguments []string) (*process, error) {
-	p := &process{path: path, cmd: exec.Command(path, arguments...), ended: make(chan error, 1)}
+func start(program *Program, recording string) (*process, error) {
+	arguments := slices.Concat(program.Arguments, []string{"--headless", "--json", "--record", recording}, program.Then)
+	p := &process{Program: program, cmd: exec.Command(program.Path, arguments...), ended: make(chan error, 1)}
 	p.cmd.Stderr = &p.complaint
-	// both builds start from the preset
-	p.cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+os.TempDir()+"/prismtop-no-settings")
+	p.cmd.Dir, p.cmd.Env = program.Folder, append(os.Environ(), program.Env...)
 	p.cmd.SysProcAttr = apart.Attributes()
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
@@ -62,12 +64,15 @@ func (p *process) stop() error { return p.signal(syscall.SIGSTOP) }
 // goOn continues it.
 func (p *process) goOn() error { return p.signal(syscall.SIGCONT) }
 
+// signal sends a signal to the program's group, and to those of what it started.
 func (p *process) signal(s syscall.Signal) error {
-	if err := syscall.Kill(-p.cmd.Process.Pid, s); err != nil {
-		if ended := p.wait(context.Background(), time.Second); ended != nil {
-			return ended
+	for i, group := range machine.Groups(p.cmd.Process.Pid) {
+		if err := syscall.Kill(-group, s); err != nil && i == 0 { // another may have ended meanwhile
+			if ended := p.wait(context.Background(), time.Second); ended != nil {
+				return ended
+			}
+			return fmt.Errorf("%s: %w", p.Name, err)
 		}
-		return fmt.Errorf("%s: %w", p.path, err)
 	}
 	return nil
 }
@@ -91,10 +96,9 @@ func (p *process) wait(ctx context.Context, d time.Duration) error {
 func (p *process) failure(err error) error {
 	lines := strings.Split(strings.TrimSpace(p.complaint.String()), "\n")
 	if err == nil {
-		return fmt.Errorf("%s ended before the last round: its settings must not end it (max_iterations, threshold)",
-			p.path)
+		return fmt.Errorf("%s ended before the last round: it must go on for longer", p.Name)
 	}
-	return fmt.Errorf("%s: %w: %s", p.path, err, lines[len(lines)-1])
+	return fmt.Errorf("%s: %w: %s", p.Name, err, lines[len(lines)-1])
 }
 
 // endWithin is how long a program has to end in order.
@@ -102,7 +106,8 @@ const endWithin = 20 * time.Second
 
 // finish ends the program in order, so that its recording is whole.
 func (p *process) finish(ctx context.Context) error {
-	if err := errors.Join(p.signal(syscall.SIGINT), p.goOn()); err != nil {
+	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGINT) // what it started is ended by it
+	if err := p.goOn(); err != nil {
 		return err
 	}
 	select {
@@ -112,7 +117,7 @@ func (p *process) finish(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(endWithin):
-		return fmt.Errorf("%s did not end within %s", p.path, endWithin)
+		return fmt.Errorf("%s did not end within %s", p.Name, endWithin)
 	}
 }
 
@@ -121,7 +126,9 @@ func (p *process) kill() {
 	if p == nil || p.over {
 		return
 	}
-	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // which reaches a stopped one too
-	<-p.ended
+	_ = p.signal(syscall.SIGKILL) // which reaches a stopped one too
+	if !p.over {
+		<-p.ended
+	}
 	p.over = true
 }

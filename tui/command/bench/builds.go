@@ -3,11 +3,10 @@ package bench
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"time"
 
-	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
 	"prismtop/sim/bench/builds"
@@ -42,8 +41,7 @@ func compareBuildsCommand() *cobra.Command {
 				"the new one"))
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.options.Programs = [2]string{args[0], args[1]}
-			return f.run(cmd)
+			return f.run(cmd, args)
 		},
 	}
 	flags := cmd.Flags()
@@ -84,33 +82,30 @@ func (f *buildsFlags) check(cmd *cobra.Command) error {
 	return f.out.Check()
 }
 
-func (f *buildsFlags) run(cmd *cobra.Command) error {
+func (f *buildsFlags) run(cmd *cobra.Command, paths []string) error {
 	if err := f.check(cmd); err != nil {
 		return cli.BadUsage(err)
 	}
-	o := &f.options
-	o.Arguments = buildArguments(f.preset, f.sets)
-	o.Tables, o.Seed = cli.TableOf, rand.Uint64()
-	if term.IsTerminal(os.Stderr.Fd()) && !cli.Quiet(cmd) {
-		o.Progress = func(done, all int) {
-			left := time.Duration(all-done) * 4 * o.Turn
-			fmt.Fprintf(cmd.ErrOrStderr(), "\r%d of %d rounds, %s left ", done, all, left.Round(time.Second))
-		}
-		defer fmt.Fprintln(cmd.ErrOrStderr())
-	}
-	c, err := builds.Compare(cmd.Context(), *o)
-	switch {
-	case cmd.Context().Err() != nil:
-		return cli.ErrInterrupted
-	case err != nil:
-		return fmt.Errorf("bench compare-builds: %w", err)
+	f.options.Programs = buildPrograms(paths[0], paths[1], f.preset, f.sets)
+	c, err := cli.CompareByTurns(cmd, f.options)
+	if err != nil {
+		return err
 	}
 	return f.out.Write(cmd.OutOrStdout(), "bench compare-builds", c)
 }
 
-// buildArguments returns the arguments of run with which builds are compared.
+// buildPrograms returns two builds that run a preset, and nothing of the user's own settings.
+func buildPrograms(old, new, preset string, sets []string) (programs [2]builds.Program) {
+	for i, path := range [2]string{old, new} {
+		programs[i] = builds.Program{Path: path, Arguments: buildArguments(preset, sets),
+			Env: []string{"XDG_CONFIG_HOME=" + filepath.Join(os.TempDir(), "prismtop-no-settings")}}
+	}
+	return programs
+}
+
+// buildArguments returns the arguments with which builds are compared.
 func buildArguments(preset string, sets []string) []string {
-	arguments := []string{"--preset", preset}
+	arguments := []string{"run", "--preset", preset}
 	if preset == cli.Baseline {
 		arguments = append(arguments, "--set", "threshold=0", "--set", "init_iterations=0", "--set", "init_cycles=0")
 	}

@@ -3,7 +3,6 @@ package bench
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -341,21 +340,12 @@ func (f *checkFlags) byTurns(cmd *cobra.Command) error {
 	if err != nil {
 		return fmt.Errorf("bench check: this program's path: %w", err)
 	}
-	o := builds.Options{
-		Programs: [2]string{f.old, self}, Arguments: buildArguments(cli.Baseline, f.sets), Rounds: f.rounds,
-		Starts: min(8, f.rounds), Turn: 250 * time.Millisecond, Tables: cli.TableOf, Seed: rand.Uint64(),
-	}
-	shown := newProgress(cmd)
-	o.Progress = func(done, all int) {
-		shown.report("%d of %d rounds, %s left ", done, all, unit.Estimate(time.Duration(all-done)*4*o.Turn))
-	}
-	c, err := builds.Compare(cmd.Context(), o)
-	shown.end()
-	switch {
-	case cmd.Context().Err() != nil:
-		return cli.ErrInterrupted
-	case err != nil:
-		return fmt.Errorf("bench check: %w", err)
+	c, err := cli.CompareByTurns(cmd, builds.Options{
+		Programs: buildPrograms(f.old, self, cli.Baseline, f.sets), Rounds: f.rounds, Starts: min(8, f.rounds),
+		Turn: 250 * time.Millisecond,
+	})
+	if err != nil {
+		return err
 	}
 	t := judgeTurns(c, f.limit)
 	out := cmd.OutOrStdout()

@@ -5,14 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
+	"os"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"prismtop/profiles/compare"
 	"prismtop/profiles/export"
 	"prismtop/profiles/visible"
+	"prismtop/sim/bench/builds"
 	"prismtop/tui/terminal"
 )
 
@@ -23,30 +29,34 @@ type ComparisonFlags struct {
 	failOver string
 	limit    float64 // a share; 0 for none
 	limited  bool
+	share    float64 // of the base's iteration, from which on a phase counts for the limit; 0 if every number does
 }
 
-// RegisterLimit defines --fail-over alone, with its help.
-func (f *ComparisonFlags) RegisterLimit(flags *pflag.FlagSet, help string) {
+// RegisterLimit defines --fail-over alone, with its help. Of the comparison the times alone count for it, and of the
+// phases those that take a share of the base's iteration: what is short differs by itself.
+func (f *ComparisonFlags) RegisterLimit(flags *pflag.FlagSet, share float64, help string) {
+	f.share = share
 	flags.StringVar(&f.failOver, "fail-over", "", help)
 }
 
 // Limited reports whether --fail-over was given.
 func (f *ComparisonFlags) Limited() bool { return f.failOver != "" }
 
-// Verdict is what --fail-over says of the times of a comparison: an error names what is worse by more, or says that
-// this cannot be told. Of phases, only those that take a share of the base's iteration count: what is short differs by
-// itself.
-func (f *ComparisonFlags) Verdict(command string, c *compare.Comparison, share float64) error {
-	if !f.limited {
-		return nil
+// over returns what of a comparison is over the limit, and why that cannot be told.
+func (f *ComparisonFlags) over(c *compare.Comparison) (over []compare.OverLimit, undecided string) {
+	switch {
+	case !f.limited:
+		return nil, ""
+	case f.share > 0:
+		return c.Slowed(f.limit, f.share), c.Undecided(f.limit)
 	}
-	return f.verdict(command, c, c.Slowed(f.limit, share), c.Undecided(f.limit))
+	return c.Over(f.limit), c.Undecided(f.limit)
 }
 
-// verdict is the error of what is over the limit, or of what cannot be told.
-func (f *ComparisonFlags) verdict(command string, c *compare.Comparison, over []compare.OverLimit,
-	undecided string) error {
-	switch {
+// Verdict is what --fail-over says of a comparison: an error names what is worse by more, or says that this cannot be
+// told.
+func (f *ComparisonFlags) Verdict(command string, c *compare.Comparison) error {
+	switch over, undecided := f.over(c); {
 	case len(over) > 0:
 		return fmt.Errorf("%s: worse by more than %g %%: %s", command, 100*f.limit, WorseRows(c, over))
 	case undecided != "":
@@ -105,19 +115,35 @@ func WorseRows(c *compare.Comparison, over []compare.OverLimit) string {
 // Write writes a comparison as the flags say. The error says what is worse than --fail-over allows, or
 // that this cannot be told.
 func (f *ComparisonFlags) Write(w io.Writer, command string, c *compare.Comparison) error {
-	var over []compare.OverLimit
-	undecided := ""
-	if f.limited {
-		over, undecided = c.Over(f.limit), c.Undecided(f.limit)
-	}
 	var err error
 	switch {
 	case f.JSON:
+		over, undecided := f.over(c)
 		err = export.WriteObject(w, c.JSON(Version, over, undecided))
 	case f.Markdown:
 		err = compare.WriteMarkdown(w, c)
 	default:
 		err = compare.WriteText(w, c, terminal.Columns(w))
 	}
-	return cmp.Or(err, f.verdict(command, c, over, undecided))
+	return cmp.Or(err, f.Verdict(command, c))
+}
+
+// CompareByTurns runs two programs by turns and compares them, with its progress on a terminal.
+func CompareByTurns(cmd *cobra.Command, o builds.Options) (*compare.Comparison, error) {
+	o.Tables, o.Seed = TableOf, rand.Uint64()
+	if term.IsTerminal(os.Stderr.Fd()) && !Quiet(cmd) {
+		o.Progress = func(done, all int, round time.Duration) {
+			left := time.Duration(all-done) * round
+			fmt.Fprintf(cmd.ErrOrStderr(), "\r%d of %d rounds, %s left ", done, all, left.Round(time.Second))
+		}
+		defer fmt.Fprintln(cmd.ErrOrStderr())
+	}
+	c, err := builds.Compare(cmd.Context(), o)
+	switch {
+	case cmd.Context().Err() != nil:
+		return nil, ErrInterrupted
+	case err != nil:
+		return nil, fmt.Errorf("%s%w", prefix(cmd), err)
+	}
+	return c, nil
 }
