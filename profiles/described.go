@@ -124,6 +124,9 @@ func (s *Schema) Check() error {
 			return fmt.Errorf("the schema's kind %q belongs to stage %d of %d", k.Name, k.Stage, len(s.Stages))
 		}
 	}
+	if !(s.Layout >= 0 && s.Layout <= 1) {
+		return fmt.Errorf("the schema's layout is %g: must be a share, from 0 to 1", s.Layout)
+	}
 	return s.checkAcceptance()
 }
 

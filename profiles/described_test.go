@@ -60,6 +60,7 @@ func TestASchemaOfDataIsChecked(t *testing.T) {
 		{`"forward"`, `"` + strings.Repeat("f", 33) + `"`}:                  "33 bytes: must be at most 32",
 		{`"less"`, `"down"`}:                        `better "down": must be less, more or nothing`,
 		{`"logarithmic"`, `"log"`}:                  "must be linear or logarithmic",
+		{`"stages"`, `"layout": -0.1, "stages"`}:    "layout is -0.1: must be a share",
 		{`"stages"`, `"quality": "psnr", "stages"`}: `the schema's quality is the series "psnr", which it lacks`,
 		{`"stages"`, `"acceptance": {"criteria": [{"of": "luck", "limit": 1}]}, "stages"`}:                     `criterion 1 is of "luck": must be speedup, hits, quality, peak or spread`,
 		{`"stages"`, `"acceptance": {"criteria": [{"of": "speedup"}]}, "stages"`}:                              "criterion 1 has the limit 0: must be above 0",

@@ -32,6 +32,37 @@ func TestEqualRunsAreNotToldApart(t *testing.T) {
 	}
 }
 
+// Equal programs whose phases differ from process to process, as their schema says, are not told apart.
+func TestProcessesOfOneProgramAreNotToldApart(t *testing.T) {
+	wrong, unsaid := 0, 0
+	for pair := range uint64(20) {
+		a, b := simulation{seed: 2 * pair, iterations: 4000, layout: 0.1}, simulation{seed: 2*pair + 1, iterations: 4000, layout: 0.1}
+		for _, said := range []bool{true, false} {
+			sides := [][]*Sample{{a.sample(t, "a", "")}, {b.sample(t, "b", "")}}
+			if !said {
+				sides[0][0].schema.Layout, sides[1][0].schema.Layout = 0, 0
+			}
+			c, err := Compare([]string{"a", "b"}, sides, quiet)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range c.Rows {
+				if v := c.Rows[i].Against[0].Verdict; c.Rows[i].Group == Phases && (v == Slower || v == Faster) {
+					if said {
+						wrong++
+					} else {
+						unsaid++
+					}
+				}
+			}
+		}
+	}
+	if wrong > 5 || unsaid < 10 {
+		t.Errorf("%d of 100 phases of equal programs were called different, %d where the schema says nothing", wrong, unsaid)
+	}
+	t.Logf("%d and %d of 100", wrong, unsaid)
+}
+
 // A run compared with itself differs in nothing.
 func TestARunEqualsItself(t *testing.T) {
 	m := simulation{seed: 3, iterations: 4000, layers: true}

@@ -34,6 +34,7 @@ type simulation struct {
 	began      time.Duration      // after the others
 	layers     bool
 	foreign    float64 // share of other programs
+	layout     float64 // of the schema; phases then differ by a third of it from process to process
 	change     int64   // iteration at which the setting rate changes, 0 for never
 }
 
@@ -67,6 +68,7 @@ func (m simulation) play(take func(*profiles.Event)) {
 		results = rand.New(rand.NewPCG(uint64(m.seedOf), 5))
 	}
 	schema := simulatedSchema()
+	schema.Layout = m.layout
 	v, err := simulatedTable.Zero().Set("seed", fmt.Sprint(m.seedOf))
 	if err != nil {
 		panic(err)
@@ -80,7 +82,7 @@ func (m simulation) play(take func(*profiles.Event)) {
 	walk, mood, fast := 0.0, 0.0, false
 	layout, own := make([]float64, len(simulatedPhases)), make([]float64, len(simulatedPhases))
 	for p := range layout {
-		layout[p] = 0.005 * r.NormFloat64()
+		layout[p] = max(0.005, m.layout/3) * r.NormFloat64()
 	}
 	rough, changes := 0.0, uint32(0)
 	var load profiles.Load

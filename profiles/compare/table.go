@@ -385,7 +385,8 @@ func (t *table) times(miss float64) (rows []Row, common []Common) {
 			continue
 		}
 		c := contest{columns: t.columns, base: sides[0], other: sides[k], replicated: t.replicated(k),
-			byTurns: t.byTurns(k), miss: miss, layout: t.samples[0][0].schema.Layout}
+			byTurns: t.byTurns(k), miss: miss,
+			layout: max(t.samples[0][0].schema.Layout, t.samples[k][0].schema.Layout)}
 		all, together := c.verdicts()
 		reason, brief := t.unfit(k)
 		if reason != "" {
