@@ -14,8 +14,7 @@ import (
 	"prismtop/profiles/preset"
 	"prismtop/sim/nn"
 	"prismtop/sim/ptycho/scan"
-	"prismtop/sim/ptycho/sweep"
-	"prismtop/sim/ptycho/sweep/trial"
+	"prismtop/sim/ptycho/trial"
 	"prismtop/sim/verify"
 	"prismtop/sim/workload"
 	"prismtop/sim/workloads"
@@ -116,25 +115,16 @@ func TestPtychographyOnAGPUFollowsTheProcessors(t *testing.T) {
 	}
 }
 
-// inProcess runs trials in this process on emulated GPUs of a memory.
-type inProcess struct{ memory int64 }
-
-func (p inProcess) Run(ctx context.Context, j trial.Job) sweep.Outcome {
-	result, err := j.Run(ctx, trial.Devices{Open: func(trial.Job) (nn.Backend, error) {
-		d := emulator.New(emulator.Options{Devices: []emulator.DeviceOptions{{Memory: p.memory}}})
+// onCard runs a trial in this process on an emulated GPU of a memory.
+func onCard(ctx context.Context, j trial.Job, memory int64) (*trial.Result, error) {
+	return j.Run(ctx, trial.Devices{Open: func(trial.Job) (nn.Backend, error) {
+		d := emulator.New(emulator.Options{Devices: []emulator.DeviceOptions{{Memory: memory}}})
 		b, err := cuda.Open(d, cuda.Options{})
 		if err != nil {
 			return nil, err
 		}
 		return b, nil
 	}})
-	switch {
-	case err == nil:
-		return sweep.Outcome{Status: sweep.Success, Result: result}
-	case strings.HasPrefix(err.Error(), trial.Exceeded):
-		return sweep.Outcome{Status: sweep.OutOfMemory, Reason: err.Error()}
-	}
-	return sweep.Outcome{Status: sweep.Failed, Reason: err.Error()}
 }
 
 // A trial reports what it holds on the GPU, whose memory bounds the batch: one that needs more than there is ends for memory.
@@ -150,16 +140,16 @@ func TestTheEdgeOfASweepIsTheCards(t *testing.T) {
 		t.Fatal(err)
 	}
 	job := trial.Job{Size: 64, GridSize: 1, FiltersScale: 1, ProbeBig: true, Data: data, Images: 1, Seed: 1, Device: "cuda:0", Batch: 1, Runs: 1}
-	small := inProcess{256 << 20}.Run(t.Context(), job)
-	if small.Status != sweep.Success || small.Result.Card == "" || small.Result.GPU <= 0 || small.Result.PeakGPU < small.Result.GPU {
-		t.Fatalf("%+v", small)
+	small, err := onCard(t.Context(), job, 256<<20)
+	if err != nil || small.Card == "" || small.GPU <= 0 || small.PeakGPU < small.GPU {
+		t.Fatalf("%+v, %v", small, err)
 	}
-	job.Limit = small.Result.PeakGPU - 1
-	if o := (inProcess{256 << 20}).Run(t.Context(), job); o.Status != sweep.OutOfMemory {
-		t.Errorf("beyond the limit: %+v", o)
+	job.Limit = small.PeakGPU - 1
+	if _, err := onCard(t.Context(), job, 256<<20); err == nil || !strings.HasPrefix(err.Error(), trial.Exceeded) {
+		t.Errorf("beyond the limit: %v", err)
 	}
 	job.Limit, job.Batch = 0, 64
-	if o := (inProcess{64 << 20}).Run(t.Context(), job); o.Status != sweep.OutOfMemory {
-		t.Errorf("beyond the card: %+v", o)
+	if _, err := onCard(t.Context(), job, 64<<20); err == nil || !strings.HasPrefix(err.Error(), trial.Exceeded) {
+		t.Errorf("beyond the card: %v", err)
 	}
 }

@@ -14,6 +14,3 @@ func ReadResident() (rss, peak int64, reason string) {
 
 // ResetPeak is not supported on this system.
 func ResetPeak() (reason string) { return "the peak of resident memory cannot be reset on this system" }
-
-// ReadWritable returns 0: the writable memory of a process is read on Linux only.
-func ReadWritable() int64 { return 0 }

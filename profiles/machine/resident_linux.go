@@ -57,13 +57,3 @@ func statusBytes(status, name string) int64 {
 	}
 	return kib << 10
 }
-
-// ReadWritable returns the writable memory that this process has mapped, used or not, in
-// bytes: what the resource limit RLIMIT_DATA counts. It is 0 if unknown.
-func ReadWritable() int64 {
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	return statusBytes(string(status), "VmData:")
-}

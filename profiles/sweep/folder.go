@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -41,21 +42,23 @@ const Schema = 1
 
 // Frozen is a plan with everything that it depends on.
 type Frozen struct {
-	Schema     int                   `json:"schema"`
-	Version    string                `json:"version"` // of the program that froze it
-	Began      time.Time             `json:"began"`
-	Digest     string                `json:"digest"`    // of the plan, without its replicates
-	Scratch    string                `json:"scratch"`   // its folder on a machine's own disk, "" if an earlier program froze it
-	Directory  string                `json:"directory"` // in which runs start
-	Replicates int                   `json:"replicates"`
-	Turn       time.Duration         `json:"turn_ns"`
-	Checkpoint time.Duration         `json:"checkpoint_every_ns"`
-	Reference  string                `json:"reference"`
-	Programs   []File                `json:"programs"` // the first is the program that froze it
-	Inputs     []File                `json:"inputs"`
-	Arms       []FrozenArm           `json:"arms"`
-	Tasks      []Task                `json:"tasks"`
-	Slurm      []settings.Assignment `json:"slurm"`
+	Schema      int                   `json:"schema"`
+	Version     string                `json:"version"` // of the program that froze it
+	Began       time.Time             `json:"began"`
+	Digest      string                `json:"digest"`    // of the plan, without its replicates
+	Scratch     string                `json:"scratch"`   // its folder on a machine's own disk, "" if an earlier program froze it
+	Directory   string                `json:"directory"` // in which runs start
+	Replicates  int                   `json:"replicates"`
+	Turn        time.Duration         `json:"turn_ns"`
+	Checkpoint  time.Duration         `json:"checkpoint_every_ns"`
+	Reference   string                `json:"reference"`
+	Programs    []File                `json:"programs"` // the first is the program that froze it
+	Inputs      []File                `json:"inputs"`
+	Arms        []FrozenArm           `json:"arms"`
+	Tasks       []Task                `json:"tasks"`
+	Slurm       []settings.Assignment `json:"slurm"`
+	MemoryLimit int64                 `json:"memory_limit,omitempty"` // bytes of a run; 0 for none
+	Search      *Searched             `json:"search,omitempty"`
 }
 
 // File is a file that runs read, by its contents.
@@ -81,6 +84,9 @@ type FrozenArm struct {
 	Continues  bool                  `json:"continues,omitempty"`  // its program goes on from a checkpoint of its own
 	Iterations int64                 `json:"max_iterations"`       // 0 for no limit
 	Seconds    float64               `json:"max_seconds"`          // 0 for no limit
+	Value      int                   `json:"value,omitempty"`      // of the search that added it; 0 for none
+	Probe      bool                  `json:"probe,omitempty"`      // it tries the value only
+	From       string                `json:"from,omitempty"`       // the arm whose settings it has with the value
 }
 
 // Cell is one run: a replicate of an arm.
@@ -107,10 +113,11 @@ type Folder struct {
 // Makes are what Freeze needs to know beside the plan.
 type Makes struct {
 	Version   string
-	Program   string // path of this program
-	Directory string // in which runs start
+	Program   string // path of this program; empty for that of the process
+	Directory string // in which runs start; empty for the process's
 	Presets   preset.Shelves
 	Owner     string // of the lock
+	Lent      bool   // the folder lives no longer than this process: its program is linked, not copied
 	// Inputs returns the files that a run of the settings reads.
 	Inputs func(v settings.Values) []string
 	// Command returns an error for arguments that are no command of this program.
@@ -122,6 +129,16 @@ type Makes struct {
 // Freeze makes the folder of a checked plan, or returns that of the same plan, to which it
 // adds replicates. begun reports whether there was one.
 func Freeze(ctx context.Context, p *Plan, text []byte, m Makes) (f *Folder, begun bool, err error) {
+	if m.Program == "" {
+		if m.Program, err = os.Executable(); err != nil {
+			return nil, false, err
+		}
+	}
+	if m.Directory == "" {
+		if m.Directory, err = os.Getwd(); err != nil {
+			return nil, false, err
+		}
+	}
 	path, err := filepath.Abs(p.Folder)
 	if err != nil {
 		return nil, false, p.wrong("folder", err)
@@ -165,7 +182,7 @@ func Freeze(ctx context.Context, p *Plan, text []byte, m Makes) (f *Folder, begu
 			return nil, begun, err
 		}
 	}
-	return f, begun, writeJSON(f.at(planFile), f.Frozen)
+	return f, begun, f.Save()
 }
 
 // planFile is the file that makes a folder one of a sweep. It is written last.
@@ -226,14 +243,14 @@ func freeze(ctx context.Context, p *Plan, path, digest string, m Makes) (*Folder
 		Schema: Schema, Version: m.Version, Began: time.Now().Round(time.Second), Digest: digest,
 		Scratch:   digest[:8] + "-" + strings.ToLower(rand.Text()[:10]),
 		Directory: m.Directory, Turn: p.Turn, Checkpoint: p.Checkpoint,
-		Reference: p.Reference, Inputs: []File{}, Slurm: p.Slurm,
+		Reference: p.Reference, Inputs: []File{}, Slurm: p.Slurm, MemoryLimit: p.MemoryLimit,
 	}}
 	for _, name := range []string{"programs", "status", "runs", "effects", "slurm"} {
 		if err := os.MkdirAll(f.at(name), 0o755); err != nil {
 			return nil, err
 		}
 	}
-	if _, err := f.keep(ctx, m.Program); err != nil {
+	if _, err := f.keep(ctx, m.Program, m.Lent); err != nil {
 		return nil, err
 	}
 	for name, text := range p.Files {
@@ -252,6 +269,9 @@ func freeze(ctx context.Context, p *Plan, path, digest string, m Makes) (*Folder
 		}
 		f.Arms = append(f.Arms, a)
 	}
+	if p.Search != nil {
+		f.Search, f.Arms, f.Tasks = &Searched{Search: *p.Search, Of: f.Arms[0]}, []FrozenArm{}, []Task{}
+	}
 	f.extend(p.Replicates, p)
 	return f, writeJSON(f.at(settingsFile), all)
 }
@@ -269,7 +289,7 @@ func (f *Folder) Settings(ctx context.Context, arm int) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", f.at(settingsFile), err)
 	}
-	return all[f.Arms[arm].Name], nil
+	return all[cmp.Or(f.Arms[arm].From, f.Arms[arm].Name)], nil
 }
 
 // arm freezes an arm; all takes its settings.
@@ -308,8 +328,8 @@ func (f *Folder) arm(ctx context.Context, p *Plan, a *Arm, m Makes, all map[stri
 		frozen.Args = a.Command
 		err = f.read(ctx, m.Directory, a.Command)
 	case "program":
-		frozen.Preset = firstOf(a.Preset, p.Base.Preset)
-		if frozen.Program, err = f.keep(ctx, a.Program); err != nil {
+		frozen.Preset = cmp.Or(a.Preset, p.Base.Preset)
+		if frozen.Program, err = f.keep(ctx, a.Program, false); err != nil {
 			return frozen, p.wrong(a.path+".program", err)
 		}
 	default:
@@ -317,7 +337,7 @@ func (f *Folder) arm(ctx context.Context, p *Plan, a *Arm, m Makes, all map[stri
 		if err != nil {
 			return frozen, err
 		}
-		frozen.Preset, frozen.Workload = firstOf(a.Preset, p.Base.Preset, m.Presets.Default()), v.Table().Workload
+		frozen.Preset, frozen.Workload = cmp.Or(a.Preset, p.Base.Preset, m.Presets.Default()), v.Table().Workload
 		frozen.Iterations = int64(v.Int(settings.MaxIterations))
 		if v.Has(settings.Seed) {
 			seed := uint64(v.Int(settings.Seed))
@@ -346,18 +366,14 @@ func (f *Folder) arm(ctx context.Context, p *Plan, a *Arm, m Makes, all map[stri
 	return frozen, err
 }
 
-func firstOf(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
-}
-
 // extend adds tasks up to a number of replicates. Their order is by replicate, and by chance within it, so that a drift
 // of the machine touches all arms alike.
 func (f *Folder) extend(replicates int, p *Plan) {
+	if s := f.Search; s != nil { // which adds them as it goes on
+		s.Over = s.Over && replicates <= f.Replicates
+		f.Replicates = max(f.Replicates, replicates)
+		return
+	}
 	order := mathrand.New(mathrand.NewPCG(seedOf(f.Digest), uint64(f.Replicates)))
 	pairs := p.pairs()
 	for r := f.Replicates + 1; r <= replicates; r++ {
@@ -423,8 +439,15 @@ func (f *Folder) Bundles() (all [][]int) {
 	return all
 }
 
-// keep copies a program into the folder, under a name with its hash, and returns that.
-func (f *Folder) keep(ctx context.Context, path string) (string, error) {
+// keep copies a program into the folder, under a name with its hash, and returns that. One that is lent is linked.
+func (f *Folder) keep(ctx context.Context, path string, lent bool) (string, error) {
+	if lent {
+		link := File{Path: path, Name: filepath.Join("programs", "prismtop")}
+		if err := os.Symlink(path, f.at(link.Name)); err == nil { // not every system has links
+			f.Programs = append(f.Programs, link)
+			return link.Name, nil
+		}
+	}
 	file, err := hashed(ctx, path)
 	if err != nil {
 		return "", err
@@ -528,6 +551,13 @@ func (f *Folder) Lock(c Cell, owner string) (*atomicfile.Lock, error) {
 
 // Cells returns every run, by replicate and arm.
 func (f *Folder) Cells() (all []Cell) {
+	if f.Search != nil { // which has no run of some arms
+		for i := range f.Tasks {
+			all = append(all, f.Tasks[i].Cells...)
+		}
+		slices.SortFunc(all, func(a, b Cell) int { return cmp.Or(a.Replicate-b.Replicate, a.Arm-b.Arm) })
+		return all
+	}
 	for r := 1; r <= f.Replicates; r++ {
 		for a := range f.Arms {
 			all = append(all, Cell{a, r})

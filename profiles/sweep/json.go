@@ -22,6 +22,14 @@ type Document struct {
 	Arms       []armJSON      `json:"arms"`
 	Factorial  *factorialJSON `json:"factorial"`
 	NoFactors  string         `json:"factorial_reason,omitempty"`
+	Search     *searchJSON    `json:"search,omitempty"`
+}
+
+type searchJSON struct {
+	Key     string   `json:"key"`
+	Take    *int     `json:"take"` // the smallest value that is as fast as the fastest, within the tolerance; null until a run is done
+	Optimum *Optimum `json:"optimum"`
+	Edge    *Edge    `json:"edge"` // of memory; null unless it was searched
 }
 
 type metricJSON struct {
@@ -87,6 +95,12 @@ func (t *Table) JSON(version string) Document {
 	if t.Metric.Name != "" {
 		d.Metric = &metricJSON{t.Metric.Name, t.Metric.Unit,
 			map[bool]string{true: "less", false: "more"}[t.Metric.Less]}
+	}
+	if s := t.Search; s != nil {
+		d.Search = &searchJSON{Key: s.Key, Optimum: s.Optimum, Edge: s.Edge}
+		if s.Optimum != nil {
+			d.Search.Take = &s.Optimum.Flat[0]
+		}
 	}
 	for i := range t.Arms {
 		r := &t.Arms[i]

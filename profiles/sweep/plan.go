@@ -15,6 +15,7 @@ import (
 
 	"prismtop/profiles/preset"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
 )
 
 // The plan: arms, replicates, pairing and budget, and what makes it valid.
@@ -33,6 +34,10 @@ type Plan struct {
 	Arms       []Arm
 	Slurm      []settings.Assignment // options of sbatch, without dashes
 	Files      map[string]string     // that commands read, by their names in {folder}/files
+
+	// MemoryLimit is the bytes of memory that a run may use; 0 for no limit.
+	MemoryLimit int64   `json:",omitempty"`
+	Search      *Search `json:",omitempty"` // chooses the values that the arm runs with
 
 	Name  string // of the file, for errors; empty for a plan of flags
 	lines map[string]int
@@ -66,9 +71,10 @@ type Arm struct {
 
 // The bounds of a plan.
 const (
-	MostReplicates = 100
+	MostReplicates = 1000
 	MostArms       = 10_000
-	MostByTurns    = 8 // arms that run at once, of which all but one are stopped
+	MostByTurns    = 8        // arms that run at once, of which all but one are stopped
+	LeastMemory    = 32 << 20 // bytes, without which no run starts
 	leastTurn      = 20 * time.Millisecond
 	mostTurn       = time.Minute
 )
@@ -145,8 +151,13 @@ func (p *Plan) Check(presets preset.Shelves) error {
 	case p.Budget != 0 && p.Budget < time.Duration(max(1, len(p.Arms)*p.Replicates))*time.Second:
 		return p.wrong("budget", fmt.Errorf("%s: must be a second or more for each of the %d runs", p.Budget,
 			len(p.Arms)*p.Replicates))
+	case p.MemoryLimit != 0 && p.MemoryLimit < LeastMemory:
+		return p.wrong("memory_limit", fmt.Errorf("%s: must be at least %s", unit.Limit(p.MemoryLimit),
+			unit.Limit(LeastMemory)))
+	case len(p.Arms) == 0 && p.Search != nil:
+		p.Arms = []Arm{{Name: fileName(p.Search.Key)}}
 	case len(p.Arms) == 0:
-		return p.wrong("arm", errors.New("is missing: must be at least one [[arm]] or a [grid]"))
+		return p.wrong("arm", errors.New("is missing: must be at least one [[arm]], a [grid] or a [search]"))
 	case len(p.Arms) > MostArms:
 		return p.wrong("arm", fmt.Errorf("%d arms: must be at most %d", len(p.Arms), MostArms))
 	}
@@ -169,6 +180,9 @@ func (p *Plan) Check(presets preset.Shelves) error {
 		if err := p.checkArm(a, presets); err != nil {
 			return err
 		}
+	}
+	if p.Search != nil {
+		return p.checkSearch(presets)
 	}
 	p.Reference = cmp.Or(p.Reference, p.Arms[0].Name)
 	if p.Arm(p.Reference) < 0 {
@@ -295,7 +309,7 @@ func (p *Plan) Settings(a *Arm, presets preset.Shelves) (settings.Values, error)
 		at = a.path + ".preset"
 	}
 	own := a.path + ".set"
-	if a.path == "grid" {
+	if a.path == "grid" || a.path == "search" {
 		own = a.path // its lists
 	}
 	chosen, err := presets.Lookup(name)

@@ -82,7 +82,7 @@ func TestAPlanIsRead(t *testing.T) {
 func TestWhatIsWrongWithAPlanHasItsPlace(t *testing.T) {
 	for _, c := range []struct{ from, to, want string }{
 		{"replicates = 2", "replicates = \"2\"", "plan sw.toml, line 3: replicates: "},
-		{"replicates = 2", "replicates = 101", "line 3: replicates: 101: must be from 1 to 100"},
+		{"replicates = 2", "replicates = 1001", "line 3: replicates: 1001: must be from 1 to 1000"},
 		{"replicates = 2", "replicate = 2", "line 3: replicate: no such key, did you mean replicates?"},
 		{"folder = \"sw\"", "", "folder: is missing"},
 		{"turn = \"1s\"", "budget = \"1 hour\"", "line 4: budget: \"1 hour\": must be a time"},

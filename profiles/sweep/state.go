@@ -59,6 +59,10 @@ type Status struct {
 	Changes      []string `json:"changes,omitempty"` // of settings by a screen during the run, with their effects
 	CPUSeconds   float64  `json:"cpu_seconds"`       // of its processes
 	Recordings   []string `json:"recordings"`        // closed copies in the run's folder
+
+	PeakBytes   int64 `json:"peak_bytes,omitempty"`      // of memory, that the run reported; 0 if unknown
+	Bend        int   `json:"memory_bends_at,omitempty"` // value of a search from which memory grows otherwise
+	OutOfMemory bool  `json:"out_of_memory,omitempty"`   // why it failed
 }
 
 // beat is how often a task writes the state of a run; one that was silent for several beats has died.
@@ -104,6 +108,7 @@ type Watch struct {
 	cells  []Cell
 	known  []Status
 	stamps []stamp
+	plan   stamp // of a plan to which a search adds
 }
 
 // stamp identifies the contents of a file.
@@ -114,12 +119,38 @@ type stamp struct {
 
 // NewWatch returns a watch that has read nothing yet.
 func NewWatch(f *Folder) *Watch {
-	w := &Watch{Folder: f, cells: f.Cells()}
+	w := &Watch{Folder: f}
+	w.follow()
+	return w
+}
+
+// follow begins to follow all runs of the plan.
+func (w *Watch) follow() {
+	w.cells = w.Cells()
 	w.known, w.stamps = make([]Status, len(w.cells)), make([]stamp, len(w.cells))
 	for i := range w.known {
 		w.known[i].State = Waiting
 	}
-	return w
+}
+
+// grow reads the plan again if a search has added to it.
+func (w *Watch) grow(ctx context.Context) (changed bool, err error) {
+	if w.Search == nil {
+		return false, nil
+	}
+	info, err := os.Stat(w.at(planFile))
+	if err != nil {
+		return false, err
+	}
+	now := stamp{info.ModTime(), info.Size()}
+	if now == w.plan {
+		return false, nil
+	}
+	if w.Folder, err = Open(ctx, w.Path); err == nil {
+		w.plan = now
+		w.follow()
+	}
+	return true, err
 }
 
 // readers is the number of files that are read at a time: those of a network file system answer late.
@@ -127,6 +158,10 @@ const readers = 16
 
 // Look reads what has changed, and reports whether anything has. Runs whose task has been silent count as interrupted.
 func (w *Watch) Look(ctx context.Context) (changed bool, err error) {
+	grown, err := w.grow(ctx)
+	if err != nil {
+		return false, err
+	}
 	var next atomic.Int64
 	var any atomic.Bool
 	var all sync.WaitGroup
@@ -147,7 +182,7 @@ func (w *Watch) Look(ctx context.Context) (changed bool, err error) {
 		})
 	}
 	all.Wait()
-	return any.Load(), errors.Join(append(errs, ctx.Err())...)
+	return grown || any.Load(), errors.Join(append(errs, ctx.Err())...)
 }
 
 // look reads the state of a run if its file has changed.

@@ -3,6 +3,7 @@ package sweep
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -25,9 +26,18 @@ type Table struct {
 	Factorial  *Factorial // nil if the arms are no factorial design
 	NoFactors  string     // why not
 	Counts     map[State]int
+	Search     *Result // nil unless the sweep searches a value
+	Short      int     // runs that failed for memory, which a search expects
 	// Judged is the number of differences for which an interval is there. Verdicts of all of them hold together in 95
 	// of 100 sweeps (Bonferroni's inequality); the intervals shown hold in 95 of 100 cases each.
 	Judged int
+}
+
+// Result is what a search has found so far.
+type Result struct {
+	Key     string
+	Optimum *Optimum // nil until a run is done
+	Edge    *Edge    // nil until it was searched
 }
 
 // Metric is what the quality is.
@@ -41,6 +51,7 @@ type Row struct {
 	Name       string
 	Set        []settings.Assignment
 	Counts     map[State]int
+	Runs       int      // all of it
 	Iterations int64    // of all its runs so far
 	Most       int64    // that they may take; 0 if unlimited
 	Rate       float64  // iterations a second of those that run, NaN if none does
@@ -85,8 +96,12 @@ var unknown = Estimate{Value: math.NaN(), Low: math.NaN(), High: math.NaN()}
 // Make makes the table of a sweep from the states of its runs, in the order of Cells, and the effects of runs by turns.
 func Make(f *Folder, all []Status, effects []Effect) *Table {
 	t := &Table{Folder: f.Path, Reference: f.Reference, Replicates: f.Replicates, Counts: map[State]int{}}
-	m := maker{Table: t, folder: f, all: all, effects: effects, done: map[Cell]*Status{}}
+	m := maker{Table: t, folder: f, all: map[Cell]*Status{}, effects: effects, done: map[Cell]*Status{}}
 	for i, c := range f.Cells() {
+		m.all[c] = &all[i]
+		if f.Search != nil && all[i].OutOfMemory {
+			t.Short++
+		}
 		if all[i].State == Done {
 			m.done[c] = &all[i]
 			if s := &all[i]; s.Quality != nil && t.Metric.Name == "" {
@@ -97,6 +112,9 @@ func Make(f *Folder, all []Status, effects []Effect) *Table {
 	t.Item = itemOf(all)
 	for a := range f.Arms {
 		t.Arms = append(t.Arms, m.row(a))
+	}
+	if f.Search != nil {
+		m.search()
 	}
 	m.compare()
 	m.front()
@@ -136,7 +154,7 @@ func (f *Folder) Table(ctx context.Context) (*Table, error) {
 type maker struct {
 	*Table
 	folder  *Folder
-	all     []Status
+	all     map[Cell]*Status
 	effects []Effect
 	done    map[Cell]*Status
 }
@@ -144,10 +162,14 @@ type maker struct {
 // row sums up the runs of an arm.
 func (m *maker) row(arm int) Row {
 	of := &m.folder.Arms[arm]
-	r := Row{Name: of.Name, Set: of.Set, Counts: map[State]int{}, Most: of.Iterations * int64(m.folder.Replicates),
-		Rate: math.NaN(), NowMS: math.NaN()}
+	r := Row{Name: of.Name, Set: of.Set, Counts: map[State]int{}, Rate: math.NaN(), NowMS: math.NaN()}
 	for rep := range m.folder.Replicates {
-		s := &m.all[rep*len(m.folder.Arms)+arm]
+		s := m.all[Cell{arm, rep + 1}]
+		if s == nil { // of a search that left it out
+			continue
+		}
+		r.Runs++
+		r.Most += of.Iterations
 		r.Counts[s.State]++
 		m.Counts[s.State]++
 		r.Iterations += s.Iterations
@@ -174,6 +196,28 @@ func (m *maker) row(arm int) Row {
 	r.Quality = plain(m.values(arm, quality))
 	r.Faster, r.Better = Difference{Estimate: unknown}, Difference{Estimate: unknown}
 	return r
+}
+
+// search finds the value to take, and makes the fastest the reference. Where some values have several runs, one run of
+// another has only been tried.
+func (m *maker) search() {
+	m.Search = &Result{Key: m.folder.Search.Key, Edge: m.folder.Search.Edge}
+	rates, most := Rates{}, 0
+	for c, s := range m.done {
+		if v := m.folder.Arms[c.Arm].Value; m.each(s) > 0 && !m.folder.Arms[c.Arm].Probe {
+			if rates[v] == nil {
+				rates[v] = map[int]float64{}
+			}
+			rates[v][c.Replicate] = 1e3 / m.each(s)
+			most = max(most, len(rates[v]))
+		}
+	}
+	maps.DeleteFunc(rates, func(_ int, of map[int]float64) bool { return len(of) < min(most, 2) })
+	if m.Search.Optimum = rates.Optimum(m.folder.Search.Tolerance); m.Search.Optimum != nil {
+		m.Reference = m.folder.Arms[slices.IndexFunc(m.folder.Arms, func(a FrozenArm) bool {
+			return a.Value == m.Search.Optimum.Fastest && !a.Probe
+		})].Name
+	}
 }
 
 // items returns the time of an item; unknown where iterations are no batches.

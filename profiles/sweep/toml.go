@@ -15,6 +15,7 @@ import (
 
 	"prismtop/profiles/inputfile"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
 )
 
 // A plan's file: TOML, with the line of every key.
@@ -55,6 +56,7 @@ func Parse(name string, data []byte) (*Plan, error) {
 	p.Replicates = int(t.number("replicates", 1))
 	p.Pairing = Pairing(t.text("pairing"))
 	p.Turn, p.Budget, p.Checkpoint = t.duration("turn"), t.duration("budget"), t.duration("checkpoint_every")
+	p.MemoryLimit = t.bytes("memory_limit")
 	switch seeds := t.text("seeds"); seeds {
 	case "", "vary":
 	case "same":
@@ -72,11 +74,14 @@ func Parse(name string, data []byte) (*Plan, error) {
 	if grid := t.table("grid"); grid != nil {
 		p.Arms = append(p.Arms, grid.grid()...)
 	}
+	if search := t.table("search"); search != nil {
+		p.Search = search.search()
+	}
 	if slurm := t.table("slurm"); slurm != nil {
 		p.Slurm = slurm.options()
 	}
 	t.end("folder", "replicates", "pairing", "turn", "reference", "budget", "checkpoint_every", "seeds", "base", "arm",
-		"grid", "slurm")
+		"grid", "search", "memory_limit", "slurm")
 	return p, t.firstError()
 }
 
@@ -155,6 +160,18 @@ func (t *table) duration(key string) time.Duration {
 		t.fail(key, fmt.Errorf("%q: must be a time, as 90s, 5m or 2h", text))
 	}
 	return d
+}
+
+func (t *table) bytes(key string) int64 {
+	text := t.text(key)
+	if text == "" {
+		return 0
+	}
+	n, err := unit.ParseBytes(text)
+	if err != nil {
+		t.fail(key, err)
+	}
+	return n
 }
 
 // words takes a command line: a text that is split at spaces, or a list of its words.

@@ -26,9 +26,12 @@ var Formats = []string{"text", "markdown", "json", "csv", "html"}
 
 // Title sums up the sweep: "12 arms × 2 replicates: 20 of 24 runs done, 1 failed".
 func (t *Table) Title() string {
-	all := len(t.Arms) * t.Replicates
+	all := 0
+	for _, n := range t.Counts {
+		all += n
+	}
 	text := unit.Plural(len(t.Arms), "arm", "arms")
-	if t.Replicates > 1 {
+	if t.Replicates > 1 && t.Search == nil {
 		text += fmt.Sprintf(" × %d replicates", t.Replicates)
 	}
 	text += fmt.Sprintf(": %d of %s done", t.Counts[Done], unit.Plural(all, "run", "runs"))
@@ -50,7 +53,7 @@ func (t *Table) arms(d *report.Document) {
 		if r.Front {
 			front = "•"
 		}
-		of.Add(r.Name, fmt.Sprintf("%d/%d", r.Counts[Done], t.Replicates), r.Each.text(three), t.Faster(r),
+		of.Add(r.Name, fmt.Sprintf("%d/%d", r.Counts[Done], r.Runs), r.Each.text(three), t.Faster(r),
 			r.Seconds.short(seconds),
 			r.Quality.text(three), t.Better(r), r.CPU.short(seconds), front)
 	}
@@ -220,7 +223,14 @@ func (t *Table) notes() (all []string) {
 	if slices.ContainsFunc(t.Arms, func(r Row) bool { return r.Front }) {
 		all = append(all, "• on the front: no other arm takes less time for better quality.")
 	}
-	if t.Factorial == nil {
+	if s := t.Search; s != nil {
+		if s.Optimum != nil {
+			all = append(all, s.Key+": "+s.Optimum.Sentence+".")
+		}
+		if s.Edge != nil {
+			all = append(all, s.Edge.Sentence)
+		}
+	} else if t.Factorial == nil {
 		all = append(all, "No effects of single settings: "+t.NoFactors+".")
 	} else {
 		all = append(all, fmt.Sprintf("Effects are averages over all combinations of the other settings, of %s.",
@@ -292,7 +302,7 @@ func (t *Table) WriteCSV(w io.Writer) error {
 	c.Head = append(c.Head, "quality_metric", "front", "item")
 	for i := range t.Arms {
 		r := &t.Arms[i]
-		row := []string{r.Name, strconv.Itoa(t.Replicates), strconv.Itoa(r.Counts[Done]),
+		row := []string{r.Name, strconv.Itoa(r.Runs), strconv.Itoa(r.Counts[Done]),
 			strconv.Itoa(r.Counts[Running]), strconv.Itoa(r.Counts[Interrupted]),
 			strconv.Itoa(r.Counts[Failed]), strconv.FormatInt(r.Iterations, 10)}
 		for _, e := range []Estimate{r.MS, r.Faster.Estimate, r.Seconds, r.Quality, r.Better.Estimate, r.CPU,

@@ -15,7 +15,7 @@ import (
 	"prismtop/profiles/preset"
 	"prismtop/profiles/settings"
 	"prismtop/sim/ptycho/inference"
-	sweepreport "prismtop/sim/ptycho/sweep/report"
+	sweepreport "prismtop/sim/ptycho/throughput/report"
 	"prismtop/sim/ptycho/training"
 	"prismtop/sim/workloads"
 	"prismtop/tui/command/cli"

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"prismtop/sim/ptycho/sweep"
+	"prismtop/sim/ptycho/throughput"
 )
 
 // Ctrl+c ends a sweep with the report of what was measured, and leaves no other files behind.
@@ -28,7 +28,7 @@ func TestASignalKeepsWhatASweepMeasured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r sweep.Report
+	var r throughput.Report
 	if err := json.Unmarshal(data, &r); err != nil || r.Complete || r.Ended != "interrupted" || len(r.Trials) < 3 || r.Batches["1"].ImagesPerS == nil {
 		t.Errorf("%v, %+v", err, r)
 	}

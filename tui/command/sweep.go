@@ -33,6 +33,8 @@ type sweepFlags struct {
 	pairing  string
 	sets     []string
 	grid     []string
+	search   string
+	memory   string
 	executor string
 	jobs     int
 	retry    bool
@@ -127,6 +129,10 @@ func sweepCommand() *cobra.Command {
 		"one setting of every arm as key=value, without a plan; may be given again")
 	flags.StringArrayVar(&f.grid, "grid", nil,
 		"values of a setting as key=a,b, without a plan: each combination of all grids is an arm; may be given again")
+	flags.StringVar(&f.search, "search", "",
+		"bounds of a setting whose fastest value is searched, as batch_size=1..256, without a plan")
+	flags.StringVar(&f.memory, "memory-limit", "",
+		"memory that a run may use, as 8GB; a search finds the largest value within it, too; in place of the plan's")
 	flags.IntVar(&f.plan.Replicates, "replicates", 0, "runs of each arm; in place of the plan's")
 	flags.StringVar(&f.pairing, "pairing", "",
 		"none, or turns: the arms of a replicate run by turns in one task; in place of the plan's")
@@ -179,6 +185,9 @@ func (f *sweepFlags) runIn(cmd *cobra.Command, folder *sweep.Folder, begun bool)
 		fmt.Fprintln(cli.Notes(cmd), "prismtop: goes on with the sweep in "+visible.Text(folder.Path))
 	}
 	if f.executor == "slurm" {
+		if folder.Search != nil {
+			return cli.BadUsage(errors.New("flag --executor: a search tries one value after the other: must be local"))
+		}
 		return f.submit(cmd, folder)
 	}
 	return f.here(cmd, folder)
@@ -200,22 +209,27 @@ func (f *sweepFlags) here(cmd *cobra.Command, folder *sweep.Folder) error {
 		return fmt.Errorf("sweep: %w", err)
 	}
 	tasks := executor.Left(folder, w.Statuses(), f.retry)
+	left, run := len(tasks) > 0, func(ctx context.Context) error { return o.Local(ctx, tasks, f.jobs) }
 	p := sweepProgress{to: cli.Notes(cmd), folder: folder, of: len(folder.Cells())}
+	if s := folder.Search; s != nil {
+		left, run = !s.Over || f.retry, func(ctx context.Context) error { return o.Search(ctx, f.jobs) }
+		p.of = 0
+	}
 	for _, s := range w.Statuses() {
 		if s.State == sweep.Done {
 			p.done++
 		}
 	}
 	o.Report = p.report
-	if len(tasks) == 0 || f.json || f.headless || !cli.OnTerminal() {
-		return f.conclude(cmd, folder, o.Local(cmd.Context(), tasks, f.jobs))
+	if !left || f.json || f.headless || !cli.OnTerminal() {
+		return f.conclude(cmd, folder, run(cmd.Context()))
 	}
-	return f.onScreen(cmd, folder, o, tasks, &p)
+	return f.onScreen(cmd, folder, run, &p)
 }
 
-// onScreen runs tasks while the screen shows the sweep. Leaving it leaves the sweep going,
+// onScreen runs what is left while the screen shows the sweep. Leaving it leaves the sweep going,
 // with a line for each run that ends; ctrl+c ends both.
-func (f *sweepFlags) onScreen(cmd *cobra.Command, folder *sweep.Folder, o *executor.Options, tasks []int,
+func (f *sweepFlags) onScreen(cmd *cobra.Command, folder *sweep.Folder, run func(context.Context) error,
 	p *sweepProgress) error {
 	look, err := f.look.Options(cmd.Flags())
 	if err == nil {
@@ -226,11 +240,12 @@ func (f *sweepFlags) onScreen(cmd *cobra.Command, folder *sweep.Folder, o *execu
 	}
 	notes := p.to
 	p.to = io.Discard
+	watch := newSweepWatch(folder) // before a search adds to it
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer stop()
 	ran := make(chan error, 1)
-	go func() { ran <- o.Local(ctx, tasks, f.jobs) }()
-	shown := newSweepWatch(folder).show(cmd, look, true)
+	go func() { ran <- run(ctx) }()
+	shown := watch.show(cmd, look, true)
 	if shown != nil {
 		stop()
 	}
@@ -265,8 +280,8 @@ func (f *sweepFlags) conclude(cmd *cobra.Command, folder *sweep.Folder, ran erro
 		return errors.Join(err, cli.ErrInterrupted)
 	case ran != nil:
 		return errors.Join(err, fmt.Errorf("sweep: %w", ran))
-	case err == nil && t.Counts[sweep.Failed] > 0:
-		return fmt.Errorf("sweep: %d of %s failed; --retry-failed repeats them", t.Counts[sweep.Failed],
+	case err == nil && t.Counts[sweep.Failed] > t.Short:
+		return fmt.Errorf("sweep: %d of %s failed; --retry-failed repeats them", t.Counts[sweep.Failed]-t.Short,
 			unit.Plural(len(folder.Cells()), "run", "runs"))
 	}
 	return err
@@ -289,7 +304,9 @@ func (p *sweepProgress) report(c sweep.Cell, s *sweep.Status) {
 	line := sweepLine(p.folder.Name(c), s)
 	if s.State == sweep.Done {
 		p.done++
-		line += fmt.Sprintf(" (%d of %d)", p.done, p.of)
+		if p.of > 0 { // a search does not know
+			line += fmt.Sprintf(" (%d of %d)", p.done, p.of)
+		}
 	}
 	fmt.Fprintln(p.to, line)
 }
@@ -384,7 +401,8 @@ func (f *sweepFlags) await(ctx context.Context, folder *sweep.Folder, w *sweep.W
 
 // open returns the folder of a plan, of flags, or of a sweep that was begun.
 func (f *sweepFlags) open(ctx context.Context, flags *pflag.FlagSet, arg string) (*sweep.Folder, bool, error) {
-	planned := []string{"folder", "preset", "set", "grid", "replicates", "pairing", "reference", "budget"}
+	planned := []string{"folder", "preset", "set", "grid", "search", "memory-limit", "replicates", "pairing",
+		"reference", "budget"}
 	if info, err := os.Stat(arg); arg != "" && err == nil && info.IsDir() {
 		for _, name := range planned {
 			if flags.Changed(name) {
@@ -407,16 +425,8 @@ func (f *sweepFlags) open(ctx context.Context, flags *pflag.FlagSet, arg string)
 
 // freeze freezes a checked plan into its folder.
 func freeze(ctx context.Context, p *sweep.Plan, text []byte) (*sweep.Folder, bool, error) {
-	program, err := os.Executable()
-	if err != nil {
-		return nil, false, err
-	}
-	here, err := os.Getwd()
-	if err != nil {
-		return nil, false, err
-	}
 	return sweep.Freeze(ctx, p, text, sweep.Makes{
-		Version: cli.Version, Program: program, Directory: here, Presets: workloads.Presets(),
+		Version: cli.Version, Presets: workloads.Presets(),
 		Owner:  fmt.Sprintf("prismtop sweep, process %d", os.Getpid()),
 		Inputs: inputs, Command: isCommand,
 		Stateless: func(v settings.Values) bool {
@@ -443,18 +453,28 @@ func (f *sweepFlags) read(ctx context.Context, flags *pflag.FlagSet, arg string)
 	err error) {
 	given := f.plan
 	given.Pairing = sweep.Pairing(f.pairing)
+	if f.memory != "" {
+		if given.MemoryLimit, err = unit.ParseBytes(f.memory); err != nil {
+			return nil, nil, &sweep.Error{Err: fmt.Errorf("flag --memory-limit: %w", err)}
+		}
+	}
 	if arg == "" {
-		if given.Folder == "" && len(f.grid) == 0 {
-			return nil, nil, &sweep.Error{Err: errors.New("is missing: must be a file in TOML, or --folder and --grid")}
+		if given.Folder == "" && len(f.grid) == 0 && f.search == "" {
+			return nil, nil, &sweep.Error{
+				Err: errors.New("is missing: must be a file in TOML, or --folder and --grid or --search")}
 		}
 		p = &given
 		if p.Base.Set, err = assignments("set", f.sets); err != nil {
 			return nil, nil, err
 		}
-		p.Arms, err = gridOf(f.grid)
+		if f.search != "" {
+			p.Search, err = searchOf(f.search, len(f.grid) > 0)
+		} else {
+			p.Arms, err = gridOf(f.grid)
+		}
 		return p, nil, err
 	}
-	for _, name := range []string{"preset", "set", "grid"} {
+	for _, name := range []string{"preset", "set", "grid", "search"} {
 		if flags.Changed(name) {
 			return nil, nil, &sweep.Error{
 				Err: fmt.Errorf("flag --%s: cannot be joined with a plan, which has it", name)}
@@ -474,6 +494,7 @@ func (f *sweepFlags) read(ctx context.Context, flags *pflag.FlagSet, arg string)
 		{"folder", func() { p.Folder = given.Folder }}, {"replicates", func() { p.Replicates = given.Replicates }},
 		{"pairing", func() { p.Pairing = given.Pairing }}, {"reference", func() { p.Reference = given.Reference }},
 		{"budget", func() { p.Budget = given.Budget }},
+		{"memory-limit", func() { p.MemoryLimit = given.MemoryLimit }},
 	} {
 		if flags.Changed(of.flag) {
 			of.do()
@@ -492,6 +513,19 @@ func assignments(flag string, texts []string) (all []settings.Assignment, err er
 		all = append(all, settings.Assignment{Key: strings.TrimSpace(key), Value: value})
 	}
 	return all, nil
+}
+
+// searchOf returns the search of --search.
+func searchOf(text string, grid bool) (*sweep.Search, error) {
+	if grid {
+		return nil, &sweep.Error{Err: errors.New("flag --grid: cannot be joined with --search")}
+	}
+	s := &sweep.Search{Tolerance: sweep.DefaultTolerance, Margin: sweep.DefaultMargin}
+	key, bounds, _ := strings.Cut(text, "=")
+	if err := s.Parse(strings.TrimSpace(key), bounds, ".."); err != nil {
+		return nil, &sweep.Error{Err: fmt.Errorf("flag --search: %w", err)}
+	}
+	return s, nil
 }
 
 // gridOf returns the arms of --grid.

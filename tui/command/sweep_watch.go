@@ -117,7 +117,7 @@ func (w *sweepWatch) read(ctx context.Context) (*arms.View, error) {
 			}
 		}
 	}
-	v.Over = true
+	v.Over = w.Search == nil || w.Search.Over
 	for i, c := range w.Cells() {
 		s := states[i]
 		v.Over = v.Over && (s.State == sweep.Done || s.State == sweep.Failed)

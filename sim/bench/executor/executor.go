@@ -4,6 +4,7 @@
 package executor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,9 @@ type Options struct {
 	Job     string // of Slurm, "4711_3"; empty on this machine
 	// Report is called with each change of a run's state, from several goroutines; nil for nobody.
 	Report func(c sweep.Cell, s *sweep.Status)
+	// Take reads what a run that succeeded has printed, and may add to its state. An error is why it failed after all.
+	Take func(c sweep.Cell, printed []byte, s *sweep.Status) error
+	Disk string // folder on this machine for what runs write; empty for one of the temporary folder
 }
 
 // ErrInterrupted reports that the context ended before the runs did. What they have is kept.
@@ -66,14 +70,19 @@ func (o *Options) Local(ctx context.Context, tasks []int, parallel int) error {
 	all.Wait()
 	var failed error
 	for _, err := range errs {
-		if err != nil && (failed == nil || errors.Is(failed, ErrInterrupted)) {
+		if err != nil && (failed == nil || interrupted(failed)) {
 			failed = err
 		}
 	}
-	if failed == nil && ctx.Err() != nil {
+	if ctx.Err() != nil && (failed == nil || interrupted(failed)) {
 		return ErrInterrupted
 	}
 	return failed
+}
+
+// interrupted reports whether an error is the end of the context.
+func interrupted(err error) bool {
+	return errors.Is(err, ErrInterrupted) || errors.Is(err, context.Canceled)
 }
 
 // Task runs a task. The error is as of Local.
@@ -205,11 +214,13 @@ func Left(f *sweep.Folder, states []sweep.Status, retry bool) (tasks []int) {
 
 // localFolder returns the folder of a run on this machine's own disk: the same path on every machine, so that a
 // recording has one wherever it goes on.
-func localFolder(f *sweep.Folder, c sweep.Cell) string {
+func (o *Options) localFolder(c sweep.Cell) string {
+	f := o.Folder
 	scratch := f.Scratch
 	if scratch == "" {
 		scratch = fmt.Sprintf("%s-%d", f.Digest[:8], f.Began.Unix())
 	}
-	return filepath.Join(os.TempDir(), fmt.Sprintf("prismtop-sweep-%d", os.Getuid()), scratch,
+	disk := cmp.Or(o.Disk, filepath.Join(os.TempDir(), fmt.Sprintf("prismtop-sweep-%d", os.Getuid())))
+	return filepath.Join(disk, scratch,
 		fmt.Sprintf("%d.%d", c.Arm, c.Replicate))
 }

@@ -68,7 +68,7 @@ const (
 
 // prepare makes the folders, and brings the newest recording of an earlier attempt to this machine.
 func (r *running) prepare(ctx context.Context) error {
-	r.local = localFolder(r.Folder, r.cell)
+	r.local = r.localFolder(r.cell)
 	if err := os.MkdirAll(filepath.Dir(filepath.Dir(r.local)), 0o700); err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func (r *running) start(ctx context.Context, pin []int, share int, turning bool)
 	defer summary.Close()
 	r.cmd = exec.Command(r.Folder.At(r.arm.Program), args...)
 	r.cmd.Dir = r.Folder.Directory
-	r.complaint.Most = 4096
+	r.complaint.Most = mostComplaint
 	r.cmd.Stdout, r.cmd.Stderr = summary, both{r.log, &r.complaint}
 	r.cmd.WaitDelay = time.Second
 	r.cmd.SysProcAttr = apart.Attributes()
@@ -226,12 +226,16 @@ func (r *running) start(ctx context.Context, pin []int, share int, turning bool)
 	if err := startOn(r.cmd, pin); err != nil {
 		return err
 	}
+	restrict(r.cmd, r.Folder.MemoryLimit)
 	s.Process = r.cmd.Process.Pid
 	r.ended = make(chan error, 1)
 	go func() { r.ended <- r.cmd.Wait() }()
 	r.copied, r.kept = time.Now(), modified(filepath.Join(r.folder, checkpointFile))
 	return r.write()
 }
+
+// mostComplaint bounds the end of what a process prints on standard error, in bytes: a crash of the Go runtime.
+const mostComplaint = 1 << 16
 
 // both writes to the log and keeps the end.
 type both struct {
@@ -265,8 +269,12 @@ func (r *running) environ() (all []string) {
 // arguments returns those of the process, one of share that run by turns.
 func (r *running) arguments(ctx context.Context, share int) ([]string, error) {
 	fill := func(words []string) (all []string) {
-		place := strings.NewReplacer("{replicate}", strconv.Itoa(r.cell.Replicate), "{output}", r.folder, "{arm}",
-			r.arm.Name, "{folder}", r.Folder.Path)
+		places := []string{"{replicate}", strconv.Itoa(r.cell.Replicate), "{output}", r.folder, "{arm}", r.arm.Name,
+			"{folder}", r.Folder.Path}
+		if v := r.arm.Value; v > 0 {
+			places = append(places, "{value}", strconv.Itoa(v))
+		}
+		place := strings.NewReplacer(places...)
 		for _, w := range words {
 			all = append(all, place.Replace(w))
 		}
@@ -339,6 +347,9 @@ func (r *running) arguments(ctx context.Context, share int) ([]string, error) {
 		return nil, err
 	}
 	args := append(append(append([]string{"run"}, watched...), keep...), "--config", config)
+	if n := len(r.arm.Set); r.arm.Value > 0 {
+		args = append(args, "--set", r.arm.Set[n-1].Key+"="+r.arm.Set[n-1].Value)
+	}
 	if r.arm.Seconds > 0 {
 		args = append(args, set[len(set)-2:]...)
 	}
@@ -604,12 +615,16 @@ func (r *running) conclude(ctx context.Context, ended error) error {
 	last := context.WithoutCancel(ctx)
 	r.measure(last)
 	r.copy(last)
-	if text, err := os.ReadFile(filepath.Join(r.local, summaryFile)); err == nil && len(bytes.TrimSpace(text)) > 0 {
+	text, err := os.ReadFile(filepath.Join(r.local, summaryFile))
+	if err == nil && len(bytes.TrimSpace(text)) > 0 {
 		if err := atomicfile.Write(filepath.Join(r.folder, summaryFile), text, 0o644); err != nil {
 			return err
 		}
 		r.status.Changes = changes(text)
 		r.loss(last, text)
+	}
+	if err := r.take(text); err != nil {
+		return r.fail(err)
 	}
 	if s, err := statusOf(last, newest(r.local)); err == nil && s.RunState == profiles.Stopped.String() &&
 		r.arm.Kind != "python" {
@@ -623,6 +638,28 @@ func (r *running) conclude(ctx context.Context, ended error) error {
 		return err
 	}
 	return os.RemoveAll(r.local)
+}
+
+// take reads the memory of a run in what it has printed, and compares it with the limit.
+func (r *running) take(printed []byte) error {
+	var s struct {
+		Memory struct {
+			Peak *int64 `json:"rss_peak"`
+		} `json:"memory_bytes"`
+	}
+	if json.Unmarshal(printed, &s) == nil && s.Memory.Peak != nil {
+		r.status.PeakBytes = *s.Memory.Peak
+	}
+	if r.Take != nil {
+		if err := r.Take(r.cell, printed, &r.status); err != nil {
+			return err
+		}
+	}
+	if used, limit := r.status.PeakBytes, r.Folder.Bound(); limit > 0 && used > limit {
+		r.status.OutOfMemory = true
+		return fmt.Errorf("used %s of memory, the limit is %s", megabytes(used), megabytes(limit))
+	}
+	return nil
 }
 
 // loss takes the last loss of a summary for the quality of a run that measures none.
@@ -667,13 +704,24 @@ func changes(summary []byte) (all []string) {
 	return all
 }
 
-// why words the end of a process by its last line.
+// why words the end of a process by its last line, or by what ended where its memory is bounded.
 func (r *running) why(ended error) error {
-	if line := strings.TrimPrefix(apart.LastLine(r.complaint.String()), "prismtop: "); line != "" {
+	line := strings.TrimPrefix(apart.LastLine(r.complaint.String()), "prismtop: ")
+	if r.Folder.Search != nil || r.Folder.MemoryLimit > 0 {
+		var reason string
+		reason, r.status.OutOfMemory = apart.OutOfMemory(r.cmd.ProcessState, r.complaint.String())
+		if r.status.OutOfMemory && !strings.HasPrefix(line, exceeded) {
+			return errors.New(reason)
+		}
+	}
+	if line != "" {
 		return errors.New(line)
 	}
 	return ended
 }
+
+// exceeded begins the last line of a process that used more memory than it may and noticed itself.
+const exceeded = "out of memory"
 
 // fail notes that the run failed, which is no error of the task.
 func (r *running) fail(err error) error {

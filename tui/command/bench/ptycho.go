@@ -3,7 +3,6 @@ package bench
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,29 +12,26 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"prismtop/gpu/monitor"
 	"prismtop/profiles/export"
 	"prismtop/profiles/machine"
+	"prismtop/profiles/sweep"
 	"prismtop/profiles/unit"
 	"prismtop/sim/cpu"
 	"prismtop/sim/cpu/features"
-	"prismtop/sim/nn"
 	"prismtop/sim/ptycho"
 	"prismtop/sim/ptycho/scan"
-	"prismtop/sim/ptycho/sweep"
-	"prismtop/sim/ptycho/sweep/report"
-	"prismtop/sim/ptycho/sweep/trial"
+	"prismtop/sim/ptycho/throughput"
+	"prismtop/sim/ptycho/throughput/report"
 	"prismtop/tui/command/cli"
 )
 
 // ptychoFlags are the flags of bench ptycho.
 type ptychoFlags struct {
-	options  sweep.Options
+	options  throughput.Options
 	engine   cpu.Options
 	scenario string
 	device   string
@@ -85,7 +81,7 @@ var batchSets = map[string][]int{
 
 // benchPtychoCommand returns the command bench ptycho.
 func benchPtychoCommand() *cobra.Command {
-	f := ptychoFlags{options: sweep.Options{Tolerance: sweep.DefaultTolerance}}
+	f := ptychoFlags{options: throughput.Options{Tolerance: sweep.DefaultTolerance}}
 	cmd := &cobra.Command{
 		Use: "ptycho", Short: "Sweep its inference over batch sizes for throughput, latency and memory",
 		Args: cli.NoArguments, RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
@@ -221,9 +217,9 @@ func (f *ptychoFlags) check() (err error) {
 	}
 	within("images", float64(j.Images), float64(channels), 1e5)
 	within("runs", float64(o.Runs), 1, mostRounds)
-	within("microbatch", float64(j.Microbatch), 0, sweep.MaxBatch)
-	within("preprocessing-batch", float64(j.Preprocess), 0, sweep.MaxBatch)
-	within("reassembly-batch", float64(j.Reassemble), 0, sweep.MaxBatch)
+	within("microbatch", float64(j.Microbatch), 0, throughput.MaxBatch)
+	within("preprocessing-batch", float64(j.Preprocess), 0, throughput.MaxBatch)
+	within("reassembly-batch", float64(j.Reassemble), 0, throughput.MaxBatch)
 	within("warmup", float64(j.Warmup), 0, mostRounds)
 	within("margin", o.Margin, 0, 0.5)
 	within("tolerance", o.Tolerance, 0, 0.5)
@@ -250,8 +246,8 @@ func (f *ptychoFlags) check() (err error) {
 	if err == nil && f.limit != "" {
 		if o.Limit, err = unit.ParseBytes(f.limit); err != nil {
 			err = fmt.Errorf("flag --memory-limit: %w", err)
-		} else if o.Limit < leastLimit {
-			err = fmt.Errorf("flag --memory-limit: %s: must be at least %s", f.limit, unit.Limit(leastLimit))
+		} else if o.Limit < sweep.LeastMemory {
+			err = fmt.Errorf("flag --memory-limit: %s: must be at least %s", f.limit, unit.Limit(sweep.LeastMemory))
 		}
 		o.Edge = true
 	}
@@ -301,9 +297,6 @@ func (f *ptychoFlags) choose(found machine.GPU) error {
 // allCards is the value of the flag --device for all GPUs.
 const allCards = "cuda:all"
 
-// leastLimit is the memory without which no trial starts.
-const leastLimit = 32 << 20
-
 // batchSizes returns the sizes of a list or of a set by name.
 func batchSizes(text string) (sizes []int, err error) {
 	if set, ok := batchSets[text]; ok {
@@ -311,9 +304,9 @@ func batchSizes(text string) (sizes []int, err error) {
 	}
 	for part := range strings.SplitSeq(text, ",") {
 		b, err := strconv.Atoi(strings.TrimSpace(part))
-		if err != nil || b < 1 || b > sweep.MaxBatch {
+		if err != nil || b < 1 || b > throughput.MaxBatch {
 			return nil, fmt.Errorf("%q: must be whole numbers from 1 to %d with commas between them, or "+
-				"comprehensive, quick or memory_test", part, sweep.MaxBatch)
+				"comprehensive, quick or memory_test", part, throughput.MaxBatch)
 		}
 		sizes = append(sizes, b)
 	}
@@ -341,13 +334,13 @@ func (f *ptychoFlags) run(cmd *cobra.Command) error {
 	case f.goText:
 		print = report.WriteGo
 	case f.json:
-		print = func(w io.Writer, r *sweep.Report) error { return export.WriteObject(w, r) }
+		print = func(w io.Writer, r *throughput.Report) error { return export.WriteObject(w, r) }
 	}
 	return errors.Join(print(cmd.OutOrStdout(), r), err)
 }
 
 // measure sweeps and writes the files of --output. The report is nil if the trials could not begin.
-func (f *ptychoFlags) measure(cmd *cobra.Command) (*sweep.Report, error) {
+func (f *ptychoFlags) measure(cmd *cobra.Command) (*throughput.Report, error) {
 	claims := cli.Claims{}
 	for _, read := range [][2]string{{"--data", f.data}, {"--weights", f.options.Job.Weights}} {
 		if read[1] != "" {
@@ -373,7 +366,7 @@ func (f *ptychoFlags) measure(cmd *cobra.Command) (*sweep.Report, error) {
 }
 
 // sweep runs the trials. The report is nil if they could not begin.
-func (f *ptychoFlags) sweep(cmd *cobra.Command) (r *sweep.Report, limit string, err error) {
+func (f *ptychoFlags) sweep(cmd *cobra.Command) (r *throughput.Report, limit string, err error) {
 	ctx, o := cmd.Context(), &f.options
 	found, err := cli.Probe(ctx)
 	if err != nil {
@@ -398,34 +391,11 @@ func (f *ptychoFlags) sweep(cmd *cobra.Command) (r *sweep.Report, limit string, 
 		}
 		return nil, "", err
 	}
-	program, err := os.Executable()
-	if err != nil {
-		return nil, "", err
-	}
-	o.Runner, o.Seed = sweep.Process{Program: program, Arguments: []string{"bench", trialName}}, o.Job.Seed
 	o.Job.Kernels, o.Job.Threads = f.engine.Kernels, f.engine.Threads
-	o.Progress = func(what string, done float64, left time.Duration) {
-		text := ""
-		if left > 0 {
-			text = ", " + unit.Estimate(left) + " left"
-		}
-		shown.report("%3.0f %% · %s%s      ", 100*done, what, text)
-	}
-	o.Watch = func(t sweep.Trial) {
-		if t.Status != sweep.Success {
-			shown.end()
-			fmt.Fprintf(cmd.ErrOrStderr(), "batch size %d: %s: %s\n", t.Batch, t.Status, t.Reason)
-		} else if e, ok := sweep.EntryOf(t); ok {
-			if a := f.output.monitor.Log(e); a != nil {
-				shown.end()
-				fmt.Fprintln(cli.Notes(cmd), a.Text)
-			}
-		}
-	}
 	if f.output.path != "" {
 		o.Job.Keep = filepath.Join(folder, reconstruction)
 	}
-	r, err = sweep.Run(ctx, *o)
+	r, err = f.measureTrials(cmd, folder, shown)
 	if o.Job.Keep != "" {
 		f.output.take(o.Job.Keep)
 		o.Job.Keep = ""
@@ -541,7 +511,7 @@ func availableOn(card *machine.GPUDevice) (bytes int64, source string) {
 }
 
 // describe adds what only the command knows.
-func (f *ptychoFlags) describe(r *sweep.Report, limit string) {
+func (f *ptychoFlags) describe(r *throughput.Report, limit string) {
 	processor := features.Detect()
 	r.Version, r.Machine.CPU = cli.Version, processor.Model
 	if processor.Model == "" {
@@ -554,59 +524,4 @@ func (f *ptychoFlags) describe(r *sweep.Report, limit string) {
 	if f.data == "" {
 		r.Data.Source = "simulated"
 	}
-}
-
-// trialName is the name of the hidden command that runs a trial.
-const trialName = "ptycho-trial"
-
-// ptychoTrialCommand returns the hidden command that runs one trial of bench ptycho.
-func ptychoTrialCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: trialName, Hidden: true, Args: cli.NoArguments,
-		Short: "Run a trial of bench ptycho, which standard input describes",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			var j trial.Job
-			if err := json.NewDecoder(cmd.InOrStdin()).Decode(&j); err != nil {
-				return cli.BadUsage(fmt.Errorf("bench %s: %w", trialName, err))
-			}
-			cli.ThriftyCollector()
-			if j.Device == "" { // else the limit is of the GPU's memory
-				if err := trial.Restrict(j.Limit); err != nil {
-					return err
-				}
-			}
-			result, err := j.Run(cmd.Context(), trial.Devices{Open: openTrial, Energy: energyOf})
-			if err != nil {
-				return err
-			}
-			return json.NewEncoder(cmd.OutOrStdout()).Encode(result)
-		},
-	}
-}
-
-// energyOf reads the counter of a GPU's energy.
-func energyOf(card string) machine.Gauge {
-	s := monitor.Read()
-	for i := range s.GPUs {
-		if g := &s.GPUs[i]; g.UUID == card {
-			return g.Energy
-		}
-	}
-	return machine.Missing(cmp.Or(s.Reason, "the driver lists no "+card))
-}
-
-// openTrial opens the backend of a trial.
-func openTrial(j trial.Job) (nn.Backend, error) {
-	if j.Device != "" {
-		ordinal, err := strconv.Atoi(strings.TrimPrefix(j.Device, "cuda:"))
-		if err != nil {
-			return nil, fmt.Errorf("device %q: must be cuda:N", j.Device)
-		}
-		return cli.OpenGPU(ordinal)
-	}
-	backend, err := cpu.New(cpu.Options{Kernels: j.Kernels, Threads: j.Threads})
-	if err != nil {
-		return nil, err // a nil *cpu.Backend would be an nn.Backend that is not nil
-	}
-	return backend, nil
 }

@@ -17,7 +17,7 @@ import (
 	"prismtop/profiles/inputfile"
 	"prismtop/profiles/report"
 	"prismtop/profiles/unit"
-	"prismtop/sim/ptycho/sweep"
+	"prismtop/sim/ptycho/throughput"
 	"prismtop/tui/command/cli"
 )
 
@@ -50,9 +50,9 @@ type combination struct {
 	Sizes    string `json:"batch_sizes"`
 	Hardware string `json:"hardware"`
 
-	Folder string        `json:"folder"` // with its own report, below that of --output; empty without one
-	Error  string        `json:"error,omitempty"`
-	Report *sweep.Report `json:"report"` // null if it was not measured
+	Folder string             `json:"folder"` // with its own report, below that of --output; empty without one
+	Error  string             `json:"error,omitempty"`
+	Report *throughput.Report `json:"report"` // null if it was not measured
 
 	flags ptychoFlags
 }
@@ -175,7 +175,7 @@ func (f *ptychoFlags) runMatrix(cmd *cobra.Command) error {
 			break
 		}
 	}
-	r := &matrixReport{sweep.Schema, cli.Version, all}
+	r := &matrixReport{throughput.Schema, cli.Version, all}
 	var text bytes.Buffer
 	if err := r.document().WriteMarkdown(&text); err != nil {
 		return err

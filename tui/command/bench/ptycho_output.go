@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"prismtop/sim/ptycho/sweep"
-	"prismtop/sim/ptycho/sweep/report"
-	"prismtop/sim/ptycho/sweep/trial"
+	"prismtop/sim/ptycho/throughput"
+	"prismtop/sim/ptycho/throughput/report"
+	"prismtop/sim/ptycho/trial"
 	"prismtop/tui/command/cli"
 )
 
@@ -25,7 +25,7 @@ type sweepOutput struct {
 	kept [][]byte // the files of the reconstruction; nil for none
 
 	logFolder string
-	monitor   sweep.Monitor
+	monitor   throughput.Monitor
 	log       *os.File
 }
 
@@ -114,7 +114,7 @@ func (o *sweepOutput) take(base string) {
 }
 
 // write writes the report and the reconstruction, all of the files or none.
-func (o *sweepOutput) write(r *sweep.Report) error {
+func (o *sweepOutput) write(r *throughput.Report) error {
 	err := o.monitor.Err()
 	if o.path == "" {
 		return err

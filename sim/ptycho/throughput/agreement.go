@@ -1,10 +1,10 @@
-package sweep
+package throughput
 
 import (
 	"fmt"
 	"math"
 
-	"prismtop/sim/ptycho/sweep/trial"
+	"prismtop/sim/ptycho/trial"
 )
 
 // allowed bounds the difference of outputs at two batch sizes, relative to the largest output: what

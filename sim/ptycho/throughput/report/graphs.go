@@ -7,19 +7,19 @@ import (
 	"prismtop/profiles/export/figure"
 	"prismtop/profiles/unit"
 	"prismtop/sim/ptycho"
-	"prismtop/sim/ptycho/sweep"
+	"prismtop/sim/ptycho/throughput"
 )
 
 // graphNames are the names of the six graphs, in the document's order.
 var graphNames = []string{"throughput", "memory", "latency", "efficiency", "scaling", "optimal_region"}
 
 // Analysis draws the six graphs of the document on a sheet of 15 by 10 inches at 150 dpi.
-func Analysis(r *sweep.Report) *figure.Drawing {
+func Analysis(r *throughput.Report) *figure.Drawing {
 	return figure.Sheet("PtychoPINN inference over batch sizes: "+model(r), about(r), 1125, 750, 3, graphs(r))
 }
 
 // graphs returns the six graphs.
-func graphs(r *sweep.Report) []figure.Graph {
+func graphs(r *throughput.Report) []figure.Graph {
 	const axis = "Batch size"
 	all := []figure.Graph{
 		{ID: "throughput", Title: "Throughput", X: axis, Y: "images/s", Note: "median of runs, p10 to p90; dashed: fitted"},
@@ -29,16 +29,16 @@ func graphs(r *sweep.Report) []figure.Graph {
 		{ID: "scaling", Title: "Scaling", X: axis, Y: "throughput over that of the smallest size", Note: "1 is the smallest batch size"},
 		{ID: "optimal_region", Title: "Optimal Operating Region", X: axis, Y: "images/s", Note: "nothing was measured"},
 	}
-	throughput, memory, latency, efficiency, scaling, region := &all[0], &all[1], &all[2], &all[3], &all[4], &all[5]
+	rate, memory, latency, efficiency, scaling, region := &all[0], &all[1], &all[2], &all[3], &all[4], &all[5]
 	for _, size := range r.Sizes() {
 		b, x := r.Of(size), float64(size)
-		if b.Status != sweep.Success {
+		if b.Status != throughput.Success {
 			mark := figure.GraphMark{At: x, Name: string(b.Status)}
-			throughput.Marks, memory.Marks, region.Marks = append(throughput.Marks, mark), append(memory.Marks, mark),
+			rate.Marks, memory.Marks, region.Marks = append(rate.Marks, mark), append(memory.Marks, mark),
 				append(region.Marks, mark)
 		}
 		if v := b.ImagesPerS; v != nil && b.Scaling != nil {
-			throughput.Points = append(throughput.Points, figure.GraphPoint{X: x, Y: v.Median, Low: v.P10, High: v.P90})
+			rate.Points = append(rate.Points, figure.GraphPoint{X: x, Y: v.Median, Low: v.P10, High: v.P90})
 			region.Points = append(region.Points, figure.GraphPoint{X: x, Y: v.Median})
 			scaling.Points = append(scaling.Points, figure.GraphPoint{X: x, Y: *b.Scaling})
 			l := b.LatencyMS
@@ -55,15 +55,15 @@ func graphs(r *sweep.Report) []figure.Graph {
 	for i := range all {
 		all[i].Reason = "nothing was measured"
 	}
-	if n := len(throughput.Points); n > 1 {
-		low, high := throughput.Points[0].X, throughput.Points[n-1].X
+	if n := len(rate.Points); n > 1 {
+		low, high := rate.Points[0].X, rate.Points[n-1].X
 		if c := r.Curve; c != nil && c.Deviation <= farthest {
-			throughput.Fit = sampled(low, high, func(x float64) float64 {
+			rate.Fit = sampled(low, high, func(x float64) float64 {
 				return 1e3 * float64(r.Model.Channels) * x / (c.OverheadMS + c.GroupMS*x)
 			})
 		}
 		if f := r.Memory; f != nil {
-			memory.Fit = sampled(low, high, func(x float64) float64 { return (f.FixedBytes + f.BytesPerGroup*x) / 1e6 })
+			memory.Fit = sampled(low, high, func(x float64) float64 { return (f.FixedBytes + f.BytesEach*x) / 1e6 })
 		}
 	}
 	if limit := r.Configuration.MemoryLimit; limit != nil && r.Configuration.LimitSource == "flag" {
@@ -93,7 +93,7 @@ func sampled(low, high float64, f func(float64) float64) (all []figure.GraphPoin
 }
 
 // about describes the graphs to those who do not see them.
-func about(r *sweep.Report) string {
+func about(r *throughput.Report) string {
 	text := "Throughput, memory, latency, efficiency and scaling over batch sizes."
 	if r.Optimum != nil {
 		text += " Optimum: " + r.Optimum.Sentence + "."
@@ -105,7 +105,7 @@ func about(r *sweep.Report) string {
 const farthest = 0.3
 
 // model names the network.
-func model(r *sweep.Report) string {
+func model(r *throughput.Report) string {
 	m := &r.Model
 	text := fmt.Sprintf("N=%d, gridsize %d (%s), s=%d", m.Size, m.GridSize,
 		unit.Plural(m.Channels, "channel", "channels"), m.FiltersScale)

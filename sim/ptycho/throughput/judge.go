@@ -1,4 +1,4 @@
-package sweep
+package throughput
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"prismtop/profiles/report"
 	"prismtop/profiles/stats"
+	"prismtop/profiles/unit"
 )
 
 // Bottleneck is a rule of the document that the measurements meet.
@@ -42,10 +43,12 @@ type Alert struct {
 	Text      string  `json:"text"`
 }
 
+// predicted is the throughput of a run.
+func predicted(_ *size, t *timed) float64 { return float64(t.Images) / t.Seconds.Predict }
+
 // judge derives what follows from the measurements.
 func (s *Sweep) judge(r *Report) {
-	r.Optimum = s.ratesOf(func(_ *size, t *timed) float64 { return float64(t.Images) / t.Seconds.Predict }).optimum(
-		s.o.Tolerance)
+	r.Optimum = s.optimum(predicted)
 	if r.Optimum == nil {
 		r.OptimumReason = "nothing was measured"
 	} else {
@@ -55,10 +58,10 @@ func (s *Sweep) judge(r *Report) {
 	if r.Curve = r.curve(); r.Curve == nil {
 		r.CurveReason = "fewer than three batch sizes were measured, or the time does not grow with the size"
 	}
-	if r.Memory = s.memoryFit(); r.Memory == nil {
+	if r.Memory = s.memory(); r.Memory == nil {
 		r.MemoryReason = "the memory of fewer than two batch sizes is known, or it does not grow"
 	}
-	if r.Edge = s.edge; r.Edge == nil {
+	if r.Edge = s.Edge; r.Edge == nil {
 		r.EdgeReason = "the edge was not searched: --memory-limit does"
 		if s.o.Edge && s.o.Limit <= 0 {
 			r.EdgeReason = "the edge was not searched: there is no memory limit"
@@ -103,7 +106,7 @@ func (r *Report) bottlenecks() {
 	if f := r.Memory; f != nil && f.Sizes >= 3 && f.R2 >= linearity {
 		r.Bottlenecks = append(r.Bottlenecks, Bottleneck{"memory_bandwidth",
 			fmt.Sprintf("weak heuristic of the document: memory grows linearly, %.2f MB a group (R² %.3f); bandwidth "+
-				"itself was not measured", f.BytesPerGroup/1e6, f.R2)})
+				"itself was not measured", f.BytesEach/1e6, f.R2)})
 	}
 }
 
@@ -141,7 +144,7 @@ func (r *Report) recommend() {
 	}
 	rate := func(b int) string {
 		v := r.Of(b).ImagesPerS
-		return fmt.Sprintf("%.1f images/s [%.1f, %.1f] of %s", v.Median, v.P10, v.P90, count(v.N, "run"))
+		return fmt.Sprintf("%.1f images/s [%.1f, %.1f] of %s", v.Median, v.P10, v.P90, unit.Plural(v.N, "run", "runs"))
 	}
 	add := func(preset string, b int, text, evidence string) {
 		r.Recommendations = append(r.Recommendations, Recommendation{preset, sizes(b), text, evidence})
@@ -245,8 +248,7 @@ func (r *Report) claims(s *Sweep) {
 	exact := func(v float64) *report.Interval { return new(report.Exact(v)) }
 	spread := func(v *Spread) *report.Interval { return new(report.Between(v.Median, v.P10, v.P90)) }
 	if o := r.Optimum; o != nil && r.Of(unoptimised) != nil && r.Of(unoptimised).ImagesPerS != nil {
-		v := s.ratesOf(func(_ *size, t *timed) float64 { return float64(t.Images) / t.Seconds.Predict }).slower(
-			unoptimised, o.BatchSize, 1)
+		v := s.ratesOf(predicted).Slower(unoptimised, o.BatchSize, 1)
 		gain := v.Through(func(v float64) float64 { return 1 + v })
 		verdict := judged(gain, stats.Claim{From: 2, To: 5})
 		if o.BatchSize == unoptimised {
@@ -389,7 +391,8 @@ func (o *Optimum) accurate(runs int) string {
 	case o.MayBe == nil:
 		return "undecided: " + o.MayBeReason
 	case i.Low == nil:
-		return fmt.Sprintf("undecided: %s of each size are too few to tell; --runs makes more", count(runs, "run"))
+		return fmt.Sprintf("undecided: %s of each size are too few to tell; --runs makes more",
+			unit.Plural(runs, "run", "runs"))
 	}
 	return "undecided: another size may be faster by more"
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"context"
 	"encoding/csv"
 	"encoding/json"
 	"encoding/xml"
@@ -14,36 +13,49 @@ import (
 
 	"prismtop/profiles/export"
 	"prismtop/profiles/export/schematest"
-	"prismtop/sim/ptycho/sweep"
-	"prismtop/sim/ptycho/sweep/trial"
+	"prismtop/profiles/sweep"
+	"prismtop/sim/ptycho/throughput"
+	"prismtop/sim/ptycho/trial"
 )
 
-// machine runs trials of 2 ms an image and 8 ms a batch, in 40 MB and 2 MB a group; those of
-// 512 end for memory.
-type machine struct{}
-
-func (machine) Run(_ context.Context, j trial.Job) sweep.Outcome {
-	if j.Batch == 512 {
-		return sweep.Outcome{Status: sweep.OutOfMemory, Reason: "killed | by <the> system\x1b[2J"}
+// trialOf is a trial of 2 ms an image and 8 ms a batch, in 40 MB and 2 MB a group; those of 512 end for memory.
+func trialOf(images, batch, round int) throughput.Trial {
+	t := throughput.Trial{Purpose: "sweep", Round: round, Batch: batch}
+	if batch == 512 {
+		t.Status, t.Reason = throughput.OutOfMemory, "killed | by <the> system\x1b[2J"
+		return t
 	}
-	batches := (j.Images + j.Batch - 1) / j.Batch
-	run := trial.Run{Images: batches * j.Batch, Groups: j.Images, Checksum: "same", Samples: make([]float32, trial.SamplesPerObject*j.Images)}
+	batches := (images + batch - 1) / batch
+	run := trial.Run{Images: batches * batch, Groups: images, Checksum: "same", Samples: make([]float32, trial.SamplesPerObject*images)}
 	for range batches {
-		seconds := (2*float64(j.Batch) + 8) / 1e3
+		seconds := (2*float64(batch) + 8) / 1e3
 		run.Batches, run.Seconds.Predict = append(run.Batches, seconds), run.Seconds.Predict+seconds
 	}
 	run.Seconds.Load, run.Seconds.Group, run.Seconds.Normalise, run.Seconds.Reassemble, run.Joules = 0.001, 0.001, 0.002, 0.003, 0.5
-	return sweep.Outcome{Status: sweep.Success, Result: &trial.Result{Runs: []trial.Run{run}, Device: "cpu", Kernels: "avx2", Threads: 2, Parameters: 585_244,
-		Memory: map[string]int64{"weights": 2_341_000, "activations": int64(j.Batch) * 1_000_000}, PeakRSS: int64(40e6 + 2e6*j.Batch)}}
+	t.Status, t.Result = throughput.Success, &trial.Result{Runs: []trial.Run{run}, Device: "cpu", Kernels: "avx2", Threads: 2, Parameters: 585_244,
+		Memory: map[string]int64{"weights": 2_341_000, "activations": int64(batch) * 1_000_000}, PeakRSS: int64(40e6 + 2e6*batch)}
+	return t
 }
 
-func measuredReport(t *testing.T, sizes ...int) *sweep.Report {
+func measuredReport(t *testing.T, sizes ...int) *throughput.Report {
 	t.Helper()
-	r, err := sweep.Run(t.Context(), sweep.Options{Job: trial.Job{Size: 64, GridSize: 1, FiltersScale: 1, Images: 100}, Sizes: sizes, Runs: 3, Limit: 600e6, Edge: true,
-		Margin: 0.05, Tolerance: 0.05, Runner: machine{}})
-	if err != nil && sizes[0] < 512 {
-		t.Fatal(err)
+	s := throughput.Begin(throughput.Options{Job: trial.Job{Size: 64, GridSize: 1, FiltersScale: 1, Images: 100}, Sizes: sizes, Runs: 3, Limit: 600e6, Edge: true,
+		Margin: 0.05, Tolerance: 0.05})
+	for round := range 3 {
+		for _, b := range sizes {
+			if b == 512 && round > 0 {
+				continue
+			}
+			if err := s.Add(trialOf(100, b, round)); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
+	if sizes[0] < 512 {
+		best, none := sizes[0], 512
+		s.Edge = &sweep.Edge{Predicted: 280, Target: 265, Verified: &best, Failed: &none, Sentence: "Of 600 MB, the line predicts batch size 280."}
+	}
+	r := s.Report(s.Failure())
 	r.Version, r.Machine.CPU, r.Machine.GPUReason, r.Data.Source = "1.2.3", "a processor", "no CUDA device", "simulated"
 	r.Configuration.LimitSource = "flag"
 	return r
@@ -139,9 +151,9 @@ func TestAReportOfNothing(t *testing.T) {
 
 func TestSchema(t *testing.T) {
 	status := schematest.Schema{"enum": []string{"success", "OOM", "error"}}
-	schematest.Check(t, schematest.Document{Name: "ptycho", Title: "prismtop bench ptycho --json", Value: sweep.Report{}, Nulls: false,
+	schematest.Check(t, schematest.Document{Name: "ptycho", Title: "prismtop bench ptycho --json", Value: throughput.Report{}, Nulls: false,
 		Adds: map[string]schematest.Schema{"Batch.status": status, "TrialRecord.status": status}})
-	for _, r := range []*sweep.Report{measuredReport(t, 1, 8, 512), measuredReport(t, 4), measuredReport(t, 512)} {
+	for _, r := range []*throughput.Report{measuredReport(t, 1, 8, 512), measuredReport(t, 4), measuredReport(t, 512)} {
 		var b bytes.Buffer
 		if err := export.WriteObject(&b, r); err != nil {
 			t.Fatal(err)

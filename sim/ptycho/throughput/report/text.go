@@ -9,11 +9,11 @@ import (
 
 	"prismtop/profiles/report"
 	"prismtop/profiles/unit"
-	"prismtop/sim/ptycho/sweep"
+	"prismtop/sim/ptycho/throughput"
 )
 
 // hardware names what it was measured on.
-func hardware(r *sweep.Report) string {
+func hardware(r *throughput.Report) string {
 	m := &r.Machine
 	text := fmt.Sprintf("%s, %s", m.CPU, unit.Plural(m.Processors, "processor", "processors"))
 	if m.Kernels != "" {
@@ -35,13 +35,13 @@ func hardware(r *sweep.Report) string {
 }
 
 // dataset names the patterns.
-func dataset(r *sweep.Report) string {
+func dataset(r *throughput.Report) string {
 	return fmt.Sprintf("%s, %s in %s", r.Data.Source, unit.Plural(r.Data.Images, "image", "images"),
 		unit.Plural(r.Data.Groups, "group", "groups"))
 }
 
 // disturbed says how quiet the machine was.
-func disturbed(r *sweep.Report) string {
+func disturbed(r *throughput.Report) string {
 	if f := r.Machine.ForeignCPU; f != nil {
 		return fmt.Sprintf("other programs took %.1f %% of the processors meanwhile", 100**f)
 	}
@@ -49,7 +49,7 @@ func disturbed(r *sweep.Report) string {
 }
 
 // outputs says whether results were the same.
-func outputs(r *sweep.Report) string {
+func outputs(r *throughput.Report) string {
 	switch o := &r.Outputs; {
 	case o.Runs == 0:
 		return "no outputs to compare"
@@ -64,7 +64,7 @@ func outputs(r *sweep.Report) string {
 }
 
 // batches adds the table of batch sizes.
-func batches(d *report.Document, r *sweep.Report) {
+func batches(d *report.Document, r *throughput.Report) {
 	columns := []string{"Batch Size", "Throughput (img/s)", "p10 to p90", "Memory (MB)", "Latency (ms)", "Efficiency",
 		"Scaling", "Status"}
 	const beside = 4 // the memory of the process
@@ -99,13 +99,13 @@ func batches(d *report.Document, r *sweep.Report) {
 }
 
 // stages adds the table of the stages at the optimum, and of each by itself.
-func stages(d *report.Document, r *sweep.Report) {
+func stages(d *report.Document, r *throughput.Report) {
 	if r.Optimum == nil {
 		return
 	}
 	t := d.Table("Stage", "ms a run", "Best batch size", "Document", "")
 	at := r.Of(r.Optimum.BatchSize)
-	for _, name := range sweep.StageNames() {
+	for _, name := range throughput.StageNames() {
 		row := []string{name, fmt.Sprintf("%.2f", at.StagesMS[name].Median), "–", "–", ""}
 		for _, s := range r.Stages {
 			if s.Stage == name && s.Optimum != nil {
@@ -119,7 +119,7 @@ func stages(d *report.Document, r *sweep.Report) {
 }
 
 // summary adds the facts of the whole sweep.
-func summary(d *report.Document, r *sweep.Report) {
+func summary(d *report.Document, r *throughput.Report) {
 	var facts []report.Fact
 	add := func(name, format string, values ...any) {
 		facts = append(facts, report.Fact{Name: name, Text: fmt.Sprintf(format, values...)})
@@ -129,7 +129,7 @@ func summary(d *report.Document, r *sweep.Report) {
 	}
 	if f := r.Memory; f != nil {
 		add("Memory", "%.1f MB and %.3f MB a group over batch sizes %d to %d (R² %.4f)", f.FixedBytes/1e6,
-			f.BytesPerGroup/1e6, f.Smallest, f.Largest, f.R2)
+			f.BytesEach/1e6, f.Smallest, f.Largest, f.R2)
 	} else {
 		add("Memory", "%s", r.MemoryReason)
 	}
@@ -157,14 +157,14 @@ func summary(d *report.Document, r *sweep.Report) {
 }
 
 // head says first that a sweep was not completed.
-func head(d *report.Document, r *sweep.Report) {
+func head(d *report.Document, r *throughput.Report) {
 	if !r.Complete {
 		d.Paragraph("%s", report.Strong("Not complete: "+r.Ended))
 	}
 }
 
 // recommendations adds what is recommended.
-func recommendations(d *report.Document, r *sweep.Report) {
+func recommendations(d *report.Document, r *throughput.Report) {
 	var facts []report.Fact
 	for _, v := range r.Recommendations {
 		facts = append(facts, report.Fact{Name: v.Preset, Text: v.Text + " Evidence: " + v.Evidence + "."})
@@ -173,7 +173,7 @@ func recommendations(d *report.Document, r *sweep.Report) {
 }
 
 // WriteText writes the report as text.
-func WriteText(w io.Writer, r *sweep.Report) error {
+func WriteText(w io.Writer, r *throughput.Report) error {
 	var d report.Document
 	head(&d, r)
 	d.Paragraph("PtychoPINN inference · %s · %d parameters · weights %s", model(r), r.Parameters, r.Model.Weights)
@@ -188,10 +188,10 @@ func WriteText(w io.Writer, r *sweep.Report) error {
 }
 
 // WriteMarkdown writes the report by the document's template.
-func WriteMarkdown(w io.Writer, r *sweep.Report) error { return document(r, "").WriteMarkdown(w) }
+func WriteMarkdown(w io.Writer, r *throughput.Report) error { return document(r, "").WriteMarkdown(w) }
 
 // WriteHTML writes the report as one page, which requests nothing.
-func WriteHTML(w io.Writer, r *sweep.Report) error {
+func WriteHTML(w io.Writer, r *throughput.Report) error {
 	var svg strings.Builder
 	if err := Analysis(r).WriteSVG(&svg); err != nil {
 		return err
@@ -200,7 +200,7 @@ func WriteHTML(w io.Writer, r *sweep.Report) error {
 }
 
 // document returns the report by the document's template.
-func document(r *sweep.Report, graphs string) *report.Document {
+func document(r *throughput.Report, graphs string) *report.Document {
 	d := &report.Document{Title: "PtychoPINN Inference Throughput Benchmark Report"}
 	head(d, r)
 	d.Heading(2, "Executive Summary")
@@ -256,7 +256,7 @@ func document(r *sweep.Report, graphs string) *report.Document {
 }
 
 // figures adds the document's figures beside what was measured.
-func figures(d *report.Document, r *sweep.Report) {
+func figures(d *report.Document, r *throughput.Report) {
 	t := d.Table("ID", "What", "Claimed", "Measured here", "Verdict")
 	for i := range r.Claims {
 		c := &r.Claims[i]

@@ -1,10 +1,9 @@
-package sweep
+package throughput
 
 import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"math"
 	"runtime"
@@ -13,7 +12,9 @@ import (
 	"time"
 
 	"prismtop/profiles/machine"
+	"prismtop/profiles/report"
 	"prismtop/profiles/stats"
+	"prismtop/profiles/sweep"
 	"prismtop/sim/ptycho"
 )
 
@@ -44,10 +45,10 @@ type Report struct {
 	Curve         *Curve   `json:"curve"`
 	CurveReason   string   `json:"curve_reason,omitempty"`
 
-	Memory       *MemoryFit `json:"memory"` // of the process over batch size
-	MemoryReason string     `json:"memory_reason,omitempty"`
-	Edge         *Edge      `json:"edge"`
-	EdgeReason   string     `json:"edge_reason,omitempty"`
+	Memory       *MemoryFit  `json:"memory"` // of the process over batch size
+	MemoryReason string      `json:"memory_reason,omitempty"`
+	Edge         *sweep.Edge `json:"edge"`
+	EdgeReason   string      `json:"edge_reason,omitempty"`
 
 	Bottlenecks     []Bottleneck     `json:"bottlenecks"`
 	Recommendations []Recommendation `json:"recommendations"`
@@ -114,16 +115,12 @@ type Configuration struct {
 
 // Spread summarises a few values.
 type Spread struct {
-	Median float64 `json:"median"`
-	P10    float64 `json:"p10"`
-	P90    float64 `json:"p90"`
-	Mean   float64 `json:"mean"`
-	Std    float64 `json:"std"` // of all values, not an estimate from a sample
-	Min    float64 `json:"min"`
-	Max    float64 `json:"max"`
-	Q1     float64 `json:"q1"`
-	Q3     float64 `json:"q3"`
-	N      int     `json:"n"`
+	report.Spread
+	Std float64 `json:"std"` // of all values, not an estimate from a sample
+	Min float64 `json:"min"`
+	Max float64 `json:"max"`
+	Q1  float64 `json:"q1"`
+	Q3  float64 `json:"q3"`
 }
 
 // spreadOf summarises values; nil for none.
@@ -132,9 +129,8 @@ func spreadOf(values []float64) *Spread {
 		return nil
 	}
 	sorted := slices.Sorted(slices.Values(values))
-	q := func(p float64) float64 { return stats.Quantile(sorted, p) }
-	s := &Spread{Median: q(0.5), P10: q(0.1), P90: q(0.9), Q1: q(0.25), Q3: q(0.75), Mean: stats.Mean(sorted),
-		Min: sorted[0], Max: sorted[len(sorted)-1], N: len(sorted)}
+	s := &Spread{Spread: report.SpreadOf(values), Min: sorted[0], Max: sorted[len(sorted)-1],
+		Q1: stats.Quantile(sorted, 0.25), Q3: stats.Quantile(sorted, 0.75)}
 	for _, v := range sorted {
 		s.Std += (v - s.Mean) * (v - s.Mean) / float64(len(sorted))
 	}
@@ -170,6 +166,27 @@ type Batch struct {
 	ImagesJouleNote string   `json:"images_per_joule_reason,omitempty"`
 }
 
+// MemoryFit is a line through the peak memory of processes, or on a GPU of its memory, over batch sizes. Activations
+// grow with the batch up to a microbatch and not beyond, so it runs through the sizes on one side of that where there
+// are two of them: the side on which the memory limit lies.
+type MemoryFit struct {
+	FixedBytes float64 `json:"fixed_bytes"`     // of a process without a batch
+	BytesEach  float64 `json:"bytes_per_group"` // of the batch
+	R2         float64 `json:"r2"`              // share of the variance that the line explains
+	Sizes      int     `json:"sizes"`           // batch sizes that it runs through
+	Smallest   int     `json:"smallest"`        // of these
+	Largest    int     `json:"largest"`
+}
+
+// memory fits the line.
+func (s *Sweep) memory() *MemoryFit {
+	all := map[int]*sweep.Tried{}
+	for b, v := range s.sizes {
+		all[b] = &v.tried
+	}
+	return (*MemoryFit)(sweep.MemoryLine(all, s.o.Limit))
+}
+
 // Outputs says whether all runs computed the same.
 type Outputs struct {
 	Runs      int     `json:"runs"`
@@ -193,8 +210,8 @@ type TrialRecord struct {
 	GPUBytes   int64    `json:"gpu_peak_bytes"` // 0 without a GPU
 }
 
-// report derives the report of what was measured so far.
-func (s *Sweep) report(err error) *Report {
+// Report derives the report of what was measured so far; err is why the sweep ended early, nil if it did not.
+func (s *Sweep) Report(err error) *Report {
 	j := &s.o.Job
 	channels := j.Config().Channels()
 	r := &Report{
@@ -234,7 +251,7 @@ func (s *Sweep) report(err error) *Report {
 	}
 	load := machine.ReadLoad().Since(s.load)
 	if r.Machine.ForeignCPUReason = load.Reason; load.Reason == "" {
-		load.Own += s.own
+		load.Own += s.Own
 		share := load.Foreign()
 		r.Machine.ForeignCPU = &share
 	}
@@ -287,7 +304,7 @@ func StageNames() []string {
 
 // describe summarises the runs of a batch size.
 func (v *size) describe(energyReason string) *Batch {
-	b := &Batch{Status: v.status, Reason: v.reason, Microbatch: v.microbatch, PlanBytes: map[string]int64{},
+	b := &Batch{Status: v.status, Reason: v.reason, Microbatch: v.tried.Bend, PlanBytes: map[string]int64{},
 		StagesMS: map[string]Spread{}}
 	maps.Copy(b.PlanBytes, v.memory)
 	var rates, whole, image, batch []float64
@@ -328,8 +345,8 @@ func (v *size) describe(energyReason string) *Batch {
 	} else {
 		b.PeakBytesReason = "no trial reported its peak"
 	}
-	if len(v.most) > 0 {
-		now, peak := int64(spreadOf(v.gpu).Median), int64(spreadOf(v.most).Median)
+	if len(v.gpu) > 0 {
+		now, peak := int64(spreadOf(v.gpu).Median), int64(spreadOf(v.tried.Bytes).Median)
 		b.GPUBytes, b.GPUPeakBytes = &now, &peak
 	}
 	if held := b.Held(); b.ImagesPerS != nil && held != nil {
@@ -385,12 +402,4 @@ func (s *Sweep) scale(r *Report) {
 		f := r.Of(b).ImagesPerS.Median / r.Of(sizes[0]).ImagesPerS.Median
 		r.Of(b).Scaling = &f
 	}
-}
-
-// count formats a number of images or batch sizes.
-func count(n int, what string) string {
-	if n == 1 {
-		return fmt.Sprintf("1 %s", what)
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

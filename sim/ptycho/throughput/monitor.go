@@ -1,4 +1,4 @@
-package sweep
+package throughput
 
 import (
 	"encoding/json"
@@ -26,7 +26,7 @@ func EntryOf(t Trial) (e Entry, ok bool) {
 	}
 	run := &t.Result.Runs[0]
 	return Entry{Timestamp: t.Began.UTC(), BatchSize: t.Batch, ElapsedTime: run.Seconds.Predict,
-		MemoryUsage: heldBy(t.Result), Throughput: float64(run.Images) / run.Seconds.Predict}, true
+		MemoryUsage: Held(t.Result), Throughput: float64(run.Images) / run.Seconds.Predict}, true
 }
 
 // The document's rule: a throughput below degraded of the median of the last recent ones.
