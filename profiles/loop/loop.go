@@ -86,7 +86,8 @@ func In(folder string) (paths []string) {
 
 // Left is a loop that goes on without a prismtop.
 type Left struct {
-	Path     string // of its ring
+	Path     string // of its ring; empty before its second step
+	Folder   string // of its rings
 	PID      int
 	Greeting *Greeting
 }
@@ -110,12 +111,17 @@ func List() (all []Left) {
 				r.Remove()
 			case r.State() <= Training && r.Rank == 0: // which stands for the others
 				if g, err := r.Greeting(); err == nil && g != nil {
-					all = append(all, Left{path, r.PID, g})
+					all = append(all, Left{path, folder, r.PID, g})
 				}
 			}
 			r.Release()
 		}
-		_ = os.Remove(folder) // if it is empty
+		switch s := announced(folder); {
+		case s == nil:
+			RemoveFolder(folder)
+		case len(In(folder)) == 0 && !s.Reader.runs():
+			all = append(all, Left{"", folder, s.Program.PID, &Greeting{Script: s.Name}})
+		}
 	}
 	return all
 }

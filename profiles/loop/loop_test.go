@@ -1,10 +1,14 @@
 package loop_test
 
 import (
+	"bytes"
 	"encoding/binary"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -198,6 +202,54 @@ func TestLoopsThatGoOnAloneAreListed(t *testing.T) {
 	}
 	if !r.Alive() || r.State() != loop.Training {
 		t.Errorf("alive %t, state %d", r.Alive(), r.State())
+	}
+}
+
+// A program whose prismtop was killed before its loop's second step is found, and nothing is left of it once it has ended.
+func TestAProgramWithoutARingIsFound(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	folder, err := loop.MakeFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := exec.Command("sleep", "60")
+	if err := program.Start(); err != nil {
+		t.Skip(err)
+	}
+	end := sync.OnceFunc(func() { _ = program.Process.Kill(); _ = program.Wait() })
+	t.Cleanup(end)
+	if err := loop.Announce(folder, "train.py", program.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	if all := loop.List(); len(all) != 0 {
+		t.Errorf("one whose prismtop is there is listed: %+v", all)
+	}
+	path := filepath.Join(folder, "starting")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const killed = 1<<22 + 1 // no process has this ID
+	text = bytes.Replace(text, fmt.Appendf(nil, `"PID":%d,`, os.Getpid()), fmt.Appendf(nil, `"PID":%d,`, killed), 1)
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all := loop.List()
+	if len(all) != 1 || all[0].PID != program.Process.Pid || all[0].Path != "" || all[0].Greeting.Script != "train.py" {
+		t.Fatalf("%+v", all)
+	}
+	w := looptest.Create(t, folder, program.Process.Pid)
+	w.Greet(looptest.Greeting)
+	w.State(loop.Training)
+	if err := all[0].Await(t.Context()); err != nil || all[0].Path != w.Path {
+		t.Errorf("its loop: %+v, %v", all[0], err)
+	}
+	end()
+	if all := loop.List(); len(all) != 0 {
+		t.Errorf("one that has ended is listed: %+v", all)
+	}
+	if _, err := os.Stat(folder); err == nil {
+		t.Error("its folder is still there")
 	}
 }
 

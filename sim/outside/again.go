@@ -53,7 +53,7 @@ func (t *task) succeed(ctx context.Context, out *workload.Outcome) (waits bool, 
 	if next := t.Again(ctx, t.Ring); next != nil {
 		return true, t.follow(ctx, next, out)
 	}
-	if !t.told && time.Since(t.since) > vacantSaid {
+	if !t.told && time.Since(t.since) > vacantSaid && !t.Ring.Alive() { // one that failed takes a moment to end
 		t.told = true
 		out.Said = append(out.Said,
 			profiles.LogEntry{Text: fmt.Sprintf("process %d has ended; %s goes on, and may start it again", t.Ring.PID,

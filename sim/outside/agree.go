@@ -24,7 +24,7 @@ import (
 // another.
 
 const (
-	firstMargin   = 150 * time.Millisecond // between a proposal and its step; a loop looks every 50 ms
+	firstMargin   = 250 * time.Millisecond // between a proposal and its step; a loop looks every 100 ms
 	marginSteps   = 3
 	proposals     = 5 // each with twice the margin of the one before
 	laggingAtMost = 200 * time.Millisecond

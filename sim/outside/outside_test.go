@@ -167,23 +167,32 @@ func TestALoopIsARun(t *testing.T) {
 
 // What is logged after the last step, such as an accuracy, is the run's newest value: no other step brings it.
 func TestWhatIsLoggedAfterTheLastStepIsKept(t *testing.T) {
-	r := followAs(t, strings.Replace(looptest.Greeting, `"each": true}]`, `"each": true}, {"name": "val_acc", "title": "val_acc", "better": "more", "group": "metrics"}]`, 1), time.Millisecond)
-	last := r.next(t)
-	r.stop()
-	r.w.EndEpoch(last.Index, last.Unit, last.InUnit+1, math.NaN(), 0.75)
-	close(r.over)
-	for done := false; !done; {
-		it, over, err := r.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
+	for _, epochs := range []bool{true, false} {
+		r := followAs(t, strings.Replace(looptest.Greeting, `"each": true}]`, `"each": true}, {"name": "val_acc", "title": "val_acc", "better": "more", "group": "metrics"}]`, 1), time.Millisecond)
+		last := r.next(t)
+		r.stop()
+		if epochs {
+			r.w.EndEpoch(last.Index, last.Unit, last.InUnit+1, math.NaN(), 0.75)
+		} else {
+			r.w.EndEpoch(last.Index, -1, 0, math.NaN(), 0.75)
 		}
-		if done = over; it != nil {
-			last = it
+		close(r.over)
+		for done := false; !done; {
+			it, over, err := r.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if done = over; it != nil {
+				last = it
+			}
 		}
-	}
-	s := r.a.Tick(time.Now())
-	if v := s.Series[1]; !v.Has || v.Latest != 0.75 || len(s.Results) == 0 || s.Results[len(s.Results)-1].Values[1] != 0.75 {
-		t.Errorf("after iteration %d: %+v, %+v", last.Index, v, s.Results)
+		s := r.a.Tick(time.Now())
+		if v := s.Series[1]; !v.Has || v.Latest != 0.75 {
+			t.Errorf("epochs %t, after iteration %d: %+v", epochs, last.Index, v)
+		}
+		if n := len(s.Results); epochs != (n > 0 && s.Results[n-1].Values[1] == 0.75) {
+			t.Errorf("epochs %t: %+v", epochs, s.Results)
+		}
 	}
 }
 

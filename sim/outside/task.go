@@ -70,6 +70,7 @@ type task struct {
 	changed bool // memory, since the last step
 
 	ended     bool        // a unit, since the last step
+	late      bool        // values were logged after the loop's last step
 	ending    loop.Record // then: its end
 	unitBegan int64
 	last      profiles.Values
@@ -438,6 +439,10 @@ func (t *task) take() {
 				Text: "the loop missed prismtop and took back what an experiment had switched", Refused: true})
 		}
 	case loop.EpochEnd:
+		if t.late = r.Unit < 0; t.late { // of no epoch: what was logged after the loop's last step
+			t.ending.Series = r.Series
+			break
+		}
 		t.ended, t.ending = true, *r
 	case loop.LayerTimes:
 		t.takeLayer(r)
@@ -526,7 +531,7 @@ func (t *task) Iterate(ctx context.Context, it *profiles.Iteration) (out workloa
 		newest = &t.ending // which may have what no step had
 	}
 	out = workload.Outcome{UnitEnded: t.ended, Measured: profiles.NoValues(), MemoryChanged: t.changed}
-	if ok || t.ended {
+	if ok || t.ended || t.late {
 		out.Grown = t.grow(ctx, newest)
 	}
 	if t.ended {
@@ -537,7 +542,8 @@ func (t *task) Iterate(ctx context.Context, it *profiles.Iteration) (out workloa
 	out.Ranks = t.ranks.state()
 	if !ok {
 		out.NoIteration = true
-		if out.UnitEnded { // what was logged after the last step comes with no other
+		if out.UnitEnded || t.late { // what was logged after the last step comes with no other
+			t.late = false
 			t.measure(&t.ending, &out)
 		}
 		if waits, err := t.succeed(ctx, &out); waits || err != nil {

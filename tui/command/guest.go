@@ -107,9 +107,10 @@ func startProgram(name string, argv, also []string, stdin *os.File, echo io.Writ
 		cmd.SysProcAttr = apart.Attributes()
 	}
 	if err := cmd.Start(); err != nil {
-		_ = os.Remove(rings)
+		loop.RemoveFolder(rings)
 		return nil, fmt.Errorf("%s: %w", argv[0], cli.Bare(err))
 	}
+	_ = loop.Announce(rings, name, cmd.Process.Pid) // it is only for those who look for it
 	p.pid, p.tree = cmd.Process.Pid, machine.NewTree(cmd.Process.Pid)
 	go p.await(cmd)
 	go p.pump()
@@ -134,7 +135,7 @@ func adopt(left *loop.Left) (*guest, error) {
 		g.Under(asked)
 	}
 	r.Skip()
-	p := newGuest(filepath.Base(g.Script), filepath.Dir(left.Path))
+	p := newGuest(filepath.Base(g.Script), left.Folder)
 	p.pid, p.tree, p.goesOn = machine.GroupOf(left.PID), machine.NewTree(left.PID), g.Attached
 	p.file, err = sessions.OutputOf(left.PID)
 	if err != nil {
@@ -382,8 +383,10 @@ func (p *guest) find(ctx context.Context, notes io.Writer, refused map[string]bo
 			continue
 		}
 		l := &outside.Loop{Ring: r, Greeting: g, Over: p.over, Failure: func() error { return p.failure }}
-		l.Again = func(ctx context.Context, after *loop.Ring) *outside.Loop {
-			return p.find(ctx, io.Discard, refused, after)
+		if r.PID != p.pid { // a program whose own process trains has no launcher
+			l.Again = func(ctx context.Context, after *loop.Ring) *outside.Loop {
+				return p.find(ctx, io.Discard, refused, after)
+			}
 		}
 		p.trains.Store(int64(r.PID))
 		p.others = time.Time{}
@@ -630,7 +633,7 @@ func (p *guest) close() {
 				r.Close()
 			}
 		}
-		_ = os.Remove(p.rings)
+		loop.RemoveFolder(p.rings)
 	}
 	_ = p.file.Close()
 }

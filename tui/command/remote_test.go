@@ -141,3 +141,52 @@ func TestWhatCannotBeAttached(t *testing.T) {
 		refused(sleepingPython(t, pythonSince(t, remoteSince)), "it has not imported PyTorch")
 	})
 }
+
+// stubbed prepares a command of prismtop with a program that trains with the stand-in for PyTorch.
+func stubbed(t *testing.T, program string, args ...string) *exec.Cmd {
+	t.Helper()
+	python := pythonSince(t, 9)
+	stub, err := filepath.Abs("../../profiles/loop/python/tests/stub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("prismtop", append([]string{"python", "--python", python}, args...)...)
+	cmd.Dir = t.TempDir()
+	cmd.Args = append(cmd.Args, "train.py")
+	cmd.Env = append(os.Environ(), "PYTHONPATH="+stub, "PYTHONDONTWRITEBYTECODE=1")
+	text := "import time, torch\n" +
+		"model = torch.nn.Module()\n" +
+		"optimizer = torch.optim.Optimizer(model.parameters())\n" +
+		"def train(steps):\n" +
+		"    for n in range(steps):\n" +
+		"        torch.Tensor(1.0).backward()\n" +
+		"        optimizer.step()\n" +
+		"        time.sleep(0.01)\n" + program
+	if err := os.WriteFile(filepath.Join(cmd.Dir, "train.py"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return cmd
+}
+
+// A program that fails is not started again by anybody, although its process takes its time to end.
+func TestAProgramWithoutALauncherEndsWithItsProcess(t *testing.T) {
+	cmd := stubbed(t, "class Slow:\n"+
+		"    def __del__(self, sleep=time.sleep): sleep(2.5)\n"+
+		"slow = Slow()\n"+
+		"train(40)\n"+
+		"raise SystemError('planted')\n", "--headless", "--no-record")
+	out, err := cmd.CombinedOutput()
+	if text := string(out); err == nil || !strings.Contains(text, "SystemError: planted") || strings.Contains(text, "may start it again") {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+// What a loop without epochs logs after its last step is the newest value of the run.
+func TestALoopWithoutEpochsKeepsWhatItLogsLast(t *testing.T) {
+	cmd := stubbed(t, "import prismtop\ntrain(40)\nprismtop.log(accuracy=0.75)\n", "--headless", "--json", "--no-record")
+	out, err := cmd.Output()
+	var run struct{ Quality map[string]any }
+	if wrong := json.Unmarshal(out, &run); wrong != nil || err != nil || run.Quality["accuracy"] != 0.75 {
+		t.Errorf("%v, %v: %v\n%s", err, wrong, run.Quality, out)
+	}
+}

@@ -445,3 +445,32 @@ func TestTheSamePlanHasTheSameTableOnSlurm(t *testing.T) {
 		}
 	}
 }
+
+// Two ranks that one srun starts on two nodes are one training: the prismtop of the first reads what the other's records through srun.
+func TestRanksOfTwoNodesOnSlurm(t *testing.T) {
+	python := os.Getenv("TORCH_PYTHON")
+	if python == "" {
+		t.Skip("skipped: TORCH_PYTHON names no Python with PyTorch")
+	}
+	script := inRepository(t, "profiles/loop/python/testdata/ddp.py")
+	s := newSlurm(t)
+	out := func(rank int) string { return filepath.Join(s.folder, fmt.Sprint("rank", rank)) }
+	// A rank is ended at its limit, and the other then fails: the status of srun says nothing.
+	ranks := exec.Command("srun", "--nodes=2", "--ntasks=2", "--kill-on-bad-exit=0", "--output="+filepath.Join(s.folder, "rank%t"), "--error="+filepath.Join(s.folder, "rank%t.log"),
+		"sh", "-c", `RANK=$SLURM_PROCID exec "$0" "$@"`, s.program, "python", "--headless", "--json", "--no-record", "--max-iterations", "60", "--", python, script, "1000000", "1", "0", "20")
+	ranks.Dir = s.folder
+	ranks.Env = append(os.Environ(), "WORLD_SIZE=2", "MASTER_ADDR=127.0.0.1", fmt.Sprint("MASTER_PORT=", freePort(t)), "GLOO_SOCKET_IFNAME=lo", "USE_LIBUV=0", "OMP_NUM_THREADS=1")
+	said, err := ranks.CombinedOutput()
+	for rank, want := range []string{"of 2 ranks, another machine has 1: they are only watched", "of 2 ranks, another machine has 0: they are only watched"} {
+		text, _ := os.ReadFile(out(rank))
+		log, _ := os.ReadFile(out(rank) + ".log")
+		var run struct {
+			State      string
+			Iterations int
+			Notes      []string
+		}
+		if wrong := json.Unmarshal(text, &run); wrong != nil || run.Iterations < 60 || !slices.Contains(run.Notes, want) {
+			t.Errorf("rank %d: %v, %+v\n%s\nsrun: %v\n%s", rank, wrong, run, log, err, said)
+		}
+	}
+}

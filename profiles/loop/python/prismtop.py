@@ -51,7 +51,7 @@ D0, D1, F1, B0, O0, O1, G, E1, F0, B1, E0, X = range(12)
 # the beginning of an epoch.
 NO_GRAD, CLOSURE, BATCH, LOST, ITEMS, PLACE, LOGGED, FLAG, STEPPED, OWN, EPOCH = range(12, 23)
 ENTER, LEAVE = 32, 64  # of a declared phase: and its index
-LAG = 50_000_000  # records of short steps are published together, while the code for it is in the processor's caches
+LAG = 100_000_000  # records of short steps are published together, while the code for it is in the processor's caches
 MANY = 4096
 TABLE = [OTHER] * 256
 for first, second, which in [
@@ -62,7 +62,8 @@ for first, second, which in [
 SO_FAR = [DATA_, PREPARE, LOSS, BACKWARD, OPTIMIZER, OTHER, BACKWARD, OTHER, FORWARD, CLIP, OTHER, OTHER]
 MODEL_PHASES = ["prepare", "forward", "loss", "backward", "clip", "optimizer", "other"]  # all but data: one reaches the next through the allocator
 NANS = array.array("d", [math.nan] * MOST_SERIES)
-ZEROS = array.array("q", bytes(8 * MOST_PHASES))
+ZEROS = [0] * MOST_PHASES
+RECORD = struct.Struct("<BBHHHqqqIIIId16q").pack_into  # of a step, from its kind to its phases
 NO_TIMES = array.array("q", [-1] * MOST_PHASES)
 
 
@@ -94,6 +95,7 @@ class Knob:
 
 class Loop:
     """The training loop of this process. Its ring is made at the second step: a process that never trains has none."""
+    __slots__ = ("due", "explicit", "live", "device", "moments", "__dict__", "__weakref__")
 
     def __init__(self):
         self.live, self.stopped, self.guest = False, False, None
@@ -109,9 +111,8 @@ class Loop:
         """Becomes the loop of a process that has not trained yet: at the start, and in a child of fork."""
         self.ring, self.thread, self.due = None, None, 0
         self.moments.clear()
-        self.acc, self.values = array.array("q", ZEROS), array.array("d", NANS)
-        self.last, self.inside, self.ticks, self.world = O1, [], 0, 1
-        self.step = self.generation = self.warm = self.forked = self.blind = self.evaluated = self.unit_steps = 0
+        self.acc, self.values, self.last, self.inside, self.world = ZEROS[:], array.array("d", NANS), O1, [], 1
+        self.step = self.ticks = self.generation = self.warm = self.forked = self.blind = self.evaluated = self.unit_steps = 0
         self.batch_items, self.unit_items, self.block, self.unit, self.place = 0.0, 0.0, NO_BLOCK, -1, -1
         self.source = self.epoch = self.received = self.told = self.plan = self.device = self.proposed = None
         self.usual = self.dirty = self.logged = self.fresh = self.exhausted = self.pausing = self.timed = False
@@ -282,11 +283,10 @@ class Loop:
         t, r = self.mark, self.ring
         if r is None:
             return
-        q, acc, flags, source, kind, begins = r.q, self.acc, self.flags, self.source, 0, False
+        acc, flags, source, kind, begins, loss, logged = self.acc, self.flags, self.source, 0, False, math.nan, self.logged
         if source is not None:
-            epoch, place = source
-            begins = epoch != self.epoch or place < self.place
-            self.epoch, self.place = epoch, place
+            begins = source[0] != self.epoch or source[1] < self.place
+            self.epoch, self.place = source
         if self.told is not None:
             begins, self.fresh = self.fresh, False
         if begins:
@@ -303,10 +303,8 @@ class Loop:
                 kind = 1
         if flags & COMPILED:
             kind = 3
-        logged = self.logged or self.losses
         if self.losses:
             loss = self.loss_sum if self.sums else self.loss_sum / self.losses
-            self.values[0] = loss
             if loss - loss != 0:
                 flags |= NONFINITE
         if self.warm > 0:
@@ -316,13 +314,13 @@ class Loop:
             flags |= THIN
             acc[:] = ZEROS
             acc[OTHER] = t - self.start
-        q[1] = STEP | kind << 8 | flags << 16 | min(self.passes, 0xFFFF) << 32 | min(self.backwards, 0x7FFF) << 48
-        q[2], q[3], q[4], q[5] = self.step, self.start, t - self.start, self.generation | (self.block - (1 << 32 if self.block >> 31 else 0)) << 32
-        q[6] = self.unit & 0xFFFFFFFF | self.unit_steps - 1 << 32
-        r.d[7] = self.items
-        q[8:24], q[64] = acc, self.spent
+        RECORD(r.scratch, 8, STEP, kind, flags, min(self.passes, 0xFFFF), min(self.backwards, 0x7FFF), self.step, self.start, t - self.start, self.generation, self.block,
+               self.unit & 0xFFFFFFFF, self.unit_steps - 1 & 0xFFFFFFFF, self.items, *acc)
+        r.q[64] = self.spent
         if logged:
             r.d[40:64] = self.values
+        if self.losses or not logged:
+            r.d[40] = loss
         r.publish(r.scratch) if self.device is None else self.device.end(r)
         if logged:
             self.values[:] = NANS
@@ -339,10 +337,12 @@ class Loop:
         self.clear(t)
 
     def end_unit(self, t, values):
-        """An epoch is over; values are those logged since its last step."""
-        if self.ring is not None and self.unit >= 0 and self.unit_steps:
+        """An epoch is over; values are those logged since its last step. Whether there was one."""
+        told = self.ring is not None and self.unit >= 0 and self.unit_steps > 0
+        if told:
             self.ring.put(UNIT, self.step - 1, t, [("ii", 48, self.unit, self.unit_steps), ("d", 56, self.unit_items), (f"{MOST_SERIES}d", 320, *values)])
         self.unit_steps, self.unit_items = 0, 0.0
+        return told
 
     def between(self, t):
         """Everything that is not part of every boundary."""
@@ -620,10 +620,10 @@ class Loop:
         self.ring.greet(doc)
 
     def slowly(self, t):
-        """Twice a second, while somebody watches, or more rarely where counting memory takes long."""
+        """Once a second, while somebody watches, or more rarely where counting memory takes long."""
         begun = now()
         parts, card = self.guest.extra.memory()
-        self.next_memory = t + max(500_000_000, 1000 * (now() - begun))
+        self.next_memory = t + max(1_000_000_000, 2000 * (now() - begun))
         self.ring.put(MEMORY, self.step, t, [("16q", 64, *(parts + [-1] * 16)[:16]), ("16q", 192, *(card + [-1] * 16)[:16])])
 
     def count(self):
@@ -643,8 +643,8 @@ class Loop:
         try:
             self.count()
             self.fold()
-            if self.exhausted:
-                self.end_unit(self.mark, self.values)
+            if not (self.exhausted and self.end_unit(self.mark, self.values)) and self.logged:  # of no epoch
+                self.ring.put(UNIT, self.step - 1, now(), [("ii", 48, -1, 0), (f"{MOST_SERIES}d", 320, *self.values)])
             if self.dirty:
                 self.greet()
             if self.device is not None:

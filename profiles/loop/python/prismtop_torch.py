@@ -65,10 +65,11 @@ class Patch:
 class Guest:
     """The patches of a loop, and what is known of its models and optimizers. Every method that a patch calls is inside a
     guard: the first exception takes all patches back (Loop.stop)."""
+    __slots__ = ("hot", "in_step", "depth", "leader", "loop", "add", "foreign", "lost_inside", "__dict__", "__weakref__")  # the short way reads these cold
 
     def __init__(self, loop, torch):
         loop.guest, loop.live = self, True
-        self.loop, self.torch = loop, torch
+        self.loop, self.torch, self.add = loop, torch, loop.moments.extend
         self.missing, self.kind, self.patches, self.handles = [], "cpu", [], []
         self.amp, self.amp_on, self.own_autocast, self.roots = "as written", None, False, {}  # the models, by identity: always this table
         self.forget()
@@ -178,7 +179,7 @@ class Guest:
             return False
 
     def make_call(self, cls, shared, inner):
-        loop, roots, enabled, add = self.loop, self.roots, self.torch.is_grad_enabled, self.loop.moments.extend
+        loop, roots, enabled, add = self.loop, self.roots, self.torch.is_grad_enabled, self.add
 
         def __call__(m, *args, **kwargs):
             if self.depth or id(m) not in roots and not (self.undo_discovery and self.finds(m)):
@@ -253,7 +254,7 @@ class Guest:
         try:
             if self.hot == thread():
                 self.in_step, self.lost_inside = True, False
-                self.loop.moments += O0, now()
+                self.add((O0, now()))
                 return
             if not self.mine():
                 return
@@ -272,7 +273,7 @@ class Guest:
         try:
             if self.hot == thread() and id(optimizer) == self.leader and not loop.explicit:
                 t = now()
-                loop.moments += O1, t, STEPPED, t
+                self.add((O1, t, STEPPED, t))
                 if t >= loop.due:
                     loop.turn()
                 self.foreign = 0
@@ -332,7 +333,7 @@ class Guest:
     # ---- backward, data, gradient scaler ----
 
     def make_backward(self, original):
-        loop, add = self.loop, self.loop.moments.extend
+        loop, moments, add = self.loop, self.loop.moments, self.add
 
         def backward(tensors, *args, **kwargs):
             if self.hot == thread() and not self.in_step:
@@ -341,19 +342,16 @@ class Guest:
                 except Exception as e:
                     loop.stop(e)
                 result = original(tensors, *args, **kwargs)
-                if loop.live:
-                    try:
-                        t = now()
-                        if loop.device is not None:  # whose losses are those of the steps that it times
-                            add((B1, t))
-                        elif (not args or args[0] is None) and type(tensors) not in (list, tuple):  # PyTorch has made sure that it is one number
-                            add((B1, t, LOST, tensors.item()))
-                        else:
-                            loop.event(B1)
-                        if len(loop.moments) > MANY:
-                            loop.fold()
-                    except Exception as e:
-                        loop.stop(e)
+                try:
+                    t = now()
+                    if loop.device is None and (not args or args[0] is None) and type(tensors) not in (list, tuple):  # PyTorch has made sure that it is one number
+                        add((B1, t, LOST, tensors.item()))
+                    else:  # a device's losses are those of the steps that it times
+                        add((B1, t))
+                    if len(moments) > MANY:
+                        loop.fold()
+                except Exception as e:
+                    loop.stop(e)
                 return result
             if not self.mine():
                 if not self.loop.live:
@@ -396,7 +394,7 @@ class Guest:
                 self.loop.device.copy(0, loss)
 
     def make_next(self, original):
-        loop, add = self.loop, self.loop.moments.extend
+        loop, add = self.loop, self.add
 
         def __next__(iterator):
             if self.hot == thread():

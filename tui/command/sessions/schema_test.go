@@ -63,3 +63,14 @@ func TestNamed(t *testing.T) {
 		}
 	}
 }
+
+// One unit of work is told in the singular.
+func TestRowsCountUnits(t *testing.T) {
+	of := attach.Info{Unit: "epoch", UnitMany: "epochs", Done: 1, Iterations: 70}
+	several := of
+	several.Units = 4
+	rows := Rows([]attach.Found{{Path: "a.sock", Info: of}, {Path: "b.sock", Info: several}})
+	if rows[0].Progress != "1 epoch, iter 70" || rows[1].Progress != "1/4 epochs, iter 70" {
+		t.Errorf("%q, %q", rows[0].Progress, rows[1].Progress)
+	}
+}

@@ -124,9 +124,9 @@ func Rows(found []attach.Found) (rows []sessions.Row) {
 		switch {
 		case i.Unit == "":
 		case i.Units == 0: // their number is not known
-			progress = fmt.Sprintf("%d %s, iter %d", i.Done, i.UnitMany, i.Iterations)
+			progress = fmt.Sprintf("%s, iter %d", unit.Plural(i.Done, i.Unit, i.UnitMany), i.Iterations)
 		default:
-			progress = fmt.Sprintf("%d/%d %s, iter %d", i.Done, i.Units, i.UnitMany, i.Iterations)
+			progress = fmt.Sprintf("%d/%s, iter %d", i.Done, unit.Plural(i.Units, i.Unit, i.UnitMany), i.Iterations)
 		}
 		rows = append(rows, sessions.Row{
 			ID: i.ID, State: i.State, Object: i.Object, Progress: progress,
