@@ -29,7 +29,7 @@ func WriteText(w io.Writer, c *Comparison, width int) error {
 	if width > 0 {
 		width = max(width, 80)
 	}
-	l := written{Comparison: c, short: width > 0 && width < floorWidth, terminal: true}
+	l := written{Comparison: c, short: width > 0 && width < floorWidth, terminal: true, narrow: width > 0}
 	if width == 0 {
 		width = 100 // of the sentences
 	}
@@ -51,7 +51,8 @@ func IsMarkdown(head []byte) bool { return begins.Match(head) }
 type written struct {
 	*Comparison
 	short    bool // without the A/A floors, with short verdicts
-	terminal bool // with short titles, and without what a page has room for
+	terminal bool // without what a page has room for
+	narrow   bool // with short titles
 }
 
 // document returns the comparison as a document.
@@ -83,7 +84,7 @@ func (l *written) document() *report.Document {
 // Footnote says what the intervals mean.
 func (c *Comparison) Footnote() string {
 	if c.Intervals == 0 {
-		return "No number has an interval that could miss by chance."
+		return c.unsampled()
 	}
 	all := fmt.Sprintf("All %d intervals hold together in 95 of 100 comparisons (Bonferroni)", c.Intervals)
 	switch c.Design {
@@ -94,6 +95,19 @@ func (c *Comparison) Footnote() string {
 	}
 	return all + "; those of times are from blocks of half a second or more, and never narrower than what " +
 		"either side differs from itself."
+}
+
+// unsampled says what the intervals mean where none is of a sample.
+func (c *Comparison) unsampled() string {
+	for i := range c.Rows {
+		for k := range c.Rows[i].Against {
+			if c.Rows[i].Interval(k) != "" {
+				return "No time could be compared. The intervals of memory and results are as wide as these numbers " +
+					"stray by themselves."
+			}
+		}
+	}
+	return "No number has an interval."
 }
 
 // Letter names a side in tables: A is the base.
@@ -159,7 +173,10 @@ func (l *written) rows(d *report.Document, k int) {
 		}
 		title, interval, verdict := r.Title, r.Interval(k-1), l.verdict(r, k-1)
 		if l.terminal {
-			title = " " + cut(title, titleWidth-1)
+			title = " " + title
+			if l.narrow {
+				title = cut(title, titleWidth)
+			}
 		}
 		if of.Verdict == NotComparable {
 			interval = of.Briefly

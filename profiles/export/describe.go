@@ -236,6 +236,10 @@ func describeChanges(s *profiles.Snapshot) []Change {
 			if e.Ended && e.Needed > 0 {
 				c.EffectReason += "; the run ended first"
 			}
+			if r := e.Replica; r != nil && r.Judge() != profiles.Unjudged {
+				c.EffectReason = "replicated has the effect; of the iterations before and after alone: " +
+					c.EffectReason
+			}
 		}
 		reason := ""
 		if !e.HasQuality {

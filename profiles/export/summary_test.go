@@ -549,6 +549,9 @@ func TestADecidedPressIsInEveryOutput(t *testing.T) {
 	e.Replica = &profiles.AblationRow{OffNS: 10e6, OnNS: 14e6, Effect: 0.4, Low: 0.3, High: 0.5, Groups: 21, Final: true, Sequential: true}
 	s.Effects = []profiles.Effect{e}
 	c := &describeChanges(s)[0]
+	if !strings.HasPrefix(c.EffectReason, "replicated has the effect; ") {
+		t.Errorf("the JSON has no effect because %q", c.EffectReason)
+	}
 	if r := c.Replicated; r == nil || r.Groups != 21 || *r.Effect != 0.4 || *r.Interval != [2]float64{0.3, 0.5} {
 		t.Fatalf("the JSON has %+v", r)
 	}

@@ -1,6 +1,7 @@
 package lines
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -15,6 +16,16 @@ func TestASummaryHasTheResultOfAFork(t *testing.T) {
 	s.Effects[0].Fork = &profiles.Fork{Arm: 50, Done: 8,
 		Rows: []profiles.ForkRow{{Difference: 0.1, Low: 0.05, High: 0.15}}}
 	if text := Summary(&s); !strings.Contains(text, "    Forked 8 times over 50 iterations: ") || !strings.Contains(text, "+0.10 [+0.05, +0.15]") {
+		t.Errorf("the summary is\n%s", text)
+	}
+}
+
+// A replication that ended before it decided is in the summary, beside what the iterations before and after say.
+func TestASummaryHasAReplicationThatWasCutOff(t *testing.T) {
+	s := *tuitest.Finished()
+	s.Effects = append([]profiles.Effect{}, s.Effects...)
+	s.Effects[0].Replica = &profiles.AblationRow{Key: "amp", Sequential: true, Groups: 3, Effect: math.NaN(), Low: math.Inf(-1), High: math.Inf(1)}
+	if text := Summary(&s); !strings.Contains(text, "    switched back and forth in 3 groups of four blocks, not decided: the run ended first") {
 		t.Errorf("the summary is\n%s", text)
 	}
 }

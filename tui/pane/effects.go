@@ -73,15 +73,24 @@ func (p *effects) Picked(s *profiles.Snapshot) *profiles.Effect {
 
 // Explain describes how an effect is measured.
 func (p *effects) Explain() []string {
-	offered, quality := "", "PSNR"
+	var s profiles.Schema
 	if p.Snap != nil {
-		quality = cmp.Or(p.Snap.Run.Schema.QualityInfo().Title, "quality")
+		s = p.Snap.Run.Schema
+	}
+	offered, judged, ends := "", "", ""
+	if s.Threshold != "" {
+		ends = " and the last iteration of a " + s.Unit.One
+	}
+	if q := s.QualityInfo(); q.Title != "" {
+		of := profiles.Ablation{Quality: q}
+		judged = strings.Join(explanations.Of("effects, quality", "{quality}", q.Title, "{column}",
+			of.QualityTitle()), " ")
 	}
 	if p.host.Keys().Of("ablate") != "" {
-		offered = strings.Join(explanations.Of("effects, offered"), " ")
+		offered = strings.Join(explanations.Of("effects, offered", "{units}", cmp.Or(s.Unit.Many, "units")), " ")
 	}
-	return explanations.Of("effects", "{offered}", offered, "{quality}", quality, "{quiet}",
-		fmt.Sprintf("%.0f %%", 100*machine.Quiet))
+	return explanations.Of("effects", "{offered}", offered, "{judged}", judged, "{kinds}", words.Kinds(&s), "{ends}",
+		ends, "{quiet}", fmt.Sprintf("%.0f %%", 100*machine.Quiet))
 }
 
 // draw draws the table if its columns fit, else two rows for each effect.

@@ -324,6 +324,24 @@ func TestPanesExplainThemselves(t *testing.T) {
 	}
 }
 
+// The effects of a run that has no samples and no truth are explained without them.
+func TestEffectsAreExplainedInTheRunsWords(t *testing.T) {
+	s := *tuitest.Running()
+	s.Run.Schema = profiles.Schema{Workload: "python", Unit: profiles.Unit{One: "epoch", Many: "epochs"}, Stages: []string{"training"},
+		Kinds: []profiles.KindInfo{{Name: "step"}, {Name: "step with evaluation", Aside: true}}}
+	s.Effects, s.Changes, s.Ablation, s.Alerts = nil, nil, nil, nil
+	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, &s)
+	text := strings.Join(m.panes[idEffects].Explain(), "\n")
+	for _, own := range []string{"sample", "truth", "dB", "plan"} {
+		if strings.Contains(text, own) {
+			t.Errorf("%q is in\n%s", own, text)
+		}
+	}
+	if !strings.Contains(text, "kind (step, step with evaluation), without 5 iterations of warm-up.") {
+		t.Error(text)
+	}
+}
+
 func TestAlertsShowInTheHeader(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
 	if got := strings.Split(frameOf(m), "\n")[0]; strings.Contains(got, "alert") {

@@ -28,15 +28,22 @@ func Changed(t *settings.Table, e *profiles.Effect, cores int) string {
 }
 
 // ChangedIn is Changed in w cells. The name of a setting is shortened before its values, which say what the change
-// was. Several settings that do not fit are shortened: first to their values after the change, then to their names,
-// then to as many names as fit, each with the number of settings.
+// was, and the value before it is left out where both have no room. Several settings that do not fit are shortened:
+// first to their values after the change, then to their names, then to as many names as fit, each with the number of
+// settings.
 func ChangedIn(t *settings.Table, e *profiles.Effect, cores, w int) string {
 	if len(e.With) == 0 {
-		text, name := Changed(t, e, cores), SettingName(t, e.Key)
-		values := strings.TrimPrefix(text, name)
-		for letters := []rune(name); len(letters) > shortestName && monospace.Width(text) > w; {
-			letters = letters[:len(letters)-1]
-			text = strings.TrimSpace(string(letters)) + "…" + values
+		name, text := SettingName(t, e.Key), ""
+		for _, values := range []string{strings.TrimPrefix(Changed(t, e, cores), name),
+			"→" + SettingText(t, e.Key, e.After, cores)} {
+			text = name + values
+			for letters := []rune(name); len(letters) > shortestName && monospace.Width(text) > w; {
+				letters = letters[:len(letters)-1]
+				text = strings.TrimSpace(string(letters)) + "…" + values
+			}
+			if monospace.Width(text) <= w {
+				break
+			}
 		}
 		return text
 	}

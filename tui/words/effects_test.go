@@ -45,7 +45,17 @@ func TestSeveralSettingsAreToldAsThereIsRoom(t *testing.T) {
 // Of one setting the values stay where its name does not fit: from what to what the change was.
 func TestAChangeKeepsItsDirection(t *testing.T) {
 	e := &profiles.Effect{Change: profiles.Change{Key: "measurement_cache", Before: "true", After: "false"}}
-	for w, want := range map[int]string{40: "meas. cache on→off", 14: "meas.… on→off", 3: "mea… on→off"} {
+	for w, want := range map[int]string{40: "meas. cache on→off", 14: "meas.… on→off", 6: "mea…→off"} {
+		if got := ChangedIn(prism.Table, e, 2, w); got != want {
+			t.Errorf("%d cells: %q, want %q", w, got, want)
+		}
+	}
+}
+
+// Where its values have no room, a change says what is in force now.
+func TestAChangeSaysItsValueLast(t *testing.T) {
+	e := &profiles.Effect{Change: profiles.Change{Key: "loss", Before: "l1", After: "ssim"}}
+	for w, want := range map[int]string{12: "loss l1→ssim", 11: "loss→ssim", 8: "los…→ssim"} {
 		if got := ChangedIn(prism.Table, e, 2, w); got != want {
 			t.Errorf("%d cells: %q, want %q", w, got, want)
 		}

@@ -2,6 +2,7 @@ package words
 
 import (
 	"fmt"
+	"strings"
 
 	"prismtop/profiles"
 )
@@ -23,4 +24,16 @@ func (n UnitEnds) String() string {
 		return ""
 	}
 	return fmt.Sprintf("%d converged · %d at limit", n.Converged, n.AtLimit)
+}
+
+// Kinds lists the kinds of a schema's iterations in parentheses after a space; "" for one kind.
+func Kinds(s *profiles.Schema) string {
+	if len(s.Kinds) < 2 {
+		return ""
+	}
+	names := make([]string, len(s.Kinds))
+	for i, k := range s.Kinds {
+		names[i] = k.Name
+	}
+	return " (" + strings.Join(names, ", ") + ")"
 }

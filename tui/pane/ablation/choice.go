@@ -171,10 +171,10 @@ func kindNote(end int) int { return max(choiceNote+6, end+2) }
 // kind returns the name of a kind of ablation and how long it takes.
 func (c *Choice) kind(row int, s *profiles.Snapshot) (name, estimate string) {
 	if row == singleRow {
-		return "one at a time", cmp.Or(Length(s), fmt.Sprintf("%d comparisons", pairsOf(c.table)))
+		return "each alone, ● and ○", cmp.Or(Length(s), fmt.Sprintf("%d comparisons", pairsOf(c.table)))
 	}
 	n := len(c.Names())
-	name = fmt.Sprintf("all combinations of %d", n)
+	name = fmt.Sprintf("all combinations of %d ●", n)
 	if n < settings.LeastFactors {
 		return name, fmt.Sprintf("choose %d to %d", settings.LeastFactors, settings.MostFactors)
 	}

@@ -92,13 +92,14 @@ func (p *view) Explain() []string {
 
 // explainSingle describes the table of single settings.
 func (p *view) explainSingle() []string {
-	quality := ""
+	quality, kinds, one := "", "", "unit"
 	if p.Snap != nil {
+		kinds, one = words.Kinds(&p.Snap.Run.Schema), cmp.Or(p.Snap.Run.Schema.Unit.One, one)
 		if q := p.Snap.Run.Schema.QualityInfo(); q.Name != "" {
 			quality = explanations.Of("single, quality", "{title}", q.Title, "{unit}", inUnit(q.Unit))[0]
 		}
 	}
-	return explanations.Of("single", "{quality}", quality)
+	return explanations.Of("single", "{quality}", quality, "{kinds}", kinds, "{unit}", one)
 }
 
 // inUnit returns "in dB " for a unit, "" for none.
