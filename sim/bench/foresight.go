@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"prismtop/profiles"
@@ -71,10 +72,11 @@ func (f *Foresight) Measure(ctx context.Context, maker workload.Maker, length ti
 	if !f.Fits() {
 		return nil
 	}
-	events := stream.New(2)
+	events, ends := stream.New(2), func() {}
 	if watch != nil {
 		events = stream.New(8192)
-		defer watch(events)()
+		ends = sync.OnceFunc(watch(events))
+		defer ends()
 	}
 	run, err := advanced(ctx, sim.Options{Maker: maker, Settings: f.Settings, Stream: events, Trial: true}, early)
 	if err != nil {
@@ -99,6 +101,7 @@ func (f *Foresight) Measure(ctx context.Context, maker workload.Maker, length ti
 	if !f.Known {
 		f.Memory, f.Held = held, true
 	}
+	ends() // the end of a recording takes memory, too
 	if _, peak, _ := machine.ReadResident(); peak > 0 && f.Card == nil {
 		f.Peak = peak + max(0, f.Memory.Caches-held.Caches)
 	}

@@ -57,6 +57,33 @@ func TestMemoryIsMeasuredWhereItIsNotForeseen(t *testing.T) {
 	}
 }
 
+// The peak includes what the end of a recording takes.
+func TestThePeakIncludesTheEndOfWatching(t *testing.T) {
+	v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: "curve"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	maker := workloads.Of(v).Maker(workloads.Devices{})
+	f, err := Foresee(t.Context(), maker, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, before, _ := machine.ReadResident()
+	held, least := []byte(nil), int64(0)
+	err = f.Measure(t.Context(), maker, time.Millisecond, func(*stream.Stream) func() {
+		return func() {
+			held = make([]byte, before+64<<20)
+			for i := range held {
+				held[i] = 1
+			}
+			_, least, _ = machine.ReadResident()
+		}
+	})
+	if err != nil || f.Peak < least || before > 0 && least <= before {
+		t.Errorf("%d of %d at the end (%v), %d before", f.Peak, least, err, before)
+	}
+}
+
 // A run that does not converge has the iterations that were foreseen for it.
 func TestIterationsAreThoseForeseen(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir()) // for the weights
