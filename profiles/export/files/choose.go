@@ -58,9 +58,12 @@ var suffixes = map[string][]string{
 	"sqlite": {".sqlite", ".sqlite3", ".db"},
 }
 
-// Replaceable returns an error if a file would be replaced whose name does not say that it is of the format, or whose
-// content that prismtop wrote it.
+// Replaceable returns an error if the target is a file and must be a folder, or if a file would be replaced whose name
+// does not say that it is of the format, or whose content that prismtop wrote it.
 func (t Target) Replaceable() error {
+	if info, err := os.Stat(t.Path); t.format.live && err == nil && !info.IsDir() {
+		return fmt.Errorf("%q: %s is a file: must be a folder", t.Format()+"="+t.Path, t.Path)
+	}
 	own, several := suffixes[t.Format()]
 	if !several {
 		own = []string{"." + t.Format()}
