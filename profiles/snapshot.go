@@ -100,6 +100,7 @@ type Snapshot struct {
 	EarlierNotes []EarlierNote // of the starts before it, likewise
 
 	Ablation *Ablation // the newest, running or ended; nil without one
+	Compared *Ablation // the newest with a table, also if a replication or a search followed; nil without one
 
 	Results []UnitResult // of the newest units that ended, at least KeptResults of them; see Ended and UnitsEnded
 	Earlier Ended        // the units before those

@@ -81,6 +81,7 @@ type Aggregator struct {
 	noted     []profiles.EarlierNote // in the starts before
 	prior     *profiles.Snapshot     // the last of the start before; nil for none
 	ablation  *profiles.Ablation
+	compared  *profiles.Ablation // the newest with a table
 	recording profiles.RecordingState
 
 	asked    time.Time // when a picture was last requested
@@ -519,7 +520,7 @@ func (a *Aggregator) snapshot(now time.Time) *profiles.Snapshot {
 		Trends: a.trends.publish(), Recent: a.single.newest(),
 		IterationTime: a.iterationTime.curve(), Clock: a.clock.curve(), Series: a.followed(),
 		SkippedSteps: a.skipped, NonFinite: a.nonFinite,
-		Pictures: a.pictures, Layers: a.layers, Roofs: a.roofs, Ablation: a.ablation,
+		Pictures: a.pictures, Layers: a.layers, Roofs: a.roofs, Ablation: a.ablation, Compared: a.compared,
 		Batches: a.batches.views(), Caches: a.recent.caches(&a.last), Memory: a.memory, Load: a.loads.view,
 		Sensors: profiles.SensorsView{Sensors: a.sensors, Energy: a.energies.views},
 		Changes: changes, Effects: effects, Notes: slices.Clip(a.notes),

@@ -13,7 +13,7 @@ func (a *Aggregator) Clone(source profiles.Source) *Aggregator {
 	c := New(source, a.options)
 	c.record = a.record.clone()
 	c.before, c.noted, c.prior = a.before, slices.Clip(a.noted), a.prior
-	c.log, c.ablation, c.recording = slices.Clip(a.log), a.ablation, a.recording
+	c.log, c.ablation, c.compared, c.recording = slices.Clip(a.log), a.ablation, a.compared, a.recording
 	c.asked, c.memory, c.sensors, c.cost, c.dropped, c.ablatingSince = a.asked, a.memory, a.sensors, a.cost,
 		a.dropped, a.ablatingSince
 	c.readings.memoryAt, c.readings.memoryIn = a.readings.memoryAt, a.readings.memoryIn

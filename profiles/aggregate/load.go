@@ -167,5 +167,7 @@ func (a *Aggregator) takeAblation(next *profiles.Ablation, now time.Time) {
 	}
 	with := *next
 	with.Foreign, with.ForeignKnown = a.loads.between(a.ablatingSince, now)
-	a.ablation = &with
+	if a.ablation = &with; with.HasTable() {
+		a.compared = a.ablation
+	}
 }

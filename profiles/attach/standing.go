@@ -83,6 +83,9 @@ func standing(origin, begun time.Time, s *profiles.Snapshot, last *profiles.Iter
 	if len(s.Layers) > 0 {
 		put(now, &profiles.LayerTimes{Layers: s.Layers, Roofs: s.Roofs})
 	}
+	if s.Compared != nil && s.Compared != s.Ablation {
+		put(now, s.Compared)
+	}
 	if s.Ablation != nil {
 		put(now, s.Ablation)
 	}

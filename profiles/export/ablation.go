@@ -59,8 +59,8 @@ func AblationJSON(a *profiles.Ablation, v settings.Values, version, preset strin
 
 // ablationIn returns the table of the newest ablation of a run, nil for none.
 func ablationIn(s *profiles.Snapshot) *AblationTable {
-	if a := s.Ablation; a != nil && a.HasTable() {
-		return tableOf(a)
+	if s.Compared != nil {
+		return tableOf(s.Compared)
 	}
 	return nil
 }

@@ -95,10 +95,10 @@ func TestFactorialJSON(t *testing.T) {
 	}
 }
 
-// The summary of a run has the table of its newest ablation, and none of a replication, which is the result of a change.
+// The summary of a run has the table of its newest ablation.
 func TestASummaryHasTheAblation(t *testing.T) {
 	s := whole(t)
-	s.Ablation = &profiles.Ablation{Ended: "complete", Rounds: 8, Rows: []profiles.AblationRow{{Key: "amp", Off: "off", On: "bf16", Effect: -0.25, Low: -0.3, High: -0.2, Groups: 8, Final: true}}}
+	s.Compared = &profiles.Ablation{Ended: "complete", Rounds: 8, Rows: []profiles.AblationRow{{Key: "amp", Off: "off", On: "bf16", Effect: -0.25, Low: -0.3, High: -0.2, Groups: 8, Final: true}}}
 	sum := Summarize(s, source())
 	if a := sum.Ablation; a == nil || a.Ended != "complete" || len(a.Rows) != 1 || a.Rows[0].Verdict != "saves 25 %" {
 		t.Errorf("%+v", a)
@@ -110,9 +110,9 @@ func TestASummaryHasTheAblation(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	s.Ablation.Replication = true
+	s.Compared = nil
 	if sum := Summarize(s, source()); sum.Ablation != nil {
-		t.Errorf("of a replication: %+v", sum.Ablation)
+		t.Errorf("of a run without one: %+v", sum.Ablation)
 	}
 }
 

@@ -38,9 +38,9 @@ type placed struct {
 // newest holds events of which only the newest matters, and those that must not be lost
 // if the queue is full. A slot without a body is empty.
 type newest struct {
-	memory, layers, ablation, resident, sensors profiles.Event
-	recording, tasks, output, ranks             profiles.Event
-	pictures                                    [profiles.MaxPictures]profiles.Event
+	memory, layers, ablation, compared, resident, sensors profiles.Event
+	recording, tasks, output, ranks                       profiles.Event
+	pictures                                              [profiles.MaxPictures]profiles.Event
 
 	changed, state profiles.Event // for which the queue had no room
 	next           profiles.Event
@@ -48,8 +48,8 @@ type newest struct {
 
 // lasting returns the events that outlive a restart.
 func (n *newest) lasting() newest {
-	return newest{ablation: n.ablation, resident: n.resident, sensors: n.sensors, recording: n.recording,
-		output: n.output}
+	return newest{ablation: n.ablation, compared: n.compared, resident: n.resident, sensors: n.sensors,
+		recording: n.recording, output: n.output}
 }
 
 // each calls take with the events, in a fixed order.
@@ -65,7 +65,12 @@ func (n *newest) each(take func(*profiles.Event)) (any bool) {
 	for i := range n.pictures {
 		one(&n.pictures[i])
 	}
-	one(&n.ablation)
+	older, newer := &n.compared, &n.ablation
+	if newer.At.Before(older.At) {
+		older, newer = newer, older
+	}
+	one(older)
+	one(newer)
 	one(&n.tasks)
 	one(&n.output)
 	one(&n.ranks)
@@ -87,6 +92,9 @@ func (n *newest) slot(b profiles.Body) *profiles.Event {
 	case *profiles.LayerTimes:
 		return &n.layers
 	case *profiles.Ablation:
+		if b.HasTable() { // a replication does not replace it
+			return &n.compared
+		}
 		return &n.ablation
 	case *profiles.Tasks:
 		return &n.tasks

@@ -409,3 +409,23 @@ func (h *hearing) take(e *profiles.Event) {
 		h.last = b.Index
 	}
 }
+
+// The replication of a change does not replace the table of the ablation before it, also for a reader that comes later,
+// nor does an ablation the replication before it.
+func TestAReplicationReplacesNoAblation(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	s := WithClock(16, func() time.Time { return now })
+	s.Begin(prismtest.Info(4), settingsOf(prism.Settings{Seed: 7}))
+	table := &profiles.Ablation{Ended: "complete", Rows: make([]profiles.AblationRow, 2)}
+	replication := &profiles.Ablation{Replication: true, Rows: make([]profiles.AblationRow, 1)}
+	for _, order := range [][2]*profiles.Ablation{{table, replication}, {replication, table}} {
+		for _, a := range order {
+			now = now.Add(time.Second)
+			s.Ablation(a)
+		}
+		snap := aggregate.New(source{Source: s.Follow()}, aggregate.Options{}).Tick(now)
+		if snap.Compared == nil || len(snap.Compared.Rows) != 2 || snap.Ablation.Replication != order[1].Replication {
+			t.Errorf("compared %+v, newest %+v", snap.Compared, snap.Ablation)
+		}
+	}
+}

@@ -225,7 +225,7 @@ func TestSummaryTellsReplications(t *testing.T) {
 // The table of an ablation is in the summary, as far as it came.
 func TestSummaryHasTheAblation(t *testing.T) {
 	s := tuitest.Running()
-	s.Ablation = &profiles.Ablation{Ended: "complete", Rounds: 8, Rows: []profiles.AblationRow{
+	s.Compared = &profiles.Ablation{Ended: "complete", Rounds: 8, Rows: []profiles.AblationRow{
 		{Key: "amp", Off: "off", On: "bf16", Effect: -0.25, Low: -0.3, High: -0.2, Groups: 8, Final: true},
 		{Key: "fft_cache", Off: "false", On: "true", Effect: math.NaN(), Low: math.Inf(-1), High: math.Inf(1), Note: "it is empty"}}}
 	got := summary(s, "finished", 2)
@@ -234,9 +234,9 @@ func TestSummaryHasTheAblation(t *testing.T) {
 			t.Errorf("the summary lacks %q:\n%s", want, got)
 		}
 	}
-	s.Ablation.Replication = true
+	s.Compared = nil
 	if got := summary(s, "finished", 2); strings.Contains(got, "ablation") {
-		t.Errorf("of a replication:\n%s", got)
+		t.Errorf("of a run without one:\n%s", got)
 	}
 }
 

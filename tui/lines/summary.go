@@ -136,7 +136,7 @@ func summary(s *profiles.Snapshot, state string, cores int) string {
 	summariseSeries(line, s)
 	summariseCaches(line, s)
 	summariseEffects(line, s, cores)
-	summariseAblation(line, s.Ablation)
+	summariseAblation(line, s.Compared)
 	for _, a := range s.Alerts {
 		line("  %-12s %s", a.Severity, a.What)
 	}
@@ -307,7 +307,7 @@ func summariseEffects(line func(string, ...any), s *profiles.Snapshot, cores int
 
 // summariseAblation prints the table of the newest ablation, as far as it came.
 func summariseAblation(line func(string, ...any), a *profiles.Ablation) {
-	if a == nil || !a.HasTable() {
+	if a == nil {
 		return
 	}
 	ended := cmp.Or(a.Ended, "not complete")

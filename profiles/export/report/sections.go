@@ -263,10 +263,10 @@ func (f *facts) forks() section {
 	return s
 }
 
-// ablation is the newest table of an ablation.
+// ablation is the newest ablation with a table.
 func (f *facts) ablation() section {
-	a := f.newest.Ablation
-	if a == nil || !a.HasTable() || len(a.Rows) == 0 {
+	a := f.newest.Compared
+	if a == nil || len(a.Rows) == 0 {
 		return section{}
 	}
 	s := section{ID: "ablation", Title: "Ablation",

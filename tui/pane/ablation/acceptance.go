@@ -75,7 +75,7 @@ func sentence(k criteria.Judged) string {
 // withList draws the acceptance list below the table, and what else there is room for below it. The text for
 // the frame says what had none.
 func (p *view) withList(c *chart.Canvas, list []criteria.Judged) (string, theme.Style) {
-	a := p.Snap.Ablation
+	a := shown(p.Snap)
 	_, h := c.Size()
 	y := len(a.Rows) + 1
 	if y+1+len(list) < h-1 {

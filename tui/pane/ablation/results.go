@@ -80,8 +80,8 @@ func (p *view) Explain() []string {
 	}
 	var about []string
 	switch {
-	case p.Snap != nil && p.Snap.Ablation != nil && p.Snap.Ablation.Factorial != nil:
-		about = explainFactorial(p.Snap.Ablation.Factorial)
+	case p.Snap != nil && p.Snap.Ablation != nil && shown(p.Snap).Factorial != nil:
+		about = explainFactorial(shown(p.Snap).Factorial)
 	case p.Snap != nil && len(criteria.Live(p.Snap)) > 0:
 		about = append(p.explainSingle(), explanations.Of("acceptance")...)
 	default:
@@ -110,8 +110,17 @@ func inUnit(unit string) string {
 	return "in " + unit + " "
 }
 
+// shown returns the ablation that the pane shows: what runs, else the newest table, which a replication does not
+// replace.
+func shown(s *profiles.Snapshot) *profiles.Ablation {
+	if s.Compared != nil && (s.Ablation == nil || !s.Ablation.Running) {
+		return s.Compared
+	}
+	return s.Ablation
+}
+
 func (p *view) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
-	a := s.Ablation
+	a := shown(s)
 	if a == nil && words.Ended(s.State) {
 		text := "No ablation ran in this run."
 		if keys := p.host.Keys(); p.startable() && keys.Of("restart") != "" {
