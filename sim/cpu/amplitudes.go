@@ -148,7 +148,7 @@ func (g *amplitudesGrad) fieldRows(lo, hi int) {
 		for k := v.first; k < v.last; k++ {
 			z := strip(g.directions, g.N, size, k, b)
 			g.Mask(w.A, z, w.Amplitudes, dft.StripLanes, 1)
-			g.Transform(w.B, w.A, w.Scratch)
+			g.TransformOver(w, w.B, w.A)
 			g.Lines.TurnBack(g.Set, g.fields[k*nn.MeasureSaved(g.N, g.N)+l.Row(row):], size, w.B, g.boxes[k])
 		}
 	}

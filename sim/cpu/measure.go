@@ -141,7 +141,7 @@ func (m *measure) measureRows(lo, hi int) {
 		m.compareStrip(w, m.sums[2*(k*m.N/dft.StripLanes+b):][:2])
 		now = m.clock()
 		loss += now - then
-		m.Transform(w.B, w.A, w.Scratch)
+		m.TransformOver(w, w.B, w.A)
 		m.Lines.TurnBack(m.Set, field[l.Row(row):], size, w.B, m.columns)
 		then, now = now, m.clock()
 		adjoint += now - then
@@ -292,7 +292,7 @@ func (g *measureBack) gradientColumns(lo, hi int) {
 		add := false
 		for k := g.first; k < g.last; k++ {
 			if own := g.columnsOf(k); c*dft.StripLanes >= own[0] && c*dft.StripLanes < own[1] {
-				g.Transform(w.A, g.tile(k, c), w.Scratch)
+				g.Transform(w, w.A, g.tile(k, c))
 				g.masked(w.B, w.A, k, c, scale*g.weights[k], add)
 				add = true
 			}
@@ -302,7 +302,7 @@ func (g *measureBack) gradientColumns(lo, hi int) {
 			clear(run)
 			continue
 		}
-		g.Transform(w.A, w.B, w.Scratch)
+		g.TransformOver(w, w.A, w.B)
 		g.window(w.A, run, true)
 	}
 	g.work <- w

@@ -121,14 +121,16 @@ func (b *measurements) measureFrame(op nn.MeasureFrame, n, first, stride int, fi
 	}
 	workers := min(runtime.NumCPU(), n/dft.StripLanes)
 	f.work = make(chan *telescope.Space, workers)
-	strip := lines.StripLen()
+	strip, scratch, amplitudes := lines.StripLen(), lines.ScratchLen(), n*dft.StripLanes
 	for range workers {
-		slab := newSlab(int64(4 * (6*strip + n*dft.StripLanes)))
-		b.table(6*strip+n*dft.StripLanes, 4)
-		part := func(i, n int) []float32 { return cut[float32](&slab, int64(4*i*strip), n) }
-		f.work <- telescope.NewSpace(part(0, strip), part(1, strip), part(2, strip), part(3, strip), part(4, strip),
-			part(5, strip),
-			part(6, n*dft.StripLanes))
+		slab, at := b.slab(int64(4*(5*strip+scratch+amplitudes))), 0
+		b.table(5*strip+scratch+amplitudes, 4)
+		part := func(n int) []float32 {
+			at += n
+			return cut[float32](&slab, int64(4*(at-n)), n)
+		}
+		f.work <- telescope.NewSpace(part(strip), part(strip), part(strip), part(strip), part(strip), part(scratch),
+			part(amplitudes))
 	}
 	return f
 }
@@ -283,11 +285,11 @@ func (m *measureFields) spectrumColumns(lo, hi int) {
 	for i := lo; i < hi; i++ {
 		c := m.columns[0]/dft.StripLanes + i
 		m.window(w.Column, m.rows[c*m.rowRun():], false)
-		m.Transform(w.A, w.Column, w.Scratch)
+		m.Transform(w, w.A, w.Column)
 		for k := m.first; k < m.last; k++ {
 			if own := m.columnsOf(k); c*dft.StripLanes >= own[0] && c*dft.StripLanes < own[1] {
 				m.masked(w.B, w.A, k, c, scale, false)
-				m.Transform(m.tile(k, c), w.B, w.Scratch)
+				m.TransformOver(w, m.tile(k, c), w.B)
 			}
 		}
 	}

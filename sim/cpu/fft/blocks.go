@@ -29,7 +29,7 @@ type workspace struct {
 func (p *Plan) newWorkspace() *workspace {
 	if p.row != nil {
 		n := max(p.row.StripLen(), p.column.StripLen())
-		ws := &workspace{scratch: aligned(n), band: aligned(lanes * p.bandPitch())}
+		ws := &workspace{scratch: aligned(max(p.row.ScratchLen(), p.column.ScratchLen())), band: aligned(lanes * p.bandPitch())}
 		for i := range ws.strips {
 			ws.strips[i] = aligned(n)
 		}
@@ -89,7 +89,7 @@ func (p *Plan) columns(lo, hi int) {
 				continue
 			}
 			to, layout := p.between(first + i)
-			p.column.Transform(p.set, to, layout, ws.strips[i], p.column.layout, ws.scratch, p.job.centred)
+			p.column.TransformOver(p.set, to, layout, ws.strips[i], ws.scratch, p.job.centred)
 		}
 	}
 }

@@ -110,6 +110,9 @@ func (l *Lines) Layout() Layout { return l.layout }
 // StripLen returns the length of a strip in floats.
 func (l *Lines) StripLen() int { return l.layout.Row(l.n) }
 
+// NewScratch makes the scratch of a transform, aligned to a cache line.
+func (l *Lines) NewScratch() []float32 { return aligned(l.ScratchLen()) }
+
 // NewStrips makes count consecutive strips, aligned to a cache line.
 func (l *Lines) NewStrips(count int) []float32 { return aligned(count * l.StripLen()) }
 
@@ -121,18 +124,50 @@ func (l *Lines) bytes() int64 {
 	return 4 * (n + int64(len(l.passes[0].centred)))
 }
 
-// Transform writes the transform of src's lines to dst's. scratch is a separate
-// strip; dst and src may be the same if they share the layout. Padded layouts need
+// blockRows is the number of rows that the last two passes span.
+const blockRows = 64
+
+// ScratchLen is the length in floats of the scratch of a transform: a strip and a block of rows.
+func (l *Lines) ScratchLen() int { return l.StripLen() + blockRows*l.layout.Pitch }
+
+// Transform writes the transform of src's lines to dst's. scratch, of ScratchLen floats, is
+// separate; dst and src may be the same if they share the layout. Padded layouts need
 // lines of at least 512 elements.
 func (l *Lines) Transform(set vec.Set, dst []float32, to Layout, src []float32, from Layout, scratch []float32,
 	centred bool) {
-	l.first(set, src, from, scratch, centred)
-	for _, p := range l.passes[1 : len(l.passes)-1] {
-		for at := 0; at < l.n; at += p.size {
-			l.span(set, scratch[l.layout.Row(at):], l.layout, scratch[l.layout.Row(at):], &p, p.twiddles)
+	between, block := scratch[:l.StripLen()], scratch[l.StripLen():]
+	l.first(set, src, from, between, centred)
+	l.rest(set, dst, to, between, block, centred)
+}
+
+// TransformOver is Transform, but overwrites src, which has the lines' layout: a strip less in the caches.
+func (l *Lines) TransformOver(set vec.Set, dst []float32, to Layout, src, scratch []float32, centred bool) {
+	l.first(set, src, l.layout, src, centred)
+	l.rest(set, dst, to, src, scratch[l.StripLen():], centred)
+}
+
+// rest runs the passes after the first. The last two finish a block of rows before the next, while it is in the
+// first-level cache.
+func (l *Lines) rest(set vec.Set, dst []float32, to Layout, between, block []float32, centred bool) {
+	middle := l.passes[1 : len(l.passes)-1]
+	for i, start := range l.starts {
+		row := i * blockRows
+		from := between[l.layout.Row(row):]
+		for k := range middle {
+			p, out := &middle[k], from
+			if row%p.size != 0 {
+				continue
+			}
+			if k == len(middle)-1 {
+				out = block
+			}
+			l.span(set, from, l.layout, out, p, p.twiddles)
 		}
+		if len(middle) > 0 {
+			from = block
+		}
+		l.last(set, dst, to, from, int(start), centred)
 	}
-	l.last(set, dst, to, scratch, centred)
 }
 
 func (l *Lines) first(set vec.Set, src []float32, from Layout, scratch []float32, centred bool) {
@@ -157,23 +192,18 @@ func (l *Lines) span(set vec.Set, src []float32, from Layout, scratch []float32,
 	}
 }
 
-// last is the final pass: result k of group g of a block of 64 rows is element
+// last is the final pass of a block of rows: result k of its group g is element
 // start + g·n/64 + k·n/8, shifted by half a line if centred.
-func (l *Lines) last(set vec.Set, dst []float32, to Layout, scratch []float32, centred bool) {
-	inBlock, step := 8, max(l.n/64, 1)
-	if l.n < 64 {
-		inBlock = l.n / 8
-	}
+func (l *Lines) last(set vec.Set, dst []float32, to Layout, block []float32, start int, centred bool) {
+	groups, step := min(8, l.n/8), max(l.n/64, 1)
 	half := to.Row(l.n / 2)
 	at := 0
 	if centred {
 		at, half = half, -half
 	}
-	b := dft.Butterflies{Groups: min(inBlock, max(64/step, 1)), InStep: 8 * l.layout.Pitch, InStride: l.layout.Pitch,
+	b := dft.Butterflies{Groups: min(groups, max(64/step, 1)), InStep: 8 * l.layout.Pitch, InStride: l.layout.Pitch,
 		OutStep: step * to.Pitch, OutStride: to.Row(l.n / 8), Half: half}
-	for block, start := range l.starts {
-		for g := 0; g < inBlock; g += b.Groups {
-			dft.Pass(set, 8, dst, at+to.Row(int(start)+g*step), scratch[l.layout.Row(block*64+8*g):], &b, nil)
-		}
+	for g := 0; g < groups; g += b.Groups {
+		dft.Pass(set, 8, dst, at+to.Row(start+g*step), block[l.layout.Row(8*g):], &b, nil)
 	}
 }

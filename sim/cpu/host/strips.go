@@ -42,13 +42,13 @@ type space struct {
 func newStrips(lines *fft.Lines, par fft.Parallel) *strips {
 	n := lines.Len()
 	count := n / dft.StripLanes
-	s := &strips{Frame: telescope.Frame{N: n, Right: n}, par: par, field: lines.NewStrips(count),
+	s := &strips{Frame: telescope.Frame{Lines: lines, N: n, Right: n}, par: par, field: lines.NewStrips(count),
 		filled: make([]bool, count), reach: make([][2]int, count)}
 	workers := min(runtime.NumCPU(), count)
 	s.work = make(chan *space, workers)
 	for range workers {
 		strip := func() []float32 { return lines.NewStrips(1) }
-		s.work <- &space{Space: telescope.NewSpace(strip(), strip(), strip(), strip(), nil, strip(),
+		s.work <- &space{Space: telescope.NewSpace(strip(), strip(), strip(), strip(), nil, lines.NewScratch(),
 			strip()[:n*dft.StripLanes])}
 	}
 	s.objectBody, s.maskBody = s.lookAtObject, s.lookAtMask
@@ -59,7 +59,7 @@ func newStrips(lines *fft.Lines, par fft.Parallel) *strips {
 // bytes returns the memory of the work space.
 func (s *strips) bytes() int64 {
 	strip := int64(len(s.field)) / int64(len(s.filled))
-	return 4 * (int64(len(s.field)) + 6*strip*int64(cap(s.work)))
+	return 4 * (int64(len(s.field)) + (5*strip+int64(s.Lines.ScratchLen()))*int64(cap(s.work)))
 }
 
 // measure is Telescope.Measure.
@@ -160,9 +160,9 @@ func (s *strips) spectrumColumns(lo, hi int) {
 		column := s.columns[0] + i*dft.StripLanes
 		tile := s.field[column/dft.StripLanes*size:][:size]
 		copy(w.Column[l.Row(s.rows[0]):l.Row(s.rows[1])], tile[l.Row(s.rows[0]):])
-		s.Transform(w.A, w.Column, w.Scratch)
+		s.Transform(w.Space, w.A, w.Column)
 		s.Mask(w.A, w.A, s.mask[column:], s.N, s.Factor())
-		s.Transform(tile, w.A, w.Scratch)
+		s.TransformOver(w.Space, tile, w.A)
 	}
 	s.work <- w
 }

@@ -28,15 +28,15 @@ type Frame struct {
 // Amplitudes, which has N rows of dft.StripLanes. Mostly zero strips keep their zeros:
 // Object and Column outside the window, line outside the columns it last held.
 type Space struct {
-	Object, Column, A, B, Scratch, Amplitudes []float32
+	Object, Column, A, B, Amplitudes []float32
 
-	line    []float32
-	columns [2]int
+	line, scratch []float32
+	columns       [2]int
 }
 
 // NewSpace makes a work space of zeroed strips.
 func NewSpace(object, column, line, a, b, scratch, amplitudes []float32) *Space {
-	return &Space{Object: object, Column: column, A: a, B: b, Scratch: scratch, Amplitudes: amplitudes, line: line}
+	return &Space{Object: object, Column: column, A: a, B: b, scratch: scratch, Amplitudes: amplitudes, line: line}
 }
 
 // Strips returns the number of strips in a range of rows or columns.
@@ -74,9 +74,14 @@ func Widen(set vec.Set, columns [2]int, row []float32) [2]int {
 }
 
 // Transform computes the centred transform of a strip's lines, unscaled.
-func (f *Frame) Transform(to, from, scratch []float32) {
+func (f *Frame) Transform(w *Space, to, from []float32) {
 	l := f.Lines.Layout()
-	f.Lines.Transform(f.Set, to, l, from, l, scratch, true)
+	f.Lines.Transform(f.Set, to, l, from, l, w.scratch, true)
+}
+
+// TransformOver is Transform, but overwrites the lines that it reads.
+func (f *Frame) TransformOver(w *Space, to, from []float32) {
+	f.Lines.TransformOver(f.Set, to, f.Lines.Layout(), from, w.scratch, true)
 }
 
 // Factor returns the orthonormal factor of both transforms, before and after the
@@ -95,7 +100,7 @@ func (f *Frame) ObjectRows(w *Space, to []float32, run int, columns [2]int, obje
 			object, row*f.N+at, f.N, dft.StripLanes)
 		at = next
 	}
-	f.Transform(w.A, w.Object, w.Scratch)
+	f.Transform(w, w.A, w.Object)
 	f.Lines.TurnBack(f.Set, to, run, w.A, columns)
 }
 
@@ -132,7 +137,7 @@ func (f *Frame) line(w *Space, columns [2]int) []float32 {
 func (f *Frame) ImageRows(w *Space, to, field []float32, run int, columns [2]int) {
 	line := f.line(w, columns)
 	f.Lines.Turn(f.Set, line, field, run, columns)
-	f.Transform(to, line, w.Scratch)
+	f.Transform(w, to, line)
 }
 
 // Amplitudes writes the moduli of a strip of the image's rows to the space's amplitudes,
