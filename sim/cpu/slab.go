@@ -24,7 +24,9 @@ func newSlab(size int64) slab {
 	words := make([]uint64, (size+alignment)/8+1)
 	base := unsafe.Pointer(&words[0])
 	skip := -uintptr(base) & (alignment - 1)
-	return slab{words: words, base: unsafe.Add(base, skip), size: size}
+	base = unsafe.Add(base, skip)
+	adviseHuge(base, size)
+	return slab{words: words, base: base, size: size}
 }
 
 // hugeSlab is the size from which clearing reused memory takes long.
