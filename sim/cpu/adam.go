@@ -140,6 +140,15 @@ func (u *adamUpdate) end() {
 	}
 }
 
+// run returns a closure that updates all elements by body.
+func (u *adamUpdate) run(body func()) func() {
+	return func() {
+		u.begin()
+		body()
+		u.end()
+	}
+}
+
 // round copies updated elements.
 func (u *adamUpdate) round(lo, hi int) {
 	if u.copied != nil {
@@ -214,7 +223,14 @@ func (b *optimizers) adam(op nn.Adam) func() {
 		!b.sameShape(b.inShape(0), b.outShape(0)) {
 		return nil
 	}
-	g, u := b.in(0), b.adamUpdate(op, 1, outs)
+	u := b.adamUpdate(op, 1, outs)
+	if f := b.factors[b.current.In[0]]; f != nil && !op.Scaler && op.Decay == 0 {
+		return u.run(b.outerUpdate(u, f.small, f.large))
+	}
+	if b.buffer(b.current.In[0]).Factored {
+		return b.fail("a gradient as factors with a scaler, a weight decay or no step that keeps them")
+	}
+	g := b.in(0)
 	var found []float32
 	if op.Scaler {
 		found = b.scalar(b.in(ins-1), "found")
@@ -223,13 +239,11 @@ func (b *optimizers) adam(op nn.Adam) func() {
 	if op.Decay != 0 {
 		run = b.decayed(u, g)
 	}
+	update := u.run(run)
 	return func() {
-		if found != nil && found[0] == 1 {
-			return
+		if found == nil || found[0] != 1 {
+			update()
 		}
-		u.begin()
-		run()
-		u.end()
 	}
 }
 
@@ -396,11 +410,7 @@ func (b *optimizers) gradientShare() func() {
 func (b *optimizers) outerAdam(g *geometry, u *adamUpdate, gx []float32, rounded denseWeights, small,
 	large []float32) func() {
 	columns := g.large * g.taps()
-	run := b.rows(g.small, columns, func(lo, hi int) {
-		for s := lo; s < hi; s++ {
-			u.applyOuter(s*columns, large, small[s])
-		}
-	})
+	run := b.outerUpdate(u, small, large)
 	if gx != nil {
 		run = b.rows((g.small+rowsPerTask-1)/rowsPerTask, rowsPerTask*columns, func(lo, hi int) {
 			lo, hi = lo*rowsPerTask, min(hi*rowsPerTask, g.small)
@@ -418,11 +428,16 @@ func (b *optimizers) outerAdam(g *geometry, u *adamUpdate, gx []float32, rounded
 			}
 		})
 	}
-	return func() {
-		u.begin()
-		run()
-		u.end()
-	}
+	return u.run(run)
+}
+
+// outerUpdate returns a closure that updates row s with the gradient small[s]·large.
+func (b *optimizers) outerUpdate(u *adamUpdate, small, large []float32) func() {
+	return b.rows(len(small), len(large), func(lo, hi int) {
+		for s := lo; s < hi; s++ {
+			u.applyOuter(s*len(large), large, small[s])
+		}
+	})
 }
 
 // rowsAdam updates rows of weights and computes the gradient of a few rows at a

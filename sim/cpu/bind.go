@@ -49,6 +49,7 @@ type binder struct {
 	final  bool                        // the second round, which knows what the first read
 
 	transformed map[form]*transformed // weights, shared with other executables
+	factors     map[nn.BufferID]*factors
 }
 
 // step returns the closure that runs a step.

@@ -266,6 +266,9 @@ func (b *convolutions) convWeight(stride, pad int, largeFirst bool) func() {
 	if !ok {
 		return nil
 	}
+	if b.buffer(b.current.Out[0]).Factored {
+		return b.keepFactors(&g, s, l)
+	}
 	gw := b.out(0)
 	if b.err != nil {
 		return nil

@@ -124,6 +124,24 @@ func (b *convolutions) denseWeight(g *geometry, gw, small, large []float32) func
 	return b.rows(g.small, columns, body)
 }
 
+// keepFactors keeps the two vectors whose product is the weights' gradient, for Adam and State.Read.
+func (b *convolutions) keepFactors(g *geometry, s, l int) func() {
+	id := b.current.Out[0]
+	v := b.buffer(id).Variable
+	if !g.single() || g.n != 1 || b.split() || v < 0 {
+		return b.fail("a gradient as factors that is no outer product")
+	}
+	small, large, state := b.in(s), b.in(l), b.state
+	f := &factors{make([]float32, len(small)), make([]float32, len(large))}
+	b.table(len(small)+len(large), 4)
+	b.factors[id] = f
+	return func() {
+		copy(f.small, small)
+		copy(f.large, large)
+		state.factors[v] = f
+	}
+}
+
 const (
 	// dotPixels is the number of products summed before they are added to the
 	// weight gradient: short sums lose fewer bits.

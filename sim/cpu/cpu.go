@@ -61,7 +61,10 @@ const stripsAtOnce = 128
 // maxThreads bounds Options.Threads, to catch typing errors.
 const maxThreads = 1024
 
-var _ nn.Backend = (*Backend)(nil)
+var _ interface {
+	nn.Backend
+	nn.Factoring
+} = (*Backend)(nil)
 
 // Backend is the CPU as an nn.Backend. Its executables share its threads; one of
 // them runs at a time.
@@ -140,6 +143,9 @@ func Processor() machine.CPU {
 
 // Name returns the device, its kernels and its threads: "cpu avx512 ×2".
 func (b *Backend) Name() string { return fmt.Sprintf("cpu %s ×%d", b.Kernels(), b.Threads()) }
+
+// Factors marks the backend as nn.Factoring.
+func (b *Backend) Factors() {}
 
 // Device returns "cpu".
 func (b *Backend) Device() string { return "cpu" }

@@ -19,8 +19,9 @@ type executable struct {
 	plan    *nn.Plan
 	pool    *pool.Pool
 	state   *state
-	used    []int                 // variables that the state keeps for this plan
-	copied  []int                 // variables of which this plan reads a copy
+	used    []int // variables that the state keeps for this plan
+	copied  []int // variables of which this plan reads a copy
+	factors map[nn.BufferID]*factors
 	changed [nn.NumSegments][]int // variables that each segment writes
 	views   []view
 	steps   []func()
@@ -119,7 +120,7 @@ func (x *executable) load(ctx context.Context, b *Backend) error {
 	}
 	x.written = make([]uint32, len(plan.Buffers))
 	bind := &binder{ctx: ctx, backend: b, plan: plan, views: x.views, written: x.written, state: x.state,
-		transformed: x.memory.transformed, users: x.memory.users}
+		transformed: x.memory.transformed, users: x.memory.users, factors: map[nn.BufferID]*factors{}}
 	*x.memory.users++
 	bind.listCasts()
 	// The first round adds up the scratch that the steps need, the second hands
@@ -147,7 +148,7 @@ func (x *executable) load(ctx context.Context, b *Backend) error {
 			x.steps = append(x.steps, run)
 		}
 	}
-	x.shares = bind.shares
+	x.shares, x.factors = bind.shares, bind.factors
 	for v, c := range bind.copied {
 		c.users++
 		x.copied = append(x.copied, v)
@@ -162,7 +163,7 @@ func (x *executable) listChanges() {
 	for s, steps := range x.plan.Segments {
 		for _, step := range x.plan.Steps[steps[0]:steps[1]] {
 			for _, id := range step.Out {
-				if v := x.plan.Buffers[id].Variable; v >= 0 {
+				if v := x.plan.Buffers[id].Variable; v >= 0 && !x.plan.Buffers[id].Factored {
 					x.changed[s] = append(x.changed[s], v)
 				}
 			}
@@ -186,6 +187,9 @@ func (x *executable) place(ctx context.Context, s *state) error {
 		if v := buf.Variable; v >= 0 {
 			if v >= len(s.values) || s.variables[v].Shape.Elements() != n || buf.DType != tensor.Float32 {
 				return fmt.Errorf("buffer %q (%v %v) is not the state's variable %d", buf.Name, buf.DType, buf.Shape, v)
+			}
+			if buf.Factored {
+				continue
 			}
 			if x.views[i].f, err = s.use(ctx, v); err != nil {
 				return err
@@ -216,6 +220,7 @@ func (x *executable) place(ctx context.Context, s *state) error {
 func (x *executable) countChanges(s nn.Segment, whole bool) {
 	for _, v := range x.changed[s] {
 		x.state.changes[v]++
+		delete(x.state.factors, v)
 		if c := x.state.copies[v]; c != nil {
 			if c.fresh && whole {
 				c.seen = x.state.changes[v]
@@ -306,6 +311,10 @@ func (x *executable) Read(b nn.BufferID, dst []float32) {
 			dst[2*i], dst[2*i+1] = real(z), imag(z)
 		}
 	case tensor.Float32:
+		if buf.Factored {
+			x.state.Read(buf.Variable, dst)
+			return
+		}
 		mustCopy(buf.Name, dst, v.f)
 	default:
 		tensor.Widen(buf.DType, dst, v.h)
@@ -323,6 +332,11 @@ func (x *executable) Close() {
 	}
 	for _, v := range x.copied {
 		x.state.leaveCopy(v)
+	}
+	for id, f := range x.factors {
+		if v := x.plan.Buffers[id].Variable; x.state.factors[v] == f {
+			delete(x.state.factors, v)
+		}
 	}
 	x.views, x.steps, x.used, x.copied, x.memory = nil, nil, nil, nil, memory{}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"prismtop/sim/cpu/pool"
+	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/elements"
 	"prismtop/sim/nn"
 )
 
@@ -20,7 +22,11 @@ type state struct {
 	users     []int // per gradient: number of loaded plans that store it
 	changes   []int // per variable: how often it was written
 	copies    []*copied
+	factors   map[int]*factors // of the gradients that are kept as factors
 }
+
+// factors are an outer product: row s is small[s]·large.
+type factors struct{ small, large []float32 }
 
 // copied are a variable's values in bfloat16, beside the buffers that plans have for them. Plans that
 // read them share them, and their optimiser writes them with the variable, while it is in the cache.
@@ -60,7 +66,7 @@ func (b *Backend) NewState(ctx context.Context, variables []nn.Variable) (nn.Sta
 	}
 	s := &state{pool: b.pool, variables: slices.Clone(variables), values: make([][]float32, len(variables)),
 		users: make([]int, len(variables)), changes: make([]int, len(variables)),
-		copies: make([]*copied, len(variables))}
+		copies: make([]*copied, len(variables)), factors: map[int]*factors{}}
 	for i, v := range variables {
 		if v.Category != nn.Gradients {
 			s.values[i] = cut[float32](&memory, offsets[i], v.Shape.Elements())
@@ -110,6 +116,12 @@ func (s *state) allocate(ctx context.Context, v int) error {
 
 // Read copies variable v to dst. It panics if dst has another length.
 func (s *state) Read(v int, dst []float32) {
+	if f := s.factors[v]; f != nil && len(dst) == s.variables[v].Shape.Elements() {
+		for i, x := range f.small {
+			elements.Scale(vec.Go, dst[i*len(f.large):][:len(f.large)], f.large, x)
+		}
+		return
+	}
 	if s.values[v] == nil && len(dst) == s.variables[v].Shape.Elements() {
 		clear(dst)
 		return
@@ -126,11 +138,13 @@ func (s *state) Write(v int, src []float32) {
 	}
 	mustCopy(s.variables[v].Name, s.values[v], src)
 	s.changes[v]++
+	delete(s.factors, v)
 }
 
 // Zero sets variable v to zeros.
 func (s *state) Zero(ctx context.Context, v int) error {
 	s.changes[v]++
+	delete(s.factors, v)
 	return s.over(ctx, len(s.values[v]), func(lo, hi int) { clear(s.values[v][lo:hi]) })
 }
 
@@ -142,7 +156,7 @@ func (s *state) over(ctx context.Context, n int, body func(lo, hi int)) error {
 }
 
 // Close drops the memory.
-func (s *state) Close() { s.values, s.copies = nil, nil }
+func (s *state) Close() { s.values, s.copies, s.factors = nil, nil, nil }
 
 func mustCopy(name string, dst, src []float32) {
 	if len(dst) != len(src) {

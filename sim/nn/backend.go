@@ -115,6 +115,9 @@ type Fallible interface {
 	Remarks() []string
 }
 
+// Factoring is a backend that keeps gradients of plans with Options.Factored as their factors.
+type Factoring interface{ Factors() }
+
 // Bounded is a backend that cannot transform every line.
 type Bounded interface {
 	// LongestTransform returns the most numbers of a line of an FFT.

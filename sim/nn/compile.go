@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"prismtop/sim/tensor"
 )
@@ -30,6 +31,11 @@ type Options struct {
 	// computed, without storing it. It has no effect on a plan with a gradient
 	// scaler or with weight decay.
 	FusedOptimizer bool
+
+	// Factored keeps the gradient of weights between one pixel and an image as its two factors, see
+	// Buffer.Factored; for backends that are Factoring. It has no effect on a plan with a gradient scaler or
+	// with weight decay.
+	Factored bool
 
 	// GradientsOnly ends the update segment with the gradients, in the model's variables,
 	// for a plan of the optimiser alone (CompileOptimizer).
@@ -370,11 +376,8 @@ func (c *compiler) step(name string, op Op, phase Phase, in, out []BufferID) {
 		s.Products = c.options.Products
 	}
 	s.FLOPs = op.flops(c.specs(in), c.specs(out))
-	for _, id := range in {
-		s.Bytes += c.plan.Buffers[id].Bytes()
-	}
-	for _, id := range out {
-		s.Bytes += c.plan.Buffers[id].Bytes()
+	for _, id := range slices.Concat(in, out) {
+		s.Bytes += c.plan.Buffers[id].Stored()
 	}
 	c.plan.Steps = append(c.plan.Steps, s)
 }

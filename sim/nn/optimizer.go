@@ -94,6 +94,9 @@ func (c *compiler) optimize(all []trained, s *scaler, begun *updates) {
 			in = append(in, s.found)
 		}
 		emit(p.name, adam, in, out)
+		if g := &c.plan.Buffers[p.gradient]; g.Factored {
+			c.plan.Steps[len(c.plan.Steps)-1].FLOPs += int64(g.Shape.Elements())
+		}
 	}
 	if s != nil {
 		emit("", ScalerUpdate{Interval: scalerInterval}, []BufferID{s.found, s.scale, s.good},

@@ -50,6 +50,10 @@ type Buffer struct {
 	// Offset is the buffer's offset in the arena in bytes, a multiple of 64.
 	Offset int64
 
+	// Factored is a gradient that is an outer product, of the step's one-pixel image and the gradient of its result:
+	// a backend may keep these two, for Adam and State.Read to multiply. See Options.Factored.
+	Factored bool
+
 	// Pinned buffers (inputs and named outputs) keep their memory for the whole
 	// plan; the others share theirs with buffers that are never alive at the same
 	// time.
@@ -58,6 +62,15 @@ type Buffer struct {
 
 // Bytes returns the size of the buffer.
 func (b *Buffer) Bytes() int64 { return int64(b.Shape.Elements()) * b.DType.Size() }
+
+// Stored returns the size of what is kept of the buffer: of its factors if it is Factored.
+func (b *Buffer) Stored() int64 {
+	if !b.Factored {
+		return b.Bytes()
+	}
+	rows := b.Shape[0]
+	return int64(rows+b.Shape.Elements()/rows) * b.DType.Size()
+}
 
 // Phase is the part of an iteration to which a step belongs, for timing. A graph's layers
 // set the phase of their forward steps; the compiler sets that of the rest.

@@ -112,7 +112,10 @@ func convolution(in []spec, stride, pad, inAxis, outAxis int) error {
 // step are updated only after the image's gradient has read them.
 func (b *backward) convolution(t *taped, gy BufferID, gradInput Op, o ConvAdam) {
 	x, w := t.in[0], t.in[1]
-	gradWeight := func() { b.give(w, b.emit(t, o.gradient(), []BufferID{x, gy}, b.float32Like(w))) }
+	gradWeight := func() {
+		b.give(w, b.emit(t, o.gradient(), []BufferID{x, gy}, b.float32Like(w)))
+		b.factors(t, gy, o)
+	}
 	if b.wants(w) && b.fused == nil {
 		gradWeight()
 	}

@@ -113,18 +113,37 @@ func (b *backward) weight(w BufferID) (p *parameter, value BufferID, ok bool) {
 // step, and reports whether it could: one pass over the weights must be able to do all three with
 // the same products as three steps.
 func (b *backward) gradInputAtOnce(t *taped, gy BufferID, o ConvAdam) bool {
+	if b.fused == nil || !b.wants(t.in[0]) || !b.outer(t, gy, o) {
+		return false
+	}
+	o.GradInput = true
+	return b.convAdam(t, gy, o)
+}
+
+// outer reports whether the gradient of the weights is an outer product whose only reader is their update.
+func (b *backward) outer(t *taped, gy BufferID, o ConvAdam) bool {
 	x, w := t.in[0], t.in[1]
-	if b.fused == nil || !b.wants(x) || !b.wants(w) || !o.Outer(b.shape(x)) || b.c.options.Products != Exact {
+	if !b.wants(w) || !o.Outer(b.shape(x)) || b.c.options.Products != Exact {
 		return false
 	}
 	if _, value, ok := b.weight(w); !ok || value != w && b.spec(w).dtype != tensor.BFloat16 {
 		return false
 	}
-	if !slices.Equal(b.shape(gy)[2:], b.shape(w)[2:]) {
-		return false // with output padding
+	return slices.Equal(b.shape(gy)[2:], b.shape(w)[2:]) // without output padding
+}
+
+// factors marks the newest step's result, if it is an outer product that Adam is to multiply itself.
+func (b *backward) factors(t *taped, gy BufferID, o ConvAdam) {
+	c := b.c
+	if !c.options.Factored || c.options.GradientsOnly || c.options.Adam.Decay != 0 || !b.outer(t, gy, o) {
+		return
 	}
-	o.GradInput = true
-	return b.convAdam(t, gy, o)
+	s := &c.plan.Steps[len(c.plan.Steps)-1]
+	g := &c.plan.Buffers[s.Out[0]]
+	s.Bytes -= g.Bytes()
+	g.Factored = true
+	s.Bytes += g.Stored()
+	s.FLOPs = 0
 }
 
 // convAdam emits the gradient of the weights and their update as one step of a fused

@@ -34,7 +34,7 @@ func (p *Plan) VariableUsage(variables []Variable) Usage {
 	for i := range p.Buffers {
 		if b := &p.Buffers[i]; b.Variable >= 0 && b.Category == Gradients && !counted[b.Variable] {
 			counted[b.Variable] = true
-			u[Gradients] += b.Bytes()
+			u[Gradients] += b.Stored()
 		}
 	}
 	return u

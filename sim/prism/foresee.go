@@ -37,6 +37,7 @@ func (m Maker) Needs(ctx context.Context, v settings.Values) (profiles.Memory, e
 	if err != nil {
 		return profiles.Memory{}, err
 	}
+	o.Factored = m.onProcessor(s.Device)
 	var most profiles.Memory
 	for _, compile := range []func(context.Context, PlanOptions) (*nn.Plan, error){decoder.InitialisationPlan,
 		decoder.FirstSamplePlan, decoder.ProgressivePlan} {

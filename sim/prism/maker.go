@@ -106,13 +106,17 @@ func (m Maker) checkAMP(v settings.Values) error {
 	if v.Text("amp") != "tf32" {
 		return nil
 	}
-	device := v.Text(settings.Device)
-	if device != "cpu" && (device != "auto" || m.GPUReason(device) == "") {
+	if !m.onProcessor(v.Text(settings.Device)) {
 		return nil
 	}
 	return &settings.KeyError{Key: "amp", Err: &workload.LackingError{
 		Err: errors.New("amp = tf32: only a GPU multiplies in TF32: must be off, bf16, bf16x3 or fp16 on the CPU"),
 	}}
+}
+
+// onProcessor reports whether a value of the setting device opens the processor.
+func (m Maker) onProcessor(device string) bool {
+	return device == "cpu" || device == "auto" && (m.GPUReason == nil || m.GPUReason(device) != "")
 }
 
 // FitsBeside reports whether a reconstruction fits into memory in addition to the

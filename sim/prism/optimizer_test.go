@@ -25,9 +25,10 @@ func TestFusedOptimizerTrainsToTheSameBits(t *testing.T) {
 		for _, m := range modes {
 			for _, amsgrad := range []bool{false, true} {
 				config := prism.DecoderConfig{Size: 64, ObjectSize: 50, BatchNorm: !amsgrad, Seed: 5, AMSGrad: amsgrad}
-				train := func(threads int, fused func(i int) bool, checkpointing bool) *bench {
+				train := func(threads int, fused func(i int) bool, checkpointing, factored bool) *bench {
 					b := newBenchOn(t, config, cpu.Options{Kernels: kernels, Threads: threads})
-					o := prism.PlanOptions{AMP: m.amp, Products: m.products, SharedSpectrum: true, Fused: true, Pruned: true, Checkpointing: checkpointing}
+					o := prism.PlanOptions{AMP: m.amp, Products: m.products, SharedSpectrum: true, Fused: true, Pruned: true,
+						Checkpointing: checkpointing, Factored: factored}
 					stored := trainable(b, o)
 					o.FusedOptimizer = true
 					atOnce := trainable(b, o)
@@ -41,13 +42,20 @@ func TestFusedOptimizerTrainsToTheSameBits(t *testing.T) {
 					return b
 				}
 				name := fmt.Sprintf("%s, %v, %v, AMSGrad %v", kernels, m.amp, m.products, amsgrad)
-				want := train(1, func(int) bool { return false }, false)
-				always := func(int) bool { return true }
+				never, always := func(int) bool { return false }, func(int) bool { return true }
+				want := train(1, never, false, false)
 				for threads := 1; threads <= 4; threads++ {
-					sameState(t, fmt.Sprintf("%s, %d threads", name, threads), train(threads, always, false), want)
+					sameState(t, fmt.Sprintf("%s, %d threads", name, threads), train(threads, always, false, false), want)
 				}
-				sameState(t, name+", with checkpointing", train(2, always, true), want)
-				sameState(t, name+", switched", train(2, func(i int) bool { return i%5 > 2 }, false), want)
+				sameState(t, name+", with checkpointing", train(2, always, true, true), want)
+				sameState(t, name+", switched", train(2, func(i int) bool { return i%5 > 2 }, false, false), want)
+				factors := train(2, never, false, true)
+				sameState(t, name+", with factors", factors, want)
+				for _, v := range want.decoder.Model().Variables() {
+					if v.Category == nn.Gradients && !slices.Equal(factors.read(v.Name), want.read(v.Name)) {
+						t.Errorf("%s, with factors: %s differs", name, v.Name)
+					}
+				}
 			}
 		}
 	}
@@ -101,6 +109,53 @@ func TestFusedOptimizerKeepsNoGradients(t *testing.T) {
 		alone := slices.ContainsFunc(l.Plan.Steps, func(s nn.Step) bool { return s.Name == "layer 1 convT dX" })
 		if once := amp != tensor.Float16; (together == 1) != once || alone == once {
 			t.Errorf("%v: %d image gradients with updates, the first layer's alone %v", amp, together, alone)
+		}
+	}
+}
+
+// The first layer's gradient is kept as factors where Adam is its only reader and takes it as it is; a plan that stores
+// it, on the same state, replaces them.
+func TestGradientsAreKeptAsFactors(t *testing.T) {
+	for name, c := range map[string]struct {
+		o    prism.PlanOptions
+		want int
+	}{
+		"float32":       {prism.PlanOptions{Factored: true}, 1},
+		"bf16":          {prism.PlanOptions{Factored: true, AMP: tensor.BFloat16}, 1},
+		"fp16":          {prism.PlanOptions{Factored: true, AMP: tensor.Float16}, 0},
+		"bf16x3":        {prism.PlanOptions{Factored: true, Products: nn.BF16x3}, 0},
+		"fused":         {prism.PlanOptions{Factored: true, FusedOptimizer: true}, 0},
+		"not asked for": {prism.PlanOptions{}, 0},
+	} {
+		b := smallBench(t, 3)
+		l := trainable(b, c.o)
+		factored := 0
+		for _, step := range l.Plan.Steps {
+			if _, ok := step.Op.(nn.ConvTranspose2DGradWeight); !ok || !l.Plan.Buffers[step.Out[0]].Factored {
+				continue
+			}
+			factored++
+			if g := &l.Plan.Buffers[step.Out[0]]; g.Name != "conv0.weight.grad" || step.FLOPs != 0 || step.Bytes >= g.Bytes() {
+				t.Errorf("%s: %q keeps %q as factors, with %d operations and %d bytes", name, step.Name, g.Name, step.FLOPs, step.Bytes)
+			}
+		}
+		if factored != c.want {
+			t.Errorf("%s: %d gradients are kept as factors, want %d", name, factored, c.want)
+		}
+	}
+	gradients := func(factored ...bool) (all [][]float32) {
+		b := smallBench(t, 3)
+		plans := map[bool]*loaded{false: trainable(b, prism.PlanOptions{}), true: trainable(b, prism.PlanOptions{Factored: true})}
+		for _, f := range factored {
+			plans[f].iterate()
+			all = append(all, b.read("conv0.weight.grad"))
+		}
+		return all
+	}
+	want := gradients(false, false, false)
+	for i, got := range gradients(true, false, true) {
+		if !slices.Equal(got, want[i]) || slices.Max(got) <= 0 {
+			t.Errorf("the gradient of iteration %d differs", i)
 		}
 	}
 }

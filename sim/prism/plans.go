@@ -67,6 +67,9 @@ type PlanOptions struct {
 	// computed, except under a gradient scaler.
 	FusedOptimizer bool
 
+	// Factored keeps the first layer's gradient as its two factors, on a backend that is nn.Factoring.
+	Factored bool
+
 	// Fused measures sixteen rows at a time, and compares and differentiates them in
 	// the same step if the loss is one pointwise term of one aperture's amplitudes
 	// and no measurement is requested; Pruned then skips the zeros around the object
@@ -148,7 +151,7 @@ func (d *Decoder) compile(ctx context.Context, o PlanOptions, addLoss func(*plan
 	loss := addLoss(b)
 	b.graph.Output(LossOutput, loss)
 	p, err := nn.Compile(ctx, b.graph, loss, nn.Options{Train: true, AMP: o.AMP, Products: o.Products,
-		Checkpointing: o.Checkpointing, FusedOptimizer: o.FusedOptimizer})
+		Checkpointing: o.Checkpointing, FusedOptimizer: o.FusedOptimizer, Factored: o.Factored})
 	if err != nil {
 		return nil, fmt.Errorf("training plan: %w", err)
 	}

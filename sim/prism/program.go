@@ -56,6 +56,7 @@ func loadProgram(ctx context.Context, kind programKind, d *Decoder, o PlanOption
 		firstSampleProgram:    d.FirstSamplePlan,
 		progressiveProgram:    d.ProgressivePlan,
 	}[kind]
+	_, o.Factored = backend.(nn.Factoring)
 	plan, err := compile(ctx, o)
 	if err != nil {
 		return nil, err
