@@ -8,8 +8,8 @@ import (
 // hugePage is the size of a huge page of the processors that Linux runs on here.
 const hugePage = 2 << 20
 
-// adviseHuge asks for huge pages, of which a pass over a slab needs a translation for every 2 MiB instead of every 4 KiB.
-// Linux may not have them.
+// adviseHuge asks for huge pages, which Linux may not have. With them, a pass over a slab translates an address for
+// every 2 MiB instead of every 4 KiB.
 func adviseHuge(base unsafe.Pointer, size int64) {
 	skip := int64(-uintptr(base) & (hugePage - 1))
 	if whole := (size - skip) &^ (hugePage - 1); whole > 0 {

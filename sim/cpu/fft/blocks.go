@@ -29,7 +29,8 @@ type workspace struct {
 func (p *Plan) newWorkspace() *workspace {
 	if p.row != nil {
 		n := max(p.row.StripLen(), p.column.StripLen())
-		ws := &workspace{scratch: aligned(max(p.row.ScratchLen(), p.column.ScratchLen())), band: aligned(lanes * p.bandPitch())}
+		ws := &workspace{scratch: aligned(max(p.row.ScratchLen(), p.column.ScratchLen())),
+			band: aligned(lanes * p.bandPitch())}
 		for i := range ws.strips {
 			ws.strips[i] = aligned(n)
 		}
