@@ -22,14 +22,7 @@ type Document struct {
 	Arms       []armJSON      `json:"arms"`
 	Factorial  *factorialJSON `json:"factorial"`
 	NoFactors  string         `json:"factorial_reason,omitempty"`
-	Search     *searchJSON    `json:"search,omitempty"`
-}
-
-type searchJSON struct {
-	Key     string   `json:"key"`
-	Take    *int     `json:"take"` // the smallest value that is as fast as the fastest, within the tolerance; null until a run is done
-	Optimum *Optimum `json:"optimum"`
-	Edge    *Edge    `json:"edge"` // of memory; null unless it was searched
+	Search     *Result        `json:"search,omitempty"`
 }
 
 type metricJSON struct {
@@ -91,16 +84,10 @@ type termJSON struct {
 func (t *Table) JSON(version string) Document {
 	d := Document{Schema: Schema, Version: version, Folder: t.Folder, Reference: t.Reference, Replicates: t.Replicates,
 		Runs: countsJSON(t.Counts),
-		Item: t.Item, Judged: t.Judged, Arms: []armJSON{}, NoFactors: t.NoFactors}
+		Item: t.Item, Judged: t.Judged, Arms: []armJSON{}, NoFactors: t.NoFactors, Search: t.Search}
 	if t.Metric.Name != "" {
 		d.Metric = &metricJSON{t.Metric.Name, t.Metric.Unit,
 			map[bool]string{true: "less", false: "more"}[t.Metric.Less]}
-	}
-	if s := t.Search; s != nil {
-		d.Search = &searchJSON{Key: s.Key, Optimum: s.Optimum, Edge: s.Edge}
-		if s.Optimum != nil {
-			d.Search.Take = &s.Optimum.Flat[0]
-		}
 	}
 	for i := range t.Arms {
 		r := &t.Arms[i]

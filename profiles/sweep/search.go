@@ -192,23 +192,6 @@ type Tried struct {
 	Bend                      int       // as of Status
 }
 
-// Take adds a run.
-func (t *Tried) Take(s *Status) {
-	switch s.State {
-	case Failed:
-		t.Failed, t.OutOfMemory, t.Reason = true, s.OutOfMemory, s.Error
-	case Done:
-		t.Done = true
-		if s.MS != nil && *s.MS > 0 && t.Rate == 0 {
-			t.Rate = 1e3 * float64(max(s.Items, 1)) / *s.MS
-		}
-		if s.PeakBytes > 0 {
-			t.Bytes = append(t.Bytes, float64(s.PeakBytes))
-		}
-		t.Bend = max(t.Bend, s.Bend)
-	}
-}
-
 // Tried sums up the runs of each value of a search.
 func (f *Folder) Tried(ctx context.Context) (map[int]*Tried, error) {
 	all := map[int]*Tried{}
@@ -220,11 +203,22 @@ func (f *Folder) Tried(ctx context.Context) (map[int]*Tried, error) {
 		if s.State != Done && s.State != Failed {
 			continue
 		}
-		v := f.Arms[c.Arm].Value
-		if all[v] == nil {
-			all[v] = &Tried{}
+		t := all[f.Arms[c.Arm].Value]
+		if t == nil {
+			t = &Tried{}
+			all[f.Arms[c.Arm].Value] = t
 		}
-		all[v].Take(&s)
+		if s.State == Failed {
+			t.Failed, t.OutOfMemory, t.Reason = true, s.OutOfMemory, s.Error
+			continue
+		}
+		if t.Done = true; s.MS != nil && *s.MS > 0 && t.Rate == 0 {
+			t.Rate = 1e3 * float64(max(s.Items, 1)) / *s.MS
+		}
+		if s.PeakBytes > 0 {
+			t.Bytes = append(t.Bytes, float64(s.PeakBytes))
+		}
+		t.Bend = max(t.Bend, s.Bend)
 	}
 	return all, nil
 }

@@ -35,9 +35,10 @@ type Table struct {
 
 // Result is what a search has found so far.
 type Result struct {
-	Key     string
-	Optimum *Optimum // nil until a run is done
-	Edge    *Edge    // nil until it was searched
+	Key     string   `json:"key"`
+	Take    *int     `json:"take"`    // the smallest value that is as fast as the fastest, within the tolerance; null until a run is done
+	Optimum *Optimum `json:"optimum"` // likewise
+	Edge    *Edge    `json:"edge"`    // of memory; null unless it was searched
 }
 
 // Metric is what the quality is.
@@ -213,9 +214,10 @@ func (m *maker) search() {
 		}
 	}
 	maps.DeleteFunc(rates, func(_ int, of map[int]float64) bool { return len(of) < min(most, 2) })
-	if m.Search.Optimum = rates.Optimum(m.folder.Search.Tolerance); m.Search.Optimum != nil {
+	if o := rates.Optimum(m.folder.Search.Tolerance); o != nil {
+		m.Search.Optimum, m.Search.Take = o, &o.Flat[0]
 		m.Reference = m.folder.Arms[slices.IndexFunc(m.folder.Arms, func(a FrozenArm) bool {
-			return a.Value == m.Search.Optimum.Fastest && !a.Probe
+			return a.Value == o.Fastest && !a.Probe
 		})].Name
 	}
 }

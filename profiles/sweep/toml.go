@@ -56,7 +56,12 @@ func Parse(name string, data []byte) (*Plan, error) {
 	p.Replicates = int(t.number("replicates", 1))
 	p.Pairing = Pairing(t.text("pairing"))
 	p.Turn, p.Budget, p.Checkpoint = t.duration("turn"), t.duration("budget"), t.duration("checkpoint_every")
-	p.MemoryLimit = t.bytes("memory_limit")
+	if text := t.text("memory_limit"); text != "" {
+		var err error
+		if p.MemoryLimit, err = unit.ParseBytes(text); err != nil {
+			t.fail("memory_limit", err)
+		}
+	}
 	switch seeds := t.text("seeds"); seeds {
 	case "", "vary":
 	case "same":
@@ -160,18 +165,6 @@ func (t *table) duration(key string) time.Duration {
 		t.fail(key, fmt.Errorf("%q: must be a time, as 90s, 5m or 2h", text))
 	}
 	return d
-}
-
-func (t *table) bytes(key string) int64 {
-	text := t.text(key)
-	if text == "" {
-		return 0
-	}
-	n, err := unit.ParseBytes(text)
-	if err != nil {
-		t.fail(key, err)
-	}
-	return n
 }
 
 // words takes a command line: a text that is split at spaces, or a list of its words.

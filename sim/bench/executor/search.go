@@ -17,15 +17,12 @@ import (
 // interrupted goes the same way again and runs what is missing.
 
 // Search runs what is left of a sweep with a search, several replicates of a round at a time. The error is as of Local.
-func (o *Options) Search(ctx context.Context, parallel int) error {
-	err := o.search(ctx, parallel)
-	if ctx.Err() != nil && err != nil && interrupted(err) {
-		return ErrInterrupted
-	}
-	return err
-}
-
-func (o *Options) search(ctx context.Context, parallel int) error {
+func (o *Options) Search(ctx context.Context, parallel int) (err error) {
+	defer func() {
+		if err != nil && ctx.Err() != nil {
+			err = ErrInterrupted
+		}
+	}()
 	f, s := o.Folder, o.Folder.Search
 	lock, err := atomicfile.LockPath(f.At("search"), o.Owner)
 	if err != nil {
@@ -48,14 +45,11 @@ func (o *Options) search(ctx context.Context, parallel int) error {
 	if err != nil {
 		return err
 	}
-	if s.Most > 0 && f.Bound() > 0 && s.Edge == nil && slices.ContainsFunc(values, func(v int) bool {
-		return all[v] != nil && all[v].Done
-	}) {
-		if s.Edge, err = edge(all, f.Bound(), s, func(v int) error {
+	if s.Most > 0 && f.Bound() > 0 && s.Edge == nil {
+		if s.Edge, err = edge(all, f.Bound(), s, func(v int) (err error) {
 			all[v], err = o.try(ctx, v)
 			return err
 		}); err != nil {
-			s.Edge = nil
 			return err
 		}
 	}

@@ -67,7 +67,10 @@ func (f *ptychoFlags) measureTrials(cmd *cobra.Command, folder string, shown *pr
 		err = why
 	}
 	if err == nil {
-		t.Edge, err = t.folder.Search.Edge, t.Failure()
+		err = t.Failure()
+	}
+	if err == nil {
+		t.Edge = t.folder.Search.Edge
 	}
 	return t.Report(err), err
 }
