@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
 	"prismtop/profiles/sweep"
 )
@@ -30,6 +31,12 @@ func TestMain(m *testing.M) {
 func act(role, value string) {
 	switch {
 	case role == "hungry" && value == "8":
+		var limit syscall.Rlimit
+		for began := time.Now(); limit.Cur == 0 || limit.Cur > 1<<30; time.Sleep(time.Millisecond) { // until the limit is in force
+			if err := syscall.Getrlimit(syscall.RLIMIT_DATA, &limit); err != nil || time.Since(began) > time.Minute {
+				panic("its memory is not limited")
+			}
+		}
 		for kept := [][]byte{}; ; { // until the system refuses
 			kept = append(kept, make([]byte, 64<<20))
 			for i := 0; i < len(kept[len(kept)-1]); i += 4096 {
@@ -45,7 +52,7 @@ func act(role, value string) {
 	case role == "large" && value == "8":
 		fmt.Print(`{"memory_bytes": {"rss_peak": 300000000}}`)
 	case role == "hanging":
-		select {}
+		time.Sleep(time.Hour)
 	default:
 		fmt.Print(value)
 	}
@@ -139,11 +146,19 @@ func TestAnInterruptedSearchGoesOn(t *testing.T) {
 func TestASearchEndsWithItsContext(t *testing.T) {
 	o := searching(t, "hanging", 1)
 	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error)
-	o.Report = func(sweep.Cell, *sweep.Status) { cancel() } // once it runs
+	ended, process := make(chan error), 0
+	o.Report = func(_ sweep.Cell, s *sweep.Status) {
+		if s.State == sweep.Running {
+			process = s.Process
+			cancel()
+		}
+	}
 	go func() { ended <- o.Search(ctx, 1) }()
 	select {
-	case <-ended:
+	case err := <-ended:
+		if err != ErrInterrupted || process == 0 || machine.Runs(process) {
+			t.Errorf("%v, process %d runs: %v", err, process, machine.Runs(process))
+		}
 	case <-time.After(time.Minute):
 		t.Fatal("the process goes on")
 	}

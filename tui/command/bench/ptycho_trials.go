@@ -83,8 +83,6 @@ func (f *ptychoFlags) freeze(ctx context.Context, path string) (*sweep.Folder, e
 	if err != nil {
 		return nil, err
 	}
-	m := sweep.Makes{Version: cli.Version, Owner: "prismtop bench ptycho", Lent: true,
-		Command: func([]string) error { return nil }}
 	run := []string{"bench", trialName, "{folder}/files/job.json", "--batch={value}"}
 	p := &sweep.Plan{Folder: path, Replicates: o.Runs, Files: map[string]string{"job.json": string(job)},
 		Arms: []sweep.Arm{{Name: "trial", Command: run}},
@@ -102,7 +100,8 @@ func (f *ptychoFlags) freeze(ctx context.Context, path string) (*sweep.Folder, e
 	if err := p.Check(preset.Shelves{}); err != nil {
 		return nil, err
 	}
-	folder, _, err := sweep.Freeze(ctx, p, nil, m)
+	folder, _, err := sweep.Freeze(ctx, p, nil, sweep.Makes{Version: cli.Version, Owner: "prismtop bench ptycho",
+		Lent: true, Command: func([]string) error { return nil }})
 	return folder, err
 }
 
