@@ -235,6 +235,9 @@ func (b *volumes) correlate(c *volume.Correlation) func() {
 	c.SetMatrices(b.floats(c.MatrixFloats()))
 	b.table(c.TableBytes(), 1)
 	arrange := b.rows(c.Rows(), panelColumns, c.Arrange)
+	if t := c.Tiles(b.backend.tiles); t != nil {
+		return b.correlateOnTiles(t, arrange)
+	}
 	if w := c.Winograd(b.tileSide()); w != nil {
 		return b.correlateTiles(w, arrange)
 	}
@@ -245,6 +248,23 @@ func (b *volumes) correlate(c *volume.Correlation) func() {
 	})
 	return func() {
 		arrange()
+		compute()
+	}
+}
+
+// correlateOnTiles returns the closure that runs a correlation by products of tiles, after its weights are arranged.
+func (b *volumes) correlateOnTiles(t *volume.Tiles, arrange func()) func() {
+	t.SetPacked(b.halves(t.PackedHalves()))
+	b.table(t.TableBytes(), 1)
+	pack := b.rows(t.Blocks(), panelColumns, t.Pack)
+	compute := b.shared(t.Tasks(), t.Scratch(), t.Work(), func(scratch []float32, lo, hi int) {
+		for task := lo; task < hi; task++ {
+			t.Compute(scratch, task)
+		}
+	})
+	return func() {
+		arrange()
+		pack()
 		compute()
 	}
 }
@@ -275,7 +295,10 @@ func (b *volumes) collect(g *volume.Geometry, gw, gb []float32, small volume.Val
 		return nil
 	}
 	c := g.WeightGradient(b.backend.set, gw, gb, small, parts)
-	if c.Winograd(b.tileSide()); !c.Tiled() {
+	if c.Tiles(b.backend.tiles); !c.Tiled() {
+		c.Winograd(b.tileSide())
+	}
+	if !c.Tiled() {
 		small.F = b.in(0)
 		for i := range parts {
 			parts[i].X.F = b.in(1 + i)

@@ -1,8 +1,6 @@
 package pairconv
 
 import (
-	"unsafe"
-
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/cpu/vec/conv"
 	"prismtop/sim/cpu/vec/half"
@@ -66,7 +64,7 @@ func (g *Gather) copyBand(dst, one []float32, image, first int) {
 		}
 		width := 2 * g.Width
 		for r := range 2*g.rows + 2 {
-			row, at := halves(to[r*g.pitch:][:g.pitch]), 2*first-1+r
+			row, at := half.HalvesOf(to[r*g.pitch:][:g.pitch]), 2*first-1+r
 			if at < 0 || at >= 2*g.Height {
 				clear(row)
 				continue
@@ -95,9 +93,4 @@ func (g *Gather) compute(copies []float32, image, first, s int) {
 		sum.Half = g.Small.H[at:]
 	}
 	sum.ComputePairs(g.product, g.pixels)
-}
-
-// halves returns the memory of pairs as 16-bit numbers.
-func halves(x []float32) []uint16 {
-	return unsafe.Slice((*uint16)(unsafe.Pointer(&x[0])), 2*len(x))
 }

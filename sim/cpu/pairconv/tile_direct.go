@@ -146,7 +146,7 @@ func (c *TileDirect) Run(scratch []float32, lo, hi int) {
 		for block := part * c.blocks / c.parts; block < (part+1)*c.blocks/c.parts; block++ {
 			c.multiply(copies, sums, block*c.block)
 			for o := block * c.block; o < (block+1)*c.block; o++ {
-				c.store(sums[o%c.block*c.pitch:][:c.run], halves(sums[c.block*c.pitch:]), image, first, o)
+				c.store(sums[o%c.block*c.pitch:][:c.run], half.HalvesOf(sums[c.block*c.pitch:]), image, first, o)
 			}
 		}
 	}
@@ -182,8 +182,8 @@ func (c *TileDirect) copyBand(dst []float32, image, first int) {
 
 // multiply sums the channels from o on of a band.
 func (c *TileDirect) multiply(copies, sums []float32, o int) {
-	p := matrix.TileProduct{A: halves(c.Packed[c.packedAt(0, 0, o):]), AStride: 2 * matrix.TileSide,
-		AHalf: 2 * matrix.TileSide * matrix.TileSide, B: halves(copies), BStride: 2 * c.plane,
+	p := matrix.TileProduct{A: half.HalvesOf(c.Packed[c.packedAt(0, 0, o):]), AStride: 2 * matrix.TileSide,
+		AHalf: 2 * matrix.TileSide * matrix.TileSide, B: half.HalvesOf(copies), BStride: 2 * c.plane,
 		BHalf: 2 * matrix.TileSide, BStep: 2 * tilePixels, C: sums, CStride: c.pitch,
 		CRowHalf: matrix.TileSide * c.pitch, CColHalf: matrix.TileSide, CStep: tilePixels,
 		Groups: c.run / tilePixels, Segments: c.segments, Short: c.depth < matrix.TileSide}

@@ -125,7 +125,7 @@ func (c *TileGather) copyBand(dst, one []float32, image, first int) {
 	for l := range c.Shape.Large {
 		from := c.Large[(image*c.Shape.Large+l)*plane:][:plane]
 		for r := range 2*c.rows + 2 {
-			row, at := halves(one[r*pitch:][:pitch]), 2*first-1+r
+			row, at := half.HalvesOf(one[r*pitch:][:pitch]), 2*first-1+r
 			if at < 0 || at >= 2*c.Height {
 				clear(row)
 				continue
@@ -143,7 +143,7 @@ func (c *TileGather) copyBand(dst, one []float32, image, first int) {
 func (c *TileGather) compute(copies, sums []float32, image, first, s int) {
 	row := c.Shape.Large * taps
 	p := matrix.TileProduct{A: c.Weights[s*row:], AStride: row, AHalf: matrix.TileSide * row,
-		B: halves(copies), BStride: 2 * c.plane, BHalf: 2 * matrix.TileSide, BStep: 2 * c.columns,
+		B: half.HalvesOf(copies), BStride: 2 * c.plane, BHalf: 2 * matrix.TileSide, BStep: 2 * c.columns,
 		C: sums, CStride: c.pixels, CRowHalf: matrix.TileSide * c.pixels, CColHalf: matrix.TileSide, CStep: c.columns,
 		Groups: c.pixels / c.columns, Segments: c.segments, Wide: c.block == matrix.TileSide}
 	if c.columns == matrix.TileSide { // both halves are the same

@@ -164,8 +164,8 @@ func (c *TileScatter) copyBand(dst []float32, image, first int) {
 // compute computes the channels from l on of a band.
 func (c *TileScatter) compute(packed, copies, sums []float32, image, first, l int) {
 	one, width := c.block*c.run, 2*c.Width
-	p := matrix.TileProduct{A: halves(packed), AStride: 2 * matrix.TileSide,
-		AHalf: 2 * matrix.TileSide * matrix.TileSide, B: halves(copies), BStride: 2 * c.plane,
+	p := matrix.TileProduct{A: half.HalvesOf(packed), AStride: 2 * matrix.TileSide,
+		AHalf: 2 * matrix.TileSide * matrix.TileSide, B: half.HalvesOf(copies), BStride: 2 * c.plane,
 		BHalf: 2 * matrix.TileSide, BStep: 2 * tilePixels, CStride: c.run, CRowHalf: matrix.TileSide * c.run,
 		CColHalf: matrix.TileSide, CStep: tilePixels,
 		Groups: c.run / tilePixels, Short: c.depth < matrix.TileSide}

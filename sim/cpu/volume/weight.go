@@ -38,6 +38,7 @@ type WeightGradient struct {
 	joined     bool
 	width, all int // of a row of sums; number of rows
 	tiles      *tiling
+	product    *weightTiles
 }
 
 // WeightGradient returns the gradient of the weights of all parts of the large grid. gb
@@ -77,6 +78,9 @@ func (c *WeightGradient) Work() int {
 
 // Scratch is the number of floats that a share needs.
 func (c *WeightGradient) Scratch() int {
+	if c.product != nil {
+		return c.productScratch()
+	}
 	if c.tiles != nil {
 		return c.tileScratch()
 	}
@@ -91,6 +95,10 @@ func (c *WeightGradient) Scratch() int {
 
 // Compute sums a share. ended is asked between pieces of it, and ends it early.
 func (c *WeightGradient) Compute(scratch []float32, share int, ended func() bool) {
+	if c.product != nil {
+		c.computeProducts(scratch, share, ended)
+		return
+	}
 	if c.tiles != nil {
 		c.computeTiles(scratch, share, ended)
 		return

@@ -43,9 +43,9 @@ func (t *tiling) run(i int) (first, units, tiles int) {
 	return first, units, tiles
 }
 
-// Tiled reports whether Winograd had an effect. Other gradients read their operands where
-// they are, which must be float32.
-func (c *WeightGradient) Tiled() bool { return c.tiles != nil }
+// Tiled reports whether Tiles or Winograd had an effect. Other gradients read their operands
+// where they are, which must be float32.
+func (c *WeightGradient) Tiled() bool { return c.tiles != nil || c.product != nil }
 
 // kernelStep is the distance between two points' gradients.
 func (c *WeightGradient) kernelStep() int {

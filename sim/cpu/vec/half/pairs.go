@@ -22,6 +22,11 @@ func PairsOf(x []uint16) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(&x[0])), len(x)/2)
 }
 
+// HalvesOf returns the memory of pairs, at least one, as 16-bit numbers.
+func HalvesOf(x []float32) []uint16 {
+	return unsafe.Slice((*uint16)(unsafe.Pointer(&x[0])), 2*len(x))
+}
+
 // pairRows interleaves n elements of rows of two matrices of bfloat16:
 //
 //	y[r·yPitch + i] = (even[r·pitch + i], odd[r·pitch + i])
